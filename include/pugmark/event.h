@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* event.h: one witness event as the parser sees it, decoded from a recording. */
+#ifndef PUGMARK_EVENT_H
+#define PUGMARK_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+	EVENT_WITNESS = 0, /* a probe was hit */
+	EVENT_END = 1,	   /* the task ended: sp and ip are its last user values (0: unknown) */
+	EVENT_LOST = 2,	   /* events of this task were lost here: `lost` of them */
+	EVENT_EXEC = 3,	   /* the task replaced its program: what follows is another image */
+	EVENT_ATTACH = 4,  /* first event of a task that ran already */
+	EVENT_STOP = 5,	   /* the recording stopped while the task ran on */
+};
+
+struct witness_event {
+	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
+	uint64_t cfa;  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN */
+	uint64_t ret;  /* CAPTURE_RET: run-time return address; 0: could not be read */
+	uint64_t val;  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address */
+	uint64_t lost; /* EVENT_LOST: how many */
+	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
+	uint64_t stack_addr;
+	uint32_t stack_words;
+	uint32_t site;	 /* index in the module's plan */
+	uint16_t module; /* index in the recording's modules */
+	uint8_t kind;	 /* enum event_kind */
+};
+
+#endif

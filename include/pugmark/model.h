@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* model.h: the static model of one ELF module: functions, blocks, edges, call sites, and what a
+ * probe on each instruction costs. Everything is arrays and indices: a func, block, site or import
+ * is named by its index, PUGMARK_NONE stands for "none". The model owns every array and string in
+ * it; all are borrowed until pugmark_model_free(). Nothing in it changes once it is opened.
+ *
+ *   functions --block, n_blocks--> blocks --insn, n_insns--> insns
+ *       |                            |----edge, n_edges---> edges --to--> blocks
+ *       |--site, n_sites--> sites <--site--|
+ *       `--part, n_parts--> parts (address ranges; the first holds the entry)
+ *
+ * A block ends after every call, so a block holds at most one call site, and that is its last
+ * instruction. All addresses are ELF virtual addresses. */
+#ifndef PUGMARK_MODEL_H
+#define PUGMARK_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pugmark/diag.h>
+
+#define PUGMARK_NONE UINT32_MAX
+#define PUGMARK_HEIGHT_UNKNOWN INT32_MIN
+
+/* What the kernel does with a breakpoint on an instruction; see docs/model.md for the costs. */
+enum pugmark_probe_class {
+	PROBE_EMULATED, /* call rel32, jmp rel, jcc, push r64, most nops: cheap */
+	PROBE_NOP5,	/* any 5-byte nop: never probed (the optimised path corrupts the program) */
+	PROBE_STEPPED,	/* single-stepped out of line: about ten times dearer */
+	PROBE_REFUSED,	/* the kernel refuses it, or it would be unsafe */
+};
+
+enum pugmark_insn_kind {
+	INSN_OTHER,
+	INSN_CALL,     /* call rel32 */
+	INSN_CALL_IND, /* call reg or memory */
+	INSN_JMP,      /* jmp rel8/32 */
+	INSN_JMP_IND,  /* jmp reg or memory */
+	INSN_JCC,      /* conditional jump on the flags */
+	INSN_JCXZ,     /* jrcxz, loop, loope, loopne: conditional, but not on the flags alone */
+	INSN_RET,
+	INSN_TRAP, /* ud2, hlt, int3: does not go on */
+	INSN_XBEGIN,
+};
+
+struct pugmark_insn {
+	uint32_t off; /* address minus model->text_addr */
+	uint8_t len;
+	uint8_t kind;  /* enum pugmark_insn_kind */
+	uint8_t probe; /* enum pugmark_probe_class */
+	uint8_t cond;  /* INSN_JCC: the x86 condition code, 0 (O) to 15 (NLE) */
+};
+
+enum pugmark_block_end {
+	END_FALL,  /* runs into the next block */
+	END_JMP,   /* direct jump inside the function */
+	END_JCC,   /* two ways: edges EDGE_TAKEN and EDGE_FALL; a taken way that leaves the
+		      function is a conditional tail jump: then site is set and EDGE_TAKEN missing */
+	END_TABLE, /* indirect jump with known targets */
+	END_OPEN,  /* indirect jump whose targets are not known (edges: those guessed, if any) */
+	END_CALL,  /* call that may return: EDGE_RETURN, and EDGE_UNWIND to its landing pads */
+	END_TAIL,  /* jump to another function: site is set */
+	END_RET,
+	END_NORETURN, /* call that never returns: only EDGE_UNWIND, if any */
+	END_TRAP,
+	END_STRAY, /* runs out of the function or into bytes that do not decode */
+};
+
+enum pugmark_block_flag {
+	BLOCK_LANDING_PAD = 1,	 /* entered by the unwinder */
+	BLOCK_SETJMP_RETURN = 2, /* the return point of a setjmp-like call */
+	BLOCK_ADDRESS_TAKEN = 4, /* its address is data: a label of a computed goto, for one */
+	BLOCK_UNREACHED = 8,	 /* no edge from the entry or from a landing pad leads here */
+	BLOCK_TABLE_NATURAL =
+		16, /* END_TABLE graded "natural only": the table's end is not proven */
+};
+
+struct pugmark_block {
+	uint64_t addr;
+	uint32_t size; /* bytes */
+	uint32_t func;
+	uint32_t insn, n_insns;
+	uint32_t edge, n_edges;
+	uint32_t site; /* the call or tail jump that ends the block, or PUGMARK_NONE */
+	uint8_t end;   /* enum pugmark_block_end */
+	uint8_t flags; /* enum pugmark_block_flag */
+};
+
+enum pugmark_edge_kind {
+	EDGE_FALL,
+	EDGE_TAKEN,
+	EDGE_JUMP,
+	EDGE_TABLE,
+	EDGE_RETURN, /* from a call to what follows it */
+	EDGE_UNWIND, /* from a call to its landing pad */
+};
+
+struct pugmark_edge {
+	uint32_t to; /* block, always of the same function */
+	uint32_t kind;
+};
+
+enum pugmark_site_kind {
+	SITE_CALL,
+	SITE_TAIL, /* jmp or jcc to another function, at the frame's own height */
+};
+
+enum pugmark_site_via {
+	VIA_DIRECT, /* target is set, or NONE where the bytes at target_addr are no known function
+		     */
+	VIA_IMPORT, /* through a PLT stub or straight through the GOT: import is set; target as well
+		       where the module itself defines that symbol (it may still be interposed) */
+	VIA_INDIRECT, /* through a register or memory */
+};
+
+enum pugmark_site_flag {
+	SITE_NORETURN = 1,
+	SITE_RETURNS_TWICE = 2, /* setjmp, vfork and their like */
+	SITE_CONDITIONAL = 4,	/* a jcc that leaves the function */
+};
+
+struct pugmark_site {
+	uint64_t addr;	      /* of the call or jump instruction */
+	uint64_t return_addr; /* of the instruction after it */
+	uint64_t target_addr; /* VIA_DIRECT: where it goes; else 0 */
+	uint32_t func;	      /* the caller */
+	uint32_t block;
+	uint32_t target; /* the callee, or PUGMARK_NONE */
+	uint32_t import; /* index of the import, or PUGMARK_NONE */
+	int32_t height; /* bytes: this function's CFA minus sp just before the instruction, which is
+			   the callee's CFA for a call; PUGMARK_HEIGHT_UNKNOWN where not static.
+			   SITE_TAIL at its frame's own height: 8 */
+	uint8_t kind;	/* enum pugmark_site_kind */
+	uint8_t via;	/* enum pugmark_site_via */
+	uint8_t flags;	/* enum pugmark_site_flag */
+};
+
+enum pugmark_func_flag {
+	FUNC_ADDRESS_TAKEN =
+		1,	   /* an indirect call of this or another module may reach it: relocations,
+			      lea and immediates, data words, entry point, init and fini arrays */
+	FUNC_EXPORTED = 2, /* in .dynsym: another module may call it by name */
+	FUNC_NORETURN = 4,
+	FUNC_OPEN_JUMP = 8,	 /* holds an END_OPEN block */
+	FUNC_NO_CFI = 16,	 /* no FDE: found by symbol, entry point or a direct call */
+	FUNC_IFUNC = 32,	 /* an IFUNC resolver */
+	FUNC_OPAQUE = 64,	 /* could not be modelled (does not decode): no blocks */
+	FUNC_SIGNAL_FRAME = 128, /* a signal trampoline: augmentation 'S' */
+};
+
+struct pugmark_func {
+	uint64_t addr;	  /* the entry */
+	uint64_t size;	  /* bytes, all parts */
+	const char *name; /* as in the symbol table, or sub_<hex> */
+	uint32_t part, n_parts;
+	uint32_t block, n_blocks; /* the entry's block first */
+	uint32_t site, n_sites;	  /* by address within a part */
+	uint32_t flags;		  /* enum pugmark_func_flag */
+};
+
+struct pugmark_part {
+	uint64_t addr, end;
+	uint32_t func;
+	bool cold;
+};
+
+struct pugmark_import {
+	const char *name;    /* without version, "" where unknown */
+	uint64_t plt_addr;   /* its PLT stub, or 0 */
+	uint64_t got_addr;   /* its GOT slot, or 0 */
+	uint32_t local_func; /* the function of this module that defines the same symbol, or NONE */
+	uint8_t flags;	     /* enum pugmark_site_flag: NORETURN, RETURNS_TWICE */
+};
+
+/* How the canonical frame address is computed at one instruction, from .eh_frame. */
+enum pugmark_cfa_reg { CFA_UNKNOWN, CFA_SP, CFA_BP };
+
+struct pugmark_cfa {
+	uint8_t reg;	/* enum pugmark_cfa_reg */
+	int32_t offset; /* CFA = reg + offset, in bytes */
+};
+
+struct pugmark_model {
+	const char *path;
+	uint8_t build_id[32];
+	uint32_t build_id_len;	      /* bytes, 0 where the file has none */
+	uint64_t text_addr, text_end; /* span of all executable sections */
+	bool pie;		      /* ET_DYN */
+	uint64_t entry;		      /* e_entry, 0 for a library */
+
+	const struct pugmark_insn *insns;
+	const struct pugmark_block *blocks;
+	const struct pugmark_edge *edges;
+	const struct pugmark_site *sites;
+	const struct pugmark_func *funcs; /* by entry address */
+	const struct pugmark_part *parts; /* grouped by function */
+	const struct pugmark_import *imports;
+	uint32_t n_insns, n_blocks, n_edges, n_sites, n_funcs, n_parts, n_imports;
+};
+
+/* Opens @path and computes its model.
+ * Returns 0 and a model that the caller frees with pugmark_model_free(), or -errno with @diag
+ * filled (-ENOEXEC: not a 64-bit x86 ELF file; -EBADMSG: damaged). */
+int pugmark_model_open(const char *path, struct pugmark_model **out, struct pugmark_diag *diag);
+void pugmark_model_free(struct pugmark_model *model);
+
+/* The function whose parts hold @addr, or PUGMARK_NONE. O(log n). */
+uint32_t pugmark_model_func_at(const struct pugmark_model *model, uint64_t addr);
+/* The block that holds @addr, or PUGMARK_NONE. O(log n). */
+uint32_t pugmark_model_block_at(const struct pugmark_model *model, uint64_t addr);
+/* The function called @name (linker or demangled name, or sub_<hex>), or PUGMARK_NONE. */
+uint32_t pugmark_model_func_named(const struct pugmark_model *model, const char *name);
+/* @name demangled, in a string the caller frees; a copy of @name where it is not mangled. */
+char *pugmark_demangle(const char *name);
+/* The CFA rule just before the instruction at @addr executes. */
+struct pugmark_cfa pugmark_model_cfa_at(const struct pugmark_model *model, uint64_t addr);
+/* The file offset of @addr, or UINT64_MAX where no loaded segment holds it. */
+uint64_t pugmark_model_file_offset(const struct pugmark_model *model, uint64_t addr);
+/* The bytes at @addr in the file, and how many follow it in that segment; NULL where none. */
+const uint8_t *pugmark_model_bytes(const struct pugmark_model *model, uint64_t addr,
+				   size_t *len_bytes);
+
+#endif

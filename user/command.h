@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* command.h: what every command of the program shares: its row in the table, and how it says what
+ * went wrong. One file a command, user/cmd_NAME.c. */
+#ifndef USER_COMMAND_H
+#define USER_COMMAND_H
+
+#include <pugmark/diag.h>
+
+enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_GAPS = 3 };
+
+struct command {
+	const char *name;
+	const char *brief; /* one line for `pugmark --help` */
+	int (*run)(int argc,
+		   char **argv); /* argv[0] is the command's name; returns the exit status */
+};
+
+/* Prints `pugmark: FILE: text (offset N)` to stderr, once, and returns EXIT_ERROR. */
+int command_fail(const struct pugmark_diag *diag);
+/* Prints `pugmark NAME: text`, and the hint to --help, to stderr; returns EXIT_USAGE. */
+int command_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+int cmd_cfg(int argc, char **argv);
+
+#endif
