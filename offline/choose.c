@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* choose.c: drives the choice: functions callees first, each mode's way of marking one function,
+ * and then a check of the whole by the same conflict rule. */
+#include "offline/choose.h"
+
+#include "offline/chooser.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static bool probeable(const struct prog_probe *probe)
+{
+	return isfinite(probe->cost_ns);
+}
+
+static void force(struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (b->flags & PROG_OPEN && probeable(&b->last))
+		ch->marks[block] = MARK_TARGET;
+	else if (probeable(&b->any))
+		ch->marks[block] = MARK_BLOCK;
+}
+
+/* Marks that no mode can do without: entries that no direct call announces, what the unwinder
+ * enters, jumps whose targets are not known, and (at next to no cost) calls that do not return. */
+void choose_all_forced(struct chooser *ch)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+		const struct prog_func *func = &ch->prog->funcs[f];
+		if (func->n_blocks && (func->flags & PROG_ENTRY_WITNESS))
+			force(ch, func->block);
+	}
+	for (uint32_t b = 0; b < ch->prog->n_blocks; b++)
+		if (ch->prog->blocks[b].flags & PROG_REACHED &&
+		    ch->prog->blocks[b].flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN))
+			force(ch, b);
+}
+
+void choose_full(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->marks[b] || !(block->flags & PROG_REACHED))
+			continue;
+		if ((block->call != CALL_NONE || block->flags & PROG_RET) && probeable(&block->last))
+			ch->marks[b] = MARK_LAST;
+		/* a tail jump that is a jcc shows by its direction */
+		for (uint32_t i = 0; i < block->n_succ && block->flags & PROG_BRANCH; i++)
+			if (ch->prog->blocks[prog_succs(ch->prog, b)[i]].flags & PROG_VIRTUAL)
+				ch->marks[b] = MARK_BRANCH;
+	}
+}
+
+/* Marks every alternative of a decision between several. */
+static void mark_targets(struct chooser *ch, struct decision d)
+{
+	chooser_alternatives(ch, d, &ch->alts);
+	for (uint32_t i = 0; i < ch->alts.n && ch->alts.n > 1; i++) {
+		uint32_t b = ch->alts.at[i];
+		if (b == NODE_EXIT || ch->marks[b])
+			continue;
+		if (probeable(&ch->prog->blocks[b].last))
+			ch->marks[b] = MARK_LAST;
+		else if (ch->prog->blocks[b].flags & PROG_VIRTUAL)
+			for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++)
+				if (ch->prog->blocks[ch->preds[p]].flags & PROG_BRANCH)
+					ch->marks[ch->preds[p]] = MARK_BRANCH;
+	}
+}
+
+void choose_branch(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!f->n_blocks)
+		return;
+	mark_targets(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		if ((ch->prog->blocks[b].flags & PROG_REACHED) && chooser_is_node(ch, b))
+			mark_targets(ch, (struct decision){func, b, WAY_ALL});
+	/* Loops without a way out are no decision, yet each round must show. */
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		if (ch->prog->blocks[b].call != CALL_NONE && !chooser_progress_holds(ch, b) &&
+		    probeable(&ch->prog->blocks[b].last))
+			ch->marks[b] = MARK_LAST;
+}
+
+/* Summaries of a component of recursive functions: the least fixpoint. While the component was
+ * chosen for, its members stood for anything at all to each other, so this can only be less. */
+static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ch->sums[funcs[i]].known = true;
+	bool grew = true;
+	while (grew && !ch->failed) {
+		grew = false;
+		for (uint32_t i = 0; i < n; i++)
+			grew |= chooser_summarise(ch, funcs[i]);
+	}
+}
+
+static void forget_summaries(struct chooser *ch)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+		struct summary *sum = &ch->sums[f];
+		termset_clear(&sum->first);
+		termset_clear(&sum->need);
+		sum->nullable = sum->need_global = sum->known = false;
+	}
+}
+
+/* Where a decision of @func does not hold, marks more and more of it until it does. */
+static void repair(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->marks[b] || !(block->flags & PROG_REACHED))
+			continue;
+		if (block->flags & PROG_BRANCH && probeable(&block->last))
+			ch->marks[b] = MARK_BRANCH;
+		else if (probeable(&block->any))
+			ch->marks[b] = MARK_BLOCK;
+	}
+}
+
+typedef void choose_function(struct chooser *ch, uint32_t func);
+static choose_function *const by_mode[] = {
+	[MODE_FULL] = choose_full,
+	[MODE_BRANCH] = choose_branch,
+	[MODE_CASPER] = choose_casper,
+	[MODE_BEST] = choose_best,
+};
+
+static void choose_pass(struct chooser *ch, choose_function *choose, const uint32_t *order,
+			const uint32_t *component)
+{
+	for (uint32_t i = 0; i < ch->prog->n_blocks; i++)
+		ch->marks[i] = MARK_NONE;
+	forget_summaries(ch);
+	choose_all_forced(ch);
+	uint32_t n = ch->prog->n_funcs;
+	for (uint32_t i = 0; i < n && !ch->failed;) {
+		uint32_t end = i;
+		while (end < n && component[order[end]] == component[order[i]])
+			choose(ch, order[end++]);
+		summarise_component(ch, order + i, end - i);
+		i = end;
+	}
+}
+
+/* The functions whose decisions still do not hold, after a repair of each. */
+static uint32_t count_unresolved(struct chooser *ch, const uint32_t *order)
+{
+	uint32_t unresolved = 0;
+	for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
+		unresolved += chooser_function_faults(ch, order[i]);
+	return unresolved;
+}
+
+static void repair_faults(struct chooser *ch, const uint32_t *order, const uint32_t *component)
+{
+	for (int round = 0; round < 4 && !ch->failed; round++) {
+		bool any = false;
+		for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
+			if (chooser_function_faults(ch, order[i])) {
+				repair(ch, order[i]);
+				any = true;
+			}
+		if (!any)
+			return;
+		forget_summaries(ch);
+		uint32_t n = ch->prog->n_funcs;
+		for (uint32_t i = 0, end; i < n; i = end) {
+			for (end = i; end < n && component[order[end]] == component[order[i]];)
+				end++;
+			summarise_component(ch, order + i, end - i);
+		}
+		chooser_globalise(ch);
+	}
+}
+
+static void choose_in_order(struct chooser *ch, enum plan_mode mode, uint32_t *order,
+			    uint32_t *component, uint32_t *unresolved)
+{
+	/* What unknown callees need is known only when all is chosen: assume what the last pass
+	 * found, until nothing more is found. */
+	for (int pass = 0; pass < 5 && !ch->failed; pass++) {
+		if (pass == 4)
+			ch->global_top = true;
+		choose_pass(ch, by_mode[mode], order, component);
+		if (!chooser_globalise(ch) || mode == MODE_FULL || mode == MODE_BRANCH)
+			break;
+	}
+	repair_faults(ch, order, component);
+	ch->note_rets = true;
+	*unresolved = count_unresolved(ch, order);
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		if (ch->prog->funcs[f].n_blocks && ch->prog->funcs[f].flags & PROG_ENTRY_WITNESS)
+			ch->capture_ret[ch->prog->funcs[f].block] = true;
+}
+
+int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
+		     uint32_t *unresolved)
+{
+	struct chooser ch;
+	int err = chooser_init(&ch, program);
+	if (err)
+		return err;
+	uint32_t *order = calloc(2 * (size_t)program->n_funcs + 1, sizeof(*order));
+	if (!order) {
+		chooser_deinit(&ch);
+		return -ENOMEM;
+	}
+	uint32_t *component = order + program->n_funcs;
+	ch.returns_apart = mode != MODE_BEST;
+	ch.plain = mode != MODE_BEST;
+	err = callgraph_order(program, order, component);
+	if (!err)
+		choose_in_order(&ch, mode, order, component, unresolved);
+	if (!err && ch.failed)
+		err = -ENOMEM;
+	if (!err) {
+		*out = (struct choice){ch.marks, ch.capture_ret, ch.returns_apart};
+		ch.marks = NULL;
+		ch.capture_ret = NULL;
+	}
+	free(order);
+	chooser_deinit(&ch);
+	return err ? err : *unresolved ? -EDOM : 0;
+}
+
+void choice_deinit(struct choice *choice)
+{
+	free(choice->marks);
+	free(choice->capture_ret);
+	*choice = (struct choice){0};
+}

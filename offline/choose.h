@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* choose.h: chooses the witnesses of a program: which blocks are marked, and how. docs/theory.md
+ * has the grammar, the conflict rule and why a choice without a conflict parses uniquely. */
+#ifndef OFFLINE_CHOOSE_H
+#define OFFLINE_CHOOSE_H
+
+#include "offline/program.h"
+
+enum plan_mode {
+	MODE_FULL,   /* every call site and every return, each apart (the Casper paper's FI) */
+	MODE_BRANCH, /* the targets of branching nodes of the call-site graph (its BRI) */
+	MODE_CASPER, /* its Algorithm 1 */
+	MODE_BEST,   /* enriched terminals, least expected cost */
+};
+
+enum mark {
+	MARK_NONE,
+	MARK_BLOCK,  /* the block runs: its cheapest instruction is probed */
+	MARK_LAST,   /* the call or ret at its end is probed */
+	MARK_BRANCH, /* the jcc at its end, with its direction */
+	MARK_TARGET, /* the indirect jump or call at its end, with its target */
+};
+
+struct choice {
+	uint8_t *marks;	   /* enum mark, per block of the program */
+	bool *capture_ret; /* per block: the mark must read the return address */
+	bool returns_apart; /* each ret is a node of its own: modes full, branch and casper */
+};
+
+/* Chooses for @program. Returns 0 and a choice that the caller releases with choice_deinit(), or
+ * -ENOMEM; -EDOM where some decision cannot be resolved at all, because nothing there can be
+ * probed: then the choice is as good as it gets, *@unresolved says how many such blocks there are
+ * and the parser reports a gap when it meets one. */
+int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
+		     uint32_t *unresolved);
+void choice_deinit(struct choice *choice);
+
+#endif

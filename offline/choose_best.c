@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* choose_best.c: the choice of mode `best` for one function, its callees chosen already: start
+ * with a mark on everything that can carry one, then take marks away, the most expensive first,
+ * as long as every decision that could feel it still holds. What remains is minimal: no mark can
+ * be taken away alone. */
+#include "offline/chooser.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Work one function may cost; what is not tried by then keeps its mark. */
+#define STEPS_PER_FUNCTION (60ull << 20)
+
+struct candidate {
+	uint32_t block;
+	float weight; /* expected ns in one activation */
+};
+
+static int heavier_first(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+/* Marks everything that is not marked and can be; returns the marks that may be taken away. */
+static struct candidate *mark_all(struct chooser *ch, const struct prog_func *f, uint32_t *count)
+{
+	struct candidate *candidates = calloc(f->n_blocks, sizeof(*candidates));
+	*count = 0;
+	if (!candidates) {
+		ch->failed = true;
+		return NULL;
+	}
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->marks[b] || !(block->flags & PROG_REACHED))
+			continue;
+		bool branch = block->flags & PROG_BRANCH && isfinite(block->last.cost_ns);
+		const struct prog_probe *probe = branch ? &block->last : &block->any;
+		if (!isfinite(probe->cost_ns))
+			continue;
+		ch->marks[b] = branch ? MARK_BRANCH : MARK_BLOCK;
+		candidates[(*count)++] = (struct candidate){b, block->freq * probe->cost_ns};
+	}
+	return candidates;
+}
+
+void choose_best(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!f->n_blocks)
+		return;
+	uint32_t n;
+	struct candidate *candidates = mark_all(ch, f, &n);
+	if (!candidates)
+		return;
+	qsort(candidates, n, sizeof(*candidates), heavier_first);
+	uint64_t limit = ch->steps + STEPS_PER_FUNCTION;
+	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++) {
+		uint32_t b = candidates[i].block;
+		uint8_t mark = ch->marks[b];
+		ch->marks[b] = MARK_NONE;
+		if (!chooser_surroundings_hold(ch, func, b))
+			ch->marks[b] = mark;
+	}
+	free(candidates);
+}

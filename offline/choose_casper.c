@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* choose_casper.c: Algorithm 1 of "Casper: An Efficient Approach to Call Trace Collection"
+ * (POPL 2016), section 4.2, for one function whose callees are chosen already: special marks
+ * where the rest of the function can be silent (the VC-transform condition), a greedy vertex cover
+ * of the call site conflict graph, then the special marks taken away again where Definition 6
+ * holds without them, in reverse topological order. Call sites on cycles of the call graph are
+ * marked for good. */
+#include "offline/chooser.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool mark_site(struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->marks[block])
+		return false;
+	if (isfinite(b->last.cost_ns)) {
+		ch->marks[block] = MARK_LAST;
+		return true;
+	}
+	if (isfinite(b->any.cost_ns)) {
+		ch->marks[block] = MARK_BLOCK;
+		return true;
+	}
+	if (b->flags & PROG_VIRTUAL)
+		for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
+			if (ch->prog->blocks[ch->preds[p]].flags & PROG_BRANCH)
+				ch->marks[ch->preds[p]] = MARK_BRANCH;
+	return false;
+}
+
+/* Whether the empty string is in FIRST of the call or return in @block and all that follows. */
+static bool rest_may_be_empty(struct chooser *ch, uint32_t block)
+{
+	bool top;
+	ch->alts.n = 0;
+	vec_push(&ch->alts, block);
+	return chooser_first(ch, &ch->alts, &top) > 0;
+}
+
+/* Nodes of @func in postorder of its flow graph: successors before their predecessors, but for
+ * loops. */
+static void postorder(struct chooser *ch, const struct prog_func *f, struct vec *out)
+{
+	uint8_t *state = calloc(f->n_blocks, 1);
+	struct vec stack = {0};
+	if (!state || !vec_push(&stack, f->block)) {
+		ch->failed = true;
+		free(state);
+		return;
+	}
+	while (stack.n && !ch->failed) {
+		uint32_t b = stack.at[stack.n - 1];
+		uint8_t *s = &state[b - f->block];
+		if (*s) {
+			stack.n--;
+			if (*s == 1 && chooser_is_node(ch, b) && !vec_push(out, b))
+				ch->failed = true;
+			*s = 2;
+			continue;
+		}
+		*s = 1;
+		for (uint32_t i = 0; i < ch->prog->blocks[b].n_succ; i++) {
+			uint32_t next = prog_succs(ch->prog, b)[i];
+			if (!state[next - f->block] && !vec_push(&stack, next))
+				ch->failed = true;
+		}
+	}
+	free(stack.at);
+	free(state);
+}
+
+static int by_pair(const void *a, const void *b)
+{
+	return memcmp(a, b, 2 * sizeof(uint32_t));
+}
+
+/* Greedy vertex cover of the conflict graph: again and again the node with the most edges. */
+static void cover_conflicts(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	struct vec edges = {0};
+	uint32_t *degree = calloc(f->n_blocks, sizeof(*degree));
+	chooser_conflict_edges(ch, func, &edges);
+	uint32_t n = 0;
+	if (edges.n)
+		qsort(edges.at, edges.n / 2, 2 * sizeof(uint32_t), by_pair);
+	for (uint32_t i = 0; i < edges.n; i += 2)
+		if (!n || by_pair(&edges.at[i], &edges.at[2 * (n - 1)])) {
+			edges.at[2 * n] = edges.at[i];
+			edges.at[2 * n++ + 1] = edges.at[i + 1];
+		}
+	while (n && degree) {
+		memset(degree, 0, f->n_blocks * sizeof(*degree));
+		uint32_t best = UINT32_MAX;
+		for (uint32_t i = 0; i < 2 * n; i++) {
+			uint32_t b = edges.at[i];
+			if (b == NODE_EXIT)
+				continue;
+			degree[b - f->block]++;
+			if (best == UINT32_MAX || degree[b - f->block] > degree[best - f->block])
+				best = b;
+		}
+		mark_site(ch, best);
+		uint32_t kept = 0;
+		for (uint32_t i = 0; i < n; i++)
+			if (edges.at[2 * i] != best && edges.at[2 * i + 1] != best) {
+				edges.at[2 * kept] = edges.at[2 * i];
+				edges.at[2 * kept++ + 1] = edges.at[2 * i + 1];
+			}
+		n = kept;
+	}
+	free(edges.at);
+	free(degree);
+}
+
+void choose_casper(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!f->n_blocks)
+		return;
+	struct vec nodes = {0}, special = {0};
+	postorder(ch, f, &nodes);
+	for (uint32_t i = 0; i < nodes.n; i++) {
+		const struct prog_block *b = &ch->prog->blocks[nodes.at[i]];
+		if (b->call == CALL_DIRECT && !ch->sums[b->callee].known)
+			mark_site(ch, nodes.at[i]); /* a back edge of the call graph */
+	}
+	for (uint32_t i = 0; i < nodes.n; i++)
+		if (!ch->marks[nodes.at[i]] && rest_may_be_empty(ch, nodes.at[i]) &&
+		    !vec_push(&special, nodes.at[i]))
+			ch->failed = true;
+	for (uint32_t i = 0; i < special.n; i++)
+		mark_site(ch, special.at[i]);
+	cover_conflicts(ch, func);
+	for (uint32_t i = 0; i < nodes.n; i++)
+		if (!ch->marks[nodes.at[i]] && !chooser_progress_holds(ch, nodes.at[i]))
+			mark_site(ch, nodes.at[i]); /* an endless loop */
+	for (uint32_t i = 0; i < special.n; i++) {
+		uint8_t mark = ch->marks[special.at[i]];
+		ch->marks[special.at[i]] = MARK_NONE;
+		if (!chooser_surroundings_hold(ch, func, special.at[i]))
+			ch->marks[special.at[i]] = mark;
+	}
+	free(nodes.at);
+	free(special.at);
+}

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* chooser.c: the conflict rule. Answers, for the marks as they stand: between which nodes a
+ * decision is, by which first events they show, and whether those tell them apart. Everything is
+ * computed on demand by short walks, because marks are dense while the choice is made. */
+#include "offline/chooser.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool vec_push(struct vec *vec, uint32_t value)
+{
+	if (vec->n == vec->cap) {
+		uint32_t cap = vec->cap ? 2 * vec->cap : 64;
+		uint32_t *at = realloc(vec->at, cap * sizeof(*at));
+		if (!at)
+			return false;
+		vec->at = at;
+		vec->cap = cap;
+	}
+	vec->at[vec->n++] = value;
+	return true;
+}
+
+static void push(struct chooser *ch, struct vec *vec, uint32_t value)
+{
+	if (!vec_push(vec, value))
+		ch->failed = true;
+}
+
+static int build_preds(struct chooser *ch)
+{
+	const struct program *prog = ch->prog;
+	ch->pred_at = calloc(prog->n_blocks + 2, sizeof(uint32_t));
+	ch->preds = calloc(prog->n_succs + 1, sizeof(uint32_t));
+	if (!ch->pred_at || !ch->preds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < prog->n_succs; i++)
+		ch->pred_at[prog->succs[i] + 2]++;
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		ch->pred_at[b + 2] += ch->pred_at[b + 1];
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		for (uint32_t i = 0; i < prog->blocks[b].n_succ; i++)
+			ch->preds[ch->pred_at[prog_succs(prog, b)[i] + 1]++] = b;
+	return 0;
+}
+
+int chooser_init(struct chooser *ch, const struct program *prog)
+{
+	*ch = (struct chooser){.prog = prog};
+	size_t n = prog->n_blocks + 1;
+	ch->marks = calloc(n, 1);
+	ch->capture_ret = calloc(n, sizeof(bool));
+	ch->sums = calloc(prog->n_funcs + 1, sizeof(*ch->sums));
+	ch->global_need = malloc(n * sizeof(uint32_t));
+	ch->global_any = calloc(n, sizeof(bool));
+	uint32_t **stamps[] = {&ch->seen_walk, &ch->seen_closure, &ch->seen_back, &ch->head,
+			       &ch->head_stamp};
+	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_any;
+	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
+		*stamps[i] = calloc(n, sizeof(uint32_t));
+		ok = ok && *stamps[i];
+	}
+	if (!ok || build_preds(ch)) {
+		chooser_deinit(ch);
+		return -ENOMEM;
+	}
+	for (size_t b = 0; b < n; b++)
+		ch->global_need[b] = GLOBAL_NONE;
+	return 0;
+}
+
+void chooser_deinit(struct chooser *ch)
+{
+	if (ch->sums)
+		for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+			termset_free(&ch->sums[f].first);
+			termset_free(&ch->sums[f].need);
+		}
+	void *heap[] = {ch->marks,	  ch->capture_ret, ch->sums,	   ch->global_need,
+			ch->global_any,	  ch->seen_walk,  ch->seen_closure,
+			ch->seen_back,	  ch->head,	   ch->head_stamp, ch->preds,
+			ch->pred_at,	  ch->alts.at,	   ch->walk.at,	   ch->closure.at,
+			ch->back.at,	  ch->found,	   ch->decisions.at};
+	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
+		free(heap[i]);
+	*ch = (struct chooser){0};
+}
+
+bool chooser_is_node(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	return ch->marks[block] || b->call != CALL_NONE ||
+	       (ch->returns_apart && (b->flags & PROG_RET));
+}
+
+/* Adds to @out the nodes reached from @start through blocks that are none. */
+static void reach(struct chooser *ch, uint32_t start, struct vec *out, bool *exit_seen)
+{
+	ch->walk.n = 0;
+	push(ch, &ch->walk, start);
+	while (ch->walk.n) {
+		uint32_t b = ch->walk.at[--ch->walk.n];
+		if (ch->seen_walk[b] == ch->stamp)
+			continue;
+		ch->seen_walk[b] = ch->stamp;
+		ch->steps++;
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (chooser_is_node(ch, b)) {
+			push(ch, out, b);
+		} else if (block->flags & PROG_RET) {
+			if (!*exit_seen)
+				push(ch, out, NODE_EXIT);
+			*exit_seen = true;
+		} else {
+			for (uint32_t i = 0; i < block->n_succ; i++)
+				push(ch, &ch->walk, prog_succs(ch->prog, b)[i]);
+		}
+	}
+}
+
+void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out)
+{
+	out->n = 0;
+	ch->stamp++;
+	bool exit_seen = false;
+	if (d.block == PUGMARK_NONE) {
+		reach(ch, ch->prog->funcs[d.func].block, out, &exit_seen);
+		return;
+	}
+	const struct prog_block *block = &ch->prog->blocks[d.block];
+	if (block->flags & PROG_NORETURN)
+		return;
+	if (block->flags & (PROG_RET | PROG_TAIL)) {
+		push(ch, out, NODE_EXIT);
+		return;
+	}
+	for (uint32_t i = 0; i < block->n_succ; i++)
+		if (d.way == WAY_ALL || d.way == i)
+			reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
+}
+
+static bool is_entry_term(const struct chooser *ch, uint32_t w)
+{
+	if (w == TERM_ANY_ENTRY)
+		return true;
+	const struct prog_func *func = &ch->prog->funcs[ch->prog->blocks[w].func];
+	return (func->flags & PROG_ENTRY_WITNESS) && func->block == w;
+}
+
+static bool same_event(const struct chooser *ch, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return true;
+	return (a == TERM_ANY_ENTRY && is_entry_term(ch, b)) ||
+	       (b == TERM_ANY_ENTRY && is_entry_term(ch, a));
+}
+
+static void note_ret(struct chooser *ch, uint32_t w)
+{
+	if (ch->note_rets && w != TERM_ANY_ENTRY)
+		ch->capture_ret[w] = true;
+}
+
+/* Whether no one event fits both terms, seen from the same function. */
+static bool distinguishable(struct chooser *ch, struct term a, struct term b)
+{
+	if (!same_event(ch, a.w, b.w))
+		return true;
+	/* An entry says which call site it came from in every mode: without that it would not
+	 * name its caller at all. */
+	if (ch->plain && !is_entry_term(ch, a.w))
+		return false;
+	if (!ch->plain && a.depth != DEPTH_UNKNOWN && b.depth != DEPTH_UNKNOWN && a.depth != b.depth)
+		return true;
+	if (a.ret >= RET_UNKNOWN || b.ret >= RET_UNKNOWN || a.ret == b.ret)
+		return false;
+	note_ret(ch, a.w);
+	note_ret(ch, b.w);
+	return true;
+}
+
+static void add_found(struct chooser *ch, struct term term, uint32_t alt)
+{
+	if (ch->n_found == ch->cap_found) {
+		uint32_t cap = ch->cap_found ? 2 * ch->cap_found : 256;
+		struct found_term *found = realloc(ch->found, cap * sizeof(*found));
+		if (!found) {
+			ch->failed = true;
+			return;
+		}
+		ch->found = found;
+		ch->cap_found = cap;
+	}
+	ch->found[ch->n_found++] = (struct found_term){.term = term, .alt = alt};
+}
+
+static struct term own_term(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	bool known = ch->marks[block] == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
+	return (struct term){block, known ? 0 : DEPTH_UNKNOWN, known ? RET_SELF : RET_UNKNOWN};
+}
+
+/* What the call in @block shows first; returns whether it can show nothing. */
+static bool call_first(struct chooser *ch, uint32_t block, uint32_t alt, bool *top)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
+	if (b->call == CALL_UNKNOWN) {
+		struct term any = {TERM_ANY_ENTRY, 0, RET_SELF};
+		add_found(ch, term_lift(any, b->height, call), alt);
+		return true;
+	}
+	if (b->call != CALL_DIRECT)
+		return true;
+	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known) {
+		*top = true;
+		return true;
+	}
+	*top |= callee->first.top;
+	for (uint32_t i = 0; i < callee->first.n; i++)
+		add_found(ch, term_lift(callee->first.terms[i], b->height, call), alt);
+	return callee->nullable;
+}
+
+/* The first terms of one alternative, through all that is silent before them; returns whether the
+ * function's exit is among what can be reached in silence. */
+static bool close_over(struct chooser *ch, uint32_t node, uint32_t alt, bool *top)
+{
+	bool empty = false;
+	uint32_t closure_stamp = ++ch->stamp;
+	struct vec next = {0};
+	ch->closure.n = 0;
+	push(ch, &ch->closure, node);
+	while (ch->closure.n) {
+		uint32_t n = ch->closure.at[--ch->closure.n];
+		if (n == NODE_EXIT) {
+			empty = true;
+			continue;
+		}
+		if (ch->seen_closure[n] == closure_stamp)
+			continue;
+		ch->seen_closure[n] = closure_stamp;
+		ch->steps++;
+		if (ch->marks[n]) {
+			add_found(ch, own_term(ch, n), alt);
+			continue;
+		}
+		if (!call_first(ch, n, alt, top))
+			continue;
+		next = ch->decisions;
+		chooser_alternatives(ch, (struct decision){0, n, WAY_ALL}, &next);
+		ch->decisions = next;
+		for (uint32_t i = 0; i < next.n; i++)
+			push(ch, &ch->closure, next.at[i]);
+	}
+	return empty;
+}
+
+uint32_t chooser_first(struct chooser *ch, const struct vec *alts, bool *top)
+{
+	uint32_t empty = 0;
+	ch->n_found = 0;
+	*top = false;
+	for (uint32_t i = 0; i < alts->n; i++)
+		empty += close_over(ch, alts->at[i], i, top);
+	return empty;
+}
+
+/* Whether every pair of found terms of different alternatives is distinguishable. */
+static bool found_terms_differ(struct chooser *ch)
+{
+	uint32_t stamp = ++ch->stamp;
+	uint32_t entries = UINT32_MAX; /* chain of all terms that are entries */
+	for (uint32_t i = 0; i < ch->n_found; i++) {
+		struct found_term *f = &ch->found[i];
+		bool entry = is_entry_term(ch, f->term.w);
+		uint32_t *head = &entries;
+		if (!entry) {
+			head = &ch->head[f->term.w];
+			if (ch->head_stamp[f->term.w] != stamp) {
+				ch->head_stamp[f->term.w] = stamp;
+				*head = UINT32_MAX;
+			}
+		}
+		for (uint32_t j = *head; j != UINT32_MAX; j = ch->found[j].next) {
+			ch->steps++;
+			if (ch->found[j].alt != f->alt &&
+			    !distinguishable(ch, ch->found[j].term, f->term))
+				return false;
+		}
+		f->next = *head;
+		*head = i;
+	}
+	return true;
+}
+
+bool chooser_decision_holds(struct chooser *ch, struct decision d)
+{
+	chooser_alternatives(ch, d, &ch->alts);
+	if (ch->alts.n <= 1)
+		return true;
+	bool top;
+	uint32_t empty = chooser_first(ch, &ch->alts, &top);
+	if (top || empty > (ch->plain ? 0 : 1))
+		return false;
+	return found_terms_differ(ch);
+}
+
+static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
+{
+	if (ch->global_top)
+		return false;
+	if (is_entry_term(ch, t.w)) {
+		if (t.ret >= RET_UNKNOWN)
+			return false;
+		return !ch->global_any[t.ret] || t.w != TERM_ANY_ENTRY;
+	}
+	uint32_t need = ch->global_need[t.w];
+	if (need == GLOBAL_NONE)
+		return true;
+	if (need == RET_SELF)
+		need = call; /* where the unknown callee returns to */
+	if (need == RET_UNKNOWN || t.ret >= RET_UNKNOWN || need == t.ret)
+		return false;
+	note_ret(ch, t.w);
+	return true;
+}
+
+/* Whether @t, first after the call in @block, cannot be taken for something inside the callee. */
+static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	bool depths = t.depth != DEPTH_UNKNOWN && b->height != DEPTH_UNKNOWN;
+	if (depths && t.depth < b->height)
+		return true; /* a frame above the callee's */
+	if (b->call == CALL_UNKNOWN) {
+		struct term any = term_lift((struct term){TERM_ANY_ENTRY, 0, RET_SELF}, b->height, block);
+		return distinguishable(ch, t, any) && global_need_holds(ch, t, block);
+	}
+	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known || callee->need.top)
+		return false;
+	if (callee->need_global && !global_need_holds(ch, t, RET_UNKNOWN))
+		return false;
+	for (uint32_t i = 0; i < callee->need.n; i++) {
+		ch->steps++;
+		if (!distinguishable(ch, t, term_lift(callee->need.terms[i], b->height, block)))
+			return false;
+	}
+	return true;
+}
+
+bool chooser_follow_holds(struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (b->call == CALL_NONE || b->call == CALL_LEAF || (b->flags & (PROG_TAIL | PROG_NORETURN)))
+		return true;
+	if (ch->plain && b->call == CALL_DIRECT)
+		return true; /* no alternative is empty: nothing that follows is ever asked for */
+	if (b->call == CALL_DIRECT && ch->sums[b->callee].known && !ch->sums[b->callee].need.top &&
+	    !ch->sums[b->callee].need.n && !ch->sums[b->callee].need_global)
+		return true;
+	chooser_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
+	bool top;
+	chooser_first(ch, &ch->alts, &top);
+	if (top)
+		return false;
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		if (!term_follows(ch, ch->found[i].term, block))
+			return false;
+	return true;
+}
+
+bool chooser_progress_holds(struct chooser *ch, uint32_t block)
+{
+	if (ch->marks[block])
+		return true;
+	bool calls = false, top;
+	uint32_t stamp = ++ch->stamp;
+	ch->back.n = 0;
+	push(ch, &ch->back, block);
+	for (bool first = true; ch->back.n; first = false) {
+		uint32_t b = ch->back.at[--ch->back.n];
+		const struct prog_block *blk = &ch->prog->blocks[b];
+		if (b == block && !first)
+			return !calls;
+		if (ch->seen_back[b] == stamp || ch->marks[b])
+			continue;
+		if (!first)
+			ch->seen_back[b] = stamp;
+		ch->steps++;
+		if (blk->call != CALL_NONE) {
+			ch->n_found = 0;
+			if (!call_first(ch, b, 0, &top) || (blk->flags & (PROG_TAIL | PROG_NORETURN)))
+				continue;
+			calls = true;
+		}
+		for (uint32_t i = 0; i < blk->n_succ; i++)
+			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+	}
+	return true;
+}
+
+/* How many decisions follow a node: one, but one for each way where the mark says which. */
+static uint32_t ways(const struct chooser *ch, uint32_t block)
+{
+	uint8_t mark = ch->marks[block];
+	const struct prog_block *b = &ch->prog->blocks[block];
+	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && (b->flags & PROG_OPEN));
+	return by_way ? b->n_succ : 1;
+}
+
+static uint32_t decision_way(const struct chooser *ch, uint32_t block, uint32_t i)
+{
+	return ways(ch, block) == 1 && ch->marks[block] != MARK_BRANCH ? WAY_ALL : i;
+}
+
+uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!f->n_blocks)
+		return 0;
+	uint32_t faults = !chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED))
+			continue;
+		if (!chooser_is_node(ch, b)) {
+			faults += !chooser_progress_holds(ch, b);
+			continue;
+		}
+		for (uint32_t i = 0; i < ways(ch, b); i++)
+			faults += !chooser_decision_holds(
+				ch, (struct decision){func, b, decision_way(ch, b, i)});
+		faults += !chooser_follow_holds(ch, b) + !chooser_progress_holds(ch, b);
+	}
+	return faults;
+}
+
+static bool passes_silently(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->marks[block])
+		return false;
+	if (b->call == CALL_DIRECT)
+		return !ch->sums[b->callee].known || ch->sums[b->callee].nullable;
+	return true;
+}
+
+/* Walks back from @block to the nodes whose decisions reach it in silence. */
+bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	struct vec *queue = &ch->back;
+	if (!chooser_progress_holds(ch, block))
+		return false;
+	bool entry = block == f->block;
+	uint32_t stamp = ++ch->stamp;
+	struct vec nodes = {0};
+	queue->n = 0;
+	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
+		vec_push(queue, ch->preds[p]);
+	while (queue->n) {
+		uint32_t b = queue->at[--queue->n];
+		if (ch->seen_back[b] == stamp)
+			continue;
+		ch->seen_back[b] = stamp;
+		ch->steps++;
+		bool node = chooser_is_node(ch, b);
+		if (node && !vec_push(&nodes, b))
+			ch->failed = true;
+		if (node && !passes_silently(ch, b))
+			continue;
+		entry |= b == f->block;
+		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++)
+			if (!vec_push(queue, ch->preds[p]))
+				ch->failed = true;
+	}
+	bool holds = !entry || chooser_decision_holds(
+				       ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t i = 0; holds && i < nodes.n; i++) {
+		uint32_t b = nodes.at[i];
+		if (ch->marks[b] == MARK_BRANCH)
+			for (uint32_t w = 0; holds && w < ch->prog->blocks[b].n_succ; w++)
+				holds = chooser_decision_holds(ch, (struct decision){func, b, w});
+		else
+			holds = chooser_decision_holds(ch, (struct decision){func, b, WAY_ALL});
+		holds = holds && chooser_follow_holds(ch, b);
+	}
+	free(nodes.at);
+	return holds;
+}
+
+static bool add_term(struct termset *set, struct term t)
+{
+	return termset_add(set, t);
+}
+
+static bool set_top(struct termset *set)
+{
+	bool grew = !set->top;
+	set->top = true;
+	return grew;
+}
+
+/* What decision @d adds to the need of its function: if one alternative may be empty, the others'
+ * first terms must not follow the function. */
+static bool need_of_decision(struct chooser *ch, struct decision d, struct termset *need)
+{
+	bool grew = false, top;
+	chooser_alternatives(ch, d, &ch->alts);
+	if (ch->alts.n <= 1 || ch->plain)
+		return false;
+	/* At most one alternative is empty, or the decision would not hold. */
+	uint32_t empty_alt = UINT32_MAX;
+	ch->n_found = 0;
+	for (uint32_t i = 0; i < ch->alts.n; i++)
+		if (close_over(ch, ch->alts.at[i], i, &top))
+			empty_alt = i;
+	if (empty_alt == UINT32_MAX)
+		return false;
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		if (ch->found[i].alt != empty_alt)
+			grew |= add_term(need, ch->found[i].term);
+	return grew;
+}
+
+/* What the callee of @block needs, where this function can end right after it. */
+static bool need_of_call(struct chooser *ch, uint32_t block, struct summary *sum)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (b->call == CALL_NONE || b->call == CALL_LEAF || (b->flags & PROG_NORETURN))
+		return false;
+	bool top;
+	chooser_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
+	if (!chooser_first(ch, &ch->alts, &top))
+		return false;
+	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
+	bool grew = false;
+	if (b->call == CALL_UNKNOWN) {
+		grew = !sum->need_global;
+		sum->need_global = true;
+		struct term any = {TERM_ANY_ENTRY, 0, RET_SELF};
+		return add_term(&sum->need, term_lift(any, b->height, call)) || grew;
+	}
+	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known || callee->need.top)
+		return set_top(&sum->need);
+	if (callee->need_global && !sum->need_global)
+		grew = sum->need_global = true;
+	for (uint32_t i = 0; i < callee->need.n; i++)
+		grew |= add_term(&sum->need, term_lift(callee->need.terms[i], b->height, call));
+	return grew;
+}
+
+bool chooser_summarise(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	struct summary *sum = &ch->sums[func];
+	if (!f->n_blocks)
+		return false;
+	bool top, grew = false;
+	chooser_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
+	bool nullable = chooser_first(ch, &ch->alts, &top) > 0;
+	grew |= nullable && !sum->nullable;
+	sum->nullable |= nullable;
+	if (top)
+		grew |= set_top(&sum->first);
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		grew |= add_term(&sum->first, ch->found[i].term);
+	grew |= need_of_decision(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &sum->need);
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !chooser_is_node(ch, b))
+			continue;
+		for (uint32_t i = 0; i < ways(ch, b); i++)
+			grew |= need_of_decision(
+				ch, (struct decision){func, b, decision_way(ch, b, i)}, &sum->need);
+		grew |= need_of_call(ch, b, sum);
+	}
+	return grew;
+}
+
+static bool join_global(struct chooser *ch, struct term t)
+{
+	if (t.w == TERM_ANY_ENTRY) {
+		if (t.ret == RET_SELF)
+			return false; /* by a tail jump: it returns to the unknown call itself,
+					 which every unknown call checks for on its own */
+		if (t.ret == RET_UNKNOWN) {
+			bool grew = !ch->global_top;
+			ch->global_top = true;
+			return grew;
+		}
+		bool grew = !ch->global_any[t.ret];
+		ch->global_any[t.ret] = true;
+		return grew;
+	}
+	uint32_t *need = &ch->global_need[t.w];
+	uint32_t joined = *need == GLOBAL_NONE || *need == t.ret ? t.ret : RET_UNKNOWN;
+	bool grew = joined != *need;
+	*need = joined;
+	return grew;
+}
+
+bool chooser_globalise(struct chooser *ch)
+{
+	bool grew = false;
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+		if (!(ch->prog->funcs[f].flags & PROG_ENTRY_WITNESS))
+			continue;
+		const struct summary *sum = &ch->sums[f];
+		if (sum->need.top && !ch->global_top)
+			grew = ch->global_top = true;
+		for (uint32_t i = 0; i < sum->need.n; i++)
+			grew |= join_global(ch, sum->need.terms[i]);
+	}
+	return grew;
+}
+
+static void add_edge(struct chooser *ch, struct vec *edges, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return;
+	push(ch, edges, a < b ? a : b);
+	push(ch, edges, a < b ? b : a);
+}
+
+static void decision_edges(struct chooser *ch, struct decision d, struct vec *edges)
+{
+	struct vec nodes = {0};
+	chooser_alternatives(ch, d, &ch->alts);
+	for (uint32_t i = 0; i < ch->alts.n; i++)
+		push(ch, &nodes, ch->alts.at[i]);
+	ch->n_found = 0;
+	for (uint32_t i = 0; i < nodes.n && nodes.n > 1; i++) {
+		bool top = false;
+		bool empty = close_over(ch, nodes.at[i], i, &top);
+		if (!empty && !top)
+			continue;
+		for (uint32_t j = 0; j < nodes.n; j++)
+			add_edge(ch, edges, nodes.at[i], nodes.at[j]);
+	}
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (ch->found[i].alt != ch->found[j].alt &&
+			    !distinguishable(ch, ch->found[i].term, ch->found[j].term))
+				add_edge(ch, edges, nodes.at[ch->found[i].alt],
+					 nodes.at[ch->found[j].alt]);
+	free(nodes.at);
+}
+
+void chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	decision_edges(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, edges);
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !chooser_is_node(ch, b))
+			continue;
+		for (uint32_t i = 0; i < ways(ch, b); i++)
+			decision_edges(ch, (struct decision){func, b, decision_way(ch, b, i)},
+				       edges);
+	}
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* chooser.h: what the parts of the witness choice share: the marks so far, what is known of each
+ * function, and the conflict rule.
+ *
+ * A *node* is a block that shows in the grammar: one that is marked or holds a call (where returns
+ * are kept apart, also one that returns). A *decision* is what can come next after a node: the
+ * nodes that are reached without passing another, or the exit. The choice is made bottom-up over
+ * the call graph, so a function is known to its callers by a summary:
+ *   nullable  it can run without an event;
+ *   first     the terms that its first event can be;
+ *   need      the terms that must not come first after it returns, because inside of it they
+ *             would decide against returning. FOLLOW is never built: each call site checks what
+ *             follows it against its callee's need. */
+#ifndef OFFLINE_CHOOSER_H
+#define OFFLINE_CHOOSER_H
+
+#include "offline/choose.h"
+#include "offline/terms.h"
+
+#define NODE_EXIT UINT32_MAX
+
+struct summary {
+	struct termset first, need;
+	bool nullable;
+	bool need_global; /* ends in a call whose callee is not known */
+	bool known;	  /* false: not chosen for yet; taken as anything */
+};
+
+struct vec {
+	uint32_t *at; /* heap */
+	uint32_t n, cap;
+};
+
+/* One alternative of a decision, as seen by its first events. */
+struct found_term {
+	struct term term;
+	uint32_t alt;  /* index of the alternative */
+	uint32_t next; /* chain of the same w */
+};
+
+struct chooser {
+	const struct program *prog;
+	uint8_t *marks;
+	bool *capture_ret;
+	struct summary *sums;
+	bool returns_apart;
+	bool plain; /* terminals are sites only, and no alternative may be empty (the paper) */
+	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
+	bool failed;	/* out of memory */
+
+	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
+
+	/* What callees that are not known may need: per mark the return address, joined. */
+	uint32_t *global_need;	/* per block: RET_* or a call's block; GLOBAL_NONE */
+	bool *global_any;	/* per call block: it may enter any function */
+	bool global_top;
+
+	/* Scratch of one query; stamps make clearing free. */
+	uint32_t *seen_walk, *seen_closure, *seen_back, stamp;
+	uint32_t *head, *head_stamp; /* per w: first found_term */
+	struct vec alts, walk, closure, back, decisions;
+	struct found_term *found;
+	uint32_t n_found, cap_found;
+	uint64_t steps; /* work done, to bound the pruning of huge functions */
+};
+#define GLOBAL_NONE (UINT32_MAX - 2)
+
+/* A decision: what follows @block when it has been passed by way of successor @way (PROG_BRANCH
+ * and PROG_OPEN marks), or by any (WAY_ALL); block NONE: the entry of @func. */
+#define WAY_ALL UINT32_MAX
+struct decision {
+	uint32_t func, block, way;
+};
+
+int chooser_init(struct chooser *ch, const struct program *prog);
+void chooser_deinit(struct chooser *ch);
+bool vec_push(struct vec *vec, uint32_t value);
+
+bool chooser_is_node(const struct chooser *ch, uint32_t block);
+/* The nodes (or NODE_EXIT) that a decision is between, in @out. */
+void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out);
+/* Fills ch->found with the first terms of every alternative in @alts; returns the number of
+ * alternatives that may be empty, and in @top whether a first set was unbounded. */
+uint32_t chooser_first(struct chooser *ch, const struct vec *alts, bool *top);
+/* Whether the decision's alternatives are pairwise distinguishable. */
+bool chooser_decision_holds(struct chooser *ch, struct decision d);
+/* Whether what follows the call in @block is distinguishable from what its callee needs. */
+bool chooser_follow_holds(struct chooser *ch, uint32_t block);
+/* Whether no run from @block comes back to it without an event while making calls. */
+bool chooser_progress_holds(struct chooser *ch, uint32_t block);
+/* Whether all that could feel a change of the mark of @block holds. */
+bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block);
+/* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …. */
+void chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges);
+/* All decisions and calls of @func; returns how many do not hold. */
+uint32_t chooser_function_faults(struct chooser *ch, uint32_t func);
+/* Computes the summary of @func from its marks; returns whether it grew. */
+bool chooser_summarise(struct chooser *ch, uint32_t func);
+/* What the functions that may be entered from anywhere need; returns whether it grew. */
+bool chooser_globalise(struct chooser *ch);
+
+/* Functions in an order in which callees come first; components of recursion get one number.
+ * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
+int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
+
+void choose_all_forced(struct chooser *ch);
+void choose_best(struct chooser *ch, uint32_t func);
+void choose_casper(struct chooser *ch, uint32_t func);
+void choose_full(struct chooser *ch, uint32_t func);
+void choose_branch(struct chooser *ch, uint32_t func);
+
+#endif

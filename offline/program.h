@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* program.h: what the grammar is written over. A program is functions, blocks and calls, free of
+ * machine code: it comes from the model of a binary (program_from_model) or from a generator of
+ * random programs in the tests. Frequencies and probe costs are part of it, so that the choice of
+ * witnesses is a function of the program alone.
+ *
+ * A function's first block is its entry. A block holds at most one call, at its end. Where the
+ * model has a jcc or a jump table that leaves the function, the program has a block of its own for
+ * that tail call, without instructions ("virtual"), so that every way out is a block. */
+#ifndef OFFLINE_PROGRAM_H
+#define OFFLINE_PROGRAM_H
+
+#include <pugmark/model.h>
+
+enum prog_call {
+	CALL_NONE,
+	CALL_DIRECT,  /* callee is set */
+	CALL_UNKNOWN, /* indirect, or into another module that may call back: silent, or into any
+			 function with PROG_ENTRY_WITNESS */
+	CALL_LEAF,    /* leaves the module and does not come back into it before it returns */
+};
+
+enum prog_block_flag {
+	PROG_RET = 1,	   /* ends with a return */
+	PROG_TAIL = 2,	   /* its call is a tail jump: the function's frame is gone */
+	PROG_NORETURN = 4, /* its call never returns */
+	PROG_BRANCH = 8,   /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
+	PROG_ROOT = 16,	   /* also entered by unwinding: landing pad or second return of setjmp */
+	PROG_VIRTUAL = 32, /* has no instruction of its own */
+	PROG_OPEN = 64,	   /* ends with an indirect jump whose target is read, not known */
+	PROG_REACHED = 128 /* on a path from the entry or from a root */
+};
+
+/* Where a witness could stand, and what one hit of it costs. */
+struct prog_probe {
+	uint64_t addr;
+	float cost_ns; /* INFINITY: cannot be probed */
+	bool cfa_known;
+};
+
+struct prog_block {
+	uint32_t func;
+	uint32_t succ, n_succ; /* run in program->succs, in the order of the model's edges */
+	uint32_t callee;       /* CALL_DIRECT: function index */
+	int32_t height;	       /* CFA minus the callee's CFA; PUGMARK_HEIGHT_UNKNOWN; 0 for a tail */
+	uint32_t origin;       /* block of the model, or PUGMARK_NONE */
+	uint32_t site;	       /* site of the model that is the block's call, or PUGMARK_NONE */
+	uint8_t call;	       /* enum prog_call */
+	uint8_t flags;	       /* enum prog_block_flag */
+	float freq;	       /* expected executions in a run */
+	struct prog_probe any; /* the cheapest instruction of the block */
+	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
+};
+
+enum prog_func_flag {
+	PROG_ENTRY_WITNESS = 1,	/* may be entered from where no direct call says so */
+	PROG_OPAQUE = 2,	/* out of scope: its calls are not traced */
+};
+
+struct prog_func {
+	uint32_t block, n_blocks;
+	uint32_t flags;
+	uint32_t origin; /* function of the model */
+	float freq;	 /* expected activations in a run */
+};
+
+struct program {
+	struct prog_func *funcs;
+	struct prog_block *blocks;
+	uint32_t *succs;
+	uint32_t n_funcs, n_blocks, n_succs;
+};
+
+/* What one hit costs, by probe class, and one capture of the return address. */
+struct probe_costs {
+	float emulated_ns, stepped_ns, ret_ns;
+};
+extern const struct probe_costs probe_costs_default;
+
+struct program_options {
+	struct probe_costs costs;
+	const bool *opaque;	  /* per function of the model, or NULL: none */
+	const uint8_t *entered;	  /* per function of the model, or NULL: exported ones that another
+				     module is known to import */
+	const uint64_t *counts;	  /* executions per block of the model from an earlier recording, or
+				     NULL: static estimates */
+};
+
+/* Returns 0 and a program that the caller frees with program_free(), or -ENOMEM. */
+int program_from_model(const struct pugmark_model *model, const struct program_options *options,
+		       struct program **out);
+void program_free(struct program *program);
+
+/* Fills freq of blocks (per activation) and functions from the flow graph: loops run ten times,
+ * branches halve, ways that end in a call that never returns are rare. */
+int program_estimate(struct program *program);
+
+static inline const uint32_t *prog_succs(const struct program *program, uint32_t block)
+{
+	return program->succs + program->blocks[block].succ;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* terms.h: the enriched terminals of the grammar, and small sets of them.
+ *
+ * A term says "the next event is that of witness w, in the frame `depth` bytes below this one, in
+ * an activation that returns to call site `ret`". Below means: this function's CFA minus the CFA
+ * of the event, so 0 is this function's own frame. Depth and ret are relative to one function;
+ * term_lift() carries them over a call site into the caller's view. */
+#ifndef OFFLINE_TERMS_H
+#define OFFLINE_TERMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TERM_ANY_ENTRY UINT32_MAX /* w: the entry of any function with PROG_ENTRY_WITNESS */
+#define DEPTH_UNKNOWN INT32_MIN
+#define RET_SELF UINT32_MAX	     /* where this function's own activation returns to */
+#define RET_UNKNOWN (UINT32_MAX - 1) /* may be equal to anything */
+
+struct term {
+	uint32_t w;   /* block of the program whose mark it is, or TERM_ANY_ENTRY */
+	int32_t depth;
+	uint32_t ret; /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
+};
+
+/* At most TERMSET_MAX terms; past that the set is "anything at all" (top), which nothing is
+ * distinguishable from: a bound that can only cost witnesses, never exactness. */
+#define TERMSET_MAX 48
+struct termset {
+	struct term *terms; /* heap, owned by the set */
+	uint32_t n, cap;
+	bool top;
+};
+
+void termset_clear(struct termset *set);
+void termset_free(struct termset *set);
+/* Adds @term; returns whether the set changed. Out of memory makes it top. */
+bool termset_add(struct termset *set, struct term term);
+/* Whether every term of @part is in @whole. */
+bool termset_within(const struct termset *part, const struct termset *whole);
+
+/* @term of a callee as its caller sees it: @height is the caller's CFA minus the callee's, @call
+ * the block of the call site. */
+static inline struct term term_lift(struct term term, int32_t height, uint32_t call)
+{
+	bool known = term.depth != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
+	return (struct term){
+		.w = term.w,
+		.depth = known ? term.depth + height : DEPTH_UNKNOWN,
+		.ret = term.ret == RET_SELF ? call : term.ret,
+	};
+}
+
+#endif
