@@ -23,8 +23,17 @@ static void force(struct chooser *ch, uint32_t block)
 		ch->marks[block] = MARK_BLOCK;
 }
 
+/* A callee whose frame lies at an unknown height below its caller's: the call itself must say
+ * where, or no depth inside of the callee could be told. */
+static bool hides_height(const struct prog_block *b)
+{
+	return b->call == CALL_DIRECT && b->height == PUGMARK_HEIGHT_UNKNOWN &&
+	       !(b->flags & PROG_TAIL);
+}
+
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
- * enters, jumps whose targets are not known, and (at next to no cost) calls that do not return. */
+ * enters, jumps whose targets are not known, calls at an unknown height, and (at next to no cost)
+ * calls that do not return. */
 void choose_all_forced(struct chooser *ch)
 {
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
@@ -32,10 +41,15 @@ void choose_all_forced(struct chooser *ch)
 		if (func->n_blocks && (func->flags & PROG_ENTRY_WITNESS))
 			force(ch, func->block);
 	}
-	for (uint32_t b = 0; b < ch->prog->n_blocks; b++)
-		if (ch->prog->blocks[b].flags & PROG_REACHED &&
-		    ch->prog->blocks[b].flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN))
+	for (uint32_t b = 0; b < ch->prog->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (!(block->flags & PROG_REACHED))
+			continue;
+		if (hides_height(block) && probeable(&block->last))
+			ch->marks[b] = MARK_LAST;
+		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN))
 			force(ch, b);
+	}
 }
 
 void choose_full(struct chooser *ch, uint32_t func)
@@ -45,7 +59,8 @@ void choose_full(struct chooser *ch, uint32_t func)
 		const struct prog_block *block = &ch->prog->blocks[b];
 		if (ch->marks[b] || !(block->flags & PROG_REACHED))
 			continue;
-		if ((block->call != CALL_NONE || block->flags & PROG_RET) && probeable(&block->last))
+		if ((block->call != CALL_NONE || block->flags & PROG_RET) &&
+		    probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
 		/* a tail jump that is a jcc shows by its direction */
 		for (uint32_t i = 0; i < block->n_succ && block->flags & PROG_BRANCH; i++)

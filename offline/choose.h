@@ -22,8 +22,8 @@ enum mark {
 };
 
 struct choice {
-	uint8_t *marks;	   /* enum mark, per block of the program */
-	bool *capture_ret; /* per block: the mark must read the return address */
+	uint8_t *marks;	    /* enum mark, per block of the program */
+	bool *capture_ret;  /* per block: the mark must read the return address */
 	bool returns_apart; /* each ret is a node of its own: modes full, branch and casper */
 };
 

@@ -77,11 +77,11 @@ void chooser_deinit(struct chooser *ch)
 			termset_free(&ch->sums[f].first);
 			termset_free(&ch->sums[f].need);
 		}
-	void *heap[] = {ch->marks,	  ch->capture_ret, ch->sums,	   ch->global_need,
-			ch->global_any,	  ch->seen_walk,  ch->seen_closure,
-			ch->seen_back,	  ch->head,	   ch->head_stamp, ch->preds,
-			ch->pred_at,	  ch->alts.at,	   ch->walk.at,	   ch->closure.at,
-			ch->back.at,	  ch->found,	   ch->decisions.at};
+	void *heap[] = {ch->marks,	ch->capture_ret, ch->sums,	   ch->global_need,
+			ch->global_any, ch->seen_walk,	 ch->seen_closure, ch->seen_back,
+			ch->head,	ch->head_stamp,	 ch->preds,	   ch->pred_at,
+			ch->alts.at,	ch->walk.at,	 ch->closure.at,   ch->back.at,
+			ch->found,	ch->decisions.at};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct chooser){0};
@@ -171,7 +171,8 @@ static bool distinguishable(struct chooser *ch, struct term a, struct term b)
 	 * name its caller at all. */
 	if (ch->plain && !is_entry_term(ch, a.w))
 		return false;
-	if (!ch->plain && a.depth != DEPTH_UNKNOWN && b.depth != DEPTH_UNKNOWN && a.depth != b.depth)
+	if (!ch->plain && a.depth != DEPTH_UNKNOWN && b.depth != DEPTH_UNKNOWN &&
+	    a.depth != b.depth)
 		return true;
 	if (a.ret >= RET_UNKNOWN || b.ret >= RET_UNKNOWN || a.ret == b.ret)
 		return false;
@@ -199,6 +200,9 @@ static struct term own_term(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	bool known = ch->marks[block] == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
+	if (ch->marks[block] == MARK_LAST && b->call == CALL_DIRECT &&
+	    b->height == PUGMARK_HEIGHT_UNKNOWN)
+		known = false; /* its event tells the callee's frame, not this one */
 	return (struct term){block, known ? 0 : DEPTH_UNKNOWN, known ? RET_SELF : RET_UNKNOWN};
 }
 
@@ -337,7 +341,8 @@ static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 	if (depths && t.depth < b->height)
 		return true; /* a frame above the callee's */
 	if (b->call == CALL_UNKNOWN) {
-		struct term any = term_lift((struct term){TERM_ANY_ENTRY, 0, RET_SELF}, b->height, block);
+		struct term any =
+			term_lift((struct term){TERM_ANY_ENTRY, 0, RET_SELF}, b->height, block);
 		return distinguishable(ch, t, any) && global_need_holds(ch, t, block);
 	}
 	const struct summary *callee = &ch->sums[b->callee];
@@ -356,7 +361,8 @@ static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 bool chooser_follow_holds(struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	if (b->call == CALL_NONE || b->call == CALL_LEAF || (b->flags & (PROG_TAIL | PROG_NORETURN)))
+	if (b->call == CALL_NONE || b->call == CALL_LEAF ||
+	    (b->flags & (PROG_TAIL | PROG_NORETURN)))
 		return true;
 	if (ch->plain && b->call == CALL_DIRECT)
 		return true; /* no alternative is empty: nothing that follows is ever asked for */
@@ -394,7 +400,8 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 		ch->steps++;
 		if (blk->call != CALL_NONE) {
 			ch->n_found = 0;
-			if (!call_first(ch, b, 0, &top) || (blk->flags & (PROG_TAIL | PROG_NORETURN)))
+			if (!call_first(ch, b, 0, &top) ||
+			    (blk->flags & (PROG_TAIL | PROG_NORETURN)))
 				continue;
 			calls = true;
 		}
@@ -423,7 +430,8 @@ uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
 		return 0;
-	uint32_t faults = !chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	uint32_t faults =
+		!chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED))
 			continue;
@@ -478,8 +486,8 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 			if (!vec_push(queue, ch->preds[p]))
 				ch->failed = true;
 	}
-	bool holds = !entry || chooser_decision_holds(
-				       ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	bool holds = !entry ||
+		     chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t i = 0; holds && i < nodes.n; i++) {
 		uint32_t b = nodes.at[i];
 		if (ch->marks[b] == MARK_BRANCH)

@@ -44,15 +44,15 @@ struct chooser {
 	bool *capture_ret;
 	struct summary *sums;
 	bool returns_apart;
-	bool plain; /* terminals are sites only, and no alternative may be empty (the paper) */
+	bool plain;	/* terminals are sites only, and no alternative may be empty (the paper) */
 	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
 	bool failed;	/* out of memory */
 
 	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
 
 	/* What callees that are not known may need: per mark the return address, joined. */
-	uint32_t *global_need;	/* per block: RET_* or a call's block; GLOBAL_NONE */
-	bool *global_any;	/* per call block: it may enter any function */
+	uint32_t *global_need; /* per block: RET_* or a call's block; GLOBAL_NONE */
+	bool *global_any;      /* per call block: it may enter any function */
 	bool global_top;
 
 	/* Scratch of one query; stamps make clearing free. */

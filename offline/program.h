@@ -42,18 +42,21 @@ struct prog_block {
 	uint32_t func;
 	uint32_t succ, n_succ; /* run in program->succs, in the order of the model's edges */
 	uint32_t callee;       /* CALL_DIRECT: function index */
-	int32_t height;	       /* CFA minus the callee's CFA; PUGMARK_HEIGHT_UNKNOWN; 0 for a tail */
-	uint32_t origin;       /* block of the model, or PUGMARK_NONE */
-	uint32_t site;	       /* site of the model that is the block's call, or PUGMARK_NONE */
-	uint8_t call;	       /* enum prog_call */
-	uint8_t flags;	       /* enum prog_block_flag */
-	float freq;	       /* expected executions in a run */
-	struct prog_probe any; /* the cheapest instruction of the block */
+	int32_t height;	    /* CFA minus the callee's CFA; PUGMARK_HEIGHT_UNKNOWN; 0 for a tail */
+	uint64_t addr;	    /* of its first instruction; of its jump where it is virtual */
+	uint64_t call_addr; /* of the call or tail jump */
+	uint32_t origin;    /* block of the model, or PUGMARK_NONE */
+	uint32_t site;	    /* site of the model that is the block's call, or PUGMARK_NONE */
+	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
+	uint8_t call;	    /* enum prog_call */
+	uint8_t flags;	    /* enum prog_block_flag */
+	float freq;	    /* expected executions in a run */
+	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
 };
 
 enum prog_func_flag {
-	PROG_ENTRY_WITNESS = 1,	/* may be entered from where no direct call says so */
+	PROG_ENTRY_WITNESS = 1, /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	/* out of scope: its calls are not traced */
 };
 
@@ -61,7 +64,8 @@ struct prog_func {
 	uint32_t block, n_blocks;
 	uint32_t flags;
 	uint32_t origin; /* function of the model */
-	float freq;	 /* expected activations in a run */
+	uint64_t addr;
+	float freq; /* expected activations in a run */
 };
 
 struct program {
@@ -79,11 +83,11 @@ extern const struct probe_costs probe_costs_default;
 
 struct program_options {
 	struct probe_costs costs;
-	const bool *opaque;	  /* per function of the model, or NULL: none */
-	const uint8_t *entered;	  /* per function of the model, or NULL: exported ones that another
-				     module is known to import */
-	const uint64_t *counts;	  /* executions per block of the model from an earlier recording, or
-				     NULL: static estimates */
+	const bool *opaque;	/* per function of the model, or NULL: none */
+	const uint8_t *entered; /* per function of the model, or NULL: exported ones that another
+				   module is known to import */
+	const uint64_t *counts; /* executions per block of the model from an earlier recording, or
+				   NULL: static estimates */
 };
 
 /* Returns 0 and a program that the caller frees with program_free(), or -ENOMEM. */

@@ -17,7 +17,7 @@
 #define RET_UNKNOWN (UINT32_MAX - 1) /* may be equal to anything */
 
 struct term {
-	uint32_t w;   /* block of the program whose mark it is, or TERM_ANY_ENTRY */
+	uint32_t w; /* block of the program whose mark it is, or TERM_ANY_ENTRY */
 	int32_t depth;
 	uint32_t ret; /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
 };

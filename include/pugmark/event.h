@@ -23,6 +23,7 @@ struct witness_event {
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;
 	uint32_t stack_words;
+	uint64_t bias;	 /* run-time address minus ELF address in this module and process */
 	uint32_t site;	 /* index in the module's plan */
 	uint16_t module; /* index in the recording's modules */
 	uint8_t kind;	 /* enum event_kind */

@@ -49,4 +49,93 @@ struct plan_site {
 	struct plan_operand operand; /* CAPTURE_TARGET */
 };
 
+/* A node of the grammar: what can happen in a function, seen from its callers and callees. */
+enum plan_node_kind {
+	NODE_KIND_EXIT = 0,    /* node 0 alone: the function returns */
+	NODE_KIND_CALL = 1,    /* a call of `callee` */
+	NODE_KIND_UNKNOWN = 2, /* indirect, or into another module: silent, or enters any function
+				  with PLAN_FUNC_ENTERED */
+	NODE_KIND_LEAF = 3,    /* leaves the module and does not come back before it returns */
+	NODE_KIND_MARK = 4,    /* a witnessed block without a call */
+	NODE_KIND_BRANCH = 5,  /* a witnessed jcc: `next` if not taken, `next_taken` if taken */
+	NODE_KIND_RETURN = 6,  /* one ret, where returns are kept apart */
+	NODE_KIND_TARGET = 7,  /* a witnessed indirect jump: targets[next .. next + next_taken) */
+};
+
+enum plan_node_flag {
+	NODE_TAIL = 1,	     /* a tail jump: the callee takes the function's place */
+	NODE_NORETURN = 2,   /* nothing follows in this function */
+	NODE_CALLEE_CFA = 8, /* its event's cfa is the callee's, since height is not known */
+	NODE_ROOT = 4,	     /* also entered by unwinding: landing pad, second return of setjmp */
+};
+
+struct plan_node {
+	uint64_t addr; /* of the call or tail jump; for the others, of the block */
+	uint32_t func;
+	uint32_t site;	     /* the witness whose event shows the node, or PUGMARK_NONE: silent */
+	uint32_t callee;     /* NODE_KIND_CALL: function; else PUGMARK_NONE */
+	uint32_t import;     /* offset in strings of the import's name, or 0 */
+	uint32_t next;	     /* the decision that follows, or PUGMARK_NONE */
+	uint32_t next_taken; /* NODE_KIND_BRANCH: the decision if taken */
+	int32_t height;	     /* the function's CFA minus the callee's; PUGMARK_HEIGHT_UNKNOWN */
+	uint8_t kind;	     /* enum plan_node_kind */
+	uint8_t flags;	     /* enum plan_node_flag */
+	uint8_t call_len;    /* bytes: the call returns to addr + call_len */
+	uint8_t reserved;
+};
+_Static_assert(sizeof(struct plan_node) == 40, "plan files depend on this layout");
+
+enum plan_func_flag {
+	PLAN_FUNC_ENTERED = 1, /* its entry is witnessed: it may be entered from anywhere */
+	PLAN_FUNC_OPAQUE = 2,  /* not traced */
+};
+
+struct plan_func {
+	uint64_t addr;
+	uint32_t name;		/* offset in strings */
+	uint32_t entry;		/* the decision at its entry, or PUGMARK_NONE: not modelled */
+	uint32_t flags;		/* enum plan_func_flag */
+	uint32_t node, n_nodes; /* its nodes */
+	uint32_t reserved;
+};
+
+/* What can come next: alternatives[first .. first + n) are nodes. */
+struct plan_decision {
+	uint32_t first, n;
+};
+
+struct plan_target {
+	uint64_t addr; /* ELF address that the jump goes to */
+	uint32_t decision;
+	uint32_t reserved;
+};
+
+struct pugmark_plan {
+	const struct plan_site *sites;
+	const struct plan_func *funcs; /* by address */
+	const struct plan_node *nodes; /* 0 is the exit; grouped by function */
+	const struct plan_decision *decisions;
+	const uint32_t *alternatives;
+	const struct plan_target *targets;
+	const char *strings; /* offset 0 is the empty string */
+	uint32_t n_sites, n_funcs, n_nodes, n_decisions, n_alternatives, n_targets;
+	uint32_t strings_bytes;
+	uint32_t mode; /* enum plan_mode */
+	uint8_t build_id[32];
+	uint32_t build_id_len;
+	float expected_cost_ns; /* of one run, by the estimates; good for comparisons only */
+	uint64_t text_addr, text_end;
+	void *storage; /* what the arrays point into: private */
+	size_t storage_bytes;
+};
+
+/* Maps the plan file @path and checks all of it: every index is inside its array.
+ * Returns 0 and a plan that the caller frees with pugmark_plan_free(); -EBADMSG with @diag filled
+ * where the file is no plan or damaged, -EPROTO where its version is not known, or -errno. */
+int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag);
+/* Writes @plan to @path atomically: a reader sees the old file or the new one. 0 or -errno. */
+int pugmark_plan_write(const struct pugmark_plan *plan, const char *path,
+		       struct pugmark_diag *diag);
+void pugmark_plan_free(struct pugmark_plan *plan);
+
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* trace_event.h: one event of the recovered trace. */
+#ifndef PUGMARK_TRACE_EVENT_H
+#define PUGMARK_TRACE_EVENT_H
+
+#include <stdint.h>
+
+enum trace_kind {
+	TRACE_CALL,   /* a call instruction ran */
+	TRACE_TAIL,   /* a jump to another function ran */
+	TRACE_RET,    /* a function returned */
+	TRACE_UNWIND, /* a frame was left by an exception or longjmp */
+	TRACE_ENTER,  /* a function was entered from code that is not traced */
+	TRACE_GAP,    /* what happened here is not known */
+	TRACE_BLOCK,  /* a basic block ran (level paths) */
+};
+
+enum trace_cause {
+	CAUSE_NONE,
+	CAUSE_THREAD,	/* enter: the first function of a thread or process */
+	CAUSE_CALLBACK, /* enter: called back during a call that left the module */
+	CAUSE_SIGNAL,	/* enter: asynchronously, no call of ours was in progress */
+	CAUSE_ATTACH,	/* enter, gap: the recording began in the middle */
+	CAUSE_LOST,	/* gap: events were lost; `lost` of them */
+	CAUSE_MODEL,	/* gap: the event fits nothing that the model allows */
+	CAUSE_RECORDING /* gap: the recording is damaged here */
+};
+
+struct trace_event {
+	uint64_t from_ns, to_ns; /* it happened between these two, CLOCK_MONOTONIC */
+	uint64_t addr;		 /* CALL, TAIL: the instruction; RET, UNWIND, ENTER: the function;
+				    BLOCK: the block */
+	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module */
+	uint64_t lost;		 /* GAP: how many events were lost */
+	const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the plan */
+	uint32_t func;	    /* RET, UNWIND, ENTER: function of the plan; CALL, TAIL: the callee
+			       or PUGMARK_NONE */
+	uint32_t depth;	    /* frames open before this event */
+	uint16_t module;    /* of addr */
+	uint16_t target_module;
+	uint8_t kind;  /* enum trace_kind */
+	uint8_t cause; /* enum trace_cause */
+};
+
+#endif

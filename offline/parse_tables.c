@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* parse_tables.c: FIRST sets of the grammar in a plan, one decision at a time. What can be silent
+ * is computed for the whole plan at once (it is one bit a decision); first terms are collected by
+ * a walk from the decision through everything silent, callees included. */
+#include "offline/parse_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TERMS_MAX 65536 /* of one decision; past that it is top */
+
+struct return_point {
+	uint64_t addr;
+	uint32_t node;
+};
+
+struct parse_tables {
+	const struct pugmark_plan *plan;
+	struct decision_table **at;
+	bool *func_empty, *decision_empty;
+	uint32_t *node_of; /* per site */
+	uint32_t *entered; /* per site */
+	struct return_point *returns;
+	uint32_t n_returns;
+};
+
+static bool node_silent(const struct parse_tables *t, const struct plan_node *n)
+{
+	if (n->site != PUGMARK_NONE)
+		return false;
+	return n->kind != NODE_KIND_CALL || t->func_empty[n->callee];
+}
+
+static bool leaves_function(const struct plan_node *n)
+{
+	return n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN || n->flags & NODE_TAIL;
+}
+
+/* Whether the rest of the function from @n on can be silent. */
+static bool node_empty(const struct parse_tables *t, const struct plan_node *n)
+{
+	if (!node_silent(t, n) || n->flags & NODE_NORETURN)
+		return false;
+	return leaves_function(n) || (n->next != PUGMARK_NONE && t->decision_empty[n->next]);
+}
+
+static void find_empty(struct parse_tables *t)
+{
+	const struct pugmark_plan *plan = t->plan;
+	bool grew = true;
+	while (grew) {
+		grew = false;
+		for (uint32_t d = plan->n_decisions; d-- > 0;) {
+			const struct plan_decision *dec = &plan->decisions[d];
+			for (uint32_t i = 0; i < dec->n && !t->decision_empty[d]; i++)
+				if (node_empty(t, &plan->nodes[plan->alternatives[dec->first + i]]))
+					grew = t->decision_empty[d] = true;
+		}
+		for (uint32_t f = 0; f < plan->n_funcs; f++) {
+			uint32_t entry = plan->funcs[f].entry;
+			/* what is not modelled is entered by nobody that the parser follows */
+			bool empty = entry == PUGMARK_NONE || t->decision_empty[entry];
+			if (empty && !t->func_empty[f])
+				grew = t->func_empty[f] = true;
+		}
+	}
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct return_point *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void index_nodes(struct parse_tables *t)
+{
+	const struct pugmark_plan *plan = t->plan;
+	for (uint32_t i = 0; i < plan->n_sites; i++)
+		t->node_of[i] = t->entered[i] = PUGMARK_NONE;
+	for (uint32_t i = 1; i < plan->n_nodes; i++) {
+		const struct plan_node *n = &plan->nodes[i];
+		if (n->site != PUGMARK_NONE)
+			t->node_of[n->site] = i;
+		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+			    n->kind == NODE_KIND_LEAF;
+		if (call && !(n->flags & NODE_TAIL))
+			t->returns[t->n_returns++] =
+				(struct return_point){n->addr + n->call_len, i};
+	}
+	qsort(t->returns, t->n_returns, sizeof(*t->returns), by_addr);
+	for (uint32_t f = 0; f < plan->n_funcs; f++) {
+		const struct plan_func *func = &plan->funcs[f];
+		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
+			continue;
+		const struct plan_decision *d = &plan->decisions[func->entry];
+		if (d->n != 1)
+			continue;
+		uint32_t site = plan->nodes[plan->alternatives[d->first]].site;
+		if (site != PUGMARK_NONE)
+			t->entered[site] = f;
+	}
+}
+
+int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
+{
+	struct parse_tables *t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->plan = plan;
+	t->at = calloc(plan->n_decisions + 1, sizeof(*t->at));
+	t->func_empty = calloc(plan->n_funcs + 1, sizeof(bool));
+	t->decision_empty = calloc(plan->n_decisions + 1, sizeof(bool));
+	t->node_of = calloc(plan->n_sites + 1, sizeof(uint32_t));
+	t->entered = calloc(plan->n_sites + 1, sizeof(uint32_t));
+	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
+	if (!t->at || !t->func_empty || !t->decision_empty || !t->node_of || !t->entered ||
+	    !t->returns) {
+		parse_tables_free(t);
+		return -ENOMEM;
+	}
+	find_empty(t);
+	index_nodes(t);
+	*out = t;
+	return 0;
+}
+
+void parse_tables_free(struct parse_tables *t)
+{
+	if (!t)
+		return;
+	for (uint32_t d = 0; t->at && d < t->plan->n_decisions; d++)
+		free(t->at[d]);
+	free(t->at);
+	free(t->func_empty);
+	free(t->decision_empty);
+	free(t->node_of);
+	free(t->entered);
+	free(t->returns);
+	free(t);
+}
+
+bool parse_tables_func_empty(const struct parse_tables *t, uint32_t func)
+{
+	return t->func_empty[func];
+}
+
+bool parse_tables_decision_empty(const struct parse_tables *t, uint32_t decision)
+{
+	return t->decision_empty[decision];
+}
+
+uint32_t parse_tables_call_before(const struct parse_tables *t, uint64_t addr)
+{
+	struct return_point key = {.addr = addr};
+	const struct return_point *r =
+		bsearch(&key, t->returns, t->n_returns, sizeof(*t->returns), by_addr);
+	return r ? r->node : PUGMARK_NONE;
+}
+
+uint32_t parse_tables_node_of(const struct parse_tables *t, uint32_t site)
+{
+	return t->node_of[site];
+}
+
+uint32_t parse_tables_entered_by(const struct parse_tables *t, uint32_t site)
+{
+	return t->entered[site];
+}
+
+/* A place that the walk has reached in silence: @decision of a frame @depth below the deciding
+ * function's, whose activation returns to @ret. */
+struct place {
+	uint32_t decision;
+	int32_t depth;
+	uint32_t ret;
+};
+
+struct walk {
+	struct parse_tables *t;
+	struct place *queue; /* every place seen, in order; the ones before `next` are done */
+	uint32_t n, cap, next;
+	uint32_t *seen; /* hash of places: index + 1 */
+	uint32_t seen_size;
+	struct first_entry *found;
+	uint32_t n_found, cap_found;
+	uint32_t alt;
+	bool failed, top;
+};
+
+static uint32_t place_hash(struct place p)
+{
+	return (p.decision * 2654435761u) ^ ((uint32_t)p.depth * 40503u) ^ (p.ret * 2246822519u);
+}
+
+static void see_again(struct walk *w)
+{
+	uint32_t size = w->seen_size ? 2 * w->seen_size : 64;
+	free(w->seen);
+	w->seen = calloc(size, sizeof(*w->seen));
+	w->seen_size = w->seen ? size : 0;
+	w->failed |= !w->seen;
+	for (uint32_t i = 0; w->seen && i < w->n; i++) {
+		uint32_t h = place_hash(w->queue[i]);
+		while (w->seen[h & (size - 1)])
+			h++;
+		w->seen[h & (size - 1)] = i + 1;
+	}
+}
+
+static void go_to(struct walk *w, struct place p)
+{
+	if (p.decision == PUGMARK_NONE)
+		return;
+	if (2 * w->n >= w->seen_size)
+		see_again(w);
+	if (w->failed)
+		return;
+	uint32_t h = place_hash(p);
+	for (uint32_t i; (i = w->seen[h & (w->seen_size - 1)]); h++)
+		if (!memcmp(&w->queue[i - 1], &p, sizeof(p)))
+			return;
+	if (w->n == TERMS_MAX) {
+		w->top = true;
+		return;
+	}
+	if (w->n == w->cap) {
+		uint32_t cap = w->cap ? 2 * w->cap : 32;
+		struct place *queue = realloc(w->queue, cap * sizeof(*queue));
+		if (!queue) {
+			w->failed = true;
+			return;
+		}
+		w->queue = queue;
+		w->cap = cap;
+	}
+	w->queue[w->n++] = p;
+	w->seen[h & (w->seen_size - 1)] = w->n;
+}
+
+static void find(struct walk *w, uint32_t site, int32_t depth, uint32_t ret)
+{
+	for (uint32_t i = w->n_found; i-- > 0 && w->found[i].alt == w->alt;)
+		if (w->found[i].site == site && w->found[i].depth == depth &&
+		    w->found[i].ret == ret)
+			return;
+	if (w->n_found == TERMS_MAX) {
+		w->top = true;
+		return;
+	}
+	if (w->n_found == w->cap_found) {
+		uint32_t cap = w->cap_found ? 2 * w->cap_found : 32;
+		struct first_entry *found = realloc(w->found, cap * sizeof(*found));
+		if (!found) {
+			w->failed = true;
+			return;
+		}
+		w->found = found;
+		w->cap_found = cap;
+	}
+	w->found[w->n_found++] = (struct first_entry){site, depth, ret, w->alt};
+}
+
+static int32_t below(int32_t depth, int32_t height)
+{
+	bool known = depth != FIRST_DEPTH_UNKNOWN && height != PUGMARK_HEIGHT_UNKNOWN;
+	return known ? depth + height : FIRST_DEPTH_UNKNOWN;
+}
+
+/* One node met in silence at place @p. */
+static void pass(struct walk *w, uint32_t node, struct place p)
+{
+	const struct plan_node *n = &w->t->plan->nodes[node];
+	if (n->site != PUGMARK_NONE) {
+		const struct plan_site *site = &w->t->plan->sites[n->site];
+		bool own = site->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA);
+		find(w, n->site, own ? p.depth : FIRST_DEPTH_UNKNOWN, p.ret);
+		return;
+	}
+	bool tail = n->flags & NODE_TAIL;
+	int32_t depth = below(p.depth, tail ? 0 : n->height);
+	uint32_t ret = tail ? p.ret : node;
+	if (n->kind == NODE_KIND_CALL)
+		go_to(w, (struct place){w->t->plan->funcs[n->callee].entry, depth, ret});
+	if (n->kind == NODE_KIND_UNKNOWN)
+		find(w, FIRST_ANY_ENTRY, depth, ret);
+	if (node_silent(w->t, n) && !leaves_function(n) && !(n->flags & NODE_NORETURN))
+		go_to(w, (struct place){n->next, p.depth, p.ret});
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct first_entry *x = a, *y = b;
+	return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static struct decision_table *build(struct parse_tables *t, uint32_t decision)
+{
+	const struct plan_decision *d = &t->plan->decisions[decision];
+	struct walk w = {.t = t};
+	struct decision_table summary = {.empty = PUGMARK_NONE};
+	for (uint32_t i = 0; i < d->n; i++) {
+		uint32_t node = t->plan->alternatives[d->first + i];
+		w.alt = node;
+		w.n = w.next = 0;
+		if (w.seen)
+			memset(w.seen, 0, w.seen_size * sizeof(*w.seen));
+		if (node_empty(t, &t->plan->nodes[node])) {
+			summary.empty = node;
+			summary.n_empty++;
+		}
+		pass(&w, node, (struct place){decision, 0, FIRST_SELF});
+		while (w.next < w.n && !w.failed) {
+			struct place p = w.queue[w.next++];
+			const struct plan_decision *at = &t->plan->decisions[p.decision];
+			for (uint32_t k = 0; k < at->n; k++)
+				pass(&w, t->plan->alternatives[at->first + k], p);
+		}
+	}
+	struct decision_table *table = NULL;
+	if (!w.failed)
+		table = malloc(sizeof(*table) + w.n_found * sizeof(*w.found));
+	if (table) {
+		struct first_entry *entries = (struct first_entry *)(table + 1);
+		if (w.n_found) {
+			qsort(w.found, w.n_found, sizeof(*w.found), by_site);
+			memcpy(entries, w.found, w.n_found * sizeof(*w.found));
+		}
+		*table = summary;
+		table->entries = entries;
+		table->n = w.n_found;
+		table->top = w.top;
+		while (table->n_any < table->n &&
+		       entries[table->n - 1 - table->n_any].site == FIRST_ANY_ENTRY)
+			table->n_any++;
+	}
+	free(w.queue);
+	free(w.seen);
+	free(w.found);
+	return table;
+}
+
+const struct decision_table *parse_tables_at(struct parse_tables *t, uint32_t decision)
+{
+	if (!t->at[decision])
+		t->at[decision] = build(t, decision);
+	return t->at[decision];
+}

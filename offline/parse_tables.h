@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* parse_tables.h: from a plan's grammar to the question that the parser asks at every decision:
+ * which alternative does this event begin? Tables are built when a decision is first asked about,
+ * so that a short recording of a large program costs little; one user at a time. */
+#ifndef OFFLINE_PARSE_TABLES_H
+#define OFFLINE_PARSE_TABLES_H
+
+#include <pugmark/plan.h>
+
+#define FIRST_ANY_ENTRY UINT32_MAX /* site: the entry of any function with PLAN_FUNC_ENTERED */
+#define FIRST_SELF UINT32_MAX	   /* ret: where the deciding function itself returns to */
+#define FIRST_DEPTH_UNKNOWN INT32_MIN
+
+/* "The event of @site, @depth bytes below the deciding function's CFA, in an activation that
+ * returns to call node @ret, begins alternative @alt." */
+struct first_entry {
+	uint32_t site;
+	int32_t depth;
+	uint32_t ret;
+	uint32_t alt; /* node */
+};
+
+struct decision_table {
+	const struct first_entry *entries; /* by site; those of FIRST_ANY_ENTRY last */
+	uint32_t n, n_any;
+	uint32_t empty; /* the alternative that can be silent up to the function's exit; or NONE */
+	uint32_t n_empty; /* how many can: more than one is a fault of the plan */
+	bool top;	  /* too many terms to list: nothing can be told */
+};
+
+struct parse_tables;
+
+int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out);
+void parse_tables_free(struct parse_tables *tables);
+/* The table of @decision; NULL where memory is out. Lives as long as @tables. */
+const struct decision_table *parse_tables_at(struct parse_tables *tables, uint32_t decision);
+/* Whether @func can run from entry to return without an event. */
+bool parse_tables_func_empty(const struct parse_tables *tables, uint32_t func);
+/* Whether @decision can reach the function's exit without an event. */
+bool parse_tables_decision_empty(const struct parse_tables *tables, uint32_t decision);
+/* The call node that returns to ELF address @addr, or PUGMARK_NONE. */
+uint32_t parse_tables_call_before(const struct parse_tables *tables, uint64_t addr);
+/* The node that @site witnesses. */
+uint32_t parse_tables_node_of(const struct parse_tables *tables, uint32_t site);
+/* The function whose entry @site witnesses, or PUGMARK_NONE. */
+uint32_t parse_tables_entered_by(const struct parse_tables *tables, uint32_t site);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* parser.h: recovers the whole call trace of one thread from its witness events: a table-driven
+ * LL(1) parser with an explicit stack, streaming. Events go in one at a time; what they decide
+ * comes out at once through a sink. docs/theory.md says why it is exact, and when it reports a gap
+ * instead. */
+#ifndef OFFLINE_PARSER_H
+#define OFFLINE_PARSER_H
+
+#include <pugmark/event.h>
+#include <pugmark/trace_event.h>
+
+#include "offline/parse_tables.h"
+
+typedef void trace_sink(void *ctx, const struct trace_event *event);
+
+struct parser;
+
+/* @tables and @plans (one a module, the same order) outlive the parser and are not shared with a
+ * parser in another thread. Returns 0 and a parser freed with parser_free(), or -ENOMEM. */
+int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
+	       uint32_t n_modules, trace_sink *sink, void *ctx, struct parser **out);
+void parser_free(struct parser *parser);
+/* Takes the next event of the thread. 0 or -ENOMEM; whatever does not fit becomes a gap. */
+int parser_feed(struct parser *parser, const struct witness_event *event);
+/* How many gaps were reported so far. */
+uint64_t parser_gaps(const struct parser *parser);
+
+#endif

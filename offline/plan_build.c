@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_build.c: from a program and its marks to the tables of a plan: a site for each mark, a node
+ * for each block that shows, and the decisions between them, each set of alternatives once. */
+#include "offline/plan_build.h"
+
+#include "offline/chooser.h"
+#include "offline/plan_file.h"
+#include "offline/site_operand.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct builder {
+	struct chooser ch; /* only asked for alternatives */
+	const struct program *prog;
+	const struct choice *choice;
+	const struct pugmark_model *model;
+	struct pugmark_plan plan;
+	struct plan_site *sites;
+	struct plan_func *funcs;
+	struct plan_node *nodes;
+	struct plan_decision *decisions;
+	struct vec alternatives;
+	struct plan_target *targets;
+	char *strings;
+	uint32_t cap_decisions, cap_targets, cap_strings;
+	uint32_t *node_of;     /* per block */
+	uint32_t *import_name; /* per import of the model: offset in strings */
+	uint32_t *table;       /* hash of decisions: index + 1 */
+	uint32_t table_size;
+	bool failed;
+};
+
+static void *grown(struct builder *b, void *array, uint32_t n, uint32_t *cap, size_t size)
+{
+	if (n < *cap)
+		return array;
+	uint32_t more = *cap ? 2 * *cap : 256;
+	void *bigger = realloc(array, more * size);
+	if (!bigger) {
+		b->failed = true;
+		return array;
+	}
+	*cap = more;
+	return bigger;
+}
+
+static uint32_t add_string(struct builder *b, const char *text)
+{
+	uint32_t len = strlen(text) + 1;
+	while (b->plan.strings_bytes + len > b->cap_strings) {
+		uint32_t cap = b->cap_strings ? 2 * b->cap_strings : 4096;
+		char *strings = realloc(b->strings, cap);
+		if (!strings) {
+			b->failed = true;
+			return 0;
+		}
+		b->strings = strings;
+		b->cap_strings = cap;
+	}
+	memcpy(b->strings + b->plan.strings_bytes, text, len);
+	b->plan.strings_bytes += len;
+	return b->plan.strings_bytes - len;
+}
+
+static void site_from_model(struct builder *b, struct plan_site *s)
+{
+	s->off_file = pugmark_model_file_offset(b->model, s->addr);
+	struct pugmark_cfa cfa = pugmark_model_cfa_at(b->model, s->addr);
+	s->cfa_reg = cfa.reg;
+	s->cfa_off = cfa.offset;
+	struct site_operand operand;
+	if (site_operand_at(b->model, s->addr, &operand))
+		return;
+	s->probe = operand.probe;
+	s->cond = operand.cond;
+	s->operand = operand.target;
+}
+
+static uint32_t add_site(struct builder *b, uint32_t block)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	uint8_t mark = b->choice->marks[block];
+	uint32_t index = b->plan.n_sites++;
+	struct plan_site *s = &b->sites[index];
+	*s = (struct plan_site){.func = pb->func, .kind = WITNESS_BLOCK};
+	s->addr = mark == MARK_BLOCK ? pb->any.addr : pb->last.addr;
+	if (mark == MARK_LAST && pb->flags & PROG_RET)
+		s->kind = WITNESS_RETURN;
+	if (b->model)
+		site_from_model(b, s);
+	else
+		s->cfa_reg = (mark == MARK_BLOCK ? pb->any.cfa_known : pb->last.cfa_known)
+				     ? CFA_SP
+				     : CFA_UNKNOWN;
+	if (mark == MARK_BRANCH) {
+		s->kind = WITNESS_BRANCH;
+		s->capture |= CAPTURE_FLAGS;
+	} else if (mark == MARK_TARGET) {
+		s->kind = WITNESS_TARGET;
+		s->capture |= CAPTURE_TARGET;
+	}
+	if (b->choice->capture_ret[block] && s->cfa_reg != CFA_UNKNOWN)
+		s->capture |= CAPTURE_RET;
+	const struct prog_func *f = &b->prog->funcs[pb->func];
+	if (f->flags & PROG_ENTRY_WITNESS && f->block == block)
+		s->capture |= CAPTURE_RET | CAPTURE_SNAPSHOT;
+	return index;
+}
+
+/* A direct call at an unknown height reports where its callee's frame will be. */
+static void report_callee_cfa(struct builder *b, uint32_t block, struct plan_node *n)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	if (b->choice->marks[block] != MARK_LAST || n->kind != NODE_KIND_CALL ||
+	    n->flags & NODE_TAIL || pb->height != PUGMARK_HEIGHT_UNKNOWN)
+		return;
+	n->flags |= NODE_CALLEE_CFA;
+	b->sites[n->site].cfa_reg = CFA_SP;
+	b->sites[n->site].cfa_off = 0;
+	b->sites[n->site].capture &= ~CAPTURE_RET;
+}
+
+static void node_from_call(struct builder *b, uint32_t block, struct plan_node *n)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	static const uint8_t kinds[] = {
+		[CALL_DIRECT] = NODE_KIND_CALL,
+		[CALL_UNKNOWN] = NODE_KIND_UNKNOWN,
+		[CALL_LEAF] = NODE_KIND_LEAF,
+	};
+	n->kind = kinds[pb->call];
+	n->addr = pb->call_addr;
+	n->height = pb->height;
+	n->call_len = pb->call_len;
+	n->callee = pb->call == CALL_DIRECT ? pb->callee : PUGMARK_NONE;
+	if (pb->flags & PROG_TAIL)
+		n->flags |= NODE_TAIL;
+	if (pb->flags & PROG_NORETURN)
+		n->flags |= NODE_NORETURN;
+	if (b->model && pb->site != PUGMARK_NONE) {
+		uint32_t import = b->model->sites[pb->site].import;
+		if (import != PUGMARK_NONE)
+			n->import = b->import_name[import];
+	}
+	report_callee_cfa(b, block, n);
+}
+
+static void add_node(struct builder *b, uint32_t block)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	uint8_t mark = b->choice->marks[block];
+	struct plan_node *n = &b->nodes[b->plan.n_nodes];
+	*n = (struct plan_node){
+		.addr = pb->addr,
+		.func = pb->func,
+		.site = mark ? add_site(b, block) : PUGMARK_NONE,
+		.callee = PUGMARK_NONE,
+		.next = PUGMARK_NONE,
+		.next_taken = PUGMARK_NONE,
+		.height = PUGMARK_HEIGHT_UNKNOWN,
+	};
+	if (pb->call != CALL_NONE)
+		node_from_call(b, block, n);
+	else if (pb->flags & PROG_RET && b->choice->returns_apart)
+		n->kind = NODE_KIND_RETURN;
+	else if (mark == MARK_BRANCH)
+		n->kind = NODE_KIND_BRANCH;
+	else if (mark == MARK_TARGET)
+		n->kind = NODE_KIND_TARGET;
+	else
+		n->kind = NODE_KIND_MARK;
+	if (pb->flags & PROG_ROOT)
+		n->flags |= NODE_ROOT;
+	b->node_of[block] = b->plan.n_nodes++;
+}
+
+static uint32_t hash_nodes(const uint32_t *at, uint32_t n)
+{
+	uint32_t h = 2166136261u;
+	for (uint32_t i = 0; i < n; i++)
+		h = (h ^ at[i]) * 16777619u;
+	return h;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void rehash(struct builder *b)
+{
+	uint32_t size = b->table_size ? 2 * b->table_size : 1024;
+	uint32_t *table = calloc(size, sizeof(*table));
+	if (!table) {
+		b->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < b->plan.n_decisions; i++) {
+		const struct plan_decision *d = &b->decisions[i];
+		uint32_t h = hash_nodes(b->alternatives.at + d->first, d->n);
+		while (table[h & (size - 1)])
+			h++;
+		table[h & (size - 1)] = i + 1;
+	}
+	free(b->table);
+	b->table = table;
+	b->table_size = size;
+}
+
+static uint32_t add_decision(struct builder *b, struct decision d)
+{
+	struct vec *alts = &b->ch.alts;
+	chooser_alternatives(&b->ch, d, alts);
+	for (uint32_t i = 0; i < alts->n; i++)
+		alts->at[i] = alts->at[i] == NODE_EXIT ? 0 : b->node_of[alts->at[i]];
+	if (alts->n)
+		qsort(alts->at, alts->n, sizeof(uint32_t), by_number);
+	if (2 * b->plan.n_decisions >= b->table_size)
+		rehash(b);
+	if (b->failed)
+		return PUGMARK_NONE;
+	uint32_t h = hash_nodes(alts->at, alts->n);
+	for (; b->table[h & (b->table_size - 1)]; h++) {
+		uint32_t i = b->table[h & (b->table_size - 1)] - 1;
+		const struct plan_decision *e = &b->decisions[i];
+		if (e->n == alts->n &&
+		    !memcmp(b->alternatives.at + e->first, alts->at, alts->n * sizeof(uint32_t)))
+			return i;
+	}
+	b->decisions = grown(b, b->decisions, b->plan.n_decisions, &b->cap_decisions,
+			     sizeof(*b->decisions));
+	uint32_t first = b->alternatives.n;
+	for (uint32_t i = 0; i < alts->n; i++)
+		b->failed |= !vec_push(&b->alternatives, alts->at[i]);
+	if (b->failed)
+		return PUGMARK_NONE;
+	b->decisions[b->plan.n_decisions] = (struct plan_decision){first, alts->n};
+	b->table[h & (b->table_size - 1)] = b->plan.n_decisions + 1;
+	return b->plan.n_decisions++;
+}
+
+static void add_targets(struct builder *b, uint32_t block, struct plan_node *n)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	n->next = b->plan.n_targets;
+	for (uint32_t i = 0; i < pb->n_succ; i++) {
+		uint32_t decision = add_decision(b, (struct decision){pb->func, block, i});
+		b->targets = grown(b, b->targets, b->plan.n_targets, &b->cap_targets,
+				   sizeof(*b->targets));
+		if (b->failed)
+			return;
+		b->targets[b->plan.n_targets++] = (struct plan_target){
+			.addr = b->prog->blocks[prog_succs(b->prog, block)[i]].addr,
+			.decision = decision,
+		};
+	}
+	n->next_taken = b->plan.n_targets - n->next;
+}
+
+static void connect(struct builder *b, uint32_t block)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	struct plan_node *n = &b->nodes[b->node_of[block]];
+	if (n->kind == NODE_KIND_TARGET) {
+		add_targets(b, block, n);
+	} else if (n->kind == NODE_KIND_BRANCH) {
+		n->next = add_decision(b, (struct decision){pb->func, block, 0});
+		n->next_taken = add_decision(b, (struct decision){pb->func, block, 1});
+	} else if (!(n->flags & NODE_NORETURN)) {
+		n->next = add_decision(b, (struct decision){pb->func, block, WAY_ALL});
+	}
+}
+
+static void add_func(struct builder *b, uint32_t func)
+{
+	const struct prog_func *pf = &b->prog->funcs[func];
+	struct plan_func *f = &b->funcs[func];
+	*f = (struct plan_func){.addr = pf->addr, .entry = PUGMARK_NONE, .node = b->plan.n_nodes};
+	if (b->model)
+		f->name = add_string(b, b->model->funcs[pf->origin].name);
+	if (pf->flags & PROG_ENTRY_WITNESS)
+		f->flags |= PLAN_FUNC_ENTERED;
+	if (pf->flags & PROG_OPAQUE)
+		f->flags |= PLAN_FUNC_OPAQUE;
+	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
+		if (b->prog->blocks[i].flags & PROG_REACHED && chooser_is_node(&b->ch, i))
+			add_node(b, i);
+	f->n_nodes = b->plan.n_nodes - f->node;
+	if (pf->n_blocks)
+		f->entry = add_decision(b, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
+		if (b->prog->blocks[i].flags & PROG_REACHED && chooser_is_node(&b->ch, i))
+			connect(b, i);
+}
+
+static float expected_cost(const struct program *prog, const struct choice *choice)
+{
+	double cost = 0;
+	for (uint32_t i = 0; i < prog->n_blocks; i++) {
+		const struct prog_block *b = &prog->blocks[i];
+		if (choice->marks[i])
+			cost += (double)b->freq * prog->funcs[b->func].freq *
+				(choice->marks[i] == MARK_BLOCK ? b->any.cost_ns : b->last.cost_ns);
+	}
+	return cost;
+}
+
+static int builder_init(struct builder *b, const struct program *prog, const struct choice *choice,
+			const struct pugmark_model *model)
+{
+	*b = (struct builder){.prog = prog, .choice = choice, .model = model};
+	int err = chooser_init(&b->ch, prog);
+	if (err)
+		return err;
+	memcpy(b->ch.marks, choice->marks, prog->n_blocks);
+	b->ch.returns_apart = choice->returns_apart;
+	b->sites = calloc(prog->n_blocks + 1, sizeof(*b->sites));
+	b->funcs = calloc(prog->n_funcs + 1, sizeof(*b->funcs));
+	b->nodes = calloc(prog->n_blocks + 1, sizeof(*b->nodes));
+	b->node_of = calloc(prog->n_blocks + 1, sizeof(*b->node_of));
+	b->import_name = calloc(model ? model->n_imports + 1 : 1, sizeof(*b->import_name));
+	if (!b->sites || !b->funcs || !b->nodes || !b->node_of || !b->import_name)
+		return -ENOMEM;
+	add_string(b, "");
+	for (uint32_t i = 0; model && i < model->n_imports; i++)
+		b->import_name[i] = add_string(b, model->imports[i].name);
+	b->nodes[0] = (struct plan_node){.site = PUGMARK_NONE,
+					 .callee = PUGMARK_NONE,
+					 .next = PUGMARK_NONE,
+					 .next_taken = PUGMARK_NONE};
+	b->plan.n_nodes = 1;
+	return 0;
+}
+
+static void builder_deinit(struct builder *b)
+{
+	chooser_deinit(&b->ch);
+	void *heap[] = {b->sites,   b->funcs,	b->nodes,   b->decisions,   b->alternatives.at,
+			b->targets, b->strings, b->node_of, b->import_name, b->table};
+	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
+		free(heap[i]);
+}
+
+/* The finished plan, in one mapping of its own, checked like one read from a file. */
+static int finish(struct builder *b, struct pugmark_plan **out)
+{
+	struct pugmark_plan *p = &b->plan;
+	p->sites = b->sites;
+	p->funcs = b->funcs;
+	p->nodes = b->nodes;
+	p->decisions = b->decisions;
+	p->alternatives = b->alternatives.at;
+	p->n_alternatives = b->alternatives.n;
+	p->targets = b->targets;
+	p->strings = b->strings;
+	void *bytes;
+	size_t len;
+	int err = plan_encode(p, &bytes, &len);
+	if (err)
+		return err;
+	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
+	if (map == MAP_FAILED || !plan) {
+		err = -ENOMEM;
+	} else {
+		memcpy(map, bytes, len);
+		err = plan_decode(map, len, "plan", plan, NULL);
+	}
+	free(bytes);
+	if (err) {
+		free(plan);
+		if (map != MAP_FAILED)
+			munmap(map, len);
+		return err;
+	}
+	plan->storage = map;
+	plan->storage_bytes = len;
+	*out = plan;
+	return 0;
+}
+
+int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
+	       const struct pugmark_model *model, struct pugmark_plan **out)
+{
+	struct builder b;
+	int err = builder_init(&b, program, choice, model);
+	if (!err) {
+		b.plan.mode = mode;
+		b.plan.n_funcs = program->n_funcs;
+		b.plan.expected_cost_ns = expected_cost(program, choice);
+		if (model) {
+			memcpy(b.plan.build_id, model->build_id, sizeof(b.plan.build_id));
+			b.plan.build_id_len = model->build_id_len;
+			b.plan.text_addr = model->text_addr;
+			b.plan.text_end = model->text_end;
+		}
+		for (uint32_t f = 0; f < program->n_funcs; f++)
+			add_func(&b, f);
+		err = b.failed || b.ch.failed ? -ENOMEM : finish(&b, out);
+	}
+	builder_deinit(&b);
+	return err;
+}

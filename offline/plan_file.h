@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_file.h: the bytes of a plan file, for those that have them in memory. docs/plan-format.md
+ * is the specification. */
+#ifndef OFFLINE_PLAN_FILE_H
+#define OFFLINE_PLAN_FILE_H
+
+#include <pugmark/plan.h>
+
+/* Lays @plan out as a file in one heap block, which the caller frees. 0 or -ENOMEM. */
+int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes);
+/* Checks the @len_bytes at @bytes and points @plan into them; @name is for messages. */
+int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
+		struct pugmark_diag *diag);
+
+#endif
