@@ -18,8 +18,12 @@ passed=0 failed=0 skipped=0
 failures=() skips=()
 
 scratch=$(mktemp -d) || exit 1
+child=
 trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
+trap '[ -z "$child" ] || kill "$child"; wait; exit 130' INT TERM
+# Job control: each test is a group of its own, in which SIGINT is not ignored, and a Ctrl-C is for
+# this script, which ends the group.
+set -m
 
 # Prints "passed failed skipped" of the log $1, or nothing where the test did not count.
 counts() {
@@ -60,8 +64,11 @@ run_one() { # NAME COMMAND...
 	shift
 	mkdir "$scratch/tmp" || exit 1
 	TMPDIR=$scratch/tmp CMOCKA_MESSAGE_OUTPUT=STDOUT \
-		timeout --kill-after=10 "$limit" "$@" </dev/null >"$log" 2>&1
+		timeout --kill-after=10 "$limit" "$@" </dev/null >"$log" 2>&1 &
+	child=$!
+	wait "$child" 2>/dev/null
 	status=$?
+	child=
 	rm -rf "$scratch/tmp"
 	tally=$(counts "$log")
 
