@@ -27,12 +27,12 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
-PKGS := libelf libdw libzstd zlib jansson
+PKGS := libelf libdw libzstd zlib jansson libbpf
 CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION=\"$(VERSION)\" \
 	    $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
 WERROR ?= -Werror
-LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -lm -lpthread
+LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -liberty -lm -lpthread
 
 # What no command line takes away.
 MODE_FLAGS :=
@@ -43,7 +43,7 @@ ifdef FUZZ # set by `make fuzz` alone
 MODE_FLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 endif
 COMPILE = $(CC) $(CPPFLAGS) -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -MMD -MP $(CFLAGS) $(MODE_FLAGS)
-LINK = $(CC) $(CFLAGS) $(MODE_FLAGS) $(LDFLAGS)
+LINK = $(CC) $(CFLAGS) $(MODE_FLAGS) -Wl,--as-needed $(LDFLAGS)
 
 ifeq ($(V),1)
 Q :=
