@@ -199,8 +199,8 @@ static bool read_code_sections(struct elf_image *image)
 static int read_code(struct elf_image *image, struct pugmark_diag *diag)
 {
 	bool ok = read_code_sections(image);
-	image->code_from_segments = !image->n_code;
-	for (uint32_t i = 0; ok && image->code_from_segments && i < image->n_segments; i++) {
+	bool from_segments = !image->n_code;
+	for (uint32_t i = 0; ok && from_segments && i < image->n_segments; i++) {
 		const struct elf_segment *s = &image->segments[i];
 		if (s->exec && s->end_file > s->addr)
 			ok = add_code(image, s->addr, s->end_file, false);

@@ -38,6 +38,7 @@ static const struct {
 	{"__sigsetjmp", SITE_RETURNS_TWICE},
 	{"__stack_chk_fail", SITE_NORETURN},
 	{"__vfork", SITE_RETURNS_TWICE},
+	{"_dl_fatal_printf", SITE_NORETURN},
 	{"_dl_signal_error", SITE_NORETURN},
 	{"_exit", SITE_NORETURN},
 	{"_longjmp", SITE_NORETURN},

@@ -118,7 +118,6 @@ struct elf_image {
 	uint32_t build_id_len;
 	struct elf_code *code;
 	uint32_t n_code;
-	bool code_from_segments;
 	uint64_t eh_frame, eh_frame_len;
 	struct elf_cie *cies; /* by off */
 	uint32_t n_cies;
