@@ -60,13 +60,14 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
-	    tests/bench/measure.c)
+	    tests/bench/measure.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
 FUZZ_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/fuzz_%)
 # What a test program may use: the library, and the command's own modules but for its main().
-TEST_LIBS := $(BUILD)/libuser.a $(BUILD)/libpugmark.a
+SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+TEST_LIBS := $(BUILD)/libsupport.a $(BUILD)/libuser.a $(BUILD)/libpugmark.a
 
 SHARED := libpugmark.so.$(VERSION)
 SONAME := libpugmark.so.$(SOVERSION)
@@ -94,6 +95,7 @@ $(BUILD)/flags: FORCE
 
 $(BUILD)/libpugmark.a: $(LIB_OBJ)
 $(BUILD)/libuser.a: $(filter-out $(BUILD)/user/main.o,$(USER_OBJ))
+$(BUILD)/libsupport.a: $(SUPPORT_OBJ)
 $(BUILD)/%.a:
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
