@@ -27,8 +27,8 @@ static void force(struct chooser *ch, uint32_t block)
  * where, or no depth inside of the callee could be told. */
 static bool hides_height(const struct prog_block *b)
 {
-	return b->call == CALL_DIRECT && b->height == PUGMARK_HEIGHT_UNKNOWN &&
-	       !(b->flags & PROG_TAIL);
+	return b->call != CALL_LEAF && b->call != CALL_NONE &&
+	       b->height == PUGMARK_HEIGHT_UNKNOWN && !(b->flags & PROG_TAIL);
 }
 
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
@@ -45,6 +45,13 @@ void choose_all_forced(struct chooser *ch)
 		const struct prog_block *block = &ch->prog->blocks[b];
 		if (!(block->flags & PROG_REACHED))
 			continue;
+		/* Where such a jump goes cannot be told from what foreign code does next. */
+		if (block->call == CALL_UNKNOWN && block->flags & PROG_TAIL &&
+		    block->flags & PROG_INDIRECT && probeable(&block->last) &&
+		    ch->prog->funcs[block->func].flags & PROG_ENTERED_TAIL) {
+			ch->marks[b] = MARK_TARGET;
+			continue;
+		}
 		if (hides_height(block) && probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
 		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN))

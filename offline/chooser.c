@@ -200,8 +200,8 @@ static struct term own_term(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	bool known = ch->marks[block] == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
-	if (ch->marks[block] == MARK_LAST && b->call == CALL_DIRECT &&
-	    b->height == PUGMARK_HEIGHT_UNKNOWN)
+	if (ch->marks[block] == MARK_LAST && (b->call == CALL_DIRECT || b->call == CALL_UNKNOWN) &&
+	    !(b->flags & PROG_TAIL) && b->height == PUGMARK_HEIGHT_UNKNOWN)
 		known = false; /* its event tells the callee's frame, not this one */
 	return (struct term){block, known ? 0 : DEPTH_UNKNOWN, known ? RET_SELF : RET_UNKNOWN};
 }
@@ -301,6 +301,23 @@ static bool found_terms_differ(struct chooser *ch)
 	return true;
 }
 
+/* Foreign code may call one function after the other from the same place: the entry of the second
+ * then looks as if the first had jumped there. So a frame that foreign code entered must not have
+ * to choose between returning in silence and such a jump. */
+static bool jumps_differ_from_return(struct chooser *ch, struct decision d)
+{
+	uint32_t func = d.block == PUGMARK_NONE ? d.func : ch->prog->blocks[d.block].func;
+	if (!(ch->prog->funcs[func].flags & PROG_ENTERED_TAIL))
+		return true;
+	for (uint32_t i = 0; i < ch->n_found; i++) {
+		struct term t = ch->found[i].term;
+		bool own = t.depth == 0 || t.depth == DEPTH_UNKNOWN;
+		if (own && t.ret >= RET_UNKNOWN && is_entry_term(ch, t.w))
+			return false;
+	}
+	return true;
+}
+
 bool chooser_decision_holds(struct chooser *ch, struct decision d)
 {
 	chooser_alternatives(ch, d, &ch->alts);
@@ -310,7 +327,7 @@ bool chooser_decision_holds(struct chooser *ch, struct decision d)
 	uint32_t empty = chooser_first(ch, &ch->alts, &top);
 	if (top || empty > (ch->plain ? 0 : 1))
 		return false;
-	return found_terms_differ(ch);
+	return found_terms_differ(ch) && (!empty || jumps_differ_from_return(ch, d));
 }
 
 static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
@@ -384,7 +401,7 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 {
 	if (ch->marks[block])
 		return true;
-	bool calls = false, top;
+	bool calls = false, top = false;
 	uint32_t stamp = ++ch->stamp;
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
@@ -517,7 +534,7 @@ static bool set_top(struct termset *set)
  * first terms must not follow the function. */
 static bool need_of_decision(struct chooser *ch, struct decision d, struct termset *need)
 {
-	bool grew = false, top;
+	bool grew = false, top = false;
 	chooser_alternatives(ch, d, &ch->alts);
 	if (ch->alts.n <= 1 || ch->plain)
 		return false;

@@ -27,11 +27,13 @@ struct frame {
 	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL */
 	uint64_t cfa;	   /* 0: not known */
 	uint64_t ret;	   /* run-time return address; 0: not known */
+	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
 	uint32_t decision; /* where to go on: for the top frame, or after a handler */
 	uint16_t module;
-	uint8_t position; /* enum position: where the frame was when a handler came */
-	uint8_t boundary; /* enum boundary */
-	bool announced;	  /* AT_CALL: the call has been reported already */
+	uint8_t position;    /* enum position: where the frame was when a handler came */
+	uint8_t boundary;    /* enum boundary */
+	bool announced;	     /* AT_CALL: the call has been reported already */
+	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 };
 
 struct parser {
@@ -236,6 +238,42 @@ static void leave_unknown(struct parser *p)
 		at_decision(p, n->next);
 }
 
+/* The function of @module at run-time address @addr, or PUGMARK_NONE. */
+static uint32_t function_at(const struct parser *p, uint16_t module, uint64_t addr)
+{
+	const struct pugmark_plan *plan = p->plans[module];
+	uint32_t lo = 0, hi = plan->n_funcs;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (plan->funcs[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
+}
+
+static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e)
+{
+	struct frame *f = top(p);
+	const struct plan_node *n = node_at(p, f->module, node);
+	f->node = node;
+	f->announced = f->foreign_target = false;
+	f->call_cfa = n->flags & NODE_CALLEE_CFA && e && e->site == n->site ? e->cfa : 0;
+	p->position = AT_CALL;
+	if (n->site == PUGMARK_NONE || !e || e->site != n->site ||
+	    p->plans[f->module]->sites[n->site].kind != WITNESS_TARGET)
+		return;
+	uint32_t callee = function_at(p, f->module, e->val - e->bias);
+	f->foreign_target = callee == PUGMARK_NONE;
+	if (callee == PUGMARK_NONE)
+		return;
+	bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
+	emit_call(p, f->module, n, callee);
+	enter_callee(p, node, callee, known ? f->cfa - n->height : 0,
+		     e->bias + n->addr + n->call_len);
+}
+
 /* Goes over @node, whose event (if it has one) has been seen. */
 static void pass_node(struct parser *p, uint32_t node, const struct witness_event *e)
 {
@@ -257,9 +295,7 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 			at_decision(p, n->next);
 		break;
 	case NODE_KIND_UNKNOWN:
-		f->node = node;
-		f->announced = false;
-		p->position = AT_CALL;
+		follow_unknown(p, node, e);
 		break;
 	case NODE_KIND_BRANCH:
 		at_decision(p, e->val ? n->next_taken : n->next);
@@ -300,6 +336,8 @@ struct lookahead {
 	uint32_t origin;  /* the call node that led there, or PUGMARK_NONE */
 	bool foreign;	  /* not by returning to our code: through another module */
 	bool own_cfa;	  /* e->cfa is the CFA of the frame of the event */
+	uint64_t cfa;	  /* of the frame right below the call of ours: for what came through
+			     another module, that module's frame */
 };
 
 static bool fits(const struct parser *p, const struct lookahead *la, const struct first_entry *t,
@@ -307,13 +345,10 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 {
 	bool any = t->site == FIRST_ANY_ENTRY;
 	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && la->own_cfa;
-	if (depths && !(any && la->foreign) && f->cfa - la->e->cfa != (uint64_t)t->depth)
+	if (depths && f->cfa - (any ? la->cfa : la->e->cfa) != (uint64_t)t->depth)
 		return false;
-	if (t->ret == FIRST_SELF) {
-		if (any && la->foreign)
-			return false;
-		return !f->ret || !la->e->ret || f->ret == la->e->ret;
-	}
+	if (t->ret == FIRST_SELF)
+		return !f->ret || !la->e->ret || f->ret == la->e->ret || (any && la->foreign);
 	if (la->entered != PUGMARK_NONE)
 		return la->origin == t->ret;
 	if (!la->e->ret || !(p->plans[f->module]->sites[la->e->site].capture & CAPTURE_RET))
@@ -362,13 +397,19 @@ static bool enters_through(const struct parser *p, const struct frame *f,
 	if (la->entered == PUGMARK_NONE || la->e->module != f->module)
 		return false;
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	if (n->flags & NODE_TAIL)
-		return !la->foreign && (!f->cfa || f->cfa == la->e->cfa) &&
-		       (!f->ret || f->ret == la->e->ret);
+	if (f->foreign_target && !la->foreign)
+		return false;
+	if (n->flags & NODE_TAIL) {
+		if (la->foreign)
+			return f->cfa && f->cfa == la->cfa; /* from what was jumped to */
+		return (!f->cfa || f->cfa == la->e->cfa) && (!f->ret || f->ret == la->e->ret);
+	}
 	if (la->origin != f->node)
 		return false;
-	bool depths = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN && !la->foreign;
-	return !depths || f->cfa - la->e->cfa == (uint64_t)n->height;
+	if (f->call_cfa)
+		return f->call_cfa == la->cfa;
+	bool depths = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
+	return !depths || f->cfa - la->cfa == (uint64_t)n->height;
 }
 
 /* Whether the event can be reached from here by the grammar alone. Changes nothing. */
@@ -414,6 +455,25 @@ static uint64_t stack_word(const struct witness_event *e, uint64_t addr)
 	return addr >= e->stack_addr && i < e->stack_words ? e->stack[i] : 0;
 }
 
+/* Whether @node is a call in progress of an open frame, at an unknown height, of what lies at
+ * @cfa. */
+static bool open_call_at(const struct parser *p, const struct witness_event *e, uint32_t node,
+			 uint64_t cfa)
+{
+	for (uint32_t i = p->n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		bool inside = i + 1 < p->n || p->position == AT_CALL;
+		if (!inside || f->module != e->module || f->node != node)
+			continue;
+		uint64_t at = i + 1 < p->n && p->stack[i + 1].boundary == BELOW_CALL
+				      ? p->stack[i + 1].cfa
+				      : f->call_cfa;
+		if (at == cfa)
+			return true;
+	}
+	return false;
+}
+
 /* Whether the call @node, with its return address in the slot below @cfa, is called by calls whose
  * return addresses are on the stack up to a frame that is open. */
 static bool chain_reaches_stack(const struct parser *p, const struct witness_event *e,
@@ -423,7 +483,7 @@ static bool chain_reaches_stack(const struct parser *p, const struct witness_eve
 	for (int depth = 0; depth < 512; depth++) {
 		const struct plan_node *n = &plan->nodes[node];
 		if (n->height == PUGMARK_HEIGHT_UNKNOWN)
-			return false;
+			return open_call_at(p, e, node, slot + 8);
 		uint64_t cfa = slot + 8 + n->height;
 		for (uint32_t i = p->n; i-- > 0 && (!p->stack[i].cfa || p->stack[i].cfa <= cfa);)
 			if (p->stack[i].cfa == cfa && p->stack[i].func == n->func)
@@ -438,15 +498,19 @@ static bool chain_reaches_stack(const struct parser *p, const struct witness_eve
 	return false;
 }
 
-/* The innermost call of ours on the stack of an event that came from another module. */
-static uint32_t origin_on_stack(const struct parser *p, const struct witness_event *e)
+/* The innermost call of ours on the stack of an event that came from another module, and the CFA
+ * of what it called. */
+static uint32_t origin_on_stack(const struct parser *p, const struct witness_event *e,
+				uint64_t *cfa)
 {
 	for (uint32_t i = 0; i < e->stack_words; i++) {
 		uint32_t node =
 			parse_tables_call_before(p->tables[e->module], e->stack[i] - e->bias);
-		if (node != PUGMARK_NONE &&
-		    chain_reaches_stack(p, e, node, e->stack_addr + 8 * (uint64_t)i))
+		uint64_t slot = e->stack_addr + 8 * (uint64_t)i;
+		if (node != PUGMARK_NONE && chain_reaches_stack(p, e, node, slot)) {
+			*cfa = slot + 8;
 			return node;
+		}
 	}
 	return PUGMARK_NONE;
 }
@@ -461,13 +525,14 @@ static struct lookahead look(struct parser *p, const struct witness_event *e)
 		.origin = PUGMARK_NONE,
 		.own_cfa = plan->sites[e->site].cfa_reg != CFA_UNKNOWN &&
 			   !(plan->nodes[node].flags & NODE_CALLEE_CFA),
+		.cfa = e->cfa,
 	};
 	if (la.entered == PUGMARK_NONE || !e->ret)
 		return la;
 	la.origin = parse_tables_call_before(p->tables[e->module], e->ret - e->bias);
 	if (la.origin == PUGMARK_NONE) {
 		la.foreign = true;
-		la.origin = origin_on_stack(p, e);
+		la.origin = origin_on_stack(p, e, &la.cfa);
 	}
 	return la;
 }

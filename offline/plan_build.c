@@ -114,8 +114,9 @@ static uint32_t add_site(struct builder *b, uint32_t block)
 static void report_callee_cfa(struct builder *b, uint32_t block, struct plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
-	if (b->choice->marks[block] != MARK_LAST || n->kind != NODE_KIND_CALL ||
-	    n->flags & NODE_TAIL || pb->height != PUGMARK_HEIGHT_UNKNOWN)
+	if (b->choice->marks[block] != MARK_LAST ||
+	    (n->kind != NODE_KIND_CALL && n->kind != NODE_KIND_UNKNOWN) || n->flags & NODE_TAIL ||
+	    pb->height != PUGMARK_HEIGHT_UNKNOWN)
 		return;
 	n->flags |= NODE_CALLEE_CFA;
 	b->sites[n->site].cfa_reg = CFA_SP;

@@ -21,14 +21,15 @@ enum prog_call {
 };
 
 enum prog_block_flag {
-	PROG_RET = 1,	   /* ends with a return */
-	PROG_TAIL = 2,	   /* its call is a tail jump: the function's frame is gone */
-	PROG_NORETURN = 4, /* its call never returns */
-	PROG_BRANCH = 8,   /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
-	PROG_ROOT = 16,	   /* also entered by unwinding: landing pad or second return of setjmp */
-	PROG_VIRTUAL = 32, /* has no instruction of its own */
-	PROG_OPEN = 64,	   /* ends with an indirect jump whose target is read, not known */
-	PROG_REACHED = 128 /* on a path from the entry or from a root */
+	PROG_RET = 1,	    /* ends with a return */
+	PROG_TAIL = 2,	    /* its call is a tail jump: the function's frame is gone */
+	PROG_NORETURN = 4,  /* its call never returns */
+	PROG_BRANCH = 8,    /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
+	PROG_ROOT = 16,	    /* also entered by unwinding: landing pad or second return of setjmp */
+	PROG_VIRTUAL = 32,  /* has no instruction of its own */
+	PROG_OPEN = 64,	    /* ends with an indirect jump whose target is read, not known */
+	PROG_REACHED = 128, /* on a path from the entry or from a root */
+	PROG_INDIRECT = 256 /* its call is through a register or memory, not an import */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
@@ -58,6 +59,8 @@ struct prog_block {
 enum prog_func_flag {
 	PROG_ENTRY_WITNESS = 1, /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	/* out of scope: its calls are not traced */
+	PROG_ENTERED_TAIL = 4,	/* its frame may be one that was entered so: by itself, or by a
+				   function that jumped to it */
 };
 
 struct prog_func {
@@ -94,6 +97,9 @@ struct program_options {
 int program_from_model(const struct pugmark_model *model, const struct program_options *options,
 		       struct program **out);
 void program_free(struct program *program);
+
+/* Sets PROG_ENTERED_TAIL from PROG_ENTRY_WITNESS and the tail calls. */
+void program_mark_entered_tails(struct program *program);
 
 /* Fills freq of blocks (per activation) and functions from the flow graph: loops run ten times,
  * branches halve, ways that end in a call that never returns are rare. */
