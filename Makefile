@@ -11,7 +11,7 @@ CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION='"$(VERSION
 	    $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS ?= -O2 -g
 CFLAGS += -std=gnu17 -Wall -Wextra -Werror -fPIC -MMD -MP
-LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -lm -lpthread
+LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -liberty -lm -lpthread
 ifdef DEBUG
 CFLAGS += -O0
 endif

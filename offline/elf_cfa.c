@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* elf_cfa.c: interprets the CFA programs of .eh_frame, as far as they say how the CFA is computed
+ * (DWARF 5, 6.4.2); where registers are saved is skipped. rsp + N and rbp + N are told apart, every
+ * other rule, expressions above all (the PLT's, realigned stacks), is CFA_UNKNOWN. A program that
+ * is damaged leaves the rest of its FDE unknown. */
+#include "elf_parts.h"
+
+#include "elf_cursor.h"
+
+#define REG_RBP 6
+#define REG_RSP 7
+#define REG_EXPRESSION UINT64_MAX
+#define MAX_REMEMBERED 32
+
+enum {
+	CFA_NOP = 0x00,
+	CFA_SET_LOC = 0x01,
+	CFA_ADVANCE_LOC1 = 0x02,
+	CFA_ADVANCE_LOC2 = 0x03,
+	CFA_ADVANCE_LOC4 = 0x04,
+	CFA_OFFSET_EXTENDED = 0x05,
+	CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07,
+	CFA_SAME_VALUE = 0x08,
+	CFA_REGISTER = 0x09,
+	CFA_REMEMBER_STATE = 0x0a,
+	CFA_RESTORE_STATE = 0x0b,
+	CFA_DEF_CFA = 0x0c,
+	CFA_DEF_CFA_REGISTER = 0x0d,
+	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_DEF_CFA_EXPRESSION = 0x0f,
+	CFA_EXPRESSION = 0x10,
+	CFA_OFFSET_EXTENDED_SF = 0x11,
+	CFA_DEF_CFA_SF = 0x12,
+	CFA_DEF_CFA_OFFSET_SF = 0x13,
+	CFA_VAL_OFFSET = 0x14,
+	CFA_VAL_OFFSET_SF = 0x15,
+	CFA_VAL_EXPRESSION = 0x16,
+	CFA_GNU_WINDOW_SAVE = 0x2d,
+	CFA_GNU_ARGS_SIZE = 0x2e,
+	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+	CFA_ADVANCE_LOC = 0x40, /* these three hold an operand in their low six bits */
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+};
+
+struct rule {
+	uint64_t reg; /* DWARF's number, or REG_EXPRESSION */
+	int64_t offset;
+};
+
+/* One run of a program, and where its rows go: into @rows, or, if @find, the rule at @wanted into
+ * @last. */
+struct run {
+	const struct elf_cie *cie;
+	struct rule now;
+	struct rule remembered[MAX_REMEMBERED];
+	uint32_t n_remembered;
+	uint64_t row_start, addr_end;
+	struct elf_cfa_row *rows;
+	uint32_t n_rows, max_rows;
+	struct pugmark_cfa last;
+	uint64_t wanted;
+	bool find;
+};
+
+static struct pugmark_cfa public_rule(const struct rule *rule)
+{
+	if ((rule->reg != REG_RSP && rule->reg != REG_RBP) || rule->offset != (int32_t)rule->offset)
+		return (struct pugmark_cfa){.reg = CFA_UNKNOWN};
+	return (struct pugmark_cfa){.reg = rule->reg == REG_RSP ? CFA_SP : CFA_BP,
+				    .offset = (int32_t)rule->offset};
+}
+
+/* Ends the row that the rule of now holds for, at @addr. Returns false when no more is wanted. */
+static bool end_row(struct run *run, uint64_t addr)
+{
+	if (addr <= run->row_start)
+		return true;
+	struct pugmark_cfa cfa = public_rule(&run->now);
+	if (run->find) {
+		if (run->wanted < addr) {
+			run->last = cfa;
+			run->row_start = run->addr_end;
+			return false;
+		}
+	} else if (run->n_rows && run->last.reg == cfa.reg && run->last.offset == cfa.offset) {
+		if (run->n_rows <= run->max_rows)
+			run->rows[run->n_rows - 1].end = addr;
+	} else {
+		if (run->n_rows < run->max_rows)
+			run->rows[run->n_rows] = (struct elf_cfa_row){run->row_start, addr, cfa};
+		run->n_rows++;
+		run->last = cfa;
+	}
+	run->row_start = addr;
+	return addr < run->addr_end;
+}
+
+static bool advance(struct run *run, uint64_t delta)
+{
+	uint64_t bytes;
+	if (__builtin_mul_overflow(delta, run->cie->code_align, &bytes) ||
+	    bytes > run->addr_end - run->row_start)
+		bytes = run->addr_end - run->row_start;
+	return end_row(run, run->row_start + bytes);
+}
+
+static void set_offset_factored(struct run *run, int64_t factored)
+{
+	if (run->now.reg != REG_EXPRESSION &&
+	    __builtin_mul_overflow(factored, run->cie->data_align, &run->now.offset))
+		run->now.reg = REG_EXPRESSION;
+}
+
+/* Executes one instruction that is not about the CFA's rule. Returns false where @op is unknown. */
+static bool skip_operands(struct elf_cursor *c, uint8_t op)
+{
+	switch (op) {
+	case CFA_NOP:
+	case CFA_GNU_WINDOW_SAVE:
+		return true;
+	case CFA_OFFSET_EXTENDED:
+	case CFA_REGISTER:
+	case CFA_VAL_OFFSET:
+	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+	case CFA_OFFSET_EXTENDED_SF: /* an SLEB128 is as long as the ULEB128 of the same bytes */
+	case CFA_VAL_OFFSET_SF:
+		elf_read_uleb(c);
+		elf_read_uleb(c);
+		return true;
+	case CFA_RESTORE_EXTENDED:
+	case CFA_UNDEFINED:
+	case CFA_SAME_VALUE:
+	case CFA_GNU_ARGS_SIZE:
+		elf_read_uleb(c);
+		return true;
+	case CFA_EXPRESSION:
+	case CFA_VAL_EXPRESSION:
+		elf_read_uleb(c);
+		elf_skip(c, elf_read_uleb(c));
+		return true;
+	}
+	return false;
+}
+
+/* Executes one instruction that changes the rule. Returns false where it does not, or is damaged.
+ */
+static bool change_rule(struct run *run, struct elf_cursor *c, uint8_t op)
+{
+	struct rule *now = &run->now;
+	switch (op) {
+	case CFA_REMEMBER_STATE:
+		if (run->n_remembered == MAX_REMEMBERED)
+			return false;
+		run->remembered[run->n_remembered++] = *now;
+		return true;
+	case CFA_RESTORE_STATE:
+		if (!run->n_remembered)
+			return false;
+		*now = run->remembered[--run->n_remembered];
+		return true;
+	case CFA_DEF_CFA:
+		now->reg = elf_read_uleb(c);
+		now->offset = (int64_t)elf_read_uleb(c);
+		return true;
+	case CFA_DEF_CFA_SF:
+		now->reg = elf_read_uleb(c);
+		set_offset_factored(run, elf_read_sleb(c));
+		return true;
+	case CFA_DEF_CFA_REGISTER: {
+		uint64_t reg = elf_read_uleb(c);
+		if (now->reg != REG_EXPRESSION)
+			now->reg = reg;
+		return true;
+	}
+	case CFA_DEF_CFA_OFFSET:
+		now->offset = (int64_t)elf_read_uleb(c);
+		return true;
+	case CFA_DEF_CFA_OFFSET_SF:
+		set_offset_factored(run, elf_read_sleb(c));
+		return true;
+	case CFA_DEF_CFA_EXPRESSION:
+		elf_skip(c, elf_read_uleb(c));
+		now->reg = REG_EXPRESSION;
+		return true;
+	}
+	return skip_operands(c, op);
+}
+
+/* Runs @c to its end or to that of the code. */
+static void run_program(struct run *run, struct elf_cursor *c)
+{
+	while (elf_cursor_left(c)) {
+		bool ok = true, more = true;
+		uint8_t op = elf_read_u8(c);
+		uint64_t addr;
+		switch (op & 0xc0) {
+		case CFA_ADVANCE_LOC:
+			more = advance(run, op & 0x3f);
+			break;
+		case CFA_OFFSET:
+			elf_read_uleb(c);
+			break;
+		case CFA_RESTORE:
+			break;
+		default:
+			switch (op) {
+			case CFA_SET_LOC:
+				addr = elf_read_pointer(c, run->cie->fde_encoding, 0, 0);
+				ok = addr >= run->row_start && addr <= run->addr_end;
+				more = !ok || end_row(run, addr);
+				break;
+			case CFA_ADVANCE_LOC1:
+				more = advance(run, elf_read_fixed(c, 1));
+				break;
+			case CFA_ADVANCE_LOC2:
+				more = advance(run, elf_read_fixed(c, 2));
+				break;
+			case CFA_ADVANCE_LOC4:
+				more = advance(run, elf_read_fixed(c, 4));
+				break;
+			default:
+				ok = change_rule(run, c, op);
+			}
+		}
+		if (!ok || c->bad) {
+			run->now.reg = REG_EXPRESSION;
+			return;
+		}
+		if (!more)
+			return;
+	}
+}
+
+void elf_cfa_of_cie(struct elf_cie *cie)
+{
+	struct run run = {.cie = cie, .now.reg = REG_EXPRESSION};
+	struct elf_cursor c = elf_cursor_new(cie->program, cie->program_end - cie->program, 0);
+	run_program(&run, &c);
+	cie->cfa_reg = run.now.reg;
+	cie->cfa_offset = run.now.offset;
+}
+
+static void run_fde(const struct elf_image *image, uint32_t index, struct run *run)
+{
+	const struct elf_cfa_program *program = &image->programs[index];
+	const struct elf_cie *cie = &image->cies[program->cie];
+	uint64_t off = program->start - elf_bytes(image, image->eh_frame, 1);
+	struct elf_cursor c = elf_cursor_new(program->start, program->end - program->start,
+					     image->eh_frame + off);
+	run->cie = cie;
+	run->now = (struct rule){cie->cfa_reg, cie->cfa_offset};
+	run->row_start = program->addr;
+	run->addr_end = program->addr_end;
+	run_program(run, &c);
+	end_row(run, program->addr_end);
+}
+
+uint32_t elf_image_cfa_rows(const struct elf_image *image, uint32_t index, struct elf_cfa_row *rows,
+			    uint32_t max)
+{
+	if (index >= image->n_programs)
+		return 0;
+	struct run run = {.rows = rows, .max_rows = max};
+	run_fde(image, index, &run);
+	return run.n_rows;
+}
+
+struct pugmark_cfa elf_image_cfa_at(const struct elf_image *image, uint64_t addr)
+{
+	uint32_t low = 0, high = image->n_fdes;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (image->fdes[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	struct run run = {.find = true, .wanted = addr};
+	if (low && addr < image->fdes[low - 1].end)
+		run_fde(image, image->fdes[low - 1].index, &run);
+	return run.last;
+}
