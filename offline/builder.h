@@ -47,10 +47,10 @@ enum table_grade {
 
 /* What is known of one indirect jump. */
 struct jump_table {
-	uint32_t insn;		      /* the jump */
-	uint32_t target, n_targets;   /* in table_targets: addresses */
-	uint8_t grade;		      /* enum table_grade */
-	bool leaves;		      /* some entries are other functions' starts */
+	uint32_t insn;		    /* the jump */
+	uint32_t target, n_targets; /* in table_targets: addresses */
+	uint8_t grade;		    /* enum table_grade */
+	bool leaves;		    /* some entries are other functions' starts */
 };
 
 /* The CFG of one function, indices local to it. */
@@ -77,11 +77,11 @@ struct builder {
 	struct rankmap taken;		/* addresses in code that code or data holds; bits only */
 	struct rankmap noreturn;	/* starts of functions that never return; bits only */
 
-	VEC(uint64_t) data_refs;	/* data that instructions name; sorted by jumptable.c */
-	VEC(struct elf_cfa_row) rows;	/* by address */
-	VEC(uint64_t) gap_starts;	/* starts of functions without an FDE, by address */
-	VEC(uint64_t) split_starts;	/* starts of functions inside an FDE, by address */
-	VEC(struct build_part) parts;	/* by address */
+	VEC(uint64_t) data_refs;      /* data that instructions name; sorted by jumptable.c */
+	VEC(struct elf_cfa_row) rows; /* by address */
+	VEC(uint64_t) gap_starts;     /* starts of functions without an FDE, by address */
+	VEC(uint64_t) split_starts;   /* starts of functions inside an FDE, by address */
+	VEC(struct build_part) parts; /* by address */
 	VEC(struct cross_jump) crossings;
 	VEC(struct cross_jump) table_crossings;
 	VEC(struct pugmark_func) funcs; /* by address */
@@ -108,7 +108,7 @@ static inline bool is_insn_start(const struct builder *b, uint64_t addr)
 /* The index of the first instruction at or after @addr. */
 static inline uint32_t insn_at(const struct builder *b, uint64_t addr)
 {
-	return rankmap_index(&b->starts, addr < b->text_addr ? 0
+	return rankmap_index(&b->starts, addr < b->text_addr  ? 0
 					 : addr > b->text_end ? b->text_end - b->text_addr
 							      : addr - b->text_addr);
 }
@@ -155,6 +155,10 @@ int functions_find(struct builder *b);
 int flow_build(struct builder *b, uint32_t func, struct flow *flow);
 void flow_deinit(struct flow *flow);
 int flow_build_all(struct builder *b);
+/* Marks the blocks of one function that nothing leads to. Edges name them from @base on; @stack has
+ * room for all of them. */
+void flow_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
+		       const struct pugmark_edge *edges, uint32_t base, uint32_t *stack);
 /* noreturn.c: the calls that never return; then cuts what follows them from the blocks. */
 uint8_t noreturn_import_flags(const char *name);
 int noreturn_solve(struct builder *b);

@@ -42,8 +42,8 @@ static int make_blocks(struct builder *b, uint32_t func, struct flow *flow)
 			while (!ends_here(b, insn, end))
 				insn++;
 			block.n_insns = ++insn - block.insn;
-			block.size = (uint32_t)(insn_addr(b, insn - 1) +
-						b->insns.at[insn - 1].len - block.addr);
+			block.size = (uint32_t)(insn_addr(b, insn - 1) + b->insns.at[insn - 1].len -
+						block.addr);
 			if (rankmap_has(&b->taken, block.addr - b->text_addr))
 				block.flags |= BLOCK_ADDRESS_TAKEN;
 			b->block_of_insn[block.insn] = flow->blocks.n;
@@ -289,35 +289,40 @@ static int end_block(struct ending *e)
 	}
 }
 
-static int mark_reached(struct flow *flow)
+void flow_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
+		       const struct pugmark_edge *edges, uint32_t base, uint32_t *stack)
 {
-	struct pugmark_block *blocks = flow->blocks.at;
-	flow->stack.n = 0;
-	if (!VEC_RESERVE(&flow->stack, flow->blocks.n + 1))
-		return -ENOMEM;
-	for (uint32_t i = 0; i < flow->blocks.n; i++)
+	for (uint32_t i = 0; i < n_blocks; i++)
 		blocks[i].flags |= BLOCK_UNREACHED;
-	for (uint32_t i = 0; i < flow->edges.n; i++)
-		if (flow->edges.at[i].kind == EDGE_UNWIND)
-			blocks[flow->edges.at[i].to].flags |= BLOCK_LANDING_PAD;
-	for (uint32_t i = 0; i < flow->blocks.n; i++) {
-		if (i && !(blocks[i].flags & BLOCK_LANDING_PAD))
+	for (uint32_t i = 0; i < n_blocks; i++) {
+		bool root = !i || blocks[i].flags & BLOCK_LANDING_PAD;
+		if (!root || !(blocks[i].flags & BLOCK_UNREACHED))
 			continue;
-		if (!(blocks[i].flags & BLOCK_UNREACHED))
-			continue;
+		uint32_t n = 0;
 		blocks[i].flags &= (uint8_t)~BLOCK_UNREACHED;
-		flow->stack.at[flow->stack.n++] = i;
-		while (flow->stack.n) {
-			const struct pugmark_block *from = &blocks[flow->stack.at[--flow->stack.n]];
+		stack[n++] = i;
+		while (n) {
+			const struct pugmark_block *from = &blocks[stack[--n]];
 			for (uint32_t k = 0; k < from->n_edges; k++) {
-				uint32_t to = flow->edges.at[from->edge + k].to;
+				uint32_t to = edges[from->edge + k].to - base;
 				if (!(blocks[to].flags & BLOCK_UNREACHED))
 					continue;
 				blocks[to].flags &= (uint8_t)~BLOCK_UNREACHED;
-				flow->stack.at[flow->stack.n++] = to;
+				stack[n++] = to;
 			}
 		}
 	}
+}
+
+static int finish(struct flow *flow)
+{
+	struct pugmark_block *blocks = flow->blocks.at;
+	for (uint32_t i = 0; i < flow->edges.n; i++)
+		if (flow->edges.at[i].kind == EDGE_UNWIND)
+			blocks[flow->edges.at[i].to].flags |= BLOCK_LANDING_PAD;
+	if (!VEC_RESERVE(&flow->stack, flow->blocks.n + 1))
+		return -ENOMEM;
+	flow_mark_reached(blocks, flow->blocks.n, flow->edges.at, 0, flow->stack.at);
 	return 0;
 }
 
@@ -341,7 +346,7 @@ int flow_build(struct builder *b, uint32_t func, struct flow *flow)
 		err = end_block(&e);
 		flow->blocks.at[i].n_edges = flow->edges.n - flow->blocks.at[i].edge;
 	}
-	return err ? err : mark_reached(flow);
+	return err ? err : finish(flow);
 }
 
 void flow_deinit(struct flow *flow)

@@ -77,8 +77,7 @@ static int make_parts(struct builder *b)
 			err = add_part(b, addr, gap_part_end(b, addr, limit), PUGMARK_NONE, &split,
 				       PART_CALLED);
 		}
-		const struct elf_code *code =
-			i < n_fdes ? builder_code_at(b, fde_addr) : NULL;
+		const struct elf_code *code = i < n_fdes ? builder_code_at(b, fde_addr) : NULL;
 		if (err || !code || code->plt)
 			continue;
 		uint64_t end = fdes[i].end < code->end ? fdes[i].end : code->end;

@@ -58,8 +58,8 @@ static int push_targets(struct builder *b, struct gaps *g, const struct pugmark_
 			const uint8_t *bytes, uint64_t addr)
 {
 	uint64_t next = addr + insn->len;
-	bool falls = insn->kind != INSN_JMP && insn->kind != INSN_JMP_IND && insn->kind != INSN_RET &&
-		     insn->kind != INSN_TRAP;
+	bool falls = insn->kind != INSN_JMP && insn->kind != INSN_JMP_IND &&
+		     insn->kind != INSN_RET && insn->kind != INSN_TRAP;
 	if (insn->kind == INSN_CALL && add_start(b, g, decode_target(insn, bytes, addr), false))
 		return -ENOMEM;
 	if (insn_is_direct_jump(insn) && !VEC_PUSH(&g->stack, decode_target(insn, bytes, addr)))

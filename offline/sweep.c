@@ -83,7 +83,8 @@ static void add_code_pointers(struct builder *b)
 
 static int compare_off(const void *a, const void *b)
 {
-	uint32_t x = ((const struct pugmark_insn *)a)->off, y = ((const struct pugmark_insn *)b)->off;
+	uint32_t x = ((const struct pugmark_insn *)a)->off,
+		 y = ((const struct pugmark_insn *)b)->off;
 	return x < y ? -1 : x > y;
 }
 

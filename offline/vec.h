@@ -35,8 +35,7 @@ static inline bool vec_make_room(void **at, uint32_t n, uint32_t *max, uint32_t 
 #define VEC_RESERVE(v, extra)                                                                      \
 	vec_make_room((void **)&(v)->at, (v)->n, &(v)->max, (extra), sizeof(*(v)->at))
 /* True, or false when out of memory: then the array is as it was. */
-#define VEC_PUSH(v, ...)                                                                           \
-	(VEC_RESERVE(v, 1) ? ((v)->at[(v)->n++] = (__VA_ARGS__), true) : false)
+#define VEC_PUSH(v, ...) (VEC_RESERVE(v, 1) ? ((v)->at[(v)->n++] = (__VA_ARGS__), true) : false)
 #define VEC_FREE(v) (free((v)->at), (v)->at = NULL, (v)->n = (v)->max = 0)
 
 /* One bit a byte of code; rankmap_index() counts the set bits below an address in O(1). */
