@@ -86,7 +86,8 @@ struct builder {
 	VEC(struct cross_jump) table_crossings;
 	VEC(struct pugmark_func) funcs; /* by address */
 	VEC(uint32_t) func_parts;	/* parts grouped by function, the entry's first */
-	VEC(struct jump_table) tables;	/* by insn */
+	VEC(struct jump_table) tables;	/* in the order in which they were found */
+	uint32_t *table_of_insn;	/* index into tables plus one; 0: none */
 	VEC(uint64_t) table_targets;
 
 	uint32_t *block_of_insn; /* scratch: block, local to the function, that starts there */
