@@ -165,6 +165,7 @@ uint8_t noreturn_import_flags(const char *name);
 int noreturn_solve(struct builder *b);
 /* jumptable.c: resolves the indirect jumps; *crossed tells that table_crossings grew. */
 int jumptable_resolve(struct builder *b, bool *crossed);
+void jumptable_forget(struct builder *b);
 /* The row of the indirect jump @insn, or NULL before it was looked at. */
 const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn);
 /* height.c: stack heights of the sites, and CFA rows where there is no FDE. */

@@ -442,16 +442,21 @@ static int resolve_function(struct resolver *r, struct flow *flow)
 	return err;
 }
 
+void jumptable_forget(struct builder *b)
+{
+	free(b->table_of_insn);
+	b->table_of_insn = NULL;
+	b->tables.n = b->table_targets.n = 0;
+}
+
 int jumptable_resolve(struct builder *b, bool *crossed)
 {
 	struct resolver r = {.b = b, .crossed = crossed, .entries_left = ENTRY_BUDGET};
 	struct flow flow = {0};
 	int err = slicer_init(&r.slicer, b);
-	free(b->table_of_insn);
 	b->table_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->table_of_insn));
 	if (!b->table_of_insn)
 		err = -ENOMEM;
-	b->tables.n = b->table_targets.n = 0;
 	b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
 	for (r.func = 0; r.func < b->funcs.n && !err; r.func++) {
 		const struct pugmark_func *f = &b->funcs.at[r.func];
