@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* decode.h: one instruction at a time: its length, what it does to control flow, and the address
+ * that it names. Operands are left to semantics.h, which costs twice as much. */
+#ifndef OFFLINE_DECODE_H
+#define OFFLINE_DECODE_H
+
+#include <Zydis/Zydis.h>
+
+#include <pugmark/model.h>
+
+struct decoder {
+	ZydisDecoder zydis;
+};
+
+/* An address that an instruction holds: of its memory operand, or as an immediate. */
+struct decoded_ref {
+	uint64_t addr; /* 0 where there is none */
+	bool pointer;  /* the instruction makes a pointer of it: lea, or an immediate */
+};
+
+void decoder_init(struct decoder *decoder);
+/* Decodes the instruction at @addr, whose bytes are @bytes (at most @len_bytes of them).
+ * Returns false where they are no instruction; @insn->off is left to the caller. */
+bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len_bytes,
+		 uint64_t addr, struct pugmark_insn *insn, struct decoded_ref *ref);
+/* Where the direct call or jump @insn (of any INSN_ kind with a relative operand) at @addr goes. */
+uint64_t decode_target(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
+/* The address of the memory operand of an INSN_CALL_IND or INSN_JMP_IND that names one place, in
+ * whatever way: the GOT slot of `jmp *slot(%rip)`; 0 for a register or a computed address. */
+uint64_t decode_slot(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
+
+/* Whether control goes anywhere but to the next instruction. */
+static inline bool insn_ends_block(const struct pugmark_insn *insn)
+{
+	return insn->kind != INSN_OTHER;
+}
+
+static inline bool insn_is_direct_jump(const struct pugmark_insn *insn)
+{
+	return insn->kind == INSN_JMP || insn->kind == INSN_JCC || insn->kind == INSN_JCXZ ||
+	       insn->kind == INSN_XBEGIN;
+}
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* gaps.c: code that no FDE covers. Between FDEs nothing says where code ends and data begins, so
+ * only what can be reached is decoded, from starts that something names: symbols, the entry point,
+ * pointers in data, direct calls and jumps. Where data words are mere guesses (not PIE), a start is
+ * kept only if all that it reaches decodes. */
+#include "offline/builder.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct start {
+	uint64_t addr;
+	bool guess;
+};
+
+struct gaps {
+	VEC(struct start) todo; /* starts not walked yet */
+	VEC(uint64_t) stack;	/* addresses of the walk */
+	VEC(struct pugmark_insn) insns;
+	struct rankmap covered; /* every byte that one of insns covers */
+	bool stray;		/* the walk met bytes that do not decode */
+};
+
+static uint32_t fde_at(const struct elf_fde *fdes, uint32_t n, uint64_t addr, uint64_t *next)
+{
+	uint32_t low = 0, high = n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (fdes[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*next = low < n ? fdes[low].addr : UINT64_MAX;
+	return low && addr < fdes[low - 1].end ? low - 1 : PUGMARK_NONE;
+}
+
+/* Where the gap that holds @addr ends; 0 if @addr is in no gap. */
+static uint64_t gap_end(const struct builder *b, uint64_t addr)
+{
+	uint32_t n;
+	const struct elf_fde *fdes = elf_image_fdes(b->image, &n);
+	const struct elf_code *code = builder_code_at(b, addr);
+	uint64_t next;
+	if (!code || code->plt || fde_at(fdes, n, addr, &next) != PUGMARK_NONE)
+		return 0;
+	return next < code->end ? next : code->end;
+}
+
+static int add_start(struct builder *b, struct gaps *g, uint64_t addr, bool guess)
+{
+	if (!gap_end(b, addr))
+		return 0;
+	return VEC_PUSH(&g->todo, (struct start){addr, guess}) ? 0 : -ENOMEM;
+}
+
+static int push_targets(struct builder *b, struct gaps *g, const struct pugmark_insn *insn,
+			const uint8_t *bytes, uint64_t addr)
+{
+	uint64_t next = addr + insn->len;
+	bool falls = insn->kind != INSN_JMP && insn->kind != INSN_JMP_IND &&
+		     insn->kind != INSN_RET && insn->kind != INSN_TRAP;
+	if (insn->kind == INSN_CALL && add_start(b, g, decode_target(insn, bytes, addr), false))
+		return -ENOMEM;
+	if (insn_is_direct_jump(insn) && !VEC_PUSH(&g->stack, decode_target(insn, bytes, addr)))
+		return -ENOMEM;
+	if (falls && !VEC_PUSH(&g->stack, next))
+		return -ENOMEM;
+	return 0;
+}
+
+/* Decodes straight on from @addr until control leaves, or meets what is decoded. */
+static int walk_run(struct builder *b, struct gaps *g, uint64_t addr)
+{
+	uint64_t end = gap_end(b, addr);
+	const struct elf_code *code = end ? builder_code_at(b, addr) : NULL;
+	while (addr < end && !is_insn_start(b, addr)) {
+		uint64_t off = addr - b->text_addr;
+		struct pugmark_insn insn = {.off = (uint32_t)off};
+		struct decoded_ref ref;
+		const uint8_t *bytes = code->bytes + (addr - code->addr);
+		bool fits = !rankmap_has(&g->covered, off) &&
+			    decode_insn(&b->decoder, bytes, end - addr, addr, &insn, &ref);
+		for (uint8_t i = 1; fits && i < insn.len; i++)
+			fits = !rankmap_has(&g->covered, off + i);
+		if (!fits) {
+			g->stray = true;
+			return 0;
+		}
+		if (!VEC_PUSH(&g->insns, insn) || sweep_note_ref(b, &ref))
+			return -ENOMEM;
+		rankmap_set(&b->starts, off);
+		for (uint8_t i = 0; i < insn.len; i++)
+			rankmap_set(&g->covered, off + i);
+		if (insn_ends_block(&insn))
+			return push_targets(b, g, &insn, bytes, addr);
+		addr += insn.len;
+	}
+	return 0;
+}
+
+/* Takes back what the walk from a wrong guess decoded. */
+static void undo(struct builder *b, struct gaps *g, uint32_t n_insns)
+{
+	while (g->insns.n > n_insns) {
+		struct pugmark_insn *insn = &g->insns.at[--g->insns.n];
+		b->starts.bits[insn->off / 64] &= ~(UINT64_C(1) << (insn->off % 64));
+		for (uint64_t off = insn->off; off < insn->off + insn->len; off++)
+			g->covered.bits[off / 64] &= ~(UINT64_C(1) << (off % 64));
+	}
+}
+
+static int walk_start(struct builder *b, struct gaps *g, struct start start)
+{
+	uint32_t n_insns = g->insns.n, n_todo = g->todo.n;
+	g->stray = false;
+	g->stack.n = 0;
+	int err = VEC_PUSH(&g->stack, start.addr) ? 0 : -ENOMEM;
+	while (!err && g->stack.n)
+		err = walk_run(b, g, g->stack.at[--g->stack.n]);
+	if (!err && g->stray && start.guess) {
+		undo(b, g, n_insns);
+		g->todo.n = n_todo;
+		return 0;
+	}
+	if (!err && is_insn_start(b, start.addr) && !VEC_PUSH(&b->gap_starts, start.addr))
+		err = -ENOMEM;
+	return err;
+}
+
+/* Drains the list of starts, those found on the way included. */
+static int walk_all(struct builder *b, struct gaps *g)
+{
+	int err = 0;
+	while (!err && g->todo.n)
+		err = walk_start(b, g, g->todo.at[--g->todo.n]);
+	return err;
+}
+
+static int add_named_starts(struct builder *b, struct gaps *g)
+{
+	uint32_t n;
+	int err = add_start(b, g, elf_image_entry(b->image), false);
+	const struct elf_symbol *symbols = elf_image_symbols(b->image, &n);
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (symbols[i].code)
+			err = add_start(b, g, symbols[i].addr, false);
+	for (uint32_t i = 0; i < b->insns.n && !err; i++)
+		if (b->insns.at[i].kind == INSN_CALL || insn_is_direct_jump(&b->insns.at[i])) {
+			uint64_t target = builder_insn_target(b, i);
+			if (!is_insn_start(b, target))
+				err = add_start(b, g, target, false);
+		}
+	return err;
+}
+
+int gaps_find(struct builder *b)
+{
+	struct gaps g = {0};
+	uint32_t n;
+	const uint64_t *pointers = elf_image_code_pointers(b->image, &n);
+	int err = rankmap_init(&g.covered, b->starts.n_bits) ? add_named_starts(b, &g) : -ENOMEM;
+	if (!err)
+		err = walk_all(b, &g);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		bool guess = !elf_image_is_pie(b->image);
+		if (guess && is_insn_start(b, pointers[i]))
+			continue;
+		err = add_start(b, &g, pointers[i], guess);
+		if (!err)
+			err = walk_all(b, &g);
+	}
+	if (!err)
+		err = sweep_merge(b, g.insns.at, g.insns.n);
+	b->gap_starts.n = sort_unique(b->gap_starts.at, b->gap_starts.n);
+	rankmap_deinit(&g.covered);
+	VEC_FREE(&g.todo);
+	VEC_FREE(&g.stack);
+	VEC_FREE(&g.insns);
+	return err;
+}

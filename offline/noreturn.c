@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* noreturn.c: calls that never return. Seeds are imports known by name; a function of this module
+ * never returns if no return, no tail jump to one that may return and no open jump can be reached
+ * in it. That is the least fixpoint: a function is taken to return until it is shown not to. */
+#include "offline/builder.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Of the C and C++ runtimes. `error` and its like
+ * return or not, as their arguments say, and are not here. */
+static const struct seed {
+	const char *name;
+	uint8_t flags;
+} seeds[] = {
+	{"_Exit", SITE_NORETURN},
+	{"_Unwind_Resume", SITE_NORETURN},
+	{"_ZSt9terminatev", SITE_NORETURN},
+	{"_ZSt10unexpectedv", SITE_NORETURN},
+	{"__assert", SITE_NORETURN},
+	{"__assert_fail", SITE_NORETURN},
+	{"__assert_perror_fail", SITE_NORETURN},
+	{"__chk_fail", SITE_NORETURN},
+	{"__cxa_bad_cast", SITE_NORETURN},
+	{"__cxa_bad_typeid", SITE_NORETURN},
+	{"__cxa_call_terminate", SITE_NORETURN},
+	{"__cxa_call_unexpected", SITE_NORETURN},
+	{"__cxa_deleted_virtual", SITE_NORETURN},
+	{"__cxa_init_primary_exception_fail", SITE_NORETURN},
+	{"__cxa_pure_virtual", SITE_NORETURN},
+	{"__cxa_rethrow", SITE_NORETURN},
+	{"__cxa_throw", SITE_NORETURN},
+	{"__cxa_throw_bad_array_length", SITE_NORETURN},
+	{"__cxa_throw_bad_array_new_length", SITE_NORETURN},
+	{"__fortify_fail", SITE_NORETURN},
+	{"__libc_fatal", SITE_NORETURN},
+	{"__libc_start_main", SITE_NORETURN},
+	{"__longjmp_chk", SITE_NORETURN},
+	{"__pthread_unwind_next", SITE_NORETURN},
+	{"__sigsetjmp", SITE_RETURNS_TWICE},
+	{"__stack_chk_fail", SITE_NORETURN},
+	{"_exit", SITE_NORETURN},
+	{"_longjmp", SITE_NORETURN},
+	{"_setjmp", SITE_RETURNS_TWICE},
+	{"abort", SITE_NORETURN},
+	{"err", SITE_NORETURN},
+	{"errx", SITE_NORETURN},
+	{"exit", SITE_NORETURN},
+	{"g_assertion_message", SITE_NORETURN},
+	{"g_assertion_message_expr", SITE_NORETURN},
+	{"getcontext", SITE_RETURNS_TWICE},
+	{"longjmp", SITE_NORETURN},
+	{"pthread_exit", SITE_NORETURN},
+	{"quick_exit", SITE_NORETURN},
+	{"savectx", SITE_RETURNS_TWICE},
+	{"setjmp", SITE_RETURNS_TWICE},
+	{"siglongjmp", SITE_NORETURN},
+	{"sigsetjmp", SITE_RETURNS_TWICE},
+	{"thrd_exit", SITE_NORETURN},
+	{"verr", SITE_NORETURN},
+	{"verrx", SITE_NORETURN},
+	{"vfork", SITE_RETURNS_TWICE},
+};
+
+/* _ZSt20__throw_length_errorPKc: libstdc++ names all its throwing functions so. */
+static bool is_libstdcxx_throw(const char *name)
+{
+	if (strncmp(name, "_ZSt", 4))
+		return false;
+	name += 4 + strspn(name + 4, "0123456789");
+	return !strncmp(name, "__throw_", 8);
+}
+
+uint8_t noreturn_import_flags(const char *name)
+{
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
+		if (!strcmp(seeds[i].name, name))
+			return seeds[i].flags;
+	return is_libstdcxx_throw(name) ? SITE_NORETURN : 0;
+}
+
+struct solver {
+	struct builder *b;
+	uint32_t *site_first; /* by callee: first of its sites in `sites` */
+	uint32_t *sites;      /* sites grouped by callee */
+	uint32_t *todo;	      /* functions to look at again */
+	uint8_t *queued;
+	uint8_t *seen; /* by block of the function at hand */
+	uint32_t *stack;
+	uint32_t n_todo;
+};
+
+/* Whether control can leave the function at this block's end, and come back to its caller. */
+static bool may_leave(const struct builder *b, const struct pugmark_block *block)
+{
+	const struct pugmark_site *site =
+		block->site == PUGMARK_NONE ? NULL : &b->sites.at[block->site];
+	switch (block->end) {
+	case END_RET:
+	case END_OPEN:
+	case END_STRAY:
+		return true;
+	case END_TAIL:
+	case END_JCC:
+	case END_TABLE:
+		return site && !(site->flags & SITE_NORETURN);
+	default:
+		return false;
+	}
+}
+
+/* Whether a path leads from the entry, or from a label whose address is data, out of @func. */
+static bool may_return(struct solver *s, uint32_t func)
+{
+	const struct builder *b = s->b;
+	const struct pugmark_func *f = &b->funcs.at[func];
+	if (!f->n_blocks)
+		return true;
+	memset(s->seen, 0, f->n_blocks);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < f->n_blocks; i++)
+		if (!i || b->blocks.at[f->block + i].flags & BLOCK_ADDRESS_TAKEN) {
+			s->seen[i] = 1;
+			s->stack[n++] = f->block + i;
+		}
+	while (n) {
+		const struct pugmark_block *block = &b->blocks.at[s->stack[--n]];
+		if (may_leave(b, block))
+			return true;
+		for (uint32_t k = 0; k < block->n_edges; k++) {
+			const struct pugmark_edge *edge = &b->edges.at[block->edge + k];
+			if (s->seen[edge->to - f->block] ||
+			    (edge->kind == EDGE_RETURN && block->end == END_NORETURN))
+				continue;
+			s->seen[edge->to - f->block] = 1;
+			s->stack[n++] = edge->to;
+		}
+	}
+	return false;
+}
+
+static void enqueue(struct solver *s, uint32_t func)
+{
+	if (s->queued[func])
+		return;
+	s->queued[func] = 1;
+	s->todo[s->n_todo++] = func;
+}
+
+/* @func never returns: so do the sites that go there. */
+static void settle(struct solver *s, uint32_t func)
+{
+	struct builder *b = s->b;
+	b->funcs.at[func].flags |= FUNC_NORETURN;
+	rankmap_set(&b->noreturn, b->funcs.at[func].addr - b->text_addr);
+	for (uint32_t i = s->site_first[func]; i < s->site_first[func + 1]; i++) {
+		struct pugmark_site *site = &b->sites.at[s->sites[i]];
+		struct pugmark_block *block = &b->blocks.at[site->block];
+		site->flags |= SITE_NORETURN;
+		if (block->end == END_CALL)
+			block->end = END_NORETURN;
+		enqueue(s, site->func);
+	}
+}
+
+static void group_sites(struct solver *s)
+{
+	const struct builder *b = s->b;
+	for (uint32_t i = 0; i < b->sites.n; i++)
+		if (b->sites.at[i].target != PUGMARK_NONE)
+			s->site_first[b->sites.at[i].target + 1]++;
+	for (uint32_t i = 0; i < b->funcs.n; i++)
+		s->site_first[i + 1] += s->site_first[i];
+	/* Filling from the back leaves each first index where it belongs. */
+	for (uint32_t i = 0; i < b->funcs.n; i++)
+		s->todo[i] = s->site_first[i];
+	for (uint32_t i = 0; i < b->sites.n; i++)
+		if (b->sites.at[i].target != PUGMARK_NONE)
+			s->sites[s->todo[b->sites.at[i].target]++] = i;
+}
+
+/* Takes the return edges of calls that never return out of the arrays. */
+static void cut_edges(struct solver *s)
+{
+	struct builder *b = s->b;
+	uint32_t to = 0;
+	for (uint32_t i = 0; i < b->blocks.n; i++) {
+		struct pugmark_block *block = &b->blocks.at[i];
+		uint32_t first = to;
+		for (uint32_t k = 0; k < block->n_edges; k++) {
+			struct pugmark_edge edge = b->edges.at[block->edge + k];
+			if (edge.kind == EDGE_RETURN && block->end == END_NORETURN)
+				continue;
+			b->edges.at[to++] = edge;
+		}
+		block->edge = first;
+		block->n_edges = to - first;
+	}
+	b->edges.n = to;
+	for (uint32_t i = 0; i < b->funcs.n; i++) {
+		const struct pugmark_func *f = &b->funcs.at[i];
+		flow_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at, f->block,
+				  s->stack);
+	}
+}
+
+int noreturn_solve(struct builder *b)
+{
+	struct solver s = {
+		.b = b,
+		.site_first = calloc((size_t)b->funcs.n + 2, sizeof(uint32_t)),
+		.sites = calloc((size_t)b->sites.n + 1, sizeof(uint32_t)),
+		.todo = calloc((size_t)b->funcs.n + 1, sizeof(uint32_t)),
+		.queued = calloc((size_t)b->funcs.n + 1, 1),
+		.seen = calloc((size_t)b->blocks.n + 1, 1),
+		.stack = calloc((size_t)b->blocks.n + 1, sizeof(uint32_t)),
+	};
+	bool ok = s.site_first && s.sites && s.todo && s.queued && s.seen && s.stack;
+	if (ok) {
+		group_sites(&s);
+		for (uint32_t i = b->funcs.n; i-- > 0;)
+			enqueue(&s, i);
+		while (s.n_todo) {
+			uint32_t func = s.todo[--s.n_todo];
+			s.queued[func] = 0;
+			if (!(b->funcs.at[func].flags & FUNC_NORETURN) && !may_return(&s, func))
+				settle(&s, func);
+		}
+		cut_edges(&s);
+	}
+	free(s.site_first);
+	free(s.sites);
+	free(s.todo);
+	free(s.queued);
+	free(s.seen);
+	free(s.stack);
+	return ok ? 0 : -ENOMEM;
+}

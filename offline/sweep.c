@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* sweep.c: decodes every FDE from end to end, once, and notes on the way what its instructions
+ * name: addresses in code (they may be called through a pointer) and places in data (they end the
+ * jump table before them). Code without an FDE is left to gaps.c. */
+#include "offline/builder.h"
+
+#include <errno.h>
+
+/* A span of code this wide has no 32-bit jumps across it and is no module of ours. */
+#define MAX_SPAN (UINT64_C(1) << 31)
+
+static int find_span(struct builder *b)
+{
+	b->codes = elf_image_code(b->image, &b->n_codes);
+	for (uint32_t i = 0; i < b->n_codes; i++) {
+		if (!i || b->codes[i].addr < b->text_addr)
+			b->text_addr = b->codes[i].addr;
+		if (!i || b->codes[i].end > b->text_end)
+			b->text_end = b->codes[i].end;
+	}
+	if (b->text_end - b->text_addr > MAX_SPAN)
+		return -EFBIG;
+	uint64_t span = b->text_end - b->text_addr + 1;
+	bool ok = rankmap_init(&b->starts, span) && rankmap_init(&b->leaders, span) &&
+		  rankmap_init(&b->taken, span) && rankmap_init(&b->noreturn, span);
+	return ok ? 0 : -ENOMEM;
+}
+
+int sweep_note_ref(struct builder *b, const struct decoded_ref *ref)
+{
+	if (!ref->addr)
+		return 0;
+	if (in_text(b, ref->addr)) {
+		if (ref->pointer)
+			rankmap_set(&b->taken, ref->addr - b->text_addr);
+		return 0;
+	}
+	return VEC_PUSH(&b->data_refs, ref->addr) ? 0 : -ENOMEM;
+}
+
+/* Decodes [addr, end); a byte that begins no instruction is skipped and belongs to none. */
+static int sweep_range(struct builder *b, const struct elf_code *code, uint64_t addr, uint64_t end)
+{
+	while (addr < end) {
+		struct pugmark_insn insn = {.off = (uint32_t)(addr - b->text_addr)};
+		struct decoded_ref ref;
+		if (!decode_insn(&b->decoder, code->bytes + (addr - code->addr), end - addr, addr,
+				 &insn, &ref)) {
+			addr++;
+			continue;
+		}
+		if (!VEC_PUSH(&b->insns, insn) || sweep_note_ref(b, &ref))
+			return -ENOMEM;
+		rankmap_set(&b->starts, insn.off);
+		addr += insn.len;
+	}
+	return 0;
+}
+
+static int add_rows(struct builder *b, uint32_t fde_index)
+{
+	uint32_t room = 64;
+	for (;;) {
+		if (!VEC_RESERVE(&b->rows, room))
+			return -ENOMEM;
+		uint32_t n = elf_image_cfa_rows(b->image, fde_index, b->rows.at + b->rows.n, room);
+		if (n <= room) {
+			b->rows.n += n;
+			return 0;
+		}
+		room = n;
+	}
+}
+
+static void add_code_pointers(struct builder *b)
+{
+	uint32_t n;
+	const uint64_t *pointers = elf_image_code_pointers(b->image, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (in_text(b, pointers[i]))
+			rankmap_set(&b->taken, pointers[i] - b->text_addr);
+}
+
+static int compare_off(const void *a, const void *b)
+{
+	uint32_t x = ((const struct pugmark_insn *)a)->off,
+		 y = ((const struct pugmark_insn *)b)->off;
+	return x < y ? -1 : x > y;
+}
+
+int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more)
+{
+	if (!VEC_RESERVE(&b->insns, n_more))
+		return -ENOMEM;
+	qsort(more, n_more, sizeof(*more), compare_off);
+	uint32_t to = b->insns.n + n_more, from = b->insns.n;
+	b->insns.n = to;
+	while (n_more) {
+		if (from && b->insns.at[from - 1].off > more[n_more - 1].off)
+			b->insns.at[--to] = b->insns.at[--from];
+		else
+			b->insns.at[--to] = more[--n_more];
+		rankmap_set(&b->starts, b->insns.at[to].off);
+	}
+	rankmap_finish(&b->starts);
+	return 0;
+}
+
+/* The instruction that @target lies inside of, one lock or rep prefix past its start; or NONE. */
+static uint32_t prefix_jumped_over(const struct builder *b, uint64_t target)
+{
+	if (!in_text(b, target) || is_insn_start(b, target) || !is_insn_start(b, target - 1))
+		return PUGMARK_NONE;
+	uint32_t insn = insn_at(b, target - 1);
+	uint8_t byte = *builder_insn_bytes(b, insn);
+	bool prefix = byte == 0xf0 || byte == 0xf2 || byte == 0xf3;
+	return prefix && b->insns.at[insn].len > 1 ? insn : PUGMARK_NONE;
+}
+
+/* A jump that skips a lock or rep prefix lands inside an instruction. The prefix then is an
+ * instruction of its own, which cannot be probed, and the rest another: so blocks never overlap. */
+static int split_prefixes(struct builder *b)
+{
+	VEC(struct pugmark_insn) rests = {0};
+	int err = 0;
+	for (uint32_t i = 0; i < b->insns.n && !err; i++) {
+		if (!insn_is_direct_jump(&b->insns.at[i]))
+			continue;
+		uint64_t target = builder_insn_target(b, i);
+		uint32_t over = prefix_jumped_over(b, target);
+		if (over == PUGMARK_NONE)
+			continue;
+		struct pugmark_insn *whole = &b->insns.at[over];
+		struct pugmark_insn rest = {.off = whole->off + 1};
+		struct decoded_ref ref;
+		if (!decode_insn(&b->decoder, builder_insn_bytes(b, over) + 1, whole->len - 1,
+				 target, &rest, &ref) ||
+		    rest.len != whole->len - 1)
+			continue;
+		whole->len = 1;
+		whole->kind = INSN_OTHER;
+		whole->probe = PROBE_REFUSED;
+		if (!VEC_PUSH(&rests, rest))
+			err = -ENOMEM;
+	}
+	if (!err && rests.n)
+		err = sweep_merge(b, rests.at, rests.n);
+	VEC_FREE(&rests);
+	return err;
+}
+
+int sweep_code(struct builder *b)
+{
+	int err = find_span(b);
+	uint32_t n_fdes, code = 0;
+	const struct elf_fde *fdes = elf_image_fdes(b->image, &n_fdes);
+	for (uint32_t i = 0; i < n_fdes && !err; i++) {
+		while (code < b->n_codes && b->codes[code].end <= fdes[i].addr)
+			code++;
+		if (code == b->n_codes)
+			break;
+		uint64_t end = fdes[i].end < b->codes[code].end ? fdes[i].end : b->codes[code].end;
+		if (fdes[i].addr < b->codes[code].addr || b->codes[code].plt)
+			continue;
+		err = sweep_range(b, &b->codes[code], fdes[i].addr, end);
+		if (!err)
+			err = add_rows(b, fdes[i].index);
+	}
+	if (err)
+		return err;
+	add_code_pointers(b);
+	rankmap_finish(&b->starts);
+	return split_prefixes(b);
+}
