@@ -8,6 +8,7 @@
 
 static const struct command commands[] = {
 	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg},
+	{"plan", "which instructions to probe, and what that costs", cmd_plan},
 };
 
 static const struct command *command_named(const char *name)

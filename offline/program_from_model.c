@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* program_from_model.c: the program of a binary. Blocks map one to one, but for what machine code
+ * folds into one instruction: a jump that leaves the function on one of its ways gets a block of
+ * its own for that way ("virtual"), and a call at an unknown height that shares a block with a
+ * function's entry or a landing pad is split off, because both need a witness. */
+#include "offline/program.h"
+
+#include "offline/leaf_imports.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct maker {
+	const struct pugmark_model *model;
+	const struct program_options *options;
+	struct program *p;
+	uint32_t cap_blocks, cap_succs;
+	uint32_t *first_of; /* per block of the model: its block of the program */
+	uint32_t *func_of;  /* per function of the model: its function of the program */
+	bool failed;
+};
+
+static struct prog_block *add_block(struct maker *m, struct prog_block block)
+{
+	struct program *p = m->p;
+	if (p->n_blocks == m->cap_blocks) {
+		uint32_t cap = m->cap_blocks ? 2 * m->cap_blocks : 1024;
+		struct prog_block *blocks = realloc(p->blocks, cap * sizeof(*blocks));
+		if (!blocks) {
+			m->failed = true;
+			return &p->blocks[p->n_blocks - 1];
+		}
+		p->blocks = blocks;
+		m->cap_blocks = cap;
+	}
+	p->blocks[p->n_blocks] = block;
+	return &p->blocks[p->n_blocks++];
+}
+
+static void add_succ(struct maker *m, struct prog_block *b, uint32_t to)
+{
+	struct program *p = m->p;
+	if (p->n_succs == m->cap_succs) {
+		uint32_t cap = m->cap_succs ? 2 * m->cap_succs : 1024;
+		uint32_t *succs = realloc(p->succs, cap * sizeof(*succs));
+		if (!succs) {
+			m->failed = true;
+			return;
+		}
+		p->succs = succs;
+		m->cap_succs = cap;
+	}
+	p->succs[p->n_succs++] = to;
+	b->n_succ++;
+}
+
+static const struct prog_probe no_probe = {.cost_ns = INFINITY};
+
+static struct prog_probe probe_at(const struct maker *m, const struct pugmark_insn *insn)
+{
+	const struct probe_costs *costs = &m->options->costs;
+	struct prog_probe probe = {.addr = m->model->text_addr + insn->off, .cost_ns = INFINITY};
+	if (insn->probe == PROBE_EMULATED)
+		probe.cost_ns = costs->emulated_ns;
+	else if (insn->probe == PROBE_STEPPED)
+		probe.cost_ns = costs->stepped_ns;
+	else
+		return probe;
+	probe.cfa_known = pugmark_model_cfa_at(m->model, probe.addr).reg != CFA_UNKNOWN;
+	return probe;
+}
+
+/* The cheapest of the block's first @n instructions. */
+static struct prog_probe cheapest(const struct maker *m, const struct pugmark_block *block,
+				  uint32_t n)
+{
+	struct prog_probe best = no_probe;
+	for (uint32_t i = 0; i < n; i++) {
+		struct prog_probe probe = probe_at(m, &m->model->insns[block->insn + i]);
+		bool better = probe.cost_ns < best.cost_ns ||
+			      (probe.cost_ns == best.cost_ns && probe.cfa_known && !best.cfa_known);
+		if (better && isfinite(probe.cost_ns))
+			best = probe;
+	}
+	return best;
+}
+
+static void describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
+{
+	const struct pugmark_model *model = m->model;
+	const struct pugmark_site *s = &model->sites[site];
+	b->site = site;
+	b->call_addr = s->addr;
+	b->call_len = s->return_addr - s->addr;
+	b->height = s->height;
+	b->call = CALL_UNKNOWN;
+	if (s->flags & SITE_NORETURN)
+		b->flags |= PROG_NORETURN;
+	if (s->kind == SITE_TAIL) {
+		b->flags |= PROG_TAIL;
+		b->height = 0;
+	}
+	if (s->via == VIA_DIRECT && s->target != PUGMARK_NONE && model->funcs[s->target].n_blocks) {
+		b->call = CALL_DIRECT;
+		b->callee = m->func_of[s->target];
+	} else if (s->via == VIA_INDIRECT) {
+		b->flags |= PROG_INDIRECT;
+	} else if (s->via == VIA_IMPORT && s->target == PUGMARK_NONE && s->import != PUGMARK_NONE &&
+		   import_is_leaf(model->imports[s->import].name)) {
+		b->call = CALL_LEAF;
+	}
+}
+
+static bool needs_split(const struct maker *m, const struct pugmark_block *block, bool entry)
+{
+	if (block->site == PUGMARK_NONE || block->n_insns < 2)
+		return false;
+	const struct pugmark_site *s = &m->model->sites[block->site];
+	return s->kind == SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN &&
+	       (entry || block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN));
+}
+
+static struct prog_block blank(uint32_t func, uint64_t addr)
+{
+	return (struct prog_block){
+		.func = func,
+		.addr = addr,
+		.origin = PUGMARK_NONE,
+		.site = PUGMARK_NONE,
+		.height = PUGMARK_HEIGHT_UNKNOWN,
+		.freq = 1,
+		.any = no_probe,
+		.last = no_probe,
+	};
+}
+
+/* The block of the program for block @index of the model; its edges come later. */
+static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entry)
+{
+	const struct pugmark_block *block = &m->model->blocks[index];
+	struct prog_block b = blank(func, block->addr);
+	b.origin = index;
+	b.any = cheapest(m, block, block->n_insns);
+	if (block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN))
+		b.flags |= PROG_ROOT;
+	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
+	bool falls = block->site != PUGMARK_NONE && m->model->sites[block->site].flags & SITE_FALLS;
+	if (block->n_insns && !falls)
+		b.last = probe_at(m, last);
+	if (block->end == END_RET)
+		b.flags |= PROG_RET;
+	if (block->end == END_OPEN)
+		b.flags |= PROG_OPEN;
+	bool whole = block->end == END_CALL || block->end == END_NORETURN || block->end == END_TAIL;
+	m->first_of[index] = m->p->n_blocks;
+	if (whole && block->site != PUGMARK_NONE) {
+		if (needs_split(m, block, entry)) {
+			b.last = no_probe;
+			b.any = cheapest(m, block, block->n_insns - 1);
+			add_block(m, b);
+			b = blank(func, m->model->sites[block->site].addr);
+			b.origin = index;
+			b.any = b.last = probe_at(m, last);
+		}
+		describe_call(m, block->site, &b);
+	}
+	add_block(m, b);
+}
+
+/* The tail call that the jump at the end of block @from makes on one of its ways. */
+static uint32_t add_virtual(struct maker *m, uint32_t func, const struct pugmark_block *from)
+{
+	struct prog_block b = blank(func, m->model->sites[from->site].addr);
+	b.flags |= PROG_VIRTUAL;
+	describe_call(m, from->site, &b);
+	b.flags |= PROG_TAIL;
+	b.height = 0;
+	add_block(m, b);
+	return m->p->n_blocks - 1;
+}
+
+static void connect_branch(struct maker *m, uint32_t func, uint32_t index, uint32_t at)
+{
+	const struct pugmark_block *block = &m->model->blocks[index];
+	uint32_t fall = PUGMARK_NONE, taken = PUGMARK_NONE;
+	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++) {
+		const struct pugmark_edge *e = &m->model->edges[i];
+		if (e->kind == EDGE_TAKEN)
+			taken = m->first_of[e->to];
+		else if (e->kind == EDGE_FALL)
+			fall = m->first_of[e->to];
+	}
+	if (taken == PUGMARK_NONE && block->site != PUGMARK_NONE)
+		taken = add_virtual(m, func, block);
+	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
+	struct prog_block *b = &m->p->blocks[at];
+	b->succ = m->p->n_succs;
+	if (fall != PUGMARK_NONE)
+		add_succ(m, b, fall);
+	if (taken != PUGMARK_NONE && taken != fall)
+		add_succ(m, b, taken);
+	if (b->n_succ == 2 && last->kind == INSN_JCC)
+		b->flags |= PROG_BRANCH;
+}
+
+static bool has_succ(const struct program *p, const struct prog_block *b, uint32_t to)
+{
+	for (uint32_t i = 0; i < b->n_succ; i++)
+		if (p->succs[b->succ + i] == to)
+			return true;
+	return false;
+}
+
+static void connect_block(struct maker *m, uint32_t func, uint32_t index)
+{
+	const struct pugmark_model *model = m->model;
+	const struct pugmark_block *block = &model->blocks[index];
+	uint32_t at = m->first_of[index];
+	struct program *p = m->p;
+	p->blocks[at].succ = p->n_succs;
+	if (at + 1 < p->n_blocks && p->blocks[at + 1].origin == index) {
+		add_succ(m, &p->blocks[at], at + 1); /* split before its call */
+		at++;
+		p->blocks[at].succ = p->n_succs;
+	}
+	if (block->end == END_JCC) {
+		connect_branch(m, func, index, at);
+		return;
+	}
+	uint32_t leave = PUGMARK_NONE;
+	bool jump = block->end == END_TABLE || block->end == END_OPEN;
+	if (jump && block->site != PUGMARK_NONE)
+		leave = add_virtual(m, func, block);
+	struct prog_block *b = &p->blocks[at];
+	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++) {
+		uint32_t to = m->first_of[model->edges[i].to];
+		if (model->edges[i].kind != EDGE_UNWIND && !has_succ(p, b, to))
+			add_succ(m, b, to);
+	}
+	const struct pugmark_func *f = &model->funcs[block->func];
+	if (block->end == END_OPEN)
+		for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
+			if (model->blocks[i].flags & BLOCK_ADDRESS_TAKEN &&
+			    !has_succ(p, b, m->first_of[i]))
+				add_succ(m, b, m->first_of[i]);
+	if (leave != PUGMARK_NONE)
+		add_succ(m, b, leave);
+}
+
+static uint32_t func_flags(const struct maker *m, uint32_t func)
+{
+	const struct pugmark_func *f = &m->model->funcs[func];
+	uint32_t flags = f->flags & (FUNC_ADDRESS_TAKEN | FUNC_IFUNC) ? PROG_ENTRY_WITNESS : 0;
+	bool library = !m->model->entry;
+	if (f->flags & FUNC_EXPORTED &&
+	    (library || (m->options->entered && m->options->entered[func])))
+		flags |= PROG_ENTRY_WITNESS;
+	return flags;
+}
+
+static void make_function(struct maker *m, uint32_t func)
+{
+	const struct pugmark_func *f = &m->model->funcs[func];
+	struct prog_func *pf = &m->p->funcs[func];
+	*pf = (struct prog_func){
+		.block = m->p->n_blocks,
+		.origin = func,
+		.addr = f->addr,
+		.freq = 1,
+		.flags = func_flags(m, func),
+	};
+	if (m->options->opaque && m->options->opaque[func]) {
+		pf->flags |= PROG_OPAQUE;
+		return;
+	}
+	for (uint32_t i = 0; i < f->n_blocks; i++)
+		make_block(m, func, f->block + i, !i);
+	for (uint32_t i = 0; i < f->n_blocks && !m->failed; i++)
+		connect_block(m, func, f->block + i);
+	pf->n_blocks = m->p->n_blocks - pf->block;
+}
+
+/* Blocks on a path from the entry, landing pads by way of the calls that unwind to them. */
+static int mark_reached(struct maker *m)
+{
+	struct program *p = m->p;
+	uint32_t *stack =
+		malloc((p->n_blocks + p->n_succs + m->model->n_edges + 1) * sizeof(*stack));
+	if (!stack)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < p->n_funcs; f++) {
+		uint32_t n = 0;
+		if (p->funcs[f].n_blocks)
+			stack[n++] = p->funcs[f].block;
+		while (n) {
+			struct prog_block *b = &p->blocks[stack[--n]];
+			if (b->flags & PROG_REACHED)
+				continue;
+			b->flags |= PROG_REACHED;
+			for (uint32_t i = 0; i < b->n_succ; i++)
+				stack[n++] = p->succs[b->succ + i];
+			if (b->origin == PUGMARK_NONE)
+				continue;
+			const struct pugmark_block *block = &m->model->blocks[b->origin];
+			for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
+				if (m->model->edges[i].kind == EDGE_UNWIND)
+					stack[n++] = m->first_of[m->model->edges[i].to];
+		}
+	}
+	free(stack);
+	return 0;
+}
+
+/* A call of a function that is not traced is like one into another module; and what is not traced
+ * may call any function. */
+static void settle_opaque(struct maker *m)
+{
+	struct program *p = m->p;
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		if (p->blocks[b].call == CALL_DIRECT && !p->funcs[p->blocks[b].callee].n_blocks)
+			p->blocks[b].call = CALL_UNKNOWN;
+	const struct pugmark_model *model = m->model;
+	for (uint32_t s = 0; s < model->n_sites; s++) {
+		const struct pugmark_site *site = &model->sites[s];
+		bool opaque = m->options->opaque && m->options->opaque[site->func];
+		bool by_import = site->via == VIA_IMPORT; /* comes back by way of the linker */
+		if (site->target != PUGMARK_NONE && (opaque || by_import))
+			p->funcs[site->target].flags |= PROG_ENTRY_WITNESS;
+	}
+}
+
+int program_from_model(const struct pugmark_model *model, const struct program_options *options,
+		       struct program **out)
+{
+	struct maker m = {.model = model, .options = options};
+	m.p = calloc(1, sizeof(*m.p));
+	m.first_of = calloc(model->n_blocks + 1, sizeof(uint32_t));
+	m.func_of = calloc(model->n_funcs + 1, sizeof(uint32_t));
+	if (m.p)
+		m.p->funcs = calloc(model->n_funcs + 1, sizeof(*m.p->funcs));
+	int err = m.p && m.p->funcs && m.first_of && m.func_of ? 0 : -ENOMEM;
+	if (!err) {
+		m.p->n_funcs = model->n_funcs;
+		for (uint32_t f = 0; f < model->n_funcs; f++)
+			m.func_of[f] = f;
+		for (uint32_t f = 0; f < model->n_funcs && !m.failed; f++)
+			make_function(&m, f);
+		err = m.failed ? -ENOMEM : mark_reached(&m);
+	}
+	if (!err) {
+		settle_opaque(&m);
+		program_mark_entered_tails(m.p);
+		err = program_estimate(m.p);
+	}
+	free(m.first_of);
+	free(m.func_of);
+	if (err)
+		program_free(m.p);
+	else
+		*out = m.p;
+	return err;
+}
