@@ -6,7 +6,7 @@ BUILD ?= build
 CC ?= gcc
 PREFIX ?= /usr/local
 
-PKGS := libelf libdw libzstd zlib jansson
+PKGS := libelf libdw libzstd zlib jansson libbpf
 CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION='"$(VERSION)"' \
 	    $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS ?= -O2 -g
@@ -64,4 +64,5 @@ check-unit: $(UNIT_BIN)
 clean:
 	$(Q)rm -rf build
 
+-include bpf/bpf.mk
 -include $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
