@@ -144,6 +144,7 @@ static __always_inline struct process_record *process_reserve(__u32 kind, struct
 	r->kind = kind;
 	r->task = st->head.task;
 	r->lost = st->head.lost;
+	r->execs = st->head.execs;
 	r->time_ns = bpf_ktime_get_ns();
 	r->tid = pid_seen(task, task->pid);
 	r->pid = pid_seen(BPF_CORE_READ(task, group_leader), task->tgid);
@@ -166,6 +167,8 @@ static struct task_state *task_new(struct task_struct *task, __u32 parent, bool 
 	st->head.kind = RING_BATCH;
 	st->head.task = __sync_fetch_and_add(&n_tasks, 1) + 1;
 	st->attached = attached;
+	st->head.pid = pid_seen(BPF_CORE_READ(task, group_leader), task->tgid);
+	count(&counters.live);
 	struct process_record *r = process_reserve(PROCESS_TASK, task, st);
 	if (r) {
 		r->parent = parent;
@@ -435,6 +438,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (!st || st->stopped)
 		return 0;
 	bool open = enabled;
+	__sync_fetch_and_add(&counters.live, -1);
 	task_flush(st);
 	st->stopped = 1;
 	struct process_record *r = process_reserve(open ? PROCESS_EXIT : PROCESS_STOP, task, st);

@@ -38,16 +38,17 @@ void segment_header_write(const struct segment_header *header, uint8_t out[SEGME
 int segment_header_read(const uint8_t in[SEGMENT_HEADER_BYTES], struct segment_header *header);
 extern const uint8_t segment_magic[8];
 
-/* Encoding: events of one task are added, then the payload is made. The encoder owns its buffers and
- * keeps them for the next segment. */
+/* Encoding: events of one task are added, then the payload is made. The encoder owns its buffers
+ * and keeps them for the next segment. */
 struct segment_encoder;
 
-struct segment_encoder *segment_encoder_new(bool times);
+/* @time_unit_ns: 0 for no times. */
+struct segment_encoder *segment_encoder_new(uint32_t time_unit_ns);
 void segment_encoder_free(struct segment_encoder *enc);
 /* Forgets all events; says with which load bases the next ones come. */
 void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, uint64_t known);
-/* Adds one event; its stack is copied. Returns 0, -ENOMEM, or -ENOSPC: the segment is full, finish it
- * first. */
+/* Adds one event; its stack is copied. Returns 0, -ENOMEM, or -ENOSPC: the segment is full, finish
+ * it first. */
 int segment_encoder_add(struct segment_encoder *enc, const struct witness_event *event);
 uint32_t segment_encoder_count(const struct segment_encoder *enc);
 /* The payload, borrowed until the next reset; fills n, raw_bytes, first_ns and last_ns of @header.

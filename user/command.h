@@ -21,5 +21,8 @@ int command_fail(const struct pugmark_diag *diag);
 int command_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 int cmd_cfg(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_raw(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 
 #endif

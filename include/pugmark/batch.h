@@ -87,8 +87,8 @@ struct batch {
 	__u32 cfa_high;	 /* upper half of the CFAs */
 	__u32 execs;	 /* how often the task has exec'ed */
 	__u32 snapshots; /* serial of the first HEAD_SNAPSHOT in it */
-	__u32 reserved;
-}; /* n records follow */
+	__s32 pid;	 /* its process, in the collector's namespace */
+};			 /* n records follow */
 
 struct snapshot {
 	__u32 kind;
@@ -99,7 +99,7 @@ struct snapshot {
 	__u64 words[SNAPSHOT_BYTES / 8];
 };
 
-enum process_kind { PROCESS_TASK = 1, PROCESS_EXEC = 2, PROCESS_EXIT = 3, PROCESS_STOP = 4 };
+enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };
 
 /* One step in a task's life. Numbers of processes are those of the recorder's own namespace. */
 struct process_record {
@@ -110,6 +110,8 @@ struct process_record {
 	__s32 exit_code;
 	__u32 attached; /* PROCESS_TASK: it ran before */
 	__u32 last;	/* PROCESS_EXIT: no thread is left */
+	__u32 execs;	/* how often the task has exec'ed */
+	__u32 reserved;
 	__u64 time_ns;
 	__u64 start_ns; /* since boot */
 	__u64 sp, ip;	/* PROCESS_EXIT, PROCESS_STOP: the last ones of user mode */
@@ -123,6 +125,7 @@ struct batch_counters {
 	__u64 process_lost;	 /* process records that found their ring full */
 	__u64 hits_without_task; /* hits of a task whose state could not be allocated */
 	__u64 snapshots_lost;
+	__u64 live;	 /* tasks with a state that have not ended */
 	__u64 untracked; /* processes not followed as the table of them was full */
 };
 

@@ -16,16 +16,18 @@ enum event_kind {
 
 enum event_flag {
 	EVENT_FROM_SIGNAL = 1, /* ret is the signal trampoline: a handler was entered */
+	EVENT_HAS_RET = 2,     /* ret was asked for */
+	EVENT_HAS_TARGET = 4,  /* val is an address */
 };
 
 struct witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
-	uint64_t cfa;  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN;
-			  EVENT_END: sp */
-	uint64_t ret;  /* CAPTURE_RET: run-time return address; 0: could not be read;
-			  EVENT_END: ip */
-	uint64_t val;  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address */
-	uint64_t lost; /* EVENT_LOST: how many; 0: not known */
+	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN;
+			     EVENT_END: sp */
+	uint64_t ret;	  /* CAPTURE_RET: run-time return address; 0: could not be read;
+			     EVENT_END: ip */
+	uint64_t val;	  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address */
+	uint64_t lost;	  /* EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;
 	uint32_t stack_words;
