@@ -8,6 +8,8 @@
 
 static const struct command commands[] = {
 	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg},
+	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor},
+	{"record", "records a program's run", cmd_record},
 };
 
 int command_fail(const struct pugmark_diag *diag)
@@ -29,6 +31,11 @@ int command_usage(const char *name, const char *format, ...)
 	fprintf(stderr, " (see: pugmark %s --help)\n", name);
 	return EXIT_USAGE;
 }
+
+/* Not in the help: for work on Pugmark itself. */
+static const struct command hidden[] = {
+	{"raw", "", cmd_raw},
+};
 
 static void print_help(FILE *out)
 {
@@ -55,6 +62,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+		if (!strcmp(argv[1], hidden[i].name))
+			return hidden[i].run(argc - 1, argv + 1);
 	fprintf(stderr, "pugmark: no command '%s' (see: pugmark --help)\n", argv[1]);
 	return EXIT_USAGE;
 }

@@ -18,6 +18,7 @@ enum event_flag {
 	EVENT_FROM_SIGNAL = 1, /* ret is the signal trampoline: a handler was entered */
 	EVENT_HAS_RET = 2,     /* ret was asked for */
 	EVENT_HAS_TARGET = 4,  /* val is an address */
+	EVENT_DAMAGED = 8,     /* EVENT_LOST: not in the kernel but in the recording */
 };
 
 struct witness_event {
