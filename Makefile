@@ -1,25 +1,49 @@
-# Pugmark. `make` builds, `make check` tests, `make demo` shows; see README.md.
-# Variables: V=1 (show commands), SAN=1 (ASan and UBSan), CC=clang, DEBUG=1 (no optimisation).
+# Pugmark. `make help` lists what can be made; README.md says what it is.
+#
+# V=1       show the commands              CC=clang  build with clang
+# SAN=1     ASan and UBSan                 DEBUG=1   no optimisation
+# WERROR=   warnings do not stop the build
+# Each of CC, SAN and DEBUG has a build folder of its own, so that they never mix.
 
 VERSION := 0.1.0
-BUILD ?= build
-CC ?= gcc
+SOVERSION := 0
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+empty :=
+space := $(empty) $(empty)
+variant = $(subst $(space),-,$(strip $(if $(findstring clang,$(notdir $(CC))),clang) $(1) \
+	  $(if $(DEBUG),debug)))
+VARIANT := $(if $(FUZZ),fuzz,$(call variant,$(if $(SAN),san)))
+BUILD := build$(VARIANT:%=/%)
+SAN_BUILD := build/$(call variant,san)
+JOBS ?= $(shell nproc)
+
 PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
 PKGS := libelf libdw libzstd zlib jansson libbpf
-CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION='"$(VERSION)"' \
+CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION=\"$(VERSION)\" \
 	    $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-CFLAGS ?= -O2 -g
-CFLAGS += -std=gnu17 -Wall -Wextra -Werror -fPIC -MMD -MP
-LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -lm -lpthread
-ifdef DEBUG
-CFLAGS += -O0
-endif
+CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
+WERROR ?= -Werror
+LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -liberty -lm -lpthread
+
+# What no command line takes away.
+MODE_FLAGS :=
 ifdef SAN
-BUILD := build/san
-CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LDFLAGS += -fsanitize=address,undefined
+MODE_FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
+ifdef FUZZ # set by `make fuzz` alone
+MODE_FLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+endif
+COMPILE = $(CC) $(CPPFLAGS) -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -MMD -MP $(CFLAGS) $(MODE_FLAGS)
+LINK = $(CC) $(CFLAGS) $(MODE_FLAGS) -Wl,--as-needed $(LDFLAGS)
 
 ifeq ($(V),1)
 Q :=
@@ -32,37 +56,176 @@ endif
 LIB_SRC := $(wildcard offline/*.c)
 USER_SRC := $(wildcard user/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
+TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
+	    tests/bench/measure.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
+REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
+FUZZ_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/fuzz_%)
+# What a test program may use: the library, and the command's own modules but for its main().
+TEST_LIBS := $(BUILD)/libuser.a $(BUILD)/libpugmark.a
+
+SHARED := libpugmark.so.$(VERSION)
+SONAME := libpugmark.so.$(SOVERSION)
 
 .DELETE_ON_ERROR:
-.PHONY: all check-unit clean
-all: $(BUILD)/pugmark $(BUILD)/libpugmark.a
+.SECONDARY:
+.DEFAULT_GOAL := all
+.PHONY: all deps demo check check-all check-unit replays replay-bins bench bench-static fuzz fuzz-run \
+	install uninstall clean help FORCE
 
-$(BUILD)/%.o: %.c
+all: $(BUILD)/pugmark $(BUILD)/libpugmark.a $(BUILD)/libpugmark.so ## the command and the library
+
+# --- compiling -------------------------------------------------------------------------------
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+	$(Q)$(COMPILE) -c $< -o $@
+
+# Rewritten, and so everything rebuilt, only when the compiler or a flag is another one.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(COMPILE) $(LDFLAGS) $(LDLIBS)' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/libpugmark.a: $(LIB_OBJ)
+$(BUILD)/libuser.a: $(filter-out $(BUILD)/user/main.o,$(USER_OBJ))
+$(BUILD)/%.a:
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
+$(BUILD)/$(SHARED): $(LIB_OBJ) offline/libpugmark.map
+	$(say) LINK $@
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=offline/libpugmark.map \
+		$(if $(MODE_FLAGS),,-Wl,-z,defs) -o $@ $(LIB_OBJ) $(LDLIBS)
+
+$(BUILD)/libpugmark.so: $(BUILD)/$(SHARED)
+	$(Q)ln -sf $(SHARED) $(BUILD)/$(SONAME) && ln -sf $(SONAME) $@
+
 $(BUILD)/pugmark: $(USER_OBJ) $(BUILD)/libpugmark.a
 	$(say) LINK $@
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(LINK) -o $@ $(USER_OBJ) $(BUILD)/libpugmark.a $(LDLIBS)
 
-$(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libpugmark.a
-	@mkdir -p $(@D)
+$(BUILD)/tests/test_%: $(BUILD)/tests/unit/test_%.o $(TEST_LIBS)
 	$(say) LINK $@
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libpugmark.a $(LDLIBS) -lcmocka
+	$(Q)$(LINK) -o $@ $< $(TEST_LIBS) $(LDLIBS) -lcmocka
 
-check-unit: $(UNIT_BIN)
-	$(Q)for t in $(UNIT_BIN); do $$t || exit 1; done
+$(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(TEST_LIBS)
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(TEST_LIBS) $(LDLIBS)
 
-clean:
+$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(TEST_LIBS)
+	$(say) LINK $@
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< $(TEST_LIBS) $(LDLIBS)
+
+$(BUILD)/tests/measure: $(BUILD)/tests/bench/measure.o
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^
+
+# --- set-up, demonstration, tests --------------------------------------------------------------
+
+# A machine that has all it needs may be offline; one that has not fails at what is missing.
+try-deps = $(Q)scripts/deps.sh || echo 'deps: not everything could be installed; going on without' >&2
+# Another make, because what is installed just now changes the flags that are read above.
+remake = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+
+deps: ## install what building and testing need (apt or dnf)
+	$(Q)scripts/deps.sh
+
+demo: ## all set-up, then a real program as Pugmark sees it
+	$(try-deps)
+	$(remake) all
+	$(Q)scripts/demo.sh $(BUILD)/pugmark
+
+check: ## all set-up, then every test
+	$(try-deps)
+	$(remake) check-all
+
+# With sanitizers, whatever the rest is built with.
+replays:
+	$(Q)$(MAKE) --no-print-directory SAN=1 replay-bins
+replay-bins: $(REPLAY_BIN)
+RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC)'
+
+check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
+	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log \
+		-t 120 $(UNIT_BIN) \
+		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
+			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
+		-t 240 tests/style.sh $(wildcard tests/e2e/*.sh) \
+		$(if $(wildcard tests/oracle/oracle.mk),-t 420 -c check-oracle-quick \
+			'$(MAKE) --no-print-directory check-oracle-quick')
+
+check-unit: $(UNIT_BIN) ## the unit tests alone
+	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log $(UNIT_BIN)
+
+# --- measuring and fuzzing -----------------------------------------------------------------------
+
+bench-static: all $(BUILD)/tests/measure ## speed and memory of the static model, beside objdump
+	$(Q)$(RUN_ENV) tests/bench/static.sh
+
+bench: all $(BUILD)/tests/measure ## every benchmark; also build/bench.json
+	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
+
+FUZZ_SECONDS ?= 60
+
+fuzz: ## libFuzzer on every target, FUZZ_SECONDS=60 in total
+	$(remake) CC=$(if $(findstring clang,$(CC)),$(CC),clang) FUZZ=1 fuzz-run
+
+fuzz-run: $(FUZZ_BIN)
+	$(Q)tests/fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_NAMES)
+
+# --- installing ------------------------------------------------------------------------------------
+
+define pugmark_pc
+prefix=$(PREFIX)
+libdir=$(LIBDIR)
+includedir=$(INCLUDEDIR)
+
+Name: pugmark
+Description: static models of x86-64 programs and the traces recovered with them
+Version: $(VERSION)
+Libs: -L$${libdir} -lpugmark
+Libs.private: $(strip $(LDLIBS))
+Cflags: -I$${includedir}
+endef
+export pugmark_pc
+
+MANS := $(wildcard docs/man/*.1)
+HEADERS := $(wildcard include/pugmark/*.h)
+D = $(DESTDIR)
+
+install: all ## into DESTDIR and PREFIX (/usr/local)
+	$(Q)install -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(INCLUDEDIR)/pugmark \
+		$(D)$(MANDIR)/man1 $(D)$(COMPLETIONDIR)
+	$(Q)install -m 755 $(BUILD)/pugmark $(D)$(BINDIR)/pugmark
+	$(Q)install -m 755 $(BUILD)/$(SHARED) $(D)$(LIBDIR)/$(SHARED)
+	$(Q)ln -sf $(SHARED) $(D)$(LIBDIR)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(D)$(LIBDIR)/libpugmark.so
+	$(Q)install -m 644 $(BUILD)/libpugmark.a $(D)$(LIBDIR)/libpugmark.a
+	$(Q)printf '%s\n' "$$pugmark_pc" >$(D)$(LIBDIR)/pkgconfig/pugmark.pc
+	$(Q)install -m 644 $(HEADERS) $(D)$(INCLUDEDIR)/pugmark/
+	$(Q)install -m 644 $(MANS) $(D)$(MANDIR)/man1/
+	$(Q)install -m 644 docs/completion/pugmark.bash $(D)$(COMPLETIONDIR)/pugmark
+
+uninstall: ## what `make install` placed there
+	$(Q)rm -f $(D)$(BINDIR)/pugmark $(D)$(LIBDIR)/libpugmark.a $(D)$(LIBDIR)/libpugmark.so \
+		$(D)$(LIBDIR)/$(SONAME) $(D)$(LIBDIR)/$(SHARED) $(D)$(LIBDIR)/pkgconfig/pugmark.pc \
+		$(patsubst docs/man/%,$(D)$(MANDIR)/man1/%,$(MANS)) $(D)$(COMPLETIONDIR)/pugmark \
+		$(HEADERS:include/%=$(D)$(INCLUDEDIR)/%)
+	$(Q)if [ -d $(D)$(INCLUDEDIR)/pugmark ]; then rmdir $(D)$(INCLUDEDIR)/pugmark; fi
+
+clean: ## every build folder
 	$(Q)rm -rf build
 
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@sed -n '3,5s/^# */  /p' Makefile
+
 -include bpf/bpf.mk
--include $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
+-include tests/oracle/oracle.mk
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(USER_OBJ) $(TEST_OBJ))

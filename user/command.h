@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* command.h: what every command of the program shares: its row in the table, and how it says what
- * went wrong. One file a command, user/cmd_NAME.c. */
+ * went wrong. One file a command, user/cmd_NAME.c; its row is in main.c. */
 #ifndef USER_COMMAND_H
 #define USER_COMMAND_H
+
+#include <stdio.h>
 
 #include <pugmark/diag.h>
 
@@ -15,10 +17,15 @@ struct command {
 		   char **argv); /* argv[0] is the command's name; returns the exit status */
 };
 
-/* Prints `pugmark: FILE: text (offset N)` to stderr, once, and returns EXIT_ERROR. */
+/* Prints `pugmark: FILE: text (at offset N)` to stderr, once, and returns EXIT_ERROR. */
 int command_fail(const struct pugmark_diag *diag);
-/* Prints `pugmark NAME: text`, and the hint to --help, to stderr; returns EXIT_USAGE. */
+/* Prints `pugmark NAME: text`, and the hint to --help, to stderr; returns EXIT_USAGE. @name may be
+ * NULL: then it is about the program as a whole. */
 int command_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints @text, which may come from a file, so that it stays on its line and cannot move a
+ * terminal's cursor: control characters become \xNN. UTF-8 passes. */
+void command_print_safe(FILE *out, const char *text);
 
 int cmd_cfg(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

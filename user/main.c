@@ -2,47 +2,46 @@
 /* main.c: finds the command in the table and runs it. */
 #include "user/command.h"
 
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct command commands[] = {
 	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg},
 	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor},
-	{"record", "records a program's run", cmd_record},
+	{"record", "records the run of a program", cmd_record},
+	/* Without a brief, so not in the help: for work on Pugmark itself. */
+	{"raw", NULL, cmd_raw},
 };
 
-int command_fail(const struct pugmark_diag *diag)
+static const struct command *command_named(const char *name)
 {
-	fprintf(stderr, "pugmark: %s%s%s", diag->file, *diag->file ? ": " : "", diag->text);
-	if (diag->offset != PUGMARK_NO_OFFSET)
-		fprintf(stderr, " (at offset %llu)", (unsigned long long)diag->offset);
-	fputc('\n', stderr);
-	return EXIT_ERROR;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
 }
-
-int command_usage(const char *name, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	fprintf(stderr, "pugmark %s: ", name);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, " (see: pugmark %s --help)\n", name);
-	return EXIT_USAGE;
-}
-
-/* Not in the help: for work on Pugmark itself. */
-static const struct command hidden[] = {
-	{"raw", "", cmd_raw},
-};
 
 static void print_help(FILE *out)
 {
 	fputs("usage: pugmark COMMAND [options] [-- PROGRAM [ARGS]]\n\ncommands:\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].brief);
+		if (commands[i].brief)
+			fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].brief);
 	fputs("\n`pugmark COMMAND --help` has the options of one command.\n", out);
+}
+
+/* What was printed must have arrived: a full disk behind stdout is an error of the command. */
+static int finish(int status)
+{
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout)) {
+		struct pugmark_diag diag;
+		pugmark_diag_set(&diag, -EIO, "standard output", PUGMARK_NO_OFFSET,
+				 "cannot write: %s", errno ? strerror(errno) : "an earlier error");
+		return command_fail(&diag);
+	}
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -53,18 +52,16 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		print_help(stdout);
-		return EXIT_OK;
+		return finish(EXIT_OK);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		printf("pugmark %s\n", PUGMARK_VERSION);
-		return EXIT_OK;
+		return finish(EXIT_OK);
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
-		if (!strcmp(argv[1], hidden[i].name))
-			return hidden[i].run(argc - 1, argv + 1);
-	fprintf(stderr, "pugmark: no command '%s' (see: pugmark --help)\n", argv[1]);
-	return EXIT_USAGE;
+	const struct command *command = command_named(argv[1]);
+	if (!command) {
+		command_usage(NULL, "no command '%s'", argv[1]);
+		return EXIT_USAGE;
+	}
+	return finish(command->run(argc - 1, argv + 1));
 }

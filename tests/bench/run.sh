@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# run.sh: runs every benchmark and gathers their numbers: `make bench`.
+#
+#   run.sh OUT.json BENCHMARK...
+#
+# A benchmark prints its table, and appends to $BENCH_OUT one JSON object a line with workload,
+# mode, metric, value and unit; OUT.json is the list of them all. One that fails, or that misses a
+# bound of its own, does not stop the others, but the whole then fails.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+out=$1
+shift
+BENCH_OUT=$(mktemp) || exit 1
+export BENCH_OUT
+trap 'rm -f "$BENCH_OUT"' EXIT
+failed=0
+for benchmark in tests/bench/static.sh "$@"; do
+	printf '== %s\n' "$benchmark"
+	"$benchmark" || { failed=1; printf '%s: FAILED\n' "$benchmark"; }
+done
+{ printf '[\n'; sed '$!s/$/,/' "$BENCH_OUT"; printf ']\n'; } >"$out.new" && mv "$out.new" "$out"
+printf '%d numbers in %s\n' "$(wc -l <"$BENCH_OUT")" "$out"
+exit $failed

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# runner.sh: tests/run.sh fails when it should: fake tests that pass, fail, skip, hang, crash, say
+# that they counted, and lie about it.
+set -eu
+run=$(cd "$(dirname "$0")/.." && pwd)/run.sh
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+fake() { # NAME BODY
+	printf '#!/bin/bash\n%s\n' "$2" >"$1"
+	chmod +x "$1"
+}
+# Runs run.sh on the arguments and compares its exit status and last line.
+expect() { # STATUS LAST-LINE ARGUMENT...
+	local want_status=$1 want_line=$2 status=0
+	shift 2
+	"$run" "$@" <<<'a line' >out 2>&1 || status=$?
+	if [ "$status" != "$want_status" ] || [ "$(tail -n 1 out)" != "$want_line" ]; then
+		echo "run.sh $*: status $status, wanted $want_status, '$want_line'; its output:"
+		cat out
+		exit 1
+	fi
+}
+says() {
+	grep -qF -- "$1" out || { echo "not said: $1; the output:"; cat out; exit 1; }
+}
+
+fake pass 'exit 0'
+fake fail 'echo the cause of it; exit 3'
+fake skip 'echo first; echo "needs a sunny day"; exit 77'
+fake hang 'sleep 1000 & echo $! >'"$dir"'/child; wait'
+fake crash 'kill -SEGV $$'
+fake stdin 'read -r line && exit 1; exit 0'
+# shellcheck disable=SC2016
+fake leaves 'touch "$TMPDIR/left"; [ "$(ls "$TMPDIR" | wc -l)" = 1 ]'
+fake counted 'echo "skip b: no root"; echo "4 passed, 0 failed, 1 skipped"'
+fake counted-bad 'echo "4 passed, 2 failed, 0 skipped"; exit 1'
+fake liar 'echo "4 passed, 2 failed, 0 skipped"; exit 0'
+fake silent-liar 'echo "4 passed, 0 failed, 0 skipped"; exit 1'
+fake empty 'echo "0 passed, 0 failed, 0 skipped"'
+
+expect 0 '1 passed, 0 failed, 0 skipped' ./pass
+expect 1 '1 passed, 1 failed, 0 skipped' ./pass ./fail
+says 'the cause of it'
+says 'fail: exit status 3'
+expect 0 '1 passed, 0 failed, 1 skipped' ./skip ./pass
+says 'skip: needs a sunny day'
+expect 1 '0 passed, 1 failed, 0 skipped' ./crash
+expect 1 '0 passed, 1 failed, 0 skipped' ./does-not-exist
+expect 1 '0 passed, 0 failed, 0 skipped'
+expect 0 '2 passed, 0 failed, 0 skipped' ./stdin ./leaves
+expect 0 '2 passed, 0 failed, 0 skipped' ./leaves ./leaves
+expect 0 '4 passed, 0 failed, 1 skipped' ./counted
+says 'counted: skip b: no root'
+expect 1 '4 passed, 2 failed, 0 skipped' ./counted-bad
+expect 1 '4 passed, 2 failed, 0 skipped' ./liar
+expect 1 '4 passed, 1 failed, 0 skipped' ./silent-liar
+expect 1 '0 passed, 1 failed, 0 skipped' ./empty
+expect 1 '1 passed, 1 failed, 0 skipped' -c good true -c bad false
+says 'bad: exit status 1'
+
+expect 1 '1 passed, 1 failed, 0 skipped' -t 1 ./hang -t 9 ./pass
+says 'hang: not done after 1 s'
+# Killed with its parent; a moment may pass until it is gone, or a zombie that nobody reaped yet.
+alive() { grep -q '^State:[[:space:]]*[^ZX]' "/proc/$(cat child)/status" 2>/dev/null; }
+for _ in {1..20}; do
+	alive || break
+	sleep 0.1
+done
+if alive; then
+	echo 'the child of a test that hung is still there'
+	exit 1
+fi
+
+# cmocka's own counts, from cmocka itself.
+cat >groups.c <<'C'
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <cmocka.h>
+static void holds(void **state) { (void)state; assert_true(1); }
+static void breaks(void **state) { (void)state; assert_int_equal(1, atoi("2")); }
+static void skips(void **state) { (void)state; print_message("not on a Monday\n"); skip(); }
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest good[] = {cmocka_unit_test(holds), cmocka_unit_test(skips),
+					  cmocka_unit_test(holds)};
+	const struct CMUnitTest bad[] = {cmocka_unit_test(breaks), cmocka_unit_test(holds)};
+	(void)argv;
+	int failed = cmocka_run_group_tests(good, NULL, NULL);
+	return argc > 1 ? failed + cmocka_run_group_tests(bad, NULL, NULL) : failed;
+}
+C
+${CC:-cc} -o groups groups.c -lcmocka
+expect 0 '2 passed, 0 failed, 1 skipped' ./groups
+says 'groups: skips: not on a Monday'
+[ "$(grep -c '^  groups: ' out)" = 1 ]
+expect 1 '3 passed, 1 failed, 1 skipped' -c groups './groups bad'
+says 'breaks'

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* command.c: how a command says what went wrong: one line on stderr. */
+#include "user/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void command_print_safe(FILE *out, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		if (*c < 0x20 || *c == 0x7f)
+			fprintf(out, "\\x%02x", *c);
+		else
+			fputc(*c, out);
+}
+
+int command_fail(const struct pugmark_diag *diag)
+{
+	fputs("pugmark: ", stderr);
+	if (*diag->file) {
+		command_print_safe(stderr, diag->file);
+		fputs(": ", stderr);
+	}
+	command_print_safe(stderr, diag->text);
+	if (diag->offset != PUGMARK_NO_OFFSET)
+		fprintf(stderr, " (at offset %llu)", (unsigned long long)diag->offset);
+	fputc('\n', stderr);
+	return EXIT_ERROR;
+}
+
+int command_usage(const char *name, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	const char *space = name ? " " : "";
+	name = name ? name : "";
+	fprintf(stderr, "pugmark%s%s: ", space, name);
+	command_print_safe(stderr, text);
+	fprintf(stderr, " (see: pugmark%s%s --help)\n", space, name);
+	return EXIT_USAGE;
+}
