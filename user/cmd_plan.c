@@ -49,7 +49,8 @@ int cmd_plan(int argc, char **argv)
 		by_class[plan->sites[i].probe]++;
 		by_kind[plan->sites[i].kind]++;
 	}
-	printf("%s: err %d unresolved %u funcs %u callsites %u blocks %u(+) sites %u: block %u branch "
+	printf("%s: err %d unresolved %u funcs %u callsites %u blocks %u(+) sites %u: block %u "
+	       "branch "
 	       "%u target %u ret %u; emulated %u nop5 %u stepped %u refused %u; cost %.3g ms\n",
 	       names[mode], err, unresolved, plan->n_funcs, model->n_sites, prog->n_blocks,
 	       plan->n_sites, by_kind[0], by_kind[1], by_kind[2], by_kind[3], by_class[0],

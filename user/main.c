@@ -9,6 +9,10 @@
 static const struct command commands[] = {
 	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg},
 	{"plan", "which instructions to probe, and what that costs", cmd_plan},
+	{"dump", "every event of a recording, one a line", cmd_dump},
+	{"record", "records the run of a program", cmd_record},
+	/* Without a brief, so not in the help: for work on Pugmark itself. */
+	{"raw", NULL, cmd_raw},
 };
 
 static const struct command *command_named(const char *name)
@@ -23,7 +27,8 @@ static void print_help(FILE *out)
 {
 	fputs("usage: pugmark COMMAND [options] [-- PROGRAM [ARGS]]\n\ncommands:\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].brief);
+		if (commands[i].brief)
+			fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].brief);
 	fputs("\n`pugmark COMMAND --help` has the options of one command.\n", out);
 }
 

@@ -14,12 +14,21 @@ enum event_kind {
 	EVENT_STOP = 5,	   /* the recording stopped while the task ran on */
 };
 
+enum event_flag {
+	EVENT_FROM_SIGNAL = 1, /* ret is the signal trampoline: a handler was entered */
+	EVENT_HAS_RET = 2,     /* ret was asked for */
+	EVENT_HAS_TARGET = 4,  /* val is an address */
+	EVENT_DAMAGED = 8,     /* EVENT_LOST: not in the kernel but in the recording */
+};
+
 struct witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
-	uint64_t cfa;  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN */
-	uint64_t ret;  /* CAPTURE_RET: run-time return address; 0: could not be read */
-	uint64_t val;  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address */
-	uint64_t lost; /* EVENT_LOST: how many */
+	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN;
+			     EVENT_END: sp */
+	uint64_t ret;	  /* CAPTURE_RET: run-time return address; 0: could not be read;
+			     EVENT_END: ip */
+	uint64_t val;	  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address */
+	uint64_t lost;	  /* EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;
 	uint32_t stack_words;
@@ -27,6 +36,7 @@ struct witness_event {
 	uint32_t site;	 /* index in the module's plan */
 	uint16_t module; /* index in the recording's modules */
 	uint8_t kind;	 /* enum event_kind */
+	uint8_t flags;	 /* enum event_flag */
 };
 
 #endif

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0
+/* witness.bpf.c: turns probe hits into batches of events, one batch a task, and follows tasks.
+ *
+ * The hot program is witness(): it reads what its site asks for, appends one 16-byte record to the
+ * batch in the task's storage, and sends the batch whole when it is full. It takes no lock, touches
+ * nothing shared and wakes nobody. A batch that finds the ring full is counted in its task, and the
+ * count travels with all that the task sends from then on.
+ *
+ * Who is traced: the processes in `tracked` (those adopted, and what they fork), or everybody. A
+ * traced task has a state from its birth; only in trace_all is one made at the first hit.
+ *
+ * `enabled` opens when every probe is in place and closes before the first is taken away. So a
+ * task's log has no hole at either end, although attaching and detaching take their time. */
+#include <vmlinux.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <pugmark/batch.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Records that one hit may need at most; the batch is sent while there is still room for them. */
+#define HIT_RECORDS 8
+
+struct task_state {
+	__u64 last_ns;
+	__u64 base[BATCH_MODULES]; /* run-time address of text_addr, 0: to be said */
+	__u32 n;
+	__u32 attached; /* RECORD_ATTACH is due */
+	__u32 stopped;	/* PROCESS_STOP was sent */
+	__u32 cfa_high;
+	__u32 snapshots; /* sent, ever */
+	__u32 reserved;
+	struct batch head;
+	struct batch_record records[BATCH_RECORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct site_desc);
+} sites SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct operand_desc);
+} operands SEC(".maps");
+
+/* By the kernel's own number of the process. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, __u8);
+} tracked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} process SEC(".maps");
+
+const volatile bool with_times = true;
+const volatile bool trace_all = false;
+const volatile bool follow = true;
+const volatile __u64 attach_boot_ns = 0;	  /* trace_all: tasks older than this ran before */
+const volatile __u64 module_bytes[BATCH_MODULES]; /* length of text_addr..text_end */
+
+/* Set by the collector while it runs. */
+volatile bool enabled = false;
+volatile __u32 adopt_pid = 0; /* for adopt(): in the collector's own pid namespace */
+volatile bool adopt_running = false;
+
+/* Read by the collector. */
+struct batch_counters counters = {};
+volatile __u32 adopted = 0;
+volatile __u32 stop_pending = 0;
+
+static __u32 n_tasks;
+static __u32 self_tgid, self_level;
+static struct pid_namespace *self_ns;
+
+static __always_inline void count(__u64 *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+/* The number of a task in the collector's pid namespace, or @otherwise where it has none there. */
+static __always_inline int pid_seen(struct task_struct *task, int otherwise)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = self_level;
+
+	if (!pid || BPF_CORE_READ(pid, level) < level)
+		return otherwise;
+	struct upid upid = {};
+	bpf_probe_read_kernel(&upid, sizeof(upid),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * bpf_core_type_size(struct upid));
+	return upid.ns == self_ns ? upid.nr : otherwise;
+}
+
+/* Before anything that compares or reports numbers of processes: runs as the collector. */
+static __always_inline void learn_self(void)
+{
+	struct task_struct *self = bpf_get_current_task_btf();
+	struct pid *pid = BPF_CORE_READ(self, group_leader, thread_pid);
+	struct upid upid = {};
+
+	self_tgid = self->tgid;
+	self_level = BPF_CORE_READ(pid, level);
+	bpf_probe_read_kernel(&upid, sizeof(upid),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      self_level * bpf_core_type_size(struct upid));
+	self_ns = upid.ns;
+}
+
+static __always_inline struct process_record *process_reserve(__u32 kind, struct task_struct *task,
+							      struct task_state *st)
+{
+	struct process_record *r = bpf_ringbuf_reserve(&process, sizeof(*r), 0);
+
+	if (!r) {
+		count(&counters.process_lost);
+		return NULL;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->kind = kind;
+	r->task = st->head.task;
+	r->lost = st->head.lost;
+	r->execs = st->head.execs;
+	r->time_ns = bpf_ktime_get_ns();
+	r->tid = pid_seen(task, task->pid);
+	r->pid = pid_seen(BPF_CORE_READ(task, group_leader), task->tgid);
+	r->start_ns = task->start_boottime;
+	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
+	return r;
+}
+
+static struct task_state *task_new(struct task_struct *task, __u32 parent, bool attached)
+{
+	struct task_state *st =
+		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!st) {
+		count(&counters.hits_without_task);
+		return NULL;
+	}
+	if (st->head.task)
+		return st;
+	st->head.kind = RING_BATCH;
+	st->head.task = __sync_fetch_and_add(&n_tasks, 1) + 1;
+	st->attached = attached;
+	st->head.pid = pid_seen(BPF_CORE_READ(task, group_leader), task->tgid);
+	count(&counters.live);
+	struct process_record *r = process_reserve(PROCESS_TASK, task, st);
+	if (r) {
+		r->parent = parent;
+		r->attached = attached;
+		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	}
+	return st;
+}
+
+/* Sends the batch. Whoever takes n away owns it: an exiting task and stop() may meet here. */
+static __always_inline void task_flush(struct task_state *st)
+{
+	__u32 n = __sync_lock_test_and_set(&st->n, 0);
+
+	if (!n)
+		return;
+	if (n > BATCH_RECORDS)
+		n = BATCH_RECORDS;
+	st->head.n = n;
+	if (bpf_ringbuf_output(&events, &st->head,
+			       sizeof(st->head) + n * sizeof(struct batch_record),
+			       BPF_RB_NO_WAKEUP)) {
+		st->head.lost += st->head.witnesses;
+		__builtin_memset(st->base, 0, sizeof(st->base));
+	}
+	st->head.witnesses = 0;
+	st->head.time_ns = st->last_ns;
+	st->head.cfa_high = st->cfa_high;
+	st->head.snapshots = st->snapshots;
+}
+
+static __always_inline __u32 flag_taken(__u64 flags, __u32 cond)
+{
+	__u32 cf = flags & 1, pf = flags >> 2 & 1, zf = flags >> 6 & 1, sf = flags >> 7 & 1;
+	__u32 of = flags >> 11 & 1;
+	__u32 all = of | cf << 1 | zf << 2 | (cf | zf) << 3 | sf << 4 | pf << 5 | (sf ^ of) << 6 |
+		    (zf | (sf ^ of)) << 7;
+
+	return (all >> (cond >> 1) ^ cond) & 1;
+}
+
+/* Where the indirect call or jump goes; 0 where its operand cannot be read. @base is the run-time
+ * address of the module's text_addr. */
+static __noinline __u64 branch_target(struct pt_regs *ctx, __u32 index, __u64 base)
+{
+	struct operand_desc *op = bpf_map_lookup_elem(&operands, &index);
+	__u64 target = 0;
+
+	if (!op)
+		return 0;
+	/* By number of the instruction encoding. */
+	__u64 regs[16] = {ctx->ax,  ctx->cx,  ctx->dx,	ctx->bx, ctx->sp,  ctx->bp,
+			  ctx->si,  ctx->di,  ctx->r8,	ctx->r9, ctx->r10, ctx->r11,
+			  ctx->r12, ctx->r13, ctx->r14, ctx->r15};
+	__u64 at = 0;
+	if (op->base == OPERAND_RIP)
+		at = base;
+	else if (op->base != OPERAND_NONE)
+		at = regs[op->base & 15];
+	if (!op->is_memory)
+		return at;
+	at += op->disp;
+	if (op->index != OPERAND_NONE)
+		at += regs[op->index & 15] * op->scale;
+	bpf_probe_read_user(&target, sizeof(target), (void *)at);
+	return target;
+}
+
+/* Sends the stack from @sp upwards, as much of SNAPSHOT_BYTES as there is. */
+static __noinline bool snapshot_send(struct task_state *st, __u64 sp)
+{
+	struct snapshot *snap;
+	__u32 first = 4096 - (sp & 4095);
+
+	if (!st)
+		return false;
+	snap = bpf_ringbuf_reserve(&events, sizeof(*snap), 0);
+	if (!snap) {
+		count(&counters.snapshots_lost);
+		return false;
+	}
+	snap->kind = RING_SNAPSHOT;
+	snap->task = st->head.task;
+	snap->addr = sp;
+	snap->bytes = SNAPSHOT_BYTES;
+	snap->serial = st->snapshots++;
+	if (bpf_probe_read_user(snap->words, SNAPSHOT_BYTES, (void *)sp)) {
+		/* Only the page that sp lies in is sure to be there. */
+		if (first > SNAPSHOT_BYTES || bpf_probe_read_user(snap->words, first, (void *)sp))
+			first = 0;
+		snap->bytes = first;
+	}
+	bpf_ringbuf_submit(snap, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/* __restore_rt: mov $15,%rax; syscall. */
+static __always_inline bool is_signal_trampoline(__u64 ret)
+{
+	__u64 code[2] = {};
+
+	if (bpf_probe_read_user(code, 9, (void *)ret))
+		return false;
+	return code[0] == 0x0f0000000fc0c748 && (code[1] & 0xff) == 0x05;
+}
+
+/* First hit of a task that has no state yet. */
+static __noinline struct task_state *task_found(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tgid = task->tgid;
+	bool attached;
+
+	if (trace_all) {
+		if (tgid == self_tgid)
+			return NULL;
+		attached = task->start_boottime < attach_boot_ns;
+	} else {
+		if (!bpf_map_lookup_elem(&tracked, &tgid))
+			return NULL;
+		attached = true;
+	}
+	return task_new(task, 0, attached);
+}
+
+#define APPEND(st, n, what, number)                                                                \
+	do {                                                                                       \
+		struct batch_record *r_ = &(st)->records[(n) & (BATCH_RECORDS - 1)];               \
+		r_->head = (what);                                                                 \
+		r_->dt_ns = 0;                                                                     \
+		r_->value = (number);                                                              \
+		(n)++;                                                                             \
+	} while (0)
+
+SEC("uprobe.multi")
+int witness(struct pt_regs *ctx)
+{
+	__u32 index = bpf_get_attach_cookie(ctx);
+	struct site_desc *site = bpf_map_lookup_elem(&sites, &index);
+
+	if (!enabled || !site)
+		return 0;
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	if (!st) {
+		st = task_found();
+		if (!st)
+			return 0;
+	}
+	__u32 n = st->n;
+	if (n > BATCH_RECORDS - HIT_RECORDS) {
+		task_flush(st);
+		n = 0;
+	}
+
+	__u32 head = index, dt_ns = 0;
+	__u32 module = site->module & (BATCH_MODULES - 1);
+	__u32 capture = site->capture;
+	__u64 base = ctx->ip - site->addr_off;
+	if (st->base[module] != base) {
+		st->base[module] = base;
+		APPEND(st, n, RECORD_BASE << HEAD_RECORD_SHIFT | module, base);
+	}
+	if (st->attached) {
+		st->attached = 0;
+		APPEND(st, n, (__u32)RECORD_ATTACH << HEAD_RECORD_SHIFT, 0);
+	}
+	if (with_times) {
+		__u64 now_ns = bpf_ktime_get_ns();
+		__u64 passed_ns = now_ns - st->last_ns;
+
+		st->last_ns = now_ns;
+		dt_ns = passed_ns;
+		if (passed_ns >> 32) {
+			APPEND(st, n, RECORD_TIME << HEAD_RECORD_SHIFT, now_ns);
+			dt_ns = 0;
+		}
+	}
+	__u64 sp = ctx->sp, bp = ctx->bp;
+	barrier_var(sp); /* or clang picks the field by a computed offset: refused for a context */
+	__u64 cfa = (site->cfa_reg == DESC_CFA_BP ? bp : sp) + site->cfa_off;
+	if (cfa >> 32 != st->cfa_high) {
+		st->cfa_high = cfa >> 32;
+		APPEND(st, n, RECORD_CFA << HEAD_RECORD_SHIFT, cfa >> 32);
+	}
+	__u64 far = 0;
+	if (capture & DESC_RET) {
+		__u64 ret = 0;
+
+		bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8));
+		far = ret - ctx->ip;
+		head |= HEAD_RET;
+		if ((__s64)far != (__s32)far || !ret)
+			APPEND(st, n, RECORD_RET << HEAD_RECORD_SHIFT, ret);
+		if (capture & DESC_SNAPSHOT && ret - base >= module_bytes[module]) {
+			if (is_signal_trampoline(ret))
+				head |= HEAD_SIGNAL;
+			if (snapshot_send(st, sp))
+				head |= HEAD_SNAPSHOT;
+		}
+	}
+	if (capture & DESC_FLAGS && flag_taken(ctx->flags, site->cond))
+		head |= HEAD_TAKEN;
+	if (capture & DESC_TARGET)
+		APPEND(st, n, (__u32)RECORD_TARGET << HEAD_RECORD_SHIFT,
+		       branch_target(ctx, site->operand, base));
+
+	struct batch_record *r = &st->records[n & (BATCH_RECORDS - 1)];
+	r->head = head;
+	r->dt_ns = dt_ns;
+	r->cfa = cfa;
+	r->ret = far;
+	st->head.witnesses++;
+	st->n = n + 1;
+	if (head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS)
+		task_flush(st);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, parent, 0, 0);
+	__u32 tgid = child->tgid;
+	__u8 one = 1;
+
+	if (!st || !enabled)
+		return 0;
+	if (tgid != (__u32)parent->tgid) {
+		if (!follow)
+			return 0;
+		if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &one, BPF_ANY)) {
+			count(&counters.untracked);
+			return 0;
+		}
+	}
+	task_new(child, st->head.task, false);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	if (!st)
+		return 0;
+	task_flush(st);
+	st->head.execs++;
+	__builtin_memset(st->base, 0, sizeof(st->base));
+	struct process_record *r = process_reserve(PROCESS_EXEC, task, st);
+	if (r) {
+		bpf_probe_read_kernel_str(r->file, sizeof(r->file), bprm->filename);
+		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	__u32 tgid = task->tgid;
+
+	if (last && !trace_all)
+		bpf_map_delete_elem(&tracked, &tgid);
+	if (!st || st->stopped)
+		return 0;
+	bool open = enabled;
+	__sync_fetch_and_add(&counters.live, -1);
+	task_flush(st);
+	st->stopped = 1;
+	struct process_record *r = process_reserve(open ? PROCESS_EXIT : PROCESS_STOP, task, st);
+	if (!r)
+		return 0;
+	r->exit_code = task->exit_code;
+	r->last = last;
+	if (open) {
+		struct pt_regs *regs =
+			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		r->sp = regs->sp;
+		r->ip = regs->ip;
+	}
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* Read once for each process to adopt: makes a state for each thread of adopt_pid. */
+SEC("iter/task")
+int adopt(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u8 one = 1;
+
+	learn_self();
+	if (!task)
+		return 0;
+	__u32 tgid = task->tgid;
+	if (!adopt_pid || pid_seen(BPF_CORE_READ(task, group_leader), 0) != (int)adopt_pid)
+		return 0;
+	if (bpf_map_update_elem(&tracked, &tgid, &one, BPF_ANY)) {
+		count(&counters.untracked);
+		return 0;
+	}
+	if (task_new(task, 0, adopt_running))
+		__sync_fetch_and_add(&adopted, 1);
+	return 0;
+}
+
+/* Read after the probes are gone, until stop_pending stays 0: sends what each task still holds. */
+SEC("iter/task")
+int stop(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!st || st->stopped)
+		return 0;
+	task_flush(st);
+	struct process_record *r = process_reserve(PROCESS_STOP, task, st);
+	if (!r) {
+		__sync_fetch_and_add(&stop_pending, 1);
+		return 0;
+	}
+	st->stopped = 1;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 0;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0 */
+/* batch.h: what the BPF programs and the collector say to each other: the tables that the collector
+ * fills before attaching, and the records that come back through two rings. It lives only between
+ * the two of one build; what is kept on disk is docs/recording-format.md.
+ *
+ *   ring `events`:  struct batch (of one task, in order) or struct snapshot
+ *   ring `process`: struct process_record
+ *
+ * A batch stands on its own but for the load bases, which are said again after every loss. Needs
+ * the __u32 family of types from <linux/types.h> or vmlinux.h. */
+#ifndef PUGMARK_BATCH_H
+#define PUGMARK_BATCH_H
+
+#define BATCH_RECORDS 256
+#define BATCH_MODULES 64
+#define BATCH_MAX_SITES (1u << 22)
+#define SNAPSHOT_BYTES 4096
+#define BATCH_SNAPSHOTS 16 /* in one batch */
+#define OPERAND_NONE 255
+#define OPERAND_RIP 16
+
+/* enum pugmark_cfa_reg and enum plan_capture, for BPF programs, which cannot include plan.h; the
+ * collector asserts that they are the same. */
+#define DESC_CFA_BP 2
+#define DESC_RET 1
+#define DESC_FLAGS 2
+#define DESC_TARGET 4
+#define DESC_SNAPSHOT 8
+
+/* One probe, as the BPF program needs it: what the map `sites` holds at the cookie. */
+struct site_desc {
+	__u32 addr_off; /* address of the instruction minus the module's text_addr */
+	__s32 cfa_off;
+	__u32 operand; /* CAPTURE_TARGET: index in the map `operands` */
+	__u8 cfa_reg;  /* enum pugmark_cfa_reg */
+	__u8 capture;  /* enum plan_capture */
+	__u8 cond;     /* x86 condition code */
+	__u8 module;
+};
+
+struct operand_desc {
+	__s64 disp; /* rip-relative: relative to the module's text_addr */
+	__u8 base, index, scale, is_memory;
+	__u32 reserved;
+};
+
+/* head: bits 0 to 21 the site (its index over all modules), then what follows. */
+#define HEAD_SITE_MASK (BATCH_MAX_SITES - 1)
+#define HEAD_TAKEN (1u << 22)	 /* CAPTURE_FLAGS: the jump will be taken */
+#define HEAD_RET (1u << 23)	 /* ret holds the return address minus ip, or see RECORD_RET */
+#define HEAD_SNAPSHOT (1u << 24) /* the next snapshot, by serial, is of this event */
+#define HEAD_SIGNAL (1u << 25)	 /* the return address is a signal trampoline */
+#define HEAD_RECORD_SHIFT 28
+
+/* Kinds of record, in the topmost 4 bits of head. All but the first belong to the witness after. */
+enum batch_record_kind {
+	RECORD_WITNESS = 0,
+	RECORD_BASE = 1,   /* site: a module; value: run-time address of its text_addr */
+	RECORD_TIME = 2,   /* value: time to count from */
+	RECORD_CFA = 3,	   /* value: upper half of the CFAs from here on */
+	RECORD_RET = 4,	   /* value: return address, too far from ip for 32 bits */
+	RECORD_TARGET = 5, /* value: target of the indirect call or jump */
+	RECORD_ATTACH = 6, /* the task ran before it was recorded */
+};
+
+struct batch_record {
+	__u32 head;
+	__u32 dt_ns; /* since the record before */
+	union {
+		struct {
+			__u32 cfa; /* low half */
+			__s32 ret;
+		};
+		__u64 value;
+	};
+};
+
+enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2 };
+
+struct batch {
+	__u32 kind;
+	__u32 task;	 /* number of the task, from 1 in the order of their creation */
+	__u32 n;	 /* records */
+	__u32 witnesses; /* of which witness events */
+	__u64 lost;	 /* witness events lost, ever */
+	__u64 time_ns;	 /* what the first dt_ns counts from */
+	__u32 cfa_high;	 /* upper half of the CFAs */
+	__u32 execs;	 /* how often the task has exec'ed */
+	__u32 snapshots; /* serial of the first HEAD_SNAPSHOT in it */
+	__s32 pid;	 /* its process, in the collector's namespace */
+};			 /* n records follow */
+
+struct snapshot {
+	__u32 kind;
+	__u32 task;
+	__u64 addr;
+	__u32 bytes;
+	__u32 serial; /* from 0, for each task; it comes before the batch of its event */
+	__u64 words[SNAPSHOT_BYTES / 8];
+};
+
+enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };
+
+/* One step in a task's life. Numbers of processes are those of the recorder's own namespace. */
+struct process_record {
+	__u32 kind;
+	__u32 task;
+	__u32 parent; /* PROCESS_TASK: task that forked it, 0: not known */
+	__s32 tid, pid;
+	__s32 exit_code;
+	__u32 attached; /* PROCESS_TASK: it ran before */
+	__u32 last;	/* PROCESS_EXIT: no thread is left */
+	__u32 execs;	/* how often the task has exec'ed */
+	__u32 reserved;
+	__u64 time_ns;
+	__u64 start_ns; /* since boot */
+	__u64 sp, ip;	/* PROCESS_EXIT, PROCESS_STOP: the last ones of user mode */
+	__u64 lost;	/* PROCESS_EXIT, PROCESS_STOP: witness events lost, ever */
+	char comm[16];
+	char file[128]; /* PROCESS_EXEC */
+};
+
+/* Counters of what could not even be counted per task. */
+struct batch_counters {
+	__u64 process_lost;	 /* process records that found their ring full */
+	__u64 hits_without_task; /* hits of a task whose state could not be allocated */
+	__u64 snapshots_lost;
+	__u64 live;	 /* tasks with a state that have not ended */
+	__u64 untracked; /* processes not followed as the table of them was full */
+};
+
+#endif

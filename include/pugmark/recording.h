@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* recording.h: reads a recording, see docs/recording-format.md. What is damaged or cut off is left
+ * out and named, and all else is read. Any number of iterators may be in use at once, each by one
+ * thread; the recording itself does not change once it is open. */
+#ifndef PUGMARK_RECORDING_H
+#define PUGMARK_RECORDING_H
+
+#include <stdbool.h>
+
+#include <pugmark/diag.h>
+#include <pugmark/event.h>
+
+struct recording;
+struct recording_iter;
+
+struct recording_module {
+	const char *name; /* base name */
+	const char *path; /* where it was; it may be gone */
+	const char *plan; /* path of the plan in the recording; NULL: recorded without one */
+	uint8_t build_id[32];
+	uint32_t build_id_len;
+	uint64_t text_addr, text_end; /* span of the executable segments; 0: not known */
+	uint32_t n_sites;
+};
+
+/* A thread, from its first to its last event. */
+struct recording_task {
+	uint32_t number;   /* from 1, by birth; not always an index */
+	int32_t tid, pid;  /* 0: not known */
+	uint32_t parent;   /* number of the task that forked it; 0: none, or not known */
+	uint64_t n_events; /* as the intact segment headers say */
+	uint64_t first_ns, last_ns;
+	bool attached; /* it ran before */
+	bool exited;
+	int32_t exit_code; /* as wait() gives it */
+	char comm[16];
+};
+
+/* An executable mapping of a process, as it was at time_ns. */
+struct recording_map {
+	int32_t pid;
+	uint64_t time_ns;
+	uint64_t start, end, off_file;
+	const char *path;
+};
+
+struct recording_info {
+	uint64_t start_monotonic_ns, start_realtime_ns;
+	uint64_t events, lost; /* as the recorder counted; 0 where it did not end well */
+	bool times;
+	bool closed;		/* the recorder ended well */
+	int32_t exit_status;	/* of the command; 0 without one */
+	const char *meta;	/* the text of meta.json */
+	const char *stopped;	/* "exit", "signal", "duration", "disk", or "" */
+	uint64_t damaged_bytes; /* of the file of events */
+};
+
+/* Opens the recording in the directory @dir. Returns 0 and a recording that the caller frees, or
+ * -errno with @diag filled (-ENOENT: there is none; -ENOTSUP: of a later version). Damage is not an
+ * error: see recording_note(). */
+int recording_open(const char *dir, struct recording **out, struct pugmark_diag *diag);
+void recording_free(struct recording *rec);
+
+const struct recording_info *recording_info(const struct recording *rec);
+const struct recording_module *recording_modules(const struct recording *rec, uint32_t *n);
+const struct recording_task *recording_tasks(const struct recording *rec, uint32_t *n);
+/* What the recorder had to say, and what is damaged: one line each; NULL past the last. */
+const char *recording_note(const struct recording *rec, uint32_t index);
+/* The executable mapping of process @pid that held @addr at @time_ns, or the nearest known in time;
+ * NULL: none known. */
+const struct recording_map *recording_map_at(const struct recording *rec, int32_t pid,
+					     uint64_t addr, uint64_t time_ns);
+
+/* The events of the task at @index of recording_tasks(), from the first. */
+int recording_iter_new(const struct recording *rec, uint32_t index, struct recording_iter **out);
+void recording_iter_free(struct recording_iter *iter);
+/* Returns 1 and the next event (its stack is borrowed until the next call), 0 at the end, or
+ * -errno: -ENOMEM, -EIO. Where events are missing in the recording there is an EVENT_LOST with the
+ * flag EVENT_DAMAGED; so there is at the end of a task whose end is missing. */
+int recording_next(struct recording_iter *iter, struct witness_event *event);
+/* The run-time address of ELF address 0 of @module, as of the last event; false: not known (no
+ * event of that module is near). */
+bool recording_bias(const struct recording_iter *iter, uint16_t module, uint64_t *bias);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* trace.h: the recovered trace of a recording: open it, iterate over what each thread did, ask for
+ * the certificate. The trace is never stored: it is produced from witness events and the plans in
+ * the recording as it is asked for. Threads may be iterated in parallel, each iterator by one
+ * thread of the caller. */
+#ifndef PUGMARK_TRACE_H
+#define PUGMARK_TRACE_H
+
+#include <pugmark/diag.h>
+#include <pugmark/plan.h>
+#include <pugmark/recording.h>
+#include <pugmark/trace_event.h>
+
+struct pugmark_trace;
+struct pugmark_trace_iter;
+
+/* Opens the recording in directory @dir and the plans in it. Returns 0 and a trace that the caller
+ * frees with pugmark_trace_free(), or -errno with @diag filled. */
+int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugmark_diag *diag);
+void pugmark_trace_free(struct pugmark_trace *trace);
+
+/* The recording below; borrowed until the trace is freed. */
+const struct recording *pugmark_trace_recording(const struct pugmark_trace *trace);
+/* The plan of @module of the recording, or NULL; trace_event.func is an index of its functions. */
+const struct pugmark_plan *pugmark_trace_plan(const struct pugmark_trace *trace, uint32_t module);
+/* The base name of @module. */
+const char *pugmark_trace_module_name(const struct pugmark_trace *trace, uint32_t module);
+/* The name of function @func of @module; "?" for PUGMARK_NONE. Borrowed. */
+const char *pugmark_trace_func_name(const struct pugmark_trace *trace, uint32_t module,
+				    uint32_t func);
+
+/* What the thread at @task of recording_tasks() did, from the first event on. Returns 0 and an
+ * iterator that the caller frees, or -errno. */
+int pugmark_trace_iter_new(const struct pugmark_trace *trace, uint32_t task,
+			   struct pugmark_trace_iter **out);
+void pugmark_trace_iter_free(struct pugmark_trace_iter *iter);
+/* The next event, borrowed until the next call: 1 with @event set, 0 at the end, or -errno. */
+int pugmark_trace_next(struct pugmark_trace_iter *iter, const struct trace_event **event);
+/* How many witness events were read so far. */
+uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *iter);
+
+#endif

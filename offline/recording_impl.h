@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* recording_impl.h: what an open recording consists of, for the files that read its parts. */
+#ifndef OFFLINE_RECORDING_IMPL_H
+#define OFFLINE_RECORDING_IMPL_H
+
+#include <pugmark/recording.h>
+
+#include "offline/codec.h"
+#include "offline/segment.h"
+#include "offline/varint.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+enum { RECORDING_MAX_NOTES = 1000 };
+
+struct segment_ref {
+	struct segment_header header;
+	uint64_t off; /* of the header, in the file */
+};
+
+struct task_ref {
+	uint32_t number, index;
+};
+
+struct recording {
+	char *dir;
+	int fd; /* the file of events */
+	struct recording_info info;
+	json_t *meta; /* owns the strings of info and modules */
+	struct recording_module *modules;
+	uint32_t n_modules;
+	struct recording_task *tasks;
+	struct task_ref *by_number; /* sorted */
+	uint32_t n_tasks, cap_tasks;
+	struct segment_ref *segments; /* by kind, task, first event */
+	uint32_t n_segments, cap_segments;
+	struct recording_map *maps;
+	uint32_t n_maps, cap_maps;
+	char **notes;
+	uint32_t n_notes;
+};
+
+void recording_add_note(struct recording *rec, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The task of that number, made where there is none; NULL: no memory. Moves the others. */
+struct recording_task *recording_task_get(struct recording *rec, uint32_t number);
+/* Reads meta.json. Where it is damaged, modules are known by their plans alone. */
+int recording_meta_read(struct recording *rec, struct pugmark_diag *diag);
+/* Takes in lines of JSON about processes; one that is wrong is noted and skipped. */
+int recording_process_lines(struct recording *rec, const char *text, size_t len);
+/* Reads, checks and expands a segment's payload. 0, -EBADMSG, -ENOTSUP, -ENOMEM, -EIO. */
+int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, struct bytes *stored,
+		 struct bytes *raw);
+
+#endif

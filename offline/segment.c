@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* segment.c: the segment header, and the encoder of a run of events. segment_decode.c reads it
+ * back.
+ *
+ * What events have in common (site, module, return address, branch direction) becomes one symbol;
+ * the run is then a sequence of symbol numbers, which repeats itself as the program does, beside a
+ * column of stack movements and one of times. The codec finds the repetitions. */
+#include "offline/segment.h"
+
+#include "offline/segment_format.h"
+#include "offline/varint.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+const uint8_t segment_magic[8] = {0x8f, 'P', 'M', 'S', 'E', 'G', '\r', '\n'};
+
+static void put(uint8_t *out, uint64_t v, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		out[i] = (uint8_t)(v >> (8 * i));
+}
+
+static uint64_t get(const uint8_t *in, int bytes)
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < bytes; i++)
+		v |= (uint64_t)in[i] << (8 * i);
+	return v;
+}
+
+void segment_header_write(const struct segment_header *header, uint8_t out[SEGMENT_HEADER_BYTES])
+{
+	memcpy(out, segment_magic, 8);
+	put(out + 8, SEGMENT_VERSION, 2);
+	out[10] = header->kind;
+	out[11] = header->codec;
+	put(out + 12, header->task, 4);
+	put(out + 16, header->first_event, 8);
+	put(out + 24, header->n, 4);
+	put(out + 28, header->raw_bytes, 4);
+	put(out + 32, header->stored_bytes, 4);
+	put(out + 36, header->crc, 4);
+	put(out + 40, header->first_ns, 8);
+	put(out + 48, header->last_ns, 8);
+	put(out + 56, header->number, 4);
+	put(out + 60, crc32(0, out, 60), 4);
+}
+
+int segment_header_read(const uint8_t in[SEGMENT_HEADER_BYTES], struct segment_header *header)
+{
+	if (memcmp(in, segment_magic, 8) || get(in + 60, 4) != crc32(0, in, 60))
+		return -EBADMSG;
+	*header = (struct segment_header){
+		.version = get(in + 8, 2),
+		.kind = in[10],
+		.codec = in[11],
+		.task = get(in + 12, 4),
+		.first_event = get(in + 16, 8),
+		.n = get(in + 24, 4),
+		.raw_bytes = get(in + 28, 4),
+		.stored_bytes = get(in + 32, 4),
+		.crc = get(in + 36, 4),
+		.first_ns = get(in + 40, 8),
+		.last_ns = get(in + 48, 8),
+		.number = get(in + 56, 4),
+	};
+	return 0;
+}
+
+/* An event without what moves from event to event. */
+struct symbol {
+	uint64_t ret;
+	uint32_t site;
+	uint16_t module;
+	uint8_t kind; /* with KIND_VALUE, KIND_SNAPSHOT */
+	uint8_t form;
+};
+
+struct symbol_slot {
+	struct symbol symbol;
+	uint32_t count; /* 0: the slot is free */
+	uint32_t number;
+};
+
+struct segment_encoder {
+	uint32_t time_unit_ns;
+	uint64_t bases[SEGMENT_MAX_MODULES];
+	uint64_t known; /* which of them */
+	uint64_t used;	/* which of them an event needs */
+
+	struct symbol_slot *slots; /* a hash table of 2^bits, at most half full */
+	uint32_t bits, n_symbols;
+	uint32_t *ids; /* of each event: its symbol, in order of first appearance */
+	struct symbol_slot **order;
+
+	struct bytes cfas, times, values, snapshots, symbols, out;
+	uint64_t *stack; /* the last snapshot */
+	uint32_t stack_words;
+	uint32_t n;
+	uint64_t first_ns, last_ns, last_cfa;
+};
+
+struct segment_encoder *segment_encoder_new(uint32_t time_unit_ns)
+{
+	struct segment_encoder *enc = calloc(1, sizeof(*enc));
+
+	if (!enc)
+		return NULL;
+	enc->time_unit_ns = time_unit_ns;
+	enc->bits = 12;
+	enc->slots = calloc(1u << enc->bits, sizeof(*enc->slots));
+	enc->ids = malloc(SEGMENT_MAX_EVENTS * sizeof(*enc->ids));
+	enc->stack = malloc(SNAPSHOT_MAX_WORDS * sizeof(*enc->stack));
+	if (!enc->slots || !enc->ids || !enc->stack) {
+		segment_encoder_free(enc);
+		return NULL;
+	}
+	return enc;
+}
+
+void segment_encoder_free(struct segment_encoder *enc)
+{
+	if (!enc)
+		return;
+	free(enc->slots);
+	free(enc->ids);
+	free(enc->order);
+	free(enc->stack);
+	bytes_deinit(&enc->cfas);
+	bytes_deinit(&enc->times);
+	bytes_deinit(&enc->values);
+	bytes_deinit(&enc->snapshots);
+	bytes_deinit(&enc->symbols);
+	bytes_deinit(&enc->out);
+	free(enc);
+}
+
+void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, uint64_t known)
+{
+	memset(enc->slots, 0, sizeof(*enc->slots) << enc->bits);
+	memcpy(enc->bases, bases, sizeof(enc->bases));
+	enc->known = known;
+	enc->used = 0;
+	enc->n = enc->n_symbols = enc->stack_words = 0;
+	enc->first_ns = enc->last_ns = enc->last_cfa = 0;
+	enc->cfas.len = enc->times.len = enc->values.len = enc->snapshots.len = 0;
+}
+
+uint32_t segment_encoder_count(const struct segment_encoder *enc)
+{
+	return enc->n;
+}
+
+static uint64_t symbol_hash(const struct symbol *s)
+{
+	uint64_t h = s->ret * 0x9e3779b97f4a7c15;
+
+	h ^= ((uint64_t)s->site << 32 | (uint32_t)s->module << 16 | s->kind << 8 | s->form);
+	h *= 0xbf58476d1ce4e5b9;
+	return h ^ h >> 29;
+}
+
+static struct symbol_slot *symbol_find(struct symbol_slot *slots, uint32_t bits,
+				       const struct symbol *s)
+{
+	uint32_t mask = (1u << bits) - 1;
+
+	for (uint32_t i = symbol_hash(s) & mask;; i = (i + 1) & mask)
+		if (!slots[i].count || !memcmp(&slots[i].symbol, s, sizeof(*s)))
+			return &slots[i];
+}
+
+static int symbols_grow(struct segment_encoder *enc)
+{
+	struct symbol_slot *slots = calloc(2u << enc->bits, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < 1u << enc->bits; i++)
+		if (enc->slots[i].count)
+			*symbol_find(slots, enc->bits + 1, &enc->slots[i].symbol) = enc->slots[i];
+	free(enc->slots);
+	enc->slots = slots;
+	enc->bits++;
+	return 0;
+}
+
+static void put_cfa(struct bytes *b, uint64_t delta)
+{
+	if (!(delta & 7)) {
+		bytes_put_varint(b, zigzag((int64_t)delta / 8) << 1);
+		return;
+	}
+	bytes_put_varint(b, 1);
+	bytes_put_varint(b, zigzag(delta));
+}
+
+static void put_snapshot(struct segment_encoder *enc, const struct witness_event *event)
+{
+	bytes_put_varint(&enc->snapshots, event->stack_addr);
+	bytes_put_varint(&enc->snapshots, event->stack_words);
+	for (uint32_t i = 0; i < event->stack_words; i++) {
+		uint64_t before = i < enc->stack_words ? enc->stack[i] : 0;
+
+		bytes_put_varint(&enc->snapshots, event->stack[i] ^ before);
+		enc->stack[i] = event->stack[i];
+	}
+	enc->stack_words = event->stack_words;
+}
+
+static void make_symbol(struct segment_encoder *enc, const struct witness_event *event,
+			bool has_value, struct symbol *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->kind = event->kind;
+	if (event->kind == EVENT_END || event->kind == EVENT_LOST || has_value)
+		s->kind |= KIND_VALUE;
+	if (event->stack)
+		s->kind |= KIND_SNAPSHOT;
+	if (event->kind != EVENT_WITNESS)
+		return;
+	s->site = event->site;
+	s->module = event->module;
+	if (event->val == 1 && !has_value)
+		s->form |= FORM_TAKEN;
+	if (event->flags & EVENT_FROM_SIGNAL)
+		s->form |= FORM_SIGNAL;
+	if (!(event->flags & EVENT_HAS_RET))
+		return;
+	uint64_t bit = 1ull << event->module;
+	uint64_t elf = event->ret - enc->bases[event->module];
+	if (event->ret && enc->known & bit && elf < UINT32_MAX) {
+		s->form |= FORM_RET_ELF;
+		s->ret = elf;
+	} else {
+		s->form |= FORM_RET_RUN;
+		s->ret = event->ret;
+	}
+}
+
+int segment_encoder_add(struct segment_encoder *enc, const struct witness_event *event)
+{
+	size_t stack_max = event->stack ? event->stack_words * 10ul + 20 : 0;
+
+	if (enc->n == SEGMENT_MAX_EVENTS ||
+	    enc->snapshots.len + stack_max > SEGMENT_MAX_BYTES / 4 ||
+	    enc->cfas.len + enc->times.len + enc->values.len > SEGMENT_MAX_BYTES / 4)
+		return -ENOSPC;
+	if (event->module >= SEGMENT_MAX_MODULES || event->stack_words > SNAPSHOT_MAX_WORDS)
+		return -EINVAL;
+	if (enc->n_symbols * 2 >= 1u << enc->bits && symbols_grow(enc))
+		return -ENOMEM;
+
+	bool has_value = event->kind == EVENT_WITNESS && event->flags & EVENT_HAS_TARGET;
+	struct symbol s;
+	make_symbol(enc, event, has_value, &s);
+	struct symbol_slot *slot = symbol_find(enc->slots, enc->bits, &s);
+	if (!slot->count++) {
+		slot->symbol = s;
+		slot->number = enc->n_symbols++;
+	}
+	enc->ids[enc->n] = slot->number;
+
+	if (event->kind == EVENT_WITNESS) {
+		enc->used |= 1ull << event->module;
+		put_cfa(&enc->cfas, event->cfa - enc->last_cfa);
+		enc->last_cfa = event->cfa;
+	}
+	if (enc->time_unit_ns) {
+		uint64_t units = event->time_ns / enc->time_unit_ns;
+		uint64_t before = enc->last_ns / enc->time_unit_ns;
+
+		if (!enc->n) {
+			enc->first_ns = event->time_ns;
+			before = units;
+		}
+		/* Times of one task never go back; those of made-up events might. */
+		bytes_put_varint(&enc->times, units > before ? units - before : 0);
+		if (units > before || !enc->n)
+			enc->last_ns = event->time_ns;
+	}
+	if (has_value)
+		bytes_put_varint(&enc->values, event->val);
+	if (event->kind == EVENT_LOST)
+		bytes_put_varint(&enc->values, event->lost);
+	if (event->kind == EVENT_END) {
+		bytes_put_varint(&enc->values, event->cfa);
+		bytes_put_varint(&enc->values, event->ret);
+	}
+	if (event->stack)
+		put_snapshot(enc, event);
+	enc->n++;
+	return 0;
+}
+
+static int by_falling_count(const void *a, const void *b)
+{
+	const struct symbol_slot *x = *(struct symbol_slot *const *)a;
+	const struct symbol_slot *y = *(struct symbol_slot *const *)b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return x->number < y->number ? -1 : 1;
+}
+
+static void put_symbols(struct bytes *out, struct symbol_slot *const *order, uint32_t n)
+{
+	uint32_t site = 0;
+
+	bytes_put_varint(out, n);
+	for (uint32_t i = 0; i < n; i++)
+		bytes_put(out, &order[i]->symbol.kind, 1);
+	for (uint32_t i = 0; i < n; i++)
+		if (!(order[i]->symbol.kind & KIND_MASK))
+			bytes_put_varint(out, order[i]->symbol.module);
+	for (uint32_t i = 0; i < n; i++)
+		if (!(order[i]->symbol.kind & KIND_MASK)) {
+			bytes_put_varint(out, zigzag((int64_t)order[i]->symbol.site - site));
+			site = order[i]->symbol.site;
+		}
+	for (uint32_t i = 0; i < n; i++)
+		if (!(order[i]->symbol.kind & KIND_MASK))
+			bytes_put(out, &order[i]->symbol.form, 1);
+	for (uint32_t i = 0; i < n; i++)
+		if (order[i]->symbol.form & FORM_RET_MASK)
+			bytes_put_varint(out, order[i]->symbol.ret);
+}
+
+static void put_column(struct bytes *out, const struct bytes *column)
+{
+	bytes_put_varint(out, column->len);
+	bytes_put(out, column->data, column->len);
+}
+
+const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segment_header *header)
+{
+	struct bytes *out = &enc->out, *stream = &enc->symbols;
+	struct symbol_slot **order = realloc(enc->order, (enc->n_symbols + 1) * sizeof(*order));
+
+	if (!order)
+		return NULL;
+	enc->order = order;
+	uint32_t *rank = malloc((enc->n_symbols + 1) * sizeof(*rank));
+	if (!rank)
+		return NULL;
+	for (uint32_t i = 0, k = 0; i < 1u << enc->bits; i++)
+		if (enc->slots[i].count)
+			order[k++] = &enc->slots[i];
+	qsort(order, enc->n_symbols, sizeof(*order), by_falling_count);
+	for (uint32_t i = 0; i < enc->n_symbols; i++)
+		rank[order[i]->number] = i;
+
+	stream->len = out->len = 0;
+	for (uint32_t i = 0; i < enc->n; i++)
+		bytes_put_varint(stream, rank[enc->ids[i]]);
+	free(rank);
+
+	uint64_t said = enc->used & enc->known;
+	bytes_put_varint(out, enc->time_unit_ns);
+	bytes_put_varint(out, __builtin_popcountll(said));
+	for (unsigned m = 0; m < SEGMENT_MAX_MODULES; m++)
+		if (said >> m & 1) {
+			bytes_put_varint(out, m);
+			bytes_put_varint(out, enc->bases[m]);
+		}
+	put_symbols(out, order, enc->n_symbols);
+	put_column(out, stream);
+	put_column(out, &enc->cfas);
+	if (enc->time_unit_ns)
+		put_column(out, &enc->times);
+	put_column(out, &enc->values);
+	put_column(out, &enc->snapshots);
+	if (out->failed || stream->failed || enc->cfas.failed || enc->times.failed ||
+	    enc->values.failed || enc->snapshots.failed)
+		return NULL;
+	header->kind = SEGMENT_EVENTS;
+	header->n = enc->n;
+	header->raw_bytes = out->len;
+	header->first_ns = enc->first_ns;
+	header->last_ns = enc->last_ns;
+	return out->data;
+}

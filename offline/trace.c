@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* trace.c: ties a recording, its plans and a parser together: one parser a thread, fed as its
+ * trace is asked for. */
+#include <pugmark/trace.h>
+
+#include "offline/parser.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pugmark_trace {
+	struct recording *rec;
+	struct pugmark_plan **plans; /* one a module; NULL where recorded without one */
+	uint32_t n_modules;
+};
+
+struct pugmark_trace_iter {
+	const struct pugmark_trace *trace;
+	struct recording_iter *events;
+	struct parse_tables **tables;
+	struct parser *parser;
+	struct trace_event *queue; /* what the last witness event decided */
+	uint32_t n, cap, next;
+	uint64_t witnesses;
+	bool failed, ended;
+};
+
+static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_diag *diag)
+{
+	const struct recording_module *modules = recording_modules(t->rec, &t->n_modules);
+	t->plans = calloc(t->n_modules + 1, sizeof(*t->plans));
+	if (!t->plans)
+		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	for (uint32_t i = 0; i < t->n_modules; i++) {
+		if (!modules[i].plan)
+			return pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
+						"module %s was recorded without a plan",
+						modules[i].name);
+		int err = pugmark_plan_open(modules[i].plan, &t->plans[i], diag);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugmark_diag *diag)
+{
+	struct pugmark_trace *t = calloc(1, sizeof(*t));
+	if (!t)
+		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	int err = recording_open(dir, &t->rec, diag);
+	if (!err)
+		err = open_plans(t, dir, diag);
+	if (err) {
+		pugmark_trace_free(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+void pugmark_trace_free(struct pugmark_trace *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; t->plans && i < t->n_modules; i++)
+		pugmark_plan_free(t->plans[i]);
+	free(t->plans);
+	if (t->rec)
+		recording_free(t->rec);
+	free(t);
+}
+
+const struct recording *pugmark_trace_recording(const struct pugmark_trace *t)
+{
+	return t->rec;
+}
+
+const struct pugmark_plan *pugmark_trace_plan(const struct pugmark_trace *t, uint32_t module)
+{
+	return module < t->n_modules ? t->plans[module] : NULL;
+}
+
+const char *pugmark_trace_module_name(const struct pugmark_trace *t, uint32_t module)
+{
+	uint32_t n;
+	const struct recording_module *modules = recording_modules(t->rec, &n);
+	return module < n ? modules[module].name : "?";
+}
+
+const char *pugmark_trace_func_name(const struct pugmark_trace *t, uint32_t module, uint32_t func)
+{
+	const struct pugmark_plan *plan = pugmark_trace_plan(t, module);
+	return plan && func < plan->n_funcs ? plan->strings + plan->funcs[func].name : "?";
+}
+
+static void enqueue(void *ctx, const struct trace_event *event)
+{
+	struct pugmark_trace_iter *it = ctx;
+	if (it->n == it->cap) {
+		uint32_t cap = it->cap ? 2 * it->cap : 1024;
+		struct trace_event *queue = realloc(it->queue, cap * sizeof(*queue));
+		if (!queue) {
+			it->failed = true;
+			return;
+		}
+		it->queue = queue;
+		it->cap = cap;
+	}
+	it->queue[it->n++] = *event;
+}
+
+int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
+			   struct pugmark_trace_iter **out)
+{
+	struct pugmark_trace_iter *it = calloc(1, sizeof(*it));
+	if (!it)
+		return -ENOMEM;
+	it->trace = t;
+	it->tables = calloc(t->n_modules + 1, sizeof(*it->tables));
+	int err = it->tables ? recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
+	for (uint32_t i = 0; !err && i < t->n_modules; i++)
+		err = parse_tables_new(t->plans[i], &it->tables[i]);
+	if (!err)
+		err = parser_new(it->tables, (const struct pugmark_plan *const *)t->plans,
+				 t->n_modules, enqueue, it, &it->parser);
+	if (err) {
+		pugmark_trace_iter_free(it);
+		return err;
+	}
+	*out = it;
+	return 0;
+}
+
+void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
+{
+	if (!it)
+		return;
+	parser_free(it->parser);
+	for (uint32_t i = 0; it->tables && i < it->trace->n_modules; i++)
+		parse_tables_free(it->tables[i]);
+	free(it->tables);
+	if (it->events)
+		recording_iter_free(it->events);
+	free(it->queue);
+	free(it);
+}
+
+int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event **event)
+{
+	while (it->next == it->n) {
+		struct witness_event e;
+		it->next = it->n = 0;
+		if (it->ended)
+			return 0;
+		int got = recording_next(it->events, &e);
+		if (got < 0)
+			return got;
+		if (!got) {
+			/* the recording stops while the task runs on: no more is known */
+			e = (struct witness_event){.kind = EVENT_STOP};
+			it->ended = true;
+		}
+		if (e.kind == EVENT_WITNESS) {
+			it->witnesses++;
+			if (!recording_bias(it->events, e.module, &e.bias))
+				e.bias = 0;
+		}
+		int err = parser_feed(it->parser, &e);
+		if (err || it->failed)
+			return err ? err : -ENOMEM;
+	}
+	*event = &it->queue[it->next++];
+	return 1;
+}
+
+uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *it)
+{
+	return it->witnesses;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_raw.c: `pugmark raw DIR`: the witness events of a recording as they are, one a line. For
+ * those who work on Pugmark itself: without the plan an event says little. */
+#include "user/command.h"
+
+#include <pugmark/recording.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_event(const struct recording_task *task, const struct witness_event *e)
+{
+	static const char *const kinds[] = {"witness", "end", "lost", "exec", "attach", "stop"};
+
+	printf("%u %d %s %" PRIu64, task->number, task->tid,
+	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);
+	switch (e->kind) {
+	case EVENT_WITNESS:
+		printf(" %u:%u cfa=%" PRIx64 " val=%" PRIx64, e->module, e->site, e->cfa, e->val);
+		if (e->flags & EVENT_HAS_RET)
+			printf(" ret=%" PRIx64, e->ret);
+		if (e->flags & EVENT_FROM_SIGNAL)
+			fputs(" signal", stdout);
+		break;
+	case EVENT_END:
+		printf(" sp=%" PRIx64 " ip=%" PRIx64, e->cfa, e->ret);
+		break;
+	case EVENT_LOST:
+		printf(" %" PRIu64 "%s", e->lost, e->flags & EVENT_DAMAGED ? " damaged" : "");
+		break;
+	}
+	if (e->stack)
+		printf(" stack=%" PRIx64 "+%u", e->stack_addr, 8 * e->stack_words);
+	putchar('\n');
+}
+
+int cmd_raw(int argc, char **argv)
+{
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	struct witness_event event;
+	struct recording *rec;
+	bool count_only = argc == 3 && !strcmp(argv[1], "--count");
+	uint64_t n_events = 0;
+	uint32_t n;
+
+	if (argc != 2 && !count_only)
+		return command_usage("raw", "one directory is needed");
+	if (recording_open(argv[argc - 1], &rec, &diag))
+		return command_fail(&diag);
+	const struct recording_task *tasks = recording_tasks(rec, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct recording_iter *iter;
+		uint64_t bias;
+		int more = recording_iter_new(rec, i, &iter);
+
+		if (!count_only)
+			printf("# task %u tid %d pid %d parent %u %s, %" PRIu64 " events\n",
+			       tasks[i].number, tasks[i].tid, tasks[i].pid, tasks[i].parent,
+			       tasks[i].comm, tasks[i].n_events);
+		if (more) {
+			recording_free(rec);
+			pugmark_diag_set(&diag, more, argv[1], PUGMARK_NO_OFFSET, "%s",
+					 strerror(-more));
+			return command_fail(&diag);
+		}
+		while ((more = recording_next(iter, &event)) == 1) {
+			n_events++;
+			if (!count_only)
+				print_event(&tasks[i], &event);
+		}
+		if (!count_only && recording_bias(iter, 0, &bias))
+			printf("# module 0 at %" PRIx64 "\n", bias);
+		recording_iter_free(iter);
+	}
+	for (uint32_t i = 0; recording_note(rec, i); i++)
+		printf("# note: %s\n", recording_note(rec, i));
+	if (count_only)
+		printf("%" PRIu64 " events\n", n_events);
+	recording_free(rec);
+	return EXIT_OK;
+}

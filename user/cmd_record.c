@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_record.c: `pugmark record`: options, and the sentence at the end. */
+#include "user/command.h"
+#include "user/launch.h"
+#include "user/planning.h"
+#include "user/recorder.h"
+#include "user/site_list.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct record_args {
+	struct recorder_options options;
+	struct recorder_module module;
+	const char *binary, *sites;
+	struct planning_options planning;
+	const char *only[64], *without[64];
+	pid_t pids[64];
+};
+
+static int print_help(void)
+{
+	puts("usage: pugmark record [options] -- PROGRAM [ARGS]\n"
+	     "       pugmark record [options] -p PID\n\n"
+	     "  -o, --output DIR     where to (pugmark.data; one that is there becomes DIR.old)\n"
+	     "  -p, --pid PID        a running process and what it forks (repeatable)\n"
+	     "      --no-follow      leave forked children alone\n"
+	     "      --mode MODE      how witnesses are chosen: full, branch, casper, best (best)\n"
+	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
+	     "repeatable)\n"
+	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
+	     "      --no-times       do not record when\n"
+	     "      --time-unit NS   resolution of times (1)\n"
+	     "      --duration SECS  stop after so long\n"
+	     "      --ring MIB       size of the event ring (16)\n"
+	     "  -q, --quiet          no progress, no summary\n\n"
+	     "Exit status: the program's own; 1 for an error, 2 for wrong usage, 3 where events "
+	     "were\n"
+	     "lost and the program's own is 0. SIGINT stops the recording.");
+	return EXIT_OK;
+}
+
+enum {
+	OPT_NO_FOLLOW = 256,
+	OPT_NO_TIMES,
+	OPT_UNIT,
+	OPT_DURATION,
+	OPT_RING,
+	OPT_SITES,
+	OPT_BINARY,
+	OPT_MODE
+};
+
+static const struct option long_options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"pid", required_argument, NULL, 'p'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
+	{"no-times", no_argument, NULL, OPT_NO_TIMES},
+	{"time-unit", required_argument, NULL, OPT_UNIT},
+	{"duration", required_argument, NULL, OPT_DURATION},
+	{"ring", required_argument, NULL, OPT_RING},
+	{"mode", required_argument, NULL, OPT_MODE},
+	{"function", required_argument, NULL, 'F'},
+	{"no-function", required_argument, NULL, 'N'},
+	{"sites", required_argument, NULL, OPT_SITES},
+	{"binary", required_argument, NULL, OPT_BINARY},
+	{NULL, 0, NULL, 0},
+};
+
+/* A positive number that is all of @text. */
+static bool parse_number(const char *text, double max, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && !*end && *out > 0 && *out <= max;
+}
+
+static int parse_option(struct record_args *a, int opt)
+{
+	struct recorder_options *o = &a->options;
+	double v = 0;
+
+	if ((opt == 'p' && !parse_number(optarg, 1 << 22, &v)) ||
+	    (opt == OPT_UNIT && !parse_number(optarg, 1e9, &v)) ||
+	    (opt == OPT_DURATION && !parse_number(optarg, 1e9, &v)) ||
+	    (opt == OPT_RING && !parse_number(optarg, 1024, &v)))
+		return command_usage("record", "'%s' is not a number that fits here", optarg);
+	switch (opt) {
+	case 'o':
+		o->output = optarg;
+		return 0;
+	case 'p':
+		if (o->n_pids == sizeof(a->pids) / sizeof(*a->pids))
+			return command_usage("record", "more than 64 processes");
+		a->pids[o->n_pids++] = v;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case OPT_NO_FOLLOW:
+		o->no_follow = true;
+		return 0;
+	case OPT_NO_TIMES:
+		o->time_unit_ns = 0;
+		return 0;
+	case OPT_UNIT:
+		o->time_unit_ns = v < 1 ? 1 : v;
+		return 0;
+	case OPT_DURATION:
+		o->duration_ns = v * 1e9;
+		return 0;
+	case OPT_RING:
+		o->ring_bytes = 4096;
+		while (o->ring_bytes < v * (1 << 20))
+			o->ring_bytes *= 2;
+		return 0;
+	case OPT_MODE:
+		if (!planning_mode_named(optarg, &a->planning.mode))
+			return command_usage("record", "no mode '%s' (full, branch, casper, best)",
+					     optarg);
+		return 0;
+	case 'F':
+	case 'N': {
+		uint32_t *n = opt == 'F' ? &a->planning.n_only : &a->planning.n_without;
+		if (*n == 64)
+			return command_usage("record", "more than 64 patterns");
+		(opt == 'F' ? a->only : a->without)[(*n)++] = optarg;
+		return 0;
+	}
+	case OPT_SITES:
+		a->sites = optarg;
+		return 0;
+	case OPT_BINARY:
+		a->binary = optarg;
+		return 0;
+	}
+	return command_usage("record", "wrong option");
+}
+
+static int plan_module(struct record_args *a, const char *path, struct planning_result *planned,
+		       struct pugmark_diag *diag)
+{
+	a->planning.only = a->only;
+	a->planning.without = a->without;
+	int err = planning_make(path, &a->planning, planned, diag);
+	if (err)
+		return err;
+	a->module.plan_path = planned->path;
+	a->module.sites = planned->plan->sites;
+	a->module.n_sites = planned->plan->n_sites;
+	memcpy(a->module.build_id, planned->plan->build_id, sizeof(a->module.build_id));
+	a->module.build_id_len = planned->plan->build_id_len;
+	return 0;
+}
+
+static int run_with_sites(struct record_args *a, struct recorder_result *result,
+			  struct pugmark_diag *diag)
+{
+	struct plan_site *sites = NULL;
+	struct planning_result planned = {0};
+	char proc[32], *path = NULL;
+	int err;
+
+	if (a->binary)
+		path = strdup(a->binary);
+	else if (a->options.argv)
+		path = launch_resolve(a->options.argv[0], diag);
+	else {
+		snprintf(proc, sizeof(proc), "/proc/%d/exe", a->pids[0]);
+		path = strdup(proc);
+	}
+	if (!path)
+		return -1;
+	a->module.path = path;
+	if (a->sites) {
+		err = site_list_read(a->sites, path, &sites, &a->module.n_sites, diag);
+		a->module.sites = sites;
+	} else {
+		err = plan_module(a, path, &planned, diag);
+	}
+	if (!err)
+		err = recorder_run(&a->options, result, diag);
+	planning_deinit(&planned);
+	free(sites);
+	free(path);
+	return err;
+}
+
+static void print_summary(const struct recorder_options *o, const struct recorder_result *r)
+{
+	if (r->why == STOP_DISK)
+		fprintf(stderr, "pugmark: %s: the disk is full: recording stopped\n", o->output);
+	if (r->lost)
+		fprintf(stderr, "pugmark: %s: %llu events were lost (a larger --ring helps)\n",
+			o->output, (unsigned long long)r->lost);
+	if (!o->quiet)
+		fprintf(stderr, "pugmark: %s: %llu events of %llu tasks, %llu bytes\n", o->output,
+			(unsigned long long)r->events, (unsigned long long)r->tasks,
+			(unsigned long long)r->bytes);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_args a = {
+		.options = {.output = "pugmark.data", .n_modules = 1, .time_unit_ns = 1},
+		.planning = {.mode = MODE_BEST},
+	};
+	struct recorder_result result = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	int opt;
+
+	a.options.modules = &a.module;
+	a.options.pids = a.pids;
+	while ((opt = getopt_long(argc, argv, "+o:p:qhF:N:", long_options, NULL)) != -1) {
+		if (opt == 'h')
+			return print_help();
+		if (opt == '?')
+			return command_usage("record", "wrong option");
+		int status = parse_option(&a, opt);
+		if (status)
+			return status;
+	}
+	if (optind < argc)
+		a.options.argv = argv + optind;
+	if (!a.options.argv == !a.options.n_pids)
+		return command_usage("record", "either a program or -p PID is needed");
+	const char *ring = getenv("PUGMARK_RING_BYTES"), *stall = getenv("PUGMARK_STALL_MS");
+	if (ring)
+		a.options.ring_bytes = strtoul(ring, NULL, 0);
+	if (stall)
+		a.options.debug_stall_ms = strtoul(stall, NULL, 0);
+	if (run_with_sites(&a, &result, &diag))
+		return command_fail(&diag);
+	print_summary(&a.options, &result);
+	if (result.exit_status)
+		return result.exit_status;
+	return result.why == STOP_DISK ? EXIT_ERROR : result.lost ? EXIT_GAPS : EXIT_OK;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* collector.c: rings to chunks to the writer. Memory is bounded: CHUNKS chunks, a table of pending
+ * process records, a table of processes. */
+#include "user/collector.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	CHUNKS = 4,
+	CHUNK_BYTES = 4 << 20,
+	MAPS_MAX_BYTES = 256 << 10,
+	CHUNK_ROOM = MAPS_MAX_BYTES + (64 << 10), /* what one step of draining may append */
+	PENDING_MAX = 4096,
+	PROCESSES = 1024, /* a power of two */
+	POLL_MIN_NS = 1000000,
+	POLL_MAX_NS = 8000000,
+};
+#define FLUSH_NS 1000000000ull
+#define MAPS_AGAIN_MAX_NS 5000000000ull
+
+struct chunk {
+	uint8_t *data;
+	size_t len;
+	uint64_t since_ns;
+};
+
+/* A process whose mappings are looked at: at its first batch, then ever more rarely. Direct-mapped:
+ * one that shares a slot with another is only looked at more often. */
+struct seen_process {
+	int32_t pid;
+	uint32_t execs;
+	uint64_t next_ns, wait_ns, hash;
+};
+
+struct collector {
+	struct probes *probes;
+	struct recording_writer *writer;
+	struct ring_buffer *events, *process;
+	int notify_fd;
+	uint32_t stall_ms;
+
+	pthread_t drain_thread, write_thread;
+	bool drain_started, write_started;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct chunk chunks[CHUNKS];
+	struct chunk *queue[CHUNKS], *free[CHUNKS]; /* under lock, as the counts and flags below */
+	unsigned n_queue, n_free;
+	bool finishing, drained;
+	int err;
+	char *note;
+
+	/* Of the draining thread. */
+	struct chunk *current;
+	struct process_record *pending;
+	uint32_t n_pending;
+	struct seen_process seen[PROCESSES];
+	char *maps;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Hands the current chunk over and takes a free one; @wait for it, or go without. */
+static void chunk_turn(struct collector *c, bool wait)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->current && c->current->len) {
+		c->queue[c->n_queue++] = c->current;
+		c->current = NULL;
+		pthread_cond_broadcast(&c->changed);
+	}
+	while (!c->current && wait && !c->n_free)
+		pthread_cond_wait(&c->changed, &c->lock);
+	if (!c->current && c->n_free) {
+		c->current = c->free[--c->n_free];
+		c->current->len = 0;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+static bool chunk_has_room(const struct collector *c)
+{
+	return c->current && CHUNK_BYTES - c->current->len >= CHUNK_ROOM;
+}
+
+/* The caller has seen that there is room. */
+static void *chunk_add(struct collector *c, const void *data, uint32_t bytes)
+{
+	struct chunk *chunk = c->current;
+	struct chunk_entry entry = {.bytes = bytes};
+	uint32_t padded = (bytes + 7) / 8 * 8;
+	uint8_t *at = chunk->data + chunk->len;
+
+	if (!chunk->len)
+		chunk->since_ns = now_ns();
+	memcpy(at, &entry, sizeof(entry));
+	at += sizeof(entry);
+	memcpy(at, data, bytes);
+	memset(at + bytes, 0, padded - bytes);
+	chunk->len += sizeof(entry) + padded;
+	return at;
+}
+
+/* The executable lines of /proc/PID/maps, up to MAPS_MAX_BYTES. */
+static size_t read_maps(char *out, int pid)
+{
+	char path[64], *line = NULL;
+	size_t cap = 0, len = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while ((n = getline(&line, &cap, f)) > 0) {
+		const char *space = strchr(line, ' ');
+
+		if (!space || strnlen(space, 5) < 5 || space[3] != 'x')
+			continue;
+		if (len + n > MAPS_MAX_BYTES - sizeof(struct chunk_text))
+			break;
+		memcpy(out + len, line, n);
+		len += n;
+	}
+	free(line);
+	fclose(f);
+	return len;
+}
+
+static void look_at_process(struct collector *c, int32_t pid, uint32_t execs)
+{
+	struct seen_process *seen = &c->seen[(uint32_t)pid & (PROCESSES - 1)];
+	uint64_t time_ns = now_ns();
+
+	if (seen->pid != pid || seen->execs != execs)
+		*seen = (struct seen_process){.pid = pid, .execs = execs, .wait_ns = 5000000};
+	if (time_ns < seen->next_ns || !chunk_has_room(c))
+		return;
+	seen->next_ns = time_ns + seen->wait_ns;
+	if (seen->wait_ns < MAPS_AGAIN_MAX_NS)
+		seen->wait_ns *= 4;
+
+	struct chunk_text *text = (struct chunk_text *)c->maps;
+	size_t len = read_maps(text->text, pid);
+	uint64_t hash = 0xcbf29ce484222325;
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (uint8_t)text->text[i]) * 0x100000001b3;
+	if (!len || hash == seen->hash)
+		return;
+	seen->hash = hash;
+	text->kind = CHUNK_MAPS;
+	text->pid = pid;
+	text->time_ns = time_ns;
+	chunk_add(c, text, sizeof(*text) + len);
+}
+
+static int on_event(void *context, void *data, size_t bytes)
+{
+	struct collector *c = context;
+	const struct batch *batch = data;
+
+	chunk_add(c, data, bytes);
+	if (batch->kind == RING_BATCH && bytes >= sizeof(*batch))
+		look_at_process(c, batch->pid, batch->execs);
+	if (!chunk_has_room(c))
+		chunk_turn(c, false);
+	return chunk_has_room(c) ? 0 : -EAGAIN;
+}
+
+static int on_process(void *context, void *data, size_t bytes)
+{
+	struct collector *c = context;
+
+	if (bytes == sizeof(*c->pending))
+		memcpy(&c->pending[c->n_pending++], data, bytes);
+	return c->n_pending < PENDING_MAX ? 0 : -EAGAIN;
+}
+
+/* One pass over both rings. A task's last word comes through the process ring, all that it said
+ * before through the other: so process records are read first and passed on only once the events
+ * ring is drained up to where it was filled at that time. Returns whether there was anything. */
+static bool drain(struct collector *c)
+{
+	struct ring *ring = ring_buffer__ring(c->events, 0);
+
+	if (!chunk_has_room(c))
+		chunk_turn(c, false);
+	if (!chunk_has_room(c))
+		return false;
+	if (c->n_pending < PENDING_MAX)
+		ring_buffer__consume(c->process);
+	unsigned long filled = ring__producer_pos(ring);
+	unsigned long before = ring__consumer_pos(ring);
+	ring_buffer__consume(c->events);
+	unsigned long after = ring__consumer_pos(ring);
+	if ((long)(after - filled) < 0)
+		return after != before;
+	bool any = after != before || c->n_pending;
+	for (uint32_t i = 0; i < c->n_pending; i++) {
+		if (!chunk_has_room(c))
+			chunk_turn(c, false);
+		if (!chunk_has_room(c)) {
+			memmove(c->pending, c->pending + i,
+				(c->n_pending - i) * sizeof(*c->pending));
+			c->n_pending -= i;
+			return true;
+		}
+		chunk_add(c, &c->pending[i], sizeof(c->pending[i]));
+	}
+	c->n_pending = 0;
+	return any;
+}
+
+static void pass_note(struct collector *c)
+{
+	char *note = NULL;
+
+	pthread_mutex_lock(&c->lock);
+	if (chunk_has_room(c)) {
+		note = c->note;
+		c->note = NULL;
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (!note)
+		return;
+	struct chunk_text *text = (struct chunk_text *)c->maps;
+	size_t len = strnlen(note, 4096);
+	*text = (struct chunk_text){.kind = CHUNK_NOTE, .time_ns = now_ns()};
+	memcpy(text->text, note, len);
+	chunk_add(c, text, sizeof(*text) + len);
+	free(note);
+}
+
+/* The rings have nothing more: nobody writes to them. */
+static void drain_last(struct collector *c)
+{
+	struct ring *events = ring_buffer__ring(c->events, 0);
+	struct ring *process = ring_buffer__ring(c->process, 0);
+
+	for (;;) {
+		chunk_turn(c, !chunk_has_room(c));
+		drain(c);
+		if (!ring__avail_data_size(events) && !ring__avail_data_size(process) &&
+		    !c->n_pending)
+			break;
+	}
+	chunk_turn(c, true);
+	pass_note(c);
+	chunk_turn(c, false);
+}
+
+static void *drain_main(void *context)
+{
+	struct collector *c = context;
+	uint64_t wait_ns = POLL_MIN_NS;
+	bool finishing = false;
+
+	while (!finishing) {
+		bool any = drain(c);
+
+		pass_note(c);
+		if (any && c->stall_ms) {
+			usleep(c->stall_ms * 1000);
+			c->stall_ms = 0;
+		}
+		if (c->current && c->current->len && now_ns() - c->current->since_ns > FLUSH_NS)
+			chunk_turn(c, false);
+		wait_ns = any ? POLL_MIN_NS : wait_ns * 2 > POLL_MAX_NS ? POLL_MAX_NS : wait_ns * 2;
+		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+		pthread_mutex_lock(&c->lock);
+		finishing = c->finishing;
+		pthread_mutex_unlock(&c->lock);
+	}
+	drain_last(c);
+	pthread_mutex_lock(&c->lock);
+	c->drained = true;
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+static void *write_main(void *context)
+{
+	struct collector *c = context;
+
+	for (;;) {
+		pthread_mutex_lock(&c->lock);
+		while (!c->n_queue && !c->drained)
+			pthread_cond_wait(&c->changed, &c->lock);
+		if (!c->n_queue) {
+			pthread_mutex_unlock(&c->lock);
+			return NULL;
+		}
+		struct chunk *chunk = c->queue[0];
+		memmove(c->queue, c->queue + 1, --c->n_queue * sizeof(*c->queue));
+		pthread_mutex_unlock(&c->lock);
+
+		int err = recording_writer_chunk(c->writer, chunk->data, chunk->len);
+
+		pthread_mutex_lock(&c->lock);
+		c->free[c->n_free++] = chunk;
+		if (err && !c->err) {
+			uint64_t one = 1;
+
+			c->err = err;
+			if (write(c->notify_fd, &one, sizeof(one)) < 0)
+				c->finishing = true;
+		}
+		pthread_cond_broadcast(&c->changed);
+		pthread_mutex_unlock(&c->lock);
+	}
+}
+
+static void collector_free(struct collector *c)
+{
+	ring_buffer__free(c->events);
+	ring_buffer__free(c->process);
+	for (unsigned i = 0; i < CHUNKS; i++)
+		free(c->chunks[i].data);
+	free(c->pending);
+	free(c->maps);
+	free(c->note);
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->changed);
+	free(c);
+}
+
+int collector_start(const struct recorder_options *options, struct probes *probes,
+		    struct recording_writer *writer, int notify_fd, struct collector **out,
+		    struct pugmark_diag *diag)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	bool short_of_memory = false;
+
+	if (!c)
+		return -ENOMEM;
+	c->probes = probes;
+	c->writer = writer;
+	c->notify_fd = notify_fd;
+	c->stall_ms = options->debug_stall_ms;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	c->events = ring_buffer__new(probes_events_fd(probes), on_event, c, NULL);
+	c->process = ring_buffer__new(probes_process_fd(probes), on_process, c, NULL);
+	c->pending = malloc(PENDING_MAX * sizeof(*c->pending));
+	c->maps = malloc(MAPS_MAX_BYTES + sizeof(struct chunk_text));
+	for (unsigned i = 0; i < CHUNKS; i++) {
+		c->chunks[i].data = malloc(CHUNK_BYTES);
+		short_of_memory |= !c->chunks[i].data;
+		c->free[c->n_free++] = &c->chunks[i];
+	}
+	if (!c->events || !c->process || !c->pending || !c->maps || short_of_memory ||
+	    pthread_create(&c->write_thread, NULL, write_main, c)) {
+		collector_free(c);
+		return pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET,
+					"starting the collector: not enough memory");
+	}
+	if (pthread_create(&c->drain_thread, NULL, drain_main, c)) {
+		c->drained = true;
+		pthread_cond_broadcast(&c->changed);
+		pthread_join(c->write_thread, NULL);
+		collector_free(c);
+		return pugmark_diag_set(diag, -EAGAIN, NULL, PUGMARK_NO_OFFSET,
+					"starting the collector: no thread to be had");
+	}
+	*out = c;
+	return 0;
+}
+
+int collector_finish(struct collector *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->finishing = true;
+	pthread_mutex_unlock(&c->lock);
+	pthread_join(c->drain_thread, NULL);
+	pthread_join(c->write_thread, NULL);
+	int err = c->err;
+	collector_free(c);
+	return err;
+}
+
+int collector_error(const struct collector *c)
+{
+	return __atomic_load_n(&c->err, __ATOMIC_RELAXED);
+}
+
+void collector_note(struct collector *c, const char *text)
+{
+	pthread_mutex_lock(&c->lock);
+	if (!c->note)
+		c->note = strdup(text);
+	pthread_mutex_unlock(&c->lock);
+}

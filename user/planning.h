@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* planning.h: from a binary to its plan, by way of the cache: what `plan` and `record` share. */
+#ifndef USER_PLANNING_H
+#define USER_PLANNING_H
+
+#include <pugmark/plan.h>
+
+#include "offline/choose.h"
+
+struct planning_options {
+	enum plan_mode mode;
+	/* Patterns of function names (globs, or /regex/): traced are those that match one of @only
+	 * (all, where there is none) and none of @without. The others are opaque. */
+	const char *const *only, *const *without;
+	uint32_t n_only, n_without;
+	bool fresh; /* do not look in the cache */
+};
+
+/* How the plan came about, for those who show it. */
+struct planning_result {
+	struct pugmark_plan *plan; /* freed with planning_deinit() */
+	char *path;		   /* the plan file in the cache */
+	uint32_t n_functions, n_call_sites;
+	uint32_t unresolved; /* blocks at which the trace may have gaps: nothing there can be probed
+			      */
+	double seconds;	     /* to analyse and choose; 0 when it came from the cache */
+};
+
+/* Plans @binary, or takes its plan from the cache ($XDG_CACHE_HOME/pugmark, else
+ * $HOME/.cache/pugmark; the key is the build-id, the mode and the scope). Returns 0, or -errno with
+ * @diag filled (-ENOENT: a pattern matches no function; -ENODATA: nothing is left to trace). */
+int planning_make(const char *binary, const struct planning_options *options,
+		  struct planning_result *out, struct pugmark_diag *diag);
+void planning_deinit(struct planning_result *result);
+
+/* "full", "branch", "casper", "best", or false. */
+bool planning_mode_named(const char *name, enum plan_mode *out);
+const char *planning_mode_name(enum plan_mode mode);
+
+#endif

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* probes.c: loads bpf/witness.bpf.c, fills its tables and attaches it. One uprobe_multi link a
+ * module; on kernels before 6.6 one perf event a site. */
+#include "user/probes.h"
+
+#include "bpf/witness.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS == CAPTURE_FLAGS &&
+		       DESC_TARGET == CAPTURE_TARGET && DESC_SNAPSHOT == CAPTURE_SNAPSHOT,
+	       "batch.h repeats plan.h for the BPF programs");
+
+/* linux/bpf.h of Debian 12 is older than uprobe_multi. */
+#define ATTACH_UPROBE_MULTI ((enum bpf_attach_type)48)
+#define LINK_UPROBE_MULTI_MAX (1u << 20)
+
+struct probes {
+	struct witness_bpf *skel;
+	struct bpf_link **links;
+	uint32_t n_links, cap_links;
+	struct bpf_link *adopt, *stop;
+	bool multi;
+	struct text_span spans[BATCH_MODULES];
+};
+
+static int quiet_print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+bool probes_have_multi(void)
+{
+	struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = ATTACH_UPROBE_MULTI);
+	int prog = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", insns, 2, &load);
+	if (prog < 0)
+		return false;
+	/* A kernel that knows the type says that a directory cannot be probed. */
+	const unsigned long offset = 0;
+	LIBBPF_OPTS(bpf_link_create_opts, create, .uprobe_multi.path = "/",
+		    .uprobe_multi.offsets = &offset, .uprobe_multi.cnt = 1);
+	int link = bpf_link_create(prog, -1, ATTACH_UPROBE_MULTI, &create);
+	bool have = link == -EBADF || (link < 0 && errno == EBADF);
+
+	if (link >= 0)
+		close(link);
+	close(prog);
+	return have;
+}
+
+int text_span_read(const char *path, struct text_span *span, struct pugmark_diag *diag)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr eh;
+	struct text_span found = {UINT64_MAX, 0};
+
+	if (fd < 0)
+		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64) {
+		close(fd);
+		return pugmark_diag_set(diag, -ENOEXEC, path, 0, "not an ELF file of x86-64");
+	}
+	for (unsigned i = 0; i < eh.e_phnum; i++) {
+		Elf64_Phdr ph;
+
+		if (pread(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)) != sizeof(ph))
+			break;
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		if (ph.p_vaddr < found.addr)
+			found.addr = ph.p_vaddr;
+		if (ph.p_vaddr + ph.p_memsz > found.end)
+			found.end = ph.p_vaddr + ph.p_memsz;
+	}
+	close(fd);
+	if (found.end <= found.addr || found.end - found.addr > UINT32_MAX)
+		return pugmark_diag_set(diag, -ENOEXEC, path, eh.e_phoff,
+					"no executable segment, or one too large");
+	*span = found;
+	return 0;
+}
+
+/* Sites before this module's, over all modules: what a cookie counts in. */
+static uint32_t first_site(const struct recorder_options *options, uint32_t module)
+{
+	uint32_t first = 0;
+
+	for (uint32_t m = 0; m < module; m++)
+		first += options->modules[m].n_sites;
+	return first;
+}
+
+static int check_sites(const struct recorder_options *options, struct pugmark_diag *diag)
+{
+	uint64_t total = 0;
+
+	if (!options->n_modules || options->n_modules > BATCH_MODULES)
+		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
+					"%u modules given, 1 to %d can be traced at a time",
+					options->n_modules, BATCH_MODULES);
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		const struct recorder_module *mod = &options->modules[m];
+
+		total += mod->n_sites;
+		if (mod->n_sites > LINK_UPROBE_MULTI_MAX)
+			return pugmark_diag_set(
+				diag, -E2BIG, mod->path, PUGMARK_NO_OFFSET,
+				"%u probes, the kernel takes %u in one file (choose "
+				"functions with -F)",
+				mod->n_sites, LINK_UPROBE_MULTI_MAX);
+		for (uint32_t i = 0; i < mod->n_sites; i++)
+			if (mod->sites[i].probe == PROBE_REFUSED ||
+			    mod->sites[i].probe == PROBE_NOP5)
+				return pugmark_diag_set(diag, -EINVAL, mod->path,
+							mod->sites[i].off_file,
+							"the plan has a probe where none is safe");
+	}
+	if (total > BATCH_MAX_SITES)
+		return pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
+					"%llu probes, at most %u can be placed (choose functions "
+					"with -F)",
+					(unsigned long long)total, BATCH_MAX_SITES);
+	return 0;
+}
+
+static uint64_t boot_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void *map_of(struct bpf_map *map, size_t bytes)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	bytes = (bytes + page - 1) / page * page;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static void unmap(void *at, size_t bytes)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	if (at)
+		munmap(at, (bytes + page - 1) / page * page);
+}
+
+static void fill_operand(struct operand_desc *to, const struct plan_operand *from, uint64_t text)
+{
+	*to = (struct operand_desc){
+		.disp = from->base == OPERAND_RIP ? from->disp - (int64_t)text : from->disp,
+		.base = from->base,
+		.index = from->index,
+		.scale = from->scale,
+		.is_memory = from->is_memory,
+	};
+}
+
+static int fill_tables(struct probes *p, const struct recorder_options *options, uint32_t n_sites,
+		       uint32_t n_operands)
+{
+	size_t sites_bytes = n_sites * sizeof(struct site_desc);
+	size_t operands_bytes = n_operands * sizeof(struct operand_desc);
+	struct site_desc *sites = map_of(p->skel->maps.sites, sites_bytes);
+	struct operand_desc *operands = map_of(p->skel->maps.operands, operands_bytes);
+	uint32_t k = 0, op = 0;
+
+	if (!sites || !operands) {
+		unmap(sites, sites_bytes);
+		unmap(operands, operands_bytes);
+		return -ENOMEM;
+	}
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		const struct recorder_module *mod = &options->modules[m];
+
+		for (uint32_t i = 0; i < mod->n_sites; i++, k++) {
+			const struct plan_site *s = &mod->sites[i];
+
+			sites[k] = (struct site_desc){
+				.addr_off = s->addr - p->spans[m].addr,
+				.cfa_off = s->cfa_reg == CFA_UNKNOWN ? 0 : s->cfa_off,
+				.cfa_reg = s->cfa_reg,
+				/* Without a CFA there is no slot to read. */
+				.capture = s->cfa_reg == CFA_UNKNOWN
+						   ? s->capture & ~(CAPTURE_RET | CAPTURE_SNAPSHOT)
+						   : s->capture,
+				.cond = s->cond & 15,
+				.module = m,
+				.operand = op,
+			};
+			if (s->capture & CAPTURE_TARGET)
+				fill_operand(&operands[op++], &s->operand, p->spans[m].addr);
+		}
+	}
+	unmap(sites, sites_bytes);
+	unmap(operands, operands_bytes);
+	return 0;
+}
+
+static int load_failed(int err, struct pugmark_diag *diag)
+{
+	if (err == -EPERM || err == -EACCES)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"not allowed to load BPF programs: CAP_BPF and CAP_PERFMON "
+					"are needed (or root; `pugmark doctor` has details)");
+	if (err == -ESRCH || err == -ENOENT || err == -EOPNOTSUPP)
+		return pugmark_diag_set(diag, -ENOTSUP, NULL, PUGMARK_NO_OFFSET,
+					"this kernel lacks BTF or a BPF feature (see `pugmark "
+					"doctor`): %s",
+					strerror(-err));
+	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+				"loading the BPF programs: %s (see `pugmark doctor`)",
+				strerror(-err));
+}
+
+int probes_load(const struct recorder_options *options, const struct text_span *spans,
+		struct probes **out, struct pugmark_diag *diag)
+{
+	uint32_t n_sites = 0, n_operands = 0;
+	int err = check_sites(options, diag);
+
+	if (err)
+		return err;
+	for (uint32_t m = 0; m < options->n_modules; m++)
+		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
+			n_sites++;
+			n_operands += !!(options->modules[m].sites[i].capture & CAPTURE_TARGET);
+		}
+	struct probes *p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	memcpy(p->spans, spans, options->n_modules * sizeof(*spans));
+	if (!getenv("PUGMARK_LIBBPF_LOG"))
+		libbpf_set_print(quiet_print);
+	p->multi = !getenv("PUGMARK_PERF_EVENTS") && probes_have_multi();
+	p->skel = witness_bpf__open();
+	if (!p->skel) {
+		err = -errno;
+		goto failed;
+	}
+	p->skel->rodata->with_times = options->time_unit_ns != 0;
+	p->skel->rodata->trace_all = options->all;
+	p->skel->rodata->follow = !options->no_follow;
+	p->skel->rodata->attach_boot_ns = boot_ns();
+	for (uint32_t m = 0; m < options->n_modules; m++)
+		p->skel->rodata->module_bytes[m] = spans[m].end - spans[m].addr;
+	bpf_map__set_max_entries(p->skel->maps.sites, n_sites ? n_sites : 1);
+	bpf_map__set_max_entries(p->skel->maps.operands, n_operands ? n_operands : 1);
+	if (options->ring_bytes)
+		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
+	if (!p->multi)
+		bpf_program__set_expected_attach_type(p->skel->progs.witness, 0);
+	bpf_program__set_autoattach(p->skel->progs.witness, false);
+	bpf_program__set_autoattach(p->skel->progs.adopt, false);
+	bpf_program__set_autoattach(p->skel->progs.stop, false);
+	err = witness_bpf__load(p->skel);
+	if (!err)
+		err = fill_tables(p, options, n_sites ? n_sites : 1, n_operands ? n_operands : 1);
+	if (err)
+		goto failed;
+	*out = p;
+	return 0;
+failed:
+	probes_free(p);
+	return load_failed(err, diag);
+}
+
+static int add_link(struct probes *p, struct bpf_link *link)
+{
+	if (p->n_links == p->cap_links) {
+		uint32_t cap = p->cap_links ? 2 * p->cap_links : 16;
+		struct bpf_link **links = realloc(p->links, cap * sizeof(*links));
+
+		if (!links)
+			return -ENOMEM;
+		p->links = links;
+		p->cap_links = cap;
+	}
+	p->links[p->n_links++] = link;
+	return 0;
+}
+
+static int attach_failed(int err, const struct recorder_module *mod, uint64_t off,
+			 struct pugmark_diag *diag)
+{
+	if (err == -EPERM || err == -EACCES)
+		return pugmark_diag_set(
+			diag, err, mod->path, off,
+			"not allowed to place probes: CAP_PERFMON (or root) is needed");
+	if (err == -524) /* ENOTSUPP */
+		return pugmark_diag_set(diag, -ENOTSUP, mod->path, off,
+					"the kernel refuses a probe on one of these instructions");
+	return pugmark_diag_set(diag, err, mod->path, off, "placing %u probes: %s", mod->n_sites,
+				strerror(-err));
+}
+
+static int attach_multi(struct probes *p, const struct recorder_module *mod, uint32_t first,
+			struct pugmark_diag *diag)
+{
+	unsigned long *offsets = malloc(mod->n_sites * sizeof(*offsets));
+	__u64 *cookies = malloc(mod->n_sites * sizeof(*cookies));
+	struct bpf_link *link = NULL;
+	int err = -ENOMEM;
+
+	if (offsets && cookies) {
+		for (uint32_t i = 0; i < mod->n_sites; i++) {
+			offsets[i] = mod->sites[i].off_file;
+			cookies[i] = first + i;
+		}
+		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = mod->n_sites, .offsets = offsets,
+			    .cookies = cookies);
+		link = bpf_program__attach_uprobe_multi(p->skel->progs.witness, -1, mod->path, NULL,
+							&opts);
+		err = link ? add_link(p, link) : -errno;
+		if (err && link)
+			bpf_link__destroy(link);
+	}
+	free(offsets);
+	free(cookies);
+	return err ? attach_failed(err, mod, PUGMARK_NO_OFFSET, diag) : 0;
+}
+
+static int attach_perf(struct probes *p, const struct recorder_module *mod, uint32_t first,
+		       struct pugmark_diag *diag)
+{
+	for (uint32_t i = 0; i < mod->n_sites; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = first + i);
+		struct bpf_link *link = bpf_program__attach_uprobe_opts(
+			p->skel->progs.witness, -1, mod->path, mod->sites[i].off_file, &opts);
+		int err = link ? add_link(p, link) : -errno;
+
+		if (err)
+			return attach_failed(err, mod, mod->sites[i].off_file, diag);
+	}
+	return 0;
+}
+
+/* Without uprobe_multi each site costs a file descriptor or two: says so before it starts. */
+static int check_perf_limit(uint32_t n_sites, struct pugmark_diag *diag)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (2ull * n_sites + 256 <= limit.rlim_cur)
+		return 0;
+	return pugmark_diag_set(diag, -EMFILE, NULL, PUGMARK_NO_OFFSET,
+				"this kernel has no uprobe_multi (6.6 has), so %u probes need %llu "
+				"file descriptors and %llu are allowed (choose functions with -F, "
+				"or raise `ulimit -n`)",
+				n_sites, 2ull * n_sites + 256, (unsigned long long)limit.rlim_cur);
+}
+
+static int iterate(struct bpf_link *link)
+{
+	char buf[64];
+	int fd = bpf_iter_create(bpf_link__fd(link));
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, buf, sizeof(buf));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	int err = n < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int probes_attach(struct probes *p, const struct recorder_options *options,
+		  struct pugmark_diag *diag)
+{
+	int err = witness_bpf__attach(p->skel);
+
+	if (!err) {
+		p->adopt = bpf_program__attach_iter(p->skel->progs.adopt, NULL);
+		p->stop = bpf_program__attach_iter(p->skel->progs.stop, NULL);
+		err = !p->adopt || !p->stop ? -errno : iterate(p->adopt);
+	}
+	if (err)
+		return load_failed(err, diag);
+	if (!p->multi) {
+		err = check_perf_limit(first_site(options, options->n_modules), diag);
+		if (err)
+			return err;
+	}
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		const struct recorder_module *mod = &options->modules[m];
+
+		if (!mod->n_sites)
+			continue;
+		err = p->multi ? attach_multi(p, mod, first_site(options, m), diag)
+			       : attach_perf(p, mod, first_site(options, m), diag);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag *diag)
+{
+	uint32_t before = p->skel->bss->adopted;
+
+	p->skel->bss->adopt_pid = pid;
+	p->skel->bss->adopt_running = running;
+	int err = iterate(p->adopt);
+	p->skel->bss->adopt_pid = 0;
+	if (err)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"looking for process %d: %s", pid, strerror(-err));
+	if (p->skel->bss->adopted == before)
+		return pugmark_diag_set(diag, -ESRCH, NULL, PUGMARK_NO_OFFSET, "no process %d",
+					pid);
+	return p->skel->bss->adopted - before;
+}
+
+void probes_enable(struct probes *p)
+{
+	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
+}
+
+void probes_stop(struct probes *p)
+{
+	if (!p->skel->bss || !p->skel->bss->enabled)
+		return;
+	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < p->n_links; i++)
+		bpf_link__destroy(p->links[i]);
+	p->n_links = 0;
+	/* Ends: each round finds room for the records that the one before did not. */
+	for (int round = 0; round < 1000; round++) {
+		p->skel->bss->stop_pending = 0;
+		if (iterate(p->stop) || !p->skel->bss->stop_pending)
+			return;
+		usleep(2000);
+	}
+}
+
+void probes_free(struct probes *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->n_links; i++)
+		bpf_link__destroy(p->links[i]);
+	free(p->links);
+	bpf_link__destroy(p->adopt);
+	bpf_link__destroy(p->stop);
+	witness_bpf__destroy(p->skel);
+	free(p);
+}
+
+int probes_events_fd(const struct probes *p)
+{
+	return bpf_map__fd(p->skel->maps.events);
+}
+
+int probes_process_fd(const struct probes *p)
+{
+	return bpf_map__fd(p->skel->maps.process);
+}
+
+const volatile struct batch_counters *probes_counters(const struct probes *p)
+{
+	return &p->skel->bss->counters;
+}

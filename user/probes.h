@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* probes.h: the BPF programs in the kernel: loading, attaching to files, taking away again. */
+#ifndef USER_PROBES_H
+#define USER_PROBES_H
+
+#include "user/recorder.h"
+
+#include <linux/types.h>
+#include <pugmark/batch.h>
+
+struct probes;
+
+/* The executable span of a module, ELF addresses. */
+struct text_span {
+	uint64_t addr, end;
+};
+
+/* Loads the programs for these options; nothing is attached. @spans has one entry a module. */
+int probes_load(const struct recorder_options *options, const struct text_span *spans,
+		struct probes **out, struct pugmark_diag *diag);
+/* Puts every probe in place; no event is taken before probes_enable(). */
+int probes_attach(struct probes *probes, const struct recorder_options *options,
+		  struct pugmark_diag *diag);
+/* Takes the process @pid (in our pid namespace) in; @running: it runs the traced code already.
+ * Returns how many threads, or -errno. */
+int probes_adopt(struct probes *probes, pid_t pid, bool running, struct pugmark_diag *diag);
+void probes_enable(struct probes *probes);
+/* Closes every task's log at once, takes the probes away and has each task's rest sent. The rings
+ * must be read meanwhile. */
+void probes_stop(struct probes *probes);
+/* Takes everything away, stopped or not. */
+void probes_free(struct probes *probes);
+
+int probes_events_fd(const struct probes *probes);
+int probes_process_fd(const struct probes *probes);
+const volatile struct batch_counters *probes_counters(const struct probes *probes);
+
+/* Whether this kernel attaches many probes by one link (6.6). */
+bool probes_have_multi(void);
+/* The span of @path's executable segments: 0, or -errno with @diag filled. */
+int text_span_read(const char *path, struct text_span *span, struct pugmark_diag *diag);
+
+#endif

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* recorder.c: the life of one recording: load, start the command (waiting), attach, take it in, let
+ * it go, wait for the end, stop, write the rest. What is opened is closed in recording_free(). */
+#include "user/recorder.h"
+
+#include "user/collector.h"
+#include "user/launch.h"
+#include "user/probes.h"
+#include "user/recording_writer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TICK_MS = 20, PROGRESS_NS = 500000000 };
+
+struct recording_run {
+	const struct recorder_options *options;
+	struct text_span spans[BATCH_MODULES];
+	struct probes *probes;
+	struct recording_writer *writer;
+	struct collector *collector;
+	struct launch child;
+	char *path;
+	int signal_fd, notify_fd;
+	sigset_t old_mask;
+	uint64_t start_ns, shown_ns, shown_events;
+	bool child_ended, progress;
+	int child_status;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void run_free(struct recording_run *run)
+{
+	launch_cancel(&run->child);
+	probes_free(run->probes);
+	free(run->path);
+	if (run->signal_fd >= 0)
+		close(run->signal_fd);
+	if (run->notify_fd >= 0)
+		close(run->notify_fd);
+	sigprocmask(SIG_SETMASK, &run->old_mask, NULL);
+}
+
+static int catch_signals(struct recording_run *run, struct pugmark_diag *diag)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &mask, &run->old_mask);
+	run->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	run->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (run->signal_fd < 0 || run->notify_fd < 0)
+		return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	return 0;
+}
+
+static int start(struct recording_run *run, struct pugmark_diag *diag)
+{
+	const struct recorder_options *o = run->options;
+	int err = catch_signals(run, diag);
+
+	for (uint32_t m = 0; !err && m < o->n_modules && m < BATCH_MODULES; m++)
+		err = text_span_read(o->modules[m].path, &run->spans[m], diag);
+	if (!err && o->argv) {
+		run->path = launch_resolve(o->argv[0], diag);
+		err = run->path ? 0 : -ENOENT;
+	}
+	if (!err)
+		err = probes_load(o, run->spans, &run->probes, diag);
+	if (!err && o->argv)
+		err = launch_prepare(&run->child, run->path, o->argv, diag);
+	if (!err)
+		err = probes_attach(run->probes, o, diag);
+	if (!err && o->argv) {
+		int n = probes_adopt(run->probes, run->child.pid, false, diag);
+		err = n < 0 ? n : 0;
+	}
+	for (uint32_t i = 0; !err && i < o->n_pids; i++) {
+		int n = probes_adopt(run->probes, o->pids[i], true, diag);
+		err = n < 0 ? n : 0;
+	}
+	/* The directory comes last: what fails before leaves the last recording where it is. */
+	if (!err)
+		err = recording_writer_open(o, run->spans, &run->writer, diag);
+	if (!err)
+		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
+				      diag);
+	return err;
+}
+
+static void show_progress(struct recording_run *run, uint64_t time_ns, bool last)
+{
+	const struct recording_totals *t = recording_writer_totals(run->writer);
+	uint64_t events = t->events, passed = time_ns - run->shown_ns;
+
+	if (!run->progress || (!last && passed < PROGRESS_NS))
+		return;
+	double rate = passed ? (events - run->shown_events) * 1e9 / passed : 0;
+	fprintf(stderr, "\r%.1f s  %llu events  %.0f/s  %llu lost  %.1f MB\033[K%s",
+		(time_ns - run->start_ns) / 1e9, (unsigned long long)events, rate,
+		(unsigned long long)t->lost, t->bytes / 1e6, last ? "\r\033[K" : "");
+	run->shown_ns = time_ns;
+	run->shown_events = events;
+}
+
+/* Takes in what signals say. Returns true where one asks for the end. */
+static bool read_signals(struct recording_run *run)
+{
+	struct signalfd_siginfo info;
+	bool asked = false;
+
+	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info))
+		asked |= info.ssi_signo != SIGCHLD;
+	if (run->child.pid > 0 && !run->child_ended &&
+	    waitpid(run->child.pid, &run->child_status, WNOHANG) == run->child.pid)
+		run->child_ended = true;
+	return asked;
+}
+
+static enum recorder_stop wait_for_end(struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+	const volatile struct batch_counters *counters = probes_counters(run->probes);
+
+	for (;;) {
+		struct pollfd fds[] = {{run->signal_fd, POLLIN, 0}, {run->notify_fd, POLLIN, 0}};
+
+		poll(fds, 2, TICK_MS);
+		uint64_t time_ns = now_ns();
+		if (read_signals(run))
+			return STOP_SIGNAL;
+		if (collector_error(run->collector))
+			return STOP_DISK;
+		if (o->duration_ns && time_ns - run->start_ns >= o->duration_ns)
+			return STOP_DURATION;
+		/* What the command started is part of it. */
+		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
+			return STOP_EXIT;
+		show_progress(run, time_ns, false);
+	}
+}
+
+static int exit_status(struct recording_run *run)
+{
+	if (!run->options->argv)
+		return 0;
+	/* After Ctrl-C it is on its way, unless it has other plans. */
+	for (int i = 0; i < 50 && !run->child_ended; i++) {
+		read_signals(run);
+		if (!run->child_ended)
+			usleep(20000);
+	}
+	if (!run->child_ended)
+		return 0;
+	return WIFSIGNALED(run->child_status) ? 128 + WTERMSIG(run->child_status)
+					      : WEXITSTATUS(run->child_status);
+}
+
+static void note_counters(struct recording_run *run)
+{
+	const volatile struct batch_counters *k = probes_counters(run->probes);
+	char text[512];
+
+	if (!k->process_lost && !k->hits_without_task && !k->snapshots_lost && !k->untracked)
+		return;
+	snprintf(text, sizeof(text),
+		 "not recorded: %llu steps of processes, %llu hits of tasks without a state, %llu "
+		 "stack snapshots, %llu processes that were not followed",
+		 (unsigned long long)k->process_lost, (unsigned long long)k->hits_without_task,
+		 (unsigned long long)k->snapshots_lost, (unsigned long long)k->untracked);
+	collector_note(run->collector, text);
+}
+
+int recorder_run(const struct recorder_options *options, struct recorder_result *result,
+		 struct pugmark_diag *diag)
+{
+	struct recording_run run = {.options = options, .signal_fd = -1, .notify_fd = -1};
+	struct recorder_result done = {0};
+	int err = start(&run, diag);
+
+	run.progress = !options->quiet && isatty(STDERR_FILENO);
+	run.start_ns = run.shown_ns = now_ns();
+	if (!err) {
+		probes_enable(run.probes);
+		if (options->argv)
+			err = launch_go(&run.child, run.path, diag);
+	}
+	if (!err)
+		done.why = wait_for_end(&run);
+	if (run.collector) {
+		probes_stop(run.probes);
+		note_counters(&run);
+		if (collector_finish(run.collector))
+			done.why = STOP_DISK;
+		show_progress(&run, now_ns(), true);
+	}
+	if (run.writer) {
+		const struct recording_totals *t = recording_writer_totals(run.writer);
+
+		done.exit_status = err ? 127 : exit_status(&run);
+		done.events = t->events;
+		done.lost = t->lost + probes_counters(run.probes)->hits_without_task;
+		done.tasks = t->tasks;
+		done.segments = t->segments;
+		done.bytes = t->bytes;
+		int close_err = recording_writer_close(run.writer, &done, err ? NULL : diag);
+		if (!err && done.why != STOP_DISK)
+			err = close_err;
+	}
+	run_free(&run);
+	if (!err)
+		*result = done;
+	return err;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* recorder.h: records the witness events of some modules in a directory. Everything that is asked
+ * for comes in the options; nothing is decided here about which instructions are probed. */
+#ifndef USER_RECORDER_H
+#define USER_RECORDER_H
+
+#include <pugmark/plan.h>
+
+#include <sys/types.h>
+
+struct recorder_module {
+	const char *path; /* the file to probe, possibly /proc/PID/exe or map_files/... */
+	const char *name; /* what it is called; NULL: path */
+	const char
+		*plan_path; /* copied into the recording; NULL: the sites are listed in meta.json */
+	const struct plan_site *sites;
+	uint32_t n_sites;
+	uint8_t build_id[32];
+	uint32_t build_id_len;
+};
+
+struct recorder_options {
+	const struct recorder_module *modules;
+	uint32_t n_modules; /* at most 64 */
+	/* Who: a command (NULL-terminated), or running processes, or everybody. */
+	char *const *argv;
+	const pid_t *pids;
+	uint32_t n_pids;
+	bool all;
+	bool no_follow; /* leave forked children alone */
+
+	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
+	uint32_t time_unit_ns; /* 0: no times */
+	uint32_t ring_bytes;   /* 0: 16 MiB; a power of two of at least 4096 */
+	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
+	bool quiet;	       /* no progress, whatever stderr is */
+	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
+				  */
+};
+
+enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK };
+
+struct recorder_result {
+	int exit_status; /* of the command: as a shell says it; 0 without one */
+	enum recorder_stop why;
+	uint64_t events, lost, tasks, segments, bytes;
+};
+
+/* Records until the command and all that it started have ended, or the processes, or SIGINT,
+ * SIGTERM, the duration or a full disk. Returns 0 and fills @result, or -errno with @diag filled:
+ * -EPERM (which capability is missing), -ENOENT, -ENOTSUP (the kernel is too old: for what). A full
+ * disk returns 0: what is written stays readable. */
+int recorder_run(const struct recorder_options *options, struct recorder_result *result,
+		 struct pugmark_diag *diag);
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* recording_meta.c: makes a recording's directory and writes its meta.json. */
+#include "user/recording_meta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Only a directory that is a recording is ever moved or removed. */
+static bool is_recording(const char *dir)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool is = fd >= 0 && !faccessat(fd, "meta.json", F_OK, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static void remove_recording(const char *dir)
+{
+	static const char *const names[] = {"meta.json.new", "events", "reserve", "meta.json"};
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char plan[32];
+
+	if (fd < 0)
+		return;
+	for (unsigned i = 0; i < BATCH_MODULES; i++) {
+		snprintf(plan, sizeof(plan), "plan-%u.pmp", i);
+		unlinkat(fd, plan, 0);
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		unlinkat(fd, names[i], 0);
+	close(fd);
+	rmdir(dir);
+}
+
+static int move_aside(const char *dir, struct pugmark_diag *diag)
+{
+	char old[PATH_MAX + 32];
+
+	if (!is_recording(dir)) {
+		if (!rmdir(dir)) /* empty */
+			return 0;
+		return pugmark_diag_set(diag, -EEXIST, dir, PUGMARK_NO_OFFSET,
+					"is there and is not a recording (choose another with -o)");
+	}
+	snprintf(old, sizeof(old), "%s.old", dir);
+	if (is_recording(old))
+		remove_recording(old);
+	if (rename(dir, old))
+		return pugmark_diag_set(diag, -errno, old, PUGMARK_NO_OFFSET,
+					"moving the last recording here: %s", strerror(errno));
+	return 0;
+}
+
+static int copy_file(const char *from, const char *to, struct pugmark_diag *diag)
+{
+	char buf[65536];
+	ssize_t n = 0;
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int err = in < 0 || out < 0 ? -errno : 0;
+
+	while (!err && (n = read(in, buf, sizeof(buf))) > 0)
+		if (write(out, buf, n) != n)
+			err = errno ? -errno : -ENOSPC;
+	if (!err && n < 0)
+		err = -errno;
+	if (in >= 0)
+		close(in);
+	if (out >= 0 && close(out) && !err)
+		err = -errno;
+	if (err)
+		pugmark_diag_set(diag, err, from, PUGMARK_NO_OFFSET, "copying it to %s: %s", to,
+				 strerror(-err));
+	return err;
+}
+
+int recording_directory_make(const struct recorder_options *options, struct pugmark_diag *diag)
+{
+	const char *dir = options->output;
+	struct stat st;
+
+	if (!lstat(dir, &st)) {
+		int err = move_aside(dir, diag);
+		if (err)
+			return err;
+	}
+	if (mkdir(dir, 0755))
+		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		char to[PATH_MAX + 32];
+
+		if (!options->modules[m].plan_path)
+			continue;
+		snprintf(to, sizeof(to), "%s/plan-%u.pmp", dir, m);
+		int err = copy_file(options->modules[m].plan_path, to, diag);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+json_t *recording_json_text(const char *text)
+{
+	json_t *s = json_string(text);
+
+	if (s)
+		return s;
+	/* Not UTF-8: names of files may be anything. */
+	char *clean = strdup(text);
+	for (char *p = clean; p && *p; p++)
+		if (*p & 0x80)
+			*p = '?';
+	s = clean ? json_string(clean) : NULL;
+	free(clean);
+	return s;
+}
+
+static json_t *module_json(const struct recorder_module *mod, uint32_t m,
+			   const struct text_span *span)
+{
+	char hex[2 * sizeof(mod->build_id) + 1] = "", plan[32];
+	json_t *j = json_object();
+
+	for (uint32_t i = 0; i < mod->build_id_len && i < sizeof(mod->build_id); i++)
+		sprintf(hex + 2 * i, "%02x", mod->build_id[i]);
+	char *real = realpath(mod->name ? mod->name : mod->path, NULL);
+	const char *path = real ? real : mod->path;
+	const char *slash = strrchr(path, '/');
+	json_object_set_new(j, "name", recording_json_text(slash ? slash + 1 : path));
+	json_object_set_new(j, "path", recording_json_text(path));
+	free(real);
+	json_object_set_new(j, "build_id", json_string(hex));
+	json_object_set_new(j, "text_addr", json_integer(span->addr));
+	json_object_set_new(j, "text_end", json_integer(span->end));
+	json_object_set_new(j, "sites", json_integer(mod->n_sites));
+	if (mod->plan_path) {
+		snprintf(plan, sizeof(plan), "plan-%u.pmp", m);
+		json_object_set_new(j, "plan", json_string(plan));
+		return j;
+	}
+	json_t *table = json_array();
+	for (uint32_t i = 0; i < mod->n_sites; i++)
+		json_array_append_new(table, json_pack("[I,i,i]", (json_int_t)mod->sites[i].addr,
+						       mod->sites[i].kind, mod->sites[i].capture));
+	json_object_set_new(j, "site_table", table);
+	return j;
+}
+
+static json_int_t clock_now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+static json_t *boot_id(void)
+{
+	char id[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (f) {
+		if (!fgets(id, sizeof(id), f))
+			*id = 0;
+		fclose(f);
+	}
+	id[strcspn(id, "\n")] = 0;
+	return json_string(id);
+}
+
+json_t *recording_meta_start(const struct recorder_options *options, const struct text_span *spans)
+{
+	json_t *j = json_object(), *list;
+	struct utsname uts;
+
+	if (!j)
+		return NULL;
+	uname(&uts);
+	json_object_set_new(j, "version", json_integer(1));
+	json_object_set_new(j, "pugmark", json_string(PUGMARK_VERSION));
+	json_object_set_new(j, "kernel", json_string(uts.release));
+	json_object_set_new(j, "arch", json_string(uts.machine));
+	if (options->argv) {
+		list = json_array();
+		for (char *const *arg = options->argv; *arg; arg++)
+			json_array_append_new(list, recording_json_text(*arg));
+		json_object_set_new(j, "command", list);
+	} else {
+		list = json_array();
+		for (uint32_t i = 0; i < options->n_pids; i++)
+			json_array_append_new(list, json_integer(options->pids[i]));
+		json_object_set_new(j, "pids", list);
+	}
+	json_object_set_new(j, "clock", json_string("monotonic"));
+	json_object_set_new(j, "times", json_boolean(options->time_unit_ns));
+	json_object_set_new(j, "start_monotonic_ns", json_integer(clock_now(CLOCK_MONOTONIC)));
+	json_object_set_new(j, "start_realtime_ns", json_integer(clock_now(CLOCK_REALTIME)));
+	json_object_set_new(j, "boot_id", boot_id());
+	list = json_array();
+	for (uint32_t m = 0; m < options->n_modules; m++)
+		json_array_append_new(list, module_json(&options->modules[m], m, &spans[m]));
+	json_object_set_new(j, "modules", list);
+	return j;
+}
+
+int recording_meta_write(const char *dir, const json_t *meta, struct pugmark_diag *diag)
+{
+	char path[PATH_MAX + 32], path_new[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/meta.json", dir);
+	snprintf(path_new, sizeof(path_new), "%s/meta.json.new", dir);
+	FILE *f = fopen(path_new, "we");
+	if (!f)
+		goto failed;
+	int bad = json_dumpf(meta, f, JSON_INDENT(1) | JSON_PRESERVE_ORDER) || fflush(f) ||
+		  fsync(fileno(f));
+	if (fclose(f) || bad || rename(path_new, path)) {
+		int err = errno;
+
+		unlink(path_new);
+		errno = err;
+		goto failed;
+	}
+	return 0;
+failed:
+	return pugmark_diag_set(diag, errno ? -errno : -EIO, path, PUGMARK_NO_OFFSET, "%s",
+				strerror(errno));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* recording_meta.h: the directory of a recording and its meta.json. */
+#ifndef USER_RECORDING_META_H
+#define USER_RECORDING_META_H
+
+#include "user/probes.h"
+
+#include <jansson.h>
+
+/* Makes the directory (one that is there becomes NAME.old) and copies the plans into it. */
+int recording_directory_make(const struct recorder_options *options, struct pugmark_diag *diag);
+/* What meta.json says at the start. A reference that the caller gives back; NULL: no memory. */
+json_t *recording_meta_start(const struct recorder_options *options, const struct text_span *spans);
+/* Writes meta.json whole, by rename. */
+int recording_meta_write(const char *dir, const json_t *meta, struct pugmark_diag *diag);
+
+/* A JSON string; bytes that are not UTF-8 become question marks. */
+json_t *recording_json_text(const char *text);
+
+#endif

@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* recording_writer.c: sorts a chunk by task, turns ring records into events, events into segments,
+ * and appends these to the file, each with one write. A task's part of a chunk becomes a segment,
+ * or several where its load bases change. */
+#include "user/recording_writer.h"
+
+#include "offline/codec.h"
+#include "offline/segment.h"
+#include "offline/varint.h"
+#include "user/recording_meta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { RESERVE_BYTES = 128 << 10 };
+
+/* What must be remembered of a task from one batch to the next. */
+struct task {
+	uint64_t bases[SEGMENT_MAX_MODULES]; /* load bias */
+	uint64_t known;
+	uint64_t lost;
+	uint64_t n_events;
+	uint64_t time_ns;
+	uint32_t execs;
+	struct snapshot *snapshots[BATCH_SNAPSHOTS]; /* by serial, modulo */
+};
+
+struct recording_writer {
+	const struct recorder_options *options;
+	json_t *meta;
+	char *events_path;
+	int fd;
+	int err; /* once set, nothing more is written */
+	uint64_t off_file;
+	uint32_t n_segments;
+	uint32_t witnesses; /* in the encoder */
+	uint64_t text_addr[BATCH_MODULES];
+	uint32_t first_site[BATCH_MODULES + 1];
+
+	struct task **tasks;
+	uint32_t cap_tasks;
+	struct segment_encoder *enc;
+	struct codec *codec;
+	struct bytes stored; /* a segment as it goes to the file */
+	struct bytes lines;  /* process records */
+	uint32_t n_lines;
+	uint64_t first_ns, last_ns;
+
+	struct entry_ref *refs;
+	uint32_t cap_refs;
+	struct recording_totals totals;
+};
+
+/* An entry of a chunk that is about a task. */
+struct entry_ref {
+	uint32_t task;
+	uint32_t off;
+};
+
+static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
+{
+	const char *dir = w->options->output;
+	char reserve[PATH_MAX + 32];
+
+	if (asprintf(&w->events_path, "%s/events", dir) < 0)
+		return -ENOMEM;
+	w->fd = open(w->events_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (w->fd < 0)
+		return pugmark_diag_set(diag, -errno, w->events_path, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	/* Room for the last meta.json, should the disk be full by then. */
+	snprintf(reserve, sizeof(reserve), "%s/reserve", dir);
+	int fd = open(reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		if (posix_fallocate(fd, 0, RESERVE_BYTES)) {
+			close(fd);
+			return pugmark_diag_set(diag, -ENOSPC, dir, PUGMARK_NO_OFFSET,
+						"the disk is full");
+		}
+		close(fd);
+	}
+	return 0;
+}
+
+static void writer_free(struct recording_writer *w)
+{
+	if (!w)
+		return;
+	for (uint32_t i = 0; i < w->cap_tasks; i++) {
+		for (unsigned k = 0; w->tasks[i] && k < BATCH_SNAPSHOTS; k++)
+			free(w->tasks[i]->snapshots[k]);
+		free(w->tasks[i]);
+	}
+	free(w->tasks);
+	free(w->refs);
+	free(w->events_path);
+	segment_encoder_free(w->enc);
+	codec_free(w->codec);
+	bytes_deinit(&w->stored);
+	bytes_deinit(&w->lines);
+	json_decref(w->meta);
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w);
+}
+
+int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
+			  struct recording_writer **out, struct pugmark_diag *diag)
+{
+	int err = recording_directory_make(options, diag);
+	if (err)
+		return err;
+	struct recording_writer *w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->options = options;
+	w->fd = -1;
+	w->enc = segment_encoder_new(options->time_unit_ns);
+	w->codec = codec_new();
+	w->meta = recording_meta_start(options, spans);
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		w->text_addr[m] = spans[m].addr;
+		w->first_site[m + 1] = w->first_site[m] + options->modules[m].n_sites;
+	}
+	err = w->enc && w->codec && w->meta ? open_files(w, diag) : -ENOMEM;
+	if (!err)
+		err = recording_meta_write(options->output, w->meta, diag);
+	if (err) {
+		writer_free(w);
+		return err;
+	}
+	*out = w;
+	return 0;
+}
+
+struct recording_totals *recording_writer_totals(struct recording_writer *w)
+{
+	return &w->totals;
+}
+
+/* Appends one segment. What could be written of one that does not fit is cut off again. */
+static void write_segment(struct recording_writer *w, struct segment_header *header,
+			  const uint8_t *payload)
+{
+	struct bytes *b = &w->stored;
+
+	b->len = 0;
+	if (w->err)
+		return;
+	if (!bytes_reserve(b, SEGMENT_HEADER_BYTES + codec_bound(header->raw_bytes))) {
+		w->err = -ENOMEM;
+		return;
+	}
+	header->stored_bytes = codec_compress(w->codec, payload, header->raw_bytes,
+					      b->data + SEGMENT_HEADER_BYTES, &header->codec);
+	header->crc = crc32(0, b->data + SEGMENT_HEADER_BYTES, header->stored_bytes);
+	header->number = w->n_segments;
+	segment_header_write(header, b->data);
+
+	size_t len = SEGMENT_HEADER_BYTES + header->stored_bytes;
+	for (size_t done = 0; done < len;) {
+		ssize_t n = pwrite(w->fd, b->data + done, len - done, w->off_file + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			w->err = n ? -errno : -ENOSPC;
+			if (ftruncate(w->fd, w->off_file))
+				return; /* the reader sees a segment cut short */
+			return;
+		}
+		done += n;
+	}
+	w->off_file += len;
+	w->n_segments++;
+	atomic_store(&w->totals.bytes, w->off_file);
+	atomic_store(&w->totals.segments, w->n_segments);
+}
+
+static void finish_events(struct recording_writer *w, uint32_t number, struct task *t)
+{
+	struct segment_header header = {.task = number, .first_event = t->n_events};
+
+	if (segment_encoder_count(w->enc)) {
+		const uint8_t *payload = segment_encoder_finish(w->enc, &header);
+
+		if (payload)
+			write_segment(w, &header, payload);
+		else
+			w->err = -ENOMEM;
+		t->n_events += header.n;
+		atomic_fetch_add(w->err ? &w->totals.lost : &w->totals.events, w->witnesses);
+		w->witnesses = 0;
+	}
+	segment_encoder_reset(w->enc, t->bases, t->known);
+}
+
+static void add_event(struct recording_writer *w, uint32_t number, struct task *t,
+		      const struct witness_event *event)
+{
+	int err = segment_encoder_add(w->enc, event);
+
+	if (err == -ENOSPC) {
+		finish_events(w, number, t);
+		err = segment_encoder_add(w->enc, event);
+	}
+	if (err && !w->err)
+		w->err = err;
+}
+
+static void add_plain(struct recording_writer *w, uint32_t number, struct task *t,
+		      enum event_kind kind, uint64_t lost)
+{
+	struct witness_event event = {.kind = kind, .time_ns = t->time_ns, .lost = lost};
+
+	add_event(w, number, t, &event);
+}
+
+/* What a record says of the task as a whole: losses, and programs that it went through. */
+static void note_task(struct recording_writer *w, uint32_t number, struct task *t, uint64_t lost,
+		      uint32_t execs)
+{
+	if (lost > t->lost) {
+		add_plain(w, number, t, EVENT_LOST, lost - t->lost);
+		atomic_fetch_add(&w->totals.lost, lost - t->lost);
+		t->lost = lost;
+	}
+	for (; t->execs != execs; t->execs++) {
+		add_plain(w, number, t, EVENT_EXEC, 0);
+		t->known = 0;
+	}
+}
+
+static uint32_t module_of(const struct recording_writer *w, uint32_t site)
+{
+	uint32_t m = 0;
+
+	while (m + 1 < w->options->n_modules && site >= w->first_site[m + 1])
+		m++;
+	return m;
+}
+
+/* The state of reading one batch. */
+struct unpack {
+	uint64_t time_ns, cfa_high;
+	uint64_t ret, target;
+	bool has_ret, has_target;
+	uint32_t serial;
+};
+
+static void unpack_witness(struct recording_writer *w, uint32_t number, struct task *t,
+			   struct unpack *u, const struct batch_record *r)
+{
+	uint32_t site = r->head & HEAD_SITE_MASK;
+	uint32_t m = module_of(w, site);
+	const struct recorder_module *mod = &w->options->modules[m];
+	struct snapshot *snap = NULL;
+
+	if (site < w->first_site[m] || site - w->first_site[m] >= mod->n_sites)
+		return;
+	struct witness_event e = {
+		.kind = EVENT_WITNESS,
+		.module = m,
+		.site = site - w->first_site[m],
+		.cfa = u->cfa_high << 32 | r->cfa,
+	};
+	u->time_ns += r->dt_ns;
+	t->time_ns = e.time_ns = u->time_ns;
+	if (r->head & HEAD_RET) {
+		e.flags |= EVENT_HAS_RET;
+		e.ret = u->has_ret ? u->ret
+				   : t->bases[m] + mod->sites[e.site].addr + (int64_t)r->ret;
+	}
+	if (u->has_target) {
+		e.flags |= EVENT_HAS_TARGET;
+		e.val = u->target;
+	} else {
+		e.val = r->head & HEAD_TAKEN ? 1 : 0;
+	}
+	if (r->head & HEAD_SIGNAL)
+		e.flags |= EVENT_FROM_SIGNAL;
+	if (r->head & HEAD_SNAPSHOT) {
+		snap = t->snapshots[u->serial % BATCH_SNAPSHOTS];
+		if (snap && snap->serial == u->serial) {
+			e.stack = (const uint64_t *)snap->words;
+			e.stack_addr = snap->addr;
+			e.stack_words = snap->bytes / 8;
+		}
+		u->serial++;
+	}
+	add_event(w, number, t, &e);
+	w->witnesses++;
+	u->has_ret = u->has_target = false;
+}
+
+static void unpack_batch(struct recording_writer *w, uint32_t number, struct task *t,
+			 const struct batch *b, uint32_t bytes)
+{
+	const struct batch_record *r = (const struct batch_record *)(b + 1);
+	uint32_t n = (bytes - sizeof(*b)) / sizeof(*r);
+	struct unpack u = {b->time_ns, b->cfa_high, .serial = b->snapshots};
+
+	note_task(w, number, t, b->lost, b->execs);
+	if (b->n < n)
+		n = b->n;
+	for (; n--; r++)
+		switch (r->head >> HEAD_RECORD_SHIFT) {
+		case RECORD_WITNESS:
+			unpack_witness(w, number, t, &u, r);
+			break;
+		case RECORD_BASE: {
+			uint32_t m = r->head & (BATCH_MODULES - 1);
+			uint64_t bias = r->value - w->text_addr[m];
+
+			if (t->known >> m & 1 && t->bases[m] == bias)
+				break;
+			finish_events(w, number, t);
+			t->bases[m] = bias;
+			t->known |= 1ull << m;
+			segment_encoder_reset(w->enc, t->bases, t->known);
+			break;
+		}
+		case RECORD_TIME:
+			u.time_ns = r->value;
+			break;
+		case RECORD_CFA:
+			u.cfa_high = r->value;
+			break;
+		case RECORD_RET:
+			u.ret = r->value;
+			u.has_ret = true;
+			break;
+		case RECORD_TARGET:
+			u.target = r->value;
+			u.has_target = true;
+			break;
+		case RECORD_ATTACH:
+			t->time_ns = u.time_ns;
+			add_plain(w, number, t, EVENT_ATTACH, 0);
+			break;
+		}
+}
+
+static void unpack_process(struct recording_writer *w, uint32_t number, struct task *t,
+			   const struct process_record *r)
+{
+	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
+		return;
+	note_task(w, number, t, r->lost, r->execs);
+	struct witness_event e = {
+		.kind = r->kind == PROCESS_EXIT ? EVENT_END : EVENT_STOP,
+		.time_ns = r->time_ns,
+		.cfa = r->sp,
+		.ret = r->ip,
+	};
+	add_event(w, number, t, &e);
+}
+
+static void keep_snapshot(struct recording_writer *w, struct task *t, const struct snapshot *snap,
+			  uint32_t bytes)
+{
+	struct snapshot **slot = &t->snapshots[snap->serial % BATCH_SNAPSHOTS];
+
+	if (bytes < sizeof(*snap) || snap->bytes > SNAPSHOT_BYTES)
+		return;
+	if (!*slot)
+		*slot = malloc(sizeof(*snap));
+	if (*slot)
+		memcpy(*slot, snap, sizeof(*snap));
+	else if (!w->err)
+		w->err = -ENOMEM;
+}
+
+static struct task *task_get(struct recording_writer *w, uint32_t number)
+{
+	if (number >= w->cap_tasks) {
+		uint32_t cap = w->cap_tasks ? w->cap_tasks : 64;
+
+		while (cap <= number)
+			cap *= 2;
+		struct task **tasks = realloc(w->tasks, cap * sizeof(*tasks));
+		if (!tasks)
+			return NULL;
+		memset(tasks + w->cap_tasks, 0, (cap - w->cap_tasks) * sizeof(*tasks));
+		w->tasks = tasks;
+		w->cap_tasks = cap;
+	}
+	if (!w->tasks[number]) {
+		w->tasks[number] = calloc(1, sizeof(struct task));
+		atomic_fetch_add(&w->totals.tasks, 1);
+	}
+	return w->tasks[number];
+}
+
+static void task_drop(struct recording_writer *w, uint32_t number)
+{
+	for (unsigned k = 0; k < BATCH_SNAPSHOTS; k++)
+		free(w->tasks[number]->snapshots[k]);
+	free(w->tasks[number]);
+	w->tasks[number] = NULL;
+}
+
+/* All that the chunk says of one task, in order. */
+static void write_task(struct recording_writer *w, const uint8_t *chunk,
+		       const struct entry_ref *refs, uint32_t n)
+{
+	uint32_t number = refs->task;
+	struct task *t = task_get(w, number);
+	bool ended = false;
+
+	if (!t) {
+		w->err = -ENOMEM;
+		return;
+	}
+	segment_encoder_reset(w->enc, t->bases, t->known);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct chunk_entry *entry = (const void *)(chunk + refs[i].off);
+		const void *data = entry + 1;
+		uint32_t kind = *(const uint32_t *)data;
+
+		if (kind == RING_BATCH)
+			unpack_batch(w, number, t, data, entry->bytes);
+		else if (kind == RING_SNAPSHOT)
+			keep_snapshot(w, t, data, entry->bytes);
+		else
+			unpack_process(w, number, t, data);
+		ended |= kind == PROCESS_EXIT || kind == PROCESS_STOP;
+	}
+	finish_events(w, number, t);
+	if (ended)
+		task_drop(w, number);
+}
+
+static void add_line(struct recording_writer *w, uint64_t time_ns, json_t *line)
+{
+	char *text = line ? json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+
+	json_decref(line);
+	if (!text) {
+		w->err = -ENOMEM;
+		return;
+	}
+	bytes_put(&w->lines, text, strlen(text));
+	bytes_put(&w->lines, "\n", 1);
+	free(text);
+	if (!w->n_lines++)
+		w->first_ns = time_ns;
+	w->last_ns = time_ns;
+}
+
+static void process_line(struct recording_writer *w, const struct process_record *r)
+{
+	json_t *j = json_object();
+	char comm[sizeof(r->comm) + 1] = "", file[sizeof(r->file) + 1] = "";
+
+	memcpy(comm, r->comm, sizeof(r->comm));
+	memcpy(file, r->file, sizeof(r->file));
+	json_object_set_new(j, "ev",
+			    json_string(r->kind == PROCESS_TASK	  ? "task"
+					: r->kind == PROCESS_EXEC ? "exec"
+					: r->kind == PROCESS_EXIT ? "exit"
+								  : "stop"));
+	json_object_set_new(j, "t", json_integer(r->time_ns));
+	json_object_set_new(j, "task", json_integer(r->task));
+	json_object_set_new(j, "tid", json_integer(r->tid));
+	json_object_set_new(j, "pid", json_integer(r->pid));
+	json_object_set_new(j, "comm", recording_json_text(comm));
+	switch (r->kind) {
+	case PROCESS_TASK:
+		json_object_set_new(j, "start", json_integer(r->start_ns));
+		if (r->parent)
+			json_object_set_new(j, "parent", json_integer(r->parent));
+		if (r->attached)
+			json_object_set_new(j, "attached", json_true());
+		break;
+	case PROCESS_EXEC:
+		json_object_set_new(j, "file", recording_json_text(file));
+		break;
+	case PROCESS_EXIT:
+		json_object_set_new(j, "code", json_integer(r->exit_code));
+		json_object_set_new(j, "last", json_boolean(r->last));
+		break;
+	}
+	add_line(w, r->time_ns, j);
+}
+
+/* A line of /proc/PID/maps: start-end perms offset dev inode path. */
+static void maps_line(struct recording_writer *w, const struct chunk_text *text, uint32_t bytes)
+{
+	char *copy = strndup(text->text, bytes - sizeof(*text)), *save = NULL;
+	json_t *maps = json_array(), *j = json_object();
+
+	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned long start, end, off;
+		int at = 0;
+
+		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &start, &end, &off, &at) < 3)
+			continue;
+		json_t *row = json_array();
+		json_array_append_new(row, json_integer(start));
+		json_array_append_new(row, json_integer(end));
+		json_array_append_new(row, json_integer(off));
+		json_array_append_new(row, recording_json_text(at ? line + at : ""));
+		json_array_append_new(maps, row);
+	}
+	free(copy);
+	json_object_set_new(j, "ev", json_string("maps"));
+	json_object_set_new(j, "t", json_integer(text->time_ns));
+	json_object_set_new(j, "pid", json_integer(text->pid));
+	json_object_set_new(j, "maps", maps);
+	add_line(w, text->time_ns, j);
+}
+
+static void note_line(struct recording_writer *w, const struct chunk_text *text, uint32_t bytes)
+{
+	char *copy = strndup(text->text, bytes - sizeof(*text));
+
+	add_line(w, text->time_ns,
+		 json_pack("{s:s,s:I,s:s}", "ev", "note", "t", (json_int_t)text->time_ns, "text",
+			   copy ? copy : ""));
+	free(copy);
+}
+
+static void finish_lines(struct recording_writer *w)
+{
+	struct segment_header header = {
+		.kind = SEGMENT_PROCESS,
+		.n = w->n_lines,
+		.raw_bytes = w->lines.len,
+		.first_ns = w->first_ns,
+		.last_ns = w->last_ns,
+	};
+
+	if (w->lines.failed)
+		w->err = -ENOMEM;
+	else if (w->n_lines)
+		write_segment(w, &header, w->lines.data);
+	w->lines.len = w->n_lines = 0;
+}
+
+/* Lists the entries that are about tasks and writes the lines of the others. */
+static int index_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len,
+		       uint32_t *n_refs)
+{
+	uint32_t n = 0;
+
+	for (size_t off = 0; off + sizeof(struct chunk_entry) < len;) {
+		const struct chunk_entry *entry = (const void *)(chunk + off);
+		const void *data = entry + 1;
+		uint32_t kind = *(const uint32_t *)data;
+
+		if (n == w->cap_refs) {
+			uint32_t cap = n ? 2 * n : 4096;
+			struct entry_ref *refs = realloc(w->refs, cap * sizeof(*refs));
+
+			if (!refs)
+				return -ENOMEM;
+			w->refs = refs;
+			w->cap_refs = cap;
+		}
+		/* In every kind that is about a task, its number is the second word. */
+		if (kind < CHUNK_MAPS)
+			w->refs[n++] =
+				(struct entry_ref){((const uint32_t *)data)[1], (uint32_t)off};
+		if (kind == CHUNK_MAPS)
+			maps_line(w, data, entry->bytes);
+		else if (kind == CHUNK_NOTE)
+			note_line(w, data, entry->bytes);
+		else if (kind >= PROCESS_TASK)
+			process_line(w, data);
+		if (w->lines.len > 1 << 20)
+			finish_lines(w);
+		off += sizeof(*entry) + (entry->bytes + 7) / 8 * 8;
+	}
+	*n_refs = n;
+	return 0;
+}
+
+static int by_task(const void *a, const void *b)
+{
+	const struct entry_ref *x = a, *y = b;
+
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len)
+{
+	uint32_t n = 0;
+	int err = index_chunk(w, chunk, len, &n);
+
+	if (err && !w->err)
+		w->err = err;
+	finish_lines(w);
+	qsort(w->refs, n, sizeof(*w->refs), by_task);
+	for (uint32_t i = 0, k; i < n; i = k) {
+		for (k = i; k < n && w->refs[k].task == w->refs[i].task;)
+			k++;
+		if (w->refs[i].task)
+			write_task(w, chunk, w->refs + i, k - i);
+	}
+	return w->err;
+}
+
+int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,
+			   struct pugmark_diag *diag)
+{
+	static const char *const why[] = {"exit", "signal", "duration", "disk"};
+	char reserve[PATH_MAX + 32];
+
+	snprintf(reserve, sizeof(reserve), "%s/reserve", w->options->output);
+	unlink(reserve);
+	if (!w->err && fsync(w->fd))
+		w->err = -errno;
+	json_object_set_new(w->meta, "closed", json_true());
+	json_object_set_new(w->meta, "stopped", json_string(why[result->why]));
+	if (w->options->argv)
+		json_object_set_new(w->meta, "exit_status", json_integer(result->exit_status));
+	json_object_set_new(w->meta, "events", json_integer(w->totals.events));
+	json_object_set_new(w->meta, "lost", json_integer(w->totals.lost));
+	json_object_set_new(w->meta, "tasks", json_integer(w->totals.tasks));
+	json_object_set_new(w->meta, "segments", json_integer(w->n_segments));
+	int err = recording_meta_write(w->options->output, w->meta, diag);
+	writer_free(w);
+	return err;
+}
