@@ -145,12 +145,18 @@ static int add_named_starts(struct builder *b, struct gaps *g)
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (symbols[i].code)
 			err = add_start(b, g, symbols[i].addr, false);
-	for (uint32_t i = 0; i < b->insns.n && !err; i++)
-		if (b->insns.at[i].kind == INSN_CALL || insn_is_direct_jump(&b->insns.at[i])) {
+	for (uint32_t i = 0; i < b->insns.n && !err; i++) {
+		const struct pugmark_insn *insn = &b->insns.at[i];
+		uint64_t next = insn_addr(b, i) + insn->len;
+		if (insn->kind == INSN_CALL || insn_is_direct_jump(insn)) {
 			uint64_t target = builder_insn_target(b, i);
 			if (!is_insn_start(b, target))
 				err = add_start(b, g, target, false);
 		}
+		/* An FDE that ends before a system call: clone() has no caller to unwind to. */
+		if (insn->kind == INSN_OTHER && !err && !is_insn_start(b, next))
+			err = add_start(b, g, next, true);
+	}
 	return err;
 }
 
