@@ -23,7 +23,7 @@ static bool add_symbols(struct elf_image *image, const struct elf_symtab *table,
 			continue;
 		bool code = type == STT_FUNC || type == STT_GNU_IFUNC;
 		if (elf_code_at(image, s.st_value) == PUGMARK_NONE) {
-			*n_outside += code;
+			*n_outside += code && s.st_size;
 			continue;
 		}
 		const char *name = elf_symtab_name(table, &s);
