@@ -141,26 +141,26 @@ static void read_relr_place(struct gather *g, uint64_t place)
 static void read_relr(struct gather *g, const struct table *table)
 {
 	const uint8_t *words = elf_bytes(g->image, table->addr, table->len);
-	uint64_t next = 0;
+	uint64_t next = 0, floor = 0; /* where the next bitmap starts, the lowest place allowed */
 	for (uint64_t at = 0; at + 8 <= table->len && !g->no_memory; at += 8) {
 		uint64_t word = elf_u64(words + at);
-		if (!(word & 1)) {
-			if (word < next || word > UINT64_MAX - 8) {
-				elf_note(&g->image->file,
-					 "the relocations (RELR) at address %#" PRIx64
-					 " are damaged",
-					 table->addr + at);
-				return;
-			}
+		bool is_place = !(word & 1);
+		if (is_place ? word < floor || word > INT64_MAX : next > INT64_MAX) {
+			elf_note(&g->image->file,
+				 "the relocations (RELR) at address %#" PRIx64 " are damaged",
+				 table->addr + at);
+			return;
+		}
+		if (is_place) {
 			read_relr_place(g, word);
-			next = word + 8;
+			next = floor = word + 8;
 			continue;
 		}
 		for (unsigned bit = 1; bit < 64; bit++)
-			if (word >> bit & 1)
+			if (word >> bit & 1) {
 				read_relr_place(g, next + (bit - 1) * 8);
-		if (next > UINT64_MAX - 63 * 8)
-			return;
+				floor = next + bit * 8;
+			}
 		next += 63 * 8;
 	}
 }
@@ -204,6 +204,22 @@ static bool holds_data(const struct elf_section *s)
 	       strcmp(s->name, ".eh_frame");
 }
 
+/* The words of @segment; of an executable one, which may hold data as well, those that no FDE
+ * covers. */
+static void read_segment_words(struct gather *g, const struct elf_segment *segment)
+{
+	const struct elf_image *image = g->image;
+	uint64_t addr = segment->addr;
+	for (uint32_t i = 0; segment->exec && i < image->n_fdes; i++) {
+		const struct elf_fde *fde = &image->fdes[i];
+		if (fde->addr < addr || fde->end > segment->end_file)
+			continue;
+		read_words(g, addr, fde->addr - addr);
+		addr = fde->end;
+	}
+	read_words(g, addr, segment->end_file - addr);
+}
+
 /* Where the file has a fixed address, its pointers need no relocations. */
 static void read_fixed_data(struct gather *g)
 {
@@ -218,11 +234,8 @@ static void read_fixed_data(struct gather *g)
 		budget -= s->size;
 		read_words(g, s->addr, s->size);
 	}
-	for (uint32_t i = 0; !image->file.n_sections && i < image->n_segments; i++) {
-		const struct elf_segment *s = &image->segments[i];
-		if (!s->exec)
-			read_words(g, s->addr, s->end_file - s->addr);
-	}
+	for (uint32_t i = 0; !image->file.n_sections && i < image->n_segments; i++)
+		read_segment_words(g, &image->segments[i]);
 }
 
 static int by_place(const void *a, const void *b)

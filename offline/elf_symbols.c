@@ -206,6 +206,9 @@ int elf_read_symbols(struct elf_image *image)
 	    (image->debug.data && !add_symtab(image, &image->debug)) ||
 	    !add_symbols(image, &image->dynsym, true, &n_outside))
 		return -ENOMEM;
+	for (uint32_t i = 0; i < image->debug.n_notes; i++)
+		elf_note(&image->file, "debug file %s: %s", image->debug.path,
+			 image->debug.notes[i]);
 	if (n_outside)
 		elf_note(&image->file,
 			 "%u functions of the dynamic symbol table lie outside executable code",

@@ -172,31 +172,35 @@ static void rows_of_libc(void **state)
 /* .cfi_escape: 0x12 def_cfa_sf, 0x13 def_cfa_offset_sf (factor -8), 0x0f def_cfa_expression, 0x10
  * expression, 0x16 val_expression, 0x15 val_offset_sf, 0x2f negative offset, 0x2e args_size. */
 static const char rare_instructions[] = "\t.text\n" FUNCTION(
-	"other_register", NOPS(3) "\t.cfi_def_cfa 10, 0\n" NOPS(
-				  4) "\t.cfi_def_cfa_register 6\n\t.cfi_def_cfa_offset "
-				     "32\n" NOPS(70) "\t.cfi_def_cfa 7, 8\n" NOPS(
-					     1)) FUNCTION("far_advances",
-							  NOPS(1) "\t.cfi_def_cfa_offset 16\n" NOPS(
-								  300) "\t.cfi_def_cfa_offset "
-								       "24\n" NOPS(70000) "\t.cfi_"
-											  "def_cfa_"
-											  "offset "
-											  "1048576"
-											  "\n" NOPS(
-												  9))
+	"other_register",
+	NOPS(3) "\t.cfi_def_cfa 10, 0\n" NOPS(
+		4) "\t.cfi_def_cfa_register 6\n\t.cfi_def_cfa_offset "
+		   "32\n" NOPS(70) "\t.cfi_def_cfa 7, 8\n" NOPS(
+			   1)) FUNCTION("far_advances",
+					NOPS(1) "\t.cfi_def_cfa_offset 16\n" NOPS(
+						300) "\t.cfi_def_cfa_offset "
+						     "24\n" NOPS(70000) "\t.cfi_"
+									"def_cfa_"
+									"offset "
+									"1048576"
+									"\n" NOPS(9))
 	FUNCTION(
 		"states",
 		NOPS(1) "\t.cfi_def_cfa_offset 48\n\t.cfi_remember_state\n" NOPS(
 			2) "\t.cfi_def_cfa 6, 16\n\t.cfi_remember_state\n" NOPS(2) "\t.cfi_def_cfa_"
 										   "offset "
-										   "8\n" NOPS(2) "\t.cfi_restore_"
-												 "s"
-												 "t"
-												 "a"
-												 "t"
-												 "e"
-												 "\n" NOPS(2) "\t.cfi_restore_state\n" NOPS(
-													 2))
+										   "8\n" NOPS(
+											   2) "\t."
+											      "cfi_"
+											      "rest"
+											      "ore_"
+											      "s"
+											      "t"
+											      "a"
+											      "t"
+											      "e"
+											      "\n" NOPS(2) "\t.cfi_restore_state\n" NOPS(
+												      2))
 		FUNCTION("signed_forms",
 			 NOPS(1) "\t.cfi_escape 0x12, 0x06, 0x7e\n" NOPS(
 				 1) "\t.cfi_escape 0x13, 0x7b\n" NOPS(1) "\t.cfi_"
