@@ -88,9 +88,12 @@ static void add_slot(struct gather *g, uint64_t place, uint64_t value)
 		g->no_memory = true;
 }
 
+/* A slot inside code is damage: stubs lie there. */
 static void add_got(struct gather *g, const struct elf_got_slot *slot)
 {
 	struct elf_image *image = g->image;
+	if (elf_code_at(image, slot->addr) != PUGMARK_NONE)
+		return;
 	if (elf_room(&image->got, image->n_got, sizeof(*image->got)))
 		image->got[image->n_got++] = *slot;
 	else
@@ -210,12 +213,17 @@ static void read_segment_words(struct gather *g, const struct elf_segment *segme
 {
 	const struct elf_image *image = g->image;
 	uint64_t addr = segment->addr;
-	for (uint32_t i = 0; segment->exec && i < image->n_fdes; i++) {
-		const struct elf_fde *fde = &image->fdes[i];
-		if (fde->addr < addr || fde->end > segment->end_file)
-			continue;
-		read_words(g, addr, fde->addr - addr);
-		addr = fde->end;
+	uint32_t low = 0, high = image->n_fdes;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (image->fdes[mid].addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < image->n_fdes && image->fdes[low].end <= segment->end_file; low++) {
+		read_words(g, addr, image->fdes[low].addr - addr);
+		addr = image->fdes[low].end;
 	}
 	read_words(g, addr, segment->end_file - addr);
 }
