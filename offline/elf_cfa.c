@@ -9,6 +9,7 @@
 
 #define REG_RBP 6
 #define REG_RSP 7
+#define REG_RETURN 16 /* the return address column */
 #define REG_EXPRESSION UINT64_MAX
 #define MAX_REMEMBERED 32
 
@@ -130,7 +131,6 @@ static bool skip_operands(struct elf_cursor *c, uint8_t op)
 		elf_read_uleb(c);
 		return true;
 	case CFA_RESTORE_EXTENDED:
-	case CFA_UNDEFINED:
 	case CFA_SAME_VALUE:
 	case CFA_GNU_ARGS_SIZE:
 		elf_read_uleb(c);
@@ -183,6 +183,12 @@ static bool change_rule(struct run *run, struct elf_cursor *c, uint8_t op)
 	case CFA_DEF_CFA_EXPRESSION:
 		elf_skip(c, elf_read_uleb(c));
 		now->reg = REG_EXPRESSION;
+		return true;
+	case CFA_UNDEFINED:
+		/* A frame that nobody returns to (_start): its rule is for show, since such code
+		 * realigns the stack without saying so. */
+		if (elf_read_uleb(c) == REG_RETURN)
+			now->reg = REG_EXPRESSION;
 		return true;
 	}
 	return skip_operands(c, op);

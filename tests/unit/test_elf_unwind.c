@@ -122,7 +122,12 @@ static void compare_with_readelf(const char *path, uint32_t min_rows)
 			end_fde(&c);
 			start_fde(&c, cie, addr, end);
 		} else if (sscanf(line, "%16lx %63s", &addr, word) == 2 && strchr("re", word[0])) {
-			take_row(&c, addr, word);
+			size_t len = strspn(line, " ") ? 0 : strlen(line);
+			while (len && (line[len - 1] == '\n' || line[len - 1] == ' '))
+				line[--len] = 0;
+			/* the last column is the return address: nobody returns to such a frame */
+			bool outermost = len > 2 && !strcmp(line + len - 2, " u");
+			take_row(&c, addr, outermost ? "exp" : word);
 		}
 	}
 	end_fde(&c);
