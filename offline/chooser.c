@@ -350,6 +350,19 @@ static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
 	return true;
 }
 
+static bool need_range_differs(struct chooser *ch, struct term t, uint32_t block, uint32_t from,
+			       uint32_t to)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	const struct termset *need = &ch->sums[b->callee].need;
+	for (uint32_t i = from; i < to; i++) {
+		ch->steps++;
+		if (!distinguishable(ch, t, term_lift(need->terms[i], b->height, block)))
+			return false;
+	}
+	return true;
+}
+
 /* Whether @t, first after the call in @block, cannot be taken for something inside the callee. */
 static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 {
@@ -367,12 +380,16 @@ static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 		return false;
 	if (callee->need_global && !global_need_holds(ch, t, RET_UNKNOWN))
 		return false;
-	for (uint32_t i = 0; i < callee->need.n; i++) {
-		ch->steps++;
-		if (!distinguishable(ch, t, term_lift(callee->need.terms[i], b->height, block)))
-			return false;
-	}
-	return true;
+	uint32_t from = 0, to = callee->need.n;
+	bool entry = is_entry_term(ch, t.w);
+	if (!entry || t.w != TERM_ANY_ENTRY)
+		termset_range(&callee->need, t.w, &from, &to);
+	if (!need_range_differs(ch, t, block, from, to))
+		return false;
+	if (!entry || !callee->need.joined || t.w == TERM_ANY_ENTRY)
+		return true;
+	termset_range(&callee->need, TERM_ANY_ENTRY, &from, &to);
+	return need_range_differs(ch, t, block, from, to);
 }
 
 bool chooser_follow_holds(struct chooser *ch, uint32_t block)
@@ -397,33 +414,40 @@ bool chooser_follow_holds(struct chooser *ch, uint32_t block)
 	return true;
 }
 
+/* Walks all ways on from @block in silence, each block at most once without and once with a call
+ * behind it; back at @block after a call there is a cycle. */
 bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 {
 	if (ch->marks[block])
 		return true;
-	bool calls = false, top = false;
+	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
+	bool top;
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
+	push(ch, &ch->back, false);
 	for (bool first = true; ch->back.n; first = false) {
+		bool called = ch->back.at[--ch->back.n];
 		uint32_t b = ch->back.at[--ch->back.n];
 		const struct prog_block *blk = &ch->prog->blocks[b];
-		if (b == block && !first)
-			return !calls;
-		if (ch->seen_back[b] == stamp || ch->marks[b])
+		if (b == block && called)
+			return false;
+		if (seen[called][b] == stamp || ch->marks[b])
 			continue;
 		if (!first)
-			ch->seen_back[b] = stamp;
+			seen[called][b] = stamp;
 		ch->steps++;
 		if (blk->call != CALL_NONE) {
 			ch->n_found = 0;
 			if (!call_first(ch, b, 0, &top) ||
 			    (blk->flags & (PROG_TAIL | PROG_NORETURN)))
 				continue;
-			calls = true;
+			called = true;
 		}
-		for (uint32_t i = 0; i < blk->n_succ; i++)
+		for (uint32_t i = 0; i < blk->n_succ; i++) {
 			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+			push(ch, &ch->back, called);
+		}
 	}
 	return true;
 }
@@ -452,10 +476,8 @@ uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED))
 			continue;
-		if (!chooser_is_node(ch, b)) {
-			faults += !chooser_progress_holds(ch, b);
+		if (!chooser_is_node(ch, b))
 			continue;
-		}
 		for (uint32_t i = 0; i < ways(ch, b); i++)
 			faults += !chooser_decision_holds(
 				ch, (struct decision){func, b, decision_way(ch, b, i)});
