@@ -37,7 +37,8 @@ struct resolver {
 	uint64_t jump; /* address of the jump at hand */
 	uint32_t func;
 	bool loose;	       /* the table's base is known on some paths only */
-	bool looks_like_table; /* of the jump at hand: arithmetic on loaded values */
+	bool looks_like_table; /* of the jump at hand: a table, but for its base */
+	bool is_sum;	       /* of the jump at hand: the target is computed, no pointer */
 	bool *crossed;
 	VEC(uint64_t) targets; /* of the jump at hand */
 	uint8_t grade;
@@ -316,7 +317,7 @@ static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at
 		    slice_const(&r->slicer, (struct loc){.reg = base}, at, r->loose, &shape.base))
 			return read_table(r, &shape);
 	}
-	r->looks_like_table = true;
+	r->looks_like_table = r->is_sum = true;
 	return 0;
 }
 
@@ -396,8 +397,8 @@ static int guess_targets(struct resolver *r)
 	return n_free;
 }
 
-/* A jump that no table explains: a tail call if the frame is gone at it and there is no sign of a
- * table or of labels to go to. */
+/* A jump that no table explains: a tail call if the frame is gone at it, its target is a pointer
+ * and there are no labels to go to. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
@@ -408,7 +409,7 @@ static int settle_unknown(struct resolver *r)
 	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
 	r->leaves = false;
-	r->grade = frame_gone && !r->looks_like_table && !n_free ? TABLE_TAIL : TABLE_OPEN;
+	r->grade = frame_gone && !r->is_sum && !n_free ? TABLE_TAIL : TABLE_OPEN;
 	if (r->grade == TABLE_TAIL)
 		r->targets.n = 0;
 	return 0;
@@ -458,7 +459,7 @@ static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 	r->jump = insn_addr(r->b, insn);
 	r->targets.n = 0;
 	r->grade = TABLE_PROVEN;
-	r->leaves = r->looks_like_table = r->loose = false;
+	r->leaves = r->looks_like_table = r->is_sum = r->loose = false;
 	if (!slicer_sem(&r->slicer, insn))
 		return -ENOMEM;
 	int result = resolve_definition(r, (struct place){block, insn}, 0);
