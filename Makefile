@@ -65,3 +65,4 @@ clean:
 	$(Q)rm -rf build
 
 -include $(LIB_OBJ:.o=.d) $(USER_OBJ:.o=.d)
+-include tests/oracle/oracle.mk

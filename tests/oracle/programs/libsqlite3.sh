@@ -1,0 +1,6 @@
+# libsqlite3: the library under the shell
+BINARY=/usr/bin/sqlite3
+MODULE=/usr/lib/x86_64-linux-gnu/libsqlite3.so.0
+QUICK=1
+prepare() { sqlite_script >work.sql; }
+run() { traced -batch db <work.sql >out && grep -q '^total|' out; }

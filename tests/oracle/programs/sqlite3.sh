@@ -1,0 +1,4 @@
+# sqlite3: the shell
+BINARY=/usr/bin/sqlite3
+prepare() { sqlite_script >work.sql; }
+run() { traced -batch db <work.sql >out && grep -q '^total|' out; }
