@@ -113,4 +113,5 @@ void builder_deinit(struct builder *b)
 	VEC_FREE(&b->sites);
 	free(b->import_flags);
 	free(b->block_of_insn);
+	free(b->table_of_insn);
 }

@@ -86,7 +86,8 @@ struct builder {
 	VEC(struct cross_jump) table_crossings;
 	VEC(struct pugmark_func) funcs; /* by address */
 	VEC(uint32_t) func_parts;	/* parts grouped by function, the entry's first */
-	VEC(struct jump_table) tables;	/* by insn */
+	VEC(struct jump_table) tables;	/* in the order in which they were found */
+	uint32_t *table_of_insn;	/* index into tables plus one; 0: none */
 	VEC(uint64_t) table_targets;
 
 	uint32_t *block_of_insn; /* scratch: block, local to the function, that starts there */
@@ -164,6 +165,7 @@ uint8_t noreturn_import_flags(const char *name);
 int noreturn_solve(struct builder *b);
 /* jumptable.c: resolves the indirect jumps; *crossed tells that table_crossings grew. */
 int jumptable_resolve(struct builder *b, bool *crossed);
+void jumptable_forget(struct builder *b);
 /* The row of the indirect jump @insn, or NULL before it was looked at. */
 const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn);
 /* height.c: stack heights of the sites, and CFA rows where there is no FDE. */

@@ -1,13 +1,473 @@
-#include "offline/builder.h"
-int jumptable_resolve(struct builder *b, bool *crossed)
-{
-	(void)b;
-	*crossed = false;
-	return 0;
-}
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* jumptable.c: where indirect jumps go. For each the target register is traced back to one of
+ *
+ *	mov T(,i,8),R            jmp *T(,i,8)          addresses: code linked to a fixed place,
+ *	mov (B,i,8),R            jmp *(B,i,8)          or computed goto through relocated words
+ *	movslq (T,i,4),R; add B,R                      32-bit distances from B, mostly T itself
+ *	lea 0(,i,4),X; mov (X,T),R; cltq; add B,R      the same without optimisation
+ *
+ * with T and B constants. A table's natural end is the next data that an instruction names, or an
+ * entry that leads out of the function; the bound of the index, where bound.c finds one, is the
+ * better end. A jump with no table is an indirect tail call if the frame is gone at it; else its
+ * targets are open, and the labels whose address is data are the guess. Rounds go over a function
+ * until nothing new is found: a handler of an interpreter is known to be reached only when the
+ * first dispatch is resolved. */
+#include "offline/slice.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_ENTRIES = 1 << 16 };
+/* Entries read and targets kept for a whole module: far more than any real one has. */
+enum { ENTRY_BUDGET = 32 << 20, TARGET_BUDGET = 8 << 20 };
+
+/* A load of one entry. */
+struct shape {
+	uint64_t table, base;
+	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
+	bool has_index; /* index and at are set */
+	struct loc index;
+	struct place at;
+};
+
+struct resolver {
+	struct slicer slicer;
+	struct builder *b;
+	uint32_t entries_left;
+	uint64_t jump; /* address of the jump at hand */
+	uint32_t func;
+	bool looks_like_table; /* of the jump at hand: arithmetic on loaded values */
+	bool *crossed;
+	VEC(uint64_t) targets; /* of the jump at hand */
+	uint8_t grade;
+	bool leaves;
+};
+
 const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn)
 {
-	(void)b;
-	(void)insn;
-	return NULL;
+	uint32_t row = b->table_of_insn ? b->table_of_insn[insn] : 0;
+	return row ? &b->tables.at[row - 1] : NULL;
+}
+
+static bool data_named_in(const struct builder *b, uint64_t from, uint64_t to)
+{
+	uint32_t low = 0, high = b->data_refs.n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (b->data_refs.at[mid] < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < b->data_refs.n && b->data_refs.at[low] < to;
+}
+
+/* The 64-bit word at @addr as it is once relocated. */
+static bool read_pointer(const struct builder *b, uint64_t addr, uint64_t *value)
+{
+	uint32_t n, low = 0;
+	const uint64_t *values, *slots = elf_image_pointer_slots(b->image, &values, &n);
+	uint32_t high = n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (slots[mid] < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < n && slots[low] == addr) {
+		*value = values[low];
+		return true;
+	}
+	size_t len;
+	const uint8_t *bytes = elf_image_bytes(b->image, addr, &len);
+	if (elf_image_is_pie(b->image) || !bytes || len < sizeof(*value))
+		return false;
+	memcpy(value, bytes, sizeof(*value));
+	return true;
+}
+
+static bool read_entry(const struct builder *b, const struct shape *shape, uint32_t i,
+		       uint64_t *target)
+{
+	if (!shape->relative)
+		return read_pointer(b, shape->table + UINT64_C(8) * i, target);
+	int32_t distance;
+	size_t len;
+	const uint8_t *bytes = elf_image_bytes(b->image, shape->table + UINT64_C(4) * i, &len);
+	if (!bytes || len < sizeof(distance))
+		return false;
+	memcpy(&distance, bytes, sizeof(distance));
+	*target = shape->base + (uint64_t)(int64_t)distance;
+	return true;
+}
+
+enum entry { ENTRY_INSIDE, ENTRY_FUNCTION, ENTRY_FRAGMENT, ENTRY_END, ENTRY_BAD };
+
+/* What a table's entry leads to, seen from the function at hand. */
+static enum entry classify(const struct resolver *r, uint64_t target)
+{
+	const struct builder *b = r->b;
+	uint32_t part = builder_part_at(b, target);
+	if (!is_insn_start(b, target) || part == PUGMARK_NONE) {
+		/* A label after the last instruction: what the compiler knows is not reached. */
+		const struct pugmark_func *f = &b->funcs.at[r->func];
+		for (uint32_t k = 0; k < f->n_parts; k++)
+			if (b->parts.at[b->func_parts.at[f->part + k]].end == target)
+				return ENTRY_END;
+		return ENTRY_BAD;
+	}
+	const struct build_part *p = &b->parts.at[part];
+	if (p->func == r->func)
+		return ENTRY_INSIDE;
+	if (p->addr == target && (p->flags & PART_CALLED || p->fde == PUGMARK_NONE))
+		return ENTRY_FUNCTION;
+	bool alone = b->funcs.at[p->func].n_parts == 1 && !(p->flags & PART_CALLED);
+	bool fragment = p->flags & PART_FRAGMENT || p->addr == target;
+	if (alone && fragment && p->fde != PUGMARK_NONE)
+		return ENTRY_FRAGMENT;
+	return p->addr == target ? ENTRY_FUNCTION : ENTRY_BAD;
+}
+
+static int keep_target(struct resolver *r, uint64_t target)
+{
+	uint32_t n = r->targets.n;
+	if (n && r->targets.at[n - 1] == target)
+		return 0;
+	return VEC_PUSH(&r->targets, target) ? 0 : -ENOMEM;
+}
+
+static int keep_crossing(struct resolver *r, uint64_t target)
+{
+	struct cross_jump jump = {.site = r->jump, .target = target};
+	*r->crossed = true;
+	return VEC_PUSH(&r->b->table_crossings, jump) ? 0 : -ENOMEM;
+}
+
+/* Reads the table that @shape describes. Positive: a table; 0: none; negative: an error. */
+static int read_table(struct resolver *r, const struct shape *shape)
+{
+	const struct builder *b = r->b;
+	uint64_t bound = 0;
+	bool exact = false, bounded = shape->has_index && slice_bound(&r->slicer, shape->index,
+								      shape->at, &bound, &exact);
+	uint32_t n = 0, max = bounded && bound < MAX_ENTRIES ? (uint32_t)bound + 1 : MAX_ENTRIES;
+	uint32_t bytes = shape->relative ? 4 : 8, functions = 0;
+	bool proven = bounded && exact && bound < MAX_ENTRIES;
+	int err = 0;
+	for (; n < max && r->entries_left && !err; n++, r->entries_left--) {
+		uint64_t target, place = shape->table + (uint64_t)bytes * n;
+		if (n && !proven && data_named_in(b, place, place + bytes))
+			break;
+		if (!read_entry(b, shape, n, &target))
+			break;
+		enum entry entry = classify(r, target);
+		if (entry == ENTRY_BAD || (entry == ENTRY_END && !proven) ||
+		    (entry == ENTRY_FUNCTION && n != functions && !proven))
+			break;
+		if (entry == ENTRY_FUNCTION) {
+			functions++;
+			rankmap_set(&r->b->taken, target - b->text_addr);
+		} else if (entry == ENTRY_FRAGMENT) {
+			err = keep_crossing(r, target);
+		} else if (entry == ENTRY_INSIDE) {
+			if (functions == n && functions && !proven)
+				break;
+			err = keep_target(r, target);
+		}
+	}
+	if (err || !n)
+		return err;
+	if (functions && !shape->relative && functions == n) {
+		r->grade = TABLE_TAIL;
+		return 1;
+	}
+	r->leaves |= functions > 0;
+	if (!proven || n < max)
+		r->grade = r->grade > TABLE_NATURAL ? r->grade : TABLE_NATURAL;
+	return 1;
+}
+
+/* The multiple of the index that @loc holds at @at, where it holds @scale times a register. */
+static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uint8_t scale,
+			struct shape *shape)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	if (slice_defs(&r->slicer, loc, at, defs) != 1)
+		return false;
+	struct sem sem = *slicer_sem(&r->slicer, defs[0].insn);
+	bool lea = sem.op == SEM_LEA && sem.base == REG_NONE && sem.scale == scale && !sem.disp;
+	bool shl = sem.op == SEM_SHL_IMM && sem.value == (scale == 8 ? 3 : 2);
+	if (!lea && !shl)
+		return false;
+	shape->index = (struct loc){.reg = lea ? sem.index : sem.dst};
+	shape->at = defs[0];
+	shape->has_index = true;
+	return true;
+}
+
+/* The table behind the memory operand of @sem, which is at @at: a constant and an index. */
+static bool find_table(struct resolver *r, const struct sem *sem, struct place at, uint8_t entry,
+		       struct shape *shape)
+{
+	struct loc base = {.reg = sem->base}, index = {.reg = sem->index};
+	if (sem->index == REG_NONE && sem->base == REG_NONE)
+		return false;
+	if (sem->index != REG_NONE && (sem->scale == entry || sem->scale == 1))
+		r->looks_like_table = true;
+	shape->table = (uint64_t)sem->disp;
+	if (sem->index != REG_NONE && sem->scale == entry) {
+		uint64_t value = 0;
+		if (sem->base != REG_NONE && !slice_const(&r->slicer, base, at, &value))
+			return false;
+		shape->table += value;
+		shape->index = index;
+		shape->at = at;
+		shape->has_index = true;
+		return true;
+	}
+	/* One register holds the table, the other the index times the entry's size. */
+	for (int swap = 0; swap < 2; swap++) {
+		uint64_t value = 0;
+		struct loc table = swap ? index : base, scaled = swap ? base : index;
+		if (scaled.reg == REG_NONE || (sem->index != REG_NONE && sem->scale != 1))
+			continue;
+		if (table.reg != REG_NONE && !slice_const(&r->slicer, table, at, &value))
+			continue;
+		if (table.reg == REG_NONE && !sem->disp)
+			continue;
+		if (find_scaled(r, scaled, at, entry, shape)) {
+			shape->table = value + (uint64_t)sem->disp;
+			return true;
+		}
+	}
+	/* One register holds the address of the entry. */
+	struct place defs[SLICE_MAX_DEFS];
+	if (sem->index != REG_NONE || slice_defs(&r->slicer, base, at, defs) != 1)
+		return false;
+	struct sem def = *slicer_sem(&r->slicer, defs[0].insn);
+	if (def.op == SEM_LEA && def.index != REG_NONE && def.scale == entry) {
+		def.disp += sem->disp;
+		return find_table(r, &def, defs[0], entry, shape);
+	}
+	return false;
+}
+
+/* A sign-extended 32-bit entry in the register @reg: the load, straight or through a copy. */
+static bool find_distance(struct resolver *r, uint8_t reg, struct place at, int depth,
+			  struct shape *shape)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	if (depth > MAX_DEPTH || slice_defs(&r->slicer, (struct loc){.reg = reg}, at, defs) != 1)
+		return false;
+	struct sem sem = *slicer_sem(&r->slicer, defs[0].insn);
+	if (sem.op == SEM_COPY)
+		return find_distance(r, sem.src, defs[0], depth + 1, shape);
+	if (sem.op != SEM_LOAD || sem.size != 4)
+		return false;
+	return find_table(r, &sem, defs[0], 4, shape);
+}
+
+/* Base and distance, in either order. */
+static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at)
+{
+	for (int swap = 0; swap < 2; swap++) {
+		struct shape shape = {.relative = true};
+		uint8_t base = swap ? y : x, distance = swap ? x : y;
+		if (find_distance(r, distance, at, 0, &shape) &&
+		    slice_const(&r->slicer, (struct loc){.reg = base}, at, &shape.base))
+			return read_table(r, &shape);
+	}
+	r->looks_like_table = true;
+	return 0;
+}
+
+static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth);
+
+/* The instruction at @def gives the jump its target. */
+static int resolve_definition(struct resolver *r, struct place def, int depth)
+{
+	struct sem sem = *slicer_sem(&r->slicer, def.insn);
+	struct shape shape = {0};
+	switch (sem.op) {
+	case SEM_COPY:
+	case SEM_STORE:
+		if (sem.size != 8 || sem.src == REG_NONE)
+			return 0;
+		return resolve_value(r, (struct loc){.reg = sem.src}, def, depth + 1);
+	case SEM_LOAD:
+	case SEM_JUMP:
+		if (sem.size != 8)
+			return 0;
+		if (sem.op == SEM_JUMP && !sem.memory)
+			return resolve_value(r, (struct loc){.reg = sem.src}, def, depth + 1);
+		if (find_table(r, &sem, def, 8, &shape))
+			return read_table(r, &shape);
+		if (sem.index == REG_NONE && (sem.base == REG_SP || sem.base == REG_BP))
+			return resolve_value(r, (struct loc){sem.base, true, sem.disp}, def,
+					     depth + 1);
+		return 0;
+	case SEM_ADD:
+		return resolve_sum(r, sem.dst, sem.src, def);
+	case SEM_LEA:
+		if (sem.index == REG_NONE || sem.scale != 1 || sem.disp || sem.base == REG_NONE)
+			return 0;
+		return resolve_sum(r, sem.base, sem.index, def);
+	case SEM_CONST:
+		if (classify(r, (uint64_t)sem.value) != ENTRY_INSIDE)
+			return 0;
+		return keep_target(r, (uint64_t)sem.value) ? -ENOMEM : 1;
+	default:
+		return 0;
+	}
+}
+
+/* Every definition has to be a table's; the targets are those of all. */
+static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	uint32_t n = depth < MAX_DEPTH ? slice_defs(&r->slicer, loc, at, defs) : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		int result = resolve_definition(r, defs[i], depth);
+		if (result <= 0)
+			return result;
+	}
+	return n > 0;
+}
+
+/* Labels of the function whose address is data: what an open jump may go to, for all we know. */
+static int guess_targets(struct resolver *r)
+{
+	const struct builder *b = r->b;
+	const struct flow *flow = r->slicer.flow;
+	r->targets.n = 0;
+	for (uint32_t i = 1; i < flow->blocks.n; i++)
+		if (rankmap_has(&b->taken, flow->blocks.at[i].addr - b->text_addr) &&
+		    keep_target(r, flow->blocks.at[i].addr))
+			return -ENOMEM;
+	return 0;
+}
+
+/* A jump that no table explains. */
+static int settle_unknown(struct resolver *r)
+{
+	const struct builder *b = r->b;
+	int err = guess_targets(r);
+	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
+	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
+	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
+	r->leaves = false;
+	r->grade = TABLE_OPEN;
+	if (frame_gone && !r->looks_like_table && !r->targets.n)
+		r->grade = TABLE_TAIL;
+	return err;
+}
+
+/* Puts what was found into the row of the jump @insn; true if the row changed. */
+static int record(struct resolver *r, uint32_t insn, bool *changed)
+{
+	struct builder *b = r->b;
+	r->targets.n = sort_unique(r->targets.at, r->targets.n);
+	if (b->table_targets.n + (uint64_t)r->targets.n > TARGET_BUDGET) {
+		r->targets.n = 0;
+		r->grade = TABLE_OPEN;
+	}
+	uint32_t row = b->table_of_insn[insn];
+	if (!row) {
+		if (!VEC_PUSH(&b->tables, (struct jump_table){.insn = insn, .grade = TABLE_OPEN}))
+			return -ENOMEM;
+		row = b->table_of_insn[insn] = b->tables.n;
+		*changed = true;
+	}
+	struct jump_table *table = &b->tables.at[row - 1];
+	bool same = table->grade == r->grade && table->leaves == r->leaves &&
+		    table->n_targets == r->targets.n &&
+		    !memcmp(b->table_targets.at + table->target, r->targets.at,
+			    r->targets.n * sizeof(*r->targets.at));
+	if (same)
+		return 0;
+	*changed = true;
+	if (!VEC_RESERVE(&b->table_targets, r->targets.n))
+		return -ENOMEM;
+	table->grade = r->grade;
+	table->leaves = r->leaves;
+	table->target = b->table_targets.n;
+	table->n_targets = r->targets.n;
+	for (uint32_t i = 0; i < r->targets.n; i++) {
+		b->table_targets.at[b->table_targets.n++] = r->targets.at[i];
+		rankmap_set(&b->leaders, r->targets.at[i] - b->text_addr);
+	}
+	return 0;
+}
+
+static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
+{
+	const struct pugmark_block *at = &r->slicer.flow->blocks.at[block];
+	uint32_t insn = at->insn + at->n_insns - 1;
+	r->jump = insn_addr(r->b, insn);
+	r->targets.n = 0;
+	r->grade = TABLE_PROVEN;
+	r->leaves = r->looks_like_table = false;
+	if (!slicer_sem(&r->slicer, insn))
+		return -ENOMEM;
+	int result = resolve_definition(r, (struct place){block, insn}, 0);
+	if (result < 0)
+		return result;
+	if (!result && settle_unknown(r))
+		return -ENOMEM;
+	return record(r, insn, changed);
+}
+
+static bool is_indirect_jump(const struct builder *b, const struct pugmark_block *block)
+{
+	uint32_t last = block->insn + block->n_insns - 1;
+	const struct pugmark_insn *insn = &b->insns.at[last];
+	return insn->kind == INSN_JMP_IND &&
+	       !decode_slot(insn, builder_insn_bytes(b, last), insn_addr(b, last));
+}
+
+static int resolve_function(struct resolver *r, struct flow *flow)
+{
+	int err = 0;
+	bool changed = true;
+	for (int round = 0; round < MAX_ROUNDS && changed && !err; round++) {
+		changed = false;
+		err = flow_build(r->b, r->func, flow);
+		if (!err)
+			err = slicer_enter(&r->slicer, flow);
+		for (uint32_t i = 0; i < flow->blocks.n && !err; i++)
+			if (is_indirect_jump(r->b, &flow->blocks.at[i]))
+				err = resolve_jump(r, i, &changed);
+	}
+	return err;
+}
+
+void jumptable_forget(struct builder *b)
+{
+	free(b->table_of_insn);
+	b->table_of_insn = NULL;
+	b->tables.n = b->table_targets.n = 0;
+}
+
+int jumptable_resolve(struct builder *b, bool *crossed)
+{
+	struct resolver r = {.b = b, .crossed = crossed, .entries_left = ENTRY_BUDGET};
+	struct flow flow = {0};
+	int err = slicer_init(&r.slicer, b);
+	b->table_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->table_of_insn));
+	if (!b->table_of_insn)
+		err = -ENOMEM;
+	b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
+	for (r.func = 0; r.func < b->funcs.n && !err; r.func++) {
+		const struct pugmark_func *f = &b->funcs.at[r.func];
+		bool open = false;
+		for (uint32_t i = 0; i < f->n_blocks && !open; i++)
+			open = b->blocks.at[f->block + i].end == END_OPEN;
+		if (open)
+			err = resolve_function(&r, &flow);
+	}
+	flow_deinit(&flow);
+	slicer_deinit(&r.slicer);
+	VEC_FREE(&r.targets);
+	return err;
 }

@@ -47,6 +47,7 @@ static int run_passes(struct builder *b)
 		err = gaps_find(b);
 	for (int round = 0; round < 2 && crossed && !err; round++) {
 		crossed = false;
+		jumptable_forget(b);
 		err = functions_find(b);
 		if (!err)
 			err = flow_build_all(b);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* slice.h: where the value in a register or a stack slot comes from, searched backwards through one
+ * function's control flow. The search goes over every path; what it cannot follow makes it fail,
+ * never guess. Its steps are counted against a budget, so that no input makes it slow. */
+#ifndef OFFLINE_SLICE_H
+#define OFFLINE_SLICE_H
+
+#include "offline/builder.h"
+#include "offline/semantics.h"
+
+enum { SLICE_MAX_DEFS = 64 };
+
+/* Just before the instruction @insn, which is in the block @block or one past its last. */
+struct place {
+	uint32_t block, insn;
+};
+
+/* What is followed: a register, or memory at a constant distance from one. */
+struct loc {
+	uint8_t reg; /* the register, or the base; REG_NONE: disp is an address */
+	bool memory;
+	int64_t disp;
+};
+
+struct slicer {
+	struct builder *b;
+	ZydisDecoder decoder;
+	struct flow *flow;
+	uint32_t *pred_first;	    /* by block: first of its predecessors; n_blocks + 1 of them */
+	struct pugmark_edge *preds; /* `to` is where the edge comes from */
+	uint32_t *stamp;	    /* by block: the search that saw it last */
+	uint32_t now;
+	uint32_t max_blocks, max_preds;
+	uint32_t *sem_of_insn; /* index into sems, 0: not decoded yet */
+	VEC(struct sem) sems;
+	uint64_t budget; /* steps left for the whole module */
+};
+
+int slicer_init(struct slicer *s, struct builder *b);
+void slicer_deinit(struct slicer *s);
+/* Turns to the function whose control flow @flow holds. */
+int slicer_enter(struct slicer *s, struct flow *flow);
+/* The instruction's semantics, decoded once; NULL when out of memory. Valid until the next call. */
+const struct sem *slicer_sem(struct slicer *s, uint32_t insn);
+
+/* Every instruction whose write to @loc may be what it holds at @at. Returns how many there are, at
+ * most SLICE_MAX_DEFS; 0 if some path's cannot be told. */
+uint32_t slice_defs(struct slicer *s, struct loc loc, struct place at, struct place *defs);
+/* The one constant that @loc holds at @at, on every path. */
+bool slice_const(struct slicer *s, struct loc loc, struct place at, uint64_t *value);
+/* The largest value that the index @loc can have at @at, by the compares and masks on every path
+ * to it. */
+bool slice_bound(struct slicer *s, struct loc loc, struct place at, uint64_t *bound, bool *exact);
+
+#endif
