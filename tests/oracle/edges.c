@@ -74,6 +74,20 @@ static void executed(struct edges *c, uint64_t from, uint64_t to)
 		pairs_add(&c->done, from, to);
 }
 
+/* Control went from the instruction at @last, the last of @m, to the next one, at @to. */
+static void check_runs_on(struct edges *c, const struct mt_block *m, uint64_t last, uint64_t to)
+{
+	const struct mt_site *site = model_text_site(c->model, last);
+
+	if (model_text_func_at(c->model, last) == model_text_func_at(c->model, to)) {
+		if (!model_text_edge(c->model, m->addr, to))
+			miss(c, last, to, "runs on without an edge");
+	} else if (!site || site->kind != MT_TAIL || site->target != to ||
+		   !model_text_has(site->flags, "falls")) {
+		miss(c, last, to, "runs on into another function");
+	}
+}
+
 /* --- the block by itself --- */
 static void check_block(struct edges *c, const struct tblock *b)
 {
@@ -91,6 +105,10 @@ static void check_block(struct edges *c, const struct tblock *b)
 			miss(c, at, end, "block ends inside an executed instruction");
 			return;
 		}
+		if (at < end && model_text_block_at(c->model, at) != m) {
+			miss(c, at, m->addr, "blocks overlap");
+			return;
+		}
 		if (at == end) {
 			next = model_text_block_at(c->model, at);
 			if (!next || next->addr != at) {
@@ -98,10 +116,7 @@ static void check_block(struct edges *c, const struct tblock *b)
 				return;
 			}
 			executed(c, m->addr, at);
-			if (!model_text_edge(c->model, m->addr, at) &&
-			    model_text_func_at(c->model, m->addr) ==
-				    model_text_func_at(c->model, at))
-				miss(c, m->addr, at, "runs on without an edge");
+			check_runs_on(c, m, at - b->lens[i - 1], at);
 			m = next;
 		}
 		at += b->lens[i];
@@ -296,25 +311,21 @@ static void check_inside(struct edges *c, const struct flow_step *s)
 	const struct mt_block *m = model_text_block_at(c->model, b->last);
 	bool runs_on = to == b->end && b->kind <= LAST_JCC;
 	bool same = model_text_func_at(c->model, b->last) == model_text_func_at(c->model, to);
-	const struct mt_site *site = model_text_site(c->model, b->last);
 
 	if (!m)
 		return; /* check_block() said so */
 	if (b->kind <= LAST_REP && m->addr + m->size > to)
 		return; /* QEMU's block ends inside the model's */
 	executed(c, b->last, to);
-	if (same) {
+	if (runs_on) {
+		check_runs_on(c, m, b->last, to);
+	} else if (same) {
 		if (model_text_edge(c->model, m->addr, to))
 			return;
-		if (!strcmp(m->end, "open")) {
-			if (c->own)
-				pairs_add(&c->open, b->last, to);
-			return;
-		}
-		miss(c, b->last, to, runs_on ? "runs on without an edge" : "jump without an edge");
-	} else if (runs_on) {
-		if (!site || site->kind != MT_TAIL || !model_text_has(site->flags, "falls"))
-			miss(c, b->last, to, "runs on into another function");
+		if (strcmp(m->end, "open"))
+			miss(c, b->last, to, "jump without an edge");
+		else if (c->own)
+			pairs_add(&c->open, b->last, to);
 	} else if (!strcmp(m->end, "open") && !model_text_func_start(c->model, to)) {
 		if (c->own)
 			pairs_add(&c->open, b->last, to);

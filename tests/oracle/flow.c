@@ -57,6 +57,8 @@ static void finish(struct flow *f, struct tblock *to)
 	struct flow_step *s = &f->next;
 
 	s->to = to;
+	if (!s->from)
+		s->own = trace_reader_own(f->reader);
 	/* A lazily bound call of a symbol of the module's own: the dynamic linker ran between. */
 	if (to && s->plt && s->outside && s->slot && s->slot->definition == to->addr)
 		s->outside = false;

@@ -10,7 +10,7 @@ declare -A count
 for w in one two three two three three; do count[$w]=$((${count[$w]:-0} + 1)); done
 [ "${count[three]}${count[two]}${count[one]}" = 321 ]
 x="some/long/path.tar.gz"
-[ "${x##*/} ${x%%.*} ${x/long/short} ${x^^}" = "path.tar.gz some/long some/short/path.tar.gz SOME/LONG/PATH.TAR.GZ" ]
+[ "${x##*/} ${x%%.*} ${x/long/short} ${x^^}" = "path.tar.gz some/long/path some/short/path.tar.gz SOME/LONG/PATH.TAR.GZ" ]
 got=0
 trap 'got=$((got + 1))' USR1
 for i in 1 2 3; do kill -USR1 $$; done
