@@ -96,6 +96,7 @@ void builder_deinit(struct builder *b)
 	rankmap_deinit(&b->leaders);
 	rankmap_deinit(&b->taken);
 	rankmap_deinit(&b->noreturn);
+	rankmap_deinit(&b->returns_twice);
 	VEC_FREE(&b->data_refs);
 	VEC_FREE(&b->insns);
 	VEC_FREE(&b->rows);

@@ -76,6 +76,7 @@ struct builder {
 	struct rankmap leaders;		/* of blocks; bits only */
 	struct rankmap taken;		/* addresses in code that code or data holds; bits only */
 	struct rankmap noreturn;	/* starts of functions that never return; bits only */
+	struct rankmap returns_twice;	/* starts of setjmp and its like; bits only */
 
 	VEC(uint64_t) data_refs;      /* data that instructions name; sorted by jumptable.c */
 	VEC(struct elf_cfa_row) rows; /* by address */
@@ -162,6 +163,8 @@ void flow_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 		       const struct pugmark_edge *edges, uint32_t base, uint32_t *stack);
 /* noreturn.c: the calls that never return; then cuts what follows them from the blocks. */
 uint8_t noreturn_import_flags(const char *name);
+/* Marks this module's own longjmp and setjmp, whose code does not show what they do. */
+void noreturn_seed(struct builder *b);
 int noreturn_solve(struct builder *b);
 /* jumptable.c: resolves the indirect jumps; *crossed tells that table_crossings grew. */
 int jumptable_resolve(struct builder *b, bool *crossed);

@@ -88,9 +88,13 @@ static int add_site(struct ending *e, struct pugmark_site site)
 	} else if (site.via == VIA_DIRECT) {
 		site.target = builder_func_starting(b, site.target_addr);
 	}
-	if (site.target != PUGMARK_NONE &&
-	    rankmap_has(&b->noreturn, b->funcs.at[site.target].addr - b->text_addr))
-		site.flags |= SITE_NORETURN;
+	if (site.target != PUGMARK_NONE) {
+		uint64_t entry = b->funcs.at[site.target].addr - b->text_addr;
+		if (rankmap_has(&b->noreturn, entry))
+			site.flags |= SITE_NORETURN;
+		if (rankmap_has(&b->returns_twice, entry))
+			site.flags |= SITE_RETURNS_TWICE;
+	}
 	e->flow->blocks.at[e->block].site = e->flow->sites.n;
 	return VEC_PUSH(&e->flow->sites, site) ? 0 : -ENOMEM;
 }
@@ -175,6 +179,18 @@ static int end_fall(struct ending *e)
 	return add_direct_site(e, SITE_TAIL, e->next, SITE_FALLS);
 }
 
+/* Whether a jump to @target is one that the compiler knows is never taken: to a label after the
+ * last instruction of one of the function's own parts, while the frame is still there. */
+static bool is_jump_nowhere(const struct ending *e, uint64_t target)
+{
+	const struct builder *b = e->b;
+	const struct pugmark_func *f = &b->funcs.at[e->func];
+	for (uint32_t k = 0; k < f->n_parts; k++)
+		if (b->parts.at[b->func_parts.at[f->part + k]].end == target)
+			return !cfa_is_entry(builder_cfa_at(b, e->addr));
+	return false;
+}
+
 static int end_jump(struct ending *e)
 {
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
@@ -184,7 +200,7 @@ static int end_jump(struct ending *e)
 		block->end = END_JMP;
 		return add_edge(e, to, EDGE_JUMP);
 	}
-	if (!builder_code_at(e->b, target)) {
+	if (!builder_code_at(e->b, target) || is_jump_nowhere(e, target)) {
 		block->end = END_STRAY;
 		return 0;
 	}
@@ -196,10 +212,10 @@ static int end_conditional(struct ending *e)
 {
 	uint64_t target = builder_insn_target(e->b, e->insn);
 	uint32_t to = local_block(e, target), next = local_block(e, e->next);
-	int err;
+	int err = 0;
 	if (to != PUGMARK_NONE)
 		err = add_edge(e, to, EDGE_TAKEN);
-	else
+	else if (!is_jump_nowhere(e, target))
 		err = add_direct_site(e, SITE_TAIL, target, SITE_CONDITIONAL);
 	e->flow->blocks.at[e->block].end = END_JCC;
 	if (!err && next != PUGMARK_NONE)

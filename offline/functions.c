@@ -81,6 +81,9 @@ static int make_parts(struct builder *b)
 		if (err || !code || code->plt)
 			continue;
 		uint64_t end = fdes[i].end < code->end ? fdes[i].end : code->end;
+		/* A signal trampoline's FDE starts one byte early, for the unwinder's sake. */
+		if (fdes[i].signal && fde_addr + 1 < end && is_insn_start(b, fde_addr + 1))
+			fde_addr++;
 		err = add_part(b, fde_addr, end, i, &split, fdes[i].signal ? PART_SIGNAL : 0);
 	}
 	return err;
@@ -246,6 +249,27 @@ static void join_frameless(struct builder *b)
 	}
 }
 
+/* Whether the set's root is an entry that something names. */
+static bool has_entry(struct builder *b, uint32_t part)
+{
+	const struct build_part *root = &b->parts.at[find_set(b, part)];
+	return !(root->flags & PART_FRAGMENT) &&
+	       (root->flags & PART_CALLED || rankmap_has(&b->taken, root->addr - b->text_addr));
+}
+
+/* A part whose first bytes are padding looks like an entry too; but nothing names it, and control
+ * comes from a function into its middle. */
+static void join_entered_inside(struct builder *b, uint32_t from, uint32_t to, uint64_t target)
+{
+	struct build_part *p = &b->parts.at[to];
+	if (p->flags & (PART_FRAGMENT | PART_CALLED | PART_SIGNAL) || p->fde == PUGMARK_NONE ||
+	    target == p->addr || rankmap_has(&b->taken, p->addr - b->text_addr) ||
+	    !has_entry(b, from))
+		return;
+	p->flags |= PART_FRAGMENT;
+	join(b, from, to);
+}
+
 static void join_parts(struct builder *b)
 {
 	uint32_t n;
@@ -259,16 +283,22 @@ static void join_parts(struct builder *b)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t from = builder_part_at(b, landings[i].addr);
 		uint32_t to = builder_part_at(b, landings[i].pad);
-		if (from != PUGMARK_NONE && to != PUGMARK_NONE && from != to)
-			join(b, from, to);
+		if (from == PUGMARK_NONE || to == PUGMARK_NONE || from == to)
+			continue;
+		join(b, from, to);
+		join_entered_inside(b, from, to, landings[i].pad);
 	}
+	for (uint32_t i = 0; i < b->crossings.n; i++)
+		join_entered_inside(b, b->crossings.at[i].from, b->crossings.at[i].to,
+				    b->crossings.at[i].target);
 	if (b->crossings.n)
 		qsort(b->crossings.at, b->crossings.n, sizeof(*b->crossings.at), compare_crossings);
 	join_frameless(b);
 }
 
 /* Asks for a split wherever a jump still leads into the middle of another function, and the frames
- * on both sides are an entry's. */
+ * on both sides are an entry's, or (assembly that keeps its frame elsewhere, or says nothing) may
+ * be. */
 static int split_at_crossings(struct builder *b)
 {
 	for (uint32_t i = 0; i < b->crossings.n; i++) {
@@ -278,8 +308,8 @@ static int split_at_crossings(struct builder *b)
 			continue;
 		struct pugmark_cfa to = builder_cfa_at(b, jump->target);
 		struct pugmark_cfa from = builder_cfa_at(b, jump->site);
-		bool to_ok = cfa_is_entry(to) || b->parts.at[jump->to].fde == PUGMARK_NONE;
-		bool from_ok = cfa_is_entry(from) || b->parts.at[jump->from].fde == PUGMARK_NONE;
+		bool to_ok = cfa_is_entry(to) || to.reg == CFA_UNKNOWN;
+		bool from_ok = cfa_is_entry(from) || from.reg == CFA_UNKNOWN;
 		if (to_ok && from_ok && request_split(b, jump->target))
 			return -ENOMEM;
 	}

@@ -54,6 +54,14 @@ static int add_start(struct builder *b, struct gaps *g, uint64_t addr, bool gues
 	return VEC_PUSH(&g->todo, (struct start){addr, guess}) ? 0 : -ENOMEM;
 }
 
+static bool fde_ends_at(const struct builder *b, uint64_t addr)
+{
+	uint32_t n;
+	uint64_t next;
+	const struct elf_fde *fdes = elf_image_fdes(b->image, &n);
+	return addr && fde_at(fdes, n, addr - 1, &next) != PUGMARK_NONE;
+}
+
 static int push_targets(struct builder *b, struct gaps *g, const struct pugmark_insn *insn,
 			const uint8_t *bytes, uint64_t addr)
 {
@@ -145,12 +153,20 @@ static int add_named_starts(struct builder *b, struct gaps *g)
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (symbols[i].code)
 			err = add_start(b, g, symbols[i].addr, false);
-	for (uint32_t i = 0; i < b->insns.n && !err; i++)
-		if (b->insns.at[i].kind == INSN_CALL || insn_is_direct_jump(&b->insns.at[i])) {
+	for (uint32_t i = 0; i < b->insns.n && !err; i++) {
+		const struct pugmark_insn *insn = &b->insns.at[i];
+		uint64_t next = insn_addr(b, i) + insn->len;
+		if (insn->kind == INSN_CALL || insn_is_direct_jump(insn)) {
 			uint64_t target = builder_insn_target(b, i);
-			if (!is_insn_start(b, target))
+			/* Not the end of an FDE: such a jump is one that is never taken. */
+			if (!is_insn_start(b, target) &&
+			    (insn->kind == INSN_CALL || !fde_ends_at(b, target)))
 				err = add_start(b, g, target, false);
 		}
+		/* An FDE that ends before a system call: clone() has no caller to unwind to. */
+		if (insn->kind == INSN_OTHER && !err && !is_insn_start(b, next))
+			err = add_start(b, g, next, true);
+	}
 	return err;
 }
 

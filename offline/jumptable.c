@@ -36,6 +36,7 @@ struct resolver {
 	uint32_t entries_left;
 	uint64_t jump; /* address of the jump at hand */
 	uint32_t func;
+	bool loose;	       /* the table's base is known on some paths only */
 	bool looks_like_table; /* of the jump at hand: arithmetic on loaded values */
 	bool *crossed;
 	VEC(uint64_t) targets; /* of the jump at hand */
@@ -178,6 +179,9 @@ static int read_table(struct resolver *r, const struct shape *shape)
 	}
 	if (err || !n)
 		return err;
+	if (r->loose && (n < 2 || (bounded && n < max)))
+		return 0;
+	proven = proven && !r->loose;
 	if (functions && !shape->relative && functions == n) {
 		r->grade = TABLE_TAIL;
 		return 1;
@@ -213,12 +217,12 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 	struct loc base = {.reg = sem->base}, index = {.reg = sem->index};
 	if (sem->index == REG_NONE && sem->base == REG_NONE)
 		return false;
-	if (sem->index != REG_NONE && (sem->scale == entry || sem->scale == 1))
+	if (sem->index != REG_NONE && sem->scale == entry)
 		r->looks_like_table = true;
 	shape->table = (uint64_t)sem->disp;
 	if (sem->index != REG_NONE && sem->scale == entry) {
 		uint64_t value = 0;
-		if (sem->base != REG_NONE && !slice_const(&r->slicer, base, at, &value))
+		if (sem->base != REG_NONE && !slice_const(&r->slicer, base, at, r->loose, &value))
 			return false;
 		shape->table += value;
 		shape->index = index;
@@ -232,11 +236,12 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 		struct loc table = swap ? index : base, scaled = swap ? base : index;
 		if (scaled.reg == REG_NONE || (sem->index != REG_NONE && sem->scale != 1))
 			continue;
-		if (table.reg != REG_NONE && !slice_const(&r->slicer, table, at, &value))
+		if (table.reg != REG_NONE && !slice_const(&r->slicer, table, at, r->loose, &value))
 			continue;
 		if (table.reg == REG_NONE && !sem->disp)
 			continue;
 		if (find_scaled(r, scaled, at, entry, shape)) {
+			r->looks_like_table = true;
 			shape->table = value + (uint64_t)sem->disp;
 			return true;
 		}
@@ -275,7 +280,7 @@ static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at
 		struct shape shape = {.relative = true};
 		uint8_t base = swap ? y : x, distance = swap ? x : y;
 		if (find_distance(r, distance, at, 0, &shape) &&
-		    slice_const(&r->slicer, (struct loc){.reg = base}, at, &shape.base))
+		    slice_const(&r->slicer, (struct loc){.reg = base}, at, r->loose, &shape.base))
 			return read_table(r, &shape);
 	}
 	r->looks_like_table = true;
@@ -335,32 +340,45 @@ static int resolve_value(struct resolver *r, struct loc loc, struct place at, in
 	return n > 0;
 }
 
-/* Labels of the function whose address is data: what an open jump may go to, for all we know. */
+/* Labels of the function whose address is data: what an open jump may go to, for all we know.
+ * Returns how many of them no known table leads to, or -ENOMEM. */
 static int guess_targets(struct resolver *r)
 {
-	const struct builder *b = r->b;
-	const struct flow *flow = r->slicer.flow;
+	struct slicer *s = &r->slicer;
+	const struct flow *flow = s->flow;
+	int n_free = 0;
 	r->targets.n = 0;
-	for (uint32_t i = 1; i < flow->blocks.n; i++)
-		if (rankmap_has(&b->taken, flow->blocks.at[i].addr - b->text_addr) &&
-		    keep_target(r, flow->blocks.at[i].addr))
+	s->now++;
+	for (uint32_t i = 0; i < flow->edges.n; i++)
+		if (flow->edges.at[i].kind == EDGE_TABLE)
+			s->stamp[flow->edges.at[i].to] = s->now;
+	for (uint32_t i = 1; i < flow->blocks.n; i++) {
+		uint64_t addr = flow->blocks.at[i].addr;
+		if (!rankmap_has(&r->b->taken, addr - r->b->text_addr))
+			continue;
+		if (keep_target(r, addr))
 			return -ENOMEM;
-	return 0;
+		n_free += s->stamp[i] != s->now;
+	}
+	return n_free;
 }
 
-/* A jump that no table explains. */
+/* A jump that no table explains: a tail call if the frame is gone at it and there is no sign of a
+ * table or of labels to go to. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
-	int err = guess_targets(r);
+	int n_free = guess_targets(r);
+	if (n_free < 0)
+		return n_free;
 	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
 	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
 	r->leaves = false;
-	r->grade = TABLE_OPEN;
-	if (frame_gone && !r->looks_like_table && !r->targets.n)
-		r->grade = TABLE_TAIL;
-	return err;
+	r->grade = frame_gone && !r->looks_like_table && !n_free ? TABLE_TAIL : TABLE_OPEN;
+	if (r->grade == TABLE_TAIL)
+		r->targets.n = 0;
+	return 0;
 }
 
 /* Puts what was found into the row of the jump @insn; true if the row changed. */
@@ -407,10 +425,19 @@ static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 	r->jump = insn_addr(r->b, insn);
 	r->targets.n = 0;
 	r->grade = TABLE_PROVEN;
-	r->leaves = r->looks_like_table = false;
+	r->leaves = r->looks_like_table = r->loose = false;
 	if (!slicer_sem(&r->slicer, insn))
 		return -ENOMEM;
 	int result = resolve_definition(r, (struct place){block, insn}, 0);
+	if (!result && r->looks_like_table) {
+		/* A default that is never taken may lead anywhere, and from there back here with
+		 * something else in the base's register. All entries being labels of this function
+		 * then is the evidence. */
+		r->loose = true;
+		r->targets.n = 0;
+		result = resolve_definition(r, (struct place){block, insn}, 0);
+		r->loose = false;
+	}
 	if (result < 0)
 		return result;
 	if (!result && settle_unknown(r))

@@ -45,6 +45,8 @@ static int run_passes(struct builder *b)
 		err = sweep_code(b);
 	if (!err)
 		err = gaps_find(b);
+	if (!err)
+		noreturn_seed(b);
 	for (int round = 0; round < 2 && crossed && !err; round++) {
 		crossed = false;
 		jumptable_forget(b);

@@ -79,6 +79,34 @@ uint8_t noreturn_import_flags(const char *name)
 	return is_libstdcxx_throw(name) ? SITE_NORETURN : 0;
 }
 
+/* Names that nothing but the C library gives to functions of its own. */
+static const struct seed own_seeds[] = {
+	{"__libc_longjmp", SITE_NORETURN}, {"__libc_siglongjmp", SITE_NORETURN},
+	{"__longjmp", SITE_NORETURN},	   {"__longjmp_chk", SITE_NORETURN},
+	{"__setjmp", SITE_RETURNS_TWICE},  {"__sigsetjmp", SITE_RETURNS_TWICE},
+	{"__vfork", SITE_RETURNS_TWICE},   {"____longjmp_chk", SITE_NORETURN},
+	{"_longjmp", SITE_NORETURN},	   {"_setjmp", SITE_RETURNS_TWICE},
+	{"longjmp", SITE_NORETURN},	   {"setjmp", SITE_RETURNS_TWICE},
+	{"siglongjmp", SITE_NORETURN},	   {"vfork", SITE_RETURNS_TWICE},
+};
+
+void noreturn_seed(struct builder *b)
+{
+	uint32_t n;
+	const struct elf_symbol *symbols = elf_image_symbols(b->image, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!symbols[i].code || !in_text(b, symbols[i].addr))
+			continue;
+		for (size_t k = 0; k < sizeof(own_seeds) / sizeof(*own_seeds); k++) {
+			if (strcmp(own_seeds[k].name, symbols[i].name))
+				continue;
+			bool ends = own_seeds[k].flags & SITE_NORETURN;
+			rankmap_set(ends ? &b->noreturn : &b->returns_twice,
+				    symbols[i].addr - b->text_addr);
+		}
+	}
+}
+
 struct solver {
 	struct builder *b;
 	uint32_t *site_first; /* by callee: first of its sites in `sites` */
@@ -163,6 +191,13 @@ static void settle(struct solver *s, uint32_t func)
 	}
 }
 
+/* Whether @func was shown or said not to return before. */
+static bool is_settled(const struct solver *s, uint32_t func)
+{
+	const struct builder *b = s->b;
+	return rankmap_has(&b->noreturn, b->funcs.at[func].addr - b->text_addr);
+}
+
 static void group_sites(struct solver *s)
 {
 	const struct builder *b = s->b;
@@ -223,7 +258,8 @@ int noreturn_solve(struct builder *b)
 		while (s.n_todo) {
 			uint32_t func = s.todo[--s.n_todo];
 			s.queued[func] = 0;
-			if (!(b->funcs.at[func].flags & FUNC_NORETURN) && !may_return(&s, func))
+			bool done = b->funcs.at[func].flags & FUNC_NORETURN;
+			if (!done && (is_settled(&s, func) || !may_return(&s, func)))
 				settle(&s, func);
 		}
 		cut_edges(&s);

@@ -140,19 +140,18 @@ uint32_t slice_defs(struct slicer *s, struct loc loc, struct place at, struct pl
 	if (found)
 		return found > 0;
 	s->now++;
-	if (!push_preds(s, at.block, &n))
+	if (!push_preds(s, at.block, &n) && !s->loose)
 		return 0;
 	while (n) {
 		uint32_t block = s->flow->stack.at[--n];
 		const struct pugmark_block *from = &s->flow->blocks.at[block];
 		struct place end = {block, from->insn + from->n_insns}, def;
 		found = scan_block(s, loc, end, &def);
-		if (found < 0 || (found > 0 && n_defs == SLICE_MAX_DEFS))
+		bool lost = found < 0 || (!found && !push_preds(s, block, &n));
+		if ((lost && !s->loose) || (found > 0 && n_defs == SLICE_MAX_DEFS) || !s->budget)
 			return 0;
-		if (found)
+		if (found > 0)
 			defs[n_defs++] = def;
-		else if (!push_preds(s, block, &n))
-			return 0;
 	}
 	return n_defs;
 }
@@ -197,18 +196,23 @@ static bool const_at(struct slicer *s, struct loc loc, struct place at, int dept
 {
 	struct place defs[SLICE_MAX_DEFS];
 	uint32_t n = depth < MAX_DEPTH ? slice_defs(s, loc, at, defs) : 0;
-	uint64_t first = 0;
+	bool found = false;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t each;
-		if (!const_of_def(s, defs[i], depth + 1, &each) || (i && each != first))
+		bool known = const_of_def(s, defs[i], depth + 1, &each);
+		if ((!known && !s->loose) || (known && found && each != *value))
 			return false;
-		first = each;
+		if (known)
+			*value = each;
+		found |= known;
 	}
-	*value = first;
-	return n > 0;
+	return found;
 }
 
-bool slice_const(struct slicer *s, struct loc loc, struct place at, uint64_t *value)
+bool slice_const(struct slicer *s, struct loc loc, struct place at, bool loose, uint64_t *value)
 {
-	return const_at(s, loc, at, 0, value);
+	s->loose = loose;
+	bool found = const_at(s, loc, at, 0, value);
+	s->loose = false;
+	return found;
 }

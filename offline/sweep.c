@@ -22,7 +22,8 @@ static int find_span(struct builder *b)
 		return -EFBIG;
 	uint64_t span = b->text_end - b->text_addr + 1;
 	bool ok = rankmap_init(&b->starts, span) && rankmap_init(&b->leaders, span) &&
-		  rankmap_init(&b->taken, span) && rankmap_init(&b->noreturn, span);
+		  rankmap_init(&b->taken, span) && rankmap_init(&b->noreturn, span) &&
+		  rankmap_init(&b->returns_twice, span);
 	return ok ? 0 : -ENOMEM;
 }
 
