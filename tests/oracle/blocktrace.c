@@ -44,11 +44,16 @@ typedef void (*tb_trans_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 typedef void (*syscall_cb)(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, uint64_t a1,
 			   uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
 			   uint64_t a7, uint64_t a8);
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W };
+typedef void (*mem_cb)(unsigned int vcpu_index, uint32_t info, uint64_t vaddr, void *userdata);
 typedef void (*syscall_ret_cb)(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, int64_t ret);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_trans_cb cb);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, vcpu_udata_cb cb,
 					  enum qemu_plugin_cb_flags flags, void *userdata);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb cb,
+				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
+				      void *userdata);
 void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, syscall_cb cb);
 void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id, syscall_ret_cb cb);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
@@ -63,24 +68,30 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 /* --- where things are --- */
 #define WINDOW_BYTES (1u << 20)
-#define WINDOW_RECORDS (WINDOW_BYTES / sizeof(uint32_t))
 #define MAX_SEGMENTS 64
 
-struct stream {	      /* one thread's trace */
-	uint32_t *at; /* the run being counted, 0 if there is none; what precedes it is final */
-	uint32_t *end, *window;
+struct window { /* the end of a file that grows, mapped */
+	char *at, *end, *start;
+	uint64_t off; /* of @start in the file */
+	int fd;
+};
+
+struct stream {		     /* one thread's trace: its two files and what predicts the first */
+	struct window words; /* @at: the run being counted, 0 if none; what precedes it is final */
+	struct window calls;
 	uint32_t *predicted; /* by context: the record that came last there */
 	uint32_t n_predicted;
 	uint32_t context;
 	uint64_t records;
-	uint64_t windows; /* mapped before this one */
+	uint64_t pushed; /* by the block that runs, if it is a @call */
+	bool call;
 	uint32_t tid;
-	int fd;
 };
 
 struct block { /* one translated block, of any module */
 	uint64_t pc;
 	uint32_t record; /* 0: outside the module */
+	bool call;	 /* of the module, ends in a call */
 	bool handler;	 /* @pc is a registered signal handler */
 };
 
@@ -176,54 +187,72 @@ static void dict_file_open(void)
 	write_all(dict.fd, dict.bytes, dict.len);
 }
 
-static void window_next(struct stream *s)
+static void window_map(struct window *w)
 {
-	off_t off = s->windows * WINDOW_BYTES;
-
-	if (s->window) {
-		munmap(s->window, WINDOW_BYTES);
-		s->windows++;
-		off += WINDOW_BYTES;
-	}
-	if (ftruncate(s->fd, off + WINDOW_BYTES))
+	if (ftruncate(w->fd, w->off + WINDOW_BYTES))
 		die("ftruncate");
-	s->window = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			 s->fd, off);
-	if (s->window == MAP_FAILED)
+	w->start = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			w->fd, w->off);
+	if (w->start == MAP_FAILED)
 		die("mmap");
-	s->at = s->window;
-	s->end = s->window + WINDOW_RECORDS;
+	w->at = w->start;
+	w->end = w->start + WINDOW_BYTES;
+}
+
+static void window_open(struct window *w, uint32_t tid, const char *suffix)
+{
+	char name[4200];
+
+	snprintf(name, sizeof(name), "%s/%u.%u.%s", where.dir, getpid(), tid, suffix);
+	*w = (struct window){.fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+	if (w->fd < 0)
+		die(name);
+	window_map(w);
+}
+
+static void window_close(struct window *w)
+{
+	if (!w->start)
+		return;
+	munmap(w->start, WINDOW_BYTES);
+	close(w->fd);
+	*w = (struct window){0};
+}
+
+static inline void window_step(struct window *w, size_t bytes)
+{
+	w->at += bytes;
+	if (__builtin_expect(w->at < w->end, 1))
+		return;
+	munmap(w->start, WINDOW_BYTES);
+	w->off += WINDOW_BYTES;
+	window_map(w);
 }
 
 static void stream_close(void *stream)
 {
 	struct stream *s = stream;
 
-	if (s->window)
-		munmap(s->window, WINDOW_BYTES);
+	window_close(&s->words);
+	window_close(&s->calls);
 	free(s->predicted);
-	close(s->fd);
 	*s = (struct stream){0};
 }
 
-/* Opens the calling thread's file; @parent is the thread that it was forked from, or NULL. */
+/* Opens the calling thread's files; @parent is the thread that it was forked from, or NULL. */
 static void stream_open(struct stream *s, const struct trace_header *parent)
 {
 	struct trace_header header = {.magic = TRACE_MAGIC, .base = where.base};
-	char name[4200];
 
 	if (parent)
 		header = *parent;
 	header.pid = getpid();
 	header.tid = s->tid = syscall(SYS_gettid);
-	snprintf(name, sizeof(name), "%s/%u.%u.trace", where.dir, header.pid, header.tid);
-	s->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (s->fd < 0)
-		die(name);
 	pthread_setspecific(thread_end, s);
-	window_next(s);
-	memcpy(s->at, &header, sizeof(header));
-	s->at += sizeof(header) / sizeof(*s->at);
+	window_open(&s->words, s->tid, "trace");
+	window_open(&s->calls, s->tid, "calls");
+	memcpy(s->words.at, &header, sizeof(header));
+	window_step(&s->words, sizeof(header));
 	s->context = 0;
 	s->records = 0;
 	if (s->predicted)
@@ -234,7 +263,9 @@ static void stream_open(struct stream *s, const struct trace_header *parent)
 /* A record that was not predicted. */
 static void __attribute__((noinline)) put_new(struct stream *s, uint32_t record)
 {
-	if (!s->window)
+	uint32_t *run;
+
+	if (!s->words.start)
 		stream_open(s, NULL);
 	if (record * 2 + 1 >= s->n_predicted) {
 		uint32_t n = record * 4 + 4096;
@@ -244,11 +275,11 @@ static void __attribute__((noinline)) put_new(struct stream *s, uint32_t record)
 		       (n - s->n_predicted) * sizeof(*s->predicted));
 		s->n_predicted = n;
 	}
-	if (*s->at && ++s->at == s->end)
-		window_next(s);
-	*s->at = record;
-	if (++s->at == s->end)
-		window_next(s);
+	run = (uint32_t *)s->words.at;
+	if (*run)
+		window_step(&s->words, sizeof(*run));
+	*(uint32_t *)s->words.at = record;
+	window_step(&s->words, sizeof(*run));
 	s->predicted[s->context] = record;
 	s->context = trace_context(s->context, record);
 	s->records++;
@@ -256,43 +287,62 @@ static void __attribute__((noinline)) put_new(struct stream *s, uint32_t record)
 
 static inline void put(struct stream *s, uint32_t record)
 {
-	if (__builtin_expect(
-		    !s->window || s->predicted[s->context] != record || *s->at == UINT32_MAX, 0)) {
+	uint32_t *run = (uint32_t *)s->words.at;
+
+	if (__builtin_expect(!run || s->predicted[s->context] != record || *run == UINT32_MAX, 0)) {
 		put_new(s, record);
 		return;
 	}
-	*s->at = (*s->at | TRACE_RUN) + 1;
+	*run = (*run | TRACE_RUN) + 1;
 	s->context = trace_context(s->context, record);
 	s->records++;
 }
 
-/* The child of fork(): the parent's window is shared with it, so it must be left at once. */
+/* The child of fork(): the parent's windows are shared with it, so they must be left at once. */
 static void forked(void)
 {
 	struct trace_header parent = {.magic = TRACE_MAGIC, .base = where.base};
 	struct stream *s = &stream;
 
-	if (!s->window)
+	if (!s->words.start)
 		return;
 	parent.parent_tid = s->tid;
 	parent.parent_pid = dict.pid;
 	parent.parent_records = s->records;
-	munmap(s->window, WINDOW_BYTES);
-	close(s->fd);
-	s->window = s->at = s->end = NULL;
-	s->windows = 0;
+	window_close(&s->words);
+	window_close(&s->calls);
 	stream_open(s, &parent);
 }
 
 /* --- callbacks at execution --- */
+
+/* A call of the module writes its return address to @at. QEMU goes on reporting accesses of later
+ * blocks here, so only what comes before the next block counts, and of that the last. */
+static void on_push(unsigned int vcpu, uint32_t info, uint64_t at, void *userdata)
+{
+	stream.pushed = at;
+}
+
+/* Another block starts: what the one before pushed is known. */
+static inline void finish_call(struct stream *s)
+{
+	if (__builtin_expect(!s->call, 1))
+		return;
+	memcpy(s->calls.at, &s->pushed, sizeof(s->pushed));
+	window_step(&s->calls, sizeof(s->pushed));
+	s->call = false;
+}
+
 static void on_block(unsigned int vcpu, void *userdata)
 {
 	const struct block *b = userdata;
 	struct stream *s = &stream;
 
+	finish_call(s);
 	if (__builtin_expect(b->handler, 0))
 		put(s, TRACE_SIGNAL);
 	put(s, b->record);
+	s->call = b->call;
 }
 
 static void on_outside(unsigned int vcpu, void *userdata)
@@ -300,8 +350,9 @@ static void on_outside(unsigned int vcpu, void *userdata)
 	const struct block *b = userdata;
 	struct stream *s = &stream;
 
-	if (!s->window) /* a trace starts with the module's first block */
+	if (!s->words.start) /* a trace starts with the module's first block */
 		return;
+	finish_call(s);
 	if (__builtin_expect(b->handler, 0))
 		put(s, TRACE_SIGNAL);
 	if (!(s->context & 1))
@@ -331,7 +382,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, uint
 	struct iovec to = {&handler, sizeof(handler)};
 	struct iovec from = {(void *)(uintptr_t)(a2 + where.guest_base), sizeof(handler)};
 
-	if (num == SYS_rt_sigreturn && stream.window)
+	if (num == SYS_rt_sigreturn && stream.words.start)
 		put(&stream, TRACE_SIGRETURN);
 	if (num == SYS_rt_sigaction && a2 &&
 	    process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(handler) && handler > 1)
@@ -514,6 +565,21 @@ static uint32_t dict_number(const struct qemu_plugin_tb *tb, uint64_t addr)
 	return TRACE_FIRST_BLOCK + dict.n++;
 }
 
+/* Whether @tb ends in a near call: E8, or FF with 2 in the middle of its second byte. */
+static bool is_call(const struct qemu_plugin_tb *tb)
+{
+	const struct qemu_plugin_insn *insn =
+		qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
+	const uint8_t *p = qemu_plugin_insn_data(insn);
+	size_t n = qemu_plugin_insn_size(insn), i = 0;
+
+	while (i < n &&
+	       (memchr("\x66\xf2\xf3\x2e\x36\x3e\x26\x64\x65", p[i], 9) || (p[i] & 0xf0) == 0x40))
+		i++;
+	return (i + 4 < n && p[i] == 0xe8) ||
+	       (i + 1 < n && p[i] == 0xff && (p[i + 1] & 0x38) == 0x10);
+}
+
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	const void *host = qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(tb, 0));
@@ -533,6 +599,11 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		blocks.list = grow(blocks.list, blocks.room * sizeof(*blocks.list));
 	}
 	blocks.list[blocks.n++] = b;
+	b->call = b->record && is_call(tb);
+	if (b->call)
+		qemu_plugin_register_vcpu_mem_cb(
+			qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1), on_push,
+			QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, NULL);
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, b->record ? on_block : on_outside,
 					     QEMU_PLUGIN_CB_NO_REGS, b);
 }

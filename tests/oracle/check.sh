@@ -54,11 +54,11 @@ check_program() {
 	status=$?
 	child=
 	if [ $status = 77 ]; then
-		printf '%-12s %-26s SKIP: not installed\n' "$name" "$(basename "$module")"
+		printf '%-12s %-22s SKIP: not installed\n' "$name" "$(basename "$module")"
 		skipped=$((skipped + 1))
 		return 0
 	elif [ $status != 0 ]; then
-		printf '%-12s %-26s FAILED: exit status %d\n' "$name" "$(basename "$module")" $status
+		printf '%-12s %-22s FAILED: exit status %d\n' "$name" "$(basename "$module")" $status
 		tail -n 20 "$dir/log"
 		failed=$((failed + 1))
 		return 0
@@ -67,7 +67,7 @@ check_program() {
 		"$tools/edges" "$dir/model" "$module" "$dir/trace" >"$dir/result"
 	status=$?
 	if [ $status -gt 1 ]; then
-		printf '%-12s %-26s FAILED: no result\n' "$name" "$(basename "$module")"
+		printf '%-12s %-22s FAILED: no result\n' "$name" "$(basename "$module")"
 		failed=$((failed + 1))
 		return 0
 	fi
@@ -75,9 +75,11 @@ check_program() {
 	awk -v name="$name" -v module="$(basename "$(realpath "$module")")" \
 		-v ms=$((($(date +%s%N) - start) / 1000000)) '
 		NR == 1 { for (i = 1; i < NF; i += 2) v[$i] = $(i + 1)
-			  printf "%-12s %-26s %9d %11d %7d %6d %7d %8d %6.1f\n", name, module,
-				 v["distinct"], v["total"], v["misses"], v["open"], v["threads"],
-				 v["unwound"], ms / 1000
+			  h = v["heights"] + v["unknown-heights"]
+			  printf "%-12s %-22s %9d %11d %7d %6d %7d %8d %9d %7.1f %6.1f\n", name,
+				 module, v["distinct"], v["total"], v["misses"], v["open"],
+				 v["threads"], v["unwound"], v["heights"],
+				 h ? 100 * v["unknown-heights"] / h : 0, ms / 1000
 			  if (v["undecoded"] + v["cuts"])
 				printf "  %d blocks not decoded, %d cut\n", v["undecoded"], v["cuts"] }
 		NR > 1 && $1 == "miss" && n++ < 20 { print "  " $0 }
@@ -92,8 +94,8 @@ check_program() {
 }
 
 ran=0 failed=0 skipped=0
-printf '%-12s %-26s %9s %11s %7s %6s %7s %8s %6s\n' program module edges steps misses open threads \
-	unwound sec
+printf '%-12s %-22s %9s %11s %7s %6s %7s %8s %9s %7s %6s\n' program module edges steps misses open \
+	threads unwound heights unknown% sec
 for name in "$@"; do
 	check_program "$name"
 done

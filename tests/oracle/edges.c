@@ -15,6 +15,8 @@
  *    must be known to end in a return;
  *  - entries from outside: a return as above, the entry of a function that is flagged address-taken
  *    or exported, a landing pad, or the return point of a setjmp-like call.
+ *  - stack heights: between two calls that are open at once, the distance of their return addresses
+ *    is what the model says of the second one's site.
  *
  * Also, the model's blocks must begin and end where executed instructions do, and a jump, call or
  * return must be the last of its block. Code in no function is not checked, but counted (opaque).
@@ -31,6 +33,7 @@
 
 struct frame {
 	uint64_t ret;		     /* 0: called from outside the module */
+	uint64_t slot;		     /* where it lies on the stack; 0: not known */
 	const struct tblock *caller; /* NULL then */
 };
 
@@ -43,7 +46,7 @@ struct edges {
 	size_t depth, room;
 	bool own;
 	struct pairs done, misses, open;
-	uint64_t total, opaque, unwound, frames_lost;
+	uint64_t opaque, unwound, heights, heights_unknown;
 };
 
 /* --- results --- */
@@ -126,7 +129,7 @@ static void check_block(struct edges *c, const struct tblock *b)
 }
 
 /* --- the shadow stack --- */
-static void push(struct edges *c, uint64_t ret, const struct tblock *caller)
+static void push(struct edges *c, uint64_t ret, uint64_t slot, const struct tblock *caller)
 {
 	if (c->depth == c->room) {
 		c->room = c->room ? c->room * 2 : 4096;
@@ -134,7 +137,7 @@ static void push(struct edges *c, uint64_t ret, const struct tblock *caller)
 		if (!c->stack)
 			abort();
 	}
-	c->stack[c->depth++] = (struct frame){ret, caller};
+	c->stack[c->depth++] = (struct frame){ret, slot, caller};
 }
 
 static const struct frame *top(const struct edges *c)
@@ -204,7 +207,7 @@ static void arrive(struct edges *c, const struct tblock *to)
 		return;
 	}
 	if (f) {
-		push(c, 0, NULL);
+		push(c, 0, 0, NULL);
 		executed(c, 0, to->addr);
 		if (!(f->bits & (MT_ADDRESS_TAKEN | MT_EXPORTED)))
 			miss(c, 0, to->addr, "entered from outside, not flagged so");
@@ -217,7 +220,7 @@ static void arrive(struct edges *c, const struct tblock *to)
 		return;
 	if (unwind_to_return(c, to->addr))
 		return;
-	push(c, 0, NULL);
+	push(c, 0, 0, NULL);
 	if (modelled(c, to->addr))
 		miss(c, 0, to->addr, "entered from outside in the middle of a function");
 }
@@ -260,12 +263,36 @@ static void check_site(struct edges *c, const struct tblock *b, const struct flo
 	}
 }
 
+/* Where two open calls left their return addresses says how high the frame between them is. In a
+ * frame that was entered from outside, its first call says where that frame begins. */
+static void check_height(struct edges *c, const struct flow_step *s)
+{
+	const struct mt_site *site = model_text_site(c->model, s->from->last);
+	struct frame *t = c->depth ? &c->stack[c->depth - 1] : NULL;
+	int64_t height;
+
+	if (!site || !s->own || !modelled(c, s->from->last) || !t || !s->pushed)
+		return;
+	if (site->height == MT_NO_HEIGHT) {
+		c->heights_unknown++;
+		return;
+	}
+	if (!t->slot)
+		t->slot = s->pushed + site->height;
+	height = t->slot - s->pushed;
+	if (site->height == height)
+		c->heights++;
+	else
+		miss(c, s->from->last, height, "the stack is not as high as the model says");
+}
+
 static void step_call(struct edges *c, const struct flow_step *s)
 {
 	const struct tblock *b = s->from, *to = s->outside ? NULL : s->to;
 	const struct mt_block *m;
 
-	push(c, b->end, b);
+	check_height(c, s);
+	push(c, b->end, s->pushed, b);
 	executed(c, b->last, to ? to->addr : 0);
 	if (modelled(c, b->last) && (s->outside || to)) {
 		check_site(c, b, s, to, MT_CALL);
@@ -364,8 +391,6 @@ static void on_step(void *ctx, const struct flow_step *s)
 	uint32_t record = s->to ? s->to - c->blocks->at : 0;
 
 	c->own = s->own;
-	if (s->own)
-		c->total++;
 	if (s->to && !c->checked[record]) {
 		c->own = true;
 		c->checked[record] = true;
@@ -462,9 +487,9 @@ int main(int argc, char **argv)
 		trace_blocks_close(&blocks);
 	}
 	printf("distinct %zu total %lu misses %zu open %zu unwound %lu opaque %lu signals %lu "
-	       "cuts %lu undecoded %u threads %zu\n",
+	       "cuts %lu undecoded %u threads %zu heights %lu unknown-heights %lu\n",
 	       c.done.n, counts.blocks, c.misses.n, c.open.n, c.unwound, c.opaque, counts.signals,
-	       counts.cuts, undecoded, n);
+	       counts.cuts, undecoded, n, c.heights, c.heights_unknown);
 	list(&c.misses, "miss");
 	list(&c.open, "open");
 	free(threads);

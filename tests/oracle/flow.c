@@ -52,6 +52,15 @@ static bool holds_insn(const struct tblock *b, uint64_t addr)
 	return false;
 }
 
+/* @b was read: the next step is from there. */
+static inline void begin(struct flow *f, struct tblock *b)
+{
+	f->next.from = b;
+	f->next.own = trace_reader_own(f->reader);
+	if (b->kind == LAST_CALL || b->kind == LAST_CALL_IND)
+		f->next.pushed = trace_reader_pushed(f->reader);
+}
+
 static void finish(struct flow *f, struct tblock *to)
 {
 	struct flow_step *s = &f->next;
@@ -68,7 +77,9 @@ static void finish(struct flow *f, struct tblock *to)
 		f->counts->cuts++;
 	}
 	f->hooks->step(f->ctx, s);
-	*s = (struct flow_step){.from = to, .resumed = -1, .own = trace_reader_own(f->reader)};
+	*s = (struct flow_step){.resumed = -1};
+	if (to)
+		begin(f, to);
 }
 
 /* Whether the step so far has nothing in it but the block that it starts from. */
@@ -143,8 +154,7 @@ void flow_run(struct trace_reader *reader, const struct trace_blocks *blocks,
 		if (b && !signal && straight(&f->next) &&
 		    (from->quiet[0] == record || from->quiet[1] == record)) {
 			counts->blocks++;
-			f->next.from = b;
-			f->next.own = trace_reader_own(reader);
+			begin(f, b);
 			continue;
 		}
 		/* A function that is also a handler may be called like any other. */

@@ -14,11 +14,12 @@ struct flow_step {
 	struct tblock *from; /* NULL: the first step of a thread or of a signal handler */
 	struct tblock *to;   /* NULL: nothing of the module ran any more */
 	const struct module_slot *slot; /* of the PLT stub that was gone through, or NULL */
-	bool plt;			/* a PLT stub was gone through */
-	bool outside;			/* other modules ran in between */
-	bool cut;			/* @from was left before its last instruction */
-	int resumed; /* >= 0: @from was interrupted; the number that the interrupt hook got */
-	bool own;    /* false: an ancestor ran @from, before the fork that made this thread */
+	uint64_t pushed; /* @from ends in a call: where that wrote its return address */
+	bool plt;	 /* a PLT stub was gone through */
+	bool outside;	 /* other modules ran in between */
+	bool cut;	 /* @from was left before its last instruction */
+	int resumed;	 /* >= 0: @from was interrupted; the number that the interrupt hook got */
+	bool own;	 /* false: an ancestor ran @from, before the fork that made this thread */
 };
 
 /* A hook that has nothing more to do for a step straight from one block to another says so with

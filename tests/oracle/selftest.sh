@@ -64,6 +64,7 @@ while read -r tag addr rest; do
 		direct) [ "$3" = $leaf ] || mutant "$line" "$tag $addr ${rest/$3/$leaf}" ;;
 		import) mutant "$line" "$tag $addr ${rest/$4/wrong}" ;;
 		esac
+		[ "$1" = tail ] || [ "$6" = - ] || mutant "$line" "$tag $addr ${*:1:5} $(($6 + 8))"
 		;;
 	F)
 		[ "${rest/address-taken/}" = "$rest" ] ||
@@ -80,10 +81,17 @@ while read -r tag addr rest; do
 		;;
 	esac
 done < <(grep '^[BEFS] ' model)
-# The two traps of the sample are never reached, so what is wrong with them cannot be seen.
+# The two traps of the sample are never reached, and a frame that was entered from outside has no
+# height to compare before its second call: what is wrong with those cannot be seen.
 hidden=$(wc -l <unseen)
 for trap in $(awk '$1 == "B" && $4 == "trap" { print $2 }' model); do
 	grep -v -w -e "$trap" unseen >rest || true
+	mv rest unseen
+done
+for only in handler thread; do
+	addr=$(awk -v name=$only '$1 == "F" && $3 == name { print $2 }' model)
+	call=$(awk -v entry="$addr" '$1 == "F" { of = $2 } $1 == "S" && of == entry { print $2 }' model)
+	grep -v -E -e "^S $call call direct $leaf - - 16 -> .* 24\$" unseen >rest || true
 	mv rest unseen
 done
 [ ! -s unseen ] || fail "edges does not see: $(cat unseen)"

@@ -250,11 +250,11 @@ int trace_reader_open(const char *dir, const struct trace_thread *thread, uint32
 	out->n_records = n_records;
 	while (header.parent_pid) {
 		struct trace_part part = {.left = limit, .cut = limit != UINT64_MAX};
+		uint32_t pid = header.parent_pid, tid = header.parent_tid;
 		char name[5000];
 		int err;
 
-		snprintf(name, sizeof(name), "%s/%u.%u.trace", dir, header.parent_pid,
-			 header.parent_tid);
+		snprintf(name, sizeof(name), "%s/%u.%u.trace", dir, pid, tid);
 		err = map_file(name, &part.map, &part.map_bytes);
 		if (err)
 			return err;
@@ -264,6 +264,12 @@ int trace_reader_open(const char *dir, const struct trace_thread *thread, uint32
 		limit = header.parent_records;
 		part.at = (const void *)((const char *)part.map + sizeof(header));
 		part.end = (const void *)((const char *)part.map + (part.map_bytes & ~3ul));
+		snprintf(name, sizeof(name), "%s/%u.%u.calls", dir, pid, tid);
+		err = map_file(name, &part.calls_map, &part.calls_bytes);
+		if (err)
+			return err;
+		part.calls = part.calls_map;
+		part.calls_end = part.calls + part.calls_bytes / sizeof(*part.calls);
 		part.predicted = calloc(n_records * 2, sizeof(*part.predicted));
 		out->parts = realloc(out->parts, (out->n_parts + 1) * sizeof(part));
 		memmove(out->parts + 1, out->parts, out->n_parts * sizeof(part));
@@ -277,10 +283,19 @@ void trace_reader_close(struct trace_reader *reader)
 {
 	for (unsigned i = 0; i < reader->n_parts; i++) {
 		munmap(reader->parts[i].map, reader->parts[i].map_bytes);
+		munmap(reader->parts[i].calls_map, reader->parts[i].calls_bytes);
 		free(reader->parts[i].predicted);
 	}
 	free(reader->parts);
 	memset(reader, 0, sizeof(*reader));
+}
+
+uint64_t trace_reader_pushed(struct trace_reader *reader)
+{
+	struct trace_part *p = &reader->parts[reader->part];
+
+	/* 0 is what a thread leaves that was killed between the block's start and its end. */
+	return p->calls < p->calls_end ? *p->calls++ : 0;
 }
 
 uint32_t trace_reader_next_word(struct trace_reader *reader)

@@ -54,12 +54,13 @@ struct trace_thread {
 
 struct trace_part { /* one file, or the head of one that a fork went on from */
 	const uint32_t *at, *end;
+	const uint64_t *calls, *calls_end;
 	uint32_t *predicted;
 	uint32_t context, run;
 	uint64_t left; /* records still to read here */
 	bool cut;      /* the thread left it at a fork */
-	void *map;
-	size_t map_bytes;
+	void *map, *calls_map;
+	size_t map_bytes, calls_bytes;
 };
 
 struct trace_reader {
@@ -83,6 +84,9 @@ static inline bool trace_reader_own(const struct trace_reader *reader)
 {
 	return reader->part + 1 >= reader->n_parts;
 }
+/* Where the call at the end of the block just read wrote its return address. To be asked once for
+ * each block that ends in one. */
+uint64_t trace_reader_pushed(struct trace_reader *reader);
 uint32_t trace_reader_next_word(struct trace_reader *reader);
 
 /* The next record, or TRACE_END. */

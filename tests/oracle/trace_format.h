@@ -2,6 +2,8 @@
 /* trace_format.h: the files that the QEMU plugin (blocktrace.c) writes and the oracle's tools read.
  *
  *   DIR/PID.TID.trace   struct trace_header, then u32 words, 0 = end of trace
+ *   DIR/PID.TID.calls   u64 each: where a call of the module wrote its return address; in the order
+ *                       of those blocks in the trace that end in a call
  *   DIR/PID.blocks      struct blocks_header, then one block after the other:
  *                       struct block_record, u8 len[n_insns], u8 bytes[size]
  *
