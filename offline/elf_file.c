@@ -18,6 +18,22 @@
 
 #define MAX_NOTES 64
 
+/* With ASan, the rest of the mapping's last page is made to fault, as memory past a malloc() does.
+ */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HAVE_ASAN)
+#include <sanitizer/asan_interface.h>
+#define GUARD(addr, len) __asan_poison_memory_region(addr, len)
+#define UNGUARD(addr, len) __asan_unpoison_memory_region(addr, len)
+#else
+#define GUARD(addr, len) ((void)(addr), (void)(len))
+#define UNGUARD(addr, len) ((void)(addr), (void)(len))
+#endif
+
 void elf_note(struct elf_file *file, const char *format, ...)
 {
 	if (file->n_notes == MAX_NOTES)
@@ -91,6 +107,7 @@ static int map_file(const char *path, struct elf_file *file, struct pugmark_diag
 		return err;
 	file->data = data;
 	file->size = st.st_size;
+	GUARD(file->data + file->size, -file->size & (sysconf(_SC_PAGESIZE) - 1));
 	return 0;
 }
 
@@ -148,12 +165,14 @@ static bool read_section(const struct elf_file *file, const Elf64_Shdr *header,
 					.mem_size = header->sh_size,
 					.type = header->sh_type,
 					.link = header->sh_link};
+	if (section->off > file->size)
+		section->off = file->size; /* so that data + off is never past the end */
 	if (header->sh_type == SHT_NOBITS)
 		return true;
 	section->size = header->sh_size;
-	if (elf_range_inside(section->off, section->size, file->size))
+	if (elf_range_inside(header->sh_offset, section->size, file->size))
 		return true;
-	section->size = section->off < file->size ? file->size - section->off : 0;
+	section->size = file->size - section->off;
 	return false;
 }
 
@@ -224,8 +243,10 @@ int elf_file_open(const char *path, struct elf_file *file, struct pugmark_diag *
 
 void elf_file_close(struct elf_file *file)
 {
-	if (file->data)
+	if (file->data) {
+		UNGUARD(file->data + file->size, -file->size & (sysconf(_SC_PAGESIZE) - 1));
 		munmap((void *)file->data, file->size);
+	}
 	for (uint32_t i = 0; i < file->n_notes; i++)
 		free(file->notes[i]);
 	free(file->notes);

@@ -45,7 +45,9 @@ static void check_segments(struct elf_image *image)
 {
 	uint32_t kept = 0;
 	uint64_t shown = 0;
-	qsort(image->segments, image->n_segments, sizeof(*image->segments), by_segment_addr);
+	if (image->n_segments)
+		qsort(image->segments, image->n_segments, sizeof(*image->segments),
+		      by_segment_addr);
 	for (uint32_t i = 0; i < image->n_segments; i++) {
 		struct elf_segment *s = &image->segments[i];
 		uint64_t len = s->end_file - s->addr;

@@ -88,9 +88,12 @@ static void add_slot(struct gather *g, uint64_t place, uint64_t value)
 		g->no_memory = true;
 }
 
+/* A slot inside code is damage: stubs lie there. */
 static void add_got(struct gather *g, const struct elf_got_slot *slot)
 {
 	struct elf_image *image = g->image;
+	if (elf_code_at(image, slot->addr) != PUGMARK_NONE)
+		return;
 	if (elf_room(&image->got, image->n_got, sizeof(*image->got)))
 		image->got[image->n_got++] = *slot;
 	else
@@ -141,26 +144,26 @@ static void read_relr_place(struct gather *g, uint64_t place)
 static void read_relr(struct gather *g, const struct table *table)
 {
 	const uint8_t *words = elf_bytes(g->image, table->addr, table->len);
-	uint64_t next = 0;
+	uint64_t next = 0, floor = 0; /* where the next bitmap starts, the lowest place allowed */
 	for (uint64_t at = 0; at + 8 <= table->len && !g->no_memory; at += 8) {
 		uint64_t word = elf_u64(words + at);
-		if (!(word & 1)) {
-			if (word < next || word > UINT64_MAX - 8) {
-				elf_note(&g->image->file,
-					 "the relocations (RELR) at address %#" PRIx64
-					 " are damaged",
-					 table->addr + at);
-				return;
-			}
+		bool is_place = !(word & 1);
+		if (is_place ? word < floor || word > INT64_MAX : next > INT64_MAX) {
+			elf_note(&g->image->file,
+				 "the relocations (RELR) at address %#" PRIx64 " are damaged",
+				 table->addr + at);
+			return;
+		}
+		if (is_place) {
 			read_relr_place(g, word);
-			next = word + 8;
+			next = floor = word + 8;
 			continue;
 		}
 		for (unsigned bit = 1; bit < 64; bit++)
-			if (word >> bit & 1)
+			if (word >> bit & 1) {
 				read_relr_place(g, next + (bit - 1) * 8);
-		if (next > UINT64_MAX - 63 * 8)
-			return;
+				floor = next + bit * 8;
+			}
 		next += 63 * 8;
 	}
 }
@@ -204,6 +207,27 @@ static bool holds_data(const struct elf_section *s)
 	       strcmp(s->name, ".eh_frame");
 }
 
+/* The words of @segment; of an executable one, which may hold data as well, those that no FDE
+ * covers. */
+static void read_segment_words(struct gather *g, const struct elf_segment *segment)
+{
+	const struct elf_image *image = g->image;
+	uint64_t addr = segment->addr;
+	uint32_t low = 0, high = image->n_fdes;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (image->fdes[mid].addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < image->n_fdes && image->fdes[low].end <= segment->end_file; low++) {
+		read_words(g, addr, image->fdes[low].addr - addr);
+		addr = image->fdes[low].end;
+	}
+	read_words(g, addr, segment->end_file - addr);
+}
+
 /* Where the file has a fixed address, its pointers need no relocations. */
 static void read_fixed_data(struct gather *g)
 {
@@ -218,11 +242,8 @@ static void read_fixed_data(struct gather *g)
 		budget -= s->size;
 		read_words(g, s->addr, s->size);
 	}
-	for (uint32_t i = 0; !image->file.n_sections && i < image->n_segments; i++) {
-		const struct elf_segment *s = &image->segments[i];
-		if (!s->exec)
-			read_words(g, s->addr, s->end_file - s->addr);
-	}
+	for (uint32_t i = 0; !image->file.n_sections && i < image->n_segments; i++)
+		read_segment_words(g, &image->segments[i]);
 }
 
 static int by_place(const void *a, const void *b)

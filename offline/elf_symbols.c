@@ -23,7 +23,7 @@ static bool add_symbols(struct elf_image *image, const struct elf_symtab *table,
 			continue;
 		bool code = type == STT_FUNC || type == STT_GNU_IFUNC;
 		if (elf_code_at(image, s.st_value) == PUGMARK_NONE) {
-			*n_outside += code;
+			*n_outside += code && s.st_size;
 			continue;
 		}
 		const char *name = elf_symtab_name(table, &s);
@@ -206,6 +206,9 @@ int elf_read_symbols(struct elf_image *image)
 	    (image->debug.data && !add_symtab(image, &image->debug)) ||
 	    !add_symbols(image, &image->dynsym, true, &n_outside))
 		return -ENOMEM;
+	for (uint32_t i = 0; i < image->debug.n_notes; i++)
+		elf_note(&image->file, "debug file %s: %s", image->debug.path,
+			 image->debug.notes[i]);
 	if (n_outside)
 		elf_note(&image->file,
 			 "%u functions of the dynamic symbol table lie outside executable code",

@@ -1,22 +1,173 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cmd_cfg.c: `pugmark cfg`: shows the static model of a binary. */
-#include "user/command.h"
+/* cmd_cfg.c: `pugmark cfg`: opens a binary's static model and shows what was asked for. */
 #include "user/cfg_print.h"
+#include "user/command.h"
 
+#include <errno.h>
 #include <getopt.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum action { SUMMARY, LIST, FUNCTION, DOT, CALL_GRAPH, EXPORT };
+
+struct request {
+	enum action action;
+	bool call_sites;
+	const char *argument; /* of the action: a function, or a file to export to */
+	const struct cfg_format *format;
+	const char *binary;
+};
+
+static const char help[] =
+	"usage: pugmark cfg [options] BINARY\n"
+	"\n"
+	"Shows the static model of BINARY (an x86-64 ELF program or library): a summary, or\n"
+	"  -l, --list           its functions\n"
+	"  -f, --function NAME  the blocks, edges and call sites of a function, given by its "
+	"symbol,\n"
+	"                       its C++ name, or an address in it (hexadecimal, after 0x)\n"
+	"  -d, --dot NAME       a Graphviz picture of a function's blocks\n"
+	"  -c, --call-sites     with -f or -d: its call-site graph instead\n"
+	"  -g, --call-graph     which function calls which, and from how many sites\n"
+	"  -e, --export FILE    the whole model, one item a line, for other tools (- is stdout)\n"
+	"\n"
+	"  -F, --format FORMAT  text (default) or json\n"
+	"  -h, --help           this text\n";
+
+static const struct option options[] = {
+	{"list", no_argument, NULL, 'l'},
+	{"function", required_argument, NULL, 'f'},
+	{"dot", required_argument, NULL, 'd'},
+	{"call-sites", no_argument, NULL, 'c'},
+	{"call-graph", no_argument, NULL, 'g'},
+	{"export", required_argument, NULL, 'e'},
+	{"format", required_argument, NULL, 'F'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(int argc, char **argv, struct request *request)
+{
+	static const char actions[] = {
+		[LIST] = 'l', [FUNCTION] = 'f', [DOT] = 'd', [CALL_GRAPH] = 'g', [EXPORT] = 'e'};
+	int option;
+	optind = 1;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":lf:d:cge:F:h", options, NULL)) >= 0) {
+		const char *action = memchr(actions + 1, option, sizeof(actions) - 1);
+		if (action && request->action != SUMMARY)
+			return command_usage("cfg", "more than one thing to show");
+		if (action) {
+			request->action = (enum action)(action - actions);
+			request->argument = optarg;
+		} else if (option == 'c') {
+			request->call_sites = true;
+		} else if (option == 'F' && !strcmp(optarg, "json")) {
+			request->format = &cfg_json;
+		} else if (option == 'F' && !strcmp(optarg, "text")) {
+			request->format = &cfg_text;
+		} else if (option == 'F') {
+			return command_usage("cfg", "no format '%s'", optarg);
+		} else if (option == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		} else {
+			return command_usage(
+				"cfg", option == ':' ? "'%s' needs a value" : "no option '%s'",
+				argv[optind - 1]);
+		}
+	}
+	if (optind + 1 != argc)
+		return command_usage("cfg", optind == argc ? "which binary?" : "one binary only");
+	if (request->call_sites && request->action != FUNCTION && request->action != DOT)
+		return command_usage("cfg", "--call-sites goes with --function or --dot");
+	request->binary = argv[optind];
+	return -1;
+}
+
+/* A function by name, or by an address in it. */
+static uint32_t find_function(const struct pugmark_model *model, const char *name)
+{
+	uint32_t func = pugmark_model_func_named(model, name);
+	if (func != PUGMARK_NONE || strncmp(name, "0x", 2))
+		return func;
+	char *end;
+	errno = 0;
+	uint64_t addr = strtoull(name, &end, 16);
+	return *end || errno || end == name + 2 ? PUGMARK_NONE : pugmark_model_func_at(model, addr);
+}
+
+static int fail(const char *what, int err)
+{
+	struct pugmark_diag diag;
+	pugmark_diag_set(&diag, err, what, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	return command_fail(&diag);
+}
+
+static int export(const struct request *request, const struct pugmark_model *model)
+{
+	bool to_stdout = !strcmp(request->argument, "-");
+	FILE *out = to_stdout ? stdout : fopen(request->argument, "w");
+	if (!out)
+		return fail(request->argument, -errno);
+	cfg_export(model, out);
+	int failed = ferror(out) || (to_stdout ? fflush(out) : fclose(out));
+	return failed ? fail(request->argument, errno ? -errno : -EIO) : EXIT_OK;
+}
+
+static int show(const struct request *request, const struct pugmark_model *model)
+{
+	const struct cfg_format *format = request->format;
+	uint32_t func = PUGMARK_NONE;
+	int err = 0;
+	if (request->action == FUNCTION || request->action == DOT) {
+		func = find_function(model, request->argument);
+		if (func == PUGMARK_NONE) {
+			struct pugmark_diag diag;
+			pugmark_diag_set(&diag, -ENOENT, request->binary, PUGMARK_NO_OFFSET,
+					 "no function '%s' (see: pugmark cfg --list)",
+					 request->argument);
+			return command_fail(&diag);
+		}
+	}
+	switch (request->action) {
+	case SUMMARY:
+		err = format->summary(model, stdout);
+		break;
+	case LIST:
+		err = format->list(model, stdout);
+		break;
+	case FUNCTION:
+		err = request->call_sites ? format->call_sites(model, func, stdout)
+					  : format->function(model, func, stdout);
+		break;
+	case DOT:
+		err = request->call_sites ? cfg_dot_sites(model, func, stdout)
+					  : cfg_dot_blocks(model, func, stdout);
+		break;
+	case CALL_GRAPH:
+		err = format->call_graph(model, stdout);
+		break;
+	case EXPORT:
+		return export(request, model);
+	}
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = errno ? -errno : -EIO;
+	return err ? fail(request->binary, err) : EXIT_OK;
+}
 
 int cmd_cfg(int argc, char **argv)
 {
+	struct request request = {.format = &cfg_text};
+	int status = parse(argc, argv, &request);
+	if (status >= 0)
+		return status;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	struct pugmark_model *model;
-	if (argc < 4)
-		return command_usage("cfg", "x");
-	if (pugmark_model_open(argv[1], &model, &diag))
+	if (pugmark_model_open(request.binary, &model, &diag))
 		return command_fail(&diag);
-	FILE *f = fopen(argv[3], "w");
-	cfg_export(model, f);
-	fclose(f);
+	status = show(&request, model);
 	pugmark_model_free(model);
-	return 0;
+	return status;
 }

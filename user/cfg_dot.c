@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cfg_dot.c: one function as a Graphviz picture. */
+#include "offline/cscfg.h"
+#include "user/cfg_names.h"
+#include "user/cfg_print.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A name inside a quoted string. */
+static void print_quoted(const char *name, FILE *out)
+{
+	char *plain = pugmark_demangle(name);
+	for (const char *c = plain ? plain : name; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			fputc('\\', out);
+		fputc(*c, out);
+	}
+	free(plain);
+}
+
+static void print_callee(const struct pugmark_model *m, const struct pugmark_site *s, FILE *out)
+{
+	if (s->import != PUGMARK_NONE)
+		print_quoted(m->imports[s->import].name, out);
+	else if (s->target != PUGMARK_NONE)
+		print_quoted(m->funcs[s->target].name, out);
+	else if (s->target_addr)
+		fprintf(out, "%" PRIx64, s->target_addr);
+	else
+		fputs("indirect", out);
+}
+
+static void open_graph(const struct pugmark_model *m, uint32_t func, FILE *out)
+{
+	fputs("digraph \"", out);
+	print_quoted(m->funcs[func].name, out);
+	fputs("\" {\n\tnode [shape=box, fontname=monospace];\n", out);
+}
+
+int cfg_dot_blocks(const struct pugmark_model *m, uint32_t func, FILE *out)
+{
+	const struct pugmark_func *f = &m->funcs[func];
+	open_graph(m, func, out);
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct pugmark_block *b = &m->blocks[i];
+		fprintf(out, "\tb%" PRIx64 " [label=\"%" PRIx64 " %s", b->addr, b->addr,
+			cfg_end_names[b->end]);
+		if (b->site != PUGMARK_NONE) {
+			fputc(' ', out);
+			print_callee(m, &m->sites[b->site], out);
+		}
+		fputs(b->flags & BLOCK_UNREACHED ? "\", style=dashed];\n" : "\"];\n", out);
+		for (uint32_t k = 0; k < b->n_edges; k++) {
+			const struct pugmark_edge *e = &m->edges[b->edge + k];
+			fprintf(out, "\tb%" PRIx64 " -> b%" PRIx64 " [label=%s];\n", b->addr,
+				m->blocks[e->to].addr, cfg_edge_names[e->kind]);
+		}
+	}
+	fputs("}\n", out);
+	return 0;
+}
+
+int cfg_dot_sites(const struct pugmark_model *m, uint32_t func, FILE *out)
+{
+	struct cscfg g;
+	int err = cscfg_build(m, func, &g);
+	if (err)
+		return err;
+	open_graph(m, func, out);
+	fprintf(out, "\tn%" PRIu32 " [label=entry, shape=oval];\n", g.entry);
+	fprintf(out, "\tn%" PRIu32 " [label=exit, shape=oval];\n", g.exit);
+	for (uint32_t i = 0; i < g.n_sites; i++) {
+		const struct pugmark_site *s = &m->sites[m->funcs[func].site + i];
+		fprintf(out, "\tn%" PRIu32 " [label=\"%" PRIx64 " %s ", i, s->addr,
+			cfg_site_names[s->kind]);
+		print_callee(m, s, out);
+		fputs("\"];\n", out);
+	}
+	for (uint32_t i = 0; i < g.exit; i++)
+		for (uint32_t k = g.first[i]; k < g.first[i + 1]; k++)
+			fprintf(out, "\tn%" PRIu32 " -> n%" PRIu32 ";\n", i, g.to[k]);
+	fputs("}\n", out);
+	cscfg_deinit(&g);
+	return 0;
+}
