@@ -14,7 +14,8 @@
  *    PLT stub is `- SYMBOL` unless the stub leads straight back into the module: then the target is
  *    the function that is reached. `call *SLOT` of a GOT slot with a symbol prints it too.
  *  - jmp, jcc (if taken): `tail MODULE SITE TARGET` if the target is not in the same function, with
- *    the target as above. A jump to the entry of its own function is a loop, not an event.
+ *    the target as above. A jump to the entry of its own function is a loop, not an event, unless
+ *    the model calls it a tail site and has no edge for it.
  *  - Code that runs on into another function without a jump is a tail call too; its site is the
  *    last instruction before.
  *  - ret: `ret MODULE FUNCTION`, wherever it goes; the function is the one that holds the ret.
@@ -177,7 +178,8 @@ static struct event event_of(const struct calls *c, const struct flow_step *s)
 		slot = direct ? s->slot : module_slot_at(c->module, b->slot);
 		e.name = slot ? slot->name : NULL;
 	}
-	if (e.kind == EVENT_TAIL && e.inside && model_text_func_at(c->model, e.target) == b->func)
+	if (e.kind == EVENT_TAIL && e.inside && model_text_func_at(c->model, e.target) == b->func &&
+	    !model_text_tail_to_self(c->model, b->last, e.target))
 		e.kind = EVENT_NONE;
 	return e;
 }

@@ -221,7 +221,9 @@ static void arrive(struct edges *c, const struct tblock *to)
 	if (unwind_to_return(c, to->addr))
 		return;
 	push(c, 0, 0, NULL);
-	if (modelled(c, to->addr))
+	/* The kernel enters a signal trampoline one byte behind the start of its FDE. */
+	if (modelled(c, to->addr) &&
+	    !(c->model->funcs[model_text_func_at(c->model, to->addr)].bits & MT_SIGNAL_FRAME))
 		miss(c, 0, to->addr, "entered from outside in the middle of a function");
 }
 
@@ -346,7 +348,7 @@ static void check_inside(struct edges *c, const struct flow_step *s)
 	executed(c, b->last, to);
 	if (runs_on) {
 		check_runs_on(c, m, b->last, to);
-	} else if (same) {
+	} else if (same && !model_text_tail_to_self(c->model, b->last, to)) {
 		if (model_text_edge(c->model, m->addr, to))
 			return;
 		if (strcmp(m->end, "open"))

@@ -87,6 +87,8 @@ static void func_read(struct model_text *m, const struct line *l)
 		f->bits |= MT_EXPORTED;
 	if (model_text_has(f->flags, "opaque"))
 		f->bits |= MT_OPAQUE;
+	if (model_text_has(f->flags, "signal-frame"))
+		f->bits |= MT_SIGNAL_FRAME;
 }
 
 static void line_read(struct model_text *m, const struct line *l)
@@ -265,4 +267,13 @@ const struct mt_edge *model_text_edge(const struct model_text *m, uint64_t from,
 	struct mt_edge key = {.from = from, .to = to};
 
 	return m->n_edges ? bsearch(&key, m->edges, m->n_edges, sizeof(key), edge_order) : NULL;
+}
+
+bool model_text_tail_to_self(const struct model_text *m, uint64_t site, uint64_t to)
+{
+	const struct mt_site *s = model_text_site(m, site);
+	const struct mt_block *b = model_text_block_at(m, site);
+
+	return s && b && s->kind == MT_TAIL && model_text_func_start(m, to) &&
+	       !model_text_edge(m, b->addr, to);
 }

@@ -10,7 +10,7 @@
 
 #define MT_NO_HEIGHT INT64_MIN
 
-enum mt_func_flag { MT_ADDRESS_TAKEN = 1, MT_EXPORTED = 2, MT_OPAQUE = 4 };
+enum mt_func_flag { MT_ADDRESS_TAKEN = 1, MT_EXPORTED = 2, MT_OPAQUE = 4, MT_SIGNAL_FRAME = 8 };
 enum mt_site_kind { MT_CALL, MT_TAIL };
 enum mt_via { MT_DIRECT, MT_IMPORT, MT_INDIRECT };
 
@@ -63,6 +63,10 @@ const struct mt_func *model_text_func_start(const struct model_text *model, uint
 const struct mt_block *model_text_block_at(const struct model_text *model, uint64_t addr);
 const struct mt_edge *model_text_edge(const struct model_text *model, uint64_t from, uint64_t to);
 const struct mt_site *model_text_site(const struct model_text *model, uint64_t addr);
+/* Whether a jump at @site to @to calls the function that it is in once more, as a tail call: the
+ * model calls the jump a tail site, knows no edge for it, and @to is the entry. Otherwise it is a
+ * loop. */
+bool model_text_tail_to_self(const struct model_text *model, uint64_t site, uint64_t to);
 /* Whether @word is one of the comma-separated @words. */
 bool model_text_has(const char *words, const char *word);
 

@@ -75,6 +75,50 @@ openssl_work() {
 	grep -q 'CN = test' out
 }
 
+gdb_prepare() {
+	cat >t.cc <<'CC'
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+namespace shop {
+enum class Colour { red, green = 5 };
+struct Base { virtual ~Base() {} virtual int price() const { return 1; } int stock : 5; };
+template <typename T> struct Box : Base {
+	T inside; Colour colour; union { int i; float f; };
+	int price() const override { return 7; }
+	T *get() { return &inside; }
+};
+static Box<double> box;
+std::map<std::string, std::vector<int>> table;
+}
+static int sum(const int *p, unsigned n) { int s = 0; for (unsigned i = 0; i < n; i++) s += p[i]; return s; }
+int numbers[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+int main(int argc, char **argv) { shop::table[argv[0]].push_back(argc); printf("%d\n", sum(numbers, 8) + shop::box.price()); return 0; }
+CC
+	c++ -g -O0 -o t t.cc
+}
+
+gdb_work() {
+	traced --batch -nx -iex 'maint set worker-threads 0' -ex 'info functions sum' \
+		-ex 'list main' -ex 'disassemble /s main' -ex 'print numbers' -ex 'ptype shop::box' \
+		-ex 'print sum' -ex 'print shop::Colour::green' -ex 'info line main' -ex 'info scope sum' \
+		-ex 'print sizeof(shop::box) * 3 + (char)0x41 - (numbers[2] << 3) % 5' \
+		-ex 'print nosuchsymbol' -ex 'ptype shop::table' -ex 'whatis &shop::Box<double>::get' \
+		-ex 'info types Box' -ex 'break sum if n > 2' -ex 'tbreak t.cc:19' \
+		-ex 'info breakpoints' -ex 'info sources' -ex 'info symbol main' -ex 'x/8dw numbers' \
+		-ex 'x/4i main' -ex 'info variables numbers' -ex 'info address main' \
+		-ex 'set language ada' -ex 'print 2 ** 5' -ex 'set language c++' \
+		-ex 'print/x numbers' -ex 'print *numbers@3' -ex 'print $_siginfo' \
+		-ex 'complete info s' -ex 'help list' -ex 'show version' -ex 'info files' \
+		-ex 'maint print type main' -ex 'info macro X' -ex 'set $v = 3.5 * 2' -ex 'print $v' \
+		-ex 'printf "%s %d\n", "text", 42' -ex 'define twice' -ex 'backtrace' \
+		-ex 'python print(gdb.lookup_type("shop::Base").sizeof)' \
+		-ex 'python print([f.name for f in gdb.lookup_type("shop::Base").fields()])' \
+		-ex 'python gdb.execute("nosuch command")' t >out 2>&1 </dev/null || true
+	grep -q '3, 4, 5, 6, 7, 8' out && grep -q 'No symbol "nosuchsymbol"' out && grep -q ' = 32' out
+}
+
 free_port() {
 	local p
 	for p in $(seq $((20000 + $$ % 20000)) 65000); do

@@ -26,6 +26,34 @@ run() {
 	traced blame file1 >/dev/null
 	traced rev-list --all | traced pack-objects -q --stdout >../pack
 	traced status --porcelain
+	traced checkout -q -b topic HEAD~1
+	sed -i 5d file2
+	traced commit -q -a -m topic
+	traced rebase -q main
+	traced cherry-pick -n side~1 2>/dev/null || traced reset -q --hard
+	echo stash >>file3
+	traced stash -q
+	traced stash pop -q
+	traced reset -q --hard
+	traced rm -q file4
+	traced mv file5 moved
+	traced commit -q -m moved
+	traced diff --stat -M --color-words HEAD~1 >/dev/null
+	traced grep -n -E 'al(pha|so)' -- 'file*' >/dev/null
+	traced shortlog -sne HEAD
+	traced archive --format=tar HEAD >../tar
+	traced format-patch -q -o .. HEAD~2
+	traced tag -a -m tag v1
+	traced describe --always --long >/dev/null
+	traced log --graph --oneline --all --format='%h %an %ad %s %d' >/dev/null
+	traced cat-file -p HEAD >/dev/null
+	traced ls-files -s >/dev/null
+	traced for-each-ref --sort=-refname --format='%(refname:short) %(objectname)' >/dev/null
+	traced config --list >/dev/null
+	traced index-pack --stdin <../pack >/dev/null
+	traced clean -n -d >/dev/null
+	traced reflog >/dev/null
+	traced worktree list >/dev/null
 	traced fsck --no-progress
 	grep -q '^Merge:' ../log
 }

@@ -1,4 +1,4 @@
-# zstd in one thread, several levels
+# zstd, several levels, one thread and two
 BINARY=/usr/bin/zstd
 prepare() { make_text 20000 >text; }
 run() {
@@ -6,4 +6,7 @@ run() {
 		traced -q --single-thread -$level -c text >text.zst
 		traced -q --single-thread -dc text.zst | cmp - text
 	done
+	traced -q -T2 -5 --long -c text >text.zst
+	zstd -q -dc text.zst | cmp - text
+	traced -q -t text.zst
 }
