@@ -2,6 +2,8 @@
 /* builder.c: lookups that the passes over a module share. */
 #include "offline/builder.h"
 
+#include <string.h>
+
 const struct elf_code *builder_code_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t low = 0, high = b->n_codes;
@@ -70,6 +72,18 @@ struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
 	if (!low || addr >= b->rows.at[low - 1].end)
 		return (struct pugmark_cfa){CFA_UNKNOWN, 0};
 	return b->rows.at[low - 1].cfa;
+}
+
+uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde)
+{
+	/* mov $__NR_rt_sigreturn,%rax; glibc's FDE covers the byte before it as well, because an
+	 * unwinder looks up the return address minus one. */
+	static const uint8_t load[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0};
+	const struct elf_code *code = builder_code_at(b, fde->addr);
+	if (!fde->signal || !code || code->end - fde->addr < sizeof(load) + 1)
+		return fde->addr;
+	const uint8_t *next = code->bytes + (fde->addr - code->addr) + 1;
+	return memcmp(next, load, sizeof(load)) ? fde->addr : fde->addr + 1;
 }
 
 static int compare_addr(const void *a, const void *b)

@@ -91,6 +91,9 @@ struct builder {
 	uint32_t *table_of_insn;	/* index into tables plus one; 0: none */
 	VEC(uint64_t) table_targets;
 
+	bool tables_known;   /* jumptable_resolve() has run */
+	bool has_loose_ends; /* jumps into the middle of other functions are left */
+
 	uint32_t *block_of_insn; /* scratch: block, local to the function, that starts there */
 	VEC(struct pugmark_block) blocks;
 	VEC(struct pugmark_edge) edges;
@@ -140,6 +143,8 @@ static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 /* Sorts addresses and drops duplicates; returns how many are left. */
 uint32_t sort_unique(uint64_t *at, uint32_t n);
 void builder_deinit(struct builder *b);
+/* Where the code of an FDE starts: a signal trampoline's FDE may start a byte early. */
+uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde);
 
 /* The passes. */
 

@@ -54,6 +54,18 @@ static int add_start(struct builder *b, struct gaps *g, uint64_t addr, bool gues
 	return VEC_PUSH(&g->todo, (struct start){addr, guess}) ? 0 : -ENOMEM;
 }
 
+/* Whether the bytes at @addr are those that an assembler fills up with. */
+static bool is_padding(const struct builder *b, uint64_t addr)
+{
+	const struct elf_code *code = builder_code_at(b, addr);
+	uint64_t at = code ? addr - code->addr : 0, end = code ? code->end - code->addr : 0;
+	while (at < end && (code->bytes[at] == 0x66 || code->bytes[at] == 0x2e))
+		at++;
+	if (at >= end || code->bytes[at] == 0x90 || code->bytes[at] == 0xcc)
+		return true;
+	return at + 1 < end && code->bytes[at] == 0x0f && code->bytes[at + 1] == 0x1f;
+}
+
 static bool fde_ends_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t n;
@@ -164,7 +176,8 @@ static int add_named_starts(struct builder *b, struct gaps *g)
 				err = add_start(b, g, target, false);
 		}
 		/* An FDE that ends before a system call: clone() has no caller to unwind to. */
-		if (insn->kind == INSN_OTHER && !err && !is_insn_start(b, next))
+		if (insn->kind == INSN_OTHER && !err && !is_insn_start(b, next) &&
+		    !is_padding(b, next))
 			err = add_start(b, g, next, true);
 	}
 	return err;
@@ -180,7 +193,7 @@ int gaps_find(struct builder *b)
 		err = walk_all(b, &g);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		bool guess = !elf_image_is_pie(b->image);
-		if (guess && is_insn_start(b, pointers[i]))
+		if (guess && (is_insn_start(b, pointers[i]) || is_padding(b, pointers[i])))
 			continue;
 		err = add_start(b, &g, pointers[i], guess);
 		if (!err)

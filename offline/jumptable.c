@@ -37,7 +37,8 @@ struct resolver {
 	uint64_t jump; /* address of the jump at hand */
 	uint32_t func;
 	bool loose;	       /* the table's base is known on some paths only */
-	bool looks_like_table; /* of the jump at hand: arithmetic on loaded values */
+	bool looks_like_table; /* of the jump at hand: a table, but for its base */
+	bool is_sum;	       /* of the jump at hand: the target is computed, no pointer */
 	bool *crossed;
 	VEC(uint64_t) targets; /* of the jump at hand */
 	uint8_t grade;
@@ -103,7 +104,14 @@ static bool read_entry(const struct builder *b, const struct shape *shape, uint3
 	return true;
 }
 
-enum entry { ENTRY_INSIDE, ENTRY_FUNCTION, ENTRY_FRAGMENT, ENTRY_END, ENTRY_BAD };
+enum entry {
+	ENTRY_INSIDE,	/* in the function */
+	ENTRY_FUNCTION, /* the start of another */
+	ENTRY_START,	/* of a part that may be another function or a cold part of this one */
+	ENTRY_FRAGMENT, /* a cold part that no function has yet */
+	ENTRY_END,	/* past the function's last instruction */
+	ENTRY_BAD,
+};
 
 /* What a table's entry leads to, seen from the function at hand. */
 static enum entry classify(const struct resolver *r, uint64_t target)
@@ -121,13 +129,12 @@ static enum entry classify(const struct resolver *r, uint64_t target)
 	const struct build_part *p = &b->parts.at[part];
 	if (p->func == r->func)
 		return ENTRY_INSIDE;
-	if (p->addr == target && (p->flags & PART_CALLED || p->fde == PUGMARK_NONE))
-		return ENTRY_FUNCTION;
 	bool alone = b->funcs.at[p->func].n_parts == 1 && !(p->flags & PART_CALLED);
-	bool fragment = p->flags & PART_FRAGMENT || p->addr == target;
-	if (alone && fragment && p->fde != PUGMARK_NONE)
+	if (alone && p->flags & PART_FRAGMENT)
 		return ENTRY_FRAGMENT;
-	return p->addr == target ? ENTRY_FUNCTION : ENTRY_BAD;
+	if (p->addr != target)
+		return ENTRY_BAD;
+	return alone && p->fde != PUGMARK_NONE ? ENTRY_START : ENTRY_FUNCTION;
 }
 
 static int keep_target(struct resolver *r, uint64_t target)
@@ -145,51 +152,78 @@ static int keep_crossing(struct resolver *r, uint64_t target)
 	return VEC_PUSH(&r->b->table_crossings, jump) ? 0 : -ENOMEM;
 }
 
+/* A table's extent and what its entries lead to. */
+struct extent {
+	uint32_t n, max; /* entries; and how many the bound allows */
+	uint32_t n_inside, n_functions;
+	bool bounded, proven;
+};
+
+/* Finds the end of the table: the bound of the index if there is an exact one, else the natural
+ * end. Nothing is kept yet: what a start is depends on the other entries. */
+static void measure(struct resolver *r, const struct shape *shape, struct extent *x)
+{
+	uint64_t bound = 0;
+	bool exact = false;
+	uint32_t bytes = shape->relative ? 4 : 8;
+	*x = (struct extent){.max = MAX_ENTRIES};
+	x->bounded = shape->has_index &&
+		     slice_bound(&r->slicer, shape->index, shape->at, &bound, &exact) &&
+		     bound < MAX_ENTRIES;
+	if (x->bounded)
+		x->max = (uint32_t)bound + 1;
+	x->proven = x->bounded && exact;
+	for (; x->n < x->max && r->entries_left; x->n++, r->entries_left--) {
+		uint64_t target, place = shape->table + (uint64_t)bytes * x->n;
+		if (x->n && !x->proven && data_named_in(r->b, place, place + bytes))
+			break;
+		if (!read_entry(r->b, shape, x->n, &target))
+			break;
+		enum entry entry = classify(r, target);
+		bool function = entry == ENTRY_FUNCTION || entry == ENTRY_START;
+		bool leaves = function && x->n_inside && !shape->relative;
+		bool enters = entry == ENTRY_INSIDE && x->n_functions && !shape->relative;
+		if (entry == ENTRY_BAD || (!x->proven && (entry == ENTRY_END || leaves || enters)))
+			break;
+		x->n_inside += entry == ENTRY_INSIDE || entry == ENTRY_FRAGMENT;
+		x->n_functions += function;
+	}
+}
+
 /* Reads the table that @shape describes. Positive: a table; 0: none; negative: an error. */
 static int read_table(struct resolver *r, const struct shape *shape)
 {
-	const struct builder *b = r->b;
-	uint64_t bound = 0;
-	bool exact = false, bounded = shape->has_index && slice_bound(&r->slicer, shape->index,
-								      shape->at, &bound, &exact);
-	uint32_t n = 0, max = bounded && bound < MAX_ENTRIES ? (uint32_t)bound + 1 : MAX_ENTRIES;
-	uint32_t bytes = shape->relative ? 4 : 8, functions = 0;
-	bool proven = bounded && exact && bound < MAX_ENTRIES;
-	int err = 0;
-	for (; n < max && r->entries_left && !err; n++, r->entries_left--) {
-		uint64_t target, place = shape->table + (uint64_t)bytes * n;
-		if (n && !proven && data_named_in(b, place, place + bytes))
-			break;
-		if (!read_entry(b, shape, n, &target))
-			break;
-		enum entry entry = classify(r, target);
-		if (entry == ENTRY_BAD || (entry == ENTRY_END && !proven) ||
-		    (entry == ENTRY_FUNCTION && n != functions && !proven))
-			break;
-		if (entry == ENTRY_FUNCTION) {
-			functions++;
-			rankmap_set(&r->b->taken, target - b->text_addr);
-		} else if (entry == ENTRY_FRAGMENT) {
-			err = keep_crossing(r, target);
-		} else if (entry == ENTRY_INSIDE) {
-			if (functions == n && functions && !proven)
-				break;
-			err = keep_target(r, target);
-		}
-	}
-	if (err || !n)
-		return err;
-	if (r->loose && (n < 2 || (bounded && n < max)))
+	struct extent x;
+	measure(r, shape, &x);
+	if (!x.n || (r->loose && (x.n < 2 || (x.bounded && x.n < x.max))))
 		return 0;
-	proven = proven && !r->loose;
-	if (functions && !shape->relative && functions == n) {
+	if (!x.n_inside && !shape->relative) {
 		r->grade = TABLE_TAIL;
 		return 1;
 	}
-	r->leaves |= functions > 0;
-	if (!proven || n < max)
+	int err = 0;
+	for (uint32_t i = 0; i < x.n && !err; i++) {
+		uint64_t target;
+		read_entry(r->b, shape, i, &target);
+		switch (classify(r, target)) {
+		case ENTRY_FUNCTION:
+			rankmap_set(&r->b->taken, target - r->b->text_addr);
+			r->leaves = true;
+			break;
+		case ENTRY_START:
+		case ENTRY_FRAGMENT:
+			err = keep_crossing(r, target);
+			break;
+		case ENTRY_INSIDE:
+			err = keep_target(r, target);
+			break;
+		default:
+			break;
+		}
+	}
+	if (!x.proven || r->loose || x.n < x.max)
 		r->grade = r->grade > TABLE_NATURAL ? r->grade : TABLE_NATURAL;
-	return 1;
+	return err ? err : 1;
 }
 
 /* The multiple of the index that @loc holds at @at, where it holds @scale times a register. */
@@ -283,7 +317,7 @@ static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at
 		    slice_const(&r->slicer, (struct loc){.reg = base}, at, r->loose, &shape.base))
 			return read_table(r, &shape);
 	}
-	r->looks_like_table = true;
+	r->looks_like_table = r->is_sum = true;
 	return 0;
 }
 
@@ -363,8 +397,8 @@ static int guess_targets(struct resolver *r)
 	return n_free;
 }
 
-/* A jump that no table explains: a tail call if the frame is gone at it and there is no sign of a
- * table or of labels to go to. */
+/* A jump that no table explains: a tail call if the frame is gone at it, its target is a pointer
+ * and there are no labels to go to. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
@@ -375,7 +409,7 @@ static int settle_unknown(struct resolver *r)
 	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
 	r->leaves = false;
-	r->grade = frame_gone && !r->looks_like_table && !n_free ? TABLE_TAIL : TABLE_OPEN;
+	r->grade = frame_gone && !r->is_sum && !n_free ? TABLE_TAIL : TABLE_OPEN;
 	if (r->grade == TABLE_TAIL)
 		r->targets.n = 0;
 	return 0;
@@ -425,7 +459,7 @@ static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 	r->jump = insn_addr(r->b, insn);
 	r->targets.n = 0;
 	r->grade = TABLE_PROVEN;
-	r->leaves = r->looks_like_table = r->loose = false;
+	r->leaves = r->looks_like_table = r->is_sum = r->loose = false;
 	if (!slicer_sem(&r->slicer, insn))
 		return -ENOMEM;
 	int result = resolve_definition(r, (struct place){block, insn}, 0);

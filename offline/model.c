@@ -35,11 +35,27 @@ static int prepare_imports(struct builder *b)
 	return 0;
 }
 
-/* Flow and noreturn once without tables, then again with them; once more from functions_find() on
- * if a table showed a cold part that nothing else leads to. */
+/* One go at functions, flow and tables. *again tells that tables showed something that changes what
+ * the functions are. */
+static int find_flow(struct builder *b, bool *again)
+{
+	*again = false;
+	jumptable_forget(b);
+	int err = functions_find(b);
+	if (!err)
+		err = flow_build_all(b);
+	if (!err)
+		err = noreturn_solve(b);
+	if (!err)
+		err = jumptable_resolve(b, again);
+	*again |= !b->tables_known && b->has_loose_ends;
+	b->tables_known = true;
+	return err;
+}
+
 static int run_passes(struct builder *b)
 {
-	bool crossed = true;
+	bool again = true;
 	int err = prepare_imports(b);
 	if (!err)
 		err = sweep_code(b);
@@ -47,17 +63,8 @@ static int run_passes(struct builder *b)
 		err = gaps_find(b);
 	if (!err)
 		noreturn_seed(b);
-	for (int round = 0; round < 2 && crossed && !err; round++) {
-		crossed = false;
-		jumptable_forget(b);
-		err = functions_find(b);
-		if (!err)
-			err = flow_build_all(b);
-		if (!err)
-			err = noreturn_solve(b);
-		if (!err)
-			err = jumptable_resolve(b, &crossed);
-	}
+	for (int round = 0; round < 3 && again && !err; round++)
+		err = find_flow(b, &again);
 	if (!err && b->tables.n)
 		err = flow_build_all(b);
 	if (!err && b->tables.n)

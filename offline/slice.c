@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 12, MODULE_BUDGET = 60 * 1000 * 1000 };
+/* FUEL: definitions that one question may go through; a counter in a loop is defined by itself. */
+enum { MAX_DEPTH = 12, FUEL = 256, MODULE_BUDGET = 60 * 1000 * 1000 };
 
 int slicer_init(struct slicer *s, struct builder *b)
 {
@@ -158,10 +159,21 @@ uint32_t slice_defs(struct slicer *s, struct loc loc, struct place at, struct pl
 
 static bool const_at(struct slicer *s, struct loc loc, struct place at, int depth, uint64_t *value);
 
+/* The same where one definition reaches only: what a counter is made of is not gone into. */
+static bool single_const_at(struct slicer *s, struct loc loc, struct place at, int depth,
+			    uint64_t *value)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	return slice_defs(s, loc, at, defs) == 1 && const_at(s, loc, at, depth, value);
+}
+
 /* The constant that the instruction at @def gives its destination. */
 static bool const_of_def(struct slicer *s, struct place def, int depth, uint64_t *value)
 {
 	struct sem sem = *slicer_sem(s, def.insn);
+	if (!s->fuel)
+		return false;
+	s->fuel--;
 	switch (sem.op) {
 	case SEM_CONST:
 		*value = (uint64_t)sem.value;
@@ -177,13 +189,13 @@ static bool const_of_def(struct slicer *s, struct place def, int depth, uint64_t
 			return false;
 		return const_at(s, (struct loc){sem.base, true, sem.disp}, def, depth, value);
 	case SEM_ADD_IMM:
-		if (!const_at(s, (struct loc){.reg = sem.dst}, def, depth, value))
+		if (!single_const_at(s, (struct loc){.reg = sem.dst}, def, depth, value))
 			return false;
 		*value += (uint64_t)sem.value;
 		return true;
 	case SEM_LEA:
 		if (sem.index != REG_NONE ||
-		    !const_at(s, (struct loc){.reg = sem.base}, def, depth, value))
+		    !single_const_at(s, (struct loc){.reg = sem.base}, def, depth, value))
 			return false;
 		*value += (uint64_t)sem.disp;
 		return true;
@@ -212,6 +224,7 @@ static bool const_at(struct slicer *s, struct loc loc, struct place at, int dept
 bool slice_const(struct slicer *s, struct loc loc, struct place at, bool loose, uint64_t *value)
 {
 	s->loose = loose;
+	s->fuel = FUEL;
 	bool found = const_at(s, loc, at, 0, value);
 	s->loose = false;
 	return found;

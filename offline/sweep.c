@@ -163,7 +163,7 @@ int sweep_code(struct builder *b)
 		uint64_t end = fdes[i].end < b->codes[code].end ? fdes[i].end : b->codes[code].end;
 		if (fdes[i].addr < b->codes[code].addr || b->codes[code].plt)
 			continue;
-		err = sweep_range(b, &b->codes[code], fdes[i].addr, end);
+		err = sweep_range(b, &b->codes[code], builder_fde_start(b, &fdes[i]), end);
 		if (!err)
 			err = add_rows(b, fdes[i].index);
 	}
