@@ -1,0 +1,4 @@
+# openssl: digests, a cipher both ways, a key
+BINARY=/usr/bin/openssl
+prepare() { make_text 3000 >text; }
+run() { openssl_work; }
