@@ -17,13 +17,14 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_ENTRIES = 1 << 16 };
+enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_ENTRIES = 1 << 16, MAX_BASES = 4 };
 /* Entries read and targets kept for a whole module: far more than any real one has. */
 enum { ENTRY_BUDGET = 32 << 20, TARGET_BUDGET = 8 << 20 };
 
 /* A load of one entry. */
 struct shape {
 	uint64_t table, base;
+	bool single;	/* always the same entry */
 	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
 	bool has_index; /* index and at are set */
 	struct loc index;
@@ -36,7 +37,8 @@ struct resolver {
 	uint32_t entries_left;
 	uint64_t jump; /* address of the jump at hand */
 	uint32_t func;
-	bool loose;	       /* the table's base is known on some paths only */
+	bool loose; /* the base is known on some paths only; and it is the nth constant of those */
+	uint32_t nth;
 	bool looks_like_table; /* of the jump at hand: a table, but for its base */
 	bool is_sum;	       /* of the jump at hand: the target is computed, no pointer */
 	bool *crossed;
@@ -172,7 +174,9 @@ static void measure(struct resolver *r, const struct shape *shape, struct extent
 		     bound < MAX_ENTRIES;
 	if (x->bounded)
 		x->max = (uint32_t)bound + 1;
-	x->proven = x->bounded && exact;
+	if (shape->single)
+		x->max = 1;
+	x->proven = (x->bounded && exact) || shape->single;
 	for (; x->n < x->max && r->entries_left; x->n++, r->entries_left--) {
 		uint64_t target, place = shape->table + (uint64_t)bytes * x->n;
 		if (x->n && !x->proven && data_named_in(r->b, place, place + bytes))
@@ -226,6 +230,12 @@ static int read_table(struct resolver *r, const struct shape *shape)
 	return err ? err : 1;
 }
 
+static bool find_const(struct resolver *r, struct loc loc, struct place at, uint64_t *value)
+{
+	return r->loose ? slice_some_const(&r->slicer, loc, at, r->nth, value)
+			: slice_const(&r->slicer, loc, at, value);
+}
+
 /* The multiple of the index that @loc holds at @at, where it holds @scale times a register. */
 static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uint8_t scale,
 			struct shape *shape)
@@ -249,14 +259,17 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 		       struct shape *shape)
 {
 	struct loc base = {.reg = sem->base}, index = {.reg = sem->index};
-	if (sem->index == REG_NONE && sem->base == REG_NONE)
-		return false;
+	shape->table = (uint64_t)sem->disp;
+	if (sem->index == REG_NONE && sem->base == REG_NONE) {
+		shape->single = true;
+		return entry == 4;
+	}
 	if (sem->index != REG_NONE && sem->scale == entry)
 		r->looks_like_table = true;
 	shape->table = (uint64_t)sem->disp;
 	if (sem->index != REG_NONE && sem->scale == entry) {
 		uint64_t value = 0;
-		if (sem->base != REG_NONE && !slice_const(&r->slicer, base, at, r->loose, &value))
+		if (sem->base != REG_NONE && !find_const(r, base, at, &value))
 			return false;
 		shape->table += value;
 		shape->index = index;
@@ -270,7 +283,7 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 		struct loc table = swap ? index : base, scaled = swap ? base : index;
 		if (scaled.reg == REG_NONE || (sem->index != REG_NONE && sem->scale != 1))
 			continue;
-		if (table.reg != REG_NONE && !slice_const(&r->slicer, table, at, r->loose, &value))
+		if (table.reg != REG_NONE && !find_const(r, table, at, &value))
 			continue;
 		if (table.reg == REG_NONE && !sem->disp)
 			continue;
@@ -314,7 +327,7 @@ static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at
 		struct shape shape = {.relative = true};
 		uint8_t base = swap ? y : x, distance = swap ? x : y;
 		if (find_distance(r, distance, at, 0, &shape) &&
-		    slice_const(&r->slicer, (struct loc){.reg = base}, at, r->loose, &shape.base))
+		    find_const(r, (struct loc){.reg = base}, at, &shape.base))
 			return read_table(r, &shape);
 	}
 	r->looks_like_table = r->is_sum = true;
@@ -452,26 +465,36 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 	return 0;
 }
 
+/* A default that is never taken may lead anywhere, and from there back to the jump with something
+ * else in the base's register. So the base may be any of the constants that some path shows; that
+ * all entries of a table are labels of this function is the evidence for it. */
+static int resolve_loosely(struct resolver *r, struct place at)
+{
+	int result = 0;
+	r->targets.n = 0;
+	r->loose = true;
+	for (r->nth = 0; r->nth < MAX_BASES && result >= 0; r->nth++) {
+		int each = resolve_definition(r, at, 0);
+		result = each ? each : result;
+	}
+	r->loose = false;
+	return result;
+}
+
 static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 {
 	const struct pugmark_block *at = &r->slicer.flow->blocks.at[block];
 	uint32_t insn = at->insn + at->n_insns - 1;
+	struct place place = {block, insn};
 	r->jump = insn_addr(r->b, insn);
 	r->targets.n = 0;
 	r->grade = TABLE_PROVEN;
-	r->leaves = r->looks_like_table = r->is_sum = r->loose = false;
+	r->leaves = r->looks_like_table = r->is_sum = false;
 	if (!slicer_sem(&r->slicer, insn))
 		return -ENOMEM;
-	int result = resolve_definition(r, (struct place){block, insn}, 0);
-	if (!result && r->looks_like_table) {
-		/* A default that is never taken may lead anywhere, and from there back here with
-		 * something else in the base's register. All entries being labels of this function
-		 * then is the evidence. */
-		r->loose = true;
-		r->targets.n = 0;
-		result = resolve_definition(r, (struct place){block, insn}, 0);
-		r->loose = false;
-	}
+	int result = resolve_definition(r, place, 0);
+	if (!result && r->looks_like_table)
+		result = resolve_loosely(r, place);
 	if (result < 0)
 		return result;
 	if (!result && settle_unknown(r))
