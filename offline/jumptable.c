@@ -4,6 +4,7 @@
  *	mov T(,i,8),R            jmp *T(,i,8)          addresses: code linked to a fixed place,
  *	mov (B,i,8),R            jmp *(B,i,8)          or computed goto through relocated words
  *	movslq (T,i,4),R; add B,R                      32-bit distances from B, mostly T itself
+ *	movslq T(,i,4),R; lea B(R),R                   the same, fixed
  *	lea 0(,i,4),X; mov (X,T),R; cltq; add B,R      the same without optimisation
  *
  * with T and B constants. A table's natural end is the next data that an instruction names, or an
@@ -266,7 +267,6 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 	}
 	if (sem->index != REG_NONE && sem->scale == entry)
 		r->looks_like_table = true;
-	shape->table = (uint64_t)sem->disp;
 	if (sem->index != REG_NONE && sem->scale == entry) {
 		uint64_t value = 0;
 		if (sem->base != REG_NONE && !find_const(r, base, at, &value))
@@ -334,6 +334,16 @@ static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at
 	return 0;
 }
 
+/* A distance from a constant that the instruction itself holds. */
+static int resolve_offset(struct resolver *r, uint8_t distance, int64_t base, struct place at)
+{
+	struct shape shape = {.relative = true, .base = (uint64_t)base};
+	if (find_distance(r, distance, at, 0, &shape))
+		return read_table(r, &shape);
+	r->is_sum = true;
+	return 0;
+}
+
 static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth);
 
 /* The instruction at @def gives the jump its target. */
@@ -361,8 +371,12 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 		return 0;
 	case SEM_ADD:
 		return resolve_sum(r, sem.dst, sem.src, def);
+	case SEM_ADD_IMM:
+		return resolve_offset(r, sem.dst, sem.value, def);
 	case SEM_LEA:
-		if (sem.index == REG_NONE || sem.scale != 1 || sem.disp || sem.base == REG_NONE)
+		if (sem.index == REG_NONE)
+			return resolve_offset(r, sem.base, sem.disp, def);
+		if (sem.scale != 1 || sem.disp || sem.base == REG_NONE)
 			return 0;
 		return resolve_sum(r, sem.base, sem.index, def);
 	case SEM_CONST:
