@@ -59,6 +59,13 @@ uint32_t builder_func_starting(const struct builder *b, uint64_t addr)
 	return low < b->funcs.n && b->funcs.at[low].addr == addr ? low : PUGMARK_NONE;
 }
 
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr)
+{
+	uint32_t part = addr ? builder_part_at(b, addr - 1) : PUGMARK_NONE;
+	bool ends = part != PUGMARK_NONE && b->parts.at[part].end == addr;
+	return ends ? b->parts.at[part].func : PUGMARK_NONE;
+}
+
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t low = 0, high = b->rows.n;

@@ -135,6 +135,8 @@ uint64_t builder_insn_target(const struct builder *b, uint32_t insn);
 uint32_t builder_part_at(const struct builder *b, uint64_t addr);
 /* The function that starts at @addr, or PUGMARK_NONE. */
 uint32_t builder_func_starting(const struct builder *b, uint64_t addr);
+/* The function of the part that ends right before @addr, or PUGMARK_NONE. */
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr);
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr);
 static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 {

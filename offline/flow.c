@@ -184,11 +184,8 @@ static int end_fall(struct ending *e)
 static bool is_jump_nowhere(const struct ending *e, uint64_t target)
 {
 	const struct builder *b = e->b;
-	const struct pugmark_func *f = &b->funcs.at[e->func];
-	for (uint32_t k = 0; k < f->n_parts; k++)
-		if (b->parts.at[b->func_parts.at[f->part + k]].end == target)
-			return !cfa_is_entry(builder_cfa_at(b, e->addr));
-	return false;
+	return builder_func_ending(b, target) == e->func &&
+	       !cfa_is_entry(builder_cfa_at(b, e->addr));
 }
 
 static int end_jump(struct ending *e)

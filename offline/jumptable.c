@@ -20,7 +20,7 @@
 
 enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_ENTRIES = 1 << 16, MAX_BASES = 4 };
 /* Entries read and targets kept for a whole module: far more than any real one has. */
-enum { ENTRY_BUDGET = 32 << 20, TARGET_BUDGET = 8 << 20 };
+enum { ENTRY_BUDGET = 8 << 20, TARGET_BUDGET = 2 << 20 };
 
 /* A load of one entry. */
 struct shape {
@@ -123,11 +123,7 @@ static enum entry classify(const struct resolver *r, uint64_t target)
 	uint32_t part = builder_part_at(b, target);
 	if (!is_insn_start(b, target) || part == PUGMARK_NONE) {
 		/* A label after the last instruction: what the compiler knows is not reached. */
-		const struct pugmark_func *f = &b->funcs.at[r->func];
-		for (uint32_t k = 0; k < f->n_parts; k++)
-			if (b->parts.at[b->func_parts.at[f->part + k]].end == target)
-				return ENTRY_END;
-		return ENTRY_BAD;
+		return builder_func_ending(b, target) == r->func ? ENTRY_END : ENTRY_BAD;
 	}
 	const struct build_part *p = &b->parts.at[part];
 	if (p->func == r->func)
@@ -408,7 +404,11 @@ static int guess_targets(struct resolver *r)
 	struct slicer *s = &r->slicer;
 	const struct flow *flow = s->flow;
 	int n_free = 0;
+	uint32_t cost = flow->blocks.n / 16 + flow->edges.n / 16;
 	r->targets.n = 0;
+	if (cost > r->entries_left)
+		return 0;
+	r->entries_left -= cost;
 	s->now++;
 	for (uint32_t i = 0; i < flow->edges.n; i++)
 		if (flow->edges.at[i].kind == EDGE_TABLE)

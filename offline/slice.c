@@ -107,7 +107,9 @@ static enum effect effect_on(const struct sem *sem, struct loc loc)
 /* Blocks still to search from their end, as a stack within the flow's own scratch. */
 static bool push_preds(struct slicer *s, uint32_t block, uint32_t *n)
 {
-	for (uint32_t i = s->pred_first[block]; i < s->pred_first[block + 1]; i++) {
+	uint32_t first = s->pred_first[block], end = s->pred_first[block + 1];
+	s->budget -= s->budget < end - first ? s->budget : end - first;
+	for (uint32_t i = first; i < end; i++) {
 		uint32_t from = s->preds[i].to;
 		if (s->stamp[from] == s->now)
 			continue;
