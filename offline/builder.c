@@ -7,6 +7,9 @@
 const struct elf_code *builder_code_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t low = 0, high = b->n_codes;
+	const struct elf_code *main_code = &b->codes[b->main_code];
+	if (high && addr >= main_code->addr && addr < main_code->end)
+		return main_code;
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 		if (addr < b->codes[mid].addr)

@@ -66,6 +66,7 @@ struct builder {
 	struct decoder decoder;
 	const struct elf_code *codes;
 	uint32_t n_codes;
+	uint32_t main_code; /* the largest of them, where most lookups end */
 	uint64_t text_addr, text_end;
 	const struct pugmark_import *imports;
 	uint32_t n_imports;

@@ -50,7 +50,7 @@ int slicer_enter(struct slicer *s, struct flow *flow)
 {
 	uint32_t n = flow->blocks.n;
 	s->flow = flow;
-	if (make_room(s, n, flow->edges.n))
+	if (!VEC_RESERVE(&flow->stack, n + 1) || make_room(s, n, flow->edges.n))
 		return -ENOMEM;
 	memset(s->pred_first, 0, (n + 2) * sizeof(*s->pred_first));
 	for (uint32_t i = 0; i < flow->edges.n; i++)

@@ -17,6 +17,9 @@ static int find_span(struct builder *b)
 			b->text_addr = b->codes[i].addr;
 		if (!i || b->codes[i].end > b->text_end)
 			b->text_end = b->codes[i].end;
+		const struct elf_code *most = &b->codes[b->main_code];
+		if (b->codes[i].end - b->codes[i].addr > most->end - most->addr)
+			b->main_code = i;
 	}
 	if (b->text_end - b->text_addr > MAX_SPAN)
 		return -EFBIG;
