@@ -511,7 +511,11 @@ static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 		result = resolve_loosely(r, place);
 	if (result < 0)
 		return result;
-	if (!result && settle_unknown(r))
+	bool exhausted = !r->slicer.budget || !r->entries_left;
+	if (exhausted && r->b->table_of_insn[insn])
+		return 0; /* what was found before that stands */
+	r->is_sum |= exhausted;
+	if ((!result || exhausted) && settle_unknown(r))
 		return -ENOMEM;
 	return record(r, insn, changed);
 }
