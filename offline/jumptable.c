@@ -461,8 +461,8 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 	struct jump_table *table = &b->tables.at[row - 1];
 	bool same = table->grade == r->grade && table->leaves == r->leaves &&
 		    table->n_targets == r->targets.n &&
-		    !memcmp(b->table_targets.at + table->target, r->targets.at,
-			    r->targets.n * sizeof(*r->targets.at));
+		    (!r->targets.n || !memcmp(b->table_targets.at + table->target, r->targets.at,
+					      r->targets.n * sizeof(*r->targets.at)));
 	if (same)
 		return 0;
 	*changed = true;

@@ -96,7 +96,8 @@ int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more)
 {
 	if (!VEC_RESERVE(&b->insns, n_more))
 		return -ENOMEM;
-	qsort(more, n_more, sizeof(*more), compare_off);
+	if (n_more)
+		qsort(more, n_more, sizeof(*more), compare_off);
 	uint32_t to = b->insns.n + n_more, from = b->insns.n;
 	b->insns.n = to;
 	while (n_more) {
