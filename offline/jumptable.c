@@ -13,24 +13,14 @@
  * targets are open, and the labels whose address is data are the guess. Rounds go over a function
  * until nothing new is found: a handler of an interpreter is known to be reached only when the
  * first dispatch is resolved. */
-#include "offline/slice.h"
+#include "offline/table.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_ENTRIES = 1 << 16, MAX_BASES = 4 };
+enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_BASES = 4 };
 /* Entries read and targets kept for a whole module: far more than any real one has. */
 enum { ENTRY_BUDGET = 8 << 20, TARGET_BUDGET = 2 << 20 };
-
-/* A load of one entry. */
-struct shape {
-	uint64_t table, base;
-	bool single;	/* always the same entry */
-	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
-	bool has_index; /* index and at are set */
-	struct loc index;
-	struct place at;
-};
 
 struct resolver {
 	struct slicer slicer;
@@ -54,88 +44,6 @@ const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn)
 	return row ? &b->tables.at[row - 1] : NULL;
 }
 
-static bool data_named_in(const struct builder *b, uint64_t from, uint64_t to)
-{
-	uint32_t low = 0, high = b->data_refs.n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (b->data_refs.at[mid] < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < b->data_refs.n && b->data_refs.at[low] < to;
-}
-
-/* The 64-bit word at @addr as it is once relocated. */
-static bool read_pointer(const struct builder *b, uint64_t addr, uint64_t *value)
-{
-	uint32_t n, low = 0;
-	const uint64_t *values, *slots = elf_image_pointer_slots(b->image, &values, &n);
-	uint32_t high = n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (slots[mid] < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < n && slots[low] == addr) {
-		*value = values[low];
-		return true;
-	}
-	size_t len;
-	const uint8_t *bytes = elf_image_bytes(b->image, addr, &len);
-	if (elf_image_is_pie(b->image) || !bytes || len < sizeof(*value))
-		return false;
-	memcpy(value, bytes, sizeof(*value));
-	return true;
-}
-
-static bool read_entry(const struct builder *b, const struct shape *shape, uint32_t i,
-		       uint64_t *target)
-{
-	if (!shape->relative)
-		return read_pointer(b, shape->table + UINT64_C(8) * i, target);
-	int32_t distance;
-	size_t len;
-	const uint8_t *bytes = elf_image_bytes(b->image, shape->table + UINT64_C(4) * i, &len);
-	if (!bytes || len < sizeof(distance))
-		return false;
-	memcpy(&distance, bytes, sizeof(distance));
-	*target = shape->base + (uint64_t)(int64_t)distance;
-	return true;
-}
-
-enum entry {
-	ENTRY_INSIDE,	/* in the function */
-	ENTRY_FUNCTION, /* the start of another */
-	ENTRY_START,	/* of a part that may be another function or a cold part of this one */
-	ENTRY_FRAGMENT, /* a cold part that no function has yet */
-	ENTRY_END,	/* past the function's last instruction */
-	ENTRY_BAD,
-};
-
-/* What a table's entry leads to, seen from the function at hand. */
-static enum entry classify(const struct resolver *r, uint64_t target)
-{
-	const struct builder *b = r->b;
-	uint32_t part = builder_part_at(b, target);
-	if (!is_insn_start(b, target) || part == PUGMARK_NONE) {
-		/* A label after the last instruction: what the compiler knows is not reached. */
-		return builder_func_ending(b, target) == r->func ? ENTRY_END : ENTRY_BAD;
-	}
-	const struct build_part *p = &b->parts.at[part];
-	if (p->func == r->func)
-		return ENTRY_INSIDE;
-	bool alone = b->funcs.at[p->func].n_parts == 1 && !(p->flags & PART_CALLED);
-	if (alone && p->flags & PART_FRAGMENT)
-		return ENTRY_FRAGMENT;
-	if (p->addr != target)
-		return ENTRY_BAD;
-	return alone && p->fde != PUGMARK_NONE ? ENTRY_START : ENTRY_FUNCTION;
-}
-
 static int keep_target(struct resolver *r, uint64_t target)
 {
 	uint32_t n = r->targets.n;
@@ -151,51 +59,11 @@ static int keep_crossing(struct resolver *r, uint64_t target)
 	return VEC_PUSH(&r->b->table_crossings, jump) ? 0 : -ENOMEM;
 }
 
-/* A table's extent and what its entries lead to. */
-struct extent {
-	uint32_t n, max; /* entries; and how many the bound allows */
-	uint32_t n_inside, n_functions;
-	bool bounded, proven;
-};
-
-/* Finds the end of the table: the bound of the index if there is an exact one, else the natural
- * end. Nothing is kept yet: what a start is depends on the other entries. */
-static void measure(struct resolver *r, const struct shape *shape, struct extent *x)
-{
-	uint64_t bound = 0;
-	bool exact = false;
-	uint32_t bytes = shape->relative ? 4 : 8;
-	*x = (struct extent){.max = MAX_ENTRIES};
-	x->bounded = shape->has_index &&
-		     slice_bound(&r->slicer, shape->index, shape->at, &bound, &exact) &&
-		     bound < MAX_ENTRIES;
-	if (x->bounded)
-		x->max = (uint32_t)bound + 1;
-	if (shape->single)
-		x->max = 1;
-	x->proven = (x->bounded && exact) || shape->single;
-	for (; x->n < x->max && r->entries_left; x->n++, r->entries_left--) {
-		uint64_t target, place = shape->table + (uint64_t)bytes * x->n;
-		if (x->n && !x->proven && data_named_in(r->b, place, place + bytes))
-			break;
-		if (!read_entry(r->b, shape, x->n, &target))
-			break;
-		enum entry entry = classify(r, target);
-		bool function = entry == ENTRY_FUNCTION || entry == ENTRY_START;
-		bool leaves = function && x->n_inside && !shape->relative;
-		bool enters = entry == ENTRY_INSIDE && x->n_functions && !shape->relative;
-		if (entry == ENTRY_BAD || (!x->proven && (entry == ENTRY_END || leaves || enters)))
-			break;
-		x->n_inside += entry == ENTRY_INSIDE || entry == ENTRY_FRAGMENT;
-		x->n_functions += function;
-	}
-}
-
 /* Reads the table that @shape describes. Positive: a table; 0: none; negative: an error. */
 static int read_table(struct resolver *r, const struct shape *shape)
 {
 	struct extent x;
-	measure(r, shape, &x);
+	table_measure(&r->slicer, r->func, shape, &r->entries_left, &x);
 	if (!x.n || (r->loose && (x.n < 2 || (x.bounded && x.n < x.max))))
 		return 0;
 	if (!x.n_inside && !shape->relative) {
@@ -205,8 +73,8 @@ static int read_table(struct resolver *r, const struct shape *shape)
 	int err = 0;
 	for (uint32_t i = 0; i < x.n && !err; i++) {
 		uint64_t target;
-		read_entry(r->b, shape, i, &target);
-		switch (classify(r, target)) {
+		table_entry(r->b, shape, i, &target);
+		switch (table_classify(r->b, r->func, target)) {
 		case ENTRY_FUNCTION:
 			rankmap_set(&r->b->taken, target - r->b->text_addr);
 			r->leaves = true;
@@ -376,7 +244,7 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 			return 0;
 		return resolve_sum(r, sem.base, sem.index, def);
 	case SEM_CONST:
-		if (classify(r, (uint64_t)sem.value) != ENTRY_INSIDE)
+		if (table_classify(r->b, r->func, (uint64_t)sem.value) != ENTRY_INSIDE)
 			return 0;
 		return keep_target(r, (uint64_t)sem.value) ? -ENOMEM : 1;
 	default:
