@@ -139,7 +139,7 @@ static int parse_option(struct record_args *a, int opt)
 		a->binary = optarg;
 		return 0;
 	}
-	return command_usage("record", "wrong option");
+	return EXIT_OK;
 }
 
 static int plan_module(struct record_args *a, const char *path, struct planning_result *planned,
@@ -214,13 +214,15 @@ int cmd_record(int argc, char **argv)
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	int opt;
 
+	opterr = 0;
 	a.options.modules = &a.module;
 	a.options.pids = a.pids;
 	while ((opt = getopt_long(argc, argv, "+o:p:qhF:N:", long_options, NULL)) != -1) {
 		if (opt == 'h')
 			return print_help();
 		if (opt == '?')
-			return command_usage("record", "wrong option");
+			return command_usage("record", "unknown or incomplete option '%s'",
+					     argv[optind - 1]);
 		int status = parse_option(&a, opt);
 		if (status)
 			return status;
