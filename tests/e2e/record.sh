@@ -184,6 +184,19 @@ sleep 0.5
 finish
 claim_clean SIGKILL
 
+rm -r rec
+"$PUGMARK" record -q -o rec --sites list -a ./target >out 2>err </dev/null &
+recorder=$!
+until [ -e rec/reserve ] || ! kill -0 $recorder; do sleep 0.05; done
+sleep 0.3
+for i in 1 2 3; do ./target calls 1000; done
+sleep 0.1
+kill -INT $recorder
+wait $recorder
+raw
+claim '-a records every process of the binary' is "$(witnesses) $(grep -c ' end ' raw)" '3000 3'
+claim 'from its beginning' is "$(grep -c ' attach ' raw)" 0
+
 # --- odds and ends ----------------------------------------------------------------------------------
 record --no-times -- ./target calls 1000
 raw
