@@ -380,7 +380,8 @@ static void keep_snapshot(struct recording_writer *w, struct task *t, const stru
 	}
 	memcpy(snap, sent, bytes);
 	for (uint32_t i = n; i < total; i++) {
-		uint64_t at = old ? i + (int64_t)(snap->addr - old->addr) / 8 : UINT64_MAX;
+		uint64_t at =
+			old ? i + (uint64_t)((int64_t)(snap->addr - old->addr) / 8) : UINT64_MAX;
 
 		snap->words[i] = at < SNAPSHOT_WORDS ? old->words[at] : 0;
 	}
