@@ -153,8 +153,8 @@ uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde);
 
 /* sweep.c: decodes every FDE from end to end; fills insns, starts, rows, taken, data_refs. */
 int sweep_code(struct builder *b);
-/* Notes the address that an instruction names. */
-int sweep_note_ref(struct builder *b, const struct decoded_ref *ref);
+/* Notes the addresses that an instruction names. */
+int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
 /* Adds instructions that are not there yet, in any order (@more gets sorted). */
 int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more);
 /* gaps.c: finds and decodes code without an FDE; fills gap_starts, adds to insns and starts. */

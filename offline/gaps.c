@@ -100,17 +100,17 @@ static int walk_run(struct builder *b, struct gaps *g, uint64_t addr)
 	while (addr < end && !is_insn_start(b, addr)) {
 		uint64_t off = addr - b->text_addr;
 		struct pugmark_insn insn = {.off = (uint32_t)off};
-		struct decoded_ref ref;
+		struct decoded_refs refs;
 		const uint8_t *bytes = code->bytes + (addr - code->addr);
 		bool fits = !rankmap_has(&g->covered, off) &&
-			    decode_insn(&b->decoder, bytes, end - addr, addr, &insn, &ref);
+			    decode_insn(&b->decoder, bytes, end - addr, addr, &insn, &refs);
 		for (uint8_t i = 1; fits && i < insn.len; i++)
 			fits = !rankmap_has(&g->covered, off + i);
 		if (!fits) {
 			g->stray = true;
 			return 0;
 		}
-		if (!VEC_PUSH(&g->insns, insn) || sweep_note_ref(b, &ref))
+		if (!VEC_PUSH(&g->insns, insn) || sweep_note_refs(b, &refs))
 			return -ENOMEM;
 		rankmap_set(&b->starts, off);
 		for (uint8_t i = 0; i < insn.len; i++)

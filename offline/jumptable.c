@@ -169,30 +169,46 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 	return false;
 }
 
-/* A sign-extended 32-bit entry in the register @reg: the load, straight or through a copy. */
-static bool find_distance(struct resolver *r, uint8_t reg, struct place at, int depth,
-			  struct shape *shape)
+/* Reads the tables whose 32-bit entries @loc may hold at @at as distances from @base: loads,
+ * straight or through copies and spills. Returns as read_table() does; every definition has to be
+ * one. */
+static int read_distances(struct resolver *r, struct loc loc, struct place at, uint64_t base,
+			  int depth)
 {
 	struct place defs[SLICE_MAX_DEFS];
-	if (depth > MAX_DEPTH || slice_defs(&r->slicer, (struct loc){.reg = reg}, at, defs) != 1)
-		return false;
-	struct sem sem = *slicer_sem(&r->slicer, defs[0].insn);
-	if (sem.op == SEM_COPY)
-		return find_distance(r, sem.src, defs[0], depth + 1, shape);
-	if (sem.op != SEM_LOAD || sem.size != 4)
-		return false;
-	return find_table(r, &sem, defs[0], 4, shape);
+	uint32_t n = depth < MAX_DEPTH ? slice_defs(&r->slicer, loc, at, defs) : 0;
+	int result = n > 0;
+	for (uint32_t i = 0; i < n && result > 0; i++) {
+		struct sem sem = *slicer_sem(&r->slicer, defs[i].insn);
+		struct shape shape = {.relative = true, .base = base};
+		struct loc from = {.reg = sem.src};
+		bool spilled = sem.op == SEM_LOAD && sem.size == 8 && sem.index == REG_NONE;
+		if (spilled)
+			from = (struct loc){sem.base, true, sem.disp};
+		if (spilled || sem.op == SEM_COPY || sem.op == SEM_STORE)
+			result = read_distances(r, from, defs[i], base, depth + 1);
+		else if (sem.op == SEM_LOAD && sem.size == 4 &&
+			 find_table(r, &sem, defs[i], 4, &shape))
+			result = read_table(r, &shape);
+		else
+			result = 0;
+	}
+	return result;
 }
 
 /* Base and distance, in either order. */
 static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at)
 {
+	uint32_t n_targets = r->targets.n;
 	for (int swap = 0; swap < 2; swap++) {
-		struct shape shape = {.relative = true};
-		uint8_t base = swap ? y : x, distance = swap ? x : y;
-		if (find_distance(r, distance, at, 0, &shape) &&
-		    find_const(r, (struct loc){.reg = base}, at, &shape.base))
-			return read_table(r, &shape);
+		struct loc base = {.reg = swap ? y : x}, distance = {.reg = swap ? x : y};
+		uint64_t value;
+		if (!find_const(r, base, at, &value))
+			continue;
+		int result = read_distances(r, distance, at, value, 0);
+		if (result)
+			return result;
+		r->targets.n = n_targets;
 	}
 	r->looks_like_table = r->is_sum = true;
 	return 0;
@@ -201,11 +217,13 @@ static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at
 /* A distance from a constant that the instruction itself holds. */
 static int resolve_offset(struct resolver *r, uint8_t distance, int64_t base, struct place at)
 {
-	struct shape shape = {.relative = true, .base = (uint64_t)base};
-	if (find_distance(r, distance, at, 0, &shape))
-		return read_table(r, &shape);
-	r->is_sum = true;
-	return 0;
+	uint32_t n_targets = r->targets.n;
+	int result = read_distances(r, (struct loc){.reg = distance}, at, (uint64_t)base, 0);
+	if (!result) {
+		r->targets.n = n_targets;
+		r->is_sum = true;
+	}
+	return result;
 }
 
 static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth);

@@ -89,8 +89,8 @@ static void every_row_decodes_to_its_kind_class_and_target(void **state)
 	for (size_t i = 0; i < N_ROWS; i++) {
 		const struct row *row = &rows[i];
 		struct pugmark_insn insn = {0};
-		struct decoded_ref ref;
-		if (!decode_insn(&decoder, row->bytes, sizeof(row->bytes), ADDR, &insn, &ref) ||
+		struct decoded_refs refs;
+		if (!decode_insn(&decoder, row->bytes, sizeof(row->bytes), ADDR, &insn, &refs) ||
 		    insn.len != row->len || insn.kind != row->kind || insn.probe != row->probe)
 			fail_msg("%s: length %d, kind %d, class %d", row->text, insn.len, insn.kind,
 				 insn.probe);
@@ -109,6 +109,32 @@ static void every_row_decodes_to_its_kind_class_and_target(void **state)
 	}
 }
 
+static void addresses_in_operands_are_found(void **state)
+{
+	static const struct {
+		uint8_t bytes[15];
+		uint64_t place, pointer;
+	} named[] = {
+		{{0x48, 0x8d, 0x05, 0x10}, 0, ADDR + 0x17}, /* lea 0x10(%rip),%rax */
+		{{0x48, 0x8b, 0x05, 0x10}, ADDR + 0x17, 0}, /* mov 0x10(%rip),%rax */
+		{{0xff, 0x24, 0xc5, 0, 0x10}, 0x1000, 0},   /* jmp *0x1000(,%rax,8) */
+		{{0xbf, 0, 0x20}, 0, 0x2000},		    /* mov $0x2000,%edi */
+		{{0x48, 0xc7, 0x05, 0x10, 0, 0, 0, 0, 0x20}, ADDR + 0x1b, 0x2000}, /* movq */
+		{{0xe8, 0x10}, 0, 0},						   /* call */
+		{{0x83, 0xf8, 5}, 0, 0},					   /* cmp $5,%eax */
+	};
+	(void)state;
+	struct decoder decoder;
+	decoder_init(&decoder);
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		struct pugmark_insn insn;
+		struct decoded_refs refs;
+		assert_true(decode_insn(&decoder, named[i].bytes, 15, ADDR, &insn, &refs));
+		assert_int_equal(refs.place, named[i].place);
+		assert_int_equal(refs.pointer, named[i].pointer);
+	}
+}
+
 static void bytes_that_are_no_instruction_are_refused(void **state)
 {
 	(void)state;
@@ -117,9 +143,9 @@ static void bytes_that_are_no_instruction_are_refused(void **state)
 	decoder_init(&decoder);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct pugmark_insn insn;
-		struct decoded_ref ref;
+		struct decoded_refs refs;
 		size_t len = bad[i][0] == 0x06 ? 1 : 2;
-		assert_false(decode_insn(&decoder, bad[i], len, ADDR, &insn, &ref));
+		assert_false(decode_insn(&decoder, bad[i], len, ADDR, &insn, &refs));
 	}
 }
 
@@ -186,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_decodes_to_its_kind_class_and_target),
+		cmocka_unit_test(addresses_in_operands_are_found),
 		cmocka_unit_test(bytes_that_are_no_instruction_are_refused),
 		cmocka_unit_test(what_the_kernel_refuses_is_refused),
 	};
