@@ -203,8 +203,9 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 	if (r->why == STOP_DISK)
 		fprintf(stderr, "pugmark: %s: the disk is full: recording stopped\n", o->output);
 	if (r->lost)
-		fprintf(stderr, "pugmark: %s: %llu events were lost (a larger --ring helps)\n",
-			o->output, (unsigned long long)r->lost);
+		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
+			(unsigned long long)r->lost,
+			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
 	if (!o->quiet)
 		fprintf(stderr, "pugmark: %s: %llu events of %llu tasks, %llu bytes\n", o->output,
 			(unsigned long long)r->events, (unsigned long long)r->tasks,

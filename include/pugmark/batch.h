@@ -6,10 +6,13 @@
  *   ring `events`:  struct batch (of one task, in order) or struct snapshot
  *   ring `process`: struct process_record
  *
- * A batch stands on its own but for the load bases, which are said again after every loss. Needs
- * the __u32 family of types from <linux/types.h> or vmlinux.h. */
+ * A batch stands on its own but for the load bases, which are said again after every loss. */
 #ifndef PUGMARK_BATCH_H
 #define PUGMARK_BATCH_H
+
+#ifndef __bpf__ /* there vmlinux.h has the types */
+#include <linux/types.h>
+#endif
 
 #define BATCH_RECORDS 256
 #define BATCH_MODULES 64

@@ -143,7 +143,7 @@ claim 'where the consumer keeps up there is none' eval \
 	'record -- ./target calls 200000; raw; is "$status $(witnesses) $(total)" "0 200000 200000"'
 
 # --- attaching to what runs, and ending -------------------------------------------------------------
-start() { ./target forever >target.out & child=$!; until grep -q ready target.out; do sleep 0.02; done; }
+start() { rm -f target.out; ./target forever >target.out & child=$!; until grep -qs ready target.out; do sleep 0.02; done; }
 finish() { kill -TERM $child; wait $child; child=; }
 claim_clean() {
 	claim "$1: the text is as before" grep -q 'text as before' target.out
@@ -189,7 +189,7 @@ rm -r rec
 recorder=$!
 until [ -e rec/reserve ] || ! kill -0 $recorder; do sleep 0.05; done
 sleep 0.3
-for i in 1 2 3; do ./target calls 1000; done
+for _ in 1 2 3; do ./target calls 1000; done
 sleep 0.1
 kill -INT $recorder
 wait $recorder
@@ -205,7 +205,7 @@ PUGMARK_PERF_EVENTS=1 record -- ./target calls 1000
 raw
 claim 'perf events do as well' is "$(witnesses)" 1000
 sites
-for i in $(seq 100); do site site_call 0 0 1 0 0; done
+for _ in $(seq 100); do site site_call 0 0 1 0 0; done
 (ulimit -n 128; PUGMARK_PERF_EVENTS=1; export PUGMARK_PERF_EVENTS; record -- ./target calls 1000; exit $status)
 claim 'too many of them are refused beforehand' is $? 1
 claim 'with the limit' grep -q 'need 456 file descriptors and 128 are allowed' err
@@ -216,8 +216,8 @@ sites
 site site_call 0 0 1 0 0
 mkdir small
 if unshare -m sh -c 'mount -t tmpfs -o size=300k none small' 2>/dev/null; then
-	unshare -m sh -c 'mount -t tmpfs -o size=300k none small && cd small &&
-		"$0" record -o rec --sites ../list -- ../target calls 3000000 >../out 2>../err; echo $? >../status
+	unshare -m sh -c 'mount -t tmpfs -o size=600k none small && cd small &&
+		"$0" record -o rec --sites ../list -- ../target calls 4000000 >../out 2>../err; echo $? >../status
 		"$0" raw rec >../raw' "$PUGMARK"
 	claim 'a full disk is an error' is "$(cat status)" 1
 	claim 'that is named' grep -q 'the disk is full' err
