@@ -90,7 +90,7 @@ void chooser_deinit(struct chooser *ch)
 bool chooser_is_node(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	return ch->marks[block] || b->call != CALL_NONE ||
+	return ch->marks[block] || b->call != CALL_NONE || chooser_shows_blocks(ch, block) ||
 	       (ch->returns_apart && (b->flags & PROG_RET));
 }
 
@@ -422,7 +422,7 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 		return true;
 	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
-	bool top;
+	bool top, blocks = chooser_shows_blocks(ch, block);
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
 	push(ch, &ch->back, false);
@@ -430,7 +430,7 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 		bool called = ch->back.at[--ch->back.n];
 		uint32_t b = ch->back.at[--ch->back.n];
 		const struct prog_block *blk = &ch->prog->blocks[b];
-		if (b == block && called)
+		if (b == block && (called || (blocks && !first)))
 			return false;
 		if (seen[called][b] == stamp || ch->marks[b])
 			continue;

@@ -59,6 +59,7 @@ struct prog_block {
 enum prog_func_flag {
 	PROG_ENTRY_WITNESS = 1, /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	/* out of scope: its calls are not traced */
+	PROG_PATHS = 8,		/* the trace is to hold every block that it executes */
 	PROG_ENTERED_TAIL = 4,	/* its frame may be one that was entered so: by itself, or by a
 				   function that jumped to it */
 };
@@ -89,6 +90,7 @@ struct program_options {
 	const bool *opaque;	/* per function of the model, or NULL: none */
 	const uint8_t *entered; /* per function of the model, or NULL: exported ones that another
 				   module is known to import */
+	const bool *paths;	/* per function of the model, or NULL: none has PROG_PATHS */
 	const uint64_t *counts; /* executions per block of the model from an earlier recording, or
 				   NULL: static estimates */
 };

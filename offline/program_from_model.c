@@ -271,6 +271,8 @@ static void make_function(struct maker *m, uint32_t func)
 		.freq = 1,
 		.flags = func_flags(m, func),
 	};
+	if (m->options->paths && m->options->paths[func])
+		pf->flags |= PROG_PATHS;
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
 		return;

@@ -34,8 +34,8 @@ struct slicer {
 	uint32_t *sem_of_insn; /* index into sems, 0: not decoded yet */
 	VEC(struct sem) sems;
 	uint64_t budget; /* steps left for the whole module */
-	bool loose;    /* of the slice_const under way */
-	uint32_t fuel; /* likewise */
+	bool loose;	 /* of the slice_const under way */
+	uint32_t fuel;	 /* likewise */
 };
 
 int slicer_init(struct slicer *s, struct builder *b);

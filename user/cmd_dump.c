@@ -38,6 +38,9 @@ static void print_event(const struct pugmark_trace *trace, int tid, const struct
 		printf("%d enter %s %llx %s\n", tid, module, (unsigned long long)e->addr,
 		       causes[e->cause]);
 		break;
+	case TRACE_BLOCK:
+		printf("%d block %s %llx\n", tid, module, (unsigned long long)e->addr);
+		break;
 	case TRACE_GAP:
 		printf("%d gap %s %llu %llu %llu\n", tid, causes[e->cause],
 		       (unsigned long long)e->lost, (unsigned long long)e->from_ns,
