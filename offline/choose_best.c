@@ -11,6 +11,10 @@
 /* Work one function may cost; what is not tried by then keeps its mark. */
 #define STEPS_PER_FUNCTION (60ull << 20)
 
+/* A mark on a call never sends more events than there are calls to report; one beside the calls
+ * may, where its frequency is guessed too low. So it has to promise more. */
+#define NO_CALL_RISK 1.5f
+
 struct candidate {
 	uint32_t block;
 	float weight; /* expected ns in one activation */
@@ -42,7 +46,10 @@ static struct candidate *mark_all(struct chooser *ch, const struct prog_func *f,
 		if (!isfinite(probe->cost_ns))
 			continue;
 		ch->marks[b] = branch ? MARK_BRANCH : MARK_BLOCK;
-		candidates[(*count)++] = (struct candidate){b, block->freq * probe->cost_ns};
+		float weight = block->freq * probe->cost_ns;
+		if (block->call == CALL_NONE)
+			weight *= NO_CALL_RISK;
+		candidates[(*count)++] = (struct candidate){b, weight};
 	}
 	return candidates;
 }
