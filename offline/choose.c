@@ -150,10 +150,10 @@ static void repair(struct chooser *ch, uint32_t func)
 
 typedef void choose_function(struct chooser *ch, uint32_t func);
 static choose_function *const by_mode[] = {
-	[MODE_FULL] = choose_full,	   [MODE_BRANCH] = choose_branch,
-	[MODE_CASPER] = choose_casper,	   [MODE_BEST] = choose_best,
-	[MODE_PATHS_BLOCKS] = choose_best, [MODE_PATHS_TARGETS] = choose_best,
-	[MODE_PATHS_EDGES] = choose_best,  [MODE_PATHS_NODES] = choose_best,
+	[MODE_FULL] = choose_full,	     [MODE_BRANCH] = choose_branch,
+	[MODE_CASPER] = choose_casper,	     [MODE_BEST] = choose_best,
+	[MODE_PATHS_BLOCKS] = choose_blocks, [MODE_PATHS_TARGETS] = choose_targets,
+	[MODE_PATHS_EDGES] = choose_edges,   [MODE_PATHS_NODES] = choose_nodes,
 	[MODE_PATHS_BEST] = choose_best,
 };
 

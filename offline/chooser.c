@@ -457,13 +457,15 @@ static uint32_t ways(const struct chooser *ch, uint32_t block)
 {
 	uint8_t mark = ch->marks[block];
 	const struct prog_block *b = &ch->prog->blocks[block];
-	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && (b->flags & PROG_OPEN));
+	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
 	return by_way ? b->n_succ : 1;
 }
 
 static uint32_t decision_way(const struct chooser *ch, uint32_t block, uint32_t i)
 {
-	return ways(ch, block) == 1 && ch->marks[block] != MARK_BRANCH ? WAY_ALL : i;
+	bool by_way = ch->marks[block] == MARK_BRANCH ||
+		      (ch->marks[block] == MARK_TARGET && prog_jump_read(&ch->prog->blocks[block]));
+	return by_way ? i : WAY_ALL;
 }
 
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
@@ -506,6 +508,8 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 	bool entry = block == f->block;
 	uint32_t stamp = ++ch->stamp;
 	struct vec nodes = {0};
+	if (chooser_shows_blocks(ch, block) && !vec_push(&nodes, block))
+		ch->failed = true; /* without its mark, its own way out is a decision as well */
 	queue->n = 0;
 	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
 		vec_push(queue, ch->preds[p]);
@@ -529,11 +533,9 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 		     chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t i = 0; holds && i < nodes.n; i++) {
 		uint32_t b = nodes.at[i];
-		if (ch->marks[b] == MARK_BRANCH)
-			for (uint32_t w = 0; holds && w < ch->prog->blocks[b].n_succ; w++)
-				holds = chooser_decision_holds(ch, (struct decision){func, b, w});
-		else
-			holds = chooser_decision_holds(ch, (struct decision){func, b, WAY_ALL});
+		for (uint32_t w = 0; holds && w < ways(ch, b); w++)
+			holds = chooser_decision_holds(
+				ch, (struct decision){func, b, decision_way(ch, b, w)});
 		holds = holds && chooser_follow_holds(ch, b);
 	}
 	free(nodes.at);

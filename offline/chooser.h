@@ -112,5 +112,9 @@ void choose_best(struct chooser *ch, uint32_t func);
 void choose_casper(struct chooser *ch, uint32_t func);
 void choose_full(struct chooser *ch, uint32_t func);
 void choose_branch(struct chooser *ch, uint32_t func);
+void choose_blocks(struct chooser *ch, uint32_t func);
+void choose_targets(struct chooser *ch, uint32_t func);
+void choose_edges(struct chooser *ch, uint32_t func);
+void choose_nodes(struct chooser *ch, uint32_t func);
 
 #endif
