@@ -50,12 +50,12 @@ static void place(struct chooser *ch, uint32_t func, enum placement how)
 		witnesses_from_marks(ch, f, &w);
 		err = placement_choose(&g, how, &w);
 	}
-	if (err && err != -EDOM) {
-		ch->failed = true;
-	} else {
-		placement_without_edges(&g, &w);
+	if (!err || err == -EDOM)
+		err = placement_without_edges(&g, &w);
+	if (!err || err == -EDOM)
 		marks_from_witnesses(ch, f, &w);
-	}
+	else
+		ch->failed = true;
 	witness_set_deinit(&w);
 	flow_graph_deinit(&g);
 }

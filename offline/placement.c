@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What one function's search may cost: about a tenth of a second at worst. */
-#define SEARCH_WORK (1u << 20)
+/* What one function's search may cost: some milliseconds at worst. */
+#define SEARCH_WORK (1u << 15)
 
 static bool can_be_witnessed(const struct flow_graph *g, uint32_t node)
 {
@@ -108,29 +108,38 @@ int placement_choose(const struct flow_graph *g, enum placement how, struct witn
 		err = placement_reduce(g, r, &fixed, w);
 	if (improve && !err)
 		err = placement_optimum(g, r, used, &fixed, SEARCH_WORK, w, &proven);
+	if (improve && !err) /* what weighs nothing is still a probe */
+		err = placement_reduce(g, r, &fixed, w);
 	realizable_free(r);
 	witness_set_deinit(&fixed);
 	return err ? err : repaired;
 }
 
-void placement_without_edges(const struct flow_graph *g, struct witness_set *w)
+static void replace_edge(const struct flow_graph *g, const struct fg_edge *e, struct witness_set *w)
 {
-	for (uint32_t e = 0; e < g->n_edges; e++) {
-		uint32_t from = g->edges[e].from, to = g->edges[e].to;
-		if (!w->edges[e])
-			continue;
-		w->edges[e] = 0;
-		bool target = g->nodes[to].n_in == 1 && to != g->entry && can_be_witnessed(g, to);
-		bool source = g->nodes[from].n_out == 1 && can_be_witnessed(g, from);
-		if (target && source && g->nodes[from].weight < g->nodes[to].weight)
-			target = false;
-		if (target || source) {
-			w->nodes[target ? to : from] = 1;
-		} else if (isfinite(g->nodes[from].way_weight)) {
-			w->ways[from] = 1;
-		} else {
-			w->nodes[from] |= can_be_witnessed(g, from);
-			w->nodes[to] |= can_be_witnessed(g, to);
+	const struct fg_node *from = &g->nodes[e->from], *to = &g->nodes[e->to];
+	bool target = to->n_in == 1 && e->to != g->entry && can_be_witnessed(g, e->to);
+	bool source = from->n_out == 1 && can_be_witnessed(g, e->from);
+	if (target && (!source || to->weight <= from->weight))
+		w->nodes[e->to] = 1;
+	else if (source)
+		w->nodes[e->from] = 1;
+	else if (isfinite(from->way_weight))
+		w->ways[e->from] = 1;
+}
+
+int placement_without_edges(const struct flow_graph *g, struct witness_set *w)
+{
+	struct realizable *r;
+	int err = realizable_new(g, &r);
+	if (err)
+		return err;
+	for (uint32_t e = 0; e < g->n_edges; e++)
+		if (w->edges[e]) {
+			w->edges[e] = 0;
+			replace_edge(g, &g->edges[e], w);
 		}
-	}
+	err = placement_repair(g, r, WITH_NODES | WITH_WAYS, w);
+	realizable_free(r);
+	return err;
 }

@@ -20,9 +20,10 @@ enum placement {
  * nothing that can be witnessed does: then @w is as good as it gets. */
 int placement_choose(const struct flow_graph *g, enum placement how, struct witness_set *w);
 
-/* Replaces the edges in @w by what a breakpoint can do: the node at an end of the edge where it
- * stands for the edge alone, else the way out of its source, else (neither can be) both ends. */
-void placement_without_edges(const struct flow_graph *g, struct witness_set *w);
+/* Replaces the edges in @w, which is realizable, by what a breakpoint can do: the node at an end of
+ * the edge where it stands for the edge alone, else the way out of its source, else (neither can
+ * be) whatever makes it realizable again. 0, -ENOMEM or -EDOM as above. */
+int placement_without_edges(const struct flow_graph *g, struct witness_set *w);
 
 /* Figure 11 of FSE'13 as it is printed, on a graph without witnesses: it neither looks whether its
  * answer is realizable nor improves it. 0 or -ENOMEM. */
