@@ -146,10 +146,11 @@ static void repair(struct chooser *ch, uint32_t func)
 
 typedef void choose_function(struct chooser *ch, uint32_t func);
 static choose_function *const by_mode[] = {
-	[MODE_FULL] = choose_full,
-	[MODE_BRANCH] = choose_branch,
-	[MODE_CASPER] = choose_casper,
-	[MODE_BEST] = choose_best,
+	[MODE_FULL] = choose_full,	     [MODE_BRANCH] = choose_branch,
+	[MODE_CASPER] = choose_casper,	     [MODE_BEST] = choose_best,
+	[MODE_PATHS_BLOCKS] = choose_blocks, [MODE_PATHS_TARGETS] = choose_targets,
+	[MODE_PATHS_EDGES] = choose_edges,   [MODE_PATHS_NODES] = choose_nodes,
+	[MODE_PATHS_BEST] = choose_best,
 };
 
 /* Calls @step for each component of recursive functions, callees first. */
@@ -264,8 +265,8 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 		return -ENOMEM;
 	}
 	uint32_t *component = order + program->n_funcs;
-	ch.returns_apart = mode != MODE_BEST;
-	ch.plain = mode != MODE_BEST;
+	ch.returns_apart = mode < MODE_BEST;
+	ch.plain = mode < MODE_BEST;
 	err = callgraph_order(program, order, component);
 	if (!err)
 		choose_in_order(&ch, mode, (struct call_order){order, component}, unresolved);

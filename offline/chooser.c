@@ -130,7 +130,7 @@ void chooser_deinit(struct chooser *ch)
 bool chooser_is_node(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	return ch->marks[block] || b->call != CALL_NONE ||
+	return ch->marks[block] || b->call != CALL_NONE || chooser_shows_blocks(ch, block) ||
 	       (ch->returns_apart && (b->flags & PROG_RET));
 }
 
@@ -467,7 +467,7 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 		return true;
 	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
-	bool top;
+	bool top, blocks = chooser_shows_blocks(ch, block);
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
 	push(ch, &ch->back, false);
@@ -475,7 +475,7 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 		bool called = ch->back.at[--ch->back.n];
 		uint32_t b = ch->back.at[--ch->back.n];
 		const struct prog_block *blk = &ch->prog->blocks[b];
-		if (b == block && called)
+		if (b == block && (called || (blocks && !first)))
 			return false;
 		if (seen[called][b] == stamp || ch->marks[b])
 			continue;
@@ -502,13 +502,15 @@ static uint32_t ways(const struct chooser *ch, uint32_t block)
 {
 	uint8_t mark = ch->marks[block];
 	const struct prog_block *b = &ch->prog->blocks[block];
-	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && (b->flags & PROG_OPEN));
+	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
 	return by_way ? b->n_succ : 1;
 }
 
 static uint32_t decision_way(const struct chooser *ch, uint32_t block, uint32_t i)
 {
-	return ways(ch, block) == 1 && ch->marks[block] != MARK_BRANCH ? WAY_ALL : i;
+	bool by_way = ch->marks[block] == MARK_BRANCH ||
+		      (ch->marks[block] == MARK_TARGET && prog_jump_read(&ch->prog->blocks[block]));
+	return by_way ? i : WAY_ALL;
 }
 
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
@@ -561,12 +563,11 @@ static uint32_t continuation(const struct chooser *ch, uint32_t node)
 static bool node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp)
 {
 	const struct prog_block *b = &ch->prog->blocks[node];
-	if (ch->marks[node] == MARK_BRANCH) {
-		for (uint32_t w = 0; w < b->n_succ; w++)
-			if (!chooser_decision_holds(ch, (struct decision){func, node, w}))
-				return false;
+	for (uint32_t w = 0; decision_way(ch, node, w) != WAY_ALL && w < ways(ch, node); w++)
+		if (!chooser_decision_holds(ch, (struct decision){func, node, w}))
+			return false;
+	if (decision_way(ch, node, 0) != WAY_ALL)
 		return true;
-	}
 	bool goes_on = !(b->flags & (PROG_RET | PROG_TAIL | PROG_NORETURN)) && b->n_succ;
 	if (goes_on) {
 		uint32_t c = continuation(ch, node);
@@ -588,6 +589,8 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 	bool entry = block == f->block;
 	uint32_t stamp = ++ch->stamp;
 	struct vec nodes = {0};
+	if (chooser_shows_blocks(ch, block) && !vec_push(&nodes, block))
+		ch->failed = true; /* without its mark, its own way out is a decision as well */
 	queue->n = 0;
 	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
 		vec_push(queue, ch->preds[p]);

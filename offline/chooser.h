@@ -3,12 +3,11 @@
  * function, and the conflict rule.
  *
  * A *node* is a block that shows in the grammar: one that is marked or holds a call (where returns
- * are kept apart, also one that returns). A *decision* is what can come next after a node: the
- * nodes that are reached without passing another, or the exit. The choice is made bottom-up over
- * the call graph, so a function is known to its callers by a summary:
- *   nullable  it can run without an event;
- *   first     the terms that its first event can be;
- *   need      the terms that must not come first after it returns, because inside of it they
+ * are kept apart, also one that returns; in a function with PROG_PATHS, every block). A *decision*
+ * is what can come next after a node: the nodes that are reached without passing another, or the
+ * exit. The choice is made bottom-up over the call graph, so a function is known to its callers by
+ * a summary: nullable  it can run without an event; first     the terms that its first event can
+ * be; need      the terms that must not come first after it returns, because inside of it they
  *             would decide against returning. FOLLOW is never built: each call site checks what
  *             follows it against its callee's need. */
 #ifndef OFFLINE_CHOOSER_H
@@ -79,6 +78,10 @@ int chooser_init(struct chooser *ch, const struct program *prog);
 void chooser_deinit(struct chooser *ch);
 bool vec_push(struct vec *vec, uint32_t value);
 
+static inline bool chooser_shows_blocks(const struct chooser *ch, uint32_t block)
+{
+	return ch->prog->funcs[ch->prog->blocks[block].func].flags & PROG_PATHS;
+}
 bool chooser_is_node(const struct chooser *ch, uint32_t block);
 /* The nodes (or NODE_EXIT) that a decision is between, in @out. */
 void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out);
@@ -89,7 +92,8 @@ uint32_t chooser_first(struct chooser *ch, const struct vec *alts, bool *top);
 bool chooser_decision_holds(struct chooser *ch, struct decision d);
 /* Whether what follows the call in @block is distinguishable from what its callee needs. */
 bool chooser_follow_holds(struct chooser *ch, uint32_t block);
-/* Whether no run from @block comes back to it without an event while making calls. */
+/* Whether no run from @block comes back to it without an event while making calls (with
+ * PROG_PATHS: at all). */
 bool chooser_progress_holds(struct chooser *ch, uint32_t block);
 /* Whether all that could feel a change of the mark of @block holds. */
 bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block);
@@ -110,5 +114,9 @@ void choose_best(struct chooser *ch, uint32_t func);
 void choose_casper(struct chooser *ch, uint32_t func);
 void choose_full(struct chooser *ch, uint32_t func);
 void choose_branch(struct chooser *ch, uint32_t func);
+void choose_blocks(struct chooser *ch, uint32_t func);
+void choose_targets(struct chooser *ch, uint32_t func);
+void choose_edges(struct chooser *ch, uint32_t func);
+void choose_nodes(struct chooser *ch, uint32_t func);
 
 #endif

@@ -247,6 +247,8 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 				add_succ(m, b, m->first_of[i]);
 	if (leave != PUGMARK_NONE)
 		add_succ(m, b, leave);
+	else if (block->end == END_TABLE)
+		b->flags |= PROG_TABLE;
 }
 
 static uint32_t func_flags(const struct maker *m, uint32_t func)
@@ -271,6 +273,8 @@ static void make_function(struct maker *m, uint32_t func)
 		.freq = 1,
 		.flags = func_flags(m, func),
 	};
+	if (m->options->paths && m->options->paths[func])
+		pf->flags |= PROG_PATHS;
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
 		return;

@@ -16,6 +16,8 @@ struct record_args {
 	struct recorder_module module;
 	const char *binary, *sites;
 	struct planning_options planning;
+	bool paths;
+	enum plan_mode placement; /* of level paths */
 	const char *only[64], *without[64];
 	pid_t pids[64];
 };
@@ -30,6 +32,10 @@ static int print_help(void)
 	     "  -a, --all BINARY     every process that runs the binary, now or later\n"
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode MODE      how witnesses are chosen: full, branch, casper, best (best)\n"
+	     "      --level LEVEL    calls, or paths: every basic block as well (calls)\n"
+	     "      --placement P    where the witnesses of paths stand: blocks, targets, edges, "
+	     "nodes,\n"
+	     "                       best (best)\n"
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
 	     "repeatable)\n"
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
@@ -52,7 +58,9 @@ enum {
 	OPT_RING,
 	OPT_SITES,
 	OPT_BINARY,
-	OPT_MODE
+	OPT_MODE,
+	OPT_LEVEL,
+	OPT_PLACEMENT
 };
 
 static const struct option long_options[] = {
@@ -67,6 +75,8 @@ static const struct option long_options[] = {
 	{"duration", required_argument, NULL, OPT_DURATION},
 	{"ring", required_argument, NULL, OPT_RING},
 	{"mode", required_argument, NULL, OPT_MODE},
+	{"level", required_argument, NULL, OPT_LEVEL},
+	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
 	{"sites", required_argument, NULL, OPT_SITES},
@@ -129,6 +139,18 @@ static int parse_option(struct record_args *a, int opt)
 	case OPT_MODE:
 		if (!planning_mode_named(optarg, &a->planning.mode))
 			return command_usage("record", "no mode '%s' (full, branch, casper, best)",
+					     optarg);
+		return 0;
+	case OPT_LEVEL:
+		a->paths = !strcmp(optarg, "paths");
+		if (!a->paths && strcmp(optarg, "calls") != 0)
+			return command_usage("record", "no level '%s' (calls, paths)", optarg);
+		return 0;
+	case OPT_PLACEMENT:
+		if (!planning_placement_named(optarg, &a->placement))
+			return command_usage("record",
+					     "no placement '%s' (blocks, targets, edges, nodes, "
+					     "best)",
 					     optarg);
 		return 0;
 	case 'F':
@@ -217,6 +239,7 @@ int cmd_record(int argc, char **argv)
 	struct record_args a = {
 		.options = {.output = "pugmark.data", .n_modules = 1, .time_unit_ns = 1},
 		.planning = {.mode = MODE_BEST},
+		.placement = MODE_PATHS_BEST,
 	};
 	struct recorder_result result = {0};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
@@ -235,6 +258,8 @@ int cmd_record(int argc, char **argv)
 		if (status)
 			return status;
 	}
+	if (a.paths)
+		a.planning.mode = a.placement;
 	if (optind < argc)
 		a.options.argv = argv + optind;
 	if ((a.options.argv != NULL) + (a.options.n_pids > 0) + a.options.all != 1)
