@@ -48,9 +48,9 @@ struct prog_block {
 	uint64_t call_addr; /* of the call or tail jump */
 	uint32_t origin;    /* block of the model, or PUGMARK_NONE */
 	uint32_t site;	    /* site of the model that is the block's call, or PUGMARK_NONE */
+	uint16_t flags;	    /* enum prog_block_flag */
 	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
 	uint8_t call;	    /* enum prog_call */
-	uint8_t flags;	    /* enum prog_block_flag */
 	float freq;	    /* expected executions in a run */
 	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
