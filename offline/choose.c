@@ -32,8 +32,8 @@ static bool hides_height(const struct prog_block *b)
 }
 
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
- * enters, jumps whose targets are not known, calls at an unknown height, and (at next to no cost)
- * calls that do not return. */
+ * enters, jumps whose targets are not known, calls at an unknown height, calls that fork (what the
+ * child does begins there), and (at next to no cost) calls that do not return. */
 void choose_all_forced(struct chooser *ch)
 {
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
@@ -54,7 +54,7 @@ void choose_all_forced(struct chooser *ch)
 		}
 		if (hides_height(block) && probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
-		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN))
+		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS))
 			force(ch, b);
 	}
 }

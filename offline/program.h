@@ -21,15 +21,16 @@ enum prog_call {
 };
 
 enum prog_block_flag {
-	PROG_RET = 1,	    /* ends with a return */
-	PROG_TAIL = 2,	    /* its call is a tail jump: the function's frame is gone */
-	PROG_NORETURN = 4,  /* its call never returns */
-	PROG_BRANCH = 8,    /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
-	PROG_ROOT = 16,	    /* also entered by unwinding: landing pad or second return of setjmp */
-	PROG_VIRTUAL = 32,  /* has no instruction of its own */
-	PROG_OPEN = 64,	    /* ends with an indirect jump whose target is read, not known */
-	PROG_REACHED = 128, /* on a path from the entry or from a root */
-	PROG_INDIRECT = 256 /* its call is through a register or memory, not an import */
+	PROG_RET = 1,	     /* ends with a return */
+	PROG_TAIL = 2,	     /* its call is a tail jump: the function's frame is gone */
+	PROG_NORETURN = 4,   /* its call never returns */
+	PROG_BRANCH = 8,     /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
+	PROG_ROOT = 16,	     /* also entered by unwinding: landing pad or second return of setjmp */
+	PROG_VIRTUAL = 32,   /* has no instruction of its own */
+	PROG_OPEN = 64,	     /* ends with an indirect jump whose target is read, not known */
+	PROG_REACHED = 128,  /* on a path from the entry or from a root */
+	PROG_INDIRECT = 256, /* its call is through a register or memory, not an import */
+	PROG_FORKS = 512     /* its call returns in a child process as well */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
