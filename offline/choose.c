@@ -32,8 +32,8 @@ static bool hides_height(const struct prog_block *b)
 }
 
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
- * enters, jumps whose targets are not known, calls at an unknown height, calls that fork (what the
- * child does begins there), and (at next to no cost) calls that do not return. */
+ * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or
+ * execute (what the child does begins and ends there), and (at next to no cost) calls that do not return. */
 void choose_all_forced(struct chooser *ch)
 {
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {

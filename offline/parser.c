@@ -725,6 +725,12 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
  * nothing more is known to have run. */
 static void finish(struct parser *p, bool killed)
 {
+	/* A call in progress was made, whatever has become of it. */
+	if (p->n && p->position == AT_CALL && !top(p)->announced) {
+		struct frame *f = top(p);
+		emit_call(p, f->module, node_at(p, f->module, f->node), PUGMARK_NONE);
+		f->announced = true;
+	}
 	while (p->n && !killed && !p->failed) {
 		struct frame *f = top(p);
 		if (p->position == AT_CALL) {

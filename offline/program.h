@@ -30,7 +30,8 @@ enum prog_block_flag {
 	PROG_OPEN = 64,	     /* ends with an indirect jump whose target is read, not known */
 	PROG_REACHED = 128,  /* on a path from the entry or from a root */
 	PROG_INDIRECT = 256, /* its call is through a register or memory, not an import */
-	PROG_FORKS = 512     /* its call returns in a child process as well */
+	PROG_FORKS = 512     /* its call returns in a child process as well, or runs
+				another program: what led there is to show */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
