@@ -483,7 +483,17 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			return 0;
 		}
 	}
-	task_new(child, st->head.task, false);
+	struct task_state *born = task_new(child, st->head.task, false);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(parent);
+	struct pt_regs *its_regs = (struct pt_regs *)bpf_task_pt_regs(child);
+	/* On a stack of its own it does not go on, it starts. */
+	if (!born || regs->sp != its_regs->sp)
+		return 0;
+	if (st->n > BATCH_RECORDS - HIT_RECORDS)
+		task_flush(st);
+	__u32 n = st->n;
+	APPEND(st, n, (__u32)RECORD_FORK << HEAD_RECORD_SHIFT, born->head.task);
+	st->n = n;
 	return 0;
 }
 

@@ -32,8 +32,9 @@ static bool hides_height(const struct prog_block *b)
 }
 
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
- * enters, jumps whose targets are not known, calls at an unknown height, and (at next to no cost)
- * calls that do not return. */
+ * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or execute
+ * (what the child does begins and ends there), and (at next to no cost) calls that do not return.
+ */
 static void force_function(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
@@ -50,7 +51,7 @@ static void force_function(struct chooser *ch, uint32_t func)
 			ch->marks[b] = MARK_TARGET;
 		else if (hides_height(block) && probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
-		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN))
+		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS))
 			force(ch, b);
 	}
 }

@@ -21,16 +21,18 @@ enum prog_call {
 };
 
 enum prog_block_flag {
-	PROG_RET = 1,	    /* ends with a return */
-	PROG_TAIL = 2,	    /* its call is a tail jump: the function's frame is gone */
-	PROG_NORETURN = 4,  /* its call never returns */
-	PROG_BRANCH = 8,    /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
-	PROG_ROOT = 16,	    /* also entered by unwinding: landing pad or second return of setjmp */
-	PROG_VIRTUAL = 32,  /* has no instruction of its own */
-	PROG_OPEN = 64,	    /* ends with an indirect jump whose target is read, not known */
-	PROG_REACHED = 128, /* on a path from the entry or from a root */
-	PROG_TABLE = 512,   /* ends with an indirect jump whose targets are known */
-	PROG_INDIRECT = 256 /* its call is through a register or memory, not an import */
+	PROG_RET = 1,	     /* ends with a return */
+	PROG_TAIL = 2,	     /* its call is a tail jump: the function's frame is gone */
+	PROG_NORETURN = 4,   /* its call never returns */
+	PROG_BRANCH = 8,     /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
+	PROG_ROOT = 16,	     /* also entered by unwinding: landing pad or second return of setjmp */
+	PROG_VIRTUAL = 32,   /* has no instruction of its own */
+	PROG_OPEN = 64,	     /* ends with an indirect jump whose target is read, not known */
+	PROG_REACHED = 128,  /* on a path from the entry or from a root */
+	PROG_TABLE = 512,    /* ends with an indirect jump whose targets are known */
+	PROG_INDIRECT = 256, /* its call is through a register or memory, not an import */
+	PROG_FORKS = 1024    /* its call returns in a child process as well, or runs another
+				program: what led there is to show */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
@@ -49,9 +51,9 @@ struct prog_block {
 	uint64_t call_addr; /* of the call or tail jump */
 	uint32_t origin;    /* block of the model, or PUGMARK_NONE */
 	uint32_t site;	    /* site of the model that is the block's call, or PUGMARK_NONE */
+	uint16_t flags;	    /* enum prog_block_flag */
 	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
 	uint8_t call;	    /* enum prog_call */
-	uint16_t flags;	    /* enum prog_block_flag */
 	float freq;	    /* expected executions in a run */
 	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */

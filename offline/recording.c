@@ -218,6 +218,15 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 	return task;
 }
 
+uint32_t recording_task_index(const struct recording *rec, uint32_t number)
+{
+	struct task_ref key = {.number = number}, *ref = NULL;
+
+	if (rec->n_tasks)
+		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
+	return ref ? ref->index : UINT32_MAX;
+}
+
 static int by_task_and_event(const void *a, const void *b)
 {
 	const struct segment_ref *x = a, *y = b;

@@ -228,7 +228,8 @@ static void make_symbol(struct segment_encoder *enc, const struct witness_event 
 {
 	memset(s, 0, sizeof(*s));
 	s->kind = event->kind;
-	if (event->kind == EVENT_END || event->kind == EVENT_LOST || has_value)
+	if (event->kind == EVENT_END || event->kind == EVENT_LOST || event->kind == EVENT_FORK ||
+	    has_value)
 		s->kind |= KIND_VALUE;
 	if (event->stack)
 		s->kind |= KIND_SNAPSHOT;
@@ -294,7 +295,7 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 		if (units > before || !enc->n)
 			enc->last_ns = event->time_ns;
 	}
-	if (has_value)
+	if (has_value || event->kind == EVENT_FORK)
 		bytes_put_varint(&enc->values, event->val);
 	if (event->kind == EVENT_LOST)
 		bytes_put_varint(&enc->values, event->lost);

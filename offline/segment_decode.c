@@ -217,6 +217,7 @@ static bool read_values(struct segment_decoder *dec, uint8_t kind, struct witnes
 	if (kind & KIND_VALUE)
 		switch (kind & KIND_MASK) {
 		case EVENT_WITNESS:
+		case EVENT_FORK:
 			if (!cursor_varint(&dec->values, &event->val))
 				return false;
 			break;

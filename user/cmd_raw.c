@@ -19,7 +19,7 @@ static void print_stack(const struct witness_event *e)
 
 static void print_event(const struct recording_task *task, const struct witness_event *e)
 {
-	static const char *const kinds[] = {"witness", "end", "lost", "exec", "attach", "stop"};
+	static const char *const kinds[] = {"witness", "end", "lost", "exec", "attach", "stop", "fork"};
 
 	printf("%u %d %s %" PRIu64, task->number, task->tid,
 	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);
@@ -30,6 +30,9 @@ static void print_event(const struct recording_task *task, const struct witness_
 			printf(" ret=%" PRIx64, e->ret);
 		if (e->flags & EVENT_FROM_SIGNAL)
 			fputs(" signal", stdout);
+		break;
+	case EVENT_FORK:
+		printf(" %" PRIu64, e->val);
 		break;
 	case EVENT_END:
 		printf(" sp=%" PRIx64 " ip=%" PRIx64, e->cfa, e->ret);

@@ -11,9 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_TWINS = 3 };
+
 struct record_args {
 	struct recorder_options options;
-	struct recorder_module module;
+	struct recorder_module modules[1 + MAX_TWINS]; /* the binary, once for each plan */
+	/* --twin, for tests: the same run is recorded by other plans as well. */
+	enum plan_mode twins[MAX_TWINS];
+	uint32_t n_twins;
 	const char *binary, *sites;
 	struct planning_options planning;
 	bool paths;
@@ -60,7 +65,8 @@ enum {
 	OPT_BINARY,
 	OPT_MODE,
 	OPT_LEVEL,
-	OPT_PLACEMENT
+	OPT_PLACEMENT,
+	OPT_TWIN
 };
 
 static const struct option long_options[] = {
@@ -77,6 +83,7 @@ static const struct option long_options[] = {
 	{"mode", required_argument, NULL, OPT_MODE},
 	{"level", required_argument, NULL, OPT_LEVEL},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"twin", required_argument, NULL, OPT_TWIN},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
 	{"sites", required_argument, NULL, OPT_SITES},
@@ -153,6 +160,11 @@ static int parse_option(struct record_args *a, int opt)
 					     "best)",
 					     optarg);
 		return 0;
+	case OPT_TWIN:
+		if (a->n_twins == MAX_TWINS ||
+		    !planning_mode_named(optarg, &a->twins[a->n_twins++]))
+			return command_usage("record", "--twin: wrong mode, or too many");
+		return 0;
 	case 'F':
 	case 'N': {
 		uint32_t *n = opt == 'F' ? &a->planning.n_only : &a->planning.n_without;
@@ -171,19 +183,21 @@ static int parse_option(struct record_args *a, int opt)
 	return EXIT_OK;
 }
 
-static int plan_module(struct record_args *a, const char *path, struct planning_result *planned,
-		       struct pugmark_diag *diag)
+static int plan_module(struct record_args *a, struct recorder_module *module, enum plan_mode mode,
+		       struct planning_result *planned, struct pugmark_diag *diag)
 {
-	a->planning.only = a->only;
-	a->planning.without = a->without;
-	int err = planning_make(path, &a->planning, planned, diag);
+	struct planning_options options = a->planning;
+	options.mode = mode;
+	options.only = a->only;
+	options.without = a->without;
+	int err = planning_make(module->path, &options, planned, diag);
 	if (err)
 		return err;
-	a->module.plan_path = planned->path;
-	a->module.sites = planned->plan->sites;
-	a->module.n_sites = planned->plan->n_sites;
-	memcpy(a->module.build_id, planned->plan->build_id, sizeof(a->module.build_id));
-	a->module.build_id_len = planned->plan->build_id_len;
+	module->plan_path = planned->path;
+	module->sites = planned->plan->sites;
+	module->n_sites = planned->plan->n_sites;
+	memcpy(module->build_id, planned->plan->build_id, sizeof(module->build_id));
+	module->build_id_len = planned->plan->build_id_len;
 	return 0;
 }
 
@@ -191,9 +205,9 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 			  struct pugmark_diag *diag)
 {
 	struct plan_site *sites = NULL;
-	struct planning_result planned = {0};
+	struct planning_result planned[1 + MAX_TWINS] = {0};
 	char proc[32], *path = NULL;
-	int err;
+	int err = 0;
 
 	if (a->binary)
 		path = strdup(a->binary);
@@ -205,16 +219,20 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 	}
 	if (!path)
 		return -1;
-	a->module.path = path;
+	a->options.n_modules = a->sites ? 1 : 1 + a->n_twins;
+	for (uint32_t i = 0; i < a->options.n_modules; i++)
+		a->modules[i].path = path;
 	if (a->sites) {
-		err = site_list_read(a->sites, path, &sites, &a->module.n_sites, diag);
-		a->module.sites = sites;
-	} else {
-		err = plan_module(a, path, &planned, diag);
+		err = site_list_read(a->sites, path, &sites, &a->modules[0].n_sites, diag);
+		a->modules[0].sites = sites;
 	}
+	for (uint32_t i = 0; !err && !a->sites && i < a->options.n_modules; i++)
+		err = plan_module(a, &a->modules[i], i ? a->twins[i - 1] : a->planning.mode,
+				  &planned[i], diag);
 	if (!err)
 		err = recorder_run(&a->options, result, diag);
-	planning_deinit(&planned);
+	for (uint32_t i = 0; i < a->options.n_modules; i++)
+		planning_deinit(&planned[i]);
 	free(sites);
 	free(path);
 	return err;
@@ -237,7 +255,7 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 int cmd_record(int argc, char **argv)
 {
 	struct record_args a = {
-		.options = {.output = "pugmark.data", .n_modules = 1, .time_unit_ns = 1},
+		.options = {.output = "pugmark.data", .time_unit_ns = 1},
 		.planning = {.mode = MODE_BEST},
 		.placement = MODE_PATHS_BEST,
 	};
@@ -246,7 +264,7 @@ int cmd_record(int argc, char **argv)
 	int opt;
 
 	opterr = 0;
-	a.options.modules = &a.module;
+	a.options.modules = a.modules;
 	a.options.pids = a.pids;
 	while ((opt = getopt_long(argc, argv, "+o:p:a:qhF:N:", long_options, NULL)) != -1) {
 		if (opt == 'h')

@@ -214,10 +214,12 @@ static void add_event(struct recording_writer *w, uint32_t number, struct task *
 		w->err = err;
 }
 
+/* @value: of EVENT_LOST how many, of EVENT_FORK the child. */
 static void add_plain(struct recording_writer *w, uint32_t number, struct task *t,
-		      enum event_kind kind, uint64_t lost)
+		      enum event_kind kind, uint64_t value)
 {
-	struct witness_event event = {.kind = kind, .time_ns = t->time_ns, .lost = lost};
+	struct witness_event event = {
+		.kind = kind, .time_ns = t->time_ns, .lost = value, .val = value};
 
 	add_event(w, number, t, &event);
 }
@@ -343,6 +345,9 @@ static void unpack_batch(struct recording_writer *w, uint32_t number, struct tas
 		case RECORD_ATTACH:
 			t->time_ns = u.time_ns;
 			add_plain(w, number, t, EVENT_ATTACH, 0);
+			break;
+		case RECORD_FORK:
+			add_plain(w, number, t, EVENT_FORK, r->value);
 			break;
 		}
 }

@@ -55,7 +55,8 @@ struct operand_desc {
 #define HEAD_SIGNAL (1u << 25)	 /* the return address is a signal trampoline */
 #define HEAD_RECORD_SHIFT 28
 
-/* Kinds of record, in the topmost 4 bits of head. All but the first belong to the witness after. */
+/* Kinds of record, in the topmost 4 bits of head. But for the first and the last, they belong to
+ * the witness after. */
 enum batch_record_kind {
 	RECORD_WITNESS = 0,
 	RECORD_BASE = 1,   /* site: a module; value: run-time address of its text_addr */
@@ -64,6 +65,7 @@ enum batch_record_kind {
 	RECORD_RET = 4,	   /* value: return address, too far from ip for 32 bits */
 	RECORD_TARGET = 5, /* value: target of the indirect call or jump */
 	RECORD_ATTACH = 6, /* the task ran before it was recorded */
+	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
 };
 
 struct batch_record {
