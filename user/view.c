@@ -93,7 +93,7 @@ int view_option(struct view *view, int opt, const char *arg)
 	case VIEW_MODULE:
 		if (*arg && strspn(arg, "0123456789") == strlen(arg)) {
 			view->only_module = strtoul(arg, NULL, 10) + 1;
-			return 0;
+			return -1;
 		}
 		return add_pattern(view, &view->modules, arg);
 	case VIEW_FORMAT:
