@@ -188,6 +188,7 @@ static void forever(void)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
+	volatile uint64_t above_all = 0xcafe000000000000;
 	long n = argc > 2 ? atol(argv[2]) : 1;
 
 	if (!strcmp(mode, "branches"))
@@ -214,5 +215,5 @@ int main(int argc, char **argv)
 		abort();
 	} else
 		return 2;
-	return argc > 3 ? atoi(argv[3]) : 0;
+	return above_all && argc > 3 ? atoi(argv[3]) : 0;
 }
