@@ -72,12 +72,15 @@ static inline void out_dec(struct out *out, uint64_t value)
 	char digits[OUT_NUMBER_MAX], *p = digits + sizeof(digits);
 
 	out_room(out, OUT_NUMBER_MAX);
+	for (; value >= 100; value /= 100) {
+		unsigned low = value % 100;
+		*--p = '0' + low % 10;
+		*--p = '0' + low / 10;
+	}
 	do
 		*--p = '0' + value % 10;
 	while (value /= 10);
-	size_t len = digits + sizeof(digits) - p;
-	memcpy(out->at, p, len);
-	out->at += len;
+	out_append(out, p, digits + sizeof(digits) - p);
 }
 
 static inline void out_hex(struct out *out, uint64_t value)

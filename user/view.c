@@ -32,10 +32,10 @@ void view_init(struct view *view, const char *command, const char *format)
 void view_deinit(struct view *view)
 {
 	for (uint32_t m = 0; m < view->n_modules; m++) {
-		if (view->func_in)
-			free(view->func_in[m]);
-		if (view->import_in)
-			free(view->import_in[m]);
+		if (view->funcs)
+			free(view->funcs[m]);
+		if (view->imports)
+			free(view->imports[m]);
 		const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, m);
 		for (uint32_t f = 0; view->plain && view->plain[m] && f < plan->n_funcs; f++)
 			free(view->plain[m][f]);
@@ -44,8 +44,8 @@ void view_deinit(struct view *view)
 	}
 	free(view->plain);
 	free(view->module_in);
-	free(view->func_in);
-	free(view->import_in);
+	free(view->funcs);
+	free(view->imports);
 	patterns_deinit(&view->only);
 	patterns_deinit(&view->without);
 	patterns_deinit(&view->modules);
@@ -170,34 +170,39 @@ static int find_modules(struct view *view, struct pugmark_diag *diag)
 	return err;
 }
 
-/* Whether the function @name is wanted; notes in @seen which of the patterns, -F first, it matched.
- */
-static bool name_in(const struct view *view, const char *name, bool *seen)
+/* Notes in @seen which of the patterns, those of -F first, the name matched. */
+static uint8_t match_name(const struct view *view, const char *name, bool *seen)
 {
 	bool in = !view->only.n || patterns_match(&view->only, name, seen) >= 0;
-	return patterns_match(&view->without, name, seen + view->only.n) < 0 && in;
+	bool out = patterns_match(&view->without, name, seen + view->only.n) >= 0;
+	return (in ? VIEW_MATCHES : 0) | (out ? VIEW_LEFT_OUT : 0);
+}
+
+/* What has no name matches no pattern. */
+static uint8_t match_unnamed(const struct view *view)
+{
+	return view->only.n ? 0 : VIEW_MATCHES;
 }
 
 static int match_module(struct view *view, uint32_t m, bool *seen, struct pugmark_diag *diag)
 {
 	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, m);
-	view->func_in[m] = calloc(plan->n_funcs + 1, sizeof(bool));
-	view->import_in[m] = calloc(plan->strings_bytes + 1, sizeof(bool));
+	view->funcs[m] = calloc(plan->n_funcs + 1, 1);
+	view->imports[m] = calloc(plan->strings_bytes + 1, 1);
 	bool *asked = calloc(plan->strings_bytes + 1, sizeof(bool));
-	if (!view->func_in[m] || !view->import_in[m] || !asked) {
+	if (!view->funcs[m] || !view->imports[m] || !asked) {
 		free(asked);
 		return view_no_memory(view, diag);
 	}
 	for (uint32_t f = 0; f < plan->n_funcs; f++)
-		view->func_in[m][f] = name_in(view, plan->strings + plan->funcs[f].name, seen);
+		view->funcs[m][f] = match_name(view, plan->strings + plan->funcs[f].name, seen);
 	for (uint32_t i = 0; i < plan->n_nodes; i++) {
 		uint32_t import = plan->nodes[i].import;
 		if (asked[import])
 			continue;
 		asked[import] = true;
-		/* What has no name matches no pattern. */
-		view->import_in[m][import] =
-			import ? name_in(view, plan->strings + import, seen) : !view->only.n;
+		view->imports[m][import] = import ? match_name(view, plan->strings + import, seen)
+						  : match_unnamed(view);
 	}
 	free(asked);
 	return 0;
@@ -208,10 +213,10 @@ static int find_functions(struct view *view, struct pugmark_diag *diag)
 	uint32_t n = view->only.n + view->without.n;
 	if (!n)
 		return 0;
-	view->func_in = calloc(view->n_modules + 1, sizeof(bool *));
-	view->import_in = calloc(view->n_modules + 1, sizeof(bool *));
+	view->funcs = calloc(view->n_modules + 1, sizeof(uint8_t *));
+	view->imports = calloc(view->n_modules + 1, sizeof(uint8_t *));
 	bool *seen = calloc(n, sizeof(bool));
-	int err = view->func_in && view->import_in && seen ? 0 : view_no_memory(view, diag);
+	int err = view->funcs && view->imports && seen ? 0 : view_no_memory(view, diag);
 	for (uint32_t m = 0; m < view->n_modules && !err; m++)
 		err = match_module(view, m, seen, diag);
 	for (uint32_t i = 0; i < n && !err; i++)
@@ -272,25 +277,22 @@ bool view_has_task(const struct view *view, uint32_t task)
 	return !view->n_tids;
 }
 
-bool view_has_func(const struct view *view, uint32_t module, uint32_t func)
+uint8_t view_match(const struct view *view, uint32_t module, uint32_t func, const char *import)
 {
-	if (!view_has_module(view, module))
-		return false;
-	if (!view->func_in || module >= view->n_modules || func == PUGMARK_NONE)
-		return !view->only.n;
-	return view->func_in[module][func];
+	if (!view->funcs)
+		return VIEW_MATCHES;
+	if (func != PUGMARK_NONE)
+		return view->funcs[module][func];
+	if (!*import)
+		return match_unnamed(view);
+	return view->imports[module][import - pugmark_trace_plan(view->trace, module)->strings];
 }
 
 bool view_has_callee(const struct view *view, const struct trace_event *e)
 {
-	if (e->func != PUGMARK_NONE)
-		return view_has_func(view, e->target_module, e->func);
-	if (!view_has_module(view, e->module))
-		return false;
-	if (!view->import_in)
-		return true;
-	return view->import_in[e->module]
-			      [e->import - pugmark_trace_plan(view->trace, e->module)->strings];
+	uint32_t module = e->func == PUGMARK_NONE ? e->module : e->target_module;
+	return view_has_module(view, module) &&
+	       view_match(view, module, e->func, e->import) == VIEW_MATCHES;
 }
 
 int view_task_failed(const struct view *view, uint32_t task, int err, struct pugmark_diag *diag)

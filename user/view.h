@@ -41,6 +41,11 @@ enum view_opt {
 		"module", required_argument, NULL, VIEW_MODULE                                     \
 	}
 
+enum view_match {
+	VIEW_MATCHES = 1,  /* a pattern of -F, or there is none */
+	VIEW_LEFT_OUT = 2, /* a pattern of -N matches */
+};
+
 struct view {
 	const char *command, *dir, *format;
 	struct patterns only, without, modules;
@@ -57,10 +62,10 @@ struct view {
 	uint64_t start_ns; /* times are shown relative to this */
 	bool timed;	   /* some part of the time is left out */
 	bool *module_in;
-	bool **func_in;	  /* per module, per function of its plan; NULL: all */
-	bool **import_in; /* per module, per byte of its strings, set where an import's name starts
-			   */
-	char ***plain;	  /* per module and function: demangled names, as they are asked for */
+	/* enum view_match per function of each module's plan, and for each import at the place of
+	 * its name in the plan's strings. NULL: no patterns were given. */
+	uint8_t **funcs, **imports;
+	char ***plain; /* per module and function: demangled names, as they are asked for */
 };
 
 /* A view for the command @command, which shows everything as @format. */
@@ -80,7 +85,13 @@ static inline bool view_has_module(const struct view *view, uint32_t module)
 {
 	return module >= view->n_modules || view->module_in[module];
 }
-bool view_has_func(const struct view *view, uint32_t module, uint32_t func);
+/* How function @func of @module, or where that is PUGMARK_NONE the import @import of it (a string
+ * of its plan), matches the patterns: VIEW_MATCHES alone is what is to be shown. */
+uint8_t view_match(const struct view *view, uint32_t module, uint32_t func, const char *import);
+static inline bool view_has_func(const struct view *view, uint32_t module, uint32_t func)
+{
+	return view_has_module(view, module) && view_match(view, module, func, "") == VIEW_MATCHES;
+}
 /* Whether the function that the call or tail event @e leads to is shown. */
 bool view_has_callee(const struct view *view, const struct trace_event *e);
 static inline bool view_has_time(const struct view *view, const struct trace_event *e)
