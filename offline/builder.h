@@ -66,6 +66,7 @@ struct builder {
 	struct decoder decoder;
 	const struct elf_code *codes;
 	uint32_t n_codes;
+	uint32_t main_code; /* the largest of them, where most lookups end */
 	uint64_t text_addr, text_end;
 	const struct pugmark_import *imports;
 	uint32_t n_imports;
@@ -135,6 +136,8 @@ uint64_t builder_insn_target(const struct builder *b, uint32_t insn);
 uint32_t builder_part_at(const struct builder *b, uint64_t addr);
 /* The function that starts at @addr, or PUGMARK_NONE. */
 uint32_t builder_func_starting(const struct builder *b, uint64_t addr);
+/* The function of the part that ends right before @addr, or PUGMARK_NONE. */
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr);
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr);
 static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 {

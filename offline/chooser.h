@@ -47,6 +47,9 @@ struct chooser {
 	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
 	bool failed;	/* out of memory */
 
+	/* Blocks with the same successors go on alike: one of them stands for all, so that a
+	 * decision behind many copies of one dispatch is looked at once. */
+	uint32_t *alike;
 	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
 
 	/* What callees that are not known may need: per mark the return address, joined. */
@@ -55,7 +58,7 @@ struct chooser {
 	bool global_top;
 
 	/* Scratch of one query; stamps make clearing free. */
-	uint32_t *seen_walk, *seen_closure, *seen_back, stamp;
+	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
 	struct vec alts, walk, closure, back, decisions;
 	struct found_term *found;
@@ -100,14 +103,13 @@ void chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func);
 /* Computes the summary of @func from its marks; returns whether it grew. */
 bool chooser_summarise(struct chooser *ch, uint32_t func);
-/* What the functions that may be entered from anywhere need; returns whether it grew. */
-bool chooser_globalise(struct chooser *ch);
+/* What the functions that may be entered from anywhere need: joins it to the global need. */
+void chooser_globalise(struct chooser *ch);
 
 /* Functions in an order in which callees come first; components of recursion get one number.
  * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
 int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
 
-void choose_all_forced(struct chooser *ch);
 void choose_best(struct chooser *ch, uint32_t func);
 void choose_casper(struct chooser *ch, uint32_t func);
 void choose_full(struct chooser *ch, uint32_t func);

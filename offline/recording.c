@@ -190,7 +190,7 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 	/* Numbers come mostly in rising order: look from the end. */
 	struct task_ref key = {.number = number}, *ref;
 
-	if (rec->n_tasks && number > rec->by_number[rec->n_tasks - 1].number)
+	if (!rec->n_tasks || number > rec->by_number[rec->n_tasks - 1].number)
 		ref = NULL;
 	else
 		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);

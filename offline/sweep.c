@@ -17,6 +17,9 @@ static int find_span(struct builder *b)
 			b->text_addr = b->codes[i].addr;
 		if (!i || b->codes[i].end > b->text_end)
 			b->text_end = b->codes[i].end;
+		const struct elf_code *most = &b->codes[b->main_code];
+		if (b->codes[i].end - b->codes[i].addr > most->end - most->addr)
+			b->main_code = i;
 	}
 	if (b->text_end - b->text_addr > MAX_SPAN)
 		return -EFBIG;
@@ -93,7 +96,8 @@ int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more)
 {
 	if (!VEC_RESERVE(&b->insns, n_more))
 		return -ENOMEM;
-	qsort(more, n_more, sizeof(*more), compare_off);
+	if (n_more)
+		qsort(more, n_more, sizeof(*more), compare_off);
 	uint32_t to = b->insns.n + n_more, from = b->insns.n;
 	b->insns.n = to;
 	while (n_more) {

@@ -25,9 +25,11 @@ struct record_args {
 static int print_help(void)
 {
 	puts("usage: pugmark record [options] -- PROGRAM [ARGS]\n"
-	     "       pugmark record [options] -p PID\n\n"
+	     "       pugmark record [options] -p PID\n"
+	     "       pugmark record [options] -a BINARY\n\n"
 	     "  -o, --output DIR     where to (pugmark.data; one that is there becomes DIR.old)\n"
 	     "  -p, --pid PID        a running process and what it forks (repeatable)\n"
+	     "  -a, --all BINARY     every process that runs the binary, now or later\n"
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode MODE      how witnesses are chosen: full, branch, casper, best (best)\n"
 	     "      --level LEVEL    calls, or paths: every basic block as well (calls)\n"
@@ -64,6 +66,7 @@ enum {
 static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"pid", required_argument, NULL, 'p'},
+	{"all", required_argument, NULL, 'a'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
@@ -108,6 +111,10 @@ static int parse_option(struct record_args *a, int opt)
 		if (o->n_pids == sizeof(a->pids) / sizeof(*a->pids))
 			return command_usage("record", "more than 64 processes");
 		a->pids[o->n_pids++] = v;
+		return 0;
+	case 'a':
+		o->all = true;
+		a->binary = optarg;
 		return 0;
 	case 'q':
 		o->quiet = true;
@@ -161,7 +168,7 @@ static int parse_option(struct record_args *a, int opt)
 		a->binary = optarg;
 		return 0;
 	}
-	return command_usage("record", "wrong option");
+	return EXIT_OK;
 }
 
 static int plan_module(struct record_args *a, const char *path, struct planning_result *planned,
@@ -237,13 +244,15 @@ int cmd_record(int argc, char **argv)
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	int opt;
 
+	opterr = 0;
 	a.options.modules = &a.module;
 	a.options.pids = a.pids;
-	while ((opt = getopt_long(argc, argv, "+o:p:qhF:N:", long_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+o:p:a:qhF:N:", long_options, NULL)) != -1) {
 		if (opt == 'h')
 			return print_help();
 		if (opt == '?')
-			return command_usage("record", "wrong option");
+			return command_usage("record", "unknown or incomplete option '%s'",
+					     argv[optind - 1]);
 		int status = parse_option(&a, opt);
 		if (status)
 			return status;
@@ -252,8 +261,9 @@ int cmd_record(int argc, char **argv)
 		a.planning.mode = a.placement;
 	if (optind < argc)
 		a.options.argv = argv + optind;
-	if (!a.options.argv == !a.options.n_pids)
-		return command_usage("record", "either a program or -p PID is needed");
+	if ((a.options.argv != NULL) + (a.options.n_pids > 0) + a.options.all != 1)
+		return command_usage("record",
+				     "a program, -p PID or -a BINARY is needed, one of them");
 	const char *ring = getenv("PUGMARK_RING_BYTES"), *stall = getenv("PUGMARK_STALL_MS");
 	if (ring)
 		a.options.ring_bytes = strtoul(ring, NULL, 0);
