@@ -47,7 +47,7 @@ static struct candidate *mark_all(struct chooser *ch, const struct prog_func *f,
 			continue;
 		ch->marks[b] = branch ? MARK_BRANCH : MARK_BLOCK;
 		float weight = block->freq * probe->cost_ns;
-		if (block->call == CALL_NONE)
+		if (block->call == CALL_NONE && !(f->flags & PROG_PATHS))
 			weight *= NO_CALL_RISK;
 		candidates[(*count)++] = (struct candidate){b, weight};
 	}
