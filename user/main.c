@@ -11,6 +11,7 @@ static const struct command commands[] = {
 	{"plan", "which instructions to probe, and what that costs", cmd_plan},
 	{"record", "records the run of a program", cmd_record},
 	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify},
+	{"replay", "the call tree of a recording", cmd_replay},
 	{"dump", "every event of a recording, one a line", cmd_dump},
 	/* Without a brief, so not in the help: for work on Pugmark itself. */
 	{"raw", NULL, cmd_raw},
