@@ -33,6 +33,7 @@ int cmd_plan(int argc, char **argv);
 int cmd_raw(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 
 #endif
