@@ -76,6 +76,35 @@ void parser_free(struct parser *p)
 	free(p);
 }
 
+int parser_fork(const struct parser *parent, struct parse_tables *const *tables, trace_sink *sink,
+		void *ctx, struct parser **out)
+{
+	struct parser *p = malloc(sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	*p = *parent;
+	p->tables = tables;
+	p->sink = sink;
+	p->ctx = ctx;
+	p->gaps = 0;
+	p->lost = 0;
+	p->cap = p->n;
+	p->stack = NULL;
+	if (p->n) {
+		p->stack = malloc(p->n * sizeof(*p->stack));
+		if (!p->stack) {
+			free(p);
+			return -ENOMEM;
+		}
+		memcpy(p->stack, parent->stack, p->n * sizeof(*p->stack));
+		/* The call that forks was made by the parent. */
+		if (p->position == AT_CALL)
+			p->stack[p->n - 1].announced = true;
+	}
+	*out = p;
+	return 0;
+}
+
 uint64_t parser_gaps(const struct parser *p)
 {
 	return p->gaps;
@@ -274,11 +303,25 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 		     e->bias + n->addr + n->call_len);
 }
 
+static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
+{
+	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+		    n->kind == NODE_KIND_LEAF;
+	emit(p, (struct trace_event){
+			.kind = TRACE_BLOCK,
+			.module = module,
+			.addr = call ? n->addr - n->next_taken : n->addr,
+			.func = n->func,
+		});
+}
+
 /* Goes over @node, whose event (if it has one) has been seen. */
 static void pass_node(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
+	if (n->flags & NODE_SHOWS_BLOCK)
+		emit_block(p, f->module, n);
 	switch (n->kind) {
 	case NODE_KIND_EXIT:
 	case NODE_KIND_RETURN:
@@ -696,6 +739,12 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
  * nothing more is known to have run. */
 static void finish(struct parser *p, bool killed)
 {
+	/* A call in progress was made, whatever has become of it. */
+	if (p->n && p->position == AT_CALL && !top(p)->announced) {
+		struct frame *f = top(p);
+		emit_call(p, f->module, node_at(p, f->module, f->node), PUGMARK_NONE);
+		f->announced = true;
+	}
 	while (p->n && !killed && !p->failed) {
 		struct frame *f = top(p);
 		if (p->position == AT_CALL) {

@@ -190,7 +190,7 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 	/* Numbers come mostly in rising order: look from the end. */
 	struct task_ref key = {.number = number}, *ref;
 
-	if (rec->n_tasks && number > rec->by_number[rec->n_tasks - 1].number)
+	if (!rec->n_tasks || number > rec->by_number[rec->n_tasks - 1].number)
 		ref = NULL;
 	else
 		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
@@ -216,6 +216,15 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 	if (rec->n_tasks > 1 && rec->by_number[rec->n_tasks - 2].number > number)
 		qsort(rec->by_number, rec->n_tasks, sizeof(*rec->by_number), compare_numbers);
 	return task;
+}
+
+uint32_t recording_task_index(const struct recording *rec, uint32_t number)
+{
+	struct task_ref key = {.number = number}, *ref = NULL;
+
+	if (rec->n_tasks)
+		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
+	return ref ? ref->index : UINT32_MAX;
 }
 
 static int by_task_and_event(const void *a, const void *b)

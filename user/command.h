@@ -28,6 +28,7 @@ int command_usage(const char *name, const char *format, ...) __attribute__((form
 void command_print_safe(FILE *out, const char *text);
 
 int cmd_cfg(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_raw(int argc, char **argv);

@@ -9,6 +9,7 @@
 static const struct command commands[] = {
 	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg},
 	{"plan", "which instructions to probe, and what that costs", cmd_plan},
+	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor},
 	{"record", "records the run of a program", cmd_record},
 	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify},
 	{"replay", "the call tree of a recording", cmd_replay},

@@ -91,6 +91,10 @@ int view_option(struct view *view, int opt, const char *arg)
 	case 'N':
 		return add_pattern(view, &view->without, arg);
 	case VIEW_MODULE:
+		if (*arg && strspn(arg, "0123456789") == strlen(arg)) {
+			view->only_module = strtoul(arg, NULL, 10) + 1;
+			return -1;
+		}
 		return add_pattern(view, &view->modules, arg);
 	case VIEW_FORMAT:
 		view->format = arg;
@@ -254,6 +258,9 @@ int view_open(struct view *view, const char *dir, struct pugmark_diag *diag)
 	view->rec = pugmark_trace_recording(view->trace);
 	view->info = recording_info(view->rec);
 	view->tasks = recording_tasks(view->rec, &view->n_tasks);
+	if (view->only_module && pugmark_trace_select(view->trace, view->only_module - 1))
+		return pugmark_diag_set(diag, -ENOENT, dir, PUGMARK_NO_OFFSET, "no module %u in it",
+					view->only_module - 1);
 	err = find_modules(view, diag);
 	if (!err)
 		err = find_threads(view, diag);

@@ -57,6 +57,7 @@ struct view {
 	const struct recording *rec;
 	const struct recording_info *info;
 	const struct recording_task *tasks;
+	uint32_t only_module; /* its number + 1: as if nothing else had been recorded; 0: all */
 	uint32_t n_tasks, n_modules;
 	uint64_t start_ns; /* times are shown relative to this */
 	bool timed;	   /* some part of the time is left out */

@@ -256,6 +256,8 @@ static enum outcome run_frame(struct walker *w, uint32_t block)
 		uint8_t mark = w->choice->marks[block];
 		if (w->steps++ >= w->limit || w->n > 200)
 			return OVER;
+		if (w->prog->funcs[b->func].flags & PROG_PATHS && !(b->flags & PROG_VIRTUAL))
+			step(w, TRACE_BLOCK, b->addr, 0);
 		if (mark == MARK_BLOCK)
 			event(w, block, 0, 0);
 		if (b->call != CALL_NONE) {
@@ -337,6 +339,7 @@ void walk_deinit(struct walk *walk)
 static const char *const kind_names[] = {
 	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
 	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
+	[TRACE_BLOCK] = "block",
 };
 
 struct comparison {
