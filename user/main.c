@@ -12,6 +12,8 @@ static const struct command commands[] = {
 	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor},
 	{"record", "records the run of a program", cmd_record},
 	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify},
+	{"replay", "the call tree of a recording", cmd_replay},
+	{"report", "functions of a recording: calls, callers, time", cmd_report},
 	{"dump", "every event of a recording, one a line", cmd_dump},
 	/* Without a brief, so not in the help: for work on Pugmark itself. */
 	{"raw", NULL, cmd_raw},
