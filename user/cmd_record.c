@@ -21,7 +21,7 @@ struct record_args {
 	uint32_t n_twins;
 	const char *binary, *sites;
 	struct planning_options planning;
-	const char *only[64], *without[64];
+	const char *only[64], *without[64], *plugins[64];
 	pid_t pids[64];
 };
 
@@ -36,6 +36,10 @@ static int print_help(void)
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
 	     "repeatable)\n"
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
+	     "      --exports WHICH  exported functions that may be called from outside: needed\n"
+	     "                       (by libraries that are linked; the default), or all\n"
+	     "      --plugin FILE    a module that is loaded later and calls exported functions\n"
+	     "                       (repeatable)\n"
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   resolution of times (1)\n"
 	     "      --duration SECS  stop after so long\n"
@@ -56,7 +60,9 @@ enum {
 	OPT_SITES,
 	OPT_BINARY,
 	OPT_MODE,
-	OPT_TWIN
+	OPT_TWIN,
+	OPT_EXPORTS,
+	OPT_PLUGIN
 };
 
 static const struct option long_options[] = {
@@ -70,6 +76,8 @@ static const struct option long_options[] = {
 	{"duration", required_argument, NULL, OPT_DURATION},
 	{"ring", required_argument, NULL, OPT_RING},
 	{"mode", required_argument, NULL, OPT_MODE},
+	{"exports", required_argument, NULL, OPT_EXPORTS},
+	{"plugin", required_argument, NULL, OPT_PLUGIN},
 	{"twin", required_argument, NULL, OPT_TWIN},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
@@ -131,6 +139,16 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "no mode '%s' (full, branch, casper, best)",
 					     optarg);
 		return 0;
+	case OPT_EXPORTS:
+		a->planning.all_exports = !strcmp(optarg, "all");
+		if (!a->planning.all_exports && strcmp(optarg, "needed"))
+			return command_usage("record", "--exports takes needed or all");
+		return 0;
+	case OPT_PLUGIN:
+		if (a->planning.n_plugins == 64)
+			return command_usage("record", "more than 64 plugins");
+		a->plugins[a->planning.n_plugins++] = optarg;
+		return 0;
 	case OPT_TWIN:
 		if (a->n_twins == MAX_TWINS ||
 		    !planning_mode_named(optarg, &a->twins[a->n_twins++]))
@@ -161,6 +179,7 @@ static int plan_module(struct record_args *a, struct recorder_module *module, en
 	options.mode = mode;
 	options.only = a->only;
 	options.without = a->without;
+	options.plugins = a->plugins;
 	int err = planning_make(module->path, &options, planned, diag);
 	if (err)
 		return err;
