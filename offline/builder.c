@@ -7,6 +7,9 @@
 const struct elf_code *builder_code_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t low = 0, high = b->n_codes;
+	const struct elf_code *main_code = &b->codes[b->main_code];
+	if (high && addr >= main_code->addr && addr < main_code->end)
+		return main_code;
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 		if (addr < b->codes[mid].addr)
@@ -57,6 +60,13 @@ uint32_t builder_func_starting(const struct builder *b, uint64_t addr)
 			high = mid;
 	}
 	return low < b->funcs.n && b->funcs.at[low].addr == addr ? low : PUGMARK_NONE;
+}
+
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr)
+{
+	uint32_t part = addr ? builder_part_at(b, addr - 1) : PUGMARK_NONE;
+	bool ends = part != PUGMARK_NONE && b->parts.at[part].end == addr;
+	return ends ? b->parts.at[part].func : PUGMARK_NONE;
 }
 
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)

@@ -66,6 +66,7 @@ struct builder {
 	struct decoder decoder;
 	const struct elf_code *codes;
 	uint32_t n_codes;
+	uint32_t main_code; /* the largest of them, where most lookups end */
 	uint64_t text_addr, text_end;
 	const struct pugmark_import *imports;
 	uint32_t n_imports;
@@ -135,6 +136,8 @@ uint64_t builder_insn_target(const struct builder *b, uint32_t insn);
 uint32_t builder_part_at(const struct builder *b, uint64_t addr);
 /* The function that starts at @addr, or PUGMARK_NONE. */
 uint32_t builder_func_starting(const struct builder *b, uint64_t addr);
+/* The function of the part that ends right before @addr, or PUGMARK_NONE. */
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr);
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr);
 static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 {
@@ -150,8 +153,8 @@ uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde);
 
 /* sweep.c: decodes every FDE from end to end; fills insns, starts, rows, taken, data_refs. */
 int sweep_code(struct builder *b);
-/* Notes the address that an instruction names. */
-int sweep_note_ref(struct builder *b, const struct decoded_ref *ref);
+/* Notes the addresses that an instruction names. */
+int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
 /* Adds instructions that are not there yet, in any order (@more gets sorted). */
 int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more);
 /* gaps.c: finds and decodes code without an FDE; fills gap_starts, adds to insns and starts. */

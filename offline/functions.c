@@ -133,12 +133,27 @@ static int scan_transfer(struct builder *b, uint32_t from, uint32_t insn)
 	return VEC_PUSH(&b->crossings, jump) ? 0 : -ENOMEM;
 }
 
+/* A part that runs into the next one, both with an entry's frame, enters it as a call would. */
+static void mark_run_into(struct builder *b, uint32_t part)
+{
+	uint32_t end = insn_at(b, b->parts.at[part].end);
+	if (end == insn_at(b, b->parts.at[part].addr) || part + 1 == b->parts.n)
+		return;
+	const struct pugmark_insn *last = &b->insns.at[end - 1];
+	struct build_part *next = &b->parts.at[part + 1];
+	uint64_t addr = insn_addr(b, end - 1);
+	if (last->kind == INSN_OTHER && addr + last->len == next->addr &&
+	    cfa_is_entry(builder_cfa_at(b, addr)) && cfa_is_entry(builder_cfa_at(b, next->addr)))
+		next->flags |= PART_CALLED;
+}
+
 static int scan_transfers(struct builder *b)
 {
 	int err = 0;
 	b->crossings.n = 0;
 	for (uint32_t part = 0; part < b->parts.n && !err; part++) {
 		uint32_t end = insn_at(b, b->parts.at[part].end);
+		mark_run_into(b, part);
 		for (uint32_t i = insn_at(b, b->parts.at[part].addr); i < end && !err; i++)
 			if (b->insns.at[i].kind == INSN_CALL ||
 			    insn_is_direct_jump(&b->insns.at[i]))

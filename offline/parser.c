@@ -303,11 +303,25 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 		     e->bias + n->addr + n->call_len);
 }
 
+static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
+{
+	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+		    n->kind == NODE_KIND_LEAF;
+	emit(p, (struct trace_event){
+			.kind = TRACE_BLOCK,
+			.module = module,
+			.addr = call ? n->addr - n->next_taken : n->addr,
+			.func = n->func,
+		});
+}
+
 /* Goes over @node, whose event (if it has one) has been seen. */
 static void pass_node(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
+	if (n->flags & NODE_SHOWS_BLOCK)
+		emit_block(p, f->module, n);
 	switch (n->kind) {
 	case NODE_KIND_EXIT:
 	case NODE_KIND_RETURN:

@@ -28,7 +28,7 @@ struct term {
  * can only cost witnesses, never exactness: each step stands for more events than the one before.
  */
 #define TERMSET_EXACT 48
-#define TERMSET_MAX 8192
+#define TERMSET_MAX 1024
 struct termset {
 	struct term *terms; /* heap, owned by the set */
 	uint32_t n, cap;

@@ -22,9 +22,11 @@ int cmd_plan(int argc, char **argv)
 {
 	struct pugmark_diag diag;
 	struct pugmark_model *model;
-	static const char *const names[] = {"full", "branch", "casper", "best"};
+	static const char *const names[] = {"full",	   "branch",	   "casper",
+					    "best",	   "paths-blocks", "paths-targets",
+					    "paths-edges", "paths-nodes",  "paths-best"};
 	enum plan_mode mode = MODE_BEST;
-	for (int i = 0; argc > 2 && i < 4; i++)
+	for (int i = 0; argc > 2 && i < N_PLAN_MODES; i++)
 		if (!strcmp(argv[2], names[i]))
 			mode = i;
 	double t0 = now_s();
@@ -32,7 +34,12 @@ int cmd_plan(int argc, char **argv)
 		return command_fail(&diag);
 	double t1 = now_s();
 	struct program *prog;
-	struct program_options options = {.costs = probe_costs_default};
+	bool *paths = NULL;
+	if (mode >= MODE_PATHS_BLOCKS) {
+		paths = malloc(model->n_funcs + 1);
+		memset(paths, true, model->n_funcs);
+	}
+	struct program_options options = {.costs = probe_costs_default, .paths = paths};
 	if (program_from_model(model, &options, &prog))
 		return EXIT_ERROR;
 	double t2 = now_s();

@@ -9,6 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The stack at an event, by address. */
+static void print_stack(const struct witness_event *e)
+{
+	printf(" stack=%" PRIx64 "+%u", e->stack_addr, 8 * e->stack_words);
+	for (uint32_t i = 0; i < e->stack_words; i++)
+		printf(" %" PRIx64, e->stack[i]);
+}
+
 static void print_event(const struct recording_task *task, const struct witness_event *e)
 {
 	static const char *const kinds[] = {"witness", "end", "lost", "exec", "attach", "stop", "fork"};
@@ -34,7 +42,7 @@ static void print_event(const struct recording_task *task, const struct witness_
 		break;
 	}
 	if (e->stack)
-		printf(" stack=%" PRIx64 "+%u", e->stack_addr, 8 * e->stack_words);
+		print_stack(e);
 	putchar('\n');
 }
 

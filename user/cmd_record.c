@@ -21,6 +21,8 @@ struct record_args {
 	uint32_t n_twins;
 	const char *binary, *sites;
 	struct planning_options planning;
+	bool paths;
+	enum plan_mode placement; /* of level paths */
 	const char *only[64], *without[64], *plugins[64];
 	pid_t pids[64];
 };
@@ -28,11 +30,17 @@ struct record_args {
 static int print_help(void)
 {
 	puts("usage: pugmark record [options] -- PROGRAM [ARGS]\n"
-	     "       pugmark record [options] -p PID\n\n"
+	     "       pugmark record [options] -p PID\n"
+	     "       pugmark record [options] -a BINARY\n\n"
 	     "  -o, --output DIR     where to (pugmark.data; one that is there becomes DIR.old)\n"
 	     "  -p, --pid PID        a running process and what it forks (repeatable)\n"
+	     "  -a, --all BINARY     every process that runs the binary, now or later\n"
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode MODE      how witnesses are chosen: full, branch, casper, best (best)\n"
+	     "      --level LEVEL    calls, or paths: every basic block as well (calls)\n"
+	     "      --placement P    where the witnesses of paths stand: blocks, targets, edges, "
+	     "nodes,\n"
+	     "                       best (best)\n"
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
 	     "repeatable)\n"
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
@@ -60,6 +68,8 @@ enum {
 	OPT_SITES,
 	OPT_BINARY,
 	OPT_MODE,
+	OPT_LEVEL,
+	OPT_PLACEMENT,
 	OPT_TWIN,
 	OPT_EXPORTS,
 	OPT_PLUGIN
@@ -68,6 +78,7 @@ enum {
 static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"pid", required_argument, NULL, 'p'},
+	{"all", required_argument, NULL, 'a'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
@@ -78,6 +89,8 @@ static const struct option long_options[] = {
 	{"mode", required_argument, NULL, OPT_MODE},
 	{"exports", required_argument, NULL, OPT_EXPORTS},
 	{"plugin", required_argument, NULL, OPT_PLUGIN},
+	{"level", required_argument, NULL, OPT_LEVEL},
+	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"twin", required_argument, NULL, OPT_TWIN},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
@@ -114,6 +127,10 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "more than 64 processes");
 		a->pids[o->n_pids++] = v;
 		return 0;
+	case 'a':
+		o->all = true;
+		a->binary = optarg;
+		return 0;
 	case 'q':
 		o->quiet = true;
 		return 0;
@@ -149,6 +166,18 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "more than 64 plugins");
 		a->plugins[a->planning.n_plugins++] = optarg;
 		return 0;
+	case OPT_LEVEL:
+		a->paths = !strcmp(optarg, "paths");
+		if (!a->paths && strcmp(optarg, "calls") != 0)
+			return command_usage("record", "no level '%s' (calls, paths)", optarg);
+		return 0;
+	case OPT_PLACEMENT:
+		if (!planning_placement_named(optarg, &a->placement))
+			return command_usage("record",
+					     "no placement '%s' (blocks, targets, edges, nodes, "
+					     "best)",
+					     optarg);
+		return 0;
 	case OPT_TWIN:
 		if (a->n_twins == MAX_TWINS ||
 		    !planning_mode_named(optarg, &a->twins[a->n_twins++]))
@@ -169,7 +198,7 @@ static int parse_option(struct record_args *a, int opt)
 		a->binary = optarg;
 		return 0;
 	}
-	return command_usage("record", "wrong option");
+	return EXIT_OK;
 }
 
 static int plan_module(struct record_args *a, struct recorder_module *module, enum plan_mode mode,
@@ -233,8 +262,9 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 	if (r->why == STOP_DISK)
 		fprintf(stderr, "pugmark: %s: the disk is full: recording stopped\n", o->output);
 	if (r->lost)
-		fprintf(stderr, "pugmark: %s: %llu events were lost (a larger --ring helps)\n",
-			o->output, (unsigned long long)r->lost);
+		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
+			(unsigned long long)r->lost,
+			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
 	if (!o->quiet)
 		fprintf(stderr, "pugmark: %s: %llu events of %llu tasks, %llu bytes\n", o->output,
 			(unsigned long long)r->events, (unsigned long long)r->tasks,
@@ -246,26 +276,32 @@ int cmd_record(int argc, char **argv)
 	struct record_args a = {
 		.options = {.output = "pugmark.data", .time_unit_ns = 1},
 		.planning = {.mode = MODE_BEST},
+		.placement = MODE_PATHS_BEST,
 	};
 	struct recorder_result result = {0};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	int opt;
 
+	opterr = 0;
 	a.options.modules = a.modules;
 	a.options.pids = a.pids;
-	while ((opt = getopt_long(argc, argv, "+o:p:qhF:N:", long_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+o:p:a:qhF:N:", long_options, NULL)) != -1) {
 		if (opt == 'h')
 			return print_help();
 		if (opt == '?')
-			return command_usage("record", "wrong option");
+			return command_usage("record", "unknown or incomplete option '%s'",
+					     argv[optind - 1]);
 		int status = parse_option(&a, opt);
 		if (status)
 			return status;
 	}
+	if (a.paths)
+		a.planning.mode = a.placement;
 	if (optind < argc)
 		a.options.argv = argv + optind;
-	if (!a.options.argv == !a.options.n_pids)
-		return command_usage("record", "either a program or -p PID is needed");
+	if ((a.options.argv != NULL) + (a.options.n_pids > 0) + a.options.all != 1)
+		return command_usage("record",
+				     "a program, -p PID or -a BINARY is needed, one of them");
 	const char *ring = getenv("PUGMARK_RING_BYTES"), *stall = getenv("PUGMARK_STALL_MS");
 	if (ring)
 		a.options.ring_bytes = strtoul(ring, NULL, 0);

@@ -26,11 +26,26 @@ static const char *const mode_names[] = {
 	[MODE_BRANCH] = "branch",
 	[MODE_CASPER] = "casper",
 	[MODE_BEST] = "best",
+	[MODE_PATHS_BLOCKS] = "paths-blocks",
+	[MODE_PATHS_TARGETS] = "paths-targets",
+	[MODE_PATHS_EDGES] = "paths-edges",
+	[MODE_PATHS_NODES] = "paths-nodes",
+	[MODE_PATHS_BEST] = "paths-best",
 };
+
+bool planning_placement_named(const char *name, enum plan_mode *out)
+{
+	for (int i = MODE_PATHS_BLOCKS; i < N_PLAN_MODES; i++)
+		if (!strcmp(name, mode_names[i] + strlen("paths-"))) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
 
 bool planning_mode_named(const char *name, enum plan_mode *out)
 {
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i <= MODE_BEST; i++)
 		if (!strcmp(name, mode_names[i])) {
 			*out = i;
 			return true;
@@ -40,7 +55,7 @@ bool planning_mode_named(const char *name, enum plan_mode *out)
 
 const char *planning_mode_name(enum plan_mode mode)
 {
-	return mode <= MODE_BEST ? mode_names[mode] : "?";
+	return mode < N_PLAN_MODES ? mode_names[mode] : "?";
 }
 
 static int make_folders(char *path)
@@ -173,7 +188,17 @@ static int plan_model(const struct pugmark_model *model, const struct planning_o
 		return err;
 	struct program *program;
 	struct program_options options = {.costs = *costs, .opaque = opaque, .entered = entered};
-	err = program_from_model(model, &options, &program);
+	bool *paths = NULL;
+	if (o->mode >= MODE_PATHS_BLOCKS) {
+		paths = malloc(model->n_funcs + 1);
+		err = paths ? 0 : -ENOMEM;
+		for (uint32_t f = 0; paths && f < model->n_funcs; f++)
+			paths[f] = !opaque || !opaque[f];
+		options.paths = paths;
+	}
+	if (!err)
+		err = program_from_model(model, &options, &program);
+	free(paths);
 	if (!err) {
 		struct choice choice;
 		err = choose_witnesses(program, o->mode, &choice, &out->unresolved);
@@ -207,7 +232,10 @@ static int find_entered(const struct pugmark_model *model, const struct planning
 		.n_plugins = o->n_plugins,
 	};
 	uint8_t *entered = calloc(model->n_funcs + 1, 1);
-	int err = entered ? 0 : -ENOMEM;
+	int err = 0;
+	if (!entered)
+		err = pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+				       "out of memory");
 	if (!err && o->all_exports)
 		memset(entered, 1, model->n_funcs);
 	else if (!err)

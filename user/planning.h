@@ -8,7 +8,7 @@
 #include "offline/choose.h"
 
 struct planning_options {
-	enum plan_mode mode;
+	enum plan_mode mode; /* from MODE_PATHS_BLOCKS on: blocks are traced as well */
 	/* Patterns of function names (globs, or /regex/): traced are those that match one of @only
 	 * (all, where there is none) and none of @without. The others are opaque. */
 	const char *const *only, *const *without;
@@ -39,6 +39,8 @@ int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag);
 void planning_deinit(struct planning_result *result);
 
+/* The placements of level paths: "blocks", "targets", "edges", "nodes", "best", or false. */
+bool planning_placement_named(const char *name, enum plan_mode *out);
 /* "full", "branch", "casper", "best", or false. */
 bool planning_mode_named(const char *name, enum plan_mode *out);
 const char *planning_mode_name(enum plan_mode mode);

@@ -1,5 +1,5 @@
 # The independent oracle: what programs executed, by QEMU, against the model and the dump.
-ORACLE_BIN := $(addprefix $(BUILD)/oracle/,edges calls compare blocktrace.so)
+ORACLE_BIN := $(addprefix $(BUILD)/oracle/,edges calls blocks compare blocktrace.so)
 ORACLE_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -D_GNU_SOURCE
 ORACLE_COMMON := $(addprefix tests/oracle/,flow.c model_text.c module.c trace.c)
 ORACLE_HEADERS := $(wildcard tests/oracle/*.h)
@@ -7,7 +7,7 @@ ORACLE_HEADERS := $(wildcard tests/oracle/*.h)
 .PHONY: oracle check-oracle check-oracle-quick check-oracle-self
 oracle: $(ORACLE_BIN)
 
-$(BUILD)/oracle/edges $(BUILD)/oracle/calls: $(BUILD)/oracle/%: tests/oracle/%.c $(ORACLE_COMMON) \
+$(BUILD)/oracle/edges $(BUILD)/oracle/calls $(BUILD)/oracle/blocks: $(BUILD)/oracle/%: tests/oracle/%.c $(ORACLE_COMMON) \
 		$(ORACLE_HEADERS)
 	@mkdir -p $(@D)
 	$(say) LINK $@
