@@ -151,11 +151,14 @@ static void repair(struct chooser *ch, uint32_t func)
 	const struct prog_func *f = &ch->prog->funcs[func];
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
-		if (ch->marks[b] || !(block->flags & PROG_REACHED))
+		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;
+		bool forced = entry || block->flags & PROG_ROOT;
+		if (!(block->flags & PROG_REACHED) || (ch->marks[b] && forced))
 			continue;
+		/* a placement may have marked the block itself, which says less */
 		if (block->flags & PROG_BRANCH && probeable(&block->last))
 			ch->marks[b] = MARK_BRANCH;
-		else if (probeable(&block->any))
+		else if (!ch->marks[b] && probeable(&block->any))
 			ch->marks[b] = MARK_BLOCK;
 	}
 }
