@@ -13,6 +13,11 @@ struct planning_options {
 	 * (all, where there is none) and none of @without. The others are opaque. */
 	const char *const *only, *const *without;
 	uint32_t n_only, n_without;
+	/* Exported functions are entered from outside: all of them, or (false) those that a library
+	 * which the binary needs names, or one of @plugins: files that are loaded later. */
+	bool all_exports;
+	const char *const *plugins;
+	uint32_t n_plugins;
 	bool fresh; /* do not look in the cache */
 };
 
@@ -27,7 +32,8 @@ struct planning_result {
 };
 
 /* Plans @binary, or takes its plan from the cache ($XDG_CACHE_HOME/pugmark, else
- * $HOME/.cache/pugmark; the key is the build-id, the mode and the scope). Returns 0, or -errno with
+ * $HOME/.cache/pugmark; the key is the build-id, the mode, the scope, and
+ * what is entered). Returns 0, or -errno with
  * @diag filled (-ENOENT: a pattern matches no function; -ENODATA: nothing is left to trace). */
 int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag);
