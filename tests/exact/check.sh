@@ -30,7 +30,7 @@ gzip-c same
 gzip-d same quick
 bzip2 same
 zstd twin - 5
-lua twin quick 20
+lua twin
 bash twin
 mawk same
 sed same
