@@ -16,7 +16,8 @@ struct plan_args {
 	struct planning_options planning;
 	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX];
 	const char *output, *explain;
-	bool list, json;
+	bool list, json, paths;
+	enum plan_mode placement; /* of level paths */
 };
 
 struct counts {
@@ -44,6 +45,10 @@ static int print_help(void)
 	     "record\n"
 	     "finds it.\n\n"
 	     "      --mode MODE      full, branch, casper or best (best)\n"
+	     "      --level LEVEL    calls, or paths: every basic block as well (calls)\n"
+	     "      --placement P    where the witnesses of paths stand: blocks, targets, edges, "
+	     "nodes,\n"
+	     "                       best (best)\n"
 	     "  -F, --function PATTERN\n"
 	     "                       trace only functions that match (a glob, or /regular\n"
 	     "                       expression/; repeatable)\n"
@@ -245,10 +250,21 @@ static int explain(const char *binary, const struct pugmark_plan *plan, const ch
 	return command_fail(&diag);
 }
 
-enum { OPT_MODE = 256, OPT_STATS, OPT_LIST, OPT_EXPLAIN, OPT_FORMAT, OPT_FRESH };
+enum {
+	OPT_MODE = 256,
+	OPT_LEVEL,
+	OPT_PLACEMENT,
+	OPT_STATS,
+	OPT_LIST,
+	OPT_EXPLAIN,
+	OPT_FORMAT,
+	OPT_FRESH
+};
 
 static const struct option long_options[] = {
 	{"mode", required_argument, NULL, OPT_MODE},
+	{"level", required_argument, NULL, OPT_LEVEL},
+	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
 	{"stats", no_argument, NULL, OPT_STATS},
@@ -270,6 +286,17 @@ static int parse_option(struct plan_args *a, int opt)
 		if (!planning_mode_named(optarg, &p->mode))
 			return command_usage("plan", "no mode '%s' (full, branch, casper, best)",
 					     optarg);
+		return -1;
+	case OPT_LEVEL:
+		a->paths = !strcmp(optarg, "paths");
+		if (!a->paths && strcmp(optarg, "calls") != 0)
+			return command_usage("plan", "no level '%s' (calls, paths)", optarg);
+		return -1;
+	case OPT_PLACEMENT:
+		if (!planning_placement_named(optarg, &a->placement))
+			return command_usage(
+				"plan", "no placement '%s' (blocks, targets, edges, nodes, best)",
+				optarg);
 		return -1;
 	case 'F':
 	case 'N':
@@ -328,7 +355,7 @@ static int show(const char *binary, struct plan_args *args, const struct plannin
 
 int cmd_plan(int argc, char **argv)
 {
-	struct plan_args args = {.planning = {.mode = MODE_BEST}};
+	struct plan_args args = {.planning = {.mode = MODE_BEST}, .placement = MODE_PATHS_BEST};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	int opt;
 	opterr = 0;
@@ -342,6 +369,8 @@ int cmd_plan(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return command_usage("plan", "one binary is needed");
+	if (args.paths)
+		args.planning.mode = args.placement;
 	args.planning.only = args.only;
 	args.planning.without = args.without;
 	struct planning_result result;

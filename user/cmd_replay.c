@@ -34,7 +34,7 @@ static const char help[] =
 	"      --runs               and where it is no terminal, one line for many\n"
 	"      --paths              the basic blocks as well, with their source lines, and "
 	"inlined\n"
-	"                           calls (recorded with --level paths)\n"
+	"                           calls (of a recording of level paths)\n"
 	"  -h, --help               this text\n"
 	"\n"
 	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";

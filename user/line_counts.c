@@ -47,19 +47,22 @@ static bool same_line(const struct run *a, const struct run *b)
 
 /* ---- which code is of which line ---- */
 
-/* Restores a register of the caller, frees the frame, or returns. */
+/* Moves the return value to its place, restores a register of the caller, frees the frame, or
+ * returns. */
 static bool leaves_frame(const uint8_t *b, size_t len)
 {
 	static const struct {
-		uint8_t len, bytes[4];
+		uint8_t len, bytes[5];
 	} starts[] = {
-		{1, {0xc3}},		 /* ret */
-		{2, {0xf2, 0xc3}},	 /* bnd ret */
-		{2, {0xf3, 0xc3}},	 /* rep ret */
-		{1, {0xc9}},		 /* leave */
-		{3, {0x48, 0x83, 0xc4}}, /* add $imm8, %rsp */
-		{3, {0x48, 0x81, 0xc4}}, /* add $imm32, %rsp */
-		{3, {0x48, 0x8b, 0x5d}}, /* mov disp8(%rbp), %rbx */
+		{1, {0xc3}},			     /* ret */
+		{2, {0xf2, 0xc3}},		     /* bnd ret */
+		{2, {0xf3, 0xc3}},		     /* rep ret */
+		{1, {0xc9}},			     /* leave */
+		{3, {0x48, 0x83, 0xc4}},	     /* add $imm8, %rsp */
+		{3, {0x48, 0x81, 0xc4}},	     /* add $imm32, %rsp */
+		{3, {0x48, 0x8b, 0x5d}},	     /* mov disp8(%rbp), %rbx */
+		{5, {0x66, 0x48, 0x0f, 0x6e, 0xc0}}, /* movq %rax, %xmm0: a double returns */
+		{4, {0x66, 0x0f, 0x6e, 0xc0}},	     /* movd %eax, %xmm0: a float */
 	};
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (len >= starts[i].len && !memcmp(b, starts[i].bytes, starts[i].len))

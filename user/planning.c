@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 5 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 6 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -45,7 +45,7 @@ bool planning_placement_named(const char *name, enum plan_mode *out)
 
 bool planning_mode_named(const char *name, enum plan_mode *out)
 {
-	for (int i = 0; i <= MODE_BEST; i++)
+	for (int i = 0; i < N_PLAN_MODES; i++) /* paths-*: for record --twin */
 		if (!strcmp(name, mode_names[i])) {
 			*out = i;
 			return true;

@@ -27,6 +27,7 @@ _pugmark()
 	case $prev in
 	--format) words='text json' ; [ "$command" = dump ] && words='text ndjson' ;;
 	--mode) words='full branch casper best' ;;
+	--placement) words='blocks targets edges nodes best' ;;
 	--level) words='calls paths' ;;
 	-p) words=$(cd /proc && printf '%s\n' [0-9]*) ;;
 	*)
