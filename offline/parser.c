@@ -502,7 +502,9 @@ static bool derivable(struct parser *p, const struct lookahead *la)
 static uint64_t stack_word(const struct witness_event *e, uint64_t addr)
 {
 	uint64_t i = (addr - e->stack_addr) / 8;
-	return addr >= e->stack_addr && i < e->stack_words ? e->stack[i] : 0;
+	return addr >= e->stack_addr && i < e->stack_words && e->stack[i] != EVENT_STACK_UNKNOWN
+		       ? e->stack[i]
+		       : 0;
 }
 
 /* Whether @node is a call in progress of an open frame, at an unknown height, of what lies at

@@ -18,6 +18,8 @@
 #define BATCH_MODULES 64
 #define BATCH_MAX_SITES (1u << 22)
 #define SNAPSHOT_WORDS 512
+#define DEEP_WORDS 8192 /* with the snapshot */
+#define DEEP_MAX 512
 #define BATCH_SNAPSHOTS 16 /* in one batch */
 #define OPERAND_NONE 255
 #define OPERAND_RIP 16
@@ -80,7 +82,7 @@ struct batch_record {
 	};
 };
 
-enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2 };
+enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3 };
 
 struct batch {
 	__u32 kind;
@@ -106,6 +108,23 @@ struct snapshot {
 	__u32 serial;  /* from 0, for each task; it comes before the batch of its event */
 	__u32 reserved;
 	__u64 words[SNAPSHOT_WORDS];
+};
+
+/* What lies above a snapshot, where the frames of foreign code are large: only the words that are
+ * addresses in the module, which is what return addresses into it are among. */
+struct deep_word {
+	__u32 place; /* address, less that of the snapshot, in words */
+	__u32 off;   /* value minus base */
+};
+struct deep_stack {
+	__u32 kind;
+	__u32 task;
+	__u32 serial;  /* of the snapshot */
+	__u32 n_words; /* how far it goes, from the snapshot's address */
+	__u64 base;
+	__u32 n;
+	__u32 reserved;
+	struct deep_word words[DEEP_MAX]; /* n are sent */
 };
 
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };

@@ -23,6 +23,10 @@ enum event_flag {
 	EVENT_DAMAGED = 8,     /* EVENT_LOST: not in the kernel but in the recording */
 };
 
+/* A word of a snapshot that is not known. Far from the stack pointer only those are that are
+ * addresses in the module. */
+#define EVENT_STACK_UNKNOWN 1
+
 struct witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
 	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN;
