@@ -29,7 +29,7 @@ void progress_start(struct progress *p, const char *what, uint64_t total, bool q
 
 void progress_step(struct progress *p, uint64_t n)
 {
-	uint64_t done = (p->done += n);
+	uint64_t done = atomic_fetch_add(&p->done, n) + n;
 	if (!p->on)
 		return;
 	uint64_t now = now_ns(), next = p->next_ns;
