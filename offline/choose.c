@@ -31,9 +31,26 @@ static bool hides_height(const struct prog_block *b)
 	       b->height == PUGMARK_HEIGHT_UNKNOWN && !(b->flags & PROG_TAIL);
 }
 
+/* Where such a jump goes cannot be told from what foreign code does next. */
+static bool jumps_anywhere(const struct chooser *ch, const struct prog_block *b)
+{
+	return b->call == CALL_UNKNOWN && b->flags & PROG_TAIL && b->flags & PROG_INDIRECT &&
+	       ch->prog->funcs[b->func].flags & PROG_ENTERED_TAIL;
+}
+
+/* What comes before a block that is also entered by unwinding: with a witness there, that the block
+ * runs without it before is unwinding. */
+static bool leads_to_root(const struct chooser *ch, const struct prog_block *b, uint32_t block)
+{
+	for (uint32_t i = 0; i < b->n_succ; i++)
+		if (ch->prog->blocks[prog_succs(ch->prog, block)[i]].flags & PROG_ROOT)
+			return true;
+	return false;
+}
+
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
- * enters, jumps whose targets are not known, calls at an unknown height, and (at next to no cost)
- * calls that do not return. */
+ * enters and what comes before it, jumps whose targets are not known, calls at an unknown height,
+ * and (at next to no cost) calls that do not return. */
 void choose_all_forced(struct chooser *ch)
 {
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
@@ -45,18 +62,32 @@ void choose_all_forced(struct chooser *ch)
 		const struct prog_block *block = &ch->prog->blocks[b];
 		if (!(block->flags & PROG_REACHED))
 			continue;
-		/* Where such a jump goes cannot be told from what foreign code does next. */
-		if (block->call == CALL_UNKNOWN && block->flags & PROG_TAIL &&
-		    block->flags & PROG_INDIRECT && probeable(&block->last) &&
-		    ch->prog->funcs[block->func].flags & PROG_ENTERED_TAIL) {
+		if (jumps_anywhere(ch, block) && probeable(&block->last))
 			ch->marks[b] = MARK_TARGET;
-			continue;
-		}
-		if (hides_height(block) && probeable(&block->last))
+		else if (hides_height(block) && probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
-		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN))
+		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN) ||
+			 leads_to_root(ch, block, b))
 			force(ch, b);
 	}
+}
+
+/* Whether a witness that no mode can do without is missing in @block, or cannot say which frame it
+ * is in. */
+static bool lacks_forced(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint8_t mark = ch->marks[block];
+	bool cfa_known = mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
+	const struct prog_func *f = &ch->prog->funcs[b->func];
+	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
+	if (entry || b->flags & PROG_ROOT)
+		return !mark || !cfa_known;
+	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
+		return mark != MARK_TARGET;
+	if (hides_height(b))
+		return mark != MARK_LAST && mark != MARK_TARGET;
+	return (b->flags & PROG_NORETURN || leads_to_root(ch, b, block)) && !mark;
 }
 
 void choose_full(struct chooser *ch, uint32_t func)
@@ -109,9 +140,34 @@ void choose_branch(struct chooser *ch, uint32_t func)
 			ch->marks[b] = MARK_LAST;
 }
 
+/* Functions that call each other without end and without an event, unless something is thrown:
+ * their calls must show. Returns whether a mark was added. */
+static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint32_t n,
+				const uint32_t *component)
+{
+	bool marked = false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct prog_func *f = &ch->prog->funcs[funcs[i]];
+		const struct summary *sum = &ch->sums[funcs[i]];
+		if (sum->nullable || sum->first.n || sum->first.top)
+			continue;
+		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+			const struct prog_block *block = &ch->prog->blocks[b];
+			if (ch->marks[b] || !(block->flags & PROG_REACHED) ||
+			    block->call != CALL_DIRECT || !probeable(&block->last) ||
+			    component[block->callee] != component[funcs[i]])
+				continue;
+			ch->marks[b] = MARK_LAST;
+			marked = true;
+		}
+	}
+	return marked;
+}
+
 /* Summaries of a component of recursive functions: the least fixpoint. While the component was
  * chosen for, its members stood for anything at all to each other, so this can only be less. */
-static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n)
+static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n,
+				const uint32_t *component)
 {
 	for (uint32_t i = 0; i < n; i++)
 		ch->sums[funcs[i]].known = true;
@@ -120,6 +176,8 @@ static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint3
 		grew = false;
 		for (uint32_t i = 0; i < n; i++)
 			grew |= chooser_summarise(ch, funcs[i]);
+		if (!grew)
+			grew = mark_left_recursion(ch, funcs, n, component);
 	}
 }
 
@@ -168,7 +226,7 @@ static void choose_pass(struct chooser *ch, choose_function *choose, const uint3
 		uint32_t end = i;
 		while (end < n && component[order[end]] == component[order[i]])
 			choose(ch, order[end++]);
-		summarise_component(ch, order + i, end - i);
+		summarise_component(ch, order + i, end - i, component);
 		i = end;
 	}
 }
@@ -179,6 +237,9 @@ static uint32_t count_unresolved(struct chooser *ch, const uint32_t *order)
 	uint32_t unresolved = 0;
 	for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
 		unresolved += chooser_function_faults(ch, order[i]);
+	for (uint32_t b = 0; b < ch->prog->n_blocks; b++)
+		if (ch->prog->blocks[b].flags & PROG_REACHED)
+			unresolved += lacks_forced(ch, b);
 	return unresolved;
 }
 
@@ -198,7 +259,7 @@ static void repair_faults(struct chooser *ch, const uint32_t *order, const uint3
 		for (uint32_t i = 0, end; i < n; i = end) {
 			for (end = i; end < n && component[order[end]] == component[order[i]];)
 				end++;
-			summarise_component(ch, order + i, end - i);
+			summarise_component(ch, order + i, end - i, component);
 		}
 		chooser_globalise(ch);
 	}

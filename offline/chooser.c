@@ -337,7 +337,8 @@ static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
 	if (is_entry_term(ch, t.w)) {
 		if (t.ret >= RET_UNKNOWN)
 			return false;
-		return !ch->global_any[t.ret] || t.w != TERM_ANY_ENTRY;
+		if (t.w == TERM_ANY_ENTRY)
+			return !ch->global_any[t.ret];
 	}
 	uint32_t need = ch->global_need[t.w];
 	if (need == GLOBAL_NONE)
@@ -381,8 +382,6 @@ bool chooser_follow_holds(struct chooser *ch, uint32_t block)
 	if (b->call == CALL_NONE || b->call == CALL_LEAF ||
 	    (b->flags & (PROG_TAIL | PROG_NORETURN)))
 		return true;
-	if (ch->plain && b->call == CALL_DIRECT)
-		return true; /* no alternative is empty: nothing that follows is ever asked for */
 	if (b->call == CALL_DIRECT && ch->sums[b->callee].known && !ch->sums[b->callee].need.top &&
 	    !ch->sums[b->callee].need.n && !ch->sums[b->callee].need_global)
 		return true;
