@@ -60,7 +60,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
-	    tests/bench/measure.c $(wildcard tests/support/*.c))
+	    tests/bench/measure.c tests/bench/paths_cost.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
@@ -128,6 +128,10 @@ $(BUILD)/tests/measure: $(BUILD)/tests/bench/measure.o
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^
 
+$(BUILD)/tests/paths_cost: $(BUILD)/tests/bench/paths_cost.o $(BUILD)/libpugmark.a
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
 # --- set-up, demonstration, tests --------------------------------------------------------------
 
 # A machine that has all it needs may be offline; one that has not fails at what is missing.
@@ -159,8 +163,8 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
 		-t 240 tests/style.sh $(wildcard tests/e2e/*.sh) \
-		$(if $(wildcard tests/oracle/oracle.mk),-t 420 -c check-oracle-quick \
-			'$(MAKE) --no-print-directory check-oracle-quick')
+		-t 420 -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
+		-t 420 -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick'
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log $(UNIT_BIN)
@@ -230,4 +234,5 @@ help: ## this list
 
 -include bpf/bpf.mk
 -include tests/oracle/oracle.mk
+-include tests/exact/exact.mk
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(USER_OBJ) $(TEST_OBJ))

@@ -58,6 +58,27 @@ struct {
 	__type(value, struct operand_desc);
 } operands SEC(".maps");
 
+#define PAD_BYTES (8 * SNAPSHOT_WORDS)
+
+/* The last two snapshots of a task; few tasks need any. They are compared at the same address, not
+ * at the same place: so there is room on either side of each. */
+struct stack_state {
+	__u32 current; /* odd or even: the last one */
+	__u32 reserved;
+	__u8 pad1[PAD_BYTES];
+	struct snapshot even;
+	__u8 pad2[PAD_BYTES];
+	struct snapshot odd;
+	__u8 pad3[PAD_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct stack_state);
+} stacks_of_tasks SEC(".maps");
+
 /* By the kernel's own number of the process. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -155,9 +176,12 @@ static __always_inline struct process_record *process_reserve(__u32 kind, struct
 
 static struct task_state *task_new(struct task_struct *task, __u32 parent, bool attached)
 {
-	struct task_state *st =
-		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_state *st = NULL;
 
+	/* The kernel keeps one or two such states ready on each processor and makes more in an
+	 * interrupt of its own, which comes while this tries again. */
+	for (int i = 0; i < 64 && !st; i++)
+		st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {
 		count(&counters.hits_without_task);
 		return NULL;
@@ -237,31 +261,90 @@ static __noinline __u64 branch_target(struct pt_regs *ctx, __u32 index, __u64 ba
 	return target;
 }
 
-/* Sends the stack from @sp upwards, as much of SNAPSHOT_BYTES as there is. */
+static __always_inline __u32 lines_below(__u64 bits)
+{
+	__u32 n = 0;
+
+	if (!bits)
+		return 0;
+	for (__u32 step = 32; step; step /= 2)
+		if (bits >> (n + step))
+			n += step;
+	return n + 1;
+}
+
+/* How many lines of 8 words, from the first, are not as in @old at the same address. Compares all
+ * of them without a branch: the verifier has one path to follow instead of one a word. */
+static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot *old)
+{
+	__u64 apart = now->addr - old->addr, changed = 0;
+	__u32 n = now->n_words / 8 & 127;
+
+	if (!old->n_words || apart + PAD_BYTES > 2 * PAD_BYTES || apart & 7)
+		return n;
+	const __u64 *was = (void *)old->words - PAD_BYTES + ((apart + PAD_BYTES) & 0x3ff8);
+	for (__u32 line = 0; line < SNAPSHOT_WORDS / 8; line++) {
+		__u64 differ = 0;
+
+		for (__u32 i = 0; i < 8; i++)
+			differ |= now->words[8 * line + i] ^ was[8 * line + i];
+		__u64 negated = -differ;
+		barrier_var(negated); /* or clang makes a branch of it */
+		changed |= (differ | negated) >> 63 << line;
+	}
+	if ((__s64)apart < 0) /* what was not there then */
+		changed |= (1ull << ((-apart + 63) / 64 & 63)) - 1;
+	if (n < 64)
+		changed &= (1ull << n) - 1;
+	return lines_below(changed);
+}
+
+/* Sends the stack from @sp upwards: SNAPSHOT_WORDS, or as much as there is. Where the one before
+ * ends not far below that, it ends there as well, so that the rest can be told to be the same. */
 static __noinline bool snapshot_send(struct task_state *st, __u64 sp)
 {
-	struct snapshot *snap;
-	__u32 first = 4096 - (sp & 4095);
+	struct stack_state *stacks = NULL;
 
-	if (!st)
-		return false;
-	snap = bpf_ringbuf_reserve(&events, sizeof(*snap), 0);
-	if (!snap) {
+	for (int i = 0; i < 64 && !stacks; i++)
+		stacks = bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0,
+					      BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st || !stacks) {
 		count(&counters.snapshots_lost);
 		return false;
 	}
-	snap->kind = RING_SNAPSHOT;
-	snap->task = st->head.task;
-	snap->addr = sp;
-	snap->bytes = SNAPSHOT_BYTES;
-	snap->serial = st->snapshots++;
-	if (bpf_probe_read_user(snap->words, SNAPSHOT_BYTES, (void *)sp)) {
+	struct snapshot *old = stacks->current & 1 ? &stacks->odd : &stacks->even;
+	struct snapshot *now = stacks->current & 1 ? &stacks->even : &stacks->odd;
+	__u64 bytes = 8 * SNAPSHOT_WORDS, kept = old->addr + 8 * (__u64)old->n_words - sp;
+
+	if (old->n_words && kept >= 4 * SNAPSHOT_WORDS && kept < bytes)
+		bytes = kept & ~63ull;
+	barrier_var(bytes); /* the verifier looks for the bound here */
+	if (bytes > 8 * SNAPSHOT_WORDS)
+		return false;
+	if (bpf_probe_read_user(now->words, bytes, (void *)sp)) {
 		/* Only the page that sp lies in is sure to be there. */
-		if (first > SNAPSHOT_BYTES || bpf_probe_read_user(snap->words, first, (void *)sp))
-			first = 0;
-		snap->bytes = first;
+		bytes = (4096 - (sp & 4095)) & ~63ull;
+		if (bytes > 8 * SNAPSHOT_WORDS ||
+		    bpf_probe_read_user(now->words, bytes, (void *)sp))
+			bytes = 0;
 	}
-	bpf_ringbuf_submit(snap, BPF_RB_NO_WAKEUP);
+	now->kind = RING_SNAPSHOT;
+	now->task = st->head.task;
+	now->addr = sp;
+	now->n_words = bytes / 8;
+	now->serial = st->snapshots;
+	__u32 n = 8 * lines_changed(now, old);
+	if (n > SNAPSHOT_WORDS)
+		n = SNAPSHOT_WORDS;
+	now->n_sent = n;
+	stacks->current++;
+	if (bpf_ringbuf_output(&events, now, sizeof(*now) - sizeof(now->words) + 8 * n,
+			       BPF_RB_NO_WAKEUP)) {
+		now->n_words = 0; /* the next one is sent whole */
+		count(&counters.snapshots_lost);
+		return false;
+	}
+	st->snapshots++;
 	return true;
 }
 
@@ -280,18 +363,10 @@ static __noinline struct task_state *task_found(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid;
-	bool attached;
 
-	if (trace_all) {
-		if (tgid == self_tgid)
-			return NULL;
-		attached = task->start_boottime < attach_boot_ns;
-	} else {
-		if (!bpf_map_lookup_elem(&tracked, &tgid))
-			return NULL;
-		attached = true;
-	}
-	return task_new(task, 0, attached);
+	if (trace_all ? tgid == self_tgid : !bpf_map_lookup_elem(&tracked, &tgid))
+		return NULL;
+	return task_new(task, 0, task->start_boottime < attach_boot_ns);
 }
 
 #define APPEND(st, n, what, number)                                                                \
@@ -331,7 +406,8 @@ int witness(struct pt_regs *ctx)
 		st->base[module] = base;
 		APPEND(st, n, RECORD_BASE << HEAD_RECORD_SHIFT | module, base);
 	}
-	if (st->attached) {
+	bool attached = st->attached;
+	if (attached) {
 		st->attached = 0;
 		APPEND(st, n, (__u32)RECORD_ATTACH << HEAD_RECORD_SHIFT, 0);
 	}
@@ -365,10 +441,13 @@ int witness(struct pt_regs *ctx)
 		if (capture & DESC_SNAPSHOT && ret - base >= module_bytes[module]) {
 			if (is_signal_trampoline(ret))
 				head |= HEAD_SIGNAL;
-			if (snapshot_send(st, sp))
-				head |= HEAD_SNAPSHOT;
+			head |= HEAD_SNAPSHOT;
 		}
 	}
+	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(st, sp))
+		head |= HEAD_SNAPSHOT;
+	else
+		head &= ~HEAD_SNAPSHOT;
 	if (capture & DESC_FLAGS && flag_taken(ctx->flags, site->cond))
 		head |= HEAD_TAKEN;
 	if (capture & DESC_TARGET)
@@ -404,7 +483,17 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			return 0;
 		}
 	}
-	task_new(child, st->head.task, false);
+	struct task_state *born = task_new(child, st->head.task, false);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(parent);
+	struct pt_regs *its_regs = (struct pt_regs *)bpf_task_pt_regs(child);
+	/* On a stack of its own it does not go on, it starts. */
+	if (!born || regs->sp != its_regs->sp)
+		return 0;
+	if (st->n > BATCH_RECORDS - HIT_RECORDS)
+		task_flush(st);
+	__u32 n = st->n;
+	APPEND(st, n, (__u32)RECORD_FORK << HEAD_RECORD_SHIFT, born->head.task);
+	st->n = n;
 	return 0;
 }
 

@@ -2,9 +2,14 @@
 /* builder.c: lookups that the passes over a module share. */
 #include "offline/builder.h"
 
+#include <string.h>
+
 const struct elf_code *builder_code_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t low = 0, high = b->n_codes;
+	const struct elf_code *main_code = &b->codes[b->main_code];
+	if (high && addr >= main_code->addr && addr < main_code->end)
+		return main_code;
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 		if (addr < b->codes[mid].addr)
@@ -57,6 +62,13 @@ uint32_t builder_func_starting(const struct builder *b, uint64_t addr)
 	return low < b->funcs.n && b->funcs.at[low].addr == addr ? low : PUGMARK_NONE;
 }
 
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr)
+{
+	uint32_t part = addr ? builder_part_at(b, addr - 1) : PUGMARK_NONE;
+	bool ends = part != PUGMARK_NONE && b->parts.at[part].end == addr;
+	return ends ? b->parts.at[part].func : PUGMARK_NONE;
+}
+
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t low = 0, high = b->rows.n;
@@ -70,6 +82,18 @@ struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
 	if (!low || addr >= b->rows.at[low - 1].end)
 		return (struct pugmark_cfa){CFA_UNKNOWN, 0};
 	return b->rows.at[low - 1].cfa;
+}
+
+uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde)
+{
+	/* mov $__NR_rt_sigreturn,%rax; glibc's FDE covers the byte before it as well, because an
+	 * unwinder looks up the return address minus one. */
+	static const uint8_t load[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0};
+	const struct elf_code *code = builder_code_at(b, fde->addr);
+	if (!fde->signal || !code || code->end - fde->addr < sizeof(load) + 1)
+		return fde->addr;
+	const uint8_t *next = code->bytes + (fde->addr - code->addr) + 1;
+	return memcmp(next, load, sizeof(load)) ? fde->addr : fde->addr + 1;
 }
 
 static int compare_addr(const void *a, const void *b)

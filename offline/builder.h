@@ -51,6 +51,7 @@ struct jump_table {
 	uint32_t target, n_targets; /* in table_targets: addresses */
 	uint8_t grade;		    /* enum table_grade */
 	bool leaves;		    /* some entries are other functions' starts */
+	bool settled;		    /* proven, whatever else is found out of functions */
 };
 
 /* The CFG of one function, indices local to it. */
@@ -66,6 +67,7 @@ struct builder {
 	struct decoder decoder;
 	const struct elf_code *codes;
 	uint32_t n_codes;
+	uint32_t main_code; /* the largest of them, where most lookups end */
 	uint64_t text_addr, text_end;
 	const struct pugmark_import *imports;
 	uint32_t n_imports;
@@ -90,6 +92,9 @@ struct builder {
 	VEC(struct jump_table) tables;	/* in the order in which they were found */
 	uint32_t *table_of_insn;	/* index into tables plus one; 0: none */
 	VEC(uint64_t) table_targets;
+
+	bool tables_known;   /* jumptable_resolve() has run */
+	bool has_loose_ends; /* jumps into the middle of other functions are left */
 
 	uint32_t *block_of_insn; /* scratch: block, local to the function, that starts there */
 	VEC(struct pugmark_block) blocks;
@@ -132,6 +137,8 @@ uint64_t builder_insn_target(const struct builder *b, uint32_t insn);
 uint32_t builder_part_at(const struct builder *b, uint64_t addr);
 /* The function that starts at @addr, or PUGMARK_NONE. */
 uint32_t builder_func_starting(const struct builder *b, uint64_t addr);
+/* The function of the part that ends right before @addr, or PUGMARK_NONE. */
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr);
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr);
 static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 {
@@ -140,13 +147,15 @@ static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 /* Sorts addresses and drops duplicates; returns how many are left. */
 uint32_t sort_unique(uint64_t *at, uint32_t n);
 void builder_deinit(struct builder *b);
+/* Where the code of an FDE starts: a signal trampoline's FDE may start a byte early. */
+uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde);
 
 /* The passes. */
 
 /* sweep.c: decodes every FDE from end to end; fills insns, starts, rows, taken, data_refs. */
 int sweep_code(struct builder *b);
-/* Notes the address that an instruction names. */
-int sweep_note_ref(struct builder *b, const struct decoded_ref *ref);
+/* Notes the addresses that an instruction names. */
+int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
 /* Adds instructions that are not there yet, in any order (@more gets sorted). */
 int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more);
 /* gaps.c: finds and decodes code without an FDE; fills gap_starts, adds to insns and starts. */
@@ -166,9 +175,9 @@ uint8_t noreturn_import_flags(const char *name);
 /* Marks this module's own longjmp and setjmp, whose code does not show what they do. */
 void noreturn_seed(struct builder *b);
 int noreturn_solve(struct builder *b);
-/* jumptable.c: resolves the indirect jumps; *crossed tells that table_crossings grew. */
-int jumptable_resolve(struct builder *b, bool *crossed);
-void jumptable_forget(struct builder *b);
+/* jumptable.c: resolves the indirect jumps that are not settled. *crossed tells that
+ * table_crossings grew, *changed that blocks and edges are not up to date any more. */
+int jumptable_resolve(struct builder *b, bool *crossed, bool *changed);
 /* The row of the indirect jump @insn, or NULL before it was looked at. */
 const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn);
 /* height.c: stack heights of the sites, and CFA rows where there is no FDE. */

@@ -49,16 +49,15 @@ static bool leads_to_root(const struct chooser *ch, const struct prog_block *b, 
 }
 
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
- * enters and what comes before it, jumps whose targets are not known, calls at an unknown height,
- * and (at next to no cost) calls that do not return. */
-void choose_all_forced(struct chooser *ch)
+ * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or execute
+ * (what the child does begins and ends there), and (at next to no cost) calls that do not return.
+ */
+static void force_function(struct chooser *ch, uint32_t func)
 {
-	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
-		const struct prog_func *func = &ch->prog->funcs[f];
-		if (func->n_blocks && (func->flags & PROG_ENTRY_WITNESS))
-			force(ch, func->block);
-	}
-	for (uint32_t b = 0; b < ch->prog->n_blocks; b++) {
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (f->n_blocks && f->flags & PROG_ENTRY_WITNESS)
+		force(ch, f->block);
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
 		if (!(block->flags & PROG_REACHED))
 			continue;
@@ -66,28 +65,10 @@ void choose_all_forced(struct chooser *ch)
 			ch->marks[b] = MARK_TARGET;
 		else if (hides_height(block) && probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
-		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN) ||
+		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS) ||
 			 leads_to_root(ch, block, b))
 			force(ch, b);
 	}
-}
-
-/* Whether a witness that no mode can do without is missing in @block, or cannot say which frame it
- * is in. */
-static bool lacks_forced(const struct chooser *ch, uint32_t block)
-{
-	const struct prog_block *b = &ch->prog->blocks[block];
-	uint8_t mark = ch->marks[block];
-	bool cfa_known = mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
-	const struct prog_func *f = &ch->prog->funcs[b->func];
-	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
-	if (entry || b->flags & PROG_ROOT)
-		return !mark || !cfa_known;
-	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
-		return mark != MARK_TARGET;
-	if (hides_height(b))
-		return mark != MARK_LAST && mark != MARK_TARGET;
-	return (b->flags & PROG_NORETURN || leads_to_root(ch, b, block)) && !mark;
 }
 
 void choose_full(struct chooser *ch, uint32_t func)
@@ -141,9 +122,9 @@ void choose_branch(struct chooser *ch, uint32_t func)
 }
 
 /* Functions that call each other without end and without an event, unless something is thrown:
- * their calls must show. Returns whether a mark was added. */
-static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint32_t n,
-				const uint32_t *component)
+ * their calls must show (the paper's Definition 6 forbids left recursion). Returns whether a mark
+ * was added. */
+static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint32_t n)
 {
 	bool marked = false;
 	for (uint32_t i = 0; i < n; i++) {
@@ -153,9 +134,11 @@ static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint3
 			continue;
 		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 			const struct prog_block *block = &ch->prog->blocks[b];
-			if (ch->marks[b] || !(block->flags & PROG_REACHED) ||
-			    block->call != CALL_DIRECT || !probeable(&block->last) ||
-			    component[block->callee] != component[funcs[i]])
+			bool recursive = false;
+			for (uint32_t k = 0; k < n && block->call == CALL_DIRECT; k++)
+				recursive |= funcs[k] == block->callee;
+			if (!recursive || ch->marks[b] || !(block->flags & PROG_REACHED) ||
+			    !probeable(&block->last))
 				continue;
 			ch->marks[b] = MARK_LAST;
 			marked = true;
@@ -166,8 +149,7 @@ static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint3
 
 /* Summaries of a component of recursive functions: the least fixpoint. While the component was
  * chosen for, its members stood for anything at all to each other, so this can only be less. */
-static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n,
-				const uint32_t *component)
+static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		ch->sums[funcs[i]].known = true;
@@ -177,7 +159,7 @@ static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint3
 		for (uint32_t i = 0; i < n; i++)
 			grew |= chooser_summarise(ch, funcs[i]);
 		if (!grew)
-			grew = mark_left_recursion(ch, funcs, n, component);
+			grew = mark_left_recursion(ch, funcs, n);
 	}
 }
 
@@ -208,81 +190,132 @@ static void repair(struct chooser *ch, uint32_t func)
 
 typedef void choose_function(struct chooser *ch, uint32_t func);
 static choose_function *const by_mode[] = {
-	[MODE_FULL] = choose_full,
-	[MODE_BRANCH] = choose_branch,
-	[MODE_CASPER] = choose_casper,
-	[MODE_BEST] = choose_best,
+	[MODE_FULL] = choose_full,	     [MODE_BRANCH] = choose_branch,
+	[MODE_CASPER] = choose_casper,	     [MODE_BEST] = choose_best,
+	[MODE_PATHS_BLOCKS] = choose_blocks, [MODE_PATHS_TARGETS] = choose_targets,
+	[MODE_PATHS_EDGES] = choose_edges,   [MODE_PATHS_NODES] = choose_nodes,
+	[MODE_PATHS_BEST] = choose_best,
 };
 
-static void choose_pass(struct chooser *ch, choose_function *choose, const uint32_t *order,
-			const uint32_t *component)
+/* Calls @step for each component of recursive functions, callees first. */
+typedef void component_step(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx);
+
+struct call_order {
+	const uint32_t *funcs, *component;
+};
+
+static void each_component(struct chooser *ch, struct call_order order, component_step *step,
+			   void *ctx)
 {
-	for (uint32_t i = 0; i < ch->prog->n_blocks; i++)
-		ch->marks[i] = MARK_NONE;
-	forget_summaries(ch);
-	choose_all_forced(ch);
 	uint32_t n = ch->prog->n_funcs;
-	for (uint32_t i = 0; i < n && !ch->failed;) {
-		uint32_t end = i;
-		while (end < n && component[order[end]] == component[order[i]])
-			choose(ch, order[end++]);
-		summarise_component(ch, order + i, end - i, component);
-		i = end;
+	for (uint32_t i = 0, end; i < n && !ch->failed; i = end) {
+		for (end = i; end < n; end++)
+			if (order.component[order.funcs[end]] != order.component[order.funcs[i]])
+				break;
+		step(ch, order.funcs + i, end - i, ctx);
 	}
 }
 
-/* The functions whose decisions still do not hold, after a repair of each. */
-static uint32_t count_unresolved(struct chooser *ch, const uint32_t *order)
+static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx)
+{
+	choose_function *choose = *(choose_function **)ctx;
+	for (uint32_t i = 0; i < n; i++) {
+		force_function(ch, funcs[i]);
+		choose(ch, funcs[i]);
+	}
+	summarise_component(ch, funcs, n);
+}
+
+static void summarise_again(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx)
+{
+	(void)ctx;
+	summarise_component(ch, funcs, n);
+}
+
+static void summarise_all(struct chooser *ch, struct call_order order)
+{
+	forget_summaries(ch);
+	each_component(ch, order, summarise_again, NULL);
+	chooser_globalise(ch);
+}
+
+static void choose_again(struct chooser *ch, choose_function *choose, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		ch->marks[b] = MARK_NONE;
+	force_function(ch, func);
+	choose(ch, func);
+}
+
+/* What unknown callees need, and functions of one component of each other, is known only when all
+ * is chosen. So functions whose decisions do not hold then are chosen for again, and those that
+ * fall back are marked all over: then they hold, whatever the others are. */
+#define CHOICES_MAX 4
+static void settle(struct chooser *ch, choose_function *choose, struct call_order order)
+{
+	for (int round = 0; round < 2 * CHOICES_MAX && !ch->failed; round++) {
+		bool any = false;
+		for (uint32_t i = 0; i < ch->prog->n_funcs; i++) {
+			uint32_t func = order.funcs[i];
+			if (!chooser_function_faults(ch, func))
+				continue;
+			any = true;
+			if (round < CHOICES_MAX)
+				choose_again(ch, choose, func);
+			if (round >= CHOICES_MAX || chooser_function_faults(ch, func))
+				repair(ch, func);
+		}
+		if (!any)
+			return;
+		summarise_all(ch, order);
+	}
+}
+
+/* Whether a witness that no mode can do without is missing in @block, or cannot say which frame it
+ * is in. */
+static bool lacks_forced(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint8_t mark = ch->marks[block];
+	const struct prog_func *f = &ch->prog->funcs[b->func];
+	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
+	if (entry && (!mark || (mark != MARK_BLOCK && !b->last.cfa_known)))
+		return true;
+	if (b->flags & PROG_ROOT)
+		return !mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known);
+	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
+		return mark != MARK_TARGET;
+	if (hides_height(b))
+		return mark != MARK_LAST && mark != MARK_TARGET;
+	return (b->flags & PROG_NORETURN || leads_to_root(ch, b, block)) && !mark;
+}
+
+/* How many decisions do not hold in the end. */
+static uint32_t count_unresolved(struct chooser *ch)
 {
 	uint32_t unresolved = 0;
-	for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
-		unresolved += chooser_function_faults(ch, order[i]);
+	ch->note_rets = true;
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+		const struct prog_func *func = &ch->prog->funcs[f];
+		unresolved += chooser_function_faults(ch, f);
+		if (func->n_blocks && func->flags & PROG_ENTRY_WITNESS)
+			ch->capture_ret[func->block] = true;
+	}
 	for (uint32_t b = 0; b < ch->prog->n_blocks; b++)
 		if (ch->prog->blocks[b].flags & PROG_REACHED)
 			unresolved += lacks_forced(ch, b);
 	return unresolved;
 }
 
-static void repair_faults(struct chooser *ch, const uint32_t *order, const uint32_t *component)
+static void choose_in_order(struct chooser *ch, enum plan_mode mode, struct call_order order,
+			    uint32_t *unresolved)
 {
-	for (int round = 0; round < 4 && !ch->failed; round++) {
-		bool any = false;
-		for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
-			if (chooser_function_faults(ch, order[i])) {
-				repair(ch, order[i]);
-				any = true;
-			}
-		if (!any)
-			return;
-		forget_summaries(ch);
-		uint32_t n = ch->prog->n_funcs;
-		for (uint32_t i = 0, end; i < n; i = end) {
-			for (end = i; end < n && component[order[end]] == component[order[i]];)
-				end++;
-			summarise_component(ch, order + i, end - i, component);
-		}
-		chooser_globalise(ch);
-	}
-}
-
-static void choose_in_order(struct chooser *ch, enum plan_mode mode, uint32_t *order,
-			    uint32_t *component, uint32_t *unresolved)
-{
-	/* What unknown callees need is known only when all is chosen: assume what the last pass
-	 * found, until nothing more is found. */
-	for (int pass = 0; pass < 5 && !ch->failed; pass++) {
-		if (pass == 4)
-			ch->global_top = true;
-		choose_pass(ch, by_mode[mode], order, component);
-		if (!chooser_globalise(ch) || mode == MODE_FULL || mode == MODE_BRANCH)
-			break;
-	}
-	repair_faults(ch, order, component);
-	ch->note_rets = true;
-	*unresolved = count_unresolved(ch, order);
-	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
-		if (ch->prog->funcs[f].n_blocks && ch->prog->funcs[f].flags & PROG_ENTRY_WITNESS)
-			ch->capture_ret[ch->prog->funcs[f].block] = true;
+	choose_function *choose = by_mode[mode];
+	each_component(ch, order, choose_component, &choose);
+	chooser_globalise(ch);
+	settle(ch, choose, order);
+	*unresolved = count_unresolved(ch);
 }
 
 int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
@@ -298,11 +331,11 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 		return -ENOMEM;
 	}
 	uint32_t *component = order + program->n_funcs;
-	ch.returns_apart = mode != MODE_BEST;
-	ch.plain = mode != MODE_BEST;
+	ch.returns_apart = mode < MODE_BEST;
+	ch.plain = mode < MODE_BEST;
 	err = callgraph_order(program, order, component);
 	if (!err)
-		choose_in_order(&ch, mode, order, component, unresolved);
+		choose_in_order(&ch, mode, (struct call_order){order, component}, unresolved);
 	if (!err && ch.failed)
 		err = -ENOMEM;
 	if (!err) {

@@ -11,7 +11,15 @@ enum plan_mode {
 	MODE_BRANCH, /* the targets of branching nodes of the call-site graph (its BRI) */
 	MODE_CASPER, /* its Algorithm 1 */
 	MODE_BEST,   /* enriched terminals, least expected cost */
+	/* Level paths: where the witnesses of functions with PROG_PATHS stand (placement.h); all
+	 * else as in MODE_BEST. */
+	MODE_PATHS_BLOCKS,
+	MODE_PATHS_TARGETS,
+	MODE_PATHS_EDGES,
+	MODE_PATHS_NODES,
+	MODE_PATHS_BEST,
 };
+#define N_PLAN_MODES (MODE_PATHS_BEST + 1)
 
 enum mark {
 	MARK_NONE,

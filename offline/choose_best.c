@@ -9,7 +9,11 @@
 #include <stdlib.h>
 
 /* Work one function may cost; what is not tried by then keeps its mark. */
-#define STEPS_PER_FUNCTION (60ull << 20)
+#define STEPS_PER_FUNCTION (30ull << 20)
+
+/* A mark on a call never sends more events than there are calls to report; one beside the calls
+ * may, where its frequency is guessed too low. So it has to promise more. */
+#define NO_CALL_RISK 1.5f
 
 struct candidate {
 	uint32_t block;
@@ -42,9 +46,23 @@ static struct candidate *mark_all(struct chooser *ch, const struct prog_func *f,
 		if (!isfinite(probe->cost_ns))
 			continue;
 		ch->marks[b] = branch ? MARK_BRANCH : MARK_BLOCK;
-		candidates[(*count)++] = (struct candidate){b, block->freq * probe->cost_ns};
+		float weight = block->freq * probe->cost_ns;
+		if (block->call == CALL_NONE && !(f->flags & PROG_PATHS))
+			weight *= NO_CALL_RISK;
+		candidates[(*count)++] = (struct candidate){b, weight};
 	}
 	return candidates;
+}
+
+/* Takes the mark of @c away if all holds without it. */
+static bool try_without(struct chooser *ch, uint32_t func, const struct candidate *c)
+{
+	uint8_t mark = ch->marks[c->block];
+	ch->marks[c->block] = MARK_NONE;
+	if (chooser_surroundings_hold(ch, func, c->block))
+		return true;
+	ch->marks[c->block] = mark;
+	return false;
 }
 
 void choose_best(struct chooser *ch, uint32_t func)
@@ -58,12 +76,7 @@ void choose_best(struct chooser *ch, uint32_t func)
 		return;
 	qsort(candidates, n, sizeof(*candidates), heavier_first);
 	uint64_t limit = ch->steps + STEPS_PER_FUNCTION;
-	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++) {
-		uint32_t b = candidates[i].block;
-		uint8_t mark = ch->marks[b];
-		ch->marks[b] = MARK_NONE;
-		if (!chooser_surroundings_hold(ch, func, b))
-			ch->marks[b] = mark;
-	}
+	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
+		try_without(ch, func, &candidates[i]);
 	free(candidates);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* choose_casper.c: Algorithm 1 of "Casper: An Efficient Approach to Call Trace Collection"
  * (POPL 2016), section 4.2, for one function whose callees are chosen already: special marks
- * where the rest of the function can be silent (the VC-transform condition), a greedy vertex cover
- * of the call site conflict graph, then the special marks taken away again where Definition 6
- * holds without them, in reverse topological order. Call sites on cycles of the call graph are
- * marked for good. */
+ * where a callee can be silent (the VC-transform condition), a greedy vertex cover of the call site
+ * conflict graph, then the special marks taken away again where Definition 6 holds without them, in
+ * reverse topological order. Call sites on cycles of the call graph are marked for good. */
 #include "offline/chooser.h"
 
 #include <math.h>
@@ -31,13 +30,12 @@ static bool mark_site(struct chooser *ch, uint32_t block)
 	return false;
 }
 
-/* Whether the empty string is in FIRST of the call or return in @block and all that follows. */
-static bool rest_may_be_empty(struct chooser *ch, uint32_t block)
+/* The VC-transform condition is violated: what is called at @block (nothing, at a return) can run
+ * without an event. */
+static bool callee_may_be_empty(const struct chooser *ch, uint32_t block)
 {
-	bool top;
-	ch->alts.n = 0;
-	vec_push(&ch->alts, block);
-	return chooser_first(ch, &ch->alts, &top) > 0;
+	const struct prog_block *b = &ch->prog->blocks[block];
+	return b->call != CALL_DIRECT || ch->sums[b->callee].nullable;
 }
 
 /* Nodes of @func in postorder of its flow graph: successors before their predecessors, but for
@@ -129,7 +127,7 @@ void choose_casper(struct chooser *ch, uint32_t func)
 			mark_site(ch, nodes.at[i]); /* a back edge of the call graph */
 	}
 	for (uint32_t i = 0; i < nodes.n; i++)
-		if (!ch->marks[nodes.at[i]] && rest_may_be_empty(ch, nodes.at[i]) &&
+		if (!ch->marks[nodes.at[i]] && callee_may_be_empty(ch, nodes.at[i]) &&
 		    !vec_push(&special, nodes.at[i]))
 			ch->failed = true;
 	for (uint32_t i = 0; i < special.n; i++)

@@ -45,6 +45,46 @@ static int build_preds(struct chooser *ch)
 	return 0;
 }
 
+static uint32_t succs_hash(const struct program *prog, uint32_t block)
+{
+	uint32_t h = 2166136261u;
+	for (uint32_t i = 0; i < prog->blocks[block].n_succ; i++)
+		h = (h ^ prog_succs(prog, block)[i]) * 16777619u;
+	return h ^ h >> 15;
+}
+
+static bool same_succs(const struct program *prog, uint32_t a, uint32_t b)
+{
+	const struct prog_block *x = &prog->blocks[a], *y = &prog->blocks[b];
+	return x->n_succ == y->n_succ &&
+	       !memcmp(prog_succs(prog, a), prog_succs(prog, b), x->n_succ * sizeof(uint32_t));
+}
+
+static int find_alike(struct chooser *ch)
+{
+	const struct program *prog = ch->prog;
+	uint32_t size = 64;
+	while (size < 2 * prog->n_blocks)
+		size *= 2;
+	uint32_t *table = calloc(size, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < prog->n_blocks; b++) {
+		ch->alike[b] = b;
+		if (prog->blocks[b].n_succ < 2)
+			continue;
+		uint32_t h = succs_hash(prog, b) & (size - 1);
+		while (table[h] && !same_succs(prog, table[h] - 1, b))
+			h = (h + 1) & (size - 1);
+		if (table[h])
+			ch->alike[b] = table[h] - 1;
+		else
+			table[h] = b + 1;
+	}
+	free(table);
+	return 0;
+}
+
 int chooser_init(struct chooser *ch, const struct program *prog)
 {
 	*ch = (struct chooser){.prog = prog};
@@ -54,14 +94,14 @@ int chooser_init(struct chooser *ch, const struct program *prog)
 	ch->sums = calloc(prog->n_funcs + 1, sizeof(*ch->sums));
 	ch->global_need = malloc(n * sizeof(uint32_t));
 	ch->global_any = calloc(n, sizeof(bool));
-	uint32_t **stamps[] = {&ch->seen_walk, &ch->seen_closure, &ch->seen_back, &ch->head,
-			       &ch->head_stamp};
+	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back, &ch->head,
+			       &ch->head_stamp, &ch->seen_alike,   &ch->alike};
 	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_any;
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
 		*stamps[i] = calloc(n, sizeof(uint32_t));
 		ok = ok && *stamps[i];
 	}
-	if (!ok || build_preds(ch)) {
+	if (!ok || build_preds(ch) || find_alike(ch)) {
 		chooser_deinit(ch);
 		return -ENOMEM;
 	}
@@ -90,7 +130,7 @@ void chooser_deinit(struct chooser *ch)
 bool chooser_is_node(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	return ch->marks[block] || b->call != CALL_NONE ||
+	return ch->marks[block] || b->call != CALL_NONE || chooser_shows_blocks(ch, block) ||
 	       (ch->returns_apart && (b->flags & PROG_RET));
 }
 
@@ -273,16 +313,15 @@ uint32_t chooser_first(struct chooser *ch, const struct vec *alts, bool *top)
 	return empty;
 }
 
-/* Whether every pair of found terms of different alternatives is distinguishable. */
-static bool found_terms_differ(struct chooser *ch)
+/* Files the found terms from @from on under their witness; returns whether each is distinguishable
+ * from the ones of other alternatives that were filed before. @entries: chain of those that are
+ * entries of functions. */
+static bool file_terms(struct chooser *ch, uint32_t from, uint32_t stamp, uint32_t *entries)
 {
-	uint32_t stamp = ++ch->stamp;
-	uint32_t entries = UINT32_MAX; /* chain of all terms that are entries */
-	for (uint32_t i = 0; i < ch->n_found; i++) {
+	for (uint32_t i = from; i < ch->n_found; i++) {
 		struct found_term *f = &ch->found[i];
-		bool entry = is_entry_term(ch, f->term.w);
-		uint32_t *head = &entries;
-		if (!entry) {
+		uint32_t *head = entries;
+		if (!is_entry_term(ch, f->term.w)) {
 			head = &ch->head[f->term.w];
 			if (ch->head_stamp[f->term.w] != stamp) {
 				ch->head_stamp[f->term.w] = stamp;
@@ -323,11 +362,17 @@ bool chooser_decision_holds(struct chooser *ch, struct decision d)
 	chooser_alternatives(ch, d, &ch->alts);
 	if (ch->alts.n <= 1)
 		return true;
-	bool top;
-	uint32_t empty = chooser_first(ch, &ch->alts, &top);
-	if (top || empty > (ch->plain ? 0 : 1))
-		return false;
-	return found_terms_differ(ch) && (!empty || jumps_differ_from_return(ch, d));
+	/* Most decisions that do not hold show it in their first alternatives. */
+	uint32_t empty = 0, entries = UINT32_MAX, stamp = ++ch->file_stamp;
+	ch->n_found = 0;
+	for (uint32_t i = 0; i < ch->alts.n; i++) {
+		bool top = false;
+		uint32_t from = ch->n_found;
+		empty += close_over(ch, ch->alts.at[i], i, &top);
+		if (top || empty > (ch->plain ? 0 : 1) || !file_terms(ch, from, stamp, &entries))
+			return false;
+	}
+	return !empty || jumps_differ_from_return(ch, d);
 }
 
 static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
@@ -351,6 +396,19 @@ static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
 	return true;
 }
 
+static bool need_range_differs(struct chooser *ch, struct term t, uint32_t block, uint32_t from,
+			       uint32_t to)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	const struct termset *need = &ch->sums[b->callee].need;
+	for (uint32_t i = from; i < to; i++) {
+		ch->steps++;
+		if (!distinguishable(ch, t, term_lift(need->terms[i], b->height, block)))
+			return false;
+	}
+	return true;
+}
+
 /* Whether @t, first after the call in @block, cannot be taken for something inside the callee. */
 static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 {
@@ -368,12 +426,16 @@ static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 		return false;
 	if (callee->need_global && !global_need_holds(ch, t, RET_UNKNOWN))
 		return false;
-	for (uint32_t i = 0; i < callee->need.n; i++) {
-		ch->steps++;
-		if (!distinguishable(ch, t, term_lift(callee->need.terms[i], b->height, block)))
-			return false;
-	}
-	return true;
+	uint32_t from = 0, to = callee->need.n;
+	bool entry = is_entry_term(ch, t.w);
+	if (!entry || t.w != TERM_ANY_ENTRY)
+		termset_range(&callee->need, t.w, &from, &to);
+	if (!need_range_differs(ch, t, block, from, to))
+		return false;
+	if (!entry || !callee->need.joined || t.w == TERM_ANY_ENTRY)
+		return true;
+	termset_range(&callee->need, TERM_ANY_ENTRY, &from, &to);
+	return need_range_differs(ch, t, block, from, to);
 }
 
 bool chooser_follow_holds(struct chooser *ch, uint32_t block)
@@ -396,33 +458,40 @@ bool chooser_follow_holds(struct chooser *ch, uint32_t block)
 	return true;
 }
 
+/* Walks all ways on from @block in silence, each block at most once without and once with a call
+ * behind it; back at @block after a call there is a cycle. */
 bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 {
 	if (ch->marks[block])
 		return true;
-	bool calls = false, top = false;
+	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
+	bool top, blocks = chooser_shows_blocks(ch, block);
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
+	push(ch, &ch->back, false);
 	for (bool first = true; ch->back.n; first = false) {
+		bool called = ch->back.at[--ch->back.n];
 		uint32_t b = ch->back.at[--ch->back.n];
 		const struct prog_block *blk = &ch->prog->blocks[b];
-		if (b == block && !first)
-			return !calls;
-		if (ch->seen_back[b] == stamp || ch->marks[b])
+		if (b == block && (called || (blocks && !first)))
+			return false;
+		if (seen[called][b] == stamp || ch->marks[b])
 			continue;
 		if (!first)
-			ch->seen_back[b] = stamp;
+			seen[called][b] = stamp;
 		ch->steps++;
 		if (blk->call != CALL_NONE) {
 			ch->n_found = 0;
 			if (!call_first(ch, b, 0, &top) ||
 			    (blk->flags & (PROG_TAIL | PROG_NORETURN)))
 				continue;
-			calls = true;
+			called = true;
 		}
-		for (uint32_t i = 0; i < blk->n_succ; i++)
+		for (uint32_t i = 0; i < blk->n_succ; i++) {
 			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+			push(ch, &ch->back, called);
+		}
 	}
 	return true;
 }
@@ -432,13 +501,15 @@ static uint32_t ways(const struct chooser *ch, uint32_t block)
 {
 	uint8_t mark = ch->marks[block];
 	const struct prog_block *b = &ch->prog->blocks[block];
-	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && (b->flags & PROG_OPEN));
+	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
 	return by_way ? b->n_succ : 1;
 }
 
 static uint32_t decision_way(const struct chooser *ch, uint32_t block, uint32_t i)
 {
-	return ways(ch, block) == 1 && ch->marks[block] != MARK_BRANCH ? WAY_ALL : i;
+	bool by_way = ch->marks[block] == MARK_BRANCH ||
+		      (ch->marks[block] == MARK_TARGET && prog_jump_read(&ch->prog->blocks[block]));
+	return by_way ? i : WAY_ALL;
 }
 
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
@@ -451,10 +522,8 @@ uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED))
 			continue;
-		if (!chooser_is_node(ch, b)) {
-			faults += !chooser_progress_holds(ch, b);
+		if (!chooser_is_node(ch, b))
 			continue;
-		}
 		for (uint32_t i = 0; i < ways(ch, b); i++)
 			faults += !chooser_decision_holds(
 				ch, (struct decision){func, b, decision_way(ch, b, i)});
@@ -473,6 +542,42 @@ static bool passes_silently(const struct chooser *ch, uint32_t block)
 	return true;
 }
 
+/* A block that stands for what follows @node, the same for all nodes that go on alike; or NONE. */
+static uint32_t continuation(const struct chooser *ch, uint32_t node)
+{
+	const struct program *prog = ch->prog;
+	uint32_t b = node;
+	for (int i = 0; i < 16 && prog->blocks[b].n_succ == 1; i++) {
+		uint32_t next = prog_succs(prog, b)[0];
+		const struct prog_block *n = &prog->blocks[next];
+		bool ends = chooser_is_node(ch, next) || n->flags & PROG_RET || !n->n_succ;
+		if (ends)
+			return PUGMARK_NONE; /* at most one alternative */
+		b = next;
+	}
+	return ch->prog->blocks[b].n_succ > 1 ? ch->alike[b] : PUGMARK_NONE;
+}
+
+/* Whether the decisions behind @node hold. Those that @ch->seen_alike has at @stamp are known. */
+static bool node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp)
+{
+	const struct prog_block *b = &ch->prog->blocks[node];
+	for (uint32_t w = 0; decision_way(ch, node, w) != WAY_ALL && w < ways(ch, node); w++)
+		if (!chooser_decision_holds(ch, (struct decision){func, node, w}))
+			return false;
+	if (decision_way(ch, node, 0) != WAY_ALL)
+		return true;
+	bool goes_on = !(b->flags & (PROG_RET | PROG_TAIL | PROG_NORETURN)) && b->n_succ;
+	if (goes_on) {
+		uint32_t c = continuation(ch, node);
+		if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
+			return true;
+		if (c != PUGMARK_NONE)
+			ch->seen_alike[c] = stamp;
+	}
+	return chooser_decision_holds(ch, (struct decision){func, node, WAY_ALL});
+}
+
 /* Walks back from @block to the nodes whose decisions reach it in silence. */
 bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block)
 {
@@ -483,6 +588,8 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 	bool entry = block == f->block;
 	uint32_t stamp = ++ch->stamp;
 	struct vec nodes = {0};
+	if (chooser_shows_blocks(ch, block) && !vec_push(&nodes, block))
+		ch->failed = true; /* without its mark, its own way out is a decision as well */
 	queue->n = 0;
 	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
 		vec_push(queue, ch->preds[p]);
@@ -505,21 +612,30 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 	bool holds = !entry ||
 		     chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t i = 0; holds && i < nodes.n; i++) {
-		uint32_t b = nodes.at[i];
-		if (ch->marks[b] == MARK_BRANCH)
-			for (uint32_t w = 0; holds && w < ch->prog->blocks[b].n_succ; w++)
-				holds = chooser_decision_holds(ch, (struct decision){func, b, w});
-		else
-			holds = chooser_decision_holds(ch, (struct decision){func, b, WAY_ALL});
-		holds = holds && chooser_follow_holds(ch, b);
+		holds = node_decisions_hold(ch, func, nodes.at[i], stamp) &&
+			chooser_follow_holds(ch, nodes.at[i]);
 	}
 	free(nodes.at);
 	return holds;
 }
 
-static bool add_term(struct termset *set, struct term t)
+static bool join_global(struct chooser *ch, struct term t);
+
+/* A need past this many terms is given up as this function's own: it joins what unknown callees
+ * need, which every caller then checks against. Coarser, and much cheaper in deep recursion. */
+#define NEED_MAX 192
+
+static bool add_need(struct chooser *ch, struct summary *sum, struct term t)
 {
-	return termset_add(set, t);
+	if (sum->need.n < NEED_MAX || sum->need.top)
+		return termset_add(&sum->need, t);
+	bool grew = !sum->need_global;
+	sum->need_global = true;
+	if (t.w == TERM_ANY_ENTRY && t.ret >= RET_UNKNOWN)
+		return termset_add(&sum->need, t) || grew;
+	if (t.ret == RET_SELF)
+		t.ret = RET_UNKNOWN; /* this function's, not the unknown callee's */
+	return join_global(ch, t) || grew;
 }
 
 static bool set_top(struct termset *set)
@@ -531,7 +647,7 @@ static bool set_top(struct termset *set)
 
 /* What decision @d adds to the need of its function: if one alternative may be empty, the others'
  * first terms must not follow the function. */
-static bool need_of_decision(struct chooser *ch, struct decision d, struct termset *need)
+static bool need_of_decision(struct chooser *ch, struct decision d, struct summary *sum)
 {
 	bool grew = false, top = false;
 	chooser_alternatives(ch, d, &ch->alts);
@@ -547,7 +663,7 @@ static bool need_of_decision(struct chooser *ch, struct decision d, struct terms
 		return false;
 	for (uint32_t i = 0; i < ch->n_found; i++)
 		if (ch->found[i].alt != empty_alt)
-			grew |= add_term(need, ch->found[i].term);
+			grew |= add_need(ch, sum, ch->found[i].term);
 	return grew;
 }
 
@@ -567,7 +683,7 @@ static bool need_of_call(struct chooser *ch, uint32_t block, struct summary *sum
 		grew = !sum->need_global;
 		sum->need_global = true;
 		struct term any = {TERM_ANY_ENTRY, 0, RET_SELF};
-		return add_term(&sum->need, term_lift(any, b->height, call)) || grew;
+		return add_need(ch, sum, term_lift(any, b->height, call)) || grew;
 	}
 	const struct summary *callee = &ch->sums[b->callee];
 	if (!callee->known || callee->need.top)
@@ -575,7 +691,7 @@ static bool need_of_call(struct chooser *ch, uint32_t block, struct summary *sum
 	if (callee->need_global && !sum->need_global)
 		grew = sum->need_global = true;
 	for (uint32_t i = 0; i < callee->need.n; i++)
-		grew |= add_term(&sum->need, term_lift(callee->need.terms[i], b->height, call));
+		grew |= add_need(ch, sum, term_lift(callee->need.terms[i], b->height, call));
 	return grew;
 }
 
@@ -593,54 +709,51 @@ bool chooser_summarise(struct chooser *ch, uint32_t func)
 	if (top)
 		grew |= set_top(&sum->first);
 	for (uint32_t i = 0; i < ch->n_found; i++)
-		grew |= add_term(&sum->first, ch->found[i].term);
-	grew |= need_of_decision(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &sum->need);
+		grew |= termset_add(&sum->first, ch->found[i].term);
+	grew |= need_of_decision(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, sum);
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !chooser_is_node(ch, b))
 			continue;
 		for (uint32_t i = 0; i < ways(ch, b); i++)
 			grew |= need_of_decision(
-				ch, (struct decision){func, b, decision_way(ch, b, i)}, &sum->need);
+				ch, (struct decision){func, b, decision_way(ch, b, i)}, sum);
 		grew |= need_of_call(ch, b, sum);
 	}
 	return grew;
 }
 
+/* Joins @t to what unknown callees need; returns whether that grew. */
 static bool join_global(struct chooser *ch, struct term t)
 {
-	if (t.w == TERM_ANY_ENTRY) {
-		if (t.ret == RET_SELF)
-			return false; /* by a tail jump: it returns to the unknown call itself,
-					 which every unknown call checks for on its own */
-		if (t.ret == RET_UNKNOWN) {
-			bool grew = !ch->global_top;
-			ch->global_top = true;
-			return grew;
-		}
-		bool grew = !ch->global_any[t.ret];
+	bool grew = false;
+	if (t.w == TERM_ANY_ENTRY && t.ret == RET_SELF)
+		return false; /* by a tail jump: it returns to the unknown call itself, which every
+				 unknown call checks for on its own */
+	if (t.w == TERM_ANY_ENTRY && t.ret == RET_UNKNOWN) {
+		grew = !ch->global_top;
+		ch->global_top = true;
+	} else if (t.w == TERM_ANY_ENTRY) {
+		grew = !ch->global_any[t.ret];
 		ch->global_any[t.ret] = true;
-		return grew;
+	} else {
+		uint32_t *need = &ch->global_need[t.w];
+		uint32_t joined = *need == GLOBAL_NONE || *need == t.ret ? t.ret : RET_UNKNOWN;
+		grew = joined != *need;
+		*need = joined;
 	}
-	uint32_t *need = &ch->global_need[t.w];
-	uint32_t joined = *need == GLOBAL_NONE || *need == t.ret ? t.ret : RET_UNKNOWN;
-	bool grew = joined != *need;
-	*need = joined;
 	return grew;
 }
 
-bool chooser_globalise(struct chooser *ch)
+void chooser_globalise(struct chooser *ch)
 {
-	bool grew = false;
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
 		if (!(ch->prog->funcs[f].flags & PROG_ENTRY_WITNESS))
 			continue;
 		const struct summary *sum = &ch->sums[f];
-		if (sum->need.top && !ch->global_top)
-			grew = ch->global_top = true;
+		ch->global_top |= sum->need.top;
 		for (uint32_t i = 0; i < sum->need.n; i++)
-			grew |= join_global(ch, sum->need.terms[i]);
+			join_global(ch, sum->need.terms[i]);
 	}
-	return grew;
 }
 
 static void add_edge(struct chooser *ch, struct vec *edges, uint32_t a, uint32_t b)

@@ -3,12 +3,11 @@
  * function, and the conflict rule.
  *
  * A *node* is a block that shows in the grammar: one that is marked or holds a call (where returns
- * are kept apart, also one that returns). A *decision* is what can come next after a node: the
- * nodes that are reached without passing another, or the exit. The choice is made bottom-up over
- * the call graph, so a function is known to its callers by a summary:
- *   nullable  it can run without an event;
- *   first     the terms that its first event can be;
- *   need      the terms that must not come first after it returns, because inside of it they
+ * are kept apart, also one that returns; in a function with PROG_PATHS, every block). A *decision*
+ * is what can come next after a node: the nodes that are reached without passing another, or the
+ * exit. The choice is made bottom-up over the call graph, so a function is known to its callers by
+ * a summary: nullable  it can run without an event; first     the terms that its first event can
+ * be; need      the terms that must not come first after it returns, because inside of it they
  *             would decide against returning. FOLLOW is never built: each call site checks what
  *             follows it against its callee's need. */
 #ifndef OFFLINE_CHOOSER_H
@@ -48,6 +47,9 @@ struct chooser {
 	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
 	bool failed;	/* out of memory */
 
+	/* Blocks with the same successors go on alike: one of them stands for all, so that a
+	 * decision behind many copies of one dispatch is looked at once. */
+	uint32_t *alike;
 	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
 
 	/* What callees that are not known may need: per mark the return address, joined. */
@@ -56,7 +58,7 @@ struct chooser {
 	bool global_top;
 
 	/* Scratch of one query; stamps make clearing free. */
-	uint32_t *seen_walk, *seen_closure, *seen_back, stamp;
+	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
 	struct vec alts, walk, closure, back, decisions;
 	struct found_term *found;
@@ -76,6 +78,10 @@ int chooser_init(struct chooser *ch, const struct program *prog);
 void chooser_deinit(struct chooser *ch);
 bool vec_push(struct vec *vec, uint32_t value);
 
+static inline bool chooser_shows_blocks(const struct chooser *ch, uint32_t block)
+{
+	return ch->prog->funcs[ch->prog->blocks[block].func].flags & PROG_PATHS;
+}
 bool chooser_is_node(const struct chooser *ch, uint32_t block);
 /* The nodes (or NODE_EXIT) that a decision is between, in @out. */
 void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out);
@@ -86,7 +92,8 @@ uint32_t chooser_first(struct chooser *ch, const struct vec *alts, bool *top);
 bool chooser_decision_holds(struct chooser *ch, struct decision d);
 /* Whether what follows the call in @block is distinguishable from what its callee needs. */
 bool chooser_follow_holds(struct chooser *ch, uint32_t block);
-/* Whether no run from @block comes back to it without an event while making calls. */
+/* Whether no run from @block comes back to it without an event while making calls (with
+ * PROG_PATHS: at all). */
 bool chooser_progress_holds(struct chooser *ch, uint32_t block);
 /* Whether all that could feel a change of the mark of @block holds. */
 bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block);
@@ -96,17 +103,20 @@ void chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func);
 /* Computes the summary of @func from its marks; returns whether it grew. */
 bool chooser_summarise(struct chooser *ch, uint32_t func);
-/* What the functions that may be entered from anywhere need; returns whether it grew. */
-bool chooser_globalise(struct chooser *ch);
+/* What the functions that may be entered from anywhere need: joins it to the global need. */
+void chooser_globalise(struct chooser *ch);
 
 /* Functions in an order in which callees come first; components of recursion get one number.
  * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
 int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
 
-void choose_all_forced(struct chooser *ch);
 void choose_best(struct chooser *ch, uint32_t func);
 void choose_casper(struct chooser *ch, uint32_t func);
 void choose_full(struct chooser *ch, uint32_t func);
 void choose_branch(struct chooser *ch, uint32_t func);
+void choose_blocks(struct chooser *ch, uint32_t func);
+void choose_targets(struct chooser *ch, uint32_t func);
+void choose_edges(struct chooser *ch, uint32_t func);
+void choose_nodes(struct chooser *ch, uint32_t func);
 
 #endif

@@ -62,27 +62,28 @@ static uint8_t kind_of(const ZydisDecodedInstruction *insn)
 	}
 }
 
-/* The address in an operand: relative to rip, or, where the code is linked to a fixed address, a
- * 32-bit displacement or immediate. Whether it points to anything is for the caller to see. */
-static void find_ref(const ZydisDecodedInstruction *insn, uint64_t addr, struct decoded_ref *ref)
+/* Addresses in operands: relative to rip, or, where the code is linked to a fixed address, 32-bit
+ * displacements and immediates. */
+static void find_refs(const ZydisDecodedInstruction *insn, uint64_t addr, struct decoded_refs *refs)
 {
-	ref->addr = 0;
-	ref->pointer = false;
+	uint64_t place = 0;
+	*refs = (struct decoded_refs){0};
 	if (insn->attributes & ZYDIS_ATTRIB_HAS_MODRM && insn->raw.disp.size == 32) {
 		if (insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5)
-			ref->addr = addr + insn->length + (uint64_t)insn->raw.disp.value;
+			place = addr + insn->length + (uint64_t)insn->raw.disp.value;
 		else if (insn->raw.disp.value > 0)
-			ref->addr = (uint64_t)insn->raw.disp.value;
-		ref->pointer = insn->mnemonic == ZYDIS_MNEMONIC_LEA;
+			place = (uint64_t)insn->raw.disp.value;
 	}
-	if (!ref->addr && insn->raw.imm[0].size >= 32 && !insn->raw.imm[0].is_relative) {
-		ref->addr = insn->raw.imm[0].value.u;
-		ref->pointer = true;
-	}
+	if (insn->mnemonic == ZYDIS_MNEMONIC_LEA)
+		refs->pointer = place;
+	else
+		refs->place = place;
+	if (insn->raw.imm[0].size >= 32 && !insn->raw.imm[0].is_relative)
+		refs->pointer = insn->raw.imm[0].value.u;
 }
 
 bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len_bytes,
-		 uint64_t addr, struct pugmark_insn *insn, struct decoded_ref *ref)
+		 uint64_t addr, struct pugmark_insn *insn, struct decoded_refs *refs)
 {
 	ZydisDecodedInstruction raw;
 	if (ZYAN_FAILED(
@@ -92,7 +93,7 @@ bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len
 	insn->kind = kind_of(&raw);
 	insn->cond = insn->kind == INSN_JCC ? raw.opcode & 15 : 0;
 	insn->probe = (uint8_t)probe_class_of(&raw);
-	find_ref(&raw, addr, ref);
+	find_refs(&raw, addr, refs);
 	return true;
 }
 

@@ -12,17 +12,18 @@ struct decoder {
 	ZydisDecoder zydis;
 };
 
-/* An address that an instruction holds: of its memory operand, or as an immediate. */
-struct decoded_ref {
-	uint64_t addr; /* 0 where there is none */
-	bool pointer;  /* the instruction makes a pointer of it: lea, or an immediate */
+/* The addresses that an instruction names, 0 where it names none. Whether they point to anything is
+ * for the caller to see. */
+struct decoded_refs {
+	uint64_t place;	  /* of its memory operand */
+	uint64_t pointer; /* that it makes a pointer of: by lea, or an immediate */
 };
 
 void decoder_init(struct decoder *decoder);
 /* Decodes the instruction at @addr, whose bytes are @bytes (at most @len_bytes of them).
  * Returns false where they are no instruction; @insn->off is left to the caller. */
 bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len_bytes,
-		 uint64_t addr, struct pugmark_insn *insn, struct decoded_ref *ref);
+		 uint64_t addr, struct pugmark_insn *insn, struct decoded_refs *refs);
 /* Where the direct call or jump @insn (of any INSN_ kind with a relative operand) at @addr goes. */
 uint64_t decode_target(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
 /* The address of the memory operand of an INSN_CALL_IND or INSN_JMP_IND that names one place, in

@@ -11,6 +11,8 @@
 
 #define LOOP_BACK 0.88f /* chance that a loop goes round once more */
 #define RARE 0.02f	/* chance of a way that does not come back */
+#define GUARDED_CALL 0.3f
+#define GUARDED_RETURN 0.4f
 #define ROUNDS 24
 #define FREQ_MAX 1e12f
 
@@ -71,6 +73,20 @@ static void find_dead(struct estimator *e, const uint32_t *rpo)
 		}
 }
 
+/* How likely the way to block @to is beside one that nothing speaks for or against: programs guard
+ * their calls and their early returns (the call and return heuristics). */
+static float way_weight(const struct estimator *e, uint32_t to)
+{
+	const struct prog_block *b = &e->p->blocks[to];
+	if (e->dead[to])
+		return RARE;
+	for (int i = 0; i < 4 && b->call == CALL_NONE && b->n_succ == 1; i++)
+		b = &e->p->blocks[e->p->succs[b->succ]];
+	if (b->call != CALL_NONE)
+		return GUARDED_CALL;
+	return b->flags & PROG_RET ? GUARDED_RETURN : 1;
+}
+
 /* Sends @flow out of block @b, in the shares that its ways are likely to be taken. */
 static void send_on(struct estimator *e, uint32_t b, float flow)
 {
@@ -86,7 +102,7 @@ static void send_on(struct estimator *e, uint32_t b, float flow)
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < block->n_succ; i++) {
 			bool back = e->position[to[i]] <= e->position[b];
-			float weight = e->dead[to[i]] ? RARE : 1;
+			float weight = way_weight(e, to[i]);
 			if (loops && leaves)
 				weight *= back ? LOOP_BACK : 1 - LOOP_BACK;
 			if (!pass)

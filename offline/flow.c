@@ -184,11 +184,8 @@ static int end_fall(struct ending *e)
 static bool is_jump_nowhere(const struct ending *e, uint64_t target)
 {
 	const struct builder *b = e->b;
-	const struct pugmark_func *f = &b->funcs.at[e->func];
-	for (uint32_t k = 0; k < f->n_parts; k++)
-		if (b->parts.at[b->func_parts.at[f->part + k]].end == target)
-			return !cfa_is_entry(builder_cfa_at(b, e->addr));
-	return false;
+	return builder_func_ending(b, target) == e->func &&
+	       !cfa_is_entry(builder_cfa_at(b, e->addr));
 }
 
 static int end_jump(struct ending *e)
@@ -330,16 +327,11 @@ void flow_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 	}
 }
 
-static int finish(struct flow *flow)
+static void mark_pads(struct flow *flow)
 {
-	struct pugmark_block *blocks = flow->blocks.at;
 	for (uint32_t i = 0; i < flow->edges.n; i++)
 		if (flow->edges.at[i].kind == EDGE_UNWIND)
-			blocks[flow->edges.at[i].to].flags |= BLOCK_LANDING_PAD;
-	if (!VEC_RESERVE(&flow->stack, flow->blocks.n + 1))
-		return -ENOMEM;
-	flow_mark_reached(blocks, flow->blocks.n, flow->edges.at, 0, flow->stack.at);
-	return 0;
+			flow->blocks.at[flow->edges.at[i].to].flags |= BLOCK_LANDING_PAD;
 }
 
 int flow_build(struct builder *b, uint32_t func, struct flow *flow)
@@ -362,7 +354,8 @@ int flow_build(struct builder *b, uint32_t func, struct flow *flow)
 		err = end_block(&e);
 		flow->blocks.at[i].n_edges = flow->edges.n - flow->blocks.at[i].edge;
 	}
-	return err ? err : finish(flow);
+	mark_pads(flow);
+	return err;
 }
 
 void flow_deinit(struct flow *flow)

@@ -81,10 +81,8 @@ static int make_parts(struct builder *b)
 		if (err || !code || code->plt)
 			continue;
 		uint64_t end = fdes[i].end < code->end ? fdes[i].end : code->end;
-		/* A signal trampoline's FDE starts one byte early, for the unwinder's sake. */
-		if (fdes[i].signal && fde_addr + 1 < end && is_insn_start(b, fde_addr + 1))
-			fde_addr++;
-		err = add_part(b, fde_addr, end, i, &split, fdes[i].signal ? PART_SIGNAL : 0);
+		err = add_part(b, builder_fde_start(b, &fdes[i]), end, i, &split,
+			       fdes[i].signal ? PART_SIGNAL : 0);
 	}
 	return err;
 }
@@ -135,12 +133,27 @@ static int scan_transfer(struct builder *b, uint32_t from, uint32_t insn)
 	return VEC_PUSH(&b->crossings, jump) ? 0 : -ENOMEM;
 }
 
+/* A part that runs into the next one, both with an entry's frame, enters it as a call would. */
+static void mark_run_into(struct builder *b, uint32_t part)
+{
+	uint32_t end = insn_at(b, b->parts.at[part].end);
+	if (end == insn_at(b, b->parts.at[part].addr) || part + 1 == b->parts.n)
+		return;
+	const struct pugmark_insn *last = &b->insns.at[end - 1];
+	struct build_part *next = &b->parts.at[part + 1];
+	uint64_t addr = insn_addr(b, end - 1);
+	if (last->kind == INSN_OTHER && addr + last->len == next->addr &&
+	    cfa_is_entry(builder_cfa_at(b, addr)) && cfa_is_entry(builder_cfa_at(b, next->addr)))
+		next->flags |= PART_CALLED;
+}
+
 static int scan_transfers(struct builder *b)
 {
 	int err = 0;
 	b->crossings.n = 0;
 	for (uint32_t part = 0; part < b->parts.n && !err; part++) {
 		uint32_t end = insn_at(b, b->parts.at[part].end);
+		mark_run_into(b, part);
 		for (uint32_t i = insn_at(b, b->parts.at[part].addr); i < end && !err; i++)
 			if (b->insns.at[i].kind == INSN_CALL ||
 			    insn_is_direct_jump(&b->insns.at[i]))
@@ -228,21 +241,35 @@ static bool jumps_back(struct builder *b, uint32_t part, uint32_t owner)
 	return false;
 }
 
-/* Fragments that look like entries: leaf functions have no frame to tell them by. One set only
- * jumps there, and from there control comes back into that set's middle. */
+/* Whether the part lies among fragments: compilers put those together, apart from functions. */
+static bool lies_among_fragments(const struct builder *b, uint32_t part)
+{
+	bool before = part && is_fragment(b, part - 1);
+	bool after = part + 1 < b->parts.n && is_fragment(b, part + 1);
+	return before && after;
+}
+
+/* Fragments that look like entries: leaf functions have no frame to tell them by. Only one set
+ * jumps there; and from there control comes back into that set's middle, or the part lies where
+ * fragments lie and is entered by conditional jumps, which compilers seldom make of calls. */
 static void join_frameless(struct builder *b)
 {
 	uint32_t n = b->crossings.n;
 	for (uint32_t i = 0, next; i < n; i = next) {
 		uint32_t to = b->crossings.at[i].to, owner = find_set(b, b->crossings.at[i].from);
-		bool single = true;
-		for (next = i; next < n && b->crossings.at[next].to == to; next++)
-			single &= find_set(b, b->crossings.at[next].from) == owner;
+		bool single = true, conditional = true;
+		for (next = i; next < n && b->crossings.at[next].to == to; next++) {
+			const struct cross_jump *jump = &b->crossings.at[next];
+			single &= find_set(b, jump->from) == owner;
+			conditional &= b->insns.at[insn_at(b, jump->site)].kind == INSN_JCC;
+		}
 		struct build_part *p = &b->parts.at[to];
 		bool candidate = !(p->flags & (PART_FRAGMENT | PART_CALLED | PART_SIGNAL)) &&
 				 p->fde != PUGMARK_NONE &&
 				 !rankmap_has(&b->taken, p->addr - b->text_addr);
-		if (!candidate || !single || find_set(b, to) == owner || !jumps_back(b, to, owner))
+		if (!candidate || !single || find_set(b, to) == owner)
+			continue;
+		if (!jumps_back(b, to, owner) && !(conditional && lies_among_fragments(b, to)))
 			continue;
 		p->flags |= PART_FRAGMENT;
 		join(b, owner, to);
@@ -310,7 +337,11 @@ static int split_at_crossings(struct builder *b)
 		struct pugmark_cfa from = builder_cfa_at(b, jump->site);
 		bool to_ok = cfa_is_entry(to) || to.reg == CFA_UNKNOWN;
 		bool from_ok = cfa_is_entry(from) || from.reg == CFA_UNKNOWN;
-		if (to_ok && from_ok && request_split(b, jump->target))
+		if (!to_ok || !from_ok)
+			continue;
+		/* Not before tables are known: they may yet show that this is a cold part. */
+		b->has_loose_ends = true;
+		if (b->tables_known && request_split(b, jump->target))
 			return -ENOMEM;
 	}
 	return 0;
@@ -358,6 +389,7 @@ static int group_parts(struct builder *b)
 int functions_find(struct builder *b)
 {
 	int err = split_at_symbols(b);
+	b->has_loose_ends = false;
 	for (int round = 0; round < MAX_ROUNDS && !err; round++) {
 		uint32_t n_splits = b->split_starts.n;
 		err = make_parts(b);

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { MAX_UNDO = 1 << 22 };
+
 struct start {
 	uint64_t addr;
 	bool guess;
@@ -19,6 +21,7 @@ struct gaps {
 	VEC(struct pugmark_insn) insns;
 	struct rankmap covered; /* every byte that one of insns covers */
 	bool stray;		/* the walk met bytes that do not decode */
+	uint32_t undo_left;	/* instructions of wrong guesses to take back before giving up */
 };
 
 static uint32_t fde_at(const struct elf_fde *fdes, uint32_t n, uint64_t addr, uint64_t *next)
@@ -54,6 +57,18 @@ static int add_start(struct builder *b, struct gaps *g, uint64_t addr, bool gues
 	return VEC_PUSH(&g->todo, (struct start){addr, guess}) ? 0 : -ENOMEM;
 }
 
+/* Whether the bytes at @addr are those that an assembler fills up with. */
+static bool is_padding(const struct builder *b, uint64_t addr)
+{
+	const struct elf_code *code = builder_code_at(b, addr);
+	uint64_t at = code ? addr - code->addr : 0, end = code ? code->end - code->addr : 0;
+	while (at < end && (code->bytes[at] == 0x66 || code->bytes[at] == 0x2e))
+		at++;
+	if (at >= end || code->bytes[at] == 0x90 || code->bytes[at] == 0xcc)
+		return true;
+	return at + 1 < end && code->bytes[at] == 0x0f && code->bytes[at + 1] == 0x1f;
+}
+
 static bool fde_ends_at(const struct builder *b, uint64_t addr)
 {
 	uint32_t n;
@@ -85,17 +100,17 @@ static int walk_run(struct builder *b, struct gaps *g, uint64_t addr)
 	while (addr < end && !is_insn_start(b, addr)) {
 		uint64_t off = addr - b->text_addr;
 		struct pugmark_insn insn = {.off = (uint32_t)off};
-		struct decoded_ref ref;
+		struct decoded_refs refs;
 		const uint8_t *bytes = code->bytes + (addr - code->addr);
 		bool fits = !rankmap_has(&g->covered, off) &&
-			    decode_insn(&b->decoder, bytes, end - addr, addr, &insn, &ref);
+			    decode_insn(&b->decoder, bytes, end - addr, addr, &insn, &refs);
 		for (uint8_t i = 1; fits && i < insn.len; i++)
 			fits = !rankmap_has(&g->covered, off + i);
 		if (!fits) {
 			g->stray = true;
 			return 0;
 		}
-		if (!VEC_PUSH(&g->insns, insn) || sweep_note_ref(b, &ref))
+		if (!VEC_PUSH(&g->insns, insn) || sweep_note_refs(b, &refs))
 			return -ENOMEM;
 		rankmap_set(&b->starts, off);
 		for (uint8_t i = 0; i < insn.len; i++)
@@ -110,6 +125,8 @@ static int walk_run(struct builder *b, struct gaps *g, uint64_t addr)
 /* Takes back what the walk from a wrong guess decoded. */
 static void undo(struct builder *b, struct gaps *g, uint32_t n_insns)
 {
+	uint32_t n = g->insns.n - n_insns;
+	g->undo_left -= g->undo_left < n ? g->undo_left : n;
 	while (g->insns.n > n_insns) {
 		struct pugmark_insn *insn = &g->insns.at[--g->insns.n];
 		b->starts.bits[insn->off / 64] &= ~(UINT64_C(1) << (insn->off % 64));
@@ -164,7 +181,8 @@ static int add_named_starts(struct builder *b, struct gaps *g)
 				err = add_start(b, g, target, false);
 		}
 		/* An FDE that ends before a system call: clone() has no caller to unwind to. */
-		if (insn->kind == INSN_OTHER && !err && !is_insn_start(b, next))
+		if (insn->kind == INSN_OTHER && !err && !is_insn_start(b, next) &&
+		    !is_padding(b, next))
 			err = add_start(b, g, next, true);
 	}
 	return err;
@@ -172,7 +190,7 @@ static int add_named_starts(struct builder *b, struct gaps *g)
 
 int gaps_find(struct builder *b)
 {
-	struct gaps g = {0};
+	struct gaps g = {.undo_left = MAX_UNDO};
 	uint32_t n;
 	const uint64_t *pointers = elf_image_code_pointers(b->image, &n);
 	int err = rankmap_init(&g.covered, b->starts.n_bits) ? add_named_starts(b, &g) : -ENOMEM;
@@ -180,7 +198,8 @@ int gaps_find(struct builder *b)
 		err = walk_all(b, &g);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		bool guess = !elf_image_is_pie(b->image);
-		if (guess && is_insn_start(b, pointers[i]))
+		if (guess &&
+		    (!g.undo_left || is_insn_start(b, pointers[i]) || is_padding(b, pointers[i])))
 			continue;
 		err = add_start(b, &g, pointers[i], guess);
 		if (!err)

@@ -4,6 +4,7 @@
  *	mov T(,i,8),R            jmp *T(,i,8)          addresses: code linked to a fixed place,
  *	mov (B,i,8),R            jmp *(B,i,8)          or computed goto through relocated words
  *	movslq (T,i,4),R; add B,R                      32-bit distances from B, mostly T itself
+ *	movslq T(,i,4),R; lea B(R),R                   the same, fixed
  *	lea 0(,i,4),X; mov (X,T),R; cltq; add B,R      the same without optimisation
  *
  * with T and B constants. A table's natural end is the next data that an instruction names, or an
@@ -12,23 +13,14 @@
  * targets are open, and the labels whose address is data are the guess. Rounds go over a function
  * until nothing new is found: a handler of an interpreter is known to be reached only when the
  * first dispatch is resolved. */
-#include "offline/slice.h"
+#include "offline/table.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_ENTRIES = 1 << 16 };
+enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_BASES = 4 };
 /* Entries read and targets kept for a whole module: far more than any real one has. */
-enum { ENTRY_BUDGET = 32 << 20, TARGET_BUDGET = 8 << 20 };
-
-/* A load of one entry. */
-struct shape {
-	uint64_t table, base;
-	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
-	bool has_index; /* index and at are set */
-	struct loc index;
-	struct place at;
-};
+enum { ENTRY_BUDGET = 8 << 20, TARGET_BUDGET = 2 << 20 };
 
 struct resolver {
 	struct slicer slicer;
@@ -36,9 +28,12 @@ struct resolver {
 	uint32_t entries_left;
 	uint64_t jump; /* address of the jump at hand */
 	uint32_t func;
-	bool loose;	       /* the table's base is known on some paths only */
-	bool looks_like_table; /* of the jump at hand: arithmetic on loaded values */
-	bool *crossed;
+	bool loose; /* the base is known on some paths only; and it is the nth constant of those */
+	uint32_t nth;
+	bool looks_like_table; /* of the jump at hand: a table, but for its base */
+	bool is_sum;	       /* of the jump at hand: the target is computed, no pointer */
+	bool *crossed, *changed;
+	bool crosses; /* the jump at hand leads into a part that is not its function's yet */
 	VEC(uint64_t) targets; /* of the jump at hand */
 	uint8_t grade;
 	bool leaves;
@@ -48,86 +43,6 @@ const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn)
 {
 	uint32_t row = b->table_of_insn ? b->table_of_insn[insn] : 0;
 	return row ? &b->tables.at[row - 1] : NULL;
-}
-
-static bool data_named_in(const struct builder *b, uint64_t from, uint64_t to)
-{
-	uint32_t low = 0, high = b->data_refs.n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (b->data_refs.at[mid] < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < b->data_refs.n && b->data_refs.at[low] < to;
-}
-
-/* The 64-bit word at @addr as it is once relocated. */
-static bool read_pointer(const struct builder *b, uint64_t addr, uint64_t *value)
-{
-	uint32_t n, low = 0;
-	const uint64_t *values, *slots = elf_image_pointer_slots(b->image, &values, &n);
-	uint32_t high = n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (slots[mid] < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < n && slots[low] == addr) {
-		*value = values[low];
-		return true;
-	}
-	size_t len;
-	const uint8_t *bytes = elf_image_bytes(b->image, addr, &len);
-	if (elf_image_is_pie(b->image) || !bytes || len < sizeof(*value))
-		return false;
-	memcpy(value, bytes, sizeof(*value));
-	return true;
-}
-
-static bool read_entry(const struct builder *b, const struct shape *shape, uint32_t i,
-		       uint64_t *target)
-{
-	if (!shape->relative)
-		return read_pointer(b, shape->table + UINT64_C(8) * i, target);
-	int32_t distance;
-	size_t len;
-	const uint8_t *bytes = elf_image_bytes(b->image, shape->table + UINT64_C(4) * i, &len);
-	if (!bytes || len < sizeof(distance))
-		return false;
-	memcpy(&distance, bytes, sizeof(distance));
-	*target = shape->base + (uint64_t)(int64_t)distance;
-	return true;
-}
-
-enum entry { ENTRY_INSIDE, ENTRY_FUNCTION, ENTRY_FRAGMENT, ENTRY_END, ENTRY_BAD };
-
-/* What a table's entry leads to, seen from the function at hand. */
-static enum entry classify(const struct resolver *r, uint64_t target)
-{
-	const struct builder *b = r->b;
-	uint32_t part = builder_part_at(b, target);
-	if (!is_insn_start(b, target) || part == PUGMARK_NONE) {
-		/* A label after the last instruction: what the compiler knows is not reached. */
-		const struct pugmark_func *f = &b->funcs.at[r->func];
-		for (uint32_t k = 0; k < f->n_parts; k++)
-			if (b->parts.at[b->func_parts.at[f->part + k]].end == target)
-				return ENTRY_END;
-		return ENTRY_BAD;
-	}
-	const struct build_part *p = &b->parts.at[part];
-	if (p->func == r->func)
-		return ENTRY_INSIDE;
-	if (p->addr == target && (p->flags & PART_CALLED || p->fde == PUGMARK_NONE))
-		return ENTRY_FUNCTION;
-	bool alone = b->funcs.at[p->func].n_parts == 1 && !(p->flags & PART_CALLED);
-	bool fragment = p->flags & PART_FRAGMENT || p->addr == target;
-	if (alone && fragment && p->fde != PUGMARK_NONE)
-		return ENTRY_FRAGMENT;
-	return p->addr == target ? ENTRY_FUNCTION : ENTRY_BAD;
 }
 
 static int keep_target(struct resolver *r, uint64_t target)
@@ -141,55 +56,50 @@ static int keep_target(struct resolver *r, uint64_t target)
 static int keep_crossing(struct resolver *r, uint64_t target)
 {
 	struct cross_jump jump = {.site = r->jump, .target = target};
-	*r->crossed = true;
+	*r->crossed = r->crosses = true;
 	return VEC_PUSH(&r->b->table_crossings, jump) ? 0 : -ENOMEM;
 }
 
 /* Reads the table that @shape describes. Positive: a table; 0: none; negative: an error. */
 static int read_table(struct resolver *r, const struct shape *shape)
 {
-	const struct builder *b = r->b;
-	uint64_t bound = 0;
-	bool exact = false, bounded = shape->has_index && slice_bound(&r->slicer, shape->index,
-								      shape->at, &bound, &exact);
-	uint32_t n = 0, max = bounded && bound < MAX_ENTRIES ? (uint32_t)bound + 1 : MAX_ENTRIES;
-	uint32_t bytes = shape->relative ? 4 : 8, functions = 0;
-	bool proven = bounded && exact && bound < MAX_ENTRIES;
-	int err = 0;
-	for (; n < max && r->entries_left && !err; n++, r->entries_left--) {
-		uint64_t target, place = shape->table + (uint64_t)bytes * n;
-		if (n && !proven && data_named_in(b, place, place + bytes))
-			break;
-		if (!read_entry(b, shape, n, &target))
-			break;
-		enum entry entry = classify(r, target);
-		if (entry == ENTRY_BAD || (entry == ENTRY_END && !proven) ||
-		    (entry == ENTRY_FUNCTION && n != functions && !proven))
-			break;
-		if (entry == ENTRY_FUNCTION) {
-			functions++;
-			rankmap_set(&r->b->taken, target - b->text_addr);
-		} else if (entry == ENTRY_FRAGMENT) {
-			err = keep_crossing(r, target);
-		} else if (entry == ENTRY_INSIDE) {
-			if (functions == n && functions && !proven)
-				break;
-			err = keep_target(r, target);
-		}
-	}
-	if (err || !n)
-		return err;
-	if (r->loose && (n < 2 || (bounded && n < max)))
+	struct extent x;
+	table_measure(&r->slicer, r->func, shape, &r->entries_left, &x);
+	if (!x.n || (r->loose && (x.n < 2 || (x.bounded && x.n < x.max))))
 		return 0;
-	proven = proven && !r->loose;
-	if (functions && !shape->relative && functions == n) {
+	if (!x.n_inside && !shape->relative) {
 		r->grade = TABLE_TAIL;
 		return 1;
 	}
-	r->leaves |= functions > 0;
-	if (!proven || n < max)
+	int err = 0;
+	for (uint32_t i = 0; i < x.n && !err; i++) {
+		uint64_t target;
+		table_entry(r->b, shape, i, &target);
+		switch (table_classify(r->b, r->func, target)) {
+		case ENTRY_FUNCTION:
+			rankmap_set(&r->b->taken, target - r->b->text_addr);
+			r->leaves = true;
+			break;
+		case ENTRY_START:
+		case ENTRY_FRAGMENT:
+			err = keep_crossing(r, target);
+			break;
+		case ENTRY_INSIDE:
+			err = keep_target(r, target);
+			break;
+		default:
+			break;
+		}
+	}
+	if (!x.proven || r->loose || x.n < x.max)
 		r->grade = r->grade > TABLE_NATURAL ? r->grade : TABLE_NATURAL;
-	return 1;
+	return err ? err : 1;
+}
+
+static bool find_const(struct resolver *r, struct loc loc, struct place at, uint64_t *value)
+{
+	return r->loose ? slice_some_const(&r->slicer, loc, at, r->nth, value)
+			: slice_const(&r->slicer, loc, at, value);
 }
 
 /* The multiple of the index that @loc holds at @at, where it holds @scale times a register. */
@@ -215,14 +125,16 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 		       struct shape *shape)
 {
 	struct loc base = {.reg = sem->base}, index = {.reg = sem->index};
-	if (sem->index == REG_NONE && sem->base == REG_NONE)
-		return false;
+	shape->table = (uint64_t)sem->disp;
+	if (sem->index == REG_NONE && sem->base == REG_NONE) {
+		shape->single = true;
+		return entry == 4;
+	}
 	if (sem->index != REG_NONE && sem->scale == entry)
 		r->looks_like_table = true;
-	shape->table = (uint64_t)sem->disp;
 	if (sem->index != REG_NONE && sem->scale == entry) {
 		uint64_t value = 0;
-		if (sem->base != REG_NONE && !slice_const(&r->slicer, base, at, r->loose, &value))
+		if (sem->base != REG_NONE && !find_const(r, base, at, &value))
 			return false;
 		shape->table += value;
 		shape->index = index;
@@ -236,7 +148,7 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 		struct loc table = swap ? index : base, scaled = swap ? base : index;
 		if (scaled.reg == REG_NONE || (sem->index != REG_NONE && sem->scale != 1))
 			continue;
-		if (table.reg != REG_NONE && !slice_const(&r->slicer, table, at, r->loose, &value))
+		if (table.reg != REG_NONE && !find_const(r, table, at, &value))
 			continue;
 		if (table.reg == REG_NONE && !sem->disp)
 			continue;
@@ -258,33 +170,61 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 	return false;
 }
 
-/* A sign-extended 32-bit entry in the register @reg: the load, straight or through a copy. */
-static bool find_distance(struct resolver *r, uint8_t reg, struct place at, int depth,
-			  struct shape *shape)
+/* Reads the tables whose 32-bit entries @loc may hold at @at as distances from @base: loads,
+ * straight or through copies and spills. Returns as read_table() does; every definition has to be
+ * one. */
+static int read_distances(struct resolver *r, struct loc loc, struct place at, uint64_t base,
+			  int depth)
 {
 	struct place defs[SLICE_MAX_DEFS];
-	if (depth > MAX_DEPTH || slice_defs(&r->slicer, (struct loc){.reg = reg}, at, defs) != 1)
-		return false;
-	struct sem sem = *slicer_sem(&r->slicer, defs[0].insn);
-	if (sem.op == SEM_COPY)
-		return find_distance(r, sem.src, defs[0], depth + 1, shape);
-	if (sem.op != SEM_LOAD || sem.size != 4)
-		return false;
-	return find_table(r, &sem, defs[0], 4, shape);
+	uint32_t n = depth < MAX_DEPTH ? slice_defs(&r->slicer, loc, at, defs) : 0;
+	int result = n > 0;
+	for (uint32_t i = 0; i < n && result > 0; i++) {
+		struct sem sem = *slicer_sem(&r->slicer, defs[i].insn);
+		struct shape shape = {.relative = true, .base = base};
+		struct loc from = {.reg = sem.src};
+		bool spilled = sem.op == SEM_LOAD && sem.size == 8 && sem.index == REG_NONE;
+		if (spilled)
+			from = (struct loc){sem.base, true, sem.disp};
+		if (spilled || sem.op == SEM_COPY || sem.op == SEM_STORE)
+			result = read_distances(r, from, defs[i], base, depth + 1);
+		else if (sem.op == SEM_LOAD && sem.size == 4 &&
+			 find_table(r, &sem, defs[i], 4, &shape))
+			result = read_table(r, &shape);
+		else
+			result = 0;
+	}
+	return result;
 }
 
 /* Base and distance, in either order. */
 static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at)
 {
+	uint32_t n_targets = r->targets.n;
 	for (int swap = 0; swap < 2; swap++) {
-		struct shape shape = {.relative = true};
-		uint8_t base = swap ? y : x, distance = swap ? x : y;
-		if (find_distance(r, distance, at, 0, &shape) &&
-		    slice_const(&r->slicer, (struct loc){.reg = base}, at, r->loose, &shape.base))
-			return read_table(r, &shape);
+		struct loc base = {.reg = swap ? y : x}, distance = {.reg = swap ? x : y};
+		uint64_t value;
+		if (!find_const(r, base, at, &value))
+			continue;
+		int result = read_distances(r, distance, at, value, 0);
+		if (result)
+			return result;
+		r->targets.n = n_targets;
 	}
-	r->looks_like_table = true;
+	r->looks_like_table = r->is_sum = true;
 	return 0;
+}
+
+/* A distance from a constant that the instruction itself holds. */
+static int resolve_offset(struct resolver *r, uint8_t distance, int64_t base, struct place at)
+{
+	uint32_t n_targets = r->targets.n;
+	int result = read_distances(r, (struct loc){.reg = distance}, at, (uint64_t)base, 0);
+	if (!result) {
+		r->targets.n = n_targets;
+		r->is_sum = true;
+	}
+	return result;
 }
 
 static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth);
@@ -314,12 +254,16 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 		return 0;
 	case SEM_ADD:
 		return resolve_sum(r, sem.dst, sem.src, def);
+	case SEM_ADD_IMM:
+		return resolve_offset(r, sem.dst, sem.value, def);
 	case SEM_LEA:
-		if (sem.index == REG_NONE || sem.scale != 1 || sem.disp || sem.base == REG_NONE)
+		if (sem.index == REG_NONE)
+			return resolve_offset(r, sem.base, sem.disp, def);
+		if (sem.scale != 1 || sem.disp || sem.base == REG_NONE)
 			return 0;
 		return resolve_sum(r, sem.base, sem.index, def);
 	case SEM_CONST:
-		if (classify(r, (uint64_t)sem.value) != ENTRY_INSIDE)
+		if (table_classify(r->b, r->func, (uint64_t)sem.value) != ENTRY_INSIDE)
 			return 0;
 		return keep_target(r, (uint64_t)sem.value) ? -ENOMEM : 1;
 	default:
@@ -347,7 +291,11 @@ static int guess_targets(struct resolver *r)
 	struct slicer *s = &r->slicer;
 	const struct flow *flow = s->flow;
 	int n_free = 0;
+	uint32_t cost = flow->blocks.n / 16 + flow->edges.n / 16;
 	r->targets.n = 0;
+	if (cost > r->entries_left)
+		return 0;
+	r->entries_left -= cost;
 	s->now++;
 	for (uint32_t i = 0; i < flow->edges.n; i++)
 		if (flow->edges.at[i].kind == EDGE_TABLE)
@@ -363,8 +311,8 @@ static int guess_targets(struct resolver *r)
 	return n_free;
 }
 
-/* A jump that no table explains: a tail call if the frame is gone at it and there is no sign of a
- * table or of labels to go to. */
+/* A jump that no table explains: a tail call if the frame is gone at it, its target is a pointer
+ * and there are no labels to go to. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
@@ -375,7 +323,7 @@ static int settle_unknown(struct resolver *r)
 	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
 	r->leaves = false;
-	r->grade = frame_gone && !r->looks_like_table && !n_free ? TABLE_TAIL : TABLE_OPEN;
+	r->grade = frame_gone && !r->is_sum && !n_free ? TABLE_TAIL : TABLE_OPEN;
 	if (r->grade == TABLE_TAIL)
 		r->targets.n = 0;
 	return 0;
@@ -398,10 +346,11 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 		*changed = true;
 	}
 	struct jump_table *table = &b->tables.at[row - 1];
+	table->settled = r->grade == TABLE_PROVEN && !r->crosses;
 	bool same = table->grade == r->grade && table->leaves == r->leaves &&
 		    table->n_targets == r->targets.n &&
-		    !memcmp(b->table_targets.at + table->target, r->targets.at,
-			    r->targets.n * sizeof(*r->targets.at));
+		    (!r->targets.n || !memcmp(b->table_targets.at + table->target, r->targets.at,
+					      r->targets.n * sizeof(*r->targets.at)));
 	if (same)
 		return 0;
 	*changed = true;
@@ -418,29 +367,43 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 	return 0;
 }
 
+/* A default that is never taken may lead anywhere, and from there back to the jump with something
+ * else in the base's register. So the base may be any of the constants that some path shows; that
+ * all entries of a table are labels of this function is the evidence for it. */
+static int resolve_loosely(struct resolver *r, struct place at)
+{
+	int result = 0;
+	r->targets.n = 0;
+	r->loose = true;
+	for (r->nth = 0; r->nth < MAX_BASES && result >= 0; r->nth++) {
+		int each = resolve_definition(r, at, 0);
+		result = each ? each : result;
+	}
+	r->loose = false;
+	return result;
+}
+
 static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 {
 	const struct pugmark_block *at = &r->slicer.flow->blocks.at[block];
 	uint32_t insn = at->insn + at->n_insns - 1;
+	struct place place = {block, insn};
 	r->jump = insn_addr(r->b, insn);
 	r->targets.n = 0;
 	r->grade = TABLE_PROVEN;
-	r->leaves = r->looks_like_table = r->loose = false;
+	r->leaves = r->crosses = r->looks_like_table = r->is_sum = false;
 	if (!slicer_sem(&r->slicer, insn))
 		return -ENOMEM;
-	int result = resolve_definition(r, (struct place){block, insn}, 0);
-	if (!result && r->looks_like_table) {
-		/* A default that is never taken may lead anywhere, and from there back here with
-		 * something else in the base's register. All entries being labels of this function
-		 * then is the evidence. */
-		r->loose = true;
-		r->targets.n = 0;
-		result = resolve_definition(r, (struct place){block, insn}, 0);
-		r->loose = false;
-	}
+	int result = resolve_definition(r, place, 0);
+	if (!result && r->looks_like_table)
+		result = resolve_loosely(r, place);
 	if (result < 0)
 		return result;
-	if (!result && settle_unknown(r))
+	bool exhausted = !r->slicer.budget || !r->entries_left;
+	if (exhausted && r->b->table_of_insn[insn])
+		return 0; /* what was found before that stands */
+	r->is_sum |= exhausted;
+	if ((!result || exhausted) && settle_unknown(r))
 		return -ENOMEM;
 	return record(r, insn, changed);
 }
@@ -465,34 +428,52 @@ static int resolve_function(struct resolver *r, struct flow *flow)
 		for (uint32_t i = 0; i < flow->blocks.n && !err; i++)
 			if (is_indirect_jump(r->b, &flow->blocks.at[i]))
 				err = resolve_jump(r, i, &changed);
+		*r->changed |= changed;
 	}
 	return err;
 }
 
-void jumptable_forget(struct builder *b)
+/* Whether the function has an indirect jump that is to be looked at. */
+static bool needs_resolving(const struct builder *b, const struct pugmark_func *f)
 {
-	free(b->table_of_insn);
-	b->table_of_insn = NULL;
-	b->tables.n = b->table_targets.n = 0;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct pugmark_block *block = &b->blocks.at[i];
+		if (block->end != END_OPEN && block->end != END_TABLE && block->end != END_TAIL)
+			continue;
+		const struct jump_table *table = jumptable_of(b, block->insn + block->n_insns - 1);
+		if (is_indirect_jump(b, block) && !(table && table->settled))
+			return true;
+	}
+	return false;
 }
 
-int jumptable_resolve(struct builder *b, bool *crossed)
+static int prepare(struct builder *b, struct resolver *r)
 {
-	struct resolver r = {.b = b, .crossed = crossed, .entries_left = ENTRY_BUDGET};
-	struct flow flow = {0};
-	int err = slicer_init(&r.slicer, b);
-	b->table_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->table_of_insn));
 	if (!b->table_of_insn)
-		err = -ENOMEM;
-	b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
-	for (r.func = 0; r.func < b->funcs.n && !err; r.func++) {
-		const struct pugmark_func *f = &b->funcs.at[r.func];
-		bool open = false;
-		for (uint32_t i = 0; i < f->n_blocks && !open; i++)
-			open = b->blocks.at[f->block + i].end == END_OPEN;
-		if (open)
+		b->table_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->table_of_insn));
+	if (!b->table_of_insn)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->tables.n; i++)
+		if (!b->tables.at[i].settled)
+			b->table_of_insn[b->tables.at[i].insn] = 0;
+	if (!b->tables_known)
+		b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
+	return slicer_init(&r->slicer, b);
+}
+
+int jumptable_resolve(struct builder *b, bool *crossed, bool *changed)
+{
+	struct resolver r = {
+		.b = b,
+		.crossed = crossed,
+		.changed = changed,
+		.entries_left = ENTRY_BUDGET,
+	};
+	struct flow flow = {0};
+	int err = prepare(b, &r);
+	for (r.func = 0; r.func < b->funcs.n && !err; r.func++)
+		if (needs_resolving(b, &b->funcs.at[r.func]))
 			err = resolve_function(&r, &flow);
-	}
 	flow_deinit(&flow);
 	slicer_deinit(&r.slicer);
 	VEC_FREE(&r.targets);

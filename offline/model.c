@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_ROUNDS = 3 };
+
 /* The model and what it borrows from. */
 struct owned_model {
 	struct pugmark_model model; /* first: callers hold a pointer to it */
@@ -35,33 +37,42 @@ static int prepare_imports(struct builder *b)
 	return 0;
 }
 
-/* Flow and noreturn once without tables, then again with them; once more from functions_find() on
- * if a table showed a cold part that nothing else leads to. */
+static int find_flow(struct builder *b)
+{
+	int err = flow_build_all(b);
+	return err ? err : noreturn_solve(b);
+}
+
+/* Functions, flow and tables, over again while tables show something that changes what the
+ * functions are. */
+static int find_functions_and_flow(struct builder *b)
+{
+	bool again = true, changed = false;
+	int err = 0;
+	for (int round = 0; round < MAX_ROUNDS && again && !err; round++) {
+		again = changed = false;
+		err = functions_find(b);
+		if (!err)
+			err = find_flow(b);
+		if (!err)
+			err = jumptable_resolve(b, &again, &changed);
+		again |= !b->tables_known && b->has_loose_ends;
+		b->tables_known = true;
+	}
+	return changed && !err ? find_flow(b) : err;
+}
+
 static int run_passes(struct builder *b)
 {
-	bool crossed = true;
 	int err = prepare_imports(b);
 	if (!err)
 		err = sweep_code(b);
 	if (!err)
 		err = gaps_find(b);
-	if (!err)
-		noreturn_seed(b);
-	for (int round = 0; round < 2 && crossed && !err; round++) {
-		crossed = false;
-		jumptable_forget(b);
-		err = functions_find(b);
-		if (!err)
-			err = flow_build_all(b);
-		if (!err)
-			err = noreturn_solve(b);
-		if (!err)
-			err = jumptable_resolve(b, &crossed);
-	}
-	if (!err && b->tables.n)
-		err = flow_build_all(b);
-	if (!err && b->tables.n)
-		err = noreturn_solve(b);
+	if (err)
+		return err;
+	noreturn_seed(b);
+	err = find_functions_and_flow(b);
 	return err ? err : height_solve(b);
 }
 

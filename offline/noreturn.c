@@ -116,6 +116,7 @@ struct solver {
 	uint8_t *seen; /* by block of the function at hand */
 	uint32_t *stack;
 	uint32_t n_todo;
+	uint64_t budget; /* blocks left to look at; real modules need a tenth of it */
 };
 
 /* Whether control can leave the function at this block's end, and come back to its caller. */
@@ -142,9 +143,10 @@ static bool may_return(struct solver *s, uint32_t func)
 {
 	const struct builder *b = s->b;
 	const struct pugmark_func *f = &b->funcs.at[func];
-	if (!f->n_blocks)
+	if (!f->n_blocks || !s->budget)
 		return true;
 	memset(s->seen, 0, f->n_blocks);
+	s->budget -= s->budget < f->n_blocks / 16 ? s->budget : f->n_blocks / 16;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < f->n_blocks; i++)
 		if (!i || b->blocks.at[f->block + i].flags & BLOCK_ADDRESS_TAKEN) {
@@ -153,8 +155,9 @@ static bool may_return(struct solver *s, uint32_t func)
 		}
 	while (n) {
 		const struct pugmark_block *block = &b->blocks.at[s->stack[--n]];
-		if (may_leave(b, block))
+		if (may_leave(b, block) || !s->budget)
 			return true;
+		s->budget--;
 		for (uint32_t k = 0; k < block->n_edges; k++) {
 			const struct pugmark_edge *edge = &b->edges.at[block->edge + k];
 			if (s->seen[edge->to - f->block] ||
@@ -243,6 +246,7 @@ int noreturn_solve(struct builder *b)
 {
 	struct solver s = {
 		.b = b,
+		.budget = (uint64_t)b->blocks.n * 64 + 4096,
 		.site_first = calloc((size_t)b->funcs.n + 2, sizeof(uint32_t)),
 		.sites = calloc((size_t)b->sites.n + 1, sizeof(uint32_t)),
 		.todo = calloc((size_t)b->funcs.n + 1, sizeof(uint32_t)),

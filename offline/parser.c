@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
 
@@ -39,6 +40,35 @@ void parser_free(struct parser *p)
 		return;
 	free(p->stack);
 	free(p);
+}
+
+int parser_fork(const struct parser *parent, struct parse_tables *const *tables, trace_sink *sink,
+		void *ctx, struct parser **out)
+{
+	struct parser *p = malloc(sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	*p = *parent;
+	p->tables = tables;
+	p->sink = sink;
+	p->ctx = ctx;
+	p->gaps = 0;
+	p->lost = 0;
+	p->cap = p->n;
+	p->stack = NULL;
+	if (p->n) {
+		p->stack = malloc(p->n * sizeof(*p->stack));
+		if (!p->stack) {
+			free(p);
+			return -ENOMEM;
+		}
+		memcpy(p->stack, parent->stack, p->n * sizeof(*p->stack));
+		/* The call that forks was made by the parent. */
+		if (p->position == AT_CALL)
+			p->stack[p->n - 1].announced = true;
+	}
+	*out = p;
+	return 0;
 }
 
 uint64_t parser_gaps(const struct parser *p)
@@ -269,11 +299,25 @@ static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct
 	return PUGMARK_NONE;
 }
 
+static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
+{
+	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+		    n->kind == NODE_KIND_LEAF;
+	emit(p, (struct trace_event){
+			.kind = TRACE_BLOCK,
+			.module = module,
+			.addr = call ? n->addr - n->next_taken : n->addr,
+			.func = n->func,
+		});
+}
+
 /* Goes over @node, whose event (if it has one) has been seen. */
 static void pass_node(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
+	if (n->flags & NODE_SHOWS_BLOCK)
+		emit_block(p, f->module, n);
 	switch (n->kind) {
 	case NODE_KIND_EXIT:
 	case NODE_KIND_RETURN:
@@ -485,11 +529,18 @@ static void enter_from_outside(struct parser *p, const struct lookahead *la, uin
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
 
+/* Whether the call @n, through a register or by name, can be one of @func itself. A library that
+ * jumps to a callback as its last step looks just like it. */
+static bool may_call(const struct plan_node *n, uint32_t func)
+{
+	return !n->import || n->callee == func;
+}
+
 /* The event came through the call that the topmost frame is in. */
 static void enter_by_call(struct parser *p, const struct lookahead *la)
 {
 	struct frame *f = top(p);
-	if (la->foreign) {
+	if (la->foreign || !may_call(node_at(p, f->module, f->node), la->entered)) {
 		announce(p);
 		enter_from_outside(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
 		return;
@@ -789,6 +840,8 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		end_frames(p, level + 1);
 	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
 		enter_handler(p, &la, sp, ip);
+	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
+		enter_from_outside(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
 	} else if (p->position == LOST) {
 		reanchor(p, &la, p->gap_cause);
 		return;
@@ -807,13 +860,13 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
  * silence did. */
 static void finish(struct parser *p, bool stopped)
 {
+	if (p->n && p->position == AT_CALL)
+		announce(p); /* a call in progress was made, whatever has become of it */
 	while (p->n && !stopped && !p->failed) {
 		struct frame *f = top(p);
 		if (p->position == AT_CALL) {
-			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN) {
-				announce(p);
+			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
 				break;
-			}
 			leave_unknown(p);
 			continue;
 		}

@@ -22,6 +22,10 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 void parser_free(struct parser *parser);
 /* Takes the next event of the thread. 0 or -ENOMEM; whatever does not fit becomes a gap. */
 int parser_feed(struct parser *parser, const struct witness_event *event);
+/* The parser of a child that goes on with a copy of the stack of @parent's thread as it is now; its
+ * gaps and events are its own. @tables may be NULL for one that is only kept. 0 or -ENOMEM. */
+int parser_fork(const struct parser *parent, struct parse_tables *const *tables, trace_sink *sink,
+		void *ctx, struct parser **out);
 /* How many gaps were reported so far. */
 uint64_t parser_gaps(const struct parser *parser);
 

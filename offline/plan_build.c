@@ -147,8 +147,22 @@ static void node_from_call(struct builder *b, uint32_t block, struct plan_node *
 		uint32_t import = b->model->sites[pb->site].import;
 		if (import != PUGMARK_NONE)
 			n->import = b->import_name[import];
+		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE)
+			n->callee = b->model->sites[pb->site].target;
 	}
 	report_callee_cfa(b, block, n);
+}
+
+/* Whether the trace is to show that @block is executed: not for the way of a jump that leaves the
+ * function, and once only for a block that was split before its call. */
+static bool shows_block(const struct builder *b, uint32_t block)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	const struct prog_func *f = &b->prog->funcs[pb->func];
+	if (!(f->flags & PROG_PATHS) || pb->flags & PROG_VIRTUAL)
+		return false;
+	return block == f->block || pb->origin == PUGMARK_NONE ||
+	       b->prog->blocks[block - 1].origin != pb->origin;
 }
 
 static void add_node(struct builder *b, uint32_t block)
@@ -174,7 +188,12 @@ static void add_node(struct builder *b, uint32_t block)
 	else if (mark == MARK_TARGET)
 		n->kind = NODE_KIND_TARGET;
 	else
-		n->kind = NODE_KIND_MARK;
+		n->kind = mark ? NODE_KIND_MARK : NODE_KIND_BLOCK;
+	if (shows_block(b, block)) {
+		n->flags |= NODE_SHOWS_BLOCK;
+		if (pb->call != CALL_NONE)
+			n->next_taken = pb->call_addr - pb->addr;
+	}
 	if (pb->flags & PROG_ROOT)
 		n->flags |= NODE_ROOT;
 	b->node_of[block] = b->plan.n_nodes++;

@@ -111,7 +111,7 @@ static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
 {
 	if (!index_ok(n->site, plan->n_sites) || !index_ok(n->callee, plan->n_funcs) ||
 	    n->func >= plan->n_funcs || n->import >= plan->strings_bytes ||
-	    n->kind > NODE_KIND_TARGET)
+	    n->kind > NODE_KIND_BLOCK)
 		return false;
 	if (n->kind == NODE_KIND_CALL && n->callee == PUGMARK_NONE)
 		return false;
@@ -121,7 +121,11 @@ static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
 	bool needs_site = n->kind == NODE_KIND_MARK || n->kind == NODE_KIND_BRANCH;
 	if (needs_site && n->site == PUGMARK_NONE)
 		return false;
-	return index_ok(n->next, plan->n_decisions) && index_ok(n->next_taken, plan->n_decisions);
+	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+		    n->kind == NODE_KIND_LEAF;
+	bool offset = call && n->flags & NODE_SHOWS_BLOCK;
+	return index_ok(n->next, plan->n_decisions) &&
+	       (offset || index_ok(n->next_taken, plan->n_decisions));
 }
 
 /* What of @plan is not as it must be, or NULL. */

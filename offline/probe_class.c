@@ -103,7 +103,8 @@ enum pugmark_probe_class probe_class_of(const ZydisDecodedInstruction *insn)
 	if (insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		class = legacy_class(insn);
 	else
-		class = one_byte[insn->opcode] == REFUSED ? REFUSED : STEPPED;
+		class = prefixed(insn, false,
+				 one_byte[insn->opcode] == REFUSED ? REFUSED : STEPPED);
 	if (class == REFUSED)
 		return PROBE_REFUSED;
 	if (class == STEPPED)

@@ -21,15 +21,18 @@ enum prog_call {
 };
 
 enum prog_block_flag {
-	PROG_RET = 1,	    /* ends with a return */
-	PROG_TAIL = 2,	    /* its call is a tail jump: the function's frame is gone */
-	PROG_NORETURN = 4,  /* its call never returns */
-	PROG_BRANCH = 8,    /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
-	PROG_ROOT = 16,	    /* also entered by unwinding: landing pad or second return of setjmp */
-	PROG_VIRTUAL = 32,  /* has no instruction of its own */
-	PROG_OPEN = 64,	    /* ends with an indirect jump whose target is read, not known */
-	PROG_REACHED = 128, /* on a path from the entry or from a root */
-	PROG_INDIRECT = 256 /* its call is through a register or memory, not an import */
+	PROG_RET = 1,	     /* ends with a return */
+	PROG_TAIL = 2,	     /* its call is a tail jump: the function's frame is gone */
+	PROG_NORETURN = 4,   /* its call never returns */
+	PROG_BRANCH = 8,     /* ends with a jcc: succ[0] if it falls through, succ[1] if taken */
+	PROG_ROOT = 16,	     /* also entered by unwinding: landing pad or second return of setjmp */
+	PROG_VIRTUAL = 32,   /* has no instruction of its own */
+	PROG_OPEN = 64,	     /* ends with an indirect jump whose target is read, not known */
+	PROG_REACHED = 128,  /* on a path from the entry or from a root */
+	PROG_TABLE = 512,    /* ends with an indirect jump whose targets are known */
+	PROG_INDIRECT = 256, /* its call is through a register or memory, not an import */
+	PROG_FORKS = 1024    /* its call returns in a child process as well, or runs another
+				program: what led there is to show */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
@@ -48,9 +51,9 @@ struct prog_block {
 	uint64_t call_addr; /* of the call or tail jump */
 	uint32_t origin;    /* block of the model, or PUGMARK_NONE */
 	uint32_t site;	    /* site of the model that is the block's call, or PUGMARK_NONE */
+	uint16_t flags;	    /* enum prog_block_flag */
 	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
 	uint8_t call;	    /* enum prog_call */
-	uint8_t flags;	    /* enum prog_block_flag */
 	float freq;	    /* expected executions in a run */
 	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
@@ -59,6 +62,7 @@ struct prog_block {
 enum prog_func_flag {
 	PROG_ENTRY_WITNESS = 1, /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	/* out of scope: its calls are not traced */
+	PROG_PATHS = 8,		/* the trace is to hold every block that it executes */
 	PROG_ENTERED_TAIL = 4,	/* its frame may be one that was entered so: by itself, or by a
 				   function that jumped to it */
 };
@@ -89,6 +93,7 @@ struct program_options {
 	const bool *opaque;	/* per function of the model, or NULL: none */
 	const uint8_t *entered; /* per function of the model, or NULL: exported ones that another
 				   module is known to import */
+	const bool *paths;	/* per function of the model, or NULL: none has PROG_PATHS */
 	const uint64_t *counts; /* executions per block of the model from an earlier recording, or
 				   NULL: static estimates */
 };
@@ -104,6 +109,18 @@ void program_mark_entered_tails(struct program *program);
 /* Fills freq of blocks (per activation) and functions from the flow graph: loops run ten times,
  * branches halve, ways that end in a call that never returns are rare. */
 int program_estimate(struct program *program);
+
+/* Whether the block ends with an indirect jump inside the function whose target can be read. */
+static inline bool prog_jump_read(const struct prog_block *b)
+{
+	return b->flags & (PROG_OPEN | PROG_TABLE);
+}
+
+/* Whether a witness at the block's end can say by which of several ways it is left. */
+static inline bool prog_way_shows(const struct prog_block *b)
+{
+	return b->n_succ > 1 && (b->flags & PROG_BRANCH || prog_jump_read(b));
+}
 
 static inline const uint32_t *prog_succs(const struct program *program, uint32_t block)
 {

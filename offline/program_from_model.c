@@ -87,6 +87,18 @@ static struct prog_probe cheapest(const struct maker *m, const struct pugmark_bl
 	return best;
 }
 
+static bool forks_or_executes(const char *name)
+{
+	static const char *const names[] = {"fork",	   "vfork",   "_Fork",	"__fork", "__vfork",
+					    "__libc_fork", "forkpty", "daemon", "execl",  "execle",
+					    "execlp",	   "execv",   "execve", "execvp", "execvpe",
+					    "execveat",	   "fexecve"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static void describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
 {
 	const struct pugmark_model *model = m->model;
@@ -96,6 +108,8 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 	b->call_len = s->return_addr - s->addr;
 	b->height = s->height;
 	b->call = CALL_UNKNOWN;
+	if (s->import != PUGMARK_NONE && forks_or_executes(model->imports[s->import].name))
+		b->flags |= PROG_FORKS;
 	if (s->flags & SITE_NORETURN)
 		b->flags |= PROG_NORETURN;
 	if (s->kind == SITE_TAIL) {
@@ -247,6 +261,8 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 				add_succ(m, b, m->first_of[i]);
 	if (leave != PUGMARK_NONE)
 		add_succ(m, b, leave);
+	else if (block->end == END_TABLE)
+		b->flags |= PROG_TABLE;
 }
 
 static uint32_t func_flags(const struct maker *m, uint32_t func)
@@ -271,6 +287,8 @@ static void make_function(struct maker *m, uint32_t func)
 		.freq = 1,
 		.flags = func_flags(m, func),
 	};
+	if (m->options->paths && m->options->paths[func])
+		pf->flags |= PROG_PATHS;
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
 		return;
@@ -331,6 +349,38 @@ static void settle_opaque(struct maker *m)
 	}
 }
 
+/* What an earlier run has counted, instead of estimates. What it did not execute is rare, in the
+ * proportions of the estimate. */
+static void apply_counts(struct maker *m)
+{
+	const float rare = 1e-3f;
+	struct program *p = m->p;
+	for (uint32_t f = 0; f < p->n_funcs; f++) {
+		struct prog_func *func = &p->funcs[f];
+		const struct pugmark_func *origin = &m->model->funcs[func->origin];
+		uint64_t entered = 0, most = 0;
+		if (!func->n_blocks)
+			continue;
+		for (uint32_t i = 0; i < origin->n_blocks; i++)
+			if (m->options->counts[origin->block + i] > most)
+				most = m->options->counts[origin->block + i];
+		entered = m->options->counts[origin->block];
+		if (!most) {
+			func->freq = rare;
+			continue;
+		}
+		/* entered by unwinding alone, or before counting began: once */
+		func->freq = entered ? entered : 1;
+		for (uint32_t b = func->block; b < func->block + func->n_blocks; b++) {
+			struct prog_block *block = &p->blocks[b];
+			bool own = block->origin != PUGMARK_NONE;
+			uint64_t n = own ? m->options->counts[block->origin] : 0;
+			float least = rare * (block->freq < 1 ? block->freq : 1) / func->freq;
+			block->freq = n ? n / func->freq : least;
+		}
+	}
+}
+
 int program_from_model(const struct pugmark_model *model, const struct program_options *options,
 		       struct program **out)
 {
@@ -354,6 +404,8 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		program_mark_entered_tails(m.p);
 		err = program_estimate(m.p);
 	}
+	if (!err && options->counts)
+		apply_counts(&m);
 	free(m.first_of);
 	free(m.func_of);
 	if (err)

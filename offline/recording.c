@@ -190,7 +190,7 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 	/* Numbers come mostly in rising order: look from the end. */
 	struct task_ref key = {.number = number}, *ref;
 
-	if (rec->n_tasks && number > rec->by_number[rec->n_tasks - 1].number)
+	if (!rec->n_tasks || number > rec->by_number[rec->n_tasks - 1].number)
 		ref = NULL;
 	else
 		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
@@ -216,6 +216,15 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 	if (rec->n_tasks > 1 && rec->by_number[rec->n_tasks - 2].number > number)
 		qsort(rec->by_number, rec->n_tasks, sizeof(*rec->by_number), compare_numbers);
 	return task;
+}
+
+uint32_t recording_task_index(const struct recording *rec, uint32_t number)
+{
+	struct task_ref key = {.number = number}, *ref = NULL;
+
+	if (rec->n_tasks)
+		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
+	return ref ? ref->index : UINT32_MAX;
 }
 
 static int by_task_and_event(const void *a, const void *b)
@@ -284,6 +293,24 @@ static int index_tasks(struct recording *rec)
 	return 0;
 }
 
+/* Why there is no file of events in @dir. Returns @err. */
+static int no_events(const char *dir, int err, struct pugmark_diag *diag)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET, "%s",
+					errno == ENOENT ? "no such recording" : strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
+					"not a recording, which is a directory");
+	if (err == -ENOENT)
+		return pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
+					"not a recording: it has no file `events`");
+	return pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
+				"cannot read its file `events`: %s", strerror(-err));
+}
+
 int recording_open(const char *dir, struct recording **out, struct pugmark_diag *diag)
 {
 	struct recording *rec = calloc(1, sizeof(*rec));
@@ -299,9 +326,7 @@ int recording_open(const char *dir, struct recording **out, struct pugmark_diag 
 		goto failed;
 	rec->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (rec->fd < 0 || fstat(rec->fd, &st)) {
-		err = pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET,
-				       "not a recording: no file `events` in it (%s)",
-				       strerror(errno));
+		err = no_events(dir, -errno, diag);
 		goto failed;
 	}
 	err = recording_meta_read(rec, diag);

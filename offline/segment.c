@@ -96,8 +96,10 @@ struct segment_encoder {
 	struct symbol_slot **order;
 
 	struct bytes cfas, times, values, snapshots, symbols, out;
-	uint64_t *stack; /* the last snapshot */
+	uint64_t *stacks[2]; /* the last snapshot, and this one */
+	uint64_t stack_addr; /* of the last */
 	uint32_t stack_words;
+	unsigned stack_turn;
 	uint32_t n;
 	uint64_t first_ns, last_ns, last_cfa;
 };
@@ -112,8 +114,9 @@ struct segment_encoder *segment_encoder_new(uint32_t time_unit_ns)
 	enc->bits = 12;
 	enc->slots = calloc(1u << enc->bits, sizeof(*enc->slots));
 	enc->ids = malloc(SEGMENT_MAX_EVENTS * sizeof(*enc->ids));
-	enc->stack = malloc(SNAPSHOT_MAX_WORDS * sizeof(*enc->stack));
-	if (!enc->slots || !enc->ids || !enc->stack) {
+	enc->stacks[0] = malloc(SNAPSHOT_MAX_WORDS * sizeof(**enc->stacks));
+	enc->stacks[1] = malloc(SNAPSHOT_MAX_WORDS * sizeof(**enc->stacks));
+	if (!enc->slots || !enc->ids || !enc->stacks[0] || !enc->stacks[1]) {
 		segment_encoder_free(enc);
 		return NULL;
 	}
@@ -127,7 +130,8 @@ void segment_encoder_free(struct segment_encoder *enc)
 	free(enc->slots);
 	free(enc->ids);
 	free(enc->order);
-	free(enc->stack);
+	free(enc->stacks[0]);
+	free(enc->stacks[1]);
 	bytes_deinit(&enc->cfas);
 	bytes_deinit(&enc->times);
 	bytes_deinit(&enc->values);
@@ -144,6 +148,7 @@ void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, u
 	enc->known = known;
 	enc->used = 0;
 	enc->n = enc->n_symbols = enc->stack_words = 0;
+	enc->stack_addr = 0;
 	enc->first_ns = enc->last_ns = enc->last_cfa = 0;
 	enc->cfas.len = enc->times.len = enc->values.len = enc->snapshots.len = 0;
 }
@@ -199,14 +204,22 @@ static void put_cfa(struct bytes *b, uint64_t delta)
 
 static void put_snapshot(struct segment_encoder *enc, const struct witness_event *event)
 {
+	uint64_t *words = enc->stacks[enc->stack_turn ^= 1], *old = enc->stacks[!enc->stack_turn];
+	uint64_t shift = (int64_t)(event->stack_addr - enc->stack_addr) / 8;
+	uint32_t n = event->stack_words;
+
+	memcpy(words, event->stack, n * sizeof(*words));
+	while (n && n - 1 + shift < enc->stack_words && words[n - 1] == old[n - 1 + shift])
+		n--;
 	bytes_put_varint(&enc->snapshots, event->stack_addr);
 	bytes_put_varint(&enc->snapshots, event->stack_words);
-	for (uint32_t i = 0; i < event->stack_words; i++) {
-		uint64_t before = i < enc->stack_words ? enc->stack[i] : 0;
+	bytes_put_varint(&enc->snapshots, n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t at = i + shift;
 
-		bytes_put_varint(&enc->snapshots, event->stack[i] ^ before);
-		enc->stack[i] = event->stack[i];
+		bytes_put_varint(&enc->snapshots, words[i] ^ (at < enc->stack_words ? old[at] : 0));
 	}
+	enc->stack_addr = event->stack_addr;
 	enc->stack_words = event->stack_words;
 }
 
@@ -215,7 +228,8 @@ static void make_symbol(struct segment_encoder *enc, const struct witness_event 
 {
 	memset(s, 0, sizeof(*s));
 	s->kind = event->kind;
-	if (event->kind == EVENT_END || event->kind == EVENT_LOST || has_value)
+	if (event->kind == EVENT_END || event->kind == EVENT_LOST || event->kind == EVENT_FORK ||
+	    has_value)
 		s->kind |= KIND_VALUE;
 	if (event->stack)
 		s->kind |= KIND_SNAPSHOT;
@@ -281,7 +295,7 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 		if (units > before || !enc->n)
 			enc->last_ns = event->time_ns;
 	}
-	if (has_value)
+	if (has_value || event->kind == EVENT_FORK)
 		bytes_put_varint(&enc->values, event->val);
 	if (event->kind == EVENT_LOST)
 		bytes_put_varint(&enc->values, event->lost);

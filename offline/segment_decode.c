@@ -22,8 +22,10 @@ struct segment_decoder {
 	uint64_t units, cfa;
 	uint64_t bases[SEGMENT_MAX_MODULES];
 	uint64_t known;
-	uint64_t *stack;
+	uint64_t *stacks; /* the last snapshot, and this one */
+	uint64_t stack_addr;
 	uint32_t stack_words;
+	unsigned stack_turn;
 };
 
 struct segment_decoder *segment_decoder_new(void)
@@ -36,7 +38,7 @@ void segment_decoder_free(struct segment_decoder *dec)
 	if (!dec)
 		return;
 	free(dec->symbols);
-	free(dec->stack);
+	free(dec->stacks);
 	free(dec);
 }
 
@@ -147,7 +149,7 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 		dec->cap_symbols = n;
 	}
 	dec->n_symbols = n;
-	if (!read_symbols(dec, &c))
+	if (n && !read_symbols(dec, &c))
 		return -EBADMSG;
 	dec->times = (struct cursor){0};
 	if (!cursor_column(&c, &dec->stream) || !cursor_column(&c, &dec->cfas) ||
@@ -158,30 +160,38 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 	dec->units = unit ? header->first_ns / unit : 0;
 	dec->cfa = 0;
 	dec->stack_words = 0;
+	dec->stack_addr = 0;
 	dec->left = header->n;
 	return 0;
 }
 
 static bool read_snapshot(struct segment_decoder *dec, struct witness_event *event)
 {
-	uint64_t words;
+	uint64_t words, told, v;
 
 	if (!cursor_varint(&dec->snapshots, &event->stack_addr) ||
-	    !cursor_varint(&dec->snapshots, &words) || words > SNAPSHOT_MAX_WORDS)
+	    !cursor_varint(&dec->snapshots, &words) || words > SNAPSHOT_MAX_WORDS ||
+	    !cursor_varint(&dec->snapshots, &told) || told > words)
 		return false;
-	if (!dec->stack)
-		dec->stack = malloc(SNAPSHOT_MAX_WORDS * sizeof(*dec->stack));
-	if (!dec->stack)
+	if (!dec->stacks)
+		dec->stacks = malloc(2 * SNAPSHOT_MAX_WORDS * sizeof(*dec->stacks));
+	if (!dec->stacks)
 		return false;
+	uint64_t *old = dec->stacks + dec->stack_turn * SNAPSHOT_MAX_WORDS;
+	dec->stack_turn ^= 1;
+	uint64_t *stack = dec->stacks + dec->stack_turn * SNAPSHOT_MAX_WORDS;
+	uint64_t shift = (int64_t)(event->stack_addr - dec->stack_addr) / 8;
 	for (uint32_t i = 0; i < words; i++) {
-		uint64_t v;
+		uint64_t at = i + shift;
 
-		if (!cursor_varint(&dec->snapshots, &v))
+		v = 0;
+		if (i < told && !cursor_varint(&dec->snapshots, &v))
 			return false;
-		dec->stack[i] = v ^ (i < dec->stack_words ? dec->stack[i] : 0);
+		stack[i] = v ^ (at < dec->stack_words ? old[at] : 0);
 	}
-	event->stack = dec->stack;
+	event->stack = stack;
 	event->stack_words = dec->stack_words = words;
+	dec->stack_addr = event->stack_addr;
 	return true;
 }
 
@@ -207,6 +217,7 @@ static bool read_values(struct segment_decoder *dec, uint8_t kind, struct witnes
 	if (kind & KIND_VALUE)
 		switch (kind & KIND_MASK) {
 		case EVENT_WITNESS:
+		case EVENT_FORK:
 			if (!cursor_varint(&dec->values, &event->val))
 				return false;
 			break;

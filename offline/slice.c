@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 12, MODULE_BUDGET = 60 * 1000 * 1000 };
+/* FUEL: how many definitions to go through for each that reaches the place in question; a counter
+ * in a loop is defined by itself. */
+enum { MAX_DEPTH = 12, FUEL = 32, MODULE_BUDGET = 60 * 1000 * 1000 };
 
 int slicer_init(struct slicer *s, struct builder *b)
 {
@@ -48,7 +50,7 @@ int slicer_enter(struct slicer *s, struct flow *flow)
 {
 	uint32_t n = flow->blocks.n;
 	s->flow = flow;
-	if (make_room(s, n, flow->edges.n))
+	if (!VEC_RESERVE(&flow->stack, n + 1) || make_room(s, n, flow->edges.n))
 		return -ENOMEM;
 	memset(s->pred_first, 0, (n + 2) * sizeof(*s->pred_first));
 	for (uint32_t i = 0; i < flow->edges.n; i++)
@@ -105,7 +107,9 @@ static enum effect effect_on(const struct sem *sem, struct loc loc)
 /* Blocks still to search from their end, as a stack within the flow's own scratch. */
 static bool push_preds(struct slicer *s, uint32_t block, uint32_t *n)
 {
-	for (uint32_t i = s->pred_first[block]; i < s->pred_first[block + 1]; i++) {
+	uint32_t first = s->pred_first[block], end = s->pred_first[block + 1];
+	s->budget -= s->budget < end - first ? s->budget : end - first;
+	for (uint32_t i = first; i < end; i++) {
 		uint32_t from = s->preds[i].to;
 		if (s->stamp[from] == s->now)
 			continue;
@@ -158,10 +162,21 @@ uint32_t slice_defs(struct slicer *s, struct loc loc, struct place at, struct pl
 
 static bool const_at(struct slicer *s, struct loc loc, struct place at, int depth, uint64_t *value);
 
+/* The same where one definition reaches only: what a counter is made of is not gone into. */
+static bool single_const_at(struct slicer *s, struct loc loc, struct place at, int depth,
+			    uint64_t *value)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	return slice_defs(s, loc, at, defs) == 1 && const_at(s, loc, at, depth, value);
+}
+
 /* The constant that the instruction at @def gives its destination. */
 static bool const_of_def(struct slicer *s, struct place def, int depth, uint64_t *value)
 {
 	struct sem sem = *slicer_sem(s, def.insn);
+	if (!s->fuel)
+		return false;
+	s->fuel--;
 	switch (sem.op) {
 	case SEM_CONST:
 		*value = (uint64_t)sem.value;
@@ -177,13 +192,13 @@ static bool const_of_def(struct slicer *s, struct place def, int depth, uint64_t
 			return false;
 		return const_at(s, (struct loc){sem.base, true, sem.disp}, def, depth, value);
 	case SEM_ADD_IMM:
-		if (!const_at(s, (struct loc){.reg = sem.dst}, def, depth, value))
+		if (!single_const_at(s, (struct loc){.reg = sem.dst}, def, depth, value))
 			return false;
 		*value += (uint64_t)sem.value;
 		return true;
 	case SEM_LEA:
 		if (sem.index != REG_NONE ||
-		    !const_at(s, (struct loc){.reg = sem.base}, def, depth, value))
+		    !single_const_at(s, (struct loc){.reg = sem.base}, def, depth, value))
 			return false;
 		*value += (uint64_t)sem.disp;
 		return true;
@@ -195,23 +210,37 @@ static bool const_of_def(struct slicer *s, struct place def, int depth, uint64_t
 static bool const_at(struct slicer *s, struct loc loc, struct place at, int depth, uint64_t *value)
 {
 	struct place defs[SLICE_MAX_DEFS];
-	uint32_t n = depth < MAX_DEPTH ? slice_defs(s, loc, at, defs) : 0;
-	bool found = false;
+	uint64_t found[SLICE_MAX_DEFS];
+	uint32_t n = depth < MAX_DEPTH ? slice_defs(s, loc, at, defs) : 0, n_found = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t each;
-		bool known = const_of_def(s, defs[i], depth + 1, &each);
-		if ((!known && !s->loose) || (known && found && each != *value))
+		s->fuel = depth ? s->fuel : FUEL;
+		bool known = const_of_def(s, defs[i], depth + 1, &each), seen = false;
+		if (!known && !s->loose)
 			return false;
-		if (known)
-			*value = each;
-		found |= known;
+		for (uint32_t k = 0; k < n_found; k++)
+			seen |= found[k] == each;
+		if (known && !seen)
+			found[n_found++] = each;
 	}
-	return found;
+	if (!n_found || (n_found > 1 && !s->loose))
+		return false;
+	*value = found[s->nth < n_found ? s->nth : n_found - 1];
+	return true;
 }
 
-bool slice_const(struct slicer *s, struct loc loc, struct place at, bool loose, uint64_t *value)
+bool slice_const(struct slicer *s, struct loc loc, struct place at, uint64_t *value)
 {
-	s->loose = loose;
+	s->loose = false;
+	s->nth = 0;
+	return const_at(s, loc, at, 0, value);
+}
+
+bool slice_some_const(struct slicer *s, struct loc loc, struct place at, uint32_t nth,
+		      uint64_t *value)
+{
+	s->loose = true;
+	s->nth = nth;
 	bool found = const_at(s, loc, at, 0, value);
 	s->loose = false;
 	return found;

@@ -33,8 +33,9 @@ struct slicer {
 	uint32_t max_blocks, max_preds;
 	uint32_t *sem_of_insn; /* index into sems, 0: not decoded yet */
 	VEC(struct sem) sems;
-	uint64_t budget; /* steps left for the whole module */
-	bool loose; /* of the slice_const under way */
+	uint64_t budget;    /* steps left for the whole module */
+	bool loose;	    /* of the search for a constant under way: any path will do */
+	uint32_t nth, fuel; /* likewise: which constant; definitions left to go through */
 };
 
 int slicer_init(struct slicer *s, struct builder *b);
@@ -47,9 +48,12 @@ const struct sem *slicer_sem(struct slicer *s, uint32_t insn);
 /* Every instruction whose write to @loc may be what it holds at @at. Returns how many there are, at
  * most SLICE_MAX_DEFS; 0 if some path's cannot be told. */
 uint32_t slice_defs(struct slicer *s, struct loc loc, struct place at, struct place *defs);
-/* The one constant that @loc holds at @at, on every path; or, if @loose, on every path that shows a
- * constant. */
-bool slice_const(struct slicer *s, struct loc loc, struct place at, bool loose, uint64_t *value);
+/* The one constant that @loc holds at @at, on every path. */
+bool slice_const(struct slicer *s, struct loc loc, struct place at, uint64_t *value);
+/* The @nth of the constants that it holds on those paths that show one; the last if there are
+ * fewer. */
+bool slice_some_const(struct slicer *s, struct loc loc, struct place at, uint32_t nth,
+		      uint64_t *value);
 /* The largest value that the index @loc can have at @at, by the compares and masks on every path
  * to it. */
 bool slice_bound(struct slicer *s, struct loc loc, struct place at, uint64_t *bound, bool *exact);

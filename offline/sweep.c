@@ -17,6 +17,9 @@ static int find_span(struct builder *b)
 			b->text_addr = b->codes[i].addr;
 		if (!i || b->codes[i].end > b->text_end)
 			b->text_end = b->codes[i].end;
+		const struct elf_code *most = &b->codes[b->main_code];
+		if (b->codes[i].end - b->codes[i].addr > most->end - most->addr)
+			b->main_code = i;
 	}
 	if (b->text_end - b->text_addr > MAX_SPAN)
 		return -EFBIG;
@@ -27,16 +30,17 @@ static int find_span(struct builder *b)
 	return ok ? 0 : -ENOMEM;
 }
 
-int sweep_note_ref(struct builder *b, const struct decoded_ref *ref)
+int sweep_note_refs(struct builder *b, const struct decoded_refs *refs)
 {
-	if (!ref->addr)
-		return 0;
-	if (in_text(b, ref->addr)) {
-		if (ref->pointer)
-			rankmap_set(&b->taken, ref->addr - b->text_addr);
-		return 0;
+	const uint64_t named[] = {refs->place, refs->pointer};
+	for (int i = 0; i < 2; i++) {
+		bool code = in_text(b, named[i]);
+		if (code && named[i] == refs->pointer)
+			rankmap_set(&b->taken, named[i] - b->text_addr);
+		else if (named[i] && !code && !VEC_PUSH(&b->data_refs, named[i]))
+			return -ENOMEM;
 	}
-	return VEC_PUSH(&b->data_refs, ref->addr) ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* Decodes [addr, end); a byte that begins no instruction is skipped and belongs to none. */
@@ -44,13 +48,13 @@ static int sweep_range(struct builder *b, const struct elf_code *code, uint64_t 
 {
 	while (addr < end) {
 		struct pugmark_insn insn = {.off = (uint32_t)(addr - b->text_addr)};
-		struct decoded_ref ref;
+		struct decoded_refs refs;
 		if (!decode_insn(&b->decoder, code->bytes + (addr - code->addr), end - addr, addr,
-				 &insn, &ref)) {
+				 &insn, &refs)) {
 			addr++;
 			continue;
 		}
-		if (!VEC_PUSH(&b->insns, insn) || sweep_note_ref(b, &ref))
+		if (!VEC_PUSH(&b->insns, insn) || sweep_note_refs(b, &refs))
 			return -ENOMEM;
 		rankmap_set(&b->starts, insn.off);
 		addr += insn.len;
@@ -93,7 +97,8 @@ int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more)
 {
 	if (!VEC_RESERVE(&b->insns, n_more))
 		return -ENOMEM;
-	qsort(more, n_more, sizeof(*more), compare_off);
+	if (n_more)
+		qsort(more, n_more, sizeof(*more), compare_off);
 	uint32_t to = b->insns.n + n_more, from = b->insns.n;
 	b->insns.n = to;
 	while (n_more) {
@@ -133,9 +138,9 @@ static int split_prefixes(struct builder *b)
 			continue;
 		struct pugmark_insn *whole = &b->insns.at[over];
 		struct pugmark_insn rest = {.off = whole->off + 1};
-		struct decoded_ref ref;
+		struct decoded_refs refs;
 		if (!decode_insn(&b->decoder, builder_insn_bytes(b, over) + 1, whole->len - 1,
-				 target, &rest, &ref) ||
+				 target, &rest, &refs) ||
 		    rest.len != whole->len - 1)
 			continue;
 		whole->len = 1;
@@ -163,7 +168,7 @@ int sweep_code(struct builder *b)
 		uint64_t end = fdes[i].end < b->codes[code].end ? fdes[i].end : b->codes[code].end;
 		if (fdes[i].addr < b->codes[code].addr || b->codes[code].plt)
 			continue;
-		err = sweep_range(b, &b->codes[code], fdes[i].addr, end);
+		err = sweep_range(b, &b->codes[code], builder_fde_start(b, &fdes[i]), end);
 		if (!err)
 			err = add_rows(b, fdes[i].index);
 	}

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* terms.c: bounded sets of terms, kept as unordered arrays: they are small by construction. */
+/* terms.c: bounded sets of terms: an unordered array while it is short, then one joined term a
+ * witness, in order. */
 #include "offline/terms.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void termset_clear(struct termset *set)
 {
 	set->n = 0;
-	set->top = false;
+	set->top = set->joined = false;
 }
 
 void termset_free(struct termset *set)
@@ -16,46 +18,124 @@ void termset_free(struct termset *set)
 	*set = (struct termset){0};
 }
 
-static bool contains(const struct termset *set, struct term term)
+static bool same_term(struct term a, struct term b)
 {
-	for (uint32_t i = 0; i < set->n; i++) {
-		const struct term *t = &set->terms[i];
-		if (t->w == term.w && t->depth == term.depth && t->ret == term.ret)
-			return true;
+	return a.w == b.w && a.depth == b.depth && a.ret == b.ret;
+}
+
+/* The order of joined terms, and what counts as one of them. */
+static int compare_keys(struct term a, struct term b)
+{
+	if (a.w != b.w)
+		return a.w < b.w ? -1 : 1;
+	if (a.w != TERM_ANY_ENTRY || a.ret == b.ret)
+		return 0;
+	return a.ret < b.ret ? -1 : 1;
+}
+
+static uint32_t lower_bound(const struct termset *set, struct term term)
+{
+	uint32_t lo = 0, hi = set->n;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (compare_keys(set->terms[mid], term) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	return false;
+	return lo;
+}
+
+/* Makes @into stand for @term as well; returns whether it changed. */
+static bool join(struct term *into, struct term term)
+{
+	struct term old = *into;
+	if (into->depth != term.depth)
+		into->depth = DEPTH_UNKNOWN;
+	if (into->ret != term.ret)
+		into->ret = RET_UNKNOWN;
+	return !same_term(old, *into);
+}
+
+static bool grow(struct termset *set)
+{
+	if (set->n < set->cap)
+		return true;
+	uint32_t cap = set->cap ? 2 * set->cap : 4;
+	struct term *terms = realloc(set->terms, cap * sizeof(*terms));
+	if (!terms)
+		return false;
+	set->terms = terms;
+	set->cap = cap;
+	return true;
+}
+
+static bool set_top(struct termset *set)
+{
+	set->top = true;
+	set->n = 0;
+	return true;
+}
+
+static bool add_joined(struct termset *set, struct term term)
+{
+	uint32_t at = lower_bound(set, term);
+	if (at < set->n && !compare_keys(set->terms[at], term))
+		return join(&set->terms[at], term);
+	if (set->n == TERMSET_MAX || !grow(set))
+		return set_top(set);
+	memmove(&set->terms[at + 1], &set->terms[at], (set->n - at) * sizeof(*set->terms));
+	set->terms[at] = term;
+	set->n++;
+	return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return compare_keys(*(const struct term *)a, *(const struct term *)b);
+}
+
+static void become_joined(struct termset *set)
+{
+	qsort(set->terms, set->n, sizeof(*set->terms), by_key);
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < set->n; i++)
+		if (kept && !compare_keys(set->terms[kept - 1], set->terms[i]))
+			join(&set->terms[kept - 1], set->terms[i]);
+		else
+			set->terms[kept++] = set->terms[i];
+	set->n = kept;
+	set->joined = true;
 }
 
 bool termset_add(struct termset *set, struct term term)
 {
-	if (set->top || contains(set, term))
+	if (set->top)
 		return false;
-	if (set->n == TERMSET_MAX) {
-		set->top = true;
+	if (set->joined)
+		return add_joined(set, term);
+	for (uint32_t i = 0; i < set->n; i++)
+		if (same_term(set->terms[i], term))
+			return false;
+	if (set->n == TERMSET_EXACT) {
+		become_joined(set);
+		add_joined(set, term);
 		return true;
 	}
-	if (set->n == set->cap) {
-		uint32_t cap = set->cap ? 2 * set->cap : 4;
-		struct term *terms = realloc(set->terms, cap * sizeof(*terms));
-		if (!terms) {
-			set->top = true;
-			return true;
-		}
-		set->terms = terms;
-		set->cap = cap;
-	}
+	if (!grow(set))
+		return set_top(set);
 	set->terms[set->n++] = term;
 	return true;
 }
 
-bool termset_within(const struct termset *part, const struct termset *whole)
+void termset_range(const struct termset *set, uint32_t w, uint32_t *from, uint32_t *to)
 {
-	if (whole->top)
-		return true;
-	if (part->top)
-		return false;
-	for (uint32_t i = 0; i < part->n; i++)
-		if (!contains(whole, part->terms[i]))
-			return false;
-	return true;
+	*from = 0;
+	*to = set->n;
+	if (!set->joined)
+		return;
+	*from = lower_bound(set, (struct term){.w = w});
+	*to = *from;
+	while (*to < set->n && set->terms[*to].w == w)
+		++*to;
 }

@@ -22,21 +22,25 @@ struct term {
 	uint32_t ret; /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
 };
 
-/* At most TERMSET_MAX terms; past that the set is "anything at all" (top), which nothing is
- * distinguishable from: a bound that can only cost witnesses, never exactness. */
-#define TERMSET_MAX 48
+/* A small set holds its terms as they are. Past TERMSET_EXACT it is *joined*: one term for each
+ * witness (for TERM_ANY_ENTRY: and each return), in order, with what differs made unknown. Past
+ * TERMSET_MAX it is "anything at all" (top), which nothing is distinguishable from. Both bounds
+ * can only cost witnesses, never exactness: each step stands for more events than the one before.
+ */
+#define TERMSET_EXACT 48
+#define TERMSET_MAX 1024
 struct termset {
 	struct term *terms; /* heap, owned by the set */
 	uint32_t n, cap;
-	bool top;
+	bool joined, top;
 };
 
 void termset_clear(struct termset *set);
 void termset_free(struct termset *set);
 /* Adds @term; returns whether the set changed. Out of memory makes it top. */
 bool termset_add(struct termset *set, struct term term);
-/* Whether every term of @part is in @whole. */
-bool termset_within(const struct termset *part, const struct termset *whole);
+/* Where terms of witness @w can be: [*from, *to). Not for top. */
+void termset_range(const struct termset *set, uint32_t w, uint32_t *from, uint32_t *to);
 
 /* @term of a callee as its caller sees it: @height is the caller's CFA minus the callee's, @call
  * the block of the call site. */

@@ -3,6 +3,7 @@
  * trace is asked for. */
 #include <pugmark/trace.h>
 
+#include "offline/fork_states.h"
 #include "offline/parser.h"
 
 #include <errno.h>
@@ -13,6 +14,8 @@ struct pugmark_trace {
 	struct recording *rec;
 	struct pugmark_plan **plans; /* one a module; NULL where recorded without one */
 	uint32_t n_modules;
+	uint32_t only; /* the module that is asked for, or PUGMARK_NONE: all */
+	struct fork_states *forks;
 };
 
 struct pugmark_trace_iter {
@@ -23,6 +26,7 @@ struct pugmark_trace_iter {
 	struct trace_event *queue; /* what the last witness event decided */
 	uint32_t n, cap, next;
 	uint64_t witnesses;
+	uint32_t task;
 	bool failed, ended;
 };
 
@@ -49,9 +53,12 @@ int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugma
 	struct pugmark_trace *t = calloc(1, sizeof(*t));
 	if (!t)
 		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	t->only = PUGMARK_NONE;
 	int err = recording_open(dir, &t->rec, diag);
 	if (!err)
 		err = open_plans(t, dir, diag);
+	if (!err && fork_states_new(t->rec, &t->forks))
+		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
 	if (err) {
 		pugmark_trace_free(t);
 		return err;
@@ -67,9 +74,18 @@ void pugmark_trace_free(struct pugmark_trace *t)
 	for (uint32_t i = 0; t->plans && i < t->n_modules; i++)
 		pugmark_plan_free(t->plans[i]);
 	free(t->plans);
+	fork_states_free(t->forks);
 	if (t->rec)
 		recording_free(t->rec);
 	free(t);
+}
+
+int pugmark_trace_select(struct pugmark_trace *t, uint32_t module)
+{
+	if (module >= t->n_modules)
+		return -ENOENT;
+	t->only = module;
+	return 0;
 }
 
 const struct recording *pugmark_trace_recording(const struct pugmark_trace *t)
@@ -111,20 +127,59 @@ static void enqueue(void *ctx, const struct trace_event *event)
 	it->queue[it->n++] = *event;
 }
 
+/* Parses all of @task, for the states that its children start from. */
+static int parse_for_forks(const struct pugmark_trace *t, uint32_t task)
+{
+	struct pugmark_trace_iter *it;
+	const struct trace_event *event;
+	int err = pugmark_trace_iter_new(t, task, &it);
+	if (err)
+		return err;
+	while ((err = pugmark_trace_next(it, &event)) == 1)
+		;
+	pugmark_trace_iter_free(it);
+	return err;
+}
+
+/* A child's stack is its parent's, whose own may be its parent's: the oldest is parsed first. */
+static int parse_ancestors(const struct pugmark_trace *t, uint32_t task)
+{
+	uint32_t parent, older;
+	int err = 0;
+	while (!err && (parent = fork_states_missing(t->forks, task)) != PUGMARK_NONE) {
+		while ((older = fork_states_missing(t->forks, parent)) != PUGMARK_NONE)
+			parent = older;
+		err = parse_for_forks(t, parent);
+	}
+	return err;
+}
+
+static int start_parser(const struct pugmark_trace *t, struct pugmark_trace_iter *it)
+{
+	const struct parser *parent = fork_states_of(t->forks, it->task);
+	if (parent)
+		return parser_fork(parent, it->tables, enqueue, it, &it->parser);
+	return parser_new(it->tables, (const struct pugmark_plan *const *)t->plans, t->n_modules,
+			  enqueue, it, &it->parser);
+}
+
 int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 			   struct pugmark_trace_iter **out)
 {
+	int err = parse_ancestors(t, task);
+	if (err)
+		return err;
 	struct pugmark_trace_iter *it = calloc(1, sizeof(*it));
 	if (!it)
 		return -ENOMEM;
 	it->trace = t;
+	it->task = task;
 	it->tables = calloc(t->n_modules + 1, sizeof(*it->tables));
-	int err = it->tables ? recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
+	err = it->tables ? recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
 	for (uint32_t i = 0; !err && i < t->n_modules; i++)
 		err = parse_tables_new(t->plans[i], &it->tables[i]);
 	if (!err)
-		err = parser_new(it->tables, (const struct pugmark_plan *const *)t->plans,
-				 t->n_modules, enqueue, it, &it->parser);
+		err = start_parser(t, it);
 	if (err) {
 		pugmark_trace_iter_free(it);
 		return err;
@@ -152,8 +207,10 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 	while (it->next == it->n) {
 		struct witness_event e;
 		it->next = it->n = 0;
-		if (it->ended)
+		if (it->ended) {
+			fork_states_parsed(it->trace->forks, it->task);
 			return 0;
+		}
 		int got = recording_next(it->events, &e);
 		if (got < 0)
 			return got;
@@ -162,12 +219,17 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 			e = (struct witness_event){.kind = EVENT_STOP};
 			it->ended = true;
 		}
+		if (e.kind == EVENT_WITNESS && it->trace->only != PUGMARK_NONE &&
+		    e.module != it->trace->only)
+			continue;
 		if (e.kind == EVENT_WITNESS) {
 			it->witnesses++;
 			if (!recording_bias(it->events, e.module, &e.bias))
 				e.bias = 0;
 		}
 		int err = parser_feed(it->parser, &e);
+		if (!err && e.kind == EVENT_FORK && e.val <= UINT32_MAX)
+			err = fork_states_keep(it->trace->forks, e.val, it->parser);
 		if (err || it->failed)
 			return err ? err : -ENOMEM;
 	}

@@ -31,7 +31,7 @@ static const char help[] =
 	"  -g, --call-graph     which function calls which, and from how many sites\n"
 	"  -e, --export FILE    the whole model, one item a line, for other tools (- is stdout)\n"
 	"\n"
-	"  -F, --format FORMAT  text (default) or json\n"
+	"  -F, --format FORMAT  text (default) or json (with -d: the graph itself)\n"
 	"  -h, --help           this text\n";
 
 static const struct option options[] = {
@@ -131,7 +131,11 @@ static int show(const struct request *request, const struct pugmark_model *model
 			return command_fail(&diag);
 		}
 	}
-	switch (request->action) {
+	/* A picture as JSON is the graph itself. */
+	enum action action = request->action;
+	if (action == DOT && format == &cfg_json)
+		action = FUNCTION;
+	switch (action) {
 	case SUMMARY:
 		err = format->summary(model, stdout);
 		break;

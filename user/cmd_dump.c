@@ -1,70 +1,335 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cmd_dump.c: `pugmark dump`: every event of the recovered trace, one a line. */
+/* cmd_dump.c: `pugmark dump`: every event of the recovered trace, one a line. The text format is a
+ * contract for other programs (pugmark-dump(1)), and is written faster than events are recovered:
+ * no printf, and what lines of a thread begin with is made once. */
 #include "user/command.h"
+#include "user/out.h"
+#include "user/view.h"
 
-#include <pugmark/trace.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
 
-#include <stdio.h>
+enum { HEAD_BYTES = 300, N_KINDS = TRACE_BLOCK + 1 };
 
-static const char *const causes[] = {
-	[CAUSE_NONE] = "-",	   [CAUSE_THREAD] = "thread",	    [CAUSE_CALLBACK] = "callback",
-	[CAUSE_SIGNAL] = "signal", [CAUSE_ATTACH] = "attach",	    [CAUSE_LOST] = "lost",
-	[CAUSE_MODEL] = "model",   [CAUSE_RECORDING] = "recording",
+struct head {
+	char text[HEAD_BYTES];
+	uint16_t len, module_at; /* where in it the module's name begins */
 };
 
-static void print_event(const struct pugmark_trace *trace, int tid, const struct trace_event *e)
+struct dump {
+	struct view view;
+	struct out *out;
+	const struct dump_format *format;
+	bool count_only;
+	uint64_t events, witnesses, gaps;
+	int32_t tid;
+	/* What lines of this thread begin with, up to the address: per module and kind. */
+	struct head *heads;
+	struct head times; /* those of the last event, as JSON */
+	uint64_t from_ns, to_ns;
+};
+
+struct dump_format {
+	const char *name;
+	void (*event)(struct dump *dump, const struct trace_event *event);
+};
+
+static const char help[] =
+	"usage: pugmark dump [options] DIR\n"
+	"\n"
+	"Prints every recovered event of the recording DIR, one a line, thread by thread.\n"
+	"      --format text|ndjson\n"
+	"                           how to print (text)\n"
+	"  -F, --function PATTERN   only calls and returns of functions that match (a glob, or\n"
+	"                           /regular expression/; repeatable)\n"
+	"  -N, --no-function PATTERN\n"
+	"                           without functions that match (repeatable)\n"
+	"      --module PATTERN     only events of modules whose name matches (repeatable); or of\n"
+	"                           one module, by its number in the recording, from 0\n"
+	"      --thread TID         only that thread (repeatable)\n"
+	"      --from TIME          only what may have happened after TIME from the start: "
+	"seconds,\n"
+	"                           or a number with s, ms, us or ns\n"
+	"      --to TIME            only what may have happened before TIME\n"
+	"      --count              only how many: calls and returns, witness events, gaps\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0, or 3 where the trace has gaps; 1 for an error, 2 for wrong usage.\n";
+
+static const char *const kinds[] = {
+	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
+	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
+	[TRACE_BLOCK] = "block",
+};
+
+/* ---- text ---- */
+
+static void make_heads(struct dump *d)
 {
-	const char *module = pugmark_trace_module_name(trace, e->module);
+	for (uint32_t m = 0; m < d->view.n_modules; m++)
+		for (unsigned kind = 0; kind < N_KINDS; kind++) {
+			struct head *h = &d->heads[m * N_KINDS + kind];
+			h->module_at = (uint16_t)snprintf(h->text, sizeof(h->text), "%d %s ",
+							  d->tid, kinds[kind]);
+			int len = snprintf(h->text + h->module_at, HEAD_BYTES - h->module_at, "%s",
+					   pugmark_trace_module_name(d->view.trace, m));
+			h->len = (uint16_t)(h->module_at + len);
+			if (h->len > HEAD_BYTES - 2)
+				h->len = HEAD_BYTES - 2; /* no file has so long a name */
+			h->text[h->len++] = ' ';
+		}
+}
+
+static void text_gap(struct dump *d, const struct trace_event *e)
+{
+	out_format(d->out, "%d gap %s %llu %llu %llu\n", d->tid, view_cause(e->cause),
+		   (unsigned long long)e->lost, (unsigned long long)e->from_ns,
+		   (unsigned long long)e->to_ns);
+}
+
+static void text_event(struct dump *d, const struct trace_event *e)
+{
+	struct out *out = d->out;
+	if (e->kind == TRACE_GAP) {
+		text_gap(d, e);
+		return;
+	}
+	const struct head *head = &d->heads[e->module * N_KINDS + e->kind];
+	out_room(out, 2 * HEAD_BYTES + 3 * OUT_NUMBER_MAX);
+	out_append(out, head->text, head->len);
+	out_hex(out, e->addr);
+	if (e->kind == TRACE_CALL || e->kind == TRACE_TAIL) {
+		out_char(out, ' ');
+		if (e->target) {
+			head = &d->heads[e->target_module * N_KINDS];
+			out_append(out, head->text + head->module_at,
+				   head->len - 1 - head->module_at);
+			out_char(out, ':');
+			out_hex(out, e->target);
+		} else {
+			out_char(out, '-');
+		}
+		/* A target of ours says more than the name by which it was reached. */
+		if (*e->import && !e->target) {
+			out_char(out, ' ');
+			out_safe_text(out, e->import);
+		}
+	} else if (e->kind == TRACE_ENTER) {
+		out_char(out, ' ');
+		out_text(out, view_cause(e->cause));
+	}
+	out_char(out, '\n');
+}
+
+/* ---- one JSON object a line ---- */
+
+static void json_text(struct out *out, const char *key, const char *text)
+{
+	out_text(out, key);
+	out_json_text(out, text);
+	out_char(out, '"');
+}
+
+static void json_hex(struct out *out, const char *key, uint64_t value)
+{
+	out_text(out, key);
+	out_hex(out, value);
+	out_char(out, '"');
+}
+
+static void json_dec(struct out *out, const char *key, uint64_t value)
+{
+	out_text(out, key);
+	out_dec(out, value);
+}
+
+/* Events that the same two witnesses enclose have the same times. */
+static void json_times(struct dump *d, const struct trace_event *e)
+{
+	struct head *h = &d->times;
+	if (!h->len || e->from_ns != d->from_ns || e->to_ns != d->to_ns)
+		h->len = (uint16_t)snprintf(
+			h->text, sizeof(h->text), ",\"from_ns\":%llu,\"to_ns\":%llu",
+			(unsigned long long)e->from_ns, (unsigned long long)e->to_ns);
+	d->from_ns = e->from_ns;
+	d->to_ns = e->to_ns;
+	out_bytes(d->out, h->text, h->len);
+}
+
+static void json_event(struct dump *d, const struct trace_event *e)
+{
+	struct out *out = d->out;
+	bool call = e->kind == TRACE_CALL || e->kind == TRACE_TAIL;
+	out_text(out, "{\"tid\":");
+	out_dec(out, (uint64_t)d->tid);
+	json_text(out, ",\"event\":\"", kinds[e->kind]);
+	if (e->kind != TRACE_GAP) {
+		json_text(out, ",\"module\":\"",
+			  pugmark_trace_module_name(d->view.trace, e->module));
+		json_hex(out, call ? ",\"site\":\"" : ",\"address\":\"", e->addr);
+	} else {
+		json_dec(out, ",\"lost\":", e->lost);
+	}
+	if (call && e->target) {
+		json_text(out, ",\"target_module\":\"",
+			  pugmark_trace_module_name(d->view.trace, e->target_module));
+		json_hex(out, ",\"target\":\"", e->target);
+	}
+	if (e->kind != TRACE_GAP && e->kind != TRACE_BLOCK && e->func != PUGMARK_NONE)
+		json_text(out, ",\"function\":\"",
+			  pugmark_trace_func_name(d->view.trace,
+						  call ? e->target_module : e->module, e->func));
+	if (call && *e->import)
+		json_text(out, ",\"import\":\"", e->import);
+	if (e->kind == TRACE_ENTER || e->kind == TRACE_GAP)
+		json_text(out, ",\"cause\":\"", view_cause(e->cause));
+	json_dec(out, ",\"depth\":", e->depth);
+	if (d->view.info->times)
+		json_times(d, e);
+	out_text(out, "}\n");
+}
+
+static const struct dump_format formats[] = {
+	{"text", text_event},
+	{"ndjson", json_event},
+};
+
+/* ---- what is shown ---- */
+
+static bool wanted(const struct dump *d, const struct trace_event *e)
+{
+	const struct view *v = &d->view;
+	if (!view_has_time(v, e))
+		return false;
 	switch (e->kind) {
+	case TRACE_GAP:
+		return true;
 	case TRACE_CALL:
 	case TRACE_TAIL:
-		printf("%d %s %s %llx ", tid, e->kind == TRACE_CALL ? "call" : "tail", module,
-		       (unsigned long long)e->addr);
-		if (e->target)
-			printf("%s:%llx", pugmark_trace_module_name(trace, e->target_module),
-			       (unsigned long long)e->target);
-		else
-			putchar('-');
-		if (*e->import)
-			printf(" %s", e->import);
-		putchar('\n');
-		break;
-	case TRACE_RET:
-	case TRACE_UNWIND:
-		printf("%d %s %s %llx\n", tid, e->kind == TRACE_RET ? "ret" : "unwind", module,
-		       (unsigned long long)e->addr);
-		break;
-	case TRACE_ENTER:
-		printf("%d enter %s %llx %s\n", tid, module, (unsigned long long)e->addr,
-		       causes[e->cause]);
-		break;
-	case TRACE_GAP:
-		printf("%d gap %s %llu %llu %llu\n", tid, causes[e->cause],
-		       (unsigned long long)e->lost, (unsigned long long)e->from_ns,
-		       (unsigned long long)e->to_ns);
-		break;
+		return view_has_callee(v, e);
+	case TRACE_BLOCK:
+		return view_has_module(v, e->module);
+	default:
+		return view_has_func(v, e->module, e->func);
 	}
+}
+
+static int dump_task(struct dump *d, uint32_t task, struct pugmark_trace_iter *it)
+{
+	const struct trace_event *e;
+	const struct view *v = &d->view;
+	bool all = !v->funcs && !v->timed && !v->modules.n;
+	d->tid = v->tasks[task].tid;
+	make_heads(d);
+	int got;
+	while ((got = pugmark_trace_next(it, &e)) == 1) {
+		/* Events are in order, but for a handler's and what it interrupted. */
+		if (v->timed && e->from_ns > v->to_ns && e->kind != TRACE_GAP)
+			break;
+		if (!all && !wanted(d, e))
+			continue;
+		d->gaps += e->kind == TRACE_GAP;
+		d->events += e->kind <= TRACE_RET;
+		if (d->count_only)
+			continue;
+		d->format->event(d, e);
+		if (d->out->failed)
+			break;
+	}
+	d->witnesses += pugmark_trace_witnesses(it);
+	return got < 0 ? got : 0;
+}
+
+static int dump_all(struct dump *d, struct pugmark_diag *diag)
+{
+	for (uint32_t i = 0; i < d->view.n_tasks && !d->out->failed; i++) {
+		struct pugmark_trace_iter *it;
+		if (!view_has_task(&d->view, i))
+			continue;
+		int err = pugmark_trace_iter_new(d->view.trace, i, &it);
+		if (!err) {
+			err = dump_task(d, i, it);
+			pugmark_trace_iter_free(it);
+		}
+		if (err)
+			return view_task_failed(&d->view, i, err, diag);
+	}
+	if (d->count_only)
+		out_format(d->out, "events %llu witnesses %llu gaps %llu\n",
+			   (unsigned long long)d->events, (unsigned long long)d->witnesses,
+			   (unsigned long long)d->gaps);
+	return 0;
+}
+
+/* ---- the command ---- */
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct dump *d, int argc, char **argv)
+{
+	enum { OPT_COUNT = VIEW_END };
+	static const struct option options[] = {
+		VIEW_OPTIONS_COMMON,
+		VIEW_OPTIONS_FILTER,
+		VIEW_OPTIONS_TIME,
+		VIEW_OPTIONS_MODULE,
+		{"count", no_argument, NULL, OPT_COUNT},
+		{NULL, 0, NULL, 0},
+	};
+	int opt;
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return view_wrong_option(&d->view, opt, argv, optind);
+		if (opt == OPT_COUNT) {
+			d->count_only = true;
+			continue;
+		}
+		int status = view_option(&d->view, opt, optarg);
+		if (status >= 0)
+			return status;
+	}
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(d->view.format, formats[i].name))
+			d->format = &formats[i];
+	if (!d->format)
+		return command_usage("dump", "no format '%s' (text, ndjson)", d->view.format);
+	if (optind + 1 != argc)
+		return command_usage("dump",
+				     optind == argc ? "which recording?" : "one recording only");
+	return -1;
 }
 
 int cmd_dump(int argc, char **argv)
 {
+	struct dump d = {0};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	struct pugmark_trace *trace;
-	if (argc < 2)
-		return command_usage("dump", "which recording?");
-	if (pugmark_trace_open(argv[1], &trace, &diag))
-		return command_fail(&diag);
-	uint32_t n;
-	const struct recording_task *tasks = recording_tasks(pugmark_trace_recording(trace), &n);
-	for (uint32_t i = 0; i < n; i++) {
-		struct pugmark_trace_iter *it;
-		const struct trace_event *e;
-		if (pugmark_trace_iter_new(trace, i, &it))
-			return EXIT_ERROR;
-		while (pugmark_trace_next(it, &e) == 1)
-			print_event(trace, tasks[i].tid, e);
-		pugmark_trace_iter_free(it);
+	view_init(&d.view, "dump", "text");
+	int status = parse(&d, argc, argv);
+	if (status < 0) {
+		d.out = malloc(sizeof(*d.out));
+		int err = d.out ? view_open(&d.view, argv[optind], &diag)
+				: pugmark_diag_set(&diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET,
+						   "out of memory");
+		if (!err) {
+			d.heads = calloc(d.view.n_modules + 1, N_KINDS * sizeof(*d.heads));
+			if (!d.heads)
+				err = view_no_memory(&d.view, &diag);
+		}
+		if (!err) {
+			out_init(d.out, stdout);
+			err = dump_all(&d, &diag);
+			out_flush(d.out);
+		}
+		status = err ? command_fail(&diag) : d.gaps ? EXIT_GAPS : EXIT_OK;
 	}
-	pugmark_trace_free(trace);
-	return EXIT_OK;
+	free(d.heads);
+	free(d.out);
+	view_deinit(&d.view);
+	return status;
 }

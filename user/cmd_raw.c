@@ -9,9 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The stack at an event, by address. */
+static void print_stack(const struct witness_event *e)
+{
+	printf(" stack=%" PRIx64 "+%u", e->stack_addr, 8 * e->stack_words);
+	for (uint32_t i = 0; i < e->stack_words; i++)
+		printf(" %" PRIx64, e->stack[i]);
+}
+
 static void print_event(const struct recording_task *task, const struct witness_event *e)
 {
-	static const char *const kinds[] = {"witness", "end", "lost", "exec", "attach", "stop"};
+	static const char *const kinds[] = {"witness", "end",  "lost", "exec",
+					    "attach",  "stop", "fork"};
 
 	printf("%u %d %s %" PRIu64, task->number, task->tid,
 	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);
@@ -23,6 +32,9 @@ static void print_event(const struct recording_task *task, const struct witness_
 		if (e->flags & EVENT_FROM_SIGNAL)
 			fputs(" signal", stdout);
 		break;
+	case EVENT_FORK:
+		printf(" %" PRIu64, e->val);
+		break;
 	case EVENT_END:
 		printf(" sp=%" PRIx64 " ip=%" PRIx64, e->cfa, e->ret);
 		break;
@@ -31,7 +43,7 @@ static void print_event(const struct recording_task *task, const struct witness_
 		break;
 	}
 	if (e->stack)
-		printf(" stack=%" PRIx64 "+%u", e->stack_addr, 8 * e->stack_words);
+		print_stack(e);
 	putchar('\n');
 }
 

@@ -11,26 +11,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_TWINS = 3 };
+
 struct record_args {
 	struct recorder_options options;
-	struct recorder_module module;
+	struct recorder_module modules[1 + MAX_TWINS]; /* the binary, once for each plan */
+	/* --twin, for tests: the same run is recorded by other plans as well. */
+	enum plan_mode twins[MAX_TWINS];
+	uint32_t n_twins;
 	const char *binary, *sites;
 	struct planning_options planning;
-	const char *only[64], *without[64];
+	bool paths;
+	enum plan_mode placement; /* of level paths */
+	const char *only[64], *without[64], *plugins[64];
 	pid_t pids[64];
 };
 
 static int print_help(void)
 {
 	puts("usage: pugmark record [options] -- PROGRAM [ARGS]\n"
-	     "       pugmark record [options] -p PID\n\n"
+	     "       pugmark record [options] -p PID\n"
+	     "       pugmark record [options] -a BINARY\n\n"
 	     "  -o, --output DIR     where to (pugmark.data; one that is there becomes DIR.old)\n"
 	     "  -p, --pid PID        a running process and what it forks (repeatable)\n"
+	     "  -a, --all BINARY     every process that runs the binary, now or later\n"
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode MODE      how witnesses are chosen: full, branch, casper, best (best)\n"
+	     "      --level LEVEL    calls, or paths: every basic block as well (calls)\n"
+	     "      --placement P    where the witnesses of paths stand: blocks, targets, edges, "
+	     "nodes,\n"
+	     "                       best (best)\n"
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
 	     "repeatable)\n"
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
+	     "      --exports WHICH  exported functions that may be called from outside: needed\n"
+	     "                       (by libraries that are linked; the default), or all\n"
+	     "      --plugin FILE    a module that is loaded later and calls exported functions\n"
+	     "                       (repeatable)\n"
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   resolution of times (1)\n"
 	     "      --duration SECS  stop after so long\n"
@@ -50,12 +67,18 @@ enum {
 	OPT_RING,
 	OPT_SITES,
 	OPT_BINARY,
-	OPT_MODE
+	OPT_MODE,
+	OPT_LEVEL,
+	OPT_PLACEMENT,
+	OPT_TWIN,
+	OPT_EXPORTS,
+	OPT_PLUGIN
 };
 
 static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"pid", required_argument, NULL, 'p'},
+	{"all", required_argument, NULL, 'a'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
@@ -64,6 +87,11 @@ static const struct option long_options[] = {
 	{"duration", required_argument, NULL, OPT_DURATION},
 	{"ring", required_argument, NULL, OPT_RING},
 	{"mode", required_argument, NULL, OPT_MODE},
+	{"exports", required_argument, NULL, OPT_EXPORTS},
+	{"plugin", required_argument, NULL, OPT_PLUGIN},
+	{"level", required_argument, NULL, OPT_LEVEL},
+	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"twin", required_argument, NULL, OPT_TWIN},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
 	{"sites", required_argument, NULL, OPT_SITES},
@@ -99,6 +127,10 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "more than 64 processes");
 		a->pids[o->n_pids++] = v;
 		return 0;
+	case 'a':
+		o->all = true;
+		a->binary = optarg;
+		return 0;
 	case 'q':
 		o->quiet = true;
 		return 0;
@@ -124,6 +156,33 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "no mode '%s' (full, branch, casper, best)",
 					     optarg);
 		return 0;
+	case OPT_EXPORTS:
+		a->planning.all_exports = !strcmp(optarg, "all");
+		if (!a->planning.all_exports && strcmp(optarg, "needed"))
+			return command_usage("record", "--exports takes needed or all");
+		return 0;
+	case OPT_PLUGIN:
+		if (a->planning.n_plugins == 64)
+			return command_usage("record", "more than 64 plugins");
+		a->plugins[a->planning.n_plugins++] = optarg;
+		return 0;
+	case OPT_LEVEL:
+		a->paths = !strcmp(optarg, "paths");
+		if (!a->paths && strcmp(optarg, "calls") != 0)
+			return command_usage("record", "no level '%s' (calls, paths)", optarg);
+		return 0;
+	case OPT_PLACEMENT:
+		if (!planning_placement_named(optarg, &a->placement))
+			return command_usage("record",
+					     "no placement '%s' (blocks, targets, edges, nodes, "
+					     "best)",
+					     optarg);
+		return 0;
+	case OPT_TWIN:
+		if (a->n_twins == MAX_TWINS ||
+		    !planning_mode_named(optarg, &a->twins[a->n_twins++]))
+			return command_usage("record", "--twin: wrong mode, or too many");
+		return 0;
 	case 'F':
 	case 'N': {
 		uint32_t *n = opt == 'F' ? &a->planning.n_only : &a->planning.n_without;
@@ -139,22 +198,25 @@ static int parse_option(struct record_args *a, int opt)
 		a->binary = optarg;
 		return 0;
 	}
-	return command_usage("record", "wrong option");
+	return EXIT_OK;
 }
 
-static int plan_module(struct record_args *a, const char *path, struct planning_result *planned,
-		       struct pugmark_diag *diag)
+static int plan_module(struct record_args *a, struct recorder_module *module, enum plan_mode mode,
+		       struct planning_result *planned, struct pugmark_diag *diag)
 {
-	a->planning.only = a->only;
-	a->planning.without = a->without;
-	int err = planning_make(path, &a->planning, planned, diag);
+	struct planning_options options = a->planning;
+	options.mode = mode;
+	options.only = a->only;
+	options.without = a->without;
+	options.plugins = a->plugins;
+	int err = planning_make(module->path, &options, planned, diag);
 	if (err)
 		return err;
-	a->module.plan_path = planned->path;
-	a->module.sites = planned->plan->sites;
-	a->module.n_sites = planned->plan->n_sites;
-	memcpy(a->module.build_id, planned->plan->build_id, sizeof(a->module.build_id));
-	a->module.build_id_len = planned->plan->build_id_len;
+	module->plan_path = planned->path;
+	module->sites = planned->plan->sites;
+	module->n_sites = planned->plan->n_sites;
+	memcpy(module->build_id, planned->plan->build_id, sizeof(module->build_id));
+	module->build_id_len = planned->plan->build_id_len;
 	return 0;
 }
 
@@ -162,9 +224,9 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 			  struct pugmark_diag *diag)
 {
 	struct plan_site *sites = NULL;
-	struct planning_result planned = {0};
+	struct planning_result planned[1 + MAX_TWINS] = {0};
 	char proc[32], *path = NULL;
-	int err;
+	int err = 0;
 
 	if (a->binary)
 		path = strdup(a->binary);
@@ -176,16 +238,20 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 	}
 	if (!path)
 		return -1;
-	a->module.path = path;
+	a->options.n_modules = a->sites ? 1 : 1 + a->n_twins;
+	for (uint32_t i = 0; i < a->options.n_modules; i++)
+		a->modules[i].path = path;
 	if (a->sites) {
-		err = site_list_read(a->sites, path, &sites, &a->module.n_sites, diag);
-		a->module.sites = sites;
-	} else {
-		err = plan_module(a, path, &planned, diag);
+		err = site_list_read(a->sites, path, &sites, &a->modules[0].n_sites, diag);
+		a->modules[0].sites = sites;
 	}
+	for (uint32_t i = 0; !err && !a->sites && i < a->options.n_modules; i++)
+		err = plan_module(a, &a->modules[i], i ? a->twins[i - 1] : a->planning.mode,
+				  &planned[i], diag);
 	if (!err)
 		err = recorder_run(&a->options, result, diag);
-	planning_deinit(&planned);
+	for (uint32_t i = 0; i < a->options.n_modules; i++)
+		planning_deinit(&planned[i]);
 	free(sites);
 	free(path);
 	return err;
@@ -196,8 +262,9 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 	if (r->why == STOP_DISK)
 		fprintf(stderr, "pugmark: %s: the disk is full: recording stopped\n", o->output);
 	if (r->lost)
-		fprintf(stderr, "pugmark: %s: %llu events were lost (a larger --ring helps)\n",
-			o->output, (unsigned long long)r->lost);
+		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
+			(unsigned long long)r->lost,
+			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
 	if (!o->quiet)
 		fprintf(stderr, "pugmark: %s: %llu events of %llu tasks, %llu bytes\n", o->output,
 			(unsigned long long)r->events, (unsigned long long)r->tasks,
@@ -207,28 +274,34 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 int cmd_record(int argc, char **argv)
 {
 	struct record_args a = {
-		.options = {.output = "pugmark.data", .n_modules = 1, .time_unit_ns = 1},
+		.options = {.output = "pugmark.data", .time_unit_ns = 1},
 		.planning = {.mode = MODE_BEST},
+		.placement = MODE_PATHS_BEST,
 	};
 	struct recorder_result result = {0};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	int opt;
 
-	a.options.modules = &a.module;
+	opterr = 0;
+	a.options.modules = a.modules;
 	a.options.pids = a.pids;
-	while ((opt = getopt_long(argc, argv, "+o:p:qhF:N:", long_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+o:p:a:qhF:N:", long_options, NULL)) != -1) {
 		if (opt == 'h')
 			return print_help();
 		if (opt == '?')
-			return command_usage("record", "wrong option");
+			return command_usage("record", "unknown or incomplete option '%s'",
+					     argv[optind - 1]);
 		int status = parse_option(&a, opt);
 		if (status)
 			return status;
 	}
+	if (a.paths)
+		a.planning.mode = a.placement;
 	if (optind < argc)
 		a.options.argv = argv + optind;
-	if (!a.options.argv == !a.options.n_pids)
-		return command_usage("record", "either a program or -p PID is needed");
+	if ((a.options.argv != NULL) + (a.options.n_pids > 0) + a.options.all != 1)
+		return command_usage("record",
+				     "a program, -p PID or -a BINARY is needed, one of them");
 	const char *ring = getenv("PUGMARK_RING_BYTES"), *stall = getenv("PUGMARK_STALL_MS");
 	if (ring)
 		a.options.ring_bytes = strtoul(ring, NULL, 0);

@@ -28,9 +28,13 @@ int command_usage(const char *name, const char *format, ...) __attribute__((form
 void command_print_safe(FILE *out, const char *text);
 
 int cmd_cfg(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_raw(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 
 #endif

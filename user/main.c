@@ -9,8 +9,12 @@
 static const struct command commands[] = {
 	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg},
 	{"plan", "which instructions to probe, and what that costs", cmd_plan},
-	{"dump", "every event of a recording, one a line", cmd_dump},
+	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor},
 	{"record", "records the run of a program", cmd_record},
+	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify},
+	{"replay", "the call tree of a recording", cmd_replay},
+	{"report", "functions of a recording: calls, callers, time", cmd_report},
+	{"dump", "every event of a recording, one a line", cmd_dump},
 	/* Without a brief, so not in the help: for work on Pugmark itself. */
 	{"raw", NULL, cmd_raw},
 };

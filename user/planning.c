@@ -3,6 +3,7 @@
  * two processes that plan the same binary at once cost time, not truth. */
 #include "user/planning.h"
 
+#include "offline/needed.h"
 #include "offline/plan_build.h"
 #include "user/probe_costs.h"
 
@@ -18,18 +19,33 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 1 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 5 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
 	[MODE_BRANCH] = "branch",
 	[MODE_CASPER] = "casper",
 	[MODE_BEST] = "best",
+	[MODE_PATHS_BLOCKS] = "paths-blocks",
+	[MODE_PATHS_TARGETS] = "paths-targets",
+	[MODE_PATHS_EDGES] = "paths-edges",
+	[MODE_PATHS_NODES] = "paths-nodes",
+	[MODE_PATHS_BEST] = "paths-best",
 };
+
+bool planning_placement_named(const char *name, enum plan_mode *out)
+{
+	for (int i = MODE_PATHS_BLOCKS; i < N_PLAN_MODES; i++)
+		if (!strcmp(name, mode_names[i] + strlen("paths-"))) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
 
 bool planning_mode_named(const char *name, enum plan_mode *out)
 {
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i <= MODE_BEST; i++)
 		if (!strcmp(name, mode_names[i])) {
 			*out = i;
 			return true;
@@ -39,7 +55,7 @@ bool planning_mode_named(const char *name, enum plan_mode *out)
 
 const char *planning_mode_name(enum plan_mode mode)
 {
-	return mode <= MODE_BEST ? mode_names[mode] : "?";
+	return mode < N_PLAN_MODES ? mode_names[mode] : "?";
 }
 
 static int make_folders(char *path)
@@ -67,7 +83,7 @@ static uint32_t scope_hash(const struct planning_options *o)
 
 /* Where the plan of @model belongs in the cache; the caller frees. */
 static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
-			const struct probe_costs *costs)
+			const struct probe_costs *costs, const uint8_t *entered)
 {
 	char id[80] = "";
 	for (uint32_t i = 0; i < model->build_id_len; i++)
@@ -79,6 +95,7 @@ static char *cache_path(const struct pugmark_model *model, const struct planning
 			 (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
 				 st.st_mtim.tv_nsec);
 	uint32_t cost_hash = crc32(0, (const void *)costs, sizeof(*costs));
+	cost_hash = crc32(cost_hash, entered, model->n_funcs);
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg && *xdg == '/';
 	char *path = NULL;
@@ -162,16 +179,26 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 }
 
 static int plan_model(const struct pugmark_model *model, const struct planning_options *o,
-		      const struct probe_costs *costs, struct planning_result *out,
-		      struct pugmark_diag *diag)
+		      const struct probe_costs *costs, const uint8_t *entered,
+		      struct planning_result *out, struct pugmark_diag *diag)
 {
 	bool *opaque;
 	int err = find_scope(model, o, &opaque, diag);
 	if (err)
 		return err;
 	struct program *program;
-	struct program_options options = {.costs = *costs, .opaque = opaque};
-	err = program_from_model(model, &options, &program);
+	struct program_options options = {.costs = *costs, .opaque = opaque, .entered = entered};
+	bool *paths = NULL;
+	if (o->mode >= MODE_PATHS_BLOCKS) {
+		paths = malloc(model->n_funcs + 1);
+		err = paths ? 0 : -ENOMEM;
+		for (uint32_t f = 0; paths && f < model->n_funcs; f++)
+			paths[f] = !opaque || !opaque[f];
+		options.paths = paths;
+	}
+	if (!err)
+		err = program_from_model(model, &options, &program);
+	free(paths);
 	if (!err) {
 		struct choice choice;
 		err = choose_witnesses(program, o->mode, &choice, &out->unresolved);
@@ -195,18 +222,44 @@ static double now_s(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+/* Which functions of @model are entered from outside by their names; the caller frees. */
+static int find_entered(const struct pugmark_model *model, const struct planning_options *o,
+			uint8_t **out, struct pugmark_diag *diag)
+{
+	struct needed_options needed = {
+		.library_path = getenv("LD_LIBRARY_PATH"),
+		.plugins = o->plugins,
+		.n_plugins = o->n_plugins,
+	};
+	uint8_t *entered = calloc(model->n_funcs + 1, 1);
+	int err = 0;
+	if (!entered)
+		err = pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+				       "out of memory");
+	if (!err && o->all_exports)
+		memset(entered, 1, model->n_funcs);
+	else if (!err)
+		err = needed_mark_entered(model, &needed, entered, diag);
+	if (err)
+		free(entered);
+	else
+		*out = entered;
+	return err;
+}
+
 static int plan_or_load(const struct pugmark_model *model, const struct planning_options *o,
-			struct planning_result *out, struct pugmark_diag *diag)
+			const uint8_t *entered, struct planning_result *out,
+			struct pugmark_diag *diag)
 {
 	struct probe_costs costs = probe_costs_of_machine();
-	out->path = cache_path(model, o, &costs);
+	out->path = cache_path(model, o, &costs, entered);
 	if (!out->path)
 		return pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
 					"out of memory");
 	if (!o->fresh && !access(out->path, R_OK) &&
 	    !pugmark_plan_open(out->path, &out->plan, NULL))
 		return 0;
-	int err = plan_model(model, o, &costs, out, diag);
+	int err = plan_model(model, o, &costs, entered, out, diag);
 	if (err)
 		return err;
 	err = make_folders(out->path);
@@ -228,7 +281,11 @@ int planning_make(const char *binary, const struct planning_options *options,
 		return err;
 	out->n_functions = model->n_funcs;
 	out->n_call_sites = model->n_sites;
-	err = plan_or_load(model, options, out, diag);
+	uint8_t *entered = NULL;
+	err = find_entered(model, options, &entered, diag);
+	if (!err)
+		err = plan_or_load(model, options, entered, out, diag);
+	free(entered);
 	pugmark_model_free(model);
 	out->seconds = now_s() - start;
 	if (err)

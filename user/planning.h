@@ -8,11 +8,16 @@
 #include "offline/choose.h"
 
 struct planning_options {
-	enum plan_mode mode;
+	enum plan_mode mode; /* from MODE_PATHS_BLOCKS on: blocks are traced as well */
 	/* Patterns of function names (globs, or /regex/): traced are those that match one of @only
 	 * (all, where there is none) and none of @without. The others are opaque. */
 	const char *const *only, *const *without;
 	uint32_t n_only, n_without;
+	/* Exported functions are entered from outside: all of them, or (false) those that a library
+	 * which the binary needs names, or one of @plugins: files that are loaded later. */
+	bool all_exports;
+	const char *const *plugins;
+	uint32_t n_plugins;
 	bool fresh; /* do not look in the cache */
 };
 
@@ -27,12 +32,15 @@ struct planning_result {
 };
 
 /* Plans @binary, or takes its plan from the cache ($XDG_CACHE_HOME/pugmark, else
- * $HOME/.cache/pugmark; the key is the build-id, the mode and the scope). Returns 0, or -errno with
+ * $HOME/.cache/pugmark; the key is the build-id, the mode, the scope, and
+ * what is entered). Returns 0, or -errno with
  * @diag filled (-ENOENT: a pattern matches no function; -ENODATA: nothing is left to trace). */
 int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag);
 void planning_deinit(struct planning_result *result);
 
+/* The placements of level paths: "blocks", "targets", "edges", "nodes", "best", or false. */
+bool planning_placement_named(const char *name, enum plan_mode *out);
 /* "full", "branch", "casper", "best", or false. */
 bool planning_mode_named(const char *name, enum plan_mode *out);
 const char *planning_mode_name(enum plan_mode mode);

@@ -43,7 +43,7 @@ static int quiet_print(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-bool probes_have_multi(void)
+int probes_have_multi(void)
 {
 	struct bpf_insn insns[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
@@ -52,7 +52,7 @@ bool probes_have_multi(void)
 	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = ATTACH_UPROBE_MULTI);
 	int prog = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", insns, 2, &load);
 	if (prog < 0)
-		return false;
+		return prog == -EPERM || prog == -EACCES ? -EPERM : 0;
 	/* A kernel that knows the type says that a directory cannot be probed. */
 	const unsigned long offset = 0;
 	LIBBPF_OPTS(bpf_link_create_opts, create, .uprobe_multi.path = "/",
@@ -255,7 +255,7 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	memcpy(p->spans, spans, options->n_modules * sizeof(*spans));
 	if (!getenv("PUGMARK_LIBBPF_LOG"))
 		libbpf_set_print(quiet_print);
-	p->multi = !getenv("PUGMARK_PERF_EVENTS") && probes_have_multi();
+	p->multi = !getenv("PUGMARK_PERF_EVENTS") && probes_have_multi() > 0;
 	p->skel = witness_bpf__open();
 	if (!p->skel) {
 		err = -errno;

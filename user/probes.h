@@ -35,8 +35,8 @@ int probes_events_fd(const struct probes *probes);
 int probes_process_fd(const struct probes *probes);
 const volatile struct batch_counters *probes_counters(const struct probes *probes);
 
-/* Whether this kernel attaches many probes by one link (6.6). */
-bool probes_have_multi(void);
+/* Whether this kernel attaches many probes by one link (6.6): 1, 0, or -EPERM: may not find out. */
+int probes_have_multi(void);
 /* The span of @path's executable segments: 0, or -errno with @diag filled. */
 int text_span_read(const char *path, struct text_span *span, struct pugmark_diag *diag);
 

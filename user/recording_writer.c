@@ -28,6 +28,7 @@ struct task {
 	uint64_t time_ns;
 	uint32_t execs;
 	struct snapshot *snapshots[BATCH_SNAPSHOTS]; /* by serial, modulo */
+	const struct snapshot *last_snapshot;	     /* one of them */
 };
 
 struct recording_writer {
@@ -87,7 +88,7 @@ static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
 	return 0;
 }
 
-static void writer_free(struct recording_writer *w)
+void recording_writer_abandon(struct recording_writer *w)
 {
 	if (!w)
 		return;
@@ -131,7 +132,7 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 	if (!err)
 		err = recording_meta_write(options->output, w->meta, diag);
 	if (err) {
-		writer_free(w);
+		recording_writer_abandon(w);
 		return err;
 	}
 	*out = w;
@@ -213,10 +214,12 @@ static void add_event(struct recording_writer *w, uint32_t number, struct task *
 		w->err = err;
 }
 
+/* @value: of EVENT_LOST how many, of EVENT_FORK the child. */
 static void add_plain(struct recording_writer *w, uint32_t number, struct task *t,
-		      enum event_kind kind, uint64_t lost)
+		      enum event_kind kind, uint64_t value)
 {
-	struct witness_event event = {.kind = kind, .time_ns = t->time_ns, .lost = lost};
+	struct witness_event event = {
+		.kind = kind, .time_ns = t->time_ns, .lost = value, .val = value};
 
 	add_event(w, number, t, &event);
 }
@@ -289,7 +292,7 @@ static void unpack_witness(struct recording_writer *w, uint32_t number, struct t
 		if (snap && snap->serial == u->serial) {
 			e.stack = (const uint64_t *)snap->words;
 			e.stack_addr = snap->addr;
-			e.stack_words = snap->bytes / 8;
+			e.stack_words = snap->n_words;
 		}
 		u->serial++;
 	}
@@ -343,6 +346,9 @@ static void unpack_batch(struct recording_writer *w, uint32_t number, struct tas
 			t->time_ns = u.time_ns;
 			add_plain(w, number, t, EVENT_ATTACH, 0);
 			break;
+		case RECORD_FORK:
+			add_plain(w, number, t, EVENT_FORK, r->value);
+			break;
 		}
 }
 
@@ -361,19 +367,31 @@ static void unpack_process(struct recording_writer *w, uint32_t number, struct t
 	add_event(w, number, t, &e);
 }
 
-static void keep_snapshot(struct recording_writer *w, struct task *t, const struct snapshot *snap,
+/* Puts a snapshot together from what was sent of it and the one before. */
+static void keep_snapshot(struct recording_writer *w, struct task *t, const struct snapshot *sent,
 			  uint32_t bytes)
 {
-	struct snapshot **slot = &t->snapshots[snap->serial % BATCH_SNAPSHOTS];
+	uint32_t n = sent->n_sent, total = sent->n_words;
+	struct snapshot **slot = &t->snapshots[sent->serial % BATCH_SNAPSHOTS], *snap;
+	const struct snapshot *old = t->last_snapshot;
 
-	if (bytes < sizeof(*snap) || snap->bytes > SNAPSHOT_BYTES)
+	if (total > SNAPSHOT_WORDS || n > total ||
+	    bytes != offsetof(struct snapshot, words) + 8 * n)
 		return;
-	if (!*slot)
-		*slot = malloc(sizeof(*snap));
-	if (*slot)
-		memcpy(*slot, snap, sizeof(*snap));
-	else if (!w->err)
-		w->err = -ENOMEM;
+	snap = malloc(sizeof(*snap));
+	if (!snap) {
+		w->err = w->err ? w->err : -ENOMEM;
+		return;
+	}
+	memcpy(snap, sent, bytes);
+	for (uint32_t i = n; i < total; i++) {
+		uint64_t at =
+			old ? i + (uint64_t)((int64_t)(snap->addr - old->addr) / 8) : UINT64_MAX;
+
+		snap->words[i] = at < SNAPSHOT_WORDS ? old->words[at] : 0;
+	}
+	free(*slot); /* BATCH_SNAPSHOTS ago, so never the last one */
+	t->last_snapshot = *slot = snap;
 }
 
 static struct task *task_get(struct recording_writer *w, uint32_t number)
@@ -627,6 +645,6 @@ int recording_writer_close(struct recording_writer *w, const struct recorder_res
 	json_object_set_new(w->meta, "tasks", json_integer(w->totals.tasks));
 	json_object_set_new(w->meta, "segments", json_integer(w->n_segments));
 	int err = recording_meta_write(w->options->output, w->meta, diag);
-	writer_free(w);
+	recording_writer_abandon(w);
 	return err;
 }

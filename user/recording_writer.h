@@ -43,6 +43,8 @@ int recording_writer_open(const struct recorder_options *options, const struct t
  * is written, and what is there stays readable. */
 int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len);
 struct recording_totals *recording_writer_totals(struct recording_writer *w);
+/* Frees the writer, and leaves the recording as it is: as if killed. */
+void recording_writer_abandon(struct recording_writer *w);
 /* Closes the recording, saying why it ends, and frees the writer. */
 int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,
 			   struct pugmark_diag *diag);

@@ -31,12 +31,14 @@ static uint64_t offset_of(FILE *elf, uint64_t addr)
 
 static int read_line(const char *line, FILE *elf, struct plan_site *site)
 {
-	unsigned kind, capture, reg, cond;
+	unsigned kind, capture, reg, cond, base = 0, index = 0, scale = 0, is_memory = 0;
 	uint64_t addr;
+	int64_t disp = 0;
 	int off;
+	int n = sscanf(line, "%" SCNx64 " %u %u %u %d %u %u %u %u %u %" SCNd64, &addr, &kind,
+		       &capture, &reg, &off, &cond, &base, &index, &scale, &is_memory, &disp);
 
-	if (sscanf(line, "%" SCNx64 " %u %u %u %d %u", &addr, &kind, &capture, &reg, &off, &cond) !=
-	    6)
+	if (n != (capture & CAPTURE_TARGET ? 11 : 6))
 		return -EINVAL;
 	*site = (struct plan_site){
 		.addr = addr,
@@ -46,6 +48,7 @@ static int read_line(const char *line, FILE *elf, struct plan_site *site)
 		.cfa_reg = reg,
 		.cfa_off = off,
 		.cond = cond,
+		.operand = {base, index, scale, is_memory, 0, disp},
 	};
 	return site->off_file == UINT64_MAX || reg > CFA_BP || cond > 15 ? -EINVAL : 0;
 }

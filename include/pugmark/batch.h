@@ -6,15 +6,18 @@
  *   ring `events`:  struct batch (of one task, in order) or struct snapshot
  *   ring `process`: struct process_record
  *
- * A batch stands on its own but for the load bases, which are said again after every loss. Needs
- * the __u32 family of types from <linux/types.h> or vmlinux.h. */
+ * A batch stands on its own but for the load bases, which are said again after every loss. */
 #ifndef PUGMARK_BATCH_H
 #define PUGMARK_BATCH_H
+
+#ifndef __bpf__ /* there vmlinux.h has the types */
+#include <linux/types.h>
+#endif
 
 #define BATCH_RECORDS 256
 #define BATCH_MODULES 64
 #define BATCH_MAX_SITES (1u << 22)
-#define SNAPSHOT_BYTES 4096
+#define SNAPSHOT_WORDS 512
 #define BATCH_SNAPSHOTS 16 /* in one batch */
 #define OPERAND_NONE 255
 #define OPERAND_RIP 16
@@ -52,7 +55,8 @@ struct operand_desc {
 #define HEAD_SIGNAL (1u << 25)	 /* the return address is a signal trampoline */
 #define HEAD_RECORD_SHIFT 28
 
-/* Kinds of record, in the topmost 4 bits of head. All but the first belong to the witness after. */
+/* Kinds of record, in the topmost 4 bits of head. But for the first and the last, they belong to
+ * the witness after. */
 enum batch_record_kind {
 	RECORD_WITNESS = 0,
 	RECORD_BASE = 1,   /* site: a module; value: run-time address of its text_addr */
@@ -61,6 +65,7 @@ enum batch_record_kind {
 	RECORD_RET = 4,	   /* value: return address, too far from ip for 32 bits */
 	RECORD_TARGET = 5, /* value: target of the indirect call or jump */
 	RECORD_ATTACH = 6, /* the task ran before it was recorded */
+	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
 };
 
 struct batch_record {
@@ -90,13 +95,17 @@ struct batch {
 	__s32 pid;	 /* its process, in the collector's namespace */
 };			 /* n records follow */
 
+/* A copy of the stack. Only the words that may have changed are sent: those from addr up to the
+ * highest one that differs from the task's snapshot before, at the same address. */
 struct snapshot {
 	__u32 kind;
 	__u32 task;
 	__u64 addr;
-	__u32 bytes;
-	__u32 serial; /* from 0, for each task; it comes before the batch of its event */
-	__u64 words[SNAPSHOT_BYTES / 8];
+	__u32 n_words; /* of the snapshot */
+	__u32 n_sent;  /* of them; the rest is as before */
+	__u32 serial;  /* from 0, for each task; it comes before the batch of its event */
+	__u32 reserved;
+	__u64 words[SNAPSHOT_WORDS];
 };
 
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };

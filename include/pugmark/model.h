@@ -119,7 +119,7 @@ enum pugmark_site_flag {
 	SITE_RETURNS_TWICE = 2, /* setjmp, vfork and their like */
 	SITE_CONDITIONAL = 4,	/* a jump that leaves the function, or stays in it: a jcc, or an
 				   indirect jump of which some targets only are other functions */
-	SITE_FALLS = 8,		/* SITE_TAIL that is no jump: the code runs into the next function */
+	SITE_FALLS = 8, /* SITE_TAIL that is no jump: the code runs into the next function */
 };
 
 struct pugmark_site {

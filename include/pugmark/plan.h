@@ -61,20 +61,24 @@ enum plan_node_kind {
 	NODE_KIND_BRANCH = 5,  /* a witnessed jcc: `next` if not taken, `next_taken` if taken */
 	NODE_KIND_RETURN = 6,  /* one ret, where returns are kept apart */
 	NODE_KIND_TARGET = 7,  /* a witnessed indirect jump: targets[next .. next + next_taken) */
+	NODE_KIND_BLOCK = 8,   /* a block without a call that no event shows (level paths) */
 };
 
 enum plan_node_flag {
-	NODE_TAIL = 1,	     /* a tail jump: the callee takes the function's place */
-	NODE_NORETURN = 2,   /* nothing follows in this function */
-	NODE_CALLEE_CFA = 8, /* its event's cfa is the callee's, since height is not known */
-	NODE_ROOT = 4,	     /* also entered by unwinding: landing pad, second return of setjmp */
+	NODE_TAIL = 1,	       /* a tail jump: the callee takes the function's place */
+	NODE_NORETURN = 2,     /* nothing follows in this function */
+	NODE_CALLEE_CFA = 8,   /* its event's cfa is the callee's, since height is not known */
+	NODE_ROOT = 4,	       /* also entered by unwinding: landing pad, second return of setjmp */
+	NODE_SHOWS_BLOCK = 16, /* to pass it is to execute a block (level paths), which begins at
+				  addr; of a call or tail jump: at addr - next_taken */
 };
 
 struct plan_node {
 	uint64_t addr; /* of the call or tail jump; for the others, of the block */
 	uint32_t func;
 	uint32_t site;	     /* the witness whose event shows the node, or PUGMARK_NONE: silent */
-	uint32_t callee;     /* NODE_KIND_CALL: function; else PUGMARK_NONE */
+	uint32_t callee;     /* NODE_KIND_CALL: function; NODE_KIND_UNKNOWN: the one that has the
+				import's name; else PUGMARK_NONE */
 	uint32_t import;     /* offset in strings of the import's name, or 0 */
 	uint32_t next;	     /* the decision that follows, or PUGMARK_NONE */
 	uint32_t next_taken; /* NODE_KIND_BRANCH: the decision if taken */

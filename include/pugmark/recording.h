@@ -64,6 +64,8 @@ void recording_free(struct recording *rec);
 const struct recording_info *recording_info(const struct recording *rec);
 const struct recording_module *recording_modules(const struct recording *rec, uint32_t *n);
 const struct recording_task *recording_tasks(const struct recording *rec, uint32_t *n);
+/* The index of the task with that number; UINT32_MAX: none. */
+uint32_t recording_task_index(const struct recording *rec, uint32_t number);
 /* What the recorder had to say, and what is damaged: one line each; NULL past the last. */
 const char *recording_note(const struct recording *rec, uint32_t index);
 /* The executable mapping of process @pid that held @addr at @time_ns, or the nearest known in time;

@@ -29,6 +29,10 @@ const char *pugmark_trace_module_name(const struct pugmark_trace *trace, uint32_
 const char *pugmark_trace_func_name(const struct pugmark_trace *trace, uint32_t module,
 				    uint32_t func);
 
+/* From here on only the events of @module, as if nothing else had been recorded: for modules that
+ * are the same binary twice, under two plans. Before the first iterator. 0 or -ENOENT. */
+int pugmark_trace_select(struct pugmark_trace *trace, uint32_t module);
+
 /* What the thread at @task of recording_tasks() did, from the first event on. Returns 0 and an
  * iterator that the caller frees, or -errno. */
 int pugmark_trace_iter_new(const struct pugmark_trace *trace, uint32_t task,

@@ -37,8 +37,8 @@ struct trace_event {
 	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module */
 	uint64_t lost;		 /* GAP: how many events were lost */
 	const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the plan */
-	uint32_t func;	    /* RET, UNWIND, ENTER: function of the plan; CALL, TAIL: the callee
-			       or PUGMARK_NONE */
+	uint32_t func;	    /* RET, UNWIND, ENTER, BLOCK: function of the plan; CALL, TAIL: the
+			       callee or PUGMARK_NONE */
 	uint32_t depth;	    /* frames open before this event */
 	uint16_t module;    /* of addr */
 	uint16_t target_module;

@@ -15,6 +15,7 @@
 static const char *const kind_names[] = {
 	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
 	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
+	[TRACE_BLOCK] = "block",
 };
 
 struct cursor {
@@ -32,10 +33,14 @@ struct comparison {
 	bool done;
 };
 
-static bool same(const struct walk_step *s, const struct trace_event *e, int32_t less)
+/* Whether the parser's event is the step, of activation @c->act. */
+static bool same(const struct comparison *c, const struct walk_step *s, const struct trace_event *e)
 {
-	return s->kind == e->kind && s->addr == e->addr && s->target == e->target &&
-	       s->depth == e->depth + less && (s->kind != TRACE_ENTER || s->cause == e->cause);
+	/* A walk is cut short between a call and the entry that would say where it went. */
+	bool cut = !e->target && c->event + 1 == c->walk->n_events;
+	return s->kind == e->kind && s->addr == e->addr && (s->target == e->target || cut) &&
+	       s->depth == e->depth + c->cursors[c->act].less &&
+	       (s->kind != TRACE_ENTER || s->cause == e->cause);
 }
 
 static void differ(struct comparison *c, uint32_t at, const struct trace_event *e)
@@ -114,7 +119,7 @@ static void compare(void *ctx, const struct trace_event *e)
 		c->act = c->walk->acts[c->act].parent;
 	begins_handler(c, e);
 	uint32_t at = next_of(c, c->act);
-	if (at == c->walk->n_steps || !same(&c->walk->steps[at], e, c->cursors[c->act].less)) {
+	if (at == c->walk->n_steps || !same(c, &c->walk->steps[at], e)) {
 		differ(c, at, e);
 		return;
 	}

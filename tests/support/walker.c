@@ -15,7 +15,7 @@
 #define BIAS 0x555500000000ull
 #define FOREIGN 0x7f0000001000ull
 #define TRAMPOLINE 0x7f0000009000ull
-#define SNAPSHOT_WORDS 1024
+#define SNAPSHOT_WORDS 512
 #define STACK_TOP 0x7ffffff00000ull
 #define STACK_WORDS 65536
 #define ALT_TOP 0x600000800000ull /* of the stack that some handlers run on */
@@ -493,7 +493,7 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 	struct walk_frame *f = &w->stack[w->n - 1];
 	bool known = b->height != PUGMARK_HEIGHT_UNKNOWN;
 	uint64_t callee_cfa =
-		f->cfa - (known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, 9));
+		f->cfa - (known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, SAVED_WORDS));
 	grow_frame(w, callee_cfa);
 	if (w->choice->marks[block] == MARK_TARGET)
 		return call_by_target(w, block, callee_cfa);
@@ -561,6 +561,8 @@ static enum outcome run_frame(struct walker *w, uint32_t block)
 		if (out != RETURNED)
 			return out;
 		w->stack[me].block = block;
+		if (w->prog->funcs[b->func].flags & PROG_PATHS && !(b->flags & PROG_VIRTUAL))
+			step(w, TRACE_BLOCK, 0, b->addr, 0);
 		if (mark == MARK_BLOCK)
 			event(w, block, 0, 0);
 		if (b->call != CALL_NONE) {

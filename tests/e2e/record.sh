@@ -1,0 +1,232 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# record.sh: what recording promises, on a program that prints what a probe should see: values, order,
+# processes, threads, losses, the ends of tasks, and that nothing of a probe stays behind.
+set -u
+skip() { echo "SKIP: $1"; exit 77; }
+[ "$(id -u)" = 0 ] || skip 'recording needs root here'
+[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
+[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
+source=$(cd "$(dirname "$0")/.." && pwd)/programs/live_target.c
+dir=$(mktemp -d)
+child=
+trap '[ -z "$child" ] || kill -9 "$child" 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+${CC:-cc} -O1 -mno-red-zone -fcf-protection=none -fno-omit-frame-pointer -pthread "$source" -o target ||
+	skip 'no compiler for the target'
+"$PUGMARK" doctor >doctor.txt 2>&1 || skip "recording does not work here: $(grep missing doctor.txt)"
+passed=0 failed=0
+export PUGMARK_NO_TTY=1
+
+claim() { # TEXT COMMAND...
+	if "${@:2}"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "does not hold: $1"
+		sed 's/^/  | /' err 2>/dev/null | head -n 5
+	fi
+}
+same() { diff -q "$1" "$2" >/dev/null || { diff "$1" "$2" | head -n 10; false; }; }
+is() { [ "$1" = "$2" ] || { echo "  is $1, should be $2"; false; }; }
+addr() { nm target | awk -v s="$1" '$3 == s { print $1 }'; }
+# site NAME KIND CAPTURE CFA_REG CFA_OFF COND...: a line of the site list, and its name by number
+sites() { : >list; : >names; }
+site() { echo "$(addr "$1") ${*:2}" >>list; echo "${1#site_}" >>names; }
+record() { # [OPTIONS] -- COMMAND: status in $status
+	status=0
+	"$PUGMARK" record -q -o rec --sites list "$@" >out 2>err </dev/null || status=$?
+}
+raw() { "$PUGMARK" raw rec >raw; }
+# Witness events as "TID NAME FIELDS..."
+events() { awk 'NR == FNR { name[FNR - 1] = $1; next }
+	$3 == "witness" { split($5, m, ":"); $5 = name[m[2]]; print }' names raw; }
+total() { awk '$3 == "witness" { n++ } $3 == "lost" { n += $5 } END { print n + 0 }' raw; }
+witnesses() { grep -c ' witness ' raw; }
+
+# --- what a probe reads -----------------------------------------------------------------------
+sites
+cond=0
+for cc in o no b ae e ne be a s ns p np l ge le g; do
+	site site_$cc 1 2 1 0 $cond
+	cond=$((cond + 1))
+done
+record -- ./target branches 500
+raw
+claim 'the exit status is the program'\''s' is $status 0
+events | sed -E 's/.* ([a-z]+) cfa=.* val=([01])$/\1 \2/' >got
+claim 'every condition code is read right, in order' same out got
+
+sites
+site site_frame 0 1 1 8 0
+record -- ./target frames 12
+raw
+events | sed -E 's/.* cfa=([0-9a-f]+) .* ret=([0-9a-f]+)$/frame \1 \2/' >got
+claim 'there are frames' [ "$(wc -l <out)" -gt 50 ]
+claim 'CFA and return address are those of the frame' same out got
+
+sites
+site site_reg 2 4 1 0 0 11 255 1 0 0
+base=$(objdump -d target | sed -nE '/<site_mem>:/{n;s/.*\(%r10,%(r[a-z0-9]+),8\).*/\1/p}')
+number=$(printf 'rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15' | tr ' ' '\n' |
+	grep -nx "$base" | cut -d: -f1)
+site site_mem 2 4 1 0 0 10 $((number - 1)) 8 1 16
+record -- ./target targets 300
+raw
+events | sed -E 's/.* ([a-z]+) cfa=.* val=([0-9a-f]+)$/\1 \2/' >got
+claim 'targets through a register and through memory are read right' same out got
+
+# --- processes and threads ------------------------------------------------------------------------
+sites
+site site_call 0 0 1 0 0
+record -- ./target family 1000
+raw
+claim 'each child process has its calls' same \
+	<(sed -nE 's/^process //p' out | sort) \
+	<(awk '$3 == "witness" { n[$2]++ } END { for (t in n) if (n[t] < 1050) print t, n[t] }' raw | sort)
+claim 'so has each thread' is \
+	"$(awk '$3 == "witness" { n[$2]++ } END { for (t in n) if (n[t] > 1050) print n[t] }' raw |
+		sort | tr '\n' ' ')" '1100 1101 1102 1103 1104 '
+claim 'every task ends' is "$(grep -c ' end ' raw)" 11
+claim 'times never go back within a task' is \
+	"$(awk '$3 == "witness" { if ($4 < t[$2]) n++; t[$2] = $4 } END { print n + 0 }' raw)" 0
+
+record --no-follow -- ./target family 1000
+raw
+claim '--no-follow leaves the children alone' is "$(grep -c '^# task' raw)" 6
+
+record -- ./target exec 50
+raw
+claim 'exec is one event between two programs' is \
+	"$(awk '/^#/ { next } $3 != k { printf "%s ", $3; k = $3 }' raw)" 'exec witness exec witness end '
+claim 'with all events on either side' is "$(witnesses)" 100
+
+record -- ./target calls 300 7
+claim 'an exit status of 7 is passed on' is $status 7
+record -- ./target abort 300
+raw
+claim 'a program killed by a signal gives 128 and its number' is $status 134
+claim 'all that it did before is there' is "$(witnesses)" 300
+claim 'and where it ended' grep -qE ' end [0-9]+ sp=[0-9a-f]{6,} ip=[0-9a-f]{6,}' raw
+record -- ./no-such-program
+claim 'no such program is an error' is $status 1
+claim 'that names it' grep -qF './no-such-program: no such program' err
+printf 'not a program' >text && chmod +x text
+record --binary ./target -- ./text
+claim 'what cannot be executed is an error' is $status 1
+
+# --- callbacks ------------------------------------------------------------------------------------
+sites
+site site_compare 0 9 1 8 0
+site site_handler 0 9 1 8 0
+record -- ./target callbacks 2000
+raw
+events >got
+claim 'each callback comes with a stack' is "$(grep -c compare got)" "$(grep -c 'compare .* stack=' got)"
+# The return address at the top of the stack; the comparison's number somewhere above.
+claim 'that has the return address where it should be' is "$(awk '/ compare / {
+	split($8, r, "="); if ($10 != r[2]) n++ } END { print n + 0 }' got)" 0
+claim 'and is the stack of that very moment' is "$(awk '/ compare / { want = sprintf("feed%012x", k++)
+	for (i = 10; i <= NF && $i != want; i++) ; if (i > NF) n++ } END { print n + 0, (k > 10000) }' got)" '0 1'
+# A snapshot may end below it; those that reach further up than any that has it must have it.
+claim 'with what never changes, above' is "$(awk '/ compare / {
+	for (i = 10; i <= NF && $i != "cafe000000000000"; i++) ;
+	if (i <= NF) { has++; if (i > most) most = i } else lacks[NR] = NF }
+	END { for (k in lacks) if (lacks[k] > most + 32) n++; print n + 0, (has > 10000) }' got)" '0 1'
+claim 'a signal handler is known by its return address' is "$(grep 'handler .* signal' got | wc -l)" 1
+claim 'comparisons are not' is "$(grep 'compare .* signal' got | wc -l)" 0
+
+# --- losses ---------------------------------------------------------------------------------------
+sites
+site site_call 0 0 1 0 0
+PUGMARK_RING_BYTES=16384 PUGMARK_STALL_MS=200 record -- ./target calls 200000
+raw
+claim 'lost events are counted to the last one' is "$(total)" 200000
+claim 'there were some' grep -q ' lost ' raw
+claim 'status 3 says so' is $status 3
+claim 'where the consumer keeps up there is none' eval \
+	'record -- ./target calls 200000; raw; is "$status $(witnesses) $(total)" "0 200000 200000"'
+
+# --- attaching to what runs, and ending -------------------------------------------------------------
+start() { rm -f target.out; ./target forever >target.out & child=$!; until grep -qs ready target.out; do sleep 0.02; done; }
+finish() { kill -TERM $child; wait $child; child=; }
+claim_clean() {
+	claim "$1: the text is as before" grep -q 'text as before' target.out
+	claim "$1: no link is left" is "$(bpftool link 2>/dev/null | grep -cF "$dir/target")" 0
+}
+start
+record --duration 0.3 -p $child
+raw
+claim '-p records what runs' [ "$(witnesses)" -gt 1000 ]
+claim 'starting with an attach event' is "$(awk '!/^#/ { print $3; exit }' raw)" attach
+claim 'the first event has a stack' grep -qm1 ' witness .* stack=' raw
+claim 'and ending with a stop event' is "$(awk '!/^#/ { k = $3 } END { print k }' raw)" stop
+finish
+claim_clean '-p'
+
+start
+"$PUGMARK" record -q -o rec --sites list -p $child >out 2>err </dev/null &
+recorder=$!
+sleep 0.5
+kill -INT $recorder
+wait $recorder
+claim 'SIGINT ends it with status 0' is $? 0
+raw
+claim 'and what was pending is there' is "$(awk '!/^#/ { k = $3 } END { print k }' raw)" stop
+finish
+claim_clean SIGINT
+
+start
+"$PUGMARK" record -q -o rec --sites list -p $child >out 2>err </dev/null &
+recorder=$!
+sleep 2.5
+kill -9 $recorder
+wait $recorder 2>/dev/null
+raw
+claim 'a killed recorder leaves a recording' [ "$(witnesses)" -gt 1000 ]
+claim 'that says it was cut off' grep -q 'note: the recorder did not end well' raw
+sleep 0.5
+finish
+claim_clean SIGKILL
+
+rm -r rec
+"$PUGMARK" record -q -o rec --sites list -a ./target >out 2>err </dev/null &
+recorder=$!
+until [ -e rec/reserve ] || ! kill -0 $recorder; do sleep 0.05; done
+sleep 0.3
+for _ in 1 2 3; do ./target calls 1000; done
+sleep 0.1
+kill -INT $recorder
+wait $recorder
+raw
+claim '-a records every process of the binary' is "$(witnesses) $(grep -c ' end ' raw)" '3000 3'
+claim 'from its beginning' is "$(grep -c ' attach ' raw)" 0
+
+# --- odds and ends ----------------------------------------------------------------------------------
+record --no-times -- ./target calls 1000
+raw
+claim '--no-times leaves times out' is "$(awk '$3 == "witness" && $4 == 0' raw | wc -l)" 1000
+PUGMARK_PERF_EVENTS=1 record -- ./target calls 1000
+raw
+claim 'perf events do as well' is "$(witnesses)" 1000
+sites
+for _ in $(seq 100); do site site_call 0 0 1 0 0; done
+(ulimit -n 128; PUGMARK_PERF_EVENTS=1; export PUGMARK_PERF_EVENTS; record -- ./target calls 1000; exit $status)
+claim 'too many of them are refused beforehand' is $? 1
+claim 'with the limit' grep -q 'need 456 file descriptors and 128 are allowed' err
+mkdir other && touch other/precious
+record -o other -- ./target calls 1
+claim 'a directory that is no recording is left alone' test -e other/precious
+sites
+site site_call 0 0 1 0 0
+mkdir small
+if unshare -m sh -c 'mount -t tmpfs -o size=300k none small' 2>/dev/null; then
+	unshare -m sh -c 'mount -t tmpfs -o size=600k none small && cd small &&
+		"$0" record -o rec --sites ../list -- ../target calls 4000000 >../out 2>../err; echo $? >../status
+		"$0" raw rec >../raw' "$PUGMARK"
+	claim 'a full disk is an error' is "$(cat status)" 1
+	claim 'that is named' grep -q 'the disk is full' err
+	claim 'what is written reads back' [ "$(witnesses)" -gt 1000 ]
+fi
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

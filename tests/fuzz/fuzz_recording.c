@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* fuzz_recording.c: any bytes as the file of events of a recording, and, in a segment with a
+ * checksum that fits, as records of processes. The reader never fails for what is in them, and
+ * comes to an end. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <pugmark/recording.h>
+
+#include "offline/segment.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must_hold(bool holds, const char *claim)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "does not hold: %s\n", claim);
+	abort();
+}
+#define MUST(claim) must_hold(claim, #claim)
+
+static char dir[64];
+
+static void remove_dir(void)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/events", dir);
+	unlink(path);
+	rmdir(dir);
+}
+
+static void write_events(const uint8_t *head, size_t head_size, const uint8_t *data, size_t size)
+{
+	char path[96];
+
+	if (!*dir) {
+		const char *tmp = getenv("TMPDIR");
+
+		snprintf(dir, sizeof(dir), "%.40s/fuzzXXXXXX", tmp ? tmp : "/tmp");
+		MUST(mkdtemp(dir));
+		atexit(remove_dir);
+	}
+	snprintf(path, sizeof(path), "%s/events", dir);
+	FILE *f = fopen(path, "w");
+	MUST(f);
+	fwrite(head, 1, head_size, f);
+	fwrite(data, 1, size, f);
+	fclose(f);
+}
+
+static void read_all(void)
+{
+	struct recording *rec;
+	struct pugmark_diag diag;
+	uint32_t n;
+
+	MUST(!recording_open(dir, &rec, &diag));
+	const struct recording_task *tasks = recording_tasks(rec, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct recording_iter *iter;
+		struct witness_event e;
+		uint64_t events = 0;
+
+		MUST(memchr(tasks[i].comm, 0, sizeof(tasks[i].comm)));
+		MUST(!recording_iter_new(rec, i, &iter));
+		while (recording_next(iter, &e) == 1)
+			MUST(e.kind != EVENT_WITNESS || ++events <= tasks[i].n_events);
+		recording_iter_free(iter);
+		recording_map_at(rec, tasks[i].pid, 0x1000, 0);
+	}
+	for (uint32_t i = 0; recording_note(rec, i); i++)
+		;
+	recording_free(rec);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct segment_header header = {
+		.kind = SEGMENT_PROCESS,
+		.n = 1,
+		.raw_bytes = size,
+		.stored_bytes = size,
+		.crc = crc32(0, data, size),
+	};
+	uint8_t head[SEGMENT_HEADER_BYTES];
+
+	write_events(data, 0, data, size);
+	read_all();
+	segment_header_write(&header, head);
+	write_events(head, sizeof(head), data, size);
+	read_all();
+	return 0;
+}

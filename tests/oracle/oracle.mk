@@ -1,0 +1,36 @@
+# The independent oracle: what programs executed, by QEMU, against the model and the dump.
+ORACLE_BIN := $(addprefix $(BUILD)/oracle/,edges calls blocks compare blocktrace.so)
+ORACLE_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -D_GNU_SOURCE
+ORACLE_COMMON := $(addprefix tests/oracle/,flow.c model_text.c module.c trace.c)
+ORACLE_HEADERS := $(wildcard tests/oracle/*.h)
+
+.PHONY: oracle check-oracle check-oracle-quick check-oracle-self
+oracle: $(ORACLE_BIN)
+
+$(BUILD)/oracle/edges $(BUILD)/oracle/calls $(BUILD)/oracle/blocks: $(BUILD)/oracle/%: tests/oracle/%.c $(ORACLE_COMMON) \
+		$(ORACLE_HEADERS)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ORACLE_CFLAGS) -o $@ $< $(ORACLE_COMMON) -lcapstone -lelf
+
+$(BUILD)/oracle/compare: tests/oracle/compare.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ORACLE_CFLAGS) -o $@ $<
+
+$(BUILD)/oracle/blocktrace.so: tests/oracle/blocktrace.c tests/oracle/trace_format.h
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ORACLE_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $<
+
+# Whether the oracle itself can be trusted.
+check-oracle-self: $(ORACLE_BIN) $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/oracle/selftest.sh
+
+# Every program, a table, fails on any miss.
+check-oracle: check-oracle-self
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/oracle/check.sh
+
+# A subset that takes less than three minutes.
+check-oracle-quick: check-oracle-self
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/oracle/check.sh --quick

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_segment.c: events survive a segment, whatever they hold; what is no segment is refused. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "offline/codec.h"
+#include "offline/segment.h"
+
+static uint64_t seed;
+
+static uint64_t next_random(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+/* Numbers of all lengths. */
+static uint64_t any_number(void)
+{
+	return next_random() >> (next_random() & 63);
+}
+
+static uint64_t bases[SEGMENT_MAX_MODULES] = {0x555555554000, 0, 0x7ffff7dd0000};
+static const uint64_t known = 5; /* modules 0 and 2 */
+static uint64_t stack[SNAPSHOT_MAX_WORDS];
+
+/* An event as the recorder could see one; @sane: as it mostly does. */
+static struct witness_event any_event(bool sane, uint64_t time_ns)
+{
+	struct witness_event e = {.time_ns = time_ns, .kind = EVENT_WITNESS};
+
+	if (!sane && next_random() % 16 == 0) {
+		e.kind = next_random() % 6;
+		e.lost = e.kind == EVENT_LOST ? any_number() : 0;
+		e.cfa = e.kind == EVENT_END ? any_number() : 0;
+		e.ret = e.kind == EVENT_END ? any_number() : 0;
+	}
+	if (e.kind != EVENT_WITNESS)
+		return e;
+	e.module = sane ? 0 : next_random() % 3;
+	e.site = sane ? next_random() % 100 : any_number() & 0xffffffff;
+	e.cfa = sane ? 0x7ffffffde000 + 8 * (next_random() % 64) : any_number();
+	e.val = next_random() & 1;
+	if (next_random() & 1) {
+		e.flags |= EVENT_HAS_RET;
+		e.ret = sane ? bases[0] + next_random() % 1000 : any_number();
+	}
+	if (!sane && next_random() % 8 == 0) {
+		e.flags |= EVENT_HAS_TARGET;
+		e.val = any_number();
+	}
+	if (next_random() % 8 == 0)
+		e.flags |= EVENT_FROM_SIGNAL;
+	if (!sane && next_random() % 32 == 0) {
+		for (int i = 0; i < 20; i++)
+			stack[next_random() % 64] = any_number();
+		e.stack = stack;
+		e.stack_addr = 0x7ffffffde000 + 8 * (next_random() % 16);
+		e.stack_words = next_random() % 64;
+	}
+	return e;
+}
+
+/* A copy of an event with its stack. */
+struct kept {
+	struct witness_event event;
+	uint64_t stack[64];
+};
+
+static void assert_same(const struct kept *want, const struct witness_event *got, uint32_t unit_ns)
+{
+	const struct witness_event *w = &want->event;
+
+	assert_int_equal(got->kind, w->kind);
+	assert_int_equal(got->time_ns, unit_ns ? w->time_ns / unit_ns * unit_ns : 0);
+	assert_int_equal(got->cfa, w->cfa);
+	assert_int_equal(got->ret, w->ret);
+	assert_int_equal(got->val, w->val);
+	assert_int_equal(got->lost, w->lost);
+	assert_int_equal(got->site, w->site);
+	assert_int_equal(got->module, w->module);
+	assert_int_equal(got->flags, w->flags);
+	assert_int_equal(!got->stack, !w->stack);
+	if (!w->stack)
+		return;
+	assert_int_equal(got->stack_addr, w->stack_addr);
+	assert_int_equal(got->stack_words, w->stack_words);
+	assert_memory_equal(got->stack, want->stack, 8 * w->stack_words);
+}
+
+static void round_trip(bool sane, uint32_t n, uint32_t unit_ns)
+{
+	struct segment_encoder *enc = segment_encoder_new(unit_ns);
+	struct segment_decoder *dec = segment_decoder_new();
+	struct kept *kept = calloc(n, sizeof(*kept));
+	struct segment_header header = {0};
+	struct witness_event got;
+	uint64_t time_ns = 1000000007, base;
+
+	segment_encoder_reset(enc, bases, known);
+	for (uint32_t i = 0; i < n; i++) {
+		time_ns += sane ? next_random() % 4096 : any_number() >> 16;
+		kept[i].event = any_event(sane, time_ns);
+		if (kept[i].event.stack)
+			memcpy(kept[i].stack, stack, sizeof(kept[i].stack));
+		assert_int_equal(segment_encoder_add(enc, &kept[i].event), 0);
+	}
+	assert_int_equal(segment_encoder_count(enc), n);
+	const uint8_t *payload = segment_encoder_finish(enc, &header);
+	assert_non_null(payload);
+	assert_int_equal(header.n, n);
+	assert_int_equal(segment_decoder_open(dec, payload, &header), 0);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(segment_decoder_next(dec, &got), 1);
+		assert_same(&kept[i], &got, unit_ns);
+	}
+	assert_int_equal(segment_decoder_next(dec, &got), 0);
+	if (sane && n) {
+		assert_true(segment_decoder_base(dec, 0, &base));
+		assert_int_equal(base, bases[0]);
+	}
+	assert_false(segment_decoder_base(dec, 1, &base));
+	assert_false(segment_decoder_base(dec, 60000, &base));
+	segment_encoder_free(enc);
+	segment_decoder_free(dec);
+	free(kept);
+}
+
+static void events_survive(void **state)
+{
+	(void)state;
+	static const uint32_t units[] = {1, 0, 16, 1000};
+
+	for (uint64_t run = 1; run <= 400; run++) {
+		seed = run * 0x9e3779b97f4a7c15;
+		round_trip(run & 1, run % 7 ? 1 + next_random() % 300 : 20000, units[run / 2 % 4]);
+	}
+}
+
+static void no_events_survive(void **state)
+{
+	(void)state;
+	round_trip(true, 0, 1);
+}
+
+static void a_full_segment_takes_no_more(void **state)
+{
+	(void)state;
+	struct segment_encoder *enc = segment_encoder_new(1);
+	struct witness_event e = {.kind = EVENT_WITNESS};
+
+	segment_encoder_reset(enc, bases, known);
+	for (uint32_t i = 0; i < SEGMENT_MAX_EVENTS; i++)
+		assert_int_equal(segment_encoder_add(enc, &e), 0);
+	assert_int_equal(segment_encoder_add(enc, &e), -ENOSPC);
+	segment_encoder_reset(enc, bases, known);
+	assert_int_equal(segment_encoder_add(enc, &e), 0);
+	e.module = SEGMENT_MAX_MODULES;
+	assert_int_equal(segment_encoder_add(enc, &e), -EINVAL);
+	segment_encoder_free(enc);
+}
+
+/* A payload of a few hundred events of all kinds. */
+static uint8_t *some_payload(struct segment_header *header)
+{
+	struct segment_encoder *enc = segment_encoder_new(1);
+
+	segment_encoder_reset(enc, bases, known);
+	for (uint32_t i = 0; i < 300; i++) {
+		struct witness_event e = any_event(false, 1000 * i);
+
+		assert_int_equal(segment_encoder_add(enc, &e), 0);
+	}
+	const uint8_t *payload = segment_encoder_finish(enc, header);
+	uint8_t *copy = malloc(header->raw_bytes);
+	memcpy(copy, payload, header->raw_bytes);
+	segment_encoder_free(enc);
+	return copy;
+}
+
+/* Whatever is in a payload, reading ends, inside it. (Run with sanitizers to see more.) */
+static void damage_is_survived(void **state)
+{
+	(void)state;
+	struct segment_decoder *dec = segment_decoder_new();
+	struct segment_header header = {0};
+	struct witness_event e;
+
+	seed = 12345;
+	uint8_t *payload = some_payload(&header), *copy = malloc(header.raw_bytes);
+	for (uint32_t at = 0; at < header.raw_bytes; at++) {
+		uint32_t n = 0;
+
+		memcpy(copy, payload, header.raw_bytes);
+		copy[at] ^= 1u << (at & 7);
+		if (!segment_decoder_open(dec, copy, &header))
+			while (segment_decoder_next(dec, &e) == 1)
+				n++;
+		assert_true(n <= header.n);
+	}
+	for (uint32_t len = 0; len < header.raw_bytes; len++) {
+		struct segment_header cut = header;
+		uint8_t *exact = malloc(len + !len);
+
+		memcpy(exact, payload, len);
+		cut.raw_bytes = len;
+		assert_int_equal(segment_decoder_open(dec, exact, &cut), -EBADMSG);
+		free(exact);
+	}
+	free(payload);
+	free(copy);
+	segment_decoder_free(dec);
+}
+
+static void headers_survive(void **state)
+{
+	(void)state;
+	const struct segment_header want = {
+		.version = SEGMENT_VERSION,
+		.kind = SEGMENT_EVENTS,
+		.codec = CODEC_ZSTD,
+		.task = 0x11223344,
+		.first_event = 0x1122334455667788,
+		.n = 77,
+		.raw_bytes = 1 << 20,
+		.stored_bytes = 4321,
+		.crc = 0xdeadbeef,
+		.first_ns = 0x8877665544332211,
+		.last_ns = 0x8877665544332299,
+		.number = 42,
+	};
+	struct segment_header got = {0};
+	uint8_t bytes[SEGMENT_HEADER_BYTES];
+
+	segment_header_write(&want, bytes);
+	assert_int_equal(segment_header_read(bytes, &got), 0);
+	assert_memory_equal(&got, &want, sizeof(want));
+	for (unsigned bit = 0; bit < 8 * sizeof(bytes); bit++) {
+		bytes[bit / 8] ^= 1u << bit % 8;
+		assert_int_equal(segment_header_read(bytes, &got), -EBADMSG);
+		bytes[bit / 8] ^= 1u << bit % 8;
+	}
+}
+
+static void codecs_give_back_what_they_took(void **state)
+{
+	(void)state;
+	struct codec *codec = codec_new();
+	uint8_t in[4096], out[4096];
+	uint8_t kind;
+
+	seed = 99;
+	for (int run = 0; run < 50; run++) {
+		size_t len = run ? next_random() % sizeof(in) : 0;
+		uint8_t *packed = malloc(codec_bound(len));
+
+		for (size_t i = 0; i < len; i++)
+			in[i] = run & 1 ? next_random() : i / 50;
+		size_t n = codec_compress(codec, in, len, packed, &kind);
+		assert_true(n <= codec_bound(len));
+		assert_int_equal(codec_expand(codec, kind, packed, n, out, len), 0);
+		assert_memory_equal(in, out, len);
+		assert_int_equal(codec_expand(codec, kind, packed, n, out, len + 1), -EBADMSG);
+		assert_int_equal(codec_expand(codec, 77, packed, n, out, len), -ENOTSUP);
+		free(packed);
+	}
+	codec_free(codec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_survive),
+		cmocka_unit_test(no_events_survive),
+		cmocka_unit_test(a_full_segment_takes_no_more),
+		cmocka_unit_test(damage_is_survived),
+		cmocka_unit_test(headers_survive),
+		cmocka_unit_test(codecs_give_back_what_they_took),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_doctor.c: `pugmark doctor`: examines, measures, prints, keeps the costs for planning. */
+#include "user/command.h"
+#include "user/doctor.h"
+#include "user/measure_costs.h"
+#include "user/term.h"
+
+#include <getopt.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct doctor_findings {
+	struct doctor_report report;
+	struct measured_costs costs;
+	bool measured;
+	struct pugmark_diag not_measured, not_saved;
+};
+
+static int print_help(void)
+{
+	puts("usage: pugmark doctor [--format text|json]\n\n"
+	     "Says what this kernel and this user can do, and measures what a probe costs here.\n"
+	     "The costs are kept in $XDG_CACHE_HOME/pugmark/costs.json, where plans take them "
+	     "from.\n\n"
+	     "  --format text|json   how to print (text)\n\n"
+	     "Exit status: 0 recording works here, 1 something it needs is missing, 2 wrong "
+	     "usage.");
+	return EXIT_OK;
+}
+
+static const char *state_word(enum doctor_state state)
+{
+	return state == DOCTOR_OK ? "ok" : state == DOCTOR_NOTE ? "note" : "missing";
+}
+
+static void print_text(const struct doctor_findings *f)
+{
+	static const enum term_style styles[] = {STYLE_GOOD, STYLE_BAD, STYLE_WARN};
+	struct term term = term_of(STDOUT_FILENO);
+
+	for (unsigned i = 0; i < f->report.n; i++) {
+		const struct doctor_item *item = &f->report.items[i];
+
+		printf("%s%-8s%s %-15s ", term_style(&term, styles[item->state]),
+		       state_word(item->state), term_style(&term, STYLE_NONE), item->name);
+		command_print_safe(stdout, item->value);
+		putchar('\n');
+		if (*item->advice) {
+			printf("%25s", "");
+			command_print_safe(stdout, item->advice);
+			putchar('\n');
+		}
+	}
+	if (!f->measured) {
+		if (*f->not_measured.text)
+			printf("\nprobe costs could not be measured: %s\n", f->not_measured.text);
+		return;
+	}
+	puts("\nadded by a probe with an empty program, ns");
+	for (unsigned i = 0; i < COST_INSNS; i++)
+		printf("  %-10s %8.0f  %s\n", f->costs.rows[i].name, f->costs.rows[i].empty_ns,
+		       f->costs.rows[i].stepped ? "stepped" : "emulated");
+	puts("added by a witness, ns");
+	printf("  %-28s %8.0f\n", "call, no time", f->costs.witness_plain_ns);
+	printf("  %-28s %8.0f\n", "call", f->costs.witness_ns);
+	printf("  %-28s %8.0f\n", "push, return address", f->costs.witness_ret_ns);
+	printf("  %-28s %8.0f\n", "jcc, flags", f->costs.witness_jcc_ns);
+	if (*f->not_saved.text)
+		printf("the costs could not be kept: %s\n", f->not_saved.text);
+}
+
+static int print_json(const struct doctor_findings *f)
+{
+	json_t *root = json_object(), *items = json_array();
+
+	for (unsigned i = 0; i < f->report.n; i++) {
+		const struct doctor_item *item = &f->report.items[i];
+
+		json_array_append_new(items, json_pack("{s:s,s:s,s:s,s:s}", "name", item->name,
+						       "state", state_word(item->state), "value",
+						       item->value, "advice", item->advice));
+	}
+	json_object_set_new(root, "can_record", json_boolean(f->report.can_record));
+	json_object_set_new(root, "items", items);
+	if (f->measured) {
+		json_t *empty = json_object();
+
+		for (unsigned i = 0; i < COST_INSNS; i++)
+			json_object_set_new(empty, f->costs.rows[i].name,
+					    json_real(f->costs.rows[i].empty_ns));
+		json_object_set_new(root, "costs_ns",
+				    json_pack("{s:f,s:f,s:o,s:f,s:f,s:f,s:f}", "emulated",
+					      f->costs.emulated_ns, "stepped", f->costs.stepped_ns,
+					      "empty", empty, "witness", f->costs.witness_ns,
+					      "witness_no_time", f->costs.witness_plain_ns,
+					      "witness_ret", f->costs.witness_ret_ns, "witness_jcc",
+					      f->costs.witness_jcc_ns));
+	}
+	int bad = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	putchar('\n');
+	json_decref(root);
+	return bad;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"format", required_argument, NULL, 'f'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	struct doctor_findings f = {.measured = false};
+	bool json = false;
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 'h')
+			return print_help();
+		if (opt != 'f')
+			return command_usage("doctor", "unknown option '%s'", argv[optind - 1]);
+		if (strcmp(optarg, "json") && strcmp(optarg, "text"))
+			return command_usage("doctor", "'%s' is no format: text or json", optarg);
+		json = !strcmp(optarg, "json");
+	}
+	if (optind < argc)
+		return command_usage("doctor", "'%s' is one argument too many", argv[optind]);
+	doctor_examine(&f.report);
+	if (f.report.can_record) {
+		f.measured = !costs_measure(&f.costs, &f.not_measured);
+		if (f.measured)
+			costs_save(&f.costs, &f.not_saved);
+	}
+	if (json)
+		print_json(&f);
+	else
+		print_text(&f);
+	return f.report.can_record && f.measured ? EXIT_OK : EXIT_ERROR;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_replay.c: `pugmark replay`: the options, and the tree that they ask for. */
+#include "user/command.h"
+#include "user/replay.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: pugmark replay [options] DIR\n"
+	"\n"
+	"Prints the calls of the recording DIR as an indented tree, thread by thread. Only what "
+	"was\n"
+	"witnessed has a time of its own; the rest has bounds, and a call takes between two "
+	"times.\n"
+	"      --format text|json   how to print (text)\n"
+	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"
+	"                           /regular expression/; repeatable)\n"
+	"  -N, --no-function PATTERN\n"
+	"                           without functions that match, and what they call (repeatable)\n"
+	"      --module PATTERN     only functions of modules whose name matches (repeatable)\n"
+	"      --thread TID         only that thread (repeatable)\n"
+	"      --depth N            at most N levels\n"
+	"      --from TIME          only calls that may last beyond TIME from the start: seconds, "
+	"or\n"
+	"                           a number with s, ms, us or ns\n"
+	"      --to TIME            only calls that may begin before TIME\n"
+	"      --all                on a terminal too, a line for each call: otherwise the same "
+	"call\n"
+	"                           many times in a row is one\n"
+	"      --runs               and where it is no terminal, one line for many\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
+
+enum { OPT_DEPTH = VIEW_END, OPT_ALL, OPT_RUNS };
+
+static int own_option(struct replay *r, int opt)
+{
+	char *end;
+	unsigned long n;
+	switch (opt) {
+	case OPT_ALL:
+		r->all = true;
+		return -1;
+	case OPT_RUNS:
+		r->all = false;
+		return -1;
+	case OPT_DEPTH:
+		n = strtoul(optarg, &end, 10);
+		if (end == optarg || *end || !n || n > UINT32_MAX || *optarg == '-')
+			return command_usage("replay", "'%s' is not a number of levels", optarg);
+		r->depth = (uint32_t)n;
+		return -1;
+	default:
+		return view_option(&r->view, opt, optarg);
+	}
+}
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct replay *r, int argc, char **argv)
+{
+	static const struct option options[] = {
+		VIEW_OPTIONS_COMMON,
+		VIEW_OPTIONS_FILTER,
+		VIEW_OPTIONS_TIME,
+		VIEW_OPTIONS_MODULE,
+		{"depth", required_argument, NULL, OPT_DEPTH},
+		{"all", no_argument, NULL, OPT_ALL},
+		{"runs", no_argument, NULL, OPT_RUNS},
+		{NULL, 0, NULL, 0},
+	};
+	int opt;
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return view_wrong_option(&r->view, opt, argv, optind);
+		int status = own_option(r, opt);
+		if (status >= 0)
+			return status;
+	}
+	r->format = !strcmp(r->view.format, "text")   ? &replay_text
+		    : !strcmp(r->view.format, "json") ? &replay_json
+						      : NULL;
+	if (!r->format)
+		return command_usage("replay", "no format '%s' (text, json)", r->view.format);
+	if (optind + 1 != argc)
+		return command_usage("replay",
+				     optind == argc ? "which recording?" : "one recording only");
+	return -1;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct replay r = {.term = term_of(STDOUT_FILENO)};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	view_init(&r.view, "replay", "text");
+	r.all = !r.term.is_tty;
+	int status = parse(&r, argc, argv);
+	if (status < 0) {
+		r.out = malloc(sizeof(*r.out));
+		int err = r.out ? view_open(&r.view, argv[optind], &diag)
+				: view_no_memory(&r.view, &diag);
+		if (!err) {
+			out_init(r.out, stdout);
+			err = replay_show(&r, &diag);
+			out_flush(r.out);
+		}
+		status = err ? command_fail(&diag) : r.gaps ? EXIT_GAPS : EXIT_OK;
+	}
+	free(r.levels);
+	free(r.out);
+	view_deinit(&r.view);
+	return status;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_verify.c: `pugmark verify`: recovers the whole recording, its threads side by side, and
+ * prints the certificate. */
+#include "user/command.h"
+#include "user/out.h"
+#include "user/parallel.h"
+#include "user/progress.h"
+#include "user/term.h"
+#include "user/view.h"
+
+#include <pugmark/certificate.h>
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct verify {
+	struct view view;
+	struct progress progress;
+	struct pugmark_thread_certificate *parts; /* one a thread */
+	struct pugmark_certificate whole;
+	_Atomic uint32_t failed_task;
+};
+
+static const char help[] =
+	"usage: pugmark verify [options] DIR\n"
+	"\n"
+	"Recovers all of the recording DIR and prints its certificate: that it is complete, or "
+	"where\n"
+	"it is not: each gap's thread, cause, times, lost events, and the frames given up.\n"
+	"      --format text|json   how to print (text)\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0 complete, 3 not complete; 1 for an error, 2 for wrong usage.\n";
+
+static void step(void *ctx, uint64_t n)
+{
+	progress_step(ctx, n);
+}
+
+static int certify(void *ctx, uint32_t worker, uint32_t task)
+{
+	struct verify *v = ctx;
+	(void)worker;
+	int err = pugmark_certify_thread(v->view.trace, task, step, &v->progress, &v->parts[task]);
+	if (err)
+		v->failed_task = task;
+	return err;
+}
+
+static int verify(struct verify *v, struct pugmark_diag *diag)
+{
+	uint64_t total = 0;
+	v->parts = calloc(v->view.n_tasks + 1, sizeof(*v->parts));
+	if (!v->parts)
+		return view_no_memory(&v->view, diag);
+	for (uint32_t i = 0; i < v->view.n_tasks; i++)
+		total += v->view.tasks[i].n_events;
+	progress_start(&v->progress, "recovering the trace", total, false);
+	int err = parallel_do(v->view.n_tasks, certify, v);
+	progress_end(&v->progress);
+	if (err)
+		return view_task_failed(&v->view, v->failed_task, err, diag);
+	pugmark_certificate_join(v->view.trace, v->parts, &v->whole);
+	return 0;
+}
+
+static uint64_t after_start(const struct verify *v, uint64_t time_ns)
+{
+	return time_ns > v->view.start_ns ? time_ns - v->view.start_ns : 0;
+}
+
+/* ---- text ---- */
+
+static const char *cause_in_words(uint8_t cause)
+{
+	switch (cause) {
+	case CAUSE_LOST:
+		return "events were lost while recording";
+	case CAUSE_MODEL:
+		return "an event fits nothing that the model of the program allows";
+	case CAUSE_RECORDING:
+		return "the recording is damaged or cut off";
+	case CAUSE_ATTACH:
+		return "the recording began in the middle";
+	default:
+		return view_cause(cause);
+	}
+}
+
+static void text_gap(const struct verify *v, struct out *out, const struct pugmark_gap *g)
+{
+	out_text(out, "  gap    ");
+	if (v->view.info->times) {
+		out_duration(out, after_start(v, g->from_ns));
+		out_text(out, "..");
+		out_duration(out, after_start(v, g->to_ns));
+		out_text(out, ": ");
+	}
+	out_text(out, cause_in_words(g->cause));
+	if (g->lost)
+		out_format(out, ", %llu lost", (unsigned long long)g->lost);
+	if (g->frames)
+		out_format(out, ", %u open call%s given up", g->frames, g->frames > 1 ? "s" : "");
+	out_char(out, '\n');
+}
+
+static void text_threads(const struct verify *v, struct out *out)
+{
+	for (uint32_t i = 0; i < v->view.n_tasks; i++) {
+		const struct recording_task *t = &v->view.tasks[i];
+		const struct pugmark_thread_certificate *part = &v->parts[i];
+		out_format(out, "thread %d", t->tid);
+		if (t->pid != t->tid)
+			out_format(out, " of process %d", t->pid);
+		out_char(out, ' ');
+		out_safe_text(out, t->comm);
+		out_format(out, ": %llu events from %llu witnesses",
+			   (unsigned long long)part->events,
+			   (unsigned long long)part->witness_events);
+		if (part->n_gaps)
+			out_format(out, ", %llu gap%s", (unsigned long long)part->n_gaps,
+				   part->n_gaps > 1 ? "s" : "");
+		out_char(out, '\n');
+		for (uint64_t g = 0; g < part->n_gaps; g++)
+			text_gap(v, out, &part->gaps[g]);
+	}
+}
+
+static void text_certificate(const struct verify *v, struct out *out)
+{
+	struct term term = term_of(STDOUT_FILENO);
+	const struct pugmark_certificate *c = &v->whole;
+	text_threads(v, out);
+	for (uint32_t i = 0; recording_note(v->view.rec, i); i++) {
+		out_text(out, "note   ");
+		out_safe_text(out, recording_note(v->view.rec, i));
+		out_char(out, '\n');
+	}
+	if (c->unplaced)
+		out_format(out, "note   %llu events that the recorder counted are in no thread\n",
+			   (unsigned long long)c->unplaced);
+	out_text(out, term_style(&term, c->complete ? STYLE_GOOD : STYLE_WARN));
+	if (c->complete)
+		out_text(out, "complete");
+	else if (c->gaps)
+		out_format(out, "%llu gap%s", (unsigned long long)c->gaps, c->gaps > 1 ? "s" : "");
+	else
+		out_text(out, "not complete");
+	out_text(out, term_style(&term, STYLE_NONE));
+	out_format(out, ": %llu events of %u thread%s, recovered from %llu witnesses",
+		   (unsigned long long)c->events, v->view.n_tasks, v->view.n_tasks == 1 ? "" : "s",
+		   (unsigned long long)c->witness_events);
+	if (!c->complete)
+		out_text(out, "; exact everywhere else");
+	out_char(out, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void json_gap(const struct verify *v, struct out *out, uint32_t task, uint64_t index)
+{
+	const struct pugmark_gap *g = &v->parts[task].gaps[index];
+	out_format(out, "{\"tid\":%d,\"cause\":\"%s\",\"lost\":%llu,\"frames\":%u",
+		   v->view.tasks[task].tid, view_cause(g->cause), (unsigned long long)g->lost,
+		   g->frames);
+	if (v->view.info->times)
+		out_format(out, ",\"from_ns\":%llu,\"to_ns\":%llu",
+			   (unsigned long long)after_start(v, g->from_ns),
+			   (unsigned long long)after_start(v, g->to_ns));
+	out_char(out, '}');
+}
+
+static void json_threads(const struct verify *v, struct out *out)
+{
+	out_text(out, ",\"threads\":[");
+	for (uint32_t i = 0; i < v->view.n_tasks; i++) {
+		const struct recording_task *t = &v->view.tasks[i];
+		out_format(out, "%s{\"tid\":%d,\"pid\":%d,\"name\":\"", i ? ",\n" : "", t->tid,
+			   t->pid);
+		out_json_text(out, t->comm);
+		out_format(out, "\",\"events\":%llu,\"witness_events\":%llu,\"gaps\":%llu}",
+			   (unsigned long long)v->parts[i].events,
+			   (unsigned long long)v->parts[i].witness_events,
+			   (unsigned long long)v->parts[i].n_gaps);
+	}
+	out_text(out, "]");
+}
+
+static void json_certificate(const struct verify *v, struct out *out)
+{
+	const struct pugmark_certificate *c = &v->whole;
+	out_format(out, "{\"complete\":%s,\"events\":%llu,\"witness_events\":%llu,\"gaps\":[",
+		   c->complete ? "true" : "false", (unsigned long long)c->events,
+		   (unsigned long long)c->witness_events);
+	bool first = true;
+	for (uint32_t i = 0; i < v->view.n_tasks; i++)
+		for (uint64_t g = 0; g < v->parts[i].n_gaps; g++) {
+			out_text(out, first ? "" : ",\n");
+			first = false;
+			json_gap(v, out, i, g);
+		}
+	out_format(out, "],\"closed\":%s,\"stopped\":\"", c->closed ? "true" : "false");
+	out_json_text(out, v->view.info->stopped);
+	out_format(out, "\",\"lost\":%llu,\"unplaced\":%llu,\"damaged_bytes\":%llu,\"notes\":[",
+		   (unsigned long long)c->lost, (unsigned long long)c->unplaced,
+		   (unsigned long long)c->damaged_bytes);
+	for (uint32_t i = 0; recording_note(v->view.rec, i); i++) {
+		out_text(out, i ? ",\"" : "\"");
+		out_json_text(out, recording_note(v->view.rec, i));
+		out_char(out, '"');
+	}
+	out_text(out, "]");
+	json_threads(v, out);
+	out_text(out, "}\n");
+}
+
+/* ---- the command ---- */
+
+static const struct verify_format {
+	const char *name;
+	void (*certificate)(const struct verify *verify, struct out *out);
+} formats[] = {{"text", text_certificate}, {"json", json_certificate}};
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct verify *v, int argc, char **argv, const struct verify_format **format)
+{
+	static const struct option options[] = {VIEW_OPTIONS_COMMON, {NULL, 0, NULL, 0}};
+	int opt;
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return view_wrong_option(&v->view, opt, argv, optind);
+		view_option(&v->view, opt, optarg);
+	}
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(v->view.format, formats[i].name))
+			*format = &formats[i];
+	if (!*format)
+		return command_usage("verify", "no format '%s' (text, json)", v->view.format);
+	if (optind + 1 != argc)
+		return command_usage("verify",
+				     optind == argc ? "which recording?" : "one recording only");
+	return -1;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct verify v = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	const struct verify_format *format = NULL;
+	view_init(&v.view, "verify", "text");
+	int status = parse(&v, argc, argv, &format);
+	if (status < 0) {
+		struct out *out = malloc(sizeof(*out));
+		int err = out ? view_open(&v.view, argv[optind], &diag)
+			      : view_no_memory(&v.view, &diag);
+		if (!err)
+			err = verify(&v, &diag);
+		if (!err) {
+			out_init(out, stdout);
+			format->certificate(&v, out);
+			out_flush(out);
+		}
+		free(out);
+		status = err ? command_fail(&diag) : v.whole.complete ? EXIT_OK : EXIT_GAPS;
+	}
+	for (uint32_t i = 0; v.parts && i < v.view.n_tasks; i++)
+		pugmark_thread_certificate_deinit(&v.parts[i]);
+	free(v.parts);
+	view_deinit(&v.view);
+	return status;
+}

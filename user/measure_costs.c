@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* measure_costs.c: a file of machine code in a temporary directory, a child that maps it and runs
+ * loops in it, and probes on one instruction of a loop at a time. Only that file is probed, and
+ * only that child has it. */
+#include "user/measure_costs.h"
+
+#include "bpf/cost.skel.h"
+#include "user/probes.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLOT_BYTES = 64, CODE_BYTES = 4096, ROUNDS = 5, HITS = 20000, HITS_STEPPED = 3000 };
+
+/* A loop: mov %edi,%ecx; L: body; dec %ecx; jnz L; ret. At @probe in the body is the instruction.
+ */
+struct loop_code {
+	const char *name;
+	const char *body;
+	uint8_t len, probe;
+	bool stepped;
+};
+
+/* clang-format off */
+static const struct loop_code loops[COST_INSNS] = {
+	[COST_CALL]  = {"call",    "\xe8\x02\x00\x00\x00\xeb\x01\xc3", 8, 0, false}, /* call 1f; jmp 2f; 1: ret; 2: */
+	[COST_JMP]   = {"jmp",     "\xeb\x00", 2, 0, false},
+	[COST_JCC]   = {"jcc",     "\x74\x00", 2, 0, false},
+	[COST_PUSH]  = {"push",    "\xe8\x02\x00\x00\x00\xeb\x03\x50\x58\xc3", 10, 7, false}, /* at a function's entry */
+	[COST_NOP]   = {"nop",     "\x90", 1, 0, false},
+	[COST_RET]   = {"ret",     "\xe8\x02\x00\x00\x00\xeb\x01\xc3", 8, 7, true},
+	[COST_MOV]   = {"mov",     "\x48\x89\xc0", 3, 0, true}, /* mov %rax,%rax */
+	[COST_POP]   = {"pop",     "\x50\x58", 2, 1, true},
+	[COST_ENDBR] = {"endbr64", "\xf3\x0f\x1e\xfa", 4, 0, true},
+};
+/* clang-format on */
+
+struct question {
+	uint32_t loop, hits;
+};
+
+struct bench {
+	char dir[64], path[80];
+	pid_t pid;
+	int ask, answer;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void write_code(uint8_t *code)
+{
+	memset(code, 0xcc, CODE_BYTES);
+	for (unsigned i = 0; i < COST_INSNS; i++) {
+		uint8_t *p = code + i * SLOT_BYTES;
+
+		memcpy(p, "\x89\xf9", 2);
+		memcpy(p + 2, loops[i].body, loops[i].len);
+		p += 2 + loops[i].len;
+		memcpy(p, "\xff\xc9\x75", 3);
+		p[3] = -(loops[i].len + 4);
+		p[4] = 0xc3;
+	}
+}
+
+static uint64_t probe_offset(unsigned loop)
+{
+	return loop * SLOT_BYTES + 2 + loops[loop].probe;
+}
+
+/* The child: answers each question with how long it took. */
+static void child_main(const char *path, int ask, int answer)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const uint8_t *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	struct question q;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (fd < 0 || code == MAP_FAILED)
+		_exit(1);
+	while (read(ask, &q, sizeof(q)) == sizeof(q)) {
+		void (*run)(uint32_t) = (void (*)(uint32_t))(code + q.loop * SLOT_BYTES);
+		uint64_t start = now_ns();
+
+		run(q.hits);
+		uint64_t took = now_ns() - start;
+		if (write(answer, &took, sizeof(took)) != sizeof(took))
+			break;
+	}
+	_exit(0);
+}
+
+static int bench_open(struct bench *b, struct pugmark_diag *diag)
+{
+	const char *tmp = getenv("TMPDIR");
+	uint8_t code[CODE_BYTES];
+	int ask[2] = {-1, -1}, answer[2] = {-1, -1};
+
+	b->pid = 0;
+	b->ask = b->answer = -1;
+	snprintf(b->dir, sizeof(b->dir), "%.40s/pugmark.XXXXXX", tmp ? tmp : "/tmp");
+	if (!mkdtemp(b->dir)) {
+		*b->dir = 0;
+		return pugmark_diag_set(diag, -errno, tmp ? tmp : "/tmp", PUGMARK_NO_OFFSET,
+					"making a directory in it: %s", strerror(errno));
+	}
+	snprintf(b->path, sizeof(b->path), "%s/code", b->dir);
+	write_code(code);
+	int fd = open(b->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+	bool written = fd >= 0 && write(fd, code, sizeof(code)) == sizeof(code);
+	if (fd >= 0)
+		close(fd);
+	if (!written || pipe2(ask, O_CLOEXEC) || pipe2(answer, O_CLOEXEC))
+		return pugmark_diag_set(diag, -errno, b->path, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	b->pid = fork();
+	if (!b->pid) {
+		close(ask[1]);
+		close(answer[0]);
+		child_main(b->path, ask[0], answer[1]);
+	}
+	close(ask[0]);
+	close(answer[1]);
+	b->ask = ask[1];
+	b->answer = answer[0];
+	return b->pid < 0 ? -errno : 0;
+}
+
+static void bench_close(struct bench *b)
+{
+	if (b->ask >= 0)
+		close(b->ask);
+	if (b->answer >= 0)
+		close(b->answer);
+	if (b->pid > 0)
+		waitpid(b->pid, NULL, 0);
+	if (*b->dir) {
+		unlink(b->path);
+		rmdir(b->dir);
+	}
+}
+
+/* Nanoseconds a round of the loop; the least of some, for whatever disturbs only adds. */
+static double time_loop(struct bench *b, uint32_t loop, uint32_t hits)
+{
+	double best = -1;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct question q = {loop, hits};
+		uint64_t took;
+
+		if (write(b->ask, &q, sizeof(q)) != sizeof(q) ||
+		    read(b->answer, &took, sizeof(took)) != sizeof(took))
+			return -1;
+		double ns = (double)took / hits;
+		if (best < 0 || ns < best)
+			best = ns;
+	}
+	return best;
+}
+
+static int measure_empty(struct bench *b, struct measured_costs *costs, struct pugmark_diag *diag)
+{
+	struct cost_bpf *skel = cost_bpf__open();
+	bool multi = probes_have_multi() > 0;
+	int err = skel ? 0 : -errno;
+
+	if (skel && !multi)
+		bpf_program__set_expected_attach_type(skel->progs.empty, 0);
+	if (!err)
+		err = cost_bpf__load(skel);
+	for (unsigned i = 0; !err && i < COST_INSNS; i++) {
+		struct cost_row *row = &costs->rows[i];
+		uint32_t hits = loops[i].stepped ? HITS_STEPPED : HITS;
+		double bare = time_loop(b, i, hits);
+		unsigned long offset = probe_offset(i);
+		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = 1, .offsets = &offset);
+		struct bpf_link *link = multi ? bpf_program__attach_uprobe_multi(
+							skel->progs.empty, -1, b->path, NULL, &opts)
+					      : bpf_program__attach_uprobe(skel->progs.empty, false,
+									   -1, b->path, offset);
+
+		if (!link) {
+			err = -errno;
+			break;
+		}
+		*row = (struct cost_row){loops[i].name, loops[i].stepped,
+					 time_loop(b, i, hits) - bare};
+		bpf_link__destroy(link);
+	}
+	cost_bpf__destroy(skel);
+	if (err)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "measuring probes: %s",
+					strerror(-err));
+	return 0;
+}
+
+static int ignore_record(void *context, void *data, size_t bytes)
+{
+	(void)context, (void)data, (void)bytes;
+	return 0;
+}
+
+/* One round of the loop under the recording program, as the recorder runs it. */
+static int measure_witness(struct bench *b, uint32_t loop, uint8_t capture, uint32_t time_unit_ns,
+			   double *added_ns, struct pugmark_diag *diag)
+{
+	struct plan_site site = {
+		.addr = probe_offset(loop),
+		.off_file = probe_offset(loop),
+		.cfa_reg = CFA_SP,
+		.cfa_off = 8,
+		.capture = capture,
+		.cond = 4,
+	};
+	const struct recorder_module module = {.path = b->path, .sites = &site, .n_sites = 1};
+	const struct recorder_options options = {
+		.modules = &module,
+		.n_modules = 1,
+		.time_unit_ns = time_unit_ns,
+		/* The rounds fit in, so that no consumer takes the other processor meanwhile. */
+		.ring_bytes = 4 << 20,
+	};
+	const struct text_span span = {0, CODE_BYTES};
+	struct probes *probes;
+	double bare = time_loop(b, loop, HITS);
+	int err = probes_load(&options, &span, &probes, diag);
+
+	if (err)
+		return err;
+	err = probes_attach(probes, &options, diag);
+	if (!err) {
+		int n = probes_adopt(probes, b->pid, true, diag);
+		err = n < 0 ? n : 0;
+	}
+	struct ring_buffer *ring =
+		err ? NULL : ring_buffer__new(probes_events_fd(probes), ignore_record, NULL, NULL);
+	if (!err && !ring)
+		err = -errno;
+	if (!err) {
+		probes_enable(probes);
+		*added_ns = time_loop(b, loop, HITS) - bare;
+		ring_buffer__consume(ring);
+		probes_stop(probes);
+	}
+	ring_buffer__free(ring);
+	probes_free(probes);
+	return err;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(const struct measured_costs *costs, bool stepped)
+{
+	double values[COST_INSNS];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < COST_INSNS; i++)
+		if (costs->rows[i].stepped == stepped)
+			values[n++] = costs->rows[i].empty_ns;
+	qsort(values, n, sizeof(*values), compare_doubles);
+	return values[n / 2];
+}
+
+int costs_measure(struct measured_costs *costs, struct pugmark_diag *diag)
+{
+	struct bench b;
+	int err = bench_open(&b, diag);
+
+	if (!err)
+		err = measure_empty(&b, costs, diag);
+	if (!err)
+		err = measure_witness(&b, COST_CALL, 0, 1, &costs->witness_ns, diag);
+	if (!err)
+		err = measure_witness(&b, COST_CALL, 0, 0, &costs->witness_plain_ns, diag);
+	if (!err)
+		err = measure_witness(&b, COST_PUSH, CAPTURE_RET, 1, &costs->witness_ret_ns, diag);
+	if (!err)
+		err = measure_witness(&b, COST_JCC, CAPTURE_FLAGS, 1, &costs->witness_jcc_ns, diag);
+	bench_close(&b);
+	if (err)
+		return err;
+	costs->emulated_ns = median(costs, false);
+	costs->stepped_ns = median(costs, true);
+	return 0;
+}
+
+char *costs_path(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int n = -1;
+
+	if (cache && *cache == '/')
+		n = asprintf(&path, "%s/pugmark/costs.json", cache);
+	else if (home && *home)
+		n = asprintf(&path, "%s/.cache/pugmark/costs.json", home);
+	return n < 0 ? NULL : path;
+}
+
+static void make_parents(char *path)
+{
+	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = 0;
+		mkdir(path, 0700);
+		*p = '/';
+	}
+}
+
+int costs_save(const struct measured_costs *costs, struct pugmark_diag *diag)
+{
+	char *path = costs_path(), *path_new = NULL;
+	int err = -ENOENT;
+
+	if (!path || asprintf(&path_new, "%s.new", path) < 0)
+		goto out;
+	make_parents(path);
+	FILE *f = fopen(path_new, "we");
+	if (!f) {
+		err = -errno;
+		goto out;
+	}
+	fprintf(f, "{\"emulated\": %.1f, \"stepped\": %.1f, \"witness\": %.1f", costs->emulated_ns,
+		costs->stepped_ns, costs->witness_ns);
+	for (unsigned i = 0; i < COST_INSNS; i++)
+		fprintf(f, ", \"%s\": %.1f", costs->rows[i].name, costs->rows[i].empty_ns);
+	fputs("}\n", f);
+	bool bad = ferror(f);
+	err = fclose(f) || bad || rename(path_new, path) ? -errno : 0;
+out:
+	if (err)
+		pugmark_diag_set(diag, err, path ? path : "costs.json", PUGMARK_NO_OFFSET,
+				 "keeping the costs: %s", strerror(-err));
+	free(path);
+	free(path_new);
+	return err;
+}

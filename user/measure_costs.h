@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* measure_costs.h: measures what a probe costs here, on code of our own, in a child of our own. */
+#ifndef USER_MEASURE_COSTS_H
+#define USER_MEASURE_COSTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <pugmark/diag.h>
+
+/* Instructions by what the kernel does with a probe on them (enum pugmark_probe_class). */
+enum cost_insn {
+	COST_CALL,
+	COST_JMP,
+	COST_JCC,
+	COST_PUSH,
+	COST_NOP,
+	COST_RET,
+	COST_MOV,
+	COST_POP,
+	COST_ENDBR,
+	COST_INSNS,
+};
+
+struct cost_row {
+	const char *name;
+	bool stepped;
+	double empty_ns; /* added by a probe with an empty BPF program */
+};
+
+struct measured_costs {
+	struct cost_row rows[COST_INSNS];
+	double emulated_ns, stepped_ns; /* medians of the rows */
+	/* Added on a call by the program that records, and by parts of its work. */
+	double witness_ns;	 /* with the time */
+	double witness_plain_ns; /* without */
+	double witness_ret_ns;	 /* with time and return address */
+	double witness_jcc_ns;	 /* on a conditional jump, with time and flags */
+};
+
+/* Returns 0, or -errno with @diag filled. Takes about a second. */
+int costs_measure(struct measured_costs *costs, struct pugmark_diag *diag);
+/* Where plans look for the costs of this machine: $XDG_CACHE_HOME/pugmark/costs.json, else
+ * ~/.cache/pugmark/costs.json. The caller frees it; NULL: no home. */
+char *costs_path(void);
+/* Writes them there, by rename. */
+int costs_save(const struct measured_costs *costs, struct pugmark_diag *diag);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* progress.h: one line on the terminal about work that takes long. It appears after half a second,
+ * only where stderr is a terminal, and is gone when the work is done. */
+#ifndef USER_PROGRESS_H
+#define USER_PROGRESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	const char *what;
+	uint64_t total; /* of the same unit as done; 0: not known */
+	_Atomic uint64_t done, next_ns;
+	uint64_t start_ns;
+	bool on, shown;
+};
+
+/* @what: "reading the recording"; borrowed until progress_end(). @quiet: never shown, as where the
+ * output itself goes to the terminal while the work is going on. */
+void progress_start(struct progress *progress, const char *what, uint64_t total, bool quiet);
+/* Adds to what is done. Any thread may; a call is cheap, but not for every event. */
+void progress_step(struct progress *progress, uint64_t n);
+void progress_end(struct progress *progress);
+
+#endif

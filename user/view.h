@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* view.h: what the commands that show a recovered trace share: their options (which threads,
+ * modules, functions and times), and the recording opened with them. */
+#ifndef USER_VIEW_H
+#define USER_VIEW_H
+
+#include <pugmark/trace.h>
+
+#include "user/patterns.h"
+
+enum { VIEW_MAX_THREADS = 256 };
+
+/* Values of getopt_long() for the options below; a command's own begin at VIEW_END. */
+enum view_opt {
+	VIEW_FORMAT = 256,
+	VIEW_THREAD,
+	VIEW_MODULE,
+	VIEW_FROM,
+	VIEW_TO,
+	VIEW_END,
+};
+
+/* Rows for a command's table of long options; -F and -N belong into its short ones. */
+#define VIEW_OPTIONS_COMMON                                                                        \
+	{"format", required_argument, NULL, VIEW_FORMAT},                                          \
+	{                                                                                          \
+		"help", no_argument, NULL, 'h'                                                     \
+	}
+#define VIEW_OPTIONS_FILTER                                                                        \
+	{"function", required_argument, NULL, 'F'}, {"no-function", required_argument, NULL, 'N'}, \
+	{                                                                                          \
+		"thread", required_argument, NULL, VIEW_THREAD                                     \
+	}
+#define VIEW_OPTIONS_TIME                                                                          \
+	{"from", required_argument, NULL, VIEW_FROM},                                              \
+	{                                                                                          \
+		"to", required_argument, NULL, VIEW_TO                                             \
+	}
+#define VIEW_OPTIONS_MODULE                                                                        \
+	{                                                                                          \
+		"module", required_argument, NULL, VIEW_MODULE                                     \
+	}
+
+enum view_match {
+	VIEW_MATCHES = 1,  /* a pattern of -F, or there is none */
+	VIEW_LEFT_OUT = 2, /* a pattern of -N matches */
+};
+
+struct view {
+	const char *command, *dir, *format;
+	struct patterns only, without, modules;
+	int32_t tids[VIEW_MAX_THREADS];
+	uint32_t n_tids;
+	uint64_t from_ns, to_ns; /* asked for: after the start; once open: CLOCK_MONOTONIC */
+
+	struct pugmark_trace *trace;
+	const struct recording *rec;
+	const struct recording_info *info;
+	const struct recording_task *tasks;
+	uint32_t only_module; /* its number + 1: as if nothing else had been recorded; 0: all */
+	uint32_t n_tasks, n_modules;
+	uint64_t start_ns; /* times are shown relative to this */
+	bool timed;	   /* some part of the time is left out */
+	bool *module_in;
+	/* enum view_match per function of each module's plan, and for each import at the place of
+	 * its name in the plan's strings. NULL: no patterns were given. */
+	uint8_t **funcs, **imports;
+	char ***plain; /* per module and function: demangled names, as they are asked for */
+};
+
+/* A view for the command @command, which shows everything as @format. */
+void view_init(struct view *view, const char *command, const char *format);
+void view_deinit(struct view *view);
+/* Takes the option @opt with getopt's optarg. Returns -1, or the exit status of wrong usage, which
+ * has been reported. */
+int view_option(struct view *view, int opt, const char *arg);
+/* The word for what getopt_long() found wrong. */
+int view_wrong_option(const struct view *view, int opt, char *const *argv, int at);
+/* Opens the recording and applies the filters to it. Returns 0, or -errno with @diag filled
+ * (-ENOENT: a thread, a module or a function that is not in the recording). */
+int view_open(struct view *view, const char *dir, struct pugmark_diag *diag);
+
+bool view_has_task(const struct view *view, uint32_t task);
+static inline bool view_has_module(const struct view *view, uint32_t module)
+{
+	return module >= view->n_modules || view->module_in[module];
+}
+/* How function @func of @module, or where that is PUGMARK_NONE the import @import of it (a string
+ * of its plan), matches the patterns: VIEW_MATCHES alone is what is to be shown. */
+uint8_t view_match(const struct view *view, uint32_t module, uint32_t func, const char *import);
+static inline bool view_has_func(const struct view *view, uint32_t module, uint32_t func)
+{
+	return view_has_module(view, module) && view_match(view, module, func, "") == VIEW_MATCHES;
+}
+/* Whether the function that the call or tail event @e leads to is shown. */
+bool view_has_callee(const struct view *view, const struct trace_event *e);
+static inline bool view_has_time(const struct view *view, const struct trace_event *e)
+{
+	return e->to_ns >= view->from_ns && e->from_ns <= view->to_ns;
+}
+
+int view_no_memory(const struct view *view, struct pugmark_diag *diag);
+/* Diagnostic for an error in the middle of task @task. Returns @err. */
+int view_task_failed(const struct view *view, uint32_t task, int err, struct pugmark_diag *diag);
+
+/* "10", "1.5", "20ms", "3us", "7ns": seconds, or as the unit says. */
+bool view_parse_time(const char *text, uint64_t *out_ns);
+
+/* The word for a cause of an entry or a gap. */
+const char *view_cause(uint8_t cause);
+/* The function's name as people write it, demangled; "?" for PUGMARK_NONE. Borrowed from the view;
+ * for one thread at a time. */
+const char *view_func_name(struct view *view, uint32_t module, uint32_t func);
+
+#endif
