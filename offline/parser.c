@@ -722,8 +722,7 @@ static bool calls_out(const struct parser *p, const struct lookahead *la)
 /* The entry of a function from another module: the stack says during which call of ours. */
 static bool explain_callback(struct parser *p, struct lookahead *la)
 {
-	bool covered;
-	uint32_t live = stack_live_frames(p, la->e, &covered);
+	uint32_t live = stack_live_frames(p, la->e);
 	uint32_t level, at = 0, found = 0;
 	struct lookahead right = *la;
 	while (live && stack_next_origin(p, live - 1, la, &at)) {
@@ -818,8 +817,7 @@ static void enter_root(struct parser *p, const struct lookahead *la)
 /* An entry from another module that the grammar does not lead to. */
 static void enter_foreign(struct parser *p, struct lookahead *la)
 {
-	bool covered = false;
-	if (!p->n || (la->e->stack && !stack_live_frames(p, la->e, &covered))) {
+	if (!p->n || (la->e->stack && !stack_live_frames(p, la->e))) {
 		enter_root(p, la);
 		return;
 	}
@@ -845,7 +843,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	} else if (p->position == LOST) {
 		reanchor(p, &la, p->gap_cause);
 		return;
-	} else if (la.foreign) {
+	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
 		if (explain_callback(p, &la))
 			return;
 		enter_foreign(p, &la);

@@ -74,6 +74,8 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 	uint64_t nearest = UINT64_MAX;
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct frame *f = &p->stack[i];
+		if (!f->cfa && nearest == UINT64_MAX)
+			open = i + 1; /* a frame at an unknown place: the last that it can be */
 		if (f->cfa <= sp || f->cfa - sp > nearest || !slot_holds(e, f->cfa, f->ret))
 			continue;
 		nearest = f->cfa - sp;
@@ -100,7 +102,7 @@ static bool on_stack_below(const struct parser *p, const struct witness_event *e
 	return false;
 }
 
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, bool *covered)
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e)
 {
 	uint32_t end = p->n, live = 0;
 	while (end) {
@@ -120,7 +122,6 @@ uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e
 			break;
 		end = live = begin;
 	}
-	*covered = live && is_covered(p, e, live - 1);
 	return live;
 }
 
@@ -194,7 +195,7 @@ bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead 
 	while (*at < e->stack_words) {
 		uint32_t i = (*at)++;
 		uint64_t cfa = e->stack_addr + 8 * (uint64_t)i + 8;
-		if (cfa > p->stack[level].cfa)
+		if (p->stack[level].cfa && cfa > p->stack[level].cfa)
 			break;
 		bool own =
 			cfa == p->stack[level].cfa; /* what the open frame has become by a jump */

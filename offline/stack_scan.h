@@ -14,9 +14,8 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip);
  * nearest above it, whichever stack a frame is on. */
 uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp);
 
-/* The topmost open frame whose activation is still on the stack, plus one; 0: none is. *@covered:
- * whether the snapshot reaches up to it. */
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, bool *covered);
+/* The topmost open frame whose activation is still on the stack, plus one; 0: none is. */
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e);
 
 /* The calls of ours that, by the return addresses on the stack, may be the innermost one in
  * progress below the open frame @level: one a step, the innermost first; the last is the call that
