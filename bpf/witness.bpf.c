@@ -22,6 +22,10 @@ char LICENSE[] SEC("license") = "GPL";
 /* Records that one hit may need at most; the batch is sent while there is still room for them. */
 #define HIT_RECORDS 8
 
+/* Of x86-64. */
+#define SYS_EXIT 60
+#define SYS_EXIT_GROUP 231
+
 /* How far above the last hit's frame the frame may lie that is in the foreign call. */
 #define DEEP_MARGIN 1024
 
@@ -526,6 +530,8 @@ int witness(struct pt_regs *ctx)
 			head |= HEAD_SNAPSHOT;
 		}
 	}
+	if (capture & DESC_STACK)
+		head |= HEAD_SNAPSHOT;
 	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(st, sp)) {
 		head |= HEAD_SNAPSHOT;
 		if (st->last_cfa - sp < 8 * DEEP_WORDS)
@@ -626,6 +632,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 		r->sp = regs->sp;
 		r->ip = regs->ip;
+		r->stopped = regs->orig_ax != SYS_EXIT && regs->orig_ax != SYS_EXIT_GROUP;
 	}
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;

@@ -399,6 +399,7 @@ static void unpack_process(struct recording_writer *w, uint32_t number, struct t
 		.time_ns = r->time_ns,
 		.cfa = r->sp,
 		.ret = r->ip,
+		.val = r->stopped,
 	};
 	add_event(w, number, t, &e);
 }

@@ -31,6 +31,7 @@
 #define DESC_FLAGS 2
 #define DESC_TARGET 4
 #define DESC_SNAPSHOT 8
+#define DESC_STACK 16
 
 /* One probe, as the BPF program needs it: what the map `sites` holds at the cookie. */
 struct site_desc {
@@ -139,7 +140,7 @@ struct process_record {
 	__u32 attached; /* PROCESS_TASK: it ran before */
 	__u32 last;	/* PROCESS_EXIT: no thread is left */
 	__u32 execs;	/* how often the task has exec'ed */
-	__u32 reserved;
+	__u32 stopped;	/* PROCESS_EXIT: not by a system call of its own */
 	__u64 time_ns;
 	__u64 start_ns; /* since boot */
 	__u64 sp, ip;	/* PROCESS_EXIT, PROCESS_STOP: the last ones of user mode */

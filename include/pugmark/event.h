@@ -7,7 +7,8 @@
 
 enum event_kind {
 	EVENT_WITNESS = 0, /* a probe was hit */
-	EVENT_END = 1,	   /* the task ended: sp and ip are its last user values (0: unknown) */
+	EVENT_END = 1,	   /* the task ended. val: 0 if it asked to (exit, exit_group), else it was
+			      stopped wherever it was */
 	EVENT_LOST = 2,	   /* events of this task were lost here: `lost` of them */
 	EVENT_EXEC = 3,	   /* the task replaced its program: what follows is another image */
 	EVENT_ATTACH = 4,  /* first event of a task that ran already */
