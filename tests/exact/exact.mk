@@ -9,3 +9,11 @@ check-exact: oracle $(BUILD)/pugmark
 # A subset that takes less than two minutes.
 check-exact-quick: oracle $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/exact/check.sh --quick
+
+# For tests/e2e/loss.sh.
+PIECES := $(BUILD)/tests/pieces
+check-all: $(PIECES)
+$(PIECES): $(BUILD)/tests/exact/pieces.o $(BUILD)/libpugmark.a
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+TEST_OBJ += $(BUILD)/tests/exact/pieces.o
