@@ -1,70 +1,264 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cmd_plan.c: `pugmark plan`: chooses the witnesses of a binary and says what was chosen. */
-#include "offline/plan_build.h"
+/* cmd_plan.c: `pugmark plan`: plans a binary and shows what was asked for. */
 #include "user/command.h"
+#include "user/plan_show.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now_s(void)
+enum { PATTERNS_MAX = 64 };
+enum action { ACTION_NONE, ACTION_STATS, ACTION_LIST, ACTION_EXPLAIN, ACTION_CHECK };
+
+struct plan_request {
+	struct planning_options options;
+	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX];
+	const struct plan_format *format;
+	enum action action;
+	const char *function; /* to explain */
+	bool dot, paths;
+	enum plan_mode placement; /* of level paths */
+	const char *binary;
+};
+
+static const char help[] =
+	"usage: pugmark plan [options] BINARY\n"
+	"\n"
+	"Chooses the instructions of BINARY to probe, such that what they log can be read in one "
+	"way\n"
+	"only, at the least expected cost. Plans are kept in the cache, from where recording "
+	"takes\n"
+	"them. Shows the numbers of the plan, or what is asked for:\n"
+	"      --stats              functions, call sites, probes by kind and cost, against mode "
+	"full\n"
+	"      --list               the probes, one a line\n"
+	"      --explain FUNCTION   what can follow what in a function (a name, or 0xADDRESS), "
+	"which\n"
+	"                           of it is probed and why, and what tells its decisions\n"
+	"      --dot                with --explain: as a Graphviz picture\n"
+	"      --format text|json   how to print (text)\n"
+	"\n"
+	"      --mode full|branch|casper|best\n"
+	"                           how probes are chosen (best)\n"
+	"      --level calls|paths  what is recovered: calls, or every basic block as well "
+	"(calls)\n"
+	"      --placement blocks|targets|edges|nodes|best\n"
+	"                           where the probes of paths stand (best)\n"
+	"  -F, --function PATTERN   trace only functions that match (a glob, or /regular "
+	"expression/;\n"
+	"                           repeatable)\n"
+	"  -N, --no-function PATTERN\n"
+	"                           leave out functions that match (repeatable)\n"
+	"      --sites              keep every return instruction of a function apart\n"
+	"      --profile RECORDING  by the counts of an earlier recording, not by estimates\n"
+	"  -o, --output FILE        write the plan there, not into the cache\n"
+	"      --fresh              plan anew, whatever is in the cache\n"
+	"  -h, --help               this text\n";
+
+enum {
+	OPT_STATS = 256,
+	OPT_LIST,
+	OPT_EXPLAIN,
+	OPT_DOT,
+	OPT_FORMAT,
+	OPT_MODE,
+	OPT_LEVEL,
+	OPT_PLACEMENT,
+	OPT_SITES,
+	OPT_PROFILE,
+	OPT_FRESH,
+};
+
+static const struct option long_options[] = {
+	{"stats", no_argument, NULL, OPT_STATS},
+	{"list", no_argument, NULL, OPT_LIST},
+	{"explain", required_argument, NULL, OPT_EXPLAIN},
+	{"dot", no_argument, NULL, OPT_DOT},
+	{"format", required_argument, NULL, OPT_FORMAT},
+	{"mode", required_argument, NULL, OPT_MODE},
+	{"level", required_argument, NULL, OPT_LEVEL},
+	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"function", required_argument, NULL, 'F'},
+	{"no-function", required_argument, NULL, 'N'},
+	{"sites", no_argument, NULL, OPT_SITES},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"output", required_argument, NULL, 'o'},
+	{"fresh", no_argument, NULL, OPT_FRESH},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int choose_action(struct plan_request *r, enum action action)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
+	if (r->action != ACTION_NONE && r->action != action)
+		return command_usage("plan", "more than one thing to show");
+	r->action = action;
+	return -1;
+}
+
+static int add_pattern(const char **patterns, uint32_t *n)
+{
+	if (*n == PATTERNS_MAX)
+		return command_usage("plan", "more than %d patterns", PATTERNS_MAX);
+	patterns[(*n)++] = optarg;
+	return -1;
+}
+
+static int parse_option(struct plan_request *r, int opt)
+{
+	struct planning_options *o = &r->options;
+	switch (opt) {
+	case OPT_STATS:
+		return choose_action(r, ACTION_STATS);
+	case OPT_LIST:
+		return choose_action(r, ACTION_LIST);
+	case OPT_EXPLAIN:
+		r->function = optarg;
+		return choose_action(r, ACTION_EXPLAIN);
+	case OPT_DOT:
+		r->dot = true;
+		return -1;
+	case OPT_FORMAT:
+		r->format = !strcmp(optarg, "text")   ? &plan_text
+			    : !strcmp(optarg, "json") ? &plan_json
+						      : NULL;
+		return r->format ? -1
+				 : command_usage("plan", "no format '%s' (text, json)", optarg);
+	case OPT_MODE:
+		if (planning_mode_named(optarg, &o->mode))
+			return -1;
+		return command_usage("plan", "no mode '%s' (full, branch, casper, best)", optarg);
+	case OPT_LEVEL:
+		r->paths = !strcmp(optarg, "paths");
+		if (r->paths || !strcmp(optarg, "calls"))
+			return -1;
+		return command_usage("plan", "no level '%s' (calls, paths)", optarg);
+	case OPT_PLACEMENT:
+		if (planning_placement_named(optarg, &r->placement))
+			return -1;
+		return command_usage(
+			"plan", "no placement '%s' (blocks, targets, edges, nodes, best)", optarg);
+	case 'F':
+		return add_pattern(r->only, &o->n_only);
+	case 'N':
+		return add_pattern(r->without, &o->n_without);
+	case OPT_SITES:
+		o->returns_apart = true;
+		return -1;
+	case OPT_PROFILE:
+		o->profile = optarg;
+		return -1;
+	case 'o':
+		o->output = optarg;
+		return -1;
+	default:
+		o->fresh = true;
+		return -1;
+	}
+}
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct plan_request *r, int argc, char **argv)
+{
+	int opt;
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":F:N:o:h", long_options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return command_usage("plan",
+					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
+					     argv[optind - 1]);
+		int status = parse_option(r, opt);
+		if (status >= 0)
+			return status;
+	}
+	if (optind + 1 != argc)
+		return command_usage("plan", optind == argc ? "which binary?" : "one binary only");
+	if (r->dot && (r->action != ACTION_EXPLAIN || r->format == &plan_json))
+		return command_usage("plan",
+				     "--dot goes with --explain, and is a format of its own");
+	if (r->paths)
+		r->options.mode = r->placement;
+	r->binary = argv[optind];
+	r->options.only = r->only;
+	r->options.without = r->without;
+	return -1;
+}
+
+/* The function of the plan that the user named, by name or by an address in it. */
+static uint32_t find_function(const struct planning_result *result, const char *name)
+{
+	const struct pugmark_model *model = result->model;
+	uint32_t func = pugmark_model_func_named(model, name);
+	char *end;
+	errno = 0;
+	if (func == PUGMARK_NONE && !strncmp(name, "0x", 2)) {
+		uint64_t addr = strtoull(name, &end, 16);
+		if (!*end && !errno && end != name + 2)
+			func = pugmark_model_func_at(model, addr);
+	}
+	for (uint32_t i = 0; func != PUGMARK_NONE && i < result->plan->n_funcs; i++)
+		if (result->plan->funcs[i].addr == model->funcs[func].addr)
+			return i;
+	return PUGMARK_NONE;
+}
+
+static int explain(const struct plan_request *r, const struct plan_shown *shown,
+		   struct pugmark_diag *diag)
+{
+	uint32_t func = find_function(shown->result, r->function);
+	if (func == PUGMARK_NONE)
+		return pugmark_diag_set(diag, -ENOENT, r->binary, PUGMARK_NO_OFFSET,
+					"no function '%s' (see: pugmark cfg --list)", r->function);
+	int err = r->dot ? plan_explain_dot(shown, func) : r->format->explain(shown, func);
+	return err ? pugmark_diag_set(diag, err, r->binary, PUGMARK_NO_OFFSET, "%s", strerror(-err))
+		   : 0;
+}
+
+static int show(const struct plan_request *r, const struct planning_result *result,
+		struct pugmark_diag *diag)
+{
+	struct plan_shown shown = {r->binary, &r->options, result, malloc(sizeof(struct out))};
+	int err = 0;
+	if (!shown.out)
+		return pugmark_diag_set(diag, -ENOMEM, r->binary, PUGMARK_NO_OFFSET,
+					"out of memory");
+	out_init(shown.out, stdout);
+	if (r->action == ACTION_LIST)
+		r->format->list(&shown);
+	else if (r->action == ACTION_EXPLAIN)
+		err = explain(r, &shown, diag);
+	else
+		r->format->stats(&shown);
+	out_flush(shown.out);
+	free(shown.out);
+	return err;
 }
 
 int cmd_plan(int argc, char **argv)
 {
-	struct pugmark_diag diag;
-	struct pugmark_model *model;
-	static const char *const names[] = {"full",	   "branch",	   "casper",
-					    "best",	   "paths-blocks", "paths-targets",
-					    "paths-edges", "paths-nodes",  "paths-best"};
-	enum plan_mode mode = MODE_BEST;
-	for (int i = 0; argc > 2 && i < N_PLAN_MODES; i++)
-		if (!strcmp(argv[2], names[i]))
-			mode = i;
-	double t0 = now_s();
-	if (pugmark_model_open(argv[1], &model, &diag))
-		return command_fail(&diag);
-	double t1 = now_s();
-	struct program *prog;
-	bool *paths = NULL;
-	if (mode >= MODE_PATHS_BLOCKS) {
-		paths = malloc(model->n_funcs + 1);
-		memset(paths, true, model->n_funcs);
-	}
-	struct program_options options = {.costs = probe_costs_default, .paths = paths};
-	if (program_from_model(model, &options, &prog))
-		return EXIT_ERROR;
-	double t2 = now_s();
-	struct choice choice;
-	uint32_t unresolved = 0;
-	int err = choose_witnesses(prog, mode, &choice, &unresolved);
-	double t3 = now_s();
-	struct pugmark_plan *plan;
-	if (plan_build(prog, &choice, mode, model, &plan))
-		return EXIT_ERROR;
-	double t4 = now_s();
-	uint32_t by_class[4] = {0}, by_kind[4] = {0};
-	for (uint32_t i = 0; i < plan->n_sites; i++) {
-		by_class[plan->sites[i].probe]++;
-		by_kind[plan->sites[i].kind]++;
-	}
-	printf("%s: err %d unresolved %u funcs %u callsites %u blocks %u(+) sites %u: block %u "
-	       "branch "
-	       "%u target %u ret %u; emulated %u nop5 %u stepped %u refused %u; cost %.3g ms\n",
-	       names[mode], err, unresolved, plan->n_funcs, model->n_sites, prog->n_blocks,
-	       plan->n_sites, by_kind[0], by_kind[1], by_kind[2], by_kind[3], by_class[0],
-	       by_class[1], by_class[2], by_class[3], plan->expected_cost_ns / 1e6);
-	printf("model %.3f program %.3f choose %.3f build %.3f s\n", t1 - t0, t2 - t1, t3 - t2,
-	       t4 - t3);
-	if (argc > 3 && pugmark_plan_write(plan, argv[3], &diag))
-		return command_fail(&diag);
-	return 0;
+	struct plan_request r = {
+		.options = {.mode = MODE_BEST, .compare = true},
+		.format = &plan_text,
+		.placement = MODE_PATHS_BEST,
+	};
+	struct planning_result result = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	struct progress progress;
+	int status = parse(&r, argc, argv);
+	if (status >= 0)
+		return status;
+	r.options.progress = &progress;
+	progress_start(&progress, "planning", 0, false);
+	int err = planning_make(r.binary, &r.options, &result, &diag);
+	progress_end(&progress);
+	if (!err)
+		err = show(&r, &result, &diag);
+	planning_deinit(&result);
+	return err ? command_fail(&diag) : EXIT_OK;
 }
