@@ -3,9 +3,11 @@
 #include "user/command.h"
 #include "user/launch.h"
 #include "user/planning.h"
+#include "user/record_check.h"
 #include "user/recorder.h"
 #include "user/site_list.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@ struct record_args {
 	/* --twin, for tests: the same run is recorded by other plans as well. */
 	enum plan_mode twins[MAX_TWINS];
 	uint32_t n_twins;
-	const char *binary, *sites;
+	const char *binary, *sites, *plan;
 	struct planning_options planning;
 	bool paths;
 	enum plan_mode placement; /* of level paths */
@@ -44,6 +46,8 @@ static int print_help(void)
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
 	     "repeatable)\n"
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
+	     "      --profile DIR    choose witnesses by the counts of that recording\n"
+	     "      --plan FILE      take that plan, made by `pugmark plan -o FILE`\n"
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   resolution of times (1)\n"
 	     "      --duration SECS  stop after so long\n"
@@ -66,6 +70,8 @@ enum {
 	OPT_MODE,
 	OPT_LEVEL,
 	OPT_PLACEMENT,
+	OPT_PROFILE,
+	OPT_PLAN,
 	OPT_TWIN
 };
 
@@ -83,6 +89,8 @@ static const struct option long_options[] = {
 	{"mode", required_argument, NULL, OPT_MODE},
 	{"level", required_argument, NULL, OPT_LEVEL},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"plan", required_argument, NULL, OPT_PLAN},
 	{"twin", required_argument, NULL, OPT_TWIN},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
@@ -173,6 +181,12 @@ static int parse_option(struct record_args *a, int opt)
 		(opt == 'F' ? a->only : a->without)[(*n)++] = optarg;
 		return 0;
 	}
+	case OPT_PROFILE:
+		a->planning.profile = optarg;
+		return 0;
+	case OPT_PLAN:
+		a->plan = optarg;
+		return 0;
 	case OPT_SITES:
 		a->sites = optarg;
 		return 0;
@@ -187,10 +201,23 @@ static int plan_module(struct record_args *a, struct recorder_module *module, en
 		       struct planning_result *planned, struct pugmark_diag *diag)
 {
 	struct planning_options options = a->planning;
+	struct progress progress;
 	options.mode = mode;
 	options.only = a->only;
 	options.without = a->without;
-	int err = planning_make(module->path, &options, planned, diag);
+	options.progress = &progress;
+	int err;
+	if (a->plan) {
+		planned->path = strdup(a->plan);
+		err = planned->path ? pugmark_plan_open(a->plan, &planned->plan, diag) : -ENOMEM;
+	} else {
+		progress_start(&progress, "planning", 0, a->options.quiet);
+		err = planning_make(module->path, &options, planned, diag);
+		progress_end(&progress);
+		record_explain_script(module->path, err, diag);
+	}
+	if (!err)
+		err = record_check_plan(planned->plan, a->plan, module->path, diag);
 	if (err)
 		return err;
 	module->plan_path = planned->path;
@@ -207,8 +234,12 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 	struct plan_site *sites = NULL;
 	struct planning_result planned[1 + MAX_TWINS] = {0};
 	char proc[32], *path = NULL;
-	int err = 0;
+	int err = record_check_rights(diag);
 
+	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
+		err = record_check_process(a->pids[i], diag);
+	if (err)
+		return err;
 	if (a->binary)
 		path = strdup(a->binary);
 	else if (a->options.argv)
@@ -229,8 +260,11 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 	for (uint32_t i = 0; !err && !a->sites && i < a->options.n_modules; i++)
 		err = plan_module(a, &a->modules[i], i ? a->twins[i - 1] : a->planning.mode,
 				  &planned[i], diag);
-	if (!err)
+	if (!err) {
 		err = recorder_run(&a->options, result, diag);
+		if (err)
+			record_explain_failure(err, diag);
+	}
 	for (uint32_t i = 0; i < a->options.n_modules; i++)
 		planning_deinit(&planned[i]);
 	free(sites);
@@ -278,6 +312,9 @@ int cmd_record(int argc, char **argv)
 	}
 	if (a.paths)
 		a.planning.mode = a.placement;
+	if (a.plan && (a.n_twins || a.planning.n_only || a.planning.n_without ||
+		       a.planning.profile || a.sites))
+		return command_usage("record", "--plan is made already: what to trace is in it");
 	if (optind < argc)
 		a.options.argv = argv + optind;
 	if ((a.options.argv != NULL) + (a.options.n_pids > 0) + a.options.all != 1)
