@@ -31,6 +31,23 @@ static bool hides_height(const struct prog_block *b)
 	       b->height == PUGMARK_HEIGHT_UNKNOWN && !(b->flags & PROG_TAIL);
 }
 
+/* Where such a jump goes cannot be told from what foreign code does next. */
+static bool jumps_anywhere(const struct chooser *ch, const struct prog_block *b)
+{
+	return b->call == CALL_UNKNOWN && b->flags & PROG_TAIL && b->flags & PROG_INDIRECT &&
+	       ch->prog->funcs[b->func].flags & PROG_ENTERED_TAIL;
+}
+
+/* What comes before a block that is also entered by unwinding: with a witness there, that the block
+ * runs without it before is unwinding. */
+static bool leads_to_root(const struct chooser *ch, const struct prog_block *b, uint32_t block)
+{
+	for (uint32_t i = 0; i < b->n_succ; i++)
+		if (ch->prog->blocks[prog_succs(ch->prog, block)[i]].flags & PROG_ROOT)
+			return true;
+	return false;
+}
+
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
  * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or execute
  * (what the child does begins and ends there), and (at next to no cost) calls that do not return.
@@ -44,14 +61,12 @@ static void force_function(struct chooser *ch, uint32_t func)
 		const struct prog_block *block = &ch->prog->blocks[b];
 		if (!(block->flags & PROG_REACHED))
 			continue;
-		/* Where such a jump goes cannot be told from what foreign code does next. */
-		bool foreign = block->call == CALL_UNKNOWN && block->flags & PROG_TAIL &&
-			       block->flags & PROG_INDIRECT && f->flags & PROG_ENTERED_TAIL;
-		if (foreign && probeable(&block->last))
+		if (jumps_anywhere(ch, block) && probeable(&block->last))
 			ch->marks[b] = MARK_TARGET;
 		else if (hides_height(block) && probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
-		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS))
+		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS) ||
+			 leads_to_root(ch, block, b))
 			force(ch, b);
 	}
 }
@@ -229,6 +244,25 @@ static void settle(struct chooser *ch, choose_function *choose, struct call_orde
 	}
 }
 
+/* Whether a witness that no mode can do without is missing in @block, or cannot say which frame it
+ * is in. */
+static bool lacks_forced(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint8_t mark = ch->marks[block];
+	const struct prog_func *f = &ch->prog->funcs[b->func];
+	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
+	if (entry && mark != MARK_BLOCK && (mark != MARK_LAST || !b->last.cfa_known))
+		return true;
+	if (b->flags & PROG_ROOT)
+		return !mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known);
+	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
+		return mark != MARK_TARGET;
+	if (hides_height(b))
+		return mark != MARK_LAST && mark != MARK_TARGET;
+	return (b->flags & PROG_NORETURN || leads_to_root(ch, b, block)) && !mark;
+}
+
 /* How many decisions do not hold in the end. */
 static uint32_t count_unresolved(struct chooser *ch)
 {
@@ -240,6 +274,9 @@ static uint32_t count_unresolved(struct chooser *ch)
 		if (func->n_blocks && func->flags & PROG_ENTRY_WITNESS)
 			ch->capture_ret[func->block] = true;
 	}
+	for (uint32_t b = 0; b < ch->prog->n_blocks; b++)
+		if (ch->prog->blocks[b].flags & PROG_REACHED)
+			unresolved += lacks_forced(ch, b);
 	return unresolved;
 }
 

@@ -443,8 +443,6 @@ bool chooser_follow_holds(struct chooser *ch, uint32_t block)
 	if (b->call == CALL_NONE || b->call == CALL_LEAF ||
 	    (b->flags & (PROG_TAIL | PROG_NORETURN)))
 		return true;
-	if (ch->plain && b->call == CALL_DIRECT)
-		return true; /* no alternative is empty: nothing that follows is ever asked for */
 	if (b->call == CALL_DIRECT && ch->sums[b->callee].known && !ch->sums[b->callee].need.top &&
 	    !ch->sums[b->callee].need.n && !ch->sums[b->callee].need_global)
 		return true;

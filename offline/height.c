@@ -21,9 +21,9 @@ struct state {
 struct tracker {
 	struct builder *b;
 	ZydisDecoder decoder;
-	struct state *in;  /* by block of the module: on entry to it */
-	uint32_t *todo;	   /* blocks to go through again */
-	uint8_t *queued;   /* by block */
+	struct state *in; /* by block of the module: on entry to it */
+	uint32_t *todo;	  /* blocks to go through again */
+	uint8_t *queued;  /* by block */
 	uint32_t n_todo;
 	bool make_rows;
 	VEC(struct elf_cfa_row) rows; /* of code without an FDE */

@@ -433,6 +433,13 @@ static uint32_t alternative_for(struct parser *p, const struct frame *f, uint32_
 	return PUGMARK_NONE;
 }
 
+/* Whether the call @n, through a register or by name, can be one of @func itself. A library that
+ * jumps to a callback as its last step looks just like it. */
+static bool may_call(const struct plan_node *n, uint32_t func)
+{
+	return !n->import || n->callee == func;
+}
+
 /* Whether the open call of an AT_CALL frame is where the event was entered from. */
 static bool enters_through(const struct parser *p, const struct frame *f,
 			   const struct lookahead *la)
@@ -666,7 +673,7 @@ static bool derive(struct parser *p, const struct lookahead *la)
 		if (p->position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
 			if (enters_through(p, f, la)) {
-				if (la->foreign) {
+				if (la->foreign || !may_call(n, la->entered)) {
 					if (!f->announced)
 						emit_call(p, f->module, n, PUGMARK_NONE);
 					f->announced = true;

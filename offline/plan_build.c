@@ -145,6 +145,8 @@ static void node_from_call(struct builder *b, uint32_t block, struct plan_node *
 		uint32_t import = b->model->sites[pb->site].import;
 		if (import != PUGMARK_NONE)
 			n->import = b->import_name[import];
+		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE)
+			n->callee = b->model->sites[pb->site].target;
 	}
 	report_callee_cfa(b, block, n);
 }

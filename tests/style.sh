@@ -59,7 +59,7 @@ check 'no trailing blanks' trailing_blanks
 check 'each header compiles alone' headers_alone
 
 if command -v shellcheck >/dev/null; then
-	check 'shellcheck' shellcheck -S warning "${scripts[@]}"
+	check 'shellcheck' shellcheck -S error -s bash "${scripts[@]}"
 else
 	skip 'shell scripts: no shellcheck here'
 fi

@@ -110,7 +110,8 @@ static void text_event(struct dump *d, const struct trace_event *e)
 		} else {
 			out_char(out, '-');
 		}
-		if (*e->import) {
+		/* A target of ours says more than the name by which it was reached. */
+		if (*e->import && !e->target) {
 			out_char(out, ' ');
 			out_safe_text(out, e->import);
 		}

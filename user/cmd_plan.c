@@ -13,7 +13,7 @@ enum action { ACTION_NONE, ACTION_STATS, ACTION_LIST, ACTION_EXPLAIN, ACTION_CHE
 
 struct plan_request {
 	struct planning_options options;
-	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX];
+	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX], *plugins[PATTERNS_MAX];
 	const struct plan_format *format;
 	enum action action;
 	const char *function; /* to explain */
@@ -50,6 +50,11 @@ static const char help[] =
 	"                           repeatable)\n"
 	"  -N, --no-function PATTERN\n"
 	"                           leave out functions that match (repeatable)\n"
+	"      --exports needed|all exported functions that may be called from outside: those "
+	"that\n"
+	"                           linked libraries name (needed), or all\n"
+	"      --plugin FILE        a module that is loaded later and calls exported functions\n"
+	"                           (repeatable)\n"
 	"      --sites              keep every return instruction of a function apart\n"
 	"      --profile RECORDING  by the counts of an earlier recording, not by estimates\n"
 	"  -o, --output FILE        write the plan there, not into the cache\n"
@@ -65,6 +70,8 @@ enum {
 	OPT_MODE,
 	OPT_LEVEL,
 	OPT_PLACEMENT,
+	OPT_EXPORTS,
+	OPT_PLUGIN,
 	OPT_SITES,
 	OPT_PROFILE,
 	OPT_FRESH,
@@ -81,6 +88,8 @@ static const struct option long_options[] = {
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
+	{"exports", required_argument, NULL, OPT_EXPORTS},
+	{"plugin", required_argument, NULL, OPT_PLUGIN},
 	{"sites", no_argument, NULL, OPT_SITES},
 	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"output", required_argument, NULL, 'o'},
@@ -100,7 +109,7 @@ static int choose_action(struct plan_request *r, enum action action)
 static int add_pattern(const char **patterns, uint32_t *n)
 {
 	if (*n == PATTERNS_MAX)
-		return command_usage("plan", "more than %d patterns", PATTERNS_MAX);
+		return command_usage("plan", "more than %d of them", PATTERNS_MAX);
 	patterns[(*n)++] = optarg;
 	return -1;
 }
@@ -143,6 +152,13 @@ static int parse_option(struct plan_request *r, int opt)
 		return add_pattern(r->only, &o->n_only);
 	case 'N':
 		return add_pattern(r->without, &o->n_without);
+	case OPT_EXPORTS:
+		o->all_exports = !strcmp(optarg, "all");
+		if (o->all_exports || !strcmp(optarg, "needed"))
+			return -1;
+		return command_usage("plan", "--exports takes needed or all, not '%s'", optarg);
+	case OPT_PLUGIN:
+		return add_pattern(r->plugins, &o->n_plugins);
 	case OPT_SITES:
 		o->returns_apart = true;
 		return -1;
@@ -187,6 +203,7 @@ static int parse(struct plan_request *r, int argc, char **argv)
 	r->binary = argv[optind];
 	r->options.only = r->only;
 	r->options.without = r->without;
+	r->options.plugins = r->plugins;
 	return -1;
 }
 

@@ -25,7 +25,7 @@ struct record_args {
 	struct planning_options planning;
 	bool paths;
 	enum plan_mode placement; /* of level paths */
-	const char *only[64], *without[64];
+	const char *only[64], *without[64], *plugins[64];
 	pid_t pids[64];
 };
 
@@ -48,6 +48,10 @@ static int print_help(void)
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
 	     "      --profile DIR    choose witnesses by the counts of that recording\n"
 	     "      --plan FILE      take that plan, made by `pugmark plan -o FILE`\n"
+	     "      --exports WHICH  exported functions that may be called from outside: needed\n"
+	     "                       (by libraries that are linked; the default), or all\n"
+	     "      --plugin FILE    a module that is loaded later and calls exported functions\n"
+	     "                       (repeatable)\n"
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   resolution of times (1)\n"
 	     "      --duration SECS  stop after so long\n"
@@ -72,7 +76,9 @@ enum {
 	OPT_PLACEMENT,
 	OPT_PROFILE,
 	OPT_PLAN,
-	OPT_TWIN
+	OPT_TWIN,
+	OPT_EXPORTS,
+	OPT_PLUGIN
 };
 
 static const struct option long_options[] = {
@@ -87,6 +93,8 @@ static const struct option long_options[] = {
 	{"duration", required_argument, NULL, OPT_DURATION},
 	{"ring", required_argument, NULL, OPT_RING},
 	{"mode", required_argument, NULL, OPT_MODE},
+	{"exports", required_argument, NULL, OPT_EXPORTS},
+	{"plugin", required_argument, NULL, OPT_PLUGIN},
 	{"level", required_argument, NULL, OPT_LEVEL},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"profile", required_argument, NULL, OPT_PROFILE},
@@ -156,6 +164,16 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "no mode '%s' (full, branch, casper, best)",
 					     optarg);
 		return 0;
+	case OPT_EXPORTS:
+		a->planning.all_exports = !strcmp(optarg, "all");
+		if (!a->planning.all_exports && strcmp(optarg, "needed"))
+			return command_usage("record", "--exports takes needed or all");
+		return 0;
+	case OPT_PLUGIN:
+		if (a->planning.n_plugins == 64)
+			return command_usage("record", "more than 64 plugins");
+		a->plugins[a->planning.n_plugins++] = optarg;
+		return 0;
 	case OPT_LEVEL:
 		a->paths = !strcmp(optarg, "paths");
 		if (!a->paths && strcmp(optarg, "calls") != 0)
@@ -205,6 +223,7 @@ static int plan_module(struct record_args *a, struct recorder_module *module, en
 	options.mode = mode;
 	options.only = a->only;
 	options.without = a->without;
+	options.plugins = a->plugins;
 	options.progress = &progress;
 	int err;
 	if (a->plan) {

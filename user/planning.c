@@ -3,8 +3,8 @@
  * two processes that plan the same binary at once cost time, not truth. */
 #include "user/planning.h"
 
+#include "offline/needed.h"
 #include "offline/plan_build.h"
-#include "user/build_id.h"
 #include "user/patterns.h"
 #include "user/probe_costs.h"
 #include "user/profile.h"
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 3 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 5 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -86,29 +86,30 @@ static uint32_t scope_hash(const struct planning_options *o)
 	return o->n_only || o->n_without ? crc : 0;
 }
 
-/* What tells the file @binary from all others: its build-id, or else where it is and when it was
+/* What tells the file of @model from all others: its build-id, or else where it is and when it was
  * written. */
-static void identity(const char *binary, char id[80])
+static void identity(const struct pugmark_model *model, char id[80])
 {
-	struct build_id build_id = build_id_read(binary);
 	struct stat st;
 	*id = 0;
-	for (uint32_t i = 0; i < build_id.len; i++)
-		sprintf(id + 2 * i, "%02x", build_id.bytes[i]);
-	if (!build_id.len && !stat(binary, &st))
+	for (uint32_t i = 0; i < model->build_id_len; i++)
+		sprintf(id + 2 * i, "%02x", model->build_id[i]);
+	if (!model->build_id_len && !stat(model->path, &st))
 		snprintf(id, 80, "file-%llx-%llx-%llx-%llx", (unsigned long long)st.st_dev,
 			 (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
 			 (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
 				 st.st_mtim.tv_nsec);
 }
 
-/* Where the plan of @binary belongs in the cache; the caller frees. */
-static char *cache_path(const char *binary, const struct planning_options *o,
-			const struct probe_costs *costs, uint32_t profile_hash)
+/* Where the plan of @model belongs in the cache; the caller frees. */
+static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
+			const struct probe_costs *costs, const uint8_t *entered,
+			uint32_t profile_hash)
 {
 	char id[80];
-	identity(binary, id);
+	identity(model, id);
 	uint32_t cost_hash = crc32(profile_hash, (const void *)costs, sizeof(*costs));
+	cost_hash = crc32(cost_hash, entered, model->n_funcs);
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg && *xdg == '/';
 	char *path = NULL;
@@ -183,7 +184,8 @@ struct planner {
 	const struct planning_options *o;
 	const char *binary;
 	struct probe_costs costs;
-	struct pugmark_model *model; /* NULL until it is needed */
+	struct pugmark_model *model;
+	uint8_t *entered; /* per function: from outside, by its name */
 	struct profile profile;
 	bool *opaque;
 	struct program *program;
@@ -205,19 +207,30 @@ static int failed(const struct planner *p, int err)
 
 static int open_model(struct planner *p)
 {
-	if (p->model)
-		return 0;
+	const struct planning_options *o = p->o;
+	struct needed_options needed = {
+		.library_path = getenv("LD_LIBRARY_PATH"),
+		.plugins = o->plugins,
+		.n_plugins = o->n_plugins,
+	};
 	say(p, "reading the binary");
-	return pugmark_model_open(p->binary, &p->model, p->diag);
+	int err = pugmark_model_open(p->binary, &p->model, p->diag);
+	if (err)
+		return err;
+	p->entered = calloc(p->model->n_funcs + 1, 1);
+	if (!p->entered)
+		return failed(p, -ENOMEM);
+	if (!o->all_exports)
+		return needed_mark_entered(p->model, &needed, p->entered, p->diag);
+	memset(p->entered, 1, p->model->n_funcs);
+	return 0;
 }
 
 static int make_program(struct planner *p)
 {
 	if (p->program)
 		return 0;
-	int err = open_model(p);
-	if (!err)
-		err = find_scope(p->model, p->o, &p->opaque, p->diag);
+	int err = find_scope(p->model, p->o, &p->opaque, p->diag);
 	if (err)
 		return err;
 	bool *paths = NULL;
@@ -231,6 +244,7 @@ static int make_program(struct planner *p)
 	struct program_options options = {
 		.costs = p->costs,
 		.opaque = p->opaque,
+		.entered = p->entered,
 		.paths = paths,
 		.counts = p->profile.counts,
 	};
@@ -290,16 +304,9 @@ static int compare(struct planner *p)
 /* The plan in the cache, if there is one and it is whole. */
 static bool find_cached(const struct planner *p)
 {
-	if (p->o->fresh || access(p->out->path, R_OK) ||
-	    pugmark_plan_open(p->out->path, &p->out->plan, NULL))
-		return false;
-	struct build_id id = build_id_read(p->binary);
-	p->out->cached =
-		!id.len || build_id_is(&id, p->out->plan->build_id, p->out->plan->build_id_len);
-	if (!p->out->cached) {
-		pugmark_plan_free(p->out->plan);
-		p->out->plan = NULL;
-	}
+	const struct planning_options *o = p->o;
+	p->out->cached = !o->output && !o->fresh && !access(p->out->path, R_OK) &&
+			 !pugmark_plan_open(p->out->path, &p->out->plan, NULL);
 	return p->out->cached;
 }
 
@@ -316,20 +323,18 @@ static int make_file(struct planner *p)
 static int plan_or_load(struct planner *p)
 {
 	const struct planning_options *o = p->o;
-	int err = 0;
-	if (o->profile) {
-		err = open_model(p);
+	int err = open_model(p);
+	if (!err && o->profile) {
 		say(p, "counting in the recording");
-		if (!err)
-			err = profile_read(o->profile, p->model, &p->profile, p->diag);
+		err = profile_read(o->profile, p->model, &p->profile, p->diag);
 	}
 	if (err)
 		return err;
 	p->out->path = o->output ? strdup(o->output)
-				 : cache_path(p->binary, o, &p->costs, p->profile.hash);
+				 : cache_path(p->model, o, &p->costs, p->entered, p->profile.hash);
 	if (!p->out->path)
 		return failed(p, -ENOMEM);
-	if (!o->output && find_cached(p))
+	if (find_cached(p))
 		return 0;
 	err = plan(p);
 	return err ? err : make_file(p);
@@ -363,6 +368,7 @@ int planning_make(const char *binary, const struct planning_options *options,
 		p.model = NULL;
 	}
 	program_free(p.program);
+	free(p.entered);
 	free(p.opaque);
 	profile_deinit(&p.profile);
 	pugmark_model_free(p.model);

@@ -14,6 +14,11 @@ struct planning_options {
 	 * (all, where there is none) and none of @without. The others are opaque. */
 	const char *const *only, *const *without;
 	uint32_t n_only, n_without;
+	/* Exported functions are entered from outside: all of them, or (false) those that a library
+	 * which the binary needs names, or one of @plugins: files that are loaded later. */
+	bool all_exports;
+	const char *const *plugins;
+	uint32_t n_plugins;
 	bool returns_apart;	   /* keep every return instruction of a function apart */
 	const char *profile;	   /* a recording to take counts from; NULL: estimates */
 	const char *output;	   /* where the plan goes; NULL: the cache */

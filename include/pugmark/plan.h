@@ -76,7 +76,8 @@ struct plan_node {
 	uint64_t addr; /* of the call or tail jump; for the others, of the block */
 	uint32_t func;
 	uint32_t site;	     /* the witness whose event shows the node, or PUGMARK_NONE: silent */
-	uint32_t callee;     /* NODE_KIND_CALL: function; else PUGMARK_NONE */
+	uint32_t callee;     /* NODE_KIND_CALL: function; NODE_KIND_UNKNOWN: the one that has the
+				import's name; else PUGMARK_NONE */
 	uint32_t import;     /* offset in strings of the import's name, or 0 */
 	uint32_t next;	     /* the decision that follows, or PUGMARK_NONE */
 	uint32_t next_taken; /* NODE_KIND_BRANCH: the decision if taken */

@@ -45,7 +45,7 @@ echo "shared: $shared; static: $static"
 [ "$shared" = "$static" ]
 [ "${shared% functions}" -gt 100 ]
 
-others=$(nm -D --defined-only "$prefix/lib/libpugmark.so" | awk '$3 !~ /^pugmark_/ { print $3 }')
+others=$(nm -D --defined-only "$prefix/lib/libpugmark.so" | awk '$3 !~ /^(pugmark|recording)_/ { print $3 }')
 [ -z "$others" ] || { echo "exported, but not of the API: $others"; exit 1; }
 
 make -s uninstall DESTDIR="$dir/root" PREFIX=/opt/pugmark

@@ -23,13 +23,13 @@ export PUGMARK=${PUGMARK:-$top/build/pugmark}
 tools=${TOOLS:-$top/build/oracle}
 modes="full casper best"
 
-# NAME HOW [quick]
+# NAME HOW [quick] [SCALE]: the work is divided by SCALE
 programs() {
 	cat <<'LIST'
 gzip-c same quick
 gzip-d same quick
 bzip2 same
-zstd same
+zstd twin - 5
 lua twin quick
 bash twin
 mawk same quick
@@ -70,7 +70,7 @@ run_work() { # NAME BINARY DIR HOW WHAT
 	rm -rf "$tmp/work" "$3"
 	mkdir -p "$tmp/work" "$3"
 	set -m
-	env -i PATH="$PATH" HOME="$tmp/work" PUGMARK="$PUGMARK" XDG_CACHE_HOME="$XDG_CACHE_HOME" \
+	env -i PATH="$PATH" HOME="$tmp/work" PUGMARK="$PUGMARK" XDG_CACHE_HOME="$XDG_CACHE_HOME" SCALE="${SCALE:-1}" \
 		BINARY="$2" timeout -k 5 "$seconds" \
 		"$top/tests/oracle/run.sh" "$1" "$tmp/work" "$here/tracer.sh" "$3" "$4" "$5" \
 		>"$tmp/log" 2>&1 </dev/null &
@@ -103,7 +103,7 @@ events_of() { # what a process did, by the oracle or by a recording's module
 # Compares each process that is in @1 with the one in @2; prints the row.
 compare_all() { # NAME MODE DIR-A MODULE-A DIR-B MODULE-B TRUTH
 	local name=$1 mode=$2 a=$3 ma=$4 b=$5 mb=$6 verdict="identical to $7" n=0 id line status
-	local events=0 witnesses=0 e w
+	local events=0 witnesses=0 gaps=0 e w g
 	for at in "$a"/*; do
 		id=${at##*/}
 		n=$((n + 1))
@@ -112,8 +112,8 @@ compare_all() { # NAME MODE DIR-A MODULE-A DIR-B MODULE-B TRUTH
 			continue
 		fi
 		line=$("$PUGMARK" dump --module "$mb" --count "$b/$id/recording")
-		read -r _ e _ w _ _ <<<"$line"
-		events=$((events + e)) witnesses=$((witnesses + w))
+		read -r _ e _ w _ g <<<"$line"
+		events=$((events + e)) witnesses=$((witnesses + w)) gaps=$((gaps + g))
 		"$tools/compare" <(events_of "$ma" "$at") <(events_of "$mb" "$b/$id") >"$tmp/result"
 		status=$?
 		if [ $status != 0 ]; then
@@ -130,6 +130,7 @@ compare_all() { # NAME MODE DIR-A MODULE-A DIR-B MODULE-B TRUTH
 			shown=$((shown + 1))
 		fi
 	done
+	[ $gaps = 0 ] || verdict="$gaps GAPS"
 	[ $n -gt 0 ] && [ $events -gt 0 ] || verdict="NOTHING RAN"
 	row "$name" "$mode" $n $events $witnesses "$verdict"
 }
@@ -199,10 +200,10 @@ for name in "$@"; do
 	wanted="$wanted $name "
 done
 printf '%-10s %-7s %9s %12s %12s %7s  %s\n' program mode processes events witnesses share verdict
-while read -r name how is_quick; do
+while read -r name how is_quick scale; do
 	[ $quick = 0 ] || [ "$is_quick" = quick ] || continue
 	[ -z "$wanted" ] || [ "${wanted/ $name / }" != "$wanted" ] || continue
-	check_program "$name" "${HOW:-$how}" </dev/null
+	SCALE=${scale:-1} check_program "$name" "${HOW:-$how}" </dev/null
 done < <(programs)
 echo "$total traces compared, $failed not identical, $skipped programs skipped"
 [ $failed = 0 ] && [ $total -gt 0 ]

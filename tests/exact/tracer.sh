@@ -19,10 +19,18 @@ until mkdir "$dir/$id.$n" 2>/dev/null; do
 done
 at=$dir/$id.$n
 printf '%s\n' "$*" >"$at/command"
+# QEMU hands the environment on the other way round.
+env=()
+while IFS= read -r -d '' variable; do
+	case $variable in
+	_=*) ;;
+	*) if [ "$how" = qemu ]; then env=("$variable" "${env[@]}"); else env+=("$variable"); fi ;;
+	esac
+done < <(env -0)
 case $how in
 qemu)
 	mkdir "$at/trace"
-	exec qemu-x86_64 -plugin "$what,dir=$at/trace" "$@"
+	exec env -i "${env[@]}" qemu-x86_64 -plugin "$what,dir=$at/trace" "$@"
 	;;
 record)
 	IFS=, read -ra modes <<<"$what"
@@ -30,7 +38,7 @@ record)
 	for mode in "${modes[@]:1}"; do
 		twins+=(--twin "$mode")
 	done
-	exec setarch -R "$PUGMARK" record -q -o "$at/recording" --mode "${modes[0]}" "${twins[@]}" \
+	exec env -i "${env[@]}" setarch -R "$PUGMARK" record -q -o "$at/recording" --mode "${modes[0]}" "${twins[@]}" \
 		-- "$@"
 	;;
 esac

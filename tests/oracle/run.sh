@@ -12,9 +12,10 @@
 set -eu -o pipefail
 here=$(dirname "$(realpath "$0")")
 
-# Deterministic text of $1 lines: words of a small vocabulary, numbers, repetitions.
+# Deterministic text of $1 lines: words of a small vocabulary, numbers, repetitions. SCALE in the
+# environment divides them.
 make_text() {
-	awk -v lines="$1" 'BEGIN {
+	awk -v lines=$(($1 / ${SCALE:-1})) 'BEGIN {
 		n = split("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi " \
 			  "omicron pi rho sigma tau upsilon phi chi psi omega", w, " ")
 		x = 12345

@@ -144,7 +144,7 @@ void handler(int signal);
 __asm__(".text\n.globl handler\n.globl site_handler\nhandler:\nsite_handler: push %rbx\n\tpop "
 	"%rbx\n\tret\n");
 
-static void callbacks(int n)
+__attribute__((noinline)) static void callbacks(int n)
 {
 	volatile uint64_t number = 0xfeed000000000000;
 	int *values = malloc(n * sizeof(*values));
@@ -188,7 +188,7 @@ static void forever(void)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	volatile uint64_t above_all = 0xcafe000000000000;
+	volatile uint64_t above_all[32] = {[31] = 0xcafe000000000000};
 	long n = argc > 2 ? atol(argv[2]) : 1;
 
 	if (!strcmp(mode, "branches"))
@@ -215,5 +215,5 @@ int main(int argc, char **argv)
 		abort();
 	} else
 		return 2;
-	return above_all && argc > 3 ? atoi(argv[3]) : 0;
+	return above_all[31] && argc > 3 ? atoi(argv[3]) : 0;
 }

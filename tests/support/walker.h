@@ -23,6 +23,7 @@ struct walk {
 	struct witness_event *events; /* the last is EVENT_END */
 	uint32_t n_steps, cap_steps, n_events, cap_events;
 	uint32_t decided; /* steps up to the last event: what must be recovered at least */
+	bool callbacks;	  /* set before the walk: foreign code may call back */
 	bool finished;	  /* it ran to the end of the first function */
 	uint64_t *stacks; /* snapshots, one after the other */
 	uint32_t n_stacks, cap_stacks;

@@ -16,6 +16,7 @@
 #include "tests/support/walker.h"
 
 struct tally {
+	bool callbacks; /* foreign code calls back in these walks */
 	uint64_t walks, steps, events, unresolved, programs;
 };
 
@@ -37,16 +38,17 @@ static int walk_one_program(uint64_t seed, enum plan_mode mode, uint32_t walks, 
 	tally->programs++;
 	tally->unresolved += unresolved > 0;
 	assert_int_equal(plan_build(prog, &choice, mode, NULL, &plan), 0);
-	for (uint32_t i = 0; i < walks && !unresolved && !failed; i++) {
-		struct walk walk;
+	for (uint32_t i = 0; i < walks && !unresolved; i++) {
+		struct walk walk = {.callbacks = tally->callbacks};
 		uint64_t walk_seed = seed * 1000003 + i;
 		walk_program(prog, &choice, plan, 0, 20 + 20 * (i % 10), walk_seed, &walk);
 		const char *text = walk_check(&walk, plan);
 		if (text) {
-			print_failure(seed, 0, walk_seed, text);
+			if (!tally->callbacks || getenv("WALK_PRINT"))
+				print_failure(seed, 0, walk_seed, text);
 			if (getenv("WALK_PRINT"))
 				walk_print(&walk);
-			failed = 1;
+			failed++;
 		}
 		tally->walks++;
 		tally->steps += walk.n_steps;
@@ -96,13 +98,29 @@ static void casper_recovers_every_walk(void **state)
 static void branch_recovers_every_walk(void **state)
 {
 	(void)state;
-	walk_many(MODE_BRANCH, 3000, 10);
+	walk_many(MODE_BRANCH, 10000, 10);
 }
 
 static void full_recovers_every_walk(void **state)
 {
 	(void)state;
-	walk_many(MODE_FULL, 3000, 10);
+	walk_many(MODE_FULL, 10000, 10);
+}
+
+/* What is not reached yet: where foreign code calls back again and again from the same place, the
+ * end of one callback and the beginning of the next can be taken for one another. The share is
+ * printed, and may not grow. */
+static void nearly_all_walks_with_callbacks_are_recovered(void **state)
+{
+	(void)state;
+	struct tally tally = {.callbacks = true};
+	uint64_t failed = 0;
+	for (uint64_t seed = 1; seed <= 2000; seed++)
+		failed += (uint64_t)walk_one_program(seed, MODE_BEST, 10, &tally);
+	print_message("with callbacks: %llu of %llu walks are not recovered\n",
+		      (unsigned long long)failed, (unsigned long long)tally.walks);
+	assert_true(tally.walks > 10000);
+	assert_true(1000 * failed < tally.walks);
 }
 
 int main(void)
@@ -112,6 +130,7 @@ int main(void)
 		cmocka_unit_test(branch_recovers_every_walk),
 		cmocka_unit_test(casper_recovers_every_walk),
 		cmocka_unit_test(best_recovers_every_walk),
+		cmocka_unit_test(nearly_all_walks_with_callbacks_are_recovered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

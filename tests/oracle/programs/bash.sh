@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # bash: functions, arrays, expansion, traps, subshells, pipes
 BINARY=/usr/bin/bash
 QUICK=1

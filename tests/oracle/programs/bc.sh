@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # bc: long numbers
 BINARY=/usr/bin/bc
 QUICK=1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # bzip2 there and back; the work is in libbz2
 BINARY=/usr/bin/bzip2
 MODULE=/usr/lib/x86_64-linux-gnu/libbz2.so.1.0

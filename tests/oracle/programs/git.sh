@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # git: a repository from nothing, history, diff, merge, packing
 BINARY=/usr/bin/git
 prepare() {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # grep: fixed strings, extended and Perl expressions
 BINARY=/usr/bin/grep
 prepare() { make_text 6000 >text; }

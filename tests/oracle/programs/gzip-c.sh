@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # gzip, compressing
 BINARY=/usr/bin/gzip
 QUICK=1

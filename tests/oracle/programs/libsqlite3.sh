@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # libsqlite3: the library under the shell
 BINARY=/usr/bin/sqlite3
 MODULE=/usr/lib/x86_64-linux-gnu/libsqlite3.so.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # lua5.4: recursion, sorting, strings, closures, errors, coroutines
 BINARY=/usr/bin/lua5.4
 QUICK=1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # mawk: fields, arrays, functions, regular expressions
 BINARY=/usr/bin/mawk
 QUICK=1

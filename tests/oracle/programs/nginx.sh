@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # nginx serving a few hundred requests
 BINARY=/usr/sbin/nginx
 SECONDS_MAX=300

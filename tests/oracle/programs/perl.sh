@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # perl: hashes, regular expressions, closures, sorting
 BINARY=/usr/bin/perl
 prepare() {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # postgres' own binary, one backend: tables, indexes, joins, aggregates, errors, vacuum
 BINARY=/usr/lib/postgresql/15/bin/postgres
 SECONDS_MAX=300

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # python3.11: classes, exceptions, generators, regular expressions, json
 BINARY=/usr/bin/python3.11
 prepare() {

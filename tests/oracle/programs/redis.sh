@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # redis-server under redis-benchmark
 BINARY=/usr/bin/redis-server
 SECONDS_MAX=300

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # sed: substitution, hold space, branches
 BINARY=/usr/bin/sed
 prepare() { make_text 3000 >text; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # sort: keys, numbers, merging, uniqueness
 BINARY=/usr/bin/sort
 prepare() { make_text 6000 >text; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # sqlite3: the shell
 BINARY=/usr/bin/sqlite3
 prepare() { sqlite_script >work.sql; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # zstd, several levels, one thread and two
 BINARY=/usr/bin/zstd
 prepare() { make_text 20000 >text; }

@@ -5,8 +5,13 @@
 
 struct guard {
 	int n;
-	guard(int n) : n(n) {}
-	~guard() { std::printf("guard %d\n", n); }
+	guard(int n) : n(n)
+	{
+	}
+	~guard()
+	{
+		std::printf("guard %d\n", n);
+	}
 };
 
 __attribute__((noinline)) int thrower(int x)

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* needed.c: follows DT_NEEDED as the dynamic linker does (DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH,
+ * /etc/ld.so.cache, the standard folders), each file once, and looks its .dynsym's names up among
+ * the program's exported ones. Files are read by libelf; the cache, which anyone may have written,
+ * is checked here. */
+#include "offline/needed.h"
+
+#include "offline/vec.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 4096, CACHE_X86_64 = 0x0303 };
+
+/* An exported name of the program; several may be of one function. */
+struct exported {
+	char *name;
+	uint32_t func;
+};
+
+/* A file that was looked at, or is to be. */
+struct file {
+	dev_t dev;
+	ino_t ino;
+	char *path;
+};
+
+struct search {
+	const struct pugmark_model *model;
+	const struct needed_options *options;
+	uint8_t *entered;
+	VEC(struct exported) exported;
+	VEC(struct file) files;
+	char *rpath; /* DT_RPATH of the program: holds for its libraries as well */
+	bool missing, failed;
+};
+
+/* glibc's sysdeps/generic/dl-cache.h, the format since 2.2. */
+struct cache_entry {
+	int32_t flags;
+	uint32_t key, value; /* offsets of strings in the file */
+	uint32_t os_version;
+	uint64_t hwcap;
+};
+struct cache_header {
+	char magic[20]; /* with the version */
+	uint32_t n_libs, len_strings;
+	uint32_t rest[5];
+};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static void end_elf(Elf **elf)
+{
+	elf_end(*elf);
+}
+
+static char *copied(struct search *s, const char *text)
+{
+	char *copy = strdup(text);
+	s->failed |= !copy;
+	return copy;
+}
+
+/* Puts the file at @path on the list, unless it is there. Returns whether it is an ELF file of
+ * x86-64. */
+static bool add_file(struct search *s, const char *path)
+{
+	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	Elf64_Ehdr eh;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64)
+		return false;
+	for (uint32_t i = 0; i < s->files.n; i++)
+		if (s->files.at[i].dev == st.st_dev && s->files.at[i].ino == st.st_ino)
+			return true;
+	if (s->files.n == FILES_MAX) {
+		s->missing = true;
+		return true;
+	}
+	struct file file = {st.st_dev, st.st_ino, copied(s, path)};
+	if (!file.path || !VEC_PUSH(&s->files, file)) {
+		free(file.path);
+		s->failed = true;
+	}
+	return true;
+}
+
+/* @folder with $ORIGIN, and what else may stand there, in place. */
+static bool expand(const char *folder, size_t len, const char *origin, char *out, size_t room)
+{
+	static const char *const names[] = {"$ORIGIN", "${ORIGIN}", "$LIB", "${LIB}"};
+	const char *const values[] = {origin, origin, "lib/x86_64-linux-gnu",
+				      "lib/x86_64-linux-gnu"};
+	size_t n = 0;
+	for (const char *end = folder + len; folder < end;) {
+		const char *value = NULL;
+		for (int i = 0; i < 4 && !value; i++) {
+			size_t name_len = strlen(names[i]);
+			if (name_len <= (size_t)(end - folder) &&
+			    !memcmp(folder, names[i], name_len)) {
+				value = values[i];
+				folder += name_len;
+			}
+		}
+		size_t add = value ? strlen(value) : 1;
+		if (n + add >= room)
+			return false;
+		memcpy(out + n, value ? value : folder, add);
+		n += add;
+		folder += value ? 0 : 1;
+	}
+	out[n] = 0;
+	return n > 0;
+}
+
+/* Looks for @name in the folders of @list, which are separated by colons. */
+static bool find_in(struct search *s, const char *list, const char *name, const char *user)
+{
+	char origin[PATH_MAX], folder[PATH_MAX], path[2 * PATH_MAX];
+	if (!list)
+		return false;
+	snprintf(origin, sizeof(origin), "%s", user);
+	char *slash = strrchr(origin, '/');
+	if (slash)
+		*slash = 0;
+	else
+		strcpy(origin, ".");
+	while (*list) {
+		size_t len = strcspn(list, ":");
+		if (expand(list, len, origin, folder, sizeof(folder))) {
+			snprintf(path, sizeof(path), "%s/%s", folder, name);
+			if (add_file(s, path))
+				return true;
+		}
+		list += len + (list[len] == ':');
+	}
+	return false;
+}
+
+static const char *cache_string(const char *map, size_t size, uint32_t off)
+{
+	return off < size && memchr(map + off, 0, size - off) ? map + off : NULL;
+}
+
+static bool find_in_cache(struct search *s, const char *name)
+{
+	__attribute__((cleanup(close_fd))) int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	struct cache_header h;
+	if (fd < 0 || fstat(fd, &st) || (size_t)st.st_size < sizeof(h))
+		return false;
+	size_t size = st.st_size;
+	char *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return false;
+	memcpy(&h, map, sizeof(h));
+	bool found = false;
+	if (!memcmp(h.magic, "glibc-ld.so.cache1.1", sizeof(h.magic)) &&
+	    h.n_libs <= (size - sizeof(h)) / sizeof(struct cache_entry))
+		for (uint32_t i = 0; i < h.n_libs && !found; i++) {
+			struct cache_entry e;
+			memcpy(&e, map + sizeof(h) + i * sizeof(e), sizeof(e));
+			const char *key = cache_string(map, size, e.key);
+			const char *path = cache_string(map, size, e.value);
+			if (e.flags == CACHE_X86_64 && key && path && !strcmp(key, name))
+				found = add_file(s, path);
+		}
+	munmap(map, size);
+	return found;
+}
+
+static void find_library(struct search *s, const char *name, const char *user, const char *rpath,
+			 const char *runpath)
+{
+	static const char standard[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:"
+				       "/usr/lib64:/lib:/usr/lib";
+	if (strchr(name, '/')) {
+		s->missing |= !add_file(s, name);
+		return;
+	}
+	/* DT_RPATH is ignored where there is a DT_RUNPATH. */
+	if (!runpath &&
+	    (find_in(s, rpath, name, user) || find_in(s, s->rpath, name, s->model->path)))
+		return;
+	if (find_in(s, s->options->library_path, name, user) || find_in(s, runpath, name, user) ||
+	    find_in_cache(s, name) || find_in(s, standard, name, user))
+		return;
+	s->missing = true;
+}
+
+/* The string of the next entry with @tag, from entry *@at on. */
+static const char *dynamic_string(Elf *elf, const GElf_Shdr *sh, Elf_Data *data, int64_t tag,
+				  size_t *at)
+{
+	size_t n = sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	GElf_Dyn dyn;
+	while (*at < n && gelf_getdyn(data, (*at)++, &dyn))
+		if (dyn.d_tag == tag)
+			return elf_strptr(elf, sh->sh_link, dyn.d_un.d_val);
+	return NULL;
+}
+
+static void read_dynamic(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Data *data,
+			 const char *user)
+{
+	size_t at = 0;
+	const char *rpath = dynamic_string(elf, sh, data, DT_RPATH, &at);
+	at = 0;
+	const char *runpath = dynamic_string(elf, sh, data, DT_RUNPATH, &at);
+	if (!strcmp(user, s->model->path) && rpath && !runpath && !s->rpath)
+		s->rpath = copied(s, rpath);
+	at = 0;
+	for (const char *name; (name = dynamic_string(elf, sh, data, DT_NEEDED, &at));)
+		find_library(s, name, user, rpath, runpath);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct exported *)a)->name, ((const struct exported *)b)->name);
+}
+
+static void mark_name(struct search *s, const char *name)
+{
+	struct exported key = {.name = (char *)name};
+	const struct exported *e =
+		bsearch(&key, s->exported.at, s->exported.n, sizeof(key), by_name);
+	if (!e)
+		return;
+	while (e > s->exported.at && !strcmp(e[-1].name, name))
+		e--;
+	for (; e < s->exported.at + s->exported.n && !strcmp(e->name, name); e++)
+		s->entered[e->func] = 1;
+}
+
+static void export_name(struct search *s, const char *name, uint64_t addr)
+{
+	uint32_t func = pugmark_model_func_at(s->model, addr);
+	if (func == PUGMARK_NONE || s->model->funcs[func].addr != addr)
+		return;
+	struct exported e = {copied(s, name), func};
+	if (!e.name || !VEC_PUSH(&s->exported, e)) {
+		free(e.name);
+		s->failed = true;
+	}
+}
+
+/* The program's own table says what it exports; the others', what they name. */
+static void read_symbols(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Data *data, bool own)
+{
+	size_t n = sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	GElf_Sym sym;
+	for (size_t i = 1; i < n && gelf_getsym(data, i, &sym); i++) {
+		const char *name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if (!name || GELF_ST_BIND(sym.st_info) == STB_LOCAL)
+			continue;
+		if (!own)
+			mark_name(s, name);
+		else if (sym.st_shndx != SHN_UNDEF)
+			export_name(s, name, sym.st_value);
+	}
+	if (own && s->exported.n)
+		qsort(s->exported.at, s->exported.n, sizeof(*s->exported.at), by_name);
+}
+
+static int read_file(struct search *s, const char *path, bool own)
+{
+	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	__attribute__((cleanup(end_elf))) Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	bool any = false;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) && !s->failed;) {
+		GElf_Shdr sh;
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_DYNAMIC && sh.sh_type != SHT_DYNSYM))
+			continue;
+		Elf_Data *data = elf_getdata(scn, NULL);
+		if (!data)
+			return -EBADMSG;
+		any = true;
+		if (sh.sh_type == SHT_DYNAMIC)
+			read_dynamic(s, elf, &sh, data, path);
+		else
+			read_symbols(s, elf, &sh, data, own);
+	}
+	return any || own ? 0 : -ENODATA;
+}
+
+int needed_mark_entered(const struct pugmark_model *model, const struct needed_options *options,
+			uint8_t *entered, struct pugmark_diag *diag)
+{
+	struct search s = {.model = model, .options = options, .entered = entered};
+	elf_version(EV_CURRENT);
+	int err = read_file(&s, model->path, true);
+	if (err)
+		pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
+		if (!add_file(&s, options->plugins[i]))
+			err = pugmark_diag_set(diag, -ENOEXEC, options->plugins[i],
+					       PUGMARK_NO_OFFSET, "not an ELF file of x86-64");
+	for (uint32_t i = 0; !err && i < s.files.n && !s.failed; i++)
+		s.missing |= read_file(&s, s.files.at[i].path, false) != 0;
+	if (!err && s.failed)
+		err = -ENOMEM;
+	for (uint32_t i = 0; s.missing && i < s.exported.n; i++)
+		entered[s.exported.at[i].func] = 1;
+	for (uint32_t i = 0; i < s.exported.n; i++)
+		free(s.exported.at[i].name);
+	for (uint32_t i = 0; i < s.files.n; i++)
+		free(s.files.at[i].path);
+	VEC_FREE(&s.exported);
+	VEC_FREE(&s.files);
+	free(s.rpath);
+	return err;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* needed.h: which functions of a program its libraries may call by name. Almost every symbol that
+ * an executable exports is there for plugins that are never loaded; the few that a library on its
+ * DT_NEEDED list names, directly or by way of others, are entered from outside. */
+#ifndef OFFLINE_NEEDED_H
+#define OFFLINE_NEEDED_H
+
+#include <pugmark/model.h>
+
+struct needed_options {
+	const char *library_path;   /* as LD_LIBRARY_PATH; NULL: none */
+	const char *const *plugins; /* modules that are loaded later, and what they need */
+	uint32_t n_plugins;
+};
+
+/* Sets @entered (one byte a function of @model) for each exported function whose name is in the
+ * dynamic symbol table of a library that the file needs. Whether the library defines that name as
+ * well does not matter: the program's definition comes first. Where a library cannot be found or
+ * read, every exported function is set.
+ * Returns 0, -ENOMEM, or -errno with @diag filled where the file itself or a plugin cannot be
+ * read. */
+int needed_mark_entered(const struct pugmark_model *model, const struct needed_options *options,
+			uint8_t *entered, struct pugmark_diag *diag);
+
+#endif
