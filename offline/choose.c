@@ -321,8 +321,8 @@ static void choose_in_order(struct chooser *ch, enum plan_mode mode, struct call
 	*unresolved = count_unresolved(ch);
 }
 
-int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
-		     uint32_t *unresolved)
+static int choose(const struct program *program, enum plan_mode mode, bool returns_apart,
+		  struct choice *out, uint32_t *unresolved)
 {
 	struct chooser ch;
 	int err = chooser_init(&ch, program);
@@ -334,7 +334,7 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 		return -ENOMEM;
 	}
 	uint32_t *component = order + program->n_funcs;
-	ch.returns_apart = mode < MODE_BEST;
+	ch.returns_apart = returns_apart;
 	ch.plain = mode < MODE_BEST;
 	err = callgraph_order(program, order, component);
 	if (!err)
@@ -349,6 +349,18 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 	free(order);
 	chooser_deinit(&ch);
 	return err ? err : *unresolved ? -EDOM : 0;
+}
+
+int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
+		     uint32_t *unresolved)
+{
+	return choose(program, mode, mode < MODE_BEST, out, unresolved);
+}
+
+int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
+				   struct choice *out, uint32_t *unresolved)
+{
+	return choose(program, mode, true, out, unresolved);
 }
 
 void choice_deinit(struct choice *choice)

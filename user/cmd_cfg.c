@@ -35,7 +35,8 @@ static const char help[] =
 	"  -g, --call-graph     which function calls which, and from how many sites\n"
 	"  -e, --export FILE    the whole model, one item a line, for other tools (- is stdout)\n"
 	"\n"
-	"  -F, --format FORMAT  text (default) or json (with -d: the graph itself)\n"
+	"  -F, --format text|json\n"
+	"                       how to print (text; with -d, json is the graph itself)\n"
 	"  -h, --help           this text\n";
 
 static const struct option options[] = {

@@ -105,7 +105,7 @@ wait_until() { # SECONDS COMMAND...
 	done
 	return 1
 }
-differs() { [ "$(text_differs "$1")" "$2" 0 ]; }
+differs() { test "$(text_differs "$1")" "$2" 0; }
 gone() { [ ! -e "/proc/$1" ]; }
 
 make_text 25000 >text

@@ -493,7 +493,8 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 	struct walk_frame *f = &w->stack[w->n - 1];
 	bool known = b->height != PUGMARK_HEIGHT_UNKNOWN;
 	uint64_t callee_cfa =
-		f->cfa - (known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, SAVED_WORDS));
+		f->cfa -
+		(known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, SAVED_WORDS));
 	grow_frame(w, callee_cfa);
 	if (w->choice->marks[block] == MARK_TARGET)
 		return call_by_target(w, block, callee_cfa);

@@ -23,10 +23,10 @@ struct walk_step {
 
 /* One activation of a signal handler. When in a silent stretch it came is not in the log. */
 struct walk_act {
-	uint32_t first;	   /* its TRACE_ENTER among the steps */
-	uint32_t parent;   /* the activation that was interrupted */
-	uint32_t before;   /* steps up to the parent's last event before it */
-	uint32_t decided;  /* steps up to its own last event: what must be recovered of it */
+	uint32_t first;	  /* its TRACE_ENTER among the steps */
+	uint32_t parent;  /* the activation that was interrupted */
+	uint32_t before;  /* steps up to the parent's last event before it */
+	uint32_t decided; /* steps up to its own last event: what must be recovered of it */
 };
 
 /* A throw out of foreign code that could have returned: what ran in silence before it is not in
@@ -42,7 +42,7 @@ struct walk {
 	struct walk_throw *throws;
 	struct witness_event *events; /* the last is EVENT_END */
 	uint32_t n_steps, cap_steps, n_acts, cap_acts, n_throws, cap_throws, n_events, cap_events;
-	bool untidy; /* code beyond the program kept old return addresses in its frames */
+	bool untidy;	  /* code beyond the program kept old return addresses in its frames */
 	uint64_t *stacks; /* snapshots, one after the other */
 	uint32_t n_stacks, cap_stacks;
 };
