@@ -22,8 +22,16 @@ char LICENSE[] SEC("license") = "GPL";
 /* Records that one hit may need at most; the batch is sent while there is still room for them. */
 #define HIT_RECORDS 8
 
+/* Of x86-64. */
+#define SYS_EXIT 60
+#define SYS_EXIT_GROUP 231
+
+/* How far above the last hit's frame the frame may lie that is in the foreign call. */
+#define DEEP_MARGIN 1024
+
 struct task_state {
 	__u64 last_ns;
+	__u64 last_cfa; /* of the last hit: somewhere near are the frames of the module */
 	__u64 base[BATCH_MODULES]; /* run-time address of text_addr, 0: to be said */
 	__u32 n;
 	__u32 attached; /* RECORD_ATTACH is due */
@@ -70,6 +78,8 @@ struct stack_state {
 	__u8 pad2[PAD_BYTES];
 	struct snapshot odd;
 	__u8 pad3[PAD_BYTES];
+	struct deep_stack deep;
+	__u64 scratch[SNAPSHOT_WORDS];
 };
 
 struct {
@@ -348,6 +358,82 @@ static __noinline bool snapshot_send(struct task_state *st, __u64 sp)
 	return true;
 }
 
+struct deep_scan {
+	struct stack_state *stacks;
+	__u64 from, end;
+	__u64 base, bytes;
+	__u32 place, n;
+};
+
+/* One step of deep_send(). Without a branch for each word, so that the verifier follows one path.
+ */
+static long deep_scan_step(__u32 step, struct deep_scan *scan)
+{
+	struct stack_state *stacks = scan->stacks;
+	__u64 base = scan->base, bytes = scan->bytes;
+	__u32 n = scan->n, place = scan->place;
+
+	if (scan->from >= scan->end)
+		return 1;
+	scan->place = place + SNAPSHOT_WORDS;
+	scan->from += 8 * SNAPSHOT_WORDS;
+	/* A page of a large array that was never touched is not there, and holds nothing. */
+	if (bpf_probe_read_user(stacks->scratch, 8 * SNAPSHOT_WORDS,
+				(void *)(scan->from - 8 * SNAPSHOT_WORDS)))
+		return 0;
+	for (__u32 i = 0; i < SNAPSHOT_WORDS; i++) {
+		struct deep_word *word = &stacks->deep.words[n & (DEEP_MAX - 1)];
+		__u64 off = stacks->scratch[i] - base, inside = off - bytes;
+
+		word->place = place + i;
+		word->off = off;
+		barrier_var(inside); /* or clang makes a branch of it */
+		n += inside >> 63 & ~off >> 63;
+	}
+	scan->n = n;
+	return 0;
+}
+
+/* The module's frames may lie further up than a snapshot goes: looks through the stack up to @end
+ * for addresses in the module, whose text is @bytes long from @base on. Global, so that it is
+ * verified once and not for every way that leads here. */
+__noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!st || !stacks)
+		return 0;
+	struct snapshot *last = stacks->current & 1 ? &stacks->odd : &stacks->even;
+	struct deep_stack *deep = &stacks->deep;
+	struct deep_scan scan = {
+		.stacks = stacks,
+		.from = (last->addr + 8 * (__u64)last->n_words) & ~4095ull, /* by pages */
+		.end = end,
+		.base = base,
+		.bytes = bytes,
+	};
+
+	scan.place = (scan.from - last->addr) >> 3;
+	if (end <= last->addr + 8 * (__u64)last->n_words || end - last->addr > 8 * DEEP_WORDS ||
+	    !last->n_words)
+		return 0;
+	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, deep_scan_step, &scan, 0);
+	__u32 n = scan.n;
+	if (n > DEEP_MAX) /* no stack of return addresses; the nearest are gone */
+		return 0;
+	deep->kind = RING_DEEP;
+	deep->task = st->head.task;
+	deep->serial = last->serial;
+	deep->n_words = (end - last->addr) / 8;
+	deep->base = base;
+	deep->n = n;
+	bpf_ringbuf_output(&events, deep, sizeof(*deep) - sizeof(deep->words) + 8 * n,
+			   BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 /* __restore_rt: mov $15,%rax; syscall. */
 static __always_inline bool is_signal_trampoline(__u64 ret)
 {
@@ -444,10 +530,16 @@ int witness(struct pt_regs *ctx)
 			head |= HEAD_SNAPSHOT;
 		}
 	}
-	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(st, sp))
+	if (capture & DESC_STACK)
 		head |= HEAD_SNAPSHOT;
-	else
+	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(st, sp)) {
+		head |= HEAD_SNAPSHOT;
+		if (st->last_cfa - sp < 8 * DEEP_WORDS)
+			deep_send(st->last_cfa + DEEP_MARGIN, base, module_bytes[module]);
+	} else {
 		head &= ~HEAD_SNAPSHOT;
+	}
+	st->last_cfa = cfa;
 	if (capture & DESC_FLAGS && flag_taken(ctx->flags, site->cond))
 		head |= HEAD_TAKEN;
 	if (capture & DESC_TARGET)
@@ -540,6 +632,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 		r->sp = regs->sp;
 		r->ip = regs->ip;
+		r->stopped = regs->orig_ax != SYS_EXIT && regs->orig_ax != SYS_EXIT_GROUP;
 	}
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;

@@ -51,6 +51,7 @@ struct jump_table {
 	uint32_t target, n_targets; /* in table_targets: addresses */
 	uint8_t grade;		    /* enum table_grade */
 	bool leaves;		    /* some entries are other functions' starts */
+	bool settled;		    /* proven, whatever else is found out of functions */
 };
 
 /* The CFG of one function, indices local to it. */
@@ -174,9 +175,9 @@ uint8_t noreturn_import_flags(const char *name);
 /* Marks this module's own longjmp and setjmp, whose code does not show what they do. */
 void noreturn_seed(struct builder *b);
 int noreturn_solve(struct builder *b);
-/* jumptable.c: resolves the indirect jumps; *crossed tells that table_crossings grew. */
-int jumptable_resolve(struct builder *b, bool *crossed);
-void jumptable_forget(struct builder *b);
+/* jumptable.c: resolves the indirect jumps that are not settled. *crossed tells that
+ * table_crossings grew, *changed that blocks and edges are not up to date any more. */
+int jumptable_resolve(struct builder *b, bool *crossed, bool *changed);
 /* The row of the indirect jump @insn, or NULL before it was looked at. */
 const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn);
 /* height.c: stack heights of the sites, and CFA rows where there is no FDE. */

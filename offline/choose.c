@@ -121,6 +121,32 @@ void choose_branch(struct chooser *ch, uint32_t func)
 			ch->marks[b] = MARK_LAST;
 }
 
+/* Functions that call each other without end and without an event, unless something is thrown:
+ * their calls must show (the paper's Definition 6 forbids left recursion). Returns whether a mark
+ * was added. */
+static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint32_t n)
+{
+	bool marked = false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct prog_func *f = &ch->prog->funcs[funcs[i]];
+		const struct summary *sum = &ch->sums[funcs[i]];
+		if (sum->nullable || sum->first.n || sum->first.top)
+			continue;
+		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+			const struct prog_block *block = &ch->prog->blocks[b];
+			bool recursive = false;
+			for (uint32_t k = 0; k < n && block->call == CALL_DIRECT; k++)
+				recursive |= funcs[k] == block->callee;
+			if (!recursive || ch->marks[b] || !(block->flags & PROG_REACHED) ||
+			    !probeable(&block->last))
+				continue;
+			ch->marks[b] = MARK_LAST;
+			marked = true;
+		}
+	}
+	return marked;
+}
+
 /* Summaries of a component of recursive functions: the least fixpoint. While the component was
  * chosen for, its members stood for anything at all to each other, so this can only be less. */
 static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n)
@@ -132,6 +158,8 @@ static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint3
 		grew = false;
 		for (uint32_t i = 0; i < n; i++)
 			grew |= chooser_summarise(ch, funcs[i]);
+		if (!grew)
+			grew = mark_left_recursion(ch, funcs, n);
 	}
 }
 
@@ -151,11 +179,14 @@ static void repair(struct chooser *ch, uint32_t func)
 	const struct prog_func *f = &ch->prog->funcs[func];
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
-		if (ch->marks[b] || !(block->flags & PROG_REACHED))
+		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;
+		bool forced = entry || block->flags & PROG_ROOT;
+		if (!(block->flags & PROG_REACHED) || (ch->marks[b] && forced))
 			continue;
+		/* a placement may have marked the block itself, which says less */
 		if (block->flags & PROG_BRANCH && probeable(&block->last))
 			ch->marks[b] = MARK_BRANCH;
-		else if (probeable(&block->any))
+		else if (!ch->marks[b] && probeable(&block->any))
 			ch->marks[b] = MARK_BLOCK;
 	}
 }
@@ -252,7 +283,7 @@ static bool lacks_forced(const struct chooser *ch, uint32_t block)
 	uint8_t mark = ch->marks[block];
 	const struct prog_func *f = &ch->prog->funcs[b->func];
 	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
-	if (entry && mark != MARK_BLOCK && (mark != MARK_LAST || !b->last.cfa_known))
+	if (entry && (!mark || (mark != MARK_BLOCK && !b->last.cfa_known)))
 		return true;
 	if (b->flags & PROG_ROOT)
 		return !mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known);
@@ -290,8 +321,8 @@ static void choose_in_order(struct chooser *ch, enum plan_mode mode, struct call
 	*unresolved = count_unresolved(ch);
 }
 
-int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
-		     uint32_t *unresolved)
+static int choose(const struct program *program, enum plan_mode mode, bool returns_apart,
+		  struct choice *out, uint32_t *unresolved)
 {
 	struct chooser ch;
 	int err = chooser_init(&ch, program);
@@ -303,7 +334,7 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 		return -ENOMEM;
 	}
 	uint32_t *component = order + program->n_funcs;
-	ch.returns_apart = mode < MODE_BEST;
+	ch.returns_apart = returns_apart;
 	ch.plain = mode < MODE_BEST;
 	err = callgraph_order(program, order, component);
 	if (!err)
@@ -318,6 +349,18 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 	free(order);
 	chooser_deinit(&ch);
 	return err ? err : *unresolved ? -EDOM : 0;
+}
+
+int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
+		     uint32_t *unresolved)
+{
+	return choose(program, mode, mode < MODE_BEST, out, unresolved);
+}
+
+int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
+				   struct choice *out, uint32_t *unresolved)
+{
+	return choose(program, mode, true, out, unresolved);
 }
 
 void choice_deinit(struct choice *choice)

@@ -32,7 +32,8 @@ enum mark {
 struct choice {
 	uint8_t *marks;	    /* enum mark, per block of the program */
 	bool *capture_ret;  /* per block: the mark must read the return address */
-	bool returns_apart; /* each ret is a node of its own: modes full, branch and casper */
+	bool returns_apart; /* each ret is a node of its own: modes full, branch and casper; the
+			       others where it is asked for */
 };
 
 /* Chooses for @program. Returns 0 and a choice that the caller releases with choice_deinit(), or
@@ -41,6 +42,9 @@ struct choice {
  * and the parser reports a gap when it meets one. */
 int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
 		     uint32_t *unresolved);
+/* The same with each ret a node of its own, whatever the mode. */
+int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
+				   struct choice *out, uint32_t *unresolved);
 void choice_deinit(struct choice *choice);
 
 #endif

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What is marked already, as witnesses on the function's graph. */
+/* What is marked already, as witnesses on the function's graph: there they must be as they are. */
 static void witnesses_from_marks(const struct chooser *ch, const struct prog_func *f,
-				 struct witness_set *w)
+				 struct flow_graph *g, struct witness_set *w)
 {
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
 		uint8_t mark = ch->marks[f->block + i];
@@ -20,6 +20,8 @@ static void witnesses_from_marks(const struct chooser *ch, const struct prog_fun
 		bool way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
 		w->nodes[i] = mark && !way;
 		w->ways[i] = way;
+		if (w->nodes[i])
+			g->nodes[i].way_weight = INFINITY;
 	}
 }
 
@@ -47,7 +49,7 @@ static void place(struct chooser *ch, uint32_t func, enum placement how)
 	}
 	int err = witness_set_init(&w, &g);
 	if (!err) {
-		witnesses_from_marks(ch, f, &w);
+		witnesses_from_marks(ch, f, &g, &w);
 		err = placement_choose(&g, how, &w);
 	}
 	if (!err || err == -EDOM)

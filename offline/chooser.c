@@ -382,7 +382,8 @@ static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
 	if (is_entry_term(ch, t.w)) {
 		if (t.ret >= RET_UNKNOWN)
 			return false;
-		return !ch->global_any[t.ret] || t.w != TERM_ANY_ENTRY;
+		if (t.w == TERM_ANY_ENTRY)
+			return !ch->global_any[t.ret];
 	}
 	uint32_t need = ch->global_need[t.w];
 	if (need == GLOBAL_NONE)

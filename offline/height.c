@@ -84,6 +84,44 @@ static struct state after(const struct sem *sem, struct state s)
 	return out;
 }
 
+/* Whether the instruction may write rsp or rbp: a look at its bytes that is right whenever it says
+ * no, and saves most of the decoding. */
+static bool may_move_frame(const uint8_t *bytes, uint8_t len)
+{
+	uint8_t i = 0, rex = 0;
+	for (; i + 1 < len; i++) {
+		uint8_t b = bytes[i];
+		if ((b & 0xf0) == 0x40)
+			rex = b;
+		else if (b != 0x66 && b != 0x67 && b != 0xf0 && b != 0xf2 && b != 0xf3 &&
+			 (b & 0xe7) != 0x26 && (b & 0xfe) != 0x64)
+			break;
+	}
+	uint8_t opcode = bytes[i++];
+	if (opcode == 0x0f) {
+		opcode = i < len ? bytes[i++] : 0;
+		if ((opcode & 0xf8) == 0xc8) /* bswap */
+			return true;
+		if (opcode == 0x38 || opcode == 0x3a)
+			i++;
+	} else {
+		bool stack = (opcode & 0xf0) == 0x50 || opcode == 0x68 || opcode == 0x6a ||
+			     opcode == 0x8f || opcode == 0xff || (opcode & 0xfe) == 0x9c ||
+			     (opcode & 0xfe) == 0xc8;
+		bool vex = (opcode & 0xfe) == 0xc4 || opcode == 0x62;
+		bool names =
+			((opcode & 0xf0) == 0xb0 || (opcode & 0xf8) == 0x90) && (opcode & 6) == 4;
+		if (stack || vex || names)
+			return true;
+	}
+	if (i >= len)
+		return false;
+	uint8_t modrm = bytes[i];
+	bool reg = !(rex & 4) && (modrm >> 3 & 6) == 4;
+	bool rm = !(rex & 1) && modrm >= 0xc0 && (modrm & 6) == 4;
+	return reg || rm;
+}
+
 static uint32_t first_row(const struct builder *b, uint64_t addr)
 {
 	uint32_t low = 0, high = b->rows.n;
@@ -148,9 +186,10 @@ static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *
 		if (insn == last && at->site != PUGMARK_NONE)
 			b->sites.at[at->site].height = s->sp == UNSET ? UNKNOWN : s->sp;
 		struct sem sem;
-		if (i->kind != INSN_OTHER)
+		const uint8_t *bytes = builder_insn_bytes(b, insn);
+		if (i->kind != INSN_OTHER || !may_move_frame(bytes, i->len))
 			continue; /* calls and jumps leave both registers as they are */
-		if (!sem_decode(&t->decoder, builder_insn_bytes(b, insn), i->len, addr, &sem)) {
+		if (!sem_decode(&t->decoder, bytes, i->len, addr, &sem)) {
 			*s = (struct state){UNKNOWN, UNKNOWN};
 			continue;
 		}

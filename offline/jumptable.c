@@ -32,7 +32,8 @@ struct resolver {
 	uint32_t nth;
 	bool looks_like_table; /* of the jump at hand: a table, but for its base */
 	bool is_sum;	       /* of the jump at hand: the target is computed, no pointer */
-	bool *crossed;
+	bool *crossed, *changed;
+	bool crosses; /* the jump at hand leads into a part that is not its function's yet */
 	VEC(uint64_t) targets; /* of the jump at hand */
 	uint8_t grade;
 	bool leaves;
@@ -55,7 +56,7 @@ static int keep_target(struct resolver *r, uint64_t target)
 static int keep_crossing(struct resolver *r, uint64_t target)
 {
 	struct cross_jump jump = {.site = r->jump, .target = target};
-	*r->crossed = true;
+	*r->crossed = r->crosses = true;
 	return VEC_PUSH(&r->b->table_crossings, jump) ? 0 : -ENOMEM;
 }
 
@@ -345,6 +346,7 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 		*changed = true;
 	}
 	struct jump_table *table = &b->tables.at[row - 1];
+	table->settled = r->grade == TABLE_PROVEN && !r->crosses;
 	bool same = table->grade == r->grade && table->leaves == r->leaves &&
 		    table->n_targets == r->targets.n &&
 		    (!r->targets.n || !memcmp(b->table_targets.at + table->target, r->targets.at,
@@ -389,7 +391,7 @@ static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
 	r->jump = insn_addr(r->b, insn);
 	r->targets.n = 0;
 	r->grade = TABLE_PROVEN;
-	r->leaves = r->looks_like_table = r->is_sum = false;
+	r->leaves = r->crosses = r->looks_like_table = r->is_sum = false;
 	if (!slicer_sem(&r->slicer, insn))
 		return -ENOMEM;
 	int result = resolve_definition(r, place, 0);
@@ -426,34 +428,52 @@ static int resolve_function(struct resolver *r, struct flow *flow)
 		for (uint32_t i = 0; i < flow->blocks.n && !err; i++)
 			if (is_indirect_jump(r->b, &flow->blocks.at[i]))
 				err = resolve_jump(r, i, &changed);
+		*r->changed |= changed;
 	}
 	return err;
 }
 
-void jumptable_forget(struct builder *b)
+/* Whether the function has an indirect jump that is to be looked at. */
+static bool needs_resolving(const struct builder *b, const struct pugmark_func *f)
 {
-	free(b->table_of_insn);
-	b->table_of_insn = NULL;
-	b->tables.n = b->table_targets.n = 0;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct pugmark_block *block = &b->blocks.at[i];
+		if (block->end != END_OPEN && block->end != END_TABLE && block->end != END_TAIL)
+			continue;
+		const struct jump_table *table = jumptable_of(b, block->insn + block->n_insns - 1);
+		if (is_indirect_jump(b, block) && !(table && table->settled))
+			return true;
+	}
+	return false;
 }
 
-int jumptable_resolve(struct builder *b, bool *crossed)
+static int prepare(struct builder *b, struct resolver *r)
 {
-	struct resolver r = {.b = b, .crossed = crossed, .entries_left = ENTRY_BUDGET};
-	struct flow flow = {0};
-	int err = slicer_init(&r.slicer, b);
-	b->table_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->table_of_insn));
 	if (!b->table_of_insn)
-		err = -ENOMEM;
-	b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
-	for (r.func = 0; r.func < b->funcs.n && !err; r.func++) {
-		const struct pugmark_func *f = &b->funcs.at[r.func];
-		bool open = false;
-		for (uint32_t i = 0; i < f->n_blocks && !open; i++)
-			open = b->blocks.at[f->block + i].end == END_OPEN;
-		if (open)
+		b->table_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->table_of_insn));
+	if (!b->table_of_insn)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->tables.n; i++)
+		if (!b->tables.at[i].settled)
+			b->table_of_insn[b->tables.at[i].insn] = 0;
+	if (!b->tables_known)
+		b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
+	return slicer_init(&r->slicer, b);
+}
+
+int jumptable_resolve(struct builder *b, bool *crossed, bool *changed)
+{
+	struct resolver r = {
+		.b = b,
+		.crossed = crossed,
+		.changed = changed,
+		.entries_left = ENTRY_BUDGET,
+	};
+	struct flow flow = {0};
+	int err = prepare(b, &r);
+	for (r.func = 0; r.func < b->funcs.n && !err; r.func++)
+		if (needs_resolving(b, &b->funcs.at[r.func]))
 			err = resolve_function(&r, &flow);
-	}
 	flow_deinit(&flow);
 	slicer_deinit(&r.slicer);
 	VEC_FREE(&r.targets);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_ROUNDS = 3 };
+
 /* The model and what it borrows from. */
 struct owned_model {
 	struct pugmark_model model; /* first: callers hold a pointer to it */
@@ -35,40 +37,42 @@ static int prepare_imports(struct builder *b)
 	return 0;
 }
 
-/* One go at functions, flow and tables. *again tells that tables showed something that changes what
- * the functions are. */
-static int find_flow(struct builder *b, bool *again)
+static int find_flow(struct builder *b)
 {
-	*again = false;
-	jumptable_forget(b);
-	int err = functions_find(b);
-	if (!err)
-		err = flow_build_all(b);
-	if (!err)
-		err = noreturn_solve(b);
-	if (!err)
-		err = jumptable_resolve(b, again);
-	*again |= !b->tables_known && b->has_loose_ends;
-	b->tables_known = true;
-	return err;
+	int err = flow_build_all(b);
+	return err ? err : noreturn_solve(b);
+}
+
+/* Functions, flow and tables, over again while tables show something that changes what the
+ * functions are. */
+static int find_functions_and_flow(struct builder *b)
+{
+	bool again = true, changed = false;
+	int err = 0;
+	for (int round = 0; round < MAX_ROUNDS && again && !err; round++) {
+		again = changed = false;
+		err = functions_find(b);
+		if (!err)
+			err = find_flow(b);
+		if (!err)
+			err = jumptable_resolve(b, &again, &changed);
+		again |= !b->tables_known && b->has_loose_ends;
+		b->tables_known = true;
+	}
+	return changed && !err ? find_flow(b) : err;
 }
 
 static int run_passes(struct builder *b)
 {
-	bool again = true;
 	int err = prepare_imports(b);
 	if (!err)
 		err = sweep_code(b);
 	if (!err)
 		err = gaps_find(b);
-	if (!err)
-		noreturn_seed(b);
-	for (int round = 0; round < 3 && again && !err; round++)
-		err = find_flow(b, &again);
-	if (!err && b->tables.n)
-		err = flow_build_all(b);
-	if (!err && b->tables.n)
-		err = noreturn_solve(b);
+	if (err)
+		return err;
+	noreturn_seed(b);
+	err = find_functions_and_flow(b);
 	return err ? err : height_solve(b);
 }
 

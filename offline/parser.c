@@ -1,54 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* parser.c: the LL(1) parser. Its state is a stack of frames and a position in the topmost:
- *
- *   AT_DECISION  before one of the plan's decisions
- *   AT_CALL      inside of a call whose callee is not known: the next event says whether it enters
- *                the module again
- *   OUTSIDE      no frame is open: the next event is the entry of a thread's first function
- *   LOST         the next event is taken as it is: after lost events
- *
- * Each event is looked up in the table of the current decision: the alternative it begins is
- * followed, in silence, up to the node that the event witnesses. An event that begins none is
- * first tried as what the grammar leaves to observation (unwinding, a callback, a handler, a new
- * root), and only then is a gap. */
+/* parser.c: the LL(1) parser. Its state is a stack of frames and a position in the topmost (see
+ * parser_state.h). Each event is first only looked for: in the decision that the topmost frame is
+ * before, and, as long as frames can end in silence, in those below. Where an alternative is
+ * found that it begins, all that is silent up to it is reported, and the event is taken. What
+ * cannot be found is tried as what the grammar leaves to observation (unwinding, a handler, a new
+ * root), and only then is a gap; nothing is reported before it is known to have happened. */
 #include "offline/parser.h"
+
+#include "offline/parser_state.h"
+#include "offline/stack_scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
-
-/* Why a frame has no caller of ours right above it. */
-enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT };
-
-struct frame {
-	uint32_t func;
-	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL */
-	uint64_t cfa;	   /* 0: not known */
-	uint64_t ret;	   /* run-time return address; 0: not known */
-	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
-	uint32_t decision; /* where to go on: for the top frame, or after a handler */
-	uint16_t module;
-	uint8_t position;    /* enum position: where the frame was when a handler came */
-	uint8_t boundary;    /* enum boundary */
-	bool announced;	     /* AT_CALL: the call has been reported already */
-	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
-};
-
-struct parser {
-	struct parse_tables *const *tables;
-	const struct pugmark_plan *const *plans;
-	uint32_t n_modules;
-	trace_sink *sink;
-	void *ctx;
-	struct frame *stack;
-	uint32_t n, cap;
-	uint8_t position;
-	uint64_t last_ns, now_ns;
-	uint64_t lost, gaps;
-	bool failed;
-};
+#define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
 
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, trace_sink *sink, void *ctx, struct parser **out)
@@ -115,11 +81,6 @@ static struct frame *top(struct parser *p)
 	return &p->stack[p->n - 1];
 }
 
-static const struct plan_node *node_at(const struct parser *p, uint16_t module, uint32_t node)
-{
-	return &p->plans[module]->nodes[node];
-}
-
 static struct frame *push_frame(struct parser *p, struct frame frame)
 {
 	if (p->n == p->cap) {
@@ -140,9 +101,9 @@ static struct frame *push_frame(struct parser *p, struct frame frame)
 
 static void emit(struct parser *p, struct trace_event event)
 {
-	event.from_ns = p->last_ns;
+	event.from_ns = p->from_ns;
 	event.to_ns = p->now_ns;
-	event.depth = p->n;
+	event.depth = p->n - p->gone;
 	p->sink(p->ctx, &event);
 }
 
@@ -172,6 +133,19 @@ static void emit_call(struct parser *p, uint16_t module, const struct plan_node 
 		});
 }
 
+/* The call that the topmost frame is AT_CALL of, unless it has been reported. */
+static void announce(struct parser *p)
+{
+	struct frame *f = top(p);
+	if (f->announced)
+		return;
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	emit_call(p, f->module, n, PUGMARK_NONE);
+	f->announced = true;
+	f->gone = n->flags & NODE_TAIL;
+	p->gone += f->gone;
+}
+
 static void emit_gap(struct parser *p, uint8_t cause)
 {
 	p->gaps++;
@@ -188,11 +162,23 @@ static void at_decision(struct parser *p, uint32_t decision)
 	top(p)->decision = decision;
 }
 
-/* The topmost frame is gone: goes on in the one below it. */
+static void drop_frames(struct parser *p, uint32_t n)
+{
+	while (p->n > n)
+		p->gone -= p->stack[--p->n].gone;
+}
+
+/* The topmost frame has ended: goes on in the one below it. */
 static void pop_frame(struct parser *p)
 {
 	uint8_t boundary = top(p)->boundary;
-	p->n--;
+	if (boundary == BELOW_HANDLER)
+		p->from_ns = top(p)->since_ns; /* what was interrupted was so before the handler */
+	drop_frames(p, p->n - 1);
+	if (boundary == BELOW_GAP) {
+		p->position = LOST;
+		return;
+	}
 	if (!p->n || boundary == BELOW_ROOT) {
 		p->position = OUTSIDE;
 		return;
@@ -258,8 +244,7 @@ static void leave_unknown(struct parser *p)
 {
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	if (!f->announced)
-		emit_call(p, f->module, n, PUGMARK_NONE);
+	announce(p);
 	f->announced = false;
 	if (n->flags & NODE_TAIL)
 		pop_frame(p);
@@ -267,7 +252,7 @@ static void leave_unknown(struct parser *p)
 		at_decision(p, n->next);
 }
 
-/* The function of @module at run-time address @addr, or PUGMARK_NONE. */
+/* The function of @module at ELF address @addr, or PUGMARK_NONE. */
 static uint32_t function_at(const struct parser *p, uint16_t module, uint64_t addr)
 {
 	const struct pugmark_plan *plan = p->plans[module];
@@ -286,12 +271,12 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 {
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
+	bool own = e && n->site == e->site;
 	f->node = node;
 	f->announced = f->foreign_target = false;
-	f->call_cfa = n->flags & NODE_CALLEE_CFA && e && e->site == n->site ? e->cfa : 0;
+	f->call_cfa = n->flags & NODE_CALLEE_CFA && own ? e->cfa : 0;
 	p->position = AT_CALL;
-	if (n->site == PUGMARK_NONE || !e || e->site != n->site ||
-	    p->plans[f->module]->sites[n->site].kind != WITNESS_TARGET)
+	if (!own || p->plans[f->module]->sites[n->site].kind != WITNESS_TARGET)
 		return;
 	uint32_t callee = function_at(p, f->module, e->val - e->bias);
 	f->foreign_target = callee == PUGMARK_NONE;
@@ -301,6 +286,17 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 	emit_call(p, f->module, n, callee);
 	enter_callee(p, node, callee, known ? f->cfa - n->height : 0,
 		     e->bias + n->addr + n->call_len);
+}
+
+/* Where an indirect jump went. */
+static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct plan_node *n,
+				   uint64_t addr)
+{
+	const struct plan_target *t = &plan->targets[n->next];
+	for (uint32_t i = 0; i < n->next_taken; i++)
+		if (t[i].addr == addr)
+			return t[i].decision;
+	return PUGMARK_NONE;
 }
 
 static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
@@ -343,15 +339,9 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 	case NODE_KIND_BRANCH:
 		at_decision(p, e->val ? n->next_taken : n->next);
 		break;
-	case NODE_KIND_TARGET: {
-		const struct plan_target *t = &p->plans[f->module]->targets[n->next];
-		uint32_t decision = PUGMARK_NONE;
-		for (uint32_t i = 0; i < n->next_taken; i++)
-			if (t[i].addr == e->val - e->bias)
-				decision = t[i].decision;
-		at_decision(p, decision);
+	case NODE_KIND_TARGET:
+		at_decision(p, decision_at_target(p->plans[f->module], n, e->val - e->bias));
 		break;
-	}
 	default:
 		at_decision(p, n->next);
 	}
@@ -372,49 +362,31 @@ static void take_event(struct parser *p, uint32_t node, const struct witness_eve
 
 /* ---- which alternative an event begins ---- */
 
-/* An event, and for the entry of a function where it was entered from. */
-struct lookahead {
-	const struct witness_event *e;
-	uint32_t entered; /* the function whose entry it is, or PUGMARK_NONE */
-	uint32_t origin;  /* the call node that led there, or PUGMARK_NONE */
-	bool foreign;	  /* not by returning to our code: through another module */
-	bool own_cfa;	  /* e->cfa is the CFA of the frame of the event */
-	uint64_t cfa;	  /* of the frame right below the call of ours: for what came through
-			     another module, that module's frame */
-};
-
 static bool fits(const struct parser *p, const struct lookahead *la, const struct first_entry *t,
 		 const struct frame *f)
 {
+	const struct witness_event *e = la->e;
 	bool any = t->site == FIRST_ANY_ENTRY;
-	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && la->own_cfa;
-	if (depths && f->cfa - (any ? la->cfa : la->e->cfa) != (uint64_t)t->depth)
+	if (any && !la->cfa)
 		return false;
-	if (t->ret == FIRST_SELF)
-		return !f->ret || !la->e->ret || f->ret == la->e->ret || (any && la->foreign);
-	if (la->entered != PUGMARK_NONE)
+	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
+	if (depths && f->cfa - (any ? la->cfa : e->cfa) != (uint64_t)t->depth)
+		return false;
+	if (t->ret == FIRST_SELF) {
+		uint64_t ret = any ? la->ret : e->ret;
+		return !f->ret || !ret || f->ret == ret;
+	}
+	if (any)
 		return la->origin == t->ret;
-	if (!la->e->ret || !(p->plans[f->module]->sites[la->e->site].capture & CAPTURE_RET))
+	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & CAPTURE_RET))
 		return true;
 	const struct plan_node *call = node_at(p, f->module, t->ret);
-	return la->e->ret == la->e->bias + call->addr + call->call_len;
+	return e->ret == e->bias + call->addr + call->call_len;
 }
 
-/* The alternative of the topmost frame's decision that the event begins; PUGMARK_NONE: none. */
-static uint32_t alternative_for(struct parser *p, const struct frame *f, uint32_t decision,
-				const struct lookahead *la, uint32_t *empty)
+static uint32_t first_fit(const struct parser *p, const struct frame *f,
+			  const struct decision_table *t, const struct lookahead *la)
 {
-	*empty = PUGMARK_NONE;
-	if (decision == PUGMARK_NONE)
-		return PUGMARK_NONE;
-	const struct decision_table *t = parse_tables_at(p->tables[f->module], decision);
-	if (!t) {
-		p->failed = true;
-		return PUGMARK_NONE;
-	}
-	*empty = t->empty;
-	if (la->e->module != f->module)
-		return PUGMARK_NONE;
 	uint32_t lo = 0, hi = t->n - t->n_any;
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
@@ -433,27 +405,35 @@ static uint32_t alternative_for(struct parser *p, const struct frame *f, uint32_
 	return PUGMARK_NONE;
 }
 
-/* Whether the call @n, through a register or by name, can be one of @func itself. A library that
- * jumps to a callback as its last step looks just like it. */
-static bool may_call(const struct plan_node *n, uint32_t func)
+/* The alternative of @decision in frame @f that the event begins, PUGMARK_NONE: none; and the one
+ * that can be silent up to the frame's end. */
+static uint32_t alternative_for(struct parser *p, const struct frame *f, uint32_t decision,
+				const struct lookahead *la, uint32_t *empty)
 {
-	return !n->import || n->callee == func;
+	*empty = PUGMARK_NONE;
+	if (decision == PUGMARK_NONE)
+		return PUGMARK_NONE;
+	const struct decision_table *t = parse_tables_at(p->tables[f->module], decision);
+	if (!t || t->top) {
+		p->failed |= !t;
+		return PUGMARK_NONE;
+	}
+	if (t->n_empty == 1)
+		*empty = t->empty;
+	return la->e->module == f->module ? first_fit(p, f, t, la) : PUGMARK_NONE;
 }
 
 /* Whether the open call of an AT_CALL frame is where the event was entered from. */
 static bool enters_through(const struct parser *p, const struct frame *f,
 			   const struct lookahead *la)
 {
-	if (la->entered == PUGMARK_NONE || la->e->module != f->module)
+	if (la->entered == PUGMARK_NONE || la->e->module != f->module || !la->cfa)
 		return false;
 	const struct plan_node *n = node_at(p, f->module, f->node);
 	if (f->foreign_target && !la->foreign)
 		return false;
-	if (n->flags & NODE_TAIL) {
-		if (la->foreign)
-			return f->cfa && f->cfa == la->cfa; /* from what was jumped to */
-		return (!f->cfa || f->cfa == la->e->cfa) && (!f->ret || f->ret == la->e->ret);
-	}
+	if (n->flags & NODE_TAIL)
+		return (!f->cfa || f->cfa == la->cfa) && (!f->ret || !la->ret || f->ret == la->ret);
 	if (la->origin != f->node)
 		return false;
 	if (f->call_cfa)
@@ -462,22 +442,37 @@ static bool enters_through(const struct parser *p, const struct frame *f,
 	return !depths || f->cfa - la->cfa == (uint64_t)n->height;
 }
 
-/* Whether the event can be reached from here by the grammar alone. Changes nothing. */
-static bool derivable(struct parser *p, const struct lookahead *la)
+/* Where frame @i is, once the frames above it are left: its position, and the decision there. */
+static uint8_t position_below(const struct parser *p, uint32_t i, uint32_t *decision)
 {
-	uint8_t position = p->position;
+	const struct frame *f = &p->stack[i];
+	*decision = f->decision;
+	if (i + 1 == p->n)
+		return p->position;
+	switch (p->stack[i + 1].boundary) {
+	case BELOW_CALLBACK:
+		return AT_CALL;
+	case BELOW_HANDLER:
+		return f->position;
+	case BELOW_CALL:
+		*decision = node_at(p, f->module, f->node)->next;
+		return AT_DECISION;
+	default:
+		return LOST;
+	}
+}
+
+/* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in:
+ * those above it end in silence. Changes nothing. */
+static bool find(struct parser *p, const struct lookahead *la, uint32_t *level)
+{
+	/* Where the event does not tell its frame, it tells its stack pointer. */
+	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
-		uint32_t decision = f->decision;
-		if (i + 1 < p->n) {
-			if (p->stack[i + 1].boundary == BELOW_ROOT)
-				return false;
-			position = p->stack[i + 1].boundary == BELOW_CALLBACK  ? AT_CALL
-				   : p->stack[i + 1].boundary == BELOW_HANDLER ? f->position
-									       : AT_DECISION;
-			if (p->stack[i + 1].boundary == BELOW_CALL)
-				decision = node_at(p, f->module, f->node)->next;
-		}
+		uint32_t decision, empty;
+		uint8_t position = position_below(p, i, &decision);
+		*level = i;
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
 			if (enters_through(p, f, la))
@@ -487,9 +482,10 @@ static bool derivable(struct parser *p, const struct lookahead *la)
 			if (n->flags & NODE_TAIL)
 				continue;
 			decision = n->next;
+		} else if (position != AT_DECISION) {
+			return false;
 		}
-		uint32_t empty;
-		if (alternative_for(p, f, decision, la, &empty) != PUGMARK_NONE)
+		if (alternative_for(p, f, decision, la, &empty) != PUGMARK_NONE && i < open)
 			return true;
 		if (empty == PUGMARK_NONE)
 			return false;
@@ -497,94 +493,22 @@ static bool derivable(struct parser *p, const struct lookahead *la)
 	return false;
 }
 
-/* ---- what the grammar leaves to observation ---- */
-
-static uint64_t stack_word(const struct witness_event *e, uint64_t addr)
+/* Lets the frames above the first @n end in silence, as find() said that they can. */
+static void end_frames(struct parser *p, uint32_t n)
 {
-	uint64_t i = (addr - e->stack_addr) / 8;
-	return addr >= e->stack_addr && i < e->stack_words ? e->stack[i] : 0;
-}
-
-/* Whether @node is a call in progress of an open frame, at an unknown height, of what lies at
- * @cfa. */
-static bool open_call_at(const struct parser *p, const struct witness_event *e, uint32_t node,
-			 uint64_t cfa)
-{
-	for (uint32_t i = p->n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		bool inside = i + 1 < p->n || p->position == AT_CALL;
-		if (!inside || f->module != e->module || f->node != node)
+	while (p->n > n && !p->failed) {
+		if (p->position == AT_CALL) {
+			leave_unknown(p);
 			continue;
-		uint64_t at = i + 1 < p->n && p->stack[i + 1].boundary == BELOW_CALL
-				      ? p->stack[i + 1].cfa
-				      : f->call_cfa;
-		if (at == cfa)
-			return true;
-	}
-	return false;
-}
-
-/* Whether the call @node, with its return address in the slot below @cfa, is called by calls whose
- * return addresses are on the stack up to a frame that is open. */
-static bool chain_reaches_stack(const struct parser *p, const struct witness_event *e,
-				uint32_t node, uint64_t slot)
-{
-	const struct pugmark_plan *plan = p->plans[e->module];
-	for (int depth = 0; depth < 512; depth++) {
-		const struct plan_node *n = &plan->nodes[node];
-		if (n->height == PUGMARK_HEIGHT_UNKNOWN)
-			return open_call_at(p, e, node, slot + 8);
-		uint64_t cfa = slot + 8 + n->height;
-		for (uint32_t i = p->n; i-- > 0 && (!p->stack[i].cfa || p->stack[i].cfa <= cfa);)
-			if (p->stack[i].cfa == cfa && p->stack[i].func == n->func)
-				return true;
-		uint64_t ret = stack_word(e, cfa - 8) - e->bias;
-		uint32_t caller = parse_tables_call_before(p->tables[e->module], ret);
-		if (caller == PUGMARK_NONE || plan->nodes[caller].callee != n->func)
-			return false;
-		slot = cfa - 8;
-		node = caller;
-	}
-	return false;
-}
-
-/* The innermost call of ours on the stack of an event that came from another module, and the CFA
- * of what it called. */
-static uint32_t origin_on_stack(const struct parser *p, const struct witness_event *e,
-				uint64_t *cfa)
-{
-	for (uint32_t i = 0; i < e->stack_words; i++) {
-		uint32_t node =
-			parse_tables_call_before(p->tables[e->module], e->stack[i] - e->bias);
-		uint64_t slot = e->stack_addr + 8 * (uint64_t)i;
-		if (node != PUGMARK_NONE && chain_reaches_stack(p, e, node, slot)) {
-			*cfa = slot + 8;
-			return node;
 		}
+		struct frame *f = top(p);
+		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
+		if (!t || t->empty == PUGMARK_NONE) {
+			p->failed |= !t;
+			return;
+		}
+		pass_node(p, t->empty, NULL);
 	}
-	return PUGMARK_NONE;
-}
-
-static struct lookahead look(struct parser *p, const struct witness_event *e)
-{
-	const struct pugmark_plan *plan = p->plans[e->module];
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	struct lookahead la = {
-		.e = e,
-		.entered = parse_tables_entered_by(p->tables[e->module], e->site),
-		.origin = PUGMARK_NONE,
-		.own_cfa = plan->sites[e->site].cfa_reg != CFA_UNKNOWN &&
-			   !(plan->nodes[node].flags & NODE_CALLEE_CFA),
-		.cfa = e->cfa,
-	};
-	if (la.entered == PUGMARK_NONE || !e->ret)
-		return la;
-	la.origin = parse_tables_call_before(p->tables[e->module], e->ret - e->bias);
-	if (la.origin == PUGMARK_NONE) {
-		la.foreign = true;
-		la.origin = origin_on_stack(p, e, &la.cfa);
-	}
-	return la;
 }
 
 static void enter_from_outside(struct parser *p, const struct lookahead *la, uint8_t boundary,
@@ -596,98 +520,48 @@ static void enter_from_outside(struct parser *p, const struct lookahead *la, uin
 		.cfa = la->own_cfa ? la->e->cfa : 0,
 		.ret = la->e->ret,
 		.boundary = boundary,
+		.since_ns = p->last_ns,
 	};
-	if (boundary == BELOW_HANDLER)
+	if (boundary == BELOW_HANDLER && p->n)
 		top(p)->position = p->position;
 	emit_frame(p, TRACE_ENTER, cause, &f);
 	push_frame(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
 
-static void unwind_to(struct parser *p, uint32_t n)
+/* Whether the call @n, through a register or by name, can be one of @func itself. A library that
+ * jumps to a callback as its last step looks just like it. */
+static bool may_call(const struct plan_node *n, uint32_t func)
 {
-	while (p->n > n) {
-		emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
-		p->n--;
-	}
+	return !n->import || n->callee == func;
 }
 
-/* A landing pad or second return of setjmp: the frame that survived, the rest is unwound. */
-static bool try_unwinding(struct parser *p, const struct lookahead *la)
+/* The event came through the call that the topmost frame is in. */
+static void enter_by_call(struct parser *p, const struct lookahead *la)
 {
-	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
-	const struct plan_node *n = node_at(p, la->e->module, node);
-	if (!(n->flags & NODE_ROOT))
-		return false;
-	for (uint32_t i = p->n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		if (f->func != n->func || f->module != la->e->module)
-			continue;
-		if (f->cfa && la->own_cfa && f->cfa != la->e->cfa)
-			continue;
-		struct frame *t = &p->stack[p->n - 1];
-		if (p->position == AT_CALL && !t->announced)
-			emit_call(p, t->module, node_at(p, t->module, t->node), PUGMARK_NONE);
-		t->announced = false;
-		unwind_to(p, i + 1);
-		take_event(p, node, la->e);
-		return true;
+	struct frame *f = top(p);
+	if (la->foreign || !may_call(node_at(p, f->module, f->node), la->entered)) {
+		announce(p);
+		enter_from_outside(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
+		return;
 	}
-	return false;
+	emit_call(p, f->module, node_at(p, f->module, f->node), la->entered);
+	enter_callee(p, f->node, la->entered, la->e->cfa, la->e->ret);
 }
 
-/* Starts anew at the event itself: in the open frame that it belongs to, or in a new one. */
-static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
-{
-	const struct witness_event *e = la->e;
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	const struct plan_node *n = node_at(p, e->module, node);
-	emit_gap(p, cause);
-	uint32_t i = p->n;
-	while (i > 0) {
-		const struct frame *f = &p->stack[i - 1];
-		if (f->func == n->func && f->module == e->module && f->cfa && la->own_cfa &&
-		    f->cfa == e->cfa)
-			break;
-		i--;
-	}
-	p->n = i;
-	if (!i)
-		push_frame(p, (struct frame){
-				      .func = n->func,
-				      .module = e->module,
-				      .cfa = la->own_cfa ? e->cfa : 0,
-				      .boundary = BELOW_ROOT,
-			      });
-	take_event(p, node, e);
-}
-
-/* ---- one event ---- */
-
-/* Follows the grammar to the node that the event witnesses. Returns false where none leads there;
- * what was passed in silence until then stays passed. */
+/* Follows the grammar to the node that the event witnesses. Returns false where none leads there,
+ * which after find() is a fault of the plan. */
 static bool derive(struct parser *p, const struct lookahead *la)
 {
 	while (p->n && !p->failed) {
 		struct frame *f = top(p);
 		if (p->position == AT_CALL) {
-			const struct plan_node *n = node_at(p, f->module, f->node);
-			if (enters_through(p, f, la)) {
-				if (la->foreign || !may_call(n, la->entered)) {
-					if (!f->announced)
-						emit_call(p, f->module, n, PUGMARK_NONE);
-					f->announced = true;
-					enter_from_outside(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
-				} else {
-					emit_call(p, f->module, n, la->entered);
-					enter_callee(p, f->node, la->entered, la->e->cfa,
-						     la->e->ret);
-				}
-				continue;
-			}
-			if (n->flags & NODE_NORETURN)
+			if (enters_through(p, f, la))
+				enter_by_call(p, la);
+			else if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
 				return false;
-			leave_unknown(p);
+			else
+				leave_unknown(p);
 			continue;
 		}
 		if (p->position != AT_DECISION)
@@ -711,73 +585,304 @@ static bool derive(struct parser *p, const struct lookahead *la)
 	return false;
 }
 
+/* ---- what the grammar leaves to observation ---- */
+
+static struct lookahead look(struct parser *p, const struct witness_event *e)
+{
+	const struct pugmark_plan *plan = p->plans[e->module];
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	struct lookahead la = {
+		.e = e,
+		.entered = parse_tables_entered_by(p->tables[e->module], e->site),
+		.origin = PUGMARK_NONE,
+		.own_cfa = plan->sites[e->site].cfa_reg != CFA_UNKNOWN &&
+			   !(plan->nodes[node].flags & NODE_CALLEE_CFA),
+	};
+	if (la.entered == PUGMARK_NONE || !e->ret)
+		return la;
+	la.origin = parse_tables_call_before(p->tables[e->module], e->ret - e->bias);
+	la.foreign = la.origin == PUGMARK_NONE;
+	if (!la.foreign && la.own_cfa) {
+		la.cfa = e->cfa;
+		la.ret = e->ret;
+	}
+	return la;
+}
+
+/* Whether the call that the topmost frame is in, or just passed, never returns: then there is no
+ * doubt that it was still there when an exception came out of it. */
+static bool in_noreturn(const struct parser *p)
+{
+	const struct frame *f = &p->stack[p->n - 1];
+	if (p->position == AT_CALL)
+		return node_at(p, f->module, f->node)->flags & NODE_NORETURN;
+	return p->position == AT_DECISION && f->decision == PUGMARK_NONE;
+}
+
+/* Leaves the frames above the first @n by unwinding. Where it is not certain that they were all
+ * still open, or what had been called from the last, that is a gap; it is not where @sure is not
+ * set. */
+static void unwind_to(struct parser *p, uint32_t n, bool sure)
+{
+	sure = sure && in_noreturn(p);
+	for (uint32_t i = n; i < p->n; i++)
+		sure = sure && p->stack[i].boundary != BELOW_HANDLER;
+	if (!sure) {
+		emit_gap(p, CAUSE_UNWIND);
+		drop_frames(p, n);
+		return;
+	}
+	if (p->position == AT_CALL)
+		announce(p);
+	while (p->n > n) {
+		if (!top(p)->gone)
+			emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
+		drop_frames(p, p->n - 1);
+	}
+	if (n)
+		top(p)->announced = false;
+}
+
+/* Opens the frames between open frame @level and the event's, which the calls in @links made. */
+static void open_frames(struct parser *p, const struct witness_event *e, uint32_t func,
+			const struct stack_link *links, int n)
+{
+	for (int i = n; i-- > 0;) {
+		struct frame *f = top(p);
+		const struct plan_node *call = node_at(p, e->module, links[i].call);
+		f->func = call->func; /* it may have got there by a jump that showed nothing */
+		f->node = links[i].call;
+		push_frame(p, (struct frame){
+				      .module = e->module,
+				      .cfa = links[i].cfa - call->height,
+				      .ret = e->bias + call->addr + call->call_len,
+				      .boundary = BELOW_CALL,
+			      });
+	}
+	top(p)->func = func;
+}
+
+/* A landing pad or second return of setjmp: the frame that survived, the rest is unwound. */
+static bool try_unwinding(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	const struct plan_node *n = node_at(p, e->module, node);
+	struct stack_link links[LINKS_MAX];
+	uint32_t level;
+	if (!(n->flags & NODE_ROOT) || !la->own_cfa)
+		return false;
+	int count = stack_chain(p, e, n->func, links, LINKS_MAX, &level);
+	if (count < 0)
+		return false;
+	unwind_to(p, level + 1, count == 0);
+	open_frames(p, e, n->func, links, count);
+	take_event(p, node, e);
+	return true;
+}
+
+/* Starts anew at the event itself: in the frame that it belongs to, where it is open or the stack
+ * leads from it to one that is, or in a new one on top of those that may still be open. */
+static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	const struct plan_node *n = node_at(p, e->module, node);
+	struct stack_link links[LINKS_MAX];
+	uint32_t level;
+	int count = la->own_cfa ? stack_chain(p, e, n->func, links, LINKS_MAX, &level) : -1;
+	emit_gap(p, cause);
+	p->gap_cause = cause;
+	if (count >= 0) {
+		drop_frames(p, level + 1);
+		open_frames(p, e, n->func, links, count);
+	} else {
+		while (p->n && la->own_cfa && top(p)->cfa && top(p)->cfa <= e->cfa)
+			drop_frames(p, p->n - 1);
+		push_frame(p, (struct frame){
+				      .func = n->func,
+				      .module = e->module,
+				      .cfa = la->own_cfa ? e->cfa : 0,
+				      .ret = e->ret,
+				      .boundary = BELOW_GAP,
+			      });
+	}
+	take_event(p, node, e);
+}
+
+/* ---- one event ---- */
+
+/* Whether the origin is a call that itself left the module. */
+static bool calls_out(const struct parser *p, const struct lookahead *la)
+{
+	return la->origin != PUGMARK_NONE &&
+	       node_at(p, la->e->module, la->origin)->kind == NODE_KIND_UNKNOWN;
+}
+
+/* The entry of a function from another module: the stack says during which call of ours. */
+static bool explain_callback(struct parser *p, struct lookahead *la)
+{
+	uint32_t live = stack_live_frames(p, la->e);
+	uint32_t level, at = 0, found = 0;
+	struct lookahead right = *la;
+	while (live && stack_next_origin(p, live - 1, la, &at)) {
+		/* Had a function jumped out of the module, what it jumped to would have written
+		 * over the return address of an earlier call. */
+		bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
+		if (found && jumped)
+			continue;
+		/* Below the live frames too: the topmost may be another activation, at the same
+		 * place and from the same call, of what was open. */
+		if (find(p, la, &level) && level < live) {
+			right = *la;
+			found++;
+		}
+	}
+	*la = right;
+	if (found == 1 && find(p, la, &level)) {
+		end_frames(p, level + 1);
+		return derive(p, la);
+	}
+	if (found || !live) {
+		la->origin = PUGMARK_NONE;
+		la->cfa = la->ret = 0;
+	}
+	return false;
+}
+
+/* Whether the frames above the first @n can end in silence. */
+static bool can_end(struct parser *p, uint32_t n)
+{
+	for (uint32_t i = p->n; i-- > n;) {
+		uint32_t decision;
+		uint8_t position = position_below(p, i, &decision);
+		if (position == AT_CALL) {
+			const struct plan_node *node =
+				node_at(p, p->stack[i].module, p->stack[i].node);
+			if (node->flags & NODE_NORETURN)
+				return false;
+			if (node->flags & NODE_TAIL)
+				continue;
+			decision = node->next;
+		} else if (position != AT_DECISION) {
+			return false;
+		}
+		if (decision == PUGMARK_NONE)
+			return false;
+		const struct decision_table *t =
+			parse_tables_at(p->tables[p->stack[i].module], decision);
+		if (!t || t->n_empty != 1)
+			return false;
+	}
+	return true;
+}
+
+/* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
+ * reported, and the frame above opened, but it was not made yet. */
+static bool before_call(const struct parser *p, uint32_t i, const struct witness_event *e,
+			uint64_t ip)
+{
+	const struct frame *f = &p->stack[i];
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	return p->stack[i + 1].boundary == BELOW_CALL && n->site != PUGMARK_NONE &&
+	       ip - e->bias > p->plans[f->module]->sites[n->site].addr && ip - e->bias <= n->addr;
+}
+
+/* A signal handler: the stack pointer that it interrupted says which frames had ended. */
+static void enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip)
+{
+	uint32_t live = stack_frames_above(p, la->e, sp);
+	if (live && live < p->n && before_call(p, live - 1, la->e, ip)) {
+		live = p->n;
+	} else if (can_end(p, live)) {
+		end_frames(p, live);
+	} else {
+		emit_gap(p, CAUSE_MODEL);
+		drop_frames(p, live);
+		p->position = live ? LOST : OUTSIDE;
+		p->gap_cause = CAUSE_MODEL;
+	}
+	enter_from_outside(p, la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+}
+
+/* No frame of ours is left: the thread's next function from outside. */
+static void enter_root(struct parser *p, const struct lookahead *la)
+{
+	if (!can_end(p, 0))
+		unwind_to(p, 0, true);
+	end_frames(p, 0);
+	enter_from_outside(p, la, BELOW_ROOT, CAUSE_THREAD);
+}
+
+/* An entry from another module that the grammar does not lead to. */
+static void enter_foreign(struct parser *p, struct lookahead *la)
+{
+	if (!p->n || (la->e->stack && !stack_live_frames(p, la->e))) {
+		enter_root(p, la);
+		return;
+	}
+	emit_gap(p, CAUSE_STACK);
+	enter_from_outside(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
+}
+
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	struct lookahead la = look(p, e);
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	bool root = node_at(p, e->module, node)->flags & NODE_ROOT;
-	if (p->lost || p->position == LOST) {
-		reanchor(p, &la, CAUSE_LOST);
+	uint32_t level;
+	if (p->lost) {
+		emit_gap(p, CAUSE_LOST);
+		p->gap_cause = CAUSE_LOST;
+	}
+	uint64_t sp, ip;
+	if (p->position != LOST && find(p, &la, &level)) {
+		end_frames(p, level + 1);
+	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
+		enter_handler(p, &la, sp, ip);
+	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
+		enter_from_outside(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+	} else if (p->position == LOST) {
+		reanchor(p, &la, p->gap_cause);
+		return;
+	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
+		if (explain_callback(p, &la))
+			return;
+		enter_foreign(p, &la);
+	} else if (try_unwinding(p, &la)) {
 		return;
 	}
-	bool outside = p->position == OUTSIDE;
-	if (outside && la.entered != PUGMARK_NONE) {
-		enter_from_outside(p, &la, BELOW_ROOT, CAUSE_THREAD);
-	} else if (!outside && (root || la.foreign) && !derivable(p, &la)) {
-		if (try_unwinding(p, &la))
-			return;
-		if (la.foreign) {
-			bool in_call = p->position == AT_CALL;
-			struct frame *f = top(p);
-			if (in_call && !f->announced) {
-				emit_call(p, f->module, node_at(p, f->module, f->node),
-					  PUGMARK_NONE);
-				f->announced = true;
-			}
-			enter_from_outside(p, &la, in_call ? BELOW_CALLBACK : BELOW_HANDLER,
-					   in_call ? CAUSE_CALLBACK : CAUSE_SIGNAL);
-		}
-	}
 	if (!derive(p, &la) && !p->failed)
-		reanchor(p, &la, CAUSE_MODEL);
+		reanchor(p, &la, p->n || p->gaps ? CAUSE_MODEL : CAUSE_ATTACH);
 }
 
-/* The task has ended: what is still open and can end in silence does. @signal: it was killed, so
- * nothing more is known to have run. */
-static void finish(struct parser *p, bool killed)
+/* The task has ended: unless it was stopped in the middle, what is still open and can end in
+ * silence did. */
+static void finish(struct parser *p, bool stopped)
 {
-	/* A call in progress was made, whatever has become of it. */
-	if (p->n && p->position == AT_CALL && !top(p)->announced) {
-		struct frame *f = top(p);
-		emit_call(p, f->module, node_at(p, f->module, f->node), PUGMARK_NONE);
-		f->announced = true;
-	}
-	while (p->n && !killed && !p->failed) {
+	if (p->n && p->position == AT_CALL)
+		announce(p); /* a call in progress was made, whatever has become of it */
+	while (p->n && !stopped && !p->failed) {
 		struct frame *f = top(p);
 		if (p->position == AT_CALL) {
-			const struct plan_node *n = node_at(p, f->module, f->node);
-			if (n->flags & NODE_NORETURN) {
-				if (!f->announced)
-					emit_call(p, f->module, n, PUGMARK_NONE);
+			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
 				break;
-			}
 			leave_unknown(p);
 			continue;
 		}
 		if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
 			break;
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
-		if (!t || t->empty == PUGMARK_NONE)
+		if (!t || t->n_empty != 1)
 			break;
 		pass_node(p, t->empty, NULL);
 	}
-	p->n = 0;
+	drop_frames(p, 0);
 	p->position = OUTSIDE;
 }
 
 int parser_feed(struct parser *p, const struct witness_event *e)
 {
 	p->now_ns = e->time_ns;
+	p->from_ns = p->last_ns;
 	switch (e->kind) {
 	case EVENT_WITNESS:
 		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
@@ -790,6 +895,10 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_LOST:
 		p->lost += e->lost;
 		p->position = LOST;
+		break;
+	case EVENT_ATTACH:
+		p->position = LOST;
+		p->gap_cause = CAUSE_ATTACH;
 		break;
 	case EVENT_END:
 		if (p->lost)

@@ -107,6 +107,8 @@ static uint32_t add_site(struct builder *b, uint32_t block)
 	const struct prog_func *f = &b->prog->funcs[pb->func];
 	if (f->flags & PROG_ENTRY_WITNESS && f->block == block)
 		s->capture |= CAPTURE_RET | CAPTURE_SNAPSHOT;
+	if (pb->flags & PROG_ROOT)
+		s->capture |= CAPTURE_RET | CAPTURE_STACK;
 	return index;
 }
 
@@ -403,6 +405,20 @@ static int finish(struct builder *b, struct pugmark_plan **out)
 	return 0;
 }
 
+/* Without a model: from the first block to the end of the last call. */
+static void program_text(const struct program *prog, struct pugmark_plan *plan)
+{
+	plan->text_addr = UINT64_MAX;
+	for (uint32_t i = 0; i < prog->n_blocks; i++) {
+		const struct prog_block *b = &prog->blocks[i];
+		uint64_t end = b->call_addr + b->call_len;
+		if (b->addr < plan->text_addr)
+			plan->text_addr = b->addr;
+		if (end > plan->text_end)
+			plan->text_end = end;
+	}
+}
+
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
 	       const struct pugmark_model *model, struct pugmark_plan **out)
 {
@@ -417,6 +433,8 @@ int plan_build(const struct program *program, const struct choice *choice, enum 
 			b.plan.build_id_len = model->build_id_len;
 			b.plan.text_addr = model->text_addr;
 			b.plan.text_end = model->text_end;
+		} else {
+			program_text(program, &b.plan);
 		}
 		for (uint32_t f = 0; f < program->n_funcs; f++)
 			add_func(&b, f);

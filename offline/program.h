@@ -94,8 +94,8 @@ struct program_options {
 	const uint8_t *entered; /* per function of the model, or NULL: exported ones that another
 				   module is known to import */
 	const bool *paths;	/* per function of the model, or NULL: none has PROG_PATHS */
-	const uint64_t *counts; /* executions per block of the model from an earlier recording, or
-				   NULL: static estimates */
+	const uint64_t *counts; /* executions per block of the model from an earlier recording,
+				   UINT64_MAX: not counted; or NULL: static estimates */
 };
 
 /* Returns 0 and a program that the caller frees with program_free(), or -ENOMEM. */
@@ -109,6 +109,9 @@ void program_mark_entered_tails(struct program *program);
 /* Fills freq of blocks (per activation) and functions from the flow graph: loops run ten times,
  * branches halve, ways that end in a call that never returns are rare. */
 int program_estimate(struct program *program);
+/* Replaces the estimate where a recording has counted: @counts as in program_options. After
+ * program_estimate(). Returns 0 or -ENOMEM. */
+int program_measure(struct program *program, const uint64_t *counts);
 
 /* Whether the block ends with an indirect jump inside the function whose target can be read. */
 static inline bool prog_jump_read(const struct prog_block *b)

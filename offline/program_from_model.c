@@ -403,6 +403,8 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		settle_opaque(&m);
 		program_mark_entered_tails(m.p);
 		err = program_estimate(m.p);
+		if (!err && options->counts)
+			err = program_measure(m.p, options->counts);
 	}
 	if (!err && options->counts)
 		apply_counts(&m);

@@ -302,6 +302,7 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 	if (event->kind == EVENT_END) {
 		bytes_put_varint(&enc->values, event->cfa);
 		bytes_put_varint(&enc->values, event->ret);
+		bytes_put_varint(&enc->values, event->val);
 	}
 	if (event->stack)
 		put_snapshot(enc, event);

@@ -223,7 +223,8 @@ static bool read_values(struct segment_decoder *dec, uint8_t kind, struct witnes
 			break;
 		case EVENT_END:
 			if (!cursor_varint(&dec->values, &event->cfa) ||
-			    !cursor_varint(&dec->values, &event->ret))
+			    !cursor_varint(&dec->values, &event->ret) ||
+			    !cursor_varint(&dec->values, &event->val))
 				return false;
 			break;
 		case EVENT_LOST:

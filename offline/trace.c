@@ -26,6 +26,7 @@ struct pugmark_trace_iter {
 	struct trace_event *queue; /* what the last witness event decided */
 	uint32_t n, cap, next;
 	uint64_t witnesses;
+	uint64_t begin_ns;
 	uint32_t task;
 	bool failed, ended;
 };
@@ -124,7 +125,11 @@ static void enqueue(void *ctx, const struct trace_event *event)
 		it->queue = queue;
 		it->cap = cap;
 	}
-	it->queue[it->n++] = *event;
+	struct trace_event *e = &it->queue[it->n++];
+	*e = *event;
+	/* Before the first witness there was the start of the recording. */
+	if (!e->from_ns)
+		e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
 }
 
 /* Parses all of @task, for the states that its children start from. */
@@ -174,6 +179,8 @@ int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 		return -ENOMEM;
 	it->trace = t;
 	it->task = task;
+	if (recording_info(t->rec)->times)
+		it->begin_ns = recording_info(t->rec)->start_monotonic_ns;
 	it->tables = calloc(t->n_modules + 1, sizeof(*it->tables));
 	err = it->tables ? recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
 	for (uint32_t i = 0; !err && i < t->n_modules; i++)

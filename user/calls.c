@@ -120,6 +120,10 @@ int calls_feed(struct calls *c, const struct trace_event *e)
 			leave(c, e->kind == TRACE_RET ? CALL_RETURNED : CALL_UNWOUND, e->from_ns,
 			      e->to_ns);
 		break;
+	case TRACE_BLOCK:
+		if (c->sink->block && c->n)
+			c->sink->block(c->ctx, c->stack, c->n - 1, e);
+		break;
 	case TRACE_ENTER:
 		err = enter(c, (struct call){
 				       .from_ns = e->from_ns,

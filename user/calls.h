@@ -37,6 +37,9 @@ struct calls_sink {
 	void (*leave)(void *ctx, const struct call *stack, uint32_t level, enum call_end end,
 		      uint64_t from_ns, uint64_t to_ns);
 	void (*gap)(void *ctx, const struct trace_event *event);
+	/* A block of the call at @level ran (level paths). May be NULL. */
+	void (*block)(void *ctx, const struct call *stack, uint32_t level,
+		      const struct trace_event *event);
 };
 
 struct calls {

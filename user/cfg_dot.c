@@ -38,9 +38,21 @@ static void open_graph(const struct pugmark_model *m, uint32_t func, FILE *out)
 	fputs("\" {\n\tnode [shape=box, fontname=monospace];\n", out);
 }
 
-int cfg_dot_blocks(const struct pugmark_model *m, uint32_t func, FILE *out)
+/* How wide the edge that was gone over @n of @most times is drawn. */
+static double edge_width(uint64_t n, uint64_t most)
+{
+	return n ? 1 + 4.0 * (double)n / (double)most : 1;
+}
+
+int cfg_dot_blocks(const struct pugmark_model *m, uint32_t func, const uint64_t *block_counts,
+		   const uint64_t *edge_counts, FILE *out)
 {
 	const struct pugmark_func *f = &m->funcs[func];
+	uint64_t most = 1;
+	for (uint32_t i = f->block; edge_counts && i < f->block + f->n_blocks; i++)
+		for (uint32_t e = m->blocks[i].edge; e < m->blocks[i].edge + m->blocks[i].n_edges;
+		     e++)
+			most = edge_counts[e] > most ? edge_counts[e] : most;
 	open_graph(m, func, out);
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
 		const struct pugmark_block *b = &m->blocks[i];
@@ -50,11 +62,25 @@ int cfg_dot_blocks(const struct pugmark_model *m, uint32_t func, FILE *out)
 			fputc(' ', out);
 			print_callee(m, &m->sites[b->site], out);
 		}
-		fputs(b->flags & BLOCK_UNREACHED ? "\", style=dashed];\n" : "\"];\n", out);
+		bool ran = !block_counts || block_counts[i];
+		if (block_counts)
+			fprintf(out, "\\n×%" PRIu64, block_counts[i]);
+		fputs(b->flags & BLOCK_UNREACHED ? "\", style=dashed];\n"
+		      : ran			 ? "\"];\n"
+						 : "\", color=gray, fontcolor=gray];\n",
+		      out);
 		for (uint32_t k = 0; k < b->n_edges; k++) {
 			const struct pugmark_edge *e = &m->edges[b->edge + k];
-			fprintf(out, "\tb%" PRIx64 " -> b%" PRIx64 " [label=%s];\n", b->addr,
+			fprintf(out, "\tb%" PRIx64 " -> b%" PRIx64 " [label=\"%s", b->addr,
 				m->blocks[e->to].addr, cfg_edge_names[e->kind]);
+			if (edge_counts) {
+				uint64_t n = edge_counts[b->edge + k];
+				fprintf(out, " %" PRIu64 "\", penwidth=%.1f%s];\n", n,
+					edge_width(n, most),
+					n ? "" : ", color=gray, fontcolor=gray");
+			} else {
+				fputs("\"];\n", out);
+			}
 		}
 	}
 	fputs("}\n", out);

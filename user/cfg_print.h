@@ -20,7 +20,9 @@ struct cfg_format {
 extern const struct cfg_format cfg_text, cfg_json;
 
 /* Graphviz pictures of one function: its blocks, or its call sites. Return 0 or -errno. */
-int cfg_dot_blocks(const struct pugmark_model *model, uint32_t func, FILE *out);
+/* @block_counts, @edge_counts: per block and edge of the model, or both NULL. */
+int cfg_dot_blocks(const struct pugmark_model *model, uint32_t func, const uint64_t *block_counts,
+		   const uint64_t *edge_counts, FILE *out);
 int cfg_dot_sites(const struct pugmark_model *model, uint32_t func, FILE *out);
 
 /* The whole module, one item a line; docs/model.md describes the format. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_cfg.c: `pugmark cfg`: opens a binary's static model and shows what was asked for. */
+#include "user/block_counts.h"
 #include "user/cfg_print.h"
 #include "user/command.h"
 
@@ -16,6 +17,7 @@ struct request {
 	const char *argument; /* of the action: a function, or a file to export to */
 	const struct cfg_format *format;
 	const char *binary;
+	const char *trace; /* a recording, or NULL */
 };
 
 static const char help[] =
@@ -27,23 +29,22 @@ static const char help[] =
 	"symbol,\n"
 	"                       its C++ name, or an address in it (hexadecimal, after 0x)\n"
 	"  -d, --dot NAME       a Graphviz picture of a function's blocks\n"
+	"  -t, --trace DIR      with -d: how often each block ran and each edge was taken in the\n"
+	"                       recording DIR, which must be of level paths\n"
 	"  -c, --call-sites     with -f or -d: its call-site graph instead\n"
 	"  -g, --call-graph     which function calls which, and from how many sites\n"
 	"  -e, --export FILE    the whole model, one item a line, for other tools (- is stdout)\n"
 	"\n"
-	"  -F, --format FORMAT  text (default) or json\n"
+	"  -F, --format text|json\n"
+	"                       how to print (text; with -d, json is the graph itself)\n"
 	"  -h, --help           this text\n";
 
 static const struct option options[] = {
-	{"list", no_argument, NULL, 'l'},
-	{"function", required_argument, NULL, 'f'},
-	{"dot", required_argument, NULL, 'd'},
-	{"call-sites", no_argument, NULL, 'c'},
-	{"call-graph", no_argument, NULL, 'g'},
-	{"export", required_argument, NULL, 'e'},
-	{"format", required_argument, NULL, 'F'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{"list", no_argument, NULL, 'l'},	  {"function", required_argument, NULL, 'f'},
+	{"dot", required_argument, NULL, 'd'},	  {"trace", required_argument, NULL, 't'},
+	{"call-sites", no_argument, NULL, 'c'},	  {"call-graph", no_argument, NULL, 'g'},
+	{"export", required_argument, NULL, 'e'}, {"format", required_argument, NULL, 'F'},
+	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 };
 
 /* Returns an exit status, or -1 if there is something to do. */
@@ -54,13 +55,15 @@ static int parse(int argc, char **argv, struct request *request)
 	int option;
 	optind = 1;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":lf:d:cge:F:h", options, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, ":lf:d:t:cge:F:h", options, NULL)) >= 0) {
 		const char *action = memchr(actions + 1, option, sizeof(actions) - 1);
 		if (action && request->action != SUMMARY)
 			return command_usage("cfg", "more than one thing to show");
 		if (action) {
 			request->action = (enum action)(action - actions);
 			request->argument = optarg;
+		} else if (option == 't') {
+			request->trace = optarg;
 		} else if (option == 'c') {
 			request->call_sites = true;
 		} else if (option == 'F' && !strcmp(optarg, "json")) {
@@ -82,6 +85,8 @@ static int parse(int argc, char **argv, struct request *request)
 		return command_usage("cfg", optind == argc ? "which binary?" : "one binary only");
 	if (request->call_sites && request->action != FUNCTION && request->action != DOT)
 		return command_usage("cfg", "--call-sites goes with --function or --dot");
+	if (request->trace && (request->action != DOT || request->call_sites))
+		return command_usage("cfg", "--trace goes with --dot, without --call-sites");
 	request->binary = argv[optind];
 	return -1;
 }
@@ -116,6 +121,44 @@ static int export(const struct request *request, const struct pugmark_model *mod
 	return failed ? fail(request->argument, errno ? -errno : -EIO) : EXIT_OK;
 }
 
+/* The module of the recording that was recorded from the file of @model. */
+static int find_module(const struct view *view, const struct pugmark_model *model, uint32_t *out,
+		       struct pugmark_diag *diag)
+{
+	uint32_t n;
+	const struct recording_module *modules = recording_modules(view->rec, &n);
+	for (*out = 0; *out < n; ++*out) {
+		const struct recording_module *m = &modules[*out];
+		if (m->build_id_len == model->build_id_len && m->text_addr == model->text_addr &&
+		    m->text_end == model->text_end &&
+		    !memcmp(m->build_id, model->build_id, m->build_id_len))
+			return 0;
+	}
+	return pugmark_diag_set(diag, -ESTALE, view->dir, PUGMARK_NO_OFFSET,
+				"not a recording of %s", model->path);
+}
+
+static int show_with_counts(const struct request *request, const struct pugmark_model *model,
+			    uint32_t func)
+{
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	struct block_counts counts = {0};
+	struct view view;
+	uint32_t module;
+	view_init(&view, "cfg", "text");
+	int err = view_open(&view, request->trace, &diag);
+	if (!err)
+		err = find_module(&view, model, &module, &diag);
+	if (!err)
+		err = block_counts_collect(&view, module, model, &counts, &diag);
+	if (!err)
+		cfg_dot_blocks(model, func, counts.blocks, counts.edges, stdout);
+	bool gaps = counts.gaps;
+	block_counts_deinit(&counts);
+	view_deinit(&view);
+	return err ? command_fail(&diag) : gaps ? EXIT_GAPS : EXIT_OK;
+}
+
 static int show(const struct request *request, const struct pugmark_model *model)
 {
 	const struct cfg_format *format = request->format;
@@ -131,7 +174,11 @@ static int show(const struct request *request, const struct pugmark_model *model
 			return command_fail(&diag);
 		}
 	}
-	switch (request->action) {
+	/* A picture as JSON is the graph itself. */
+	enum action action = request->action;
+	if (action == DOT && format == &cfg_json)
+		action = FUNCTION;
+	switch (action) {
 	case SUMMARY:
 		err = format->summary(model, stdout);
 		break;
@@ -143,8 +190,10 @@ static int show(const struct request *request, const struct pugmark_model *model
 					  : format->function(model, func, stdout);
 		break;
 	case DOT:
+		if (request->trace)
+			return show_with_counts(request, model, func);
 		err = request->call_sites ? cfg_dot_sites(model, func, stdout)
-					  : cfg_dot_blocks(model, func, stdout);
+					  : cfg_dot_blocks(model, func, NULL, NULL, stdout);
 		break;
 	case CALL_GRAPH:
 		err = format->call_graph(model, stdout);

@@ -1,358 +1,281 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cmd_plan.c: `pugmark plan`: chooses the witnesses of a binary and says what was chosen. */
+/* cmd_plan.c: `pugmark plan`: plans a binary and shows what was asked for. */
 #include "user/command.h"
-#include "user/planning.h"
+#include "user/plan_show.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERNS_MAX 64
+enum { PATTERNS_MAX = 64 };
+enum action { ACTION_NONE, ACTION_STATS, ACTION_LIST, ACTION_EXPLAIN, ACTION_CHECK };
 
-struct plan_args {
-	struct planning_options planning;
-	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX];
-	const char *output, *explain;
-	bool list, json;
+struct plan_request {
+	struct planning_options options;
+	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX], *plugins[PATTERNS_MAX];
+	const struct plan_format *format;
+	enum action action;
+	const char *function; /* to explain */
+	bool dot, paths;
+	enum plan_mode placement; /* of level paths */
+	const char *binary;
 };
 
-struct counts {
-	uint32_t by_class[4], by_kind[4];
-	uint32_t full_sites; /* what mode full would probe */
+static const char help[] =
+	"usage: pugmark plan [options] BINARY\n"
+	"\n"
+	"Chooses the instructions of BINARY to probe, such that what they log can be read in one "
+	"way\n"
+	"only, at the least expected cost. Plans are kept in the cache, from where recording "
+	"takes\n"
+	"them. Shows the numbers of the plan, or what is asked for:\n"
+	"      --stats              functions, call sites, probes by kind and cost, against mode "
+	"full\n"
+	"      --list               the probes, one a line\n"
+	"      --explain FUNCTION   what can follow what in a function (a name, or 0xADDRESS), "
+	"which\n"
+	"                           of it is probed and why, and what tells its decisions\n"
+	"      --dot                with --explain: as a Graphviz picture\n"
+	"      --format text|json   how to print (text)\n"
+	"\n"
+	"      --mode full|branch|casper|best\n"
+	"                           how probes are chosen (best)\n"
+	"      --level calls|paths  what is recovered: calls, or every basic block as well "
+	"(calls)\n"
+	"      --placement blocks|targets|edges|nodes|best\n"
+	"                           where the probes of paths stand (best)\n"
+	"  -F, --function PATTERN   trace only functions that match (a glob, or /regular "
+	"expression/;\n"
+	"                           repeatable)\n"
+	"  -N, --no-function PATTERN\n"
+	"                           leave out functions that match (repeatable)\n"
+	"      --exports needed|all exported functions that may be called from outside: those "
+	"that\n"
+	"                           linked libraries name (needed), or all\n"
+	"      --plugin FILE        a module that is loaded later and calls exported functions\n"
+	"                           (repeatable)\n"
+	"      --sites              keep every return instruction of a function apart\n"
+	"      --profile RECORDING  by the counts of an earlier recording, not by estimates\n"
+	"  -o, --output FILE        write the plan there, not into the cache\n"
+	"      --fresh              plan anew, whatever is in the cache\n"
+	"  -h, --help               this text\n";
+
+enum {
+	OPT_STATS = 256,
+	OPT_LIST,
+	OPT_EXPLAIN,
+	OPT_DOT,
+	OPT_FORMAT,
+	OPT_MODE,
+	OPT_LEVEL,
+	OPT_PLACEMENT,
+	OPT_EXPORTS,
+	OPT_PLUGIN,
+	OPT_SITES,
+	OPT_PROFILE,
+	OPT_FRESH,
 };
-
-static const char *const class_names[] = {
-	[PROBE_EMULATED] = "emulated",
-	[PROBE_NOP5] = "nop5",
-	[PROBE_STEPPED] = "stepped",
-	[PROBE_REFUSED] = "refused",
-};
-static const char *const kind_names[] = {
-	[WITNESS_BLOCK] = "block",
-	[WITNESS_BRANCH] = "branch",
-	[WITNESS_TARGET] = "target",
-	[WITNESS_RETURN] = "return",
-};
-
-static int print_help(void)
-{
-	puts("usage: pugmark plan [options] BINARY\n\n"
-	     "Chooses the instructions of BINARY to probe. The plan is kept in the cache, where "
-	     "record\n"
-	     "finds it.\n\n"
-	     "      --mode MODE      full, branch, casper or best (best)\n"
-	     "  -F, --function PATTERN\n"
-	     "                       trace only functions that match (a glob, or /regular\n"
-	     "                       expression/; repeatable)\n"
-	     "  -N, --no-function PATTERN\n"
-	     "                       leave out functions that match (repeatable)\n"
-	     "      --stats          what was chosen, in numbers (the default)\n"
-	     "      --list           every site: address, class, kind, what it reads, function\n"
-	     "      --explain FUNC   the decisions of one function and what tells them apart\n"
-	     "      --format text|json\n"
-	     "                       how to print (text)\n"
-	     "  -o, --output FILE    write the plan to FILE as well\n"
-	     "      --fresh          plan anew, whatever the cache has\n"
-	     "  -h, --help           this text\n\n"
-	     "Exit status: 0; 1 for an error, 2 for wrong usage.");
-	return EXIT_OK;
-}
-
-static int count_full(const char *binary, struct plan_args *args, struct counts *counts,
-		      struct pugmark_diag *diag)
-{
-	struct planning_options options = args->planning;
-	struct planning_result full;
-	options.mode = MODE_FULL;
-	int err = planning_make(binary, &options, &full, diag);
-	if (err)
-		return err;
-	counts->full_sites = full.plan->n_sites;
-	planning_deinit(&full);
-	return 0;
-}
-
-static void count_sites(const struct pugmark_plan *plan, struct counts *counts)
-{
-	for (uint32_t i = 0; i < plan->n_sites; i++) {
-		counts->by_class[plan->sites[i].probe & 3]++;
-		counts->by_kind[plan->sites[i].kind & 3]++;
-	}
-}
-
-static double reduction(const struct pugmark_plan *plan, const struct counts *counts)
-{
-	return counts->full_sites ? 1.0 - (double)plan->n_sites / counts->full_sites : 0;
-}
-
-static void print_stats(const char *binary, const struct plan_args *args,
-			const struct planning_result *r, const struct counts *c)
-{
-	const struct pugmark_plan *plan = r->plan;
-	printf("%s, mode %s\n", binary, planning_mode_name(args->planning.mode));
-	printf("functions      %9u\n", r->n_functions);
-	printf("call sites     %9u\n", r->n_call_sites);
-	printf("sites          %9u  (%.1f %% fewer than mode full)\n", plan->n_sites,
-	       100 * reduction(plan, c));
-	for (int i = 0; i < 4; i++)
-		if (c->by_class[i])
-			printf("  %-12s %9u\n", class_names[i], c->by_class[i]);
-	for (int i = 0; i < 4; i++)
-		if (c->by_kind[i])
-			printf("  %-12s %9u\n", kind_names[i], c->by_kind[i]);
-	printf("expected cost  %12.3f ms, by static estimates: for comparing plans\n",
-	       plan->expected_cost_ns / 1e6);
-	if (r->unresolved)
-		printf("unresolved     %9u  places that nothing can witness: gaps are possible "
-		       "there\n",
-		       r->unresolved);
-	printf("seconds        %12.3f\n", r->seconds);
-	printf("plan           %s\n", r->path);
-}
-
-static void list_sites(const struct pugmark_plan *plan)
-{
-	for (uint32_t i = 0; i < plan->n_sites; i++) {
-		const struct plan_site *s = &plan->sites[i];
-		printf("%8llx %-8s %-6s %s%s%s%s ", (unsigned long long)s->addr,
-		       class_names[s->probe & 3], kind_names[s->kind & 3],
-		       s->capture & CAPTURE_RET ? "ret," : "",
-		       s->capture & CAPTURE_FLAGS ? "flags," : "",
-		       s->capture & CAPTURE_TARGET ? "target," : "",
-		       s->cfa_reg == CFA_UNKNOWN ? "sp" : "cfa");
-		command_print_safe(stdout, plan->strings + plan->funcs[s->func].name);
-		putchar('\n');
-	}
-}
-
-static json_t *json_counts(const uint32_t *counts, const char *const *names)
-{
-	json_t *object = json_object();
-	for (int i = 0; i < 4; i++)
-		json_object_set_new(object, names[i], json_integer(counts[i]));
-	return object;
-}
-
-static json_t *json_sites(const struct pugmark_plan *plan)
-{
-	json_t *list = json_array();
-	for (uint32_t i = 0; i < plan->n_sites; i++) {
-		const struct plan_site *s = &plan->sites[i];
-		char addr[24];
-		snprintf(addr, sizeof(addr), "%llx", (unsigned long long)s->addr);
-		json_t *site = json_object();
-		json_object_set_new(site, "address", json_string(addr));
-		json_object_set_new(site, "class", json_string(class_names[s->probe & 3]));
-		json_object_set_new(site, "kind", json_string(kind_names[s->kind & 3]));
-		json_object_set_new(site, "capture", json_integer(s->capture));
-		json_object_set_new(site, "function",
-				    json_string(plan->strings + plan->funcs[s->func].name));
-		json_array_append_new(list, site);
-	}
-	return list;
-}
-
-static int print_json(const char *binary, const struct plan_args *args,
-		      const struct planning_result *r, const struct counts *c)
-{
-	json_t *o = json_object();
-	json_object_set_new(o, "binary", json_string(binary));
-	json_object_set_new(o, "mode", json_string(planning_mode_name(args->planning.mode)));
-	json_object_set_new(o, "functions", json_integer(r->n_functions));
-	json_object_set_new(o, "call_sites", json_integer(r->n_call_sites));
-	json_object_set_new(o, "sites", json_integer(r->plan->n_sites));
-	json_object_set_new(o, "sites_by_class", json_counts(c->by_class, class_names));
-	json_object_set_new(o, "sites_by_kind", json_counts(c->by_kind, kind_names));
-	json_object_set_new(o, "reduction", json_real(reduction(r->plan, c)));
-	json_object_set_new(o, "expected_cost", json_real(r->plan->expected_cost_ns));
-	json_object_set_new(o, "unresolved", json_integer(r->unresolved));
-	json_object_set_new(o, "seconds", json_real(r->seconds));
-	json_object_set_new(o, "plan", json_string(r->path));
-	if (args->list)
-		json_object_set_new(o, "site_list", json_sites(r->plan));
-	int err = json_dumpf(o, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(o);
-	return err ? EXIT_ERROR : EXIT_OK;
-}
-
-static void explain_node(const struct pugmark_plan *plan, uint32_t node)
-{
-	const struct plan_node *n = &plan->nodes[node];
-	static const char *const kinds[] = {"exit",  "call",   "call", "call",
-					    "block", "branch", "ret",  "jump"};
-	if (!node) {
-		printf("return (silent)");
-		return;
-	}
-	printf("%s %llx", n->kind < 8 ? kinds[n->kind] : "block", (unsigned long long)n->addr);
-	if (n->callee != PUGMARK_NONE) {
-		printf(" of ");
-		command_print_safe(stdout, plan->strings + plan->funcs[n->callee].name);
-	} else if (n->import) {
-		printf(" of ");
-		command_print_safe(stdout, plan->strings + n->import);
-	}
-	if (n->site == PUGMARK_NONE)
-		printf(" (silent)");
-	else
-		printf(" (witness at %llx, %s)", (unsigned long long)plan->sites[n->site].addr,
-		       class_names[plan->sites[n->site].probe & 3]);
-}
-
-static void explain_decision(const struct pugmark_plan *plan, const char *after, uint32_t decision)
-{
-	if (decision == PUGMARK_NONE)
-		return;
-	const struct plan_decision *d = &plan->decisions[decision];
-	printf("  %s:\n", after);
-	for (uint32_t i = 0; i < d->n; i++) {
-		printf("    ");
-		explain_node(plan, plan->alternatives[d->first + i]);
-		putchar('\n');
-	}
-}
-
-static int explain(const char *binary, const struct pugmark_plan *plan, const char *name)
-{
-	for (uint32_t f = 0; f < plan->n_funcs; f++) {
-		const struct plan_func *func = &plan->funcs[f];
-		if (strcmp(plan->strings + func->name, name) != 0)
-			continue;
-		printf("%s at %llx\n", name, (unsigned long long)func->addr);
-		explain_decision(plan, "at the entry", func->entry);
-		for (uint32_t i = func->node; i < func->node + func->n_nodes; i++) {
-			const struct plan_node *n = &plan->nodes[i];
-			char after[64];
-			if (n->kind == NODE_KIND_TARGET)
-				continue;
-			snprintf(after, sizeof(after), "after %llx%s", (unsigned long long)n->addr,
-				 n->kind == NODE_KIND_BRANCH ? ", not taken" : "");
-			explain_decision(plan, after, n->next);
-			snprintf(after, sizeof(after), "after %llx, taken",
-				 (unsigned long long)n->addr);
-			if (n->kind == NODE_KIND_BRANCH)
-				explain_decision(plan, after, n->next_taken);
-		}
-		return EXIT_OK;
-	}
-	struct pugmark_diag diag;
-	pugmark_diag_set(&diag, -ENOENT, binary, PUGMARK_NO_OFFSET,
-			 "no function '%s' (see: pugmark cfg --list)", name);
-	return command_fail(&diag);
-}
-
-enum { OPT_MODE = 256, OPT_STATS, OPT_LIST, OPT_EXPLAIN, OPT_FORMAT, OPT_FRESH };
 
 static const struct option long_options[] = {
-	{"mode", required_argument, NULL, OPT_MODE},
-	{"function", required_argument, NULL, 'F'},
-	{"no-function", required_argument, NULL, 'N'},
 	{"stats", no_argument, NULL, OPT_STATS},
 	{"list", no_argument, NULL, OPT_LIST},
 	{"explain", required_argument, NULL, OPT_EXPLAIN},
+	{"dot", no_argument, NULL, OPT_DOT},
 	{"format", required_argument, NULL, OPT_FORMAT},
+	{"mode", required_argument, NULL, OPT_MODE},
+	{"level", required_argument, NULL, OPT_LEVEL},
+	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"function", required_argument, NULL, 'F'},
+	{"no-function", required_argument, NULL, 'N'},
+	{"exports", required_argument, NULL, OPT_EXPORTS},
+	{"plugin", required_argument, NULL, OPT_PLUGIN},
+	{"sites", no_argument, NULL, OPT_SITES},
+	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"output", required_argument, NULL, 'o'},
 	{"fresh", no_argument, NULL, OPT_FRESH},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
-/* Takes one option; returns an exit status, or -1 to go on. */
-static int parse_option(struct plan_args *a, int opt)
+static int choose_action(struct plan_request *r, enum action action)
 {
-	struct planning_options *p = &a->planning;
+	if (r->action != ACTION_NONE && r->action != action)
+		return command_usage("plan", "more than one thing to show");
+	r->action = action;
+	return -1;
+}
+
+static int add_pattern(const char **patterns, uint32_t *n)
+{
+	if (*n == PATTERNS_MAX)
+		return command_usage("plan", "more than %d of them", PATTERNS_MAX);
+	patterns[(*n)++] = optarg;
+	return -1;
+}
+
+static int parse_option(struct plan_request *r, int opt)
+{
+	struct planning_options *o = &r->options;
 	switch (opt) {
-	case OPT_MODE:
-		if (!planning_mode_named(optarg, &p->mode))
-			return command_usage("plan", "no mode '%s' (full, branch, casper, best)",
-					     optarg);
-		return -1;
-	case 'F':
-	case 'N':
-		if ((opt == 'F' ? p->n_only : p->n_without) == PATTERNS_MAX)
-			return command_usage("plan", "more than %d patterns", PATTERNS_MAX);
-		if (opt == 'F')
-			a->only[p->n_only++] = optarg;
-		else
-			a->without[p->n_without++] = optarg;
-		return -1;
 	case OPT_STATS:
-		return -1;
+		return choose_action(r, ACTION_STATS);
 	case OPT_LIST:
-		a->list = true;
-		return -1;
+		return choose_action(r, ACTION_LIST);
 	case OPT_EXPLAIN:
-		a->explain = optarg;
+		r->function = optarg;
+		return choose_action(r, ACTION_EXPLAIN);
+	case OPT_DOT:
+		r->dot = true;
 		return -1;
 	case OPT_FORMAT:
-		a->json = !strcmp(optarg, "json");
-		if (!a->json && strcmp(optarg, "text") != 0)
-			return command_usage("plan", "no format '%s' (text, json)", optarg);
+		r->format = !strcmp(optarg, "text")   ? &plan_text
+			    : !strcmp(optarg, "json") ? &plan_json
+						      : NULL;
+		return r->format ? -1
+				 : command_usage("plan", "no format '%s' (text, json)", optarg);
+	case OPT_MODE:
+		if (planning_mode_named(optarg, &o->mode))
+			return -1;
+		return command_usage("plan", "no mode '%s' (full, branch, casper, best)", optarg);
+	case OPT_LEVEL:
+		r->paths = !strcmp(optarg, "paths");
+		if (r->paths || !strcmp(optarg, "calls"))
+			return -1;
+		return command_usage("plan", "no level '%s' (calls, paths)", optarg);
+	case OPT_PLACEMENT:
+		if (planning_placement_named(optarg, &r->placement))
+			return -1;
+		return command_usage(
+			"plan", "no placement '%s' (blocks, targets, edges, nodes, best)", optarg);
+	case 'F':
+		return add_pattern(r->only, &o->n_only);
+	case 'N':
+		return add_pattern(r->without, &o->n_without);
+	case OPT_EXPORTS:
+		o->all_exports = !strcmp(optarg, "all");
+		if (o->all_exports || !strcmp(optarg, "needed"))
+			return -1;
+		return command_usage("plan", "--exports takes needed or all, not '%s'", optarg);
+	case OPT_PLUGIN:
+		return add_pattern(r->plugins, &o->n_plugins);
+	case OPT_SITES:
+		o->returns_apart = true;
 		return -1;
-	case OPT_FRESH:
-		p->fresh = true;
+	case OPT_PROFILE:
+		o->profile = optarg;
 		return -1;
 	case 'o':
-		a->output = optarg;
+		o->output = optarg;
 		return -1;
-	case 'h':
-		return print_help();
+	default:
+		o->fresh = true;
+		return -1;
 	}
-	return command_usage("plan", "wrong option");
 }
 
-static int show(const char *binary, struct plan_args *args, const struct planning_result *r,
-		struct pugmark_diag *diag)
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct plan_request *r, int argc, char **argv)
 {
-	struct counts counts = {0};
-	if (args->output && pugmark_plan_write(r->plan, args->output, diag))
-		return command_fail(diag);
-	if (args->explain)
-		return explain(binary, r->plan, args->explain);
-	if (args->list && !args->json) {
-		list_sites(r->plan);
-		return EXIT_OK;
-	}
-	if (count_full(binary, args, &counts, diag))
-		return command_fail(diag);
-	count_sites(r->plan, &counts);
-	if (args->json)
-		return print_json(binary, args, r, &counts);
-	print_stats(binary, args, r, &counts);
-	return EXIT_OK;
-}
-
-int cmd_plan(int argc, char **argv)
-{
-	struct plan_args args = {.planning = {.mode = MODE_BEST}};
-	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	int opt;
+	optind = 1;
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "F:N:o:h", long_options, NULL)) != -1) {
-		if (opt == '?')
-			return command_usage("plan", "no option '%s', or it lacks its value",
+	while ((opt = getopt_long(argc, argv, ":F:N:o:h", long_options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return command_usage("plan",
+					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
 					     argv[optind - 1]);
-		int status = parse_option(&args, opt);
+		int status = parse_option(r, opt);
 		if (status >= 0)
 			return status;
 	}
 	if (optind + 1 != argc)
-		return command_usage("plan", "one binary is needed");
-	args.planning.only = args.only;
-	args.planning.without = args.without;
-	struct planning_result result;
-	if (planning_make(argv[optind], &args.planning, &result, &diag))
-		return command_fail(&diag);
-	int status = show(argv[optind], &args, &result, &diag);
-	planning_deinit(&result);
-	if (!status && (fflush(stdout) || ferror(stdout))) {
-		pugmark_diag_set(&diag, -EIO, "standard output", PUGMARK_NO_OFFSET,
-				 "cannot write: %s", strerror(errno));
-		return command_fail(&diag);
+		return command_usage("plan", optind == argc ? "which binary?" : "one binary only");
+	if (r->dot && (r->action != ACTION_EXPLAIN || r->format == &plan_json))
+		return command_usage("plan",
+				     "--dot goes with --explain, and is a format of its own");
+	if (r->paths)
+		r->options.mode = r->placement;
+	r->binary = argv[optind];
+	r->options.only = r->only;
+	r->options.without = r->without;
+	r->options.plugins = r->plugins;
+	return -1;
+}
+
+/* The function of the plan that the user named, by name or by an address in it. */
+static uint32_t find_function(const struct planning_result *result, const char *name)
+{
+	const struct pugmark_model *model = result->model;
+	uint32_t func = pugmark_model_func_named(model, name);
+	char *end;
+	errno = 0;
+	if (func == PUGMARK_NONE && !strncmp(name, "0x", 2)) {
+		uint64_t addr = strtoull(name, &end, 16);
+		if (!*end && !errno && end != name + 2)
+			func = pugmark_model_func_at(model, addr);
 	}
-	return status;
+	for (uint32_t i = 0; func != PUGMARK_NONE && i < result->plan->n_funcs; i++)
+		if (result->plan->funcs[i].addr == model->funcs[func].addr)
+			return i;
+	return PUGMARK_NONE;
+}
+
+static int explain(const struct plan_request *r, const struct plan_shown *shown,
+		   struct pugmark_diag *diag)
+{
+	uint32_t func = find_function(shown->result, r->function);
+	if (func == PUGMARK_NONE)
+		return pugmark_diag_set(diag, -ENOENT, r->binary, PUGMARK_NO_OFFSET,
+					"no function '%s' (see: pugmark cfg --list)", r->function);
+	int err = r->dot ? plan_explain_dot(shown, func) : r->format->explain(shown, func);
+	return err ? pugmark_diag_set(diag, err, r->binary, PUGMARK_NO_OFFSET, "%s", strerror(-err))
+		   : 0;
+}
+
+static int show(const struct plan_request *r, const struct planning_result *result,
+		struct pugmark_diag *diag)
+{
+	struct plan_shown shown = {r->binary, &r->options, result, malloc(sizeof(struct out))};
+	int err = 0;
+	if (!shown.out)
+		return pugmark_diag_set(diag, -ENOMEM, r->binary, PUGMARK_NO_OFFSET,
+					"out of memory");
+	out_init(shown.out, stdout);
+	if (r->action == ACTION_LIST)
+		r->format->list(&shown);
+	else if (r->action == ACTION_EXPLAIN)
+		err = explain(r, &shown, diag);
+	else
+		r->format->stats(&shown);
+	out_flush(shown.out);
+	free(shown.out);
+	return err;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	struct plan_request r = {
+		.options = {.mode = MODE_BEST, .compare = true},
+		.format = &plan_text,
+		.placement = MODE_PATHS_BEST,
+	};
+	struct planning_result result = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	struct progress progress;
+	int status = parse(&r, argc, argv);
+	if (status >= 0)
+		return status;
+	r.options.progress = &progress;
+	progress_start(&progress, "planning", 0, false);
+	int err = planning_make(r.binary, &r.options, &result, &diag);
+	progress_end(&progress);
+	if (!err)
+		err = show(&r, &result, &diag);
+	planning_deinit(&result);
+	return err ? command_fail(&diag) : EXIT_OK;
 }

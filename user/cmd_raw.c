@@ -36,7 +36,8 @@ static void print_event(const struct recording_task *task, const struct witness_
 		printf(" %" PRIu64, e->val);
 		break;
 	case EVENT_END:
-		printf(" sp=%" PRIx64 " ip=%" PRIx64, e->cfa, e->ret);
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->cfa, e->ret,
+		       e->val ? " stopped" : "");
 		break;
 	case EVENT_LOST:
 		printf(" %" PRIu64 "%s", e->lost, e->flags & EVENT_DAMAGED ? " damaged" : "");

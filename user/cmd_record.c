@@ -3,9 +3,11 @@
 #include "user/command.h"
 #include "user/launch.h"
 #include "user/planning.h"
+#include "user/record_check.h"
 #include "user/recorder.h"
 #include "user/site_list.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@ struct record_args {
 	/* --twin, for tests: the same run is recorded by other plans as well. */
 	enum plan_mode twins[MAX_TWINS];
 	uint32_t n_twins;
-	const char *binary, *sites;
+	const char *binary, *sites, *plan;
 	struct planning_options planning;
 	bool paths;
 	enum plan_mode placement; /* of level paths */
@@ -36,16 +38,21 @@ static int print_help(void)
 	     "  -p, --pid PID        a running process and what it forks (repeatable)\n"
 	     "  -a, --all BINARY     every process that runs the binary, now or later\n"
 	     "      --no-follow      leave forked children alone\n"
-	     "      --mode MODE      how witnesses are chosen: full, branch, casper, best (best)\n"
-	     "      --level LEVEL    calls, or paths: every basic block as well (calls)\n"
-	     "      --placement P    where the witnesses of paths stand: blocks, targets, edges, "
-	     "nodes,\n"
-	     "                       best (best)\n"
+	     "      --mode full|branch|casper|best\n"
+	     "                       how witnesses are chosen (best)\n"
+	     "      --level calls|paths\n"
+	     "                       what to recover: calls, or every basic block as well (calls)\n"
+	     "      --placement blocks|targets|edges|nodes|best\n"
+	     "                       where the witnesses of paths stand (best)\n"
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
 	     "repeatable)\n"
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
-	     "      --exports WHICH  exported functions that may be called from outside: needed\n"
-	     "                       (by libraries that are linked; the default), or all\n"
+	     "      --profile DIR    choose witnesses by the counts of that recording\n"
+	     "      --plan FILE      take that plan, made by `pugmark plan -o FILE`\n"
+	     "      --exports needed|all\n"
+	     "                       exported functions that may be called from outside: those "
+	     "that\n"
+	     "                       linked libraries name (needed), or all\n"
 	     "      --plugin FILE    a module that is loaded later and calls exported functions\n"
 	     "                       (repeatable)\n"
 	     "      --no-times       do not record when\n"
@@ -70,6 +77,8 @@ enum {
 	OPT_MODE,
 	OPT_LEVEL,
 	OPT_PLACEMENT,
+	OPT_PROFILE,
+	OPT_PLAN,
 	OPT_TWIN,
 	OPT_EXPORTS,
 	OPT_PLUGIN
@@ -91,6 +100,8 @@ static const struct option long_options[] = {
 	{"plugin", required_argument, NULL, OPT_PLUGIN},
 	{"level", required_argument, NULL, OPT_LEVEL},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"plan", required_argument, NULL, OPT_PLAN},
 	{"twin", required_argument, NULL, OPT_TWIN},
 	{"function", required_argument, NULL, 'F'},
 	{"no-function", required_argument, NULL, 'N'},
@@ -191,6 +202,12 @@ static int parse_option(struct record_args *a, int opt)
 		(opt == 'F' ? a->only : a->without)[(*n)++] = optarg;
 		return 0;
 	}
+	case OPT_PROFILE:
+		a->planning.profile = optarg;
+		return 0;
+	case OPT_PLAN:
+		a->plan = optarg;
+		return 0;
 	case OPT_SITES:
 		a->sites = optarg;
 		return 0;
@@ -205,11 +222,24 @@ static int plan_module(struct record_args *a, struct recorder_module *module, en
 		       struct planning_result *planned, struct pugmark_diag *diag)
 {
 	struct planning_options options = a->planning;
+	struct progress progress;
 	options.mode = mode;
 	options.only = a->only;
 	options.without = a->without;
 	options.plugins = a->plugins;
-	int err = planning_make(module->path, &options, planned, diag);
+	options.progress = &progress;
+	int err;
+	if (a->plan) {
+		planned->path = strdup(a->plan);
+		err = planned->path ? pugmark_plan_open(a->plan, &planned->plan, diag) : -ENOMEM;
+	} else {
+		progress_start(&progress, "planning", 0, a->options.quiet);
+		err = planning_make(module->path, &options, planned, diag);
+		progress_end(&progress);
+		record_explain_script(module->path, err, diag);
+	}
+	if (!err)
+		err = record_check_plan(planned->plan, a->plan, module->path, diag);
 	if (err)
 		return err;
 	module->plan_path = planned->path;
@@ -226,8 +256,12 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 	struct plan_site *sites = NULL;
 	struct planning_result planned[1 + MAX_TWINS] = {0};
 	char proc[32], *path = NULL;
-	int err = 0;
+	int err = record_check_rights(diag);
 
+	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
+		err = record_check_process(a->pids[i], diag);
+	if (err)
+		return err;
 	if (a->binary)
 		path = strdup(a->binary);
 	else if (a->options.argv)
@@ -248,8 +282,11 @@ static int run_with_sites(struct record_args *a, struct recorder_result *result,
 	for (uint32_t i = 0; !err && !a->sites && i < a->options.n_modules; i++)
 		err = plan_module(a, &a->modules[i], i ? a->twins[i - 1] : a->planning.mode,
 				  &planned[i], diag);
-	if (!err)
+	if (!err) {
 		err = recorder_run(&a->options, result, diag);
+		if (err)
+			record_explain_failure(err, diag);
+	}
 	for (uint32_t i = 0; i < a->options.n_modules; i++)
 		planning_deinit(&planned[i]);
 	free(sites);
@@ -297,6 +334,9 @@ int cmd_record(int argc, char **argv)
 	}
 	if (a.paths)
 		a.planning.mode = a.placement;
+	if (a.plan && (a.n_twins || a.planning.n_only || a.planning.n_without ||
+		       a.planning.profile || a.sites))
+		return command_usage("record", "--plan is made already: what to trace is in it");
 	if (optind < argc)
 		a.options.argv = argv + optind;
 	if ((a.options.argv != NULL) + (a.options.n_pids > 0) + a.options.all != 1)

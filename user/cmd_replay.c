@@ -2,6 +2,7 @@
 /* cmd_replay.c: `pugmark replay`: the options, and the tree that they ask for. */
 #include "user/command.h"
 #include "user/replay.h"
+#include "user/replay_paths.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -31,11 +32,14 @@ static const char help[] =
 	"call\n"
 	"                           many times in a row is one\n"
 	"      --runs               and where it is no terminal, one line for many\n"
+	"      --paths              the basic blocks as well, with their source lines, and "
+	"inlined\n"
+	"                           calls (of a recording of level paths)\n"
 	"  -h, --help               this text\n"
 	"\n"
 	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_DEPTH = VIEW_END, OPT_ALL, OPT_RUNS };
+enum { OPT_DEPTH = VIEW_END, OPT_ALL, OPT_RUNS, OPT_PATHS };
 
 static int own_option(struct replay *r, int opt)
 {
@@ -44,6 +48,10 @@ static int own_option(struct replay *r, int opt)
 	switch (opt) {
 	case OPT_ALL:
 		r->all = true;
+		return -1;
+	case OPT_PATHS:
+		if (!r->paths && replay_paths_new(&r->paths))
+			return command_usage("replay", "out of memory");
 		return -1;
 	case OPT_RUNS:
 		r->all = false;
@@ -70,6 +78,7 @@ static int parse(struct replay *r, int argc, char **argv)
 		{"depth", required_argument, NULL, OPT_DEPTH},
 		{"all", no_argument, NULL, OPT_ALL},
 		{"runs", no_argument, NULL, OPT_RUNS},
+		{"paths", no_argument, NULL, OPT_PATHS},
 		{NULL, 0, NULL, 0},
 	};
 	int opt;
@@ -115,6 +124,7 @@ int cmd_replay(int argc, char **argv)
 		}
 		status = err ? command_fail(&diag) : r.gaps ? EXIT_GAPS : EXIT_OK;
 	}
+	replay_paths_free(r.paths);
 	free(r.levels);
 	free(r.out);
 	view_deinit(&r.view);

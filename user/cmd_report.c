@@ -3,6 +3,7 @@
 #include "user/command.h"
 #include "user/out.h"
 #include "user/report.h"
+#include "user/report_lines.h"
 #include "user/term.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@ struct report_show {
 	int (*order)(const void *, const void *, void *);
 	bool sorted; /* the order was asked for */
 	uint32_t *rows, n_rows;
+	bool lines, coverage; /* source lines instead of functions */
+	const char *binary;   /* where the module is now, or NULL */
 };
 
 static const char help[] =
@@ -31,6 +34,10 @@ static const char help[] =
 	"      --sort total|self|calls|name\n"
 	"                           the order (total; calls where there are no times)\n"
 	"      --top N              only the first N functions\n"
+	"      --lines              source lines executed, and how often (of a recording of level\n"
+	"                           paths, of a program compiled with -g)\n"
+	"      --coverage           the same, and what was not executed, in lcov's format\n"
+	"      --binary FILE        for these: where the recorded file is now\n"
 	"      --callers FUNCTION   who called it, how often (a glob, or /regular expression/)\n"
 	"      --callees FUNCTION   whom it called, how often\n"
 	"  -F, --function PATTERN   only functions that match (repeatable)\n"
@@ -351,7 +358,15 @@ static int json_report(struct report_show *s, struct pugmark_diag *diag)
 
 /* ---- the command ---- */
 
-enum { OPT_SORT = VIEW_END, OPT_TOP, OPT_CALLERS, OPT_CALLEES };
+enum {
+	OPT_SORT = VIEW_END,
+	OPT_TOP,
+	OPT_CALLERS,
+	OPT_CALLEES,
+	OPT_LINES,
+	OPT_COVERAGE,
+	OPT_BINARY,
+};
 
 static int own_option(struct report_show *s, int opt)
 {
@@ -383,6 +398,15 @@ static int own_option(struct report_show *s, int opt)
 	case OPT_CALLEES:
 		s->callees = optarg;
 		return -1;
+	case OPT_LINES:
+		s->lines = true;
+		return -1;
+	case OPT_COVERAGE:
+		s->coverage = true;
+		return -1;
+	case OPT_BINARY:
+		s->binary = optarg;
+		return -1;
 	default:
 		return view_option(&s->view, opt, optarg);
 	}
@@ -399,6 +423,9 @@ static int parse(struct report_show *s, int argc, char **argv)
 		{"top", required_argument, NULL, OPT_TOP},
 		{"callers", required_argument, NULL, OPT_CALLERS},
 		{"callees", required_argument, NULL, OPT_CALLEES},
+		{"lines", no_argument, NULL, OPT_LINES},
+		{"coverage", no_argument, NULL, OPT_COVERAGE},
+		{"binary", required_argument, NULL, OPT_BINARY},
 		{NULL, 0, NULL, 0},
 	};
 	int opt;
@@ -420,6 +447,12 @@ static int parse(struct report_show *s, int argc, char **argv)
 	if (!strcmp(s->view.format, "json") && (s->callers || s->callees))
 		return command_usage("report", "JSON has all callers and callees: no --callers, "
 					       "no --callees");
+	if (s->lines && s->coverage)
+		return command_usage("report", "either --lines or --coverage");
+	if (s->coverage && !strcmp(s->view.format, "json"))
+		return command_usage("report", "--coverage has a format of its own");
+	if (s->binary && !s->lines && !s->coverage)
+		return command_usage("report", "--binary goes with --lines or --coverage");
 	if (optind + 1 != argc)
 		return command_usage("report",
 				     optind == argc ? "which recording?" : "one recording only");
@@ -429,6 +462,17 @@ static int parse(struct report_show *s, int argc, char **argv)
 static int report(struct report_show *s, const char *dir, struct pugmark_diag *diag)
 {
 	int err = view_open(&s->view, dir, diag);
+	if (!err && (s->lines || s->coverage)) {
+		out_init(s->out, stdout);
+		err = report_lines(&s->view, s->binary,
+				   s->coverage			    ? LINES_LCOV
+				   : strcmp(s->view.format, "json") ? LINES_TEXT
+								    : LINES_JSON,
+				   s->out, &s->report.gaps, diag);
+		if (!err)
+			out_flush(s->out);
+		return err;
+	}
 	if (!err)
 		err = report_collect(&s->view, &s->report, diag);
 	if (!err)

@@ -83,6 +83,10 @@ static const char *cause_in_words(uint8_t cause)
 		return "the recording is damaged or cut off";
 	case CAUSE_ATTACH:
 		return "the recording began in the middle";
+	case CAUSE_UNWIND:
+		return "an exception skipped calls that no event shows";
+	case CAUSE_STACK:
+		return "the stack does not say which call a function was called back from";
 	default:
 		return view_cause(cause);
 	}

@@ -189,14 +189,26 @@ static void look_at_probes(struct doctor_report *r)
 		ADVICE(item, "%.250s", why);
 }
 
+static void conclude(struct doctor_report *r)
+{
+	r->can_record = true;
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->items[i].state == DOCTOR_LACKS)
+			r->can_record = false;
+}
+
+void doctor_examine_rights(struct doctor_report *r)
+{
+	memset(r, 0, sizeof(*r));
+	look_at_rights(r);
+	conclude(r);
+}
+
 void doctor_examine(struct doctor_report *r)
 {
 	memset(r, 0, sizeof(*r));
 	look_at_system(r);
 	look_at_rights(r);
 	look_at_probes(r);
-	r->can_record = true;
-	for (unsigned i = 0; i < r->n; i++)
-		if (r->items[i].state == DOCTOR_LACKS)
-			r->can_record = false;
+	conclude(r);
 }

@@ -23,5 +23,7 @@ struct doctor_report {
 };
 
 void doctor_examine(struct doctor_report *report);
+/* Only what this user may do, which takes no time. */
+void doctor_examine_rights(struct doctor_report *report);
 
 #endif

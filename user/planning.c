@@ -5,12 +5,12 @@
 
 #include "offline/needed.h"
 #include "offline/plan_build.h"
+#include "user/patterns.h"
 #include "user/probe_costs.h"
+#include "user/profile.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 5 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 6 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -45,7 +45,7 @@ bool planning_placement_named(const char *name, enum plan_mode *out)
 
 bool planning_mode_named(const char *name, enum plan_mode *out)
 {
-	for (int i = 0; i <= MODE_BEST; i++)
+	for (int i = 0; i < N_PLAN_MODES; i++) /* paths-*: for record --twin */
 		if (!strcmp(name, mode_names[i])) {
 			*out = i;
 			return true;
@@ -70,76 +70,81 @@ static int make_folders(char *path)
 	return 0;
 }
 
+static uint32_t add_text(uint32_t crc, const char *text)
+{
+	return crc32(crc, (const void *)text, strlen(text) + 1);
+}
+
 static uint32_t scope_hash(const struct planning_options *o)
 {
 	uint32_t crc = 0;
 	for (uint32_t i = 0; i < o->n_only; i++)
-		crc = crc32(crc, (const void *)o->only[i], strlen(o->only[i]) + 1);
-	crc = crc32(crc, (const void *)"", 1);
+		crc = add_text(crc, o->only[i]);
+	crc = add_text(crc, "");
 	for (uint32_t i = 0; i < o->n_without; i++)
-		crc = crc32(crc, (const void *)o->without[i], strlen(o->without[i]) + 1);
+		crc = add_text(crc, o->without[i]);
 	return o->n_only || o->n_without ? crc : 0;
+}
+
+/* What tells the file of @model from all others: its build-id, or else where it is and when it was
+ * written. */
+static void identity(const struct pugmark_model *model, char id[80])
+{
+	struct stat st;
+	*id = 0;
+	for (uint32_t i = 0; i < model->build_id_len; i++)
+		sprintf(id + 2 * i, "%02x", model->build_id[i]);
+	if (!model->build_id_len && !stat(model->path, &st))
+		snprintf(id, 80, "file-%llx-%llx-%llx-%llx", (unsigned long long)st.st_dev,
+			 (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
+			 (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
+				 st.st_mtim.tv_nsec);
 }
 
 /* Where the plan of @model belongs in the cache; the caller frees. */
 static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
-			const struct probe_costs *costs, const uint8_t *entered)
+			const struct probe_costs *costs, const uint8_t *entered,
+			uint32_t profile_hash)
 {
-	char id[80] = "";
-	for (uint32_t i = 0; i < model->build_id_len; i++)
-		sprintf(id + 2 * i, "%02x", model->build_id[i]);
-	struct stat st;
-	if (!model->build_id_len && !stat(model->path, &st))
-		snprintf(id, sizeof(id), "file-%llx-%llx-%llx-%llx", (unsigned long long)st.st_dev,
-			 (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
-			 (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
-				 st.st_mtim.tv_nsec);
-	uint32_t cost_hash = crc32(0, (const void *)costs, sizeof(*costs));
+	char id[80];
+	identity(model, id);
+	uint32_t cost_hash = crc32(profile_hash, (const void *)costs, sizeof(*costs));
 	cost_hash = crc32(cost_hash, entered, model->n_funcs);
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg && *xdg == '/';
 	char *path = NULL;
-	if (asprintf(&path, "%s%s/pugmark/plans/%s-%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan",
+	if (asprintf(&path, "%s%s/pugmark/plans/%s-%s%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan",
 		     has_xdg	     ? xdg
 		     : home && *home ? home
 				     : "/tmp",
-		     has_xdg ? "" : "/.cache", id, mode_names[o->mode], scope_hash(o), cost_hash,
+		     has_xdg ? "" : "/.cache", id, mode_names[o->mode],
+		     o->returns_apart ? "-returns" : "", scope_hash(o), cost_hash,
 		     PLANNER_VERSION) < 0)
 		return NULL;
 	return path;
 }
 
-static bool name_matches(const char *pattern, const char *name)
+/* Marks in @hit the functions that one of @patterns names. */
+static int apply_patterns(const struct pugmark_model *model, const char *const *texts, uint32_t n,
+			  bool *hit, struct pugmark_diag *diag)
 {
-	size_t len = strlen(pattern);
-	if (len < 2 || *pattern != '/' || pattern[len - 1] != '/')
-		return !fnmatch(pattern, name, 0);
-	char *text = strndup(pattern + 1, len - 2);
-	regex_t regex;
-	bool matches = false;
-	if (text && !regcomp(&regex, text, REG_EXTENDED | REG_NOSUB)) {
-		matches = !regexec(&regex, name, 0, NULL, 0);
-		regfree(&regex);
-	}
-	free(text);
-	return matches;
-}
-
-/* Marks in @hit the functions that @pattern names, by linker or demangled name. */
-static bool apply_pattern(const struct pugmark_model *model, const char *pattern, bool *hit)
-{
-	bool any = false;
-	for (uint32_t f = 0; f < model->n_funcs; f++) {
-		bool matches = name_matches(pattern, model->funcs[f].name);
-		if (!matches && !strncmp(model->funcs[f].name, "_Z", 2)) {
-			char *plain = pugmark_demangle(model->funcs[f].name);
-			matches = plain && name_matches(pattern, plain);
-			free(plain);
-		}
-		hit[f] |= matches;
-		any |= matches;
-	}
-	return any;
+	struct patterns patterns = {0};
+	bool *seen = calloc(n + 1, sizeof(bool));
+	int err = seen ? 0
+		       : pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+					  "out of memory");
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = patterns_add(&patterns, texts[i], diag);
+	for (uint32_t f = 0; f < model->n_funcs && !err; f++)
+		hit[f] = patterns_match(&patterns, model->funcs[f].name, seen) >= 0;
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (!seen[i])
+			err = pugmark_diag_set(diag, -ENOENT, model->path, PUGMARK_NO_OFFSET,
+					       "no function matches '%s' (see: pugmark cfg --list)",
+					       texts[i]);
+	patterns_deinit(&patterns);
+	free(seen);
+	return err;
 }
 
 /* Which functions are opaque; NULL in *@out where none is. */
@@ -151,24 +156,20 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 		return 0;
 	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
 	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
-	const char *lost = NULL;
-	int err = in && without ? 0 : -ENOMEM;
-	for (uint32_t i = 0; !err && i < o->n_only; i++)
-		if (!apply_pattern(model, o->only[i], in))
-			lost = o->only[i];
-	for (uint32_t i = 0; !err && i < o->n_without; i++)
-		if (!apply_pattern(model, o->without[i], without))
-			lost = o->without[i];
+	int err = in && without ? 0
+				: pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+						   "out of memory");
+	if (!err)
+		err = apply_patterns(model, o->only, o->n_only, in, diag);
+	if (!err)
+		err = apply_patterns(model, o->without, o->n_without, without, diag);
 	bool any = false;
 	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
 		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */
 		any |= !in[f];
 	}
 	free(without);
-	if (lost)
-		err = pugmark_diag_set(diag, -ENOENT, model->path, PUGMARK_NO_OFFSET,
-				       "no function matches '%s' (see: pugmark cfg --list)", lost);
-	else if (!err && !any)
+	if (!err && !any)
 		err = pugmark_diag_set(diag, -ENODATA, model->path, PUGMARK_NO_OFFSET,
 				       "the scope leaves no function to trace");
 	if (err)
@@ -178,41 +179,165 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 	return err;
 }
 
-static int plan_model(const struct pugmark_model *model, const struct planning_options *o,
-		      const struct probe_costs *costs, const uint8_t *entered,
-		      struct planning_result *out, struct pugmark_diag *diag)
-{
+/* One planning, and what it works with. */
+struct planner {
+	const struct planning_options *o;
+	const char *binary;
+	struct probe_costs costs;
+	struct pugmark_model *model;
+	uint8_t *entered; /* per function: from outside, by its name */
+	struct profile profile;
 	bool *opaque;
-	int err = find_scope(model, o, &opaque, diag);
+	struct program *program;
+	struct planning_result *out;
+	struct pugmark_diag *diag;
+};
+
+static void say(const struct planner *p, const char *what)
+{
+	if (p->o->progress)
+		progress_phase(p->o->progress, what);
+}
+
+static int failed(const struct planner *p, int err)
+{
+	return pugmark_diag_set(p->diag, err, p->binary, PUGMARK_NO_OFFSET, "cannot plan: %s",
+				strerror(-err));
+}
+
+static int open_model(struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	struct needed_options needed = {
+		.library_path = getenv("LD_LIBRARY_PATH"),
+		.plugins = o->plugins,
+		.n_plugins = o->n_plugins,
+	};
+	say(p, "reading the binary");
+	int err = pugmark_model_open(p->binary, &p->model, p->diag);
 	if (err)
 		return err;
-	struct program *program;
-	struct program_options options = {.costs = *costs, .opaque = opaque, .entered = entered};
-	bool *paths = NULL;
-	if (o->mode >= MODE_PATHS_BLOCKS) {
-		paths = malloc(model->n_funcs + 1);
-		err = paths ? 0 : -ENOMEM;
-		for (uint32_t f = 0; paths && f < model->n_funcs; f++)
-			paths[f] = !opaque || !opaque[f];
-		options.paths = paths;
-	}
-	if (!err)
-		err = program_from_model(model, &options, &program);
-	free(paths);
-	if (!err) {
-		struct choice choice;
-		err = choose_witnesses(program, o->mode, &choice, &out->unresolved);
-		if (!err || err == -EDOM) {
-			err = plan_build(program, &choice, o->mode, model, &out->plan);
-			choice_deinit(&choice);
-		}
-		program_free(program);
-	}
-	free(opaque);
-	if (err)
-		return pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET,
-					"cannot plan: %s", strerror(-err));
+	p->entered = calloc(p->model->n_funcs + 1, 1);
+	if (!p->entered)
+		return failed(p, -ENOMEM);
+	if (!o->all_exports)
+		return needed_mark_entered(p->model, &needed, p->entered, p->diag);
+	memset(p->entered, 1, p->model->n_funcs);
 	return 0;
+}
+
+static int make_program(struct planner *p)
+{
+	if (p->program)
+		return 0;
+	int err = find_scope(p->model, p->o, &p->opaque, p->diag);
+	if (err)
+		return err;
+	bool *paths = NULL;
+	if (p->o->mode >= MODE_PATHS_BLOCKS) {
+		paths = malloc(p->model->n_funcs + 1);
+		if (!paths)
+			return failed(p, -ENOMEM);
+		for (uint32_t f = 0; f < p->model->n_funcs; f++)
+			paths[f] = !p->opaque || !p->opaque[f];
+	}
+	struct program_options options = {
+		.costs = p->costs,
+		.opaque = p->opaque,
+		.entered = p->entered,
+		.paths = paths,
+		.counts = p->profile.counts,
+	};
+	err = program_from_model(p->model, &options, &p->program);
+	free(paths);
+	return err ? failed(p, err) : 0;
+}
+
+static int choose(const struct planner *p, enum plan_mode mode, struct choice *choice,
+		  uint32_t *unresolved)
+{
+	int err = p->o->returns_apart
+			  ? choose_witnesses_returns_apart(p->program, mode, choice, unresolved)
+			  : choose_witnesses(p->program, mode, choice, unresolved);
+	/* What cannot be told apart is as good as it gets, and reported. */
+	return err == -EDOM ? 0 : err;
+}
+
+static int plan(struct planner *p)
+{
+	struct choice choice;
+	int err = make_program(p);
+	if (err)
+		return err;
+	say(p, "choosing what to probe");
+	err = choose(p, p->o->mode, &choice, &p->out->unresolved);
+	if (err)
+		return failed(p, err);
+	err = plan_build(p->program, &choice, p->o->mode, p->model, &p->out->plan);
+	choice_deinit(&choice);
+	return err ? failed(p, err) : 0;
+}
+
+/* What mode full would do with the same scope and counts. */
+static int compare(struct planner *p)
+{
+	struct choice choice;
+	struct pugmark_plan *full;
+	uint32_t unresolved = 0;
+	int err = make_program(p);
+	if (err)
+		return err;
+	say(p, "comparing");
+	err = choose(p, MODE_FULL, &choice, &unresolved);
+	if (err)
+		return failed(p, err);
+	err = plan_build(p->program, &choice, MODE_FULL, p->model, &full);
+	choice_deinit(&choice);
+	if (err)
+		return failed(p, err);
+	p->out->full_sites = full->n_sites;
+	p->out->full_cost_ns = full->expected_cost_ns;
+	pugmark_plan_free(full);
+	return 0;
+}
+
+/* The plan in the cache, if there is one and it is whole. */
+static bool find_cached(const struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	p->out->cached = !o->output && !o->fresh && !access(p->out->path, R_OK) &&
+			 !pugmark_plan_open(p->out->path, &p->out->plan, NULL);
+	return p->out->cached;
+}
+
+static int make_file(struct planner *p)
+{
+	int err = p->o->output ? 0 : make_folders(p->out->path);
+	if (err)
+		return pugmark_diag_set(p->diag, err, p->out->path, PUGMARK_NO_OFFSET,
+					"cannot make the cache folder: %s (set XDG_CACHE_HOME)",
+					strerror(-err));
+	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
+}
+
+static int plan_or_load(struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	int err = open_model(p);
+	if (!err && o->profile) {
+		say(p, "counting in the recording");
+		err = profile_read(o->profile, p->model, &p->profile, p->diag);
+	}
+	if (err)
+		return err;
+	p->out->path = o->output ? strdup(o->output)
+				 : cache_path(p->model, o, &p->costs, p->entered, p->profile.hash);
+	if (!p->out->path)
+		return failed(p, -ENOMEM);
+	if (find_cached(p))
+		return 0;
+	err = plan(p);
+	return err ? err : make_file(p);
 }
 
 static double now_s(void)
@@ -222,72 +347,31 @@ static double now_s(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Which functions of @model are entered from outside by their names; the caller frees. */
-static int find_entered(const struct pugmark_model *model, const struct planning_options *o,
-			uint8_t **out, struct pugmark_diag *diag)
-{
-	struct needed_options needed = {
-		.library_path = getenv("LD_LIBRARY_PATH"),
-		.plugins = o->plugins,
-		.n_plugins = o->n_plugins,
-	};
-	uint8_t *entered = calloc(model->n_funcs + 1, 1);
-	int err = 0;
-	if (!entered)
-		err = pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
-				       "out of memory");
-	if (!err && o->all_exports)
-		memset(entered, 1, model->n_funcs);
-	else if (!err)
-		err = needed_mark_entered(model, &needed, entered, diag);
-	if (err)
-		free(entered);
-	else
-		*out = entered;
-	return err;
-}
-
-static int plan_or_load(const struct pugmark_model *model, const struct planning_options *o,
-			const uint8_t *entered, struct planning_result *out,
-			struct pugmark_diag *diag)
-{
-	struct probe_costs costs = probe_costs_of_machine();
-	out->path = cache_path(model, o, &costs, entered);
-	if (!out->path)
-		return pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
-					"out of memory");
-	if (!o->fresh && !access(out->path, R_OK) &&
-	    !pugmark_plan_open(out->path, &out->plan, NULL))
-		return 0;
-	int err = plan_model(model, o, &costs, entered, out, diag);
-	if (err)
-		return err;
-	err = make_folders(out->path);
-	if (err)
-		return pugmark_diag_set(diag, err, out->path, PUGMARK_NO_OFFSET,
-					"cannot make the cache folder: %s (set XDG_CACHE_HOME)",
-					strerror(-err));
-	return pugmark_plan_write(out->plan, out->path, diag);
-}
-
 int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag)
 {
-	struct pugmark_model *model;
+	struct planner p = {
+		.o = options,
+		.binary = binary,
+		.costs = probe_costs_of_machine(),
+		.out = out,
+		.diag = diag,
+	};
 	*out = (struct planning_result){0};
 	double start = now_s();
-	int err = pugmark_model_open(binary, &model, diag);
-	if (err)
-		return err;
-	out->n_functions = model->n_funcs;
-	out->n_call_sites = model->n_sites;
-	uint8_t *entered = NULL;
-	err = find_entered(model, options, &entered, diag);
-	if (!err)
-		err = plan_or_load(model, options, entered, out, diag);
-	free(entered);
-	pugmark_model_free(model);
+	int err = plan_or_load(&p);
 	out->seconds = now_s() - start;
+	if (!err && options->compare)
+		err = compare(&p);
+	if (!err && options->compare) {
+		out->model = p.model;
+		p.model = NULL;
+	}
+	program_free(p.program);
+	free(p.entered);
+	free(p.opaque);
+	profile_deinit(&p.profile);
+	pugmark_model_free(p.model);
 	if (err)
 		planning_deinit(out);
 	return err;
@@ -296,6 +380,7 @@ int planning_make(const char *binary, const struct planning_options *options,
 void planning_deinit(struct planning_result *result)
 {
 	pugmark_plan_free(result->plan);
+	pugmark_model_free(result->model);
 	free(result->path);
 	*result = (struct planning_result){0};
 }

@@ -6,6 +6,7 @@
 #include <pugmark/plan.h>
 
 #include "offline/choose.h"
+#include "user/progress.h"
 
 struct planning_options {
 	enum plan_mode mode; /* from MODE_PATHS_BLOCKS on: blocks are traced as well */
@@ -18,23 +19,33 @@ struct planning_options {
 	bool all_exports;
 	const char *const *plugins;
 	uint32_t n_plugins;
-	bool fresh; /* do not look in the cache */
+	bool returns_apart;	   /* keep every return instruction of a function apart */
+	const char *profile;	   /* a recording to take counts from; NULL: estimates */
+	const char *output;	   /* where the plan goes; NULL: the cache */
+	bool fresh;		   /* do not look in the cache */
+	bool compare;		   /* look at what mode full would do as well */
+	struct progress *progress; /* is told what is being done; NULL: nobody is */
 };
 
 /* How the plan came about, for those who show it. */
 struct planning_result {
-	struct pugmark_plan *plan; /* freed with planning_deinit() */
-	char *path;		   /* the plan file in the cache */
-	uint32_t n_functions, n_call_sites;
-	uint32_t unresolved; /* blocks at which the trace may have gaps: nothing there can be probed
-			      */
-	double seconds;	     /* to analyse and choose; 0 when it came from the cache */
+	struct pugmark_plan *plan; /* freed with planning_deinit(), as all of this */
+	char *path;		   /* the plan file */
+	bool cached;		   /* it was there already */
+	uint32_t unresolved;	   /* not cached: decisions at which the trace may have gaps, since
+				      nothing there can be probed */
+	double seconds;		   /* what it took */
+	/* compare: the model, and how many probes mode full has and what they are expected to cost
+	 */
+	struct pugmark_model *model;
+	uint32_t full_sites;
+	double full_cost_ns;
 };
 
 /* Plans @binary, or takes its plan from the cache ($XDG_CACHE_HOME/pugmark, else
- * $HOME/.cache/pugmark; the key is the build-id, the mode, the scope, and
- * what is entered). Returns 0, or -errno with
- * @diag filled (-ENOENT: a pattern matches no function; -ENODATA: nothing is left to trace). */
+ * $HOME/.cache/pugmark; the key is the build-id and all of the options that matter). Returns 0, or
+ * -errno with @diag filled (-ENOENT: a pattern matches no function; -ENODATA: nothing is left to
+ * trace). */
 int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag);
 void planning_deinit(struct planning_result *result);

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 _Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS == CAPTURE_FLAGS &&
-		       DESC_TARGET == CAPTURE_TARGET && DESC_SNAPSHOT == CAPTURE_SNAPSHOT,
+		       DESC_TARGET == CAPTURE_TARGET && DESC_SNAPSHOT == CAPTURE_SNAPSHOT &&
+		       DESC_STACK == CAPTURE_STACK,
 	       "batch.h repeats plan.h for the BPF programs");
 
 /* linux/bpf.h of Debian 12 is older than uprobe_multi. */

@@ -4,22 +4,28 @@
 #ifndef USER_PROGRESS_H
 #define USER_PROGRESS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct progress {
-	const char *what;
+	const char *_Atomic what;
 	uint64_t total; /* of the same unit as done; 0: not known */
-	_Atomic uint64_t done, next_ns;
-	uint64_t start_ns;
-	bool on, shown;
+	_Atomic uint64_t done;
+	bool on;
+	pthread_t ticker;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool end; /* under the lock */
 };
 
 /* @what: "reading the recording"; borrowed until progress_end(). @quiet: never shown, as where the
  * output itself goes to the terminal while the work is going on. */
 void progress_start(struct progress *progress, const char *what, uint64_t total, bool quiet);
-/* Adds to what is done. Any thread may; a call is cheap, but not for every event. */
+/* What is done from here on; a string that stays. */
+void progress_phase(struct progress *progress, const char *what);
+/* Adds to what is done. Any thread may; cheap, but not for every event. */
 void progress_step(struct progress *progress, uint64_t n);
 void progress_end(struct progress *progress);
 

@@ -29,6 +29,7 @@ struct task {
 	uint32_t execs;
 	struct snapshot *snapshots[BATCH_SNAPSHOTS]; /* by serial, modulo */
 	const struct snapshot *last_snapshot;	     /* one of them */
+	struct deep_stack *deeps[BATCH_SNAPSHOTS];   /* by serial, modulo; few have any */
 };
 
 struct recording_writer {
@@ -54,6 +55,7 @@ struct recording_writer {
 
 	struct entry_ref *refs;
 	uint32_t cap_refs;
+	uint64_t *words; /* a snapshot with what lies above it */
 	struct recording_totals totals;
 };
 
@@ -88,16 +90,25 @@ static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
 	return 0;
 }
 
+static void task_free(struct task *t)
+{
+	if (!t)
+		return;
+	for (unsigned k = 0; k < BATCH_SNAPSHOTS; k++) {
+		free(t->snapshots[k]);
+		free(t->deeps[k]);
+	}
+	free(t);
+}
+
 void recording_writer_abandon(struct recording_writer *w)
 {
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < w->cap_tasks; i++) {
-		for (unsigned k = 0; w->tasks[i] && k < BATCH_SNAPSHOTS; k++)
-			free(w->tasks[i]->snapshots[k]);
-		free(w->tasks[i]);
-	}
+	for (uint32_t i = 0; i < w->cap_tasks; i++)
+		task_free(w->tasks[i]);
 	free(w->tasks);
+	free(w->words);
 	free(w->refs);
 	free(w->events_path);
 	segment_encoder_free(w->enc);
@@ -256,6 +267,30 @@ struct unpack {
 	uint32_t serial;
 };
 
+/* Puts what lies above the snapshot of @e, if anything was sent, behind it. */
+static void add_deep(struct recording_writer *w, const struct task *t, struct witness_event *e,
+		     uint32_t serial)
+{
+	const struct deep_stack *deep = t->deeps[serial % BATCH_SNAPSHOTS];
+
+	if (!deep || deep->serial != serial || deep->n_words <= e->stack_words)
+		return;
+	if (!w->words)
+		w->words = malloc(DEEP_WORDS * sizeof(*w->words));
+	if (!w->words) {
+		w->err = w->err ? w->err : -ENOMEM;
+		return;
+	}
+	memcpy(w->words, e->stack, e->stack_words * sizeof(*w->words));
+	for (uint32_t i = e->stack_words; i < deep->n_words; i++)
+		w->words[i] = EVENT_STACK_UNKNOWN;
+	for (uint32_t i = 0; i < deep->n; i++)
+		if (deep->words[i].place >= e->stack_words && deep->words[i].place < deep->n_words)
+			w->words[deep->words[i].place] = deep->base + deep->words[i].off;
+	e->stack = w->words;
+	e->stack_words = deep->n_words;
+}
+
 static void unpack_witness(struct recording_writer *w, uint32_t number, struct task *t,
 			   struct unpack *u, const struct batch_record *r)
 {
@@ -293,6 +328,7 @@ static void unpack_witness(struct recording_writer *w, uint32_t number, struct t
 			e.stack = (const uint64_t *)snap->words;
 			e.stack_addr = snap->addr;
 			e.stack_words = snap->n_words;
+			add_deep(w, t, &e, u->serial);
 		}
 		u->serial++;
 	}
@@ -363,6 +399,7 @@ static void unpack_process(struct recording_writer *w, uint32_t number, struct t
 		.time_ns = r->time_ns,
 		.cfa = r->sp,
 		.ret = r->ip,
+		.val = r->stopped,
 	};
 	add_event(w, number, t, &e);
 }
@@ -394,6 +431,23 @@ static void keep_snapshot(struct recording_writer *w, struct task *t, const stru
 	t->last_snapshot = *slot = snap;
 }
 
+static void keep_deep(struct recording_writer *w, struct task *t, const struct deep_stack *sent,
+		      uint32_t bytes)
+{
+	struct deep_stack **slot = &t->deeps[sent->serial % BATCH_SNAPSHOTS];
+
+	if (bytes < offsetof(struct deep_stack, words) || sent->n > DEEP_MAX ||
+	    sent->n_words > DEEP_WORDS ||
+	    bytes != offsetof(struct deep_stack, words) + sent->n * sizeof(*sent->words))
+		return;
+	free(*slot);
+	*slot = malloc(bytes);
+	if (*slot)
+		memcpy(*slot, sent, bytes);
+	else
+		w->err = w->err ? w->err : -ENOMEM;
+}
+
 static struct task *task_get(struct recording_writer *w, uint32_t number)
 {
 	if (number >= w->cap_tasks) {
@@ -417,9 +471,7 @@ static struct task *task_get(struct recording_writer *w, uint32_t number)
 
 static void task_drop(struct recording_writer *w, uint32_t number)
 {
-	for (unsigned k = 0; k < BATCH_SNAPSHOTS; k++)
-		free(w->tasks[number]->snapshots[k]);
-	free(w->tasks[number]);
+	task_free(w->tasks[number]);
 	w->tasks[number] = NULL;
 }
 
@@ -445,6 +497,8 @@ static void write_task(struct recording_writer *w, const uint8_t *chunk,
 			unpack_batch(w, number, t, data, entry->bytes);
 		else if (kind == RING_SNAPSHOT)
 			keep_snapshot(w, t, data, entry->bytes);
+		else if (kind == RING_DEEP)
+			keep_deep(w, t, data, entry->bytes);
 		else
 			unpack_process(w, number, t, data);
 		ended |= kind == PROCESS_EXIT || kind == PROCESS_STOP;

@@ -4,6 +4,8 @@
  */
 #include "user/replay.h"
 
+#include "user/replay_paths.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -61,9 +63,13 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t level)
 		r->cap_levels = cap;
 	}
 	struct replay_level *l = &r->levels[level];
-	*l = (struct replay_level){.shown = passes(r, &stack[level], level)};
+	*l = (struct replay_level){
+		.shown = passes(r, &stack[level], level),
+		.inlined = SOURCE_NONE,
+	};
 	int64_t around = shown_around(r, level);
-	l->indent = around < 0 ? 0 : r->levels[around].indent + 1;
+	if (around >= 0)
+		l->indent = r->levels[around].indent + 1 + replay_paths_depth(r, around);
 	if (r->depth && l->indent >= r->depth)
 		l->shown = false;
 	if (!l->shown) {
@@ -92,6 +98,7 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t level, enum c
 			.max_ns = to_ns > call->from_ns ? to_ns - call->from_ns : 0,
 		};
 		open_around(r, level);
+		replay_paths_leave(r, level);
 		r->format->close(r, level, &end, !r->levels[level].printed);
 	}
 	if (how == CALL_JUMPED)
@@ -112,9 +119,20 @@ static void on_gap(void *ctx, const struct trace_event *gap)
 	r->format->gap(r, gap);
 }
 
+static void on_block(void *ctx, const struct call *stack, uint32_t level,
+		     const struct trace_event *e)
+{
+	struct replay *r = ctx;
+	(void)stack;
+	if (r->failed || !r->paths || !r->levels[level].shown || e->to_ns < r->view.from_ns)
+		return;
+	open_around(r, level + 1);
+	replay_paths_block(r, level, e);
+}
+
 static int replay_task(struct replay *r, uint32_t task)
 {
-	static const struct calls_sink sink = {on_enter, on_leave, on_gap};
+	static const struct calls_sink sink = {on_enter, on_leave, on_gap, on_block};
 	struct pugmark_trace_iter *it;
 	const struct trace_event *e;
 	int got = pugmark_trace_iter_new(r->view.trace, task, &it);

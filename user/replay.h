@@ -11,11 +11,13 @@
 
 /* What is known of an open call, beside the call itself. */
 struct replay_level {
-	bool shown;	 /* the filters let it pass */
-	bool printed;	 /* its opening line is out */
-	bool hid;	 /* it made calls that the filters left out */
-	uint32_t indent; /* how many shown calls are around it */
-	uint64_t id;	 /* shown: its number in the thread, from 1, by start */
+	bool shown;	  /* the filters let it pass */
+	bool printed;	  /* its opening line is out */
+	bool hid;	  /* it made calls that the filters left out */
+	uint32_t indent;  /* how many shown calls are around it */
+	uint64_t id;	  /* shown: its number in the thread, from 1, by start */
+	uint32_t inlined; /* --paths: the innermost inlined call that is open, of the source of */
+	uint16_t module;  /* this module; or SOURCE_NONE */
 };
 
 /* A call whose end is known. */
@@ -26,6 +28,8 @@ struct replay_end {
 };
 
 struct replay;
+struct replay_block;
+struct replay_paths;
 
 /* How a tree is written. @level is of r->calls.stack and r->levels. */
 struct replay_format {
@@ -37,6 +41,11 @@ struct replay_format {
 	/* @leaf: it was not opened; nothing inside of it is shown. */
 	void (*close)(struct replay *r, uint32_t level, const struct replay_end *end, bool leaf);
 	void (*gap)(struct replay *r, const struct trace_event *gap);
+	/* --paths; each may be NULL. @depth: how many inlined calls are around that one. */
+	void (*block)(struct replay *r, uint32_t level, const struct replay_block *block);
+	void (*inline_open)(struct replay *r, uint32_t level, uint32_t depth, const char *name,
+			    const char *file, uint32_t line);
+	void (*inline_close)(struct replay *r, uint32_t level, uint32_t depth, const char *name);
 	void (*thread_end)(struct replay *r, uint32_t task);
 	void (*end)(struct replay *r);
 };
@@ -55,9 +64,10 @@ struct replay {
 	struct out *out;
 	const struct replay_format *format;
 	struct term term;
-	bool all;	/* no runs */
-	uint32_t depth; /* at most so many levels; 0: all */
-	uint64_t gaps;	/* of what is shown */
+	struct replay_paths *paths; /* --paths, or NULL */
+	bool all;		    /* no runs */
+	uint32_t depth;		    /* at most so many levels; 0: all */
+	uint64_t gaps;		    /* of what is shown */
 	struct calls calls;
 	struct replay_level *levels; /* heap, as long as the stack of calls */
 	uint32_t cap_levels;

@@ -4,6 +4,8 @@
  * program's recursion, which few readers of JSON survive. */
 #include "user/replay.h"
 
+#include "user/replay_paths.h"
+
 static void begin(struct replay *r)
 {
 	out_text(r->out, "{\"threads\":[");
@@ -106,6 +108,54 @@ static void close_call(struct replay *r, uint32_t level, const struct replay_end
 	out_char(r->out, '}');
 }
 
+/* A block: of the call `parent`, in so many inlined calls. */
+static void block_line(struct replay *r, uint32_t level, const struct replay_block *b)
+{
+	out_text(r->out, r->comma ? ",\n{\"kind\":\"block\"" : "{\"kind\":\"block\"");
+	r->comma = true;
+	put_number(r->out, ",\"parent\":", r->levels[level].id);
+	put_key(r->out, ",\"module\":\"", pugmark_trace_module_name(r->view.trace, b->module));
+	out_text(r->out, ",\"address\":\"");
+	out_hex(r->out, b->addr);
+	out_char(r->out, '"');
+	if (b->file) {
+		put_key(r->out, ",\"file\":\"", b->file);
+		put_number(r->out, ",\"line\":", b->line);
+	}
+	put_number(r->out, ",\"inlined\":", b->inlined);
+	if (r->view.info->times)
+		put_span(r, ",\"start_ns\":[", b->from_ns, b->to_ns);
+	out_char(r->out, '}');
+}
+
+/* An inlined call begins or ends, in the call `parent`, at so much depth there. */
+static void put_inline(struct replay *r, const char *kind, uint32_t level, uint32_t depth,
+		       const char *name)
+{
+	put_key(r->out, r->comma ? ",\n{\"kind\":\"" : "{\"kind\":\"", kind);
+	r->comma = true;
+	put_number(r->out, ",\"parent\":", r->levels[level].id);
+	put_number(r->out, ",\"inlined\":", depth);
+	put_key(r->out, ",\"function\":\"", name);
+}
+
+static void inline_open(struct replay *r, uint32_t level, uint32_t depth, const char *name,
+			const char *file, uint32_t line)
+{
+	put_inline(r, "inlined", level, depth, name);
+	if (line) {
+		put_key(r->out, ",\"file\":\"", file);
+		put_number(r->out, ",\"line\":", line);
+	}
+	out_char(r->out, '}');
+}
+
+static void inline_close(struct replay *r, uint32_t level, uint32_t depth, const char *name)
+{
+	put_inline(r, "inlined end", level, depth, name);
+	out_char(r->out, '}');
+}
+
 static void gap_line(struct replay *r, const struct trace_event *gap)
 {
 	put_key(r->out,
@@ -136,6 +186,9 @@ const struct replay_format replay_json = {
 	.thread = thread,
 	.close = close_call,
 	.gap = gap_line,
+	.block = block_line,
+	.inline_open = inline_open,
+	.inline_close = inline_close,
 	.thread_end = thread_end,
 	.end = end,
 };

@@ -10,6 +10,8 @@
  * bounds. */
 #include "user/replay.h"
 
+#include "user/replay_paths.h"
+
 enum {
 	START_WIDTH = 12,
 	WITHIN_WIDTH = 10,
@@ -240,6 +242,58 @@ static void close_call(struct replay *r, uint32_t level, const struct replay_end
 	out_char(r->out, '\n');
 }
 
+/* ---- blocks ---- */
+
+static void put_place(struct replay *r, const char *file, uint32_t line)
+{
+	const char *base = strrchr(file, '/');
+	out_safe_text(r->out, base ? base + 1 : file);
+	out_format(r->out, ":%u", line);
+}
+
+static void block_line(struct replay *r, uint32_t level, const struct replay_block *b)
+{
+	struct call when = {.from_ns = b->from_ns, .to_ns = b->to_ns};
+	put_run(r);
+	put_times(r, &when, NULL);
+	put_indent(r, r->levels[level].indent + 1 + b->inlined);
+	out_text(r->out, term_style(&r->term, STYLE_DIM));
+	out_hex(r->out, b->addr);
+	if (b->file) {
+		out_text(r->out, "  ");
+		put_place(r, b->file, b->line);
+	}
+	out_text(r->out, term_style(&r->term, STYLE_NONE));
+	out_char(r->out, '\n');
+}
+
+static void inline_open(struct replay *r, uint32_t level, uint32_t depth, const char *name,
+			const char *file, uint32_t line)
+{
+	put_run(r);
+	put_times(r, NULL, NULL);
+	put_indent(r, r->levels[level].indent + 1 + depth);
+	out_safe_text(r->out, name);
+	out_text(r->out, "() {  inlined");
+	if (line) {
+		out_text(r->out, " at ");
+		put_place(r, file, line);
+	}
+	out_char(r->out, '\n');
+}
+
+static void inline_close(struct replay *r, uint32_t level, uint32_t depth, const char *name)
+{
+	put_run(r);
+	put_times(r, NULL, NULL);
+	put_indent(r, r->levels[level].indent + 1 + depth);
+	out_text(r->out, "}  ");
+	out_text(r->out, term_style(&r->term, STYLE_DIM));
+	out_safe_text(r->out, name);
+	out_text(r->out, term_style(&r->term, STYLE_NONE));
+	out_char(r->out, '\n');
+}
+
 static void gap_line(struct replay *r, const struct trace_event *gap)
 {
 	put_run(r);
@@ -278,6 +332,9 @@ const struct replay_format replay_text = {
 	.open = open_call,
 	.close = close_call,
 	.gap = gap_line,
+	.block = block_line,
+	.inline_open = inline_open,
+	.inline_close = inline_close,
 	.thread_end = thread_end,
 	.end = end,
 };

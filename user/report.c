@@ -294,7 +294,7 @@ static void begin_task(struct worker *w)
 
 static int count_task(void *ctx, uint32_t worker, uint32_t index)
 {
-	static const struct calls_sink sink = {on_enter, on_leave, on_gap};
+	static const struct calls_sink sink = {.enter = on_enter, .leave = on_leave, .gap = on_gap};
 	struct report_job *j = ctx;
 	struct worker *w = &j->workers[worker];
 	uint32_t task = j->tasks[index], n = 0;

@@ -20,6 +20,8 @@ const char *view_cause(uint8_t cause)
 		[CAUSE_LOST] = "lost",
 		[CAUSE_MODEL] = "model",
 		[CAUSE_RECORDING] = "recording",
+		[CAUSE_UNWIND] = "unwind",
+		[CAUSE_STACK] = "stack",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }

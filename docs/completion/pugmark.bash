@@ -24,18 +24,16 @@ _pugmark()
 		fi
 	done
 
-	case $prev in
-	--format) words='text json' ; [ "$command" = dump ] && words='text ndjson' ;;
-	--mode) words='full branch casper best' ;;
-	--level) words='calls paths' ;;
-	-p) words=$(cd /proc && printf '%s\n' [0-9]*) ;;
-	*)
-		if [[ $cur == -* ]]; then
-			words=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null |
-				grep -oE -- '(^|[[:space:],|[(])--?[A-Za-z][a-z-]*' | grep -oE -- '-.*' | sort -u)
-		fi
-		;;
-	esac
+	if [[ $prev == --* ]]; then # its help may name the values: --format text|json
+		words=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null |
+			sed -nE "s/.*(^|[ ,])$prev ([a-z-]+(\|[a-z-]+)+).*/\2/p" | head -n 1 | tr '|' ' ')
+	elif [ "$prev" = -p ]; then
+		words=$(cd /proc && printf '%s\n' [0-9]*)
+	fi
+	if [ -z "$words" ] && [[ $cur == -* ]]; then
+		words=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null |
+			grep -oE -- '(^|[[:space:],|[(])--?[A-Za-z][a-z-]*' | grep -oE -- '-.*' | sort -u)
+	fi
 	if [ -n "$words" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 	elif [[ $cur != -* ]]; then

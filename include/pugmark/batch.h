@@ -18,6 +18,8 @@
 #define BATCH_MODULES 64
 #define BATCH_MAX_SITES (1u << 22)
 #define SNAPSHOT_WORDS 512
+#define DEEP_WORDS 8192 /* with the snapshot */
+#define DEEP_MAX 512
 #define BATCH_SNAPSHOTS 16 /* in one batch */
 #define OPERAND_NONE 255
 #define OPERAND_RIP 16
@@ -29,6 +31,7 @@
 #define DESC_FLAGS 2
 #define DESC_TARGET 4
 #define DESC_SNAPSHOT 8
+#define DESC_STACK 16
 
 /* One probe, as the BPF program needs it: what the map `sites` holds at the cookie. */
 struct site_desc {
@@ -80,7 +83,7 @@ struct batch_record {
 	};
 };
 
-enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2 };
+enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3 };
 
 struct batch {
 	__u32 kind;
@@ -108,6 +111,23 @@ struct snapshot {
 	__u64 words[SNAPSHOT_WORDS];
 };
 
+/* What lies above a snapshot, where the frames of foreign code are large: only the words that are
+ * addresses in the module, which is what return addresses into it are among. */
+struct deep_word {
+	__u32 place; /* address, less that of the snapshot, in words */
+	__u32 off;   /* value minus base */
+};
+struct deep_stack {
+	__u32 kind;
+	__u32 task;
+	__u32 serial;  /* of the snapshot */
+	__u32 n_words; /* how far it goes, from the snapshot's address */
+	__u64 base;
+	__u32 n;
+	__u32 reserved;
+	struct deep_word words[DEEP_MAX]; /* n are sent */
+};
+
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };
 
 /* One step in a task's life. Numbers of processes are those of the recorder's own namespace. */
@@ -120,7 +140,7 @@ struct process_record {
 	__u32 attached; /* PROCESS_TASK: it ran before */
 	__u32 last;	/* PROCESS_EXIT: no thread is left */
 	__u32 execs;	/* how often the task has exec'ed */
-	__u32 reserved;
+	__u32 stopped;	/* PROCESS_EXIT: not by a system call of its own */
 	__u64 time_ns;
 	__u64 start_ns; /* since boot */
 	__u64 sp, ip;	/* PROCESS_EXIT, PROCESS_STOP: the last ones of user mode */

@@ -7,7 +7,8 @@
 
 enum event_kind {
 	EVENT_WITNESS = 0, /* a probe was hit */
-	EVENT_END = 1,	   /* the task ended: sp and ip are its last user values (0: unknown) */
+	EVENT_END = 1,	   /* the task ended. val: 0 if it asked to (exit, exit_group), else it was
+			      stopped wherever it was */
 	EVENT_LOST = 2,	   /* events of this task were lost here: `lost` of them */
 	EVENT_EXEC = 3,	   /* the task replaced its program: what follows is another image */
 	EVENT_ATTACH = 4,  /* first event of a task that ran already */
@@ -22,6 +23,10 @@ enum event_flag {
 	EVENT_HAS_TARGET = 4,  /* val is an address */
 	EVENT_DAMAGED = 8,     /* EVENT_LOST: not in the kernel but in the recording */
 };
+
+/* A word of a snapshot that is not known. Far from the stack pointer only those are that are
+ * addresses in the module. */
+#define EVENT_STACK_UNKNOWN 1
 
 struct witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */

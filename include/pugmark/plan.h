@@ -22,6 +22,7 @@ enum plan_capture {
 	CAPTURE_TARGET = 4,   /* the target operand, register or memory, reduced to an address */
 	CAPTURE_SNAPSHOT = 8, /* if the return address is outside of this module: a copy of the
 				 stack from sp upwards */
+	CAPTURE_STACK = 16,   /* such a copy in any case */
 };
 
 /* The operand of an indirect call or jump, for CAPTURE_TARGET. Registers by their number in

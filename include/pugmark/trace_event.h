@@ -17,13 +17,17 @@ enum trace_kind {
 
 enum trace_cause {
 	CAUSE_NONE,
-	CAUSE_THREAD,	/* enter: the first function of a thread or process */
-	CAUSE_CALLBACK, /* enter: called back during a call that left the module */
-	CAUSE_SIGNAL,	/* enter: asynchronously, no call of ours was in progress */
-	CAUSE_ATTACH,	/* enter, gap: the recording began in the middle */
-	CAUSE_LOST,	/* gap: events were lost; `lost` of them */
-	CAUSE_MODEL,	/* gap: the event fits nothing that the model allows */
-	CAUSE_RECORDING /* gap: the recording is damaged here */
+	CAUSE_THREAD,	 /* enter: the first function of a thread or process */
+	CAUSE_CALLBACK,	 /* enter: called back during a call that left the module */
+	CAUSE_SIGNAL,	 /* enter: asynchronously, no call of ours was in progress */
+	CAUSE_ATTACH,	 /* enter, gap: the recording began in the middle */
+	CAUSE_LOST,	 /* gap: events were lost; `lost` of them */
+	CAUSE_MODEL,	 /* gap: the event fits nothing that the model allows */
+	CAUSE_RECORDING, /* gap: the recording is damaged here */
+	CAUSE_UNWIND,	 /* gap: an exception came out of a call that could have returned: what ran
+			    in silence before it is not known */
+	CAUSE_STACK,	 /* gap: the stack does not say during which call the function that is
+			    entered next was called back */
 };
 
 struct trace_event {

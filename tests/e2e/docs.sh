@@ -44,4 +44,8 @@ offers() {
 offers pugmark cfg --li | grep -qx -- --list || say 'completion of cfg --li does not offer --list'
 offers pugmark cfg --format '' | grep -qx json || say 'completion of --format does not offer json'
 offers pugmark cfg Make | grep -qx Makefile || say 'completion of cfg Make does not offer Makefile'
+offers pugmark dump --format '' | grep -qx ndjson || say 'completion of dump --format does not offer ndjson'
+[ "$(offers pugmark report --sort ca)" = calls ] || say 'completion of report --sort ca is not calls'
+[ "$(offers pugmark plan --mode '' | sort | tr '\n' ' ')" = 'best branch casper full ' ] ||
+	say 'completion of plan --mode does not offer the modes'
 exit $failed

@@ -26,13 +26,13 @@ modes="full casper best"
 # NAME HOW [quick] [SCALE]: the work is divided by SCALE
 programs() {
 	cat <<'LIST'
-gzip-c same quick
+gzip-c same
 gzip-d same quick
 bzip2 same
 zstd twin - 5
-lua twin quick
+lua twin
 bash twin
-mawk same quick
+mawk same
 sed same
 grep same
 sort same

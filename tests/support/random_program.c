@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* random_program.c: see random_program.h. Blocks are laid out 64 bytes apart; a call's instruction
- * is at 32, and it returns to 37. */
+ * is at 32, and it returns to 37.
+ *
+ * What no compiler makes is left out: a function that is entered from anywhere knows its frame
+ * there, as does what the unwinder lands in; and where such a block would need two witnesses (one
+ * that it runs, one for the call or jump at its end), it would have been split in two. */
 #include "tests/support/random_program.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define BLOCKS_MAX 14
+struct shape {
+	uint32_t funcs_min, funcs_max, blocks_min, blocks_max; /* inclusive */
+	uint32_t entered, direct, unknown, leaf, tail;	       /* percent of functions and blocks */
+	bool recursive;
+};
+
+/* The first is picked half of the time. */
+static const struct shape shapes[] = {
+	{1, 7, 1, 13, 30, 40, 10, 10, 6, true},	 /* small, all of everything */
+	{2, 7, 1, 13, 20, 40, 10, 10, 6, false}, /* without direct recursion */
+	{2, 6, 1, 8, 50, 45, 25, 2, 3, true},	 /* callbacks in callbacks */
+	{3, 9, 1, 6, 15, 55, 20, 5, 12, false},	 /* silent chains below callbacks */
+	{1, 3, 50, 200, 10, 25, 4, 10, 3, true}, /* large functions */
+	{20, 50, 1, 10, 15, 35, 5, 10, 6, true}, /* many functions */
+	{1, 4, 1, 10, 20, 50, 2, 3, 2, true},	 /* deep recursion */
+};
+#define N_SHAPES (sizeof(shapes) / sizeof(*shapes))
 
 struct maker {
 	uint64_t rng;
+	const struct shape *shape;
 	struct program *p;
 	uint32_t cap_succs;
+	uint32_t base, n; /* of the function that is made, without its virtual blocks */
+	bool *pad;	  /* per block of it: a landing pad, or where setjmp returns a second
+			     time: nothing jumps there, nor falls, but for that setjmp */
 };
+
+static uint32_t between(struct maker *m, uint32_t lo, uint32_t hi)
+{
+	return lo + random_below(&m->rng, hi - lo + 1);
+}
 
 static struct prog_probe random_probe(struct maker *m, uint64_t addr, uint32_t unprobeable)
 {
@@ -25,14 +54,14 @@ static struct prog_probe random_probe(struct maker *m, uint64_t addr, uint32_t u
 	};
 }
 
-static void add_succ(struct maker *m, struct prog_block *b, uint32_t to)
+static void add_succ(struct maker *m, uint32_t block, uint32_t to)
 {
 	if (m->p->n_succs == m->cap_succs) {
 		m->cap_succs = m->cap_succs ? 2 * m->cap_succs : 256;
 		m->p->succs = realloc(m->p->succs, m->cap_succs * sizeof(uint32_t));
 	}
 	m->p->succs[m->p->n_succs++] = to;
-	b->n_succ++;
+	m->p->blocks[block].n_succ++;
 }
 
 static int32_t random_height(struct maker *m)
@@ -42,13 +71,27 @@ static int32_t random_height(struct maker *m)
 					 : heights[random_below(&m->rng, 3)];
 }
 
+/* A callee: any function, or one of those after @func. */
+static uint32_t random_callee(struct maker *m, uint32_t func)
+{
+	uint32_t n = m->p->n_funcs;
+	if (m->shape->recursive || func + 1 == n)
+		return random_below(&m->rng, n);
+	return func + 1 + random_below(&m->rng, n - func - 1);
+}
+
 static void make_call(struct maker *m, struct prog_block *b)
 {
+	const struct shape *s = m->shape;
 	uint32_t roll = random_below(&m->rng, 100);
-	if (roll >= 60)
+	if (roll >= s->direct + s->unknown + s->leaf)
 		return;
-	b->call = roll < 40 ? CALL_DIRECT : roll < 50 ? CALL_UNKNOWN : CALL_LEAF;
-	b->callee = random_below(&m->rng, m->p->n_funcs);
+	b->call = roll < s->direct		  ? CALL_DIRECT
+		  : roll < s->direct + s->unknown ? CALL_UNKNOWN
+						  : CALL_LEAF;
+	b->callee = random_callee(m, b->func);
+	if (!m->shape->recursive && b->callee <= b->func)
+		b->call = CALL_LEAF;
 	b->height = random_height(m);
 	if (b->call == CALL_UNKNOWN && random_chance(&m->rng, 70))
 		b->flags |= PROG_INDIRECT;
@@ -56,79 +99,146 @@ static void make_call(struct maker *m, struct prog_block *b)
 		b->flags |= PROG_NORETURN;
 }
 
-/* How block @i of the function that starts at @base and has @n blocks goes on. */
-static void make_end(struct maker *m, struct prog_block *b, uint32_t i, uint32_t base, uint32_t n)
+/* A block that normal control flow can reach. */
+static uint32_t random_target(struct maker *m)
+{
+	uint32_t i = random_below(&m->rng, m->n);
+	while (m->pad[i])
+		i = (i + 1) % m->n;
+	return m->base + i;
+}
+
+static uint32_t next_block(struct maker *m, uint32_t i)
+{
+	while (++i < m->n && m->pad[i])
+		;
+	return i < m->n ? m->base + i : random_target(m);
+}
+
+/* The taken way of the branch in @block leaves the function: a block of its own. */
+static uint32_t make_virtual(struct maker *m, uint32_t block)
+{
+	struct program *p = m->p;
+	uint32_t index = p->n_blocks++;
+	struct prog_block *v = &p->blocks[index];
+	*v = (struct prog_block){
+		.func = p->blocks[block].func,
+		.addr = p->blocks[block].addr + 32,
+		.call_addr = p->blocks[block].addr + 32,
+		.origin = PUGMARK_NONE,
+		.site = PUGMARK_NONE,
+		.flags = PROG_VIRTUAL | PROG_TAIL,
+		.call = random_chance(&m->rng, 70) ? CALL_DIRECT : CALL_LEAF,
+		.callee = random_callee(m, p->blocks[block].func),
+		.freq = p->blocks[block].freq / 2,
+		.any.cost_ns = INFINITY,
+		.last.cost_ns = INFINITY,
+	};
+	return index;
+}
+
+static void make_branch(struct maker *m, uint32_t block, uint32_t next)
+{
+	m->p->blocks[block].flags |= PROG_BRANCH;
+	add_succ(m, block, next);
+	add_succ(m, block, random_chance(&m->rng, 5) ? make_virtual(m, block) : random_target(m));
+}
+
+/* How block @i of the function goes on. */
+static void make_end(struct maker *m, uint32_t i)
 {
 	uint64_t *rng = &m->rng;
+	uint32_t block = m->base + i;
+	struct prog_block *b = &m->p->blocks[block];
 	b->succ = m->p->n_succs;
 	if (b->flags & PROG_NORETURN)
 		return;
-	uint32_t next = base + (i + 1 < n ? i + 1 : random_below(rng, n));
+	uint32_t next = next_block(m, i);
 	if (b->call != CALL_NONE) {
-		if (random_chance(rng, 6)) {
+		bool setjmp = b->call == CALL_LEAF && i + 1 < m->n && m->pad[i + 1];
+		if (setjmp) {
+			add_succ(m, block, block + 1);
+		} else if (random_chance(rng, m->shape->tail)) {
 			b->flags |= PROG_TAIL;
 			b->height = 0;
 		} else {
-			add_succ(m, b, next);
+			add_succ(m, block, next);
 		}
 		return;
 	}
 	uint32_t roll = random_below(rng, 100);
-	if (i + 1 == n || roll < 12) {
+	if (i + 1 == m->n || roll < 12) {
 		b->flags |= PROG_RET;
 	} else if (roll < 70) {
-		b->flags |= PROG_BRANCH;
-		add_succ(m, b, next);
-		add_succ(m, b, base + random_below(rng, n));
+		make_branch(m, block, next);
 	} else if (roll < 80) {
 		for (uint32_t k = 2 + random_below(rng, 3); k; k--)
-			add_succ(m, b, base + random_below(rng, n));
+			add_succ(m, block, random_target(m));
 		if (random_chance(rng, 30))
 			b->flags |= PROG_OPEN;
 	} else {
-		add_succ(m, b, next);
+		add_succ(m, block, next);
 	}
+}
+
+static void make_block(struct maker *m, uint32_t func, uint32_t i)
+{
+	uint64_t addr = 0x10000 + 64ull * (m->base + i);
+	struct prog_block *b = &m->p->blocks[m->base + i];
+	*b = (struct prog_block){
+		.func = func,
+		.addr = addr,
+		.call_addr = addr + 32,
+		.call_len = 5,
+		.origin = PUGMARK_NONE,
+		.site = PUGMARK_NONE,
+		.height = PUGMARK_HEIGHT_UNKNOWN,
+		.freq = 1 + random_below(&m->rng, 100),
+		.any = random_probe(m, addr + 8, 0),
+	};
+	make_call(m, b);
+	bool after_leaf = i && b[-1].call == CALL_LEAF && !(b[-1].flags & PROG_NORETURN);
+	bool root = i && (m->pad[i] || (after_leaf && random_chance(&m->rng, 10)));
+	if (root)
+		b->flags |= PROG_ROOT;
+	m->pad[i] = root;
+	if ((!i || root) && b->height == PUGMARK_HEIGHT_UNKNOWN)
+		b->height = 16;
+	b->last = random_probe(m, addr + 32, 5);
+	if (root || !i)
+		b->any.cfa_known = b->last.cfa_known = true;
+	if (b->call == CALL_DIRECT)
+		b->last.cost_ns = 600;
 }
 
 static void make_function(struct maker *m, uint32_t func)
 {
 	struct program *p = m->p;
-	uint32_t n = 1 + random_below(&m->rng, BLOCKS_MAX - 1);
-	p->funcs[func] =
-		(struct prog_func){.block = p->n_blocks, .n_blocks = n, .origin = func, .freq = 1};
-	if (!func || random_chance(&m->rng, 30))
-		p->funcs[func].flags |= PROG_ENTRY_WITNESS;
-	uint32_t base = p->n_blocks;
-	p->n_blocks += n;
-	p->funcs[func].addr = 0x10000 + 64ull * base;
-	for (uint32_t i = 0; i < n; i++) {
-		struct prog_block *b = &p->blocks[base + i];
-		uint64_t addr = 0x10000 + 64ull * (base + i);
-		*b = (struct prog_block){
-			.func = func,
-			.addr = addr,
-			.call_addr = addr + 32,
-			.call_len = 5,
-			.origin = PUGMARK_NONE,
-			.site = PUGMARK_NONE,
-			.height = PUGMARK_HEIGHT_UNKNOWN,
-			.freq = 1 + random_below(&m->rng, 100),
-			.any = random_probe(m, addr + 8, 0),
-		};
-		make_call(m, b);
-		bool root = i && random_chance(&m->rng, 4);
-		if (root)
-			b->flags |= PROG_ROOT;
-		if ((!i || root) && b->height == PUGMARK_HEIGHT_UNKNOWN)
-			b->height = 16; /* else such a block would be split before its call */
-		make_end(m, b, i, base, n);
-		b->last = random_probe(m, addr + 32, b->flags & PROG_BRANCH ? 0 : 5);
+	m->base = p->n_blocks;
+	m->n = between(m, m->shape->blocks_min, m->shape->blocks_max);
+	p->n_blocks += m->n;
+	for (uint32_t i = 0; i < m->n; i++)
+		m->pad[i] = i && random_chance(&m->rng, 3);
+	struct prog_func *f = &p->funcs[func];
+	*f = (struct prog_func){
+		.block = m->base,
+		.origin = func,
+		.addr = 0x10000 + 64ull * m->base,
+		.freq = 1 + random_below(&m->rng, 20),
+	};
+	if (!func || random_chance(&m->rng, m->shape->entered))
+		f->flags |= PROG_ENTRY_WITNESS;
+	for (uint32_t i = 0; i < m->n; i++)
+		make_block(m, func, i);
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct prog_block *b = &p->blocks[m->base + i];
+		make_end(m, i);
+		if (b->flags & PROG_BRANCH)
+			b->last.cost_ns = 600;
 		if (b->flags & PROG_OPEN)
 			b->last.cost_ns = 6500;
-		if (b->call == CALL_DIRECT)
-			b->last.cost_ns = 600;
 	}
-	p->blocks[base].any.cfa_known = true;
+	f->n_blocks = p->n_blocks - m->base;
 }
 
 static void mark_reached(struct program *p, uint32_t block)
@@ -144,9 +254,12 @@ static void mark_reached(struct program *p, uint32_t block)
 struct program *random_program(uint64_t seed)
 {
 	struct maker m = {.rng = seed, .p = calloc(1, sizeof(*m.p))};
-	m.p->n_funcs = 1 + random_below(&m.rng, 7);
+	uint32_t roll = random_below(&m.rng, 100);
+	m.shape = &shapes[roll < 50 ? 0 : roll % N_SHAPES];
+	m.p->n_funcs = between(&m, m.shape->funcs_min, m.shape->funcs_max);
 	m.p->funcs = calloc(m.p->n_funcs, sizeof(*m.p->funcs));
-	m.p->blocks = calloc(m.p->n_funcs * BLOCKS_MAX, sizeof(*m.p->blocks));
+	m.p->blocks = calloc(2 * m.p->n_funcs * m.shape->blocks_max, sizeof(*m.p->blocks));
+	m.pad = calloc(m.shape->blocks_max, sizeof(*m.pad));
 	for (uint32_t f = 0; f < m.p->n_funcs; f++)
 		make_function(&m, f);
 	for (uint32_t f = 0; f < m.p->n_funcs; f++)
@@ -155,5 +268,6 @@ struct program *random_program(uint64_t seed)
 		if (m.p->blocks[b].flags & PROG_ROOT)
 			mark_reached(m.p, b);
 	program_mark_entered_tails(m.p);
+	free(m.pad);
 	return m.p;
 }

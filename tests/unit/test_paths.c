@@ -40,11 +40,11 @@ static int walk_one_program(uint64_t seed, enum plan_mode mode, uint32_t share, 
 		struct walk walk;
 		uint64_t walk_seed = seed * 1000003 + i;
 		walk_program(prog, &choice, plan, 0, 20 + 20 * (i % 10), walk_seed, &walk);
-		const char *text = walk_check(&walk, plan);
-		if (text) {
+		struct walk_verdict verdict;
+		if (!walk_check(&walk, plan, &verdict)) {
 			print_error("program %llu, mode %d, walk %llu: %s\n",
 				    (unsigned long long)seed, mode, (unsigned long long)walk_seed,
-				    text);
+				    verdict.text);
 			if (getenv("WALK_PRINT"))
 				walk_print(&walk);
 			failed = 1;

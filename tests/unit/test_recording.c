@@ -392,7 +392,7 @@ static void what_is_no_recording_is_an_error(void **state)
 
 	assert_int_equal(recording_open("/nonexistent", &rec, &diag), -ENOENT);
 	assert_string_equal(diag.file, "/nonexistent");
-	assert_non_null(strstr(diag.text, "not a recording"));
+	assert_non_null(strstr(diag.text, "no such recording"));
 	assert_ptr_equal(rec, (void *)1);
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_walks.c: claims that for programs made at random, in every mode, parsing the witness log of
  * a random run gives back exactly that run. The run is simulated by the walker, which knows the
- * program and the marks but not the grammar. */
+ * program and the marks but not the grammar.
+ *
+ * WALK_PROGRAMS=n walks programs 1 to n, WALK_FROM=n begins elsewhere, WALK_SEED=n walks only
+ * program n, and with WALK_PRINT=1 a walk that fails is printed. */
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,112 +19,121 @@
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
 
+#define WALKS_PER_PROGRAM 10
+
 struct tally {
-	bool callbacks; /* foreign code calls back in these walks */
-	uint64_t walks, steps, events, unresolved, programs;
+	uint64_t programs, unresolved, walks, untidy, ambiguous;
+	uint64_t steps, events, gaps, handlers, sites;
+	double cost_ns;
 };
 
-static void print_failure(uint64_t seed, uint32_t func, uint64_t walk_seed, const char *text)
+static bool walk_once(const struct program *prog, const struct choice *choice,
+		      const struct pugmark_plan *plan, uint64_t seed, uint32_t limit,
+		      struct tally *tally)
 {
-	print_error("program %llu, function %u, walk %llu: %s\n", (unsigned long long)seed, func,
-		    (unsigned long long)walk_seed, text);
+	struct walk walk;
+	struct walk_verdict verdict;
+	walk_program(prog, choice, plan, 0, limit, seed, &walk);
+	bool same = walk_check(&walk, plan, &verdict);
+	if (!same)
+		print_error("walk %" PRIu64 ": %s\n", seed, verdict.text);
+	if (!same && getenv("WALK_PRINT"))
+		walk_print(&walk);
+	tally->walks++;
+	tally->steps += walk.n_steps;
+	tally->events += walk.n_events;
+	tally->gaps += verdict.gaps;
+	tally->handlers += walk.n_acts - 1;
+	tally->untidy += walk.untidy;
+	tally->ambiguous += verdict.ambiguous;
+	walk_deinit(&walk);
+	return same;
 }
 
-static int walk_one_program(uint64_t seed, enum plan_mode mode, uint32_t walks, struct tally *tally)
+static bool walk_one_program(uint64_t seed, enum plan_mode mode, struct tally *tally)
 {
 	struct program *prog = random_program(seed);
 	struct choice choice;
 	struct pugmark_plan *plan;
 	uint32_t unresolved = 0;
-	int failed = 0;
+	bool same = true;
 	int err = choose_witnesses(prog, mode, &choice, &unresolved);
 	assert_true(err == 0 || (err == -EDOM && unresolved));
+	assert_int_equal(plan_build(prog, &choice, mode, NULL, &plan), 0);
 	tally->programs++;
 	tally->unresolved += unresolved > 0;
-	assert_int_equal(plan_build(prog, &choice, mode, NULL, &plan), 0);
-	for (uint32_t i = 0; i < walks && !unresolved; i++) {
-		struct walk walk = {.callbacks = tally->callbacks};
-		uint64_t walk_seed = seed * 1000003 + i;
-		walk_program(prog, &choice, plan, 0, 20 + 20 * (i % 10), walk_seed, &walk);
-		const char *text = walk_check(&walk, plan);
-		if (text) {
-			if (!tally->callbacks || getenv("WALK_PRINT"))
-				print_failure(seed, 0, walk_seed, text);
-			if (getenv("WALK_PRINT"))
-				walk_print(&walk);
-			failed++;
-		}
-		tally->walks++;
-		tally->steps += walk.n_steps;
-		tally->events += walk.n_events;
-		walk_deinit(&walk);
-	}
+	tally->sites += plan->n_sites;
+	tally->cost_ns += plan->expected_cost_ns;
+	for (uint32_t i = 0; i < WALKS_PER_PROGRAM && !unresolved && same; i++)
+		same = walk_once(prog, &choice, plan, seed * 1000003 + i, 20 + 20 * i, tally);
+	if (!same)
+		print_error("of program %" PRIu64 "\n", seed);
 	pugmark_plan_free(plan);
 	choice_deinit(&choice);
 	program_free(prog);
-	return failed;
+	return same;
 }
 
-static void walk_many(enum plan_mode mode, uint64_t programs, uint32_t walks)
+static uint64_t setting(const char *name, uint64_t otherwise)
 {
-	struct tally tally = {0};
-	const char *only = getenv("WALK_SEED");
-	const char *count = getenv("WALK_PROGRAMS");
+	const char *text = getenv(name);
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* Programs that showed a fault of the conflict rule, of the parser, or of the walker once. */
+static const uint64_t regressions[] = {
+	5,    6,    15,	  46,	54,   81,   87,	  99,	162,  235,  245,   283,	  295,	 326,
+	372,  398,  500,  511,	648,  676,  687,  789,	813,  831,  833,   881,	  948,	 1090,
+	1110, 1219, 1396, 1491, 1601, 1619, 1690, 1783, 1791, 2000, 2061,  2093,  2463,	 2513,
+	2701, 3770, 3863, 4623, 4904, 5838, 6218, 7059, 7330, 9378, 22346, 25504, 28852, 45787,
+};
+#define N_REGRESSIONS (sizeof(regressions) / sizeof(*regressions))
+
+static void walk_many(enum plan_mode mode, uint64_t programs)
+{
+	struct tally t = {0};
+	uint64_t only = setting("WALK_SEED", 0), from = setting("WALK_FROM", 1);
 	int failed = 0;
-	if (count)
-		programs = strtoull(count, NULL, 0);
+	programs = setting("WALK_PROGRAMS", programs);
 	if (only)
-		failed = walk_one_program(strtoull(only, NULL, 0), mode, walks, &tally);
-	else
-		for (uint64_t seed = 1; seed <= programs && failed < 5; seed++)
-			failed += walk_one_program(seed, mode, walks, &tally);
-	print_message("%llu programs (%llu with a block that nothing can witness), %llu walks, "
-		      "%llu steps, %llu events\n",
-		      (unsigned long long)tally.programs, (unsigned long long)tally.unresolved,
-		      (unsigned long long)tally.walks, (unsigned long long)tally.steps,
-		      (unsigned long long)tally.events);
+		failed = !walk_one_program(only, mode, &t);
+	for (uint64_t i = 0; !only && i < N_REGRESSIONS && failed < 5; i++)
+		failed += !walk_one_program(regressions[i], mode, &t);
+	for (uint64_t seed = from; !only && seed < from + programs && failed < 5; seed++)
+		failed += !walk_one_program(seed, mode, &t);
+	print_message("%" PRIu64 " programs (%" PRIu64 " with a block that nothing can witness), "
+		      "%" PRIu64 " sites, cost %.4g; %" PRIu64 " walks, %" PRIu64 " steps, %" PRIu64
+		      " events, %" PRIu64 " handlers, %" PRIu64 " gaps after throws; %" PRIu64
+		      " walks with untidy stacks, %" PRIu64 " with two readings\n",
+		      t.programs, t.unresolved, t.sites, t.cost_ns, t.walks, t.steps, t.events,
+		      t.handlers, t.gaps, t.untidy, t.ambiguous);
 	assert_int_equal(failed, 0);
-	assert_true(tally.unresolved * 4 < tally.programs || tally.programs < 10);
-}
-
-static void best_recovers_every_walk(void **state)
-{
-	(void)state;
-	walk_many(MODE_BEST, 10000, 10);
-}
-
-static void casper_recovers_every_walk(void **state)
-{
-	(void)state;
-	walk_many(MODE_CASPER, 10000, 10);
-}
-
-static void branch_recovers_every_walk(void **state)
-{
-	(void)state;
-	walk_many(MODE_BRANCH, 10000, 10);
+	assert_true(only || t.unresolved * 8 < t.programs);
+	assert_true(t.ambiguous * 20 <= t.untidy || t.untidy < 100);
 }
 
 static void full_recovers_every_walk(void **state)
 {
 	(void)state;
-	walk_many(MODE_FULL, 10000, 10);
+	walk_many(MODE_FULL, 3000);
 }
 
-/* What is not reached yet: where foreign code calls back again and again from the same place, the
- * end of one callback and the beginning of the next can be taken for one another. The share is
- * printed, and may not grow. */
-static void nearly_all_walks_with_callbacks_are_recovered(void **state)
+static void branch_recovers_every_walk(void **state)
 {
 	(void)state;
-	struct tally tally = {.callbacks = true};
-	uint64_t failed = 0;
-	for (uint64_t seed = 1; seed <= 2000; seed++)
-		failed += (uint64_t)walk_one_program(seed, MODE_BEST, 10, &tally);
-	print_message("with callbacks: %llu of %llu walks are not recovered\n",
-		      (unsigned long long)failed, (unsigned long long)tally.walks);
-	assert_true(tally.walks > 10000);
-	assert_true(1000 * failed < tally.walks);
+	walk_many(MODE_BRANCH, 3000);
+}
+
+static void casper_recovers_every_walk(void **state)
+{
+	(void)state;
+	walk_many(MODE_CASPER, 15000);
+}
+
+static void best_recovers_every_walk(void **state)
+{
+	(void)state;
+	walk_many(MODE_BEST, 15000);
 }
 
 int main(void)
@@ -130,7 +143,6 @@ int main(void)
 		cmocka_unit_test(branch_recovers_every_walk),
 		cmocka_unit_test(casper_recovers_every_walk),
 		cmocka_unit_test(best_recovers_every_walk),
-		cmocka_unit_test(nearly_all_walks_with_callbacks_are_recovered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

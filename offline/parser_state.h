@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* parser_state.h: the parser's state, shared by parser.c, which moves through the grammar, and
+ * stack_scan.c, which reads stack snapshots. Private to them. */
+#ifndef OFFLINE_PARSER_STATE_H
+#define OFFLINE_PARSER_STATE_H
+
+#include "offline/parser.h"
+
+/* AT_DECISION  before one of the plan's decisions
+ * AT_CALL      inside of a call whose callee is not known: the next event says whether it enters
+ *              the module again
+ * OUTSIDE      no frame is open: the next event is the entry of a thread's first function
+ * LOST         the next event is taken as it is */
+enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
+
+/* What is above a frame: a call of ours, a call of ours through another module, what a signal
+ * interrupted, code that is not traced, or what a gap hides. */
+enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_GAP };
+
+struct frame {
+	uint32_t func;
+	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL */
+	uint64_t cfa;	   /* 0: not known */
+	uint64_t ret;	   /* run-time return address; 0: not known */
+	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
+	uint64_t since_ns; /* BELOW_HANDLER: the last event before the signal */
+	uint32_t decision; /* where to go on: for the top frame, or after a handler */
+	uint16_t module;
+	uint8_t position;    /* enum position: where the frame was when a handler came */
+	uint8_t boundary;    /* enum boundary */
+	bool announced;	     /* AT_CALL: the call has been reported already */
+	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
+	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
+};
+
+struct parser {
+	struct parse_tables *const *tables;
+	const struct pugmark_plan *const *plans;
+	uint32_t n_modules;
+	trace_sink *sink;
+	void *ctx;
+	struct frame *stack;
+	uint32_t n, cap;
+	uint32_t gone; /* how many of the n frames are */
+	uint8_t position;
+	uint8_t gap_cause;	   /* LOST: why */
+	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
+	uint64_t now_ns;
+	uint64_t lost, gaps;
+	bool failed;
+};
+
+/* An event, and for the entry of a function where it was entered from. */
+struct lookahead {
+	const struct witness_event *e;
+	uint32_t entered; /* the function whose entry it is, or PUGMARK_NONE */
+	uint32_t origin;  /* the call node that led there, or PUGMARK_NONE */
+	bool foreign;	  /* not by returning to our code: through another module */
+	bool own_cfa;	  /* e->cfa is the CFA of the frame of the event */
+	uint64_t cfa;	  /* of the frame right below the origin: for what came through another
+			     module, that module's frame; 0: not known */
+	uint64_t ret;	  /* where that frame returns to; 0: not known */
+};
+
+static inline const struct plan_node *node_at(const struct parser *p, uint16_t module,
+					      uint32_t node)
+{
+	return &p->plans[module]->nodes[node];
+}
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* stack_scan.c: reads stack snapshots. A snapshot holds the words from the event's frame upwards:
+ * return addresses of calls in progress, and whatever earlier calls have left there. What tells
+ * them apart is that calls in progress form a chain: each call's frame has a known height, and
+ * ends at the return address of its caller, up to a frame that is open. */
+#include "offline/stack_scan.h"
+
+#include <string.h>
+
+#define CHAIN_MAX 512	  /* silent calls between a call out and an open frame */
+#define TAIL_FUNCS_MAX 64 /* functions that one frame can be by tail jumps */
+
+static bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word)
+{
+	uint64_t i = (addr - e->stack_addr) / 8;
+	if (!e->stack || addr < e->stack_addr || i >= e->stack_words ||
+	    e->stack[i] == EVENT_STACK_UNKNOWN)
+		return false;
+	*word = e->stack[i];
+	return true;
+}
+
+/* struct rt_sigframe of the kernel's arch/x86: the return address (to the trampoline), then a
+ * struct ucontext: flags, link, stack (24 bytes), 18 registers, cs and ss. */
+bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip)
+{
+	uint64_t at = e->cfa - 8, flags, link, eflags, segments;
+	if (!stack_word(e, at + 8, &flags) || !stack_word(e, at + 16, &link) ||
+	    !stack_word(e, at + 168, sp) || !stack_word(e, at + 176, ip) ||
+	    !stack_word(e, at + 184, &eflags) || !stack_word(e, at + 192, &segments))
+		return false;
+	uint16_t cs = segments, ss = segments >> 48;
+	return !(flags >> 3) && !link && cs == 0x33 && ss == 0x2b && (eflags & 2) &&
+	       !(eflags >> 22);
+}
+
+/* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
+static bool slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)
+{
+	uint64_t word;
+	return !cfa || !ret || !stack_word(e, cfa - 8, &word) || word == ret;
+}
+
+/* Where the return address of the call in progress of frame @i lies: its callee's CFA, or 0. */
+static uint64_t callee_cfa(const struct parser *p, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	if (i + 1 < p->n && p->stack[i + 1].boundary == BELOW_CALL)
+		return p->stack[i + 1].cfa;
+	if (f->call_cfa)
+		return f->call_cfa;
+	if (n->flags & NODE_TAIL || n->height == PUGMARK_HEIGHT_UNKNOWN || !f->cfa)
+		return 0;
+	return f->cfa - n->height;
+}
+
+/* Whether frame @i is where it was and, where it was called back, so is the call of ours that it
+ * came through. A frame that returned is not: the next call made from there has overwritten it. */
+static bool frame_intact(const struct parser *p, const struct witness_event *e, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	if ((f->cfa && f->cfa <= e->cfa) || !slot_holds(e, f->cfa, f->ret))
+		return false;
+	if (!i || f->boundary != BELOW_CALLBACK)
+		return true;
+	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
+	return n->flags & NODE_TAIL ||
+	       slot_holds(e, callee_cfa(p, i - 1), e->bias + n->addr + n->call_len);
+}
+
+uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp)
+{
+	uint32_t open = 0;
+	uint64_t nearest = UINT64_MAX;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct frame *f = &p->stack[i];
+		if (!f->cfa && nearest == UINT64_MAX)
+			open = i + 1; /* a frame at an unknown place: the last that it can be */
+		if (f->cfa <= sp || f->cfa - sp > nearest || !slot_holds(e, f->cfa, f->ret))
+			continue;
+		nearest = f->cfa - sp;
+		open = i + 1;
+	}
+	return open;
+}
+
+static bool is_covered(const struct parser *p, const struct witness_event *e, uint32_t i)
+{
+	uint64_t word;
+	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
+}
+
+/* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
+ * that one but on the stack of what it interrupted. */
+static bool on_stack_below(const struct parser *p, const struct witness_event *e, uint32_t i)
+{
+	if (is_covered(p, e, i))
+		return false;
+	while (i-- > 0)
+		if (is_covered(p, e, i))
+			return true;
+	return false;
+}
+
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e)
+{
+	uint32_t end = p->n, live = 0;
+	while (end) {
+		/* A handler's frames are on top of frames that may have returned unseen before it
+		 * came: they are looked at only if the handler has returned. */
+		uint32_t begin = end;
+		while (begin && p->stack[begin - 1].boundary != BELOW_HANDLER)
+			begin--;
+		if (begin)
+			begin--;
+		live = begin;
+		bool handler = p->stack[begin].boundary == BELOW_HANDLER;
+		if (!handler || !on_stack_below(p, e, begin))
+			while (live < end && frame_intact(p, e, live))
+				live++;
+		if (live > begin)
+			break;
+		end = live = begin;
+	}
+	return live;
+}
+
+/* Whether an activation that began in @from can be in @func by tail jumps that show nothing. */
+static bool jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func)
+{
+	uint32_t seen[TAIL_FUNCS_MAX], n = 0;
+	seen[n++] = from;
+	for (uint32_t i = 0; i < n; i++) {
+		if (seen[i] == func)
+			return true;
+		const struct plan_func *f = &plan->funcs[seen[i]];
+		for (uint32_t k = f->node; k < f->node + f->n_nodes && n < TAIL_FUNCS_MAX; k++) {
+			const struct plan_node *node = &plan->nodes[k];
+			if (node->kind != NODE_KIND_CALL || !(node->flags & NODE_TAIL))
+				continue;
+			uint32_t j = 0;
+			while (j < n && seen[j] != node->callee)
+				j++;
+			if (j == n)
+				seen[n++] = node->callee;
+		}
+	}
+	return false;
+}
+
+/* Whether the activation in the place of frame @level can be in @func: what is open there, or what
+ * the same call has entered again. */
+static bool frame_in(const struct parser *p, uint32_t level, uint32_t func)
+{
+	const struct frame *f = &p->stack[level];
+	const struct plan_node *call =
+		level ? node_at(p, p->stack[level - 1].module, p->stack[level - 1].node) : NULL;
+	const struct pugmark_plan *plan = p->plans[f->module];
+	if (jumps_to(plan, f->func, func))
+		return true;
+	return f->boundary == BELOW_CALL && call && call->kind == NODE_KIND_CALL &&
+	       jumps_to(plan, call->callee, func);
+}
+
+/* Whether the call @node, whose callee lies at @cfa, is made by frame @level, or by calls whose
+ * return addresses are on the stack up to there. */
+static bool chain_reaches(const struct parser *p, const struct witness_event *e, uint32_t level,
+			  uint32_t node, uint64_t cfa)
+{
+	const struct pugmark_plan *plan = p->plans[e->module];
+	const struct frame *f = &p->stack[level];
+	for (int depth = 0; depth < CHAIN_MAX; depth++) {
+		const struct plan_node *n = &plan->nodes[node];
+		if (n->height == PUGMARK_HEIGHT_UNKNOWN)
+			return f->node == node && callee_cfa(p, level) == cfa;
+		cfa += n->height;
+		if (cfa == f->cfa)
+			return f->module == e->module && frame_in(p, level, n->func);
+		uint64_t word;
+		if (cfa > f->cfa || !stack_word(e, cfa - 8, &word))
+			return false;
+		node = parse_tables_call_before(p->tables[e->module], word - e->bias);
+		if (node == PUGMARK_NONE || plan->nodes[node].kind != NODE_KIND_CALL ||
+		    !jumps_to(plan, plan->nodes[node].callee, n->func))
+			return false;
+	}
+	return false;
+}
+
+bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead *la, uint32_t *at)
+{
+	const struct witness_event *e = la->e;
+	const struct pugmark_plan *plan = p->plans[e->module];
+	uint64_t text_begin = e->bias + plan->text_addr, text_end = e->bias + plan->text_end;
+	while (*at < e->stack_words) {
+		uint32_t i = (*at)++;
+		uint64_t cfa = e->stack_addr + 8 * (uint64_t)i + 8;
+		if (p->stack[level].cfa && cfa > p->stack[level].cfa)
+			break;
+		bool own =
+			cfa == p->stack[level].cfa; /* what the open frame has become by a jump */
+		bool text = e->stack[i] > text_begin && e->stack[i] <= text_end;
+		if (cfa <= e->cfa || (!own && !text))
+			continue;
+		uint32_t node =
+			parse_tables_call_before(p->tables[e->module], e->stack[i] - e->bias);
+		if (!own && (node == PUGMARK_NONE || !chain_reaches(p, e, level, node, cfa)))
+			continue;
+		la->origin = node;
+		la->cfa = cfa;
+		la->ret = e->stack[i];
+		return true;
+	}
+	return false;
+}
+
+static bool open_frame_at(const struct parser *p, const struct witness_event *e, uint64_t cfa,
+			  uint32_t *level)
+{
+	for (uint32_t i = p->n; i-- > 0;)
+		if (p->stack[i].cfa == cfa && p->stack[i].module == e->module &&
+		    slot_holds(e, cfa, p->stack[i].ret)) {
+			*level = i;
+			return true;
+		}
+	return false;
+}
+
+int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t func,
+		struct stack_link *links, int max, uint32_t *level)
+{
+	const struct pugmark_plan *plan = p->plans[e->module];
+	uint64_t cfa = e->cfa, word;
+	for (int n = 0; n <= max; n++) {
+		if (open_frame_at(p, e, cfa, level))
+			return frame_in(p, *level, func) ? n : -1;
+		if (n == max || !stack_word(e, cfa - 8, &word))
+			return -1;
+		uint32_t node = parse_tables_call_before(p->tables[e->module], word - e->bias);
+		if (node == PUGMARK_NONE || plan->nodes[node].height == PUGMARK_HEIGHT_UNKNOWN)
+			return -1;
+		const struct plan_node *call = &plan->nodes[node];
+		if (call->kind == NODE_KIND_LEAF ||
+		    (call->kind == NODE_KIND_CALL && !jumps_to(plan, call->callee, func)))
+			return -1;
+		cfa += call->height;
+		func = call->func;
+		links[n] = (struct stack_link){node, cfa};
+	}
+	return -1;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* stack_scan.h: what a stack snapshot says about how a function was entered from another module:
+ * by a signal, or during which call of ours. */
+#ifndef OFFLINE_STACK_SCAN_H
+#define OFFLINE_STACK_SCAN_H
+
+#include "offline/parser_state.h"
+
+/* Whether the frame right above the event's is the one that the kernel makes for a handler; then
+ * *@sp and *@ip are the interrupted stack pointer and instruction. */
+bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip);
+
+/* How many of the open frames are still open when the stack pointer is @sp: the last of them is the
+ * nearest above it, whichever stack a frame is on. */
+uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp);
+
+/* The topmost open frame whose activation is still on the stack, plus one; 0: none is. */
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e);
+
+/* The calls of ours that, by the return addresses on the stack, may be the innermost one in
+ * progress below the open frame @level: one a step, the innermost first; the last is the call that
+ * entered the frame itself, for the case that it has jumped to another module. Sets the origin, cfa
+ * and ret of @la. Start with *@at = 0; returns false when there is none any more. */
+bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead *la, uint32_t *at);
+
+/* One call in progress: node @call of a function whose frame lies at @cfa. */
+struct stack_link {
+	uint32_t call;
+	uint64_t cfa;
+};
+
+/* The calls in progress from the event's frame, which is of @func, up to an open frame: at most
+ * @max of them, the innermost first, in @links. Returns how many and in *@level that frame; or -1
+ * where the snapshot does not lead to one. */
+int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t func,
+		struct stack_link *links, int max, uint32_t *level);
+
+#endif

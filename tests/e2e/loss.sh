@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# loss.sh: what is promised where events are lost: every lost one is counted, every gap has its
+# bounds, and what is recovered between gaps is exact; also where the recorder is killed, which must
+# leave a recording that reads back, a program that goes on, and no probe behind.
+set -u
+skip() { echo "SKIP: $1"; exit 77; }
+[ "$(id -u)" = 0 ] || skip 'recording needs root here'
+[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
+pieces=$BUILD/tests/pieces
+[ -x "$pieces" ] || skip 'tests/pieces is not built'
+for program in gzip mawk setarch pgrep; do
+	command -v $program >/dev/null || skip "no $program here"
+done
+dir=$(mktemp -d)
+recorder= target=
+cleanup() {
+	for pid in $recorder $target; do
+		kill -9 "$pid" 2>/dev/null
+	done
+	[ -z "${KEEP:-}" ] || cp -r "$dir" "$KEEP"
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+cd "$dir" || exit 1
+export XDG_CACHE_HOME=$dir/cache
+passed=0 failed=0
+
+claim() { # TEXT COMMAND...
+	if "${@:2}" >said 2>&1; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "does not hold: $1"
+		head -n 5 said | sed 's/^/  | /'
+	fi
+}
+# The same addresses each time, so that the same run is the same to the last bit.
+record() { setarch -R "$PUGMARK" record -q "$@" 2>err; }
+number() { # DIR KEY: of the certificate
+	"$PUGMARK" verify --format json "$1" | grep -o "\"$2\":[0-9]*" | tail -n 1 | cut -d : -f 2
+}
+
+cp "$(command -v gzip)" "$(command -v mawk)" .
+make_text() { # LINES
+	awk -v lines="$1" 'BEGIN { x = 1; for (i = 0; i < lines; i++) {
+		x = (x * 69069 + 1) % 4294967296
+		print x, i, "some words that come again and again", x % 97 } }'
+}
+make_text 15000 >text
+script='{ for (i = 1; i <= NF; i++) n[$i]++; gsub(/[aeiou]+/, "<&>"); s += length($0) }
+	function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) }
+	NR == 2500 { print s, f(15); exit }'
+
+# --- a ring that is too small, and a consumer that sleeps ---------------------------------------
+check_loss() { # NAME MODE COMMAND...
+	local name=$1 mode=$2 lost gaps status
+	shift 2
+	"$@" >expected
+	record -o whole --mode "$mode" -- "$@" >out
+	claim "$name $mode: nothing is lost with room enough" [ $? = 0 ]
+	PUGMARK_RING_BYTES=65536 PUGMARK_STALL_MS=300 record -o lossy --mode "$mode" -- "$@" >out
+	claim "$name $mode: the exit status says so" [ $? = 3 ]
+	claim "$name $mode: the program did its work" cmp out expected
+	claim "$name $mode: pieces of what happened" "$pieces" whole lossy
+	sed "s/^/$name $mode: /" said
+	lost=$(sed -nE 's/.* ([0-9]+) of [0-9]+ events lost in .*/\1/p' said)
+	gaps=$(sed -nE 's/.* lost in ([0-9]+) gaps.*/\1/p' said)
+	claim "$name $mode: something was lost" [ "${lost:-0}" -gt 0 ]
+	claim "$name $mode: and something was not" [ "$(number lossy witness_events)" -gt 0 ]
+	"$PUGMARK" verify lossy >/dev/null
+	claim "$name $mode: verify's exit status" [ $? = 3 ]
+	claim "$name $mode: the certificate has the lost events" [ "$(number lossy lost)" = "$lost" ]
+	"$PUGMARK" dump lossy >dumped
+	claim "$name $mode: dump's exit status" [ $? = 3 ]
+	claim "$name $mode: dump has the gaps" [ "$(grep -c ' gap ' dumped)" = "${gaps:-x}" ]
+	claim "$name $mode: and what was lost in them" \
+		[ "$(awk '$2 == "gap" { n += $4 } END { print n }' dumped)" = "$lost" ]
+	status=0
+	"$pieces" whole whole >/dev/null && "$pieces" lossy lossy >/dev/null || status=$?
+	claim "$name $mode: the check itself can fail" [ $status = 1 ]
+}
+for mode in best full; do
+	check_loss gzip $mode ./gzip -c text
+	check_loss mawk $mode ./mawk "$script" text
+done
+
+# --- the recorder is killed -----------------------------------------------------------------------
+# How many bytes of ./gzip's text in the memory of process $1 are not those of the file.
+text_differs() {
+	local range off start pages
+	read -r range off < <(awk -v file="$dir/gzip" '$2 ~ /x/ && $6 == file { print $1, $3 }' \
+		"/proc/$1/maps")
+	start=$((16#${range%-*} / 4096)) pages=$((16#${range#*-} / 4096 - start))
+	dd if="/proc/$1/mem" bs=4096 skip=$start count=$pages status=none >memory
+	dd if=gzip bs=4096 skip=$((16#$off / 4096)) count=$pages status=none >file
+	[ -s memory ] && [ -s file ] || { echo unreadable; return; }
+	cmp -l -n "$(stat -c %s file)" memory file | wc -l
+}
+wait_until() { # SECONDS COMMAND...
+	for _ in $(seq $(($1 * 20))); do
+		! "${@:2}" || return 0
+		sleep 0.05
+	done
+	return 1
+}
+differs() { test "$(text_differs "$1")" "$2" 0; }
+gone() { [ ! -e "/proc/$1" ]; }
+
+make_text 25000 >text
+./gzip -c text >expected
+# In the background, as those that are killed: SIGINT is ignored there, and gzip asks.
+setarch -R "$PUGMARK" record -q -o whole --mode full -- ./gzip -c text >out 2>err &
+wait $!
+claim 'the whole of the run that is killed' [ $? = 0 ]
+stops=0 events=0
+for seconds in 0.2 0.7 1.1 1.5 1.9 2.5; do
+	rm -rf killed out
+	: >out
+	setarch -R "$PUGMARK" record -q -o killed --mode full -- ./gzip -c text >out 2>err &
+	recorder=$!
+	sleep $seconds
+	target=$(pgrep -P $recorder -x gzip)
+	if [ -n "$target" ] && kill -STOP "$target" && grep -q "$dir/gzip" "/proc/$target/maps"; then
+		stops=$((stops + 1))
+		claim "$seconds s: there are probes to be seen" differs "$target" -gt
+	fi
+	kill -KILL $recorder
+	wait $recorder 2>/dev/null
+	recorder=
+	if [ -n "$target" ]; then
+		! grep -q "$dir/gzip" "/proc/$target/maps" ||
+			claim "$seconds s: no probe is left" wait_until 10 differs "$target" -eq
+		kill -CONT "$target"
+		claim "$seconds s: the program ends" wait_until 20 gone "$target"
+		[ ! -s out ] || claim "$seconds s: and has done its work" cmp out expected
+		target=
+	fi
+	[ -e killed/meta.json ] || continue
+	"$PUGMARK" verify killed >/dev/null
+	claim "$seconds s: what it left is known not to be whole" [ $? = 3 ]
+	claim "$seconds s: and is the beginning of what happened" "$pieces" --prefix whole killed
+	sed "s/^/killed after $seconds s: /" said
+	events=$((events + $(number killed witness_events)))
+done
+claim 'the recorder was killed while it recorded' [ $stops -ge 3 ]
+claim 'what was written by then is read' [ $events -gt 0 ]
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

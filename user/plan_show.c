@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_show.c: the numbers of a plan, and its probes one by one. */
+#include "user/plan_show.h"
+
+#include "user/cfg_names.h"
+
+#include <stdlib.h>
+
+enum { N_KINDS = WITNESS_RETURN + 1, N_CLASSES = PROBE_REFUSED + 1 };
+
+const char *const plan_kind_names[N_KINDS] = {
+	[WITNESS_BLOCK] = "block",
+	[WITNESS_BRANCH] = "branch",
+	[WITNESS_TARGET] = "target",
+	[WITNESS_RETURN] = "return",
+};
+
+void plan_put_captures(struct out *out, const struct plan_site *site)
+{
+	static const struct {
+		uint8_t flag;
+		const char *name;
+	} captures[] = {
+		{CAPTURE_RET, "ret"},
+		{CAPTURE_FLAGS, "flags"},
+		{CAPTURE_TARGET, "target"},
+		{CAPTURE_SNAPSHOT, "snapshot"},
+	};
+	const char *comma = "";
+	for (size_t i = 0; i < sizeof(captures) / sizeof(*captures); i++)
+		if (site->capture & captures[i].flag) {
+			out_text(out, comma);
+			out_text(out, captures[i].name);
+			comma = ",";
+		}
+	if (!*comma)
+		out_char(out, '-');
+}
+
+struct tally {
+	uint32_t kinds[N_KINDS], classes[N_CLASSES];
+	double fewer, cheaper; /* than mode full: shares of it; 0 where full has none */
+};
+
+static struct tally tally_of(const struct planning_result *r)
+{
+	struct tally t = {.fewer = 0};
+	for (uint32_t i = 0; i < r->plan->n_sites; i++) {
+		const struct plan_site *s = &r->plan->sites[i];
+		if (s->kind < N_KINDS)
+			t.kinds[s->kind]++;
+		if (s->probe < N_CLASSES)
+			t.classes[s->probe]++;
+	}
+	if (r->full_sites)
+		t.fewer = 1 - (double)r->plan->n_sites / r->full_sites;
+	if (r->full_cost_ns > 0)
+		t.cheaper = 1 - r->plan->expected_cost_ns / r->full_cost_ns;
+	return t;
+}
+
+/* ---- text ---- */
+
+static void text_counts(struct out *out, const uint32_t *counts, const char *const *names,
+			unsigned n)
+{
+	const char *comma = "";
+	for (unsigned i = 0; i < n; i++)
+		if (counts[i]) {
+			out_format(out, "%s%s %u", comma, names[i], counts[i]);
+			comma = ", ";
+		}
+	if (!*comma)
+		out_text(out, "none");
+	out_char(out, '\n');
+}
+
+static void text_stats(const struct plan_shown *s)
+{
+	const struct planning_result *r = s->result;
+	struct tally t = tally_of(r);
+	struct out *out = s->out;
+	out_safe_text(out, s->binary);
+	out_format(out, "\n  mode           %s%s\n", planning_mode_name(r->plan->mode),
+		   s->options->returns_apart ? ", returns apart" : "");
+	out_format(out, "  functions      %u\n  call sites     %u\n", r->model->n_funcs,
+		   r->model->n_sites);
+	out_format(out, "  probes         %u, %.1f %% fewer than the %u of mode full\n",
+		   r->plan->n_sites, 100 * t.fewer, r->full_sites);
+	out_text(out, "    by kind      ");
+	text_counts(out, t.kinds, plan_kind_names, N_KINDS);
+	out_text(out, "    by class     ");
+	text_counts(out, t.classes, cfg_probe_names, N_CLASSES);
+	out_text(out, "  expected cost  ");
+	out_duration(out, (uint64_t)r->plan->expected_cost_ns);
+	out_text(out,
+		 s->options->profile ? " in such a run, by its counts" : " in a run, by estimates");
+	out_format(out, ": %.1f %% less than mode full\n", 100 * t.cheaper);
+	if (r->unresolved)
+		out_format(
+			out,
+			"  unresolved     %u decisions: nothing there can be probed, and the trace "
+			"may have gaps\n",
+			r->unresolved);
+	out_format(out, "  planned in     %.3f s%s\n", r->seconds,
+		   r->cached ? ", from the cache" : "");
+	out_text(out, "  plan           ");
+	out_safe_text(out, r->path);
+	out_char(out, '\n');
+}
+
+static void text_list(const struct plan_shown *s)
+{
+	const struct pugmark_plan *p = s->result->plan;
+	out_format(s->out, "%-16s %-7s %-9s %-14s %s\n", "address", "kind", "class", "captures",
+		   "function");
+	for (uint32_t i = 0; i < p->n_sites; i++) {
+		const struct plan_site *site = &p->sites[i];
+		char captures[64];
+		struct out *out = s->out;
+		out_format(out, "%-16llx %-7s %-9s ", (unsigned long long)site->addr,
+			   plan_kind_names[site->kind], cfg_probe_names[site->probe]);
+		out_room(out, sizeof(captures));
+		char *start = out->at;
+		plan_put_captures(out, site);
+		unsigned len = (unsigned)(out->at - start);
+		out_spaces(out, len < 15 ? 15 - len : 1);
+		out_safe_text(out, p->strings + p->funcs[site->func].name);
+		out_char(out, '\n');
+	}
+}
+
+/* ---- JSON ---- */
+
+static void json_counts(struct out *out, const char *key, const uint32_t *counts,
+			const char *const *names, unsigned n)
+{
+	out_format(out, ",\"%s\":{", key);
+	for (unsigned i = 0; i < n; i++)
+		out_format(out, "%s\"%s\":%u", i ? "," : "", names[i], counts[i]);
+	out_char(out, '}');
+}
+
+static void json_stats(const struct plan_shown *s)
+{
+	const struct planning_result *r = s->result;
+	struct tally t = tally_of(r);
+	struct out *out = s->out;
+	out_text(out, "{\"binary\":\"");
+	out_json_text(out, s->binary);
+	out_format(out,
+		   "\",\"mode\":\"%s\",\"returns_apart\":%s,\"functions\":%u,\"call_sites\":%u,"
+		   "\"sites\":%u",
+		   planning_mode_name(r->plan->mode), s->options->returns_apart ? "true" : "false",
+		   r->model->n_funcs, r->model->n_sites, r->plan->n_sites);
+	json_counts(out, "sites_by_kind", t.kinds, plan_kind_names, N_KINDS);
+	json_counts(out, "sites_by_class", t.classes, cfg_probe_names, N_CLASSES);
+	out_format(out,
+		   ",\"full_sites\":%u,\"reduction\":%.6f,\"expected_cost\":%.0f,"
+		   "\"full_expected_cost\":%.0f,\"cost_reduction\":%.6f,",
+		   r->full_sites, t.fewer, r->plan->expected_cost_ns, r->full_cost_ns, t.cheaper);
+	if (r->cached)
+		out_text(out, "\"unresolved\":null");
+	else
+		out_format(out, "\"unresolved\":%u", r->unresolved);
+	out_format(out, ",\"seconds\":%.6f,\"cached\":%s,\"plan\":\"", r->seconds,
+		   r->cached ? "true" : "false");
+	out_json_text(out, r->path);
+	out_text(out, "\"}\n");
+}
+
+static void json_list(const struct plan_shown *s)
+{
+	const struct pugmark_plan *p = s->result->plan;
+	struct out *out = s->out;
+	out_char(out, '[');
+	for (uint32_t i = 0; i < p->n_sites; i++) {
+		const struct plan_site *site = &p->sites[i];
+		out_text(out, i ? ",\n{\"address\":\"" : "{\"address\":\"");
+		out_hex(out, site->addr);
+		out_format(out, "\",\"kind\":\"%s\",\"class\":\"%s\",\"captures\":\"",
+			   plan_kind_names[site->kind], cfg_probe_names[site->probe]);
+		plan_put_captures(out, site);
+		out_text(out, "\",\"function\":\"");
+		out_json_text(out, p->strings + p->funcs[site->func].name);
+		out_text(out, "\"}");
+	}
+	out_text(out, "]\n");
+}
+
+const struct plan_format plan_text = {"text", text_stats, text_list, plan_explain_text};
+const struct plan_format plan_json = {"json", json_stats, json_list, plan_explain_json};

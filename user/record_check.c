@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* record_check.c: see record_check.h. What the machine lacks is doctor's to know. */
+#include "user/record_check.h"
+
+#include "user/build_id.h"
+#include "user/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int say_lack(const struct doctor_report *report, int err, struct pugmark_diag *diag)
+{
+	for (unsigned i = 0; i < report->n; i++) {
+		const struct doctor_item *item = &report->items[i];
+		if (item->state == DOCTOR_LACKS)
+			return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+						"cannot record here: %s: %s (%s; see: pugmark "
+						"doctor)",
+						item->name, item->value, item->advice);
+	}
+	return 0;
+}
+
+int record_check_rights(struct pugmark_diag *diag)
+{
+	struct doctor_report report;
+	doctor_examine_rights(&report);
+	return say_lack(&report, -EPERM, diag);
+}
+
+int record_explain_failure(int err, struct pugmark_diag *diag)
+{
+	struct doctor_report report;
+	if (err != -EPERM && err != -EACCES && err != -ENOTSUP && err != -EOPNOTSUPP)
+		return err;
+	doctor_examine(&report);
+	say_lack(&report, err, diag);
+	return err;
+}
+
+int record_check_process(pid_t pid, struct pugmark_diag *diag)
+{
+	char path[32], exe[4096];
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (access(path, F_OK))
+		return pugmark_diag_set(diag, -ESRCH, NULL, PUGMARK_NO_OFFSET, "no process %d",
+					pid);
+	if (pid == getpid())
+		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
+					"process %d is this recorder itself", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (readlink(path, exe, sizeof(exe)) >= 0)
+		return 0;
+	int err = -errno;
+	if (err == -ENOENT)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"process %d has no program: it is a kernel thread, or it "
+					"has ended",
+					pid);
+	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+				"process %d: its program cannot be seen: %s", pid, strerror(-err));
+}
+
+int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
+		      struct pugmark_diag *diag)
+{
+	struct build_id id = build_id_read(binary);
+	if (build_id_is(&id, plan->build_id, plan->build_id_len) && (id.len || !plan_path))
+		return 0;
+	if (plan_path)
+		return pugmark_diag_set(diag, -EINVAL, plan_path, PUGMARK_NO_OFFSET,
+					id.len ? "not a plan of %s: another build-id (plan again)"
+					       : "%s has no build-id: its plan cannot be checked "
+						 "(record without --plan)",
+					binary);
+	return pugmark_diag_set(diag, -ESTALE, binary, PUGMARK_NO_OFFSET,
+				"it was replaced since it was planned (run this again)");
+}
+
+int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
+{
+	char line[256];
+	int fd = err == -ENOEXEC ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return err;
+	ssize_t n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n < 3 || memcmp(line, "#!", 2))
+		return err;
+	line[n] = 0;
+	char *interpreter = line + 2 + strspn(line + 2, " \t");
+	interpreter[strcspn(interpreter, " \t\r\n")] = 0;
+	return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
+				"a script: what runs is its interpreter (record -- %s %s)",
+				interpreter, path);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* record_check.h: what `record` looks at before it begins and when it cannot, so that the one line
+ * that it prints names the cause and what to do. */
+#ifndef USER_RECORD_CHECK_H
+#define USER_RECORD_CHECK_H
+
+#include <pugmark/plan.h>
+
+#include <sys/types.h>
+
+/* All of these return 0, or -errno with @diag filled. */
+
+/* Whether this user may record: before a minute is spent on planning. */
+int record_check_rights(struct pugmark_diag *diag);
+/* Whether @pid is a process with a program, and not ours. */
+int record_check_process(pid_t pid, struct pugmark_diag *diag);
+/* Whether @binary is (still) what @plan was made for. @plan_path: a plan of the user's own, or NULL
+ * where it was made just now. */
+int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
+		      struct pugmark_diag *diag);
+/* A binary could not be planned because it is no ELF file: says what a script's user wants to
+ * know. Returns @err. */
+int record_explain_script(const char *path, int err, struct pugmark_diag *diag);
+/* Recording did not begin because of @err: where this machine or this user lacks something that it
+ * needs, @diag names that instead of what failed first. Returns @err. */
+int record_explain_failure(int err, struct pugmark_diag *diag);
+
+#endif
