@@ -242,7 +242,7 @@ static int copy_reachable(const struct fsa_graph *from, uint32_t start, struct f
 {
 	uint32_t *number = malloc((from->states.n + 1) * sizeof(*number)), state;
 	VEC(uint32_t) order = {0};
-	VEC(struct graph_arc) arcs = {0};
+	struct graph_arcs arcs = {0};
 	int err = number ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !err && i < from->states.n; i++)
 		number[i] = FSA_NONE;
@@ -256,7 +256,7 @@ static int copy_reachable(const struct fsa_graph *from, uint32_t start, struct f
 		to->states.at[i].accepted = s->accepted;
 		to->states.at[i].cut = s->cut;
 		to->states.at[i].ends = s->ends;
-		err = graph_sorted_arcs(from, order.at[i], &arcs.at, &arcs.n, &arcs.max);
+		err = graph_sorted_arcs(from, order.at[i], &arcs);
 		for (uint32_t k = 0; !err && k < arcs.n; k++) {
 			uint32_t *there = &number[graph_find(from, arcs.at[k].to)];
 			if (*there == FSA_NONE) {
@@ -273,4 +273,106 @@ static int copy_reachable(const struct fsa_graph *from, uint32_t start, struct f
 	VEC_FREE(&order);
 	VEC_FREE(&arcs);
 	return err;
+}
+
+/* @g in the form that it is handed out in; its arcs lie in order, as copy_reachable() left them. */
+static int export(const struct fsa_graph *g, struct fsa **out)
+{
+	struct fsa *fsa = calloc(1, sizeof(*fsa));
+	if (!fsa)
+		return -ENOMEM;
+	fsa->n_states = g->states.n;
+	fsa->n_arcs = g->arcs.n - 1;
+	fsa->first = calloc((size_t)fsa->n_states + 1, sizeof(*fsa->first));
+	fsa->arcs = malloc(((size_t)fsa->n_arcs + 1) * sizeof(*fsa->arcs));
+	fsa->accepted = malloc((size_t)fsa->n_states * sizeof(*fsa->accepted));
+	fsa->cut = malloc((size_t)fsa->n_states * sizeof(*fsa->cut));
+	if (!fsa->first || !fsa->arcs || !fsa->accepted || !fsa->cut) {
+		fsa_free(fsa);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < fsa->n_arcs; i++) {
+		const struct graph_arc *arc = &g->arcs.at[i + 1];
+		fsa->arcs[i] = (struct fsa_arc){arc->symbol, arc->to, arc->count};
+		fsa->first[arc->from + 1] = i + 1;
+	}
+	for (uint32_t q = 0; q < fsa->n_states; q++) {
+		if (!g->states.at[q].n_arcs)
+			fsa->first[q + 1] = fsa->first[q];
+		fsa->accepted[q] = g->states.at[q].accepted;
+		fsa->cut[q] = g->states.at[q].cut;
+	}
+	*out = fsa;
+	return 0;
+}
+
+/* @graph becomes the part of itself that can still be reached, with merged states gone. */
+static int compact(struct fsa_graph *graph)
+{
+	struct fsa_graph copy;
+	int err = graph_init(&copy);
+	if (!err)
+		err = copy_reachable(graph, 0, &copy);
+	if (err) {
+		graph_deinit(&copy);
+		return err;
+	}
+	graph_deinit(graph);
+	*graph = copy;
+	return 0;
+}
+
+int fsa_finish(const struct fsa_builder *b, uint32_t automaton, enum fsa_stage stage,
+	       struct fsa **out)
+{
+	struct fsa_graph g;
+	int err = graph_init(&g);
+	if (err)
+		return err;
+	err = copy_reachable(&b->graph, b->starts.at[automaton], &g);
+	if (!err && stage >= FSA_MERGED)
+		err = graph_merge_tails(&g, b->k, b->loops);
+	if (!err && stage >= FSA_MERGED)
+		err = compact(&g);
+	if (!err && stage >= FSA_MINIMAL)
+		err = graph_minimise(&g);
+	if (!err && stage >= FSA_MINIMAL)
+		err = compact(&g);
+	if (!err)
+		err = export(&g, out);
+	graph_deinit(&g);
+	return err;
+}
+
+void fsa_free(struct fsa *fsa)
+{
+	if (!fsa)
+		return;
+	free(fsa->first);
+	free(fsa->arcs);
+	free(fsa->accepted);
+	free(fsa->cut);
+	free(fsa);
+}
+
+uint32_t fsa_step(const struct fsa *fsa, uint32_t state, uint32_t symbol)
+{
+	uint32_t low = fsa->first[state], high = fsa->first[state + 1];
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (fsa->arcs[middle].symbol < symbol)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool there = low < fsa->first[state + 1] && fsa->arcs[low].symbol == symbol;
+	return there ? fsa->arcs[low].to : FSA_NONE;
+}
+
+bool fsa_accepts(const struct fsa *fsa, const uint32_t *symbols, size_t n)
+{
+	uint32_t state = 0;
+	for (size_t i = 0; i < n && state != FSA_NONE; i++)
+		state = fsa_step(fsa, state, symbols[i]);
+	return state != FSA_NONE && fsa->accepted[state];
 }

@@ -31,7 +31,7 @@ struct fsa_arc {
 /* State 0 is the start; the rest are in the order of a search from it. */
 struct fsa {
 	uint32_t n_states, n_arcs;
-	uint32_t *first;      /* arcs of state q: arcs[first[q] .. first[q + 1]), by symbol */
+	uint32_t *first; /* arcs of state q: arcs[first[q] .. first[q + 1]), by symbol */
 	struct fsa_arc *arcs;
 	uint64_t *accepted; /* per state: how many sequences ended there; 0: it does not accept */
 	uint64_t *cut;	    /* per state: how many sequences were cut off there */

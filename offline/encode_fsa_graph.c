@@ -6,6 +6,7 @@
 #include "offline/encode_hash.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 enum { FIRST_SLOTS = 64 };
 
@@ -36,9 +37,10 @@ size_t graph_bytes(const struct fsa_graph *g)
 
 int graph_add_state(struct fsa_graph *g, uint32_t *state)
 {
-	if (!VEC_PUSH(&g->states, (struct graph_state){.parent = g->states.n}))
+	uint32_t number = g->states.n;
+	if (!VEC_PUSH(&g->states, (struct graph_state){.parent = number}))
 		return -ENOMEM;
-	*state = g->states.n - 1;
+	*state = number;
 	return 0;
 }
 
@@ -150,5 +152,23 @@ int graph_merge(struct fsa_graph *g, uint32_t a, uint32_t b)
 			p = (struct graph_pair){p.b, p.a};
 		err = absorb(g, p.a, p.b);
 	}
+	g->merging.n = 0;
 	return err;
+}
+
+static int by_symbol(const void *a, const void *b)
+{
+	const struct graph_arc *x = a, *y = b;
+	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
+}
+
+int graph_sorted_arcs(const struct fsa_graph *g, uint32_t from, struct graph_arcs *out)
+{
+	out->n = 0;
+	for (uint32_t arc = g->states.at[from].first_arc; arc; arc = g->arcs.at[arc].next)
+		if (!VEC_PUSH(out, g->arcs.at[arc]))
+			return -ENOMEM;
+	if (out->n > 1)
+		qsort(out->at, out->n, sizeof(*out->at), by_symbol);
+	return 0;
 }

@@ -19,14 +19,22 @@ struct graph_arc {
 	uint64_t count;
 };
 
+struct graph_pair {
+	uint32_t a, b;
+};
+
+/* A list of arcs, on the heap. */
+struct graph_arcs {
+	struct graph_arc *at;
+	uint32_t n, max;
+};
+
 struct fsa_graph {
 	VEC(struct graph_state) states;
 	VEC(struct graph_arc) arcs; /* 0 is none */
 	uint32_t *slots;	    /* arcs by state and symbol; private, as is the rest */
 	uint32_t mask, entered;
-	VEC(struct graph_pair {
-		uint32_t a, b;
-	}) merging;
+	VEC(struct graph_pair) merging;
 };
 
 /* 0 or -ENOMEM, as the functions below. */
@@ -43,6 +51,8 @@ uint32_t graph_arc(const struct fsa_graph *graph, uint32_t from, uint32_t symbol
 int graph_add_arc(struct fsa_graph *graph, uint32_t from, uint32_t symbol, uint32_t to,
 		  uint64_t count);
 int graph_merge(struct fsa_graph *graph, uint32_t a, uint32_t b);
+/* The arcs of @from, which must not be merged into another, by symbol. The list is reused. */
+int graph_sorted_arcs(const struct fsa_graph *graph, uint32_t from, struct graph_arcs *out);
 
 /* Merges states that share a @k-tail, until no two do; see encode_fsa.h for @loops. */
 int graph_merge_tails(struct fsa_graph *graph, uint32_t k, bool loops);
