@@ -5,11 +5,14 @@
  * repetition is looked at again as if it came anew. */
 #include "offline/encode_rle.h"
 
+#include "offline/encode_symbols.h"
+
 #include <emmintrin.h>
 #include <string.h>
 
-void rle_init(struct rle *r, uint64_t k, rle_sink *sink, void *ctx)
+void rle_init(struct rle *r, uint64_t k, bool balanced, rle_sink *sink, void *ctx)
 {
+	r->balanced = balanced;
 	r->sink = sink;
 	r->ctx = ctx;
 	r->k = k;
@@ -63,6 +66,32 @@ static inline __m128i compare_back(const uint32_t *last)
 			       _mm_packs_epi32(equal[2], equal[3]));
 }
 
+/* Whether the last @n symbols close all that they open. */
+static bool closes_all(const struct rle *r, uint32_t n)
+{
+	uint32_t open = 0;
+	for (uint32_t i = r->n - n; i < r->n; i++) {
+		if (!symbol_closes(r->window[i]))
+			open++;
+		else if (!open--)
+			return false;
+	}
+	return !open;
+}
+
+/* The shortest period of those in @complete whose unit is balanced, or 0. */
+static uint32_t shortest_balanced(const struct rle *r, uint32_t complete)
+{
+	for (; complete; complete &= ~(1u << (31 - __builtin_clz(complete)))) {
+		uint32_t period = RLE_MAX_PERIOD - (31 - __builtin_clz(complete));
+		if (2 * period > r->n - r->first)
+			return 0;
+		if (closes_all(r, period))
+			return period;
+	}
+	return 0;
+}
+
 /* The period of the repetition that the last symbol completed, or 0. */
 static inline uint32_t look(struct rle *r)
 {
@@ -75,6 +104,8 @@ static inline uint32_t look(struct rle *r)
 	uint32_t complete = (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(same, needed));
 	if (!complete)
 		return 0;
+	if (r->balanced)
+		return shortest_balanced(r, complete);
 	uint32_t period = RLE_MAX_PERIOD - (31 - __builtin_clz(complete));
 	return 2 * period <= r->n - r->first ? period : 0;
 }
@@ -155,6 +186,6 @@ int rle_finish(struct rle *r)
 		err = end_run(r);
 	if (!err)
 		err = give_plain(r, r->n);
-	rle_init(r, r->k, r->sink, r->ctx);
+	rle_init(r, r->k, r->balanced, r->sink, r->ctx);
 	return err;
 }

@@ -22,6 +22,7 @@ struct rle {
 	rle_sink *sink;
 	void *ctx;
 	uint64_t k;
+	bool balanced;
 	/* How many symbols in a row, up to the last, were each the one that came L before: at
 	 * [RLE_MAX_PERIOD - L]. */
 	uint8_t same[RLE_MAX_PERIOD] __attribute__((aligned(16)));
@@ -33,8 +34,9 @@ struct rle {
 	uint32_t window[RLE_MAX_PERIOD + RLE_BLOCK];
 };
 
-/* Counts above @k are given out as RLE_MANY; 0: all are given as they are. */
-void rle_init(struct rle *rle, uint64_t k, rle_sink *sink, void *ctx);
+/* Counts above @k are given out as RLE_MANY; 0: all are given as they are. @balanced: symbols are
+ * those of encode_symbols.h, and only what closes all that it opens is taken as a repetition. */
+void rle_init(struct rle *rle, uint64_t k, bool balanced, rle_sink *sink, void *ctx);
 /* 0, or what the sink said. */
 int rle_put(struct rle *rle, const uint32_t *symbols, size_t n);
 /* Gives out the rest; a new string may follow. */

@@ -34,8 +34,9 @@ struct symbol_map {
 	const struct pugmark_trace *trace;
 	struct symbols *symbols;
 	uint32_t n_modules;
-	uint32_t **funcs;	     /* per module and function: index of its name + 1, or 0 */
-	VEC(const char *) modules;   /* per name: its module, or NULL */
+	uint32_t **funcs; /* per module and function: index of its name + 1, or 0 */
+	VEC(struct symbol_origin) origins; /* per name */
+	VEC(bool) has_origin;
 	struct import_slot *imports; /* keyed by the pointer: a plan has each name once */
 	uint32_t n_imports, import_mask;
 };
@@ -182,22 +183,26 @@ void symbol_map_free(struct symbol_map *m)
 		free(m->funcs[i]);
 	free(m->funcs);
 	free(m->imports);
-	VEC_FREE(&m->modules);
+	VEC_FREE(&m->origins);
+	VEC_FREE(&m->has_origin);
 	free(m);
 }
 
-static int set_module(struct symbol_map *m, uint32_t index, const char *module)
+static int set_origin(struct symbol_map *m, uint32_t index, struct symbol_origin origin)
 {
-	while (m->modules.n <= index)
-		if (!VEC_PUSH(&m->modules, NULL))
+	while (m->origins.n <= index)
+		if (!VEC_PUSH(&m->has_origin, false) ||
+		    !VEC_PUSH(&m->origins, (struct symbol_origin){0}))
 			return -ENOMEM;
-	m->modules.at[index] = module;
+	if (!m->has_origin.at[index] || !origin.import)
+		m->origins.at[index] = origin;
+	m->has_origin.at[index] = true;
 	return 0;
 }
 
-const char *symbol_map_module(const struct symbol_map *m, uint32_t index)
+const struct symbol_origin *symbol_map_origin(const struct symbol_map *m, uint32_t index)
 {
-	return index < m->modules.n ? m->modules.at[index] : NULL;
+	return index < m->origins.n && m->has_origin.at[index] ? &m->origins.at[index] : NULL;
 }
 
 /* How many functions of the plan before @func have its name. */
@@ -238,7 +243,7 @@ static int name_func(struct symbol_map *m, uint16_t module, uint32_t func, uint3
 			: -1;
 	int err = len < 0 ? -ENOMEM : symbols_intern(m->symbols, full, index);
 	if (!err)
-		err = set_module(m, *index, file);
+		err = set_origin(m, *index, (struct symbol_origin){NULL, func, module});
 	free(plain);
 	if (len >= 0)
 		free(full);
@@ -250,7 +255,7 @@ int symbol_map_func(struct symbol_map *m, uint16_t module, uint32_t func, enum s
 {
 	const struct pugmark_plan *plan = pugmark_trace_plan(m->trace, module);
 	if (!plan || func >= plan->n_funcs)
-		return symbol_map_import(m, "", how, symbol);
+		return symbol_map_import(m, module, "", how, symbol);
 	uint32_t *known = &m->funcs[module][func];
 	if (!*known) {
 		uint32_t index;
@@ -297,13 +302,16 @@ static int name_import(struct symbol_map *m, const char *import, uint32_t *index
 	return err;
 }
 
-int symbol_map_import(struct symbol_map *m, const char *import, enum symbol_how how,
-		      uint32_t *symbol)
+int symbol_map_import(struct symbol_map *m, uint16_t module, const char *import,
+		      enum symbol_how how, uint32_t *symbol)
 {
 	uint32_t i = import_slot_of(m, import);
 	if (!m->imports[i].import) {
 		uint32_t index;
 		int err = name_import(m, import, &index);
+		if (!err)
+			err = set_origin(m, index,
+					 (struct symbol_origin){import, PUGMARK_NONE, module});
 		if (!err && 2 * m->n_imports >= m->import_mask)
 			err = grow_imports(m);
 		if (err)

@@ -72,12 +72,18 @@ void symbol_map_free(struct symbol_map *map);
 /* The symbol of function @func of @module: 0 and @symbol, or an error of symbols_intern(). */
 int symbol_map_func(struct symbol_map *map, uint16_t module, uint32_t func, enum symbol_how how,
 		    uint32_t *symbol);
-/* The symbol of what was called in another module; @import is its name, "" where not known, and
- * lives as long as the trace. */
-int symbol_map_import(struct symbol_map *map, const char *import, enum symbol_how how,
-		      uint32_t *symbol);
-/* What lies behind the name at @index: the module's base name, or NULL where it is not a traced
- * function of this recording. */
-const char *symbol_map_module(const struct symbol_map *map, uint32_t index);
+/* The symbol of what @module called in another one; @import is its name, a string of the plan of
+ * @module, "" where not known. */
+int symbol_map_import(struct symbol_map *map, uint16_t module, const char *import,
+		      enum symbol_how how, uint32_t *symbol);
+
+/* What lies behind a name. */
+struct symbol_origin {
+	const char *import; /* NULL: a function of a traced module */
+	uint32_t func;	    /* of the module's plan; PUGMARK_NONE: an import */
+	uint16_t module;    /* of the function, or of the first that called the import */
+};
+/* NULL where the name at @index is not of this recording. */
+const struct symbol_origin *symbol_map_origin(const struct symbol_map *map, uint32_t index);
 
 #endif

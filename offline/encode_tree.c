@@ -144,7 +144,7 @@ static int call(struct tree_walk *w, const struct trace_event *e)
 	enum symbol_how how = e->kind == TRACE_TAIL ? HOW_TAIL : HOW_CALL;
 	bool outside = e->func == PUGMARK_NONE;
 	uint32_t symbol;
-	int err = outside ? symbol_map_import(w->map, e->import, how, &symbol)
+	int err = outside ? symbol_map_import(w->map, e->module, e->import, how, &symbol)
 			  : symbol_map_func(w->map, e->target_module, e->func, how, &symbol);
 	if (err)
 		return err;

@@ -49,14 +49,20 @@ static int take(void *ctx, const uint32_t *symbols, size_t n, uint64_t count)
 	return 0;
 }
 
-static void encode(const struct string *s, uint64_t k, size_t piece, struct result *out)
+static void encode_as(const struct string *s, uint64_t k, bool balanced, size_t piece,
+		      struct result *out)
 {
 	struct rle rle;
 	*out = (struct result){0};
-	rle_init(&rle, k, take, out);
+	rle_init(&rle, k, balanced, take, out);
 	for (size_t i = 0; i < s->n; i += piece)
 		assert_int_equal(rle_put(&rle, s->at + i, s->n - i < piece ? s->n - i : piece), 0);
 	assert_int_equal(rle_finish(&rle), 0);
+}
+
+static void encode(const struct string *s, uint64_t k, size_t piece, struct result *out)
+{
+	encode_as(s, k, false, piece, out);
 }
 
 static void assert_encodes(const char *letters, uint64_t k, const char *want)
@@ -138,6 +144,36 @@ static void finds_every_period(void **state)
 		}
 }
 
+/* Where symbols are brackets, what repeats is whole. */
+static void balanced_units(void **state)
+{
+	(void)state;
+	static const char *const examples[][2] = {
+		{"o)r)r)r)c)", "o)3(r))c)"},
+		{"uo)r)c))uo)r)c))uo)r)c))", "3(uo)r)c)))"},
+		{"ab))ab))ab))", "3(ab)))"},
+	};
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
+		struct string string = {0};
+		struct result result;
+		string_letters(&string, examples[i][0]);
+		encode_as(&string, 0, true, 1, &result);
+		assert_string_equal(result.text, examples[i][1]);
+		string_deinit(&string);
+		string_deinit(&result.said);
+	}
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct string string = {0};
+		struct result result;
+		string_random(&string, STRING_BALANCED, 10 + seed * 17, seed);
+		encode_as(&string, 0, true, 1 + seed % 97, &result);
+		assert_int_equal(result.said.n, string.n);
+		assert_memory_equal(result.said.at, string.at, 4 * string.n);
+		string_deinit(&string);
+		string_deinit(&result.said);
+	}
+}
+
 static int refuse(void *ctx, const uint32_t *symbols, size_t n, uint64_t count)
 {
 	(void)symbols, (void)n, (void)count;
@@ -151,7 +187,7 @@ static void a_sink_can_stop_it(void **state)
 	struct rle rle;
 	int calls = 0;
 	string_random(&string, STRING_RUNS, 5000, 1);
-	rle_init(&rle, 0, refuse, &calls);
+	rle_init(&rle, 0, false, refuse, &calls);
 	assert_int_equal(rle_put(&rle, string.at, string.n), -EIO);
 	assert_int_equal(calls, 3);
 	string_deinit(&string);
@@ -160,9 +196,9 @@ static void a_sink_can_stop_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paper_strings),      cmocka_unit_test(small_strings),
-		cmocka_unit_test(says_what_went_in),  cmocka_unit_test(finds_every_period),
-		cmocka_unit_test(a_sink_can_stop_it),
+		cmocka_unit_test(paper_strings),     cmocka_unit_test(small_strings),
+		cmocka_unit_test(says_what_went_in), cmocka_unit_test(finds_every_period),
+		cmocka_unit_test(balanced_units),    cmocka_unit_test(a_sink_can_stop_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
