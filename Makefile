@@ -164,7 +164,9 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
 		-t 240 tests/style.sh $(wildcard tests/e2e/*.sh) \
 		-t 420 -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
-		-t 420 -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick'
+		-t 420 -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
+		-t 120 -c check-exact-paths-quick \
+			'$(MAKE) --no-print-directory check-exact-paths-quick'
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log $(UNIT_BIN)
