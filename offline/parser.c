@@ -723,19 +723,24 @@ static bool calls_out(const struct parser *p, const struct lookahead *la)
 static bool explain_callback(struct parser *p, struct lookahead *la)
 {
 	uint32_t live = stack_live_frames(p, la->e);
-	uint32_t level, at = 0, found = 0;
+	uint32_t level, found = 0;
 	struct lookahead right = *la;
-	while (live && stack_next_origin(p, live - 1, la, &at)) {
-		/* Had a function jumped out of the module, what it jumped to would have written
-		 * over the return address of an earlier call. */
-		bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
-		if (found && jumped)
-			continue;
-		/* Below the live frames too: the topmost may be another activation, at the same
-		 * place and from the same call, of what was open. */
-		if (find(p, la, &level) && level < live) {
-			right = *la;
-			found++;
+	/* Where no call of the topmost is in progress, that is only what a frame has left behind
+	 * that returned: the library has since called another function from the same place. */
+	for (; live && !found; live -= !found) {
+		uint32_t at = 0;
+		while (stack_next_origin(p, live - 1, la, &at)) {
+			/* Had a function jumped out of the module, what it jumped to would have
+			 * written over the return address of an earlier call. */
+			bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
+			if (found && jumped)
+				continue;
+			/* Below the live frames too: the topmost may be another activation, at the
+			 * same place and from the same call, of what was open. */
+			if (find(p, la, &level) && level < live) {
+				right = *la;
+				found++;
+			}
 		}
 	}
 	*la = right;
