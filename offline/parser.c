@@ -776,6 +776,42 @@ static bool calls_out(const struct parser *p, const struct lookahead *la)
 	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
 }
 
+/* The entry of a function from another module: the stack says during which call of ours. */
+static bool explain_callback(struct parser *p, struct lookahead *la)
+{
+	uint32_t live = stack_live_frames(p, la->e);
+	uint32_t level, found = 0;
+	struct lookahead right = *la;
+	/* Where no call of the topmost is in progress, that is only what a frame has left behind
+	 * that returned: the library has since called another function from the same place. */
+	for (; live && !found; live -= !found) {
+		uint32_t at = 0;
+		while (stack_next_origin(p, live - 1, la, &at)) {
+			/* Had a function jumped out of the module, what it jumped to would have
+			 * written over the return address of an earlier call. */
+			bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
+			if (found && jumped)
+				continue;
+			/* Below the live frames too: the topmost may be another activation, at the
+			 * same place and from the same call, of what was open. */
+			if (find(p, la, &level) && level < live) {
+				right = *la;
+				found++;
+			}
+		}
+	}
+	*la = right;
+	if (found == 1 && find(p, la, &level)) {
+		end_frames(p, level + 1);
+		return derive(p, la);
+	}
+	if (found || !live) {
+		la->origin = PUGMARK_NONE;
+		la->cfa = la->ret = 0;
+	}
+	return false;
+}
+
 /* Whether the frames above the first @n can end in silence. */
 static bool can_end(struct parser *p, uint32_t n)
 {
@@ -801,54 +837,6 @@ static bool can_end(struct parser *p, uint32_t n)
 			return false;
 	}
 	return true;
-}
-
-/* Whether frame @i can be in a call that leaves the traced modules when nothing has shown since. */
-static bool may_be_out(struct parser *p, uint32_t i)
-{
-	uint32_t decision;
-	uint8_t position = position_below(p, i, &decision);
-	if (position != AT_DECISION)
-		return true;
-	const struct decision_table *t =
-		decision == PUGMARK_NONE ? NULL
-					 : parse_tables_at(p->tables[p->stack[i].module], decision);
-	return !t || t->top || t->n_any;
-}
-
-/* The entry of a function from another module: the stack says during which call of ours. */
-static bool explain_callback(struct parser *p, struct lookahead *la)
-{
-	uint32_t live = stack_live_frames(p, la->e);
-	uint32_t level, at = 0, found = 0;
-	struct lookahead right = *la;
-	/* What called such a frame may have called again from the same place: its return address
-	 * is still there. */
-	while (live && !may_be_out(p, live - 1) && can_end(p, live - 1))
-		live--;
-	while (live && stack_next_origin(p, live - 1, la, &at)) {
-		/* Had a function jumped out of the module, what it jumped to would have written
-		 * over the return address of an earlier call. */
-		bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
-		if (found && jumped)
-			continue;
-		/* Below the live frames too: the topmost may be another activation, at the same
-		 * place and from the same call, of what was open. */
-		if (find(p, la, &level) && level < live) {
-			right = *la;
-			found++;
-		}
-	}
-	*la = right;
-	if (found == 1 && find(p, la, &level)) {
-		end_frames(p, level + 1);
-		return derive(p, la);
-	}
-	if (found || !live) {
-		la->origin = PUGMARK_NONE;
-		la->cfa = la->ret = 0;
-	}
-	return false;
 }
 
 /* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
