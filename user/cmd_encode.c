@@ -4,9 +4,7 @@
 #include "user/encode.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const char help[] =
 	"usage: pugmark encode [options] DIR\n"
@@ -51,7 +49,7 @@ enum {
 	OPT_CLASS,
 	OPT_DAG,
 	OPT_CALLEES,
-	OPT_RLE,
+	OPT_RLE, /* and on: as enum encode_encoding */
 	OPT_GRAMMAR,
 	OPT_GRAMMAR_RLE,
 	OPT_BALANCED,
@@ -82,13 +80,13 @@ static int parse_number(const char *text, uint64_t max, uint32_t *out)
 }
 
 struct options {
+	struct encode *e;
+	char **argv;
 	int selection, encoding; /* -1: not given */
-	bool two;		 /* encodings */
 };
 
-static int select_option(struct encode *e, struct options *o, enum encode_selection selection)
+static int select_option(struct options *o, enum encode_selection selection)
 {
-	(void)e;
 	if (o->selection >= 0 && o->selection != (int)selection)
 		return command_usage("encode", "--%s and --%s: one selection only",
 				     encode_selection_names[o->selection],
@@ -98,9 +96,9 @@ static int select_option(struct encode *e, struct options *o, enum encode_select
 }
 
 /* Options whose number may be left out: it is the next word if that is a number. */
-static int encoding_option(struct encode *e, struct options *o, enum encode_encoding encoding,
-			   char **argv)
+static int encoding_option(struct options *o, enum encode_encoding encoding, const char *arg)
 {
+	struct encode *e = o->e;
 	if (o->encoding >= 0)
 		return command_usage("encode", "--%s and --%s: one encoding only",
 				     encode_encoding_names[o->encoding],
@@ -108,53 +106,51 @@ static int encoding_option(struct encode *e, struct options *o, enum encode_enco
 	o->encoding = (int)encoding;
 	bool takes_k =
 		encoding == ENCODE_RLE || encoding == ENCODE_GRAMMAR_RLE || encoding == ENCODE_FSA;
-	const char *next = argv[optind];
+	const char *next = o->argv[optind];
 	if (!takes_k)
 		return -1;
 	e->k = encoding == ENCODE_FSA ? DEFAULT_TAIL : 0;
-	if (!optarg && next && *next && strspn(next, "0123456789") == strlen(next)) {
-		optarg = argv[optind];
+	if (!arg && next && *next && strspn(next, "0123456789") == strlen(next)) {
+		arg = next;
 		optind++;
 	}
-	if (optarg && parse_number(optarg, encoding == ENCODE_FSA ? FSA_MAX_K : MAX_RUN, &e->k))
-		return command_usage("encode", "'%s' is not a number from 1 to %d", optarg,
-				     encoding == ENCODE_FSA ? FSA_MAX_K : MAX_RUN);
+	int max = encoding == ENCODE_FSA ? (int)FSA_MAX_K : (int)MAX_RUN;
+	if (arg && parse_number(arg, (uint64_t)max, &e->k))
+		return command_usage("encode", "'%s' is not a number from 1 to %d", arg, max);
 	return -1;
 }
 
-static int own_option(struct encode *e, struct options *o, int opt, char **argv)
+static int own_option(void *ctx, int opt, const char *arg)
 {
+	struct options *o = ctx;
+	struct encode *e = o->e;
 	struct pugmark_diag diag;
 	switch (opt) {
 	case OPT_STRINGS:
-		return select_option(e, o, SELECT_STRINGS);
+		return select_option(o, SELECT_STRINGS);
 	case OPT_DAG:
-		return select_option(e, o, SELECT_DAG);
+		return select_option(o, SELECT_DAG);
 	case OPT_CALLEES:
-		return select_option(e, o, SELECT_CALLEES);
+		return select_option(o, SELECT_CALLEES);
 	case OPT_CLASS:
-		if (patterns_add(&e->face, optarg, &diag))
+		if (patterns_add(&e->face, arg, &diag))
 			return command_usage("encode", "%s", diag.text);
-		return select_option(e, o, SELECT_FACE);
+		return select_option(o, SELECT_FACE);
 	case OPT_RLE:
-		return encoding_option(e, o, ENCODE_RLE, argv);
 	case OPT_GRAMMAR:
-		return encoding_option(e, o, ENCODE_GRAMMAR, argv);
 	case OPT_GRAMMAR_RLE:
-		return encoding_option(e, o, ENCODE_GRAMMAR_RLE, argv);
 	case OPT_BALANCED:
-		return encoding_option(e, o, ENCODE_BALANCED, argv);
 	case OPT_FSA:
-		return encoding_option(e, o, ENCODE_FSA, argv);
+		return encoding_option(o, (enum encode_encoding)(opt - OPT_RLE + ENCODE_RLE), arg);
 	case OPT_DEPTH:
-		if (parse_number(optarg, UINT32_MAX, &e->depth))
-			return command_usage("encode", "'%s' is not a number of levels", optarg);
+		if (parse_number(arg, UINT32_MAX, &e->depth))
+			return command_usage("encode", "'%s' is not a number of levels", arg);
 		return -1;
 	case OPT_STATS:
 		e->show_stats = true;
 		return -1;
 	default:
-		return view_option(&e->view, opt, optarg);
+		return view_option(&e->view, opt, arg);
 	}
 }
 
@@ -205,25 +201,9 @@ static int parse(struct encode *e, int argc, char **argv)
 		{"stats", no_argument, NULL, OPT_STATS},
 		{NULL, 0, NULL, 0},
 	};
-	struct options o = {-1, -1, false};
-	int opt;
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		if (opt == '?' || opt == ':')
-			return view_wrong_option(&e->view, opt, argv, optind);
-		int status = own_option(e, &o, opt, argv);
-		if (status >= 0)
-			return status;
-	}
-	if (optind + 1 != argc)
-		return command_usage("encode",
-				     optind == argc ? "which recording?" : "one recording only");
-	return settle(e, &o);
+	struct options o = {e, argv, -1, -1};
+	int status = view_parse(&e->view, argc, argv, options, help, own_option, &o);
+	return status >= 0 ? status : settle(e, &o);
 }
 
 int cmd_encode(int argc, char **argv)
@@ -238,7 +218,7 @@ int cmd_encode(int argc, char **argv)
 	int status = parse(e, argc, argv);
 	if (status < 0) {
 		e->out = malloc(sizeof(*e->out));
-		int err = e->out ? view_open(&e->view, argv[optind], &diag)
+		int err = e->out ? view_open(&e->view, e->view.dir, &diag)
 				 : view_no_memory(&e->view, &diag);
 		if (!err) {
 			out_init(e->out, stdout);
