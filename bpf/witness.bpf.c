@@ -66,6 +66,15 @@ struct {
 	__type(value, struct operand_desc);
 } operands SEC(".maps");
 
+/* A bit for each byte of each module's text: a call of a traced function returns there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} returns SEC(".maps");
+
 #define PAD_BYTES (8 * SNAPSHOT_WORDS)
 
 /* The last two snapshots of a task; few tasks need any. They are compared at the same address, not
@@ -110,8 +119,10 @@ struct {
 const volatile bool with_times = true;
 const volatile bool trace_all = false;
 const volatile bool follow = true;
-const volatile __u64 attach_boot_ns = 0;	  /* trace_all: tasks older than this ran before */
-const volatile __u64 module_bytes[BATCH_MODULES]; /* length of text_addr..text_end */
+const volatile __u64 attach_boot_ns = 0;	   /* trace_all: tasks older than this ran before */
+const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
+const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
+const volatile __u32 n_modules = 1;
 
 /* Set by the collector while it runs. */
 volatile bool enabled = false;
@@ -444,6 +455,25 @@ static __always_inline bool is_signal_trampoline(__u64 ret)
 	return code[0] == 0x0f0000000fc0c748 && (code[1] & 0xff) == 0x05;
 }
 
+/* Whether @ret is where a call of a traced function returns to, as far as the task's events have
+ * told where modules are. What lies in a module beside those is as foreign as another module. */
+static __noinline bool is_return_of_ours(struct task_state *st, __u64 ret)
+{
+	if (!st)
+		return false;
+	for (__u32 m = 0; m < BATCH_MODULES; m++) {
+		if (m >= n_modules)
+			break;
+		__u64 off = ret - st->base[m];
+		if (!st->base[m] || off > module_bytes[m])
+			continue;
+		__u32 word = returns_first[m] + (off >> 6);
+		__u64 *bits = bpf_map_lookup_elem(&returns, &word);
+		return bits && *bits >> (off & 63) & 1;
+	}
+	return false;
+}
+
 /* First hit of a task that has no state yet. */
 static __noinline struct task_state *task_found(void)
 {
@@ -524,7 +554,7 @@ int witness(struct pt_regs *ctx)
 		head |= HEAD_RET;
 		if ((__s64)far != (__s32)far || !ret)
 			APPEND(st, n, RECORD_RET << HEAD_RECORD_SHIFT, ret);
-		if (capture & DESC_SNAPSHOT && ret - base >= module_bytes[module]) {
+		if (capture & DESC_SNAPSHOT && !is_return_of_ours(st, ret)) {
 			if (is_signal_trampoline(ret))
 				head |= HEAD_SIGNAL;
 			head |= HEAD_SNAPSHOT;

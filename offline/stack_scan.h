@@ -23,8 +23,9 @@ uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e
  * and ret of @la. Start with *@at = 0; returns false when there is none any more. */
 bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead *la, uint32_t *at);
 
-/* One call in progress: node @call of a function whose frame lies at @cfa. */
+/* One call in progress: node @call of a function of @module whose frame lies at @cfa. */
 struct stack_link {
+	uint16_t module;
 	uint32_t call;
 	uint64_t cfa;
 };

@@ -132,6 +132,17 @@ static void enqueue(void *ctx, const struct trace_event *event)
 		e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
 }
 
+/* What called into the event's module may be in any other that is loaded. */
+static void set_biases(struct pugmark_trace_iter *it)
+{
+	uint64_t bias;
+	if (it->trace->n_modules < 2 || it->trace->only != PUGMARK_NONE)
+		return;
+	for (uint32_t m = 0; m < it->trace->n_modules; m++)
+		if (recording_bias(it->events, m, &bias))
+			parser_set_bias(it->parser, m, bias);
+}
+
 /* Parses all of @task, for the states that its children start from. */
 static int parse_for_forks(const struct pugmark_trace *t, uint32_t task)
 {
@@ -233,6 +244,7 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 			it->witnesses++;
 			if (!recording_bias(it->events, e.module, &e.bias))
 				e.bias = 0;
+			set_biases(it);
 		}
 		int err = parser_feed(it->parser, &e);
 		if (!err && e.kind == EVENT_FORK && e.val <= UINT32_MAX)

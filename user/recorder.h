@@ -13,6 +13,7 @@ struct recorder_module {
 	const char *name; /* what it is called; NULL: path */
 	const char
 		*plan_path; /* copied into the recording; NULL: the sites are listed in meta.json */
+	const struct pugmark_plan *plan; /* NULL: only the sites are known */
 	const struct plan_site *sites;
 	uint32_t n_sites;
 	uint8_t build_id[32];

@@ -61,6 +61,7 @@ uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 const char *qemu_plugin_path_to_binary(void);
 
@@ -83,15 +84,15 @@ struct stream {		     /* one thread's trace: its two files and what predicts the
 	uint32_t n_predicted;
 	uint32_t context;
 	uint64_t records;
-	uint64_t pushed; /* by the block that runs, if it is a @call */
-	bool call;
+	const struct block *call; /* the block that runs, if it ends in a call */
+	uint64_t pushed;	  /* by that call: where its return address is */
 	uint32_t tid;
 };
 
 struct block { /* one translated block, of any module */
 	uint64_t pc;
+	uint64_t ret;	 /* what its call pushes; 0: not of the module, or ends in no call */
 	uint32_t record; /* 0: outside the module */
-	bool call;	 /* of the module, ends in a call */
 	bool handler;	 /* @pc is a registered signal handler */
 };
 
@@ -316,11 +317,20 @@ static void forked(void)
 
 /* --- callbacks at execution --- */
 
-/* A call of the module writes its return address to @at. QEMU goes on reporting accesses of later
- * blocks here, so only what comes before the next block counts, and of that the last. */
+/* A call of the module writes its return address to @at. QEMU goes on reporting accesses of its own
+ * here: those of later blocks, and, where a signal comes between the call and the next block, those
+ * that save the FPU's registers in the signal's frame. So what counts is the write that left the
+ * return address of the call that runs. */
 static void on_push(unsigned int vcpu, uint32_t info, uint64_t at, void *userdata)
 {
-	stream.pushed = at;
+	const struct block *b = userdata;
+	uint64_t written;
+
+	if (stream.call != b)
+		return;
+	memcpy(&written, (const void *)(uintptr_t)(at + where.guest_base), sizeof(written));
+	if (written == b->ret)
+		stream.pushed = at;
 }
 
 /* Another block starts: what the one before pushed is known. */
@@ -330,7 +340,8 @@ static inline void finish_call(struct stream *s)
 		return;
 	memcpy(s->calls.at, &s->pushed, sizeof(s->pushed));
 	window_step(&s->calls, sizeof(s->pushed));
-	s->call = false;
+	s->call = NULL;
+	s->pushed = 0;
 }
 
 static void on_block(unsigned int vcpu, void *userdata)
@@ -342,7 +353,7 @@ static void on_block(unsigned int vcpu, void *userdata)
 	if (__builtin_expect(b->handler, 0))
 		put(s, TRACE_SIGNAL);
 	put(s, b->record);
-	s->call = b->call;
+	s->call = b->ret ? b : NULL;
 }
 
 static void on_outside(unsigned int vcpu, void *userdata)
@@ -599,11 +610,14 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		blocks.list = grow(blocks.list, blocks.room * sizeof(*blocks.list));
 	}
 	blocks.list[blocks.n++] = b;
-	b->call = b->record && is_call(tb);
-	if (b->call)
-		qemu_plugin_register_vcpu_mem_cb(
-			qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1), on_push,
-			QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, NULL);
+	if (b->record && is_call(tb)) {
+		struct qemu_plugin_insn *insn =
+			qemu_plugin_tb_get_insn(tb, qemu_plugin_tb_n_insns(tb) - 1);
+
+		b->ret = qemu_plugin_insn_vaddr(insn) + qemu_plugin_insn_size(insn);
+		qemu_plugin_register_vcpu_mem_cb(insn, on_push, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_W, b);
+	}
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, b->record ? on_block : on_outside,
 					     QEMU_PLUGIN_CB_NO_REGS, b);
 }

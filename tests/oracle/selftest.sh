@@ -96,6 +96,15 @@ for only in handler thread; do
 done
 [ ! -s unseen ] || fail "edges does not see: $(cat unseen)"
 
+# Heights hold wherever a signal comes.
+mkdir storm.trace
+${CC:-cc} -O1 -o storm "$here/storm.c"
+timeout 60 qemu-x86_64 -plugin "$tools/blocktrace.so,dir=storm.trace" ./storm || fail "storm: exit $?"
+"$pugmark" cfg storm --export storm.model
+"$tools/edges" storm.model storm storm.trace >result || fail "signals: $(cat result)"
+read -r signals heights < <(sed -nE '1s/.* signals ([0-9]+) .* heights ([0-9]+) .*/\1 \2/p' result)
+[ "$signals" -ge 500 ] && [ "$heights" -ge 10000 ] || fail "signals: $(cat result)"
+
 # compare: each line left out, doubled or changed is a difference; other ids and orders are none.
 "$tools/compare" events events >result || fail "compare: $(cat result)"
 # Interleaved in another way, with other ids and with entries.

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# normal.awk: the trace of a program as its source has it, from what `pugmark dump --format text`
+# prints and the symbols of the program:
+#
+#   awk -f normal.awk <(nm -C PROGRAM) <(pugmark dump RECORDING)
+#
+# What depends on the compiler is taken away: calls of what is not traced, functions that the
+# compiler or the C library add to a program, and jumps to another function, which become a call
+# and two returns. Each thread in the order of their births:
+#
+#   thread N
+#   > FUNCTION [CAUSE]     it is called, or entered from outside
+#   < FUNCTION             it returns
+#   ! FUNCTION             it is left by an exception or longjmp
+#   . FUNCTION             it is open at the end of the thread or at an exec
+#   FUNCTION() [CAUSE]     it is called and returns, and nothing happens in between
+#   gap CAUSE
+#
+# Equal lines in a row are one, with " xN" after it.
+
+function put(line) {
+	if (line == last) {
+		times++
+		return
+	}
+	if (times)
+		print last (times > 1 ? " x" times : "")
+	last = line
+	times = 1
+}
+function entered(line) {
+	if (pending != "")
+		put("> " pending)
+	pending = line
+}
+function say(mark, name) {
+	if (mark == "<" && pending != "") {
+		sub(/^[^ ]+/, "&()", pending)
+		put(pending)
+		pending = ""
+		return
+	}
+	if (pending != "")
+		put("> " pending)
+	pending = ""
+	put(mark " " name)
+}
+function kept(addr) {
+	return addr in name
+}
+function open_frame(addr, jumped, cause) {
+	n++
+	stack[n] = addr
+	tail[n] = jumped # took the place of the frame below
+	gone[n] = 0
+	if (kept(addr))
+		entered(name[addr] (cause == "" ? "" : " " cause))
+}
+function close_frame(mark) {
+	while (n) {
+		if (kept(stack[n]))
+			say(mark, name[stack[n]])
+		if (!tail[n--])
+			break
+	}
+}
+# Those that have jumped out of the program end before what comes next of their caller.
+function close_gone() {
+	while (n && gone[n])
+		close_frame("<")
+}
+function end_thread() {
+	while (n && gone[n])
+		close_frame("<")
+	while (n)
+		close_frame(".")
+}
+
+FNR == 1 { file++ }
+file == 1 {
+	sub(/^0+/, "", $1)
+	if ($2 ~ /^[tT]$/ && $3 !~ added) {
+		sub(/\(.*/, "", $3)
+		sub(/\[.*/, "", $3)
+		name[$1] = $3
+	}
+	next
+}
+$1 != tid {
+	end_thread()
+	tid = $1
+	say("thread", ++threads)
+}
+$2 == "call" || $2 == "tail" {
+	close_gone()
+	target = $5
+	if (target == "-") {
+		if ($2 == "tail")
+			gone[n] = 1
+		next
+	}
+	sub(/^.*:/, "", target)
+	open_frame(target, $2 == "tail", "")
+}
+$2 == "enter" {
+	if ($5 == "thread")
+		end_thread()
+	open_frame($4, 0, $5)
+}
+$2 == "ret" || $2 == "unwind" {
+	while (n && stack[n] != $4 && (gone[n] || truth))
+		truth ? n-- : close_frame("<")
+	if (stack[n] != $4)
+		put("not open: " $2 " " ($4 in name ? name[$4] : $4))
+	close_frame($2 == "ret" ? "<" : "!")
+}
+$2 == "gap" { say("gap", $3) }
+END {
+	end_thread()
+	put("")
+}
+BEGIN {
+	added = "^(_start|_init|_fini|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux|_dl_relocate_static_pie|_GLOBAL__sub_I_.*|__cxx_global_var_init.*|atexit|__gthread_.*|__cyg_.*|__clang_call_terminate)$"
+}

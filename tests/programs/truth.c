@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* truth.c: what a program does as the compiler's own instrumentation (-finstrument-functions) sees
+ * it. Linked to a program that is built so, and not so itself, it writes the calls and returns of
+ * each thread to a file TRUTH_DIR/TID, in the form of `pugmark dump`. The file is mapped: it has
+ * all up to a crash. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BYTES (64ul << 20) /* mapped; the file is as long as it needs to be */
+#define STEP (1ul << 16)
+
+extern char __executable_start[];
+static const uint64_t base_of_fixed = 0x400000; /* of programs that are not PIE */
+
+static __thread char *text;
+static __thread size_t used, length;
+static __thread int file = -1;
+static __thread pid_t owner;
+
+static void start(pid_t tid)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%d", getenv("TRUTH_DIR"), tid);
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	text = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (file < 0 || text == MAP_FAILED)
+		_exit(99);
+	owner = tid;
+	used = length = (size_t)lseek(file, 0, SEEK_END); /* what was before an exec */
+}
+
+static void say(const char *format, void *func)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+	uint64_t base = (uint64_t)__executable_start;
+	if (owner != tid)
+		start(tid);
+	if (used + 4096 > length && (length + STEP > BYTES || ftruncate(file, length += STEP)))
+		_exit(99);
+	size_t at = used;
+	used += 48; /* a signal that comes now writes behind it */
+	int n = snprintf(text + at, 48, format, tid,
+			 (uint64_t)func - (base == base_of_fixed ? 0 : base));
+	for (; n < 47; n++)
+		text[at + n] = ' ';
+	text[at + 47] = '\n';
+}
+
+void __cyg_profile_func_enter(void *func, void *site)
+{
+	(void)site;
+	say("%d call case 0 case:%lx", func);
+}
+
+void __cyg_profile_func_exit(void *func, void *site)
+{
+	(void)site;
+	say("%d ret case %lx", func);
+}
