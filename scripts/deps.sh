@@ -36,6 +36,9 @@ libcapstone-dev       capstone-devel
 clang-format          clang-tools-extra
 jq                    jq
 lua5.4                lua
+liblua5.4-dev         -
+libbz2-dev            bzip2-static
+libsqlite3-dev        -
 sqlite3               sqlite
 redis-server          redis
 redis-tools           redis
