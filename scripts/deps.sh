@@ -66,6 +66,9 @@ uftrace               uftrace
 bpftrace              bpftrace
 valgrind              valgrind
 graphviz              graphviz
+libsqlite3-dev        sqlite-devel
+tcl                   tcl
+dpkg-dev              -
 '
 min_libbpf=1.3
 
