@@ -165,7 +165,9 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 		-t 240 tests/style.sh $(wildcard tests/e2e/*.sh) \
 		-t 420 -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
 		-t 420 -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
-		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick'
+		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
+		-t 120 -c check-exact-paths-quick \
+			'$(MAKE) --no-print-directory check-exact-paths-quick'
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log $(UNIT_BIN)
@@ -237,4 +239,5 @@ help: ## this list
 -include tests/oracle/oracle.mk
 -include tests/exact/exact.mk
 -include tests/programs/programs.mk
+-include tests/services/services.mk
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(USER_OBJ) $(TEST_OBJ))

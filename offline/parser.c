@@ -776,36 +776,48 @@ static bool calls_out(const struct parser *p, const struct lookahead *la)
 	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
 }
 
-/* The entry of a function from another module: the stack says during which call of ours. */
-static bool explain_callback(struct parser *p, struct lookahead *la)
+/* How many calls in progress of ours, by the stack, may have led to the event, where @level is the
+ * topmost frame that is open; in @la the innermost. */
+static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t level)
 {
-	uint32_t live = stack_live_frames(p, la->e);
-	uint32_t level, found = 0;
+	uint32_t begins_in, at = 0, found = 0;
 	struct lookahead right = *la;
-	/* Where no call of the topmost is in progress, that is only what a frame has left behind
-	 * that returned: the library has since called another function from the same place. */
-	for (; live && !found; live -= !found) {
-		uint32_t at = 0;
-		while (stack_next_origin(p, live - 1, la, &at)) {
-			/* Had a function jumped out of the module, what it jumped to would have
-			 * written over the return address of an earlier call. */
-			bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
-			if (found && jumped)
-				continue;
-			/* Below the live frames too: the topmost may be another activation, at the
-			 * same place and from the same call, of what was open. */
-			if (find(p, la, &level) && level < live) {
-				right = *la;
-				found++;
-			}
+	while (stack_next_origin(p, level, la, &at)) {
+		/* Had a function jumped out of the module, what it jumped to would have written
+		 * over the return address of an earlier call. */
+		bool jumped = la->cfa == p->stack[level].cfa || !calls_out(p, la);
+		if (found && jumped)
+			continue;
+		/* Below the live frames too: the topmost may be another activation, at the same
+		 * place and from the same call, of what was open. */
+		if (find(p, la, &begins_in) && begins_in <= level) {
+			right = *la;
+			found++;
 		}
 	}
 	*la = right;
+	return found;
+}
+
+/* The entry of a function from another module: the stack says during which call of ours. In @live,
+ * where it does not, how many frames may still be open. */
+static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
+{
+	uint32_t level, found = 0;
+	*live = stack_live_frames(p, la->e, p->n);
+	while (*live) {
+		found = count_origins(p, la, *live - 1);
+		if (found || !stack_covers(p, la->e, *live - 1))
+			break;
+		/* It is in no call, so it has ended: another module called twice from the same
+		 * place, and the return address is that of the second call. */
+		*live = stack_live_frames(p, la->e, *live - 1);
+	}
 	if (found == 1 && find(p, la, &level)) {
 		end_frames(p, level + 1);
 		return derive(p, la);
 	}
-	if (found || !live) {
+	if (found || !*live) {
 		la->origin = PUGMARK_NONE;
 		la->cfa = la->ret = 0;
 	}
@@ -877,10 +889,12 @@ static void enter_root(struct parser *p, const struct lookahead *la)
 	enter_from_outside(p, la, BELOW_ROOT, CAUSE_THREAD);
 }
 
-/* An entry from another module that the grammar does not lead to. */
-static void enter_foreign(struct parser *p, struct lookahead *la)
+/* An entry from another module that the grammar does not lead to, with @live frames that may be
+ * open.
+ */
+static void enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 {
-	if (!p->n || (la->e->stack && !stack_live_frames(p, la->e))) {
+	if (!p->n || (la->e->stack && !live)) {
 		enter_root(p, la);
 		return;
 	}
@@ -927,6 +941,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		p->gap_cause = CAUSE_LOST;
 	}
 	uint64_t sp, ip;
+	uint32_t live;
 	if (p->position != LOST && find(p, &la, &level)) {
 		end_frames(p, level + 1);
 	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
@@ -939,9 +954,9 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		reanchor(p, &la, p->gap_cause);
 		return;
 	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
-		if (explain_callback(p, &la))
+		if (explain_callback(p, &la, &live))
 			return;
-		enter_foreign(p, &la);
+		enter_foreign(p, &la, live);
 	} else if (starts_program(p, &la)) {
 		enter_root(p, &la);
 	} else if (try_unwinding(p, &la)) {

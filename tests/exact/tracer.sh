@@ -38,7 +38,9 @@ record)
 	for mode in "${modes[@]:1}"; do
 		twins+=(--twin "$mode")
 	done
-	exec env -i "${env[@]}" setarch -R "$PUGMARK" record -q -o "$at/recording" --mode "${modes[0]}" "${twins[@]}" \
+	how=(--mode "${modes[0]}")
+	[ "${modes[0]#paths-}" = "${modes[0]}" ] || how=(--level paths --placement "${modes[0]#paths-}")
+	exec env -i "${env[@]}" setarch -R "$PUGMARK" record -q -o "$at/recording" "${how[@]}" "${twins[@]}" \
 		-- "$@"
 	;;
 esac
