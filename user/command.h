@@ -30,6 +30,7 @@ void command_print_safe(FILE *out, const char *text);
 int cmd_cfg(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_encode(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_raw(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -15,6 +15,7 @@ static const struct command commands[] = {
 	{"replay", "the call tree of a recording", cmd_replay},
 	{"report", "functions of a recording: calls, callers, time", cmd_report},
 	{"dump", "every event of a recording, one a line", cmd_dump},
+	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode},
 	/* Without a brief, so not in the help: for work on Pugmark itself. */
 	{"raw", NULL, cmd_raw},
 };

@@ -379,7 +379,10 @@ static enum outcome run_foreign(struct walker *w, bool returns)
 		enum outcome out = maybe_signal(w);
 		if (callee == PUGMARK_NONE)
 			break;
-		if (out == RETURNED) {
+		/* The same call may enter the program, or more foreign code that does. */
+		if (out == RETURNED && w->n < 40 && random_chance(&w->rng, 15)) {
+			out = call_foreign(w, below, FOREIGN + 8, true);
+		} else if (out == RETURNED) {
 			step(w, TRACE_ENTER, CAUSE_CALLBACK, func_addr(w, callee), 0);
 			out = call_function(w, callee, below, FOREIGN + 8);
 		}
