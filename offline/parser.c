@@ -108,7 +108,7 @@ static struct frame *top(struct parser *p)
 	return &p->stack[p->n - 1];
 }
 
-static struct frame *push_frame(struct parser *p, struct frame frame)
+struct frame *parser_push(struct parser *p, struct frame frame)
 {
 	if (p->n == p->cap) {
 		uint32_t cap = p->cap ? 2 * p->cap : 256;
@@ -134,7 +134,7 @@ static void emit(struct parser *p, struct trace_event event)
 	p->sink(p->ctx, &event);
 }
 
-static void emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
+void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
 {
 	emit(p, (struct trace_event){
 			.kind = kind,
@@ -221,7 +221,7 @@ static void pop_frame(struct parser *p)
 
 static void return_from(struct parser *p)
 {
-	emit_frame(p, TRACE_RET, CAUSE_NONE, top(p));
+	parser_emit_frame(p, TRACE_RET, CAUSE_NONE, top(p));
 	pop_frame(p);
 }
 
@@ -237,13 +237,13 @@ static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t 
 		f->module = to;
 	} else {
 		f->node = node;
-		push_frame(p, (struct frame){
-				      .func = callee,
-				      .module = to,
-				      .cfa = cfa,
-				      .ret = ret,
-				      .boundary = BELOW_CALL,
-			      });
+		parser_push(p, (struct frame){
+				       .func = callee,
+				       .module = to,
+				       .cfa = cfa,
+				       .ret = ret,
+				       .boundary = BELOW_CALL,
+			       });
 	}
 	if (entry != PUGMARK_NONE)
 		at_decision(p, entry);
@@ -575,8 +575,8 @@ static void enter_from_outside(struct parser *p, const struct lookahead *la, uin
 	};
 	if (boundary == BELOW_HANDLER && p->n)
 		top(p)->position = p->position;
-	emit_frame(p, TRACE_ENTER, cause, &f);
-	push_frame(p, f);
+	parser_emit_frame(p, TRACE_ENTER, cause, &f);
+	parser_push(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
 
@@ -691,7 +691,7 @@ static void unwind_to(struct parser *p, uint32_t n, bool sure)
 		announce(p);
 	while (p->n > n) {
 		if (!top(p)->gone)
-			emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
+			parser_emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
 		drop_frames(p, p->n - 1);
 	}
 	if (n)
@@ -708,12 +708,12 @@ static void open_frames(struct parser *p, const struct witness_event *e, uint32_
 		f->module = links[i].module;
 		f->func = call->func; /* it may have got there by a jump that showed nothing */
 		f->node = links[i].call;
-		push_frame(p, (struct frame){
-				      .module = e->module,
-				      .cfa = links[i].cfa - call->height,
-				      .ret = return_address(p, f->module, call),
-				      .boundary = BELOW_CALL,
-			      });
+		parser_push(p, (struct frame){
+				       .module = e->module,
+				       .cfa = links[i].cfa - call->height,
+				       .ret = return_address(p, f->module, call),
+				       .boundary = BELOW_CALL,
+			       });
 	}
 	top(p)->module = e->module;
 	top(p)->func = func;
@@ -756,13 +756,13 @@ static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 	} else {
 		while (p->n && la->own_cfa && top(p)->cfa && top(p)->cfa <= e->cfa)
 			drop_frames(p, p->n - 1);
-		push_frame(p, (struct frame){
-				      .func = n->func,
-				      .module = e->module,
-				      .cfa = la->own_cfa ? e->cfa : 0,
-				      .ret = e->ret,
-				      .boundary = BELOW_GAP,
-			      });
+		parser_push(p, (struct frame){
+				       .func = n->func,
+				       .module = e->module,
+				       .cfa = la->own_cfa ? e->cfa : 0,
+				       .ret = e->ret,
+				       .boundary = BELOW_GAP,
+			       });
 	}
 	take_event(p, node, e);
 }
@@ -957,6 +957,28 @@ static bool starts_program(struct parser *p, const struct lookahead *la)
 	return la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && can_end(p, 0);
 }
 
+/* The first event after attaching, in the frame that the stack has told. */
+static bool begin_attached(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	uint64_t cfa = p->attach_cfa;
+	p->attach_cfa = 0;
+	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
+		return false;
+	struct frame f = {
+		.func = node_at(p, e->module, node)->func,
+		.module = e->module,
+		.cfa = cfa,
+		.ret = p->attach_ret,
+		.boundary = p->attach_boundary,
+	};
+	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+	parser_push(p, f);
+	take_event(p, node, e);
+	return true;
+}
+
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	parser_set_bias(p, e->module, e->bias);
@@ -974,6 +996,8 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		enter_handler(p, &la, sp, ip);
 	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
 		enter_from_outside(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+	} else if (p->position == LOST && begin_attached(p, &la)) {
+		return;
 	} else if (p->position == LOST) {
 		reanchor(p, &la, p->gap_cause);
 		return;
@@ -1035,6 +1059,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_ATTACH:
 		p->position = LOST;
 		p->gap_cause = CAUSE_ATTACH;
+		parser_attach(p, e);
 		break;
 	case EVENT_END:
 		if (p->lost)

@@ -136,10 +136,9 @@ static void enqueue(void *ctx, const struct trace_event *event)
 static void set_biases(struct pugmark_trace_iter *it)
 {
 	uint64_t bias;
-	if (it->trace->n_modules < 2 || it->trace->only != PUGMARK_NONE)
-		return;
+	uint32_t only = it->trace->only;
 	for (uint32_t m = 0; m < it->trace->n_modules; m++)
-		if (recording_bias(it->events, m, &bias))
+		if ((only == PUGMARK_NONE || m == only) && recording_bias(it->events, m, &bias))
 			parser_set_bias(it->parser, m, bias);
 }
 
@@ -253,8 +252,11 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 			it->witnesses++;
 			if (!recording_bias(it->events, e.module, &e.bias))
 				e.bias = 0;
-			set_biases(it);
+			if (it->trace->n_modules > 1)
+				set_biases(it);
 		}
+		if (e.kind == EVENT_ATTACH)
+			set_biases(it);
 		int err = parser_feed(it->parser, &e);
 		if (!err && e.kind == EVENT_FORK && e.val <= UINT32_MAX)
 			err = fork_states_keep(it->trace->forks, e.val, it->parser);

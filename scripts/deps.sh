@@ -58,6 +58,9 @@ python3.11-dbg        -
 wrk                   wrk
 bc                    bc
 memcached             memcached
+lighttpd              lighttpd
+curl                  curl
+util-linux            util-linux
 apache2-utils         httpd-tools
 uftrace               uftrace
 bpftrace              bpftrace

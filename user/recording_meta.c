@@ -137,7 +137,7 @@ static json_t *module_json(const struct recorder_module *mod, uint32_t m,
 	for (uint32_t i = 0; i < mod->build_id_len && i < sizeof(mod->build_id); i++)
 		sprintf(hex + 2 * i, "%02x", mod->build_id[i]);
 	char *real = realpath(mod->name ? mod->name : mod->path, NULL);
-	const char *path = real ? real : mod->path;
+	const char *path = real ? real : mod->name ? mod->name : mod->path;
 	const char *slash = strrchr(path, '/');
 	json_object_set_new(j, "name", recording_json_text(slash ? slash + 1 : path));
 	json_object_set_new(j, "path", recording_json_text(path));
