@@ -243,4 +243,5 @@ help: ## this list
 -include tests/oracle/oracle.mk
 -include tests/exact/exact.mk
 -include tests/programs/programs.mk
+-include tests/services/services.mk
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(USER_OBJ) $(TEST_OBJ))

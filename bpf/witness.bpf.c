@@ -88,6 +88,7 @@ struct stack_state {
 	struct snapshot odd;
 	__u8 pad3[PAD_BYTES];
 	struct deep_stack deep;
+	struct attach_stack attach;
 	__u64 scratch[SNAPSHOT_WORDS];
 };
 
@@ -119,14 +120,14 @@ struct {
 const volatile bool with_times = true;
 const volatile bool trace_all = false;
 const volatile bool follow = true;
-const volatile __u64 attach_boot_ns = 0;	   /* trace_all: tasks older than this ran before */
 const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
 const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
 const volatile __u32 n_modules = 1;
 
 /* Set by the collector while it runs. */
 volatile bool enabled = false;
-volatile __u32 adopt_pid = 0; /* for adopt(): in the collector's own pid namespace */
+volatile __u64 enabled_boot_ns = ~0ull; /* after that: tasks older than this ran before */
+volatile __u32 adopt_pid = 0;		/* for adopt(): in the collector's own pid namespace */
 volatile bool adopt_running = false;
 
 /* Read by the collector. */
@@ -445,6 +446,62 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	return 0;
 }
 
+struct attach_scan {
+	struct stack_state *stacks;
+	__u64 at;
+};
+
+/* One step of attach_send(): up to the end of the page. */
+static long attach_step(__u32 step, struct attach_scan *scan)
+{
+	struct attach_stack *a = &scan->stacks->attach;
+	__u64 at = scan->at, bytes = 4096 - (at & 4095);
+
+	barrier_var(bytes);
+	if (bytes > 8 * SNAPSHOT_WORDS || bpf_probe_read_user(a->words, bytes, (void *)at))
+		return 1;
+	a->addr = at;
+	a->n_words = bytes / 8;
+	scan->at = at + bytes;
+	return bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
+				  BPF_RB_NO_WAKEUP) != 0;
+}
+
+/* Sends the registers and the stack of a task that ran before it was recorded. snapshot_send() has
+ * made the state that this uses. */
+static __noinline int attach_send(struct pt_regs *ctx)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!st || !stacks)
+		return 0;
+	struct attach_stack *a = &stacks->attach;
+	a->kind = RING_ATTACH;
+	a->task = st->head.task;
+	a->ip = ctx->ip;
+	a->regs[0] = ctx->ax;
+	a->regs[1] = ctx->dx;
+	a->regs[2] = ctx->cx;
+	a->regs[3] = ctx->bx;
+	a->regs[4] = ctx->si;
+	a->regs[5] = ctx->di;
+	a->regs[6] = ctx->bp;
+	a->regs[7] = ctx->sp;
+	a->regs[8] = ctx->r8;
+	a->regs[9] = ctx->r9;
+	a->regs[10] = ctx->r10;
+	a->regs[11] = ctx->r11;
+	a->regs[12] = ctx->r12;
+	a->regs[13] = ctx->r13;
+	a->regs[14] = ctx->r14;
+	a->regs[15] = ctx->r15;
+	struct attach_scan scan = {.stacks = stacks, .at = ctx->sp & ~7ull};
+	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
+	return 0;
+}
+
 /* __restore_rt: mov $15,%rax; syscall. */
 static __always_inline bool is_signal_trampoline(__u64 ret)
 {
@@ -482,7 +539,7 @@ static __noinline struct task_state *task_found(void)
 
 	if (trace_all ? tgid == self_tgid : !bpf_map_lookup_elem(&tracked, &tgid))
 		return NULL;
-	return task_new(task, 0, task->start_boottime < attach_boot_ns);
+	return task_new(task, 0, task->start_boottime < enabled_boot_ns);
 }
 
 #define APPEND(st, n, what, number)                                                                \
@@ -564,7 +621,9 @@ int witness(struct pt_regs *ctx)
 		head |= HEAD_SNAPSHOT;
 	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(st, sp)) {
 		head |= HEAD_SNAPSHOT;
-		if (st->last_cfa - sp < 8 * DEEP_WORDS)
+		if (attached)
+			attach_send(ctx);
+		else if (st->last_cfa - sp < 8 * DEEP_WORDS)
 			deep_send(st->last_cfa + DEEP_MARGIN, base, module_bytes[module]);
 	} else {
 		head &= ~HEAD_SNAPSHOT;
@@ -595,7 +654,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	__u32 tgid = child->tgid;
 	__u8 one = 1;
 
-	if (!st || !enabled)
+	if (!st || st->stopped)
 		return 0;
 	if (tgid != (__u32)parent->tgid) {
 		if (!follow)
@@ -605,11 +664,13 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			return 0;
 		}
 	}
-	struct task_state *born = task_new(child, st->head.task, false);
+	/* What it does until every probe is in place is not seen. */
+	bool open = enabled;
+	struct task_state *born = task_new(child, st->head.task, !open);
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(parent);
 	struct pt_regs *its_regs = (struct pt_regs *)bpf_task_pt_regs(child);
 	/* On a stack of its own it does not go on, it starts. */
-	if (!born || regs->sp != its_regs->sp)
+	if (!born || !open || regs->sp != its_regs->sp)
 		return 0;
 	if (st->n > BATCH_RECORDS - HIT_RECORDS)
 		task_flush(st);

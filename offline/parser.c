@@ -108,7 +108,7 @@ static struct frame *top(struct parser *p)
 	return &p->stack[p->n - 1];
 }
 
-static struct frame *push_frame(struct parser *p, struct frame frame)
+struct frame *parser_push(struct parser *p, struct frame frame)
 {
 	if (p->n == p->cap) {
 		uint32_t cap = p->cap ? 2 * p->cap : 256;
@@ -134,7 +134,7 @@ static void emit(struct parser *p, struct trace_event event)
 	p->sink(p->ctx, &event);
 }
 
-static void emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
+void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
 {
 	emit(p, (struct trace_event){
 			.kind = kind,
@@ -221,7 +221,7 @@ static void pop_frame(struct parser *p)
 
 static void return_from(struct parser *p)
 {
-	emit_frame(p, TRACE_RET, CAUSE_NONE, top(p));
+	parser_emit_frame(p, TRACE_RET, CAUSE_NONE, top(p));
 	pop_frame(p);
 }
 
@@ -237,13 +237,13 @@ static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t 
 		f->module = to;
 	} else {
 		f->node = node;
-		push_frame(p, (struct frame){
-				      .func = callee,
-				      .module = to,
-				      .cfa = cfa,
-				      .ret = ret,
-				      .boundary = BELOW_CALL,
-			      });
+		parser_push(p, (struct frame){
+				       .func = callee,
+				       .module = to,
+				       .cfa = cfa,
+				       .ret = ret,
+				       .boundary = BELOW_CALL,
+			       });
 	}
 	if (entry != PUGMARK_NONE)
 		at_decision(p, entry);
@@ -575,8 +575,8 @@ static void enter_from_outside(struct parser *p, const struct lookahead *la, uin
 	};
 	if (boundary == BELOW_HANDLER && p->n)
 		top(p)->position = p->position;
-	emit_frame(p, TRACE_ENTER, cause, &f);
-	push_frame(p, f);
+	parser_emit_frame(p, TRACE_ENTER, cause, &f);
+	parser_push(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
 
@@ -691,7 +691,7 @@ static void unwind_to(struct parser *p, uint32_t n, bool sure)
 		announce(p);
 	while (p->n > n) {
 		if (!top(p)->gone)
-			emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
+			parser_emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
 		drop_frames(p, p->n - 1);
 	}
 	if (n)
@@ -708,12 +708,12 @@ static void open_frames(struct parser *p, const struct witness_event *e, uint32_
 		f->module = links[i].module;
 		f->func = call->func; /* it may have got there by a jump that showed nothing */
 		f->node = links[i].call;
-		push_frame(p, (struct frame){
-				      .module = e->module,
-				      .cfa = links[i].cfa - call->height,
-				      .ret = return_address(p, f->module, call),
-				      .boundary = BELOW_CALL,
-			      });
+		parser_push(p, (struct frame){
+				       .module = e->module,
+				       .cfa = links[i].cfa - call->height,
+				       .ret = return_address(p, f->module, call),
+				       .boundary = BELOW_CALL,
+			       });
 	}
 	top(p)->module = e->module;
 	top(p)->func = func;
@@ -756,13 +756,13 @@ static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 	} else {
 		while (p->n && la->own_cfa && top(p)->cfa && top(p)->cfa <= e->cfa)
 			drop_frames(p, p->n - 1);
-		push_frame(p, (struct frame){
-				      .func = n->func,
-				      .module = e->module,
-				      .cfa = la->own_cfa ? e->cfa : 0,
-				      .ret = e->ret,
-				      .boundary = BELOW_GAP,
-			      });
+		parser_push(p, (struct frame){
+				       .func = n->func,
+				       .module = e->module,
+				       .cfa = la->own_cfa ? e->cfa : 0,
+				       .ret = e->ret,
+				       .boundary = BELOW_GAP,
+			       });
 	}
 	take_event(p, node, e);
 }
@@ -776,40 +776,27 @@ static bool calls_out(const struct parser *p, const struct lookahead *la)
 	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
 }
 
-/* The entry of a function from another module: the stack says during which call of ours. */
-static bool explain_callback(struct parser *p, struct lookahead *la)
+/* How many calls in progress of ours, by the stack, may have led to the event, where @level is the
+ * topmost frame that is open; in @la the innermost. */
+static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t level)
 {
-	uint32_t live = stack_live_frames(p, la->e);
-	uint32_t level, found = 0;
+	uint32_t begins_in, at = 0, found = 0;
 	struct lookahead right = *la;
-	/* Where no call of the topmost is in progress, that is only what a frame has left behind
-	 * that returned: the library has since called another function from the same place. */
-	for (; live && !found; live -= !found) {
-		uint32_t at = 0;
-		while (stack_next_origin(p, live - 1, la, &at)) {
-			/* Had a function jumped out of the module, what it jumped to would have
-			 * written over the return address of an earlier call. */
-			bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
-			if (found && jumped)
-				continue;
-			/* Below the live frames too: the topmost may be another activation, at the
-			 * same place and from the same call, of what was open. */
-			if (find(p, la, &level) && level < live) {
-				right = *la;
-				found++;
-			}
+	while (stack_next_origin(p, level, la, &at)) {
+		/* Had a function jumped out of the module, what it jumped to would have written
+		 * over the return address of an earlier call. */
+		bool jumped = la->cfa == p->stack[level].cfa || !calls_out(p, la);
+		if (found && jumped)
+			continue;
+		/* Below the live frames too: the topmost may be another activation, at the same
+		 * place and from the same call, of what was open. */
+		if (find(p, la, &begins_in) && begins_in <= level) {
+			right = *la;
+			found++;
 		}
 	}
 	*la = right;
-	if (found == 1 && find(p, la, &level)) {
-		end_frames(p, level + 1);
-		return derive(p, la);
-	}
-	if (found || !live) {
-		la->origin = PUGMARK_NONE;
-		la->cfa = la->ret = 0;
-	}
-	return false;
+	return found;
 }
 
 /* Whether the frames above the first @n can end in silence. */
@@ -837,6 +824,79 @@ static bool can_end(struct parser *p, uint32_t n)
 			return false;
 	}
 	return true;
+}
+
+/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
+ * is the only one that can be in progress: no other, there or in the frames below, can be reached
+ * in silence. */
+static bool only_open_call(struct parser *p, uint32_t n)
+{
+	uint32_t decision;
+	if (position_below(p, n - 1, &decision) != AT_CALL || !can_end(p, n))
+		return false;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		const struct plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & NODE_NORETURN)
+			return true;
+		if (!(call->flags & NODE_TAIL)) {
+			const struct decision_table *t =
+				call->next == PUGMARK_NONE
+					? NULL
+					: parse_tables_at(p->tables[f->module], call->next);
+			if (!t || t->top || t->n_any)
+				return false;
+			if (!t->n_empty)
+				return true;
+		}
+		if (f->boundary != BELOW_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* The function was entered during the call that the topmost of the first @n frames is in. */
+static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t n)
+{
+	end_frames(p, n);
+	const struct frame *f = top(p);
+	const struct plan_node *call = node_at(p, f->module, f->node);
+	bool tail = call->flags & NODE_TAIL;
+	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
+	la->from = f->module;
+	la->origin = f->node;
+	la->ret = tail ? f->ret : 0;
+	la->cfa = f->call_cfa ? f->call_cfa
+		  : known     ? f->cfa - (tail ? 0 : call->height)
+			      : la->e->cfa;
+	return derive(p, la);
+}
+
+/* The entry of a function from another module: the stack says during which call of ours. In @live,
+ * where it does not, how many frames may still be open. */
+static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
+{
+	uint32_t level, found = 0;
+	*live = stack_live_frames(p, la->e, p->n);
+	while (*live) {
+		found = count_origins(p, la, *live - 1);
+		if (found || !stack_covers(p, la->e, *live - 1))
+			break;
+		/* It is in no call, so it has ended: another module called twice from the same
+		 * place, and the return address is that of the second call. */
+		*live = stack_live_frames(p, la->e, *live - 1);
+	}
+	if (found == 1 && find(p, la, &level)) {
+		end_frames(p, level + 1);
+		return derive(p, la);
+	}
+	if (!found && *live && only_open_call(p, *live))
+		return enter_by_open_call(p, la, *live);
+	if (found || !*live) {
+		la->origin = PUGMARK_NONE;
+		la->cfa = la->ret = 0;
+	}
+	return false;
 }
 
 /* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
@@ -877,10 +937,12 @@ static void enter_root(struct parser *p, const struct lookahead *la)
 	enter_from_outside(p, la, BELOW_ROOT, CAUSE_THREAD);
 }
 
-/* An entry from another module that the grammar does not lead to. */
-static void enter_foreign(struct parser *p, struct lookahead *la)
+/* An entry from another module that the grammar does not lead to, with @live frames that may be
+ * open.
+ */
+static void enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 {
-	if (!p->n || (la->e->stack && !stack_live_frames(p, la->e))) {
+	if (!p->n || (la->e->stack && !live)) {
 		enter_root(p, la);
 		return;
 	}
@@ -895,6 +957,28 @@ static bool starts_program(struct parser *p, const struct lookahead *la)
 	return la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && can_end(p, 0);
 }
 
+/* The first event after attaching, in the frame that the stack has told. */
+static bool begin_attached(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	uint64_t cfa = p->attach_cfa;
+	p->attach_cfa = 0;
+	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
+		return false;
+	struct frame f = {
+		.func = node_at(p, e->module, node)->func,
+		.module = e->module,
+		.cfa = cfa,
+		.ret = p->attach_ret,
+		.boundary = p->attach_boundary,
+	};
+	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+	parser_push(p, f);
+	take_event(p, node, e);
+	return true;
+}
+
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	parser_set_bias(p, e->module, e->bias);
@@ -905,19 +989,22 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		p->gap_cause = CAUSE_LOST;
 	}
 	uint64_t sp, ip;
+	uint32_t live;
 	if (p->position != LOST && find(p, &la, &level)) {
 		end_frames(p, level + 1);
 	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
 		enter_handler(p, &la, sp, ip);
 	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
 		enter_from_outside(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+	} else if (p->position == LOST && begin_attached(p, &la)) {
+		return;
 	} else if (p->position == LOST) {
 		reanchor(p, &la, p->gap_cause);
 		return;
 	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
-		if (explain_callback(p, &la))
+		if (explain_callback(p, &la, &live))
 			return;
-		enter_foreign(p, &la);
+		enter_foreign(p, &la, live);
 	} else if (starts_program(p, &la)) {
 		enter_root(p, &la);
 	} else if (try_unwinding(p, &la)) {
@@ -972,6 +1059,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_ATTACH:
 		p->position = LOST;
 		p->gap_cause = CAUSE_ATTACH;
+		parser_attach(p, e);
 		break;
 	case EVENT_END:
 		if (p->lost)

@@ -51,6 +51,8 @@ struct parser {
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
 	uint64_t now_ns;
 	uint64_t lost, gaps;
+	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
+	uint8_t attach_boundary;
 	bool failed;
 };
 
@@ -88,9 +90,19 @@ static inline uint64_t return_address(const struct parser *p, uint16_t module,
 	return module_bias(p, module, &bias) ? bias + n->addr + n->call_len : 0;
 }
 
+/* ---- of parser.c ---- */
+
+struct frame *parser_push(struct parser *parser, struct frame frame);
+void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
 /* A call of a traced module that returns to run-time address @ret: its node, and in *@module the
  * module; PUGMARK_NONE where there is none. @first is looked at before the others. */
 uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_t ret,
 			    uint16_t *module);
+
+/* ---- of parser_attach.c ---- */
+
+/* Opens the frames that the stack of an EVENT_ATTACH tells of, and says where the next event's is.
+ */
+void parser_attach(struct parser *parser, const struct witness_event *event);
 
 #endif

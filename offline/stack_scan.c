@@ -85,7 +85,7 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 	return open;
 }
 
-static bool is_covered(const struct parser *p, const struct witness_event *e, uint32_t i)
+bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_t i)
 {
 	uint64_t word;
 	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
@@ -95,17 +95,17 @@ static bool is_covered(const struct parser *p, const struct witness_event *e, ui
  * that one but on the stack of what it interrupted. */
 static bool on_stack_below(const struct parser *p, const struct witness_event *e, uint32_t i)
 {
-	if (is_covered(p, e, i))
+	if (stack_covers(p, e, i))
 		return false;
 	while (i-- > 0)
-		if (is_covered(p, e, i))
+		if (stack_covers(p, e, i))
 			return true;
 	return false;
 }
 
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e)
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint32_t end)
 {
-	uint32_t end = p->n, live = 0;
+	uint32_t live = 0;
 	while (end) {
 		/* A handler's frames are on top of frames that may have returned unseen before it
 		 * came: they are looked at only if the handler has returned. */

@@ -14,8 +14,11 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip);
  * nearest above it, whichever stack a frame is on. */
 uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp);
 
-/* The topmost open frame whose activation is still on the stack, plus one; 0: none is. */
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e);
+/* The topmost of the first @end open frames whose activation still seems to be on the stack, plus
+ * one; 0: none is. */
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint32_t end);
+/* Whether the snapshot reaches from the event's frame up to open frame @i. */
+bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_t i);
 
 /* The calls of ours that, by the return addresses on the stack, may be the innermost one in
  * progress below the open frame @level: one a step, the innermost first; the last is the call that

@@ -58,11 +58,17 @@ python3.11-dbg        -
 wrk                   wrk
 bc                    bc
 memcached             memcached
+lighttpd              lighttpd
+curl                  curl
+util-linux            util-linux
 apache2-utils         httpd-tools
 uftrace               uftrace
 bpftrace              bpftrace
 valgrind              valgrind
 graphviz              graphviz
+libsqlite3-dev        sqlite-devel
+tcl                   tcl
+dpkg-dev              -
 '
 min_libbpf=1.3
 

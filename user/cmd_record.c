@@ -248,6 +248,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	if (!err) {
 		a->options.modules = modules->at;
 		a->options.n_modules = modules->n;
+		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
 		err = recorder_run(&a->options, result, diag);
 		if (err)
 			record_explain_failure(err, diag);
@@ -267,6 +268,9 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
 			(unsigned long long)r->lost,
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
+	if (!o->quiet)
+		fprintf(stderr, "pugmark: %llu probes: placed in %.0f ms, removed in %.0f ms\n",
+			(unsigned long long)r->n_probes, r->attach_ns / 1e6, r->detach_ns / 1e6);
 	if (!o->quiet)
 		fprintf(stderr, "pugmark: %s: %llu events of %llu tasks, %llu bytes\n", o->output,
 			(unsigned long long)r->events, (unsigned long long)r->tasks,

@@ -304,7 +304,6 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	p->skel->rodata->with_times = options->time_unit_ns != 0;
 	p->skel->rodata->trace_all = options->all;
 	p->skel->rodata->follow = !options->no_follow;
-	p->skel->rodata->attach_boot_ns = boot_ns();
 	p->skel->rodata->n_modules = options->n_modules;
 	for (uint32_t m = 0; m < options->n_modules; m++) {
 		p->skel->rodata->module_bytes[m] = spans[m].end - spans[m].addr;
@@ -489,6 +488,7 @@ int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag 
 void probes_enable(struct probes *p)
 {
 	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->skel->data->enabled_boot_ns, boot_ns(), __ATOMIC_SEQ_CST);
 }
 
 void probes_stop(struct probes *p)

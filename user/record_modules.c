@@ -16,9 +16,12 @@ static int find_programs(const struct record_modules_options *o, struct record_m
 	if (o->binary)
 		return targets_add(&out->targets, o->binary, NULL, NULL, diag);
 	if (!o->argv) {
+		uint32_t at[64] = {0};
 		int err = 0;
-		for (uint32_t i = 0; !err && i < o->n_pids; i++)
-			err = targets_add_process(&out->targets, o->pids[i], NULL, diag);
+		for (uint32_t i = 0; !err && i < o->n_pids && i < 64; i++)
+			err = targets_add_process(&out->targets, o->pids[i], &at[i], diag);
+		for (uint32_t i = 0; !err && i < o->n_pids && i < 64; i++)
+			out->pid_programs[i] = out->targets.at[at[i]].path;
 		return err;
 	}
 	char *path = launch_resolve(o->argv[0], diag);

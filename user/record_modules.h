@@ -33,6 +33,7 @@ struct record_modules {
 	struct planning_result planned[RECORD_MODULES_MAX];
 	struct plan_site *sites;
 	uint32_t n;
+	const char *pid_programs[64]; /* what each of the processes runs */
 };
 
 /* Finds and plans all. Returns 0, or -errno with @diag filled; @out is freed with

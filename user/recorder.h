@@ -26,6 +26,7 @@ struct recorder_options {
 	/* Who: a command (NULL-terminated), or running processes, or everybody. */
 	char *const *argv;
 	const pid_t *pids;
+	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
 	uint32_t n_pids;
 	bool all;
 	bool no_follow; /* leave forked children alone */
@@ -45,6 +46,7 @@ struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */
 	enum recorder_stop why;
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
 };
 
 /* Records until the command and all that it started have ended, or the processes, or SIGINT,

@@ -25,3 +25,10 @@ $(PIECES): $(BUILD)/tests/exact/pieces.o $(BUILD)/libpugmark.a
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 TEST_OBJ += $(BUILD)/tests/exact/pieces.o
+
+# 64 threads for ten seconds, or for two.
+.PHONY: check-threads check-threads-quick
+check-threads: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/threads.sh 64 10
+check-threads-quick: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/threads.sh 64 2

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ extern int part_two_names(int), part_other_name(int);
 extern int part_rounds(int);
 extern operation *part_operation(int);
 extern void *part_thread(void *);
+extern void *part_forever(void *);
 extern int shared_answer(int);
 extern int program_twice(int);
 
@@ -138,6 +140,16 @@ NOINLINE void *part_thread(void *arg)
 	return (void *)sum;
 }
 
+NOINLINE void *part_forever(void *arg)
+{
+	const volatile int *stop = arg;
+	while (!*stop) {
+		program_twice(3);
+		usleep(200);
+	}
+	return NULL;
+}
+
 NOINLINE static void at_exit(void)
 {
 	part_add(1, 2);
@@ -190,7 +202,7 @@ NOINLINE static int plugin(const char *path, int n)
 	return sum;
 }
 
-int main(int argc, char **argv)
+NOINLINE static int round_of_all(const char *path)
 {
 	int values[] = {5, 3, 9, 1, 7, 2, 8}, sum = 0;
 	pthread_t threads[4];
@@ -206,8 +218,34 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, part_thread, (void *)i);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	if (argc > 1)
-		sum += plugin(argv[1], 6) + plugin(argv[1], 2);
+	if (path)
+		sum += plugin(path, 6) + plugin(path, 2);
 	return sum == 12345678;
+}
+
+static volatile int stop;
+
+SILENT static void on_term(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+/* Once; or, with one argument more, until SIGTERM. */
+int main(int argc, char **argv)
+{
+	int status = round_of_all(argv[1]);
+	if (argc > 2) {
+		pthread_t thread;
+		dlopen(argv[1], RTLD_NOW); /* stays: it is closed as often as it is opened */
+		signal(SIGTERM, on_term);
+		pthread_create(&thread, NULL, part_forever, (void *)&stop);
+		while (!stop) {
+			status += round_of_all(argv[1]);
+			usleep(2000);
+		}
+		pthread_join(thread, NULL);
+	}
+	return status > 0;
 }
 #endif

@@ -26,8 +26,8 @@ FN void *thread(void *number)
 	int n = (int)(intptr_t)number;
 	leaf();
 	pthread_barrier_wait(&barrier);
-	for (int i = 0; i < n; i++)
-		down(i % 7);
+	for (int i = 0; i < n % 10; i++)
+		down(i % 3);
 	KEEP;
 	return NULL;
 }
