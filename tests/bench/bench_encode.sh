@@ -57,7 +57,7 @@ make_repository() { # DIR: files that change in every commit
 			$((1577836800 + i * 60)) "$i"
 		for f in 1 2 3; do
 			printf 'M 644 inline file%d\ndata <<END_OF_FILE\n' $((i * f % 12))
-			awk -v i="$i" -v f=$f 'BEGIN { for (k = 0; k < 60 + i % 40; k++)
+			awk -v i="$i" -v f="$f" 'BEGIN { for (k = 0; k < 60 + i % 40; k++)
 				print "line", k, (k * f) % 7 == i % 7 ? "changed " i : "same" }'
 			printf 'END_OF_FILE\n'
 		done
@@ -73,7 +73,7 @@ free_port() {
 }
 
 record_lua() {
-	"$PUGMARK" record -q -o "$1" -- "$(copy lua5.4)" "$tmp/work.lua" $((13 * scale))
+	"$PUGMARK" record -q -o "$1" -- "$(copy lua5.4)" "$tmp/work.lua" $((16 * scale))
 }
 record_sqlite3() { # the shell, and the library in which the work is done
 	local lib
@@ -95,8 +95,8 @@ record_redis() {
 	redis-benchmark -h 127.0.0.1 -p "$port" -q -c 8 -n $((9000 * scale)) \
 		-t set,get,incr,lpush,rpop,sadd,hset,mset >/dev/null 2>&1 || status=1
 	redis-cli -h 127.0.0.1 -p "$port" shutdown nosave >/dev/null 2>&1
-	wait $recorder
-	return $status
+	wait "$recorder"
+	return "$status"
 }
 record_git() {
 	make_repository "$tmp/repository" &&
@@ -131,6 +131,12 @@ size() { # NAME ENCODING OPTION...: the size of the model, into $bytes
 	printf '  %-16s %12d bytes  %3d s\n' "$2" "$bytes" $((SECONDS - start))
 	record "$1" "$2" 'size' "$bytes" 'bytes'
 }
+packed() { # NAME ENCODING OPTION...: a model is text: what is left of it under zstd -19
+	local bytes
+	bytes=$("$PUGMARK" encode "$tmp/rec" "${@:3}" --format xml --no-times | zstd -19 -q -c | wc -c)
+	printf '  %-16s %12d bytes\n' "$2" "$bytes"
+	record "$1" "$2" 'size' "$bytes" 'bytes'
+}
 compress() { # NAME COMMAND...: of the raw trace, into $bytes
 	local start=$SECONDS
 	bytes=$("${@:2}" -c "$tmp/raw" | wc -c)
@@ -154,6 +160,7 @@ workload() { # NAME
 	record "$1" 'raw' 'size' "$bytes" 'bytes'
 	size "$1" dag+grammar --dag --grammar-rle
 	graph=$bytes
+	packed "$1" '   under zstd' --dag --grammar-rle
 	size "$1" dag+fsa --dag --fsa
 	size "$1" string+grammar --strings --grammar
 	size "$1" string+fsa --strings --fsa
