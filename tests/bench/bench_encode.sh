@@ -52,7 +52,7 @@ make_work() { # lua5.4 and sqlite3: bounded work of several kinds
 }
 make_repository() { # DIR: files that change in every commit
 	git init -q -b main "$1"
-	for i in $(seq $((120 * scale))); do
+	for i in $(seq $((640 * scale))); do
 		printf 'commit refs/heads/main\ncommitter a <a@example.org> %d +0000\ndata 9\ncommit%03d\n' \
 			$((1577836800 + i * 60)) "$i"
 		for f in 1 2 3; do
