@@ -108,6 +108,13 @@ struct {
 } tracked SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
 } events SEC(".maps");
@@ -120,6 +127,8 @@ struct {
 const volatile bool with_times = true;
 const volatile bool trace_all = false;
 const volatile bool follow = true;
+const volatile bool in_cgroup = false;		   /* trace_all: only what is in cgroups[0] */
+const volatile __u32 in_pid_namespace = 0;	   /* trace_all: only what is in it; its number */
 const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
 const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
 const volatile __u32 n_modules = 1;
@@ -531,13 +540,45 @@ static __noinline bool is_return_of_ours(struct task_state *st, __u64 ret)
 	return false;
 }
 
+#define PID_LEVELS 32 /* MAX_PID_NS_LEVEL */
+
+/* Whether the current task has a number in the pid namespace that is asked for. */
+static __noinline bool is_in_pid_namespace(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = pid ? BPF_CORE_READ(pid, level) : 0;
+
+	for (__u32 i = 0; i < PID_LEVELS; i++) {
+		struct upid upid = {};
+
+		if (!pid || i > level)
+			break;
+		bpf_probe_read_kernel(&upid, sizeof(upid),
+				      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+					      i * bpf_core_type_size(struct upid));
+		if (upid.ns && BPF_CORE_READ(upid.ns, ns.inum) == in_pid_namespace)
+			return true;
+	}
+	return false;
+}
+
+/* trace_all: whether the current task, which has come upon a probe, is one of those. */
+static __always_inline bool is_wanted(struct task_struct *task)
+{
+	if ((__u32)task->tgid == self_tgid)
+		return false;
+	if (in_cgroup && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+		return false;
+	return !in_pid_namespace || is_in_pid_namespace(task);
+}
+
 /* First hit of a task that has no state yet. */
 static __noinline struct task_state *task_found(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid;
 
-	if (trace_all ? tgid == self_tgid : !bpf_map_lookup_elem(&tracked, &tgid))
+	if (trace_all ? !is_wanted(task) : !bpf_map_lookup_elem(&tracked, &tgid))
 		return NULL;
 	return task_new(task, 0, task->start_boottime < enabled_boot_ns);
 }
