@@ -60,7 +60,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
-	    tests/bench/measure.c tests/bench/paths_cost.c $(wildcard tests/support/*.c))
+	    tests/bench/measure.c tests/bench/paths_cost.c tests/bench/encode_cost.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
@@ -129,6 +129,10 @@ $(BUILD)/tests/measure: $(BUILD)/tests/bench/measure.o
 	$(Q)$(LINK) -o $@ $^
 
 $(BUILD)/tests/paths_cost: $(BUILD)/tests/bench/paths_cost.o $(BUILD)/libpugmark.a
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/encode_cost: $(BUILD)/tests/bench/encode_cost.o $(BUILD)/libpugmark.a
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 

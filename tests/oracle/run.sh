@@ -7,7 +7,9 @@
 #   run.sh NAME                     prints its settings: binary, module, seconds, quick
 #
 # BINARY in the environment replaces the program's own (a copy of it, for instance). A program's
-# file sets BINARY, MODULE (default: BINARY), SECONDS_MAX, QUICK and defines prepare() and run().
+# file sets BINARY, MODULE (default: BINARY), SECONDS_MAX, QUICK and defines prepare() and run();
+# PLUGINS, if it is set, names folders of modules that the program loads, separated by colons, and
+# is exported to the tracer.
 # Exit status 77: something that the program needs is not installed.
 set -eu -o pipefail
 here=$(dirname "$(realpath "$0")")
@@ -113,9 +115,10 @@ stop_server() {
 
 name=$1
 given=${BINARY:-}
-MODULE= SECONDS_MAX=120 QUICK=0
+MODULE= SECONDS_MAX=120 QUICK=0 PLUGINS=
 . "$here/programs/$name.sh"
 MODULE=${MODULE:-$BINARY}
+export PLUGINS
 BINARY=${given:-$BINARY}
 if [ $# = 1 ]; then
 	echo "$BINARY $MODULE $SECONDS_MAX $QUICK"
