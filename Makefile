@@ -181,7 +181,7 @@ check-unit: $(UNIT_BIN) ## the unit tests alone
 bench-static: all $(BUILD)/tests/measure ## speed and memory of the static model, beside objdump
 	$(Q)$(RUN_ENV) tests/bench/static.sh
 
-bench: all $(BUILD)/tests/measure ## every benchmark; also build/bench.json
+bench: all $(BUILD)/tests/measure $(BUILD)/tests/paths_cost oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60
