@@ -1071,7 +1071,8 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 		parser_attach(p, e);
 		break;
 	case EVENT_PAUSE:
-		end_pause(p);
+		if (p->paused) /* it did nothing since: one gap */
+			break;
 		finish(p, true);
 		p->position = LOST;
 		p->gap_cause = CAUSE_PLAN;
