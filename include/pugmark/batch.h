@@ -69,9 +69,9 @@ enum batch_record_kind {
 	RECORD_RET = 4,	   /* value: return address, too far from ip for 32 bits */
 	RECORD_TARGET = 5, /* value: target of the indirect call or jump */
 	RECORD_ATTACH = 6, /* the task ran before it was recorded */
+	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
 	RECORD_PAUSE = 8,  /* what is probed changes: from here to the next RECORD_ATTACH nothing
 			      of the task is seen */
-	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
 };
 
 struct batch_record {

@@ -15,10 +15,10 @@ enum event_kind {
 			     the return addresses of the next event and nothing else; a 0 as its
 			     last word: there are no others */
 	EVENT_STOP = 5,	  /* the recording stopped while the task ran on */
-	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
-			     EVENT_ATTACH */
 	EVENT_FORK = 6,	  /* a child goes on from here with a copy of the stack: val is the number
 			     of its task */
+	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
+			     EVENT_ATTACH */
 };
 
 enum event_flag {
