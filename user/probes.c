@@ -3,6 +3,8 @@
  * module; on kernels before 6.6 one perf event a site. */
 #include "user/probes.h"
 
+#include "user/scope.h"
+
 #include "bpf/witness.skel.h"
 
 #include <bpf/bpf.h>
@@ -180,6 +182,45 @@ static void fill_operand(struct operand_desc *to, const struct plan_operand *fro
 	};
 }
 
+/* Words of the bitmap of return addresses of a module: one bit more than there are bytes. */
+static uint32_t return_words(const struct text_span *span)
+{
+	return (span->end - span->addr) / 64 + 1;
+}
+
+static bool is_call(const struct plan_node *n)
+{
+	return (n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+		n->kind == NODE_KIND_LEAF) &&
+	       !(n->flags & NODE_TAIL);
+}
+
+static int fill_returns(struct probes *p, const struct recorder_options *options, uint32_t n_words)
+{
+	size_t bytes = n_words * sizeof(uint64_t);
+	uint64_t *words = map_of(p->skel->maps.returns, bytes), *at = words;
+
+	if (!words)
+		return -ENOMEM;
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		const struct pugmark_plan *plan = options->modules[m].plan;
+		const struct text_span *span = &p->spans[m];
+
+		if (!plan)
+			memset(at, 0xff, return_words(span) * sizeof(*at));
+		for (uint32_t i = 1; plan && i < plan->n_nodes; i++) {
+			const struct plan_node *n = &plan->nodes[i];
+			uint64_t off = n->addr + n->call_len - span->addr;
+
+			if (is_call(n) && off <= span->end - span->addr)
+				at[off / 64] |= 1ull << off % 64;
+		}
+		at += return_words(span);
+	}
+	unmap(words, bytes);
+	return 0;
+}
+
 static int fill_tables(struct probes *p, const struct recorder_options *options, uint32_t n_sites,
 		       uint32_t n_operands)
 {
@@ -240,9 +281,15 @@ static int load_failed(int err, struct pugmark_diag *diag)
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
 		struct probes **out, struct pugmark_diag *diag)
 {
-	uint32_t n_sites = 0, n_operands = 0;
+	uint32_t n_sites = 0, n_operands = 0, n_words = 0;
+	int cgroup_fd = -1;
+	uint32_t pid_namespace = 0;
 	int err = check_sites(options, diag);
 
+	if (!err && options->pid_namespace)
+		err = scope_pid_namespace(options->pid_namespace, &pid_namespace, diag);
+	if (!err && options->cgroup)
+		err = scope_cgroup_open(options->cgroup, &cgroup_fd, diag);
 	if (err)
 		return err;
 	for (uint32_t m = 0; m < options->n_modules; m++)
@@ -265,9 +312,15 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	p->skel->rodata->with_times = options->time_unit_ns != 0;
 	p->skel->rodata->trace_all = options->all;
 	p->skel->rodata->follow = !options->no_follow;
-	p->skel->rodata->attach_boot_ns = boot_ns();
-	for (uint32_t m = 0; m < options->n_modules; m++)
+	p->skel->rodata->n_modules = options->n_modules;
+	p->skel->rodata->in_cgroup = options->cgroup != NULL;
+	p->skel->rodata->in_pid_namespace = pid_namespace;
+	for (uint32_t m = 0; m < options->n_modules; m++) {
 		p->skel->rodata->module_bytes[m] = spans[m].end - spans[m].addr;
+		p->skel->rodata->returns_first[m] = n_words;
+		n_words += return_words(&spans[m]);
+	}
+	bpf_map__set_max_entries(p->skel->maps.returns, n_words);
 	bpf_map__set_max_entries(p->skel->maps.sites, n_sites ? n_sites : 1);
 	bpf_map__set_max_entries(p->skel->maps.operands, n_operands ? n_operands : 1);
 	if (options->ring_bytes)
@@ -280,11 +333,23 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	err = witness_bpf__load(p->skel);
 	if (!err)
 		err = fill_tables(p, options, n_sites ? n_sites : 1, n_operands ? n_operands : 1);
+	if (!err)
+		err = fill_returns(p, options, n_words);
+	if (!err && cgroup_fd >= 0)
+		err = bpf_map_update_elem(bpf_map__fd(p->skel->maps.cgroups), &(uint32_t){0},
+					  &cgroup_fd, BPF_ANY)
+			      ? -errno
+			      : 0;
+	if (cgroup_fd >= 0)
+		close(cgroup_fd);
+	cgroup_fd = -1;
 	if (err)
 		goto failed;
 	*out = p;
 	return 0;
 failed:
+	if (cgroup_fd >= 0)
+		close(cgroup_fd);
 	probes_free(p);
 	return load_failed(err, diag);
 }
@@ -443,6 +508,7 @@ int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag 
 void probes_enable(struct probes *p)
 {
 	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->skel->data->enabled_boot_ns, boot_ns(), __ATOMIC_SEQ_CST);
 }
 
 void probes_stop(struct probes *p)

@@ -6,6 +6,7 @@
 #include "user/collector.h"
 #include "user/launch.h"
 #include "user/probes.h"
+#include "user/progress.h"
 #include "user/recording_writer.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +35,7 @@ struct recording_run {
 	int signal_fd, notify_fd;
 	sigset_t old_mask;
 	uint64_t start_ns, shown_ns, shown_events;
+	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress;
 	int child_status;
 };
@@ -75,9 +78,37 @@ static int catch_signals(struct recording_run *run, struct pugmark_diag *diag)
 	return 0;
 }
 
+/* Takes the running processes in. One may have become another program while its plan was made. */
+static int adopt_running(struct recording_run *run, struct pugmark_diag *diag)
+{
+	const struct recorder_options *o = run->options;
+
+	for (uint32_t i = 0; i < o->n_pids; i++) {
+		struct stat program, runs;
+		char path[32];
+		int n = probes_adopt(run->probes, o->pids[i], true, diag);
+
+		if (n < 0)
+			return n;
+		snprintf(path, sizeof(path), "/proc/%d/exe", o->pids[i]);
+		if (!o->pid_programs || stat(o->pid_programs[i], &program))
+			continue;
+		if (stat(path, &runs))
+			return pugmark_diag_set(diag, -ESRCH, NULL, PUGMARK_NO_OFFSET,
+						"process %d has just ended", o->pids[i]);
+		if (program.st_dev != runs.st_dev || program.st_ino != runs.st_ino)
+			return pugmark_diag_set(diag, -ESTALE, NULL, PUGMARK_NO_OFFSET,
+						"process %d has just become another program (run "
+						"this again to trace that)",
+						o->pids[i]);
+	}
+	return 0;
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
+	struct progress progress;
 	int err = catch_signals(run, diag);
 
 	for (uint32_t m = 0; !err && m < o->n_modules && m < BATCH_MODULES; m++)
@@ -90,16 +121,19 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_load(o, run->spans, &run->probes, diag);
 	if (!err && o->argv)
 		err = launch_prepare(&run->child, run->path, o->argv, diag);
-	if (!err)
+	uint64_t before_ns = now_ns();
+	if (!err) {
+		progress_start(&progress, "placing probes", 0, o->quiet);
 		err = probes_attach(run->probes, o, diag);
+		progress_end(&progress);
+	}
+	run->attach_ns = now_ns() - before_ns;
 	if (!err && o->argv) {
 		int n = probes_adopt(run->probes, run->child.pid, false, diag);
 		err = n < 0 ? n : 0;
 	}
-	for (uint32_t i = 0; !err && i < o->n_pids; i++) {
-		int n = probes_adopt(run->probes, o->pids[i], true, diag);
-		err = n < 0 ? n : 0;
-	}
+	if (!err)
+		err = adopt_running(run, diag);
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
 		err = recording_writer_open(o, run->spans, &run->writer, diag);
@@ -209,7 +243,13 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (!err)
 		done.why = wait_for_end(&run);
 	if (run.collector) {
+		struct progress progress;
+		uint64_t before_ns = now_ns();
+
+		progress_start(&progress, "removing probes", 0, options->quiet);
 		probes_stop(run.probes);
+		progress_end(&progress);
+		run.detach_ns = now_ns() - before_ns;
 		note_counters(&run);
 		if (collector_finish(run.collector))
 			done.why = STOP_DISK;
@@ -224,6 +264,10 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		done.tasks = t->tasks;
 		done.segments = t->segments;
 		done.bytes = t->bytes;
+		done.attach_ns = run.attach_ns;
+		done.detach_ns = run.detach_ns;
+		for (uint32_t m = 0; m < options->n_modules; m++)
+			done.n_probes += options->modules[m].n_sites;
 		int close_err = recording_writer_close(run.writer, &done, err ? NULL : diag);
 		if (!err && done.why != STOP_DISK)
 			err = close_err;

@@ -13,6 +13,7 @@ struct recorder_module {
 	const char *name; /* what it is called; NULL: path */
 	const char
 		*plan_path; /* copied into the recording; NULL: the sites are listed in meta.json */
+	const struct pugmark_plan *plan; /* NULL: only the sites are known */
 	const struct plan_site *sites;
 	uint32_t n_sites;
 	uint8_t build_id[32];
@@ -25,9 +26,12 @@ struct recorder_options {
 	/* Who: a command (NULL-terminated), or running processes, or everybody. */
 	char *const *argv;
 	const pid_t *pids;
+	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
 	uint32_t n_pids;
 	bool all;
-	bool no_follow; /* leave forked children alone */
+	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
+	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
+	bool no_follow;		   /* leave forked children alone */
 
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
 	uint32_t time_unit_ns; /* 0: no times */
@@ -44,6 +48,7 @@ struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */
 	enum recorder_stop why;
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
 };
 
 /* Records until the command and all that it started have ended, or the processes, or SIGINT,

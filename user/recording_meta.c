@@ -2,6 +2,8 @@
 /* recording_meta.c: makes a recording's directory and writes its meta.json. */
 #include "user/recording_meta.h"
 
+#include "offline/recording_impl.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -135,7 +137,7 @@ static json_t *module_json(const struct recorder_module *mod, uint32_t m,
 	for (uint32_t i = 0; i < mod->build_id_len && i < sizeof(mod->build_id); i++)
 		sprintf(hex + 2 * i, "%02x", mod->build_id[i]);
 	char *real = realpath(mod->name ? mod->name : mod->path, NULL);
-	const char *path = real ? real : mod->path;
+	const char *path = real ? real : mod->name ? mod->name : mod->path;
 	const char *slash = strrchr(path, '/');
 	json_object_set_new(j, "name", recording_json_text(slash ? slash + 1 : path));
 	json_object_set_new(j, "path", recording_json_text(path));
@@ -214,10 +216,12 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 	return j;
 }
 
-int recording_meta_write(const char *dir, const json_t *meta, struct pugmark_diag *diag)
+int recording_meta_write(const char *dir, json_t *meta, struct pugmark_diag *diag)
 {
 	char path[PATH_MAX + 32], path_new[PATH_MAX + 32];
 
+	json_object_del(meta, RECORDING_META_SUM);
+	json_object_set_new(meta, RECORDING_META_SUM, json_integer(recording_meta_sum(meta)));
 	snprintf(path, sizeof(path), "%s/meta.json", dir);
 	snprintf(path_new, sizeof(path_new), "%s/meta.json.new", dir);
 	FILE *f = fopen(path_new, "we");

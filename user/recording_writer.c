@@ -7,6 +7,7 @@
 #include "offline/codec.h"
 #include "offline/segment.h"
 #include "offline/varint.h"
+#include "user/attach_stack.h"
 #include "user/recording_meta.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct task {
 	struct snapshot *snapshots[BATCH_SNAPSHOTS]; /* by serial, modulo */
 	const struct snapshot *last_snapshot;	     /* one of them */
 	struct deep_stack *deeps[BATCH_SNAPSHOTS];   /* by serial, modulo; few have any */
+	struct stack_copy *attached;		     /* until the event that it is of */
 };
 
 struct recording_writer {
@@ -56,6 +58,7 @@ struct recording_writer {
 	struct entry_ref *refs;
 	uint32_t cap_refs;
 	uint64_t *words; /* a snapshot with what lies above it */
+	struct attach_stacks *attach_stacks;
 	struct recording_totals totals;
 };
 
@@ -98,6 +101,7 @@ static void task_free(struct task *t)
 		free(t->snapshots[k]);
 		free(t->deeps[k]);
 	}
+	free(t->attached);
 	free(t);
 }
 
@@ -109,6 +113,7 @@ void recording_writer_abandon(struct recording_writer *w)
 		task_free(w->tasks[i]);
 	free(w->tasks);
 	free(w->words);
+	attach_stacks_free(w->attach_stacks);
 	free(w->refs);
 	free(w->events_path);
 	segment_encoder_free(w->enc);
@@ -139,7 +144,10 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 		w->text_addr[m] = spans[m].addr;
 		w->first_site[m + 1] = w->first_site[m] + options->modules[m].n_sites;
 	}
-	err = w->enc && w->codec && w->meta ? open_files(w, diag) : -ENOMEM;
+	err = w->enc && w->codec && w->meta ? attach_stacks_new(options, &w->attach_stacks)
+					    : -ENOMEM;
+	if (!err)
+		err = open_files(w, diag);
 	if (!err)
 		err = recording_meta_write(options->output, w->meta, diag);
 	if (err) {
@@ -337,6 +345,33 @@ static void unpack_witness(struct recording_writer *w, uint32_t number, struct t
 	u->has_ret = u->has_target = false;
 }
 
+/* The task ran before: what its stack says, from which its trace begins. */
+static void unpack_attach(struct recording_writer *w, uint32_t number, struct task *t, pid_t pid)
+{
+	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = t->time_ns};
+	uint64_t known = t->known;
+
+	if (t->attached && w->options->modules[0].plan &&
+	    attach_stacks_reduce(w->attach_stacks, pid, t->attached)) {
+		e.stack = t->attached->words;
+		e.stack_addr = t->attached->addr;
+		e.stack_words = t->attached->n_words;
+		for (uint32_t m = 0; m < w->options->n_modules; m++)
+			if (!(known >> m & 1) &&
+			    attach_stacks_bias(w->attach_stacks, pid, &w->options->modules[m],
+					       &t->bases[m]))
+				known |= 1ull << m;
+	}
+	if (known != t->known) {
+		finish_events(w, number, t);
+		t->known = known;
+		segment_encoder_reset(w->enc, t->bases, t->known);
+	}
+	add_event(w, number, t, &e);
+	free(t->attached);
+	t->attached = NULL;
+}
+
 static void unpack_batch(struct recording_writer *w, uint32_t number, struct task *t,
 			 const struct batch *b, uint32_t bytes)
 {
@@ -380,7 +415,7 @@ static void unpack_batch(struct recording_writer *w, uint32_t number, struct tas
 			break;
 		case RECORD_ATTACH:
 			t->time_ns = u.time_ns;
-			add_plain(w, number, t, EVENT_ATTACH, 0);
+			unpack_attach(w, number, t, b->pid);
 			break;
 		case RECORD_FORK:
 			add_plain(w, number, t, EVENT_FORK, r->value);
@@ -427,6 +462,9 @@ static void keep_snapshot(struct recording_writer *w, struct task *t, const stru
 
 		snap->words[i] = at < SNAPSHOT_WORDS ? old->words[at] : 0;
 	}
+	/* That value is kept for words that are not known. */
+	for (uint32_t i = 0; i < total; i++)
+		snap->words[i] = snap->words[i] == EVENT_STACK_UNKNOWN ? 0 : snap->words[i];
 	free(*slot); /* BATCH_SNAPSHOTS ago, so never the last one */
 	t->last_snapshot = *slot = snap;
 }
@@ -446,6 +484,13 @@ static void keep_deep(struct recording_writer *w, struct task *t, const struct d
 		memcpy(*slot, sent, bytes);
 	else
 		w->err = w->err ? w->err : -ENOMEM;
+}
+
+static void keep_attached(struct recording_writer *w, struct task *t,
+			  const struct attach_stack *piece, uint32_t bytes)
+{
+	if (stack_copy_add(&t->attached, piece, bytes) && !w->err)
+		w->err = -ENOMEM;
 }
 
 static struct task *task_get(struct recording_writer *w, uint32_t number)
@@ -499,6 +544,8 @@ static void write_task(struct recording_writer *w, const uint8_t *chunk,
 			keep_snapshot(w, t, data, entry->bytes);
 		else if (kind == RING_DEEP)
 			keep_deep(w, t, data, entry->bytes);
+		else if (kind == RING_ATTACH)
+			keep_attached(w, t, data, entry->bytes);
 		else
 			unpack_process(w, number, t, data);
 		ended |= kind == PROCESS_EXIT || kind == PROCESS_STOP;

@@ -3,7 +3,8 @@
  * fills before attaching, and the records that come back through two rings. It lives only between
  * the two of one build; what is kept on disk is docs/recording-format.md.
  *
- *   ring `events`:  struct batch (of one task, in order) or struct snapshot
+ *   ring `events`:  struct batch (of one task, in order), or what its events refer to: struct
+ *                   snapshot, deep_stack, attach_stack
  *   ring `process`: struct process_record
  *
  * A batch stands on its own but for the load bases, which are said again after every loss. */
@@ -83,7 +84,7 @@ struct batch_record {
 	};
 };
 
-enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3 };
+enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3, RING_ATTACH = 4 };
 
 struct batch {
 	__u32 kind;
@@ -126,6 +127,19 @@ struct deep_stack {
 	__u32 n;
 	__u32 reserved;
 	struct deep_word words[DEEP_MAX]; /* n are sent */
+};
+
+/* The stack of a task that ran before, at its first hit, in pieces that follow one another; each
+ * with the registers. It comes before the batch of that event. */
+struct attach_stack {
+	__u32 kind;
+	__u32 task;
+	__u64 addr; /* of words[0] */
+	__u64 ip;
+	__u64 regs[16]; /* by their DWARF number */
+	__u32 n_words;
+	__u32 reserved;
+	__u64 words[SNAPSHOT_WORDS]; /* n_words are sent */
 };
 
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };
