@@ -117,11 +117,11 @@ void chooser_deinit(struct chooser *ch)
 			termset_free(&ch->sums[f].first);
 			termset_free(&ch->sums[f].need);
 		}
-	void *heap[] = {ch->marks,	ch->capture_ret, ch->sums,	   ch->global_need,
-			ch->global_any, ch->seen_walk,	 ch->seen_closure, ch->seen_back,
-			ch->head,	ch->head_stamp,	 ch->preds,	   ch->pred_at,
-			ch->alts.at,	ch->walk.at,	 ch->closure.at,   ch->back.at,
-			ch->found,	ch->decisions.at};
+	void *heap[] = {ch->marks,	ch->capture_ret,  ch->sums,	    ch->global_need,
+			ch->global_any, ch->seen_walk,	  ch->seen_closure, ch->seen_back,
+			ch->head,	ch->head_stamp,	  ch->preds,	    ch->pred_at,
+			ch->alts.at,	ch->walk.at,	  ch->closure.at,   ch->back.at,
+			ch->found,	ch->decisions.at, ch->seen_alike,   ch->alike};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct chooser){0};
@@ -380,10 +380,10 @@ static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
 	if (ch->global_top)
 		return false;
 	if (is_entry_term(ch, t.w)) {
-		if (t.ret >= RET_UNKNOWN)
+		if (t.ret >= RET_UNKNOWN || ch->global_any[t.ret])
 			return false;
 		if (t.w == TERM_ANY_ENTRY)
-			return !ch->global_any[t.ret];
+			return true;
 	}
 	uint32_t need = ch->global_need[t.w];
 	if (need == GLOBAL_NONE)
@@ -466,7 +466,7 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 		return true;
 	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
-	bool top, blocks = chooser_shows_blocks(ch, block);
+	bool top = false, blocks = chooser_shows_blocks(ch, block);
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
 	push(ch, &ch->back, false);

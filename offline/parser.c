@@ -160,6 +160,13 @@ static void emit_call(struct parser *p, uint16_t module, const struct plan_node 
 		});
 }
 
+static void set_gone(struct parser *p, struct frame *f, bool gone)
+{
+	p->gone += gone;
+	p->gone -= f->gone;
+	f->gone = gone;
+}
+
 /* The call that the topmost frame is AT_CALL of, unless it has been reported. */
 static void announce(struct parser *p)
 {
@@ -169,8 +176,7 @@ static void announce(struct parser *p)
 	const struct plan_node *n = node_at(p, f->module, f->node);
 	emit_call(p, f->module, n, f->module, PUGMARK_NONE);
 	f->announced = true;
-	f->gone = n->flags & NODE_TAIL;
-	p->gone += f->gone;
+	set_gone(p, f, n->flags & NODE_TAIL);
 }
 
 static void emit_gap(struct parser *p, uint8_t cause)
@@ -403,6 +409,7 @@ static void take_event(struct parser *p, uint32_t node, const struct witness_eve
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	const struct plan_site *site = &p->plans[f->module]->sites[e->site];
+	set_gone(p, f, false);
 	if (site->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA))
 		f->cfa = e->cfa;
 	if (site->capture & CAPTURE_RET && e->ret)
@@ -1039,6 +1046,14 @@ static void finish(struct parser *p, bool stopped)
 	p->position = OUTSIDE;
 }
 
+/* What happened since what is probed was changed is not known. */
+static void end_pause(struct parser *p)
+{
+	if (p->paused)
+		emit_gap(p, CAUSE_PLAN);
+	p->paused = false;
+}
+
 int parser_feed(struct parser *p, const struct witness_event *e)
 {
 	p->now_ns = e->time_ns;
@@ -1059,15 +1074,27 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_ATTACH:
 		p->position = LOST;
 		p->gap_cause = CAUSE_ATTACH;
+		end_pause(p);
 		parser_attach(p, e);
 		break;
+	case EVENT_PAUSE:
+		if (p->paused) /* it did nothing since: one gap */
+			break;
+		finish(p, true);
+		p->position = LOST;
+		p->gap_cause = CAUSE_PLAN;
+		p->bias_known = 0; /* what follows may be of the same file by another plan */
+		p->paused = true;
+		break;
 	case EVENT_END:
+		end_pause(p);
 		if (p->lost)
 			emit_gap(p, CAUSE_LOST);
 		finish(p, e->val != 0);
 		break;
 	case EVENT_EXEC:
 	case EVENT_STOP:
+		end_pause(p);
 		if (p->lost)
 			emit_gap(p, CAUSE_LOST);
 		finish(p, true);
