@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 7 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 8 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -83,7 +83,9 @@ static uint32_t scope_hash(const struct planning_options *o)
 	crc = add_text(crc, "");
 	for (uint32_t i = 0; i < o->n_without; i++)
 		crc = add_text(crc, o->without[i]);
-	return o->n_only || o->n_without ? crc : 0;
+	for (uint32_t i = 0; i < o->n_out; i++)
+		crc = crc32(crc, (const void *)&o->out[i], sizeof(o->out[i]));
+	return o->n_only || o->n_without || o->n_out ? crc : 0;
 }
 
 /* What tells the file of @model from all others: its build-id, or else where it is and when it was
@@ -153,7 +155,7 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 		      bool **out, struct pugmark_diag *diag)
 {
 	*out = NULL;
-	if (!o->n_only && !o->n_without)
+	if (!o->n_only && !o->n_without && !o->n_out)
 		return 0;
 	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
 	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
@@ -164,6 +166,11 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
 	if (!err)
 		err = apply_patterns(model, o->without, o->n_without, o->elsewhere, without, diag);
+	for (uint32_t i = 0; !err && i < o->n_out; i++) {
+		uint32_t f = pugmark_model_func_at(model, o->out[i]);
+		if (f != PUGMARK_NONE)
+			without[f] = true;
+	}
 	bool any = false;
 	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
 		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */
@@ -311,13 +318,23 @@ static int compare(struct planner *p)
 	return 0;
 }
 
-/* The plan in the cache, if there is one and it is whole. */
+/* The plan in the cache, if there is one, whole and of this binary. */
 static bool find_cached(const struct planner *p)
 {
 	const struct planning_options *o = p->o;
-	p->out->cached = !o->output && !o->fresh && !access(p->out->path, R_OK) &&
-			 !pugmark_plan_open(p->out->path, &p->out->plan, NULL);
-	return p->out->cached;
+	const struct pugmark_model *m = p->model;
+	struct pugmark_plan *plan;
+	if (o->output || o->fresh || access(p->out->path, R_OK) ||
+	    pugmark_plan_open(p->out->path, &plan, NULL))
+		return false;
+	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
+	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs) {
+		pugmark_plan_free(plan);
+		return false;
+	}
+	p->out->plan = plan;
+	p->out->cached = true;
+	return true;
 }
 
 static int make_file(struct planner *p)
