@@ -133,6 +133,8 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 {
 	if (!plan->n_nodes || !plan->strings_bytes || plan->strings[plan->strings_bytes - 1])
 		return "no exit node or strings without an end";
+	if (plan->nodes[0].kind != NODE_KIND_EXIT || plan->nodes[0].site != PUGMARK_NONE)
+		return "its first node is not the exit";
 	if (plan->build_id_len > sizeof(plan->build_id))
 		return "build-id too long";
 	for (uint32_t i = 0; i < plan->n_sites; i++)
