@@ -182,7 +182,7 @@ static void push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t r
 		.act = w->act,
 		.cfa = cfa,
 		.ret = ret,
-		.sp = cfa - LEAST_HEIGHT,
+		.sp = cfa - 8,
 	};
 	store(w, cfa - 8, ret);
 }
@@ -403,7 +403,8 @@ static enum outcome run_foreign(struct walker *w, bool returns)
  * block that shows is reported whole. */
 static enum outcome before_call(struct walker *w, uint32_t block)
 {
-	if (w->choice->marks[block] != MARK_BLOCK)
+	const struct prog_block *b = &w->prog->blocks[block];
+	if (w->choice->marks[block] != MARK_BLOCK || b->any.addr == b->call_addr)
 		return RETURNED; /* a probed call is made with its event */
 	w->stack[w->n - 1].ip = BIAS + w->prog->blocks[block].call_addr;
 	return maybe_signal(w);
@@ -478,7 +479,7 @@ static enum outcome call_leaf(struct walker *w, uint32_t block, uint64_t callee_
 	w->stack[me].sp = callee_cfa - 8 - 8 * random_below(&w->rng, 32);
 	w->stack[me].ip = FOREIGN + 32;
 	enum outcome out = maybe_signal(w);
-	w->stack[me].sp = w->stack[me].cfa - LEAST_HEIGHT;
+	w->stack[me].sp = w->stack[me].cfa - 8;
 	if (out != RETURNED)
 		return out;
 	if (w->prog->blocks[block].flags & PROG_NORETURN)
@@ -633,7 +634,8 @@ void walk_ground_init(struct walk_ground *g, const struct program *prog,
 		abort();
 	for (uint32_t f = 0; f < prog->n_funcs; f++)
 		if (prog->funcs[f].flags & PROG_ENTRY_WITNESS && prog->funcs[f].n_blocks &&
-		    choice->marks[prog->funcs[f].block])
+		    choice->marks[prog->funcs[f].block] &&
+		    !(plan->funcs[f].flags & PLAN_FUNC_START))
 			g->entered[g->n_entered++] = f;
 }
 
