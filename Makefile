@@ -60,7 +60,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
-	    tests/bench/measure.c tests/bench/paths_cost.c $(wildcard tests/support/*.c))
+	    tests/bench/measure.c tests/bench/paths_cost.c tests/bench/encode_cost.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
@@ -132,6 +132,10 @@ $(BUILD)/tests/paths_cost: $(BUILD)/tests/bench/paths_cost.o $(BUILD)/libpugmark
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/encode_cost: $(BUILD)/tests/bench/encode_cost.o $(BUILD)/libpugmark.a
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
 # --- set-up, demonstration, tests --------------------------------------------------------------
 
 # A machine that has all it needs may be offline; one that has not fails at what is missing.
@@ -165,7 +169,9 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 		-t 240 tests/style.sh $(wildcard tests/e2e/*.sh) \
 		-t 420 -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
 		-t 420 -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
-		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick'
+		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
+		-t 120 -c check-exact-paths-quick \
+			'$(MAKE) --no-print-directory check-exact-paths-quick'
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
 	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log $(UNIT_BIN)
@@ -175,7 +181,7 @@ check-unit: $(UNIT_BIN) ## the unit tests alone
 bench-static: all $(BUILD)/tests/measure ## speed, memory and plans of the static model
 	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
-bench: all $(BUILD)/tests/measure ## every benchmark; also build/bench.json
+bench: all $(BUILD)/tests/measure $(BUILD)/tests/paths_cost oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60
@@ -237,4 +243,5 @@ help: ## this list
 -include tests/oracle/oracle.mk
 -include tests/exact/exact.mk
 -include tests/programs/programs.mk
+-include tests/services/services.mk
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(USER_OBJ) $(TEST_OBJ))

@@ -66,6 +66,15 @@ struct {
 	__type(value, struct operand_desc);
 } operands SEC(".maps");
 
+/* A bit for each byte of each module's text: a call of a traced function returns there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} returns SEC(".maps");
+
 #define PAD_BYTES (8 * SNAPSHOT_WORDS)
 
 /* The last two snapshots of a task; few tasks need any. They are compared at the same address, not
@@ -79,6 +88,7 @@ struct stack_state {
 	struct snapshot odd;
 	__u8 pad3[PAD_BYTES];
 	struct deep_stack deep;
+	struct attach_stack attach;
 	__u64 scratch[SNAPSHOT_WORDS];
 };
 
@@ -98,6 +108,13 @@ struct {
 } tracked SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
 } events SEC(".maps");
@@ -110,12 +127,18 @@ struct {
 const volatile bool with_times = true;
 const volatile bool trace_all = false;
 const volatile bool follow = true;
-const volatile __u64 attach_boot_ns = 0;	  /* trace_all: tasks older than this ran before */
-const volatile __u64 module_bytes[BATCH_MODULES]; /* length of text_addr..text_end */
+const volatile bool in_cgroup = false;		   /* trace_all: only what is in cgroups[0] */
+const volatile __u32 in_pid_namespace = 0;	   /* trace_all: only what is in it; its number */
+const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
+const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
+const volatile __u32 n_modules = 1;
 
 /* Set by the collector while it runs. */
 volatile bool enabled = false;
-volatile __u32 adopt_pid = 0; /* for adopt(): in the collector's own pid namespace */
+volatile bool closing = false; /* for good */
+volatile __u32 generation = 0;
+volatile __u64 enabled_boot_ns = ~0ull; /* after that: tasks older than this ran before */
+volatile __u32 adopt_pid = 0;		/* for adopt(): in the collector's own pid namespace */
 volatile bool adopt_running = false;
 
 /* Read by the collector. */
@@ -222,6 +245,7 @@ static __always_inline void task_flush(struct task_state *st)
 	if (n > BATCH_RECORDS)
 		n = BATCH_RECORDS;
 	st->head.n = n;
+	st->head.generation = generation;
 	if (bpf_ringbuf_output(&events, &st->head,
 			       sizeof(st->head) + n * sizeof(struct batch_record),
 			       BPF_RB_NO_WAKEUP)) {
@@ -311,8 +335,9 @@ static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot
 
 /* Sends the stack from @sp upwards: SNAPSHOT_WORDS, or as much as there is. Where the one before
  * ends not far below that, it ends there as well, so that the rest can be told to be the same. */
-static __noinline bool snapshot_send(struct task_state *st, __u64 sp)
+__noinline int snapshot_send(__u64 sp)
 {
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 	struct stack_state *stacks = NULL;
 
 	for (int i = 0; i < 64 && !stacks; i++)
@@ -434,6 +459,62 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	return 0;
 }
 
+struct attach_scan {
+	struct stack_state *stacks;
+	__u64 at;
+};
+
+/* One step of attach_send(): up to the end of the page. */
+static long attach_step(__u32 step, struct attach_scan *scan)
+{
+	struct attach_stack *a = &scan->stacks->attach;
+	__u64 at = scan->at, bytes = 4096 - (at & 4095);
+
+	barrier_var(bytes);
+	if (bytes > 8 * SNAPSHOT_WORDS || bpf_probe_read_user(a->words, bytes, (void *)at))
+		return 1;
+	a->addr = at;
+	a->n_words = bytes / 8;
+	scan->at = at + bytes;
+	return bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
+				  BPF_RB_NO_WAKEUP) != 0;
+}
+
+/* Sends the registers and the stack of a task that ran before it was recorded. snapshot_send() has
+ * made the state that this uses. */
+static __noinline int attach_send(struct pt_regs *ctx)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!st || !stacks)
+		return 0;
+	struct attach_stack *a = &stacks->attach;
+	a->kind = RING_ATTACH;
+	a->task = st->head.task;
+	a->ip = ctx->ip;
+	a->regs[0] = ctx->ax;
+	a->regs[1] = ctx->dx;
+	a->regs[2] = ctx->cx;
+	a->regs[3] = ctx->bx;
+	a->regs[4] = ctx->si;
+	a->regs[5] = ctx->di;
+	a->regs[6] = ctx->bp;
+	a->regs[7] = ctx->sp;
+	a->regs[8] = ctx->r8;
+	a->regs[9] = ctx->r9;
+	a->regs[10] = ctx->r10;
+	a->regs[11] = ctx->r11;
+	a->regs[12] = ctx->r12;
+	a->regs[13] = ctx->r13;
+	a->regs[14] = ctx->r14;
+	a->regs[15] = ctx->r15;
+	struct attach_scan scan = {.stacks = stacks, .at = ctx->sp & ~7ull};
+	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
+	return 0;
+}
+
 /* __restore_rt: mov $15,%rax; syscall. */
 static __always_inline bool is_signal_trampoline(__u64 ret)
 {
@@ -444,15 +525,70 @@ static __always_inline bool is_signal_trampoline(__u64 ret)
 	return code[0] == 0x0f0000000fc0c748 && (code[1] & 0xff) == 0x05;
 }
 
+/* Whether @ret is where a call of a traced function returns to, as far as the task's events have
+ * told where modules are. What lies in a module beside those is as foreign as another module.
+ * Global, so that it is verified once. */
+__noinline int is_return_of_ours(__u64 ret)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!st)
+		return false;
+	for (__u32 m = 0; m < BATCH_MODULES; m++) {
+		if (m >= n_modules)
+			break;
+		__u64 off = ret - st->base[m];
+		if (!st->base[m] || off > module_bytes[m])
+			continue;
+		__u32 word = returns_first[m] + (off >> 6);
+		__u64 *bits = bpf_map_lookup_elem(&returns, &word);
+		return bits && *bits >> (off & 63) & 1;
+	}
+	return false;
+}
+
+#define PID_LEVELS 32 /* MAX_PID_NS_LEVEL */
+
+/* Whether the current task has a number in the pid namespace that is asked for. */
+__noinline int is_in_pid_namespace(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = pid ? BPF_CORE_READ(pid, level) : 0;
+
+	for (__u32 i = 0; i < PID_LEVELS; i++) {
+		struct upid upid = {};
+
+		if (!pid || i > level)
+			break;
+		bpf_probe_read_kernel(&upid, sizeof(upid),
+				      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+					      i * bpf_core_type_size(struct upid));
+		if (upid.ns && BPF_CORE_READ(upid.ns, ns.inum) == in_pid_namespace)
+			return true;
+	}
+	return false;
+}
+
+/* trace_all: whether the current task, which has come upon a probe, is one of those. */
+static __always_inline bool is_wanted(struct task_struct *task)
+{
+	if ((__u32)task->tgid == self_tgid)
+		return false;
+	if (in_cgroup && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+		return false;
+	return !in_pid_namespace || is_in_pid_namespace();
+}
+
 /* First hit of a task that has no state yet. */
 static __noinline struct task_state *task_found(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid;
 
-	if (trace_all ? tgid == self_tgid : !bpf_map_lookup_elem(&tracked, &tgid))
+	if (trace_all ? !is_wanted(task) : !bpf_map_lookup_elem(&tracked, &tgid))
 		return NULL;
-	return task_new(task, 0, task->start_boottime < attach_boot_ns);
+	return task_new(task, 0, task->start_boottime < enabled_boot_ns);
 }
 
 #define APPEND(st, n, what, number)                                                                \
@@ -524,7 +660,7 @@ int witness(struct pt_regs *ctx)
 		head |= HEAD_RET;
 		if ((__s64)far != (__s32)far || !ret)
 			APPEND(st, n, RECORD_RET << HEAD_RECORD_SHIFT, ret);
-		if (capture & DESC_SNAPSHOT && ret - base >= module_bytes[module]) {
+		if (capture & DESC_SNAPSHOT && !is_return_of_ours(ret)) {
 			if (is_signal_trampoline(ret))
 				head |= HEAD_SIGNAL;
 			head |= HEAD_SNAPSHOT;
@@ -532,9 +668,11 @@ int witness(struct pt_regs *ctx)
 	}
 	if (capture & DESC_STACK)
 		head |= HEAD_SNAPSHOT;
-	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(st, sp)) {
+	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(sp)) {
 		head |= HEAD_SNAPSHOT;
-		if (st->last_cfa - sp < 8 * DEEP_WORDS)
+		if (attached)
+			attach_send(ctx);
+		else if (st->last_cfa - sp < 8 * DEEP_WORDS)
 			deep_send(st->last_cfa + DEEP_MARGIN, base, module_bytes[module]);
 	} else {
 		head &= ~HEAD_SNAPSHOT;
@@ -565,7 +703,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	__u32 tgid = child->tgid;
 	__u8 one = 1;
 
-	if (!st || !enabled)
+	if (!st || st->stopped)
 		return 0;
 	if (tgid != (__u32)parent->tgid) {
 		if (!follow)
@@ -575,11 +713,13 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			return 0;
 		}
 	}
-	struct task_state *born = task_new(child, st->head.task, false);
+	/* What it does until every probe is in place is not seen. */
+	bool open = enabled;
+	struct task_state *born = task_new(child, st->head.task, !open);
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(parent);
 	struct pt_regs *its_regs = (struct pt_regs *)bpf_task_pt_regs(child);
 	/* On a stack of its own it does not go on, it starts. */
-	if (!born || regs->sp != its_regs->sp)
+	if (!born || !open || regs->sp != its_regs->sp)
 		return 0;
 	if (st->n > BATCH_RECORDS - HIT_RECORDS)
 		task_flush(st);
@@ -618,7 +758,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		bpf_map_delete_elem(&tracked, &tgid);
 	if (!st || st->stopped)
 		return 0;
-	bool open = enabled;
+	bool open = !closing;
 	__sync_fetch_and_add(&counters.live, -1);
 	task_flush(st);
 	st->stopped = 1;
@@ -632,7 +772,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 		r->sp = regs->sp;
 		r->ip = regs->ip;
-		r->stopped = regs->orig_ax != SYS_EXIT && regs->orig_ax != SYS_EXIT_GROUP;
+		r->stopped =
+			!enabled || (regs->orig_ax != SYS_EXIT && regs->orig_ax != SYS_EXIT_GROUP);
 	}
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -657,6 +798,28 @@ int adopt(struct bpf_iter__task *ctx)
 	}
 	if (task_new(task, 0, adopt_running))
 		__sync_fetch_and_add(&adopted, 1);
+	return 0;
+}
+
+/* Read after the probes are gone, before others are placed: each task's log says so. */
+SEC("iter/task")
+int pause(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!st || st->stopped)
+		return 0;
+	if (st->n > BATCH_RECORDS - HIT_RECORDS)
+		task_flush(st);
+	__u32 n = st->n;
+	APPEND(st, n, (__u32)RECORD_PAUSE << HEAD_RECORD_SHIFT, 0);
+	st->n = n;
+	task_flush(st);
+	st->attached = 1;
+	__builtin_memset(st->base, 0, sizeof(st->base));
 	return 0;
 }
 

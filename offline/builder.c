@@ -136,7 +136,6 @@ void builder_deinit(struct builder *b)
 	VEC_FREE(&b->blocks);
 	VEC_FREE(&b->edges);
 	VEC_FREE(&b->sites);
-	free(b->import_flags);
 	free(b->block_of_insn);
 	free(b->table_of_insn);
 }

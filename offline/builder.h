@@ -71,7 +71,6 @@ struct builder {
 	uint64_t text_addr, text_end;
 	const struct pugmark_import *imports;
 	uint32_t n_imports;
-	uint8_t *import_flags;
 
 	VEC(struct pugmark_insn) insns; /* by address */
 	struct rankmap starts;		/* of instructions; bit = address - text_addr */
@@ -171,7 +170,6 @@ int flow_build_all(struct builder *b);
 void flow_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 		       const struct pugmark_edge *edges, uint32_t base, uint32_t *stack);
 /* noreturn.c: the calls that never return; then cuts what follows them from the blocks. */
-uint8_t noreturn_import_flags(const char *name);
 /* Marks this module's own longjmp and setjmp, whose code does not show what they do. */
 void noreturn_seed(struct builder *b);
 int noreturn_solve(struct builder *b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_libc.c: what is known of imported functions by their names: which never return, which return
- * twice. Only functions of the C, C++ and compiler run-time libraries whose documentation says so
- * for every call: error() and execve(), which may return, are not here. */
+ * twice. Only functions of the C, C++ and compiler run-time libraries and of GLib whose
+ * documentation says so for every call: error() and execve(), which may return, are not here. */
 #include "elf_parts.h"
 
 static const struct {
@@ -48,6 +48,8 @@ static const struct {
 	{"errc", SITE_NORETURN},
 	{"errx", SITE_NORETURN},
 	{"exit", SITE_NORETURN},
+	{"g_assertion_message", SITE_NORETURN},
+	{"g_assertion_message_expr", SITE_NORETURN},
 	{"getcontext", SITE_RETURNS_TWICE},
 	{"longjmp", SITE_NORETURN},
 	{"pthread_exit", SITE_NORETURN},

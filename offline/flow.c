@@ -81,7 +81,7 @@ static int add_site(struct ending *e, struct pugmark_site site)
 	site.target = PUGMARK_NONE;
 	if (site.import != PUGMARK_NONE) {
 		site.via = VIA_IMPORT;
-		site.flags |= b->import_flags[site.import];
+		site.flags |= b->imports[site.import].flags;
 		uint64_t local = elf_image_import_local(b->image)[site.import];
 		if (local)
 			site.target = builder_func_starting(b, local);

@@ -26,17 +26,6 @@ static const struct owned_model *owned(const struct pugmark_model *model)
 	return (const struct owned_model *)model;
 }
 
-static int prepare_imports(struct builder *b)
-{
-	b->imports = elf_image_imports(b->image, &b->n_imports);
-	b->import_flags = calloc((size_t)b->n_imports + 1, 1);
-	if (!b->import_flags)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < b->n_imports; i++)
-		b->import_flags[i] = noreturn_import_flags(b->imports[i].name);
-	return 0;
-}
-
 static int find_flow(struct builder *b)
 {
 	int err = flow_build_all(b);
@@ -64,9 +53,8 @@ static int find_functions_and_flow(struct builder *b)
 
 static int run_passes(struct builder *b)
 {
-	int err = prepare_imports(b);
-	if (!err)
-		err = sweep_code(b);
+	b->imports = elf_image_imports(b->image, &b->n_imports);
+	int err = sweep_code(b);
 	if (!err)
 		err = gaps_find(b);
 	if (err)
@@ -133,7 +121,6 @@ static int copy_imports(struct owned_model *o, struct builder *b)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < b->n_imports; i++) {
 		o->imports[i] = b->imports[i];
-		o->imports[i].flags |= b->import_flags[i];
 		o->imports[i].local_func =
 			local[i] ? builder_func_starting(b, local[i]) : PUGMARK_NONE;
 	}

@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -35,8 +36,9 @@ struct file {
 };
 
 struct search {
-	const struct pugmark_model *model;
+	const struct pugmark_model *model; /* NULL: only files are looked for */
 	const struct needed_options *options;
+	const char *program; /* where it is: for $ORIGIN */
 	uint8_t *entered;
 	VEC(struct exported) exported;
 	VEC(struct file) files;
@@ -195,8 +197,7 @@ static void find_library(struct search *s, const char *name, const char *user, c
 		return;
 	}
 	/* DT_RPATH is ignored where there is a DT_RUNPATH. */
-	if (!runpath &&
-	    (find_in(s, rpath, name, user) || find_in(s, s->rpath, name, s->model->path)))
+	if (!runpath && (find_in(s, rpath, name, user) || find_in(s, s->rpath, name, s->program)))
 		return;
 	if (find_in(s, s->options->library_path, name, user) || find_in(s, runpath, name, user) ||
 	    find_in_cache(s, name) || find_in(s, standard, name, user))
@@ -223,7 +224,7 @@ static void read_dynamic(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Da
 	const char *rpath = dynamic_string(elf, sh, data, DT_RPATH, &at);
 	at = 0;
 	const char *runpath = dynamic_string(elf, sh, data, DT_RUNPATH, &at);
-	if (!strcmp(user, s->model->path) && rpath && !runpath && !s->rpath)
+	if (user == s->program && rpath && !runpath && !s->rpath)
 		s->rpath = copied(s, rpath);
 	at = 0;
 	for (const char *name; (name = dynamic_string(elf, sh, data, DT_NEEDED, &at));)
@@ -297,37 +298,135 @@ static int read_file(struct search *s, const char *path, bool own)
 			return -EBADMSG;
 		any = true;
 		if (sh.sh_type == SHT_DYNAMIC)
-			read_dynamic(s, elf, &sh, data, path);
-		else
+			read_dynamic(s, elf, &sh, data, own ? s->program : path);
+		else if (s->model)
 			read_symbols(s, elf, &sh, data, own);
 	}
 	return any || own ? 0 : -ENODATA;
+}
+
+static void close_fts(FTS **fts)
+{
+	if (*fts)
+		fts_close(*fts);
+}
+
+/* Puts a module that is loaded later on the list, or all those below a folder of them. */
+static int add_plugin(struct search *s, const char *path, struct pugmark_diag *diag)
+{
+	struct stat st;
+	if (stat(path, &st))
+		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	if (!S_ISDIR(st.st_mode)) {
+		if (add_file(s, path))
+			return 0;
+		return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
+					"not an ELF file of x86-64");
+	}
+	char *const roots[] = {(char *)path, NULL};
+	__attribute__((cleanup(close_fts))) FTS *fts =
+		fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *at;
+	bool any = false;
+	while (fts && (at = fts_read(fts)))
+		if (at->fts_info == FTS_F && strstr(at->fts_name, ".so"))
+			any |= add_file(s, at->fts_path);
+	if (any)
+		return 0;
+	return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
+				"no module of x86-64 is below this folder");
+}
+
+/* Follows DT_NEEDED from @path on through all that is found. */
+static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
+{
+	const struct needed_options *options = s->options;
+	s->program = options->origin ? options->origin : path;
+	elf_version(EV_CURRENT);
+	int err = read_file(s, path, true);
+	if (err)
+		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
+		err = add_plugin(s, options->plugins[i], diag);
+	for (uint32_t i = 0; !err && i < s->files.n && !s->failed; i++)
+		s->missing |= read_file(s, s->files.at[i].path, false) != 0;
+	return !err && s->failed ? -ENOMEM : err;
+}
+
+static void search_deinit(struct search *s)
+{
+	for (uint32_t i = 0; i < s->exported.n; i++)
+		free(s->exported.at[i].name);
+	for (uint32_t i = 0; i < s->files.n; i++)
+		free(s->files.at[i].path);
+	VEC_FREE(&s->exported);
+	VEC_FREE(&s->files);
+	free(s->rpath);
 }
 
 int needed_mark_entered(const struct pugmark_model *model, const struct needed_options *options,
 			uint8_t *entered, struct pugmark_diag *diag)
 {
 	struct search s = {.model = model, .options = options, .entered = entered};
-	elf_version(EV_CURRENT);
-	int err = read_file(&s, model->path, true);
-	if (err)
-		pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
-	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
-		if (!add_file(&s, options->plugins[i]))
-			err = pugmark_diag_set(diag, -ENOEXEC, options->plugins[i],
-					       PUGMARK_NO_OFFSET, "not an ELF file of x86-64");
-	for (uint32_t i = 0; !err && i < s.files.n && !s.failed; i++)
-		s.missing |= read_file(&s, s.files.at[i].path, false) != 0;
-	if (!err && s.failed)
-		err = -ENOMEM;
+	int err = follow(&s, model->path, diag);
 	for (uint32_t i = 0; s.missing && i < s.exported.n; i++)
 		entered[s.exported.at[i].func] = 1;
-	for (uint32_t i = 0; i < s.exported.n; i++)
-		free(s.exported.at[i].name);
-	for (uint32_t i = 0; i < s.files.n; i++)
-		free(s.files.at[i].path);
-	VEC_FREE(&s.exported);
-	VEC_FREE(&s.files);
-	free(s.rpath);
+	search_deinit(&s);
 	return err;
+}
+
+int needed_files(const char *path, const struct needed_options *options, char ***out, uint32_t *n,
+		 struct pugmark_diag *diag)
+{
+	struct search s = {.options = options};
+	int err = follow(&s, path, diag);
+	char **files = err ? NULL : calloc(s.files.n + 1, sizeof(*files));
+	if (!err && !files)
+		err = -ENOMEM;
+	for (uint32_t i = 0; !err && i < s.files.n; i++) {
+		files[i] = s.files.at[i].path;
+		s.files.at[i].path = NULL;
+	}
+	if (!err) {
+		*out = files;
+		*n = s.files.n;
+	}
+	search_deinit(&s);
+	return err;
+}
+
+static void mark_exports(const struct pugmark_model *model, Elf *elf, uint8_t *traced)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr sh;
+		GElf_Sym sym;
+		Elf_Data *data;
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM ||
+		    !(data = elf_getdata(scn, NULL)))
+			continue;
+		size_t n = sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
+		for (size_t i = 1; i < n && gelf_getsym(data, i, &sym); i++) {
+			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
+			if (!name || sym.st_shndx == SHN_UNDEF ||
+			    GELF_ST_BIND(sym.st_info) == STB_LOCAL)
+				continue;
+			for (uint32_t k = 0; k < model->n_imports; k++)
+				traced[k] |= !strcmp(model->imports[k].name, name);
+		}
+	}
+}
+
+void needed_mark_traced(const struct pugmark_model *model, const char *const *files, uint32_t n,
+			uint8_t *traced)
+{
+	elf_version(EV_CURRENT);
+	for (uint32_t i = 0; i < n; i++) {
+		__attribute__((cleanup(close_fd))) int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		__attribute__((cleanup(end_elf))) Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		if (elf && elf_kind(elf) == ELF_K_ELF)
+			mark_exports(model, elf, traced);
+	}
 }

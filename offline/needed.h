@@ -9,7 +9,9 @@
 
 struct needed_options {
 	const char *library_path;   /* as LD_LIBRARY_PATH; NULL: none */
-	const char *const *plugins; /* modules that are loaded later, and what they need */
+	const char *origin;	    /* where the program is, if it is opened under another path */
+	const char *const *plugins; /* modules that are loaded later, or folders of them, and what
+				       they need */
 	uint32_t n_plugins;
 };
 
@@ -21,5 +23,15 @@ struct needed_options {
  * read. */
 int needed_mark_entered(const struct pugmark_model *model, const struct needed_options *options,
 			uint8_t *entered, struct pugmark_diag *diag);
+
+/* Sets @traced (one byte an import of @model) for each import that one of @files exports. What
+ * cannot be read exports nothing. */
+void needed_mark_traced(const struct pugmark_model *model, const char *const *files, uint32_t n,
+			uint8_t *traced);
+/* The libraries that the program @path needs, directly or by way of others, and the plugins: those
+ * that are found. Returns 0 and @n paths, which the caller frees with their array, or -errno as
+ * above. */
+int needed_files(const char *path, const struct needed_options *options, char ***out, uint32_t *n,
+		 struct pugmark_diag *diag);
 
 #endif

@@ -1,86 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* noreturn.c: calls that never return. Seeds are imports known by name; a function of this module
- * never returns if no return, no tail jump to one that may return and no open jump can be reached
- * in it. That is the least fixpoint: a function is taken to return until it is shown not to. */
+/* noreturn.c: calls that never return. Seeds are imports that elf_libc.c knows by name; a function
+ * of this module never returns if no return, no tail jump to one that may return and no open jump
+ * can be reached in it. That is the least fixpoint: a function is taken to return until it is shown
+ * not to. */
 #include "offline/builder.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Of the C and C++ runtimes. `error` and its like
- * return or not, as their arguments say, and are not here. */
-static const struct seed {
+/* Names that nothing but the C library gives to functions of its own. */
+static const struct {
 	const char *name;
 	uint8_t flags;
-} seeds[] = {
-	{"_Exit", SITE_NORETURN},
-	{"_Unwind_Resume", SITE_NORETURN},
-	{"_ZSt9terminatev", SITE_NORETURN},
-	{"_ZSt10unexpectedv", SITE_NORETURN},
-	{"__assert", SITE_NORETURN},
-	{"__assert_fail", SITE_NORETURN},
-	{"__assert_perror_fail", SITE_NORETURN},
-	{"__chk_fail", SITE_NORETURN},
-	{"__cxa_bad_cast", SITE_NORETURN},
-	{"__cxa_bad_typeid", SITE_NORETURN},
-	{"__cxa_call_terminate", SITE_NORETURN},
-	{"__cxa_call_unexpected", SITE_NORETURN},
-	{"__cxa_deleted_virtual", SITE_NORETURN},
-	{"__cxa_init_primary_exception_fail", SITE_NORETURN},
-	{"__cxa_pure_virtual", SITE_NORETURN},
-	{"__cxa_rethrow", SITE_NORETURN},
-	{"__cxa_throw", SITE_NORETURN},
-	{"__cxa_throw_bad_array_length", SITE_NORETURN},
-	{"__cxa_throw_bad_array_new_length", SITE_NORETURN},
-	{"__fortify_fail", SITE_NORETURN},
-	{"__libc_fatal", SITE_NORETURN},
-	{"__libc_start_main", SITE_NORETURN},
-	{"__longjmp_chk", SITE_NORETURN},
-	{"__pthread_unwind_next", SITE_NORETURN},
-	{"__sigsetjmp", SITE_RETURNS_TWICE},
-	{"__stack_chk_fail", SITE_NORETURN},
-	{"_exit", SITE_NORETURN},
-	{"_longjmp", SITE_NORETURN},
-	{"_setjmp", SITE_RETURNS_TWICE},
-	{"abort", SITE_NORETURN},
-	{"err", SITE_NORETURN},
-	{"errx", SITE_NORETURN},
-	{"exit", SITE_NORETURN},
-	{"g_assertion_message", SITE_NORETURN},
-	{"g_assertion_message_expr", SITE_NORETURN},
-	{"getcontext", SITE_RETURNS_TWICE},
-	{"longjmp", SITE_NORETURN},
-	{"pthread_exit", SITE_NORETURN},
-	{"quick_exit", SITE_NORETURN},
-	{"savectx", SITE_RETURNS_TWICE},
-	{"setjmp", SITE_RETURNS_TWICE},
-	{"siglongjmp", SITE_NORETURN},
-	{"sigsetjmp", SITE_RETURNS_TWICE},
-	{"thrd_exit", SITE_NORETURN},
-	{"verr", SITE_NORETURN},
-	{"verrx", SITE_NORETURN},
-	{"vfork", SITE_RETURNS_TWICE},
-};
-
-/* _ZSt20__throw_length_errorPKc: libstdc++ names all its throwing functions so. */
-static bool is_libstdcxx_throw(const char *name)
-{
-	if (strncmp(name, "_ZSt", 4))
-		return false;
-	name += 4 + strspn(name + 4, "0123456789");
-	return !strncmp(name, "__throw_", 8);
-}
-
-uint8_t noreturn_import_flags(const char *name)
-{
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
-		if (!strcmp(seeds[i].name, name))
-			return seeds[i].flags;
-	return is_libstdcxx_throw(name) ? SITE_NORETURN : 0;
-}
-
-/* Names that nothing but the C library gives to functions of its own. */
-static const struct seed own_seeds[] = {
+} own_seeds[] = {
 	{"__libc_longjmp", SITE_NORETURN}, {"__libc_siglongjmp", SITE_NORETURN},
 	{"__longjmp", SITE_NORETURN},	   {"__longjmp_chk", SITE_NORETURN},
 	{"__setjmp", SITE_RETURNS_TWICE},  {"__sigsetjmp", SITE_RETURNS_TWICE},

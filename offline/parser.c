@@ -19,7 +19,7 @@
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, trace_sink *sink, void *ctx, struct parser **out)
 {
-	struct parser *p = calloc(1, sizeof(*p));
+	struct parser *p = n_modules <= PARSER_MODULES_MAX ? calloc(1, sizeof(*p)) : NULL;
 	if (!p)
 		return -ENOMEM;
 	*p = (struct parser){
@@ -71,6 +71,33 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	return 0;
 }
 
+void parser_set_bias(struct parser *p, uint16_t module, uint64_t bias)
+{
+	p->bias[module] = bias;
+	p->bias_known |= 1ull << module;
+}
+
+static uint32_t call_before_in(const struct parser *p, uint16_t module, uint64_t ret)
+{
+	const struct pugmark_plan *plan = p->plans[module];
+	uint64_t bias;
+	if (!module_bias(p, module, &bias) || ret - bias < plan->text_addr ||
+	    ret - bias > plan->text_end)
+		return PUGMARK_NONE;
+	return parse_tables_call_before(p->tables[module], ret - bias);
+}
+
+uint32_t parser_call_before(const struct parser *p, uint16_t first, uint64_t ret, uint16_t *module)
+{
+	uint32_t node = call_before_in(p, first, ret);
+	*module = first;
+	for (uint16_t m = 0; node == PUGMARK_NONE && m < p->n_modules; m++) {
+		node = call_before_in(p, m, ret);
+		*module = m;
+	}
+	return node;
+}
+
 uint64_t parser_gaps(const struct parser *p)
 {
 	return p->gaps;
@@ -81,7 +108,7 @@ static struct frame *top(struct parser *p)
 	return &p->stack[p->n - 1];
 }
 
-static struct frame *push_frame(struct parser *p, struct frame frame)
+struct frame *parser_push(struct parser *p, struct frame frame)
 {
 	if (p->n == p->cap) {
 		uint32_t cap = p->cap ? 2 * p->cap : 256;
@@ -107,7 +134,7 @@ static void emit(struct parser *p, struct trace_event event)
 	p->sink(p->ctx, &event);
 }
 
-static void emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
+void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
 {
 	emit(p, (struct trace_event){
 			.kind = kind,
@@ -118,19 +145,26 @@ static void emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const stru
 		});
 }
 
-/* @callee: PUGMARK_NONE where the call left the traced modules. */
-static void emit_call(struct parser *p, uint16_t module, const struct plan_node *n, uint32_t callee)
+/* @callee, of module @to: PUGMARK_NONE where the call left the traced modules. */
+static void emit_call(struct parser *p, uint16_t module, const struct plan_node *n, uint16_t to,
+		      uint32_t callee)
 {
-	const struct pugmark_plan *plan = p->plans[module];
 	emit(p, (struct trace_event){
 			.kind = n->flags & NODE_TAIL ? TRACE_TAIL : TRACE_CALL,
 			.module = module,
-			.target_module = module,
+			.target_module = to,
 			.addr = n->addr,
 			.func = callee,
-			.target = callee == PUGMARK_NONE ? 0 : plan->funcs[callee].addr,
-			.import = plan->strings + n->import,
+			.target = callee == PUGMARK_NONE ? 0 : p->plans[to]->funcs[callee].addr,
+			.import = p->plans[module]->strings + n->import,
 		});
+}
+
+static void set_gone(struct parser *p, struct frame *f, bool gone)
+{
+	p->gone += gone;
+	p->gone -= f->gone;
+	f->gone = gone;
 }
 
 /* The call that the topmost frame is AT_CALL of, unless it has been reported. */
@@ -140,10 +174,9 @@ static void announce(struct parser *p)
 	if (f->announced)
 		return;
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	emit_call(p, f->module, n, PUGMARK_NONE);
+	emit_call(p, f->module, n, f->module, PUGMARK_NONE);
 	f->announced = true;
-	f->gone = n->flags & NODE_TAIL;
-	p->gone += f->gone;
+	set_gone(p, f, n->flags & NODE_TAIL);
 }
 
 static void emit_gap(struct parser *p, uint8_t cause)
@@ -194,33 +227,40 @@ static void pop_frame(struct parser *p)
 
 static void return_from(struct parser *p)
 {
-	emit_frame(p, TRACE_RET, CAUSE_NONE, top(p));
+	parser_emit_frame(p, TRACE_RET, CAUSE_NONE, top(p));
 	pop_frame(p);
 }
 
-/* The call @node of the topmost frame enters @callee of the same module. */
-static void enter_callee(struct parser *p, uint32_t node, uint32_t callee, uint64_t cfa,
-			 uint64_t ret)
+/* The call @node of the topmost frame enters @callee of module @to. */
+static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t callee,
+			 uint64_t cfa, uint64_t ret)
 {
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
-	uint32_t entry = p->plans[f->module]->funcs[callee].entry;
+	uint32_t entry = p->plans[to]->funcs[callee].entry;
 	if (n->flags & NODE_TAIL) {
 		f->func = callee;
+		f->module = to;
 	} else {
 		f->node = node;
-		push_frame(p, (struct frame){
-				      .func = callee,
-				      .module = f->module,
-				      .cfa = cfa,
-				      .ret = ret,
-				      .boundary = BELOW_CALL,
-			      });
+		parser_push(p, (struct frame){
+				       .func = callee,
+				       .module = to,
+				       .cfa = cfa,
+				       .ret = ret,
+				       .boundary = BELOW_CALL,
+			       });
 	}
 	if (entry != PUGMARK_NONE)
 		at_decision(p, entry);
 	else
 		pop_frame(p); /* not modelled: taken as silent */
+}
+
+/* Whether @e is the event of node @n of @module. */
+static bool shows(uint16_t module, const struct plan_node *n, const struct witness_event *e)
+{
+	return e && n->site == e->site && module == e->module;
 }
 
 static void follow_call(struct parser *p, uint32_t node, const struct witness_event *e)
@@ -231,12 +271,12 @@ static void follow_call(struct parser *p, uint32_t node, const struct witness_ev
 	if (!(n->flags & NODE_TAIL)) {
 		bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
 		cfa = known ? f->cfa - n->height : 0;
-		if (n->flags & NODE_CALLEE_CFA && e && e->site == n->site)
+		if (n->flags & NODE_CALLEE_CFA && shows(f->module, n, e))
 			cfa = e->cfa;
-		ret = e ? e->bias + n->addr + n->call_len : 0;
+		ret = e ? return_address(p, f->module, n) : 0;
 	}
-	emit_call(p, f->module, n, n->callee);
-	enter_callee(p, node, n->callee, cfa, ret);
+	emit_call(p, f->module, n, f->module, n->callee);
+	enter_callee(p, node, f->module, n->callee, cfa, ret);
 }
 
 /* A call that left the module came back in silence. */
@@ -252,10 +292,9 @@ static void leave_unknown(struct parser *p)
 		at_decision(p, n->next);
 }
 
-/* The function of @module at ELF address @addr, or PUGMARK_NONE. */
-static uint32_t function_at(const struct parser *p, uint16_t module, uint64_t addr)
+/* The function of a plan at ELF address @addr, or PUGMARK_NONE. */
+static uint32_t function_at(const struct pugmark_plan *plan, uint64_t addr)
 {
-	const struct pugmark_plan *plan = p->plans[module];
 	uint32_t lo = 0, hi = plan->n_funcs;
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
@@ -267,25 +306,42 @@ static uint32_t function_at(const struct parser *p, uint16_t module, uint64_t ad
 	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
 }
 
+/* The function of a traced module at run-time address @addr, its own or *@module's. */
+static uint32_t function_in_memory(const struct parser *p, uint64_t addr, uint16_t *module)
+{
+	uint32_t func = PUGMARK_NONE;
+	uint64_t bias;
+	if (module_bias(p, *module, &bias))
+		func = function_at(p->plans[*module], addr - bias);
+	for (uint16_t m = 0; func == PUGMARK_NONE && m < p->n_modules; m++) {
+		if (!module_bias(p, m, &bias))
+			continue;
+		func = function_at(p->plans[m], addr - bias);
+		*module = m;
+	}
+	return func;
+}
+
 static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
-	bool own = e && n->site == e->site;
+	bool own = shows(f->module, n, e);
 	f->node = node;
 	f->announced = f->foreign_target = false;
 	f->call_cfa = n->flags & NODE_CALLEE_CFA && own ? e->cfa : 0;
 	p->position = AT_CALL;
 	if (!own || p->plans[f->module]->sites[n->site].kind != WITNESS_TARGET)
 		return;
-	uint32_t callee = function_at(p, f->module, e->val - e->bias);
+	uint16_t to = f->module;
+	uint32_t callee = function_in_memory(p, e->val, &to);
 	f->foreign_target = callee == PUGMARK_NONE;
 	if (callee == PUGMARK_NONE)
 		return;
 	bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
-	emit_call(p, f->module, n, callee);
-	enter_callee(p, node, callee, known ? f->cfa - n->height : 0,
-		     e->bias + n->addr + n->call_len);
+	emit_call(p, f->module, n, to, callee);
+	enter_callee(p, node, to, callee, known ? f->cfa - n->height : 0,
+		     return_address(p, f->module, n));
 }
 
 /* Where an indirect jump went. */
@@ -327,7 +383,7 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 		follow_call(p, node, e);
 		break;
 	case NODE_KIND_LEAF:
-		emit_call(p, f->module, n, PUGMARK_NONE);
+		emit_call(p, f->module, n, f->module, PUGMARK_NONE);
 		if (n->flags & NODE_TAIL)
 			pop_frame(p);
 		else
@@ -353,6 +409,7 @@ static void take_event(struct parser *p, uint32_t node, const struct witness_eve
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	const struct plan_site *site = &p->plans[f->module]->sites[e->site];
+	set_gone(p, f, false);
 	if (site->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA))
 		f->cfa = e->cfa;
 	if (site->capture & CAPTURE_RET && e->ret)
@@ -377,7 +434,7 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 		return !f->ret || !ret || f->ret == ret;
 	}
 	if (any)
-		return la->origin == t->ret;
+		return la->from == f->module && la->origin == t->ret;
 	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & CAPTURE_RET))
 		return true;
 	const struct plan_node *call = node_at(p, f->module, t->ret);
@@ -387,7 +444,8 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 static uint32_t first_fit(const struct parser *p, const struct frame *f,
 			  const struct decision_table *t, const struct lookahead *la)
 {
-	uint32_t lo = 0, hi = t->n - t->n_any;
+	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
+	uint32_t lo = 0, hi = n_sites;
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
 		if (t->entries[mid].site < la->e->site)
@@ -395,7 +453,7 @@ static uint32_t first_fit(const struct parser *p, const struct frame *f,
 		else
 			hi = mid;
 	}
-	for (uint32_t i = lo; i < t->n - t->n_any && t->entries[i].site == la->e->site; i++)
+	for (uint32_t i = lo; i < n_sites && t->entries[i].site == la->e->site; i++)
 		if (fits(p, la, &t->entries[i], f))
 			return t->entries[i].alt;
 	if (la->entered != PUGMARK_NONE)
@@ -420,21 +478,21 @@ static uint32_t alternative_for(struct parser *p, const struct frame *f, uint32_
 	}
 	if (t->n_empty == 1)
 		*empty = t->empty;
-	return la->e->module == f->module ? first_fit(p, f, t, la) : PUGMARK_NONE;
+	return first_fit(p, f, t, la);
 }
 
 /* Whether the open call of an AT_CALL frame is where the event was entered from. */
 static bool enters_through(const struct parser *p, const struct frame *f,
 			   const struct lookahead *la)
 {
-	if (la->entered == PUGMARK_NONE || la->e->module != f->module || !la->cfa)
+	if (la->entered == PUGMARK_NONE || !la->cfa)
 		return false;
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	if (f->foreign_target && !la->foreign)
+	if (f->foreign_target && !la->foreign && la->e->module == f->module)
 		return false;
 	if (n->flags & NODE_TAIL)
 		return (!f->cfa || f->cfa == la->cfa) && (!f->ret || !la->ret || f->ret == la->ret);
-	if (la->origin != f->node)
+	if (la->from != f->module || la->origin != f->node)
 		return false;
 	if (f->call_cfa)
 		return f->call_cfa == la->cfa;
@@ -524,29 +582,33 @@ static void enter_from_outside(struct parser *p, const struct lookahead *la, uin
 	};
 	if (boundary == BELOW_HANDLER && p->n)
 		top(p)->position = p->position;
-	emit_frame(p, TRACE_ENTER, cause, &f);
-	push_frame(p, f);
+	parser_emit_frame(p, TRACE_ENTER, cause, &f);
+	parser_push(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
 
-/* Whether the call @n, through a register or by name, can be one of @func itself. A library that
- * jumps to a callback as its last step looks just like it. */
-static bool may_call(const struct plan_node *n, uint32_t func)
+/* Whether the call @n of @module, through a register or by name, can be one of @func of module @to
+ * itself. A library that jumps to a callback as its last step looks just like it. */
+static bool may_call(const struct parser *p, uint16_t module, const struct plan_node *n,
+		     uint16_t to, uint32_t func)
 {
-	return !n->import || n->callee == func;
+	if (!n->import || (module == to && n->callee == func))
+		return true;
+	return module != to && p->plans[to]->funcs[func].flags & PLAN_FUNC_EXPORTED;
 }
 
 /* The event came through the call that the topmost frame is in. */
 static void enter_by_call(struct parser *p, const struct lookahead *la)
 {
 	struct frame *f = top(p);
-	if (la->foreign || !may_call(node_at(p, f->module, f->node), la->entered)) {
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	if (la->foreign || !may_call(p, f->module, n, la->e->module, la->entered)) {
 		announce(p);
 		enter_from_outside(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
 		return;
 	}
-	emit_call(p, f->module, node_at(p, f->module, f->node), la->entered);
-	enter_callee(p, f->node, la->entered, la->e->cfa, la->e->ret);
+	emit_call(p, f->module, n, la->e->module, la->entered);
+	enter_callee(p, f->node, la->e->module, la->entered, la->e->cfa, la->e->ret);
 }
 
 /* Follows the grammar to the node that the event witnesses. Returns false where none leads there,
@@ -600,7 +662,7 @@ static struct lookahead look(struct parser *p, const struct witness_event *e)
 	};
 	if (la.entered == PUGMARK_NONE || !e->ret)
 		return la;
-	la.origin = parse_tables_call_before(p->tables[e->module], e->ret - e->bias);
+	la.origin = parser_call_before(p, e->module, e->ret, &la.from);
 	la.foreign = la.origin == PUGMARK_NONE;
 	if (!la.foreign && la.own_cfa) {
 		la.cfa = e->cfa;
@@ -636,7 +698,7 @@ static void unwind_to(struct parser *p, uint32_t n, bool sure)
 		announce(p);
 	while (p->n > n) {
 		if (!top(p)->gone)
-			emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
+			parser_emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
 		drop_frames(p, p->n - 1);
 	}
 	if (n)
@@ -649,16 +711,18 @@ static void open_frames(struct parser *p, const struct witness_event *e, uint32_
 {
 	for (int i = n; i-- > 0;) {
 		struct frame *f = top(p);
-		const struct plan_node *call = node_at(p, e->module, links[i].call);
+		const struct plan_node *call = node_at(p, links[i].module, links[i].call);
+		f->module = links[i].module;
 		f->func = call->func; /* it may have got there by a jump that showed nothing */
 		f->node = links[i].call;
-		push_frame(p, (struct frame){
-				      .module = e->module,
-				      .cfa = links[i].cfa - call->height,
-				      .ret = e->bias + call->addr + call->call_len,
-				      .boundary = BELOW_CALL,
-			      });
+		parser_push(p, (struct frame){
+				       .module = e->module,
+				       .cfa = links[i].cfa - call->height,
+				       .ret = return_address(p, f->module, call),
+				       .boundary = BELOW_CALL,
+			       });
 	}
+	top(p)->module = e->module;
 	top(p)->func = func;
 }
 
@@ -699,13 +763,13 @@ static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 	} else {
 		while (p->n && la->own_cfa && top(p)->cfa && top(p)->cfa <= e->cfa)
 			drop_frames(p, p->n - 1);
-		push_frame(p, (struct frame){
-				      .func = n->func,
-				      .module = e->module,
-				      .cfa = la->own_cfa ? e->cfa : 0,
-				      .ret = e->ret,
-				      .boundary = BELOW_GAP,
-			      });
+		parser_push(p, (struct frame){
+				       .func = n->func,
+				       .module = e->module,
+				       .cfa = la->own_cfa ? e->cfa : 0,
+				       .ret = e->ret,
+				       .boundary = BELOW_GAP,
+			       });
 	}
 	take_event(p, node, e);
 }
@@ -716,43 +780,30 @@ static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 static bool calls_out(const struct parser *p, const struct lookahead *la)
 {
 	return la->origin != PUGMARK_NONE &&
-	       node_at(p, la->e->module, la->origin)->kind == NODE_KIND_UNKNOWN;
+	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
 }
 
-/* The entry of a function from another module: the stack says during which call of ours. */
-static bool explain_callback(struct parser *p, struct lookahead *la)
+/* How many calls in progress of ours, by the stack, may have led to the event, where @level is the
+ * topmost frame that is open; in @la the innermost. */
+static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t level)
 {
-	uint32_t live = stack_live_frames(p, la->e);
-	uint32_t level, found = 0;
+	uint32_t begins_in, at = 0, found = 0;
 	struct lookahead right = *la;
-	/* Where no call of the topmost is in progress, that is only what a frame has left behind
-	 * that returned: the library has since called another function from the same place. */
-	for (; live && !found; live -= !found) {
-		uint32_t at = 0;
-		while (stack_next_origin(p, live - 1, la, &at)) {
-			/* Had a function jumped out of the module, what it jumped to would have
-			 * written over the return address of an earlier call. */
-			bool jumped = la->cfa == p->stack[live - 1].cfa || !calls_out(p, la);
-			if (found && jumped)
-				continue;
-			/* Below the live frames too: the topmost may be another activation, at the
-			 * same place and from the same call, of what was open. */
-			if (find(p, la, &level) && level < live) {
-				right = *la;
-				found++;
-			}
+	while (stack_next_origin(p, level, la, &at)) {
+		/* Had a function jumped out of the module, what it jumped to would have written
+		 * over the return address of an earlier call. */
+		bool jumped = la->cfa == p->stack[level].cfa || !calls_out(p, la);
+		if (found && jumped)
+			continue;
+		/* Below the live frames too: the topmost may be another activation, at the same
+		 * place and from the same call, of what was open. */
+		if (find(p, la, &begins_in) && begins_in <= level) {
+			right = *la;
+			found++;
 		}
 	}
 	*la = right;
-	if (found == 1 && find(p, la, &level)) {
-		end_frames(p, level + 1);
-		return derive(p, la);
-	}
-	if (found || !live) {
-		la->origin = PUGMARK_NONE;
-		la->cfa = la->ret = 0;
-	}
-	return false;
+	return found;
 }
 
 /* Whether the frames above the first @n can end in silence. */
@@ -782,22 +833,96 @@ static bool can_end(struct parser *p, uint32_t n)
 	return true;
 }
 
+/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
+ * is the only one that can be in progress: no other, there or in the frames below, can be reached
+ * in silence. */
+static bool only_open_call(struct parser *p, uint32_t n)
+{
+	uint32_t decision;
+	if (position_below(p, n - 1, &decision) != AT_CALL || !can_end(p, n))
+		return false;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		const struct plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & NODE_NORETURN)
+			return true;
+		if (!(call->flags & NODE_TAIL)) {
+			const struct decision_table *t =
+				call->next == PUGMARK_NONE
+					? NULL
+					: parse_tables_at(p->tables[f->module], call->next);
+			if (!t || t->top || t->n_any)
+				return false;
+			if (!t->n_empty)
+				return true;
+		}
+		if (f->boundary != BELOW_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* The function was entered during the call that the topmost of the first @n frames is in. */
+static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t n)
+{
+	end_frames(p, n);
+	const struct frame *f = top(p);
+	const struct plan_node *call = node_at(p, f->module, f->node);
+	bool tail = call->flags & NODE_TAIL;
+	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
+	la->from = f->module;
+	la->origin = f->node;
+	la->ret = tail ? f->ret : 0;
+	la->cfa = f->call_cfa ? f->call_cfa
+		  : known     ? f->cfa - (tail ? 0 : call->height)
+			      : la->e->cfa;
+	return derive(p, la);
+}
+
+/* The entry of a function from another module: the stack says during which call of ours. In @live,
+ * where it does not, how many frames may still be open. */
+static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
+{
+	uint32_t level, found = 0;
+	*live = stack_live_frames(p, la->e, p->n);
+	while (*live) {
+		found = count_origins(p, la, *live - 1);
+		if (found || !stack_covers(p, la->e, *live - 1))
+			break;
+		/* It is in no call, so it has ended: another module called twice from the same
+		 * place, and the return address is that of the second call. */
+		*live = stack_live_frames(p, la->e, *live - 1);
+	}
+	if (found == 1 && find(p, la, &level)) {
+		end_frames(p, level + 1);
+		return derive(p, la);
+	}
+	if (!found && *live && only_open_call(p, *live))
+		return enter_by_open_call(p, la, *live);
+	if (found || !*live) {
+		la->origin = PUGMARK_NONE;
+		la->cfa = la->ret = 0;
+	}
+	return false;
+}
+
 /* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
  * reported, and the frame above opened, but it was not made yet. */
-static bool before_call(const struct parser *p, uint32_t i, const struct witness_event *e,
-			uint64_t ip)
+static bool before_call(const struct parser *p, uint32_t i, uint64_t ip)
 {
 	const struct frame *f = &p->stack[i];
 	const struct plan_node *n = node_at(p, f->module, f->node);
+	uint64_t bias;
 	return p->stack[i + 1].boundary == BELOW_CALL && n->site != PUGMARK_NONE &&
-	       ip - e->bias > p->plans[f->module]->sites[n->site].addr && ip - e->bias <= n->addr;
+	       module_bias(p, f->module, &bias) &&
+	       ip - bias > p->plans[f->module]->sites[n->site].addr && ip - bias <= n->addr;
 }
 
 /* A signal handler: the stack pointer that it interrupted says which frames had ended. */
 static void enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip)
 {
 	uint32_t live = stack_frames_above(p, la->e, sp);
-	if (live && live < p->n && before_call(p, live - 1, la->e, ip)) {
+	if (live && live < p->n && before_call(p, live - 1, ip)) {
 		live = p->n;
 	} else if (can_end(p, live)) {
 		end_frames(p, live);
@@ -819,10 +944,12 @@ static void enter_root(struct parser *p, const struct lookahead *la)
 	enter_from_outside(p, la, BELOW_ROOT, CAUSE_THREAD);
 }
 
-/* An entry from another module that the grammar does not lead to. */
-static void enter_foreign(struct parser *p, struct lookahead *la)
+/* An entry from another module that the grammar does not lead to, with @live frames that may be
+ * open.
+ */
+static void enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 {
-	if (!p->n || (la->e->stack && !stack_live_frames(p, la->e))) {
+	if (!p->n || (la->e->stack && !live)) {
 		enter_root(p, la);
 		return;
 	}
@@ -830,8 +957,38 @@ static void enter_foreign(struct parser *p, struct lookahead *la)
 	enter_from_outside(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
 }
 
+/* Whether the event is of a program's very first function, which has no return address: what
+ * libraries ran before it has ended. */
+static bool starts_program(struct parser *p, const struct lookahead *la)
+{
+	return la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && can_end(p, 0);
+}
+
+/* The first event after attaching, in the frame that the stack has told. */
+static bool begin_attached(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	uint64_t cfa = p->attach_cfa;
+	p->attach_cfa = 0;
+	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
+		return false;
+	struct frame f = {
+		.func = node_at(p, e->module, node)->func,
+		.module = e->module,
+		.cfa = cfa,
+		.ret = p->attach_ret,
+		.boundary = p->attach_boundary,
+	};
+	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+	parser_push(p, f);
+	take_event(p, node, e);
+	return true;
+}
+
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
+	parser_set_bias(p, e->module, e->bias);
 	struct lookahead la = look(p, e);
 	uint32_t level;
 	if (p->lost) {
@@ -839,19 +996,24 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		p->gap_cause = CAUSE_LOST;
 	}
 	uint64_t sp, ip;
+	uint32_t live;
 	if (p->position != LOST && find(p, &la, &level)) {
 		end_frames(p, level + 1);
 	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
 		enter_handler(p, &la, sp, ip);
 	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
 		enter_from_outside(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+	} else if (p->position == LOST && begin_attached(p, &la)) {
+		return;
 	} else if (p->position == LOST) {
 		reanchor(p, &la, p->gap_cause);
 		return;
 	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
-		if (explain_callback(p, &la))
+		if (explain_callback(p, &la, &live))
 			return;
-		enter_foreign(p, &la);
+		enter_foreign(p, &la, live);
+	} else if (starts_program(p, &la)) {
+		enter_root(p, &la);
 	} else if (try_unwinding(p, &la)) {
 		return;
 	}
@@ -884,6 +1046,14 @@ static void finish(struct parser *p, bool stopped)
 	p->position = OUTSIDE;
 }
 
+/* What happened since what is probed was changed is not known. */
+static void end_pause(struct parser *p)
+{
+	if (p->paused)
+		emit_gap(p, CAUSE_PLAN);
+	p->paused = false;
+}
+
 int parser_feed(struct parser *p, const struct witness_event *e)
 {
 	p->now_ns = e->time_ns;
@@ -904,17 +1074,32 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_ATTACH:
 		p->position = LOST;
 		p->gap_cause = CAUSE_ATTACH;
+		end_pause(p);
+		parser_attach(p, e);
+		break;
+	case EVENT_PAUSE:
+		if (p->paused) /* it did nothing since: one gap */
+			break;
+		finish(p, true);
+		p->position = LOST;
+		p->gap_cause = CAUSE_PLAN;
+		p->bias_known = 0; /* what follows may be of the same file by another plan */
+		p->paused = true;
 		break;
 	case EVENT_END:
+		end_pause(p);
 		if (p->lost)
 			emit_gap(p, CAUSE_LOST);
 		finish(p, e->val != 0);
 		break;
 	case EVENT_EXEC:
 	case EVENT_STOP:
+		end_pause(p);
 		if (p->lost)
 			emit_gap(p, CAUSE_LOST);
 		finish(p, true);
+		if (e->kind == EVENT_EXEC)
+			p->bias_known = 0;
 		break;
 	default:
 		break;

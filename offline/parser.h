@@ -20,6 +20,9 @@ struct parser;
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, trace_sink *sink, void *ctx, struct parser **out);
 void parser_free(struct parser *parser);
+/* Says where @module is loaded (run-time address minus ELF address), from here on. What calls an
+ * event's function may lie in a module that had no event yet. Each event says it for its own. */
+void parser_set_bias(struct parser *parser, uint16_t module, uint64_t bias);
 /* Takes the next event of the thread. 0 or -ENOMEM; whatever does not fit becomes a gap. */
 int parser_feed(struct parser *parser, const struct witness_event *event);
 /* The parser of a child that goes on with a copy of the stack of @parent's thread as it is now; its

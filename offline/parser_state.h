@@ -6,6 +6,8 @@
 
 #include "offline/parser.h"
 
+#define PARSER_MODULES_MAX 64 /* as many as can be recorded */
+
 /* AT_DECISION  before one of the plan's decisions
  * AT_CALL      inside of a call whose callee is not known: the next event says whether it enters
  *              the module again
@@ -37,6 +39,8 @@ struct parser {
 	struct parse_tables *const *tables;
 	const struct pugmark_plan *const *plans;
 	uint32_t n_modules;
+	uint64_t bias[PARSER_MODULES_MAX]; /* of modules: run-time address minus ELF address */
+	uint64_t bias_known;		   /* a bit each: the module is where bias says */
 	trace_sink *sink;
 	void *ctx;
 	struct frame *stack;
@@ -47,6 +51,9 @@ struct parser {
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
 	uint64_t now_ns;
 	uint64_t lost, gaps;
+	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
+	uint8_t attach_boundary;
+	bool paused; /* what is probed is being changed: a gap is due */
 	bool failed;
 };
 
@@ -55,7 +62,8 @@ struct lookahead {
 	const struct witness_event *e;
 	uint32_t entered; /* the function whose entry it is, or PUGMARK_NONE */
 	uint32_t origin;  /* the call node that led there, or PUGMARK_NONE */
-	bool foreign;	  /* not by returning to our code: through another module */
+	uint16_t from;	  /* the module of that node: it need not be the event's */
+	bool foreign;	  /* not by returning to our code: through a module that is not traced */
 	bool own_cfa;	  /* e->cfa is the CFA of the frame of the event */
 	uint64_t cfa;	  /* of the frame right below the origin: for what came through another
 			     module, that module's frame; 0: not known */
@@ -67,5 +75,35 @@ static inline const struct plan_node *node_at(const struct parser *p, uint16_t m
 {
 	return &p->plans[module]->nodes[node];
 }
+
+/* Where @module is loaded: false: not known. */
+static inline bool module_bias(const struct parser *p, uint16_t module, uint64_t *bias)
+{
+	*bias = p->bias[module];
+	return p->bias_known >> module & 1;
+}
+
+/* Where the call @n of @module returns to in memory; 0: not known. */
+static inline uint64_t return_address(const struct parser *p, uint16_t module,
+				      const struct plan_node *n)
+{
+	uint64_t bias;
+	return module_bias(p, module, &bias) ? bias + n->addr + n->call_len : 0;
+}
+
+/* ---- of parser.c ---- */
+
+struct frame *parser_push(struct parser *parser, struct frame frame);
+void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
+/* A call of a traced module that returns to run-time address @ret: its node, and in *@module the
+ * module; PUGMARK_NONE where there is none. @first is looked at before the others. */
+uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_t ret,
+			    uint16_t *module);
+
+/* ---- of parser_attach.c ---- */
+
+/* Opens the frames that the stack of an EVENT_ATTACH tells of, and says where the next event's is.
+ */
+void parser_attach(struct parser *parser, const struct witness_event *event);
 
 #endif

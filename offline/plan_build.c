@@ -31,6 +31,7 @@ struct builder {
 	uint32_t elsewhere;    /* without a model: the name of every import */
 	uint32_t *table;       /* hash of decisions: index + 1 */
 	uint32_t table_size;
+	bool has_ifunc; /* a name may be of any function whose address is taken */
 	bool failed;
 };
 
@@ -307,8 +308,12 @@ static void add_func(struct builder *b, uint32_t func)
 	const struct prog_func *pf = &b->prog->funcs[func];
 	struct plan_func *f = &b->funcs[func];
 	*f = (struct plan_func){.addr = pf->addr, .entry = PUGMARK_NONE, .node = b->plan.n_nodes};
-	if (b->model)
-		f->name = add_string(b, b->model->funcs[pf->origin].name);
+	if (b->model) {
+		const struct pugmark_func *mf = &b->model->funcs[pf->origin];
+		f->name = add_string(b, mf->name);
+		if (mf->flags & FUNC_EXPORTED || (b->has_ifunc && mf->flags & FUNC_ADDRESS_TAKEN))
+			f->flags |= PLAN_FUNC_EXPORTED;
+	}
 	if (pf->flags & PROG_ENTRY_WITNESS)
 		f->flags |= PLAN_FUNC_ENTERED;
 	if (pf->flags & PROG_OPAQUE)
@@ -359,6 +364,8 @@ static int builder_init(struct builder *b, const struct program *prog, const str
 		b->import_name[i] = add_string(b, model->imports[i].name);
 	if (!model)
 		b->elsewhere = add_string(b, "elsewhere");
+	for (uint32_t i = 0; model && i < model->n_funcs; i++)
+		b->has_ifunc |= model->funcs[i].flags & FUNC_IFUNC;
 	b->nodes[0] = (struct plan_node){.site = PUGMARK_NONE,
 					 .callee = PUGMARK_NONE,
 					 .next = PUGMARK_NONE,

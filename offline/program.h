@@ -93,6 +93,8 @@ struct program_options {
 	const bool *opaque;	/* per function of the model, or NULL: none */
 	const uint8_t *entered; /* per function of the model, or NULL: exported ones that another
 				   module is known to import */
+	const uint8_t *traced;	/* per import of the model: a module that is traced as well has it;
+				   or NULL: none */
 	const bool *paths;	/* per function of the model, or NULL: none has PROG_PATHS */
 	const uint64_t *counts; /* executions per block of the model from an earlier recording,
 				   UINT64_MAX: not counted; or NULL: static estimates */

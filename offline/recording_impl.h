@@ -48,6 +48,10 @@ void recording_add_note(struct recording *rec, const char *format, ...)
 struct recording_task *recording_task_get(struct recording *rec, uint32_t number);
 /* Reads meta.json. Where it is damaged, modules are known by their plans alone. */
 int recording_meta_read(struct recording *rec, struct pugmark_diag *diag);
+/* What the member RECORDING_META_SUM of meta.json says: the CRC-32 of all others, as JSON without
+ * blanks. */
+uint32_t recording_meta_sum(const json_t *meta);
+#define RECORDING_META_SUM "crc"
 /* Takes in lines of JSON about processes; one that is wrong is noted and skipped. */
 int recording_process_lines(struct recording *rec, const char *text, size_t len);
 /* Reads, checks and expands a segment's payload. 0, -EBADMSG, -ENOTSUP, -ENOMEM, -EIO. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { META_MAX_BYTES = 1 << 28, MODULES_MAX = SEGMENT_MAX_MODULES };
 
@@ -98,6 +99,27 @@ static char *read_text(const char *path)
 	return (char *)b.data;
 }
 
+uint32_t recording_meta_sum(const json_t *meta)
+{
+	char *text = json_dumps(meta, JSON_COMPACT | JSON_PRESERVE_ORDER);
+	uint32_t sum = text ? crc32(0, (const uint8_t *)text, strlen(text)) : 0;
+
+	free(text);
+	return sum;
+}
+
+/* Whether the checksum in @meta, which is taken out, is that of the rest. There was none once. */
+static bool sum_holds(json_t *meta)
+{
+	const json_t *said = json_object_get(meta, RECORDING_META_SUM);
+	json_int_t sum = json_integer_value(said);
+
+	if (!said)
+		return true;
+	json_object_del(meta, RECORDING_META_SUM);
+	return sum == recording_meta_sum(meta);
+}
+
 int recording_meta_read(struct recording *rec, struct pugmark_diag *diag)
 {
 	struct recording_info *info = &rec->info;
@@ -116,6 +138,10 @@ int recording_meta_read(struct recording *rec, struct pugmark_diag *diag)
 		rec->meta = json_object();
 		info->closed = true; /* not known, and said above */
 		info->times = true;
+		info->meta_damaged = true;
+	} else if (!sum_holds(rec->meta)) {
+		recording_add_note(rec, "meta.json: changed or damaged: its checksum differs");
+		info->meta_damaged = true;
 	}
 	if (number(rec->meta, "version") > 1) {
 		pugmark_diag_set(diag, -ENOTSUP, path, PUGMARK_NO_OFFSET,

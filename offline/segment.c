@@ -277,6 +277,8 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 	}
 	enc->ids[enc->n] = slot->number;
 
+	if (event->kind == EVENT_ATTACH)
+		enc->used = enc->known; /* its stack may be of all of them */
 	if (event->kind == EVENT_WITNESS) {
 		enc->used |= 1ull << event->module;
 		put_cfa(&enc->cfas, event->cfa - enc->last_cfa);

@@ -66,7 +66,7 @@ static bool frame_intact(const struct parser *p, const struct witness_event *e, 
 		return true;
 	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
 	return n->flags & NODE_TAIL ||
-	       slot_holds(e, callee_cfa(p, i - 1), e->bias + n->addr + n->call_len);
+	       slot_holds(e, callee_cfa(p, i - 1), return_address(p, p->stack[i - 1].module, n));
 }
 
 uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp)
@@ -85,7 +85,7 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 	return open;
 }
 
-static bool is_covered(const struct parser *p, const struct witness_event *e, uint32_t i)
+bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_t i)
 {
 	uint64_t word;
 	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
@@ -95,17 +95,17 @@ static bool is_covered(const struct parser *p, const struct witness_event *e, ui
  * that one but on the stack of what it interrupted. */
 static bool on_stack_below(const struct parser *p, const struct witness_event *e, uint32_t i)
 {
-	if (is_covered(p, e, i))
+	if (stack_covers(p, e, i))
 		return false;
 	while (i-- > 0)
-		if (is_covered(p, e, i))
+		if (stack_covers(p, e, i))
 			return true;
 	return false;
 }
 
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e)
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint32_t end)
 {
-	uint32_t end = p->n, live = 0;
+	uint32_t live = 0;
 	while (end) {
 		/* A handler's frames are on top of frames that may have returned unseen before it
 		 * came: they are looked at only if the handler has returned. */
@@ -149,39 +149,54 @@ static bool jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t fu
 	return false;
 }
 
-/* Whether the activation in the place of frame @level can be in @func: what is open there, or what
- * the same call has entered again. */
-static bool frame_in(const struct parser *p, uint32_t level, uint32_t func)
+/* Whether what call @call of @module enters can be in @func of module @in: through another module
+ * anything can be reached. */
+static bool call_leads_to(const struct parser *p, uint16_t module, const struct plan_node *call,
+			  uint16_t in, uint32_t func)
 {
-	const struct frame *f = &p->stack[level];
-	const struct plan_node *call =
-		level ? node_at(p, p->stack[level - 1].module, p->stack[level - 1].node) : NULL;
-	const struct pugmark_plan *plan = p->plans[f->module];
-	if (jumps_to(plan, f->func, func))
-		return true;
-	return f->boundary == BELOW_CALL && call && call->kind == NODE_KIND_CALL &&
-	       jumps_to(plan, call->callee, func);
+	if (call->kind == NODE_KIND_CALL)
+		return module == in && jumps_to(p->plans[in], call->callee, func);
+	return call->kind == NODE_KIND_UNKNOWN;
 }
 
-/* Whether the call @node, whose callee lies at @cfa, is made by frame @level, or by calls whose
- * return addresses are on the stack up to there. */
-static bool chain_reaches(const struct parser *p, const struct witness_event *e, uint32_t level,
-			  uint32_t node, uint64_t cfa)
+/* Whether the activation in the place of frame @level can be in @func of @module: what is open
+ * there, or what the same call has entered again. */
+static bool frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func)
 {
-	const struct pugmark_plan *plan = p->plans[e->module];
+	const struct frame *f = &p->stack[level];
+	if (f->module == module && jumps_to(p->plans[module], f->func, func))
+		return true;
+	if (f->boundary != BELOW_CALL || !level)
+		return false;
+	const struct plan_node *call =
+		node_at(p, p->stack[level - 1].module, p->stack[level - 1].node);
+	return call->kind == NODE_KIND_CALL &&
+	       call_leads_to(p, p->stack[level - 1].module, call, module, func);
+}
+
+/* Whether the call @node of @module, whose callee lies at @cfa, is made by frame @level, or by
+ * calls whose return addresses are on the stack up to there. Where such a call enters another
+ * module that shows at once, and the frame would be open: a chain of silent calls stays in one. */
+static bool chain_reaches(const struct parser *p, const struct witness_event *e, uint32_t level,
+			  uint16_t module, uint32_t node, uint64_t cfa)
+{
+	const struct pugmark_plan *plan = p->plans[module];
 	const struct frame *f = &p->stack[level];
 	for (int depth = 0; depth < CHAIN_MAX; depth++) {
 		const struct plan_node *n = &plan->nodes[node];
 		if (n->height == PUGMARK_HEIGHT_UNKNOWN)
-			return f->node == node && callee_cfa(p, level) == cfa;
+			return f->module == module && f->node == node &&
+			       callee_cfa(p, level) == cfa;
 		cfa += n->height;
 		if (cfa == f->cfa)
-			return f->module == e->module && frame_in(p, level, n->func);
+			return frame_in(p, level, module, n->func);
 		uint64_t word;
+		uint16_t caller;
 		if (cfa > f->cfa || !stack_word(e, cfa - 8, &word))
 			return false;
-		node = parse_tables_call_before(p->tables[e->module], word - e->bias);
-		if (node == PUGMARK_NONE || plan->nodes[node].kind != NODE_KIND_CALL ||
+		node = parser_call_before(p, module, word, &caller);
+		if (node == PUGMARK_NONE || caller != module ||
+		    plan->nodes[node].kind != NODE_KIND_CALL ||
 		    !jumps_to(plan, plan->nodes[node].callee, n->func))
 			return false;
 	}
@@ -191,8 +206,6 @@ static bool chain_reaches(const struct parser *p, const struct witness_event *e,
 bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead *la, uint32_t *at)
 {
 	const struct witness_event *e = la->e;
-	const struct pugmark_plan *plan = p->plans[e->module];
-	uint64_t text_begin = e->bias + plan->text_addr, text_end = e->bias + plan->text_end;
 	while (*at < e->stack_words) {
 		uint32_t i = (*at)++;
 		uint64_t cfa = e->stack_addr + 8 * (uint64_t)i + 8;
@@ -200,13 +213,13 @@ bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead 
 			break;
 		bool own =
 			cfa == p->stack[level].cfa; /* what the open frame has become by a jump */
-		bool text = e->stack[i] > text_begin && e->stack[i] <= text_end;
-		if (cfa <= e->cfa || (!own && !text))
+		if (cfa <= e->cfa)
 			continue;
-		uint32_t node =
-			parse_tables_call_before(p->tables[e->module], e->stack[i] - e->bias);
-		if (!own && (node == PUGMARK_NONE || !chain_reaches(p, e, level, node, cfa)))
+		uint16_t from;
+		uint32_t node = parser_call_before(p, e->module, e->stack[i], &from);
+		if (!own && (node == PUGMARK_NONE || !chain_reaches(p, e, level, from, node, cfa)))
 			continue;
+		la->from = from;
 		la->origin = node;
 		la->cfa = cfa;
 		la->ret = e->stack[i];
@@ -219,8 +232,7 @@ static bool open_frame_at(const struct parser *p, const struct witness_event *e,
 			  uint32_t *level)
 {
 	for (uint32_t i = p->n; i-- > 0;)
-		if (p->stack[i].cfa == cfa && p->stack[i].module == e->module &&
-		    slot_holds(e, cfa, p->stack[i].ret)) {
+		if (p->stack[i].cfa == cfa && slot_holds(e, cfa, p->stack[i].ret)) {
 			*level = i;
 			return true;
 		}
@@ -230,23 +242,25 @@ static bool open_frame_at(const struct parser *p, const struct witness_event *e,
 int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level)
 {
-	const struct pugmark_plan *plan = p->plans[e->module];
 	uint64_t cfa = e->cfa, word;
+	uint16_t module = e->module;
 	for (int n = 0; n <= max; n++) {
+		uint16_t from;
 		if (open_frame_at(p, e, cfa, level))
-			return frame_in(p, *level, func) ? n : -1;
+			return frame_in(p, *level, module, func) ? n : -1;
 		if (n == max || !stack_word(e, cfa - 8, &word))
 			return -1;
-		uint32_t node = parse_tables_call_before(p->tables[e->module], word - e->bias);
-		if (node == PUGMARK_NONE || plan->nodes[node].height == PUGMARK_HEIGHT_UNKNOWN)
+		uint32_t node = parser_call_before(p, module, word, &from);
+		if (node == PUGMARK_NONE)
 			return -1;
-		const struct plan_node *call = &plan->nodes[node];
-		if (call->kind == NODE_KIND_LEAF ||
-		    (call->kind == NODE_KIND_CALL && !jumps_to(plan, call->callee, func)))
+		const struct plan_node *call = node_at(p, from, node);
+		if (call->height == PUGMARK_HEIGHT_UNKNOWN ||
+		    !call_leads_to(p, from, call, module, func))
 			return -1;
 		cfa += call->height;
 		func = call->func;
-		links[n] = (struct stack_link){node, cfa};
+		module = from;
+		links[n] = (struct stack_link){module, node, cfa};
 	}
 	return -1;
 }

@@ -14,8 +14,11 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip);
  * nearest above it, whichever stack a frame is on. */
 uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp);
 
-/* The topmost open frame whose activation is still on the stack, plus one; 0: none is. */
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e);
+/* The topmost of the first @end open frames whose activation still seems to be on the stack, plus
+ * one; 0: none is. */
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint32_t end);
+/* Whether the snapshot reaches from the event's frame up to open frame @i. */
+bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_t i);
 
 /* The calls of ours that, by the return addresses on the stack, may be the innermost one in
  * progress below the open frame @level: one a step, the innermost first; the last is the call that
@@ -23,8 +26,9 @@ uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e
  * and ret of @la. Start with *@at = 0; returns false when there is none any more. */
 bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead *la, uint32_t *at);
 
-/* One call in progress: node @call of a function whose frame lies at @cfa. */
+/* One call in progress: node @call of a function of @module whose frame lies at @cfa. */
 struct stack_link {
+	uint16_t module;
 	uint32_t call;
 	uint64_t cfa;
 };

@@ -26,7 +26,7 @@ struct pugmark_trace_iter {
 	struct trace_event *queue; /* what the last witness event decided */
 	uint32_t n, cap, next;
 	uint64_t witnesses;
-	uint64_t begin_ns;
+	uint64_t begin_ns, last_ns;
 	uint32_t task;
 	bool failed, ended;
 };
@@ -132,6 +132,16 @@ static void enqueue(void *ctx, const struct trace_event *event)
 		e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
 }
 
+/* What called into the event's module may be in any other that is loaded. */
+static void set_biases(struct pugmark_trace_iter *it)
+{
+	uint64_t bias;
+	uint32_t only = it->trace->only;
+	for (uint32_t m = 0; m < it->trace->n_modules; m++)
+		if ((only == PUGMARK_NONE || m == only) && recording_bias(it->events, m, &bias))
+			parser_set_bias(it->parser, m, bias);
+}
+
 /* Parses all of @task, for the states that its children start from. */
 static int parse_for_forks(const struct pugmark_trace *t, uint32_t task)
 {
@@ -209,6 +219,14 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 	free(it);
 }
 
+/* When the task's last event was, whether it could be read or not. */
+static uint64_t end_ns(const struct pugmark_trace_iter *it)
+{
+	uint32_t n;
+	uint64_t said_ns = recording_tasks(it->trace->rec, &n)[it->task].last_ns;
+	return said_ns > it->last_ns ? said_ns : it->last_ns;
+}
+
 int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event **event)
 {
 	while (it->next == it->n) {
@@ -223,9 +241,10 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 			return got;
 		if (!got) {
 			/* the recording stops while the task runs on: no more is known */
-			e = (struct witness_event){.kind = EVENT_STOP};
+			e = (struct witness_event){.kind = EVENT_STOP, .time_ns = end_ns(it)};
 			it->ended = true;
 		}
+		it->last_ns = e.time_ns;
 		if (e.kind == EVENT_WITNESS && it->trace->only != PUGMARK_NONE &&
 		    e.module != it->trace->only)
 			continue;
@@ -233,7 +252,11 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 			it->witnesses++;
 			if (!recording_bias(it->events, e.module, &e.bias))
 				e.bias = 0;
+			if (it->trace->n_modules > 1)
+				set_biases(it);
 		}
+		if (e.kind == EVENT_ATTACH)
+			set_biases(it);
 		int err = parser_feed(it->parser, &e);
 		if (!err && e.kind == EVENT_FORK && e.val <= UINT32_MAX)
 			err = fork_states_keep(it->trace->forks, e.val, it->parser);

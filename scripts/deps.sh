@@ -36,6 +36,9 @@ libcapstone-dev       capstone-devel
 clang-format          clang-tools-extra
 jq                    jq
 lua5.4                lua
+liblua5.4-dev         -
+libbz2-dev            bzip2-static
+libsqlite3-dev        -
 sqlite3               sqlite
 redis-server          redis
 redis-tools           redis
@@ -55,11 +58,17 @@ python3.11-dbg        -
 wrk                   wrk
 bc                    bc
 memcached             memcached
+lighttpd              lighttpd
+curl                  curl
+util-linux            util-linux
 apache2-utils         httpd-tools
 uftrace               uftrace
 bpftrace              bpftrace
 valgrind              valgrind
 graphviz              graphviz
+libsqlite3-dev        sqlite-devel
+tcl                   tcl
+dpkg-dev              -
 '
 min_libbpf=1.3
 

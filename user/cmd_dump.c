@@ -7,7 +7,6 @@
 #include "user/view.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 
 enum { HEAD_BYTES = 300, N_KINDS = TRACE_BLOCK + 1 };
@@ -264,10 +263,20 @@ static int dump_all(struct dump *d, struct pugmark_diag *diag)
 
 /* ---- the command ---- */
 
+enum { OPT_COUNT = VIEW_END };
+
+static int own_option(void *ctx, int opt, const char *arg)
+{
+	struct dump *d = ctx;
+	if (opt != OPT_COUNT)
+		return view_option(&d->view, opt, arg);
+	d->count_only = true;
+	return -1;
+}
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct dump *d, int argc, char **argv)
 {
-	enum { OPT_COUNT = VIEW_END };
 	static const struct option options[] = {
 		VIEW_OPTIONS_COMMON,
 		VIEW_OPTIONS_FILTER,
@@ -276,32 +285,14 @@ static int parse(struct dump *d, int argc, char **argv)
 		{"count", no_argument, NULL, OPT_COUNT},
 		{NULL, 0, NULL, 0},
 	};
-	int opt;
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		if (opt == '?' || opt == ':')
-			return view_wrong_option(&d->view, opt, argv, optind);
-		if (opt == OPT_COUNT) {
-			d->count_only = true;
-			continue;
-		}
-		int status = view_option(&d->view, opt, optarg);
-		if (status >= 0)
-			return status;
-	}
+	int status = view_parse(&d->view, argc, argv, options, help, own_option, d);
+	if (status >= 0)
+		return status;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (!strcmp(d->view.format, formats[i].name))
 			d->format = &formats[i];
 	if (!d->format)
 		return command_usage("dump", "no format '%s' (text, ndjson)", d->view.format);
-	if (optind + 1 != argc)
-		return command_usage("dump",
-				     optind == argc ? "which recording?" : "one recording only");
 	return -1;
 }
 
@@ -313,7 +304,7 @@ int cmd_dump(int argc, char **argv)
 	int status = parse(&d, argc, argv);
 	if (status < 0) {
 		d.out = malloc(sizeof(*d.out));
-		int err = d.out ? view_open(&d.view, argv[optind], &diag)
+		int err = d.out ? view_open(&d.view, d.view.dir, &diag)
 				: pugmark_diag_set(&diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET,
 						   "out of memory");
 		if (!err) {

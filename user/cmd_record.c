@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_record.c: `pugmark record`: options, and the sentence at the end. */
 #include "user/command.h"
-#include "user/launch.h"
-#include "user/planning.h"
+#include "user/measure_costs.h"
 #include "user/record_check.h"
-#include "user/recorder.h"
-#include "user/site_list.h"
+#include "user/record_modules.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_TWINS = 3 };
 
 struct record_args {
 	struct recorder_options options;
-	struct recorder_module modules[1 + MAX_TWINS]; /* the binary, once for each plan */
-	/* --twin, for tests: the same run is recorded by other plans as well. */
-	enum plan_mode twins[MAX_TWINS];
-	uint32_t n_twins;
-	const char *binary, *sites, *plan;
+	struct record_modules_options modules;
+	/* The plan's, and --twin, for tests: the same run is recorded by other plans as well. */
+	enum plan_mode modes[1 + MAX_TWINS];
 	struct planning_options planning;
 	bool paths;
 	enum plan_mode placement; /* of level paths */
-	const char *only[64], *without[64], *plugins[64];
+	const char *only[64], *without[64], *plugins[64], *patterns[64];
 	pid_t pids[64];
 };
 
@@ -37,6 +34,10 @@ static int print_help(void)
 	     "  -o, --output DIR     where to (pugmark.data; one that is there becomes DIR.old)\n"
 	     "  -p, --pid PID        a running process and what it forks (repeatable)\n"
 	     "  -a, --all BINARY     every process that runs the binary, now or later\n"
+	     "      --cgroup PATH    of these, only those in that cgroup\n"
+	     "      --pid-namespace PID\n"
+	     "                       of these, only those in the pid namespace of that process (or "
+	     "the path of one)\n"
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode full|branch|casper|best\n"
 	     "                       how witnesses are chosen (best)\n"
@@ -55,6 +56,13 @@ static int print_help(void)
 	     "                       linked libraries name (needed), or all\n"
 	     "      --plugin FILE    a module that is loaded later and calls exported functions\n"
 	     "                       (repeatable)\n"
+	     "      --max-overhead PERCENT\n"
+	     "                       take the hottest functions out until probes cost no more\n"
+	     "      --module PATTERN trace that shared library as well: a glob of its file name, "
+	     "or "
+	     "a path\n"
+	     "                       (repeatable)\n"
+	     "      --no-program     trace only those, not the program itself\n"
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   resolution of times (1)\n"
 	     "      --duration SECS  stop after so long\n"
@@ -81,7 +89,12 @@ enum {
 	OPT_PLAN,
 	OPT_TWIN,
 	OPT_EXPORTS,
-	OPT_PLUGIN
+	OPT_PLUGIN,
+	OPT_MODULE,
+	OPT_NO_PROGRAM,
+	OPT_CGROUP,
+	OPT_PID_NAMESPACE,
+	OPT_MAX_OVERHEAD,
 };
 
 static const struct option long_options[] = {
@@ -98,6 +111,11 @@ static const struct option long_options[] = {
 	{"mode", required_argument, NULL, OPT_MODE},
 	{"exports", required_argument, NULL, OPT_EXPORTS},
 	{"plugin", required_argument, NULL, OPT_PLUGIN},
+	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	{"pid-namespace", required_argument, NULL, OPT_PID_NAMESPACE},
+	{"max-overhead", required_argument, NULL, OPT_MAX_OVERHEAD},
+	{"module", required_argument, NULL, OPT_MODULE},
+	{"no-program", no_argument, NULL, OPT_NO_PROGRAM},
 	{"level", required_argument, NULL, OPT_LEVEL},
 	{"placement", required_argument, NULL, OPT_PLACEMENT},
 	{"profile", required_argument, NULL, OPT_PROFILE},
@@ -127,6 +145,7 @@ static int parse_option(struct record_args *a, int opt)
 	if ((opt == 'p' && !parse_number(optarg, 1 << 22, &v)) ||
 	    (opt == OPT_UNIT && !parse_number(optarg, 1e9, &v)) ||
 	    (opt == OPT_DURATION && !parse_number(optarg, 1e9, &v)) ||
+	    (opt == OPT_MAX_OVERHEAD && !parse_number(optarg, 1e6, &v)) ||
 	    (opt == OPT_RING && !parse_number(optarg, 1024, &v)))
 		return command_usage("record", "'%s' is not a number that fits here", optarg);
 	switch (opt) {
@@ -140,7 +159,7 @@ static int parse_option(struct record_args *a, int opt)
 		return 0;
 	case 'a':
 		o->all = true;
-		a->binary = optarg;
+		a->modules.binary = optarg;
 		return 0;
 	case 'q':
 		o->quiet = true;
@@ -190,8 +209,8 @@ static int parse_option(struct record_args *a, int opt)
 					     optarg);
 		return 0;
 	case OPT_TWIN:
-		if (a->n_twins == MAX_TWINS ||
-		    !planning_mode_named(optarg, &a->twins[a->n_twins++]))
+		if (a->modules.n_modes > MAX_TWINS ||
+		    !planning_mode_named(optarg, &a->modes[a->modules.n_modes++]))
 			return command_usage("record", "--twin: wrong mode, or too many");
 		return 0;
 	case 'F':
@@ -206,91 +225,100 @@ static int parse_option(struct record_args *a, int opt)
 		a->planning.profile = optarg;
 		return 0;
 	case OPT_PLAN:
-		a->plan = optarg;
+		a->modules.plan = optarg;
+		return 0;
+	case OPT_MODULE:
+		if (a->modules.n_modules == 64)
+			return command_usage("record", "more than 64 patterns of modules");
+		a->patterns[a->modules.n_modules++] = optarg;
+		return 0;
+	case OPT_MAX_OVERHEAD:
+		o->max_overhead = v;
+		return 0;
+	case OPT_CGROUP:
+		o->cgroup = optarg;
+		return 0;
+	case OPT_PID_NAMESPACE:
+		o->pid_namespace = optarg;
+		return 0;
+	case OPT_NO_PROGRAM:
+		a->modules.no_program = true;
 		return 0;
 	case OPT_SITES:
-		a->sites = optarg;
+		a->modules.sites = optarg;
 		return 0;
 	case OPT_BINARY:
-		a->binary = optarg;
+		a->modules.binary = optarg;
 		return 0;
 	}
 	return EXIT_OK;
 }
 
-static int plan_module(struct record_args *a, struct recorder_module *module, enum plan_mode mode,
-		       struct planning_result *planned, struct pugmark_diag *diag)
+struct replanning {
+	const struct record_modules_options *options;
+	struct record_modules *modules;
+};
+
+static int replan(void *ctx, const struct taken_out *out, uint32_t n,
+		  struct recorder_options *changed, struct pugmark_diag *diag)
 {
-	struct planning_options options = a->planning;
-	struct progress progress;
-	options.mode = mode;
-	options.only = a->only;
-	options.without = a->without;
-	options.plugins = a->plugins;
-	options.progress = &progress;
-	int err;
-	if (a->plan) {
-		planned->path = strdup(a->plan);
-		err = planned->path ? pugmark_plan_open(a->plan, &planned->plan, diag) : -ENOMEM;
-	} else {
-		progress_start(&progress, "planning", 0, a->options.quiet);
-		err = planning_make(module->path, &options, planned, diag);
-		progress_end(&progress);
-		record_explain_script(module->path, err, diag);
-	}
-	if (!err)
-		err = record_check_plan(planned->plan, a->plan, module->path, diag);
-	if (err)
-		return err;
-	module->plan_path = planned->path;
-	module->sites = planned->plan->sites;
-	module->n_sites = planned->plan->n_sites;
-	memcpy(module->build_id, planned->plan->build_id, sizeof(module->build_id));
-	module->build_id_len = planned->plan->build_id_len;
-	return 0;
+	struct replanning *r = ctx;
+	uint32_t first;
+	int err = record_modules_replan(r->options, r->modules, out, n, &first, &changed->n_modules,
+					diag);
+
+	changed->modules = &r->modules->at[first];
+	return err;
 }
 
-static int run_with_sites(struct record_args *a, struct recorder_result *result,
-			  struct pugmark_diag *diag)
+/* The costs by which the overhead is told, where doctor has not left any. */
+static void measure_costs(bool quiet)
 {
-	struct plan_site *sites = NULL;
-	struct planning_result planned[1 + MAX_TWINS] = {0};
-	char proc[32], *path = NULL;
-	int err = record_check_rights(diag);
+	char *path = costs_path();
+	struct measured_costs costs;
+	struct progress progress;
+
+	if (path && access(path, R_OK)) {
+		progress_start(&progress, "measuring what a probe costs", 0, quiet);
+		if (!costs_measure(&costs, NULL))
+			costs_save(&costs, NULL);
+		progress_end(&progress);
+	}
+	free(path);
+}
+
+static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
+{
+	struct record_modules_options *m = &a->modules;
+	struct record_modules *modules = calloc(1, sizeof(*modules));
+	struct replanning replanning = {m, modules};
+	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
 		err = record_check_process(a->pids[i], diag);
-	if (err)
-		return err;
-	if (a->binary)
-		path = strdup(a->binary);
-	else if (a->options.argv)
-		path = launch_resolve(a->options.argv[0], diag);
-	else {
-		snprintf(proc, sizeof(proc), "/proc/%d/exe", a->pids[0]);
-		path = strdup(proc);
-	}
-	if (!path)
-		return -1;
-	a->options.n_modules = a->sites ? 1 : 1 + a->n_twins;
-	for (uint32_t i = 0; i < a->options.n_modules; i++)
-		a->modules[i].path = path;
-	if (a->sites) {
-		err = site_list_read(a->sites, path, &sites, &a->modules[0].n_sites, diag);
-		a->modules[0].sites = sites;
-	}
-	for (uint32_t i = 0; !err && !a->sites && i < a->options.n_modules; i++)
-		err = plan_module(a, &a->modules[i], i ? a->twins[i - 1] : a->planning.mode,
-				  &planned[i], diag);
+	m->argv = a->options.argv;
+	m->pids = a->pids;
+	m->n_pids = a->options.n_pids;
+	m->quiet = a->options.quiet;
+	a->modes[0] = a->planning.mode;
+	if (!err && a->options.max_overhead > 0)
+		measure_costs(a->options.quiet);
+	if (!err)
+		err = record_modules_open(m, modules, diag);
 	if (!err) {
+		a->options.modules = modules->at;
+		a->options.n_modules = modules->n;
+		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
+		a->options.replan = replan;
+		a->options.replan_ctx = &replanning;
 		err = recorder_run(&a->options, result, diag);
 		if (err)
 			record_explain_failure(err, diag);
+		targets_name(&modules->targets, diag);
 	}
-	for (uint32_t i = 0; i < a->options.n_modules; i++)
-		planning_deinit(&planned[i]);
-	free(sites);
-	free(path);
+	if (modules)
+		record_modules_deinit(modules);
+	free(modules);
 	return err;
 }
 
@@ -298,10 +326,18 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 {
 	if (r->why == STOP_DISK)
 		fprintf(stderr, "pugmark: %s: the disk is full: recording stopped\n", o->output);
+	if (r->why == STOP_OVERHEAD)
+		fprintf(stderr,
+			"pugmark: %s: no function could be left in within the overhead allowed: "
+			"recording stopped\n",
+			o->output);
 	if (r->lost)
 		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
 			(unsigned long long)r->lost,
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
+	if (!o->quiet)
+		fprintf(stderr, "pugmark: %llu probes: placed in %.0f ms, removed in %.0f ms\n",
+			(unsigned long long)r->n_probes, r->attach_ns / 1e6, r->detach_ns / 1e6);
 	if (!o->quiet)
 		fprintf(stderr, "pugmark: %s: %llu events of %llu tasks, %llu bytes\n", o->output,
 			(unsigned long long)r->events, (unsigned long long)r->tasks,
@@ -320,8 +356,14 @@ int cmd_record(int argc, char **argv)
 	int opt;
 
 	opterr = 0;
-	a.options.modules = a.modules;
 	a.options.pids = a.pids;
+	a.planning.only = a.only;
+	a.planning.without = a.without;
+	a.planning.plugins = a.plugins;
+	a.modules.planning = &a.planning;
+	a.modules.modes = a.modes;
+	a.modules.n_modes = 1;
+	a.modules.modules = a.patterns;
 	while ((opt = getopt_long(argc, argv, "+o:p:a:qhF:N:", long_options, NULL)) != -1) {
 		if (opt == 'h')
 			return print_help();
@@ -334,8 +376,9 @@ int cmd_record(int argc, char **argv)
 	}
 	if (a.paths)
 		a.planning.mode = a.placement;
-	if (a.plan && (a.n_twins || a.planning.n_only || a.planning.n_without ||
-		       a.planning.profile || a.sites))
+	const struct record_modules_options *m = &a.modules;
+	if (m->plan && (m->n_modes > 1 || a.planning.n_only || a.planning.n_without ||
+			a.planning.profile || m->sites))
 		return command_usage("record", "--plan is made already: what to trace is in it");
 	if (optind < argc)
 		a.options.argv = argv + optind;
@@ -347,10 +390,19 @@ int cmd_record(int argc, char **argv)
 		a.options.ring_bytes = strtoul(ring, NULL, 0);
 	if (stall)
 		a.options.debug_stall_ms = strtoul(stall, NULL, 0);
-	if (run_with_sites(&a, &result, &diag))
+	if ((a.options.cgroup || a.options.pid_namespace) && !a.options.all)
+		return command_usage("record", "--cgroup and --pid-namespace choose among what -a "
+					       "finds");
+	if (a.options.max_overhead > 0 && (m->n_modes > 1 || m->plan || m->sites))
+		return command_usage("record", "--max-overhead plans by itself: no --plan with it");
+	if (m->no_program && !m->n_modules)
+		return command_usage("record", "--no-program leaves nothing without --module");
+	if (run(&a, &result, &diag))
 		return command_fail(&diag);
 	print_summary(&a.options, &result);
 	if (result.exit_status)
 		return result.exit_status;
-	return result.why == STOP_DISK ? EXIT_ERROR : result.lost ? EXIT_GAPS : EXIT_OK;
+	return result.why == STOP_DISK || result.why == STOP_OVERHEAD ? EXIT_ERROR
+	       : result.lost					      ? EXIT_GAPS
+								      : EXIT_OK;
 }

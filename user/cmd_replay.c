@@ -5,7 +5,6 @@
 #include "user/replay_paths.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -41,8 +40,9 @@ static const char help[] =
 
 enum { OPT_DEPTH = VIEW_END, OPT_ALL, OPT_RUNS, OPT_PATHS };
 
-static int own_option(struct replay *r, int opt)
+static int own_option(void *ctx, int opt, const char *arg)
 {
+	struct replay *r = ctx;
 	char *end;
 	unsigned long n;
 	switch (opt) {
@@ -57,13 +57,13 @@ static int own_option(struct replay *r, int opt)
 		r->all = false;
 		return -1;
 	case OPT_DEPTH:
-		n = strtoul(optarg, &end, 10);
-		if (end == optarg || *end || !n || n > UINT32_MAX || *optarg == '-')
-			return command_usage("replay", "'%s' is not a number of levels", optarg);
+		n = strtoul(arg, &end, 10);
+		if (end == arg || *end || !n || n > UINT32_MAX || *arg == '-')
+			return command_usage("replay", "'%s' is not a number of levels", arg);
 		r->depth = (uint32_t)n;
 		return -1;
 	default:
-		return view_option(&r->view, opt, optarg);
+		return view_option(&r->view, opt, arg);
 	}
 }
 
@@ -81,28 +81,14 @@ static int parse(struct replay *r, int argc, char **argv)
 		{"paths", no_argument, NULL, OPT_PATHS},
 		{NULL, 0, NULL, 0},
 	};
-	int opt;
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		if (opt == '?' || opt == ':')
-			return view_wrong_option(&r->view, opt, argv, optind);
-		int status = own_option(r, opt);
-		if (status >= 0)
-			return status;
-	}
+	int status = view_parse(&r->view, argc, argv, options, help, own_option, r);
+	if (status >= 0)
+		return status;
 	r->format = !strcmp(r->view.format, "text")   ? &replay_text
 		    : !strcmp(r->view.format, "json") ? &replay_json
 						      : NULL;
 	if (!r->format)
 		return command_usage("replay", "no format '%s' (text, json)", r->view.format);
-	if (optind + 1 != argc)
-		return command_usage("replay",
-				     optind == argc ? "which recording?" : "one recording only");
 	return -1;
 }
 
@@ -115,7 +101,7 @@ int cmd_replay(int argc, char **argv)
 	int status = parse(&r, argc, argv);
 	if (status < 0) {
 		r.out = malloc(sizeof(*r.out));
-		int err = r.out ? view_open(&r.view, argv[optind], &diag)
+		int err = r.out ? view_open(&r.view, r.view.dir, &diag)
 				: view_no_memory(&r.view, &diag);
 		if (!err) {
 			out_init(r.out, stdout);

@@ -7,7 +7,6 @@
 #include "user/term.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -368,8 +367,9 @@ enum {
 	OPT_BINARY,
 };
 
-static int own_option(struct report_show *s, int opt)
+static int own_option(void *ctx, int opt, const char *arg)
 {
+	struct report_show *s = ctx;
 	static const struct {
 		const char *name;
 		int (*order)(const void *, const void *, void *);
@@ -380,23 +380,23 @@ static int own_option(struct report_show *s, int opt)
 	switch (opt) {
 	case OPT_SORT:
 		for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
-			if (!strcmp(optarg, orders[i].name)) {
+			if (!strcmp(arg, orders[i].name)) {
 				s->order = orders[i].order;
 				s->sorted = true;
 				return -1;
 			}
-		return command_usage("report", "no order '%s' (total, self, calls, name)", optarg);
+		return command_usage("report", "no order '%s' (total, self, calls, name)", arg);
 	case OPT_TOP:
-		n = strtoul(optarg, &end, 10);
-		if (end == optarg || *end || !n || n > UINT32_MAX || *optarg == '-')
-			return command_usage("report", "'%s' is not a number of functions", optarg);
+		n = strtoul(arg, &end, 10);
+		if (end == arg || *end || !n || n > UINT32_MAX || *arg == '-')
+			return command_usage("report", "'%s' is not a number of functions", arg);
 		s->top = (uint32_t)n;
 		return -1;
 	case OPT_CALLERS:
-		s->callers = optarg;
+		s->callers = arg;
 		return -1;
 	case OPT_CALLEES:
-		s->callees = optarg;
+		s->callees = arg;
 		return -1;
 	case OPT_LINES:
 		s->lines = true;
@@ -405,10 +405,10 @@ static int own_option(struct report_show *s, int opt)
 		s->coverage = true;
 		return -1;
 	case OPT_BINARY:
-		s->binary = optarg;
+		s->binary = arg;
 		return -1;
 	default:
-		return view_option(&s->view, opt, optarg);
+		return view_option(&s->view, opt, arg);
 	}
 }
 
@@ -428,20 +428,9 @@ static int parse(struct report_show *s, int argc, char **argv)
 		{"binary", required_argument, NULL, OPT_BINARY},
 		{NULL, 0, NULL, 0},
 	};
-	int opt;
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		if (opt == '?' || opt == ':')
-			return view_wrong_option(&s->view, opt, argv, optind);
-		int status = own_option(s, opt);
-		if (status >= 0)
-			return status;
-	}
+	int status = view_parse(&s->view, argc, argv, options, help, own_option, s);
+	if (status >= 0)
+		return status;
 	if (strcmp(s->view.format, "text") && strcmp(s->view.format, "json"))
 		return command_usage("report", "no format '%s' (text, json)", s->view.format);
 	if (!strcmp(s->view.format, "json") && (s->callers || s->callees))
@@ -453,15 +442,12 @@ static int parse(struct report_show *s, int argc, char **argv)
 		return command_usage("report", "--coverage has a format of its own");
 	if (s->binary && !s->lines && !s->coverage)
 		return command_usage("report", "--binary goes with --lines or --coverage");
-	if (optind + 1 != argc)
-		return command_usage("report",
-				     optind == argc ? "which recording?" : "one recording only");
 	return -1;
 }
 
-static int report(struct report_show *s, const char *dir, struct pugmark_diag *diag)
+static int report(struct report_show *s, struct pugmark_diag *diag)
 {
-	int err = view_open(&s->view, dir, diag);
+	int err = view_open(&s->view, s->view.dir, diag);
 	if (!err && (s->lines || s->coverage)) {
 		out_init(s->out, stdout);
 		err = report_lines(&s->view, s->binary,
@@ -493,7 +479,7 @@ int cmd_report(int argc, char **argv)
 	int status = parse(&s, argc, argv);
 	if (status < 0) {
 		s.out = malloc(sizeof(*s.out));
-		int err = s.out ? report(&s, argv[optind], &diag) : view_no_memory(&s.view, &diag);
+		int err = s.out ? report(&s, &diag) : view_no_memory(&s.view, &diag);
 		status = err ? command_fail(&diag) : s.report.gaps ? EXIT_GAPS : EXIT_OK;
 	}
 	free(s.out);

@@ -10,7 +10,6 @@
 
 #include <pugmark/certificate.h>
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -87,6 +86,8 @@ static const char *cause_in_words(uint8_t cause)
 		return "an exception skipped calls that no event shows";
 	case CAUSE_STACK:
 		return "the stack does not say which call a function was called back from";
+	case CAUSE_PLAN:
+		return "functions were taken out to keep the overhead down";
 	default:
 		return view_cause(cause);
 	}
@@ -226,30 +227,24 @@ static const struct verify_format {
 	void (*certificate)(const struct verify *verify, struct out *out);
 } formats[] = {{"text", text_certificate}, {"json", json_certificate}};
 
+static int own_option(void *ctx, int opt, const char *arg)
+{
+	struct verify *v = ctx;
+	return view_option(&v->view, opt, arg);
+}
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct verify *v, int argc, char **argv, const struct verify_format **format)
 {
 	static const struct option options[] = {VIEW_OPTIONS_COMMON, {NULL, 0, NULL, 0}};
-	int opt;
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-		if (opt == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		if (opt == '?' || opt == ':')
-			return view_wrong_option(&v->view, opt, argv, optind);
-		view_option(&v->view, opt, optarg);
-	}
+	int status = view_parse(&v->view, argc, argv, options, help, own_option, v);
+	if (status >= 0)
+		return status;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (!strcmp(v->view.format, formats[i].name))
 			*format = &formats[i];
 	if (!*format)
 		return command_usage("verify", "no format '%s' (text, json)", v->view.format);
-	if (optind + 1 != argc)
-		return command_usage("verify",
-				     optind == argc ? "which recording?" : "one recording only");
 	return -1;
 }
 
@@ -262,7 +257,7 @@ int cmd_verify(int argc, char **argv)
 	int status = parse(&v, argc, argv, &format);
 	if (status < 0) {
 		struct out *out = malloc(sizeof(*out));
-		int err = out ? view_open(&v.view, argv[optind], &diag)
+		int err = out ? view_open(&v.view, v.view.dir, &diag)
 			      : view_no_memory(&v.view, &diag);
 		if (!err)
 			err = verify(&v, &diag);

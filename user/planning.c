@@ -83,7 +83,9 @@ static uint32_t scope_hash(const struct planning_options *o)
 	crc = add_text(crc, "");
 	for (uint32_t i = 0; i < o->n_without; i++)
 		crc = add_text(crc, o->without[i]);
-	return o->n_only || o->n_without ? crc : 0;
+	for (uint32_t i = 0; i < o->n_out; i++)
+		crc = crc32(crc, (const void *)&o->out[i], sizeof(o->out[i]));
+	return o->n_only || o->n_without || o->n_out ? crc : 0;
 }
 
 /* What tells the file of @model from all others: its build-id, or else where it is and when it was
@@ -104,12 +106,13 @@ static void identity(const struct pugmark_model *model, char id[80])
 /* Where the plan of @model belongs in the cache; the caller frees. */
 static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
 			const struct probe_costs *costs, const uint8_t *entered,
-			uint32_t profile_hash)
+			const uint8_t *traced, uint32_t profile_hash)
 {
 	char id[80];
 	identity(model, id);
 	uint32_t cost_hash = crc32(profile_hash, (const void *)costs, sizeof(*costs));
 	cost_hash = crc32(cost_hash, entered, model->n_funcs);
+	cost_hash = crc32(cost_hash, traced, model->n_imports);
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg && *xdg == '/';
 	char *path = NULL;
@@ -126,7 +129,7 @@ static char *cache_path(const struct pugmark_model *model, const struct planning
 
 /* Marks in @hit the functions that one of @patterns names. */
 static int apply_patterns(const struct pugmark_model *model, const char *const *texts, uint32_t n,
-			  bool *hit, struct pugmark_diag *diag)
+			  bool elsewhere, bool *hit, struct pugmark_diag *diag)
 {
 	struct patterns patterns = {0};
 	bool *seen = calloc(n + 1, sizeof(bool));
@@ -137,7 +140,7 @@ static int apply_patterns(const struct pugmark_model *model, const char *const *
 		err = patterns_add(&patterns, texts[i], diag);
 	for (uint32_t f = 0; f < model->n_funcs && !err; f++)
 		hit[f] = patterns_match(&patterns, model->funcs[f].name, seen) >= 0;
-	for (uint32_t i = 0; i < n && !err; i++)
+	for (uint32_t i = 0; i < n && !err && !elsewhere; i++)
 		if (!seen[i])
 			err = pugmark_diag_set(diag, -ENOENT, model->path, PUGMARK_NO_OFFSET,
 					       "no function matches '%s' (see: pugmark cfg --list)",
@@ -152,7 +155,7 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 		      bool **out, struct pugmark_diag *diag)
 {
 	*out = NULL;
-	if (!o->n_only && !o->n_without)
+	if (!o->n_only && !o->n_without && !o->n_out)
 		return 0;
 	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
 	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
@@ -160,9 +163,14 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 				: pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
 						   "out of memory");
 	if (!err)
-		err = apply_patterns(model, o->only, o->n_only, in, diag);
+		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
 	if (!err)
-		err = apply_patterns(model, o->without, o->n_without, without, diag);
+		err = apply_patterns(model, o->without, o->n_without, o->elsewhere, without, diag);
+	for (uint32_t i = 0; !err && i < o->n_out; i++) {
+		uint32_t f = pugmark_model_func_at(model, o->out[i]);
+		if (f != PUGMARK_NONE)
+			without[f] = true;
+	}
 	bool any = false;
 	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
 		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */
@@ -186,6 +194,7 @@ struct planner {
 	struct probe_costs costs;
 	struct pugmark_model *model;
 	uint8_t *entered; /* per function: from outside, by its name */
+	uint8_t *traced;  /* per import: another traced module has it */
 	struct profile profile;
 	bool *opaque;
 	struct program *program;
@@ -208,18 +217,25 @@ static int failed(const struct planner *p, int err)
 static int open_model(struct planner *p)
 {
 	const struct planning_options *o = p->o;
+	const char *users[64 + PLANNING_TRACED_MAX];
 	struct needed_options needed = {
 		.library_path = getenv("LD_LIBRARY_PATH"),
-		.plugins = o->plugins,
-		.n_plugins = o->n_plugins,
+		.origin = o->origin,
+		.plugins = users,
 	};
+	for (uint32_t i = 0; i < o->n_plugins && i < 64; i++)
+		users[needed.n_plugins++] = o->plugins[i];
+	for (uint32_t i = 0; i < o->n_traced && i < PLANNING_TRACED_MAX; i++)
+		users[needed.n_plugins++] = o->traced[i];
 	say(p, "reading the binary");
 	int err = pugmark_model_open(p->binary, &p->model, p->diag);
 	if (err)
 		return err;
 	p->entered = calloc(p->model->n_funcs + 1, 1);
-	if (!p->entered)
+	p->traced = calloc(p->model->n_imports + 1, 1);
+	if (!p->entered || !p->traced)
 		return failed(p, -ENOMEM);
+	needed_mark_traced(p->model, o->traced, o->n_traced, p->traced);
 	if (!o->all_exports)
 		return needed_mark_entered(p->model, &needed, p->entered, p->diag);
 	memset(p->entered, 1, p->model->n_funcs);
@@ -245,6 +261,7 @@ static int make_program(struct planner *p)
 		.costs = p->costs,
 		.opaque = p->opaque,
 		.entered = p->entered,
+		.traced = p->traced,
 		.paths = paths,
 		.counts = p->profile.counts,
 	};
@@ -341,7 +358,8 @@ static int plan_or_load(struct planner *p)
 	if (err)
 		return err;
 	p->out->path = o->output ? strdup(o->output)
-				 : cache_path(p->model, o, &p->costs, p->entered, p->profile.hash);
+				 : cache_path(p->model, o, &p->costs, p->entered, p->traced,
+					      p->profile.hash);
 	if (!p->out->path)
 		return failed(p, -ENOMEM);
 	if (find_cached(p))
@@ -379,6 +397,7 @@ int planning_make(const char *binary, const struct planning_options *options,
 	}
 	program_free(p.program);
 	free(p.entered);
+	free(p.traced);
 	free(p.opaque);
 	profile_deinit(&p.profile);
 	pugmark_model_free(p.model);

@@ -8,17 +8,26 @@
 #include "offline/choose.h"
 #include "user/progress.h"
 
+#define PLANNING_TRACED_MAX 64
+
 struct planning_options {
 	enum plan_mode mode; /* from MODE_PATHS_BLOCKS on: blocks are traced as well */
 	/* Patterns of function names (globs, or /regex/): traced are those that match one of @only
 	 * (all, where there is none) and none of @without. The others are opaque. */
 	const char *const *only, *const *without;
 	uint32_t n_only, n_without;
+	const uint64_t *out; /* functions, by ELF address, that are opaque in any case */
+	uint32_t n_out;
+	bool elsewhere; /* a pattern that matches nothing here matches in another module */
 	/* Exported functions are entered from outside: all of them, or (false) those that a library
 	 * which the binary needs names, or one of @plugins: files that are loaded later. */
 	bool all_exports;
 	const char *const *plugins;
 	uint32_t n_plugins;
+	/* Other modules that are traced as well: calls into them show, and so do theirs. */
+	const char *const *traced;
+	uint32_t n_traced;
+	const char *origin;	   /* where the binary is; NULL: where it is opened */
 	bool returns_apart;	   /* keep every return instruction of a function apart */
 	const char *profile;	   /* a recording to take counts from; NULL: estimates */
 	const char *output;	   /* where the plan goes; NULL: the cache */

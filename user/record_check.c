@@ -5,6 +5,7 @@
 #include "user/build_id.h"
 #include "user/doctor.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,6 +42,32 @@ int record_explain_failure(int err, struct pugmark_diag *diag)
 	return err;
 }
 
+/* The process that @pid is a thread of. */
+static pid_t process_of(pid_t pid)
+{
+	char path[32], line[128];
+	pid_t process = pid;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &process) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return process;
+}
+
+static bool is_32_bits(const char *path)
+{
+	unsigned char ident[EI_NIDENT];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 && read(fd, ident, sizeof(ident)) == sizeof(ident) &&
+		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 int record_check_process(pid_t pid, struct pugmark_diag *diag)
 {
 	char path[32], exe[4096];
@@ -51,9 +78,19 @@ int record_check_process(pid_t pid, struct pugmark_diag *diag)
 	if (pid == getpid())
 		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
 					"process %d is this recorder itself", pid);
+	if (process_of(pid) != pid)
+		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
+					"%d is a thread of process %d (attach to that)", pid,
+					process_of(pid));
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	if (readlink(path, exe, sizeof(exe)) >= 0)
-		return 0;
+	if (readlink(path, exe, sizeof(exe)) >= 0) {
+		if (!is_32_bits(path))
+			return 0;
+		return pugmark_diag_set(diag, -ENOEXEC, NULL, PUGMARK_NO_OFFSET,
+					"process %d runs a 32-bit program: only x86-64 ones can be "
+					"traced",
+					pid);
+	}
 	int err = -errno;
 	if (err == -ENOENT)
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,

@@ -5,7 +5,9 @@
 
 #include "user/collector.h"
 #include "user/launch.h"
+#include "user/overhead.h"
 #include "user/probes.h"
+#include "user/progress.h"
 #include "user/recording_writer.h"
 
 #include <errno.h>
@@ -16,14 +18,18 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 20, PROGRESS_NS = 500000000 };
+enum { TICK_MS = 20, PROGRESS_NS = 500000000, OVERHEAD_NS = 200000000 };
 
 struct recording_run {
 	const struct recorder_options *options;
+	struct recorder_options now; /* with the modules that are probed at present */
+	struct overhead *overhead;
+	uint64_t checked_ns;
 	struct text_span spans[BATCH_MODULES];
 	struct probes *probes;
 	struct recording_writer *writer;
@@ -33,6 +39,7 @@ struct recording_run {
 	int signal_fd, notify_fd;
 	sigset_t old_mask;
 	uint64_t start_ns, shown_ns, shown_events;
+	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress;
 	int child_status;
 };
@@ -48,6 +55,7 @@ static uint64_t now_ns(void)
 static void run_free(struct recording_run *run)
 {
 	launch_cancel(&run->child);
+	overhead_free(run->overhead);
 	probes_free(run->probes);
 	free(run->path);
 	if (run->signal_fd >= 0)
@@ -75,9 +83,37 @@ static int catch_signals(struct recording_run *run, struct pugmark_diag *diag)
 	return 0;
 }
 
+/* Takes the running processes in. One may have become another program while its plan was made. */
+static int adopt_running(struct recording_run *run, struct pugmark_diag *diag)
+{
+	const struct recorder_options *o = run->options;
+
+	for (uint32_t i = 0; i < o->n_pids; i++) {
+		struct stat program, runs;
+		char path[32];
+		int n = probes_adopt(run->probes, o->pids[i], true, diag);
+
+		if (n < 0)
+			return n;
+		snprintf(path, sizeof(path), "/proc/%d/exe", o->pids[i]);
+		if (!o->pid_programs || stat(o->pid_programs[i], &program))
+			continue;
+		if (stat(path, &runs))
+			return pugmark_diag_set(diag, -ESRCH, NULL, PUGMARK_NO_OFFSET,
+						"process %d has just ended", o->pids[i]);
+		if (program.st_dev != runs.st_dev || program.st_ino != runs.st_ino)
+			return pugmark_diag_set(diag, -ESTALE, NULL, PUGMARK_NO_OFFSET,
+						"process %d has just become another program (run "
+						"this again to trace that)",
+						o->pids[i]);
+	}
+	return 0;
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
+	struct progress progress;
 	int err = catch_signals(run, diag);
 
 	for (uint32_t m = 0; !err && m < o->n_modules && m < BATCH_MODULES; m++)
@@ -90,22 +126,28 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_load(o, run->spans, &run->probes, diag);
 	if (!err && o->argv)
 		err = launch_prepare(&run->child, run->path, o->argv, diag);
-	if (!err)
+	uint64_t before_ns = now_ns();
+	if (!err) {
+		progress_start(&progress, "placing probes", 0, o->quiet);
 		err = probes_attach(run->probes, o, diag);
+		progress_end(&progress);
+	}
+	run->attach_ns = now_ns() - before_ns;
 	if (!err && o->argv) {
 		int n = probes_adopt(run->probes, run->child.pid, false, diag);
 		err = n < 0 ? n : 0;
 	}
-	for (uint32_t i = 0; !err && i < o->n_pids; i++) {
-		int n = probes_adopt(run->probes, o->pids[i], true, diag);
-		err = n < 0 ? n : 0;
-	}
+	if (!err)
+		err = adopt_running(run, diag);
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
 		err = recording_writer_open(o, run->spans, &run->writer, diag);
 	if (!err)
 		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
 				      diag);
+	run->now = *o;
+	if (!err && o->max_overhead > 0)
+		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
 	return err;
 }
 
@@ -138,6 +180,45 @@ static bool read_signals(struct recording_run *run)
 	return asked;
 }
 
+/* Puts the plans without what is taken out in the place of those that are there. Until they are
+ * made and placed nothing is probed. */
+static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
+{
+	struct recorder_options changed = run->now;
+	uint32_t n;
+	const struct taken_out *taken = overhead_taken(run->overhead, &n);
+
+	probes_pause(run->probes);
+	collector_note(run->collector, overhead_words(run->overhead));
+	int err = run->options->replan(run->options->replan_ctx, taken, n, &changed, diag);
+	if (!err)
+		err = recording_writer_change(run->writer, &changed, run->spans, diag);
+	if (!err)
+		err = probes_change(run->probes, &changed, diag);
+	if (err)
+		return err;
+	run->now = changed;
+	overhead_restart(run->overhead);
+	return 0;
+}
+
+/* Returns 0, or -errno: no plan could be put in the place of one that is gone. */
+static int hold_overhead(struct recording_run *run, uint64_t time_ns)
+{
+	struct pugmark_diag diag = {.text = "out of memory"};
+
+	if (!run->overhead || time_ns - run->checked_ns < OVERHEAD_NS)
+		return 0;
+	int more = overhead_check(run->overhead, &run->now);
+	int err = more > 0 ? change_plans(run, &diag) : more;
+
+	if (err && !run->options->quiet)
+		fprintf(stderr, "pugmark: %s: planning anew: %s\n", run->options->output,
+			diag.text);
+	run->checked_ns = now_ns();
+	return err;
+}
+
 static enum recorder_stop wait_for_end(struct recording_run *run)
 {
 	const struct recorder_options *o = run->options;
@@ -157,6 +238,8 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* What the command started is part of it. */
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
+		if (hold_overhead(run, time_ns))
+			return STOP_OVERHEAD;
 		show_progress(run, time_ns, false);
 	}
 }
@@ -209,7 +292,13 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (!err)
 		done.why = wait_for_end(&run);
 	if (run.collector) {
+		struct progress progress;
+		uint64_t before_ns = now_ns();
+
+		progress_start(&progress, "removing probes", 0, options->quiet);
 		probes_stop(run.probes);
+		progress_end(&progress);
+		run.detach_ns = now_ns() - before_ns;
 		note_counters(&run);
 		if (collector_finish(run.collector))
 			done.why = STOP_DISK;
@@ -224,6 +313,10 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		done.tasks = t->tasks;
 		done.segments = t->segments;
 		done.bytes = t->bytes;
+		done.attach_ns = run.attach_ns;
+		done.detach_ns = run.detach_ns;
+		for (uint32_t m = 0; m < options->n_modules; m++)
+			done.n_probes += options->modules[m].n_sites;
 		int close_err = recording_writer_close(run.writer, &done, err ? NULL : diag);
 		if (!err && done.why != STOP_DISK)
 			err = close_err;

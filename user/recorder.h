@@ -13,10 +13,18 @@ struct recorder_module {
 	const char *name; /* what it is called; NULL: path */
 	const char
 		*plan_path; /* copied into the recording; NULL: the sites are listed in meta.json */
+	const struct pugmark_plan *plan; /* NULL: only the sites are known */
 	const struct plan_site *sites;
 	uint32_t n_sites;
 	uint8_t build_id[32];
 	uint32_t build_id_len;
+};
+
+/* A function that is not traced any more. */
+struct taken_out {
+	const char *path; /* of its module */
+	const char *name; /* the module's */
+	uint64_t addr;
 };
 
 struct recorder_options {
@@ -25,25 +33,38 @@ struct recorder_options {
 	/* Who: a command (NULL-terminated), or running processes, or everybody. */
 	char *const *argv;
 	const pid_t *pids;
+	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
 	uint32_t n_pids;
 	bool all;
-	bool no_follow; /* leave forked children alone */
+	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
+	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
+	bool no_follow;		   /* leave forked children alone */
 
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
 	uint32_t time_unit_ns; /* 0: no times */
 	uint32_t ring_bytes;   /* 0: 16 MiB; a power of two of at least 4096 */
 	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
 	bool quiet;	       /* no progress, whatever stderr is */
+	/* The overhead in percent that is not to be exceeded, 0: any; and what plans anew without
+	 * the functions in @out, all that are out by then: it fills modules and n_modules of
+	 * @changed, which live as long as those before. Returns 0, -ENODATA where nothing is left,
+	 * or -errno.
+	 */
+	double max_overhead;
+	int (*replan)(void *ctx, const struct taken_out *out, uint32_t n,
+		      struct recorder_options *changed, struct pugmark_diag *diag);
+	void *replan_ctx;
 	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
 				  */
 };
 
-enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK };
+enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK, STOP_OVERHEAD };
 
 struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */
 	enum recorder_stop why;
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
 };
 
 /* Records until the command and all that it started have ended, or the processes, or SIGINT,

@@ -2,6 +2,8 @@
 /* recording_meta.c: makes a recording's directory and writes its meta.json. */
 #include "user/recording_meta.h"
 
+#include "offline/recording_impl.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -84,6 +86,22 @@ static int copy_file(const char *from, const char *to, struct pugmark_diag *diag
 	return err;
 }
 
+static int copy_plans(const struct recorder_options *options, uint32_t first,
+		      struct pugmark_diag *diag)
+{
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		char to[PATH_MAX + 32];
+
+		if (!options->modules[m].plan_path)
+			continue;
+		snprintf(to, sizeof(to), "%s/plan-%u.pmp", options->output, first + m);
+		int err = copy_file(options->modules[m].plan_path, to, diag);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int recording_directory_make(const struct recorder_options *options, struct pugmark_diag *diag)
 {
 	const char *dir = options->output;
@@ -97,17 +115,7 @@ int recording_directory_make(const struct recorder_options *options, struct pugm
 	if (mkdir(dir, 0755))
 		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET, "%s",
 					strerror(errno));
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		char to[PATH_MAX + 32];
-
-		if (!options->modules[m].plan_path)
-			continue;
-		snprintf(to, sizeof(to), "%s/plan-%u.pmp", dir, m);
-		int err = copy_file(options->modules[m].plan_path, to, diag);
-		if (err)
-			return err;
-	}
-	return 0;
+	return copy_plans(options, 0, diag);
 }
 
 json_t *recording_json_text(const char *text)
@@ -135,7 +143,7 @@ static json_t *module_json(const struct recorder_module *mod, uint32_t m,
 	for (uint32_t i = 0; i < mod->build_id_len && i < sizeof(mod->build_id); i++)
 		sprintf(hex + 2 * i, "%02x", mod->build_id[i]);
 	char *real = realpath(mod->name ? mod->name : mod->path, NULL);
-	const char *path = real ? real : mod->path;
+	const char *path = real ? real : mod->name ? mod->name : mod->path;
 	const char *slash = strrchr(path, '/');
 	json_object_set_new(j, "name", recording_json_text(slash ? slash + 1 : path));
 	json_object_set_new(j, "path", recording_json_text(path));
@@ -214,10 +222,24 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 	return j;
 }
 
-int recording_meta_write(const char *dir, const json_t *meta, struct pugmark_diag *diag)
+int recording_modules_add(const struct recorder_options *options, uint32_t first,
+			  const struct text_span *spans, json_t *meta, struct pugmark_diag *diag)
+{
+	int err = copy_plans(options, first, diag);
+	json_t *list = json_object_get(meta, "modules");
+
+	for (uint32_t m = 0; !err && m < options->n_modules; m++)
+		json_array_append_new(list,
+				      module_json(&options->modules[m], first + m, &spans[m]));
+	return err;
+}
+
+int recording_meta_write(const char *dir, json_t *meta, struct pugmark_diag *diag)
 {
 	char path[PATH_MAX + 32], path_new[PATH_MAX + 32];
 
+	json_object_del(meta, RECORDING_META_SUM);
+	json_object_set_new(meta, RECORDING_META_SUM, json_integer(recording_meta_sum(meta)));
 	snprintf(path, sizeof(path), "%s/meta.json", dir);
 	snprintf(path_new, sizeof(path_new), "%s/meta.json.new", dir);
 	FILE *f = fopen(path_new, "we");

@@ -6,6 +6,7 @@
 #include "user/command.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ const char *view_cause(uint8_t cause)
 		[CAUSE_RECORDING] = "recording",
 		[CAUSE_UNWIND] = "unwind",
 		[CAUSE_STACK] = "stack",
+		[CAUSE_PLAN] = "plan",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }
@@ -123,10 +125,46 @@ int view_option(struct view *view, int opt, const char *arg)
 	return command_usage(view->command, "wrong option");
 }
 
-int view_wrong_option(const struct view *view, int opt, char *const *argv, int at)
+/* The short options of @options, as getopt_long() takes them. */
+static void short_options(const struct option *options, char *out)
 {
-	return command_usage(view->command, opt == ':' ? "'%s' needs a value" : "no option '%s'",
-			     argv[at - 1]);
+	*out++ = ':'; /* a missing value is told from an option that is not there */
+	for (; options->name; options++)
+		if (options->val > 0 && options->val <= CHAR_MAX) {
+			*out++ = (char)options->val;
+			if (options->has_arg == required_argument)
+				*out++ = ':';
+		}
+	*out = '\0';
+}
+
+int view_parse(struct view *view, int argc, char **argv, const struct option *options,
+	       const char *help, view_own_option own, void *ctx)
+{
+	char shorts[2 * CHAR_MAX + 2];
+	int opt;
+
+	short_options(options, shorts);
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, shorts, options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return command_usage(view->command,
+					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
+					     argv[optind - 1]);
+		int status = own(ctx, opt, optarg);
+		if (status >= 0)
+			return status;
+	}
+	if (optind + 1 != argc)
+		return command_usage(view->command,
+				     optind == argc ? "which recording?" : "one recording only");
+	view->dir = argv[optind];
+	return -1;
 }
 
 int view_no_memory(const struct view *view, struct pugmark_diag *diag)

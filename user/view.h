@@ -8,6 +8,8 @@
 
 #include "user/patterns.h"
 
+#include <getopt.h>
+
 enum { VIEW_MAX_THREADS = 256 };
 
 /* Values of getopt_long() for the options below; a command's own begin at VIEW_END. */
@@ -74,8 +76,13 @@ void view_deinit(struct view *view);
 /* Takes the option @opt with getopt's optarg. Returns -1, or the exit status of wrong usage, which
  * has been reported. */
 int view_option(struct view *view, int opt, const char *arg);
-/* The word for what getopt_long() found wrong. */
-int view_wrong_option(const struct view *view, int opt, char *const *argv, int at);
+/* What a command does with an option of its own (or passes on to view_option()); @ctx is the
+ * command's. Returns -1, or the exit status of wrong usage, which has been reported. */
+typedef int (*view_own_option)(void *ctx, int opt, const char *arg);
+/* Parses a command line of @options and one recording, and prints @help where it is asked for.
+ * Returns an exit status, or -1 if there is something to do: view->dir is the recording then. */
+int view_parse(struct view *view, int argc, char **argv, const struct option *options,
+	       const char *help, view_own_option own, void *ctx);
 /* Opens the recording and applies the filters to it. Returns 0, or -errno with @diag filled
  * (-ENOENT: a thread, a module or a function that is not in the recording). */
 int view_open(struct view *view, const char *dir, struct pugmark_diag *diag);

@@ -3,7 +3,8 @@
  * fills before attaching, and the records that come back through two rings. It lives only between
  * the two of one build; what is kept on disk is docs/recording-format.md.
  *
- *   ring `events`:  struct batch (of one task, in order) or struct snapshot
+ *   ring `events`:  struct batch (of one task, in order), or what its events refer to: struct
+ *                   snapshot, deep_stack, attach_stack
  *   ring `process`: struct process_record
  *
  * A batch stands on its own but for the load bases, which are said again after every loss. */
@@ -69,6 +70,8 @@ enum batch_record_kind {
 	RECORD_TARGET = 5, /* value: target of the indirect call or jump */
 	RECORD_ATTACH = 6, /* the task ran before it was recorded */
 	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
+	RECORD_PAUSE = 8,  /* what is probed changes: from here to the next RECORD_ATTACH nothing
+			      of the task is seen */
 };
 
 struct batch_record {
@@ -83,20 +86,22 @@ struct batch_record {
 	};
 };
 
-enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3 };
+enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3, RING_ATTACH = 4 };
 
 struct batch {
 	__u32 kind;
-	__u32 task;	 /* number of the task, from 1 in the order of their creation */
-	__u32 n;	 /* records */
-	__u32 witnesses; /* of which witness events */
-	__u64 lost;	 /* witness events lost, ever */
-	__u64 time_ns;	 /* what the first dt_ns counts from */
-	__u32 cfa_high;	 /* upper half of the CFAs */
-	__u32 execs;	 /* how often the task has exec'ed */
-	__u32 snapshots; /* serial of the first HEAD_SNAPSHOT in it */
-	__s32 pid;	 /* its process, in the collector's namespace */
-};			 /* n records follow */
+	__u32 task;	  /* number of the task, from 1 in the order of their creation */
+	__u32 n;	  /* records */
+	__u32 witnesses;  /* of which witness events */
+	__u64 lost;	  /* witness events lost, ever */
+	__u64 time_ns;	  /* what the first dt_ns counts from */
+	__u32 cfa_high;	  /* upper half of the CFAs */
+	__u32 execs;	  /* how often the task has exec'ed */
+	__u32 snapshots;  /* serial of the first HEAD_SNAPSHOT in it */
+	__s32 pid;	  /* its process, in the collector's namespace */
+	__u32 generation; /* of the tables of sites that its records refer to */
+	__u32 reserved;
+}; /* n records follow */
 
 /* A copy of the stack. Only the words that may have changed are sent: those from addr up to the
  * highest one that differs from the task's snapshot before, at the same address. */
@@ -126,6 +131,19 @@ struct deep_stack {
 	__u32 n;
 	__u32 reserved;
 	struct deep_word words[DEEP_MAX]; /* n are sent */
+};
+
+/* The stack of a task that ran before, at its first hit, in pieces that follow one another; each
+ * with the registers. It comes before the batch of that event. */
+struct attach_stack {
+	__u32 kind;
+	__u32 task;
+	__u64 addr; /* of words[0] */
+	__u64 ip;
+	__u64 regs[16]; /* by their DWARF number */
+	__u32 n_words;
+	__u32 reserved;
+	__u64 words[SNAPSHOT_WORDS]; /* n_words are sent */
 };
 
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };

@@ -11,10 +11,14 @@ enum event_kind {
 			      stopped wherever it was */
 	EVENT_LOST = 2,	   /* events of this task were lost here: `lost` of them */
 	EVENT_EXEC = 3,	   /* the task replaced its program: what follows is another image */
-	EVENT_ATTACH = 4,  /* first event of a task that ran already */
-	EVENT_STOP = 5,	   /* the recording stopped while the task ran on */
-	EVENT_FORK = 6,	   /* a child goes on from here with a copy of the stack: val is the number
-			      of its task */
+	EVENT_ATTACH = 4, /* first event of a task that ran already. Its stack, if it has one, holds
+			     the return addresses of the next event and nothing else; a 0 as its
+			     last word: there are no others */
+	EVENT_STOP = 5,	  /* the recording stopped while the task ran on */
+	EVENT_FORK = 6,	  /* a child goes on from here with a copy of the stack: val is the number
+			     of its task */
+	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
+			     EVENT_ATTACH */
 };
 
 enum event_flag {
@@ -25,7 +29,7 @@ enum event_flag {
 };
 
 /* A word of a snapshot that is not known. Far from the stack pointer only those are that are
- * addresses in the module. */
+ * addresses in the module. One that is 1 reads as 0. */
 #define EVENT_STACK_UNKNOWN 1
 
 struct witness_event {

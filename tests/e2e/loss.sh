@@ -48,10 +48,10 @@ make_text() { # LINES
 		x = (x * 69069 + 1) % 4294967296
 		print x, i, "some words that come again and again", x % 97 } }'
 }
-make_text 15000 >text
+make_text 7000 >text
 script='{ for (i = 1; i <= NF; i++) n[$i]++; gsub(/[aeiou]+/, "<&>"); s += length($0) }
 	function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) }
-	NR == 2500 { print s, f(15); exit }'
+	NR == 1000 { print s, f(12); exit }'
 
 # --- a ring that is too small, and a consumer that sleeps ---------------------------------------
 check_loss() { # NAME MODE COMMAND...
@@ -108,14 +108,14 @@ wait_until() { # SECONDS COMMAND...
 differs() { test "$(text_differs "$1")" "$2" 0; }
 gone() { [ ! -e "/proc/$1" ]; }
 
-make_text 25000 >text
+make_text 12000 >text
 ./gzip -c text >expected
 # In the background, as those that are killed: SIGINT is ignored there, and gzip asks.
 setarch -R "$PUGMARK" record -q -o whole --mode full -- ./gzip -c text >out 2>err &
 wait $!
 claim 'the whole of the run that is killed' [ $? = 0 ]
 stops=0 events=0
-for seconds in 0.2 0.7 1.1 1.5 1.9 2.5; do
+for seconds in 0.2 0.8 1.4 2; do
 	rm -rf killed out
 	: >out
 	setarch -R "$PUGMARK" record -q -o killed --mode full -- ./gzip -c text >out 2>err &
@@ -144,7 +144,7 @@ for seconds in 0.2 0.7 1.1 1.5 1.9 2.5; do
 	sed "s/^/killed after $seconds s: /" said
 	events=$((events + $(number killed witness_events)))
 done
-claim 'the recorder was killed while it recorded' [ $stops -ge 3 ]
+claim 'the recorder was killed while it recorded' [ $stops -ge 2 ]
 claim 'what was written by then is read' [ $events -gt 0 ]
 
 echo "$passed passed, $failed failed, 0 skipped"

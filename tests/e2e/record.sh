@@ -176,10 +176,14 @@ claim 'and what was pending is there' is "$(awk '!/^#/ { k = $3 } END { print k 
 finish
 claim_clean SIGINT
 
+rm -r rec
 start
 "$PUGMARK" record -q -o rec --sites list -p $child >out 2>err </dev/null &
 recorder=$!
-sleep 2.5
+for _ in $(seq 300); do # until it has written something
+	[ "$(stat -c %s rec/events 2>/dev/null || echo 0)" -lt 4096 ] || break
+	sleep 0.05
+done
 kill -9 $recorder
 wait $recorder 2>/dev/null
 raw

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # check.sh: is the recovered trace exactly what happened?
 #
-#   check.sh [--quick] [NAME...]
+#   check.sh [--paths] [--quick] [NAME...]
 #
 # NAME is a program of tests/oracle/programs; without one, all that are listed below, or the quick
 # ones. A copy of the program does its work under QEMU, which gives the true sequence of calls, tail
@@ -13,36 +13,61 @@
 # by the plans of all modes at once (record --twin), and the traces of the modes must be the same.
 # `twin+` ones are deterministic as well, and go both ways.
 #
+# With --paths, what is recorded are all blocks (--level paths) by each placement of witnesses, and
+# what is compared is the sequence of blocks, to the last one.
+#
 # Prints a table: processes, call-and-return events, witness events, their share, the verdict. Exit
 # status 1 if any is not identical, 77 if nothing could run. PUGMARK and TOOLS say where the command
 # and the oracle's tools are; KEEP=DIR keeps what differs.
 set -u -o pipefail
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../..")
-export PUGMARK=${PUGMARK:-$top/build/pugmark}
-tools=${TOOLS:-$top/build/oracle}
-modes="full casper best"
+export PUGMARK=${PUGMARK:-$top/build/pugmark} TOOLS=${TOOLS:-$top/build/oracle}
+tools=$TOOLS
+modes="full casper best" level=calls
 
 # NAME HOW [quick] [SCALE]: the work is divided by SCALE
 programs() {
+	if [ $level = paths ]; then
+		paths_programs
+		return
+	fi
 	cat <<'LIST'
 gzip-c same
 gzip-d same quick
-bzip2 same
+bzip2 same quick
 zstd twin - 5
-lua twin
+lua twin - 10
 bash twin
 mawk same
 sed same
-grep same
+grep same quick
 sort same
 openssl same
-sqlite3 same
+sqlite3 same quick
 git twin
 python twin
 perl twin
 gdb twin
 bc same quick
+LIST
+}
+
+# The same for --paths; the quick ones at a smaller scale. lib* are programs of ours around Debian's static libraries, so that the
+# library is of the module; liblua's make it run the same way twice, which lua itself does not.
+paths_programs() {
+	if [ $quick = 1 ]; then
+		printf '%s\n' 'gzip-c same quick 1000' 'libbz2 same quick 1000' 'mawk same quick 250'
+		return
+	fi
+	cat <<'LIST'
+gzip-c same - 100
+gzip-d same - 10
+lua twin - 10
+liblua same - 10
+libbz2 same - 40
+mawk same - 20
+libsqlite same - 20
 LIST
 }
 
@@ -83,7 +108,7 @@ run_work() { # NAME BINARY DIR HOW WHAT
 }
 
 row() { # NAME MODE PROCESSES EVENTS WITNESSES VERDICT
-	printf '%-10s %-7s %9s %12s %12s %7s  %s\n' "$1" "$2" "$3" "$4" "$5" \
+	printf '%-10s %-13s %9s %12s %12s %7s  %s\n' "$1" "$2" "$3" "$4" "$5" \
 		"$(awk -v w="$5" -v e="$4" 'BEGIN { if (e > 0) printf "%.1f%%", 100 * w / e }')" "$6"
 	total=$((total + 1))
 	case $6 in identical*) ;; *) failed=$((failed + 1)) ;; esac
@@ -94,16 +119,21 @@ keep() { # DIR NAME
 }
 
 events_of() { # what a process did, by the oracle or by a recording's module
-	case $1 in
-	oracle) "$tools/calls" "$tmp/model" "$binary" "$2/trace" 2>/dev/null ;;
-	*) "$PUGMARK" dump --format text --module "$1" "$2/recording" ;;
+	case $level-$1 in
+	calls-oracle) "$tools/calls" "$tmp/model" "$binary" "$2/trace" 2>/dev/null ;;
+	paths-oracle) "$tools/blocks" "$tmp/model" "$binary" "$2/trace" 2>/dev/null ;;
+	calls-*) "$PUGMARK" dump --format text --module "$1" "$2/recording" ;;
+	paths-*)
+		"$PUGMARK" dump --format text --module "$1" "$2/recording" |
+			grep -E '^[0-9]+ (block|gap) '
+		;;
 	esac
 }
 
 # Compares each process that is in @1 with the one in @2; prints the row.
 compare_all() { # NAME MODE DIR-A MODULE-A DIR-B MODULE-B TRUTH
 	local name=$1 mode=$2 a=$3 ma=$4 b=$5 mb=$6 verdict="identical to $7" n=0 id line status
-	local events=0 witnesses=0 gaps=0 e w g
+	local events=0 witnesses=0 gaps=0 blocks=0 e w g
 	for at in "$a"/*; do
 		id=${at##*/}
 		n=$((n + 1))
@@ -116,6 +146,10 @@ compare_all() { # NAME MODE DIR-A MODULE-A DIR-B MODULE-B TRUTH
 		events=$((events + e)) witnesses=$((witnesses + w)) gaps=$((gaps + g))
 		"$tools/compare" <(events_of "$ma" "$at") <(events_of "$mb" "$b/$id") >"$tmp/result"
 		status=$?
+		if [ $level = paths ]; then # blocks instead of calls and returns
+			read -r _ e _ <"$tmp/result"
+			[ $status != 0 ] || blocks=$((blocks + e))
+		fi
 		if [ $status != 0 ]; then
 			[ "${verdict:0:9}" != identical ] || verdict="DIFFERENT"
 			if [ "$shown" -lt 3 ]; then
@@ -131,7 +165,8 @@ compare_all() { # NAME MODE DIR-A MODULE-A DIR-B MODULE-B TRUTH
 		fi
 	done
 	[ $gaps = 0 ] || verdict="$gaps GAPS"
-	[ $n -gt 0 ] && [ $events -gt 0 ] || verdict="NOTHING RAN"
+	[ $level = calls ] || events=$blocks
+	[ $n -gt 0 ] && [ $events -gt 0 ] || [ "${verdict:0:9}" != identical ] || verdict="NOTHING RAN"
 	row "$name" "$mode" $n $events $witnesses "$verdict"
 }
 
@@ -155,13 +190,14 @@ check_same() { # NAME
 }
 
 check_twin() { # NAME
-	local i=0
+	local i=0 modes=$modes
+	[ $level = calls ] || modes="paths-blocks paths-nodes paths-edges paths-best"
 	run_work "$1" "$binary" "$tmp/native" record "${modes// /,}" || {
 		work_failed "$1" "${modes// /,}" $?
 		return
 	}
 	for mode in $modes; do
-		compare_all "$1" "$mode" "$tmp/native" 0 "$tmp/native" $i "full's, same run"
+		compare_all "$1" "$mode" "$tmp/native" 0 "$tmp/native" $i "${modes%% *}'s, same run"
 		i=$((i + 1))
 	done
 }
@@ -170,7 +206,7 @@ check_program() { # NAME HOW
 	local file module quick
 	read -r file module seconds quick < <("$top/tests/oracle/run.sh" "$1")
 	if [ ! -x "$file" ]; then
-		printf '%-10s %-7s SKIP: %s is not installed\n' "$1" - "$file"
+		printf '%-10s %-13s SKIP: %s is not installed\n' "$1" - "$file"
 		skipped=$((skipped + 1))
 		return
 	fi
@@ -191,7 +227,11 @@ check_program() { # NAME HOW
 
 total=0 failed=0 skipped=0 binary= seconds=120 shown=0
 wanted=
-quick=0
+quick=0 what=events
+if [ "${1:-}" = --paths ]; then
+	level=paths modes="paths-blocks paths-targets paths-edges paths-nodes paths-best" what=blocks
+	shift
+fi
 if [ "${1:-}" = --quick ]; then
 	quick=1
 	shift
@@ -199,7 +239,7 @@ fi
 for name in "$@"; do
 	wanted="$wanted $name "
 done
-printf '%-10s %-7s %9s %12s %12s %7s  %s\n' program mode processes events witnesses share verdict
+printf '%-10s %-13s %9s %12s %12s %7s  %s\n' program mode processes $what witnesses share verdict
 while read -r name how is_quick scale; do
 	[ $quick = 0 ] || [ "$is_quick" = quick ] || continue
 	[ -z "$wanted" ] || [ "${wanted/ $name / }" != "$wanted" ] || continue

@@ -23,7 +23,7 @@ printf '%s\n' "$*" >"$at/command"
 env=()
 while IFS= read -r -d '' variable; do
 	case $variable in
-	_=*) ;;
+	_=* | PLUGINS=*) ;;
 	*) if [ "$how" = qemu ]; then env=("$variable" "${env[@]}"); else env+=("$variable"); fi ;;
 	esac
 done < <(env -0)
@@ -35,10 +35,16 @@ qemu)
 record)
 	IFS=, read -ra modes <<<"$what"
 	twins=()
+	IFS=: read -ra folders <<<"${PLUGINS:-}"
+	for folder in "${folders[@]}"; do
+		[ ! -d "$folder" ] || twins+=(--plugin "$folder")
+	done
 	for mode in "${modes[@]:1}"; do
 		twins+=(--twin "$mode")
 	done
-	exec env -i "${env[@]}" setarch -R "$PUGMARK" record -q -o "$at/recording" --mode "${modes[0]}" "${twins[@]}" \
+	how=(--mode "${modes[0]}")
+	[ "${modes[0]#paths-}" = "${modes[0]}" ] || how=(--level paths --placement "${modes[0]#paths-}")
+	exec env -i "${env[@]}" setarch -R "$PUGMARK" record -q -o "$at/recording" "${how[@]}" "${twins[@]}" \
 		-- "$@"
 	;;
 esac

@@ -4,8 +4,22 @@ ORACLE_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -
 ORACLE_COMMON := $(addprefix tests/oracle/,flow.c model_text.c module.c trace.c)
 ORACLE_HEADERS := $(wildcard tests/oracle/*.h)
 
+# Programs around static libraries, as the distribution has them, where it has them.
+HOST_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
+has_archive = $(filter /%,$(shell $(CC) -print-file-name=$(1).a))
+ORACLE_HOSTS := $(addprefix $(BUILD)/oracle/,$(if $(call has_archive,liblua5.4),liblua) \
+		$(if $(call has_archive,libbz2),libbz2) $(if $(call has_archive,libsqlite3),libsqlite))
+$(BUILD)/oracle/liblua: HOST_LIBS := -no-pie -l:liblua5.4.a -lm -ldl -lpthread
+$(BUILD)/oracle/libbz2: HOST_LIBS := -l:libbz2.a
+$(BUILD)/oracle/libsqlite: HOST_LIBS := -l:libsqlite3.a -lm -ldl -lpthread -lz
+
 .PHONY: oracle check-oracle check-oracle-quick check-oracle-self
-oracle: $(ORACLE_BIN)
+oracle: $(ORACLE_BIN) $(ORACLE_HOSTS)
+
+$(ORACLE_HOSTS): $(BUILD)/oracle/%: tests/oracle/hosts/%.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(HOST_CFLAGS) -o $@ $< $(HOST_LIBS)
 
 $(BUILD)/oracle/edges $(BUILD)/oracle/calls $(BUILD)/oracle/blocks: $(BUILD)/oracle/%: tests/oracle/%.c $(ORACLE_COMMON) \
 		$(ORACLE_HEADERS)

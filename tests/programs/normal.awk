@@ -16,7 +16,8 @@
 #   FUNCTION() [CAUSE]     it is called and returns, and nothing happens in between
 #   gap CAUSE
 #
-# Equal lines in a row are one, with " xN" after it.
+# Equal lines in a row are one, with " xN" after it; up to twelve lines that come again and
+# again stand once, between "repeat N" and "end".
 
 function put(line) {
 	if (line == last) {
@@ -24,9 +25,28 @@ function put(line) {
 		return
 	}
 	if (times)
-		print last (times > 1 ? " x" times : "")
+		line_of[++lines] = last (times > 1 ? " x" times : "")
 	last = line
 	times = 1
+}
+function print_folded(   i, k, period, times) {
+	for (i = 1; i <= lines; i += period * times) {
+		for (period = 2; period <= 12; period++) {
+			for (k = i; k + period <= lines && line_of[k] == line_of[k + period]; k++)
+				;
+			times = int((k - i) / period) + 1
+			if (times > 4)
+				break
+		}
+		if (period > 12)
+			period = times = 1
+		if (times > 1)
+			print "repeat " times
+		for (k = i; k < i + period; k++)
+			print line_of[k]
+		if (times > 1)
+			print "end"
+	}
 }
 function entered(line) {
 	if (pending != "")
@@ -118,6 +138,7 @@ $2 == "gap" { say("gap", $3) }
 END {
 	end_thread()
 	put("")
+	print_folded()
 }
 BEGIN {
 	added = "^(_start|_init|_fini|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux|_dl_relocate_static_pie|_GLOBAL__sub_I_.*|__cxx_global_var_init.*|atexit|__gthread_.*|__cyg_.*|__clang_call_terminate)$"

@@ -11,30 +11,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BYTES (64ul << 20)
+#define BYTES (64ul << 20) /* mapped; the file is as long as it needs to be */
+#define STEP (1ul << 16)
 
 extern char __executable_start[];
 static const uint64_t base_of_fixed = 0x400000; /* of programs that are not PIE */
 
 static __thread char *text;
-static __thread size_t used;
+static __thread size_t used, length;
+static __thread int file = -1;
 static __thread pid_t owner;
 
 static void start(pid_t tid)
 {
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/%d", getenv("TRUTH_DIR"), tid);
-	int fd = open(path, O_RDWR | O_CREAT, 0600);
-	if (fd < 0 || ftruncate(fd, BYTES))
-		_exit(99);
-	text = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (text == MAP_FAILED)
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	text = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (file < 0 || text == MAP_FAILED)
 		_exit(99);
 	owner = tid;
-	used = 0;
-	while (text[used]) /* before an exec */
-		used++;
+	used = length = (size_t)lseek(file, 0, SEEK_END); /* what was before an exec */
 }
 
 static void say(const char *format, void *func)
@@ -43,7 +40,7 @@ static void say(const char *format, void *func)
 	uint64_t base = (uint64_t)__executable_start;
 	if (owner != tid)
 		start(tid);
-	if (used + 100 > BYTES)
+	if (used + 4096 > length && (length + STEP > BYTES || ftruncate(file, length += STEP)))
 		_exit(99);
 	size_t at = used;
 	used += 48; /* a signal that comes now writes behind it */

@@ -378,7 +378,10 @@ static enum outcome run_foreign(struct walker *w, bool returns)
 		enum outcome out = maybe_signal(w);
 		if (callee == PUGMARK_NONE)
 			break;
-		if (out == RETURNED) {
+		/* The same call may enter the program, or more foreign code that does. */
+		if (out == RETURNED && w->n < 40 && random_chance(&w->rng, 15)) {
+			out = call_foreign(w, below, FOREIGN + 8, true);
+		} else if (out == RETURNED) {
 			step(w, TRACE_ENTER, CAUSE_CALLBACK, func_addr(w, callee), 0);
 			out = call_function(w, callee, below, FOREIGN + 8);
 		}
@@ -406,7 +409,7 @@ static enum outcome before_call(struct walker *w, uint32_t block)
 	const struct prog_block *b = &w->prog->blocks[block];
 	if (w->choice->marks[block] != MARK_BLOCK || b->any.addr == b->call_addr)
 		return RETURNED; /* a probed call is made with its event */
-	w->stack[w->n - 1].ip = BIAS + w->prog->blocks[block].call_addr;
+	w->stack[w->n - 1].ip = BIAS + b->call_addr;
 	return maybe_signal(w);
 }
 
@@ -546,6 +549,16 @@ static uint32_t go_on(struct walker *w, uint32_t block)
 	return next;
 }
 
+/* Not the way of a jump that leaves the function, nor the second half of a block that was split
+ * before its call. */
+static bool shows_block(const struct walker *w, uint32_t block)
+{
+	const struct prog_block *b = &w->prog->blocks[block];
+	const struct prog_func *f = &w->prog->funcs[b->func];
+	bool half = block > f->block && b->origin != PUGMARK_NONE && b[-1].origin == b->origin;
+	return f->flags & PROG_PATHS && !(b->flags & PROG_VIRTUAL) && !half;
+}
+
 static enum outcome run_frame(struct walker *w, uint32_t block)
 {
 	uint32_t me = w->n - 1;
@@ -565,7 +578,7 @@ static enum outcome run_frame(struct walker *w, uint32_t block)
 		if (out != RETURNED)
 			return out;
 		w->stack[me].block = block;
-		if (w->prog->funcs[b->func].flags & PROG_PATHS && !(b->flags & PROG_VIRTUAL))
+		if (shows_block(w, block))
 			step(w, TRACE_BLOCK, 0, b->addr, 0);
 		if (mark == MARK_BLOCK)
 			event(w, block, 0, 0);

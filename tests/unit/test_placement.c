@@ -180,7 +180,7 @@ static void small_graphs_have_no_cheaper_set(void **state)
 {
 	(void)state;
 	struct optimum_tally t = {0};
-	uint64_t n = setting("PLACEMENT_SMALL", 10000);
+	uint64_t n = setting("PLACEMENT_SMALL", 20000);
 	for (uint64_t seed = 1; t.graphs < n; seed++) {
 		struct flow_graph g;
 		struct realizable *r;

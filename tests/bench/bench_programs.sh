@@ -1,0 +1,244 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bench_programs.sh: what it costs to record programs that end by themselves, and what comes of it.
+#
+#   bench_programs.sh [NAME...]    gzip-c gzip-d lua sqlite3 git-log; without one: all
+#
+# ROUNDS=5 rounds; in each the program runs alone, recorded in modes best, casper and full, under
+# bpftrace counting a uprobe on the entries of the BPFTRACE_MAX=64 functions that are called most,
+# and, built with -pg from the distribution's source, under uftrace. Medians. For the shares of
+# witness events, one run is recorded by the plans of all modes at once.
+set -u -o pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/bench/lib.sh
+needs_recording
+work=$PWD/tests/bench/work
+modes='full branch casper best'
+timed_modes='best casper full'
+
+text() { # LINES: like prose, always the same
+	awk -v lines="$1" 'BEGIN {
+		n = split("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi " \
+			  "omicron pi rho sigma tau upsilon phi chi psi omega", w, " ")
+		x = 12345
+		for (i = 1; i <= lines; i++) {
+			l = ""
+			for (k = 0; k < 8; k++) {
+				x = (x * 69069 + 1) % 4294967296
+				l = l (k ? " " : "") (k == 6 ? x % 1000 : w[int(x / 65536) % n + 1])
+			}
+			print l
+		}
+	}'
+}
+git_history() { # DIR: 24 commits to 12 files
+	git init -q -b main "$1"
+	for i in $(seq 24); do
+		printf 'commit refs/heads/main\ncommitter a <a@example.org> %d +0000\ndata 9\ncommit%03d\n' \
+			$((1577836800 + i * 60)) "$i"
+		printf 'M 644 inline file%d\ndata <<END_OF_FILE\n' $((i % 12))
+		text $((20 + i)) | awk -v i="$i" '{ print } NR % 7 == i % 7 { print "changed " i }'
+		printf 'END_OF_FILE\n\n'
+	done | git -C "$1" fast-import --quiet
+}
+
+# Sources of the distribution for -pg builds, fetched into the build folder once.
+sources=$BUILD/bench-sources
+fetch_source() { # PACKAGE: its folder
+	local found
+	found=$(find "$sources" -maxdepth 1 -type d -name "$1-*" 2>/dev/null | head -n 1)
+	[ -z "$found" ] || { echo "$found"; return; }
+	command -v dpkg-source >/dev/null && mkdir -p "$sources/lists/partial" || return
+	(
+		# shellcheck source=/dev/null
+		. /etc/os-release
+		cd "$sources" || exit
+		chmod 755 .
+		uri=$(awk '/^URIs:/ { u = $2 } /^Suites:/ && $2 == s { print u; exit }
+			$1 == "deb" { print $2; exit }' s="$VERSION_CODENAME" \
+			/etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null)
+		echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $VERSION_CODENAME main" >src.list
+		apt() { apt-get -q -o Dir::Etc::sourcelist="$PWD/src.list" -o Dir::Etc::sourceparts=- \
+			-o Dir::State::lists="$PWD/lists" "$@"; }
+		{ apt update && apt source "$1"; } >log 2>&1
+	) || return
+	find "$sources" -maxdepth 1 -type d -name "$1-*" | head -n 1
+}
+lua_with_pg() { # OUT
+	local dir files
+	dir=$(fetch_source lua5.4) && [ -n "$dir" ] || return
+	mapfile -t files < <(find "$dir/src" -name '*.c' ! -name luac.c)
+	gcc -O2 -g -pg -DLUA_COMPAT_5_3 -DLUA_USE_POSIX -DLUA_USE_DLOPEN -o "$1" -Wl,-E \
+		"${files[@]}" -lm -ldl 2>"$tmp/gcc.log"
+}
+sqlite_with_pg() { # OUT
+	local dir
+	command -v tclsh >/dev/null || return
+	dir=$(fetch_source sqlite3) && [ -n "$dir" ] || return
+	[ -e "$dir/sqlite3.c" ] || (cd "$dir" && ./configure && make sqlite3.c) >"$tmp/gcc.log" 2>&1 || return
+	gcc -O2 -g -pg -DSQLITE_THREADSAFE=1 -I "$dir" -o "$1" "$work/sqlite_run.c" "$dir/sqlite3.c" \
+		-lm 2>"$tmp/gcc.log"
+}
+
+# Sets program (the copy), args, and pg (the -pg build, or none and why).
+set_up() { # NAME
+	pg='' pg_why='built from no source here'
+	case $1 in
+	gzip-c) program=$(copy gzip) && text 6000 >"$tmp/text" && args=(-c "$tmp/text") ;;
+	gzip-d) program=$(copy gzip) && text 60000 | gzip -c >"$tmp/text.gz" && args=(-dc "$tmp/text.gz") ;;
+	lua)
+		program=$(copy lua5.4) && args=("$work/work.lua") || return
+		if lua_with_pg "$tmp/lua-pg"; then pg=$tmp/lua-pg; else pg_why='no source package'; fi
+		;;
+	sqlite3)
+		program=$tmp/sqlite_run args=("$work/work.sql")
+		gcc -O2 -o "$program" "$work/sqlite_run.c" -l:libsqlite3.a -lm -ldl -lpthread \
+			2>"$tmp/gcc.log" || return
+		if sqlite_with_pg "$tmp/sqlite-pg"; then pg=$tmp/sqlite-pg; else pg_why='no source package or tclsh'; fi
+		;;
+	git-log)
+		program=$(copy git) && git_history "$tmp/repo" || return
+		export HOME=$tmp GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
+		args=(-C "$tmp/repo" log --stat -p)
+		;;
+	*) return 1 ;;
+	esac
+}
+
+# --- one round of each way to run; each appends "wall cpu rss" to $tmp/t.WAY -------------------------
+run_alone() { "$measure" 1 "$program" "${args[@]}" >>"$tmp/t.alone"; }
+run_recorded() { # MODE [WAY OPTIONS...]
+	local way=${2:-$1}
+	# shellcheck disable=SC2016 # the inner shell's
+	"$measure" 1 bash -c '"$0" "$@" >'"$tmp/inner" "$PUGMARK" record -q -o "$tmp/rec.$way" "${@:3}" \
+		--binary "$program" --plan "$tmp/plan.$1" -- "$measure" 1 "$program" "${args[@]}" \
+		>"$tmp/outer" || return
+	cat "$tmp/inner" >>"$tmp/t.$way"
+}
+run_bpftrace() {
+	BPFTRACE_MAX_PROBES=100000 bpftrace --unsafe "$tmp/entries.bt" -c "$measure 1 $program ${args[*]}" \
+		>"$tmp/bpftrace.out" 2>"$tmp/bpftrace.err" || return
+	grep -E '^[0-9.]+ [0-9.]+ [0-9]+$' "$tmp/bpftrace.out" >>"$tmp/t.bpftrace"
+	awk '/^@hits/ { print $2 }' "$tmp/bpftrace.out" >>"$tmp/t.bpftrace-hits"
+}
+run_pg() { (cd "$tmp" && "$measure" 1 "$pg" "${args[@]}" >>"$tmp/t.pg"); }
+run_uftrace() {
+	rm -rf "$tmp/uftrace.data"
+	# shellcheck disable=SC2016 # the inner shell's
+	"$measure" 1 bash -c '"$0" "$@" >'"$tmp/inner" uftrace record --force -d "$tmp/uftrace.data" \
+		"$measure" 1 "$pg" "${args[@]}" >>"$tmp/t.uftrace-outer" 2>"$tmp/uftrace.err" || return
+	cat "$tmp/inner" >>"$tmp/t.uftrace"
+}
+
+counts_of() { "$PUGMARK" dump --module "$1" --count "$2"; } # events E witnesses W gaps G
+
+shares() { # NAME
+	local i=0 e w g line
+	local twins=()
+	for mode in branch casper best; do twins+=(--twin "$mode"); done
+	"$PUGMARK" record -q -o "$tmp/rec.all" --binary "$program" --mode full "${twins[@]}" -- \
+		"$program" "${args[@]}" >/dev/null || return
+	line="$1"
+	for mode in $modes; do
+		read -r _ e _ w _ g < <(counts_of $i "$tmp/rec.all")
+		share[$mode]=$(calc "100 * $w / $e" 4)
+		record "$1" "$mode" events "$e" events
+		record "$1" "$mode" witness_share "${share[$mode]}" %
+		record "$1" "$mode" gaps "$g" gaps
+		line="$line $mode ${share[$mode]} %$([ "$g" = 0 ] || echo " ($g GAPS)"),"
+		i=$((i + 1))
+	done
+	calls=$(calc "$e / 2" 10)
+	printf '%s\n' "${line%,} of $e call and return events"
+	# What the counts of that run make of it.
+	"$PUGMARK" plan --mode best --profile "$tmp/rec.best" -o "$tmp/plan.profile" "$program" >/dev/null 2>&1 &&
+		"$PUGMARK" record -q -o "$tmp/rec.profile" --binary "$program" --plan "$tmp/plan.profile" -- \
+			"$program" "${args[@]}" >/dev/null && {
+		read -r _ e _ w _ g < <(counts_of 0 "$tmp/rec.profile")
+		record "$1" profile witness_share "$(calc "100 * $w / $e" 4)" %
+		printf '%s best with --profile: %s %% of %s, %s gaps\n' "$1" "$(calc "100 * $w / $e" 4)" "$e" "$g"
+	}
+}
+
+added() { # WAY [BASE]: medians of processor seconds beyond the program's own
+	calc "$(median "$tmp/t.$1" 2) - $(median "$tmp/t.${2:-alone}" 2)" 5
+}
+
+times() { # NAME
+	local i mode way probed
+	rm -f "$tmp"/t.*
+	for mode in $timed_modes; do
+		"$PUGMARK" plan --mode "$mode" -o "$tmp/plan.$mode" "$program" >/dev/null || return
+	done
+	run_recorded best warm-up && probed=$(bpftrace_program "$program" "$tmp/rec.warm-up" \
+		"${BPFTRACE_MAX:-64}" "$tmp/entries.bt") || return
+	for i in $(seq "$rounds"); do
+		run_alone || return
+		for mode in $timed_modes; do
+			run_recorded "$mode" || return
+			cat "$tmp/outer" >>"$tmp/t.$mode-outer"
+		done
+		run_recorded best plain --no-times || return
+		if command -v bpftrace >/dev/null; then
+			run_bpftrace || echo "$1 bpftrace FAILED: $(head -c 300 "$tmp/bpftrace.err")"
+		fi
+		if [ -n "$pg" ] && command -v uftrace >/dev/null; then
+			run_pg && run_uftrace || echo "$1 uftrace FAILED: $(head -c 300 "$tmp/uftrace.err")"
+		fi
+	done
+	record "$1" none cpu_seconds "$(median "$tmp/t.alone" 2)" s
+	printf '%s added to %s s: ' "$1" "$(median "$tmp/t.alone" 2)"
+	for way in $timed_modes plain bpftrace; do
+		[ -s "$tmp/t.$way" ] || continue
+		record "$1" "$way" added_cpu_seconds "$(added "$way")" s
+		record "$1" "$way" wall_seconds "$(median "$tmp/t.$way" 1)" s
+		printf '%s %s s, ' "$way" "$(added "$way")"
+	done
+	[ -s "$tmp/t.bpftrace" ] || printf 'bpftrace not run, '
+	[ -z "$probed" ] || printf '(on entries of %s %% of the calls) ' "$probed"
+	if [ -s "$tmp/t.uftrace" ]; then
+		record "$1" uftrace added_cpu_seconds "$(added uftrace)" s
+		record "$1" uftrace added_to_pg_cpu_seconds "$(added uftrace pg)" s
+		record "$1" best command_wall_seconds "$(median "$tmp/t.best-outer" 1)" s
+		record "$1" uftrace command_wall_seconds "$(median "$tmp/t.uftrace-outer" 1)" s
+		record "$1" uftrace disk_bytes "$(du -sb "$tmp/uftrace.data" | cut -f 1)" bytes
+		printf 'uftrace %s s (%s s of it by tracing)\n' "$(added uftrace)" "$(added uftrace pg)"
+	else
+		printf 'uftrace not run: %s\n' "$pg_why"
+	fi
+	[ ! -s "$tmp/t.bpftrace-hits" ] ||
+		record "$1" bpftrace hits "$(median "$tmp/t.bpftrace-hits")" hits
+}
+
+sizes() { # NAME
+	local way bytes lost e cpu
+	for way in best plain; do
+		bytes=$(stat -c %s "$tmp/rec.$way/events")
+		lost=$(field "$tmp/rec.$way/meta.json" lost)
+		record "$1" "$way" bytes_per_call "$(calc "$bytes / $calls")" bytes
+		record "$1" "$way" lost_events "${lost:-null}" events
+		printf '%s %s: %s bytes on disk a call, %s lost\n' "$1" $way "$(calc "$bytes / $calls")" "$lost"
+	done
+	read -r _ e _ < <(counts_of 0 "$tmp/rec.plain")
+	read -r _ cpu _ < <("$measure" "$rounds" "$PUGMARK" verify "$tmp/rec.plain")
+	record "$1" best recovery_speed "$(calc "$e / $cpu / 1e6")" Mevents/s
+	record "$1" best collector_peak_memory "$(calc "$(median "$tmp/t.best-outer" 3) / 1024")" MB
+	printf '%s recovered at %s M events a second of one core, start included; collector %s MB\n' "$1" \
+		"$(calc "$e / $cpu / 1e6")" "$(calc "$(median "$tmp/t.best-outer" 3) / 1024")"
+}
+
+failed=0
+declare -A share
+[ $# -gt 0 ] || set -- gzip-c gzip-d lua sqlite3 git-log
+for name in "$@"; do
+	if ! set_up "$name"; then
+		printf '%s: cannot be set up here %s\n' "$name" "$(head -n 3 "$tmp/gcc.log" 2>/dev/null)"
+		continue
+	fi
+	calls=1
+	{ times "$name" && shares "$name" && sizes "$name"; } || {
+		failed=1
+		printf '%s: FAILED\n' "$name"
+	}
+done
+exit $failed

@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bench_servers.sh: what it costs to record servers under load: redis under redis-benchmark, nginx
+# under wrk, both on ports of their own on 127.0.0.1.
+#
+#   bench_servers.sh [redis] [nginx]
+#
+# Each of ROUNDS=5 rounds puts the same server under the same load alone and recorded (-p) in modes
+# best and full; the cost is the server's own processor time a request. For the shares of witness
+# events, one load is recorded by the plans of all modes at once.
+# shellcheck disable=SC2317 # functions that are called by a name in a variable
+set -u -o pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/bench/lib.sh
+needs_recording
+modes='full branch casper best'
+
+free_port() {
+	local p
+	for p in $(seq $((20000 + $$ % 20000)) 65000); do
+		(: </dev/tcp/127.0.0.1/"$p") 2>/dev/null || break
+	done
+	echo "$p"
+}
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+
+start_redis() {
+	command -v redis-server redis-benchmark >/dev/null && program=$(copy redis-server) || return
+	"$program" --bind 127.0.0.1 --port "$port" --save '' --dir "$tmp" >"$tmp/server.log" 2>&1 &
+	server=$!
+	load=redis_load
+}
+redis_load() { # prints the number of requests
+	local n=${REQUESTS:-2000}
+	redis-benchmark -h 127.0.0.1 -p "$port" -q -c 8 -n "$n" \
+		-t set,get,incr,lpush,rpop,sadd,hset,mset >/dev/null && echo $((n * 8))
+}
+start_nginx() {
+	command -v wrk >/dev/null && program=$(copy nginx) || return
+	mkdir -p "$tmp/www"
+	seq 500 >"$tmp/www/index.html"
+	cat >"$tmp/nginx.conf" <<-CONF
+		daemon off; master_process off; worker_processes 1; pid $tmp/nginx.pid;
+		error_log $tmp/nginx.log;
+		events { worker_connections 64; }
+		http {
+			access_log $tmp/access.log;
+			client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
+			uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
+			server { listen 127.0.0.1:$port; root $tmp/www; }
+		}
+	CONF
+	"$program" -c "$tmp/nginx.conf" >"$tmp/server.log" 2>&1 &
+	server=$!
+	load=nginx_load
+}
+nginx_load() {
+	wrk -t 1 -c 8 -d "${SECONDS_OF_LOAD:-1}s" "http://127.0.0.1:$port/index.html" |
+		awk '/requests in/ { print $1 }'
+}
+
+# Puts the load on the server, recorded where a mode is given; sets requests and cpu (seconds).
+under_load() { # [RECORD OPTIONS...]
+	local before recorder=
+	if [ $# -gt 0 ]; then
+		rm -rf "$tmp/rec"
+		"$PUGMARK" record -q -o "$tmp/rec" -p "$server" "$@" 2>"$tmp/record.err" &
+		recorder=$!
+		for _ in $(seq 200); do
+			[ ! -e "$tmp/rec/reserve" ] && kill -0 $recorder 2>/dev/null || break
+			sleep 0.05
+		done
+		sleep 0.3
+		kill -0 $recorder 2>/dev/null || { cat "$tmp/record.err"; return 1; }
+	fi
+	before=$(ticks "$server")
+	requests=$($load)
+	cpu=$(calc "($(ticks "$server") - $before) / $(getconf CLK_TCK)")
+	[ -z "$recorder" ] || { kill -INT $recorder; wait $recorder; }
+	[ "${requests:-0}" -gt 0 ]
+}
+
+bench_server() { # NAME
+	local mode i=0 e w g line=$1 p twins=()
+	port=$(free_port)
+	"start_$1" || { echo "$1: not installed, or no load generator"; return 0; }
+	pids+=("$server")
+	for _ in $(seq 100); do
+		(: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break
+		sleep 0.05
+	done
+	for mode in full best; do
+		"$PUGMARK" plan --mode $mode -o "$tmp/plan.$mode" "$program" >/dev/null || return
+	done
+	for _ in $(seq "$rounds"); do
+		for mode in alone best full; do
+			if [ $mode = alone ]; then under_load; else under_load --plan "$tmp/plan.$mode"; fi || return
+			calc "$cpu / $requests * 1e6" 6 >>"$tmp/t.$1.$mode"
+			echo >>"$tmp/t.$1.$mode"
+			[ $mode != best ] || lost=$(field "$tmp/rec/meta.json" lost)
+		done
+	done
+	local alone
+	alone=$(median "$tmp/t.$1.alone")
+	record "$1" none cpu_per_request "$alone" us
+	for mode in best full; do
+		p=$(calc "$(median "$tmp/t.$1.$mode") - $alone")
+		record "$1" "$mode" added_cpu_per_request "$p" us
+		line="$line $mode adds $p us"
+	done
+	record "$1" best lost_events "${lost:-null}" events
+	echo "$line to $alone us of processor time a request; $lost events lost"
+	for mode in branch casper best; do twins+=(--twin "$mode"); done
+	REQUESTS=300 SECONDS_OF_LOAD=1 under_load --mode full "${twins[@]}" || return
+	line=$1
+	for mode in $modes; do
+		read -r _ e _ w _ g < <("$PUGMARK" dump --module $i --count "$tmp/rec")
+		record "$1" "$mode" witness_share "$(calc "100 * $w / $e")" %
+		record "$1" "$mode" events "$e" events
+		record "$1" "$mode" gaps "$g" gaps
+		line="$line $mode $(calc "100 * $w / $e") %$([ "$g" = 0 ] || echo " ($g gaps)"),"
+		i=$((i + 1))
+	done
+	echo "${line%,} of $e call and return events"
+	kill "$server" && wait "$server" 2>/dev/null
+	pids=()
+}
+
+failed=0
+[ $# -gt 0 ] || set -- redis nginx
+for name in "$@"; do
+	bench_server "$name" || { failed=1; echo "$name: FAILED"; }
+done
+exit $failed

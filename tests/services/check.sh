@@ -1,0 +1,224 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# check.sh: services that run go on running while they are recorded, and all that they do is seen.
+#
+#   check.sh [--quick] [NAME...]
+#
+# NAME is one of servers.sh; without one, all, or nginx and redis with --quick. Each server is the
+# distribution's own, a copy of its binary on loopback. Two claims a server:
+#
+#   load   under a load that does not stop, `record -a` attaches, records SECONDS=10, and detaches: no
+#          request fails, and the trace has no gap that is not explained.
+#   count  a load of N requests from idle to idle is recorded: the calls of the function that serves
+#          a request are as many as the server's own statistics say.
+#
+# Prints a table: requests a second before, during and after, processor time a request without and
+# with the recording, events, witnesses, gaps. KEEP=DIR keeps the recordings that are not right.
+# shellcheck disable=SC2154 # what servers.sh sets
+set -u -o pipefail
+here=$(dirname "$(realpath "$0")")
+export PUGMARK=${PUGMARK:-$(realpath "$here/../..")/build/pugmark}
+export PUGMARK_NO_TTY=1
+all="nginx redis memcached lighttpd postgres"
+seconds=${SECONDS_RECORDED:-10}
+requests=${REQUESTS:-8000}
+tools='curl wrk ab redis-cli redis-benchmark pgbench psql setpriv jq'
+
+skip() {
+	echo "SKIP check-services: $*"
+	exit 77
+}
+. "$here/servers.sh"
+
+[ "$(id -u)" = 0 ] || skip "recording needs root"
+for tool in $tools; do
+	command -v "$tool" >/dev/null || skip "$tool is not installed"
+done
+if [ "${1:-}" = --quick ]; then
+	all="nginx redis" seconds=3
+	shift
+fi
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $all
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/pugmark-services.XXXXXX") || exit 1
+server= loader= recorder=
+cleanup() {
+	touch "$dir/stop"
+	for pid in $recorder $loader $server; do
+		kill -INT "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+export XDG_CACHE_HOME=$dir/cache
+${CC:-cc} -O2 -Wall -o "$dir/load" "$here/load.c" || skip "no compiler for the load"
+
+now_ms() { echo "$(($(date +%s%N) / 1000000))"; }
+# Processor time of the server and of all that it has waited for, in ms.
+cpu_ms() {
+	local pid
+	for pid in $(pids); do
+		cat "/proc/$pid/stat" 2>/dev/null
+	done | awk -v first="$server" -v hz="$(getconf CLK_TCK)" '{
+		pid = $1
+		sub(/.*\) /, "")
+		n += $12 + $13 + (pid == first ? $14 + $15 : 0)
+	} END { printf "%d\n", n * 1000 / hz }'
+}
+pids() { # those that run the copy
+	find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$binary" 2>/dev/null | cut -d / -f 3
+}
+
+problems=
+problem() { problems="$problems${problems:+; }$*"; }
+
+# Rounds of load until `stop` is there; how many, and which failed, in `rounds`.
+load_main() {
+	local n=0
+	while [ ! -e stop ] && [ $n -lt 200 ]; do
+		if "${name}_round" >wrong 2>&1; then
+			echo right
+		else
+			echo failed
+			cp round failed-round
+		fi >>rounds
+		n=$((n + 1))
+	done
+}
+
+# Marks what has been served by now, and at what expense: TIME REQUESTS CPU.
+mark() { echo "$(now_ms) $("${name}_served") $(cpu_ms)"; }
+# Requests a second and µs of processor time a request between two marks.
+between() {
+	awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y); t = y[1] - x[1]; n = y[2] - x[2]
+		printf("%.0f %.1f\n", (t > 0 ? n * 1000 / t : 0), (n > 0 ? (y[3] - x[3]) * 1000 / n : 0)) }'
+}
+
+record_load() {
+	local marks=() status=0
+	rm -f stop rounds
+	load_main &
+	loader=$!
+	sleep 1
+	marks+=("$(mark)")
+	sleep "$half"
+	marks+=("$(mark)")
+	"$PUGMARK" record -q -o load.rec -a "$binary" --duration "$seconds" >record.log 2>&1 &
+	recorder=$!
+	for _ in $(seq 100); do
+		[ -s load.rec/events ] && break
+		sleep 0.1
+	done
+	marks+=("$(mark)")
+	sleep "$((seconds - 1))"
+	marks+=("$(mark)")
+	wait $recorder || status=$?
+	recorder=
+	sleep 1
+	marks+=("$(mark)")
+	sleep "$half"
+	marks+=("$(mark)")
+	touch stop
+	wait $loader
+	loader=
+	case $status in
+	0) ;;
+	3) problem "events were lost" ;;
+	*) problem "record: $(tail -n 1 record.log)" ;;
+	esac
+	[ "$(grep -c right rounds)" -gt 3 ] || problem "hardly any load"
+	! grep -q failed rounds || problem "requests failed: $(tail -n 2 failed-round | tr '\n' ' ')"
+	read -r rate_before cpu_before < <(between "${marks[0]}" "${marks[1]}")
+	read -r rate_during cpu_during < <(between "${marks[2]}" "${marks[3]}")
+	read -r rate_after _ < <(between "${marks[4]}" "${marks[5]}")
+}
+
+# What is not recovered, but for threads that ran before: a gap a thread, at its beginning.
+verify_load() {
+	"$PUGMARK" verify --format json load.rec >verify.json 2>verify.log
+	read -r _ events _ witnesses _ gaps < <("$PUGMARK" dump --count load.rec)
+	"$PUGMARK" dump -N '*' load.rec | awk '$2 == "gap" { print $1, $3 }' >gaps
+	explained=$(awk '$2 == "attach" && !seen[$1]++' gaps | wc -l)
+	[ "${gaps:-none}" = "$explained" ] ||
+		problem "gaps: $(cut -d ' ' -f 2 gaps | sort | uniq -c | tr -s ' \n' ' ')"
+	[ "${events:-0}" -gt 1000 ] || problem "hardly any events"
+}
+
+record_count() {
+	local before own after got served
+	before=$("${name}_served")
+	own=$("${name}_served")
+	own=$((own - before))
+	"$PUGMARK" record -q -o count.rec -a "$binary" >record.log 2>&1 &
+	recorder=$!
+	for _ in $(seq 100); do
+		[ -s count.rec/meta.json ] && break
+		sleep 0.1
+	done
+	sleep 1
+	"${name}_some" "$requests" >wrong 2>&1 || problem "the counted load failed: $(tail -n 1 some)"
+	sleep 1
+	kill -INT $recorder
+	wait $recorder || problem "record: $(tail -n 1 record.log)"
+	recorder=
+	after=$("${name}_served")
+	served=$((after - before - 2 * own))
+	local calls=${name}_calls
+	got=$("$PUGMARK" dump -F "${!calls}" count.rec | awk '$2 == "call" || $2 == "tail" || $2 == "enter"' | wc -l)
+	counted="$got of $served"
+	[ "$got" = "$served" ] && [ "$served" -ge "$requests" ] || problem "calls of ${!calls}: $counted"
+}
+
+check() { # NAME
+	name=$1
+	local file=${name}_file
+	problems='' half=$(((seconds + 3) / 4))
+	rate_before='' rate_during='' rate_after='' cpu_before='' cpu_during=''
+	events='' witnesses='' gaps='' counted=''
+	if [ ! -x "${!file}" ]; then
+		printf '%-10s SKIP: %s is not installed\n' "$name" "${!file}"
+		return
+	fi
+	mkdir "$dir/$name" && cd "$dir/$name" || return
+	mkdir bin
+	binary=$PWD/bin/$(basename "${!file}")
+	cp "${!file}" "$binary"
+	cp "$dir/load" .
+	"${name}_start" || problem "does not start"
+	for _ in $(seq 50); do
+		"${name}_ready" >/dev/null 2>&1 && break
+		sleep 0.2
+	done
+	if "${name}_ready" >/dev/null 2>&1; then
+		"$PUGMARK" plan "$binary" >/dev/null 2>&1
+		record_count
+		record_load
+		verify_load
+	else
+		problem "does not answer: $(tail -n 1 server.log)"
+	fi
+	kill "$server"
+	wait "$server" 2>/dev/null
+	server=
+	printf '%-10s %8s %8s %8s %7s %7s %10s %10s %6s %14s  %s\n' "$name" "$rate_before" "$rate_during" \
+		"$rate_after" "$cpu_before" "$cpu_during" "$events" "$witnesses" "$gaps" "$counted" \
+		"${problems:-right}"
+	total=$((total + 1))
+	if [ -n "$problems" ]; then
+		wrong=$((wrong + 1))
+		[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && rm -rf "${KEEP:?}/$name" && cp -r "$dir/$name" "$KEEP"; }
+	fi
+	cd / && rm -rf "${dir:?}/$name"
+}
+
+total=0 wrong=0
+printf '%-10s %8s %8s %8s %7s %7s %10s %10s %6s %14s  %s\n' server 'req/s' recorded after 'us/req' \
+	recorded events witnesses gaps counted verdict
+for each in "$@"; do
+	check "$each"
+done
+echo "$total services, $wrong not right"
+[ $wrong = 0 ] && [ $total -gt 0 ]

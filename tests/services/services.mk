@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# services.mk: real servers under load; tests/services/check.sh says how.
+
+.PHONY: check-services check-services-quick
+# All of them, each recorded for ten seconds; prints a table.
+check-services: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/services/check.sh
+
+# Two, in less than a minute.
+check-services-quick: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/services/check.sh --quick

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* attach_stack.h: the stack of a thread that ran before it was recorded: put together from what the
+ * probe sent of it, and reduced to its return addresses. */
+#ifndef USER_ATTACH_STACK_H
+#define USER_ATTACH_STACK_H
+
+#include "user/recorder.h"
+
+#include <linux/types.h>
+#include <pugmark/batch.h>
+
+struct stack_copy {
+	uint64_t ip, regs[16];
+	uint64_t addr;
+	uint32_t n_words;
+	uint64_t words[DEEP_WORDS];
+};
+
+/* Adds the next piece to *@copy, which is made for the first (NULL until then; the caller frees).
+ * Returns 0 or -ENOMEM; a piece that does not fit is left out. */
+int stack_copy_add(struct stack_copy **copy, const struct attach_stack *piece, uint32_t bytes);
+
+struct attach_stacks;
+
+int attach_stacks_new(const struct recorder_options *options, struct attach_stacks **out);
+void attach_stacks_free(struct attach_stacks *stacks);
+/* Leaves only return addresses in @copy, a thread of process @pid: the others become
+ * EVENT_STACK_UNKNOWN, and n_words ends with the last; or, where that is the end of the stack, with
+ * a 0 behind it. Returns whether any was found. */
+bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_copy *copy);
+/* Where @module is in process @pid, which reduce() has just looked at. */
+bool attach_stacks_bias(struct attach_stacks *stacks, pid_t pid,
+			const struct recorder_module *module, uint64_t *bias);
+
+#endif

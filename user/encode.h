@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* encode.h: `pugmark encode`: what is selected of a trace, how that is encoded, and the formats
+ * that write it. A selection turns a call tree into sequences, a graph or tables; an encoding says
+ * sequences; a format writes what either of them has to say, as it comes where that is possible. */
+#ifndef USER_ENCODE_H
+#define USER_ENCODE_H
+
+#include "offline/encode_dag.h"
+#include "offline/encode_filter.h"
+#include "offline/encode_fsa.h"
+#include "offline/encode_rle.h"
+#include "offline/encode_sequitur.h"
+#include "offline/vec.h"
+#include "user/out.h"
+#include "user/progress.h"
+#include "user/view.h"
+
+enum encode_selection {
+	SELECT_STRINGS, /* a balanced string per thread */
+	SELECT_FACE,	/* the calls on a class or module, per thread */
+	SELECT_DAG,
+	SELECT_CHAINS,	  /* chains of N functions: a table */
+	SELECT_INTERVALS, /* N spans of the time: a table */
+	SELECT_CALLEES,	  /* what each function called: a sequence per call of it */
+	N_SELECTIONS
+};
+
+enum encode_encoding {
+	ENCODE_PLAIN,
+	ENCODE_RLE,
+	ENCODE_GRAMMAR,
+	ENCODE_GRAMMAR_RLE,
+	ENCODE_BALANCED,
+	ENCODE_FSA,
+	N_ENCODINGS
+};
+
+extern const char *const encode_selection_names[N_SELECTIONS];
+extern const char *const encode_encoding_names[N_ENCODINGS];
+
+struct encode;
+
+/* A sequence, while it is read and after. */
+struct encode_sequence {
+	struct tree_place place;
+	char group[24]; /* the thread's name, numbers in it as * */
+	enum tree_edge ends;
+	uint64_t symbols;
+	uint32_t automaton, in_grammar; /* as the encoding needs it */
+	struct fsa_cursor cursor;
+};
+
+struct encode_format {
+	const char *name;
+	const char *filter; /* a command that the output goes through, or NULL */
+	void (*begin)(struct encode *e);
+	/* Sequences as they come: for ENCODE_PLAIN and ENCODE_RLE. @count 0: many. */
+	void (*sequence)(struct encode *e, const struct encode_sequence *s);
+	void (*items)(struct encode *e, const uint32_t *symbols, size_t n, uint64_t count);
+	void (*sequence_end)(struct encode *e, const struct encode_sequence *s);
+	/* Those of e->sequences as they are in @g, and its rules. */
+	void (*grammar)(struct encode *e, const struct grammar *g);
+	void (*automaton)(struct encode *e, const char *name, const struct fsa *fsa);
+	void (*dag)(struct encode *e, const struct dag *dag);
+	/* Its callees as the sequences of @g, node by node, then those of the roots; a symbol
+	 * there is an index of e->runs. */
+	void (*dag_grammar)(struct encode *e, const struct dag *dag, const struct grammar *g);
+	void (*end)(struct encode *e);
+};
+extern const struct encode_format encode_text, encode_json, encode_xml, encode_dot, encode_svg;
+
+struct encode {
+	struct view view;
+	struct out *out;
+	const struct encode_format *format;
+	enum encode_selection selection;
+	enum encode_encoding encoding;
+	uint32_t k;	/* longest run that is counted; tail length of automata; a table's N */
+	uint32_t depth; /* at most so many levels; 0: all */
+	struct patterns face;
+	uint32_t top;	 /* nodes in a picture of a graph */
+	bool show_times; /* of nodes */
+	bool show_stats; /* to stderr: memory, speed */
+
+	struct symbols *symbols;
+	bool shares_symbols;		 /* they are somebody else's */
+	const struct tree_sink *instead; /* of the selection: who gets the calls */
+	struct symbol_map *map;
+	struct tree_walk *walk;
+	struct filter *filter;
+	struct progress progress;
+
+	/* What the selection and the encoding gather. */
+	struct encode_tables *tables;
+	struct dag *dag;
+	struct sequitur *sequitur;
+	struct fsa_builder *fsa;
+	struct rle rle;
+	VEC(struct encode_sequence) sequences;
+	VEC(uint32_t) automata;	       /* per name: the function's automaton + 1, or 0 */
+	VEC(const char *) titles;      /* per automaton */
+	VEC(struct fsa_cursor) frames; /* SELECT_CALLEES: of what is open */
+	VEC(struct dag_item) runs;     /* SELECT_DAG: the symbols of its grammar */
+
+	/* Of the format. */
+	unsigned column, indent;
+	bool opened; /* the next word follows without a space */
+	bool stuck;  /* and on the same line */
+	bool comma;
+	uint32_t drawn; /* automata */
+	bool begun;
+};
+
+/* Reads the recording, which is open, into the selection: 0, or -errno with @diag filled (-ENODATA:
+ * the selection keeps nothing). */
+int encode_read(struct encode *e, struct pugmark_diag *diag);
+/* Reads it and writes the whole. The same errors. */
+int encode_run(struct encode *e, struct pugmark_diag *diag);
+void encode_deinit(struct encode *e);
+
+/* The format begins, unless it has. */
+void encode_begin(struct encode *e);
+
+/* ---- encode_sequences.c: the encodings of sequences ---- */
+
+int encode_sequences_init(struct encode *e);
+int encode_sequence_begin(struct encode *e, const struct tree_place *place);
+/* To the sequence that was begun last. */
+int encode_sequence_put(struct encode *e, const uint32_t *symbols, size_t n);
+int encode_sequence_end(struct encode *e, enum tree_edge why);
+int encode_sequences_finish(struct encode *e);
+/* The grammar so far in the form that was asked for. */
+int encode_grammar(struct encode *e, struct grammar **out);
+/* Hands the automata to the format, by name. */
+int encode_automata(struct encode *e);
+
+/* ---- encode_selections.c: what is made of the tree ---- */
+
+/* Sets up the selection; @sink is what the filter is to hand on to. */
+int encode_selection_init(struct encode *e, struct tree_sink *sink);
+int encode_selection_finish(struct encode *e);
+
+/* "worker-12" and "worker-3" are both "worker-*". */
+void encode_group(const char *thread, char group[24]);
+static inline bool encode_is_table(const struct encode *e)
+{
+	return e->selection == SELECT_CHAINS || e->selection == SELECT_INTERVALS;
+}
+/* The words for why a sequence begins or ends there. */
+const char *encode_edge(enum tree_edge edge);
+/* A closing bracket as text. */
+const char *encode_token(uint32_t symbol);
+/* What stands before a name: "", or how it was entered. */
+const char *encode_how(uint32_t symbol);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* encode_json.c: what encode finds, for other programs, and for `pugmark check`: the schema is in
+ * docs/encoders.md. */
+#include "user/encode.h"
+
+static void text(struct encode *e, const char *key, const char *value)
+{
+	out_format(e->out, ",\"%s\":\"", key);
+	out_json_text(e->out, value);
+	out_char(e->out, '"');
+}
+
+static void number(struct encode *e, const char *key, uint64_t value)
+{
+	out_text(e->out, ",\"");
+	out_text(e->out, key);
+	out_text(e->out, "\":");
+	out_dec(e->out, value);
+}
+
+static void comma(struct encode *e)
+{
+	if (e->comma)
+		out_char(e->out, ',');
+	e->comma = true;
+}
+
+static void symbol_text(struct encode *e, uint32_t symbol)
+{
+	out_char(e->out, '"');
+	if (symbol_closes(symbol)) {
+		out_text(e->out, encode_token(symbol));
+	} else {
+		out_text(e->out, encode_how(symbol));
+		out_json_text(e->out, symbols_name(e->symbols, symbol_name_index(symbol)));
+	}
+	out_char(e->out, '"');
+}
+
+static void begin(struct encode *e)
+{
+	bool lists = e->encoding != ENCODE_FSA && e->selection != SELECT_DAG;
+	out_format(e->out, "{\"pugmark\":\"encoding\",\"version\":1,\"selection\":\"%s\"",
+		   encode_selection_names[e->selection]);
+	text(e, "encoding", encode_encoding_names[e->encoding]);
+	if (e->k)
+		number(e, "k", e->k);
+	for (uint32_t i = 0; i < e->face.n; i++) {
+		out_text(e->out, i ? ",\"" : ",\"class\":[\"");
+		out_json_text(e->out, patterns_text(&e->face, i));
+		out_text(e->out, i + 1 < e->face.n ? "\"" : "\"]");
+	}
+	if (e->encoding == ENCODE_FSA)
+		out_text(e->out, ",\n\"automata\":[");
+	else if (lists)
+		out_text(e->out, ",\n\"sequences\":[");
+	e->comma = false;
+}
+
+static void sequence(struct encode *e, const struct encode_sequence *s)
+{
+	comma(e);
+	out_format(e->out, "\n{\"tid\":%d,\"pid\":%d", s->place.tid, s->place.pid);
+	text(e, "thread", s->place.thread);
+	text(e, "begins", encode_edge(s->place.why));
+	number(e, "event", s->place.event);
+	out_text(e->out, ",\"items\":[");
+	e->comma = false;
+}
+
+static void many(struct encode *e, const char *key, uint64_t count)
+{
+	if (count == 0)
+		out_format(e->out, ",\"%s\":null", key);
+	else if (count > 1)
+		number(e, key, count);
+}
+
+static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t count)
+{
+	if (count != 1) {
+		comma(e);
+		e->comma = false;
+		out_text(e->out, "{\"of\":[");
+	}
+	for (size_t i = 0; i < n; i++) {
+		comma(e);
+		symbol_text(e, symbols[i]);
+	}
+	if (count != 1) {
+		out_char(e->out, ']');
+		many(e, "times", count);
+		out_char(e->out, '}');
+	}
+}
+
+static void sequence_end(struct encode *e, const struct encode_sequence *s)
+{
+	out_char(e->out, ']');
+	text(e, "ends", encode_edge(s->ends));
+	out_char(e->out, '}');
+	e->comma = true;
+}
+
+/* A symbol of a grammar: a function or a bracket, or a node of the graph. */
+static void grammar_symbol(struct encode *e, uint32_t symbol, uint64_t count)
+{
+	if (symbol & GRAMMAR_RULE)
+		out_format(e->out, "{\"rule\":%u", symbol & ~GRAMMAR_RULE);
+	else if (e->selection == SELECT_DAG)
+		out_format(e->out, "{\"node\":%u", e->runs.at[symbol - SYMBOL_FIRST].node);
+	else if (count == 1) {
+		symbol_text(e, symbol);
+		return;
+	} else {
+		out_text(e->out, "{\"of\":[");
+		symbol_text(e, symbol);
+		out_char(e->out, ']');
+	}
+	if (e->selection == SELECT_DAG && !(symbol & GRAMMAR_RULE)) {
+		uint32_t run = e->runs.at[symbol - SYMBOL_FIRST].count;
+		many(e, "run", run == DAG_MANY ? 0 : run);
+	}
+	many(e, "times", count);
+	out_char(e->out, '}');
+}
+
+static void rule_items(struct encode *e, const struct grammar *g, struct grammar_rule rule)
+{
+	for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
+		if (i > rule.first)
+			out_char(e->out, ',');
+		uint32_t count = g->items[i].count;
+		grammar_symbol(e, g->items[i].symbol, count == GRAMMAR_MANY ? 0 : count);
+	}
+}
+
+static void rules(struct encode *e, const struct grammar *g)
+{
+	out_text(e->out, ",\n\"rules\":[");
+	for (uint32_t i = 0; i < g->n_rules; i++) {
+		out_text(e->out, i ? ",\n[" : "\n[");
+		rule_items(e, g, g->rules[i]);
+		out_char(e->out, ']');
+	}
+	out_char(e->out, ']');
+}
+
+static void grammar(struct encode *e, const struct grammar *g)
+{
+	for (uint32_t i = 0; i < e->sequences.n; i++) {
+		const struct encode_sequence *s = &e->sequences.at[i];
+		sequence(e, s);
+		rule_items(e, g, g->sequences[s->in_grammar]);
+		sequence_end(e, s);
+	}
+	out_char(e->out, ']');
+	rules(e, g);
+}
+
+static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
+{
+	comma(e);
+	out_text(e->out, "\n{\"name\":\"");
+	out_json_text(e->out, name);
+	out_text(e->out, "\",\"states\":[");
+	for (uint32_t q = 0; q < fsa->n_states; q++) {
+		out_text(e->out, q ? ",{\"arcs\":[" : "{\"arcs\":[");
+		for (uint32_t i = fsa->first[q]; i < fsa->first[q + 1]; i++) {
+			out_text(e->out, i == fsa->first[q] ? "[" : ",[");
+			symbol_text(e, fsa->arcs[i].symbol);
+			out_char(e->out, ',');
+			out_dec(e->out, fsa->arcs[i].to);
+			out_char(e->out, ',');
+			out_dec(e->out, fsa->arcs[i].count);
+			out_char(e->out, ']');
+		}
+		out_char(e->out, ']');
+		if (fsa->accepted[q])
+			number(e, "ends", fsa->accepted[q]);
+		if (fsa->cut[q])
+			number(e, "cut", fsa->cut[q]);
+		out_char(e->out, '}');
+	}
+	out_text(e->out, "]}");
+}
+
+/* ---- the graph ---- */
+
+static void callees(struct encode *e, const struct dag *dag, uint32_t first, uint32_t n)
+{
+	uint32_t n_items;
+	const struct dag_item *at = dag_items(dag, &n_items);
+	for (uint32_t i = first; i < first + n; i++) {
+		out_format(e->out, "%s{\"node\":%u", i > first ? "," : "", at[i].node);
+		many(e, "times", at[i].count == DAG_MANY ? 0 : at[i].count);
+		out_char(e->out, '}');
+	}
+}
+
+static void node(struct encode *e, const struct dag_node *n)
+{
+	static const char *const ends[] = {"returned", "unwound", "cut off", ""};
+	out_text(e->out, "\n{\"function\":");
+	symbol_text(e, n->symbol);
+	if (n->token != TOKEN_RETURN)
+		text(e, "end", ends[n->token & 3]);
+	number(e, "calls", n->count);
+	if (e->show_times)
+		out_format(e->out, ",\"ns\":{\"min\":%.0f,\"max\":%.0f,\"squares\":%.6g}",
+			   n->times.min, n->times.max, n->times.squares);
+	out_text(e->out, ",\"callees\":[");
+}
+
+static void graph(struct encode *e, const struct dag *dag, const struct grammar *g)
+{
+	uint32_t n_nodes, n_roots;
+	const struct dag_node *nodes = dag_nodes(dag, &n_nodes);
+	const struct dag_root *roots = dag_roots(dag, &n_roots);
+	out_text(e->out, ",\n\"sequences\":[");
+	for (uint32_t i = 0; i < n_roots; i++) {
+		sequence(e, &e->sequences.at[i]);
+		if (g)
+			rule_items(e, g, g->sequences[n_nodes + i]);
+		else
+			callees(e, dag, roots[i].first, roots[i].n);
+		sequence_end(e, &e->sequences.at[i]);
+	}
+	out_text(e->out, "],\n\"nodes\":[");
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		if (i)
+			out_char(e->out, ',');
+		node(e, &nodes[i]);
+		if (g)
+			rule_items(e, g, g->sequences[i]);
+		else
+			callees(e, dag, nodes[i].first, nodes[i].n);
+		out_text(e->out, "]}");
+	}
+	out_char(e->out, ']');
+	if (g)
+		rules(e, g);
+}
+
+static void dag(struct encode *e, const struct dag *d)
+{
+	graph(e, d, NULL);
+}
+
+static void end(struct encode *e)
+{
+	bool grammar = e->encoding != ENCODE_PLAIN && e->encoding != ENCODE_RLE;
+	if (e->encoding == ENCODE_FSA || (e->selection != SELECT_DAG && !grammar))
+		out_char(e->out, ']');
+	out_text(e->out, "}\n");
+}
+
+const struct encode_format encode_json = {
+	.name = "json",
+	.begin = begin,
+	.sequence = sequence,
+	.items = items,
+	.sequence_end = sequence_end,
+	.grammar = grammar,
+	.automaton = automaton,
+	.dag = dag,
+	.dag_grammar = graph,
+	.end = end,
+};

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* encode_text.c: what encode finds, for people: strings as f(g() h()), runs as 3*f or 3*{f() g()},
+ * rules as R1 = ..., automata state by state. "many*" is a run longer than K. */
+#include "user/encode.h"
+
+enum { WIDTH = 100, INDENT = 2 };
+
+static void newline(struct encode *e)
+{
+	out_char(e->out, '\n');
+	e->column = 0;
+}
+
+/* A word: @glue: right after the last one. */
+static void word(struct encode *e, const char *text, bool glue)
+{
+	unsigned len = (unsigned)strlen(text);
+	if (e->column + len + 1 > WIDTH && e->column > e->indent && !glue && !e->stuck) {
+		newline(e);
+		out_spaces(e->out, e->indent);
+		e->column = e->indent;
+	} else if (!glue && e->column > e->indent && !e->opened) {
+		out_char(e->out, ' ');
+		e->column++;
+	}
+	out_safe_text(e->out, text);
+	e->column += len;
+	e->opened = e->stuck = false;
+}
+
+/* What follows is on lines that begin at @indent, where the line is now. */
+static void begin_words(struct encode *e, unsigned indent)
+{
+	e->indent = e->column = indent;
+}
+
+static void count_word(struct encode *e, uint64_t count)
+{
+	char text[32] = "many*";
+	if (count == 1)
+		return;
+	if (count)
+		snprintf(text, sizeof(text), "%llu*", (unsigned long long)count);
+	word(e, text, false);
+	e->opened = e->stuck = true;
+}
+
+static bool brackets(const struct encode *e)
+{
+	return e->selection == SELECT_STRINGS;
+}
+
+static void symbol_word(struct encode *e, uint32_t symbol)
+{
+	if (symbol_closes(symbol)) {
+		word(e, encode_token(symbol), true);
+		return;
+	}
+	const char *how = encode_how(symbol);
+	if (*how) {
+		word(e, how, false);
+		e->opened = e->stuck = true;
+	}
+	word(e, symbols_name(e->symbols, symbol_name_index(symbol)), false);
+	if (brackets(e)) {
+		word(e, "(", true);
+		e->opened = true;
+	}
+}
+
+/* A few closing brackets in a row read best as they are. */
+static bool few_brackets(struct encode *e, uint32_t symbol, uint64_t count)
+{
+	if (symbol & GRAMMAR_RULE || !symbol_closes(symbol) || !count || count > 9)
+		return false;
+	while (count--)
+		symbol_word(e, symbol);
+	return true;
+}
+
+static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t count)
+{
+	if (n == 1 && few_brackets(e, symbols[0], count))
+		return;
+	bool group = count != 1 && n > 1;
+	count_word(e, count);
+	if (group) {
+		word(e, "{", false);
+		e->opened = true;
+	}
+	for (size_t i = 0; i < n; i++)
+		symbol_word(e, symbols[i]);
+	if (group)
+		word(e, "}", true);
+}
+
+static void sequence(struct encode *e, const struct encode_sequence *s)
+{
+	out_format(e->out, "thread %d ", s->place.tid);
+	out_safe_text(e->out, s->place.thread);
+	if (s->place.why != EDGE_THREAD)
+		out_format(e->out, ", after a%s %s at event %llu",
+			   s->place.why == EDGE_UNOPENED ? "n" : "", encode_edge(s->place.why),
+			   (unsigned long long)s->place.event);
+	newline(e);
+	out_spaces(e->out, INDENT);
+	begin_words(e, INDENT);
+}
+
+static void sequence_end(struct encode *e, const struct encode_sequence *s)
+{
+	newline(e);
+	if (s->ends != EDGE_THREAD)
+		out_format(e->out, "  up to a%s %s\n", s->ends == EDGE_UNOPENED ? "n" : "",
+			   encode_edge(s->ends));
+}
+
+static void rule_items(struct encode *e, const struct grammar *g, struct grammar_rule rule,
+		       void (*symbol)(struct encode *e, uint32_t symbol))
+{
+	for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
+		const struct grammar_item *item = &g->items[i];
+		uint64_t count = item->count == GRAMMAR_MANY ? 0 : item->count;
+		if (brackets(e) && few_brackets(e, item->symbol, count))
+			continue;
+		count_word(e, count);
+		if (item->symbol & GRAMMAR_RULE) {
+			char name[16];
+			snprintf(name, sizeof(name), "R%u", item->symbol & ~GRAMMAR_RULE);
+			word(e, name, false);
+		} else {
+			symbol(e, item->symbol);
+		}
+	}
+}
+
+static void rules(struct encode *e, const struct grammar *g,
+		  void (*symbol)(struct encode *e, uint32_t symbol))
+{
+	for (uint32_t i = g->n_rules; i-- > 0;) {
+		char name[16];
+		begin_words(e, INDENT);
+		snprintf(name, sizeof(name), "R%u =", i);
+		word(e, name, true);
+		rule_items(e, g, g->rules[i], symbol);
+		newline(e);
+	}
+}
+
+static void grammar(struct encode *e, const struct grammar *g)
+{
+	for (uint32_t i = 0; i < e->sequences.n; i++) {
+		const struct encode_sequence *s = &e->sequences.at[i];
+		sequence(e, s);
+		rule_items(e, g, g->sequences[s->in_grammar], symbol_word);
+		sequence_end(e, s);
+	}
+	out_text(e->out, "rules\n");
+	rules(e, g, symbol_word);
+}
+
+static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
+{
+	out_safe_text(e->out, name);
+	out_format(e->out, ": %u states, %u arcs\n", fsa->n_states, fsa->n_arcs);
+	for (uint32_t q = 0; q < fsa->n_states; q++) {
+		out_format(e->out, "  %u", q);
+		if (fsa->accepted[q])
+			out_format(e->out, ", end of %llu", (unsigned long long)fsa->accepted[q]);
+		if (fsa->cut[q])
+			out_format(e->out, ", %llu cut off", (unsigned long long)fsa->cut[q]);
+		out_char(e->out, '\n');
+		for (uint32_t i = fsa->first[q]; i < fsa->first[q + 1]; i++) {
+			const struct fsa_arc *arc = &fsa->arcs[i];
+			out_text(e->out, "    ");
+			if (symbol_closes(arc->symbol)) {
+				out_text(e->out, encode_token(arc->symbol));
+			} else {
+				out_text(e->out, encode_how(arc->symbol));
+				out_safe_text(e->out, symbols_name(e->symbols,
+								   symbol_name_index(arc->symbol)));
+			}
+			out_format(e->out, " -> %u  %llu\n", arc->to,
+				   (unsigned long long)arc->count);
+		}
+	}
+}
+
+/* ---- the graph ---- */
+
+static void node_word(struct encode *e, uint32_t node)
+{
+	uint32_t n;
+	const struct dag_node *at = &dag_nodes(e->dag, &n)[node];
+	char number[32];
+	snprintf(number, sizeof(number), ".%u%s", node,
+		 at->token == TOKEN_RETURN ? "" : encode_token(at->token) + 1);
+	const char *how = encode_how(at->symbol);
+	if (*how) {
+		word(e, how, false);
+		e->opened = e->stuck = true;
+	}
+	word(e, symbols_name(e->symbols, symbol_name_index(at->symbol)), false);
+	word(e, number, true);
+}
+
+static void run_word(struct encode *e, uint32_t symbol)
+{
+	struct dag_item run = e->runs.at[symbol - SYMBOL_FIRST];
+	count_word(e, run.count == DAG_MANY ? 0 : run.count);
+	node_word(e, run.node);
+}
+
+static void callees(struct encode *e, const struct dag *dag, uint32_t first, uint32_t n)
+{
+	uint32_t n_items;
+	const struct dag_item *at = dag_items(dag, &n_items);
+	for (uint32_t i = first; i < first + n; i++) {
+		count_word(e, at[i].count == DAG_MANY ? 0 : at[i].count);
+		node_word(e, at[i].node);
+	}
+}
+
+/* The columns before a node: how often, and how long each took between. */
+static void node_columns(struct encode *e, const struct dag_node *node)
+{
+	out_format(e->out, "%10llu  ", (unsigned long long)node->count);
+	if (e->show_times) {
+		unsigned n =
+			out_duration(e->out, (uint64_t)(node->times.min / (double)node->count));
+		out_text(e->out, "..");
+		n += out_duration(e->out, (uint64_t)(node->times.max / (double)node->count));
+		out_spaces(e->out, n < 20 ? 20 - n : 1);
+	}
+	begin_words(e, e->show_times ? 34 : 12);
+}
+
+/* @g: NULL, or where the callees are. */
+static void graph(struct encode *e, const struct dag *dag, const struct grammar *g)
+{
+	uint32_t n_nodes, n_roots;
+	const struct dag_node *nodes = dag_nodes(dag, &n_nodes);
+	const struct dag_root *roots = dag_roots(dag, &n_roots);
+	for (uint32_t i = 0; i < n_roots; i++) {
+		const struct encode_sequence *s = &e->sequences.at[i];
+		sequence(e, s);
+		if (g)
+			rule_items(e, g, g->sequences[n_nodes + i], run_word);
+		else
+			callees(e, dag, roots[i].first, roots[i].n);
+		sequence_end(e, s);
+	}
+	out_format(e->out, "%u nodes for %llu calls\n", n_nodes,
+		   (unsigned long long)dag_calls(dag));
+	out_text(e->out,
+		 e->show_times ? "     calls  mean time each        node\n" : "     calls  node\n");
+	for (uint32_t i = n_nodes; i-- > 0;) {
+		node_columns(e, &nodes[i]);
+		node_word(e, i);
+		if (nodes[i].n)
+			word(e, "=", false);
+		if (g)
+			rule_items(e, g, g->sequences[i], run_word);
+		else
+			callees(e, dag, nodes[i].first, nodes[i].n);
+		newline(e);
+	}
+	if (!g)
+		return;
+	out_text(e->out, "rules\n");
+	rules(e, g, run_word);
+}
+
+static void dag(struct encode *e, const struct dag *d)
+{
+	graph(e, d, NULL);
+}
+
+static void nothing(struct encode *e)
+{
+	(void)e;
+}
+
+const struct encode_format encode_text = {
+	.name = "text",
+	.begin = nothing,
+	.sequence = sequence,
+	.items = items,
+	.sequence_end = sequence_end,
+	.grammar = grammar,
+	.automaton = automaton,
+	.dag = dag,
+	.dag_grammar = graph,
+	.end = nothing,
+};

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* record_modules.c: see record_modules.h. */
+#include "user/record_modules.h"
+
+#include "user/launch.h"
+#include "user/record_check.h"
+#include "user/site_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find_programs(const struct record_modules_options *o, struct record_modules *out,
+			 struct pugmark_diag *diag)
+{
+	if (o->binary)
+		return targets_add(&out->targets, o->binary, NULL, NULL, diag);
+	if (!o->argv) {
+		uint32_t at[64] = {0};
+		int err = 0;
+		for (uint32_t i = 0; !err && i < o->n_pids && i < 64; i++)
+			err = targets_add_process(&out->targets, o->pids[i], &at[i], diag);
+		for (uint32_t i = 0; !err && i < o->n_pids && i < 64; i++)
+			out->pid_programs[i] = out->targets.at[at[i]].path;
+		return err;
+	}
+	char *path = launch_resolve(o->argv[0], diag);
+	int err = path ? targets_add(&out->targets, path, NULL, NULL, diag) : -ENOENT;
+	free(path);
+	return err;
+}
+
+static struct recorder_module *add(struct record_modules *out, uint32_t target,
+				   struct pugmark_diag *diag)
+{
+	const struct target *t = &out->targets.at[target];
+	if (out->n == RECORD_MODULES_MAX) {
+		pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
+				 "more than %d modules (choose some with --module)",
+				 RECORD_MODULES_MAX);
+		return NULL;
+	}
+	out->at[out->n] = (struct recorder_module){.path = t->path, .name = t->name};
+	return &out->at[out->n++];
+}
+
+static int add_sites(const struct record_modules_options *o, struct record_modules *out,
+		     struct pugmark_diag *diag)
+{
+	struct recorder_module *module = add(out, 0, diag);
+	int err = site_list_read(o->sites, module->path, &out->sites, &module->n_sites, diag);
+	module->sites = out->sites;
+	return err;
+}
+
+/* Plans @module as its number @number; @plan: or takes that one. */
+static int plan_module(const struct record_modules_options *o, struct record_modules *out,
+		       struct recorder_module *module, enum plan_mode mode, const char *plan,
+		       struct pugmark_diag *diag)
+{
+	const char *others[RECORD_MODULES_MAX];
+	struct planning_options options = *o->planning;
+	struct planning_result *planned = &out->planned[module - out->at];
+	struct progress progress;
+	int err = 0;
+	options.mode = mode;
+	options.origin = module->name;
+	options.progress = &progress;
+	options.traced = others;
+	options.elsewhere = out->targets.n > 1;
+	for (uint32_t i = 0; i < out->targets.n && i < RECORD_MODULES_MAX; i++)
+		if (out->targets.at[i].path != module->path)
+			others[options.n_traced++] = out->targets.at[i].path;
+	if (plan) {
+		planned->path = strdup(plan);
+		err = planned->path ? pugmark_plan_open(plan, &planned->plan, diag) : -ENOMEM;
+	} else {
+		progress_start(&progress, "planning", 0, o->quiet);
+		err = planning_make(module->path, &options, planned, diag);
+		progress_end(&progress);
+		if (err == -ENOEXEC && module->name)
+			record_explain_script(module->name, err, diag);
+	}
+	if (!err)
+		err = record_check_plan(planned->plan, plan, module->path, diag);
+	if (err)
+		return err;
+	module->plan_path = planned->path;
+	module->plan = planned->plan;
+	module->sites = planned->plan->sites;
+	module->n_sites = planned->plan->n_sites;
+	memcpy(module->build_id, planned->plan->build_id, sizeof(module->build_id));
+	module->build_id_len = planned->plan->build_id_len;
+	return 0;
+}
+
+/* Adds the file at @target by each of @modes. Where the scope leaves nothing of it, and there are
+ * others, it is left out. */
+static int add_planned(const struct record_modules_options *o, struct record_modules *out,
+		       uint32_t target, uint32_t n_modes, const char *plan,
+		       struct pugmark_diag *diag)
+{
+	for (uint32_t i = 0; i < n_modes; i++) {
+		struct recorder_module *module = add(out, target, diag);
+		if (!module)
+			return -E2BIG;
+		int err = plan_module(o, out, module, o->modes[i], plan, diag);
+		if (err == -ENODATA && out->targets.n > 1) {
+			out->n--;
+			continue;
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int record_modules_open(const struct record_modules_options *o, struct record_modules *out,
+			struct pugmark_diag *diag)
+{
+	int err = find_programs(o, out, diag);
+	uint32_t n_programs = out->targets.n;
+	if (!err && o->sites)
+		err = add_sites(o, out, diag);
+	for (uint32_t i = 0; !err && i < o->n_modules; i++)
+		err = targets_add_modules(&out->targets, o->modules[i], 0, o->pids, o->n_pids,
+					  diag);
+	for (uint32_t i = o->no_program ? n_programs : 0; !err && !o->sites && i < out->targets.n;
+	     i++)
+		err = add_planned(o, out, i, i < n_programs ? o->n_modes : 1,
+				  i < n_programs ? o->plan : NULL, diag);
+	if (!err && !out->n)
+		err = pugmark_diag_set(
+			diag, -ENODATA, NULL, PUGMARK_NO_OFFSET,
+			"no function of any module matches (see: pugmark cfg --list)");
+	out->n_first = out->n;
+	if (err)
+		targets_name(&out->targets, diag);
+	return err;
+}
+
+/* The place of @module in the list of files. */
+static uint32_t target_of(const struct record_modules *out, const struct recorder_module *module)
+{
+	uint32_t t = 0;
+	while (t + 1 < out->targets.n && out->targets.at[t].path != module->path)
+		t++;
+	return t;
+}
+
+int record_modules_replan(const struct record_modules_options *o, struct record_modules *out,
+			  const struct taken_out *taken, uint32_t n_taken, uint32_t *first,
+			  uint32_t *n, struct pugmark_diag *diag)
+{
+	uint64_t *addrs = calloc(n_taken + 1, sizeof(*addrs));
+	struct planning_options planning = *o->planning;
+	struct record_modules_options again = *o;
+	uint32_t n_sites = 0;
+	int err = addrs ? 0 : -ENOMEM;
+	*first = out->n;
+	again.planning = &planning;
+	again.quiet = true;
+	planning.out = addrs;
+	for (uint32_t m = 0; !err && m < out->n_first; m++) {
+		const struct recorder_module *old = &out->at[m];
+		uint32_t index = *first + m;
+		planning.n_out = 0;
+		for (uint32_t i = 0; i < n_taken; i++)
+			if (taken[i].path == old->path)
+				addrs[planning.n_out++] = taken[i].addr;
+		err = add_planned(&again, out, target_of(out, old), 1, NULL, diag);
+		if (err && err != -ENODATA)
+			break;
+		if (out->n == index && !add(out, target_of(out, old), diag))
+			err = -E2BIG;
+		else if (!out->at[index].n_sites) { /* nothing of it is left: it keeps its place */
+			out->at[index] = *old;
+			out->at[index].n_sites = 0;
+			err = 0;
+		}
+		n_sites += out->at[index].n_sites;
+	}
+	free(addrs);
+	*n = out->n - *first;
+	return err ? err : n_sites ? 0 : -ENODATA;
+}
+
+void record_modules_deinit(struct record_modules *modules)
+{
+	for (uint32_t i = 0; i < RECORD_MODULES_MAX; i++)
+		planning_deinit(&modules->planned[i]);
+	free(modules->sites);
+	targets_deinit(&modules->targets);
+}

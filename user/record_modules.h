@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* record_modules.h: from what `record` was asked for to the modules that are probed: which files,
+ * and the plan of each. */
+#ifndef USER_RECORD_MODULES_H
+#define USER_RECORD_MODULES_H
+
+#include "user/planning.h"
+#include "user/recorder.h"
+#include "user/targets.h"
+
+enum { RECORD_MODULES_MAX = 64 };
+
+struct record_modules_options {
+	const char *binary; /* the program; NULL: the command's, or the processes' */
+	char *const *argv;
+	const pid_t *pids;
+	uint32_t n_pids;
+	const char *const *modules; /* patterns: libraries to trace */
+	uint32_t n_modules;
+	bool no_program;   /* only those */
+	const char *plan;  /* a plan file for the program; NULL: it is planned here */
+	const char *sites; /* a list of sites instead of a plan */
+	/* How the program is planned: for tests, several times over. Libraries: by the first. */
+	const enum plan_mode *modes;
+	uint32_t n_modes;
+	const struct planning_options *planning;
+	bool quiet;
+};
+
+struct record_modules {
+	struct targets targets;
+	struct recorder_module at[RECORD_MODULES_MAX];
+	struct planning_result planned[RECORD_MODULES_MAX];
+	struct plan_site *sites;
+	uint32_t n;
+	uint32_t n_first;	      /* those before anything was planned again */
+	const char *pid_programs[64]; /* what each of the processes runs */
+};
+
+/* Finds and plans all. Returns 0, or -errno with @diag filled; @out is freed with
+ * record_modules_deinit() either way. */
+int record_modules_open(const struct record_modules_options *options, struct record_modules *out,
+			struct pugmark_diag *diag);
+/* Plans all modules anew without the functions in @taken. Returns 0 and in *@first where the new
+ * ones begin in @modules, and in *@n how many; or -errno with @diag filled (-ENODATA: nothing is
+ * left). */
+int record_modules_replan(const struct record_modules_options *options,
+			  struct record_modules *modules, const struct taken_out *taken,
+			  uint32_t n_taken, uint32_t *first, uint32_t *n,
+			  struct pugmark_diag *diag);
+void record_modules_deinit(struct record_modules *modules);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* targets.h: the files that a recording is about: programs and libraries, each held open, so that
+ * what is planned, what is probed and what runs is the same file, whatever becomes of its name. */
+#ifndef USER_TARGETS_H
+#define USER_TARGETS_H
+
+#include <pugmark/diag.h>
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct target {
+	char path[32]; /* /proc/self/fd/N */
+	char *name;    /* where it is, or was */
+	int fd;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct targets {
+	struct target *at; /* heap; each file once */
+	uint32_t n;
+};
+
+/* All of these return 0, or -errno with @diag filled. */
+
+/* Adds the file at @path, which is called @name (NULL: @path), unless it is there. *@index: where
+ * it is in the list; may be NULL. */
+int targets_add(struct targets *targets, const char *path, const char *name, uint32_t *index,
+		struct pugmark_diag *diag);
+/* Adds the program that process @pid runs. */
+int targets_add_process(struct targets *targets, pid_t pid, uint32_t *index,
+			struct pugmark_diag *diag);
+/* Adds the libraries that @pattern names, of the program @program of the list and of the processes
+ * @pids that run. A pattern without a slash is compared with file names: of what the processes
+ * have mapped, or the program needs; where none of these matches, of what lies in the folders that
+ * the dynamic linker looks in. One with a slash is a path. -ENOENT: there is none. */
+int targets_add_modules(struct targets *targets, const char *pattern, uint32_t program,
+			const pid_t *pids, uint32_t n_pids, struct pugmark_diag *diag);
+/* Has @diag name the file as its users know it. */
+void targets_name(const struct targets *targets, struct pugmark_diag *diag);
+void targets_deinit(struct targets *targets);
+
+#endif

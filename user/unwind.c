@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* unwind.c: see unwind.h. libdwfl does the work; its files are opened by way of map_files, which
+ * has them whatever their names lead to by now. A frame without call frame information ends the
+ * walk: what the library would guess from frame pointers is not taken. */
+#include "user/unwind.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DWARF_SP = 7 };
+
+/* One line of /proc/PID/maps. */
+struct mapping {
+	uint64_t start, end, off_file;
+	bool is_text;
+};
+
+struct unwinder {
+	Dwfl *dwfl;
+	pid_t pid;
+	struct mapping *maps;
+	uint32_t n, cap;
+	/* Of the walk in progress. */
+	const struct unwind_thread *thread;
+	uint32_t *slots;
+	uint32_t n_slots, max;
+	bool lost; /* a frame has no information */
+};
+
+static int no_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+			const char *file, const char *link, GElf_Word crc, char **out)
+{
+	(void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc;
+	(void)out;
+	return -1;
+}
+
+static void map_file_path(const struct unwinder *u, const struct mapping *m, char path[96])
+{
+	snprintf(path, 96, "/proc/%d/map_files/%llx-%llx", u->pid, (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+}
+
+/* libdwfl hands nothing of ours to this; the process stands in the argument of the dwfl. */
+static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+		    char **file, Elf **elf)
+{
+	const struct unwinder *u = *data;
+	char path[96];
+	for (uint32_t i = 0; u && i < u->n; i++)
+		if (u->maps[i].start == base) {
+			map_file_path(u, &u->maps[i], path);
+			int fd = open(path, O_RDONLY | O_CLOEXEC);
+			if (fd < 0)
+				break;
+			*file = strdup(name);
+			return fd;
+		}
+	return dwfl_linux_proc_find_elf(module, data, name, base, file, elf);
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_elf,
+	.find_debuginfo = no_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
+{
+	const struct unwinder *u = arg;
+	(void)dwfl;
+	if (*thread)
+		return 0;
+	*thread = arg;
+	return u->pid;
+}
+
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *out, void *arg)
+{
+	const struct unwind_thread *t = ((const struct unwinder *)arg)->thread;
+	(void)dwfl;
+	if (addr < t->addr || addr & 7 || (addr - t->addr) / 8 >= t->n_words)
+		return false;
+	*out = t->words[(addr - t->addr) / 8];
+	return true;
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *arg)
+{
+	const struct unwind_thread *t = ((const struct unwinder *)arg)->thread;
+	Dwarf_Word regs[17];
+	for (int i = 0; i < 16; i++)
+		regs[i] = t->regs[i];
+	regs[16] = t->ip;
+	return dwfl_thread_state_registers(thread, 0, 17, regs);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.memory_read = read_memory,
+	.set_initial_registers = set_registers,
+};
+
+static int read_maps(struct unwinder *u)
+{
+	char path[32], line[PATH_MAX + 128];
+	snprintf(path, sizeof(path), "/proc/%d/maps", u->pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return -ESRCH;
+	int err = 0;
+	while (!err && fgets(line, sizeof(line), f)) {
+		unsigned long start, end, off;
+		char perms[5];
+		if (sscanf(line, "%lx-%lx %4s %lx", &start, &end, perms, &off) != 4)
+			continue;
+		if (u->n == u->cap) {
+			uint32_t cap = u->cap ? 2 * u->cap : 64;
+			struct mapping *maps = realloc(u->maps, cap * sizeof(*maps));
+			if (!maps) {
+				err = -ENOMEM;
+				break;
+			}
+			u->maps = maps;
+			u->cap = cap;
+		}
+		u->maps[u->n++] = (struct mapping){start, end, off, perms[2] == 'x'};
+	}
+	fclose(f);
+	return err ? err : u->n ? 0 : -ESRCH;
+}
+
+static int give_data(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, void *arg)
+{
+	(void)module, (void)name, (void)base;
+	*data = arg;
+	return DWARF_CB_OK;
+}
+
+int unwinder_new(pid_t pid, struct unwinder **out)
+{
+	struct unwinder *u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->pid = pid;
+	int err = read_maps(u);
+	if (!err) {
+		u->dwfl = dwfl_begin(&callbacks);
+		err = u->dwfl ? 0 : -ENOMEM;
+	}
+	if (!err && (dwfl_linux_proc_report(u->dwfl, pid) || dwfl_report_end(u->dwfl, NULL, NULL)))
+		err = -ESRCH;
+	if (!err)
+		dwfl_getmodules(u->dwfl, give_data, u, 0);
+	if (!err && !dwfl_attach_state(u->dwfl, NULL, pid, &thread_callbacks, u))
+		err = -ENOEXEC;
+	if (err)
+		unwinder_free(u);
+	else
+		*out = u;
+	return err;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	if (u->dwfl)
+		dwfl_end(u->dwfl);
+	free(u->maps);
+	free(u);
+}
+
+pid_t unwinder_pid(const struct unwinder *u)
+{
+	return u->pid;
+}
+
+bool unwinder_bias(const struct unwinder *u, const struct recorder_module *module, uint64_t *bias)
+{
+	struct stat file, mapped;
+	char path[96];
+	if (!module->n_sites || stat(module->path, &file))
+		return false;
+	const struct plan_site *site = &module->sites[0];
+	for (uint32_t i = 0; i < u->n; i++) {
+		const struct mapping *m = &u->maps[i];
+		if (!m->is_text || site->off_file < m->off_file ||
+		    site->off_file - m->off_file >= m->end - m->start)
+			continue;
+		map_file_path(u, m, path);
+		if (stat(path, &mapped) || mapped.st_dev != file.st_dev ||
+		    mapped.st_ino != file.st_ino)
+			continue;
+		*bias = m->start + (site->off_file - m->off_file) - site->addr;
+		return true;
+	}
+	return false;
+}
+
+/* Whether the module that holds @ip says how its caller is found. */
+static bool has_information(Dwfl *dwfl, uint64_t ip)
+{
+	Dwarf_Addr bias;
+	Dwarf_Frame *frame;
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, ip);
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	if (!cfi || dwarf_cfi_addrframe(cfi, ip - bias, &frame))
+		return false;
+	free(frame);
+	return true;
+}
+
+static int take_frame(Dwfl_Frame *frame, void *arg)
+{
+	struct unwinder *u = arg;
+	Dwarf_Addr ip;
+	Dwarf_Word sp;
+	bool exact; /* no call: the probed instruction, or what a signal interrupted */
+	if (!dwfl_frame_pc(frame, &ip, &exact) || dwfl_frame_reg(frame, DWARF_SP, &sp)) {
+		u->lost = true;
+		return DWARF_CB_ABORT;
+	}
+	if (sp != u->thread->regs[DWARF_SP]) {
+		/* The frame before ended right below: its return address led here. */
+		uint64_t i = (sp - 8 - u->thread->addr) / 8;
+		if (exact || sp & 7 || sp - 8 < u->thread->addr || i >= u->thread->n_words ||
+		    u->thread->words[i] != ip || u->n_slots == u->max) {
+			u->lost = true;
+			return DWARF_CB_ABORT;
+		}
+		u->slots[u->n_slots++] = i;
+	}
+	if (!has_information(u->dwfl, ip - !exact)) {
+		u->lost = true;
+		return DWARF_CB_ABORT;
+	}
+	return DWARF_CB_OK;
+}
+
+uint32_t unwinder_slots(struct unwinder *u, const struct unwind_thread *thread, uint32_t *slots,
+			uint32_t max, bool *complete)
+{
+	u->thread = thread;
+	u->slots = slots;
+	u->n_slots = 0;
+	u->max = max;
+	u->lost = false;
+	int end = dwfl_getthread_frames(u->dwfl, u->pid, take_frame, u);
+	u->thread = NULL;
+	*complete = !end && !u->lost;
+	return u->n_slots;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* unwind.h: the return addresses on a copy of a thread's stack, found with the call frame
+ * information of whatever modules its process has mapped, traced or not. */
+#ifndef USER_UNWIND_H
+#define USER_UNWIND_H
+
+#include "user/recorder.h"
+
+/* A thread as a probe found it: registers by their DWARF number, and the stack from sp upwards. */
+struct unwind_thread {
+	uint64_t ip;
+	uint64_t regs[16];
+	uint64_t addr; /* of words[0] */
+	const uint64_t *words;
+	uint32_t n_words;
+};
+
+struct unwinder;
+
+/* Looks at what process @pid has mapped now. Returns 0, or -errno (-ESRCH: it has ended). */
+int unwinder_new(pid_t pid, struct unwinder **out);
+void unwinder_free(struct unwinder *unwinder);
+/* The process that it is of. */
+pid_t unwinder_pid(const struct unwinder *unwinder);
+/* Where @module is mapped: run-time address minus ELF address; false: it is not. */
+bool unwinder_bias(const struct unwinder *unwinder, const struct recorder_module *module,
+		   uint64_t *bias);
+/* The indices in @thread->words of the return addresses, innermost first, at most @max in @slots.
+ * Returns how many; *@complete: the outermost frame was reached. */
+uint32_t unwinder_slots(struct unwinder *unwinder, const struct unwind_thread *thread,
+			uint32_t *slots, uint32_t max, bool *complete);
+
+#endif
