@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 /* Work one function may cost; what is not tried by then keeps its mark. */
-#define STEPS_PER_FUNCTION (30ull << 20)
+#define STEPS_MIN (30ull << 20)
+#define STEPS_MAX (600ull << 20)
+#define STEPS_PER_BLOCK (512ull << 10)
 
 /* A mark on a call never sends more events than there are calls to report; one beside the calls
  * may, where its frequency is guessed too low. So it has to promise more. */
@@ -75,7 +77,9 @@ void choose_best(struct chooser *ch, uint32_t func)
 	if (!candidates)
 		return;
 	qsort(candidates, n, sizeof(*candidates), heavier_first);
-	uint64_t limit = ch->steps + STEPS_PER_FUNCTION;
+	uint64_t steps = f->n_blocks * STEPS_PER_BLOCK;
+	steps = steps < STEPS_MIN ? STEPS_MIN : steps > STEPS_MAX ? STEPS_MAX : steps;
+	uint64_t limit = ch->steps + steps;
 	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
 		try_without(ch, func, &candidates[i]);
 	free(candidates);
