@@ -60,7 +60,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
-	    tests/bench/measure.c tests/bench/paths_cost.c $(wildcard tests/support/*.c))
+	    tests/bench/measure.c tests/bench/paths_cost.c tests/bench/encode_cost.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
@@ -132,6 +132,10 @@ $(BUILD)/tests/paths_cost: $(BUILD)/tests/bench/paths_cost.o $(BUILD)/libpugmark
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/encode_cost: $(BUILD)/tests/bench/encode_cost.o $(BUILD)/libpugmark.a
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
 # --- set-up, demonstration, tests --------------------------------------------------------------
 
 # A machine that has all it needs may be offline; one that has not fails at what is missing.
@@ -177,7 +181,7 @@ check-unit: $(UNIT_BIN) ## the unit tests alone
 bench-static: all $(BUILD)/tests/measure ## speed and memory of the static model, beside objdump
 	$(Q)$(RUN_ENV) tests/bench/static.sh
 
-bench: all $(BUILD)/tests/measure ## every benchmark; also build/bench.json
+bench: all $(BUILD)/tests/measure $(BUILD)/tests/paths_cost oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60

@@ -108,6 +108,13 @@ struct {
 } tracked SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
 } events SEC(".maps");
@@ -120,6 +127,8 @@ struct {
 const volatile bool with_times = true;
 const volatile bool trace_all = false;
 const volatile bool follow = true;
+const volatile bool in_cgroup = false;		   /* trace_all: only what is in cgroups[0] */
+const volatile __u32 in_pid_namespace = 0;	   /* trace_all: only what is in it; its number */
 const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
 const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
 const volatile __u32 n_modules = 1;
@@ -323,8 +332,9 @@ static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot
 
 /* Sends the stack from @sp upwards: SNAPSHOT_WORDS, or as much as there is. Where the one before
  * ends not far below that, it ends there as well, so that the rest can be told to be the same. */
-static __noinline bool snapshot_send(struct task_state *st, __u64 sp)
+__noinline int snapshot_send(__u64 sp)
 {
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 	struct stack_state *stacks = NULL;
 
 	for (int i = 0; i < 64 && !stacks; i++)
@@ -513,9 +523,12 @@ static __always_inline bool is_signal_trampoline(__u64 ret)
 }
 
 /* Whether @ret is where a call of a traced function returns to, as far as the task's events have
- * told where modules are. What lies in a module beside those is as foreign as another module. */
-static __noinline bool is_return_of_ours(struct task_state *st, __u64 ret)
+ * told where modules are. What lies in a module beside those is as foreign as another module.
+ * Global, so that it is verified once. */
+__noinline int is_return_of_ours(__u64 ret)
 {
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
 	if (!st)
 		return false;
 	for (__u32 m = 0; m < BATCH_MODULES; m++) {
@@ -531,13 +544,46 @@ static __noinline bool is_return_of_ours(struct task_state *st, __u64 ret)
 	return false;
 }
 
+#define PID_LEVELS 32 /* MAX_PID_NS_LEVEL */
+
+/* Whether the current task has a number in the pid namespace that is asked for. */
+__noinline int is_in_pid_namespace(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = pid ? BPF_CORE_READ(pid, level) : 0;
+
+	for (__u32 i = 0; i < PID_LEVELS; i++) {
+		struct upid upid = {};
+
+		if (!pid || i > level)
+			break;
+		bpf_probe_read_kernel(&upid, sizeof(upid),
+				      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+					      i * bpf_core_type_size(struct upid));
+		if (upid.ns && BPF_CORE_READ(upid.ns, ns.inum) == in_pid_namespace)
+			return true;
+	}
+	return false;
+}
+
+/* trace_all: whether the current task, which has come upon a probe, is one of those. */
+static __always_inline bool is_wanted(struct task_struct *task)
+{
+	if ((__u32)task->tgid == self_tgid)
+		return false;
+	if (in_cgroup && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+		return false;
+	return !in_pid_namespace || is_in_pid_namespace();
+}
+
 /* First hit of a task that has no state yet. */
 static __noinline struct task_state *task_found(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid;
 
-	if (trace_all ? tgid == self_tgid : !bpf_map_lookup_elem(&tracked, &tgid))
+	if (trace_all ? !is_wanted(task) : !bpf_map_lookup_elem(&tracked, &tgid))
 		return NULL;
 	return task_new(task, 0, task->start_boottime < enabled_boot_ns);
 }
@@ -611,7 +657,7 @@ int witness(struct pt_regs *ctx)
 		head |= HEAD_RET;
 		if ((__s64)far != (__s32)far || !ret)
 			APPEND(st, n, RECORD_RET << HEAD_RECORD_SHIFT, ret);
-		if (capture & DESC_SNAPSHOT && !is_return_of_ours(st, ret)) {
+		if (capture & DESC_SNAPSHOT && !is_return_of_ours(ret)) {
 			if (is_signal_trampoline(ret))
 				head |= HEAD_SIGNAL;
 			head |= HEAD_SNAPSHOT;
@@ -619,7 +665,7 @@ int witness(struct pt_regs *ctx)
 	}
 	if (capture & DESC_STACK)
 		head |= HEAD_SNAPSHOT;
-	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(st, sp)) {
+	if ((head & HEAD_SNAPSHOT || attached) && snapshot_send(sp)) {
 		head |= HEAD_SNAPSHOT;
 		if (attached)
 			attach_send(ctx);

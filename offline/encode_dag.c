@@ -9,6 +9,7 @@
 #include "offline/vec.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 1024 };
@@ -206,8 +207,7 @@ static int add_callee(struct dag *d, uint32_t node)
 	return VEC_PUSH(&d->pending, (struct dag_item){node, 1}) ? 0 : -ENOMEM;
 }
 
-static void add_times(struct dag_times *t, const struct tree_time *open,
-		      const struct tree_time *close)
+void dag_times_add(struct dag_times *t, const struct tree_time *open, const struct tree_time *close)
 {
 	double min = close->from_ns > open->to_ns ? (double)(close->from_ns - open->to_ns) : 0;
 	double max = close->to_ns > open->from_ns ? (double)(close->to_ns - open->from_ns) : 0;
@@ -215,6 +215,13 @@ static void add_times(struct dag_times *t, const struct tree_time *open,
 	t->min += min;
 	t->max += max;
 	t->squares += middle * middle;
+}
+
+double dag_times_deviation(const struct dag_times *t, uint64_t count)
+{
+	double mean = (t->min + t->max) / 2 / (double)count;
+	double variance = t->squares / (double)count - mean * mean;
+	return variance > 0 ? sqrt(variance) : 0;
 }
 
 int dag_close(struct dag *d, const struct tree_return *ret)
@@ -227,7 +234,7 @@ int dag_close(struct dag *d, const struct tree_return *ret)
 		return err;
 	d->calls++;
 	d->nodes.at[node].count++;
-	add_times(&d->nodes.at[node].times, &f.time, &ret->time);
+	dag_times_add(&d->nodes.at[node].times, &f.time, &ret->time);
 	d->frames.n--;
 	d->pending.n = f.first;
 	return add_callee(d, node);

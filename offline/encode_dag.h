@@ -22,6 +22,12 @@ struct dag_times {
 	double min, max, squares;
 };
 
+/* Adds a call that was opened and closed then. */
+void dag_times_add(struct dag_times *times, const struct tree_time *open,
+		   const struct tree_time *close);
+/* The deviation of @count calls, in ns. */
+double dag_times_deviation(const struct dag_times *times, uint64_t count);
+
 struct dag_node {
 	uint32_t symbol, token;
 	uint32_t first, n; /* items[first .. first + n): its callees */

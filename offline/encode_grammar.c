@@ -45,59 +45,81 @@ struct place {
 	uint32_t left;	    /* of the current item's count */
 };
 
-struct expansion {
+struct grammar_iter {
+	const struct grammar *g;
 	VEC(struct place) stack;
-	grammar_sink *sink;
-	void *ctx;
-	uint32_t n;
-	uint32_t out[1024];
 };
 
-static int flush(struct expansion *x)
+static int enter_rule(struct grammar_iter *it, struct grammar_rule rule)
 {
-	uint32_t n = x->n;
-	x->n = 0;
-	return n ? x->sink(x->ctx, x->out, n) : 0;
+	return VEC_PUSH(&it->stack, (struct place){rule.first, rule.first + rule.n, 0}) ? 0
+											: -ENOMEM;
 }
 
-static int expand_rule(struct expansion *x, const struct grammar *g, struct grammar_rule rule)
+int grammar_iter_new(const struct grammar *g, uint32_t sequence, struct grammar_iter **out)
 {
-	if (!VEC_PUSH(&x->stack, (struct place){rule.first, rule.first + rule.n, 0}))
+	struct grammar_iter *it = calloc(1, sizeof(*it));
+	if (!it)
 		return -ENOMEM;
-	while (x->stack.n) {
-		struct place *p = &x->stack.at[x->stack.n - 1];
+	it->g = g;
+	int err = enter_rule(it, g->sequences[sequence]);
+	if (err)
+		grammar_iter_free(it);
+	else
+		*out = it;
+	return err;
+}
+
+void grammar_iter_free(struct grammar_iter *it)
+{
+	if (!it)
+		return;
+	VEC_FREE(&it->stack);
+	free(it);
+}
+
+int grammar_iter_next(struct grammar_iter *it, uint32_t *symbol)
+{
+	while (it->stack.n) {
+		struct place *p = &it->stack.at[it->stack.n - 1];
 		if (p->item == p->end) {
-			x->stack.n--;
+			it->stack.n--;
 			continue;
 		}
-		const struct grammar_item *item = &g->items[p->item];
+		const struct grammar_item *item = &it->g->items[p->item];
 		if (item->count == GRAMMAR_MANY)
 			return -EDOM;
 		if (!p->left)
 			p->left = item->count;
 		if (!--p->left)
 			p->item++;
-		if (is_rule(item->symbol)) {
-			struct grammar_rule used = g->rules[rule_of(item->symbol)];
-			if (!VEC_PUSH(&x->stack,
-				      (struct place){used.first, used.first + used.n, 0}))
-				return -ENOMEM;
-			continue;
+		if (!is_rule(item->symbol)) {
+			*symbol = item->symbol;
+			return 1;
 		}
-		x->out[x->n++] = item->symbol;
-		int err = x->n == sizeof(x->out) / sizeof(*x->out) ? flush(x) : 0;
+		int err = enter_rule(it, it->g->rules[rule_of(item->symbol)]);
 		if (err)
 			return err;
 	}
-	return flush(x);
+	return 0;
 }
 
 int grammar_expand(const struct grammar *g, uint32_t sequence, grammar_sink *sink, void *ctx)
 {
-	struct expansion x = {.sink = sink, .ctx = ctx};
-	int err = expand_rule(&x, g, g->sequences[sequence]);
-	VEC_FREE(&x.stack);
-	return err;
+	struct grammar_iter *it;
+	uint32_t out[1024], n = 0;
+	int got, err = grammar_iter_new(g, sequence, &it);
+	if (err)
+		return err;
+	while (!err && (got = grammar_iter_next(it, &out[n])) == 1)
+		if (++n == sizeof(out) / sizeof(*out)) {
+			err = sink(ctx, out, n);
+			n = 0;
+		}
+	grammar_iter_free(it);
+	if (!err && got < 0)
+		err = got;
+	return err || !n ? err : sink(ctx, out, n);
 }
 
 static uint64_t rule_length(const struct grammar *g, struct grammar_rule rule,

@@ -36,6 +36,13 @@ typedef int grammar_sink(void *ctx, const uint32_t *symbols, size_t n);
 
 /* Says the sequence at @sequence. 0, -ENOMEM, -EDOM if a count is "many", or what @sink said. */
 int grammar_expand(const struct grammar *grammar, uint32_t sequence, grammar_sink *sink, void *ctx);
+/* The same, symbol by symbol. */
+struct grammar_iter;
+/* 0, or -ENOMEM; the caller frees it, and the grammar outlives it. */
+int grammar_iter_new(const struct grammar *grammar, uint32_t sequence, struct grammar_iter **out);
+void grammar_iter_free(struct grammar_iter *iter);
+/* 1 and the next symbol, 0 at the end, -ENOMEM, or -EDOM if a count is "many". */
+int grammar_iter_next(struct grammar_iter *iter, uint32_t *symbol);
 /* How many symbols each rule and each sequence stands for (lengths[n_rules + i] is sequence i's):
  * 0 or -ENOMEM. "Many" counts as one. The caller frees. */
 int grammar_lengths(const struct grammar *grammar, uint64_t **lengths);

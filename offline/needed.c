@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -304,6 +305,39 @@ static int read_file(struct search *s, const char *path, bool own)
 	return any || own ? 0 : -ENODATA;
 }
 
+static void close_fts(FTS **fts)
+{
+	if (*fts)
+		fts_close(*fts);
+}
+
+/* Puts a module that is loaded later on the list, or all those below a folder of them. */
+static int add_plugin(struct search *s, const char *path, struct pugmark_diag *diag)
+{
+	struct stat st;
+	if (stat(path, &st))
+		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	if (!S_ISDIR(st.st_mode)) {
+		if (add_file(s, path))
+			return 0;
+		return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
+					"not an ELF file of x86-64");
+	}
+	char *const roots[] = {(char *)path, NULL};
+	__attribute__((cleanup(close_fts))) FTS *fts =
+		fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *at;
+	bool any = false;
+	while (fts && (at = fts_read(fts)))
+		if (at->fts_info == FTS_F && strstr(at->fts_name, ".so"))
+			any |= add_file(s, at->fts_path);
+	if (any)
+		return 0;
+	return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
+				"no module of x86-64 is below this folder");
+}
+
 /* Follows DT_NEEDED from @path on through all that is found. */
 static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 {
@@ -314,9 +348,7 @@ static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 	if (err)
 		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
 	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
-		if (!add_file(s, options->plugins[i]))
-			err = pugmark_diag_set(diag, -ENOEXEC, options->plugins[i],
-					       PUGMARK_NO_OFFSET, "not an ELF file of x86-64");
+		err = add_plugin(s, options->plugins[i], diag);
 	for (uint32_t i = 0; !err && i < s->files.n && !s->failed; i++)
 		s->missing |= read_file(s, s->files.at[i].path, false) != 0;
 	return !err && s->failed ? -ENOMEM : err;

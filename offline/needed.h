@@ -10,7 +10,8 @@
 struct needed_options {
 	const char *library_path;   /* as LD_LIBRARY_PATH; NULL: none */
 	const char *origin;	    /* where the program is, if it is opened under another path */
-	const char *const *plugins; /* modules that are loaded later, and what they need */
+	const char *const *plugins; /* modules that are loaded later, or folders of them, and what
+				       they need */
 	uint32_t n_plugins;
 };
 

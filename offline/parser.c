@@ -837,31 +837,6 @@ static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t l
 	return found;
 }
 
-/* The entry of a function from another module: the stack says during which call of ours. In @live,
- * where it does not, how many frames may still be open. */
-static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
-{
-	uint32_t level, alt, found = 0;
-	*live = stack_live_frames(p, la->e, p->n);
-	while (*live) {
-		found = count_origins(p, la, *live - 1);
-		if (found || !stack_covers(p, la->e, *live - 1))
-			break;
-		/* It is in no call, so it has ended: another module called twice from the same
-		 * place, and the return address is that of the second call. */
-		*live = stack_live_frames(p, la->e, *live - 1);
-	}
-	if (found == 1 && find(p, la, &level, &alt)) {
-		end_frames(p, level + 1);
-		return derive(p, la, alt);
-	}
-	if (found || !*live) {
-		la->origin = PUGMARK_NONE;
-		la->cfa = la->ret = 0;
-	}
-	return false;
-}
-
 /* Whether the frames above the first @n can end in silence. */
 static bool can_end(struct parser *p, uint32_t n)
 {
@@ -887,6 +862,79 @@ static bool can_end(struct parser *p, uint32_t n)
 			return false;
 	}
 	return true;
+}
+
+/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
+ * is the only one that can be in progress: no other, there or in the frames below, can be reached
+ * in silence. */
+static bool only_open_call(struct parser *p, uint32_t n)
+{
+	uint32_t decision;
+	if (position_below(p, n - 1, &decision) != AT_CALL || !can_end(p, n))
+		return false;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		const struct plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & NODE_NORETURN)
+			return true;
+		if (!(call->flags & NODE_TAIL)) {
+			const struct decision_table *t =
+				call->next == PUGMARK_NONE
+					? NULL
+					: parse_tables_at(p->tables[f->module], call->next);
+			if (!t || t->top || t->n_any)
+				return false;
+			if (!t->n_empty)
+				return true;
+		}
+		if (f->boundary != BELOW_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* The function was entered during the call that the topmost of the first @n frames is in. */
+static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t n)
+{
+	end_frames(p, n);
+	const struct frame *f = top(p);
+	const struct plan_node *call = node_at(p, f->module, f->node);
+	bool tail = call->flags & NODE_TAIL;
+	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
+	la->from = f->module;
+	la->origin = f->node;
+	la->ret = tail ? f->ret : 0;
+	la->cfa = f->call_cfa ? f->call_cfa
+		  : known     ? f->cfa - (tail ? 0 : call->height)
+			      : la->e->cfa;
+	return derive(p, la, PUGMARK_NONE);
+}
+
+/* The entry of a function from another module: the stack says during which call of ours. In @live,
+ * where it does not, how many frames may still be open. */
+static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
+{
+	uint32_t level, alt, found = 0;
+	*live = stack_live_frames(p, la->e, p->n);
+	while (*live) {
+		found = count_origins(p, la, *live - 1);
+		if (found || !stack_covers(p, la->e, *live - 1))
+			break;
+		/* It is in no call, so it has ended: another module called twice from the same
+		 * place, and the return address is that of the second call. */
+		*live = stack_live_frames(p, la->e, *live - 1);
+	}
+	if (found == 1 && find(p, la, &level, &alt)) {
+		end_frames(p, level + 1);
+		return derive(p, la, alt);
+	}
+	if (!found && *live && only_open_call(p, *live))
+		return enter_by_open_call(p, la, *live);
+	if (found || !*live) {
+		la->origin = PUGMARK_NONE;
+		la->cfa = la->ret = 0;
+	}
+	return false;
 }
 
 /* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_encode.c: `pugmark encode`: the options, and which selection goes with which encoding. */
 #include "user/command.h"
+#include "offline/encode_chains.h"
 #include "user/encode.h"
 
 #include <errno.h>
@@ -19,6 +20,12 @@ static const char help[] =
 	"outside\n"
 	"                           of these, thread by thread (repeatable)\n"
 	"      --dag                the call tree with what is alike folded, and how long it took\n"
+	"      --n-level N          chains of up to N functions, a call and what called it: how "
+	"often,\n"
+	"                           how long (text and json)\n"
+	"      --intervals N        N spans of the time: calls of each class or module, "
+	"allocations,\n"
+	"                           waiting (text and json)\n"
 	"      --callees            for each function, what each call of it called\n"
 	"Encodings:\n"
 	"      --rle [K]            runs counted, those longer than K as \"many\"\n"
@@ -27,7 +34,10 @@ static const char help[] =
 	"      --balanced           the same, rules that close what they open\n"
 	"      --fsa [K]            automata of what can follow K calls (3)\n"
 	"Options:\n"
-	"      --format text|json   how to print (text)\n"
+	"      --format text|json|xml|dot|svg\n"
+	"                           how to print (text); pictures are of --dag and --fsa\n"
+	"      --top N              of a graph only the N nodes with most time (40)\n"
+	"      --no-times           without times of nodes\n"
 	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"
 	"                           /regular expression/; repeatable)\n"
 	"  -N, --no-function PATTERN\n"
@@ -49,6 +59,8 @@ enum {
 	OPT_CLASS,
 	OPT_DAG,
 	OPT_CALLEES,
+	OPT_N_LEVEL,
+	OPT_INTERVALS,
 	OPT_RLE, /* and on: as enum encode_encoding */
 	OPT_GRAMMAR,
 	OPT_GRAMMAR_RLE,
@@ -56,15 +68,19 @@ enum {
 	OPT_FSA,
 	OPT_DEPTH,
 	OPT_STATS,
+	OPT_TOP,
+	OPT_NO_TIMES,
 };
 
-enum { MAX_RUN = 1000000000, DEFAULT_TAIL = 3 };
+enum { MAX_RUN = 1000000000, MAX_SPANS = 100000, DEFAULT_TAIL = 3, DEFAULT_TOP = 40 };
 
 /* Which selection goes with which encoding. */
 static const bool makes_sense[N_SELECTIONS][N_ENCODINGS] = {
 	[SELECT_STRINGS] = {true, true, true, true, true, true},
 	[SELECT_FACE] = {true, true, true, true, false, true},
 	[SELECT_DAG] = {true, true, true, true, false, false},
+	[SELECT_CHAINS] = {true},
+	[SELECT_INTERVALS] = {true},
 	[SELECT_CALLEES] = {[ENCODE_FSA] = true},
 };
 
@@ -120,6 +136,14 @@ static int encoding_option(struct options *o, enum encode_encoding encoding, con
 	return -1;
 }
 
+static int table_option(struct options *o, enum encode_selection selection, const char *arg)
+{
+	int max = selection == SELECT_CHAINS ? (int)CHAIN_MAX : (int)MAX_SPANS;
+	if (parse_number(arg, (uint64_t)max, &o->e->k))
+		return command_usage("encode", "'%s' is not a number from 1 to %d", arg, max);
+	return select_option(o, selection);
+}
+
 static int own_option(void *ctx, int opt, const char *arg)
 {
 	struct options *o = ctx;
@@ -132,6 +156,9 @@ static int own_option(void *ctx, int opt, const char *arg)
 		return select_option(o, SELECT_DAG);
 	case OPT_CALLEES:
 		return select_option(o, SELECT_CALLEES);
+	case OPT_N_LEVEL:
+	case OPT_INTERVALS:
+		return table_option(o, opt == OPT_N_LEVEL ? SELECT_CHAINS : SELECT_INTERVALS, arg);
 	case OPT_CLASS:
 		if (patterns_add(&e->face, arg, &diag))
 			return command_usage("encode", "%s", diag.text);
@@ -146,6 +173,13 @@ static int own_option(void *ctx, int opt, const char *arg)
 		if (parse_number(arg, UINT32_MAX, &e->depth))
 			return command_usage("encode", "'%s' is not a number of levels", arg);
 		return -1;
+	case OPT_TOP:
+		if (parse_number(arg, UINT32_MAX, &e->top))
+			return command_usage("encode", "'%s' is not a number of nodes", arg);
+		return -1;
+	case OPT_NO_TIMES:
+		e->show_times = false;
+		return -1;
 	case OPT_STATS:
 		e->show_stats = true;
 		return -1;
@@ -157,7 +191,8 @@ static int own_option(void *ctx, int opt, const char *arg)
 /* What was not said, and whether all of it goes together. */
 static int settle(struct encode *e, const struct options *o)
 {
-	static const struct encode_format *const formats[] = {&encode_text, &encode_json};
+	static const struct encode_format *const formats[] = {
+		&encode_text, &encode_json, &encode_xml, &encode_dot, &encode_svg};
 	e->encoding = o->encoding >= 0 ? (enum encode_encoding)o->encoding : ENCODE_PLAIN;
 	e->selection = o->selection >= 0	   ? (enum encode_selection)o->selection
 		       : o->encoding == ENCODE_FSA ? SELECT_CALLEES
@@ -176,7 +211,16 @@ static int settle(struct encode *e, const struct options *o)
 		if (!strcmp(e->view.format, formats[i]->name))
 			e->format = formats[i];
 	if (!e->format)
-		return command_usage("encode", "no format '%s' (text, json)", e->view.format);
+		return command_usage("encode", "no format '%s' (text, json, xml, dot, svg)",
+				     e->view.format);
+	if (encode_is_table(e) && e->format != &encode_text && e->format != &encode_json)
+		return command_usage("encode", "--%s is text or json",
+				     encode_selection_names[e->selection]);
+	if (!e->format->items && e->encoding != ENCODE_FSA &&
+	    (e->selection != SELECT_DAG || e->encoding == ENCODE_GRAMMAR ||
+	     e->encoding == ENCODE_GRAMMAR_RLE))
+		return command_usage("encode", "--format %s draws --fsa, --dag and --dag --rle",
+				     e->format->name);
 	return -1;
 }
 
@@ -191,6 +235,8 @@ static int parse(struct encode *e, int argc, char **argv)
 		{"strings", no_argument, NULL, OPT_STRINGS},
 		{"class", required_argument, NULL, OPT_CLASS},
 		{"dag", no_argument, NULL, OPT_DAG},
+		{"n-level", required_argument, NULL, OPT_N_LEVEL},
+		{"intervals", required_argument, NULL, OPT_INTERVALS},
 		{"callees", no_argument, NULL, OPT_CALLEES},
 		{"rle", optional_argument, NULL, OPT_RLE},
 		{"grammar", no_argument, NULL, OPT_GRAMMAR},
@@ -199,6 +245,8 @@ static int parse(struct encode *e, int argc, char **argv)
 		{"fsa", optional_argument, NULL, OPT_FSA},
 		{"depth", required_argument, NULL, OPT_DEPTH},
 		{"stats", no_argument, NULL, OPT_STATS},
+		{"top", required_argument, NULL, OPT_TOP},
+		{"no-times", no_argument, NULL, OPT_NO_TIMES},
 		{NULL, 0, NULL, 0},
 	};
 	struct options o = {e, argv, -1, -1};
@@ -206,31 +254,58 @@ static int parse(struct encode *e, int argc, char **argv)
 	return status >= 0 ? status : settle(e, &o);
 }
 
+/* The whole, written to stdout or through the format's filter. */
+static int write_all(struct encode *e, struct pugmark_diag *diag)
+{
+	const char *filter = e->format->filter;
+	int err = view_open(&e->view, e->view.dir, diag);
+	if (err)
+		return err;
+	if (e->selection == SELECT_INTERVALS && !e->view.info->times)
+		return pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
+					"it was recorded without times: there is nothing to cut "
+					"into intervals");
+	e->show_times &= e->view.info->times;
+	FILE *to = filter ? popen(filter, "w") : stdout;
+	if (!to)
+		return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET, "cannot run %s",
+					filter);
+	out_init(e->out, to);
+	err = encode_run(e, diag);
+	out_flush(e->out);
+	if (filter && pclose(to) && !err)
+		err = pugmark_diag_set(diag, -EPIPE, NULL, PUGMARK_NO_OFFSET,
+				       "'%s' failed (is graphviz installed?)", filter);
+	return err;
+}
+
 int cmd_encode(int argc, char **argv)
 {
 	struct encode *e = calloc(1, sizeof(*e));
+	struct out *out = malloc(sizeof(*out));
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	if (!e) {
+	int status = -1;
+	if (!e || !out) {
 		pugmark_diag_set(&diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory");
-		return command_fail(&diag);
+		status = command_fail(&diag);
 	}
-	view_init(&e->view, "encode", "text");
-	int status = parse(e, argc, argv);
 	if (status < 0) {
-		e->out = malloc(sizeof(*e->out));
-		int err = e->out ? view_open(&e->view, e->view.dir, &diag)
-				 : view_no_memory(&e->view, &diag);
-		if (!err) {
-			out_init(e->out, stdout);
-			err = encode_run(e, &diag);
-			out_flush(e->out);
-		}
+		e->out = out;
+		e->top = DEFAULT_TOP;
+		e->show_times = true;
+		view_init(&e->view, "encode", "text");
+		status = parse(e, argc, argv);
+	}
+	if (status < 0) {
+		int err = write_all(e, &diag);
 		bool gaps = e->walk && tree_walk_gaps(e->walk);
 		status = err ? command_fail(&diag) : gaps ? EXIT_GAPS : EXIT_OK;
 	}
-	encode_deinit(e);
-	free(e->out);
-	view_deinit(&e->view);
+	if (e) {
+		encode_deinit(e);
+		view_deinit(&e->view);
+	}
+	free(out);
 	free(e);
 	return status;
 }

@@ -32,6 +32,10 @@ static int print_help(void)
 	     "  -o, --output DIR     where to (pugmark.data; one that is there becomes DIR.old)\n"
 	     "  -p, --pid PID        a running process and what it forks (repeatable)\n"
 	     "  -a, --all BINARY     every process that runs the binary, now or later\n"
+	     "      --cgroup PATH    of these, only those in that cgroup\n"
+	     "      --pid-namespace PID\n"
+	     "                       of these, only those in the pid namespace of that process (or "
+	     "the path of one)\n"
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode full|branch|casper|best\n"
 	     "                       how witnesses are chosen (best)\n"
@@ -84,6 +88,8 @@ enum {
 	OPT_PLUGIN,
 	OPT_MODULE,
 	OPT_NO_PROGRAM,
+	OPT_CGROUP,
+	OPT_PID_NAMESPACE,
 };
 
 static const struct option long_options[] = {
@@ -100,6 +106,8 @@ static const struct option long_options[] = {
 	{"mode", required_argument, NULL, OPT_MODE},
 	{"exports", required_argument, NULL, OPT_EXPORTS},
 	{"plugin", required_argument, NULL, OPT_PLUGIN},
+	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	{"pid-namespace", required_argument, NULL, OPT_PID_NAMESPACE},
 	{"module", required_argument, NULL, OPT_MODULE},
 	{"no-program", no_argument, NULL, OPT_NO_PROGRAM},
 	{"level", required_argument, NULL, OPT_LEVEL},
@@ -217,6 +225,12 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "more than 64 patterns of modules");
 		a->patterns[a->modules.n_modules++] = optarg;
 		return 0;
+	case OPT_CGROUP:
+		o->cgroup = optarg;
+		return 0;
+	case OPT_PID_NAMESPACE:
+		o->pid_namespace = optarg;
+		return 0;
 	case OPT_NO_PROGRAM:
 		a->modules.no_program = true;
 		return 0;
@@ -323,6 +337,9 @@ int cmd_record(int argc, char **argv)
 		a.options.ring_bytes = strtoul(ring, NULL, 0);
 	if (stall)
 		a.options.debug_stall_ms = strtoul(stall, NULL, 0);
+	if ((a.options.cgroup || a.options.pid_namespace) && !a.options.all)
+		return command_usage("record", "--cgroup and --pid-namespace choose among what -a "
+					       "finds");
 	if (m->no_program && !m->n_modules)
 		return command_usage("record", "--no-program leaves nothing without --module");
 	if (run(&a, &result, &diag))

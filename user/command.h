@@ -8,7 +8,7 @@
 
 #include <pugmark/diag.h>
 
-enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_GAPS = 3 };
+enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_GAPS = 3, EXIT_DIFFERS = 4 };
 
 struct command {
 	const char *name;
@@ -28,6 +28,8 @@ int command_usage(const char *name, const char *format, ...) __attribute__((form
 void command_print_safe(FILE *out, const char *text);
 
 int cmd_cfg(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_encode(int argc, char **argv);

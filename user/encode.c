@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode.c: the pass over the trace: thread by thread through the walk and the filter to the
  * selection. */
-#include "user/encode.h"
+#include "user/encode_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,8 @@ const char *const encode_selection_names[N_SELECTIONS] = {
 	[SELECT_STRINGS] = "strings",
 	[SELECT_FACE] = "class",
 	[SELECT_DAG] = "dag",
+	[SELECT_CHAINS] = "n-level",
+	[SELECT_INTERVALS] = "intervals",
 	[SELECT_CALLEES] = "callees",
 };
 
@@ -36,7 +38,7 @@ const char *encode_token(uint32_t symbol)
 
 const char *encode_how(uint32_t symbol)
 {
-	static const char *const words[] = {"", "=>", "~", ""};
+	static const char *const words[] = {"", "=>", "^", ""};
 	return words[symbol_how(symbol)];
 }
 
@@ -103,10 +105,12 @@ static int set_up(struct encode *e, struct tree_sink *sink)
 		.from_ns = e->view.timed ? e->view.from_ns : 0,
 		.to_ns = e->view.to_ns,
 	};
-	int err = symbols_new(&e->symbols);
+	int err = e->symbols ? 0 : symbols_new(&e->symbols);
 	if (!err)
 		err = symbol_map_new(e->view.trace, e->symbols, &e->map);
-	if (!err)
+	if (e->instead)
+		*sink = *e->instead;
+	else if (!err)
 		err = encode_selection_init(e, sink);
 	if (!err)
 		err = filter_new(&rules, sink, &e->filter);
@@ -143,34 +147,51 @@ void encode_begin(struct encode *e)
 	e->begun = true;
 }
 
-int encode_run(struct encode *e, struct pugmark_diag *diag)
+static int read_tasks(struct encode *e, struct pugmark_diag *diag)
 {
-	struct tree_sink sink;
 	uint64_t total = 0;
-	double start = now();
-	int err = set_up(e, &sink);
-	if (err)
-		return view_no_memory(&e->view, diag);
+	int err = 0;
 	for (uint32_t i = 0; i < e->view.n_tasks; i++)
 		total += view_has_task(&e->view, i) ? e->view.tasks[i].n_events : 0;
 	bool streams = e->encoding == ENCODE_PLAIN || e->encoding == ENCODE_RLE;
-	progress_start(&e->progress, "encoding", total, streams && isatty(STDOUT_FILENO));
-	for (uint32_t i = 0; i < e->view.n_tasks && !err && !e->out->failed; i++)
+	progress_start(&e->progress, "reading the recording", total,
+		       streams && isatty(STDOUT_FILENO));
+	for (uint32_t i = 0; i < e->view.n_tasks && !err && !(e->out && e->out->failed); i++)
 		if (view_has_task(&e->view, i)) {
 			err = run_task(e, i);
-			if (err && !e->out->failed)
+			if (err)
 				view_task_failed(&e->view, i, err, diag);
 		}
 	progress_end(&e->progress);
-	if (err)
-		return e->out->failed ? 0 : err;
-	if (!filter_passed(e->filter))
-		return pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
-					"the selection keeps none of its calls");
-	encode_begin(e);
+	return err;
+}
+
+int encode_read(struct encode *e, struct pugmark_diag *diag)
+{
+	struct tree_sink sink;
+	if (set_up(e, &sink))
+		return view_no_memory(&e->view, diag);
+	int err = read_tasks(e, diag);
+	if (e->out && e->out->failed)
+		return 0; /* main() says so */
+	if (!err && !filter_passed(e->filter))
+		err = pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
+				       "the selection keeps none of its calls");
+	return err;
+}
+
+int encode_run(struct encode *e, struct pugmark_diag *diag)
+{
+	double start = now();
+	int err = encode_read(e, diag);
+	if (err || e->out->failed)
+		return err;
+	if (!encode_is_table(e))
+		encode_begin(e);
 	if (encode_selection_finish(e))
 		return view_no_memory(&e->view, diag);
-	e->format->end(e);
+	if (!encode_is_table(e))
+		e->format->end(e);
 	if (e->show_stats)
 		print_stats(e, now() - start);
 	return 0;
@@ -180,11 +201,13 @@ void encode_deinit(struct encode *e)
 {
 	tree_walk_free(e->walk);
 	filter_free(e->filter);
+	encode_tables_free(e->tables);
 	dag_free(e->dag);
 	sequitur_free(e->sequitur);
 	fsa_builder_free(e->fsa);
 	symbol_map_free(e->map);
-	symbols_free(e->symbols);
+	if (!e->shares_symbols)
+		symbols_free(e->symbols);
 	VEC_FREE(&e->sequences);
 	VEC_FREE(&e->automata);
 	VEC_FREE(&e->titles);

@@ -19,7 +19,9 @@ enum encode_selection {
 	SELECT_STRINGS, /* a balanced string per thread */
 	SELECT_FACE,	/* the calls on a class or module, per thread */
 	SELECT_DAG,
-	SELECT_CALLEES, /* what each function called: a sequence per call of it */
+	SELECT_CHAINS,	  /* chains of N functions: a table */
+	SELECT_INTERVALS, /* N spans of the time: a table */
+	SELECT_CALLEES,	  /* what each function called: a sequence per call of it */
 	N_SELECTIONS
 };
 
@@ -50,6 +52,7 @@ struct encode_sequence {
 
 struct encode_format {
 	const char *name;
+	const char *filter; /* a command that the output goes through, or NULL */
 	void (*begin)(struct encode *e);
 	/* Sequences as they come: for ENCODE_PLAIN and ENCODE_RLE. @count 0: many. */
 	void (*sequence)(struct encode *e, const struct encode_sequence *s);
@@ -64,7 +67,7 @@ struct encode_format {
 	void (*dag_grammar)(struct encode *e, const struct dag *dag, const struct grammar *g);
 	void (*end)(struct encode *e);
 };
-extern const struct encode_format encode_text, encode_json;
+extern const struct encode_format encode_text, encode_json, encode_xml, encode_dot, encode_svg;
 
 struct encode {
 	struct view view;
@@ -72,18 +75,23 @@ struct encode {
 	const struct encode_format *format;
 	enum encode_selection selection;
 	enum encode_encoding encoding;
-	uint32_t k;	/* longest run that is counted; tail length of automata */
+	uint32_t k;	/* longest run that is counted; tail length of automata; a table's N */
 	uint32_t depth; /* at most so many levels; 0: all */
 	struct patterns face;
+	uint32_t top;	 /* nodes in a picture of a graph */
+	bool show_times; /* of nodes */
 	bool show_stats; /* to stderr: memory, speed */
 
 	struct symbols *symbols;
+	bool shares_symbols;		 /* they are somebody else's */
+	const struct tree_sink *instead; /* of the selection: who gets the calls */
 	struct symbol_map *map;
 	struct tree_walk *walk;
 	struct filter *filter;
 	struct progress progress;
 
 	/* What the selection and the encoding gather. */
+	struct encode_tables *tables;
 	struct dag *dag;
 	struct sequitur *sequitur;
 	struct fsa_builder *fsa;
@@ -98,10 +106,14 @@ struct encode {
 	unsigned column;
 	bool opened; /* the next word follows without a space */
 	bool comma;
+	uint32_t drawn; /* automata */
 	bool begun;
 };
 
-/* The whole: 0, or -errno with @diag filled (-ENODATA: the selection keeps nothing). */
+/* Reads the recording, which is open, into the selection: 0, or -errno with @diag filled (-ENODATA:
+ * the selection keeps nothing). */
+int encode_read(struct encode *e, struct pugmark_diag *diag);
+/* Reads it and writes the whole. The same errors. */
 int encode_run(struct encode *e, struct pugmark_diag *diag);
 void encode_deinit(struct encode *e);
 
@@ -127,6 +139,12 @@ int encode_automata(struct encode *e);
 int encode_selection_init(struct encode *e, struct tree_sink *sink);
 int encode_selection_finish(struct encode *e);
 
+/* "worker-12" and "worker-3" are both "worker-*". */
+void encode_group(const char *thread, char group[24]);
+static inline bool encode_is_table(const struct encode *e)
+{
+	return e->selection == SELECT_CHAINS || e->selection == SELECT_INTERVALS;
+}
 /* The words for why a sequence begins or ends there. */
 const char *encode_edge(enum tree_edge edge);
 /* A closing bracket as text. */

@@ -45,6 +45,11 @@ static void begin(struct encode *e)
 	text(e, "encoding", encode_encoding_names[e->encoding]);
 	if (e->k)
 		number(e, "k", e->k);
+	for (uint32_t i = 0; i < e->face.n; i++) {
+		out_text(e->out, i ? ",\"" : ",\"class\":[\"");
+		out_json_text(e->out, patterns_text(&e->face, i));
+		out_text(e->out, i + 1 < e->face.n ? "\"" : "\"]");
+	}
 	if (e->encoding == ENCODE_FSA)
 		out_text(e->out, ",\n\"automata\":[");
 	else if (lists)
@@ -201,7 +206,7 @@ static void node(struct encode *e, const struct dag_node *n)
 	if (n->token != TOKEN_RETURN)
 		text(e, "end", ends[n->token & 3]);
 	number(e, "calls", n->count);
-	if (e->view.info->times)
+	if (e->show_times)
 		out_format(e->out, ",\"ns\":{\"min\":%.0f,\"max\":%.0f,\"squares\":%.6g}",
 			   n->times.min, n->times.max, n->times.squares);
 	out_text(e->out, ",\"callees\":[");

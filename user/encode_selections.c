@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode_selections.c: what is made of the call tree: strings of calls and brackets, strings of
  * calls alone, a graph, or for each function the sequences of what it called. */
-#include "user/encode.h"
+#include "user/encode_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -159,7 +159,7 @@ static int callees_open(void *ctx, const struct tree_call *call)
 	struct encode *e = ctx;
 	uint32_t automaton;
 	int err = 0;
-	if (e->frames.n)
+	if (e->frames.n && symbol_how(call->symbol) != HOW_SIGNAL) /* that comes when it comes */
 		err = fsa_put(e->fsa, &e->frames.at[e->frames.n - 1], call->symbol);
 	if (!err)
 		err = automaton_of(e, symbol_name_index(call->symbol), &automaton);
@@ -191,6 +191,8 @@ int encode_selection_init(struct encode *e, struct tree_sink *sink)
 		[SELECT_DAG] = {NULL, graph_begin, graph_open, graph_close, graph_end},
 		[SELECT_CALLEES] = {NULL, callees_begin, callees_open, callees_close, callees_end},
 	};
+	if (encode_is_table(e))
+		return encode_tables_init(e, sink);
 	*sink = sinks[e->selection];
 	sink->ctx = e;
 	if (e->selection == SELECT_DAG)
@@ -200,6 +202,8 @@ int encode_selection_init(struct encode *e, struct tree_sink *sink)
 
 int encode_selection_finish(struct encode *e)
 {
+	if (encode_is_table(e))
+		return encode_tables_finish(e);
 	if (e->selection != SELECT_DAG)
 		return encode_sequences_finish(e);
 	if (e->encoding == ENCODE_GRAMMAR || e->encoding == ENCODE_GRAMMAR_RLE)

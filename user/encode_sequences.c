@@ -37,16 +37,15 @@ int encode_sequences_init(struct encode *e)
 	}
 }
 
-/* "worker-12" and "worker-3" are both "worker-*". */
-static void name_group(struct encode_sequence *s)
+void encode_group(const char *thread, char group[24])
 {
 	size_t n = 0;
-	for (const char *c = s->place.thread; *c && n < sizeof(s->group) - 1; c++)
+	for (const char *c = thread; *c && n < 23; c++)
 		if (!isdigit((unsigned char)*c))
-			s->group[n++] = *c;
-		else if (!n || s->group[n - 1] != '*')
-			s->group[n++] = '*';
-	s->group[n] = 0;
+			group[n++] = *c;
+		else if (!n || group[n - 1] != '*')
+			group[n++] = '*';
+	group[n] = 0;
 }
 
 /* Sequences of a group share an automaton. */
@@ -74,7 +73,7 @@ int encode_sequence_begin(struct encode *e, const struct tree_place *place)
 	if (!VEC_PUSH(&e->sequences, (struct encode_sequence){.place = *place}))
 		return -ENOMEM;
 	struct encode_sequence *s = last_sequence(e);
-	name_group(s);
+	encode_group(place->thread, s->group);
 	if (streams) {
 		encode_begin(e);
 		e->format->sequence(e, s);

@@ -219,7 +219,7 @@ static void callees(struct encode *e, const struct dag *dag, uint32_t first, uin
 static void node_columns(struct encode *e, const struct dag_node *node)
 {
 	out_format(e->out, "%10llu  ", (unsigned long long)node->count);
-	if (e->view.info->times) {
+	if (e->show_times) {
 		unsigned n =
 			out_duration(e->out, (uint64_t)(node->times.min / (double)node->count));
 		out_text(e->out, "..");
@@ -246,8 +246,8 @@ static void graph(struct encode *e, const struct dag *dag, const struct grammar 
 	}
 	out_format(e->out, "%u nodes for %llu calls\n", n_nodes,
 		   (unsigned long long)dag_calls(dag));
-	out_text(e->out, e->view.info->times ? "     calls  mean time each      node\n"
-					     : "     calls  node\n");
+	out_text(e->out,
+		 e->show_times ? "     calls  mean time each      node\n" : "     calls  node\n");
 	for (uint32_t i = n_nodes; i-- > 0;) {
 		node_columns(e, &nodes[i]);
 		node_word(e, i);

@@ -3,6 +3,8 @@
  * module; on kernels before 6.6 one perf event a site. */
 #include "user/probes.h"
 
+#include "user/scope.h"
+
 #include "bpf/witness.skel.h"
 
 #include <bpf/bpf.h>
@@ -280,8 +282,14 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		struct probes **out, struct pugmark_diag *diag)
 {
 	uint32_t n_sites = 0, n_operands = 0, n_words = 0;
+	int cgroup_fd = -1;
+	uint32_t pid_namespace = 0;
 	int err = check_sites(options, diag);
 
+	if (!err && options->pid_namespace)
+		err = scope_pid_namespace(options->pid_namespace, &pid_namespace, diag);
+	if (!err && options->cgroup)
+		err = scope_cgroup_open(options->cgroup, &cgroup_fd, diag);
 	if (err)
 		return err;
 	for (uint32_t m = 0; m < options->n_modules; m++)
@@ -305,6 +313,8 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	p->skel->rodata->trace_all = options->all;
 	p->skel->rodata->follow = !options->no_follow;
 	p->skel->rodata->n_modules = options->n_modules;
+	p->skel->rodata->in_cgroup = options->cgroup != NULL;
+	p->skel->rodata->in_pid_namespace = pid_namespace;
 	for (uint32_t m = 0; m < options->n_modules; m++) {
 		p->skel->rodata->module_bytes[m] = spans[m].end - spans[m].addr;
 		p->skel->rodata->returns_first[m] = n_words;
@@ -325,11 +335,21 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		err = fill_tables(p, options, n_sites ? n_sites : 1, n_operands ? n_operands : 1);
 	if (!err)
 		err = fill_returns(p, options, n_words);
+	if (!err && cgroup_fd >= 0)
+		err = bpf_map_update_elem(bpf_map__fd(p->skel->maps.cgroups), &(uint32_t){0},
+					  &cgroup_fd, BPF_ANY)
+			      ? -errno
+			      : 0;
+	if (cgroup_fd >= 0)
+		close(cgroup_fd);
+	cgroup_fd = -1;
 	if (err)
 		goto failed;
 	*out = p;
 	return 0;
 failed:
+	if (cgroup_fd >= 0)
+		close(cgroup_fd);
 	probes_free(p);
 	return load_failed(err, diag);
 }

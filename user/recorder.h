@@ -29,7 +29,9 @@ struct recorder_options {
 	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
 	uint32_t n_pids;
 	bool all;
-	bool no_follow; /* leave forked children alone */
+	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
+	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
+	bool no_follow;		   /* leave forked children alone */
 
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
 	uint32_t time_unit_ns; /* 0: no times */

@@ -462,6 +462,9 @@ static void keep_snapshot(struct recording_writer *w, struct task *t, const stru
 
 		snap->words[i] = at < SNAPSHOT_WORDS ? old->words[at] : 0;
 	}
+	/* That value is kept for words that are not known. */
+	for (uint32_t i = 0; i < total; i++)
+		snap->words[i] = snap->words[i] == EVENT_STACK_UNKNOWN ? 0 : snap->words[i];
 	free(*slot); /* BATCH_SNAPSHOTS ago, so never the last one */
 	t->last_snapshot = *slot = snap;
 }

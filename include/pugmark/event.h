@@ -27,7 +27,7 @@ enum event_flag {
 };
 
 /* A word of a snapshot that is not known. Far from the stack pointer only those are that are
- * addresses in the module. */
+ * addresses in the module. One that is 1 reads as 0. */
 #define EVENT_STACK_UNKNOWN 1
 
 struct witness_event {

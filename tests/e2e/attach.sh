@@ -52,7 +52,7 @@ pid=
 start() { # COMMAND...: its pid in $pid
 	"$@" >log 2>/dev/null &
 	pid=$!
-	started+=($pid)
+	started+=("$pid")
 	sleep 0.3
 }
 end() {
@@ -139,7 +139,7 @@ text_of() {
 text_of >before
 "$PUGMARK" record -q -o rec3 --module 'libpart*' -p $pid >out 2>err </dev/null &
 recorder=$!
-started+=($recorder)
+started+=("$recorder")
 until [ -s rec3/events ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done
 sleep 0.2
 text_of >during
@@ -170,7 +170,7 @@ claim 'and its trace is complete' grep -q '^complete' <("$PUGMARK" verify rec4)
 for pause in 0 0.01 0.02 0.03 0.05 0.08 0.1; do
 	./program ./plugin.so forever >/dev/null &
 	pid=$!
-	started+=($pid)
+	started+=("$pid")
 	(sleep $pause; kill -9 $pid) &
 	timeout 20 "$PUGMARK" record -q -o rec -p $pid >out 2>err </dev/null
 	status=$?
@@ -182,7 +182,7 @@ wait 2>/dev/null
 rm -r cache
 bash -c 'sleep 0.2; exec sleep 20' &
 pid=$!
-started+=($pid)
+started+=("$pid")
 record -p $pid
 claim 'one that becomes another program meanwhile: an error' is $? 1
 claim 'that says so' grep -qE 'become another program|has no program' err
@@ -203,7 +203,7 @@ ASM
 if as --32 small.s -o small.o 2>/dev/null && ld -m elf_i386 small.o -o small 2>/dev/null; then
 	./small &
 	pid=$!
-	started+=($pid)
+	started+=("$pid")
 	sleep 0.1
 	if kill -0 $pid 2>/dev/null && grep -q small /proc/$pid/comm; then
 		refused 'a 32-bit program' 'runs a 32-bit program' -p $pid

@@ -91,6 +91,83 @@ run 0 encode rec --class 'file_*'
 claim 'calls on a class, without what is around them' is "$(body | cut -d' ' -f1-6)" \
 	'file_open file_read file_read file_read file_close file_open'
 
+# --- pictures and XML -----------------------------------------------------------------------------
+run 0 encode rec --fsa -F use --format dot
+claim 'the picture has the loop' grep -q 'a0_1 -> a0_1 \[label="file_read  22' out
+run 0 encode rec --dag -F work --format dot
+claim 'the picture of the graph has its nodes' grep -q 'label="use\\n5 calls' out
+if command -v dot >/dev/null; then
+	run 0 encode rec --dag -F work --format svg
+	claim 'graphviz draws it' grep -q '</svg>' out
+fi
+for what in --strings '--strings --rle' '--strings --grammar' --dag '--dag --grammar' --fsa; do
+	# shellcheck disable=SC2086 # several words
+	run 0 encode rec $what --format xml
+	claim "$what is well-formed XML" python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("out")'
+done
+
+# --- check and diff -------------------------------------------------------------------------------
+${CC:-cc} -O2 -DSWAPPED "$tests/programs/encode.c" -o prog2 2>err
+mkdir -p other && mv prog2 other/prog
+run 0 record -q -o again -- ./prog
+run 0 record -q -o swapped -- other/prog
+"$PUGMARK" encode rec --fsa --format json >fsa.json
+"$PUGMARK" encode rec --strings --fsa --format json >strings.json
+"$PUGMARK" encode rec -F work --strings --grammar --format json >grammar.json
+"$PUGMARK" encode rec --class 'file_*' --fsa --format json >class.json
+for model in fsa strings class; do
+	run 0 check again --model $model.json
+	claim "another run of the same program is as in $model" is "$(cat out)" 'as in the model'
+done
+run 0 check again -F work --model grammar.json
+run 4 check swapped --model fsa.json --format json
+claim 'two calls swapped: the model tells in which function, and what came' is \
+	"$(jq -c '[.total, .deviations[0].function, .deviations[0].came, .deviations[0].path[-1]]' out)" \
+	'[1,"a_both","c","a_both"]'
+run 4 check swapped --model fsa.json
+claim 'in words' grep -qF 'a_both: calls c first; the model has there: b' out
+run 4 check swapped --model strings.json
+run 4 check swapped -F work --model grammar.json
+claim 'a grammar tells the first difference' grep -qF ': c after a_both; the model has there: b' out
+run 0 check swapped --model class.json
+run 0 diff rec again
+claim 'no difference between two runs' is "$(cat out)" 'no difference'
+run 4 diff rec swapped
+claim 'diff tells the order that is different' is "$(cat out)" \
+	"$(printf '%s\n' 'order: what follows | that is different: 2' '- a_both: | b  1' '+ a_both: | c  1')"
+cp "$(type -P true)" ./true
+run 0 record -q -o true.rec -- ./true
+fails 1 'of another program' check true.rec --model grammar.json
+run 4 diff rec true.rec
+
+# --- damaged models ---------------------------------------------------------------------------------
+fails 1 'cannot open' check rec --model nothing.json
+"$PUGMARK" encode rec --dag --format json >dag.json
+fails 1 'can be held against' check rec --model dag.json
+"$PUGMARK" encode rec --rle 1 --format json >many.json
+fails 1 'not all counted' check rec --model many.json
+head -c 1000 fsa.json >cut.json
+fails 1 'damaged' check rec --model cut.json
+sed 's/"arcs":\[\["b",1,/"arcs":[["b",77,/' fsa.json >wrong.json
+fails 1 'too large' check rec --model wrong.json
+sed 's/{"rule":[0-9]*/{"rule":999999/' <("$PUGMARK" encode rec --grammar --format json) >wrong.json
+fails 1 'too large' check rec --model wrong.json
+fails 2 'which model?' check rec
+fails 2 'which two recordings?' diff rec
+
+# --- tables ---------------------------------------------------------------------------------------
+run 0 encode rec -F work --n-level 2 --format json
+claim 'chains of two: who called c' is \
+	"$(jq -c '[.chains[] | select(.chain[-1] == "c") | [.chain[0], .calls]] | sort' out)" '[["a_both",1],["b_calls_c",1],["work",1]]'
+run 0 encode rec --n-level 1 --format json
+claim 'chains of one are the functions' is "$(jq -c '.chains[] | select(.chain == ["file_read"]) | .calls' out)" 22
+run 0 encode rec --intervals 4 --format json
+claim 'no call is left out of the intervals' is "$(jq '[.intervals[].calls] | add' out)" \
+	"$("$PUGMARK" encode rec --n-level 1 --format json | jq '[.chains[].calls] | add')"
+fails 2 "'0' is not a number from 1 to 16" encode --n-level 0 rec
+fails 2 "'x' is not a number from 1 to" encode --intervals x rec
+fails 2 'is text or json' encode --n-level 2 --format xml rec
+
 # --- wrong use ------------------------------------------------------------------------------------
 fails 2 "'0' is not a number from 1 to 8" encode --fsa 0 rec
 fails 2 "'0' is not a number from 1 to" encode --rle 0 rec

@@ -23,7 +23,7 @@ printf '%s\n' "$*" >"$at/command"
 env=()
 while IFS= read -r -d '' variable; do
 	case $variable in
-	_=*) ;;
+	_=* | PLUGINS=*) ;;
 	*) if [ "$how" = qemu ]; then env=("$variable" "${env[@]}"); else env+=("$variable"); fi ;;
 	esac
 done < <(env -0)
@@ -35,6 +35,10 @@ qemu)
 record)
 	IFS=, read -ra modes <<<"$what"
 	twins=()
+	IFS=: read -ra folders <<<"${PLUGINS:-}"
+	for folder in "${folders[@]}"; do
+		[ ! -d "$folder" ] || twins+=(--plugin "$folder")
+	done
 	for mode in "${modes[@]:1}"; do
 		twins+=(--twin "$mode")
 	done

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode.c: the call trees of Reiss and Renieris, section 3.1, and sequences whose automata can be
- * told beforehand: A, B and C call each other in three ways, `use` opens, reads and closes. */
+ * told beforehand: A, B and C call each other in three ways, `use` opens, reads and closes. With
+ * SWAPPED two calls in `a_both` are exchanged. */
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noipa))
@@ -22,8 +23,13 @@ NOINLINE static void b_calls_c(void)
 }
 NOINLINE static void a_both(void)
 {
+#ifdef SWAPPED
+	c();
+	b();
+#else
 	b();
 	c();
+#endif
 	sink++;
 }
 NOINLINE static void a_nested(void)

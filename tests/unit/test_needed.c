@@ -3,6 +3,7 @@
  * entered from outside that a library on its way names: directly, by way of another library, by
  * $ORIGIN, as one that it defines itself too; and all of them where a library cannot be found. The
  * files are made by the compiler, so what they name is known. */
+#include <errno.h>
 #include "tests/unit/elf_helper.h"
 
 #include "offline/needed.h"
@@ -97,6 +98,29 @@ static void named_by_plugin(void **state)
 	entered_deinit(&e);
 }
 
+static void named_by_plugins_in_a_folder(void **state)
+{
+	char path[512];
+	struct pugmark_diag diag;
+	make_files(*state);
+	shell("mkdir -p %s/mods/deep %s/none && cp %s/plugin.so %s/mods/deep/p.so.1 && "
+	      "touch %s/mods/empty.so %s/none/text",
+	      (char *)*state, (char *)*state, (char *)*state, (char *)*state, (char *)*state,
+	      (char *)*state);
+	snprintf(path, sizeof(path), "%s/mods", (char *)*state);
+	const char *plugins[] = {path};
+	const struct needed_options options = {.plugins = plugins, .n_plugins = 1};
+	struct entered e = mark(*state, &options);
+	assert_true(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	snprintf(path, sizeof(path), "%s/none", (char *)*state);
+	assert_int_equal(needed_mark_entered(e.model, &options, e.bytes, &diag), -ENOEXEC);
+	assert_non_null(strstr(diag.text, "no module"));
+	snprintf(path, sizeof(path), "%s/nosuch", (char *)*state);
+	assert_int_equal(needed_mark_entered(e.model, &options, e.bytes, &diag), -ENOENT);
+	entered_deinit(&e);
+}
+
 static void missing_library(void **state)
 {
 	char path[512];
@@ -135,6 +159,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(named_by_libraries, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(named_by_plugin, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(named_by_plugins_in_a_folder, scratch_setup,
+						scratch_teardown),
 		cmocka_unit_test_setup_teardown(missing_library, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(damaged_library, scratch_setup, scratch_teardown),
 	};

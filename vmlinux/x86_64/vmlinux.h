@@ -29,6 +29,7 @@ enum { false = 0, true = 1 };
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -56,8 +57,13 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct ns_common {
+	unsigned int inum;
+};
+
 struct pid_namespace {
 	unsigned int level;
+	struct ns_common ns;
 };
 
 struct upid {

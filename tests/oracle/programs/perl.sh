@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # perl: hashes, regular expressions, closures, sorting
 BINARY=/usr/bin/perl
+PLUGINS=/usr/lib/x86_64-linux-gnu/perl-base:/usr/lib/x86_64-linux-gnu/perl
 prepare() {
 	make_text 2000 >text
 	cat >work.pl <<'PL'

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # python3.11: classes, exceptions, generators, regular expressions, json
 BINARY=/usr/bin/python3.11
+PLUGINS=/usr/lib/python3.11/lib-dynload
 prepare() {
 	cat >work.py <<'PY'
 import json, re, functools, collections, itertools, struct, textwrap, decimal

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bad_input.sh: what record says to wrong input and to missing rights, and what all commands make of a
+# recording of which any part is missing, empty or of something else: an error that names it, or what
+# can still be read, never a crash and never silence.
+set -u
+skip() { echo "SKIP: $1"; exit 77; }
+[ "$(id -u)" = 0 ] || skip 'recording needs root here'
+[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
+command -v gzip >/dev/null || skip 'no gzip here'
+dir=$(mktemp -d)
+child=
+cleanup() {
+	[ -z "$child" ] || kill -9 "$child" 2>/dev/null
+	rm -rf "$dir"
+}
+trap cleanup EXIT
+cd "$dir" || exit 1
+chmod 755 .
+export XDG_CACHE_HOME=$dir/cache
+passed=0 failed=0
+claim() { # TEXT COMMAND...
+	if "${@:2}"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "does not hold: $1"
+		sed 's/^/  | /' err 2>/dev/null | head -n 5
+	fi
+}
+is() { [ "$1" = "$2" ] || { echo "  is $1, should be $2"; false; }; }
+fails() { # TEXT COMMAND...: as an error in one line that has TEXT
+	local status=0
+	"${@:2}" >out 2>err </dev/null || status=$?
+	claim "${*:2} is an error" is $status 1
+	claim "${*:2} says $1" grep -qF -- "$1" err
+	claim "${*:2} says it in one line" is "$(wc -l <err)" 1
+}
+record() { "$PUGMARK" record -q -o rec "$@"; }
+
+cp "$(command -v gzip)" prog
+seq 300 >text
+
+# --- what cannot be recorded --------------------------------------------------------------------------
+fails 'no such program' record -- ./nosuch
+fails 'no such program in PATH' record -- no-such-program-anywhere
+fails 'not an executable file' record -- ./text
+fails 'not an executable file' record -- /
+printf '#!/bin/sh\necho\n' >script && chmod +x script
+fails 'its interpreter (record -- /bin/sh ./script)' record -- ./script
+printf 'text' >plain && chmod +x plain
+fails 'not an ELF file' record -- ./plain
+head -c 300 prog >prog.cut && chmod +x prog.cut
+fails './prog.cut' record -- ./prog.cut
+fails 'no process 4194303' record -p 4194303
+fails 'kernel thread' record -p 2
+fails 'No such file or directory' record -a ./nosuch
+touch file
+fails 'file' "$PUGMARK" record -q -o file -- ./prog -c text
+mkdir full && touch full/precious
+fails 'is not a recording' "$PUGMARK" record -q -o full -- ./prog -c text
+fails 'nosuch' "$PUGMARK" record -q -o nosuch/rec -- ./prog -c text
+fails "no function" record -F nosuchfunction -- ./prog -c text
+claim 'none of these has left a recording' [ ! -e rec ]
+claim 'or run anything' [ ! -s out ]
+
+# --- a plan of something else ---------------------------------------------------------------------------
+"$PUGMARK" plan -o plan prog >out || exit 1
+cp "$(command -v sed || command -v cat)" other
+fails 'another build-id' record --plan plan -- ./other text
+head -c 1000 plan >plan.cut
+fails 'cut short' record --plan plan.cut -- ./prog -c text
+printf x | dd of=plan bs=1 seek=500 conv=notrunc 2>/dev/null
+fails 'damaged' record --plan plan -- ./prog -c text
+fails 'not a plan file' record --plan text -- ./prog -c text
+fails 'No such file or directory' record --plan nosuch -- ./prog -c text
+# The program is another one by now; its cached plan must not be taken.
+record -- ./prog -c text >out 2>err
+claim 'recording works' is $? 0
+cp other prog.new && mv prog.new prog
+record -- ./prog -n 2p text >out 2>err
+claim 'a program that was replaced is planned anew' is $? 0
+claim 'and recorded whole' "$PUGMARK" verify rec >out
+
+# --- missing rights ---------------------------------------------------------------------------------------
+cp "$(command -v gzip)" prog
+if command -v setpriv >/dev/null; then
+	mkdir open && chmod 777 open
+	drop() { setpriv --inh-caps="-all${2:-}" --bounding-set="-all${2:-}" "${@:3}" "$PUGMARK" record -q -o open/rec -- ./prog -c text; }
+	fails 'CAP_BPF: no' drop all
+	fails 'CAP_PERFMON: no' drop but ',+bpf'
+	fails 'pugmark doctor' drop all
+	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$PUGMARK" "$@"; }
+	if as_nobody --version >out 2>err; then
+		fails 'CAP_BPF: no' as_nobody record -q -o open/rec -- ./prog -c text
+		claim 'planning needs no rights' as_nobody plan -o open/plan prog >out 2>err
+		"$PUGMARK" record -q -o rec -- ./prog -c text >out
+		claim 'nor does reading' as_nobody verify rec >out
+		chmod 600 rec/events
+		fails 'cannot read its file' as_nobody verify rec
+		chmod 644 rec/events
+	fi
+fi
+
+# --- what is left of a recording ----------------------------------------------------------------------------
+"$PUGMARK" record -q -o rec -- ./prog -c text >out || exit 1
+"$PUGMARK" dump rec >whole
+lines=$(wc -l <whole)
+claim 'there is something in it' [ "$lines" -gt 100 ]
+read_all() { # DIR: each command comes to an end with a status that is meant
+	local command status
+	for command in verify dump replay report; do
+		status=0
+		timeout 20 "$PUGMARK" $command "$1" >out 2>err || status=$?
+		claim "$command of $1 ends as it should, not with $status" test $status = 0 -o \
+			$status = 1 -o $status = 3
+		[ $status != 1 ] || claim "$command of $1 says why" [ -s err ]
+	done
+}
+size=$(stat -c %s rec/events)
+# Where segments begin: the magic number.
+segments=$(LC_ALL=C grep -obUaP '\x8f\x50\x4d\x53\x45\x47' rec/events | cut -d : -f 1)
+claim 'there are segments' [ "$(wc -w <<<"$segments")" -ge 2 ]
+for at in $segments; do
+	for cut in $at $((at + 1)) $((at + 63)) $((at + 64)) $((at + 65)); do
+		[ "$cut" -lt "$size" ] || continue
+		rm -rf cut && cp -r rec cut && truncate -s "$cut" cut/events
+		"$PUGMARK" verify cut >out 2>err
+		claim "cut at $cut: not complete" is $? 3
+		"$PUGMARK" dump cut 2>/dev/null | grep -v ' gap ' >part
+		claim "cut at $cut: what is there was so" cmp -s part <(head -n "$(wc -l <part)" whole)
+	done
+done
+for name in events meta.json plan-0.pmp; do
+	rm -rf bad && cp -r rec bad && rm bad/$name
+	read_all bad
+	: >bad/$name
+	read_all bad
+	head -c 5000 /dev/zero >bad/$name
+	read_all bad
+	cp prog bad/$name
+	read_all bad
+	rm bad/$name && mkdir bad/$name
+	read_all bad
+done
+rm -rf bad && cp -r rec bad && rm bad/meta.json
+"$PUGMARK" verify bad >out
+claim 'without meta.json nothing is called complete' is $? 3
+claim 'but read' is "$("$PUGMARK" dump bad 2>/dev/null | wc -l)" "$lines"
+sed -i 's/"name": "prog"/"name": "frog"/' rec/meta.json
+"$PUGMARK" verify rec >out
+claim 'a meta.json that was changed is told' is $? 3
+claim 'by its checksum' grep -q 'checksum' out
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]
