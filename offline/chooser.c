@@ -117,11 +117,11 @@ void chooser_deinit(struct chooser *ch)
 			termset_free(&ch->sums[f].first);
 			termset_free(&ch->sums[f].need);
 		}
-	void *heap[] = {ch->marks,	ch->capture_ret, ch->sums,	   ch->global_need,
-			ch->global_any, ch->seen_walk,	 ch->seen_closure, ch->seen_back,
-			ch->head,	ch->head_stamp,	 ch->preds,	   ch->pred_at,
-			ch->alts.at,	ch->walk.at,	 ch->closure.at,   ch->back.at,
-			ch->found,	ch->decisions.at};
+	void *heap[] = {ch->marks,	ch->capture_ret,  ch->sums,	    ch->global_need,
+			ch->global_any, ch->seen_walk,	  ch->seen_closure, ch->seen_back,
+			ch->head,	ch->head_stamp,	  ch->preds,	    ch->pred_at,
+			ch->alts.at,	ch->walk.at,	  ch->closure.at,   ch->back.at,
+			ch->found,	ch->decisions.at, ch->seen_alike,   ch->alike};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct chooser){0};
@@ -466,7 +466,7 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 		return true;
 	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
 	uint32_t stamp = ++ch->stamp;
-	bool top, blocks = chooser_shows_blocks(ch, block);
+	bool top = false, blocks = chooser_shows_blocks(ch, block);
 	ch->back.n = 0;
 	push(ch, &ch->back, block);
 	push(ch, &ch->back, false);

@@ -192,6 +192,13 @@ static void emit_call(struct parser *p, uint16_t module, const struct plan_node 
 		});
 }
 
+static void set_gone(struct parser *p, struct frame *f, bool gone)
+{
+	p->gone += gone;
+	p->gone -= f->gone;
+	f->gone = gone;
+}
+
 /* The call that the topmost frame is AT_CALL of, unless it has been reported. */
 static void announce(struct parser *p)
 {
@@ -201,8 +208,7 @@ static void announce(struct parser *p)
 	const struct plan_node *n = node_at(p, f->module, f->node);
 	emit_call(p, f->module, n, f->module, PUGMARK_NONE);
 	f->announced = true;
-	f->gone = n->flags & NODE_TAIL;
-	p->gone += f->gone;
+	set_gone(p, f, n->flags & NODE_TAIL);
 }
 
 static void emit_gap(struct parser *p, uint8_t cause)
@@ -435,6 +441,7 @@ static void take_event(struct parser *p, uint32_t node, const struct witness_eve
 	struct frame *f = top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	const struct plan_site *site = &p->plans[f->module]->sites[e->site];
+	set_gone(p, f, false);
 	if (site->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA))
 		f->cfa = e->cfa;
 	if (site->capture & CAPTURE_RET && e->ret)

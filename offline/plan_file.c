@@ -132,7 +132,7 @@ static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
 static const char *plan_fault(const struct pugmark_plan *plan)
 {
 	if (!plan->n_nodes || !plan->strings_bytes || plan->strings[plan->strings_bytes - 1])
-		return "no exit node or strings without an end";
+		return "no nodes, or strings without an end";
 	if (plan->build_id_len > sizeof(plan->build_id))
 		return "build-id too long";
 	for (uint32_t i = 0; i < plan->n_sites; i++)
@@ -144,6 +144,10 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 		    f->node > plan->n_nodes || f->n_nodes > plan->n_nodes - f->node)
 			return "a function that points outside";
 	}
+	const struct plan_node *exit = &plan->nodes[0];
+	if (exit->kind != NODE_KIND_EXIT || exit->site != PUGMARK_NONE ||
+	    !index_ok(exit->next, plan->n_decisions))
+		return "no exit node";
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
 		if (!node_ok(plan, &plan->nodes[i]))
 			return "a node that points outside";

@@ -35,16 +35,16 @@ programs() {
 	cat <<'LIST'
 gzip-c same
 gzip-d same quick
-bzip2 same
+bzip2 same quick
 zstd twin - 5
 lua twin - 10
 bash twin
 mawk same
 sed same
-grep same
+grep same quick
 sort same
 openssl same
-sqlite3 same
+sqlite3 same quick
 git twin
 python twin
 perl twin

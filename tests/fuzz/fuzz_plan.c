@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* fuzz_plan.c: any bytes as a plan, with a checksum that fits. It is refused with a reason, or all
+ * of it can be used: a table for each decision, and a parser that takes an event of each site, in
+ * some order, and comes to an end. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "offline/parser.h"
+#include "offline/plan_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { CRC_AT = 12, CRC_FROM = 16, EVENTS = 500, OUT_MAX = 1 << 20 };
+
+static void must_hold(bool holds, const char *claim)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "does not hold: %s\n", claim);
+	abort();
+}
+#define MUST(claim) must_hold(claim, #claim)
+
+static void count(void *ctx, const struct trace_event *e)
+{
+	uint32_t *n = ctx;
+
+	MUST(e->kind <= TRACE_BLOCK);
+	MUST(++*n < OUT_MAX);
+}
+
+static void use(const struct pugmark_plan *plan)
+{
+	struct parse_tables *tables;
+	struct parser *parser;
+	uint32_t n = 0;
+	uint64_t cfa = 1 << 20;
+
+	MUST(!parse_tables_new(plan, &tables));
+	for (uint32_t d = 0; d < plan->n_decisions && d < EVENTS; d++)
+		MUST(parse_tables_at(tables, d));
+	MUST(!parser_new(&tables, &plan, 1, count, &n, &parser));
+	for (uint32_t i = 0; i < EVENTS && plan->n_sites; i++) {
+		struct witness_event e = {
+			.site = (i * 7) % plan->n_sites,
+			.time_ns = i,
+			.val = i & 1,
+			.cfa = cfa,
+			.ret = plan->nodes[i % plan->n_nodes].addr + 5,
+		};
+
+		cfa += i % 3 ? -16 : 24;
+		n = 0;
+		MUST(!parser_feed(parser, &e));
+	}
+	parser_free(parser);
+	parse_tables_free(tables);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct pugmark_plan plan;
+	struct pugmark_diag diag = {.text = ""};
+	uint64_t len = size;
+
+	if (size < 112)
+		return 0;
+	/* Arrays lie as they do in a file that is mapped. */
+	uint8_t *bytes = aligned_alloc(64, (size + 63) & ~(size_t)63);
+	MUST(bytes);
+	memcpy(bytes, data, size);
+	memcpy(bytes + CRC_FROM, &len, sizeof(len));
+	uint32_t crc = crc32(0, bytes + CRC_FROM, size - CRC_FROM);
+	memcpy(bytes + CRC_AT, &crc, sizeof(crc));
+	if (plan_decode(bytes, size, "fuzz", &plan, &diag))
+		MUST(*diag.text);
+	else
+		use(&plan);
+	free(bytes);
+	return 0;
+}
