@@ -40,6 +40,12 @@ static int note(struct check *c, struct deviation d, uint64_t time_ns)
 
 /* ---- automata of functions ---- */
 
+/* A function is the same however it was entered. */
+static uint32_t as_called(uint32_t symbol)
+{
+	return symbol_make(symbol_name_index(symbol), HOW_CALL);
+}
+
 static uint32_t automaton_of(const struct check *c, uint32_t symbol)
 {
 	uint32_t name = symbol_name_index(symbol);
@@ -54,7 +60,7 @@ static int step_frame(struct check *c, uint32_t symbol, uint64_t time_ns)
 		return 0;
 	uint32_t to = fsa_step(c->model->automata[f->automaton], f->state, symbol);
 	struct deviation d = {.kind = DEVIATES_CALL,
-			      .subject = f->symbol,
+			      .subject = as_called(f->symbol),
 			      .state = f->state,
 			      .symbol = symbol,
 			      .before = f->last};
@@ -80,7 +86,9 @@ static int call_open(void *ctx, const struct tree_call *call)
 	bool known = automaton != NO_STATE;
 	c->calls_known += known;
 	if (!err && !known)
-		err = note(c, (struct deviation){.kind = DEVIATES_UNKNOWN, .subject = call->symbol},
+		err = note(c,
+			   (struct deviation){.kind = DEVIATES_UNKNOWN,
+					      .subject = as_called(call->symbol)},
 			   call->time.from_ns);
 	if (!err && !VEC_PUSH(&c->frames, (struct check_frame){call->symbol, automaton,
 							       known ? 0 : NO_STATE, NO_STATE}))
@@ -97,7 +105,7 @@ static int call_close(void *ctx, const struct tree_return *ret)
 	    !c->model->automata[f.automaton]->accepted[f.state])
 		err = note(c,
 			   (struct deviation){.kind = DEVIATES_END,
-					      .subject = f.symbol,
+					      .subject = as_called(f.symbol),
 					      .state = f.state,
 					      .before = f.last},
 			   ret->time.from_ns);

@@ -163,7 +163,8 @@ static void show_text(struct out *out, const struct check *c, uint32_t limit)
 	if (n > limit)
 		out_format(out, "and %u other kinds\n", n - limit);
 	if (c->total)
-		out_format(out, "%llu deviations from the model\n", (unsigned long long)c->total);
+		out_format(out, "%llu deviation%s from the model\n", (unsigned long long)c->total,
+			   c->total == 1 ? "" : "s");
 	else
 		out_text(out, "as in the model\n");
 }

@@ -3,6 +3,7 @@
 #include "user/command.h"
 #include "offline/encode_chains.h"
 #include "user/encode.h"
+#include "user/encode_handles.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ static const char help[] =
 	"      --class PATTERN      the calls into the functions or modules that match, from "
 	"outside\n"
 	"                           of these, thread by thread (repeatable)\n"
+	"      --handle stdio|sockets|sqlite3\n"
+	"                           the calls that work on such handles, thread by thread\n"
 	"      --dag                the call tree with what is alike folded, and how long it took\n"
 	"      --n-level N          chains of up to N functions, a call and what called it: how "
 	"often,\n"
@@ -57,6 +60,7 @@ static const char help[] =
 enum {
 	OPT_STRINGS = VIEW_END,
 	OPT_CLASS,
+	OPT_HANDLE,
 	OPT_DAG,
 	OPT_CALLEES,
 	OPT_N_LEVEL,
@@ -144,6 +148,18 @@ static int table_option(struct options *o, enum encode_selection selection, cons
 	return select_option(o, selection);
 }
 
+static int handle_option(struct options *o, const char *arg)
+{
+	const char *const *patterns = encode_handle(arg);
+	struct pugmark_diag diag;
+	if (!patterns)
+		return command_usage("encode", "no handle '%s' (stdio, sockets, sqlite3)", arg);
+	for (; *patterns; patterns++)
+		if (patterns_add(&o->e->face, *patterns, &diag))
+			return command_usage("encode", "%s", diag.text);
+	return select_option(o, SELECT_FACE);
+}
+
 static int own_option(void *ctx, int opt, const char *arg)
 {
 	struct options *o = ctx;
@@ -163,6 +179,8 @@ static int own_option(void *ctx, int opt, const char *arg)
 		if (patterns_add(&e->face, arg, &diag))
 			return command_usage("encode", "%s", diag.text);
 		return select_option(o, SELECT_FACE);
+	case OPT_HANDLE:
+		return handle_option(o, arg);
 	case OPT_RLE:
 	case OPT_GRAMMAR:
 	case OPT_GRAMMAR_RLE:
@@ -234,6 +252,7 @@ static int parse(struct encode *e, int argc, char **argv)
 		VIEW_OPTIONS_MODULE,
 		{"strings", no_argument, NULL, OPT_STRINGS},
 		{"class", required_argument, NULL, OPT_CLASS},
+		{"handle", required_argument, NULL, OPT_HANDLE},
 		{"dag", no_argument, NULL, OPT_DAG},
 		{"n-level", required_argument, NULL, OPT_N_LEVEL},
 		{"intervals", required_argument, NULL, OPT_INTERVALS},

@@ -103,8 +103,9 @@ struct encode {
 	VEC(struct dag_item) runs;     /* SELECT_DAG: the symbols of its grammar */
 
 	/* Of the format. */
-	unsigned column;
+	unsigned column, indent;
 	bool opened; /* the next word follows without a space */
+	bool stuck;  /* and on the same line */
 	bool comma;
 	uint32_t drawn; /* automata */
 	bool begun;

@@ -272,8 +272,8 @@ int encode_tables_init(struct encode *e, struct tree_sink *sink)
 		t->first_ns = task->first_ns < t->first_ns ? task->first_ns : t->first_ns;
 		t->last_ns = task->last_ns > t->last_ns ? task->last_ns : t->last_ns;
 	}
-	if (e->view.timed && e->view.from_ns > t->first_ns)
-		t->first_ns = e->view.from_ns;
+	uint64_t from_ns = e->view.timed ? e->view.from_ns : e->view.start_ns;
+	t->first_ns = from_ns > t->first_ns ? from_ns : t->first_ns;
 	t->last_ns = e->view.to_ns < t->last_ns ? e->view.to_ns : t->last_ns;
 	t->last_ns = t->last_ns < t->first_ns ? t->first_ns : t->last_ns;
 	t->spans = calloc(e->k, sizeof(*t->spans));

@@ -15,17 +15,23 @@ static void newline(struct encode *e)
 static void word(struct encode *e, const char *text, bool glue)
 {
 	unsigned len = (unsigned)strlen(text);
-	if (e->column + len + 1 > WIDTH && e->column > INDENT && !glue) {
+	if (e->column + len + 1 > WIDTH && e->column > e->indent && !glue && !e->stuck) {
 		newline(e);
-		out_spaces(e->out, INDENT);
-		e->column = INDENT;
-	} else if (!glue && e->column > INDENT && !e->opened) {
+		out_spaces(e->out, e->indent);
+		e->column = e->indent;
+	} else if (!glue && e->column > e->indent && !e->opened) {
 		out_char(e->out, ' ');
 		e->column++;
 	}
 	out_safe_text(e->out, text);
 	e->column += len;
-	e->opened = false;
+	e->opened = e->stuck = false;
+}
+
+/* What follows is on lines that begin at @indent, where the line is now. */
+static void begin_words(struct encode *e, unsigned indent)
+{
+	e->indent = e->column = indent;
 }
 
 static void count_word(struct encode *e, uint64_t count)
@@ -36,7 +42,7 @@ static void count_word(struct encode *e, uint64_t count)
 	if (count)
 		snprintf(text, sizeof(text), "%llu*", (unsigned long long)count);
 	word(e, text, false);
-	e->opened = true;
+	e->opened = e->stuck = true;
 }
 
 static bool brackets(const struct encode *e)
@@ -53,7 +59,7 @@ static void symbol_word(struct encode *e, uint32_t symbol)
 	const char *how = encode_how(symbol);
 	if (*how) {
 		word(e, how, false);
-		e->opened = true;
+		e->opened = e->stuck = true;
 	}
 	word(e, symbols_name(e->symbols, symbol_name_index(symbol)), false);
 	if (brackets(e)) {
@@ -98,7 +104,7 @@ static void sequence(struct encode *e, const struct encode_sequence *s)
 			   (unsigned long long)s->place.event);
 	newline(e);
 	out_spaces(e->out, INDENT);
-	e->column = INDENT;
+	begin_words(e, INDENT);
 }
 
 static void sequence_end(struct encode *e, const struct encode_sequence *s)
@@ -133,7 +139,7 @@ static void rules(struct encode *e, const struct grammar *g,
 {
 	for (uint32_t i = g->n_rules; i-- > 0;) {
 		char name[16];
-		e->column = INDENT;
+		begin_words(e, INDENT);
 		snprintf(name, sizeof(name), "R%u =", i);
 		word(e, name, true);
 		rule_items(e, g, g->rules[i], symbol);
@@ -192,7 +198,7 @@ static void node_word(struct encode *e, uint32_t node)
 	const char *how = encode_how(at->symbol);
 	if (*how) {
 		word(e, how, false);
-		e->opened = true;
+		e->opened = e->stuck = true;
 	}
 	word(e, symbols_name(e->symbols, symbol_name_index(at->symbol)), false);
 	word(e, number, true);
@@ -224,9 +230,9 @@ static void node_columns(struct encode *e, const struct dag_node *node)
 			out_duration(e->out, (uint64_t)(node->times.min / (double)node->count));
 		out_text(e->out, "..");
 		n += out_duration(e->out, (uint64_t)(node->times.max / (double)node->count));
-		out_spaces(e->out, n < 18 ? 18 - n : 1);
+		out_spaces(e->out, n < 20 ? 20 - n : 1);
 	}
-	e->column = INDENT;
+	begin_words(e, e->show_times ? 34 : 12);
 }
 
 /* @g: NULL, or where the callees are. */
@@ -247,7 +253,7 @@ static void graph(struct encode *e, const struct dag *dag, const struct grammar 
 	out_format(e->out, "%u nodes for %llu calls\n", n_nodes,
 		   (unsigned long long)dag_calls(dag));
 	out_text(e->out,
-		 e->show_times ? "     calls  mean time each      node\n" : "     calls  node\n");
+		 e->show_times ? "     calls  mean time each        node\n" : "     calls  node\n");
 	for (uint32_t i = n_nodes; i-- > 0;) {
 		node_columns(e, &nodes[i]);
 		node_word(e, i);

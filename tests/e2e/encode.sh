@@ -140,6 +140,22 @@ run 0 record -q -o true.rec -- ./true
 fails 1 'of another program' check true.rec --model grammar.json
 run 4 diff rec true.rec
 
+# --- gaps -----------------------------------------------------------------------------------------
+if command -v lua5.4 >/dev/null; then
+	cp "$(type -P lua5.4)" lua
+	run 0 record -q -o gap -- ./lua -e 'local t = {} for i = 1, 20000 do t[i % 100] = tostring(i) end'
+	"$PUGMARK" encode gap --fsa --format json >lua.json
+	dd if=/dev/zero of=gap/events bs=1 seek=$(($(stat -c %s gap/events) / 2)) count=64 conv=notrunc 2>/dev/null
+	run 3 encode gap --strings --rle --format json
+	claim 'no sequence runs across a gap: another begins there' is \
+		"$(jq '[.sequences[].begins] | (index("gap") != null) and length > 1' out)" true
+	claim 'what was open at the gap is cut off, all of it' is \
+		"$(jq '[.sequences[0].items[] | if type == "string" then . else .of[] as $x | range(.times) | $x end | if startswith(")") then -1 else 1 end] | add' out)" 0
+	run 3 check gap --model lua.json
+	claim 'a gap is no deviation' is "$(cat out)" 'as in the model'
+	run 3 encode gap --dag
+fi
+
 # --- damaged models ---------------------------------------------------------------------------------
 fails 1 'cannot open' check rec --model nothing.json
 "$PUGMARK" encode rec --dag --format json >dag.json
@@ -167,6 +183,14 @@ claim 'no call is left out of the intervals' is "$(jq '[.intervals[].calls] | ad
 fails 2 "'0' is not a number from 1 to 16" encode --n-level 0 rec
 fails 2 "'x' is not a number from 1 to" encode --intervals x rec
 fails 2 'is text or json' encode --n-level 2 --format xml rec
+
+fails 2 "no handle 'files'" encode --handle files rec
+fails 1 'keeps none of its calls' encode --handle stdio rec
+if [ -d gap ]; then
+	run 0 record -q -o files -- ./lua -e 'local f = io.open("f", "w") f:write("a") f:close()'
+	run 0 encode files --handle stdio
+	claim 'the calls on a file, in order' grep -q 'fopen64\? .*fwrite .*fclose' out
+fi
 
 # --- wrong use ------------------------------------------------------------------------------------
 fails 2 "'0' is not a number from 1 to 8" encode --fsa 0 rec
