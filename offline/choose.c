@@ -121,6 +121,28 @@ void choose_branch(struct chooser *ch, uint32_t func)
 			ch->marks[b] = MARK_LAST;
 }
 
+/* Marks the call in @block, or the jcc one way of which it is; returns whether it was not before.
+ */
+static bool mark_jump_or_call(struct chooser *ch, uint32_t block)
+{
+	bool marked = false;
+	if (probeable(&ch->prog->blocks[block].last)) {
+		ch->marks[block] = MARK_LAST;
+		return true;
+	}
+	if (!(ch->prog->blocks[block].flags & PROG_VIRTUAL))
+		return false;
+	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++) {
+		uint32_t pred = ch->preds[p];
+		if (!(ch->prog->blocks[pred].flags & PROG_BRANCH) || ch->marks[pred] ||
+		    !probeable(&ch->prog->blocks[pred].last))
+			continue;
+		ch->marks[pred] = MARK_BRANCH;
+		marked = true;
+	}
+	return marked;
+}
+
 /* Functions that call each other without end and without an event, unless something is thrown:
  * their calls must show (the paper's Definition 6 forbids left recursion). Returns whether a mark
  * was added. */
@@ -137,11 +159,9 @@ static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint3
 			bool recursive = false;
 			for (uint32_t k = 0; k < n && block->call == CALL_DIRECT; k++)
 				recursive |= funcs[k] == block->callee;
-			if (!recursive || ch->marks[b] || !(block->flags & PROG_REACHED) ||
-			    !probeable(&block->last))
+			if (!recursive || ch->marks[b] || !(block->flags & PROG_REACHED))
 				continue;
-			ch->marks[b] = MARK_LAST;
-			marked = true;
+			marked |= mark_jump_or_call(ch, b);
 		}
 	}
 	return marked;
@@ -285,8 +305,9 @@ static bool lacks_forced(const struct chooser *ch, uint32_t block)
 	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
 	if (entry && (!mark || (mark != MARK_BLOCK && !b->last.cfa_known)))
 		return true;
-	if (b->flags & PROG_ROOT)
-		return !mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known);
+	if (b->flags & PROG_ROOT &&
+	    (!mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known)))
+		return true;
 	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
 		return mark != MARK_TARGET;
 	if (hides_height(b))

@@ -380,10 +380,10 @@ static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
 	if (ch->global_top)
 		return false;
 	if (is_entry_term(ch, t.w)) {
-		if (t.ret >= RET_UNKNOWN)
+		if (t.ret >= RET_UNKNOWN || ch->global_any[t.ret])
 			return false;
 		if (t.w == TERM_ANY_ENTRY)
-			return !ch->global_any[t.ret];
+			return true;
 	}
 	uint32_t need = ch->global_need[t.w];
 	if (need == GLOBAL_NONE)

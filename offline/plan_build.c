@@ -28,6 +28,7 @@ struct builder {
 	uint32_t cap_decisions, cap_targets, cap_strings;
 	uint32_t *node_of;     /* per block */
 	uint32_t *import_name; /* per import of the model: offset in strings */
+	uint32_t elsewhere;    /* without a model: the name of every import */
 	uint32_t *table;       /* hash of decisions: index + 1 */
 	uint32_t table_size;
 	bool has_ifunc; /* a name may be of any function whose address is taken */
@@ -151,6 +152,10 @@ static void node_from_call(struct builder *b, uint32_t block, struct plan_node *
 		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE)
 			n->callee = b->model->sites[pb->site].target;
 	}
+	/* What tells a jump into another module from one to anywhere is the import's name. */
+	if (!b->model && pb->call == CALL_UNKNOWN && pb->flags & PROG_TAIL &&
+	    !(pb->flags & PROG_INDIRECT))
+		n->import = b->elsewhere;
 	report_callee_cfa(b, block, n);
 }
 
@@ -313,6 +318,8 @@ static void add_func(struct builder *b, uint32_t func)
 		f->flags |= PLAN_FUNC_ENTERED;
 	if (pf->flags & PROG_OPAQUE)
 		f->flags |= PLAN_FUNC_OPAQUE;
+	if (b->model && b->model->entry && pf->addr == b->model->entry)
+		f->flags |= PLAN_FUNC_START;
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
 		if (b->prog->blocks[i].flags & PROG_REACHED && chooser_is_node(&b->ch, i))
 			add_node(b, i);
@@ -355,6 +362,8 @@ static int builder_init(struct builder *b, const struct program *prog, const str
 	add_string(b, "");
 	for (uint32_t i = 0; model && i < model->n_imports; i++)
 		b->import_name[i] = add_string(b, model->imports[i].name);
+	if (!model)
+		b->elsewhere = add_string(b, "elsewhere");
 	for (uint32_t i = 0; model && i < model->n_funcs; i++)
 		b->has_ifunc |= model->funcs[i].flags & FUNC_IFUNC;
 	b->nodes[0] = (struct plan_node){.site = PUGMARK_NONE,

@@ -87,6 +87,25 @@ static struct prog_probe cheapest(const struct maker *m, const struct pugmark_bl
 	return best;
 }
 
+/* The same of those where the frame is known, if there are any: what says that a function was
+ * entered is to say in which frame. */
+static struct prog_probe cheapest_in_frame(const struct maker *m, const struct pugmark_block *block,
+					   uint32_t n)
+{
+	struct prog_probe best = cheapest(m, block, n);
+	float least = INFINITY;
+	if (best.cfa_known)
+		return best;
+	for (uint32_t i = 0; i < n; i++) {
+		struct prog_probe probe = probe_at(m, &m->model->insns[block->insn + i]);
+		if (!probe.cfa_known || !(probe.cost_ns < least))
+			continue;
+		least = probe.cost_ns;
+		best = probe;
+	}
+	return best;
+}
+
 static bool forks_or_executes(const char *name)
 {
 	static const char *const names[] = {"fork",	   "vfork",   "_Fork",	"__fork", "__vfork",
@@ -157,8 +176,10 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	const struct pugmark_block *block = &m->model->blocks[index];
 	struct prog_block b = blank(func, block->addr);
 	b.origin = index;
-	b.any = cheapest(m, block, block->n_insns);
-	if (block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN))
+	bool root = block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
+	b.any = entry || root ? cheapest_in_frame(m, block, block->n_insns)
+			      : cheapest(m, block, block->n_insns);
+	if (root)
 		b.flags |= PROG_ROOT;
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
 	bool falls = block->site != PUGMARK_NONE && m->model->sites[block->site].flags & SITE_FALLS;
@@ -173,7 +194,7 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	if (whole && block->site != PUGMARK_NONE) {
 		if (needs_split(m, block, entry)) {
 			b.last = no_probe;
-			b.any = cheapest(m, block, block->n_insns - 1);
+			b.any = cheapest_in_frame(m, block, block->n_insns - 1);
 			add_block(m, b);
 			b = blank(func, m->model->sites[block->site].addr);
 			b.origin = index;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_plan.c: `pugmark plan`: plans a binary and shows what was asked for. */
 #include "user/command.h"
+#include "user/plan_checked.h"
 #include "user/plan_show.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@ struct plan_request {
 	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX], *plugins[PATTERNS_MAX];
 	const struct plan_format *format;
 	enum action action;
-	const char *function; /* to explain */
+	const char *function;  /* to explain */
+	const char *plan_file; /* to check */
 	bool dot, paths;
 	enum plan_mode placement; /* of level paths */
 	const char *binary;
@@ -37,6 +39,10 @@ static const char help[] =
 	"which\n"
 	"                           of it is probed and why, and what tells its decisions\n"
 	"      --dot                with --explain: as a Graphviz picture\n"
+	"      --check              prove from the finished plan alone that its log can be read "
+	"in\n"
+	"                           one way only\n"
+	"      --plan FILE          with --check: that plan file, not one that is made now\n"
 	"      --format text|json   how to print (text)\n"
 	"\n"
 	"      --mode full|branch|casper|best\n"
@@ -66,6 +72,8 @@ enum {
 	OPT_LIST,
 	OPT_EXPLAIN,
 	OPT_DOT,
+	OPT_CHECK,
+	OPT_PLAN,
 	OPT_FORMAT,
 	OPT_MODE,
 	OPT_LEVEL,
@@ -82,6 +90,8 @@ static const struct option long_options[] = {
 	{"list", no_argument, NULL, OPT_LIST},
 	{"explain", required_argument, NULL, OPT_EXPLAIN},
 	{"dot", no_argument, NULL, OPT_DOT},
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"plan", required_argument, NULL, OPT_PLAN},
 	{"format", required_argument, NULL, OPT_FORMAT},
 	{"mode", required_argument, NULL, OPT_MODE},
 	{"level", required_argument, NULL, OPT_LEVEL},
@@ -127,6 +137,11 @@ static int parse_option(struct plan_request *r, int opt)
 		return choose_action(r, ACTION_EXPLAIN);
 	case OPT_DOT:
 		r->dot = true;
+		return -1;
+	case OPT_CHECK:
+		return choose_action(r, ACTION_CHECK);
+	case OPT_PLAN:
+		r->plan_file = optarg;
 		return -1;
 	case OPT_FORMAT:
 		r->format = !strcmp(optarg, "text")   ? &plan_text
@@ -198,6 +213,8 @@ static int parse(struct plan_request *r, int argc, char **argv)
 	if (r->dot && (r->action != ACTION_EXPLAIN || r->format == &plan_json))
 		return command_usage("plan",
 				     "--dot goes with --explain, and is a format of its own");
+	if (r->plan_file && r->action != ACTION_CHECK)
+		return command_usage("plan", "--plan goes with --check");
 	if (r->paths)
 		r->options.mode = r->placement;
 	r->binary = argv[optind];
@@ -257,6 +274,31 @@ static int show(const struct plan_request *r, const struct planning_result *resu
 	return err;
 }
 
+/* Checks the plan file that was written just now, or the one that the user named. */
+static int check(const struct plan_request *r, const char *path, const struct pugmark_model *model,
+		 struct pugmark_diag *diag)
+{
+	struct out *out = malloc(sizeof(*out));
+	if (!out)
+		return pugmark_diag_set(diag, -ENOMEM, path, PUGMARK_NO_OFFSET, "out of memory");
+	out_init(out, stdout);
+	int err = plan_checked(path, model, r->format == &plan_json, out, diag);
+	out_flush(out);
+	free(out);
+	return err;
+}
+
+static int check_file(const struct plan_request *r, struct pugmark_diag *diag)
+{
+	struct pugmark_model *model;
+	int err = pugmark_model_open(r->binary, &model, diag);
+	if (err)
+		return err;
+	err = check(r, r->plan_file, model, diag);
+	pugmark_model_free(model);
+	return err;
+}
+
 int cmd_plan(int argc, char **argv)
 {
 	struct plan_request r = {
@@ -270,12 +312,20 @@ int cmd_plan(int argc, char **argv)
 	int status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
+	if (r.plan_file) {
+		int err = check_file(&r, &diag);
+		return err == -EILSEQ ? EXIT_ERROR : err ? command_fail(&diag) : EXIT_OK;
+	}
 	r.options.progress = &progress;
 	progress_start(&progress, "planning", 0, false);
 	int err = planning_make(r.binary, &r.options, &result, &diag);
 	progress_end(&progress);
-	if (!err)
+	if (!err && r.action == ACTION_CHECK)
+		err = check(&r, result.path, result.model, &diag);
+	else if (!err)
 		err = show(&r, &result, &diag);
 	planning_deinit(&result);
+	if (err == -EILSEQ)
+		return EXIT_ERROR; /* what is wrong has been said */
 	return err ? command_fail(&diag) : EXIT_OK;
 }

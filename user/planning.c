@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 7 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 8 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -311,13 +311,23 @@ static int compare(struct planner *p)
 	return 0;
 }
 
-/* The plan in the cache, if there is one and it is whole. */
+/* The plan in the cache, if there is one, whole and of this binary. */
 static bool find_cached(const struct planner *p)
 {
 	const struct planning_options *o = p->o;
-	p->out->cached = !o->output && !o->fresh && !access(p->out->path, R_OK) &&
-			 !pugmark_plan_open(p->out->path, &p->out->plan, NULL);
-	return p->out->cached;
+	const struct pugmark_model *m = p->model;
+	struct pugmark_plan *plan;
+	if (o->output || o->fresh || access(p->out->path, R_OK) ||
+	    pugmark_plan_open(p->out->path, &plan, NULL))
+		return false;
+	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
+	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs) {
+		pugmark_plan_free(plan);
+		return false;
+	}
+	p->out->plan = plan;
+	p->out->cached = true;
+	return true;
 }
 
 static int make_file(struct planner *p)

@@ -94,7 +94,8 @@ enum plan_func_flag {
 	PLAN_FUNC_ENTERED = 1, /* its entry is witnessed: it may be entered from anywhere */
 	PLAN_FUNC_OPAQUE = 2,  /* not traced */
 	PLAN_FUNC_EXPORTED =
-		4, /* another module can call it by name: also what an IFUNC may choose */
+		4,	     /* another module can call it by name: also what an IFUNC may choose */
+	PLAN_FUNC_START = 8, /* the file's entry, which only the kernel enters */
 };
 
 struct plan_func {

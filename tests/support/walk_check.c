@@ -140,14 +140,12 @@ static void all_recovered(struct comparison *c)
 	}
 }
 
-static int parse(const struct walk *walk, const struct pugmark_plan *plan, struct comparison *c)
+static int parse(const struct walk *walk, const struct walk_ground *ground, struct comparison *c)
 {
-	struct parse_tables *tables;
 	struct parser *parser;
-	int err = parse_tables_new(plan, &tables);
+	int err = parser_new(&ground->tables, &ground->plan, 1, &parser);
 	if (err)
 		return err;
-	err = parser_new(&tables, &plan, 1, &parser);
 	for (c->event = 0; !err && c->event < walk->n_events && !c->done; c->event++) {
 		err = parser_feed(parser, &walk->events[c->event]);
 		uint32_t n = 0;
@@ -156,22 +154,34 @@ static int parse(const struct walk *walk, const struct pugmark_plan *plan, struc
 			compare(c, &events[i]);
 	}
 	parser_free(parser);
-	parse_tables_free(tables);
 	return err;
 }
 
-bool walk_check(const struct walk *walk, const struct pugmark_plan *plan,
-		struct walk_verdict *verdict)
+bool walk_check_over(const struct walk *walk, const struct walk_ground *ground,
+		     struct walk_verdict *verdict)
 {
 	*verdict = (struct walk_verdict){0};
 	struct comparison c = {.walk = walk, .verdict = verdict, .n_acts = 1};
 	c.cursors = calloc(walk->n_acts, sizeof(*c.cursors));
-	if (!c.cursors || parse(walk, plan, &c))
+	if (!c.cursors || parse(walk, ground, &c))
 		snprintf(verdict->text, sizeof(verdict->text), "out of memory");
 	else if (!c.done)
 		all_recovered(&c);
 	free(c.cursors);
 	return !*verdict->text;
+}
+
+bool walk_check(const struct walk *walk, const struct pugmark_plan *plan,
+		struct walk_verdict *verdict)
+{
+	struct walk_ground ground = {.plan = plan};
+	if (parse_tables_new(plan, &ground.tables)) {
+		snprintf(verdict->text, sizeof(verdict->text), "out of memory");
+		return false;
+	}
+	bool same = walk_check_over(walk, &ground, verdict);
+	walk_ground_deinit(&ground);
+	return same;
 }
 
 void walk_print(const struct walk *walk)

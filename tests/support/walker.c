@@ -51,8 +51,7 @@ struct walker {
 	const struct program *prog;
 	const struct choice *choice;
 	const struct pugmark_plan *plan;
-	uint32_t *site_of; /* per block */
-	uint32_t *entered; /* functions that may be entered from anywhere */
+	const uint32_t *site_of, *entered;
 	uint32_t n_entered;
 	struct temper temper;
 	struct walk *walk;
@@ -510,7 +509,10 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 		return tail_call(w, block);
 	uint32_t callee = b->call == CALL_DIRECT ? b->callee : PUGMARK_NONE;
 	if (b->call == CALL_UNKNOWN) {
-		if (!(b->flags & PROG_NORETURN) && random_chance(&w->rng, w->temper.into_program))
+		/* A call by an import's name does not reach a function of another name. */
+		bool anywhere = b->flags & PROG_INDIRECT || b->site == PUGMARK_NONE;
+		if (!(b->flags & PROG_NORETURN) && random_chance(&w->rng, w->temper.into_program) &&
+		    anywhere)
 			callee = pick_entered(w);
 		return call_unknown(w, block, callee_cfa, callee);
 	}
@@ -635,14 +637,30 @@ static void choose_temper(struct walker *w)
 	};
 }
 
+void walk_ground_init(struct walk_ground *g, const struct program *prog,
+		      const struct choice *choice, const struct pugmark_plan *plan)
+{
+	*g = (struct walk_ground){.prog = prog, .choice = choice, .plan = plan};
+	g->site_of = map_sites(prog, choice, plan);
+	g->entered = calloc(prog->n_funcs, sizeof(uint32_t));
+	if (parse_tables_new(plan, &g->tables))
+		abort();
+	for (uint32_t f = 0; f < prog->n_funcs; f++)
+		if (prog->funcs[f].flags & PROG_ENTRY_WITNESS && prog->funcs[f].n_blocks &&
+		    choice->marks[prog->funcs[f].block])
+			g->entered[g->n_entered++] = f;
+}
+
+void walk_ground_deinit(struct walk_ground *g)
+{
+	parse_tables_free(g->tables);
+	free(g->site_of);
+	free(g->entered);
+	*g = (struct walk_ground){0};
+}
+
 static void walker_init(struct walker *w)
 {
-	w->site_of = map_sites(w->prog, w->choice, w->plan);
-	w->entered = calloc(w->prog->n_funcs, sizeof(uint32_t));
-	for (uint32_t f = 0; f < w->prog->n_funcs; f++)
-		if (w->prog->funcs[f].flags & PROG_ENTRY_WITNESS && w->prog->funcs[f].n_blocks &&
-		    w->choice->marks[w->prog->funcs[f].block])
-			w->entered[w->n_entered++] = f;
 	w->memory = &shared_memory;
 	forget_memory(w->memory);
 	struct walk_act thread = {.parent = 0};
@@ -674,14 +692,21 @@ static bool run_roots(struct walker *w, uint32_t func)
 	}
 }
 
-void walk_program(const struct program *prog, const struct choice *choice,
-		  const struct pugmark_plan *plan, uint32_t func, uint32_t limit, uint64_t seed,
-		  struct walk *out)
+void walk_over(const struct walk_ground *ground, uint32_t func, uint32_t limit, uint64_t seed,
+	       struct walk *out)
 {
-	struct walker w = {.prog = prog, .choice = choice, .plan = plan, .walk = out};
+	struct walker w = {
+		.prog = ground->prog,
+		.choice = ground->choice,
+		.plan = ground->plan,
+		.site_of = ground->site_of,
+		.entered = ground->entered,
+		.n_entered = ground->n_entered,
+		.walk = out,
+		.rng = seed,
+		.limit = limit,
+	};
 	*out = (struct walk){0};
-	w.rng = seed;
-	w.limit = limit;
 	walker_init(&w);
 	bool finished = run_roots(&w, func);
 	struct witness_event end = {.kind = EVENT_END, .time_ns = ++w.time_ns, .val = !finished};
@@ -692,8 +717,16 @@ void walk_program(const struct program *prog, const struct choice *choice,
 	for (uint32_t i = 0; i < out->n_events; i++)
 		if (out->events[i].stack)
 			out->events[i].stack = out->stacks + ((uintptr_t)out->events[i].stack - 1);
-	free(w.site_of);
-	free(w.entered);
+}
+
+void walk_program(const struct program *prog, const struct choice *choice,
+		  const struct pugmark_plan *plan, uint32_t func, uint32_t limit, uint64_t seed,
+		  struct walk *out)
+{
+	struct walk_ground ground;
+	walk_ground_init(&ground, prog, choice, plan);
+	walk_over(&ground, func, limit, seed, out);
+	walk_ground_deinit(&ground);
 }
 
 void walk_deinit(struct walk *walk)

@@ -11,6 +11,7 @@
 #include <pugmark/trace_event.h>
 
 #include "offline/choose.h"
+#include "offline/parse_tables.h"
 
 /* What is compared of a trace event. */
 struct walk_step {
@@ -47,7 +48,25 @@ struct walk {
 	uint32_t n_stacks, cap_stacks;
 };
 
+/* What all walks over one program share. */
+struct walk_ground {
+	const struct program *prog;
+	const struct choice *choice;
+	const struct pugmark_plan *plan;
+	struct parse_tables *tables;
+	uint32_t *site_of; /* per block */
+	uint32_t *entered; /* functions that may be entered from anywhere */
+	uint32_t n_entered;
+};
+
+/* Borrows all three until walk_ground_deinit(). */
+void walk_ground_init(struct walk_ground *ground, const struct program *prog,
+		      const struct choice *choice, const struct pugmark_plan *plan);
+void walk_ground_deinit(struct walk_ground *ground);
 /* Walks from function @func for about @limit blocks. The caller releases with walk_deinit(). */
+void walk_over(const struct walk_ground *ground, uint32_t func, uint32_t limit, uint64_t seed,
+	       struct walk *out);
+/* The same on a ground of its own. */
 void walk_program(const struct program *prog, const struct choice *choice,
 		  const struct pugmark_plan *plan, uint32_t func, uint32_t limit, uint64_t seed,
 		  struct walk *out);
@@ -63,6 +82,8 @@ struct walk_verdict {
 /* Parses the walk's events and compares. Returns whether exactly the walk comes out. */
 bool walk_check(const struct walk *walk, const struct pugmark_plan *plan,
 		struct walk_verdict *verdict);
+bool walk_check_over(const struct walk *walk, const struct walk_ground *ground,
+		     struct walk_verdict *verdict);
 /* Prints the walk's steps and events, for a person. */
 void walk_print(const struct walk *walk);
 

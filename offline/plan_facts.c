@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_facts.c: ordered sets of facts with a bound for each site. */
+#include "offline/plan_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(struct fact a, struct fact b)
+{
+	if (a.site != b.site)
+		return a.site < b.site ? -1 : 1;
+	if (a.ret != b.ret)
+		return a.ret < b.ret ? -1 : 1;
+	return a.below < b.below ? -1 : a.below > b.below;
+}
+
+static uint32_t position(const struct facts *set, struct fact fact)
+{
+	uint32_t lo = 0, hi = set->n;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (compare(set->at[mid], fact) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void facts_of(const struct facts *set, uint32_t site, uint32_t *from, uint32_t *to)
+{
+	*from = position(set, (struct fact){site, INT32_MIN, 0});
+	*to = *from;
+	while (*to < set->n && set->at[*to].site == site)
+		++*to;
+}
+
+/* What is joined has one key. */
+static uint64_t key_of(struct fact fact)
+{
+	bool call = fact.site == SITE_ENTRY_OF_ANY || fact.site == SITE_UNKNOWN_CALL;
+	return (uint64_t)fact.site << 32 | (call ? fact.ret : 0);
+}
+
+/* Those of one key with @fact are at[*from .. *to). */
+static void range_of(const struct facts *set, struct fact fact, uint32_t *from, uint32_t *to)
+{
+	uint64_t key = key_of(fact);
+	*from = position(set, (struct fact){fact.site, INT32_MIN, (uint32_t)key});
+	*to = *from;
+	while (*to < set->n && key_of(set->at[*to]) == key)
+		++*to;
+}
+
+static uint32_t joined_position(const struct facts *set, uint64_t key)
+{
+	uint32_t lo = 0, hi = set->n_joined;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (set->joined[mid] < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool has_joined(const struct facts *set, uint64_t key)
+{
+	uint32_t at = joined_position(set, key);
+	return at < set->n_joined && set->joined[at] == key;
+}
+
+static bool note_joined(struct facts *set, uint64_t key)
+{
+	uint32_t at = joined_position(set, key);
+	if (set->n_joined == set->cap_joined) {
+		uint32_t cap = set->cap_joined ? 2 * set->cap_joined : 4;
+		uint64_t *joined = realloc(set->joined, cap * sizeof(*joined));
+		if (!joined)
+			return false;
+		set->joined = joined;
+		set->cap_joined = cap;
+	}
+	memmove(set->joined + at + 1, set->joined + at,
+		(set->n_joined - at) * sizeof(*set->joined));
+	set->joined[at] = key;
+	set->n_joined++;
+	return true;
+}
+
+/* One fact that stands for both. */
+static struct fact join(struct fact a, struct fact b)
+{
+	if (a.below != b.below)
+		a.below = BELOW_UNKNOWN;
+	if (a.ret != b.ret) {
+		bool self = a.ret == RETURNS_LIKE_SELF || a.ret == RETURNS_ANYWHERE ||
+			    b.ret == RETURNS_LIKE_SELF || b.ret == RETURNS_ANYWHERE;
+		a.ret = self ? RETURNS_ANYWHERE : RETURNS_TO_DIRECT;
+	}
+	return a;
+}
+
+static bool insert(struct facts *set, uint32_t at, struct fact fact)
+{
+	if (set->n == set->cap) {
+		uint32_t cap = set->cap ? 2 * set->cap : 4;
+		struct fact *bigger = realloc(set->at, cap * sizeof(*bigger));
+		if (!bigger)
+			return false;
+		set->at = bigger;
+		set->cap = cap;
+	}
+	memmove(set->at + at + 1, set->at + at, (set->n - at) * sizeof(*set->at));
+	set->at[at] = fact;
+	set->n++;
+	return true;
+}
+
+/* Makes one fact of at[from .. to) and @fact. */
+static bool join_all(struct facts *set, uint32_t from, uint32_t to, struct fact fact)
+{
+	for (uint32_t i = from; i < to; i++)
+		fact = join(fact, set->at[i]);
+	set->at[from] = fact;
+	memmove(set->at + from + 1, set->at + to, (set->n - to) * sizeof(*set->at));
+	set->n -= to - from - 1;
+	return note_joined(set, key_of(fact));
+}
+
+static enum facts_added add(struct facts *set, struct fact fact, struct fact *stored)
+{
+	uint32_t from, to;
+	*stored = fact;
+	if (set->n_joined && has_joined(set, key_of(fact))) {
+		range_of(set, fact, &from, &to);
+		*stored = join(set->at[from], fact);
+		bool same = !compare(*stored, set->at[from]);
+		set->at[from] = *stored;
+		return same ? FACTS_SAME : FACTS_GREW;
+	}
+	uint32_t at = position(set, fact);
+	if (at < set->n && !compare(set->at[at], fact))
+		return FACTS_SAME;
+	range_of(set, fact, &from, &to);
+	uint32_t most = set->n < FACTS_EXACT ? FACTS_PER_SITE : 1;
+	if (to - from < most || set->unbounded)
+		return insert(set, at, fact) ? FACTS_GREW : FACTS_NO_MEMORY;
+	if (!join_all(set, from, to, fact))
+		return FACTS_NO_MEMORY;
+	*stored = set->at[from];
+	return FACTS_GREW;
+}
+
+enum facts_added facts_add(struct facts *set, struct fact fact, struct fact *stored)
+{
+	struct fact unused;
+	return add(set, fact, stored ? stored : &unused);
+}
+
+void facts_clear(struct facts *set)
+{
+	set->n = set->n_joined = 0;
+}
+
+void facts_free(struct facts *set)
+{
+	free(set->at);
+	free(set->joined);
+	*set = (struct facts){0};
+}
+
+struct fact fact_lifted(struct fact fact, int32_t height, uint32_t call)
+{
+	bool known = fact.below != BELOW_UNKNOWN && height != PUGMARK_HEIGHT_UNKNOWN;
+	if (!known || __builtin_add_overflow(fact.below, height, &fact.below))
+		fact.below = BELOW_UNKNOWN;
+	if (fact.ret == RETURNS_LIKE_SELF)
+		fact.ret = call;
+	else if (fact.ret == RETURNS_ANYWHERE)
+		fact.ret = RETURNS_TO_DIRECT;
+	return fact;
+}

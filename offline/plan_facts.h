@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_facts.h: what the check of a plan knows of an event: whose it is, how far below the function
+ * in question its frame lies, and where its activation returns to; and ordered sets of that.
+ * Private to plan_check*.c. */
+#ifndef OFFLINE_PLAN_FACTS_H
+#define OFFLINE_PLAN_FACTS_H
+
+#include <pugmark/model.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SITE_ENTRY_OF_ANY UINT32_MAX	   /* of any function that may be entered from anywhere */
+#define SITE_UNKNOWN_CALL (UINT32_MAX - 1) /* no event: a call of code that is not known */
+
+#define RETURNS_LIKE_SELF UINT32_MAX	   /* where the function in question returns to */
+#define RETURNS_TO_DIRECT (UINT32_MAX - 1) /* to some NODE_KIND_CALL */
+#define RETURNS_ANYWHERE (UINT32_MAX - 2)  /* one or the other */
+#define RETURNS_TO_US (UINT32_MAX - 3)	   /* to some call of the plan's; in no set */
+
+#define BELOW_UNKNOWN INT32_MIN
+
+struct fact {
+	uint32_t site;
+	int32_t below; /* bytes: CFA of the function in question minus that of the event's frame */
+	uint32_t ret;  /* call node, or one of RETURNS_* */
+};
+
+/* Only a direct call leads to an entry that is named, so what is joined of one site returns to
+ * such.
+ *
+ * Ordered by site, ret, below. More than FACTS_PER_SITE of one site (of SITE_ENTRY_OF_ANY and
+ * SITE_UNKNOWN_CALL: of one return) become one that stands for all of them and more: a set only
+ * ever grows in what it stands for. */
+#define FACTS_PER_SITE 64
+#define FACTS_EXACT 256 /* in a set of more, what comes is joined at once */
+struct facts {
+	struct fact *at; /* heap */
+	uint32_t n, cap;
+	uint64_t *joined; /* heap, ordered: what has become one */
+	uint32_t n_joined, cap_joined;
+	bool unbounded; /* nothing becomes one */
+};
+
+enum facts_added { FACTS_SAME, FACTS_GREW, FACTS_NO_MEMORY };
+/* @stored, if not NULL: the fact of the set that stands for @fact now. */
+enum facts_added facts_add(struct facts *set, struct fact fact, struct fact *stored);
+/* Those of @site are at[*from .. *to). */
+void facts_of(const struct facts *set, uint32_t site, uint32_t *from, uint32_t *to);
+void facts_clear(struct facts *set);
+void facts_free(struct facts *set);
+
+/* @fact of a callee as the caller sees it, which called it at node @call, @height above. */
+struct fact fact_lifted(struct fact fact, int32_t height, uint32_t call);
+
+#endif

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# plan.sh: what `pugmark plan` says of finished plans and of bad input: --check proves the plans of
+# this machine's programs in every mode; a damaged, cut or foreign plan file, a function that
+# nothing matches and a scope that leaves nothing are clear errors; two planners at once leave one
+# whole plan in the cache.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache
+failed=0
+say() { echo "$*"; failed=1; }
+
+# refuses STATUS TEXT COMMAND...: it exits so, and says that in one line.
+refuses() {
+	local want=$1 text=$2 got
+	shift 2
+	"$@" >"$dir/out" 2>"$dir/err"
+	got=$?
+	[ $got = "$want" ] || say "$*: exit status $got, not $want"
+	grep -q -- "$text" "$dir/err" || say "$*: says '$(cat "$dir/err")', not '$text'"
+	[ "$(wc -l <"$dir/err")" -le 2 ] || say "$*: $(wc -l <"$dir/err") lines of error"
+}
+
+checked=0
+for name in gzip lua5.4 redis-server bash; do
+	program=$(command -v $name) || continue
+	for mode in full branch casper best; do
+		result=$("$PUGMARK" plan --check --format json --mode $mode "$program" 2>&1)
+		faults=$(jq .faults <<<"$result" 2>/dev/null)
+		[ "$faults" = 0 ] || say "$name, $mode: $result"
+		checked=$((checked + 1))
+	done
+done
+program=$(command -v gzip) || { echo 'no gzip'; exit 77; }
+
+"$PUGMARK" plan -o "$dir/good.plan" "$program" >/dev/null || say 'cannot plan gzip'
+"$PUGMARK" plan --check --plan "$dir/good.plan" "$program" >/dev/null || say 'a good plan is refused'
+size=$(stat -c %s "$dir/good.plan")
+
+# Cut anywhere, or with any bit of it turned, it is no plan.
+for part in 0 1 7 8 11 12 50 99; do
+	head -c $((size * part / 100)) "$dir/good.plan" >"$dir/cut.plan"
+	refuses 1 'cut.plan: ' "$PUGMARK" plan --check --plan "$dir/cut.plan" "$program"
+done
+for offset in 0 8 12 16 24 60 112 $((size / 2)) $((size - 9)); do
+	cp "$dir/good.plan" "$dir/flip.plan"
+	byte=$(od -An -tu1 -j "$offset" -N1 "$dir/good.plan")
+	printf '%b' "\\x$(printf %02x $((byte ^ 16)))" |
+		dd of="$dir/flip.plan" bs=1 seek="$offset" conv=notrunc status=none
+	refuses 1 'flip.plan: ' "$PUGMARK" plan --check --plan "$dir/flip.plan" "$program"
+done
+cp "$program" "$dir/elf.plan"
+refuses 1 'not a plan file' "$PUGMARK" plan --check --plan "$dir/elf.plan" "$program"
+refuses 1 'cannot open' "$PUGMARK" plan --check --plan "$dir/none.plan" "$program"
+if other=$(command -v lua5.4); then
+	refuses 1 'of another binary: its build-id is' \
+		"$PUGMARK" plan --check --plan "$dir/good.plan" "$other"
+fi
+
+# A cache with rubbish in it is one that has nothing.
+plan=$("$PUGMARK" plan --format json "$program" | jq -r .plan)
+head -c 100 "$dir/good.plan" >"$plan"
+"$PUGMARK" plan --check "$program" >/dev/null || say 'a damaged plan in the cache is used'
+if [ -n "${other:-}" ]; then
+	"$PUGMARK" plan -o "$plan" "$other" >/dev/null
+	"$PUGMARK" plan --check "$program" >/dev/null || say 'a foreign plan in the cache is used'
+fi
+
+refuses 1 "no function matches 'nothing_is_named_so'" "$PUGMARK" plan -F nothing_is_named_so "$program"
+refuses 1 'the scope leaves no function' "$PUGMARK" plan -N '*' "$program"
+refuses 1 "no function 'nothing_is_named_so'" "$PUGMARK" plan --explain nothing_is_named_so "$program"
+refuses 2 'goes with --check' "$PUGMARK" plan --plan "$dir/good.plan" "$program"
+refuses 2 "no mode 'worst'" "$PUGMARK" plan --mode worst "$program"
+
+# Several at once, with nothing in the cache.
+rm -rf "$dir/cache"
+pids=()
+for _ in 1 2 3 4; do
+	"$PUGMARK" plan "$program" >/dev/null 2>>"$dir/together" &
+	pids+=($!)
+done
+for pid in "${pids[@]}"; do
+	wait "$pid" || say 'a planner beside others fails'
+done
+[ ! -s "$dir/together" ] || say "$(cat "$dir/together")"
+[ "$(find "$dir/cache" -type f | wc -l)" = 1 ] || say "left in the cache: $(find "$dir/cache" -type f)"
+"$PUGMARK" plan --check "$program" >/dev/null || say 'what four planners left is no plan'
+
+echo "$checked plans of real programs are proven"
+exit $failed

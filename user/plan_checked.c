@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_checked.c: see plan_checked.h. The proof itself is offline/plan_check.h. */
+#include "user/plan_checked.h"
+
+#include "offline/plan_check.h"
+#include "offline/site_operand.h"
+#include "user/planning.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FAULTS_PRINTED = 20 };
+
+static const char *const fault_names[] = {
+	[FAULT_TABLES] = "tables",	 [FAULT_SILENT] = "silent", [FAULT_EVENT] = "event",
+	[FAULT_FOLLOW] = "follow",	 [FAULT_JUMP] = "jump",	    [FAULT_LOOP] = "loop",
+	[FAULT_RECURSION] = "recursion", [FAULT_STOP] = "stop",
+};
+
+struct printer {
+	const struct pugmark_plan *plan;
+	struct out *out;
+	bool json;
+	uint32_t n;
+};
+
+static void put_node(const struct printer *p, uint32_t node, char text[64])
+{
+	const struct plan_node *n = &p->plan->nodes[node];
+	if (n->kind == NODE_KIND_EXIT)
+		snprintf(text, 64, "the return");
+	else
+		snprintf(text, 64, "0x%llx", (unsigned long long)n->addr);
+}
+
+/* What is wrong, in words. */
+static void describe(const struct printer *p, const struct plan_fault *f, char text[256])
+{
+	char node[64] = "?", other[64] = "?", site[64] = "an entry from anywhere";
+	if (f->node != PUGMARK_NONE)
+		put_node(p, f->node, node);
+	if (f->other != PUGMARK_NONE)
+		put_node(p, f->other, other);
+	if (f->site != PUGMARK_NONE)
+		snprintf(site, sizeof(site), "the probe at 0x%llx",
+			 (unsigned long long)p->plan->sites[f->site].addr);
+	switch (f->kind) {
+	case FAULT_TABLES:
+		snprintf(text, 256, "%s (%s)", f->text, f->node != PUGMARK_NONE ? node : site);
+		break;
+	case FAULT_SILENT:
+		snprintf(text, 256, "by way of %s or of %s it can return, and nothing shows which",
+			 node, other);
+		break;
+	case FAULT_EVENT:
+		snprintf(text, 256, "%s can say %s or %s", site, node, other);
+		break;
+	case FAULT_FOLLOW:
+		snprintf(text, 256, "%s, after the call at %s, can be inside of it as well", site,
+			 node);
+		break;
+	case FAULT_JUMP:
+		snprintf(text, 256, "%s can be a jump there or another call from outside", site);
+		break;
+	case FAULT_LOOP:
+		snprintf(text, 256, "%s can run again and again, and nothing shows how often",
+			 node);
+		break;
+	case FAULT_RECURSION:
+		snprintf(text, 256, "it can call itself before anything shows");
+		break;
+	case FAULT_STOP:
+		snprintf(text, 256, "%s never returns, and no probe says that it was reached",
+			 node);
+		break;
+	}
+}
+
+static void print_fault(void *ctx, const struct plan_fault *f)
+{
+	struct printer *p = ctx;
+	char text[256];
+	describe(p, f, text);
+	const char *func = "";
+	if (f->func != PUGMARK_NONE)
+		func = p->plan->strings + p->plan->funcs[f->func].name;
+	if (p->json) {
+		out_format(p->out, "%s{\"kind\":\"%s\",\"function\":\"", p->n ? "," : "",
+			   fault_names[f->kind]);
+		out_json_text(p->out, func);
+		out_text(p->out, "\",\"text\":\"");
+		out_json_text(p->out, text);
+		out_text(p->out, "\"}");
+	} else if (p->n < FAULTS_PRINTED) {
+		out_text(p->out, "  ");
+		out_safe_text(p->out, func);
+		out_text(p->out, ": ");
+		out_text(p->out, text);
+		out_char(p->out, '\n');
+	}
+	p->n++;
+}
+
+/* Whether each probe stands where @model has an instruction of that kind that may be probed. */
+static void check_places(struct printer *p, const struct pugmark_model *model)
+{
+	for (uint32_t i = 0; i < p->plan->n_sites; i++) {
+		const struct plan_site *s = &p->plan->sites[i];
+		struct site_operand operand;
+		bool there = !site_operand_at(model, s->addr, &operand) &&
+			     pugmark_model_file_offset(model, s->addr) == s->off_file &&
+			     operand.probe == s->probe;
+		struct pugmark_cfa cfa = pugmark_model_cfa_at(model, s->addr);
+		bool frame = s->cfa_reg == CFA_UNKNOWN ||
+			     (cfa.reg == s->cfa_reg && cfa.offset == s->cfa_off) ||
+			     (s->cfa_reg == CFA_SP && !s->cfa_off);
+		if (there && frame)
+			continue;
+		print_fault(p, &(struct plan_fault){
+				       .kind = FAULT_TABLES,
+				       .func = s->func,
+				       .node = PUGMARK_NONE,
+				       .other = PUGMARK_NONE,
+				       .site = i,
+				       .text = there ? "a probe whose frame is not where it says"
+						     : "a probe that is on no such instruction",
+			       });
+	}
+}
+
+static void put_id(const uint8_t *id, uint32_t len, char text[65])
+{
+	snprintf(text, 65, "none");
+	for (uint32_t i = 0; i < len && i < 32; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+static int check_origin(const char *path, const struct pugmark_plan *plan,
+			const struct pugmark_model *model, struct pugmark_diag *diag)
+{
+	char of_plan[65], of_model[65];
+	if (plan->build_id_len == model->build_id_len &&
+	    !memcmp(plan->build_id, model->build_id, model->build_id_len))
+		return 0;
+	put_id(plan->build_id, plan->build_id_len, of_plan);
+	put_id(model->build_id, model->build_id_len, of_model);
+	return pugmark_diag_set(diag, -ESTALE, path, PUGMARK_NO_OFFSET,
+				"a plan of another binary: its build-id is %s, that of %s is %s",
+				of_plan, model->path, of_model);
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static int check(struct printer *p, const char *path, const struct pugmark_model *model,
+		 struct pugmark_diag *diag)
+{
+	struct plan_check_counts counts;
+	double start = now_s();
+	struct out *out = p->out;
+	if (p->json) {
+		out_text(out, "{\"plan\":\"");
+		out_json_text(out, path);
+		out_format(out, "\",\"mode\":\"%s\",\"places\":[",
+			   planning_mode_name(p->plan->mode));
+	}
+	check_places(p, model);
+	int err = plan_check(p->plan, print_fault, p, &counts);
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot check: %s",
+					strerror(-err));
+	if (p->json) {
+		out_format(out,
+			   "],\"faults\":%u,\"probes\":%u,\"decisions\":%llu,\"calls\":%llu,"
+			   "\"facts\":%llu,\"seconds\":%.6f}\n",
+			   p->n, p->plan->n_sites, (unsigned long long)counts.decisions,
+			   (unsigned long long)counts.calls, (unsigned long long)counts.facts,
+			   now_s() - start);
+		return p->n ? -EILSEQ : 0;
+	}
+	if (p->n > FAULTS_PRINTED)
+		out_format(out, "  and %u more\n", p->n - FAULTS_PRINTED);
+	out_safe_text(out, path);
+	out_format(out, ": mode %s, %u probes, %llu decisions, %llu calls: ",
+		   planning_mode_name(p->plan->mode), p->plan->n_sites,
+		   (unsigned long long)counts.decisions, (unsigned long long)counts.calls);
+	if (p->n)
+		out_format(out, "%u faults", p->n);
+	else
+		out_text(out, "every log can be read in one way only");
+	out_format(out, " (%.2f s)\n", now_s() - start);
+	return p->n ? -EILSEQ : 0;
+}
+
+int plan_checked(const char *path, const struct pugmark_model *model, bool json, struct out *out,
+		 struct pugmark_diag *diag)
+{
+	struct pugmark_plan *plan;
+	int err = pugmark_plan_open(path, &plan, diag);
+	if (err)
+		return err;
+	struct printer p = {.plan = plan, .out = out, .json = json};
+	err = check_origin(path, plan, model, diag);
+	if (!err)
+		err = check(&p, path, model, diag);
+	pugmark_plan_free(plan);
+	return err;
+}

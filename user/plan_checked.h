@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_checked.h: `pugmark plan --check`: the proof that a plan file is good, or what is wrong. */
+#ifndef USER_PLAN_CHECKED_H
+#define USER_PLAN_CHECKED_H
+
+#include "user/out.h"
+
+#include <pugmark/plan.h>
+
+/* Opens the plan file @path again, checks that it is of the binary of @model and that each of its
+ * probes stands on an instruction of it, and proves it from its tables. Prints what comes out.
+ * Returns 0; -ESTALE with @diag filled where it is of another binary; -EILSEQ where it has faults,
+ * which are printed; or -errno. */
+int plan_checked(const char *path, const struct pugmark_model *model, bool json, struct out *out,
+		 struct pugmark_diag *diag);
+
+#endif
