@@ -135,6 +135,8 @@ const volatile __u32 n_modules = 1;
 
 /* Set by the collector while it runs. */
 volatile bool enabled = false;
+volatile bool closing = false; /* for good */
+volatile __u32 generation = 0;
 volatile __u64 enabled_boot_ns = ~0ull; /* after that: tasks older than this ran before */
 volatile __u32 adopt_pid = 0;		/* for adopt(): in the collector's own pid namespace */
 volatile bool adopt_running = false;
@@ -243,6 +245,7 @@ static __always_inline void task_flush(struct task_state *st)
 	if (n > BATCH_RECORDS)
 		n = BATCH_RECORDS;
 	st->head.n = n;
+	st->head.generation = generation;
 	if (bpf_ringbuf_output(&events, &st->head,
 			       sizeof(st->head) + n * sizeof(struct batch_record),
 			       BPF_RB_NO_WAKEUP)) {
@@ -755,7 +758,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		bpf_map_delete_elem(&tracked, &tgid);
 	if (!st || st->stopped)
 		return 0;
-	bool open = enabled;
+	bool open = !closing;
 	__sync_fetch_and_add(&counters.live, -1);
 	task_flush(st);
 	st->stopped = 1;
@@ -769,7 +772,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 		r->sp = regs->sp;
 		r->ip = regs->ip;
-		r->stopped = regs->orig_ax != SYS_EXIT && regs->orig_ax != SYS_EXIT_GROUP;
+		r->stopped =
+			!enabled || (regs->orig_ax != SYS_EXIT && regs->orig_ax != SYS_EXIT_GROUP);
 	}
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -794,6 +798,28 @@ int adopt(struct bpf_iter__task *ctx)
 	}
 	if (task_new(task, 0, adopt_running))
 		__sync_fetch_and_add(&adopted, 1);
+	return 0;
+}
+
+/* Read after the probes are gone, before others are placed: each task's log says so. */
+SEC("iter/task")
+int pause(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!st || st->stopped)
+		return 0;
+	if (st->n > BATCH_RECORDS - HIT_RECORDS)
+		task_flush(st);
+	__u32 n = st->n;
+	APPEND(st, n, (__u32)RECORD_PAUSE << HEAD_RECORD_SHIFT, 0);
+	st->n = n;
+	task_flush(st);
+	st->attached = 1;
+	__builtin_memset(st->base, 0, sizeof(st->base));
 	return 0;
 }
 

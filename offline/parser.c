@@ -1085,6 +1085,14 @@ static void finish(struct parser *p, bool stopped)
 	p->position = OUTSIDE;
 }
 
+/* What happened since what is probed was changed is not known. */
+static void end_pause(struct parser *p)
+{
+	if (p->paused)
+		emit_gap(p, CAUSE_PLAN);
+	p->paused = false;
+}
+
 int parser_feed(struct parser *p, const struct witness_event *e)
 {
 	p->n_out = 0;
@@ -1106,15 +1114,27 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_ATTACH:
 		p->position = LOST;
 		p->gap_cause = CAUSE_ATTACH;
+		end_pause(p);
 		parser_attach(p, e);
 		break;
+	case EVENT_PAUSE:
+		if (p->paused) /* it did nothing since: one gap */
+			break;
+		finish(p, true);
+		p->position = LOST;
+		p->gap_cause = CAUSE_PLAN;
+		p->bias_known = 0; /* what follows may be of the same file by another plan */
+		p->paused = true;
+		break;
 	case EVENT_END:
+		end_pause(p);
 		if (p->lost)
 			emit_gap(p, CAUSE_LOST);
 		finish(p, e->val != 0);
 		break;
 	case EVENT_EXEC:
 	case EVENT_STOP:
+		end_pause(p);
 		if (p->lost)
 			emit_gap(p, CAUSE_LOST);
 		finish(p, true);

@@ -53,6 +53,7 @@ struct parser {
 	uint64_t lost, gaps;
 	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
 	uint8_t attach_boundary;
+	bool paused; /* what is probed is being changed: a gap is due */
 	bool failed;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_record.c: `pugmark record`: options, and the sentence at the end. */
 #include "user/command.h"
+#include "user/measure_costs.h"
 #include "user/record_check.h"
 #include "user/record_modules.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_TWINS = 3 };
 
@@ -54,6 +56,8 @@ static int print_help(void)
 	     "                       linked libraries name (needed), or all\n"
 	     "      --plugin FILE    a module that is loaded later and calls exported functions\n"
 	     "                       (repeatable)\n"
+	     "      --max-overhead PERCENT\n"
+	     "                       take the hottest functions out until probes cost no more\n"
 	     "      --module PATTERN trace that shared library as well: a glob of its file name, "
 	     "or "
 	     "a path\n"
@@ -90,6 +94,7 @@ enum {
 	OPT_NO_PROGRAM,
 	OPT_CGROUP,
 	OPT_PID_NAMESPACE,
+	OPT_MAX_OVERHEAD,
 };
 
 static const struct option long_options[] = {
@@ -108,6 +113,7 @@ static const struct option long_options[] = {
 	{"plugin", required_argument, NULL, OPT_PLUGIN},
 	{"cgroup", required_argument, NULL, OPT_CGROUP},
 	{"pid-namespace", required_argument, NULL, OPT_PID_NAMESPACE},
+	{"max-overhead", required_argument, NULL, OPT_MAX_OVERHEAD},
 	{"module", required_argument, NULL, OPT_MODULE},
 	{"no-program", no_argument, NULL, OPT_NO_PROGRAM},
 	{"level", required_argument, NULL, OPT_LEVEL},
@@ -139,6 +145,7 @@ static int parse_option(struct record_args *a, int opt)
 	if ((opt == 'p' && !parse_number(optarg, 1 << 22, &v)) ||
 	    (opt == OPT_UNIT && !parse_number(optarg, 1e9, &v)) ||
 	    (opt == OPT_DURATION && !parse_number(optarg, 1e9, &v)) ||
+	    (opt == OPT_MAX_OVERHEAD && !parse_number(optarg, 1e6, &v)) ||
 	    (opt == OPT_RING && !parse_number(optarg, 1024, &v)))
 		return command_usage("record", "'%s' is not a number that fits here", optarg);
 	switch (opt) {
@@ -225,6 +232,9 @@ static int parse_option(struct record_args *a, int opt)
 			return command_usage("record", "more than 64 patterns of modules");
 		a->patterns[a->modules.n_modules++] = optarg;
 		return 0;
+	case OPT_MAX_OVERHEAD:
+		o->max_overhead = v;
+		return 0;
 	case OPT_CGROUP:
 		o->cgroup = optarg;
 		return 0;
@@ -244,10 +254,44 @@ static int parse_option(struct record_args *a, int opt)
 	return EXIT_OK;
 }
 
+struct replanning {
+	const struct record_modules_options *options;
+	struct record_modules *modules;
+};
+
+static int replan(void *ctx, const struct taken_out *out, uint32_t n,
+		  struct recorder_options *changed, struct pugmark_diag *diag)
+{
+	struct replanning *r = ctx;
+	uint32_t first;
+	int err = record_modules_replan(r->options, r->modules, out, n, &first, &changed->n_modules,
+					diag);
+
+	changed->modules = &r->modules->at[first];
+	return err;
+}
+
+/* The costs by which the overhead is told, where doctor has not left any. */
+static void measure_costs(bool quiet)
+{
+	char *path = costs_path();
+	struct measured_costs costs;
+	struct progress progress;
+
+	if (path && access(path, R_OK)) {
+		progress_start(&progress, "measuring what a probe costs", 0, quiet);
+		if (!costs_measure(&costs, NULL))
+			costs_save(&costs, NULL);
+		progress_end(&progress);
+	}
+	free(path);
+}
+
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
 {
 	struct record_modules_options *m = &a->modules;
 	struct record_modules *modules = calloc(1, sizeof(*modules));
+	struct replanning replanning = {m, modules};
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
@@ -257,12 +301,16 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	m->n_pids = a->options.n_pids;
 	m->quiet = a->options.quiet;
 	a->modes[0] = a->planning.mode;
+	if (!err && a->options.max_overhead > 0)
+		measure_costs(a->options.quiet);
 	if (!err)
 		err = record_modules_open(m, modules, diag);
 	if (!err) {
 		a->options.modules = modules->at;
 		a->options.n_modules = modules->n;
 		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
+		a->options.replan = replan;
+		a->options.replan_ctx = &replanning;
 		err = recorder_run(&a->options, result, diag);
 		if (err)
 			record_explain_failure(err, diag);
@@ -278,6 +326,11 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 {
 	if (r->why == STOP_DISK)
 		fprintf(stderr, "pugmark: %s: the disk is full: recording stopped\n", o->output);
+	if (r->why == STOP_OVERHEAD)
+		fprintf(stderr,
+			"pugmark: %s: no function could be left in within the overhead allowed: "
+			"recording stopped\n",
+			o->output);
 	if (r->lost)
 		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
 			(unsigned long long)r->lost,
@@ -340,6 +393,8 @@ int cmd_record(int argc, char **argv)
 	if ((a.options.cgroup || a.options.pid_namespace) && !a.options.all)
 		return command_usage("record", "--cgroup and --pid-namespace choose among what -a "
 					       "finds");
+	if (a.options.max_overhead > 0 && (m->n_modes > 1 || m->plan || m->sites))
+		return command_usage("record", "--max-overhead plans by itself: no --plan with it");
 	if (m->no_program && !m->n_modules)
 		return command_usage("record", "--no-program leaves nothing without --module");
 	if (run(&a, &result, &diag))
@@ -347,5 +402,7 @@ int cmd_record(int argc, char **argv)
 	print_summary(&a.options, &result);
 	if (result.exit_status)
 		return result.exit_status;
-	return result.why == STOP_DISK ? EXIT_ERROR : result.lost ? EXIT_GAPS : EXIT_OK;
+	return result.why == STOP_DISK || result.why == STOP_OVERHEAD ? EXIT_ERROR
+	       : result.lost					      ? EXIT_GAPS
+								      : EXIT_OK;
 }

@@ -86,6 +86,8 @@ static const char *cause_in_words(uint8_t cause)
 		return "an exception skipped calls that no event shows";
 	case CAUSE_STACK:
 		return "the stack does not say which call a function was called back from";
+	case CAUSE_PLAN:
+		return "functions were taken out to keep the overhead down";
 	default:
 		return view_cause(cause);
 	}

@@ -58,6 +58,9 @@ struct collector {
 	int err;
 	char *note;
 
+	_Atomic uint64_t *hits; /* per site; NULL: not counted */
+	uint32_t n_hits;
+
 	/* Of the draining thread. */
 	struct chunk *current;
 	struct process_record *pending;
@@ -168,14 +171,47 @@ static void look_at_process(struct collector *c, int32_t pid, uint32_t execs)
 	chunk_add(c, text, sizeof(*text) + len);
 }
 
+static void count_hits(struct collector *c, const struct batch *batch, size_t bytes)
+{
+	const struct batch_record *r = (const struct batch_record *)(batch + 1);
+	uint32_t n = (bytes - sizeof(*batch)) / sizeof(*r);
+
+	for (uint32_t i = 0; i < n && i < batch->n; i++)
+		if (r[i].head >> HEAD_RECORD_SHIFT == RECORD_WITNESS &&
+		    (r[i].head & HEAD_SITE_MASK) < c->n_hits)
+			atomic_fetch_add_explicit(&c->hits[r[i].head & HEAD_SITE_MASK], 1,
+						  memory_order_relaxed);
+}
+
+_Atomic uint64_t *collector_hits(struct collector *c)
+{
+	return c->hits;
+}
+
+uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < PROCESSES && n < max; i++) {
+		int32_t pid = __atomic_load_n(&c->seen[i].pid, __ATOMIC_RELAXED);
+
+		if (pid > 0)
+			pids[n++] = pid;
+	}
+	return n;
+}
+
 static int on_event(void *context, void *data, size_t bytes)
 {
 	struct collector *c = context;
 	const struct batch *batch = data;
 
 	chunk_add(c, data, bytes);
-	if (batch->kind == RING_BATCH && bytes >= sizeof(*batch))
+	if (batch->kind == RING_BATCH && bytes >= sizeof(*batch)) {
+		if (c->hits)
+			count_hits(c, batch, bytes);
 		look_at_process(c, batch->pid, batch->execs);
+	}
 	if (!chunk_has_room(c))
 		chunk_turn(c, false);
 	return chunk_has_room(c) ? 0 : -EAGAIN;
@@ -332,6 +368,7 @@ static void collector_free(struct collector *c)
 	for (unsigned i = 0; i < CHUNKS; i++)
 		free(c->chunks[i].data);
 	free(c->pending);
+	free((void *)c->hits);
 	free(c->maps);
 	free(c->note);
 	pthread_mutex_destroy(&c->lock);
@@ -352,6 +389,11 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	c->writer = writer;
 	c->notify_fd = notify_fd;
 	c->stall_ms = options->debug_stall_ms;
+	if (options->max_overhead > 0) {
+		c->n_hits = 1u << 22;
+		c->hits = calloc(c->n_hits, sizeof(*c->hits));
+		short_of_memory |= !c->hits;
+	}
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	c->events = ring_buffer__new(probes_events_fd(probes), on_event, c, NULL);

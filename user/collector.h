@@ -21,6 +21,11 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 int collector_finish(struct collector *c);
 /* The first error of writing so far. */
 int collector_error(const struct collector *c);
+/* How often each site was hit, over all modules in a row, as far as that was not lost: counted only
+ * with a bound on the overhead; else NULL. The caller may set them to 0. */
+_Atomic uint64_t *collector_hits(struct collector *c);
+/* The processes that had events lately, at most @max. Returns how many. */
+uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max);
 /* Has @text said in the recording. */
 void collector_note(struct collector *c, const char *text);
 

@@ -83,7 +83,9 @@ static uint32_t scope_hash(const struct planning_options *o)
 	crc = add_text(crc, "");
 	for (uint32_t i = 0; i < o->n_without; i++)
 		crc = add_text(crc, o->without[i]);
-	return o->n_only || o->n_without ? crc : 0;
+	for (uint32_t i = 0; i < o->n_out; i++)
+		crc = crc32(crc, (const void *)&o->out[i], sizeof(o->out[i]));
+	return o->n_only || o->n_without || o->n_out ? crc : 0;
 }
 
 /* What tells the file of @model from all others: its build-id, or else where it is and when it was
@@ -153,7 +155,7 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 		      bool **out, struct pugmark_diag *diag)
 {
 	*out = NULL;
-	if (!o->n_only && !o->n_without)
+	if (!o->n_only && !o->n_without && !o->n_out)
 		return 0;
 	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
 	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
@@ -164,6 +166,11 @@ static int find_scope(const struct pugmark_model *model, const struct planning_o
 		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
 	if (!err)
 		err = apply_patterns(model, o->without, o->n_without, o->elsewhere, without, diag);
+	for (uint32_t i = 0; !err && i < o->n_out; i++) {
+		uint32_t f = pugmark_model_func_at(model, o->out[i]);
+		if (f != PUGMARK_NONE)
+			without[f] = true;
+	}
 	bool any = false;
 	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
 		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */

@@ -16,6 +16,8 @@ struct planning_options {
 	 * (all, where there is none) and none of @without. The others are opaque. */
 	const char *const *only, *const *without;
 	uint32_t n_only, n_without;
+	const uint64_t *out; /* functions, by ELF address, that are opaque in any case */
+	uint32_t n_out;
 	bool elsewhere; /* a pattern that matches nothing here matches in another module */
 	/* Exported functions are entered from outside: all of them, or (false) those that a library
 	 * which the binary needs names, or one of @plugins: files that are loaded later. */

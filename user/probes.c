@@ -35,7 +35,8 @@ struct probes {
 	struct witness_bpf *skel;
 	struct bpf_link **links;
 	uint32_t n_links, cap_links;
-	struct bpf_link *adopt, *stop;
+	struct bpf_link *adopt, *stop, *pause;
+	uint32_t max_sites, max_operands, n_words; /* room in the tables */
 	bool multi;
 	struct text_span spans[BATCH_MODULES];
 };
@@ -202,11 +203,14 @@ static int fill_returns(struct probes *p, const struct recorder_options *options
 
 	if (!words)
 		return -ENOMEM;
+	memset(words, 0, bytes);
 	for (uint32_t m = 0; m < options->n_modules; m++) {
 		const struct pugmark_plan *plan = options->modules[m].plan;
 		const struct text_span *span = &p->spans[m];
 
-		if (!plan)
+		if (!options->modules[m].n_sites)
+			plan = NULL; /* none of its functions is traced */
+		else if (!plan)
 			memset(at, 0xff, return_words(span) * sizeof(*at));
 		for (uint32_t i = 1; plan && i < plan->n_nodes; i++) {
 			const struct plan_node *n = &plan->nodes[i];
@@ -321,8 +325,14 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		n_words += return_words(&spans[m]);
 	}
 	bpf_map__set_max_entries(p->skel->maps.returns, n_words);
-	bpf_map__set_max_entries(p->skel->maps.sites, n_sites ? n_sites : 1);
-	bpf_map__set_max_entries(p->skel->maps.operands, n_operands ? n_operands : 1);
+	/* What is left of a plan when functions are taken out may need other witnesses. */
+	p->max_sites = options->max_overhead > 0 ? 2 * n_sites + 4096 : n_sites ? n_sites : 1;
+	p->max_operands = options->max_overhead > 0 ? n_operands + 4096
+			  : n_operands		    ? n_operands
+						    : 1;
+	p->n_words = n_words;
+	bpf_map__set_max_entries(p->skel->maps.sites, p->max_sites);
+	bpf_map__set_max_entries(p->skel->maps.operands, p->max_operands);
 	if (options->ring_bytes)
 		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
 	if (!p->multi)
@@ -330,9 +340,10 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	bpf_program__set_autoattach(p->skel->progs.witness, false);
 	bpf_program__set_autoattach(p->skel->progs.adopt, false);
 	bpf_program__set_autoattach(p->skel->progs.stop, false);
+	bpf_program__set_autoattach(p->skel->progs.pause, false);
 	err = witness_bpf__load(p->skel);
 	if (!err)
-		err = fill_tables(p, options, n_sites ? n_sites : 1, n_operands ? n_operands : 1);
+		err = fill_tables(p, options, p->max_sites, p->max_operands);
 	if (!err)
 		err = fill_returns(p, options, n_words);
 	if (!err && cgroup_fd >= 0)
@@ -458,6 +469,22 @@ static int iterate(struct bpf_link *link)
 	return err;
 }
 
+static int place(struct probes *p, const struct recorder_options *options,
+		 struct pugmark_diag *diag)
+{
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		const struct recorder_module *mod = &options->modules[m];
+
+		if (!mod->n_sites)
+			continue;
+		int err = p->multi ? attach_multi(p, mod, first_site(options, m), diag)
+				   : attach_perf(p, mod, first_site(options, m), diag);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int probes_attach(struct probes *p, const struct recorder_options *options,
 		  struct pugmark_diag *diag)
 {
@@ -466,7 +493,8 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 	if (!err) {
 		p->adopt = bpf_program__attach_iter(p->skel->progs.adopt, NULL);
 		p->stop = bpf_program__attach_iter(p->skel->progs.stop, NULL);
-		err = !p->adopt || !p->stop ? -errno : iterate(p->adopt);
+		p->pause = bpf_program__attach_iter(p->skel->progs.pause, NULL);
+		err = !p->adopt || !p->stop || !p->pause ? -errno : iterate(p->adopt);
 	}
 	if (err)
 		return load_failed(err, diag);
@@ -475,17 +503,7 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 		if (err)
 			return err;
 	}
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		const struct recorder_module *mod = &options->modules[m];
-
-		if (!mod->n_sites)
-			continue;
-		err = p->multi ? attach_multi(p, mod, first_site(options, m), diag)
-			       : attach_perf(p, mod, first_site(options, m), diag);
-		if (err)
-			return err;
-	}
-	return 0;
+	return place(p, options, diag);
 }
 
 int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag *diag)
@@ -511,14 +529,65 @@ void probes_enable(struct probes *p)
 	__atomic_store_n(&p->skel->data->enabled_boot_ns, boot_ns(), __ATOMIC_SEQ_CST);
 }
 
-void probes_stop(struct probes *p)
+static void remove_probes(struct probes *p)
 {
-	if (!p->skel->bss || !p->skel->bss->enabled)
-		return;
-	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < p->n_links; i++)
 		bpf_link__destroy(p->links[i]);
 	p->n_links = 0;
+}
+
+void probes_pause(struct probes *p)
+{
+	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
+	remove_probes(p);
+	iterate(p->pause);
+}
+
+int probes_change(struct probes *p, const struct recorder_options *options,
+		  struct pugmark_diag *diag)
+{
+	uint32_t n_sites = 0, n_operands = 0;
+	int err = check_sites(options, diag);
+
+	for (uint32_t m = 0; m < options->n_modules; m++)
+		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
+			n_sites++;
+			n_operands += !!(options->modules[m].sites[i].capture & CAPTURE_TARGET);
+		}
+	if (!err && (n_sites > p->max_sites || n_operands > p->max_operands))
+		err = pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
+				       "no room for %u probes", n_sites);
+	if (!err)
+		err = fill_tables(p, options, p->max_sites, p->max_operands);
+	if (!err)
+		err = fill_returns(p, options, p->n_words);
+	if (!err)
+		err = place(p, options, diag);
+	if (!err) {
+		__atomic_add_fetch(&p->skel->bss->generation, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
+	}
+	return err;
+}
+
+double probes_program_ns(const struct probes *p)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(p->skel->progs.witness), &info, &len) ||
+	    !info.run_cnt)
+		return 0;
+	return (double)info.run_time_ns / info.run_cnt;
+}
+
+void probes_stop(struct probes *p)
+{
+	if (!p->skel->bss || p->skel->bss->closing)
+		return;
+	__atomic_store_n(&p->skel->bss->closing, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
+	remove_probes(p);
 	/* Ends: each round finds room for the records that the one before did not. */
 	for (int round = 0; round < 1000; round++) {
 		p->skel->bss->stop_pending = 0;
@@ -532,11 +601,11 @@ void probes_free(struct probes *p)
 {
 	if (!p)
 		return;
-	for (uint32_t i = 0; i < p->n_links; i++)
-		bpf_link__destroy(p->links[i]);
+	remove_probes(p);
 	free(p->links);
 	bpf_link__destroy(p->adopt);
 	bpf_link__destroy(p->stop);
+	bpf_link__destroy(p->pause);
 	witness_bpf__destroy(p->skel);
 	free(p);
 }

@@ -24,6 +24,11 @@ int probes_attach(struct probes *probes, const struct recorder_options *options,
 /* Takes the process @pid (in our pid namespace) in; @running: it runs the traced code already.
  * Returns how many threads, or -errno. */
 int probes_adopt(struct probes *probes, pid_t pid, bool running, struct pugmark_diag *diag);
+/* What is probed changes. First all probes go, and each task's log says that it pauses; then those
+ * of @options take their place, which must not need more room than was loaded for. */
+void probes_pause(struct probes *probes);
+int probes_change(struct probes *probes, const struct recorder_options *options,
+		  struct pugmark_diag *diag);
 void probes_enable(struct probes *probes);
 /* Closes every task's log at once, takes the probes away and has each task's rest sent. The rings
  * must be read meanwhile. */
@@ -31,6 +36,8 @@ void probes_stop(struct probes *probes);
 /* Takes everything away, stopped or not. */
 void probes_free(struct probes *probes);
 
+/* What the program at a probe took so far, on average; 0: not measured. */
+double probes_program_ns(const struct probes *probes);
 int probes_events_fd(const struct probes *probes);
 int probes_process_fd(const struct probes *probes);
 const volatile struct batch_counters *probes_counters(const struct probes *probes);

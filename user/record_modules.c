@@ -133,9 +133,56 @@ int record_modules_open(const struct record_modules_options *o, struct record_mo
 		err = pugmark_diag_set(
 			diag, -ENODATA, NULL, PUGMARK_NO_OFFSET,
 			"no function of any module matches (see: pugmark cfg --list)");
+	out->n_first = out->n;
 	if (err)
 		targets_name(&out->targets, diag);
 	return err;
+}
+
+/* The place of @module in the list of files. */
+static uint32_t target_of(const struct record_modules *out, const struct recorder_module *module)
+{
+	uint32_t t = 0;
+	while (t + 1 < out->targets.n && out->targets.at[t].path != module->path)
+		t++;
+	return t;
+}
+
+int record_modules_replan(const struct record_modules_options *o, struct record_modules *out,
+			  const struct taken_out *taken, uint32_t n_taken, uint32_t *first,
+			  uint32_t *n, struct pugmark_diag *diag)
+{
+	uint64_t *addrs = calloc(n_taken + 1, sizeof(*addrs));
+	struct planning_options planning = *o->planning;
+	struct record_modules_options again = *o;
+	uint32_t n_sites = 0;
+	int err = addrs ? 0 : -ENOMEM;
+	*first = out->n;
+	again.planning = &planning;
+	again.quiet = true;
+	planning.out = addrs;
+	for (uint32_t m = 0; !err && m < out->n_first; m++) {
+		const struct recorder_module *old = &out->at[m];
+		uint32_t index = *first + m;
+		planning.n_out = 0;
+		for (uint32_t i = 0; i < n_taken; i++)
+			if (taken[i].path == old->path)
+				addrs[planning.n_out++] = taken[i].addr;
+		err = add_planned(&again, out, target_of(out, old), 1, NULL, diag);
+		if (err && err != -ENODATA)
+			break;
+		if (out->n == index && !add(out, target_of(out, old), diag))
+			err = -E2BIG;
+		else if (!out->at[index].n_sites) { /* nothing of it is left: it keeps its place */
+			out->at[index] = *old;
+			out->at[index].n_sites = 0;
+			err = 0;
+		}
+		n_sites += out->at[index].n_sites;
+	}
+	free(addrs);
+	*n = out->n - *first;
+	return err ? err : n_sites ? 0 : -ENODATA;
 }
 
 void record_modules_deinit(struct record_modules *modules)

@@ -33,6 +33,7 @@ struct record_modules {
 	struct planning_result planned[RECORD_MODULES_MAX];
 	struct plan_site *sites;
 	uint32_t n;
+	uint32_t n_first;	      /* those before anything was planned again */
 	const char *pid_programs[64]; /* what each of the processes runs */
 };
 
@@ -40,6 +41,13 @@ struct record_modules {
  * record_modules_deinit() either way. */
 int record_modules_open(const struct record_modules_options *options, struct record_modules *out,
 			struct pugmark_diag *diag);
+/* Plans all modules anew without the functions in @taken. Returns 0 and in *@first where the new
+ * ones begin in @modules, and in *@n how many; or -errno with @diag filled (-ENODATA: nothing is
+ * left). */
+int record_modules_replan(const struct record_modules_options *options,
+			  struct record_modules *modules, const struct taken_out *taken,
+			  uint32_t n_taken, uint32_t *first, uint32_t *n,
+			  struct pugmark_diag *diag);
 void record_modules_deinit(struct record_modules *modules);
 
 #endif

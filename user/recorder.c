@@ -5,6 +5,7 @@
 
 #include "user/collector.h"
 #include "user/launch.h"
+#include "user/overhead.h"
 #include "user/probes.h"
 #include "user/progress.h"
 #include "user/recording_writer.h"
@@ -22,10 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 20, PROGRESS_NS = 500000000 };
+enum { TICK_MS = 20, PROGRESS_NS = 500000000, OVERHEAD_NS = 200000000 };
 
 struct recording_run {
 	const struct recorder_options *options;
+	struct recorder_options now; /* with the modules that are probed at present */
+	struct overhead *overhead;
+	uint64_t checked_ns;
 	struct text_span spans[BATCH_MODULES];
 	struct probes *probes;
 	struct recording_writer *writer;
@@ -51,6 +55,7 @@ static uint64_t now_ns(void)
 static void run_free(struct recording_run *run)
 {
 	launch_cancel(&run->child);
+	overhead_free(run->overhead);
 	probes_free(run->probes);
 	free(run->path);
 	if (run->signal_fd >= 0)
@@ -140,6 +145,9 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
 				      diag);
+	run->now = *o;
+	if (!err && o->max_overhead > 0)
+		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
 	return err;
 }
 
@@ -172,6 +180,45 @@ static bool read_signals(struct recording_run *run)
 	return asked;
 }
 
+/* Puts the plans without what is taken out in the place of those that are there. Until they are
+ * made and placed nothing is probed. */
+static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
+{
+	struct recorder_options changed = run->now;
+	uint32_t n;
+	const struct taken_out *taken = overhead_taken(run->overhead, &n);
+
+	probes_pause(run->probes);
+	collector_note(run->collector, overhead_words(run->overhead));
+	int err = run->options->replan(run->options->replan_ctx, taken, n, &changed, diag);
+	if (!err)
+		err = recording_writer_change(run->writer, &changed, run->spans, diag);
+	if (!err)
+		err = probes_change(run->probes, &changed, diag);
+	if (err)
+		return err;
+	run->now = changed;
+	overhead_restart(run->overhead);
+	return 0;
+}
+
+/* Returns 0, or -errno: no plan could be put in the place of one that is gone. */
+static int hold_overhead(struct recording_run *run, uint64_t time_ns)
+{
+	struct pugmark_diag diag = {.text = "out of memory"};
+
+	if (!run->overhead || time_ns - run->checked_ns < OVERHEAD_NS)
+		return 0;
+	int more = overhead_check(run->overhead, &run->now);
+	int err = more > 0 ? change_plans(run, &diag) : more;
+
+	if (err && !run->options->quiet)
+		fprintf(stderr, "pugmark: %s: planning anew: %s\n", run->options->output,
+			diag.text);
+	run->checked_ns = now_ns();
+	return err;
+}
+
 static enum recorder_stop wait_for_end(struct recording_run *run)
 {
 	const struct recorder_options *o = run->options;
@@ -191,6 +238,8 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* What the command started is part of it. */
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
+		if (hold_overhead(run, time_ns))
+			return STOP_OVERHEAD;
 		show_progress(run, time_ns, false);
 	}
 }

@@ -20,6 +20,13 @@ struct recorder_module {
 	uint32_t build_id_len;
 };
 
+/* A function that is not traced any more. */
+struct taken_out {
+	const char *path; /* of its module */
+	const char *name; /* the module's */
+	uint64_t addr;
+};
+
 struct recorder_options {
 	const struct recorder_module *modules;
 	uint32_t n_modules; /* at most 64 */
@@ -38,11 +45,20 @@ struct recorder_options {
 	uint32_t ring_bytes;   /* 0: 16 MiB; a power of two of at least 4096 */
 	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
 	bool quiet;	       /* no progress, whatever stderr is */
+	/* The overhead in percent that is not to be exceeded, 0: any; and what plans anew without
+	 * the functions in @out, all that are out by then: it fills modules and n_modules of
+	 * @changed, which live as long as those before. Returns 0, -ENODATA where nothing is left,
+	 * or -errno.
+	 */
+	double max_overhead;
+	int (*replan)(void *ctx, const struct taken_out *out, uint32_t n,
+		      struct recorder_options *changed, struct pugmark_diag *diag);
+	void *replan_ctx;
 	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
 				  */
 };
 
-enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK };
+enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK, STOP_OVERHEAD };
 
 struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */

@@ -86,6 +86,22 @@ static int copy_file(const char *from, const char *to, struct pugmark_diag *diag
 	return err;
 }
 
+static int copy_plans(const struct recorder_options *options, uint32_t first,
+		      struct pugmark_diag *diag)
+{
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		char to[PATH_MAX + 32];
+
+		if (!options->modules[m].plan_path)
+			continue;
+		snprintf(to, sizeof(to), "%s/plan-%u.pmp", options->output, first + m);
+		int err = copy_file(options->modules[m].plan_path, to, diag);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int recording_directory_make(const struct recorder_options *options, struct pugmark_diag *diag)
 {
 	const char *dir = options->output;
@@ -99,17 +115,7 @@ int recording_directory_make(const struct recorder_options *options, struct pugm
 	if (mkdir(dir, 0755))
 		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET, "%s",
 					strerror(errno));
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		char to[PATH_MAX + 32];
-
-		if (!options->modules[m].plan_path)
-			continue;
-		snprintf(to, sizeof(to), "%s/plan-%u.pmp", dir, m);
-		int err = copy_file(options->modules[m].plan_path, to, diag);
-		if (err)
-			return err;
-	}
-	return 0;
+	return copy_plans(options, 0, diag);
 }
 
 json_t *recording_json_text(const char *text)
@@ -214,6 +220,18 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 		json_array_append_new(list, module_json(&options->modules[m], m, &spans[m]));
 	json_object_set_new(j, "modules", list);
 	return j;
+}
+
+int recording_modules_add(const struct recorder_options *options, uint32_t first,
+			  const struct text_span *spans, json_t *meta, struct pugmark_diag *diag)
+{
+	int err = copy_plans(options, first, diag);
+	json_t *list = json_object_get(meta, "modules");
+
+	for (uint32_t m = 0; !err && m < options->n_modules; m++)
+		json_array_append_new(list,
+				      module_json(&options->modules[m], first + m, &spans[m]));
+	return err;
 }
 
 int recording_meta_write(const char *dir, json_t *meta, struct pugmark_diag *diag)

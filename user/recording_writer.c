@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { RESERVE_BYTES = 128 << 10 };
+enum { RESERVE_BYTES = 128 << 10, GENERATIONS_MAX = 64 };
 
 /* What must be remembered of a task from one batch to the next. */
 struct task {
@@ -34,6 +34,14 @@ struct task {
 	struct stack_copy *attached;		     /* until the event that it is of */
 };
 
+/* What was probed at a time: modules in a row, and the numbers of their first sites. */
+struct generation {
+	const struct recorder_module *modules;
+	uint32_t first, n;
+	uint64_t text_addr[BATCH_MODULES];
+	uint32_t first_site[BATCH_MODULES + 1];
+};
+
 struct recording_writer {
 	const struct recorder_options *options;
 	json_t *meta;
@@ -42,9 +50,10 @@ struct recording_writer {
 	int err; /* once set, nothing more is written */
 	uint64_t off_file;
 	uint32_t n_segments;
-	uint32_t witnesses; /* in the encoder */
-	uint64_t text_addr[BATCH_MODULES];
-	uint32_t first_site[BATCH_MODULES + 1];
+	uint32_t witnesses;		/* in the encoder */
+	struct generation *generations; /* GENERATIONS_MAX of what is probed; the last one is on */
+	_Atomic uint32_t n_generations; /* the writing thread may read while one is added */
+	uint32_t n_modules;		/* of all of them */
 
 	struct task **tasks;
 	uint32_t cap_tasks;
@@ -114,6 +123,7 @@ void recording_writer_abandon(struct recording_writer *w)
 	free(w->tasks);
 	free(w->words);
 	attach_stacks_free(w->attach_stacks);
+	free(w->generations);
 	free(w->refs);
 	free(w->events_path);
 	segment_encoder_free(w->enc);
@@ -124,6 +134,41 @@ void recording_writer_abandon(struct recording_writer *w)
 	if (w->fd >= 0)
 		close(w->fd);
 	free(w);
+}
+
+static int add_generation(struct recording_writer *w, const struct recorder_options *options,
+			  const struct text_span *spans)
+{
+	if (!w->generations)
+		w->generations = calloc(GENERATIONS_MAX, sizeof(*w->generations));
+	if (!w->generations)
+		return -ENOMEM;
+	if (w->n_generations == GENERATIONS_MAX ||
+	    w->n_modules + options->n_modules > BATCH_MODULES)
+		return -E2BIG;
+	struct generation *g = &w->generations[w->n_generations];
+	*g = (struct generation){.modules = options->modules, .first = w->n_modules};
+	for (; g->n < options->n_modules; g->n++) {
+		g->text_addr[g->n] = spans[g->n].addr;
+		g->first_site[g->n + 1] = g->first_site[g->n] + options->modules[g->n].n_sites;
+	}
+	w->n_modules += g->n;
+	atomic_fetch_add(&w->n_generations, 1);
+	return 0;
+}
+
+int recording_writer_change(struct recording_writer *w, const struct recorder_options *options,
+			    const struct text_span *spans, struct pugmark_diag *diag)
+{
+	uint32_t first = w->n_modules;
+	int err = add_generation(w, options, spans);
+	if (err)
+		return pugmark_diag_set(
+			diag, err, options->output, PUGMARK_NO_OFFSET,
+			"what is traced was changed too often: there is no room for "
+			"another plan");
+	err = recording_modules_add(options, first, spans, w->meta, diag);
+	return err ? err : recording_meta_write(options->output, w->meta, diag);
 }
 
 int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
@@ -140,9 +185,9 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 	w->enc = segment_encoder_new(options->time_unit_ns);
 	w->codec = codec_new();
 	w->meta = recording_meta_start(options, spans);
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		w->text_addr[m] = spans[m].addr;
-		w->first_site[m + 1] = w->first_site[m] + options->modules[m].n_sites;
+	if (add_generation(w, options, spans)) {
+		recording_writer_abandon(w);
+		return -ENOMEM;
 	}
 	err = w->enc && w->codec && w->meta ? attach_stacks_new(options, &w->attach_stacks)
 					    : -ENOMEM;
@@ -258,17 +303,19 @@ static void note_task(struct recording_writer *w, uint32_t number, struct task *
 	}
 }
 
-static uint32_t module_of(const struct recording_writer *w, uint32_t site)
+/* Which module of the generation has @site. */
+static uint32_t slot_of(const struct generation *g, uint32_t site)
 {
 	uint32_t m = 0;
 
-	while (m + 1 < w->options->n_modules && site >= w->first_site[m + 1])
+	while (m + 1 < g->n && site >= g->first_site[m + 1])
 		m++;
 	return m;
 }
 
 /* The state of reading one batch. */
 struct unpack {
+	const struct generation *generation;
 	uint64_t time_ns, cfa_high;
 	uint64_t ret, target;
 	bool has_ret, has_target;
@@ -303,16 +350,17 @@ static void unpack_witness(struct recording_writer *w, uint32_t number, struct t
 			   struct unpack *u, const struct batch_record *r)
 {
 	uint32_t site = r->head & HEAD_SITE_MASK;
-	uint32_t m = module_of(w, site);
-	const struct recorder_module *mod = &w->options->modules[m];
+	const struct generation *g = u->generation;
+	uint32_t slot = slot_of(g, site), m = g->first + slot;
+	const struct recorder_module *mod = &g->modules[slot];
 	struct snapshot *snap = NULL;
 
-	if (site < w->first_site[m] || site - w->first_site[m] >= mod->n_sites)
+	if (site < g->first_site[slot] || site - g->first_site[slot] >= mod->n_sites)
 		return;
 	struct witness_event e = {
 		.kind = EVENT_WITNESS,
 		.module = m,
-		.site = site - w->first_site[m],
+		.site = site - g->first_site[slot],
 		.cfa = u->cfa_high << 32 | r->cfa,
 	};
 	u->time_ns += r->dt_ns;
@@ -346,21 +394,22 @@ static void unpack_witness(struct recording_writer *w, uint32_t number, struct t
 }
 
 /* The task ran before: what its stack says, from which its trace begins. */
-static void unpack_attach(struct recording_writer *w, uint32_t number, struct task *t, pid_t pid)
+static void unpack_attach(struct recording_writer *w, uint32_t number, struct task *t,
+			  const struct generation *g, pid_t pid)
 {
 	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = t->time_ns};
 	uint64_t known = t->known;
 
-	if (t->attached && w->options->modules[0].plan &&
+	if (t->attached && g->modules[0].plan &&
 	    attach_stacks_reduce(w->attach_stacks, pid, t->attached)) {
 		e.stack = t->attached->words;
 		e.stack_addr = t->attached->addr;
 		e.stack_words = t->attached->n_words;
-		for (uint32_t m = 0; m < w->options->n_modules; m++)
-			if (!(known >> m & 1) &&
-			    attach_stacks_bias(w->attach_stacks, pid, &w->options->modules[m],
-					       &t->bases[m]))
-				known |= 1ull << m;
+		for (uint32_t i = 0; i < g->n; i++)
+			if (!(known >> (g->first + i) & 1) &&
+			    attach_stacks_bias(w->attach_stacks, pid, &g->modules[i],
+					       &t->bases[g->first + i]))
+				known |= 1ull << (g->first + i);
 	}
 	if (known != t->known) {
 		finish_events(w, number, t);
@@ -372,12 +421,27 @@ static void unpack_attach(struct recording_writer *w, uint32_t number, struct ta
 	t->attached = NULL;
 }
 
+/* When the next witness of @n records was hit, counted from @time_ns. */
+static uint64_t next_time(const struct batch_record *r, uint32_t n, uint64_t time_ns)
+{
+	for (; n--; r++) {
+		if (r->head >> HEAD_RECORD_SHIFT == RECORD_TIME)
+			time_ns = r->value;
+		if (r->head >> HEAD_RECORD_SHIFT == RECORD_WITNESS)
+			return time_ns + r->dt_ns;
+	}
+	return time_ns;
+}
+
 static void unpack_batch(struct recording_writer *w, uint32_t number, struct task *t,
 			 const struct batch *b, uint32_t bytes)
 {
 	const struct batch_record *r = (const struct batch_record *)(b + 1);
 	uint32_t n = (bytes - sizeof(*b)) / sizeof(*r);
-	struct unpack u = {b->time_ns, b->cfa_high, .serial = b->snapshots};
+	if (b->generation >= w->n_generations)
+		return;
+	const struct generation *g = &w->generations[b->generation];
+	struct unpack u = {g, b->time_ns, b->cfa_high, .serial = b->snapshots};
 
 	note_task(w, number, t, b->lost, b->execs);
 	if (b->n < n)
@@ -388,8 +452,8 @@ static void unpack_batch(struct recording_writer *w, uint32_t number, struct tas
 			unpack_witness(w, number, t, &u, r);
 			break;
 		case RECORD_BASE: {
-			uint32_t m = r->head & (BATCH_MODULES - 1);
-			uint64_t bias = r->value - w->text_addr[m];
+			uint32_t slot = r->head & (BATCH_MODULES - 1), m = g->first + slot;
+			uint64_t bias = r->value - g->text_addr[slot];
 
 			if (t->known >> m & 1 && t->bases[m] == bias)
 				break;
@@ -414,8 +478,14 @@ static void unpack_batch(struct recording_writer *w, uint32_t number, struct tas
 			u.has_target = true;
 			break;
 		case RECORD_ATTACH:
-			t->time_ns = u.time_ns;
-			unpack_attach(w, number, t, b->pid);
+			t->time_ns = next_time(r, n, u.time_ns);
+			unpack_attach(w, number, t, g, b->pid);
+			break;
+		case RECORD_PAUSE:
+			add_plain(w, number, t, EVENT_PAUSE, 0);
+			finish_events(w, number, t);
+			t->known = 0;
+			segment_encoder_reset(w->enc, t->bases, t->known);
 			break;
 		case RECORD_FORK:
 			add_plain(w, number, t, EVENT_FORK, r->value);
@@ -730,7 +800,7 @@ int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, siz
 int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,
 			   struct pugmark_diag *diag)
 {
-	static const char *const why[] = {"exit", "signal", "duration", "disk"};
+	static const char *const why[] = {"exit", "signal", "duration", "disk", "overhead"};
 	char reserve[PATH_MAX + 32];
 
 	snprintf(reserve, sizeof(reserve), "%s/reserve", w->options->output);

@@ -42,6 +42,10 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 /* Writes what is in a chunk of @len bytes. Returns 0 or -errno (-ENOSPC); from then on nothing more
  * is written, and what is there stays readable. */
 int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len);
+/* What is probed changes: from here on batches of the next generation are of @modules, which are
+ * added to those of the recording; @text: what is noted of it. While no batch is written. */
+int recording_writer_change(struct recording_writer *w, const struct recorder_options *options,
+			    const struct text_span *spans, struct pugmark_diag *diag);
 struct recording_totals *recording_writer_totals(struct recording_writer *w);
 /* Frees the writer, and leaves the recording as it is: as if killed. */
 void recording_writer_abandon(struct recording_writer *w);

@@ -23,6 +23,7 @@ const char *view_cause(uint8_t cause)
 		[CAUSE_RECORDING] = "recording",
 		[CAUSE_UNWIND] = "unwind",
 		[CAUSE_STACK] = "stack",
+		[CAUSE_PLAN] = "plan",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }

@@ -70,6 +70,8 @@ enum batch_record_kind {
 	RECORD_TARGET = 5, /* value: target of the indirect call or jump */
 	RECORD_ATTACH = 6, /* the task ran before it was recorded */
 	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
+	RECORD_PAUSE = 8,  /* what is probed changes: from here to the next RECORD_ATTACH nothing
+			      of the task is seen */
 };
 
 struct batch_record {
@@ -88,16 +90,18 @@ enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3, RING_ATTACH =
 
 struct batch {
 	__u32 kind;
-	__u32 task;	 /* number of the task, from 1 in the order of their creation */
-	__u32 n;	 /* records */
-	__u32 witnesses; /* of which witness events */
-	__u64 lost;	 /* witness events lost, ever */
-	__u64 time_ns;	 /* what the first dt_ns counts from */
-	__u32 cfa_high;	 /* upper half of the CFAs */
-	__u32 execs;	 /* how often the task has exec'ed */
-	__u32 snapshots; /* serial of the first HEAD_SNAPSHOT in it */
-	__s32 pid;	 /* its process, in the collector's namespace */
-};			 /* n records follow */
+	__u32 task;	  /* number of the task, from 1 in the order of their creation */
+	__u32 n;	  /* records */
+	__u32 witnesses;  /* of which witness events */
+	__u64 lost;	  /* witness events lost, ever */
+	__u64 time_ns;	  /* what the first dt_ns counts from */
+	__u32 cfa_high;	  /* upper half of the CFAs */
+	__u32 execs;	  /* how often the task has exec'ed */
+	__u32 snapshots;  /* serial of the first HEAD_SNAPSHOT in it */
+	__s32 pid;	  /* its process, in the collector's namespace */
+	__u32 generation; /* of the tables of sites that its records refer to */
+	__u32 reserved;
+}; /* n records follow */
 
 /* A copy of the stack. Only the words that may have changed are sent: those from addr up to the
  * highest one that differs from the task's snapshot before, at the same address. */

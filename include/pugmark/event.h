@@ -17,6 +17,8 @@ enum event_kind {
 	EVENT_STOP = 5,	  /* the recording stopped while the task ran on */
 	EVENT_FORK = 6,	  /* a child goes on from here with a copy of the stack: val is the number
 			     of its task */
+	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
+			     EVENT_ATTACH */
 };
 
 enum event_flag {

@@ -52,7 +52,7 @@ struct recording_info {
 	bool meta_damaged;	/* what is said here may be wrong */
 	int32_t exit_status;	/* of the command; 0 without one */
 	const char *meta;	/* the text of meta.json */
-	const char *stopped;	/* "exit", "signal", "duration", "disk", or "" */
+	const char *stopped;	/* "exit", "signal", "duration", "disk", "overhead", or "" */
 	uint64_t damaged_bytes; /* of the file of events */
 };
 

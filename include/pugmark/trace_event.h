@@ -28,6 +28,7 @@ enum trace_cause {
 			    in silence before it is not known */
 	CAUSE_STACK,	 /* gap: the stack does not say during which call the function that is
 			    entered next was called back */
+	CAUSE_PLAN,	 /* gap: what is traced was changed, to keep the overhead within bounds */
 };
 
 struct trace_event {

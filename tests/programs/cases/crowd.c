@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* threads.c: 300 threads, a hundred at a time, each of which does work of its own. */
+/* crowd.c: 300 threads, a hundred at a time, each of which does work of its own. */
 #include "case.h"
 
 #include <pthread.h>

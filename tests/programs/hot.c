@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* hot.c: one function that is called all the time, others that are called now and then, and a line
+ * a second that says how many rounds there were. Until SIGTERM. */
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#define NOINLINE __attribute__((noinline))
+
+static volatile sig_atomic_t stop;
+static volatile unsigned sink;
+
+static void on_term(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+NOINLINE static void hot(unsigned n)
+{
+	if (n & 1)
+		sink += n;
+	else
+		sink ^= n;
+}
+
+NOINLINE static void work(void)
+{
+	for (unsigned i = 0; i < 2000000; i++)
+		sink += i;
+}
+
+NOINLINE static void warm(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		hot(i);
+}
+
+NOINLINE static void one_round(void)
+{
+	work();
+	warm(20000);
+}
+
+int main(void)
+{
+	time_t last = time(NULL);
+	unsigned long rounds = 0, before = 0;
+	signal(SIGTERM, on_term);
+	while (!stop) {
+		one_round();
+		rounds++;
+		if (time(NULL) != last) {
+			last = time(NULL);
+			printf("%lu\n", rounds - before);
+			fflush(stdout);
+			before = rounds;
+		}
+	}
+	return 0;
+}

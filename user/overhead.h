@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* overhead.h: what probes cost of the time of what is traced, and which functions must go for that
+ * to stay within bounds. */
+#ifndef USER_OVERHEAD_H
+#define USER_OVERHEAD_H
+
+#include "user/collector.h"
+#include "user/probes.h"
+
+struct overhead;
+
+/* Measures what a probe costs here, if nobody has. Borrows @probes and @collector. */
+int overhead_new(double max_percent, struct probes *probes, struct collector *collector,
+		 struct overhead **out);
+void overhead_free(struct overhead *o);
+/* Looks at the time since it last did. Returns how many functions of the modules in @now are to go
+ * (more than were), 0: none, or -ENOMEM. */
+int overhead_check(struct overhead *o, const struct recorder_options *now);
+/* All functions that are to go so far. */
+const struct taken_out *overhead_taken(const struct overhead *o, uint32_t *n);
+/* In words: what was measured, and the functions that the last check has found. */
+const char *overhead_words(const struct overhead *o);
+/* What is probed was changed: what was counted before does not count any more. */
+void overhead_restart(struct overhead *o);
+
+#endif
