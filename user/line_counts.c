@@ -95,8 +95,11 @@ static void cut_block(struct counter *c, uint32_t index)
 		else if (!VEC_PUSH(&c->runs, now))
 			c->failed = true;
 	}
+	uint32_t last = c->runs.n - 1;
+	if (c->runs.n > first + 1 && c->runs.at[last].leaves)
+		last--; /* gcov's block ends before that */
 	if (c->runs.n > first)
-		c->runs.at[c->runs.n - 1].last = true;
+		c->runs.at[last].last = true;
 }
 
 static const struct source_function *declaration(const struct counter *c)

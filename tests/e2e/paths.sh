@@ -12,7 +12,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export XDG_CACHE_HOME=$dir/cache
-cp "$programs/coverage.c" .
+cp "$programs"/coverage*.c .
 gcc -O0 -g coverage.c -o plain && gcc -O2 -g coverage.c -o fast || skip 'no gcc for the target'
 "$PUGMARK" doctor >doctor.txt 2>&1 || skip "recording does not work here: $(grep missing doctor.txt)"
 passed=0 failed=0
@@ -35,23 +35,30 @@ says() { # STATUS WORDS COMMAND...: it fails with that status and one line that 
 record() { "$PUGMARK" record -q --level paths "$@" >out 2>err </dev/null; }
 
 # --- coverage -----------------------------------------------------------------------------------
+lines_of() { # RECORDING: line, count
+	"$PUGMARK" report --coverage "$1" | sed -nE 's/^DA:([0-9]+),([0-9]+)$/\1 \2/p' | sort -n
+}
+gcov_lines() { # PROGRAM: the same, by gcov
+	mkdir "gcov.$1" && cd "gcov.$1" && gcc -O0 -g --coverage "../$1.c" -o counted && ./counted >/dev/null &&
+		gcov -o . "counted-$1.c" >/dev/null 2>&1
+	sed -nE 's/^ *([0-9#=]+)\*?: *([0-9]+):.*/\2 \1/p' "$1.c.gcov" | sed 's/[#=]\+/0/' | sort -n
+}
 claim 'a recording of paths is complete' eval 'record -o rec -- ./plain && "$PUGMARK" verify rec >out'
 "$PUGMARK" report --coverage rec >plain.info 2>err
-sed -nE 's/^DA:([0-9]+),([0-9]+)$/\1 \2/p' plain.info | sort -n >lines.pugmark
 if command -v gcov >/dev/null; then
-	mkdir gcov && (cd gcov && gcc -O0 -g --coverage ../coverage.c -o counted && ./counted >/dev/null &&
-		gcov -o . counted-coverage.c >/dev/null 2>&1)
-	sed -nE 's/^ *([0-9#=]+)\*?: *([0-9]+):.*/\2 \1/p' gcov/coverage.c.gcov | sed 's/[#=]\+/0/' |
-		sort -n >lines.gcov
+	(gcov_lines coverage) >lines.gcov
 	claim 'gcov has counted' test -s lines.gcov
-	claim 'the coverage of an unoptimised build is that of gcov, line for line' \
-		same lines.gcov lines.pugmark
-	for mode in blocks targets edges nodes; do
+	for mode in best blocks targets edges nodes; do
 		record -o rec-$mode --placement $mode -- ./plain
-		"$PUGMARK" report --coverage rec-$mode | sed -nE 's/^DA:([0-9]+),([0-9]+)$/\1 \2/p' |
-			sort -n >lines.$mode
-		claim "placement $mode gives the same coverage" same lines.gcov lines.$mode
+		lines_of rec-$mode >lines.$mode
+		claim "the coverage of an unoptimised build is that of gcov, line for line (by $mode)" \
+			same lines.gcov lines.$mode
 	done
+	(gcov_lines coverage2) >lines2.gcov
+	gcc -O0 -g coverage2.c -o plain2 && record -o rec2 -- ./plain2
+	lines_of rec2 >lines2
+	claim 'gcov has counted the other program' test -s lines2.gcov
+	claim 'and so is that of tables, jumps, macros, inline functions' same lines2.gcov lines2
 else
 	echo 'no gcov: coverage is not compared'
 fi
@@ -130,20 +137,43 @@ claim 'lines of a file that is gone' says 1 plain "$PUGMARK" report --lines rec
 claim 'that is somewhere else now' eval '"$PUGMARK" report --lines --binary elsewhere rec | grep -q coverage.c'
 claim 'that is another one now' says 1 'not the file that was recorded' \
 	"$PUGMARK" report --lines --binary fast rec
-cat >asm.s <<'S'
-	.globl	twice
-	.type	twice, @function
-twice:	mov	%edi, %eax
-	test	%edi, %edi
-	js	1f
-	add	%edi, %eax
-1:	ret
-	.size	twice, . - twice
-	.section .note.GNU-stack
-S
+
+# --- flow that is not plain: which blocks, by their labels -------------------------------------------
+# flow.s has a label at the start of each block, or a few of them; what runs is known by heart.
+as -o flow.o "$programs/flow.s" && gcc -no-pie -o flow flow.o 2>err
+nm flow | sed -nE 's/^0*([0-9a-f]+) . ([a-z]+_[a-z0-9_]+)$/\1 \2/p' >labels
+blocks_of() { # RECORDING FUNCTION: its blocks by their labels, or as FUNCTION+distance
+	"$PUGMARK" dump "$1" | awk -v f="$2" 'NR == FNR { name[$1] = $2; next }
+		$2 == "block" && name[$4] ~ "^" f { printf "%s%s", n++ ? " " : "", substr(name[$4], length(f) + 2) }
+		END { print "" }' labels -
+}
+golden() { # FUNCTION BLOCKS
+	local mode
+	for mode in best blocks targets edges nodes; do
+		[ "$(blocks_of "flow.$mode" "$1")" = "$2" ] || {
+			echo "by $mode: $(blocks_of "flow.$mode" "$1")"
+			return 1
+		}
+	done
+}
+for mode in best blocks targets edges nodes; do
+	record -o flow.$mode --placement $mode -- ./flow
+	claim "a recording of flow that is not plain is complete (by $mode)" eval \
+		'"$PUGMARK" verify flow.$mode >out 2>err'
+done
+claim 'a jump table' golden table \
+	'entry jump two end entry jump zero two end entry jump one end entry end'
+claim 'a loop without calls' golden loop 'entry round even next round odd next round even next end'
+claim 'a loop that is entered in the middle' golden irreducible \
+	'entry top middle top middle end entry start middle top middle end'
+claim 'a computed goto' golden goto 'entry inc dbl dbl inc stop'
+claim 'repeated string instructions, each round of which is no block' golden string \
+	'entry zero entry copy found'
+claim 'assembly without CFI' golden bare 'entry negative end entry end'
+
+# --- landing pads and computed gotos of a compiler -----------------------------------------------------
 cat >open.c <<'C'
 #include <stdio.h>
-int twice(int);
 static int run(const unsigned char *code)
 {
 	static const void *const labels[] = {&&inc, &&dbl, &&end};
@@ -152,14 +182,40 @@ static int run(const unsigned char *code)
 	goto *table[*code++];
 inc:	x++;
 	goto *table[*code++];
-dbl:	x = twice(x);
+dbl:	x *= 2;
 	goto *table[*code++];
 end:	return x;
 }
 int main(void) { printf("%d\n", run((const unsigned char *)"\0\1\1\0\1\2")); return 0; }
 C
-gcc -O2 -g open.c asm.s -o open && record -o open.rec -- ./open
-claim 'computed gotos, and assembly without CFI: all else is traced, completely' eval \
+gcc -O2 -g open.c -o open && record -o open.rec -- ./open
+claim 'computed gotos of a compiler' eval \
 	'[ "$(cat out)" = 18 ] && "$PUGMARK" verify open.rec >out 2>err'
+claim 'each dispatch is one witness of its target' eval \
+	'"$PUGMARK" plan --level paths -F run --list open 2>err | grep -qw target'
+if command -v g++ >/dev/null; then
+	cat >throw.cc <<'CC'
+#include <cstdio>
+struct Guard { int &n; ~Guard() { n++; } };
+static int thrower(int x) { if (x & 1) throw x; return x; }
+static int catcher(int x, int &n)
+{
+	Guard g{n};
+	try { return thrower(x); } catch (int y) { return y + 100; }
+}
+int main()
+{
+	int n = 0, sum = 0;
+	for (int i = 0; i < 5; i++) sum += catcher(i, n);
+	printf("%d %d\n", sum, n);
+	return 0;
+}
+CC
+	g++ -O0 -g throw.cc -o throw && record -o throw.rec -- ./throw
+	claim 'landing pads: complete' eval '[ "$(cat out)" = "210 5" ] && "$PUGMARK" verify throw.rec >out 2>err'
+	claim 'lines around a throw are counted' eval \
+		'"$PUGMARK" report --lines -F "*catcher*" throw.rec | grep -qE "^ +[0-9]+ +.*throw.cc:7$" &&
+		"$PUGMARK" report --lines -F "*thrower*" throw.rec | grep -qE "^ +5 +.*throw.cc:3$"'
+fi
 [ $failed = 0 ] && echo "$passed claims hold"
 exit $((failed > 0))
