@@ -200,7 +200,8 @@ static void graph(struct encode *e, const struct dag *dag, const struct grammar 
 		if (node->token != TOKEN_RETURN)
 			out_text(e->out, encode_token(node->token));
 		out_char(e->out, '"');
-		attribute(e, "calls", node->count);
+		if (node->count > 1)
+			attribute(e, "calls", node->count);
 		if (e->show_times)
 			out_format(e->out, " ns=\"%.0f %.0f %.6g\"", node->times.min,
 				   node->times.max, node->times.squares);
