@@ -178,8 +178,8 @@ check-unit: $(UNIT_BIN) ## the unit tests alone
 
 # --- measuring and fuzzing -----------------------------------------------------------------------
 
-bench-static: all $(BUILD)/tests/measure ## speed and memory of the static model, beside objdump
-	$(Q)$(RUN_ENV) tests/bench/static.sh
+bench-static: all $(BUILD)/tests/measure ## speed, memory and plans of the static model
+	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
 bench: all $(BUILD)/tests/measure $(BUILD)/tests/paths_cost oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)

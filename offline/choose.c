@@ -262,13 +262,24 @@ static void summarise_all(struct chooser *ch, struct call_order order)
 	chooser_globalise(ch);
 }
 
-static void choose_again(struct chooser *ch, choose_function *choose, uint32_t func)
+static void know_component(struct chooser *ch, struct call_order order, uint32_t func, bool known)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		if (order.component[f] == order.component[func])
+			ch->sums[f].known = known;
+}
+
+/* Again its own component stands for anything, or it might call itself before anything shows. */
+static void choose_again(struct chooser *ch, choose_function *choose, struct call_order order,
+			 uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
 		ch->marks[b] = MARK_NONE;
 	force_function(ch, func);
+	know_component(ch, order, func, false);
 	choose(ch, func);
+	know_component(ch, order, func, true);
 }
 
 /* What unknown callees need, and functions of one component of each other, is known only when all
@@ -285,7 +296,7 @@ static void settle(struct chooser *ch, choose_function *choose, struct call_orde
 				continue;
 			any = true;
 			if (round < CHOICES_MAX)
-				choose_again(ch, choose, func);
+				choose_again(ch, choose, order, func);
 			if (round >= CHOICES_MAX || chooser_function_faults(ch, func))
 				repair(ch, func);
 		}

@@ -264,7 +264,9 @@ static void find(struct walk *w, uint32_t site, int32_t depth, uint32_t ret)
 static int32_t below(int32_t depth, int32_t height)
 {
 	bool known = depth != FIRST_DEPTH_UNKNOWN && height != PUGMARK_HEIGHT_UNKNOWN;
-	return known ? depth + height : FIRST_DEPTH_UNKNOWN;
+	if (!known || __builtin_add_overflow(depth, height, &depth))
+		return FIRST_DEPTH_UNKNOWN;
+	return depth;
 }
 
 /* One node met in silence at place @p. */

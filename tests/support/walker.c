@@ -182,7 +182,7 @@ static void push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t r
 		.act = w->act,
 		.cfa = cfa,
 		.ret = ret,
-		.sp = cfa - LEAST_HEIGHT,
+		.sp = cfa - 8,
 	};
 	store(w, cfa - 8, ret);
 }
@@ -482,7 +482,7 @@ static enum outcome call_leaf(struct walker *w, uint32_t block, uint64_t callee_
 	w->stack[me].sp = callee_cfa - 8 - 8 * random_below(&w->rng, 32);
 	w->stack[me].ip = FOREIGN + 32;
 	enum outcome out = maybe_signal(w);
-	w->stack[me].sp = w->stack[me].cfa - LEAST_HEIGHT;
+	w->stack[me].sp = w->stack[me].cfa - 8;
 	if (out != RETURNED)
 		return out;
 	if (w->prog->blocks[block].flags & PROG_NORETURN)
@@ -647,7 +647,8 @@ void walk_ground_init(struct walk_ground *g, const struct program *prog,
 		abort();
 	for (uint32_t f = 0; f < prog->n_funcs; f++)
 		if (prog->funcs[f].flags & PROG_ENTRY_WITNESS && prog->funcs[f].n_blocks &&
-		    choice->marks[prog->funcs[f].block])
+		    choice->marks[prog->funcs[f].block] &&
+		    !(plan->funcs[f].flags & PLAN_FUNC_START))
 			g->entered[g->n_entered++] = f;
 }
 
