@@ -844,31 +844,39 @@ static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t l
 	return found;
 }
 
-/* Whether the frames above the first @n can end in silence. */
-static bool can_end(struct parser *p, uint32_t n)
+/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
+ * open frames that leads. */
+static uint32_t can_end_down_to(struct parser *p, uint32_t n)
 {
-	for (uint32_t i = p->n; i-- > n;) {
-		uint32_t decision;
+	uint32_t open = p->n;
+	for (; open > n; open--) {
+		uint32_t i = open - 1, decision;
 		uint8_t position = position_below(p, i, &decision);
 		if (position == AT_CALL) {
 			const struct plan_node *node =
 				node_at(p, p->stack[i].module, p->stack[i].node);
 			if (node->flags & NODE_NORETURN)
-				return false;
+				break;
 			if (node->flags & NODE_TAIL)
 				continue;
 			decision = node->next;
 		} else if (position != AT_DECISION) {
-			return false;
+			break;
 		}
 		if (decision == PUGMARK_NONE)
-			return false;
+			break;
 		const struct decision_table *t =
 			parse_tables_at(p->tables[p->stack[i].module], decision);
 		if (!t || t->n_empty != 1)
-			return false;
+			break;
 	}
-	return true;
+	return open;
+}
+
+/* Whether the frames above the first @n can end in silence. */
+static bool can_end(struct parser *p, uint32_t n)
+{
+	return can_end_down_to(p, n) == n;
 }
 
 /* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
@@ -982,16 +990,22 @@ static void enter_root(struct parser *p, const struct lookahead *la)
 	enter_from_outside(p, la, BELOW_ROOT, CAUSE_THREAD);
 }
 
-/* An entry from another module that the grammar does not lead to, with @live frames that may be
- * open.
- */
+/* An entry from another module that the grammar does not lead to. Of the open frames the first
+ * @live may still be open, and no more. */
 static void enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 {
 	if (!p->n || (la->e->stack && !live)) {
 		enter_root(p, la);
 		return;
 	}
+	uint32_t open = can_end_down_to(p, live);
+	end_frames(p, open);
 	emit_gap(p, CAUSE_STACK);
+	if (open > live) {
+		drop_frames(p, live);
+		p->position = LOST;
+		p->gap_cause = CAUSE_STACK;
+	}
 	enter_from_outside(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
 }
 
