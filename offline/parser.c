@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
-
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, struct parser **out)
 {
@@ -102,11 +100,6 @@ uint64_t parser_gaps(const struct parser *p)
 	return p->gaps;
 }
 
-static struct frame *top(struct parser *p)
-{
-	return &p->stack[p->n - 1];
-}
-
 static bool grow_stack(struct parser *p)
 {
 	uint32_t cap = p->cap ? 2 * p->cap : 256;
@@ -127,7 +120,7 @@ static inline __attribute__((always_inline)) struct frame *push_frame(struct par
 {
 	if (p->n < p->cap || grow_stack(p))
 		p->stack[p->n++] = frame;
-	return top(p);
+	return parser_top(p);
 }
 
 struct frame *parser_push(struct parser *p, struct frame frame)
@@ -200,9 +193,9 @@ static void set_gone(struct parser *p, struct frame *f, bool gone)
 }
 
 /* The call that the topmost frame is AT_CALL of, unless it has been reported. */
-static void announce(struct parser *p)
+void parser_announce(struct parser *p)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	if (f->announced)
 		return;
 	const struct plan_node *n = node_at(p, f->module, f->node);
@@ -211,7 +204,7 @@ static void announce(struct parser *p)
 	set_gone(p, f, n->flags & NODE_TAIL);
 }
 
-static void emit_gap(struct parser *p, uint8_t cause)
+void parser_emit_gap(struct parser *p, uint8_t cause)
 {
 	p->gaps++;
 	emit(p, (struct trace_event){
@@ -224,10 +217,10 @@ static void emit_gap(struct parser *p, uint8_t cause)
 static void at_decision(struct parser *p, uint32_t decision)
 {
 	p->position = AT_DECISION;
-	top(p)->decision = decision;
+	parser_top(p)->decision = decision;
 }
 
-static void drop_frames(struct parser *p, uint32_t n)
+void parser_drop_frames(struct parser *p, uint32_t n)
 {
 	while (p->n > n)
 		p->gone -= p->stack[--p->n].gone;
@@ -236,10 +229,12 @@ static void drop_frames(struct parser *p, uint32_t n)
 /* The topmost frame has ended: goes on in the one below it. */
 static void pop_frame(struct parser *p)
 {
-	uint8_t boundary = top(p)->boundary;
+	uint8_t boundary = parser_top(p)->boundary;
 	if (boundary == BELOW_HANDLER)
-		p->from_ns = top(p)->since_ns; /* what was interrupted was so before the handler */
-	drop_frames(p, p->n - 1);
+		p->from_ns =
+			parser_top(p)
+				->since_ns; /* what was interrupted was so before the handler */
+	parser_drop_frames(p, p->n - 1);
 	if (boundary == BELOW_GAP) {
 		p->position = LOST;
 		return;
@@ -248,7 +243,7 @@ static void pop_frame(struct parser *p)
 		p->position = OUTSIDE;
 		return;
 	}
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	if (boundary == BELOW_CALLBACK)
 		p->position = AT_CALL;
 	else if (boundary == BELOW_HANDLER)
@@ -259,7 +254,7 @@ static void pop_frame(struct parser *p)
 
 static void return_from(struct parser *p)
 {
-	parser_emit_frame(p, TRACE_RET, CAUSE_NONE, top(p));
+	parser_emit_frame(p, TRACE_RET, CAUSE_NONE, parser_top(p));
 	pop_frame(p);
 }
 
@@ -267,7 +262,7 @@ static void return_from(struct parser *p)
 static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t callee,
 			 uint64_t cfa, uint64_t ret)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	uint32_t entry = p->plans[to]->funcs[callee].entry;
 	if (n->flags & NODE_TAIL) {
@@ -297,7 +292,7 @@ static bool shows(uint16_t module, const struct plan_node *n, const struct witne
 
 static void follow_call(struct parser *p, uint32_t node, const struct witness_event *e)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	uint64_t cfa = f->cfa, ret = f->ret;
 	if (!(n->flags & NODE_TAIL)) {
@@ -314,9 +309,9 @@ static void follow_call(struct parser *p, uint32_t node, const struct witness_ev
 /* A call that left the module came back in silence. */
 static void leave_unknown(struct parser *p)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	announce(p);
+	parser_announce(p);
 	f->announced = false;
 	if (n->flags & NODE_TAIL)
 		pop_frame(p);
@@ -356,7 +351,7 @@ static uint32_t function_in_memory(const struct parser *p, uint64_t addr, uint16
 
 static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	bool own = shows(f->module, n, e);
 	f->node = node;
@@ -402,7 +397,7 @@ static void emit_block(struct parser *p, uint16_t module, const struct plan_node
 /* Goes over @node, whose event (if it has one) has been seen. */
 static void pass_node(struct parser *p, uint32_t node, const struct witness_event *e)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	if (n->flags & NODE_SHOWS_BLOCK)
 		emit_block(p, f->module, n);
@@ -436,9 +431,9 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 }
 
 /* The event of @node in its own frame: the frame's CFA is known from now on. */
-static void take_event(struct parser *p, uint32_t node, const struct witness_event *e)
+void parser_take_event(struct parser *p, uint32_t node, const struct witness_event *e)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	const struct plan_site *site = &p->plans[f->module]->sites[e->site];
 	set_gone(p, f, false);
@@ -533,7 +528,7 @@ static bool enters_through(const struct parser *p, const struct frame *f,
 }
 
 /* Where frame @i is, once the frames above it are left: its position, and the decision there. */
-static uint8_t position_below(const struct parser *p, uint32_t i, uint32_t *decision)
+uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *decision)
 {
 	const struct frame *f = &p->stack[i];
 	*decision = f->decision;
@@ -555,14 +550,14 @@ static uint8_t position_below(const struct parser *p, uint32_t i, uint32_t *deci
 /* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in:
  * those above it end in silence; in *@alt the alternative there, PUGMARK_NONE: the call that
  * the frame is in. Changes nothing. */
-static bool find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		uint32_t decision, empty;
-		uint8_t position = position_below(p, i, &decision);
+		uint8_t position = parser_position_below(p, i, &decision);
 		*level = i;
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
@@ -586,15 +581,15 @@ static bool find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 	return false;
 }
 
-/* Lets the frames above the first @n end in silence, as find() said that they can. */
-static void end_frames(struct parser *p, uint32_t n)
+/* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
+void parser_end_frames(struct parser *p, uint32_t n)
 {
 	while (p->n > n && !p->failed) {
 		if (p->position == AT_CALL) {
 			leave_unknown(p);
 			continue;
 		}
-		struct frame *f = top(p);
+		struct frame *f = parser_top(p);
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
 		if (!t || t->empty == PUGMARK_NONE) {
 			p->failed |= !t;
@@ -604,8 +599,7 @@ static void end_frames(struct parser *p, uint32_t n)
 	}
 }
 
-static void enter_from_outside(struct parser *p, const struct lookahead *la, uint8_t boundary,
-			       uint8_t cause)
+void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary, uint8_t cause)
 {
 	struct frame f = {
 		.func = la->entered,
@@ -616,7 +610,7 @@ static void enter_from_outside(struct parser *p, const struct lookahead *la, uin
 		.since_ns = p->last_ns,
 	};
 	if (boundary == BELOW_HANDLER && p->n)
-		top(p)->position = p->position;
+		parser_top(p)->position = p->position;
 	parser_emit_frame(p, TRACE_ENTER, cause, &f);
 	push_frame(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
@@ -635,11 +629,11 @@ static bool may_call(const struct parser *p, uint16_t module, const struct plan_
 /* The event came through the call that the topmost frame is in. */
 static void enter_by_call(struct parser *p, const struct lookahead *la)
 {
-	struct frame *f = top(p);
+	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, f->node);
 	if (la->foreign || !may_call(p, f->module, n, la->e->module, la->entered)) {
-		announce(p);
-		enter_from_outside(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
+		parser_announce(p);
+		parser_enter(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
 		return;
 	}
 	emit_call(p, f->module, n, la->e->module, la->entered);
@@ -647,12 +641,12 @@ static void enter_by_call(struct parser *p, const struct lookahead *la)
 }
 
 /* Follows the grammar to the node that the event witnesses. Returns false where none leads there,
- * which after find() is a fault of the plan. @first is the alternative that find() gave for the
- * topmost frame, or PUGMARK_NONE. */
-static bool derive(struct parser *p, const struct lookahead *la, uint32_t first)
+ * which after parser_find() is a fault of the plan. @first is the alternative that parser_find()
+ * gave for the topmost frame, or PUGMARK_NONE. */
+bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 {
 	while (p->n && !p->failed) {
-		struct frame *f = top(p);
+		struct frame *f = parser_top(p);
 		if (p->position == AT_CALL) {
 			if (enters_through(p, f, la))
 				enter_by_call(p, la);
@@ -679,13 +673,13 @@ static bool derive(struct parser *p, const struct lookahead *la, uint32_t first)
 		}
 		if (n->site != la->e->site || la->e->module != f->module)
 			return false;
-		take_event(p, alt, la->e);
+		parser_take_event(p, alt, la->e);
 		return true;
 	}
 	return false;
 }
 
-/* ---- what the grammar leaves to observation ---- */
+/* ---- one event ---- */
 
 static struct lookahead look(struct parser *p, const struct witness_event *e)
 {
@@ -709,369 +703,40 @@ static struct lookahead look(struct parser *p, const struct witness_event *e)
 	return la;
 }
 
-/* Whether the call that the topmost frame is in, or just passed, never returns: then there is no
- * doubt that it was still there when an exception came out of it. */
-static bool in_noreturn(const struct parser *p)
-{
-	const struct frame *f = &p->stack[p->n - 1];
-	if (p->position == AT_CALL)
-		return node_at(p, f->module, f->node)->flags & NODE_NORETURN;
-	return p->position == AT_DECISION && f->decision == PUGMARK_NONE;
-}
-
-/* Leaves the frames above the first @n by unwinding. Where it is not certain that they were all
- * still open, or what had been called from the last, that is a gap; it is not where @sure is not
- * set. */
-static void unwind_to(struct parser *p, uint32_t n, bool sure)
-{
-	sure = sure && in_noreturn(p);
-	for (uint32_t i = n; i < p->n; i++)
-		sure = sure && p->stack[i].boundary != BELOW_HANDLER;
-	if (!sure) {
-		emit_gap(p, CAUSE_UNWIND);
-		drop_frames(p, n);
-		return;
-	}
-	if (p->position == AT_CALL)
-		announce(p);
-	while (p->n > n) {
-		if (!top(p)->gone)
-			parser_emit_frame(p, TRACE_UNWIND, CAUSE_NONE, top(p));
-		drop_frames(p, p->n - 1);
-	}
-	if (n)
-		top(p)->announced = false;
-}
-
-/* Opens the frames between open frame @level and the event's, which the calls in @links made. */
-static void open_frames(struct parser *p, const struct witness_event *e, uint32_t func,
-			const struct stack_link *links, int n)
-{
-	for (int i = n; i-- > 0;) {
-		struct frame *f = top(p);
-		const struct plan_node *call = node_at(p, links[i].module, links[i].call);
-		f->module = links[i].module;
-		f->func = call->func; /* it may have got there by a jump that showed nothing */
-		f->node = links[i].call;
-		push_frame(p, (struct frame){
-				      .module = e->module,
-				      .cfa = links[i].cfa - call->height,
-				      .ret = return_address(p, f->module, call),
-				      .boundary = BELOW_CALL,
-			      });
-	}
-	top(p)->module = e->module;
-	top(p)->func = func;
-}
-
-/* A landing pad or second return of setjmp: the frame that survived, the rest is unwound. */
-static bool try_unwinding(struct parser *p, const struct lookahead *la)
-{
-	const struct witness_event *e = la->e;
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	const struct plan_node *n = node_at(p, e->module, node);
-	struct stack_link links[LINKS_MAX];
-	uint32_t level;
-	if (!(n->flags & NODE_ROOT) || !la->own_cfa)
-		return false;
-	int count = stack_chain(p, e, n->func, links, LINKS_MAX, &level);
-	if (count < 0)
-		return false;
-	unwind_to(p, level + 1, count == 0);
-	open_frames(p, e, n->func, links, count);
-	take_event(p, node, e);
-	return true;
-}
-
-/* Starts anew at the event itself: in the frame that it belongs to, where it is open or the stack
- * leads from it to one that is, or in a new one on top of those that may still be open. */
-static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
-{
-	const struct witness_event *e = la->e;
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	const struct plan_node *n = node_at(p, e->module, node);
-	struct stack_link links[LINKS_MAX];
-	uint32_t level;
-	int count = la->own_cfa ? stack_chain(p, e, n->func, links, LINKS_MAX, &level) : -1;
-	emit_gap(p, cause);
-	p->gap_cause = cause;
-	if (count >= 0) {
-		drop_frames(p, level + 1);
-		open_frames(p, e, n->func, links, count);
-	} else {
-		while (p->n && la->own_cfa && top(p)->cfa && top(p)->cfa <= e->cfa)
-			drop_frames(p, p->n - 1);
-		push_frame(p, (struct frame){
-				      .func = n->func,
-				      .module = e->module,
-				      .cfa = la->own_cfa ? e->cfa : 0,
-				      .ret = e->ret,
-				      .boundary = BELOW_GAP,
-			      });
-	}
-	take_event(p, node, e);
-}
-
-/* ---- one event ---- */
-
-/* Whether the origin is a call that itself left the module. */
-static bool calls_out(const struct parser *p, const struct lookahead *la)
-{
-	return la->origin != PUGMARK_NONE &&
-	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
-}
-
-/* How many calls in progress of ours, by the stack, may have led to the event, where @level is the
- * topmost frame that is open; in @la the innermost. */
-static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t level)
-{
-	uint32_t begins_in, alt, at = 0, found = 0;
-	struct lookahead right = *la;
-	while (stack_next_origin(p, level, la, &at)) {
-		/* Had a function jumped out of the module, what it jumped to would have written
-		 * over the return address of an earlier call. */
-		bool jumped = la->cfa == p->stack[level].cfa || !calls_out(p, la);
-		if (found && jumped)
-			continue;
-		/* Below the live frames too: the topmost may be another activation, at the same
-		 * place and from the same call, of what was open. */
-		if (find(p, la, &begins_in, &alt) && begins_in <= level) {
-			right = *la;
-			found++;
-		}
-	}
-	*la = right;
-	return found;
-}
-
-/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
- * open frames that leads. */
-static uint32_t can_end_down_to(struct parser *p, uint32_t n)
-{
-	uint32_t open = p->n;
-	for (; open > n; open--) {
-		uint32_t i = open - 1, decision;
-		uint8_t position = position_below(p, i, &decision);
-		if (position == AT_CALL) {
-			const struct plan_node *node =
-				node_at(p, p->stack[i].module, p->stack[i].node);
-			if (node->flags & NODE_NORETURN)
-				break;
-			if (node->flags & NODE_TAIL)
-				continue;
-			decision = node->next;
-		} else if (position != AT_DECISION) {
-			break;
-		}
-		if (decision == PUGMARK_NONE)
-			break;
-		const struct decision_table *t =
-			parse_tables_at(p->tables[p->stack[i].module], decision);
-		if (!t || t->n_empty != 1)
-			break;
-	}
-	return open;
-}
-
-/* Whether the frames above the first @n can end in silence. */
-static bool can_end(struct parser *p, uint32_t n)
-{
-	return can_end_down_to(p, n) == n;
-}
-
-/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
- * is the only one that can be in progress: no other, there or in the frames below, can be reached
- * in silence. */
-static bool only_open_call(struct parser *p, uint32_t n)
-{
-	uint32_t decision;
-	if (position_below(p, n - 1, &decision) != AT_CALL || !can_end(p, n))
-		return false;
-	for (uint32_t i = n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		const struct plan_node *call = node_at(p, f->module, f->node);
-		if (call->flags & NODE_NORETURN)
-			return true;
-		if (!(call->flags & NODE_TAIL)) {
-			const struct decision_table *t =
-				call->next == PUGMARK_NONE
-					? NULL
-					: parse_tables_at(p->tables[f->module], call->next);
-			if (!t || t->top || t->n_any)
-				return false;
-			if (!t->n_empty)
-				return true;
-		}
-		if (f->boundary != BELOW_CALL)
-			return false;
-	}
-	return false;
-}
-
-/* The function was entered during the call that the topmost of the first @n frames is in. */
-static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t n)
-{
-	end_frames(p, n);
-	const struct frame *f = top(p);
-	const struct plan_node *call = node_at(p, f->module, f->node);
-	bool tail = call->flags & NODE_TAIL;
-	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
-	la->from = f->module;
-	la->origin = f->node;
-	la->ret = tail ? f->ret : 0;
-	la->cfa = f->call_cfa ? f->call_cfa
-		  : known     ? f->cfa - (tail ? 0 : call->height)
-			      : la->e->cfa;
-	return derive(p, la, PUGMARK_NONE);
-}
-
-/* The entry of a function from another module: the stack says during which call of ours. In @live,
- * where it does not, how many frames may still be open. */
-static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
-{
-	uint32_t level, alt, found = 0;
-	*live = stack_live_frames(p, la->e, p->n);
-	while (*live) {
-		found = count_origins(p, la, *live - 1);
-		if (found || !stack_covers(p, la->e, *live - 1))
-			break;
-		/* It is in no call, so it has ended: another module called twice from the same
-		 * place, and the return address is that of the second call. */
-		*live = stack_live_frames(p, la->e, *live - 1);
-	}
-	if (found == 1 && find(p, la, &level, &alt)) {
-		end_frames(p, level + 1);
-		return derive(p, la, alt);
-	}
-	if (!found && *live && only_open_call(p, *live))
-		return enter_by_open_call(p, la, *live);
-	if (found || !*live) {
-		la->origin = PUGMARK_NONE;
-		la->cfa = la->ret = 0;
-	}
-	return false;
-}
-
-/* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
- * reported, and the frame above opened, but it was not made yet. */
-static bool before_call(const struct parser *p, uint32_t i, uint64_t ip)
-{
-	const struct frame *f = &p->stack[i];
-	const struct plan_node *n = node_at(p, f->module, f->node);
-	uint64_t bias;
-	return p->stack[i + 1].boundary == BELOW_CALL && n->site != PUGMARK_NONE &&
-	       module_bias(p, f->module, &bias) &&
-	       ip - bias > p->plans[f->module]->sites[n->site].addr && ip - bias <= n->addr;
-}
-
-/* A signal handler: the stack pointer that it interrupted says which frames had ended. */
-static void enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip)
-{
-	uint32_t live = stack_frames_above(p, la->e, sp);
-	if (live && live < p->n && before_call(p, live - 1, ip)) {
-		live = p->n;
-	} else if (can_end(p, live)) {
-		end_frames(p, live);
-	} else {
-		emit_gap(p, CAUSE_MODEL);
-		drop_frames(p, live);
-		p->position = live ? LOST : OUTSIDE;
-		p->gap_cause = CAUSE_MODEL;
-	}
-	enter_from_outside(p, la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
-}
-
-/* No frame of ours is left: the thread's next function from outside. */
-static void enter_root(struct parser *p, const struct lookahead *la)
-{
-	if (!can_end(p, 0))
-		unwind_to(p, 0, true);
-	end_frames(p, 0);
-	enter_from_outside(p, la, BELOW_ROOT, CAUSE_THREAD);
-}
-
-/* An entry from another module that the grammar does not lead to. Of the open frames the first
- * @live may still be open, and no more. */
-static void enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
-{
-	if (!p->n || (la->e->stack && !live)) {
-		enter_root(p, la);
-		return;
-	}
-	uint32_t open = can_end_down_to(p, live);
-	end_frames(p, open);
-	emit_gap(p, CAUSE_STACK);
-	if (open > live) {
-		drop_frames(p, live);
-		p->position = LOST;
-		p->gap_cause = CAUSE_STACK;
-	}
-	enter_from_outside(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
-}
-
-/* Whether the event is of a program's very first function, which has no return address: what
- * libraries ran before it has ended. */
-static bool starts_program(struct parser *p, const struct lookahead *la)
-{
-	return la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && can_end(p, 0);
-}
-
-/* The first event after attaching, in the frame that the stack has told. */
-static bool begin_attached(struct parser *p, const struct lookahead *la)
-{
-	const struct witness_event *e = la->e;
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	uint64_t cfa = p->attach_cfa;
-	p->attach_cfa = 0;
-	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
-		return false;
-	struct frame f = {
-		.func = node_at(p, e->module, node)->func,
-		.module = e->module,
-		.cfa = cfa,
-		.ret = p->attach_ret,
-		.boundary = p->attach_boundary,
-	};
-	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
-	push_frame(p, f);
-	take_event(p, node, e);
-	return true;
-}
-
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	parser_set_bias(p, e->module, e->bias);
 	struct lookahead la = look(p, e);
 	uint32_t level, alt, first = PUGMARK_NONE;
 	if (p->lost) {
-		emit_gap(p, CAUSE_LOST);
+		parser_emit_gap(p, CAUSE_LOST);
 		p->gap_cause = CAUSE_LOST;
 	}
 	uint64_t sp, ip;
 	uint32_t live;
-	if (p->position != LOST && find(p, &la, &level, &alt)) {
-		end_frames(p, level + 1);
+	if (p->position != LOST && parser_find(p, &la, &level, &alt)) {
+		parser_end_frames(p, level + 1);
 		first = alt;
 	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
-		enter_handler(p, &la, sp, ip);
+		parser_enter_handler(p, &la, sp, ip);
 	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
-		enter_from_outside(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
-	} else if (p->position == LOST && begin_attached(p, &la)) {
+		parser_enter(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
 		return;
 	} else if (p->position == LOST) {
-		reanchor(p, &la, p->gap_cause);
+		parser_reanchor(p, &la, p->gap_cause);
 		return;
 	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
-		if (explain_callback(p, &la, &live))
+		if (parser_explain_callback(p, &la, &live))
 			return;
-		enter_foreign(p, &la, live);
-	} else if (starts_program(p, &la)) {
-		enter_root(p, &la);
-	} else if (try_unwinding(p, &la)) {
+		parser_enter_foreign(p, &la, live);
+	} else if (parser_starts_program(p, &la)) {
+		parser_enter_root(p, &la);
+	} else if (parser_try_unwinding(p, &la)) {
 		return;
 	}
-	if (!derive(p, &la, first) && !p->failed)
-		reanchor(p, &la, p->n || p->gaps ? CAUSE_MODEL : CAUSE_ATTACH);
+	if (!parser_derive(p, &la, first) && !p->failed)
+		parser_reanchor(p, &la, p->n || p->gaps ? CAUSE_MODEL : CAUSE_ATTACH);
 }
 
 /* The task has ended: unless it was stopped in the middle, what is still open and can end in
@@ -1079,9 +744,9 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 static void finish(struct parser *p, bool stopped)
 {
 	if (p->n && p->position == AT_CALL)
-		announce(p); /* a call in progress was made, whatever has become of it */
+		parser_announce(p); /* a call in progress was made, whatever has become of it */
 	while (p->n && !stopped && !p->failed) {
-		struct frame *f = top(p);
+		struct frame *f = parser_top(p);
 		if (p->position == AT_CALL) {
 			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
 				break;
@@ -1095,7 +760,7 @@ static void finish(struct parser *p, bool stopped)
 			break;
 		pass_node(p, t->empty, NULL);
 	}
-	drop_frames(p, 0);
+	parser_drop_frames(p, 0);
 	p->position = OUTSIDE;
 }
 
@@ -1103,7 +768,7 @@ static void finish(struct parser *p, bool stopped)
 static void end_pause(struct parser *p)
 {
 	if (p->paused)
-		emit_gap(p, CAUSE_PLAN);
+		parser_emit_gap(p, CAUSE_PLAN);
 	p->paused = false;
 }
 
@@ -1116,7 +781,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_WITNESS:
 		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
 		    parse_tables_node_of(p->tables[e->module], e->site) == PUGMARK_NONE) {
-			emit_gap(p, CAUSE_RECORDING);
+			parser_emit_gap(p, CAUSE_RECORDING);
 			break;
 		}
 		feed_witness(p, e);
@@ -1143,14 +808,14 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	case EVENT_END:
 		end_pause(p);
 		if (p->lost)
-			emit_gap(p, CAUSE_LOST);
+			parser_emit_gap(p, CAUSE_LOST);
 		finish(p, e->val != 0);
 		break;
 	case EVENT_EXEC:
 	case EVENT_STOP:
 		end_pause(p);
 		if (p->lost)
-			emit_gap(p, CAUSE_LOST);
+			parser_emit_gap(p, CAUSE_LOST);
 		finish(p, true);
 		if (e->kind == EVENT_EXEC)
 			p->bias_known = 0;

@@ -91,14 +91,62 @@ static inline uint64_t return_address(const struct parser *p, uint16_t module,
 	return module_bias(p, module, &bias) ? bias + n->addr + n->call_len : 0;
 }
 
+static inline struct frame *parser_top(struct parser *p)
+{
+	return &p->stack[p->n - 1];
+}
+
 /* ---- of parser.c ---- */
 
 struct frame *parser_push(struct parser *parser, struct frame frame);
+/* Forgets the frames above the first @n, and reports nothing. */
+void parser_drop_frames(struct parser *parser, uint32_t n);
+/* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
+void parser_end_frames(struct parser *parser, uint32_t n);
+/* Where frame @i goes on once those above it have ended (enum position), and in *@decision before
+ * which decision. */
+uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t *decision);
+/* Reports the call in progress, if it has not been. */
+void parser_announce(struct parser *parser);
+void parser_emit_gap(struct parser *parser, uint8_t cause);
+/* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in and
+ * in *@alt the alternative. Changes nothing. */
+bool parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level, uint32_t *alt);
+/* Follows the grammar to the node that the event witnesses; @first: what parser_find() said of the
+ * first decision, or PUGMARK_NONE. Returns false where nothing leads there. */
+bool parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
+/* The event is of @node of the topmost frame. */
+void parser_take_event(struct parser *parser, uint32_t node, const struct witness_event *event);
+/* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
+void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
+		  uint8_t cause);
 void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
 /* A call of a traced module that returns to run-time address @ret: its node, and in *@module the
  * module; PUGMARK_NONE where there is none. @first is looked at before the others. */
 uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_t ret,
 			    uint16_t *module);
+
+/* ---- of parser_observe.c ---- */
+
+/* A landing pad or second return of setjmp: goes on in the frame that survived. */
+bool parser_try_unwinding(struct parser *parser, const struct lookahead *la);
+/* Starts anew at the event itself, after a gap because of @cause. */
+void parser_reanchor(struct parser *parser, const struct lookahead *la, uint8_t cause);
+/* The entry of a function from another module: goes on from the call of ours that the stack says
+ * it was during. Where it does not say so returns false, and in *@live how many frames may still be
+ * open. */
+bool parser_explain_callback(struct parser *parser, struct lookahead *la, uint32_t *live);
+/* The same, unexplained: a gap, on top of the first @live frames. */
+void parser_enter_foreign(struct parser *parser, struct lookahead *la, uint32_t live);
+/* The entry of a signal handler, which interrupted @ip with stack pointer @sp. */
+void parser_enter_handler(struct parser *parser, const struct lookahead *la, uint64_t sp,
+			  uint64_t ip);
+/* The entry of a thread's next function from outside: all that was open has ended. */
+void parser_enter_root(struct parser *parser, const struct lookahead *la);
+/* Whether the event is of a program's very first function. */
+bool parser_starts_program(struct parser *parser, const struct lookahead *la);
+/* The first event after attaching, in the frame that the stack has told. */
+bool parser_begin_attached(struct parser *parser, const struct lookahead *la);
 
 /* ---- of parser_attach.c ---- */
 

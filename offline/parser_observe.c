@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* parser_observe.c: what the grammar leaves to observation. Where it does not lead to an event, the
+ * stack says what came before it: an exception or longjmp, a signal handler, a call back from
+ * another module, a thread's next root. Where the stack does not say it either, that is a gap, and
+ * the parser starts anew at the event. */
+#include "offline/parser_state.h"
+#include "offline/stack_scan.h"
+
+#define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
+
+/* ---- unwinding ---- */
+
+/* Whether the call that the topmost frame is in, or just passed, never returns: then there is no
+ * doubt that it was still there when an exception came out of it. */
+static bool in_noreturn(const struct parser *p)
+{
+	const struct frame *f = &p->stack[p->n - 1];
+	if (p->position == AT_CALL)
+		return node_at(p, f->module, f->node)->flags & NODE_NORETURN;
+	return p->position == AT_DECISION && f->decision == PUGMARK_NONE;
+}
+
+/* Leaves the frames above the first @n by unwinding. Where it is not certain that they were all
+ * still open, or what had been called from the last, that is a gap; it is not where @sure is not
+ * set. */
+static void unwind_to(struct parser *p, uint32_t n, bool sure)
+{
+	sure = sure && in_noreturn(p);
+	for (uint32_t i = n; i < p->n; i++)
+		sure = sure && p->stack[i].boundary != BELOW_HANDLER;
+	if (!sure) {
+		parser_emit_gap(p, CAUSE_UNWIND);
+		parser_drop_frames(p, n);
+		return;
+	}
+	if (p->position == AT_CALL)
+		parser_announce(p);
+	while (p->n > n) {
+		if (!parser_top(p)->gone)
+			parser_emit_frame(p, TRACE_UNWIND, CAUSE_NONE, parser_top(p));
+		parser_drop_frames(p, p->n - 1);
+	}
+	if (n)
+		parser_top(p)->announced = false;
+}
+
+/* Opens the frames between open frame @level and the event's, which the calls in @links made. */
+static void open_frames(struct parser *p, const struct witness_event *e, uint32_t func,
+			const struct stack_link *links, int n)
+{
+	for (int i = n; i-- > 0;) {
+		struct frame *f = parser_top(p);
+		const struct plan_node *call = node_at(p, links[i].module, links[i].call);
+		f->module = links[i].module;
+		f->func = call->func; /* it may have got there by a jump that showed nothing */
+		f->node = links[i].call;
+		parser_push(p, (struct frame){
+				       .module = e->module,
+				       .cfa = links[i].cfa - call->height,
+				       .ret = return_address(p, f->module, call),
+				       .boundary = BELOW_CALL,
+			       });
+	}
+	parser_top(p)->module = e->module;
+	parser_top(p)->func = func;
+}
+
+/* A landing pad or second return of setjmp: the frame that survived, the rest is unwound. */
+bool parser_try_unwinding(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	const struct plan_node *n = node_at(p, e->module, node);
+	struct stack_link links[LINKS_MAX];
+	uint32_t level;
+	if (!(n->flags & NODE_ROOT) || !la->own_cfa)
+		return false;
+	int count = stack_chain(p, e, n->func, links, LINKS_MAX, &level);
+	if (count < 0)
+		return false;
+	unwind_to(p, level + 1, count == 0);
+	open_frames(p, e, n->func, links, count);
+	parser_take_event(p, node, e);
+	return true;
+}
+
+/* Starts anew at the event itself: in the frame that it belongs to, where it is open or the stack
+ * leads from it to one that is, or in a new one on top of those that may still be open. */
+void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	const struct plan_node *n = node_at(p, e->module, node);
+	struct stack_link links[LINKS_MAX];
+	uint32_t level;
+	int count = la->own_cfa ? stack_chain(p, e, n->func, links, LINKS_MAX, &level) : -1;
+	parser_emit_gap(p, cause);
+	p->gap_cause = cause;
+	if (count >= 0) {
+		parser_drop_frames(p, level + 1);
+		open_frames(p, e, n->func, links, count);
+	} else {
+		while (p->n && la->own_cfa && parser_top(p)->cfa && parser_top(p)->cfa <= e->cfa)
+			parser_drop_frames(p, p->n - 1);
+		parser_push(p, (struct frame){
+				       .func = n->func,
+				       .module = e->module,
+				       .cfa = la->own_cfa ? e->cfa : 0,
+				       .ret = e->ret,
+				       .boundary = BELOW_GAP,
+			       });
+	}
+	parser_take_event(p, node, e);
+}
+
+/* Whether the origin is a call that itself left the module. */
+static bool calls_out(const struct parser *p, const struct lookahead *la)
+{
+	return la->origin != PUGMARK_NONE &&
+	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
+}
+
+/* How many calls in progress of ours, by the stack, may have led to the event, where @level is the
+ * topmost frame that is open; in @la the innermost. */
+static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t level)
+{
+	uint32_t begins_in, alt, at = 0, found = 0;
+	struct lookahead right = *la;
+	while (stack_next_origin(p, level, la, &at)) {
+		/* Had a function jumped out of the module, what it jumped to would have written
+		 * over the return address of an earlier call. */
+		bool jumped = la->cfa == p->stack[level].cfa || !calls_out(p, la);
+		if (found && jumped)
+			continue;
+		/* Below the live frames too: the topmost may be another activation, at the same
+		 * place and from the same call, of what was open. */
+		if (parser_find(p, la, &begins_in, &alt) && begins_in <= level) {
+			right = *la;
+			found++;
+		}
+	}
+	*la = right;
+	return found;
+}
+
+/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
+ * open frames that leads. */
+static uint32_t can_end_down_to(struct parser *p, uint32_t n)
+{
+	uint32_t open = p->n;
+	for (; open > n; open--) {
+		uint32_t i = open - 1, decision;
+		uint8_t position = parser_position_below(p, i, &decision);
+		if (position == AT_CALL) {
+			const struct plan_node *node =
+				node_at(p, p->stack[i].module, p->stack[i].node);
+			if (node->flags & NODE_NORETURN)
+				break;
+			if (node->flags & NODE_TAIL)
+				continue;
+			decision = node->next;
+		} else if (position != AT_DECISION) {
+			break;
+		}
+		if (decision == PUGMARK_NONE)
+			break;
+		const struct decision_table *t =
+			parse_tables_at(p->tables[p->stack[i].module], decision);
+		if (!t || t->n_empty != 1)
+			break;
+	}
+	return open;
+}
+
+/* Whether the frames above the first @n can end in silence. */
+static bool can_end(struct parser *p, uint32_t n)
+{
+	return can_end_down_to(p, n) == n;
+}
+
+/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
+ * is the only one that can be in progress: no other, there or in the frames below, can be reached
+ * in silence. */
+static bool only_open_call(struct parser *p, uint32_t n)
+{
+	uint32_t decision;
+	if (parser_position_below(p, n - 1, &decision) != AT_CALL || !can_end(p, n))
+		return false;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		const struct plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & NODE_NORETURN)
+			return true;
+		if (!(call->flags & NODE_TAIL)) {
+			const struct decision_table *t =
+				call->next == PUGMARK_NONE
+					? NULL
+					: parse_tables_at(p->tables[f->module], call->next);
+			if (!t || t->top || t->n_any)
+				return false;
+			if (!t->n_empty)
+				return true;
+		}
+		if (f->boundary != BELOW_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* The function was entered during the call that the topmost of the first @n frames is in. */
+static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t n)
+{
+	parser_end_frames(p, n);
+	const struct frame *f = parser_top(p);
+	const struct plan_node *call = node_at(p, f->module, f->node);
+	bool tail = call->flags & NODE_TAIL;
+	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
+	la->from = f->module;
+	la->origin = f->node;
+	la->ret = tail ? f->ret : 0;
+	la->cfa = f->call_cfa ? f->call_cfa
+		  : known     ? f->cfa - (tail ? 0 : call->height)
+			      : la->e->cfa;
+	return parser_derive(p, la, PUGMARK_NONE);
+}
+
+/* The entry of a function from another module: the stack says during which call of ours. In @live,
+ * where it does not, how many frames may still be open. */
+bool parser_explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
+{
+	uint32_t level, alt, found = 0;
+	*live = stack_live_frames(p, la->e, p->n);
+	while (*live) {
+		found = count_origins(p, la, *live - 1);
+		if (found || !stack_covers(p, la->e, *live - 1))
+			break;
+		/* It is in no call, so it has ended: another module called twice from the same
+		 * place, and the return address is that of the second call. */
+		*live = stack_live_frames(p, la->e, *live - 1);
+	}
+	if (found == 1 && parser_find(p, la, &level, &alt)) {
+		parser_end_frames(p, level + 1);
+		return parser_derive(p, la, alt);
+	}
+	if (!found && *live && only_open_call(p, *live))
+		return enter_by_open_call(p, la, *live);
+	if (found || !*live) {
+		la->origin = PUGMARK_NONE;
+		la->cfa = la->ret = 0;
+	}
+	return false;
+}
+
+/* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
+ * reported, and the frame above opened, but it was not made yet. */
+static bool before_call(const struct parser *p, uint32_t i, uint64_t ip)
+{
+	const struct frame *f = &p->stack[i];
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	uint64_t bias;
+	return p->stack[i + 1].boundary == BELOW_CALL && n->site != PUGMARK_NONE &&
+	       module_bias(p, f->module, &bias) &&
+	       ip - bias > p->plans[f->module]->sites[n->site].addr && ip - bias <= n->addr;
+}
+
+/* A signal handler: the stack pointer that it interrupted says which frames had ended. */
+void parser_enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip)
+{
+	uint32_t live = stack_frames_above(p, la->e, sp);
+	if (live && live < p->n && before_call(p, live - 1, ip)) {
+		live = p->n;
+	} else if (can_end(p, live)) {
+		parser_end_frames(p, live);
+	} else {
+		parser_emit_gap(p, CAUSE_MODEL);
+		parser_drop_frames(p, live);
+		p->position = live ? LOST : OUTSIDE;
+		p->gap_cause = CAUSE_MODEL;
+	}
+	parser_enter(p, la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+}
+
+/* No frame of ours is left: the thread's next function from outside. */
+void parser_enter_root(struct parser *p, const struct lookahead *la)
+{
+	if (!can_end(p, 0))
+		unwind_to(p, 0, true);
+	parser_end_frames(p, 0);
+	parser_enter(p, la, BELOW_ROOT, CAUSE_THREAD);
+}
+
+/* An entry from another module that the grammar does not lead to. Of the open frames the first
+ * @live may still be open, and no more. */
+void parser_enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
+{
+	if (!p->n || (la->e->stack && !live)) {
+		parser_enter_root(p, la);
+		return;
+	}
+	uint32_t open = can_end_down_to(p, live);
+	parser_end_frames(p, open);
+	parser_emit_gap(p, CAUSE_STACK);
+	if (open > live) {
+		parser_drop_frames(p, live);
+		p->position = LOST;
+		p->gap_cause = CAUSE_STACK;
+	}
+	parser_enter(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
+}
+
+/* Whether the event is of a program's very first function, which has no return address: what
+ * libraries ran before it has ended. */
+bool parser_starts_program(struct parser *p, const struct lookahead *la)
+{
+	return la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && can_end(p, 0);
+}
+
+/* The first event after attaching, in the frame that the stack has told. */
+bool parser_begin_attached(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	uint64_t cfa = p->attach_cfa;
+	p->attach_cfa = 0;
+	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
+		return false;
+	struct frame f = {
+		.func = node_at(p, e->module, node)->func,
+		.module = e->module,
+		.cfa = cfa,
+		.ret = p->attach_ret,
+		.boundary = p->attach_boundary,
+	};
+	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+	parser_push(p, f);
+	parser_take_event(p, node, e);
+	return true;
+}
