@@ -47,6 +47,7 @@ for try in $(seq 20); do
 	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null || break
 done
 cat >nginx.conf <<-CONF
+	user root; # who reads the folder of the test
 	worker_processes 2;
 	daemon off;
 	pid $dir/pid;
