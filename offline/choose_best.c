@@ -8,8 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Work one function may cost; what is not tried by then keeps its mark. */
+/* Work one function may cost, and more from what is there for all, so that one huge function, the
+ * main loop of an interpreter, is done to the end. What is not tried by then keeps its mark. */
 #define STEPS_PER_FUNCTION (30ull << 20)
+#define STEPS_PER_BLOCK (512ull << 10)
+#define STEPS_SPARE (200ull << 20)
 
 /* A mark on a call never sends more events than there are calls to report; one beside the calls
  * may, where its frequency is guessed too low. So it has to promise more. */
@@ -75,8 +78,14 @@ void choose_best(struct chooser *ch, uint32_t func)
 	if (!candidates)
 		return;
 	qsort(candidates, n, sizeof(*candidates), heavier_first);
-	uint64_t limit = ch->steps + STEPS_PER_FUNCTION;
+	uint64_t start = ch->steps, extra = f->n_blocks * STEPS_PER_BLOCK;
+	uint64_t spare = STEPS_SPARE - ch->spent;
+	uint64_t limit = start + STEPS_PER_FUNCTION + (extra < spare ? extra : spare);
 	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
 		try_without(ch, func, &candidates[i]);
+	if (ch->steps > start + STEPS_PER_FUNCTION)
+		ch->spent += ch->steps - start - STEPS_PER_FUNCTION;
+	if (ch->spent > STEPS_SPARE)
+		ch->spent = STEPS_SPARE;
 	free(candidates);
 }

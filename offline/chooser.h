@@ -64,6 +64,7 @@ struct chooser {
 	struct found_term *found;
 	uint32_t n_found, cap_found;
 	uint64_t steps; /* work done, to bound the pruning of huge functions */
+	uint64_t spent; /* steps that huge functions took beyond their own */
 };
 #define GLOBAL_NONE (UINT32_MAX - 2)
 

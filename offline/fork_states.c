@@ -53,7 +53,7 @@ int fork_states_keep(struct fork_states *s, uint32_t child, const struct parser 
 	struct parser *state;
 	if (i == PUGMARK_NONE || fork_states_of(s, i))
 		return 0;
-	int err = parser_fork(parser, NULL, NULL, NULL, &state);
+	int err = parser_fork(parser, NULL, &state);
 	if (err)
 		return err;
 	pthread_mutex_lock(&s->lock);

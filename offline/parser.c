@@ -17,7 +17,7 @@
 #define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
 
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
-	       uint32_t n_modules, trace_sink *sink, void *ctx, struct parser **out)
+	       uint32_t n_modules, struct parser **out)
 {
 	struct parser *p = n_modules <= PARSER_MODULES_MAX ? calloc(1, sizeof(*p)) : NULL;
 	if (!p)
@@ -26,8 +26,6 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 		.tables = tables,
 		.plans = plans,
 		.n_modules = n_modules,
-		.sink = sink,
-		.ctx = ctx,
 		.position = OUTSIDE,
 	};
 	*out = p;
@@ -39,19 +37,20 @@ void parser_free(struct parser *p)
 	if (!p)
 		return;
 	free(p->stack);
+	free(p->out);
 	free(p);
 }
 
-int parser_fork(const struct parser *parent, struct parse_tables *const *tables, trace_sink *sink,
-		void *ctx, struct parser **out)
+int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
+		struct parser **out)
 {
 	struct parser *p = malloc(sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	*p = *parent;
 	p->tables = tables;
-	p->sink = sink;
-	p->ctx = ctx;
+	p->out = NULL;
+	p->n_out = p->cap_out = 0;
 	p->gaps = 0;
 	p->lost = 0;
 	p->cap = p->n;
@@ -108,30 +107,63 @@ static struct frame *top(struct parser *p)
 	return &p->stack[p->n - 1];
 }
 
+static bool grow_stack(struct parser *p)
+{
+	uint32_t cap = p->cap ? 2 * p->cap : 256;
+	struct frame *stack = realloc(p->stack, cap * sizeof(*stack));
+	if (!stack) {
+		p->failed = true;
+		return false;
+	}
+	p->stack = stack;
+	p->cap = cap;
+	return true;
+}
+
+/* Inlined, as emit() is, so that what is passed by value is written to its place at once: a copy
+ * would wait for the stores to what it copies. */
+static inline __attribute__((always_inline)) struct frame *push_frame(struct parser *p,
+								      struct frame frame)
+{
+	if (p->n < p->cap || grow_stack(p))
+		p->stack[p->n++] = frame;
+	return top(p);
+}
+
 struct frame *parser_push(struct parser *p, struct frame frame)
 {
-	if (p->n == p->cap) {
-		uint32_t cap = p->cap ? 2 * p->cap : 256;
-		struct frame *stack = realloc(p->stack, cap * sizeof(*stack));
-		if (!stack) {
-			p->failed = true;
-			return top(p);
-		}
-		p->stack = stack;
-		p->cap = cap;
-	}
-	p->stack[p->n++] = frame;
-	return top(p);
+	return push_frame(p, frame);
 }
 
 /* ---- what comes out ---- */
 
-static void emit(struct parser *p, struct trace_event event)
+static bool grow_out(struct parser *p)
 {
+	uint32_t cap = p->cap_out ? 2 * p->cap_out : 1024;
+	struct trace_event *out = realloc(p->out, cap * sizeof(*out));
+	if (!out) {
+		p->failed = true;
+		return false;
+	}
+	p->out = out;
+	p->cap_out = cap;
+	return true;
+}
+
+static inline __attribute__((always_inline)) void emit(struct parser *p, struct trace_event event)
+{
+	if (p->n_out == p->cap_out && !grow_out(p))
+		return;
 	event.from_ns = p->from_ns;
 	event.to_ns = p->now_ns;
 	event.depth = p->n - p->gone;
-	p->sink(p->ctx, &event);
+	p->out[p->n_out++] = event;
+}
+
+struct trace_event *parser_events(struct parser *p, uint32_t *n)
+{
+	*n = p->n_out;
+	return p->out;
 }
 
 void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
@@ -243,13 +275,13 @@ static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t 
 		f->module = to;
 	} else {
 		f->node = node;
-		parser_push(p, (struct frame){
-				       .func = callee,
-				       .module = to,
-				       .cfa = cfa,
-				       .ret = ret,
-				       .boundary = BELOW_CALL,
-			       });
+		push_frame(p, (struct frame){
+				      .func = callee,
+				      .module = to,
+				      .cfa = cfa,
+				      .ret = ret,
+				      .boundary = BELOW_CALL,
+			      });
 	}
 	if (entry != PUGMARK_NONE)
 		at_decision(p, entry);
@@ -521,8 +553,9 @@ static uint8_t position_below(const struct parser *p, uint32_t i, uint32_t *deci
 }
 
 /* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in:
- * those above it end in silence. Changes nothing. */
-static bool find(struct parser *p, const struct lookahead *la, uint32_t *level)
+ * those above it end in silence; in *@alt the alternative there, PUGMARK_NONE: the call that
+ * the frame is in. Changes nothing. */
+static bool find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
@@ -533,6 +566,7 @@ static bool find(struct parser *p, const struct lookahead *la, uint32_t *level)
 		*level = i;
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
+			*alt = PUGMARK_NONE;
 			if (enters_through(p, f, la))
 				return true;
 			if (n->flags & NODE_NORETURN)
@@ -543,7 +577,8 @@ static bool find(struct parser *p, const struct lookahead *la, uint32_t *level)
 		} else if (position != AT_DECISION) {
 			return false;
 		}
-		if (alternative_for(p, f, decision, la, &empty) != PUGMARK_NONE && i < open)
+		*alt = alternative_for(p, f, decision, la, &empty);
+		if (*alt != PUGMARK_NONE && i < open)
 			return true;
 		if (empty == PUGMARK_NONE)
 			return false;
@@ -583,7 +618,7 @@ static void enter_from_outside(struct parser *p, const struct lookahead *la, uin
 	if (boundary == BELOW_HANDLER && p->n)
 		top(p)->position = p->position;
 	parser_emit_frame(p, TRACE_ENTER, cause, &f);
-	parser_push(p, f);
+	push_frame(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
 
@@ -612,8 +647,9 @@ static void enter_by_call(struct parser *p, const struct lookahead *la)
 }
 
 /* Follows the grammar to the node that the event witnesses. Returns false where none leads there,
- * which after find() is a fault of the plan. */
-static bool derive(struct parser *p, const struct lookahead *la)
+ * which after find() is a fault of the plan. @first is the alternative that find() gave for the
+ * topmost frame, or PUGMARK_NONE. */
+static bool derive(struct parser *p, const struct lookahead *la, uint32_t first)
 {
 	while (p->n && !p->failed) {
 		struct frame *f = top(p);
@@ -628,8 +664,10 @@ static bool derive(struct parser *p, const struct lookahead *la)
 		}
 		if (p->position != AT_DECISION)
 			return false;
-		uint32_t empty;
-		uint32_t alt = alternative_for(p, f, f->decision, la, &empty);
+		uint32_t empty = PUGMARK_NONE, alt = first;
+		if (alt == PUGMARK_NONE)
+			alt = alternative_for(p, f, f->decision, la, &empty);
+		first = PUGMARK_NONE;
 		if (alt == PUGMARK_NONE)
 			alt = empty;
 		if (alt == PUGMARK_NONE)
@@ -715,12 +753,12 @@ static void open_frames(struct parser *p, const struct witness_event *e, uint32_
 		f->module = links[i].module;
 		f->func = call->func; /* it may have got there by a jump that showed nothing */
 		f->node = links[i].call;
-		parser_push(p, (struct frame){
-				       .module = e->module,
-				       .cfa = links[i].cfa - call->height,
-				       .ret = return_address(p, f->module, call),
-				       .boundary = BELOW_CALL,
-			       });
+		push_frame(p, (struct frame){
+				      .module = e->module,
+				      .cfa = links[i].cfa - call->height,
+				      .ret = return_address(p, f->module, call),
+				      .boundary = BELOW_CALL,
+			      });
 	}
 	top(p)->module = e->module;
 	top(p)->func = func;
@@ -763,13 +801,13 @@ static void reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 	} else {
 		while (p->n && la->own_cfa && top(p)->cfa && top(p)->cfa <= e->cfa)
 			drop_frames(p, p->n - 1);
-		parser_push(p, (struct frame){
-				       .func = n->func,
-				       .module = e->module,
-				       .cfa = la->own_cfa ? e->cfa : 0,
-				       .ret = e->ret,
-				       .boundary = BELOW_GAP,
-			       });
+		push_frame(p, (struct frame){
+				      .func = n->func,
+				      .module = e->module,
+				      .cfa = la->own_cfa ? e->cfa : 0,
+				      .ret = e->ret,
+				      .boundary = BELOW_GAP,
+			      });
 	}
 	take_event(p, node, e);
 }
@@ -787,7 +825,7 @@ static bool calls_out(const struct parser *p, const struct lookahead *la)
  * topmost frame that is open; in @la the innermost. */
 static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t level)
 {
-	uint32_t begins_in, at = 0, found = 0;
+	uint32_t begins_in, alt, at = 0, found = 0;
 	struct lookahead right = *la;
 	while (stack_next_origin(p, level, la, &at)) {
 		/* Had a function jumped out of the module, what it jumped to would have written
@@ -797,7 +835,7 @@ static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t l
 			continue;
 		/* Below the live frames too: the topmost may be another activation, at the same
 		 * place and from the same call, of what was open. */
-		if (find(p, la, &begins_in) && begins_in <= level) {
+		if (find(p, la, &begins_in, &alt) && begins_in <= level) {
 			right = *la;
 			found++;
 		}
@@ -806,31 +844,39 @@ static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t l
 	return found;
 }
 
-/* Whether the frames above the first @n can end in silence. */
-static bool can_end(struct parser *p, uint32_t n)
+/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
+ * open frames that leads. */
+static uint32_t can_end_down_to(struct parser *p, uint32_t n)
 {
-	for (uint32_t i = p->n; i-- > n;) {
-		uint32_t decision;
+	uint32_t open = p->n;
+	for (; open > n; open--) {
+		uint32_t i = open - 1, decision;
 		uint8_t position = position_below(p, i, &decision);
 		if (position == AT_CALL) {
 			const struct plan_node *node =
 				node_at(p, p->stack[i].module, p->stack[i].node);
 			if (node->flags & NODE_NORETURN)
-				return false;
+				break;
 			if (node->flags & NODE_TAIL)
 				continue;
 			decision = node->next;
 		} else if (position != AT_DECISION) {
-			return false;
+			break;
 		}
 		if (decision == PUGMARK_NONE)
-			return false;
+			break;
 		const struct decision_table *t =
 			parse_tables_at(p->tables[p->stack[i].module], decision);
 		if (!t || t->n_empty != 1)
-			return false;
+			break;
 	}
-	return true;
+	return open;
+}
+
+/* Whether the frames above the first @n can end in silence. */
+static bool can_end(struct parser *p, uint32_t n)
+{
+	return can_end_down_to(p, n) == n;
 }
 
 /* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
@@ -876,14 +922,14 @@ static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t 
 	la->cfa = f->call_cfa ? f->call_cfa
 		  : known     ? f->cfa - (tail ? 0 : call->height)
 			      : la->e->cfa;
-	return derive(p, la);
+	return derive(p, la, PUGMARK_NONE);
 }
 
 /* The entry of a function from another module: the stack says during which call of ours. In @live,
  * where it does not, how many frames may still be open. */
 static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
 {
-	uint32_t level, found = 0;
+	uint32_t level, alt, found = 0;
 	*live = stack_live_frames(p, la->e, p->n);
 	while (*live) {
 		found = count_origins(p, la, *live - 1);
@@ -893,9 +939,9 @@ static bool explain_callback(struct parser *p, struct lookahead *la, uint32_t *l
 		 * place, and the return address is that of the second call. */
 		*live = stack_live_frames(p, la->e, *live - 1);
 	}
-	if (found == 1 && find(p, la, &level)) {
+	if (found == 1 && find(p, la, &level, &alt)) {
 		end_frames(p, level + 1);
-		return derive(p, la);
+		return derive(p, la, alt);
 	}
 	if (!found && *live && only_open_call(p, *live))
 		return enter_by_open_call(p, la, *live);
@@ -944,16 +990,22 @@ static void enter_root(struct parser *p, const struct lookahead *la)
 	enter_from_outside(p, la, BELOW_ROOT, CAUSE_THREAD);
 }
 
-/* An entry from another module that the grammar does not lead to, with @live frames that may be
- * open.
- */
+/* An entry from another module that the grammar does not lead to. Of the open frames the first
+ * @live may still be open, and no more. */
 static void enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 {
 	if (!p->n || (la->e->stack && !live)) {
 		enter_root(p, la);
 		return;
 	}
+	uint32_t open = can_end_down_to(p, live);
+	end_frames(p, open);
 	emit_gap(p, CAUSE_STACK);
+	if (open > live) {
+		drop_frames(p, live);
+		p->position = LOST;
+		p->gap_cause = CAUSE_STACK;
+	}
 	enter_from_outside(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
 }
 
@@ -981,7 +1033,7 @@ static bool begin_attached(struct parser *p, const struct lookahead *la)
 		.boundary = p->attach_boundary,
 	};
 	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
-	parser_push(p, f);
+	push_frame(p, f);
 	take_event(p, node, e);
 	return true;
 }
@@ -990,15 +1042,16 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	parser_set_bias(p, e->module, e->bias);
 	struct lookahead la = look(p, e);
-	uint32_t level;
+	uint32_t level, alt, first = PUGMARK_NONE;
 	if (p->lost) {
 		emit_gap(p, CAUSE_LOST);
 		p->gap_cause = CAUSE_LOST;
 	}
 	uint64_t sp, ip;
 	uint32_t live;
-	if (p->position != LOST && find(p, &la, &level)) {
+	if (p->position != LOST && find(p, &la, &level, &alt)) {
 		end_frames(p, level + 1);
+		first = alt;
 	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
 		enter_handler(p, &la, sp, ip);
 	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
@@ -1017,7 +1070,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	} else if (try_unwinding(p, &la)) {
 		return;
 	}
-	if (!derive(p, &la) && !p->failed)
+	if (!derive(p, &la, first) && !p->failed)
 		reanchor(p, &la, p->n || p->gaps ? CAUSE_MODEL : CAUSE_ATTACH);
 }
 
@@ -1056,6 +1109,7 @@ static void end_pause(struct parser *p)
 
 int parser_feed(struct parser *p, const struct witness_event *e)
 {
+	p->n_out = 0;
 	p->now_ns = e->time_ns;
 	p->from_ns = p->last_ns;
 	switch (e->kind) {

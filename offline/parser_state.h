@@ -41,8 +41,8 @@ struct parser {
 	uint32_t n_modules;
 	uint64_t bias[PARSER_MODULES_MAX]; /* of modules: run-time address minus ELF address */
 	uint64_t bias_known;		   /* a bit each: the module is where bias says */
-	trace_sink *sink;
-	void *ctx;
+	struct trace_event *out;	   /* what the last event decided */
+	uint32_t n_out, cap_out;
 	struct frame *stack;
 	uint32_t n, cap;
 	uint32_t gone; /* how many of the n frames are */

@@ -23,12 +23,12 @@ struct pugmark_trace_iter {
 	struct recording_iter *events;
 	struct parse_tables **tables;
 	struct parser *parser;
-	struct trace_event *queue; /* what the last witness event decided */
-	uint32_t n, cap, next;
+	struct trace_event *queue; /* what the last witness event decided; the parser's */
+	uint32_t n, next;
 	uint64_t witnesses;
 	uint64_t begin_ns, last_ns;
 	uint32_t task;
-	bool failed, ended;
+	bool ended;
 };
 
 static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_diag *diag)
@@ -112,26 +112,6 @@ const char *pugmark_trace_func_name(const struct pugmark_trace *t, uint32_t modu
 	return plan && func < plan->n_funcs ? plan->strings + plan->funcs[func].name : "?";
 }
 
-static void enqueue(void *ctx, const struct trace_event *event)
-{
-	struct pugmark_trace_iter *it = ctx;
-	if (it->n == it->cap) {
-		uint32_t cap = it->cap ? 2 * it->cap : 1024;
-		struct trace_event *queue = realloc(it->queue, cap * sizeof(*queue));
-		if (!queue) {
-			it->failed = true;
-			return;
-		}
-		it->queue = queue;
-		it->cap = cap;
-	}
-	struct trace_event *e = &it->queue[it->n++];
-	*e = *event;
-	/* Before the first witness there was the start of the recording. */
-	if (!e->from_ns)
-		e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
-}
-
 /* What called into the event's module may be in any other that is loaded. */
 static void set_biases(struct pugmark_trace_iter *it)
 {
@@ -173,9 +153,9 @@ static int start_parser(const struct pugmark_trace *t, struct pugmark_trace_iter
 {
 	const struct parser *parent = fork_states_of(t->forks, it->task);
 	if (parent)
-		return parser_fork(parent, it->tables, enqueue, it, &it->parser);
+		return parser_fork(parent, it->tables, &it->parser);
 	return parser_new(it->tables, (const struct pugmark_plan *const *)t->plans, t->n_modules,
-			  enqueue, it, &it->parser);
+			  &it->parser);
 }
 
 int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
@@ -215,7 +195,6 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 	free(it->tables);
 	if (it->events)
 		recording_iter_free(it->events);
-	free(it->queue);
 	free(it);
 }
 
@@ -260,10 +239,15 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 		int err = parser_feed(it->parser, &e);
 		if (!err && e.kind == EVENT_FORK && e.val <= UINT32_MAX)
 			err = fork_states_keep(it->trace->forks, e.val, it->parser);
-		if (err || it->failed)
-			return err ? err : -ENOMEM;
+		if (err)
+			return err;
+		it->queue = parser_events(it->parser, &it->n);
 	}
-	*event = &it->queue[it->next++];
+	struct trace_event *e = &it->queue[it->next++];
+	/* Before the first witness there was the start of the recording. */
+	if (!e->from_ns)
+		e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
+	*event = e;
 	return 1;
 }
 

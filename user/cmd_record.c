@@ -64,7 +64,7 @@ static int print_help(void)
 	     "                       (repeatable)\n"
 	     "      --no-program     trace only those, not the program itself\n"
 	     "      --no-times       do not record when\n"
-	     "      --time-unit NS   resolution of times (1)\n"
+	     "      --time-unit NS   resolution of times (100)\n"
 	     "      --duration SECS  stop after so long\n"
 	     "      --ring MIB       size of the event ring (16)\n"
 	     "  -q, --quiet          no progress, no summary\n\n"
@@ -347,7 +347,7 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 int cmd_record(int argc, char **argv)
 {
 	struct record_args a = {
-		.options = {.output = "pugmark.data", .time_unit_ns = 1},
+		.options = {.output = "pugmark.data", .time_unit_ns = 100},
 		.planning = {.mode = MODE_BEST},
 		.placement = MODE_PATHS_BEST,
 	};

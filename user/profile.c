@@ -23,6 +23,7 @@ struct profiler {
 	struct hit *table;
 	uint32_t size;		/* a power of two */
 	uint64_t *hits, *taken; /* per site of the plan */
+	uint64_t *ran;		/* per block of the model: in a recording of level paths */
 	uint64_t events;
 };
 
@@ -82,7 +83,8 @@ static int prepare(struct profiler *p)
 	p->table = malloc(p->size * sizeof(*p->table));
 	p->hits = calloc(plan->n_sites + 1, sizeof(*p->hits));
 	p->taken = calloc(plan->n_sites + 1, sizeof(*p->taken));
-	if (!p->table || !p->hits || !p->taken)
+	p->ran = calloc(p->model->n_blocks + 1, sizeof(*p->ran));
+	if (!p->table || !p->hits || !p->taken || !p->ran)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->size; i++)
 		p->table[i] = (struct hit){.addr = UINT64_MAX};
@@ -97,6 +99,13 @@ static int prepare(struct profiler *p)
 		if (plan->funcs[f].entry != PUGMARK_NONE)
 			slot(p, plan->funcs[f].addr)->addr = plan->funcs[f].addr;
 	return 0;
+}
+
+static void count_block(struct profiler *p, uint64_t addr)
+{
+	uint32_t block = pugmark_model_block_at(p->model, addr);
+	if (block != PUGMARK_NONE)
+		p->ran[block]++;
 }
 
 static int count_trace(struct profiler *p, uint32_t task)
@@ -114,7 +123,9 @@ static int count_trace(struct profiler *p, uint32_t task)
 			hit(p, e->target);
 		if (e->kind == TRACE_ENTER && e->module == p->module)
 			hit(p, e->addr);
-		p->events += e->module == p->module;
+		if (e->kind == TRACE_BLOCK && e->module == p->module)
+			count_block(p, e->addr);
+		p->events += e->module == p->module && e->kind != TRACE_BLOCK;
 	}
 	pugmark_trace_iter_free(it);
 	return got;
@@ -163,6 +174,22 @@ static void say_ways(struct profiler *p, uint64_t *counts, const uint32_t *n_way
 	}
 }
 
+/* What shows each time that it runs, of level paths, is counted, if only as never. */
+static void say_blocks(const struct profiler *p, uint64_t *counts)
+{
+	for (uint32_t i = 1; i < p->plan->n_nodes; i++) {
+		const struct plan_node *n = &p->plan->nodes[i];
+		if (!(n->flags & NODE_SHOWS_BLOCK))
+			continue;
+		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+			    n->kind == NODE_KIND_LEAF;
+		uint64_t addr = call ? n->addr - n->next_taken : n->addr;
+		uint32_t block = pugmark_model_block_at(p->model, addr);
+		if (block != PUGMARK_NONE)
+			say(counts, block, p->ran[block]);
+	}
+}
+
 static int lay_over(struct profiler *p, struct profile *out)
 {
 	const struct pugmark_model *m = p->model;
@@ -187,6 +214,7 @@ static int lay_over(struct profiler *p, struct profile *out)
 		if (p->plan->sites[i].kind == WITNESS_BRANCH)
 			say_ways(p, counts, n_ways, i);
 	}
+	say_blocks(p, counts);
 	free(n_ways);
 	*out = (struct profile){
 		.counts = counts,
@@ -221,6 +249,7 @@ int profile_read(const char *dir, const struct pugmark_model *model, struct prof
 	free(p.table);
 	free(p.hits);
 	free(p.taken);
+	free(p.ran);
 	pugmark_trace_free(p.trace);
 	return err;
 }

@@ -13,7 +13,8 @@ struct profile {
 };
 
 /* Recovers the recording in @dir and counts, over all of its threads: each call site, each
- * activation of a function, and each block and branch that its plan had a witness for. Returns 0
+ * activation of a function, and each block and branch that its plan had a witness for; of a
+ * recording of level paths, each block. Returns 0
  * and a profile that the caller releases with profile_deinit(), or -errno with @diag filled
  * (-ENOENT: @model's binary is not in it). */
 int profile_read(const char *dir, const struct pugmark_model *model, struct profile *out,

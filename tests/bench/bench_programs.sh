@@ -150,14 +150,20 @@ shares() { # NAME
 	done
 	calls=$(calc "$e / 2" 10)
 	printf '%s\n' "${line%,} of $e call and return events"
-	# What the counts of that run make of it.
-	"$PUGMARK" plan --mode best --profile "$tmp/rec.best" -o "$tmp/plan.profile" "$program" >/dev/null 2>&1 &&
-		"$PUGMARK" record -q -o "$tmp/rec.profile" --binary "$program" --plan "$tmp/plan.profile" -- \
-			"$program" "${args[@]}" >/dev/null && {
-		read -r _ e _ w _ g < <(counts_of 0 "$tmp/rec.profile")
-		record "$1" profile witness_share "$(calc "100 * $w / $e" 4)" %
-		printf '%s best with --profile: %s %% of %s, %s gaps\n' "$1" "$(calc "100 * $w / $e" 4)" "$e" "$g"
-	}
+	# What the counts of a run make of it: of one like it, and of one recorded with every block.
+	"$PUGMARK" record -q -o "$tmp/rec.paths" --binary "$program" --level paths -- "$program" \
+		"${args[@]}" >/dev/null || return
+	profiled "$1" profile "$tmp/rec.best"
+	profiled "$1" profile-of-paths "$tmp/rec.paths"
+}
+profiled() { # NAME MODE RECORDING
+	local e w g
+	"$PUGMARK" plan --mode best --profile "$3" -o "$tmp/plan.$2" "$program" >/dev/null 2>&1 &&
+		"$PUGMARK" record -q -o "$tmp/rec.$2" --binary "$program" --plan "$tmp/plan.$2" -- \
+			"$program" "${args[@]}" >/dev/null || return
+	read -r _ e _ w _ g < <(counts_of 0 "$tmp/rec.$2")
+	record "$1" "$2" witness_share "$(calc "100 * $w / $e" 4)" %
+	printf '%s best, %s: %s %% of %s, %s gaps\n' "$1" "$2" "$(calc "100 * $w / $e" 4)" "$e" "$g"
 }
 
 added() { # WAY [BASE]: medians of processor seconds beyond the program's own

@@ -40,24 +40,16 @@ static uint64_t take(struct input *in, unsigned bytes)
 	return v;
 }
 
-struct sink {
-	const struct pugmark_plan *plan;
-	uint32_t n; /* since the last event that went in */
-};
-
-static void check_event(void *ctx, const struct trace_event *e)
+static void check_event(const struct pugmark_plan *plan, const struct trace_event *e)
 {
-	struct sink *s = ctx;
-
-	MUST(++s->n < OUT_PER_EVENT);
 	MUST(e->kind <= TRACE_BLOCK && e->cause <= CAUSE_STACK);
 	MUST(e->from_ns <= e->to_ns);
 	MUST(e->depth < 1 << 24);
-	MUST(e->func == PUGMARK_NONE || e->func < s->plan->n_funcs);
+	MUST(e->func == PUGMARK_NONE || e->func < plan->n_funcs);
 	if (e->kind == TRACE_RET || e->kind == TRACE_ENTER)
-		MUST(e->func != PUGMARK_NONE && e->addr == s->plan->funcs[e->func].addr);
+		MUST(e->func != PUGMARK_NONE && e->addr == plan->funcs[e->func].addr);
 	if (e->kind == TRACE_CALL || e->kind == TRACE_TAIL)
-		MUST(e->import && strlen(e->import) < s->plan->strings_bytes);
+		MUST(e->import && strlen(e->import) < plan->strings_bytes);
 }
 
 /* An event that need not make sense. */
@@ -87,22 +79,27 @@ static struct witness_event made_up(struct input *in, const struct pugmark_plan 
 	return e;
 }
 
-static void feed(struct parser *parser, struct sink *sink, struct witness_event e, uint64_t *ns)
+static void feed(struct parser *parser, const struct pugmark_plan *plan, struct witness_event e,
+		 uint64_t *ns)
 {
+	uint32_t n;
+
 	e.time_ns = ++*ns;
-	sink->n = 0;
 	MUST(!parser_feed(parser, &e));
+	const struct trace_event *events = parser_events(parser, &n);
+	MUST(n < OUT_PER_EVENT);
+	for (uint32_t i = 0; i < n; i++)
+		check_event(plan, &events[i]);
 }
 
 static void parse_edited(const struct walk *walk, const struct pugmark_plan *plan, struct input *in)
 {
 	struct parse_tables *tables;
 	struct parser *parser;
-	struct sink sink = {.plan = plan};
 	uint64_t ns = 0;
 
 	MUST(!parse_tables_new(plan, &tables));
-	MUST(!parser_new(&tables, &plan, 1, check_event, &sink, &parser));
+	MUST(!parser_new(&tables, &plan, 1, &parser));
 	for (uint32_t i = 0; i < walk->n_events; i++) {
 		uint8_t edit = in->at < in->end ? *in->at++ : 255;
 
@@ -110,25 +107,25 @@ static void parse_edited(const struct walk *walk, const struct pugmark_plan *pla
 		case 0: /* left out */
 			break;
 		case 1: /* twice */
-			feed(parser, &sink, walk->events[i], &ns);
-			feed(parser, &sink, walk->events[i], &ns);
+			feed(parser, plan, walk->events[i], &ns);
+			feed(parser, plan, walk->events[i], &ns);
 			break;
 		case 2: /* one from elsewhere */
-			feed(parser, &sink, walk->events[take(in, 2) % walk->n_events], &ns);
+			feed(parser, plan, walk->events[take(in, 2) % walk->n_events], &ns);
 			break;
 		case 3:
-			feed(parser, &sink, made_up(in, plan, walk->events[i]), &ns);
+			feed(parser, plan, made_up(in, plan, walk->events[i]), &ns);
 			break;
 		case 4: /* some are lost, and said to be */
-			feed(parser, &sink,
+			feed(parser, plan,
 			     (struct witness_event){.kind = EVENT_LOST, .lost = edit / 16}, &ns);
 			i += edit / 16;
 			break;
 		default:
-			feed(parser, &sink, walk->events[i], &ns);
+			feed(parser, plan, walk->events[i], &ns);
 		}
 	}
-	feed(parser, &sink, (struct witness_event){.kind = EVENT_STOP}, &ns);
+	feed(parser, plan, (struct witness_event){.kind = EVENT_STOP}, &ns);
 	parser_free(parser);
 	parse_tables_free(tables);
 }

@@ -25,25 +25,26 @@ static void must_hold(bool holds, const char *claim)
 }
 #define MUST(claim) must_hold(claim, #claim)
 
-static void count(void *ctx, const struct trace_event *e)
+static void check_events(struct parser *parser)
 {
-	uint32_t *n = ctx;
+	uint32_t n;
+	const struct trace_event *events = parser_events(parser, &n);
 
-	MUST(e->kind <= TRACE_BLOCK);
-	MUST(++*n < OUT_MAX);
+	MUST(n < OUT_MAX);
+	for (uint32_t i = 0; i < n; i++)
+		MUST(events[i].kind <= TRACE_BLOCK);
 }
 
 static void use(const struct pugmark_plan *plan)
 {
 	struct parse_tables *tables;
 	struct parser *parser;
-	uint32_t n = 0;
 	uint64_t cfa = 1 << 20;
 
 	MUST(!parse_tables_new(plan, &tables));
 	for (uint32_t d = 0; d < plan->n_decisions && d < EVENTS; d++)
 		MUST(parse_tables_at(tables, d));
-	MUST(!parser_new(&tables, &plan, 1, count, &n, &parser));
+	MUST(!parser_new(&tables, &plan, 1, &parser));
 	for (uint32_t i = 0; i < EVENTS && plan->n_sites; i++) {
 		struct witness_event e = {
 			.site = (i * 7) % plan->n_sites,
@@ -54,8 +55,8 @@ static void use(const struct pugmark_plan *plan)
 		};
 
 		cfa += i % 3 ? -16 : 24;
-		n = 0;
 		MUST(!parser_feed(parser, &e));
+		check_events(parser);
 	}
 	parser_free(parser);
 	parse_tables_free(tables);

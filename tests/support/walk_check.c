@@ -102,9 +102,8 @@ static bool excused(struct comparison *c)
 	return false;
 }
 
-static void compare(void *ctx, const struct trace_event *e)
+static void compare(struct comparison *c, const struct trace_event *e)
 {
-	struct comparison *c = ctx;
 	if (c->done)
 		return;
 	if (e->kind == TRACE_GAP) {
@@ -144,11 +143,16 @@ static void all_recovered(struct comparison *c)
 static int parse(const struct walk *walk, const struct walk_ground *ground, struct comparison *c)
 {
 	struct parser *parser;
-	int err = parser_new(&ground->tables, &ground->plan, 1, compare, c, &parser);
+	int err = parser_new(&ground->tables, &ground->plan, 1, &parser);
 	if (err)
 		return err;
-	for (c->event = 0; !err && c->event < walk->n_events && !c->done; c->event++)
+	for (c->event = 0; !err && c->event < walk->n_events && !c->done; c->event++) {
 		err = parser_feed(parser, &walk->events[c->event]);
+		uint32_t n = 0;
+		const struct trace_event *events = err ? NULL : parser_events(parser, &n);
+		for (uint32_t i = 0; i < n; i++)
+			compare(c, &events[i]);
+	}
 	parser_free(parser);
 	return err;
 }

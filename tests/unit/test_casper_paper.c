@@ -260,9 +260,8 @@ struct run {
 	char logged[TEXT_MAX], recovered[TEXT_MAX];
 };
 
-static void recover(void *ctx, const struct trace_event *e)
+static void recover(struct run *r, const struct trace_event *e)
 {
-	struct run *r = ctx;
 	if (e->kind == TRACE_CALL) {
 		for (uint32_t i = 1; i < r->x->plan->n_nodes; i++)
 			if (r->x->plan->nodes[i].kind == NODE_KIND_CALL &&
@@ -275,6 +274,15 @@ static void recover(void *ctx, const struct trace_event *e)
 	} else if (e->kind != TRACE_ENTER) { /* of start */
 		add_word(r->recovered, e->kind == TRACE_GAP ? "gap" : "?");
 	}
+}
+
+static void feed(struct run *r, const struct witness_event *e)
+{
+	assert_int_equal(parser_feed(r->parser, e), 0);
+	uint32_t n;
+	const struct trace_event *events = parser_events(r->parser, &n);
+	for (uint32_t i = 0; i < n; i++)
+		recover(r, &events[i]);
 }
 
 static void send(struct run *r, const char *name)
@@ -293,14 +301,14 @@ static void send(struct run *r, const char *name)
 	if (site->capture & CAPTURE_RET)
 		e.ret = r->n == 1 ? FOREIGN : 0;
 	add_word(r->logged, name);
-	assert_int_equal(parser_feed(r->parser, &e), 0);
+	feed(r, &e);
 }
 
 static void run_trace(const struct example *x, const char *trace, bool ends, struct run *r)
 {
 	const struct pugmark_plan *plan = x->plan;
 	*r = (struct run){.x = x, .n = 1, .cfa = {STACK}};
-	assert_int_equal(parser_new(&x->tables, &plan, 1, recover, r, &r->parser), 0);
+	assert_int_equal(parser_new(&x->tables, &plan, 1, &r->parser), 0);
 	char *words, *save = NULL;
 	assert_true(asprintf(&words, "c0 %s%s", trace, ends ? " r0" : "") > 0);
 	for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
@@ -316,7 +324,7 @@ static void run_trace(const struct example *x, const char *trace, bool ends, str
 	}
 	free(words);
 	struct witness_event end = {.kind = EVENT_END, .time_ns = ++r->time_ns, .val = !ends};
-	assert_int_equal(parser_feed(r->parser, &end), 0);
+	feed(r, &end);
 	parser_free(r->parser);
 }
 
