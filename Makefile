@@ -170,6 +170,8 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 		-t 420 -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
 		-t 420 -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
 		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
+		-c check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
+		-c check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
 		-t 120 -c check-exact-paths-quick \
 			'$(MAKE) --no-print-directory check-exact-paths-quick'
 
