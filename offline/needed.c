@@ -240,7 +240,8 @@ static void mark_name(struct search *s, const char *name)
 {
 	struct exported key = {.name = (char *)name};
 	const struct exported *e =
-		bsearch(&key, s->exported.at, s->exported.n, sizeof(key), by_name);
+		s->exported.n ? bsearch(&key, s->exported.at, s->exported.n, sizeof(key), by_name)
+			      : NULL;
 	if (!e)
 		return;
 	while (e > s->exported.at && !strcmp(e[-1].name, name))
