@@ -24,7 +24,7 @@ for name in call call_no_times jcc_flags push_return_address; do
 	i=$((i + 1))
 done
 
-gcc -O1 -pthread -o "$tmp/busy" tests/bench/work/busy.c || exit 1
+gcc -O1 -pthread -o "$tmp/busy" tests/bench/loads/busy.c || exit 1
 site=$(nm "$tmp/busy" | awk '$3 == "site" { print $1 }')
 echo "$site 0 0 1 0 0" >"$tmp/site"
 for _ in $(seq "$rounds"); do

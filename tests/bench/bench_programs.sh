@@ -12,7 +12,7 @@ set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/bench/lib.sh
 needs_recording
-work=$PWD/tests/bench/work
+work=$PWD/tests/bench/loads
 modes='full branch casper best'
 timed_modes='best casper full'
 
