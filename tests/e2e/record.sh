@@ -234,8 +234,8 @@ claim 'a directory that is no recording is left alone' test -e other/precious
 sites
 site site_call 0 0 1 0 0
 mkdir small
-if unshare -m sh -c 'mount -t tmpfs -o size=300k none small' 2>/dev/null; then
-	unshare -m sh -c 'mount -t tmpfs -o size=600k none small && cd small &&
+if unshare -m sh -c 'mount -t tmpfs -o size=400k none small' 2>/dev/null; then
+	unshare -m sh -c 'mount -t tmpfs -o size=400k none small && cd small &&
 		"$0" record -o rec --sites ../list -- ../target calls 4000000 >../out 2>../err; echo $? >../status
 		"$0" raw rec >../raw' "$PUGMARK"
 	claim 'a full disk is an error' is "$(cat status)" 1
