@@ -206,6 +206,16 @@ raw
 claim '-a records every process of the binary' is "$(witnesses) $(grep -c ' end ' raw)" '3000 3'
 claim 'from its beginning' is "$(grep -c ' attach ' raw)" 0
 
+"$PUGMARK" plan --fresh -o before ./target >out 2>err
+rm -r rec
+"$PUGMARK" record -q -o rec --mode full -a ./target >out 2>err </dev/null &
+recorder=$!
+until [ -e rec/reserve ] || ! kill -0 $recorder; do sleep 0.05; done
+"$PUGMARK" plan --fresh -o during ./target >out 2>>err
+kill -INT $recorder
+wait $recorder
+claim 'a plan that is made while another recorder probes the file is the same' cmp before during
+
 # --- odds and ends ----------------------------------------------------------------------------------
 record --no-times -- ./target calls 1000
 raw
