@@ -206,6 +206,16 @@ raw
 claim '-a records every process of the binary' is "$(witnesses) $(grep -c ' end ' raw)" '3000 3'
 claim 'from its beginning' is "$(grep -c ' attach ' raw)" 0
 
+"$PUGMARK" plan --fresh -o before ./target >out 2>err
+rm -r rec
+"$PUGMARK" record -q -o rec --mode full -a ./target >out 2>err </dev/null &
+recorder=$!
+until [ -e rec/reserve ] || ! kill -0 $recorder; do sleep 0.05; done
+"$PUGMARK" plan --fresh -o during ./target >out 2>>err
+kill -INT $recorder
+wait $recorder
+claim 'a plan that is made while another recorder probes the file is the same' cmp before during
+
 # --- odds and ends ----------------------------------------------------------------------------------
 record --no-times -- ./target calls 1000
 raw
@@ -224,8 +234,8 @@ claim 'a directory that is no recording is left alone' test -e other/precious
 sites
 site site_call 0 0 1 0 0
 mkdir small
-if unshare -m sh -c 'mount -t tmpfs -o size=300k none small' 2>/dev/null; then
-	unshare -m sh -c 'mount -t tmpfs -o size=600k none small && cd small &&
+if unshare -m sh -c 'mount -t tmpfs -o size=400k none small' 2>/dev/null; then
+	unshare -m sh -c 'mount -t tmpfs -o size=400k none small && cd small &&
 		"$0" record -o rec --sites ../list -- ../target calls 4000000 >../out 2>../err; echo $? >../status
 		"$0" raw rec >../raw' "$PUGMARK"
 	claim 'a full disk is an error' is "$(cat status)" 1
