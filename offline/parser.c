@@ -229,7 +229,7 @@ void parser_drop_frames(struct parser *p, uint32_t n)
 /* The topmost frame has ended: goes on in the one below it. */
 static void pop_frame(struct parser *p)
 {
-	uint8_t boundary = parser_top(p)->boundary;
+	uint8_t boundary = parser_top(p)->boundary, hidden = parser_top(p)->hidden;
 	if (boundary == BELOW_HANDLER)
 		p->from_ns =
 			parser_top(p)
@@ -237,6 +237,7 @@ static void pop_frame(struct parser *p)
 	parser_drop_frames(p, p->n - 1);
 	if (boundary == BELOW_GAP) {
 		p->position = LOST;
+		p->gap_cause = hidden;
 		return;
 	}
 	if (!p->n || boundary == BELOW_ROOT) {
@@ -736,7 +737,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		return;
 	}
 	if (!parser_derive(p, &la, first) && !p->failed)
-		parser_reanchor(p, &la, p->n || p->gaps ? CAUSE_MODEL : CAUSE_ATTACH);
+		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
 }
 
 /* The task has ended: unless it was stopped in the middle, what is still open and can end in

@@ -64,6 +64,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.modules = modules->at;
 		a->options.n_modules = modules->n;
 		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
+		a->options.running = modules->running;
+		a->options.n_running = modules->n_running;
 		a->options.replan = replan;
 		a->options.replan_ctx = &replanning;
 		err = recorder_run(&a->options, result, diag);

@@ -217,13 +217,13 @@ static int failed(const struct planner *p, int err)
 static int open_model(struct planner *p)
 {
 	const struct planning_options *o = p->o;
-	const char *users[64 + PLANNING_TRACED_MAX];
+	const char *users[PLANNING_PLUGINS_MAX + PLANNING_TRACED_MAX];
 	struct needed_options needed = {
 		.library_path = getenv("LD_LIBRARY_PATH"),
 		.origin = o->origin,
 		.plugins = users,
 	};
-	for (uint32_t i = 0; i < o->n_plugins && i < 64; i++)
+	for (uint32_t i = 0; i < o->n_plugins && i < PLANNING_PLUGINS_MAX; i++)
 		users[needed.n_plugins++] = o->plugins[i];
 	for (uint32_t i = 0; i < o->n_traced && i < PLANNING_TRACED_MAX; i++)
 		users[needed.n_plugins++] = o->traced[i];

@@ -9,6 +9,7 @@
 #include "user/progress.h"
 
 #define PLANNING_TRACED_MAX 64
+#define PLANNING_PLUGINS_MAX 512
 
 struct planning_options {
 	enum plan_mode mode; /* from MODE_PATHS_BLOCKS on: blocks are traced as well */

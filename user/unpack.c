@@ -242,7 +242,7 @@ static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t 
 		e.stack_words = t->attached->n_words;
 		for (uint32_t i = 0; i < g->n; i++)
 			if (!(known >> (g->first + i) & 1) &&
-			    attach_stacks_bias(u->attach_stacks, pid, &g->modules[i],
+			    attach_stacks_bias(u->attach_stacks, &g->modules[i],
 					       &t->bases[g->first + i]))
 				known |= 1ull << (g->first + i);
 	}

@@ -133,8 +133,8 @@ struct deep_stack {
 	struct deep_word words[DEEP_MAX]; /* n are sent */
 };
 
-/* The stack of a task that ran before, at its first hit, in pieces that follow one another; each
- * with the registers. It comes before the batch of that event. */
+/* The stack of a task that ran before, at its first hit, in pieces upwards, without the pages that
+ * are not there; each with the registers. It comes before the batch of that event. */
 struct attach_stack {
 	__u32 kind;
 	__u32 task;

@@ -40,9 +40,10 @@ refused() { # TEXT MESSAGE ARGS...: record ARGS fails with one line that says ME
 	claim "$1: says so, in one line" is "$(grep -c . err) $(grep -cE "$2" err)" '1 1'
 }
 
-cc=("${CC:-cc}" -g0 -O2 -fno-optimize-sibling-calls)
+cc=("${CC:-cc}" -g0 -O2 -fno-optimize-sibling-calls -fno-stack-clash-protection)
 "${cc[@]}" -fPIC -shared -DLOG "$source" -o liblog.so 2>err &&
-	"${cc[@]}" -fPIC -shared -finstrument-functions -DPART "$source" -o libpart.so.1 -L. -llog &&
+	"${cc[@]}" -fPIC -shared -finstrument-functions -DPART "$source" -o libpart.so.1 -L. -llog \
+		-Wl,-rpath,'$ORIGIN' &&
 	"${cc[@]}" -fPIC -shared -finstrument-functions -DPLUGIN "$source" -o plugin.so &&
 	"${cc[@]}" -finstrument-functions -rdynamic -pthread -DPROGRAM "$source" -o program \
 		./libpart.so.1 -L. -llog -Wl,-rpath,'$ORIGIN' ||
@@ -115,6 +116,19 @@ for modules in '' '--module libpart* --module ./plugin.so'; do
 	claim "-p $modules: exact from its first event on" agrees dump part
 done
 claim 'complete, says verify' grep -q '^complete' <("$PUGMARK" verify rec)
+
+# Uninstrumented, nothing in the program itself takes the address of what only the plugin calls.
+"${cc[@]}" -rdynamic -pthread -DPROGRAM "$source" -o plain ./libpart.so.1 -L. -Wl,-rpath,'$ORIGIN'
+start ./plain ./plugin.so forever
+record --duration 0.3 -p $pid
+"$PUGMARK" dump -F program_thrice rec >dump
+claim 'a plugin that is loaded already: its calls are seen' [ "$(grep -c ' enter ' dump)" -gt 10 ]
+claim 'a plugin that is loaded already: complete' grep -q '^complete' <("$PUGMARK" verify rec)
+record --duration 0.3 -a ./plain
+"$PUGMARK" dump -F program_thrice rec >dump
+claim 'the same with -a: its calls are seen' [ "$(grep -c ' enter ' dump)" -gt 10 ]
+claim 'the same with -a: complete' grep -q '^complete' <("$PUGMARK" verify rec)
+end
 
 # --- the file under a running process -------------------------------------------------------------
 start ./program ./plugin.so forever
