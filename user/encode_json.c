@@ -45,6 +45,8 @@ static void begin(struct encode *e)
 	text(e, "encoding", encode_encoding_names[e->encoding]);
 	if (e->k)
 		number(e, "k", e->k);
+	if (e->merge)
+		out_text(e->out, ",\"merged\":true");
 	for (uint32_t i = 0; i < e->face.n; i++) {
 		out_text(e->out, i ? ",\"" : ",\"class\":[\"");
 		out_json_text(e->out, patterns_text(&e->face, i));
