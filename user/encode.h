@@ -95,8 +95,7 @@ struct encode {
 	const struct encode_format *format;
 	enum encode_selection selection;
 	enum encode_encoding encoding;
-	uint32_t k;	/* longest run that is counted; tail length of automata; a table's N */
-	uint32_t depth; /* at most so many levels; 0: all */
+	uint32_t k; /* longest run that is counted; tail length of automata; a table's N */
 	struct patterns face;
 	struct handle handle; /* --handle: its rows are what face matches */
 	bool merge;	      /* all threads in one sequence */
