@@ -5,11 +5,11 @@ CLANG ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 BPF_ARCH ?= x86_64
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
-	      -Ivmlinux/$(BPF_ARCH) -Iinclude $(shell pkg-config --cflags libbpf 2>/dev/null)
+	      -Ivmlinux/$(BPF_ARCH) -Iinclude -I. -MMD -MP $(shell pkg-config --cflags libbpf 2>/dev/null)
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_SKEL := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c bpf/bpf.mk vmlinux/$(BPF_ARCH)/vmlinux.h include/pugmark/batch.h
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c bpf/bpf.mk
 	@mkdir -p $(@D)
 	$(say) BPF $<
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -22,3 +22,5 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 # Every object of user/ may include a skeleton.
 $(USER_OBJ): | $(BPF_SKEL)
+
+-include $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.d)

@@ -99,7 +99,9 @@ static int map_file(const char *path, struct elf_file *file, struct pugmark_diag
 				       PUGMARK_NO_OFFSET, "not a regular file");
 	else if (!st.st_size)
 		err = pugmark_diag_set(diag, -ENOEXEC, path, 0, "not an ELF file: it is empty");
-	else if ((data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
+	/* Shared: the kernel writes the breakpoints of whoever probes this file into every private
+	 * mapping of it (valid_vma() in kernel/events/uprobes.c), whether or not it runs. */
+	else if ((data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0)) == MAP_FAILED)
 		err = pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "cannot map: %s",
 				       strerror(errno));
 	close(fd);

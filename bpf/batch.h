@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* batch.h: the state of a traced task, in its storage, and the batch of records in it, which goes
+ * to the ring `events` whole. */
+#ifndef BPF_BATCH_H
+#define BPF_BATCH_H
+
+#include "bpf/settings.h"
+
+/* Records that one hit may need at most; the batch is sent while there is still room for them. */
+#define HIT_RECORDS 16
+
+struct task_state {
+	__u64 last_ns;
+	__u64 last_cfa; /* of the last hit: somewhere near are the frames of the module */
+	__u64 base[BATCH_MODULES]; /* run-time address of text_addr, 0: to be said */
+	__u32 n;
+	__u32 attached; /* RECORD_ATTACH is due */
+	__u32 stopped;	/* PROCESS_STOP was sent */
+	__u32 cfa_high;
+	__u32 snapshots; /* sent, ever */
+	__u32 reserved;
+	struct batch head;
+	struct batch_record records[BATCH_RECORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} events SEC(".maps");
+
+/* Sends the batch. Whoever takes n away owns it: an exiting task and stop() may meet here. */
+static __always_inline void batch_send(struct task_state *st)
+{
+	__u32 n = __sync_lock_test_and_set(&st->n, 0);
+
+	if (!n)
+		return;
+	if (n > BATCH_RECORDS)
+		n = BATCH_RECORDS;
+	st->head.n = n;
+	st->head.generation = generation;
+	if (bpf_ringbuf_output(&events, &st->head,
+			       sizeof(st->head) + n * sizeof(struct batch_record),
+			       BPF_RB_NO_WAKEUP)) {
+		st->head.lost += st->head.witnesses;
+		__builtin_memset(st->base, 0, sizeof(st->base));
+	}
+	st->head.witnesses = 0;
+	st->head.time_ns = st->last_ns;
+	st->head.cfa_high = st->cfa_high;
+	st->head.snapshots = st->snapshots;
+}
+
+/* Appends to the batch, of which the caller keeps the length in @n. */
+static __always_inline void batch_append(struct task_state *st, __u32 *n, __u32 head, __u64 value)
+{
+	struct batch_record *r = &st->records[*n & (BATCH_RECORDS - 1)];
+
+	r->head = head;
+	r->dt_ns = 0;
+	r->value = value;
+	++*n;
+}
+
+/* Makes room for what one hit may need. Returns the length of the batch. */
+static __always_inline __u32 batch_room(struct task_state *st)
+{
+	__u32 n = st->n;
+
+	if (n <= BATCH_RECORDS - HIT_RECORDS)
+		return n;
+	batch_send(st);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* capture.h: what a site asks for besides its frame: the way of a branch, the target of an indirect
+ * call or jump, and what a return address says. */
+#ifndef BPF_CAPTURE_H
+#define BPF_CAPTURE_H
+
+#include "bpf/batch.h"
+#include <bpf/bpf_tracing.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct operand_desc);
+} operands SEC(".maps");
+
+/* A bit for each byte of each module's text: a call of a traced function returns there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} returns SEC(".maps");
+
+static __always_inline __u32 flag_taken(__u64 flags, __u32 cond)
+{
+	__u32 cf = flags & 1, pf = flags >> 2 & 1, zf = flags >> 6 & 1, sf = flags >> 7 & 1;
+	__u32 of = flags >> 11 & 1;
+	__u32 all = of | cf << 1 | zf << 2 | (cf | zf) << 3 | sf << 4 | pf << 5 | (sf ^ of) << 6 |
+		    (zf | (sf ^ of)) << 7;
+
+	return (all >> (cond >> 1) ^ cond) & 1;
+}
+
+/* Where the indirect call or jump goes; 0 where its operand cannot be read. @base is the run-time
+ * address of the module's text_addr. */
+static __noinline __u64 branch_target(struct pt_regs *ctx, __u32 index, __u64 base)
+{
+	struct operand_desc *op = bpf_map_lookup_elem(&operands, &index);
+	__u64 target = 0;
+
+	if (!op)
+		return 0;
+	/* By number of the instruction encoding. */
+	__u64 regs[16] = {ctx->ax,  ctx->cx,  ctx->dx,	ctx->bx, ctx->sp,  ctx->bp,
+			  ctx->si,  ctx->di,  ctx->r8,	ctx->r9, ctx->r10, ctx->r11,
+			  ctx->r12, ctx->r13, ctx->r14, ctx->r15};
+	__u64 at = 0;
+	if (op->base == OPERAND_RIP)
+		at = base;
+	else if (op->base != OPERAND_NONE)
+		at = regs[op->base & 15];
+	if (!op->is_memory)
+		return at;
+	at += op->disp;
+	if (op->index != OPERAND_NONE)
+		at += regs[op->index & 15] * op->scale;
+	bpf_probe_read_user(&target, sizeof(target), (void *)at);
+	return target;
+}
+
+/* Appends the values that the site reads (enum plan_reads). */
+static __noinline __u32 append_values(struct pt_regs *ctx, struct task_state *st, __u32 n,
+				      __u32 reads)
+{
+	__u32 head = (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT;
+
+	if (!st)
+		return n;
+	if (reads & DESC_READS_RESULT) {
+		batch_append(st, &n, head, ctx->ax);
+		return n;
+	}
+	__u64 args[] = {ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9};
+	for (__u32 i = 0; i < 6; i++)
+		if (i < (reads & DESC_READS_ARGS))
+			batch_append(st, &n, head, args[i]);
+	return n;
+}
+
+/* __restore_rt: mov $15,%rax; syscall. */
+static __always_inline bool is_signal_trampoline(__u64 ret)
+{
+	__u64 code[2] = {};
+
+	if (bpf_probe_read_user(code, 9, (void *)ret))
+		return false;
+	return code[0] == 0x0f0000000fc0c748 && (code[1] & 0xff) == 0x05;
+}
+
+/* Whether @ret is where a call of a traced function returns to, as far as the task's events have
+ * told where modules are. What lies in a module beside those is as foreign as another module.
+ * Global, so that it is verified once. */
+__noinline int is_return_of_ours(__u64 ret)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!st)
+		return false;
+	for (__u32 m = 0; m < BATCH_MODULES; m++) {
+		if (m >= n_modules)
+			break;
+		__u64 off = ret - st->base[m];
+		if (!st->base[m] || off > module_bytes[m])
+			continue;
+		__u32 word = returns_first[m] + (off >> 6);
+		__u64 *bits = bpf_map_lookup_elem(&returns, &word);
+		return bits && *bits >> (off & 63) & 1;
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* settings.h: what the collector sets before loading and while it runs, and what it reads. */
+#ifndef BPF_SETTINGS_H
+#define BPF_SETTINGS_H
+
+#include <vmlinux.h>
+#include <bpf/bpf_helpers.h>
+#include <pugmark/batch.h>
+
+const volatile bool with_times = true;
+const volatile bool trace_all = false;
+const volatile bool follow = true;
+const volatile bool in_cgroup = false;		   /* trace_all: only what is in cgroups[0] */
+const volatile __u32 in_pid_namespace = 0;	   /* trace_all: only what is in it; its number */
+const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
+const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
+const volatile __u32 n_modules = 1;
+
+/* Set by the collector while it runs. */
+volatile bool enabled = false;
+volatile bool closing = false; /* for good */
+volatile __u32 generation = 0;
+volatile __u64 enabled_boot_ns = ~0ull; /* after that: tasks older than this ran before */
+volatile __u32 adopt_pid = 0;		/* for adopt(): in the collector's own pid namespace */
+volatile bool adopt_running = false;
+
+/* Read by the collector. */
+struct batch_counters counters = {};
+volatile __u32 adopted = 0;
+volatile __u32 stop_pending = 0;
+
+static __always_inline void count(__u64 *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* snapshot.h: the stack of the current task, in three ways: a snapshot with only what has changed
+ * since the one before, the addresses of a module further up, and the whole of a stack at attach.
+ */
+#ifndef BPF_SNAPSHOT_H
+#define BPF_SNAPSHOT_H
+
+#include "bpf/batch.h"
+#include <bpf/bpf_tracing.h>
+
+#define PAD_BYTES (8 * SNAPSHOT_WORDS)
+
+/* The last two snapshots of a task; few tasks need any. They are compared at the same address, not
+ * at the same place: so there is room on either side of each. */
+struct stack_state {
+	__u32 current; /* odd or even: the last one */
+	__u32 reserved;
+	__u8 pad1[PAD_BYTES];
+	struct snapshot even;
+	__u8 pad2[PAD_BYTES];
+	struct snapshot odd;
+	__u8 pad3[PAD_BYTES];
+	struct deep_stack deep;
+	struct attach_stack attach;
+	__u64 scratch[SNAPSHOT_WORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct stack_state);
+} stacks_of_tasks SEC(".maps");
+
+static __always_inline __u32 lines_below(__u64 bits)
+{
+	__u32 n = 0;
+
+	if (!bits)
+		return 0;
+	for (__u32 step = 32; step; step /= 2)
+		if (bits >> (n + step))
+			n += step;
+	return n + 1;
+}
+
+/* How many lines of 8 words, from the first, are not as in @old at the same address. Compares all
+ * of them without a branch: the verifier has one path to follow instead of one a word. */
+static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot *old)
+{
+	__u64 apart = now->addr - old->addr, changed = 0;
+	__u32 n = now->n_words / 8 & 127;
+
+	if (!old->n_words || apart + PAD_BYTES > 2 * PAD_BYTES || apart & 7)
+		return n;
+	const __u64 *was = (void *)old->words - PAD_BYTES + ((apart + PAD_BYTES) & 0x3ff8);
+	for (__u32 line = 0; line < SNAPSHOT_WORDS / 8; line++) {
+		__u64 differ = 0;
+
+		for (__u32 i = 0; i < 8; i++)
+			differ |= now->words[8 * line + i] ^ was[8 * line + i];
+		__u64 negated = -differ;
+		barrier_var(negated); /* or clang makes a branch of it */
+		changed |= (differ | negated) >> 63 << line;
+	}
+	if ((__s64)apart < 0) /* what was not there then */
+		changed |= (1ull << ((-apart + 63) / 64 & 63)) - 1;
+	if (n < 64)
+		changed &= (1ull << n) - 1;
+	return lines_below(changed);
+}
+
+/* Sends the stack from @sp upwards: SNAPSHOT_WORDS, or as much as there is. Where the one before
+ * ends not far below that, it ends there as well, so that the rest can be told to be the same. */
+__noinline int snapshot_send(__u64 sp)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct stack_state *stacks = NULL;
+
+	for (int i = 0; i < 64 && !stacks; i++)
+		stacks = bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0,
+					      BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st || !stacks) {
+		count(&counters.snapshots_lost);
+		return false;
+	}
+	struct snapshot *old = stacks->current & 1 ? &stacks->odd : &stacks->even;
+	struct snapshot *now = stacks->current & 1 ? &stacks->even : &stacks->odd;
+	__u64 bytes = 8 * SNAPSHOT_WORDS, kept = old->addr + 8 * (__u64)old->n_words - sp;
+
+	if (old->n_words && kept >= 4 * SNAPSHOT_WORDS && kept < bytes)
+		bytes = kept & ~63ull;
+	barrier_var(bytes); /* the verifier looks for the bound here */
+	if (bytes > 8 * SNAPSHOT_WORDS)
+		return false;
+	if (bpf_probe_read_user(now->words, bytes, (void *)sp)) {
+		/* Only the page that sp lies in is sure to be there. */
+		bytes = (4096 - (sp & 4095)) & ~63ull;
+		if (bytes > 8 * SNAPSHOT_WORDS ||
+		    bpf_probe_read_user(now->words, bytes, (void *)sp))
+			bytes = 0;
+	}
+	now->kind = RING_SNAPSHOT;
+	now->task = st->head.task;
+	now->addr = sp;
+	now->n_words = bytes / 8;
+	now->serial = st->snapshots;
+	__u32 n = 8 * lines_changed(now, old);
+	if (n > SNAPSHOT_WORDS)
+		n = SNAPSHOT_WORDS;
+	now->n_sent = n;
+	stacks->current++;
+	if (bpf_ringbuf_output(&events, now, sizeof(*now) - sizeof(now->words) + 8 * n,
+			       BPF_RB_NO_WAKEUP)) {
+		now->n_words = 0; /* the next one is sent whole */
+		count(&counters.snapshots_lost);
+		return false;
+	}
+	st->snapshots++;
+	return true;
+}
+
+struct deep_scan {
+	struct stack_state *stacks;
+	__u64 from, end;
+	__u64 base, bytes;
+	__u32 place, n;
+};
+
+/* One step of deep_send(). Without a branch for each word, so that the verifier follows one path.
+ */
+static long deep_scan_step(__u32 step, struct deep_scan *scan)
+{
+	struct stack_state *stacks = scan->stacks;
+	__u64 base = scan->base, bytes = scan->bytes;
+	__u32 n = scan->n, place = scan->place;
+
+	if (scan->from >= scan->end)
+		return 1;
+	scan->place = place + SNAPSHOT_WORDS;
+	scan->from += 8 * SNAPSHOT_WORDS;
+	/* A page of a large array that was never touched is not there, and holds nothing. */
+	if (bpf_probe_read_user(stacks->scratch, 8 * SNAPSHOT_WORDS,
+				(void *)(scan->from - 8 * SNAPSHOT_WORDS)))
+		return 0;
+	for (__u32 i = 0; i < SNAPSHOT_WORDS; i++) {
+		struct deep_word *word = &stacks->deep.words[n & (DEEP_MAX - 1)];
+		__u64 off = stacks->scratch[i] - base, inside = off - bytes;
+
+		word->place = place + i;
+		word->off = off;
+		barrier_var(inside); /* or clang makes a branch of it */
+		n += inside >> 63 & ~off >> 63;
+	}
+	scan->n = n;
+	return 0;
+}
+
+/* The module's frames may lie further up than a snapshot goes: looks through the stack up to @end
+ * for addresses in the module, whose text is @bytes long from @base on. Global, so that it is
+ * verified once and not for every way that leads here. */
+__noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!st || !stacks)
+		return 0;
+	struct snapshot *last = stacks->current & 1 ? &stacks->odd : &stacks->even;
+	struct deep_stack *deep = &stacks->deep;
+	struct deep_scan scan = {
+		.stacks = stacks,
+		.from = (last->addr + 8 * (__u64)last->n_words) & ~4095ull, /* by pages */
+		.end = end,
+		.base = base,
+		.bytes = bytes,
+	};
+
+	scan.place = (scan.from - last->addr) >> 3;
+	if (end <= last->addr + 8 * (__u64)last->n_words || end - last->addr > 8 * DEEP_WORDS ||
+	    !last->n_words)
+		return 0;
+	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, deep_scan_step, &scan, 0);
+	__u32 n = scan.n;
+	if (n > DEEP_MAX) /* no stack of return addresses; the nearest are gone */
+		return 0;
+	deep->kind = RING_DEEP;
+	deep->task = st->head.task;
+	deep->serial = last->serial;
+	deep->n_words = (end - last->addr) / 8;
+	deep->base = base;
+	deep->n = n;
+	bpf_ringbuf_output(&events, deep, sizeof(*deep) - sizeof(deep->words) + 8 * n,
+			   BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+struct attach_scan {
+	struct stack_state *stacks;
+	__u64 at;
+};
+
+/* One step of attach_send(): up to the end of the page, which may be one of a large array that was
+ * never touched: then it is not there. */
+static long attach_step(__u32 step, struct attach_scan *scan)
+{
+	struct attach_stack *a = &scan->stacks->attach;
+	__u64 at = scan->at, bytes = 4096 - (at & 4095);
+
+	barrier_var(bytes);
+	if (bytes > 8 * SNAPSHOT_WORDS)
+		return 1;
+	scan->at = at + bytes;
+	if (bpf_probe_read_user(a->words, bytes, (void *)at))
+		return 0;
+	a->addr = at;
+	a->n_words = bytes / 8;
+	return bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
+				  BPF_RB_NO_WAKEUP) != 0;
+}
+
+/* Sends the registers and the stack of a task that ran before it was recorded. snapshot_send() has
+ * made the state that this uses. */
+static __noinline int attach_send(struct pt_regs *ctx)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!st || !stacks)
+		return 0;
+	struct attach_stack *a = &stacks->attach;
+	a->kind = RING_ATTACH;
+	a->task = st->head.task;
+	a->ip = ctx->ip;
+	a->regs[0] = ctx->ax;
+	a->regs[1] = ctx->dx;
+	a->regs[2] = ctx->cx;
+	a->regs[3] = ctx->bx;
+	a->regs[4] = ctx->si;
+	a->regs[5] = ctx->di;
+	a->regs[6] = ctx->bp;
+	a->regs[7] = ctx->sp;
+	a->regs[8] = ctx->r8;
+	a->regs[9] = ctx->r9;
+	a->regs[10] = ctx->r10;
+	a->regs[11] = ctx->r11;
+	a->regs[12] = ctx->r12;
+	a->regs[13] = ctx->r13;
+	a->regs[14] = ctx->r14;
+	a->regs[15] = ctx->r15;
+	struct attach_scan scan = {.stacks = stacks, .at = ctx->sp & ~7ull};
+	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* task_stacks.c: puts the stacks of a task together from what the probes sent of them. */
+#include "user/task_stacks.h"
+
+#include <pugmark/event.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+void task_stacks_deinit(struct task_stacks *t)
+{
+	for (unsigned k = 0; k < BATCH_SNAPSHOTS; k++) {
+		free(t->snapshots[k]);
+		free(t->deeps[k]);
+	}
+}
+
+/* Puts it together from what was sent of it and the one before. */
+int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uint32_t bytes)
+{
+	uint32_t n = sent->n_sent, total = sent->n_words;
+	struct snapshot **slot = &t->snapshots[sent->serial % BATCH_SNAPSHOTS], *snap;
+	const struct snapshot *old = t->last;
+
+	if (total > SNAPSHOT_WORDS || n > total ||
+	    bytes != offsetof(struct snapshot, words) + 8 * n)
+		return 0;
+	snap = malloc(sizeof(*snap));
+	if (!snap)
+		return -ENOMEM;
+	memcpy(snap, sent, bytes);
+	for (uint32_t i = n; i < total; i++) {
+		uint64_t at =
+			old ? i + (uint64_t)((int64_t)(snap->addr - old->addr) / 8) : UINT64_MAX;
+
+		snap->words[i] = at < SNAPSHOT_WORDS ? old->words[at] : 0;
+	}
+	/* That value is kept for words that are not known. */
+	for (uint32_t i = 0; i < total; i++)
+		snap->words[i] = snap->words[i] == EVENT_STACK_UNKNOWN ? 0 : snap->words[i];
+	free(*slot); /* BATCH_SNAPSHOTS ago, so never the last one */
+	t->last = *slot = snap;
+	return 0;
+}
+
+int task_stacks_deep(struct task_stacks *t, const struct deep_stack *sent, uint32_t bytes)
+{
+	struct deep_stack **slot = &t->deeps[sent->serial % BATCH_SNAPSHOTS];
+
+	if (bytes < offsetof(struct deep_stack, words) || sent->n > DEEP_MAX ||
+	    sent->n_words > DEEP_WORDS ||
+	    bytes != offsetof(struct deep_stack, words) + sent->n * sizeof(*sent->words))
+		return 0;
+	free(*slot);
+	*slot = malloc(bytes);
+	if (!*slot)
+		return -ENOMEM;
+	memcpy(*slot, sent, bytes);
+	return 0;
+}
+
+/* Puts what lies above the snapshot of @e, if anything was sent, behind it. */
+static int add_deep(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		    struct witness_event *e)
+{
+	const struct deep_stack *deep = t->deeps[serial % BATCH_SNAPSHOTS];
+
+	if (!deep || deep->serial != serial || deep->n_words <= e->stack_words)
+		return 0;
+	if (!*words)
+		*words = malloc(DEEP_WORDS * sizeof(**words));
+	if (!*words)
+		return -ENOMEM;
+	uint64_t *w = *words;
+	memcpy(w, e->stack, e->stack_words * sizeof(*w));
+	for (uint32_t i = e->stack_words; i < deep->n_words; i++)
+		w[i] = EVENT_STACK_UNKNOWN;
+	for (uint32_t i = 0; i < deep->n; i++)
+		if (deep->words[i].place >= e->stack_words && deep->words[i].place < deep->n_words)
+			w[deep->words[i].place] = deep->base + deep->words[i].off;
+	e->stack = w;
+	e->stack_words = deep->n_words;
+	return 0;
+}
+
+int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		     struct witness_event *e)
+{
+	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
+
+	if (!snap || snap->serial != serial)
+		return 0;
+	e->stack = (const uint64_t *)snap->words;
+	e->stack_addr = snap->addr;
+	e->stack_words = snap->n_words;
+	return add_deep(t, serial, words, e);
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* unpack.c: turns what the rings said of a task into events, and these into segments. A task's part
+ * of a chunk becomes a segment, or several where its load bases change. */
+#include "user/unpack.h"
+
+#include "user/attach_stack.h"
+#include "user/probes.h"
+#include "user/task_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GENERATIONS_MAX = 64 };
+
+/* What must be remembered of a task from one batch to the next. */
+struct task {
+	uint64_t bases[SEGMENT_MAX_MODULES]; /* load bias */
+	uint64_t known;
+	uint64_t lost;
+	uint64_t n_events;
+	uint64_t time_ns;
+	uint32_t execs;
+	struct task_stacks stacks;
+	struct stack_copy *attached; /* until the event that it is of */
+};
+
+/* What was probed at a time: modules in a row, and the numbers of their first sites. */
+struct generation {
+	const struct recorder_module *modules;
+	uint32_t first, n;
+	uint64_t text_addr[BATCH_MODULES];
+	uint32_t first_site[BATCH_MODULES + 1];
+};
+
+struct unpacker {
+	unpack_write write;
+	void *ctx;
+	struct recording_totals *totals;
+	int err;					/* the first */
+	struct generation generations[GENERATIONS_MAX]; /* of what is probed; the last one is on */
+	_Atomic uint32_t n_generations; /* the writing thread may read while one is added */
+	uint32_t n_modules;		/* of all of them */
+
+	struct task **tasks;
+	uint32_t cap_tasks;
+	struct segment_encoder *enc;
+	uint32_t witnesses; /* in the encoder */
+	uint64_t *words;    /* a snapshot with what lies above it */
+	struct attach_stacks *attach_stacks;
+
+	uint32_t number; /* of the task that is unpacked, until unpacker_end() */
+	struct task *task;
+	bool ended;
+};
+
+static void fail(struct unpacker *u, int err)
+{
+	if (err && !u->err)
+		u->err = err;
+}
+
+static void task_free(struct task *t)
+{
+	if (!t)
+		return;
+	task_stacks_deinit(&t->stacks);
+	free(t->attached);
+	free(t);
+}
+
+void unpacker_free(struct unpacker *u)
+{
+	if (!u)
+		return;
+	for (uint32_t i = 0; i < u->cap_tasks; i++)
+		task_free(u->tasks[i]);
+	free(u->tasks);
+	free(u->words);
+	attach_stacks_free(u->attach_stacks);
+	segment_encoder_free(u->enc);
+	free(u);
+}
+
+int unpacker_new(const struct recorder_options *options, struct recording_totals *totals,
+		 unpack_write write, void *ctx, struct unpacker **out)
+{
+	struct unpacker *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return -ENOMEM;
+	u->write = write;
+	u->ctx = ctx;
+	u->totals = totals;
+	u->enc = segment_encoder_new(options->time_unit_ns);
+	int err = u->enc ? attach_stacks_new(options, &u->attach_stacks) : -ENOMEM;
+	if (err)
+		unpacker_free(u);
+	else
+		*out = u;
+	return err;
+}
+
+int unpacker_change(struct unpacker *u, const struct recorder_options *options,
+		    const struct text_span *spans, uint32_t *first)
+{
+	if (u->n_generations == GENERATIONS_MAX ||
+	    u->n_modules + options->n_modules > BATCH_MODULES)
+		return -E2BIG;
+	struct generation *g = &u->generations[u->n_generations];
+	*g = (struct generation){.modules = options->modules, .first = u->n_modules};
+	for (; g->n < options->n_modules; g->n++) {
+		g->text_addr[g->n] = spans[g->n].addr;
+		g->first_site[g->n + 1] = g->first_site[g->n] + options->modules[g->n].n_sites;
+	}
+	*first = u->n_modules;
+	u->n_modules += g->n;
+	atomic_fetch_add(&u->n_generations, 1);
+	return 0;
+}
+
+static void finish_events(struct unpacker *u)
+{
+	struct task *t = u->task;
+	struct segment_header header = {.task = u->number, .first_event = t->n_events};
+
+	if (segment_encoder_count(u->enc)) {
+		const uint8_t *payload = segment_encoder_finish(u->enc, &header);
+
+		fail(u, payload ? u->write(u->ctx, &header, payload) : -ENOMEM);
+		t->n_events += header.n;
+		atomic_fetch_add(u->err ? &u->totals->lost : &u->totals->events, u->witnesses);
+		u->witnesses = 0;
+	}
+	segment_encoder_reset(u->enc, t->bases, t->known);
+}
+
+static void add_event(struct unpacker *u, const struct witness_event *event)
+{
+	int err = segment_encoder_add(u->enc, event);
+
+	if (err == -ENOSPC) {
+		finish_events(u);
+		err = segment_encoder_add(u->enc, event);
+	}
+	fail(u, err);
+}
+
+/* @value: of EVENT_LOST how many, of EVENT_FORK the child. */
+static void add_plain(struct unpacker *u, enum event_kind kind, uint64_t value)
+{
+	struct witness_event event = {
+		.kind = kind, .time_ns = u->task->time_ns, .lost = value, .val = value};
+
+	add_event(u, &event);
+}
+
+/* What a record says of the task as a whole: losses, and programs that it went through. */
+static void note_task(struct unpacker *u, uint64_t lost, uint32_t execs)
+{
+	struct task *t = u->task;
+
+	if (lost > t->lost) {
+		add_plain(u, EVENT_LOST, lost - t->lost);
+		atomic_fetch_add(&u->totals->lost, lost - t->lost);
+		t->lost = lost;
+	}
+	for (; t->execs != execs; t->execs++) {
+		add_plain(u, EVENT_EXEC, 0);
+		t->known = 0;
+	}
+}
+
+/* Which module of the generation has @site. */
+static uint32_t slot_of(const struct generation *g, uint32_t site)
+{
+	uint32_t m = 0;
+
+	while (m + 1 < g->n && site >= g->first_site[m + 1])
+		m++;
+	return m;
+}
+
+/* The state of reading one batch. */
+struct reading {
+	const struct generation *generation;
+	uint64_t time_ns, cfa_high;
+	uint64_t ret, target;
+	uint64_t values[EVENT_VALUES_MAX];
+	uint8_t n_values;
+	bool has_ret, has_target;
+	uint32_t serial;
+};
+
+static void unpack_witness(struct unpacker *u, struct reading *b, const struct batch_record *r)
+{
+	uint32_t site = r->head & HEAD_SITE_MASK;
+	const struct generation *g = b->generation;
+	uint32_t slot = slot_of(g, site), m = g->first + slot;
+	const struct recorder_module *mod = &g->modules[slot];
+	struct task *t = u->task;
+
+	if (site < g->first_site[slot] || site - g->first_site[slot] >= mod->n_sites)
+		return;
+	struct witness_event e = {
+		.kind = EVENT_WITNESS,
+		.module = m,
+		.site = site - g->first_site[slot],
+		.cfa = b->cfa_high << 32 | r->cfa,
+	};
+	b->time_ns += r->dt_ns;
+	t->time_ns = e.time_ns = b->time_ns;
+	if (r->head & HEAD_RET) {
+		e.flags |= EVENT_HAS_RET;
+		e.ret = b->has_ret ? b->ret
+				   : t->bases[m] + mod->sites[e.site].addr + (int64_t)r->ret;
+	}
+	if (b->has_target) {
+		e.flags |= EVENT_HAS_TARGET;
+		e.val = b->target;
+	} else {
+		e.val = r->head & HEAD_TAKEN ? 1 : 0;
+	}
+	if (r->head & HEAD_SIGNAL)
+		e.flags |= EVENT_FROM_SIGNAL;
+	if (r->head & HEAD_SNAPSHOT)
+		fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
+	e.values = b->values;
+	e.n_values = b->n_values;
+	add_event(u, &e);
+	u->witnesses++;
+	b->has_ret = b->has_target = false;
+	b->n_values = 0;
+}
+
+/* The task ran before: what its stack says, from which its trace begins. */
+static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t pid)
+{
+	struct task *t = u->task;
+	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = t->time_ns};
+	uint64_t known = t->known;
+
+	if (t->attached && g->modules[0].plan &&
+	    attach_stacks_reduce(u->attach_stacks, pid, t->attached)) {
+		e.stack = t->attached->words;
+		e.stack_addr = t->attached->addr;
+		e.stack_words = t->attached->n_words;
+		for (uint32_t i = 0; i < g->n; i++)
+			if (!(known >> (g->first + i) & 1) &&
+			    attach_stacks_bias(u->attach_stacks, &g->modules[i],
+					       &t->bases[g->first + i]))
+				known |= 1ull << (g->first + i);
+	}
+	if (known != t->known) {
+		finish_events(u);
+		t->known = known;
+		segment_encoder_reset(u->enc, t->bases, t->known);
+	}
+	add_event(u, &e);
+	free(t->attached);
+	t->attached = NULL;
+}
+
+/* When the next witness of @n records was hit, counted from @time_ns. */
+static uint64_t next_time(const struct batch_record *r, uint32_t n, uint64_t time_ns)
+{
+	for (; n--; r++) {
+		if (r->head >> HEAD_RECORD_SHIFT == RECORD_TIME)
+			time_ns = r->value;
+		if (r->head >> HEAD_RECORD_SHIFT == RECORD_WITNESS)
+			return time_ns + r->dt_ns;
+	}
+	return time_ns;
+}
+
+/* The module of @slot has been mapped somewhere. */
+static void unpack_base(struct unpacker *u, const struct generation *g, uint32_t slot,
+			uint64_t addr)
+{
+	struct task *t = u->task;
+	uint32_t m = g->first + slot;
+	uint64_t bias = addr - g->text_addr[slot];
+
+	if (t->known >> m & 1 && t->bases[m] == bias)
+		return;
+	finish_events(u);
+	t->bases[m] = bias;
+	t->known |= 1ull << m;
+	segment_encoder_reset(u->enc, t->bases, t->known);
+}
+
+static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
+{
+	struct task *t = u->task;
+
+	switch (r->head >> HEAD_RECORD_SHIFT) {
+	case RECORD_WITNESS:
+		unpack_witness(u, b, r);
+		break;
+	case RECORD_BASE:
+		unpack_base(u, b->generation, r->head & (BATCH_MODULES - 1), r->value);
+		break;
+	case RECORD_TIME:
+		b->time_ns = r->value;
+		break;
+	case RECORD_CFA:
+		b->cfa_high = r->value;
+		break;
+	case RECORD_RET:
+		b->ret = r->value;
+		b->has_ret = true;
+		break;
+	case RECORD_TARGET:
+		b->target = r->value;
+		b->has_target = true;
+		break;
+	case RECORD_VALUE:
+		if (b->n_values < EVENT_VALUES_MAX)
+			b->values[b->n_values++] = r->value;
+		break;
+	case RECORD_PAUSE:
+		add_plain(u, EVENT_PAUSE, 0);
+		finish_events(u);
+		t->known = 0;
+		segment_encoder_reset(u->enc, t->bases, t->known);
+		break;
+	case RECORD_FORK:
+		add_plain(u, EVENT_FORK, r->value);
+		break;
+	}
+}
+
+static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t bytes)
+{
+	const struct batch_record *r = (const struct batch_record *)(b + 1);
+	uint32_t n = (bytes - sizeof(*b)) / sizeof(*r);
+
+	if (b->generation >= u->n_generations)
+		return;
+	const struct generation *g = &u->generations[b->generation];
+	struct reading reading = {g, b->time_ns, b->cfa_high, .serial = b->snapshots};
+
+	note_task(u, b->lost, b->execs);
+	if (b->n < n)
+		n = b->n;
+	for (; n--; r++) {
+		if (r->head >> HEAD_RECORD_SHIFT == RECORD_ATTACH) {
+			u->task->time_ns = next_time(r, n, reading.time_ns);
+			unpack_attach(u, g, b->pid);
+		} else {
+			unpack_record(u, &reading, r);
+		}
+	}
+}
+
+static void unpack_process(struct unpacker *u, const struct process_record *r)
+{
+	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
+		return;
+	note_task(u, r->lost, r->execs);
+	struct witness_event e = {
+		.kind = r->kind == PROCESS_EXIT ? EVENT_END : EVENT_STOP,
+		.time_ns = r->time_ns,
+		.cfa = r->sp,
+		.ret = r->ip,
+		.val = r->stopped,
+	};
+	add_event(u, &e);
+}
+
+static struct task *task_get(struct unpacker *u, uint32_t number)
+{
+	if (number >= u->cap_tasks) {
+		uint32_t cap = u->cap_tasks ? u->cap_tasks : 64;
+
+		while (cap <= number)
+			cap *= 2;
+		struct task **tasks = realloc(u->tasks, cap * sizeof(*tasks));
+		if (!tasks)
+			return NULL;
+		memset(tasks + u->cap_tasks, 0, (cap - u->cap_tasks) * sizeof(*tasks));
+		u->tasks = tasks;
+		u->cap_tasks = cap;
+	}
+	if (!u->tasks[number]) {
+		u->tasks[number] = calloc(1, sizeof(struct task));
+		atomic_fetch_add(&u->totals->tasks, 1);
+	}
+	return u->tasks[number];
+}
+
+int unpacker_begin(struct unpacker *u, uint32_t number)
+{
+	u->number = number;
+	u->ended = false;
+	u->task = task_get(u, number);
+	if (u->task)
+		segment_encoder_reset(u->enc, u->task->bases, u->task->known);
+	else
+		fail(u, -ENOMEM);
+	return u->task ? 0 : u->err;
+}
+
+void unpacker_add(struct unpacker *u, const void *data, uint32_t bytes)
+{
+	uint32_t kind = *(const uint32_t *)data;
+	struct task *t = u->task;
+
+	if (kind == RING_BATCH)
+		unpack_batch(u, data, bytes);
+	else if (kind == RING_SNAPSHOT)
+		fail(u, task_stacks_snapshot(&t->stacks, data, bytes));
+	else if (kind == RING_DEEP)
+		fail(u, task_stacks_deep(&t->stacks, data, bytes));
+	else if (kind == RING_ATTACH)
+		fail(u, stack_copy_add(&t->attached, data, bytes));
+	else
+		unpack_process(u, data);
+	u->ended |= kind == PROCESS_EXIT || kind == PROCESS_STOP;
+}
+
+int unpacker_end(struct unpacker *u)
+{
+	finish_events(u);
+	if (u->ended) {
+		task_free(u->task);
+		u->tasks[u->number] = NULL;
+	}
+	u->task = NULL;
+	return u->err;
+}
