@@ -22,7 +22,8 @@
 
 _Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS == CAPTURE_FLAGS &&
 		       DESC_TARGET == CAPTURE_TARGET && DESC_SNAPSHOT == CAPTURE_SNAPSHOT &&
-		       DESC_STACK == CAPTURE_STACK,
+		       DESC_STACK == CAPTURE_STACK && DESC_READS_ARGS == READS_ARGS &&
+		       DESC_READS_RESULT == READS_RESULT,
 	       "batch.h repeats plan.h for the BPF programs");
 
 struct probes {
@@ -127,7 +128,7 @@ static int fill_tables(struct probes *p, const struct recorder_options *options,
 				.capture = s->cfa_reg == CFA_UNKNOWN
 						   ? s->capture & ~(CAPTURE_RET | CAPTURE_SNAPSHOT)
 						   : s->capture,
-				.cond = s->cond & 15,
+				.cond = (s->cond & 15) | (s->reads & 15) << DESC_READS_SHIFT,
 				.module = m,
 				.operand = op,
 			};
