@@ -51,8 +51,8 @@ static bool leads_to_root(const struct chooser *ch, const struct prog_block *b, 
 
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
  * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or execute
- * (what the child does begins and ends there), and (at next to no cost) calls that do not return.
- */
+ * (what the child does begins and ends there), (at next to no cost) calls that do not return, and
+ * where values are to be read. */
 static void force_function(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
@@ -64,9 +64,11 @@ static void force_function(struct chooser *ch, uint32_t func)
 			continue;
 		if (jumps_anywhere(ch, block) && probeable(&block->last))
 			ch->marks[b] = MARK_TARGET;
-		else if (hides_height(block) && probeable(&block->last))
+		else if ((hides_height(block) || block->flags & PROG_READ_CALL) &&
+			 probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
-		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS) ||
+		else if (block->flags &
+				 (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS | PROG_READ) ||
 			 leads_to_root(ch, block, b))
 			force(ch, b);
 	}
@@ -201,7 +203,7 @@ static void repair(struct chooser *ch, uint32_t func)
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
 		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;
-		bool forced = entry || block->flags & PROG_ROOT;
+		bool forced = entry || block->flags & (PROG_ROOT | PROG_READ | PROG_READ_CALL);
 		if (!(block->flags & PROG_REACHED) || (ch->marks[b] && forced))
 			continue;
 		/* a placement may have marked the block itself, which says less */

@@ -3,6 +3,7 @@
 #include "user/command.h"
 #include "user/measure_costs.h"
 #include "user/record_args.h"
+#include "user/record_reads.h"
 #include "user/record_check.h"
 
 #include <errno.h>
@@ -47,6 +48,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 {
 	struct record_modules_options *m = &a->modules;
 	struct record_modules *modules = calloc(1, sizeof(*modules));
+	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
@@ -56,6 +58,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	m->pids = a->pids;
 	m->n_pids = a->options.n_pids;
 	m->quiet = a->options.quiet;
+	if (!err)
+		err = record_reads_make(a, &reads, diag);
 	if (!err && a->options.max_overhead > 0)
 		measure_costs(a->options.quiet);
 	a->planning.keep_model = a->options.max_overhead > 0;
@@ -76,6 +80,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	}
 	if (modules)
 		record_modules_deinit(modules);
+	record_reads_free(reads);
 	free(modules);
 	return err;
 }

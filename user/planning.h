@@ -11,6 +11,12 @@
 #define PLANNING_TRACED_MAX 64
 #define PLANNING_PLUGINS_MAX 512
 
+struct planning_reads {
+	const char *pattern;
+	uint8_t what;  /* enum plan_reads */
+	bool optional; /* it need not match anything */
+};
+
 struct planning_options {
 	enum plan_mode mode; /* from MODE_PATHS_BLOCKS on: blocks are traced as well */
 	/* Patterns of function names (globs, or /regex/): traced are those that match one of @only
@@ -28,6 +34,9 @@ struct planning_options {
 	/* Other modules that are traced as well: calls into them show, and so do theirs. */
 	const char *const *traced;
 	uint32_t n_traced;
+	/* Values to be read of calls of functions that match, here or imported. */
+	const struct planning_reads *reads;
+	uint32_t n_reads;
 	const char *origin;  /* where the binary is; NULL: where it is opened */
 	bool returns_apart;  /* keep every return instruction of a function apart */
 	const char *profile; /* a recording to take counts from; NULL: estimates */

@@ -47,6 +47,14 @@ static void print_help(void)
 	     "a path\n"
 	     "                       (repeatable)\n"
 	     "      --no-program     trace only those, not the program itself\n"
+	     "      --args N         read the first N arguments (at most 6), integers or pointers, "
+	     "of\n"
+	     "                       all functions, or:\n"
+	     "      --args-of PAT    of those that match, here or imported (repeatable)\n"
+	     "      --handle stdio|sockets|sqlite3|FILE\n"
+	     "                       read the handles that functions of a C library take and "
+	     "return,\n"
+	     "                       for encode --handle (repeatable)\n"
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   resolution of times (100)\n"
 	     "      --duration SECS  stop after so long\n"
@@ -89,6 +97,12 @@ static int take_duration(struct record_args *a, double value)
 static int take_overhead(struct record_args *a, double value)
 {
 	a->options.max_overhead = value;
+	return EXIT_OK;
+}
+
+static int take_args(struct record_args *a, double value)
+{
+	a->n_args = value < 1 ? 1 : value;
 	return EXIT_OK;
 }
 
@@ -179,6 +193,9 @@ static const struct record_option record_options[] = {
 	{"max-overhead", .number = take_overhead, .max = 1e6},
 	{"module", .list = AT(patterns)},
 	{"no-program", .flag = AT(modules.no_program)},
+	{"args", .number = take_args, .max = 6},
+	{"args-of", .list = AT(args_of)},
+	{"handle", .list = AT(handles)},
 	{"no-times", .flag = AT(no_times)},
 	{"time-unit", .number = take_unit, .max = 1e9},
 	{"duration", .number = take_duration, .max = 1e9},
@@ -251,8 +268,8 @@ static int check_together(const struct record_args *a)
 	const struct record_modules_options *m = &a->modules;
 	const struct recorder_options *o = &a->options;
 
-	if (m->plan &&
-	    (m->n_modes > 1 || a->only.n || a->without.n || a->planning.profile || m->sites))
+	if (m->plan && (m->n_modes > 1 || a->only.n || a->without.n || a->planning.profile ||
+			m->sites || a->n_args || a->handles.n))
 		return command_usage("record", "--plan is made already: what to trace is in it");
 	if ((o->argv != NULL) + (o->n_pids > 0) + o->all != 1)
 		return command_usage("record",
@@ -262,6 +279,8 @@ static int check_together(const struct record_args *a)
 					       "finds");
 	if (o->max_overhead > 0 && (m->n_modes > 1 || m->plan || m->sites))
 		return command_usage("record", "--max-overhead plans by itself: no --plan with it");
+	if (a->args_of.n && !a->n_args)
+		return command_usage("record", "--args-of says of which: --args N says how many");
 	if (m->no_program && !a->patterns.n)
 		return command_usage("record", "--no-program leaves nothing without --module");
 	return EXIT_OK;

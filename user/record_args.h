@@ -22,7 +22,8 @@ struct record_args {
 	bool help, no_times;
 	bool paths;
 	enum plan_mode placement; /* of level paths */
-	struct record_list only, without, plugins, patterns;
+	struct record_list only, without, plugins, patterns, args_of, handles;
+	uint8_t n_args; /* --args */
 	pid_t pids[RECORD_ARGS_MAX];
 };
 

@@ -4,35 +4,11 @@
 # from its first event on: against what the program itself writes down. What can go wrong with a
 # process goes wrong here, each with its own message; detaching leaves the text as it was.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-source=$(cd "$(dirname "$0")/.." && pwd)/programs/modules.c
-dir=$(mktemp -d)
-started=()
-cleanup() {
-	for pid in "${started[@]}"; do
-		kill -9 "$pid" 2>/dev/null
-	done
-	rm -rf "$dir"
-}
-trap cleanup EXIT
-trap 'exit 130' INT TERM
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
-passed=0 failed=0
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+source=$tests/programs/modules.c
+work_in_own_folder
 
-claim() { # TEXT COMMAND...
-	if "${@:2}" >said 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		head -n 12 said err 2>/dev/null | sed 's/^/  | /'
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "is $1, should be $2"; false; }; }
 record() { "$PUGMARK" record -q -o rec "$@" >out 2>err </dev/null; }
 refused() { # TEXT MESSAGE ARGS...: record ARGS fails with one line that says MESSAGE
 	record "${@:3}"
@@ -246,5 +222,4 @@ if unshare -m true 2>/dev/null; then
 	claim 'a full disk: the process goes on' kill -0 $pid
 fi
 end
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

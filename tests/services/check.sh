@@ -18,7 +18,6 @@
 set -u -o pipefail
 here=$(dirname "$(realpath "$0")")
 export PUGMARK=${PUGMARK:-$(realpath "$here/../..")/build/pugmark}
-export PUGMARK_NO_TTY=1
 all="nginx redis memcached lighttpd postgres"
 seconds=${SECONDS_RECORDED:-10}
 requests=${REQUESTS:-8000}
