@@ -7,7 +7,7 @@
 #include "bpf/settings.h"
 
 /* Records that one hit may need at most; the batch is sent while there is still room for them. */
-#define HIT_RECORDS 8
+#define HIT_RECORDS 16
 
 struct task_state {
 	__u64 last_ns;

@@ -61,6 +61,25 @@ static __noinline __u64 branch_target(struct pt_regs *ctx, __u32 index, __u64 ba
 	return target;
 }
 
+/* Appends the values that the site reads (enum plan_reads). */
+static __noinline __u32 append_values(struct pt_regs *ctx, struct task_state *st, __u32 n,
+				      __u32 reads)
+{
+	__u32 head = (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT;
+
+	if (!st)
+		return n;
+	if (reads & DESC_READS_RESULT) {
+		batch_append(st, &n, head, ctx->ax);
+		return n;
+	}
+	__u64 args[] = {ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9};
+	for (__u32 i = 0; i < 6; i++)
+		if (i < (reads & DESC_READS_ARGS))
+			batch_append(st, &n, head, args[i]);
+	return n;
+}
+
 /* __restore_rt: mov $15,%rax; syscall. */
 static __always_inline bool is_signal_trampoline(__u64 ret)
 {

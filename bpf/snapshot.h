@@ -278,18 +278,21 @@ struct attach_scan {
 	__u64 at;
 };
 
-/* One step of attach_send(): up to the end of the page. */
+/* One step of attach_send(): up to the end of the page, which may be one of a large array that was
+ * never touched: then it is not there. */
 static long attach_step(__u32 step, struct attach_scan *scan)
 {
 	struct attach_stack *a = &scan->stacks->attach;
 	__u64 at = scan->at, bytes = 4096 - (at & 4095);
 
 	barrier_var(bytes);
-	if (bytes > 8 * SNAPSHOT_WORDS || bpf_probe_read_user(a->words, bytes, (void *)at))
+	if (bytes > 8 * SNAPSHOT_WORDS)
 		return 1;
+	scan->at = at + bytes;
+	if (bpf_probe_read_user(a->words, bytes, (void *)at))
+		return 0;
 	a->addr = at;
 	a->n_words = bytes / 8;
-	scan->at = at + bytes;
 	return bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
 				  BPF_RB_NO_WAKEUP) != 0;
 }

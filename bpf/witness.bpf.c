@@ -148,11 +148,13 @@ int witness(struct pt_regs *ctx)
 	if (capture & DESC_STACK)
 		hit.head |= HEAD_SNAPSHOT;
 	note_stack(ctx, st, sp, module, &hit);
-	if (capture & DESC_FLAGS && flag_taken(ctx->flags, site->cond))
+	if (capture & DESC_FLAGS && flag_taken(ctx->flags, site->cond & 15))
 		hit.head |= HEAD_TAKEN;
 	if (capture & DESC_TARGET)
 		batch_append(st, &hit.n, (__u32)RECORD_TARGET << HEAD_RECORD_SHIFT,
 			     branch_target(ctx, site->operand, hit.base));
+	if (site->cond >> DESC_READS_SHIFT)
+		hit.n = append_values(ctx, st, hit.n, site->cond >> DESC_READS_SHIFT);
 
 	struct batch_record *r = &st->records[hit.n & (BATCH_RECORDS - 1)];
 	r->head = hit.head;

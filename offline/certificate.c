@@ -50,7 +50,7 @@ static int take(struct certifier *c, const struct trace_event *e)
 	close_gap(c, e->depth);
 	if (e->kind == TRACE_GAP)
 		return add_gap(c, e);
-	c->part.events += e->kind != TRACE_BLOCK;
+	c->part.events += e->kind < TRACE_BLOCK;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct filter {
 	uint64_t passed;
 	struct tree_place place;
 	bool begun;
+	bool closed_passed; /* the call that was closed last */
 };
 
 static int filter_begin(void *ctx, const struct tree_place *place)
@@ -87,7 +88,8 @@ static int filter_open(void *ctx, const struct tree_call *call)
 static int filter_close(void *ctx, const struct tree_return *ret)
 {
 	struct filter *f = ctx;
-	if (!(f->levels.at[--f->levels.n] & LEVEL_PASSED))
+	f->closed_passed = f->levels.at[--f->levels.n] & LEVEL_PASSED;
+	if (!f->closed_passed)
 		return 0;
 	f->passed_open--;
 	return f->next->close(f->next->ctx, ret);
@@ -99,6 +101,14 @@ static int filter_end(void *ctx, enum tree_edge why)
 	return f->begun ? f->next->end(f->next->ctx, why) : 0;
 }
 
+static int filter_value(void *ctx, const struct tree_value *value)
+{
+	struct filter *f = ctx;
+	bool open = f->levels.n && f->levels.at[f->levels.n - 1] & LEVEL_PASSED;
+	bool passed = value->returned ? f->closed_passed : open;
+	return passed && f->next->value ? f->next->value(f->next->ctx, value) : 0;
+}
+
 int filter_new(const struct filter_rules *rules, const struct tree_sink *next, struct filter **out)
 {
 	struct filter *f = calloc(1, sizeof(*f));
@@ -106,7 +116,8 @@ int filter_new(const struct filter_rules *rules, const struct tree_sink *next, s
 		return -ENOMEM;
 	f->rules = *rules;
 	f->next = next;
-	f->sink = (struct tree_sink){f, filter_begin, filter_open, filter_close, filter_end};
+	f->sink = (struct tree_sink){f,		 filter_begin, filter_open, filter_close,
+				     filter_end, filter_value};
 	*out = f;
 	return 0;
 }

@@ -21,8 +21,11 @@ enum node_flag {
 struct open_node {
 	uint64_t from_ns;
 	uint32_t depth;
-	uint32_t flags;
+	uint16_t flags;
+	uint16_t taken; /* arguments told */
 };
+
+enum { VALUES_MAX = 8 };
 
 struct tree_walk {
 	struct symbol_map *map;
@@ -31,6 +34,10 @@ struct tree_walk {
 	struct tree_place place;
 	uint64_t number, events, gaps;
 	uint64_t last_ns;
+	/* Arguments of the call that is to come, at the instruction @passed_at. */
+	uint64_t passed[VALUES_MAX], passed_at;
+	uint32_t n_passed;
+	bool just_closed; /* a call, and nothing since */
 	bool in_sequence;
 	enum tree_edge why; /* the next sequence begins */
 };
@@ -77,6 +84,7 @@ static struct open_node *top(struct tree_walk *w)
 static int close_top(struct tree_walk *w, uint32_t token, struct tree_time time)
 {
 	w->stack.n--;
+	w->just_closed = true;
 	struct tree_return ret = {.token = token, .time = time};
 	return w->sink->close(w->sink->ctx, &ret);
 }
@@ -133,10 +141,49 @@ static int open_node(struct tree_walk *w, const struct trace_event *e, uint32_t 
 		if (e->kind == TRACE_TAIL && flags & NODE_OUTSIDE)
 			caller->flags |= NODE_LEAVING;
 	}
-	if (!VEC_PUSH(&w->stack, (struct open_node){e->from_ns, depth, flags}))
+	if (!VEC_PUSH(&w->stack, (struct open_node){e->from_ns, depth, (uint16_t)flags, 0}))
 		return -ENOMEM;
+	w->just_closed = false;
 	struct tree_call call = {.time = {e->from_ns, e->to_ns}, .symbol = symbol};
 	return w->sink->open(w->sink->ctx, &call);
+}
+
+static int tell_value(struct tree_walk *w, struct tree_value value)
+{
+	return w->sink->value ? w->sink->value(w->sink->ctx, &value) : 0;
+}
+
+/* The arguments that the call instruction of @e had, now that the call is open. */
+static int tell_passed(struct tree_walk *w, const struct trace_event *e)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < w->n_passed && e->addr == w->passed_at && !err; i++) {
+		top(w)->taken++;
+		err = tell_value(w, (struct tree_value){w->passed[i], i, false});
+	}
+	w->n_passed = 0;
+	return err;
+}
+
+/* Where a function begins with a loop its arguments are told again, and are others: only the first
+ * are its own. */
+static int take_value(struct tree_walk *w, const struct trace_event *e)
+{
+	struct open_node *n = top(w);
+	if (e->cause == VALUE_PASSED && e->func < VALUES_MAX) {
+		w->passed[e->func] = e->target;
+		w->n_passed = e->func + 1;
+		w->passed_at = e->addr;
+	} else if (e->cause == VALUE_TAKEN && n && n->flags & NODE_FRESH && n->taken == e->func) {
+		n->taken++;
+		return tell_value(w, (struct tree_value){e->target, e->func, false});
+	} else if (e->cause == VALUE_RETURNED) {
+		int err = settle(w, e);
+		bool fits = w->just_closed;
+		w->just_closed = false;
+		return err || !fits ? err : tell_value(w, (struct tree_value){e->target, 0, true});
+	}
+	return 0;
 }
 
 static int call(struct tree_walk *w, const struct trace_event *e)
@@ -179,7 +226,8 @@ int tree_walk_begin(struct tree_walk *w, const struct tree_place *thread)
 {
 	w->place = *thread;
 	w->number = 0;
-	w->in_sequence = false;
+	w->n_passed = 0;
+	w->in_sequence = w->just_closed = false;
 	w->why = EDGE_THREAD;
 	return 0;
 }
@@ -190,18 +238,23 @@ int tree_walk_event(struct tree_walk *w, const struct trace_event *e)
 	w->last_ns = e->to_ns;
 	if (e->kind == TRACE_BLOCK)
 		return 0;
+	if (e->kind == TRACE_VALUE)
+		return take_value(w, e);
 	if (e->kind == TRACE_GAP) {
 		w->gaps++;
 		err = end_sequence(w, EDGE_GAP, (struct tree_time){e->from_ns, e->to_ns});
 	} else {
 		err = settle(w, e);
 	}
-	if (!err && (e->kind == TRACE_CALL || e->kind == TRACE_TAIL))
+	if (!err && (e->kind == TRACE_CALL || e->kind == TRACE_TAIL)) {
 		err = call(w, e);
-	else if (!err && (e->kind == TRACE_RET || e->kind == TRACE_UNWIND))
+		if (!err && w->n_passed)
+			err = tell_passed(w, e);
+	} else if (!err && (e->kind == TRACE_RET || e->kind == TRACE_UNWIND)) {
 		err = leave(w, e);
-	else if (!err && e->kind == TRACE_ENTER)
+	} else if (!err && e->kind == TRACE_ENTER) {
 		err = enter(w, e);
+	}
 	w->number++;
 	w->events++;
 	return err;

@@ -18,16 +18,20 @@ struct tree_time {
 
 struct tree_call {
 	struct tree_time time;
-	uint64_t arg; /* the first argument, where has_arg */
 	uint32_t symbol;
-	bool has_arg;
 };
 
 struct tree_return {
 	struct tree_time time;
-	uint64_t value; /* where has_value */
 	uint32_t token; /* TOKEN_RETURN, TOKEN_UNWIND or TOKEN_CUT */
-	bool has_value;
+};
+
+/* What was read beside the calls (record --args): an argument of the call that was opened last,
+ * right after that; or what the call returned that was closed last, right after that. */
+struct tree_value {
+	uint64_t value;
+	uint32_t number; /* of the argument, from 0 */
+	bool returned;
 };
 
 enum tree_edge {
@@ -53,6 +57,7 @@ struct tree_sink {
 	int (*open)(void *ctx, const struct tree_call *call);
 	int (*close)(void *ctx, const struct tree_return *ret);
 	int (*end)(void *ctx, enum tree_edge why);
+	int (*value)(void *ctx, const struct tree_value *value); /* or NULL */
 };
 
 struct tree_walk;

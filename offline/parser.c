@@ -229,7 +229,7 @@ void parser_drop_frames(struct parser *p, uint32_t n)
 /* The topmost frame has ended: goes on in the one below it. */
 static void pop_frame(struct parser *p)
 {
-	uint8_t boundary = parser_top(p)->boundary;
+	uint8_t boundary = parser_top(p)->boundary, hidden = parser_top(p)->hidden;
 	if (boundary == BELOW_HANDLER)
 		p->from_ns =
 			parser_top(p)
@@ -237,6 +237,7 @@ static void pop_frame(struct parser *p)
 	parser_drop_frames(p, p->n - 1);
 	if (boundary == BELOW_GAP) {
 		p->position = LOST;
+		p->gap_cause = hidden;
 		return;
 	}
 	if (!p->n || boundary == BELOW_ROOT) {
@@ -430,6 +431,25 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 	}
 }
 
+/* What the event's site read for those who look at the trace. */
+static void emit_values(struct parser *p, const struct plan_site *site,
+			const struct witness_event *e)
+{
+	uint8_t what = site->reads & READS_RESULT ? VALUE_RETURNED
+		       : site->reads & READS_CALL ? VALUE_PASSED
+						  : VALUE_TAKEN;
+	for (uint32_t i = 0; i < e->n_values; i++)
+		emit(p, (struct trace_event){
+				.kind = TRACE_VALUE,
+				.cause = what,
+				.module = e->module,
+				.addr = site->addr,
+				.target = e->values[i],
+				.func = i,
+				.import = "",
+			});
+}
+
 /* The event of @node in its own frame: the frame's CFA is known from now on. */
 void parser_take_event(struct parser *p, uint32_t node, const struct witness_event *e)
 {
@@ -441,6 +461,8 @@ void parser_take_event(struct parser *p, uint32_t node, const struct witness_eve
 		f->cfa = e->cfa;
 	if (site->capture & CAPTURE_RET && e->ret)
 		f->ret = e->ret;
+	if (e->n_values)
+		emit_values(p, site, e);
 	pass_node(p, node, e);
 }
 
@@ -454,7 +476,8 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	if (any && !la->cfa)
 		return false;
 	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
-	if (depths && f->cfa - (any ? la->cfa : e->cfa) != (uint64_t)t->depth)
+	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : e->cfa));
+	if (depths && (t->or_below ? depth < t->depth : depth != t->depth))
 		return false;
 	if (t->ret == FIRST_SELF) {
 		uint64_t ret = any ? la->ret : e->ret;
@@ -736,7 +759,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		return;
 	}
 	if (!parser_derive(p, &la, first) && !p->failed)
-		parser_reanchor(p, &la, p->n || p->gaps ? CAUSE_MODEL : CAUSE_ATTACH);
+		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
 }
 
 /* The task has ended: unless it was stopped in the middle, what is still open and can end in

@@ -52,6 +52,7 @@ void parser_attach(struct parser *p, const struct witness_event *e)
 			.announced =
 				true, /* by whom, if not by this thread before it was recorded */
 			.boundary = boundary,
+			.hidden = CAUSE_ATTACH,
 		};
 		parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
 		parser_push(p, f);

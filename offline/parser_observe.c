@@ -108,6 +108,7 @@ void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 				       .cfa = la->own_cfa ? e->cfa : 0,
 				       .ret = e->ret,
 				       .boundary = BELOW_GAP,
+				       .hidden = cause,
 			       });
 	}
 	parser_take_event(p, node, e);
@@ -315,6 +316,22 @@ bool parser_starts_program(struct parser *p, const struct lookahead *la)
 	return la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && can_end(p, 0);
 }
 
+uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)
+{
+	if (p->position == LOST)
+		return p->gap_cause;
+	if (!p->n)
+		return p->gaps ? CAUSE_MODEL : CAUSE_ATTACH;
+	for (uint32_t i = p->n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		if (f->boundary == BELOW_CALL)
+			continue;
+		bool above = !la->own_cfa || !f->cfa || la->e->cfa > f->cfa;
+		return f->boundary == BELOW_GAP && above && can_end(p, i) ? f->hidden : CAUSE_MODEL;
+	}
+	return CAUSE_MODEL;
+}
+
 /* The first event after attaching, in the frame that the stack has told. */
 bool parser_begin_attached(struct parser *p, const struct lookahead *la)
 {
@@ -330,6 +347,7 @@ bool parser_begin_attached(struct parser *p, const struct lookahead *la)
 		.cfa = cfa,
 		.ret = p->attach_ret,
 		.boundary = p->attach_boundary,
+		.hidden = CAUSE_ATTACH,
 	};
 	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
 	parser_push(p, f);

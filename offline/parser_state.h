@@ -30,6 +30,7 @@ struct frame {
 	uint16_t module;
 	uint8_t position;    /* enum position: where the frame was when a handler came */
 	uint8_t boundary;    /* enum boundary */
+	uint8_t hidden;	     /* BELOW_GAP: why what is above is not known (enum trace_cause) */
 	bool announced;	     /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
@@ -132,6 +133,8 @@ uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_
 bool parser_try_unwinding(struct parser *parser, const struct lookahead *la);
 /* Starts anew at the event itself, after a gap because of @cause. */
 void parser_reanchor(struct parser *parser, const struct lookahead *la, uint8_t cause);
+/* Why an event fits nothing: it may well be of a frame that an earlier gap has hidden. */
+uint8_t parser_misfit_cause(struct parser *parser, const struct lookahead *la);
 /* The entry of a function from another module: goes on from the call of ours that the stack says
  * it was during. Where it does not say so returns false, and in *@live how many frames may still be
  * open. */

@@ -81,6 +81,14 @@ static void site_from_model(struct builder *b, struct plan_site *s)
 	s->operand = operand.target;
 }
 
+/* What the witness at @addr reads: what is asked for, if it is where that still stands. */
+static uint8_t reads_at(const struct prog_block *pb, uint64_t addr)
+{
+	bool at_call = pb->flags & PROG_READ_CALL && addr == pb->call_addr;
+	bool at_start = pb->flags & PROG_READ && addr == pb->any.addr;
+	return at_call || at_start ? pb->reads : 0;
+}
+
 static uint32_t add_site(struct builder *b, uint32_t block)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
@@ -89,6 +97,7 @@ static uint32_t add_site(struct builder *b, uint32_t block)
 	struct plan_site *s = &b->sites[index];
 	*s = (struct plan_site){.func = pb->func, .kind = WITNESS_BLOCK};
 	s->addr = mark == MARK_BLOCK ? pb->any.addr : pb->last.addr;
+	s->reads = reads_at(pb, s->addr);
 	if (mark == MARK_LAST && pb->flags & PROG_RET)
 		s->kind = WITNESS_RETURN;
 	if (b->model)

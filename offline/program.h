@@ -10,7 +10,7 @@
 #ifndef OFFLINE_PROGRAM_H
 #define OFFLINE_PROGRAM_H
 
-#include <pugmark/model.h>
+#include <pugmark/plan.h>
 
 enum prog_call {
 	CALL_NONE,
@@ -31,8 +31,10 @@ enum prog_block_flag {
 	PROG_REACHED = 128,  /* on a path from the entry or from a root */
 	PROG_TABLE = 512,    /* ends with an indirect jump whose targets are known */
 	PROG_INDIRECT = 256, /* its call is through a register or memory, not an import */
-	PROG_FORKS = 1024    /* its call returns in a child process as well, or runs another
+	PROG_FORKS = 1024,   /* its call returns in a child process as well, or runs another
 				program: what led there is to show */
+	PROG_READ = 2048,    /* values are read where it begins: at `any`, where they still are */
+	PROG_READ_CALL = 4096 /* values are read at its call */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
@@ -54,6 +56,7 @@ struct prog_block {
 	uint16_t flags;	    /* enum prog_block_flag */
 	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
 	uint8_t call;	    /* enum prog_call */
+	uint8_t reads;	    /* enum plan_reads: PROG_READ, PROG_READ_CALL */
 	float freq;	    /* expected executions in a run */
 	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
@@ -96,6 +99,9 @@ struct program_options {
 	const uint8_t *traced;	/* per import of the model: a module that is traced as well has it;
 				   or NULL: none */
 	const bool *paths;	/* per function of the model, or NULL: none has PROG_PATHS */
+	/* What is to be read of calls of each function, and of each import, of the model (enum
+	 * plan_reads); or NULL: nothing. */
+	const uint8_t *func_reads, *import_reads;
 	const uint64_t *counts; /* executions per block of the model from an earlier recording,
 				   UINT64_MAX: not counted; or NULL: static estimates */
 };

@@ -6,6 +6,7 @@
 #include "offline/program.h"
 
 #include "offline/leaf_imports.h"
+#include "offline/semantics.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,6 +20,7 @@ struct maker {
 	uint32_t cap_blocks, cap_succs;
 	uint32_t *first_of; /* per block of the model: its block of the program */
 	uint32_t *func_of;  /* per function of the model: its function of the program */
+	uint8_t *reads;	    /* per block of the model: what is read where it begins */
 	bool failed;
 };
 
@@ -147,13 +149,79 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 	}
 }
 
-static bool needs_split(const struct maker *m, const struct pugmark_block *block, bool entry)
+/* ---- values to be read ---- */
+
+/* What is asked for of calls from @site. */
+static uint8_t reads_of_callee(const struct maker *m, uint32_t site)
+{
+	const struct pugmark_site *s = &m->model->sites[site];
+	if (s->target != PUGMARK_NONE && s->target < m->model->n_funcs && m->options->func_reads)
+		return m->options->func_reads[s->target];
+	if (s->import != PUGMARK_NONE && m->options->import_reads)
+		return m->options->import_reads[s->import];
+	return 0;
+}
+
+/* What is read at the call itself: arguments of what has no entry here. */
+static uint8_t reads_at_call(const struct maker *m, uint32_t site)
+{
+	const struct pugmark_site *s = &m->model->sites[site];
+	return s->target == PUGMARK_NONE ? reads_of_callee(m, site) & READS_ARGS : 0;
+}
+
+/* Arguments where functions begin, results where calls return to. */
+static void find_reads(struct maker *m)
+{
+	const struct pugmark_model *model = m->model;
+	if (!m->options->func_reads && !m->options->import_reads)
+		return;
+	for (uint32_t f = 0; f < model->n_funcs && m->options->func_reads; f++)
+		if (model->funcs[f].n_blocks)
+			m->reads[model->funcs[f].block] = m->options->func_reads[f] & READS_ARGS;
+	for (uint32_t b = 0; b < model->n_blocks; b++) {
+		const struct pugmark_block *block = &model->blocks[b];
+		if (block->end != END_CALL || block->site == PUGMARK_NONE ||
+		    !(reads_of_callee(m, block->site) & READS_RESULT))
+			continue;
+		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
+			if (model->edges[i].kind == EDGE_RETURN)
+				m->reads[model->edges[i].to] = READS_RESULT;
+	}
+}
+
+/* How many of the block's first @n instructions come before @reads is overwritten. */
+static uint32_t count_intact(const struct maker *m, const struct pugmark_block *block, uint32_t n,
+			     uint8_t reads)
+{
+	static const uint8_t args[] = {7, 6, 2, 1, 8, 9};
+	uint16_t regs = reads & READS_RESULT ? 1 << REG_AX : 0;
+	ZydisDecoder decoder;
+	for (uint32_t i = 0; i < (reads & READS_ARGS) && i < sizeof(args); i++)
+		regs |= 1 << args[i];
+	sem_decoder_init(&decoder);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pugmark_insn *insn = &m->model->insns[block->insn + i];
+		uint64_t addr = m->model->text_addr + insn->off;
+		size_t len;
+		const uint8_t *bytes = pugmark_model_bytes(m->model, addr, &len);
+		struct sem sem;
+		if (!bytes || len < insn->len ||
+		    !sem_decode(&decoder, bytes, insn->len, addr, &sem) || sem.writes & regs)
+			return i + 1;
+	}
+	return n;
+}
+
+static bool needs_split(const struct maker *m, const struct pugmark_block *block, bool entry,
+			uint8_t reads)
 {
 	if (block->site == PUGMARK_NONE || block->n_insns < 2)
 		return false;
 	const struct pugmark_site *s = &m->model->sites[block->site];
-	return s->kind == SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN &&
-	       (entry || block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN));
+	bool hides_height = s->kind == SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN;
+	if (reads && (hides_height || reads_at_call(m, block->site)))
+		return true;
+	return hides_height && (entry || block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN));
 }
 
 static struct prog_block blank(uint32_t func, uint64_t addr)
@@ -177,8 +245,14 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	struct prog_block b = blank(func, block->addr);
 	b.origin = index;
 	bool root = block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
-	b.any = entry || root ? cheapest_in_frame(m, block, block->n_insns)
-			      : cheapest(m, block, block->n_insns);
+	uint8_t reads = m->reads[index];
+	uint32_t n_any = block->n_insns;
+	if (reads) {
+		n_any = count_intact(m, block, n_any, reads);
+		b.flags |= PROG_READ;
+		b.reads = reads;
+	}
+	b.any = entry || root ? cheapest_in_frame(m, block, n_any) : cheapest(m, block, n_any);
 	if (root)
 		b.flags |= PROG_ROOT;
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
@@ -192,15 +266,21 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	bool whole = block->end == END_CALL || block->end == END_NORETURN || block->end == END_TAIL;
 	m->first_of[index] = m->p->n_blocks;
 	if (whole && block->site != PUGMARK_NONE) {
-		if (needs_split(m, block, entry)) {
+		if (needs_split(m, block, entry, reads)) {
 			b.last = no_probe;
-			b.any = cheapest_in_frame(m, block, block->n_insns - 1);
+			if (n_any == block->n_insns)
+				n_any--;
+			b.any = cheapest_in_frame(m, block, n_any);
 			add_block(m, b);
 			b = blank(func, m->model->sites[block->site].addr);
 			b.origin = index;
 			b.any = b.last = probe_at(m, last);
 		}
 		describe_call(m, block->site, &b);
+		if (!(b.flags & PROG_READ) && reads_at_call(m, block->site)) {
+			b.flags |= PROG_READ_CALL;
+			b.reads = reads_at_call(m, block->site) | READS_CALL;
+		}
 	}
 	add_block(m, b);
 }
@@ -410,10 +490,12 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 	m.p = calloc(1, sizeof(*m.p));
 	m.first_of = calloc(model->n_blocks + 1, sizeof(uint32_t));
 	m.func_of = calloc(model->n_funcs + 1, sizeof(uint32_t));
+	m.reads = calloc(model->n_blocks + 1, 1);
 	if (m.p)
 		m.p->funcs = calloc(model->n_funcs + 1, sizeof(*m.p->funcs));
-	int err = m.p && m.p->funcs && m.first_of && m.func_of ? 0 : -ENOMEM;
+	int err = m.p && m.p->funcs && m.first_of && m.func_of && m.reads ? 0 : -ENOMEM;
 	if (!err) {
+		find_reads(&m);
 		m.p->n_funcs = model->n_funcs;
 		for (uint32_t f = 0; f < model->n_funcs; f++)
 			m.func_of[f] = f;
@@ -432,6 +514,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		apply_counts(&m);
 	free(m.first_of);
 	free(m.func_of);
+	free(m.reads);
 	if (err)
 		program_free(m.p);
 	else

@@ -95,7 +95,7 @@ struct segment_encoder {
 	uint32_t *ids; /* of each event: its symbol, in order of first appearance */
 	struct symbol_slot **order;
 
-	struct bytes cfas, times, values, snapshots, symbols, out;
+	struct bytes cfas, times, values, snapshots, reads, symbols, out;
 	uint64_t *stacks[2]; /* the last snapshot, and this one */
 	uint64_t stack_addr; /* of the last */
 	uint32_t stack_words;
@@ -136,6 +136,7 @@ void segment_encoder_free(struct segment_encoder *enc)
 	bytes_deinit(&enc->times);
 	bytes_deinit(&enc->values);
 	bytes_deinit(&enc->snapshots);
+	bytes_deinit(&enc->reads);
 	bytes_deinit(&enc->symbols);
 	bytes_deinit(&enc->out);
 	free(enc);
@@ -150,7 +151,7 @@ void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, u
 	enc->n = enc->n_symbols = enc->stack_words = 0;
 	enc->stack_addr = 0;
 	enc->first_ns = enc->last_ns = enc->last_cfa = 0;
-	enc->cfas.len = enc->times.len = enc->values.len = enc->snapshots.len = 0;
+	enc->cfas.len = enc->times.len = enc->values.len = enc->snapshots.len = enc->reads.len = 0;
 }
 
 uint32_t segment_encoder_count(const struct segment_encoder *enc)
@@ -241,6 +242,8 @@ static void make_symbol(struct segment_encoder *enc, const struct witness_event 
 		s->form |= FORM_TAKEN;
 	if (event->flags & EVENT_FROM_SIGNAL)
 		s->form |= FORM_SIGNAL;
+	if (event->n_values)
+		s->form |= FORM_VALUES;
 	if (!(event->flags & EVENT_HAS_RET))
 		return;
 	uint64_t bit = 1ull << event->module;
@@ -260,9 +263,11 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 
 	if (enc->n == SEGMENT_MAX_EVENTS ||
 	    enc->snapshots.len + stack_max > SEGMENT_MAX_BYTES / 4 ||
-	    enc->cfas.len + enc->times.len + enc->values.len > SEGMENT_MAX_BYTES / 4)
+	    enc->cfas.len + enc->times.len + enc->values.len + enc->reads.len >
+		    SEGMENT_MAX_BYTES / 4)
 		return -ENOSPC;
-	if (event->module >= SEGMENT_MAX_MODULES || event->stack_words > SNAPSHOT_MAX_WORDS)
+	if (event->module >= SEGMENT_MAX_MODULES || event->stack_words > SNAPSHOT_MAX_WORDS ||
+	    event->n_values > EVENT_VALUES_MAX)
 		return -EINVAL;
 	if (enc->n_symbols * 2 >= 1u << enc->bits && symbols_grow(enc))
 		return -ENOMEM;
@@ -308,6 +313,11 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 	}
 	if (event->stack)
 		put_snapshot(enc, event);
+	if (s.form & FORM_VALUES) {
+		bytes_put_varint(&enc->reads, event->n_values);
+		for (uint8_t i = 0; i < event->n_values; i++)
+			bytes_put_varint(&enc->reads, event->values[i]);
+	}
 	enc->n++;
 	return 0;
 }
@@ -389,8 +399,10 @@ const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segmen
 		put_column(out, &enc->times);
 	put_column(out, &enc->values);
 	put_column(out, &enc->snapshots);
+	if (enc->reads.len)
+		put_column(out, &enc->reads);
 	if (out->failed || stream->failed || enc->cfas.failed || enc->times.failed ||
-	    enc->values.failed || enc->snapshots.failed)
+	    enc->values.failed || enc->snapshots.failed || enc->reads.failed)
 		return NULL;
 	header->kind = SEGMENT_EVENTS;
 	header->n = enc->n;

@@ -63,8 +63,8 @@ void segment_decoder_free(struct segment_decoder *dec);
 /* Returns 0, -ENOMEM, or -EBADMSG where the payload does not hold together. */
 int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 			 const struct segment_header *header);
-/* Returns 1 and the next event (its stack is borrowed until the next call), 0 at the end, or
- * -EBADMSG. */
+/* Returns 1 and the next event (its stack and its values are borrowed until the next call), 0 at
+ * the end, or -EBADMSG. */
 int segment_decoder_next(struct segment_decoder *dec, struct witness_event *event);
 /* The run-time address of ELF address 0 of @module; false where no event here needs it. */
 bool segment_decoder_base(const struct segment_decoder *dec, uint16_t module, uint64_t *base);

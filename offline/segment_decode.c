@@ -11,10 +11,11 @@
 struct symbol {
 	struct witness_event event;
 	uint8_t kind; /* with KIND_VALUE, KIND_SNAPSHOT */
+	bool reads;   /* FORM_VALUES */
 };
 
 struct segment_decoder {
-	struct cursor stream, cfas, times, values, snapshots;
+	struct cursor stream, cfas, times, values, snapshots, reads;
 	struct symbol *symbols;
 	uint32_t n_symbols, cap_symbols;
 	uint32_t left;
@@ -26,6 +27,7 @@ struct segment_decoder {
 	uint64_t stack_addr;
 	uint32_t stack_words;
 	unsigned stack_turn;
+	uint64_t read[EVENT_VALUES_MAX];
 };
 
 struct segment_decoder *segment_decoder_new(void)
@@ -63,6 +65,7 @@ static bool read_forms(struct segment_decoder *dec, struct cursor *c)
 			s->event.flags |= EVENT_HAS_RET;
 		if (s->kind & KIND_VALUE)
 			s->event.flags |= EVENT_HAS_TARGET;
+		s->reads = form & FORM_VALUES;
 		s->event.ret = form & FORM_RET_MASK; /* for the next pass */
 	}
 	for (uint32_t i = 0; i < dec->n_symbols; i++) {
@@ -156,6 +159,9 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 	    (unit && !cursor_column(&c, &dec->times)) || !cursor_column(&c, &dec->values) ||
 	    !cursor_column(&c, &dec->snapshots))
 		return -EBADMSG;
+	dec->reads = (struct cursor){0};
+	if (c.at < c.end && !cursor_column(&c, &dec->reads))
+		return -EBADMSG;
 	dec->time_unit_ns = unit;
 	dec->units = unit ? header->first_ns / unit : 0;
 	dec->cfa = 0;
@@ -235,6 +241,21 @@ static bool read_values(struct segment_decoder *dec, uint8_t kind, struct witnes
 	return !(kind & KIND_SNAPSHOT) || read_snapshot(dec, event);
 }
 
+/* What the site read: few sites do. */
+static bool read_reads(struct segment_decoder *dec, struct witness_event *event)
+{
+	uint64_t n;
+
+	if (!cursor_varint(&dec->reads, &n) || n > EVENT_VALUES_MAX)
+		return false;
+	for (uint64_t i = 0; i < n; i++)
+		if (!cursor_varint(&dec->reads, &dec->read[i]))
+			return false;
+	event->values = dec->read;
+	event->n_values = n;
+	return true;
+}
+
 int segment_decoder_next(struct segment_decoder *dec, struct witness_event *event)
 {
 	uint64_t number, units;
@@ -257,6 +278,8 @@ int segment_decoder_next(struct segment_decoder *dec, struct witness_event *even
 		event->time_ns = dec->units * dec->time_unit_ns;
 	}
 	if (s->kind & (KIND_VALUE | KIND_SNAPSHOT) && !read_values(dec, s->kind, event))
+		goto bad;
+	if (s->reads && !read_reads(dec, event))
 		goto bad;
 	dec->left--;
 	return 1;

@@ -13,6 +13,7 @@ enum {
 	FORM_RET_RUN = 2,
 	FORM_TAKEN = 0x10,
 	FORM_SIGNAL = 0x20,
+	FORM_VALUES = 0x40,
 };
 
 #endif

@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESSES = 16, SLOTS_MAX = DEEP_WORDS / 2 };
+enum { PROCESSES = 64, SLOTS_MAX = DEEP_WORDS / 2 };
 
 struct attach_stacks {
 	struct unwinder *unwinders[PROCESSES];
-	uint32_t next; /* to be replaced */
+	uint32_t next;	       /* to be replaced */
+	struct unwinder *last; /* that has reduced a stack */
 	uint32_t slots[SLOTS_MAX];
 };
 
@@ -34,12 +35,22 @@ int stack_copy_add(struct stack_copy **out, const struct attach_stack *piece, ui
 		copy->ip = piece->ip;
 		memcpy(copy->regs, piece->regs, sizeof(copy->regs));
 	}
-	if (piece->addr != copy->addr + 8 * (uint64_t)copy->n_words ||
-	    n > DEEP_WORDS - copy->n_words)
+	uint64_t ahead = piece->addr - copy->addr, place = ahead / 8;
+	if (ahead % 8 || place < copy->n_words || place > DEEP_WORDS || n > DEEP_WORDS - place)
 		return 0;
+	while (copy->n_words < place) /* a page that is not there */
+		copy->words[copy->n_words++] = EVENT_STACK_UNKNOWN;
 	memcpy(copy->words + copy->n_words, piece->words, 8 * n);
 	copy->n_words += n;
 	return 0;
+}
+
+static bool has_alike(const struct attach_stacks *s, const struct unwinder *u)
+{
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		if (s->unwinders[i] && unwinder_alike(s->unwinders[i], u))
+			return true;
+	return false;
 }
 
 int attach_stacks_new(const struct recorder_options *options, struct attach_stacks **out)
@@ -47,9 +58,18 @@ int attach_stacks_new(const struct recorder_options *options, struct attach_stac
 	struct attach_stacks *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < options->n_pids && i < PROCESSES; i++)
-		if (unwinder_new(options->pids[i], &s->unwinders[i]))
-			s->unwinders[i] = NULL;
+	/* What runs now may have ended by the time that its stack is looked at. */
+	for (uint32_t i = 0; i < options->n_running && s->next < PROCESSES; i++) {
+		struct unwinder *u;
+		if (unwinder_new(options->running[i], &u))
+			continue;
+		if (has_alike(s, u)) {
+			unwinder_free(u);
+			continue;
+		}
+		unwinder_hold(u);
+		s->unwinders[s->next++] = u;
+	}
 	*out = s;
 	return 0;
 }
@@ -63,35 +83,60 @@ void attach_stacks_free(struct attach_stacks *s)
 	free(s);
 }
 
-/* @fresh: the process is looked at again. */
+/* @fresh: the process is looked at again. NULL: it has ended. */
 static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fresh)
 {
-	struct unwinder **slot = NULL;
+	struct unwinder **slot = NULL, *u;
 	for (uint32_t i = 0; i < PROCESSES && !slot; i++)
 		if (s->unwinders[i] && unwinder_pid(s->unwinders[i]) == pid)
 			slot = &s->unwinders[i];
 	if (slot && !fresh)
 		return *slot;
+	if (unwinder_new(pid, &u))
+		return NULL;
 	if (!slot)
 		slot = &s->unwinders[s->next++ % PROCESSES];
 	unwinder_free(*slot);
-	*slot = NULL;
-	return unwinder_new(pid, slot) ? NULL : *slot;
+	*slot = u;
+	return u;
+}
+
+/* A process that has ended had most likely been forked from one that is known: if its stack can be
+ * walked to its end by what that one has mapped, it was. */
+static uint32_t walk_as_another(struct attach_stacks *s, const struct unwind_thread *thread,
+				struct unwinder **by)
+{
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		bool complete = false;
+		uint32_t n = s->unwinders[i] ? unwinder_slots(s->unwinders[i], thread, s->slots,
+							      SLOTS_MAX, &complete)
+					     : 0;
+		if (!n || !complete)
+			continue;
+		*by = s->unwinders[i];
+		return n;
+	}
+	return 0;
 }
 
 bool attach_stacks_reduce(struct attach_stacks *s, pid_t pid, struct stack_copy *copy)
 {
-	struct unwinder *u = unwinder_of(s, pid, false);
+	struct unwinder *u = unwinder_of(s, pid, false), *again;
 	struct unwind_thread thread = {
 		.ip = copy->ip, .addr = copy->addr, .words = copy->words, .n_words = copy->n_words};
-	bool complete;
-	if (!u)
-		return false;
+	bool complete = false;
 	memcpy(thread.regs, copy->regs, sizeof(thread.regs));
-	uint32_t n = unwinder_slots(u, &thread, s->slots, SLOTS_MAX, &complete);
+	uint32_t n = u ? unwinder_slots(u, &thread, s->slots, SLOTS_MAX, &complete) : 0;
 	/* It may have loaded something since it was looked at. */
-	if (!complete && (u = unwinder_of(s, pid, true)))
+	if (u && !complete && (again = unwinder_of(s, pid, true))) {
+		u = again;
 		n = unwinder_slots(u, &thread, s->slots, SLOTS_MAX, &complete);
+	}
+	if (!u) {
+		n = walk_as_another(s, &thread, &u);
+		complete = n > 0;
+	}
+	s->last = u;
 	if (!n)
 		return false;
 	for (uint32_t i = 0, k = 0; i < copy->n_words; i++) {
@@ -106,9 +151,8 @@ bool attach_stacks_reduce(struct attach_stacks *s, pid_t pid, struct stack_copy 
 	return true;
 }
 
-bool attach_stacks_bias(struct attach_stacks *s, pid_t pid, const struct recorder_module *module,
+bool attach_stacks_bias(struct attach_stacks *s, const struct recorder_module *module,
 			uint64_t *bias)
 {
-	struct unwinder *u = unwinder_of(s, pid, false);
-	return u && unwinder_bias(u, module, bias);
+	return s->last && unwinder_bias(s->last, module, bias);
 }

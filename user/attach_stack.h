@@ -28,8 +28,8 @@ void attach_stacks_free(struct attach_stacks *stacks);
  * EVENT_STACK_UNKNOWN, and n_words ends with the last; or, where that is the end of the stack, with
  * a 0 behind it. Returns whether any was found. */
 bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_copy *copy);
-/* Where @module is in process @pid, which reduce() has just looked at. */
-bool attach_stacks_bias(struct attach_stacks *stacks, pid_t pid,
-			const struct recorder_module *module, uint64_t *bias);
+/* Where @module is in the process whose stack reduce() has just looked at. */
+bool attach_stacks_bias(struct attach_stacks *stacks, const struct recorder_module *module,
+			uint64_t *bias);
 
 #endif

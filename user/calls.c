@@ -98,6 +98,8 @@ static int call_out(struct calls *c, const struct trace_event *e)
 
 int calls_feed(struct calls *c, const struct trace_event *e)
 {
+	if (e->kind == TRACE_VALUE)
+		return 0;
 	if (e->kind == TRACE_GAP) {
 		c->gap_from_ns = e->from_ns;
 		c->gap_to_ns = e->to_ns;

@@ -246,8 +246,9 @@ static int index_automata(struct check *c)
 
 int check_run(struct check *c, struct pugmark_diag *diag)
 {
-	const struct tree_sink calls = {c, call_begin, call_open, call_close, call_end};
-	const struct tree_sink strings = {c, string_begin, string_open, string_close, string_end};
+	const struct tree_sink calls = {c, call_begin, call_open, call_close, call_end, NULL};
+	const struct tree_sink strings = {c,	      string_begin, string_open, string_close,
+					  string_end, NULL};
 	struct encode *e = &c->e;
 	e->selection = c->model->selection;
 	e->encoding = ENCODE_FSA;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { HEAD_BYTES = 300, N_KINDS = TRACE_BLOCK + 1 };
+enum { HEAD_BYTES = 300, N_KINDS = TRACE_VALUE + 1 };
 
 struct head {
 	char text[HEAD_BYTES];
@@ -59,7 +59,7 @@ static const char help[] =
 static const char *const kinds[] = {
 	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
 	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
-	[TRACE_BLOCK] = "block",
+	[TRACE_BLOCK] = "block",   [TRACE_VALUE] = "value",
 };
 
 /* ---- text ---- */
@@ -94,6 +94,8 @@ static void text_event(struct dump *d, const struct trace_event *e)
 		text_gap(d, e);
 		return;
 	}
+	if (e->kind == TRACE_VALUE) /* the lines of a trace do not depend on what was read beside */
+		return;
 	const struct head *head = &d->heads[e->module * N_KINDS + e->kind];
 	out_room(out, 2 * HEAD_BYTES + 3 * OUT_NUMBER_MAX);
 	out_append(out, head->text, head->len);
@@ -175,7 +177,13 @@ static void json_event(struct dump *d, const struct trace_event *e)
 			  pugmark_trace_module_name(d->view.trace, e->target_module));
 		json_hex(out, ",\"target\":\"", e->target);
 	}
-	if (e->kind != TRACE_GAP && e->kind != TRACE_BLOCK && e->func != PUGMARK_NONE)
+	if (e->kind == TRACE_VALUE) {
+		static const char *const of[] = {"passed", "taken", "returned"};
+		json_text(out, ",\"of\":\"", of[e->cause]);
+		json_dec(out, ",\"number\":", e->func);
+		json_hex(out, ",\"value\":\"", e->target);
+	}
+	if (e->kind < TRACE_GAP && e->func != PUGMARK_NONE)
 		json_text(out, ",\"function\":\"",
 			  pugmark_trace_func_name(d->view.trace,
 						  call ? e->target_module : e->module, e->func));
@@ -208,6 +216,7 @@ static bool wanted(const struct dump *d, const struct trace_event *e)
 	case TRACE_TAIL:
 		return view_has_callee(v, e);
 	case TRACE_BLOCK:
+	case TRACE_VALUE:
 		return view_has_module(v, e->module);
 	default:
 		return view_has_func(v, e->module, e->func);

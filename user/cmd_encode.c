@@ -3,7 +3,6 @@
 #include "user/command.h"
 #include "offline/encode_chains.h"
 #include "user/encode.h"
-#include "user/encode_handles.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +19,12 @@ static const char help[] =
 	"      --class PATTERN      the calls into the functions or modules that match, from "
 	"outside\n"
 	"                           of these, thread by thread (repeatable)\n"
-	"      --handle stdio|sockets|sqlite3\n"
-	"                           the calls that work on such handles, thread by thread\n"
+	"      --object PATTERN     the same, a sequence for each object: of one value of the "
+	"first\n"
+	"                           argument (which record has to read)\n"
+	"      --handle stdio|sockets|sqlite3|FILE\n"
+	"                           the calls that work on such handles, a sequence for each (of\n"
+	"                           record --handle)\n"
 	"      --dag                the call tree with what is alike folded, and how long it took\n"
 	"      --n-level N          chains of up to N functions, a call and what called it: how "
 	"often,\n"
@@ -41,6 +44,7 @@ static const char help[] =
 	"                           how to print (text); pictures are of --dag and --fsa\n"
 	"      --top N              of a graph only the N nodes with most time (40)\n"
 	"      --no-times           without times of nodes\n"
+	"      --merge              with --class: all threads in one sequence, by time\n"
 	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"
 	"                           /regular expression/; repeatable)\n"
 	"  -N, --no-function PATTERN\n"
@@ -61,6 +65,8 @@ enum {
 	OPT_STRINGS = VIEW_END,
 	OPT_CLASS,
 	OPT_HANDLE,
+	OPT_OBJECT,
+	OPT_MERGE,
 	OPT_DAG,
 	OPT_CALLEES,
 	OPT_N_LEVEL,
@@ -82,6 +88,7 @@ enum { MAX_RUN = 1000000000, MAX_SPANS = 100000, DEFAULT_TAIL = 3, DEFAULT_TOP =
 static const bool makes_sense[N_SELECTIONS][N_ENCODINGS] = {
 	[SELECT_STRINGS] = {true, true, true, true, true, true},
 	[SELECT_FACE] = {true, true, true, true, false, true},
+	[SELECT_OBJECT] = {true, true, true, true, false, true},
 	[SELECT_DAG] = {true, true, true, true, false, false},
 	[SELECT_CHAINS] = {true},
 	[SELECT_INTERVALS] = {true},
@@ -150,14 +157,14 @@ static int table_option(struct options *o, enum encode_selection selection, cons
 
 static int handle_option(struct options *o, const char *arg)
 {
-	const char *const *patterns = encode_handle(arg);
-	struct pugmark_diag diag;
-	if (!patterns)
-		return command_usage("encode", "no handle '%s' (stdio, sockets, sqlite3)", arg);
-	for (; *patterns; patterns++)
-		if (patterns_add(&o->e->face, *patterns, &diag))
-			return command_usage("encode", "%s", diag.text);
-	return select_option(o, SELECT_FACE);
+	struct encode *e = o->e;
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	if (e->handle.n_rows || e->face.n)
+		return command_usage("encode", "--handle: one, and no --class or --object with it");
+	int err = handle_read(arg, &e->handle, &diag);
+	for (uint32_t i = 0; i < e->handle.n_rows && !err; i++)
+		err = patterns_add(&e->face, e->handle.rows[i].pattern, &diag);
+	return err ? command_fail(&diag) : select_option(o, SELECT_OBJECT);
 }
 
 static int own_option(void *ctx, int opt, const char *arg)
@@ -176,9 +183,10 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_INTERVALS:
 		return table_option(o, opt == OPT_N_LEVEL ? SELECT_CHAINS : SELECT_INTERVALS, arg);
 	case OPT_CLASS:
+	case OPT_OBJECT:
 		if (patterns_add(&e->face, arg, &diag))
 			return command_usage("encode", "%s", diag.text);
-		return select_option(o, SELECT_FACE);
+		return select_option(o, opt == OPT_CLASS ? SELECT_FACE : SELECT_OBJECT);
 	case OPT_HANDLE:
 		return handle_option(o, arg);
 	case OPT_RLE:
@@ -194,6 +202,9 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_TOP:
 		if (parse_number(arg, UINT32_MAX, &e->top))
 			return command_usage("encode", "'%s' is not a number of nodes", arg);
+		return -1;
+	case OPT_MERGE:
+		e->merge = true;
 		return -1;
 	case OPT_NO_TIMES:
 		e->show_times = false;
@@ -225,6 +236,10 @@ static int settle(struct encode *e, const struct options *o)
 		return command_usage("encode", "--%s does not go with --%s",
 				     encode_selection_names[e->selection],
 				     encode_encoding_names[e->encoding]);
+	if (e->merge && e->selection != SELECT_FACE)
+		return command_usage(
+			"encode", "--merge goes with --class: --strings are one for each thread, "
+				  "and in the others all threads are together");
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (!strcmp(e->view.format, formats[i]->name))
 			e->format = formats[i];
@@ -253,6 +268,8 @@ static int parse(struct encode *e, int argc, char **argv)
 		{"strings", no_argument, NULL, OPT_STRINGS},
 		{"class", required_argument, NULL, OPT_CLASS},
 		{"handle", required_argument, NULL, OPT_HANDLE},
+		{"object", required_argument, NULL, OPT_OBJECT},
+		{"merge", no_argument, NULL, OPT_MERGE},
 		{"dag", no_argument, NULL, OPT_DAG},
 		{"n-level", required_argument, NULL, OPT_N_LEVEL},
 		{"intervals", required_argument, NULL, OPT_INTERVALS},
@@ -284,6 +301,11 @@ static int write_all(struct encode *e, struct pugmark_diag *diag)
 		return pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
 					"it was recorded without times: there is nothing to cut "
 					"into intervals");
+	if (e->merge && !e->view.info->times)
+		return pugmark_diag_set(
+			diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
+			"it was recorded without times: the order of its threads is "
+			"not known");
 	e->show_times &= e->view.info->times;
 	FILE *to = filter ? popen(filter, "w") : stdout;
 	if (!to)
@@ -317,8 +339,14 @@ int cmd_encode(int argc, char **argv)
 	}
 	if (status < 0) {
 		int err = write_all(e, &diag);
-		bool gaps = e->walk && tree_walk_gaps(e->walk);
-		status = err ? command_fail(&diag) : gaps ? EXIT_GAPS : EXIT_OK;
+		status = err ? command_fail(&diag) : e->gaps ? EXIT_GAPS : EXIT_OK;
+		if (!err && e->calls_of_none)
+			fprintf(stderr,
+				"pugmark: %s: of %llu calls of %llu it is not known on which "
+				"object "
+				"(see record --args, --handle)\n",
+				e->view.dir, (unsigned long long)e->calls_of_none,
+				(unsigned long long)e->passed);
 	}
 	if (e) {
 		encode_deinit(e);

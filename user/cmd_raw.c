@@ -31,6 +31,8 @@ static void print_event(const struct recording_task *task, const struct witness_
 			printf(" ret=%" PRIx64, e->ret);
 		if (e->flags & EVENT_FROM_SIGNAL)
 			fputs(" signal", stdout);
+		for (uint8_t i = 0; i < e->n_values; i++)
+			printf(" %s%" PRIx64, i ? "" : "read ", e->values[i]);
 		break;
 	case EVENT_FORK:
 		printf(" %" PRIu64, e->val);

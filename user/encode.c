@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode.c: the pass over the trace: thread by thread through the walk and the filter to the
  * selection. */
+#include "user/encode_lanes.h"
 #include "user/encode_tables.h"
 
 #include <errno.h>
@@ -10,11 +11,8 @@
 #include <unistd.h>
 
 const char *const encode_selection_names[N_SELECTIONS] = {
-	[SELECT_STRINGS] = "strings",
-	[SELECT_FACE] = "class",
-	[SELECT_DAG] = "dag",
-	[SELECT_CHAINS] = "n-level",
-	[SELECT_INTERVALS] = "intervals",
+	[SELECT_STRINGS] = "strings", [SELECT_FACE] = "class",	   [SELECT_OBJECT] = "object",
+	[SELECT_DAG] = "dag",	      [SELECT_CHAINS] = "n-level", [SELECT_INTERVALS] = "intervals",
 	[SELECT_CALLEES] = "callees",
 };
 
@@ -42,6 +40,19 @@ const char *encode_how(uint32_t symbol)
 	return words[symbol_how(symbol)];
 }
 
+size_t encode_class_length(const char *name)
+{
+	const char *last = name;
+	uint32_t depth = 0;
+	for (const char *c = name; *c && *c != '('; c++) {
+		depth += *c == '<';
+		depth -= *c == '>' && depth;
+		if (!depth && c[0] == ':' && c[1] == ':')
+			last = c;
+	}
+	return (size_t)(last - name);
+}
+
 /* Which part of the tree a function of this name is in. */
 static uint8_t verdict(void *ctx, uint32_t name)
 {
@@ -57,7 +68,7 @@ static uint8_t verdict(void *ctx, uint32_t name)
 		out |= FILTER_HIDE;
 	if (e->view.only.n && match & VIEW_MATCHES)
 		out |= FILTER_ROOT;
-	if (e->selection != SELECT_FACE)
+	if (e->selection != SELECT_FACE && e->selection != SELECT_OBJECT)
 		return out;
 	const char *linker_name =
 		o->import ? import : pugmark_trace_func_name(e->view.trace, o->module, o->func);
@@ -94,17 +105,24 @@ static int run_task(struct encode *e, uint32_t task)
 	return err;
 }
 
-static int set_up(struct encode *e, struct tree_sink *sink)
+int encode_pipe_new(struct encode *e, const struct tree_sink *sink, struct filter **filter,
+		    struct tree_walk **walk)
 {
 	const struct filter_rules rules = {
 		.verdict = verdict,
 		.ctx = e,
 		.roots = e->view.only.n,
-		.face = e->selection == SELECT_FACE,
+		.face = e->selection == SELECT_FACE || e->selection == SELECT_OBJECT,
 		.depth = e->depth,
 		.from_ns = e->view.timed ? e->view.from_ns : 0,
 		.to_ns = e->view.to_ns,
 	};
+	int err = filter_new(&rules, sink, filter);
+	return err ? err : tree_walk_new(e->map, filter_sink(*filter), walk);
+}
+
+static int set_up(struct encode *e, struct tree_sink *sink)
+{
 	int err = e->symbols ? 0 : symbols_new(&e->symbols);
 	if (!err)
 		err = symbol_map_new(e->view.trace, e->symbols, &e->map);
@@ -112,11 +130,7 @@ static int set_up(struct encode *e, struct tree_sink *sink)
 		*sink = *e->instead;
 	else if (!err)
 		err = encode_selection_init(e, sink);
-	if (!err)
-		err = filter_new(&rules, sink, &e->filter);
-	if (!err)
-		err = tree_walk_new(e->map, filter_sink(e->filter), &e->walk);
-	return err;
+	return err || encode_has_lanes(e) ? err : encode_pipe_new(e, sink, &e->filter, &e->walk);
 }
 
 static void print_stats(const struct encode *e, double seconds)
@@ -127,9 +141,8 @@ static void print_stats(const struct encode *e, double seconds)
 	bytes += e->fsa ? fsa_builder_bytes(e->fsa) : 0;
 	getrusage(RUSAGE_SELF, &usage);
 	fprintf(stderr, "%llu trace events, %llu calls kept, %.2f s, %.1f M events/s\n",
-		(unsigned long long)tree_walk_events(e->walk),
-		(unsigned long long)filter_passed(e->filter), seconds,
-		(double)tree_walk_events(e->walk) / seconds / 1e6);
+		(unsigned long long)e->events, (unsigned long long)e->passed, seconds,
+		(double)e->events / seconds / 1e6);
 	fprintf(stderr, "%zu bytes of model, %ld KiB in all\n", bytes, usage.ru_maxrss);
 }
 
@@ -156,6 +169,11 @@ static int read_tasks(struct encode *e, struct pugmark_diag *diag)
 	bool streams = e->encoding == ENCODE_PLAIN || e->encoding == ENCODE_RLE;
 	progress_start(&e->progress, "reading the recording", total,
 		       streams && isatty(STDOUT_FILENO));
+	if (encode_has_lanes(e)) {
+		err = encode_lanes_read(e, diag);
+		progress_end(&e->progress);
+		return err;
+	}
 	for (uint32_t i = 0; i < e->view.n_tasks && !err && !(e->out && e->out->failed); i++)
 		if (view_has_task(&e->view, i)) {
 			err = run_task(e, i);
@@ -163,6 +181,9 @@ static int read_tasks(struct encode *e, struct pugmark_diag *diag)
 				view_task_failed(&e->view, i, err, diag);
 		}
 	progress_end(&e->progress);
+	e->events = tree_walk_events(e->walk);
+	e->gaps = tree_walk_gaps(e->walk);
+	e->passed = filter_passed(e->filter);
 	return err;
 }
 
@@ -174,7 +195,7 @@ int encode_read(struct encode *e, struct pugmark_diag *diag)
 	int err = read_tasks(e, diag);
 	if (e->out && e->out->failed)
 		return 0; /* main() says so */
-	if (!err && !filter_passed(e->filter))
+	if (!err && !e->passed)
 		err = pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
 				       "the selection keeps none of its calls");
 	return err;
@@ -202,16 +223,21 @@ void encode_deinit(struct encode *e)
 	tree_walk_free(e->walk);
 	filter_free(e->filter);
 	encode_tables_free(e->tables);
+	encode_objects_free(e);
 	dag_free(e->dag);
 	sequitur_free(e->sequitur);
 	fsa_builder_free(e->fsa);
 	symbol_map_free(e->map);
 	if (!e->shares_symbols)
 		symbols_free(e->symbols);
+	for (uint32_t i = 0; i < e->sequences.n; i++)
+		VEC_FREE(&e->sequences.at[i].held);
 	VEC_FREE(&e->sequences);
+	VEC_FREE(&e->closed);
 	VEC_FREE(&e->automata);
 	VEC_FREE(&e->titles);
 	VEC_FREE(&e->frames);
 	VEC_FREE(&e->runs);
 	patterns_deinit(&e->face);
+	handle_deinit(&e->handle);
 }

@@ -11,6 +11,7 @@
 #include "offline/encode_rle.h"
 #include "offline/encode_sequitur.h"
 #include "offline/vec.h"
+#include "user/handles.h"
 #include "user/out.h"
 #include "user/progress.h"
 #include "user/view.h"
@@ -18,6 +19,7 @@
 enum encode_selection {
 	SELECT_STRINGS, /* a balanced string per thread */
 	SELECT_FACE,	/* the calls on a class or module, per thread */
+	SELECT_OBJECT,	/* the calls on each object */
 	SELECT_DAG,
 	SELECT_CHAINS,	  /* chains of N functions: a table */
 	SELECT_INTERVALS, /* N spans of the time: a table */
@@ -43,9 +45,13 @@ struct encode;
 /* A sequence, while it is read and after. */
 struct encode_sequence {
 	struct tree_place place;
-	char group[24]; /* the thread's name, numbers in it as * */
+	char group[24];	   /* the thread's name, numbers in it as * */
+	const char *title; /* of its automaton; NULL: the group */
+	uint64_t object;   /* where title is set: of which it is */
 	enum tree_edge ends;
+	bool open;
 	uint64_t symbols;
+	VEC(uint32_t) held; /* where others may be open at the same time: until it ends */
 	uint32_t automaton, in_grammar; /* as the encoding needs it */
 	struct fsa_cursor cursor;
 };
@@ -78,9 +84,11 @@ struct encode {
 	uint32_t k;	/* longest run that is counted; tail length of automata; a table's N */
 	uint32_t depth; /* at most so many levels; 0: all */
 	struct patterns face;
-	uint32_t top;	 /* nodes in a picture of a graph */
-	bool show_times; /* of nodes */
-	bool show_stats; /* to stderr: memory, speed */
+	struct handle handle; /* --handle: its rows are what face matches */
+	bool merge;	      /* all threads in one sequence */
+	uint32_t top;	      /* nodes in a picture of a graph */
+	bool show_times;      /* of nodes */
+	bool show_stats;      /* to stderr: memory, speed */
 
 	struct symbols *symbols;
 	bool shares_symbols;		 /* they are somebody else's */
@@ -89,14 +97,21 @@ struct encode {
 	struct tree_walk *walk;
 	struct filter *filter;
 	struct progress progress;
+	uint64_t told; /* to progress */
+	/* What was read. */
+	uint64_t events, gaps, passed;
+	uint64_t calls_of_none; /* SELECT_OBJECT: of which it is not known of which object */
 
 	/* What the selection and the encoding gather. */
 	struct encode_tables *tables;
+	struct encode_objects *objects;
+	uint32_t merged; /* the sequence of all threads, + 1 */
 	struct dag *dag;
 	struct sequitur *sequitur;
 	struct fsa_builder *fsa;
 	struct rle rle;
 	VEC(struct encode_sequence) sequences;
+	VEC(uint32_t) closed;	       /* of them, those that are said and can be used anew */
 	VEC(uint32_t) automata;	       /* per name: the function's automaton + 1, or 0 */
 	VEC(const char *) titles;      /* per automaton */
 	VEC(struct fsa_cursor) frames; /* SELECT_CALLEES: of what is open */
@@ -124,10 +139,12 @@ void encode_begin(struct encode *e);
 /* ---- encode_sequences.c: the encodings of sequences ---- */
 
 int encode_sequences_init(struct encode *e);
-int encode_sequence_begin(struct encode *e, const struct tree_place *place);
-/* To the sequence that was begun last. */
-int encode_sequence_put(struct encode *e, const uint32_t *symbols, size_t n);
-int encode_sequence_end(struct encode *e, enum tree_edge why);
+/* @title: of an object, what its automaton is called; else NULL. Of sequences without one, one is
+ * open at a time. */
+int encode_sequence_begin(struct encode *e, const struct tree_place *place, const char *title,
+			  uint32_t *index);
+int encode_sequence_put(struct encode *e, uint32_t index, const uint32_t *symbols, size_t n);
+int encode_sequence_end(struct encode *e, uint32_t index, enum tree_edge why);
 int encode_sequences_finish(struct encode *e);
 /* The grammar so far in the form that was asked for. */
 int encode_grammar(struct encode *e, struct grammar **out);
@@ -139,6 +156,12 @@ int encode_automata(struct encode *e);
 /* Sets up the selection; @sink is what the filter is to hand on to. */
 int encode_selection_init(struct encode *e, struct tree_sink *sink);
 int encode_selection_finish(struct encode *e);
+
+/* A walk and a filter by the view's rules that tell @sink. 0, -ENOMEM. */
+int encode_pipe_new(struct encode *e, const struct tree_sink *sink, struct filter **filter,
+		    struct tree_walk **walk);
+/* How long the name of the class is that @name, demangled, is a method of; 0: of none. */
+size_t encode_class_length(const char *name);
 
 /* "worker-12" and "worker-3" are both "worker-*". */
 void encode_group(const char *thread, char group[24]);

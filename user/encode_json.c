@@ -62,6 +62,10 @@ static void sequence(struct encode *e, const struct encode_sequence *s)
 	comma(e);
 	out_format(e->out, "\n{\"tid\":%d,\"pid\":%d", s->place.tid, s->place.pid);
 	text(e, "thread", s->place.thread);
+	if (s->title) {
+		text(e, "of", s->title);
+		out_format(e->out, ",\"object\":\"%llx\"", (unsigned long long)s->object);
+	}
 	text(e, "begins", encode_edge(s->place.why));
 	number(e, "event", s->place.event);
 	out_text(e->out, ",\"items\":[");

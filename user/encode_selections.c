@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode_selections.c: what is made of the call tree: strings of calls and brackets, strings of
  * calls alone, a graph, or for each function the sequences of what it called. */
+#include "user/encode_lanes.h"
 #include "user/encode_tables.h"
 
 #include <errno.h>
@@ -8,19 +9,26 @@
 
 /* ---- strings, and calls on a class ---- */
 
+/* One sequence at a time: the last one. */
+static uint32_t last_sequence(const struct encode *e)
+{
+	return e->sequences.n - 1;
+}
+
 static int string_begin(void *ctx, const struct tree_place *place)
 {
-	return encode_sequence_begin(ctx, place);
+	uint32_t index;
+	return encode_sequence_begin(ctx, place, NULL, &index);
 }
 
 static int string_open(void *ctx, const struct tree_call *call)
 {
-	return encode_sequence_put(ctx, &call->symbol, 1);
+	return encode_sequence_put(ctx, last_sequence(ctx), &call->symbol, 1);
 }
 
 static int string_close(void *ctx, const struct tree_return *ret)
 {
-	return encode_sequence_put(ctx, &ret->token, 1);
+	return encode_sequence_put(ctx, last_sequence(ctx), &ret->token, 1);
 }
 
 static int no_close(void *ctx, const struct tree_return *ret)
@@ -31,7 +39,7 @@ static int no_close(void *ctx, const struct tree_return *ret)
 
 static int string_end(void *ctx, enum tree_edge why)
 {
-	return encode_sequence_end(ctx, why);
+	return encode_sequence_end(ctx, last_sequence(ctx), why);
 }
 
 /* ---- the graph ---- */
@@ -186,15 +194,19 @@ static int callees_end(void *ctx, enum tree_edge why)
 int encode_selection_init(struct encode *e, struct tree_sink *sink)
 {
 	static const struct tree_sink sinks[N_SELECTIONS] = {
-		[SELECT_STRINGS] = {NULL, string_begin, string_open, string_close, string_end},
-		[SELECT_FACE] = {NULL, string_begin, string_open, no_close, string_end},
-		[SELECT_DAG] = {NULL, graph_begin, graph_open, graph_close, graph_end},
-		[SELECT_CALLEES] = {NULL, callees_begin, callees_open, callees_close, callees_end},
+		[SELECT_STRINGS] = {NULL, string_begin, string_open, string_close, string_end,
+				    NULL},
+		[SELECT_FACE] = {NULL, string_begin, string_open, no_close, string_end, NULL},
+		[SELECT_DAG] = {NULL, graph_begin, graph_open, graph_close, graph_end, NULL},
+		[SELECT_CALLEES] = {NULL, callees_begin, callees_open, callees_close, callees_end,
+				    NULL},
 	};
 	if (encode_is_table(e))
 		return encode_tables_init(e, sink);
 	*sink = sinks[e->selection];
 	sink->ctx = e;
+	if (e->selection == SELECT_OBJECT && encode_objects_new(e))
+		return -ENOMEM;
 	if (e->selection == SELECT_DAG)
 		return dag_new(e->encoding == ENCODE_RLE ? e->k : 0, &e->dag);
 	return encode_sequences_init(e);

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* encode_sequences.c: the encodings of sequences, of which one is read at a time. Plain sequences
- * and runs are written as they come; grammars and automata when all has been read. */
+/* encode_sequences.c: the encodings of sequences. Plain sequences and runs are written as they come
+ * where one is read at a time; those of objects, of which many are open at once, are held until
+ * they end. Grammars and automata are written when all has been read. */
 #include "user/encode.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
-
-static struct encode_sequence *last_sequence(struct encode *e)
-{
-	return &e->sequences.at[e->sequences.n - 1];
-}
 
 static int write_run(void *ctx, const uint32_t *symbols, size_t n, uint64_t count)
 {
@@ -52,7 +48,7 @@ void encode_group(const char *thread, char group[24])
 static int find_automaton(struct encode *e, struct encode_sequence *s)
 {
 	uint32_t name;
-	int err = symbols_intern(e->symbols, s->group, &name);
+	int err = symbols_intern(e->symbols, s->title ? s->title : s->group, &name);
 	for (uint32_t i = 0; !err && i < e->titles.n; i++)
 		if (e->titles.at[i] == symbols_name(e->symbols, name)) {
 			s->automaton = i;
@@ -65,16 +61,35 @@ static int find_automaton(struct encode *e, struct encode_sequence *s)
 	return err;
 }
 
-int encode_sequence_begin(struct encode *e, const struct tree_place *place)
+static bool streams(const struct encode *e)
 {
-	bool streams = e->encoding == ENCODE_PLAIN || e->encoding == ENCODE_RLE;
-	if (streams)
+	return e->encoding == ENCODE_PLAIN || e->encoding == ENCODE_RLE;
+}
+
+/* Where the next sequence goes: of what is written as it comes, only what is open is kept. */
+static struct encode_sequence *add_sequence(struct encode *e, uint32_t *index)
+{
+	if (streams(e) && e->selection != SELECT_OBJECT)
 		e->sequences.n = 0;
-	if (!VEC_PUSH(&e->sequences, (struct encode_sequence){.place = *place}))
+	if (e->closed.n) {
+		*index = e->closed.at[--e->closed.n];
+		return &e->sequences.at[*index];
+	}
+	if (!VEC_PUSH(&e->sequences, (struct encode_sequence){0}))
+		return NULL;
+	*index = e->sequences.n - 1;
+	return &e->sequences.at[*index];
+}
+
+int encode_sequence_begin(struct encode *e, const struct tree_place *place, const char *title,
+			  uint32_t *index)
+{
+	struct encode_sequence *s = add_sequence(e, index);
+	if (!s)
 		return -ENOMEM;
-	struct encode_sequence *s = last_sequence(e);
+	*s = (struct encode_sequence){.place = *place, .title = title, .open = true};
 	encode_group(place->thread, s->group);
-	if (streams) {
+	if (streams(e) && e->selection != SELECT_OBJECT) {
 		encode_begin(e);
 		e->format->sequence(e, s);
 	}
@@ -87,11 +102,18 @@ int encode_sequence_begin(struct encode *e, const struct tree_place *place)
 	return err;
 }
 
-int encode_sequence_put(struct encode *e, const uint32_t *symbols, size_t n)
+int encode_sequence_put(struct encode *e, uint32_t index, const uint32_t *symbols, size_t n)
 {
-	struct encode_sequence *s = last_sequence(e);
+	struct encode_sequence *s = &e->sequences.at[index];
 	int err = 0;
 	s->symbols += n;
+	if (streams(e) && e->selection == SELECT_OBJECT) {
+		if (!VEC_RESERVE(&s->held, (uint32_t)n))
+			return -ENOMEM;
+		memcpy(s->held.at + s->held.n, symbols, n * sizeof(*symbols));
+		s->held.n += (uint32_t)n;
+		return 0;
+	}
 	switch (e->encoding) {
 	case ENCODE_PLAIN:
 		return write_run(e, symbols, n, 1);
@@ -106,12 +128,31 @@ int encode_sequence_put(struct encode *e, const uint32_t *symbols, size_t n)
 	}
 }
 
-int encode_sequence_end(struct encode *e, enum tree_edge why)
+/* Writes what was held of a sequence that has ended. */
+static int write_held(struct encode *e, struct encode_sequence *s)
 {
-	struct encode_sequence *s = last_sequence(e);
+	int err;
+	encode_begin(e);
+	e->format->sequence(e, s);
+	if (e->encoding == ENCODE_PLAIN)
+		err = write_run(e, s->held.at, s->held.n, 1);
+	else
+		err = rle_put(&e->rle, s->held.at, s->held.n);
+	VEC_FREE(&s->held);
+	if (!err && !VEC_PUSH(&e->closed, (uint32_t)(s - e->sequences.at)))
+		err = -ENOMEM;
+	return err;
+}
+
+int encode_sequence_end(struct encode *e, uint32_t index, enum tree_edge why)
+{
+	struct encode_sequence *s = &e->sequences.at[index];
 	int err = 0;
 	s->ends = why;
-	if (e->encoding == ENCODE_RLE)
+	s->open = false;
+	if (streams(e) && e->selection == SELECT_OBJECT)
+		err = write_held(e, s);
+	if (e->encoding == ENCODE_RLE && !err)
 		err = rle_finish(&e->rle);
 	if (e->fsa)
 		return fsa_end(e->fsa, &s->cursor, why == EDGE_THREAD);

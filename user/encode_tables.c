@@ -129,17 +129,11 @@ static uint8_t kind_of(const char *name)
 /* "a::b::f(int)" is of "a::b"; what is of no class is of its module. */
 static int group_name(struct encode *e, uint32_t name, uint32_t *out)
 {
-	const char *text = symbols_name(e->symbols, name), *last = NULL;
-	uint32_t depth = 0;
-	for (const char *c = text; *c && *c != '('; c++) {
-		depth += *c == '<';
-		depth -= *c == '>' && depth;
-		if (!depth && c[0] == ':' && c[1] == ':')
-			last = c;
-	}
+	const char *text = symbols_name(e->symbols, name);
+	size_t len = encode_class_length(text);
 	const struct symbol_origin *o = symbol_map_origin(e->map, name);
-	if (last) {
-		char *class = strndup(text, (size_t)(last - text));
+	if (len) {
+		char *class = strndup(text, len);
 		int err = class ? symbols_intern(e->symbols, class, out) : -ENOMEM;
 		free(class);
 		return err;
@@ -260,10 +254,11 @@ int encode_tables_init(struct encode *e, struct tree_sink *sink)
 	if (!t)
 		return -ENOMEM;
 	if (e->selection == SELECT_CHAINS) {
-		*sink = (struct tree_sink){e, chain_begin, chain_open, chain_close, nothing_ends};
+		*sink = (struct tree_sink){e,		chain_begin,  chain_open,
+					   chain_close, nothing_ends, NULL};
 		return chains_new(e->k, &t->chains);
 	}
-	*sink = (struct tree_sink){e, span_begin, span_open, span_close, nothing_ends};
+	*sink = (struct tree_sink){e, span_begin, span_open, span_close, nothing_ends, NULL};
 	t->first_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < e->view.n_tasks; i++) {
 		const struct recording_task *task = &e->view.tasks[i];

@@ -96,7 +96,13 @@ static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t 
 
 static void sequence(struct encode *e, const struct encode_sequence *s)
 {
-	out_format(e->out, "thread %d ", s->place.tid);
+	if (s->title) {
+		out_safe_text(e->out, s->title);
+		out_format(e->out, e->handle.is_number ? " %llu: " : " %llx: ",
+			   (unsigned long long)s->object);
+	}
+	if (s->place.tid)
+		out_format(e->out, "thread %d ", s->place.tid);
 	out_safe_text(e->out, s->place.thread);
 	if (s->place.why != EDGE_THREAD)
 		out_format(e->out, ", after a%s %s at event %llu",

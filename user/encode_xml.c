@@ -71,6 +71,11 @@ static void sequence(struct encode *e, const struct encode_sequence *s)
 {
 	out_format(e->out, "<sequence tid=\"%d\" thread=\"", s->place.tid);
 	xml_text(e->out, s->place.thread);
+	if (s->title) {
+		out_text(e->out, "\" of=\"");
+		xml_text(e->out, s->title);
+		out_format(e->out, "\" object=\"%llx", (unsigned long long)s->object);
+	}
 	out_format(e->out, "\" begins=\"%s\"", encode_edge(s->place.why));
 	attribute(e, "event", s->place.event);
 	out_char(e->out, '>');

@@ -3,6 +3,7 @@
  * two processes that plan the same binary at once cost time, not truth. */
 #include "user/planning.h"
 
+#include "offline/choose_seed.h"
 #include "offline/needed.h"
 #include "offline/plan_build.h"
 #include "user/patterns.h"
@@ -19,7 +20,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 9 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 10 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -85,7 +86,9 @@ static uint32_t scope_hash(const struct planning_options *o)
 		crc = add_text(crc, o->without[i]);
 	for (uint32_t i = 0; i < o->n_out; i++)
 		crc = crc32(crc, (const void *)&o->out[i], sizeof(o->out[i]));
-	return o->n_only || o->n_without || o->n_out ? crc : 0;
+	for (uint32_t i = 0; i < o->n_reads; i++)
+		crc = crc32(add_text(crc, o->reads[i].pattern), &o->reads[i].what, 1);
+	return o->n_only || o->n_without || o->n_out || o->n_reads ? crc : 0;
 }
 
 /* What tells the file of @model from all others: its build-id, or else where it is and when it was
@@ -192,11 +195,13 @@ struct planner {
 	const struct planning_options *o;
 	const char *binary;
 	struct probe_costs costs;
-	struct pugmark_model *model;
-	uint8_t *entered; /* per function: from outside, by its name */
-	uint8_t *traced;  /* per import: another traced module has it */
+	const struct pugmark_model *model;
+	struct pugmark_model *read; /* NULL: model is the options' */
+	uint8_t *entered;	    /* per function: from outside, by its name */
+	uint8_t *traced;	    /* per import: another traced module has it */
 	struct profile profile;
 	bool *opaque;
+	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
 	struct program *program;
 	struct planning_result *out;
 	struct pugmark_diag *diag;
@@ -217,20 +222,21 @@ static int failed(const struct planner *p, int err)
 static int open_model(struct planner *p)
 {
 	const struct planning_options *o = p->o;
-	const char *users[64 + PLANNING_TRACED_MAX];
+	const char *users[PLANNING_PLUGINS_MAX + PLANNING_TRACED_MAX];
 	struct needed_options needed = {
 		.library_path = getenv("LD_LIBRARY_PATH"),
 		.origin = o->origin,
 		.plugins = users,
 	};
-	for (uint32_t i = 0; i < o->n_plugins && i < 64; i++)
+	for (uint32_t i = 0; i < o->n_plugins && i < PLANNING_PLUGINS_MAX; i++)
 		users[needed.n_plugins++] = o->plugins[i];
 	for (uint32_t i = 0; i < o->n_traced && i < PLANNING_TRACED_MAX; i++)
 		users[needed.n_plugins++] = o->traced[i];
 	say(p, "reading the binary");
-	int err = pugmark_model_open(p->binary, &p->model, p->diag);
+	int err = o->seed_model ? 0 : pugmark_model_open(p->binary, &p->read, p->diag);
 	if (err)
 		return err;
+	p->model = o->seed_model ? o->seed_model : p->read;
 	p->entered = calloc(p->model->n_funcs + 1, 1);
 	p->traced = calloc(p->model->n_imports + 1, 1);
 	if (!p->entered || !p->traced)
@@ -242,11 +248,53 @@ static int open_model(struct planner *p)
 	return 0;
 }
 
+/* More arguments or fewer, with the result or without: all that is asked for. */
+static uint8_t joined_reads(uint8_t a, uint8_t b)
+{
+	uint8_t n = (a & READS_ARGS) > (b & READS_ARGS) ? a & READS_ARGS : b & READS_ARGS;
+	return n | ((a | b) & READS_RESULT);
+}
+
+/* Which values are to be read of which functions. */
+static int find_reads(struct planner *p)
+{
+	const struct pugmark_model *m = p->model;
+	if (!p->o->n_reads)
+		return 0;
+	p->func_reads = calloc(m->n_funcs + 1, 1);
+	p->import_reads = calloc(m->n_imports + 1, 1);
+	if (!p->func_reads || !p->import_reads)
+		return failed(p, -ENOMEM);
+	for (uint32_t i = 0; i < p->o->n_reads; i++) {
+		const struct planning_reads *r = &p->o->reads[i];
+		struct patterns pattern = {0};
+		bool seen = false;
+		int err = patterns_add(&pattern, r->pattern, p->diag);
+		for (uint32_t f = 0; !err && f < m->n_funcs; f++)
+			if (patterns_match(&pattern, m->funcs[f].name, &seen) >= 0)
+				p->func_reads[f] = joined_reads(p->func_reads[f], r->what);
+		for (uint32_t k = 0; !err && k < m->n_imports; k++)
+			if (patterns_match(&pattern, m->imports[k].name, &seen) >= 0)
+				p->import_reads[k] = joined_reads(p->import_reads[k], r->what);
+		patterns_deinit(&pattern);
+		if (!err && !seen && !r->optional && !p->o->elsewhere)
+			err = pugmark_diag_set(p->diag, -ENOENT, m->path, PUGMARK_NO_OFFSET,
+					       "--args-of: no function matches '%s' (see: pugmark "
+					       "cfg --list)",
+					       r->pattern);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int make_program(struct planner *p)
 {
 	if (p->program)
 		return 0;
 	int err = find_scope(p->model, p->o, &p->opaque, p->diag);
+	if (!err)
+		err = find_reads(p);
 	if (err)
 		return err;
 	bool *paths = NULL;
@@ -264,15 +312,30 @@ static int make_program(struct planner *p)
 		.traced = p->traced,
 		.paths = paths,
 		.counts = p->profile.counts,
+		.func_reads = p->func_reads,
+		.import_reads = p->import_reads,
 	};
 	err = program_from_model(p->model, &options, &p->program);
 	free(paths);
 	return err ? failed(p, err) : 0;
 }
 
+static int choose_from_seed(const struct planner *p, struct choice *choice, uint32_t *unresolved)
+{
+	struct choice_seed seed;
+	int err = choice_seed_from_plan(p->program, p->o->seed, &seed);
+	if (err)
+		return err;
+	err = choose_witnesses_seeded(p->program, &seed, choice, unresolved);
+	choice_seed_deinit(&seed);
+	return err == -EDOM ? 0 : err;
+}
+
 static int choose(const struct planner *p, enum plan_mode mode, struct choice *choice,
 		  uint32_t *unresolved)
 {
+	if (p->o->seed && mode == MODE_BEST && !p->o->returns_apart)
+		return choose_from_seed(p, choice, unresolved);
 	int err = p->o->returns_apart
 			  ? choose_witnesses_returns_apart(p->program, mode, choice, unresolved)
 			  : choose_witnesses(p->program, mode, choice, unresolved);
@@ -391,16 +454,18 @@ int planning_make(const char *binary, const struct planning_options *options,
 	out->seconds = now_s() - start;
 	if (!err && options->compare)
 		err = compare(&p);
-	if (!err && options->compare) {
-		out->model = p.model;
-		p.model = NULL;
+	if (!err && (options->compare || options->keep_model)) {
+		out->model = p.read;
+		p.read = NULL;
 	}
 	program_free(p.program);
 	free(p.entered);
 	free(p.traced);
 	free(p.opaque);
+	free(p.func_reads);
+	free(p.import_reads);
 	profile_deinit(&p.profile);
-	pugmark_model_free(p.model);
+	pugmark_model_free(p.read);
 	if (err)
 		planning_deinit(out);
 	return err;

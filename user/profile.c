@@ -125,7 +125,7 @@ static int count_trace(struct profiler *p, uint32_t task)
 			hit(p, e->addr);
 		if (e->kind == TRACE_BLOCK && e->module == p->module)
 			count_block(p, e->addr);
-		p->events += e->module == p->module && e->kind != TRACE_BLOCK;
+		p->events += e->module == p->module && e->kind < TRACE_BLOCK;
 	}
 	pugmark_trace_iter_free(it);
 	return got;

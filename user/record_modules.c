@@ -4,11 +4,13 @@
 
 #include "user/launch.h"
 #include "user/record_check.h"
+#include "user/running.h"
 #include "user/site_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int find_programs(const struct record_modules_options *o, struct record_modules *out,
 			 struct pugmark_diag *diag)
@@ -27,6 +29,23 @@ static int find_programs(const struct record_modules_options *o, struct record_m
 	char *path = launch_resolve(o->argv[0], diag);
 	int err = path ? targets_add(&out->targets, path, NULL, NULL, diag) : -ENOENT;
 	free(path);
+	return err;
+}
+
+/* What runs already, and what it has loaded. */
+static int find_running(const struct record_modules_options *o, struct record_modules *out,
+			struct pugmark_diag *diag)
+{
+	int err = 0;
+	if (o->argv)
+		return 0;
+	if (o->binary)
+		out->n_running =
+			running_processes(&out->targets.at[0], out->running, RECORD_RUNNING_MAX);
+	for (uint32_t i = 0; !o->binary && i < o->n_pids; i++)
+		out->running[out->n_running++] = o->pids[i];
+	for (uint32_t i = 0; !err && i < out->n_running; i++)
+		err = running_add_modules(&out->loaded, out->running[i], diag);
 	return err;
 }
 
@@ -53,12 +72,38 @@ static int add_sites(const struct record_modules_options *o, struct record_modul
 	return err;
 }
 
+/* The place of @module in the list of files. */
+static uint32_t target_of(const struct record_modules *out, const struct recorder_module *module)
+{
+	uint32_t t = 0;
+	while (t + 1 < out->targets.n && out->targets.at[t].path != module->path)
+		t++;
+	return t;
+}
+
+/* Whether @loaded is the file that @module is of. */
+static bool is_file_of(const struct record_modules *out, const struct target *loaded,
+		       const struct recorder_module *module)
+{
+	const struct target *t = &out->targets.at[target_of(out, module)];
+	return t->dev == loaded->dev && t->ino == loaded->ino;
+}
+
+/* By its name, next to which may lie what it needs, as long as that leads to it. */
+static const char *place_of(const struct target *loaded)
+{
+	struct stat st;
+	bool there =
+		!stat(loaded->name, &st) && st.st_dev == loaded->dev && st.st_ino == loaded->ino;
+	return there ? loaded->name : loaded->path;
+}
+
 /* Plans @module as its number @number; @plan: or takes that one. */
 static int plan_module(const struct record_modules_options *o, struct record_modules *out,
 		       struct recorder_module *module, enum plan_mode mode, const char *plan,
 		       struct pugmark_diag *diag)
 {
-	const char *others[RECORD_MODULES_MAX];
+	const char *others[RECORD_MODULES_MAX], *plugins[PLANNING_PLUGINS_MAX];
 	struct planning_options options = *o->planning;
 	struct planning_result *planned = &out->planned[module - out->at];
 	struct progress progress;
@@ -71,6 +116,12 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 	for (uint32_t i = 0; i < out->targets.n && i < RECORD_MODULES_MAX; i++)
 		if (out->targets.at[i].path != module->path)
 			others[options.n_traced++] = out->targets.at[i].path;
+	for (uint32_t i = 0; i < options.n_plugins; i++)
+		plugins[i] = o->planning->plugins[i];
+	for (uint32_t i = 0; i < out->loaded.n && options.n_plugins < PLANNING_PLUGINS_MAX; i++)
+		if (!is_file_of(out, &out->loaded.at[i], module))
+			plugins[options.n_plugins++] = place_of(&out->loaded.at[i]);
+	options.plugins = plugins;
 	if (plan) {
 		planned->path = strdup(plan);
 		err = planned->path ? pugmark_plan_open(plan, &planned->plan, diag) : -ENOMEM;
@@ -120,6 +171,8 @@ int record_modules_open(const struct record_modules_options *o, struct record_mo
 {
 	int err = find_programs(o, out, diag);
 	uint32_t n_programs = out->targets.n;
+	if (!err)
+		err = find_running(o, out, diag);
 	if (!err && o->sites)
 		err = add_sites(o, out, diag);
 	for (uint32_t i = 0; !err && i < o->n_modules; i++)
@@ -139,15 +192,6 @@ int record_modules_open(const struct record_modules_options *o, struct record_mo
 	return err;
 }
 
-/* The place of @module in the list of files. */
-static uint32_t target_of(const struct record_modules *out, const struct recorder_module *module)
-{
-	uint32_t t = 0;
-	while (t + 1 < out->targets.n && out->targets.at[t].path != module->path)
-		t++;
-	return t;
-}
-
 int record_modules_replan(const struct record_modules_options *o, struct record_modules *out,
 			  const struct taken_out *taken, uint32_t n_taken, uint32_t *first,
 			  uint32_t *n, struct pugmark_diag *diag)
@@ -165,6 +209,8 @@ int record_modules_replan(const struct record_modules_options *o, struct record_
 		const struct recorder_module *old = &out->at[m];
 		uint32_t index = *first + m;
 		planning.n_out = 0;
+		planning.seed_model = out->planned[m].model;
+		planning.seed = planning.seed_model ? out->at[index - out->n_first].plan : NULL;
 		for (uint32_t i = 0; i < n_taken; i++)
 			if (taken[i].path == old->path)
 				addrs[planning.n_out++] = taken[i].addr;
@@ -190,5 +236,6 @@ void record_modules_deinit(struct record_modules *modules)
 	for (uint32_t i = 0; i < RECORD_MODULES_MAX; i++)
 		planning_deinit(&modules->planned[i]);
 	free(modules->sites);
+	targets_deinit(&modules->loaded);
 	targets_deinit(&modules->targets);
 }

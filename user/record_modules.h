@@ -8,7 +8,7 @@
 #include "user/recorder.h"
 #include "user/targets.h"
 
-enum { RECORD_MODULES_MAX = 64 };
+enum { RECORD_MODULES_MAX = 64, RECORD_RUNNING_MAX = 1024 };
 
 struct record_modules_options {
 	const char *binary; /* the program; NULL: the command's, or the processes' */
@@ -35,6 +35,11 @@ struct record_modules {
 	uint32_t n;
 	uint32_t n_first;	      /* those before anything was planned again */
 	const char *pid_programs[64]; /* what each of the processes runs */
+	/* Those of the program that run already, and all that they have loaded by now: what none of
+	 * its libraries needs is a plugin to it. */
+	pid_t running[RECORD_RUNNING_MAX];
+	uint32_t n_running;
+	struct targets loaded;
 };
 
 /* Finds and plans all. Returns 0, or -errno with @diag filled; @out is freed with

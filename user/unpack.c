@@ -4,7 +4,7 @@
 #include "user/unpack.h"
 
 #include "user/attach_stack.h"
-#include "user/probes.h"
+#include "user/text_span.h"
 #include "user/task_stacks.h"
 
 #include <errno.h>
@@ -186,6 +186,8 @@ struct reading {
 	const struct generation *generation;
 	uint64_t time_ns, cfa_high;
 	uint64_t ret, target;
+	uint64_t values[EVENT_VALUES_MAX];
+	uint8_t n_values;
 	bool has_ret, has_target;
 	uint32_t serial;
 };
@@ -223,9 +225,12 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 		e.flags |= EVENT_FROM_SIGNAL;
 	if (r->head & HEAD_SNAPSHOT)
 		fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
+	e.values = b->values;
+	e.n_values = b->n_values;
 	add_event(u, &e);
 	u->witnesses++;
 	b->has_ret = b->has_target = false;
+	b->n_values = 0;
 }
 
 /* The task ran before: what its stack says, from which its trace begins. */
@@ -242,7 +247,7 @@ static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t 
 		e.stack_words = t->attached->n_words;
 		for (uint32_t i = 0; i < g->n; i++)
 			if (!(known >> (g->first + i) & 1) &&
-			    attach_stacks_bias(u->attach_stacks, pid, &g->modules[i],
+			    attach_stacks_bias(u->attach_stacks, &g->modules[i],
 					       &t->bases[g->first + i]))
 				known |= 1ull << (g->first + i);
 	}
@@ -308,6 +313,10 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 	case RECORD_TARGET:
 		b->target = r->value;
 		b->has_target = true;
+		break;
+	case RECORD_VALUE:
+		if (b->n_values < EVENT_VALUES_MAX)
+			b->values[b->n_values++] = r->value;
 		break;
 	case RECORD_PAUSE:
 		add_plain(u, EVENT_PAUSE, 0);

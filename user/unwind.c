@@ -20,6 +20,8 @@ enum { DWARF_SP = 7 };
 struct mapping {
 	uint64_t start, end, off_file;
 	bool is_text;
+	dev_t dev; /* is_text: of the file that is mapped, 0: of none */
+	ino_t ino;
 };
 
 struct unwinder {
@@ -84,10 +86,13 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
 
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *out, void *arg)
 {
-	const struct unwind_thread *t = ((const struct unwinder *)arg)->thread;
+	struct unwinder *u = arg;
+	const struct unwind_thread *t = u->thread;
 	(void)dwfl;
-	if (addr < t->addr || addr & 7 || (addr - t->addr) / 8 >= t->n_words)
+	if (addr < t->addr || addr & 7 || (addr - t->addr) / 8 >= t->n_words) {
+		u->lost = true; /* the library would take the frame for the outermost */
 		return false;
+	}
 	*out = t->words[(addr - t->addr) / 8];
 	return true;
 }
@@ -107,6 +112,17 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 	.memory_read = read_memory,
 	.set_initial_registers = set_registers,
 };
+
+static void learn_file(const struct unwinder *u, struct mapping *m)
+{
+	char path[96];
+	struct stat st;
+	map_file_path(u, m, path);
+	if (stat(path, &st))
+		return;
+	m->dev = st.st_dev;
+	m->ino = st.st_ino;
+}
 
 static int read_maps(struct unwinder *u)
 {
@@ -131,7 +147,10 @@ static int read_maps(struct unwinder *u)
 			u->maps = maps;
 			u->cap = cap;
 		}
-		u->maps[u->n++] = (struct mapping){start, end, off, perms[2] == 'x'};
+		struct mapping *m = &u->maps[u->n++];
+		*m = (struct mapping){start, end, off, perms[2] == 'x', 0, 0};
+		if (m->is_text)
+			learn_file(u, m);
 	}
 	fclose(f);
 	return err ? err : u->n ? 0 : -ESRCH;
@@ -178,6 +197,40 @@ void unwinder_free(struct unwinder *u)
 	free(u);
 }
 
+static int hold_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, void *arg)
+{
+	GElf_Addr bias;
+	(void)data, (void)name, (void)base, (void)arg;
+	dwfl_module_getelf(module, &bias);
+	return DWARF_CB_OK;
+}
+
+void unwinder_hold(struct unwinder *u)
+{
+	dwfl_getmodules(u->dwfl, hold_file, NULL, 0);
+}
+
+/* The next mapping of code from *@i on. */
+static const struct mapping *next_text(const struct unwinder *u, uint32_t *i)
+{
+	while (*i < u->n && !u->maps[*i].is_text)
+		++*i;
+	return *i < u->n ? &u->maps[(*i)++] : NULL;
+}
+
+bool unwinder_alike(const struct unwinder *a, const struct unwinder *b)
+{
+	uint32_t i = 0, k = 0;
+	for (;;) {
+		const struct mapping *m = next_text(a, &i), *n = next_text(b, &k);
+		if (!m || !n)
+			return m == n;
+		if (m->start != n->start || m->end != n->end || m->off_file != n->off_file ||
+		    m->dev != n->dev || m->ino != n->ino)
+			return false;
+	}
+}
+
 pid_t unwinder_pid(const struct unwinder *u)
 {
 	return u->pid;
@@ -185,8 +238,7 @@ pid_t unwinder_pid(const struct unwinder *u)
 
 bool unwinder_bias(const struct unwinder *u, const struct recorder_module *module, uint64_t *bias)
 {
-	struct stat file, mapped;
-	char path[96];
+	struct stat file;
 	if (!module->n_sites || stat(module->path, &file))
 		return false;
 	const struct plan_site *site = &module->sites[0];
@@ -195,9 +247,7 @@ bool unwinder_bias(const struct unwinder *u, const struct recorder_module *modul
 		if (!m->is_text || site->off_file < m->off_file ||
 		    site->off_file - m->off_file >= m->end - m->start)
 			continue;
-		map_file_path(u, m, path);
-		if (stat(path, &mapped) || mapped.st_dev != file.st_dev ||
-		    mapped.st_ino != file.st_ino)
+		if (m->dev != file.st_dev || m->ino != file.st_ino)
 			continue;
 		*bias = m->start + (site->off_file - m->off_file) - site->addr;
 		return true;

@@ -20,6 +20,10 @@ struct unwinder;
 /* Looks at what process @pid has mapped now. Returns 0, or -errno (-ESRCH: it has ended). */
 int unwinder_new(pid_t pid, struct unwinder **out);
 void unwinder_free(struct unwinder *unwinder);
+/* Opens the files of all modules, which are else opened when they are met: the process may end. */
+void unwinder_hold(struct unwinder *unwinder);
+/* Whether both have the same code mapped at the same places, as forked processes do. */
+bool unwinder_alike(const struct unwinder *a, const struct unwinder *b);
 /* The process that it is of. */
 pid_t unwinder_pid(const struct unwinder *unwinder);
 /* Where @module is mapped: run-time address minus ELF address; false: it is not. */

@@ -33,6 +33,9 @@
 #define DESC_TARGET 4
 #define DESC_SNAPSHOT 8
 #define DESC_STACK 16
+#define DESC_READS_SHIFT 4
+#define DESC_READS_ARGS 7
+#define DESC_READS_RESULT 8
 
 /* One probe, as the BPF program needs it: what the map `sites` holds at the cookie. */
 struct site_desc {
@@ -41,7 +44,7 @@ struct site_desc {
 	__u32 operand; /* CAPTURE_TARGET: index in the map `operands` */
 	__u8 cfa_reg;  /* enum pugmark_cfa_reg */
 	__u8 capture;  /* enum plan_capture */
-	__u8 cond;     /* x86 condition code */
+	__u8 cond;     /* x86 condition code; in the upper half enum plan_reads */
 	__u8 module;
 };
 
@@ -72,6 +75,7 @@ enum batch_record_kind {
 	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
 	RECORD_PAUSE = 8,  /* what is probed changes: from here to the next RECORD_ATTACH nothing
 			      of the task is seen */
+	RECORD_VALUE = 10, /* value: one that the site reads, in their order */
 };
 
 struct batch_record {
@@ -133,8 +137,8 @@ struct deep_stack {
 	struct deep_word words[DEEP_MAX]; /* n are sent */
 };
 
-/* The stack of a task that ran before, at its first hit, in pieces that follow one another; each
- * with the registers. It comes before the batch of that event. */
+/* The stack of a task that ran before, at its first hit, in pieces upwards, without the pages that
+ * are not there; each with the registers. It comes before the batch of that event. */
 struct attach_stack {
 	__u32 kind;
 	__u32 task;

@@ -32,6 +32,8 @@ enum event_flag {
  * addresses in the module. One that is 1 reads as 0. */
 #define EVENT_STACK_UNKNOWN 1
 
+#define EVENT_VALUES_MAX 6
+
 struct witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
 	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN;
@@ -42,7 +44,9 @@ struct witness_event {
 	uint64_t lost;	  /* EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;
+	const uint64_t *values; /* those that the site reads (enum plan_reads), n_values of them */
 	uint32_t stack_words;
+	uint8_t n_values;
 	uint64_t bias;	 /* run-time address minus ELF address in this module and process */
 	uint32_t site;	 /* index in the module's plan */
 	uint16_t module; /* index in the recording's modules */

@@ -25,6 +25,13 @@ enum plan_capture {
 	CAPTURE_STACK = 16,   /* such a copy in any case */
 };
 
+/* Values that the probe reads for whoever looks at the trace; the parser needs none of them. */
+enum plan_reads {
+	READS_ARGS = 7,	  /* mask: the first so many of rdi, rsi, rdx, rcx, r8, r9 */
+	READS_RESULT = 8, /* rax, of the call that ends here */
+	READS_CALL = 16,  /* the arguments are those of the call at the site, not of its function */
+};
+
 /* The operand of an indirect call or jump, for CAPTURE_TARGET. Registers by their number in
  * instruction encoding (0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, 8..15 r8..r15). */
 struct plan_operand {
@@ -45,7 +52,8 @@ struct plan_site {
 	uint8_t capture;   /* enum plan_capture */
 	uint8_t cond;	   /* CAPTURE_FLAGS: x86 condition code, 0 to 15 */
 	uint8_t probe;	   /* enum pugmark_probe_class */
-	uint8_t reserved[3];
+	uint8_t reads;	   /* enum plan_reads */
+	uint8_t reserved[2];
 	uint32_t func;		     /* index in the plan's functions */
 	struct plan_operand operand; /* CAPTURE_TARGET */
 };

@@ -13,6 +13,7 @@ enum trace_kind {
 	TRACE_ENTER,  /* a function was entered from code that is not traced */
 	TRACE_GAP,    /* what happened here is not known */
 	TRACE_BLOCK,  /* a basic block ran (level paths) */
+	TRACE_VALUE,  /* a value was read (record --args) */
 };
 
 enum trace_cause {
@@ -31,20 +32,28 @@ enum trace_cause {
 	CAUSE_PLAN,	 /* gap: what is traced was changed, to keep the overhead within bounds */
 };
 
+/* What a TRACE_VALUE is: its `cause`. */
+enum trace_value {
+	VALUE_PASSED,	/* an argument of the call that the next event tells */
+	VALUE_TAKEN,	/* an argument of the call that was told last */
+	VALUE_RETURNED, /* what the call that ended last returned */
+};
+
 struct trace_event {
 	uint64_t from_ns, to_ns; /* it happened between these two, CLOCK_MONOTONIC */
 	uint64_t addr;		 /* CALL, TAIL: the instruction; RET, UNWIND, ENTER: the function;
-				    BLOCK: the block */
-	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module */
+				    BLOCK: the block; VALUE: the instruction */
+	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module;
+				    VALUE: it */
 	uint64_t lost;		 /* GAP: how many events were lost */
 	const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the plan */
 	uint32_t func;	    /* RET, UNWIND, ENTER, BLOCK: function of the plan; CALL, TAIL: the
-			       callee or PUGMARK_NONE */
+			       callee or PUGMARK_NONE; VALUE: its number, from 0 */
 	uint32_t depth;	    /* frames open before this event */
 	uint16_t module;    /* of addr */
 	uint16_t target_module;
 	uint8_t kind;  /* enum trace_kind */
-	uint8_t cause; /* enum trace_cause */
+	uint8_t cause; /* enum trace_cause; VALUE: enum trace_value */
 };
 
 #endif

@@ -65,7 +65,7 @@ static void write_raw(FILE *file, const struct trace_event *e)
 {
 	bool leaves = e->kind == TRACE_RET || e->kind == TRACE_UNWIND;
 	uint64_t callee = e->target ? e->target : (uint64_t)(uintptr_t)e->import;
-	if (e->kind == TRACE_GAP || e->kind == TRACE_BLOCK)
+	if (e->kind == TRACE_GAP || e->kind >= TRACE_BLOCK)
 		return;
 	fputc(e->kind, file);
 	if (!leaves && fwrite(e->kind == TRACE_ENTER ? &e->addr : &callee, 8, 1, file) != 1)
@@ -76,7 +76,8 @@ static void write_raw(FILE *file, const struct trace_event *e)
 
 static void read_trace(const char *dir, FILE *raw)
 {
-	static const struct tree_sink sink = {NULL, keep_begin, keep_open, keep_close, keep_end};
+	static const struct tree_sink sink = {NULL,	  keep_begin, keep_open,
+					      keep_close, keep_end,   NULL};
 	struct pugmark_diag diag;
 	struct pugmark_trace *trace;
 	struct symbols *symbols;

@@ -7,7 +7,7 @@
 # work of the machine then weighs little. Wall time is recorded as well.
 rounds=${ROUNDS:-5}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/pugmark-bench.XXXXXX") || exit 1
-export XDG_CACHE_HOME=$tmp/cache PUGMARK_NO_TTY=1
+export XDG_CACHE_HOME=$tmp/cache
 measure=$BUILD/tests/measure
 pids=()
 cleanup() {

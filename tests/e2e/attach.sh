@@ -4,35 +4,11 @@
 # from its first event on: against what the program itself writes down. What can go wrong with a
 # process goes wrong here, each with its own message; detaching leaves the text as it was.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-source=$(cd "$(dirname "$0")/.." && pwd)/programs/modules.c
-dir=$(mktemp -d)
-started=()
-cleanup() {
-	for pid in "${started[@]}"; do
-		kill -9 "$pid" 2>/dev/null
-	done
-	rm -rf "$dir"
-}
-trap cleanup EXIT
-trap 'exit 130' INT TERM
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
-passed=0 failed=0
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+source=$tests/programs/modules.c
+work_in_own_folder
 
-claim() { # TEXT COMMAND...
-	if "${@:2}" >said 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		head -n 12 said err 2>/dev/null | sed 's/^/  | /'
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "is $1, should be $2"; false; }; }
 record() { "$PUGMARK" record -q -o rec "$@" >out 2>err </dev/null; }
 refused() { # TEXT MESSAGE ARGS...: record ARGS fails with one line that says MESSAGE
 	record "${@:3}"
@@ -40,9 +16,10 @@ refused() { # TEXT MESSAGE ARGS...: record ARGS fails with one line that says ME
 	claim "$1: says so, in one line" is "$(grep -c . err) $(grep -cE "$2" err)" '1 1'
 }
 
-cc=("${CC:-cc}" -g0 -O2 -fno-optimize-sibling-calls)
+cc=("${CC:-cc}" -g0 -O2 -fno-optimize-sibling-calls -fno-stack-clash-protection)
 "${cc[@]}" -fPIC -shared -DLOG "$source" -o liblog.so 2>err &&
-	"${cc[@]}" -fPIC -shared -finstrument-functions -DPART "$source" -o libpart.so.1 -L. -llog &&
+	"${cc[@]}" -fPIC -shared -finstrument-functions -DPART "$source" -o libpart.so.1 -L. -llog \
+		-Wl,-rpath,'$ORIGIN' &&
 	"${cc[@]}" -fPIC -shared -finstrument-functions -DPLUGIN "$source" -o plugin.so &&
 	"${cc[@]}" -finstrument-functions -rdynamic -pthread -DPROGRAM "$source" -o program \
 		./libpart.so.1 -L. -llog -Wl,-rpath,'$ORIGIN' ||
@@ -115,6 +92,19 @@ for modules in '' '--module libpart* --module ./plugin.so'; do
 	claim "-p $modules: exact from its first event on" agrees dump part
 done
 claim 'complete, says verify' grep -q '^complete' <("$PUGMARK" verify rec)
+
+# Uninstrumented, nothing in the program itself takes the address of what only the plugin calls.
+"${cc[@]}" -rdynamic -pthread -DPROGRAM "$source" -o plain ./libpart.so.1 -L. -Wl,-rpath,'$ORIGIN'
+start ./plain ./plugin.so forever
+record --duration 0.3 -p $pid
+"$PUGMARK" dump -F program_thrice rec >dump
+claim 'a plugin that is loaded already: its calls are seen' [ "$(grep -c ' enter ' dump)" -gt 10 ]
+claim 'a plugin that is loaded already: complete' grep -q '^complete' <("$PUGMARK" verify rec)
+record --duration 0.3 -a ./plain
+"$PUGMARK" dump -F program_thrice rec >dump
+claim 'the same with -a: its calls are seen' [ "$(grep -c ' enter ' dump)" -gt 10 ]
+claim 'the same with -a: complete' grep -q '^complete' <("$PUGMARK" verify rec)
+end
 
 # --- the file under a running process -------------------------------------------------------------
 start ./program ./plugin.so forever
@@ -232,5 +222,4 @@ if unshare -m true 2>/dev/null; then
 	claim 'a full disk: the process goes on' kill -0 $pid
 fi
 end
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

@@ -4,39 +4,17 @@
 # CYCLES=200): no request fails, no byte of text is changed, no descriptor, probe,
 # BPF program or map is left, and each recording is complete or says why not.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-for program in nginx wrk bpftool; do
-	command -v $program >/dev/null || skip "no $program here"
-done
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs nginx wrk bpftool
 cycles=${CYCLES:-20}
-dir=$(mktemp -d)
-started=()
-cleanup() {
-	for pid in "${started[@]}"; do
-		kill -TERM "$pid" 2>/dev/null
-	done
+master= load=
+at_end() { # a killed nginx would leave its workers
+	kill -TERM $master $load 2>/dev/null
 	wait
-	rm -rf "$dir"
 }
-trap cleanup EXIT
-trap 'exit 130' INT TERM
-cd "$dir" || exit 1
+work_in_own_folder
 chmod 755 "$dir"
-export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
-passed=0 failed=0
-
-claim() { # TEXT COMMAND...
-	if "${@:2}" >said 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		head -n 12 said err 2>/dev/null | sed 's/^/  | /'
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "is $1, should be $2"; false; }; }
 
 cp "$(command -v nginx)" nginx
 mkdir www logs
@@ -62,7 +40,6 @@ cat >nginx.conf <<-CONF
 CONF
 ./nginx -p "$dir" -e "$dir/logs/error" -c "$dir/nginx.conf" >out 2>err &
 master=$!
-started+=("$master")
 for _ in $(seq 100); do
 	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null && break
 	sleep 0.05
@@ -89,7 +66,6 @@ text_of >text_before
 fds_of | sed 's/socket:.*/socket/; s/\[.*//' >fds_before
 wrk -t1 -c8 -d600s "http://127.0.0.1:$port/" >load 2>&1 &
 load=$!
-started+=("$load")
 sleep 0.5
 # All of nginx takes its 9,000 probes long to place and remove on a busy machine: a part, unless asked.
 pids=(-p "${workers[0]}" -p "${workers[1]}")
@@ -140,5 +116,4 @@ claim 'no probe is left' is "$(bpftool link 2>/dev/null | grep -c "$dir")" 0
 claim 'the recordings looked at are complete' is $incomplete 0
 echo "$cycles cycles: $events events, $lost with losses, slowest removal of probes $slowest ms," \
 	"$(sed -nE 's/^ *([0-9]+) requests in ([0-9.a-z]+).*/\1 requests in \2/p' load)"
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

@@ -4,31 +4,14 @@
 # recording of which any part is missing, empty or of something else: an error that names it, or what
 # can still be read, never a crash and never silence.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-command -v gzip >/dev/null || skip 'no gzip here'
-dir=$(mktemp -d)
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs gzip
 child=
-cleanup() {
-	[ -z "$child" ] || kill -9 "$child" 2>/dev/null
-	rm -rf "$dir"
-}
-trap cleanup EXIT
-cd "$dir" || exit 1
+at_end() { [ -z "$child" ] || kill -9 "$child" 2>/dev/null; }
+work_in_own_folder
 chmod 755 .
-export XDG_CACHE_HOME=$dir/cache
-passed=0 failed=0
-claim() { # TEXT COMMAND...
-	if "${@:2}"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		sed 's/^/  | /' err 2>/dev/null | head -n 5
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "  is $1, should be $2"; false; }; }
+
 fails() { # TEXT COMMAND...: as an error in one line that has TEXT
 	local status=0
 	"${@:2}" >out 2>err </dev/null || status=$?
@@ -80,7 +63,7 @@ claim 'recording works' is $? 0
 cp other prog.new && mv prog.new prog
 record -- ./prog -n 2p text >out 2>err
 claim 'a program that was replaced is planned anew' is $? 0
-claim 'and recorded whole' "$PUGMARK" verify rec >out
+claim 'and recorded whole' "$PUGMARK" verify rec
 
 # --- missing rights ---------------------------------------------------------------------------------------
 cp "$(command -v gzip)" prog
@@ -93,9 +76,9 @@ if command -v setpriv >/dev/null; then
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$PUGMARK" "$@"; }
 	if as_nobody --version >out 2>err; then
 		fails 'CAP_BPF: no' as_nobody record -q -o open/rec -- ./prog -c text
-		claim 'planning needs no rights' as_nobody plan -o open/plan prog >out 2>err
+		claim 'planning needs no rights' as_nobody plan -o open/plan prog
 		"$PUGMARK" record -q -o rec -- ./prog -c text >out
-		claim 'nor does reading' as_nobody verify rec >out
+		claim 'nor does reading' as_nobody verify rec
 		chmod 600 rec/events
 		fails 'cannot read its file' as_nobody verify rec
 		chmod 644 rec/events
@@ -152,5 +135,4 @@ sed -i 's/"name": "prog"/"name": "frog"/' rec/meta.json
 claim 'a meta.json that was changed is told' is $? 3
 claim 'by its checksum' grep -q 'checksum' out
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

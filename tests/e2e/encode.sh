@@ -3,27 +3,11 @@
 # encode.sh: what encode makes of a program whose every call is known: strings, graph, grammar and
 # automata from a real recording, and that what is exact can be turned back.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-command -v jq >/dev/null || skip 'no jq here'
-tests=$(cd "$(dirname "$0")/.." && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache
-passed=0 failed=0
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs jq
+work_in_own_folder
 
-claim() { # TEXT COMMAND...
-	if "${@:2}"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		[ ! -s err ] || sed 's/^/  | /' err | head -n 5
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "  is '$1', should be '$2'"; false; }; }
 run() { # STATUS ARGUMENT...: pugmark, its output in out and err
 	local want=$1 status=0
 	shift
@@ -184,7 +168,7 @@ fails 2 "'0' is not a number from 1 to 16" encode --n-level 0 rec
 fails 2 "'x' is not a number from 1 to" encode --intervals x rec
 fails 2 'is text or json' encode --n-level 2 --format xml rec
 
-fails 2 "no handle 'files'" encode --handle files rec
+fails 1 'neither stdio, sockets nor sqlite3, nor a file' encode --handle files rec
 fails 1 'keeps none of its calls' encode --handle stdio rec
 if [ -d gap ]; then
 	run 0 record -q -o files -- ./lua -e 'local f = io.open("f", "w") f:write("a") f:close()'
@@ -203,5 +187,4 @@ fails 2 'which recording?' encode
 fails 1 'no function in it matches' encode -F nothing_like_it rec
 fails 1 'keeps none of its calls' encode --class nothing_like_it rec
 fails 1 'keeps none of its calls' encode --format json --from 100 rec
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

@@ -4,38 +4,20 @@
 # bounds, and what is recovered between gaps is exact; also where the recorder is killed, which must
 # leave a recording that reads back, a program that goes on, and no probe behind.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
 pieces=$BUILD/tests/pieces
 [ -x "$pieces" ] || skip 'tests/pieces is not built'
-for program in gzip mawk setarch pgrep; do
-	command -v $program >/dev/null || skip "no $program here"
-done
-dir=$(mktemp -d)
+needs gzip mawk setarch pgrep
 recorder= target=
-cleanup() {
+at_end() {
 	for pid in $recorder $target; do
 		kill -9 "$pid" 2>/dev/null
 	done
 	[ -z "${KEEP:-}" ] || cp -r "$dir" "$KEEP"
-	rm -rf "$dir"
 }
-trap cleanup EXIT
-trap 'exit 130' INT TERM
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache
-passed=0 failed=0
+work_in_own_folder
 
-claim() { # TEXT COMMAND...
-	if "${@:2}" >said 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		head -n 5 said | sed 's/^/  | /'
-	fi
-}
 # The same addresses each time, so that the same run is the same to the last bit.
 record() { setarch -R "$PUGMARK" record -q "$@" 2>err; }
 number() { # DIR KEY: of the certificate
@@ -147,5 +129,4 @@ done
 claim 'the recorder was killed while it recorded' [ $stops -ge 2 ]
 claim 'what was written by then is read' [ $events -gt 0 ]
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

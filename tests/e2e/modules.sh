@@ -4,28 +4,10 @@
 # entry and exit themselves; the recovered trace must say the same, thread by thread, in order. And
 # Debian's sqlite3 with its library: each module's part is what the module's own recording says.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-source=$(cd "$(dirname "$0")/.." && pwd)/programs/modules.c
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
-passed=0 failed=0
-
-claim() { # TEXT COMMAND...
-	if "${@:2}" >said 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		head -n 12 said | sed 's/^/  | /'
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "is $1, should be $2"; false; }; }
-same() { diff "$1" "$2"; }
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+source=$tests/programs/modules.c
+work_in_own_folder
 
 build() { # OPTIONS...
 	local cc=(${CC:-cc} -g0 -fno-optimize-sibling-calls "$@")
@@ -102,5 +84,4 @@ if command -v sqlite3 >/dev/null && cp "$(command -v sqlite3)" shell &&
 	"$PUGMARK" dump rec >dump
 	claim 'sqlite3: the library is called by the shell' grep -q 'call shell .* libsqlite3' dump
 fi
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

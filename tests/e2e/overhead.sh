@@ -3,30 +3,13 @@
 # overhead.sh: record --max-overhead on a program whose one hot function costs fifty times the rest:
 # it is taken out soon, the program is as fast as before, and the recording says what is missing.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-source=$(cd "$(dirname "$0")/.." && pwd)/programs/hot.c
-dir=$(mktemp -d)
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+source=$tests/programs/hot.c
 pid=
-trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; rm -rf "$dir"' EXIT
-trap 'exit 130' INT TERM
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
+at_end() { [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; }
+work_in_own_folder
 ${CC:-cc} -O1 "$source" -o hot || skip 'no compiler for the program'
-passed=0 failed=0
-
-claim() { # TEXT COMMAND...
-	if "${@:2}" >said 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		head -n 12 said err 2>/dev/null | sed 's/^/  | /'
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "is $1, should be $2"; false; }; }
 
 ./hot >rounds &
 pid=$!
@@ -64,5 +47,4 @@ claim "a third of the rounds at least: $later a second, $untraced before" \
 "$PUGMARK" record -q -o rec2 --max-overhead 20 --sites x -- ./hot >out 2>err
 claim 'it cannot do without plans of its own' is $? 2
 echo "rounds a second: $untraced before, $later once it holds ($(tr '\n' ' ' <rounds))"
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

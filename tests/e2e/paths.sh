@@ -3,30 +3,14 @@
 # paths.sh: level paths from the command line: source lines as gcov counts them, blocks and inlined
 # calls in replay, counts in pictures, and clear words where something cannot be had.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-programs=$(cd "$(dirname "$0")/.." && pwd)/programs
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+programs=$tests/programs
+work_in_own_folder
 cp "$programs"/coverage*.c .
 gcc -O0 -g coverage.c -o plain && gcc -O2 -g coverage.c -o fast || skip 'no gcc for the target'
 "$PUGMARK" doctor >doctor.txt 2>&1 || skip "recording does not work here: $(grep missing doctor.txt)"
-passed=0 failed=0
 
-claim() { # TEXT COMMAND...
-	if "${@:2}"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		sed 's/^/  | /' err 2>/dev/null | head -n 5
-	fi
-}
-same() { diff "$1" "$2" >difference || { head -n 10 difference; false; }; }
 says() { # STATUS WORDS COMMAND...: it fails with that status and one line that has the words
 	local status=0
 	"${@:3}" >out 2>err || status=$?
@@ -217,5 +201,4 @@ CC
 		'"$PUGMARK" report --lines -F "*catcher*" throw.rec | grep -qE "^ +[0-9]+ +.*throw.cc:7$" &&
 		"$PUGMARK" report --lines -F "*thrower*" throw.rec | grep -qE "^ +5 +.*throw.cc:3$"'
 fi
-[ $failed = 0 ] && echo "$passed claims hold"
-exit $((failed > 0))
+conclude

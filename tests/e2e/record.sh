@@ -3,32 +3,16 @@
 # record.sh: what recording promises, on a program that prints what a probe should see: values, order,
 # processes, threads, losses, the ends of tasks, and that nothing of a probe stays behind.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-source=$(cd "$(dirname "$0")/.." && pwd)/programs/live_target.c
-dir=$(mktemp -d)
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+source=$tests/programs/live_target.c
 child=
-trap '[ -z "$child" ] || kill -9 "$child" 2>/dev/null; rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
+at_end() { [ -z "$child" ] || kill -9 "$child" 2>/dev/null; }
+work_in_own_folder
 ${CC:-cc} -O1 -mno-red-zone -fcf-protection=none -fno-omit-frame-pointer -pthread "$source" -o target ||
 	skip 'no compiler for the target'
 "$PUGMARK" doctor >doctor.txt 2>&1 || skip "recording does not work here: $(grep missing doctor.txt)"
-passed=0 failed=0
-export PUGMARK_NO_TTY=1
 
-claim() { # TEXT COMMAND...
-	if "${@:2}"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		sed 's/^/  | /' err 2>/dev/null | head -n 5
-	fi
-}
-same() { diff -q "$1" "$2" >/dev/null || { diff "$1" "$2" | head -n 10; false; }; }
-is() { [ "$1" = "$2" ] || { echo "  is $1, should be $2"; false; }; }
 addr() { nm target | awk -v s="$1" '$3 == s { print $1 }'; }
 # site NAME KIND CAPTURE CFA_REG CFA_OFF COND...: a line of the site list, and its name by number
 sites() { : >list; : >names; }
@@ -242,5 +226,4 @@ if unshare -m sh -c 'mount -t tmpfs -o size=400k none small' 2>/dev/null; then
 	claim 'that is named' grep -q 'the disk is full' err
 	claim 'what is written reads back' [ "$(witnesses)" -gt 1000 ]
 fi
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

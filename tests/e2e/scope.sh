@@ -3,37 +3,14 @@
 # scope.sh: record -a finds a binary's processes wherever they run, and --cgroup and --pid-namespace
 # choose among them: exactly those are in the recording, with all of their calls.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-source=$(cd "$(dirname "$0")/.." && pwd)/programs/live_target.c
-dir=$(mktemp -d)
-started=() group=
-cleanup() {
-	for pid in "${started[@]}"; do
-		kill -9 "$pid" 2>/dev/null
-	done
-	[ -z "$group" ] || rmdir "$group"
-	rm -rf "$dir"
-}
-trap cleanup EXIT
-trap 'exit 130' INT TERM
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+source=$tests/programs/live_target.c
+group=
+at_end() { [ -z "$group" ] || rmdir "$group"; }
+work_in_own_folder
 ${CC:-cc} -O1 -mno-red-zone -fcf-protection=none -pthread "$source" -o target || skip 'no compiler for the target'
-passed=0 failed=0 skipped=0
 
-claim() { # TEXT COMMAND...
-	if "${@:2}" >said 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		head -n 12 said err 2>/dev/null | sed 's/^/  | /'
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "is $1, should be $2"; false; }; }
 begin() { # OPTIONS...
 	rm -rf rec
 	"$PUGMARK" record -q -o rec -a ./target "$@" >out 2>err </dev/null &
@@ -96,5 +73,4 @@ wrong 'no such namespace' 'no process 4194303' --pid-namespace 4194303
 wrong 'no namespace' 'not a namespace' --pid-namespace "$dir/target"
 "$PUGMARK" record -q --cgroup x -- ./target >out 2>err
 claim 'of a command there is nothing to choose' is $? 2
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+conclude

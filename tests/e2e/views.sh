@@ -4,28 +4,12 @@
 # golden files (REBASE=1 writes them anew), and what they say of recordings that are cut, damaged or
 # none at all.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-command -v jq >/dev/null || skip 'no jq here'
-tests=$(cd "$(dirname "$0")/.." && pwd)
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs jq
 golden=$tests/golden/views
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache
-passed=0 failed=0
+work_in_own_folder
 
-claim() { # TEXT COMMAND...
-	if "${@:2}"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		[ ! -s err ] || sed 's/^/  | /' err | head -n 5
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "  is '$1', should be '$2'"; false; }; }
 same() { # NAME FILE
 	[ "${REBASE-}" = "" ] || cp "$2" "$golden/$1"
 	diff "$golden/$1" "$2"
@@ -215,5 +199,4 @@ if [ -e /dev/full ]; then
 	done
 fi
 
-printf '%d passed, %d failed, 0 skipped\n' $passed $failed
-[ $failed = 0 ]
+conclude

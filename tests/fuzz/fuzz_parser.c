@@ -42,7 +42,7 @@ static uint64_t take(struct input *in, unsigned bytes)
 
 static void check_event(const struct pugmark_plan *plan, const struct trace_event *e)
 {
-	MUST(e->kind <= TRACE_BLOCK && e->cause <= CAUSE_PLAN);
+	MUST(e->kind <= TRACE_VALUE && e->cause <= CAUSE_PLAN);
 	MUST(e->from_ns <= e->to_ns);
 	MUST(e->depth < 1 << 24);
 	MUST(e->func == PUGMARK_NONE || e->func < plan->n_funcs);

@@ -28,7 +28,7 @@ extern operation *part_operation(int);
 extern void *part_thread(void *);
 extern void *part_forever(void *);
 extern int shared_answer(int);
-extern int program_twice(int);
+extern int program_twice(int), program_thrice(int);
 
 #ifdef LOG
 SILENT static void say(char what, void *func)
@@ -140,13 +140,19 @@ NOINLINE void *part_thread(void *arg)
 	return (void *)sum;
 }
 
-NOINLINE void *part_forever(void *arg)
+NOINLINE static void stay(const volatile int *stop)
 {
-	const volatile int *stop = arg;
+	char untouched[40000]; /* its pages are not there, and what called this lies above them */
+	__asm__ volatile("" ::"r"(untouched));
 	while (!*stop) {
 		program_twice(3);
 		usleep(200);
 	}
+}
+
+NOINLINE void *part_forever(void *arg)
+{
+	stay(arg);
 	return NULL;
 }
 
@@ -164,7 +170,7 @@ __attribute__((constructor)) static void begin(void)
 #ifdef PLUGIN
 NOINLINE int plugin_work(int n)
 {
-	return part_add(n, part_ask(n)) + program_twice(n);
+	return part_add(n, part_ask(n)) + program_twice(n) + program_thrice(n);
 }
 #endif
 
@@ -187,6 +193,11 @@ NOINLINE static int square(int n)
 NOINLINE int program_twice(int n)
 {
 	return n > 7 ? 2 * n : 2 * n + part_rounds(n - 1);
+}
+
+NOINLINE int program_thrice(int n) /* only the plugin names it */
+{
+	return program_twice(n) + n;
 }
 
 NOINLINE static int plugin(const char *path, int n)

@@ -60,7 +60,8 @@ static struct dag *dag_of(const struct string *strings, uint32_t n, uint32_t k)
 {
 	struct dag *dag;
 	assert_int_equal(dag_new(k, &dag), 0);
-	const struct tree_sink sink = {dag, to_dag_begin, to_dag_open, to_dag_close, to_dag_end};
+	const struct tree_sink sink = {dag,	     to_dag_begin, to_dag_open,
+				       to_dag_close, to_dag_end,   NULL};
 	for (uint32_t i = 0; i < n; i++)
 		tell(&sink, &strings[i]);
 	return dag;
@@ -226,8 +227,9 @@ static void chains_are_counted(void **state)
 			uint64_t calls = 0, counted = 0;
 			string_random(&s, STRING_BALANCED, 600, seed);
 			assert_int_equal(chains_new(max, &chains), 0);
-			const struct tree_sink sink = {chains, to_chains_begin, to_chains_open,
-						       to_chains_close, ends};
+			const struct tree_sink sink = {chains,	       to_chains_begin,
+						       to_chains_open, to_chains_close,
+						       ends,	       NULL};
 			tell(&sink, &s);
 			const struct chain *list = chains_list(chains, &n);
 			for (uint32_t i = 0; i < n; i++) {
@@ -274,7 +276,7 @@ static void assert_passes(const char *string, struct filter_rules rules, const c
 {
 	struct string s = {0}, kept = {0}, wanted = {0};
 	struct filter *filter;
-	const struct tree_sink keep = {&kept, keep_begin, keep_open, keep_close, ends};
+	const struct tree_sink keep = {&kept, keep_begin, keep_open, keep_close, ends, NULL};
 	rules.verdict = verdict;
 	rules.to_ns = rules.to_ns ? rules.to_ns : UINT64_MAX;
 	assert_int_equal(filter_new(&rules, &keep, &filter), 0);

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# objects.sh: arguments and results that are read along, and what encode makes of them: a sequence for
+# each C++ object and each handle, in every mode, and threads merged.
+set -u
+skip() { echo "SKIP: $1"; exit 77; }
+[ "$(id -u)" = 0 ] || skip 'recording needs root here'
+[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
+command -v jq >/dev/null || skip 'no jq here'
+tests=$(cd "$(dirname "$0")/.." && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export XDG_CACHE_HOME=$dir/cache
+passed=0 failed=0
+
+claim() { # TEXT COMMAND...
+	if "${@:2}"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "does not hold: $1"
+		[ ! -s err ] || sed 's/^/  | /' err | head -n 5
+	fi
+}
+is() { [ "$1" = "$2" ] || { echo "  is '$1', should be '$2'"; false; }; }
+run() { # STATUS ARGUMENT...: pugmark, its output in out and err
+	local want=$1 status=0
+	shift
+	"$PUGMARK" "$@" >out 2>err </dev/null || status=$?
+	claim "status of pugmark $*" is $status "$want"
+}
+fails() { # STATUS TEXT ARGUMENT...
+	run "$1" "${@:3}"
+	claim "pugmark ${*:3}: says '$2'" grep -qF -- "$2" err
+	claim "pugmark ${*:3}: in one line, and nothing else" is "$(wc -l <err) $(wc -c <out)" '1 0'
+}
+# The sequences, without class and brackets, by their text: values differ from run to run.
+sequences() {
+	jq -r '.sequences[] | [.items[] | if type == "string" then . else "\(.times)*\(.of | join("+"))" end |
+		gsub("box::Stack<int>::"; "") | gsub("[(](int)?[)]"; "")] | join(" ")' out | sort
+}
+
+"${CXX:-c++}" -O1 "$tests/programs/objects.cc" -o prog -pthread 2>err || skip "no C++ compiler: $(head -n 1 err)"
+stacks=$(printf '%s\n' 'Stack 2*push 2*pop ~Stack' 'Stack 2*push pop 6*push ~Stack' 'Stack 3*push 3*pop ~Stack' 'Stack push pop ~Stack')
+files=$(printf '%s\n' fopen 'fopen fseek fclose' 'fopen fwrite fwrite fclose')
+for mode in full branch casper best; do
+	run 0 record -q -o $mode --mode $mode --args 1 --args-of 'box::Stack*' --handle stdio -- ./prog f g
+	run 0 verify $mode
+	claim "mode $mode: complete with what is read along" grep -q '^complete' out
+	run 0 encode $mode --object 'box::Stack*' --rle --format json
+	claim "mode $mode: one sequence for each object" is "$(sequences)" "$stacks"
+	claim "mode $mode: of no call it is unknown on which" is "$(cat err)" ''
+	run 0 encode $mode --handle stdio --format json
+	claim "mode $mode: one sequence for each file" is "$(sequences)" "$files"
+done
+run 0 encode best --object 'box::Stack*' --fsa --format json
+claim 'objects of a class share an automaton: it is made first and destroyed last' is \
+	"$(jq -c '.automata[] | [.name, (.states[0].arcs | length), (.states | length), .states[-1].ends]' out)" \
+	'["box::Stack<int>",1,3,4]'
+claim 'the object that all threads used is one sequence' is \
+	"$("$PUGMARK" encode best --object 'box::Stack*' --format json | jq '[.sequences[] | select(.items | length == 11)] | length')" 1
+run 0 encode best --class 'box::Stack*' --merge --format json
+claim 'merged: all calls of all threads in one sequence' is "$(jq -c '[.sequences[] | [.tid, (.items | length)]]' out)" '[[0,29]]'
+run 0 encode best --class 'box::Stack*' --format json
+claim 'not merged: one for each thread' is "$(jq -c '[.sequences[].items | length] | sort' out)" '[3,3,23]'
+run 0 dump --format ndjson best
+claim 'dump tells the values' [ "$(jq -s '[.[] | select(.event == "value" and .of == "returned")] | length' out)" = 3 ]
+"$PUGMARK" dump best | sort >with
+claim 'and not in its text, which is a contract' [ "$(grep -c value with)" = 0 ]
+
+# --- arguments that are known -----------------------------------------------------------------------
+cat >args.c <<'C'
+__attribute__((noinline)) static int six(long a, long b, long c, long d, long e, long f)
+{ __asm__ volatile("" ::: "memory"); return a + b + c + d + e + f; }
+/* its first block is a loop: what runs again did not begin again */
+__attribute__((noinline)) static int again(int n)
+{ do __asm__ volatile("" ::: "memory"); while (--n); return 5; }
+int main(void) { return six(1, 2, 3, 4, 5, 0x123456789abc) + six(7, 8, 9, 10, 11, 12) + again(3) > 0 ? 0 : 1; }
+C
+"${CC:-cc}" -O1 args.c -o args 2>err
+for level in calls paths; do
+	run 0 record -q -o args.$level --level $level --args 6 --args-of six --args-of again -- ./args
+	"$PUGMARK" dump args.$level --format ndjson | jq -r 'select(.event == "value") | .value' | head -n 12 | tr '\n' ' ' >values
+	claim "level $level: six arguments are read as they were passed" is "$(cat values)" '1 2 3 4 5 123456789abc 7 8 9 a b c '
+done
+printf 'number\nsix 6\n# nothing\n' >six.handle
+run 0 encode args.calls --handle six.handle --format json
+claim 'a list of ones own: numbers of 32 bits' is "$(jq -c '[.sequences[].object]' out)" '["56789abc","c"]'
+
+# --- wrong use --------------------------------------------------------------------------------------
+printf 'six seven\n' >bad.handle
+fails 1 'line 1: a function, and' encode --handle bad.handle best
+printf '\nsix 1 last\n' >bad.handle
+fails 1 'line 2: nothing but' record --handle bad.handle -- ./args
+: >bad.handle
+fails 1 'no function is named' encode --handle bad.handle best
+fails 1 'neither stdio, sockets nor sqlite3, nor a file' encode --handle files best
+fails 2 'not a number that fits' record --args 7 -- ./args
+fails 2 '--args N says how many' record --args-of six -- ./args
+fails 1 "no function matches 'nothing_like_it'" record --args 1 --args-of nothing_like_it -- ./args
+fails 2 '--merge goes with --class' encode --strings --merge best
+run 0 record -q -o timeless --no-times -- ./args
+fails 1 'the order of its threads is not known' encode --class six --merge timeless
+run 0 record -q -o plain -- ./prog f g
+run 0 encode plain --handle stdio --format json
+claim 'without values it says so' grep -q 'of 8 calls of 8 it is not known on which object' err
+claim 'and has them thread by thread' is "$(jq -c '[.sequences[] | [.object, (.items | length)]]' out)" '[[null,8]]'
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# claims.sh: what the scripts share that try the built command on programs of their own. To be
+# sourced: `needs` and `needs_recording` skip, `work_in_own_folder` sets up, `claim` counts, and
+# `conclude` is the last line.
+
+# shellcheck disable=SC2034 # for those who source this
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+passed=0 failed=0 skipped=0
+started=() # processes that are killed at the end
+
+skip() { # WHY: of the whole script
+	echo "SKIP: $1"
+	exit 77
+}
+needs() { # PROGRAM...
+	local program
+	for program; do
+		command -v "$program" >/dev/null || skip "no $program here"
+	done
+}
+needs_recording() {
+	[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
+	[ "$(id -u)" = 0 ] || skip 'recording needs root here'
+	[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
+}
+
+at_end() { :; } # a script may have one of its own: $dir is still there
+clean_up() {
+	if [ ${#started[@]} != 0 ]; then
+		kill -9 "${started[@]}"
+		wait "${started[@]}" # here, or bash says of each that it was killed
+	fi 2>/dev/null
+	at_end
+	rm -rf "$dir"
+}
+work_in_own_folder() { # $dir, with the cache of plans in it; gone at the end
+	dir=$(mktemp -d)
+	trap clean_up EXIT
+	trap 'exit 130' INT TERM
+	cd "$dir" || exit 1
+	export XDG_CACHE_HOME=$dir/cache
+}
+
+claim() { # TEXT COMMAND...: its output is in `said`
+	if "${@:2}" >said 2>&1; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "does not hold: $1"
+		head -n 12 said err 2>/dev/null | sed 's/^/  | /'
+	fi
+}
+is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; false; }; }
+same() { diff "$1" "$2"; }
+
+conclude() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ $failed = 0 ]
+}

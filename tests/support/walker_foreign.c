@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* walker_foreign.c: what lies beyond the program, at random: code that calls back, throws, or ends
+ * the thread, and signal handlers. */
+#include "tests/support/walker_impl.h"
+
+enum outcome walker_call_foreign(struct walker *w, uint64_t cfa, uint64_t ret, bool returns)
+{
+	uint32_t depth = w->n;
+	if (walker_full(w))
+		return OVER;
+	walker_push_frame(w, PUGMARK_NONE, cfa, ret);
+	enum outcome out = walker_run_foreign(w, returns);
+	if (out == RETURNED)
+		w->n = depth;
+	return out;
+}
+
+static bool leads_to(const struct walker *w, uint32_t block, uint32_t next)
+{
+	for (uint32_t i = 0; i < w->prog->blocks[block].n_succ; i++)
+		if (prog_succs(w->prog, block)[i] == next)
+			return true;
+	return false;
+}
+
+/* Where a throw can land in @frame: a landing pad, or where a setjmp returned that is done. */
+uint32_t walker_landing_block(struct walker *w, const struct walk_frame *frame)
+{
+	const struct prog_func *f = &w->prog->funcs[frame->func];
+	uint32_t start = random_below(&w->rng, f->n_blocks);
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		uint32_t b = f->block + (start + i) % f->n_blocks;
+		if (w->prog->blocks[b].flags & PROG_ROOT && w->choice->marks[b] &&
+		    !leads_to(w, frame->block, b))
+			return b;
+	}
+	return PUGMARK_NONE;
+}
+
+/* Goes on in activation @act, which may be one that the running handler interrupted: then what ran
+ * in silence before that is not known. Returns whether it is the same. */
+static bool leave_act(struct walker *w, uint32_t act, struct walk_throw *t)
+{
+	if (act == w->act)
+		return true;
+	w->act = act;
+	if (w->walk->acts[act].decided < t->first)
+		t->first = w->walk->acts[act].decided;
+	return false;
+}
+
+/* Unwinds to the first @n frames. @surely: out of a call that does not return, so that, if nothing
+ * else ran since the last event, all is known. */
+static void unwind(struct walker *w, uint32_t n, bool surely)
+{
+	struct walk_throw t = {
+		.first = w->walk->acts[w->act].decided,
+		.event = w->walk->n_events,
+	};
+	uint32_t since = w->walk->n_steps - t.first;
+	surely = surely && since <= 1;
+	while (w->n > n) {
+		const struct walk_frame *f = &w->stack[w->n - 1];
+		surely = leave_act(w, f->act, &t) && surely;
+		if (f->func != PUGMARK_NONE)
+			walker_step(w, TRACE_UNWIND, 0, walker_func_addr(w, f->func), 0);
+		w->n--;
+	}
+	if (n)
+		surely = leave_act(w, w->stack[n - 1].act, &t) && surely;
+	t.resume = w->walk->n_steps;
+	t.act = w->act;
+	if (!surely)
+		PUSH(w->walk->throws, w->walk->n_throws, w->walk->cap_throws, t);
+}
+
+/* Throws to some frame that has a landing pad; OVER where there is none. */
+enum outcome walker_throw_up(struct walker *w, bool surely)
+{
+	uint32_t survivor = PUGMARK_NONE;
+	for (int i = 0; i < 20 && survivor == PUGMARK_NONE; i++) {
+		uint32_t k = random_below(&w->rng, w->n);
+		if (w->stack[k].func != PUGMARK_NONE &&
+		    walker_landing_block(w, &w->stack[k]) != PUGMARK_NONE)
+			survivor = k;
+	}
+	if (survivor == PUGMARK_NONE)
+		return OVER;
+	unwind(w, survivor + 1, surely);
+	w->survivor = survivor;
+	return THROWN;
+}
+
+/* The thread ends from within: every frame is left. */
+static enum outcome exit_thread(struct walker *w, bool surely)
+{
+	unwind(w, 0, surely);
+	w->survivor = PUGMARK_NONE;
+	return THROWN;
+}
+
+/* Writes the frame that the kernel makes for a handler, see rt_sigframe in the kernel's
+ * arch/x86/include/asm/sigframe.h, from @at upwards. */
+static void write_signal_frame(struct walker *w, uint64_t at, uint64_t sp, uint64_t ip)
+{
+	walker_store(w, at, TRAMPOLINE);
+	walker_store(w, at + 8, 7);
+	walker_store(w, at + 16, 0);
+	for (int i = 3; i < 21; i++)
+		walker_store(w, at + 8 * i, random_next(&w->rng));
+	walker_store(w, at + 168, sp);
+	walker_store(w, at + 176, ip);
+	walker_store(w, at + 184, 0x246);
+	walker_store(w, at + 192, 0x002b000000000033);
+}
+
+/* Now and then a signal comes. */
+enum outcome walker_maybe_signal(struct walker *w)
+{
+	if (!w->temper.signal || random_below(&w->rng, 10000) >= w->temper.signal ||
+	    w->handlers > 2 || walker_full(w))
+		return RETURNED;
+	uint32_t handler = walker_pick_entered(w);
+	if (handler == PUGMARK_NONE)
+		return RETURNED;
+	struct walk_act act = {.first = w->walk->n_steps, .parent = w->act};
+	act.before = w->walk->acts[w->act].decided;
+	uint64_t sp = w->stack[w->n - 1].sp;
+	uint64_t under = sp - 128;
+	if (w->temper.alt_stack && under >= STACK_TOP - 8ull * STACK_WORDS)
+		under = ALT_TOP;
+	uint64_t at = (under - 1400 - 64 * random_below(&w->rng, 20)) & ~(uint64_t)63;
+	write_signal_frame(w, at, sp, w->stack[w->n - 1].ip);
+	uint32_t parent = w->act;
+	PUSH(w->walk->acts, w->walk->n_acts, w->walk->cap_acts, act);
+	w->act = w->walk->n_acts - 1;
+	w->handlers++;
+	walker_step(w, TRACE_ENTER, CAUSE_SIGNAL, walker_func_addr(w, handler), 0);
+	enum outcome out = walker_call_function(w, handler, at + 8, TRAMPOLINE);
+	w->handlers--;
+	if (out == RETURNED)
+		w->act = parent;
+	return out;
+}
+
+/* The topmost frame is foreign and runs. */
+enum outcome walker_run_foreign(struct walker *w, bool returns)
+{
+	uint32_t me = w->n - 1;
+	uint64_t below = w->stack[me].cfa - 16 - 8 * random_below(&w->rng, 64);
+	/* It saves registers; what it reserves besides may keep what was there. */
+	uint64_t saved = w->stack[me].cfa - 8 - 8 * SAVED_WORDS;
+	for (uint64_t at = below; at < w->stack[me].cfa - 8; at += 8)
+		if (!w->temper.untidy || at >= saved || random_chance(&w->rng, 50))
+			walker_store(w, at, random_next(&w->rng));
+	w->stack[me].sp = below;
+	uint32_t began = w->walk->n_steps;
+	while (random_chance(&w->rng, w->temper.callback)) {
+		uint32_t callee = walker_pick_entered(w);
+		enum outcome out = walker_maybe_signal(w);
+		if (callee == PUGMARK_NONE)
+			break;
+		/* The same call may enter the program, or more foreign code that does. */
+		if (out == RETURNED && w->n < 40 && random_chance(&w->rng, 15)) {
+			out = walker_call_foreign(w, below, FOREIGN + 8, true);
+		} else if (out == RETURNED) {
+			walker_step(w, TRACE_ENTER, CAUSE_CALLBACK, walker_func_addr(w, callee), 0);
+			out = walker_call_function(w, callee, below, FOREIGN + 8);
+		}
+		if (out != RETURNED)
+			return out;
+		if (random_chance(&w->rng, 30)) {
+			walker_store(w, below - 8, FOREIGN + 16); /* a call of its own */
+			below -= 8 + 8 * random_below(&w->rng, 8);
+			w->stack[me].sp = below;
+		}
+	}
+	if (returns)
+		return random_chance(&w->rng, w->temper.throws) ? walker_throw_up(w, false)
+								: RETURNED;
+	if (random_chance(&w->rng, 10))
+		return exit_thread(w, began == w->walk->n_steps);
+	return walker_throw_up(w, began == w->walk->n_steps);
+}

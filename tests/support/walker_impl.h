@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* walker_impl.h: the parts of the walker among themselves: the machine (walker_machine.c), code of
+ * the program (walker_code.c), and what lies beyond it (walker_foreign.c). */
+#ifndef TESTS_WALKER_IMPL_H
+#define TESTS_WALKER_IMPL_H
+
+#include "tests/support/random_program.h"
+#include "tests/support/walker.h"
+
+#include <stdlib.h>
+
+#define BIAS 0x555500000000ull
+#define FOREIGN 0x7f0000001000ull
+#define TRAMPOLINE 0x7f0000009000ull
+#define SNAPSHOT_WORDS 512
+#define STACK_TOP 0x7ffffff00000ull
+#define STACK_WORDS 65536
+#define ALT_TOP 0x600000800000ull /* of the stack that some handlers run on */
+#define ALT_WORDS 16384
+#define FRAMES_MAX 200
+#define LEAST_HEIGHT 16
+#define SAVED_WORDS 6
+
+struct walk_frame {
+	uint32_t func; /* PUGMARK_NONE: foreign */
+	uint32_t act;
+	uint64_t cfa, ret;
+	uint32_t block;	 /* where it is */
+	uint64_t sp, ip; /* while it runs itself; ip of foreign code is of no matter */
+};
+
+/* How adventurous a walk is, in percent of the occasions. */
+struct temper {
+	uint32_t signal; /* in ten thousandths */
+	uint32_t throws, callback, into_program;
+	bool alt_stack;
+	bool untidy; /* foreign frames keep what earlier calls have left there */
+};
+
+/* The words below the tops of the two stacks, and how many of them a walk has used. */
+struct memory {
+	uint64_t stack[STACK_WORDS], alt[ALT_WORDS];
+	uint32_t stack_used, alt_used;
+};
+
+struct walker {
+	const struct program *prog;
+	const struct choice *choice;
+	const struct pugmark_plan *plan;
+	const uint32_t *site_of, *entered;
+	uint32_t n_entered;
+	struct temper temper;
+	struct walk *walk;
+	struct walk_frame stack[FRAMES_MAX];
+	uint32_t n;
+	uint64_t rng, time_ns;
+	struct memory *memory;
+	uint32_t act, handlers; /* running; how many of them are open */
+	uint32_t survivor;	/* THROWN: index of the frame that it lands in; NONE: of none */
+	uint32_t steps, limit;
+};
+
+/* RETURNED: to the caller; OVER: the walk ends here; THROWN: on the way to the survivor. */
+enum outcome { RETURNED, OVER, THROWN };
+
+#define PUSH(array, n, cap, value)                                                                 \
+	do {                                                                                       \
+		if ((n) == (cap)) {                                                                \
+			(cap) = (cap) ? 2 * (cap) : 64;                                            \
+			(array) = realloc((array), (cap) * sizeof(*(array)));                      \
+		}                                                                                  \
+		(array)[(n)++] = (value);                                                          \
+	} while (0)
+
+/* walker_machine.c */
+void walker_forget_memory(struct walker *w);
+void walker_store(struct walker *w, uint64_t addr, uint64_t value);
+/* One line of the trace. */
+void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, uint64_t target);
+/* What the probe in @block sends; @callee_cfa: 0, or that frame's instead of its own. */
+void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t callee_cfa);
+void walker_push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
+
+/* walker_code.c: calls a function of the program. */
+enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
+
+/* walker_foreign.c: runs the topmost frame, which is foreign; calls such code. */
+enum outcome walker_run_foreign(struct walker *w, bool returns);
+enum outcome walker_call_foreign(struct walker *w, uint64_t cfa, uint64_t ret, bool returns);
+/* Where a throw can land in @frame: a landing pad, or where a setjmp returned that is done. */
+uint32_t walker_landing_block(struct walker *w, const struct walk_frame *frame);
+/* Throws to some frame that has a landing pad; OVER where there is none. @surely: out of a call
+ * that does not return. */
+enum outcome walker_throw_up(struct walker *w, bool surely);
+/* Now and then a signal comes. */
+enum outcome walker_maybe_signal(struct walker *w);
+
+static inline uint64_t walker_func_addr(const struct walker *w, uint32_t func)
+{
+	return func == PUGMARK_NONE ? 0 : w->prog->funcs[func].addr;
+}
+
+static inline bool walker_full(const struct walker *w)
+{
+	return w->n + 2 >= FRAMES_MAX || w->steps > w->limit;
+}
+
+static inline uint32_t walker_pick_entered(struct walker *w)
+{
+	return w->n_entered ? w->entered[random_below(&w->rng, w->n_entered)] : PUGMARK_NONE;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* handles.h: which functions work on a handle, and where they take it: Reiss and Renieris' FILE *
+ * example ("Encoding Program Executions", ICSE 2001, section 3.2) as data. */
+#ifndef USER_HANDLES_H
+#define USER_HANDLES_H
+
+#include <pugmark/diag.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A function's use of the handle. */
+struct handle_row {
+	const char *pattern; /* of the function's name */
+	uint8_t arg;	     /* 1 to 6: it takes the handle there; 0: it does not */
+	bool returns;	     /* it returns a handle, a new one */
+	bool ends;	     /* the handle is no more after it */
+};
+
+struct handle {
+	const char *name;
+	struct handle_row *rows;
+	uint32_t n_rows;
+	bool is_number; /* of 32 bits, none if negative; else an address */
+	char *text;	/* private: what the patterns point into */
+};
+
+/* Reads @spec: the name of one that is known (stdio, sockets, sqlite3), or a file of that form:
+ * lines of `FUNCTION WHERE [end]`, WHERE being `return` or an argument's number from 1; `number`
+ * alone says that the handle is one; # begins a comment. Returns 0 and a handle that
+ * handle_deinit() frees, or -errno with @diag filled. */
+int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag);
+void handle_deinit(struct handle *handle);
+/* Whether @value is a handle, and not what says that there is none. */
+bool handle_valid(const struct handle *handle, uint64_t *value);
+
+#endif

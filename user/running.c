@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* running.c: see running.h. Everything is found by way of /proc, by the number of the file and not
+ * by its name. */
+#include "user/running.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t max)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	uint32_t n = 0;
+	while (proc && n < max && (entry = readdir(proc))) {
+		char path[32];
+		struct stat st;
+		pid_t pid = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
+		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+		if (pid > 0 && pid != getpid() && !stat(path, &st) && st.st_dev == program->dev &&
+		    st.st_ino == program->ino)
+			pids[n++] = pid;
+	}
+	if (proc)
+		closedir(proc);
+	return n;
+}
+
+static bool is_elf(const char *path)
+{
+	unsigned char ident[EI_NIDENT];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 && read(fd, ident, sizeof(ident)) == sizeof(ident) &&
+		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS64;
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+int running_add_modules(struct targets *loaded, pid_t pid, struct pugmark_diag *diag)
+{
+	char path[64], line[PATH_MAX + 128];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	int err = 0;
+	while (f && !err && fgets(line, sizeof(line), f)) {
+		unsigned long start, end;
+		char perms[5];
+		int name = 0;
+		if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %n", &start, &end, perms, &name) != 3 ||
+		    perms[2] != 'x' || !name || line[name] != '/')
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, start, end);
+		if (is_elf(path))
+			err = targets_add(loaded, path, line + name, NULL, diag);
+		if (err == -ENOENT) /* it has just been unmapped */
+			err = 0;
+	}
+	if (f)
+		fclose(f);
+	return err;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* running.h: processes that run already: which ones run a program, and what they have loaded that
+ * the program's file does not tell. */
+#ifndef USER_RUNNING_H
+#define USER_RUNNING_H
+
+#include "user/targets.h"
+
+/* The processes that run @program, at most @max of them, in @pids. Returns how many. */
+uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t max);
+
+/* Adds to @loaded the modules that process @pid has mapped: held open, as they may be gone from
+ * where they were, or lie in another mount namespace. A process that has ended has none. Returns 0,
+ * or -errno with @diag filled. */
+int running_add_modules(struct targets *loaded, pid_t pid, struct pugmark_diag *diag);
+
+#endif
