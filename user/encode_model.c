@@ -278,10 +278,16 @@ int encode_model_open(const char *path, struct encode_model **out, struct pugmar
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot open: %s",
 					strerror(-err));
 	}
+	errno = 0;
 	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+	int err = ferror(file) ? -errno : 0;
 	fclose(file);
 	r.model->json = json;
-	int err = json ? read_model(&r, json) : bad(&r, error.text);
+	if (err)
+		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot read: %s",
+				 strerror(-err));
+	else
+		err = json ? read_model(&r, json) : bad(&r, error.text);
 	VEC_FREE(&r.items);
 	if (err)
 		encode_model_free(r.model);
