@@ -195,14 +195,14 @@ void parser_handlers_bound(const struct parser *parser, const struct witness_eve
 
 /* ---- of parser_silent.c ---- */
 
-/* UNSETTLED: there is no telling, and nothing has changed. SETTLED_AHEAD: the topmost frame has been
- * reported, but its call is still to be made. */
+/* UNSETTLED: there is no telling, and nothing has changed. SETTLED_AHEAD: the topmost frame has
+ * been reported, but its call is still to be made. */
 enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
 
 /* Where the stack pointer was @sp and the instruction pointer @ip, as the stack of @event shows:
  * reports the silent calls up to there, and opens those in progress. */
 enum settled parser_settle(struct parser *parser, const struct witness_event *event, uint64_t sp,
-		   uint64_t ip);
+			   uint64_t ip);
 
 /* ---- of parser_attach.c ---- */
 
