@@ -312,7 +312,9 @@ static int guess_targets(struct resolver *r)
 }
 
 /* A jump that no table explains: a tail call if the frame is gone at it, its target is a pointer
- * and there are no labels to go to. */
+ * and there are no labels to go to. Labels that a table leads to are for this jump as well, if it
+ * looks like one of that table, or if the table cannot be a switch's, which holds addresses only in
+ * code linked to a fixed place. Then it may be either, a jump or a tail call. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
@@ -322,8 +324,11 @@ static int settle_unknown(struct resolver *r)
 	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
 	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
-	r->leaves = false;
-	r->grade = frame_gone && !r->is_sum && !n_free ? TABLE_TAIL : TABLE_OPEN;
+	bool may_leave = frame_gone && !r->is_sum;
+	bool may_stay = n_free || (r->targets.n && (r->looks_like_table ||
+						    elf_image_is_pie(b->image)));
+	r->leaves = may_leave && may_stay;
+	r->grade = may_leave && !may_stay ? TABLE_TAIL : TABLE_OPEN;
 	if (r->grade == TABLE_TAIL)
 		r->targets.n = 0;
 	return 0;
