@@ -28,9 +28,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* How far above the last hit's frame the frame may lie that is in the foreign call. */
-#define DEEP_MARGIN 1024
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -110,10 +107,12 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 {
 	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
 		hit->head |= HEAD_SNAPSHOT;
-		if (hit->attached)
+		if (hit->attached) {
 			attach_send(ctx);
-		else if (st->last_cfa - sp < 8 * DEEP_WORDS)
+		} else {
+			anchor_find(sp, hit->base, module_bytes[module]);
 			deep_send(st->last_cfa + DEEP_MARGIN, hit->base, module_bytes[module]);
+		}
 	} else {
 		hit->head &= ~HEAD_SNAPSHOT;
 	}

@@ -93,10 +93,12 @@ int chooser_init(struct chooser *ch, const struct program *prog)
 	ch->capture_ret = calloc(n, sizeof(bool));
 	ch->sums = calloc(prog->n_funcs + 1, sizeof(*ch->sums));
 	ch->global_need = malloc(n * sizeof(uint32_t));
+	ch->global_depth = calloc(n, sizeof(int32_t));
 	ch->global_any = calloc(n, sizeof(bool));
 	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back, &ch->head,
 			       &ch->head_stamp, &ch->seen_alike,   &ch->alike};
-	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_any;
+	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
+		  ch->global_any;
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
 		*stamps[i] = calloc(n, sizeof(uint32_t));
 		ok = ok && *stamps[i];
@@ -107,6 +109,8 @@ int chooser_init(struct chooser *ch, const struct program *prog)
 	}
 	for (size_t b = 0; b < n; b++)
 		ch->global_need[b] = GLOBAL_NONE;
+	for (size_t b = 0; b < n; b++)
+		ch->global_depth[b] = INT32_MAX;
 	return 0;
 }
 
@@ -117,11 +121,12 @@ void chooser_deinit(struct chooser *ch)
 			termset_free(&ch->sums[f].first);
 			termset_free(&ch->sums[f].need);
 		}
-	void *heap[] = {ch->marks,	ch->capture_ret,  ch->sums,	    ch->global_need,
-			ch->global_any, ch->seen_walk,	  ch->seen_closure, ch->seen_back,
-			ch->head,	ch->head_stamp,	  ch->preds,	    ch->pred_at,
-			ch->alts.at,	ch->walk.at,	  ch->closure.at,   ch->back.at,
-			ch->found,	ch->decisions.at, ch->seen_alike,   ch->alike};
+	void *heap[] = {ch->global_depth, ch->marks,	  ch->capture_ret,  ch->sums,
+			ch->global_need,  ch->global_any, ch->seen_walk,    ch->seen_closure,
+			ch->seen_back,	  ch->head,	  ch->head_stamp,   ch->preds,
+			ch->pred_at,	  ch->alts.at,	  ch->walk.at,	    ch->closure.at,
+			ch->back.at,	  ch->found,	  ch->decisions.at, ch->seen_alike,
+			ch->alike};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct chooser){0};
@@ -211,8 +216,7 @@ static bool distinguishable(struct chooser *ch, struct term a, struct term b)
 	 * name its caller at all. */
 	if (ch->plain && !is_entry_term(ch, a.w))
 		return false;
-	if (!ch->plain && a.depth != DEPTH_UNKNOWN && b.depth != DEPTH_UNKNOWN &&
-	    a.depth != b.depth)
+	if (!ch->plain && term_depths_differ(a, b))
 		return true;
 	if (a.ret >= RET_UNKNOWN || b.ret >= RET_UNKNOWN || a.ret == b.ret)
 		return false;
@@ -243,7 +247,11 @@ static struct term own_term(const struct chooser *ch, uint32_t block)
 	if (ch->marks[block] == MARK_LAST && (b->call == CALL_DIRECT || b->call == CALL_UNKNOWN) &&
 	    !(b->flags & PROG_TAIL) && b->height == PUGMARK_HEIGHT_UNKNOWN)
 		known = false; /* its event tells the callee's frame, not this one */
-	return (struct term){block, known ? 0 : DEPTH_UNKNOWN, known ? RET_SELF : RET_UNKNOWN};
+	return (struct term){
+		.w = block,
+		.depth = known ? 0 : DEPTH_UNKNOWN,
+		.ret = known ? RET_SELF : RET_UNKNOWN,
+	};
 }
 
 /* What the call in @block shows first; returns whether it can show nothing. */
@@ -252,7 +260,7 @@ static bool call_first(struct chooser *ch, uint32_t block, uint32_t alt, bool *t
 	const struct prog_block *b = &ch->prog->blocks[block];
 	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
 	if (b->call == CALL_UNKNOWN) {
-		struct term any = {TERM_ANY_ENTRY, 0, RET_SELF};
+		struct term any = {.w = TERM_ANY_ENTRY, .ret = RET_SELF};
 		add_found(ch, term_lift(any, b->height, call), alt);
 		return true;
 	}
@@ -350,7 +358,7 @@ static bool jumps_differ_from_return(struct chooser *ch, struct decision d)
 		return true;
 	for (uint32_t i = 0; i < ch->n_found; i++) {
 		struct term t = ch->found[i].term;
-		bool own = t.depth == 0 || t.depth == DEPTH_UNKNOWN;
+		bool own = t.depth == 0 || t.depth == DEPTH_UNKNOWN || (t.depth < 0 && t.or_below);
 		if (own && t.ret >= RET_UNKNOWN && is_entry_term(ch, t.w))
 			return false;
 	}
@@ -375,18 +383,26 @@ bool chooser_decision_holds(struct chooser *ch, struct decision d)
 	return !empty || jumps_differ_from_return(ch, d);
 }
 
-static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
+/* Whether @t, first after a call, cannot be taken for what the functions need that a call may enter
+ * whose callee is not known, @depth below or further. @call: that call, or RET_UNKNOWN. */
+static bool global_need_holds(struct chooser *ch, struct term t, int32_t depth, uint32_t call)
 {
 	if (ch->global_top)
 		return false;
 	if (is_entry_term(ch, t.w)) {
 		if (t.ret >= RET_UNKNOWN || ch->global_any[t.ret])
 			return false;
+		if (ch->global_jumps && ch->prog->blocks[t.ret].call == CALL_DIRECT &&
+		    t.w == TERM_ANY_ENTRY)
+			return false; /* it jumped there, as did perhaps what is needed */
 		if (t.w == TERM_ANY_ENTRY)
 			return true;
 	}
 	uint32_t need = ch->global_need[t.w];
 	if (need == GLOBAL_NONE)
+		return true;
+	struct term least = {.w = t.w, .depth = ch->global_depth[t.w], .or_below = true};
+	if (!ch->plain && term_depths_differ(t, term_lift(least, depth, call)))
 		return true;
 	if (need == RET_SELF)
 		need = call; /* where the unknown callee returns to */
@@ -396,6 +412,18 @@ static bool global_need_holds(struct chooser *ch, struct term t, uint32_t call)
 	return true;
 }
 
+/* @t, a need of what is called in @block, as the caller sees it. A call whose height is not known
+ * tells by its event where the callee's frame is, which is below the caller's. */
+static struct term lift_need(const struct chooser *ch, struct term t, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
+	if (b->height != PUGMARK_HEIGHT_UNKNOWN || ch->marks[block] != MARK_LAST)
+		return term_lift(t, b->height, call);
+	t.or_below = true;
+	return term_lift(t, RETURN_ADDRESS_BYTES, call);
+}
+
 static bool need_range_differs(struct chooser *ch, struct term t, uint32_t block, uint32_t from,
 			       uint32_t to)
 {
@@ -403,7 +431,7 @@ static bool need_range_differs(struct chooser *ch, struct term t, uint32_t block
 	const struct termset *need = &ch->sums[b->callee].need;
 	for (uint32_t i = from; i < to; i++) {
 		ch->steps++;
-		if (!distinguishable(ch, t, term_lift(need->terms[i], b->height, block)))
+		if (!distinguishable(ch, t, lift_need(ch, need->terms[i], block)))
 			return false;
 	}
 	return true;
@@ -413,18 +441,19 @@ static bool need_range_differs(struct chooser *ch, struct term t, uint32_t block
 static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	bool depths = t.depth != DEPTH_UNKNOWN && b->height != DEPTH_UNKNOWN;
-	if (depths && t.depth < b->height)
+	struct term frame = lift_need(ch, (struct term){.or_below = true}, block);
+	if (t.depth < frame.depth && term_depths_differ(t, frame))
 		return true; /* a frame above the callee's */
 	if (b->call == CALL_UNKNOWN) {
-		struct term any =
-			term_lift((struct term){TERM_ANY_ENTRY, 0, RET_SELF}, b->height, block);
-		return distinguishable(ch, t, any) && global_need_holds(ch, t, block);
+		struct term any = term_lift((struct term){.w = TERM_ANY_ENTRY, .ret = RET_SELF},
+					    b->height, block);
+		return distinguishable(ch, t, any) && global_need_holds(ch, t, b->height, block);
 	}
 	const struct summary *callee = &ch->sums[b->callee];
 	if (!callee->known || callee->need.top)
 		return false;
-	if (callee->need_global && !global_need_holds(ch, t, RET_UNKNOWN))
+	int32_t depth = lift_need(ch, (struct term){.depth = callee->global_depth}, block).depth;
+	if (callee->need_global && !global_need_holds(ch, t, depth, RET_UNKNOWN))
 		return false;
 	uint32_t from = 0, to = callee->need.n;
 	bool entry = is_entry_term(ch, t.w);
@@ -622,15 +651,26 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 static bool join_global(struct chooser *ch, struct term t);
 
 /* A need past this many terms is given up as this function's own: it joins what unknown callees
- * need, which every caller then checks against. Coarser, and much cheaper in deep recursion. */
+ * need, which every caller then checks against. Coarser, and much cheaper in deep recursion. Terms
+ * of the function's own frame stay: what lies further down is told from it by depth. */
 #define NEED_MAX 192
+
+/* The function of @sum needs what unknown callees do, in a frame @depth below it or further. */
+static bool need_globally(struct summary *sum, int32_t depth)
+{
+	bool grew = !sum->need_global || depth < sum->global_depth;
+	if (grew)
+		sum->global_depth = depth; /* DEPTH_UNKNOWN is less than any */
+	sum->need_global = true;
+	return grew;
+}
 
 static bool add_need(struct chooser *ch, struct summary *sum, struct term t)
 {
-	if (sum->need.n < NEED_MAX || sum->need.top)
+	bool own = t.depth == 0 && !t.or_below;
+	if (sum->need.n < NEED_MAX || sum->need.top || own)
 		return termset_add(&sum->need, t);
-	bool grew = !sum->need_global;
-	sum->need_global = true;
+	bool grew = need_globally(sum, 0);
 	if (t.w == TERM_ANY_ENTRY && t.ret >= RET_UNKNOWN)
 		return termset_add(&sum->need, t) || grew;
 	if (t.ret == RET_SELF)
@@ -677,21 +717,21 @@ static bool need_of_call(struct chooser *ch, uint32_t block, struct summary *sum
 	chooser_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
 	if (!chooser_first(ch, &ch->alts, &top))
 		return false;
-	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
-	bool grew = false;
+	bool tail = b->flags & PROG_TAIL, grew = false;
+	uint32_t call = tail ? RET_SELF : block;
 	if (b->call == CALL_UNKNOWN) {
-		grew = !sum->need_global;
-		sum->need_global = true;
-		struct term any = {TERM_ANY_ENTRY, 0, RET_SELF};
+		grew = need_globally(sum, tail ? 0 : b->height);
+		struct term any = {.w = TERM_ANY_ENTRY, .ret = RET_SELF};
 		return add_need(ch, sum, term_lift(any, b->height, call)) || grew;
 	}
 	const struct summary *callee = &ch->sums[b->callee];
 	if (!callee->known || callee->need.top)
 		return set_top(&sum->need);
-	if (callee->need_global && !sum->need_global)
-		grew = sum->need_global = true;
+	struct term unknown = {.depth = callee->global_depth};
+	if (callee->need_global)
+		grew |= need_globally(sum, lift_need(ch, unknown, block).depth);
 	for (uint32_t i = 0; i < callee->need.n; i++)
-		grew |= add_need(ch, sum, term_lift(callee->need.terms[i], b->height, call));
+		grew |= add_need(ch, sum, lift_need(ch, callee->need.terms[i], block));
 	return grew;
 }
 
@@ -737,9 +777,17 @@ static bool join_global(struct chooser *ch, struct term t)
 		ch->global_any[t.ret] = true;
 	} else {
 		uint32_t *need = &ch->global_need[t.w];
+		int32_t *depth = &ch->global_depth[t.w];
 		uint32_t joined = *need == GLOBAL_NONE || *need == t.ret ? t.ret : RET_UNKNOWN;
-		grew = joined != *need;
+		grew = joined != *need || t.depth < *depth;
 		*need = joined;
+		*depth = t.depth < *depth ? t.depth : *depth;
+		if (is_entry_term(ch, t.w)) {
+			bool known = t.ret < RET_UNKNOWN;
+			bool *seen = known ? &ch->global_any[t.ret] : &ch->global_jumps;
+			grew |= t.ret != RET_SELF && !*seen;
+			*seen |= t.ret != RET_SELF;
+		}
 	}
 	return grew;
 }

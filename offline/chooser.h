@@ -21,8 +21,10 @@
 struct summary {
 	struct termset first, need;
 	bool nullable;
-	bool need_global; /* ends in a call whose callee is not known */
-	bool known;	  /* false: not chosen for yet; taken as anything */
+	bool need_global;     /* ends in a call whose callee is not known */
+	int32_t global_depth; /* need_global: of the frame of what was so called, or further below
+			       */
+	bool known;	      /* false: not chosen for yet; taken as anything */
 };
 
 struct vec {
@@ -54,7 +56,9 @@ struct chooser {
 
 	/* What callees that are not known may need: per mark the return address, joined. */
 	uint32_t *global_need; /* per block: RET_* or a call's block; GLOBAL_NONE */
+	int32_t *global_depth; /* per block: how far below what was called, or further */
 	bool *global_any;      /* per call block: it may enter any function */
+	bool global_jumps;     /* named entries as well, which return to calls that are not known */
 	bool global_top;
 
 	/* Scratch of one query; stamps make clearing free. */

@@ -169,12 +169,17 @@ uint32_t parse_tables_entered_by(const struct parse_tables *t, uint32_t site)
 }
 
 /* A place that the walk has reached in silence: @decision of a frame @depth below the deciding
- * function's, whose activation returns to @ret. */
+ * function's, or further, whose activation returns to @ret. */
 struct place {
 	uint32_t decision;
 	int32_t depth;
 	uint32_t ret;
+	uint32_t or_below; /* 0 or 1: places are compared whole */
 };
+
+/* As many depths of one place are told apart, then only how far below it is at least. The check of
+ * a plan joins what it knows no later, so a plan that it accepts needs no more. */
+#define DEPTHS_MAX 64
 
 struct walk {
 	struct parse_tables *t;
@@ -190,7 +195,7 @@ struct walk {
 
 static uint32_t place_hash(struct place p)
 {
-	return (p.decision * 2654435761u) ^ ((uint32_t)p.depth * 40503u) ^ (p.ret * 2246822519u);
+	return (p.decision * 2654435761u) ^ (p.ret * 2246822519u); /* at any depth */
 }
 
 static void see_again(struct walk *w)
@@ -208,6 +213,14 @@ static void see_again(struct walk *w)
 	}
 }
 
+/* Whether place @q, the same but for its depth, is @p or stands for it as well. */
+static bool stands_for(const struct place *q, const struct place *p)
+{
+	if (q->depth == FIRST_DEPTH_UNKNOWN || p->depth == FIRST_DEPTH_UNKNOWN)
+		return q->depth == p->depth;
+	return q->or_below ? q->depth <= p->depth : q->depth == p->depth && !p->or_below;
+}
+
 static void go_to(struct walk *w, struct place p)
 {
 	if (p.decision == PUGMARK_NONE)
@@ -216,10 +229,17 @@ static void go_to(struct walk *w, struct place p)
 		see_again(w);
 	if (w->failed)
 		return;
-	uint32_t h = place_hash(p);
-	for (uint32_t i; (i = w->seen[h & (w->seen_size - 1)]); h++)
-		if (!memcmp(&w->queue[i - 1], &p, sizeof(p)))
+	uint32_t h = place_hash(p), n_depths = 0;
+	for (uint32_t i; (i = w->seen[h & (w->seen_size - 1)]); h++) {
+		const struct place *q = &w->queue[i - 1];
+		if (q->decision != p.decision || q->ret != p.ret)
+			continue;
+		if (stands_for(q, &p))
 			return;
+		n_depths += q->depth != FIRST_DEPTH_UNKNOWN;
+	}
+	if (n_depths >= DEPTHS_MAX)
+		p.or_below = true;
 	if (w->n == TERMS_MAX) {
 		w->top = true;
 		return;
@@ -238,11 +258,11 @@ static void go_to(struct walk *w, struct place p)
 	w->seen[h & (w->seen_size - 1)] = w->n;
 }
 
-static void find(struct walk *w, uint32_t site, int32_t depth, uint32_t ret)
+static void find(struct walk *w, uint32_t site, struct place p)
 {
 	for (uint32_t i = w->n_found; i-- > 0 && w->found[i].alt == w->alt;)
-		if (w->found[i].site == site && w->found[i].depth == depth &&
-		    w->found[i].ret == ret)
+		if (w->found[i].site == site && w->found[i].depth == p.depth &&
+		    w->found[i].ret == p.ret && w->found[i].or_below == p.or_below)
 			return;
 	if (w->n_found == TERMS_MAX) {
 		w->top = true;
@@ -258,7 +278,7 @@ static void find(struct walk *w, uint32_t site, int32_t depth, uint32_t ret)
 		w->found = found;
 		w->cap_found = cap;
 	}
-	w->found[w->n_found++] = (struct first_entry){site, depth, ret, w->alt};
+	w->found[w->n_found++] = (struct first_entry){site, p.depth, p.ret, w->alt, p.or_below};
 }
 
 static int32_t below(int32_t depth, int32_t height)
@@ -276,18 +296,26 @@ static void pass(struct walk *w, uint32_t node, struct place p)
 	if (n->site != PUGMARK_NONE) {
 		const struct plan_site *site = &w->t->plan->sites[n->site];
 		bool own = site->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA);
-		find(w, n->site, own ? p.depth : FIRST_DEPTH_UNKNOWN, p.ret);
+		if (!own)
+			p.depth = FIRST_DEPTH_UNKNOWN;
+		find(w, n->site, p);
 		return;
 	}
 	bool tail = n->flags & NODE_TAIL;
-	int32_t depth = below(p.depth, tail ? 0 : n->height);
-	uint32_t ret = tail ? p.ret : node;
-	if (n->kind == NODE_KIND_CALL)
-		go_to(w, (struct place){w->t->plan->funcs[n->callee].entry, depth, ret});
+	struct place callee = {
+		.depth = below(p.depth, tail ? 0 : n->height),
+		.ret = tail ? p.ret : node,
+		.or_below = p.or_below,
+	};
+	if (n->kind == NODE_KIND_CALL) {
+		callee.decision = w->t->plan->funcs[n->callee].entry;
+		go_to(w, callee);
+	}
 	if (n->kind == NODE_KIND_UNKNOWN)
-		find(w, FIRST_ANY_ENTRY, depth, ret);
+		find(w, FIRST_ANY_ENTRY, callee);
+	p.decision = n->next;
 	if (node_silent(w->t, n) && !leaves_function(n) && !(n->flags & NODE_NORETURN))
-		go_to(w, (struct place){n->next, p.depth, p.ret});
+		go_to(w, p);
 }
 
 static int by_site(const void *a, const void *b)
@@ -311,7 +339,7 @@ static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 			summary.empty = node;
 			summary.n_empty++;
 		}
-		pass(&w, node, (struct place){decision, 0, FIRST_SELF});
+		pass(&w, node, (struct place){decision, 0, FIRST_SELF, false});
 		while (w.next < w.n && !w.failed) {
 			struct place p = w.queue[w.next++];
 			const struct plan_decision *at = &t->plan->decisions[p.decision];

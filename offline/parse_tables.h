@@ -17,7 +17,8 @@ struct first_entry {
 	uint32_t site;
 	int32_t depth;
 	uint32_t ret;
-	uint32_t alt; /* node */
+	uint32_t alt;  /* node */
+	bool or_below; /* at `depth` or any further below: of a recursion */
 };
 
 struct decision_table {

@@ -476,7 +476,8 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	if (any && !la->cfa)
 		return false;
 	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
-	if (depths && f->cfa - (any ? la->cfa : e->cfa) != (uint64_t)t->depth)
+	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : e->cfa));
+	if (depths && (t->or_below ? depth < t->depth : depth != t->depth))
 		return false;
 	if (t->ret == FIRST_SELF) {
 		uint64_t ret = any ? la->ret : e->ret;

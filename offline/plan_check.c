@@ -58,8 +58,9 @@ static void find_empty(struct checker *ck)
 
 static void add(struct checker *ck, struct facts *set, struct fact fact)
 {
-	if (facts_add(set, fact, NULL) == FACTS_NO_MEMORY)
-		ck->failed = true;
+	enum facts_added added = facts_add(set, fact, NULL);
+	ck->failed |= added == FACTS_NO_MEMORY;
+	ck->grew |= added == FACTS_GREW;
 }
 
 static void visit(struct checker *ck, uint32_t node)
@@ -85,7 +86,7 @@ static void first_of_call(struct checker *ck, uint32_t node, struct facts *out)
 	const struct plan_node *n = check_node(ck, node);
 	bool tail = n->flags & NODE_TAIL;
 	if (n->kind == NODE_KIND_UNKNOWN) {
-		struct fact any = {SITE_ENTRY_OF_ANY, 0, RETURNS_LIKE_SELF};
+		struct fact any = {SITE_ENTRY_OF_ANY, 0, RETURNS_LIKE_SELF, false};
 		add(ck, out, tail ? any : fact_lifted(any, n->height, node));
 	}
 	if (n->kind != NODE_KIND_CALL)
@@ -105,7 +106,7 @@ bool check_first(struct checker *ck, uint32_t node, struct facts *out)
 		uint32_t at = ck->stack[--ck->n_stack];
 		const struct plan_node *n = check_node(ck, at);
 		if (n->site != PUGMARK_NONE) {
-			add(ck, out, (struct fact){n->site, 0, RETURNS_LIKE_SELF});
+			add(ck, out, (struct fact){n->site, 0, RETURNS_LIKE_SELF, false});
 			continue;
 		}
 		first_of_call(ck, at, out);
@@ -138,16 +139,6 @@ bool check_next(struct checker *ck, uint32_t *func)
 	return true;
 }
 
-static uint64_t weight(const struct facts *set)
-{
-	uint64_t unknown = 0;
-	for (uint32_t i = 0; i < set->n; i++)
-		unknown += (set->at[i].below == BELOW_UNKNOWN) +
-			   (set->at[i].ret == RETURNS_TO_DIRECT) +
-			   2 * (set->at[i].ret == RETURNS_ANYWHERE);
-	return set->n + unknown;
-}
-
 static void find_first(struct checker *ck)
 {
 	const struct pugmark_plan *plan = ck->plan;
@@ -158,12 +149,11 @@ static void find_first(struct checker *ck)
 		uint32_t entry = plan->funcs[f].entry;
 		if (entry == PUGMARK_NONE)
 			continue;
-		struct facts *set = &ck->first[f];
-		uint32_t before = set->n, joined = set->n_joined;
-		uint64_t was = weight(set);
+		ck->grew = false;
 		for (uint32_t i = 0; i < plan->decisions[entry].n; i++)
-			check_first(ck, plan->alternatives[plan->decisions[entry].first + i], set);
-		if (set->n == before && set->n_joined == joined && weight(set) == was)
+			check_first(ck, plan->alternatives[plan->decisions[entry].first + i],
+				    &ck->first[f]);
+		if (!ck->grew)
 			continue;
 		for (uint32_t i = ck->caller_at[f]; i < ck->caller_at[f + 1]; i++)
 			check_again(ck, check_node(ck, ck->callers[i])->func);
@@ -218,8 +208,9 @@ bool check_distinct(const struct checker *ck, struct fact a, struct fact b)
 		return true;
 	uint32_t site = a.site == SITE_ENTRY_OF_ANY ? b.site : a.site;
 	bool any = site == SITE_ENTRY_OF_ANY;
-	if ((any || ck->reads_cfa[site]) && a.below != BELOW_UNKNOWN && b.below != BELOW_UNKNOWN &&
-	    a.below != b.below)
+	bool depths = a.below != BELOW_UNKNOWN && b.below != BELOW_UNKNOWN;
+	bool apart = (a.below < b.below && !a.further) || (b.below < a.below && !b.further);
+	if ((any || ck->reads_cfa[site]) && depths && apart)
 		return true;
 	return (any || ck->reads_ret[site]) && returns_differ(ck, a, b);
 }
@@ -284,7 +275,7 @@ static void compare_sightings(struct checker *ck, sightings *all)
 static uint32_t look_at(struct checker *ck, const struct plan_decision *d, sightings *all)
 {
 	uint32_t silent = PUGMARK_NONE;
-	struct facts set = {.unbounded = true};
+	struct facts set = {.wide = true};
 	all->n = 0;
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t alt = ck->plan->alternatives[d->first + i];

@@ -34,17 +34,29 @@ static bool ends_after(const struct checker *ck, const struct plan_node *n)
 	       ck->decision_empty[n->next];
 }
 
+/* @fact of what the call @n, node @call, called, as the caller sees it. A call whose height is not
+ * known tells by its event where that frame is: below the caller's, by the return address at least.
+ */
+static struct fact called_fact(const struct plan_node *n, struct fact fact, uint32_t call)
+{
+	bool told = n->flags & NODE_CALLEE_CFA && n->site != PUGMARK_NONE;
+	if (n->height != PUGMARK_HEIGHT_UNKNOWN || !told || fact.below == BELOW_UNKNOWN)
+		return fact_lifted(fact, n->height, call);
+	fact.further = true;
+	return fact_lifted(fact, RETURN_ADDRESS_BYTES, call);
+}
+
 static void seed_unknown_calls(struct checker *ck, handed_list *list)
 {
 	for (uint32_t i = 1; i < ck->plan->n_nodes; i++) {
 		const struct plan_node *n = check_node(ck, i);
 		if (n->kind != NODE_KIND_UNKNOWN || n->flags & NODE_NORETURN)
 			continue;
-		struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF};
+		struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false};
 		if (n->flags & NODE_TAIL)
 			add_need(ck, list, n->func, unknown);
 		else if (ends_after(ck, n))
-			add_need(ck, list, n->func, fact_lifted(unknown, n->height, i));
+			add_need(ck, list, n->func, called_fact(n, unknown, i));
 	}
 }
 
@@ -55,7 +67,7 @@ static void hand_up(struct checker *ck, handed_list *list, struct fact fact, uin
 	bool tail = n->flags & NODE_TAIL;
 	if (n->flags & NODE_NORETURN || (!tail && !ends_after(ck, n)))
 		return;
-	add_need(ck, list, n->func, tail ? fact : fact_lifted(fact, n->height, call));
+	add_need(ck, list, n->func, tail ? fact : called_fact(n, fact, call));
 }
 
 /* Needs of decisions are there already. */
@@ -97,11 +109,12 @@ static void find_world(struct checker *ck)
 	}
 }
 
-/* Whether @fact, first after a call, is of a frame above the one @height below: then it is told. */
+/* Whether @fact, first after a call, is of a frame above the one @height below or further: then it
+ * is told. */
 static bool lies_above(const struct checker *ck, struct fact fact, int32_t height)
 {
 	bool reads = fact.site == SITE_ENTRY_OF_ANY || ck->reads_cfa[fact.site];
-	return reads && fact.below != BELOW_UNKNOWN && height != BELOW_UNKNOWN &&
+	return reads && fact.below != BELOW_UNKNOWN && !fact.further && height != BELOW_UNKNOWN &&
 	       fact.below < height;
 }
 
@@ -113,6 +126,7 @@ static bool distinct_from_outside(const struct checker *ck, struct fact fact, st
 {
 	struct fact far = need;
 	far.below = BELOW_UNKNOWN;
+	far.further = false;
 	bool self = need.ret == RETURNS_LIKE_SELF;
 	if (self)
 		far.ret = RETURNS_TO_US;
@@ -121,19 +135,19 @@ static bool distinct_from_outside(const struct checker *ck, struct fact fact, st
 	uint32_t site = fact.site == SITE_ENTRY_OF_ANY ? need.site : fact.site;
 	bool any = site == SITE_ENTRY_OF_ANY;
 	int64_t least = (int64_t)height + need.below;
-	if ((any || ck->reads_cfa[site]) && fact.below != BELOW_UNKNOWN &&
+	if ((any || ck->reads_cfa[site]) && fact.below != BELOW_UNKNOWN && !fact.further &&
 	    height != BELOW_UNKNOWN && need.below != BELOW_UNKNOWN && fact.below <= least)
 		return true;
 	return self && (any || ck->reads_ret[site]) && fact.ret < ck->plan->n_nodes &&
 	       !ck->after_unknown[fact.ret];
 }
 
-/* Whether @fact, first after a call, is told from what unknown code may do that was called @height
- * below and returns to @ret. */
-static bool distinct_from_unknown(const struct checker *ck, struct fact fact, int32_t height,
-				  uint32_t ret)
+/* Whether @fact, first after a call, is told from what unknown code may do, by the call of it that
+ * @entry tells of: how far below, or further, and where it returns to. */
+static bool distinct_from_unknown(const struct checker *ck, struct fact fact, struct fact entry)
 {
-	struct fact entry = {SITE_ENTRY_OF_ANY, height, ret};
+	int32_t height = entry.below;
+	entry.site = SITE_ENTRY_OF_ANY;
 	if (lies_above(ck, fact, height))
 		return true;
 	if (!check_distinct(ck, fact, entry))
@@ -149,7 +163,8 @@ static bool distinct_from_unknown(const struct checker *ck, struct fact fact, in
 	for (int k = 0; k < 2; k++)
 		for (uint32_t i = from[k]; i < to[k]; i++) {
 			struct fact need = ck->world.at[i];
-			struct fact near = fact_lifted(need, height, ret);
+			struct fact near = fact_lifted(need, height, entry.ret);
+			near.further |= entry.further && near.below != BELOW_UNKNOWN;
 			if (need.ret == RETURNS_ANYWHERE)
 				near.ret = RETURNS_TO_US;
 			if (!check_distinct(ck, fact, near) ||
@@ -163,23 +178,25 @@ static bool distinct_from_unknown(const struct checker *ck, struct fact fact, in
 static bool follows(const struct checker *ck, struct fact fact, uint32_t call)
 {
 	const struct plan_node *n = check_node(ck, call);
-	if (lies_above(ck, fact, n->height))
+	struct fact callee =
+		called_fact(n, (struct fact){SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false}, call);
+	if (lies_above(ck, fact, callee.below))
 		return true;
 	if (n->kind == NODE_KIND_UNKNOWN)
-		return distinct_from_unknown(ck, fact, n->height, call);
+		return distinct_from_unknown(ck, fact, callee);
 	const struct facts *need = &ck->need[n->callee];
 	uint32_t from, to;
 	facts_of(need, SITE_UNKNOWN_CALL, &from, &to);
 	for (uint32_t i = from; i < to; i++) {
-		struct fact unknown = fact_lifted(need->at[i], n->height, call);
-		if (!distinct_from_unknown(ck, fact, unknown.below, unknown.ret))
+		struct fact unknown = called_fact(n, need->at[i], call);
+		if (!distinct_from_unknown(ck, fact, unknown))
 			return false;
 	}
 	bool is_entry = check_entry_fact(ck, fact);
 	facts_of(need, fact.site, &from, &to);
 	for (uint32_t i = is_entry ? 0 : from; i < (is_entry ? need->n : to); i++)
 		if (need->at[i].site != SITE_UNKNOWN_CALL &&
-		    !check_distinct(ck, fact, fact_lifted(need->at[i], n->height, call)))
+		    !check_distinct(ck, fact, called_fact(n, need->at[i], call)))
 			return false;
 	return true;
 }
@@ -216,7 +233,7 @@ static void check_entered(struct checker *ck, uint32_t func)
 	const struct facts *need = &ck->need[func];
 	for (uint32_t i = 0; i < need->n; i++) {
 		struct fact f = need->at[i];
-		bool own = f.below == 0 || f.below == BELOW_UNKNOWN;
+		bool own = f.below == 0 || f.below == BELOW_UNKNOWN || (f.below < 0 && f.further);
 		bool self = f.ret == RETURNS_LIKE_SELF || f.ret == RETURNS_ANYWHERE;
 		if (f.site == SITE_UNKNOWN_CALL || !own || !self || !check_entry_fact(ck, f))
 			continue;

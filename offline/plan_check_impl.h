@@ -15,6 +15,7 @@ struct checker {
 	void *ctx;
 	struct plan_check_counts counts;
 	bool failed; /* out of memory */
+	bool grew;   /* a set did */
 
 	/* per site */
 	bool *is_entry;	 /* of a function that may be entered from anywhere */

@@ -11,7 +11,9 @@ static int compare(struct fact a, struct fact b)
 		return a.site < b.site ? -1 : 1;
 	if (a.ret != b.ret)
 		return a.ret < b.ret ? -1 : 1;
-	return a.below < b.below ? -1 : a.below > b.below;
+	if (a.below != b.below)
+		return a.below < b.below ? -1 : 1;
+	return a.further - b.further;
 }
 
 static uint32_t position(const struct facts *set, struct fact fact)
@@ -29,10 +31,16 @@ static uint32_t position(const struct facts *set, struct fact fact)
 
 void facts_of(const struct facts *set, uint32_t site, uint32_t *from, uint32_t *to)
 {
-	*from = position(set, (struct fact){site, INT32_MIN, 0});
+	*from = position(set, (struct fact){site, INT32_MIN, 0, false});
 	*to = *from;
 	while (*to < set->n && set->at[*to].site == site)
 		++*to;
+}
+
+/* A fact of the function's own frame is not joined with those of frames below. There are few. */
+static bool own_frame(struct fact fact)
+{
+	return fact.below == 0 && !fact.further && fact.ret == RETURNS_LIKE_SELF;
 }
 
 /* What is joined has one key. */
@@ -46,9 +54,9 @@ static uint64_t key_of(struct fact fact)
 static void range_of(const struct facts *set, struct fact fact, uint32_t *from, uint32_t *to)
 {
 	uint64_t key = key_of(fact);
-	*from = position(set, (struct fact){fact.site, INT32_MIN, (uint32_t)key});
+	*from = position(set, (struct fact){fact.site, INT32_MIN, (uint32_t)key, false});
 	*to = *from;
-	while (*to < set->n && key_of(set->at[*to]) == key)
+	while (*to < set->n && key_of(set->at[*to]) == key && !own_frame(set->at[*to]))
 		++*to;
 }
 
@@ -92,8 +100,13 @@ static bool note_joined(struct facts *set, uint64_t key)
 /* One fact that stands for both. */
 static struct fact join(struct fact a, struct fact b)
 {
-	if (a.below != b.below)
+	if (a.below == BELOW_UNKNOWN || b.below == BELOW_UNKNOWN) {
 		a.below = BELOW_UNKNOWN;
+		a.further = false;
+	} else if (a.below != b.below || b.further) {
+		a.below = a.below < b.below ? a.below : b.below;
+		a.further = true;
+	}
 	if (a.ret != b.ret) {
 		bool self = a.ret == RETURNS_LIKE_SELF || a.ret == RETURNS_ANYWHERE ||
 			    b.ret == RETURNS_LIKE_SELF || b.ret == RETURNS_ANYWHERE;
@@ -119,38 +132,59 @@ static bool insert(struct facts *set, uint32_t at, struct fact fact)
 }
 
 /* Makes one fact of at[from .. to) and @fact. */
-static bool join_all(struct facts *set, uint32_t from, uint32_t to, struct fact fact)
+static void join_range(struct facts *set, uint32_t from, uint32_t to, struct fact fact)
 {
 	for (uint32_t i = from; i < to; i++)
 		fact = join(fact, set->at[i]);
 	set->at[from] = fact;
 	memmove(set->at + from + 1, set->at + to, (set->n - to) * sizeof(*set->at));
 	set->n -= to - from - 1;
-	return note_joined(set, key_of(fact));
+}
+
+/* Those of at[from .. to) that return where @fact does: a recursion's, for one. */
+static void range_of_ret(const struct facts *set, struct fact fact, uint32_t *from, uint32_t *to)
+{
+	while (*from < *to && set->at[*from].ret < fact.ret)
+		++*from;
+	uint32_t end = *from;
+	while (end < *to && set->at[end].ret == fact.ret)
+		end++;
+	*to = end;
+}
+
+static enum facts_added add_to_one(struct fact *one, struct fact fact, struct fact *stored)
+{
+	*stored = join(*one, fact);
+	bool same = !compare(*stored, *one);
+	*one = *stored;
+	return same ? FACTS_SAME : FACTS_GREW;
 }
 
 static enum facts_added add(struct facts *set, struct fact fact, struct fact *stored)
 {
 	uint32_t from, to;
 	*stored = fact;
-	if (set->n_joined && has_joined(set, key_of(fact))) {
-		range_of(set, fact, &from, &to);
-		*stored = join(set->at[from], fact);
-		bool same = !compare(*stored, set->at[from]);
-		set->at[from] = *stored;
-		return same ? FACTS_SAME : FACTS_GREW;
-	}
+	range_of(set, fact, &from, &to);
+	if (set->n_joined && !own_frame(fact) && has_joined(set, key_of(fact)))
+		return add_to_one(&set->at[from], fact, stored);
 	uint32_t at = position(set, fact);
 	if (at < set->n && !compare(set->at[at], fact))
 		return FACTS_SAME;
-	range_of(set, fact, &from, &to);
-	uint32_t most = set->n < FACTS_EXACT ? FACTS_PER_SITE : 1;
-	if (to - from < most || set->unbounded)
+	uint32_t most = set->n < FACTS_EXACT || set->wide ? FACTS_PER_SITE : 1;
+	uint32_t first = from, last = to;
+	range_of_ret(set, fact, &first, &last);
+	if (first < last && set->at[last - 1].further && !own_frame(fact) && !set->unbounded)
+		return add_to_one(&set->at[last - 1], fact, stored);
+	if (to - from < most || set->unbounded || own_frame(fact))
 		return insert(set, at, fact) ? FACTS_GREW : FACTS_NO_MEMORY;
-	if (!join_all(set, from, to, fact))
-		return FACTS_NO_MEMORY;
+	if (first < last) {
+		join_range(set, first, last, fact);
+		*stored = set->at[first];
+		return FACTS_GREW;
+	}
+	join_range(set, from, to, fact);
 	*stored = set->at[from];
-	return FACTS_GREW;
+	return note_joined(set, key_of(fact)) ? FACTS_GREW : FACTS_NO_MEMORY;
 }
 
 enum facts_added facts_add(struct facts *set, struct fact fact, struct fact *stored)
@@ -174,8 +208,10 @@ void facts_free(struct facts *set)
 struct fact fact_lifted(struct fact fact, int32_t height, uint32_t call)
 {
 	bool known = fact.below != BELOW_UNKNOWN && height != PUGMARK_HEIGHT_UNKNOWN;
-	if (!known || __builtin_add_overflow(fact.below, height, &fact.below))
+	if (!known || __builtin_add_overflow(fact.below, height, &fact.below) || fact.below < 0) {
 		fact.below = BELOW_UNKNOWN;
+		fact.further = false;
+	}
 	if (fact.ret == RETURNS_LIKE_SELF)
 		fact.ret = call;
 	else if (fact.ret == RETURNS_ANYWHERE)

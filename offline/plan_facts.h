@@ -19,11 +19,13 @@
 #define RETURNS_TO_US (UINT32_MAX - 3)	   /* to some call of the plan's; in no set */
 
 #define BELOW_UNKNOWN INT32_MIN
+#define RETURN_ADDRESS_BYTES 8 /* a callee's frame is at least that far below its caller's */
 
 struct fact {
 	uint32_t site;
 	int32_t below; /* bytes: CFA of the function in question minus that of the event's frame */
 	uint32_t ret;  /* call node, or one of RETURNS_* */
+	bool further;  /* that far below or further */
 };
 
 /* Only a direct call leads to an entry that is named, so what is joined of one site returns to
@@ -39,7 +41,8 @@ struct facts {
 	uint32_t n, cap;
 	uint64_t *joined; /* heap, ordered: what has become one */
 	uint32_t n_joined, cap_joined;
-	bool unbounded; /* nothing becomes one */
+	bool wide;	/* FACTS_EXACT does not bound it */
+	bool unbounded; /* nor FACTS_PER_SITE */
 };
 
 enum facts_added { FACTS_SAME, FACTS_GREW, FACTS_NO_MEMORY };

@@ -20,7 +20,7 @@ void termset_free(struct termset *set)
 
 static bool same_term(struct term a, struct term b)
 {
-	return a.w == b.w && a.depth == b.depth && a.ret == b.ret;
+	return a.w == b.w && a.depth == b.depth && a.ret == b.ret && a.or_below == b.or_below;
 }
 
 /* The order of joined terms, and what counts as one of them. */
@@ -50,8 +50,14 @@ static uint32_t lower_bound(const struct termset *set, struct term term)
 static bool join(struct term *into, struct term term)
 {
 	struct term old = *into;
-	if (into->depth != term.depth)
+	if (into->depth == DEPTH_UNKNOWN || term.depth == DEPTH_UNKNOWN) {
 		into->depth = DEPTH_UNKNOWN;
+		into->or_below = false;
+	} else {
+		into->or_below |= term.or_below || into->depth != term.depth;
+		if (term.depth < into->depth)
+			into->depth = term.depth;
+	}
 	if (into->ret != term.ret)
 		into->ret = RET_UNKNOWN;
 	return !same_term(old, *into);

@@ -13,17 +13,20 @@
 
 #define TERM_ANY_ENTRY UINT32_MAX /* w: the entry of any function with PROG_ENTRY_WITNESS */
 #define DEPTH_UNKNOWN INT32_MIN
-#define RET_SELF UINT32_MAX	     /* where this function's own activation returns to */
+#define RETURN_ADDRESS_BYTES 8 /* a callee's CFA is that far below its caller's, at the least */
+#define RET_SELF UINT32_MAX    /* where this function's own activation returns to */
 #define RET_UNKNOWN (UINT32_MAX - 1) /* may be equal to anything */
 
 struct term {
 	uint32_t w; /* block of the program whose mark it is, or TERM_ANY_ENTRY */
 	int32_t depth;
-	uint32_t ret; /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
+	uint32_t ret;  /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
+	bool or_below; /* at `depth` or any further below: a recursion's frames */
 };
 
 /* A small set holds its terms as they are. Past TERMSET_EXACT it is *joined*: one term for each
- * witness (for TERM_ANY_ENTRY: and each return), in order, with what differs made unknown. Past
+ * witness (for TERM_ANY_ENTRY: and each return), in order, with what differs made unknown, but for
+ * the depth: of that the least is kept, because it tells all of them from frames further up. Past
  * TERMSET_MAX it is "anything at all" (top), which nothing is distinguishable from. Both bounds
  * can only cost witnesses, never exactness: each step stands for more events than the one before.
  */
@@ -47,11 +50,22 @@ void termset_range(const struct termset *set, uint32_t w, uint32_t *from, uint32
 static inline struct term term_lift(struct term term, int32_t height, uint32_t call)
 {
 	bool known = term.depth != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
+	if (!known || __builtin_add_overflow(term.depth, height, &term.depth) || term.depth < 0)
+		term.depth = DEPTH_UNKNOWN;
 	return (struct term){
 		.w = term.w,
-		.depth = known ? term.depth + height : DEPTH_UNKNOWN,
+		.depth = term.depth,
 		.ret = term.ret == RET_SELF ? call : term.ret,
+		.or_below = term.or_below && term.depth != DEPTH_UNKNOWN,
 	};
+}
+
+/* Whether no frame can be that of both terms. */
+static inline bool term_depths_differ(struct term a, struct term b)
+{
+	if (a.depth == DEPTH_UNKNOWN || b.depth == DEPTH_UNKNOWN)
+		return false;
+	return (a.depth < b.depth && !a.or_below) || (b.depth < a.depth && !b.or_below);
 }
 
 #endif

@@ -62,6 +62,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		err = record_reads_make(a, &reads, diag);
 	if (!err && a->options.max_overhead > 0)
 		measure_costs(a->options.quiet);
+	a->planning.keep_model = a->options.max_overhead > 0;
 	if (!err)
 		err = record_modules_open(m, modules, diag);
 	if (!err) {

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/types.h>
+#include <pugmark/batch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

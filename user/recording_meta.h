@@ -3,7 +3,8 @@
 #ifndef USER_RECORDING_META_H
 #define USER_RECORDING_META_H
 
-#include "user/probes.h"
+#include "user/recorder.h"
+#include "user/text_span.h"
 
 #include <jansson.h>
 

@@ -4,7 +4,7 @@
 #include "user/unpack.h"
 
 #include "user/attach_stack.h"
-#include "user/probes.h"
+#include "user/text_span.h"
 #include "user/task_stacks.h"
 
 #include <errno.h>

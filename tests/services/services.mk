@@ -9,3 +9,8 @@ check-services: $(BUILD)/pugmark
 # Two, in less than a minute.
 check-services-quick: $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/services/check.sh --quick
+
+# Whether --max-overhead 5 leaves nginx and redis their throughput.
+.PHONY: check-services-overhead
+check-services-overhead: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/services/overhead.sh
