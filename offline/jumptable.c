@@ -302,8 +302,9 @@ static int guess_targets(struct resolver *r)
 }
 
 /* A jump that no table explains. Where the frame is gone at it and its target is a pointer, it may
- * be a tail call, and is one if there are no labels to go to. If there are, even if a table leads to
- * all of them, it may as well be another jump through that table, whose base nobody could follow. */
+ * be a tail call, and is one if there are no labels to go to. If there are, even if a table leads
+ * to all of them, it may as well be another jump through that table, whose base nobody could
+ * follow. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
