@@ -5,6 +5,7 @@
 
 #include "offline/chooser.h"
 #include "offline/plan_file.h"
+#include "offline/plan_points.h"
 #include "offline/site_operand.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct builder {
 	struct plan_decision *decisions;
 	struct vec alternatives;
 	struct plan_target *targets;
+	struct plan_point *points;
 	char *strings;
 	uint32_t cap_decisions, cap_targets, cap_strings;
 	uint32_t *node_of;     /* per block */
@@ -387,8 +389,9 @@ static int builder_init(struct builder *b, const struct program *prog, const str
 static void builder_deinit(struct builder *b)
 {
 	chooser_deinit(&b->ch);
-	void *heap[] = {b->sites,   b->funcs,	b->nodes,   b->decisions,   b->alternatives.at,
-			b->targets, b->strings, b->node_of, b->import_name, b->table};
+	void *heap[] = {b->sites,	    b->funcs,	b->nodes,   b->decisions,
+			b->alternatives.at, b->targets, b->strings, b->node_of,
+			b->import_name,	    b->table,	b->points};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 }
@@ -407,7 +410,11 @@ static int finish(struct builder *b, struct pugmark_plan **out)
 	p->strings = b->strings;
 	void *bytes;
 	size_t len;
-	int err = plan_encode(p, &bytes, &len);
+	int err = plan_points(b->prog, b->model, b->node_of, p, &b->points);
+	if (err)
+		return err;
+	p->points = b->points;
+	err = plan_encode(p, &bytes, &len);
 	if (err)
 		return err;
 	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -391,7 +391,8 @@ static bool find_cached(const struct planner *p)
 	    pugmark_plan_open(p->out->path, &plan, NULL))
 		return false;
 	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
-	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs) {
+	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs ||
+	    (plan->n_nodes > 1 && !plan->n_points)) {
 		pugmark_plan_free(plan);
 		return false;
 	}
