@@ -6,15 +6,28 @@
 #define BPF_SNAPSHOT_H
 
 #include "bpf/batch.h"
+#include "bpf/capture.h"
 #include <bpf/bpf_tracing.h>
 
+/* How far above the last hit's frame the frame may lie that is in the foreign call. */
+#define DEEP_MARGIN 1024
+
 #define PAD_BYTES (8 * SNAPSHOT_WORDS)
+
+/* How far above the last hit's frame, or above a return address of ours, the frame may lie that is
+ * in the foreign call. */
+#define DEEP_MARGIN 1024
+
+/* Callbacks on a stack without a frame of ours come at places that differ by less. */
+#define BARE_BYTES 4096
 
 /* The last two snapshots of a task; few tasks need any. They are compared at the same address, not
  * at the same place: so there is room on either side of each. */
 struct stack_state {
 	__u32 current; /* odd or even: the last one */
 	__u32 reserved;
+	__u64 anchor; /* where a return address of ours was found last, 0: nowhere */
+	__u64 bare;   /* from here on none was found */
 	__u8 pad1[PAD_BYTES];
 	struct snapshot even;
 	__u8 pad2[PAD_BYTES];
@@ -156,9 +169,71 @@ static long deep_scan_step(__u32 step, struct deep_scan *scan)
 	return 0;
 }
 
-/* The module's frames may lie further up than a snapshot goes: looks through the stack up to @end
- * for addresses in the module, whose text is @bytes long from @base on. Global, so that it is
- * verified once and not for every way that leads here. */
+struct anchor_scan {
+	struct deep_scan scan;
+	__u64 start, anchor;
+	__u32 seen; /* of scan.n */
+	__u32 reserved;
+};
+
+static long anchor_word(__u32 i, struct anchor_scan *a)
+{
+	struct deep_word *word = &a->scan.stacks->deep.words[(a->seen + i) & (DEEP_MAX - 1)];
+
+	__s64 place = (__s32)word->place; /* what lies below sp is left over from earlier calls */
+
+	if (place < 0 || !is_return_of_ours(a->scan.base + word->off))
+		return 0;
+	a->anchor = a->start + 8 * place;
+	return 1;
+}
+
+static long anchor_step(__u32 step, struct anchor_scan *a)
+{
+	if (deep_scan_step(step, &a->scan))
+		return 1;
+	bpf_loop((a->scan.n - a->seen) & (SNAPSHOT_WORDS - 1), anchor_word, a, 0);
+	a->seen = a->scan.n;
+	return a->anchor != 0;
+}
+
+/* Where the first return address of ours lies, at or above @sp: the frame that called out may be
+ * there, or above it. 0: there is none. As a rule it is where it was the last time. Where none was
+ * found, one can only have come since by a hit further up. Global, as deep_send(). */
+__noinline int anchor_find(__u64 sp, __u64 base, __u64 bytes)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+	__u64 word = 0;
+
+	if (!st || !stacks)
+		return 0;
+	if (stacks->anchor - sp < 8 * DEEP_WORDS &&
+	    !bpf_probe_read_user(&word, sizeof(word), (void *)stacks->anchor) &&
+	    is_return_of_ours(word))
+		return 0;
+	stacks->anchor = 0;
+	if (stacks->bare && sp >= stacks->bare && st->last_cfa < stacks->bare + 2 * BARE_BYTES)
+		return 0;
+	struct anchor_scan a = {
+		.scan = {.stacks = stacks,
+			 .from = sp & ~4095ull, /* by pages */
+			 .end = sp + 8 * DEEP_WORDS,
+			 .base = base,
+			 .bytes = bytes,
+			 .place = -((sp & 4095) >> 3)},
+		.start = sp,
+	};
+	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, anchor_step, &a, 0);
+	stacks->anchor = a.anchor;
+	stacks->bare = a.anchor ? 0 : sp > BARE_BYTES ? sp - BARE_BYTES : 1;
+	return 0;
+}
+
+/* The module's frames may lie further up than a snapshot goes: looks through the stack up to @end,
+ * or to a return address of ours, for addresses in the module, whose text is @bytes long from @base
+ * on. Global, so that it is verified once and not for every way that leads here. */
 __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
@@ -168,6 +243,12 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	if (!st || !stacks)
 		return 0;
 	struct snapshot *last = stacks->current & 1 ? &stacks->odd : &stacks->even;
+	if (end - last->addr >= 8 * DEEP_WORDS)
+		end = last->addr; /* the last hit was on another stack, or below */
+	if (end < stacks->anchor + DEEP_MARGIN)
+		end = stacks->anchor + DEEP_MARGIN;
+	if (end > last->addr + 8 * DEEP_WORDS)
+		end = last->addr + 8 * DEEP_WORDS;
 	struct deep_stack *deep = &stacks->deep;
 	struct deep_scan scan = {
 		.stacks = stacks,
@@ -178,8 +259,7 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	};
 
 	scan.place = (scan.from - last->addr) >> 3;
-	if (end <= last->addr + 8 * (__u64)last->n_words || end - last->addr > 8 * DEEP_WORDS ||
-	    !last->n_words)
+	if (end <= last->addr + 8 * (__u64)last->n_words || !last->n_words)
 		return 0;
 	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, deep_scan_step, &scan, 0);
 	__u32 n = scan.n;

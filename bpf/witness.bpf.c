@@ -13,7 +13,8 @@
  * task's log has no hole at either end, although attaching and detaching take their time.
  *
  * The parts: settings.h, batch.h (the state of a task), tasks.h (which tasks), capture.h and
- * snapshot.h (what is read at a hit), follow.h (the programs beside witness()). */
+ * snapshot.h (what is read at a hit), follow.h and signal.h (the programs
+ * beside witness()). */
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -23,13 +24,11 @@
 #include "bpf/capture.h"
 #include "bpf/follow.h"
 #include "bpf/settings.h"
+#include "bpf/signal.h"
 #include "bpf/snapshot.h"
 #include "bpf/tasks.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-/* How far above the last hit's frame the frame may lie that is in the foreign call. */
-#define DEEP_MARGIN 1024
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -110,14 +109,17 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 {
 	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
 		hit->head |= HEAD_SNAPSHOT;
-		if (hit->attached)
+		if (hit->attached) {
 			attach_send(ctx);
-		else if (st->last_cfa - sp < 8 * DEEP_WORDS)
+		} else {
+			anchor_find(sp, hit->base, module_bytes[module]);
 			deep_send(st->last_cfa + DEEP_MARGIN, hit->base, module_bytes[module]);
+		}
 	} else {
 		hit->head &= ~HEAD_SNAPSHOT;
 	}
 	st->last_cfa = hit->cfa;
+	st->last_module = module;
 }
 
 SEC("uprobe.multi")

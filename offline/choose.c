@@ -3,6 +3,7 @@
  * and then a check of the whole by the same conflict rule. */
 #include "offline/choose.h"
 
+#include "offline/choose_seed.h"
 #include "offline/chooser.h"
 
 #include <errno.h>
@@ -251,12 +252,29 @@ static void each_component(struct chooser *ch, struct call_order order, componen
 	}
 }
 
+/* How all functions are chosen for. */
+struct manner {
+	choose_function *choose;
+	const struct choice_seed *seed; /* NULL: from nothing */
+};
+
+static void take_seed(struct chooser *ch, const struct choice_seed *seed, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		if (!ch->marks[b] && ch->prog->blocks[b].flags & PROG_REACHED)
+			ch->marks[b] = seed->marks[b];
+}
+
 static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx)
 {
-	choose_function *choose = *(choose_function **)ctx;
+	const struct manner *how = ctx;
 	for (uint32_t i = 0; i < n; i++) {
 		force_function(ch, funcs[i]);
-		choose(ch, funcs[i]);
+		if (how->seed && !how->seed->anew[funcs[i]])
+			take_seed(ch, how->seed, funcs[i]);
+		else
+			how->choose(ch, funcs[i]);
 	}
 	summarise_component(ch, funcs, n);
 }
@@ -355,19 +373,19 @@ static uint32_t count_unresolved(struct chooser *ch)
 	return unresolved;
 }
 
-static void choose_in_order(struct chooser *ch, enum plan_mode mode, struct call_order order,
+static void choose_in_order(struct chooser *ch, struct manner how, struct call_order order,
 			    uint32_t *unresolved)
 {
-	choose_function *choose = by_mode[mode];
-	each_component(ch, order, choose_component, &choose);
+	each_component(ch, order, choose_component, &how);
 	chooser_globalise(ch);
-	settle(ch, choose, order);
+	settle(ch, how.choose, order);
 	*unresolved = count_unresolved(ch);
 }
 
 static int choose(const struct program *program, enum plan_mode mode, bool returns_apart,
-		  struct choice *out, uint32_t *unresolved)
+		  const struct choice_seed *seed, struct choice *out, uint32_t *unresolved)
 {
+	struct manner how = {by_mode[mode], seed};
 	struct chooser ch;
 	int err = chooser_init(&ch, program);
 	if (err)
@@ -382,7 +400,7 @@ static int choose(const struct program *program, enum plan_mode mode, bool retur
 	ch.plain = mode < MODE_BEST;
 	err = callgraph_order(program, order, component);
 	if (!err)
-		choose_in_order(&ch, mode, (struct call_order){order, component}, unresolved);
+		choose_in_order(&ch, how, (struct call_order){order, component}, unresolved);
 	if (!err && ch.failed)
 		err = -ENOMEM;
 	if (!err) {
@@ -398,13 +416,19 @@ static int choose(const struct program *program, enum plan_mode mode, bool retur
 int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
 		     uint32_t *unresolved)
 {
-	return choose(program, mode, mode < MODE_BEST, out, unresolved);
+	return choose(program, mode, mode < MODE_BEST, NULL, out, unresolved);
 }
 
 int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
 				   struct choice *out, uint32_t *unresolved)
 {
-	return choose(program, mode, true, out, unresolved);
+	return choose(program, mode, true, NULL, out, unresolved);
+}
+
+int choose_witnesses_seeded(const struct program *program, const struct choice_seed *seed,
+			    struct choice *out, uint32_t *unresolved)
+{
+	return choose(program, MODE_BEST, false, seed, out, unresolved);
 }
 
 void choice_deinit(struct choice *choice)

@@ -3,6 +3,7 @@
  * looked at only where nothing can be. */
 #include "user/doctor.h"
 
+#include "user/probe_limits.h"
 #include "user/probes.h"
 
 #include <bpf/libbpf.h>
@@ -161,7 +162,7 @@ static int try_load(char *why, size_t size)
 
 static void look_at_probes(struct doctor_report *r)
 {
-	int multi = probes_have_multi();
+	int multi = probe_limits_have_multi();
 	struct doctor_item *item = add(r, "uprobe_multi", multi > 0 ? DOCTOR_OK : DOCTOR_NOTE);
 	struct rlimit limit = {0};
 

@@ -5,6 +5,7 @@
 #include "user/measure_costs.h"
 
 #include "bpf/cost.skel.h"
+#include "user/probe_limits.h"
 #include "user/probes.h"
 
 #include <bpf/libbpf.h>
@@ -178,7 +179,7 @@ static double time_loop(struct bench *b, uint32_t loop, uint32_t hits)
 static int measure_empty(struct bench *b, struct measured_costs *costs, struct pugmark_diag *diag)
 {
 	struct cost_bpf *skel = cost_bpf__open();
-	bool multi = probes_have_multi() > 0;
+	bool multi = probe_limits_have_multi() > 0;
 	int err = skel ? 0 : -errno;
 
 	if (skel && !multi)

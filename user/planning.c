@@ -3,6 +3,7 @@
  * two processes that plan the same binary at once cost time, not truth. */
 #include "user/planning.h"
 
+#include "offline/choose_seed.h"
 #include "offline/needed.h"
 #include "offline/plan_build.h"
 #include "user/patterns.h"
@@ -194,9 +195,10 @@ struct planner {
 	const struct planning_options *o;
 	const char *binary;
 	struct probe_costs costs;
-	struct pugmark_model *model;
-	uint8_t *entered; /* per function: from outside, by its name */
-	uint8_t *traced;  /* per import: another traced module has it */
+	const struct pugmark_model *model;
+	struct pugmark_model *read; /* NULL: model is the options' */
+	uint8_t *entered;	    /* per function: from outside, by its name */
+	uint8_t *traced;	    /* per import: another traced module has it */
 	struct profile profile;
 	bool *opaque;
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
@@ -231,9 +233,10 @@ static int open_model(struct planner *p)
 	for (uint32_t i = 0; i < o->n_traced && i < PLANNING_TRACED_MAX; i++)
 		users[needed.n_plugins++] = o->traced[i];
 	say(p, "reading the binary");
-	int err = pugmark_model_open(p->binary, &p->model, p->diag);
+	int err = o->seed_model ? 0 : pugmark_model_open(p->binary, &p->read, p->diag);
 	if (err)
 		return err;
+	p->model = o->seed_model ? o->seed_model : p->read;
 	p->entered = calloc(p->model->n_funcs + 1, 1);
 	p->traced = calloc(p->model->n_imports + 1, 1);
 	if (!p->entered || !p->traced)
@@ -317,9 +320,22 @@ static int make_program(struct planner *p)
 	return err ? failed(p, err) : 0;
 }
 
+static int choose_from_seed(const struct planner *p, struct choice *choice, uint32_t *unresolved)
+{
+	struct choice_seed seed;
+	int err = choice_seed_from_plan(p->program, p->o->seed, &seed);
+	if (err)
+		return err;
+	err = choose_witnesses_seeded(p->program, &seed, choice, unresolved);
+	choice_seed_deinit(&seed);
+	return err == -EDOM ? 0 : err;
+}
+
 static int choose(const struct planner *p, enum plan_mode mode, struct choice *choice,
 		  uint32_t *unresolved)
 {
+	if (p->o->seed && mode == MODE_BEST && !p->o->returns_apart)
+		return choose_from_seed(p, choice, unresolved);
 	int err = p->o->returns_apart
 			  ? choose_witnesses_returns_apart(p->program, mode, choice, unresolved)
 			  : choose_witnesses(p->program, mode, choice, unresolved);
@@ -375,7 +391,8 @@ static bool find_cached(const struct planner *p)
 	    pugmark_plan_open(p->out->path, &plan, NULL))
 		return false;
 	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
-	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs) {
+	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs ||
+	    (plan->n_nodes > 1 && !plan->n_points)) {
 		pugmark_plan_free(plan);
 		return false;
 	}
@@ -438,9 +455,9 @@ int planning_make(const char *binary, const struct planning_options *options,
 	out->seconds = now_s() - start;
 	if (!err && options->compare)
 		err = compare(&p);
-	if (!err && options->compare) {
-		out->model = p.model;
-		p.model = NULL;
+	if (!err && (options->compare || options->keep_model)) {
+		out->model = p.read;
+		p.read = NULL;
 	}
 	program_free(p.program);
 	free(p.entered);
@@ -449,7 +466,7 @@ int planning_make(const char *binary, const struct planning_options *options,
 	free(p.func_reads);
 	free(p.import_reads);
 	profile_deinit(&p.profile);
-	pugmark_model_free(p.model);
+	pugmark_model_free(p.read);
 	if (err)
 		planning_deinit(out);
 	return err;

@@ -37,11 +37,16 @@ struct planning_options {
 	/* Values to be read of calls of functions that match, here or imported. */
 	const struct planning_reads *reads;
 	uint32_t n_reads;
-	const char *origin;	   /* where the binary is; NULL: where it is opened */
-	bool returns_apart;	   /* keep every return instruction of a function apart */
-	const char *profile;	   /* a recording to take counts from; NULL: estimates */
-	const char *output;	   /* where the plan goes; NULL: the cache */
-	bool fresh;		   /* do not look in the cache */
+	const char *origin;  /* where the binary is; NULL: where it is opened */
+	bool returns_apart;  /* keep every return instruction of a function apart */
+	const char *profile; /* a recording to take counts from; NULL: estimates */
+	const char *output;  /* where the plan goes; NULL: the cache */
+	bool fresh;	     /* do not look in the cache */
+	/* A plan of the same file for a larger scope, and the model that it is of: mode best begins
+	 * with them, which takes a fraction of the time. Both or neither. */
+	const struct pugmark_plan *seed;
+	const struct pugmark_model *seed_model;
+	bool keep_model;	   /* for another planning: the result has it */
 	bool compare;		   /* look at what mode full would do as well */
 	struct progress *progress; /* is told what is being done; NULL: nobody is */
 };
@@ -54,7 +59,8 @@ struct planning_result {
 	uint32_t unresolved;	   /* not cached: decisions at which the trace may have gaps, since
 				      nothing there can be probed */
 	double seconds;		   /* what it took */
-	/* compare: the model, and how many probes mode full has and what they are expected to cost
+	/* compare, keep_model: the model; compare: how many probes mode full has and what they are
+	 * expected to cost
 	 */
 	struct pugmark_model *model;
 	uint32_t full_sites;

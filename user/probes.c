@@ -3,22 +3,21 @@
  * module; on kernels before 6.6 one perf event a site. */
 #include "user/probes.h"
 
+#include "user/probe_limits.h"
+#include "user/return_bits.h"
 #include "user/scope.h"
 
 #include "bpf/witness.skel.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,10 +26,6 @@ _Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS ==
 		       DESC_STACK == CAPTURE_STACK && DESC_READS_ARGS == READS_ARGS &&
 		       DESC_READS_RESULT == READS_RESULT,
 	       "batch.h repeats plan.h for the BPF programs");
-
-/* linux/bpf.h of Debian 12 is older than uprobe_multi. */
-#define ATTACH_UPROBE_MULTI ((enum bpf_attach_type)48)
-#define LINK_UPROBE_MULTI_MAX (1u << 20)
 
 struct probes {
 	struct witness_bpf *skel;
@@ -48,63 +43,6 @@ static int quiet_print(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-int probes_have_multi(void)
-{
-	struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = ATTACH_UPROBE_MULTI);
-	int prog = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", insns, 2, &load);
-	if (prog < 0)
-		return prog == -EPERM || prog == -EACCES ? -EPERM : 0;
-	/* A kernel that knows the type says that a directory cannot be probed. */
-	const unsigned long offset = 0;
-	LIBBPF_OPTS(bpf_link_create_opts, create, .uprobe_multi.path = "/",
-		    .uprobe_multi.offsets = &offset, .uprobe_multi.cnt = 1);
-	int link = bpf_link_create(prog, -1, ATTACH_UPROBE_MULTI, &create);
-	bool have = link == -EBADF || (link < 0 && errno == EBADF);
-
-	if (link >= 0)
-		close(link);
-	close(prog);
-	return have;
-}
-
-int text_span_read(const char *path, struct text_span *span, struct pugmark_diag *diag)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf64_Ehdr eh;
-	struct text_span found = {UINT64_MAX, 0};
-
-	if (fd < 0)
-		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
-	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64) {
-		close(fd);
-		return pugmark_diag_set(diag, -ENOEXEC, path, 0, "not an ELF file of x86-64");
-	}
-	for (unsigned i = 0; i < eh.e_phnum; i++) {
-		Elf64_Phdr ph;
-
-		if (pread(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)) != sizeof(ph))
-			break;
-		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
-			continue;
-		if (ph.p_vaddr < found.addr)
-			found.addr = ph.p_vaddr;
-		if (ph.p_vaddr + ph.p_memsz > found.end)
-			found.end = ph.p_vaddr + ph.p_memsz;
-	}
-	close(fd);
-	if (found.end <= found.addr || found.end - found.addr > UINT32_MAX)
-		return pugmark_diag_set(diag, -ENOEXEC, path, eh.e_phoff,
-					"no executable segment, or one too large");
-	*span = found;
-	return 0;
-}
-
 /* Sites before this module's, over all modules: what a cookie counts in. */
 static uint32_t first_site(const struct recorder_options *options, uint32_t module)
 {
@@ -113,39 +51,6 @@ static uint32_t first_site(const struct recorder_options *options, uint32_t modu
 	for (uint32_t m = 0; m < module; m++)
 		first += options->modules[m].n_sites;
 	return first;
-}
-
-static int check_sites(const struct recorder_options *options, struct pugmark_diag *diag)
-{
-	uint64_t total = 0;
-
-	if (!options->n_modules || options->n_modules > BATCH_MODULES)
-		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
-					"%u modules given, 1 to %d can be traced at a time",
-					options->n_modules, BATCH_MODULES);
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		const struct recorder_module *mod = &options->modules[m];
-
-		total += mod->n_sites;
-		if (mod->n_sites > LINK_UPROBE_MULTI_MAX)
-			return pugmark_diag_set(
-				diag, -E2BIG, mod->path, PUGMARK_NO_OFFSET,
-				"%u probes, the kernel takes %u in one file (choose "
-				"functions with -F)",
-				mod->n_sites, LINK_UPROBE_MULTI_MAX);
-		for (uint32_t i = 0; i < mod->n_sites; i++)
-			if (mod->sites[i].probe == PROBE_REFUSED ||
-			    mod->sites[i].probe == PROBE_NOP5)
-				return pugmark_diag_set(diag, -EINVAL, mod->path,
-							mod->sites[i].off_file,
-							"the plan has a probe where none is safe");
-	}
-	if (total > BATCH_MAX_SITES)
-		return pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
-					"%llu probes, at most %u can be placed (choose functions "
-					"with -F)",
-					(unsigned long long)total, BATCH_MAX_SITES);
-	return 0;
 }
 
 static uint64_t boot_ns(void)
@@ -184,44 +89,14 @@ static void fill_operand(struct operand_desc *to, const struct plan_operand *fro
 	};
 }
 
-/* Words of the bitmap of return addresses of a module: one bit more than there are bytes. */
-static uint32_t return_words(const struct text_span *span)
-{
-	return (span->end - span->addr) / 64 + 1;
-}
-
-static bool is_call(const struct plan_node *n)
-{
-	return (n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-		n->kind == NODE_KIND_LEAF) &&
-	       !(n->flags & NODE_TAIL);
-}
-
 static int fill_returns(struct probes *p, const struct recorder_options *options, uint32_t n_words)
 {
 	size_t bytes = n_words * sizeof(uint64_t);
-	uint64_t *words = map_of(p->skel->maps.returns, bytes), *at = words;
+	uint64_t *words = map_of(p->skel->maps.returns, bytes);
 
 	if (!words)
 		return -ENOMEM;
-	memset(words, 0, bytes);
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		const struct pugmark_plan *plan = options->modules[m].plan;
-		const struct text_span *span = &p->spans[m];
-
-		if (!options->modules[m].n_sites)
-			plan = NULL; /* none of its functions is traced */
-		else if (!plan)
-			memset(at, 0xff, return_words(span) * sizeof(*at));
-		for (uint32_t i = 1; plan && i < plan->n_nodes; i++) {
-			const struct plan_node *n = &plan->nodes[i];
-			uint64_t off = n->addr + n->call_len - span->addr;
-
-			if (is_call(n) && off <= span->end - span->addr)
-				at[off / 64] |= 1ull << off % 64;
-		}
-		at += return_words(span);
-	}
+	return_bits_fill(words, options, p->spans);
 	unmap(words, bytes);
 	return 0;
 }
@@ -283,13 +158,84 @@ static int load_failed(int err, struct pugmark_diag *diag)
 				strerror(-err));
 }
 
+/* Sites, and those of them with an operand, over all modules. */
+static void count_sites(const struct recorder_options *options, uint32_t *n_sites,
+			uint32_t *n_operands)
+{
+	*n_sites = *n_operands = 0;
+	for (uint32_t m = 0; m < options->n_modules; m++)
+		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
+			++*n_sites;
+			*n_operands += !!(options->modules[m].sites[i].capture & CAPTURE_TARGET);
+		}
+}
+
+/* What the programs are told before they are loaded. */
+static void configure(struct probes *p, const struct recorder_options *options,
+		      uint32_t pid_namespace)
+{
+	struct witness_bpf *skel = p->skel;
+
+	skel->rodata->with_times = options->time_unit_ns != 0;
+	skel->rodata->trace_all = options->all;
+	skel->rodata->follow = !options->no_follow;
+	skel->rodata->n_modules = options->n_modules;
+	skel->rodata->in_cgroup = options->cgroup != NULL;
+	skel->rodata->in_pid_namespace = pid_namespace;
+	for (uint32_t m = 0; m < options->n_modules; m++) {
+		skel->rodata->module_bytes[m] = p->spans[m].end - p->spans[m].addr;
+		skel->rodata->returns_first[m] = p->n_words;
+		p->n_words += return_bits_words(&p->spans[m]);
+	}
+	if (!p->multi)
+		bpf_program__set_expected_attach_type(skel->progs.witness, 0);
+	bpf_program__set_autoattach(skel->progs.witness, false);
+	bpf_program__set_autoattach(skel->progs.adopt, false);
+	bpf_program__set_autoattach(skel->progs.stop, false);
+	bpf_program__set_autoattach(skel->progs.pause, false);
+}
+
+static void make_room(struct probes *p, const struct recorder_options *options)
+{
+	uint32_t n_sites, n_operands;
+
+	count_sites(options, &n_sites, &n_operands);
+	p->max_sites = n_sites ? n_sites : 1;
+	p->max_operands = n_operands ? n_operands : 1;
+	/* What is left of a plan when functions are taken out may need other witnesses. */
+	if (options->max_overhead > 0) {
+		p->max_sites = 2 * n_sites + 4096;
+		p->max_operands = n_operands + 4096;
+	}
+	bpf_map__set_max_entries(p->skel->maps.returns, p->n_words);
+	bpf_map__set_max_entries(p->skel->maps.sites, p->max_sites);
+	bpf_map__set_max_entries(p->skel->maps.operands, p->max_operands);
+	if (options->ring_bytes)
+		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
+}
+
+/* Loads, and fills the maps. */
+static int load(struct probes *p, const struct recorder_options *options, int cgroup_fd)
+{
+	int err = witness_bpf__load(p->skel);
+
+	if (!err)
+		err = fill_tables(p, options, p->max_sites, p->max_operands);
+	if (!err)
+		err = fill_returns(p, options, p->n_words);
+	if (!err && cgroup_fd >= 0 &&
+	    bpf_map_update_elem(bpf_map__fd(p->skel->maps.cgroups), &(uint32_t){0}, &cgroup_fd,
+				BPF_ANY))
+		err = -errno;
+	return err;
+}
+
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
 		struct probes **out, struct pugmark_diag *diag)
 {
-	uint32_t n_sites = 0, n_operands = 0, n_words = 0;
 	int cgroup_fd = -1;
 	uint32_t pid_namespace = 0;
-	int err = check_sites(options, diag);
+	int err = probe_limits_check(options, diag);
 
 	if (!err && options->pid_namespace)
 		err = scope_pid_namespace(options->pid_namespace, &pid_namespace, diag);
@@ -297,73 +243,28 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		err = scope_cgroup_open(options->cgroup, &cgroup_fd, diag);
 	if (err)
 		return err;
-	for (uint32_t m = 0; m < options->n_modules; m++)
-		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
-			n_sites++;
-			n_operands += !!(options->modules[m].sites[i].capture & CAPTURE_TARGET);
-		}
-	struct probes *p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	memcpy(p->spans, spans, options->n_modules * sizeof(*spans));
 	if (!getenv("PUGMARK_LIBBPF_LOG"))
 		libbpf_set_print(quiet_print);
-	p->multi = !getenv("PUGMARK_PERF_EVENTS") && probes_have_multi() > 0;
-	p->skel = witness_bpf__open();
-	if (!p->skel) {
-		err = -errno;
-		goto failed;
+	struct probes *p = calloc(1, sizeof(*p));
+	if (p)
+		p->skel = witness_bpf__open();
+	if (p && p->skel) {
+		memcpy(p->spans, spans, options->n_modules * sizeof(*spans));
+		p->multi = !getenv("PUGMARK_PERF_EVENTS") && probe_limits_have_multi() > 0;
+		configure(p, options, pid_namespace);
+		make_room(p, options);
+		err = load(p, options, cgroup_fd);
+	} else {
+		err = p ? -errno : -ENOMEM;
 	}
-	p->skel->rodata->with_times = options->time_unit_ns != 0;
-	p->skel->rodata->trace_all = options->all;
-	p->skel->rodata->follow = !options->no_follow;
-	p->skel->rodata->n_modules = options->n_modules;
-	p->skel->rodata->in_cgroup = options->cgroup != NULL;
-	p->skel->rodata->in_pid_namespace = pid_namespace;
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		p->skel->rodata->module_bytes[m] = spans[m].end - spans[m].addr;
-		p->skel->rodata->returns_first[m] = n_words;
-		n_words += return_words(&spans[m]);
-	}
-	bpf_map__set_max_entries(p->skel->maps.returns, n_words);
-	/* What is left of a plan when functions are taken out may need other witnesses. */
-	p->max_sites = options->max_overhead > 0 ? 2 * n_sites + 4096 : n_sites ? n_sites : 1;
-	p->max_operands = options->max_overhead > 0 ? n_operands + 4096
-			  : n_operands		    ? n_operands
-						    : 1;
-	p->n_words = n_words;
-	bpf_map__set_max_entries(p->skel->maps.sites, p->max_sites);
-	bpf_map__set_max_entries(p->skel->maps.operands, p->max_operands);
-	if (options->ring_bytes)
-		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
-	if (!p->multi)
-		bpf_program__set_expected_attach_type(p->skel->progs.witness, 0);
-	bpf_program__set_autoattach(p->skel->progs.witness, false);
-	bpf_program__set_autoattach(p->skel->progs.adopt, false);
-	bpf_program__set_autoattach(p->skel->progs.stop, false);
-	bpf_program__set_autoattach(p->skel->progs.pause, false);
-	err = witness_bpf__load(p->skel);
-	if (!err)
-		err = fill_tables(p, options, p->max_sites, p->max_operands);
-	if (!err)
-		err = fill_returns(p, options, n_words);
-	if (!err && cgroup_fd >= 0)
-		err = bpf_map_update_elem(bpf_map__fd(p->skel->maps.cgroups), &(uint32_t){0},
-					  &cgroup_fd, BPF_ANY)
-			      ? -errno
-			      : 0;
 	if (cgroup_fd >= 0)
 		close(cgroup_fd);
-	cgroup_fd = -1;
-	if (err)
-		goto failed;
+	if (err) {
+		probes_free(p);
+		return load_failed(err, diag);
+	}
 	*out = p;
 	return 0;
-failed:
-	if (cgroup_fd >= 0)
-		close(cgroup_fd);
-	probes_free(p);
-	return load_failed(err, diag);
 }
 
 static int add_link(struct probes *p, struct bpf_link *link)
@@ -436,24 +337,6 @@ static int attach_perf(struct probes *p, const struct recorder_module *mod, uint
 	return 0;
 }
 
-/* Without uprobe_multi each site costs a file descriptor or two: says so before it starts. */
-static int check_perf_limit(uint32_t n_sites, struct pugmark_diag *diag)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return 0;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	if (2ull * n_sites + 256 <= limit.rlim_cur)
-		return 0;
-	return pugmark_diag_set(diag, -EMFILE, NULL, PUGMARK_NO_OFFSET,
-				"this kernel has no uprobe_multi (6.6 has), so %u probes need %llu "
-				"file descriptors and %llu are allowed (choose functions with -F, "
-				"or raise `ulimit -n`)",
-				n_sites, 2ull * n_sites + 256, (unsigned long long)limit.rlim_cur);
-}
-
 static int iterate(struct bpf_link *link)
 {
 	char buf[64];
@@ -470,6 +353,23 @@ static int iterate(struct bpf_link *link)
 	return err;
 }
 
+/* Placing and removing are work of the kernel in our name, a few microseconds a probe and process,
+ * and what is traced pays for half-placed probes: so where it keeps all processors busy, this goes
+ * first. Without CAP_SYS_NICE it takes its turn. */
+static int hurry_begin(void)
+{
+	errno = 0;
+	int nice = getpriority(PRIO_PROCESS, 0);
+	if (!errno)
+		setpriority(PRIO_PROCESS, 0, -20);
+	return nice;
+}
+
+static void hurry_end(int nice)
+{
+	setpriority(PRIO_PROCESS, 0, nice);
+}
+
 static int place(struct probes *p, const struct recorder_options *options,
 		 struct pugmark_diag *diag)
 {
@@ -478,8 +378,10 @@ static int place(struct probes *p, const struct recorder_options *options,
 
 		if (!mod->n_sites)
 			continue;
+		int nice = hurry_begin();
 		int err = p->multi ? attach_multi(p, mod, first_site(options, m), diag)
 				   : attach_perf(p, mod, first_site(options, m), diag);
+		hurry_end(nice);
 		if (err)
 			return err;
 	}
@@ -500,7 +402,7 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 	if (err)
 		return load_failed(err, diag);
 	if (!p->multi) {
-		err = check_perf_limit(first_site(options, options->n_modules), diag);
+		err = probe_limits_without_multi(first_site(options, options->n_modules), diag);
 		if (err)
 			return err;
 	}
@@ -532,9 +434,11 @@ void probes_enable(struct probes *p)
 
 static void remove_probes(struct probes *p)
 {
+	int nice = hurry_begin();
 	for (uint32_t i = 0; i < p->n_links; i++)
 		bpf_link__destroy(p->links[i]);
 	p->n_links = 0;
+	hurry_end(nice);
 }
 
 void probes_pause(struct probes *p)
@@ -547,14 +451,10 @@ void probes_pause(struct probes *p)
 int probes_change(struct probes *p, const struct recorder_options *options,
 		  struct pugmark_diag *diag)
 {
-	uint32_t n_sites = 0, n_operands = 0;
-	int err = check_sites(options, diag);
+	uint32_t n_sites, n_operands;
+	int err = probe_limits_check(options, diag);
 
-	for (uint32_t m = 0; m < options->n_modules; m++)
-		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
-			n_sites++;
-			n_operands += !!(options->modules[m].sites[i].capture & CAPTURE_TARGET);
-		}
+	count_sites(options, &n_sites, &n_operands);
 	if (!err && (n_sites > p->max_sites || n_operands > p->max_operands))
 		err = pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
 				       "no room for %u probes", n_sites);

@@ -4,16 +4,12 @@
 #define USER_PROBES_H
 
 #include "user/recorder.h"
+#include "user/text_span.h"
 
 #include <linux/types.h>
 #include <pugmark/batch.h>
 
 struct probes;
-
-/* The executable span of a module, ELF addresses. */
-struct text_span {
-	uint64_t addr, end;
-};
 
 /* Loads the programs for these options; nothing is attached. @spans has one entry a module. */
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
@@ -41,10 +37,5 @@ double probes_program_ns(const struct probes *probes);
 int probes_events_fd(const struct probes *probes);
 int probes_process_fd(const struct probes *probes);
 const volatile struct batch_counters *probes_counters(const struct probes *probes);
-
-/* Whether this kernel attaches many probes by one link (6.6): 1, 0, or -EPERM: may not find out. */
-int probes_have_multi(void);
-/* The span of @path's executable segments: 0, or -errno with @diag filled. */
-int text_span_read(const char *path, struct text_span *span, struct pugmark_diag *diag);
 
 #endif

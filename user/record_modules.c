@@ -209,6 +209,8 @@ int record_modules_replan(const struct record_modules_options *o, struct record_
 		const struct recorder_module *old = &out->at[m];
 		uint32_t index = *first + m;
 		planning.n_out = 0;
+		planning.seed_model = out->planned[m].model;
+		planning.seed = planning.seed_model ? out->at[index - out->n_first].plan : NULL;
 		for (uint32_t i = 0; i < n_taken; i++)
 			if (taken[i].path == old->path)
 				addrs[planning.n_out++] = taken[i].addr;

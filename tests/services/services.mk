@@ -3,9 +3,14 @@
 
 .PHONY: check-services check-services-quick
 # All of them, each recorded for ten seconds; prints a table.
-check-services: $(BUILD)/pugmark
+check-services: $(BUILD)/pugmark ## real servers under load, ten seconds each
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/services/check.sh
 
 # Two, in less than a minute.
 check-services-quick: $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/services/check.sh --quick
+
+# Whether --max-overhead 5 leaves nginx and redis their throughput.
+.PHONY: check-services-overhead
+check-services-overhead: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/services/overhead.sh

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# far_frames.sh: functions that a library calls back from far below the frame that called it, up to
+# 60 kB. The last event before such a call is one of the call before, which lies as far below. Modes
+# casper and best tell what mode full tells of the same run, without a gap.
+set -u
+skip() { echo "SKIP: $1"; exit 77; }
+[ "$(id -u)" = 0 ] || skip 'recording needs root here'
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
+"$PUGMARK" doctor >doctor.txt 2>&1 || skip "recording does not work here: $(grep missing doctor.txt)"
+
+cat >library.c <<'C'
+#include <alloca.h>
+int calls_back(int (*f)(int), int i, unsigned bytes)
+{
+	volatile char *room = alloca(bytes + 1);
+	room[0] = room[bytes] = i;
+	return f(i) + room[bytes];
+}
+C
+cat >program.c <<'C'
+#define FN __attribute__((noipa))
+int calls_back(int (*f)(int), int i, unsigned bytes);
+FN static int called(int i) { return i ^ 1; }
+FN static int other(int i) { return i ^ 2; }
+FN static int calls(int i, unsigned bytes)
+{
+	int n = calls_back(called, i, bytes);
+	n += calls_back(other, i, bytes);
+	return n + calls_back(called, i, 16);
+}
+FN static int many(unsigned bytes)
+{
+	int n = 0;
+	for (int i = 0; i < 4; i++)
+		n += calls(i, bytes);
+	return n;
+}
+int main(void)
+{
+	int n = 0;
+	for (unsigned bytes = 1; bytes < 61000; bytes += bytes / 2 + 100)
+		n += many(bytes) + many(bytes);
+	return n < 0;
+}
+C
+${CC:-cc} -O2 -shared -fPIC -o libfar.so library.c && ${CC:-cc} -O2 -o program program.c -L. -lfar ||
+	skip 'no compiler'
+export LD_LIBRARY_PATH=$dir
+"$PUGMARK" record -q -o rec --mode full --twin casper --twin best -- ./program || exit 1
+failed=0 m=0
+for mode in full casper best; do
+	"$PUGMARK" dump --module $m rec | cut -d ' ' -f 2- >$mode
+	read -r _ events _ witnesses _ gaps < <("$PUGMARK" dump --module $m --count rec)
+	echo "$mode: $events events from $witnesses witnesses, $gaps gaps"
+	cmp full $mode && [ "$gaps" = 0 ] && [ "$events" -gt 1000 ] || failed=1
+	m=$((m + 1))
+done
+[ $failed = 0 ]

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* probe_limits.h: what the kernel takes, asked or said before any probe is placed. */
+#ifndef USER_PROBE_LIMITS_H
+#define USER_PROBE_LIMITS_H
+
+#include "user/recorder.h"
+
+/* Whether this kernel attaches many probes by one link (6.6): 1, 0, or -EPERM: may not find out. */
+int probe_limits_have_multi(void);
+/* Whether there are not too many modules and sites, and each site is safe to probe. Returns 0 or
+ * -errno with @diag filled. */
+int probe_limits_check(const struct recorder_options *options, struct pugmark_diag *diag);
+/* Without uprobe_multi each site costs a file descriptor or two: raises the limit as far as it
+ * goes. Returns 0, or -EMFILE with @diag filled. */
+int probe_limits_without_multi(uint32_t n_sites, struct pugmark_diag *diag);
+
+#endif
