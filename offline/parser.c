@@ -386,10 +386,14 @@ static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct
 				   uint64_t addr)
 {
 	const struct plan_target *t = &plan->targets[n->next];
-	for (uint32_t i = 0; i < n->next_taken; i++)
+	uint32_t elsewhere = PUGMARK_NONE;
+	for (uint32_t i = 0; i < n->next_taken; i++) {
 		if (t[i].addr == addr)
 			return t[i].decision;
-	return PUGMARK_NONE;
+		if (t[i].addr == PLAN_TARGET_ELSEWHERE)
+			elsewhere = t[i].decision;
+	}
+	return elsewhere;
 }
 
 static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)

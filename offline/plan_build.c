@@ -287,13 +287,14 @@ static void add_targets(struct builder *b, uint32_t block, struct plan_node *n)
 	const struct prog_block *pb = &b->prog->blocks[block];
 	n->next = b->plan.n_targets;
 	for (uint32_t i = 0; i < pb->n_succ; i++) {
+		const struct prog_block *to = &b->prog->blocks[prog_succs(b->prog, block)[i]];
 		uint32_t decision = add_decision(b, (struct decision){pb->func, block, i});
 		b->targets = grown(b, b->targets, b->plan.n_targets, &b->cap_targets,
 				   sizeof(*b->targets));
 		if (b->failed)
 			return;
 		b->targets[b->plan.n_targets++] = (struct plan_target){
-			.addr = b->prog->blocks[prog_succs(b->prog, block)[i]].addr,
+			.addr = to->flags & PROG_VIRTUAL ? PLAN_TARGET_ELSEWHERE : to->addr,
 			.decision = decision,
 		};
 	}

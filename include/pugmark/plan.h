@@ -120,8 +120,11 @@ struct plan_decision {
 	uint32_t first, n;
 };
 
+/* The way out of the function: any address that is none of the jump's other targets. */
+#define PLAN_TARGET_ELSEWHERE UINT64_MAX
+
 struct plan_target {
-	uint64_t addr; /* ELF address that the jump goes to */
+	uint64_t addr; /* ELF address that the jump goes to, or PLAN_TARGET_ELSEWHERE */
 	uint32_t decision;
 	uint32_t reserved;
 };
