@@ -17,8 +17,8 @@ struct task_state {
 	__u32 attached; /* RECORD_ATTACH is due */
 	__u32 stopped;	/* PROCESS_STOP was sent */
 	__u32 cfa_high;
-	__u32 snapshots; /* sent, ever */
-	__u32 reserved;
+	__u32 snapshots;   /* sent, ever */
+	__u32 last_module; /* of the last hit */
 	struct batch head;
 	struct batch_record records[BATCH_RECORDS];
 };

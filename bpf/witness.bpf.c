@@ -13,7 +13,8 @@
  * task's log has no hole at either end, although attaching and detaching take their time.
  *
  * The parts: settings.h, batch.h (the state of a task), tasks.h (which tasks), capture.h and
- * snapshot.h (what is read at a hit), follow.h (the programs beside witness()). */
+ * snapshot.h (what is read at a hit), follow.h and signal.h (the programs
+ * beside witness()). */
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -23,6 +24,7 @@
 #include "bpf/capture.h"
 #include "bpf/follow.h"
 #include "bpf/settings.h"
+#include "bpf/signal.h"
 #include "bpf/snapshot.h"
 #include "bpf/tasks.h"
 
@@ -117,6 +119,7 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 		hit->head &= ~HEAD_SNAPSHOT;
 	}
 	st->last_cfa = hit->cfa;
+	st->last_module = module;
 }
 
 SEC("uprobe.multi")

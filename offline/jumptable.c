@@ -9,10 +9,10 @@
  *
  * with T and B constants. A table's natural end is the next data that an instruction names, or an
  * entry that leads out of the function; the bound of the index, where bound.c finds one, is the
- * better end. A jump with no table is an indirect tail call if the frame is gone at it; else its
- * targets are open, and the labels whose address is data are the guess. Rounds go over a function
- * until nothing new is found: a handler of an interpreter is known to be reached only when the
- * first dispatch is resolved. */
+ * better end. A jump with no table is an indirect tail call if the frame is gone at it and the
+ * function has no labels whose address is data; else its targets are open, and those labels are the
+ * guess. Rounds go over a function until nothing new is found: a handler of an interpreter is known
+ * to be reached only when the first dispatch is resolved. */
 #include "offline/table.h"
 
 #include <errno.h>
@@ -284,48 +284,39 @@ static int resolve_value(struct resolver *r, struct loc loc, struct place at, in
 	return n > 0;
 }
 
-/* Labels of the function whose address is data: what an open jump may go to, for all we know.
- * Returns how many of them no known table leads to, or -ENOMEM. */
+/* Labels of the function whose address is data: what an open jump may go to, for all we know. */
 static int guess_targets(struct resolver *r)
 {
-	struct slicer *s = &r->slicer;
-	const struct flow *flow = s->flow;
-	int n_free = 0;
-	uint32_t cost = flow->blocks.n / 16 + flow->edges.n / 16;
+	const struct flow *flow = r->slicer.flow;
+	uint32_t cost = flow->blocks.n / 16;
 	r->targets.n = 0;
 	if (cost > r->entries_left)
 		return 0;
 	r->entries_left -= cost;
-	s->now++;
-	for (uint32_t i = 0; i < flow->edges.n; i++)
-		if (flow->edges.at[i].kind == EDGE_TABLE)
-			s->stamp[flow->edges.at[i].to] = s->now;
 	for (uint32_t i = 1; i < flow->blocks.n; i++) {
 		uint64_t addr = flow->blocks.at[i].addr;
-		if (!rankmap_has(&r->b->taken, addr - r->b->text_addr))
-			continue;
-		if (keep_target(r, addr))
+		if (rankmap_has(&r->b->taken, addr - r->b->text_addr) && keep_target(r, addr))
 			return -ENOMEM;
-		n_free += s->stamp[i] != s->now;
 	}
-	return n_free;
+	return 0;
 }
 
-/* A jump that no table explains: a tail call if the frame is gone at it, its target is a pointer
- * and there are no labels to go to. */
+/* A jump that no table explains. Where the frame is gone at it and its target is a pointer, it may
+ * be a tail call, and is one if there are no labels to go to. If there are, even if a table leads
+ * to all of them, it may as well be another jump through that table, whose base nobody could
+ * follow. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
-	int n_free = guess_targets(r);
-	if (n_free < 0)
-		return n_free;
+	int err = guess_targets(r);
+	if (err)
+		return err;
 	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
 	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
 	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
-	r->leaves = false;
-	r->grade = frame_gone && !r->is_sum && !n_free ? TABLE_TAIL : TABLE_OPEN;
-	if (r->grade == TABLE_TAIL)
-		r->targets.n = 0;
+	bool may_leave = frame_gone && !r->is_sum;
+	r->leaves = may_leave && r->targets.n;
+	r->grade = may_leave && !r->targets.n ? TABLE_TAIL : TABLE_OPEN;
 	return 0;
 }
 

@@ -312,7 +312,8 @@ uint32_t pugmark_model_func_named(const struct pugmark_model *model, const char 
 	return PUGMARK_NONE;
 }
 
-struct pugmark_cfa pugmark_model_cfa_at(const struct pugmark_model *model, uint64_t addr)
+struct pugmark_cfa pugmark_model_cfa_from(const struct pugmark_model *model, uint64_t addr,
+					  uint64_t *end)
 {
 	const struct owned_model *o = owned(model);
 	uint32_t low = 0, high = o->n_rows;
@@ -323,9 +324,19 @@ struct pugmark_cfa pugmark_model_cfa_at(const struct pugmark_model *model, uint6
 		else
 			high = mid;
 	}
+	*end = addr + 1;
 	if (!low || addr >= o->rows[low - 1].end)
 		return (struct pugmark_cfa){CFA_UNKNOWN, 0};
+	*end = o->rows[low - 1].end;
+	if (low < o->n_rows && o->rows[low].addr < *end)
+		*end = o->rows[low].addr;
 	return o->rows[low - 1].cfa;
+}
+
+struct pugmark_cfa pugmark_model_cfa_at(const struct pugmark_model *model, uint64_t addr)
+{
+	uint64_t end;
+	return pugmark_model_cfa_from(model, addr, &end);
 }
 
 uint64_t pugmark_model_file_offset(const struct pugmark_model *model, uint64_t addr)

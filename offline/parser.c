@@ -35,6 +35,7 @@ void parser_free(struct parser *p)
 	if (!p)
 		return;
 	free(p->stack);
+	free(p->handlers);
 	free(p->out);
 	free(p);
 }
@@ -52,13 +53,16 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->gaps = 0;
 	p->lost = 0;
 	p->cap = p->n;
-	p->stack = NULL;
+	p->cap_handlers = p->n_handlers;
+	p->stack = malloc((p->n + 1) * sizeof(*p->stack));
+	p->handlers = malloc((p->n_handlers + 1) * sizeof(*p->handlers));
+	if (!p->stack || !p->handlers) {
+		parser_free(p);
+		return -ENOMEM;
+	}
+	if (p->n_handlers)
+		memcpy(p->handlers, parent->handlers, p->n_handlers * sizeof(*p->handlers));
 	if (p->n) {
-		p->stack = malloc(p->n * sizeof(*p->stack));
-		if (!p->stack) {
-			free(p);
-			return -ENOMEM;
-		}
 		memcpy(p->stack, parent->stack, p->n * sizeof(*p->stack));
 		/* The call that forks was made by the parent. */
 		if (p->position == AT_CALL)
@@ -159,6 +163,12 @@ struct trace_event *parser_events(struct parser *p, uint32_t *n)
 	return p->out;
 }
 
+void parser_emit(struct parser *p, const struct trace_event *event)
+{
+	if (p->n_out < p->cap_out || grow_out(p))
+		p->out[p->n_out++] = *event;
+}
+
 void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
 {
 	emit(p, (struct trace_event){
@@ -222,18 +232,18 @@ static void at_decision(struct parser *p, uint32_t decision)
 
 void parser_drop_frames(struct parser *p, uint32_t n)
 {
-	while (p->n > n)
+	while (p->n > n) {
 		p->gone -= p->stack[--p->n].gone;
+		p->n_handlers -= p->stack[p->n].boundary == BELOW_HANDLER;
+	}
 }
 
 /* The topmost frame has ended: goes on in the one below it. */
 static void pop_frame(struct parser *p)
 {
 	uint8_t boundary = parser_top(p)->boundary, hidden = parser_top(p)->hidden;
-	if (boundary == BELOW_HANDLER)
-		p->from_ns =
-			parser_top(p)
-				->since_ns; /* what was interrupted was so before the handler */
+	if (boundary == BELOW_HANDLER) /* what was interrupted was so before the handler */
+		p->from_ns = p->handlers[p->n_handlers - 1].since_ns;
 	parser_drop_frames(p, p->n - 1);
 	if (boundary == BELOW_GAP) {
 		p->position = LOST;
@@ -266,11 +276,11 @@ static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t 
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	uint32_t entry = p->plans[to]->funcs[callee].entry;
+	f->node = node;
 	if (n->flags & NODE_TAIL) {
 		f->func = callee;
 		f->module = to;
 	} else {
-		f->node = node;
 		push_frame(p, (struct frame){
 				      .func = callee,
 				      .module = to,
@@ -308,7 +318,7 @@ static void follow_call(struct parser *p, uint32_t node, const struct witness_ev
 }
 
 /* A call that left the module came back in silence. */
-static void leave_unknown(struct parser *p)
+void parser_leave_call(struct parser *p)
 {
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, f->node);
@@ -334,8 +344,7 @@ static uint32_t function_at(const struct pugmark_plan *plan, uint64_t addr)
 	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
 }
 
-/* The function of a traced module at run-time address @addr, its own or *@module's. */
-static uint32_t function_in_memory(const struct parser *p, uint64_t addr, uint16_t *module)
+uint32_t parser_function_at(const struct parser *p, uint64_t addr, uint16_t *module)
 {
 	uint32_t func = PUGMARK_NONE;
 	uint64_t bias;
@@ -362,7 +371,7 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 	if (!own || p->plans[f->module]->sites[n->site].kind != WITNESS_TARGET)
 		return;
 	uint16_t to = f->module;
-	uint32_t callee = function_in_memory(p, e->val, &to);
+	uint32_t callee = parser_function_at(p, e->val, &to);
 	f->foreign_target = callee == PUGMARK_NONE;
 	if (callee == PUGMARK_NONE)
 		return;
@@ -377,10 +386,14 @@ static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct
 				   uint64_t addr)
 {
 	const struct plan_target *t = &plan->targets[n->next];
-	for (uint32_t i = 0; i < n->next_taken; i++)
+	uint32_t elsewhere = PUGMARK_NONE;
+	for (uint32_t i = 0; i < n->next_taken; i++) {
 		if (t[i].addr == addr)
 			return t[i].decision;
-	return PUGMARK_NONE;
+		if (t[i].addr == PLAN_TARGET_ELSEWHERE)
+			elsewhere = t[i].decision;
+	}
+	return elsewhere;
 }
 
 static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
@@ -412,6 +425,7 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 		break;
 	case NODE_KIND_LEAF:
 		emit_call(p, f->module, n, f->module, PUGMARK_NONE);
+		f->node = node;
 		if (n->flags & NODE_TAIL)
 			pop_frame(p);
 		else
@@ -429,6 +443,21 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 	default:
 		at_decision(p, n->next);
 	}
+}
+
+void parser_pass(struct parser *p, uint32_t node, const struct witness_event *e)
+{
+	pass_node(p, node, e);
+}
+
+void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
+{
+	struct frame *f = parser_top(p);
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
+	emit_call(p, f->module, n, module, func);
+	enter_callee(p, f->node, module, func, known ? f->cfa - n->height : 0,
+		     return_address(p, f->module, n));
 }
 
 /* What the event's site read for those who look at the trace. */
@@ -576,7 +605,9 @@ uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *deci
 bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
-	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
+	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa), lo = 0;
+	if (p->n_handlers)
+		parser_handlers_bound(p, la->e, &lo, &open);
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		uint32_t decision, empty;
@@ -585,7 +616,7 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
 			*alt = PUGMARK_NONE;
-			if (enters_through(p, f, la))
+			if (i < open && i >= lo && enters_through(p, f, la))
 				return true;
 			if (n->flags & NODE_NORETURN)
 				return false;
@@ -596,7 +627,7 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 			return false;
 		}
 		*alt = alternative_for(p, f, decision, la, &empty);
-		if (*alt != PUGMARK_NONE && i < open)
+		if (*alt != PUGMARK_NONE && i < open && i >= lo)
 			return true;
 		if (empty == PUGMARK_NONE)
 			return false;
@@ -609,7 +640,7 @@ void parser_end_frames(struct parser *p, uint32_t n)
 {
 	while (p->n > n && !p->failed) {
 		if (p->position == AT_CALL) {
-			leave_unknown(p);
+			parser_leave_call(p);
 			continue;
 		}
 		struct frame *f = parser_top(p);
@@ -622,6 +653,23 @@ void parser_end_frames(struct parser *p, uint32_t n)
 	}
 }
 
+/* What comes next is BELOW_HANDLER. */
+static void interrupt(struct parser *p)
+{
+	if (p->n)
+		parser_top(p)->position = p->position;
+	if (p->n_handlers == p->cap_handlers) {
+		uint32_t cap = p->cap_handlers ? 2 * p->cap_handlers : 8;
+		struct interruption *more = realloc(p->handlers, cap * sizeof(*more));
+		p->failed |= !more;
+		if (!more)
+			return;
+		p->handlers = more;
+		p->cap_handlers = cap;
+	}
+	p->handlers[p->n_handlers++] = (struct interruption){.frame = p->n, .since_ns = p->last_ns};
+}
+
 void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary, uint8_t cause)
 {
 	struct frame f = {
@@ -630,10 +678,9 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 		.cfa = la->own_cfa ? la->e->cfa : 0,
 		.ret = la->e->ret,
 		.boundary = boundary,
-		.since_ns = p->last_ns,
 	};
-	if (boundary == BELOW_HANDLER && p->n)
-		parser_top(p)->position = p->position;
+	if (boundary == BELOW_HANDLER)
+		interrupt(p);
 	parser_emit_frame(p, TRACE_ENTER, cause, &f);
 	push_frame(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
@@ -678,7 +725,7 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 			else if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
 				return false;
 			else
-				leave_unknown(p);
+				parser_leave_call(p);
 			continue;
 		}
 		if (p->position != AT_DECISION)
@@ -790,7 +837,7 @@ static void finish(struct parser *p, bool stopped)
 		if (p->position == AT_CALL) {
 			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
 				break;
-			leave_unknown(p);
+			parser_leave_call(p);
 			continue;
 		}
 		if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
@@ -817,6 +864,8 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	p->n_out = 0;
 	p->now_ns = e->time_ns;
 	p->from_ns = p->last_ns;
+	if (p->holds)
+		parser_release_held(p, e);
 	switch (e->kind) {
 	case EVENT_WITNESS:
 		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
@@ -825,6 +874,9 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 			break;
 		}
 		feed_witness(p, e);
+		break;
+	case EVENT_SIGNAL:
+		parser_signal(p, e);
 		break;
 	case EVENT_LOST:
 		p->lost += e->lost;

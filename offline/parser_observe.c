@@ -26,8 +26,8 @@ static bool in_noreturn(const struct parser *p)
 static void unwind_to(struct parser *p, uint32_t n, bool sure)
 {
 	sure = sure && in_noreturn(p);
-	for (uint32_t i = n; i < p->n; i++)
-		sure = sure && p->stack[i].boundary != BELOW_HANDLER;
+	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
+		sure = sure && p->handlers[h].settled;
 	if (!sure) {
 		parser_emit_gap(p, CAUSE_UNWIND);
 		parser_drop_frames(p, n);
@@ -144,9 +144,7 @@ static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t l
 	return found;
 }
 
-/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
- * open frames that leads. */
-static uint32_t can_end_down_to(struct parser *p, uint32_t n)
+uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
 {
 	uint32_t open = p->n;
 	for (; open > n; open--) {
@@ -176,7 +174,7 @@ static uint32_t can_end_down_to(struct parser *p, uint32_t n)
 /* Whether the frames above the first @n can end in silence. */
 static bool can_end(struct parser *p, uint32_t n)
 {
-	return can_end_down_to(p, n) == n;
+	return parser_can_end_down_to(p, n) == n;
 }
 
 /* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
@@ -252,35 +250,6 @@ bool parser_explain_callback(struct parser *p, struct lookahead *la, uint32_t *l
 	return false;
 }
 
-/* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
- * reported, and the frame above opened, but it was not made yet. */
-static bool before_call(const struct parser *p, uint32_t i, uint64_t ip)
-{
-	const struct frame *f = &p->stack[i];
-	const struct plan_node *n = node_at(p, f->module, f->node);
-	uint64_t bias;
-	return p->stack[i + 1].boundary == BELOW_CALL && n->site != PUGMARK_NONE &&
-	       module_bias(p, f->module, &bias) &&
-	       ip - bias > p->plans[f->module]->sites[n->site].addr && ip - bias <= n->addr;
-}
-
-/* A signal handler: the stack pointer that it interrupted says which frames had ended. */
-void parser_enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip)
-{
-	uint32_t live = stack_frames_above(p, la->e, sp);
-	if (live && live < p->n && before_call(p, live - 1, ip)) {
-		live = p->n;
-	} else if (can_end(p, live)) {
-		parser_end_frames(p, live);
-	} else {
-		parser_emit_gap(p, CAUSE_MODEL);
-		parser_drop_frames(p, live);
-		p->position = live ? LOST : OUTSIDE;
-		p->gap_cause = CAUSE_MODEL;
-	}
-	parser_enter(p, la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
-}
-
 /* No frame of ours is left: the thread's next function from outside. */
 void parser_enter_root(struct parser *p, const struct lookahead *la)
 {
@@ -298,7 +267,7 @@ void parser_enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 		parser_enter_root(p, la);
 		return;
 	}
-	uint32_t open = can_end_down_to(p, live);
+	uint32_t open = parser_can_end_down_to(p, live);
 	parser_end_frames(p, open);
 	parser_emit_gap(p, CAUSE_STACK);
 	if (open > live) {

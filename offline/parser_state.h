@@ -21,11 +21,11 @@ enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_GAP
 
 struct frame {
 	uint32_t func;
-	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL */
+	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL; at the
+			      top the call that was passed last */
 	uint64_t cfa;	   /* 0: not known */
 	uint64_t ret;	   /* run-time return address; 0: not known */
 	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
-	uint64_t since_ns; /* BELOW_HANDLER: the last event before the signal */
 	uint32_t decision; /* where to go on: for the top frame, or after a handler */
 	uint16_t module;
 	uint8_t position;    /* enum position: where the frame was when a handler came */
@@ -34,6 +34,16 @@ struct frame {
 	bool announced;	     /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
+};
+
+/* What a frame that is BELOW_HANDLER interrupts. */
+struct interruption {
+	uint32_t frame;		 /* its index */
+	bool settled;		 /* what it interrupts is known to the last silent call */
+	bool ahead;		 /* it interrupts what is about to call the frame below it */
+	uint64_t sp;		 /* that it finds; 0: not known */
+	uint64_t alt, alt_bytes; /* the stack that it runs on, if another */
+	uint64_t since_ns;	 /* the last event before it */
 };
 
 struct parser {
@@ -46,7 +56,12 @@ struct parser {
 	uint32_t n_out, cap_out;
 	struct frame *stack;
 	uint32_t n, cap;
-	uint32_t gone; /* how many of the n frames are */
+	uint32_t gone;		       /* how many of the n frames are */
+	struct interruption *handlers; /* one for each frame that is BELOW_HANDLER */
+	uint32_t n_handlers, cap_handlers;
+	struct trace_event held; /* the entry of a handler, until it is known to have happened */
+	uint64_t held_sp, held_ip;
+	bool holds;
 	uint8_t position;
 	uint8_t gap_cause;	   /* LOST: why */
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
@@ -111,6 +126,8 @@ uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t 
 /* Reports the call in progress, if it has not been. */
 void parser_announce(struct parser *parser);
 void parser_emit_gap(struct parser *parser, uint8_t cause);
+/* Reports an event that is complete. */
+void parser_emit(struct parser *parser, const struct trace_event *event);
 /* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in and
  * in *@alt the alternative. Changes nothing. */
 bool parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level, uint32_t *alt);
@@ -119,6 +136,16 @@ bool parser_find(struct parser *parser, const struct lookahead *la, uint32_t *le
 bool parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
 /* The event is of @node of the topmost frame. */
 void parser_take_event(struct parser *parser, uint32_t node, const struct witness_event *event);
+/* Goes over @node of the topmost frame's decision in silence: into its callee, where it has one. */
+void parser_pass(struct parser *parser, uint32_t node, const struct witness_event *event);
+/* The call in progress of the topmost frame, which is AT_CALL, came back in silence. */
+void parser_leave_call(struct parser *parser);
+/* The call in progress of the topmost frame has entered @func of @module, of which no witness has
+ * told yet. */
+void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
+/* The function of a traced module at run-time address @addr, and in *@module the module, where that
+ * of *@module is looked at first; or PUGMARK_NONE. */
+uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t *module);
 /* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
 void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
 		  uint8_t cause);
@@ -142,15 +169,41 @@ uint8_t parser_misfit_cause(struct parser *parser, const struct lookahead *la);
 bool parser_explain_callback(struct parser *parser, struct lookahead *la, uint32_t *live);
 /* The same, unexplained: a gap, on top of the first @live frames. */
 void parser_enter_foreign(struct parser *parser, struct lookahead *la, uint32_t live);
-/* The entry of a signal handler, which interrupted @ip with stack pointer @sp. */
-void parser_enter_handler(struct parser *parser, const struct lookahead *la, uint64_t sp,
-			  uint64_t ip);
+/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
+ * open frames that leads. */
+uint32_t parser_can_end_down_to(struct parser *parser, uint32_t n);
 /* The entry of a thread's next function from outside: all that was open has ended. */
 void parser_enter_root(struct parser *parser, const struct lookahead *la);
 /* Whether the event is of a program's very first function. */
 bool parser_starts_program(struct parser *parser, const struct lookahead *la);
 /* The first event after attaching, in the frame that the stack has told. */
 bool parser_begin_attached(struct parser *parser, const struct lookahead *la);
+
+/* ---- of parser_signal.c ---- */
+
+/* A signal is delivered (EVENT_SIGNAL). */
+void parser_signal(struct parser *parser, const struct witness_event *event);
+/* The entry of a handler of whose signal no event has told: its stack says what it interrupted. */
+void parser_enter_handler(struct parser *parser, const struct lookahead *la, uint64_t sp,
+			  uint64_t ip);
+/* The entry of a handler that the last event has told of: it happened, unless @next says that its
+ * frame could not be made. */
+void parser_release_held(struct parser *parser, const struct witness_event *next);
+/* Which of the open frames the event can be of by the stacks that handlers run on: from *@lo up to
+ * *@hi. */
+void parser_handlers_bound(const struct parser *parser, const struct witness_event *event,
+			   uint32_t *lo, uint32_t *hi);
+
+/* ---- of parser_silent.c ---- */
+
+/* UNSETTLED: there is no telling, and nothing has changed. SETTLED_AHEAD: the topmost frame has
+ * been reported, but its call is still to be made. */
+enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
+
+/* Where the stack pointer was @sp and the instruction pointer @ip, as the stack of @event shows:
+ * reports the silent calls up to there, and opens those in progress. */
+enum settled parser_settle(struct parser *parser, const struct witness_event *event, uint64_t sp,
+			   uint64_t ip);
 
 /* ---- of parser_attach.c ---- */
 

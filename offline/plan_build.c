@@ -5,6 +5,7 @@
 
 #include "offline/chooser.h"
 #include "offline/plan_file.h"
+#include "offline/plan_points.h"
 #include "offline/site_operand.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct builder {
 	struct plan_decision *decisions;
 	struct vec alternatives;
 	struct plan_target *targets;
+	struct plan_point *points;
 	char *strings;
 	uint32_t cap_decisions, cap_targets, cap_strings;
 	uint32_t *node_of;     /* per block */
@@ -285,13 +287,14 @@ static void add_targets(struct builder *b, uint32_t block, struct plan_node *n)
 	const struct prog_block *pb = &b->prog->blocks[block];
 	n->next = b->plan.n_targets;
 	for (uint32_t i = 0; i < pb->n_succ; i++) {
+		const struct prog_block *to = &b->prog->blocks[prog_succs(b->prog, block)[i]];
 		uint32_t decision = add_decision(b, (struct decision){pb->func, block, i});
 		b->targets = grown(b, b->targets, b->plan.n_targets, &b->cap_targets,
 				   sizeof(*b->targets));
 		if (b->failed)
 			return;
 		b->targets[b->plan.n_targets++] = (struct plan_target){
-			.addr = b->prog->blocks[prog_succs(b->prog, block)[i]].addr,
+			.addr = to->flags & PROG_VIRTUAL ? PLAN_TARGET_ELSEWHERE : to->addr,
 			.decision = decision,
 		};
 	}
@@ -386,8 +389,9 @@ static int builder_init(struct builder *b, const struct program *prog, const str
 static void builder_deinit(struct builder *b)
 {
 	chooser_deinit(&b->ch);
-	void *heap[] = {b->sites,   b->funcs,	b->nodes,   b->decisions,   b->alternatives.at,
-			b->targets, b->strings, b->node_of, b->import_name, b->table};
+	void *heap[] = {b->sites,	    b->funcs,	b->nodes,   b->decisions,
+			b->alternatives.at, b->targets, b->strings, b->node_of,
+			b->import_name,	    b->table,	b->points};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 }
@@ -406,7 +410,11 @@ static int finish(struct builder *b, struct pugmark_plan **out)
 	p->strings = b->strings;
 	void *bytes;
 	size_t len;
-	int err = plan_encode(p, &bytes, &len);
+	int err = plan_points(b->prog, b->model, b->node_of, p, &b->points);
+	if (err)
+		return err;
+	p->points = b->points;
+	err = plan_encode(p, &bytes, &len);
 	if (err)
 		return err;
 	void *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

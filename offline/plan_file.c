@@ -2,7 +2,8 @@
 /* plan_file.c: reads and writes plan files. A file is a header and arrays, each as it lies in
  * memory, so that reading is mapping and checking:
  *
- *   header | sites | funcs | nodes | decisions | alternatives | targets | strings
+ *   header | sites | funcs | nodes | decisions | alternatives | targets | strings |
+ *   points
  *
  * Every index is checked once here, so that nobody else has to. */
 #include "offline/plan_file.h"
@@ -18,7 +19,8 @@
 #include <zlib.h>
 
 #define PLAN_MAGIC "PUGPLAN"
-#define PLAN_VERSION 1
+#define PLAN_VERSION 2
+#define FIRST_VERSION 1 /* without points */
 
 struct plan_header {
 	char magic[8];
@@ -31,15 +33,19 @@ struct plan_header {
 	float expected_cost_ns;
 	uint8_t build_id[32];
 	uint64_t text_addr, text_end;
+	uint32_t n_points; /* from version 2 on */
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct plan_header) == 112, "plan files depend on this layout");
+#define FIRST_HEADER_BYTES offsetof(struct plan_header, n_points)
+_Static_assert(sizeof(struct plan_header) == 120, "plan files depend on this layout");
+_Static_assert(FIRST_HEADER_BYTES == 112, "plan files of version 1 depend on this layout");
 #define CRC_FROM offsetof(struct plan_header, len_bytes)
 
 struct span {
 	const void **array; /* where the plan points to it */
 	size_t count, size;
 };
-#define N_SPANS 7
+#define N_SPANS 8
 
 static void plan_spans(struct pugmark_plan *plan, struct span spans[N_SPANS])
 {
@@ -51,6 +57,7 @@ static void plan_spans(struct pugmark_plan *plan, struct span spans[N_SPANS])
 		{(const void **)&plan->alternatives, plan->n_alternatives, sizeof(uint32_t)},
 		{(const void **)&plan->targets, plan->n_targets, sizeof(*plan->targets)},
 		{(const void **)&plan->strings, plan->strings_bytes, 1},
+		{(const void **)&plan->points, plan->n_points, sizeof(*plan->points)},
 	};
 	memcpy(spans, all, sizeof(all));
 }
@@ -83,6 +90,7 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 		.n_alternatives = plan->n_alternatives,
 		.n_targets = plan->n_targets,
 		.strings_bytes = plan->strings_bytes,
+		.n_points = plan->n_points,
 		.mode = plan->mode,
 		.build_id_len = plan->build_id_len,
 		.expected_cost_ns = plan->expected_cost_ns,
@@ -128,6 +136,17 @@ static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
 	       (offset || index_ok(n->next_taken, plan->n_decisions));
 }
 
+static bool points_ok(const struct pugmark_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->n_points; i++) {
+		const struct plan_point *p = &plan->points[i];
+		bool known = p->next == PUGMARK_NONE || POINT_NODE(p->next) < plan->n_nodes;
+		if (!known || !index_ok(p->func, plan->n_funcs) || (i && p->off <= p[-1].off))
+			return false;
+	}
+	return true;
+}
+
 /* What of @plan is not as it must be, or NULL. */
 static const char *plan_fault(const struct pugmark_plan *plan)
 {
@@ -162,6 +181,8 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 	for (uint32_t i = 0; i < plan->n_targets; i++)
 		if (!index_ok(plan->targets[i].decision, plan->n_decisions))
 			return "a jump target that points outside";
+	if (!points_ok(plan))
+		return "a point that points outside, or is not in order";
 	return NULL;
 }
 
@@ -169,13 +190,14 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 		struct pugmark_diag *diag)
 {
 	const struct plan_header *h = bytes;
-	if (len_bytes < sizeof(*h) || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)))
+	if (len_bytes < FIRST_HEADER_BYTES || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)))
 		return pugmark_diag_set(diag, -EBADMSG, name, 0, "not a plan file");
-	if (h->version != PLAN_VERSION)
+	if (h->version < FIRST_VERSION || h->version > PLAN_VERSION)
 		return pugmark_diag_set(diag, -EPROTO, name, 8,
 					"plan format %u, this pugmark reads %u (plan again)",
 					h->version, PLAN_VERSION);
-	if (h->len_bytes != len_bytes)
+	size_t at = h->version == FIRST_VERSION ? FIRST_HEADER_BYTES : sizeof(*h);
+	if (h->len_bytes != len_bytes || len_bytes < at)
 		return pugmark_diag_set(diag, -EBADMSG, name, CRC_FROM,
 					"cut short: %zu of %llu bytes (plan again)", len_bytes,
 					(unsigned long long)h->len_bytes);
@@ -190,6 +212,7 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 		.n_alternatives = h->n_alternatives,
 		.n_targets = h->n_targets,
 		.strings_bytes = h->strings_bytes,
+		.n_points = h->version == FIRST_VERSION ? 0 : h->n_points,
 		.mode = h->mode,
 		.build_id_len = h->build_id_len,
 		.expected_cost_ns = h->expected_cost_ns,
@@ -199,10 +222,9 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 	memcpy(p.build_id, h->build_id, sizeof(p.build_id));
 	struct span spans[N_SPANS];
 	plan_spans(&p, spans);
-	size_t at = sizeof(*h);
 	for (int i = 0; i < N_SPANS; i++) {
 		size_t len = padded(spans[i].count * spans[i].size);
-		if (len > len_bytes - at)
+		if (len > len_bytes - at || padded(len) > len_bytes - at)
 			return pugmark_diag_set(diag, -EBADMSG, name, at,
 						"damaged: an array runs past the end (plan again)");
 		*spans[i].array = (const uint8_t *)bytes + at;

@@ -230,7 +230,7 @@ static void make_symbol(struct segment_encoder *enc, const struct witness_event 
 	memset(s, 0, sizeof(*s));
 	s->kind = event->kind;
 	if (event->kind == EVENT_END || event->kind == EVENT_LOST || event->kind == EVENT_FORK ||
-	    has_value)
+	    event->kind == EVENT_SIGNAL || has_value)
 		s->kind |= KIND_VALUE;
 	if (event->stack)
 		s->kind |= KIND_SNAPSHOT;
@@ -282,7 +282,7 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 	}
 	enc->ids[enc->n] = slot->number;
 
-	if (event->kind == EVENT_ATTACH)
+	if (event->kind == EVENT_ATTACH || event->kind == EVENT_SIGNAL)
 		enc->used = enc->known; /* its stack may be of all of them */
 	if (event->kind == EVENT_WITNESS) {
 		enc->used |= 1ull << event->module;
@@ -306,10 +306,16 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 		bytes_put_varint(&enc->values, event->val);
 	if (event->kind == EVENT_LOST)
 		bytes_put_varint(&enc->values, event->lost);
-	if (event->kind == EVENT_END) {
+	if (event->kind == EVENT_END || event->kind == EVENT_SIGNAL) {
 		bytes_put_varint(&enc->values, event->cfa);
 		bytes_put_varint(&enc->values, event->ret);
 		bytes_put_varint(&enc->values, event->val);
+	}
+	if (event->kind == EVENT_SIGNAL) {
+		bytes_put_varint(&enc->values, event->signal.bp);
+		bytes_put_varint(&enc->values, event->signal.caller);
+		bytes_put_varint(&enc->values, event->signal.alt);
+		bytes_put_varint(&enc->values, event->signal.alt_bytes);
 	}
 	if (event->stack)
 		put_snapshot(enc, event);

@@ -228,9 +228,16 @@ static bool read_values(struct segment_decoder *dec, uint8_t kind, struct witnes
 				return false;
 			break;
 		case EVENT_END:
+		case EVENT_SIGNAL:
 			if (!cursor_varint(&dec->values, &event->cfa) ||
 			    !cursor_varint(&dec->values, &event->ret) ||
 			    !cursor_varint(&dec->values, &event->val))
+				return false;
+			if ((kind & KIND_MASK) == EVENT_SIGNAL &&
+			    (!cursor_varint(&dec->values, &event->signal.bp) ||
+			     !cursor_varint(&dec->values, &event->signal.caller) ||
+			     !cursor_varint(&dec->values, &event->signal.alt) ||
+			     !cursor_varint(&dec->values, &event->signal.alt_bytes)))
 				return false;
 			break;
 		case EVENT_LOST:

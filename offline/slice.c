@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* slice.c: definitions and constants, backwards over the control flow. The bounds of an index are
- * in bound.c. */
+ * in bound.c, what a call overwrites in callee_writes.c. */
 #include "offline/slice.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@ int slicer_init(struct slicer *s, struct builder *b)
 	*s = (struct slicer){.b = b, .budget = MODULE_BUDGET};
 	sem_decoder_init(&s->decoder);
 	s->sem_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*s->sem_of_insn));
-	bool ok = s->sem_of_insn && VEC_PUSH(&s->sems, (struct sem){0});
+	s->callee = calloc((size_t)b->funcs.n + 1, sizeof(*s->callee));
+	bool ok = s->sem_of_insn && s->callee && VEC_PUSH(&s->sems, (struct sem){0});
 	return ok ? 0 : -ENOMEM;
 }
 
@@ -25,6 +26,7 @@ void slicer_deinit(struct slicer *s)
 	free(s->preds);
 	free(s->stamp);
 	free(s->sem_of_insn);
+	free(s->callee);
 	VEC_FREE(&s->sems);
 }
 
@@ -73,8 +75,9 @@ const struct sem *slicer_sem(struct slicer *s, uint32_t insn)
 {
 	if (!s->sem_of_insn[insn]) {
 		struct sem sem;
-		sem_decode(&s->decoder, builder_insn_bytes(s->b, insn), s->b->insns.at[insn].len,
-			   insn_addr(s->b, insn), &sem);
+		if (!sem_decode(&s->decoder, builder_insn_bytes(s->b, insn),
+				s->b->insns.at[insn].len, insn_addr(s->b, insn), &sem))
+			sem.writes = UINT16_MAX;
 		s->sem_of_insn[insn] = s->sems.n;
 		if (!VEC_PUSH(&s->sems, sem)) {
 			s->sem_of_insn[insn] = 0;
@@ -86,14 +89,16 @@ const struct sem *slicer_sem(struct slicer *s, uint32_t insn)
 
 enum effect { KEEPS, DEFINES, SPOILS };
 
-/* What the instruction does to @loc. Stores elsewhere are taken not to reach it: a compiler keeps
- * the address of a spill slot or of a switch's operand to itself. */
-static enum effect effect_on(const struct sem *sem, struct loc loc)
+/* What the instruction @insn does to @loc. Stores elsewhere are taken not to reach it: a compiler
+ * keeps the address of a spill slot or of a switch's operand to itself. */
+static enum effect effect_on(struct slicer *s, uint32_t insn, const struct sem *sem, struct loc loc)
 {
 	if (!loc.memory) {
 		if (!sem_writes(sem, loc.reg))
 			return KEEPS;
-		return sem->op == SEM_CALL ? SPOILS : DEFINES;
+		if (sem->op != SEM_CALL)
+			return DEFINES;
+		return slice_call_writes(s, insn) >> loc.reg & 1 ? SPOILS : KEEPS;
 	}
 	if (sem->op == SEM_STORE && sem->index == REG_NONE && sem->base == loc.reg &&
 	    sem->disp == loc.disp)
@@ -128,7 +133,7 @@ static int scan_block(struct slicer *s, struct loc loc, struct place at, struct 
 		if (!sem || !s->budget)
 			return -1;
 		s->budget--;
-		enum effect effect = effect_on(sem, loc);
+		enum effect effect = effect_on(s, insn, sem, loc);
 		if (effect == KEEPS)
 			continue;
 		*def = (struct place){at.block, insn};

@@ -34,6 +34,7 @@ struct slicer {
 	uint32_t *sem_of_insn; /* index into sems, 0: not decoded yet */
 	VEC(struct sem) sems;
 	uint64_t budget;    /* steps left for the whole module */
+	uint32_t *callee;   /* by function: what slice_call_writes() knows of it */
 	bool loose;	    /* of the search for a constant under way: any path will do */
 	uint32_t nth, fuel; /* likewise: which constant; definitions left to go through */
 };
@@ -44,6 +45,11 @@ void slicer_deinit(struct slicer *s);
 int slicer_enter(struct slicer *s, struct flow *flow);
 /* The instruction's semantics, decoded once; NULL when out of memory. Valid until the next call. */
 const struct sem *slicer_sem(struct slicer *s, uint32_t insn);
+
+/* The registers that the call @insn may overwrite: those that its callee and its callees in turn
+ * write, where all of them are known, else what the calling convention allows. A compiler that has
+ * seen the callee keeps values in the others (gcc -fipa-ra, on from -O2). */
+uint16_t slice_call_writes(struct slicer *s, uint32_t insn);
 
 /* Every instruction whose write to @loc may be what it holds at @at. Returns how many there are, at
  * most SLICE_MAX_DEFS; 0 if some path's cannot be told. */

@@ -10,7 +10,7 @@
 #define CHAIN_MAX 512	  /* silent calls between a call out and an open frame */
 #define TAIL_FUNCS_MAX 64 /* functions that one frame can be by tail jumps */
 
-static bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word)
+bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word)
 {
 	uint64_t i = (addr - e->stack_addr) / 8;
 	if (!e->stack || addr < e->stack_addr || i >= e->stack_words ||
@@ -18,6 +18,11 @@ static bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *w
 		return false;
 	*word = e->stack[i];
 	return true;
+}
+
+bool stack_word_below(const struct witness_event *e, uint64_t addr)
+{
+	return e->stack && addr >= e->stack_addr && (addr - e->stack_addr) / 8 < e->stack_words;
 }
 
 /* struct rt_sigframe of the kernel's arch/x86: the return address (to the trampoline), then a
@@ -34,8 +39,7 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip)
 	       !(eflags >> 22);
 }
 
-/* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
-static bool slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)
+bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)
 {
 	uint64_t word;
 	return !cfa || !ret || !stack_word(e, cfa - 8, &word) || word == ret;
@@ -60,13 +64,14 @@ static uint64_t callee_cfa(const struct parser *p, uint32_t i)
 static bool frame_intact(const struct parser *p, const struct witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
-	if ((f->cfa && f->cfa <= e->cfa) || !slot_holds(e, f->cfa, f->ret))
+	if ((f->cfa && f->cfa <= e->cfa) || !stack_slot_holds(e, f->cfa, f->ret))
 		return false;
 	if (!i || f->boundary != BELOW_CALLBACK)
 		return true;
 	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
 	return n->flags & NODE_TAIL ||
-	       slot_holds(e, callee_cfa(p, i - 1), return_address(p, p->stack[i - 1].module, n));
+	       stack_slot_holds(e, callee_cfa(p, i - 1),
+				return_address(p, p->stack[i - 1].module, n));
 }
 
 uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp)
@@ -77,7 +82,7 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 		const struct frame *f = &p->stack[i];
 		if (!f->cfa && nearest == UINT64_MAX)
 			open = i + 1; /* a frame at an unknown place: the last that it can be */
-		if (f->cfa <= sp || f->cfa - sp > nearest || !slot_holds(e, f->cfa, f->ret))
+		if (f->cfa <= sp || f->cfa - sp > nearest || !stack_slot_holds(e, f->cfa, f->ret))
 			continue;
 		nearest = f->cfa - sp;
 		open = i + 1;
@@ -126,8 +131,9 @@ uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e
 	return live;
 }
 
-/* Whether an activation that began in @from can be in @func by tail jumps that show nothing. */
-static bool jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func)
+/* Whether an activation that began in @from can be in @func, or for PUGMARK_NONE out of the module,
+ * by tail jumps that show nothing. */
+static bool reaches_by_jumps(const struct pugmark_plan *plan, uint32_t from, uint32_t func)
 {
 	uint32_t seen[TAIL_FUNCS_MAX], n = 0;
 	seen[n++] = from;
@@ -137,8 +143,13 @@ static bool jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t fu
 		const struct plan_func *f = &plan->funcs[seen[i]];
 		for (uint32_t k = f->node; k < f->node + f->n_nodes && n < TAIL_FUNCS_MAX; k++) {
 			const struct plan_node *node = &plan->nodes[k];
-			if (node->kind != NODE_KIND_CALL || !(node->flags & NODE_TAIL))
+			if (!(node->flags & NODE_TAIL))
 				continue;
+			if (node->kind != NODE_KIND_CALL) {
+				if (func == PUGMARK_NONE)
+					return true;
+				continue;
+			}
 			uint32_t j = 0;
 			while (j < n && seen[j] != node->callee)
 				j++;
@@ -149,13 +160,23 @@ static bool jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t fu
 	return false;
 }
 
+bool stack_jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func)
+{
+	return reaches_by_jumps(plan, from, func);
+}
+
+bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from)
+{
+	return reaches_by_jumps(plan, from, PUGMARK_NONE);
+}
+
 /* Whether what call @call of @module enters can be in @func of module @in: through another module
  * anything can be reached. */
 static bool call_leads_to(const struct parser *p, uint16_t module, const struct plan_node *call,
 			  uint16_t in, uint32_t func)
 {
 	if (call->kind == NODE_KIND_CALL)
-		return module == in && jumps_to(p->plans[in], call->callee, func);
+		return module == in && stack_jumps_to(p->plans[in], call->callee, func);
 	return call->kind == NODE_KIND_UNKNOWN;
 }
 
@@ -164,7 +185,7 @@ static bool call_leads_to(const struct parser *p, uint16_t module, const struct 
 static bool frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func)
 {
 	const struct frame *f = &p->stack[level];
-	if (f->module == module && jumps_to(p->plans[module], f->func, func))
+	if (f->module == module && stack_jumps_to(p->plans[module], f->func, func))
 		return true;
 	if (f->boundary != BELOW_CALL || !level)
 		return false;
@@ -197,7 +218,7 @@ static bool chain_reaches(const struct parser *p, const struct witness_event *e,
 		node = parser_call_before(p, module, word, &caller);
 		if (node == PUGMARK_NONE || caller != module ||
 		    plan->nodes[node].kind != NODE_KIND_CALL ||
-		    !jumps_to(plan, plan->nodes[node].callee, n->func))
+		    !stack_jumps_to(plan, plan->nodes[node].callee, n->func))
 			return false;
 	}
 	return false;
@@ -232,7 +253,7 @@ static bool open_frame_at(const struct parser *p, const struct witness_event *e,
 			  uint32_t *level)
 {
 	for (uint32_t i = p->n; i-- > 0;)
-		if (p->stack[i].cfa == cfa && slot_holds(e, cfa, p->stack[i].ret)) {
+		if (p->stack[i].cfa == cfa && stack_slot_holds(e, cfa, p->stack[i].ret)) {
 			*level = i;
 			return true;
 		}

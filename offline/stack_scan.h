@@ -6,6 +6,17 @@
 
 #include "offline/parser_state.h"
 
+/* The word at @addr of the snapshot; false where it has none, or it is not known. */
+bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word);
+/* Whether the snapshot goes on at @addr. */
+bool stack_word_below(const struct witness_event *e, uint64_t addr);
+/* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
+bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret);
+/* Whether an activation that began in @from can be in @func by tail jumps that show nothing. */
+bool stack_jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func);
+/* The same, out of the module. */
+bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from);
+
 /* Whether the frame right above the event's is the one that the kernel makes for a handler; then
  * *@sp and *@ip are the interrupted stack pointer and instruction. */
 bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip);

@@ -234,7 +234,7 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 			if (it->trace->n_modules > 1)
 				set_biases(it);
 		}
-		if (e.kind == EVENT_ATTACH)
+		if (e.kind == EVENT_ATTACH || e.kind == EVENT_SIGNAL)
 			set_biases(it);
 		int err = parser_feed(it->parser, &e);
 		if (!err && e.kind == EVENT_FORK && e.val <= UINT32_MAX)

@@ -3,6 +3,7 @@
  * threads, which have their first event at about the same time. */
 #include "user/attach_stack.h"
 
+#include "user/probes.h"
 #include "user/unwind.h"
 
 #include <errno.h>
@@ -149,6 +150,36 @@ bool attach_stacks_reduce(struct attach_stacks *s, pid_t pid, struct stack_copy 
 	if (complete && copy->n_words < DEEP_WORDS)
 		copy->words[copy->n_words++] = 0;
 	return true;
+}
+
+static bool in_spans(const struct text_span *spans, uint32_t n, uint64_t addr)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (addr >= spans[i].addr && addr <= spans[i].end)
+			return true;
+	return false;
+}
+
+uint64_t attach_stacks_caller(struct attach_stacks *s, const struct signal_note *note,
+			      const struct witness_event *e, const struct text_span *spans,
+			      uint32_t n)
+{
+	struct unwind_thread thread = {.ip = note->ip,
+				       .addr = e->stack_addr,
+				       .words = e->stack,
+				       .n_words = e->stack_words};
+	memcpy(thread.regs, note->regs, sizeof(thread.regs));
+	for (int fresh = 0; fresh < 2; fresh++) { /* something may have been loaded meanwhile */
+		struct unwinder *u = unwinder_of(s, note->pid, fresh);
+		bool complete = false;
+		uint32_t found = u ? unwinder_slots(u, &thread, s->slots, SLOTS_MAX, &complete) : 0;
+		for (uint32_t i = 0; i < found; i++)
+			if (in_spans(spans, n, e->stack[s->slots[i]]))
+				return e->stack_addr + 8 * (uint64_t)s->slots[i];
+		if (complete || !u)
+			return complete ? SIGNAL_NO_CALLER : 0;
+	}
+	return 0;
 }
 
 bool attach_stacks_bias(struct attach_stacks *s, const struct recorder_module *module,

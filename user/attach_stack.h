@@ -9,6 +9,9 @@
 #include <linux/types.h>
 #include <pugmark/batch.h>
 
+struct text_span;
+struct witness_event;
+
 struct stack_copy {
 	uint64_t ip, regs[16];
 	uint64_t addr;
@@ -28,6 +31,12 @@ void attach_stacks_free(struct attach_stacks *stacks);
  * EVENT_STACK_UNKNOWN, and n_words ends with the last; or, where that is the end of the stack, with
  * a 0 behind it. Returns whether any was found. */
 bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_copy *copy);
+/* Where on the stack of @event, an EVENT_SIGNAL that was made of @note, the innermost return
+ * address into one of @n spans lies that is one of a call in progress; SIGNAL_NO_CALLER: there is
+ * none; 0: not known. */
+uint64_t attach_stacks_caller(struct attach_stacks *stacks, const struct signal_note *note,
+			      const struct witness_event *event, const struct text_span *spans,
+			      uint32_t n);
 /* Where @module is in the process whose stack reduce() has just looked at. */
 bool attach_stacks_bias(struct attach_stacks *stacks, const struct recorder_module *module,
 			uint64_t *bias);

@@ -13,25 +13,14 @@ static const char help[] =
 	"where it does what the model has not: calls in another order, functions that are new.\n"
 	"      --model FILE         the model: automata, or strings as they are or as a grammar\n"
 	"      --limit N            tell of at most N (20)\n"
-	"      --format text|json   how to print (text)\n"
-	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"
-	"                           /regular expression/; repeatable)\n"
-	"  -N, --no-function PATTERN\n"
-	"                           without functions that match, and what they call (repeatable)\n"
-	"      --module PATTERN     only functions of modules whose name matches (repeatable)\n"
-	"      --thread TID         only that thread (repeatable)\n"
-	"      --depth N            at most N levels\n"
-	"      --from TIME          only calls that begin after TIME from the start: seconds, or "
-	"a\n"
-	"                           number with s, ms, us or ns\n"
-	"      --to TIME            only calls that begin before TIME\n"
-	"  -h, --help               this text\n"
+	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_THREAD
+		VIEW_HELP_DEPTH VIEW_HELP_CALL_TIMES "  -h, --help               this text\n"
 	"\n"
 	"Give the same filters as to encode. Exit status: 0 if all is as in the model, 4 if not, 3 "
 	"if\n"
 	"it is but the recording has gaps; 1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_MODEL = VIEW_END, OPT_LIMIT, OPT_DEPTH };
+enum { OPT_MODEL = VIEW_END, OPT_LIMIT };
 enum { DEFAULT_LIMIT = 20 };
 
 struct options {
@@ -43,19 +32,12 @@ struct options {
 static int own_option(void *ctx, int opt, const char *arg)
 {
 	struct options *o = ctx;
-	char *end;
-	unsigned long n;
 	switch (opt) {
 	case OPT_MODEL:
 		o->model = arg;
 		return -1;
 	case OPT_LIMIT:
-	case OPT_DEPTH:
-		n = strtoul(arg, &end, 10);
-		if (end == arg || *end || !n || n > UINT32_MAX || *arg == '-')
-			return command_usage("check", "'%s' is not a number from 1", arg);
-		*(opt == OPT_LIMIT ? &o->limit : &o->c->e.depth) = (uint32_t)n;
-		return -1;
+		return view_number(&o->c->e.view, arg, UINT32_MAX, &o->limit);
 	default:
 		return view_option(&o->c->e.view, opt, arg);
 	}
@@ -223,9 +205,9 @@ static int parse(struct options *o, int argc, char **argv)
 		VIEW_OPTIONS_FILTER,
 		VIEW_OPTIONS_TIME,
 		VIEW_OPTIONS_MODULE,
+		VIEW_OPTIONS_DEPTH,
 		{"model", required_argument, NULL, OPT_MODEL},
 		{"limit", required_argument, NULL, OPT_LIMIT},
-		{"depth", required_argument, NULL, OPT_DEPTH},
 		{NULL, 0, NULL, 0},
 	};
 	struct view *view = &o->c->e.view;
@@ -234,9 +216,7 @@ static int parse(struct options *o, int argc, char **argv)
 		return status;
 	if (!o->model)
 		return command_usage("check", "which model? (--model FILE)");
-	if (strcmp(view->format, "text") && strcmp(view->format, "json"))
-		return command_usage("check", "no format '%s' (text, json)", view->format);
-	return -1;
+	return view_format(view, (const char *const[]){"text", "json", NULL});
 }
 
 static int check(struct options *o, struct out *out)

@@ -15,20 +15,14 @@ static const char help[] =
 	"functions that ran more often in one of them.\n"
 	"      --fsa K              order is told by what can follow K calls (3)\n"
 	"      --limit N            tell of at most N of a kind (50)\n"
-	"      --format text|json   how to print (text)\n"
-	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"
-	"                           /regular expression/; repeatable)\n"
-	"  -N, --no-function PATTERN\n"
-	"                           without functions that match, and what they call (repeatable)\n"
-	"      --module PATTERN     only functions of modules whose name matches (repeatable)\n"
-	"      --depth N            at most N levels\n"
+	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_DEPTH
 	"  -h, --help               this text\n"
 	"\n"
 	"Exit status: 0 if they did the same, however often; 4 if not; 3 if they did but one has "
 	"gaps;\n"
 	"1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_LIMIT = VIEW_END, OPT_DEPTH, OPT_FSA };
+enum { OPT_LIMIT = VIEW_END, OPT_FSA };
 enum { DEFAULT_LIMIT = 50, DEFAULT_TAIL = 3 };
 
 struct options {
@@ -36,29 +30,15 @@ struct options {
 	uint32_t limit;
 };
 
-static int number(const char *arg, uint32_t max, uint32_t *out)
-{
-	char *end;
-	unsigned long n = strtoul(arg, &end, 10);
-	if (end == arg || *end || !n || n > max || *arg == '-')
-		return command_usage("diff", "'%s' is not a number from 1 to %u", arg, max);
-	*out = (uint32_t)n;
-	return -1;
-}
-
 static int take_option(struct options *o, int opt, const char *arg)
 {
 	struct encode *a = &o->d->sides[0], *b = &o->d->sides[1];
 	int status;
 	switch (opt) {
 	case OPT_LIMIT:
-		return number(arg, UINT32_MAX, &o->limit);
-	case OPT_DEPTH:
-		status = number(arg, UINT32_MAX, &a->depth);
-		b->depth = a->depth;
-		return status;
+		return view_number(&a->view, arg, UINT32_MAX, &o->limit);
 	case OPT_FSA:
-		status = number(arg, FSA_MAX_K, &a->k);
+		status = view_number(&a->view, arg, FSA_MAX_K, &a->k);
 		b->k = a->k;
 		return status;
 	default:
@@ -74,8 +54,8 @@ static int parse(struct options *o, int argc, char **argv)
 		VIEW_OPTIONS_COMMON,
 		VIEW_OPTIONS_FILTER,
 		VIEW_OPTIONS_MODULE,
+		VIEW_OPTIONS_DEPTH,
 		{"limit", required_argument, NULL, OPT_LIMIT},
-		{"depth", required_argument, NULL, OPT_DEPTH},
 		{"fsa", required_argument, NULL, OPT_FSA},
 		{NULL, 0, NULL, 0},
 	};
@@ -99,10 +79,7 @@ static int parse(struct options *o, int argc, char **argv)
 		return command_usage("diff", "which two recordings?");
 	o->d->sides[0].view.dir = argv[optind];
 	o->d->sides[1].view.dir = argv[optind + 1];
-	const char *format = o->d->sides[0].view.format;
-	if (strcmp(format, "text") && strcmp(format, "json"))
-		return command_usage("diff", "no format '%s' (text, json)", format);
-	return -1;
+	return view_format(&o->d->sides[0].view, (const char *const[]){"text", "json", NULL});
 }
 
 /* ---- text ---- */

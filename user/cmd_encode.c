@@ -44,18 +44,8 @@ static const char help[] =
 	"                           how to print (text); pictures are of --dag and --fsa\n"
 	"      --top N              of a graph only the N nodes with most time (40)\n"
 	"      --no-times           without times of nodes\n"
-	"      --merge              with --class: all threads in one sequence, by time\n"
-	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"
-	"                           /regular expression/; repeatable)\n"
-	"  -N, --no-function PATTERN\n"
-	"                           without functions that match, and what they call (repeatable)\n"
-	"      --module PATTERN     only functions of modules whose name matches (repeatable)\n"
-	"      --thread TID         only that thread (repeatable)\n"
-	"      --depth N            at most N levels\n"
-	"      --from TIME          only calls that begin after TIME from the start: seconds, or "
-	"a\n"
-	"                           number with s, ms, us or ns\n"
-	"      --to TIME            only calls that begin before TIME\n"
+	"      --merge              with --class: all threads in one sequence, by "
+	"time\n" VIEW_HELP_TREE VIEW_HELP_THREAD VIEW_HELP_DEPTH VIEW_HELP_CALL_TIMES
 	"      --stats              speed and memory, to stderr\n"
 	"  -h, --help               this text\n"
 	"\n"
@@ -76,7 +66,6 @@ enum {
 	OPT_GRAMMAR_RLE,
 	OPT_BALANCED,
 	OPT_FSA,
-	OPT_DEPTH,
 	OPT_STATS,
 	OPT_TOP,
 	OPT_NO_TIMES,
@@ -94,17 +83,6 @@ static const bool makes_sense[N_SELECTIONS][N_ENCODINGS] = {
 	[SELECT_INTERVALS] = {true},
 	[SELECT_CALLEES] = {[ENCODE_FSA] = true},
 };
-
-static int parse_number(const char *text, uint64_t max, uint32_t *out)
-{
-	char *end;
-	errno = 0;
-	unsigned long long n = strtoull(text, &end, 10);
-	if (end == text || *end || errno || !n || n > max || *text == '-')
-		return -EINVAL;
-	*out = (uint32_t)n;
-	return 0;
-}
 
 struct options {
 	struct encode *e;
@@ -141,18 +119,15 @@ static int encoding_option(struct options *o, enum encode_encoding encoding, con
 		arg = next;
 		optind++;
 	}
-	int max = encoding == ENCODE_FSA ? (int)FSA_MAX_K : (int)MAX_RUN;
-	if (arg && parse_number(arg, (uint64_t)max, &e->k))
-		return command_usage("encode", "'%s' is not a number from 1 to %d", arg, max);
-	return -1;
+	uint32_t max = encoding == ENCODE_FSA ? (uint32_t)FSA_MAX_K : (uint32_t)MAX_RUN;
+	return arg ? view_number(&e->view, arg, max, &e->k) : -1;
 }
 
 static int table_option(struct options *o, enum encode_selection selection, const char *arg)
 {
-	int max = selection == SELECT_CHAINS ? (int)CHAIN_MAX : (int)MAX_SPANS;
-	if (parse_number(arg, (uint64_t)max, &o->e->k))
-		return command_usage("encode", "'%s' is not a number from 1 to %d", arg, max);
-	return select_option(o, selection);
+	uint32_t max = selection == SELECT_CHAINS ? (uint32_t)CHAIN_MAX : (uint32_t)MAX_SPANS;
+	int status = view_number(&o->e->view, arg, max, &o->e->k);
+	return status >= 0 ? status : select_option(o, selection);
 }
 
 static int handle_option(struct options *o, const char *arg)
@@ -195,14 +170,8 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_BALANCED:
 	case OPT_FSA:
 		return encoding_option(o, (enum encode_encoding)(opt - OPT_RLE + ENCODE_RLE), arg);
-	case OPT_DEPTH:
-		if (parse_number(arg, UINT32_MAX, &e->depth))
-			return command_usage("encode", "'%s' is not a number of levels", arg);
-		return -1;
 	case OPT_TOP:
-		if (parse_number(arg, UINT32_MAX, &e->top))
-			return command_usage("encode", "'%s' is not a number of nodes", arg);
-		return -1;
+		return view_number(&e->view, arg, UINT32_MAX, &e->top);
 	case OPT_MERGE:
 		e->merge = true;
 		return -1;
@@ -265,6 +234,7 @@ static int parse(struct encode *e, int argc, char **argv)
 		VIEW_OPTIONS_FILTER,
 		VIEW_OPTIONS_TIME,
 		VIEW_OPTIONS_MODULE,
+		VIEW_OPTIONS_DEPTH,
 		{"strings", no_argument, NULL, OPT_STRINGS},
 		{"class", required_argument, NULL, OPT_CLASS},
 		{"handle", required_argument, NULL, OPT_HANDLE},
@@ -279,7 +249,6 @@ static int parse(struct encode *e, int argc, char **argv)
 		{"grammar-rle", optional_argument, NULL, OPT_GRAMMAR_RLE},
 		{"balanced", no_argument, NULL, OPT_BALANCED},
 		{"fsa", optional_argument, NULL, OPT_FSA},
-		{"depth", required_argument, NULL, OPT_DEPTH},
 		{"stats", no_argument, NULL, OPT_STATS},
 		{"top", required_argument, NULL, OPT_TOP},
 		{"no-times", no_argument, NULL, OPT_NO_TIMES},

@@ -19,8 +19,8 @@ static void print_stack(const struct witness_event *e)
 
 static void print_event(const struct recording_task *task, const struct witness_event *e)
 {
-	static const char *const kinds[] = {"witness", "end",  "lost", "exec",
-					    "attach",  "stop", "fork", "pause"};
+	static const char *const kinds[] = {"witness", "end",  "lost",	"exec",	 "attach",
+					    "stop",    "fork", "pause", "signal"};
 
 	printf("%u %d %s %" PRIu64, task->number, task->tid,
 	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);
@@ -40,6 +40,12 @@ static void print_event(const struct recording_task *task, const struct witness_
 	case EVENT_END:
 		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->cfa, e->ret,
 		       e->val ? " stopped" : "");
+		break;
+	case EVENT_SIGNAL:
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, e->cfa, e->ret, e->val);
+		printf(" bp=%" PRIx64 " caller=%" PRIx64, e->signal.bp, e->signal.caller);
+		if (e->signal.alt_bytes)
+			printf(" alt=%" PRIx64 "+%" PRIu64, e->signal.alt, e->signal.alt_bytes);
 		break;
 	case EVENT_LOST:
 		printf(" %" PRIu64 "%s", e->lost, e->flags & EVENT_DAMAGED ? " damaged" : "");

@@ -15,14 +15,8 @@ static const char help[] =
 	"was\n"
 	"witnessed has a time of its own; the rest has bounds, and a call takes between two "
 	"times.\n"
-	"      --format text|json   how to print (text)\n"
-	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"
-	"                           /regular expression/; repeatable)\n"
-	"  -N, --no-function PATTERN\n"
-	"                           without functions that match, and what they call (repeatable)\n"
-	"      --module PATTERN     only functions of modules whose name matches (repeatable)\n"
-	"      --thread TID         only that thread (repeatable)\n"
-	"      --depth N            at most N levels\n"
+	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_THREAD
+		VIEW_HELP_DEPTH
 	"      --from TIME          only calls that may last beyond TIME from the start: seconds, "
 	"or\n"
 	"                           a number with s, ms, us or ns\n"
@@ -38,13 +32,11 @@ static const char help[] =
 	"\n"
 	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_DEPTH = VIEW_END, OPT_ALL, OPT_RUNS, OPT_PATHS };
+enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS };
 
 static int own_option(void *ctx, int opt, const char *arg)
 {
 	struct replay *r = ctx;
-	char *end;
-	unsigned long n;
 	switch (opt) {
 	case OPT_ALL:
 		r->all = true;
@@ -55,12 +47,6 @@ static int own_option(void *ctx, int opt, const char *arg)
 		return -1;
 	case OPT_RUNS:
 		r->all = false;
-		return -1;
-	case OPT_DEPTH:
-		n = strtoul(arg, &end, 10);
-		if (end == arg || *end || !n || n > UINT32_MAX || *arg == '-')
-			return command_usage("replay", "'%s' is not a number of levels", arg);
-		r->depth = (uint32_t)n;
 		return -1;
 	default:
 		return view_option(&r->view, opt, arg);
@@ -75,7 +61,7 @@ static int parse(struct replay *r, int argc, char **argv)
 		VIEW_OPTIONS_FILTER,
 		VIEW_OPTIONS_TIME,
 		VIEW_OPTIONS_MODULE,
-		{"depth", required_argument, NULL, OPT_DEPTH},
+		VIEW_OPTIONS_DEPTH,
 		{"all", no_argument, NULL, OPT_ALL},
 		{"runs", no_argument, NULL, OPT_RUNS},
 		{"paths", no_argument, NULL, OPT_PATHS},
@@ -84,12 +70,8 @@ static int parse(struct replay *r, int argc, char **argv)
 	int status = view_parse(&r->view, argc, argv, options, help, own_option, r);
 	if (status >= 0)
 		return status;
-	r->format = !strcmp(r->view.format, "text")   ? &replay_text
-		    : !strcmp(r->view.format, "json") ? &replay_json
-						      : NULL;
-	if (!r->format)
-		return command_usage("replay", "no format '%s' (text, json)", r->view.format);
-	return -1;
+	r->format = strcmp(r->view.format, "json") ? &replay_text : &replay_json;
+	return view_format(&r->view, (const char *const[]){"text", "json", NULL});
 }
 
 int cmd_replay(int argc, char **argv)

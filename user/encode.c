@@ -113,7 +113,7 @@ int encode_pipe_new(struct encode *e, const struct tree_sink *sink, struct filte
 		.ctx = e,
 		.roots = e->view.only.n,
 		.face = e->selection == SELECT_FACE || e->selection == SELECT_OBJECT,
-		.depth = e->depth,
+		.depth = e->view.depth,
 		.from_ns = e->view.timed ? e->view.from_ns : 0,
 		.to_ns = e->view.to_ns,
 	};

@@ -64,14 +64,28 @@ struct encode_format {
 	void (*sequence)(struct encode *e, const struct encode_sequence *s);
 	void (*items)(struct encode *e, const uint32_t *symbols, size_t n, uint64_t count);
 	void (*sequence_end)(struct encode *e, const struct encode_sequence *s);
-	/* Those of e->sequences as they are in @g, and its rules. */
-	void (*grammar)(struct encode *e, const struct grammar *g);
 	void (*automaton)(struct encode *e, const char *name, const struct fsa *fsa);
+	const struct encode_parts *parts; /* of grammars and graphs; or NULL, and then: */
 	void (*dag)(struct encode *e, const struct dag *dag);
-	/* Its callees as the sequences of @g, node by node, then those of the roots; a symbol
-	 * there is an index of e->runs. */
-	void (*dag_grammar)(struct encode *e, const struct dag *dag, const struct grammar *g);
 	void (*end)(struct encode *e);
+};
+
+/* What a format says of the parts of a grammar or a graph; encode_write.c goes over them. Lists are
+ * separated by what item() says between. */
+struct encode_parts {
+	/* The item at @index of a list, @count times in a row (0: many): a rule, or a symbol. */
+	void (*item)(struct encode *e, uint32_t index, uint32_t symbol, uint64_t count);
+	/* The callee at @index of a list of the graph. */
+	void (*callee)(struct encode *e, uint32_t index, uint32_t node, uint64_t count);
+	void (*sequences)(struct encode *e, bool begin); /* all of a graph; or NULL */
+	/* Nodes, in the order of their numbers or (backwards) the last first. */
+	void (*nodes)(struct encode *e, const struct dag *dag, bool begin);
+	void (*node)(struct encode *e, uint32_t index, const struct dag_node *node);
+	void (*node_end)(struct encode *e, const struct dag_node *node);
+	void (*rules)(struct encode *e, bool begin);
+	void (*rule)(struct encode *e, uint32_t index);
+	void (*rule_end)(struct encode *e);
+	bool backwards; /* rules and nodes: those that use others come first */
 };
 extern const struct encode_format encode_text, encode_json, encode_xml, encode_dot, encode_svg;
 
@@ -81,8 +95,7 @@ struct encode {
 	const struct encode_format *format;
 	enum encode_selection selection;
 	enum encode_encoding encoding;
-	uint32_t k;	/* longest run that is counted; tail length of automata; a table's N */
-	uint32_t depth; /* at most so many levels; 0: all */
+	uint32_t k; /* longest run that is counted; tail length of automata; a table's N */
 	struct patterns face;
 	struct handle handle; /* --handle: its rows are what face matches */
 	bool merge;	      /* all threads in one sequence */
@@ -150,6 +163,14 @@ int encode_sequences_finish(struct encode *e);
 int encode_grammar(struct encode *e, struct grammar **out);
 /* Hands the automata to the format, by name. */
 int encode_automata(struct encode *e);
+
+/* ---- encode_write.c: grammars and graphs, part by part ---- */
+
+/* Those of e->sequences as they are in @g, and its rules. */
+void encode_write_grammar(struct encode *e, const struct grammar *g);
+/* The graph. @g: NULL; or its callees are the sequences of @g, node by node, then those of the
+ * roots, and a symbol there is an index of e->runs. */
+void encode_write_graph(struct encode *e, const struct dag *dag, const struct grammar *g);
 
 /* ---- encode_selections.c: what is made of the tree ---- */
 

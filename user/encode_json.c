@@ -45,6 +45,8 @@ static void begin(struct encode *e)
 	text(e, "encoding", encode_encoding_names[e->encoding]);
 	if (e->k)
 		number(e, "k", e->k);
+	if (e->merge)
+		out_text(e->out, ",\"merged\":true");
 	for (uint32_t i = 0; i < e->face.n; i++) {
 		out_text(e->out, i ? ",\"" : ",\"class\":[\"");
 		out_json_text(e->out, patterns_text(&e->face, i));
@@ -106,14 +108,25 @@ static void sequence_end(struct encode *e, const struct encode_sequence *s)
 	e->comma = true;
 }
 
-/* A symbol of a grammar: a function or a bracket, or a node of the graph. */
-static void grammar_symbol(struct encode *e, uint32_t symbol, uint64_t count)
+/* ---- the parts of grammars and graphs ---- */
+
+/* A callee, called @run times in a row, and that @times times. */
+static void callee_text(struct encode *e, uint32_t node, const char *key, uint64_t run)
 {
-	if (symbol & GRAMMAR_RULE)
+	out_format(e->out, "{\"node\":%u", node);
+	many(e, key, run);
+}
+
+static void item(struct encode *e, uint32_t index, uint32_t symbol, uint64_t count)
+{
+	if (index)
+		out_char(e->out, ',');
+	if (symbol & GRAMMAR_RULE) {
 		out_format(e->out, "{\"rule\":%u", symbol & ~GRAMMAR_RULE);
-	else if (e->selection == SELECT_DAG)
-		out_format(e->out, "{\"node\":%u", e->runs.at[symbol - SYMBOL_FIRST].node);
-	else if (count == 1) {
+	} else if (e->selection == SELECT_DAG) {
+		struct dag_item run = e->runs.at[symbol - SYMBOL_FIRST];
+		callee_text(e, run.node, "run", run.count == DAG_MANY ? 0 : run.count);
+	} else if (count == 1) {
 		symbol_text(e, symbol);
 		return;
 	} else {
@@ -121,45 +134,64 @@ static void grammar_symbol(struct encode *e, uint32_t symbol, uint64_t count)
 		symbol_text(e, symbol);
 		out_char(e->out, ']');
 	}
-	if (e->selection == SELECT_DAG && !(symbol & GRAMMAR_RULE)) {
-		uint32_t run = e->runs.at[symbol - SYMBOL_FIRST].count;
-		many(e, "run", run == DAG_MANY ? 0 : run);
-	}
 	many(e, "times", count);
 	out_char(e->out, '}');
 }
 
-static void rule_items(struct encode *e, const struct grammar *g, struct grammar_rule rule)
+static void callee(struct encode *e, uint32_t index, uint32_t node, uint64_t count)
 {
-	for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
-		if (i > rule.first)
-			out_char(e->out, ',');
-		uint32_t count = g->items[i].count;
-		grammar_symbol(e, g->items[i].symbol, count == GRAMMAR_MANY ? 0 : count);
-	}
+	if (index)
+		out_char(e->out, ',');
+	callee_text(e, node, "times", count);
+	out_char(e->out, '}');
 }
 
-static void rules(struct encode *e, const struct grammar *g)
+static void sequences(struct encode *e, bool begin)
 {
-	out_text(e->out, ",\n\"rules\":[");
-	for (uint32_t i = 0; i < g->n_rules; i++) {
-		out_text(e->out, i ? ",\n[" : "\n[");
-		rule_items(e, g, g->rules[i]);
-		out_char(e->out, ']');
-	}
-	out_char(e->out, ']');
+	out_text(e->out, begin ? ",\n\"sequences\":[" : "]");
 }
 
-static void grammar(struct encode *e, const struct grammar *g)
+static void nodes(struct encode *e, const struct dag *dag, bool begin)
 {
-	for (uint32_t i = 0; i < e->sequences.n; i++) {
-		const struct encode_sequence *s = &e->sequences.at[i];
-		sequence(e, s);
-		rule_items(e, g, g->sequences[s->in_grammar]);
-		sequence_end(e, s);
-	}
+	(void)dag;
+	out_text(e->out, begin ? ",\n\"nodes\":[" : "]");
+}
+
+static void node(struct encode *e, uint32_t index, const struct dag_node *n)
+{
+	static const char *const ends[] = {"returned", "unwound", "cut off", ""};
+	out_text(e->out, index ? ",\n{\"function\":" : "\n{\"function\":");
+	symbol_text(e, n->symbol);
+	if (n->token != TOKEN_RETURN)
+		text(e, "end", ends[n->token & 3]);
+	number(e, "calls", n->count);
+	if (e->show_times)
+		out_format(e->out, ",\"ns\":{\"min\":%.0f,\"max\":%.0f,\"squares\":%.6g}",
+			   n->times.min, n->times.max, n->times.squares);
+	out_text(e->out, ",\"callees\":[");
+}
+
+static void node_end(struct encode *e, const struct dag_node *n)
+{
+	(void)n;
+	out_text(e->out, "]}");
+}
+
+static void rules(struct encode *e, bool begin)
+{
+	if (begin && e->selection != SELECT_DAG)
+		out_char(e->out, ']'); /* of the sequences */
+	out_text(e->out, begin ? ",\n\"rules\":[" : "]");
+}
+
+static void rule(struct encode *e, uint32_t index)
+{
+	out_text(e->out, index ? ",\n[" : "\n[");
+}
+
+static void rule_end(struct encode *e)
+{
 	out_char(e->out, ']');
-	rules(e, g);
 }
 
 static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
@@ -189,68 +221,6 @@ static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
 	out_text(e->out, "]}");
 }
 
-/* ---- the graph ---- */
-
-static void callees(struct encode *e, const struct dag *dag, uint32_t first, uint32_t n)
-{
-	uint32_t n_items;
-	const struct dag_item *at = dag_items(dag, &n_items);
-	for (uint32_t i = first; i < first + n; i++) {
-		out_format(e->out, "%s{\"node\":%u", i > first ? "," : "", at[i].node);
-		many(e, "times", at[i].count == DAG_MANY ? 0 : at[i].count);
-		out_char(e->out, '}');
-	}
-}
-
-static void node(struct encode *e, const struct dag_node *n)
-{
-	static const char *const ends[] = {"returned", "unwound", "cut off", ""};
-	out_text(e->out, "\n{\"function\":");
-	symbol_text(e, n->symbol);
-	if (n->token != TOKEN_RETURN)
-		text(e, "end", ends[n->token & 3]);
-	number(e, "calls", n->count);
-	if (e->show_times)
-		out_format(e->out, ",\"ns\":{\"min\":%.0f,\"max\":%.0f,\"squares\":%.6g}",
-			   n->times.min, n->times.max, n->times.squares);
-	out_text(e->out, ",\"callees\":[");
-}
-
-static void graph(struct encode *e, const struct dag *dag, const struct grammar *g)
-{
-	uint32_t n_nodes, n_roots;
-	const struct dag_node *nodes = dag_nodes(dag, &n_nodes);
-	const struct dag_root *roots = dag_roots(dag, &n_roots);
-	out_text(e->out, ",\n\"sequences\":[");
-	for (uint32_t i = 0; i < n_roots; i++) {
-		sequence(e, &e->sequences.at[i]);
-		if (g)
-			rule_items(e, g, g->sequences[n_nodes + i]);
-		else
-			callees(e, dag, roots[i].first, roots[i].n);
-		sequence_end(e, &e->sequences.at[i]);
-	}
-	out_text(e->out, "],\n\"nodes\":[");
-	for (uint32_t i = 0; i < n_nodes; i++) {
-		if (i)
-			out_char(e->out, ',');
-		node(e, &nodes[i]);
-		if (g)
-			rule_items(e, g, g->sequences[i]);
-		else
-			callees(e, dag, nodes[i].first, nodes[i].n);
-		out_text(e->out, "]}");
-	}
-	out_char(e->out, ']');
-	if (g)
-		rules(e, g);
-}
-
-static void dag(struct encode *e, const struct dag *d)
-{
-	graph(e, d, NULL);
-}
-
 static void end(struct encode *e)
 {
 	bool grammar = e->encoding != ENCODE_PLAIN && e->encoding != ENCODE_RLE;
@@ -259,15 +229,25 @@ static void end(struct encode *e)
 	out_text(e->out, "}\n");
 }
 
+static const struct encode_parts parts = {
+	.item = item,
+	.callee = callee,
+	.sequences = sequences,
+	.nodes = nodes,
+	.node = node,
+	.node_end = node_end,
+	.rules = rules,
+	.rule = rule,
+	.rule_end = rule_end,
+};
+
 const struct encode_format encode_json = {
 	.name = "json",
 	.begin = begin,
 	.sequence = sequence,
 	.items = items,
 	.sequence_end = sequence_end,
-	.grammar = grammar,
 	.automaton = automaton,
-	.dag = dag,
-	.dag_grammar = graph,
+	.parts = &parts,
 	.end = end,
 };

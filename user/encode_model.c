@@ -11,6 +11,8 @@ struct reader {
 	struct encode_model *model;
 	struct pugmark_diag *diag;
 	VEC(struct grammar_item) items;
+	VEC(struct grammar_rule) rules;
+	VEC(const json_t *) runs; /* of several symbols: rules that are to follow */
 };
 
 static int bad(const struct reader *r, const char *what)
@@ -151,7 +153,25 @@ static int push_item(struct reader *r, uint32_t symbol, uint64_t count)
 										   : no_memory(r);
 }
 
-static int read_item(struct reader *r, const json_t *item, uint64_t n_rules)
+/* A run of @of: of one symbol it is an item, of several a rule that is read once the list that it
+ * stands in is whole. So what is read is as small as what is written. */
+static int read_run(struct reader *r, const json_t *of, uint64_t count, bool in_rule)
+{
+	uint32_t symbol;
+	if (!json_array_size(of))
+		return bad(r, "an item that is nothing");
+	if (json_array_size(of) == 1) {
+		int err = read_symbol(r, json_array_get(of, 0), &symbol);
+		return err ? err : push_item(r, symbol, count);
+	}
+	if (in_rule)
+		return bad(r, "a run of several symbols in a rule");
+	if (!VEC_PUSH(&r->runs, of))
+		return no_memory(r);
+	return push_item(r, GRAMMAR_RULE | (r->rules.n + r->runs.n - 1), count);
+}
+
+static int read_item(struct reader *r, const json_t *item, uint64_t n_rules, bool in_rule)
 {
 	const json_t *times = json_object_get(item, "times"), *of = json_object_get(item, "of");
 	const json_t *rule = json_object_get(item, "rule");
@@ -176,18 +196,10 @@ static int read_item(struct reader *r, const json_t *item, uint64_t n_rules)
 		err = read_count(r, rule, n_rules - 1, &index);
 		return err ? err : push_item(r, GRAMMAR_RULE | (uint32_t)index, count);
 	}
-	if (json_array_size(of) != 1 && count > 100000000)
-		return bad(r, "a run that is too long");
-	for (uint64_t i = 0; i < (json_array_size(of) == 1 ? 1 : count) && !err; i++)
-		for (size_t k = 0; k < json_array_size(of) && !err; k++) {
-			err = read_symbol(r, json_array_get(of, k), &symbol);
-			if (!err)
-				err = push_item(r, symbol, json_array_size(of) == 1 ? count : 1);
-		}
-	return err;
+	return read_run(r, of, count, in_rule);
 }
 
-static int read_rule(struct reader *r, const json_t *list, uint64_t n_rules,
+static int read_list(struct reader *r, const json_t *list, uint64_t n_rules, bool in_rule,
 		     struct grammar_rule *out)
 {
 	int err = 0;
@@ -195,8 +207,29 @@ static int read_rule(struct reader *r, const json_t *list, uint64_t n_rules,
 	if (!json_is_array(list))
 		return bad(r, "a sequence has no items");
 	for (size_t i = 0; i < json_array_size(list) && !err; i++)
-		err = read_item(r, json_array_get(list, i), n_rules);
+		err = read_item(r, json_array_get(list, i), n_rules, in_rule);
 	out->n = r->items.n - out->first;
+	return err;
+}
+
+static int read_rule(struct reader *r, const json_t *list)
+{
+	struct grammar_rule rule;
+	int err = read_list(r, list, r->rules.n, true, &rule);
+	return err || VEC_PUSH(&r->rules, rule) ? err : no_memory(r);
+}
+
+/* The rules that the runs of a sequence have become. */
+static int read_runs(struct reader *r)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < r->runs.n && !err; i++) {
+		struct grammar_rule rule;
+		err = read_list(r, r->runs.at[i], 0, true, &rule);
+		if (!err && !VEC_PUSH(&r->rules, rule))
+			err = no_memory(r);
+	}
+	r->runs.n = 0;
 	return err;
 }
 
@@ -209,22 +242,25 @@ static int read_sequences(struct reader *r, const json_t *sequences, const json_
 	if (!g || n > INT32_MAX || n_rules > INT32_MAX)
 		return no_memory(r);
 	g->sequences = calloc(n + 1, sizeof(*g->sequences));
-	g->rules = calloc(n_rules + 1, sizeof(*g->rules));
 	m->names = calloc(n + 1, sizeof(*m->names));
-	if (!g->sequences || !g->rules || !m->names)
+	if (!g->sequences || !m->names)
 		return no_memory(r);
-	for (; g->n_rules < n_rules && !err; g->n_rules++)
-		err = read_rule(r, json_array_get(rules, g->n_rules), g->n_rules,
-				&g->rules[g->n_rules]);
+	for (size_t i = 0; i < n_rules && !err; i++)
+		err = read_rule(r, json_array_get(rules, i));
 	for (; g->n_sequences < n && !err; g->n_sequences++) {
 		const json_t *s = json_array_get(sequences, g->n_sequences);
 		const char *thread = json_string_value(json_object_get(s, "thread"));
 		if (!thread)
 			return bad(r, "a sequence has no thread");
 		m->names[g->n_sequences] = thread;
-		err = read_rule(r, json_object_get(s, "items"), n_rules,
+		err = read_list(r, json_object_get(s, "items"), n_rules, false,
 				&g->sequences[g->n_sequences]);
+		if (!err)
+			err = read_runs(r);
 	}
+	g->rules = r->rules.at;
+	g->n_rules = r->rules.n;
+	r->rules.at = NULL;
 	g->items = r->items.at;
 	g->n_items = r->items.n;
 	r->items.at = NULL;
@@ -246,10 +282,11 @@ static int read_model(struct reader *r, const json_t *json)
 	uint32_t i = 0;
 	while (i < N_SELECTIONS && strcmp(selection, encode_selection_names[i]))
 		i++;
-	if (i == N_SELECTIONS || i == SELECT_DAG)
+	if (i == N_SELECTIONS || i == SELECT_DAG || i == SELECT_OBJECT ||
+	    json_is_true(json_object_get(json, "merged")))
 		return pugmark_diag_set(r->diag, -EINVAL, r->path, PUGMARK_NO_OFFSET,
 					"of --%s: a trace can be held against --fsa, --strings "
-					"and --class",
+					"and --class, thread by thread",
 					selection);
 	m->selection = (enum encode_selection)i;
 	for (size_t p = 0; p < json_array_size(face); p++) {
@@ -263,31 +300,51 @@ static int read_model(struct reader *r, const json_t *json)
 					 json_object_get(json, "rules"));
 }
 
-int encode_model_open(const char *path, struct encode_model **out, struct pugmark_diag *diag)
+/* Takes @json, or where that is NULL says what @error has. */
+static int model_from_json(const char *path, json_t *json, const json_error_t *error,
+			   struct encode_model **out, struct pugmark_diag *diag)
 {
-	json_error_t error;
 	struct reader r = {.path = path, .diag = diag, .model = calloc(1, sizeof(*r.model))};
 	if (!r.model || symbols_new(&r.model->symbols)) {
 		free(r.model);
+		json_decref(json);
 		return no_memory(&r);
 	}
-	FILE *file = fopen(path, "r");
-	if (!file) {
-		int err = -errno;
-		encode_model_free(r.model);
-		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot open: %s",
-					strerror(-err));
-	}
-	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
-	fclose(file);
 	r.model->json = json;
-	int err = json ? read_model(&r, json) : bad(&r, error.text);
+	int err = json ? read_model(&r, json) : bad(&r, error->text);
 	VEC_FREE(&r.items);
+	VEC_FREE(&r.rules);
+	VEC_FREE(&r.runs);
 	if (err)
 		encode_model_free(r.model);
 	else
 		*out = r.model;
 	return err;
+}
+
+int encode_model_decode(const void *bytes, size_t len_bytes, const char *name,
+			struct encode_model **out, struct pugmark_diag *diag)
+{
+	json_error_t error;
+	json_t *json = json_loadb(bytes, len_bytes, JSON_REJECT_DUPLICATES, &error);
+	return model_from_json(name, json, &error, out, diag);
+}
+
+int encode_model_open(const char *path, struct encode_model **out, struct pugmark_diag *diag)
+{
+	json_error_t error;
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "cannot open: %s",
+					strerror(errno));
+	errno = 0;
+	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+	int err = !json && ferror(file) ? -errno : 0;
+	fclose(file);
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot read: %s",
+					strerror(-err));
+	return model_from_json(path, json, &error, out, diag);
 }
 
 void encode_model_free(struct encode_model *m)

@@ -24,6 +24,9 @@ struct encode_model {
  * filled: -EBADMSG where the file is no model or damaged, -EINVAL where nothing can be held against
  * it. */
 int encode_model_open(const char *path, struct encode_model **out, struct pugmark_diag *diag);
+/* The same of a file that is in memory; @name is what @diag calls it. */
+int encode_model_decode(const void *bytes, size_t len_bytes, const char *name,
+			struct encode_model **out, struct pugmark_diag *diag);
 void encode_model_free(struct encode_model *model);
 
 #endif

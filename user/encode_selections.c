@@ -131,7 +131,7 @@ static int write_graph_grammar(struct encode *e)
 	if (!err)
 		err = encode_grammar(e, &g);
 	if (!err)
-		e->format->dag_grammar(e, e->dag, g);
+		encode_write_graph(e, e->dag, g);
 	grammar_free(g);
 	free(t.slots);
 	return err;
@@ -220,6 +220,9 @@ int encode_selection_finish(struct encode *e)
 		return encode_sequences_finish(e);
 	if (e->encoding == ENCODE_GRAMMAR || e->encoding == ENCODE_GRAMMAR_RLE)
 		return write_graph_grammar(e);
-	e->format->dag(e, e->dag);
+	if (e->format->parts)
+		encode_write_graph(e, e->dag, NULL);
+	else
+		e->format->dag(e, e->dag);
 	return 0;
 }

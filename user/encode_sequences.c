@@ -218,7 +218,7 @@ int encode_sequences_finish(struct encode *e)
 	int err = encode_grammar(e, &g);
 	if (err)
 		return err;
-	e->format->grammar(e, g);
+	encode_write_grammar(e, g);
 	grammar_free(g);
 	return 0;
 }

@@ -121,50 +121,6 @@ static void sequence_end(struct encode *e, const struct encode_sequence *s)
 			   encode_edge(s->ends));
 }
 
-static void rule_items(struct encode *e, const struct grammar *g, struct grammar_rule rule,
-		       void (*symbol)(struct encode *e, uint32_t symbol))
-{
-	for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
-		const struct grammar_item *item = &g->items[i];
-		uint64_t count = item->count == GRAMMAR_MANY ? 0 : item->count;
-		if (brackets(e) && few_brackets(e, item->symbol, count))
-			continue;
-		count_word(e, count);
-		if (item->symbol & GRAMMAR_RULE) {
-			char name[16];
-			snprintf(name, sizeof(name), "R%u", item->symbol & ~GRAMMAR_RULE);
-			word(e, name, false);
-		} else {
-			symbol(e, item->symbol);
-		}
-	}
-}
-
-static void rules(struct encode *e, const struct grammar *g,
-		  void (*symbol)(struct encode *e, uint32_t symbol))
-{
-	for (uint32_t i = g->n_rules; i-- > 0;) {
-		char name[16];
-		begin_words(e, INDENT);
-		snprintf(name, sizeof(name), "R%u =", i);
-		word(e, name, true);
-		rule_items(e, g, g->rules[i], symbol);
-		newline(e);
-	}
-}
-
-static void grammar(struct encode *e, const struct grammar *g)
-{
-	for (uint32_t i = 0; i < e->sequences.n; i++) {
-		const struct encode_sequence *s = &e->sequences.at[i];
-		sequence(e, s);
-		rule_items(e, g, g->sequences[s->in_grammar], symbol_word);
-		sequence_end(e, s);
-	}
-	out_text(e->out, "rules\n");
-	rules(e, g, symbol_word);
-}
-
 static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
 {
 	out_safe_text(e->out, name);
@@ -210,23 +166,6 @@ static void node_word(struct encode *e, uint32_t node)
 	word(e, number, true);
 }
 
-static void run_word(struct encode *e, uint32_t symbol)
-{
-	struct dag_item run = e->runs.at[symbol - SYMBOL_FIRST];
-	count_word(e, run.count == DAG_MANY ? 0 : run.count);
-	node_word(e, run.node);
-}
-
-static void callees(struct encode *e, const struct dag *dag, uint32_t first, uint32_t n)
-{
-	uint32_t n_items;
-	const struct dag_item *at = dag_items(dag, &n_items);
-	for (uint32_t i = first; i < first + n; i++) {
-		count_word(e, at[i].count == DAG_MANY ? 0 : at[i].count);
-		node_word(e, at[i].node);
-	}
-}
-
 /* The columns before a node: how often, and how long each took between. */
 static void node_columns(struct encode *e, const struct dag_node *node)
 {
@@ -241,45 +180,74 @@ static void node_columns(struct encode *e, const struct dag_node *node)
 	begin_words(e, e->show_times ? 34 : 12);
 }
 
-/* @g: NULL, or where the callees are. */
-static void graph(struct encode *e, const struct dag *dag, const struct grammar *g)
+/* ---- the parts of grammars and graphs ---- */
+
+static void callee(struct encode *e, uint32_t index, uint32_t node, uint64_t count)
 {
-	uint32_t n_nodes, n_roots;
-	const struct dag_node *nodes = dag_nodes(dag, &n_nodes);
-	const struct dag_root *roots = dag_roots(dag, &n_roots);
-	for (uint32_t i = 0; i < n_roots; i++) {
-		const struct encode_sequence *s = &e->sequences.at[i];
-		sequence(e, s);
-		if (g)
-			rule_items(e, g, g->sequences[n_nodes + i], run_word);
-		else
-			callees(e, dag, roots[i].first, roots[i].n);
-		sequence_end(e, s);
-	}
-	out_format(e->out, "%u nodes for %llu calls\n", n_nodes,
-		   (unsigned long long)dag_calls(dag));
-	out_text(e->out,
-		 e->show_times ? "     calls  mean time each        node\n" : "     calls  node\n");
-	for (uint32_t i = n_nodes; i-- > 0;) {
-		node_columns(e, &nodes[i]);
-		node_word(e, i);
-		if (nodes[i].n)
-			word(e, "=", false);
-		if (g)
-			rule_items(e, g, g->sequences[i], run_word);
-		else
-			callees(e, dag, nodes[i].first, nodes[i].n);
-		newline(e);
-	}
-	if (!g)
-		return;
-	out_text(e->out, "rules\n");
-	rules(e, g, run_word);
+	(void)index;
+	count_word(e, count);
+	node_word(e, node);
 }
 
-static void dag(struct encode *e, const struct dag *d)
+static void item(struct encode *e, uint32_t index, uint32_t symbol, uint64_t count)
 {
-	graph(e, d, NULL);
+	if (brackets(e) && few_brackets(e, symbol, count))
+		return;
+	count_word(e, count);
+	if (symbol & GRAMMAR_RULE) {
+		char name[16];
+		snprintf(name, sizeof(name), "R%u", symbol & ~GRAMMAR_RULE);
+		word(e, name, false);
+	} else if (e->selection == SELECT_DAG) {
+		struct dag_item run = e->runs.at[symbol - SYMBOL_FIRST];
+		callee(e, index, run.node, run.count == DAG_MANY ? 0 : run.count);
+	} else {
+		symbol_word(e, symbol);
+	}
+}
+
+static void sequences(struct encode *e, bool begin)
+{
+	(void)e, (void)begin;
+}
+
+static void nodes(struct encode *e, const struct dag *dag, bool begin)
+{
+	uint32_t n;
+	if (!begin)
+		return;
+	dag_nodes(dag, &n);
+	out_format(e->out, "%u nodes for %llu calls\n", n, (unsigned long long)dag_calls(dag));
+	out_text(e->out,
+		 e->show_times ? "     calls  mean time each        node\n" : "     calls  node\n");
+}
+
+static void node(struct encode *e, uint32_t index, const struct dag_node *n)
+{
+	node_columns(e, n);
+	node_word(e, index);
+	if (n->n)
+		word(e, "=", false);
+}
+
+static void node_end(struct encode *e, const struct dag_node *n)
+{
+	(void)n;
+	newline(e);
+}
+
+static void rules(struct encode *e, bool begin)
+{
+	if (begin)
+		out_text(e->out, "rules\n");
+}
+
+static void rule(struct encode *e, uint32_t index)
+{
+	char name[16];
+	begin_words(e, INDENT);
+	snprintf(name, sizeof(name), "R%u =", index);
+	word(e, name, true);
 }
 
 static void nothing(struct encode *e)
@@ -287,15 +255,26 @@ static void nothing(struct encode *e)
 	(void)e;
 }
 
+static const struct encode_parts parts = {
+	.item = item,
+	.callee = callee,
+	.sequences = sequences,
+	.nodes = nodes,
+	.node = node,
+	.node_end = node_end,
+	.rules = rules,
+	.rule = rule,
+	.rule_end = newline,
+	.backwards = true,
+};
+
 const struct encode_format encode_text = {
 	.name = "text",
 	.begin = nothing,
 	.sequence = sequence,
 	.items = items,
 	.sequence_end = sequence_end,
-	.grammar = grammar,
 	.automaton = automaton,
-	.dag = dag,
-	.dag_grammar = graph,
+	.parts = &parts,
 	.end = nothing,
 };

@@ -106,44 +106,73 @@ static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t 
 	times(e, count);
 }
 
-static void rule_items(struct encode *e, const struct grammar *g, struct grammar_rule rule)
+/* ---- the parts of grammars and graphs ---- */
+
+static void callee(struct encode *e, uint32_t index, uint32_t node, uint64_t count)
 {
-	e->comma = false;
-	for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
-		const struct grammar_item *item = &g->items[i];
-		space(e);
-		if (item->symbol & GRAMMAR_RULE) {
-			out_char(e->out, 'R');
-			out_dec(e->out, item->symbol & ~GRAMMAR_RULE);
-		} else if (e->selection == SELECT_DAG) {
-			struct dag_item run = e->runs.at[item->symbol - SYMBOL_FIRST];
-			out_dec(e->out, run.node);
-			times(e, run.count == DAG_MANY ? 0 : run.count);
-		} else {
-			symbol(e, item->symbol);
-		}
-		times(e, item->count == GRAMMAR_MANY ? 0 : item->count);
-	}
+	if (index)
+		out_char(e->out, ' ');
+	out_dec(e->out, node);
+	times(e, count);
 }
 
-static void rules(struct encode *e, const struct grammar *g)
+static void item(struct encode *e, uint32_t index, uint32_t of, uint64_t count)
 {
-	for (uint32_t i = 0; i < g->n_rules; i++) {
-		out_text(e->out, "<rule>");
-		rule_items(e, g, g->rules[i]);
-		out_text(e->out, "</rule>\n");
+	if (index)
+		out_char(e->out, ' ');
+	if (of & GRAMMAR_RULE) {
+		out_char(e->out, 'R');
+		out_dec(e->out, of & ~GRAMMAR_RULE);
+	} else if (e->selection == SELECT_DAG) {
+		struct dag_item run = e->runs.at[of - SYMBOL_FIRST];
+		callee(e, 0, run.node, run.count == DAG_MANY ? 0 : run.count);
+	} else {
+		symbol(e, of);
 	}
+	times(e, count);
 }
 
-static void grammar(struct encode *e, const struct grammar *g)
+static void no_list(struct encode *e, bool begin)
 {
-	for (uint32_t i = 0; i < e->sequences.n; i++) {
-		const struct encode_sequence *s = &e->sequences.at[i];
-		sequence(e, s);
-		rule_items(e, g, g->sequences[s->in_grammar]);
-		sequence_end(e, s);
-	}
-	rules(e, g);
+	(void)e, (void)begin;
+}
+
+static void no_nodes(struct encode *e, const struct dag *dag, bool begin)
+{
+	(void)e, (void)dag, (void)begin;
+}
+
+static void node(struct encode *e, uint32_t index, const struct dag_node *n)
+{
+	(void)index;
+	out_text(e->out, "<n f=\"");
+	symbol(e, n->symbol);
+	if (n->token != TOKEN_RETURN)
+		out_text(e->out, encode_token(n->token));
+	out_char(e->out, '"');
+	if (n->count > 1)
+		attribute(e, "calls", n->count);
+	if (e->show_times)
+		out_format(e->out, " ns=\"%.0f %.0f %.6g\"", n->times.min, n->times.max,
+			   n->times.squares);
+	out_text(e->out, n->n ? ">" : "/>\n");
+}
+
+static void node_end(struct encode *e, const struct dag_node *n)
+{
+	if (n->n)
+		out_text(e->out, "</n>\n");
+}
+
+static void rule(struct encode *e, uint32_t index)
+{
+	(void)index;
+	out_text(e->out, "<rule>");
+}
+
+static void rule_end(struct encode *e)
+{
+	out_text(e->out, "</rule>\n");
 }
 
 /* States in order, each with its arcs: "symbol>state:count". */
@@ -173,63 +202,6 @@ static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
 	out_text(e->out, "</automaton>\n");
 }
 
-static void callees(struct encode *e, const struct dag *dag, uint32_t first, uint32_t n)
-{
-	uint32_t n_items;
-	const struct dag_item *at = dag_items(dag, &n_items);
-	e->comma = false;
-	for (uint32_t i = first; i < first + n; i++) {
-		space(e);
-		out_dec(e->out, at[i].node);
-		times(e, at[i].count == DAG_MANY ? 0 : at[i].count);
-	}
-}
-
-static void graph(struct encode *e, const struct dag *dag, const struct grammar *g)
-{
-	uint32_t n_nodes, n_roots;
-	const struct dag_node *nodes = dag_nodes(dag, &n_nodes);
-	const struct dag_root *roots = dag_roots(dag, &n_roots);
-	for (uint32_t i = 0; i < n_roots; i++) {
-		sequence(e, &e->sequences.at[i]);
-		if (g)
-			rule_items(e, g, g->sequences[n_nodes + i]);
-		else
-			callees(e, dag, roots[i].first, roots[i].n);
-		sequence_end(e, &e->sequences.at[i]);
-	}
-	for (uint32_t i = 0; i < n_nodes; i++) {
-		const struct dag_node *node = &nodes[i];
-		out_text(e->out, "<n f=\"");
-		symbol(e, node->symbol);
-		if (node->token != TOKEN_RETURN)
-			out_text(e->out, encode_token(node->token));
-		out_char(e->out, '"');
-		if (node->count > 1)
-			attribute(e, "calls", node->count);
-		if (e->show_times)
-			out_format(e->out, " ns=\"%.0f %.0f %.6g\"", node->times.min,
-				   node->times.max, node->times.squares);
-		if (!node->n) {
-			out_text(e->out, "/>\n");
-			continue;
-		}
-		out_char(e->out, '>');
-		if (g)
-			rule_items(e, g, g->sequences[i]);
-		else
-			callees(e, dag, node->first, node->n);
-		out_text(e->out, "</n>\n");
-	}
-	if (g)
-		rules(e, g);
-}
-
-static void dag(struct encode *e, const struct dag *d)
-{
-	graph(e, d, NULL);
-}
-
 static void end(struct encode *e)
 {
 	for (uint32_t i = 0; i < symbols_count(e->symbols); i++) {
@@ -240,15 +212,25 @@ static void end(struct encode *e)
 	out_text(e->out, "</encoding>\n");
 }
 
+static const struct encode_parts parts = {
+	.item = item,
+	.callee = callee,
+	.sequences = no_list,
+	.nodes = no_nodes,
+	.node = node,
+	.node_end = node_end,
+	.rules = no_list,
+	.rule = rule,
+	.rule_end = rule_end,
+};
+
 const struct encode_format encode_xml = {
 	.name = "xml",
 	.begin = begin,
 	.sequence = sequence,
 	.items = items,
 	.sequence_end = sequence_end,
-	.grammar = grammar,
 	.automaton = automaton,
-	.dag = dag,
-	.dag_grammar = graph,
+	.parts = &parts,
 	.end = end,
 };

@@ -111,17 +111,13 @@ static char *load(const char *spec, struct pugmark_diag *diag)
 	return text;
 }
 
-int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag)
+/* Takes @text. */
+static int parse(char *text, const char *spec, struct handle *out, struct pugmark_diag *diag)
 {
-	struct handle h = {.name = spec};
-	struct pugmark_diag none = {.offset = PUGMARK_NO_OFFSET};
+	struct handle h = {.name = spec, .text = text};
 	unsigned number = 1;
 	int err = 0;
-	pugmark_diag_set(diag ? diag : &none, -ENOMEM, spec, PUGMARK_NO_OFFSET, "out of memory");
-	h.text = load(spec, diag ? diag : &none);
-	if (!h.text)
-		return -EINVAL;
-	for (char *line = h.text, *next; line && !err; line = next, number++) {
+	for (char *line = text, *next; line && !err; line = next, number++) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = 0;
@@ -134,6 +130,19 @@ int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag)
 	else
 		*out = h;
 	return err;
+}
+
+int handle_parse(const char *text, const char *spec, struct handle *out, struct pugmark_diag *diag)
+{
+	char *copy = strdup(text);
+	return copy ? parse(copy, spec, out, diag) : -ENOMEM;
+}
+
+int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag)
+{
+	pugmark_diag_set(diag, -ENOMEM, spec, PUGMARK_NO_OFFSET, "out of memory");
+	char *text = load(spec, diag);
+	return text ? parse(text, spec, out, diag) : -EINVAL;
 }
 
 void handle_deinit(struct handle *h)

@@ -30,6 +30,8 @@ struct handle {
  * alone says that the handle is one; # begins a comment. Returns 0 and a handle that
  * handle_deinit() frees, or -errno with @diag filled. */
 int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag);
+/* The same of a text in memory. */
+int handle_parse(const char *text, const char *spec, struct handle *out, struct pugmark_diag *diag);
 void handle_deinit(struct handle *handle);
 /* Whether @value is a handle, and not what says that there is none. */
 bool handle_valid(const struct handle *handle, uint64_t *value);

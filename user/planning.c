@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 10 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 11 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -391,7 +391,8 @@ static bool find_cached(const struct planner *p)
 	    pugmark_plan_open(p->out->path, &plan, NULL))
 		return false;
 	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
-	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs) {
+	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs ||
+	    (plan->n_nodes > 1 && !plan->n_points)) {
 		pugmark_plan_free(plan);
 		return false;
 	}

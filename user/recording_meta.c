@@ -28,7 +28,7 @@ static bool is_recording(const char *dir)
 	return is;
 }
 
-static void remove_recording(const char *dir)
+void recording_directory_remove(const char *dir)
 {
 	static const char *const names[] = {"meta.json.new", "events", "reserve", "meta.json"};
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static int move_aside(const char *dir, struct pugmark_diag *diag)
 	}
 	snprintf(old, sizeof(old), "%s.old", dir);
 	if (is_recording(old))
-		remove_recording(old);
+		recording_directory_remove(old);
 	if (rename(dir, old))
 		return pugmark_diag_set(diag, -errno, old, PUGMARK_NO_OFFSET,
 					"moving the last recording here: %s", strerror(errno));
@@ -73,9 +73,12 @@ static int copy_file(const char *from, const char *to, struct pugmark_diag *diag
 	int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	int err = in < 0 || out < 0 ? -errno : 0;
 
-	while (!err && (n = read(in, buf, sizeof(buf))) > 0)
-		if (write(out, buf, n) != n)
-			err = errno ? -errno : -ENOSPC;
+	while (!err && (n = read(in, buf, sizeof(buf))) > 0) {
+		ssize_t written = write(out, buf, n);
+
+		if (written != n)
+			err = written < 0 ? -errno : -ENOSPC;
+	}
 	if (!err && n < 0)
 		err = -errno;
 	if (in >= 0)
@@ -83,8 +86,8 @@ static int copy_file(const char *from, const char *to, struct pugmark_diag *diag
 	if (out >= 0 && close(out) && !err)
 		err = -errno;
 	if (err)
-		pugmark_diag_set(diag, err, from, PUGMARK_NO_OFFSET, "copying it to %s: %s", to,
-				 strerror(-err));
+		pugmark_diag_set(diag, err, to, PUGMARK_NO_OFFSET, "copying the plan %s here: %s",
+				 from, strerror(-err));
 	return err;
 }
 
@@ -115,9 +118,12 @@ int recording_directory_make(const struct recorder_options *options, struct pugm
 			return err;
 	}
 	if (mkdir(dir, 0755))
-		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
-	return copy_plans(options, 0, diag);
+		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET,
+					"cannot make this folder: %s", strerror(errno));
+	int err = copy_plans(options, 0, diag);
+	if (err)
+		recording_directory_remove(dir);
+	return err;
 }
 
 json_t *recording_json_text(const char *text)

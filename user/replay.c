@@ -70,7 +70,7 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t level)
 	int64_t around = shown_around(r, level);
 	if (around >= 0)
 		l->indent = r->levels[around].indent + 1 + replay_paths_depth(r, around);
-	if (r->depth && l->indent >= r->depth)
+	if (r->view.depth && l->indent >= r->view.depth)
 		l->shown = false;
 	if (!l->shown) {
 		if (around >= 0)

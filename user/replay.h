@@ -66,7 +66,6 @@ struct replay {
 	struct term term;
 	struct replay_paths *paths; /* --paths, or NULL */
 	bool all;		    /* no runs */
-	uint32_t depth;		    /* at most so many levels; 0: all */
 	uint64_t gaps;		    /* of what is shown */
 	struct calls calls;
 	struct replay_level *levels; /* heap, as long as the stack of calls */

@@ -29,7 +29,7 @@ struct task {
 struct generation {
 	const struct recorder_module *modules;
 	uint32_t first, n;
-	uint64_t text_addr[BATCH_MODULES];
+	uint64_t text_addr[BATCH_MODULES], text_end[BATCH_MODULES];
 	uint32_t first_site[BATCH_MODULES + 1];
 };
 
@@ -111,6 +111,7 @@ int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 	*g = (struct generation){.modules = options->modules, .first = u->n_modules};
 	for (; g->n < options->n_modules; g->n++) {
 		g->text_addr[g->n] = spans[g->n].addr;
+		g->text_end[g->n] = spans[g->n].end;
 		g->first_site[g->n + 1] = g->first_site[g->n] + options->modules[g->n].n_sites;
 	}
 	*first = u->n_modules;
@@ -353,6 +354,51 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 	}
 }
 
+/* Where the innermost call of a traced module has its return address, if the signal finds the task
+ * in code that is not traced: unwound while its process is there. */
+static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
+			  const struct witness_event *e)
+{
+	const struct task *t = u->task;
+	const struct generation *g = &u->generations[u->n_generations - 1];
+	struct text_span spans[BATCH_MODULES];
+	uint32_t n_spans = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint64_t bias = t->bases[g->first + i];
+
+		if (!(t->known >> (g->first + i) & 1))
+			continue;
+		spans[n_spans++] =
+			(struct text_span){g->text_addr[i] + bias, g->text_end[i] + bias};
+		if (n->ip - spans[n_spans - 1].addr <
+		    spans[n_spans - 1].end - spans[n_spans - 1].addr)
+			return 0;
+	}
+	return n_spans ? attach_stacks_caller(u->attach_stacks, n, e, spans, n_spans) : 0;
+}
+
+static void unpack_signal(struct unpacker *u, const struct signal_note *n, uint32_t bytes)
+{
+	if (bytes != sizeof(*n) || !u->n_generations)
+		return;
+	note_task(u, n->lost, n->execs);
+	u->task->time_ns = n->time_ns;
+	struct witness_event e = {
+		.kind = EVENT_SIGNAL,
+		.time_ns = n->time_ns,
+		.cfa = n->regs[7],
+		.ret = n->ip,
+		.val = n->handler,
+		.signal = {.bp = n->regs[6], .alt = n->alt, .alt_bytes = n->alt_bytes},
+	};
+	if (n->has_snapshot)
+		fail(u, task_stacks_tell(&u->task->stacks, n->snapshot, &u->words, &e));
+	if (e.stack)
+		e.signal.caller = caller_of(u, n, &e);
+	add_event(u, &e);
+}
+
 static void unpack_process(struct unpacker *u, const struct process_record *r)
 {
 	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
@@ -412,6 +458,8 @@ void unpacker_add(struct unpacker *u, const void *data, uint32_t bytes)
 		fail(u, task_stacks_snapshot(&t->stacks, data, bytes));
 	else if (kind == RING_DEEP)
 		fail(u, task_stacks_deep(&t->stacks, data, bytes));
+	else if (kind == RING_SIGNAL)
+		unpack_signal(u, data, bytes);
 	else if (kind == RING_ATTACH)
 		fail(u, stack_copy_add(&t->attached, data, bytes));
 	else

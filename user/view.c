@@ -111,6 +111,8 @@ int view_option(struct view *view, int opt, const char *arg)
 		return command_usage(view->command,
 				     "'%s' is not a time: seconds, or a number with s, ms, us, ns",
 				     arg);
+	case VIEW_DEPTH:
+		return view_number(view, arg, UINT32_MAX, &view->depth);
 	case VIEW_THREAD:
 		if (view->n_tids == VIEW_MAX_THREADS)
 			return command_usage(view->command, "more than %d threads",
@@ -123,6 +125,28 @@ int view_option(struct view *view, int opt, const char *arg)
 		return command_usage(view->command, "'%s' is not a thread's number", arg);
 	}
 	return command_usage(view->command, "wrong option");
+}
+
+int view_number(const struct view *view, const char *arg, uint32_t max, uint32_t *out)
+{
+	char *end;
+	errno = 0;
+	unsigned long n = strtoul(arg, &end, 10);
+	if (end == arg || *end || errno || !n || n > max || *arg == '-')
+		return command_usage(view->command, "'%s' is not a number from 1 to %u", arg, max);
+	*out = (uint32_t)n;
+	return -1;
+}
+
+int view_format(const struct view *view, const char *const *names)
+{
+	char list[128] = "";
+	for (size_t i = 0, n = 0; names[i]; i++) {
+		if (!strcmp(view->format, names[i]))
+			return -1;
+		n += snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", names[i]);
+	}
+	return command_usage(view->command, "no format '%s' (%s)", view->format, list);
 }
 
 /* The short options of @options, as getopt_long() takes them. */

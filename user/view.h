@@ -19,6 +19,7 @@ enum view_opt {
 	VIEW_MODULE,
 	VIEW_FROM,
 	VIEW_TO,
+	VIEW_DEPTH,
 	VIEW_END,
 };
 
@@ -43,6 +44,27 @@ enum view_opt {
 		"module", required_argument, NULL, VIEW_MODULE                                     \
 	}
 
+#define VIEW_OPTIONS_DEPTH                                                                         \
+	{                                                                                          \
+		"depth", required_argument, NULL, VIEW_DEPTH                                       \
+	}
+
+/* What --help says of them, for commands that follow calls as a tree. */
+#define VIEW_HELP_TREE                                                                             \
+	"  -F, --function PATTERN   only functions that match, and what they call (a glob, or\n"   \
+	"                           /regular expression/; repeatable)\n"                           \
+	"  -N, --no-function PATTERN\n"                                                            \
+	"                           without functions that match, and what they call "             \
+	"(repeatable)\n"                                                                           \
+	"      --module PATTERN     only functions of modules whose name matches (repeatable)\n"
+#define VIEW_HELP_THREAD "      --thread TID         only that thread (repeatable)\n"
+#define VIEW_HELP_DEPTH "      --depth N            at most N levels\n"
+#define VIEW_HELP_CALL_TIMES                                                                       \
+	"      --from TIME          only calls that begin after TIME from the start: seconds, "    \
+	"or\n"                                                                                     \
+	"                           a number with s, ms, us or ns\n"                               \
+	"      --to TIME            only calls that begin before TIME\n"
+
 enum view_match {
 	VIEW_MATCHES = 1,  /* a pattern of -F, or there is none */
 	VIEW_LEFT_OUT = 2, /* a pattern of -N matches */
@@ -63,6 +85,7 @@ struct view {
 	uint32_t n_tasks, n_modules;
 	uint64_t start_ns; /* times are shown relative to this */
 	bool timed;	   /* some part of the time is left out */
+	uint32_t depth;	   /* at most so many levels; 0: all */
 	bool *module_in;
 	/* enum view_match per function of each module's plan, and for each import at the place of
 	 * its name in the plan's strings. NULL: no patterns were given. */
@@ -76,6 +99,8 @@ void view_deinit(struct view *view);
 /* Takes the option @opt with getopt's optarg. Returns -1, or the exit status of wrong usage, which
  * has been reported. */
 int view_option(struct view *view, int opt, const char *arg);
+/* Takes a number from 1 to @max, in the same way. */
+int view_number(const struct view *view, const char *arg, uint32_t max, uint32_t *out);
 /* What a command does with an option of its own (or passes on to view_option()); @ctx is the
  * command's. Returns -1, or the exit status of wrong usage, which has been reported. */
 typedef int (*view_own_option)(void *ctx, int opt, const char *arg);
@@ -83,6 +108,9 @@ typedef int (*view_own_option)(void *ctx, int opt, const char *arg);
  * Returns an exit status, or -1 if there is something to do: view->dir is the recording then. */
 int view_parse(struct view *view, int argc, char **argv, const struct option *options,
 	       const char *help, view_own_option own, void *ctx);
+/* Whether the command writes that format: -1, or the exit status of wrong usage as above. @names
+ * ends with NULL. */
+int view_format(const struct view *view, const char *const *names);
 /* Opens the recording and applies the filters to it. Returns 0, or -errno with @diag filled
  * (-ENOENT: a thread, a module or a function that is not in the recording). */
 int view_open(struct view *view, const char *dir, struct pugmark_diag *diag);

@@ -4,7 +4,7 @@
  * the two of one build; what is kept on disk is docs/recording-format.md.
  *
  *   ring `events`:  struct batch (of one task, in order), or what its events refer to: struct
- *                   snapshot, deep_stack, attach_stack
+ *                   snapshot, deep_stack, attach_stack; or struct signal_note, an event of its own
  *   ring `process`: struct process_record
  *
  * A batch stands on its own but for the load bases, which are said again after every loss. */
@@ -90,7 +90,13 @@ struct batch_record {
 	};
 };
 
-enum ring_kind { RING_BATCH = 1, RING_SNAPSHOT = 2, RING_DEEP = 3, RING_ATTACH = 4 };
+enum ring_kind {
+	RING_BATCH = 1,
+	RING_SNAPSHOT = 2,
+	RING_DEEP = 3,
+	RING_ATTACH = 4,
+	RING_SIGNAL = 5
+};
 
 struct batch {
 	__u32 kind;
@@ -148,6 +154,22 @@ struct attach_stack {
 	__u32 n_words;
 	__u32 reserved;
 	__u64 words[SNAPSHOT_WORDS]; /* n_words are sent */
+};
+
+/* A signal is delivered to the task, after all that its batches and other records have told. */
+struct signal_note {
+	__u32 kind;
+	__u32 task;
+	__u64 time_ns;
+	__u64 lost; /* as in struct batch */
+	__u32 execs;
+	__s32 pid;
+	__u32 has_snapshot;
+	__u32 snapshot; /* its serial */
+	__u64 ip;
+	__u64 regs[16];	      /* by their DWARF number */
+	__u64 handler;	      /* 0: none */
+	__u64 alt, alt_bytes; /* the stack that the handler runs on, if another */
 };
 
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };

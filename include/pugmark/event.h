@@ -19,6 +19,10 @@ enum event_kind {
 			     of its task */
 	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
 			     EVENT_ATTACH */
+	EVENT_SIGNAL = 8, /* a signal is delivered: cfa and ret are the sp and ip that it finds, the
+			     snapshot is of the stack there, and `signal` says more. val: its
+			     handler's run-time address; 0: it has none, and ends the task or is
+			     nothing to it */
 };
 
 enum event_flag {
@@ -34,12 +38,23 @@ enum event_flag {
 
 #define EVENT_VALUES_MAX 6
 
+/* What else there is to an EVENT_SIGNAL. */
+struct signal_event {
+	uint64_t bp;	 /* rbp that it finds */
+	uint64_t caller; /* where on the stack the innermost return address into a traced module is
+			    that is one of a call in progress, by call frame information;
+			    SIGNAL_NO_CALLER: there is none; 0: not known */
+	uint64_t alt;	 /* lowest address of the stack that the handler runs on */
+	uint64_t alt_bytes; /* its length; 0: it is the one that the signal finds */
+};
+#define SIGNAL_NO_CALLER 1
+
 struct witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
 	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN;
-			     EVENT_END: sp */
+			     EVENT_END, EVENT_SIGNAL: sp */
 	uint64_t ret;	  /* CAPTURE_RET: run-time return address; 0: could not be read;
-			     EVENT_END: ip */
+			     EVENT_END, EVENT_SIGNAL: ip */
 	uint64_t val;	  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address */
 	uint64_t lost;	  /* EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
@@ -47,7 +62,8 @@ struct witness_event {
 	const uint64_t *values; /* those that the site reads (enum plan_reads), n_values of them */
 	uint32_t stack_words;
 	uint8_t n_values;
-	uint64_t bias;	 /* run-time address minus ELF address in this module and process */
+	uint64_t bias; /* run-time address minus ELF address in this module and process */
+	struct signal_event signal;
 	uint32_t site;	 /* index in the module's plan */
 	uint16_t module; /* index in the recording's modules */
 	uint8_t kind;	 /* enum event_kind */

@@ -217,6 +217,9 @@ uint32_t pugmark_model_func_named(const struct pugmark_model *model, const char 
 char *pugmark_demangle(const char *name);
 /* The CFA rule just before the instruction at @addr executes. */
 struct pugmark_cfa pugmark_model_cfa_at(const struct pugmark_model *model, uint64_t addr);
+/* The same, and in *@end how far from @addr on it holds; up to 1 byte where nothing is known. */
+struct pugmark_cfa pugmark_model_cfa_from(const struct pugmark_model *model, uint64_t addr,
+					  uint64_t *end);
 /* The file offset of @addr, or UINT64_MAX where no loaded segment holds it. */
 uint64_t pugmark_model_file_offset(const struct pugmark_model *model, uint64_t addr);
 /* The bytes at @addr in the file, and how many follow it in that segment; NULL where none. */

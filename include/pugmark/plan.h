@@ -120,11 +120,29 @@ struct plan_decision {
 	uint32_t first, n;
 };
 
+/* The way out of the function: any address that is none of the jump's other targets. */
+#define PLAN_TARGET_ELSEWHERE UINT64_MAX
+
 struct plan_target {
-	uint64_t addr; /* ELF address that the jump goes to */
+	uint64_t addr; /* ELF address that the jump goes to, or PLAN_TARGET_ELSEWHERE */
 	uint32_t decision;
 	uint32_t reserved;
 };
+
+/* Where a thread can be when no witness says so: from here on, up to the next point, @next is what
+ * the grammar has next in that frame. What else could be next is told apart by a witness. */
+struct plan_point {
+	uint32_t off;  /* address minus text_addr */
+	uint32_t next; /* node, 0: the exit; with POINT_PASSED: the node whose event has been, but
+			  not its call; where nothing is next, with POINT_AFTER the node that was
+			  last, 0: the entry; PUGMARK_NONE: that is not known either */
+	uint32_t func; /* PUGMARK_NONE: the code is of none */
+	int32_t cfa;   /* enum pugmark_cfa_reg, and 4 times the offset of the CFA from it */
+};
+#define POINT_PASSED (1u << 31)
+#define POINT_AFTER (1u << 30)
+#define POINT_NODE(next) ((next) & ~(POINT_PASSED | POINT_AFTER))
+#define POINT_CFA(reg, off) (4 * (off) + (int)(reg))
 
 struct pugmark_plan {
 	const struct plan_site *sites;
@@ -133,9 +151,10 @@ struct pugmark_plan {
 	const struct plan_decision *decisions;
 	const uint32_t *alternatives;
 	const struct plan_target *targets;
-	const char *strings; /* offset 0 is the empty string */
+	const struct plan_point *points; /* by address; none in a plan of version 1 */
+	const char *strings;		 /* offset 0 is the empty string */
 	uint32_t n_sites, n_funcs, n_nodes, n_decisions, n_alternatives, n_targets;
-	uint32_t strings_bytes;
+	uint32_t n_points, strings_bytes;
 	uint32_t mode; /* enum plan_mode */
 	uint8_t build_id[32];
 	uint32_t build_id_len;

@@ -39,7 +39,7 @@ make_work() { # lua5.4 and sqlite3: bounded work of several kinds
 	LUA
 	cat >"$tmp/work.sql" <<-SQL
 		create table t(a integer primary key, b text, c real);
-		with recursive n(i) as (select 1 union all select i + 1 from n where i < $((20000 * scale)))
+		with recursive n(i) as (select 1 union all select i + 1 from n where i < $((48000 * scale)))
 		insert into t select i, printf('%05x-%s', (i * 7919) % 65536, hex(i)), i / 3.0 from n;
 		create index tb on t(b);
 		create table u as select a % 17 as k, sum(c) as s, count(b) as g from t group by k;

@@ -153,7 +153,7 @@ for command in dump replay; do
 	fails '--from is later than --to' $command --from 2 --to 1 rec
 	misuse "'soon' is not a time" $command --from soon rec
 done
-misuse "'0' is not a number of levels" replay --depth 0 rec
+misuse "'0' is not a number from 1" replay --depth 0 rec
 misuse "no order 'size'" report --sort size rec
 fails "no function that ran in it matches 'nosuch'" report --callers nosuch rec
 

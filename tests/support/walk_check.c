@@ -192,7 +192,8 @@ void walk_print(const struct walk *walk)
 		       (unsigned long long)s->addr, (unsigned long long)s->target, s->act);
 	}
 	for (uint32_t i = 0; i < walk->n_events && i < 100; i++)
-		printf("  event site %u cfa %llx ret %llx val %llx\n", walk->events[i].site,
+		printf("  event %u %s site %u cfa %llx ret %llx val %llx\n", i,
+		       walk->events[i].kind == EVENT_SIGNAL ? "signal" : "", walk->events[i].site,
 		       (unsigned long long)walk->events[i].cfa,
 		       (unsigned long long)walk->events[i].ret,
 		       (unsigned long long)walk->events[i].val);

@@ -28,6 +28,35 @@ static uint32_t *map_sites(const struct program *prog, const struct choice *choi
 	return site_of;
 }
 
+/* Whether what @block does can be followed by something that shows, or by its function's return. */
+static bool is_live(const struct program *prog, const struct choice *choice, const bool *live,
+		    uint32_t block)
+{
+	const struct prog_block *b = &prog->blocks[block];
+	if (choice->marks[block] || b->flags & (PROG_RET | PROG_NORETURN))
+		return true;
+	if (b->call == CALL_DIRECT && !live[prog->funcs[b->callee].block])
+		return false;
+	if (b->flags & PROG_TAIL)
+		return true;
+	for (uint32_t i = 0; i < b->n_succ; i++)
+		if (live[prog_succs(prog, block)[i]])
+			return true;
+	return false;
+}
+
+static bool *find_live(const struct program *prog, const struct choice *choice)
+{
+	bool *live = calloc(prog->n_blocks + 1, sizeof(*live)), grew = true;
+	while (grew) {
+		grew = false;
+		for (uint32_t b = prog->n_blocks; b-- > 0;)
+			if (!live[b] && is_live(prog, choice, live, b))
+				grew = live[b] = true;
+	}
+	return live;
+}
+
 static void choose_temper(struct walker *w)
 {
 	uint64_t *rng = &w->rng;
@@ -37,6 +66,7 @@ static void choose_temper(struct walker *w)
 		.throws = random_chance(rng, 20) ? random_below(rng, 20) : 0,
 		.signal = random_chance(rng, 25) ? random_below(rng, 500) : 0,
 		.alt_stack = random_chance(rng, 30),
+		.told = !random_chance(rng, 20),
 		.untidy = random_chance(rng, 10),
 	};
 }
@@ -46,6 +76,7 @@ void walk_ground_init(struct walk_ground *g, const struct program *prog,
 {
 	*g = (struct walk_ground){.prog = prog, .choice = choice, .plan = plan};
 	g->site_of = map_sites(prog, choice, plan);
+	g->live = find_live(prog, choice);
 	g->entered = calloc(prog->n_funcs, sizeof(uint32_t));
 	if (parse_tables_new(plan, &g->tables))
 		abort();
@@ -60,6 +91,7 @@ void walk_ground_deinit(struct walk_ground *g)
 {
 	parse_tables_free(g->tables);
 	free(g->site_of);
+	free(g->live);
 	free(g->entered);
 	*g = (struct walk_ground){0};
 }
@@ -105,6 +137,7 @@ void walk_over(const struct walk_ground *ground, uint32_t func, uint32_t limit, 
 		.choice = ground->choice,
 		.plan = ground->plan,
 		.site_of = ground->site_of,
+		.live = ground->live,
 		.entered = ground->entered,
 		.n_entered = ground->n_entered,
 		.walk = out,

@@ -43,8 +43,9 @@ struct walk {
 	struct walk_throw *throws;
 	struct witness_event *events; /* the last is EVENT_END */
 	uint32_t n_steps, cap_steps, n_acts, cap_acts, n_throws, cap_throws, n_events, cap_events;
-	bool untidy;	  /* code beyond the program kept old return addresses in its frames */
-	uint64_t *stacks; /* snapshots, one after the other */
+	uint32_t n_handlers; /* how many signals had one */
+	bool untidy;	     /* code beyond the program kept old return addresses in its frames */
+	uint64_t *stacks;    /* snapshots, one after the other */
 	uint32_t n_stacks, cap_stacks;
 };
 
@@ -55,6 +56,7 @@ struct walk_ground {
 	const struct pugmark_plan *plan;
 	struct parse_tables *tables;
 	uint32_t *site_of; /* per block */
+	bool *live;	   /* per block: something can follow that shows, or a return */
 	uint32_t *entered; /* functions that may be entered from anywhere */
 	uint32_t n_entered;
 };

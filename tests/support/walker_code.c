@@ -24,7 +24,8 @@ enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa,
 }
 
 /* A signal may come between a witness in @block and its call, which is taken to come after it: a
- * block that shows is reported whole. */
+ * block that shows is reported whole. But for a call that says with its callee's entry alone where
+ * it goes. */
 static enum outcome before_call(struct walker *w, uint32_t block)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
@@ -34,11 +35,29 @@ static enum outcome before_call(struct walker *w, uint32_t block)
 	return walker_maybe_signal(w);
 }
 
-static enum outcome make_call(struct walker *w, uint32_t block, uint32_t callee)
+static enum outcome make_call(struct walker *w, uint32_t block, uint8_t kind, uint32_t callee)
 {
-	walker_step(w, TRACE_CALL, 0, w->prog->blocks[block].call_addr,
-		    walker_func_addr(w, callee));
-	return before_call(w, block);
+	const struct prog_block *b = &w->prog->blocks[block];
+	bool later = b->call == CALL_UNKNOWN && w->temper.told;
+	enum outcome out = later ? before_call(w, block) : RETURNED;
+	if (out != RETURNED)
+		return out;
+	walker_step(w, kind, 0, b->call_addr, walker_func_addr(w, callee));
+	if (kind == TRACE_TAIL)
+		w->stack[w->n - 1].func = callee;
+	if (later)
+		return RETURNED;
+	if (kind == TRACE_TAIL || callee == PUGMARK_NONE || walker_full(w))
+		return before_call(w, block);
+	/* It is reported already, and would be left like a frame that is open. */
+	uint32_t depth = w->n;
+	w->stack[w->n] = w->stack[w->n - 1];
+	w->stack[w->n].func = callee;
+	w->stack[w->n++].ahead = true;
+	out = before_call(w, block);
+	if (out == RETURNED)
+		w->n = depth;
+	return out;
 }
 
 /* A call through a register or into another module. */
@@ -47,7 +66,7 @@ static enum outcome call_unknown(struct walker *w, uint32_t block, uint64_t call
 {
 	const struct prog_block *b = &w->prog->blocks[block];
 	uint64_t ret = BIAS + b->call_addr + b->call_len;
-	enum outcome out = make_call(w, block, callee);
+	enum outcome out = make_call(w, block, TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
 	if (callee != PUGMARK_NONE)
@@ -59,15 +78,15 @@ static enum outcome call_unknown(struct walker *w, uint32_t block, uint64_t call
 static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
-	struct walk_frame *f = &w->stack[w->n - 1];
-	walker_step(w, TRACE_TAIL, 0, b->call_addr, walker_func_addr(w, callee));
-	f->func = callee;
+	bool ends = callee == PUGMARK_NONE && w->stack[w->n - 1].ret == TRAMPOLINE;
+	uint32_t chance = w->temper.signal;
+	if (ends)
+		w->temper.signal = 0;
+	enum outcome out = make_call(w, block, TRACE_TAIL, callee);
+	w->temper.signal = chance;
 	/* Were a handler called back or interrupted after it has jumped out, nothing in a trace
 	 * would say whether it is still the handler that runs. */
-	if (callee == PUGMARK_NONE && f->ret == TRAMPOLINE)
-		return RETURNED;
-	enum outcome out = before_call(w, block);
-	if (out != RETURNED)
+	if (out != RETURNED || ends)
 		return out;
 	if (callee != PUGMARK_NONE)
 		return run_frame(w, w->prog->funcs[callee].block);
@@ -103,8 +122,12 @@ static enum outcome call_leaf(struct walker *w, uint32_t block, uint64_t callee_
 	uint32_t me = w->n - 1;
 	walker_store(w, callee_cfa - 8, ret);
 	w->stack[me].sp = callee_cfa - 8 - 8 * random_below(&w->rng, 32);
+	for (uint64_t at = w->stack[me].sp; !w->temper.untidy && at < callee_cfa - 8; at += 8)
+		walker_store(w, at, random_next(&w->rng));
 	w->stack[me].ip = FOREIGN + 32;
+	w->stack[me].leaf = callee_cfa - 8;
 	enum outcome out = walker_maybe_signal(w);
+	w->stack[me].leaf = 0;
 	w->stack[me].sp = w->stack[me].cfa - 8;
 	if (out != RETURNED)
 		return out;
@@ -139,7 +162,7 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 			callee = walker_pick_entered(w);
 		return call_unknown(w, block, callee_cfa, callee);
 	}
-	enum outcome out = make_call(w, block, callee);
+	enum outcome out = make_call(w, block, TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
 	uint64_t ret = BIAS + b->call_addr + b->call_len;
@@ -186,21 +209,27 @@ static enum outcome run_frame(struct walker *w, uint32_t block)
 {
 	uint32_t me = w->n - 1;
 	bool begun = !(w->prog->funcs[w->stack[me].func].flags & PROG_ENTRY_WITNESS);
+	if (w->temper.told && w->stack[me].ret < FOREIGN) /* the stack says that it was */
+		begun = true;
 	for (;;) {
 		const struct prog_block *b = &w->prog->blocks[block];
 		uint8_t mark = w->choice->marks[block];
-		if (w->steps++ >= w->limit)
-			return OVER;
 		w->stack[me].ip = BIAS + b->addr;
+		w->stack[me].block = block;
+		if (w->steps++ >= w->limit) {
+			if (begun && !(b->flags & PROG_VIRTUAL))
+				walker_die(w);
+			return OVER;
+		}
 		/* What is interrupted before the witness that says that it was entered, or landed
 		 * in, is so after it. */
-		enum outcome out = begun ? walker_maybe_signal(w) : RETURNED;
+		bool there = begun && !(b->flags & PROG_VIRTUAL);
+		enum outcome out = there ? walker_maybe_signal(w) : RETURNED;
 		begun = !lands_here(w, out, me, &block);
 		if (!begun)
 			continue;
 		if (out != RETURNED)
 			return out;
-		w->stack[me].block = block;
 		if (shows_block(w, block))
 			walker_step(w, TRACE_BLOCK, 0, b->addr, 0);
 		if (mark == MARK_BLOCK)

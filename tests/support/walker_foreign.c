@@ -15,11 +15,27 @@ enum outcome walker_call_foreign(struct walker *w, uint64_t cfa, uint64_t ret, b
 	return out;
 }
 
+#define LEADS_MAX 64
+
+/* Whether silence may lead from @block to @next: then nothing would tell it from a landing there.
+ */
 static bool leads_to(const struct walker *w, uint32_t block, uint32_t next)
 {
-	for (uint32_t i = 0; i < w->prog->blocks[block].n_succ; i++)
-		if (prog_succs(w->prog, block)[i] == next)
-			return true;
+	uint32_t seen[LEADS_MAX] = {block}, n = 1;
+	if (block == next) /* a signal came before its witness */
+		return true;
+	for (uint32_t k = 0; k < n; k++) {
+		const struct prog_block *b = &w->prog->blocks[seen[k]];
+		for (uint32_t i = 0; i < b->n_succ; i++) {
+			uint32_t to = prog_succs(w->prog, seen[k])[i], j = 0;
+			if (to == next)
+				return true;
+			while (j < n && seen[j] != to)
+				j++;
+			if (j == n && n < LEADS_MAX && !w->choice->marks[to])
+				seen[n++] = to;
+		}
+	}
 	return false;
 }
 
@@ -58,7 +74,8 @@ static void unwind(struct walker *w, uint32_t n, bool surely)
 		.event = w->walk->n_events,
 	};
 	uint32_t since = w->walk->n_steps - t.first;
-	surely = surely && since <= 1;
+	/* A handler that has returned in silence might have thrown. */
+	surely = surely && since <= 1 && w->returned <= t.first;
 	while (w->n > n) {
 		const struct walk_frame *f = &w->stack[w->n - 1];
 		surely = leave_act(w, f->act, &t) && surely;
@@ -80,7 +97,7 @@ enum outcome walker_throw_up(struct walker *w, bool surely)
 	uint32_t survivor = PUGMARK_NONE;
 	for (int i = 0; i < 20 && survivor == PUGMARK_NONE; i++) {
 		uint32_t k = random_below(&w->rng, w->n);
-		if (w->stack[k].func != PUGMARK_NONE &&
+		if (w->stack[k].func != PUGMARK_NONE && !w->stack[k].ahead &&
 		    walker_landing_block(w, &w->stack[k]) != PUGMARK_NONE)
 			survivor = k;
 	}
@@ -99,50 +116,6 @@ static enum outcome exit_thread(struct walker *w, bool surely)
 	return THROWN;
 }
 
-/* Writes the frame that the kernel makes for a handler, see rt_sigframe in the kernel's
- * arch/x86/include/asm/sigframe.h, from @at upwards. */
-static void write_signal_frame(struct walker *w, uint64_t at, uint64_t sp, uint64_t ip)
-{
-	walker_store(w, at, TRAMPOLINE);
-	walker_store(w, at + 8, 7);
-	walker_store(w, at + 16, 0);
-	for (int i = 3; i < 21; i++)
-		walker_store(w, at + 8 * i, random_next(&w->rng));
-	walker_store(w, at + 168, sp);
-	walker_store(w, at + 176, ip);
-	walker_store(w, at + 184, 0x246);
-	walker_store(w, at + 192, 0x002b000000000033);
-}
-
-/* Now and then a signal comes. */
-enum outcome walker_maybe_signal(struct walker *w)
-{
-	if (!w->temper.signal || random_below(&w->rng, 10000) >= w->temper.signal ||
-	    w->handlers > 2 || walker_full(w))
-		return RETURNED;
-	uint32_t handler = walker_pick_entered(w);
-	if (handler == PUGMARK_NONE)
-		return RETURNED;
-	struct walk_act act = {.first = w->walk->n_steps, .parent = w->act};
-	act.before = w->walk->acts[w->act].decided;
-	uint64_t sp = w->stack[w->n - 1].sp;
-	uint64_t under = sp - 128;
-	if (w->temper.alt_stack && under >= STACK_TOP - 8ull * STACK_WORDS)
-		under = ALT_TOP;
-	uint64_t at = (under - 1400 - 64 * random_below(&w->rng, 20)) & ~(uint64_t)63;
-	write_signal_frame(w, at, sp, w->stack[w->n - 1].ip);
-	uint32_t parent = w->act;
-	PUSH(w->walk->acts, w->walk->n_acts, w->walk->cap_acts, act);
-	w->act = w->walk->n_acts - 1;
-	w->handlers++;
-	walker_step(w, TRACE_ENTER, CAUSE_SIGNAL, walker_func_addr(w, handler), 0);
-	enum outcome out = walker_call_function(w, handler, at + 8, TRAMPOLINE);
-	w->handlers--;
-	if (out == RETURNED)
-		w->act = parent;
-	return out;
-}
-
 /* The topmost frame is foreign and runs. */
 enum outcome walker_run_foreign(struct walker *w, bool returns)
 {
@@ -154,6 +127,7 @@ enum outcome walker_run_foreign(struct walker *w, bool returns)
 		if (!w->temper.untidy || at >= saved || random_chance(&w->rng, 50))
 			walker_store(w, at, random_next(&w->rng));
 	w->stack[me].sp = below;
+	w->stack[me].ip = FOREIGN + 32;
 	uint32_t began = w->walk->n_steps;
 	while (random_chance(&w->rng, w->temper.callback)) {
 		uint32_t callee = walker_pick_entered(w);

@@ -26,7 +26,9 @@ struct walk_frame {
 	uint32_t act;
 	uint64_t cfa, ret;
 	uint32_t block;	 /* where it is */
-	uint64_t sp, ip; /* while it runs itself; ip of foreign code is of no matter */
+	uint64_t sp, ip; /* while it runs itself */
+	uint64_t leaf;	 /* where the return address lies of a call that does not come back */
+	bool ahead;	 /* it has not been called yet */
 };
 
 /* How adventurous a walk is, in percent of the occasions. */
@@ -34,6 +36,7 @@ struct temper {
 	uint32_t signal; /* in ten thousandths */
 	uint32_t throws, callback, into_program;
 	bool alt_stack;
+	bool told;   /* signals are events, as the kernel delivers them */
 	bool untidy; /* foreign frames keep what earlier calls have left there */
 };
 
@@ -48,6 +51,7 @@ struct walker {
 	const struct choice *choice;
 	const struct pugmark_plan *plan;
 	const uint32_t *site_of, *entered;
+	const bool *live;
 	uint32_t n_entered;
 	struct temper temper;
 	struct walk *walk;
@@ -55,6 +59,7 @@ struct walker {
 	uint32_t n;
 	uint64_t rng, time_ns;
 	struct memory *memory;
+	uint32_t returned;	/* steps when the last handler returned */
 	uint32_t act, handlers; /* running; how many of them are open */
 	uint32_t survivor;	/* THROWN: index of the frame that it lands in; NONE: of none */
 	uint32_t steps, limit;
@@ -81,6 +86,9 @@ void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, u
 void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t callee_cfa);
 void walker_push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
 
+/* The stack from @from upwards, for @e. */
+void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from);
+
 /* walker_code.c: calls a function of the program. */
 enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
 
@@ -92,8 +100,11 @@ uint32_t walker_landing_block(struct walker *w, const struct walk_frame *frame);
 /* Throws to some frame that has a landing pad; OVER where there is none. @surely: out of a call
  * that does not return. */
 enum outcome walker_throw_up(struct walker *w, bool surely);
-/* Now and then a signal comes. */
+
+/* walker_signal.c: now and then a signal comes. */
 enum outcome walker_maybe_signal(struct walker *w);
+/* One that has no handler, and kills. */
+void walker_die(struct walker *w);
 
 static inline uint64_t walker_func_addr(const struct walker *w, uint32_t func)
 {

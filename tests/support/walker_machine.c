@@ -57,7 +57,7 @@ void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, u
 	PUSH(w->walk->steps, w->walk->n_steps, w->walk->cap_steps, s);
 }
 
-static void snapshot(struct walker *w, struct witness_event *e, uint64_t from)
+void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from)
 {
 	struct walk *walk = w->walk;
 	uint32_t first = walk->n_stacks;
@@ -92,7 +92,7 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 		e.ret = f->ret;
 	if (site->capture & CAPTURE_STACK ||
 	    (site->capture & CAPTURE_SNAPSHOT && f->ret >= FOREIGN))
-		snapshot(w, &e, f->cfa - 8);
+		walker_snapshot(w, &e, f->cfa - 8);
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
 	w->walk->acts[w->act].decided = w->walk->n_steps;
 }

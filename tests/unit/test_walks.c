@@ -43,7 +43,7 @@ static bool walk_once(const struct program *prog, const struct choice *choice,
 	tally->steps += walk.n_steps;
 	tally->events += walk.n_events;
 	tally->gaps += verdict.gaps;
-	tally->handlers += walk.n_acts - 1;
+	tally->handlers += walk.n_handlers;
 	tally->untidy += walk.untidy;
 	tally->ambiguous += verdict.ambiguous;
 	walk_deinit(&walk);

@@ -60,7 +60,7 @@ static void walk_once(const struct walk_ground *ground, uint64_t seed, struct ta
 	t->steps += walk.n_steps;
 	t->events += walk.n_events;
 	t->gaps += verdict.gaps;
-	t->handlers += walk.n_acts - 1;
+	t->handlers += walk.n_handlers;
 	t->ambiguous += verdict.ambiguous;
 	walk_deinit(&walk);
 }

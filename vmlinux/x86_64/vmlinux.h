@@ -24,6 +24,7 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef _Bool bool;
 typedef int pid_t;
+typedef unsigned long size_t;
 enum { false = 0, true = 1 };
 
 enum bpf_map_type {
@@ -90,6 +91,19 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
+	unsigned long sas_ss_sp;
+	size_t sas_ss_size;
+};
+
+struct kernel_siginfo;
+
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
 };
 
 struct linux_binprm {

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* signal.h: signals that are delivered to traced tasks, in the order of their events: where each
+ * finds the task, and what becomes of it. Runs as the task, when the signal comes out of the queue
+ * and before the handler's frame is made; costs nothing otherwise. */
+#ifndef BPF_SIGNAL_H
+#define BPF_SIGNAL_H
+
+#include "bpf/batch.h"
+#include "bpf/snapshot.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define SA_ONSTACK 0x08000000
+#define SIG_IGN 1
+
+/* The stack that the handler runs on, where it is not the one at @sp. */
+static __always_inline void note_alternate(struct task_struct *task, struct k_sigaction *ka,
+					   __u64 sp, struct signal_note *note)
+{
+	__u64 alt = task->sas_ss_sp, bytes = task->sas_ss_size;
+
+	if (!note->handler || !(BPF_CORE_READ(ka, sa.sa_flags) & SA_ONSTACK) || !bytes)
+		return;
+	if (sp > alt && sp - alt <= bytes) /* there already */
+		return;
+	note->alt = alt;
+	note->alt_bytes = bytes;
+}
+
+static __always_inline void note_registers(struct pt_regs *regs, struct signal_note *note)
+{
+	note->ip = regs->ip;
+	note->regs[0] = regs->ax;
+	note->regs[1] = regs->dx;
+	note->regs[2] = regs->cx;
+	note->regs[3] = regs->bx;
+	note->regs[4] = regs->si;
+	note->regs[5] = regs->di;
+	note->regs[6] = regs->bp;
+	note->regs[7] = regs->sp;
+	note->regs[8] = regs->r8;
+	note->regs[9] = regs->r9;
+	note->regs[10] = regs->r10;
+	note->regs[11] = regs->r11;
+	note->regs[12] = regs->r12;
+	note->regs[13] = regs->r13;
+	note->regs[14] = regs->r14;
+	note->regs[15] = regs->r15;
+}
+
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	/* Before the first hit of a task that ran before, its stack is not known. */
+	if (!st || !enabled || st->stopped || st->attached)
+		return 0;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 sp = regs->sp;
+	__u32 module = st->last_module & (BATCH_MODULES - 1);
+
+	batch_send(st);
+	bool told = snapshot_send(sp);
+	if (told && st->last_cfa - sp < 8 * DEEP_WORDS)
+		deep_send(st->last_cfa + DEEP_MARGIN, st->base[module], module_bytes[module]);
+	struct signal_note *note = bpf_ringbuf_reserve(&events, sizeof(*note), 0);
+	if (note) {
+		__builtin_memset(note, 0, sizeof(*note));
+		note->kind = RING_SIGNAL;
+		note->task = st->head.task;
+		note->time_ns = bpf_ktime_get_ns();
+		note->lost = st->head.lost;
+		note->execs = st->head.execs;
+		note->pid = st->head.pid;
+		note->has_snapshot = told;
+		note->snapshot = st->snapshots - 1;
+		note->handler = (__u64)BPF_CORE_READ(ka, sa.sa_handler);
+		if (note->handler == SIG_IGN)
+			note->handler = 0;
+		note_alternate(task, ka, sp, note);
+		note_registers(regs, note);
+		bpf_ringbuf_submit(note, BPF_RB_NO_WAKEUP);
+	}
+	st->head.snapshots = st->snapshots;
+	return 0;
+}
+
+#endif

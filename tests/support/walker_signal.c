@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* walker_signal.c: signals, as the kernel delivers them: with an event, or, as in recordings from
+ * before there were any, with the frame on the stack alone. */
+#include "tests/support/walker_impl.h"
+
+/* Writes the frame that the kernel makes for a handler, see rt_sigframe in the kernel's
+ * arch/x86/include/asm/sigframe.h, from @at upwards. */
+static void write_signal_frame(struct walker *w, uint64_t at, uint64_t sp, uint64_t ip)
+{
+	walker_store(w, at, TRAMPOLINE);
+	walker_store(w, at + 8, 7);
+	walker_store(w, at + 16, 0);
+	for (int i = 3; i < 21; i++)
+		walker_store(w, at + 8 * i, random_next(&w->rng));
+	walker_store(w, at + 168, sp);
+	walker_store(w, at + 176, ip);
+	walker_store(w, at + 184, 0x246);
+	walker_store(w, at + 192, 0x002b000000000033);
+}
+
+/* What the plan says of the place @ip. */
+static const struct plan_point *point_of(const struct pugmark_plan *plan, uint64_t ip)
+{
+	const struct plan_point *found = NULL;
+	uint32_t lo = 0, hi = plan->n_points;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (plan->text_addr + plan->points[mid].off > ip) {
+			hi = mid;
+			continue;
+		}
+		found = &plan->points[mid];
+		lo = mid + 1;
+	}
+	return found;
+}
+
+/* The stack pointer of the topmost frame, as the plan has it, and in *@bp rbp. */
+static uint64_t stack_pointer(struct walker *w, uint64_t *bp)
+{
+	const struct walk_frame *f = &w->stack[w->n - 1];
+	*bp = random_next(&w->rng);
+	if (f->ip >= FOREIGN)
+		return f->sp;
+	const struct plan_point *point = point_of(w->plan, f->ip - BIAS);
+	if (point && (point->cfa & 3) == CFA_SP)
+		return f->cfa - (point->cfa >> 2);
+	if (point && (point->cfa & 3) == CFA_BP)
+		*bp = f->cfa - (point->cfa >> 2);
+	return f->sp;
+}
+
+/* Whether nothing can follow that shows, nor a return: then nothing tells by which of several
+ * silent ways a thread came there. */
+static bool is_dead_end(const struct walker *w)
+{
+	for (uint32_t i = 0; i < w->n; i++) {
+		const struct walk_frame *f = &w->stack[i];
+		if (f->func != PUGMARK_NONE && !f->ahead && !w->live[f->block])
+			return true;
+	}
+	return false;
+}
+
+/* Where the return address of the innermost call of the program lies, by call frame information.
+ * The frame of a handler ends the way up. */
+static uint64_t innermost_call(struct walker *w)
+{
+	if (w->stack[w->n - 1].ip < FOREIGN || (!w->temper.untidy && random_chance(&w->rng, 50)))
+		return 0;
+	for (uint32_t i = w->n; i-- > 0;) {
+		const struct walk_frame *f = &w->stack[i];
+		if (f->leaf)
+			return f->leaf;
+		if (f->ret < FOREIGN)
+			return f->cfa - 8;
+		if (f->ret == TRAMPOLINE)
+			return 0;
+	}
+	return SIGNAL_NO_CALLER;
+}
+
+/* A signal is delivered: @handler is none if it kills. */
+static void signal_event(struct walker *w, uint32_t handler, uint64_t sp, uint64_t bp, bool alt)
+{
+	struct witness_event e = {
+		.kind = EVENT_SIGNAL,
+		.time_ns = ++w->time_ns,
+		.cfa = sp,
+		.ret = w->stack[w->n - 1].ip,
+		.signal.bp = bp,
+		.signal.caller = innermost_call(w),
+		.val = handler == PUGMARK_NONE ? 0 : BIAS + walker_func_addr(w, handler),
+		.signal.alt = alt ? ALT_TOP - 8 * ALT_WORDS : 0,
+		.signal.alt_bytes = alt ? 8 * ALT_WORDS : 0,
+	};
+	walker_snapshot(w, &e, sp);
+	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
+	w->walk->acts[w->act].decided = w->walk->n_steps;
+}
+
+/* Now and then a signal comes. */
+enum outcome walker_maybe_signal(struct walker *w)
+{
+	if (!w->temper.signal || random_below(&w->rng, 10000) >= w->temper.signal ||
+	    w->handlers > 2 || walker_full(w) || (w->temper.told && is_dead_end(w)))
+		return RETURNED;
+	uint32_t handler = walker_pick_entered(w);
+	if (handler == PUGMARK_NONE)
+		return RETURNED;
+	uint64_t bp, sp = stack_pointer(w, &bp), under = sp - 128;
+	bool alt = w->temper.alt_stack && under >= STACK_TOP - 8ull * STACK_WORDS;
+	uint32_t parent = w->act;
+	if (w->temper.told) {
+		signal_event(w, handler, sp, bp, alt);
+	} else {
+		struct walk_act act = {.first = w->walk->n_steps, .parent = w->act};
+		act.before = w->walk->acts[w->act].decided;
+		PUSH(w->walk->acts, w->walk->n_acts, w->walk->cap_acts, act);
+		w->act = w->walk->n_acts - 1;
+	}
+	w->walk->n_handlers++;
+	if (alt)
+		under = ALT_TOP;
+	uint64_t at = (under - 1400 - 64 * random_below(&w->rng, 20)) & ~(uint64_t)63;
+	write_signal_frame(w, at, sp, w->stack[w->n - 1].ip);
+	w->handlers++;
+	walker_step(w, TRACE_ENTER, CAUSE_SIGNAL, walker_func_addr(w, handler), 0);
+	enum outcome out = walker_call_function(w, handler, at + 8, TRAMPOLINE);
+	w->handlers--;
+	w->returned = w->walk->n_steps;
+	if (out == RETURNED)
+		w->act = parent;
+	return out;
+}
+
+void walker_die(struct walker *w)
+{
+	uint64_t bp, sp = stack_pointer(w, &bp);
+	if (w->temper.told && !is_dead_end(w))
+		signal_event(w, PUGMARK_NONE, sp, bp, false);
+}
