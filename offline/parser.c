@@ -775,8 +775,8 @@ static struct lookahead look(struct parser *p, const struct witness_event *e)
 	return la;
 }
 
-/* parser_find(), and where it finds nothing, whether the module that the last witnessed call or jump
- * went to has jumped back: then it is the function it jumped to that returns to our code. */
+/* parser_find(), and where it finds nothing, whether the module that the last witnessed call or
+ * jump went to has jumped back: then it is the function it jumped to that returns to our code. */
 static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32_t *alt)
 {
 	if (parser_find(p, la, level, alt))
