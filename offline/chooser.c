@@ -22,10 +22,32 @@ bool vec_push(struct vec *vec, uint32_t value)
 	return true;
 }
 
-static void push(struct chooser *ch, struct vec *vec, uint32_t value)
+static inline void push(struct chooser *ch, struct vec *vec, uint32_t value)
 {
-	if (!vec_push(vec, value))
+	if (vec->n < vec->cap)
+		vec->at[vec->n++] = value;
+	else if (!vec_push(vec, value))
 		ch->failed = true;
+}
+
+static int build_hops(struct chooser *ch)
+{
+	const struct program *prog = ch->prog;
+	ch->hops = calloc(prog->n_blocks + 1, sizeof(*ch->hops));
+	if (!ch->hops)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < prog->n_blocks; b++) {
+		const struct prog_block *block = &prog->blocks[b];
+		const struct prog_func *f = &prog->funcs[block->func];
+		struct hop *hop = &ch->hops[b];
+		*hop = (struct hop){.succ = block->succ, .n_succ = block->n_succ};
+		hop->is_node = block->call != CALL_NONE || f->flags & PROG_PATHS;
+		if (block->flags & PROG_RET)
+			hop->flags |= HOP_RET;
+		if (f->flags & PROG_ENTRY_WITNESS && f->block == b)
+			hop->flags |= HOP_ENTRY;
+	}
+	return 0;
 }
 
 static int build_preds(struct chooser *ch)
@@ -103,7 +125,7 @@ int chooser_init(struct chooser *ch, const struct program *prog)
 		*stamps[i] = calloc(n, sizeof(uint32_t));
 		ok = ok && *stamps[i];
 	}
-	if (!ok || build_preds(ch) || find_alike(ch)) {
+	if (!ok || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
 		chooser_deinit(ch);
 		return -ENOMEM;
 	}
@@ -121,12 +143,12 @@ void chooser_deinit(struct chooser *ch)
 			termset_free(&ch->sums[f].first);
 			termset_free(&ch->sums[f].need);
 		}
-	void *heap[] = {ch->global_depth, ch->marks,	  ch->capture_ret,  ch->sums,
-			ch->global_need,  ch->global_any, ch->seen_walk,    ch->seen_closure,
-			ch->seen_back,	  ch->head,	  ch->head_stamp,   ch->preds,
-			ch->pred_at,	  ch->alts.at,	  ch->walk.at,	    ch->closure.at,
-			ch->back.at,	  ch->found,	  ch->decisions.at, ch->seen_alike,
-			ch->alike};
+	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	    ch->capture_ret,
+			ch->sums,	  ch->global_need,  ch->global_any, ch->seen_walk,
+			ch->seen_closure, ch->seen_back,    ch->head,	    ch->head_stamp,
+			ch->preds,	  ch->pred_at,	    ch->alts.at,    ch->walk.at,
+			ch->closure.at,	  ch->back.at,	    ch->found,	    ch->decisions.at,
+			ch->seen_alike,	  ch->alike};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct chooser){0};
@@ -134,9 +156,8 @@ void chooser_deinit(struct chooser *ch)
 
 bool chooser_is_node(const struct chooser *ch, uint32_t block)
 {
-	const struct prog_block *b = &ch->prog->blocks[block];
-	return ch->marks[block] || b->call != CALL_NONE || chooser_shows_blocks(ch, block) ||
-	       (ch->returns_apart && (b->flags & PROG_RET));
+	const struct hop *hop = &ch->hops[block];
+	return ch->marks[block] || hop->is_node || (ch->returns_apart && hop->flags & HOP_RET);
 }
 
 /* Adds to @out the nodes reached from @start through blocks that are none. */
@@ -150,16 +171,16 @@ static void reach(struct chooser *ch, uint32_t start, struct vec *out, bool *exi
 			continue;
 		ch->seen_walk[b] = ch->stamp;
 		ch->steps++;
-		const struct prog_block *block = &ch->prog->blocks[b];
+		const struct hop *hop = &ch->hops[b];
 		if (chooser_is_node(ch, b)) {
 			push(ch, out, b);
-		} else if (block->flags & PROG_RET) {
+		} else if (hop->flags & HOP_RET) {
 			if (!*exit_seen)
 				push(ch, out, NODE_EXIT);
 			*exit_seen = true;
 		} else {
-			for (uint32_t i = 0; i < block->n_succ; i++)
-				push(ch, &ch->walk, prog_succs(ch->prog, b)[i]);
+			for (uint32_t i = 0; i < hop->n_succ; i++)
+				push(ch, &ch->walk, ch->prog->succs[hop->succ + i]);
 		}
 	}
 }
@@ -189,8 +210,7 @@ static bool is_entry_term(const struct chooser *ch, uint32_t w)
 {
 	if (w == TERM_ANY_ENTRY)
 		return true;
-	const struct prog_func *func = &ch->prog->funcs[ch->prog->blocks[w].func];
-	return (func->flags & PROG_ENTRY_WITNESS) && func->block == w;
+	return ch->hops[w].flags & HOP_ENTRY;
 }
 
 static bool same_event(const struct chooser *ch, uint32_t a, uint32_t b)
@@ -412,26 +432,37 @@ static bool global_need_holds(struct chooser *ch, struct term t, int32_t depth, 
 	return true;
 }
 
-/* @t, a need of what is called in @block, as the caller sees it. A call whose height is not known
- * tells by its event where the callee's frame is, which is below the caller's. */
-static struct term lift_need(const struct chooser *ch, struct term t, uint32_t block)
+/* What a need of a callee is as its caller sees it. A call whose height is not known tells by its
+ * event where the callee's frame is, which is below the caller's. */
+struct lift {
+	int32_t height;
+	uint32_t call;
+	bool or_below;
+};
+
+static struct lift lift_of(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
 	if (b->height != PUGMARK_HEIGHT_UNKNOWN || ch->marks[block] != MARK_LAST)
-		return term_lift(t, b->height, call);
-	t.or_below = true;
-	return term_lift(t, RETURN_ADDRESS_BYTES, call);
+		return (struct lift){b->height, call, false};
+	return (struct lift){RETURN_ADDRESS_BYTES, call, true};
+}
+
+static inline struct term lift_need(struct lift lift, struct term t)
+{
+	t.or_below |= lift.or_below;
+	return term_lift(t, lift.height, lift.call);
 }
 
 static bool need_range_differs(struct chooser *ch, struct term t, uint32_t block, uint32_t from,
 			       uint32_t to)
 {
-	const struct prog_block *b = &ch->prog->blocks[block];
-	const struct termset *need = &ch->sums[b->callee].need;
+	const struct termset *need = &ch->sums[ch->prog->blocks[block].callee].need;
+	struct lift lift = lift_of(ch, block);
 	for (uint32_t i = from; i < to; i++) {
 		ch->steps++;
-		if (!distinguishable(ch, t, lift_need(ch, need->terms[i], block)))
+		if (!distinguishable(ch, t, lift_need(lift, need->terms[i])))
 			return false;
 	}
 	return true;
@@ -441,7 +472,8 @@ static bool need_range_differs(struct chooser *ch, struct term t, uint32_t block
 static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
-	struct term frame = lift_need(ch, (struct term){.or_below = true}, block);
+	struct lift lift = lift_of(ch, block);
+	struct term frame = lift_need(lift, (struct term){.or_below = true});
 	if (t.depth < frame.depth && term_depths_differ(t, frame))
 		return true; /* a frame above the callee's */
 	if (b->call == CALL_UNKNOWN) {
@@ -452,7 +484,7 @@ static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 	const struct summary *callee = &ch->sums[b->callee];
 	if (!callee->known || callee->need.top)
 		return false;
-	int32_t depth = lift_need(ch, (struct term){.depth = callee->global_depth}, block).depth;
+	int32_t depth = lift_need(lift, (struct term){.depth = callee->global_depth}).depth;
 	if (callee->need_global && !global_need_holds(ch, t, depth, RET_UNKNOWN))
 		return false;
 	uint32_t from = 0, to = callee->need.n;
@@ -727,11 +759,12 @@ static bool need_of_call(struct chooser *ch, uint32_t block, struct summary *sum
 	const struct summary *callee = &ch->sums[b->callee];
 	if (!callee->known || callee->need.top)
 		return set_top(&sum->need);
+	struct lift lift = lift_of(ch, block);
 	struct term unknown = {.depth = callee->global_depth};
 	if (callee->need_global)
-		grew |= need_globally(sum, lift_need(ch, unknown, block).depth);
+		grew |= need_globally(sum, lift_need(lift, unknown).depth);
 	for (uint32_t i = 0; i < callee->need.n; i++)
-		grew |= add_need(ch, sum, lift_need(ch, callee->need.terms[i], block));
+		grew |= add_need(ch, sum, lift_need(lift, callee->need.terms[i]));
 	return grew;
 }
 
