@@ -33,8 +33,8 @@ struct plan_header {
 	float expected_cost_ns;
 	uint8_t build_id[32];
 	uint64_t text_addr, text_end;
-	uint32_t n_points; /* from version 2 on */
-	uint32_t reserved;
+	uint32_t n_points; /* from version 2 on, as what follows */
+	uint32_t unresolved;
 };
 #define FIRST_HEADER_BYTES offsetof(struct plan_header, n_points)
 _Static_assert(sizeof(struct plan_header) == 120, "plan files depend on this layout");
@@ -91,6 +91,7 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 		.n_targets = plan->n_targets,
 		.strings_bytes = plan->strings_bytes,
 		.n_points = plan->n_points,
+		.unresolved = plan->unresolved,
 		.mode = plan->mode,
 		.build_id_len = plan->build_id_len,
 		.expected_cost_ns = plan->expected_cost_ns,
@@ -213,6 +214,7 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 		.n_targets = h->n_targets,
 		.strings_bytes = h->strings_bytes,
 		.n_points = h->version == FIRST_VERSION ? 0 : h->n_points,
+		.unresolved = h->version == FIRST_VERSION ? 0 : h->unresolved,
 		.mode = h->mode,
 		.build_id_len = h->build_id_len,
 		.expected_cost_ns = h->expected_cost_ns,

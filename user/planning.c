@@ -346,16 +346,20 @@ static int choose(const struct planner *p, enum plan_mode mode, struct choice *c
 static int plan(struct planner *p)
 {
 	struct choice choice;
+	uint32_t unresolved = 0;
 	int err = make_program(p);
 	if (err)
 		return err;
 	say(p, "choosing what to probe");
-	err = choose(p, p->o->mode, &choice, &p->out->unresolved);
+	err = choose(p, p->o->mode, &choice, &unresolved);
 	if (err)
 		return failed(p, err);
 	err = plan_build(p->program, &choice, p->o->mode, p->model, &p->out->plan);
 	choice_deinit(&choice);
-	return err ? failed(p, err) : 0;
+	if (err)
+		return failed(p, err);
+	p->out->plan->unresolved = unresolved;
+	return 0;
 }
 
 /* What mode full would do with the same scope and counts. */

@@ -56,8 +56,6 @@ struct planning_result {
 	struct pugmark_plan *plan; /* freed with planning_deinit(), as all of this */
 	char *path;		   /* the plan file */
 	bool cached;		   /* it was there already */
-	uint32_t unresolved;	   /* not cached: decisions at which the trace may have gaps, since
-				      nothing there can be probed */
 	double seconds;		   /* what it took */
 	/* compare, keep_model: the model; compare: how many probes mode full has and what they are
 	 * expected to cost

@@ -32,3 +32,8 @@ check-threads: $(BUILD)/pugmark ## 64 threads for ten seconds
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/threads.sh 64 10
 check-threads-quick: $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/threads.sh 64 2
+
+# A busy loop, recorded for ten minutes and then read.
+.PHONY: soak
+soak: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/soak.sh
