@@ -181,8 +181,11 @@ enum pugmark_cfa_reg { CFA_UNKNOWN, CFA_SP, CFA_BP };
 
 struct pugmark_cfa {
 	uint8_t reg;	/* enum pugmark_cfa_reg */
+	uint8_t bp;	/* where the caller's bp is: PUGMARK_BP_KEPT, n: at CFA - 8 n, or UNKNOWN */
 	int32_t offset; /* CFA = reg + offset, in bytes */
 };
+#define PUGMARK_BP_KEPT 0 /* still in bp */
+#define PUGMARK_BP_UNKNOWN 255
 
 struct pugmark_model {
 	const char *path;
