@@ -876,6 +876,8 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	p->from_ns = p->last_ns;
 	if (p->holds)
 		parser_release_held(p, e);
+	if (e->kind != EVENT_END)
+		p->placed = false;
 	switch (e->kind) {
 	case EVENT_WITNESS:
 		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
@@ -911,7 +913,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 		end_pause(p);
 		if (p->lost)
 			parser_emit_gap(p, CAUSE_LOST);
-		finish(p, e->val != 0);
+		finish(p, e->val != 0 || p->placed);
 		break;
 	case EVENT_EXEC:
 	case EVENT_STOP:

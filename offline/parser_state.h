@@ -70,6 +70,7 @@ struct parser {
 	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
 	uint8_t attach_boundary;
 	bool paused; /* what is probed is being changed: a gap is due */
+	bool placed; /* the last event said where the thread was, and it is there */
 	bool failed;
 };
 

@@ -148,6 +148,7 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 	} else if (s->via == VIA_INDIRECT) {
 		b->flags |= PROG_INDIRECT;
 	} else if (s->via == VIA_IMPORT && s->target == PUGMARK_NONE && s->import != PUGMARK_NONE &&
+		   !model->imports[s->import].ifunc &&
 		   !(m->options->traced && m->options->traced[s->import]) &&
 		   import_is_leaf(model->imports[s->import].name)) {
 		b->call = CALL_LEAF;

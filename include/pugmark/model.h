@@ -173,6 +173,7 @@ struct pugmark_import {
 	uint64_t got_addr;   /* its GOT slot, or 0 */
 	uint32_t local_func; /* the function of this module that defines the same symbol, or NONE */
 	uint8_t flags;	     /* enum pugmark_site_flag: NORETURN, RETURNS_TWICE */
+	bool ifunc;	     /* an IFUNC of this module: what its resolver chooses is in here too */
 };
 
 /* How the canonical frame address is computed at one instruction, from .eh_frame. */
