@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 13 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 14 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
