@@ -285,9 +285,9 @@ static bool allowed(struct settling *s)
 		return false;
 	if (position == AT_CALL) {
 		const struct plan_node *n = node_at(p, f->module, f->node);
-		const struct stack_link *first = &s->links[s->n_links - 1];
-		if (s->n_links ? first->call == f->node && first->module == f->module
-			       : n->flags & NODE_TAIL)
+		const struct stack_link *first = s->n_links ? &s->links[s->n_links - 1] : NULL;
+		if (first ? first->call == f->node && first->module == f->module
+			  : n->flags & NODE_TAIL)
 			return s->n_links <= 1 && inside_unknown(s);
 		if (n->flags & (NODE_NORETURN | NODE_TAIL))
 			return false;
@@ -350,6 +350,8 @@ static bool made_by(const struct settling *s, const struct frame *f, uint64_t cf
 {
 	if (cfa)
 		return f->cfa == cfa;
+	if (!s->n_links)
+		return false;
 	const struct stack_link *link = &s->links[s->n_links - 1];
 	if (node_at(s->p, link->module, link->call)->site == PUGMARK_NONE)
 		return f->cfa > link->cfa;

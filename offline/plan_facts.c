@@ -173,6 +173,8 @@ static enum facts_added add(struct facts *set, struct fact fact, struct fact *st
 	uint32_t most = set->n < FACTS_EXACT || set->wide ? FACTS_PER_SITE : 1;
 	uint32_t first = from, last = to;
 	range_of_ret(set, fact, &first, &last);
+	if (first < last && set->at[first].below == BELOW_UNKNOWN && !own_frame(fact))
+		return add_to_one(&set->at[first], fact, stored); /* at any depth */
 	if (first < last && set->at[last - 1].further && !own_frame(fact) && !set->unbounded)
 		return add_to_one(&set->at[last - 1], fact, stored);
 	if (to - from < most || set->unbounded || own_frame(fact))
