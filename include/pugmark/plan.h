@@ -160,6 +160,9 @@ struct pugmark_plan {
 	uint32_t build_id_len;
 	float expected_cost_ns; /* of one run, by the estimates; good for comparisons only */
 	uint64_t text_addr, text_end;
+	/* Decisions at which nothing can be probed that would tell: there the trace may have gaps.
+	 * 0 in plans of version 1, which do not say. */
+	uint32_t unresolved;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;
 };
@@ -168,7 +171,9 @@ struct pugmark_plan {
  * Returns 0 and a plan that the caller frees with pugmark_plan_free(); -EBADMSG with @diag filled
  * where the file is no plan or damaged, -EPROTO where its version is not known, or -errno. */
 int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag);
-/* Writes @plan to @path atomically: a reader sees the old file or the new one. 0 or -errno. */
+/* Writes @plan to @path atomically: a reader sees the old file or the new one. A symbolic link
+ * stays what it is, and its target is replaced; a device or a pipe is written straight. 0 or
+ * -errno. */
 int pugmark_plan_write(const struct pugmark_plan *plan, const char *path,
 		       struct pugmark_diag *diag);
 void pugmark_plan_free(struct pugmark_plan *plan);
