@@ -211,7 +211,8 @@ endef
 export pugmark_pc
 
 MANS := $(wildcard docs/man/*.1)
-HEADERS := $(wildcard include/pugmark/*.h)
+# batch.h is between the command and its BPF programs.
+HEADERS := $(filter-out %/batch.h,$(wildcard include/pugmark/*.h))
 D = $(DESTDIR)
 
 install: all ## into DESTDIR and PREFIX (/usr/local)
@@ -238,7 +239,7 @@ clean: ## every build folder
 	$(Q)rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@sed -n '3,5s/^# */  /p' Makefile
 
 -include bpf/bpf.mk

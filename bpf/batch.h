@@ -19,6 +19,8 @@ struct task_state {
 	__u32 cfa_high;
 	__u32 snapshots;   /* sent, ever */
 	__u32 last_module; /* of the last hit */
+	__u32 generation;  /* of the probes that the batch is by */
+	__u32 reserved;
 	struct batch head;
 	struct batch_record records[BATCH_RECORDS];
 };
@@ -45,7 +47,7 @@ static __always_inline void batch_send(struct task_state *st)
 	if (n > BATCH_RECORDS)
 		n = BATCH_RECORDS;
 	st->head.n = n;
-	st->head.generation = generation;
+	st->head.generation = st->generation;
 	if (bpf_ringbuf_output(&events, &st->head,
 			       sizeof(st->head) + n * sizeof(struct batch_record),
 			       BPF_RB_NO_WAKEUP)) {
@@ -78,6 +80,20 @@ static __always_inline __u32 batch_room(struct task_state *st)
 		return n;
 	batch_send(st);
 	return 0;
+}
+
+/* Other probes are in use than those that the batch is by: what the task does from its last hit on
+ * is known no more. */
+static __noinline void batch_pause(struct task_state *st)
+{
+	__u32 n = batch_room(st);
+
+	batch_append(st, &n, (__u32)RECORD_PAUSE << HEAD_RECORD_SHIFT, 0);
+	st->n = n;
+	batch_send(st);
+	st->generation = generation;
+	st->attached = 1;
+	__builtin_memset(st->base, 0, sizeof(st->base));
 }
 
 #endif

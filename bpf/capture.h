@@ -105,7 +105,7 @@ __noinline int is_return_of_ours(__u64 ret)
 		__u64 off = ret - st->base[m];
 		if (!st->base[m] || off > module_bytes[m])
 			continue;
-		__u32 word = returns_first[m] + (off >> 6);
+		__u32 word = returns_first[m] + (off >> 6) + (st->generation & 1) * half_returns;
 		__u64 *bits = bpf_map_lookup_elem(&returns, &word);
 		return bits && *bits >> (off & 63) & 1;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* follow.h: the programs that follow traced tasks through fork, exec and exit, and those that the
- * collector runs over all of them: to adopt a process, to pause and to stop. */
+ * collector runs over all of them: to adopt a process and to stop. */
 #ifndef BPF_FOLLOW_H
 #define BPF_FOLLOW_H
 
@@ -36,6 +36,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	/* On a stack of its own it does not go on, it starts. */
 	if (!born || !open || regs->sp != its_regs->sp)
 		return 0;
+	born->generation = st->generation; /* as what it goes on from */
 	__u32 n = batch_room(st);
 	batch_append(st, &n, (__u32)RECORD_FORK << HEAD_RECORD_SHIFT, born->head.task);
 	st->n = n;
@@ -73,6 +74,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	bool open = !closing;
 	__sync_fetch_and_add(&counters.live, -1);
+	if (st->generation != generation)
+		batch_pause(st);
 	batch_send(st);
 	st->stopped = 1;
 	struct process_record *r = process_reserve(open ? PROCESS_EXIT : PROCESS_STOP, task, st);
@@ -114,26 +117,6 @@ int adopt(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Read after the probes are gone, before others are placed: each task's log says so. */
-SEC("iter/task")
-int pause(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-
-	if (!task)
-		return 0;
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	if (!st || st->stopped)
-		return 0;
-	__u32 n = batch_room(st);
-	batch_append(st, &n, (__u32)RECORD_PAUSE << HEAD_RECORD_SHIFT, 0);
-	st->n = n;
-	batch_send(st);
-	st->attached = 1;
-	__builtin_memset(st->base, 0, sizeof(st->base));
-	return 0;
-}
-
 /* Read after the probes are gone, until stop_pending stays 0: sends what each task still holds. */
 SEC("iter/task")
 int stop(struct bpf_iter__task *ctx)
@@ -145,6 +128,8 @@ int stop(struct bpf_iter__task *ctx)
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!st || st->stopped)
 		return 0;
+	if (st->generation != generation)
+		batch_pause(st);
 	batch_send(st);
 	struct process_record *r = process_reserve(PROCESS_STOP, task, st);
 	if (!r) {

@@ -15,11 +15,15 @@ const volatile __u32 in_pid_namespace = 0;	   /* trace_all: only what is in it; 
 const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
 const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
 const volatile __u32 n_modules = 1;
+/* The tables of sites and of returns have two halves of so many: while what is probed changes, one
+ * is in use and the other is filled. */
+const volatile __u32 half_sites = 0;
+const volatile __u32 half_returns = 0;
 
 /* Set by the collector while it runs. */
 volatile bool enabled = false;
 volatile bool closing = false; /* for good */
-volatile __u32 generation = 0;
+volatile __u32 generation = 0; /* of the probes in use: those of another are of no effect */
 volatile __u64 enabled_boot_ns = ~0ull; /* after that: tasks older than this ran before */
 volatile __u32 adopt_pid = 0;		/* for adopt(): in the collector's own pid namespace */
 volatile bool adopt_running = false;

@@ -63,7 +63,9 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction
 
 	batch_send(st);
 	bool told = snapshot_send(sp);
-	if (told && st->last_cfa - sp < 8 * DEEP_WORDS)
+	/* All of the stack that can be; where that is too much, as far as the last hit's frame. */
+	if (told && !deep_send(sp + 8 * DEEP_WORDS, st->base[module], module_bytes[module]) &&
+	    st->last_cfa - sp < 8 * DEEP_WORDS)
 		deep_send(st->last_cfa + DEEP_MARGIN, st->base[module], module_bytes[module]);
 	struct signal_note *note = bpf_ringbuf_reserve(&events, sizeof(*note), 0);
 	if (note) {

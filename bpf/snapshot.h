@@ -271,9 +271,8 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	deep->n_words = (end - last->addr) / 8;
 	deep->base = base;
 	deep->n = n;
-	bpf_ringbuf_output(&events, deep, sizeof(*deep) - sizeof(deep->words) + 8 * n,
-			   BPF_RB_NO_WAKEUP);
-	return 0;
+	return !bpf_ringbuf_output(&events, deep, sizeof(*deep) - sizeof(deep->words) + 8 * n,
+				   BPF_RB_NO_WAKEUP);
 }
 
 struct attach_scan {

@@ -100,6 +100,7 @@ static struct task_state *task_new(struct task_struct *task, __u32 parent, bool 
 	st->head.kind = RING_BATCH;
 	st->head.task = __sync_fetch_and_add(&n_tasks, 1) + 1;
 	st->attached = attached;
+	st->generation = generation;
 	st->head.pid = pid_seen(BPF_CORE_READ(task, group_leader), task->tgid);
 	count(&counters.live);
 	struct process_record *r = process_reserve(PROCESS_TASK, task, st);

@@ -10,7 +10,10 @@
  * traced task has a state from its birth; only in trace_all is one made at the first hit.
  *
  * `enabled` opens when every probe is in place and closes before the first is taken away. So a
- * task's log has no hole at either end, although attaching and detaching take their time.
+ * task's log has no hole at either end, although attaching and detaching take their time. In the
+ * same way `generation` goes from one set of probes to another while both are in place: a probe
+ * knows which it belongs to by the upper half of its cookie, and a task that comes upon one of the
+ * next has its log say so.
  *
  * The parts: settings.h, batch.h (the state of a task), tasks.h (which tasks), capture.h and
  * snapshot.h (what is read at a hit), follow.h and signal.h (the programs
@@ -125,10 +128,11 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 SEC("uprobe.multi")
 int witness(struct pt_regs *ctx)
 {
-	__u32 index = bpf_get_attach_cookie(ctx);
-	struct site_desc *site = bpf_map_lookup_elem(&sites, &index);
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u32 index = cookie, now = cookie >> 32, at = index + (now & 1) * half_sites;
+	struct site_desc *site = bpf_map_lookup_elem(&sites, &at);
 
-	if (!enabled || !site)
+	if (!enabled || now != generation || !site)
 		return 0;
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 	if (!st) {
@@ -136,6 +140,8 @@ int witness(struct pt_regs *ctx)
 		if (!st)
 			return 0;
 	}
+	if (st->generation != now)
+		batch_pause(st);
 	struct hit hit = {.n = batch_room(st), .head = index, .base = ctx->ip - site->addr_off};
 	__u32 module = site->module & (BATCH_MODULES - 1);
 	__u32 capture = site->capture;

@@ -15,11 +15,21 @@ static bool probeable(const struct prog_probe *probe)
 	return isfinite(probe->cost_ns);
 }
 
+/* Whether the jcc at the block's end can be what is probed, at no more cost: then the event tells
+ * the way it goes as well. */
+static bool shows_way(const struct prog_block *b)
+{
+	return b->flags & PROG_BRANCH && probeable(&b->last) && b->last.cost_ns <= b->any.cost_ns &&
+	       (b->last.cfa_known || !b->any.cfa_known);
+}
+
 static void force(struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	if (b->flags & PROG_OPEN && probeable(&b->last))
 		ch->marks[block] = MARK_TARGET;
+	else if (!ch->plain && shows_way(b))
+		ch->marks[block] = MARK_BRANCH;
 	else if (probeable(&b->any))
 		ch->marks[block] = MARK_BLOCK;
 }

@@ -16,7 +16,7 @@
 
 /* A mark on a call never sends more events than there are calls to report; one beside the calls
  * may, where its frequency is guessed too low. So it has to promise more. */
-#define NO_CALL_RISK 1.5f
+#define NO_CALL_RISK 3.0f
 
 struct candidate {
 	uint32_t block;

@@ -7,12 +7,14 @@
 #include "offline/program.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define LOOP_BACK 0.88f /* chance that a loop goes round once more */
 #define RARE 0.02f	/* chance of a way that does not come back */
-#define GUARDED_CALL 0.3f
-#define GUARDED_RETURN 0.4f
+#define NOT_THE_CALL                                                                               \
+	0.4f /* log of odds, as in branch_odds.c: the way with the call is taken less */
+#define RETURN_IS_NEAR -0.35f /* and one that returns is more often what falls through */
 #define ROUNDS 24
 #define FREQ_MAX 1e12f
 
@@ -73,18 +75,30 @@ static void find_dead(struct estimator *e, const uint32_t *rpo)
 		}
 }
 
-/* How likely the way to block @to is beside one that nothing speaks for or against: programs guard
- * their calls and their early returns (the call and return heuristics). */
-static float way_weight(const struct estimator *e, uint32_t to)
+/* What is certain about the way to block @to: whether a call or a return comes before anything is
+ * decided. */
+static void look_ahead(const struct estimator *e, uint32_t to, bool *calls, bool *returns)
 {
 	const struct prog_block *b = &e->p->blocks[to];
-	if (e->dead[to])
-		return RARE;
 	for (int i = 0; i < 4 && b->call == CALL_NONE && b->n_succ == 1; i++)
 		b = &e->p->blocks[e->p->succs[b->succ]];
-	if (b->call != CALL_NONE)
-		return GUARDED_CALL;
-	return b->flags & PROG_RET ? GUARDED_RETURN : 1;
+	*calls = b->call != CALL_NONE;
+	*returns = b->flags & PROG_RET;
+}
+
+/* How likely the way to @to[1] is beside that to @to[0]: log of the odds. */
+static float taken_odds(const struct estimator *e, const struct prog_block *block,
+			const uint32_t *to)
+{
+	bool calls[2], returns[2];
+	float odds = block->odds;
+	for (int i = 0; i < 2; i++)
+		look_ahead(e, to[i], &calls[i], &returns[i]);
+	if (calls[0] != calls[1])
+		odds += calls[0] ? NOT_THE_CALL : -NOT_THE_CALL;
+	if (returns[0] != returns[1])
+		odds += RETURN_IS_NEAR;
+	return odds;
 }
 
 /* Sends @flow out of block @b, in the shares that its ways are likely to be taken. */
@@ -98,13 +112,17 @@ static void send_on(struct estimator *e, uint32_t b, float flow)
 		loops |= back;
 		leaves |= !back;
 	}
-	float sum = 0;
+	float taken = 1, sum = 0;
+	if (block->flags & PROG_BRANCH && !(loops && leaves))
+		taken = expf(taken_odds(e, block, to));
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < block->n_succ; i++) {
 			bool back = e->position[to[i]] <= e->position[b];
-			float weight = way_weight(e, to[i]);
+			float weight = e->dead[to[i]] ? RARE : 1;
 			if (loops && leaves)
 				weight *= back ? LOOP_BACK : 1 - LOOP_BACK;
+			else if (i == 1)
+				weight *= taken;
 			if (!pass)
 				sum += weight;
 			else

@@ -567,7 +567,7 @@ static bool enters_through(const struct parser *p, const struct frame *f,
 	if (la->entered == PUGMARK_NONE || !la->cfa)
 		return false;
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	if (f->foreign_target && !la->foreign && la->e->module == f->module)
+	if (f->foreign_target && !la->foreign && !la->jumped_back && la->e->module == f->module)
 		return false;
 	if (n->flags & NODE_TAIL)
 		return (!f->cfa || f->cfa == la->cfa) && (!f->ret || !la->ret || f->ret == la->ret);
@@ -701,7 +701,9 @@ static void enter_by_call(struct parser *p, const struct lookahead *la)
 {
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	if (la->foreign || f->announced || !may_call(p, f->module, n, la->e->module, la->entered)) {
+	/* A call of which it is known that it left the module was not one of this function. */
+	if (la->foreign || f->announced || (la->jumped_back && f->foreign_target) ||
+	    !may_call(p, f->module, n, la->e->module, la->entered)) {
 		parser_announce(p);
 		parser_enter(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
 		return;
@@ -773,6 +775,21 @@ static struct lookahead look(struct parser *p, const struct witness_event *e)
 	return la;
 }
 
+/* parser_find(), and where it finds nothing, whether the module that the last witnessed call or
+ * jump went to has jumped back: then it is the function it jumped to that returns to our code. */
+static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32_t *alt)
+{
+	if (parser_find(p, la, level, alt))
+		return true;
+	if (la->foreign || !la->cfa)
+		return false;
+	la->jumped_back = true;
+	if (parser_find(p, la, level, alt))
+		return true;
+	la->jumped_back = false;
+	return false;
+}
+
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	parser_set_bias(p, e->module, e->bias);
@@ -784,7 +801,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	}
 	uint64_t sp, ip;
 	uint32_t live;
-	if (p->position != LOST && parser_find(p, &la, &level, &alt)) {
+	if (p->position != LOST && find(p, &la, &level, &alt)) {
 		parser_end_frames(p, level + 1);
 		first = alt;
 	} else if (la.foreign && stack_signal(e, &sp, &ip)) {

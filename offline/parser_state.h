@@ -81,6 +81,7 @@ struct lookahead {
 	uint16_t from;	  /* the module of that node: it need not be the event's */
 	bool foreign;	  /* not by returning to our code: through a module that is not traced */
 	bool own_cfa;	  /* e->cfa is the CFA of the frame of the event */
+	bool jumped_back; /* by another module's last jump: nothing else leads to the event */
 	uint64_t cfa;	  /* of the frame right below the origin: for what came through another
 			     module, that module's frame; 0: not known */
 	uint64_t ret;	  /* where that frame returns to; 0: not known */

@@ -438,13 +438,15 @@ static int finish(struct builder *b, struct pugmark_plan **out)
 	return 0;
 }
 
-/* Without a model: from the first block to the end of the last call. */
+/* Without a model: from the first block to the last, or the end of the last call. */
 static void program_text(const struct program *prog, struct pugmark_plan *plan)
 {
 	plan->text_addr = UINT64_MAX;
 	for (uint32_t i = 0; i < prog->n_blocks; i++) {
 		const struct prog_block *b = &prog->blocks[i];
 		uint64_t end = b->call_addr + b->call_len;
+		if (end <= b->addr)
+			end = b->addr + 1;
 		if (b->addr < plan->text_addr)
 			plan->text_addr = b->addr;
 		if (end > plan->text_end)

@@ -58,6 +58,7 @@ struct prog_block {
 	uint8_t call;	    /* enum prog_call */
 	uint8_t reads;	    /* enum plan_reads: PROG_READ, PROG_READ_CALL */
 	float freq;	    /* expected executions in a run */
+	float odds; /* PROG_BRANCH: log of taken over not taken, as its instructions suggest */
 	struct prog_probe any;	/* the cheapest instruction of the block */
 	struct prog_probe last; /* the call, jcc, ret or indirect jump at its end */
 };

@@ -5,6 +5,7 @@
  * function's entry or a landing pad is split off, because both need a witness. */
 #include "offline/program.h"
 
+#include "offline/branch_odds.h"
 #include "offline/leaf_imports.h"
 #include "offline/semantics.h"
 
@@ -317,8 +318,10 @@ static void connect_branch(struct maker *m, uint32_t func, uint32_t index, uint3
 		add_succ(m, b, fall);
 	if (taken != PUGMARK_NONE && taken != fall)
 		add_succ(m, b, taken);
-	if (b->n_succ == 2 && last->kind == INSN_JCC)
+	if (b->n_succ == 2 && last->kind == INSN_JCC) {
 		b->flags |= PROG_BRANCH;
+		b->odds = branch_odds(m->model, block, m->p->blocks[taken].addr);
+	}
 }
 
 static bool has_succ(const struct program *p, const struct prog_block *b, uint32_t to)

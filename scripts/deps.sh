@@ -4,7 +4,7 @@
 #
 #   deps.sh           build packages and test programs
 #   deps.sh --build   build packages only
-#   deps.sh --list    print the package names of this distribution, install nothing
+#   deps.sh --list    print the package names of this distribution, install nothing; also with --build
 #
 # Debian and Ubuntu (apt), Fedora (dnf). libbpf must be 1.3 or newer (uprobe_multi): where the
 # candidate is older, the backports suite of the machine's own package source is added. Services
@@ -20,6 +20,7 @@ make                  make
 pkg-config            pkgconf-pkg-config
 binutils              binutils
 libc6-dev             glibc-devel
+libiberty-dev         binutils-devel
 libelf-dev            elfutils-libelf-devel
 libdw-dev             elfutils-devel
 libbpf-dev            libbpf-devel
@@ -34,11 +35,19 @@ test_table='
 qemu-user             qemu-user
 libcapstone-dev       capstone-devel
 clang-format          clang-tools-extra
+shellcheck            ShellCheck
+mandoc                mandoc
+procps                procps-ng
+python3               python3
+lcov                  lcov
+-                     libasan
+-                     libubsan
+-                     compiler-rt
+-                     util-linux-script
 jq                    jq
 lua5.4                lua
 liblua5.4-dev         -
 libbz2-dev            bzip2-static
-libsqlite3-dev        -
 sqlite3               sqlite
 redis-server          redis
 redis-tools           redis
@@ -101,6 +110,11 @@ trap release_services EXIT
 apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -y "$@"; }
 apt_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 apt_candidate() { LC_ALL=C apt-cache policy "$1" | awk '/Candidate:/ { print $2 }'; }
+# The sanitizers of the clang that is the default here; nothing depends on them.
+clang_runtime() {
+	LC_ALL=C apt-cache depends clang 2>/dev/null |
+		sed -nE 's/.*Depends: clang-([0-9]+)$/libclang-rt-\1-dev/p'
+}
 # An epoch says nothing about libbpf's own version.
 new_enough() { [ "$1" != "(none)" ] && dpkg --compare-versions "${1#*:}" ge "$min_libbpf"; }
 
@@ -175,7 +189,7 @@ add_backports() {
 install_apt() {
 	local pkg missing=() absent=() have
 	have=$(dpkg-query -W -f '${Version}' libbpf-dev 2>/dev/null || true)
-	for pkg in "$@"; do
+	for pkg in "$@" $(clang_runtime); do
 		apt_installed "$pkg" || missing+=("$pkg")
 	done
 	if [ ${#missing[@]} = 0 ] && new_enough "${have:-(none)}"; then
@@ -193,7 +207,7 @@ install_apt() {
 		fi
 	fi
 	local wanted=()
-	for pkg in "${missing[@]}"; do
+	for pkg in "${missing[@]}" $(clang_runtime); do
 		apt_installed "$pkg" && continue
 		if [ "$(apt_candidate "$pkg")" = "(none)" ] || [ -z "$(apt_candidate "$pkg")" ]; then
 			absent+=("$pkg")
@@ -225,11 +239,19 @@ else
 	die "neither apt-get nor dnf here; needed are: $(column 1 <<<"$build_table" | tr '\n' ' ')"
 fi
 
+build_only='' list_only=''
+for option; do
+	case $option in
+	--build) build_only=1 ;;
+	--list) list_only=1 ;;
+	*) die "no option $option (--build, --list)" ;;
+	esac
+done
 mapfile -t packages < <(column $col <<<"$build_table")
-if [ "${1:-}" != --build ]; then
+if [ -z "$build_only" ]; then
 	mapfile -t -O ${#packages[@]} packages < <(column $col <<<"$test_table")
 fi
-if [ "${1:-}" = --list ]; then
+if [ -n "$list_only" ]; then
 	printf '%s\n' "${packages[@]}"
 	exit 0
 fi

@@ -25,25 +25,27 @@ static const char help[] =
 	"\n"
 	"Shows the static model of BINARY (an x86-64 ELF program or library): a summary, or\n"
 	"  -l, --list           its functions\n"
-	"  -f, --function NAME  the blocks, edges and call sites of a function, given by its "
+	"  -F, --function NAME  the blocks, edges and call sites of a function, given by its "
 	"symbol,\n"
 	"                       its C++ name, or an address in it (hexadecimal, after 0x)\n"
 	"  -d, --dot NAME       a Graphviz picture of a function's blocks\n"
 	"  -t, --trace DIR      with -d: how often each block ran and each edge was taken in the\n"
 	"                       recording DIR, which must be of level paths\n"
-	"  -c, --call-sites     with -f or -d: its call-site graph instead\n"
+	"  -c, --call-sites     with -F or -d: its call-site graph instead\n"
 	"  -g, --call-graph     which function calls which, and from how many sites\n"
 	"  -e, --export FILE    the whole model, one item a line, for other tools (- is stdout)\n"
 	"\n"
-	"  -F, --format text|json\n"
+	"      --format text|json\n"
 	"                       how to print (text; with -d, json is the graph itself)\n"
 	"  -h, --help           this text\n";
 
+enum { OPT_FORMAT = 256 };
+
 static const struct option options[] = {
-	{"list", no_argument, NULL, 'l'},	  {"function", required_argument, NULL, 'f'},
+	{"list", no_argument, NULL, 'l'},	  {"function", required_argument, NULL, 'F'},
 	{"dot", required_argument, NULL, 'd'},	  {"trace", required_argument, NULL, 't'},
 	{"call-sites", no_argument, NULL, 'c'},	  {"call-graph", no_argument, NULL, 'g'},
-	{"export", required_argument, NULL, 'e'}, {"format", required_argument, NULL, 'F'},
+	{"export", required_argument, NULL, 'e'}, {"format", required_argument, NULL, OPT_FORMAT},
 	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 };
 
@@ -51,12 +53,13 @@ static const struct option options[] = {
 static int parse(int argc, char **argv, struct request *request)
 {
 	static const char actions[] = {
-		[LIST] = 'l', [FUNCTION] = 'f', [DOT] = 'd', [CALL_GRAPH] = 'g', [EXPORT] = 'e'};
+		[LIST] = 'l', [FUNCTION] = 'F', [DOT] = 'd', [CALL_GRAPH] = 'g', [EXPORT] = 'e'};
 	int option;
 	optind = 1;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":lf:d:t:cge:F:h", options, NULL)) >= 0) {
-		const char *action = memchr(actions + 1, option, sizeof(actions) - 1);
+	while ((option = getopt_long(argc, argv, ":lF:d:t:cge:h", options, NULL)) >= 0) {
+		const char *action =
+			option < 256 ? memchr(actions + 1, option, sizeof(actions) - 1) : NULL;
 		if (action && request->action != SUMMARY)
 			return command_usage("cfg", "more than one thing to show");
 		if (action) {
@@ -66,12 +69,12 @@ static int parse(int argc, char **argv, struct request *request)
 			request->trace = optarg;
 		} else if (option == 'c') {
 			request->call_sites = true;
-		} else if (option == 'F' && !strcmp(optarg, "json")) {
+		} else if (option == OPT_FORMAT && !strcmp(optarg, "json")) {
 			request->format = &cfg_json;
-		} else if (option == 'F' && !strcmp(optarg, "text")) {
+		} else if (option == OPT_FORMAT && !strcmp(optarg, "text")) {
 			request->format = &cfg_text;
-		} else if (option == 'F') {
-			return command_usage("cfg", "no format '%s'", optarg);
+		} else if (option == OPT_FORMAT) {
+			return command_usage("cfg", "no format '%s' (text, json)", optarg);
 		} else if (option == 'h') {
 			fputs(help, stdout);
 			return EXIT_OK;

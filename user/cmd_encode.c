@@ -10,7 +10,8 @@
 static const char help[] =
 	"usage: pugmark encode [options] DIR\n"
 	"\n"
-	"Turns the recording DIR into something a person can read, or a model that another trace "
+	"Turns the recording DIR, or a packed file, into something a person can read, or a model "
+	"that another trace "
 	"can\n"
 	"be checked against: what to keep (a selection), and how to say it (an encoding).\n"
 	"\n"
@@ -40,8 +41,9 @@ static const char help[] =
 	"      --balanced           the same, rules that close what they open\n"
 	"      --fsa [K]            automata of what can follow K calls (3)\n"
 	"Options:\n"
-	"      --format text|json|xml|dot|svg\n"
-	"                           how to print (text); pictures are of --dag and --fsa\n"
+	"      --format text|json|xml|dot|svg|packed\n"
+	"                           how to print (text); pictures are of --dag and --fsa,\n"
+	"                           packed is the smallest file of --dag, to be read again\n"
 	"      --top N              of a graph only the N nodes with most time (40)\n"
 	"      --no-times           without times of nodes\n"
 	"      --merge              with --class: all threads in one sequence, by "
@@ -190,7 +192,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 static int settle(struct encode *e, const struct options *o)
 {
 	static const struct encode_format *const formats[] = {
-		&encode_text, &encode_json, &encode_xml, &encode_dot, &encode_svg};
+		&encode_text, &encode_json, &encode_xml, &encode_dot, &encode_svg, &encode_packed};
 	e->encoding = o->encoding >= 0 ? (enum encode_encoding)o->encoding : ENCODE_PLAIN;
 	e->selection = o->selection >= 0	   ? (enum encode_selection)o->selection
 		       : o->encoding == ENCODE_FSA ? SELECT_CALLEES
@@ -213,11 +215,13 @@ static int settle(struct encode *e, const struct options *o)
 		if (!strcmp(e->view.format, formats[i]->name))
 			e->format = formats[i];
 	if (!e->format)
-		return command_usage("encode", "no format '%s' (text, json, xml, dot, svg)",
+		return command_usage("encode", "no format '%s' (text, json, xml, dot, svg, packed)",
 				     e->view.format);
 	if (encode_is_table(e) && e->format != &encode_text && e->format != &encode_json)
 		return command_usage("encode", "--%s is text or json",
 				     encode_selection_names[e->selection]);
+	if (e->format == &encode_packed && (e->selection != SELECT_DAG || o->encoding >= 0))
+		return command_usage("encode", "--format packed is of --dag alone");
 	if (!e->format->items && e->encoding != ENCODE_FSA &&
 	    (e->selection != SELECT_DAG || e->encoding == ENCODE_GRAMMAR ||
 	     e->encoding == ENCODE_GRAMMAR_RLE))
@@ -262,8 +266,13 @@ static int parse(struct encode *e, int argc, char **argv)
 /* The whole, written to stdout or through the format's filter. */
 static int write_all(struct encode *e, struct pugmark_diag *diag)
 {
+	static const struct recording_info no_times;
 	const char *filter = e->format->filter;
-	int err = view_open(&e->view, e->view.dir, diag);
+	int err = 0;
+	if (encode_is_packed(e->view.dir))
+		e->view.info = &no_times;
+	else
+		err = view_open(&e->view, e->view.dir, diag);
 	if (err)
 		return err;
 	if (e->selection == SELECT_INTERVALS && !e->view.info->times)

@@ -99,12 +99,13 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 			(unsigned long long)r->lost,
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
 	if (!o->quiet)
-		fprintf(stderr, "pugmark: %llu probes: placed in %.0f ms, removed in %.0f ms\n",
-			(unsigned long long)r->n_probes, r->attach_ns / 1e6, r->detach_ns / 1e6);
+		fprintf(stderr, "pugmark: %llu probe%s: placed in %.0f ms, removed in %.0f ms\n",
+			(unsigned long long)r->n_probes, r->n_probes == 1 ? "" : "s",
+			r->attach_ns / 1e6, r->detach_ns / 1e6);
 	if (!o->quiet)
-		fprintf(stderr, "pugmark: %s: %llu events of %llu tasks, %llu bytes\n", o->output,
+		fprintf(stderr, "pugmark: %s: %llu events of %llu task%s, %llu bytes\n", o->output,
 			(unsigned long long)r->events, (unsigned long long)r->tasks,
-			(unsigned long long)r->bytes);
+			r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
 }
 
 int cmd_record(int argc, char **argv)

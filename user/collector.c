@@ -60,6 +60,7 @@ struct collector {
 
 	_Atomic uint64_t *hits; /* per site; NULL: not counted */
 	uint32_t n_hits;
+	_Atomic uint32_t hits_generation; /* those of others are not counted */
 
 	/* Of the draining thread. */
 	struct chunk *current;
@@ -176,6 +177,8 @@ static void count_hits(struct collector *c, const struct batch *batch, size_t by
 	const struct batch_record *r = (const struct batch_record *)(batch + 1);
 	uint32_t n = (bytes - sizeof(*batch)) / sizeof(*r);
 
+	if (batch->generation != c->hits_generation)
+		return;
 	for (uint32_t i = 0; i < n && i < batch->n; i++)
 		if (r[i].head >> HEAD_RECORD_SHIFT == RECORD_WITNESS &&
 		    (r[i].head & HEAD_SITE_MASK) < c->n_hits)
@@ -186,6 +189,14 @@ static void count_hits(struct collector *c, const struct batch *batch, size_t by
 _Atomic uint64_t *collector_hits(struct collector *c)
 {
 	return c->hits;
+}
+
+void collector_count_anew(struct collector *c)
+{
+	c->hits_generation = probes_generation(c->probes);
+	for (uint32_t i = 0; i < c->n_hits; i++)
+		if (atomic_load_explicit(&c->hits[i], memory_order_relaxed))
+			atomic_store(&c->hits[i], 0);
 }
 
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max)

@@ -24,6 +24,8 @@ int collector_error(const struct collector *c);
 /* How often each site was hit, over all modules in a row, as far as that was not lost: counted only
  * with a bound on the overhead; else NULL. The caller may set them to 0. */
 _Atomic uint64_t *collector_hits(struct collector *c);
+/* Counts from 0 again, and only hits of the probes that are in use now. */
+void collector_count_anew(struct collector *c);
 /* The processes that had events lately, at most @max. Returns how many. */
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max);
 /* Has @text said in the recording. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode.c: the pass over the trace: thread by thread through the walk and the filter to the
  * selection. */
+#include "offline/encode_pack.h"
 #include "user/encode_lanes.h"
 #include "user/encode_tables.h"
 
@@ -190,6 +191,8 @@ static int read_tasks(struct encode *e, struct pugmark_diag *diag)
 int encode_read(struct encode *e, struct pugmark_diag *diag)
 {
 	struct tree_sink sink;
+	if (!e->view.trace)
+		return encode_packed_read(e, diag);
 	if (set_up(e, &sink))
 		return view_no_memory(&e->view, diag);
 	int err = read_tasks(e, diag);
@@ -209,7 +212,7 @@ int encode_run(struct encode *e, struct pugmark_diag *diag)
 		return err;
 	if (!encode_is_table(e))
 		encode_begin(e);
-	if (encode_selection_finish(e))
+	if (encode_selection_finish(e) || e->pack_err == -ENOMEM)
 		return view_no_memory(&e->view, diag);
 	if (!encode_is_table(e))
 		e->format->end(e);
@@ -222,6 +225,7 @@ void encode_deinit(struct encode *e)
 {
 	tree_walk_free(e->walk);
 	filter_free(e->filter);
+	packed_free(e->packed);
 	encode_tables_free(e->tables);
 	encode_objects_free(e);
 	dag_free(e->dag);

@@ -87,7 +87,8 @@ struct encode_parts {
 	void (*rule_end)(struct encode *e);
 	bool backwards; /* rules and nodes: those that use others come first */
 };
-extern const struct encode_format encode_text, encode_json, encode_xml, encode_dot, encode_svg;
+extern const struct encode_format encode_text, encode_json, encode_xml, encode_dot, encode_svg,
+	encode_packed;
 
 struct encode {
 	struct view view;
@@ -107,6 +108,8 @@ struct encode {
 	bool shares_symbols;		 /* they are somebody else's */
 	const struct tree_sink *instead; /* of the selection: who gets the calls */
 	struct symbol_map *map;
+	struct packed *packed; /* read in place of a recording */
+	int pack_err;	       /* of encode_packed */
 	struct tree_walk *walk;
 	struct filter *filter;
 	struct progress progress;
@@ -171,6 +174,13 @@ void encode_write_grammar(struct encode *e, const struct grammar *g);
 /* The graph. @g: NULL; or its callees are the sequences of @g, node by node, then those of the
  * roots, and a symbol there is an index of e->runs. */
 void encode_write_graph(struct encode *e, const struct dag *dag, const struct grammar *g);
+
+/* ---- encode_packed.c: a packed graph in place of a recording ---- */
+
+/* Whether @path is no directory but a file. */
+bool encode_is_packed(const char *path);
+/* As encode_read(). */
+int encode_packed_read(struct encode *e, struct pugmark_diag *diag);
 
 /* ---- encode_selections.c: what is made of the tree ---- */
 

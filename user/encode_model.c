@@ -337,8 +337,13 @@ int encode_model_open(const char *path, struct encode_model **out, struct pugmar
 	if (!file)
 		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "cannot open: %s",
 					strerror(errno));
+	errno = 0;
 	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+	int err = !json && ferror(file) ? -errno : 0;
 	fclose(file);
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot read: %s",
+					strerror(-err));
 	return model_from_json(path, json, &error, out, diag);
 }
 

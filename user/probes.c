@@ -31,9 +31,11 @@ struct probes {
 	struct witness_bpf *skel;
 	struct bpf_link **links;
 	uint32_t n_links, cap_links;
-	struct bpf_link *adopt, *stop, *pause;
-	uint32_t max_sites, max_operands, n_words; /* room in the tables */
+	struct bpf_link *adopt, *stop;
+	uint32_t max_sites, max_operands, n_words; /* room in a half of the tables */
+	uint32_t halves;
 	bool multi;
+	bool paused; /* what is in use is the next generation, of which there is nothing yet */
 	struct text_span spans[BATCH_MODULES];
 };
 
@@ -89,26 +91,28 @@ static void fill_operand(struct operand_desc *to, const struct plan_operand *fro
 	};
 }
 
-static int fill_returns(struct probes *p, const struct recorder_options *options, uint32_t n_words)
+static int fill_returns(struct probes *p, const struct recorder_options *options,
+			uint32_t generation)
 {
-	size_t bytes = n_words * sizeof(uint64_t);
+	size_t bytes = (size_t)p->halves * p->n_words * sizeof(uint64_t);
 	uint64_t *words = map_of(p->skel->maps.returns, bytes);
 
 	if (!words)
 		return -ENOMEM;
-	return_bits_fill(words, options, p->spans);
+	return_bits_fill(words + (generation & 1) * p->n_words, options, p->spans);
 	unmap(words, bytes);
 	return 0;
 }
 
-static int fill_tables(struct probes *p, const struct recorder_options *options, uint32_t n_sites,
-		       uint32_t n_operands)
+/* The half of the tables that is @generation's. */
+static int fill_tables(struct probes *p, const struct recorder_options *options,
+		       uint32_t generation)
 {
-	size_t sites_bytes = n_sites * sizeof(struct site_desc);
-	size_t operands_bytes = n_operands * sizeof(struct operand_desc);
+	size_t sites_bytes = (size_t)p->halves * p->max_sites * sizeof(struct site_desc);
+	size_t operands_bytes = (size_t)p->halves * p->max_operands * sizeof(struct operand_desc);
 	struct site_desc *sites = map_of(p->skel->maps.sites, sites_bytes);
 	struct operand_desc *operands = map_of(p->skel->maps.operands, operands_bytes);
-	uint32_t k = 0, op = 0;
+	uint32_t k = (generation & 1) * p->max_sites, op = (generation & 1) * p->max_operands;
 
 	if (!sites || !operands) {
 		unmap(sites, sites_bytes);
@@ -192,7 +196,6 @@ static void configure(struct probes *p, const struct recorder_options *options,
 	bpf_program__set_autoattach(skel->progs.witness, false);
 	bpf_program__set_autoattach(skel->progs.adopt, false);
 	bpf_program__set_autoattach(skel->progs.stop, false);
-	bpf_program__set_autoattach(skel->progs.pause, false);
 }
 
 static void make_room(struct probes *p, const struct recorder_options *options)
@@ -207,9 +210,12 @@ static void make_room(struct probes *p, const struct recorder_options *options)
 		p->max_sites = 2 * n_sites + 4096;
 		p->max_operands = n_operands + 4096;
 	}
-	bpf_map__set_max_entries(p->skel->maps.returns, p->n_words);
-	bpf_map__set_max_entries(p->skel->maps.sites, p->max_sites);
-	bpf_map__set_max_entries(p->skel->maps.operands, p->max_operands);
+	p->halves = options->max_overhead > 0 ? 2 : 1;
+	p->skel->rodata->half_sites = p->max_sites;
+	p->skel->rodata->half_returns = p->n_words;
+	bpf_map__set_max_entries(p->skel->maps.returns, p->halves * p->n_words);
+	bpf_map__set_max_entries(p->skel->maps.sites, p->halves * p->max_sites);
+	bpf_map__set_max_entries(p->skel->maps.operands, p->halves * p->max_operands);
 	if (options->ring_bytes)
 		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
 }
@@ -220,9 +226,9 @@ static int load(struct probes *p, const struct recorder_options *options, int cg
 	int err = witness_bpf__load(p->skel);
 
 	if (!err)
-		err = fill_tables(p, options, p->max_sites, p->max_operands);
+		err = fill_tables(p, options, 0);
 	if (!err)
-		err = fill_returns(p, options, p->n_words);
+		err = fill_returns(p, options, 0);
 	if (!err && cgroup_fd >= 0 &&
 	    bpf_map_update_elem(bpf_map__fd(p->skel->maps.cgroups), &(uint32_t){0}, &cgroup_fd,
 				BPF_ANY))
@@ -296,7 +302,8 @@ static int attach_failed(int err, const struct recorder_module *mod, uint64_t of
 				strerror(-err));
 }
 
-static int attach_multi(struct probes *p, const struct recorder_module *mod, uint32_t first,
+/* @first: the cookie of the module's first site. */
+static int attach_multi(struct probes *p, const struct recorder_module *mod, uint64_t first,
 			struct pugmark_diag *diag)
 {
 	unsigned long *offsets = malloc(mod->n_sites * sizeof(*offsets));
@@ -322,7 +329,7 @@ static int attach_multi(struct probes *p, const struct recorder_module *mod, uin
 	return err ? attach_failed(err, mod, PUGMARK_NO_OFFSET, diag) : 0;
 }
 
-static int attach_perf(struct probes *p, const struct recorder_module *mod, uint32_t first,
+static int attach_perf(struct probes *p, const struct recorder_module *mod, uint64_t first,
 		       struct pugmark_diag *diag)
 {
 	for (uint32_t i = 0; i < mod->n_sites; i++) {
@@ -370,7 +377,8 @@ static void hurry_end(int nice)
 	setpriority(PRIO_PROCESS, 0, nice);
 }
 
-static int place(struct probes *p, const struct recorder_options *options,
+/* With cookies of @generation. */
+static int place(struct probes *p, const struct recorder_options *options, uint32_t generation,
 		 struct pugmark_diag *diag)
 {
 	for (uint32_t m = 0; m < options->n_modules; m++) {
@@ -378,9 +386,10 @@ static int place(struct probes *p, const struct recorder_options *options,
 
 		if (!mod->n_sites)
 			continue;
+		uint64_t first = (uint64_t)generation << 32 | first_site(options, m);
 		int nice = hurry_begin();
-		int err = p->multi ? attach_multi(p, mod, first_site(options, m), diag)
-				   : attach_perf(p, mod, first_site(options, m), diag);
+		int err = p->multi ? attach_multi(p, mod, first, diag)
+				   : attach_perf(p, mod, first, diag);
 		hurry_end(nice);
 		if (err)
 			return err;
@@ -396,8 +405,7 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 	if (!err) {
 		p->adopt = bpf_program__attach_iter(p->skel->progs.adopt, NULL);
 		p->stop = bpf_program__attach_iter(p->skel->progs.stop, NULL);
-		p->pause = bpf_program__attach_iter(p->skel->progs.pause, NULL);
-		err = !p->adopt || !p->stop || !p->pause ? -errno : iterate(p->adopt);
+		err = !p->adopt || !p->stop ? -errno : iterate(p->adopt);
 	}
 	if (err)
 		return load_failed(err, diag);
@@ -406,7 +414,7 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 		if (err)
 			return err;
 	}
-	return place(p, options, diag);
+	return place(p, options, 0, diag);
 }
 
 int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag *diag)
@@ -432,43 +440,62 @@ void probes_enable(struct probes *p)
 	__atomic_store_n(&p->skel->data->enabled_boot_ns, boot_ns(), __ATOMIC_SEQ_CST);
 }
 
-static void remove_probes(struct probes *p)
+/* The first @n links. */
+static void remove_links(struct probes *p, uint32_t n)
 {
 	int nice = hurry_begin();
-	for (uint32_t i = 0; i < p->n_links; i++)
+	for (uint32_t i = 0; i < n; i++)
 		bpf_link__destroy(p->links[i]);
-	p->n_links = 0;
 	hurry_end(nice);
+	p->n_links -= n;
+	if (n)
+		memmove(p->links, p->links + n, p->n_links * sizeof(*p->links));
+}
+
+static void remove_probes(struct probes *p)
+{
+	remove_links(p, p->n_links);
+}
+
+uint32_t probes_generation(const struct probes *p)
+{
+	return p->skel->bss->generation;
 }
 
 void probes_pause(struct probes *p)
 {
+	if (p->paused)
+		return;
 	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&p->skel->bss->generation, 1, __ATOMIC_SEQ_CST);
+	p->paused = true;
 	remove_probes(p);
-	iterate(p->pause);
 }
 
 int probes_change(struct probes *p, const struct recorder_options *options,
 		  struct pugmark_diag *diag)
 {
-	uint32_t n_sites, n_operands;
+	uint32_t n_sites, n_operands, n_old = p->n_links;
+	uint32_t next = p->skel->bss->generation + !p->paused;
 	int err = probe_limits_check(options, diag);
 
 	count_sites(options, &n_sites, &n_operands);
-	if (!err && (n_sites > p->max_sites || n_operands > p->max_operands))
+	if (!err && (n_sites > p->max_sites || n_operands > p->max_operands || p->halves < 2))
 		err = pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
 				       "no room for %u probes", n_sites);
 	if (!err)
-		err = fill_tables(p, options, p->max_sites, p->max_operands);
+		err = fill_tables(p, options, next);
 	if (!err)
-		err = fill_returns(p, options, p->n_words);
+		err = fill_returns(p, options, next);
 	if (!err)
-		err = place(p, options, diag);
-	if (!err) {
-		__atomic_add_fetch(&p->skel->bss->generation, 1, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
-	}
-	return err;
+		err = place(p, options, next, diag);
+	if (err)
+		return err;
+	__atomic_store_n(&p->skel->bss->generation, next, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
+	p->paused = false;
+	remove_links(p, n_old);
+	return 0;
 }
 
 double probes_program_ns(const struct probes *p)
@@ -506,7 +533,6 @@ void probes_free(struct probes *p)
 	free(p->links);
 	bpf_link__destroy(p->adopt);
 	bpf_link__destroy(p->stop);
-	bpf_link__destroy(p->pause);
 	witness_bpf__destroy(p->skel);
 	free(p);
 }

@@ -20,11 +20,14 @@ int probes_attach(struct probes *probes, const struct recorder_options *options,
 /* Takes the process @pid (in our pid namespace) in; @running: it runs the traced code already.
  * Returns how many threads, or -errno. */
 int probes_adopt(struct probes *probes, pid_t pid, bool running, struct pugmark_diag *diag);
-/* What is probed changes. First all probes go, and each task's log says that it pauses; then those
- * of @options take their place, which must not need more room than was loaded for. */
-void probes_pause(struct probes *probes);
+/* What is probed changes to that of @options, which must not need more room than was loaded for:
+ * each task from its next hit on, and its log says so. */
 int probes_change(struct probes *probes, const struct recorder_options *options,
 		  struct pugmark_diag *diag);
+/* All probes go, until probes_change(). */
+void probes_pause(struct probes *probes);
+/* How often what is probed has changed. */
+uint32_t probes_generation(const struct probes *probes);
 void probes_enable(struct probes *probes);
 /* Closes every task's log at once, takes the probes away and has each task's rest sent. The rings
  * must be read meanwhile. */

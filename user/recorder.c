@@ -9,6 +9,7 @@
 #include "user/probes.h"
 #include "user/progress.h"
 #include "user/recording_writer.h"
+#include "user/replanner.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,12 +24,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 20, PROGRESS_NS = 500000000, OVERHEAD_NS = 200000000 };
+enum { TICK_MS = 20, PROGRESS_NS = 500000000, OVERHEAD_NS = 100000000, PATIENCE_NS = 300000000 };
 
 struct recording_run {
 	const struct recorder_options *options;
 	struct recorder_options now; /* with the modules that are probed at present */
 	struct overhead *overhead;
+	struct replanner *replanner; /* NULL: what is probed is to stay */
 	uint64_t checked_ns;
 	struct text_span spans[BATCH_MODULES];
 	struct probes *probes;
@@ -55,6 +57,8 @@ static uint64_t now_ns(void)
 static void run_free(struct recording_run *run)
 {
 	launch_cancel(&run->child);
+	if (run->replanner)
+		replanner_finish(run->replanner, NULL, NULL);
 	overhead_free(run->overhead);
 	probes_free(run->probes);
 	free(run->path);
@@ -180,17 +184,13 @@ static bool read_signals(struct recording_run *run)
 	return asked;
 }
 
-/* Puts the plans without what is taken out in the place of those that are there. Until they are
- * made and placed nothing is probed. */
+/* The new plans are made, or are not. */
 static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 {
-	struct recorder_options changed = run->now;
-	uint32_t n;
-	const struct taken_out *taken = overhead_taken(run->overhead, &n);
+	struct recorder_options changed;
+	int err = replanner_finish(run->replanner, &changed, diag);
 
-	probes_pause(run->probes);
-	collector_note(run->collector, overhead_words(run->overhead));
-	int err = run->options->replan(run->options->replan_ctx, taken, n, &changed, diag);
+	run->replanner = NULL;
 	if (!err)
 		err = recording_writer_change(run->writer, &changed, run->spans, diag);
 	if (!err)
@@ -202,20 +202,46 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 	return 0;
 }
 
+/* While it is planned without what is taken out, what is probed stays: but not for long. */
+static int follow_planning(struct recording_run *run, uint64_t time_ns, struct pugmark_diag *diag)
+{
+	if (replanner_done(run->replanner)) {
+		run->checked_ns = now_ns();
+		return change_plans(run, diag);
+	}
+	if (time_ns - run->checked_ns > PATIENCE_NS)
+		probes_pause(run->probes);
+	return 0;
+}
+
+static int check_overhead(struct recording_run *run, uint64_t time_ns)
+{
+	int more = overhead_check(run->overhead, &run->now);
+	uint32_t n;
+
+	run->checked_ns = time_ns;
+	if (more <= 0)
+		return more;
+	const struct taken_out *taken = overhead_taken(run->overhead, &n);
+	collector_note(run->collector, overhead_words(run->overhead));
+	if (overhead_is_far(run->overhead))
+		probes_pause(run->probes);
+	return replanner_start(run->options, &run->now, taken, n, &run->replanner);
+}
+
 /* Returns 0, or -errno: no plan could be put in the place of one that is gone. */
 static int hold_overhead(struct recording_run *run, uint64_t time_ns)
 {
 	struct pugmark_diag diag = {.text = "out of memory"};
+	int err = 0;
 
-	if (!run->overhead || time_ns - run->checked_ns < OVERHEAD_NS)
-		return 0;
-	int more = overhead_check(run->overhead, &run->now);
-	int err = more > 0 ? change_plans(run, &diag) : more;
-
+	if (run->replanner)
+		err = follow_planning(run, time_ns, &diag);
+	else if (run->overhead && time_ns - run->checked_ns >= OVERHEAD_NS)
+		err = check_overhead(run, time_ns);
 	if (err && !run->options->quiet)
 		fprintf(stderr, "pugmark: %s: planning anew: %s\n", run->options->output,
 			diag.text);
-	run->checked_ns = now_ns();
 	return err;
 }
 

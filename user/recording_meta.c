@@ -28,7 +28,7 @@ static bool is_recording(const char *dir)
 	return is;
 }
 
-static void remove_recording(const char *dir)
+void recording_directory_remove(const char *dir)
 {
 	static const char *const names[] = {"meta.json.new", "events", "reserve", "meta.json"};
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static int move_aside(const char *dir, struct pugmark_diag *diag)
 	}
 	snprintf(old, sizeof(old), "%s.old", dir);
 	if (is_recording(old))
-		remove_recording(old);
+		recording_directory_remove(old);
 	if (rename(dir, old))
 		return pugmark_diag_set(diag, -errno, old, PUGMARK_NO_OFFSET,
 					"moving the last recording here: %s", strerror(errno));
@@ -92,9 +92,12 @@ int recording_directory_make(const struct recorder_options *options, struct pugm
 			return err;
 	}
 	if (mkdir(dir, 0755))
-		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
-	return write_plans(options, 0, diag);
+		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET,
+					"cannot make this folder: %s", strerror(errno));
+	int err = write_plans(options, 0, diag);
+	if (err)
+		recording_directory_remove(dir);
+	return err;
 }
 
 json_t *recording_json_text(const char *text)

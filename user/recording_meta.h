@@ -10,6 +10,8 @@
 
 /* Makes the directory (one that is there becomes NAME.old) and copies the plans into it. */
 int recording_directory_make(const struct recorder_options *options, struct pugmark_diag *diag);
+/* Removes a recording, whole or half made: of other files the directory stays. */
+void recording_directory_remove(const char *dir);
 /* What meta.json says at the start. A reference that the caller gives back; NULL: no memory. */
 json_t *recording_meta_start(const struct recorder_options *options, const struct text_span *spans);
 /* Writes meta.json whole, by rename. */
@@ -19,8 +21,7 @@ int recording_meta_write(const char *dir, json_t *meta, struct pugmark_diag *dia
 json_t *recording_json_text(const char *text);
 
 /* Adds the modules of @options to a recording that has @first: copies their plans, and lists them
- * in
- * @meta. Returns 0, or -errno with @diag filled. */
+ * in @meta. Returns 0, or -errno with @diag filled. */
 int recording_modules_add(const struct recorder_options *options, uint32_t first,
 			  const struct text_span *spans, json_t *meta, struct pugmark_diag *diag);
 

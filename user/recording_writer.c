@@ -144,8 +144,10 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 	if (err)
 		return err;
 	struct recording_writer *w = calloc(1, sizeof(*w));
-	if (!w)
+	if (!w) {
+		recording_directory_remove(options->output);
 		return -ENOMEM;
+	}
 	w->options = options;
 	w->fd = -1;
 	w->codec = codec_new();
@@ -162,6 +164,7 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 		err = recording_meta_write(options->output, w->meta, diag);
 	if (err) {
 		recording_writer_abandon(w);
+		recording_directory_remove(options->output);
 		return err;
 	}
 	*out = w;

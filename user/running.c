@@ -16,8 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* An overlay shows a file of another file system with its number there, but as its own. */
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino &&
+	       (a->st_dev == b->st_dev ||
+		(a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+		 a->st_mtim.tv_nsec == b->st_mtim.tv_nsec));
+}
+
 uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t max)
 {
+	struct stat file;
+	if (stat(program->path, &file))
+		return 0;
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	uint32_t n = 0;
@@ -26,8 +38,7 @@ uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t m
 		struct stat st;
 		pid_t pid = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
 		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-		if (pid > 0 && pid != getpid() && !stat(path, &st) && st.st_dev == program->dev &&
-		    st.st_ino == program->ino)
+		if (pid > 0 && pid != getpid() && !stat(path, &st) && is_same(&st, &file))
 			pids[n++] = pid;
 	}
 	if (proc)

@@ -62,6 +62,24 @@ for encoding in --grammar --grammar-rle; do
 	claim "--dag $encoding says exactly what was recorded" cmp -s want got
 done
 
+# --- packed -----------------------------------------------------------------------------------------
+run 0 encode rec --dag --format packed
+cp out rec.packed
+"$PUGMARK" encode rec >want.txt
+run 0 encode rec.packed
+claim 'a packed file says exactly what was recorded' cmp -s want.txt out
+"$PUGMARK" encode rec -F work --fsa >want.txt
+run 0 encode rec.packed -F work --fsa
+claim 'and is read as a recording is' cmp -s want.txt out
+claim 'it is a quarter of the graph as text' [ $((4 * $(stat -c %s rec.packed))) -lt "$("$PUGMARK" encode rec --dag --no-times --format json | wc -c)" ]
+head -c 200 rec.packed >cut.packed
+fails 1 'damaged' encode cut.packed
+fails 1 'not a packed graph' encode "$PUGMARK"
+fails 1 'has no times' encode --n-level 2 rec.packed
+fails 1 'has no values' encode --handle stdio rec.packed
+fails 2 'is of --dag alone' encode --strings --format packed rec
+fails 2 'is of --dag alone' encode --dag --grammar --format packed rec
+
 # --- graph and automata ---------------------------------------------------------------------------
 run 0 encode rec --dag -F work --format json
 claim 'five equal calls are one node' is "$(jq -c '[.nodes[] | select(.function == "use") | .calls] | sort' out)" '[1,1,5]'

@@ -225,5 +225,9 @@ if unshare -m sh -c 'mount -t tmpfs -o size=400k none small' 2>/dev/null; then
 	claim 'a full disk is an error' is "$(cat status)" 1
 	claim 'that is named' grep -q 'the disk is full' err
 	claim 'what is written reads back' [ "$(witnesses)" -gt 1000 ]
+	unshare -m sh -c 'mount -t tmpfs -o size=64k none small && cd small &&
+		"$0" record -q -o rec -- ../target calls 1 >../out 2>../err; ls >../left' "$PUGMARK"
+	claim 'full before it starts: that is named' grep -Eq '(No space left|the disk is full)' err
+	claim 'and no half of a recording is left' is "$(cat left)" ''
 fi
 conclude

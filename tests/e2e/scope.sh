@@ -33,6 +33,36 @@ unshare -m sh -c 'mount --bind target /usr/bin/env && /usr/bin/env calls 500' 2>
 finish
 claim 'in another mount namespace, under another name' is "$n" 2
 
+# As containers are made: an overlay of the image's files, in a mount and a pid namespace of its own.
+# Both the image's file and the process lead to what runs there.
+cat >container.sh <<'SH'
+mount -t tmpfs none space && cd space && mkdir image upper work root && cp ../target image/ || exit 77
+unshare -mpf sh -c 'mount -t overlay overlay -o lowerdir=image,upperdir=upper,workdir=work root || exit
+	cd root && exec ./target calls 1000000000' &
+sleep 0.5
+pid=$(find /proc -maxdepth 2 -name exe -lname '*/root/target' 2>/dev/null | cut -d / -f 3)
+[ -n "$pid" ] || exit 77
+for what in "-p $pid" "-a image/target"; do
+	"$PUGMARK" record -q -o ../rec-$((n += 1)) --duration 0.3 $what || break
+done
+kill -9 "$pid"
+wait
+[ $n = 2 ]
+SH
+mkdir space
+unshare -m sh container.sh >out 2>err
+status=$?
+if [ $status = 77 ]; then
+	skipped=$((skipped + 1))
+else
+	claim 'a container: recorded' is $status 0
+	for rec in rec-1 rec-2; do
+		claim "a container, $rec: its calls are there" \
+			[ "$("$PUGMARK" dump $rec | head -n 2000 | grep -c ' call ')" -gt 400 ]
+		claim "a container, $rec: complete" grep -q '^complete' <("$PUGMARK" verify $rec)
+	done
+fi
+
 unshare -pf --mount-proc sh -c 'sleep 30 & echo $! >/dev/null; wait' 2>/dev/null &
 inside=$!
 started+=("$inside")

@@ -46,7 +46,7 @@ sort same
 openssl same
 sqlite3 same quick
 git twin
-python twin
+python twin - 10
 perl twin
 gdb twin
 bc same quick

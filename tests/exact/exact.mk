@@ -3,7 +3,7 @@
 
 .PHONY: check-exact check-exact-quick check-exact-paths check-exact-paths-quick
 # Every program, a table, fails on any difference.
-check-exact: oracle $(BUILD)/pugmark
+check-exact: oracle $(BUILD)/pugmark ## recovered traces against every block that ran
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/exact/check.sh
 
 # A subset that takes less than two minutes.
@@ -11,7 +11,7 @@ check-exact-quick: oracle $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/exact/check.sh --quick
 
 # The same for every block, by each placement of witnesses; and a subset of half a minute.
-check-exact-paths: oracle $(BUILD)/pugmark
+check-exact-paths: oracle $(BUILD)/pugmark ## the same, block by block
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) \
 		tests/exact/check.sh --paths
 check-exact-paths-quick: oracle $(BUILD)/pugmark
@@ -28,7 +28,12 @@ TEST_OBJ += $(BUILD)/tests/exact/pieces.o
 
 # 64 threads for ten seconds, or for two.
 .PHONY: check-threads check-threads-quick
-check-threads: $(BUILD)/pugmark
+check-threads: $(BUILD)/pugmark ## 64 threads for ten seconds
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/threads.sh 64 10
 check-threads-quick: $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/threads.sh 64 2
+
+# A busy loop, recorded for ten minutes and then read.
+.PHONY: soak
+soak: $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/exact/soak.sh

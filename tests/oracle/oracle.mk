@@ -42,7 +42,7 @@ check-oracle-self: $(ORACLE_BIN) $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/oracle/selftest.sh
 
 # Every program, a table, fails on any miss.
-check-oracle: check-oracle-self
+check-oracle: check-oracle-self ## models against other tools and real runs
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/oracle/check.sh
 
 # A subset that takes less than three minutes.

@@ -8,7 +8,7 @@ RUN_PROGRAMS = $(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/programs/check.sh
 
 # Every program, by two compilers, at three levels, with and without frame pointers, PIE and not,
 # stripped and not.
-check-programs: $(BUILD)/pugmark
+check-programs: $(BUILD)/pugmark ## programs that leave the straight path, in every build
 	$(RUN_PROGRAMS)
 
 # Each in four builds, in less than a minute.

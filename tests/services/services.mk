@@ -3,7 +3,7 @@
 
 .PHONY: check-services check-services-quick
 # All of them, each recorded for ten seconds; prints a table.
-check-services: $(BUILD)/pugmark
+check-services: $(BUILD)/pugmark ## real servers under load, ten seconds each
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/services/check.sh
 
 # Two, in less than a minute.

@@ -13,6 +13,7 @@
 #define FOREIGN 0x7f0000001000ull
 #define TRAMPOLINE 0x7f0000009000ull
 #define SNAPSHOT_WORDS 512
+#define DEEP_WORDS 8192
 #define STACK_TOP 0x7ffffff00000ull
 #define STACK_WORDS 65536
 #define ALT_TOP 0x600000800000ull /* of the stack that some handlers run on */
@@ -86,8 +87,8 @@ void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, u
 void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t callee_cfa);
 void walker_push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
 
-/* The stack from @from upwards, for @e. */
-void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from);
+/* The stack from @from upwards, for @e; what lies further up, to @end, as far as it matters. */
+void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end);
 
 /* walker_code.c: calls a function of the program. */
 enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);

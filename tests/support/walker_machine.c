@@ -57,15 +57,18 @@ void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, u
 	PUSH(w->walk->steps, w->walk->n_steps, w->walk->cap_steps, s);
 }
 
-void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from)
+void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end)
 {
 	struct walk *walk = w->walk;
 	uint32_t first = walk->n_stacks;
-	for (int i = 0; i < SNAPSHOT_WORDS; i++) {
-		uint64_t *word = word_at(w, from + 8 * i);
+	for (uint64_t at = from; at < from + 8 * SNAPSHOT_WORDS || at < end; at += 8) {
+		uint64_t *word = word_at(w, at);
 		if (!word)
 			break;
-		PUSH(walk->stacks, walk->n_stacks, walk->cap_stacks, *word);
+		/* Further up only addresses in the program are told. */
+		bool told = at < from + 8 * SNAPSHOT_WORDS || (*word >= BIAS && *word < FOREIGN);
+		PUSH(walk->stacks, walk->n_stacks, walk->cap_stacks,
+		     told ? *word : EVENT_STACK_UNKNOWN);
 	}
 	e->stack = (const uint64_t *)(uintptr_t)(first + 1); /* made a pointer at the end */
 	e->stack_addr = from;
@@ -92,7 +95,7 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 		e.ret = f->ret;
 	if (site->capture & CAPTURE_STACK ||
 	    (site->capture & CAPTURE_SNAPSHOT && f->ret >= FOREIGN))
-		walker_snapshot(w, &e, f->cfa - 8);
+		walker_snapshot(w, &e, f->cfa - 8, 0);
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
 	w->walk->acts[w->act].decided = w->walk->n_steps;
 }

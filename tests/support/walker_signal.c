@@ -94,7 +94,7 @@ static void signal_event(struct walker *w, uint32_t handler, uint64_t sp, uint64
 		.signal.alt = alt ? ALT_TOP - 8 * ALT_WORDS : 0,
 		.signal.alt_bytes = alt ? 8 * ALT_WORDS : 0,
 	};
-	walker_snapshot(w, &e, sp);
+	walker_snapshot(w, &e, sp, sp + 8 * DEEP_WORDS);
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
 	w->walk->acts[w->act].decided = w->walk->n_steps;
 }

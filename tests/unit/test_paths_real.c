@@ -171,9 +171,9 @@ static uint32_t random_root(const struct program *prog, uint64_t *rng)
 	}
 }
 
-/* A walk is misread where a signal comes over what the frame of an earlier handler has left behind,
- * which a larger frame lies over without writing to it: the stack then looks as if that handler
- * still ran. Those are counted, and are to be less than one in a thousand walks. */
+/* A walk can be misread where foreign code keeps old return addresses in its frames, or where
+ * signals are no events and one comes over what the frame of an earlier handler has left behind.
+ * Those are counted, and are to be less than one in a thousand walks; no other is. */
 static void plan_of_all_paths(const struct real *real, enum plan_mode mode, uint32_t walks)
 {
 	const struct program *prog = real->prog;
@@ -195,7 +195,7 @@ static void plan_of_all_paths(const struct real *real, enum plan_mode mode, uint
 		bool same = walk_check(&walk, plan, &verdict);
 		if (!same && getenv("WALK_PRINT"))
 			walk_print(&walk);
-		if (!same && walk.n_acts <= 2)
+		if (!same && !walk.untidy && walk.n_acts <= 2)
 			fail_msg("%s, from function %u, walk %u: %s",
 				 names[mode - MODE_PATHS_BLOCKS], root, i, verdict.text);
 		misread += !same;

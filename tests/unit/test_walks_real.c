@@ -38,8 +38,10 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 }
 
 struct tally {
-	uint64_t walks, steps, events, gaps, handlers, ambiguous;
-	uint32_t failed;
+	uint64_t walks, steps, events, gaps, handlers, untidy, ambiguous;
+	/* Untidy: what foreign code left on the stack can be read in two ways, or what the frame of
+	 * an earlier handler left, where signals are no events. */
+	uint32_t failed, misread;
 };
 
 static void walk_once(const struct walk_ground *ground, uint64_t seed, struct tally *t)
@@ -52,11 +54,15 @@ static void walk_once(const struct walk_ground *ground, uint64_t seed, struct ta
 	if (!walk_check_over(&walk, ground, &verdict)) {
 		print_error("walk %" PRIu64 " from %s: %s\n", seed,
 			    ground->plan->strings + ground->plan->funcs[func].name, verdict.text);
-		t->failed++;
+		if (walk.untidy || walk.n_acts > 2)
+			t->misread++;
+		else
+			t->failed++;
 		if (getenv("WALK_PRINT"))
 			walk_print(&walk);
 	}
 	t->walks++;
+	t->untidy += walk.untidy || walk.n_acts > 2;
 	t->steps += walk.n_steps;
 	t->events += walk.n_events;
 	t->gaps += verdict.gaps;
@@ -112,7 +118,9 @@ static void walk_file(const char *path, enum plan_mode mode, struct tally *total
 	pugmark_model_free(model);
 	if (!unresolved) {
 		total->walks += t.walks;
+		total->untidy += t.untidy;
 		total->failed += t.failed;
+		total->misread += t.misread;
 	}
 }
 
@@ -133,10 +141,13 @@ static void walk_files(enum plan_mode mode)
 	free(files);
 	if (!n)
 		skip();
-	/* Known to be open (docs/theory.md): a handler that comes in a silent stretch of certain
-	 * frames is taken to come earlier than it did. */
-	print_message("%" PRIu64 " walks, %u of them not recovered\n", total.walks, total.failed);
-	assert_true((uint64_t)total.failed * 4000 <= total.walks);
+	print_message("%" PRIu64 " walks, %u of them not recovered; of %" PRIu64
+		      " with untidy stacks %u are misread\n",
+		      total.walks, total.failed, total.untidy, total.misread);
+	assert_int_equal(total.failed, 0);
+	/* Known to be open (docs/theory.md): where foreign code keeps an old return address in its
+	 * frame, a callback may be taken to come out of the call that left it. */
+	assert_true((uint64_t)total.misread * 500 <= total.untidy || total.misread <= 1);
 }
 
 static void casper_recovers_walks_over_real_programs(void **state)

@@ -3,7 +3,7 @@
 BINARY=/usr/bin/python3.11
 PLUGINS=/usr/lib/python3.11/lib-dynload
 prepare() {
-	cat >work.py <<'PY'
+	scaled >work.py <<'PY'
 import json, re, functools, collections, itertools, struct, textwrap, decimal
 @functools.lru_cache(None)
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
@@ -19,20 +19,20 @@ class Node:
         yield self.v
         if self.r: yield from self.r
 root, seed, seen = Node(1 << 30), 42, []
-for i in range(1500):
+for i in range(N1500):
     seed = (seed * 1103515245 + 12345) & 0x7fffffff
     root.add(seed)
 assert list(root) == sorted(root)
 bad = 0
-for i in range(300):
+for i in range(N300):
     try:
         {}[i] if i % 3 else int("x%d" % i)
     except (KeyError, ValueError) as e:
         bad += 1
-assert bad == 300
+assert bad == N300
 doc = {"a": [1, 2.5, None, True], "b": {str(i): "x" * i for i in range(60)}}
 assert json.loads(json.dumps(doc, indent=1)) == doc
-text = " ".join(f"word{i}={i * i}" for i in range(800))
+text = " ".join(f"word{i}={i * i}" for i in range(N800))
 pairs = dict(re.findall(r"(\w+)=(\d+)", text))
 assert pairs["word7"] == "49"
 assert re.sub(r"\b(w)(ord)", lambda m: m[1].upper() + m[2], text).startswith("Word0")
@@ -47,18 +47,18 @@ try: co(1).send(None)
 except StopIteration as s: assert s.value == 2
 import ast, datetime, pickle, tokenize, io, zipfile, threading, heapq, bisect, csv, random, copy
 import dataclasses, enum, fractions, difflib, string, unicodedata, statistics, html.parser, logging
-src = open(collections.__file__).read()
+import bisect; src = open((collections if N1000 == 1000 else bisect).__file__).read()
 tree = ast.parse(src)
 assert ast.dump(ast.parse(ast.unparse(tree))) == ast.dump(tree)
-assert len(list(tokenize.generate_tokens(io.StringIO(src).readline))) > 5000
+assert len(list(tokenize.generate_tokens(io.StringIO(src).readline))) > N5000
 assert pickle.loads(pickle.dumps(doc)) == doc and copy.deepcopy(doc) == doc
 b = io.BytesIO()
 with zipfile.ZipFile(b, "w", zipfile.ZIP_DEFLATED) as z: z.writestr("a.txt", text)
 assert zipfile.ZipFile(b).read("a.txt").decode() == text
 got = []
-ts = [threading.Thread(target=lambda i=i: got.append(sum(range(i * 1000)))) for i in range(3)]
+ts = [threading.Thread(target=lambda i=i: got.append(sum(range(i * N1000)))) for i in range(3)]
 for t in ts: t.start(); t.join()
-assert got[2] == 1999000
+assert got[2] == N1000 * (2 * N1000 - 1)
 @dataclasses.dataclass(order=True)
 class P:
     x: int

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# far_frames.sh: functions that a library calls back from far below the frame that called it, up to
-# 60 kB. The last event before such a call is one of the call before, which lies as far below. Modes
-# casper and best tell what mode full tells of the same run, without a gap.
+# called_back.sh: functions that a library calls back from far below the frame that called it, up to
+# 60 kB: the last event before such a call is one of the call before, which lies as far below. And
+# such that it jumps to as the last thing it does, when the program has jumped to the library: they
+# return to the program. Modes casper and best tell what mode full tells of the same run, without a
+# gap.
 set -u
 skip() { echo "SKIP: $1"; exit 77; }
 [ "$(id -u)" = 0 ] || skip 'recording needs root here'
@@ -20,6 +22,11 @@ int calls_back(int (*f)(int), int i, unsigned bytes)
 	room[0] = room[bytes] = i;
 	return f(i) + room[bytes];
 }
+int jumps_back(int (*f)(int), int i)
+{
+	f(i);
+	return f(i + 1);
+}
 C
 cat >program.c <<'C'
 #define FN __attribute__((noipa))
@@ -32,11 +39,16 @@ FN static int calls(int i, unsigned bytes)
 	n += calls_back(other, i, bytes);
 	return n + calls_back(called, i, 16);
 }
+int jumps_back(int (*f)(int), int i);
+FN static int jumps(int (*way)(int (*)(int), int), int i) { return way(called, i); }
+static int (*volatile jumps_somewhere)(int (*)(int (*)(int), int), int) = jumps;
 FN static int many(unsigned bytes)
 {
 	int n = 0;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
 		n += calls(i, bytes);
+		n += jumps(jumps_back, i) + jumps_somewhere(jumps_back, i);
+	}
 	return n;
 }
 int main(void)
@@ -52,11 +64,15 @@ ${CC:-cc} -O2 -shared -fPIC -o libfar.so library.c && ${CC:-cc} -O2 -o program p
 export LD_LIBRARY_PATH=$dir
 "$PUGMARK" record -q -o rec --mode full --twin casper --twin best -- ./program || exit 1
 failed=0 m=0
+# Two jumps in each of four rounds, made twice for each size: told once each, without a target.
+jumps=$(awk 'BEGIN { for (b = 1; b < 61000; b += int(b / 2) + 100) n += 16; print n }')
 for mode in full casper best; do
 	"$PUGMARK" dump --module $m rec | cut -d ' ' -f 2- >$mode
 	read -r _ events _ witnesses _ gaps < <("$PUGMARK" dump --module $m --count rec)
 	echo "$mode: $events events from $witnesses witnesses, $gaps gaps"
 	cmp full $mode && [ "$gaps" = 0 ] && [ "$events" -gt 1000 ] || failed=1
+	told=$(grep -c '^tail program [0-9a-f]* -$' $mode)
+	[ "$told" = "$jumps" ] || { echo "$mode: $told jumps to the library, not $jumps"; failed=1; }
 	m=$((m + 1))
 done
 [ $failed = 0 ]

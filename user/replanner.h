@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* replanner.h: plans anew in a thread of its own, while the recording goes on. */
+#ifndef USER_REPLANNER_H
+#define USER_REPLANNER_H
+
+#include "user/recorder.h"
+
+#include <pugmark/diag.h>
+
+struct replanner;
+
+/* Begins to plan without the functions in @taken, of which it makes a copy. @now: what is probed so
+ * far; borrowed, with @options, until the end. Returns 0 or -errno. */
+int replanner_start(const struct recorder_options *options, const struct recorder_options *now,
+		    const struct taken_out *taken, uint32_t n_taken, struct replanner **out);
+bool replanner_done(const struct replanner *r);
+/* Waits until it is done, and frees it. Returns what recorder_options.replan has returned, and with
+ * 0 what is to be probed in @changed; NULL: nobody wants to know. */
+int replanner_finish(struct replanner *r, struct recorder_options *changed,
+		     struct pugmark_diag *diag);
+
+#endif
