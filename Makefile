@@ -75,7 +75,7 @@ SONAME := libpugmark.so.$(SOVERSION)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-all check-unit replays replay-bins bench bench-static fuzz fuzz-run \
+.PHONY: all deps demo check check-all check-unit replays replay-bins bench bench-static fuzz fuzz-run fuzz-walks \
 	install uninstall clean help FORCE
 
 all: $(BUILD)/pugmark $(BUILD)/libpugmark.a $(BUILD)/libpugmark.so ## the command and the library
@@ -188,8 +188,18 @@ bench: all $(BUILD)/tests/measure $(BUILD)/tests/paths_cost oracle ## every benc
 
 FUZZ_SECONDS ?= 60
 
-fuzz: ## libFuzzer on every target, FUZZ_SECONDS=60 in total
+FUZZ_WALKS ?= 200000
+
+fuzz: ## libFuzzer on every target, FUZZ_SECONDS=60 in total; then millions of random walks
 	$(remake) CC=$(if $(findstring clang,$(CC)),$(CC),clang) FUZZ=1 fuzz-run
+	$(remake) fuzz-walks
+
+# FUZZ_WALKS over the model of each of seven real programs, in each of two modes; and as many random
+# programs, with about ten walks each, from a seed that is another one each time and is printed.
+fuzz-walks: $(BUILD)/tests/test_walks $(BUILD)/tests/test_walks_real
+	$(Q)WALKS=$(FUZZ_WALKS) $(BUILD)/tests/test_walks_real
+	$(Q)from=$$(date +%s); echo "WALK_FROM=$$from"; \
+		WALK_FROM=$$from WALK_PROGRAMS=$(FUZZ_WALKS) $(BUILD)/tests/test_walks
 
 fuzz-run: $(FUZZ_BIN)
 	$(Q)tests/fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_NAMES)

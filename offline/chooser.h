@@ -39,6 +39,15 @@ struct found_term {
 	uint32_t next; /* chain of the same w */
 };
 
+/* What the walks ask of a block, packed: they are most of the work. */
+struct hop {
+	uint32_t succ;
+	uint32_t n_succ;
+	uint8_t is_node; /* marked or not */
+	uint8_t flags;	 /* enum hop_flag */
+};
+enum hop_flag { HOP_RET = 1, HOP_ENTRY = 2 /* of a function with PROG_ENTRY_WITNESS */ };
+
 struct chooser {
 	const struct program *prog;
 	uint8_t *marks;
@@ -52,6 +61,7 @@ struct chooser {
 	/* Blocks with the same successors go on alike: one of them stands for all, so that a
 	 * decision behind many copies of one dispatch is looked at once. */
 	uint32_t *alike;
+	struct hop *hops;
 	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
 
 	/* What callees that are not known may need: per mark the return address, joined. */

@@ -40,6 +40,10 @@ struct settling {
 	uint32_t func, next;
 	uint64_t cfa;	 /* of that frame; 0: not known */
 	uint64_t caller; /* where the return address of its innermost call of ours lies; or 0 */
+	/* Which open frame lies at each place of the snapshot, plus one; the topmost, and whether
+	 * there are more. */
+	uint32_t *frame_at;
+	bool twice;
 	/* One reading of the stack: frame @level is open, and these calls are in progress. */
 	uint32_t level;
 	struct stack_link links[LINKS_MAX]; /* the innermost first */
@@ -354,13 +358,40 @@ static bool made_by(const struct settling *s, const struct frame *f, uint64_t cf
 	       (!f->call_cfa || f->call_cfa == link->cfa);
 }
 
+static bool try_level(struct settling *s, uint32_t level, uint64_t cfa)
+{
+	s->level = level;
+	return made_by(s, &s->p->stack[level], cfa) && intact(s, level) && allowed(s);
+}
+
 /* The readings in which an open frame's own code made the calls in the links. */
 static bool try_levels(struct settling *s, uint64_t cfa)
 {
-	for (s->level = s->p->n; s->level-- > 0;)
-		if (made_by(s, &s->p->stack[s->level], cfa) && intact(s, s->level) && allowed(s))
+	uint64_t place = (cfa - 8 - s->e->stack_addr) / 8;
+	if (cfa && !s->twice && place < s->e->stack_words)
+		return s->frame_at[place] && try_level(s, s->frame_at[place] - 1, cfa);
+	for (uint32_t level = s->p->n; level-- > 0;)
+		if (try_level(s, level, cfa))
 			return true;
 	return false;
+}
+
+static bool index_frames(struct settling *s)
+{
+	const struct witness_event *e = s->e;
+	s->twice = false;
+	s->frame_at = calloc(e->stack_words + 1, sizeof(*s->frame_at));
+	if (!s->frame_at)
+		return false;
+	for (uint32_t i = 0; i < s->p->n; i++) {
+		uint64_t cfa = s->p->stack[i].cfa;
+		if (!cfa || !stack_word_below(e, cfa - 8))
+			continue;
+		uint32_t *at = &s->frame_at[(cfa - 8 - e->stack_addr) / 8];
+		s->twice |= *at != 0;
+		*at = i + 1;
+	}
+	return true;
 }
 
 /* Whether the return address @word, right below @cfa, can be that of the call in progress around
@@ -434,13 +465,13 @@ static bool try_caller(struct settling *s, uint64_t addr)
 	const struct parser *p = s->p;
 	bool none = s->caller == SIGNAL_NO_CALLER;
 	uint16_t module;
-	for (; stack_word_below(s->e, addr) && (none || addr < s->caller); addr += 8)
-		for (s->level = p->n; s->level-- > 0;) {
-			const struct frame *f = &p->stack[s->level];
-			if (f->cfa == addr + 8 && intact(s, s->level) &&
-			    parser_call_before(p, 0, f->ret, &module) == PUGMARK_NONE && allowed(s))
-				return true;
-		}
+	s->n_links = 0;
+	for (; stack_word_below(s->e, addr) && (none || addr < s->caller); addr += 8) {
+		uint32_t i = s->frame_at[(addr - s->e->stack_addr) / 8];
+		if (i && parser_call_before(p, 0, p->stack[i - 1].ret, &module) == PUGMARK_NONE &&
+		    try_level(s, i - 1, addr + 8))
+			return true;
+	}
 	return !none && try_from(s, s->caller);
 }
 
@@ -555,12 +586,14 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	s->sp = sp;
 	s->module = 0;
 	s->cfa = 0;
+	s->frame_at = NULL;
 	s->caller = signal->caller;
 	enum settled result = UNSETTLED;
-	if (locate(s, ip, signal->bp) && find_reading(s)) {
+	if (locate(s, ip, signal->bp) && index_frames(s) && find_reading(s)) {
 		result = s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
 		carry_out(s);
 	}
+	free(s->frame_at);
 	free(s);
 	if (result || signal->caller != SIGNAL_NO_CALLER || parser_can_end_down_to(p, 0))
 		return result;

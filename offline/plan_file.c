@@ -35,7 +35,8 @@ struct plan_header {
 	float expected_cost_ns;
 	uint8_t build_id[32];
 	uint64_t text_addr, text_end;
-	uint32_t n_points, unresolved; /* from version 2 on */
+	uint32_t n_points; /* from version 2 on, as what follows */
+	uint32_t unresolved;
 };
 #define FIRST_HEADER_BYTES offsetof(struct plan_header, n_points)
 _Static_assert(sizeof(struct plan_header) == 120, "plan files depend on this layout");
@@ -92,12 +93,12 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 		.n_targets = plan->n_targets,
 		.strings_bytes = plan->strings_bytes,
 		.n_points = plan->n_points,
+		.unresolved = plan->unresolved,
 		.mode = plan->mode,
 		.build_id_len = plan->build_id_len,
 		.expected_cost_ns = plan->expected_cost_ns,
 		.text_addr = plan->text_addr,
 		.text_end = plan->text_end,
-		.unresolved = plan->unresolved,
 	};
 	memcpy(h->build_id, plan->build_id, sizeof(h->build_id));
 	uint8_t *at = bytes + sizeof(*h);

@@ -68,6 +68,7 @@ wrk                   wrk
 bc                    bc
 memcached             memcached
 lighttpd              lighttpd
+haproxy               haproxy
 curl                  curl
 util-linux            util-linux
 apache2-utils         httpd-tools

@@ -44,6 +44,22 @@ static void measure_costs(bool quiet)
 	free(path);
 }
 
+/* Before anything is recorded: where no probe can tell what the program did. */
+static void warn_unresolved(const struct record_modules *modules, bool quiet)
+{
+	for (uint32_t i = 0; !quiet && i < modules->n; i++) {
+		const struct recorder_module *m = &modules->at[i];
+		uint32_t n = m->plan ? m->plan->unresolved : 0;
+
+		if (n)
+			fprintf(stderr,
+				"pugmark: %s: at %u decision%s of this file nothing can be probed "
+				"that tells what happens: where one of them is met, the trace may "
+				"have a gap (which `pugmark verify` then names)\n",
+				m->name ? m->name : m->path, n, n == 1 ? "" : "s");
+	}
+}
+
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
 {
 	struct record_modules_options *m = &a->modules;
@@ -66,6 +82,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	if (!err)
 		err = record_modules_open(m, modules, diag);
 	if (!err) {
+		warn_unresolved(modules, a->options.quiet);
 		a->options.modules = modules->at;
 		a->options.n_modules = modules->n;
 		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;

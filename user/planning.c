@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 13 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 14 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -347,19 +347,20 @@ static int choose(const struct planner *p, enum plan_mode mode, struct choice *c
 static int plan(struct planner *p)
 {
 	struct choice choice;
+	uint32_t unresolved = 0;
 	int err = make_program(p);
 	if (err)
 		return err;
 	say(p, "choosing what to probe");
-	uint32_t unresolved = 0;
 	err = choose(p, p->o->mode, &choice, &unresolved);
 	if (err)
 		return failed(p, err);
 	err = plan_build(p->program, &choice, p->o->mode, p->model, &p->out->plan);
 	choice_deinit(&choice);
-	if (!err)
-		p->out->plan->unresolved = unresolved;
-	return err ? failed(p, err) : 0;
+	if (err)
+		return failed(p, err);
+	p->out->plan->unresolved = unresolved;
+	return 0;
 }
 
 /* What mode full would do with the same scope and counts. */

@@ -183,7 +183,7 @@ int record_modules_open(const struct record_modules_options *o, struct record_mo
 					  diag);
 	for (uint32_t i = o->no_program ? n_programs : 0; !err && !o->sites && i < out->targets.n;
 	     i++)
-		err = add_planned(o, out, i, i < n_programs ? o->n_modes : 1,
+		err = add_planned(o, out, i, i < n_programs || o->no_program ? o->n_modes : 1,
 				  i < n_programs ? o->plan : NULL, diag);
 	if (!err && !out->n)
 		err = pugmark_diag_set(

@@ -159,10 +159,9 @@ struct pugmark_plan {
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 	float expected_cost_ns; /* of one run, by the estimates; good for comparisons only */
+	uint32_t unresolved;	/* decisions at which the trace may have gaps, since nothing there
+				   can be probed; 0 in older plans, too */
 	uint64_t text_addr, text_end;
-	/* Decisions at which nothing can be probed that would tell: there the trace may have gaps.
-	 * 0 in plans of version 1, which do not say. */
-	uint32_t unresolved;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;
 };

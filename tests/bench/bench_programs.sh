@@ -80,9 +80,12 @@ sqlite_with_pg() { # OUT
 		-lm 2>"$tmp/gcc.log"
 }
 
-# Sets program (the copy), args, and pg (the -pg build, or none and why).
+# Sets program (the copy), args, pg (the -pg build, or none and why), and what of it is traced: the
+# file and its options. A library is planned by record itself, which keeps the plan.
 set_up() { # NAME
 	pg='' pg_why='built from no source here'
+	unset LD_LIBRARY_PATH
+	traced=
 	case $1 in
 	gzip-c) program=$(copy gzip) && text 6000 >"$tmp/text" && args=(-c "$tmp/text") ;;
 	gzip-d) program=$(copy gzip) && text 60000 | gzip -c >"$tmp/text.gz" && args=(-dc "$tmp/text.gz") ;;
@@ -91,9 +94,11 @@ set_up() { # NAME
 		if lua_with_pg "$tmp/lua-pg"; then pg=$tmp/lua-pg; else pg_why='no source package'; fi
 		;;
 	sqlite3)
-		program=$tmp/sqlite_run args=("$work/work.sql")
-		gcc -O2 -o "$program" "$work/sqlite_run.c" -l:libsqlite3.a -lm -ldl -lpthread \
-			2>"$tmp/gcc.log" || return
+		program=$tmp/sqlite_run args=("$work/work.sql") traced=$tmp/libsqlite3.so.0
+		gcc -O2 -o "$program" "$work/sqlite_run.c" -lsqlite3 2>"$tmp/gcc.log" &&
+			cp -L "$(ldconfig -p | awk '/libsqlite3.so.0 .*x86-64/ { print $NF; exit }')" \
+				"$traced" || return
+		export LD_LIBRARY_PATH=$tmp
 		if sqlite_with_pg "$tmp/sqlite-pg"; then pg=$tmp/sqlite-pg; else pg_why='no source package or tclsh'; fi
 		;;
 	git-log)
@@ -103,15 +108,23 @@ set_up() { # NAME
 		;;
 	*) return 1 ;;
 	esac
+	what=(--binary "$program")
+	[ -z "$traced" ] || what=(--no-program --module "$traced")
+	traced=${traced:-$program}
+}
+by_plan() { # MODE: sets by
+	by=(--plan "$tmp/plan.$1")
+	[ "$traced" = "$program" ] || by=(--mode "$1")
 }
 
 # --- one round of each way to run; each appends "wall cpu rss" to $tmp/t.WAY -------------------------
 run_alone() { "$measure" 1 "$program" "${args[@]}" >>"$tmp/t.alone"; }
 run_recorded() { # MODE [WAY OPTIONS...]
-	local way=${2:-$1}
+	local way=${2:-$1} by
+	by_plan "$1"
 	# shellcheck disable=SC2016 # the inner shell's
 	"$measure" 1 bash -c '"$0" "$@" >'"$tmp/inner" "$PUGMARK" record -q -o "$tmp/rec.$way" "${@:3}" \
-		--binary "$program" --plan "$tmp/plan.$1" -- "$measure" 1 "$program" "${args[@]}" \
+		"${what[@]}" "${by[@]}" -- "$measure" 1 "$program" "${args[@]}" \
 		>"$tmp/outer" || return
 	cat "$tmp/inner" >>"$tmp/t.$way"
 }
@@ -136,7 +149,7 @@ shares() { # NAME
 	local i=0 e w g line
 	local twins=()
 	for mode in branch casper best; do twins+=(--twin "$mode"); done
-	"$PUGMARK" record -q -o "$tmp/rec.all" --binary "$program" --mode full "${twins[@]}" -- \
+	"$PUGMARK" record -q -o "$tmp/rec.all" "${what[@]}" --mode full "${twins[@]}" -- \
 		"$program" "${args[@]}" >/dev/null || return
 	line="$1"
 	for mode in $modes; do
@@ -150,6 +163,7 @@ shares() { # NAME
 	done
 	calls=$(calc "$e / 2" 10)
 	printf '%s\n' "${line%,} of $e call and return events"
+	[ "$traced" = "$program" ] || return 0 # a plan by counts cannot be given for a library
 	# What the counts of a run make of it: of one like it, and of one recorded with every block.
 	"$PUGMARK" record -q -o "$tmp/rec.paths" --binary "$program" --level paths -- "$program" \
 		"${args[@]}" >/dev/null || return
@@ -171,12 +185,17 @@ added() { # WAY [BASE]: medians of processor seconds beyond the program's own
 }
 
 times() { # NAME
-	local i mode way probed
+	local i mode way probed by
 	rm -f "$tmp"/t.*
 	for mode in $timed_modes; do
-		"$PUGMARK" plan --mode "$mode" -o "$tmp/plan.$mode" "$program" >/dev/null || return
+		by_plan "$mode"
+		if [ "${by[0]}" = --plan ]; then
+			"$PUGMARK" plan --mode "$mode" -o "$tmp/plan.$mode" "$program" >/dev/null || return
+		else
+			run_recorded "$mode" warm-up || return # its plan is in the cache then
+		fi
 	done
-	run_recorded best warm-up && probed=$(bpftrace_program "$program" "$tmp/rec.warm-up" \
+	run_recorded best warm-up && probed=$(bpftrace_program "$traced" "$tmp/rec.warm-up" \
 		"${BPFTRACE_MAX:-64}" "$tmp/entries.bt") || return
 	for i in $(seq "$rounds"); do
 		run_alone || return

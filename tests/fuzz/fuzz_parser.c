@@ -58,7 +58,7 @@ static struct witness_event made_up(struct input *in, const struct pugmark_plan 
 {
 	static const int64_t steps[] = {0, 8, -8, 16, 64, -64, 4096, 1ll << 40};
 
-	e.kind = take(in, 1) % 8 ? EVENT_WITNESS : take(in, 1) % 8;
+	e.kind = take(in, 1) % 8 ? EVENT_WITNESS : take(in, 1) % 9;
 	e.site = take(in, 1) % 4 ? take(in, 2) % (plan->n_sites + 1) : e.site;
 	e.cfa += steps[take(in, 1) % 8];
 	switch (take(in, 1) % 4) {
@@ -72,6 +72,11 @@ static struct witness_event made_up(struct input *in, const struct pugmark_plan 
 	e.val = take(in, 1) % 2 ? take(in, 1) & 1
 				: e.bias + plan->nodes[e.site % plan->n_nodes].addr;
 	e.lost = take(in, 1);
+	if (e.kind == EVENT_SIGNAL) {
+		e.signal.caller = e.cfa + steps[take(in, 1) % 8];
+		e.signal.alt = e.cfa - 4096;
+		e.signal.alt_bytes = 64 * take(in, 1);
+	}
 	e.flags = take(in, 1) & 15;
 	e.stack_words = e.stack_words * (take(in, 1) % 5) / 4;
 	if (!e.stack_words)

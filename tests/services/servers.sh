@@ -80,6 +80,39 @@ lighttpd_ready() { [ -n "$(lighttpd_served)" ]; }
 lighttpd_round() { nginx_round; }
 lighttpd_some() { nginx_some "$1"; }
 
+# --- HAProxy: two threads, which answer by themselves; its statistics have a port of their own -----------
+haproxy_file=/usr/sbin/haproxy
+haproxy_calls=http_process_req_common
+haproxy_start() {
+	cat >haproxy.conf <<-CONF
+		global
+			nbthread 2
+		defaults
+			mode http
+			timeout client 1m
+			timeout server 1m
+			timeout connect 1s
+			timeout http-keep-alive 1m
+		frontend web
+			bind 127.0.0.1:$port
+			http-request return status 200 content-type text/plain string "$(head -c 1000 /dev/zero | tr '\0' x)"
+		frontend status
+			bind 127.0.0.1:$((port + 1))
+			stats enable
+			stats uri /
+	CONF
+	"$binary" -db -f haproxy.conf >server.log 2>&1 &
+	server=$!
+}
+haproxy_served() {
+	curl -sf "http://127.0.0.1:$((port + 1))/;csv" |
+		awk -F , 'NR == 1 { while ($++i != "req_tot") if (i > NF) exit }
+			$1 == "web" && $2 == "FRONTEND" { print $i }'
+}
+haproxy_ready() { [ -n "$(haproxy_served)" ]; }
+haproxy_round() { nginx_round; }
+haproxy_some() { nginx_some "$1"; }
+
 # --- redis: the main thread and its helpers --------------------------------------------------------------
 redis_file=/usr/bin/redis-server
 redis_calls=call

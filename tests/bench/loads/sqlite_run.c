@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* sqlite_run.c: runs the SQL of a file on a database in memory: `sqlite_run FILE`. Linked with the
- * static library of the distribution, SQLite's own code is part of the program that is recorded. */
+/* sqlite_run.c: runs the SQL of a file on a database in memory: `sqlite_run FILE`. What is
+ * recorded is the library, which it is linked with. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

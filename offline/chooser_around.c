@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* chooser_around.c: which decisions could feel the change of one mark, and whether all of them
+ * hold; and rule 3, that no cycle makes calls in silence. */
+#include "offline/chooser_impl.h"
+
+#include <stdlib.h>
+
+/* Walks all ways on from @block in silence, each block at most once without and once with a call
+ * behind it; back at @block after a call there is a cycle. */
+bool chooser_progress_holds(struct chooser *ch, uint32_t block)
+{
+	if (ch->marks[block])
+		return true;
+	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
+	uint32_t stamp = ++ch->stamp;
+	bool top = false, blocks = chooser_shows_blocks(ch, block);
+	ch->back.n = 0;
+	push(ch, &ch->back, block);
+	push(ch, &ch->back, false);
+	for (bool first = true; ch->back.n; first = false) {
+		bool called = ch->back.at[--ch->back.n];
+		uint32_t b = ch->back.at[--ch->back.n];
+		const struct prog_block *blk = &ch->prog->blocks[b];
+		if (b == block && (called || (blocks && !first)))
+			return false;
+		if (seen[called][b] == stamp || ch->marks[b])
+			continue;
+		if (!first)
+			seen[called][b] = stamp;
+		ch->steps++;
+		if (blk->call != CALL_NONE) {
+			ch->n_found = 0;
+			if (!chooser_call_first(ch, b, 0, &top) ||
+			    (blk->flags & (PROG_TAIL | PROG_NORETURN)))
+				continue;
+			called = true;
+		}
+		for (uint32_t i = 0; i < blk->n_succ; i++) {
+			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+			push(ch, &ch->back, called);
+		}
+	}
+	return true;
+}
+
+/* How many decisions follow a node: one, but one for each way where the mark says which. */
+uint32_t chooser_ways(const struct chooser *ch, uint32_t block)
+{
+	uint8_t mark = ch->marks[block];
+	const struct prog_block *b = &ch->prog->blocks[block];
+	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
+	return by_way ? b->n_succ : 1;
+}
+
+uint32_t chooser_decision_way(const struct chooser *ch, uint32_t block, uint32_t i)
+{
+	bool by_way = ch->marks[block] == MARK_BRANCH ||
+		      (ch->marks[block] == MARK_TARGET && prog_jump_read(&ch->prog->blocks[block]));
+	return by_way ? i : WAY_ALL;
+}
+
+uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!f->n_blocks)
+		return 0;
+	uint32_t faults =
+		!chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED))
+			continue;
+		if (!chooser_is_node(ch, b))
+			continue;
+		for (uint32_t i = 0; i < chooser_ways(ch, b); i++)
+			faults += !chooser_decision_holds(
+				ch, (struct decision){func, b, chooser_decision_way(ch, b, i)});
+		faults += !chooser_follow_holds(ch, b) + !chooser_progress_holds(ch, b);
+	}
+	return faults;
+}
+
+static bool passes_silently(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->marks[block])
+		return false;
+	if (b->call == CALL_DIRECT)
+		return !ch->sums[b->callee].known || ch->sums[b->callee].nullable;
+	return true;
+}
+
+/* A block that stands for what follows @node, the same for all nodes that go on alike; or NONE. */
+static uint32_t continuation(const struct chooser *ch, uint32_t node)
+{
+	const struct program *prog = ch->prog;
+	uint32_t b = node;
+	for (int i = 0; i < 16 && prog->blocks[b].n_succ == 1; i++) {
+		uint32_t next = prog_succs(prog, b)[0];
+		const struct prog_block *n = &prog->blocks[next];
+		bool ends = chooser_is_node(ch, next) || n->flags & PROG_RET || !n->n_succ;
+		if (ends)
+			return PUGMARK_NONE; /* at most one alternative */
+		b = next;
+	}
+	return ch->prog->blocks[b].n_succ > 1 ? ch->alike[b] : PUGMARK_NONE;
+}
+
+/* Whether the decisions behind @node hold. Those that @ch->seen_alike has at @stamp are known. */
+static bool node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp)
+{
+	const struct prog_block *b = &ch->prog->blocks[node];
+	for (uint32_t w = 0;
+	     chooser_decision_way(ch, node, w) != WAY_ALL && w < chooser_ways(ch, node); w++)
+		if (!chooser_decision_holds(ch, (struct decision){func, node, w}))
+			return false;
+	if (chooser_decision_way(ch, node, 0) != WAY_ALL)
+		return true;
+	bool goes_on = !(b->flags & (PROG_RET | PROG_TAIL | PROG_NORETURN)) && b->n_succ;
+	if (goes_on) {
+		uint32_t c = continuation(ch, node);
+		if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
+			return true;
+		if (c != PUGMARK_NONE)
+			ch->seen_alike[c] = stamp;
+	}
+	return chooser_decision_holds(ch, (struct decision){func, node, WAY_ALL});
+}
+
+/* Walks back from @block to the nodes whose decisions reach it in silence. */
+bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	struct vec *queue = &ch->back;
+	if (!chooser_progress_holds(ch, block))
+		return false;
+	bool entry = block == f->block;
+	uint32_t stamp = ++ch->stamp;
+	struct vec nodes = {0};
+	if (chooser_shows_blocks(ch, block) && !vec_push(&nodes, block))
+		ch->failed = true; /* without its mark, its own way out is a decision as well */
+	queue->n = 0;
+	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
+		vec_push(queue, ch->preds[p]);
+	while (queue->n) {
+		uint32_t b = queue->at[--queue->n];
+		if (ch->seen_back[b] == stamp)
+			continue;
+		ch->seen_back[b] = stamp;
+		ch->steps++;
+		bool node = chooser_is_node(ch, b);
+		if (node && !vec_push(&nodes, b))
+			ch->failed = true;
+		if (node && !passes_silently(ch, b))
+			continue;
+		entry |= b == f->block;
+		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++)
+			if (!vec_push(queue, ch->preds[p]))
+				ch->failed = true;
+	}
+	bool holds = !entry ||
+		     chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t i = 0; holds && i < nodes.n; i++) {
+		holds = node_decisions_hold(ch, func, nodes.at[i], stamp) &&
+			chooser_follow_holds(ch, nodes.at[i]);
+	}
+	free(nodes.at);
+	return holds;
+}
