@@ -68,10 +68,10 @@ claim 'and kept in no folder of everybody' eval \
 	'env -u XDG_CACHE_HOME -u HOME "$PUGMARK" plan "$program" | grep -q "not kept: no folder"'
 mkdir full
 if unshare -m mount -t tmpfs -o size=4k none full 2>err; then
-	full() { unshare -m sh -c 'mount -t tmpfs -o size=4k none "$0" && exec "$@"' "$dir/full" "$@"; }
+	full() { unshare -m sh -c 'mount -t tmpfs -o size=4k none "$0" && head -c 4096 /dev/zero >"$0/filler" && exec "$@"' "$dir/full" "$@"; }
 	claim 'a full disk: planned all the same' full env XDG_CACHE_HOME="$dir/full" \
-		"$PUGMARK" plan --check /bin/bash
-	claim 'and said' eval 'full env XDG_CACHE_HOME="$dir/full" "$PUGMARK" plan /bin/bash |
+		"$PUGMARK" plan --check "$program"
+	claim 'and said' eval 'full env XDG_CACHE_HOME="$dir/full" "$PUGMARK" plan "$program" |
 		grep -q "not kept: .*No space left"'
 else
 	skipped=$((skipped + 1))
