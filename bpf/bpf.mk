@@ -18,8 +18,6 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(say) SKEL $@
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-.SECONDARY: $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
-
 # Every object of user/ may include a skeleton.
 $(USER_OBJ): | $(BPF_SKEL)
 

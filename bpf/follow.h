@@ -4,6 +4,7 @@
 #ifndef BPF_FOLLOW_H
 #define BPF_FOLLOW_H
 
+#include "bpf/signal.h"
 #include "bpf/tasks.h"
 #include <bpf/bpf_tracing.h>
 
@@ -74,8 +75,13 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	bool open = !closing;
 	__sync_fetch_and_add(&counters.live, -1);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	bool asked = regs->orig_ax == SYS_EXIT || regs->orig_ax == SYS_EXIT_GROUP;
 	if (st->generation != generation)
 		batch_pause(st);
+	/* Since Linux 6.16 it still has its memory here. */
+	if (open && enabled && asked && !st->attached && BPF_CORE_READ(task, mm))
+		place_send(st, NULL);
 	batch_send(st);
 	st->stopped = 1;
 	struct process_record *r = process_reserve(open ? PROCESS_EXIT : PROCESS_STOP, task, st);
@@ -84,12 +90,9 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	r->exit_code = task->exit_code;
 	r->last = last;
 	if (open) {
-		struct pt_regs *regs =
-			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 		r->sp = regs->sp;
 		r->ip = regs->ip;
-		r->stopped =
-			!enabled || (regs->orig_ax != SYS_EXIT && regs->orig_ax != SYS_EXIT_GROUP);
+		r->stopped = !enabled || !asked;
 	}
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;

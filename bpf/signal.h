@@ -13,12 +13,15 @@
 #define SA_ONSTACK 0x08000000
 #define SIG_IGN 1
 
-/* The stack that the handler runs on, where it is not the one at @sp. */
-static __always_inline void note_alternate(struct task_struct *task, struct k_sigaction *ka,
-					   __u64 sp, struct signal_note *note)
+/* The handler, and the stack that it runs on where that is not the one at @sp. */
+static __always_inline void note_handler(struct task_struct *task, struct k_sigaction *ka, __u64 sp,
+					 struct signal_note *note)
 {
 	__u64 alt = task->sas_ss_sp, bytes = task->sas_ss_size;
 
+	note->handler = (__u64)BPF_CORE_READ(ka, sa.sa_handler);
+	if (note->handler == SIG_IGN)
+		note->handler = 0;
 	if (!note->handler || !(BPF_CORE_READ(ka, sa.sa_flags) & SA_ONSTACK) || !bytes)
 		return;
 	if (sp > alt && sp - alt <= bytes) /* there already */
@@ -48,15 +51,11 @@ static __always_inline void note_registers(struct pt_regs *regs, struct signal_n
 	note->regs[15] = regs->r15;
 }
 
-SEC("tp_btf/signal_deliver")
-int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
+/* Sends the registers and the stack of the current task, as an event of its own after what it has
+ * sent so far. @ka: of the handler that a signal is for, NULL: none. */
+static __noinline int place_send(struct task_state *st, struct k_sigaction *ka)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-
-	/* Before the first hit of a task that ran before, its stack is not known. */
-	if (!st || !enabled || st->stopped || st->attached)
-		return 0;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 sp = regs->sp;
 	__u32 module = st->last_module & (BATCH_MODULES - 1);
@@ -78,14 +77,25 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction
 		note->pid = st->head.pid;
 		note->has_snapshot = told;
 		note->snapshot = st->snapshots - 1;
-		note->handler = (__u64)BPF_CORE_READ(ka, sa.sa_handler);
-		if (note->handler == SIG_IGN)
-			note->handler = 0;
-		note_alternate(task, ka, sp, note);
+		if (ka)
+			note_handler(task, ka, sp, note);
 		note_registers(regs, note);
+		if (!ka) /* in the system call: what is behind that need not be of the function */
+			note->ip--;
 		bpf_ringbuf_submit(note, BPF_RB_NO_WAKEUP);
 	}
 	st->head.snapshots = st->snapshots;
+	return 0;
+}
+
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
+	/* Before the first hit of a task that ran before, its stack is not known. */
+	if (st && enabled && !st->stopped && !st->attached)
+		place_send(st, ka);
 	return 0;
 }
 

@@ -162,6 +162,8 @@ int witness(struct pt_regs *ctx)
 	if (capture & DESC_TARGET)
 		batch_append(st, &hit.n, (__u32)RECORD_TARGET << HEAD_RECORD_SHIFT,
 			     branch_target(ctx, site->operand, hit.base));
+	else if (hit.head & HEAD_SNAPSHOT && !(capture & DESC_FLAGS))
+		batch_append(st, &hit.n, (__u32)RECORD_TARGET << HEAD_RECORD_SHIFT, bp);
 	if (site->cond >> DESC_READS_SHIFT)
 		hit.n = append_values(ctx, st, hit.n, site->cond >> DESC_READS_SHIFT);
 

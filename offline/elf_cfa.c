@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_cfa.c: interprets the CFA programs of .eh_frame, as far as they say how the CFA is computed
- * (DWARF 5, 6.4.2); where registers are saved is skipped. rsp + N and rbp + N are told apart, every
- * other rule, expressions above all (the PLT's, realigned stacks), is CFA_UNKNOWN. A program that
- * is damaged leaves the rest of its FDE unknown. */
+ * and where rbp is saved (DWARF 5, 6.4.2); other registers are skipped. rsp + N and rbp + N are
+ * told apart, every other rule, expressions above all (the PLT's, realigned stacks), is
+ * CFA_UNKNOWN. A program that is damaged leaves the rest of its FDE unknown. */
 #include "elf_parts.h"
 
 #include "elf_cursor.h"
@@ -48,6 +48,7 @@ enum {
 struct rule {
 	uint64_t reg; /* DWARF's number, or REG_EXPRESSION */
 	int64_t offset;
+	uint8_t bp; /* as in struct pugmark_cfa */
 };
 
 /* One run of a program, and where its rows go: into @rows, or, if @find, the rule at @wanted into
@@ -68,8 +69,9 @@ struct run {
 static struct pugmark_cfa public_rule(const struct rule *rule)
 {
 	if ((rule->reg != REG_RSP && rule->reg != REG_RBP) || rule->offset != (int32_t)rule->offset)
-		return (struct pugmark_cfa){.reg = CFA_UNKNOWN};
+		return (struct pugmark_cfa){.reg = CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	return (struct pugmark_cfa){.reg = rule->reg == REG_RSP ? CFA_SP : CFA_BP,
+				    .bp = rule->bp,
 				    .offset = (int32_t)rule->offset};
 }
 
@@ -85,7 +87,8 @@ static bool end_row(struct run *run, uint64_t addr)
 			run->row_start = run->addr_end;
 			return false;
 		}
-	} else if (run->n_rows && run->last.reg == cfa.reg && run->last.offset == cfa.offset) {
+	} else if (run->n_rows && run->last.reg == cfa.reg && run->last.offset == cfa.offset &&
+		   run->last.bp == cfa.bp) {
 		if (run->n_rows <= run->max_rows)
 			run->rows[run->n_rows - 1].end = addr;
 	} else {
@@ -114,30 +117,59 @@ static void set_offset_factored(struct run *run, int64_t factored)
 		run->now.reg = REG_EXPRESSION;
 }
 
-/* Executes one instruction that is not about the CFA's rule. Returns false where @op is unknown. */
-static bool skip_operands(struct elf_cursor *c, uint8_t op)
+/* Where register @reg is saved: if it is rbp, @factored words of the CIE's from the CFA. */
+static void save_register(struct run *run, uint64_t reg, int64_t factored)
 {
+	int64_t offset;
+	if (reg != REG_RBP)
+		return;
+	run->now.bp = PUGMARK_BP_UNKNOWN;
+	if (__builtin_mul_overflow(factored, run->cie->data_align, &offset) || offset >= 0 ||
+	    offset % 8 || -offset / 8 >= PUGMARK_BP_UNKNOWN)
+		return;
+	run->now.bp = (uint8_t)(-offset / 8);
+}
+
+/* By a rule that is not followed, or, by PUGMARK_BP_KEPT, not at all. */
+static void note_register(struct run *run, uint64_t reg, uint8_t bp)
+{
+	if (reg == REG_RBP)
+		run->now.bp = bp;
+}
+
+/* Executes one instruction about where a register is saved. Returns false where @op is unknown. */
+static bool change_register(struct run *run, struct elf_cursor *c, uint8_t op)
+{
+	uint64_t reg;
 	switch (op) {
 	case CFA_NOP:
 	case CFA_GNU_WINDOW_SAVE:
 		return true;
 	case CFA_OFFSET_EXTENDED:
+		reg = elf_read_uleb(c);
+		save_register(run, reg, (int64_t)elf_read_uleb(c));
+		return true;
+	case CFA_OFFSET_EXTENDED_SF:
+		reg = elf_read_uleb(c);
+		save_register(run, reg, elf_read_sleb(c));
+		return true;
 	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-	case CFA_OFFSET_EXTENDED_SF: /* an SLEB128 is as long as the ULEB128 of the same bytes */
-	case CFA_VAL_OFFSET_SF:
-		elf_read_uleb(c);
+	case CFA_VAL_OFFSET_SF: /* an SLEB128 is as long as the ULEB128 of the same bytes */
+		note_register(run, elf_read_uleb(c), PUGMARK_BP_UNKNOWN);
 		elf_read_uleb(c);
 		return true;
-	case CFA_RESTORE_EXTENDED:
+	case CFA_RESTORE_EXTENDED: /* no CIE saves rbp */
 	case CFA_SAME_VALUE:
+		note_register(run, elf_read_uleb(c), PUGMARK_BP_KEPT);
+		return true;
 	case CFA_GNU_ARGS_SIZE:
 		elf_read_uleb(c);
 		return true;
 	case CFA_EXPRESSION:
 	case CFA_VAL_EXPRESSION:
-		elf_read_uleb(c);
+		note_register(run, elf_read_uleb(c), PUGMARK_BP_UNKNOWN);
 		elf_skip(c, elf_read_uleb(c));
 		return true;
 	}
@@ -184,14 +216,17 @@ static bool change_rule(struct run *run, struct elf_cursor *c, uint8_t op)
 		elf_skip(c, elf_read_uleb(c));
 		now->reg = REG_EXPRESSION;
 		return true;
-	case CFA_UNDEFINED:
+	case CFA_UNDEFINED: {
 		/* A frame that nobody returns to (_start): its rule is for show, since such code
 		 * realigns the stack without saying so. */
-		if (elf_read_uleb(c) == REG_RETURN)
+		uint64_t reg = elf_read_uleb(c);
+		if (reg == REG_RETURN)
 			now->reg = REG_EXPRESSION;
+		note_register(run, reg, PUGMARK_BP_UNKNOWN);
 		return true;
 	}
-	return skip_operands(c, op);
+	}
+	return change_register(run, c, op);
 }
 
 /* Runs @c to its end or to that of the code. */
@@ -206,9 +241,10 @@ static void run_program(struct run *run, struct elf_cursor *c)
 			more = advance(run, op & 0x3f);
 			break;
 		case CFA_OFFSET:
-			elf_read_uleb(c);
+			save_register(run, op & 0x3f, (int64_t)elf_read_uleb(c));
 			break;
 		case CFA_RESTORE:
+			note_register(run, op & 0x3f, PUGMARK_BP_KEPT);
 			break;
 		default:
 			switch (op) {
@@ -256,7 +292,7 @@ static void run_fde(const struct elf_image *image, uint32_t index, struct run *r
 	struct elf_cursor c = elf_cursor_new(program->start, program->end - program->start,
 					     image->eh_frame + off);
 	run->cie = cie;
-	run->now = (struct rule){cie->cfa_reg, cie->cfa_offset};
+	run->now = (struct rule){.reg = cie->cfa_reg, .offset = cie->cfa_offset};
 	run->row_start = program->addr;
 	run->addr_end = program->addr_end;
 	run_program(run, &c);

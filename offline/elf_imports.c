@@ -84,6 +84,7 @@ static void make_import(struct elf_image *image, const struct elf_got_slot *slot
 					  .local_func = PUGMARK_NONE};
 	if (slot->resolver) {
 		import->name = ifunc_name(image, slot->resolver);
+		import->ifunc = true;
 	} else {
 		Elf64_Sym symbol = elf_symtab_entry(&image->dynsym, slot->symbol);
 		import->name = elf_symtab_name(&image->dynsym, &symbol);

@@ -108,12 +108,13 @@ static int read_text(struct packed *p, struct pack_coder *coder)
 
 /* ---- the stream ---- */
 
-static uint64_t calls_of(const struct packed *p, const struct dag_item *items, uint32_t n)
+static uint64_t calls_of(const struct packed *p, uint32_t first, uint32_t n)
 {
 	uint64_t calls = 0;
-	for (uint32_t i = 0; i < n && calls <= CALLS_MAX; i++) {
-		uint64_t each = p->nodes.at[items[i].node].calls;
-		calls += each > CALLS_MAX / items[i].count ? CALLS_MAX : each * items[i].count;
+	for (uint32_t i = first; i < first + n && calls <= CALLS_MAX; i++) {
+		const struct dag_item *item = &p->items.at[i];
+		uint64_t each = p->nodes.at[item->node].calls;
+		calls += each > CALLS_MAX / item->count ? CALLS_MAX : each * item->count;
 	}
 	return calls;
 }
@@ -150,7 +151,7 @@ static int end_list(struct packed *p)
 	uint32_t at, n;
 	if (!p->open.n) {
 		int err = keep_items(p, 0, &at, &n);
-		p->calls += err ? 0 : calls_of(p, p->items.at + at, n);
+		p->calls += err ? 0 : calls_of(p, at, n);
 		return err || VEC_PUSH(&p->roots, (struct dag_root){at, n}) ? err : -ENOMEM;
 	}
 	struct open_node open = p->open.at[--p->open.n];
@@ -160,7 +161,7 @@ static int end_list(struct packed *p)
 	struct packed_node *node = &p->nodes.at[open.node];
 	node->first = at;
 	node->n = n;
-	node->calls = 1 + calls_of(p, p->items.at + at, n);
+	node->calls = 1 + calls_of(p, at, n);
 	return VEC_PUSH(&p->waiting, (struct dag_item){open.node, open.count}) ? 0 : -ENOMEM;
 }
 

@@ -151,9 +151,9 @@ static int add_row(struct tracker *t, uint64_t addr, uint64_t end, struct state 
 {
 	struct elf_cfa_row row = {.addr = addr, .end = end};
 	if (s.sp != UNKNOWN && s.sp != UNSET)
-		row.cfa = (struct pugmark_cfa){CFA_SP, s.sp};
+		row.cfa = (struct pugmark_cfa){CFA_SP, PUGMARK_BP_UNKNOWN, s.sp};
 	else if (s.bp != UNKNOWN && s.bp != UNSET)
-		row.cfa = (struct pugmark_cfa){CFA_BP, s.bp};
+		row.cfa = (struct pugmark_cfa){CFA_BP, PUGMARK_BP_UNKNOWN, s.bp};
 	else
 		return 0;
 	struct elf_cfa_row *last = t->rows.n ? &t->rows.at[t->rows.n - 1] : NULL;

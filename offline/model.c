@@ -326,7 +326,7 @@ struct pugmark_cfa pugmark_model_cfa_from(const struct pugmark_model *model, uin
 	}
 	*end = addr + 1;
 	if (!low || addr >= o->rows[low - 1].end)
-		return (struct pugmark_cfa){CFA_UNKNOWN, 0};
+		return (struct pugmark_cfa){.reg = CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	*end = o->rows[low - 1].end;
 	if (low < o->n_rows && o->rows[low].addr < *end)
 		*end = o->rows[low].addr;

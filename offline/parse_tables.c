@@ -19,8 +19,9 @@ struct parse_tables {
 	const struct pugmark_plan *plan;
 	struct decision_table **at;
 	bool *func_empty, *decision_empty;
-	uint32_t *node_of; /* per site */
-	uint32_t *entered; /* per site */
+	uint32_t *node_of;	     /* per site */
+	uint32_t *entered;	     /* per site */
+	bool *enterable, *jumps_out; /* per function */
 	struct return_point *returns;
 	uint32_t n_returns;
 };
@@ -83,7 +84,7 @@ static void index_nodes(struct parse_tables *t)
 		if (n->site != PUGMARK_NONE)
 			t->node_of[n->site] = i;
 		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-			    n->kind == NODE_KIND_LEAF;
+			    n->kind == NODE_KIND_LEAF || n->kind == NODE_KIND_OPAQUE;
 		if (call && !(n->flags & NODE_TAIL))
 			t->returns[t->n_returns++] =
 				(struct return_point){n->addr + n->call_len, i};
@@ -102,6 +103,39 @@ static void index_nodes(struct parse_tables *t)
 	}
 }
 
+/* Where a tail jump out of @n's function goes: a function, or PUGMARK_NONE: out of what is known.
+ */
+static uint32_t jump_target(const struct plan_node *n)
+{
+	bool named = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_OPAQUE ||
+		     (n->kind == NODE_KIND_UNKNOWN && !n->import);
+	return named ? n->callee : PUGMARK_NONE;
+}
+
+/* Which functions need not be entered by a direct call, and which frames may come to be of code
+ * that is not of the plan, each by tail jumps as well. */
+static void find_outward(struct parse_tables *t)
+{
+	const struct pugmark_plan *plan = t->plan;
+	for (uint32_t f = 0; f < plan->n_funcs; f++)
+		t->enterable[f] = plan->funcs[f].flags &
+				  (PLAN_FUNC_ENTERED | PLAN_FUNC_EXPORTED | PLAN_FUNC_START);
+	bool grew = true;
+	while (grew) {
+		grew = false;
+		for (uint32_t i = 1; i < plan->n_nodes; i++) {
+			const struct plan_node *n = &plan->nodes[i];
+			if (!(n->flags & NODE_TAIL) || n->kind == NODE_KIND_LEAF)
+				continue;
+			uint32_t to = jump_target(n);
+			if ((to == PUGMARK_NONE || t->jumps_out[to]) && !t->jumps_out[n->func])
+				grew = t->jumps_out[n->func] = true;
+			if (to != PUGMARK_NONE && t->enterable[n->func] && !t->enterable[to])
+				grew = t->enterable[to] = true;
+		}
+	}
+}
+
 int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 {
 	struct parse_tables *t = calloc(1, sizeof(*t));
@@ -113,13 +147,16 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->decision_empty = calloc(plan->n_decisions + 1, sizeof(bool));
 	t->node_of = calloc(plan->n_sites + 1, sizeof(uint32_t));
 	t->entered = calloc(plan->n_sites + 1, sizeof(uint32_t));
+	t->enterable = calloc(plan->n_funcs + 1, sizeof(bool));
+	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
-	if (!t->at || !t->func_empty || !t->decision_empty || !t->node_of || !t->entered ||
-	    !t->returns) {
+	if (!t->enterable || !t->jumps_out || !t->at || !t->func_empty || !t->decision_empty ||
+	    !t->node_of || !t->entered || !t->returns) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
 	find_empty(t);
+	find_outward(t);
 	index_nodes(t);
 	*out = t;
 	return 0;
@@ -136,6 +173,8 @@ void parse_tables_free(struct parse_tables *t)
 	free(t->decision_empty);
 	free(t->node_of);
 	free(t->entered);
+	free(t->enterable);
+	free(t->jumps_out);
 	free(t->returns);
 	free(t);
 }
@@ -150,12 +189,22 @@ bool parse_tables_decision_empty(const struct parse_tables *t, uint32_t decision
 	return t->decision_empty[decision];
 }
 
-uint32_t parse_tables_call_before(const struct parse_tables *t, uint64_t addr)
+uint32_t parse_tables_return_to(const struct parse_tables *t, uint64_t addr)
 {
 	struct return_point key = {.addr = addr};
 	const struct return_point *r =
 		bsearch(&key, t->returns, t->n_returns, sizeof(*t->returns), by_addr);
 	return r ? r->node : PUGMARK_NONE;
+}
+
+bool parse_tables_enterable(const struct parse_tables *t, uint32_t func)
+{
+	return t->enterable[func];
+}
+
+bool parse_tables_jumps_out(const struct parse_tables *t, uint32_t func)
+{
+	return t->jumps_out[func];
 }
 
 uint32_t parse_tables_node_of(const struct parse_tables *t, uint32_t site)

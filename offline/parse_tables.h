@@ -39,8 +39,13 @@ const struct decision_table *parse_tables_at(struct parse_tables *tables, uint32
 bool parse_tables_func_empty(const struct parse_tables *tables, uint32_t func);
 /* Whether @decision can reach the function's exit without an event. */
 bool parse_tables_decision_empty(const struct parse_tables *tables, uint32_t decision);
-/* The call node that returns to ELF address @addr, or PUGMARK_NONE. */
-uint32_t parse_tables_call_before(const struct parse_tables *tables, uint64_t addr);
+/* The call node that returns to ELF address @addr, or PUGMARK_NONE; it may be a NODE_KIND_OPAQUE.
+ */
+uint32_t parse_tables_return_to(const struct parse_tables *tables, uint64_t addr);
+/* Whether a frame of @func may have been made by other than a direct call. */
+bool parse_tables_enterable(const struct parse_tables *tables, uint32_t func);
+/* Whether a frame of @func may come to be of code that the plan does not know, by tail jumps. */
+bool parse_tables_jumps_out(const struct parse_tables *tables, uint32_t func);
 /* The node that @site witnesses. */
 uint32_t parse_tables_node_of(const struct parse_tables *tables, uint32_t site);
 /* The function whose entry @site witnesses, or PUGMARK_NONE. */

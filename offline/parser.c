@@ -78,25 +78,32 @@ void parser_set_bias(struct parser *p, uint16_t module, uint64_t bias)
 	p->bias_known |= 1ull << module;
 }
 
-static uint32_t call_before_in(const struct parser *p, uint16_t module, uint64_t ret)
+static uint32_t return_in(const struct parser *p, uint16_t module, uint64_t ret)
 {
 	const struct pugmark_plan *plan = p->plans[module];
 	uint64_t bias;
 	if (!module_bias(p, module, &bias) || ret - bias < plan->text_addr ||
 	    ret - bias > plan->text_end)
 		return PUGMARK_NONE;
-	return parse_tables_call_before(p->tables[module], ret - bias);
+	return parse_tables_return_to(p->tables[module], ret - bias);
+}
+
+uint32_t parser_return_to(const struct parser *p, uint16_t first, uint64_t ret, uint16_t *module)
+{
+	uint32_t node = return_in(p, first, ret);
+	*module = first;
+	for (uint16_t m = 0; node == PUGMARK_NONE && m < p->n_modules; m++) {
+		node = return_in(p, m, ret);
+		*module = m;
+	}
+	return node;
 }
 
 uint32_t parser_call_before(const struct parser *p, uint16_t first, uint64_t ret, uint16_t *module)
 {
-	uint32_t node = call_before_in(p, first, ret);
-	*module = first;
-	for (uint16_t m = 0; node == PUGMARK_NONE && m < p->n_modules; m++) {
-		node = call_before_in(p, m, ret);
-		*module = m;
-	}
-	return node;
+	uint32_t node = parser_return_to(p, first, ret, module);
+	bool opaque = node != PUGMARK_NONE && node_at(p, *module, node)->kind == NODE_KIND_OPAQUE;
+	return opaque ? PUGMARK_NONE : node;
 }
 
 uint64_t parser_gaps(const struct parser *p)
@@ -687,13 +694,16 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 }
 
 /* Whether the call @n of @module, through a register or by name, can be one of @func of module @to
- * itself. A library that jumps to a callback as its last step looks just like it. */
+ * itself. A library that jumps to a callback as its last step looks just like it, and so does a
+ * function that is not traced. */
 static bool may_call(const struct parser *p, uint16_t module, const struct plan_node *n,
 		     uint16_t to, uint32_t func)
 {
-	if (!n->import || (module == to && n->callee == func))
+	if (!n->import && n->callee == PUGMARK_NONE)
 		return true;
-	return module != to && p->plans[to]->funcs[func].flags & PLAN_FUNC_EXPORTED;
+	if (module == to)
+		return n->callee == func;
+	return n->import && p->plans[to]->funcs[func].flags & PLAN_FUNC_EXPORTED;
 }
 
 /* The event came through the call that the topmost frame is in. */
@@ -866,6 +876,8 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	p->from_ns = p->last_ns;
 	if (p->holds)
 		parser_release_held(p, e);
+	if (e->kind != EVENT_END)
+		p->placed = false;
 	switch (e->kind) {
 	case EVENT_WITNESS:
 		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
@@ -901,7 +913,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 		end_pause(p);
 		if (p->lost)
 			parser_emit_gap(p, CAUSE_LOST);
-		finish(p, e->val != 0);
+		finish(p, e->val != 0 || p->placed);
 		break;
 	case EVENT_EXEC:
 	case EVENT_STOP:

@@ -4,6 +4,7 @@
  * another module, a thread's next root. Where the stack does not say it either, that is a gap, and
  * the parser starts anew at the event. */
 #include "offline/parser_state.h"
+#include "offline/stack_chain.h"
 #include "offline/stack_scan.h"
 
 #define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
@@ -121,29 +122,6 @@ static bool calls_out(const struct parser *p, const struct lookahead *la)
 	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
 }
 
-/* How many calls in progress of ours, by the stack, may have led to the event, where @level is the
- * topmost frame that is open; in @la the innermost. */
-static uint32_t count_origins(struct parser *p, struct lookahead *la, uint32_t level)
-{
-	uint32_t begins_in, alt, at = 0, found = 0;
-	struct lookahead right = *la;
-	while (stack_next_origin(p, level, la, &at)) {
-		/* Had a function jumped out of the module, what it jumped to would have written
-		 * over the return address of an earlier call. */
-		bool jumped = la->cfa == p->stack[level].cfa || !calls_out(p, la);
-		if (found && jumped)
-			continue;
-		/* Below the live frames too: the topmost may be another activation, at the same
-		 * place and from the same call, of what was open. */
-		if (parser_find(p, la, &begins_in, &alt) && begins_in <= level) {
-			right = *la;
-			found++;
-		}
-	}
-	*la = right;
-	return found;
-}
-
 uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
 {
 	uint32_t open = p->n;
@@ -175,6 +153,60 @@ uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
 static bool can_end(struct parser *p, uint32_t n)
 {
 	return parser_can_end_down_to(p, n) == n;
+}
+
+static void set_origin(struct lookahead *la, const struct chain *chain)
+{
+	la->from = chain->from;
+	la->origin = chain->origin;
+	la->cfa = chain->origin_cfa;
+	la->ret = chain->origin_ret;
+}
+
+/* Whether the grammar allows that the chain is that of the calls in progress. */
+static bool allows(struct parser *p, const struct chain *chain, struct lookahead *la)
+{
+	uint32_t begins_in, alt, n = p->n;
+	if (chain->end == CHAIN_OPEN) {
+		set_origin(la, chain);
+		/* Below the level too: it may be another activation, at the same place and from the
+		 * same call, of what was open. */
+		return parser_find(p, la, &begins_in, &alt) && begins_in <= chain->level;
+	}
+	while (n && p->stack[n - 1].cfa < chain->cfa)
+		n--;
+	return can_end(p, n);
+}
+
+/* How many calls in progress of ours, by the stack above @from, may have led to the event, where
+ * @level is the topmost frame that is open; in @la the innermost. */
+static uint32_t count_origins(struct parser *p, struct lookahead *la, const struct chain *from,
+			      uint32_t level)
+{
+	uint32_t found = 0;
+	bool other = false;
+	struct lookahead right = *la;
+	struct chain_scan scan;
+	struct chain c;
+	chain_scan_begin(&scan, p, from, level);
+	while (chain_scan_next(&scan, p, la->e, &c)) {
+		struct lookahead next = *la;
+		if (c.end != CHAIN_OPEN || c.level != level) {
+			other = other || allows(p, &c, &next);
+			continue;
+		}
+		/* Had a function jumped out of the module, what it jumped to would have written
+		 * over the return address of an earlier call. */
+		set_origin(&next, &c);
+		bool jumped = c.origin_cfa == p->stack[level].cfa || !calls_out(p, &next);
+		bool same = right.origin == c.origin && right.cfa == c.origin_cfa;
+		if ((found && (jumped || same)) || !allows(p, &c, &next))
+			continue;
+		right = next;
+		found++;
+	}
+	*la = right;
+	return found ? found + other + scan.too_many : 0;
 }
 
 /* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
@@ -223,19 +255,39 @@ static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t 
 	return parser_derive(p, la, PUGMARK_NONE);
 }
 
+/* The function was entered during the call that @chain leads to. */
+static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct chain *chain,
+			   uint32_t *live)
+{
+	uint32_t level, alt;
+	*live = chain->level + 1;
+	set_origin(la, chain);
+	if (!(chain->anew && can_end(p, chain->level)) && parser_find(p, la, &level, &alt)) {
+		parser_end_frames(p, level + 1);
+		return parser_derive(p, la, alt);
+	}
+	la->origin = PUGMARK_NONE;
+	la->cfa = la->ret = 0;
+	return false;
+}
+
 /* The entry of a function from another module: the stack says during which call of ours. In @live,
  * where it does not, how many frames may still be open. */
 bool parser_explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
 {
 	uint32_t level, alt, found = 0;
-	*live = stack_live_frames(p, la->e, p->n);
+	struct chain chain;
+	chain_from_entry(p, la->e, la->entered, &chain);
+	if (chain.end == CHAIN_OPEN)
+		return enter_by_chain(p, la, &chain, live);
+	*live = stack_live_frames(p, la->e, chain.cfa, p->n);
 	while (*live) {
-		found = count_origins(p, la, *live - 1);
+		found = count_origins(p, la, &chain, *live - 1);
 		if (found || !stack_covers(p, la->e, *live - 1))
 			break;
 		/* It is in no call, so it has ended: another module called twice from the same
 		 * place, and the return address is that of the second call. */
-		*live = stack_live_frames(p, la->e, *live - 1);
+		*live = stack_live_frames(p, la->e, chain.cfa, *live - 1);
 	}
 	if (found == 1 && parser_find(p, la, &level, &alt)) {
 		parser_end_frames(p, level + 1);

@@ -70,6 +70,7 @@ struct parser {
 	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
 	uint8_t attach_boundary;
 	bool paused; /* what is probed is being changed: a gap is due */
+	bool placed; /* the last event said where the thread was, and it is there */
 	bool failed;
 };
 
@@ -154,6 +155,9 @@ void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const
  * module; PUGMARK_NONE where there is none. @first is looked at before the others. */
 uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_t ret,
 			    uint16_t *module);
+/* The same, or one of a function that is not traced (NODE_KIND_OPAQUE). */
+uint32_t parser_return_to(const struct parser *parser, uint16_t first, uint64_t ret,
+			  uint16_t *module);
 
 /* ---- of parser_observe.c ---- */
 

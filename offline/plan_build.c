@@ -28,6 +28,7 @@ struct builder {
 	struct plan_point *points;
 	char *strings;
 	uint32_t cap_decisions, cap_targets, cap_strings;
+	uint32_t next_opaque;  /* of the program's opaque calls */
 	uint32_t *node_of;     /* per block */
 	uint32_t *import_name; /* per import of the model: offset in strings */
 	uint32_t elsewhere;    /* without a model: the name of every import */
@@ -75,6 +76,7 @@ static void site_from_model(struct builder *b, struct plan_site *s)
 	struct pugmark_cfa cfa = pugmark_model_cfa_at(b->model, s->addr);
 	s->cfa_reg = cfa.reg;
 	s->cfa_off = cfa.offset;
+	s->bp = cfa.bp;
 	struct site_operand operand;
 	if (site_operand_at(b->model, s->addr, &operand))
 		return;
@@ -163,6 +165,8 @@ static void node_from_call(struct builder *b, uint32_t block, struct plan_node *
 		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE)
 			n->callee = b->model->sites[pb->site].target;
 	}
+	if (pb->call == CALL_UNKNOWN && pb->flags & PROG_TO_OPAQUE)
+		n->callee = pb->callee;
 	/* What tells a jump into another module from one to anywhere is the import's name. */
 	if (!b->model && pb->call == CALL_UNKNOWN && pb->flags & PROG_TAIL &&
 	    !(pb->flags & PROG_INDIRECT))
@@ -214,6 +218,31 @@ static void add_node(struct builder *b, uint32_t block)
 	if (pb->flags & PROG_ROOT)
 		n->flags |= NODE_ROOT;
 	b->node_of[block] = b->plan.n_nodes++;
+}
+
+/* Of function @func, which is not modelled. */
+static void add_opaque_nodes(struct builder *b, uint32_t func)
+{
+	const struct program *prog = b->prog;
+	for (; b->next_opaque < prog->n_opaque_calls; b->next_opaque++) {
+		const struct prog_opaque_call *call = &prog->opaque_calls[b->next_opaque];
+		if (call->func != func)
+			break;
+		b->nodes[b->plan.n_nodes++] = (struct plan_node){
+			.kind = NODE_KIND_OPAQUE,
+			.addr = call->addr,
+			.func = func,
+			.site = PUGMARK_NONE,
+			.callee = call->callee,
+			.next = PUGMARK_NONE,
+			.next_taken = call->above_bp,
+			.height = call->height,
+			.bp = call->bp,
+			.flags = (call->flags & PROG_TAIL ? NODE_TAIL : 0) |
+				 (call->flags & PROG_NORETURN ? NODE_NORETURN : 0),
+			.call_len = call->len,
+		};
+	}
 }
 
 static uint32_t hash_nodes(const uint32_t *at, uint32_t n)
@@ -335,6 +364,7 @@ static void add_func(struct builder *b, uint32_t func)
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
 		if (b->prog->blocks[i].flags & PROG_REACHED && chooser_is_node(&b->ch, i))
 			add_node(b, i);
+	add_opaque_nodes(b, func);
 	f->n_nodes = b->plan.n_nodes - f->node;
 	if (pf->n_blocks)
 		f->entry = add_decision(b, (struct decision){func, PUGMARK_NONE, WAY_ALL});
@@ -366,7 +396,7 @@ static int builder_init(struct builder *b, const struct program *prog, const str
 	b->ch.returns_apart = choice->returns_apart;
 	b->sites = calloc(prog->n_blocks + 1, sizeof(*b->sites));
 	b->funcs = calloc(prog->n_funcs + 1, sizeof(*b->funcs));
-	b->nodes = calloc(prog->n_blocks + 1, sizeof(*b->nodes));
+	b->nodes = calloc((size_t)prog->n_blocks + prog->n_opaque_calls + 1, sizeof(*b->nodes));
 	b->node_of = calloc(prog->n_blocks + 1, sizeof(*b->node_of));
 	b->import_name = calloc(model ? model->n_imports + 1 : 1, sizeof(*b->import_name));
 	if (!b->sites || !b->funcs || !b->nodes || !b->node_of || !b->import_name)

@@ -122,7 +122,7 @@ static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
 {
 	if (!index_ok(n->site, plan->n_sites) || !index_ok(n->callee, plan->n_funcs) ||
 	    n->func >= plan->n_funcs || n->import >= plan->strings_bytes ||
-	    n->kind > NODE_KIND_BLOCK)
+	    n->kind > NODE_KIND_OPAQUE)
 		return false;
 	if (n->kind == NODE_KIND_CALL && n->callee == PUGMARK_NONE)
 		return false;
@@ -134,7 +134,7 @@ static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
 		return false;
 	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
 		    n->kind == NODE_KIND_LEAF;
-	bool offset = call && n->flags & NODE_SHOWS_BLOCK;
+	bool offset = (call && n->flags & NODE_SHOWS_BLOCK) || n->kind == NODE_KIND_OPAQUE;
 	return index_ok(n->next, plan->n_decisions) &&
 	       (offset || index_ok(n->next_taken, plan->n_decisions));
 }

@@ -160,7 +160,7 @@ static void add_points(struct pieces *p, const struct piece *at, uint64_t end)
 {
 	uint64_t addr = at->addr, next = end;
 	while (addr < end && !p->failed) {
-		struct pugmark_cfa cfa = {CFA_UNKNOWN, 0};
+		struct pugmark_cfa cfa = {.reg = CFA_UNKNOWN};
 		if (p->model)
 			cfa = pugmark_model_cfa_from(p->model, addr, &next);
 		bool small = cfa.offset > INT32_MIN / 4 && cfa.offset < INT32_MAX / 4;

@@ -17,6 +17,7 @@ void program_free(struct program *program)
 		return;
 	free(program->funcs);
 	free(program->blocks);
+	free(program->opaque_calls);
 	free(program->succs);
 	free(program);
 }

@@ -34,7 +34,8 @@ enum prog_block_flag {
 	PROG_FORKS = 1024,   /* its call returns in a child process as well, or runs another
 				program: what led there is to show */
 	PROG_READ = 2048,    /* values are read where it begins: at `any`, where they still are */
-	PROG_READ_CALL = 4096 /* values are read at its call */
+	PROG_READ_CALL = 4096, /* values are read at its call */
+	PROG_TO_OPAQUE = 8192, /* CALL_UNKNOWN: of the function callee, which is not traced */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
@@ -79,11 +80,24 @@ struct prog_func {
 	float freq; /* expected activations in a run */
 };
 
+/* A call or tail jump of a function without blocks, which may come back into the module. */
+struct prog_opaque_call {
+	uint64_t addr;
+	uint32_t func;
+	uint32_t callee;   /* function index, or PUGMARK_NONE: any, of this module or another */
+	int32_t height;	   /* as in prog_block */
+	uint32_t above_bp; /* bytes, where height is not known: CFA minus bp, or PUGMARK_NONE */
+	uint16_t flags;	   /* PROG_TAIL, PROG_NORETURN */
+	uint8_t bp;	   /* where the caller's bp is, as in struct pugmark_cfa */
+	uint8_t len;	   /* bytes: it returns to addr + len */
+};
+
 struct program {
 	struct prog_func *funcs;
 	struct prog_block *blocks;
+	struct prog_opaque_call *opaque_calls; /* by function */
 	uint32_t *succs;
-	uint32_t n_funcs, n_blocks, n_succs;
+	uint32_t n_funcs, n_blocks, n_succs, n_opaque_calls;
 };
 
 /* What one hit costs, by probe class, and one capture of the return address. */

@@ -18,7 +18,7 @@ struct maker {
 	const struct pugmark_model *model;
 	const struct program_options *options;
 	struct program *p;
-	uint32_t cap_blocks, cap_succs;
+	uint32_t cap_blocks, cap_succs, cap_opaque;
 	uint32_t *first_of; /* per block of the model: its block of the program */
 	uint32_t *func_of;  /* per function of the model: its function of the program */
 	uint8_t *reads;	    /* per block of the model: what is read where it begins */
@@ -144,6 +144,7 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 	} else if (s->via == VIA_INDIRECT) {
 		b->flags |= PROG_INDIRECT;
 	} else if (s->via == VIA_IMPORT && s->target == PUGMARK_NONE && s->import != PUGMARK_NONE &&
+		   !model->imports[s->import].ifunc &&
 		   !(m->options->traced && m->options->traced[s->import]) &&
 		   import_is_leaf(model->imports[s->import].name)) {
 		b->call = CALL_LEAF;
@@ -381,6 +382,59 @@ static uint32_t func_flags(const struct maker *m, uint32_t func)
 	return flags;
 }
 
+static void add_opaque_call(struct maker *m, struct prog_opaque_call call)
+{
+	struct program *p = m->p;
+	if (p->n_opaque_calls == m->cap_opaque) {
+		uint32_t cap = m->cap_opaque ? 2 * m->cap_opaque : 256;
+		struct prog_opaque_call *calls = realloc(p->opaque_calls, cap * sizeof(*calls));
+		if (!calls) {
+			m->failed = true;
+			return;
+		}
+		p->opaque_calls = calls;
+		m->cap_opaque = cap;
+	}
+	p->opaque_calls[p->n_opaque_calls++] = call;
+}
+
+/* What a function that is not modelled calls; it may jump anywhere if even that is not known. */
+static void make_opaque(struct maker *m, uint32_t func)
+{
+	const struct pugmark_func *f = &m->model->funcs[func];
+	if (!f->n_blocks)
+		add_opaque_call(m, (struct prog_opaque_call){
+					   .addr = f->addr,
+					   .func = func,
+					   .callee = PUGMARK_NONE,
+					   .flags = PROG_TAIL,
+				   });
+	for (uint32_t i = f->site; i < f->site + f->n_sites; i++) {
+		const struct pugmark_site *s = &m->model->sites[i];
+		struct prog_block b = {0};
+		describe_call(m, i, &b);
+		if (b.call == CALL_LEAF)
+			continue;
+		bool tail = b.flags & PROG_TAIL;
+		struct pugmark_cfa cfa = pugmark_model_cfa_at(m->model, s->addr);
+		uint32_t above_bp =
+			cfa.reg == CFA_BP && cfa.offset > 0 ? (uint32_t)cfa.offset : PUGMARK_NONE;
+		add_opaque_call(
+			m, (struct prog_opaque_call){
+				   .addr = s->addr,
+				   .func = func,
+				   .callee = s->via == VIA_DIRECT && s->target < m->model->n_funcs
+						     ? m->func_of[s->target]
+						     : PUGMARK_NONE,
+				   .height = tail ? 0 : s->height,
+				   .flags = b.flags & (PROG_TAIL | PROG_NORETURN),
+				   .len = b.call_len,
+				   .bp = cfa.bp,
+				   .above_bp = above_bp,
+			   });
+	}
+}
+
 static void make_function(struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
@@ -396,8 +450,11 @@ static void make_function(struct maker *m, uint32_t func)
 		pf->flags |= PROG_PATHS;
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
+		make_opaque(m, func);
 		return;
 	}
+	if (!f->n_blocks)
+		make_opaque(m, func);
 	for (uint32_t i = 0; i < f->n_blocks; i++)
 		make_block(m, func, f->block + i, !i);
 	for (uint32_t i = 0; i < f->n_blocks && !m->failed; i++)
@@ -436,22 +493,58 @@ static int mark_reached(struct maker *m)
 	return 0;
 }
 
+/* Which functions that are not modelled may come back into one that is; and only calls that lead
+ * there may be found in progress. */
+static void keep_calls_back(struct program *p, bool *back)
+{
+	bool grew = true;
+	while (grew) {
+		grew = false;
+		for (uint32_t i = 0; i < p->n_opaque_calls; i++) {
+			const struct prog_opaque_call *call = &p->opaque_calls[i];
+			bool leads = call->callee == PUGMARK_NONE ||
+				     p->funcs[call->callee].n_blocks || back[call->callee];
+			if (leads && !back[call->func])
+				grew = back[call->func] = true;
+		}
+	}
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < p->n_opaque_calls; i++) {
+		struct prog_opaque_call call = p->opaque_calls[i];
+		if (call.callee == PUGMARK_NONE || p->funcs[call.callee].n_blocks ||
+		    back[call.callee])
+			p->opaque_calls[n++] = call;
+	}
+	p->n_opaque_calls = n;
+}
+
 /* A call of a function that is not traced is like one into another module; and what is not traced
  * may call any function. */
-static void settle_opaque(struct maker *m)
+static int settle_opaque(struct maker *m)
 {
 	struct program *p = m->p;
-	for (uint32_t b = 0; b < p->n_blocks; b++)
-		if (p->blocks[b].call == CALL_DIRECT && !p->funcs[p->blocks[b].callee].n_blocks)
-			p->blocks[b].call = CALL_UNKNOWN;
+	bool *back = calloc(p->n_funcs + 1, sizeof(*back));
+	if (!back)
+		return -ENOMEM;
+	keep_calls_back(p, back);
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		struct prog_block *block = &p->blocks[b];
+		if (block->call != CALL_DIRECT || p->funcs[block->callee].n_blocks)
+			continue;
+		block->call = back[block->callee] ? CALL_UNKNOWN : CALL_LEAF;
+		block->flags |= PROG_TO_OPAQUE;
+	}
+	free(back);
 	const struct pugmark_model *model = m->model;
 	for (uint32_t s = 0; s < model->n_sites; s++) {
 		const struct pugmark_site *site = &model->sites[s];
 		bool opaque = m->options->opaque && m->options->opaque[site->func];
 		bool by_import = site->via == VIA_IMPORT; /* comes back by way of the linker */
-		if (site->target != PUGMARK_NONE && (opaque || by_import))
+		if (site->target != PUGMARK_NONE &&
+		    ((opaque && p->funcs[site->target].n_blocks) || by_import))
 			p->funcs[site->target].flags |= PROG_ENTRY_WITNESS;
 	}
+	return 0;
 }
 
 /* What an earlier run has counted, instead of estimates. What it did not execute is rare, in the
@@ -506,8 +599,9 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 			make_function(&m, f);
 		err = m.failed ? -ENOMEM : mark_reached(&m);
 	}
+	if (!err)
+		err = settle_opaque(&m);
 	if (!err) {
-		settle_opaque(&m);
 		program_mark_entered_tails(m.p);
 		err = program_estimate(m.p);
 		if (!err && options->counts)

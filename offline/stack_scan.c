@@ -5,9 +5,10 @@
  * ends at the return address of its caller, up to a frame that is open. */
 #include "offline/stack_scan.h"
 
+#include "offline/stack_chain.h"
+
 #include <string.h>
 
-#define CHAIN_MAX 512	  /* silent calls between a call out and an open frame */
 #define TAIL_FUNCS_MAX 64 /* functions that one frame can be by tail jumps */
 
 bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word)
@@ -45,8 +46,7 @@ bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)
 	return !cfa || !ret || !stack_word(e, cfa - 8, &word) || word == ret;
 }
 
-/* Where the return address of the call in progress of frame @i lies: its callee's CFA, or 0. */
-static uint64_t callee_cfa(const struct parser *p, uint32_t i)
+uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
 	const struct plan_node *n = node_at(p, f->module, f->node);
@@ -61,16 +61,18 @@ static uint64_t callee_cfa(const struct parser *p, uint32_t i)
 
 /* Whether frame @i is where it was and, where it was called back, so is the call of ours that it
  * came through. A frame that returned is not: the next call made from there has overwritten it. */
-static bool frame_intact(const struct parser *p, const struct witness_event *e, uint32_t i)
+static bool frame_intact(const struct parser *p, const struct witness_event *e, uint64_t above,
+			 uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
-	if ((f->cfa && f->cfa <= e->cfa) || !stack_slot_holds(e, f->cfa, f->ret))
+	if ((f->cfa && f->cfa <= above) || !stack_slot_holds(e, f->cfa, f->ret) ||
+	    !chain_supports(p, e, i))
 		return false;
 	if (!i || f->boundary != BELOW_CALLBACK)
 		return true;
 	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
 	return n->flags & NODE_TAIL ||
-	       stack_slot_holds(e, callee_cfa(p, i - 1),
+	       stack_slot_holds(e, stack_callee_cfa(p, i - 1),
 				return_address(p, p->stack[i - 1].module, n));
 }
 
@@ -108,7 +110,8 @@ static bool on_stack_below(const struct parser *p, const struct witness_event *e
 	return false;
 }
 
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint32_t end)
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint64_t above,
+			   uint32_t end)
 {
 	uint32_t live = 0;
 	while (end) {
@@ -122,7 +125,7 @@ uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e
 		live = begin;
 		bool handler = p->stack[begin].boundary == BELOW_HANDLER;
 		if (!handler || !on_stack_below(p, e, begin))
-			while (live < end && frame_intact(p, e, live))
+			while (live < end && frame_intact(p, e, above, live))
 				live++;
 		if (live > begin)
 			break;
@@ -180,9 +183,7 @@ static bool call_leads_to(const struct parser *p, uint16_t module, const struct 
 	return call->kind == NODE_KIND_UNKNOWN;
 }
 
-/* Whether the activation in the place of frame @level can be in @func of @module: what is open
- * there, or what the same call has entered again. */
-static bool frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func)
+bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func)
 {
 	const struct frame *f = &p->stack[level];
 	if (f->module == module && stack_jumps_to(p->plans[module], f->func, func))
@@ -195,62 +196,8 @@ static bool frame_in(const struct parser *p, uint32_t level, uint16_t module, ui
 	       call_leads_to(p, p->stack[level - 1].module, call, module, func);
 }
 
-/* Whether the call @node of @module, whose callee lies at @cfa, is made by frame @level, or by
- * calls whose return addresses are on the stack up to there. Where such a call enters another
- * module that shows at once, and the frame would be open: a chain of silent calls stays in one. */
-static bool chain_reaches(const struct parser *p, const struct witness_event *e, uint32_t level,
-			  uint16_t module, uint32_t node, uint64_t cfa)
-{
-	const struct pugmark_plan *plan = p->plans[module];
-	const struct frame *f = &p->stack[level];
-	for (int depth = 0; depth < CHAIN_MAX; depth++) {
-		const struct plan_node *n = &plan->nodes[node];
-		if (n->height == PUGMARK_HEIGHT_UNKNOWN)
-			return f->module == module && f->node == node &&
-			       callee_cfa(p, level) == cfa;
-		cfa += n->height;
-		if (cfa == f->cfa)
-			return frame_in(p, level, module, n->func);
-		uint64_t word;
-		uint16_t caller;
-		if (cfa > f->cfa || !stack_word(e, cfa - 8, &word))
-			return false;
-		node = parser_call_before(p, module, word, &caller);
-		if (node == PUGMARK_NONE || caller != module ||
-		    plan->nodes[node].kind != NODE_KIND_CALL ||
-		    !stack_jumps_to(plan, plan->nodes[node].callee, n->func))
-			return false;
-	}
-	return false;
-}
-
-bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead *la, uint32_t *at)
-{
-	const struct witness_event *e = la->e;
-	while (*at < e->stack_words) {
-		uint32_t i = (*at)++;
-		uint64_t cfa = e->stack_addr + 8 * (uint64_t)i + 8;
-		if (p->stack[level].cfa && cfa > p->stack[level].cfa)
-			break;
-		bool own =
-			cfa == p->stack[level].cfa; /* what the open frame has become by a jump */
-		if (cfa <= e->cfa)
-			continue;
-		uint16_t from;
-		uint32_t node = parser_call_before(p, e->module, e->stack[i], &from);
-		if (!own && (node == PUGMARK_NONE || !chain_reaches(p, e, level, from, node, cfa)))
-			continue;
-		la->from = from;
-		la->origin = node;
-		la->cfa = cfa;
-		la->ret = e->stack[i];
-		return true;
-	}
-	return false;
-}
-
-static bool open_frame_at(const struct parser *p, const struct witness_event *e, uint64_t cfa,
-			  uint32_t *level)
+bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, uint64_t cfa,
+			 uint32_t *level)
 {
 	for (uint32_t i = p->n; i-- > 0;)
 		if (p->stack[i].cfa == cfa && stack_slot_holds(e, cfa, p->stack[i].ret)) {
@@ -267,8 +214,8 @@ int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t 
 	uint16_t module = e->module;
 	for (int n = 0; n <= max; n++) {
 		uint16_t from;
-		if (open_frame_at(p, e, cfa, level))
-			return frame_in(p, *level, module, func) ? n : -1;
+		if (stack_open_frame_at(p, e, cfa, level))
+			return stack_frame_in(p, *level, module, func) ? n : -1;
 		if (n == max || !stack_word(e, cfa - 8, &word))
 			return -1;
 		uint32_t node = parser_call_before(p, module, word, &from);

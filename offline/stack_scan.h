@@ -12,6 +12,14 @@ bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word);
 bool stack_word_below(const struct witness_event *e, uint64_t addr);
 /* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
 bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret);
+/* Where the return address of the call in progress of frame @i lies: its callee's CFA, or 0. */
+uint64_t stack_callee_cfa(const struct parser *p, uint32_t i);
+/* Whether the activation in the place of frame @level can be in @func of @module: what is open
+ * there, or what the same call has entered again. */
+bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func);
+/* The topmost open frame that lies at @cfa and is still there. */
+bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, uint64_t cfa,
+			 uint32_t *level);
 /* Whether an activation that began in @from can be in @func by tail jumps that show nothing. */
 bool stack_jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func);
 /* The same, out of the module. */
@@ -25,17 +33,12 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip);
  * nearest above it, whichever stack a frame is on. */
 uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp);
 
-/* The topmost of the first @end open frames whose activation still seems to be on the stack, plus
- * one; 0: none is. */
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint32_t end);
+/* The topmost of the first @end open frames whose activation still seems to be on the stack, above
+ * @above, plus one; 0: none is. */
+uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint64_t above,
+			   uint32_t end);
 /* Whether the snapshot reaches from the event's frame up to open frame @i. */
 bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_t i);
-
-/* The calls of ours that, by the return addresses on the stack, may be the innermost one in
- * progress below the open frame @level: one a step, the innermost first; the last is the call that
- * entered the frame itself, for the case that it has jumped to another module. Sets the origin, cfa
- * and ret of @la. Start with *@at = 0; returns false when there is none any more. */
-bool stack_next_origin(const struct parser *p, uint32_t level, struct lookahead *la, uint32_t *at);
 
 /* One call in progress: node @call of a function of @module whose frame lies at @cfa. */
 struct stack_link {

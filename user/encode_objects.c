@@ -27,6 +27,7 @@ struct encode_objects {
 	VEC(struct role) roles; /* per name */
 	struct object *slots;	/* a hash table, at most half full */
 	uint32_t mask, n;
+	enum tree_edge after; /* why those that were alive last all ended */
 };
 
 int encode_objects_new(struct encode *e)
@@ -103,6 +104,7 @@ int encode_objects_end(struct encode *e, enum tree_edge why)
 			err = encode_sequence_end(e, i, why);
 	memset(o->slots, 0, ((size_t)o->mask + 1) * sizeof(*o->slots));
 	o->n = 0;
+	o->after = why;
 	return err;
 }
 
@@ -223,6 +225,7 @@ static int put_call(struct encode_lane *l, uint64_t value, bool starts, bool end
 	if (!err && !at->sequence) {
 		struct tree_place place = place_of(l);
 		const char *title;
+		place.why = starts ? EDGE_THREAD : o->after; /* or it was there before */
 		uint32_t index;
 		err = title_of(e, symbol, &title);
 		if (!err)

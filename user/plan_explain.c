@@ -180,6 +180,7 @@ static const char *const node_names[] = {
 	[NODE_KIND_EXIT] = "exit",     [NODE_KIND_CALL] = "call",     [NODE_KIND_UNKNOWN] = "call",
 	[NODE_KIND_LEAF] = "call",     [NODE_KIND_MARK] = "block",    [NODE_KIND_BRANCH] = "branch",
 	[NODE_KIND_RETURN] = "return", [NODE_KIND_TARGET] = "switch", [NODE_KIND_BLOCK] = "block",
+	[NODE_KIND_OPAQUE] = "call",
 };
 
 static const char *kind_of(const struct plan_node *node)
@@ -189,11 +190,13 @@ static const char *kind_of(const struct plan_node *node)
 
 static const char *callee_of(const struct explainer *x, const struct plan_node *node)
 {
-	if (node->kind == NODE_KIND_CALL)
+	bool opaque = node->kind == NODE_KIND_OPAQUE ||
+		      (node->kind == NODE_KIND_UNKNOWN && !node->import);
+	if (node->kind == NODE_KIND_CALL || (opaque && node->callee != PUGMARK_NONE))
 		return x->plan->strings + x->plan->funcs[node->callee].name;
 	if (node->import)
 		return x->plan->strings + node->import;
-	return node->kind == NODE_KIND_UNKNOWN ? "(indirect)" : "";
+	return opaque ? "(indirect)" : "";
 }
 
 static void put_node(const struct explainer *x, uint32_t index)

@@ -70,7 +70,8 @@ enum batch_record_kind {
 	RECORD_TIME = 2,   /* value: time to count from */
 	RECORD_CFA = 3,	   /* value: upper half of the CFAs from here on */
 	RECORD_RET = 4,	   /* value: return address, too far from ip for 32 bits */
-	RECORD_TARGET = 5, /* value: target of the indirect call or jump */
+	RECORD_TARGET = 5, /* value: target of the indirect call or jump; of a site that has none,
+			      bp */
 	RECORD_ATTACH = 6, /* the task ran before it was recorded */
 	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
 	RECORD_PAUSE = 8,  /* what is probed changes: from here to the next RECORD_ATTACH nothing

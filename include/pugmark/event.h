@@ -19,16 +19,16 @@ enum event_kind {
 			     of its task */
 	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
 			     EVENT_ATTACH */
-	EVENT_SIGNAL = 8, /* a signal is delivered: cfa and ret are the sp and ip that it finds, the
-			     snapshot is of the stack there, and `signal` says more. val: its
-			     handler's run-time address; 0: it has none, and ends the task or is
-			     nothing to it */
+	EVENT_SIGNAL = 8, /* a signal is delivered, or the task is about to exit: cfa and ret are
+			     the sp and ip that it finds, the snapshot is of the stack there, and
+			     `signal` says more. val: its handler's run-time address; 0: it has
+			     none, and ends the task or is nothing to it */
 };
 
 enum event_flag {
 	EVENT_FROM_SIGNAL = 1, /* ret is the signal trampoline: a handler was entered */
 	EVENT_HAS_RET = 2,     /* ret was asked for */
-	EVENT_HAS_TARGET = 4,  /* val is an address */
+	EVENT_HAS_TARGET = 4,  /* val is an address, or bp */
 	EVENT_DAMAGED = 8,     /* EVENT_LOST: not in the kernel but in the recording */
 };
 
@@ -55,7 +55,8 @@ struct witness_event {
 			     EVENT_END, EVENT_SIGNAL: sp */
 	uint64_t ret;	  /* CAPTURE_RET: run-time return address; 0: could not be read;
 			     EVENT_END, EVENT_SIGNAL: ip */
-	uint64_t val;	  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address */
+	uint64_t val;	  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address; with
+			     EVENT_HAS_TARGET of another: bp */
 	uint64_t lost;	  /* EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;

@@ -173,6 +173,7 @@ struct pugmark_import {
 	uint64_t got_addr;   /* its GOT slot, or 0 */
 	uint32_t local_func; /* the function of this module that defines the same symbol, or NONE */
 	uint8_t flags;	     /* enum pugmark_site_flag: NORETURN, RETURNS_TWICE */
+	bool ifunc;	     /* an IFUNC of this module: what its resolver chooses is in here too */
 };
 
 /* How the canonical frame address is computed at one instruction, from .eh_frame. */
@@ -180,8 +181,11 @@ enum pugmark_cfa_reg { CFA_UNKNOWN, CFA_SP, CFA_BP };
 
 struct pugmark_cfa {
 	uint8_t reg;	/* enum pugmark_cfa_reg */
+	uint8_t bp;	/* where the caller's bp is: PUGMARK_BP_KEPT, n: at CFA - 8 n, or UNKNOWN */
 	int32_t offset; /* CFA = reg + offset, in bytes */
 };
+#define PUGMARK_BP_KEPT 0 /* still in bp */
+#define PUGMARK_BP_UNKNOWN 255
 
 struct pugmark_model {
 	const char *path;

@@ -53,7 +53,8 @@ struct plan_site {
 	uint8_t cond;	   /* CAPTURE_FLAGS: x86 condition code, 0 to 15 */
 	uint8_t probe;	   /* enum pugmark_probe_class */
 	uint8_t reads;	   /* enum plan_reads */
-	uint8_t reserved[2];
+	uint8_t bp;	   /* where the caller's bp is, as in struct pugmark_cfa */
+	uint8_t reserved;
 	uint32_t func;		     /* index in the plan's functions */
 	struct plan_operand operand; /* CAPTURE_TARGET */
 };
@@ -70,6 +71,8 @@ enum plan_node_kind {
 	NODE_KIND_RETURN = 6,  /* one ret, where returns are kept apart */
 	NODE_KIND_TARGET = 7,  /* a witnessed indirect jump: targets[next .. next + next_taken) */
 	NODE_KIND_BLOCK = 8,   /* a block without a call that no event shows (level paths) */
+	NODE_KIND_OPAQUE = 9,  /* a call or tail jump of a function that is not traced: what a stack
+				  may show of it. No decision leads to it */
 };
 
 enum plan_node_flag {
@@ -86,15 +89,17 @@ struct plan_node {
 	uint32_t func;
 	uint32_t site;	     /* the witness whose event shows the node, or PUGMARK_NONE: silent */
 	uint32_t callee;     /* NODE_KIND_CALL: function; NODE_KIND_UNKNOWN: the one that has the
-				import's name; else PUGMARK_NONE */
+				import's name, or without such the one that is not traced;
+				NODE_KIND_OPAQUE: function, if it is known; else PUGMARK_NONE */
 	uint32_t import;     /* offset in strings of the import's name, or 0 */
 	uint32_t next;	     /* the decision that follows, or PUGMARK_NONE */
-	uint32_t next_taken; /* NODE_KIND_BRANCH: the decision if taken */
+	uint32_t next_taken; /* NODE_KIND_BRANCH: the decision if taken; NODE_KIND_OPAQUE whose
+				height is not known: CFA minus bp, or PUGMARK_NONE */
 	int32_t height;	     /* the function's CFA minus the callee's; PUGMARK_HEIGHT_UNKNOWN */
 	uint8_t kind;	     /* enum plan_node_kind */
 	uint8_t flags;	     /* enum plan_node_flag */
 	uint8_t call_len;    /* bytes: the call returns to addr + call_len */
-	uint8_t reserved;
+	uint8_t bp; /* NODE_KIND_OPAQUE: where the caller's bp is, as in struct pugmark_cfa */
 };
 _Static_assert(sizeof(struct plan_node) == 40, "plan files depend on this layout");
 

@@ -17,8 +17,10 @@ trap 'rm -f "$BENCH_OUT"' EXIT
 failed=0
 for benchmark in tests/bench/static.sh "$@"; do
 	printf '== %s\n' "$benchmark"
+	started=$SECONDS
 	"$benchmark"
 	status=$?
+	printf '(%d s)\n' $((SECONDS - started))
 	[ $status = 0 ] || [ $status = 77 ] || { failed=1; printf '%s: FAILED\n' "$benchmark"; }
 done
 printf '== beside what was asked for\n'

@@ -88,6 +88,18 @@ printf 'number\nsix 6\n# nothing\n' >six.handle
 run 0 encode args.calls --handle six.handle --format json
 claim 'a list of ones own: numbers of 32 bits' is "$(jq -c '[.sequences[].object]' out)" '["56789abc","c"]'
 
+# --- gaps -------------------------------------------------------------------------------------------
+if command -v lua5.4 >/dev/null; then
+	cp "$(type -P lua5.4)" lua
+	run 0 record -q -o gap --handle stdio -- ./lua -e 'local g = io.open("g", "w")
+		for i = 1, 3000 do local f = io.open("f", "w") f:write("a") g:write("b") f:close() end g:close()'
+	dd if=/dev/zero of=gap/events bs=1 seek=$(($(stat -c %s gap/events) / 2)) count=64 conv=notrunc 2>/dev/null
+	run 3 encode gap --handle stdio --format json
+	claim 'a handle that was open at a gap ends there, and is another one after it' is \
+		"$(jq -c '[.sequences[] | select((.items | length) > 100) | [.begins, .ends]]' out)" \
+		'[["thread","gap"],["gap","thread"]]'
+fi
+
 # --- wrong use --------------------------------------------------------------------------------------
 printf 'six seven\n' >bad.handle
 fails 1 'line 1: a function, and' encode --handle bad.handle best
@@ -99,6 +111,9 @@ fails 1 'neither stdio, sockets nor sqlite3, nor a file' encode --handle files b
 fails 2 'not a number that fits' record --args 7 -- ./args
 fails 2 '--args N says how many' record --args-of six -- ./args
 fails 1 "no function matches 'nothing_like_it'" record --args 1 --args-of nothing_like_it -- ./args
+"$PUGMARK" encode best --object 'box::Stack*' --fsa --format json >object.json
+fails 1 'of --object: a trace can be held against' check best --model object.json
+fails 1 'keeps none of its calls' encode --object 'nothing_like_it' best
 fails 2 '--merge goes with --class' encode --strings --merge best
 run 0 record -q -o timeless --no-times -- ./args
 fails 1 'the order of its threads is not known' encode --class six --merge timeless

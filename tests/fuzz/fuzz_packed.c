@@ -58,7 +58,7 @@ static int end(void *ctx, enum tree_edge why)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pugmark_diag diag = {.text = ""};
-	struct symbols *symbols;
+	struct symbols *symbols = NULL;
 	struct packed *packed;
 	if (size < 48)
 		return 0;

@@ -30,9 +30,9 @@ static struct pugmark_cfa parse_cfa(const char *word)
 	struct pugmark_cfa cfa = {.reg = CFA_UNKNOWN};
 	int offset;
 	if (sscanf(word, "rsp%d", &offset) == 1)
-		cfa = (struct pugmark_cfa){CFA_SP, offset};
+		cfa = (struct pugmark_cfa){.reg = CFA_SP, .offset = offset};
 	else if (sscanf(word, "rbp%d", &offset) == 1)
-		cfa = (struct pugmark_cfa){CFA_BP, offset};
+		cfa = (struct pugmark_cfa){.reg = CFA_BP, .offset = offset};
 	return cfa;
 }
 

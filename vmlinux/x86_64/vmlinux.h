@@ -81,7 +81,10 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct mm_struct;
+
 struct task_struct {
+	struct mm_struct *mm;
 	pid_t pid;
 	pid_t tgid;
 	int exit_code;
