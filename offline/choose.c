@@ -258,21 +258,13 @@ struct manner {
 	const struct choice_seed *seed; /* NULL: from nothing */
 };
 
-static void take_seed(struct chooser *ch, const struct choice_seed *seed, uint32_t func)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
-		if (!ch->marks[b] && ch->prog->blocks[b].flags & PROG_REACHED)
-			ch->marks[b] = seed->marks[b];
-}
-
 static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx)
 {
 	const struct manner *how = ctx;
 	for (uint32_t i = 0; i < n; i++) {
 		force_function(ch, funcs[i]);
 		if (how->seed && !how->seed->anew[funcs[i]])
-			take_seed(ch, how->seed, funcs[i]);
+			choose_seeded(ch, funcs[i], how->seed->marks);
 		else
 			how->choose(ch, funcs[i]);
 	}

@@ -31,8 +31,10 @@ static int heavier_first(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-/* Marks everything that is not marked and can be; returns the marks that may be taken away. */
-static struct candidate *mark_all(struct chooser *ch, const struct prog_func *f, uint32_t *count)
+/* Marks what is not marked yet: what @seed has, or with NULL everything that can be. Returns the
+ * marks that may be taken away. */
+static struct candidate *mark_more(struct chooser *ch, const struct prog_func *f,
+				   const uint8_t *seed, uint32_t *count)
 {
 	struct candidate *candidates = calloc(f->n_blocks, sizeof(*candidates));
 	*count = 0;
@@ -42,13 +44,13 @@ static struct candidate *mark_all(struct chooser *ch, const struct prog_func *f,
 	}
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
-		if (ch->marks[b] || !(block->flags & PROG_REACHED))
+		if (ch->marks[b] || !(block->flags & PROG_REACHED) || (seed && !seed[b]))
 			continue;
 		bool branch = block->flags & PROG_BRANCH && isfinite(block->last.cost_ns);
 		const struct prog_probe *probe = branch ? &block->last : &block->any;
 		if (!isfinite(probe->cost_ns))
 			continue;
-		ch->marks[b] = branch ? MARK_BRANCH : MARK_BLOCK;
+		ch->marks[b] = seed ? seed[b] : branch ? MARK_BRANCH : MARK_BLOCK;
 		float weight = block->freq * probe->cost_ns;
 		if (block->call == CALL_NONE && !(f->flags & PROG_PATHS))
 			weight *= NO_CALL_RISK;
@@ -68,13 +70,14 @@ static bool try_without(struct chooser *ch, uint32_t func, const struct candidat
 	return false;
 }
 
-void choose_best(struct chooser *ch, uint32_t func)
+/* Marks more, and takes away what is not needed of that. */
+static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
 		return;
 	uint32_t n;
-	struct candidate *candidates = mark_all(ch, f, &n);
+	struct candidate *candidates = mark_more(ch, f, seed, &n);
 	if (!candidates)
 		return;
 	qsort(candidates, n, sizeof(*candidates), heavier_first);
@@ -88,4 +91,14 @@ void choose_best(struct chooser *ch, uint32_t func)
 	if (ch->spent > STEPS_SPARE)
 		ch->spent = STEPS_SPARE;
 	free(candidates);
+}
+
+void choose_best(struct chooser *ch, uint32_t func)
+{
+	choose_from(ch, func, NULL);
+}
+
+void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed)
+{
+	choose_from(ch, func, seed);
 }

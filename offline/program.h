@@ -32,7 +32,8 @@ enum prog_block_flag {
 	PROG_TABLE = 512,    /* ends with an indirect jump whose targets are known */
 	PROG_INDIRECT = 256, /* its call is through a register or memory, not an import */
 	PROG_FORKS = 1024,   /* its call returns in a child process as well, or runs another
-				program: what led there is to show */
+				program, or is made under a frame larger than a stack is read:
+				what led there is to show */
 	PROG_READ = 2048,    /* values are read where it begins: at `any`, where they still are */
 	PROG_READ_CALL = 4096, /* values are read at its call */
 	PROG_TO_OPAQUE = 8192, /* CALL_UNKNOWN: of the function callee, which is not traced */

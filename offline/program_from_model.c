@@ -121,6 +121,10 @@ static bool forks_or_executes(const char *name)
 	return false;
 }
 
+/* A call under a frame of more than this shows, or the stack that an event brings would end before
+ * the frame does that was open last. */
+#define FAR_FRAME_BYTES (16 << 10)
+
 static void describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
 {
 	const struct pugmark_model *model = m->model;
@@ -149,6 +153,9 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 		   import_is_leaf(model->imports[s->import].name)) {
 		b->call = CALL_LEAF;
 	}
+	if (b->call != CALL_LEAF && !(b->flags & PROG_TAIL) &&
+	    b->height != PUGMARK_HEIGHT_UNKNOWN && b->height > FAR_FRAME_BYTES)
+		b->flags |= PROG_FORKS;
 }
 
 /* ---- values to be read ---- */

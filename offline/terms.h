@@ -30,7 +30,7 @@ struct term {
  * TERMSET_MAX it is "anything at all" (top), which nothing is distinguishable from. Both bounds
  * can only cost witnesses, never exactness: each step stands for more events than the one before.
  */
-#define TERMSET_EXACT 48
+#define TERMSET_EXACT 32
 #define TERMSET_MAX 1024
 struct termset {
 	struct term *terms; /* heap, owned by the set */

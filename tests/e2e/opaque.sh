@@ -31,4 +31,11 @@ for compiler in gcc clang; do
 		done
 	done
 done
+
+# A callback under a frame that is larger than the stack that its entry brings.
+${CC:-cc} -O1 -w -o far "$tests/programs/far.c" || skip 'no compiler'
+rm -rf rec
+"$PUGMARK" record -q -o rec -- ./far >out 2>err </dev/null
+"$PUGMARK" verify rec >said 2>&1
+claim 'a callback under a frame of 600,000 bytes' is $? 0
 conclude
