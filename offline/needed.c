@@ -346,7 +346,11 @@ static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 	s->program = options->origin ? options->origin : path;
 	elf_version(EV_CURRENT);
 	int err = read_file(s, path, true);
-	if (err)
+	if (err == -EBADMSG || err == -ENOEXEC)
+		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
+				 "damaged: its dynamic sections cannot be read, and so not what it "
+				 "needs (get a whole copy, or plan with --exports all)");
+	else if (err)
 		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
 	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
 		err = add_plugin(s, options->plugins[i], diag);

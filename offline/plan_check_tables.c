@@ -169,6 +169,18 @@ static const char *node_fault(const struct checker *ck, const struct plan_node *
 	return text;
 }
 
+/* Whether a call that is not probed itself shows all the same: its callee begins with a probe. */
+static bool shows_at_entry(const struct checker *ck, const struct plan_node *n)
+{
+	const struct pugmark_plan *plan = ck->plan;
+	if (n->kind != NODE_KIND_CALL || plan->funcs[n->callee].entry == PUGMARK_NONE)
+		return false;
+	const struct plan_func *callee = &plan->funcs[n->callee];
+	const struct plan_decision *d = &plan->decisions[callee->entry];
+	uint32_t site = d->n == 1 ? plan->nodes[plan->alternatives[d->first]].site : PUGMARK_NONE;
+	return site != PUGMARK_NONE && plan->sites[site].addr == callee->addr;
+}
+
 static void check_nodes(struct checker *ck)
 {
 	for (uint32_t i = 1; i < ck->plan->n_nodes; i++) {
@@ -178,7 +190,7 @@ static void check_nodes(struct checker *ck)
 		const char *text = node_fault(ck, n);
 		if (text)
 			table_fault(ck, n->func, i, n->site, text);
-		if (n->flags & NODE_NORETURN && n->site == PUGMARK_NONE)
+		if (n->flags & NODE_NORETURN && n->site == PUGMARK_NONE && !shows_at_entry(ck, n))
 			check_fault(ck, (struct plan_fault){
 						.kind = FAULT_STOP,
 						.func = n->func,

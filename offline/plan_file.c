@@ -8,6 +8,8 @@
  * Every index is checked once here, so that nobody else has to. */
 #include "offline/plan_file.h"
 
+#include "offline/whole_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -195,7 +197,7 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 		return pugmark_diag_set(diag, -EBADMSG, name, 0, "not a plan file");
 	if (h->version < FIRST_VERSION || h->version > PLAN_VERSION)
 		return pugmark_diag_set(diag, -EPROTO, name, 8,
-					"plan format %u, this pugmark reads %u (plan again)",
+					"plan format %u, this pugmark reads 1 to %u (plan again)",
 					h->version, PLAN_VERSION);
 	size_t at = h->version == FIRST_VERSION ? FIRST_HEADER_BYTES : sizeof(*h);
 	if (h->len_bytes != len_bytes || len_bytes < at)
@@ -269,20 +271,6 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		len -= n;
-	}
-	return 0;
-}
-
 int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct pugmark_diag *diag)
 {
 	void *bytes;
@@ -290,24 +278,7 @@ int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct
 	int err = plan_encode(plan, &bytes, &len);
 	if (err)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "out of memory");
-	char *temp = NULL;
-	if (asprintf(&temp, "%s.XXXXXX", path) < 0) {
-		free(bytes);
-		return pugmark_diag_set(diag, -ENOMEM, path, PUGMARK_NO_OFFSET, "out of memory");
-	}
-	int fd = mkostemp(temp, O_CLOEXEC);
-	err = fd < 0 ? -errno : write_all(fd, bytes, len);
-	if (fd >= 0) {
-		if (!err && fchmod(fd, 0644))
-			err = -errno;
-		if (close(fd) && !err)
-			err = -errno;
-		if (!err && rename(temp, path))
-			err = -errno;
-		if (err)
-			unlink(temp);
-	}
-	free(temp);
+	err = whole_file_write(path, bytes, len);
 	free(bytes);
 	if (err)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,

@@ -108,7 +108,7 @@ static int count_task(struct counting *c, const struct view *view, uint32_t task
 	return c->failed ? -ENOMEM : got;
 }
 
-static bool shows_blocks(const struct pugmark_plan *plan)
+bool plan_shows_blocks(const struct pugmark_plan *plan)
 {
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
 		if (plan->nodes[i].flags & NODE_SHOWS_BLOCK)
@@ -134,7 +134,7 @@ int block_counts_collect(const struct view *view, uint32_t module,
 			 struct pugmark_diag *diag)
 {
 	*out = (struct block_counts){0};
-	if (!shows_blocks(pugmark_trace_plan(view->trace, module)))
+	if (!plan_shows_blocks(pugmark_trace_plan(view->trace, module)))
 		return pugmark_diag_set(diag, -ENODATA, view->dir, PUGMARK_NO_OFFSET,
 					"%s was recorded without its blocks (record with --level "
 					"paths)",

@@ -15,6 +15,8 @@ struct block_counts {
 	uint64_t total;	  /* executions of all blocks */
 };
 
+/* Whether what @plan records has the blocks of at least one function (record --level paths). */
+bool plan_shows_blocks(const struct pugmark_plan *plan);
 /* Counts what the threads that @view shows did in @module, whose model is @model. Returns 0, or
  * -errno with @diag filled (-ENODATA: the module was not recorded with --level paths). */
 int block_counts_collect(const struct view *view, uint32_t module,

@@ -20,7 +20,8 @@ struct plan_request {
 	const char *function;  /* to explain */
 	const char *plan_file; /* to check */
 	bool dot, paths;
-	enum plan_mode placement; /* of level paths */
+	bool calls_only, placement_given; /* a --mode that level paths does not have */
+	enum plan_mode placement;	  /* of level paths */
 	const char *binary;
 };
 
@@ -63,7 +64,8 @@ static const char help[] =
 	"                           (repeatable)\n"
 	"      --sites              keep every return instruction of a function apart\n"
 	"      --profile RECORDING  by the counts of an earlier recording, not by estimates\n"
-	"  -o, --output FILE        write the plan there, not into the cache\n"
+	"  -o, --output FILE        write the plan there (-: to standard output), not into the "
+	"cache\n"
 	"      --fresh              plan anew, whatever is in the cache\n"
 	"  -h, --help               this text\n";
 
@@ -150,6 +152,7 @@ static int parse_option(struct plan_request *r, int opt)
 		return r->format ? -1
 				 : command_usage("plan", "no format '%s' (text, json)", optarg);
 	case OPT_MODE:
+		r->calls_only = strcmp(optarg, "best") != 0;
 		if (planning_mode_named(optarg, &o->mode))
 			return -1;
 		return command_usage("plan", "no mode '%s' (full, branch, casper, best)", optarg);
@@ -159,6 +162,7 @@ static int parse_option(struct plan_request *r, int opt)
 			return -1;
 		return command_usage("plan", "no level '%s' (calls, paths)", optarg);
 	case OPT_PLACEMENT:
+		r->placement_given = true;
 		if (planning_placement_named(optarg, &r->placement))
 			return -1;
 		return command_usage(
@@ -189,6 +193,12 @@ static int parse_option(struct plan_request *r, int opt)
 	}
 }
 
+/* Whether the plan itself is what is printed. */
+static bool to_stdout(const struct plan_request *r)
+{
+	return r->options.output && !strcmp(r->options.output, "-");
+}
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct plan_request *r, int argc, char **argv)
 {
@@ -215,6 +225,12 @@ static int parse(struct plan_request *r, int argc, char **argv)
 				     "--dot goes with --explain, and is a format of its own");
 	if (r->plan_file && r->action != ACTION_CHECK)
 		return command_usage("plan", "--plan goes with --check");
+	if (to_stdout(r) && r->action != ACTION_NONE)
+		return command_usage("plan", "-o - leaves nothing to show on standard output");
+	if (r->paths && r->calls_only)
+		return command_usage("plan", "--mode is for level calls: paths has --placement");
+	if (r->placement_given && !r->paths)
+		return command_usage("plan", "--placement goes with --level paths");
 	if (r->paths)
 		r->options.mode = r->placement;
 	r->binary = argv[optind];
@@ -274,15 +290,15 @@ static int show(const struct plan_request *r, const struct planning_result *resu
 	return err;
 }
 
-/* Checks the plan file that was written just now, or the one that the user named. */
-static int check(const struct plan_request *r, const char *path, const struct pugmark_model *model,
-		 struct pugmark_diag *diag)
+/* Checks the plan that was made just now, or that of the file that the user named. */
+static int check(const struct plan_request *r, const struct pugmark_plan *plan, const char *path,
+		 const struct pugmark_model *model, struct pugmark_diag *diag)
 {
 	struct out *out = malloc(sizeof(*out));
 	if (!out)
 		return pugmark_diag_set(diag, -ENOMEM, path, PUGMARK_NO_OFFSET, "out of memory");
 	out_init(out, stdout);
-	int err = plan_checked(path, model, r->format == &plan_json, out, diag);
+	int err = plan_checked(plan, path, model, r->format == &plan_json, out, diag);
 	out_flush(out);
 	free(out);
 	return err;
@@ -291,10 +307,14 @@ static int check(const struct plan_request *r, const char *path, const struct pu
 static int check_file(const struct plan_request *r, struct pugmark_diag *diag)
 {
 	struct pugmark_model *model;
+	struct pugmark_plan *plan = NULL;
 	int err = pugmark_model_open(r->binary, &model, diag);
 	if (err)
 		return err;
-	err = check(r, r->plan_file, model, diag);
+	err = pugmark_plan_open(r->plan_file, &plan, diag);
+	if (!err)
+		err = check(r, plan, r->plan_file, model, diag);
+	pugmark_plan_free(plan);
 	pugmark_model_free(model);
 	return err;
 }
@@ -321,8 +341,9 @@ int cmd_plan(int argc, char **argv)
 	int err = planning_make(r.binary, &r.options, &result, &diag);
 	progress_end(&progress);
 	if (!err && r.action == ACTION_CHECK)
-		err = check(&r, result.path, result.model, &diag);
-	else if (!err)
+		err = check(&r, result.plan, result.path ? result.path : r.binary, result.model,
+			    &diag);
+	else if (!err && !to_stdout(&r))
 		err = show(&r, &result, &diag);
 	planning_deinit(&result);
 	if (err == -EILSEQ)

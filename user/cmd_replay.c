@@ -74,6 +74,20 @@ static int parse(struct replay *r, int argc, char **argv)
 	return view_format(&r->view, (const char *const[]){"text", "json", NULL});
 }
 
+/* Blocks are shown of what was recorded with them. */
+static int check_blocks(const struct replay *r, struct pugmark_diag *diag)
+{
+	uint32_t n;
+	const struct recording_module *modules = recording_modules(r->view.rec, &n);
+	bool any = !r->paths;
+	for (uint32_t m = 0; m < n && !any; m++)
+		any = modules[m].plan && plan_shows_blocks(pugmark_trace_plan(r->view.trace, m));
+	return any ? 0
+		   : pugmark_diag_set(diag, -ENODATA, r->view.dir, PUGMARK_NO_OFFSET,
+				      "--paths: recorded without blocks (record with --level "
+				      "paths)");
+}
+
 int cmd_replay(int argc, char **argv)
 {
 	struct replay r = {.term = term_of(STDOUT_FILENO)};
@@ -85,6 +99,7 @@ int cmd_replay(int argc, char **argv)
 		r.out = malloc(sizeof(*r.out));
 		int err = r.out ? view_open(&r.view, r.view.dir, &diag)
 				: view_no_memory(&r.view, &diag);
+		err = err ? err : check_blocks(&r, &diag);
 		if (!err) {
 			out_init(r.out, stdout);
 			err = replay_show(&r, &diag);

@@ -199,17 +199,11 @@ static int check(struct printer *p, const char *path, const struct pugmark_model
 	return p->n ? -EILSEQ : 0;
 }
 
-int plan_checked(const char *path, const struct pugmark_model *model, bool json, struct out *out,
+int plan_checked(const struct pugmark_plan *plan, const char *path,
+		 const struct pugmark_model *model, bool json, struct out *out,
 		 struct pugmark_diag *diag)
 {
-	struct pugmark_plan *plan;
-	int err = pugmark_plan_open(path, &plan, diag);
-	if (err)
-		return err;
 	struct printer p = {.plan = plan, .out = out, .json = json};
-	err = check_origin(path, plan, model, diag);
-	if (!err)
-		err = check(&p, path, model, diag);
-	pugmark_plan_free(plan);
-	return err;
+	int err = check_origin(path, plan, model, diag);
+	return err ? err : check(&p, path, model, diag);
 }

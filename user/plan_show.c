@@ -104,8 +104,8 @@ static void text_stats(const struct plan_shown *s)
 			r->plan->unresolved);
 	out_format(out, "  planned in     %.3f s%s\n", r->seconds,
 		   r->cached ? ", from the cache" : "");
-	out_text(out, "  plan           ");
-	out_safe_text(out, r->path);
+	out_text(out, r->path ? "  plan           " : "  plan           not kept: ");
+	out_safe_text(out, r->path ? r->path : r->not_kept);
 	out_char(out, '\n');
 }
 
@@ -159,11 +159,18 @@ static void json_stats(const struct plan_shown *s)
 		   ",\"full_sites\":%u,\"reduction\":%.6f,\"expected_cost\":%.0f,"
 		   "\"full_expected_cost\":%.0f,\"cost_reduction\":%.6f,",
 		   r->full_sites, t.fewer, r->plan->expected_cost_ns, r->full_cost_ns, t.cheaper);
-	out_format(out, "\"unresolved\":%u", r->plan->unresolved);
-	out_format(out, ",\"seconds\":%.6f,\"cached\":%s,\"plan\":\"", r->seconds,
-		   r->cached ? "true" : "false");
-	out_json_text(out, r->path);
-	out_text(out, "\"}\n");
+	out_format(out, "\"unresolved\":%u,\"seconds\":%.6f,\"cached\":%s,\"plan\":",
+		   r->plan->unresolved, r->seconds, r->cached ? "true" : "false");
+	if (r->path) {
+		out_char(out, '"');
+		out_json_text(out, r->path);
+		out_char(out, '"');
+	} else {
+		out_text(out, "null,\"not_kept\":\"");
+		out_json_text(out, r->not_kept);
+		out_char(out, '"');
+	}
+	out_text(out, "}\n");
 }
 
 static void json_list(const struct plan_shown *s)

@@ -6,6 +6,8 @@
 #include "offline/choose_seed.h"
 #include "offline/needed.h"
 #include "offline/plan_build.h"
+#include "offline/plan_file.h"
+#include "offline/whole_file.h"
 #include "user/patterns.h"
 #include "user/probe_costs.h"
 #include "user/profile.h"
@@ -20,7 +22,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 14 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 16 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -106,7 +108,7 @@ static void identity(const struct pugmark_model *model, char id[80])
 				 st.st_mtim.tv_nsec);
 }
 
-/* Where the plan of @model belongs in the cache; the caller frees. */
+/* Where the plan of @model belongs in the cache; the caller frees. NULL where there is none. */
 static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
 			const struct probe_costs *costs, const uint8_t *entered,
 			const uint8_t *traced, uint32_t profile_hash)
@@ -119,11 +121,10 @@ static char *cache_path(const struct pugmark_model *model, const struct planning
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg && *xdg == '/';
 	char *path = NULL;
+	if (!has_xdg && !(home && *home))
+		return NULL;
 	if (asprintf(&path, "%s%s/pugmark/plans/%s-%s%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan",
-		     has_xdg	     ? xdg
-		     : home && *home ? home
-				     : "/tmp",
-		     has_xdg ? "" : "/.cache", id, mode_names[o->mode],
+		     has_xdg ? xdg : home, has_xdg ? "" : "/.cache", id, mode_names[o->mode],
 		     o->returns_apart ? "-returns" : "", scope_hash(o), cost_hash,
 		     PLANNER_VERSION) < 0)
 		return NULL;
@@ -391,7 +392,7 @@ static bool find_cached(const struct planner *p)
 	const struct planning_options *o = p->o;
 	const struct pugmark_model *m = p->model;
 	struct pugmark_plan *plan;
-	if (o->output || o->fresh || access(p->out->path, R_OK) ||
+	if (o->output || o->fresh || !p->out->path || access(p->out->path, R_OK) ||
 	    pugmark_plan_open(p->out->path, &plan, NULL))
 		return false;
 	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
@@ -405,13 +406,49 @@ static bool find_cached(const struct planner *p)
 	return true;
 }
 
+static int write_to_stdout(struct planner *p)
+{
+	void *bytes;
+	size_t len;
+	int err = plan_encode(p->out->plan, &bytes, &len);
+	if (err)
+		return failed(p, err);
+	err = write_all(STDOUT_FILENO, bytes, len);
+	free(bytes);
+	return err ? pugmark_diag_set(p->diag, err, "standard output", PUGMARK_NO_OFFSET,
+				      "cannot write the plan: %s", strerror(-err))
+		   : 0;
+}
+
+/* The file in the cache; that there is none costs the next planning its time, and nothing else. */
+static int keep(struct planner *p)
+{
+	struct planning_result *out = p->out;
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	int n, err = out->path ? make_folders(out->path) : 0;
+	if (err)
+		pugmark_diag_set(&diag, err, out->path, PUGMARK_NO_OFFSET,
+				 "cannot make the folder: %s", strerror(-err));
+	else if (out->path)
+		err = pugmark_plan_write(out->plan, out->path, &diag);
+	if (out->path && !err)
+		return 0;
+	n = out->path
+		    ? asprintf(&out->not_kept, "%s: %s (set XDG_CACHE_HOME)", out->path, diag.text)
+		    : asprintf(&out->not_kept, "no folder for it (set XDG_CACHE_HOME or HOME)");
+	free(out->path);
+	out->path = NULL;
+	if (n < 0)
+		out->not_kept = NULL;
+	return n < 0 ? failed(p, -ENOMEM) : 0;
+}
+
 static int make_file(struct planner *p)
 {
-	int err = p->o->output ? 0 : make_folders(p->out->path);
-	if (err)
-		return pugmark_diag_set(p->diag, err, p->out->path, PUGMARK_NO_OFFSET,
-					"cannot make the cache folder: %s (set XDG_CACHE_HOME)",
-					strerror(-err));
+	if (!p->o->output)
+		return keep(p);
+	if (!strcmp(p->o->output, "-"))
+		return write_to_stdout(p);
 	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
 }
 
@@ -428,7 +465,7 @@ static int plan_or_load(struct planner *p)
 	p->out->path = o->output ? strdup(o->output)
 				 : cache_path(p->model, o, &p->costs, p->entered, p->traced,
 					      p->profile.hash);
-	if (!p->out->path)
+	if (o->output && !p->out->path)
 		return failed(p, -ENOMEM);
 	if (find_cached(p))
 		return 0;
@@ -481,5 +518,6 @@ void planning_deinit(struct planning_result *result)
 	pugmark_plan_free(result->plan);
 	pugmark_model_free(result->model);
 	free(result->path);
+	free(result->not_kept);
 	*result = (struct planning_result){0};
 }

@@ -40,7 +40,7 @@ struct planning_options {
 	const char *origin;  /* where the binary is; NULL: where it is opened */
 	bool returns_apart;  /* keep every return instruction of a function apart */
 	const char *profile; /* a recording to take counts from; NULL: estimates */
-	const char *output;  /* where the plan goes; NULL: the cache */
+	const char *output;  /* where the plan goes, "-": standard output; NULL: the cache */
 	bool fresh;	     /* do not look in the cache */
 	/* A plan of the same file for a larger scope, and the model that it is of: mode best begins
 	 * with them, which takes a fraction of the time. Both or neither. */
@@ -54,7 +54,8 @@ struct planning_options {
 /* How the plan came about, for those who show it. */
 struct planning_result {
 	struct pugmark_plan *plan; /* freed with planning_deinit(), as all of this */
-	char *path;		   /* the plan file */
+	char *path;		   /* the plan file; NULL where it could not be kept */
+	char *not_kept;		   /* then: why */
 	bool cached;		   /* it was there already */
 	double seconds;		   /* what it took */
 	/* compare, keep_model: the model; compare: how many probes mode full has and what they are
@@ -68,7 +69,7 @@ struct planning_result {
 /* Plans @binary, or takes its plan from the cache ($XDG_CACHE_HOME/pugmark, else
  * $HOME/.cache/pugmark; the key is the build-id and all of the options that matter). Returns 0, or
  * -errno with @diag filled (-ENOENT: a pattern matches no function; -ENODATA: nothing is left to
- * trace). */
+ * trace). A cache that cannot be written to is no error: the plan is there, and has no file. */
 int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag);
 void planning_deinit(struct planning_result *result);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void print_help(void)
 {
@@ -123,6 +124,7 @@ static int take_all(struct record_args *a, const char *text)
 
 static int take_mode(struct record_args *a, const char *text)
 {
+	a->calls_only = strcmp(text, "best") != 0;
 	if (!planning_mode_named(text, &a->planning.mode))
 		return command_usage("record", "no mode '%s' (full, branch, casper, best)", text);
 	return EXIT_OK;
@@ -138,6 +140,7 @@ static int take_level(struct record_args *a, const char *text)
 
 static int take_placement(struct record_args *a, const char *text)
 {
+	a->placement_given = true;
 	if (!planning_placement_named(text, &a->placement))
 		return command_usage(
 			"record", "no placement '%s' (blocks, targets, edges, nodes, best)", text);
@@ -281,9 +284,24 @@ static int check_together(const struct record_args *a)
 		return command_usage("record", "--max-overhead plans by itself: no --plan with it");
 	if (a->args_of.n && !a->n_args)
 		return command_usage("record", "--args-of says of which: --args N says how many");
+	if (a->paths && a->calls_only)
+		return command_usage("record", "--mode is for level calls: paths has --placement");
+	if (a->placement_given && !a->paths)
+		return command_usage("record", "--placement goes with --level paths");
 	if (m->no_program && !a->patterns.n)
 		return command_usage("record", "--no-program leaves nothing without --module");
 	return EXIT_OK;
+}
+
+/* A link to where recordings are to go stays one: what it leads to is moved aside. */
+static void resolve_output(struct record_args *a)
+{
+	char *real = realpath(a->options.output, NULL);
+	struct stat st;
+	if (real && !lstat(a->options.output, &st) && S_ISLNK(st.st_mode) &&
+	    strlen(real) < sizeof(a->output))
+		a->options.output = strcpy(a->output, real);
+	free(real);
 }
 
 /* Where a list or a number went to a place of its own. */
@@ -342,6 +360,7 @@ bool record_args_parse(struct record_args *a, int argc, char **argv, int *status
 	if (optind < argc)
 		a->options.argv = argv + optind;
 	connect(a);
+	resolve_output(a);
 	*status = check_together(a);
 	return *status == EXIT_OK;
 }

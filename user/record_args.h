@@ -20,10 +20,11 @@ struct record_args {
 	enum plan_mode modes[1 + RECORD_TWINS_MAX];
 	struct planning_options planning;
 	bool help, no_times;
-	bool paths;
-	enum plan_mode placement; /* of level paths */
+	bool paths, calls_only, placement_given; /* calls_only: a --mode that paths does not have */
+	enum plan_mode placement;		 /* of level paths */
 	struct record_list only, without, plugins, patterns, args_of, handles;
-	uint8_t n_args; /* --args */
+	uint8_t n_args;	   /* --args */
+	char output[4096]; /* where options.output is a link: what it leads to */
 	pid_t pids[RECORD_ARGS_MAX];
 };
 

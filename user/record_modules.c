@@ -8,6 +8,7 @@
 #include "user/site_list.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -129,6 +130,9 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 		progress_start(&progress, "planning", 0, o->quiet);
 		err = planning_make(module->path, &options, planned, diag);
 		progress_end(&progress);
+		if (!err && planned->not_kept && !o->quiet)
+			fprintf(stderr, "pugmark: note: the plan is not kept: %s\n",
+				planned->not_kept);
 		if (err == -ENOEXEC && module->name)
 			record_explain_script(module->name, err, diag);
 	}
@@ -136,7 +140,6 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 		err = record_check_plan(planned->plan, plan, module->path, diag);
 	if (err)
 		return err;
-	module->plan_path = planned->path;
 	module->plan = planned->plan;
 	module->sites = planned->plan->sites;
 	module->n_sites = planned->plan->n_sites;

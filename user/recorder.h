@@ -11,9 +11,8 @@
 struct recorder_module {
 	const char *path; /* the file to probe, possibly /proc/PID/exe or map_files/... */
 	const char *name; /* what it is called; NULL: path */
-	const char
-		*plan_path; /* copied into the recording; NULL: the sites are listed in meta.json */
-	const struct pugmark_plan *plan; /* NULL: only the sites are known */
+	/* Written into the recording. NULL: only the sites are known, and listed in meta.json. */
+	const struct pugmark_plan *plan;
 	const struct plan_site *sites;
 	uint32_t n_sites;
 	uint8_t build_id[32];

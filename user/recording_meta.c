@@ -65,42 +65,16 @@ static int move_aside(const char *dir, struct pugmark_diag *diag)
 	return 0;
 }
 
-static int copy_file(const char *from, const char *to, struct pugmark_diag *diag)
-{
-	char buf[65536];
-	ssize_t n = 0;
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	int err = in < 0 || out < 0 ? -errno : 0;
-
-	while (!err && (n = read(in, buf, sizeof(buf))) > 0) {
-		ssize_t written = write(out, buf, n);
-
-		if (written != n)
-			err = written < 0 ? -errno : -ENOSPC;
-	}
-	if (!err && n < 0)
-		err = -errno;
-	if (in >= 0)
-		close(in);
-	if (out >= 0 && close(out) && !err)
-		err = -errno;
-	if (err)
-		pugmark_diag_set(diag, err, to, PUGMARK_NO_OFFSET, "copying the plan %s here: %s",
-				 from, strerror(-err));
-	return err;
-}
-
-static int copy_plans(const struct recorder_options *options, uint32_t first,
-		      struct pugmark_diag *diag)
+static int write_plans(const struct recorder_options *options, uint32_t first,
+		       struct pugmark_diag *diag)
 {
 	for (uint32_t m = 0; m < options->n_modules; m++) {
 		char to[PATH_MAX + 32];
 
-		if (!options->modules[m].plan_path)
+		if (!options->modules[m].plan)
 			continue;
 		snprintf(to, sizeof(to), "%s/plan-%u.pmp", options->output, first + m);
-		int err = copy_file(options->modules[m].plan_path, to, diag);
+		int err = pugmark_plan_write(options->modules[m].plan, to, diag);
 		if (err)
 			return err;
 	}
@@ -120,7 +94,7 @@ int recording_directory_make(const struct recorder_options *options, struct pugm
 	if (mkdir(dir, 0755))
 		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET,
 					"cannot make this folder: %s", strerror(errno));
-	int err = copy_plans(options, 0, diag);
+	int err = write_plans(options, 0, diag);
 	if (err)
 		recording_directory_remove(dir);
 	return err;
@@ -160,7 +134,7 @@ static json_t *module_json(const struct recorder_module *mod, uint32_t m,
 	json_object_set_new(j, "text_addr", json_integer(span->addr));
 	json_object_set_new(j, "text_end", json_integer(span->end));
 	json_object_set_new(j, "sites", json_integer(mod->n_sites));
-	if (mod->plan_path) {
+	if (mod->plan) {
 		snprintf(plan, sizeof(plan), "plan-%u.pmp", m);
 		json_object_set_new(j, "plan", json_string(plan));
 		return j;
@@ -233,7 +207,7 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 int recording_modules_add(const struct recorder_options *options, uint32_t first,
 			  const struct text_span *spans, json_t *meta, struct pugmark_diag *diag)
 {
-	int err = copy_plans(options, first, diag);
+	int err = write_plans(options, first, diag);
 	json_t *list = json_object_get(meta, "modules");
 
 	for (uint32_t m = 0; !err && m < options->n_modules; m++)

@@ -175,7 +175,9 @@ struct pugmark_plan {
  * Returns 0 and a plan that the caller frees with pugmark_plan_free(); -EBADMSG with @diag filled
  * where the file is no plan or damaged, -EPROTO where its version is not known, or -errno. */
 int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag);
-/* Writes @plan to @path atomically: a reader sees the old file or the new one. 0 or -errno. */
+/* Writes @plan to @path atomically: a reader sees the old file or the new one. A symbolic link
+ * stays what it is, and its target is replaced; a device or a pipe is written straight. 0 or
+ * -errno. */
 int pugmark_plan_write(const struct pugmark_plan *plan, const char *path,
 		       struct pugmark_diag *diag);
 void pugmark_plan_free(struct pugmark_plan *plan);

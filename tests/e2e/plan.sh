@@ -32,6 +32,42 @@ for name in gzip lua5.4 redis-server bash; do
 		checked=$((checked + 1))
 	done
 done
+# A conditional jump out to a function that never returns: nothing of it can be probed but the jump,
+# and what it leads to begins with a probe that shows as much.
+cat >"$dir/stop.s" <<'S'
+	.globl _start
+	.text
+	.type _start, @function
+_start:	.cfi_startproc
+	call branches
+	call branches
+	hlt
+	.cfi_endproc
+	.size _start, .-_start
+	.type branches, @function
+branches:
+	.cfi_startproc
+	test %edi, %edi
+	js ends
+	ret
+	.cfi_endproc
+	.size branches, .-branches
+	.type ends, @function
+ends:	.cfi_startproc
+	push %rax
+	.cfi_def_cfa_offset 16
+	call stops
+	.cfi_endproc
+	.size ends, .-ends
+	.type stops, @function
+stops:	.cfi_startproc
+	ud2
+	.cfi_endproc
+	.size stops, .-stops
+S
+if gcc -nostdlib -static -o "$dir/stop" "$dir/stop.s" 2>"$dir/err"; then
+	result=$("$PUGMARK" plan --check "$dir/stop" 2>&1) || say "a jump to what never returns: $result"
+fi
 program=$(command -v gzip) || { echo 'no gzip'; exit 77; }
 
 "$PUGMARK" plan -o "$dir/good.plan" "$program" >/dev/null || say 'cannot plan gzip'

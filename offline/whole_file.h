@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* whole_file.h: files that are written at once, and what must not be replaced by them. */
+#ifndef OFFLINE_WHOLE_FILE_H
+#define OFFLINE_WHOLE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All of @len bytes to @fd, however many calls that takes. Returns 0 or -errno. */
+int write_all(int fd, const void *bytes, size_t len);
+/* Makes @path, or what it links to, a file of these bytes: replaced atomically, with its owner and
+ * mode kept, where it is a regular file or absent; written straight where it is a device or a pipe.
+ * Returns 0 or -errno; a file that was there is then as it was. */
+int whole_file_write(const char *path, const void *bytes, size_t len);
+
+#endif
