@@ -9,9 +9,6 @@
 #include "bpf/capture.h"
 #include <bpf/bpf_tracing.h>
 
-/* How far above the last hit's frame the frame may lie that is in the foreign call. */
-#define DEEP_MARGIN 1024
-
 #define PAD_BYTES (8 * SNAPSHOT_WORDS)
 
 /* How far above the last hit's frame, or above a return address of ours, the frame may lie that is

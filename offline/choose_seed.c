@@ -44,24 +44,11 @@ static uint8_t mark_of(const struct lookup *l, const struct prog_block *b, uint6
 	return s && s->kind == WITNESS_BLOCK ? MARK_BLOCK : MARK_NONE;
 }
 
-static const struct plan_func *func_at(const struct pugmark_plan *plan, uint64_t addr)
-{
-	uint32_t lo = 0, hi = plan->n_funcs;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (plan->funcs[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? &plan->funcs[lo] : NULL;
-}
-
 /* Whether @func is traced by @plan. */
 static bool was_traced(const struct pugmark_plan *plan, const struct prog_func *func)
 {
-	const struct plan_func *f = func_at(plan, func->addr);
-	return f && !(f->flags & PLAN_FUNC_OPAQUE);
+	uint32_t f = pugmark_plan_func_at(plan, func->addr);
+	return f != PUGMARK_NONE && !(plan->funcs[f].flags & PLAN_FUNC_OPAQUE);
 }
 
 static void seed_function(const struct program *prog, const struct pugmark_plan *plan,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* parser.c: the LL(1) parser. Its state is a stack of frames and a position in the topmost (see
- * parser_state.h). Each event is first only looked for: in the decision that the topmost frame is
- * before, and, as long as frames can end in silence, in those below. Where an alternative is
- * found that it begins, all that is silent up to it is reported, and the event is taken. What
- * cannot be found is tried as what the grammar leaves to observation (unwinding, a handler, a new
- * root), and only then is a gap; nothing is reported before it is known to have happened. */
+ * parser_state.h), moved along the grammar here. Each event is first only looked for: in the
+ * decision that the topmost frame is before, and, as long as frames can end in silence, in those
+ * below. Where an alternative is found that it begins, all that is silent up to it is reported, and
+ * the event is taken. What cannot be found is tried as what the grammar leaves to observation
+ * (unwinding, a handler, a new root), and only then is a gap; nothing is reported before it is
+ * known to have happened. */
 #include "offline/parser.h"
 
 #include "offline/parser_state.h"
@@ -76,34 +77,6 @@ void parser_set_bias(struct parser *p, uint16_t module, uint64_t bias)
 {
 	p->bias[module] = bias;
 	p->bias_known |= 1ull << module;
-}
-
-static uint32_t return_in(const struct parser *p, uint16_t module, uint64_t ret)
-{
-	const struct pugmark_plan *plan = p->plans[module];
-	uint64_t bias;
-	if (!module_bias(p, module, &bias) || ret - bias < plan->text_addr ||
-	    ret - bias > plan->text_end)
-		return PUGMARK_NONE;
-	return parse_tables_return_to(p->tables[module], ret - bias);
-}
-
-uint32_t parser_return_to(const struct parser *p, uint16_t first, uint64_t ret, uint16_t *module)
-{
-	uint32_t node = return_in(p, first, ret);
-	*module = first;
-	for (uint16_t m = 0; node == PUGMARK_NONE && m < p->n_modules; m++) {
-		node = return_in(p, m, ret);
-		*module = m;
-	}
-	return node;
-}
-
-uint32_t parser_call_before(const struct parser *p, uint16_t first, uint64_t ret, uint16_t *module)
-{
-	uint32_t node = parser_return_to(p, first, ret, module);
-	bool opaque = node != PUGMARK_NONE && node_at(p, *module, node)->kind == NODE_KIND_OPAQUE;
-	return opaque ? PUGMARK_NONE : node;
 }
 
 uint64_t parser_gaps(const struct parser *p)
@@ -337,35 +310,6 @@ void parser_leave_call(struct parser *p)
 		at_decision(p, n->next);
 }
 
-/* The function of a plan at ELF address @addr, or PUGMARK_NONE. */
-static uint32_t function_at(const struct pugmark_plan *plan, uint64_t addr)
-{
-	uint32_t lo = 0, hi = plan->n_funcs;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (plan->funcs[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
-}
-
-uint32_t parser_function_at(const struct parser *p, uint64_t addr, uint16_t *module)
-{
-	uint32_t func = PUGMARK_NONE;
-	uint64_t bias;
-	if (module_bias(p, *module, &bias))
-		func = function_at(p->plans[*module], addr - bias);
-	for (uint16_t m = 0; func == PUGMARK_NONE && m < p->n_modules; m++) {
-		if (!module_bias(p, m, &bias))
-			continue;
-		func = function_at(p->plans[m], addr - bias);
-		*module = m;
-	}
-	return func;
-}
-
 static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	struct frame *f = parser_top(p);
@@ -502,145 +446,7 @@ void parser_take_event(struct parser *p, uint32_t node, const struct witness_eve
 	pass_node(p, node, e);
 }
 
-/* ---- which alternative an event begins ---- */
-
-static bool fits(const struct parser *p, const struct lookahead *la, const struct first_entry *t,
-		 const struct frame *f)
-{
-	const struct witness_event *e = la->e;
-	bool any = t->site == FIRST_ANY_ENTRY;
-	if (any && !la->cfa)
-		return false;
-	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
-	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : e->cfa));
-	if (depths && (t->or_below ? depth < t->depth : depth != t->depth))
-		return false;
-	if (t->ret == FIRST_SELF) {
-		uint64_t ret = any ? la->ret : e->ret;
-		return !f->ret || !ret || f->ret == ret;
-	}
-	if (any)
-		return la->from == f->module && la->origin == t->ret;
-	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & CAPTURE_RET))
-		return true;
-	const struct plan_node *call = node_at(p, f->module, t->ret);
-	return e->ret == e->bias + call->addr + call->call_len;
-}
-
-static uint32_t first_fit(const struct parser *p, const struct frame *f,
-			  const struct decision_table *t, const struct lookahead *la)
-{
-	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
-	uint32_t lo = 0, hi = n_sites;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (t->entries[mid].site < la->e->site)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (uint32_t i = lo; i < n_sites && t->entries[i].site == la->e->site; i++)
-		if (fits(p, la, &t->entries[i], f))
-			return t->entries[i].alt;
-	if (la->entered != PUGMARK_NONE)
-		for (uint32_t i = t->n - t->n_any; i < t->n; i++)
-			if (fits(p, la, &t->entries[i], f))
-				return t->entries[i].alt;
-	return PUGMARK_NONE;
-}
-
-/* The alternative of @decision in frame @f that the event begins, PUGMARK_NONE: none; and the one
- * that can be silent up to the frame's end. */
-static uint32_t alternative_for(struct parser *p, const struct frame *f, uint32_t decision,
-				const struct lookahead *la, uint32_t *empty)
-{
-	*empty = PUGMARK_NONE;
-	if (decision == PUGMARK_NONE)
-		return PUGMARK_NONE;
-	const struct decision_table *t = parse_tables_at(p->tables[f->module], decision);
-	if (!t || t->top) {
-		p->failed |= !t;
-		return PUGMARK_NONE;
-	}
-	if (t->n_empty == 1)
-		*empty = t->empty;
-	return first_fit(p, f, t, la);
-}
-
-/* Whether the open call of an AT_CALL frame is where the event was entered from. */
-static bool enters_through(const struct parser *p, const struct frame *f,
-			   const struct lookahead *la)
-{
-	if (la->entered == PUGMARK_NONE || !la->cfa)
-		return false;
-	const struct plan_node *n = node_at(p, f->module, f->node);
-	if (f->foreign_target && !la->foreign && !la->jumped_back && la->e->module == f->module)
-		return false;
-	if (n->flags & NODE_TAIL)
-		return (!f->cfa || f->cfa == la->cfa) && (!f->ret || !la->ret || f->ret == la->ret);
-	if (la->from != f->module || la->origin != f->node)
-		return false;
-	if (f->call_cfa)
-		return f->call_cfa == la->cfa;
-	bool depths = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
-	return !depths || f->cfa - la->cfa == (uint64_t)n->height;
-}
-
-/* Where frame @i is, once the frames above it are left: its position, and the decision there. */
-uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *decision)
-{
-	const struct frame *f = &p->stack[i];
-	*decision = f->decision;
-	if (i + 1 == p->n)
-		return p->position;
-	switch (p->stack[i + 1].boundary) {
-	case BELOW_CALLBACK:
-		return AT_CALL;
-	case BELOW_HANDLER:
-		return f->position;
-	case BELOW_CALL:
-		*decision = node_at(p, f->module, f->node)->next;
-		return AT_DECISION;
-	default:
-		return LOST;
-	}
-}
-
-/* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in:
- * those above it end in silence; in *@alt the alternative there, PUGMARK_NONE: the call that
- * the frame is in. Changes nothing. */
-bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
-{
-	/* Where the event does not tell its frame, it tells its stack pointer. */
-	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa), lo = 0;
-	if (p->n_handlers)
-		parser_handlers_bound(p, la->e, &lo, &open);
-	for (uint32_t i = p->n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		uint32_t decision, empty;
-		uint8_t position = parser_position_below(p, i, &decision);
-		*level = i;
-		if (position == AT_CALL) {
-			const struct plan_node *n = node_at(p, f->module, f->node);
-			*alt = PUGMARK_NONE;
-			if (i < open && i >= lo && enters_through(p, f, la))
-				return true;
-			if (n->flags & NODE_NORETURN)
-				return false;
-			if (n->flags & NODE_TAIL)
-				continue;
-			decision = n->next;
-		} else if (position != AT_DECISION) {
-			return false;
-		}
-		*alt = alternative_for(p, f, decision, la, &empty);
-		if (*alt != PUGMARK_NONE && i < open && i >= lo)
-			return true;
-		if (empty == PUGMARK_NONE)
-			return false;
-	}
-	return false;
-}
+/* ---- along the alternatives ---- */
 
 /* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
 void parser_end_frames(struct parser *p, uint32_t n)
@@ -730,7 +536,7 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 	while (p->n && !p->failed) {
 		struct frame *f = parser_top(p);
 		if (p->position == AT_CALL) {
-			if (enters_through(p, f, la))
+			if (parser_enters_through(p, f, la))
 				enter_by_call(p, la);
 			else if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
 				return false;
@@ -742,7 +548,7 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 			return false;
 		uint32_t empty = PUGMARK_NONE, alt = first;
 		if (alt == PUGMARK_NONE)
-			alt = alternative_for(p, f, f->decision, la, &empty);
+			alt = parser_alternative(p, f, f->decision, la, &empty);
 		first = PUGMARK_NONE;
 		if (alt == PUGMARK_NONE)
 			alt = empty;
@@ -759,174 +565,4 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 		return true;
 	}
 	return false;
-}
-
-/* ---- one event ---- */
-
-static struct lookahead look(struct parser *p, const struct witness_event *e)
-{
-	const struct pugmark_plan *plan = p->plans[e->module];
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	struct lookahead la = {
-		.e = e,
-		.entered = parse_tables_entered_by(p->tables[e->module], e->site),
-		.origin = PUGMARK_NONE,
-		.own_cfa = plan->sites[e->site].cfa_reg != CFA_UNKNOWN &&
-			   !(plan->nodes[node].flags & NODE_CALLEE_CFA),
-	};
-	if (la.entered == PUGMARK_NONE || !e->ret)
-		return la;
-	la.origin = parser_call_before(p, e->module, e->ret, &la.from);
-	la.foreign = la.origin == PUGMARK_NONE;
-	if (!la.foreign && la.own_cfa) {
-		la.cfa = e->cfa;
-		la.ret = e->ret;
-	}
-	return la;
-}
-
-/* parser_find(), and where it finds nothing, whether the module that the last witnessed call or
- * jump went to has jumped back: then it is the function it jumped to that returns to our code. */
-static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32_t *alt)
-{
-	if (parser_find(p, la, level, alt))
-		return true;
-	if (la->foreign || !la->cfa)
-		return false;
-	la->jumped_back = true;
-	if (parser_find(p, la, level, alt))
-		return true;
-	la->jumped_back = false;
-	return false;
-}
-
-static void feed_witness(struct parser *p, const struct witness_event *e)
-{
-	parser_set_bias(p, e->module, e->bias);
-	struct lookahead la = look(p, e);
-	uint32_t level, alt, first = PUGMARK_NONE;
-	if (p->lost) {
-		parser_emit_gap(p, CAUSE_LOST);
-		p->gap_cause = CAUSE_LOST;
-	}
-	uint64_t sp, ip;
-	uint32_t live;
-	if (p->position != LOST && find(p, &la, &level, &alt)) {
-		parser_end_frames(p, level + 1);
-		first = alt;
-	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
-		parser_enter_handler(p, &la, sp, ip);
-	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
-		parser_enter(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
-	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
-		return;
-	} else if (p->position == LOST) {
-		parser_reanchor(p, &la, p->gap_cause);
-		return;
-	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
-		if (parser_explain_callback(p, &la, &live))
-			return;
-		parser_enter_foreign(p, &la, live);
-	} else if (parser_starts_program(p, &la)) {
-		parser_enter_root(p, &la);
-	} else if (parser_try_unwinding(p, &la)) {
-		return;
-	}
-	if (!parser_derive(p, &la, first) && !p->failed)
-		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
-}
-
-/* The task has ended: unless it was stopped in the middle, what is still open and can end in
- * silence did. */
-static void finish(struct parser *p, bool stopped)
-{
-	if (p->n && p->position == AT_CALL)
-		parser_announce(p); /* a call in progress was made, whatever has become of it */
-	while (p->n && !stopped && !p->failed) {
-		struct frame *f = parser_top(p);
-		if (p->position == AT_CALL) {
-			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
-				break;
-			parser_leave_call(p);
-			continue;
-		}
-		if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
-			break;
-		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
-		if (!t || t->n_empty != 1)
-			break;
-		pass_node(p, t->empty, NULL);
-	}
-	parser_drop_frames(p, 0);
-	p->position = OUTSIDE;
-}
-
-/* What happened since what is probed was changed is not known. */
-static void end_pause(struct parser *p)
-{
-	if (p->paused)
-		parser_emit_gap(p, CAUSE_PLAN);
-	p->paused = false;
-}
-
-int parser_feed(struct parser *p, const struct witness_event *e)
-{
-	p->n_out = 0;
-	p->now_ns = e->time_ns;
-	p->from_ns = p->last_ns;
-	if (p->holds)
-		parser_release_held(p, e);
-	if (e->kind != EVENT_END)
-		p->placed = false;
-	switch (e->kind) {
-	case EVENT_WITNESS:
-		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
-		    parse_tables_node_of(p->tables[e->module], e->site) == PUGMARK_NONE) {
-			parser_emit_gap(p, CAUSE_RECORDING);
-			break;
-		}
-		feed_witness(p, e);
-		break;
-	case EVENT_SIGNAL:
-		parser_signal(p, e);
-		break;
-	case EVENT_LOST:
-		p->lost += e->lost;
-		p->position = LOST;
-		break;
-	case EVENT_ATTACH:
-		p->position = LOST;
-		p->gap_cause = CAUSE_ATTACH;
-		end_pause(p);
-		parser_attach(p, e);
-		break;
-	case EVENT_PAUSE:
-		if (p->paused) /* it did nothing since: one gap */
-			break;
-		finish(p, true);
-		p->position = LOST;
-		p->gap_cause = CAUSE_PLAN;
-		p->bias_known = 0; /* what follows may be of the same file by another plan */
-		p->paused = true;
-		break;
-	case EVENT_END:
-		end_pause(p);
-		if (p->lost)
-			parser_emit_gap(p, CAUSE_LOST);
-		finish(p, e->val != 0 || p->placed);
-		break;
-	case EVENT_EXEC:
-	case EVENT_STOP:
-		end_pause(p);
-		if (p->lost)
-			parser_emit_gap(p, CAUSE_LOST);
-		finish(p, true);
-		if (e->kind == EVENT_EXEC)
-			p->bias_known = 0;
-		break;
-	default:
-		break;
-	}
-	p->last_ns = e->time_ns;
-	return p->failed ? -ENOMEM : 0;
 }

@@ -121,17 +121,11 @@ struct frame *parser_push(struct parser *parser, struct frame frame);
 void parser_drop_frames(struct parser *parser, uint32_t n);
 /* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
 void parser_end_frames(struct parser *parser, uint32_t n);
-/* Where frame @i goes on once those above it have ended (enum position), and in *@decision before
- * which decision. */
-uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t *decision);
 /* Reports the call in progress, if it has not been. */
 void parser_announce(struct parser *parser);
 void parser_emit_gap(struct parser *parser, uint8_t cause);
 /* Reports an event that is complete. */
 void parser_emit(struct parser *parser, const struct trace_event *event);
-/* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in and
- * in *@alt the alternative. Changes nothing. */
-bool parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level, uint32_t *alt);
 /* Follows the grammar to the node that the event witnesses; @first: what parser_find() said of the
  * first decision, or PUGMARK_NONE. Returns false where nothing leads there. */
 bool parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
@@ -144,13 +138,30 @@ void parser_leave_call(struct parser *parser);
 /* The call in progress of the topmost frame has entered @func of @module, of which no witness has
  * told yet. */
 void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
-/* The function of a traced module at run-time address @addr, and in *@module the module, where that
- * of *@module is looked at first; or PUGMARK_NONE. */
-uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t *module);
 /* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
 void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
 		  uint8_t cause);
 void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
+
+/* ---- of parser_find.c ---- */
+
+/* Where frame @i goes on once those above it have ended (enum position), and in *@decision before
+ * which decision. */
+uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t *decision);
+/* The alternative of @decision in frame @f that the event begins, PUGMARK_NONE: none; and in
+ * *@empty the one that can be silent up to the frame's end. */
+uint32_t parser_alternative(struct parser *parser, const struct frame *f, uint32_t decision,
+			    const struct lookahead *la, uint32_t *empty);
+/* Whether the open call of an AT_CALL frame is where the event was entered from. */
+bool parser_enters_through(const struct parser *parser, const struct frame *f,
+			   const struct lookahead *la);
+/* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in and
+ * in *@alt the alternative there, PUGMARK_NONE: the call that the frame is in. Those above it end
+ * in silence. */
+bool parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level, uint32_t *alt);
+
+/* ---- of parser_address.c ---- */
+
 /* A call of a traced module that returns to run-time address @ret: its node, and in *@module the
  * module; PUGMARK_NONE where there is none. @first is looked at before the others. */
 uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_t ret,
@@ -158,6 +169,9 @@ uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_
 /* The same, or one of a function that is not traced (NODE_KIND_OPAQUE). */
 uint32_t parser_return_to(const struct parser *parser, uint16_t first, uint64_t ret,
 			  uint16_t *module);
+/* The function of a traced module at run-time address @addr, and in *@module the module, where that
+ * of *@module is looked at first; or PUGMARK_NONE. */
+uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t *module);
 
 /* ---- of parser_observe.c ---- */
 

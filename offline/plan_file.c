@@ -294,3 +294,16 @@ void pugmark_plan_free(struct pugmark_plan *plan)
 		munmap(plan->storage, plan->storage_bytes);
 	free(plan);
 }
+
+uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr)
+{
+	uint32_t lo = 0, hi = plan->n_funcs;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (plan->funcs[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
+}

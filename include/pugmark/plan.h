@@ -181,5 +181,7 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 int pugmark_plan_write(const struct pugmark_plan *plan, const char *path,
 		       struct pugmark_diag *diag);
 void pugmark_plan_free(struct pugmark_plan *plan);
+/* The function of @plan that begins at ELF address @addr, or PUGMARK_NONE. O(log n). */
+uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr);
 
 #endif

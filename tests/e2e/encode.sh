@@ -8,17 +8,6 @@ needs_recording
 needs jq
 work_in_own_folder
 
-run() { # STATUS ARGUMENT...: pugmark, its output in out and err
-	local want=$1 status=0
-	shift
-	"$PUGMARK" "$@" >out 2>err </dev/null || status=$?
-	claim "status of pugmark $*" is $status "$want"
-}
-fails() { # STATUS TEXT ARGUMENT...
-	run "$1" "${@:3}"
-	claim "pugmark ${*:3}: says '$2'" grep -qF -- "$2" err
-	claim "pugmark ${*:3}: in one line, and nothing else" is "$(wc -l <err) $(wc -c <out)" '1 0'
-}
 body() { sed 1d out | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'; }
 
 ${CC:-cc} -O2 "$tests/programs/encode.c" -o prog 2>err || skip "no compiler: $(head -n 1 err)"

@@ -3,38 +3,11 @@
 # objects.sh: arguments and results that are read along, and what encode makes of them: a sequence for
 # each C++ object and each handle, in every mode, and threads merged.
 set -u
-skip() { echo "SKIP: $1"; exit 77; }
-[ "$(id -u)" = 0 ] || skip 'recording needs root here'
-[ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-command -v jq >/dev/null || skip 'no jq here'
-tests=$(cd "$(dirname "$0")/.." && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache
-passed=0 failed=0
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs jq
+work_in_own_folder
 
-claim() { # TEXT COMMAND...
-	if "${@:2}"; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "does not hold: $1"
-		[ ! -s err ] || sed 's/^/  | /' err | head -n 5
-	fi
-}
-is() { [ "$1" = "$2" ] || { echo "  is '$1', should be '$2'"; false; }; }
-run() { # STATUS ARGUMENT...: pugmark, its output in out and err
-	local want=$1 status=0
-	shift
-	"$PUGMARK" "$@" >out 2>err </dev/null || status=$?
-	claim "status of pugmark $*" is $status "$want"
-}
-fails() { # STATUS TEXT ARGUMENT...
-	run "$1" "${@:3}"
-	claim "pugmark ${*:3}: says '$2'" grep -qF -- "$2" err
-	claim "pugmark ${*:3}: in one line, and nothing else" is "$(wc -l <err) $(wc -c <out)" '1 0'
-}
 # The sequences, without class and brackets, by their text: values differ from run to run.
 sequences() {
 	jq -r '.sequences[] | [.items[] | if type == "string" then . else "\(.times)*\(.of | join("+"))" end |
@@ -121,5 +94,4 @@ run 0 record -q -o plain -- ./prog f g
 run 0 encode plain --handle stdio --format json
 claim 'without values it says so' grep -q 'of 8 calls of 8 it is not known on which object' err
 claim 'and has them thread by thread' is "$(jq -c '[.sequences[] | [.object, (.items | length)]]' out)" '[[null,8]]'
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+conclude

@@ -14,19 +14,6 @@ same() { # NAME FILE
 	[ "${REBASE-}" = "" ] || cp "$2" "$golden/$1"
 	diff "$golden/$1" "$2"
 }
-# run STATUS ARGUMENT...: pugmark, its output in out and err.
-run() {
-	local want=$1 status=0
-	shift
-	"$PUGMARK" "$@" >out 2>err </dev/null || status=$?
-	claim "status of pugmark $*" is $status "$want"
-}
-# fails TEXT ARGUMENT...: an error, in one line that has TEXT in it.
-fails() {
-	run 1 "${@:2}"
-	claim "pugmark ${*:2}: says '$1'" grep -qF -- "$1" err
-	claim "pugmark ${*:2}: in one line, and nothing else" is "$(wc -l <err) $(wc -c <out)" '1 0'
-}
 misuse() { # TEXT ARGUMENT...
 	run 2 "${@:2}"
 	claim "pugmark ${*:2}: says '$1'" grep -qF -- "$1" err
@@ -140,36 +127,36 @@ fi
 
 # --- what is not in it ------------------------------------------------------------------------------
 for command in dump replay report; do
-	fails 'no thread 1 in it' $command --thread 1 rec
-	fails "no function in it matches 'nosuch'" $command -F nosuch rec
-	fails "no module 'libc*' in it" $command --module 'libc*' rec
+	fails 1 'no thread 1 in it' $command --thread 1 rec
+	fails 1 "no function in it matches 'nosuch'" $command -F nosuch rec
+	fails 1 "no module 'libc*' in it" $command --module 'libc*' rec
 	misuse 'is not a regular expression' $command -F '/(/' rec
 	misuse 'which recording?' $command
 	misuse "no option '--nosuch'" $command --nosuch rec
 	misuse "no format 'xml'" $command --format xml rec
 done
 for command in dump replay; do
-	fails 'without times' $command --from 1 still
-	fails '--from is later than --to' $command --from 2 --to 1 rec
+	fails 1 'without times' $command --from 1 still
+	fails 1 '--from is later than --to' $command --from 2 --to 1 rec
 	misuse "'soon' is not a time" $command --from soon rec
 done
 misuse "'0' is not a number from 1" replay --depth 0 rec
 misuse "no order 'size'" report --sort size rec
-fails "no function that ran in it matches 'nosuch'" report --callers nosuch rec
+fails 1 "no function that ran in it matches 'nosuch'" report --callers nosuch rec
 
 # --- what is no recording, or not all of one --------------------------------------------------------
 mkdir empty
 for command in dump replay report verify; do
-	fails 'no such recording' $command nosuch
-	fails 'not a recording' $command prog
-	fails 'not a recording' $command empty
+	fails 1 'no such recording' $command nosuch
+	fails 1 'not a recording' $command prog
+	fails 1 'not a recording' $command empty
 done
 cp -r rec noplan && rm noplan/plan-0.pmp
-fails 'without a plan' verify noplan
+fails 1 'without a plan' verify noplan
 cp -r rec badplan && printf x | dd of=badplan/plan-0.pmp bs=1 seek=200 conv=notrunc 2>/dev/null
-fails 'badplan/plan-0.pmp' verify badplan
+fails 1 'badplan/plan-0.pmp' verify badplan
 cp -r rec later && sed -i 's/"version": 1/"version": 99/' later/meta.json
-fails 'version' verify later
+fails 1 'version' verify later
 
 size=$(stat -c %s rec/events)
 for cut in 0 1 63 64 100 $((size / 2)) $((size - 1)); do

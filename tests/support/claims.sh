@@ -54,6 +54,19 @@ claim() { # TEXT COMMAND...: its output is in `said`
 is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; false; }; }
 same() { diff "$1" "$2"; }
 
+# The command itself.
+run() { # STATUS ARGUMENT...: pugmark, its output in out and err
+	local want=$1 status=0
+	shift
+	"$PUGMARK" "$@" >out 2>err </dev/null || status=$?
+	claim "status of pugmark $*" is $status "$want"
+}
+fails() { # STATUS TEXT ARGUMENT...
+	run "$1" "${@:3}"
+	claim "pugmark ${*:3}: says '$2'" grep -qF -- "$2" err
+	claim "pugmark ${*:3}: in one line, and nothing else" is "$(wc -l <err) $(wc -c <out)" '1 0'
+}
+
 conclude() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ $failed = 0 ]

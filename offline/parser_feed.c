@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* parser_feed.c: one event: where the grammar leads to it, the parser follows; else what else it
+ * can be, in the order of docs/theory.md, and last a gap. */
+#include "offline/parser_state.h"
+#include "offline/stack_scan.h"
+
+#include <errno.h>
+
+static struct lookahead look(struct parser *p, const struct witness_event *e)
+{
+	const struct pugmark_plan *plan = p->plans[e->module];
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	struct lookahead la = {
+		.e = e,
+		.entered = parse_tables_entered_by(p->tables[e->module], e->site),
+		.origin = PUGMARK_NONE,
+		.own_cfa = plan->sites[e->site].cfa_reg != CFA_UNKNOWN &&
+			   !(plan->nodes[node].flags & NODE_CALLEE_CFA),
+	};
+	if (la.entered == PUGMARK_NONE || !e->ret)
+		return la;
+	la.origin = parser_call_before(p, e->module, e->ret, &la.from);
+	la.foreign = la.origin == PUGMARK_NONE;
+	if (!la.foreign && la.own_cfa) {
+		la.cfa = e->cfa;
+		la.ret = e->ret;
+	}
+	return la;
+}
+
+/* parser_find(), and where it finds nothing, whether the module that the last witnessed call or
+ * jump went to has jumped back: then it is the function it jumped to that returns to our code. */
+static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32_t *alt)
+{
+	if (parser_find(p, la, level, alt))
+		return true;
+	if (la->foreign || !la->cfa)
+		return false;
+	la->jumped_back = true;
+	if (parser_find(p, la, level, alt))
+		return true;
+	la->jumped_back = false;
+	return false;
+}
+
+static void feed_witness(struct parser *p, const struct witness_event *e)
+{
+	parser_set_bias(p, e->module, e->bias);
+	struct lookahead la = look(p, e);
+	uint32_t level, alt, first = PUGMARK_NONE;
+	if (p->lost) {
+		parser_emit_gap(p, CAUSE_LOST);
+		p->gap_cause = CAUSE_LOST;
+	}
+	uint64_t sp, ip;
+	uint32_t live;
+	if (p->position != LOST && find(p, &la, &level, &alt)) {
+		parser_end_frames(p, level + 1);
+		first = alt;
+	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
+		parser_enter_handler(p, &la, sp, ip);
+	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
+		parser_enter(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
+		return;
+	} else if (p->position == LOST) {
+		parser_reanchor(p, &la, p->gap_cause);
+		return;
+	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
+		if (parser_explain_callback(p, &la, &live))
+			return;
+		parser_enter_foreign(p, &la, live);
+	} else if (parser_starts_program(p, &la)) {
+		parser_enter_root(p, &la);
+	} else if (parser_try_unwinding(p, &la)) {
+		return;
+	}
+	if (!parser_derive(p, &la, first) && !p->failed)
+		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
+}
+
+/* The task has ended: unless it was stopped in the middle, what is still open and can end in
+ * silence did. */
+static void finish(struct parser *p, bool stopped)
+{
+	if (p->n && p->position == AT_CALL)
+		parser_announce(p); /* a call in progress was made, whatever has become of it */
+	while (p->n && !stopped && !p->failed) {
+		struct frame *f = parser_top(p);
+		if (p->position == AT_CALL) {
+			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
+				break;
+			parser_leave_call(p);
+			continue;
+		}
+		if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
+			break;
+		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
+		if (!t || t->n_empty != 1)
+			break;
+		parser_pass(p, t->empty, NULL);
+	}
+	parser_drop_frames(p, 0);
+	p->position = OUTSIDE;
+}
+
+/* What happened since what is probed was changed is not known. */
+static void end_pause(struct parser *p)
+{
+	if (p->paused)
+		parser_emit_gap(p, CAUSE_PLAN);
+	p->paused = false;
+}
+
+int parser_feed(struct parser *p, const struct witness_event *e)
+{
+	p->n_out = 0;
+	p->now_ns = e->time_ns;
+	p->from_ns = p->last_ns;
+	if (p->holds)
+		parser_release_held(p, e);
+	if (e->kind != EVENT_END)
+		p->placed = false;
+	switch (e->kind) {
+	case EVENT_WITNESS:
+		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
+		    parse_tables_node_of(p->tables[e->module], e->site) == PUGMARK_NONE) {
+			parser_emit_gap(p, CAUSE_RECORDING);
+			break;
+		}
+		feed_witness(p, e);
+		break;
+	case EVENT_SIGNAL:
+		parser_signal(p, e);
+		break;
+	case EVENT_LOST:
+		p->lost += e->lost;
+		p->position = LOST;
+		break;
+	case EVENT_ATTACH:
+		p->position = LOST;
+		p->gap_cause = CAUSE_ATTACH;
+		end_pause(p);
+		parser_attach(p, e);
+		break;
+	case EVENT_PAUSE:
+		if (p->paused) /* it did nothing since: one gap */
+			break;
+		finish(p, true);
+		p->position = LOST;
+		p->gap_cause = CAUSE_PLAN;
+		p->bias_known = 0; /* what follows may be of the same file by another plan */
+		p->paused = true;
+		break;
+	case EVENT_END:
+		end_pause(p);
+		if (p->lost)
+			parser_emit_gap(p, CAUSE_LOST);
+		finish(p, e->val != 0 || p->placed);
+		break;
+	case EVENT_EXEC:
+	case EVENT_STOP:
+		end_pause(p);
+		if (p->lost)
+			parser_emit_gap(p, CAUSE_LOST);
+		finish(p, true);
+		if (e->kind == EVENT_EXEC)
+			p->bias_known = 0;
+		break;
+	default:
+		break;
+	}
+	p->last_ns = e->time_ns;
+	return p->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* parser_find.c: which alternative of a decision an event begins, by the FIRST sets of the plan's
+ * tables, and in which of the open frames. It looks, and changes nothing. */
+#include "offline/parser_state.h"
+#include "offline/stack_scan.h"
+
+static bool fits(const struct parser *p, const struct lookahead *la, const struct first_entry *t,
+		 const struct frame *f)
+{
+	const struct witness_event *e = la->e;
+	bool any = t->site == FIRST_ANY_ENTRY;
+	if (any && !la->cfa)
+		return false;
+	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
+	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : e->cfa));
+	if (depths && (t->or_below ? depth < t->depth : depth != t->depth))
+		return false;
+	if (t->ret == FIRST_SELF) {
+		uint64_t ret = any ? la->ret : e->ret;
+		return !f->ret || !ret || f->ret == ret;
+	}
+	if (any)
+		return la->from == f->module && la->origin == t->ret;
+	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & CAPTURE_RET))
+		return true;
+	const struct plan_node *call = node_at(p, f->module, t->ret);
+	return e->ret == e->bias + call->addr + call->call_len;
+}
+
+static uint32_t first_fit(const struct parser *p, const struct frame *f,
+			  const struct decision_table *t, const struct lookahead *la)
+{
+	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
+	uint32_t lo = 0, hi = n_sites;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (t->entries[mid].site < la->e->site)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (uint32_t i = lo; i < n_sites && t->entries[i].site == la->e->site; i++)
+		if (fits(p, la, &t->entries[i], f))
+			return t->entries[i].alt;
+	if (la->entered != PUGMARK_NONE)
+		for (uint32_t i = t->n - t->n_any; i < t->n; i++)
+			if (fits(p, la, &t->entries[i], f))
+				return t->entries[i].alt;
+	return PUGMARK_NONE;
+}
+
+uint32_t parser_alternative(struct parser *p, const struct frame *f, uint32_t decision,
+			    const struct lookahead *la, uint32_t *empty)
+{
+	*empty = PUGMARK_NONE;
+	if (decision == PUGMARK_NONE)
+		return PUGMARK_NONE;
+	const struct decision_table *t = parse_tables_at(p->tables[f->module], decision);
+	if (!t || t->top) {
+		p->failed |= !t;
+		return PUGMARK_NONE;
+	}
+	if (t->n_empty == 1)
+		*empty = t->empty;
+	return first_fit(p, f, t, la);
+}
+
+bool parser_enters_through(const struct parser *p, const struct frame *f,
+			   const struct lookahead *la)
+{
+	if (la->entered == PUGMARK_NONE || !la->cfa)
+		return false;
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	if (f->foreign_target && !la->foreign && !la->jumped_back && la->e->module == f->module)
+		return false;
+	if (n->flags & NODE_TAIL)
+		return (!f->cfa || f->cfa == la->cfa) && (!f->ret || !la->ret || f->ret == la->ret);
+	if (la->from != f->module || la->origin != f->node)
+		return false;
+	if (f->call_cfa)
+		return f->call_cfa == la->cfa;
+	bool depths = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
+	return !depths || f->cfa - la->cfa == (uint64_t)n->height;
+}
+
+uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *decision)
+{
+	const struct frame *f = &p->stack[i];
+	*decision = f->decision;
+	if (i + 1 == p->n)
+		return p->position;
+	switch (p->stack[i + 1].boundary) {
+	case BELOW_CALLBACK:
+		return AT_CALL;
+	case BELOW_HANDLER:
+		return f->position;
+	case BELOW_CALL:
+		*decision = node_at(p, f->module, f->node)->next;
+		return AT_DECISION;
+	default:
+		return LOST;
+	}
+}
+
+bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+{
+	/* Where the event does not tell its frame, it tells its stack pointer. */
+	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa), lo = 0;
+	if (p->n_handlers)
+		parser_handlers_bound(p, la->e, &lo, &open);
+	for (uint32_t i = p->n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		uint32_t decision, empty;
+		uint8_t position = parser_position_below(p, i, &decision);
+		*level = i;
+		if (position == AT_CALL) {
+			const struct plan_node *n = node_at(p, f->module, f->node);
+			*alt = PUGMARK_NONE;
+			if (i < open && i >= lo && parser_enters_through(p, f, la))
+				return true;
+			if (n->flags & NODE_NORETURN)
+				return false;
+			if (n->flags & NODE_TAIL)
+				continue;
+			decision = n->next;
+		} else if (position != AT_DECISION) {
+			return false;
+		}
+		*alt = parser_alternative(p, f, decision, la, &empty);
+		if (*alt != PUGMARK_NONE && i < open && i >= lo)
+			return true;
+		if (empty == PUGMARK_NONE)
+			return false;
+	}
+	return false;
+}
