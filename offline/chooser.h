@@ -70,9 +70,10 @@ struct chooser {
 	bool *global_any;      /* per call block: it may enter any function */
 	bool global_jumps;     /* named entries as well, which return to calls that are not known */
 	bool global_top;
+	bool global_grew; /* since this was cleared */
 
 	/* Scratch of one query; stamps make clearing free. */
-	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, stamp, file_stamp;
+	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
 	struct vec alts, walk, closure, back, decisions;
 	struct found_term *found;
