@@ -74,7 +74,7 @@ enum pugmark_block_flag {
 	BLOCK_ADDRESS_TAKEN = 4, /* its address is data: a label of a computed goto, for one */
 	BLOCK_UNREACHED = 8,	 /* no edge from the entry or from a landing pad leads here */
 	BLOCK_TABLE_NATURAL =
-		16, /* END_TABLE graded "natural only": the table's end is not proven */
+		16,	      /* END_TABLE graded "natural only": the table's end is not proven */
 	BLOCK_TWO_SITES = 32, /* END_JCC: site + 1 is where it goes if not taken */
 };
 
