@@ -59,17 +59,6 @@ static struct candidate *mark_more(struct chooser *ch, const struct prog_func *f
 	return candidates;
 }
 
-/* Takes the mark of @c away if all holds without it. */
-static bool try_without(struct chooser *ch, uint32_t func, const struct candidate *c)
-{
-	uint8_t mark = ch->marks[c->block];
-	ch->marks[c->block] = MARK_NONE;
-	if (chooser_surroundings_hold(ch, func, c->block))
-		return true;
-	ch->marks[c->block] = mark;
-	return false;
-}
-
 /* Marks more, and takes away what is not needed of that: with @keep nothing. */
 static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed, bool keep)
 {
@@ -81,11 +70,13 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed, 
 	if (!candidates)
 		return;
 	qsort(candidates, n, sizeof(*candidates), heavier_first);
+	if (!keep && !(f->flags & PROG_PATHS))
+		chooser_watch(ch, func);
 	uint64_t start = ch->steps, extra = f->n_blocks * STEPS_PER_BLOCK;
 	uint64_t spare = STEPS_SPARE - ch->spent;
 	uint64_t limit = start + STEPS_PER_FUNCTION + (extra < spare ? extra : spare);
 	for (uint32_t i = 0; !keep && i < n && ch->steps < limit && !ch->failed; i++)
-		try_without(ch, func, &candidates[i]);
+		chooser_do_without(ch, func, candidates[i].block);
 	if (ch->steps > start + STEPS_PER_FUNCTION)
 		ch->spent += ch->steps - start - STEPS_PER_FUNCTION;
 	if (ch->spent > STEPS_SPARE)

@@ -136,12 +136,10 @@ void choose_casper(struct chooser *ch, uint32_t func)
 	for (uint32_t i = 0; i < nodes.n; i++)
 		if (!ch->marks[nodes.at[i]] && !chooser_progress_holds(ch, nodes.at[i]))
 			mark_site(ch, nodes.at[i]); /* an endless loop */
-	for (uint32_t i = 0; i < special.n; i++) {
-		uint8_t mark = ch->marks[special.at[i]];
-		ch->marks[special.at[i]] = MARK_NONE;
-		if (!chooser_surroundings_hold(ch, func, special.at[i]))
-			ch->marks[special.at[i]] = mark;
-	}
+	chooser_watch(ch, func);
+	for (uint32_t i = 0; i < special.n; i++)
+		if (ch->marks[special.at[i]])
+			chooser_do_without(ch, func, special.at[i]);
 	free(nodes.at);
 	free(special.at);
 }

@@ -111,11 +111,22 @@ int chooser_init(struct chooser *ch, const struct program *prog)
 	ch->global_any = calloc(n, sizeof(bool));
 	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back, &ch->head,
 			       &ch->head_stamp, &ch->seen_alike,   &ch->alike,	   &ch->seen_fan};
+	uint32_t **watched[] = {&ch->watch.head, &ch->watch.head_stamp, &ch->watch.new_alts};
+	uint8_t **flags[] = {&ch->watch.held, &ch->watch.ours, &ch->watch.our_starts,
+			     &ch->watch.rivals, &ch->watch.rival_starts};
 	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
 		  ch->global_any;
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
 		*stamps[i] = calloc(n, sizeof(uint32_t));
 		ok = ok && *stamps[i];
+	}
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {
+		*watched[i] = calloc(n, sizeof(uint32_t));
+		ok = ok && *watched[i];
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		*flags[i] = calloc(n, 1);
+		ok = ok && *flags[i];
 	}
 	if (!ok || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
 		chooser_deinit(ch);
@@ -135,6 +146,13 @@ void chooser_deinit(struct chooser *ch)
 			termset_free(&ch->sums[f].first);
 			termset_free(&ch->sums[f].need);
 		}
+	struct watch *w = &ch->watch;
+	void *watched[] = {w->sources,	w->terms,	   w->exits.at, w->anything.at,
+			   w->nodes.at, w->rival_nodes.at, w->head,	w->head_stamp,
+			   w->new_alts, w->held,	   w->ours,	w->our_starts,
+			   w->rivals,	w->rival_starts};
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		free(watched[i]);
 	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	    ch->capture_ret,
 			ch->sums,	  ch->global_need,  ch->global_any, ch->seen_walk,
 			ch->seen_closure, ch->seen_back,    ch->head,	    ch->head_stamp,

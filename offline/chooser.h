@@ -48,6 +48,29 @@ struct hop {
 };
 enum hop_flag { HOP_RET = 1, HOP_ENTRY = 2 /* of a function with PROG_ENTRY_WITNESS */ };
 
+/* One thing that an unmarked call of the function can show first. */
+struct watch_source {
+	struct term term;
+	uint32_t block;
+	uint32_t next; /* of the same witness */
+};
+
+/* What chooser_do_without() knows of the function whose marks are being taken away. All arrays but
+ * the first two groups are per block. */
+struct watch {
+	struct watch_source *sources;
+	uint32_t n_sources, cap_sources;
+	struct term *terms; /* what comes after the mark that is being taken away */
+	uint32_t n_terms, cap_terms;
+	struct vec exits, anything; /* blocks that can end it; calls of what is not known yet */
+	struct vec nodes, rival_nodes;
+	uint32_t *head, *head_stamp, stamp, entries;
+	uint32_t *new_alts, removals;
+	uint8_t *held; /* what is known to hold */
+	uint8_t *ours, *our_starts, *rivals, *rival_starts;
+	uint32_t func;
+};
+
 struct chooser {
 	const struct program *prog;
 	uint8_t *marks;
@@ -80,6 +103,7 @@ struct chooser {
 	uint32_t n_found, cap_found;
 	uint64_t steps; /* work done, to bound the pruning of huge functions */
 	uint64_t spent; /* steps that huge functions took beyond their own */
+	struct watch watch;
 };
 #define GLOBAL_NONE (UINT32_MAX - 2)
 
@@ -113,6 +137,11 @@ bool chooser_follow_holds(struct chooser *ch, uint32_t block);
 bool chooser_progress_holds(struct chooser *ch, uint32_t block);
 /* Whether all that could feel a change of the mark of @block holds. */
 bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block);
+/* Begins to take marks of @func away: finds what holds with those that it has. */
+void chooser_watch(struct chooser *ch, uint32_t func);
+/* Takes the mark of @block of that function away if all that could feel it holds without. Until the
+ * next chooser_watch() no mark may change otherwise. Returns whether it did. */
+bool chooser_do_without(struct chooser *ch, uint32_t func, uint32_t block);
 /* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …. */
 void chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges);
 /* All decisions and calls of @func; returns how many do not hold. */

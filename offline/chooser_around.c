@@ -79,7 +79,7 @@ uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
 	return faults;
 }
 
-static bool passes_silently(const struct chooser *ch, uint32_t block)
+bool chooser_passes_silently(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	if (ch->marks[block])
@@ -105,8 +105,7 @@ static uint32_t continuation(const struct chooser *ch, uint32_t node)
 	return ch->prog->blocks[b].n_succ > 1 ? ch->alike[b] : PUGMARK_NONE;
 }
 
-/* Whether the decisions behind @node hold. Those that @ch->seen_alike has at @stamp are known. */
-static bool node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp)
+bool chooser_node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp)
 {
 	const struct prog_block *b = &ch->prog->blocks[node];
 	for (uint32_t w = 0;
@@ -116,14 +115,13 @@ static bool node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node
 	if (chooser_decision_way(ch, node, 0) != WAY_ALL)
 		return true;
 	bool goes_on = !(b->flags & (PROG_RET | PROG_TAIL | PROG_NORETURN)) && b->n_succ;
-	if (goes_on) {
-		uint32_t c = continuation(ch, node);
-		if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
-			return true;
-		if (c != PUGMARK_NONE)
-			ch->seen_alike[c] = stamp;
-	}
-	return chooser_decision_holds(ch, (struct decision){func, node, WAY_ALL});
+	uint32_t c = goes_on ? continuation(ch, node) : PUGMARK_NONE;
+	if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
+		return true;
+	bool holds = chooser_decision_holds(ch, (struct decision){func, node, WAY_ALL});
+	if (c != PUGMARK_NONE && holds)
+		ch->seen_alike[c] = stamp;
+	return holds;
 }
 
 /* Walks back from @block to the nodes whose decisions reach it in silence. */
@@ -150,7 +148,7 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 		bool node = chooser_is_node(ch, b);
 		if (node && !vec_push(&nodes, b))
 			ch->failed = true;
-		if (node && !passes_silently(ch, b))
+		if (node && !chooser_passes_silently(ch, b))
 			continue;
 		entry |= b == f->block;
 		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++)
@@ -160,7 +158,7 @@ bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block
 	bool holds = !entry ||
 		     chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t i = 0; holds && i < nodes.n; i++) {
-		holds = node_decisions_hold(ch, func, nodes.at[i], stamp) &&
+		holds = chooser_node_decisions_hold(ch, func, nodes.at[i], stamp) &&
 			chooser_follow_holds(ch, nodes.at[i]);
 	}
 	free(nodes.at);

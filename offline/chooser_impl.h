@@ -30,6 +30,12 @@ bool chooser_call_first(struct chooser *ch, uint32_t block, uint32_t alt, bool *
 /* Adds the first terms of alternative @alt, from @node on; returns whether the function's exit can
  * be reached in silence. */
 bool chooser_close_over(struct chooser *ch, uint32_t node, uint32_t alt, bool *top);
+/* Whether a node can be passed without an event. */
+bool chooser_passes_silently(const struct chooser *ch, uint32_t block);
+/* Whether the decisions behind @node hold. Those that @ch->seen_alike has at @stamp do. */
+bool chooser_node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp);
+/* Whether @n terms that come first after the call in @block are told from what its callee needs. */
+bool chooser_terms_follow(struct chooser *ch, uint32_t block, const struct term *terms, uint32_t n);
 /* How many decisions follow a node, and the way of the i-th. */
 uint32_t chooser_ways(const struct chooser *ch, uint32_t block);
 uint32_t chooser_decision_way(const struct chooser *ch, uint32_t block, uint32_t i);

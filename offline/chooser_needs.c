@@ -100,14 +100,33 @@ static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 	return need_range_differs(ch, t, block, from, to);
 }
 
-bool chooser_follow_holds(struct chooser *ch, uint32_t block)
+/* Whether anything may follow the call in @block. */
+static bool needs_nothing(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	if (b->call == CALL_NONE || b->call == CALL_LEAF ||
 	    (b->flags & (PROG_TAIL | PROG_NORETURN)))
 		return true;
-	if (b->call == CALL_DIRECT && ch->sums[b->callee].known && !ch->sums[b->callee].need.top &&
-	    !ch->sums[b->callee].need.n && !ch->sums[b->callee].need_global)
+	return b->call == CALL_DIRECT && ch->sums[b->callee].known &&
+	       !ch->sums[b->callee].need.top && !ch->sums[b->callee].need.n &&
+	       !ch->sums[b->callee].need_global;
+}
+
+bool chooser_terms_follow(struct chooser *ch, uint32_t block, const struct term *terms, uint32_t n)
+{
+	if (needs_nothing(ch, block))
+		return true;
+	for (uint32_t i = 0; i < n; i++) {
+		ch->steps++;
+		if (!term_follows(ch, terms[i], block))
+			return false;
+	}
+	return true;
+}
+
+bool chooser_follow_holds(struct chooser *ch, uint32_t block)
+{
+	if (needs_nothing(ch, block))
 		return true;
 	chooser_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
 	bool top;
