@@ -154,7 +154,7 @@ static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t
 	for (uint32_t i = 0; i < n; i++) {
 		force_function(ch, funcs[i]);
 		if (how->seed && !how->seed->anew[funcs[i]])
-			choose_seeded(ch, funcs[i], how->seed->marks, !how->seed->prune[funcs[i]]);
+			choose_seeded(ch, funcs[i], how->seed->marks);
 		else
 			how->choose(ch, funcs[i]);
 	}

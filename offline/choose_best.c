@@ -59,8 +59,8 @@ static struct candidate *mark_more(struct chooser *ch, const struct prog_func *f
 	return candidates;
 }
 
-/* Marks more, and takes away what is not needed of that: with @keep nothing. */
-static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed, bool keep)
+/* Marks more, and takes away what is not needed of that. */
+static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
@@ -70,12 +70,12 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed, 
 	if (!candidates)
 		return;
 	qsort(candidates, n, sizeof(*candidates), heavier_first);
-	if (!keep && !(f->flags & PROG_PATHS))
+	if (!(f->flags & PROG_PATHS))
 		chooser_watch(ch, func);
 	uint64_t start = ch->steps, extra = f->n_blocks * STEPS_PER_BLOCK;
 	uint64_t spare = STEPS_SPARE - ch->spent;
 	uint64_t limit = start + STEPS_PER_FUNCTION + (extra < spare ? extra : spare);
-	for (uint32_t i = 0; !keep && i < n && ch->steps < limit && !ch->failed; i++)
+	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
 		chooser_do_without(ch, func, candidates[i].block);
 	if (ch->steps > start + STEPS_PER_FUNCTION)
 		ch->spent += ch->steps - start - STEPS_PER_FUNCTION;
@@ -86,10 +86,10 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed, 
 
 void choose_best(struct chooser *ch, uint32_t func)
 {
-	choose_from(ch, func, NULL, false);
+	choose_from(ch, func, NULL);
 }
 
-void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed, bool keep)
+void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed)
 {
-	choose_from(ch, func, seed, keep);
+	choose_from(ch, func, seed);
 }

@@ -156,8 +156,8 @@ void chooser_globalise(struct chooser *ch);
 int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
 
 void choose_best(struct chooser *ch, uint32_t func);
-/* The same, from the marks of @seed, one a block of the program. @keep: all of them stay. */
-void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed, bool keep);
+/* The same, from the marks of @seed, one a block of the program. */
+void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed);
 void choose_casper(struct chooser *ch, uint32_t func);
 void choose_full(struct chooser *ch, uint32_t func);
 void choose_branch(struct chooser *ch, uint32_t func);
