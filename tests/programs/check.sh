@@ -89,7 +89,7 @@ plain() { # SOURCE
 		/^end/ { while (again--) for (i = 1; i <= n; i++) print line[i]; again = 0; next }
 		again { line[++n] = $0; next }
 		{ print }' | awk -v exceptions="${1/*.cc/1}" '/^thread/ { print; next }
-		/^gap/ || /^\. / || (/^! / && exceptions != 1) { next }
+		/^gap/ || /^switch/ || /^\. / || (/^! / && exceptions != 1) { next }
 		{ times = 1
 		  if ($NF ~ /^x[0-9]+$/) times = substr($NF, 2)
 		  sub(/^!/, "<")
