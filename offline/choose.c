@@ -4,7 +4,7 @@
 #include "offline/choose.h"
 
 #include "offline/choose_seed.h"
-#include "offline/chooser.h"
+#include "offline/choose_settle.h"
 
 #include <errno.h>
 #include <math.h>
@@ -63,7 +63,7 @@ static bool leads_to_root(const struct chooser *ch, const struct prog_block *b, 
  * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or execute
  * (what the child does begins and ends there) or go on on another stack, (at next to no cost) calls
  * that do not return, and where values are to be read. */
-static void force_function(struct chooser *ch, uint32_t func)
+void force_function(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (f->n_blocks && f->flags & PROG_ENTRY_WITNESS)
@@ -134,97 +134,6 @@ void choose_branch(struct chooser *ch, uint32_t func)
 			ch->marks[b] = MARK_LAST;
 }
 
-/* Marks the call in @block, or the jcc one way of which it is; returns whether it was not before.
- */
-static bool mark_jump_or_call(struct chooser *ch, uint32_t block)
-{
-	bool marked = false;
-	if (probeable(&ch->prog->blocks[block].last)) {
-		ch->marks[block] = MARK_LAST;
-		return true;
-	}
-	if (!(ch->prog->blocks[block].flags & PROG_VIRTUAL))
-		return false;
-	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++) {
-		uint32_t pred = ch->preds[p];
-		if (!(ch->prog->blocks[pred].flags & PROG_BRANCH) || ch->marks[pred] ||
-		    !probeable(&ch->prog->blocks[pred].last))
-			continue;
-		ch->marks[pred] = MARK_BRANCH;
-		marked = true;
-	}
-	return marked;
-}
-
-/* Functions that call each other without end and without an event, unless something is thrown:
- * their calls must show (the paper's Definition 6 forbids left recursion). Returns whether a mark
- * was added. */
-static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint32_t n)
-{
-	bool marked = false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct prog_func *f = &ch->prog->funcs[funcs[i]];
-		const struct summary *sum = &ch->sums[funcs[i]];
-		if (sum->nullable || sum->first.n || sum->first.top)
-			continue;
-		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-			const struct prog_block *block = &ch->prog->blocks[b];
-			bool recursive = false;
-			for (uint32_t k = 0; k < n && block->call == CALL_DIRECT; k++)
-				recursive |= funcs[k] == block->callee;
-			if (!recursive || ch->marks[b] || !(block->flags & PROG_REACHED))
-				continue;
-			marked |= mark_jump_or_call(ch, b);
-		}
-	}
-	return marked;
-}
-
-/* Summaries of a component of recursive functions: the least fixpoint. While the component was
- * chosen for, its members stood for anything at all to each other, so this can only be less. */
-static void summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		ch->sums[funcs[i]].known = true;
-	bool grew = true;
-	while (grew && !ch->failed) {
-		grew = false;
-		for (uint32_t i = 0; i < n; i++)
-			grew |= chooser_summarise(ch, funcs[i]);
-		if (!grew)
-			grew = mark_left_recursion(ch, funcs, n);
-	}
-}
-
-static void forget_summaries(struct chooser *ch)
-{
-	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
-		struct summary *sum = &ch->sums[f];
-		termset_clear(&sum->first);
-		termset_clear(&sum->need);
-		sum->nullable = sum->need_global = sum->known = false;
-	}
-}
-
-/* Where a decision of @func does not hold, marks more and more of it until it does. */
-static void repair(struct chooser *ch, uint32_t func)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		const struct prog_block *block = &ch->prog->blocks[b];
-		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;
-		bool forced = entry || block->flags & (PROG_ROOT | PROG_READ | PROG_READ_CALL);
-		if (!(block->flags & PROG_REACHED) || (ch->marks[b] && forced))
-			continue;
-		/* a placement may have marked the block itself, which says less */
-		if (block->flags & PROG_BRANCH && probeable(&block->last))
-			ch->marks[b] = MARK_BRANCH;
-		else if (!ch->marks[b] && probeable(&block->any))
-			ch->marks[b] = MARK_BLOCK;
-	}
-}
-
-typedef void choose_function(struct chooser *ch, uint32_t func);
 static choose_function *const by_mode[] = {
 	[MODE_FULL] = choose_full,	     [MODE_BRANCH] = choose_branch,
 	[MODE_CASPER] = choose_casper,	     [MODE_BEST] = choose_best,
@@ -233,99 +142,23 @@ static choose_function *const by_mode[] = {
 	[MODE_PATHS_BEST] = choose_best,
 };
 
-/* Calls @step for each component of recursive functions, callees first. */
-typedef void component_step(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx);
-
-struct call_order {
-	const uint32_t *funcs, *component;
-};
-
-static void each_component(struct chooser *ch, struct call_order order, component_step *step,
-			   void *ctx)
-{
-	uint32_t n = ch->prog->n_funcs;
-	for (uint32_t i = 0, end; i < n && !ch->failed; i = end) {
-		for (end = i; end < n; end++)
-			if (order.component[order.funcs[end]] != order.component[order.funcs[i]])
-				break;
-		step(ch, order.funcs + i, end - i, ctx);
-	}
-}
-
 /* How all functions are chosen for. */
 struct manner {
 	choose_function *choose;
 	const struct choice_seed *seed; /* NULL: from nothing */
 };
 
-static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx)
+static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t n,
+			     const struct manner *how)
 {
-	const struct manner *how = ctx;
 	for (uint32_t i = 0; i < n; i++) {
 		force_function(ch, funcs[i]);
 		if (how->seed && !how->seed->anew[funcs[i]])
-			choose_seeded(ch, funcs[i], how->seed->marks);
+			choose_seeded(ch, funcs[i], how->seed->marks, !how->seed->prune[funcs[i]]);
 		else
 			how->choose(ch, funcs[i]);
 	}
 	summarise_component(ch, funcs, n);
-}
-
-static void summarise_again(struct chooser *ch, const uint32_t *funcs, uint32_t n, void *ctx)
-{
-	(void)ctx;
-	summarise_component(ch, funcs, n);
-}
-
-static void summarise_all(struct chooser *ch, struct call_order order)
-{
-	forget_summaries(ch);
-	each_component(ch, order, summarise_again, NULL);
-	chooser_globalise(ch);
-}
-
-static void know_component(struct chooser *ch, struct call_order order, uint32_t func, bool known)
-{
-	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
-		if (order.component[f] == order.component[func])
-			ch->sums[f].known = known;
-}
-
-/* Again its own component stands for anything, or it might call itself before anything shows. */
-static void choose_again(struct chooser *ch, choose_function *choose, struct call_order order,
-			 uint32_t func)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
-		ch->marks[b] = MARK_NONE;
-	force_function(ch, func);
-	know_component(ch, order, func, false);
-	choose(ch, func);
-	know_component(ch, order, func, true);
-}
-
-/* What unknown callees need, and functions of one component of each other, is known only when all
- * is chosen. So functions whose decisions do not hold then are chosen for again, and those that
- * fall back are marked all over: then they hold, whatever the others are. */
-#define CHOICES_MAX 4
-static void settle(struct chooser *ch, choose_function *choose, struct call_order order)
-{
-	for (int round = 0; round < 2 * CHOICES_MAX && !ch->failed; round++) {
-		bool any = false;
-		for (uint32_t i = 0; i < ch->prog->n_funcs; i++) {
-			uint32_t func = order.funcs[i];
-			if (!chooser_function_faults(ch, func))
-				continue;
-			any = true;
-			if (round < CHOICES_MAX)
-				choose_again(ch, choose, order, func);
-			if (round >= CHOICES_MAX || chooser_function_faults(ch, func))
-				repair(ch, func);
-		}
-		if (!any)
-			return;
-		summarise_all(ch, order);
-	}
 }
 
 /* Whether a witness that no mode can do without is missing in @block, or cannot say which frame it
@@ -368,7 +201,10 @@ static uint32_t count_unresolved(struct chooser *ch)
 static void choose_in_order(struct chooser *ch, struct manner how, struct call_order order,
 			    uint32_t *unresolved)
 {
-	each_component(ch, order, choose_component, &how);
+	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
+		end = component_end(ch, order, i);
+		choose_component(ch, order.funcs + i, end - i, &how);
+	}
 	chooser_globalise(ch);
 	settle(ch, how.choose, order);
 	*unresolved = count_unresolved(ch);

@@ -70,8 +70,8 @@ static bool try_without(struct chooser *ch, uint32_t func, const struct candidat
 	return false;
 }
 
-/* Marks more, and takes away what is not needed of that. */
-static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
+/* Marks more, and takes away what is not needed of that: with @keep nothing. */
+static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed, bool keep)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
@@ -84,7 +84,7 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 	uint64_t start = ch->steps, extra = f->n_blocks * STEPS_PER_BLOCK;
 	uint64_t spare = STEPS_SPARE - ch->spent;
 	uint64_t limit = start + STEPS_PER_FUNCTION + (extra < spare ? extra : spare);
-	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
+	for (uint32_t i = 0; !keep && i < n && ch->steps < limit && !ch->failed; i++)
 		try_without(ch, func, &candidates[i]);
 	if (ch->steps > start + STEPS_PER_FUNCTION)
 		ch->spent += ch->steps - start - STEPS_PER_FUNCTION;
@@ -95,10 +95,10 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 
 void choose_best(struct chooser *ch, uint32_t func)
 {
-	choose_from(ch, func, NULL);
+	choose_from(ch, func, NULL, false);
 }
 
-void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed)
+void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed, bool keep)
 {
-	choose_from(ch, func, seed);
+	choose_from(ch, func, seed, keep);
 }

@@ -51,11 +51,19 @@ static bool was_traced(const struct pugmark_plan *plan, const struct prog_func *
 	return f != PUGMARK_NONE && !(plan->funcs[f].flags & PLAN_FUNC_OPAQUE);
 }
 
+/* Whether an entry of @func had a witness by @plan, however it is called. */
+static bool was_entered(const struct pugmark_plan *plan, const struct prog_func *func)
+{
+	uint32_t f = pugmark_plan_func_at(plan, func->addr);
+	return f != PUGMARK_NONE && plan->funcs[f].flags & PLAN_FUNC_ENTERED;
+}
+
 static void seed_function(const struct program *prog, const struct pugmark_plan *plan,
 			  const struct lookup *l, uint32_t func, struct choice_seed *seed)
 {
 	const struct prog_func *f = &prog->funcs[func];
 	seed->anew[func] = !was_traced(plan, f);
+	seed->prune[func] = f->flags & PROG_ENTRY_WITNESS && !was_entered(plan, f);
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &prog->blocks[b];
 		const struct prog_func *callee =
@@ -74,8 +82,9 @@ int choice_seed_from_plan(const struct program *prog, const struct pugmark_plan 
 	struct choice_seed seed = {
 		.marks = calloc(prog->n_blocks + 1, sizeof(*seed.marks)),
 		.anew = calloc(prog->n_funcs + 1, sizeof(*seed.anew)),
+		.prune = calloc(prog->n_funcs + 1, sizeof(*seed.prune)),
 	};
-	if (!l.sites || !seed.marks || !seed.anew) {
+	if (!l.sites || !seed.marks || !seed.anew || !seed.prune) {
 		free(l.sites);
 		choice_seed_deinit(&seed);
 		return -ENOMEM;
@@ -96,5 +105,6 @@ void choice_seed_deinit(struct choice_seed *seed)
 {
 	free(seed->marks);
 	free(seed->anew);
+	free(seed->prune);
 	*seed = (struct choice_seed){0};
 }

@@ -8,10 +8,11 @@
 
 #include <pugmark/plan.h>
 
-/* Both heap. */
+/* All heap. */
 struct choice_seed {
 	uint8_t *marks; /* enum mark, per block of the program */
 	bool *anew;	/* per function: to be chosen for from nothing */
+	bool *prune;	/* per function: some of its marks may be needed no more */
 };
 
 /* What @plan, made for the same file with another scope, says of @program. Functions that were not

@@ -110,7 +110,7 @@ int chooser_init(struct chooser *ch, const struct program *prog)
 	ch->global_depth = calloc(n, sizeof(int32_t));
 	ch->global_any = calloc(n, sizeof(bool));
 	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back, &ch->head,
-			       &ch->head_stamp, &ch->seen_alike,   &ch->alike};
+			       &ch->head_stamp, &ch->seen_alike,   &ch->alike,	   &ch->seen_fan};
 	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
 		  ch->global_any;
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
@@ -140,7 +140,7 @@ void chooser_deinit(struct chooser *ch)
 			ch->seen_closure, ch->seen_back,    ch->head,	    ch->head_stamp,
 			ch->preds,	  ch->pred_at,	    ch->alts.at,    ch->walk.at,
 			ch->closure.at,	  ch->back.at,	    ch->found,	    ch->decisions.at,
-			ch->seen_alike,	  ch->alike};
+			ch->seen_alike,	  ch->alike,	    ch->seen_fan};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct chooser){0};
@@ -150,6 +150,22 @@ bool chooser_is_node(const struct chooser *ch, uint32_t block)
 {
 	const struct hop *hop = &ch->hops[block];
 	return ch->marks[block] || hop->is_node || (ch->returns_apart && hop->flags & HOP_RET);
+}
+
+/* The successors of @b are to be walked next, but for those that have been, or are to be already:
+ * behind many copies of one dispatch the same hundreds. */
+static void go_on(struct chooser *ch, const struct hop *hop, uint32_t b)
+{
+	uint32_t fan = ch->alike[b];
+	if (hop->n_succ > 1) {
+		if (ch->seen_fan[fan] == ch->stamp)
+			return;
+		ch->seen_fan[fan] = ch->stamp;
+	}
+	const uint32_t *succs = ch->prog->succs + hop->succ;
+	for (uint32_t i = 0; i < hop->n_succ; i++)
+		if (ch->seen_walk[succs[i]] != ch->stamp)
+			push(ch, &ch->walk, succs[i]);
 }
 
 /* Adds to @out the nodes reached from @start through blocks that are none. */
@@ -171,8 +187,7 @@ static void reach(struct chooser *ch, uint32_t start, struct vec *out, bool *exi
 				push(ch, out, NODE_EXIT);
 			*exit_seen = true;
 		} else {
-			for (uint32_t i = 0; i < hop->n_succ; i++)
-				push(ch, &ch->walk, ch->prog->succs[hop->succ + i]);
+			go_on(ch, hop, b);
 		}
 	}
 }

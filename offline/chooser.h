@@ -70,9 +70,10 @@ struct chooser {
 	bool *global_any;      /* per call block: it may enter any function */
 	bool global_jumps;     /* named entries as well, which return to calls that are not known */
 	bool global_top;
+	bool global_grew; /* since this was cleared */
 
 	/* Scratch of one query; stamps make clearing free. */
-	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, stamp, file_stamp;
+	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
 	struct vec alts, walk, closure, back, decisions;
 	struct found_term *found;
@@ -126,8 +127,8 @@ void chooser_globalise(struct chooser *ch);
 int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
 
 void choose_best(struct chooser *ch, uint32_t func);
-/* The same, from the marks of @seed, one a block of the program. */
-void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed);
+/* The same, from the marks of @seed, one a block of the program. @keep: all of them stay. */
+void choose_seeded(struct chooser *ch, uint32_t func, const uint8_t *seed, bool keep);
 void choose_casper(struct chooser *ch, uint32_t func);
 void choose_full(struct chooser *ch, uint32_t func);
 void choose_branch(struct chooser *ch, uint32_t func);

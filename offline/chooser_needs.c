@@ -263,6 +263,7 @@ static bool join_global(struct chooser *ch, struct term t)
 			*seen |= t.ret != RET_SELF;
 		}
 	}
+	ch->global_grew |= grew;
 	return grew;
 }
 
@@ -272,6 +273,7 @@ void chooser_globalise(struct chooser *ch)
 		if (!(ch->prog->funcs[f].flags & PROG_ENTRY_WITNESS))
 			continue;
 		const struct summary *sum = &ch->sums[f];
+		ch->global_grew |= sum->need.top && !ch->global_top;
 		ch->global_top |= sum->need.top;
 		for (uint32_t i = 0; i < sum->need.n; i++)
 			join_global(ch, sum->need.terms[i]);

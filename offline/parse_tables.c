@@ -15,17 +15,6 @@ struct return_point {
 	uint32_t node;
 };
 
-struct parse_tables {
-	const struct pugmark_plan *plan;
-	struct decision_table **at;
-	bool *func_empty, *decision_empty;
-	uint32_t *node_of;	     /* per site */
-	uint32_t *entered;	     /* per site */
-	bool *enterable, *jumps_out; /* per function */
-	struct return_point *returns;
-	uint32_t n_returns;
-};
-
 static bool node_silent(const struct parse_tables *t, const struct plan_node *n)
 {
 	if (n->site != PUGMARK_NONE)
@@ -78,11 +67,16 @@ static void index_nodes(struct parse_tables *t)
 {
 	const struct pugmark_plan *plan = t->plan;
 	for (uint32_t i = 0; i < plan->n_sites; i++)
-		t->node_of[i] = t->entered[i] = PUGMARK_NONE;
+		t->sites[i] = (struct site_facts){PUGMARK_NONE, PUGMARK_NONE, false};
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
 		const struct plan_node *n = &plan->nodes[i];
 		if (n->site != PUGMARK_NONE)
-			t->node_of[n->site] = i;
+			t->sites[n->site] = (struct site_facts){
+				.node = i,
+				.entered = PUGMARK_NONE,
+				.own_cfa = plan->sites[n->site].cfa_reg != CFA_UNKNOWN &&
+					   !(n->flags & NODE_CALLEE_CFA),
+			};
 		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
 			    n->kind == NODE_KIND_LEAF || n->kind == NODE_KIND_OPAQUE;
 		if (call && !(n->flags & NODE_TAIL))
@@ -99,7 +93,7 @@ static void index_nodes(struct parse_tables *t)
 			continue;
 		uint32_t site = plan->nodes[plan->alternatives[d->first]].site;
 		if (site != PUGMARK_NONE)
-			t->entered[site] = f;
+			t->sites[site].entered = f;
 	}
 }
 
@@ -145,13 +139,12 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->at = calloc(plan->n_decisions + 1, sizeof(*t->at));
 	t->func_empty = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->decision_empty = calloc(plan->n_decisions + 1, sizeof(bool));
-	t->node_of = calloc(plan->n_sites + 1, sizeof(uint32_t));
-	t->entered = calloc(plan->n_sites + 1, sizeof(uint32_t));
+	t->sites = calloc(plan->n_sites + 1, sizeof(*t->sites));
 	t->enterable = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
 	if (!t->enterable || !t->jumps_out || !t->at || !t->func_empty || !t->decision_empty ||
-	    !t->node_of || !t->entered || !t->returns) {
+	    !t->sites || !t->returns) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
@@ -171,8 +164,7 @@ void parse_tables_free(struct parse_tables *t)
 	free(t->at);
 	free(t->func_empty);
 	free(t->decision_empty);
-	free(t->node_of);
-	free(t->entered);
+	free(t->sites);
 	free(t->enterable);
 	free(t->jumps_out);
 	free(t->returns);
@@ -205,16 +197,6 @@ bool parse_tables_enterable(const struct parse_tables *t, uint32_t func)
 bool parse_tables_jumps_out(const struct parse_tables *t, uint32_t func)
 {
 	return t->jumps_out[func];
-}
-
-uint32_t parse_tables_node_of(const struct parse_tables *t, uint32_t site)
-{
-	return t->node_of[site];
-}
-
-uint32_t parse_tables_entered_by(const struct parse_tables *t, uint32_t site)
-{
-	return t->entered[site];
 }
 
 /* A place that the walk has reached in silence: @decision of a frame @depth below the deciding
@@ -373,6 +355,43 @@ static int by_site(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
+/* A table in one allocation: itself, its slots, its entries. */
+static struct decision_table *table_of(const struct decision_table *summary,
+				       const struct first_entry *found, uint32_t n)
+{
+	uint32_t n_sites = 0, n_any = 0, bits = 1;
+	while (n_any < n && found[n - 1 - n_any].site == FIRST_ANY_ENTRY)
+		n_any++;
+	for (uint32_t i = 0; i < n - n_any; i++)
+		n_sites += !i || found[i].site != found[i - 1].site;
+	while (1u << bits < 2 * n_sites)
+		bits++;
+	struct decision_table *table =
+		malloc(sizeof(*table) + (sizeof(uint32_t) << bits) + n * sizeof(*found));
+	if (!table)
+		return NULL;
+	uint32_t *slots = (uint32_t *)(table + 1), mask = (1u << bits) - 1;
+	struct first_entry *entries = (struct first_entry *)(slots + (1u << bits));
+	*table = *summary;
+	table->entries = entries;
+	table->slots = slots;
+	table->n = n;
+	table->n_any = n_any;
+	table->slot_shift = 32 - bits;
+	if (n)
+		memcpy(entries, found, n * sizeof(*found));
+	memset(slots, 0xff, sizeof(uint32_t) << bits);
+	for (uint32_t i = 0; i < n - n_any; i++) {
+		if (i && found[i].site == found[i - 1].site)
+			continue;
+		uint32_t at = first_slot(found[i].site, table->slot_shift);
+		while (slots[at] != UINT32_MAX)
+			at = (at + 1) & mask;
+		slots[at] = i;
+	}
+	return table;
+}
+
 static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 {
 	const struct plan_decision *d = &t->plan->decisions[decision];
@@ -396,32 +415,18 @@ static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 				pass(&w, t->plan->alternatives[at->first + k], p);
 		}
 	}
-	struct decision_table *table = NULL;
-	if (!w.failed)
-		table = malloc(sizeof(*table) + w.n_found * sizeof(*w.found));
-	if (table) {
-		struct first_entry *entries = (struct first_entry *)(table + 1);
-		if (w.n_found) {
-			qsort(w.found, w.n_found, sizeof(*w.found), by_site);
-			memcpy(entries, w.found, w.n_found * sizeof(*w.found));
-		}
-		*table = summary;
-		table->entries = entries;
-		table->n = w.n_found;
-		table->top = w.top;
-		while (table->n_any < table->n &&
-		       entries[table->n - 1 - table->n_any].site == FIRST_ANY_ENTRY)
-			table->n_any++;
-	}
+	if (w.n_found)
+		qsort(w.found, w.n_found, sizeof(*w.found), by_site);
+	summary.top = w.top;
+	struct decision_table *table = w.failed ? NULL : table_of(&summary, w.found, w.n_found);
 	free(w.queue);
 	free(w.seen);
 	free(w.found);
 	return table;
 }
 
-const struct decision_table *parse_tables_at(struct parse_tables *t, uint32_t decision)
+const struct decision_table *parse_tables_build(struct parse_tables *t, uint32_t decision)
 {
-	if (!t->at[decision])
-		t->at[decision] = build(t, decision);
+	t->at[decision] = build(t, decision);
 	return t->at[decision];
 }

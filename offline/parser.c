@@ -15,6 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A parser without tables is only kept, and needs none. */
+static bool make_caches(struct parser *p)
+{
+	p->origins = calloc(ORIGINS, sizeof(*p->origins));
+	p->moves = aligned_alloc(64, MOVES * sizeof(*p->moves));
+	if (!p->origins || !p->moves)
+		return false;
+	for (uint32_t i = 0; i < MOVES; i++)
+		p->moves[i].decision = PUGMARK_NONE;
+	return true;
+}
+
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, struct parser **out)
 {
@@ -27,6 +39,10 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 		.n_modules = n_modules,
 		.position = OUTSIDE,
 	};
+	if (!make_caches(p)) {
+		parser_free(p);
+		return -ENOMEM;
+	}
 	*out = p;
 	return 0;
 }
@@ -37,6 +53,8 @@ void parser_free(struct parser *p)
 		return;
 	parser_forget_contexts(p);
 	free(p->contexts);
+	free(p->origins);
+	free(p->moves);
 	free(p->stack);
 	free(p->handlers);
 	free(p->out);
@@ -51,11 +69,13 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 		return -ENOMEM;
 	*p = *parent;
 	p->tables = tables;
+	p->origins = NULL;
+	p->moves = NULL;
 	p->out = NULL;
 	p->n_out = p->cap_out = 0;
 	p->gaps = 0;
 	p->lost = 0;
-	if (parser_copy_contexts(p, parent)) {
+	if (parser_copy_contexts(p, parent) || (tables && !make_caches(p))) {
 		parser_free(p);
 		return -ENOMEM;
 	}
@@ -66,10 +86,25 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	return 0;
 }
 
+static void forget_origins(struct parser *p)
+{
+	if (p->origins)
+		memset(p->origins, 0, ORIGINS * sizeof(*p->origins));
+}
+
 void parser_set_bias(struct parser *p, uint16_t module, uint64_t bias)
 {
+	if (p->bias_known >> module & 1 && p->bias[module] == bias)
+		return;
 	p->bias[module] = bias;
 	p->bias_known |= 1ull << module;
+	forget_origins(p);
+}
+
+void parser_forget_biases(struct parser *p)
+{
+	p->bias_known = 0;
+	forget_origins(p);
 }
 
 uint64_t parser_gaps(const struct parser *p)

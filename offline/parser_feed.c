@@ -6,20 +6,31 @@
 
 #include <errno.h>
 
+/* parser_call_before(), once for each return address. */
+static const struct origin *origin_of(struct parser *p, uint16_t module, uint64_t ret)
+{
+	struct origin *o = &p->origins[ret * 0x9e3779b97f4a7c15 >> (64 - ORIGINS_BITS)];
+	if (o->ret == ret && o->module == module)
+		return o;
+	*o = (struct origin){.ret = ret, .module = module};
+	o->node = parser_call_before(p, module, ret, &o->from);
+	return o;
+}
+
 static struct lookahead look(struct parser *p, const struct witness_event *e)
 {
-	const struct pugmark_plan *plan = p->plans[e->module];
-	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	const struct site_facts *facts = &p->tables[e->module]->sites[e->site];
 	struct lookahead la = {
 		.e = e,
-		.entered = parse_tables_entered_by(p->tables[e->module], e->site),
+		.entered = facts->entered,
 		.origin = PUGMARK_NONE,
-		.own_cfa = plan->sites[e->site].cfa_reg != CFA_UNKNOWN &&
-			   !(plan->nodes[node].flags & NODE_CALLEE_CFA),
+		.own_cfa = facts->own_cfa,
 	};
 	if (la.entered == PUGMARK_NONE || !e->ret)
 		return la;
-	la.origin = parser_call_before(p, e->module, e->ret, &la.from);
+	const struct origin *known = origin_of(p, e->module, e->ret);
+	la.origin = known->node;
+	la.from = known->from;
 	la.foreign = la.origin == PUGMARK_NONE;
 	if (!la.foreign && la.own_cfa) {
 		la.cfa = e->cfa;
@@ -152,7 +163,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 		finish(p, true);
 		p->position = LOST;
 		p->gap_cause = CAUSE_PLAN;
-		p->bias_known = 0; /* what follows may be of the same file by another plan */
+		parser_forget_biases(p); /* what follows may be of the same file by another plan */
 		p->paused = true;
 		break;
 	case EVENT_END:
@@ -168,7 +179,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 			parser_emit_gap(p, CAUSE_LOST);
 		finish(p, true);
 		if (e->kind == EVENT_EXEC)
-			p->bias_known = 0;
+			parser_forget_biases(p);
 		break;
 	default:
 		break;

@@ -31,15 +31,8 @@ static uint32_t first_fit(const struct parser *p, const struct frame *f,
 			  const struct decision_table *t, const struct lookahead *la)
 {
 	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
-	uint32_t lo = 0, hi = n_sites;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (t->entries[mid].site < la->e->site)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (uint32_t i = lo; i < n_sites && t->entries[i].site == la->e->site; i++)
+	for (uint32_t i = n_sites ? parse_tables_first(t, la->e->site) : 0;
+	     i < n_sites && t->entries[i].site == la->e->site; i++)
 		if (fits(p, la, &t->entries[i], f))
 			return t->entries[i].alt;
 	if (la->entered != PUGMARK_NONE)
@@ -49,12 +42,33 @@ static uint32_t first_fit(const struct parser *p, const struct frame *f,
 	return PUGMARK_NONE;
 }
 
+/* Keeps what @t says of @site for the next time, if that is at most one entry. */
+static void keep_move(struct move *m, const struct frame *f, uint32_t decision, uint32_t site,
+		      const struct decision_table *t, uint32_t empty)
+{
+	uint32_t n_sites = t->n - t->n_any, at = parse_tables_first(t, site);
+	if (t->n_any || (at + 1 < n_sites && t->entries[at + 1].site == site))
+		return;
+	*m = (struct move){{.site = site, .alt = PUGMARK_NONE}, decision, empty, f->module};
+	if (at < n_sites)
+		m->entry = t->entries[at];
+}
+
 uint32_t parser_alternative(struct parser *p, const struct frame *f, uint32_t decision,
 			    const struct lookahead *la, uint32_t *empty)
 {
+	uint32_t site = la->e->site;
+	struct move *m =
+		&p->moves[(decision * 2654435769u ^ site * 2246822519u) >> (32 - MOVES_BITS)];
 	*empty = PUGMARK_NONE;
 	if (decision == PUGMARK_NONE)
 		return PUGMARK_NONE;
+	if (m->decision == decision && m->entry.site == site && m->module == f->module &&
+	    la->e->module == f->module) {
+		*empty = m->empty;
+		bool found = m->entry.alt != PUGMARK_NONE && fits(p, la, &m->entry, f);
+		return found ? m->entry.alt : PUGMARK_NONE;
+	}
 	const struct decision_table *t = parse_tables_at(p->tables[f->module], decision);
 	if (!t || t->top) {
 		p->failed |= !t;
@@ -62,6 +76,8 @@ uint32_t parser_alternative(struct parser *p, const struct frame *f, uint32_t de
 	}
 	if (t->n_empty == 1)
 		*empty = t->empty;
+	if (la->e->module == f->module)
+		keep_move(m, f, decision, site, t, *empty);
 	return first_fit(p, f, t, la);
 }
 

@@ -7,6 +7,10 @@
 #include "offline/parser.h"
 
 #define PARSER_MODULES_MAX 64 /* as many as can be recorded */
+#define ORIGINS_BITS 11
+#define ORIGINS (1u << ORIGINS_BITS)
+#define MOVES_BITS 12
+#define MOVES (1u << MOVES_BITS)
 
 /* AT_DECISION  before one of the plan's decisions
  * AT_CALL      inside of a call whose callee is not known: the next event says whether it enters
@@ -57,12 +61,31 @@ struct context {
 	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
 };
 
+/* Where an event of an entry that returns to @ret came from, while modules stay where they are. */
+struct origin {
+	uint64_t ret; /* 0: the slot is free */
+	uint32_t node;
+	uint16_t module; /* of the event */
+	uint16_t from;	 /* of the node */
+};
+
+/* What a decision's table says of one site, where that is at most one entry: asked again, it is
+ * read from here, in one line of the cache. */
+struct move {
+	struct first_entry entry; /* its alt PUGMARK_NONE: there is none of its site */
+	uint32_t decision;	  /* PUGMARK_NONE: the slot is free */
+	uint32_t empty;		  /* of the table, as parser_alternative() gives it */
+	uint32_t module;
+};
+
 struct parser {
 	struct parse_tables *const *tables;
 	const struct pugmark_plan *const *plans;
 	uint32_t n_modules;
 	uint64_t bias[PARSER_MODULES_MAX]; /* of modules: run-time address minus ELF address */
 	uint64_t bias_known;		   /* a bit each: the module is where bias says */
+	struct origin *origins;		   /* ORIGINS of them, by a hash of ret */
+	struct move *moves;		   /* MOVES of them, by a hash of decision and site */
 	struct trace_event *out;	   /* what the last event decided */
 	uint32_t n_out, cap_out;
 	struct frame *stack;
@@ -124,6 +147,9 @@ static inline uint64_t return_address(const struct parser *p, uint16_t module,
 	uint64_t bias;
 	return module_bias(p, module, &bias) ? bias + n->addr + n->call_len : 0;
 }
+
+/* Says that of all modules it is not known where they are. */
+void parser_forget_biases(struct parser *parser);
 
 static inline struct frame *parser_top(struct parser *p)
 {

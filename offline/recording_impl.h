@@ -54,6 +54,11 @@ uint32_t recording_meta_sum(const json_t *meta);
 #define RECORDING_META_SUM "crc"
 /* Takes in lines of JSON about processes; one that is wrong is noted and skipped. */
 int recording_process_lines(struct recording *rec, const char *text, size_t len);
+/* recording_next() without a copy: @*event is the iterator's, until the next call, and may be
+ * changed. Its bias is said, where it is known. */
+int recording_take(struct recording_iter *iter, struct witness_event **event);
+/* How many segments were opened so far: recording_bias() is the same for all events of one. */
+uint32_t recording_opened(const struct recording_iter *iter);
 /* Reads, checks and expands a segment's payload. 0, -EBADMSG, -ENOTSUP, -ENOMEM, -EIO. */
 int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, struct bytes *stored,
 		 struct bytes *raw);

@@ -14,7 +14,9 @@ struct recording_iter {
 	struct bytes stored, raw;
 	uint64_t expected; /* number of the next event */
 	uint64_t time_ns;
-	uint32_t left; /* events of the open segment */
+	uint32_t left;		   /* events of the open segment */
+	struct witness_event made; /* an event that is in no segment */
+	uint32_t n_opened;
 	uint8_t last_kind;
 	bool open, any, said_cut;
 };
@@ -65,9 +67,9 @@ void recording_iter_free(struct recording_iter *iter)
 	free(iter);
 }
 
-static int say_lost(struct recording_iter *iter, struct witness_event *event, uint64_t lost)
+static int say_lost(struct recording_iter *iter, uint64_t lost)
 {
-	*event = (struct witness_event){
+	iter->made = (struct witness_event){
 		.kind = EVENT_LOST,
 		.flags = EVENT_DAMAGED,
 		.lost = lost,
@@ -78,8 +80,9 @@ static int say_lost(struct recording_iter *iter, struct witness_event *event, ui
 	return 1;
 }
 
-/* Opens the next segment. Returns 1, or 2 with @event where something is missing, 0 at the end. */
-static int next_segment(struct recording_iter *iter, struct witness_event *event)
+/* Opens the next segment. Returns 1, or 2 where something is missing and an event says so, 0 at the
+ * end. */
+static int next_segment(struct recording_iter *iter)
 {
 	while (iter->next < iter->end) {
 		const struct segment_ref *seg = iter->next;
@@ -93,7 +96,7 @@ static int next_segment(struct recording_iter *iter, struct witness_event *event
 			uint64_t lost = h->first_event - iter->expected;
 
 			iter->expected = h->first_event;
-			say_lost(iter, event, lost);
+			say_lost(iter, lost);
 			return 2;
 		}
 		iter->next++;
@@ -104,22 +107,24 @@ static int next_segment(struct recording_iter *iter, struct witness_event *event
 		if (!err) {
 			iter->open = true;
 			iter->left = h->n;
+			iter->n_opened++;
 			return 1;
 		}
 		if (err != -EBADMSG && err != -ENOTSUP)
 			return err;
-		say_lost(iter, event, h->n);
+		say_lost(iter, h->n);
 		return 2;
 	}
 	return 0;
 }
 
-int recording_next(struct recording_iter *iter, struct witness_event *event)
+int recording_take(struct recording_iter *iter, struct witness_event **event)
 {
 	for (;;) {
 		if (!iter->open) {
-			int n = next_segment(iter, event);
+			int n = next_segment(iter);
 
+			*event = &iter->made;
 			if (n == 2)
 				return 1;
 			if (n < 0)
@@ -127,23 +132,39 @@ int recording_next(struct recording_iter *iter, struct witness_event *event)
 			if (!n)
 				break;
 		}
-		int n = segment_decoder_next(iter->dec, event);
+		int n = segment_decoder_take(iter->dec, event);
 		if (n == 1) {
 			iter->left--;
 			iter->any = true;
-			iter->last_kind = event->kind;
-			iter->time_ns = event->time_ns;
+			iter->last_kind = (*event)->kind;
+			iter->time_ns = (*event)->time_ns;
 			return 1;
 		}
 		iter->open = false;
+		*event = &iter->made;
 		if (n < 0)
-			return say_lost(iter, event, iter->left);
+			return say_lost(iter, iter->left);
 	}
 	if (iter->said_cut || !iter->any || iter->last_kind == EVENT_END ||
 	    iter->last_kind == EVENT_STOP)
 		return 0;
 	iter->said_cut = true;
-	return say_lost(iter, event, 0);
+	return say_lost(iter, 0);
+}
+
+int recording_next(struct recording_iter *iter, struct witness_event *event)
+{
+	struct witness_event *taken;
+	int n = recording_take(iter, &taken);
+
+	if (n == 1)
+		*event = *taken;
+	return n;
+}
+
+uint32_t recording_opened(const struct recording_iter *iter)
+{
+	return iter->n_opened;
 }
 
 bool recording_bias(const struct recording_iter *iter, uint16_t module, uint64_t *bias)

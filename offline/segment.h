@@ -66,6 +66,8 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 /* Returns 1 and the next event (its stack and its values are borrowed until the next call), 0 at
  * the end, or -EBADMSG. */
 int segment_decoder_next(struct segment_decoder *dec, struct witness_event *event);
+/* The same without a copy: @*event is the decoder's, until the next call, and may be changed. */
+int segment_decoder_take(struct segment_decoder *dec, struct witness_event **event);
 /* The run-time address of ELF address 0 of @module; false where no event here needs it. */
 bool segment_decoder_base(const struct segment_decoder *dec, uint16_t module, uint64_t *base);
 

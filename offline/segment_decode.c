@@ -99,6 +99,7 @@ static bool read_symbols(struct segment_decoder *dec, struct cursor *c)
 		if (!cursor_varint(c, &v) || v >= SEGMENT_MAX_MODULES)
 			return false;
 		dec->symbols[i].event.module = v;
+		dec->symbols[i].event.bias = dec->bases[v];
 	}
 	for (uint32_t i = 0; i < dec->n_symbols; i++) {
 		if (!is_witness(&dec->symbols[i]))
@@ -263,7 +264,7 @@ static bool read_reads(struct segment_decoder *dec, struct witness_event *event)
 	return true;
 }
 
-int segment_decoder_next(struct segment_decoder *dec, struct witness_event *event)
+int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out)
 {
 	uint64_t number, units;
 
@@ -271,8 +272,9 @@ int segment_decoder_next(struct segment_decoder *dec, struct witness_event *even
 		return 0;
 	if (!cursor_varint(&dec->stream, &number) || number >= dec->n_symbols)
 		goto bad;
-	const struct symbol *s = &dec->symbols[number];
-	*event = s->event;
+	/* What it does not share with the other events of the symbol is written in its place. */
+	struct symbol *s = &dec->symbols[number];
+	struct witness_event *event = &s->event;
 	if (s->event.kind == EVENT_WITNESS) {
 		if (!read_cfa(dec))
 			goto bad;
@@ -289,10 +291,21 @@ int segment_decoder_next(struct segment_decoder *dec, struct witness_event *even
 	if (s->reads && !read_reads(dec, event))
 		goto bad;
 	dec->left--;
+	*out = event;
 	return 1;
 bad:
 	dec->left = 0;
 	return -EBADMSG;
+}
+
+int segment_decoder_next(struct segment_decoder *dec, struct witness_event *event)
+{
+	struct witness_event *taken;
+	int n = segment_decoder_take(dec, &taken);
+
+	if (n == 1)
+		*event = *taken;
+	return n;
 }
 
 bool segment_decoder_base(const struct segment_decoder *dec, uint16_t module, uint64_t *base)

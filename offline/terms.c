@@ -134,6 +134,14 @@ bool termset_add(struct termset *set, struct term term)
 	return true;
 }
 
+bool termset_same(const struct termset *a, const struct termset *b)
+{
+	bool same = a->n == b->n && a->joined == b->joined && a->top == b->top;
+	for (uint32_t i = 0; same && i < a->n; i++)
+		same = same_term(a->terms[i], b->terms[i]);
+	return same;
+}
+
 void termset_range(const struct termset *set, uint32_t w, uint32_t *from, uint32_t *to)
 {
 	*from = 0;

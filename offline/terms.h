@@ -42,6 +42,8 @@ void termset_clear(struct termset *set);
 void termset_free(struct termset *set);
 /* Adds @term; returns whether the set changed. Out of memory makes it top. */
 bool termset_add(struct termset *set, struct term term);
+/* Whether both hold the same terms in the same order. */
+bool termset_same(const struct termset *a, const struct termset *b);
 /* Where terms of witness @w can be: [*from, *to). Not for top. */
 void termset_range(const struct termset *set, uint32_t w, uint32_t *from, uint32_t *to);
 

@@ -5,6 +5,7 @@
 
 #include "offline/fork_states.h"
 #include "offline/parser.h"
+#include "offline/recording_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct pugmark_trace_iter {
 	struct parser *parser;
 	struct trace_event *queue; /* what the last witness event decided; the parser's */
 	uint32_t n, next;
+	uint32_t biases_of; /* the segment whose load bases the parser knows; 0: none */
 	uint64_t witnesses;
 	uint64_t begin_ns, last_ns;
 	uint32_t task;
@@ -117,6 +119,7 @@ static void set_biases(struct pugmark_trace_iter *it)
 {
 	uint64_t bias;
 	uint32_t only = it->trace->only;
+	it->biases_of = recording_opened(it->events);
 	for (uint32_t m = 0; m < it->trace->n_modules; m++)
 		if ((only == PUGMARK_NONE || m == only) && recording_bias(it->events, m, &bias))
 			parser_set_bias(it->parser, m, bias);
@@ -209,36 +212,35 @@ static uint64_t end_ns(const struct pugmark_trace_iter *it)
 int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event **event)
 {
 	while (it->next == it->n) {
-		struct witness_event e;
+		struct witness_event *e, stop;
 		it->next = it->n = 0;
 		if (it->ended) {
 			fork_states_parsed(it->trace->forks, it->task);
 			return 0;
 		}
-		int got = recording_next(it->events, &e);
+		int got = recording_take(it->events, &e);
 		if (got < 0)
 			return got;
 		if (!got) {
 			/* the recording stops while the task runs on: no more is known */
-			e = (struct witness_event){.kind = EVENT_STOP, .time_ns = end_ns(it)};
+			stop = (struct witness_event){.kind = EVENT_STOP, .time_ns = end_ns(it)};
+			e = &stop;
 			it->ended = true;
 		}
-		it->last_ns = e.time_ns;
-		if (e.kind == EVENT_WITNESS && it->trace->only != PUGMARK_NONE &&
-		    e.module != it->trace->only)
+		it->last_ns = e->time_ns;
+		if (e->kind == EVENT_WITNESS && it->trace->only != PUGMARK_NONE &&
+		    e->module != it->trace->only)
 			continue;
-		if (e.kind == EVENT_WITNESS) {
-			it->witnesses++;
-			if (!recording_bias(it->events, e.module, &e.bias))
-				e.bias = 0;
-			if (it->trace->n_modules > 1)
-				set_biases(it);
-		}
-		if (e.kind == EVENT_ATTACH || e.kind == EVENT_SIGNAL)
+		it->witnesses += e->kind == EVENT_WITNESS;
+		if (it->biases_of != recording_opened(it->events) &&
+		    (e->kind == EVENT_WITNESS || e->kind == EVENT_ATTACH ||
+		     e->kind == EVENT_SIGNAL))
 			set_biases(it);
-		int err = parser_feed(it->parser, &e);
-		if (!err && e.kind == EVENT_FORK && e.val <= UINT32_MAX)
-			err = fork_states_keep(it->trace->forks, e.val, it->parser);
+		if (e->kind == EVENT_EXEC || e->kind == EVENT_PAUSE)
+			it->biases_of = 0; /* the parser forgets them */
+		int err = parser_feed(it->parser, e);
+		if (!err && e->kind == EVENT_FORK && e->val <= UINT32_MAX)
+			err = fork_states_keep(it->trace->forks, e->val, it->parser);
 		if (err)
 			return err;
 		it->queue = parser_events(it->parser, &it->n);

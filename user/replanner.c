@@ -6,6 +6,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { NICE = 5 };
 
 struct replanner {
 	const struct recorder_options *options;
@@ -13,7 +17,7 @@ struct replanner {
 	struct taken_out *taken; /* heap */
 	uint32_t n_taken;
 	pthread_t thread;
-	bool done;
+	bool haste, done;
 	int err;
 	struct pugmark_diag diag;
 };
@@ -21,6 +25,8 @@ struct replanner {
 static void *plan_main(void *context)
 {
 	struct replanner *r = context;
+	if (!r->haste) /* of this thread: Linux keeps that apart for each */
+		setpriority(PRIO_PROCESS, gettid(), NICE);
 	r->err = r->options->replan(r->options->replan_ctx, r->taken, r->n_taken, &r->changed,
 				    &r->diag);
 	__atomic_store_n(&r->done, true, __ATOMIC_RELEASE);
@@ -28,7 +34,8 @@ static void *plan_main(void *context)
 }
 
 int replanner_start(const struct recorder_options *options, const struct recorder_options *now,
-		    const struct taken_out *taken, uint32_t n_taken, struct replanner **out)
+		    const struct taken_out *taken, uint32_t n_taken, bool haste,
+		    struct replanner **out)
 {
 	struct replanner *r = calloc(1, sizeof(*r));
 	if (!r)
@@ -38,6 +45,7 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	r->diag.offset = PUGMARK_NO_OFFSET;
 	r->taken = malloc((n_taken + 1) * sizeof(*taken));
 	r->n_taken = n_taken;
+	r->haste = haste;
 	if (r->taken)
 		memcpy(r->taken, taken, n_taken * sizeof(*taken));
 	if (!r->taken || pthread_create(&r->thread, NULL, plan_main, r)) {

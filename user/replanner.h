@@ -10,9 +10,11 @@
 struct replanner;
 
 /* Begins to plan without the functions in @taken, of which it makes a copy. @now: what is probed so
- * far; borrowed, with @options, until the end. Returns 0 or -errno. */
+ * far; borrowed, with @options, until the end. Unless there is @haste, what is traced goes first
+ * where both want a processor. Returns 0 or -errno. */
 int replanner_start(const struct recorder_options *options, const struct recorder_options *now,
-		    const struct taken_out *taken, uint32_t n_taken, struct replanner **out);
+		    const struct taken_out *taken, uint32_t n_taken, bool haste,
+		    struct replanner **out);
 bool replanner_done(const struct replanner *r);
 /* Waits until it is done, and frees it. Returns what recorder_options.replan has returned, and with
  * 0 what is to be probed in @changed; NULL: nobody wants to know. */

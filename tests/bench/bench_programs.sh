@@ -4,10 +4,12 @@
 #
 #   bench_programs.sh [NAME...]    gzip-c gzip-d lua sqlite3 git-log; without one: all
 #
-# ROUNDS=5 rounds; in each the program runs alone, recorded in modes best, casper and full, under
-# bpftrace counting a uprobe on the entries of the BPFTRACE_MAX=64 functions that are called most,
-# and, built with -pg from the distribution's source, under uftrace. Medians. For the shares of
-# witness events, one run is recorded by the plans of all modes at once.
+# ROUNDS=5 rounds; in each the program runs alone, recorded in modes best, casper and full, and, built
+# with -pg from the distribution's source, under uftrace. Medians. Once it runs under bpftrace that
+# counts a uprobe on every function entry (to end, bpftrace takes a tenth of a second a probe). What
+# a way adds is measured twice: as processor time of the program itself, and as wall time of the
+# whole command that a user waits for. For the shares of witness events, one run is recorded by the
+# plans of all modes at once.
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/bench/lib.sh
@@ -129,8 +131,10 @@ run_recorded() { # MODE [WAY OPTIONS...]
 	cat "$tmp/inner" >>"$tmp/t.$way"
 }
 run_bpftrace() {
-	BPFTRACE_MAX_PROBES=100000 bpftrace --unsafe "$tmp/entries.bt" -c "$measure 1 $program ${args[*]}" \
-		>"$tmp/bpftrace.out" 2>"$tmp/bpftrace.err" || return
+	# shellcheck disable=SC2016 # the inner shell's
+	BPFTRACE_MAX_PROBES=100000 "$measure" 1 bash -c '"$0" "$@" >'"$tmp/bpftrace.out 2>$tmp/bpftrace.err" \
+		bpftrace --unsafe "$tmp/entries.bt" -c "$measure 1 $program ${args[*]}" \
+		>>"$tmp/t.bpftrace-outer" || return
 	grep -E '^[0-9.]+ [0-9.]+ [0-9]+$' "$tmp/bpftrace.out" >>"$tmp/t.bpftrace"
 	awk '/^@hits/ { print $2 }' "$tmp/bpftrace.out" >>"$tmp/t.bpftrace-hits"
 }
@@ -185,7 +189,7 @@ added() { # WAY [BASE]: medians of processor seconds beyond the program's own
 }
 
 times() { # NAME
-	local i mode way probed by
+	local i mode way probed waited by
 	rm -f "$tmp"/t.*
 	for mode in $timed_modes; do
 		by_plan "$mode"
@@ -195,8 +199,10 @@ times() { # NAME
 			run_recorded "$mode" warm-up || return # its plan is in the cache then
 		fi
 	done
-	run_recorded best warm-up && probed=$(bpftrace_program "$traced" "$tmp/rec.warm-up" \
-		"${BPFTRACE_MAX:-64}" "$tmp/entries.bt") || return
+	if command -v bpftrace >/dev/null; then
+		probed=$(bpftrace_program "$traced" "$tmp/entries.bt") || return
+		run_bpftrace || echo "$1 bpftrace FAILED: $(head -c 300 "$tmp/bpftrace.err")"
+	fi
 	for i in $(seq "$rounds"); do
 		run_alone || return
 		for mode in $timed_modes; do
@@ -204,9 +210,6 @@ times() { # NAME
 			cat "$tmp/outer" >>"$tmp/t.$mode-outer"
 		done
 		run_recorded best plain --no-times || return
-		if command -v bpftrace >/dev/null; then
-			run_bpftrace || echo "$1 bpftrace FAILED: $(head -c 300 "$tmp/bpftrace.err")"
-		fi
 		if [ -n "$pg" ] && command -v uftrace >/dev/null; then
 			run_pg && run_uftrace || echo "$1 uftrace FAILED: $(head -c 300 "$tmp/uftrace.err")"
 		fi
@@ -220,19 +223,27 @@ times() { # NAME
 		printf '%s %s s, ' "$way" "$(added "$way")"
 	done
 	[ -s "$tmp/t.bpftrace" ] || printf 'bpftrace not run, '
-	[ -z "$probed" ] || printf '(on entries of %s %% of the calls) ' "$probed"
+	[ ! -s "$tmp/t.bpftrace" ] || printf '(on %s entries) ' "$probed"
 	if [ -s "$tmp/t.uftrace" ]; then
 		record "$1" uftrace added_cpu_seconds "$(added uftrace)" s
 		record "$1" uftrace added_to_pg_cpu_seconds "$(added uftrace pg)" s
-		record "$1" best command_wall_seconds "$(median "$tmp/t.best-outer" 1)" s
-		record "$1" uftrace command_wall_seconds "$(median "$tmp/t.uftrace-outer" 1)" s
 		record "$1" uftrace disk_bytes "$(du -sb "$tmp/uftrace.data" | cut -f 1)" bytes
 		printf 'uftrace %s s (%s s of it by tracing)\n' "$(added uftrace)" "$(added uftrace pg)"
 	else
 		printf 'uftrace not run: %s\n' "$pg_why"
 	fi
-	[ ! -s "$tmp/t.bpftrace-hits" ] ||
+	printf '%s added to the wall time of the whole command, %s s: ' "$1" "$(median "$tmp/t.alone")"
+	for way in best casper full bpftrace uftrace; do
+		[ -s "$tmp/t.$way-outer" ] || continue
+		waited=$(calc "$(median "$tmp/t.$way-outer") - $(median "$tmp/t.alone")" 5)
+		record "$1" "$way" command_added_wall_seconds "$waited" s
+		printf '%s %s s, ' "$way" "$waited"
+	done
+	[ ! -s "$tmp/t.bpftrace-hits" ] || {
 		record "$1" bpftrace hits "$(median "$tmp/t.bpftrace-hits")" hits
+		printf '%s hits of bpftrace' "$(median "$tmp/t.bpftrace-hits")"
+	}
+	printf '\n'
 }
 
 sizes() { # NAME

@@ -46,23 +46,15 @@ copy() { # PROGRAM: its copy
 	file=$(PATH=$PATH:/usr/sbin command -v "$1") || return 1
 	cp -L "$file" "$tmp/$1" && echo "$tmp/$1"
 }
-# A bpftrace program that counts a uprobe on the entry of each function that a recording calls most,
-# and how much of its calls that is. To end, bpftrace takes a tenth of a second a probe; a function
-# that does not run costs nothing. Some entries the kernel must not be asked to probe.
-bpftrace_program() { # BINARY RECORDING MAX OUT
-	"$PUGMARK" report --format json "$2" | jq -r '.functions[] | select(.address) |
-		"\(.calls) \(.address)"' | sort -rn >"$tmp/called"
-	objdump -dw --no-show-raw-insn "$1" | awk -v b="$1" -v max="$3" -v out="$4" '
-		NR == FNR { calls[$2] = $1; order[NR] = $2; n = NR; all += $1; next }
+# A bpftrace program that counts a uprobe on the entry of every function of a binary, but those that
+# the kernel must not be asked to probe. Prints how many.
+bpftrace_program() { # BINARY OUT
+	"$PUGMARK" cfg --list "$1" | awk 'NR > 1 { print $1 }' >"$tmp/entries"
+	objdump -dw --no-show-raw-insn "$1" | awk -v b="$1" -v out="$2" '
+		NR == FNR { entry[$1] = 1; next }
 		{ a = $1; sub(/:$/, "", a) }
-		a in calls && $2 !~ /^(lock|data16|notrack|cs|ds|es|ss|nop[wl]|int3|ud2|hlt)$/ { good[a] = 1 }
-		END {
-			for (i = 1; i <= n && k < max; i++)
-				if (order[i] in good) {
-					printf "%suprobe:%s:0x%s", (k++ ? ",\n" : ""), b, order[i] >out
-					has += calls[order[i]]
-				}
-			print " { @hits = count(); }" >out
-			if (all) printf "%.4g\n", 100 * has / all
-		}' "$tmp/called" -
+		a in entry && $2 !~ /^(lock|data16|notrack|cs|ds|es|ss|nop[wl]|int3|ud2|hlt)$/ {
+			printf "%suprobe:%s:0x%s", (k++ ? ",\n" : ""), b, a >out
+		}
+		END { print " { @hits = count(); }" >out; print k + 0 }' "$tmp/entries" -
 }

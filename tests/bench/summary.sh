@@ -24,11 +24,12 @@ if ($shares | length) > 0 then
 (($in | ratios("added_cpu_seconds"; "best"; "full")) + ($in | ratios("added_cpu_per_request"; "best"; "full")) |
 	if length > 0 then (map(.r) | under("time added, of that of full, geometric mean"; geomean; 0.06)),
 		(.[] | "          \(.w): \(.r | show)") else empty end),
-($in | ratios("added_cpu_seconds"; "best"; "bpftrace") | if length > 0 then
-	(map(.r) | under("time added, of that of bpftrace, geometric mean"; geomean; 0.025)),
-		(.[] | "          \(.w): \(.r | show)") else empty end),
-($in | ratios("added_cpu_seconds"; "best"; "uftrace")[] | under("time added, of that of uftrace, \(.w)"; .r; 1)),
-($in | ratios("command_wall_seconds"; "best"; "uftrace")[] | under("whole command, of uftrace, \(.w)"; .r; 1)),
+(["command_added_wall_seconds", "waited for, whole command"], ["added_cpu_seconds", "time added to the program"] |
+	. as [$metric, $what] |
+	($in | ratios($metric; "best"; "bpftrace") | if length > 0 then
+		(map(.r) | under("\($what), of that of bpftrace, geometric mean"; geomean; 0.025)),
+			(.[] | "          \(.w): \(.r | show)") else empty end),
+	($in | ratios($metric; "best"; "uftrace")[] | under("\($what), of that of uftrace, \(.w)"; .r; 1))),
 (all("cost_over_empty"; "call")[] | under("one hit, of a hit of an empty program"; .value; 1.15)),
 (all("cost_over_empty"; "push_return_address")[] | under("one hit that reads the return address"; .value; 1.15)),
 (all("bytes_per_call"; "best")[] | under("bytes on disk a call, \(.workload)"; .value; 0.5)),

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* choose_settle.h: what is known of each function once it is chosen for, and the mending of what
+ * does not hold when all are known. Private to the choice. */
+#ifndef OFFLINE_CHOOSE_SETTLE_H
+#define OFFLINE_CHOOSE_SETTLE_H
+
+#include "offline/chooser.h"
+
+typedef void choose_function(struct chooser *ch, uint32_t func);
+
+/* Functions callees first; those that call each other in one run, with one component number. */
+struct call_order {
+	const uint32_t *funcs, *component;
+};
+
+/* Where the component ends that begins at @i. */
+uint32_t component_end(const struct chooser *ch, struct call_order order, uint32_t i);
+
+/* The marks that no mode can do without. */
+void force_function(struct chooser *ch, uint32_t func);
+
+/* Summaries of @n functions that call each other, from their marks; returns whether some had to be
+ * added, where they call each other without end and without an event. */
+bool summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n);
+
+/* What unknown callees need, and functions of one component of each other, is known only when all
+ * is chosen. So functions whose decisions do not hold then are chosen for again, and those that
+ * fall back are marked all over: then they hold, whatever the others are. */
+void settle(struct chooser *ch, choose_function *choose, struct call_order order);
+
+#endif
