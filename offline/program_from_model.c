@@ -309,6 +309,14 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	m->first_of[index] = m->p->n_blocks;
 	if (switches_in_silence(m, func)) {
 		leave_stack(m, block, entry, &b);
+		bool both = entry && b.flags & PROG_RET; /* to enter it is not to return yet */
+		if (both) {
+			b.flags &= ~PROG_RET;
+			add_block(m, b);
+			b = blank(func, block->addr + block->size - last->len);
+			b.origin = index;
+			b.flags |= PROG_RET;
+		}
 		add_block(m, b);
 		return;
 	}
