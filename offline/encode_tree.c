@@ -242,7 +242,8 @@ int tree_walk_event(struct tree_walk *w, const struct trace_event *e)
 		return take_value(w, e);
 	if (e->kind == TRACE_GAP || e->kind == TRACE_SWITCH) {
 		w->gaps += e->kind == TRACE_GAP;
-		err = end_sequence(w, EDGE_GAP, (struct tree_time){e->from_ns, e->to_ns});
+		err = end_sequence(w, e->kind == TRACE_GAP ? EDGE_GAP : EDGE_SWITCH,
+				   (struct tree_time){e->from_ns, e->to_ns});
 	} else {
 		err = settle(w, e);
 	}

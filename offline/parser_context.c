@@ -203,8 +203,8 @@ static bool frames_intact(const struct parser *p, const struct witness_event *e)
 		const struct frame *f = &p->stack[i];
 		if (!stack_slot_holds(e, f->cfa, f->ret))
 			return false;
-		if (f->cfa && !stack_word_below(e, f->cfa - 8))
-			break;
+		if (f->cfa > e->cfa && !stack_word_below(e, f->cfa - 8))
+			break; /* so do those above */
 	}
 	return true;
 }
@@ -221,9 +221,15 @@ static bool go_back(struct parser *p, const struct lookahead *la)
 		struct context left = current_of(p);
 		uint32_t level, alt;
 		make_current(p, c);
-		bool next = parser_find(p, la, &level, &alt) && frames_intact(p, e);
-		bool jump = !next && parser_can_unwind(p, la);
+		bool intact = frames_intact(p, e);
+		bool next = intact && parser_find(p, la, &level, &alt);
+		bool jump = intact && !next && parser_can_unwind(p, la);
 		make_current(p, &left);
+		if (!intact && c->id) { /* another thread has gone on on it */
+			struct context stale = take_kept(p, i);
+			free_context(&stale);
+			continue;
+		}
 		if (!next && !jump)
 			continue;
 		struct context back = take_kept(p, i);

@@ -90,6 +90,8 @@ plain() { # SOURCE
 		again { line[++n] = $0; next }
 		{ print }' | awk -v exceptions="${1/*.cc/1}" '/^thread/ { print; next }
 		/^gap/ || /^switch/ || $2 ~ /^asm_/ || $1 ~ /^asm_/ || /^\. / || (/^! / && exceptions != 1) { next }
+		/^> .* resumed/ { next } # it was called by another thread
+		/ resumed/ { sub(/\(\)$/, "", $1); $0 = "< " $1 }
 		{ times = 1
 		  if ($NF ~ /^x[0-9]+$/) times = substr($NF, 2)
 		  sub(/^!/, "<")
