@@ -20,9 +20,14 @@ static uint16_t writes_of_site(struct slicer *s, const struct pugmark_block *blo
 	if (block->site == PUGMARK_NONE)
 		return block->end == END_OPEN || block->end == END_STRAY ? all_registers : 0;
 	const struct pugmark_site *site = &b->sites.at[block->site];
-	if (site->via != VIA_DIRECT || site->target == PUGMARK_NONE || level == LEVELS)
-		return all_registers;
-	return writes_of_function(s, site->target, level + 1);
+	uint32_t n = block->flags & BLOCK_TWO_SITES ? 2 : 1;
+	uint16_t writes = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (site[i].via != VIA_DIRECT || site[i].target == PUGMARK_NONE || level == LEVELS)
+			return all_registers;
+		writes |= writes_of_function(s, site[i].target, level + 1);
+	}
+	return writes;
 }
 
 static uint16_t gather(struct slicer *s, uint32_t func, int level)

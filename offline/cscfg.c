@@ -49,6 +49,8 @@ static int pass_block(struct walker *w, const struct pugmark_block *block)
 	int err = 0;
 	if (block->site != PUGMARK_NONE)
 		err = add_edge(w, block->site - w->func->site);
+	if (!err && block->flags & BLOCK_TWO_SITES)
+		err = add_edge(w, block->site + 1 - w->func->site);
 	switch (block->end) {
 	case END_CALL:
 	case END_NORETURN:

@@ -95,7 +95,11 @@ static int add_site(struct ending *e, struct pugmark_site site)
 		if (rankmap_has(&b->returns_twice, entry))
 			site.flags |= SITE_RETURNS_TWICE;
 	}
-	e->flow->blocks.at[e->block].site = e->flow->sites.n;
+	struct pugmark_block *block = &e->flow->blocks.at[e->block];
+	if (block->site == PUGMARK_NONE)
+		block->site = e->flow->sites.n;
+	else
+		block->flags |= BLOCK_TWO_SITES;
 	return VEC_PUSH(&e->flow->sites, site) ? 0 : -ENOMEM;
 }
 
@@ -215,9 +219,13 @@ static int end_conditional(struct ending *e)
 	else if (!is_jump_nowhere(e, target))
 		err = add_direct_site(e, SITE_TAIL, target, SITE_CONDITIONAL);
 	e->flow->blocks.at[e->block].end = END_JCC;
-	if (!err && next != PUGMARK_NONE)
-		err = add_edge(e, next, EDGE_FALL);
-	return err;
+	if (err)
+		return err;
+	if (next != PUGMARK_NONE)
+		return add_edge(e, next, EDGE_FALL);
+	if (builder_func_starting(e->b, e->next) == PUGMARK_NONE)
+		return 0;
+	return add_direct_site(e, SITE_TAIL, e->next, SITE_CONDITIONAL | SITE_FALLS);
 }
 
 static int compare_edges(const void *a, const void *b)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* gaps.c: code that no FDE covers. Between FDEs nothing says where code ends and data begins, so
  * only what can be reached is decoded, from starts that something names: symbols, the entry point,
- * pointers in data, direct calls and jumps. Where data words are mere guesses (not PIE), a start is
- * kept only if all that it reaches decodes. */
+ * what that hands to the C library (main), pointers in data, direct calls and jumps. Where data
+ * words are mere guesses (not PIE), a start is kept only if all that it reaches decodes. */
 #include "offline/builder.h"
 
 #include <errno.h>
@@ -162,10 +162,34 @@ static int walk_all(struct builder *b, struct gaps *g)
 	return err;
 }
 
+/* What the code at the entry point takes the address of before its first call: main, and in older
+ * programs what runs before and after it. Nothing else names them where there are no symbols. */
+static int add_entry_refs(struct builder *b, struct gaps *g)
+{
+	enum { MAX_INSNS = 32 };
+	uint64_t addr = elf_image_entry(b->image);
+	const struct elf_code *code = builder_code_at(b, addr);
+	int err = 0;
+	for (int i = 0; code && i < MAX_INSNS && addr < code->end && !err; i++) {
+		struct pugmark_insn insn = {0};
+		struct decoded_refs refs;
+		if (!decode_insn(&b->decoder, code->bytes + (addr - code->addr), code->end - addr,
+				 addr, &insn, &refs) ||
+		    insn_ends_block(&insn))
+			break;
+		if (refs.pointer)
+			err = add_start(b, g, refs.pointer, false);
+		addr += insn.len;
+	}
+	return err;
+}
+
 static int add_named_starts(struct builder *b, struct gaps *g)
 {
 	uint32_t n;
 	int err = add_start(b, g, elf_image_entry(b->image), false);
+	if (!err)
+		err = add_entry_refs(b, g);
 	const struct elf_symbol *symbols = elf_image_symbols(b->image, &n);
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (symbols[i].code)

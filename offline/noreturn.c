@@ -61,8 +61,11 @@ static bool may_leave(const struct builder *b, const struct pugmark_block *block
 	case END_OPEN:
 	case END_STRAY:
 		return true;
-	case END_TAIL:
 	case END_JCC:
+		if (block->flags & BLOCK_TWO_SITES && !(site[1].flags & SITE_NORETURN))
+			return true;
+		return site && !(site->flags & SITE_NORETURN);
+	case END_TAIL:
 	case END_TABLE:
 		return site && !(site->flags & SITE_NORETURN);
 	default:

@@ -298,7 +298,7 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	if (root)
 		b.flags |= PROG_ROOT;
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
-	bool falls = block->site != PUGMARK_NONE && m->model->sites[block->site].flags & SITE_FALLS;
+	bool falls = block->end == END_TAIL && m->model->sites[block->site].flags & SITE_FALLS;
 	if (block->n_insns && !falls)
 		b.last = probe_at(m, last);
 	if (block->end == END_RET)
@@ -340,12 +340,12 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	add_block(m, b);
 }
 
-/* The tail call that the jump at the end of block @from makes on one of its ways. */
-static uint32_t add_virtual(struct maker *m, uint32_t func, const struct pugmark_block *from)
+/* The tail call that the jump at the end of a block makes on one of its ways. */
+static uint32_t add_virtual(struct maker *m, uint32_t func, uint32_t site)
 {
-	struct prog_block b = blank(func, m->model->sites[from->site].addr);
+	struct prog_block b = blank(func, m->model->sites[site].addr);
 	b.flags |= PROG_VIRTUAL;
-	describe_call(m, from->site, &b);
+	describe_call(m, site, &b);
 	b.flags |= PROG_TAIL;
 	b.height = 0;
 	add_block(m, b);
@@ -363,8 +363,11 @@ static void connect_branch(struct maker *m, uint32_t func, uint32_t index, uint3
 		else if (e->kind == EDGE_FALL)
 			fall = m->first_of[e->to];
 	}
-	if (taken == PUGMARK_NONE && block->site != PUGMARK_NONE)
-		taken = add_virtual(m, func, block);
+	uint32_t n_sites = block->site == PUGMARK_NONE ? 0 : block->flags & BLOCK_TWO_SITES ? 2 : 1;
+	for (uint32_t i = block->site; n_sites; i++, n_sites--) {
+		uint32_t leave = add_virtual(m, func, i);
+		*(m->model->sites[i].flags & SITE_FALLS ? &fall : &taken) = leave;
+	}
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
 	struct prog_block *b = &m->p->blocks[at];
 	b->succ = m->p->n_succs;
@@ -407,7 +410,7 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 	uint32_t leave = PUGMARK_NONE;
 	bool jump = block->end == END_TABLE || block->end == END_OPEN;
 	if (jump && block->site != PUGMARK_NONE)
-		leave = add_virtual(m, func, block);
+		leave = add_virtual(m, func, block->site);
 	struct prog_block *b = &p->blocks[at];
 	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++) {
 		uint32_t to = m->first_of[model->edges[i].to];

@@ -16,7 +16,7 @@ void overhead_free(struct overhead *o);
 /* Looks at the time since it last did. Returns how many functions of the modules in @now are to go
  * (more than were), 0: none, or -ENOMEM. */
 int overhead_check(struct overhead *o, const struct recorder_options *now);
-/* Whether that was so much that something else had better be planned at once. */
+/* Whether that was so much that it had better not go on until something else is planned. */
 bool overhead_is_far(const struct overhead *o);
 /* All functions that are to go so far. */
 const struct taken_out *overhead_taken(const struct overhead *o, uint32_t *n);

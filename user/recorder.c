@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 20, PROGRESS_NS = 500000000, OVERHEAD_NS = 100000000, PATIENCE_NS = 1000000000 };
+enum { TICK_MS = 20, PROGRESS_NS = 500000000, OVERHEAD_NS = 100000000, PATIENCE_NS = 300000000 };
 
 struct recording_run {
 	const struct recorder_options *options;
@@ -202,8 +202,7 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 	return 0;
 }
 
-/* While it is planned without what is taken out, what is probed stays: to remove it all and to
- * place it again takes longer than most plans. But not for ever. */
+/* While it is planned without what is taken out, what is probed stays: but not for long. */
 static int follow_planning(struct recording_run *run, uint64_t time_ns, struct pugmark_diag *diag)
 {
 	if (replanner_done(run->replanner)) {
@@ -225,6 +224,8 @@ static int check_overhead(struct recording_run *run, uint64_t time_ns)
 		return more;
 	const struct taken_out *taken = overhead_taken(run->overhead, &n);
 	collector_note(run->collector, overhead_words(run->overhead));
+	if (overhead_is_far(run->overhead))
+		probes_pause(run->probes);
 	return replanner_start(run->options, &run->now, taken, n, overhead_is_far(run->overhead),
 			       &run->replanner);
 }

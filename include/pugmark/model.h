@@ -55,8 +55,9 @@ struct pugmark_insn {
 enum pugmark_block_end {
 	END_FALL,  /* runs into the next block */
 	END_JMP,   /* direct jump inside the function */
-	END_JCC,   /* two ways: edges EDGE_TAKEN and EDGE_FALL; a taken way that leaves the
-		      function is a conditional tail jump: then site is set and EDGE_TAKEN missing */
+	END_JCC,   /* two ways: edges EDGE_TAKEN and EDGE_FALL; a way that leaves the function is a
+		      conditional tail jump: then site is set and that edge missing (SITE_FALLS tells
+		      which; BLOCK_TWO_SITES: both) */
 	END_TABLE, /* indirect jump with known targets */
 	END_OPEN,  /* indirect jump whose targets are not known (edges: those guessed, if any) */
 	END_CALL,  /* call that may return: EDGE_RETURN, and EDGE_UNWIND to its landing pads */
@@ -73,7 +74,8 @@ enum pugmark_block_flag {
 	BLOCK_ADDRESS_TAKEN = 4, /* its address is data: a label of a computed goto, for one */
 	BLOCK_UNREACHED = 8,	 /* no edge from the entry or from a landing pad leads here */
 	BLOCK_TABLE_NATURAL =
-		16, /* END_TABLE graded "natural only": the table's end is not proven */
+		16,	      /* END_TABLE graded "natural only": the table's end is not proven */
+	BLOCK_TWO_SITES = 32, /* END_JCC: site + 1 is where it goes if not taken */
 };
 
 struct pugmark_block {

@@ -80,7 +80,7 @@ static void executed(struct edges *c, uint64_t from, uint64_t to)
 /* Control went from the instruction at @last, the last of @m, to the next one, at @to. */
 static void check_runs_on(struct edges *c, const struct mt_block *m, uint64_t last, uint64_t to)
 {
-	const struct mt_site *site = model_text_site(c->model, last);
+	const struct mt_site *site = model_text_site_to(c->model, last, to);
 
 	if (model_text_func_at(c->model, last) == model_text_func_at(c->model, to)) {
 		if (!model_text_edge(c->model, m->addr, to))
@@ -237,7 +237,7 @@ static bool same_symbol(const struct mt_site *site, const struct module_slot *sl
 static void check_site(struct edges *c, const struct tblock *b, const struct flow_step *s,
 		       const struct tblock *to, uint8_t kind)
 {
-	const struct mt_site *site = model_text_site(c->model, b->last);
+	const struct mt_site *site = model_text_site_to(c->model, b->last, to ? to->addr : 0);
 	const struct mt_func *f = to ? model_text_func_start(c->model, to->addr) : NULL;
 	bool direct = b->kind != LAST_CALL_IND && b->kind != LAST_JMP_IND;
 	const struct module_slot *slot = direct ? s->slot : module_slot_at(c->module, b->slot);

@@ -262,6 +262,19 @@ const struct mt_site *model_text_site(const struct model_text *m, uint64_t addr)
 	return s && s->addr == addr ? s : NULL;
 }
 
+const struct mt_site *model_text_site_to(const struct model_text *m, uint64_t addr, uint64_t to)
+{
+	const struct mt_site *s = model_text_site(m, addr);
+
+	for (const struct mt_site *other = s; other && other->addr == addr; other--) {
+		if (other->target == to)
+			return other;
+		if (other == m->sites)
+			break;
+	}
+	return s;
+}
+
 const struct mt_edge *model_text_edge(const struct model_text *m, uint64_t from, uint64_t to)
 {
 	struct mt_edge key = {.from = from, .to = to};

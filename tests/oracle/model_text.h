@@ -63,6 +63,9 @@ const struct mt_func *model_text_func_start(const struct model_text *model, uint
 const struct mt_block *model_text_block_at(const struct model_text *model, uint64_t addr);
 const struct mt_edge *model_text_edge(const struct model_text *model, uint64_t from, uint64_t to);
 const struct mt_site *model_text_site(const struct model_text *model, uint64_t addr);
+/* Of several there, the one to @to, if any is. */
+const struct mt_site *model_text_site_to(const struct model_text *model, uint64_t addr,
+					 uint64_t to);
 /* Whether a jump at @site to @to calls the function that it is in once more, as a tail call: the
  * model calls the jump a tail site, knows no edge for it, and @to is the entry. Otherwise it is a
  * loop. */

@@ -14,6 +14,7 @@
 #define TRAMPOLINE 0x7f0000009000ull
 #define SNAPSHOT_WORDS 512
 #define DEEP_WORDS 8192
+#define DEEP_MARGIN 1024 /* bytes */
 #define STACK_TOP 0x7ffffff00000ull
 #define STACK_WORDS 65536
 #define ALT_TOP 0x600000800000ull /* of the stack that some handlers run on */
@@ -60,6 +61,7 @@ struct walker {
 	uint32_t n;
 	uint64_t rng, time_ns;
 	struct memory *memory;
+	uint64_t last_cfa;	/* of the last event */
 	uint32_t returned;	/* steps when the last handler returned */
 	uint32_t act, handlers; /* running; how many of them are open */
 	uint32_t survivor;	/* THROWN: index of the frame that it lands in; NONE: of none */

@@ -36,6 +36,11 @@ void walker_store(struct walker *w, uint64_t addr, uint64_t value)
 		*word = value;
 }
 
+static bool in_program(uint64_t word)
+{
+	return word >= BIAS && word < FOREIGN;
+}
+
 static uint32_t own_frames(const struct walker *w)
 {
 	uint32_t n = 0;
@@ -57,6 +62,21 @@ void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, u
 	PUSH(w->walk->steps, w->walk->n_steps, w->walk->cap_steps, s);
 }
 
+/* As far as the recorder looks for addresses in the program (bpf/snapshot.h): to a little above the
+ * last event's frame, or above the first return address that it finds. */
+static uint64_t end_of_stack(struct walker *w, uint64_t from)
+{
+	uint64_t limit = from + 8 * DEEP_WORDS, end = w->last_cfa + DEEP_MARGIN, at = from;
+	const uint64_t *word = word_at(w, at);
+	if (end < from || end >= limit) /* on another stack, or below */
+		end = from;
+	while (word && !in_program(*word) && at < limit)
+		word = word_at(w, at += 8);
+	if (word && at < limit && end < at + DEEP_MARGIN)
+		end = at + DEEP_MARGIN;
+	return end < limit ? end : limit;
+}
+
 void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end)
 {
 	struct walk *walk = w->walk;
@@ -66,7 +86,7 @@ void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, u
 		if (!word)
 			break;
 		/* Further up only addresses in the program are told. */
-		bool told = at < from + 8 * SNAPSHOT_WORDS || (*word >= BIAS && *word < FOREIGN);
+		bool told = at < from + 8 * SNAPSHOT_WORDS || in_program(*word);
 		PUSH(walk->stacks, walk->n_stacks, walk->cap_stacks,
 		     told ? *word : EVENT_STACK_UNKNOWN);
 	}
@@ -95,7 +115,8 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 		e.ret = f->ret;
 	if (site->capture & CAPTURE_STACK ||
 	    (site->capture & CAPTURE_SNAPSHOT && f->ret >= FOREIGN))
-		walker_snapshot(w, &e, f->cfa - 8, 0);
+		walker_snapshot(w, &e, f->cfa - 8, end_of_stack(w, f->cfa - 8));
+	w->last_cfa = e.cfa;
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
 	w->walk->acts[w->act].decided = w->walk->n_steps;
 }

@@ -4,6 +4,7 @@
 #include "tests/unit/model_helper.h"
 
 #include "offline/cscfg.h"
+#include "offline/program.h"
 
 static struct pugmark_model *flows(const char *compiler, const char *flags)
 {
@@ -167,6 +168,66 @@ static void assembly_is_split_where_control_crosses(void **state)
 	pugmark_model_free(m);
 }
 
+static void a_jump_may_leave_both_ways(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = flows("gcc", "-O2");
+	const struct pugmark_block *b = block_ending(m, "leaves_both_ways", END_JCC);
+	assert_true(b->flags & BLOCK_TWO_SITES);
+	assert_int_equal(b->n_edges, 0);
+	const struct pugmark_site *taken = &m->sites[b->site], *falls = taken + 1;
+	assert_int_equal(taken->flags, SITE_CONDITIONAL);
+	assert_int_equal(falls->flags, SITE_CONDITIONAL | SITE_FALLS);
+	assert_int_equal(falls->addr, taken->addr);
+	assert_int_equal(m->funcs[falls->target].addr, b->addr + b->size);
+	assert_int_equal(m->funcs[taken->target].addr, taken->target_addr);
+	struct cscfg g;
+	uint32_t func = b->func;
+	assert_int_equal(cscfg_build(m, func, &g), 0);
+	assert_int_equal(g.first[g.entry + 1] - g.first[g.entry], 2);
+	cscfg_deinit(&g);
+	struct program *p;
+	struct program_options options = {.costs = probe_costs_default};
+	assert_int_equal(program_from_model(m, &options, &p), 0);
+	const struct prog_block *entry = NULL;
+	for (uint32_t i = 0; i < p->n_funcs; i++)
+		if (p->funcs[i].origin == func)
+			entry = &p->blocks[p->funcs[i].block];
+	assert_non_null(entry);
+	assert_int_equal(entry->n_succ, 2);
+	assert_true(entry->flags & PROG_BRANCH);
+	const uint32_t *to = prog_succs(p, (uint32_t)(entry - p->blocks));
+	assert_int_equal(p->blocks[to[0]].call_addr, falls->addr);
+	assert_int_equal(p->funcs[p->blocks[to[0]].callee].addr, m->funcs[falls->target].addr);
+	assert_int_equal(p->funcs[p->blocks[to[1]].callee].addr, m->funcs[taken->target].addr);
+	program_free(p);
+	pugmark_model_free(m);
+}
+
+static void main_is_found_without_symbols_and_cfi(void **state)
+{
+	static const char *const ways[] = {"", " -no-pie -fno-pie"};
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		char flags[128];
+		snprintf(flags, sizeof(flags),
+			 "-O2 -s -fno-asynchronous-unwind-tables -fno-unwind-tables%s", ways[i]);
+		struct pugmark_model *m = flows("gcc", flags);
+		uint32_t start = PUGMARK_NONE, called = 0;
+		for (uint32_t f = 0; f < m->n_funcs; f++)
+			if (m->funcs[f].addr == m->entry)
+				start = f;
+		assert_true(start != PUGMARK_NONE);
+		/* Nothing else of this program is both without CFI and known by its address alone.
+		 */
+		for (uint32_t f = 0; f < m->n_funcs; f++)
+			called += f != start && m->funcs[f].flags & FUNC_NO_CFI &&
+				  m->funcs[f].flags & FUNC_ADDRESS_TAKEN && m->funcs[f].n_sites > 2;
+		assert_true(called >= 1);
+		pugmark_model_free(m);
+	}
+}
+
 static void code_without_an_fde_is_found_by_its_calls(void **state)
 {
 	(void)state;
@@ -254,6 +315,8 @@ static void check_cscfg(const struct pugmark_model *m, uint32_t func)
 			const struct pugmark_block *b = &m->blocks[f->block + i];
 			if (here && b->site != PUGMARK_NONE)
 				expected[b->site - f->site] = true;
+			if (here && b->flags & BLOCK_TWO_SITES)
+				expected[b->site + 1 - f->site] = true;
 			if (here && (b->end == END_RET || b->end == END_OPEN))
 				expected[g.exit] = true;
 		}
@@ -314,6 +377,8 @@ int main(void)
 		cmocka_unit_test(setjmp_returns_where_it_was_called),
 		cmocka_unit_test(tail_jumps_are_sites_at_their_frames_height),
 		cmocka_unit_test(assembly_is_split_where_control_crosses),
+		cmocka_unit_test(a_jump_may_leave_both_ways),
+		cmocka_unit_test(main_is_found_without_symbols_and_cfi),
 		cmocka_unit_test(code_without_an_fde_is_found_by_its_calls),
 		cmocka_unit_test(landing_pads_hang_on_the_calls_that_unwind_to_them),
 		cmocka_unit_test(models_of_real_programs_hold_together),

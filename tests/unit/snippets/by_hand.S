@@ -20,6 +20,29 @@ by_hand:
 	.size	by_hand, . - by_hand
 
 	.p2align 4
+	.type	jumps_into, @function
+jumps_into:
+	.cfi_startproc
+	test	%edi, %edi
+	jle	.Lhalfway
+	jmp	.Lfarther
+	.cfi_endproc
+	.size	jumps_into, . - jumps_into
+	.type	leaves_both_ways, @function
+leaves_both_ways:
+	.cfi_startproc
+	cmp	$9, %edi
+	ja	.Lfarther
+.Lhalfway:
+	lea	2(%rdi), %eax
+	ret
+.Lfarther:
+	lea	3(%rdi), %eax
+	ret
+	.cfi_endproc
+	.size	leaves_both_ways, . - leaves_both_ways
+
+	.p2align 4
 	.type	runs_on, @function
 runs_on:
 	.cfi_startproc
