@@ -61,8 +61,8 @@ static bool leads_to_root(const struct chooser *ch, const struct prog_block *b, 
 
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
  * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or execute
- * (what the child does begins and ends there), (at next to no cost) calls that do not return, and
- * where values are to be read. */
+ * (what the child does begins and ends there) or go on on another stack, (at next to no cost) calls
+ * that do not return, and where values are to be read. */
 void force_function(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
@@ -77,8 +77,8 @@ void force_function(struct chooser *ch, uint32_t func)
 		else if ((hides_height(block) || block->flags & PROG_READ_CALL) &&
 			 probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
-		else if (block->flags &
-				 (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS | PROG_READ) ||
+		else if (block->flags & (PROG_ROOT | PROG_OPEN | PROG_NORETURN | PROG_FORKS |
+					 PROG_READ | PROG_SWITCHES) ||
 			 leads_to_root(ch, block, b))
 			force(ch, b);
 	}
@@ -178,7 +178,7 @@ static bool lacks_forced(const struct chooser *ch, uint32_t block)
 		return mark != MARK_TARGET;
 	if (hides_height(b))
 		return mark != MARK_LAST && mark != MARK_TARGET;
-	return (b->flags & PROG_NORETURN || leads_to_root(ch, b, block)) && !mark;
+	return (b->flags & (PROG_NORETURN | PROG_SWITCHES) || leads_to_root(ch, b, block)) && !mark;
 }
 
 /* How many decisions do not hold in the end. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_libc.c: what is known of imported functions by their names: which never return, which return
- * twice. Only functions of the C, C++ and compiler run-time libraries and of GLib whose
- * documentation says so for every call: error() and execve(), which may return, are not here. */
+ * twice, which go on on another stack. Only functions of the C, C++ and compiler run-time libraries
+ * and of GLib whose documentation says so for every call: error() and execve(), which may return,
+ * are not here. Of other libraries only what libco, libcoro and Boost switch stacks by. */
 #include "elf_parts.h"
 
 static const struct {
@@ -44,6 +45,8 @@ static const struct {
 	{"_longjmp", SITE_NORETURN},
 	{"_setjmp", SITE_RETURNS_TWICE},
 	{"abort", SITE_NORETURN},
+	{"co_switch", SITE_SWITCHES},
+	{"coro_transfer", SITE_SWITCHES},
 	{"err", SITE_NORETURN},
 	{"errc", SITE_NORETURN},
 	{"errx", SITE_NORETURN},
@@ -51,13 +54,17 @@ static const struct {
 	{"g_assertion_message", SITE_NORETURN},
 	{"g_assertion_message_expr", SITE_NORETURN},
 	{"getcontext", SITE_RETURNS_TWICE},
+	{"jump_fcontext", SITE_SWITCHES},
 	{"longjmp", SITE_NORETURN},
+	{"ontop_fcontext", SITE_SWITCHES},
 	{"pthread_exit", SITE_NORETURN},
 	{"quick_exit", SITE_NORETURN},
 	{"savectx", SITE_RETURNS_TWICE},
+	{"setcontext", SITE_SWITCHES},
 	{"setjmp", SITE_RETURNS_TWICE},
 	{"siglongjmp", SITE_NORETURN},
 	{"sigsetjmp", SITE_RETURNS_TWICE},
+	{"swapcontext", SITE_SWITCHES},
 	{"thrd_exit", SITE_NORETURN},
 	{"verr", SITE_NORETURN},
 	{"verrc", SITE_NORETURN},

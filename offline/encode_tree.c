@@ -240,9 +240,10 @@ int tree_walk_event(struct tree_walk *w, const struct trace_event *e)
 		return 0;
 	if (e->kind == TRACE_VALUE)
 		return take_value(w, e);
-	if (e->kind == TRACE_GAP) {
-		w->gaps++;
-		err = end_sequence(w, EDGE_GAP, (struct tree_time){e->from_ns, e->to_ns});
+	if (e->kind == TRACE_GAP || e->kind == TRACE_SWITCH) {
+		w->gaps += e->kind == TRACE_GAP;
+		err = end_sequence(w, e->kind == TRACE_GAP ? EDGE_GAP : EDGE_SWITCH,
+				   (struct tree_time){e->from_ns, e->to_ns});
 	} else {
 		err = settle(w, e);
 	}

@@ -38,6 +38,7 @@ enum tree_edge {
 	EDGE_THREAD,   /* the thread's own begin or end */
 	EDGE_GAP,      /* events are missing here */
 	EDGE_UNOPENED, /* a function returned whose call was not seen */
+	EDGE_SWITCH,   /* the thread goes on on another stack */
 };
 
 /* Where a sequence begins. */

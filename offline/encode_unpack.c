@@ -74,8 +74,8 @@ static int read_sequence(struct cursor *c, struct pack_sequence *s)
 {
 	uint64_t tid, pid, event, why, ends;
 	if (!cursor_varint(c, &tid) || !cursor_varint(c, &pid) || !cursor_varint(c, &event) ||
-	    !cursor_varint(c, &why) || !cursor_varint(c, &ends) || why > EDGE_UNOPENED ||
-	    ends > EDGE_UNOPENED || tid > INT32_MAX || pid > INT32_MAX)
+	    !cursor_varint(c, &why) || !cursor_varint(c, &ends) || why > EDGE_SWITCH ||
+	    ends > EDGE_SWITCH || tid > INT32_MAX || pid > INT32_MAX)
 		return -EBADMSG;
 	*s = (struct pack_sequence){.ends = (enum tree_edge)ends};
 	s->place.tid = (int32_t)tid;

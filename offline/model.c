@@ -2,6 +2,7 @@
 /* model.c: runs the passes in order, hands their arrays over to the model, and looks things up in
  * it. */
 #include "offline/builder.h"
+#include "offline/stack_switch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -181,7 +182,9 @@ static int hand_over(struct owned_model *o, struct builder *b)
 {
 	struct pugmark_model *m = &o->model;
 	name_functions(b);
-	int err = name_nameless(o, b);
+	int err = stack_switch_solve(b);
+	if (!err)
+		err = name_nameless(o, b);
 	if (!err)
 		err = copy_imports(o, b);
 	if (!err)

@@ -51,6 +51,8 @@ void parser_free(struct parser *p)
 {
 	if (!p)
 		return;
+	parser_forget_contexts(p);
+	free(p->contexts);
 	free(p->origins);
 	free(p->moves);
 	free(p->stack);
@@ -73,22 +75,13 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->n_out = p->cap_out = 0;
 	p->gaps = 0;
 	p->lost = 0;
-	p->cap = p->n;
-	p->cap_handlers = p->n_handlers;
-	p->stack = malloc((p->n + 1) * sizeof(*p->stack));
-	p->handlers = malloc((p->n_handlers + 1) * sizeof(*p->handlers));
-	if ((tables && !make_caches(p)) || !p->stack || !p->handlers) {
+	if (parser_copy_contexts(p, parent) || (tables && !make_caches(p))) {
 		parser_free(p);
 		return -ENOMEM;
 	}
-	if (p->n_handlers)
-		memcpy(p->handlers, parent->handlers, p->n_handlers * sizeof(*p->handlers));
-	if (p->n) {
-		memcpy(p->stack, parent->stack, p->n * sizeof(*p->stack));
-		/* The call that forks was made by the parent. */
-		if (p->position == AT_CALL)
-			p->stack[p->n - 1].announced = true;
-	}
+	/* The call that forks was made by the parent. */
+	if (p->n && p->position == AT_CALL)
+		p->stack[p->n - 1].announced = true;
 	*out = p;
 	return 0;
 }
@@ -121,7 +114,7 @@ uint64_t parser_gaps(const struct parser *p)
 
 static bool grow_stack(struct parser *p)
 {
-	uint32_t cap = p->cap ? 2 * p->cap : 256;
+	uint32_t cap = p->cap ? 2 * p->cap : p->context ? 8 : 256; /* there may be many */
 	struct frame *stack = realloc(p->stack, cap * sizeof(*stack));
 	if (!stack) {
 		p->failed = true;

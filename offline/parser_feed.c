@@ -74,6 +74,8 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		parser_enter(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
 	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
 		return;
+	} else if (parser_try_switch(p, &la)) {
+		return;
 	} else if (p->position == LOST) {
 		parser_reanchor(p, &la, p->gap_cause);
 		return;
@@ -112,6 +114,7 @@ static void finish(struct parser *p, bool stopped)
 		parser_pass(p, t->empty, NULL);
 	}
 	parser_drop_frames(p, 0);
+	parser_forget_contexts(p);
 	p->position = OUTSIDE;
 }
 

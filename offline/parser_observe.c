@@ -11,13 +11,12 @@
 
 /* ---- unwinding ---- */
 
-/* Whether the call that the topmost frame is in, or just passed, never returns: then there is no
- * doubt that it was still there when an exception came out of it. */
-static bool in_noreturn(const struct parser *p)
+/* Then there is no doubt that it was still there when an exception came out of it. */
+bool parser_in_noreturn(const struct parser *p)
 {
 	const struct frame *f = &p->stack[p->n - 1];
 	if (p->position == AT_CALL)
-		return node_at(p, f->module, f->node)->flags & NODE_NORETURN;
+		return node_at(p, f->module, f->node)->flags & (NODE_NORETURN | NODE_SWITCHES);
 	return p->position == AT_DECISION && f->decision == PUGMARK_NONE;
 }
 
@@ -26,7 +25,7 @@ static bool in_noreturn(const struct parser *p)
  * set. */
 static void unwind_to(struct parser *p, uint32_t n, bool sure)
 {
-	sure = sure && in_noreturn(p);
+	sure = sure && parser_in_noreturn(p);
 	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
 		sure = sure && p->handlers[h].settled;
 	if (!sure) {
@@ -64,6 +63,15 @@ static void open_frames(struct parser *p, const struct witness_event *e, uint32_
 	}
 	parser_top(p)->module = e->module;
 	parser_top(p)->func = func;
+}
+
+bool parser_can_unwind(const struct parser *p, const struct lookahead *la)
+{
+	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site), level;
+	const struct plan_node *n = node_at(p, la->e->module, node);
+	struct stack_link links[LINKS_MAX];
+	return n->flags & NODE_ROOT && la->own_cfa &&
+	       stack_chain(p, la->e, n->func, links, LINKS_MAX, &level) >= 0;
 }
 
 /* A landing pad or second return of setjmp: the frame that survived, the rest is unwound. */

@@ -50,6 +50,17 @@ struct interruption {
 	uint64_t since_ns;	 /* the last event before it */
 };
 
+/* A stack that the thread has left: what of the parser is that stack's, kept as it was. */
+struct context {
+	struct frame *stack;
+	struct interruption *handlers;
+	uint32_t n, cap, gone;
+	uint32_t n_handlers, cap_handlers;
+	uint32_t id;
+	uint8_t position, gap_cause;
+	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
+};
+
 /* Where an event of an entry that returns to @ret came from, while modules stay where they are. */
 struct origin {
 	uint64_t ret; /* 0: the slot is free */
@@ -82,6 +93,11 @@ struct parser {
 	uint32_t gone;		       /* how many of the n frames are */
 	struct interruption *handlers; /* one for each frame that is BELOW_HANDLER */
 	uint32_t n_handlers, cap_handlers;
+	struct context *contexts; /* heap: the stacks that the thread has left, the last one last */
+	uint32_t n_contexts, cap_contexts;
+	uint32_t context;	 /* the number of that which it is on; 0: the one it began on */
+	uint32_t last_context;	 /* the highest number given */
+	uint64_t context_ret;	 /* where the first function of one returns to; 0: not known */
 	struct trace_event held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
 	bool holds;
@@ -169,6 +185,15 @@ void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t bou
 		  uint8_t cause);
 void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
 
+/* ---- of parser_context.c ---- */
+
+/* The event is of another stack than the current one, by what is known of both: goes on there. */
+bool parser_try_switch(struct parser *parser, const struct lookahead *la);
+/* What was left is no more. */
+void parser_forget_contexts(struct parser *parser);
+/* Gives @parser, a copy of @from, stacks of its own. 0 or -ENOMEM. */
+int parser_copy_contexts(struct parser *parser, const struct parser *from);
+
 /* ---- of parser_find.c ---- */
 
 /* Where frame @i goes on once those above it have ended (enum position), and in *@decision before
@@ -201,7 +226,11 @@ uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t
 
 /* ---- of parser_observe.c ---- */
 
-/* A landing pad or second return of setjmp: goes on in the frame that survived. */
+/* Whether the call that the topmost frame is in, or just passed, never returns to it. */
+bool parser_in_noreturn(const struct parser *parser);
+/* Whether the event is a landing pad or second return of setjmp in a frame that is open. */
+bool parser_can_unwind(const struct parser *parser, const struct lookahead *la);
+/* Then goes on in that frame. */
 bool parser_try_unwinding(struct parser *parser, const struct lookahead *la);
 /* Starts anew at the event itself, after a gap because of @cause. */
 void parser_reanchor(struct parser *parser, const struct lookahead *la, uint8_t cause);

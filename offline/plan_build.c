@@ -158,6 +158,8 @@ static void node_from_call(struct builder *b, uint32_t block, struct plan_node *
 		n->flags |= NODE_TAIL;
 	if (pb->flags & PROG_NORETURN)
 		n->flags |= NODE_NORETURN;
+	if (pb->flags & PROG_SWITCHES)
+		n->flags |= NODE_SWITCHES;
 	if (b->model && pb->site != PUGMARK_NONE) {
 		uint32_t import = b->model->sites[pb->site].import;
 		if (import != PUGMARK_NONE)
@@ -359,6 +361,8 @@ static void add_func(struct builder *b, uint32_t func)
 		f->flags |= PLAN_FUNC_ENTERED;
 	if (pf->flags & PROG_OPAQUE)
 		f->flags |= PLAN_FUNC_OPAQUE;
+	if (pf->flags & PROG_FUNC_SWITCHES)
+		f->flags |= PLAN_FUNC_SWITCHES;
 	if (b->model && b->model->entry && pf->addr == b->model->entry)
 		f->flags |= PLAN_FUNC_START;
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)

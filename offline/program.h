@@ -37,6 +37,7 @@ enum prog_block_flag {
 	PROG_READ = 2048,    /* values are read where it begins: at `any`, where they still are */
 	PROG_READ_CALL = 4096, /* values are read at its call */
 	PROG_TO_OPAQUE = 8192, /* CALL_UNKNOWN: of the function callee, which is not traced */
+	PROG_SWITCHES = 16384, /* its call may go on on another stack, and come back later */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
@@ -66,11 +67,12 @@ struct prog_block {
 };
 
 enum prog_func_flag {
-	PROG_ENTRY_WITNESS = 1, /* may be entered from where no direct call says so */
-	PROG_OPAQUE = 2,	/* out of scope: its calls are not traced */
-	PROG_PATHS = 8,		/* the trace is to hold every block that it executes */
-	PROG_ENTERED_TAIL = 4,	/* its frame may be one that was entered so: by itself, or by a
-				   function that jumped to it */
+	PROG_ENTRY_WITNESS = 1,	 /* may be entered from where no direct call says so */
+	PROG_OPAQUE = 2,	 /* out of scope: its calls are not traced */
+	PROG_PATHS = 8,		 /* the trace is to hold every block that it executes */
+	PROG_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
+	PROG_ENTERED_TAIL = 4,	 /* its frame may be one that was entered so: by itself, or by a
+				    function that jumped to it */
 };
 
 struct prog_func {

@@ -8,6 +8,7 @@
 #include "offline/branch_odds.h"
 #include "offline/leaf_imports.h"
 #include "offline/semantics.h"
+#include "offline/stack_switch.h"
 
 #include <errno.h>
 #include <math.h>
@@ -138,6 +139,8 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 		b->flags |= PROG_FORKS;
 	if (s->flags & SITE_NORETURN)
 		b->flags |= PROG_NORETURN;
+	if (s->flags & SITE_SWITCHES)
+		b->flags |= PROG_SWITCHES;
 	if (s->kind == SITE_TAIL) {
 		b->flags |= PROG_TAIL;
 		b->height = 0;
@@ -247,6 +250,36 @@ static struct prog_block blank(uint32_t func, uint64_t addr)
 	};
 }
 
+/* Whether @func leaves the stack that it was called on and does nothing else. */
+static bool switches_in_silence(const struct maker *m, uint32_t func)
+{
+	const struct pugmark_func *f = &m->model->funcs[func];
+	for (uint32_t i = f->site; i < f->site + f->n_sites; i++)
+		if (m->model->sites[i].kind == SITE_CALL)
+			return false;
+	return f->flags & FUNC_SWITCHES;
+}
+
+/* What follows in such a function runs on the other stack, whose frames it says nothing of: only
+ * what is before can be probed. However it goes on, to its caller on this stack it returns. */
+static void leave_stack(const struct maker *m, const struct pugmark_block *block, bool entry,
+			struct prog_block *b)
+{
+	uint32_t n = 0;
+	for (; entry && n < block->n_insns; n++) {
+		const struct pugmark_insn *insn = &m->model->insns[block->insn + n];
+		size_t len;
+		const uint8_t *bytes =
+			pugmark_model_bytes(m->model, m->model->text_addr + insn->off, &len);
+		if (!bytes || len < insn->len || stack_switch_may_load(bytes, insn->len))
+			break;
+	}
+	b->any = cheapest_in_frame(m, block, n);
+	b->last = no_probe;
+	if (b->flags & PROG_OPEN || block->end == END_TAIL)
+		b->flags = (b->flags & ~PROG_OPEN) | PROG_RET;
+}
+
 /* The block of the program for block @index of the model; its edges come later. */
 static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entry)
 {
@@ -274,6 +307,19 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		b.flags |= PROG_OPEN;
 	bool whole = block->end == END_CALL || block->end == END_NORETURN || block->end == END_TAIL;
 	m->first_of[index] = m->p->n_blocks;
+	if (switches_in_silence(m, func)) {
+		leave_stack(m, block, entry, &b);
+		bool both = entry && b.flags & PROG_RET; /* to enter it is not to return yet */
+		if (both) {
+			b.flags &= ~PROG_RET;
+			add_block(m, b);
+			b = blank(func, block->addr + block->size - last->len);
+			b.origin = index;
+			b.flags |= PROG_RET;
+		}
+		add_block(m, b);
+		return;
+	}
 	if (whole && block->site != PUGMARK_NONE) {
 		if (needs_split(m, block, entry, reads)) {
 			b.last = no_probe;
@@ -359,6 +405,8 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 		connect_branch(m, func, index, at);
 		return;
 	}
+	if (p->blocks[at].flags & PROG_RET)
+		return;
 	uint32_t leave = PUGMARK_NONE;
 	bool jump = block->end == END_TABLE || block->end == END_OPEN;
 	if (jump && block->site != PUGMARK_NONE)
@@ -458,6 +506,8 @@ static void make_function(struct maker *m, uint32_t func)
 	};
 	if (m->options->paths && m->options->paths[func])
 		pf->flags |= PROG_PATHS;
+	if (m->model->funcs[func].flags & FUNC_SWITCHES)
+		pf->flags |= PROG_FUNC_SWITCHES;
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
 		make_opaque(m, func);

@@ -3,6 +3,8 @@
  * block of every open frame is kept, by the frame's depth. */
 #include "user/block_counts.h"
 
+#include "user/stacks.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@ struct counting {
 	uint32_t *block_at; /* per byte of code: the block that begins there, or PUGMARK_NONE */
 	uint32_t *last;	    /* per depth: the block that ran last in that frame */
 	uint32_t n_last, cap_last;
+	struct stacks stacks; /* the same of stacks that the thread has left */
 	uint32_t module;
 	bool failed;
 };
@@ -67,6 +70,15 @@ static void on_block(struct counting *c, const struct trace_event *e)
 	*last = block;
 }
 
+static void switch_to(struct counting *c, uint32_t stack)
+{
+	struct stack_array last = {c->last, c->n_last, c->cap_last};
+	c->failed |= stacks_switch(&c->stacks, stack, &last) != 0;
+	c->last = last.at;
+	c->n_last = last.n;
+	c->cap_last = last.cap;
+}
+
 static void on_event(struct counting *c, const struct trace_event *e)
 {
 	uint32_t *last;
@@ -87,6 +99,9 @@ static void on_event(struct counting *c, const struct trace_event *e)
 	case TRACE_ENTER:
 		c->n_last = c->n_last < e->depth + 1 ? c->n_last : e->depth + 1;
 		break;
+	case TRACE_SWITCH:
+		switch_to(c, e->func);
+		break;
 	case TRACE_RET:
 	case TRACE_UNWIND:
 		c->n_last = c->n_last < e->depth ? c->n_last : e->depth;
@@ -104,6 +119,7 @@ static int count_task(struct counting *c, const struct view *view, uint32_t task
 	c->n_last = 0;
 	while (!c->failed && (got = pugmark_trace_next(it, &e)) == 1)
 		on_event(c, e);
+	stacks_deinit(&c->stacks);
 	pugmark_trace_iter_free(it);
 	return c->failed ? -ENOMEM : got;
 }

@@ -16,19 +16,31 @@ void calls_init(struct calls *c, const struct calls_sink *sink, void *ctx)
 void calls_deinit(struct calls *c)
 {
 	free(c->stack);
-	c->stack = NULL;
+	free(c->notes);
+	c->stack = c->notes = NULL;
+	stacks_deinit(&c->stacks);
+	stacks_deinit(&c->stacks_of_notes);
+}
+
+static int grow(struct calls *c)
+{
+	uint32_t cap = c->cap ? 2 * c->cap : c->stacks.on ? 16 : 256;
+	struct call *stack = realloc(c->stack, cap * sizeof(*stack));
+	if (!stack)
+		return -ENOMEM;
+	c->stack = stack;
+	void *notes = realloc(c->notes, cap * c->sink->note_bytes + 1);
+	if (!notes)
+		return -ENOMEM;
+	c->notes = notes;
+	c->cap = cap;
+	return 0;
 }
 
 static int enter(struct calls *c, struct call call)
 {
-	if (c->n == c->cap) {
-		uint32_t cap = c->cap ? 2 * c->cap : 256;
-		struct call *stack = realloc(c->stack, cap * sizeof(*stack));
-		if (!stack)
-			return -ENOMEM;
-		c->stack = stack;
-		c->cap = cap;
-	}
+	if (c->n == c->cap && grow(c))
+		return -ENOMEM;
 	c->stack[c->n++] = call;
 	c->sink->enter(c->ctx, c->stack, c->n - 1);
 	return 0;
@@ -54,7 +66,8 @@ static int settle(struct calls *c, const struct trace_event *e)
 		else
 			leave(c, CALL_RETURNED, c->last_from_ns, e->to_ns);
 	}
-	bool callback = e->kind == TRACE_ENTER && e->cause == CAUSE_CALLBACK;
+	bool callback =
+		(e->kind == TRACE_ENTER && e->cause == CAUSE_CALLBACK) || e->kind == TRACE_SWITCH;
 	if (c->n && c->stack[c->n - 1].outside && c->stack[c->n - 1].how != TRACE_TAIL &&
 	    !callback) {
 		if (c->after_gap)
@@ -96,6 +109,29 @@ static int call_out(struct calls *c, const struct trace_event *e)
 			});
 }
 
+static int switch_to(struct calls *c, uint32_t stack)
+{
+	struct stack_array calls = {c->stack, c->n, c->cap}, notes = {c->notes, c->n, c->cap};
+	int err = stacks_switch(&c->stacks, stack, &calls);
+	if (!err)
+		err = stacks_switch(&c->stacks_of_notes, stack, &notes);
+	c->stack = calls.at;
+	c->notes = notes.at;
+	c->n = calls.n;
+	c->cap = calls.cap;
+	return err;
+}
+
+static int go_on_elsewhere(struct calls *c, const struct trace_event *e)
+{
+	if (c->sink->leaves_stack)
+		c->sink->leaves_stack(c->ctx, e);
+	int err = switch_to(c, e->func);
+	if (c->sink->left_stack)
+		c->sink->left_stack(c->ctx, e);
+	return err;
+}
+
 int calls_feed(struct calls *c, const struct trace_event *e)
 {
 	if (e->kind == TRACE_VALUE)
@@ -126,6 +162,9 @@ int calls_feed(struct calls *c, const struct trace_event *e)
 		if (c->sink->block && c->n)
 			c->sink->block(c->ctx, c->stack, c->n - 1, e);
 		break;
+	case TRACE_SWITCH:
+		err = go_on_elsewhere(c, e);
+		break;
 	case TRACE_ENTER:
 		err = enter(c, (struct call){
 				       .from_ns = e->from_ns,
@@ -145,9 +184,18 @@ int calls_feed(struct calls *c, const struct trace_event *e)
 
 void calls_finish(struct calls *c, uint64_t end_ns)
 {
-	while (c->n)
-		if (c->after_gap)
-			leave(c, CALL_GIVEN_UP, c->gap_from_ns, c->gap_to_ns);
-		else
-			leave(c, CALL_OPEN, end_ns, end_ns);
+	int64_t stack;
+	do {
+		while (c->n)
+			if (c->after_gap)
+				leave(c, CALL_GIVEN_UP, c->gap_from_ns, c->gap_to_ns);
+			else
+				leave(c, CALL_OPEN, end_ns, end_ns);
+		struct trace_event e = {.kind = TRACE_SWITCH, .from_ns = end_ns, .to_ns = end_ns};
+		stack = stacks_left(&c->stacks);
+		e.func = (uint32_t)stack;
+		c->after_gap = false;
+		if (stack >= 0 && go_on_elsewhere(c, &e))
+			return;
+	} while (stack >= 0);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* calls.h: turns the events of one thread into calls that begin and end. It keeps the stack of what
  * is open: functions of traced modules, and above them the call that is outside of these, whose
- * return is no event (it is known to be over when the next event is not a callback from it). */
+ * return is no event (it is known to be over when the next event is not a callback from it). A
+ * thread that goes on on another stack leaves what is open on the first as it is. */
 #ifndef USER_CALLS_H
 #define USER_CALLS_H
 
 #include <pugmark/trace_event.h>
 
+#include "user/stacks.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 
 struct call {
 	uint64_t from_ns, to_ns; /* it began between these two */
@@ -40,14 +44,20 @@ struct calls_sink {
 	/* A block of the call at @level ran (level paths). May be NULL. */
 	void (*block)(void *ctx, const struct call *stack, uint32_t level,
 		      const struct trace_event *event);
+	/* The thread is about to leave its stack, and has left it. Each may be NULL. */
+	void (*leaves_stack)(void *ctx, const struct trace_event *event);
+	void (*left_stack)(void *ctx, const struct trace_event *event);
+	size_t note_bytes; /* of what is kept for each call that is open, in calls.notes */
 };
 
 struct calls {
 	const struct calls_sink *sink;
 	void *ctx;
 	struct call *stack; /* heap */
+	void *notes;	    /* heap: the sink's, of the calls on the stack, by level */
 	uint32_t n, cap;
-	uint64_t last_from_ns; /* of the last event */
+	struct stacks stacks, stacks_of_notes; /* those that were left */
+	uint64_t last_from_ns;		       /* of the last event */
 	uint64_t gap_from_ns, gap_to_ns;
 	bool after_gap;
 };

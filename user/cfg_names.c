@@ -47,6 +47,7 @@ const struct flag_name cfg_func_flags[] = {
 	{FUNC_IFUNC, "ifunc"},
 	{FUNC_OPAQUE, "opaque"},
 	{FUNC_SIGNAL_FRAME, "signal-frame"},
+	{FUNC_SWITCHES, "switches"},
 	{0, NULL},
 };
 const struct flag_name cfg_block_flags[] = {
@@ -55,11 +56,9 @@ const struct flag_name cfg_block_flags[] = {
 	{BLOCK_TABLE_NATURAL, "natural"},	{0, NULL},
 };
 const struct flag_name cfg_site_flags[] = {
-	{SITE_NORETURN, "noreturn"},
-	{SITE_RETURNS_TWICE, "returns-twice"},
-	{SITE_CONDITIONAL, "conditional"},
-	{SITE_FALLS, "falls"},
-	{0, NULL},
+	{SITE_NORETURN, "noreturn"},	   {SITE_RETURNS_TWICE, "returns-twice"},
+	{SITE_CONDITIONAL, "conditional"}, {SITE_FALLS, "falls"},
+	{SITE_SWITCHES, "switches"},	   {0, NULL},
 };
 
 void cfg_print_flags(FILE *out, uint32_t flags, const struct flag_name *names)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { HEAD_BYTES = 300, N_KINDS = TRACE_VALUE + 1 };
+enum { HEAD_BYTES = 300, N_KINDS = TRACE_SWITCH + 1 };
 
 struct head {
 	char text[HEAD_BYTES];
@@ -59,7 +59,7 @@ static const char help[] =
 static const char *const kinds[] = {
 	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
 	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
-	[TRACE_BLOCK] = "block",   [TRACE_VALUE] = "value",
+	[TRACE_BLOCK] = "block",   [TRACE_VALUE] = "value", [TRACE_SWITCH] = "switch",
 };
 
 /* ---- text ---- */
@@ -92,6 +92,10 @@ static void text_event(struct dump *d, const struct trace_event *e)
 	struct out *out = d->out;
 	if (e->kind == TRACE_GAP) {
 		text_gap(d, e);
+		return;
+	}
+	if (e->kind == TRACE_SWITCH) {
+		out_format(d->out, "%d switch %u\n", d->tid, e->func);
 		return;
 	}
 	if (e->kind == TRACE_VALUE) /* the lines of a trace do not depend on what was read beside */
@@ -165,7 +169,9 @@ static void json_event(struct dump *d, const struct trace_event *e)
 	out_text(out, "{\"tid\":");
 	out_dec(out, (uint64_t)d->tid);
 	json_text(out, ",\"event\":\"", kinds[e->kind]);
-	if (e->kind != TRACE_GAP) {
+	if (e->kind == TRACE_SWITCH) {
+		json_dec(out, ",\"stack\":", e->func);
+	} else if (e->kind != TRACE_GAP) {
 		json_text(out, ",\"module\":\"",
 			  pugmark_trace_module_name(d->view.trace, e->module));
 		json_hex(out, call ? ",\"site\":\"" : ",\"address\":\"", e->addr);
@@ -212,6 +218,8 @@ static bool wanted(const struct dump *d, const struct trace_event *e)
 	switch (e->kind) {
 	case TRACE_GAP:
 		return true;
+	case TRACE_SWITCH:
+		return !v->funcs;
 	case TRACE_CALL:
 	case TRACE_TAIL:
 		return view_has_callee(v, e);

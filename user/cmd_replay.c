@@ -108,7 +108,6 @@ int cmd_replay(int argc, char **argv)
 		status = err ? command_fail(&diag) : r.gaps ? EXIT_GAPS : EXIT_OK;
 	}
 	replay_paths_free(r.paths);
-	free(r.levels);
 	free(r.out);
 	view_deinit(&r.view);
 	return status;

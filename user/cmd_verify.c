@@ -88,6 +88,8 @@ static const char *cause_in_words(uint8_t cause)
 		return "the stack does not say which call a function was called back from";
 	case CAUSE_PLAN:
 		return "functions were taken out to keep the overhead down";
+	case CAUSE_SWITCH:
+		return "a thread left its stack where nothing known does that";
 	default:
 		return view_cause(cause);
 	}

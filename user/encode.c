@@ -25,7 +25,7 @@ const char *const encode_encoding_names[N_ENCODINGS] = {
 
 const char *encode_edge(enum tree_edge edge)
 {
-	static const char *const words[] = {"thread", "gap", "unknown return"};
+	static const char *const words[] = {"thread", "gap", "unknown return", "switch"};
 	return words[edge];
 }
 

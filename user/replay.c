@@ -42,9 +42,11 @@ static void open_around(struct replay *r, uint32_t level)
 static bool passes(struct replay *r, const struct call *call, uint32_t level)
 {
 	uint8_t match = view_match(&r->view, call->module, call->func, call->import);
-	if (!r->hidden && match & VIEW_LEFT_OUT)
+	r->levels[level].left_out = !r->hidden && match & VIEW_LEFT_OUT;
+	r->levels[level].matched = !r->root && match & VIEW_MATCHES;
+	if (r->levels[level].left_out)
 		r->hidden = level + 1;
-	if (!r->root && match & VIEW_MATCHES)
+	if (r->levels[level].matched)
 		r->root = level + 1;
 	return !r->hidden && r->root && view_has_module(&r->view, call->module);
 }
@@ -52,21 +54,10 @@ static bool passes(struct replay *r, const struct call *call, uint32_t level)
 static void on_enter(void *ctx, const struct call *stack, uint32_t level)
 {
 	struct replay *r = ctx;
-	if (level >= r->cap_levels) {
-		uint32_t cap = r->calls.cap;
-		struct replay_level *levels = realloc(r->levels, cap * sizeof(*levels));
-		if (!levels) {
-			r->failed = true;
-			return;
-		}
-		r->levels = levels;
-		r->cap_levels = cap;
-	}
+	r->levels = r->calls.notes;
 	struct replay_level *l = &r->levels[level];
-	*l = (struct replay_level){
-		.shown = passes(r, &stack[level], level),
-		.inlined = SOURCE_NONE,
-	};
+	*l = (struct replay_level){.inlined = SOURCE_NONE};
+	l->shown = passes(r, &stack[level], level);
 	int64_t around = shown_around(r, level);
 	if (around >= 0)
 		l->indent = r->levels[around].indent + 1 + replay_paths_depth(r, around);
@@ -130,9 +121,40 @@ static void on_block(void *ctx, const struct call *stack, uint32_t level,
 	replay_paths_block(r, level, e);
 }
 
+/* Whatever is open is shown as such before the tree of another stack begins. */
+static void on_leaves_stack(void *ctx, const struct trace_event *e)
+{
+	struct replay *r = ctx;
+	if (e->to_ns >= r->view.from_ns)
+		open_around(r, r->calls.n);
+}
+
+static void on_left_stack(void *ctx, const struct trace_event *e)
+{
+	struct replay *r = ctx;
+	r->levels = r->calls.notes;
+	r->root = r->hidden = 0;
+	for (uint32_t i = 0; i < r->calls.n; i++) {
+		if (r->levels[i].matched)
+			r->root = i + 1;
+		if (r->levels[i].left_out)
+			r->hidden = i + 1;
+	}
+	if (view_has_time(&r->view, e))
+		r->format->stack(r, e);
+}
+
 static int replay_task(struct replay *r, uint32_t task)
 {
-	static const struct calls_sink sink = {on_enter, on_leave, on_gap, on_block};
+	static const struct calls_sink sink = {
+		.enter = on_enter,
+		.leave = on_leave,
+		.gap = on_gap,
+		.block = on_block,
+		.leaves_stack = on_leaves_stack,
+		.left_stack = on_left_stack,
+		.note_bytes = sizeof(struct replay_level),
+	};
 	struct pugmark_trace_iter *it;
 	const struct trace_event *e;
 	int got = pugmark_trace_iter_new(r->view.trace, task, &it);
@@ -157,6 +179,7 @@ static int replay_task(struct replay *r, uint32_t task)
 	calls_finish(&r->calls, end_ns);
 	r->format->thread_end(r, task);
 	calls_deinit(&r->calls);
+	r->levels = NULL;
 	pugmark_trace_iter_free(it);
 	return r->failed ? -ENOMEM : got < 0 ? got : 0;
 }

@@ -14,6 +14,8 @@ struct replay_level {
 	bool shown;	  /* the filters let it pass */
 	bool printed;	  /* its opening line is out */
 	bool hid;	  /* it made calls that the filters left out */
+	bool matched;	  /* -F matched it, */
+	bool left_out;	  /* or -N did, and nothing around it */
 	uint32_t indent;  /* how many shown calls are around it */
 	uint64_t id;	  /* shown: its number in the thread, from 1, by start */
 	uint32_t inlined; /* --paths: the innermost inlined call that is open, of the source of */
@@ -41,6 +43,8 @@ struct replay_format {
 	/* @leaf: it was not opened; nothing inside of it is shown. */
 	void (*close)(struct replay *r, uint32_t level, const struct replay_end *end, bool leaf);
 	void (*gap)(struct replay *r, const struct trace_event *gap);
+	/* The thread goes on on the stack r->calls.stacks.on. */
+	void (*stack)(struct replay *r, const struct trace_event *event);
 	/* --paths; each may be NULL. @depth: how many inlined calls are around that one. */
 	void (*block)(struct replay *r, uint32_t level, const struct replay_block *block);
 	void (*inline_open)(struct replay *r, uint32_t level, uint32_t depth, const char *name,
@@ -68,9 +72,8 @@ struct replay {
 	bool all;		    /* no runs */
 	uint64_t gaps;		    /* of what is shown */
 	struct calls calls;
-	struct replay_level *levels; /* heap, as long as the stack of calls */
-	uint32_t cap_levels;
-	uint32_t root, hidden; /* one more than the level of what -F or -N matched; 0: none */
+	struct replay_level *levels; /* the notes of the calls */
+	uint32_t root, hidden;	     /* one more than the level of what -F or -N matched; 0: none */
 	uint64_t last_id;
 	bool failed; /* out of memory */
 	bool past;   /* the end of the time that is shown */

@@ -97,6 +97,8 @@ static void close_call(struct replay *r, uint32_t level, const struct replay_end
 		out_text(r->out, ",\"parent\":null");
 	put_number(r->out, ",\"depth\":", r->levels[level].indent);
 	put_what(r, call);
+	if (r->calls.stacks.on)
+		put_number(r->out, ",\"stack\":", r->calls.stacks.on);
 	put_key(r->out, ",\"end\":\"", ends[end->how]);
 	if (r->view.info->times) {
 		put_span(r, ",\"start_ns\":[", call->from_ns, call->to_ns);
@@ -168,6 +170,18 @@ static void gap_line(struct replay *r, const struct trace_event *gap)
 	out_char(r->out, '}');
 }
 
+static void stack_line(struct replay *r, const struct trace_event *e)
+{
+	put_number(r->out,
+		   r->comma ? ",\n{\"kind\":\"switch\",\"stack\":"
+			    : "{\"kind\":\"switch\",\"stack\":",
+		   r->calls.stacks.on);
+	r->comma = true;
+	if (r->view.info->times)
+		put_span(r, ",\"start_ns\":[", e->from_ns, e->to_ns);
+	out_char(r->out, '}');
+}
+
 static void thread_end(struct replay *r, uint32_t task)
 {
 	(void)task;
@@ -186,6 +200,7 @@ const struct replay_format replay_json = {
 	.thread = thread,
 	.close = close_call,
 	.gap = gap_line,
+	.stack = stack_line,
 	.block = block_line,
 	.inline_open = inline_open,
 	.inline_close = inline_close,

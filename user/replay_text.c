@@ -314,6 +314,23 @@ static void gap_line(struct replay *r, const struct trace_event *gap)
 	out_char(r->out, '\n');
 }
 
+/* -- on stack N -- */
+static void stack_line(struct replay *r, const struct trace_event *e)
+{
+	put_run(r);
+	if (r->view.info->times) {
+		out_text(r->out, term_style(&r->term, STYLE_DIM));
+		put_start(r, e->from_ns);
+		put_within(r, e->to_ns - e->from_ns);
+		out_spaces(r->out, TOOK_WIDTH + 2);
+		out_text(r->out, term_style(&r->term, STYLE_NONE));
+	}
+	out_text(r->out, term_style(&r->term, STYLE_BOLD));
+	out_format(r->out, "-- on stack %u --", r->calls.stacks.on);
+	out_text(r->out, term_style(&r->term, STYLE_NONE));
+	out_char(r->out, '\n');
+}
+
 static void thread_end(struct replay *r, uint32_t task)
 {
 	(void)task;
@@ -332,6 +349,7 @@ const struct replay_format replay_text = {
 	.open = open_call,
 	.close = close_call,
 	.gap = gap_line,
+	.stack = stack_line,
 	.block = block_line,
 	.inline_open = inline_open,
 	.inline_close = inline_close,

@@ -34,8 +34,8 @@ struct worker {
 	uint64_t *edge_covered_ns;
 	uint32_t *table; /* hash of edges: index + 1 */
 	uint32_t n_edges, cap_edges, table_size;
-	struct level *levels;
-	uint32_t cap_levels;
+	struct level *levels; /* the notes of the calls */
+	struct calls calls;
 	uint32_t top, left; /* id of the innermost open call; of the one that has just been left */
 	uint64_t span, span_from_ns, span_to_ns;
 	uint64_t gaps, witnesses;
@@ -224,16 +224,7 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 {
 	struct worker *w = ctx;
 	const struct call *call = &stack[at];
-	if (at >= w->cap_levels) {
-		uint32_t cap = w->cap_levels ? 2 * w->cap_levels : 256;
-		struct level *levels = realloc(w->levels, cap * sizeof(*levels));
-		if (!levels) {
-			w->failed = true;
-			return;
-		}
-		w->levels = levels;
-		w->cap_levels = cap;
-	}
+	w->levels = w->calls.notes;
 	uint32_t id = id_of(w->job, call);
 	uint32_t caller = call->how == TRACE_TAIL ? w->left
 			  : at			  ? w->levels[at - 1].id
@@ -281,6 +272,15 @@ static void on_gap(void *ctx, const struct trace_event *gap)
 	w->gaps++;
 }
 
+static void on_left_stack(void *ctx, const struct trace_event *e)
+{
+	struct worker *w = ctx;
+	w->levels = w->calls.notes;
+	move_on(w, e->from_ns, e->to_ns);
+	w->top = w->calls.n ? w->levels[w->calls.n - 1].id : w->job->start;
+	touch_top(w);
+}
+
 /* Threads run at the same time: what one has covered says nothing of another. */
 static void begin_task(struct worker *w)
 {
@@ -294,21 +294,26 @@ static void begin_task(struct worker *w)
 
 static int count_task(void *ctx, uint32_t worker, uint32_t index)
 {
-	static const struct calls_sink sink = {.enter = on_enter, .leave = on_leave, .gap = on_gap};
+	static const struct calls_sink sink = {
+		.enter = on_enter,
+		.leave = on_leave,
+		.gap = on_gap,
+		.left_stack = on_left_stack,
+		.note_bytes = sizeof(struct level),
+	};
 	struct report_job *j = ctx;
 	struct worker *w = &j->workers[worker];
 	uint32_t task = j->tasks[index], n = 0;
 	uint64_t told = 0;
 	struct pugmark_trace_iter *it;
 	const struct trace_event *e;
-	struct calls calls;
 	int got = pugmark_trace_iter_new(j->view->trace, task, &it);
 	if (got)
 		return got;
 	begin_task(w);
-	calls_init(&calls, &sink, w);
+	calls_init(&w->calls, &sink, w);
 	while (!w->failed && (got = pugmark_trace_next(it, &e)) == 1) {
-		got = calls_feed(&calls, e);
+		got = calls_feed(&w->calls, e);
 		if (got)
 			break;
 		if (++n == PROGRESS_EVERY) {
@@ -319,8 +324,8 @@ static int count_task(void *ctx, uint32_t worker, uint32_t index)
 		}
 	}
 	if (!w->failed)
-		calls_finish(&calls, j->view->tasks[task].last_ns);
-	calls_deinit(&calls);
+		calls_finish(&w->calls, j->view->tasks[task].last_ns);
+	calls_deinit(&w->calls);
 	w->witnesses += pugmark_trace_witnesses(it);
 	pugmark_trace_iter_free(it);
 	got = w->failed ? -ENOMEM : got;
@@ -399,7 +404,7 @@ static void job_deinit(struct report_job *j)
 {
 	for (uint32_t i = 0; i < j->n_workers; i++) {
 		struct worker *w = &j->workers[i];
-		void *heap[] = {w->counters, w->edges, w->edge_covered_ns, w->table, w->levels};
+		void *heap[] = {w->counters, w->edges, w->edge_covered_ns, w->table};
 		for (size_t k = 0; k < sizeof(heap) / sizeof(*heap); k++)
 			free(heap[k]);
 	}

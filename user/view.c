@@ -24,6 +24,9 @@ const char *view_cause(uint8_t cause)
 		[CAUSE_UNWIND] = "unwind",
 		[CAUSE_STACK] = "stack",
 		[CAUSE_PLAN] = "plan",
+		[CAUSE_CONTEXT] = "context",
+		[CAUSE_RESUMED] = "resumed",
+		[CAUSE_SWITCH] = "switch",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }

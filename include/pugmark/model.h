@@ -70,7 +70,7 @@ enum pugmark_block_end {
 
 enum pugmark_block_flag {
 	BLOCK_LANDING_PAD = 1,	 /* entered by the unwinder */
-	BLOCK_SETJMP_RETURN = 2, /* the return point of a setjmp-like call */
+	BLOCK_SETJMP_RETURN = 2, /* the return point of a setjmp-like call, or one that switches */
 	BLOCK_ADDRESS_TAKEN = 4, /* its address is data: a label of a computed goto, for one */
 	BLOCK_UNREACHED = 8,	 /* no edge from the entry or from a landing pad leads here */
 	BLOCK_TABLE_NATURAL =
@@ -121,7 +121,9 @@ enum pugmark_site_flag {
 	SITE_RETURNS_TWICE = 2, /* setjmp, vfork and their like */
 	SITE_CONDITIONAL = 4,	/* a jump that leaves the function, or stays in it: a jcc, or an
 				   indirect jump of which some targets only are other functions */
-	SITE_FALLS = 8, /* SITE_TAIL that is no jump: the code runs into the next function */
+	SITE_FALLS = 8,	    /* SITE_TAIL that is no jump: the code runs into the next function */
+	SITE_SWITCHES = 16, /* swapcontext and its like, or a function with FUNC_SWITCHES: the
+			       thread may go on on another stack, and come back to this one later */
 };
 
 struct pugmark_site {
@@ -151,6 +153,7 @@ enum pugmark_func_flag {
 	FUNC_IFUNC = 32,	 /* an IFUNC resolver */
 	FUNC_OPAQUE = 64,	 /* could not be modelled (does not decode): no blocks */
 	FUNC_SIGNAL_FRAME = 128, /* a signal trampoline: augmentation 'S' */
+	FUNC_SWITCHES = 256,	 /* sets the stack pointer to what is not of its own frame */
 };
 
 struct pugmark_func {
@@ -174,7 +177,7 @@ struct pugmark_import {
 	uint64_t plt_addr;   /* its PLT stub, or 0 */
 	uint64_t got_addr;   /* its GOT slot, or 0 */
 	uint32_t local_func; /* the function of this module that defines the same symbol, or NONE */
-	uint8_t flags;	     /* enum pugmark_site_flag: NORETURN, RETURNS_TWICE */
+	uint8_t flags;	     /* enum pugmark_site_flag: NORETURN, RETURNS_TWICE, SWITCHES */
 	bool ifunc;	     /* an IFUNC of this module: what its resolver chooses is in here too */
 };
 

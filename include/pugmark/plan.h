@@ -82,6 +82,7 @@ enum plan_node_flag {
 	NODE_ROOT = 4,	       /* also entered by unwinding: landing pad, second return of setjmp */
 	NODE_SHOWS_BLOCK = 16, /* to pass it is to execute a block (level paths), which begins at
 				  addr; of a call or tail jump: at addr - next_taken */
+	NODE_SWITCHES = 32,    /* a call that may go on on another stack, and come back later */
 };
 
 struct plan_node {
@@ -109,6 +110,7 @@ enum plan_func_flag {
 	PLAN_FUNC_EXPORTED =
 		4,	     /* another module can call it by name: also what an IFUNC may choose */
 	PLAN_FUNC_START = 8, /* the file's entry, which only the kernel enters */
+	PLAN_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
 };
 
 struct plan_func {

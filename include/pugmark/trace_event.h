@@ -14,6 +14,8 @@ enum trace_kind {
 	TRACE_GAP,    /* what happened here is not known */
 	TRACE_BLOCK,  /* a basic block ran (level paths) */
 	TRACE_VALUE,  /* a value was read (record --args) */
+	TRACE_SWITCH, /* the thread went on on another stack, with frames of its own: func is that
+			 stack's number; 0: the one that it began on */
 };
 
 enum trace_cause {
@@ -30,6 +32,10 @@ enum trace_cause {
 	CAUSE_STACK,	 /* gap: the stack does not say during which call the function that is
 			    entered next was called back */
 	CAUSE_PLAN,	 /* gap: what is traced was changed, to keep the overhead within bounds */
+	CAUSE_CONTEXT,	 /* enter: the first function on a stack that the program switched to */
+	CAUSE_RESUMED,	 /* enter: a frame on a stack that was left by another thread, or before the
+			    recording began */
+	CAUSE_SWITCH,	 /* gap: the thread left its stack where nothing is known that does that */
 };
 
 /* What a TRACE_VALUE is: its `cause`. */
@@ -49,7 +55,7 @@ struct trace_event {
 	const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the plan */
 	uint32_t func;	    /* RET, UNWIND, ENTER, BLOCK: function of the plan; CALL, TAIL: the
 			       callee or PUGMARK_NONE; VALUE: its number, from 0 */
-	uint32_t depth;	    /* frames open before this event */
+	uint32_t depth;	    /* frames open before this event; SWITCH: on the stack that is left */
 	uint16_t module;    /* of addr */
 	uint16_t target_module;
 	uint8_t kind;  /* enum trace_kind */

@@ -32,7 +32,7 @@ static void check_events(struct parser *parser)
 
 	MUST(n < OUT_MAX);
 	for (uint32_t i = 0; i < n; i++)
-		MUST(events[i].kind <= TRACE_VALUE);
+		MUST(events[i].kind <= TRACE_SWITCH);
 }
 
 static void use(const struct pugmark_plan *plan)

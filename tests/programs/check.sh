@@ -83,13 +83,15 @@ fill_in() { # NAME
 }
 
 # A normal trace as plain calls and returns: what the compiler's instrumentation can tell. It takes
-# an exception for a return, and does not see a longjmp.
+# an exception for a return, and does not see a longjmp, nor functions written in assembly, asm_*.
 plain() { # SOURCE
 	awk '/^repeat/ { again = $2; n = 0; next }
 		/^end/ { while (again--) for (i = 1; i <= n; i++) print line[i]; again = 0; next }
 		again { line[++n] = $0; next }
 		{ print }' | awk -v exceptions="${1/*.cc/1}" '/^thread/ { print; next }
-		/^gap/ || /^\. / || (/^! / && exceptions != 1) { next }
+		/^gap/ || /^switch/ || $2 ~ /^asm_/ || $1 ~ /^asm_/ || /^\. / || (/^! / && exceptions != 1) { next }
+		/^> .* resumed/ { next } # it was called by another thread
+		/ resumed/ { sub(/\(\)$/, "", $1); $0 = "< " $1 }
 		{ times = 1
 		  if ($NF ~ /^x[0-9]+$/) times = substr($NF, 2)
 		  sub(/^!/, "<")

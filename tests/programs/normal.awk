@@ -13,6 +13,7 @@
 #   < FUNCTION             it returns
 #   ! FUNCTION             it is left by an exception or longjmp
 #   . FUNCTION             it is open at the end of the thread or at an exec
+#   switch N               the thread goes on on another stack, which has functions of its own
 #   FUNCTION() [CAUSE]     it is called and returns, and nothing happens in between
 #   gap CAUSE
 #
@@ -54,7 +55,7 @@ function entered(line) {
 	pending = line
 }
 function say(mark, name) {
-	if (mark == "<" && pending != "") {
+	if (mark == "<" && pending != "" && pending ~ "^" name "( |$)") {
 		sub(/^[^ ]+/, "&()", pending)
 		put(pending)
 		pending = ""
@@ -69,31 +70,44 @@ function kept(addr) {
 	return addr in name
 }
 function open_frame(addr, jumped, cause) {
-	n++
-	stack[n] = addr
-	tail[n] = jumped # took the place of the frame below
-	gone[n] = 0
+	n = ++open[on]
+	stack[on, n] = addr
+	tail[on, n] = jumped # took the place of the frame below
+	gone[on, n] = 0
 	if (kept(addr))
 		entered(name[addr] (cause == "" ? "" : " " cause))
 }
 function close_frame(mark) {
-	while (n) {
-		if (kept(stack[n]))
-			say(mark, name[stack[n]])
-		if (!tail[n--])
+	while (n = open[on]) {
+		if (kept(stack[on, n]))
+			say(mark, name[stack[on, n]])
+		open[on]--
+		if (!tail[on, n])
 			break
 	}
+	n = open[on]
 }
 # Those that have jumped out of the program end before what comes next of their caller.
 function close_gone() {
-	while (n && gone[n])
+	while (n && gone[on, n])
 		close_frame("<")
 }
-function end_thread() {
-	while (n && gone[n])
-		close_frame("<")
+function end_stack() {
+	n = open[on]
+	close_gone()
 	while (n)
 		close_frame(".")
+}
+function end_thread(   i) {
+	end_stack()
+	for (i = 0; i <= stacks; i++) {
+		on = i
+		if (open[i]) {
+			put("switch " i)
+			end_stack()
+		}
+	}
+	on = stacks = n = 0
 }
 
 FNR == 1 { file++ }
@@ -111,12 +125,29 @@ $1 != tid {
 	tid = $1
 	say("thread", ++threads)
 }
+truth && ($2 == "call" || $2 == "ret") {
+	addr = $2 == "call" ? $5 : $4
+	sub(/^.*:/, "", addr)
+	if (addr in name && $2 == "call")
+		entered(name[addr])
+	else if (addr in name)
+		say("<", name[addr])
+	next
+}
+$2 == "switch" {
+	close_gone()
+	on = $3
+	if (on > stacks)
+		stacks = on
+	n = open[on]
+	say("switch", on)
+}
 $2 == "call" || $2 == "tail" {
 	close_gone()
 	target = $5
 	if (target == "-") {
 		if ($2 == "tail")
-			gone[n] = 1
+			gone[on, n] = 1
 		next
 	}
 	sub(/^.*:/, "", target)
@@ -128,9 +159,9 @@ $2 == "enter" {
 	open_frame($4, 0, $5)
 }
 $2 == "ret" || $2 == "unwind" {
-	while (n && stack[n] != $4 && (gone[n] || truth))
-		truth ? n-- : close_frame("<")
-	if (stack[n] != $4)
+	while (n && stack[on, n] != $4 && gone[on, n])
+		close_frame("<")
+	if (!n || stack[on, n] != $4)
 		put("not open: " $2 " " ($4 in name ? name[$4] : $4))
 	close_frame($2 == "ret" ? "<" : "!")
 }

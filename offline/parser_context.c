@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* parser_context.c: threads that go on on another stack. Each stack is a context with frames of its
+ * own: one is the parser's, the others are kept as they were left. Where a thread can leave one, by
+ * a call that may switch (NODE_SWITCHES) or never returns, or with its last frame, an event of the
+ * same frame, or the entry of a function that no call explains, says where it went: back to a
+ * context that was left, to a new one, or to one that another thread has left, whose frames the
+ * stack tells. */
+#include "offline/parser_state.h"
+#include "offline/stack_scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 512	   /* of a context that another thread has left */
+#define CONTEXTS_MAX 65536 /* that are kept */
+
+static struct context current_of(const struct parser *p)
+{
+	return (struct context){
+		.stack = p->stack,
+		.handlers = p->handlers,
+		.n = p->n,
+		.cap = p->cap,
+		.gone = p->gone,
+		.n_handlers = p->n_handlers,
+		.cap_handlers = p->cap_handlers,
+		.id = p->context,
+		.position = p->position,
+		.gap_cause = p->gap_cause,
+	};
+}
+
+static void make_current(struct parser *p, const struct context *c)
+{
+	p->stack = c->stack;
+	p->handlers = c->handlers;
+	p->n = c->n;
+	p->cap = c->cap;
+	p->gone = c->gone;
+	p->n_handlers = c->n_handlers;
+	p->cap_handlers = c->cap_handlers;
+	p->context = c->id;
+	p->position = c->position;
+	p->gap_cause = c->gap_cause;
+}
+
+static void free_context(struct context *c)
+{
+	free(c->stack);
+	free(c->handlers);
+}
+
+void parser_forget_contexts(struct parser *p)
+{
+	while (p->n_contexts)
+		free_context(&p->contexts[--p->n_contexts]);
+}
+
+static bool copy_context(struct context *to, const struct context *from)
+{
+	*to = *from;
+	to->cap = from->n;
+	to->cap_handlers = from->n_handlers;
+	to->stack = malloc((from->n + 1) * sizeof(*to->stack));
+	to->handlers = malloc((from->n_handlers + 1) * sizeof(*to->handlers));
+	if (to->stack && from->n)
+		memcpy(to->stack, from->stack, from->n * sizeof(*to->stack));
+	if (to->handlers && from->n_handlers)
+		memcpy(to->handlers, from->handlers, from->n_handlers * sizeof(*to->handlers));
+	return to->stack && to->handlers;
+}
+
+int parser_copy_contexts(struct parser *p, const struct parser *from)
+{
+	struct context own, now = current_of(from);
+	p->contexts = NULL;
+	p->n_contexts = p->cap_contexts = 0;
+	bool copied = copy_context(&own, &now);
+	make_current(p, &own);
+	if (from->n_contexts)
+		p->contexts = calloc(from->n_contexts, sizeof(*p->contexts));
+	if (!copied || (from->n_contexts && !p->contexts))
+		return -ENOMEM;
+	p->cap_contexts = from->n_contexts;
+	for (uint32_t i = 0; i < from->n_contexts; i++) {
+		p->n_contexts++;
+		if (!copy_context(&p->contexts[i], &from->contexts[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static struct context take_kept(struct parser *p, uint32_t i)
+{
+	struct context c = p->contexts[i];
+	memmove(&p->contexts[i], &p->contexts[i + 1], (p->n_contexts - i - 1) * sizeof(c));
+	p->n_contexts--;
+	return c;
+}
+
+/* ---- leaving one ---- */
+
+/* Whether the thread may be leaving its stack where the parser is: in a call that may do that, or
+ * in a function that does nothing else. */
+static bool may_switch(const struct parser *p)
+{
+	if (!p->n)
+		return false;
+	const struct frame *f = &p->stack[p->n - 1];
+	if (p->position == AT_CALL)
+		return node_at(p, f->module, f->node)->flags & NODE_SWITCHES;
+	return p->position == AT_DECISION &&
+	       p->plans[f->module]->funcs[f->func].flags & PLAN_FUNC_SWITCHES;
+}
+
+/* The same, or in a call that never returns, which may be of longjmp. */
+static bool may_leave(const struct parser *p)
+{
+	return may_switch(p) || (p->n && parser_in_noreturn(p));
+}
+
+/* Between which addresses its frames are. They go down, but for those of handlers. */
+static void note_span(struct context *c)
+{
+	c->low = c->high = 0;
+	for (uint32_t i = 0; i < c->n && !c->high; i++)
+		c->high = c->stack[i].cfa;
+	for (uint32_t i = c->n; i-- > 0 && (!c->low || c->n_handlers);) {
+		uint64_t cfa = c->stack[i].cfa;
+		if (cfa && (!c->low || cfa < c->low))
+			c->low = cfa;
+		if (cfa > c->high)
+			c->high = cfa;
+	}
+}
+
+/* Makes room for one more. Past the limit the oldest but the thread's own is forgotten. */
+static bool make_room(struct parser *p)
+{
+	if (p->n_contexts == CONTEXTS_MAX) {
+		struct context oldest = take_kept(p, p->contexts[0].id ? 0 : 1);
+		free_context(&oldest);
+	}
+	if (p->n_contexts < p->cap_contexts)
+		return true;
+	uint32_t cap = p->cap_contexts ? 2 * p->cap_contexts : 4;
+	struct context *more = realloc(p->contexts, cap * sizeof(*more));
+	if (!more) {
+		p->failed = true;
+		return false;
+	}
+	p->contexts = more;
+	p->cap_contexts = cap;
+	return true;
+}
+
+/* Keeps the current context for later, and goes on in @next. */
+static void switch_to(struct parser *p, const struct context *next)
+{
+	if (p->n && p->position == AT_CALL)
+		parser_announce(p);
+	parser_emit(p, &(struct trace_event){
+			       .kind = TRACE_SWITCH,
+			       .from_ns = p->from_ns,
+			       .to_ns = p->now_ns,
+			       .func = next->id,
+			       .depth = p->n - p->gone,
+			       .import = "",
+		       });
+	struct context left = current_of(p);
+	if (!left.n || !make_room(p)) {
+		free_context(&left);
+		make_current(p, next);
+		return;
+	}
+	note_span(&left);
+	p->contexts[p->n_contexts++] = left;
+	make_current(p, next);
+}
+
+/* What the context does before it is left is known: it is where it may be left, or all of its
+ * frames end in silence. Else it is given up. */
+static void end_or_leave(struct parser *p)
+{
+	if (!p->n || p->position == LOST || may_leave(p))
+		return;
+	if (parser_can_end_down_to(p, 0) == 0) {
+		parser_end_frames(p, 0);
+		return;
+	}
+	parser_emit_gap(p, CAUSE_SWITCH);
+	p->position = LOST;
+	p->gap_cause = CAUSE_SWITCH;
+}
+
+/* ---- going on in one ---- */
+
+/* Whether the frames of the current context are those that the stack of the event shows. */
+static bool frames_intact(const struct parser *p, const struct witness_event *e)
+{
+	for (uint32_t i = p->n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		if (!stack_slot_holds(e, f->cfa, f->ret))
+			return false;
+		if (f->cfa > e->cfa && !stack_word_below(e, f->cfa - 8))
+			break; /* so do those above */
+	}
+	return true;
+}
+
+/* Goes on in a context that was left: where a call that switches came back, or where setjmp or an
+ * exception came back to a frame of it. */
+static bool go_back(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	for (uint32_t i = p->n_contexts; i-- > 0;) {
+		const struct context *c = &p->contexts[i];
+		if (c->low && (e->cfa < c->low || e->cfa > c->high))
+			continue;
+		struct context left = current_of(p);
+		uint32_t level, alt;
+		make_current(p, c);
+		bool intact = frames_intact(p, e);
+		bool next = intact && parser_find(p, la, &level, &alt);
+		bool jump = intact && !next && parser_can_unwind(p, la);
+		make_current(p, &left);
+		if (!intact && c->id) { /* another thread has gone on on it */
+			struct context stale = take_kept(p, i);
+			free_context(&stale);
+			continue;
+		}
+		if (!next && !jump)
+			continue;
+		struct context back = take_kept(p, i);
+		end_or_leave(p);
+		switch_to(p, &back);
+		if (jump)
+			return parser_try_unwinding(p, la);
+		parser_end_frames(p, level + 1);
+		return parser_derive(p, la, alt);
+	}
+	return false;
+}
+
+/* A stack is used again, from its first frame on: what was left on it is no more. */
+static void drop_overwritten(struct parser *p, uint64_t cfa)
+{
+	for (uint32_t i = p->n_contexts; cfa && i-- > 0;) {
+		if (!p->contexts[i].id || p->contexts[i].high != cfa)
+			continue;
+		struct context gone = take_kept(p, i);
+		free_context(&gone);
+	}
+}
+
+static void begin_context(struct parser *p, uint64_t cfa)
+{
+	struct context next = {.id = ++p->last_context, .position = OUTSIDE};
+	end_or_leave(p);
+	switch_to(p, &next);
+	drop_overwritten(p, cfa);
+}
+
+/* The entry of a new context's first function, or, where a call of ours led to it of which no event
+ * has told, of its second. */
+static bool begin_new(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	bool by_library = la->foreign && p->position == AT_CALL;
+	begin_context(p, la->own_cfa ? e->cfa : 0);
+	if (la->foreign || la->origin == PUGMARK_NONE) {
+		if (by_library)
+			p->context_ret = e->ret;
+		parser_enter(p, la, BELOW_ROOT, CAUSE_CONTEXT);
+		return parser_derive(p, la, PUGMARK_NONE);
+	}
+	const struct plan_node *call = node_at(p, la->from, la->origin);
+	bool known = call->height != PUGMARK_HEIGHT_UNKNOWN && la->cfa;
+	struct frame first = {
+		.func = call->func,
+		.module = la->from,
+		.node = la->origin,
+		.cfa = known ? la->cfa + call->height : 0,
+		.boundary = BELOW_ROOT,
+	};
+	parser_emit_frame(p, TRACE_ENTER, CAUSE_CONTEXT, &first);
+	parser_push(p, first);
+	parser_call_into(p, e->module, la->entered);
+	return parser_derive(p, la, PUGMARK_NONE);
+}
+
+/* Goes on in a context that another thread has left, or that was left before anything was known:
+ * the calls in progress, by the stack. */
+static bool take_over(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = 0;
+	struct frame *frames = malloc(FRAMES_MAX * sizeof(*frames));
+	if (!frames) {
+		p->failed = true;
+		return false;
+	}
+	struct frame f = {
+		.func = node_at(p, e->module, node)->func,
+		.module = e->module,
+		.cfa = e->cfa,
+		.boundary = BELOW_CALL,
+	};
+	for (; n < FRAMES_MAX; n++) {
+		if (f.cfa && !stack_word(e, f.cfa - 8, &f.ret))
+			f.ret = 0;
+		frames[n] = f;
+		uint16_t from;
+		uint32_t call =
+			f.ret ? parser_call_before(p, f.module, f.ret, &from) : PUGMARK_NONE;
+		if (call == PUGMARK_NONE)
+			break;
+		const struct plan_node *c = node_at(p, from, call);
+		f = (struct frame){
+			.func = c->func,
+			.module = from,
+			.node = call,
+			.cfa = c->height == PUGMARK_HEIGHT_UNKNOWN ? 0 : f.cfa + c->height,
+			.boundary = BELOW_CALL,
+			.announced = true,
+		};
+	}
+	begin_context(p, e->cfa);
+	bool root = n < FRAMES_MAX && p->context_ret && frames[n].ret == p->context_ret;
+	if (n == FRAMES_MAX)
+		n--;
+	frames[n].boundary = root ? BELOW_ROOT : BELOW_GAP;
+	frames[n].hidden = CAUSE_SWITCH;
+	for (uint32_t i = n + 1; i-- > 0;) {
+		parser_emit_frame(p, TRACE_ENTER, CAUSE_RESUMED, &frames[i]);
+		parser_push(p, frames[i]);
+	}
+	free(frames);
+	parser_take_event(p, node, e);
+	return true;
+}
+
+/* Whether @node is where a call comes back to: one that may switch, or setjmp's like. */
+static bool comes_back(const struct parser *p, uint16_t module, uint32_t node)
+{
+	const struct plan_node *n = node_at(p, module, node);
+	uint32_t call = parse_tables_return_to(p->tables[module], n->addr);
+	return n->flags & NODE_ROOT && call != PUGMARK_NONE &&
+	       !(node_at(p, module, call)->flags & NODE_NORETURN);
+}
+
+bool parser_try_switch(struct parser *p, const struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	if (la->entered != PUGMARK_NONE) {
+		bool known = la->foreign && p->context_ret && e->ret == p->context_ret;
+		return p->position != LOST && (known || may_switch(p)) && begin_new(p, la);
+	}
+	if (!(node_at(p, e->module, node)->flags & NODE_ROOT) || !la->own_cfa ||
+	    parser_can_unwind(p, la))
+		return false;
+	if (go_back(p, la))
+		return true;
+	return p->position != LOST && e->stack && comes_back(p, e->module, node) &&
+	       (may_leave(p) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);
+}
