@@ -383,7 +383,9 @@ static void flags_go_by_name(void **state)
 	static const char *const neither[] = {
 		"execve",	"error",	"fork",	     "",     "a",
 		"zzz",		"exi",		"exit_",     "warn", "_ZSt4cout",
-		"_ZSt9__throw", "_ZSt__throw_", "setcontext"};
+		"_ZSt9__throw", "_ZSt__throw_", "swapcontex"};
+	static const char *const switches[] = {"swapcontext",	"setcontext",	 "co_switch",
+					       "coro_transfer", "jump_fcontext", "ontop_fcontext"};
 	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
 		if (elf_libc_flags(never[i]) != SITE_NORETURN)
 			fail_msg("%s", never[i]);
@@ -393,6 +395,9 @@ static void flags_go_by_name(void **state)
 	for (size_t i = 0; i < sizeof(neither) / sizeof(*neither); i++)
 		if (elf_libc_flags(neither[i]))
 			fail_msg("%s", neither[i]);
+	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
+		if (elf_libc_flags(switches[i]) != SITE_SWITCHES)
+			fail_msg("%s", switches[i]);
 }
 
 int main(void)
