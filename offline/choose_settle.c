@@ -188,7 +188,7 @@ static void learn_again(struct chooser *ch, struct settling *s, uint32_t from, u
 static void learn(struct chooser *ch, struct settling *s)
 {
 	uint32_t n = ch->prog->n_funcs;
-	bool ignored;
+	bool ignored = false;
 	memset(s->learnt, 0, n * sizeof(bool));
 	ch->global_grew = false;
 	for (uint32_t i = 0, end; i < n && !ch->failed; i = end) {
