@@ -168,6 +168,8 @@ $2 == "ret" || $2 == "unwind" {
 $2 == "gap" { say("gap", $3) }
 END {
 	end_thread()
+	if (pending != "")
+		put("> " pending)
 	put("")
 	print_folded()
 }
