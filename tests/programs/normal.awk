@@ -107,6 +107,9 @@ function end_thread(   i) {
 			end_stack()
 		}
 	}
+	if (pending != "")
+		put("> " pending)
+	pending = ""
 	on = stacks = n = 0
 }
 
