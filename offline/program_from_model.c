@@ -607,38 +607,6 @@ static int settle_opaque(struct maker *m)
 	return 0;
 }
 
-/* What an earlier run has counted, instead of estimates. What it did not execute is rare, in the
- * proportions of the estimate. */
-static void apply_counts(struct maker *m)
-{
-	const float rare = 1e-3f;
-	struct program *p = m->p;
-	for (uint32_t f = 0; f < p->n_funcs; f++) {
-		struct prog_func *func = &p->funcs[f];
-		const struct pugmark_func *origin = &m->model->funcs[func->origin];
-		uint64_t entered = 0, most = 0;
-		if (!func->n_blocks)
-			continue;
-		for (uint32_t i = 0; i < origin->n_blocks; i++)
-			if (m->options->counts[origin->block + i] > most)
-				most = m->options->counts[origin->block + i];
-		entered = m->options->counts[origin->block];
-		if (!most) {
-			func->freq = rare;
-			continue;
-		}
-		/* entered by unwinding alone, or before counting began: once */
-		func->freq = entered ? entered : 1;
-		for (uint32_t b = func->block; b < func->block + func->n_blocks; b++) {
-			struct prog_block *block = &p->blocks[b];
-			bool own = block->origin != PUGMARK_NONE;
-			uint64_t n = own ? m->options->counts[block->origin] : 0;
-			float least = rare * (block->freq < 1 ? block->freq : 1) / func->freq;
-			block->freq = n ? n / func->freq : least;
-		}
-	}
-}
-
 int program_from_model(const struct pugmark_model *model, const struct program_options *options,
 		       struct program **out)
 {
@@ -667,8 +635,6 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		if (!err && options->counts)
 			err = program_measure(m.p, options->counts);
 	}
-	if (!err && options->counts)
-		apply_counts(&m);
 	free(m.first_of);
 	free(m.func_of);
 	free(m.reads);

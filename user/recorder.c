@@ -219,10 +219,13 @@ static void refuse_later(struct recording_run *run, const struct pugmark_diag *d
 static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 {
 	struct recorder_options changed;
-	char *news;
-	int err = replanner_finish(run->replanner, &changed, &news, diag);
+	char *news, text[160];
+	double planned_s, cpu_s;
 	uint32_t n = run->now.n_modules;
 
+	replanner_took(run->replanner, &planned_s, &cpu_s);
+	int err = replanner_finish(run->replanner, &changed, &news, diag);
+	uint64_t before_ns = now_ns();
 	run->replanner = NULL;
 	if (news)
 		note(run, news);
@@ -237,6 +240,11 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_change(run->probes, &changed, run->spans, diag);
 	if (err)
 		return err;
+	snprintf(text, sizeof(text),
+		 "what is probed was changed: planned in %.0f ms (%.0f of processor time), placed "
+		 "and removed in %.0f",
+		 planned_s * 1e3, cpu_s * 1e3, (now_ns() - before_ns) / 1e6);
+	collector_note(run->collector, text);
 	run->now = changed;
 	if (run->overhead)
 		overhead_restart(run->overhead);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NICE = 5 };
@@ -20,9 +21,17 @@ struct replanner {
 	char *news;
 	pthread_t thread;
 	bool haste, done;
+	double began_s, seconds, cpu_seconds;
 	int err;
 	struct pugmark_diag diag;
 };
+
+static double seconds(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
 
 static void *plan_main(void *context)
 {
@@ -31,6 +40,8 @@ static void *plan_main(void *context)
 		setpriority(PRIO_PROCESS, gettid(), NICE);
 	r->err = r->options->replan(r->options->replan_ctx, &r->request, &r->changed, &r->news,
 				    &r->diag);
+	r->seconds = seconds(CLOCK_MONOTONIC) - r->began_s;
+	r->cpu_seconds = seconds(CLOCK_THREAD_CPUTIME_ID);
 	__atomic_store_n(&r->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -53,6 +64,7 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	r->changed = *now;
 	r->diag.offset = PUGMARK_NO_OFFSET;
 	r->haste = haste;
+	r->began_s = seconds(CLOCK_MONOTONIC);
 	r->request = *request;
 	r->request.out = r->taken = calloc(request->n_out + 1, sizeof(*r->taken));
 	r->request.pids = r->pids = calloc(request->n_pids + 1, sizeof(*r->pids));
@@ -66,6 +78,12 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	}
 	*out = r;
 	return 0;
+}
+
+void replanner_took(const struct replanner *r, double *seconds, double *cpu_seconds)
+{
+	*seconds = r->seconds;
+	*cpu_seconds = r->cpu_seconds;
 }
 
 bool replanner_done(const struct replanner *r)
