@@ -232,6 +232,8 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 	free(news);
 	if (err == -EALREADY)
 		return 0;
+	if (run->replanning_out && !err)
+		collector_note(run->collector, overhead_words(run->overhead));
 	for (; !err && n < changed.n_modules && n < BATCH_MODULES; n++)
 		err = text_span_read(changed.modules[n].path, &run->spans[n], diag);
 	if (!err)
@@ -275,7 +277,8 @@ static int begin_planning(struct recording_run *run, struct replan_request *requ
 		request->out = overhead_taken(run->overhead, &n);
 	request->n_out = n;
 	run->replanning_out = request->more_out;
-	return replanner_start(run->options, &run->now, request, haste, &run->replanner);
+	return replanner_start(run->options, &run->now, request,
+			       request->more_out ? run->overhead : NULL, haste, &run->replanner);
 }
 
 static int check_overhead(struct recording_run *run, uint64_t time_ns)
@@ -286,7 +289,6 @@ static int check_overhead(struct recording_run *run, uint64_t time_ns)
 	run->checked_ns = time_ns;
 	if (more <= 0)
 		return more;
-	collector_note(run->collector, overhead_words(run->overhead));
 	if (overhead_is_far(run->overhead))
 		probes_pause(run->probes);
 	return begin_planning(run, &request, overhead_is_far(run->overhead));
@@ -406,6 +408,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_stop(run.probes);
 		progress_end(&progress);
 		run.detach_ns = now_ns() - before_ns;
+		if (run.replanner) /* it uses the collector */
+			replanner_finish(run.replanner, NULL, NULL, NULL);
+		run.replanner = NULL;
 		note_counters(&run);
 		if (collector_finish(run.collector))
 			done.why = STOP_DISK;

@@ -18,6 +18,7 @@ struct replanner {
 	struct replan_request request; /* its lists: heap */
 	struct taken_out *taken;
 	pid_t *pids;
+	struct overhead *overhead; /* NULL: nothing more goes */
 	char *news;
 	pthread_t thread;
 	bool haste, done;
@@ -38,8 +39,14 @@ static void *plan_main(void *context)
 	struct replanner *r = context;
 	if (!r->haste) /* of this thread: Linux keeps that apart for each */
 		setpriority(PRIO_PROCESS, gettid(), NICE);
-	r->err = r->options->replan(r->options->replan_ctx, &r->request, &r->changed, &r->news,
-				    &r->diag);
+	if (r->overhead) {
+		int more = overhead_choose(r->overhead);
+		r->err = more < 0 ? more : !more && !overhead_is_far(r->overhead) ? -EALREADY : 0;
+		r->request.out = overhead_taken(r->overhead, &r->request.n_out);
+	}
+	if (!r->err)
+		r->err = r->options->replan(r->options->replan_ctx, &r->request, &r->changed,
+					    &r->news, &r->diag);
 	r->seconds = seconds(CLOCK_MONOTONIC) - r->began_s;
 	r->cpu_seconds = seconds(CLOCK_THREAD_CPUTIME_ID);
 	__atomic_store_n(&r->done, true, __ATOMIC_RELEASE);
@@ -55,7 +62,8 @@ static void replanner_free(struct replanner *r)
 }
 
 int replanner_start(const struct recorder_options *options, const struct recorder_options *now,
-		    const struct replan_request *request, bool haste, struct replanner **out)
+		    const struct replan_request *request, struct overhead *overhead, bool haste,
+		    struct replanner **out)
 {
 	struct replanner *r = calloc(1, sizeof(*r));
 	if (!r)
@@ -64,6 +72,7 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	r->changed = *now;
 	r->diag.offset = PUGMARK_NO_OFFSET;
 	r->haste = haste;
+	r->overhead = overhead;
 	r->began_s = seconds(CLOCK_MONOTONIC);
 	r->request = *request;
 	r->request.out = r->taken = calloc(request->n_out + 1, sizeof(*r->taken));
