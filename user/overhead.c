@@ -16,8 +16,10 @@
 
 enum { PIDS_MAX = 1024 };
 #define CPU_ENOUGH_NS 100000000.0 /* below that clock ticks tell too little */
-#define AIM 0.35 /* of the bound: each change costs a gap, so it shall do for long */
-#define FAR 4	 /* times the bound */
+#define AIM 0.35    /* of the bound: each change costs a gap, so it shall do for long */
+#define FAR 4	    /* times the bound */
+#define MUCH 2	    /* times the bound: is not waited with; less, if it lasts */
+enum { LASTS = 5 }; /* checks in a row */
 
 struct process_time {
 	int32_t pid;
@@ -37,7 +39,8 @@ struct overhead {
 	 * may; what is left to do about it. */
 	bool far;
 	double percent, bound_ns;
-	double sum_ns; /* what probes have cost since what is probed was changed */
+	uint32_t n_over; /* checks in a row that found too much */
+	double sum_ns;	 /* what probes have cost since what is probed was changed */
 	struct overhead_choice choice;
 	struct taken_out *taken;
 	uint32_t n_taken;
@@ -152,7 +155,8 @@ int overhead_check(struct overhead *o, const struct recorder_options *now)
 	o->bound_ns = AIM * o->max_percent / 100 * own_ns;
 	o->sum_ns += cost_ns;
 	o->choice.share = o->sum_ns > 0 ? cost_ns / o->sum_ns : 1;
-	return o->percent > o->max_percent;
+	o->n_over = o->percent > o->max_percent ? o->n_over + 1 : 0;
+	return o->percent > MUCH * o->max_percent || o->n_over >= LASTS;
 }
 
 int overhead_choose(struct overhead *o)
@@ -196,5 +200,6 @@ void overhead_restart(struct overhead *o)
 {
 	add_cpu_time(o);
 	o->cpu_ns = o->sum_ns = 0;
+	o->n_over = 0;
 	collector_count_anew(o->collector);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 3000 };
+enum { NAMES_MAX = 3000, FEW = 4 };
 
 int overhead_choice_init(struct overhead_choice *c, const struct recorder_options *now)
 {
@@ -142,14 +142,17 @@ static void take_hottest(struct taking *t, double bound_ns, char names[NAMES_MAX
 }
 
 /* What the calls so far would cost with a witness each, where that is more than probes have cost:
- * what loops within one call stays as dear as it was. */
+ * what loops within one call stays as dear as it was. A few calls say nothing: what a clock starts
+ * is frequent only as long as everything else is slow. */
 static bool count_calls(struct overhead_choice *c)
 {
 	uint64_t *counts = calloc(c->n + 1, sizeof(*counts));
 	bool counted = counts && !call_counts_read(c->now, c->first, counts);
 	for (uint32_t i = 0; counted && i < c->n; i++) {
 		double cost_ns = counts[i] * c->each_ns * c->share;
-		if (c->costs[i].cost_ns < cost_ns)
+		if (counts[i] <= FEW && c->costs[i].cost_ns <= FEW * FEW * c->each_ns)
+			c->costs[i].cost_ns = 0;
+		else if (c->costs[i].cost_ns < cost_ns)
 			c->costs[i].cost_ns = cost_ns;
 	}
 	free(counts);

@@ -291,7 +291,7 @@ static int check_overhead(struct recording_run *run, uint64_t time_ns)
 		return more;
 	if (overhead_is_far(run->overhead))
 		probes_pause(run->probes);
-	return begin_planning(run, &request, overhead_is_far(run->overhead));
+	return begin_planning(run, &request, false);
 }
 
 static int check_later(struct recording_run *run, uint64_t time_ns)

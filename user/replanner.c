@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 5 };
+enum { NICE = 10 }; /* a tenth of a processor where that has nothing to spare */
 
 struct replanner {
 	const struct recorder_options *options;

@@ -37,9 +37,9 @@ for tool in curl wrk redis-cli redis-benchmark jq taskset; do
 done
 [ $# -gt 0 ] || set -- nginx redis
 dir=$(mktemp -d "${TMPDIR:-/tmp}/pugmark-overhead.XXXXXX") || exit 1
-server='' loader='' recorder=''
+server='' loader='' others='' recorder=''
 cleanup() {
-	for pid in $recorder $loader $server; do
+	for pid in $recorder $loader $others $server; do
 		kill -INT "$pid" 2>/dev/null
 		wait "$pid" 2>/dev/null
 	done
@@ -51,7 +51,11 @@ export XDG_CACHE_HOME=$dir/cache
 
 # A load without an end, in the background, on the processors $on_load.
 nginx_load() { taskset -c "$on_load" wrk -t 1 -c 16 -d 600 "http://127.0.0.1:$port/" >load.log 2>&1 & }
-redis_load() { taskset -c "$on_load" redis-benchmark -p "$port" -t set,get -n 100000 -c 16 -q -l >load.log 2>&1 & }
+redis_load() { # both at once: no window differs from the next by what is asked for
+	taskset -c "$on_load" redis-benchmark -p "$port" -t set -n 100000 -c 8 -q -l >load.log 2>&1 &
+	others=$!
+	taskset -c "$on_load" redis-benchmark -p "$port" -t get -n 100000 -c 8 -q -l >load2.log 2>&1 &
+}
 layout() { # NAME: which processors are whose
 	local last=$(($(nproc --all) - 1)) pid
 	on_load=0-$last on_server=0-$last on_recorder=0-$last
@@ -105,9 +109,11 @@ measure_layout() { # NAME
 		echo "$(measure "$window") $(recorded "$i")"
 	done >windows
 	echo "$(measure "$window") 0 0" >>windows
-	kill "$loader"
-	wait "$loader" 2>/dev/null
-	loader=''
+	# shellcheck disable=SC2086
+	kill $loader $others
+	# shellcheck disable=SC2086
+	wait $loader $others 2>/dev/null
+	loader='' others=''
 	shares >shared
 	rate=$(cut -d ' ' -f 1 shared | spread %.1f)
 	cpu=$(cut -d ' ' -f 2 shared | spread %.1f)
