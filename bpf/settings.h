@@ -20,6 +20,13 @@ const volatile __u32 n_modules = 1;
 const volatile __u32 half_sites = 0;
 const volatile __u32 half_returns = 0;
 
+/* What is to be looked at before a module's events count (bindings.h). */
+const volatile __u32 bound_first[BATCH_MODULES]; /* of its words in the map `bound` */
+const volatile __u32 bound_count[BATCH_MODULES];
+const volatile bool by_known_programs[BATCH_MODULES];
+const volatile __u32 known_program_fds[KNOWN_PROGRAMS]; /* the collector's */
+const volatile __u32 n_known_programs = 0;
+
 /* Set by the collector while it runs. */
 volatile bool enabled = false;
 volatile bool closing = false; /* for good */

@@ -126,6 +126,14 @@ static bool forks_or_executes(const char *name)
  * the frame does that was open last. */
 #define FAR_FRAME_BYTES (16 << 10)
 
+/* Whether the call at @s goes to its target, and nowhere else. */
+static bool is_direct(const struct maker *m, const struct pugmark_site *s)
+{
+	bool bound = s->via == VIA_IMPORT && s->import != PUGMARK_NONE && m->options->bound &&
+		     m->options->bound[s->import];
+	return s->via == VIA_DIRECT || bound;
+}
+
 static void describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
 {
 	const struct pugmark_model *model = m->model;
@@ -145,7 +153,7 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 		b->flags |= PROG_TAIL;
 		b->height = 0;
 	}
-	if (s->via == VIA_DIRECT && s->target != PUGMARK_NONE && model->funcs[s->target].n_blocks) {
+	if (is_direct(m, s) && s->target != PUGMARK_NONE && model->funcs[s->target].n_blocks) {
 		b->call = CALL_DIRECT;
 		b->callee = m->func_of[s->target];
 	} else if (s->via == VIA_INDIRECT) {
@@ -433,9 +441,8 @@ static uint32_t func_flags(const struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
 	uint32_t flags = f->flags & (FUNC_ADDRESS_TAKEN | FUNC_IFUNC) ? PROG_ENTRY_WITNESS : 0;
-	bool library = !m->model->entry;
-	if (f->flags & FUNC_EXPORTED &&
-	    (library || (m->options->entered && m->options->entered[func])))
+	bool entered = m->options->entered ? m->options->entered[func] : !m->model->entry;
+	if (f->flags & FUNC_EXPORTED && entered)
 		flags |= PROG_ENTRY_WITNESS;
 	return flags;
 }
@@ -599,7 +606,8 @@ static int settle_opaque(struct maker *m)
 	for (uint32_t s = 0; s < model->n_sites; s++) {
 		const struct pugmark_site *site = &model->sites[s];
 		bool opaque = m->options->opaque && m->options->opaque[site->func];
-		bool by_import = site->via == VIA_IMPORT; /* comes back by way of the linker */
+		/* it may come back by way of the linker */
+		bool by_import = site->via == VIA_IMPORT && !is_direct(m, site);
 		if (site->target != PUGMARK_NONE &&
 		    ((opaque && p->funcs[site->target].n_blocks) || by_import))
 			p->funcs[site->target].flags |= PROG_ENTRY_WITNESS;

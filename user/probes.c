@@ -3,6 +3,7 @@
  * module; on kernels before 6.6 one perf event a site. */
 #include "user/probes.h"
 
+#include "user/bindings.h"
 #include "user/probe_limits.h"
 #include "user/return_bits.h"
 #include "user/scope.h"
@@ -37,6 +38,8 @@ struct probes {
 	bool multi;
 	bool paused; /* what is in use is the next generation, of which there is nothing yet */
 	struct text_span spans[BATCH_MODULES];
+	struct bindings bindings[BATCH_MODULES];
+	uint32_t n_bound; /* over all modules */
 };
 
 static int quiet_print(enum libbpf_print_level level, const char *format, va_list args)
@@ -146,6 +149,46 @@ static int fill_tables(struct probes *p, const struct recorder_options *options,
 	return 0;
 }
 
+static int read_bindings(struct probes *p, const struct recorder_options *options,
+			 struct pugmark_diag *diag)
+{
+	int err = 0;
+
+	for (uint32_t m = 0; !err && m < options->n_modules; m++) {
+		const struct recorder_module *mod = &options->modules[m];
+
+		if (mod->plan)
+			err = bindings_read(mod->path, mod->plan, &p->spans[m], &p->bindings[m],
+					    diag);
+		p->skel->rodata->bound_first[m] = p->n_bound;
+		p->skel->rodata->bound_count[m] = p->bindings[m].n;
+		p->skel->rodata->by_known_programs[m] = p->bindings[m].by_known_programs;
+		p->n_bound += p->bindings[m].n;
+	}
+	for (uint32_t i = 0; i < options->n_program_fds && i < KNOWN_PROGRAMS; i++) {
+		p->skel->rodata->known_program_fds[i] = options->program_fds[i];
+		p->skel->rodata->n_known_programs = i + 1;
+	}
+	return err;
+}
+
+static int fill_bound(struct probes *p)
+{
+	size_t bytes = p->n_bound * sizeof(struct bound_slot);
+	struct bound_slot *at = p->n_bound ? map_of(p->skel->maps.bound, bytes) : NULL;
+	uint32_t n = 0;
+
+	if (!p->n_bound)
+		return 0;
+	if (!at)
+		return -ENOMEM;
+	for (uint32_t m = 0; m < BATCH_MODULES; n += p->bindings[m++].n)
+		if (p->bindings[m].n)
+			memcpy(at + n, p->bindings[m].at, p->bindings[m].n * sizeof(*at));
+	unmap(at, bytes);
+	return 0;
+}
+
 static int load_failed(int err, struct pugmark_diag *diag)
 {
 	if (err == -EPERM || err == -EACCES)
@@ -216,6 +259,7 @@ static void make_room(struct probes *p, const struct recorder_options *options)
 	bpf_map__set_max_entries(p->skel->maps.returns, p->halves * p->n_words);
 	bpf_map__set_max_entries(p->skel->maps.sites, p->halves * p->max_sites);
 	bpf_map__set_max_entries(p->skel->maps.operands, p->halves * p->max_operands);
+	bpf_map__set_max_entries(p->skel->maps.bound, p->n_bound ? p->n_bound : 1);
 	if (options->ring_bytes)
 		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
 }
@@ -229,6 +273,8 @@ static int load(struct probes *p, const struct recorder_options *options, int cg
 		err = fill_tables(p, options, 0);
 	if (!err)
 		err = fill_returns(p, options, 0);
+	if (!err)
+		err = fill_bound(p);
 	if (!err && cgroup_fd >= 0 &&
 	    bpf_map_update_elem(bpf_map__fd(p->skel->maps.cgroups), &(uint32_t){0}, &cgroup_fd,
 				BPF_ANY))
@@ -239,7 +285,7 @@ static int load(struct probes *p, const struct recorder_options *options, int cg
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
 		struct probes **out, struct pugmark_diag *diag)
 {
-	int cgroup_fd = -1;
+	int cgroup_fd = -1, planned = 0;
 	uint32_t pid_namespace = 0;
 	int err = probe_limits_check(options, diag);
 
@@ -258,8 +304,9 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		memcpy(p->spans, spans, options->n_modules * sizeof(*spans));
 		p->multi = !getenv("PUGMARK_PERF_EVENTS") && probe_limits_have_multi() > 0;
 		configure(p, options, pid_namespace);
+		planned = read_bindings(p, options, diag);
 		make_room(p, options);
-		err = load(p, options, cgroup_fd);
+		err = planned ? planned : load(p, options, cgroup_fd);
 	} else {
 		err = p ? -errno : -ENOMEM;
 	}
@@ -267,7 +314,7 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		close(cgroup_fd);
 	if (err) {
 		probes_free(p);
-		return load_failed(err, diag);
+		return planned ? planned : load_failed(err, diag);
 	}
 	*out = p;
 	return 0;
@@ -534,6 +581,8 @@ void probes_free(struct probes *p)
 	bpf_link__destroy(p->adopt);
 	bpf_link__destroy(p->stop);
 	witness_bpf__destroy(p->skel);
+	for (uint32_t m = 0; m < BATCH_MODULES; m++)
+		bindings_deinit(&p->bindings[m]);
 	free(p);
 }
 

@@ -35,6 +35,8 @@ struct record_modules {
 	uint32_t n;
 	uint32_t n_first;	      /* those before anything was planned again */
 	const char *pid_programs[64]; /* what each of the processes runs */
+	int program_fds[64];	      /* the programs: open files, and how many */
+	uint32_t n_programs;
 	/* Those of the program that run already, and all that they have loaded by now: what none of
 	 * its libraries needs is a plugin to it. */
 	pid_t running[RECORD_RUNNING_MAX];
