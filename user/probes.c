@@ -196,6 +196,8 @@ static void configure(struct probes *p, const struct recorder_options *options,
 	bpf_program__set_autoattach(skel->progs.witness, false);
 	bpf_program__set_autoattach(skel->progs.adopt, false);
 	bpf_program__set_autoattach(skel->progs.stop, false);
+	if (libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) <= 0)
+		bpf_program__set_autoload(skel->progs.on_prepare_exec, false);
 }
 
 static void make_room(struct probes *p, const struct recorder_options *options)
