@@ -17,14 +17,15 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, parent, 0, 0);
 	__u32 tgid = child->tgid;
-	__u8 one = 1;
+	__s32 pid = 0;
 
 	if (!st || st->stopped)
 		return 0;
 	if (tgid != (__u32)parent->tgid) {
 		if (!follow)
 			return 0;
-		if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &one, BPF_ANY)) {
+		pid = pid_seen(BPF_CORE_READ(child, group_leader), 0);
+		if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
 			count(&counters.untracked);
 			return 0;
 		}
@@ -118,15 +119,15 @@ SEC("iter/task")
 int adopt(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	__u8 one = 1;
 
 	learn_self();
 	if (!task)
 		return 0;
 	__u32 tgid = task->tgid;
-	if (!adopt_pid || pid_seen(BPF_CORE_READ(task, group_leader), 0) != (int)adopt_pid)
+	__s32 pid = pid_seen(BPF_CORE_READ(task, group_leader), 0);
+	if (!adopt_pid || pid != (int)adopt_pid)
 		return 0;
-	if (bpf_map_update_elem(&tracked, &tgid, &one, BPF_ANY)) {
+	if (bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
 		count(&counters.untracked);
 		return 0;
 	}
