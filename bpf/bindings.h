@@ -10,7 +10,6 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct bound_slot);
@@ -64,16 +63,16 @@ static long bound_step(__u32 i, struct bound_check *c)
 	return 0;
 }
 
-/* Whether the plan of @module holds for the current task, in which it lies at @base. Global, so
- * that it is verified once. */
-__noinline int is_as_planned(__u32 module, __u64 base)
+/* Whether the plan of @module, one of @plans, holds for the current task, in which it lies at
+ * @base. Global, so that it is verified once. */
+__noinline int is_as_planned(__u32 plans, __u32 module, __u64 base)
 {
-	module &= BATCH_MODULES - 1;
-	struct bound_check check = {.base = base, .first = bound_first[module]};
+	__u32 half = plans & 1, at = half * BATCH_MODULES + (module & (BATCH_MODULES - 1));
+	struct bound_check check = {.base = base, .first = half * half_bound + bound_first[at]};
 
-	if (by_known_programs[module] && !is_known_program())
+	if (by_known_programs[at] && !is_known_program())
 		return false;
-	bpf_loop(bound_count[module], bound_step, &check, 0);
+	bpf_loop(bound_count[at], bound_step, &check, 0);
 	return !check.differs;
 }
 

@@ -60,7 +60,7 @@ static __always_inline bool note_place(struct task_state *st, __u32 module, stru
 		__u64 bit = 1ull << module;
 
 		st->base[module] = hit->base;
-		if (is_as_planned(module, hit->base))
+		if (is_as_planned(st->generation, module, hit->base))
 			st->unplanned &= ~bit;
 		else
 			st->unplanned |= bit;

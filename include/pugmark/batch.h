@@ -171,7 +171,7 @@ struct signal_note {
 	__u64 time_ns;
 	__u64 lost; /* as in struct batch */
 	__u32 execs;
-	__s32 pid;
+	__s32 pid; /* 0: its process is no more what it was */
 	__u32 has_snapshot;
 	__u32 snapshot; /* its serial */
 	__u64 ip;
