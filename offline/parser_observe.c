@@ -359,7 +359,9 @@ bool parser_begin_thread(struct parser *p, struct lookahead *la)
 	struct frame f = {
 		.func = n->func,
 		.module = module,
-		.cfa = known ? la->cfa + n->height : own && la->own_cfa ? e->cfa : 0,
+		.cfa = known		    ? la->cfa + n->height
+		       : own && la->own_cfa ? e->cfa
+					    : 0,
 		.boundary = BELOW_ROOT,
 	};
 	parser_emit_frame(p, TRACE_ENTER, CAUSE_THREAD, &f);
