@@ -76,6 +76,7 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->gaps = 0;
 	p->lost = 0;
 	p->placed = false;
+	p->begun = true;
 	if (parser_copy_contexts(p, parent) || (tables && !make_caches(p))) {
 		parser_free(p);
 		return -ENOMEM;

@@ -555,6 +555,24 @@ static void make_opaque(struct maker *m, uint32_t func)
 	}
 }
 
+/* What handlers of signals return to: it makes the system call that goes on with what was
+ * interrupted, and so is entered and left by no call or return. Said by its call frame information
+ * or, where it has none, by its code. */
+static bool is_trampoline(const struct maker *m, const struct pugmark_func *f)
+{
+	static const uint8_t ways[][9] = {
+		{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, /* mov $15,%rax; syscall */
+		{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05},	       /* mov $15,%eax; syscall */
+	};
+	static const uint8_t bytes_of[] = {9, 7};
+	size_t len;
+	const uint8_t *bytes = pugmark_model_bytes(m->model, f->addr, &len);
+	bool is = f->flags & FUNC_SIGNAL_FRAME;
+	for (int i = 0; i < 2; i++)
+		is |= bytes && len >= bytes_of[i] && !memcmp(bytes, ways[i], bytes_of[i]);
+	return is;
+}
+
 static void make_function(struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
@@ -570,6 +588,10 @@ static void make_function(struct maker *m, uint32_t func)
 		pf->flags |= PROG_PATHS;
 	if (m->model->funcs[func].flags & FUNC_SWITCHES)
 		pf->flags |= PROG_FUNC_SWITCHES;
+	if (is_trampoline(m, f)) {
+		pf->flags = 0;
+		return;
+	}
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
 		make_opaque(m, func);

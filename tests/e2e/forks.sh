@@ -3,7 +3,8 @@
 # forks.sh: a process becomes two, or runs another program, in the middle of calls that nothing has
 # shown yet: by the C library inside of a static program, by a system call of its own, or by a library
 # that is not traced. What came before was done by the parent alone, and is told before an exec. Plans
-# of modes casper and best tell of the same run what that of mode full tells, for every process.
+# of modes casper and best tell of the same run what that of mode full tells, for every process. And
+# the threads of a static program, which begin in the middle of a function of the program itself.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -18,6 +19,7 @@ int becomes(char **argv) { return execv(argv[0], argv); }
 C
 cat >program.c <<'C'
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -83,11 +85,21 @@ FN static int goes_on(int top, int i)
 		_exit(work(n & 1));
 	return leaf(n);
 }
+static void *thread(void *i) { return (void *)(long)work((long)i); }
+FN static void threads(void)
+{
+	pthread_t ids[4];
+	for (long i = 0; i < 4; i++)
+		pthread_create(&ids[i], NULL, thread, (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(ids[i], NULL);
+}
 int main(int argc, char **argv)
 {
 	int top = getpid(), n = 0;
 	if (argc > 1)
 		return work(3) < 0;
+	threads();
 	for (int i = 0; i < 24; i++)
 		n += goes_on(top, i);
 	char *again[] = {argv[0], "again", NULL};
@@ -101,11 +113,11 @@ int main(int argc, char **argv)
 }
 C
 "${CC:-cc}" -O2 -g0 -shared -fPIC -o libsplit.so library.c 2>err &&
-	"${CC:-cc}" -O2 -g0 -DDYNAMIC -o dynamic program.c -L. -lsplit 2>err ||
+	"${CC:-cc}" -O2 -g0 -DDYNAMIC -pthread -o dynamic program.c -L. -lsplit 2>err ||
 	skip "no compiler for the program: $(head -n 1 err)"
 programs=(dynamic)
 for level in 0 2; do
-	"${CC:-cc}" -O$level -g0 -static -o static$level program.c 2>err && programs+=(static$level)
+	"${CC:-cc}" -O$level -g0 -static -pthread -o static$level program.c 2>err && programs+=(static$level)
 done
 [ ${#programs[@]} = 3 ] || echo "static programs are left out: $(head -n 1 err)"
 export LD_LIBRARY_PATH=$dir
@@ -122,13 +134,13 @@ for program in "${programs[@]}"; do
 		claim "$program: plan $module has no gap" is "$(grep -c ' gap ' $module)" 0
 	done
 	claim "$program: there is something to tell" [ "$(wc -l <0)" -gt 1000 ]
-	claim "$program: every process is there" is "$(cut -d ' ' -f 1 0 | sort -u | wc -l)" 26
+	claim "$program: every thread is there" is "$(cut -d ' ' -f 1 0 | sort -u | wc -l)" 30
 	if [ $early = 1 ]; then
 		skipped=$((skipped + 2))
 		continue
 	fi
 	claim "$program: casper tells what full tells" same 0 1
 	claim "$program: best tells what full tells" same 0 2
-	echo "$program: $(wc -l <0) events in 26 processes, the same by three plans"
+	echo "$program: $(wc -l <0) events of 26 processes and 4 threads, the same by three plans"
 done
 conclude
