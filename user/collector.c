@@ -453,8 +453,12 @@ int collector_error(const struct collector *c)
 
 void collector_note(struct collector *c, const char *text)
 {
+	char *both = NULL;
+
 	pthread_mutex_lock(&c->lock);
-	if (!c->note)
-		c->note = strdup(text);
+	if (asprintf(&both, "%s%s%s", c->note ? c->note : "", c->note ? "; " : "", text) >= 0) {
+		free(c->note);
+		c->note = both;
+	}
 	pthread_mutex_unlock(&c->lock);
 }
