@@ -374,6 +374,14 @@ static void note_counters(struct recording_run *run)
 	const volatile struct batch_counters *k = probes_counters(run->probes);
 	char text[512];
 
+	if (k->unplanned) {
+		snprintf(text, sizeof(text),
+			 "not recorded: %llu events in processes that the plan of a library does "
+			 "not hold for: they run another program, or something else that is loaded "
+			 "defines functions of the library (name it with --plugin)",
+			 (unsigned long long)k->unplanned);
+		collector_note(run->collector, text);
+	}
 	if (!k->process_lost && !k->hits_without_task && !k->snapshots_lost && !k->untracked)
 		return;
 	snprintf(text, sizeof(text),
@@ -422,6 +430,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		done.exit_status = err ? 127 : exit_status(&run);
 		done.events = t->events;
 		done.lost = t->lost + probes_counters(run.probes)->hits_without_task;
+		done.unplanned = probes_counters(run.probes)->unplanned;
 		done.tasks = t->tasks;
 		done.segments = t->segments;
 		done.bytes = t->bytes;
