@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* jumps.c: __builtin_setjmp and __builtin_longjmp, which are code of the program itself and have no
- * name: out of several frames, again and again to one place, out of a callback, to one of two places,
- * and inside of a coroutine. */
+ * name: out of several frames, again and again to one place, out of a callback, to one of two
+ * places, and inside of a coroutine. */
 #include "case.h"
 
 #include <stdlib.h>
