@@ -4,6 +4,7 @@
 #ifndef BPF_FOLLOW_H
 #define BPF_FOLLOW_H
 
+#include "bpf/bindings.h"
 #include "bpf/signal.h"
 #include "bpf/tasks.h"
 #include <bpf/bpf_tracing.h>
@@ -121,6 +122,8 @@ int adopt(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 
 	learn_self();
+	if (!adopt_pid)
+		learn_programs();
 	if (!task)
 		return 0;
 	__u32 tgid = task->tgid;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* gaps.c: code that no FDE covers. Between FDEs nothing says where code ends and data begins, so
  * only what can be reached is decoded, from starts that something names: symbols, the entry point,
- * what that hands to the C library (main), pointers in data, direct calls and jumps, and what other
- * such code takes the address of or jumps to by a table. Where that is a mere guess (data words of
- * what is not PIE, all that code points to), a start is kept only if what it reaches can be code,
- * all of it. */
+ * what that hands to the C library (main), the module's own imports, pointers in data, direct calls
+ * and jumps, and what other such code takes the address of or jumps to by a table. Where that is a
+ * mere guess (data words of what is not PIE, all that code points to), a start is kept only if what
+ * it reaches can be code, all of it. */
 #include "offline/builder.h"
 #include "offline/gap_tables.h"
 #include "offline/semantics.h"
@@ -321,10 +321,24 @@ static int add_entry_refs(struct builder *b, struct gaps *g)
 	return err;
 }
 
+/* What the module calls of its own by way of its PLT: of assembly it may have no type and no FDE.
+ */
+static int add_own_imports(struct builder *b, struct gaps *g)
+{
+	const uint64_t *local = elf_image_import_local(b->image);
+	int err = 0;
+	for (uint32_t i = 0; i < b->n_imports && !err; i++)
+		if (local[i])
+			err = add_start(b, g, local[i], true);
+	return err;
+}
+
 static int add_named_starts(struct builder *b, struct gaps *g)
 {
 	uint32_t n;
-	int err = add_start(b, g, elf_image_entry(b->image), false);
+	int err = add_own_imports(b, g);
+	if (!err)
+		err = add_start(b, g, elf_image_entry(b->image), false);
 	if (!err)
 		err = add_entry_refs(b, g);
 	const struct elf_symbol *symbols = elf_image_symbols(b->image, &n);

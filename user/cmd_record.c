@@ -112,6 +112,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.modules = modules->at;
 		a->options.n_modules = modules->n;
 		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
+		a->options.program_fds = modules->program_fds;
+		a->options.n_program_fds = modules->n_programs;
 		a->options.program = modules->targets.at[0].path;
 		a->options.running = modules->running;
 		a->options.n_running = modules->n_running;
@@ -139,9 +141,15 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 			"pugmark: %s: no function could be left in within the overhead allowed: "
 			"recording stopped\n",
 			o->output);
-	if (r->lost)
+	if (r->unplanned)
+		fprintf(stderr,
+			"pugmark: %s: %llu events were not recorded: these processes run another "
+			"program than the library was planned for, or something that they load "
+			"defines functions of the library (name it with --plugin)\n",
+			o->output, (unsigned long long)r->unplanned);
+	if (r->lost > r->unplanned)
 		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
-			(unsigned long long)r->lost,
+			(unsigned long long)(r->lost - r->unplanned),
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
 	if (!o->quiet)
 		fprintf(stderr, "pugmark: %llu probe%s: placed in %.0f ms, removed in %.0f ms\n",

@@ -3,6 +3,7 @@
  * module; on kernels before 6.6 one perf event a site. */
 #include "user/probes.h"
 
+#include "user/bound_table.h"
 #include "user/probe_limits.h"
 #include "user/probe_tables.h"
 #include "user/scope.h"
@@ -33,6 +34,7 @@ struct probes {
 	uint32_t n_links, cap_links;
 	struct bpf_link *adopt, *stop;
 	struct probe_tables tables;
+	struct bound_table bound;
 	bool multi;
 	bool paused; /* what is in use is the next generation, of which there is nothing yet */
 };
@@ -88,6 +90,10 @@ static void configure(struct probes *p, const struct recorder_options *options,
 	skel->rodata->follow = !options->no_follow;
 	skel->rodata->in_cgroup = options->cgroup != NULL;
 	skel->rodata->in_pid_namespace = pid_namespace;
+	for (uint32_t i = 0; i < options->n_program_fds && i < KNOWN_PROGRAMS; i++) {
+		skel->rodata->known_program_fds[i] = options->program_fds[i];
+		skel->rodata->n_known_programs = i + 1;
+	}
 	if (!p->multi)
 		bpf_program__set_expected_attach_type(skel->progs.witness, 0);
 	bpf_program__set_autoattach(skel->progs.witness, false);
@@ -104,12 +110,16 @@ static int make_room(struct probes *p, const struct recorder_options *options,
 	p->tables.sites = p->skel->maps.sites;
 	p->tables.operands = p->skel->maps.operands;
 	p->tables.returns = p->skel->maps.returns;
+	p->bound.map = p->skel->maps.bound;
 	int err = probe_tables_add_modules(&p->tables, options, spans, diag);
+	if (!err)
+		err = bound_table_size(&p->bound, options, spans, diag);
 	if (err)
 		return err;
 	probe_tables_size(&p->tables, options);
 	p->skel->rodata->half_sites = p->tables.max_sites;
 	p->skel->rodata->half_returns = p->tables.max_words;
+	p->skel->rodata->half_bound = p->bound.max;
 	if (options->ring_bytes)
 		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
 	return 0;
@@ -127,6 +137,23 @@ static void tell_modules(struct probes *p)
 	__atomic_store_n(&p->skel->bss->n_modules, t->n_modules, __ATOMIC_SEQ_CST);
 }
 
+/* The half of the tables that is @generation's. */
+static int fill(struct probes *p, const struct recorder_options *options, uint32_t generation,
+		struct pugmark_diag *diag)
+{
+	uint32_t first = (generation & 1) * BATCH_MODULES;
+	int err = probe_tables_fill(&p->tables, options, generation, diag);
+
+	if (!err)
+		err = bound_table_fill(&p->bound, options, p->tables.spans, generation, diag);
+	for (uint32_t m = 0; !err && m < options->n_modules; m++) {
+		p->skel->bss->bound_first[first + m] = p->bound.first[m];
+		p->skel->bss->bound_count[first + m] = p->bound.count[m];
+		p->skel->bss->by_known_programs[first + m] = p->bound.by_known_programs[m];
+	}
+	return err;
+}
+
 /* Loads, and fills the maps. */
 static int load(struct probes *p, const struct recorder_options *options, int cgroup_fd,
 		struct pugmark_diag *diag)
@@ -140,7 +167,7 @@ static int load(struct probes *p, const struct recorder_options *options, int cg
 	if (err)
 		return load_failed(err, diag);
 	tell_modules(p);
-	return probe_tables_fill(&p->tables, options, 0, diag);
+	return fill(p, options, 0, diag);
 }
 
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
@@ -390,7 +417,7 @@ int probes_change(struct probes *p, const struct recorder_options *options,
 	if (!err)
 		err = probe_tables_add_modules(&p->tables, options, spans, diag);
 	if (!err)
-		err = probe_tables_fill(&p->tables, options, next, diag);
+		err = fill(p, options, next, diag);
 	if (!err) {
 		tell_modules(p);
 		err = place(p, options, next, diag);

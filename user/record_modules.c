@@ -114,6 +114,7 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 	options.progress = &progress;
 	options.traced = others;
 	options.elsewhere = out->targets.n > 1;
+	options.any_program = !o->argv && !o->n_pids;
 	for (uint32_t i = 0; i < out->targets.n && i < RECORD_MODULES_MAX; i++)
 		if (out->targets.at[i].path != module->path)
 			others[options.n_traced++] = out->targets.at[i].path;
@@ -174,6 +175,8 @@ int record_modules_open(const struct record_modules_options *o, struct record_mo
 {
 	int err = find_programs(o, out, diag);
 	uint32_t n_programs = out->targets.n;
+	for (uint32_t i = 0; i < n_programs && i < 64; i++)
+		out->program_fds[out->n_programs++] = out->targets.at[i].fd;
 	if (!err)
 		err = find_running(o, out, diag);
 	if (!err && o->sites)

@@ -33,6 +33,8 @@ struct record_modules {
 	struct planning_result planned[RECORD_MODULES_MAX];
 	struct plan_site *sites;
 	uint32_t n;
+	int program_fds[64]; /* the programs: open files, and how many */
+	uint32_t n_programs;
 	uint32_t first, n_now; /* those that are probed now, after all that was planned again */
 	uint32_t models[RECORD_MODULES_MAX]; /* of these: where in @planned the model is */
 	bool awaited[RECORD_MODULES_MAX];    /* per pattern: no such module was seen so far */

@@ -40,6 +40,9 @@ struct recorder_options {
 	uint32_t n_modules; /* at most 64 */
 	/* Who: a command (NULL-terminated), or running processes, or everybody. */
 	char *const *argv;
+	/* Open files of the programs that libraries were planned for; the first 64 count. */
+	const int *program_fds;
+	uint32_t n_program_fds;
 	const pid_t *pids;
 	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
 	uint32_t n_pids;
@@ -78,6 +81,8 @@ struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */
 	enum recorder_stop why;
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t
+		unplanned; /* of those lost: in processes that a library's plan does not hold for */
 	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
 };
 
