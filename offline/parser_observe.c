@@ -17,7 +17,9 @@ bool parser_in_noreturn(const struct parser *p)
 	const struct frame *f = &p->stack[p->n - 1];
 	if (p->position == AT_CALL)
 		return node_at(p, f->module, f->node)->flags & (NODE_NORETURN | NODE_SWITCHES);
-	return p->position == AT_DECISION && f->decision == PUGMARK_NONE;
+	if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
+		return p->position == AT_DECISION;
+	return !p->plans[f->module]->decisions[f->decision].n; /* it is what leaves for good */
 }
 
 /* Leaves the frames above the first @n by unwinding. Where it is not certain that they were all
