@@ -13,6 +13,7 @@ struct task_state {
 	__u64 last_ns;
 	__u64 last_cfa; /* of the last hit: somewhere near are the frames of the module */
 	__u64 base[BATCH_MODULES]; /* run-time address of text_addr, 0: to be said */
+	__u64 unplanned;	   /* a bit a module: its plan does not hold here */
 	__u32 n;
 	__u32 attached; /* RECORD_ATTACH is due */
 	__u32 stopped;	/* PROCESS_STOP was sent */

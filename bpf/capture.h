@@ -87,7 +87,8 @@ static __always_inline bool is_signal_trampoline(__u64 ret)
 
 	if (bpf_probe_read_user(code, 9, (void *)ret))
 		return false;
-	return code[0] == 0x0f0000000fc0c748 && (code[1] & 0xff) == 0x05;
+	return (code[0] == 0x0f0000000fc0c748 && (code[1] & 0xff) == 0x05) ||
+	       (code[0] & 0xffffffffffffff) == 0x050f0000000fb8;
 }
 
 /* Whether @ret is where a call of a traced function returns to, as far as the task's events have

@@ -4,6 +4,7 @@
 #ifndef BPF_FOLLOW_H
 #define BPF_FOLLOW_H
 
+#include "bpf/bindings.h"
 #include "bpf/signal.h"
 #include "bpf/tasks.h"
 #include <bpf/bpf_tracing.h>
@@ -17,14 +18,15 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, parent, 0, 0);
 	__u32 tgid = child->tgid;
-	__u8 one = 1;
+	__s32 pid = 0;
 
 	if (!st || st->stopped)
 		return 0;
 	if (tgid != (__u32)parent->tgid) {
 		if (!follow)
 			return 0;
-		if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &one, BPF_ANY)) {
+		pid = pid_seen(BPF_CORE_READ(child, group_leader), 0);
+		if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
 			count(&counters.untracked);
 			return 0;
 		}
@@ -38,9 +40,24 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!born || !open || regs->sp != its_regs->sp)
 		return 0;
 	born->generation = st->generation; /* as what it goes on from */
+	/* What led here in silence was done once, by the parent: whoever made the system call, code
+	 * of ours or of a module that is not traced. */
+	if (!st->attached)
+		place_send(st, NULL, st->head.pid);
 	__u32 n = batch_room(st);
 	batch_append(st, &n, (__u32)RECORD_FORK << HEAD_RECORD_SHIFT, born->head.task);
 	st->n = n;
+	return 0;
+}
+
+/* Since Linux 6.10; the program that ends here still has its memory. */
+SEC("tp_btf/sched_prepare_exec")
+int BPF_PROG(on_prepare_exec, struct task_struct *task, struct linux_binprm *bprm)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	if (st && enabled && !st->stopped && !st->attached)
+		place_send(st, NULL, 0);
 	return 0;
 }
 
@@ -81,7 +98,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		batch_pause(st);
 	/* Since Linux 6.16 it still has its memory here. */
 	if (open && enabled && asked && !st->attached && BPF_CORE_READ(task, mm))
-		place_send(st, NULL);
+		place_send(st, NULL, st->head.pid);
 	batch_send(st);
 	st->stopped = 1;
 	struct process_record *r = process_reserve(open ? PROCESS_EXIT : PROCESS_STOP, task, st);
@@ -103,15 +120,17 @@ SEC("iter/task")
 int adopt(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	__u8 one = 1;
 
 	learn_self();
+	if (!adopt_pid)
+		learn_programs();
 	if (!task)
 		return 0;
 	__u32 tgid = task->tgid;
-	if (!adopt_pid || pid_seen(BPF_CORE_READ(task, group_leader), 0) != (int)adopt_pid)
+	__s32 pid = pid_seen(BPF_CORE_READ(task, group_leader), 0);
+	if (!adopt_pid || pid != (int)adopt_pid)
 		return 0;
-	if (bpf_map_update_elem(&tracked, &tgid, &one, BPF_ANY)) {
+	if (bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
 		count(&counters.untracked);
 		return 0;
 	}

@@ -10,17 +10,25 @@
 const volatile bool with_times = true;
 const volatile bool trace_all = false;
 const volatile bool follow = true;
-const volatile bool in_cgroup = false;		   /* trace_all: only what is in cgroups[0] */
-const volatile __u32 in_pid_namespace = 0;	   /* trace_all: only what is in it; its number */
-const volatile __u64 module_bytes[BATCH_MODULES];  /* length of text_addr..text_end */
-const volatile __u32 returns_first[BATCH_MODULES]; /* of its words in the map `returns` */
-const volatile __u32 n_modules = 1;
+const volatile bool in_cgroup = false;	   /* trace_all: only what is in cgroups[0] */
+const volatile __u32 in_pid_namespace = 0; /* trace_all: only what is in it; its number */
 /* The tables of sites and of returns have two halves of so many: while what is probed changes, one
  * is in use and the other is filled. */
 const volatile __u32 half_sites = 0;
 const volatile __u32 half_returns = 0;
+const volatile __u32 half_bound = 0;
+const volatile __u32 known_program_fds[KNOWN_PROGRAMS]; /* the collector's */
+const volatile __u32 n_known_programs = 0;
 
-/* Set by the collector while it runs. */
+/* Set by the collector while it runs. Modules may be added at the end, before probes of theirs. */
+volatile __u64 module_bytes[BATCH_MODULES] = {};  /* length of text_addr..text_end */
+volatile __u32 returns_first[BATCH_MODULES] = {}; /* of its words in the map `returns` */
+volatile __u32 n_modules = 0;
+/* What is to be looked at before a module's events count (bindings.h): two halves as well. */
+volatile __u32 bound_first[2 * BATCH_MODULES] =
+	{}; /* of its words in the half of the map `bound` */
+volatile __u32 bound_count[2 * BATCH_MODULES] = {};
+volatile bool by_known_programs[2 * BATCH_MODULES] = {};
 volatile bool enabled = false;
 volatile bool closing = false; /* for good */
 volatile __u32 generation = 0; /* of the probes in use: those of another are of no effect */

@@ -52,8 +52,9 @@ static __always_inline void note_registers(struct pt_regs *regs, struct signal_n
 }
 
 /* Sends the registers and the stack of the current task, as an event of its own after what it has
- * sent so far. @ka: of the handler that a signal is for, NULL: none. */
-static __noinline int place_send(struct task_state *st, struct k_sigaction *ka)
+ * sent so far. @ka: of the handler that a signal is for, NULL: none. @pid: the process that the
+ * collector can still unwind it in, or 0. */
+static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, __s32 pid)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -74,7 +75,7 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka)
 		note->time_ns = bpf_ktime_get_ns();
 		note->lost = st->head.lost;
 		note->execs = st->head.execs;
-		note->pid = st->head.pid;
+		note->pid = pid;
 		note->has_snapshot = told;
 		note->snapshot = st->snapshots - 1;
 		if (ka)
@@ -95,7 +96,7 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction
 
 	/* Before the first hit of a task that ran before, its stack is not known. */
 	if (st && enabled && !st->stopped && !st->attached)
-		place_send(st, ka);
+		place_send(st, ka, st->head.pid);
 	return 0;
 }
 

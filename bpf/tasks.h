@@ -7,12 +7,12 @@
 #include "bpf/batch.h"
 #include <bpf/bpf_core_read.h>
 
-/* By the kernel's own number of the process. */
+/* By the kernel's own number of the process: that in the collector's pid namespace, 0: none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
 	__type(key, __u32);
-	__type(value, __u8);
+	__type(value, __s32);
 } tracked SEC(".maps");
 
 struct {

@@ -24,6 +24,7 @@
 #include <pugmark/batch.h>
 
 #include "bpf/batch.h"
+#include "bpf/bindings.h"
 #include "bpf/capture.h"
 #include "bpf/follow.h"
 #include "bpf/settings.h"
@@ -51,18 +52,28 @@ struct hit {
 	bool attached;
 };
 
-/* Where the module lies, and that the task ran before, if that is news. */
-static __always_inline void note_place(struct task_state *st, __u32 module, struct hit *hit)
+/* Where the module lies, and that the task ran before, if that is news. Returns whether its events
+ * can be told by the plan. */
+static __always_inline bool note_place(struct task_state *st, __u32 module, struct hit *hit)
 {
 	if (st->base[module] != hit->base) {
+		__u64 bit = 1ull << module;
+
 		st->base[module] = hit->base;
+		if (is_as_planned(st->generation, module, hit->base))
+			st->unplanned &= ~bit;
+		else
+			st->unplanned |= bit;
 		batch_append(st, &hit->n, RECORD_BASE << HEAD_RECORD_SHIFT | module, hit->base);
 	}
+	if (st->unplanned >> module & 1)
+		return false;
 	hit->attached = st->attached;
 	if (hit->attached) {
 		st->attached = 0;
 		batch_append(st, &hit->n, (__u32)RECORD_ATTACH << HEAD_RECORD_SHIFT, 0);
 	}
+	return true;
 }
 
 static __always_inline void note_time(struct task_state *st, struct hit *hit)
@@ -146,7 +157,11 @@ int witness(struct pt_regs *ctx)
 	__u32 module = site->module & (BATCH_MODULES - 1);
 	__u32 capture = site->capture;
 
-	note_place(st, module, &hit);
+	if (!note_place(st, module, &hit)) {
+		st->head.lost++;
+		count(&counters.unplanned);
+		return 0;
+	}
 	if (with_times)
 		note_time(st, &hit);
 	__u64 sp = ctx->sp, bp = ctx->bp;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* needed.c: follows DT_NEEDED as the dynamic linker does (DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH,
  * /etc/ld.so.cache, the standard folders), each file once, and looks its .dynsym's names up among
- * the program's exported ones. Files are read by libelf; the cache, which anyone may have written,
- * is checked here. */
+ * the program's exported ones: those that are asked for may be entered, those that are defined may
+ * come first where the program's own code asks. Files are read by libelf; the cache, which anyone
+ * may have written, is checked here. */
 #include "offline/needed.h"
 
 #include "offline/vec.h"
@@ -25,7 +26,8 @@ enum { FILES_MAX = 4096, CACHE_X86_64 = 0x0303 };
 /* An exported name of the program; several may be of one function. */
 struct exported {
 	char *name;
-	uint32_t func;
+	uint32_t func;	/* PUGMARK_NONE: of none */
+	bool elsewhere; /* another file defines it as well */
 };
 
 /* A file that was looked at, or is to be. */
@@ -42,8 +44,13 @@ struct search {
 	uint8_t *entered;
 	VEC(struct exported) exported;
 	VEC(struct file) files;
-	char *rpath; /* DT_RPATH of the program: holds for its libraries as well */
+	struct file own; /* the program's: what needs it leads back to it */
+	char *rpath;	 /* DT_RPATH of the program: holds for its libraries as well */
 	bool missing, failed;
+	bool eager;    /* the program's slots are filled before any of its code runs */
+	bool linked;   /* something that is run needs it */
+	bool run;      /* a file that is run is among the others */
+	bool by_names; /* one of them asks for functions at run time, by their names */
 };
 
 /* glibc's sysdeps/generic/dl-cache.h, the format since 2.2. */
@@ -88,6 +95,10 @@ static bool add_file(struct search *s, const char *path)
 	    pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64)
 		return false;
+	if (s->own.path && s->own.dev == st.st_dev && s->own.ino == st.st_ino) {
+		s->linked = true;
+		return true;
+	}
 	for (uint32_t i = 0; i < s->files.n; i++)
 		if (s->files.at[i].dev == st.st_dev && s->files.at[i].ino == st.st_ino)
 			return true;
@@ -217,6 +228,19 @@ static const char *dynamic_string(Elf *elf, const GElf_Shdr *sh, Elf_Data *data,
 	return NULL;
 }
 
+/* Whether all of the file's slots are filled before any of its code runs. */
+static bool binds_at_once(const GElf_Shdr *sh, Elf_Data *data)
+{
+	size_t n = sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	GElf_Dyn dyn;
+	for (size_t i = 0; i < n && gelf_getdyn(data, i, &dyn); i++)
+		if (dyn.d_tag == DT_BIND_NOW ||
+		    (dyn.d_tag == DT_FLAGS && dyn.d_un.d_val & DF_BIND_NOW) ||
+		    (dyn.d_tag == DT_FLAGS_1 && dyn.d_un.d_val & DF_1_NOW))
+			return true;
+	return false;
+}
+
 static void read_dynamic(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Data *data,
 			 const char *user)
 {
@@ -226,6 +250,8 @@ static void read_dynamic(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Da
 	const char *runpath = dynamic_string(elf, sh, data, DT_RUNPATH, &at);
 	if (user == s->program && rpath && !runpath && !s->rpath)
 		s->rpath = copied(s, rpath);
+	if (user == s->program)
+		s->eager = binds_at_once(sh, data);
 	at = 0;
 	for (const char *name; (name = dynamic_string(elf, sh, data, DT_NEEDED, &at));)
 		find_library(s, name, user, rpath, runpath);
@@ -236,26 +262,43 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct exported *)a)->name, ((const struct exported *)b)->name);
 }
 
-static void mark_name(struct search *s, const char *name)
+/* The first of the program's exported names that is @name, and in *@n how many are. */
+static struct exported *exported_named(struct search *s, const char *name, uint32_t *n)
 {
 	struct exported key = {.name = (char *)name};
-	const struct exported *e =
+	struct exported *e =
 		s->exported.n ? bsearch(&key, s->exported.at, s->exported.n, sizeof(key), by_name)
 			      : NULL;
+	*n = 0;
 	if (!e)
-		return;
+		return NULL;
 	while (e > s->exported.at && !strcmp(e[-1].name, name))
 		e--;
-	for (; e < s->exported.at + s->exported.n && !strcmp(e->name, name); e++)
-		s->entered[e->func] = 1;
+	while (e + *n < s->exported.at + s->exported.n && !strcmp(e[*n].name, name))
+		++*n;
+	return e;
+}
+
+static void mark_name(struct search *s, const char *name, bool defined)
+{
+	static const char *const by_names[] = {"dlopen", "dlmopen", "dlsym", "dlvsym"};
+	for (size_t i = 0; !defined && i < sizeof(by_names) / sizeof(*by_names); i++)
+		s->by_names |= !strcmp(name, by_names[i]);
+	uint32_t n;
+	struct exported *e = exported_named(s, name, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		e[i].elsewhere |= defined;
+		if (e[i].func != PUGMARK_NONE)
+			s->entered[e[i].func] = 1;
+	}
 }
 
 static void export_name(struct search *s, const char *name, uint64_t addr)
 {
 	uint32_t func = pugmark_model_func_at(s->model, addr);
-	if (func == PUGMARK_NONE || s->model->funcs[func].addr != addr)
-		return;
-	struct exported e = {copied(s, name), func};
+	if (func != PUGMARK_NONE && s->model->funcs[func].addr != addr)
+		func = PUGMARK_NONE;
+	struct exported e = {.name = copied(s, name), .func = func};
 	if (!e.name || !VEC_PUSH(&s->exported, e)) {
 		free(e.name);
 		s->failed = true;
@@ -272,12 +315,24 @@ static void read_symbols(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Da
 		if (!name || GELF_ST_BIND(sym.st_info) == STB_LOCAL)
 			continue;
 		if (!own)
-			mark_name(s, name);
+			mark_name(s, name, sym.st_shndx != SHN_UNDEF);
 		else if (sym.st_shndx != SHN_UNDEF)
 			export_name(s, name, sym.st_value);
 	}
 	if (own && s->exported.n)
 		qsort(s->exported.at, s->exported.n, sizeof(*s->exported.at), by_name);
+}
+
+/* Whether the kernel runs it: it names the dynamic linker. */
+static bool is_run(Elf *elf)
+{
+	GElf_Phdr ph;
+	size_t n = 0;
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n && gelf_getphdr(elf, i, &ph); i++)
+		if (ph.p_type == PT_INTERP)
+			return true;
+	return false;
 }
 
 static int read_file(struct search *s, const char *path, bool own)
@@ -289,6 +344,7 @@ static int read_file(struct search *s, const char *path, bool own)
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return -ENOEXEC;
 	bool any = false;
+	s->run |= !own && is_run(elf);
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) && !s->failed;) {
 		GElf_Shdr sh;
 		if (!gelf_getshdr(scn, &sh) ||
@@ -339,11 +395,41 @@ static int add_plugin(struct search *s, const char *path, struct pugmark_diag *d
 				"no module of x86-64 is below this folder");
 }
 
+/* Puts those on the list that the dynamic linker loads first. What of them is not found, it goes
+ * without. */
+static void add_preloaded(struct search *s, const char *list)
+{
+	char name[PATH_MAX];
+	bool missing = s->missing;
+	while (list && *list) {
+		size_t len = strcspn(list, " :\t\n");
+		if (len && len < sizeof(name)) {
+			memcpy(name, list, len);
+			name[len] = 0;
+			find_library(s, name, s->program, NULL, NULL);
+		}
+		list += len + (list[len] != 0);
+	}
+	s->missing = missing;
+}
+
+static void add_preloaded_everywhere(struct search *s)
+{
+	char list[PATH_MAX] = "";
+	__attribute__((cleanup(close_fd))) int fd =
+		open("/etc/ld.so.preload", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, list, sizeof(list) - 1) > 0)
+		add_preloaded(s, list);
+}
+
 /* Follows DT_NEEDED from @path on through all that is found. */
 static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 {
 	const struct needed_options *options = s->options;
+	struct stat st;
 	s->program = options->origin ? options->origin : path;
+	if (s->model && !stat(path, &st))
+		s->own = (struct file){st.st_dev, st.st_ino, (char *)path};
 	elf_version(EV_CURRENT);
 	int err = read_file(s, path, true);
 	if (err == -EBADMSG || err == -ENOEXEC)
@@ -352,6 +438,10 @@ static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 				 "needs (get a whole copy, or plan with --exports all)");
 	else if (err)
 		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	if (!err && s->model) {
+		add_preloaded(s, options->preloaded);
+		add_preloaded_everywhere(s);
+	}
 	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
 		err = add_plugin(s, options->plugins[i], diag);
 	for (uint32_t i = 0; !err && i < s->files.n && !s->failed; i++)
@@ -370,13 +460,33 @@ static void search_deinit(struct search *s)
 	free(s->rpath);
 }
 
-int needed_mark_entered(const struct pugmark_model *model, const struct needed_options *options,
-			uint8_t *entered, struct pugmark_diag *diag)
+/* Of the imports that the file defines itself, those that no other file does. */
+static void mark_bound(struct search *s, uint8_t *bound)
+{
+	const struct pugmark_model *model = s->model;
+	bool chooses = false;
+	for (uint32_t f = 0; f < model->n_funcs; f++)
+		chooses |= model->funcs[f].flags & FUNC_IFUNC; /* runs while slots are filled */
+	for (uint32_t i = 0; s->eager && !chooses && i < model->n_imports; i++) {
+		const struct pugmark_import *import = &model->imports[i];
+		uint32_t n;
+		const struct exported *e = exported_named(s, import->name, &n);
+		bound[i] = n == 1 && !e->elsewhere && !import->ifunc &&
+			   import->local_func != PUGMARK_NONE && e->func == import->local_func;
+	}
+}
+
+int needed_mark(const struct pugmark_model *model, const struct needed_options *options,
+		uint8_t *entered, uint8_t *bound, struct pugmark_diag *diag)
 {
 	struct search s = {.model = model, .options = options, .entered = entered};
 	int err = follow(&s, model->path, diag);
-	for (uint32_t i = 0; s.missing && i < s.exported.n; i++)
-		entered[s.exported.at[i].func] = 1;
+	bool by_whom = model->entry || (s.run && s.linked && !s.by_names && !options->any_program);
+	if (!err)
+		mark_bound(&s, bound);
+	for (uint32_t i = 0; (s.missing || !by_whom) && i < s.exported.n; i++)
+		if (s.exported.at[i].func != PUGMARK_NONE)
+			entered[s.exported.at[i].func] = 1;
 	search_deinit(&s);
 	return err;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* needed.h: which functions of a program its libraries may call by name. Almost every symbol that
  * an executable exports is there for plugins that are never loaded; the few that a library on its
- * DT_NEEDED list names, directly or by way of others, are entered from outside. */
+ * DT_NEEDED list names, directly or by way of others, are entered from outside. The same holds for
+ * a library, as seen from the programs that are linked with it; and which of its calls by way of a
+ * PLT stub end in itself is told by what else is loaded. */
 #ifndef OFFLINE_NEEDED_H
 #define OFFLINE_NEEDED_H
 
@@ -13,16 +15,22 @@ struct needed_options {
 	const char *const *plugins; /* modules that are loaded later, or folders of them, and what
 				       they need */
 	uint32_t n_plugins;
+	const char *preloaded; /* as LD_PRELOAD; NULL: none */
+	bool any_program;      /* programs that nobody has named may be linked with it as well */
 };
 
 /* Sets @entered (one byte a function of @model) for each exported function whose name is in the
  * dynamic symbol table of a library that the file needs. Whether the library defines that name as
  * well does not matter: the program's definition comes first. Where a library cannot be found or
- * read, every exported function is set.
+ * read, every exported function is set; for a library also where no program among the plugins is
+ * linked with it, or one of the other modules may ask for functions by name (dlsym) or load more.
+ * Sets @bound (one byte an import of @model) for each import that the file defines itself, and
+ * nobody else, if its slots are filled before its code runs. What else a process loads may differ:
+ * a recorder has to look at the slots.
  * Returns 0, -ENOMEM, or -errno with @diag filled where the file itself or a plugin cannot be
  * read. */
-int needed_mark_entered(const struct pugmark_model *model, const struct needed_options *options,
-			uint8_t *entered, struct pugmark_diag *diag);
+int needed_mark(const struct pugmark_model *model, const struct needed_options *options,
+		uint8_t *entered, uint8_t *bound, struct pugmark_diag *diag);
 
 /* Sets @traced (one byte an import of @model) for each import that one of @files exports. What
  * cannot be read exports nothing. */

@@ -75,6 +75,8 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->n_out = p->cap_out = 0;
 	p->gaps = 0;
 	p->lost = 0;
+	p->placed = false;
+	p->begun = true;
 	if (parser_copy_contexts(p, parent) || (tables && !make_caches(p))) {
 		parser_free(p);
 		return -ENOMEM;

@@ -65,6 +65,10 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	}
 	uint64_t sp = 0, ip = 0, bp = 0;
 	uint32_t live;
+	bool begins = !p->begun;
+	p->begun = true;
+	if (begins && parser_begin_thread(p, &la))
+		return;
 	if (p->position != LOST && find(p, &la, &level, &alt)) {
 		parser_end_frames(p, level + 1);
 		first = alt;

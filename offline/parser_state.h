@@ -109,6 +109,7 @@ struct parser {
 	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
 	uint8_t attach_boundary;
 	bool paused; /* what is probed is being changed: a gap is due */
+	bool begun;  /* it has had a witness event */
 	bool placed; /* the last event said where the thread was, and it is there */
 	bool unplaced; /* it did, but there is no telling how it came there */
 	bool failed;
@@ -248,6 +249,9 @@ void parser_enter_foreign(struct parser *parser, struct lookahead *la, uint32_t 
 uint32_t parser_can_end_down_to(struct parser *parser, uint32_t n);
 /* The entry of a thread's next function from outside: all that was open has ended. */
 void parser_enter_root(struct parser *parser, const struct lookahead *la);
+/* The first event of a thread that begins in the middle of a function of ours. Returns whether it
+ * is one, and has been taken. */
+bool parser_begin_thread(struct parser *parser, struct lookahead *la);
 /* Whether the event is of a program's very first function. */
 bool parser_starts_program(struct parser *parser, const struct lookahead *la);
 /* The first event after attaching, in the frame that the stack has told. */

@@ -112,11 +112,13 @@ extern const struct probe_costs probe_costs_default;
 struct program_options {
 	struct probe_costs costs;
 	const bool *opaque;	/* per function of the model, or NULL: none */
-	const uint8_t *entered; /* per function of the model, or NULL: exported ones that another
-				   module is known to import */
+	const uint8_t *entered; /* per function of the model: exported ones that another module is
+				   known to import; or NULL: a program's none, a library's all */
 	const uint8_t *traced;	/* per import of the model: a module that is traced as well has it;
 				   or NULL: none */
-	const bool *paths;	/* per function of the model, or NULL: none has PROG_PATHS */
+	const uint8_t *bound; /* per import of the model: it is the module's own function, no other
+				 comes before it; or NULL: none is known to be */
+	const bool *paths;    /* per function of the model, or NULL: none has PROG_PATHS */
 	/* What is to be read of calls of each function, and of each import, of the model (enum
 	 * plan_reads); or NULL: nothing. */
 	const uint8_t *func_reads, *import_reads;

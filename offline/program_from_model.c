@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* program_from_model.c: the program of a binary. Blocks map one to one, but for what machine code
  * folds into one instruction: a jump that leaves the function on one of its ways gets a block of
- * its own for that way ("virtual"), and a call at an unknown height that shares a block with a
- * function's entry or a landing pad is split off, because both need a witness. */
+ * its own for that way ("virtual"), a call at an unknown height that shares a block with a
+ * function's entry or a landing pad is split off, because both need a witness, and so is what is
+ * behind a system call. */
 #include "offline/program.h"
 
 #include "offline/branch_odds.h"
@@ -126,6 +127,14 @@ static bool forks_or_executes(const char *name)
  * the frame does that was open last. */
 #define FAR_FRAME_BYTES (16 << 10)
 
+/* Whether the call at @s goes to its target, and nowhere else. */
+static bool is_direct(const struct maker *m, const struct pugmark_site *s)
+{
+	bool bound = s->via == VIA_IMPORT && s->import != PUGMARK_NONE && m->options->bound &&
+		     m->options->bound[s->import];
+	return s->via == VIA_DIRECT || bound;
+}
+
 static void describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
 {
 	const struct pugmark_model *model = m->model;
@@ -145,7 +154,7 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 		b->flags |= PROG_TAIL;
 		b->height = 0;
 	}
-	if (s->via == VIA_DIRECT && s->target != PUGMARK_NONE && model->funcs[s->target].n_blocks) {
+	if (is_direct(m, s) && s->target != PUGMARK_NONE && model->funcs[s->target].n_blocks) {
 		b->call = CALL_DIRECT;
 		b->callee = m->func_of[s->target];
 	} else if (s->via == VIA_INDIRECT) {
@@ -260,13 +269,11 @@ static bool switches_in_silence(const struct maker *m, uint32_t func)
 	return f->flags & FUNC_SWITCHES;
 }
 
-/* What follows in such a function runs on the other stack, whose frames it says nothing of: only
- * what is before can be probed. However it goes on, to its caller on this stack it returns. */
-static void leave_stack(const struct maker *m, const struct pugmark_block *block, bool entry,
-			struct prog_block *b)
+/* How many instructions of the block are before one that may leave the stack. */
+static uint32_t count_on_stack(const struct maker *m, const struct pugmark_block *block)
 {
 	uint32_t n = 0;
-	for (; entry && n < block->n_insns; n++) {
+	for (; n < block->n_insns; n++) {
 		const struct pugmark_insn *insn = &m->model->insns[block->insn + n];
 		size_t len;
 		const uint8_t *bytes =
@@ -274,29 +281,99 @@ static void leave_stack(const struct maker *m, const struct pugmark_block *block
 		if (!bytes || len < insn->len || stack_switch_may_load(bytes, insn->len))
 			break;
 	}
-	b->any = cheapest_in_frame(m, block, n);
+	return n;
+}
+
+/* What follows in such a function runs on the other stack, whose frames it says nothing of: only
+ * what is before can be probed. However it goes on, to its caller on this stack it returns. */
+static void leave_stack(const struct maker *m, const struct pugmark_block *block, bool entry,
+			struct prog_block *b)
+{
+	b->any = cheapest_in_frame(m, block, entry ? count_on_stack(m, block) : 0);
 	b->last = no_probe;
 	if (b->flags & PROG_OPEN || block->end == END_TAIL)
 		b->flags = (b->flags & ~PROG_OPEN) | PROG_RET;
 }
 
-/* The block of the program for block @index of the model; its edges come later. */
-static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entry)
+/* Whether the block ends with longjmp's jump. */
+static bool is_final(const struct maker *m, const struct pugmark_block *block)
 {
-	const struct pugmark_block *block = &m->model->blocks[index];
-	struct prog_block b = blank(func, block->addr);
-	b.origin = index;
+	return block->end == END_TRAP && block->n_insns &&
+	       m->model->insns[block->insn + block->n_insns - 1].kind == INSN_JMP_IND;
+}
+
+/* How many of the instructions of @block make up its first system call with what is before that;
+ * 0: none does, or nothing follows. */
+static uint32_t up_to_system_call(const struct maker *m, const struct pugmark_block *block)
+{
+	for (uint32_t i = 0; i + 1 < block->n_insns; i++) {
+		const struct pugmark_insn *insn = &m->model->insns[block->insn + i];
+		if (insn->len != 2)
+			continue;
+		size_t len;
+		const uint8_t *bytes =
+			pugmark_model_bytes(m->model, m->model->text_addr + insn->off, &len);
+		if (bytes && len >= 2 && bytes[0] == 0x0f && bytes[1] == 0x05)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* What @block begins with, where one of its first @n instructions can be probed. */
+static struct prog_block begin_block(const struct maker *m, const struct pugmark_block *block,
+				     uint32_t index, uint32_t n, bool entry, uint8_t reads)
+{
+	struct prog_block b = blank(block->func, block->addr);
 	bool root = block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
-	uint8_t reads = m->reads[index];
-	uint32_t n_any = block->n_insns;
+	b.origin = index;
 	if (reads) {
-		n_any = count_intact(m, block, n_any, reads);
+		n = count_intact(m, block, n, reads);
 		b.flags |= PROG_READ;
 		b.reads = reads;
 	}
-	b.any = entry || root ? cheapest_in_frame(m, block, n_any) : cheapest(m, block, n_any);
+	b.any = entry || root ? cheapest_in_frame(m, block, n) : cheapest(m, block, n);
 	if (root)
 		b.flags |= PROG_ROOT;
+	return b;
+}
+
+/* A system call may come back twice, in a child as well, or not at all, and signals come in it: so
+ * what is behind one in @block is a block of its own. Leaves in @block what is behind the last.
+ * Returns whether there was one. */
+static bool split_at_system_calls(struct maker *m, struct pugmark_block *block, uint32_t index,
+				  bool entry)
+{
+	uint32_t n, first = m->p->n_blocks;
+	while ((n = up_to_system_call(m, block))) {
+		bool is_first = m->p->n_blocks == first;
+		struct prog_block b = begin_block(m, block, index, n, entry && is_first,
+						  is_first ? m->reads[index] : 0);
+		if (!isfinite(b.any.cost_ns))
+			break;
+		add_block(m, b);
+		uint64_t addr = m->model->text_addr + m->model->insns[block->insn + n].off;
+		block->size -= addr - block->addr;
+		block->addr = addr;
+		block->insn += n;
+		block->n_insns -= n;
+		block->flags &= ~(BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
+	}
+	return m->p->n_blocks != first;
+}
+
+/* The blocks of the program for block @index of the model; their edges come later. */
+static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entry)
+{
+	struct pugmark_block rest = m->model->blocks[index];
+	const struct pugmark_block *block = &rest;
+	uint8_t reads = m->reads[index];
+	m->first_of[index] = m->p->n_blocks;
+	if (!switches_in_silence(m, func) && split_at_system_calls(m, &rest, index, entry)) {
+		entry = false;
+		reads = 0;
+	}
+	uint32_t n_any = reads ? count_intact(m, block, block->n_insns, reads) : block->n_insns;
+	struct prog_block b = begin_block(m, block, index, block->n_insns, entry, reads);
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
 	bool falls = block->end == END_TAIL && m->model->sites[block->site].flags & SITE_FALLS;
 	if (block->n_insns && !falls)
@@ -306,8 +383,11 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	if (block->end == END_OPEN)
 		b.flags |= PROG_OPEN;
 	bool whole = block->end == END_CALL || block->end == END_NORETURN || block->end == END_TAIL;
-	m->first_of[index] = m->p->n_blocks;
-	if (switches_in_silence(m, func)) {
+	if (is_final(m, block)) {
+		b.any = cheapest_in_frame(m, block, count_on_stack(m, block));
+		b.last = no_probe;
+		b.flags |= PROG_NORETURN;
+	} else if (switches_in_silence(m, func)) {
 		leave_stack(m, block, entry, &b);
 		bool both = entry && b.flags & PROG_RET; /* to enter it is not to return yet */
 		if (both) {
@@ -396,8 +476,8 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 	uint32_t at = m->first_of[index];
 	struct program *p = m->p;
 	p->blocks[at].succ = p->n_succs;
-	if (at + 1 < p->n_blocks && p->blocks[at + 1].origin == index) {
-		add_succ(m, &p->blocks[at], at + 1); /* split before its call */
+	while (at + 1 < p->n_blocks && p->blocks[at + 1].origin == index) {
+		add_succ(m, &p->blocks[at], at + 1); /* split, before its call for one */
 		at++;
 		p->blocks[at].succ = p->n_succs;
 	}
@@ -433,9 +513,8 @@ static uint32_t func_flags(const struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
 	uint32_t flags = f->flags & (FUNC_ADDRESS_TAKEN | FUNC_IFUNC) ? PROG_ENTRY_WITNESS : 0;
-	bool library = !m->model->entry;
-	if (f->flags & FUNC_EXPORTED &&
-	    (library || (m->options->entered && m->options->entered[func])))
+	bool entered = m->options->entered ? m->options->entered[func] : !m->model->entry;
+	if (f->flags & FUNC_EXPORTED && entered)
 		flags |= PROG_ENTRY_WITNESS;
 	return flags;
 }
@@ -493,6 +572,24 @@ static void make_opaque(struct maker *m, uint32_t func)
 	}
 }
 
+/* What handlers of signals return to: it makes the system call that goes on with what was
+ * interrupted, and so is entered and left by no call or return. Said by its call frame information
+ * or, where it has none, by its code. */
+static bool is_trampoline(const struct maker *m, const struct pugmark_func *f)
+{
+	static const uint8_t ways[][9] = {
+		{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, /* mov $15,%rax; syscall */
+		{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05},	       /* mov $15,%eax; syscall */
+	};
+	static const uint8_t bytes_of[] = {9, 7};
+	size_t len;
+	const uint8_t *bytes = pugmark_model_bytes(m->model, f->addr, &len);
+	bool is = f->flags & FUNC_SIGNAL_FRAME;
+	for (int i = 0; i < 2; i++)
+		is |= bytes && len >= bytes_of[i] && !memcmp(bytes, ways[i], bytes_of[i]);
+	return is;
+}
+
 static void make_function(struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
@@ -508,6 +605,10 @@ static void make_function(struct maker *m, uint32_t func)
 		pf->flags |= PROG_PATHS;
 	if (m->model->funcs[func].flags & FUNC_SWITCHES)
 		pf->flags |= PROG_FUNC_SWITCHES;
+	if (is_trampoline(m, f)) {
+		pf->flags = 0;
+		return;
+	}
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
 		make_opaque(m, func);
@@ -532,8 +633,13 @@ static int mark_reached(struct maker *m)
 		return -ENOMEM;
 	for (uint32_t f = 0; f < p->n_funcs; f++) {
 		uint32_t n = 0;
-		if (p->funcs[f].n_blocks)
-			stack[n++] = p->funcs[f].block;
+		const struct prog_func *pf = &p->funcs[f];
+		if (pf->n_blocks)
+			stack[n++] = pf->block;
+		for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
+			if (p->blocks[i].origin != PUGMARK_NONE &&
+			    block_is_receiver(&m->model->blocks[p->blocks[i].origin]))
+				stack[n++] = i;
 		while (n) {
 			struct prog_block *b = &p->blocks[stack[--n]];
 			if (b->flags & PROG_REACHED)
@@ -599,44 +705,13 @@ static int settle_opaque(struct maker *m)
 	for (uint32_t s = 0; s < model->n_sites; s++) {
 		const struct pugmark_site *site = &model->sites[s];
 		bool opaque = m->options->opaque && m->options->opaque[site->func];
-		bool by_import = site->via == VIA_IMPORT; /* comes back by way of the linker */
+		/* it may come back by way of the linker */
+		bool by_import = site->via == VIA_IMPORT && !is_direct(m, site);
 		if (site->target != PUGMARK_NONE &&
 		    ((opaque && p->funcs[site->target].n_blocks) || by_import))
 			p->funcs[site->target].flags |= PROG_ENTRY_WITNESS;
 	}
 	return 0;
-}
-
-/* What an earlier run has counted, instead of estimates. What it did not execute is rare, in the
- * proportions of the estimate. */
-static void apply_counts(struct maker *m)
-{
-	const float rare = 1e-3f;
-	struct program *p = m->p;
-	for (uint32_t f = 0; f < p->n_funcs; f++) {
-		struct prog_func *func = &p->funcs[f];
-		const struct pugmark_func *origin = &m->model->funcs[func->origin];
-		uint64_t entered = 0, most = 0;
-		if (!func->n_blocks)
-			continue;
-		for (uint32_t i = 0; i < origin->n_blocks; i++)
-			if (m->options->counts[origin->block + i] > most)
-				most = m->options->counts[origin->block + i];
-		entered = m->options->counts[origin->block];
-		if (!most) {
-			func->freq = rare;
-			continue;
-		}
-		/* entered by unwinding alone, or before counting began: once */
-		func->freq = entered ? entered : 1;
-		for (uint32_t b = func->block; b < func->block + func->n_blocks; b++) {
-			struct prog_block *block = &p->blocks[b];
-			bool own = block->origin != PUGMARK_NONE;
-			uint64_t n = own ? m->options->counts[block->origin] : 0;
-			float least = rare * (block->freq < 1 ? block->freq : 1) / func->freq;
-			block->freq = n ? n / func->freq : least;
-		}
-	}
 }
 
 int program_from_model(const struct pugmark_model *model, const struct program_options *options,
@@ -667,8 +742,6 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		if (!err && options->counts)
 			err = program_measure(m.p, options->counts);
 	}
-	if (!err && options->counts)
-		apply_counts(&m);
 	free(m.first_of);
 	free(m.func_of);
 	free(m.reads);

@@ -101,7 +101,10 @@ static int next_segment(struct recording_iter *iter)
 		}
 		iter->next++;
 		iter->expected += h->n;
-		int err = segment_load(iter->rec->fd, seg, iter->codec, &iter->stored, &iter->raw);
+		int err = h->version == SEGMENT_VERSION ? 0 : -ENOTSUP;
+		if (!err)
+			err = segment_load(iter->rec->fd, seg, iter->codec, &iter->stored,
+					   &iter->raw);
 		if (!err)
 			err = segment_decoder_open(iter->dec, iter->raw.data, h);
 		if (!err) {

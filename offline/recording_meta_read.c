@@ -143,10 +143,11 @@ int recording_meta_read(struct recording *rec, struct pugmark_diag *diag)
 		recording_add_note(rec, "meta.json: changed or damaged: its checksum differs");
 		info->meta_damaged = true;
 	}
-	if (number(rec->meta, "version") > 1) {
+	uint64_t version = number(rec->meta, "version");
+	if (version && version != SEGMENT_VERSION) {
 		pugmark_diag_set(diag, -ENOTSUP, path, PUGMARK_NO_OFFSET,
-				 "a recording of version %llu, this program reads 1",
-				 (unsigned long long)number(rec->meta, "version"));
+				 "a recording of version %llu, this program reads %d",
+				 (unsigned long long)version, SEGMENT_VERSION);
 		free(path);
 		return -ENOTSUP;
 	}

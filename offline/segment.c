@@ -3,11 +3,12 @@
  * back.
  *
  * What events have in common (site, module, return address, branch direction) becomes one symbol;
- * the run is then a sequence of symbol numbers, which repeats itself as the program does, beside a
- * column of stack movements and one of times. The codec finds the repetitions. */
+ * the run is then a sequence of symbol numbers, which repeats itself as the program does, with a
+ * CFA and a time each: segment_model.c codes these. What few events have is in columns beside. */
 #include "offline/segment.h"
 
 #include "offline/segment_format.h"
+#include "offline/segment_model.h"
 #include "offline/varint.h"
 
 #include <errno.h>
@@ -69,39 +70,25 @@ int segment_header_read(const uint8_t in[SEGMENT_HEADER_BYTES], struct segment_h
 	return 0;
 }
 
-/* An event without what moves from event to event. */
-struct symbol {
-	uint64_t ret;
-	uint32_t site;
-	uint16_t module;
-	uint8_t kind; /* with KIND_VALUE, KIND_SNAPSHOT */
-	uint8_t form;
-};
-
-struct symbol_slot {
-	struct symbol symbol;
-	uint32_t count; /* 0: the slot is free */
-	uint32_t number;
-};
-
 struct segment_encoder {
 	uint32_t time_unit_ns;
 	uint64_t bases[SEGMENT_MAX_MODULES];
 	uint64_t known; /* which of them */
 	uint64_t used;	/* which of them an event needs */
 
-	struct symbol_slot *slots; /* a hash table of 2^bits, at most half full */
-	uint32_t bits, n_symbols;
-	uint32_t *ids; /* of each event: its symbol, in order of first appearance */
-	struct symbol_slot **order;
+	uint32_t *slots; /* symbols' numbers plus one: a hash table of 2^bits, at most half full */
+	struct event_symbol *symbols; /* in the order of coming */
+	uint32_t bits, n_symbols, cap_symbols;
+	struct event_step *steps; /* one an event */
+	struct segment_model *model;
 
-	struct bytes cfas, times, values, snapshots, reads, symbols, out;
+	struct bytes events, values, snapshots, reads, out;
 	uint64_t *stacks[2]; /* the last snapshot, and this one */
 	uint64_t stack_addr; /* of the last */
 	uint32_t stack_words;
 	unsigned stack_turn;
 	uint32_t n;
-	uint64_t first_ns, last_ns, last_cfa;
+	uint64_t first_ns, last_ns;
 };
 
 struct segment_encoder *segment_encoder_new(uint32_t time_unit_ns)
@@ -112,11 +99,15 @@ struct segment_encoder *segment_encoder_new(uint32_t time_unit_ns)
 		return NULL;
 	enc->time_unit_ns = time_unit_ns;
 	enc->bits = 12;
+	enc->cap_symbols = 1u << (enc->bits - 1);
 	enc->slots = calloc(1u << enc->bits, sizeof(*enc->slots));
-	enc->ids = malloc(SEGMENT_MAX_EVENTS * sizeof(*enc->ids));
+	enc->symbols = malloc(enc->cap_symbols * sizeof(*enc->symbols));
+	enc->steps = malloc(SEGMENT_MAX_EVENTS * sizeof(*enc->steps));
+	enc->model = segment_model_new();
 	enc->stacks[0] = malloc(SNAPSHOT_MAX_WORDS * sizeof(**enc->stacks));
 	enc->stacks[1] = malloc(SNAPSHOT_MAX_WORDS * sizeof(**enc->stacks));
-	if (!enc->slots || !enc->ids || !enc->stacks[0] || !enc->stacks[1]) {
+	if (!enc->slots || !enc->symbols || !enc->steps || !enc->model || !enc->stacks[0] ||
+	    !enc->stacks[1]) {
 		segment_encoder_free(enc);
 		return NULL;
 	}
@@ -128,16 +119,15 @@ void segment_encoder_free(struct segment_encoder *enc)
 	if (!enc)
 		return;
 	free(enc->slots);
-	free(enc->ids);
-	free(enc->order);
+	free(enc->symbols);
+	free(enc->steps);
+	segment_model_free(enc->model);
 	free(enc->stacks[0]);
 	free(enc->stacks[1]);
-	bytes_deinit(&enc->cfas);
-	bytes_deinit(&enc->times);
+	bytes_deinit(&enc->events);
 	bytes_deinit(&enc->values);
 	bytes_deinit(&enc->snapshots);
 	bytes_deinit(&enc->reads);
-	bytes_deinit(&enc->symbols);
 	bytes_deinit(&enc->out);
 	free(enc);
 }
@@ -150,8 +140,8 @@ void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, u
 	enc->used = 0;
 	enc->n = enc->n_symbols = enc->stack_words = 0;
 	enc->stack_addr = 0;
-	enc->first_ns = enc->last_ns = enc->last_cfa = 0;
-	enc->cfas.len = enc->times.len = enc->values.len = enc->snapshots.len = enc->reads.len = 0;
+	enc->first_ns = enc->last_ns = 0;
+	enc->values.len = enc->snapshots.len = enc->reads.len = 0;
 }
 
 uint32_t segment_encoder_count(const struct segment_encoder *enc)
@@ -159,7 +149,7 @@ uint32_t segment_encoder_count(const struct segment_encoder *enc)
 	return enc->n;
 }
 
-static uint64_t symbol_hash(const struct symbol *s)
+static uint64_t symbol_hash(const struct event_symbol *s)
 {
 	uint64_t h = s->ret * 0x9e3779b97f4a7c15;
 
@@ -168,39 +158,46 @@ static uint64_t symbol_hash(const struct symbol *s)
 	return h ^ h >> 29;
 }
 
-static struct symbol_slot *symbol_find(struct symbol_slot *slots, uint32_t bits,
-				       const struct symbol *s)
+/* Where its number is, or is to be. */
+static uint32_t *symbol_slot(const struct segment_encoder *enc, const struct event_symbol *s)
 {
-	uint32_t mask = (1u << bits) - 1;
+	uint32_t mask = (1u << enc->bits) - 1;
 
 	for (uint32_t i = symbol_hash(s) & mask;; i = (i + 1) & mask)
-		if (!slots[i].count || !memcmp(&slots[i].symbol, s, sizeof(*s)))
-			return &slots[i];
+		if (!enc->slots[i] || !memcmp(&enc->symbols[enc->slots[i] - 1], s, sizeof(*s)))
+			return &enc->slots[i];
 }
 
 static int symbols_grow(struct segment_encoder *enc)
 {
-	struct symbol_slot *slots = calloc(2u << enc->bits, sizeof(*slots));
+	uint32_t *slots = calloc(2u << enc->bits, sizeof(*slots));
+	struct event_symbol *symbols =
+		slots ? realloc(enc->symbols, 2ul * enc->cap_symbols * sizeof(*symbols)) : NULL;
 
-	if (!slots)
+	if (!symbols) {
+		free(slots);
 		return -ENOMEM;
-	for (uint32_t i = 0; i < 1u << enc->bits; i++)
-		if (enc->slots[i].count)
-			*symbol_find(slots, enc->bits + 1, &enc->slots[i].symbol) = enc->slots[i];
+	}
 	free(enc->slots);
 	enc->slots = slots;
+	enc->symbols = symbols;
+	enc->cap_symbols *= 2;
 	enc->bits++;
+	for (uint32_t i = 0; i < enc->n_symbols; i++)
+		*symbol_slot(enc, &symbols[i]) = i + 1;
 	return 0;
 }
 
-static void put_cfa(struct bytes *b, uint64_t delta)
+/* The number of the symbol. There is room for one more. */
+static uint32_t symbol_number(struct segment_encoder *enc, const struct event_symbol *s)
 {
-	if (!(delta & 7)) {
-		bytes_put_varint(b, zigzag((int64_t)delta / 8) << 1);
-		return;
+	uint32_t *slot = symbol_slot(enc, s);
+
+	if (!*slot) {
+		enc->symbols[enc->n_symbols] = *s;
+		*slot = ++enc->n_symbols;
 	}
-	bytes_put_varint(b, 1);
-	bytes_put_varint(b, zigzag(delta));
+	return *slot - 1;
 }
 
 static void put_snapshot(struct segment_encoder *enc, const struct witness_event *event)
@@ -225,7 +222,7 @@ static void put_snapshot(struct segment_encoder *enc, const struct witness_event
 }
 
 static void make_symbol(struct segment_encoder *enc, const struct witness_event *event,
-			bool has_value, struct symbol *s)
+			bool has_value, struct event_symbol *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->kind = event->kind;
@@ -263,45 +260,31 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 
 	if (enc->n == SEGMENT_MAX_EVENTS ||
 	    enc->snapshots.len + stack_max > SEGMENT_MAX_BYTES / 4 ||
-	    enc->cfas.len + enc->times.len + enc->values.len + enc->reads.len >
-		    SEGMENT_MAX_BYTES / 4)
+	    enc->values.len + enc->reads.len > SEGMENT_MAX_BYTES / 4)
 		return -ENOSPC;
 	if (event->module >= SEGMENT_MAX_MODULES || event->stack_words > SNAPSHOT_MAX_WORDS ||
 	    event->n_values > EVENT_VALUES_MAX)
 		return -EINVAL;
-	if (enc->n_symbols * 2 >= 1u << enc->bits && symbols_grow(enc))
+	if (enc->n_symbols == enc->cap_symbols && symbols_grow(enc))
 		return -ENOMEM;
 
 	bool has_value = event->kind == EVENT_WITNESS && event->flags & EVENT_HAS_TARGET;
-	struct symbol s;
+	struct event_symbol s;
 	make_symbol(enc, event, has_value, &s);
-	struct symbol_slot *slot = symbol_find(enc->slots, enc->bits, &s);
-	if (!slot->count++) {
-		slot->symbol = s;
-		slot->number = enc->n_symbols++;
-	}
-	enc->ids[enc->n] = slot->number;
-
+	if (!enc->n)
+		enc->first_ns = enc->last_ns = event->time_ns;
+	/* Times of one task never go back; those of made-up events might. */
+	if (event->time_ns > enc->last_ns)
+		enc->last_ns = event->time_ns;
+	enc->steps[enc->n] = (struct event_step){
+		.cfa = event->cfa,
+		.time_ns = enc->last_ns,
+		.symbol = symbol_number(enc, &s),
+	};
 	if (event->kind == EVENT_ATTACH || event->kind == EVENT_SIGNAL)
 		enc->used = enc->known; /* its stack may be of all of them */
-	if (event->kind == EVENT_WITNESS) {
+	if (event->kind == EVENT_WITNESS)
 		enc->used |= 1ull << event->module;
-		put_cfa(&enc->cfas, event->cfa - enc->last_cfa);
-		enc->last_cfa = event->cfa;
-	}
-	if (enc->time_unit_ns) {
-		uint64_t units = event->time_ns / enc->time_unit_ns;
-		uint64_t before = enc->last_ns / enc->time_unit_ns;
-
-		if (!enc->n) {
-			enc->first_ns = event->time_ns;
-			before = units;
-		}
-		/* Times of one task never go back; those of made-up events might. */
-		bytes_put_varint(&enc->times, units > before ? units - before : 0);
-		if (units > before || !enc->n)
-			enc->last_ns = event->time_ns;
-	}
 	if (has_value || event->kind == EVENT_FORK)
 		bytes_put_varint(&enc->values, event->val);
 	if (event->kind == EVENT_LOST)
@@ -328,39 +311,6 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 	return 0;
 }
 
-static int by_falling_count(const void *a, const void *b)
-{
-	const struct symbol_slot *x = *(struct symbol_slot *const *)a;
-	const struct symbol_slot *y = *(struct symbol_slot *const *)b;
-
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return x->number < y->number ? -1 : 1;
-}
-
-static void put_symbols(struct bytes *out, struct symbol_slot *const *order, uint32_t n)
-{
-	uint32_t site = 0;
-
-	bytes_put_varint(out, n);
-	for (uint32_t i = 0; i < n; i++)
-		bytes_put(out, &order[i]->symbol.kind, 1);
-	for (uint32_t i = 0; i < n; i++)
-		if (!(order[i]->symbol.kind & KIND_MASK))
-			bytes_put_varint(out, order[i]->symbol.module);
-	for (uint32_t i = 0; i < n; i++)
-		if (!(order[i]->symbol.kind & KIND_MASK)) {
-			bytes_put_varint(out, zigzag((int64_t)order[i]->symbol.site - site));
-			site = order[i]->symbol.site;
-		}
-	for (uint32_t i = 0; i < n; i++)
-		if (!(order[i]->symbol.kind & KIND_MASK))
-			bytes_put(out, &order[i]->symbol.form, 1);
-	for (uint32_t i = 0; i < n; i++)
-		if (order[i]->symbol.form & FORM_RET_MASK)
-			bytes_put_varint(out, order[i]->symbol.ret);
-}
-
 static void put_column(struct bytes *out, const struct bytes *column)
 {
 	bytes_put_varint(out, column->len);
@@ -369,27 +319,12 @@ static void put_column(struct bytes *out, const struct bytes *column)
 
 const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segment_header *header)
 {
-	struct bytes *out = &enc->out, *stream = &enc->symbols;
-	struct symbol_slot **order = realloc(enc->order, (enc->n_symbols + 1) * sizeof(*order));
+	struct bytes *out = &enc->out;
 
-	if (!order)
+	enc->events.len = out->len = 0;
+	if (segment_model_encode(enc->model, enc->symbols, enc->steps, enc->n, enc->time_unit_ns,
+				 enc->first_ns, &enc->events))
 		return NULL;
-	enc->order = order;
-	uint32_t *rank = malloc((enc->n_symbols + 1) * sizeof(*rank));
-	if (!rank)
-		return NULL;
-	for (uint32_t i = 0, k = 0; i < 1u << enc->bits; i++)
-		if (enc->slots[i].count)
-			order[k++] = &enc->slots[i];
-	qsort(order, enc->n_symbols, sizeof(*order), by_falling_count);
-	for (uint32_t i = 0; i < enc->n_symbols; i++)
-		rank[order[i]->number] = i;
-
-	stream->len = out->len = 0;
-	for (uint32_t i = 0; i < enc->n; i++)
-		bytes_put_varint(stream, rank[enc->ids[i]]);
-	free(rank);
-
 	uint64_t said = enc->used & enc->known;
 	bytes_put_varint(out, enc->time_unit_ns);
 	bytes_put_varint(out, __builtin_popcountll(said));
@@ -398,22 +333,17 @@ const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segmen
 			bytes_put_varint(out, m);
 			bytes_put_varint(out, enc->bases[m]);
 		}
-	put_symbols(out, order, enc->n_symbols);
-	put_column(out, stream);
-	put_column(out, &enc->cfas);
-	if (enc->time_unit_ns)
-		put_column(out, &enc->times);
+	put_column(out, &enc->events);
 	put_column(out, &enc->values);
 	put_column(out, &enc->snapshots);
 	if (enc->reads.len)
 		put_column(out, &enc->reads);
-	if (out->failed || stream->failed || enc->cfas.failed || enc->times.failed ||
-	    enc->values.failed || enc->snapshots.failed || enc->reads.failed)
+	if (out->failed || enc->values.failed || enc->snapshots.failed || enc->reads.failed)
 		return NULL;
 	header->kind = SEGMENT_EVENTS;
 	header->n = enc->n;
 	header->raw_bytes = out->len;
-	header->first_ns = enc->first_ns;
-	header->last_ns = enc->last_ns;
+	header->first_ns = enc->time_unit_ns ? enc->first_ns : 0;
+	header->last_ns = enc->time_unit_ns ? enc->last_ns : 0;
 	return out->data;
 }

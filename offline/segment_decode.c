@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* segment_decode.c: events out of a segment's payload, as a stream. The payload may be anything:
- * every length is checked before use, every symbol number against the table. */
+ * every length is checked before use. */
 #include "offline/segment.h"
 
 #include "offline/segment_format.h"
+#include "offline/segment_model.h"
 #include "offline/varint.h"
 
 #include <errno.h>
@@ -15,12 +16,12 @@ struct symbol {
 };
 
 struct segment_decoder {
-	struct cursor stream, cfas, times, values, snapshots, reads;
-	struct symbol *symbols;
+	struct segment_model *model;
+	struct cursor values, snapshots, reads;
+	struct symbol *symbols; /* those that have come */
 	uint32_t n_symbols, cap_symbols;
 	uint32_t left;
 	uint32_t time_unit_ns;
-	uint64_t units, cfa;
 	uint64_t bases[SEGMENT_MAX_MODULES];
 	uint64_t known;
 	uint64_t *stacks; /* the last snapshot, and this one */
@@ -32,86 +33,58 @@ struct segment_decoder {
 
 struct segment_decoder *segment_decoder_new(void)
 {
-	return calloc(1, sizeof(struct segment_decoder));
+	struct segment_decoder *dec = calloc(1, sizeof(*dec));
+
+	if (dec)
+		dec->model = segment_model_new();
+	if (dec && !dec->model) {
+		free(dec);
+		return NULL;
+	}
+	return dec;
 }
 
 void segment_decoder_free(struct segment_decoder *dec)
 {
 	if (!dec)
 		return;
+	segment_model_free(dec->model);
 	free(dec->symbols);
 	free(dec->stacks);
 	free(dec);
 }
 
-static bool is_witness(const struct symbol *s)
+/* What the events of a new symbol have in common. */
+static bool add_symbol(struct segment_decoder *dec, const struct event_symbol *from)
 {
-	return (s->kind & KIND_MASK) == EVENT_WITNESS;
-}
+	if (dec->n_symbols == dec->cap_symbols) {
+		uint32_t cap = dec->cap_symbols ? 2 * dec->cap_symbols : 256;
+		struct symbol *symbols = realloc(dec->symbols, cap * sizeof(*symbols));
 
-static bool read_forms(struct segment_decoder *dec, struct cursor *c)
-{
-	for (uint32_t i = 0; i < dec->n_symbols; i++) {
-		struct symbol *s = &dec->symbols[i];
-		uint8_t form;
-
-		if (!is_witness(s))
-			continue;
-		if (!cursor_byte(c, &form))
+		if (!symbols)
 			return false;
-		s->event.val = form & FORM_TAKEN ? 1 : 0;
-		s->event.flags = form & FORM_SIGNAL ? EVENT_FROM_SIGNAL : 0;
-		if (form & FORM_RET_MASK)
-			s->event.flags |= EVENT_HAS_RET;
-		if (s->kind & KIND_VALUE)
-			s->event.flags |= EVENT_HAS_TARGET;
-		s->reads = form & FORM_VALUES;
-		s->event.ret = form & FORM_RET_MASK; /* for the next pass */
+		dec->symbols = symbols;
+		dec->cap_symbols = cap;
 	}
-	for (uint32_t i = 0; i < dec->n_symbols; i++) {
-		struct witness_event *e = &dec->symbols[i].event;
-		uint64_t form = e->ret;
-
-		if (!form)
-			continue;
-		if (!cursor_varint(c, &e->ret))
-			return false;
-		if (form == FORM_RET_ELF)
-			e->ret += dec->bases[e->module];
-	}
+	struct symbol *s = &dec->symbols[dec->n_symbols++];
+	*s = (struct symbol){.kind = from->kind};
+	s->event.kind = from->kind & KIND_MASK;
+	if (s->event.kind != EVENT_WITNESS)
+		return true;
+	s->event.module = from->module;
+	s->event.bias = dec->bases[from->module];
+	s->event.site = from->site;
+	s->event.val = from->form & FORM_TAKEN ? 1 : 0;
+	s->event.flags = from->form & FORM_SIGNAL ? EVENT_FROM_SIGNAL : 0;
+	if (from->form & FORM_RET_MASK)
+		s->event.flags |= EVENT_HAS_RET;
+	if (from->kind & KIND_VALUE)
+		s->event.flags |= EVENT_HAS_TARGET;
+	s->reads = from->form & FORM_VALUES;
+	s->event.ret = from->ret;
+	if ((from->form & FORM_RET_MASK) == FORM_RET_ELF)
+		s->event.ret += dec->bases[from->module];
 	return true;
-}
-
-static bool read_symbols(struct segment_decoder *dec, struct cursor *c)
-{
-	int64_t site = 0;
-	uint64_t v;
-
-	memset(dec->symbols, 0, dec->n_symbols * sizeof(*dec->symbols));
-	for (uint32_t i = 0; i < dec->n_symbols; i++) {
-		if (!cursor_byte(c, &dec->symbols[i].kind))
-			return false;
-		dec->symbols[i].event.kind = dec->symbols[i].kind & KIND_MASK;
-	}
-	for (uint32_t i = 0; i < dec->n_symbols; i++) {
-		if (!is_witness(&dec->symbols[i]))
-			continue;
-		if (!cursor_varint(c, &v) || v >= SEGMENT_MAX_MODULES)
-			return false;
-		dec->symbols[i].event.module = v;
-		dec->symbols[i].event.bias = dec->bases[v];
-	}
-	for (uint32_t i = 0; i < dec->n_symbols; i++) {
-		if (!is_witness(&dec->symbols[i]))
-			continue;
-		if (!cursor_varint(c, &v))
-			return false;
-		site = (int64_t)((uint64_t)site + (uint64_t)unzigzag(v));
-		if (site < 0 || site > UINT32_MAX)
-			return false;
-		dec->symbols[i].event.site = site;
-	}
-	return read_forms(dec, c);
 }
 
 static bool read_bases(struct segment_decoder *dec, struct cursor *c)
@@ -135,37 +108,24 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 			 const struct segment_header *header)
 {
 	struct cursor c = {raw, raw + header->raw_bytes};
-	uint64_t unit, n;
+	struct cursor events;
+	uint64_t unit;
 
 	dec->left = 0;
 	if (header->n > SEGMENT_MAX_EVENTS)
 		return -EBADMSG;
-	if (!cursor_varint(&c, &unit) || unit > UINT32_MAX || !read_bases(dec, &c))
-		return -EBADMSG;
-	if (!cursor_varint(&c, &n) || n > header->n || n > (uint64_t)(c.end - c.at))
-		return -EBADMSG;
-	if (n > dec->cap_symbols) {
-		struct symbol *symbols = realloc(dec->symbols, n * sizeof(*symbols));
-
-		if (!symbols)
-			return -ENOMEM;
-		dec->symbols = symbols;
-		dec->cap_symbols = n;
-	}
-	dec->n_symbols = n;
-	if (n && !read_symbols(dec, &c))
-		return -EBADMSG;
-	dec->times = (struct cursor){0};
-	if (!cursor_column(&c, &dec->stream) || !cursor_column(&c, &dec->cfas) ||
-	    (unit && !cursor_column(&c, &dec->times)) || !cursor_column(&c, &dec->values) ||
+	if (!cursor_varint(&c, &unit) || unit > UINT32_MAX || !read_bases(dec, &c) ||
+	    !cursor_column(&c, &events) || !cursor_column(&c, &dec->values) ||
 	    !cursor_column(&c, &dec->snapshots))
 		return -EBADMSG;
 	dec->reads = (struct cursor){0};
 	if (c.at < c.end && !cursor_column(&c, &dec->reads))
 		return -EBADMSG;
+	int err = segment_model_open(dec->model, events, header->n, unit, header->first_ns);
+	if (err)
+		return err;
+	dec->n_symbols = 0;
 	dec->time_unit_ns = unit;
-	dec->units = unit ? header->first_ns / unit : 0;
-	dec->cfa = 0;
 	dec->stack_words = 0;
 	dec->stack_addr = 0;
 	dec->left = header->n;
@@ -199,22 +159,6 @@ static bool read_snapshot(struct segment_decoder *dec, struct witness_event *eve
 	event->stack = stack;
 	event->stack_words = dec->stack_words = words;
 	dec->stack_addr = event->stack_addr;
-	return true;
-}
-
-static bool read_cfa(struct segment_decoder *dec)
-{
-	uint64_t v;
-
-	if (!cursor_varint(&dec->cfas, &v))
-		return false;
-	if (!(v & 1)) {
-		dec->cfa += (uint64_t)unzigzag(v >> 1) * 8;
-		return true;
-	}
-	if (!cursor_varint(&dec->cfas, &v))
-		return false;
-	dec->cfa += unzigzag(v);
 	return true;
 }
 
@@ -266,26 +210,21 @@ static bool read_reads(struct segment_decoder *dec, struct witness_event *event)
 
 int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out)
 {
-	uint64_t number, units;
+	struct event_step step;
+	struct event_symbol new;
 
 	if (!dec->left)
 		return 0;
-	if (!cursor_varint(&dec->stream, &number) || number >= dec->n_symbols)
+	segment_model_next(dec->model, &step, &new);
+	if (step.symbol == dec->n_symbols && !add_symbol(dec, &new))
 		goto bad;
 	/* What it does not share with the other events of the symbol is written in its place. */
-	struct symbol *s = &dec->symbols[number];
+	struct symbol *s = &dec->symbols[step.symbol];
 	struct witness_event *event = &s->event;
-	if (s->event.kind == EVENT_WITNESS) {
-		if (!read_cfa(dec))
-			goto bad;
-		event->cfa = dec->cfa;
-	}
-	if (dec->time_unit_ns) {
-		if (!cursor_varint(&dec->times, &units))
-			goto bad;
-		dec->units += units;
-		event->time_ns = dec->units * dec->time_unit_ns;
-	}
+	if (s->event.kind == EVENT_WITNESS)
+		event->cfa = step.cfa;
+	if (dec->time_unit_ns)
+		event->time_ns = step.time_ns;
 	if (s->kind & (KIND_VALUE | KIND_SNAPSHOT) && !read_values(dec, s->kind, event))
 		goto bad;
 	if (s->reads && !read_reads(dec, event))

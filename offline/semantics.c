@@ -210,6 +210,14 @@ static void set_op(struct sem *sem, const ZydisDecodedInstruction *insn,
 		sem->size = (uint8_t)(insn->operand_width / 8);
 		sem->dst = is_reg(&op[0]) ? reg_number(op[0].reg.value) : REG_NONE;
 		return;
+	case ZYDIS_MNEMONIC_XCHG:
+		if (!is_reg(&op[0]) || !is_reg(&op[1]) || op[0].size < 32)
+			return;
+		sem->op = SEM_EXCHANGE;
+		sem->dst = reg_number(op[0].reg.value);
+		sem->src = reg_number(op[1].reg.value);
+		sem->size = (uint8_t)(op[0].size / 8);
+		return;
 	case ZYDIS_MNEMONIC_LEAVE:
 		sem->op = SEM_LEAVE;
 		return;

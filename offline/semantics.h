@@ -29,7 +29,8 @@ enum sem_op {
 	SEM_POP,     /* sp += size */
 	SEM_LEAVE,   /* sp = bp + 8, bp popped */
 	SEM_CALL,
-	SEM_JUMP, /* to src, or to what memory holds if `memory` */
+	SEM_EXCHANGE, /* dst and src, registers, change places */
+	SEM_JUMP,     /* to src, or to what memory holds if `memory` */
 };
 
 struct sem {

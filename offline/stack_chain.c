@@ -20,7 +20,7 @@ static bool is_opaque(const struct plan_node *n)
 /* The function that the call @n names, or PUGMARK_NONE: any. */
 static uint32_t named_callee(const struct plan_node *n)
 {
-	return n->import ? PUGMARK_NONE : n->callee;
+	return n->import && n->kind != NODE_KIND_CALL ? PUGMARK_NONE : n->callee;
 }
 
 /* Whether the entry of @f shows. */

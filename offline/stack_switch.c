@@ -3,8 +3,8 @@
  * swapcontext() and its like are known by name (elf_libc.c). A switch written by hand is known by
  * its code: it takes the stack pointer from one of its arguments, or from memory that one points to
  * or that is global, where compilers only ever set it from the frame itself (alloca and arrays of a
- * variable length). What jumps to such a function switches as well; and where the address of one is
- * taken, any indirect call may. */
+ * variable length). What jumps to such a function switches
+ * as well; and where the address of one is taken, any indirect call may. */
 #include "offline/stack_switch.h"
 
 #include "offline/builder.h"
@@ -14,73 +14,268 @@
 
 /* rcx, rdx, rsi, rdi, r8, r9: where the System V ABI passes arguments. */
 #define ARGUMENTS 0x03c6
+#define SLOTS_MAX 32 /* words of a frame that are followed */
 
+/* mov, lea (but not by what the stack pointer is already) and xchg, with a REX.W prefix and the
+ * stack pointer as what is written. */
 bool stack_switch_may_load(const uint8_t *bytes, uint8_t len_bytes)
 {
 	if (len_bytes < 3 || (bytes[0] & 0xf8) != 0x48)
 		return false;
 	uint8_t rex = bytes[0], modrm = bytes[2];
+	bool is_reg = modrm >> 6 == 3;
 	bool reg_is_sp = (modrm >> 3 & 7) == REG_SP && !(rex & 4);
-	bool rm_is_sp = modrm >> 6 == 3 && (modrm & 7) == REG_SP && !(rex & 1);
-	return (bytes[1] == 0x8b && reg_is_sp) || (bytes[1] == 0x89 && rm_is_sp);
+	bool rm_is_sp = is_reg && (modrm & 7) == REG_SP && !(rex & 1);
+	bool by_sp = (modrm & 7) == 4 && len_bytes > 3 && (bytes[3] & 7) == REG_SP && !(rex & 1);
+	switch (bytes[1]) {
+	case 0x8b:
+		return reg_is_sp;
+	case 0x8d:
+		return reg_is_sp && !by_sp;
+	case 0x89:
+		return rm_is_sp;
+	case 0x87:
+		return reg_is_sp || rm_is_sp;
+	default:
+		return false;
+	}
 }
 
-/* Which registers hold arguments, or what was reached through them, after @sem; before it @held. */
-static uint16_t held_after(uint16_t held, const struct sem *sem)
+/* Whether the instruction loads rsp, from memory of no frame that it is in. */
+static bool loads_elsewhere(const uint8_t *bytes, uint8_t len_bytes)
 {
-	bool keeps = false;
+	if (!stack_switch_may_load(bytes, len_bytes) || bytes[1] != 0x8b || bytes[2] >> 6 == 3)
+		return false;
+	uint8_t base = bytes[2] & 7, mod = bytes[2] >> 6;
+	if (base == 4)
+		base = len_bytes > 3 ? bytes[3] & 7 : REG_SP;
+	bool own = base == REG_SP || (base == REG_BP && mod);
+	return bytes[0] & 1 || !own;
+}
+
+/* Whether it copies rsp to memory, or to a register that is no frame's. */
+static bool keeps_stack(const uint8_t *bytes, uint8_t len_bytes)
+{
+	if (len_bytes == 1)
+		return bytes[0] == 0x54; /* push */
+	if (len_bytes < 3 || (bytes[0] & 0xf8) != 0x48 || bytes[1] != 0x89)
+		return false;
+	bool from_sp = (bytes[2] >> 3 & 7) == REG_SP && !(bytes[0] & 4);
+	return from_sp && !(bytes[2] >> 6 == 3 && (bytes[2] & 7) == REG_BP && !(bytes[0] & 1));
+}
+
+bool stack_switch_is_final(const struct builder *b, uint32_t func, uint32_t first, uint32_t last)
+{
+	bool leaves = false;
+	for (uint32_t i = first; i < last && !leaves; i++)
+		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len);
+	const struct pugmark_func *f = &b->funcs.at[func];
+	for (uint32_t k = f->part; leaves && k < f->part + f->n_parts; k++) {
+		const struct build_part *part = &b->parts.at[b->func_parts.at[k]];
+		uint32_t end = insn_at(b, part->end);
+		for (uint32_t i = insn_at(b, part->addr); i < end && leaves; i++)
+			leaves = !keeps_stack(builder_insn_bytes(b, i), b->insns.at[i].len);
+	}
+	return leaves;
+}
+
+/* The places, registers and words of the frame, that hold arguments, or what was reached through
+ * them. */
+struct held {
+	uint16_t regs; /* a bit each */
+	uint8_t n_slots;
+	struct slot {
+		uint8_t base;
+		int64_t disp;
+	} slots[SLOTS_MAX];
+};
+
+static bool in_frame(const struct sem *sem)
+{
+	return (sem->base == REG_SP || sem->base == REG_BP) && sem->index == REG_NONE;
+}
+
+static struct slot *slot_of(struct held *h, const struct sem *sem)
+{
+	for (uint8_t i = 0; i < h->n_slots; i++)
+		if (h->slots[i].base == sem->base && h->slots[i].disp == sem->disp)
+			return &h->slots[i];
+	return NULL;
+}
+
+static void store(struct held *h, const struct sem *sem)
+{
+	struct slot *slot = slot_of(h, sem);
+	bool is_held = sem->size == 8 && sem->src < 16 && h->regs >> sem->src & 1;
+	if (slot && !is_held)
+		*slot = h->slots[--h->n_slots];
+	else if (!slot && is_held && h->n_slots < SLOTS_MAX)
+		h->slots[h->n_slots++] = (struct slot){sem->base, sem->disp};
+}
+
+static void forget_slots(struct held *h, uint8_t base)
+{
+	for (uint8_t i = h->n_slots; i-- > 0;)
+		if (h->slots[i].base == base)
+			h->slots[i] = h->slots[--h->n_slots];
+}
+
+/* After @sem. */
+static void step(struct held *h, const struct sem *sem)
+{
+	bool keeps = false, other = false;
 	switch (sem->op) {
+	case SEM_EXCHANGE:
+		other = sem->size == 8 && h->regs >> sem->dst & 1;
+		keeps = sem->size == 8 && h->regs >> sem->src & 1;
+		break;
 	case SEM_COPY:
-		keeps = sem->size == 8 && held >> sem->src & 1;
+		keeps = sem->size == 8 && h->regs >> sem->src & 1;
 		break;
 	case SEM_LOAD:
 		keeps = sem->size == 8 &&
-			(sem->base == REG_NONE ? sem->index == REG_NONE : held >> sem->base & 1);
+			(in_frame(sem) && !(h->regs >> sem->base & 1) ? slot_of(h, sem) != NULL
+			 : sem->base == REG_NONE		      ? sem->index == REG_NONE
+								      : h->regs >> sem->base & 1);
 		break;
 	case SEM_LEA:
-		keeps = sem->base != REG_NONE && held >> sem->base & 1;
+		keeps = sem->base != REG_NONE && h->regs >> sem->base & 1;
 		break;
 	case SEM_ADD_IMM:
-		keeps = held >> sem->dst & 1;
+		keeps = h->regs >> sem->dst & 1;
+		break;
+	case SEM_STORE:
+		if (in_frame(sem))
+			store(h, sem);
 		break;
 	default:
 		break;
 	}
-	held &= ~sem->writes;
-	return keeps && sem->dst < 16 ? held | 1 << sem->dst : held;
+	h->regs &= ~sem->writes;
+	if (keeps && sem->dst < 16)
+		h->regs |= 1 << sem->dst;
+	if (other)
+		h->regs |= 1 << sem->src;
+	if (sem_writes(sem, REG_SP) && sem->op != SEM_CALL)
+		forget_slots(h, REG_SP);
+	if (sem_writes(sem, REG_BP))
+		forget_slots(h, REG_BP);
 }
 
-/* Whether one of the instructions from @first up to @end, which a function begins with, takes the
- * stack pointer from elsewhere. They are read in the order of their addresses. */
-static bool switches(struct builder *b, const ZydisDecoder *decoder, uint32_t first, uint32_t end)
+/* What is held on both of two ways. */
+static bool meet(struct held *into, const struct held *other)
 {
-	uint16_t held = ARGUMENTS;
-	for (uint32_t i = first; i < end; i++) {
+	struct held both = {.regs = into->regs & other->regs};
+	for (uint8_t i = 0; i < into->n_slots; i++)
+		for (uint8_t k = 0; k < other->n_slots; k++)
+			if (into->slots[i].base == other->slots[k].base &&
+			    into->slots[i].disp == other->slots[k].disp)
+				both.slots[both.n_slots++] = into->slots[i];
+	bool less = both.regs != into->regs || both.n_slots != into->n_slots;
+	*into = both;
+	return less;
+}
+
+/* One function's blocks, and what is held where each begins. */
+struct search {
+	struct builder *b;
+	ZydisDecoder decoder;
+	const struct pugmark_func *func;
+	struct held *in;
+	bool *reached, *queued;
+	uint32_t *todo, n_todo;
+};
+
+/* From the beginning of block @index to its end; whether an instruction takes the stack pointer
+ * from elsewhere. */
+static bool walk(const struct search *s, uint32_t index, struct held *held)
+{
+	const struct pugmark_block *block = &s->b->blocks.at[index];
+	*held = s->in[index - s->func->block];
+	for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
 		struct sem sem;
-		if (!sem_decode(decoder, builder_insn_bytes(b, i), b->insns.at[i].len,
-				insn_addr(b, i), &sem))
-			return false;
-		held = held_after(held, &sem);
-		if (held >> REG_SP & 1)
+		if (!sem_decode(&s->decoder, builder_insn_bytes(s->b, i), s->b->insns.at[i].len,
+				insn_addr(s->b, i), &sem)) {
+			*held = (struct held){0};
+			continue;
+		}
+		step(held, &sem);
+		if (held->regs >> REG_SP & 1)
 			return true;
 	}
 	return false;
 }
 
-static void find_written_by_hand(struct builder *b)
+static void flow_into(struct search *s, uint32_t index, const struct held *held)
 {
-	ZydisDecoder decoder;
-	sem_decoder_init(&decoder);
-	for (uint32_t f = 0; f < b->funcs.n; f++) {
-		struct pugmark_func *func = &b->funcs.at[f];
-		const struct build_part *part = &b->parts.at[b->func_parts.at[func->part]];
-		uint32_t first = insn_at(b, part->addr), end = insn_at(b, part->end);
-		bool may = false;
-		for (uint32_t i = first; i < end && !may; i++)
-			may = stack_switch_may_load(builder_insn_bytes(b, i), b->insns.at[i].len);
-		if (func->n_blocks && may && switches(b, &decoder, first, end))
-			func->flags |= FUNC_SWITCHES;
+	uint32_t at = index - s->func->block;
+	bool grew = !s->reached[at];
+	if (grew)
+		s->in[at] = *held;
+	else
+		grew = meet(&s->in[at], held);
+	s->reached[at] = true;
+	if (!grew || s->queued[at])
+		return;
+	s->queued[at] = true;
+	s->todo[s->n_todo++] = index;
+}
+
+/* What is held only shrinks, so what is found at last holds on every way. */
+static bool switches(struct search *s)
+{
+	const struct pugmark_func *f = s->func;
+	struct held held = {.regs = ARGUMENTS};
+	flow_into(s, f->block, &held);
+	while (s->n_todo) {
+		uint32_t index = s->todo[--s->n_todo];
+		const struct pugmark_block *block = &s->b->blocks.at[index];
+		s->queued[index - f->block] = false;
+		walk(s, index, &held);
+		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
+			flow_into(s, s->b->edges.at[i].to, &held);
 	}
+	for (uint32_t i = 0; i < f->n_blocks; i++)
+		if (s->reached[i] && walk(s, f->block + i, &held))
+			return true;
+	return false;
+}
+
+/* Whether an instruction of the function may be one that does; and only then it is looked into. */
+static bool may_switch(const struct builder *b, const struct pugmark_func *f)
+{
+	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *block = &b->blocks.at[k];
+		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++)
+			if (stack_switch_may_load(builder_insn_bytes(b, i), b->insns.at[i].len))
+				return true;
+	}
+	return false;
+}
+
+static int find_written_by_hand(struct builder *b)
+{
+	int err = 0;
+	struct search s = {.b = b};
+	sem_decoder_init(&s.decoder);
+	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
+		struct pugmark_func *f = &b->funcs.at[i];
+		if (!may_switch(b, f))
+			continue;
+		s.func = f;
+		s.in = calloc(f->n_blocks, sizeof(*s.in));
+		s.reached = calloc(f->n_blocks, sizeof(*s.reached));
+		s.queued = calloc(f->n_blocks, sizeof(*s.queued));
+		s.todo = calloc(f->n_blocks, sizeof(*s.todo));
+		err = s.in && s.reached && s.queued && s.todo ? 0 : -ENOMEM;
+		if (!err && switches(&s))
+			f->flags |= FUNC_SWITCHES;
+		free(s.in);
+		free(s.reached);
+		free(s.queued);
+		free(s.todo);
+	}
+	return err;
 }
 
 /* What the call returns to may be reached on another stack. */
@@ -94,13 +289,87 @@ static void mark_call(struct builder *b, struct pugmark_site *site)
 			b->blocks.at[b->edges.at[i].to].flags |= BLOCK_SETJMP_RETURN;
 }
 
+/* The code address that the instruction makes a pointer of, or 0. Where code may lie anywhere only
+ * lea does that; other constants are numbers. */
+static uint64_t pointer_made(struct builder *b, uint32_t i)
+{
+	const uint8_t *bytes = builder_insn_bytes(b, i);
+	uint8_t len = b->insns.at[i].len;
+	bool lea = len >= 7 && (bytes[0] & 0xf8) == 0x48 && bytes[1] == 0x8d;
+	struct pugmark_insn insn = {0};
+	struct decoded_refs refs;
+	if (len < 5 || (elf_image_is_pie(b->image) && !lea) ||
+	    !decode_insn(&b->decoder, bytes, len, insn_addr(b, i), &insn, &refs))
+		return 0;
+	return refs.pointer;
+}
+
+static void mark_receiver(struct builder *b, const struct pugmark_func *f, uint64_t addr)
+{
+	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
+		if (b->blocks.at[k].addr == addr)
+			b->blocks.at[k].flags |= BLOCK_SETJMP_RETURN;
+}
+
+/* Labels that an instruction of their own function makes a pointer of, and where no jump of the
+ * function goes by it: it is __builtin_longjmp that does, from another function. Returns how many
+ * there are. */
+static uint32_t mark_receivers_of(struct builder *b, const struct pugmark_func *f)
+{
+	bool may = false;
+	uint32_t n = 0;
+	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
+		may |= !!(b->blocks.at[k].flags & BLOCK_ADDRESS_TAKEN);
+	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *block = &b->blocks.at[k];
+		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
+			uint64_t addr = pointer_made(b, i);
+			if (addr && in_text(b, addr))
+				mark_receiver(b, f, addr);
+		}
+	}
+	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
+		n += block_is_receiver(&b->blocks.at[k]);
+	for (uint32_t k = f->block; n && k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *from = &b->blocks.at[k];
+		for (uint32_t i = from->edge; i < from->edge + from->n_edges; i++) {
+			struct pugmark_block *to = &b->blocks.at[b->edges.at[i].to];
+			if (b->edges.at[i].kind != EDGE_TABLE || !block_is_receiver(to))
+				continue;
+			to->flags &= (uint8_t)~BLOCK_SETJMP_RETURN;
+			n--;
+		}
+	}
+	return n;
+}
+
+/* What follows them is reached. */
+static int mark_receivers(struct builder *b)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
+		const struct pugmark_func *f = &b->funcs.at[i];
+		if (f->flags & FUNC_OPEN_JUMP || !mark_receivers_of(b, f))
+			continue;
+		uint32_t *stack = malloc(f->n_blocks * sizeof(*stack));
+		if (stack)
+			flow_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
+					  f->block, stack);
+		err = stack ? 0 : -ENOMEM;
+		free(stack);
+	}
+	return err;
+}
+
 int stack_switch_solve(struct builder *b)
 {
 	uint8_t *jumps = calloc((size_t)b->funcs.n + 1, 1); /* to one that switches */
 	if (!jumps)
 		return -ENOMEM;
 	bool taken = false, grew = true;
-	find_written_by_hand(b);
+	int err = mark_receivers(b);
+	if (!err)
+		err = find_written_by_hand(b);
 	for (uint32_t f = 0; f < b->funcs.n; f++) {
 		jumps[f] = !!(b->funcs.at[f].flags & FUNC_SWITCHES);
 		taken |= jumps[f] && b->funcs.at[f].flags & FUNC_ADDRESS_TAKEN;
@@ -120,5 +389,5 @@ int stack_switch_solve(struct builder *b)
 		}
 	}
 	free(jumps);
-	return 0;
+	return err;
 }

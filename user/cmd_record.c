@@ -16,16 +16,38 @@ struct replanning {
 	struct record_modules *modules;
 };
 
-static int replan(void *ctx, const struct taken_out *out, uint32_t n,
-		  struct recorder_options *changed, struct pugmark_diag *diag)
+static int replan(void *ctx, const struct replan_request *request, struct recorder_options *changed,
+		  char **news, struct pugmark_diag *diag)
 {
 	struct replanning *r = ctx;
 	uint32_t first;
-	int err = record_modules_replan(r->options, r->modules, out, n, &first, &changed->n_modules,
-					diag);
+	int err = record_modules_replan(r->options, r->modules, request, &first,
+					&changed->n_modules, diag);
 
 	changed->modules = &r->modules->at[first];
+	*news = r->modules->news;
+	r->modules->news = NULL;
 	return err;
+}
+
+static bool wants(void *ctx, const char *file)
+{
+	struct replanning *r = ctx;
+
+	return record_modules_wants(r->options, file);
+}
+
+/* A pattern may be wrong, or what it names may come later, or not at all. */
+static void tell_awaited(const struct record_modules_options *o, const struct record_modules *m,
+			 bool last)
+{
+	for (uint32_t i = 0; i < o->n_modules; i++)
+		if (m->awaited[i])
+			fprintf(stderr,
+				last ? "pugmark: no module '%s' was ever loaded\n"
+				     : "pugmark: note: no module '%s' so far: it is traced from "
+				       "when one is loaded\n",
+				o->modules[i]);
 }
 
 /* The costs by which the overhead is told, where doctor has not left any. */
@@ -83,14 +105,22 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		err = record_modules_open(m, modules, diag);
 	if (!err) {
 		warn_unresolved(modules, a->options.quiet);
+		if (!a->options.quiet)
+			tell_awaited(m, modules, false);
+		a->options.later = m->n_modules && !m->sites && !m->plan && m->n_modes == 1;
+		a->options.wants = wants;
 		a->options.modules = modules->at;
 		a->options.n_modules = modules->n;
 		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
+		a->options.program_fds = modules->program_fds;
+		a->options.n_program_fds = modules->n_programs;
+		a->options.program = modules->targets.at[0].path;
 		a->options.running = modules->running;
 		a->options.n_running = modules->n_running;
 		a->options.replan = replan;
 		a->options.replan_ctx = &replanning;
 		err = recorder_run(&a->options, result, diag);
+		tell_awaited(m, modules, true);
 		if (err)
 			record_explain_failure(err, diag);
 		targets_name(&modules->targets, diag);
@@ -111,9 +141,15 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 			"pugmark: %s: no function could be left in within the overhead allowed: "
 			"recording stopped\n",
 			o->output);
-	if (r->lost)
+	if (r->unplanned)
+		fprintf(stderr,
+			"pugmark: %s: %llu events were not recorded: these processes run another "
+			"program than the library was planned for, or something that they load "
+			"defines functions of the library (name it with --plugin)\n",
+			o->output, (unsigned long long)r->unplanned);
+	if (r->lost > r->unplanned)
 		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
-			(unsigned long long)r->lost,
+			(unsigned long long)(r->lost - r->unplanned),
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
 	if (!o->quiet)
 		fprintf(stderr, "pugmark: %llu probe%s: placed in %.0f ms, removed in %.0f ms\n",

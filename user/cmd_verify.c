@@ -87,7 +87,7 @@ static const char *cause_in_words(uint8_t cause)
 	case CAUSE_STACK:
 		return "the stack does not say during which call a callback or a signal came";
 	case CAUSE_PLAN:
-		return "functions were taken out to keep the overhead down";
+		return "what is traced was changed: functions were taken out, or a library came";
 	case CAUSE_SWITCH:
 		return "a thread left its stack where nothing known does that";
 	default:

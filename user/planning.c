@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 20 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 24 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -111,13 +111,14 @@ static void identity(const struct pugmark_model *model, char id[80])
 /* Where the plan of @model belongs in the cache; the caller frees. NULL where there is none. */
 static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
 			const struct probe_costs *costs, const uint8_t *entered,
-			const uint8_t *traced, uint32_t profile_hash)
+			const uint8_t *traced, const uint8_t *bound, uint32_t profile_hash)
 {
 	char id[80];
 	identity(model, id);
 	uint32_t cost_hash = crc32(profile_hash, (const void *)costs, sizeof(*costs));
 	cost_hash = crc32(cost_hash, entered, model->n_funcs);
 	cost_hash = crc32(cost_hash, traced, model->n_imports);
+	cost_hash = crc32(cost_hash, bound, model->n_imports);
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg && *xdg == '/';
 	char *path = NULL;
@@ -200,6 +201,7 @@ struct planner {
 	struct pugmark_model *read; /* NULL: model is the options' */
 	uint8_t *entered;	    /* per function: from outside, by its name */
 	uint8_t *traced;	    /* per import: another traced module has it */
+	uint8_t *bound;		    /* per import: it is the binary's own */
 	struct profile profile;
 	bool *opaque;
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
@@ -226,7 +228,9 @@ static int open_model(struct planner *p)
 	const char *users[PLANNING_PLUGINS_MAX + PLANNING_TRACED_MAX];
 	struct needed_options needed = {
 		.library_path = getenv("LD_LIBRARY_PATH"),
+		.preloaded = getenv("LD_PRELOAD"),
 		.origin = o->origin,
+		.any_program = o->any_program,
 		.plugins = users,
 	};
 	for (uint32_t i = 0; i < o->n_plugins && i < PLANNING_PLUGINS_MAX; i++)
@@ -240,11 +244,12 @@ static int open_model(struct planner *p)
 	p->model = o->seed_model ? o->seed_model : p->read;
 	p->entered = calloc(p->model->n_funcs + 1, 1);
 	p->traced = calloc(p->model->n_imports + 1, 1);
-	if (!p->entered || !p->traced)
+	p->bound = calloc(p->model->n_imports + 1, 1);
+	if (!p->entered || !p->traced || !p->bound)
 		return failed(p, -ENOMEM);
 	needed_mark_traced(p->model, o->traced, o->n_traced, p->traced);
 	if (!o->all_exports)
-		return needed_mark_entered(p->model, &needed, p->entered, p->diag);
+		return needed_mark(p->model, &needed, p->entered, p->bound, p->diag);
 	memset(p->entered, 1, p->model->n_funcs);
 	return 0;
 }
@@ -311,6 +316,7 @@ static int make_program(struct planner *p)
 		.opaque = p->opaque,
 		.entered = p->entered,
 		.traced = p->traced,
+		.bound = p->bound,
 		.paths = paths,
 		.counts = p->profile.counts,
 		.func_reads = p->func_reads,
@@ -464,7 +470,7 @@ static int plan_or_load(struct planner *p)
 		return err;
 	p->out->path = o->output ? strdup(o->output)
 				 : cache_path(p->model, o, &p->costs, p->entered, p->traced,
-					      p->profile.hash);
+					      p->bound, p->profile.hash);
 	if (o->output && !p->out->path)
 		return failed(p, -ENOMEM);
 	if (find_cached(p))
@@ -503,6 +509,7 @@ int planning_make(const char *binary, const struct planning_options *options,
 	program_free(p.program);
 	free(p.entered);
 	free(p.traced);
+	free(p.bound);
 	free(p.opaque);
 	free(p.func_reads);
 	free(p.import_reads);

@@ -31,6 +31,7 @@ struct planning_options {
 	bool all_exports;
 	const char *const *plugins;
 	uint32_t n_plugins;
+	bool any_program; /* a library: other programs than those may be linked with it */
 	/* Other modules that are traced as well: calls into them show, and so do theirs. */
 	const char *const *traced;
 	uint32_t n_traced;

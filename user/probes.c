@@ -3,8 +3,9 @@
  * module; on kernels before 6.6 one perf event a site. */
 #include "user/probes.h"
 
+#include "user/bound_table.h"
 #include "user/probe_limits.h"
-#include "user/return_bits.h"
+#include "user/probe_tables.h"
 #include "user/scope.h"
 
 #include "bpf/witness.skel.h"
@@ -32,11 +33,10 @@ struct probes {
 	struct bpf_link **links;
 	uint32_t n_links, cap_links;
 	struct bpf_link *adopt, *stop;
-	uint32_t max_sites, max_operands, n_words; /* room in a half of the tables */
-	uint32_t halves;
+	struct probe_tables tables;
+	struct bound_table bound;
 	bool multi;
 	bool paused; /* what is in use is the next generation, of which there is nothing yet */
-	struct text_span spans[BATCH_MODULES];
 };
 
 static int quiet_print(enum libbpf_print_level level, const char *format, va_list args)
@@ -63,89 +63,6 @@ static uint64_t boot_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-static void *map_of(struct bpf_map *map, size_t bytes)
-{
-	long page = sysconf(_SC_PAGESIZE);
-
-	bytes = (bytes + page - 1) / page * page;
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	return at == MAP_FAILED ? NULL : at;
-}
-
-static void unmap(void *at, size_t bytes)
-{
-	long page = sysconf(_SC_PAGESIZE);
-
-	if (at)
-		munmap(at, (bytes + page - 1) / page * page);
-}
-
-static void fill_operand(struct operand_desc *to, const struct plan_operand *from, uint64_t text)
-{
-	*to = (struct operand_desc){
-		.disp = from->base == OPERAND_RIP ? from->disp - (int64_t)text : from->disp,
-		.base = from->base,
-		.index = from->index,
-		.scale = from->scale,
-		.is_memory = from->is_memory,
-	};
-}
-
-static int fill_returns(struct probes *p, const struct recorder_options *options,
-			uint32_t generation)
-{
-	size_t bytes = (size_t)p->halves * p->n_words * sizeof(uint64_t);
-	uint64_t *words = map_of(p->skel->maps.returns, bytes);
-
-	if (!words)
-		return -ENOMEM;
-	return_bits_fill(words + (generation & 1) * p->n_words, options, p->spans);
-	unmap(words, bytes);
-	return 0;
-}
-
-/* The half of the tables that is @generation's. */
-static int fill_tables(struct probes *p, const struct recorder_options *options,
-		       uint32_t generation)
-{
-	size_t sites_bytes = (size_t)p->halves * p->max_sites * sizeof(struct site_desc);
-	size_t operands_bytes = (size_t)p->halves * p->max_operands * sizeof(struct operand_desc);
-	struct site_desc *sites = map_of(p->skel->maps.sites, sites_bytes);
-	struct operand_desc *operands = map_of(p->skel->maps.operands, operands_bytes);
-	uint32_t k = (generation & 1) * p->max_sites, op = (generation & 1) * p->max_operands;
-
-	if (!sites || !operands) {
-		unmap(sites, sites_bytes);
-		unmap(operands, operands_bytes);
-		return -ENOMEM;
-	}
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		const struct recorder_module *mod = &options->modules[m];
-
-		for (uint32_t i = 0; i < mod->n_sites; i++, k++) {
-			const struct plan_site *s = &mod->sites[i];
-
-			sites[k] = (struct site_desc){
-				.addr_off = s->addr - p->spans[m].addr,
-				.cfa_off = s->cfa_reg == CFA_UNKNOWN ? 0 : s->cfa_off,
-				.cfa_reg = s->cfa_reg,
-				/* Without a CFA there is no slot to read. */
-				.capture = s->cfa_reg == CFA_UNKNOWN
-						   ? s->capture & ~(CAPTURE_RET | CAPTURE_SNAPSHOT)
-						   : s->capture,
-				.cond = (s->cond & 15) | (s->reads & 15) << DESC_READS_SHIFT,
-				.module = m,
-				.operand = op,
-			};
-			if (s->capture & CAPTURE_TARGET)
-				fill_operand(&operands[op++], &s->operand, p->spans[m].addr);
-		}
-	}
-	unmap(sites, sites_bytes);
-	unmap(operands, operands_bytes);
-	return 0;
-}
-
 static int load_failed(int err, struct pugmark_diag *diag)
 {
 	if (err == -EPERM || err == -EACCES)
@@ -162,18 +79,6 @@ static int load_failed(int err, struct pugmark_diag *diag)
 				strerror(-err));
 }
 
-/* Sites, and those of them with an operand, over all modules. */
-static void count_sites(const struct recorder_options *options, uint32_t *n_sites,
-			uint32_t *n_operands)
-{
-	*n_sites = *n_operands = 0;
-	for (uint32_t m = 0; m < options->n_modules; m++)
-		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
-			++*n_sites;
-			*n_operands += !!(options->modules[m].sites[i].capture & CAPTURE_TARGET);
-		}
-}
-
 /* What the programs are told before they are loaded. */
 static void configure(struct probes *p, const struct recorder_options *options,
 		      uint32_t pid_namespace)
@@ -183,57 +88,86 @@ static void configure(struct probes *p, const struct recorder_options *options,
 	skel->rodata->with_times = options->time_unit_ns != 0;
 	skel->rodata->trace_all = options->all;
 	skel->rodata->follow = !options->no_follow;
-	skel->rodata->n_modules = options->n_modules;
 	skel->rodata->in_cgroup = options->cgroup != NULL;
 	skel->rodata->in_pid_namespace = pid_namespace;
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		skel->rodata->module_bytes[m] = p->spans[m].end - p->spans[m].addr;
-		skel->rodata->returns_first[m] = p->n_words;
-		p->n_words += return_bits_words(&p->spans[m]);
+	for (uint32_t i = 0; i < options->n_program_fds && i < KNOWN_PROGRAMS; i++) {
+		skel->rodata->known_program_fds[i] = options->program_fds[i];
+		skel->rodata->n_known_programs = i + 1;
 	}
 	if (!p->multi)
 		bpf_program__set_expected_attach_type(skel->progs.witness, 0);
 	bpf_program__set_autoattach(skel->progs.witness, false);
 	bpf_program__set_autoattach(skel->progs.adopt, false);
 	bpf_program__set_autoattach(skel->progs.stop, false);
+	if (libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) <= 0)
+		bpf_program__set_autoload(skel->progs.on_prepare_exec, false);
 }
 
-static void make_room(struct probes *p, const struct recorder_options *options)
+/* How much room the tables have: after what is traced is known, and before anything is loaded. */
+static int make_room(struct probes *p, const struct recorder_options *options,
+		     const struct text_span *spans, struct pugmark_diag *diag)
 {
-	uint32_t n_sites, n_operands;
-
-	count_sites(options, &n_sites, &n_operands);
-	p->max_sites = n_sites ? n_sites : 1;
-	p->max_operands = n_operands ? n_operands : 1;
-	/* What is left of a plan when functions are taken out may need other witnesses. */
-	if (options->max_overhead > 0) {
-		p->max_sites = 2 * n_sites + 4096;
-		p->max_operands = n_operands + 4096;
-	}
-	p->halves = options->max_overhead > 0 ? 2 : 1;
-	p->skel->rodata->half_sites = p->max_sites;
-	p->skel->rodata->half_returns = p->n_words;
-	bpf_map__set_max_entries(p->skel->maps.returns, p->halves * p->n_words);
-	bpf_map__set_max_entries(p->skel->maps.sites, p->halves * p->max_sites);
-	bpf_map__set_max_entries(p->skel->maps.operands, p->halves * p->max_operands);
+	p->tables.sites = p->skel->maps.sites;
+	p->tables.operands = p->skel->maps.operands;
+	p->tables.returns = p->skel->maps.returns;
+	p->bound.map = p->skel->maps.bound;
+	int err = probe_tables_add_modules(&p->tables, options, spans, diag);
+	if (!err)
+		err = bound_table_size(&p->bound, options, spans, diag);
+	if (err)
+		return err;
+	probe_tables_size(&p->tables, options);
+	p->skel->rodata->half_sites = p->tables.max_sites;
+	p->skel->rodata->half_returns = p->tables.max_words;
+	p->skel->rodata->half_bound = p->bound.max;
 	if (options->ring_bytes)
 		bpf_map__set_max_entries(p->skel->maps.events, options->ring_bytes);
+	return 0;
+}
+
+/* What the tables know of the modules is told to the programs. */
+static void tell_modules(struct probes *p)
+{
+	const struct probe_tables *t = &p->tables;
+
+	for (uint32_t m = 0; m < t->n_modules; m++) {
+		p->skel->bss->module_bytes[m] = t->spans[m].end - t->spans[m].addr;
+		p->skel->bss->returns_first[m] = t->returns_first[m];
+	}
+	__atomic_store_n(&p->skel->bss->n_modules, t->n_modules, __ATOMIC_SEQ_CST);
+}
+
+/* The half of the tables that is @generation's. */
+static int fill(struct probes *p, const struct recorder_options *options, uint32_t generation,
+		struct pugmark_diag *diag)
+{
+	uint32_t first = (generation & 1) * BATCH_MODULES;
+	int err = probe_tables_fill(&p->tables, options, generation, diag);
+
+	if (!err)
+		err = bound_table_fill(&p->bound, options, p->tables.spans, generation, diag);
+	for (uint32_t m = 0; !err && m < options->n_modules; m++) {
+		p->skel->bss->bound_first[first + m] = p->bound.first[m];
+		p->skel->bss->bound_count[first + m] = p->bound.count[m];
+		p->skel->bss->by_known_programs[first + m] = p->bound.by_known_programs[m];
+	}
+	return err;
 }
 
 /* Loads, and fills the maps. */
-static int load(struct probes *p, const struct recorder_options *options, int cgroup_fd)
+static int load(struct probes *p, const struct recorder_options *options, int cgroup_fd,
+		struct pugmark_diag *diag)
 {
 	int err = witness_bpf__load(p->skel);
 
-	if (!err)
-		err = fill_tables(p, options, 0);
-	if (!err)
-		err = fill_returns(p, options, 0);
 	if (!err && cgroup_fd >= 0 &&
 	    bpf_map_update_elem(bpf_map__fd(p->skel->maps.cgroups), &(uint32_t){0}, &cgroup_fd,
 				BPF_ANY))
 		err = -errno;
-	return err;
+	if (err)
+		return load_failed(err, diag);
+	tell_modules(p);
+	return fill(p, options, 0, diag);
 }
 
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
@@ -255,19 +189,19 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	if (p)
 		p->skel = witness_bpf__open();
 	if (p && p->skel) {
-		memcpy(p->spans, spans, options->n_modules * sizeof(*spans));
 		p->multi = !getenv("PUGMARK_PERF_EVENTS") && probe_limits_have_multi() > 0;
 		configure(p, options, pid_namespace);
-		make_room(p, options);
-		err = load(p, options, cgroup_fd);
+		err = make_room(p, options, spans, diag);
+		if (!err)
+			err = load(p, options, cgroup_fd, diag);
 	} else {
-		err = p ? -errno : -ENOMEM;
+		err = load_failed(p ? -errno : -ENOMEM, diag);
 	}
 	if (cgroup_fd >= 0)
 		close(cgroup_fd);
 	if (err) {
 		probes_free(p);
-		return load_failed(err, diag);
+		return err;
 	}
 	*out = p;
 	return 0;
@@ -440,21 +374,22 @@ void probes_enable(struct probes *p)
 	__atomic_store_n(&p->skel->data->enabled_boot_ns, boot_ns(), __ATOMIC_SEQ_CST);
 }
 
-/* The first @n links. */
-static void remove_links(struct probes *p, uint32_t n)
+/* @n links from number @first on. */
+static void remove_links(struct probes *p, uint32_t first, uint32_t n)
 {
 	int nice = hurry_begin();
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = first; i < first + n; i++)
 		bpf_link__destroy(p->links[i]);
 	hurry_end(nice);
 	p->n_links -= n;
 	if (n)
-		memmove(p->links, p->links + n, p->n_links * sizeof(*p->links));
+		memmove(p->links + first, p->links + first + n,
+			(p->n_links - first) * sizeof(*p->links));
 }
 
 static void remove_probes(struct probes *p)
 {
-	remove_links(p, p->n_links);
+	remove_links(p, 0, p->n_links);
 }
 
 uint32_t probes_generation(const struct probes *p)
@@ -473,29 +408,41 @@ void probes_pause(struct probes *p)
 }
 
 int probes_change(struct probes *p, const struct recorder_options *options,
-		  struct pugmark_diag *diag)
+		  const struct text_span *spans, struct pugmark_diag *diag)
 {
-	uint32_t n_sites, n_operands, n_old = p->n_links;
+	uint32_t n_old = p->n_links;
 	uint32_t next = p->skel->bss->generation + !p->paused;
 	int err = probe_limits_check(options, diag);
 
-	count_sites(options, &n_sites, &n_operands);
-	if (!err && (n_sites > p->max_sites || n_operands > p->max_operands || p->halves < 2))
-		err = pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
-				       "no room for %u probes", n_sites);
 	if (!err)
-		err = fill_tables(p, options, next);
+		err = probe_tables_add_modules(&p->tables, options, spans, diag);
 	if (!err)
-		err = fill_returns(p, options, next);
-	if (!err)
+		err = fill(p, options, next, diag);
+	if (!err) {
+		tell_modules(p);
 		err = place(p, options, next, diag);
-	if (err)
+	}
+	if (err) {
+		remove_links(p, n_old, p->n_links - n_old);
 		return err;
+	}
 	__atomic_store_n(&p->skel->bss->generation, next, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
 	p->paused = false;
-	remove_links(p, n_old);
+	remove_links(p, 0, n_old);
 	return 0;
+}
+
+bool probes_tracks(const struct probes *p, pid_t pid)
+{
+	int fd = bpf_map__fd(p->skel->maps.tracked);
+	uint32_t key, *last = NULL;
+	int32_t tracked;
+
+	for (; !bpf_map_get_next_key(fd, last, &key); last = &key)
+		if (!bpf_map_lookup_elem(fd, &key, &tracked) && tracked == pid)
+			return true;
+	return false;
 }
 
 double probes_program_ns(const struct probes *p)

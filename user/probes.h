@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 #include <pugmark/batch.h>
+#include <stdbool.h>
 
 struct probes;
 
@@ -21,9 +22,12 @@ int probes_attach(struct probes *probes, const struct recorder_options *options,
  * Returns how many threads, or -errno. */
 int probes_adopt(struct probes *probes, pid_t pid, bool running, struct pugmark_diag *diag);
 /* What is probed changes to that of @options, which must not need more room than was loaded for:
- * each task from its next hit on, and its log says so. */
+ * the modules are those that were, and others behind them; @spans has one entry for each. Each task
+ * changes from its next hit on, and its log says so. */
 int probes_change(struct probes *probes, const struct recorder_options *options,
-		  struct pugmark_diag *diag);
+		  const struct text_span *spans, struct pugmark_diag *diag);
+/* Whether process @pid (in our pid namespace) was taken in, or forked from one that was. */
+bool probes_tracks(const struct probes *probes, pid_t pid);
 /* All probes go, until probes_change(). */
 void probes_pause(struct probes *probes);
 /* How often what is probed has changed. */

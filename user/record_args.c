@@ -57,7 +57,7 @@ static void print_help(void)
 	     "return,\n"
 	     "                       for encode --handle (repeatable)\n"
 	     "      --no-times       do not record when\n"
-	     "      --time-unit NS   resolution of times (100)\n"
+	     "      --time-unit NS   times are told to half of it (200)\n"
 	     "      --duration SECS  stop after so long\n"
 	     "      --ring MIB       size of the event ring (16)\n"
 	     "  -q, --quiet          no progress, no summary\n\n"
@@ -337,7 +337,7 @@ bool record_args_parse(struct record_args *a, int argc, char **argv, int *status
 	int opt;
 
 	*a = (struct record_args){
-		.options = {.output = "pugmark.data", .time_unit_ns = 100},
+		.options = {.output = "pugmark.data", .time_unit_ns = 200},
 		.modules = {.n_modes = 1},
 		.planning = {.mode = MODE_BEST},
 		.placement = MODE_PATHS_BEST,

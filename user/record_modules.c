@@ -114,6 +114,7 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 	options.progress = &progress;
 	options.traced = others;
 	options.elsewhere = out->targets.n > 1;
+	options.any_program = !o->argv && !o->n_pids;
 	for (uint32_t i = 0; i < out->targets.n && i < RECORD_MODULES_MAX; i++)
 		if (out->targets.at[i].path != module->path)
 			others[options.n_traced++] = out->targets.at[i].path;
@@ -174,13 +175,15 @@ int record_modules_open(const struct record_modules_options *o, struct record_mo
 {
 	int err = find_programs(o, out, diag);
 	uint32_t n_programs = out->targets.n;
+	for (uint32_t i = 0; i < n_programs && i < 64; i++)
+		out->program_fds[out->n_programs++] = out->targets.at[i].fd;
 	if (!err)
 		err = find_running(o, out, diag);
 	if (!err && o->sites)
 		err = add_sites(o, out, diag);
 	for (uint32_t i = 0; !err && i < o->n_modules; i++)
 		err = targets_add_modules(&out->targets, o->modules[i], 0, o->pids, o->n_pids,
-					  diag);
+					  &out->awaited[i], diag);
 	for (uint32_t i = o->no_program ? n_programs : 0; !err && !o->sites && i < out->targets.n;
 	     i++)
 		err = add_planned(o, out, i, i < n_programs || o->no_program ? o->n_modes : 1,
@@ -189,49 +192,162 @@ int record_modules_open(const struct record_modules_options *o, struct record_mo
 		err = pugmark_diag_set(
 			diag, -ENODATA, NULL, PUGMARK_NO_OFFSET,
 			"no function of any module matches (see: pugmark cfg --list)");
-	out->n_first = out->n;
+	out->n_now = out->n;
+	for (uint32_t i = 0; i < out->n; i++)
+		out->models[i] = i;
 	if (err)
 		targets_name(&out->targets, diag);
 	return err;
 }
 
-int record_modules_replan(const struct record_modules_options *o, struct record_modules *out,
-			  const struct taken_out *taken, uint32_t n_taken, uint32_t *first,
-			  uint32_t *n, struct pugmark_diag *diag)
+bool record_modules_wants(const struct record_modules_options *o, const char *name)
 {
-	uint64_t *addrs = calloc(n_taken + 1, sizeof(*addrs));
+	for (uint32_t i = 0; i < o->n_modules; i++)
+		if (targets_is_named(name, o->modules[i]))
+			return true;
+	return false;
+}
+
+static bool is_among(const struct targets *t, const struct target *target)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->at[i].dev == target->dev && t->at[i].ino == target->ino)
+			return true;
+	return false;
+}
+
+/* Adds the files that are asked for and that one of the processes has mapped since. */
+static int add_come(const struct record_modules_options *o, struct record_modules *out,
+		    const struct replan_request *request, struct pugmark_diag *diag)
+{
+	uint32_t had = out->targets.n;
+	int err = 0;
+	for (uint32_t p = 0; !err && p < request->n_pids; p++) {
+		for (uint32_t i = 0; !err && i < o->n_modules; i++) {
+			uint32_t found = 0;
+			err = targets_add_mapped(&out->targets, o->modules[i], request->pids[p],
+						 &found, diag);
+			out->awaited[i] &= !found;
+			if (err == -ENOENT || err == -ESRCH) /* the process has ended */
+				err = 0;
+		}
+		/* One at a time may be refused: only then is it known which. */
+		while (out->targets.n > had &&
+		       is_among(&out->refused, &out->targets.at[out->targets.n - 1]))
+			targets_drop(&out->targets, out->targets.n - 1);
+		if (!err && out->targets.n > had)
+			err = running_add_modules(&out->loaded, request->pids[p], diag);
+	}
+	return err;
+}
+
+static void add_news(struct record_modules *out, const char *name, const char *text)
+{
+	char *news = NULL;
+	if (asprintf(&news, "%s%s%s %s", out->news ? out->news : "", out->news ? "; " : "", name,
+		     text) < 0)
+		return;
+	free(out->news);
+	out->news = news;
+}
+
+/* What has come from the target @from on and cannot be traced: nothing of it will be. */
+static void refuse(struct record_modules *out, uint32_t from, const struct pugmark_diag *diag)
+{
+	for (uint32_t t = from; t < out->targets.n; t++) {
+		const struct target *target = &out->targets.at[t];
+		char text[sizeof(diag->text) + 64];
+		snprintf(text, sizeof(text), "was loaded, and cannot be traced: %s", diag->text);
+		add_news(out, target->name, text);
+		targets_add(&out->refused, target->path, target->name, NULL, NULL);
+	}
+	targets_drop(&out->targets, from);
+}
+
+/* Plans number @m of those that are probed now again, without what is taken out of it. */
+static int plan_again(const struct record_modules_options *o, struct record_modules *out,
+		      uint32_t m, bool grown, const struct replan_request *request,
+		      struct pugmark_diag *diag)
+{
+	const struct recorder_module *old = &out->at[out->first + m];
+	uint64_t *addrs = calloc(request->n_out + 1, sizeof(*addrs));
 	struct planning_options planning = *o->planning;
 	struct record_modules_options again = *o;
-	uint32_t n_sites = 0;
-	int err = addrs ? 0 : -ENOMEM;
-	*first = out->n;
+	uint32_t index = out->n;
+	if (!addrs)
+		return -ENOMEM;
 	again.planning = &planning;
 	again.quiet = true;
+	planning.keep_model = false;
 	planning.out = addrs;
-	for (uint32_t m = 0; !err && m < out->n_first; m++) {
-		const struct recorder_module *old = &out->at[m];
-		uint32_t index = *first + m;
-		planning.n_out = 0;
-		planning.seed_model = out->planned[m].model;
-		planning.seed = planning.seed_model ? out->at[index - out->n_first].plan : NULL;
-		for (uint32_t i = 0; i < n_taken; i++)
-			if (taken[i].path == old->path)
-				addrs[planning.n_out++] = taken[i].addr;
-		err = add_planned(&again, out, target_of(out, old), 1, NULL, diag);
-		if (err && err != -ENODATA)
-			break;
-		if (out->n == index && !add(out, target_of(out, old), diag))
-			err = -E2BIG;
-		else if (!out->at[index].n_sites) { /* nothing of it is left: it keeps its place */
-			out->at[index] = *old;
-			out->at[index].n_sites = 0;
-			err = 0;
-		}
-		n_sites += out->at[index].n_sites;
-	}
+	/* What else is traced makes another plan. */
+	planning.seed_model = grown ? NULL : out->planned[out->models[m]].model;
+	planning.seed = planning.seed_model ? old->plan : NULL;
+	for (uint32_t i = 0; i < request->n_out; i++)
+		if (request->out[i].path == old->path)
+			addrs[planning.n_out++] = request->out[i].addr;
+	int err = add_planned(&again, out, target_of(out, old), 1, NULL, diag);
 	free(addrs);
-	*n = out->n - *first;
+	if (err && err != -ENODATA)
+		return err;
+	if (out->n == index && !add(out, target_of(out, old), diag))
+		return -E2BIG;
+	if (!out->at[index].n_sites) { /* nothing of it is left: it keeps its place */
+		out->at[index] = *old;
+		out->at[index].n_sites = 0;
+	}
+	return 0;
+}
+
+/* All of them, and what has come from the target @come on. */
+static int plan_all_again(const struct record_modules_options *o, struct record_modules *out,
+			  uint32_t come, const struct replan_request *request,
+			  struct pugmark_diag *diag)
+{
+	struct record_modules_options quiet = *o;
+	uint32_t first = out->n, n_sites = 0;
+	int err = 0;
+	quiet.quiet = true;
+	for (uint32_t m = 0; !err && m < out->n_now; m++)
+		err = plan_again(o, out, m, come < out->targets.n, request, diag);
+	for (uint32_t t = come; !err && t < out->targets.n; t++) {
+		err = add_planned(&quiet, out, t, 1, NULL, diag);
+		if (err)
+			refuse(out, t, diag);
+	}
+	for (uint32_t i = first; i < out->n; i++)
+		n_sites += out->at[i].n_sites;
 	return err ? err : n_sites ? 0 : -ENODATA;
+}
+
+int record_modules_replan(const struct record_modules_options *o, struct record_modules *out,
+			  const struct replan_request *request, uint32_t *first, uint32_t *n,
+			  struct pugmark_diag *diag)
+{
+	uint32_t come = out->targets.n;
+	int err = add_come(o, out, request, diag);
+	*first = out->n;
+	while (!err) {
+		uint32_t n_targets = out->targets.n;
+		if (n_targets == come && !request->more_out)
+			return -EALREADY;
+		err = plan_all_again(o, out, come, request, diag);
+		if (!err || out->targets.n == n_targets)
+			break;
+		for (; out->n > *first; out->n--) /* without what was refused */
+			planning_deinit(&out->planned[out->n - 1]);
+		err = 0;
+	}
+	*n = out->n - *first;
+	if (err)
+		return err;
+	for (uint32_t t = come; t < out->targets.n; t++)
+		add_news(out, out->targets.at[t].name, "was loaded, and is traced from here on");
+	for (uint32_t m = out->n_now; m < *n; m++)
+		out->models[m] = *first + m;
+	out->first = *first;
+	out->n_now = *n;
+	return 0;
 }
 
 void record_modules_deinit(struct record_modules *modules)
@@ -239,6 +355,8 @@ void record_modules_deinit(struct record_modules *modules)
 	for (uint32_t i = 0; i < RECORD_MODULES_MAX; i++)
 		planning_deinit(&modules->planned[i]);
 	free(modules->sites);
+	free(modules->news);
+	targets_deinit(&modules->refused);
 	targets_deinit(&modules->loaded);
 	targets_deinit(&modules->targets);
 }

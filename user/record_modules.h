@@ -33,8 +33,14 @@ struct record_modules {
 	struct planning_result planned[RECORD_MODULES_MAX];
 	struct plan_site *sites;
 	uint32_t n;
-	uint32_t n_first;	      /* those before anything was planned again */
-	const char *pid_programs[64]; /* what each of the processes runs */
+	int program_fds[64]; /* the programs: open files, and how many */
+	uint32_t n_programs;
+	uint32_t first, n_now; /* those that are probed now, after all that was planned again */
+	uint32_t models[RECORD_MODULES_MAX]; /* of these: where in @planned the model is */
+	bool awaited[RECORD_MODULES_MAX];    /* per pattern: no such module was seen so far */
+	struct targets refused;		     /* came later, and cannot be traced */
+	char *news;			     /* heap, NULL: none: which came, and which cannot */
+	const char *pid_programs[64];	     /* what each of the processes runs */
 	/* Those of the program that run already, and all that they have loaded by now: what none of
 	 * its libraries needs is a plugin to it. */
 	pid_t running[RECORD_RUNNING_MAX];
@@ -46,13 +52,15 @@ struct record_modules {
  * record_modules_deinit() either way. */
 int record_modules_open(const struct record_modules_options *options, struct record_modules *out,
 			struct pugmark_diag *diag);
-/* Plans all modules anew without the functions in @taken. Returns 0 and in *@first where the new
- * ones begin in @modules, and in *@n how many; or -errno with @diag filled (-ENODATA: nothing is
- * left). */
+/* Plans all modules anew as @request says: without functions, and with what processes have loaded.
+ * Returns 0 and in *@first where the new ones begin in @modules, and in *@n how many: those before,
+ * in their order, and behind them those that came; or -errno with @diag filled (-ENODATA: nothing
+ * is left; -EALREADY: all stays as it is). */
 int record_modules_replan(const struct record_modules_options *options,
-			  struct record_modules *modules, const struct taken_out *taken,
-			  uint32_t n_taken, uint32_t *first, uint32_t *n,
-			  struct pugmark_diag *diag);
+			  struct record_modules *modules, const struct replan_request *request,
+			  uint32_t *first, uint32_t *n, struct pugmark_diag *diag);
+/* Whether a file that some process has mapped by the path @name is asked for. */
+bool record_modules_wants(const struct record_modules_options *options, const char *name);
 void record_modules_deinit(struct record_modules *modules);
 
 #endif

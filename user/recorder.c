@@ -4,6 +4,7 @@
 #include "user/recorder.h"
 
 #include "user/collector.h"
+#include "user/later.h"
 #include "user/launch.h"
 #include "user/overhead.h"
 #include "user/probes.h"
@@ -24,13 +25,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_MS = 20, PROGRESS_NS = 500000000, OVERHEAD_NS = 100000000, PATIENCE_NS = 300000000 };
+enum {
+	TICK_MS = 20,
+	SHORT_TICK_MS = 2,
+	PROGRESS_NS = 500000000,
+	OVERHEAD_NS = 100000000,
+	PATIENCE_NS = 300000000
+};
 
 struct recording_run {
 	const struct recorder_options *options;
 	struct recorder_options now; /* with the modules that are probed at present */
 	struct overhead *overhead;
+	struct later *later;	     /* NULL: what is loaded later is not asked for */
 	struct replanner *replanner; /* NULL: what is probed is to stay */
+	bool replanning_out;	     /* without functions that cost too much */
 	uint64_t checked_ns;
 	struct text_span spans[BATCH_MODULES];
 	struct probes *probes;
@@ -58,7 +67,8 @@ static void run_free(struct recording_run *run)
 {
 	launch_cancel(&run->child);
 	if (run->replanner)
-		replanner_finish(run->replanner, NULL, NULL);
+		replanner_finish(run->replanner, NULL, NULL, NULL);
+	later_free(run->later);
 	overhead_free(run->overhead);
 	probes_free(run->probes);
 	free(run->path);
@@ -152,6 +162,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	run->now = *o;
 	if (!err && o->max_overhead > 0)
 		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
+	if (!err && o->later)
+		err = later_new(o, run->probes, run->collector, &run->later);
 	return err;
 }
 
@@ -184,21 +196,60 @@ static bool read_signals(struct recording_run *run)
 	return asked;
 }
 
+/* Says what has come and what cannot be done about it. */
+static void note(struct recording_run *run, const char *text)
+{
+	collector_note(run->collector, text);
+	if (!run->options->quiet)
+		fprintf(stderr, "pugmark: %s: %s\n", run->options->output, text);
+}
+
+/* What was loaded cannot be taken in: the rest goes on as it is. */
+static void refuse_later(struct recording_run *run, const struct pugmark_diag *diag)
+{
+	char text[sizeof(diag->text) + 64];
+
+	snprintf(text, sizeof(text), "what is loaded from here on is not traced: %s", diag->text);
+	note(run, text);
+	later_free(run->later);
+	run->later = NULL;
+}
+
 /* The new plans are made, or are not. */
 static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 {
 	struct recorder_options changed;
-	int err = replanner_finish(run->replanner, &changed, diag);
+	char *news, text[160];
+	double planned_s, cpu_s;
+	uint32_t n = run->now.n_modules;
 
+	replanner_took(run->replanner, &planned_s, &cpu_s);
+	int err = replanner_finish(run->replanner, &changed, &news, diag);
+	uint64_t before_ns = now_ns();
 	run->replanner = NULL;
+	if (news)
+		note(run, news);
+	free(news);
+	if (err == -EALREADY)
+		return 0;
+	if (run->replanning_out && !err)
+		collector_note(run->collector, overhead_words(run->overhead));
+	for (; !err && n < changed.n_modules && n < BATCH_MODULES; n++)
+		err = text_span_read(changed.modules[n].path, &run->spans[n], diag);
 	if (!err)
 		err = recording_writer_change(run->writer, &changed, run->spans, diag);
 	if (!err)
-		err = probes_change(run->probes, &changed, diag);
+		err = probes_change(run->probes, &changed, run->spans, diag);
 	if (err)
 		return err;
+	snprintf(text, sizeof(text),
+		 "what is probed was changed: planned in %.0f ms (%.0f of processor time), placed "
+		 "and removed in %.0f",
+		 planned_s * 1e3, cpu_s * 1e3, (now_ns() - before_ns) / 1e6);
+	collector_note(run->collector, text);
 	run->now = changed;
-	overhead_restart(run->overhead);
+	if (run->overhead)
+		overhead_restart(run->overhead);
 	return 0;
 }
 
@@ -207,31 +258,57 @@ static int follow_planning(struct recording_run *run, uint64_t time_ns, struct p
 {
 	if (replanner_done(run->replanner)) {
 		run->checked_ns = now_ns();
-		return change_plans(run, diag);
+		int err = change_plans(run, diag);
+		if (!err || run->overhead)
+			return err;
+		refuse_later(run, diag);
+		return 0;
 	}
-	if (time_ns - run->checked_ns > PATIENCE_NS)
+	if (run->replanning_out && time_ns - run->checked_ns > PATIENCE_NS)
 		probes_pause(run->probes);
 	return 0;
 }
 
+static int begin_planning(struct recording_run *run, struct replan_request *request, bool haste)
+{
+	uint32_t n = 0;
+
+	if (run->overhead)
+		request->out = overhead_taken(run->overhead, &n);
+	request->n_out = n;
+	run->replanning_out = request->more_out;
+	return replanner_start(run->options, &run->now, request,
+			       request->more_out ? run->overhead : NULL, haste, &run->replanner);
+}
+
 static int check_overhead(struct recording_run *run, uint64_t time_ns)
 {
+	struct replan_request request = {.more_out = true};
 	int more = overhead_check(run->overhead, &run->now);
-	uint32_t n;
 
 	run->checked_ns = time_ns;
 	if (more <= 0)
 		return more;
-	const struct taken_out *taken = overhead_taken(run->overhead, &n);
-	collector_note(run->collector, overhead_words(run->overhead));
 	if (overhead_is_far(run->overhead))
 		probes_pause(run->probes);
-	return replanner_start(run->options, &run->now, taken, n, overhead_is_far(run->overhead),
-			       &run->replanner);
+	return begin_planning(run, &request, false);
 }
 
-/* Returns 0, or -errno: no plan could be put in the place of one that is gone. */
-static int hold_overhead(struct recording_run *run, uint64_t time_ns)
+static int check_later(struct recording_run *run, uint64_t time_ns)
+{
+	struct replan_request request = {0};
+
+	request.n_pids = later_processes(run->later, time_ns, &request.pids);
+	if (!request.n_pids)
+		return 0;
+	int err = begin_planning(run, &request, true);
+	later_done(run->later);
+	return err;
+}
+
+/* What is probed follows what it costs, and what is loaded. Returns 0, or -errno: no plan could be
+ * put in the place of one that is gone. */
+static int follow(struct recording_run *run, uint64_t time_ns)
 {
 	struct pugmark_diag diag = {.text = "out of memory"};
 	int err = 0;
@@ -240,6 +317,8 @@ static int hold_overhead(struct recording_run *run, uint64_t time_ns)
 		err = follow_planning(run, time_ns, &diag);
 	else if (run->overhead && time_ns - run->checked_ns >= OVERHEAD_NS)
 		err = check_overhead(run, time_ns);
+	if (!err && !run->replanner && run->later)
+		err = check_later(run, time_ns);
 	if (err && !run->options->quiet)
 		fprintf(stderr, "pugmark: %s: planning anew: %s\n", run->options->output,
 			diag.text);
@@ -252,9 +331,12 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 	const volatile struct batch_counters *counters = probes_counters(run->probes);
 
 	for (;;) {
-		struct pollfd fds[] = {{run->signal_fd, POLLIN, 0}, {run->notify_fd, POLLIN, 0}};
+		struct pollfd fds[] = {{run->signal_fd, POLLIN, 0},
+				       {run->notify_fd, POLLIN, 0},
+				       {run->later ? later_fd(run->later) : -1, POLLIN, 0}};
 
-		poll(fds, 2, TICK_MS);
+		/* While it is planned, mappings wait. */
+		poll(fds, run->replanner ? 2 : 3, run->replanner ? SHORT_TICK_MS : TICK_MS);
 		uint64_t time_ns = now_ns();
 		if (read_signals(run))
 			return STOP_SIGNAL;
@@ -265,7 +347,7 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* What the command started is part of it. */
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
-		if (hold_overhead(run, time_ns))
+		if (follow(run, time_ns))
 			return STOP_OVERHEAD;
 		show_progress(run, time_ns, false);
 	}
@@ -292,6 +374,14 @@ static void note_counters(struct recording_run *run)
 	const volatile struct batch_counters *k = probes_counters(run->probes);
 	char text[512];
 
+	if (k->unplanned) {
+		snprintf(text, sizeof(text),
+			 "not recorded: %llu events in processes that the plan of a library does "
+			 "not hold for: they run another program, or something else that is loaded "
+			 "defines functions of the library (name it with --plugin)",
+			 (unsigned long long)k->unplanned);
+		collector_note(run->collector, text);
+	}
 	if (!k->process_lost && !k->hits_without_task && !k->snapshots_lost && !k->untracked)
 		return;
 	snprintf(text, sizeof(text),
@@ -326,6 +416,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_stop(run.probes);
 		progress_end(&progress);
 		run.detach_ns = now_ns() - before_ns;
+		if (run.replanner) /* it uses the collector */
+			replanner_finish(run.replanner, NULL, NULL, NULL);
+		run.replanner = NULL;
 		note_counters(&run);
 		if (collector_finish(run.collector))
 			done.why = STOP_DISK;
@@ -337,6 +430,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		done.exit_status = err ? 127 : exit_status(&run);
 		done.events = t->events;
 		done.lost = t->lost + probes_counters(run.probes)->hits_without_task;
+		done.unplanned = probes_counters(run.probes)->unplanned;
 		done.tasks = t->tasks;
 		done.segments = t->segments;
 		done.bytes = t->bytes;

@@ -26,15 +26,28 @@ struct taken_out {
 	uint64_t addr;
 };
 
+/* Why what is probed changes. */
+struct replan_request {
+	const struct taken_out *out; /* all functions that are out by now */
+	uint32_t n_out;
+	bool more_out;	   /* more than were */
+	const pid_t *pids; /* processes that have mapped what may be asked for */
+	uint32_t n_pids;
+};
+
 struct recorder_options {
 	const struct recorder_module *modules;
 	uint32_t n_modules; /* at most 64 */
 	/* Who: a command (NULL-terminated), or running processes, or everybody. */
 	char *const *argv;
+	/* Open files of the programs that libraries were planned for; the first 64 count. */
+	const int *program_fds;
+	uint32_t n_program_fds;
 	const pid_t *pids;
 	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
 	uint32_t n_pids;
 	bool all;
+	const char *program;  /* all: the file that they run */
 	const pid_t *running; /* what ran already: pids, or with @all those that were found */
 	uint32_t n_running;
 	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
@@ -46,14 +59,17 @@ struct recorder_options {
 	uint32_t ring_bytes;   /* 0: 16 MiB; a power of two of at least 4096 */
 	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
 	bool quiet;	       /* no progress, whatever stderr is */
-	/* The overhead in percent that is not to be exceeded, 0: any; and what plans anew without
-	 * the functions in @out, all that are out by then: it fills modules and n_modules of
-	 * @changed, which live as long as those before. Returns 0, -ENODATA where nothing is left,
-	 * or -errno.
-	 */
-	double max_overhead;
-	int (*replan)(void *ctx, const struct taken_out *out, uint32_t n,
-		      struct recorder_options *changed, struct pugmark_diag *diag);
+	double max_overhead;   /* in percent, not to be exceeded; 0: any */
+	/* Room to take in modules that are loaded later, and whether the file that is mapped by
+	 * this path is one. */
+	bool later;
+	bool (*wants)(void *ctx, const char *file);
+	/* What plans anew: it fills modules and n_modules of @changed, which live as long as those
+	 * before and are the same in the same places, with new ones behind them; in *@news what is
+	 * to be noted (the caller frees; NULL: nothing). Returns 0, -EALREADY where nothing
+	 * changes, -ENODATA where nothing is left, or -errno. */
+	int (*replan)(void *ctx, const struct replan_request *request,
+		      struct recorder_options *changed, char **news, struct pugmark_diag *diag);
 	void *replan_ctx;
 	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
 				  */
@@ -65,6 +81,8 @@ struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */
 	enum recorder_stop why;
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t
+		unplanned; /* of those lost: in processes that a library's plan does not hold for */
 	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
 };
 

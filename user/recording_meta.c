@@ -177,7 +177,7 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 	if (!j)
 		return NULL;
 	uname(&uts);
-	json_object_set_new(j, "version", json_integer(1));
+	json_object_set_new(j, "version", json_integer(SEGMENT_VERSION));
 	json_object_set_new(j, "pugmark", json_string(PUGMARK_VERSION));
 	json_object_set_new(j, "kernel", json_string(uts.release));
 	json_object_set_new(j, "arch", json_string(uts.machine));

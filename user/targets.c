@@ -29,7 +29,7 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 {
 	struct stat st;
 	name = name ? name : path;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st)) {
 		int err = -errno;
 		if (fd >= 0)
@@ -47,12 +47,14 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 	if (at)
 		t->at = at;
 	struct target target = {.name = strdup(name), .fd = fd, .dev = st.st_dev, .ino = st.st_ino};
-	if (!at || !target.name) {
+	if (asprintf(&target.path, "/proc/self/fd/%d", fd) < 0)
+		target.path = NULL;
+	if (!at || !target.name || !target.path) {
 		free(target.name);
+		free(target.path);
 		close(fd);
 		return fail(diag, -ENOMEM, name);
 	}
-	snprintf(target.path, sizeof(target.path), "/proc/self/fd/%d", fd);
 	if (index)
 		*index = t->n;
 	t->at[t->n++] = target;
@@ -96,8 +98,14 @@ static bool is_called(const char *path, const char *pattern)
 	       (realpath(path, real) && !fnmatch(pattern, base_name(real), 0));
 }
 
-static int add_mapped(struct targets *t, const char *pattern, pid_t pid, uint32_t *found,
-		      struct pugmark_diag *diag)
+bool targets_is_named(const char *name, const char *pattern)
+{
+	return strchr(pattern, '/') ? !fnmatch(pattern, name, FNM_PATHNAME)
+				    : !fnmatch(pattern, base_name(name), 0);
+}
+
+int targets_add_mapped(struct targets *t, const char *pattern, pid_t pid, uint32_t *found,
+		       struct pugmark_diag *diag)
 {
 	char path[64], line[PATH_MAX + 128], name[PATH_MAX];
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
@@ -113,10 +121,12 @@ static int add_mapped(struct targets *t, const char *pattern, pid_t pid, uint32_
 		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 || perms[2] != 'x')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, start, end);
-		if (!read_name(path, name) || fnmatch(pattern, base_name(name), 0))
+		if (!read_name(path, name) || !targets_is_named(name, pattern))
 			continue;
 		err = targets_add(t, path, name, NULL, diag);
 		*found += !err;
+		if (err == -ENOENT) /* it has just been unmapped */
+			err = 0;
 	}
 	fclose(f);
 	return err;
@@ -177,7 +187,7 @@ static int add_in_folders(struct targets *t, const char *folders, const char *pa
 }
 
 int targets_add_modules(struct targets *t, const char *pattern, uint32_t program, const pid_t *pids,
-			uint32_t n_pids, struct pugmark_diag *diag)
+			uint32_t n_pids, bool *later, struct pugmark_diag *diag)
 {
 	uint32_t found = 0;
 	int err = 0;
@@ -185,7 +195,7 @@ int targets_add_modules(struct targets *t, const char *pattern, uint32_t program
 		err = add_globbed(t, pattern, &found, diag);
 	} else {
 		for (uint32_t i = 0; !err && i < n_pids; i++)
-			err = add_mapped(t, pattern, pids[i], &found, diag);
+			err = targets_add_mapped(t, pattern, pids[i], &found, diag);
 		if (!err && !n_pids)
 			err = add_needed(t, pattern, program, &found, diag);
 		if (!err)
@@ -196,14 +206,11 @@ int targets_add_modules(struct targets *t, const char *pattern, uint32_t program
 					     "/lib64:/usr/lib64:/usr/local/lib:/lib:/usr/lib",
 					     pattern, &found, diag);
 	}
-	if (err || found)
+	*later = !err && !found;
+	if (!*later || !strchr(pattern, '/'))
 		return err;
 	return pugmark_diag_set(diag, -ENOENT, t->at[program].name, PUGMARK_NO_OFFSET,
-				strchr(pattern, '/')
-					? "no module '%s'"
-					: "no module '%s': it is not mapped, or not needed by the "
-					  "program, nor in a folder of libraries (give its path)",
-				pattern);
+				"no module '%s'", pattern);
 }
 
 void targets_name(const struct targets *t, struct pugmark_diag *diag)
@@ -217,12 +224,22 @@ void targets_name(const struct targets *t, struct pugmark_diag *diag)
 		}
 }
 
+static void target_deinit(struct target *target)
+{
+	close(target->fd);
+	free(target->name);
+	free(target->path);
+}
+
+void targets_drop(struct targets *t, uint32_t n)
+{
+	while (t->n > n)
+		target_deinit(&t->at[--t->n]);
+}
+
 void targets_deinit(struct targets *t)
 {
-	for (uint32_t i = 0; i < t->n; i++) {
-		close(t->at[i].fd);
-		free(t->at[i].name);
-	}
+	targets_drop(t, 0);
 	free(t->at);
 	*t = (struct targets){0};
 }

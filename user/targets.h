@@ -6,12 +6,13 @@
 
 #include <pugmark/diag.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct target {
-	char path[32]; /* /proc/self/fd/N */
-	char *name;    /* where it is, or was */
+	char *path; /* /proc/self/fd/N; stays where it is when others are added */
+	char *name; /* where it is, or was */
 	int fd;
 	dev_t dev;
 	ino_t ino;
@@ -34,9 +35,17 @@ int targets_add_process(struct targets *targets, pid_t pid, uint32_t *index,
 /* Adds the libraries that @pattern names, of the program @program of the list and of the processes
  * @pids that run. A pattern without a slash is compared with file names: of what the processes
  * have mapped, or the program needs; where none of these matches, of what lies in the folders that
- * the dynamic linker looks in. One with a slash is a path. -ENOENT: there is none. */
+ * the dynamic linker looks in; *@later: there is none yet. One with a slash is a path; -ENOENT:
+ * there is none. */
 int targets_add_modules(struct targets *targets, const char *pattern, uint32_t program,
-			const pid_t *pids, uint32_t n_pids, struct pugmark_diag *diag);
+			const pid_t *pids, uint32_t n_pids, bool *later, struct pugmark_diag *diag);
+/* Adds those that process @pid has mapped and @pattern names; to *@found how many that were. */
+int targets_add_mapped(struct targets *targets, const char *pattern, pid_t pid, uint32_t *found,
+		       struct pugmark_diag *diag);
+/* Whether @pattern names the file that is mapped by the path @name. */
+bool targets_is_named(const char *name, const char *pattern);
+/* Leaves only the first @n. */
+void targets_drop(struct targets *targets, uint32_t n);
 /* Has @diag name the file as its users know it. */
 void targets_name(const struct targets *targets, struct pugmark_diag *diag);
 void targets_deinit(struct targets *targets);

@@ -375,7 +375,7 @@ static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 		    spans[n_spans - 1].end - spans[n_spans - 1].addr)
 			return 0;
 	}
-	return n_spans ? attach_stacks_caller(u->attach_stacks, n, e, spans, n_spans) : 0;
+	return n_spans && n->pid ? attach_stacks_caller(u->attach_stacks, n, e, spans, n_spans) : 0;
 }
 
 static void unpack_signal(struct unpacker *u, const struct signal_note *n, uint32_t bytes)

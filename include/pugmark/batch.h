@@ -22,6 +22,7 @@
 #define DEEP_WORDS 8192 /* with the snapshot */
 #define DEEP_MAX 512
 #define BATCH_SNAPSHOTS 16 /* in one batch */
+#define KNOWN_PROGRAMS 64
 #define OPERAND_NONE 255
 #define OPERAND_RIP 16
 
@@ -52,6 +53,12 @@ struct operand_desc {
 	__s64 disp; /* rip-relative: relative to the module's text_addr */
 	__u8 base, index, scale, is_memory;
 	__u32 reserved;
+};
+
+/* A word that holds the run-time address of a function of the same module, if nothing comes before
+ * that; both relative to text_addr. */
+struct bound_slot {
+	__s64 slot, func;
 };
 
 /* head: bits 0 to 21 the site (its index over all modules), then what follows. */
@@ -164,7 +171,7 @@ struct signal_note {
 	__u64 time_ns;
 	__u64 lost; /* as in struct batch */
 	__u32 execs;
-	__s32 pid;
+	__s32 pid; /* 0: its process is no more what it was */
 	__u32 has_snapshot;
 	__u32 snapshot; /* its serial */
 	__u64 ip;
@@ -201,6 +208,7 @@ struct batch_counters {
 	__u64 snapshots_lost;
 	__u64 live;	 /* tasks with a state that have not ended */
 	__u64 untracked; /* processes not followed as the table of them was full */
+	__u64 unplanned; /* hits in processes that the module's plan does not hold for */
 };
 
 #endif

@@ -19,7 +19,8 @@ enum event_kind {
 			     of its task */
 	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
 			     EVENT_ATTACH */
-	EVENT_SIGNAL = 8, /* a signal is delivered, or the task is about to exit: cfa and ret are
+	EVENT_SIGNAL = 8, /* a signal is delivered, or the task is about to fork, to execute
+			     another program or to exit: cfa and ret are
 			     the sp and ip that it finds, the snapshot is of the stack there, and
 			     `signal` says more. val: its handler's run-time address; 0: it has
 			     none, and ends the task or is nothing to it */

@@ -58,9 +58,9 @@ claim '--no-program: the library alone' same <(grep libpart log | by_thread) got
 claim '--no-program: and nothing else' is "$(grep -c ' program ' dump)" 0
 "$PUGMARK" record -q -o rec -F "part_*" -F main --module 'libpart*' -- ./program >log 2>err
 claim 'patterns choose functions of every module' grep -q '^complete' <("$PUGMARK" verify rec)
-"$PUGMARK" record -q -o rec2 --module 'nosuch*' -- ./program >out 2>err
+"$PUGMARK" record -q -o rec2 --module './nosuch*' -- ./program >out 2>err
 claim 'no such module is an error' is $? 1
-claim 'that names it' grep -q "no module 'nosuch\*'" err
+claim 'that names it' grep -q "no module './nosuch\*'" err
 
 if command -v sqlite3 >/dev/null && cp "$(command -v sqlite3)" shell &&
 	cp -L "$(ldd shell | awk '$1 ~ /^libsqlite3/ { print $3 }')" libsqlite3.so.0 2>/dev/null; then

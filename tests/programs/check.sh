@@ -105,8 +105,8 @@ try_truth() { # NAME SOURCE
 	local status=0
 	case $2 in *.cc) compiler=g++ ;; *) compiler=gcc ;; esac
 	mkdir truth
-	gcc -c "$here/truth.c" -o truth.o >wrong 2>&1 &&
-		$compiler -O0 -pthread -finstrument-functions -no-pie "$2" truth.o -o named >wrong 2>&1 || return
+	gcc -O1 -c "$here/truth.c" -o truth.o >wrong 2>&1 &&
+		$compiler -O0 -pthread -finstrument-functions -no-pie -Wl,-z,now "$2" truth.o -o named >wrong 2>&1 || return
 	TRUTH_DIR=truth ./named >out 2>err </dev/null || status=$?
 	find truth -type f | sort -V | xargs cat | tr -d '\0' >dump
 	awk -v truth=1 -f "$here/normal.awk" <(nm -C named) dump | plain "$2" >got

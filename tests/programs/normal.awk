@@ -107,6 +107,9 @@ function end_thread(   i) {
 			end_stack()
 		}
 	}
+	if (pending != "")
+		put("> " pending)
+	pending = ""
 	on = stacks = n = 0
 }
 
@@ -168,6 +171,8 @@ $2 == "ret" || $2 == "unwind" {
 $2 == "gap" { say("gap", $3) }
 END {
 	end_thread()
+	if (pending != "")
+		put("> " pending)
 	put("")
 	print_folded()
 }

@@ -125,8 +125,8 @@ static void write_meta(const struct walk *walk, const struct pugmark_plan *plan)
 	for (uint32_t i = 0; i < walk->n_events; i++)
 		witnesses += walk->events[i].kind == EVENT_WITNESS;
 	json_t *meta = json_pack("{s:i,s:b,s:i,s:[{s:s,s:s,s:s,s:s,s:I,s:I,s:I}],s:b,s:s,s:I,s:I}",
-				 "version", 1, "times", 1, "start_monotonic_ns", 1, "modules",
-				 "name", "walk", "path", "/walk", "build_id", "", "plan",
+				 "version", SEGMENT_VERSION, "times", 1, "start_monotonic_ns", 1,
+				 "modules", "name", "walk", "path", "/walk", "build_id", "", "plan",
 				 "plan-0.pmp", "text_addr", (json_int_t)plan->text_addr, "text_end",
 				 (json_int_t)plan->text_end, "sites", (json_int_t)plan->n_sites,
 				 "closed", 1, "stopped", "exit", "events", (json_int_t)witnesses,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_needed.c: claims that of the functions that a program exports, just those are taken to be
  * entered from outside that a library on its way names: directly, by way of another library, by
- * $ORIGIN, as one that it defines itself too; and all of them where a library cannot be found. The
- * files are made by the compiler, so what they name is known. */
+ * $ORIGIN, as one that it defines itself too; and all of them where a library cannot be found. And
+ * that a library's calls of its own exports are taken for direct where no other file defines them,
+ * and its exports to be entered by those that name them only where all who may are known. The files
+ * are made by the compiler, so what they name is known. */
 #include <errno.h>
 #include "tests/unit/elf_helper.h"
 
@@ -44,19 +46,26 @@ static void make_files(const char *dir)
 
 struct entered {
 	struct pugmark_model *model;
-	uint8_t *bytes;
+	uint8_t *bytes, *bound;
 };
 
-static struct entered mark(const char *dir, const struct needed_options *options)
+static struct entered mark_file(const char *dir, const char *name,
+				const struct needed_options *options)
 {
 	struct entered e;
 	struct pugmark_diag diag;
 	char path[512];
-	snprintf(path, sizeof(path), "%s/main", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	assert_int_equal(pugmark_model_open(path, &e.model, &diag), 0);
 	e.bytes = calloc(e.model->n_funcs, 1);
-	assert_int_equal(needed_mark_entered(e.model, options, e.bytes, &diag), 0);
+	e.bound = calloc(e.model->n_imports + 1, 1);
+	assert_int_equal(needed_mark(e.model, options, e.bytes, e.bound, &diag), 0);
 	return e;
+}
+
+static struct entered mark(const char *dir, const struct needed_options *options)
+{
+	return mark_file(dir, "main", options);
 }
 
 static bool is_entered(const struct entered *e, const char *name)
@@ -66,10 +75,24 @@ static bool is_entered(const struct entered *e, const char *name)
 	return e->bytes[func];
 }
 
+/* Whether some import called @name is bound; it has to be there. */
+static bool is_bound(const struct entered *e, const char *name)
+{
+	bool bound = false, there = false;
+	for (uint32_t i = 0; i < e->model->n_imports; i++)
+		if (!strcmp(e->model->imports[i].name, name)) {
+			there = true;
+			bound |= e->bound[i];
+		}
+	assert_true(there);
+	return bound;
+}
+
 static void entered_deinit(struct entered *e)
 {
 	pugmark_model_free(e->model);
 	free(e->bytes);
+	free(e->bound);
 }
 
 static void named_by_libraries(void **state)
@@ -114,10 +137,10 @@ static void named_by_plugins_in_a_folder(void **state)
 	assert_true(is_entered(&e, "by_plugin"));
 	assert_false(is_entered(&e, "by_nobody"));
 	snprintf(path, sizeof(path), "%s/none", (char *)*state);
-	assert_int_equal(needed_mark_entered(e.model, &options, e.bytes, &diag), -ENOEXEC);
+	assert_int_equal(needed_mark(e.model, &options, e.bytes, e.bound, &diag), -ENOEXEC);
 	assert_non_null(strstr(diag.text, "no module"));
 	snprintf(path, sizeof(path), "%s/nosuch", (char *)*state);
-	assert_int_equal(needed_mark_entered(e.model, &options, e.bytes, &diag), -ENOENT);
+	assert_int_equal(needed_mark(e.model, &options, e.bytes, e.bound, &diag), -ENOENT);
 	entered_deinit(&e);
 }
 
@@ -149,6 +172,83 @@ static void damaged_library(void **state)
 	entered_deinit(&e);
 }
 
+/* A library that calls its own exports `mine` and `yours`, and runs of it. */
+static void make_library(const char *dir)
+{
+	const char *cc = getenv("CC") ? getenv("CC") : "cc";
+	write_text(
+		dir, "own.c",
+		"int mine(int i) { return i; } int yours(int i) { return i + 1; }\n"
+		"int calls(int i) { return mine(i) + yours(i); } int dark(void) { return 1; }\n");
+	write_text(dir, "runs.c", "int calls(int); int main(void) { return calls(1); }\n");
+	write_text(dir, "asks.c",
+		   "int calls(int); void *dlsym(void *, const char *);\n"
+		   "int main(void) { return calls(1) + !dlsym(0, \"dark\"); }\n");
+	write_text(dir, "alone.c", "int main(void) { return 0; }\n");
+	write_text(dir, "takes.c", "int yours(int i) { return i + 2; }\n");
+	shell("cd %s && for z in now lazy; do %s -O1 -fno-inline -fno-ipa-cp -shared -fPIC "
+	      "-Wl,-z,$z -o libown-$z.so own.c; done && cp libown-now.so libown.so && "
+	      "%s -o runs runs.c -L. -lown -Wl,-rpath,'$ORIGIN' && "
+	      "%s -o asks asks.c -L. -lown -ldl -Wl,-rpath,'$ORIGIN' && %s -o alone alone.c && "
+	      "%s -shared -fPIC -o takes.so takes.c && rm libown.so && ln libown-now.so libown.so",
+	      dir, cc, cc, cc, cc, cc);
+}
+
+static struct entered mark_library(const char *dir, const char *name, const char *user,
+				   struct needed_options options)
+{
+	char path[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, user);
+	const char *plugins[] = {path};
+	options.plugins = plugins;
+	options.n_plugins = 1;
+	return mark_file(dir, name, &options);
+}
+
+static void own_calls_of_a_library(void **state)
+{
+	char path[512];
+	make_library(*state);
+	struct entered e = mark_file(*state, "libown-now.so", &(struct needed_options){0});
+	assert_true(is_bound(&e, "mine") && is_bound(&e, "yours"));
+	entered_deinit(&e);
+	e = mark_file(*state, "libown-lazy.so", &(struct needed_options){0});
+	assert_false(is_bound(&e, "mine") || is_bound(&e, "yours"));
+	entered_deinit(&e);
+	e = mark_library(*state, "libown-now.so", "takes.so", (struct needed_options){0});
+	assert_true(is_bound(&e, "mine"));
+	assert_false(is_bound(&e, "yours"));
+	entered_deinit(&e);
+	snprintf(path, sizeof(path), "/nowhere/gone.so:%s/takes.so", (char *)*state);
+	e = mark_library(*state, "libown-now.so", "runs",
+			 (struct needed_options){.preloaded = path});
+	assert_true(is_bound(&e, "mine"));
+	assert_false(is_bound(&e, "yours"));
+	entered_deinit(&e);
+}
+
+static void a_library_as_its_programs_enter_it(void **state)
+{
+	make_library(*state);
+	struct entered e =
+		mark_library(*state, "libown-now.so", "runs", (struct needed_options){0});
+	assert_true(is_entered(&e, "calls"));
+	assert_false(is_entered(&e, "mine"));
+	assert_false(is_entered(&e, "dark"));
+	entered_deinit(&e);
+	/* Any of them: by nobody known, by name, by a program that is not linked with it. */
+	const char *const users[] = {"takes.so", "asks", "alone"};
+	for (int i = 0; i < 3; i++) {
+		e = mark_library(*state, "libown-now.so", users[i], (struct needed_options){0});
+		assert_true(is_entered(&e, "mine") && is_entered(&e, "dark"));
+		entered_deinit(&e);
+	}
+	e = mark_library(*state, "libown-now.so", "runs",
+			 (struct needed_options){.any_program = true});
+	assert_true(is_entered(&e, "dark"));
+	entered_deinit(&e);
+}
+
 int main(void)
 {
 	if (system("${CC:-cc} --version >/dev/null 2>&1")) {
@@ -163,6 +263,10 @@ int main(void)
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(missing_library, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(damaged_library, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(own_calls_of_a_library, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(a_library_as_its_programs_enter_it, scratch_setup,
+						scratch_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

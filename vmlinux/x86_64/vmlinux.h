@@ -81,10 +81,27 @@ struct signal_struct {
 	atomic_t live;
 };
 
-struct mm_struct;
+struct inode;
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct mm_struct {
+	struct file *exe_file;
+};
 
 struct task_struct {
 	struct mm_struct *mm;
+	struct files_struct *files;
 	pid_t pid;
 	pid_t tgid;
 	int exit_code;

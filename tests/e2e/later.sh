@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# later.sh: record --module traces a library that is loaded while the recording goes on: of a command,
+# of a process that was attached to, and of all processes of a program. From the moment that the
+# certificate names, every call into it, in it and back from it is there; before it, all of the program.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+source=$tests/programs/later.c
+work_in_own_folder
+mkdir plugins
+${CC:-cc} -O2 -rdynamic "$source" -o program -ldl &&
+	${CC:-cc} -O2 -fPIC -shared -DLIBRARY "$source" -o plugins/libwork.so.1 ||
+	skip 'no compiler for the programs'
+
+addr() { nm "$1" | awk -v f="$2" '$3 == f { sub(/^0+/, "", $1); print $1 }'; }
+round=$(addr program one_round) back=$(addr program called_back)
+all=$(addr plugins/libwork.so.1 all_steps) step=$(addr plugins/libwork.so.1 one_step)
+
+# The rounds of a dump: of each, how often the library was called, made a step and called back, by whom
+# it was called; "gap" for a gap. The first round after a gap and the last one are not whole.
+rounds() {
+	awk -v round="program:$round" -v back="program:$back" -v all="libwork.so.1:$all" -v step="libwork.so.1:$step" '
+		$2 == "gap" { print "gap", $3; whole = 0; next }
+		$2 == "call" && $5 == round { if (whole) print a + 0, s + 0, b + 0; whole = 1; a = s = b = 0; next }
+		$2 == "call" && $5 == all && $3 == "program" { a++ }
+		$2 == "call" && $5 == step && $3 == "libwork.so.1" { s++ }
+		$2 == "call" && $5 == back && $3 == "libwork.so.1" { b++ }' "$1"
+}
+
+check() { # NAME: rec
+	"$PUGMARK" verify rec >certificate
+	claim "$1: the certificate says from when on" \
+		grep -q '^note .*libwork.so.1 was loaded, and is traced from here on' certificate
+	"$PUGMARK" dump rec >dump
+	rounds dump >got
+	claim "$1: all gaps are of that" is "$(grep gap got | sort -u)" 'gap plan'
+	# After the gap: 0 to 4 steps in turn, each called back once.
+	awk '/gap/ { n = 0; next } { line[++n] = $0 } END { for (i = 1; i <= n; i++) print line[i] }' got >after
+	claim "$1: there are rounds after it" [ "$(wc -l <after)" -gt 300 ]
+	claim "$1: each is whole" eval 'awk '\''NR > 1 && $2 != (before + 1) % 5 || $1 != 1 || $2 != $3 { print NR ": " $0; bad = 1 }
+		{ before = $2 } END { exit bad }'\'' after'
+	awk '/gap/ { exit } { print }' got >early
+	claim "$1: before it nothing is seen of the library, and of the program all" \
+		is "$(sort -u early | grep -v '^0 0 0$')" ''
+}
+
+end_of() { # PID: some time after its library is loaded
+	for _ in $(seq 100); do
+		grep -q libwork "/proc/$1/maps" 2>/dev/null && break
+		sleep 0.05
+	done
+	sleep 1.5
+	kill -TERM "$1"
+}
+
+"$PUGMARK" record -o rec --module 'libwork.so*' -- ./program plugins/libwork.so.1 >out 2>err &
+recorder=$!
+started+=("$recorder")
+for _ in $(seq 100); do
+	pid=$(cat "/proc/$recorder/task/$recorder/children")
+	pid=${pid%% *}
+	[ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe")" = "$dir/program" ] && break
+	sleep 0.02
+done
+end_of "$pid"
+wait $recorder
+claim 'a command: recorded' is $? 0
+claim 'a command: that it is awaited is said' grep -q "no module 'libwork.so\*' so far" err
+check 'a command'
+
+for who in -p -a; do
+	./program plugins/libwork.so.1 &
+	pid=$!
+	started+=("$pid")
+	sleep 0.1
+	if [ $who = -p ]; then whom=$pid; else whom=./program; fi
+	rm -rf rec
+	"$PUGMARK" record -q -o rec --module 'libwork*' $who "$whom" >out 2>err </dev/null &
+	recorder=$!
+	started+=("$recorder")
+	end_of $pid
+	wait $pid
+	claim "$who: the program ends well" is $? 0
+	[ $who = -p ] || kill -INT $recorder
+	wait $recorder
+	claim "$who: recorded" is $? 0
+	check $who
+done
+
+# Nothing of that name is ever loaded, or what is cannot be traced: the rest is recorded all the same.
+"$PUGMARK" record -o rec --module 'nosuch*' --duration 0.3 -- ./program >out 2>err
+claim 'none came: that is said' grep -q "no module 'nosuch\*' was ever loaded" err
+claim 'none came: the program is recorded' grep -q '^complete' <("$PUGMARK" verify rec)
+"$PUGMARK" record -q -o rec --module './nosuch*' -- ./program >out 2>err
+claim 'a path that leads nowhere is an error' is $? 1
+conclude
