@@ -108,9 +108,9 @@ struct parser {
 	uint64_t lost, gaps;
 	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
 	uint8_t attach_boundary;
-	bool paused; /* what is probed is being changed: a gap is due */
-	bool begun;  /* it has had a witness event */
-	bool placed; /* the last event said where the thread was, and it is there */
+	bool paused;   /* what is probed is being changed: a gap is due */
+	bool begun;    /* it has had a witness event */
+	bool placed;   /* the last event said where the thread was, and it is there */
 	bool unplaced; /* it did, but there is no telling how it came there */
 	bool failed;
 };
@@ -261,7 +261,8 @@ bool parser_begin_attached(struct parser *parser, const struct lookahead *la);
 
 /* A signal is delivered (EVENT_SIGNAL). */
 void parser_signal(struct parser *parser, const struct witness_event *event);
-/* The entry of a handler of whose signal no event has told: it found @sp, @ip and @bp, by its stack;
+/* The entry of a handler of whose signal no event has told: it found @sp, @ip and @bp, by its
+ * stack;
  * @sp 0: not known. */
 void parser_enter_handler(struct parser *parser, const struct lookahead *la, uint64_t sp,
 			  uint64_t ip, uint64_t bp);
