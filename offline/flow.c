@@ -3,6 +3,7 @@
  * tables and of calls that never return. The passes that need predecessors build it for one
  * function; in the end it is built for all of them, into the model's arrays. */
 #include "offline/builder.h"
+#include "offline/stack_switch.h"
 
 #include <errno.h>
 
@@ -262,6 +263,10 @@ static int end_indirect_jump(struct ending *e)
 	uint64_t slot = decode_slot(insn, builder_insn_bytes(e->b, e->insn), e->addr);
 	struct pugmark_site site = {.kind = SITE_TAIL, .via = VIA_INDIRECT, .import = PUGMARK_NONE};
 	const struct jump_table *table = jumptable_of(e->b, e->insn);
+	if (stack_switch_is_final(e->b, e->func, block->insn, e->insn)) {
+		block->end = END_TRAP;
+		return 0;
+	}
 	if (slot || (table && table->grade == TABLE_TAIL)) {
 		if (slot)
 			site.import = elf_image_import_at(e->b->image, slot);
@@ -316,7 +321,8 @@ void flow_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 	for (uint32_t i = 0; i < n_blocks; i++)
 		blocks[i].flags |= BLOCK_UNREACHED;
 	for (uint32_t i = 0; i < n_blocks; i++) {
-		bool root = !i || blocks[i].flags & BLOCK_LANDING_PAD;
+		bool root =
+			!i || blocks[i].flags & BLOCK_LANDING_PAD || block_is_receiver(&blocks[i]);
 		if (!root || !(blocks[i].flags & BLOCK_UNREACHED))
 			continue;
 		uint32_t n = 0;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* gaps.c: code that no FDE covers. Between FDEs nothing says where code ends and data begins, so
  * only what can be reached is decoded, from starts that something names: symbols, the entry point,
- * what that hands to the C library (main), pointers in data, direct calls and jumps. Where data
- * words are mere guesses (not PIE), a start is kept only if all that it reaches decodes. */
+ * what that hands to the C library (main), the module's own imports, pointers in data, direct calls
+ * and jumps, and what other such code takes the address of or jumps to by a table. Where that is a
+ * mere guess (data words of what is not PIE, all that code points to), a start is kept only if what
+ * it reaches can be code, all of it. */
 #include "offline/builder.h"
+#include "offline/gap_tables.h"
+#include "offline/semantics.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,9 +19,15 @@ struct start {
 	bool guess;
 };
 
+/* An address, and the instruction that names it. */
+struct named {
+	uint64_t addr, by;
+};
+
 struct gaps {
-	VEC(struct start) todo; /* starts not walked yet */
-	VEC(uint64_t) stack;	/* addresses of the walk */
+	VEC(struct start) todo;	 /* starts not walked yet */
+	VEC(struct named) named; /* by code of the gaps: it may be code, or a table among it */
+	VEC(uint64_t) stack;	 /* addresses of the walk */
 	VEC(struct pugmark_insn) insns;
 	struct rankmap covered; /* every byte that one of insns covers */
 	bool stray;		/* the walk met bytes that do not decode */
@@ -77,18 +87,69 @@ static bool fde_ends_at(const struct builder *b, uint64_t addr)
 	return addr && fde_at(fdes, n, addr - 1, &next) != PUGMARK_NONE;
 }
 
+/* Whether no compiler and no programmer writes such an instruction, but bytes of a table may read
+ * so: what only a kernel may execute, and zeroes. */
+static bool is_unlikely(const struct pugmark_insn *insn, const uint8_t *bytes)
+{
+	switch (bytes[0]) {
+	case 0x00:
+		return insn->len > 1 && !bytes[1];
+	case 0x6c ... 0x6f:
+	case 0xe4 ... 0xe7:
+	case 0xec ... 0xef:
+	case 0xca ... 0xcb:
+	case 0xcd ... 0xcf:
+	case 0xf4:
+	case 0xfa ... 0xfb:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether a direct call or jump can go to @addr: to nothing, or into the middle of an instruction,
+ * none goes. */
+static bool may_be_target(const struct builder *b, uint64_t addr)
+{
+	const struct elf_code *code = builder_code_at(b, addr);
+	return code && (code->plt || gap_end(b, addr) || is_insn_start(b, addr));
+}
+
 static int push_targets(struct builder *b, struct gaps *g, const struct pugmark_insn *insn,
 			const uint8_t *bytes, uint64_t addr)
 {
 	uint64_t next = addr + insn->len;
 	bool falls = insn->kind != INSN_JMP && insn->kind != INSN_JMP_IND &&
 		     insn->kind != INSN_RET && insn->kind != INSN_TRAP;
+	if (insn->kind == INSN_CALL || insn_is_direct_jump(insn))
+		g->stray |= !may_be_target(b, decode_target(insn, bytes, addr));
 	if (insn->kind == INSN_CALL && add_start(b, g, decode_target(insn, bytes, addr), false))
 		return -ENOMEM;
 	if (insn_is_direct_jump(insn) && !VEC_PUSH(&g->stack, decode_target(insn, bytes, addr)))
 		return -ENOMEM;
 	if (falls && !VEC_PUSH(&g->stack, next))
 		return -ENOMEM;
+	return 0;
+}
+
+/* Where the indirect jump goes that was decoded last, if what was decoded right before it says so.
+ */
+static int push_table(struct builder *b, struct gaps *g)
+{
+	uint32_t first = g->insns.n - 1, n_entries;
+	struct shape shape;
+	while (first &&
+	       g->insns.at[first - 1].off + g->insns.at[first - 1].len == g->insns.at[first].off)
+		first--;
+	if (!gap_table(b, g->insns.at + first, g->insns.n - first, &shape, &n_entries))
+		return 0;
+	uint64_t target;
+	for (uint32_t i = 0; i < n_entries; i++)
+		if (!table_entry(b, &shape, i, &target) || !may_be_target(b, target))
+			return 0;
+	for (uint32_t i = 0; i < n_entries; i++)
+		if (!table_entry(b, &shape, i, &target) || !VEC_PUSH(&g->stack, target))
+			return -ENOMEM;
 	return 0;
 }
 
@@ -112,9 +173,15 @@ static int walk_run(struct builder *b, struct gaps *g, uint64_t addr)
 		}
 		if (!VEC_PUSH(&g->insns, insn) || sweep_note_refs(b, &refs))
 			return -ENOMEM;
+		if (refs.pointer && gap_end(b, refs.pointer) &&
+		    !VEC_PUSH(&g->named, (struct named){refs.pointer, addr}))
+			return -ENOMEM;
+		g->stray |= is_unlikely(&insn, bytes);
 		rankmap_set(&b->starts, off);
 		for (uint8_t i = 0; i < insn.len; i++)
 			rankmap_set(&g->covered, off + i);
+		if (insn.kind == INSN_JMP_IND && push_table(b, g))
+			return -ENOMEM;
 		if (insn_ends_block(&insn))
 			return push_targets(b, g, &insn, bytes, addr);
 		addr += insn.len;
@@ -137,7 +204,7 @@ static void undo(struct builder *b, struct gaps *g, uint32_t n_insns)
 
 static int walk_start(struct builder *b, struct gaps *g, struct start start)
 {
-	uint32_t n_insns = g->insns.n, n_todo = g->todo.n;
+	uint32_t n_insns = g->insns.n, n_todo = g->todo.n, n_named = g->named.n;
 	g->stray = false;
 	g->stack.n = 0;
 	int err = VEC_PUSH(&g->stack, start.addr) ? 0 : -ENOMEM;
@@ -146,6 +213,7 @@ static int walk_start(struct builder *b, struct gaps *g, struct start start)
 	if (!err && g->stray && start.guess) {
 		undo(b, g, n_insns);
 		g->todo.n = n_todo;
+		g->named.n = n_named;
 		return 0;
 	}
 	if (!err && is_insn_start(b, start.addr) && !VEC_PUSH(&b->gap_starts, start.addr))
@@ -159,6 +227,75 @@ static int walk_all(struct builder *b, struct gaps *g)
 	int err = 0;
 	while (!err && g->todo.n)
 		err = walk_start(b, g, g->todo.at[--g->todo.n]);
+	return err;
+}
+
+/* Whether the instruction has a memory operand by way of register @reg. */
+static bool goes_through(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *ops,
+			 ZydisRegister reg)
+{
+	for (uint8_t i = 0; i < insn->operand_count; i++)
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    (ops[i].mem.base == reg || ops[i].mem.index == reg))
+			return true;
+	return false;
+}
+
+static bool overwrites(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *ops,
+		       ZydisRegister reg)
+{
+	for (uint8_t i = 0; i < insn->operand_count; i++)
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    ops[i].actions & ZYDIS_OPERAND_ACTION_WRITE &&
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+						     ops[i].reg.value) == reg)
+			return true;
+	return false;
+}
+
+/* Whether the code behind the instruction at @addr, which puts an address into a register, reads
+ * there: a table then, no function. */
+static bool is_read_behind(const struct builder *b, uint64_t addr)
+{
+	enum { WINDOW = 64 };
+	const struct elf_code *code = builder_code_at(b, addr);
+	ZydisRegister reg = ZYDIS_REGISTER_NONE;
+	ZydisDecoder decoder;
+	sem_decoder_init(&decoder);
+	for (int i = 0; i < WINDOW && addr < code->end && is_insn_start(b, addr); i++) {
+		ZydisDecodedInstruction insn;
+		ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder,
+							 code->bytes + (addr - code->addr),
+							 code->end - addr, &insn, ops)))
+			return false;
+		if (!i && ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
+			return false;
+		if (!i)
+			reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+							       ops[0].reg.value);
+		else if (goes_through(&insn, ops, reg))
+			return true;
+		else if (overwrites(&insn, ops, reg))
+			return false;
+		addr += insn.length;
+	}
+	return false;
+}
+
+/* What the code that was found takes the address of, and what is found by that. */
+static int walk_named(struct builder *b, struct gaps *g)
+{
+	int err = 0;
+	while (!err && g->named.n && g->undo_left) {
+		struct named named = g->named.at[--g->named.n];
+		if (is_insn_start(b, named.addr) || is_padding(b, named.addr) ||
+		    is_read_behind(b, named.by))
+			continue;
+		err = add_start(b, g, named.addr, true);
+		if (!err)
+			err = walk_all(b, g);
+	}
 	return err;
 }
 
@@ -184,10 +321,24 @@ static int add_entry_refs(struct builder *b, struct gaps *g)
 	return err;
 }
 
+/* What the module calls of its own by way of its PLT: of assembly it may have no type and no FDE.
+ */
+static int add_own_imports(struct builder *b, struct gaps *g)
+{
+	const uint64_t *local = elf_image_import_local(b->image);
+	int err = 0;
+	for (uint32_t i = 0; i < b->n_imports && !err; i++)
+		if (local[i])
+			err = add_start(b, g, local[i], true);
+	return err;
+}
+
 static int add_named_starts(struct builder *b, struct gaps *g)
 {
 	uint32_t n;
-	int err = add_start(b, g, elf_image_entry(b->image), false);
+	int err = add_own_imports(b, g);
+	if (!err)
+		err = add_start(b, g, elf_image_entry(b->image), false);
 	if (!err)
 		err = add_entry_refs(b, g);
 	const struct elf_symbol *symbols = elf_image_symbols(b->image, &n);
@@ -230,10 +381,13 @@ int gaps_find(struct builder *b)
 			err = walk_all(b, &g);
 	}
 	if (!err)
+		err = walk_named(b, &g);
+	if (!err)
 		err = sweep_merge(b, g.insns.at, g.insns.n);
 	b->gap_starts.n = sort_unique(b->gap_starts.at, b->gap_starts.n);
 	rankmap_deinit(&g.covered);
 	VEC_FREE(&g.todo);
+	VEC_FREE(&g.named);
 	VEC_FREE(&g.stack);
 	VEC_FREE(&g.insns);
 	return err;

@@ -379,6 +379,8 @@ static int checker_init(struct checker *ck, const struct pugmark_plan *plan)
 	ck->is_entry = calloc(n_sites, sizeof(bool));
 	ck->reads_cfa = calloc(n_sites, sizeof(bool));
 	ck->reads_ret = calloc(n_sites, sizeof(bool));
+	ck->compared = calloc(n_sites, sizeof(*ck->compared));
+	ck->return_compared = calloc(n_nodes, sizeof(bool));
 	ck->decision_empty = calloc(plan->n_decisions + 1, sizeof(bool));
 	ck->func_empty = calloc(n_funcs, sizeof(bool));
 	ck->first = calloc(n_funcs, sizeof(*ck->first));
@@ -391,9 +393,10 @@ static int checker_init(struct checker *ck, const struct pugmark_plan *plan)
 	ck->queued = calloc(n_funcs, sizeof(bool));
 	ck->stack = calloc(n_nodes, sizeof(uint32_t));
 	ck->seen = calloc(n_nodes, sizeof(uint32_t));
-	bool ok = ck->is_entry && ck->reads_cfa && ck->reads_ret && ck->decision_empty &&
-		  ck->func_empty && ck->first && ck->need && ck->jumps && ck->after_unknown &&
-		  ck->callers && ck->caller_at && ck->queue && ck->queued && ck->stack && ck->seen;
+	bool ok = ck->is_entry && ck->compared && ck->return_compared && ck->reads_cfa &&
+		  ck->reads_ret && ck->decision_empty && ck->func_empty && ck->first && ck->need &&
+		  ck->jumps && ck->after_unknown && ck->callers && ck->caller_at && ck->queue &&
+		  ck->queued && ck->stack && ck->seen;
 	return ok ? 0 : -ENOMEM;
 }
 
@@ -406,10 +409,12 @@ static void checker_deinit(struct checker *ck)
 			facts_free(&ck->need[f]);
 	}
 	facts_free(&ck->world);
-	void *heap[] = {ck->is_entry,	   ck->reads_cfa, ck->reads_ret, ck->decision_empty,
-			ck->func_empty,	   ck->first,	  ck->need,	 ck->jumps,
-			ck->after_unknown, ck->callers,	  ck->caller_at, ck->queue,
-			ck->queued,	   ck->stack,	  ck->seen};
+	free(ck->world_entries);
+	void *heap[] = {ck->is_entry,	    ck->reads_cfa, ck->reads_ret, ck->decision_empty,
+			ck->func_empty,	    ck->first,	   ck->need,	  ck->jumps,
+			ck->after_unknown,  ck->callers,   ck->caller_at, ck->queue,
+			ck->queued,	    ck->stack,	   ck->seen,	  ck->compared,
+			ck->return_compared};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 }

@@ -18,9 +18,32 @@ struct handed {
 };
 typedef VEC(struct handed) handed_list;
 
+/* @fact of a need as it is worth handing up: false if no call is followed by what it could be taken
+ * for. Calls that nothing compared returns to need not be told from each other. */
+static bool worth_handing(const struct checker *ck, struct fact *fact)
+{
+	bool call = fact->ret < ck->plan->n_nodes && ck->other_return != PUGMARK_NONE;
+	bool other = call && !ck->return_compared[fact->ret];
+	if (fact->site == SITE_UNKNOWN_CALL) {
+		fact->ret = other ? ck->other_return : fact->ret;
+		return true;
+	}
+	if (fact->site == SITE_ENTRY_OF_ANY)
+		return !other;
+	bool reads = ck->reads_ret[fact->site];
+	if (call && !reads)
+		fact->ret = ck->other_return;
+	if (ck->is_entry[fact->site])
+		return !other || !reads;
+	uint32_t ret = ck->compared[fact->site];
+	return ret != COMPARED_NOT && !(call && reads && ret != COMPARED_ANY && ret != fact->ret);
+}
+
 static void add_need(struct checker *ck, handed_list *list, uint32_t func, struct fact fact)
 {
 	struct fact stored;
+	if (!worth_handing(ck, &fact))
+		return;
 	enum facts_added added = facts_add(&ck->need[func], fact, &stored);
 	if (added == FACTS_NO_MEMORY ||
 	    (added == FACTS_GREW && !VEC_PUSH(list, ((struct handed){func, stored}))))
@@ -44,6 +67,75 @@ static struct fact called_fact(const struct plan_node *n, struct fact fact, uint
 		return fact_lifted(fact, n->height, call);
 	fact.further = true;
 	return fact_lifted(fact, RETURN_ADDRESS_BYTES, call);
+}
+
+/* Whether @fact, first after a call, is of a frame above the one @height below or further: then it
+ * is told. */
+static bool lies_above(const struct checker *ck, struct fact fact, int32_t height)
+{
+	bool reads = fact.site == SITE_ENTRY_OF_ANY || ck->reads_cfa[fact.site];
+	return reads && fact.below != BELOW_UNKNOWN && !fact.further && height != BELOW_UNKNOWN &&
+	       fact.below < height;
+}
+
+/* The call @call, as an event of its callee's frame would be seen. */
+static struct fact frame_of_call(const struct checker *ck, uint32_t call)
+{
+	struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false};
+	return called_fact(check_node(ck, call), unknown, call);
+}
+
+/* Whether something of the function comes after @n, a call. */
+static bool goes_on_after(const struct plan_node *n)
+{
+	bool calls = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN;
+	return calls && !(n->flags & (NODE_TAIL | NODE_NORETURN)) && n->next != PUGMARK_NONE;
+}
+
+/* What can come first after the call @call. */
+static void first_after(struct checker *ck, uint32_t call, struct facts *set)
+{
+	const struct plan_decision *d = &ck->plan->decisions[check_node(ck, call)->next];
+	facts_clear(set);
+	for (uint32_t i = 0; i < d->n; i++)
+		check_first(ck, ck->plan->alternatives[d->first + i], set);
+}
+
+static void note_compared(struct checker *ck, struct fact fact)
+{
+	bool call = fact.ret < ck->plan->n_nodes;
+	if (fact.site < ck->plan->n_sites) {
+		uint32_t *ret = &ck->compared[fact.site];
+		*ret = call && (*ret == COMPARED_NOT || *ret == fact.ret) ? fact.ret : COMPARED_ANY;
+	}
+	if (!check_entry_fact(ck, fact))
+		return;
+	if (call)
+		ck->return_compared[fact.ret] = true;
+	else
+		ck->any_return_compared = true;
+}
+
+/* Most of what comes first after calls is of the caller's frame, which is told from any need. Only
+ * what could be taken for the rest is worth handing up. */
+static void find_compared(struct checker *ck, struct facts *set)
+{
+	for (uint32_t i = 0; i < ck->plan->n_sites; i++)
+		ck->compared[i] = COMPARED_NOT;
+	for (uint32_t i = 1; i < ck->plan->n_nodes && !ck->failed; i++) {
+		if (!goes_on_after(check_node(ck, i)))
+			continue;
+		int32_t height = frame_of_call(ck, i).below;
+		first_after(ck, i, set);
+		for (uint32_t k = 0; k < set->n; k++)
+			if (!lies_above(ck, set->at[k], height))
+				note_compared(ck, set->at[k]);
+	}
+	uint32_t other = 0;
+	while (other < ck->plan->n_nodes && ck->return_compared[other])
+		other++;
+	ck->other_return =
+		other < ck->plan->n_nodes && !ck->any_return_compared ? other : PUGMARK_NONE;
 }
 
 static void seed_unknown_calls(struct checker *ck, handed_list *list)
@@ -75,9 +167,12 @@ static void find_needs(struct checker *ck)
 {
 	handed_list list = {0};
 	for (uint32_t f = 0; f < ck->plan->n_funcs; f++)
-		for (uint32_t i = 0; i < ck->need[f].n; i++)
-			if (!VEC_PUSH(&list, ((struct handed){f, ck->need[f].at[i]})))
+		for (uint32_t i = 0; i < ck->need[f].n; i++) {
+			struct fact fact = ck->need[f].at[i];
+			if (worth_handing(ck, &fact) &&
+			    !VEC_PUSH(&list, ((struct handed){f, fact})))
 				ck->failed = true;
+		}
 	seed_unknown_calls(ck, &list);
 	while (list.n && !ck->failed) {
 		struct handed h = list.at[--list.n];
@@ -85,6 +180,37 @@ static void find_needs(struct checker *ck)
 			hand_up(ck, &list, h.fact, ck->callers[i]);
 	}
 	VEC_FREE(&list);
+}
+
+static int by_return(const void *a, const void *b)
+{
+	uint32_t x = ((const struct check_entry *)a)->ret, y = ((const struct check_entry *)b)->ret;
+	return x < y ? -1 : x > y;
+}
+
+/* The call that the event of @fact, an entry, reads that it returns to; or NONE. */
+static uint32_t read_return(const struct checker *ck, struct fact fact)
+{
+	bool reads = fact.site == SITE_ENTRY_OF_ANY || ck->reads_ret[fact.site];
+	return reads && fact.ret < ck->plan->n_nodes ? fact.ret : PUGMARK_NONE;
+}
+
+static void find_world_entries(struct checker *ck)
+{
+	ck->world_entries = calloc(ck->world.n + 1, sizeof(*ck->world_entries));
+	if (!ck->world_entries) {
+		ck->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < ck->world.n; i++) {
+		struct fact fact = ck->world.at[i];
+		if (check_entry_fact(ck, fact))
+			ck->world_entries[ck->n_world_entries++] =
+				(struct check_entry){fact, read_return(ck, fact)};
+	}
+	if (ck->n_world_entries)
+		qsort(ck->world_entries, ck->n_world_entries, sizeof(*ck->world_entries),
+		      by_return);
 }
 
 /* What functions that unknown code may enter need. */
@@ -107,15 +233,6 @@ static void find_world(struct checker *ck)
 			ck->failed |= facts_add(&ck->world, fact, NULL) == FACTS_NO_MEMORY;
 		}
 	}
-}
-
-/* Whether @fact, first after a call, is of a frame above the one @height below or further: then it
- * is told. */
-static bool lies_above(const struct checker *ck, struct fact fact, int32_t height)
-{
-	bool reads = fact.site == SITE_ENTRY_OF_ANY || ck->reads_cfa[fact.site];
-	return reads && fact.below != BELOW_UNKNOWN && !fact.further && height != BELOW_UNKNOWN &&
-	       fact.below < height;
 }
 
 /* Whether @fact is told from @need, of a function that unknown code has called: its frame lies
@@ -142,35 +259,68 @@ static bool distinct_from_outside(const struct checker *ck, struct fact fact, st
 	       !ck->after_unknown[fact.ret];
 }
 
+/* Whether @fact, first after a call, is told from @need of a function that the call of unknown code
+ * may have entered of which @entry tells. */
+static bool distinct_from_need(const struct checker *ck, struct fact fact, struct fact entry,
+			       struct fact need)
+{
+	struct fact near = fact_lifted(need, entry.below, entry.ret);
+	near.further |= entry.further && near.below != BELOW_UNKNOWN;
+	if (need.ret == RETURNS_ANYWHERE)
+		near.ret = RETURNS_TO_US;
+	return check_distinct(ck, fact, near) && distinct_from_outside(ck, fact, need, entry.below);
+}
+
+/* The first of the world's entries that reads that it returns to @ret, or to what is ordered after
+ * it. */
+static uint32_t world_entries_from(const struct checker *ck, uint32_t ret)
+{
+	uint32_t lo = 0, hi = ck->n_world_entries;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (ck->world_entries[mid].ret < ret)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The same for the entry @fact and all entries that are needed. Those that are read to return to
+ * another call are told from it. */
+static bool distinct_from_entries(const struct checker *ck, struct fact fact, struct fact entry)
+{
+	uint32_t ret = read_return(ck, fact), from = 0, to = 0;
+	uint32_t others = ret == PUGMARK_NONE ? 0 : world_entries_from(ck, PUGMARK_NONE);
+	if (ret != PUGMARK_NONE) {
+		from = world_entries_from(ck, ret);
+		to = world_entries_from(ck, ret + 1);
+	}
+	for (uint32_t i = from; i < to; i++)
+		if (!distinct_from_need(ck, fact, entry, ck->world_entries[i].fact))
+			return false;
+	for (uint32_t i = others; i < ck->n_world_entries; i++)
+		if (!distinct_from_need(ck, fact, entry, ck->world_entries[i].fact))
+			return false;
+	return true;
+}
+
 /* Whether @fact, first after a call, is told from what unknown code may do, by the call of it that
  * @entry tells of: how far below, or further, and where it returns to. */
 static bool distinct_from_unknown(const struct checker *ck, struct fact fact, struct fact entry)
 {
-	int32_t height = entry.below;
 	entry.site = SITE_ENTRY_OF_ANY;
-	if (lies_above(ck, fact, height))
+	if (lies_above(ck, fact, entry.below))
 		return true;
 	if (!check_distinct(ck, fact, entry))
 		return false;
-	uint32_t from[2], to[2];
-	facts_of(&ck->world, fact.site, &from[0], &to[0]);
-	from[1] = to[1] = 0;
-	bool is_entry = check_entry_fact(ck, fact);
-	if (fact.site == SITE_ENTRY_OF_ANY)
-		from[0] = 0, to[0] = ck->world.n;
-	else if (is_entry)
-		facts_of(&ck->world, SITE_ENTRY_OF_ANY, &from[1], &to[1]);
-	for (int k = 0; k < 2; k++)
-		for (uint32_t i = from[k]; i < to[k]; i++) {
-			struct fact need = ck->world.at[i];
-			struct fact near = fact_lifted(need, height, entry.ret);
-			near.further |= entry.further && near.below != BELOW_UNKNOWN;
-			if (need.ret == RETURNS_ANYWHERE)
-				near.ret = RETURNS_TO_US;
-			if (!check_distinct(ck, fact, near) ||
-			    !distinct_from_outside(ck, fact, need, height))
-				return false;
-		}
+	if (check_entry_fact(ck, fact))
+		return distinct_from_entries(ck, fact, entry);
+	uint32_t from, to;
+	facts_of(&ck->world, fact.site, &from, &to);
+	for (uint32_t i = from; i < to; i++)
+		if (!distinct_from_need(ck, fact, entry, ck->world.at[i]))
+			return false;
 	return true;
 }
 
@@ -178,8 +328,7 @@ static bool distinct_from_unknown(const struct checker *ck, struct fact fact, st
 static bool follows(const struct checker *ck, struct fact fact, uint32_t call)
 {
 	const struct plan_node *n = check_node(ck, call);
-	struct fact callee =
-		called_fact(n, (struct fact){SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false}, call);
+	struct fact callee = frame_of_call(ck, call);
 	if (lies_above(ck, fact, callee.below))
 		return true;
 	if (n->kind == NODE_KIND_UNKNOWN)
@@ -206,10 +355,7 @@ static void check_call(struct checker *ck, uint32_t call, struct facts *set)
 	const struct plan_node *n = check_node(ck, call);
 	if (n->kind == NODE_KIND_CALL && !ck->need[n->callee].n)
 		return;
-	const struct plan_decision *d = &ck->plan->decisions[n->next];
-	facts_clear(set);
-	for (uint32_t i = 0; i < d->n; i++)
-		check_first(ck, ck->plan->alternatives[d->first + i], set);
+	first_after(ck, call, set);
 	ck->counts.calls++;
 	for (uint32_t i = 0; i < set->n; i++) {
 		if (follows(ck, set->at[i], call))
@@ -251,16 +397,15 @@ static void check_entered(struct checker *ck, uint32_t func)
 void check_follow(struct checker *ck)
 {
 	struct facts set = {.unbounded = true};
+	find_compared(ck, &set);
 	find_needs(ck);
 	find_world(ck);
+	find_world_entries(ck);
 	for (uint32_t f = 0; f < ck->plan->n_funcs && !ck->failed; f++)
 		if (ck->plan->funcs[f].flags & PLAN_FUNC_ENTERED)
 			check_entered(ck, f);
-	for (uint32_t i = 1; i < ck->plan->n_nodes && !ck->failed; i++) {
-		const struct plan_node *n = check_node(ck, i);
-		bool calls = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN;
-		if (calls && !(n->flags & (NODE_TAIL | NODE_NORETURN)) && n->next != PUGMARK_NONE)
+	for (uint32_t i = 1; i < ck->plan->n_nodes && !ck->failed; i++)
+		if (goes_on_after(check_node(ck, i)))
 			check_call(ck, i, &set);
-	}
 	facts_free(&set);
 }

@@ -9,6 +9,14 @@
 #include "offline/plan_facts.h"
 #include "offline/vec.h"
 
+#define COMPARED_NOT UINT32_MAX
+#define COMPARED_ANY (UINT32_MAX - 1)
+
+struct check_entry {
+	struct fact fact;
+	uint32_t ret; /* the call that its event reads that it returns to, or NONE */
+};
+
 struct checker {
 	const struct pugmark_plan *plan;
 	plan_fault_sink *sink;
@@ -21,13 +29,20 @@ struct checker {
 	bool *is_entry;	 /* of a function that may be entered from anywhere */
 	bool *reads_cfa; /* its event tells the frame that it is in */
 	bool *reads_ret; /* and where that returns to */
-	uint32_t start;	 /* the site at the entry of the program's first function, or NONE */
+	/* What can come first after a call, in a frame that may be the callee's: per site the call
+	 * that it returns to, or COMPARED_*; per node whether an entry there returns to it. */
+	uint32_t *compared;
+	bool *return_compared, any_return_compared;
+	uint32_t other_return; /* a node that nothing compared returns to, or NONE */
+	uint32_t start;	       /* the site at the entry of the program's first function, or NONE */
 	/* per decision, function */
 	bool *decision_empty, *func_empty; /* the function's end can be reached in silence */
 	struct facts *first;		   /* per function: what its first event can be */
-	struct facts *need;  /* per function: what must not come first after it has returned */
-	bool *jumps;	     /* per function: it may jump to another that is known */
-	struct facts world;  /* the needs of all functions that may be entered from anywhere */
+	struct facts *need; /* per function: what must not come first after it has returned */
+	bool *jumps;	    /* per function: it may jump to another that is known */
+	struct facts world; /* the needs of all functions that may be entered from anywhere */
+	struct check_entry *world_entries; /* those of them that are entries, by ret */
+	uint32_t n_world_entries;
 	bool *after_unknown; /* per node: a call in silence at the end of what the world holds */
 
 	uint32_t *callers, *caller_at; /* callers[caller_at[f] .. caller_at[f + 1]): calls of f */

@@ -269,13 +269,11 @@ static bool switches_in_silence(const struct maker *m, uint32_t func)
 	return f->flags & FUNC_SWITCHES;
 }
 
-/* What follows in such a function runs on the other stack, whose frames it says nothing of: only
- * what is before can be probed. However it goes on, to its caller on this stack it returns. */
-static void leave_stack(const struct maker *m, const struct pugmark_block *block, bool entry,
-			struct prog_block *b)
+/* How many instructions of the block are before one that may leave the stack. */
+static uint32_t count_on_stack(const struct maker *m, const struct pugmark_block *block)
 {
 	uint32_t n = 0;
-	for (; entry && n < block->n_insns; n++) {
+	for (; n < block->n_insns; n++) {
 		const struct pugmark_insn *insn = &m->model->insns[block->insn + n];
 		size_t len;
 		const uint8_t *bytes =
@@ -283,10 +281,25 @@ static void leave_stack(const struct maker *m, const struct pugmark_block *block
 		if (!bytes || len < insn->len || stack_switch_may_load(bytes, insn->len))
 			break;
 	}
-	b->any = cheapest_in_frame(m, block, n);
+	return n;
+}
+
+/* What follows in such a function runs on the other stack, whose frames it says nothing of: only
+ * what is before can be probed. However it goes on, to its caller on this stack it returns. */
+static void leave_stack(const struct maker *m, const struct pugmark_block *block, bool entry,
+			struct prog_block *b)
+{
+	b->any = cheapest_in_frame(m, block, entry ? count_on_stack(m, block) : 0);
 	b->last = no_probe;
 	if (b->flags & PROG_OPEN || block->end == END_TAIL)
 		b->flags = (b->flags & ~PROG_OPEN) | PROG_RET;
+}
+
+/* Whether the block ends with longjmp's jump. */
+static bool is_final(const struct maker *m, const struct pugmark_block *block)
+{
+	return block->end == END_TRAP && block->n_insns &&
+	       m->model->insns[block->insn + block->n_insns - 1].kind == INSN_JMP_IND;
 }
 
 /* How many of the instructions of @block make up its first system call with what is before that;
@@ -370,7 +383,11 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	if (block->end == END_OPEN)
 		b.flags |= PROG_OPEN;
 	bool whole = block->end == END_CALL || block->end == END_NORETURN || block->end == END_TAIL;
-	if (switches_in_silence(m, func)) {
+	if (is_final(m, block)) {
+		b.any = cheapest_in_frame(m, block, count_on_stack(m, block));
+		b.last = no_probe;
+		b.flags |= PROG_NORETURN;
+	} else if (switches_in_silence(m, func)) {
 		leave_stack(m, block, entry, &b);
 		bool both = entry && b.flags & PROG_RET; /* to enter it is not to return yet */
 		if (both) {
@@ -616,8 +633,13 @@ static int mark_reached(struct maker *m)
 		return -ENOMEM;
 	for (uint32_t f = 0; f < p->n_funcs; f++) {
 		uint32_t n = 0;
-		if (p->funcs[f].n_blocks)
-			stack[n++] = p->funcs[f].block;
+		const struct prog_func *pf = &p->funcs[f];
+		if (pf->n_blocks)
+			stack[n++] = pf->block;
+		for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
+			if (p->blocks[i].origin != PUGMARK_NONE &&
+			    block_is_receiver(&m->model->blocks[p->blocks[i].origin]))
+				stack[n++] = i;
 		while (n) {
 			struct prog_block *b = &p->blocks[stack[--n]];
 			if (b->flags & PROG_REACHED)
@@ -692,38 +714,6 @@ static int settle_opaque(struct maker *m)
 	return 0;
 }
 
-/* What an earlier run has counted, instead of estimates. What it did not execute is rare, in the
- * proportions of the estimate. */
-static void apply_counts(struct maker *m)
-{
-	const float rare = 1e-3f;
-	struct program *p = m->p;
-	for (uint32_t f = 0; f < p->n_funcs; f++) {
-		struct prog_func *func = &p->funcs[f];
-		const struct pugmark_func *origin = &m->model->funcs[func->origin];
-		uint64_t entered = 0, most = 0;
-		if (!func->n_blocks)
-			continue;
-		for (uint32_t i = 0; i < origin->n_blocks; i++)
-			if (m->options->counts[origin->block + i] > most)
-				most = m->options->counts[origin->block + i];
-		entered = m->options->counts[origin->block];
-		if (!most) {
-			func->freq = rare;
-			continue;
-		}
-		/* entered by unwinding alone, or before counting began: once */
-		func->freq = entered ? entered : 1;
-		for (uint32_t b = func->block; b < func->block + func->n_blocks; b++) {
-			struct prog_block *block = &p->blocks[b];
-			bool own = block->origin != PUGMARK_NONE;
-			uint64_t n = own ? m->options->counts[block->origin] : 0;
-			float least = rare * (block->freq < 1 ? block->freq : 1) / func->freq;
-			block->freq = n ? n / func->freq : least;
-		}
-	}
-}
-
 int program_from_model(const struct pugmark_model *model, const struct program_options *options,
 		       struct program **out)
 {
@@ -752,8 +742,6 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		if (!err && options->counts)
 			err = program_measure(m.p, options->counts);
 	}
-	if (!err && options->counts)
-		apply_counts(&m);
 	free(m.first_of);
 	free(m.func_of);
 	free(m.reads);

@@ -27,6 +27,8 @@ enum {
 	MEAN_MAX = 1 << 24, /* ns */
 };
 
+#define OFF_MAX ((int64_t)1 << 62) /* ns */
+
 /* What came last in a context. */
 struct follower {
 	uint32_t symbol;
@@ -353,7 +355,8 @@ pass_move(struct segment_model *m, bool decodes, uint64_t move, const struct pac
 	if (old && range_bit(c, decodes, &m->is_old_cfa[seen], m->cfa + move == old))
 		return old - m->cfa;
 	if (range_bit(c, decodes, m->is_aligned, !(move & 7)))
-		return 8 * unzigzag(range_number(c, decodes, m->words, zigzag((int64_t)move / 8)));
+		return 8 * (uint64_t)unzigzag(
+				   range_number(c, decodes, m->words, zigzag((int64_t)move / 8)));
 	return unzigzag(range_number(c, decodes, m->odd_bytes, zigzag(move)));
 }
 
@@ -419,7 +422,8 @@ static inline __attribute__((always_inline)) void pass_time(struct segment_model
 	int64_t guess = by->times_seen ? by->mean_ns : 0, unit = m->unit_ns, off = 0;
 
 	if (!decodes) {
-		off = (int64_t)(time_ns - m->time_ns) - guess;
+		off = (int64_t)(time_ns - m->time_ns - (uint64_t)guess);
+		off = off > OFF_MAX ? OFF_MAX : off < -OFF_MAX ? -OFF_MAX : off;
 		off = off < 0 ? -((unit / 2 - off) / unit) : (off + unit / 2) / unit;
 	}
 	off = pass_units(m, decodes, by->times_seen ? (uint32_t)by->spread_ns : 4096, off);

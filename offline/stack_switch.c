@@ -41,6 +41,44 @@ bool stack_switch_may_load(const uint8_t *bytes, uint8_t len_bytes)
 	}
 }
 
+/* Whether the instruction loads rsp, from memory of no frame that it is in. */
+static bool loads_elsewhere(const uint8_t *bytes, uint8_t len_bytes)
+{
+	if (!stack_switch_may_load(bytes, len_bytes) || bytes[1] != 0x8b || bytes[2] >> 6 == 3)
+		return false;
+	uint8_t base = bytes[2] & 7, mod = bytes[2] >> 6;
+	if (base == 4)
+		base = len_bytes > 3 ? bytes[3] & 7 : REG_SP;
+	bool own = base == REG_SP || (base == REG_BP && mod);
+	return bytes[0] & 1 || !own;
+}
+
+/* Whether it copies rsp to memory, or to a register that is no frame's. */
+static bool keeps_stack(const uint8_t *bytes, uint8_t len_bytes)
+{
+	if (len_bytes == 1)
+		return bytes[0] == 0x54; /* push */
+	if (len_bytes < 3 || (bytes[0] & 0xf8) != 0x48 || bytes[1] != 0x89)
+		return false;
+	bool from_sp = (bytes[2] >> 3 & 7) == REG_SP && !(bytes[0] & 4);
+	return from_sp && !(bytes[2] >> 6 == 3 && (bytes[2] & 7) == REG_BP && !(bytes[0] & 1));
+}
+
+bool stack_switch_is_final(const struct builder *b, uint32_t func, uint32_t first, uint32_t last)
+{
+	bool leaves = false;
+	for (uint32_t i = first; i < last && !leaves; i++)
+		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len);
+	const struct pugmark_func *f = &b->funcs.at[func];
+	for (uint32_t k = f->part; leaves && k < f->part + f->n_parts; k++) {
+		const struct build_part *part = &b->parts.at[b->func_parts.at[k]];
+		uint32_t end = insn_at(b, part->end);
+		for (uint32_t i = insn_at(b, part->addr); i < end && leaves; i++)
+			leaves = !keeps_stack(builder_insn_bytes(b, i), b->insns.at[i].len);
+	}
+	return leaves;
+}
+
 /* The places, registers and words of the frame, that hold arguments, or what was reached through
  * them. */
 struct held {
@@ -249,6 +287,76 @@ static void mark_call(struct builder *b, struct pugmark_site *site)
 	     i++)
 		if (b->edges.at[i].kind == EDGE_RETURN)
 			b->blocks.at[b->edges.at[i].to].flags |= BLOCK_SETJMP_RETURN;
+}
+
+/* Where code may lie anywhere only lea makes a pointer; other constants are numbers. */
+uint64_t stack_switch_pointer_made(struct builder *b, uint32_t i)
+{
+	const uint8_t *bytes = builder_insn_bytes(b, i);
+	uint8_t len = b->insns.at[i].len;
+	bool lea = len >= 7 && (bytes[0] & 0xf8) == 0x48 && bytes[1] == 0x8d;
+	struct pugmark_insn insn = {0};
+	struct decoded_refs refs;
+	if (len < 5 || (elf_image_is_pie(b->image) && !lea) ||
+	    !decode_insn(&b->decoder, bytes, len, insn_addr(b, i), &insn, &refs))
+		return 0;
+	return refs.pointer;
+}
+
+static void mark_receiver(struct builder *b, const struct pugmark_func *f, uint64_t addr)
+{
+	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
+		if (b->blocks.at[k].addr == addr)
+			b->blocks.at[k].flags |= BLOCK_SETJMP_RETURN;
+}
+
+/* Labels that an instruction of their own function makes a pointer of, and where no jump of the
+ * function goes by it: it is __builtin_longjmp that does, from another function. Returns how many
+ * there are. */
+static uint32_t mark_receivers_of(struct builder *b, const struct pugmark_func *f)
+{
+	bool may = false;
+	uint32_t n = 0;
+	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
+		may |= !!(b->blocks.at[k].flags & BLOCK_ADDRESS_TAKEN);
+	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *block = &b->blocks.at[k];
+		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
+			uint64_t addr = stack_switch_pointer_made(b, i);
+			if (addr && in_text(b, addr))
+				mark_receiver(b, f, addr);
+		}
+	}
+	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
+		n += block_is_receiver(&b->blocks.at[k]);
+	for (uint32_t k = f->block; n && k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *from = &b->blocks.at[k];
+		for (uint32_t i = from->edge; i < from->edge + from->n_edges; i++) {
+			struct pugmark_block *to = &b->blocks.at[b->edges.at[i].to];
+			if (b->edges.at[i].kind != EDGE_TABLE || !block_is_receiver(to))
+				continue;
+			to->flags &= (uint8_t)~BLOCK_SETJMP_RETURN;
+			n--;
+		}
+	}
+	return n;
+}
+
+int stack_switch_find_receivers(struct builder *b)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
+		const struct pugmark_func *f = &b->funcs.at[i];
+		if (f->flags & FUNC_OPEN_JUMP || !mark_receivers_of(b, f))
+			continue;
+		uint32_t *stack = malloc(f->n_blocks * sizeof(*stack));
+		if (stack)
+			flow_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
+					  f->block, stack);
+		err = stack ? 0 : -ENOMEM;
+		free(stack);
+	}
+	return err;
 }
 
 int stack_switch_solve(struct builder *b)

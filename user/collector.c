@@ -54,6 +54,8 @@ struct collector {
 	struct chunk chunks[CHUNKS];
 	struct chunk *queue[CHUNKS], *free[CHUNKS]; /* under lock, as the counts and flags below */
 	unsigned n_queue, n_free;
+	unsigned n_flushes, n_flushed; /* asked for, and handed over to be written */
+	bool writing;
 	bool finishing, drained;
 	int err;
 	char *note;
@@ -310,6 +312,36 @@ static void drain_last(struct collector *c)
 	chunk_turn(c, false);
 }
 
+/* What was drained is handed over, if somebody waits for it. */
+static void pass_flush(struct collector *c)
+{
+	pthread_mutex_lock(&c->lock);
+	unsigned asked = c->n_flushes;
+	bool due = asked != c->n_flushed;
+	pthread_mutex_unlock(&c->lock);
+	if (!due)
+		return;
+	drain(c); /* what came before it was asked for */
+	chunk_turn(c, false);
+	pthread_mutex_lock(&c->lock);
+	c->n_flushed = asked;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void collector_flush(struct collector *c)
+{
+	pthread_mutex_lock(&c->lock);
+	unsigned mine = ++c->n_flushes;
+	bool done = false;
+	for (int ms = 0; !done && ms < 1000; ms++) {
+		pthread_mutex_unlock(&c->lock);
+		usleep(1000);
+		pthread_mutex_lock(&c->lock);
+		done = (int)(c->n_flushed - mine) >= 0 && !c->n_queue && !c->writing;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
 static void *drain_main(void *context)
 {
 	struct collector *c = context;
@@ -320,6 +352,7 @@ static void *drain_main(void *context)
 		bool any = drain(c);
 
 		pass_note(c);
+		pass_flush(c);
 		if (any && c->stall_ms) {
 			usleep(c->stall_ms * 1000);
 			c->stall_ms = 0;
@@ -354,12 +387,14 @@ static void *write_main(void *context)
 		}
 		struct chunk *chunk = c->queue[0];
 		memmove(c->queue, c->queue + 1, --c->n_queue * sizeof(*c->queue));
+		c->writing = true;
 		pthread_mutex_unlock(&c->lock);
 
 		int err = recording_writer_chunk(c->writer, chunk->data, chunk->len);
 
 		pthread_mutex_lock(&c->lock);
 		c->free[c->n_free++] = chunk;
+		c->writing = false;
 		if (err && !c->err) {
 			uint64_t one = 1;
 

@@ -26,6 +26,9 @@ int collector_error(const struct collector *c);
 _Atomic uint64_t *collector_hits(struct collector *c);
 /* Counts from 0 again, and only hits of the probes that are in use now. */
 void collector_count_anew(struct collector *c);
+/* Has all that is in the rings by now written to the recording, and waits for that: a second at
+ * most. In any thread. */
+void collector_flush(struct collector *c);
 /* The processes that had events lately, at most @max. Returns how many. */
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max);
 /* Has @text said in the recording. */

@@ -4,6 +4,7 @@
  * the kernel). It is set against the processes' own CPU time without it. */
 #include "user/overhead.h"
 
+#include "user/overhead_choice.h"
 #include "user/probe_costs.h"
 
 #include <bpf/bpf.h>
@@ -13,10 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIDS_MAX = 1024, NAMES_MAX = 3000 };
+enum { PIDS_MAX = 1024 };
 #define CPU_ENOUGH_NS 100000000.0 /* below that clock ticks tell too little */
-#define AIM 0.5			  /* of the bound: what is planned anew has other witnesses */
-#define FAR 4			  /* times the bound */
+#define AIM 0.35    /* of the bound: each change costs a gap, so it shall do for long */
+#define FAR 4	    /* times the bound */
+#define MUCH 2	    /* times the bound: is not waited with; less, if it lasts */
+enum { LASTS = 5 }; /* checks in a row */
 
 struct process_time {
 	int32_t pid;
@@ -32,17 +35,16 @@ struct overhead {
 	struct process_time times[PIDS_MAX];
 	uint32_t n_times;
 	double cpu_ns; /* since the hits were last cleared */
-	bool far;      /* the last check found much more than is allowed */
+	/* What the last check has found: much more than is allowed; what probes cost, and what they
+	 * may; what is left to do about it. */
+	bool far;
+	double percent, bound_ns;
+	uint32_t n_over; /* checks in a row that found too much */
+	double sum_ns;	 /* what probes have cost since what is probed was changed */
+	struct overhead_choice choice;
 	struct taken_out *taken;
 	uint32_t n_taken;
-	char words[NAMES_MAX + 512];
-};
-
-/* A function and what its probes cost. */
-struct func_cost {
-	double cost_ns;
-	double entry_ns; /* what a probe at its entry will cost as well */
-	uint32_t module, func;
+	char *words; /* heap */
 };
 
 int overhead_new(double max_percent, struct probes *probes, struct collector *collector,
@@ -66,7 +68,9 @@ void overhead_free(struct overhead *o)
 		return;
 	if (o->stats_fd >= 0)
 		close(o->stats_fd);
+	overhead_choice_deinit(&o->choice);
 	free(o->taken);
+	free(o->words);
 	free(o);
 }
 
@@ -109,19 +113,16 @@ static void add_cpu_time(struct overhead *o)
 	}
 }
 
-/* Takes the hits: @costs has room for each function of each module, @site_ns for each site. */
-static void sum_up(struct overhead *o, const struct recorder_options *now, struct func_cost *costs,
-		   float *site_ns, double *total_ns)
+/* Takes the hits. Returns what they have cost, in all. */
+static double sum_up(struct overhead *o, const struct recorder_options *now)
 {
 	_Atomic uint64_t *hits = collector_hits(o->collector);
-	double program_ns = probes_program_ns(o->probes);
-	uint32_t n = 0;
-	*total_ns = 0;
+	double program_ns = probes_program_ns(o->probes), total_ns = 0;
+	struct overhead_choice *c = &o->choice;
+	float *site_ns = c->site_ns[0];
+	c->each_ns = o->costs.emulated_ns + program_ns;
 	for (uint32_t m = 0; m < now->n_modules; m++) {
 		const struct recorder_module *mod = &now->modules[m];
-		uint32_t first = n;
-		for (uint32_t f = 0; mod->plan && f < mod->plan->n_funcs; f++)
-			costs[n++] = (struct func_cost){0, 0, m, f};
 		for (uint32_t i = 0; i < mod->n_sites; i++) {
 			const struct plan_site *s = &mod->sites[i];
 			double each_ns = (s->probe == PROBE_EMULATED ? o->costs.emulated_ns
@@ -129,162 +130,53 @@ static void sum_up(struct overhead *o, const struct recorder_options *now, struc
 					 program_ns;
 			double cost_ns = each_ns * atomic_exchange(&hits[i], 0);
 			*site_ns++ = cost_ns;
-			costs[first + s->func].cost_ns += cost_ns;
-			*total_ns += cost_ns;
+			c->costs[c->first[m] + s->func].cost_ns += cost_ns;
+			total_ns += cost_ns;
 		}
 		hits += mod->n_sites;
 	}
-}
-
-/* Functions to be taken out. */
-struct taking {
-	const struct recorder_options *now;
-	struct func_cost *costs; /* of all functions, module by module */
-	uint32_t n_costs;
-	uint32_t first[BATCH_MODULES]; /* of each module's in there */
-	const float *site_ns[BATCH_MODULES];
-	struct taken_out *taken; /* room for all */
-	uint32_t n;
-	bool *out; /* per function, as in costs */
-};
-
-static bool take(struct taking *t, uint32_t module, uint32_t func)
-{
-	const struct recorder_module *mod = &t->now->modules[module];
-	const struct plan_func *f = &mod->plan->funcs[func];
-	bool *out = &t->out[t->first[module] + func];
-	if (*out || f->flags & PLAN_FUNC_OPAQUE)
-		return false;
-	*out = true;
-	t->taken[t->n++] = (struct taken_out){mod->path, mod->name, f->addr};
-	return true;
-}
-
-/* No probe of @func could show that it is called. */
-static bool is_silent(const struct pugmark_plan *plan, uint32_t func)
-{
-	const struct plan_func *f = &plan->funcs[func];
-	for (uint32_t i = 0; i < f->n_nodes; i++)
-		if (plan->nodes[f->node + i].site != PUGMARK_NONE)
-			return false;
-	return true;
-}
-
-/* What a function that is not traced calls may be entered from anywhere, so it will have a probe at
- * its entry. What had no probe at all would only be slowed down by that: it goes, too. */
-static void take_callees(struct taking *t, uint32_t module, uint32_t func)
-{
-	const struct pugmark_plan *plan = t->now->modules[module].plan;
-	const struct plan_func *f = &plan->funcs[func];
-	for (uint32_t i = 0; i < f->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[f->node + i];
-		if (n->kind != NODE_KIND_CALL || plan->funcs[n->callee].flags & PLAN_FUNC_ENTERED)
-			continue;
-		if (is_silent(plan, n->callee)) {
-			if (take(t, module, n->callee))
-				take_callees(t, module, n->callee);
-			continue;
-		}
-		struct func_cost *c = &t->costs[t->first[module] + n->callee];
-		if (n->site != PUGMARK_NONE)
-			c->entry_ns += t->site_ns[module][n->site];
-		else if (c->entry_ns < c->cost_ns) /* how often is not known */
-			c->entry_ns = c->cost_ns;
-	}
-}
-
-/* The function that will cost most of those that stay; in *@all_ns what all of these will. */
-static uint32_t hottest(const struct taking *t, double *all_ns)
-{
-	uint32_t found = PUGMARK_NONE;
-	double most_ns = 0;
-	*all_ns = 0;
-	for (uint32_t i = 0; i < t->n_costs; i++) {
-		double cost_ns = t->costs[i].cost_ns + t->costs[i].entry_ns;
-		if (t->out[i])
-			continue;
-		*all_ns += cost_ns;
-		if (cost_ns > most_ns) {
-			most_ns = cost_ns;
-			found = i;
-		}
-	}
-	return found;
-}
-
-/* Takes out the hottest functions until the rest costs no more than @bound_ns. Returns how many go,
- * with those that go along. */
-static int take_out(struct overhead *o, struct taking *t, double bound_ns)
-{
-	size_t len = strlen(o->words);
-	uint32_t hot = 0, begun = t->n, i;
-	double all_ns;
-	while ((i = hottest(t, &all_ns)) != PUGMARK_NONE && all_ns > bound_ns) {
-		const struct func_cost *c = &t->costs[i];
-		const struct pugmark_plan *plan = t->now->modules[c->module].plan;
-		if (!take(t, c->module, c->func)) {
-			t->out[i] = true;
-			continue;
-		}
-		if (len < NAMES_MAX)
-			len += snprintf(o->words + len, sizeof(o->words) - len, "%s %.200s",
-					hot ? "," : "", plan->strings + plan->funcs[c->func].name);
-		hot++;
-		take_callees(t, c->module, c->func);
-	}
-	if (t->n - begun > hot)
-		snprintf(o->words + len, sizeof(o->words) - len,
-			 ", and %u that these call and that had no probe", t->n - begun - hot);
-	return t->n - begun;
-}
-
-/* Measures, and takes out what is too much. */
-static int check(struct overhead *o, struct taking *t, float *site_ns)
-{
-	double cost_ns, cpu_ns = o->cpu_ns;
-	sum_up(o, t->now, t->costs, site_ns, &cost_ns);
-	o->cpu_ns = 0;
-	/* Ticks are coarse, and costs an average: the program's own part is never nothing. */
-	double own_ns = cpu_ns - cost_ns > cpu_ns / 50 ? cpu_ns - cost_ns : cpu_ns / 50;
-	double percent = 100 * cost_ns / own_ns;
-	o->far = percent > FAR * o->max_percent;
-	if (percent <= o->max_percent)
-		return 0;
-	snprintf(o->words, sizeof(o->words),
-		 "taken out, since probes cost %.1f %% of the time of what is traced, more than "
-		 "%.1f %%:",
-		 percent, o->max_percent);
-	return take_out(o, t, AIM * o->max_percent / 100 * own_ns);
+	return total_ns;
 }
 
 int overhead_check(struct overhead *o, const struct recorder_options *now)
 {
-	struct taking t = {.now = now, .n = o->n_taken};
-	uint32_t n_sites = 0;
 	add_cpu_time(o);
 	if (o->cpu_ns < CPU_ENOUGH_NS)
 		return 0;
-	for (uint32_t m = 0; m < now->n_modules; m++) {
-		t.first[m] = t.n_costs;
-		t.n_costs += now->modules[m].plan ? now->modules[m].plan->n_funcs : 0;
-		n_sites += now->modules[m].n_sites;
-	}
-	t.costs = calloc(t.n_costs + 1, sizeof(*t.costs));
-	t.out = calloc(t.n_costs + 1, sizeof(*t.out));
-	float *site_ns = calloc(n_sites + 1, sizeof(*site_ns));
-	t.taken = realloc(o->taken, (o->n_taken + t.n_costs + 1) * sizeof(*t.taken));
-	if (t.taken)
-		o->taken = t.taken;
-	int more = -ENOMEM;
-	if (t.costs && t.out && site_ns && t.taken) {
-		for (uint32_t m = 0, k = 0; m < now->n_modules; k += now->modules[m++].n_sites)
-			t.site_ns[m] = site_ns + k;
-		more = check(o, &t, site_ns);
-		o->n_taken = t.n;
-	}
-	free(t.costs);
-	free(t.out);
-	free(site_ns);
+	int err = overhead_choice_init(&o->choice, now);
+	if (err)
+		return err;
+	double cost_ns = sum_up(o, now), cpu_ns = o->cpu_ns;
+	o->cpu_ns = 0;
+	/* Ticks are coarse, and costs an average: the program's own part is never nothing. */
+	double own_ns = cpu_ns - cost_ns > cpu_ns / 50 ? cpu_ns - cost_ns : cpu_ns / 50;
+	o->percent = 100 * cost_ns / own_ns;
+	o->far = o->percent > FAR * o->max_percent;
+	o->bound_ns = AIM * o->max_percent / 100 * own_ns;
+	o->sum_ns += cost_ns;
+	o->choice.share = o->sum_ns > 0 ? cost_ns / o->sum_ns : 1;
+	o->n_over = o->percent > o->max_percent ? o->n_over + 1 : 0;
+	return o->percent > MUCH * o->max_percent || o->n_over >= LASTS;
+}
+
+int overhead_choose(struct overhead *o)
+{
+	char *names = NULL;
+	struct taken_out *taken =
+		realloc(o->taken, (o->n_taken + o->choice.n + 1) * sizeof(*taken));
+	if (!taken)
+		return -ENOMEM;
+	o->taken = taken;
+	collector_flush(o->collector);
+	int more = overhead_choice_make(&o->choice, o->bound_ns, taken + o->n_taken, &names);
+	free(o->words);
+	if (more < 0 || asprintf(&o->words,
+				 "taken out, since probes cost %.1f %% of the time of what is "
+				 "traced, more than %.1f %%:%s",
+				 o->percent, o->max_percent, names) < 0)
+		o->words = NULL;
+	free(names);
+	o->n_taken += more > 0 ? more : 0;
 	return more;
 }
 
@@ -301,12 +193,13 @@ const struct taken_out *overhead_taken(const struct overhead *o, uint32_t *n)
 
 const char *overhead_words(const struct overhead *o)
 {
-	return o->words;
+	return o->words ? o->words : "functions were taken out";
 }
 
 void overhead_restart(struct overhead *o)
 {
 	add_cpu_time(o);
-	o->cpu_ns = 0;
+	o->cpu_ns = o->sum_ns = 0;
+	o->n_over = 0;
 	collector_count_anew(o->collector);
 }

@@ -13,14 +13,18 @@ struct overhead;
 int overhead_new(double max_percent, struct probes *probes, struct collector *collector,
 		 struct overhead **out);
 void overhead_free(struct overhead *o);
-/* Looks at the time since it last did. Returns how many functions of the modules in @now are to go
- * (more than were), 0: none, or -ENOMEM. */
+/* Looks at the time since it last did. Returns 1 where probes cost more than they may, 0, or
+ * -ENOMEM. @now: what is probed; borrowed until the next time. */
 int overhead_check(struct overhead *o, const struct recorder_options *now);
 /* Whether that was so much that it had better not go on until something else is planned. */
 bool overhead_is_far(const struct overhead *o);
+/* Chooses the functions that go, after a check that found it necessary: takes a while, and may be
+ * called in another thread while nothing else is asked of @o. Returns how many more they are than
+ * before, or -ENOMEM. */
+int overhead_choose(struct overhead *o);
 /* All functions that are to go so far. */
 const struct taken_out *overhead_taken(const struct overhead *o, uint32_t *n);
-/* In words: what was measured, and the functions that the last check has found. */
+/* In words: what was measured, and the functions that were chosen last. */
 const char *overhead_words(const struct overhead *o);
 /* What is probed was changed: what was counted before does not count any more. */
 void overhead_restart(struct overhead *o);

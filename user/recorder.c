@@ -219,16 +219,21 @@ static void refuse_later(struct recording_run *run, const struct pugmark_diag *d
 static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 {
 	struct recorder_options changed;
-	char *news;
-	int err = replanner_finish(run->replanner, &changed, &news, diag);
+	char *news, text[160];
+	double planned_s, cpu_s;
 	uint32_t n = run->now.n_modules;
 
+	replanner_took(run->replanner, &planned_s, &cpu_s);
+	int err = replanner_finish(run->replanner, &changed, &news, diag);
+	uint64_t before_ns = now_ns();
 	run->replanner = NULL;
 	if (news)
 		note(run, news);
 	free(news);
 	if (err == -EALREADY)
 		return 0;
+	if (run->replanning_out && !err)
+		collector_note(run->collector, overhead_words(run->overhead));
 	for (; !err && n < changed.n_modules && n < BATCH_MODULES; n++)
 		err = text_span_read(changed.modules[n].path, &run->spans[n], diag);
 	if (!err)
@@ -237,6 +242,11 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_change(run->probes, &changed, run->spans, diag);
 	if (err)
 		return err;
+	snprintf(text, sizeof(text),
+		 "what is probed was changed: planned in %.0f ms (%.0f of processor time), placed "
+		 "and removed in %.0f",
+		 planned_s * 1e3, cpu_s * 1e3, (now_ns() - before_ns) / 1e6);
+	collector_note(run->collector, text);
 	run->now = changed;
 	if (run->overhead)
 		overhead_restart(run->overhead);
@@ -267,7 +277,8 @@ static int begin_planning(struct recording_run *run, struct replan_request *requ
 		request->out = overhead_taken(run->overhead, &n);
 	request->n_out = n;
 	run->replanning_out = request->more_out;
-	return replanner_start(run->options, &run->now, request, haste, &run->replanner);
+	return replanner_start(run->options, &run->now, request,
+			       request->more_out ? run->overhead : NULL, haste, &run->replanner);
 }
 
 static int check_overhead(struct recording_run *run, uint64_t time_ns)
@@ -278,10 +289,9 @@ static int check_overhead(struct recording_run *run, uint64_t time_ns)
 	run->checked_ns = time_ns;
 	if (more <= 0)
 		return more;
-	collector_note(run->collector, overhead_words(run->overhead));
 	if (overhead_is_far(run->overhead))
 		probes_pause(run->probes);
-	return begin_planning(run, &request, overhead_is_far(run->overhead));
+	return begin_planning(run, &request, false);
 }
 
 static int check_later(struct recording_run *run, uint64_t time_ns)
@@ -406,6 +416,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_stop(run.probes);
 		progress_end(&progress);
 		run.detach_ns = now_ns() - before_ns;
+		if (run.replanner) /* it uses the collector */
+			replanner_finish(run.replanner, NULL, NULL, NULL);
+		run.replanner = NULL;
 		note_counters(&run);
 		if (collector_finish(run.collector))
 			done.why = STOP_DISK;

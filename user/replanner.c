@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { NICE = 5 };
+enum { NICE = 10 }; /* a tenth of a processor where that has nothing to spare */
 
 struct replanner {
 	const struct recorder_options *options;
@@ -17,20 +18,37 @@ struct replanner {
 	struct replan_request request; /* its lists: heap */
 	struct taken_out *taken;
 	pid_t *pids;
+	struct overhead *overhead; /* NULL: nothing more goes */
 	char *news;
 	pthread_t thread;
 	bool haste, done;
+	double began_s, seconds, cpu_seconds;
 	int err;
 	struct pugmark_diag diag;
 };
+
+static double seconds(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
 
 static void *plan_main(void *context)
 {
 	struct replanner *r = context;
 	if (!r->haste) /* of this thread: Linux keeps that apart for each */
 		setpriority(PRIO_PROCESS, gettid(), NICE);
-	r->err = r->options->replan(r->options->replan_ctx, &r->request, &r->changed, &r->news,
-				    &r->diag);
+	if (r->overhead) {
+		int more = overhead_choose(r->overhead);
+		r->err = more < 0 ? more : !more && !overhead_is_far(r->overhead) ? -EALREADY : 0;
+		r->request.out = overhead_taken(r->overhead, &r->request.n_out);
+	}
+	if (!r->err)
+		r->err = r->options->replan(r->options->replan_ctx, &r->request, &r->changed,
+					    &r->news, &r->diag);
+	r->seconds = seconds(CLOCK_MONOTONIC) - r->began_s;
+	r->cpu_seconds = seconds(CLOCK_THREAD_CPUTIME_ID);
 	__atomic_store_n(&r->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -44,7 +62,8 @@ static void replanner_free(struct replanner *r)
 }
 
 int replanner_start(const struct recorder_options *options, const struct recorder_options *now,
-		    const struct replan_request *request, bool haste, struct replanner **out)
+		    const struct replan_request *request, struct overhead *overhead, bool haste,
+		    struct replanner **out)
 {
 	struct replanner *r = calloc(1, sizeof(*r));
 	if (!r)
@@ -53,6 +72,8 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	r->changed = *now;
 	r->diag.offset = PUGMARK_NO_OFFSET;
 	r->haste = haste;
+	r->overhead = overhead;
+	r->began_s = seconds(CLOCK_MONOTONIC);
 	r->request = *request;
 	r->request.out = r->taken = calloc(request->n_out + 1, sizeof(*r->taken));
 	r->request.pids = r->pids = calloc(request->n_pids + 1, sizeof(*r->pids));
@@ -66,6 +87,12 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	}
 	*out = r;
 	return 0;
+}
+
+void replanner_took(const struct replanner *r, double *seconds, double *cpu_seconds)
+{
+	*seconds = r->seconds;
+	*cpu_seconds = r->cpu_seconds;
 }
 
 bool replanner_done(const struct replanner *r)

@@ -29,7 +29,7 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 {
 	struct stat st;
 	name = name ? name : path;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st)) {
 		int err = -errno;
 		if (fd >= 0)

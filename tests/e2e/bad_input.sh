@@ -38,6 +38,8 @@ fails './prog.cut' record -- ./prog.cut
 fails 'no process 4194303' record -p 4194303
 fails 'kernel thread' record -p 2
 fails 'No such file or directory' record -a ./nosuch
+mkfifo pipe
+fails 'not a regular file' record -a ./pipe --duration 1
 touch file
 fails 'file' "$PUGMARK" record -q -o file -- ./prog -c text
 mkdir full && touch full/precious

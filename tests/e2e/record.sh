@@ -81,8 +81,9 @@ claim '--no-follow leaves the children alone' is "$(grep -c '^# task' raw)" 6
 
 record -- ./target exec 50
 raw
-claim 'exec is one event between two programs' is \
-	"$(awk '/^#/ { next } $3 != k { printf "%s ", $3; k = $3 }' raw)" 'exec witness exec witness signal end '
+claim 'exec is a place and an event between two programs' is \
+	"$(awk '/^#/ { next } $3 != k { printf "%s ", $3; k = $3 }' raw)" \
+	'signal exec witness signal exec witness signal end '
 claim 'with all events on either side' is "$(witnesses)" 100
 
 record -- ./target calls 300 7

@@ -5,17 +5,25 @@
 #   overhead.sh [NAME...]
 #
 # NAME is one of servers.sh; without one, nginx and redis. A load that does not stop runs against it,
-# and windows of WINDOW=3 seconds alternate, ROUNDS=5 times each: untraced, and recorded with
+# and windows of WINDOW=2 seconds alternate, ROUNDS=7 times each: untraced, and recorded with
 # --max-overhead PERCENT=5, each recording begun anew and given one second to find what to take out.
 # A recorded window is set against the mean of the untraced ones before and after it; the median of
-# the rounds must be within 6 %. Beside it: processor time a request, which other work of the machine
-# touches less; how long after it was asked to a function was out, and for how long nothing was seen.
+# the rounds must be within 6 %. The spread is shown: where the untraced windows themselves are far
+# apart, other work of the machine was measured. In two layouts:
+#
+#   spare    the server and its load share processor 0, the recorder has processor 1: what the probes
+#            cost the server, as where the recorder finds a processor with time to spare
+#   shared   all three share all processors, which the load keeps busy: what the recorder's own work
+#            takes away is in it
+#
+# Beside it: processor time a request; how often functions were taken out, of the longest of these
+# changes how long it was planned, and the longest gap that it left.
 # shellcheck disable=SC2154 # what servers.sh sets
 set -u -o pipefail
 here=$(dirname "$(realpath "$0")")
 export PUGMARK=${PUGMARK:-$(realpath "$here/../..")/build/pugmark}
 export PUGMARK_NO_TTY=1
-rounds=${ROUNDS:-5} window=${WINDOW:-3} percent=${PERCENT:-5} allowed=6
+rounds=${ROUNDS:-7} window=${WINDOW:-2} percent=${PERCENT:-5} allowed=6
 
 skip() {
 	echo "SKIP overhead: $*"
@@ -24,14 +32,14 @@ skip() {
 . "$here/servers.sh"
 . "$here/running.sh"
 [ "$(id -u)" = 0 ] || skip "recording needs root"
-for tool in curl wrk redis-cli redis-benchmark jq; do
+for tool in curl wrk redis-cli redis-benchmark jq taskset; do
 	command -v "$tool" >/dev/null || skip "$tool is not installed"
 done
 [ $# -gt 0 ] || set -- nginx redis
 dir=$(mktemp -d "${TMPDIR:-/tmp}/pugmark-overhead.XXXXXX") || exit 1
-server='' loader='' recorder=''
+server='' loader='' others='' recorder=''
 cleanup() {
-	for pid in $recorder $loader $server; do
+	for pid in $recorder $loader $others $server; do
 		kill -INT "$pid" 2>/dev/null
 		wait "$pid" 2>/dev/null
 	done
@@ -41,9 +49,21 @@ trap cleanup EXIT
 trap 'exit 130' INT TERM
 export XDG_CACHE_HOME=$dir/cache
 
-# A load without an end, in the background.
-nginx_load() { wrk -t 1 -c 16 -d 600 "http://127.0.0.1:$port/" >load.log 2>&1 & }
-redis_load() { redis-benchmark -p "$port" -t set,get -n 100000 -c 16 -q -l >load.log 2>&1 & }
+# A load without an end, in the background, on the processors $on_load.
+nginx_load() { taskset -c "$on_load" wrk -t 1 -c 16 -d 600 "http://127.0.0.1:$port/" >load.log 2>&1 & }
+redis_load() { # both at once: no window differs from the next by what is asked for
+	taskset -c "$on_load" redis-benchmark -p "$port" -t set -n 100000 -c 8 -q -l >load.log 2>&1 &
+	others=$!
+	taskset -c "$on_load" redis-benchmark -p "$port" -t get -n 100000 -c 8 -q -l >load2.log 2>&1 &
+}
+layout() { # NAME: which processors are whose
+	local last=$(($(nproc --all) - 1)) pid
+	on_load=0-$last on_server=0-$last on_recorder=0-$last
+	[ "$1" != spare ] || on_load=0 on_server=0 on_recorder=1-$last
+	for pid in $(pids); do
+		taskset -acp "$on_server" "$pid" >/dev/null
+	done
+}
 
 # What is served in a window of so many seconds: REQUESTS-A-SECOND CPU-US-A-REQUEST.
 measure() {
@@ -54,10 +74,10 @@ measure() {
 }
 
 recorded() { # NUMBER
-	"$PUGMARK" record -q -o "rec$1" -a "$binary" --max-overhead "$percent" >record.log 2>&1 &
+	taskset -c "$on_recorder" "$PUGMARK" record -q -o "rec$1" -a "$binary" --max-overhead "$percent" >record.log 2>&1 &
 	recorder=$!
 	for _ in $(seq 100); do
-		[ -s "rec$1/events" ] && break
+		[ -s "rec$1/meta.json" ] && break # every probe is in place
 		sleep 0.05
 	done
 	sleep 1
@@ -73,11 +93,46 @@ shares() {
 		END { for (i = 1; i < NR; i++)
 			printf "%.1f %.1f\n", 200 * r[i] / (rate[i] + rate[i + 1]), 200 * u[i] / (us[i] + us[i + 1]) }' windows
 }
-median() { sort -g | awk '{ v[NR] = $1 } END { printf "%.1f\n", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+# Of a column of numbers: the median, and the least and the most.
+spread() {
+	sort -g | awk -v form="$1" '{ v[NR] = $1 }
+		END { printf form " (" form ".." form ")\n", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
+}
+
+measure_layout() { # NAME
+	local i rate cpu out planned gap verdict=met
+	layout "$1"
+	"${name}_load"
+	loader=$!
+	sleep 1
+	for ((i = 1; i <= rounds; i++)); do
+		echo "$(measure "$window") $(recorded "$i")"
+	done >windows
+	echo "$(measure "$window") 0 0" >>windows
+	# shellcheck disable=SC2086
+	kill $loader $others
+	# shellcheck disable=SC2086
+	wait $loader $others 2>/dev/null
+	loader='' others=''
+	shares >shared
+	rate=$(cut -d ' ' -f 1 shared | spread %.1f)
+	cpu=$(cut -d ' ' -f 2 shared | spread %.1f)
+	for ((i = 1; i <= rounds; i++)); do
+		"$PUGMARK" verify --format json "rec$i" | jq -r '.notes[]?'
+	done >notes
+	out=$(grep -c 'taken out' notes)
+	planned=$(sed -nE 's/.*planned in ([0-9]+) ms.*/\1/p' notes | sort -g | tail -n 1)
+	gap=$(for ((i = 1; i <= rounds; i++)); do "$PUGMARK" dump -N '*' "rec$i"; done |
+		awk '$2 == "gap" && $3 == "plan" { d = ($6 - $5) / 1e6; if (d > max) max = d } END { printf "%.0f", max }')
+	awk -v r="${rate%% *}" -v a=$allowed 'BEGIN { exit r >= 100 - a }' && verdict=SHORT && short=$((short + 1))
+	printf '%-6s %-7s %28s %22s %22s %6s %9s %9s  %s\n' "$name" "$1" \
+		"$(cut -d ' ' -f 1 windows | spread %.0f)" "$rate" "$cpu" "$out" "$planned" "$gap" $verdict
+	[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && rm -rf "${KEEP:?}/$name-$1" && cp -r . "$KEEP/$name-$1"; }
+}
 
 check() { # NAME
 	name=$1
-	local file=${name}_file i
+	local file=${name}_file
 	[ -x "${!file}" ] || { printf '%-8s SKIP: %s is not installed\n' "$name" "${!file}"; return; }
 	mkdir "$dir/$name" "$dir/$name/bin" && cd "$dir/$name" || return
 	binary=$PWD/bin/$(basename "${!file}")
@@ -89,34 +144,19 @@ check() { # NAME
 	done
 	"$PUGMARK" doctor >doctor.log 2>&1
 	"$PUGMARK" plan "$binary" >/dev/null 2>&1
-	"${name}_load"
-	loader=$!
-	sleep 1
-	for ((i = 1; i <= rounds; i++)); do
-		echo "$(measure "$window") $(recorded "$i")"
-	done >windows
-	echo "$(measure "$window") 0 0" >>windows
-	kill "$loader" "$server"
-	wait "$loader" "$server" 2>/dev/null
-	loader='' server=''
-	shares >shared
-	local rate cpu out gap
-	rate=$(cut -d ' ' -f 1 shared | median)
-	cpu=$(cut -d ' ' -f 2 shared | median)
-	out=$("$PUGMARK" verify --format json rec1 | jq '[.notes[]? | select(test("taken out"))] | length')
-	gap=$("$PUGMARK" dump -N '*' rec1 | awk '$2 == "gap" && $3 == "plan" { d = ($6 - $5) / 1e6; if (d > max) max = d }
-		END { printf "%.0f", max }')
-	local verdict=met
-	awk -v r="$rate" -v a=$allowed 'BEGIN { exit r >= 100 - a }' && verdict=SHORT && short=$((short + 1))
-	printf '%-8s %9.0f/s untraced  %5.1f %% recorded  %5.1f %% us/req  %3s times taken out  longest gap %5s ms  asked: %d %%: %s\n' \
-		"$name" "$(cut -d ' ' -f 1 windows | median)" "$rate" "$cpu" "$out" "$gap" $((100 - allowed)) $verdict
-	[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && rm -rf "${KEEP:?}/$name" && cp -r . "$KEEP/$name"; }
+	measure_layout spare
+	measure_layout shared
+	kill "$server"
+	wait "$server" 2>/dev/null
+	server=''
 	cd / && rm -rf "${dir:?}/$name"
 }
 
 short=0
+printf '%-6s %-7s %28s %22s %22s %6s %9s %9s  asked: %d %%\n' server layout 'untraced req/s' \
+	'recorded, % of that' 'us/request, %' 'out' 'plan ms' 'gap ms' $((100 - allowed))
 for each in "$@"; do
 	check "$each"
 done
-echo "$# services, $short short of what is asked"
+echo "$((2 * $#)) measurements, $short short of what is asked"
 [ $short = 0 ]
