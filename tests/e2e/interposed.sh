@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 {
 	int n = lib_main(60) + lib_even(4);
 #ifdef WAITS /* for a line, in a child of its own */
-	char line[8];
+	char line[2];
 	while (read(0, line, sizeof(line)) > 0)
 		if (!fork())
 			_exit(lib_main(7) & lib_even(3) & 1);
@@ -175,8 +175,6 @@ mkfifo lines
 ./WAITS <lines >out &
 started+=($!) waits=$!
 exec 7>lines
-"$PUGMARK" record -q -o rec --no-program --module libit.so -p $waits 2>err 7>&- &
-recorder=$!
 wait_for() { # COMMAND...: up to ten seconds
 	local i
 	for i in $(seq 200); do
@@ -184,16 +182,20 @@ wait_for() { # COMMAND...: up to ten seconds
 		sleep 0.05
 	done
 }
+wait_for grep -q libit.so /proc/$waits/maps
+rm -rf rec
+"$PUGMARK" record -q -o rec --no-program --module libit.so -p $waits 2>err 7>&- &
+recorder=$!
 wait_for [ -e rec/reserve ]
 sleep 0.3
 echo 1 >&7
-sleep 0.2
 echo 2 >&7
 exec 7>&-
 wait $recorder
 claim 'attached: recorded' is $? 0
 claim 'attached: complete' grep -q '^complete' <("$PUGMARK" verify rec)
-claim 'attached: what its children do' is "$("$PUGMARK" dump rec | grep -c 'enter libit.so')" 4
+claim 'attached: what its children do' is \
+	"$("$PUGMARK" dump rec | awk -v own=$waits '$1 != own && $2 == "enter"' | wc -l)" 4
 
 # Surprises: the plan was made without knowing.
 recorded env LD_PRELOAD="$dir/silent.so" ./PLAIN
