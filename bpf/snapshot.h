@@ -13,7 +13,7 @@
 
 /* How far above the last hit's frame, or above a return address of ours, the frame may lie that is
  * in the foreign call. */
-#define DEEP_MARGIN 1024
+#define DEEP_MARGIN 4096
 
 /* Callbacks on a stack without a frame of ours come at places that differ by less. */
 #define BARE_BYTES 4096

@@ -7,6 +7,7 @@
  * rules. */
 #include "offline/builder.h"
 #include "offline/semantics.h"
+#include "offline/stack_switch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct tracker {
 	uint32_t *todo;	  /* blocks to go through again */
 	uint8_t *queued;  /* by block */
 	uint32_t n_todo;
+	const struct pugmark_func *receives; /* that with __builtin_setjmp, or NULL */
 	bool make_rows;
 	VEC(struct elf_cfa_row) rows; /* of code without an FDE */
 };
@@ -165,6 +167,30 @@ static int add_row(struct tracker *t, uint64_t addr, uint64_t end, struct state 
 	return VEC_PUSH(&t->rows, row) ? 0 : -ENOMEM;
 }
 
+static void flow_into(struct tracker *t, uint32_t block, struct state s)
+{
+	struct state *in = &t->in[block];
+	struct state sum = {met(in->sp, s.sp), met(in->bp, s.bp)};
+	if (sum.sp == in->sp && sum.bp == in->bp)
+		return;
+	*in = sum;
+	if (!t->queued[block])
+		t->todo[t->n_todo++] = block;
+	t->queued[block] = 1;
+}
+
+/* What __builtin_longjmp comes back to finds both registers as they are at @insn, which tells where
+ * that is. */
+static void flow_into_receivers(struct tracker *t, uint32_t insn, struct state s)
+{
+	const struct builder *b = t->b;
+	const struct pugmark_func *f = t->receives;
+	uint64_t addr = stack_switch_pointer_made(t->b, insn);
+	for (uint32_t k = f->block; addr && k < f->block + f->n_blocks; k++)
+		if (b->blocks.at[k].addr == addr && block_is_receiver(&b->blocks.at[k]))
+			flow_into(t, k, s);
+}
+
 /* Goes through a block. Sets its site's height, and *pushed if arguments are on the stack at its
  * end: an unwinder takes those off. */
 static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *pushed)
@@ -185,6 +211,8 @@ static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *
 			err = add_row(t, addr, addr + i->len, *s);
 		if (insn == last && at->site != PUGMARK_NONE)
 			b->sites.at[at->site].height = s->sp == UNSET ? UNKNOWN : s->sp;
+		if (t->receives)
+			flow_into_receivers(t, insn, *s);
 		struct sem sem;
 		const uint8_t *bytes = builder_insn_bytes(b, insn);
 		if (i->kind != INSN_OTHER || !may_move_frame(bytes, i->len))
@@ -200,26 +228,18 @@ static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *
 	return err;
 }
 
-static void flow_into(struct tracker *t, uint32_t block, struct state s)
-{
-	struct state *in = &t->in[block];
-	struct state sum = {met(in->sp, s.sp), met(in->bp, s.bp)};
-	if (sum.sp == in->sp && sum.bp == in->bp)
-		return;
-	*in = sum;
-	if (!t->queued[block])
-		t->todo[t->n_todo++] = block;
-	t->queued[block] = 1;
-}
-
 static int track_function(struct tracker *t, const struct pugmark_func *f)
 {
 	struct builder *b = t->b;
 	int err = 0;
 	bool pushed;
 	struct state s;
-	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
+	t->receives = NULL;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
 		t->in[i] = (struct state){UNSET, UNSET};
+		if (block_is_receiver(&b->blocks.at[i]))
+			t->receives = f;
+	}
 	flow_into(t, f->block, (struct state){8, UNKNOWN});
 	while (t->n_todo && !err) {
 		uint32_t block = t->todo[--t->n_todo];

@@ -62,6 +62,8 @@ static int run_passes(struct builder *b)
 		return err;
 	noreturn_seed(b);
 	err = find_functions_and_flow(b);
+	if (!err)
+		err = stack_switch_find_receivers(b);
 	return err ? err : height_solve(b);
 }
 

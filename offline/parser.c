@@ -287,6 +287,7 @@ static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t 
 	const struct plan_node *n = node_at(p, f->module, node);
 	uint32_t entry = p->plans[to]->funcs[callee].entry;
 	f->node = node;
+	f->call_cfa = 0;
 	if (n->flags & NODE_TAIL) {
 		f->func = callee;
 		f->module = to;
@@ -407,6 +408,7 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 	case NODE_KIND_LEAF:
 		emit_call(p, f->module, n, f->module, PUGMARK_NONE);
 		f->node = node;
+		f->call_cfa = 0;
 		if (n->flags & NODE_TAIL)
 			pop_frame(p);
 		else
@@ -435,10 +437,11 @@ void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
 {
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, f->node);
-	bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
+	uint64_t cfa = f->call_cfa;
+	if (!cfa && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
+		cfa = f->cfa - n->height;
 	emit_call(p, f->module, n, module, func);
-	enter_callee(p, f->node, module, func, known ? f->cfa - n->height : 0,
-		     return_address(p, f->module, n));
+	enter_callee(p, f->node, module, func, cfa, return_address(p, f->module, n));
 }
 
 /* What the event's site read for those who look at the trace. */

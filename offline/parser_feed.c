@@ -63,7 +63,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		parser_emit_gap(p, CAUSE_LOST);
 		p->gap_cause = CAUSE_LOST;
 	}
-	uint64_t sp, ip;
+	uint64_t sp = 0, ip = 0, bp = 0;
 	uint32_t live;
 	bool begins = !p->begun;
 	p->begun = true;
@@ -72,10 +72,8 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	if (p->position != LOST && find(p, &la, &level, &alt)) {
 		parser_end_frames(p, level + 1);
 		first = alt;
-	} else if (la.foreign && stack_signal(e, &sp, &ip)) {
-		parser_enter_handler(p, &la, sp, ip);
-	} else if (la.foreign && e->flags & EVENT_FROM_SIGNAL) {
-		parser_enter(p, &la, p->n ? BELOW_HANDLER : BELOW_ROOT, CAUSE_SIGNAL);
+	} else if (la.foreign && (stack_signal(e, &sp, &ip, &bp) || e->flags & EVENT_FROM_SIGNAL)) {
+		parser_enter_handler(p, &la, sp, ip, bp);
 	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
 		return;
 	} else if (parser_try_switch(p, &la)) {
@@ -138,7 +136,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	if (p->holds)
 		parser_release_held(p, e);
 	if (e->kind != EVENT_END)
-		p->placed = false;
+		p->placed = p->unplaced = false;
 	switch (e->kind) {
 	case EVENT_WITNESS:
 		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
@@ -174,6 +172,8 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 		end_pause(p);
 		if (p->lost)
 			parser_emit_gap(p, CAUSE_LOST);
+		else if (e->val && p->unplaced)
+			parser_emit_gap(p, CAUSE_STACK);
 		finish(p, e->val != 0 || p->placed);
 		break;
 	case EVENT_EXEC:

@@ -281,6 +281,15 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 	return false;
 }
 
+/* Whether the stack shows every call of ours that the open frame @i may be in. Where it is that far
+ * up that only addresses of the event's module are kept of it, these are the calls. */
+static bool shows_calls(const struct parser *p, const struct witness_event *e, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	return stack_covers(p, e, i) ||
+	       (f->module == e->module && f->cfa > e->cfa && stack_word_below(e, f->cfa - 8));
+}
+
 /* The entry of a function from another module: the stack says during which call of ours. In @live,
  * where it does not, how many frames may still be open. */
 bool parser_explain_callback(struct parser *p, struct lookahead *la, uint32_t *live)
@@ -293,7 +302,7 @@ bool parser_explain_callback(struct parser *p, struct lookahead *la, uint32_t *l
 	*live = stack_live_frames(p, la->e, chain.cfa, p->n);
 	while (*live) {
 		found = count_origins(p, la, &chain, *live - 1);
-		if (found || !stack_covers(p, la->e, *live - 1))
+		if (found || !shows_calls(p, la->e, *live - 1))
 			break;
 		/* It is in no call, so it has ended: another module called twice from the same
 		 * place, and the return address is that of the second call. */

@@ -20,53 +20,45 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
 		h->since_ns = p->now_ns;
 }
 
-/* What is interrupted is not known to the last call: its stack pointer says which frames have
- * ended. */
-static void end_frames_below(struct parser *p, const struct witness_event *e, uint64_t sp)
+/* Of what a handler at @sp interrupts it is not known how far it came: what ran before it is not
+ * reported, nor taken for something that ran after it. */
+static void lose_place(struct parser *p, const struct witness_event *e, uint64_t sp)
 {
-	uint32_t live = stack_frames_above(p, e, sp);
-	if (parser_can_end_down_to(p, live) == live) {
-		parser_end_frames(p, live);
-		return;
+	uint32_t live = stack_frames_above(p, e, sp ? sp : e->cfa);
+	if (p->position != LOST) {
+		parser_emit_gap(p, CAUSE_STACK);
+		p->gap_cause = CAUSE_STACK;
 	}
-	parser_emit_gap(p, CAUSE_MODEL);
 	parser_drop_frames(p, live);
 	p->position = live ? LOST : OUTSIDE;
-	p->gap_cause = CAUSE_MODEL;
 }
 
-/* Whether @ip lies between a witness that the call of frame @i has and that call: the call has been
- * reported, and the frame above opened, but it was not made yet. */
-static bool before_call(const struct parser *p, uint32_t i, uint64_t ip)
+void parser_enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip,
+			  uint64_t bp)
 {
-	const struct frame *f = &p->stack[i];
-	const struct plan_node *n = node_at(p, f->module, f->node);
-	uint64_t bias;
-	return p->stack[i + 1].boundary == BELOW_CALL && n->site != PUGMARK_NONE &&
-	       module_bias(p, f->module, &bias) &&
-	       ip - bias > p->plans[f->module]->sites[n->site].addr && ip - bias <= n->addr;
-}
-
-void parser_enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip)
-{
-	uint32_t live = stack_frames_above(p, la->e, sp);
-	if (!live || live == p->n || !before_call(p, live - 1, ip))
-		end_frames_below(p, la->e, sp);
-	enter(p, la, UNSETTLED, sp);
+	enum settled settled = UNSETTLED;
+	if (!p->n)
+		settled = SETTLED;
+	else if (sp && p->position != LOST)
+		settled = parser_settle(p, la->e, sp, ip, bp);
+	if (!settled)
+		lose_place(p, la->e, sp);
+	enter(p, la, settled, sp);
 }
 
 void parser_signal(struct parser *p, const struct witness_event *e)
 {
 	if (p->position == LOST || p->lost)
 		return; /* the handler's own entry says enough */
-	enum settled settled = parser_settle(p, e, e->cfa, e->ret);
+	enum settled settled = parser_settle(p, e, e->cfa, e->ret, e->signal.bp);
 	p->placed = settled != UNSETTLED;
 	struct witness_event entry = {.kind = EVENT_SIGNAL, .time_ns = e->time_ns};
 	uint32_t func = e->val ? parser_function_at(p, e->val, &entry.module) : PUGMARK_NONE;
+	p->unplaced = !settled && !e->val;
 	if (func == PUGMARK_NONE || p->plans[entry.module]->funcs[func].entry == PUGMARK_NONE)
 		return;
 	if (!settled)
-		end_frames_below(p, e, e->cfa);
+		lose_place(p, e, e->cfa);
 	struct lookahead la = {.e = &entry, .entered = func, .origin = PUGMARK_NONE};
 	uint32_t n_out = p->n_out;
 	enter(p, &la, settled, e->cfa);

@@ -336,7 +336,9 @@ static bool intact(const struct settling *s, uint32_t level)
 {
 	for (uint32_t i = level + 1; i-- > 0;) {
 		const struct frame *f = &s->p->stack[i];
-		if (!stack_slot_holds(s->e, f->cfa, f->ret) && !is_ahead(s->p, i))
+		/* Not called yet, as long as the handler that came before runs. */
+		bool ahead = i < level && is_ahead(s->p, i);
+		if (!ahead && !stack_slot_holds(s->e, f->cfa, f->ret))
 			return false;
 		if (f->cfa && !stack_word_below(s->e, f->cfa - 8))
 			break;
@@ -477,9 +479,19 @@ static bool try_caller(struct settling *s, uint64_t addr)
 	return !none && try_from(s, s->caller);
 }
 
-static bool find_reading(struct settling *s)
+/* Whether the thread is about to leave the module by a jump whose witness has been: then that
+ * counts as made, and the parser has ended the frame. */
+static bool counts_as_gone(const struct settling *s)
 {
-	uint64_t first = (s->sp + 7) & ~7ull;
+	if (s->func == PUGMARK_NONE || s->next == PUGMARK_NONE || !(s->next & POINT_PASSED))
+		return false;
+	const struct plan_node *n = node_at(s->p, s->module, POINT_NODE(s->next));
+	return n->kind == NODE_KIND_LEAF && n->flags & NODE_TAIL;
+}
+
+/* The readings of the stack from @first on. */
+static bool read_from(struct settling *s, uint64_t first)
+{
 	s->n_links = 0;
 	if (s->cfa)
 		return try_chain(s, s->cfa);
@@ -497,6 +509,20 @@ static bool find_reading(struct settling *s)
 			return true;
 	}
 	return false;
+}
+
+static bool find_reading(struct settling *s)
+{
+	uint64_t first = (s->sp + 7) & ~7ull;
+	if (read_from(s, first))
+		return true;
+	if (!counts_as_gone(s))
+		return false;
+	if (s->cfa)
+		first = s->cfa;
+	s->func = s->next = PUGMARK_NONE;
+	s->cfa = 0;
+	return read_from(s, first);
 }
 
 /* ---- what is to be done ---- */
@@ -572,12 +598,13 @@ static bool locate(struct settling *s, uint64_t ip, uint64_t bp)
 }
 
 enum settled parser_settle(struct parser *p, const struct witness_event *e, uint64_t sp,
-			   uint64_t ip)
+			   uint64_t ip, uint64_t bp)
 {
-	const struct signal_event none = {0};
-	const struct signal_event *signal = e->kind == EVENT_SIGNAL ? &e->signal : &none;
+	uint64_t caller = e->kind == EVENT_SIGNAL ? e->signal.caller : 0;
 	if (!p->n)
 		return SETTLED;
+	if (!stack_word_below(e, (sp + 7) & ~7ull))
+		return UNSETTLED;
 	struct settling *s = malloc(sizeof(*s));
 	if (!s) {
 		p->failed = true;
@@ -589,15 +616,15 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	s->module = 0;
 	s->cfa = 0;
 	s->frame_at = NULL;
-	s->caller = signal->caller;
+	s->caller = caller;
 	enum settled result = UNSETTLED;
-	if (locate(s, ip, signal->bp) && index_frames(s) && find_reading(s)) {
+	if (locate(s, ip, bp) && index_frames(s) && find_reading(s)) {
 		result = s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
 		carry_out(s);
 	}
 	free(s->frame_at);
 	free(s);
-	if (result || signal->caller != SIGNAL_NO_CALLER || parser_can_end_down_to(p, 0))
+	if (result || caller != SIGNAL_NO_CALLER || parser_can_end_down_to(p, 0))
 		return result;
 	parser_end_frames(p, 0); /* none of ours is left */
 	return SETTLED;

@@ -108,9 +108,10 @@ struct parser {
 	uint64_t lost, gaps;
 	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
 	uint8_t attach_boundary;
-	bool paused; /* what is probed is being changed: a gap is due */
-	bool begun;  /* it has had a witness event */
-	bool placed; /* the last event said where the thread was, and it is there */
+	bool paused;   /* what is probed is being changed: a gap is due */
+	bool begun;    /* it has had a witness event */
+	bool placed;   /* the last event said where the thread was, and it is there */
+	bool unplaced; /* it did, but there is no telling how it came there */
 	bool failed;
 };
 
@@ -260,9 +261,11 @@ bool parser_begin_attached(struct parser *parser, const struct lookahead *la);
 
 /* A signal is delivered (EVENT_SIGNAL). */
 void parser_signal(struct parser *parser, const struct witness_event *event);
-/* The entry of a handler of whose signal no event has told: its stack says what it interrupted. */
+/* The entry of a handler of whose signal no event has told: it found @sp, @ip and @bp, by its
+ * stack;
+ * @sp 0: not known. */
 void parser_enter_handler(struct parser *parser, const struct lookahead *la, uint64_t sp,
-			  uint64_t ip);
+			  uint64_t ip, uint64_t bp);
 /* The entry of a handler that the last event has told of: it happened, unless @next says that its
  * frame could not be made. */
 void parser_release_held(struct parser *parser, const struct witness_event *next);
@@ -277,10 +280,10 @@ void parser_handlers_bound(const struct parser *parser, const struct witness_eve
  * been reported, but its call is still to be made. */
 enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
 
-/* Where the stack pointer was @sp and the instruction pointer @ip, as the stack of @event shows:
- * reports the silent calls up to there, and opens those in progress. */
+/* Where the stack pointer was @sp, the instruction pointer @ip and rbp @bp, as the stack of @event
+ * shows: reports the silent calls up to there, and opens those in progress. */
 enum settled parser_settle(struct parser *parser, const struct witness_event *event, uint64_t sp,
-			   uint64_t ip);
+			   uint64_t ip, uint64_t bp);
 
 /* ---- of parser_attach.c ---- */
 

@@ -28,16 +28,21 @@ bool stack_word_below(const struct witness_event *e, uint64_t addr)
 
 /* struct rt_sigframe of the kernel's arch/x86: the return address (to the trampoline), then a
  * struct ucontext: flags, link, stack (24 bytes), 18 registers, cs and ss. */
-bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip)
+bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp)
 {
-	uint64_t at = e->cfa - 8, flags, link, eflags, segments;
+	uint64_t at = e->cfa - 8, flags, link, eflags, segments, found[3];
 	if (!stack_word(e, at + 8, &flags) || !stack_word(e, at + 16, &link) ||
-	    !stack_word(e, at + 168, sp) || !stack_word(e, at + 176, ip) ||
-	    !stack_word(e, at + 184, &eflags) || !stack_word(e, at + 192, &segments))
+	    !stack_word(e, at + 128, &found[0]) || !stack_word(e, at + 168, &found[1]) ||
+	    !stack_word(e, at + 176, &found[2]) || !stack_word(e, at + 184, &eflags) ||
+	    !stack_word(e, at + 192, &segments))
 		return false;
 	uint16_t cs = segments, ss = segments >> 48;
-	return !(flags >> 3) && !link && cs == 0x33 && ss == 0x2b && (eflags & 2) &&
-	       !(eflags >> 22);
+	if (flags >> 3 || link || cs != 0x33 || ss != 0x2b || !(eflags & 2) || eflags >> 22)
+		return false;
+	*bp = found[0];
+	*sp = found[1];
+	*ip = found[2];
+	return true;
 }
 
 bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)

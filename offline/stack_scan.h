@@ -26,8 +26,8 @@ bool stack_jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t fun
 bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from);
 
 /* Whether the frame right above the event's is the one that the kernel makes for a handler; then
- * *@sp and *@ip are the interrupted stack pointer and instruction. */
-bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip);
+ * *@sp, *@ip and *@bp are the interrupted stack pointer, instruction and rbp. */
+bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp);
 
 /* How many of the open frames are still open when the stack pointer is @sp: the last of them is the
  * nearest above it, whichever stack a frame is on. */

@@ -289,9 +289,8 @@ static void mark_call(struct builder *b, struct pugmark_site *site)
 			b->blocks.at[b->edges.at[i].to].flags |= BLOCK_SETJMP_RETURN;
 }
 
-/* The code address that the instruction makes a pointer of, or 0. Where code may lie anywhere only
- * lea does that; other constants are numbers. */
-static uint64_t pointer_made(struct builder *b, uint32_t i)
+/* Where code may lie anywhere only lea makes a pointer; other constants are numbers. */
+uint64_t stack_switch_pointer_made(struct builder *b, uint32_t i)
 {
 	const uint8_t *bytes = builder_insn_bytes(b, i);
 	uint8_t len = b->insns.at[i].len;
@@ -323,7 +322,7 @@ static uint32_t mark_receivers_of(struct builder *b, const struct pugmark_func *
 	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
 		const struct pugmark_block *block = &b->blocks.at[k];
 		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
-			uint64_t addr = pointer_made(b, i);
+			uint64_t addr = stack_switch_pointer_made(b, i);
 			if (addr && in_text(b, addr))
 				mark_receiver(b, f, addr);
 		}
@@ -343,8 +342,7 @@ static uint32_t mark_receivers_of(struct builder *b, const struct pugmark_func *
 	return n;
 }
 
-/* What follows them is reached. */
-static int mark_receivers(struct builder *b)
+int stack_switch_find_receivers(struct builder *b)
 {
 	int err = 0;
 	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
@@ -367,9 +365,7 @@ int stack_switch_solve(struct builder *b)
 	if (!jumps)
 		return -ENOMEM;
 	bool taken = false, grew = true;
-	int err = mark_receivers(b);
-	if (!err)
-		err = find_written_by_hand(b);
+	int err = find_written_by_hand(b);
 	for (uint32_t f = 0; f < b->funcs.n; f++) {
 		jumps[f] = !!(b->funcs.at[f].flags & FUNC_SWITCHES);
 		taken |= jumps[f] && b->funcs.at[f].flags & FUNC_ADDRESS_TAKEN;

@@ -9,6 +9,11 @@
 
 struct builder;
 
+/* Sets BLOCK_SETJMP_RETURN of the blocks that __builtin_longjmp comes back to; what follows them is
+ * reached. Once jump tables are known. 0 or -ENOMEM. */
+int stack_switch_find_receivers(struct builder *b);
+/* The code address that the instruction makes a pointer of, or 0. */
+uint64_t stack_switch_pointer_made(struct builder *b, uint32_t insn);
 /* Sets FUNC_SWITCHES, SITE_SWITCHES, and BLOCK_SETJMP_RETURN where such calls return to. After
  * everything else is known. 0 or -ENOMEM. */
 int stack_switch_solve(struct builder *b);

@@ -85,7 +85,7 @@ static const char *cause_in_words(uint8_t cause)
 	case CAUSE_UNWIND:
 		return "an exception skipped calls that no event shows";
 	case CAUSE_STACK:
-		return "the stack does not say which call a function was called back from";
+		return "the stack does not say during which call a callback or a signal came";
 	case CAUSE_PLAN:
 		return "what is traced was changed: functions were taken out, or a library came";
 	case CAUSE_SWITCH:

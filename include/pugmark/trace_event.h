@@ -30,7 +30,7 @@ enum trace_cause {
 	CAUSE_UNWIND,	 /* gap: an exception came out of a call that could have returned: what ran
 			    in silence before it is not known */
 	CAUSE_STACK,	 /* gap: the stack does not say during which call the function that is
-			    entered next was called back */
+			    entered next was called back, or what a signal found */
 	CAUSE_PLAN,	 /* gap: what is traced was changed, to keep the overhead within bounds */
 	CAUSE_CONTEXT,	 /* enter: the first function on a stack that the program switched to */
 	CAUSE_RESUMED,	 /* enter: a frame on a stack that was left by another thread, or before the

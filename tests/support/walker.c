@@ -68,7 +68,11 @@ static void choose_temper(struct walker *w)
 		.alt_stack = random_chance(rng, 30),
 		.told = !random_chance(rng, 20),
 		.untidy = random_chance(rng, 10),
+		.unwound = random_chance(rng, 50),
 	};
+	/* Assumed (docs/theory.md): code without call frame information keeps none in its frames.
+	 */
+	w->temper.unwound |= w->temper.untidy;
 }
 
 void walk_ground_init(struct walk_ground *g, const struct program *prog,
@@ -100,10 +104,10 @@ static void walker_init(struct walker *w)
 {
 	w->memory = &shared_memory;
 	walker_forget_memory(w);
-	struct walk_act thread = {.parent = 0};
-	PUSH(w->walk->acts, w->walk->n_acts, w->walk->cap_acts, thread);
 	choose_temper(w);
 	w->walk->untidy = w->temper.untidy;
+	w->walk->told = w->temper.told;
+	w->walk->unwound = w->temper.unwound;
 }
 
 /* The thread's first function runs; then foreign code below it may call others. */
@@ -112,7 +116,6 @@ static bool run_roots(struct walker *w, uint32_t func)
 	uint64_t cfa = STACK_TOP - 256;
 	for (;;) {
 		w->n = 0;
-		w->act = 0;
 		walker_step(w, TRACE_ENTER, CAUSE_THREAD, walker_func_addr(w, func), 0);
 		enum outcome out = walker_call_function(w, func, cfa, FOREIGN);
 		if (out == OVER)
@@ -123,8 +126,10 @@ static bool run_roots(struct walker *w, uint32_t func)
 		if (func == PUGMARK_NONE)
 			return out == RETURNED;
 		if (random_chance(&w->rng, 50)) {
-			walker_store(w, cfa - 8, FOREIGN + 24); /* by way of a call of its own */
+			uint64_t inner = STACK_TOP - 256 - 8; /* by way of a call of its own */
+			walker_store(w, inner, FOREIGN + 24);
 			cfa = STACK_TOP - 512 - 8 * random_below(&w->rng, 8);
+			walker_fill_foreign(w, cfa, inner);
 		}
 	}
 }
@@ -144,14 +149,13 @@ void walk_over(const struct walk_ground *ground, uint32_t func, uint32_t limit, 
 		.rng = seed,
 		.limit = limit,
 	};
-	*out = (struct walk){0};
+	*out = (struct walk){.blind = UINT32_MAX};
 	walker_init(&w);
 	bool finished = run_roots(&w, func);
 	struct witness_event end = {.kind = EVENT_END, .time_ns = ++w.time_ns, .val = !finished};
 	PUSH(out->events, out->n_events, out->cap_events, end);
 	if (finished)
-		for (uint32_t a = 0; a < out->n_acts; a++)
-			out->acts[a].decided = out->n_steps;
+		out->decided = out->n_steps;
 	for (uint32_t i = 0; i < out->n_events; i++)
 		if (out->events[i].stack)
 			out->events[i].stack = out->stacks + ((uintptr_t)out->events[i].stack - 1);
@@ -170,7 +174,6 @@ void walk_program(const struct program *prog, const struct choice *choice,
 void walk_deinit(struct walk *walk)
 {
 	free(walk->steps);
-	free(walk->acts);
 	free(walk->throws);
 	free(walk->events);
 	free(walk->stacks);

@@ -17,34 +17,28 @@
 struct walk_step {
 	uint64_t addr, target;
 	uint32_t depth; /* frames of the program open before it */
-	uint32_t act;	/* the activation of a signal handler that it belongs to; 0: none */
 	uint8_t kind;	/* enum trace_kind */
 	uint8_t cause;	/* enum trace_cause, of TRACE_ENTER */
-};
-
-/* One activation of a signal handler. When in a silent stretch it came is not in the log. */
-struct walk_act {
-	uint32_t first;	  /* its TRACE_ENTER among the steps */
-	uint32_t parent;  /* the activation that was interrupted */
-	uint32_t before;  /* steps up to the parent's last event before it */
-	uint32_t decided; /* steps up to its own last event: what must be recovered of it */
 };
 
 /* A throw out of foreign code that could have returned: what ran in silence before it is not in
  * the log, so steps[first .. resume) may be a gap when events[event] comes. */
 struct walk_throw {
 	uint32_t first, resume, event;
-	uint32_t act; /* the activation that goes on */
 };
 
 struct walk {
 	struct walk_step *steps;
-	struct walk_act *acts; /* 0 is the thread itself */
 	struct walk_throw *throws;
 	struct witness_event *events; /* the last is EVENT_END */
-	uint32_t n_steps, cap_steps, n_acts, cap_acts, n_throws, cap_throws, n_events, cap_events;
+	uint32_t n_steps, cap_steps, n_throws, cap_throws, n_events, cap_events;
+	uint32_t decided;    /* steps up to the last event: what must be recovered */
+	uint32_t blind;	     /* the first event from which on a stack may be one that is not read
+				as far up as it would say something */
 	uint32_t n_handlers; /* how many signals had one */
-	bool untidy;	     /* code beyond the program kept old return addresses in its frames */
+	bool untidy;	     /* frames kept old return addresses */
+	bool told;	     /* signals were events */
+	bool unwound;	     /* snapshots are without what only looks like return addresses */
 	uint64_t *stacks;    /* snapshots, one after the other */
 	uint32_t n_stacks, cap_stacks;
 };
@@ -78,7 +72,7 @@ struct walk_verdict {
 	char text[256];	    /* what differs; "" if exactly the walk came out */
 	uint32_t recovered; /* steps */
 	uint32_t gaps;	    /* those that a throw excuses */
-	bool ambiguous;	    /* compared only up to a place where an untidy stack has two readings */
+	bool blind;	    /* compared only up to a gap where a stack was not seen far enough up */
 };
 
 /* Parses the walk's events and compares. Returns whether exactly the walk comes out. */

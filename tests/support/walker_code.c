@@ -4,11 +4,12 @@
 
 static enum outcome run_frame(struct walker *w, uint32_t block);
 
-/* A frame that grows writes what it grows over: arguments, in the main. */
+/* What a frame holds down to @sp, where it makes a call. */
 static void grow_frame(struct walker *w, uint64_t sp)
 {
 	for (uint64_t at = sp; at < w->stack[w->n - 1].cfa - 8; at += 8)
-		walker_store(w, at, random_next(&w->rng));
+		if (!w->temper.untidy || random_chance(&w->rng, 50))
+			walker_store(w, at, random_next(&w->rng));
 }
 
 enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret)
@@ -38,7 +39,7 @@ static enum outcome before_call(struct walker *w, uint32_t block)
 static enum outcome make_call(struct walker *w, uint32_t block, uint8_t kind, uint32_t callee)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
-	bool later = b->call == CALL_UNKNOWN && w->temper.told;
+	bool later = b->call == CALL_UNKNOWN;
 	enum outcome out = later ? before_call(w, block) : RETURNED;
 	if (out != RETURNED)
 		return out;
@@ -122,8 +123,7 @@ static enum outcome call_leaf(struct walker *w, uint32_t block, uint64_t callee_
 	uint32_t me = w->n - 1;
 	walker_store(w, callee_cfa - 8, ret);
 	w->stack[me].sp = callee_cfa - 8 - 8 * random_below(&w->rng, 32);
-	for (uint64_t at = w->stack[me].sp; !w->temper.untidy && at < callee_cfa - 8; at += 8)
-		walker_store(w, at, random_next(&w->rng));
+	walker_fill_foreign(w, w->stack[me].sp, callee_cfa - 8);
 	w->stack[me].ip = FOREIGN + 32;
 	w->stack[me].leaf = callee_cfa - 8;
 	enum outcome out = walker_maybe_signal(w);
@@ -209,7 +209,7 @@ static enum outcome run_frame(struct walker *w, uint32_t block)
 {
 	uint32_t me = w->n - 1;
 	bool begun = !(w->prog->funcs[w->stack[me].func].flags & PROG_ENTRY_WITNESS);
-	if (w->temper.told && w->stack[me].ret < FOREIGN) /* the stack says that it was */
+	if (w->stack[me].ret < FOREIGN) /* the stack says that it was */
 		begun = true;
 	for (;;) {
 		const struct prog_block *b = &w->prog->blocks[block];

@@ -53,24 +53,12 @@ uint32_t walker_landing_block(struct walker *w, const struct walk_frame *frame)
 	return PUGMARK_NONE;
 }
 
-/* Goes on in activation @act, which may be one that the running handler interrupted: then what ran
- * in silence before that is not known. Returns whether it is the same. */
-static bool leave_act(struct walker *w, uint32_t act, struct walk_throw *t)
-{
-	if (act == w->act)
-		return true;
-	w->act = act;
-	if (w->walk->acts[act].decided < t->first)
-		t->first = w->walk->acts[act].decided;
-	return false;
-}
-
 /* Unwinds to the first @n frames. @surely: out of a call that does not return, so that, if nothing
  * else ran since the last event, all is known. */
 static void unwind(struct walker *w, uint32_t n, bool surely)
 {
 	struct walk_throw t = {
-		.first = w->walk->acts[w->act].decided,
+		.first = w->walk->decided,
 		.event = w->walk->n_events,
 	};
 	uint32_t since = w->walk->n_steps - t.first;
@@ -78,15 +66,11 @@ static void unwind(struct walker *w, uint32_t n, bool surely)
 	surely = surely && since <= 1 && w->returned <= t.first;
 	while (w->n > n) {
 		const struct walk_frame *f = &w->stack[w->n - 1];
-		surely = leave_act(w, f->act, &t) && surely;
 		if (f->func != PUGMARK_NONE)
 			walker_step(w, TRACE_UNWIND, 0, walker_func_addr(w, f->func), 0);
 		w->n--;
 	}
-	if (n)
-		surely = leave_act(w, w->stack[n - 1].act, &t) && surely;
 	t.resume = w->walk->n_steps;
-	t.act = w->act;
 	if (!surely)
 		PUSH(w->walk->throws, w->walk->n_throws, w->walk->cap_throws, t);
 }
@@ -116,16 +100,19 @@ static enum outcome exit_thread(struct walker *w, bool surely)
 	return THROWN;
 }
 
+void walker_fill_foreign(struct walker *w, uint64_t below, uint64_t top)
+{
+	for (uint64_t at = below; at < top; at += 8)
+		if (!w->temper.untidy || random_chance(&w->rng, 50))
+			walker_store(w, at, random_next(&w->rng));
+}
+
 /* The topmost frame is foreign and runs. */
 enum outcome walker_run_foreign(struct walker *w, bool returns)
 {
 	uint32_t me = w->n - 1;
 	uint64_t below = w->stack[me].cfa - 16 - 8 * random_below(&w->rng, 64);
-	/* It saves registers; what it reserves besides may keep what was there. */
-	uint64_t saved = w->stack[me].cfa - 8 - 8 * SAVED_WORDS;
-	for (uint64_t at = below; at < w->stack[me].cfa - 8; at += 8)
-		if (!w->temper.untidy || at >= saved || random_chance(&w->rng, 50))
-			walker_store(w, at, random_next(&w->rng));
+	walker_fill_foreign(w, below, w->stack[me].cfa - 8);
 	w->stack[me].sp = below;
 	w->stack[me].ip = FOREIGN + 32;
 	uint32_t began = w->walk->n_steps;
@@ -144,8 +131,10 @@ enum outcome walker_run_foreign(struct walker *w, bool returns)
 		if (out != RETURNED)
 			return out;
 		if (random_chance(&w->rng, 30)) {
-			walker_store(w, below - 8, FOREIGN + 16); /* a call of its own */
-			below -= 8 + 8 * random_below(&w->rng, 8);
+			uint64_t inner = below - 8; /* a call of its own */
+			walker_store(w, inner, FOREIGN + 16);
+			below = inner - 8 * random_below(&w->rng, 8);
+			walker_fill_foreign(w, below, inner);
 			w->stack[me].sp = below;
 		}
 	}

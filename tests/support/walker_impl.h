@@ -22,10 +22,10 @@
 #define FRAMES_MAX 200
 #define LEAST_HEIGHT 16
 #define SAVED_WORDS 6
+#define SIGNAL_WORDS 25 /* of a signal frame, that the parser looks at */
 
 struct walk_frame {
 	uint32_t func; /* PUGMARK_NONE: foreign */
-	uint32_t act;
 	uint64_t cfa, ret;
 	uint32_t block;	 /* where it is */
 	uint64_t sp, ip; /* while it runs itself */
@@ -38,8 +38,9 @@ struct temper {
 	uint32_t signal; /* in ten thousandths */
 	uint32_t throws, callback, into_program;
 	bool alt_stack;
-	bool told;   /* signals are events, as the kernel delivers them */
-	bool untidy; /* foreign frames keep what earlier calls have left there */
+	bool told;    /* signals are events, as the kernel delivers them */
+	bool untidy;  /* frames keep what earlier calls have left there */
+	bool unwound; /* all code has call frame information, and the recorder uses it */
 };
 
 /* The words below the tops of the two stacks, and how many of them a walk has used. */
@@ -61,10 +62,10 @@ struct walker {
 	uint32_t n;
 	uint64_t rng, time_ns;
 	struct memory *memory;
-	uint64_t last_cfa;	/* of the last event */
-	uint32_t returned;	/* steps when the last handler returned */
-	uint32_t act, handlers; /* running; how many of them are open */
-	uint32_t survivor;	/* THROWN: index of the frame that it lands in; NONE: of none */
+	uint64_t last_cfa; /* of the last event */
+	uint32_t returned; /* steps when the last handler returned */
+	uint32_t handlers; /* how many are open */
+	uint32_t survivor; /* THROWN: index of the frame that it lands in; NONE: of none */
 	uint32_t steps, limit;
 };
 
@@ -89,13 +90,24 @@ void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, u
 void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t callee_cfa);
 void walker_push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
 
-/* The stack from @from upwards, for @e; what lies further up, to @end, as far as it matters. */
-void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end);
+/* The next event may show a stack that is not read as far up as it would say something. */
+static inline void walker_blind(struct walker *w)
+{
+	if (w->walk->blind > w->walk->n_events)
+		w->walk->blind = w->walk->n_events;
+}
+
+/* The stack from @from upwards, for @e; what lies further up, to @end, as far as it matters. At
+ * @frame there is one that a signal has made; 0: nowhere. */
+void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end,
+		     uint64_t frame);
 
 /* walker_code.c: calls a function of the program. */
 enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
 
-/* walker_foreign.c: runs the topmost frame, which is foreign; calls such code. */
+/* walker_foreign.c: what the frame of other code from @top down to @below holds. */
+void walker_fill_foreign(struct walker *w, uint64_t below, uint64_t top);
+/* Runs the topmost frame, which is foreign; calls such code. */
 enum outcome walker_run_foreign(struct walker *w, bool returns);
 enum outcome walker_call_foreign(struct walker *w, uint64_t cfa, uint64_t ret, bool returns);
 /* Where a throw can land in @frame: a landing pad, or where a setjmp returned that is done. */

@@ -41,6 +41,11 @@ static bool in_program(uint64_t word)
 	return word >= BIAS && word < FOREIGN;
 }
 
+static bool in_code(uint64_t word)
+{
+	return in_program(word) || word - FOREIGN < 0x10000;
+}
+
 static uint32_t own_frames(const struct walker *w)
 {
 	uint32_t n = 0;
@@ -56,7 +61,6 @@ void walker_step(struct walker *w, uint8_t kind, uint8_t cause, uint64_t addr, u
 		.cause = cause,
 		.addr = addr,
 		.target = target,
-		.act = w->act,
 		.depth = own_frames(w),
 	};
 	PUSH(w->walk->steps, w->walk->n_steps, w->walk->cap_steps, s);
@@ -77,7 +81,48 @@ static uint64_t end_of_stack(struct walker *w, uint64_t from)
 	return end < limit ? end : limit;
 }
 
-void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end)
+/* Up to where call frame information leads from return address to return address: those of other
+ * code are told only near @from. */
+static uint64_t end_of_unwinding(const struct walker *w, uint64_t from)
+{
+	uint64_t end = from;
+	for (uint32_t i = w->n; i-- > 0;) {
+		uint64_t slot = w->stack[i].cfa - 8;
+		if (slot < end)
+			continue;
+		end = slot;
+		if (slot - from >= 8 * SNAPSHOT_WORDS && w->stack[i].ret >= FOREIGN)
+			return end;
+	}
+	return STACK_TOP;
+}
+
+static bool is_return_slot(const struct walker *w, uint64_t addr)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (addr == w->stack[i].leaf || addr + 8 == w->stack[i].cfa)
+			return true;
+	return false;
+}
+
+/* Takes out of the last snapshot, @e's, what only looks like return addresses of calls in progress
+ * as the recorder does. The frame of a signal right above @e's stays as it is. */
+static void unwind_snapshot(struct walker *w, const struct witness_event *e, uint64_t frame)
+{
+	uint64_t *words = w->walk->stacks + (w->walk->n_stacks - e->stack_words);
+	uint64_t end = end_of_unwinding(w, e->stack_addr);
+	for (uint32_t i = 0; i < e->stack_words; i++) {
+		uint64_t addr = e->stack_addr + 8 * (uint64_t)i;
+		if (addr >= end)
+			break;
+		if (in_code(words[i]) && addr - frame >= 8 * SIGNAL_WORDS &&
+		    !is_return_slot(w, addr))
+			words[i] = 0;
+	}
+}
+
+void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end,
+		     uint64_t frame)
 {
 	struct walk *walk = w->walk;
 	uint32_t first = walk->n_stacks;
@@ -93,6 +138,8 @@ void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, u
 	e->stack = (const uint64_t *)(uintptr_t)(first + 1); /* made a pointer at the end */
 	e->stack_addr = from;
 	e->stack_words = walk->n_stacks - first;
+	if (w->temper.unwound)
+		unwind_snapshot(w, e, frame);
 }
 
 void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t callee_cfa)
@@ -115,17 +162,17 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 		e.ret = f->ret;
 	if (site->capture & CAPTURE_STACK ||
 	    (site->capture & CAPTURE_SNAPSHOT && f->ret >= FOREIGN))
-		walker_snapshot(w, &e, f->cfa - 8, end_of_stack(w, f->cfa - 8));
+		walker_snapshot(w, &e, f->cfa - 8, end_of_stack(w, f->cfa - 8),
+				f->ret == TRAMPOLINE ? f->cfa - 8 : 0);
 	w->last_cfa = e.cfa;
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
-	w->walk->acts[w->act].decided = w->walk->n_steps;
+	w->walk->decided = w->walk->n_steps;
 }
 
 void walker_push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret)
 {
 	w->stack[w->n++] = (struct walk_frame){
 		.func = func,
-		.act = w->act,
 		.cfa = cfa,
 		.ret = ret,
 		.sp = cfa - 8,

@@ -5,13 +5,14 @@
 
 /* Writes the frame that the kernel makes for a handler, see rt_sigframe in the kernel's
  * arch/x86/include/asm/sigframe.h, from @at upwards. */
-static void write_signal_frame(struct walker *w, uint64_t at, uint64_t sp, uint64_t ip)
+static void write_signal_frame(struct walker *w, uint64_t at, uint64_t sp, uint64_t ip, uint64_t bp)
 {
 	walker_store(w, at, TRAMPOLINE);
 	walker_store(w, at + 8, 7);
 	walker_store(w, at + 16, 0);
 	for (int i = 3; i < 21; i++)
 		walker_store(w, at + 8 * i, random_next(&w->rng));
+	walker_store(w, at + 128, bp);
 	walker_store(w, at + 168, sp);
 	walker_store(w, at + 176, ip);
 	walker_store(w, at + 184, 0x246);
@@ -66,7 +67,7 @@ static bool is_dead_end(const struct walker *w)
  * The frame of a handler ends the way up. */
 static uint64_t innermost_call(struct walker *w)
 {
-	if (w->stack[w->n - 1].ip < FOREIGN || (!w->temper.untidy && random_chance(&w->rng, 50)))
+	if (w->stack[w->n - 1].ip < FOREIGN || !w->temper.unwound)
 		return 0;
 	for (uint32_t i = w->n; i-- > 0;) {
 		const struct walk_frame *f = &w->stack[i];
@@ -78,6 +79,15 @@ static uint64_t innermost_call(struct walker *w)
 			return 0;
 	}
 	return SIGNAL_NO_CALLER;
+}
+
+/* Whether there are frames further up than a stack is read. */
+static bool is_far(const struct walker *w, uint64_t sp)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->stack[i].cfa > sp && w->stack[i].cfa - sp > 8 * DEEP_WORDS)
+			return true;
+	return false;
 }
 
 /* A signal is delivered: @handler is none if it kills. */
@@ -94,43 +104,39 @@ static void signal_event(struct walker *w, uint32_t handler, uint64_t sp, uint64
 		.signal.alt = alt ? ALT_TOP - 8 * ALT_WORDS : 0,
 		.signal.alt_bytes = alt ? 8 * ALT_WORDS : 0,
 	};
-	walker_snapshot(w, &e, sp, sp + 8 * DEEP_WORDS);
+	walker_snapshot(w, &e, sp, sp + 8 * DEEP_WORDS, 0);
+	if (is_far(w, sp))
+		walker_blind(w);
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
-	w->walk->acts[w->act].decided = w->walk->n_steps;
+	w->walk->decided = w->walk->n_steps;
 }
 
 /* Now and then a signal comes. */
 enum outcome walker_maybe_signal(struct walker *w)
 {
 	if (!w->temper.signal || random_below(&w->rng, 10000) >= w->temper.signal ||
-	    w->handlers > 2 || walker_full(w) || (w->temper.told && is_dead_end(w)))
+	    w->handlers > 2 || walker_full(w) || is_dead_end(w))
 		return RETURNED;
 	uint32_t handler = walker_pick_entered(w);
-	if (handler == PUGMARK_NONE)
+	bool unseen = !w->temper.told && w->steps >= w->limit; /* it ends before that shows */
+	if (handler == PUGMARK_NONE || unseen)
 		return RETURNED;
 	uint64_t bp, sp = stack_pointer(w, &bp), under = sp - 128;
 	bool alt = w->temper.alt_stack && under >= STACK_TOP - 8ull * STACK_WORDS;
-	uint32_t parent = w->act;
-	if (w->temper.told) {
+	if (w->temper.told)
 		signal_event(w, handler, sp, bp, alt);
-	} else {
-		struct walk_act act = {.first = w->walk->n_steps, .parent = w->act};
-		act.before = w->walk->acts[w->act].decided;
-		PUSH(w->walk->acts, w->walk->n_acts, w->walk->cap_acts, act);
-		w->act = w->walk->n_acts - 1;
-	}
+	else /* by the stack that the handler's entry shows, where it is on the same */
+		walker_blind(w);
 	w->walk->n_handlers++;
 	if (alt)
 		under = ALT_TOP;
 	uint64_t at = (under - 1400 - 64 * random_below(&w->rng, 20)) & ~(uint64_t)63;
-	write_signal_frame(w, at, sp, w->stack[w->n - 1].ip);
+	write_signal_frame(w, at, sp, w->stack[w->n - 1].ip, bp);
 	w->handlers++;
 	walker_step(w, TRACE_ENTER, CAUSE_SIGNAL, walker_func_addr(w, handler), 0);
 	enum outcome out = walker_call_function(w, handler, at + 8, TRAMPOLINE);
 	w->handlers--;
 	w->returned = w->walk->n_steps;
-	if (out == RETURNED)
-		w->act = parent;
 	return out;
 }
 

@@ -22,7 +22,7 @@
 #define WALKS_PER_PROGRAM 10
 
 struct tally {
-	uint64_t programs, unresolved, walks, untidy, ambiguous;
+	uint64_t programs, unresolved, walks, untidy, told, blind, untold, untold_blind;
 	uint64_t steps, events, gaps, handlers, sites;
 	double cost_ns;
 };
@@ -36,7 +36,9 @@ static bool walk_once(const struct program *prog, const struct choice *choice,
 	walk_program(prog, choice, plan, 0, limit, seed, &walk);
 	bool same = walk_check(&walk, plan, &verdict);
 	if (!same)
-		print_error("walk %" PRIu64 ": %s\n", seed, verdict.text);
+		print_error("walk %" PRIu64 "%s%s%s: %s\n", seed, walk.untidy ? ", untidy" : "",
+			    walk.unwound ? ", unwound" : "", walk.told ? "" : ", signals untold",
+			    verdict.text);
 	if (!same && getenv("WALK_PRINT"))
 		walk_print(&walk);
 	tally->walks++;
@@ -45,7 +47,10 @@ static bool walk_once(const struct program *prog, const struct choice *choice,
 	tally->gaps += verdict.gaps;
 	tally->handlers += walk.n_handlers;
 	tally->untidy += walk.untidy;
-	tally->ambiguous += verdict.ambiguous;
+	tally->told += walk.told;
+	tally->untold += !walk.told && walk.n_handlers;
+	tally->blind += verdict.blind && walk.told;
+	tally->untold_blind += verdict.blind && !walk.told;
 	walk_deinit(&walk);
 	return same;
 }
@@ -104,12 +109,15 @@ static void walk_many(enum plan_mode mode, uint64_t programs)
 	print_message("%" PRIu64 " programs (%" PRIu64 " with a block that nothing can witness), "
 		      "%" PRIu64 " sites, cost %.4g; %" PRIu64 " walks, %" PRIu64 " steps, %" PRIu64
 		      " events, %" PRIu64 " handlers, %" PRIu64 " gaps after throws; %" PRIu64
-		      " walks with untidy stacks, %" PRIu64 " with two readings\n",
+		      " walks with untidy stacks; %" PRIu64 " of %" PRIu64
+		      " cut short by a gap at a signal, where it is no event %" PRIu64
+		      " of %" PRIu64 "\n",
 		      t.programs, t.unresolved, t.sites, t.cost_ns, t.walks, t.steps, t.events,
-		      t.handlers, t.gaps, t.untidy, t.ambiguous);
+		      t.handlers, t.gaps, t.untidy, t.blind, t.told, t.untold_blind, t.untold);
 	assert_int_equal(failed, 0);
 	assert_true(only || t.unresolved * 8 < t.programs);
-	assert_true(t.ambiguous * 20 <= t.untidy || t.untidy < 100);
+	assert_true(t.blind * 1000 <= t.told);
+	assert_true(t.untold_blind * 2 <= t.untold || t.untold < 100);
 }
 
 static void full_recovers_every_walk(void **state)
