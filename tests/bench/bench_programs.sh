@@ -112,7 +112,7 @@ set_up() { # NAME
 	*) return 1 ;;
 	esac
 	what=(--binary "$program")
-	[ -z "$traced" ] || what=(--no-program --module "$traced")
+	[ -z "$traced" ] || what+=(--no-program --module "$traced")
 	traced=${traced:-$program}
 }
 by_plan() { # MODE: sets by
