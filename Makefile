@@ -60,7 +60,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
-	    tests/bench/measure.c tests/bench/paths_cost.c tests/bench/encode_cost.c $(wildcard tests/support/*.c))
+	    tests/bench/measure.c tests/bench/placing.c tests/bench/paths_cost.c tests/bench/encode_cost.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
@@ -128,6 +128,10 @@ $(BUILD)/tests/measure: $(BUILD)/tests/bench/measure.o
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^
 
+$(BUILD)/tests/placing: $(BUILD)/tests/bench/placing.o
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
 $(BUILD)/tests/paths_cost: $(BUILD)/tests/bench/paths_cost.o $(BUILD)/libpugmark.a
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
@@ -183,7 +187,7 @@ check-unit: $(UNIT_BIN) ## the unit tests alone
 bench-static: all $(BUILD)/tests/measure ## speed, memory and plans of the static model
 	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
-bench: all $(BUILD)/tests/measure $(BUILD)/tests/paths_cost oracle ## every benchmark; also build/bench.json
+bench: all $(BUILD)/tests/measure $(BUILD)/tests/placing $(BUILD)/tests/paths_cost oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool probeable(const struct prog_probe *probe)
 {
@@ -146,7 +147,31 @@ static choose_function *const by_mode[] = {
 struct manner {
 	choose_function *choose;
 	const struct choice_seed *seed; /* NULL: from nothing */
+	bool returns_apart, plain;
+	double limit_ns; /* what costs more is not wanted */
 };
+
+/* What the marks of @func cost in a run, by the estimates. */
+static double function_cost(const struct program *prog, const uint8_t *marks, uint32_t func)
+{
+	const struct prog_func *f = &prog->funcs[func];
+	double cost = 0;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct prog_block *b = &prog->blocks[i];
+		if (marks[i])
+			cost += (double)b->freq * f->freq *
+				(marks[i] == MARK_BLOCK ? b->any.cost_ns : b->last.cost_ns);
+	}
+	return cost;
+}
+
+double choice_cost(const struct program *prog, const struct choice *choice)
+{
+	double cost = 0;
+	for (uint32_t f = 0; f < prog->n_funcs; f++)
+		cost += function_cost(prog, choice->marks, f);
+	return cost;
+}
 
 static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t n,
 			     const struct manner *how)
@@ -174,6 +199,10 @@ static bool lacks_forced(const struct chooser *ch, uint32_t block)
 	if (b->flags & PROG_ROOT &&
 	    (!mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known)))
 		return true;
+	/* a landing pad that begins with a call at an unknown height: its event tells where the
+	 * callee's frame is, not in which one it is itself */
+	if (b->flags & PROG_ROOT && hides_height(b) && mark == MARK_LAST)
+		return true;
 	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
 		return mark != MARK_TARGET;
 	if (hides_height(b))
@@ -198,22 +227,32 @@ static uint32_t count_unresolved(struct chooser *ch)
 	return unresolved;
 }
 
-static void choose_in_order(struct chooser *ch, struct manner how, struct call_order order,
+/* What is chosen for a function when all are known may be less than before, but not much. */
+#define SETTLING_SAVES 2
+
+/* Returns whether the choice is of use: it costs no more than the limit. */
+static bool choose_in_order(struct chooser *ch, const struct manner *how, struct call_order order,
 			    uint32_t *unresolved)
 {
+	double cost = 0;
 	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
 		end = component_end(ch, order, i);
-		choose_component(ch, order.funcs + i, end - i, &how);
+		choose_component(ch, order.funcs + i, end - i, how);
+		for (uint32_t k = i; k < end; k++)
+			cost += function_cost(ch->prog, ch->marks, order.funcs[k]);
+		if (cost > SETTLING_SAVES * how->limit_ns)
+			return false;
 	}
 	chooser_globalise(ch);
-	settle(ch, how.choose, order);
+	settle(ch, how->choose, order);
 	*unresolved = count_unresolved(ch);
+	return choice_cost(ch->prog, &(struct choice){.marks = ch->marks}) <= how->limit_ns;
 }
 
-static int choose(const struct program *program, enum plan_mode mode, bool returns_apart,
-		  const struct choice_seed *seed, struct choice *out, uint32_t *unresolved)
+/* 0, and a choice, or -ECANCELED: it would cost more than wanted. */
+static int choose(const struct program *program, const struct manner *how, struct choice *out,
+		  uint32_t *unresolved)
 {
-	struct manner how = {by_mode[mode], seed};
 	struct chooser ch;
 	int err = chooser_init(&ch, program);
 	if (err)
@@ -224,12 +263,12 @@ static int choose(const struct program *program, enum plan_mode mode, bool retur
 		return -ENOMEM;
 	}
 	uint32_t *component = order + program->n_funcs;
-	ch.returns_apart = returns_apart;
-	ch.plain = mode < MODE_BEST;
+	ch.returns_apart = how->returns_apart;
+	ch.plain = how->plain;
 	err = callgraph_order(program, order, component);
-	if (!err)
-		choose_in_order(&ch, how, (struct call_order){order, component}, unresolved);
-	if (!err && ch.failed)
+	if (!err && !choose_in_order(&ch, how, (struct call_order){order, component}, unresolved))
+		err = -ECANCELED;
+	if (ch.failed)
 		err = -ENOMEM;
 	if (!err) {
 		*out = (struct choice){ch.marks, ch.capture_ret, ch.returns_apart};
@@ -238,25 +277,94 @@ static int choose(const struct program *program, enum plan_mode mode, bool retur
 	}
 	free(order);
 	chooser_deinit(&ch);
+	return err;
+}
+
+/* Takes what @how chooses for @out if that is cheaper, and leaves no more unresolved. */
+static int choose_cheaper(const struct program *program, struct manner how, struct choice *out,
+			  uint32_t *unresolved)
+{
+	struct choice other;
+	uint32_t left;
+	double cost = choice_cost(program, out);
+	how.limit_ns = cost;
+	int err = choose(program, &how, &other, &left);
+	if (err == -ECANCELED)
+		return 0;
+	if (err)
+		return err;
+	bool better = left <= *unresolved && choice_cost(program, &other) < cost;
+	if (better) {
+		*unresolved = left;
+		choice_deinit(out);
+		*out = other;
+	} else {
+		choice_deinit(&other);
+	}
+	return 0;
+}
+
+/* Mode best is never dearer than mode casper: where that is cheaper in all, it is taken, less what
+ * enriched terminals make needless. It is where most functions may be entered from anywhere and
+ * their ends cost little: casper shows the ends, so that little has to be told inside. */
+static int casper_if_cheaper(const struct program *program, struct choice *out,
+			     uint32_t *unresolved)
+{
+	struct manner how = {by_mode[MODE_CASPER], .returns_apart = true, .plain = true};
+	const uint8_t *before = out->marks;
+	int err = choose_cheaper(program, how, out, unresolved);
+	if (err || out->marks == before)
+		return err;
+	bool *anew = calloc(program->n_funcs + 1, sizeof(*anew));
+	uint8_t *marks = malloc(program->n_blocks + 1);
+	struct choice_seed seed = {marks, anew};
+	err = anew && marks ? 0 : -ENOMEM;
+	if (!err) {
+		memcpy(marks, out->marks, program->n_blocks);
+		how = (struct manner){choose_best, .seed = &seed, .returns_apart = true};
+		err = choose_cheaper(program, how, out, unresolved);
+	}
+	free(anew);
+	free(marks);
+	return err;
+}
+
+static int choose_mode(const struct program *program, enum plan_mode mode, bool returns_apart,
+		       struct choice *out, uint32_t *unresolved)
+{
+	struct manner how = {
+		.choose = by_mode[mode],
+		.returns_apart = returns_apart,
+		.plain = mode < MODE_BEST,
+		.limit_ns = INFINITY,
+	};
+	int err = choose(program, &how, out, unresolved);
+	if (mode == MODE_BEST && !err) {
+		err = casper_if_cheaper(program, out, unresolved);
+		if (err)
+			choice_deinit(out);
+	}
 	return err ? err : *unresolved ? -EDOM : 0;
 }
 
 int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
 		     uint32_t *unresolved)
 {
-	return choose(program, mode, mode < MODE_BEST, NULL, out, unresolved);
+	return choose_mode(program, mode, mode < MODE_BEST, out, unresolved);
 }
 
 int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
 				   struct choice *out, uint32_t *unresolved)
 {
-	return choose(program, mode, true, NULL, out, unresolved);
+	return choose_mode(program, mode, true, out, unresolved);
 }
 
 int choose_witnesses_seeded(const struct program *program, const struct choice_seed *seed,
 			    struct choice *out, uint32_t *unresolved)
 {
-	return choose(program, MODE_BEST, false, seed, out, unresolved);
+	struct manner how = {.choose = choose_best, .seed = seed, .limit_ns = INFINITY};
+	int err = choose(program, &how, out, unresolved);
+	return err ? err : *unresolved ? -EDOM : 0;
 }
 
 void choice_deinit(struct choice *choice)

@@ -50,6 +50,8 @@ int choose_witnesses_returns_apart(const struct program *program, enum plan_mode
 struct choice_seed;
 int choose_witnesses_seeded(const struct program *program, const struct choice_seed *seed,
 			    struct choice *out, uint32_t *unresolved);
+/* What its witnesses cost in a run, in ns, by the estimates; good for comparisons only. */
+double choice_cost(const struct program *program, const struct choice *choice);
 void choice_deinit(struct choice *choice);
 
 #endif

@@ -4,13 +4,13 @@
  * where a callee can be silent (the VC-transform condition), a greedy vertex cover of the call site
  * conflict graph, then the special marks taken away again where Definition 6 holds without them, in
  * reverse topological order. Call sites on cycles of the call graph are marked for good. */
-#include "offline/chooser.h"
+#include "offline/choose_casper.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static bool mark_site(struct chooser *ch, uint32_t block)
+/* Marks the call or return in @block, or the jcc that it is one way of. */
+bool casper_mark_site(struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	if (ch->marks[block])
@@ -70,50 +70,6 @@ static void postorder(struct chooser *ch, const struct prog_func *f, struct vec 
 	free(state);
 }
 
-static int by_pair(const void *a, const void *b)
-{
-	return memcmp(a, b, 2 * sizeof(uint32_t));
-}
-
-/* Greedy vertex cover of the conflict graph: again and again the node with the most edges. */
-static void cover_conflicts(struct chooser *ch, uint32_t func)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	struct vec edges = {0};
-	uint32_t *degree = calloc(f->n_blocks, sizeof(*degree));
-	chooser_conflict_edges(ch, func, &edges);
-	uint32_t n = 0;
-	if (edges.n)
-		qsort(edges.at, edges.n / 2, 2 * sizeof(uint32_t), by_pair);
-	for (uint32_t i = 0; i < edges.n; i += 2)
-		if (!n || by_pair(&edges.at[i], &edges.at[2 * (n - 1)])) {
-			edges.at[2 * n] = edges.at[i];
-			edges.at[2 * n++ + 1] = edges.at[i + 1];
-		}
-	while (n && degree) {
-		memset(degree, 0, f->n_blocks * sizeof(*degree));
-		uint32_t best = UINT32_MAX;
-		for (uint32_t i = 0; i < 2 * n; i++) {
-			uint32_t b = edges.at[i];
-			if (b == NODE_EXIT)
-				continue;
-			degree[b - f->block]++;
-			if (best == UINT32_MAX || degree[b - f->block] > degree[best - f->block])
-				best = b;
-		}
-		mark_site(ch, best);
-		uint32_t kept = 0;
-		for (uint32_t i = 0; i < n; i++)
-			if (edges.at[2 * i] != best && edges.at[2 * i + 1] != best) {
-				edges.at[2 * kept] = edges.at[2 * i];
-				edges.at[2 * kept++ + 1] = edges.at[2 * i + 1];
-			}
-		n = kept;
-	}
-	free(edges.at);
-	free(degree);
-}
-
 void choose_casper(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
@@ -124,18 +80,18 @@ void choose_casper(struct chooser *ch, uint32_t func)
 	for (uint32_t i = 0; i < nodes.n; i++) {
 		const struct prog_block *b = &ch->prog->blocks[nodes.at[i]];
 		if (b->call == CALL_DIRECT && !ch->sums[b->callee].known)
-			mark_site(ch, nodes.at[i]); /* a back edge of the call graph */
+			casper_mark_site(ch, nodes.at[i]); /* a back edge of the call graph */
 	}
 	for (uint32_t i = 0; i < nodes.n; i++)
 		if (!ch->marks[nodes.at[i]] && callee_may_be_empty(ch, nodes.at[i]) &&
 		    !vec_push(&special, nodes.at[i]))
 			ch->failed = true;
 	for (uint32_t i = 0; i < special.n; i++)
-		mark_site(ch, special.at[i]);
-	cover_conflicts(ch, func);
+		casper_mark_site(ch, special.at[i]);
+	casper_cover_conflicts(ch, func);
 	for (uint32_t i = 0; i < nodes.n; i++)
 		if (!ch->marks[nodes.at[i]] && !chooser_progress_holds(ch, nodes.at[i]))
-			mark_site(ch, nodes.at[i]); /* an endless loop */
+			casper_mark_site(ch, nodes.at[i]); /* an endless loop */
 	chooser_watch(ch, func);
 	for (uint32_t i = 0; i < special.n; i++)
 		if (ch->marks[special.at[i]])

@@ -17,6 +17,7 @@
 #include "offline/terms.h"
 
 #define NODE_EXIT UINT32_MAX
+#define NODE_NONE (UINT32_MAX - 1)
 
 struct summary {
 	struct termset first, need;
@@ -142,8 +143,12 @@ void chooser_watch(struct chooser *ch, uint32_t func);
 /* Takes the mark of @block of that function away if all that could feel it holds without. Until the
  * next chooser_watch() no mark may change otherwise. Returns whether it did. */
 bool chooser_do_without(struct chooser *ch, uint32_t func, uint32_t block);
-/* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …. */
-void chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges);
+/* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …, in
+ * order, each once. Returns false if there are more than @max, which is under 2^30. */
+bool chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges, uint32_t max);
+/* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE;
+ * for terminals that are sites only. Returns how many. */
+uint32_t chooser_conflict_groups(struct chooser *ch, uint32_t func, struct vec *members);
 /* All decisions and calls of @func; returns how many do not hold. */
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func);
 /* Computes the summary of @func from its marks; returns whether it grew. */

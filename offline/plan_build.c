@@ -377,18 +377,6 @@ static void add_func(struct builder *b, uint32_t func)
 			connect(b, i);
 }
 
-static float expected_cost(const struct program *prog, const struct choice *choice)
-{
-	double cost = 0;
-	for (uint32_t i = 0; i < prog->n_blocks; i++) {
-		const struct prog_block *b = &prog->blocks[i];
-		if (choice->marks[i])
-			cost += (double)b->freq * prog->funcs[b->func].freq *
-				(choice->marks[i] == MARK_BLOCK ? b->any.cost_ns : b->last.cost_ns);
-	}
-	return cost;
-}
-
 static int builder_init(struct builder *b, const struct program *prog, const struct choice *choice,
 			const struct pugmark_model *model)
 {
@@ -496,7 +484,7 @@ int plan_build(const struct program *program, const struct choice *choice, enum 
 	if (!err) {
 		b.plan.mode = mode;
 		b.plan.n_funcs = program->n_funcs;
-		b.plan.expected_cost_ns = expected_cost(program, choice);
+		b.plan.expected_cost_ns = choice_cost(program, choice);
 		if (model) {
 			memcpy(b.plan.build_id, model->build_id, sizeof(b.plan.build_id));
 			b.plan.build_id_len = model->build_id_len;

@@ -71,7 +71,7 @@ static void look_at_system(struct doctor_report *r)
 		item->state = DOCTOR_LACKS;
 		ADVICE(item, "1.3 or newer is needed: install it with `make deps`");
 	}
-	bool btf = !access("/sys/kernel/btf/vmlinux", R_OK);
+	bool btf = probe_limits_have_btf();
 	item = add(r, "BTF", btf ? DOCTOR_OK : DOCTOR_LACKS);
 	VALUE(item, "%s", btf ? "/sys/kernel/btf/vmlinux" : "missing");
 	if (!btf)

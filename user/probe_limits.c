@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/types.h>
 #include <pugmark/batch.h>
 #include <sys/resource.h>
@@ -13,6 +14,16 @@
 /* linux/bpf.h of Debian 12 is older than uprobe_multi. */
 #define ATTACH_UPROBE_MULTI ((enum bpf_attach_type)48)
 #define LINK_UPROBE_MULTI_MAX (1u << 20)
+
+bool probe_limits_have_btf(void)
+{
+	uint16_t magic = 0;
+	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+	bool have = fd >= 0 && read(fd, &magic, sizeof(magic)) == sizeof(magic) && magic == 0xeb9f;
+	if (fd >= 0)
+		close(fd);
+	return have;
+}
 
 int probe_limits_have_multi(void)
 {

@@ -5,6 +5,10 @@
 
 #include "user/recorder.h"
 
+#include <stdbool.h>
+
+/* Whether /sys/kernel/btf/vmlinux is there, can be read, and is BTF. */
+bool probe_limits_have_btf(void);
 /* Whether this kernel attaches many probes by one link (6.6): 1, 0, or -EPERM: may not find out. */
 int probe_limits_have_multi(void);
 /* Whether there are not too many modules and sites, and each site is safe to probe. Returns 0 or

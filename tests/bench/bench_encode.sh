@@ -14,8 +14,10 @@
 # first argument and the value returned: 17 bytes a call, 9 bytes a return. As in their paper the
 # models are XML, which is text; they have no times then. The graph is also packed into a binary file:
 # what its lists repeat is coded there by guessing, in place of a grammar's rules.
+# shellcheck disable=SC2317 # functions that are called by a name in a variable
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
+pieces='lua sqlite3 redis git'
 . tests/bench/lib.sh
 needs_recording
 scale=${SCALE:-1}
@@ -177,7 +179,8 @@ workload() { # NAME
 }
 
 make_work
-[ $# -gt 0 ] || set -- lua sqlite3 redis git
+# shellcheck disable=SC2086 # they are words
+[ $# -gt 0 ] || set -- $pieces
 for name in "$@"; do
 	workload "$name"
 done

@@ -12,6 +12,7 @@
 # plans of all modes at once.
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
+pieces='gzip-c gzip-d lua sqlite3 git-log'
 . tests/bench/lib.sh
 needs_recording
 work=$PWD/tests/bench/loads
@@ -111,7 +112,7 @@ set_up() { # NAME
 	*) return 1 ;;
 	esac
 	what=(--binary "$program")
-	[ -z "$traced" ] || what=(--no-program --module "$traced")
+	[ -z "$traced" ] || what+=(--no-program --module "$traced")
 	traced=${traced:-$program}
 }
 by_plan() { # MODE: sets by
@@ -265,7 +266,8 @@ sizes() { # NAME
 
 failed=0
 declare -A share
-[ $# -gt 0 ] || set -- gzip-c gzip-d lua sqlite3 git-log
+# shellcheck disable=SC2086 # they are words
+[ $# -gt 0 ] || set -- $pieces
 for name in "$@"; do
 	if ! set_up "$name"; then
 		printf '%s: cannot be set up here %s\n' "$name" "$(head -n 3 "$tmp/gcc.log" 2>/dev/null)"

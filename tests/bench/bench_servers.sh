@@ -11,6 +11,7 @@
 # shellcheck disable=SC2317 # functions that are called by a name in a variable
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
+pieces='redis nginx'
 . tests/bench/lib.sh
 needs_recording
 modes='full branch casper best'
@@ -127,7 +128,8 @@ bench_server() { # NAME
 }
 
 failed=0
-[ $# -gt 0 ] || set -- redis nginx
+# shellcheck disable=SC2086 # they are words
+[ $# -gt 0 ] || set -- $pieces
 for name in "$@"; do
 	bench_server "$name" || { failed=1; echo "$name: FAILED"; }
 done

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 # lib.sh: what the benchmarks of recordings share; sourced by bench_*.sh. Needs PUGMARK, BUILD.
 #
 # Only copies of programs are recorded and probed. A program's cost is the processor time that it
 # takes itself (user and system, what its probes take included), not what runs beside it: other
 # work of the machine then weighs little. Wall time is recorded as well.
+#
+# A benchmark that takes its workloads as arguments names them in $pieces before.
+if [ "${1:-}" = --pieces ]; then
+	echo "${pieces:-}"
+	exit 0
+fi
 rounds=${ROUNDS:-5}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/pugmark-bench.XXXXXX") || exit 1
 export XDG_CACHE_HOME=$tmp/cache

@@ -69,6 +69,16 @@ claim 'and recorded whole' "$PUGMARK" verify rec
 
 # --- missing rights ---------------------------------------------------------------------------------------
 cp "$(command -v gzip)" prog
+if unshare -m true 2>/dev/null; then
+	# shellcheck disable=SC2016 # for the shell that is started
+	hidden() { unshare -m sh -c 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"' "$@"; }
+	: >nothing
+	for instead in nothing text; do
+		fails 'BTF: missing' hidden $instead "$PUGMARK" record -q -o nobtf -- ./prog -c text
+		hidden $instead "$PUGMARK" doctor >doctored 2>&1
+		claim "doctor says so of $instead" grep -E '^missing +BTF' doctored
+	done
+fi
 if command -v setpriv >/dev/null; then
 	mkdir open && chmod 777 open
 	drop() { setpriv --inh-caps="-all${2:-}" --bounding-set="-all${2:-}" "${@:3}" "$PUGMARK" record -q -o open/rec -- ./prog -c text; }

@@ -71,6 +71,7 @@ static int go(int n)
 LOGGED(lib_main, go(i))
 C
 cat >program.c <<'C'
+#include <sys/wait.h>
 #include <unistd.h>
 int lib_main(int n), lib_even(int i);
 #ifdef INTERPOSES
@@ -82,6 +83,14 @@ int lib_leaf(int i) { return i + (i % 9 == 4 ? lib_even(3) : 2); }
 int main(int argc, char **argv)
 {
 	int n = lib_main(60) + lib_even(4);
+#ifdef WAITS /* for a line, in a child of its own */
+	char line[2];
+	while (read(0, line, sizeof(line)) > 0)
+		if (!fork())
+			_exit(lib_main(7) & lib_even(3) & 1);
+		else
+			wait(NULL);
+#endif
 #ifdef ASKS
 	n += ((int (*)(int))dlsym(RTLD_DEFAULT, "lib_unused"))(n);
 #endif
@@ -108,7 +117,7 @@ C
 cc=("${CC:-cc}" -O2 -g0)
 lib() { "${cc[@]}" -fPIC -shared "$@" lib.c -o libit.so; }
 "${cc[@]}" -fPIC -shared preload.c -o preload.so && "${cc[@]}" -fPIC -shared silent.c -o silent.so &&
-	lib -Wl,-z,now 2>err && for kind in PLAIN INTERPOSES ASKS; do
+	lib -Wl,-z,now 2>err && for kind in PLAIN INTERPOSES ASKS WAITS; do
 		"${cc[@]}" -D$kind -rdynamic program.c -o "$kind" -L. -lit -Wl,-rpath,"$dir" -ldl 2>err ||
 			skip "no compiler for the program: $(head -n 1 err)"
 	done || skip "no compiler for the library: $(head -n 1 err)"
@@ -160,6 +169,33 @@ LD_PRELOAD=$dir/preload.so recorded ./PLAIN
 claim 'what nobody interposes is cheaper' [ "$alone" -lt "$(witnesses 2)" ]
 recorded ./ASKS
 check 'functions that are asked for by name'
+
+# A process that runs already, and what it forks.
+mkfifo lines
+./WAITS <lines >out &
+started+=($!) waits=$!
+exec 7>lines
+wait_for() { # COMMAND...: up to ten seconds
+	local i
+	for i in $(seq 200); do
+		"$@" && return
+		sleep 0.05
+	done
+}
+wait_for grep -q libit.so /proc/$waits/maps
+rm -rf rec
+"$PUGMARK" record -q -o rec --no-program --module libit.so -p $waits 2>err 7>&- &
+recorder=$!
+wait_for [ -e rec/reserve ]
+sleep 0.3
+echo 1 >&7
+echo 2 >&7
+exec 7>&-
+wait $recorder
+claim 'attached: recorded' is $? 0
+claim 'attached: complete' grep -q '^complete' <("$PUGMARK" verify rec)
+claim 'attached: what its children do' is \
+	"$("$PUGMARK" dump rec | awk -v own=$waits '$1 != own && $2 == "enter"' | wc -l)" 4
 
 # Surprises: the plan was made without knowing.
 recorded env LD_PRELOAD="$dir/silent.so" ./PLAIN

@@ -18,7 +18,7 @@
 set -u -o pipefail
 here=$(dirname "$(realpath "$0")")
 export PUGMARK=${PUGMARK:-$(realpath "$here/../..")/build/pugmark}
-all="nginx redis memcached lighttpd haproxy postgres"
+all="nginx redis memcached lighttpd haproxy apache postgres"
 seconds=${SECONDS_RECORDED:-10}
 requests=${REQUESTS:-8000}
 tools='curl wrk ab redis-cli redis-benchmark pgbench psql setpriv jq'

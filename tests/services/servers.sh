@@ -80,6 +80,49 @@ lighttpd_ready() { [ -n "$(lighttpd_served)" ]; }
 lighttpd_round() { nginx_round; }
 lighttpd_some() { nginx_some "$1"; }
 
+# --- Apache: processes of several threads each, whose modules it loads by itself ---------------------------
+apache_file=/usr/sbin/apache2
+apache_calls=ap_run_log_transaction
+apache_start() {
+	local modules=/usr/lib/apache2/modules
+	mkdir -p apache/html
+	head -c 1000 /dev/zero | tr '\0' x >apache/html/index.html
+	chmod 711 .. . apache
+	cat >apache/conf <<-CONF
+		ServerRoot $PWD/apache
+		ServerName 127.0.0.1
+		Listen 127.0.0.1:$port
+		PidFile $PWD/apache/pid
+		ErrorLog $PWD/apache/error.log
+		DefaultRuntimeDir $PWD/apache
+		LoadModule mpm_event_module $modules/mod_mpm_event.so
+		LoadModule authz_core_module $modules/mod_authz_core.so
+		LoadModule dir_module $modules/mod_dir.so
+		LoadModule status_module $modules/mod_status.so
+		User nobody
+		Group nogroup
+		StartServers 2
+		ServerLimit 2
+		ThreadsPerChild 32
+		MaxRequestWorkers 64
+		MinSpareThreads 1
+		MaxSpareThreads 64
+		MaxKeepAliveRequests 0
+		ExtendedStatus On
+		DocumentRoot $PWD/apache/html
+		DirectoryIndex index.html
+		<Location /status>
+			SetHandler server-status
+		</Location>
+	CONF
+	"$binary" -DFOREGROUND -f "$PWD/apache/conf" >server.log 2>&1 &
+	server=$!
+}
+apache_served() { curl -sf "http://127.0.0.1:$port/status?auto" | awk '/^Total Accesses/ { print $3 }'; }
+apache_ready() { [ -n "$(apache_served)" ]; }
+apache_round() { nginx_round; }
+apache_some() { nginx_some "$1"; }
+
 # --- HAProxy: two threads, which answer by themselves; its statistics have a port of their own -----------
 haproxy_file=/usr/sbin/haproxy
 haproxy_calls=http_process_req_common

@@ -168,7 +168,7 @@ static void check_conflict_graph(const struct graph *g, const struct program *pr
 		while (chooser_summarise(&ch, f))
 			;
 	}
-	chooser_conflict_edges(&ch, main_func, &edges);
+	assert_true(chooser_conflict_edges(&ch, main_func, &edges, 1 << 20));
 	for (uint32_t i = 0; i < edges.n; i += 2) {
 		uint32_t a = edges.at[i] - first, b = edges.at[i + 1] - first;
 		if (a < g->n && b < g->n)

@@ -172,6 +172,76 @@ static void a_full_segment_takes_no_more(void **state)
 	segment_encoder_free(enc);
 }
 
+/* However little events have in common, a segment of as many as it takes is one that is read. */
+static void a_full_segment_fits(void **state)
+{
+	(void)state;
+	struct segment_encoder *enc = segment_encoder_new(1);
+	struct segment_decoder *dec = segment_decoder_new();
+	struct segment_header header = {0};
+	struct witness_event got;
+	uint64_t cfas = 0, read = 0;
+	uint32_t n = 0;
+
+	seed = 7;
+	segment_encoder_reset(enc, bases, known);
+	for (;; n++) {
+		struct witness_event e = {
+			.cfa = next_random(),
+			.ret = next_random(),
+			.time_ns = (uint64_t)n << 40,
+			.site = next_random() & UINT32_MAX,
+			.module = next_random() % SEGMENT_MAX_MODULES,
+			.flags = EVENT_HAS_RET,
+		};
+
+		if (segment_encoder_add(enc, &e))
+			break;
+		cfas += e.cfa;
+	}
+	assert_int_equal(n, SEGMENT_MAX_EVENTS);
+	const uint8_t *payload = segment_encoder_finish(enc, &header);
+	assert_non_null(payload);
+	assert_true(header.raw_bytes <= SEGMENT_MAX_BYTES);
+	assert_int_equal(segment_decoder_open(dec, payload, &header), 0);
+	for (; n && segment_decoder_next(dec, &got) == 1; n--)
+		read += got.cfa;
+	assert_int_equal(n, 0);
+	assert_int_equal(read, cfas);
+	segment_encoder_free(enc);
+	segment_decoder_free(dec);
+}
+
+/* A program that does the same over and over costs a hundredth of a byte an event, its times what
+ * they vary by. */
+static void what_repeats_costs_next_to_nothing(void **state)
+{
+	(void)state;
+	enum { EVENTS = 100000, LOOP = 500 };
+	struct witness_event loop[LOOP];
+
+	seed = 11;
+	for (int i = 0; i < LOOP; i++)
+		loop[i] = any_event(true, 0);
+	for (uint32_t unit_ns = 0; unit_ns <= 200; unit_ns += 200) {
+		struct segment_encoder *enc = segment_encoder_new(unit_ns);
+		struct segment_header header = {0};
+
+		segment_encoder_reset(enc, bases, known);
+		for (uint32_t i = 0, time_ns = 0; i < EVENTS; i++) {
+			struct witness_event e = loop[i % LOOP];
+
+			time_ns += 700 + 50 * (e.site % 8) + next_random() % 64;
+			e.time_ns = time_ns;
+			assert_int_equal(segment_encoder_add(enc, &e), 0);
+		}
+		assert_non_null(segment_encoder_finish(enc, &header));
+		assert_in_range(header.raw_bytes, 1,
+				EVENTS / 100 + LOOP * 12 + (unit_ns ? EVENTS / 8 : 0));
+		segment_encoder_free(enc);
+	}
+}
+
 /* A payload of a few hundred events of all kinds. */
 static uint8_t *some_payload(struct segment_header *header)
 {
@@ -285,6 +355,8 @@ int main(void)
 		cmocka_unit_test(events_survive),
 		cmocka_unit_test(no_events_survive),
 		cmocka_unit_test(a_full_segment_takes_no_more),
+		cmocka_unit_test(a_full_segment_fits),
+		cmocka_unit_test(what_repeats_costs_next_to_nothing),
 		cmocka_unit_test(damage_is_survived),
 		cmocka_unit_test(headers_survive),
 		cmocka_unit_test(codecs_give_back_what_they_took),

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_best_cost.c: claims about what modes cost: best is never dearer than casper, by the same
+ * estimates, and leaves no more unresolved; on random programs, and on functions with thousands of
+ * calls, for which both have to be done in seconds. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "offline/choose.h"
+#include "tests/support/random_program.h"
+
+struct outcome {
+	double cost_ns, seconds;
+	uint32_t unresolved;
+};
+
+static struct outcome outcome_of(const struct program *prog, enum plan_mode mode)
+{
+	struct outcome out = {0};
+	struct choice choice;
+	clock_t start = clock();
+	int err = choose_witnesses(prog, mode, &choice, &out.unresolved);
+	assert_true(!err || err == -EDOM);
+	out.seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+	out.cost_ns = choice_cost(prog, &choice);
+	choice_deinit(&choice);
+	return out;
+}
+
+static void best_is_never_dearer(void **state)
+{
+	(void)state;
+	const char *text = getenv("COST_PROGRAMS");
+	uint64_t programs = text ? strtoull(text, NULL, 0) : 6000;
+	uint32_t cheaper = 0;
+	for (uint64_t seed = 1; seed <= programs; seed++) {
+		struct program *prog = random_program(seed);
+		struct outcome best = outcome_of(prog, MODE_BEST);
+		struct outcome casper = outcome_of(prog, MODE_CASPER);
+		if (best.cost_ns > casper.cost_ns && best.unresolved >= casper.unresolved)
+			fail_msg("program %" PRIu64 ": best %g, casper %g", seed, best.cost_ns,
+				 casper.cost_ns);
+		cheaper += best.cost_ns < casper.cost_ns;
+		program_free(prog);
+	}
+	print_message("best is cheaper for %u of %" PRIu64 " programs\n", cheaper, programs);
+	assert_true(cheaper > programs / 2);
+}
+
+/* ---- one function with many calls ---- */
+
+static struct prog_block block_at(uint32_t b, uint32_t func)
+{
+	uint64_t addr = 0x1000 + 64ull * b;
+	return (struct prog_block){
+		.func = func,
+		.addr = addr,
+		.call_addr = addr + 32,
+		.call_len = 5,
+		.callee = PUGMARK_NONE,
+		.height = 16,
+		.origin = PUGMARK_NONE,
+		.site = PUGMARK_NONE,
+		.freq = 1,
+		.flags = PROG_REACHED,
+		.any = {addr, 600, true},
+		.last = {addr + 32, 600, true},
+	};
+}
+
+/* Function 0: two ways to its end, so that it shows. Function 1: one of @calls calls of it, or what
+ * is not known, and the end. */
+static struct program many_calls(uint32_t calls, enum prog_call kind)
+{
+	struct program p = {.n_funcs = 2, .n_blocks = calls + 5, .n_succs = 2 * calls + 2};
+	p.funcs = calloc(p.n_funcs, sizeof(*p.funcs));
+	p.blocks = calloc(p.n_blocks, sizeof(*p.blocks));
+	p.succs = calloc(p.n_succs, sizeof(*p.succs));
+	assert_true(p.funcs && p.blocks && p.succs);
+	for (uint32_t b = 0; b < p.n_blocks; b++)
+		p.blocks[b] = block_at(b, b >= 3);
+	uint32_t end = p.n_blocks - 1;
+	p.funcs[0] = (struct prog_func){.n_blocks = 3, .freq = 1};
+	p.funcs[1] = (struct prog_func){.block = 3, .n_blocks = calls + 2, .freq = 1, .origin = 1};
+	p.funcs[0].addr = p.blocks[0].addr;
+	p.funcs[1].addr = p.blocks[3].addr;
+	p.blocks[1].flags |= PROG_RET;
+	p.blocks[2].flags |= PROG_RET;
+	p.blocks[end].flags |= PROG_RET;
+	p.blocks[0].n_succ = 2;
+	p.succs[0] = 1;
+	p.succs[1] = 2;
+	p.blocks[3].succ = 2;
+	p.blocks[3].n_succ = calls;
+	for (uint32_t i = 0; i < calls; i++) {
+		uint32_t b = 4 + i;
+		p.succs[2 + i] = b;
+		p.succs[2 + calls + i] = end;
+		p.blocks[b].succ = 2 + calls + i;
+		p.blocks[b].n_succ = 1;
+		p.blocks[b].call = kind;
+		p.blocks[b].callee = kind == CALL_DIRECT ? 0 : PUGMARK_NONE;
+	}
+	return p;
+}
+
+static void functions_with_thousands_of_calls(enum prog_call kind)
+{
+	struct program prog = many_calls(6000, kind);
+	struct outcome casper = outcome_of(&prog, MODE_CASPER);
+	struct outcome best = outcome_of(&prog, MODE_BEST);
+	print_message("6000 calls: casper %.0f ns in %.2f s, best %.0f ns in %.2f s\n",
+		      casper.cost_ns, casper.seconds, best.cost_ns, best.seconds);
+	assert_int_equal(casper.unresolved + best.unresolved, 0);
+	assert_true(best.cost_ns <= casper.cost_ns);
+	assert_true(casper.seconds < 5 && best.seconds < 10);
+	free((void *)prog.funcs);
+	free((void *)prog.blocks);
+	free((void *)prog.succs);
+}
+
+static void thousands_of_direct_calls(void **state)
+{
+	(void)state;
+	functions_with_thousands_of_calls(CALL_DIRECT);
+}
+
+static void thousands_of_unknown_calls(void **state)
+{
+	(void)state;
+	functions_with_thousands_of_calls(CALL_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(best_is_never_dearer),
+		cmocka_unit_test(thousands_of_direct_calls),
+		cmocka_unit_test(thousands_of_unknown_calls),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
