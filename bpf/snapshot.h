@@ -11,10 +11,9 @@
 
 #define PAD_BYTES (8 * SNAPSHOT_WORDS)
 
-/* How far above the last hit's frame the frame may lie that is in the foreign call; and how far
- * above a return address of ours, which an earlier call may have left. */
-#define DEEP_MARGIN 1024
-#define ANCHOR_MARGIN 4096
+/* How far above the last hit's frame, or above a return address of ours, the frame may lie that is
+ * in the foreign call. */
+#define DEEP_MARGIN 4096
 
 /* Callbacks on a stack without a frame of ours come at places that differ by less. */
 #define BARE_BYTES 4096
@@ -243,8 +242,8 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	struct snapshot *last = stacks->current & 1 ? &stacks->odd : &stacks->even;
 	if (end - last->addr >= 8 * DEEP_WORDS)
 		end = last->addr; /* the last hit was on another stack, or below */
-	if (end < stacks->anchor + ANCHOR_MARGIN)
-		end = stacks->anchor + ANCHOR_MARGIN;
+	if (end < stacks->anchor + DEEP_MARGIN)
+		end = stacks->anchor + DEEP_MARGIN;
 	if (end > last->addr + 8 * DEEP_WORDS)
 		end = last->addr + 8 * DEEP_WORDS;
 	struct deep_stack *deep = &stacks->deep;
