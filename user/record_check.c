@@ -60,7 +60,7 @@ static pid_t process_of(pid_t pid)
 static bool is_32_bits(const char *path)
 {
 	unsigned char ident[EI_NIDENT];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is = fd >= 0 && read(fd, ident, sizeof(ident)) == sizeof(ident) &&
 		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 	if (fd >= 0)
@@ -120,7 +120,7 @@ int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, co
 int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
 {
 	char line[256];
-	int fd = err == -ENOEXEC ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = err == -ENOEXEC ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return err;
 	ssize_t n = read(fd, line, sizeof(line) - 1);
