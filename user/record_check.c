@@ -2,6 +2,8 @@
 /* record_check.c: see record_check.h. What the machine lacks is doctor's to know. */
 #include "user/record_check.h"
 
+#include "user/probe_limits.h"
+
 #include "user/build_id.h"
 #include "user/doctor.h"
 
@@ -35,7 +37,8 @@ int record_check_rights(struct pugmark_diag *diag)
 int record_explain_failure(int err, struct pugmark_diag *diag)
 {
 	struct doctor_report report;
-	if (err != -EPERM && err != -EACCES && err != -ENOTSUP && err != -EOPNOTSUPP)
+	if (err != -EPERM && err != -EACCES && err != -ENOTSUP && err != -EOPNOTSUPP &&
+	    probe_limits_have_btf())
 		return err;
 	doctor_examine(&report);
 	say_lack(&report, err, diag);
