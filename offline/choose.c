@@ -199,6 +199,10 @@ static bool lacks_forced(const struct chooser *ch, uint32_t block)
 	if (b->flags & PROG_ROOT &&
 	    (!mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known)))
 		return true;
+	/* a landing pad that begins with a call at an unknown height: its event tells where the
+	 * callee's frame is, not in which one it is itself */
+	if (b->flags & PROG_ROOT && hides_height(b) && mark == MARK_LAST)
+		return true;
 	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
 		return mark != MARK_TARGET;
 	if (hides_height(b))

@@ -282,12 +282,13 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 }
 
 /* Whether the stack shows every call of ours that the open frame @i may be in. Where it is that far
- * up that only addresses of the event's module are kept of it, these are the calls. */
-static bool shows_calls(const struct parser *p, const struct witness_event *e, uint32_t i)
+ * up that only addresses of the event's module are kept of it, these are the calls; what cannot
+ * have ended in silence is not taken to have by that. */
+static bool shows_calls(struct parser *p, const struct witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
-	return stack_covers(p, e, i) ||
-	       (f->module == e->module && f->cfa > e->cfa && stack_word_below(e, f->cfa - 8));
+	return stack_covers(p, e, i) || (f->module == e->module && f->cfa > e->cfa &&
+					 stack_word_below(e, f->cfa - 8) && can_end(p, i));
 }
 
 /* The entry of a function from another module: the stack says during which call of ours. In @live,

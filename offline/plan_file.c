@@ -202,8 +202,9 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 	size_t at = h->version == FIRST_VERSION ? FIRST_HEADER_BYTES : sizeof(*h);
 	if (h->len_bytes != len_bytes || len_bytes < at)
 		return pugmark_diag_set(diag, -EBADMSG, name, CRC_FROM,
-					"cut short: %zu of %llu bytes (plan again)", len_bytes,
-					(unsigned long long)h->len_bytes);
+					"%s: %zu bytes, its header says %llu (plan again)",
+					len_bytes < h->len_bytes ? "cut short" : "damaged",
+					len_bytes, (unsigned long long)h->len_bytes);
 	if (h->crc != crc32(0, (const uint8_t *)bytes + CRC_FROM, len_bytes - CRC_FROM))
 		return pugmark_diag_set(diag, -EBADMSG, name, 12,
 					"damaged: the checksum differs (plan again)");
@@ -244,7 +245,8 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 
 int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe that nobody writes to is not waited for. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st)) {
 		int err = -errno;
@@ -252,6 +254,11 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 			close(fd);
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					"cannot open the plan: %s", strerror(-err));
+	}
+	if (!S_ISREG(st.st_mode)) {
+		close(fd);
+		return pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
+					"not a plan file: not a regular file");
 	}
 	void *map =
 		st.st_size > 0 ? mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;

@@ -3,6 +3,7 @@
  * threads, which have their first event at about the same time. */
 #include "user/attach_stack.h"
 
+#include "user/clean_stack.h"
 #include "user/probes.h"
 #include "user/unwind.h"
 
@@ -18,6 +19,10 @@ struct attach_stacks {
 	struct unwinder *unwinders[PROCESSES];
 	uint32_t next;	       /* to be replaced */
 	struct unwinder *last; /* that has reduced a stack */
+	pid_t refused;	       /* has ended, or it is not its turn to be looked at */
+	uint64_t looks;	       /* at a process, for its snapshots */
+	uint64_t cleaned;      /* snapshots */
+	uint64_t unmapped;     /* an address that was looked for in vain */
 	uint32_t slots[SLOTS_MAX];
 };
 
@@ -180,6 +185,51 @@ uint64_t attach_stacks_caller(struct attach_stacks *s, const struct signal_note 
 			return complete ? SIGNAL_NO_CALLER : 0;
 	}
 	return 0;
+}
+
+/* To look at a process takes milliseconds: so it is done for one snapshot in many, but for the
+ * first ones. */
+static struct unwinder *unwinder_for(struct attach_stacks *s, pid_t pid, bool fresh)
+{
+	for (uint32_t i = 0; i < PROCESSES && !fresh; i++)
+		if (s->unwinders[i] && unwinder_pid(s->unwinders[i]) == pid)
+			return s->unwinders[i];
+	if ((pid == s->refused && !fresh) || s->looks >= PROCESSES + s->cleaned / 1024)
+		return NULL;
+	s->looks++;
+	struct unwinder *u = unwinder_of(s, pid, fresh);
+	if (!u)
+		s->refused = pid;
+	return u;
+}
+
+void attach_stacks_clean(struct attach_stacks *s, pid_t pid, const struct clean_from *from,
+			 uint64_t *words, struct witness_event *e)
+{
+	struct unwinder *u = unwinder_for(s, pid, false);
+	uint64_t unmapped = 0;
+	s->cleaned++;
+	if (!u)
+		return;
+	stack_clean(u, from, words, e, &unmapped);
+	/* It may have loaded something since it was looked at. */
+	if (!unmapped || unmapped == s->unmapped || !(u = unwinder_for(s, pid, true)))
+		return;
+	s->unmapped = unmapped;
+	stack_clean(u, from, words, e, &unmapped);
+}
+
+void attach_stacks_forget(struct attach_stacks *s, pid_t pid)
+{
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		if (!s->unwinders[i] || unwinder_pid(s->unwinders[i]) != pid)
+			continue;
+		if (s->last == s->unwinders[i])
+			s->last = NULL;
+		unwinder_free(s->unwinders[i]);
+		s->unwinders[i] = NULL;
+	}
+	s->refused = 0;
 }
 
 bool attach_stacks_bias(struct attach_stacks *s, const struct recorder_module *module,

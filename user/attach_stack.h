@@ -37,6 +37,13 @@ bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_
 uint64_t attach_stacks_caller(struct attach_stacks *stacks, const struct signal_note *note,
 			      const struct witness_event *event, const struct text_span *spans,
 			      uint32_t n);
+/* Takes out of the snapshot of @event, of process @pid, what is no return address of a call in
+ * progress, as far as that can be told; @words: DEEP_WORDS of room for what is left. */
+struct clean_from;
+void attach_stacks_clean(struct attach_stacks *stacks, pid_t pid, const struct clean_from *from,
+			 uint64_t *words, struct witness_event *event);
+/* Process @pid runs another program. */
+void attach_stacks_forget(struct attach_stacks *stacks, pid_t pid);
 /* Where @module is in the process whose stack reduce() has just looked at. */
 bool attach_stacks_bias(struct attach_stacks *stacks, const struct recorder_module *module,
 			uint64_t *bias);

@@ -4,6 +4,7 @@
 #include "user/unpack.h"
 
 #include "user/attach_stack.h"
+#include "user/clean_stack.h"
 #include "user/text_span.h"
 #include "user/task_stacks.h"
 
@@ -191,7 +192,35 @@ struct reading {
 	uint8_t n_values;
 	bool has_ret, has_target;
 	uint32_t serial;
+	pid_t pid;
 };
+
+/* Room for the words of a stack. */
+static uint64_t *stack_room(struct unpacker *u)
+{
+	if (!u->words)
+		u->words = malloc(DEEP_WORDS * sizeof(*u->words));
+	return u->words;
+}
+
+/* The snapshot of a witness: its frame is known, and often bp. */
+static void clean_witness(struct unpacker *u, const struct reading *b, const struct plan_site *site,
+			  struct witness_event *e)
+{
+	struct clean_from from = {.sp = e->cfa};
+	uint64_t i = (e->cfa - 8 * (uint64_t)site->bp - e->stack_addr) / 8;
+
+	if (!e->stack || site->cfa_reg == CFA_UNKNOWN || !b->pid || !stack_room(u))
+		return;
+	if (site->bp == PUGMARK_BP_KEPT) {
+		from.bp = e->val;
+		from.bp_known = e->flags & EVENT_HAS_TARGET && site->kind != WITNESS_TARGET;
+	} else if (site->bp != PUGMARK_BP_UNKNOWN && i < e->stack_words) {
+		from.bp = e->stack[i];
+		from.bp_known = from.bp != EVENT_STACK_UNKNOWN;
+	}
+	attach_stacks_clean(u->attach_stacks, b->pid, &from, u->words, e);
+}
 
 static void unpack_witness(struct unpacker *u, struct reading *b, const struct batch_record *r)
 {
@@ -224,8 +253,10 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	}
 	if (r->head & HEAD_SIGNAL)
 		e.flags |= EVENT_FROM_SIGNAL;
-	if (r->head & HEAD_SNAPSHOT)
+	if (r->head & HEAD_SNAPSHOT) {
 		fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
+		clean_witness(u, b, &mod->sites[e.site], &e);
+	}
 	e.values = b->values;
 	e.n_values = b->n_values;
 	add_event(u, &e);
@@ -339,8 +370,11 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 	if (b->generation >= u->n_generations)
 		return;
 	const struct generation *g = &u->generations[b->generation];
-	struct reading reading = {g, b->time_ns, b->cfa_high, .serial = b->snapshots};
+	struct reading reading = {g, b->time_ns, b->cfa_high, .serial = b->snapshots,
+				  .pid = b->pid};
 
+	if (u->task->execs != b->execs)
+		attach_stacks_forget(u->attach_stacks, b->pid);
 	note_task(u, b->lost, b->execs);
 	if (b->n < n)
 		n = b->n;
@@ -396,6 +430,11 @@ static void unpack_signal(struct unpacker *u, const struct signal_note *n, uint3
 		fail(u, task_stacks_tell(&u->task->stacks, n->snapshot, &u->words, &e));
 	if (e.stack)
 		e.signal.caller = caller_of(u, n, &e);
+	if (e.stack && n->pid && stack_room(u)) {
+		struct clean_from from = {n->ip, n->regs[7], n->regs[6], true};
+
+		attach_stacks_clean(u->attach_stacks, n->pid, &from, u->words, &e);
+	}
 	add_event(u, &e);
 }
 

@@ -4,6 +4,7 @@
  * walk: what the library would guess from frame pointers is not taken. */
 #include "user/unwind.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DWARF_SP = 7 };
+enum { DWARF_BP = 6, DWARF_SP = 7, RULES = 1 << 12 };
 
 /* One line of /proc/PID/maps. */
 struct mapping {
@@ -29,6 +30,7 @@ struct unwinder {
 	pid_t pid;
 	struct mapping *maps;
 	uint32_t n, cap;
+	struct frame_rule *rules; /* RULES of them, by a hash of ip; NULL: none yet */
 	/* Of the walk in progress. */
 	const struct unwind_thread *thread;
 	uint32_t *slots;
@@ -194,6 +196,7 @@ void unwinder_free(struct unwinder *u)
 	if (u->dwfl)
 		dwfl_end(u->dwfl);
 	free(u->maps);
+	free(u->rules);
 	free(u);
 }
 
@@ -307,4 +310,77 @@ uint32_t unwinder_slots(struct unwinder *u, const struct unwind_thread *thread, 
 	u->thread = NULL;
 	*complete = !end && !u->lost;
 	return u->n_slots;
+}
+
+bool unwinder_is_code(const struct unwinder *u, uint64_t addr)
+{
+	uint32_t lo = 0, hi = u->n;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (u->maps[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < u->n && addr >= u->maps[lo].start && u->maps[lo].is_text;
+}
+
+static void read_cfa(Dwarf_Frame *frame, struct frame_rule *rule)
+{
+	Dwarf_Op *ops;
+	size_t n;
+	if (dwarf_frame_cfa(frame, &ops, &n) || n != 1)
+		return;
+	uint64_t reg = ops[0].number, off = ops[0].number2;
+	if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
+		reg = ops[0].atom - DW_OP_breg0;
+		off = ops[0].number;
+	} else if (ops[0].atom != DW_OP_bregx) {
+		return;
+	}
+	if ((int64_t)off != (int32_t)off)
+		return;
+	rule->cfa_off = (int32_t)off;
+	rule->cfa_reg = reg == DWARF_SP ? FRAME_SP : reg == DWARF_BP ? FRAME_BP : FRAME_NONE;
+}
+
+static void read_bp(Dwarf_Frame *frame, struct frame_rule *rule)
+{
+	Dwarf_Op space[3], *ops;
+	size_t n;
+	rule->bp = BP_UNKNOWN;
+	if (dwarf_frame_register(frame, DWARF_BP, space, &ops, &n))
+		return;
+	if (!n) {
+		rule->bp = ops ? BP_UNKNOWN : BP_KEPT;
+		return;
+	}
+	if (n != 2 || ops[0].atom != DW_OP_call_frame_cfa || ops[1].atom != DW_OP_plus_uconst)
+		return;
+	rule->bp = BP_SAVED;
+	rule->bp_off = (int32_t)ops[1].number;
+}
+
+const struct frame_rule *unwinder_rule(struct unwinder *u, uint64_t ip)
+{
+	static const struct frame_rule none;
+	if (!u->rules)
+		u->rules = calloc(RULES, sizeof(*u->rules));
+	if (!u->rules)
+		return &none;
+	struct frame_rule *rule = &u->rules[ip * 0x9e3779b97f4a7c15 >> 52];
+	if (rule->ip == ip)
+		return rule;
+	*rule = (struct frame_rule){.ip = ip};
+	Dwarf_Addr bias;
+	Dwarf_Frame *frame;
+	Dwfl_Module *module = dwfl_addrmodule(u->dwfl, ip);
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	if (!cfi || dwarf_cfi_addrframe(cfi, ip - bias, &frame))
+		return rule;
+	dwarf_frame_info(frame, NULL, NULL, &rule->signal);
+	read_cfa(frame, rule);
+	read_bp(frame, rule);
+	free(frame);
+	return rule;
 }

@@ -17,6 +17,17 @@ struct unwind_thread {
 
 struct unwinder;
 
+/* How the frame above is found from the place where a frame is left. */
+struct frame_rule {
+	uint64_t ip;
+	int32_t cfa_off, bp_off; /* bp_off: of where the caller's bp is, from the CFA */
+	uint8_t cfa_reg;	 /* FRAME_NONE: not by these rules */
+	uint8_t bp;		 /* enum frame_bp */
+	bool signal;		 /* the kernel has made it, and interrupted what is above */
+};
+enum { FRAME_NONE, FRAME_SP, FRAME_BP };
+enum frame_bp { BP_KEPT, BP_SAVED, BP_UNKNOWN };
+
 /* Looks at what process @pid has mapped now. Returns 0, or -errno (-ESRCH: it has ended). */
 int unwinder_new(pid_t pid, struct unwinder **out);
 void unwinder_free(struct unwinder *unwinder);
@@ -29,6 +40,10 @@ pid_t unwinder_pid(const struct unwinder *unwinder);
 /* Where @module is mapped: run-time address minus ELF address; false: it is not. */
 bool unwinder_bias(const struct unwinder *unwinder, const struct recorder_module *module,
 		   uint64_t *bias);
+/* Whether @addr is mapped as code. */
+bool unwinder_is_code(const struct unwinder *unwinder, uint64_t addr);
+/* The rule at @ip, which is an instruction in the frame. Each is looked up once. */
+const struct frame_rule *unwinder_rule(struct unwinder *unwinder, uint64_t ip);
 /* The indices in @thread->words of the return addresses, innermost first, at most @max in @slots.
  * Returns how many; *@complete: the outermost frame was reached. */
 uint32_t unwinder_slots(struct unwinder *unwinder, const struct unwind_thread *thread,

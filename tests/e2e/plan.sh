@@ -86,6 +86,12 @@ for offset in 0 8 12 16 24 60 112 $((size / 2)) $((size - 9)); do
 		dd of="$dir/flip.plan" bs=1 seek="$offset" conv=notrunc status=none
 	refuses 1 'flip.plan: ' "$PUGMARK" plan --check --plan "$dir/flip.plan" "$program"
 done
+cat "$dir/good.plan" "$program" >"$dir/long.plan"
+refuses 1 'long.plan: damaged: ' "$PUGMARK" plan --check --plan "$dir/long.plan" "$program"
+mkfifo "$dir/fifo.plan"
+refuses 1 'not a regular file' \
+	timeout 20 "$PUGMARK" plan --check --plan "$dir/fifo.plan" "$program"
+refuses 1 'not a regular file' "$PUGMARK" plan --check --plan "$dir" "$program"
 cp "$program" "$dir/elf.plan"
 refuses 1 'not a plan file' "$PUGMARK" plan --check --plan "$dir/elf.plan" "$program"
 refuses 1 'cannot open' "$PUGMARK" plan --check --plan "$dir/none.plan" "$program"
