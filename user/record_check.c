@@ -2,6 +2,8 @@
 /* record_check.c: see record_check.h. What the machine lacks is doctor's to know. */
 #include "user/record_check.h"
 
+#include "user/probe_limits.h"
+
 #include "user/build_id.h"
 #include "user/doctor.h"
 
@@ -35,7 +37,8 @@ int record_check_rights(struct pugmark_diag *diag)
 int record_explain_failure(int err, struct pugmark_diag *diag)
 {
 	struct doctor_report report;
-	if (err != -EPERM && err != -EACCES && err != -ENOTSUP && err != -EOPNOTSUPP)
+	if (err != -EPERM && err != -EACCES && err != -ENOTSUP && err != -EOPNOTSUPP &&
+	    probe_limits_have_btf())
 		return err;
 	doctor_examine(&report);
 	say_lack(&report, err, diag);
@@ -60,7 +63,7 @@ static pid_t process_of(pid_t pid)
 static bool is_32_bits(const char *path)
 {
 	unsigned char ident[EI_NIDENT];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is = fd >= 0 && read(fd, ident, sizeof(ident)) == sizeof(ident) &&
 		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 	if (fd >= 0)
@@ -120,7 +123,7 @@ int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, co
 int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
 {
 	char line[256];
-	int fd = err == -ENOEXEC ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = err == -ENOEXEC ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return err;
 	ssize_t n = read(fd, line, sizeof(line) - 1);

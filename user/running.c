@@ -49,7 +49,7 @@ uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t m
 static bool is_elf(const char *path)
 {
 	unsigned char ident[EI_NIDENT];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is = fd >= 0 && read(fd, ident, sizeof(ident)) == sizeof(ident) &&
 		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS64;
 	if (fd >= 0)
