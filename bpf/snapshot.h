@@ -81,6 +81,8 @@ static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot
 	return lines_below(changed);
 }
 
+static const char untouched[8 * SNAPSHOT_WORDS];
+
 /* Sends the stack from @sp upwards: SNAPSHOT_WORDS, or as much as there is. Where the one before
  * ends not far below that, it ends there as well, so that the rest can be told to be the same. */
 __noinline int snapshot_send(__u64 sp)
@@ -105,11 +107,13 @@ __noinline int snapshot_send(__u64 sp)
 	if (bytes > 8 * SNAPSHOT_WORDS)
 		return false;
 	if (bpf_probe_read_user(now->words, bytes, (void *)sp)) {
-		/* Only the page that sp lies in is sure to be there. */
+		/* The page that sp lies in is there, or it is one of a large array that was never
+		 * touched, and holds nothing. */
 		bytes = (4096 - (sp & 4095)) & ~63ull;
-		if (bytes > 8 * SNAPSHOT_WORDS ||
-		    bpf_probe_read_user(now->words, bytes, (void *)sp))
+		if (bytes > 8 * SNAPSHOT_WORDS)
 			bytes = 0;
+		if (bpf_probe_read_user(now->words, bytes, (void *)sp))
+			bpf_probe_read_kernel(now->words, bytes, untouched);
 	}
 	now->kind = RING_SNAPSHOT;
 	now->task = st->head.task;

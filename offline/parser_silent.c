@@ -597,6 +597,14 @@ static bool locate(struct settling *s, uint64_t ip, uint64_t bp)
 	return true;
 }
 
+/* Whether no call of ours is in progress. Where the process has ended before its stack was unwound,
+ * the outermost frame's return address may have been written over. */
+static bool none_left(const struct parser *p, const struct witness_event *e, uint64_t caller)
+{
+	return caller == SIGNAL_NO_CALLER ||
+	       (!caller && !stack_slot_holds(e, p->stack[0].cfa, p->stack[0].ret));
+}
+
 enum settled parser_settle(struct parser *p, const struct witness_event *e, uint64_t sp,
 			   uint64_t ip, uint64_t bp)
 {
@@ -624,8 +632,8 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	}
 	free(s->frame_at);
 	free(s);
-	if (result || caller != SIGNAL_NO_CALLER || parser_can_end_down_to(p, 0))
+	if (result || !none_left(p, e, caller) || parser_can_end_down_to(p, 0))
 		return result;
-	parser_end_frames(p, 0); /* none of ours is left */
+	parser_end_frames(p, 0);
 	return SETTLED;
 }
