@@ -194,7 +194,8 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 {
 	const struct plan_header *h = bytes;
 	if (len_bytes < FIRST_HEADER_BYTES || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)))
-		return pugmark_diag_set(diag, -EBADMSG, name, 0, "not a plan file");
+		return pugmark_diag_set(diag, -EBADMSG, name, 0,
+					"not a plan file (pugmark plan -o makes one)");
 	if (h->version < FIRST_VERSION || h->version > PLAN_VERSION)
 		return pugmark_diag_set(diag, -EPROTO, name, 8,
 					"plan format %u, this pugmark reads 1 to %u (plan again)",
@@ -264,7 +265,8 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 		st.st_size > 0 ? mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
 	close(fd);
 	if (map == MAP_FAILED)
-		return pugmark_diag_set(diag, -EBADMSG, path, 0, "not a plan file");
+		return pugmark_diag_set(diag, -EBADMSG, path, 0,
+					"not a plan file (pugmark plan -o makes one)");
 	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
 	int err = plan ? plan_decode(map, st.st_size, path, plan, diag) : -ENOMEM;
 	if (err) {

@@ -147,9 +147,10 @@ static int check_origin(const char *path, const struct pugmark_plan *plan,
 		return 0;
 	put_id(plan->build_id, plan->build_id_len, of_plan);
 	put_id(model->build_id, model->build_id_len, of_model);
-	return pugmark_diag_set(diag, -ESTALE, path, PUGMARK_NO_OFFSET,
-				"a plan of another binary: its build-id is %s, that of %s is %s",
-				of_plan, model->path, of_model);
+	return pugmark_diag_set(
+		diag, -ESTALE, path, PUGMARK_NO_OFFSET,
+		"a plan of another binary: its build-id is %s, that of %s is %s (plan again)",
+		of_plan, model->path, of_model);
 }
 
 static double now_s(void)
