@@ -64,13 +64,20 @@ static bool has_room(struct vec *edges, uint32_t max)
 	return edges->n / 2 <= max;
 }
 
-static bool decision_edges(struct chooser *ch, struct decision d, struct vec *edges, uint32_t max)
+/* The alternatives of @d, to be freed; nothing is found of them yet. */
+static struct vec begin_decision(struct chooser *ch, struct decision d)
 {
 	struct vec nodes = {0};
 	chooser_alternatives(ch, d, &ch->alts);
 	for (uint32_t i = 0; i < ch->alts.n; i++)
 		push(ch, &nodes, ch->alts.at[i]);
 	ch->n_found = 0;
+	return nodes;
+}
+
+static bool decision_edges(struct chooser *ch, struct decision d, struct vec *edges, uint32_t max)
+{
+	struct vec nodes = begin_decision(ch, d);
 	for (uint32_t i = 0; i < nodes.n && nodes.n > 1; i++) {
 		bool top = false;
 		bool empty = chooser_close_over(ch, nodes.at[i], i, &top);
@@ -151,11 +158,7 @@ static bool decision_groups(struct chooser *ch, struct decision d, struct vec *m
 			    uint32_t max)
 {
 	(void)max;
-	struct vec nodes = {0};
-	chooser_alternatives(ch, d, &ch->alts);
-	for (uint32_t i = 0; i < ch->alts.n; i++)
-		push(ch, &nodes, ch->alts.at[i]);
-	ch->n_found = 0;
+	struct vec nodes = begin_decision(ch, d);
 	for (uint32_t i = 0; i < nodes.n && nodes.n > 1; i++) {
 		bool top = false;
 		bool empty = chooser_close_over(ch, nodes.at[i], i, &top);

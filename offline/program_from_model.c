@@ -4,28 +4,15 @@
  * its own for that way ("virtual"), a call at an unknown height that shares a block with a
  * function's entry or a landing pad is split off, because both need a witness, and so is what is
  * behind a system call. */
-#include "offline/program.h"
+#include "offline/program_maker.h"
 
 #include "offline/branch_odds.h"
 #include "offline/leaf_imports.h"
-#include "offline/semantics.h"
 #include "offline/stack_switch.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct maker {
-	const struct pugmark_model *model;
-	const struct program_options *options;
-	struct program *p;
-	uint32_t cap_blocks, cap_succs, cap_opaque;
-	uint32_t *first_of; /* per block of the model: its block of the program */
-	uint32_t *func_of;  /* per function of the model: its function of the program */
-	uint8_t *reads;	    /* per block of the model: what is read where it begins */
-	bool failed;
-};
 
 static struct prog_block *add_block(struct maker *m, struct prog_block block)
 {
@@ -61,56 +48,6 @@ static void add_succ(struct maker *m, struct prog_block *b, uint32_t to)
 	b->n_succ++;
 }
 
-static const struct prog_probe no_probe = {.cost_ns = INFINITY};
-
-static struct prog_probe probe_at(const struct maker *m, const struct pugmark_insn *insn)
-{
-	const struct probe_costs *costs = &m->options->costs;
-	struct prog_probe probe = {.addr = m->model->text_addr + insn->off, .cost_ns = INFINITY};
-	if (insn->probe == PROBE_EMULATED)
-		probe.cost_ns = costs->emulated_ns;
-	else if (insn->probe == PROBE_STEPPED)
-		probe.cost_ns = costs->stepped_ns;
-	else
-		return probe;
-	probe.cfa_known = pugmark_model_cfa_at(m->model, probe.addr).reg != CFA_UNKNOWN;
-	return probe;
-}
-
-/* The cheapest of the block's first @n instructions. */
-static struct prog_probe cheapest(const struct maker *m, const struct pugmark_block *block,
-				  uint32_t n)
-{
-	struct prog_probe best = no_probe;
-	for (uint32_t i = 0; i < n; i++) {
-		struct prog_probe probe = probe_at(m, &m->model->insns[block->insn + i]);
-		bool better = probe.cost_ns < best.cost_ns ||
-			      (probe.cost_ns == best.cost_ns && probe.cfa_known && !best.cfa_known);
-		if (better && isfinite(probe.cost_ns))
-			best = probe;
-	}
-	return best;
-}
-
-/* The same of those where the frame is known, if there are any: what says that a function was
- * entered is to say in which frame. */
-static struct prog_probe cheapest_in_frame(const struct maker *m, const struct pugmark_block *block,
-					   uint32_t n)
-{
-	struct prog_probe best = cheapest(m, block, n);
-	float least = INFINITY;
-	if (best.cfa_known)
-		return best;
-	for (uint32_t i = 0; i < n; i++) {
-		struct prog_probe probe = probe_at(m, &m->model->insns[block->insn + i]);
-		if (!probe.cfa_known || !(probe.cost_ns < least))
-			continue;
-		least = probe.cost_ns;
-		best = probe;
-	}
-	return best;
-}
-
 static bool forks_or_executes(const char *name)
 {
 	static const char *const names[] = {"fork",	   "vfork",   "_Fork",	"__fork", "__vfork",
@@ -127,15 +64,14 @@ static bool forks_or_executes(const char *name)
  * the frame does that was open last. */
 #define FAR_FRAME_BYTES (16 << 10)
 
-/* Whether the call at @s goes to its target, and nowhere else. */
-static bool is_direct(const struct maker *m, const struct pugmark_site *s)
+bool maker_is_direct(const struct maker *m, const struct pugmark_site *s)
 {
 	bool bound = s->via == VIA_IMPORT && s->import != PUGMARK_NONE && m->options->bound &&
 		     m->options->bound[s->import];
 	return s->via == VIA_DIRECT || bound;
 }
 
-static void describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
+void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
 {
 	const struct pugmark_model *model = m->model;
 	const struct pugmark_site *s = &model->sites[site];
@@ -154,7 +90,8 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 		b->flags |= PROG_TAIL;
 		b->height = 0;
 	}
-	if (is_direct(m, s) && s->target != PUGMARK_NONE && model->funcs[s->target].n_blocks) {
+	if (maker_is_direct(m, s) && s->target != PUGMARK_NONE &&
+	    model->funcs[s->target].n_blocks) {
 		b->call = CALL_DIRECT;
 		b->callee = m->func_of[s->target];
 	} else if (s->via == VIA_INDIRECT) {
@@ -170,69 +107,6 @@ static void describe_call(const struct maker *m, uint32_t site, struct prog_bloc
 		b->flags |= PROG_FORKS;
 }
 
-/* ---- values to be read ---- */
-
-/* What is asked for of calls from @site. */
-static uint8_t reads_of_callee(const struct maker *m, uint32_t site)
-{
-	const struct pugmark_site *s = &m->model->sites[site];
-	if (s->target != PUGMARK_NONE && s->target < m->model->n_funcs && m->options->func_reads)
-		return m->options->func_reads[s->target];
-	if (s->import != PUGMARK_NONE && m->options->import_reads)
-		return m->options->import_reads[s->import];
-	return 0;
-}
-
-/* What is read at the call itself: arguments of what has no entry here. */
-static uint8_t reads_at_call(const struct maker *m, uint32_t site)
-{
-	const struct pugmark_site *s = &m->model->sites[site];
-	return s->target == PUGMARK_NONE ? reads_of_callee(m, site) & READS_ARGS : 0;
-}
-
-/* Arguments where functions begin, results where calls return to. */
-static void find_reads(struct maker *m)
-{
-	const struct pugmark_model *model = m->model;
-	if (!m->options->func_reads && !m->options->import_reads)
-		return;
-	for (uint32_t f = 0; f < model->n_funcs && m->options->func_reads; f++)
-		if (model->funcs[f].n_blocks)
-			m->reads[model->funcs[f].block] = m->options->func_reads[f] & READS_ARGS;
-	for (uint32_t b = 0; b < model->n_blocks; b++) {
-		const struct pugmark_block *block = &model->blocks[b];
-		if (block->end != END_CALL || block->site == PUGMARK_NONE ||
-		    !(reads_of_callee(m, block->site) & READS_RESULT))
-			continue;
-		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
-			if (model->edges[i].kind == EDGE_RETURN)
-				m->reads[model->edges[i].to] = READS_RESULT;
-	}
-}
-
-/* How many of the block's first @n instructions come before @reads is overwritten. */
-static uint32_t count_intact(const struct maker *m, const struct pugmark_block *block, uint32_t n,
-			     uint8_t reads)
-{
-	static const uint8_t args[] = {7, 6, 2, 1, 8, 9};
-	uint16_t regs = reads & READS_RESULT ? 1 << REG_AX : 0;
-	ZydisDecoder decoder;
-	for (uint32_t i = 0; i < (reads & READS_ARGS) && i < sizeof(args); i++)
-		regs |= 1 << args[i];
-	sem_decoder_init(&decoder);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct pugmark_insn *insn = &m->model->insns[block->insn + i];
-		uint64_t addr = m->model->text_addr + insn->off;
-		size_t len;
-		const uint8_t *bytes = pugmark_model_bytes(m->model, addr, &len);
-		struct sem sem;
-		if (!bytes || len < insn->len ||
-		    !sem_decode(&decoder, bytes, insn->len, addr, &sem) || sem.writes & regs)
-			return i + 1;
-	}
-	return n;
-}
-
 static bool needs_split(const struct maker *m, const struct pugmark_block *block, bool entry,
 			uint8_t reads)
 {
@@ -240,7 +114,7 @@ static bool needs_split(const struct maker *m, const struct pugmark_block *block
 		return false;
 	const struct pugmark_site *s = &m->model->sites[block->site];
 	bool hides_height = s->kind == SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN;
-	if (reads && (hides_height || reads_at_call(m, block->site)))
+	if (reads && (hides_height || maker_reads_at_call(m, block->site)))
 		return true;
 	return hides_height && (entry || block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN));
 }
@@ -254,8 +128,8 @@ static struct prog_block blank(uint32_t func, uint64_t addr)
 		.site = PUGMARK_NONE,
 		.height = PUGMARK_HEIGHT_UNKNOWN,
 		.freq = 1,
-		.any = no_probe,
-		.last = no_probe,
+		.any = MAKER_NO_PROBE,
+		.last = MAKER_NO_PROBE,
 	};
 }
 
@@ -269,28 +143,13 @@ static bool switches_in_silence(const struct maker *m, uint32_t func)
 	return f->flags & FUNC_SWITCHES;
 }
 
-/* How many instructions of the block are before one that may leave the stack. */
-static uint32_t count_on_stack(const struct maker *m, const struct pugmark_block *block)
-{
-	uint32_t n = 0;
-	for (; n < block->n_insns; n++) {
-		const struct pugmark_insn *insn = &m->model->insns[block->insn + n];
-		size_t len;
-		const uint8_t *bytes =
-			pugmark_model_bytes(m->model, m->model->text_addr + insn->off, &len);
-		if (!bytes || len < insn->len || stack_switch_may_load(bytes, insn->len))
-			break;
-	}
-	return n;
-}
-
 /* What follows in such a function runs on the other stack, whose frames it says nothing of: only
  * what is before can be probed. However it goes on, to its caller on this stack it returns. */
 static void leave_stack(const struct maker *m, const struct pugmark_block *block, bool entry,
 			struct prog_block *b)
 {
-	b->any = cheapest_in_frame(m, block, entry ? count_on_stack(m, block) : 0);
-	b->last = no_probe;
+	b->any = maker_cheapest_in_frame(m, block, entry ? maker_count_on_stack(m, block) : 0);
+	b->last = MAKER_NO_PROBE;
 	if (b->flags & PROG_OPEN || block->end == END_TAIL)
 		b->flags = (b->flags & ~PROG_OPEN) | PROG_RET;
 }
@@ -327,11 +186,11 @@ static struct prog_block begin_block(const struct maker *m, const struct pugmark
 	bool root = block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
 	b.origin = index;
 	if (reads) {
-		n = count_intact(m, block, n, reads);
+		n = maker_count_intact(m, block, n, reads);
 		b.flags |= PROG_READ;
 		b.reads = reads;
 	}
-	b.any = entry || root ? cheapest_in_frame(m, block, n) : cheapest(m, block, n);
+	b.any = entry || root ? maker_cheapest_in_frame(m, block, n) : maker_cheapest(m, block, n);
 	if (root)
 		b.flags |= PROG_ROOT;
 	return b;
@@ -372,20 +231,21 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		entry = false;
 		reads = 0;
 	}
-	uint32_t n_any = reads ? count_intact(m, block, block->n_insns, reads) : block->n_insns;
+	uint32_t n_any =
+		reads ? maker_count_intact(m, block, block->n_insns, reads) : block->n_insns;
 	struct prog_block b = begin_block(m, block, index, block->n_insns, entry, reads);
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
 	bool falls = block->end == END_TAIL && m->model->sites[block->site].flags & SITE_FALLS;
 	if (block->n_insns && !falls)
-		b.last = probe_at(m, last);
+		b.last = maker_probe(m, last);
 	if (block->end == END_RET)
 		b.flags |= PROG_RET;
 	if (block->end == END_OPEN)
 		b.flags |= PROG_OPEN;
 	bool whole = block->end == END_CALL || block->end == END_NORETURN || block->end == END_TAIL;
 	if (is_final(m, block)) {
-		b.any = cheapest_in_frame(m, block, count_on_stack(m, block));
-		b.last = no_probe;
+		b.any = maker_cheapest_in_frame(m, block, maker_count_on_stack(m, block));
+		b.last = MAKER_NO_PROBE;
 		b.flags |= PROG_NORETURN;
 	} else if (switches_in_silence(m, func)) {
 		leave_stack(m, block, entry, &b);
@@ -402,19 +262,19 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 	}
 	if (whole && block->site != PUGMARK_NONE) {
 		if (needs_split(m, block, entry, reads)) {
-			b.last = no_probe;
+			b.last = MAKER_NO_PROBE;
 			if (n_any == block->n_insns)
 				n_any--;
-			b.any = cheapest_in_frame(m, block, n_any);
+			b.any = maker_cheapest_in_frame(m, block, n_any);
 			add_block(m, b);
 			b = blank(func, m->model->sites[block->site].addr);
 			b.origin = index;
-			b.any = b.last = probe_at(m, last);
+			b.any = b.last = maker_probe(m, last);
 		}
-		describe_call(m, block->site, &b);
-		if (!(b.flags & PROG_READ) && reads_at_call(m, block->site)) {
+		maker_describe_call(m, block->site, &b);
+		if (!(b.flags & PROG_READ) && maker_reads_at_call(m, block->site)) {
 			b.flags |= PROG_READ_CALL;
-			b.reads = reads_at_call(m, block->site) | READS_CALL;
+			b.reads = maker_reads_at_call(m, block->site) | READS_CALL;
 		}
 	}
 	add_block(m, b);
@@ -425,7 +285,7 @@ static uint32_t add_virtual(struct maker *m, uint32_t func, uint32_t site)
 {
 	struct prog_block b = blank(func, m->model->sites[site].addr);
 	b.flags |= PROG_VIRTUAL;
-	describe_call(m, site, &b);
+	maker_describe_call(m, site, &b);
 	b.flags |= PROG_TAIL;
 	b.height = 0;
 	add_block(m, b);
@@ -519,59 +379,6 @@ static uint32_t func_flags(const struct maker *m, uint32_t func)
 	return flags;
 }
 
-static void add_opaque_call(struct maker *m, struct prog_opaque_call call)
-{
-	struct program *p = m->p;
-	if (p->n_opaque_calls == m->cap_opaque) {
-		uint32_t cap = m->cap_opaque ? 2 * m->cap_opaque : 256;
-		struct prog_opaque_call *calls = realloc(p->opaque_calls, cap * sizeof(*calls));
-		if (!calls) {
-			m->failed = true;
-			return;
-		}
-		p->opaque_calls = calls;
-		m->cap_opaque = cap;
-	}
-	p->opaque_calls[p->n_opaque_calls++] = call;
-}
-
-/* What a function that is not modelled calls; it may jump anywhere if even that is not known. */
-static void make_opaque(struct maker *m, uint32_t func)
-{
-	const struct pugmark_func *f = &m->model->funcs[func];
-	if (!f->n_blocks)
-		add_opaque_call(m, (struct prog_opaque_call){
-					   .addr = f->addr,
-					   .func = func,
-					   .callee = PUGMARK_NONE,
-					   .flags = PROG_TAIL,
-				   });
-	for (uint32_t i = f->site; i < f->site + f->n_sites; i++) {
-		const struct pugmark_site *s = &m->model->sites[i];
-		struct prog_block b = {0};
-		describe_call(m, i, &b);
-		if (b.call == CALL_LEAF)
-			continue;
-		bool tail = b.flags & PROG_TAIL;
-		struct pugmark_cfa cfa = pugmark_model_cfa_at(m->model, s->addr);
-		uint32_t above_bp =
-			cfa.reg == CFA_BP && cfa.offset > 0 ? (uint32_t)cfa.offset : PUGMARK_NONE;
-		add_opaque_call(
-			m, (struct prog_opaque_call){
-				   .addr = s->addr,
-				   .func = func,
-				   .callee = s->via == VIA_DIRECT && s->target < m->model->n_funcs
-						     ? m->func_of[s->target]
-						     : PUGMARK_NONE,
-				   .height = tail ? 0 : s->height,
-				   .flags = b.flags & (PROG_TAIL | PROG_NORETURN),
-				   .len = b.call_len,
-				   .bp = cfa.bp,
-				   .above_bp = above_bp,
-			   });
-	}
-}
-
 /* What handlers of signals return to: it makes the system call that goes on with what was
  * interrupted, and so is entered and left by no call or return. Said by its call frame information
  * or, where it has none, by its code. */
@@ -611,11 +418,11 @@ static void make_function(struct maker *m, uint32_t func)
 	}
 	if (m->options->opaque && m->options->opaque[func]) {
 		pf->flags |= PROG_OPAQUE;
-		make_opaque(m, func);
+		maker_make_opaque(m, func);
 		return;
 	}
 	if (!f->n_blocks)
-		make_opaque(m, func);
+		maker_make_opaque(m, func);
 	for (uint32_t i = 0; i < f->n_blocks; i++)
 		make_block(m, func, f->block + i, !i);
 	for (uint32_t i = 0; i < f->n_blocks && !m->failed; i++)
@@ -659,61 +466,6 @@ static int mark_reached(struct maker *m)
 	return 0;
 }
 
-/* Which functions that are not modelled may come back into one that is; and only calls that lead
- * there may be found in progress. */
-static void keep_calls_back(struct program *p, bool *back)
-{
-	bool grew = true;
-	while (grew) {
-		grew = false;
-		for (uint32_t i = 0; i < p->n_opaque_calls; i++) {
-			const struct prog_opaque_call *call = &p->opaque_calls[i];
-			bool leads = call->callee == PUGMARK_NONE ||
-				     p->funcs[call->callee].n_blocks || back[call->callee];
-			if (leads && !back[call->func])
-				grew = back[call->func] = true;
-		}
-	}
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < p->n_opaque_calls; i++) {
-		struct prog_opaque_call call = p->opaque_calls[i];
-		if (call.callee == PUGMARK_NONE || p->funcs[call.callee].n_blocks ||
-		    back[call.callee])
-			p->opaque_calls[n++] = call;
-	}
-	p->n_opaque_calls = n;
-}
-
-/* A call of a function that is not traced is like one into another module; and what is not traced
- * may call any function. */
-static int settle_opaque(struct maker *m)
-{
-	struct program *p = m->p;
-	bool *back = calloc(p->n_funcs + 1, sizeof(*back));
-	if (!back)
-		return -ENOMEM;
-	keep_calls_back(p, back);
-	for (uint32_t b = 0; b < p->n_blocks; b++) {
-		struct prog_block *block = &p->blocks[b];
-		if (block->call != CALL_DIRECT || p->funcs[block->callee].n_blocks)
-			continue;
-		block->call = back[block->callee] ? CALL_UNKNOWN : CALL_LEAF;
-		block->flags |= PROG_TO_OPAQUE;
-	}
-	free(back);
-	const struct pugmark_model *model = m->model;
-	for (uint32_t s = 0; s < model->n_sites; s++) {
-		const struct pugmark_site *site = &model->sites[s];
-		bool opaque = m->options->opaque && m->options->opaque[site->func];
-		/* it may come back by way of the linker */
-		bool by_import = site->via == VIA_IMPORT && !is_direct(m, site);
-		if (site->target != PUGMARK_NONE &&
-		    ((opaque && p->funcs[site->target].n_blocks) || by_import))
-			p->funcs[site->target].flags |= PROG_ENTRY_WITNESS;
-	}
-	return 0;
-}
-
 int program_from_model(const struct pugmark_model *model, const struct program_options *options,
 		       struct program **out)
 {
@@ -726,7 +478,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		m.p->funcs = calloc(model->n_funcs + 1, sizeof(*m.p->funcs));
 	int err = m.p && m.p->funcs && m.first_of && m.func_of && m.reads ? 0 : -ENOMEM;
 	if (!err) {
-		find_reads(&m);
+		maker_find_reads(&m);
 		m.p->n_funcs = model->n_funcs;
 		for (uint32_t f = 0; f < model->n_funcs; f++)
 			m.func_of[f] = f;
@@ -735,7 +487,7 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		err = m.failed ? -ENOMEM : mark_reached(&m);
 	}
 	if (!err)
-		err = settle_opaque(&m);
+		err = maker_settle_opaque(&m);
 	if (!err) {
 		program_mark_entered_tails(m.p);
 		err = program_estimate(m.p);

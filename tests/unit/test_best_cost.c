@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_best_cost.c: claims about what modes cost: best is never dearer than casper, by the same
- * estimates, and leaves no more unresolved; on random programs, and on functions with thousands of
- * calls, for which both have to be done in seconds. */
+ * estimates, unless it resolves more; on random programs, and on functions with thousands of calls,
+ * which are too many for all pairs of them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -10,13 +10,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "offline/choose.h"
+#include "tests/support/hand_program.h"
 #include "tests/support/random_program.h"
 
 struct outcome {
-	double cost_ns, seconds;
+	double cost_ns;
 	uint32_t unresolved;
 };
 
@@ -24,10 +24,8 @@ static struct outcome outcome_of(const struct program *prog, enum plan_mode mode
 {
 	struct outcome out = {0};
 	struct choice choice;
-	clock_t start = clock();
 	int err = choose_witnesses(prog, mode, &choice, &out.unresolved);
 	assert_true(!err || err == -EDOM);
-	out.seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
 	out.cost_ns = choice_cost(prog, &choice);
 	choice_deinit(&choice);
 	return out;
@@ -55,25 +53,6 @@ static void best_is_never_dearer(void **state)
 
 /* ---- one function with many calls ---- */
 
-static struct prog_block block_at(uint32_t b, uint32_t func)
-{
-	uint64_t addr = 0x1000 + 64ull * b;
-	return (struct prog_block){
-		.func = func,
-		.addr = addr,
-		.call_addr = addr + 32,
-		.call_len = 5,
-		.callee = PUGMARK_NONE,
-		.height = 16,
-		.origin = PUGMARK_NONE,
-		.site = PUGMARK_NONE,
-		.freq = 1,
-		.flags = PROG_REACHED,
-		.any = {addr, 600, true},
-		.last = {addr + 32, 600, true},
-	};
-}
-
 /* Function 0: two ways to its end, so that it shows. Function 1: one of @calls calls of it, or what
  * is not known, and the end. */
 static struct program many_calls(uint32_t calls, enum prog_call kind)
@@ -84,7 +63,7 @@ static struct program many_calls(uint32_t calls, enum prog_call kind)
 	p.succs = calloc(p.n_succs, sizeof(*p.succs));
 	assert_true(p.funcs && p.blocks && p.succs);
 	for (uint32_t b = 0; b < p.n_blocks; b++)
-		p.blocks[b] = block_at(b, b >= 3);
+		p.blocks[b] = hand_block(b, b >= 3);
 	uint32_t end = p.n_blocks - 1;
 	p.funcs[0] = (struct prog_func){.n_blocks = 3, .freq = 1};
 	p.funcs[1] = (struct prog_func){.block = 3, .n_blocks = calls + 2, .freq = 1, .origin = 1};
@@ -115,11 +94,12 @@ static void functions_with_thousands_of_calls(enum prog_call kind)
 	struct program prog = many_calls(6000, kind);
 	struct outcome casper = outcome_of(&prog, MODE_CASPER);
 	struct outcome best = outcome_of(&prog, MODE_BEST);
-	print_message("6000 calls: casper %.0f ns in %.2f s, best %.0f ns in %.2f s\n",
-		      casper.cost_ns, casper.seconds, best.cost_ns, best.seconds);
+	struct outcome full = outcome_of(&prog, MODE_FULL);
+	print_message("6000 calls: full %.0f ns, casper %.0f ns, best %.0f ns\n", full.cost_ns,
+		      casper.cost_ns, best.cost_ns);
 	assert_int_equal(casper.unresolved + best.unresolved, 0);
-	assert_true(best.cost_ns <= casper.cost_ns);
-	assert_true(casper.seconds < 5 && best.seconds < 10);
+	assert_true(0 < best.cost_ns && best.cost_ns <= casper.cost_ns);
+	assert_true(casper.cost_ns < full.cost_ns);
 	free((void *)prog.funcs);
 	free((void *)prog.blocks);
 	free((void *)prog.succs);

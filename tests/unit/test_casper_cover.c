@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "offline/chooser.h"
+#include "tests/support/hand_program.h"
 #include "tests/support/random_program.h"
 
 /* ---- programs made by hand ---- */
@@ -38,22 +39,9 @@ static uint32_t sketch_block(struct sketch *s, uint32_t callee)
 {
 	uint32_t b = s->program.n_blocks++, f = s->program.n_funcs - 1;
 	assert_true(b < BLOCKS_MAX);
-	uint64_t addr = 0x1000 + 64ull * b;
-	s->blocks[b] = (struct prog_block){
-		.func = f,
-		.addr = addr,
-		.call_addr = addr + 32,
-		.call_len = 5,
-		.call = callee == PUGMARK_NONE ? CALL_NONE : CALL_DIRECT,
-		.callee = callee,
-		.height = 16,
-		.origin = PUGMARK_NONE,
-		.site = PUGMARK_NONE,
-		.freq = 1,
-		.flags = PROG_REACHED,
-		.any = {addr, 600, true},
-		.last = {addr + 32, 600, true},
-	};
+	s->blocks[b] = hand_block(b, f);
+	s->blocks[b].call = callee == PUGMARK_NONE ? CALL_NONE : CALL_DIRECT;
+	s->blocks[b].callee = callee;
 	s->funcs[f].n_blocks++;
 	return b;
 }

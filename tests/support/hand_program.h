@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* hand_program.h: what programs made by hand are made of. */
+#ifndef TESTS_HAND_PROGRAM_H
+#define TESTS_HAND_PROGRAM_H
+
+#include "offline/program.h"
+
+/* Block @b, of @func, which can be probed where it begins and where it ends. Where it is given a
+ * call, that is at its end. */
+static inline struct prog_block hand_block(uint32_t b, uint32_t func)
+{
+	uint64_t addr = 0x1000 + 64ull * b;
+	return (struct prog_block){
+		.func = func,
+		.addr = addr,
+		.call_addr = addr + 32,
+		.call_len = 5,
+		.callee = PUGMARK_NONE,
+		.height = 16,
+		.origin = PUGMARK_NONE,
+		.site = PUGMARK_NONE,
+		.freq = 1,
+		.flags = PROG_REACHED,
+		.any = {addr, 600, true},
+		.last = {addr + 32, 600, true},
+	};
+}
+
+#endif
