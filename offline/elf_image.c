@@ -27,8 +27,7 @@ static bool read_segment(struct elf_image *image, const Elf64_Phdr *header, uint
 					.end_file = header->p_vaddr + in_file,
 					.end_mem = header->p_vaddr + header->p_memsz,
 					.off = header->p_offset,
-					.exec = header->p_flags & PF_X,
-					.write = header->p_flags & PF_W};
+					.exec = header->p_flags & PF_X};
 	return header->p_memsz;
 }
 
@@ -142,12 +141,6 @@ const uint8_t *elf_bytes_cut(const struct elf_image *image, uint64_t addr, uint6
 	if (*len > there)
 		*len = there;
 	return bytes;
-}
-
-bool elf_image_is_writable(const struct elf_image *image, uint64_t addr)
-{
-	const struct elf_segment *s = elf_segment_at(image, addr);
-	return s && s->write;
 }
 
 uint64_t elf_image_file_offset(const struct elf_image *image, uint64_t addr)

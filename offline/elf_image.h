@@ -87,7 +87,6 @@ const uint64_t *elf_image_pointer_slots(const struct elf_image *image, const uin
 					uint32_t *count);
 /* Bytes at @addr of any loaded segment that the file backs (at most the rest of the segment). */
 const uint8_t *elf_image_bytes(const struct elf_image *image, uint64_t addr, size_t *len_bytes);
-bool elf_image_is_writable(const struct elf_image *image, uint64_t addr);
 /* The file offset of @addr, or UINT64_MAX where no loaded segment holds it. */
 uint64_t elf_image_file_offset(const struct elf_image *image, uint64_t addr);
 

@@ -51,7 +51,7 @@ struct elf_file {
 /* A loaded segment; addresses [addr, end_file) are backed by the file at @off. */
 struct elf_segment {
 	uint64_t addr, end_file, end_mem, off;
-	bool exec, write;
+	bool exec;
 };
 
 /* From PT_DYNAMIC; 0 where absent. */

@@ -52,13 +52,6 @@ void chains_free(struct chains *c)
 	free(c);
 }
 
-size_t chains_bytes(const struct chains *c)
-{
-	return c->list.max * sizeof(struct chain) + c->symbols.max * sizeof(uint32_t) +
-	       c->stack.max * sizeof(uint32_t) + c->calls.max * sizeof(struct open_call) +
-	       ((size_t)c->mask + 1) * sizeof(*c->slots);
-}
-
 const struct chain *chains_list(const struct chains *c, uint32_t *n)
 {
 	*n = c->list.n;

@@ -28,6 +28,5 @@ int chains_close(struct chains *chains, const struct tree_return *ret);
 /* Borrowed until the next call. */
 const struct chain *chains_list(const struct chains *chains, uint32_t *n);
 const uint32_t *chains_symbols(const struct chains *chains);
-size_t chains_bytes(const struct chains *chains);
 
 #endif

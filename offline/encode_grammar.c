@@ -122,31 +122,6 @@ int grammar_expand(const struct grammar *g, uint32_t sequence, grammar_sink *sin
 	return err || !n ? err : sink(ctx, out, n);
 }
 
-static uint64_t rule_length(const struct grammar *g, struct grammar_rule rule,
-			    const uint64_t *lengths)
-{
-	uint64_t length = 0;
-	for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
-		uint64_t count = g->items[i].count == GRAMMAR_MANY ? 1 : g->items[i].count;
-		uint32_t symbol = g->items[i].symbol;
-		length += count * (is_rule(symbol) ? lengths[rule_of(symbol)] : 1);
-	}
-	return length;
-}
-
-int grammar_lengths(const struct grammar *g, uint64_t **out)
-{
-	uint64_t *lengths = malloc(((size_t)g->n_rules + g->n_sequences + 1) * sizeof(*lengths));
-	if (!lengths)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < g->n_rules; i++)
-		lengths[i] = rule_length(g, g->rules[i], lengths);
-	for (uint32_t i = 0; i < g->n_sequences; i++)
-		lengths[g->n_rules + i] = rule_length(g, g->sequences[i], lengths);
-	*out = lengths;
-	return 0;
-}
-
 /* ---- a draft ---- */
 
 struct draft {

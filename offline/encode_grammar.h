@@ -43,9 +43,6 @@ int grammar_iter_new(const struct grammar *grammar, uint32_t sequence, struct gr
 void grammar_iter_free(struct grammar_iter *iter);
 /* 1 and the next symbol, 0 at the end, -ENOMEM, or -EDOM if a count is "many". */
 int grammar_iter_next(struct grammar_iter *iter, uint32_t *symbol);
-/* How many symbols each rule and each sequence stands for (lengths[n_rules + i] is sequence i's):
- * 0 or -ENOMEM. "Many" counts as one. The caller frees. */
-int grammar_lengths(const struct grammar *grammar, uint64_t **lengths);
 /* How many symbols all rules and sequences have together: the size of the grammar. */
 uint64_t grammar_size(const struct grammar *grammar);
 

@@ -176,11 +176,6 @@ bool parse_tables_func_empty(const struct parse_tables *t, uint32_t func)
 	return t->func_empty[func];
 }
 
-bool parse_tables_decision_empty(const struct parse_tables *t, uint32_t decision)
-{
-	return t->decision_empty[decision];
-}
-
 uint32_t parse_tables_return_to(const struct parse_tables *t, uint64_t addr)
 {
 	struct return_point key = {.addr = addr};

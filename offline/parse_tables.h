@@ -81,8 +81,6 @@ static inline uint32_t parse_tables_first(const struct decision_table *table, ui
 
 /* Whether @func can run from entry to return without an event. */
 bool parse_tables_func_empty(const struct parse_tables *tables, uint32_t func);
-/* Whether @decision can reach the function's exit without an event. */
-bool parse_tables_decision_empty(const struct parse_tables *tables, uint32_t decision);
 /* The call node that returns to ELF address @addr, or PUGMARK_NONE; it may be a NODE_KIND_OPAQUE.
  */
 uint32_t parse_tables_return_to(const struct parse_tables *tables, uint64_t addr);

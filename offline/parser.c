@@ -109,11 +109,6 @@ void parser_forget_biases(struct parser *p)
 	forget_origins(p);
 }
 
-uint64_t parser_gaps(const struct parser *p)
-{
-	return p->gaps;
-}
-
 static bool grow_stack(struct parser *p)
 {
 	uint32_t cap = p->cap ? 2 * p->cap : p->context ? 8 : 256; /* there may be many */

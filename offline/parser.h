@@ -30,7 +30,5 @@ struct trace_event *parser_events(struct parser *parser, uint32_t *n);
  * gaps and events are its own. @tables may be NULL for one that is only kept. 0 or -ENOMEM. */
 int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 		struct parser **out);
-/* How many gaps were reported so far. */
-uint64_t parser_gaps(const struct parser *parser);
 
 #endif

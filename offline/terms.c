@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void termset_clear(struct termset *set)
-{
-	set->n = 0;
-	set->top = set->joined = false;
-}
-
 void termset_free(struct termset *set)
 {
 	free(set->terms);

@@ -38,7 +38,6 @@ struct termset {
 	bool joined, top;
 };
 
-void termset_clear(struct termset *set);
 void termset_free(struct termset *set);
 /* Adds @term; returns whether the set changed. Out of memory makes it top. */
 bool termset_add(struct termset *set, struct term term);

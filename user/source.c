@@ -357,12 +357,6 @@ void source_free(struct source *s)
 	free(s);
 }
 
-const struct source_row *source_rows(const struct source *s, uint32_t *n)
-{
-	*n = (uint32_t)s->rows.n;
-	return s->rows.at;
-}
-
 const struct source_row *source_row_at(const struct source *s, uint64_t addr)
 {
 	size_t lo = 0, hi = s->rows.n;
@@ -374,11 +368,6 @@ const struct source_row *source_row_at(const struct source *s, uint64_t addr)
 			hi = mid;
 	}
 	return lo < s->rows.n && s->rows.at[lo].addr <= addr ? &s->rows.at[lo] : NULL;
-}
-
-uint32_t source_n_files(const struct source *s)
-{
-	return (uint32_t)s->files.n;
 }
 
 const char *source_file(const struct source *s, uint32_t file)

@@ -33,11 +33,8 @@ struct source;
 int source_open(const char *path, struct source **out, struct pugmark_diag *diag);
 void source_free(struct source *source);
 
-/* All rows, by address; they do not overlap. */
-const struct source_row *source_rows(const struct source *source, uint32_t *n);
 /* The row that holds @addr, or NULL. */
 const struct source_row *source_row_at(const struct source *source, uint64_t addr);
-uint32_t source_n_files(const struct source *source);
 const char *source_file(const struct source *source, uint32_t file);
 /* Where the function at @addr is declared, and its name there; false: not known. */
 struct source_function {
