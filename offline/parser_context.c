@@ -101,8 +101,8 @@ static struct context take_kept(struct parser *p, uint32_t i)
 
 /* ---- leaving one ---- */
 
-/* Whether the thread may be leaving its stack where the parser is: in a call that may do that, or
- * in a function that does nothing else. */
+/* Whether the thread may be leaving its stack where the parser is: in a call that may do that, in
+ * a function that does nothing else, or behind a jump that does. */
 static bool may_switch(const struct parser *p)
 {
 	if (!p->n)
@@ -110,8 +110,10 @@ static bool may_switch(const struct parser *p)
 	const struct frame *f = &p->stack[p->n - 1];
 	if (p->position == AT_CALL)
 		return node_at(p, f->module, f->node)->flags & NODE_SWITCHES;
+	uint32_t flags = p->plans[f->module]->funcs[f->func].flags;
 	return p->position == AT_DECISION &&
-	       p->plans[f->module]->funcs[f->func].flags & PLAN_FUNC_SWITCHES;
+	       (flags & PLAN_FUNC_SWITCHES ||
+		(flags & PLAN_FUNC_LEAVES && parser_in_noreturn(p)));
 }
 
 /* The same, or in a call that never returns, which may be of longjmp. */
