@@ -34,6 +34,8 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define INTERRUPTED_NS 100000
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -117,10 +119,25 @@ static __always_inline void note_return(struct task_state *st, __u32 capture, __
 	}
 }
 
+/* What it took to send a stack, unless something else ran meanwhile. */
+static __always_inline void note_stack_cost(__u64 since_ns)
+{
+	__u64 took_ns = bpf_ktime_get_ns() - since_ns;
+
+	if (took_ns > INTERRUPTED_NS)
+		return;
+	count(&counters.stacks);
+	__sync_fetch_and_add(&counters.stacks_ns, took_ns);
+}
+
 /* Sends the stack where it is asked for; HEAD_SNAPSHOT stays set where it was sent. */
 static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *st, __u64 sp,
 				       __u32 module, struct hit *hit)
 {
+	__u64 since_ns = 0;
+
+	if (with_costs && hit->head & HEAD_SNAPSHOT && !hit->attached)
+		since_ns = bpf_ktime_get_ns();
 	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
 		hit->head |= HEAD_SNAPSHOT;
 		if (hit->attached) {
@@ -132,6 +149,8 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 	} else {
 		hit->head &= ~HEAD_SNAPSHOT;
 	}
+	if (since_ns)
+		note_stack_cost(since_ns);
 	st->last_cfa = hit->cfa;
 	st->last_module = module;
 }
