@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-	CHUNKS = 4,
+	CHUNKS = 3,
 	CHUNK_BYTES = 4 << 20,
 	CHUNK_ROOM = MAPS_MAX_BYTES + (64 << 10), /* what one step of draining may append */
 	PENDING_MAX = 4096,
@@ -53,8 +53,8 @@ struct collector {
 	int err;
 	char *note;
 
-	_Atomic uint64_t *hits; /* per site; NULL: not counted */
-	uint32_t n_hits;
+	struct site_hits *hits;		  /* BATCH_MAX_SITES; NULL: not counted */
+	_Atomic uint32_t n_hits;	  /* from here on none */
 	_Atomic uint32_t hits_generation; /* those of others are not counted */
 
 	/* Of the draining thread. */
@@ -131,14 +131,19 @@ static void count_hits(struct collector *c, const struct batch *batch, size_t by
 
 	if (batch->generation != c->hits_generation)
 		return;
-	for (uint32_t i = 0; i < n && i < batch->n; i++)
-		if (r[i].head >> HEAD_RECORD_SHIFT == RECORD_WITNESS &&
-		    (r[i].head & HEAD_SITE_MASK) < c->n_hits)
-			atomic_fetch_add_explicit(&c->hits[r[i].head & HEAD_SITE_MASK], 1,
-						  memory_order_relaxed);
+	for (uint32_t i = 0; i < n && i < batch->n; i++) {
+		uint32_t site = r[i].head & HEAD_SITE_MASK;
+		if (r[i].head >> HEAD_RECORD_SHIFT != RECORD_WITNESS)
+			continue;
+		atomic_fetch_add_explicit(&c->hits[site].all, 1, memory_order_relaxed);
+		if (r[i].head & HEAD_SNAPSHOT)
+			atomic_fetch_add_explicit(&c->hits[site].stacks, 1, memory_order_relaxed);
+		if (site >= c->n_hits)
+			c->n_hits = site + 1;
+	}
 }
 
-_Atomic uint64_t *collector_hits(struct collector *c)
+struct site_hits *collector_hits(struct collector *c)
 {
 	return c->hits;
 }
@@ -147,8 +152,7 @@ void collector_count_anew(struct collector *c)
 {
 	c->hits_generation = probes_generation(c->probes);
 	for (uint32_t i = 0; i < c->n_hits; i++)
-		if (atomic_load_explicit(&c->hits[i], memory_order_relaxed))
-			atomic_store(&c->hits[i], 0);
+		c->hits[i].all = c->hits[i].stacks = 0;
 }
 
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max)
@@ -368,7 +372,7 @@ static void collector_free(struct collector *c)
 	for (unsigned i = 0; i < CHUNKS; i++)
 		free(c->chunks[i].data);
 	free(c->pending);
-	free((void *)c->hits);
+	free(c->hits);
 	maps_watch_free(c->maps);
 	free(c->note);
 	pthread_mutex_destroy(&c->lock);
@@ -390,8 +394,7 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	c->notify_fd = notify_fd;
 	c->stall_ms = options->debug_stall_ms;
 	if (options->max_overhead > 0) {
-		c->n_hits = 1u << 22;
-		c->hits = calloc(c->n_hits, sizeof(*c->hits));
+		c->hits = calloc(BATCH_MAX_SITES, sizeof(*c->hits));
 		short_of_memory |= !c->hits;
 	}
 	pthread_mutex_init(&c->lock, NULL);

@@ -29,7 +29,7 @@ enum {
 	TICK_MS = 20,
 	SHORT_TICK_MS = 2,
 	PROGRESS_NS = 500000000,
-	OVERHEAD_NS = 100000000,
+	OVERHEAD_NS = 50000000,
 	PATIENCE_NS = 300000000
 };
 
@@ -269,7 +269,7 @@ static int follow_planning(struct recording_run *run, uint64_t time_ns, struct p
 	return 0;
 }
 
-static int begin_planning(struct recording_run *run, struct replan_request *request, bool haste)
+static int begin_planning(struct recording_run *run, struct replan_request *request)
 {
 	uint32_t n = 0;
 
@@ -278,7 +278,7 @@ static int begin_planning(struct recording_run *run, struct replan_request *requ
 	request->n_out = n;
 	run->replanning_out = request->more_out;
 	return replanner_start(run->options, &run->now, request,
-			       request->more_out ? run->overhead : NULL, haste, &run->replanner);
+			       request->more_out ? run->overhead : NULL, &run->replanner);
 }
 
 static int check_overhead(struct recording_run *run, uint64_t time_ns)
@@ -291,7 +291,7 @@ static int check_overhead(struct recording_run *run, uint64_t time_ns)
 		return more;
 	if (overhead_is_far(run->overhead))
 		probes_pause(run->probes);
-	return begin_planning(run, &request, false);
+	return begin_planning(run, &request);
 }
 
 static int check_later(struct recording_run *run, uint64_t time_ns)
@@ -301,7 +301,7 @@ static int check_later(struct recording_run *run, uint64_t time_ns)
 	request.n_pids = later_processes(run->later, time_ns, &request.pids);
 	if (!request.n_pids)
 		return 0;
-	int err = begin_planning(run, &request, true);
+	int err = begin_planning(run, &request);
 	later_done(run->later);
 	return err;
 }
