@@ -107,13 +107,16 @@ __noinline int snapshot_send(__u64 sp)
 	if (bytes > 8 * SNAPSHOT_WORDS)
 		return false;
 	if (bpf_probe_read_user(now->words, bytes, (void *)sp)) {
-		/* The page that sp lies in is there, or it is one of a large array that was never
-		 * touched, and holds nothing. */
-		bytes = (4096 - (sp & 4095)) & ~63ull;
-		if (bytes > 8 * SNAPSHOT_WORDS)
-			bytes = 0;
-		if (bpf_probe_read_user(now->words, bytes, (void *)sp))
-			bpf_probe_read_kernel(now->words, bytes, untouched);
+		/* Only as far as the page of sp goes, but a line at least. The next page is one of a
+		 * large array that was never touched, and holds nothing; so may be that of sp. */
+		__u64 page = 4096 - (sp & 4095);
+
+		bytes = page < 64 ? 64 : page & ~63ull;
+		barrier_var(page);
+		if (page > bytes)
+			page = bytes;
+		bpf_probe_read_kernel(now->words, bytes, untouched);
+		bpf_probe_read_user(now->words, page, (void *)sp);
 	}
 	now->kind = RING_SNAPSHOT;
 	now->task = st->head.task;

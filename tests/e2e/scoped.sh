@@ -33,4 +33,18 @@ for options in '-O1' '-O2 -fno-optimize-sibling-calls' '-O2 -fomit-frame-pointer
 	calls rec >got
 	claim "$options, left out: the same" same expected got
 done
+
+# The first page above the stack pointer ends within a few words, and the next was never touched.
+at() { # what main's frame ends at in a page, where the environment is $1 characters longer
+	env -i PAD="$(printf "%0$1d" 1)" PATH="$PATH" HOME="$PWD" setarch -R "${@:2}"
+}
+for below in 16 48; do
+	end=$(at 4096 ./program 20 | cut -d' ' -f2)
+	pad=$((4096 + (end + below) % 4096))
+	claim "$below bytes below a page's end" is "$(at $pad ./program 20 | cut -d' ' -f2)" $((4096 - below))
+	at $pad "$PUGMARK" record -q -o rec -- ./program 20 >out 2>err
+	claim "$below bytes below a page's end: recorded there" is "$(cut -d' ' -f2 out)" $((4096 - below))
+	calls rec >got
+	claim "$below bytes below a page's end: every call" same expected got
+done
 conclude

@@ -2,7 +2,9 @@
 /* scoped.c: what a recording of a part of the functions must tell apart: early() runs and is left
  * before main() begins on the same stack, whose frames leave its return address as it was; and
  * outer() is in a call of middle(), whose large frame holds return addresses of calls that have
- * ended. Traced are early, outer, inner, deep and deeper: main and middle are not. */
+ * ended. Traced are early, outer, inner, deep and deeper: main and middle are not. Prints a sum, and
+ * how far into a page main's frame ends. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,8 @@ int main(int argc, char **argv)
 		inner(i);
 	for (int i = 0; i < n; i++)
 		outer(n);
-	printf("%d\n", sum + room[n % 7000]);
+	uintptr_t sp;
+	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+	printf("%d %d\n", sum + room[n % 7000], (int)(sp & 4095));
 	return 0;
 }
