@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* planning.c: see planning.h. A plan is written to the cache under a temporary name and renamed, so
- * two processes that plan the same binary at once cost time, not truth. */
+/* planning.c: see planning.h. What is kept of it is plan_cache.h's. */
 #include "user/planning.h"
 
 #include "offline/choose_seed.h"
@@ -9,20 +8,17 @@
 #include "offline/plan_file.h"
 #include "offline/whole_file.h"
 #include "user/patterns.h"
+#include "user/plan_cache.h"
 #include "user/probe_costs.h"
 #include "user/profile.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#define PLANNER_VERSION 24 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -59,77 +55,6 @@ bool planning_mode_named(const char *name, enum plan_mode *out)
 const char *planning_mode_name(enum plan_mode mode)
 {
 	return mode < N_PLAN_MODES ? mode_names[mode] : "?";
-}
-
-static int make_folders(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		int err = mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
-		*slash = '/';
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static uint32_t add_text(uint32_t crc, const char *text)
-{
-	return crc32(crc, (const void *)text, strlen(text) + 1);
-}
-
-static uint32_t scope_hash(const struct planning_options *o)
-{
-	uint32_t crc = 0;
-	for (uint32_t i = 0; i < o->n_only; i++)
-		crc = add_text(crc, o->only[i]);
-	crc = add_text(crc, "");
-	for (uint32_t i = 0; i < o->n_without; i++)
-		crc = add_text(crc, o->without[i]);
-	for (uint32_t i = 0; i < o->n_out; i++)
-		crc = crc32(crc, (const void *)&o->out[i], sizeof(o->out[i]));
-	for (uint32_t i = 0; i < o->n_reads; i++)
-		crc = crc32(add_text(crc, o->reads[i].pattern), &o->reads[i].what, 1);
-	return o->n_only || o->n_without || o->n_out || o->n_reads ? crc : 0;
-}
-
-/* What tells the file of @model from all others: its build-id, or else where it is and when it was
- * written. */
-static void identity(const struct pugmark_model *model, char id[80])
-{
-	struct stat st;
-	*id = 0;
-	for (uint32_t i = 0; i < model->build_id_len; i++)
-		sprintf(id + 2 * i, "%02x", model->build_id[i]);
-	if (!model->build_id_len && !stat(model->path, &st))
-		snprintf(id, 80, "file-%llx-%llx-%llx-%llx", (unsigned long long)st.st_dev,
-			 (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
-			 (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
-				 st.st_mtim.tv_nsec);
-}
-
-/* Where the plan of @model belongs in the cache; the caller frees. NULL where there is none. */
-static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
-			const struct probe_costs *costs, const uint8_t *entered,
-			const uint8_t *traced, const uint8_t *bound, uint32_t profile_hash)
-{
-	char id[80];
-	identity(model, id);
-	uint32_t cost_hash = crc32(profile_hash, (const void *)costs, sizeof(*costs));
-	cost_hash = crc32(cost_hash, entered, model->n_funcs);
-	cost_hash = crc32(cost_hash, traced, model->n_imports);
-	cost_hash = crc32(cost_hash, bound, model->n_imports);
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	bool has_xdg = xdg && *xdg == '/';
-	char *path = NULL;
-	if (!has_xdg && !(home && *home))
-		return NULL;
-	if (asprintf(&path, "%s%s/pugmark/plans/%s-%s%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan",
-		     has_xdg ? xdg : home, has_xdg ? "" : "/.cache", id, mode_names[o->mode],
-		     o->returns_apart ? "-returns" : "", scope_hash(o), cost_hash,
-		     PLANNER_VERSION) < 0)
-		return NULL;
-	return path;
 }
 
 /* Marks in @hit the functions that one of @patterns names. */
@@ -392,26 +317,6 @@ static int compare(struct planner *p)
 	return 0;
 }
 
-/* The plan in the cache, if there is one, whole and of this binary. */
-static bool find_cached(const struct planner *p)
-{
-	const struct planning_options *o = p->o;
-	const struct pugmark_model *m = p->model;
-	struct pugmark_plan *plan;
-	if (o->output || o->fresh || !p->out->path || access(p->out->path, R_OK) ||
-	    pugmark_plan_open(p->out->path, &plan, NULL))
-		return false;
-	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
-	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs ||
-	    (plan->n_nodes > 1 && !plan->n_points)) {
-		pugmark_plan_free(plan);
-		return false;
-	}
-	p->out->plan = plan;
-	p->out->cached = true;
-	return true;
-}
-
 static int write_to_stdout(struct planner *p)
 {
 	void *bytes;
@@ -426,22 +331,17 @@ static int write_to_stdout(struct planner *p)
 		   : 0;
 }
 
-/* The file in the cache; that there is none costs the next planning its time, and nothing else. */
+/* In the cache; that there is none costs the next planning its time, and nothing else. */
 static int keep(struct planner *p)
 {
 	struct planning_result *out = p->out;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	int n, err = out->path ? make_folders(out->path) : 0;
-	if (err)
-		pugmark_diag_set(&diag, err, out->path, PUGMARK_NO_OFFSET,
-				 "cannot make the folder: %s", strerror(-err));
-	else if (out->path)
-		err = pugmark_plan_write(out->plan, out->path, &diag);
-	if (out->path && !err)
+	if (out->path && !plan_cache_keep(out->path, out->plan, &diag))
 		return 0;
-	n = out->path
-		    ? asprintf(&out->not_kept, "%s: %s (set XDG_CACHE_HOME)", out->path, diag.text)
-		    : asprintf(&out->not_kept, "no folder for it (set XDG_CACHE_HOME or HOME)");
+	int n = out->path
+			? asprintf(&out->not_kept, "%s: %s (set XDG_CACHE_HOME)", out->path,
+				   diag.text)
+			: asprintf(&out->not_kept, "no folder for it (set XDG_CACHE_HOME or HOME)");
 	free(out->path);
 	out->path = NULL;
 	if (n < 0)
@@ -458,6 +358,16 @@ static int make_file(struct planner *p)
 	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
 }
 
+/* Of all that a plan is made from beside the binary and the options. */
+static uint32_t input_hash(const struct planner *p)
+{
+	const struct pugmark_model *m = p->model;
+	uint32_t hash = crc32(p->profile.hash, (const void *)&p->costs, sizeof(p->costs));
+	hash = crc32(hash, p->entered, m->n_funcs);
+	hash = crc32(hash, p->traced, m->n_imports);
+	return crc32(hash, p->bound, m->n_imports);
+}
+
 static int plan_or_load(struct planner *p)
 {
 	const struct planning_options *o = p->o;
@@ -468,12 +378,13 @@ static int plan_or_load(struct planner *p)
 	}
 	if (err)
 		return err;
-	p->out->path = o->output ? strdup(o->output)
-				 : cache_path(p->model, o, &p->costs, p->entered, p->traced,
-					      p->bound, p->profile.hash);
+	p->out->path = o->output ? strdup(o->output) : plan_cache_path(p->model, o, input_hash(p));
 	if (o->output && !p->out->path)
 		return failed(p, -ENOMEM);
-	if (find_cached(p))
+	if (!o->output && !o->fresh)
+		p->out->plan = plan_cache_find(p->out->path, p->model, o->mode);
+	p->out->cached = p->out->plan != NULL;
+	if (p->out->cached)
 		return 0;
 	err = plan(p);
 	return err ? err : make_file(p);
