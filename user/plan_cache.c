@@ -17,7 +17,7 @@
 
 #define PLANNER_VERSION 24 /* another one where the same binary would be planned otherwise */
 
-static int make_folders(char *path)
+int plan_cache_make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = 0;
@@ -64,22 +64,40 @@ static void identity(const struct pugmark_model *model, char id[80])
 				 st.st_mtim.tv_nsec);
 }
 
-char *plan_cache_path(const struct pugmark_model *model, const struct planning_options *o,
-		      uint32_t input_hash)
+/* The file @name in the folder @what of the cache. */
+static char *path_in_cache(const char *what, const char *name)
 {
-	char id[80];
-	identity(model, id);
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_xdg = xdg && *xdg == '/';
 	char *path = NULL;
 	if (!has_xdg && !(home && *home))
 		return NULL;
-	if (asprintf(&path, "%s%s/pugmark/plans/%s-%s%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan",
-		     has_xdg ? xdg : home, has_xdg ? "" : "/.cache", id,
-		     planning_mode_name(o->mode), o->returns_apart ? "-returns" : "", scope_hash(o),
-		     input_hash, PLANNER_VERSION) < 0)
+	if (asprintf(&path, "%s%s/pugmark/%s/%s", has_xdg ? xdg : home, has_xdg ? "" : "/.cache",
+		     what, name) < 0)
 		return NULL;
 	return path;
+}
+
+char *plan_cache_path(const struct pugmark_model *model, const struct planning_options *o,
+		      uint32_t input_hash)
+{
+	char id[80], name[160];
+	identity(model, id);
+	snprintf(name, sizeof(name), "%s-%s%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan", id,
+		 planning_mode_name(o->mode), o->returns_apart ? "-returns" : "", scope_hash(o),
+		 input_hash, PLANNER_VERSION);
+	return path_in_cache("plans", name);
+}
+
+char *plan_cache_taken_path(const struct pugmark_model *model, const struct planning_options *o)
+{
+	struct planning_options scope = *o;
+	char id[80], name[160];
+	scope.n_out = 0;
+	identity(model, id);
+	snprintf(name, sizeof(name), "%s-%s-%08" PRIx32 "-%g", id, planning_mode_name(o->mode),
+		 scope_hash(&scope), o->max_overhead);
+	return path_in_cache("taken-out", name);
 }
 
 /* Whether @plan is whole and of this binary. */
@@ -105,7 +123,7 @@ struct pugmark_plan *plan_cache_find(const char *path, const struct pugmark_mode
 
 int plan_cache_keep(char *path, const struct pugmark_plan *plan, struct pugmark_diag *diag)
 {
-	int err = make_folders(path);
+	int err = plan_cache_make_folders(path);
 	if (err)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					"cannot make the folder: %s", strerror(-err));

@@ -9,6 +9,12 @@
  * all that it is made from beside the binary and the options. */
 char *plan_cache_path(const struct pugmark_model *model, const struct planning_options *options,
 		      uint32_t input_hash);
+/* Where the functions that were taken out under options->max_overhead belong (taken_before.h); in
+ * the same way. */
+char *plan_cache_taken_path(const struct pugmark_model *model,
+			    const struct planning_options *options);
+/* Those that lead to @path, which is as before afterwards. Returns 0 or -errno. */
+int plan_cache_make_folders(char *path);
 /* What is kept at @path (NULL: nothing), if it is whole and of this binary; the caller frees. */
 struct pugmark_plan *plan_cache_find(const char *path, const struct pugmark_model *model,
 				     enum plan_mode mode);

@@ -9,8 +9,10 @@
 #include "offline/whole_file.h"
 #include "user/patterns.h"
 #include "user/plan_cache.h"
+#include "user/plan_scope.h"
 #include "user/probe_costs.h"
 #include "user/profile.h"
+#include "user/taken_before.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#define NAMES_MAX 3000
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -57,66 +61,6 @@ const char *planning_mode_name(enum plan_mode mode)
 	return mode < N_PLAN_MODES ? mode_names[mode] : "?";
 }
 
-/* Marks in @hit the functions that one of @patterns names. */
-static int apply_patterns(const struct pugmark_model *model, const char *const *texts, uint32_t n,
-			  bool elsewhere, bool *hit, struct pugmark_diag *diag)
-{
-	struct patterns patterns = {0};
-	bool *seen = calloc(n + 1, sizeof(bool));
-	int err = seen ? 0
-		       : pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
-					  "out of memory");
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = patterns_add(&patterns, texts[i], diag);
-	for (uint32_t f = 0; f < model->n_funcs && !err; f++)
-		hit[f] = patterns_match(&patterns, model->funcs[f].name, seen) >= 0;
-	for (uint32_t i = 0; i < n && !err && !elsewhere; i++)
-		if (!seen[i])
-			err = pugmark_diag_set(diag, -ENOENT, model->path, PUGMARK_NO_OFFSET,
-					       "no function matches '%s' (see: pugmark cfg --list)",
-					       texts[i]);
-	patterns_deinit(&patterns);
-	free(seen);
-	return err;
-}
-
-/* Which functions are opaque; NULL in *@out where none is. */
-static int find_scope(const struct pugmark_model *model, const struct planning_options *o,
-		      bool **out, struct pugmark_diag *diag)
-{
-	*out = NULL;
-	if (!o->n_only && !o->n_without && !o->n_out)
-		return 0;
-	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
-	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
-	int err = in && without ? 0
-				: pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
-						   "out of memory");
-	if (!err)
-		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
-	if (!err)
-		err = apply_patterns(model, o->without, o->n_without, o->elsewhere, without, diag);
-	for (uint32_t i = 0; !err && i < o->n_out; i++) {
-		uint32_t f = pugmark_model_func_at(model, o->out[i]);
-		if (f != PUGMARK_NONE)
-			without[f] = true;
-	}
-	bool any = false;
-	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
-		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */
-		any |= !in[f];
-	}
-	free(without);
-	if (!err && !any)
-		err = pugmark_diag_set(diag, -ENODATA, model->path, PUGMARK_NO_OFFSET,
-				       "the scope leaves no function to trace");
-	if (err)
-		free(in);
-	else
-		*out = in;
-	return err;
-}
-
 /* One planning, and what it works with. */
 struct planner {
 	const struct planning_options *o;
@@ -131,6 +75,9 @@ struct planner {
 	bool *opaque;
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
 	struct program *program;
+	struct planning_options recalling; /* the options, with what was taken out before */
+	uint64_t *recalled;		   /* those functions: heap */
+	char *taken_path;		   /* where they are kept, or NULL; heap */
 	struct planning_result *out;
 	struct pugmark_diag *diag;
 };
@@ -179,6 +126,56 @@ static int open_model(struct planner *p)
 	return 0;
 }
 
+/* The names of the first of @n functions. */
+static char *name_functions(const struct pugmark_model *m, const uint64_t *addrs, uint32_t n)
+{
+	char *names = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&names, &len);
+	for (uint32_t i = 0; f && i < n && ftell(f) < NAMES_MAX; i++) {
+		uint32_t func = pugmark_model_func_at(m, addrs[i]);
+		fprintf(f, "%s%.200s", i ? ", " : "",
+			func == PUGMARK_NONE ? "?" : m->funcs[func].name);
+	}
+	if (f)
+		fclose(f);
+	return names;
+}
+
+/* What an earlier recording has taken out is out. */
+static int recall(struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	uint32_t n;
+	if (o->max_overhead <= 0)
+		return 0;
+	p->taken_path = plan_cache_taken_path(p->model, o);
+	if (p->taken_path && o->fresh && !o->n_out)
+		unlink(p->taken_path);
+	if (!p->taken_path || o->fresh || taken_before_read(p->taken_path, &p->recalled, &n))
+		return 0;
+	uint64_t *both = realloc(p->recalled, (n + o->n_out + 1) * sizeof(*both));
+	if (!both)
+		return failed(p, -ENOMEM);
+	p->recalled = both;
+	if (o->n_out)
+		memcpy(both + n, o->out, o->n_out * sizeof(*both));
+	p->recalling = *o;
+	p->recalling.out = both;
+	p->recalling.n_out += n;
+	p->o = &p->recalling;
+	p->out->left_out = name_functions(p->model, both, n);
+	p->out->n_left_out = p->out->left_out ? n : 0;
+	return 0;
+}
+
+/* For the next recording. That it cannot be kept costs that its time, and nothing else. */
+static void remember(struct planner *p)
+{
+	if (p->taken_path && p->o->n_out && !plan_cache_make_folders(p->taken_path))
+		taken_before_write(p->taken_path, p->o->out, p->o->n_out);
+}
+
 /* More arguments or fewer, with the result or without: all that is asked for. */
 static uint8_t joined_reads(uint8_t a, uint8_t b)
 {
@@ -223,7 +220,7 @@ static int make_program(struct planner *p)
 {
 	if (p->program)
 		return 0;
-	int err = find_scope(p->model, p->o, &p->opaque, p->diag);
+	int err = plan_scope_find(p->model, p->o, &p->opaque, p->diag);
 	if (!err)
 		err = find_reads(p);
 	if (err)
@@ -370,8 +367,10 @@ static uint32_t input_hash(const struct planner *p)
 
 static int plan_or_load(struct planner *p)
 {
-	const struct planning_options *o = p->o;
 	int err = open_model(p);
+	if (!err)
+		err = recall(p);
+	const struct planning_options *o = p->o;
 	if (!err && o->profile) {
 		say(p, "counting in the recording");
 		err = profile_read(o->profile, p->model, &p->profile, p->diag);
@@ -411,6 +410,8 @@ int planning_make(const char *binary, const struct planning_options *options,
 	double start = now_s();
 	int err = plan_or_load(&p);
 	out->seconds = now_s() - start;
+	if (!err)
+		remember(&p);
 	if (!err && options->compare)
 		err = compare(&p);
 	if (!err && (options->compare || options->keep_model)) {
@@ -421,6 +422,8 @@ int planning_make(const char *binary, const struct planning_options *options,
 	free(p.entered);
 	free(p.traced);
 	free(p.bound);
+	free(p.recalled);
+	free(p.taken_path);
 	free(p.opaque);
 	free(p.func_reads);
 	free(p.import_reads);
@@ -437,5 +440,6 @@ void planning_deinit(struct planning_result *result)
 	pugmark_model_free(result->model);
 	free(result->path);
 	free(result->not_kept);
+	free(result->left_out);
 	*result = (struct planning_result){0};
 }
