@@ -536,42 +536,16 @@ static void carry_out(struct settling *s)
 		parser_announce(p);
 }
 
-static void at_point(struct settling *s, const struct plan_point *point, uint64_t bp)
-{
-	s->func = point->func;
-	s->next = point->next;
-	enum pugmark_cfa_reg reg = point->cfa & 3;
-	if (reg == CFA_SP)
-		s->cfa = s->sp + (point->cfa >> 2);
-	else if (reg == CFA_BP && bp)
-		s->cfa = bp + (point->cfa >> 2);
-}
-
 /* Finds the point of @ip. Returns false where it is in the module, but there are none. */
 static bool locate(struct settling *s, uint64_t ip, uint64_t bp)
 {
-	const struct parser *p = s->p;
-	s->func = s->next = PUGMARK_NONE;
-	for (uint16_t m = 0; m < p->n_modules; m++) {
-		const struct pugmark_plan *plan = p->plans[m];
-		uint64_t bias;
-		if (!module_bias(p, m, &bias) || ip - bias < plan->text_addr ||
-		    ip - bias >= plan->text_end)
-			continue;
-		uint64_t off = ip - bias - plan->text_addr;
-		uint32_t lo = 0, hi = plan->n_points;
-		while (lo < hi) {
-			uint32_t mid = (lo + hi) / 2;
-			if (plan->points[mid].off <= off)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		s->module = m;
-		if (lo)
-			at_point(s, &plan->points[lo - 1], bp);
-		return plan->n_points > 0;
-	}
+	struct place at;
+	if (!parser_place_at(s->p, s->sp, ip, bp, &at))
+		return false;
+	s->module = at.module;
+	s->func = at.func;
+	s->next = at.next;
+	s->cfa = at.cfa;
 	return true;
 }
 
@@ -599,8 +573,6 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	s->p = p;
 	s->e = e;
 	s->sp = sp;
-	s->module = 0;
-	s->cfa = 0;
 	s->frame_at = NULL;
 	s->caller = caller;
 	enum settled result = UNSETTLED;

@@ -197,6 +197,10 @@ void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const
 
 /* The event is of another stack than the current one, by what is known of both: goes on there. */
 bool parser_try_switch(struct parser *parser, const struct lookahead *la);
+/* A signal has come (EVENT_SIGNAL), but not on the current stack, by what is known of it: where it
+ * came on one that was left, or on a new one in its first function, goes on there, and brings it up
+ * to the place. Returns whether it did. */
+bool parser_settle_elsewhere(struct parser *parser, const struct witness_event *event);
 /* What was left is no more. */
 void parser_forget_contexts(struct parser *parser);
 /* Gives @parser, a copy of @from, stacks of its own. 0 or -ENOMEM. */
@@ -261,10 +265,22 @@ uint32_t parser_return_to(const struct parser *parser, uint16_t first, uint64_t 
  * of *@module is looked at first; or PUGMARK_NONE. */
 uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t *module);
 
+/* Where a thread is: the plan's point of its instruction pointer. */
+struct place {
+	uint16_t module;
+	uint32_t func, next; /* as in struct plan_point; func NONE: in code that is not traced */
+	uint64_t cfa;	     /* of the function's frame; 0: not known */
+};
+
+/* Where run-time address @ip is. Returns false where it is in a module that has no points. */
+bool parser_place_at(const struct parser *parser, uint64_t sp, uint64_t ip, uint64_t bp,
+		     struct place *at);
+
 /* ---- of parser_observe.c ---- */
 
-/* Whether the call that the topmost frame is in, or just passed, never returns to it. */
-bool parser_in_noreturn(const struct parser *parser);
+/* Whether the call that frame @f is in, or just passed, where it is at @position, never returns to
+ * it. */
+bool parser_in_noreturn(const struct parser *parser, const struct frame *f, uint8_t position);
 /* Whether the event is a landing pad or second return of setjmp in a frame that is open. */
 bool parser_can_unwind(const struct parser *parser, const struct lookahead *la);
 /* Then goes on in that frame. */

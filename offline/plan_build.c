@@ -363,6 +363,8 @@ static void add_func(struct builder *b, uint32_t func)
 		f->flags |= PLAN_FUNC_OPAQUE;
 	if (pf->flags & PROG_FUNC_SWITCHES)
 		f->flags |= PLAN_FUNC_SWITCHES;
+	if (pf->flags & PROG_FUNC_LEAVES)
+		f->flags |= PLAN_FUNC_LEAVES;
 	if (b->model && b->model->entry && pf->addr == b->model->entry)
 		f->flags |= PLAN_FUNC_START;
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
