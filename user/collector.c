@@ -21,7 +21,7 @@ enum {
 	PENDING_MAX = 4096,
 	PROCESSES = 1024, /* a power of two */
 	POLL_MIN_NS = 1000000,
-	POLL_MAX_NS = 16000000,
+	POLL_MAX_NS = 8000000,
 };
 #define FLUSH_NS 1000000000ull
 #define MAPS_AGAIN_MAX_NS 5000000000ull
@@ -346,30 +346,13 @@ void collector_flush(struct collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* How long to wait until the rings are looked at again, after @wait_ns: each look takes a processor
- * from what is traced, where that keeps all of them busy, and cools its caches. So the wait grows
- * as long as a small part of the ring fills meanwhile; the longest is shorter where the ring is. */
-static uint64_t next_wait_ns(uint64_t wait_ns, uint64_t drained, uint64_t ring_bytes)
-{
-	uint64_t longest_ns = ring_bytes; /* 16 ms for 16 MiB */
-	if (longest_ns > POLL_MAX_NS)
-		longest_ns = POLL_MAX_NS;
-	if (drained > ring_bytes / 16)
-		return POLL_MIN_NS;
-	wait_ns = drained < ring_bytes / 64 ? 2 * wait_ns : wait_ns;
-	wait_ns = wait_ns < longest_ns ? wait_ns : longest_ns;
-	return wait_ns > POLL_MIN_NS ? wait_ns : POLL_MIN_NS;
-}
-
 static void *drain_main(void *context)
 {
 	struct collector *c = context;
-	const struct ring *ring = ring_buffer__ring(c->events, 0);
 	uint64_t wait_ns = POLL_MIN_NS;
 	bool finishing = false;
 
 	while (!finishing) {
-		uint64_t before = ring__consumer_pos(ring);
 		bool any = drain(c);
 
 		pass_note(c);
@@ -380,8 +363,7 @@ static void *drain_main(void *context)
 		}
 		if (c->current && c->current->len && now_ns() - c->current->since_ns > FLUSH_NS)
 			chunk_turn(c, false);
-		wait_ns =
-			next_wait_ns(wait_ns, ring__consumer_pos(ring) - before, ring__size(ring));
+		wait_ns = any ? POLL_MIN_NS : wait_ns * 2 > POLL_MAX_NS ? POLL_MAX_NS : wait_ns * 2;
 		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
 		pthread_mutex_lock(&c->lock);
 		finishing = c->finishing;
