@@ -10,7 +10,8 @@
 # without what the time before took out; each recording is given one second.
 # A recorded window is set against the mean of the untraced ones before and after it; the median of
 # the rounds must be within 6 %. The spread is shown, and what share of all processors other work of the
-# machine took in the untraced windows: where that is much, it is what was measured. In two layouts:
+# machine took in the untraced windows: where that is much, it is what was measured. In two layouts, or
+# those of LAYOUTS:
 #
 #   spare    the server and its load share processor 0, the recorder has processor 1: what the probes
 #            cost the server, as where the recorder finds a processor with time to spare
@@ -25,6 +26,7 @@ here=$(dirname "$(realpath "$0")")
 export PUGMARK=${PUGMARK:-$(realpath "$here/../..")/build/pugmark}
 export PUGMARK_NO_TTY=1
 rounds=${ROUNDS:-5} window=${WINDOW:-2} percent=${PERCENT:-5} allowed=6
+layouts=${LAYOUTS:-spare shared}
 
 skip() {
 	echo "SKIP overhead: $*"
@@ -124,6 +126,7 @@ spread() {
 
 report() { # LAYOUT TIME FIRST: of the recordings number FIRST, FIRST + 2, ...
 	local i rate cpu out planned gap verdict=met
+	measurements=$((measurements + 1))
 	shares "$3" >shared
 	rate=$(cut -d ' ' -f 1 shared | spread %.1f)
 	cpu=$(cut -d ' ' -f 2 shared | spread %.1f)
@@ -175,19 +178,20 @@ check() { # NAME
 	done
 	"$PUGMARK" doctor >doctor.log 2>&1
 	"$PUGMARK" plan "$binary" >/dev/null 2>&1
-	measure_layout spare
-	measure_layout shared
+	for each_layout in $layouts; do
+		measure_layout "$each_layout"
+	done
 	kill "$server"
 	wait "$server" 2>/dev/null
 	server=''
 	cd / && rm -rf "${dir:?}/$name"
 }
 
-short=0
+short=0 measurements=0
 printf '%-6s %-6s %-5s %22s %8s %22s %22s %4s %8s %7s  asked: %d %%\n' server layout time 'untraced req/s' \
 	'others %' 'recorded, % of that' 'us/request, %' 'out' 'plan ms' 'gap ms' $((100 - allowed))
 for each in "$@"; do
 	check "$each"
 done
-echo "$((4 * $#)) measurements, $short short of what is asked"
+echo "$measurements measurements, $short short of what is asked"
 [ $short = 0 ]
