@@ -107,8 +107,8 @@ __noinline int snapshot_send(__u64 sp)
 	if (bytes > 8 * SNAPSHOT_WORDS)
 		return false;
 	if (bpf_probe_read_user(now->words, bytes, (void *)sp)) {
-		/* Only as far as the page of sp goes, but a line at least. The next page is one of a
-		 * large array that was never touched, and holds nothing; so may be that of sp. */
+		/* Only as far as the page of sp goes, but a line at least. The next page is one of
+		 * a large array that was never touched, and holds nothing; so may be that of sp. */
 		__u64 page = 4096 - (sp & 4095);
 
 		bytes = page < 64 ? 64 : page & ~63ull;

@@ -2,8 +2,8 @@
 /* scoped.c: what a recording of a part of the functions must tell apart: early() runs and is left
  * before main() begins on the same stack, whose frames leave its return address as it was; and
  * outer() is in a call of middle(), whose large frame holds return addresses of calls that have
- * ended. Traced are early, outer, inner, deep and deeper: main and middle are not. Prints a sum, and
- * how far into a page main's frame ends. */
+ * ended. Traced are early, outer, inner, deep and deeper: main and middle are not. Prints a sum,
+ * and how far into a page main's frame ends. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
