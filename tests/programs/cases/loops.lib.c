@@ -7,43 +7,41 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-struct source {
-	struct source *next;
+enum { MAX = 8 };
+
+static struct source {
 	int (*ready)(void *data);
-	int (*call)(void *data);
+	int (*call)(void *data); /* NULL: the slot is free */
 	void (*destroy)(void *data);
 	void *data;
-};
-
-static struct source *sources;
-static int level, quit;
+	int running;
+} sources[MAX];
+static int level, left, quit;
 
 void loop_add(int (*ready)(void *data), int (*call)(void *data), void (*destroy)(void *data),
 	      void *data)
 {
-	struct source *s = malloc(sizeof(*s)), **at = &sources;
-	if (!s)
-		abort();
-	*s = (struct source){NULL, ready, call, destroy, data};
-	while (*at)
-		at = &(*at)->next;
-	*at = s;
+	struct source *s = sources;
+	while (s->call)
+		if (++s == sources + MAX)
+			abort();
+	*s = (struct source){ready, call, destroy, data, 0};
+	left++;
 }
 
-static void dispatch(struct source **at)
+static void dispatch(struct source *s)
 {
-	struct source *s = *at;
-	if (s->ready && !s->ready(s->data))
+	if (!s->call || s->running || (s->ready && !s->ready(s->data)))
 		return;
-	if (s->call(s->data))
+	s->running = 1;
+	int more = s->call(s->data);
+	s->running = 0;
+	if (more)
 		return;
-	for (at = &sources; *at && *at != s;)
-		at = &(*at)->next;
-	if (*at)
-		*at = s->next;
+	s->call = NULL;
+	left--;
 	if (s->destroy)
 		s->destroy(s->data);
-	free(s);
 }
 
 void loop_quit(void)
@@ -54,13 +52,9 @@ void loop_quit(void)
 void loop_run(void)
 {
 	level++;
-	while (sources && quit < level)
-		for (struct source **at = &sources; *at && quit < level;) {
-			struct source *s = *at;
-			dispatch(at);
-			if (*at == s)
-				at = &s->next;
-		}
+	while (left && quit < level)
+		for (int i = 0; i < MAX && quit < level; i++)
+			dispatch(&sources[i]);
 	level--;
 	quit = 0;
 }
