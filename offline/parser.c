@@ -321,16 +321,29 @@ static bool shows(uint16_t module, const struct plan_node *n, const struct witne
 	return e && n->site == e->site && module == e->module;
 }
 
+/* Where the frame lies of what the call @n, in @f, has called: by its height, or else as its event
+ * says; 0: not known. */
+static uint64_t callee_cfa(const struct parser *p, const struct frame *f, const struct plan_node *n,
+			   const struct witness_event *e)
+{
+	if (n->height != PUGMARK_HEIGHT_UNKNOWN)
+		return f->cfa ? f->cfa - n->height : 0;
+	if (!shows(f->module, n, e))
+		return 0;
+	if (n->flags & NODE_CALLEE_CFA)
+		return e->cfa;
+	/* a landing pad reads the stack from where the return address will be put below */
+	bool reads = p->plans[f->module]->sites[n->site].capture & CAPTURE_STACK;
+	return reads && e->stack ? e->stack_addr : 0;
+}
+
 static void follow_call(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	uint64_t cfa = f->cfa, ret = f->ret;
 	if (!(n->flags & NODE_TAIL)) {
-		bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
-		cfa = known ? f->cfa - n->height : 0;
-		if (n->flags & NODE_CALLEE_CFA && shows(f->module, n, e))
-			cfa = e->cfa;
+		cfa = callee_cfa(p, f, n, e);
 		ret = e ? return_address(p, f->module, n) : 0;
 	}
 	emit_call(p, f->module, n, f->module, n->callee);
@@ -350,19 +363,20 @@ void parser_leave_call(struct parser *p)
 		at_decision(p, n->next);
 }
 
-static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e)
+/* @target: run-time address, where the call's event or that of its jump has read it; else 0. */
+static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e,
+			   uint64_t target)
 {
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
-	bool own = shows(f->module, n, e);
 	f->node = node;
 	f->announced = f->foreign_target = false;
-	f->call_cfa = n->flags & NODE_CALLEE_CFA && own ? e->cfa : 0;
+	f->call_cfa = n->height == PUGMARK_HEIGHT_UNKNOWN ? callee_cfa(p, f, n, e) : 0;
 	p->position = AT_CALL;
-	if (!own || p->plans[f->module]->sites[n->site].kind != WITNESS_TARGET)
+	if (!target)
 		return;
 	uint16_t to = f->module;
-	uint32_t callee = parser_function_at(p, e->val, &to);
+	uint32_t callee = parser_function_at(p, target, &to);
 	f->foreign_target = callee == PUGMARK_NONE;
 	if (callee == PUGMARK_NONE)
 		return;
@@ -370,6 +384,14 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 	emit_call(p, f->module, n, to, callee);
 	enter_callee(p, node, to, callee, known ? f->cfa - n->height : 0,
 		     return_address(p, f->module, n));
+}
+
+/* The target that the event @e of call @n has read, or 0. */
+static uint64_t target_read(const struct parser *p, uint16_t module, const struct plan_node *n,
+			    const struct witness_event *e)
+{
+	bool read = shows(module, n, e) && p->plans[module]->sites[n->site].kind == WITNESS_TARGET;
+	return read ? e->val : 0;
 }
 
 /* Where an indirect jump went. */
@@ -385,6 +407,22 @@ static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct
 			elsewhere = t[i].decision;
 	}
 	return elsewhere;
+}
+
+/* The indirect jump @n whose event is @e: where it leaves the function, the event has told where it
+ * goes to as well. */
+static void follow_jump(struct parser *p, const struct plan_node *n, const struct witness_event *e)
+{
+	const struct pugmark_plan *plan = p->plans[parser_top(p)->module];
+	uint32_t decision = decision_at_target(plan, n, e->val - e->bias);
+	at_decision(p, decision);
+	if (decision == PUGMARK_NONE || plan->decisions[decision].n != 1)
+		return;
+	uint32_t node = plan->alternatives[plan->decisions[decision].first];
+	const struct plan_node *leave = &plan->nodes[node];
+	if (leave->kind == NODE_KIND_UNKNOWN && leave->flags & NODE_TAIL &&
+	    leave->site == PUGMARK_NONE && leave->addr == plan->sites[n->site].addr)
+		follow_unknown(p, node, NULL, e->val);
 }
 
 static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
@@ -424,13 +462,13 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 			at_decision(p, n->next);
 		break;
 	case NODE_KIND_UNKNOWN:
-		follow_unknown(p, node, e);
+		follow_unknown(p, node, e, target_read(p, f->module, n, e));
 		break;
 	case NODE_KIND_BRANCH:
 		at_decision(p, e->val ? n->next_taken : n->next);
 		break;
 	case NODE_KIND_TARGET:
-		at_decision(p, decision_at_target(p->plans[f->module], n, e->val - e->bias));
+		follow_jump(p, n, e);
 		break;
 	default:
 		at_decision(p, n->next);

@@ -81,10 +81,12 @@ static void add_next(struct settling *s, uint16_t module, uint32_t node, int fro
 	const struct parser *p = s->p;
 	const struct plan_node *n = node_at(p, module, node);
 	uint32_t func = s->ways[from].func;
-	if (n->site != PUGMARK_NONE || n->flags & NODE_NORETURN)
+	if (n->site != PUGMARK_NONE)
 		return;
 	if (n->kind == NODE_KIND_CALL && n->flags & NODE_TAIL)
 		add_way(s, p->plans[module]->funcs[n->callee].entry, n->callee, node, from);
+	else if (n->flags & NODE_NORETURN)
+		return;
 	else if (n->kind == NODE_KIND_CALL
 			 ? parse_tables_func_empty(p->tables[module], n->callee)
 			 : n->kind == NODE_KIND_BLOCK ||

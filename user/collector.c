@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-	CHUNKS = 4,
+	CHUNKS = 3,
 	CHUNK_BYTES = 4 << 20,
 	MAPS_MAX_BYTES = 256 << 10,
 	CHUNK_ROOM = MAPS_MAX_BYTES + (64 << 10), /* what one step of draining may append */
