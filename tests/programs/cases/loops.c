@@ -124,12 +124,13 @@ FN int slow(int n)
 	KEEP;
 	return n;
 }
-/* Called before the program has been relocated: it must not call anything. */
-static __attribute__((no_instrument_function)) int (*resolve(void))(int)
+/* Called before the program has been relocated: it must not call anything. Named as those that a
+ * compiler's instrumentation does not see. */
+static __attribute__((no_instrument_function)) int (*asm_resolve(void))(int)
 {
 	return sizeof(void *) == 8 ? fast : slow;
 }
-int chosen(int n) __attribute__((ifunc("resolve")));
+int chosen(int n) __attribute__((ifunc("asm_resolve")));
 FN void by_ifunc(void)
 {
 	int (*volatile f)(int) = chosen;

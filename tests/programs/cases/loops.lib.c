@@ -2,6 +2,7 @@
 /* loops.lib.c: a library with a main loop, as GTK's: sources that it asks whether they are ready,
  * calls back, and frees with a function of the program's; a function that the program puts another
  * in the place of; and one that calls whatever has a name. */
+#include "case.h"
 #include "loops.h"
 
 #include <dlfcn.h>
@@ -60,8 +61,9 @@ void loop_run(void)
 }
 
 /* The program has one of this name as well. */
-__attribute__((noipa)) int interposed(int n)
+FN int interposed(int n)
 {
+	KEEP;
 	return n;
 }
 int calls_interposed(int n)
