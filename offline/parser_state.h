@@ -208,6 +208,10 @@ void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const
 
 /* The event is of another stack than the current one, by what is known of both: goes on there. */
 bool parser_try_switch(struct parser *parser, const struct lookahead *la);
+/* How many frames are open where the thread may be leaving its stack or, @longjmp, frames of it:
+ * all, or those that a handler has interrupted there which can have ended in silence; 0: it cannot
+ * be leaving. */
+uint32_t parser_leaving(struct parser *parser, bool longjmp);
 /* A signal has come (EVENT_SIGNAL), but not on the current stack, by what is known of it: where it
  * came on one that was left, or on a new one in its first function, goes on there, and brings it up
  * to the place. Returns whether it did. */
