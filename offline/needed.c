@@ -6,6 +6,7 @@
  * may have written, is checked here. */
 #include "offline/needed.h"
 
+#include "offline/needed_strings.h"
 #include "offline/vec.h"
 
 #include <elf.h>
@@ -51,6 +52,8 @@ struct search {
 	bool linked;   /* something that is run needs it */
 	bool run;      /* a file that is run is among the others */
 	bool by_names; /* one of them asks for functions at run time, by their names */
+	bool asks;     /* the file at hand does */
+	bool asked;    /* one of all files does */
 };
 
 /* glibc's sysdeps/generic/dl-cache.h, the format since 2.2. */
@@ -279,11 +282,26 @@ static struct exported *exported_named(struct search *s, const char *name, uint3
 	return e;
 }
 
+/* What the file imports to ask for functions by their names. */
+static void note_asking(struct search *s, const char *name, bool own)
+{
+	s->asks |= !strcmp(name, "dlsym") || !strcmp(name, "dlvsym");
+	s->by_names |= !own && (s->asks || !strcmp(name, "dlopen") || !strcmp(name, "dlmopen"));
+}
+
+/* A text that dlsym() may be asked for. */
+static void mark_text(void *ctx, const char *text)
+{
+	struct search *s = ctx;
+	uint32_t n;
+	struct exported *e = exported_named(s, text, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (e[i].func != PUGMARK_NONE)
+			s->entered[e[i].func] = 1;
+}
+
 static void mark_name(struct search *s, const char *name, bool defined)
 {
-	static const char *const by_names[] = {"dlopen", "dlmopen", "dlsym", "dlvsym"};
-	for (size_t i = 0; !defined && i < sizeof(by_names) / sizeof(*by_names); i++)
-		s->by_names |= !strcmp(name, by_names[i]);
 	uint32_t n;
 	struct exported *e = exported_named(s, name, &n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -314,6 +332,8 @@ static void read_symbols(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Da
 		const char *name = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (!name || GELF_ST_BIND(sym.st_info) == STB_LOCAL)
 			continue;
+		if (sym.st_shndx == SHN_UNDEF)
+			note_asking(s, name, own);
 		if (!own)
 			mark_name(s, name, sym.st_shndx != SHN_UNDEF);
 		else if (sym.st_shndx != SHN_UNDEF)
@@ -344,6 +364,7 @@ static int read_file(struct search *s, const char *path, bool own)
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return -ENOEXEC;
 	bool any = false;
+	s->asks = false;
 	s->run |= !own && is_run(elf);
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) && !s->failed;) {
 		GElf_Shdr sh;
@@ -359,7 +380,20 @@ static int read_file(struct search *s, const char *path, bool own)
 		else if (s->model)
 			read_symbols(s, elf, &sh, data, own);
 	}
+	s->asked |= s->asks;
+	if (s->asks && s->exported.n)
+		needed_strings(elf, mark_text, s);
 	return any || own ? 0 : -ENODATA;
+}
+
+/* Some library asks for functions by names that the program, which does not, may have given it. */
+static void read_own_strings(struct search *s, const char *path)
+{
+	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	__attribute__((cleanup(end_elf))) Elf *elf =
+		fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF && s->exported.n)
+		needed_strings(elf, mark_text, s);
 }
 
 static void close_fts(FTS **fts)
@@ -482,6 +516,8 @@ int needed_mark(const struct pugmark_model *model, const struct needed_options *
 	struct search s = {.model = model, .options = options, .entered = entered};
 	int err = follow(&s, model->path, diag);
 	bool by_whom = model->entry || (s.run && s.linked && !s.by_names && !options->any_program);
+	if (!err && s.asked)
+		read_own_strings(&s, model->path);
 	if (!err)
 		mark_bound(&s, bound);
 	for (uint32_t i = 0; (s.missing || !by_whom) && i < s.exported.n; i++)

@@ -20,15 +20,15 @@ struct needed_options {
 };
 
 /* Sets @entered (one byte a function of @model) for each exported function whose name is in the
- * dynamic symbol table of a library that the file needs. Whether the library defines that name as
- * well does not matter: the program's definition comes first. Where a library cannot be found or
- * read, every exported function is set; for a library also where no program among the plugins is
- * linked with it, or one of the other modules may ask for functions by name (dlsym) or load more.
- * Sets @bound (one byte an import of @model) for each import that the file defines itself, and
- * nobody else, if its slots are filled before its code runs. What else a process loads may differ:
- * a recorder has to look at the slots.
- * Returns 0, -ENOMEM, or -errno with @diag filled where the file itself or a plugin cannot be
- * read. */
+ * dynamic symbol table of a library that the file needs, or, where one of these or the file itself
+ * asks for functions by name (dlsym), in the constant data of one that asks, or of the file.
+ * Whether the library defines that name as well does not matter: the program's definition comes
+ * first. Where a library cannot be found or read, every exported function is set; for a library
+ * also where no program among the plugins is linked with it, or one of the other modules may ask
+ * for functions by name (dlsym) or load more. Sets @bound (one byte an import of @model) for each
+ * import that the file defines itself, and nobody else, if its slots are filled before its code
+ * runs. What else a process loads may differ: a recorder has to look at the slots. Returns 0,
+ * -ENOMEM, or -errno with @diag filled where the file itself or a plugin cannot be read. */
 int needed_mark(const struct pugmark_model *model, const struct needed_options *options,
 		uint8_t *entered, uint8_t *bound, struct pugmark_diag *diag);
 

@@ -22,6 +22,59 @@ static const struct {
 	{"siglongjmp", SITE_NORETURN},	   {"vfork", SITE_RETURNS_TWICE},
 };
 
+static bool is_bytes(const struct builder *b, uint32_t insn, const char *bytes, uint8_t n)
+{
+	return b->insns.at[insn].len >= n && !memcmp(builder_insn_bytes(b, insn), bytes, n);
+}
+
+/* Whether @insn begins setjmp's code: it keeps rbx, and by its end what rsp is in its caller, and
+ * where that goes on. glibc's and musl's do so. */
+static bool is_setjmp(const struct builder *b, uint32_t insn)
+{
+	bool sp = false, ip = false;
+	if (!is_bytes(b, insn, "\x48\x89\x1f", 3)) /* mov %rbx,(%rdi) */
+		return false;
+	for (uint32_t i = insn + 1; i < b->insns.n && i < insn + 32; i++) {
+		const struct pugmark_insn *at = &b->insns.at[i];
+		const uint8_t *bytes = builder_insn_bytes(b, i);
+		if (at->kind != INSN_OTHER || at->off != at[-1].off + at[-1].len)
+			break;
+		if (at->len < 4 || bytes[0] != 0x48 || bytes[3] != 0x24)
+			continue;
+		/* lea 8(%rsp),REG and mov (%rsp),REG */
+		sp |= at->len == 5 && bytes[1] == 0x8d && (bytes[2] & 0xc7) == 0x44 &&
+		      bytes[4] == 8;
+		ip |= at->len == 4 && bytes[1] == 0x8b && (bytes[2] & 0xc7) == 4;
+	}
+	return sp && ip;
+}
+
+/* The function that begins with @insn returns twice. */
+static void seed_twice(struct builder *b, uint32_t insn)
+{
+	if (insn && is_bytes(b, insn - 1, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
+		insn--;
+	rankmap_set(&b->returns_twice, b->insns.at[insn].off);
+}
+
+/* The same by their code, where there are no names: setjmp, and what says whether it is to keep the
+ * signal mask and jumps to it. What is longjmp's is told in flow.c. */
+static void seed_by_code(struct builder *b)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < b->insns.n; i++)
+		if (is_setjmp(b, i)) {
+			seed_twice(b, i);
+			found = true;
+		}
+	for (uint32_t i = 1; found && i < b->insns.n; i++) {
+		uint64_t to = b->insns.at[i].kind == INSN_JMP ? builder_insn_target(b, i) : 0;
+		if (to && in_text(b, to) && rankmap_has(&b->returns_twice, to - b->text_addr) &&
+		    (is_bytes(b, i - 1, "\x31\xf6", 2) || is_bytes(b, i - 1, "\xbe", 1)))
+			seed_twice(b, i - 1);
+	}
+}
+
 void noreturn_seed(struct builder *b)
 {
 	uint32_t n;
@@ -37,6 +90,7 @@ void noreturn_seed(struct builder *b)
 				    symbols[i].addr - b->text_addr);
 		}
 	}
+	seed_by_code(b);
 }
 
 struct solver {

@@ -614,7 +614,7 @@ static bool may_call(const struct parser *p, uint16_t module, const struct plan_
 	if (!n->import && n->callee == PUGMARK_NONE)
 		return true;
 	if (module == to)
-		return n->callee == func;
+		return n->callee == func || n->flags & NODE_IFUNC;
 	return n->import && p->plans[to]->funcs[func].flags & PLAN_FUNC_EXPORTED;
 }
 

@@ -120,9 +120,7 @@ static bool may_leave_in(const struct parser *p, const struct frame *f, uint8_t 
 	return may_switch_in(p, f, position) || (longjmp && parser_in_noreturn(p, f, position));
 }
 
-/* How many frames are open where the thread may be leaving its stack: all, or those that a handler
- * has interrupted there which can have ended in silence; 0: it cannot be leaving. */
-static uint32_t leaving(struct parser *p, bool longjmp)
+uint32_t parser_leaving(struct parser *p, bool longjmp)
 {
 	if (!p->n || may_leave_in(p, parser_top(p), p->position, longjmp))
 		return p->n;
@@ -202,7 +200,7 @@ static void end_or_leave(struct parser *p)
 {
 	if (!p->n || p->position == LOST)
 		return;
-	uint32_t open = leaving(p, true);
+	uint32_t open = parser_leaving(p, true);
 	if (open) {
 		parser_end_frames(p, open);
 		return;
@@ -289,7 +287,7 @@ static void begin_context(struct parser *p, uint64_t cfa)
 static bool begin_new(struct parser *p, const struct lookahead *la)
 {
 	const struct witness_event *e = la->e;
-	uint32_t open = leaving(p, false);
+	uint32_t open = parser_leaving(p, false);
 	if (open)
 		parser_end_frames(p, open);
 	bool by_library = la->foreign && p->position == AT_CALL;
@@ -407,7 +405,7 @@ static bool settle_in_new(struct parser *p, const struct witness_event *e)
 {
 	struct place at;
 	struct context left = current_of(p);
-	uint32_t n_out = p->n_out, open = leaving(p, false);
+	uint32_t n_out = p->n_out, open = parser_leaving(p, false);
 	if (!open || is_above(e, parser_top(p)->cfa) ||
 	    !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
 	    !is_above(e, at.cfa) ||
@@ -445,7 +443,7 @@ static bool settle_in_new(struct parser *p, const struct witness_event *e)
 bool parser_settle_elsewhere(struct parser *p, const struct witness_event *e)
 {
 	uint32_t n_out = p->n_out;
-	if (!leaving(p, true) && parser_can_end_down_to(p, 0) != 0)
+	if (!parser_leaving(p, true) && parser_can_end_down_to(p, 0) != 0)
 		return false;
 	for (uint32_t i = p->n_contexts; i-- > 0;) {
 		struct context left = current_of(p);
@@ -478,7 +476,8 @@ bool parser_try_switch(struct parser *p, const struct lookahead *la)
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
 	if (la->entered != PUGMARK_NONE) {
 		bool known = la->foreign && p->context_ret && e->ret == p->context_ret;
-		return p->position != LOST && (known || leaving(p, false)) && begin_new(p, la);
+		return p->position != LOST && (known || parser_leaving(p, false)) &&
+		       begin_new(p, la);
 	}
 	if (!(node_at(p, e->module, node)->flags & NODE_ROOT) || !la->own_cfa ||
 	    parser_can_unwind(p, la))
@@ -486,5 +485,5 @@ bool parser_try_switch(struct parser *p, const struct lookahead *la)
 	if (go_back(p, la))
 		return true;
 	return p->position != LOST && e->stack && comes_back(p, e->module, node) &&
-	       (leaving(p, true) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);
+	       (parser_leaving(p, true) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);
 }

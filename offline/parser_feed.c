@@ -75,6 +75,8 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	if (p->position != LOST && find(p, &la, &level, &alt)) {
 		parser_end_before(p, level + 1, &la);
 		first = alt;
+	} else if (la.foreign && parser_enter_from_handler(p, &la)) {
+		first = PUGMARK_NONE;
 	} else if (la.foreign && (stack_signal(e, &sp, &ip, &bp) || e->flags & EVENT_FROM_SIGNAL)) {
 		parser_enter_handler(p, &la, sp, ip, bp);
 	} else if (p->position == LOST && parser_begin_attached(p, &la)) {

@@ -26,9 +26,12 @@ bool parser_in_noreturn(const struct parser *p, const struct frame *f, uint8_t p
  * set. */
 static void unwind_to(struct parser *p, uint32_t n, bool sure)
 {
-	sure = sure && parser_in_noreturn(p, parser_top(p), p->position);
 	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
 		sure = sure && p->handlers[h].settled;
+	uint32_t open = sure ? parser_leaving(p, true) : 0;
+	if (open > n) /* a handler that has come there has ended */
+		parser_end_frames(p, open);
+	sure = sure && parser_in_noreturn(p, parser_top(p), p->position);
 	if (!sure) {
 		parser_emit_gap(p, CAUSE_UNWIND);
 		parser_drop_frames(p, n);

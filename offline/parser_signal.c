@@ -46,8 +46,56 @@ void parser_enter_handler(struct parser *p, const struct lookahead *la, uint64_t
 	enter(p, la, settled, sp);
 }
 
+/* The entry of a function that the handler of @by has called or jumped to: goes on before that
+ * handler, which may have called another one before. */
+static bool may_come_from(struct parser *p, const struct lookahead *la, struct foreign_handler *by)
+{
+	const struct witness_event *e = la->e;
+	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
+	*by = p->foreign;
+	if (h && h->since_ns >= by->since_ns && h->foreign)
+		*by = h->by;
+	else if (h && h->since_ns >= by->since_ns)
+		return false;
+	if (!by->settled || !by->sp || !la->own_cfa || p->position == LOST)
+		return false;
+	uint64_t sp, ip, bp;
+	bool jumped = e->flags & EVENT_FROM_SIGNAL || stack_signal(e, &sp, &ip, &bp);
+	if (jumped ? !stack_signal(e, &sp, &ip, &bp) || sp != by->sp || ip != by->ip
+		   : !stack_handler_runs(e, by->sp, by->ip))
+		return false;
+	if (!h || !h->foreign || h->by.sp != by->sp)
+		return true;
+	/* What it has called before is open, and has called out itself; or has ended. */
+	const struct frame *f = &p->stack[h->frame];
+	if ((!jumped && f->cfa > e->cfa && stack_slot_holds(e, f->cfa, f->ret)) ||
+	    parser_can_end_down_to(p, h->frame) != h->frame)
+		return false;
+	parser_end_frames(p, h->frame);
+	return true;
+}
+
+bool parser_enter_from_handler(struct parser *p, const struct lookahead *la)
+{
+	struct foreign_handler by;
+	if (!may_come_from(p, la, &by))
+		return false;
+	enter(p, la, by.settled, by.sp);
+	if (p->failed || parser_top(p)->boundary != BELOW_HANDLER)
+		return true;
+	struct interruption *h = &p->handlers[p->n_handlers - 1];
+	h->foreign = true;
+	h->by = by;
+	h->alt = by.alt;
+	h->alt_bytes = by.alt_bytes;
+	h->since_ns = by.since_ns;
+	return true;
+}
+
 void parser_signal(struct parser *p, const struct witness_event *e)
 {
+	if (e->val)
+		p->foreign.sp = 0;
 	if (p->position == LOST || p->lost)
 		return; /* the handler's own entry says enough */
 	enum settled settled = UNSETTLED;
@@ -59,6 +107,15 @@ void parser_signal(struct parser *p, const struct witness_event *e)
 	struct witness_event entry = {.kind = EVENT_SIGNAL, .time_ns = e->time_ns};
 	uint32_t func = e->val ? parser_function_at(p, e->val, &entry.module) : PUGMARK_NONE;
 	p->unplaced = !settled && !e->val;
+	if (func == PUGMARK_NONE && e->val)
+		p->foreign = (struct foreign_handler){
+			.sp = e->cfa,
+			.ip = e->ret,
+			.alt = e->signal.alt,
+			.alt_bytes = e->signal.alt_bytes,
+			.since_ns = e->time_ns,
+			.settled = settled,
+		};
 	if (func == PUGMARK_NONE || p->plans[entry.module]->funcs[func].entry == PUGMARK_NONE)
 		return;
 	if (!settled)

@@ -236,6 +236,18 @@ static bool before_call(struct settling *s, uint8_t position, uint32_t decision)
 	return s->keep;
 }
 
+/* Whether the thread is in the topmost frame, where nothing follows: behind the witness of
+ * longjmp's jump, or of one to another stack, it can only be there. */
+static bool at_dead_end(struct settling *s, uint8_t position, uint32_t decision)
+{
+	const struct parser *p = s->p;
+	const struct frame *f = &p->stack[s->level];
+	s->keep = s->level + 1 == p->n && !s->n_links && position == AT_DECISION &&
+		  s->func == f->func && s->module == f->module &&
+		  (decision == PUGMARK_NONE || !p->plans[f->module]->decisions[decision].n);
+	return s->keep;
+}
+
 /* Whether the parser takes the one call that is in progress for one that has just ended: its callee
  * has jumped out of the module, or is about to return. */
 static bool just_ended(const struct settling *s, uint8_t position, uint32_t decision)
@@ -280,7 +292,7 @@ static bool allowed(struct settling *s)
 	s->n_steps = 0;
 	s->keep = s->leave = s->announce = false;
 	s->enter = PUGMARK_NONE;
-	if (before_call(s, position, decision))
+	if (before_call(s, position, decision) || at_dead_end(s, position, decision))
 		return true;
 	if ((position != AT_DECISION && position != AT_CALL) ||
 	    parser_can_end_down_to(p, s->level + 1) != s->level + 1)

@@ -40,14 +40,24 @@ struct frame {
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
 };
 
+/* A signal whose handler is not traced. */
+struct foreign_handler {
+	uint64_t sp, ip;	 /* that it finds; sp 0: there was none */
+	uint64_t alt, alt_bytes; /* the stack that it runs on, if another */
+	uint64_t since_ns;
+	uint8_t settled; /* enum settled */
+};
+
 /* What a frame that is BELOW_HANDLER interrupts. */
 struct interruption {
-	uint32_t frame;		 /* its index */
-	bool settled;		 /* what it interrupts is known to the last silent call */
-	bool ahead;		 /* it interrupts what is about to call the frame below it */
-	uint64_t sp;		 /* that it finds; 0: not known */
-	uint64_t alt, alt_bytes; /* the stack that it runs on, if another */
-	uint64_t since_ns;	 /* the last event before it */
+	uint32_t frame;		   /* its index */
+	bool settled;		   /* what it interrupts is known to the last silent call */
+	bool foreign;		   /* by a function that a handler which is not traced has called */
+	bool ahead;		   /* it interrupts what is about to call the frame below it */
+	uint64_t sp;		   /* that it finds; 0: not known */
+	uint64_t alt, alt_bytes;   /* the stack that it runs on, if another */
+	uint64_t since_ns;	   /* the last event before it */
+	struct foreign_handler by; /* foreign */
 };
 
 /* A stack that the thread has left: what of the parser is that stack's, kept as it was. */
@@ -103,6 +113,7 @@ struct parser {
 	struct trace_event held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
 	bool holds;
+	struct foreign_handler foreign; /* the last one */
 	uint8_t position;
 	uint8_t gap_cause;	   /* LOST: why */
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
@@ -197,6 +208,10 @@ void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const
 
 /* The event is of another stack than the current one, by what is known of both: goes on there. */
 bool parser_try_switch(struct parser *parser, const struct lookahead *la);
+/* How many frames are open where the thread may be leaving its stack or, @longjmp, frames of it:
+ * all, or those that a handler has interrupted there which can have ended in silence; 0: it cannot
+ * be leaving. */
+uint32_t parser_leaving(struct parser *parser, bool longjmp);
 /* A signal has come (EVENT_SIGNAL), but not on the current stack, by what is known of it: where it
  * came on one that was left, or on a new one in its first function, goes on there, and brings it up
  * to the place. Returns whether it did. */
@@ -317,6 +332,9 @@ void parser_signal(struct parser *parser, const struct witness_event *event);
  * @sp 0: not known. */
 void parser_enter_handler(struct parser *parser, const struct lookahead *la, uint64_t sp,
 			  uint64_t ip, uint64_t bp);
+/* The entry of a function that a handler which is not traced has called, by the stack and what an
+ * event has told of its signal. Returns whether it is one, and has been entered. */
+bool parser_enter_from_handler(struct parser *parser, const struct lookahead *la);
 /* The entry of a handler that the last event has told of: it happened, unless @next says that its
  * frame could not be made. */
 void parser_release_held(struct parser *parser, const struct witness_event *next);

@@ -168,6 +168,9 @@ static void node_from_call(struct builder *b, uint32_t block, struct plan_node *
 			n->import = b->import_name[import];
 		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE)
 			n->callee = b->model->sites[pb->site].target;
+		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE &&
+		    b->model->imports[import].ifunc)
+			n->flags |= NODE_IFUNC;
 	}
 	if (pb->call == CALL_UNKNOWN && pb->flags & PROG_TO_OPAQUE)
 		n->callee = pb->callee;

@@ -45,6 +45,22 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uin
 	return true;
 }
 
+bool stack_handler_runs(const struct witness_event *e, uint64_t sp, uint64_t ip)
+{
+	for (uint32_t i = 0; e->stack && i + 25 <= e->stack_words; i++) {
+		const uint64_t *frame = e->stack + i; /* its return address */
+		if (frame[21] != sp || e->stack_addr + 8 * i + 8 < e->cfa)
+			continue;
+		/* What only looks like it has lost its ip, where call frame information leads on.
+		 */
+		uint16_t cs = frame[24], ss = frame[24] >> 48;
+		if (frame[2] == EVENT_STACK_HANDLER ||
+		    (!frame[2] && frame[22] == ip && cs == 0x33 && ss == 0x2b))
+			return true;
+	}
+	return false;
+}
+
 bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)
 {
 	uint64_t word;

@@ -32,6 +32,9 @@ bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from);
 /* Whether the frame right above the event's is the one that the kernel makes for a handler; then
  * *@sp, *@ip and *@bp are the interrupted stack pointer, instruction and rbp. */
 bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp);
+/* Whether the snapshot has, above the event's frame, that which the kernel made for a handler that
+ * found @sp and @ip, and which is still running as far as it can say. */
+bool stack_handler_runs(const struct witness_event *e, uint64_t sp, uint64_t ip);
 
 /* How many of the open frames are still open when the stack pointer is @sp: the last of them is the
  * nearest above it, whichever stack a frame is on. */

@@ -86,11 +86,23 @@ static bool makes_label(struct builder *b, uint32_t func, bool *keeps)
 	return label;
 }
 
+/* Whether it and the next one copy registers to rsp and rbp: what glibc's longjmp has unmangled. */
+static bool loads_both(const struct builder *b, uint32_t i)
+{
+	const uint8_t *sp = builder_insn_bytes(b, i), *bp = builder_insn_bytes(b, i + 1);
+	if (sp[0] == 0x48 && sp[2] == 0xec) /* the end of a frame */
+		return false;
+	return b->insns.at[i].len == 3 && b->insns.at[i + 1].len == 3 && (sp[0] & 0xfb) == 0x48 &&
+	       sp[1] == 0x89 && (sp[2] & 0xc7) == 0xc4 && (bp[0] & 0xfb) == 0x48 && bp[1] == 0x89 &&
+	       (bp[2] & 0xc7) == 0xc5;
+}
+
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last)
 {
 	bool leaves = false, keeps;
 	for (uint32_t i = first; i < last && !leaves; i++)
-		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len);
+		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len) ||
+			 (i + 1 < last && loads_both(b, i));
 	return leaves &&
 	       (makes_label(b, func, &keeps) || (!keeps && b->insns.at[last].kind == INSN_JMP_IND));
 }

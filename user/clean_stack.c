@@ -7,7 +7,15 @@
 #include <pugmark/event.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 512, SIGNAL_WORDS = 25, SIGNAL_BP = 16, SIGNAL_SP = 21, SIGNAL_IP = 22 };
+enum {
+	FRAMES_MAX = 512,
+	HANDLERS_MAX = 16,
+	SIGNAL_WORDS = 25,
+	SIGNAL_LINK = 2,
+	SIGNAL_BP = 16,
+	SIGNAL_SP = 21,
+	SIGNAL_IP = 22
+};
 
 struct walk {
 	struct unwinder *unwinder;
@@ -15,6 +23,8 @@ struct walk {
 	struct clean_from at;
 	uint32_t slots[FRAMES_MAX]; /* of the return addresses, ascending */
 	uint32_t n;
+	uint32_t handlers[HANDLERS_MAX]; /* the words that are to say that one is running */
+	uint32_t n_handlers;
 	uint64_t unmapped;
 };
 
@@ -48,7 +58,11 @@ static bool take_return(struct walk *w, uint64_t cfa)
 /* The kernel's frame for a handler lies at sp, but for its first word, which was returned to. */
 static bool leave_handler(struct walk *w)
 {
-	uint64_t frame = w->at.sp - 8, sp;
+	uint64_t frame = w->at.sp - 8, sp, link;
+	bool own = w->e->flags & EVENT_FROM_SIGNAL && frame == w->e->cfa - 8;
+	if (!own && w->n_handlers < HANDLERS_MAX && word_at(w, frame + 8 * SIGNAL_LINK, &link) &&
+	    !link)
+		w->handlers[w->n_handlers++] = (frame + 8 * SIGNAL_LINK - w->e->stack_addr) / 8;
 	w->at.bp_known = word_at(w, frame + 8 * SIGNAL_BP, &w->at.bp);
 	if (!word_at(w, frame + 8 * SIGNAL_SP, &sp) || sp < w->at.sp ||
 	    !word_at(w, frame + 8 * SIGNAL_IP, &w->at.ip))
@@ -96,5 +110,7 @@ void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint6
 			 unwinder_is_code(unwinder, words[i]))
 			words[i] = 0;
 	}
+	for (uint32_t i = 0; i < w.n_handlers; i++)
+		words[w.handlers[i]] = EVENT_STACK_HANDLER;
 	e->stack = words;
 }

@@ -36,6 +36,9 @@ enum event_flag {
 /* A word of a snapshot that is not known. Far from the stack pointer only those are that are
  * addresses in the module. One that is 1 reads as 0. */
 #define EVENT_STACK_UNKNOWN 1
+/* In place of uc_link, which is 0, in the frame that the kernel made for a handler, where call
+ * frame information leads from the event's frame through it: that handler is running. */
+#define EVENT_STACK_HANDLER 0x6e75722072646e68
 
 #define EVENT_VALUES_MAX 6
 

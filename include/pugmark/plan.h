@@ -83,6 +83,7 @@ enum plan_node_flag {
 	NODE_SHOWS_BLOCK = 16, /* to pass it is to execute a block (level paths), which begins at
 				  addr; of a call or tail jump: at addr - next_taken */
 	NODE_SWITCHES = 32,    /* a call that may go on on another stack, and come back later */
+	NODE_IFUNC = 64,       /* a call of what an IFUNC of this module has chosen, in here too */
 };
 
 struct plan_node {

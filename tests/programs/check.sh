@@ -8,7 +8,8 @@
 # programs (see builds() below; four of them with --quick), recorded, and what is recovered, in terms
 # of the source (normal.awk), must be cases/NAME.trace to the last line. Numbers in there that depend
 # on the C library, ${LIKE_THIS}, are what the program itself counted. A stripped program's addresses
-# are named by its twin that was not stripped.
+# are named by its twin that was not stripped. Where there is a cases/NAME.lib.c, a library is made of
+# it that the program is linked to, and that is not traced.
 #
 # Prints a line for each build that is not right, with the difference, and a table. JOBS=N runs so many
 # at a time; REBASE=1 writes the golden files anew, by the first build; KEEP=DIR keeps what differs.
@@ -42,6 +43,16 @@ builds() {
 	done
 }
 
+# Makes the library of source $1, if it has one; how to link it is in `linked`.
+library() { # SOURCE COMPILER OPTIONS...
+	local from=${1%.*}.lib.c
+	linked=()
+	[ -f "$from" ] || return 0
+	# shellcheck disable=SC2016 # the dynamic linker's word
+	linked=(./libcase.so '-Wl,-rpath,$ORIGIN' -rdynamic)
+	"${@:2}" -fPIC -shared "$from" -o libcase.so
+}
+
 # Builds cases/$1 as $2... into the current folder: `case` to be run, `named` with symbols.
 build() { # SOURCE COMPILER LEVEL FP PIE STRIPPED
 	local compiler=$2 flags=("$3" -pthread "-I$here/cases")
@@ -50,8 +61,9 @@ build() { # SOURCE COMPILER LEVEL FP PIE STRIPPED
 	*.cc:clang) compiler=clang++ ;;
 	esac
 	[ "$4" = fp ] && flags+=(-fno-omit-frame-pointer) || flags+=(-fomit-frame-pointer)
+	library "$1" "$2" "${flags[@]}" || return
 	[ "$5" = pie ] && flags+=(-fpie -pie) || flags+=(-fno-pie -no-pie)
-	"$compiler" "${flags[@]}" "$1" -o named || return
+	"$compiler" "${flags[@]}" "$1" -o named "${linked[@]}" || return
 	[ "$6" = stripped ] && strip -o case named || cp named case
 }
 
@@ -104,9 +116,11 @@ plain() { # SOURCE
 try_truth() { # NAME SOURCE
 	local status=0
 	case $2 in *.cc) compiler=g++ ;; *) compiler=gcc ;; esac
+	library "$2" gcc -O1 "-I$here/cases" >wrong 2>&1 || return
 	mkdir truth
 	gcc -O1 -c "$here/truth.c" -o truth.o >wrong 2>&1 &&
-		$compiler -O0 -pthread -finstrument-functions -no-pie -Wl,-z,now "$2" truth.o -o named >wrong 2>&1 || return
+		$compiler -O0 -pthread -finstrument-functions -no-pie -Wl,-z,now "$2" truth.o \
+			-o named "${linked[@]}" >wrong 2>&1 || return
 	TRUTH_DIR=truth ./named >out 2>err </dev/null || status=$?
 	find truth -type f | sort -V | xargs cat | tr -d '\0' >dump
 	awk -v truth=1 -f "$here/normal.awk" <(nm -C named) dump | plain "$2" >got

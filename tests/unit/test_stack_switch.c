@@ -85,12 +85,41 @@ static void nothing_that_compilers_make_switches(void **state)
 	}
 }
 
+/* In a static program without names setjmp() and longjmp() are what they are with them. */
+static void a_c_library_without_names_jumps_as_one_with_them(void **state)
+{
+	static const char source[] = "../../programs/cases/longjmp.c";
+	uint32_t n = 0;
+	(void)state;
+	if (system("echo 'int main(void) { return 0; }' | gcc -static -x c - -o /dev/null 2>&1"))
+		skip();
+	struct pugmark_model *named = compiled("gcc", "-O2 -static -no-pie", source);
+	struct pugmark_model *m = compiled("gcc", "-O2 -static -no-pie -s", source);
+	for (uint32_t i = 0; i < named->n_sites; i++) {
+		const struct pugmark_site *s = &named->sites[i];
+		if (s->kind != SITE_CALL || s->target == PUGMARK_NONE ||
+		    !strstr(named->funcs[s->target].name, "setjmp"))
+			continue;
+		uint32_t back = pugmark_model_block_at(m, s->return_addr);
+		assert_int_not_equal(back, PUGMARK_NONE);
+		assert_true(m->blocks[back].flags & BLOCK_SETJMP_RETURN);
+		n++;
+	}
+	assert_true(n > 2);
+	uint32_t func = pugmark_model_func_at(m, func_of(named, "__longjmp")->addr);
+	assert_int_not_equal(func, PUGMARK_NONE);
+	assert_true(m->funcs[func].flags & FUNC_NORETURN);
+	pugmark_model_free(named);
+	pugmark_model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_takes_the_stack_pointer_from_elsewhere_switches),
 		cmocka_unit_test(calls_of_such_may_come_back_on_another_stack),
 		cmocka_unit_test(nothing_that_compilers_make_switches),
+		cmocka_unit_test(a_c_library_without_names_jumps_as_one_with_them),
 	};
 	return cmocka_run_group_tests_name("stack switches", tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* needed_strings.c: see needed_strings.h. */
+#include "offline/needed_strings.h"
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static bool is_of_name(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || c == '.';
+}
+
+void needed_strings(Elf *elf, void (*take)(void *ctx, const char *text), void *ctx)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr sh;
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS ||
+		    !(sh.sh_flags & SHF_ALLOC) || sh.sh_flags & (SHF_EXECINSTR | SHF_WRITE))
+			continue;
+		Elf_Data *data = elf_rawdata(scn, NULL);
+		const char *text = data ? data->d_buf : NULL;
+		size_t first = 0;
+		for (size_t i = 0; text && i < data->d_size; i++) {
+			if (is_of_name((uint8_t)text[i]))
+				continue;
+			if (!text[i] && i > first)
+				take(ctx, text + first);
+			first = i + 1;
+		}
+	}
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* needed_strings.h: the texts that a file's constant data hold. Private to needed.c. */
+#ifndef OFFLINE_NEEDED_STRINGS_H
+#define OFFLINE_NEEDED_STRINGS_H
+
+#include <libelf.h>
+
+/* Calls @take for each text in @elf's constant data that ends with a NUL and could be a symbol's
+ * name: until that returns, in the file's own memory. */
+void needed_strings(Elf *elf, void (*take)(void *ctx, const char *text), void *ctx);
+
+#endif
