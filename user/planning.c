@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 24 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 25 /* another one where the same binary would be planned otherwise */
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
