@@ -12,6 +12,8 @@
 struct task_state {
 	__u64 last_ns;
 	__u64 last_cfa; /* of the last hit: somewhere near are the frames of the module */
+	__u64 out_cfa;	/* of the last hit before foreign code called back; 0: it has not */
+	__u64 in_cfa;	/* the highest of those that it has called back since */
 	__u64 base[BATCH_MODULES]; /* run-time address of text_addr, 0: to be said */
 	__u64 unplanned;	   /* a bit a module: its plan does not hold here */
 	__u32 n;

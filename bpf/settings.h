@@ -8,6 +8,7 @@
 #include <pugmark/batch.h>
 
 const volatile bool with_times = true;
+const volatile bool with_costs = false; /* what sending stacks takes is measured */
 const volatile bool trace_all = false;
 const volatile bool follow = true;
 const volatile bool in_cgroup = false;	   /* trace_all: only what is in cgroups[0] */

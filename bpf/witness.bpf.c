@@ -34,6 +34,8 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define INTERRUPTED_NS 100000
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -117,21 +119,57 @@ static __always_inline void note_return(struct task_state *st, __u32 capture, __
 	}
 }
 
+/* What it took to send a stack, unless something else ran meanwhile. */
+static __always_inline void note_stack_cost(__u64 since_ns)
+{
+	__u64 took_ns = bpf_ktime_get_ns() - since_ns;
+
+	if (took_ns > INTERRUPTED_NS)
+		return;
+	count(&counters.stacks);
+	__sync_fetch_and_add(&counters.stacks_ns, took_ns);
+}
+
+/* Foreign code that calls back once does so again, from the same frame of its own: the one of ours
+ * that called out is then still where it was at the first time, far above the last hit. It has gone
+ * on once a hit lies above all that was called back. */
+static __always_inline void note_callback(struct task_state *st, __u64 sp, __u64 cfa)
+{
+	if (st->out_cfa <= cfa || st->out_cfa - sp >= 8 * DEEP_WORDS) {
+		st->out_cfa = st->last_cfa;
+		st->in_cfa = 0;
+	}
+	if (cfa > st->in_cfa)
+		st->in_cfa = cfa;
+}
+
 /* Sends the stack where it is asked for; HEAD_SNAPSHOT stays set where it was sent. */
 static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *st, __u64 sp,
-				       __u32 module, struct hit *hit)
+				       __u32 module, __u32 capture, struct hit *hit)
 {
+	bool calls_back = hit->head & HEAD_SNAPSHOT && !(capture & DESC_STACK);
+	__u64 since_ns = 0;
+
+	if (with_costs && hit->head & HEAD_SNAPSHOT && !hit->attached)
+		since_ns = bpf_ktime_get_ns();
+	if (calls_back)
+		note_callback(st, sp, hit->cfa);
+	else if (hit->cfa > st->in_cfa)
+		st->out_cfa = 0;
 	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
 		hit->head |= HEAD_SNAPSHOT;
 		if (hit->attached) {
 			attach_send(ctx);
 		} else {
 			anchor_find(sp, hit->base, module_bytes[module]);
-			deep_send(st->last_cfa + DEEP_MARGIN, hit->base, module_bytes[module]);
+			deep_send((calls_back ? st->out_cfa : st->last_cfa) + DEEP_MARGIN,
+				  hit->base, module_bytes[module]);
 		}
 	} else {
 		hit->head &= ~HEAD_SNAPSHOT;
 	}
+	if (since_ns)
+		note_stack_cost(since_ns);
 	st->last_cfa = hit->cfa;
 	st->last_module = module;
 }
@@ -171,7 +209,7 @@ int witness(struct pt_regs *ctx)
 		note_return(st, capture, ctx->ip, &hit);
 	if (capture & DESC_STACK)
 		hit.head |= HEAD_SNAPSHOT;
-	note_stack(ctx, st, sp, module, &hit);
+	note_stack(ctx, st, sp, module, capture, &hit);
 	if (capture & DESC_FLAGS && flag_taken(ctx->flags, site->cond & 15))
 		hit.head |= HEAD_TAKEN;
 	if (capture & DESC_TARGET)

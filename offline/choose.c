@@ -61,6 +61,50 @@ static bool leads_to_root(const struct chooser *ch, const struct prog_block *b, 
 	return false;
 }
 
+/* Whether a call of @b's callee shows as soon as it goes on: then a jump there that never comes
+ * back shows as well. What stops in the callee shows by the callee's marks. */
+static bool callee_shows(const struct chooser *ch, const struct prog_block *b)
+{
+	const struct summary *sum = &ch->sums[b->callee];
+	return b->call == CALL_DIRECT && sum->known && !sum->nullable &&
+	       (sum->first.n || sum->first.top);
+}
+
+/* A way of a jump that leaves the function has no instruction of its own: the jump is to say that
+ * it goes there, where nothing else does. */
+static bool wants_jump(const struct chooser *ch, const struct prog_block *b)
+{
+	return b->flags & PROG_VIRTUAL &&
+	       (jumps_anywhere(ch, b) || (b->flags & PROG_NORETURN && !callee_shows(ch, b)));
+}
+
+/* The mark by which the jump at the end of @b says where it goes. */
+static uint8_t way_mark(const struct prog_block *b)
+{
+	if (!probeable(&b->last) || b->flags & (PROG_READ | PROG_READ_CALL))
+		return MARK_NONE;
+	return b->flags & PROG_BRANCH ? MARK_BRANCH : prog_jump_read(b) ? MARK_TARGET : MARK_NONE;
+}
+
+static void force_jump(struct chooser *ch, uint32_t block)
+{
+	for (uint32_t i = ch->pred_at[block]; i < ch->pred_at[block + 1]; i++) {
+		const struct prog_block *from = &ch->prog->blocks[ch->preds[i]];
+		bool entry = ch->hops[ch->preds[i]].flags & HOP_ENTRY || from->flags & PROG_ROOT;
+		if (way_mark(from) && (!entry || from->last.cfa_known))
+			ch->marks[ch->preds[i]] = way_mark(from);
+	}
+}
+
+/* Whether each jump that leads to @block says so. */
+static bool jump_shows(const struct chooser *ch, uint32_t block)
+{
+	for (uint32_t i = ch->pred_at[block]; i < ch->pred_at[block + 1]; i++)
+		if (ch->marks[ch->preds[i]] != way_mark(&ch->prog->blocks[ch->preds[i]]))
+			return false;
+	return true;
+}
+
 /* Marks that no mode can do without: entries that no direct call announces, what the unwinder
  * enters, jumps whose targets are not known, calls at an unknown height, calls that fork or execute
  * (what the child does begins and ends there) or go on on another stack, (at next to no cost) calls
@@ -74,7 +118,9 @@ void force_function(struct chooser *ch, uint32_t func)
 		const struct prog_block *block = &ch->prog->blocks[b];
 		if (!(block->flags & PROG_REACHED))
 			continue;
-		if (jumps_anywhere(ch, block) && probeable(&block->last))
+		if (wants_jump(ch, block))
+			force_jump(ch, b);
+		else if (jumps_anywhere(ch, block) && probeable(&block->last))
 			ch->marks[b] = MARK_TARGET;
 		else if ((hides_height(block) || block->flags & PROG_READ_CALL) &&
 			 probeable(&block->last))
@@ -199,10 +245,8 @@ static bool lacks_forced(const struct chooser *ch, uint32_t block)
 	if (b->flags & PROG_ROOT &&
 	    (!mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known)))
 		return true;
-	/* a landing pad that begins with a call at an unknown height: its event tells where the
-	 * callee's frame is, not in which one it is itself */
-	if (b->flags & PROG_ROOT && hides_height(b) && mark == MARK_LAST)
-		return true;
+	if (b->flags & PROG_VIRTUAL)
+		return wants_jump(ch, b) && !jump_shows(ch, block);
 	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
 		return mark != MARK_TARGET;
 	if (hides_height(b))

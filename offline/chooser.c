@@ -5,6 +5,7 @@
 #include "offline/chooser_impl.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,9 @@ static int build_hops(struct chooser *ch)
 		hop->is_node = block->call != CALL_NONE || f->flags & PROG_PATHS;
 		if (block->flags & PROG_RET)
 			hop->flags |= HOP_RET;
+		if (block->flags & PROG_RET &&
+		    (isfinite(block->any.cost_ns) || isfinite(block->last.cost_ns)))
+			hop->flags |= HOP_RET_APART;
 		if (f->flags & PROG_ENTRY_WITNESS && f->block == b)
 			hop->flags |= HOP_ENTRY;
 	}
@@ -167,7 +171,8 @@ void chooser_deinit(struct chooser *ch)
 bool chooser_is_node(const struct chooser *ch, uint32_t block)
 {
 	const struct hop *hop = &ch->hops[block];
-	return ch->marks[block] || hop->is_node || (ch->returns_apart && hop->flags & HOP_RET);
+	return ch->marks[block] || hop->is_node ||
+	       (ch->returns_apart && hop->flags & HOP_RET_APART);
 }
 
 /* The successors of @b are to be walked next, but for those that have been, or are to be already:

@@ -47,7 +47,11 @@ struct hop {
 	uint8_t is_node; /* marked or not */
 	uint8_t flags;	 /* enum hop_flag */
 };
-enum hop_flag { HOP_RET = 1, HOP_ENTRY = 2 /* of a function with PROG_ENTRY_WITNESS */ };
+enum hop_flag {
+	HOP_RET = 1,
+	HOP_ENTRY = 2,	   /* of a function with PROG_ENTRY_WITNESS */
+	HOP_RET_APART = 4, /* a ret that a witness could tell from the others */
+};
 
 /* One thing that an unmarked call of the function can show first. */
 struct watch_source {

@@ -57,7 +57,7 @@ static struct term own_term(const struct chooser *ch, uint32_t block)
 	const struct prog_block *b = &ch->prog->blocks[block];
 	bool known = ch->marks[block] == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
 	if (ch->marks[block] == MARK_LAST && (b->call == CALL_DIRECT || b->call == CALL_UNKNOWN) &&
-	    !(b->flags & PROG_TAIL) && b->height == PUGMARK_HEIGHT_UNKNOWN)
+	    !(b->flags & (PROG_TAIL | PROG_ROOT)) && b->height == PUGMARK_HEIGHT_UNKNOWN)
 		known = false; /* its event tells the callee's frame, not this one */
 	return (struct term){
 		.w = block,

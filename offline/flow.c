@@ -263,10 +263,6 @@ static int end_indirect_jump(struct ending *e)
 	uint64_t slot = decode_slot(insn, builder_insn_bytes(e->b, e->insn), e->addr);
 	struct pugmark_site site = {.kind = SITE_TAIL, .via = VIA_INDIRECT, .import = PUGMARK_NONE};
 	const struct jump_table *table = jumptable_of(e->b, e->insn);
-	if (stack_switch_is_final(e->b, e->func, block->insn, e->insn)) {
-		block->end = END_TRAP;
-		return 0;
-	}
 	if (slot || (table && table->grade == TABLE_TAIL)) {
 		if (slot)
 			site.import = elf_image_import_at(e->b->image, slot);
@@ -289,8 +285,13 @@ static int end_indirect_jump(struct ending *e)
 static int end_block(struct ending *e)
 {
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
+	const struct pugmark_insn *last = &e->b->insns.at[e->insn];
 	int err;
-	switch (e->b->insns.at[e->insn].kind) {
+	if (insn_leaves(last) && stack_switch_is_final(e->b, e->func, block->insn, e->insn)) {
+		block->end = END_TRAP;
+		return 0;
+	}
+	switch (last->kind) {
 	case INSN_CALL:
 		err = add_direct_site(e, SITE_CALL, builder_insn_target(e->b, e->insn), 0);
 		return err ? err : end_call(e);

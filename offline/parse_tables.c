@@ -35,26 +35,93 @@ static bool node_empty(const struct parse_tables *t, const struct plan_node *n)
 	return leaves_function(n) || (n->next != PUGMARK_NONE && t->decision_empty[n->next]);
 }
 
-static void find_empty(struct parse_tables *t)
+/* An alternative that makes its decision empty once another decision is: the next, or the callee's
+ * first. */
+struct waiting {
+	uint32_t decision, node;
+	uint32_t next; /* that waits for the same; 0: none */
+};
+
+struct emptiness {
+	struct parse_tables *t;
+	struct waiting *all; /* from 1 */
+	uint32_t *first;     /* by what is waited for */
+	uint32_t *found, n_found, n;
+};
+
+/* What @n waits for; PUGMARK_NONE: nothing. */
+static uint32_t waits_for(const struct parse_tables *t, const struct plan_node *n)
+{
+	if (n->kind == NODE_KIND_CALL) {
+		uint32_t entry = t->plan->funcs[n->callee].entry;
+		if (entry != PUGMARK_NONE && !t->decision_empty[entry])
+			return entry;
+	}
+	return leaves_function(n) || t->decision_empty[n->next] ? PUGMARK_NONE : n->next;
+}
+
+static void look_at(struct emptiness *e, uint32_t waiting)
+{
+	struct waiting *w = &e->all[waiting];
+	if (e->t->decision_empty[w->decision])
+		return;
+	uint32_t by = waits_for(e->t, &e->t->plan->nodes[w->node]);
+	if (by == PUGMARK_NONE) {
+		e->t->decision_empty[w->decision] = true;
+		e->found[e->n_found++] = w->decision;
+		return;
+	}
+	w->next = e->first[by];
+	e->first[by] = waiting;
+}
+
+/* An alternative without a witness that returns can be silent if what follows can. */
+static void look_at_all(struct emptiness *e)
+{
+	const struct pugmark_plan *plan = e->t->plan;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		for (uint32_t i = 0; i < plan->decisions[d].n; i++) {
+			uint32_t node = plan->alternatives[plan->decisions[d].first + i];
+			const struct plan_node *n = &plan->nodes[node];
+			if (n->site != PUGMARK_NONE || n->flags & NODE_NORETURN ||
+			    (!leaves_function(n) && n->next == PUGMARK_NONE))
+				continue;
+			e->all[++e->n] = (struct waiting){d, node, 0};
+			look_at(e, e->n);
+		}
+	while (e->n_found)
+		for (uint32_t w = e->first[e->found[--e->n_found]], next; w; w = next) {
+			next = e->all[w].next;
+			look_at(e, w);
+		}
+	for (uint32_t f = 0; f < plan->n_funcs; f++) {
+		uint32_t entry = plan->funcs[f].entry;
+		/* what is not modelled is entered by nobody that the parser follows */
+		e->t->func_empty[f] = entry == PUGMARK_NONE || e->t->decision_empty[entry];
+	}
+}
+
+static int find_empty(struct parse_tables *t)
 {
 	const struct pugmark_plan *plan = t->plan;
-	bool grew = true;
-	while (grew) {
-		grew = false;
-		for (uint32_t d = plan->n_decisions; d-- > 0;) {
-			const struct plan_decision *dec = &plan->decisions[d];
-			for (uint32_t i = 0; i < dec->n && !t->decision_empty[d]; i++)
-				if (node_empty(t, &plan->nodes[plan->alternatives[dec->first + i]]))
-					grew = t->decision_empty[d] = true;
-		}
-		for (uint32_t f = 0; f < plan->n_funcs; f++) {
-			uint32_t entry = plan->funcs[f].entry;
-			/* what is not modelled is entered by nobody that the parser follows */
-			bool empty = entry == PUGMARK_NONE || t->decision_empty[entry];
-			if (empty && !t->func_empty[f])
-				grew = t->func_empty[f] = true;
-		}
-	}
+	uint64_t n = 0;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		n += plan->decisions[d].n;
+	if (n >= UINT32_MAX) /* as no plan has that was made */
+		return -ENOMEM;
+	struct emptiness e = {
+		.t = t,
+		.all = malloc((n + 1) * sizeof(*e.all)),
+		.first = calloc(plan->n_decisions + 1, sizeof(*e.first)),
+		.found = malloc((plan->n_decisions + 1) * sizeof(*e.found)),
+	};
+	int err = e.all && e.first && e.found ? 0 : -ENOMEM;
+	if (!err)
+		look_at_all(&e);
+	free(e.all);
+	free(e.first);
+	free(e.found);
+	return err;
 }
 
 static int by_addr(const void *a, const void *b)
@@ -108,19 +175,23 @@ static uint32_t jump_target(const struct plan_node *n)
 
 /* Which functions need not be entered by a direct call, and which frames may come to be of code
  * that is not of the plan, each by tail jumps as well. */
-static void find_outward(struct parse_tables *t)
+static int find_outward(struct parse_tables *t)
 {
 	const struct pugmark_plan *plan = t->plan;
+	uint32_t n_tails = 0, *tails = malloc((plan->n_nodes + 1) * sizeof(*tails));
+	if (!tails)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < plan->n_nodes; i++)
+		if (plan->nodes[i].flags & NODE_TAIL && plan->nodes[i].kind != NODE_KIND_LEAF)
+			tails[n_tails++] = i;
 	for (uint32_t f = 0; f < plan->n_funcs; f++)
 		t->enterable[f] = plan->funcs[f].flags &
 				  (PLAN_FUNC_ENTERED | PLAN_FUNC_EXPORTED | PLAN_FUNC_START);
 	bool grew = true;
 	while (grew) {
 		grew = false;
-		for (uint32_t i = 1; i < plan->n_nodes; i++) {
-			const struct plan_node *n = &plan->nodes[i];
-			if (!(n->flags & NODE_TAIL) || n->kind == NODE_KIND_LEAF)
-				continue;
+		for (uint32_t i = 0; i < n_tails; i++) {
+			const struct plan_node *n = &plan->nodes[tails[i]];
 			uint32_t to = jump_target(n);
 			if ((to == PUGMARK_NONE || t->jumps_out[to]) && !t->jumps_out[n->func])
 				grew = t->jumps_out[n->func] = true;
@@ -128,6 +199,8 @@ static void find_outward(struct parse_tables *t)
 				grew = t->enterable[to] = true;
 		}
 	}
+	free(tails);
+	return 0;
 }
 
 int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
@@ -144,12 +217,10 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
 	if (!t->enterable || !t->jumps_out || !t->at || !t->func_empty || !t->decision_empty ||
-	    !t->sites || !t->returns) {
+	    !t->sites || !t->returns || find_empty(t) || find_outward(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
-	find_empty(t);
-	find_outward(t);
 	index_nodes(t);
 	*out = t;
 	return 0;

@@ -20,7 +20,8 @@ static bool make_caches(struct parser *p)
 {
 	p->origins = calloc(ORIGINS, sizeof(*p->origins));
 	p->moves = aligned_alloc(64, MOVES * sizeof(*p->moves));
-	if (!p->origins || !p->moves)
+	p->shortcuts = parser_shortcuts_new();
+	if (!p->origins || !p->moves || !p->shortcuts)
 		return false;
 	for (uint32_t i = 0; i < MOVES; i++)
 		p->moves[i].decision = PUGMARK_NONE;
@@ -55,6 +56,7 @@ void parser_free(struct parser *p)
 	free(p->contexts);
 	free(p->origins);
 	free(p->moves);
+	free(p->shortcuts);
 	free(p->stack);
 	free(p->handlers);
 	free(p->out);
@@ -71,6 +73,7 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->tables = tables;
 	p->origins = NULL;
 	p->moves = NULL;
+	p->shortcuts = NULL;
 	p->out = NULL;
 	p->n_out = p->cap_out = 0;
 	p->gaps = 0;
@@ -88,10 +91,12 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	return 0;
 }
 
-static void forget_origins(struct parser *p)
+/* What was remembered while modules stayed where they are. */
+static void forget_places(struct parser *p)
 {
 	if (p->origins)
 		memset(p->origins, 0, ORIGINS * sizeof(*p->origins));
+	parser_forget_shortcuts(p);
 }
 
 void parser_set_bias(struct parser *p, uint16_t module, uint64_t bias)
@@ -100,13 +105,13 @@ void parser_set_bias(struct parser *p, uint16_t module, uint64_t bias)
 		return;
 	p->bias[module] = bias;
 	p->bias_known |= 1ull << module;
-	forget_origins(p);
+	forget_places(p);
 }
 
 void parser_forget_biases(struct parser *p)
 {
 	p->bias_known = 0;
-	forget_origins(p);
+	forget_places(p);
 }
 
 static bool grow_stack(struct parser *p)
@@ -160,6 +165,14 @@ static inline __attribute__((always_inline)) void emit(struct parser *p, struct 
 	event.to_ns = p->now_ns;
 	event.depth = p->n - p->gone;
 	p->out[p->n_out++] = event;
+}
+
+struct trace_event *parser_reserve(struct parser *p, uint32_t n)
+{
+	while (p->cap_out - p->n_out < n)
+		if (!grow_out(p))
+			return NULL;
+	return p->out + p->n_out;
 }
 
 struct trace_event *parser_events(struct parser *p, uint32_t *n)
@@ -241,6 +254,7 @@ void parser_drop_frames(struct parser *p, uint32_t n)
 		p->gone -= p->stack[--p->n].gone;
 		p->n_handlers -= p->stack[p->n].boundary == BELOW_HANDLER;
 	}
+	p->lowest = p->n < p->lowest ? p->n : p->lowest;
 }
 
 /* The topmost frame has ended: goes on in the one below it. */
@@ -307,16 +321,29 @@ static bool shows(uint16_t module, const struct plan_node *n, const struct witne
 	return e && n->site == e->site && module == e->module;
 }
 
+/* Where the frame lies of what the call @n, in @f, has called: by its height, or else as its event
+ * says; 0: not known. */
+static uint64_t callee_cfa(const struct parser *p, const struct frame *f, const struct plan_node *n,
+			   const struct witness_event *e)
+{
+	if (n->height != PUGMARK_HEIGHT_UNKNOWN)
+		return f->cfa ? f->cfa - n->height : 0;
+	if (!shows(f->module, n, e))
+		return 0;
+	if (n->flags & NODE_CALLEE_CFA)
+		return e->cfa;
+	/* a landing pad reads the stack from where the return address will be put below */
+	bool reads = p->plans[f->module]->sites[n->site].capture & CAPTURE_STACK;
+	return reads && e->stack ? e->stack_addr : 0;
+}
+
 static void follow_call(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
 	uint64_t cfa = f->cfa, ret = f->ret;
 	if (!(n->flags & NODE_TAIL)) {
-		bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
-		cfa = known ? f->cfa - n->height : 0;
-		if (n->flags & NODE_CALLEE_CFA && shows(f->module, n, e))
-			cfa = e->cfa;
+		cfa = callee_cfa(p, f, n, e);
 		ret = e ? return_address(p, f->module, n) : 0;
 	}
 	emit_call(p, f->module, n, f->module, n->callee);
@@ -336,19 +363,20 @@ void parser_leave_call(struct parser *p)
 		at_decision(p, n->next);
 }
 
-static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e)
+/* @target: run-time address, where the call's event or that of its jump has read it; else 0. */
+static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e,
+			   uint64_t target)
 {
 	struct frame *f = parser_top(p);
 	const struct plan_node *n = node_at(p, f->module, node);
-	bool own = shows(f->module, n, e);
 	f->node = node;
 	f->announced = f->foreign_target = false;
-	f->call_cfa = n->flags & NODE_CALLEE_CFA && own ? e->cfa : 0;
+	f->call_cfa = n->height == PUGMARK_HEIGHT_UNKNOWN ? callee_cfa(p, f, n, e) : 0;
 	p->position = AT_CALL;
-	if (!own || p->plans[f->module]->sites[n->site].kind != WITNESS_TARGET)
+	if (!target)
 		return;
 	uint16_t to = f->module;
-	uint32_t callee = parser_function_at(p, e->val, &to);
+	uint32_t callee = parser_function_at(p, target, &to);
 	f->foreign_target = callee == PUGMARK_NONE;
 	if (callee == PUGMARK_NONE)
 		return;
@@ -356,6 +384,14 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 	emit_call(p, f->module, n, to, callee);
 	enter_callee(p, node, to, callee, known ? f->cfa - n->height : 0,
 		     return_address(p, f->module, n));
+}
+
+/* The target that the event @e of call @n has read, or 0. */
+static uint64_t target_read(const struct parser *p, uint16_t module, const struct plan_node *n,
+			    const struct witness_event *e)
+{
+	bool read = shows(module, n, e) && p->plans[module]->sites[n->site].kind == WITNESS_TARGET;
+	return read ? e->val : 0;
 }
 
 /* Where an indirect jump went. */
@@ -371,6 +407,22 @@ static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct
 			elsewhere = t[i].decision;
 	}
 	return elsewhere;
+}
+
+/* The indirect jump @n whose event is @e: where it leaves the function, the event has told where it
+ * goes to as well. */
+static void follow_jump(struct parser *p, const struct plan_node *n, const struct witness_event *e)
+{
+	const struct pugmark_plan *plan = p->plans[parser_top(p)->module];
+	uint32_t decision = decision_at_target(plan, n, e->val - e->bias);
+	at_decision(p, decision);
+	if (decision == PUGMARK_NONE || plan->decisions[decision].n != 1)
+		return;
+	uint32_t node = plan->alternatives[plan->decisions[decision].first];
+	const struct plan_node *leave = &plan->nodes[node];
+	if (leave->kind == NODE_KIND_UNKNOWN && leave->flags & NODE_TAIL &&
+	    leave->site == PUGMARK_NONE && leave->addr == plan->sites[n->site].addr)
+		follow_unknown(p, node, NULL, e->val);
 }
 
 static void emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
@@ -410,13 +462,13 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 			at_decision(p, n->next);
 		break;
 	case NODE_KIND_UNKNOWN:
-		follow_unknown(p, node, e);
+		follow_unknown(p, node, e, target_read(p, f->module, n, e));
 		break;
 	case NODE_KIND_BRANCH:
 		at_decision(p, e->val ? n->next_taken : n->next);
 		break;
 	case NODE_KIND_TARGET:
-		at_decision(p, decision_at_target(p->plans[f->module], n, e->val - e->bias));
+		follow_jump(p, n, e);
 		break;
 	default:
 		at_decision(p, n->next);
@@ -476,10 +528,15 @@ void parser_take_event(struct parser *p, uint32_t node, const struct witness_eve
 
 /* ---- along the alternatives ---- */
 
-/* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
-void parser_end_frames(struct parser *p, uint32_t n)
+/* The topmost frame, which is AT_DECISION, ends in silence. Returns false where it cannot. */
+static bool end_frame(struct parser *p)
 {
-	while (p->n > n && !p->failed) {
+	if (parser_shortcut_to_end(p)) {
+		pop_frame(p);
+		return true;
+	}
+	struct shortcut_start start = parser_shortcut_start(p);
+	while (p->lowest == start.n && !p->failed) {
 		if (p->position == AT_CALL) {
 			parser_leave_call(p);
 			continue;
@@ -488,10 +545,31 @@ void parser_end_frames(struct parser *p, uint32_t n)
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
 		if (!t || t->empty == PUGMARK_NONE) {
 			p->failed |= !t;
-			return;
+			return false;
 		}
 		pass_node(p, t->empty, NULL);
 	}
+	parser_keep_end(p, &start);
+	return true;
+}
+
+void parser_end_before(struct parser *p, uint32_t n, const struct lookahead *la)
+{
+	while (p->n > n && !p->failed) {
+		if (p->position == AT_CALL) {
+			parser_leave_call(p);
+			continue;
+		}
+		if (la)
+			parser_keep_past(p, la);
+		if (!end_frame(p))
+			return;
+	}
+}
+
+void parser_end_frames(struct parser *p, uint32_t n)
+{
+	parser_end_before(p, n, NULL);
 }
 
 /* What comes next is BELOW_HANDLER. */
@@ -556,10 +634,8 @@ static void enter_by_call(struct parser *p, const struct lookahead *la)
 	enter_callee(p, f->node, la->e->module, la->entered, la->e->cfa, la->e->ret);
 }
 
-/* Follows the grammar to the node that the event witnesses. Returns false where none leads there,
- * which after parser_find() is a fault of the plan. @first is the alternative that parser_find()
- * gave for the topmost frame, or PUGMARK_NONE. */
-bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
+/* From a decision of the topmost frame on. @alt: what parser_find() said of it. */
+static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt)
 {
 	while (p->n && !p->failed) {
 		struct frame *f = parser_top(p);
@@ -574,10 +650,9 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 		}
 		if (p->position != AT_DECISION)
 			return false;
-		uint32_t empty = PUGMARK_NONE, alt = first;
+		uint32_t empty = PUGMARK_NONE;
 		if (alt == PUGMARK_NONE)
 			alt = parser_alternative(p, f, f->decision, la, &empty);
-		first = PUGMARK_NONE;
 		if (alt == PUGMARK_NONE)
 			alt = empty;
 		if (alt == PUGMARK_NONE)
@@ -585,6 +660,7 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 		const struct plan_node *n = node_at(p, f->module, alt);
 		if (n->site == PUGMARK_NONE) {
 			pass_node(p, alt, la->e);
+			alt = PUGMARK_NONE;
 			continue;
 		}
 		if (n->site != la->e->site || la->e->module != f->module)
@@ -593,4 +669,32 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 		return true;
 	}
 	return false;
+}
+
+/* Follows the grammar to the node that the event witnesses. Returns false where none leads there,
+ * which after parser_find() is a fault of the plan. @first is the alternative that parser_find()
+ * gave for the topmost frame, or PUGMARK_NONE. */
+bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
+{
+	uint32_t empty;
+	while (p->n && p->position == AT_CALL && !parser_enters_through(p, parser_top(p), la)) {
+		struct frame *f = parser_top(p);
+		if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
+			return false;
+		parser_leave_call(p);
+	}
+	if (!p->n || p->position != AT_DECISION)
+		return derive_on(p, la, PUGMARK_NONE);
+	const struct frame *f = parser_top(p);
+	if (first == PUGMARK_NONE)
+		first = parser_alternative(p, f, f->decision, la, &empty);
+	if (first == PUGMARK_NONE)
+		return derive_on(p, la, PUGMARK_NONE);
+	if (parser_shortcut_here(p, la->e))
+		return true;
+	struct shortcut_start start = parser_shortcut_start(p);
+	bool derived = derive_on(p, la, first);
+	if (derived)
+		parser_keep_to_event(p, &start, la);
+	return derived;
 }

@@ -44,3 +44,41 @@ uint32_t parser_function_at(const struct parser *p, uint64_t addr, uint16_t *mod
 	}
 	return func;
 }
+
+static void at_point(struct place *at, const struct plan_point *point, uint64_t sp, uint64_t bp)
+{
+	enum pugmark_cfa_reg reg = point->cfa & 3;
+	at->func = point->func;
+	at->next = point->next;
+	if (reg == CFA_SP)
+		at->cfa = sp + (point->cfa >> 2);
+	else if (reg == CFA_BP && bp)
+		at->cfa = bp + (point->cfa >> 2);
+}
+
+bool parser_place_at(const struct parser *p, uint64_t sp, uint64_t ip, uint64_t bp,
+		     struct place *at)
+{
+	*at = (struct place){.func = PUGMARK_NONE, .next = PUGMARK_NONE};
+	for (uint16_t m = 0; m < p->n_modules; m++) {
+		const struct pugmark_plan *plan = p->plans[m];
+		uint64_t bias;
+		if (!module_bias(p, m, &bias) || ip - bias < plan->text_addr ||
+		    ip - bias >= plan->text_end)
+			continue;
+		uint64_t off = ip - bias - plan->text_addr;
+		uint32_t lo = 0, hi = plan->n_points;
+		while (lo < hi) {
+			uint32_t mid = (lo + hi) / 2;
+			if (plan->points[mid].off <= off)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		at->module = m;
+		if (lo)
+			at_point(at, &plan->points[lo - 1], sp, bp);
+		return plan->n_points > 0;
+	}
+	return true;
+}

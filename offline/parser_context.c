@@ -101,23 +101,40 @@ static struct context take_kept(struct parser *p, uint32_t i)
 
 /* ---- leaving one ---- */
 
-/* Whether the thread may be leaving its stack where the parser is: in a call that may do that, or
- * in a function that does nothing else. */
-static bool may_switch(const struct parser *p)
+/* Whether the thread may be leaving its stack where frame @f is: in a call that may do that, in a
+ * function that does nothing else, or behind a jump that does. */
+static bool may_switch_in(const struct parser *p, const struct frame *f, uint8_t position)
 {
-	if (!p->n)
-		return false;
-	const struct frame *f = &p->stack[p->n - 1];
-	if (p->position == AT_CALL)
+	uint32_t flags = p->plans[f->module]->funcs[f->func].flags;
+	if (position == AT_CALL)
 		return node_at(p, f->module, f->node)->flags & NODE_SWITCHES;
-	return p->position == AT_DECISION &&
-	       p->plans[f->module]->funcs[f->func].flags & PLAN_FUNC_SWITCHES;
+	return position == AT_DECISION &&
+	       (flags & PLAN_FUNC_SWITCHES ||
+		(flags & PLAN_FUNC_LEAVES && parser_in_noreturn(p, f, position)));
 }
 
-/* The same, or in a call that never returns, which may be of longjmp. */
-static bool may_leave(const struct parser *p)
+/* The same, or, where the call may be of longjmp, in one that never returns. */
+static bool may_leave_in(const struct parser *p, const struct frame *f, uint8_t position,
+			 bool longjmp)
 {
-	return may_switch(p) || (p->n && parser_in_noreturn(p));
+	return may_switch_in(p, f, position) || (longjmp && parser_in_noreturn(p, f, position));
+}
+
+/* How many frames are open where the thread may be leaving its stack: all, or those that a handler
+ * has interrupted there which can have ended in silence; 0: it cannot be leaving. */
+static uint32_t leaving(struct parser *p, bool longjmp)
+{
+	if (!p->n || may_leave_in(p, parser_top(p), p->position, longjmp))
+		return p->n;
+	for (uint32_t h = p->n_handlers; h-- > 0;) {
+		uint32_t n = p->handlers[h].frame;
+		if (!n || parser_can_end_down_to(p, n) != n)
+			return 0;
+		const struct frame *f = &p->stack[n - 1];
+		if (may_leave_in(p, f, f->position, longjmp))
+			return n;
+	}
+	return 0;
 }
 
 /* Between which addresses its frames are. They go down, but for those of handlers. */
@@ -183,8 +200,13 @@ static void switch_to(struct parser *p, const struct context *next)
  * frames end in silence. Else it is given up. */
 static void end_or_leave(struct parser *p)
 {
-	if (!p->n || p->position == LOST || may_leave(p))
+	if (!p->n || p->position == LOST)
 		return;
+	uint32_t open = leaving(p, true);
+	if (open) {
+		parser_end_frames(p, open);
+		return;
+	}
 	if (parser_can_end_down_to(p, 0) == 0) {
 		parser_end_frames(p, 0);
 		return;
@@ -267,6 +289,9 @@ static void begin_context(struct parser *p, uint64_t cfa)
 static bool begin_new(struct parser *p, const struct lookahead *la)
 {
 	const struct witness_event *e = la->e;
+	uint32_t open = leaving(p, false);
+	if (open)
+		parser_end_frames(p, open);
 	bool by_library = la->foreign && p->position == AT_CALL;
 	begin_context(p, la->own_cfa ? e->cfa : 0);
 	if (la->foreign || la->origin == PUGMARK_NONE) {
@@ -341,6 +366,103 @@ static bool take_over(struct parser *p, const struct lookahead *la)
 	return true;
 }
 
+/* ---- a signal, before anything else on the other stack ---- */
+
+/* Reports that the thread has gone from the current context to @there before what that has reported
+ * since there were @n_out events. */
+static bool switch_before(struct parser *p, const struct context *there, uint32_t n_out)
+{
+	uint32_t n = p->n_out - n_out;
+	struct trace_event *later = malloc((n + 1) * sizeof(*later));
+	if (!later) {
+		p->failed = true;
+		return false;
+	}
+	if (n)
+		memcpy(later, p->out + n_out, n * sizeof(*later));
+	p->n_out = n_out;
+	end_or_leave(p);
+	switch_to(p, there);
+	for (uint32_t i = 0; i < n; i++)
+		parser_emit(p, &later[i]);
+	free(later);
+	return true;
+}
+
+/* Whether a frame at @cfa of a context is where the signal has come, below it. */
+static bool is_above(const struct witness_event *e, uint64_t cfa)
+{
+	return cfa && stack_word_below(e, cfa - 8);
+}
+
+/* Whether the signal has come in what the current context, which has been left, does next; brings
+ * it up to there. */
+static bool settles(struct parser *p, const struct witness_event *e)
+{
+	return frames_intact(p, e) && parser_settle(p, e, e->cfa, e->ret, e->signal.bp) == SETTLED;
+}
+
+/* It has come before the first event of a new context's first function. */
+static bool settle_in_new(struct parser *p, const struct witness_event *e)
+{
+	struct place at;
+	struct context left = current_of(p);
+	uint32_t n_out = p->n_out, open = leaving(p, false);
+	if (!open || is_above(e, parser_top(p)->cfa) ||
+	    !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
+	    !is_above(e, at.cfa) ||
+	    !(p->plans[at.module]->funcs[at.func].flags & PLAN_FUNC_ENTERED))
+		return false;
+	struct frame first = {
+		.func = at.func,
+		.module = at.module,
+		.cfa = at.cfa,
+		.boundary = BELOW_ROOT,
+		.decision = p->plans[at.module]->funcs[at.func].entry,
+	};
+	if (!stack_word(e, at.cfa - 8, &first.ret))
+		return false;
+	make_current(p, &(struct context){.id = p->last_context + 1, .position = AT_DECISION});
+	parser_emit_frame(p, TRACE_ENTER, CAUSE_CONTEXT, &first);
+	parser_push(p, first);
+	bool settled = settles(p, e);
+	struct context there = current_of(p);
+	make_current(p, &left);
+	if (!settled) {
+		p->n_out = n_out;
+		free_context(&there);
+		return false;
+	}
+	p->last_context++;
+	if ((open == p->n ? p->position : p->stack[open - 1].position) == AT_CALL)
+		p->context_ret = first.ret;
+	if (!switch_before(p, &there, n_out))
+		return false;
+	drop_overwritten(p, at.cfa);
+	return true;
+}
+
+bool parser_settle_elsewhere(struct parser *p, const struct witness_event *e)
+{
+	uint32_t n_out = p->n_out;
+	if (!leaving(p, true) && parser_can_end_down_to(p, 0) != 0)
+		return false;
+	for (uint32_t i = p->n_contexts; i-- > 0;) {
+		struct context left = current_of(p);
+		if (!is_above(e, p->contexts[i].low))
+			continue;
+		make_current(p, &p->contexts[i]);
+		bool settled = settles(p, e);
+		struct context there = current_of(p);
+		make_current(p, &left);
+		if (!settled)
+			continue;
+		take_kept(p, i);
+		return switch_before(p, &there, n_out);
+	}
+	return p->n && settle_in_new(p, e);
+}
+
 /* Whether @node is where a call comes back to: one that may switch, or setjmp's like. */
 static bool comes_back(const struct parser *p, uint16_t module, uint32_t node)
 {
@@ -356,7 +478,7 @@ bool parser_try_switch(struct parser *p, const struct lookahead *la)
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
 	if (la->entered != PUGMARK_NONE) {
 		bool known = la->foreign && p->context_ret && e->ret == p->context_ret;
-		return p->position != LOST && (known || may_switch(p)) && begin_new(p, la);
+		return p->position != LOST && (known || leaving(p, false)) && begin_new(p, la);
 	}
 	if (!(node_at(p, e->module, node)->flags & NODE_ROOT) || !la->own_cfa ||
 	    parser_can_unwind(p, la))
@@ -364,5 +486,5 @@ bool parser_try_switch(struct parser *p, const struct lookahead *la)
 	if (go_back(p, la))
 		return true;
 	return p->position != LOST && e->stack && comes_back(p, e->module, node) &&
-	       (may_leave(p) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);
+	       (leaving(p, true) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);
 }

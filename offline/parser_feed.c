@@ -57,6 +57,9 @@ static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	parser_set_bias(p, e->module, e->bias);
+	if (p->position == AT_DECISION && p->begun && !p->lost && !p->n_handlers &&
+	    parser_shortcut(p, e))
+		return;
 	struct lookahead la = look(p, e);
 	uint32_t level, alt, first = PUGMARK_NONE;
 	if (p->lost) {
@@ -70,7 +73,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	if (begins && parser_begin_thread(p, &la))
 		return;
 	if (p->position != LOST && find(p, &la, &level, &alt)) {
-		parser_end_frames(p, level + 1);
+		parser_end_before(p, level + 1, &la);
 		first = alt;
 	} else if (la.foreign && (stack_signal(e, &sp, &ip, &bp) || e->flags & EVENT_FROM_SIGNAL)) {
 		parser_enter_handler(p, &la, sp, ip, bp);

@@ -12,13 +12,12 @@
 /* ---- unwinding ---- */
 
 /* Then there is no doubt that it was still there when an exception came out of it. */
-bool parser_in_noreturn(const struct parser *p)
+bool parser_in_noreturn(const struct parser *p, const struct frame *f, uint8_t position)
 {
-	const struct frame *f = &p->stack[p->n - 1];
-	if (p->position == AT_CALL)
+	if (position == AT_CALL)
 		return node_at(p, f->module, f->node)->flags & (NODE_NORETURN | NODE_SWITCHES);
-	if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
-		return p->position == AT_DECISION;
+	if (position != AT_DECISION || f->decision == PUGMARK_NONE)
+		return position == AT_DECISION;
 	return !p->plans[f->module]->decisions[f->decision].n; /* it is what leaves for good */
 }
 
@@ -27,7 +26,7 @@ bool parser_in_noreturn(const struct parser *p)
  * set. */
 static void unwind_to(struct parser *p, uint32_t n, bool sure)
 {
-	sure = sure && parser_in_noreturn(p);
+	sure = sure && parser_in_noreturn(p, parser_top(p), p->position);
 	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
 		sure = sure && p->handlers[h].settled;
 	if (!sure) {

@@ -50,7 +50,11 @@ void parser_signal(struct parser *p, const struct witness_event *e)
 {
 	if (p->position == LOST || p->lost)
 		return; /* the handler's own entry says enough */
-	enum settled settled = parser_settle(p, e, e->cfa, e->ret, e->signal.bp);
+	enum settled settled = UNSETTLED;
+	if (p->n || !p->context)
+		settled = parser_settle(p, e, e->cfa, e->ret, e->signal.bp);
+	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
+		settled = SETTLED;
 	p->placed = settled != UNSETTLED;
 	struct witness_event entry = {.kind = EVENT_SIGNAL, .time_ns = e->time_ns};
 	uint32_t func = e->val ? parser_function_at(p, e->val, &entry.module) : PUGMARK_NONE;

@@ -81,10 +81,12 @@ static void add_next(struct settling *s, uint16_t module, uint32_t node, int fro
 	const struct parser *p = s->p;
 	const struct plan_node *n = node_at(p, module, node);
 	uint32_t func = s->ways[from].func;
-	if (n->site != PUGMARK_NONE || n->flags & NODE_NORETURN)
+	if (n->site != PUGMARK_NONE)
 		return;
 	if (n->kind == NODE_KIND_CALL && n->flags & NODE_TAIL)
 		add_way(s, p->plans[module]->funcs[n->callee].entry, n->callee, node, from);
+	else if (n->flags & NODE_NORETURN)
+		return;
 	else if (n->kind == NODE_KIND_CALL
 			 ? parse_tables_func_empty(p->tables[module], n->callee)
 			 : n->kind == NODE_KIND_BLOCK ||
@@ -321,31 +323,6 @@ static bool leads_here(const struct settling *s, const struct stack_link *link)
 	       (link->module == s->module && stack_jumps_to(plan, c->callee, s->func));
 }
 
-/* Whether frame @i has been reported, but was not called yet when a handler came. */
-static bool is_ahead(const struct parser *p, uint32_t i)
-{
-	for (uint32_t h = 0; h < p->n_handlers; h++)
-		if (p->handlers[h].ahead && p->handlers[h].frame == i + 1)
-			return true;
-	return false;
-}
-
-/* Whether the activations of frame @level and of those that called it are the ones that the parser
- * has open, as far as the snapshot goes. */
-static bool intact(const struct settling *s, uint32_t level)
-{
-	for (uint32_t i = level + 1; i-- > 0;) {
-		const struct frame *f = &s->p->stack[i];
-		/* Not called yet, as long as the handler that came before runs. */
-		bool ahead = i < level && is_ahead(s->p, i);
-		if (!ahead && !stack_slot_holds(s->e, f->cfa, f->ret))
-			return false;
-		if (f->cfa && !stack_word_below(s->e, f->cfa - 8))
-			break;
-	}
-	return true;
-}
-
 /* Whether frame @f can be the one that made the outermost call of the links: @cfa is where that is,
  * 0 where its height is not known. */
 static bool made_by(const struct settling *s, const struct frame *f, uint64_t cfa)
@@ -365,7 +342,8 @@ static bool made_by(const struct settling *s, const struct frame *f, uint64_t cf
 static bool try_level(struct settling *s, uint32_t level, uint64_t cfa)
 {
 	s->level = level;
-	return made_by(s, &s->p->stack[level], cfa) && intact(s, level) && allowed(s);
+	return made_by(s, &s->p->stack[level], cfa) && stack_frames_intact(s->p, s->e, level) &&
+	       allowed(s);
 }
 
 /* The readings in which an open frame's own code made the calls in the links. */
@@ -435,7 +413,7 @@ static bool try_chain(struct settling *s, uint64_t cfa)
 		const struct stack_link *link = &s->links[s->n_links - 1];
 		const struct plan_node *c = node_at(s->p, link->module, link->call);
 		if (c->height == PUGMARK_HEIGHT_UNKNOWN)
-			return try_levels(s, 0);
+			return c->site != PUGMARK_NONE && try_levels(s, 0);
 		cfa += c->height;
 	}
 	return true;
@@ -453,13 +431,15 @@ static bool try_from(struct settling *s, uint64_t addr)
 	const struct plan_node *c = node_at(s->p, link->module, link->call);
 	if (c->height != PUGMARK_HEIGHT_UNKNOWN || c->site != PUGMARK_NONE)
 		return false;
-	/* A call at an unknown height that nothing shows: its frame is further up. */
+	/* A call at an unknown height that nothing shows: its frame ends at the next return address
+	 * that leads on, or else beyond the snapshot. */
 	for (addr += 8; stack_word_below(s->e, addr); addr += 8) {
 		s->n_links = 1;
 		if (try_chain(s, addr + 8))
 			return true;
 	}
-	return false;
+	s->n_links = 1;
+	return try_levels(s, 0);
 }
 
 /* The readings where call frame information has found the innermost call of ours, or that there is
@@ -558,42 +538,16 @@ static void carry_out(struct settling *s)
 		parser_announce(p);
 }
 
-static void at_point(struct settling *s, const struct plan_point *point, uint64_t bp)
-{
-	s->func = point->func;
-	s->next = point->next;
-	enum pugmark_cfa_reg reg = point->cfa & 3;
-	if (reg == CFA_SP)
-		s->cfa = s->sp + (point->cfa >> 2);
-	else if (reg == CFA_BP && bp)
-		s->cfa = bp + (point->cfa >> 2);
-}
-
 /* Finds the point of @ip. Returns false where it is in the module, but there are none. */
 static bool locate(struct settling *s, uint64_t ip, uint64_t bp)
 {
-	const struct parser *p = s->p;
-	s->func = s->next = PUGMARK_NONE;
-	for (uint16_t m = 0; m < p->n_modules; m++) {
-		const struct pugmark_plan *plan = p->plans[m];
-		uint64_t bias;
-		if (!module_bias(p, m, &bias) || ip - bias < plan->text_addr ||
-		    ip - bias >= plan->text_end)
-			continue;
-		uint64_t off = ip - bias - plan->text_addr;
-		uint32_t lo = 0, hi = plan->n_points;
-		while (lo < hi) {
-			uint32_t mid = (lo + hi) / 2;
-			if (plan->points[mid].off <= off)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		s->module = m;
-		if (lo)
-			at_point(s, &plan->points[lo - 1], bp);
-		return plan->n_points > 0;
-	}
+	struct place at;
+	if (!parser_place_at(s->p, s->sp, ip, bp, &at))
+		return false;
+	s->module = at.module;
+	s->func = at.func;
+	s->next = at.next;
+	s->cfa = at.cfa;
 	return true;
 }
 
@@ -621,8 +575,6 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	s->p = p;
 	s->e = e;
 	s->sp = sp;
-	s->module = 0;
-	s->cfa = 0;
 	s->frame_at = NULL;
 	s->caller = caller;
 	enum settled result = UNSETTLED;

@@ -86,6 +86,8 @@ struct parser {
 	uint64_t bias_known;		   /* a bit each: the module is where bias says */
 	struct origin *origins;		   /* ORIGINS of them, by a hash of ret */
 	struct move *moves;		   /* MOVES of them, by a hash of decision and site */
+	struct shortcuts *shortcuts;	   /* of parser_shortcut.c */
+	uint32_t lowest;		   /* fewest frames since a shortcut was begun */
 	struct trace_event *out;	   /* what the last event decided */
 	uint32_t n_out, cap_out;
 	struct frame *stack;
@@ -165,9 +167,13 @@ struct frame *parser_push(struct parser *parser, struct frame frame);
 void parser_drop_frames(struct parser *parser, uint32_t n);
 /* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
 void parser_end_frames(struct parser *parser, uint32_t n);
+/* The same, where it said so of the event @la. */
+void parser_end_before(struct parser *parser, uint32_t n, const struct lookahead *la);
 /* Reports the call in progress, if it has not been. */
 void parser_announce(struct parser *parser);
 void parser_emit_gap(struct parser *parser, uint8_t cause);
+/* Room for @n more events to report; NULL where memory is out. The caller counts them. */
+struct trace_event *parser_reserve(struct parser *parser, uint32_t n);
 /* Reports an event that is complete. */
 void parser_emit(struct parser *parser, const struct trace_event *event);
 /* Follows the grammar to the node that the event witnesses; @first: what parser_find() said of the
@@ -191,6 +197,10 @@ void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const
 
 /* The event is of another stack than the current one, by what is known of both: goes on there. */
 bool parser_try_switch(struct parser *parser, const struct lookahead *la);
+/* A signal has come (EVENT_SIGNAL), but not on the current stack, by what is known of it: where it
+ * came on one that was left, or on a new one in its first function, goes on there, and brings it up
+ * to the place. Returns whether it did. */
+bool parser_settle_elsewhere(struct parser *parser, const struct witness_event *event);
 /* What was left is no more. */
 void parser_forget_contexts(struct parser *parser);
 /* Gives @parser, a copy of @from, stacks of its own. 0 or -ENOMEM. */
@@ -213,6 +223,35 @@ bool parser_enters_through(const struct parser *parser, const struct frame *f,
  * in silence. */
 bool parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level, uint32_t *alt);
 
+/* ---- of parser_shortcut.c ---- */
+
+/* What the parser was before it did what may be kept as a shortcut. */
+struct shortcut_start {
+	struct frame frame; /* the topmost, AT_DECISION */
+	uint32_t n, n_out, gone;
+	uint64_t from_ns;
+};
+
+struct shortcuts *parser_shortcuts_new(void);
+/* They hold as long as all modules stay where they are. */
+void parser_forget_shortcuts(struct parser *parser);
+/* The topmost frame is AT_DECISION: goes on to the event as it was done from there before, as
+ * parser_find() would say, where no handler is open. */
+bool parser_shortcut(struct parser *parser, const struct witness_event *event);
+/* The same, where parser_alternative() has said that the event is of the topmost frame. */
+bool parser_shortcut_here(struct parser *parser, const struct witness_event *event);
+/* The same in silence, up to the end of the frame, which is the caller's to take off. */
+bool parser_shortcut_to_end(struct parser *parser);
+struct shortcut_start parser_shortcut_start(struct parser *parser);
+/* Keeps what was done since @start up to the event, which parser_alternative() has found there. */
+void parser_keep_to_event(struct parser *parser, const struct shortcut_start *start,
+			  const struct lookahead *la);
+/* Keeps what was done in silence since @start, until the frame was taken off. */
+void parser_keep_end(struct parser *parser, const struct shortcut_start *start);
+/* Keeps that the topmost frame, which is AT_DECISION, ends in silence before the event, as
+ * parser_find() said. */
+void parser_keep_past(struct parser *parser, const struct lookahead *la);
+
 /* ---- of parser_address.c ---- */
 
 /* A call of a traced module that returns to run-time address @ret: its node, and in *@module the
@@ -226,10 +265,22 @@ uint32_t parser_return_to(const struct parser *parser, uint16_t first, uint64_t 
  * of *@module is looked at first; or PUGMARK_NONE. */
 uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t *module);
 
+/* Where a thread is: the plan's point of its instruction pointer. */
+struct place {
+	uint16_t module;
+	uint32_t func, next; /* as in struct plan_point; func NONE: in code that is not traced */
+	uint64_t cfa;	     /* of the function's frame; 0: not known */
+};
+
+/* Where run-time address @ip is. Returns false where it is in a module that has no points. */
+bool parser_place_at(const struct parser *parser, uint64_t sp, uint64_t ip, uint64_t bp,
+		     struct place *at);
+
 /* ---- of parser_observe.c ---- */
 
-/* Whether the call that the topmost frame is in, or just passed, never returns to it. */
-bool parser_in_noreturn(const struct parser *parser);
+/* Whether the call that frame @f is in, or just passed, where it is at @position, never returns to
+ * it. */
+bool parser_in_noreturn(const struct parser *parser, const struct frame *f, uint8_t position);
 /* Whether the event is a landing pad or second return of setjmp in a frame that is open. */
 bool parser_can_unwind(const struct parser *parser, const struct lookahead *la);
 /* Then goes on in that frame. */

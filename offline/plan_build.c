@@ -123,17 +123,19 @@ static uint32_t add_site(struct builder *b, uint32_t block)
 	if (f->flags & PROG_ENTRY_WITNESS && f->block == block)
 		s->capture |= CAPTURE_RET | CAPTURE_SNAPSHOT;
 	if (pb->flags & PROG_ROOT)
-		s->capture |= CAPTURE_RET | CAPTURE_STACK;
+		s->capture |= CAPTURE_STACK | (s->cfa_reg != CFA_UNKNOWN ? CAPTURE_RET : 0);
 	return index;
 }
 
-/* A direct call at an unknown height reports where its callee's frame will be. */
+/* A direct call at an unknown height reports where its callee's frame will be; one that begins a
+ * landing pad by the stack that it reads, since its event is to say in which frame it is itself. */
 static void report_callee_cfa(struct builder *b, uint32_t block, struct plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
 	if (b->choice->marks[block] != MARK_LAST ||
 	    (n->kind != NODE_KIND_CALL && n->kind != NODE_KIND_UNKNOWN) || n->flags & NODE_TAIL ||
-	    pb->height != PUGMARK_HEIGHT_UNKNOWN)
+	    pb->height != PUGMARK_HEIGHT_UNKNOWN ||
+	    (pb->flags & PROG_ROOT && b->sites[n->site].cfa_reg != CFA_UNKNOWN))
 		return;
 	n->flags |= NODE_CALLEE_CFA;
 	b->sites[n->site].cfa_reg = CFA_SP;
@@ -363,6 +365,8 @@ static void add_func(struct builder *b, uint32_t func)
 		f->flags |= PLAN_FUNC_OPAQUE;
 	if (pf->flags & PROG_FUNC_SWITCHES)
 		f->flags |= PLAN_FUNC_SWITCHES;
+	if (pf->flags & PROG_FUNC_LEAVES)
+		f->flags |= PLAN_FUNC_LEAVES;
 	if (b->model && b->model->entry && pf->addr == b->model->entry)
 		f->flags |= PLAN_FUNC_START;
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)

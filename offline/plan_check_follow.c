@@ -57,13 +57,14 @@ static bool ends_after(const struct checker *ck, const struct plan_node *n)
 	       ck->decision_empty[n->next];
 }
 
-/* @fact of what the call @n, node @call, called, as the caller sees it. A call whose height is not
+/* @fact of what node @call called, as the caller sees it. A call whose height is not
  * known tells by its event where that frame is: below the caller's, by the return address at least.
  */
-static struct fact called_fact(const struct plan_node *n, struct fact fact, uint32_t call)
+static struct fact called_fact(const struct checker *ck, struct fact fact, uint32_t call)
 {
-	bool told = n->flags & NODE_CALLEE_CFA && n->site != PUGMARK_NONE;
-	if (n->height != PUGMARK_HEIGHT_UNKNOWN || !told || fact.below == BELOW_UNKNOWN)
+	const struct plan_node *n = check_node(ck, call);
+	if (n->height != PUGMARK_HEIGHT_UNKNOWN || !check_tells_callee(ck, n) ||
+	    fact.below == BELOW_UNKNOWN)
 		return fact_lifted(fact, n->height, call);
 	fact.further = true;
 	return fact_lifted(fact, RETURN_ADDRESS_BYTES, call);
@@ -82,7 +83,7 @@ static bool lies_above(const struct checker *ck, struct fact fact, int32_t heigh
 static struct fact frame_of_call(const struct checker *ck, uint32_t call)
 {
 	struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false};
-	return called_fact(check_node(ck, call), unknown, call);
+	return called_fact(ck, unknown, call);
 }
 
 /* Whether something of the function comes after @n, a call. */
@@ -148,7 +149,7 @@ static void seed_unknown_calls(struct checker *ck, handed_list *list)
 		if (n->flags & NODE_TAIL)
 			add_need(ck, list, n->func, unknown);
 		else if (ends_after(ck, n))
-			add_need(ck, list, n->func, called_fact(n, unknown, i));
+			add_need(ck, list, n->func, called_fact(ck, unknown, i));
 	}
 }
 
@@ -159,7 +160,7 @@ static void hand_up(struct checker *ck, handed_list *list, struct fact fact, uin
 	bool tail = n->flags & NODE_TAIL;
 	if (n->flags & NODE_NORETURN || (!tail && !ends_after(ck, n)))
 		return;
-	add_need(ck, list, n->func, tail ? fact : called_fact(n, fact, call));
+	add_need(ck, list, n->func, tail ? fact : called_fact(ck, fact, call));
 }
 
 /* Needs of decisions are there already. */
@@ -337,7 +338,7 @@ static bool follows(const struct checker *ck, struct fact fact, uint32_t call)
 	uint32_t from, to;
 	facts_of(need, SITE_UNKNOWN_CALL, &from, &to);
 	for (uint32_t i = from; i < to; i++) {
-		struct fact unknown = called_fact(n, need->at[i], call);
+		struct fact unknown = called_fact(ck, need->at[i], call);
 		if (!distinct_from_unknown(ck, fact, unknown))
 			return false;
 	}
@@ -345,7 +346,7 @@ static bool follows(const struct checker *ck, struct fact fact, uint32_t call)
 	facts_of(need, fact.site, &from, &to);
 	for (uint32_t i = is_entry ? 0 : from; i < (is_entry ? need->n : to); i++)
 		if (need->at[i].site != SITE_UNKNOWN_CALL &&
-		    !check_distinct(ck, fact, called_fact(n, need->at[i], call)))
+		    !check_distinct(ck, fact, called_fact(ck, need->at[i], call)))
 			return false;
 	return true;
 }

@@ -71,6 +71,15 @@ static inline bool check_leaves(const struct plan_node *n)
 	       (check_is_call(n) && n->flags & NODE_TAIL);
 }
 
+/* Whether the event of the call @n tells where its callee's frame lies. */
+static inline bool check_tells_callee(const struct checker *ck, const struct plan_node *n)
+{
+	if (n->site == PUGMARK_NONE)
+		return false;
+	bool stack = n->flags & NODE_ROOT && ck->plan->sites[n->site].capture & CAPTURE_STACK;
+	return n->flags & NODE_CALLEE_CFA || stack;
+}
+
 void check_fault(struct checker *ck, struct plan_fault fault);
 /* Whether @n can be passed without an event. */
 bool check_passes(const struct checker *ck, const struct plan_node *n);

@@ -118,7 +118,7 @@ static bool hides_frame(const struct checker *ck, const struct plan_node *n)
 		return false;
 	if (n->flags & NODE_TAIL || n->height != PUGMARK_HEIGHT_UNKNOWN)
 		return false;
-	return !(n->flags & NODE_CALLEE_CFA && n->site != PUGMARK_NONE) &&
+	return !check_tells_callee(ck, n) &&
 	       !(n->site != PUGMARK_NONE && ck->plan->sites[n->site].kind == WITNESS_TARGET);
 }
 
@@ -169,19 +169,49 @@ static const char *node_fault(const struct checker *ck, const struct plan_node *
 	return text;
 }
 
-/* Whether a call that is not probed itself shows all the same: its callee begins with a probe. */
-static bool shows_at_entry(const struct checker *ck, const struct plan_node *n)
+/* Whether what never comes back from @n, which is not probed itself, shows all the same. Where it
+ * enters a function that can do something, that is: each of these nodes comes back, shows, or is
+ * looked at in its turn, and no function calls itself in silence (rule 3). */
+static bool stop_shows(const struct checker *ck, const struct plan_node *n)
 {
-	const struct pugmark_plan *plan = ck->plan;
-	if (n->kind != NODE_KIND_CALL || plan->funcs[n->callee].entry == PUGMARK_NONE)
+	if (n->kind != NODE_KIND_CALL || ck->plan->funcs[n->callee].entry == PUGMARK_NONE)
 		return false;
-	const struct plan_func *callee = &plan->funcs[n->callee];
-	const struct plan_decision *d = &plan->decisions[callee->entry];
-	uint32_t site = d->n == 1 ? plan->nodes[plan->alternatives[d->first]].site : PUGMARK_NONE;
-	return site != PUGMARK_NONE && plan->sites[site].addr == callee->addr;
+	return ck->plan->decisions[ck->plan->funcs[n->callee].entry].n > 0;
 }
 
-static void check_nodes(struct checker *ck)
+/* What leads to a decision, or to a node: events that say that, after them, it alone is next; or
+ * else silence. */
+enum lead { BY_TARGET = 1, BY_BRANCH = 2, IN_SILENCE = 4 };
+
+static void lead_to(uint8_t *after, uint32_t decision, enum lead lead)
+{
+	if (decision != PUGMARK_NONE)
+		after[decision] |= lead;
+}
+
+/* In @leads, per node, what leads to it; @after: the same per decision. */
+static void find_leads(const struct checker *ck, uint8_t *after, uint8_t *leads)
+{
+	const struct pugmark_plan *plan = ck->plan;
+	for (uint32_t f = 0; f < plan->n_funcs; f++)
+		lead_to(after, plan->funcs[f].entry, IN_SILENCE);
+	for (uint32_t i = 1; i < plan->n_nodes; i++) {
+		const struct plan_node *n = check_node(ck, i);
+		enum lead lead = n->kind == NODE_KIND_BRANCH ? BY_BRANCH : IN_SILENCE;
+		for (uint32_t k = 0; n->kind == NODE_KIND_TARGET && k < n->next_taken; k++)
+			lead_to(after, plan->targets[n->next + k].decision, BY_TARGET);
+		if (n->kind != NODE_KIND_TARGET)
+			lead_to(after, n->next, lead);
+		if (n->kind == NODE_KIND_BRANCH)
+			lead_to(after, n->next_taken, lead);
+	}
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		for (uint32_t i = 0; i < plan->decisions[d].n; i++)
+			leads[plan->alternatives[plan->decisions[d].first + i]] |=
+				plan->decisions[d].n > 1 ? IN_SILENCE : after[d];
+}
+
+static void check_nodes(struct checker *ck, const uint8_t *leads)
 {
 	for (uint32_t i = 1; i < ck->plan->n_nodes; i++) {
 		const struct plan_node *n = check_node(ck, i);
@@ -190,7 +220,8 @@ static void check_nodes(struct checker *ck)
 		const char *text = node_fault(ck, n);
 		if (text)
 			table_fault(ck, n->func, i, n->site, text);
-		if (n->flags & NODE_NORETURN && n->site == PUGMARK_NONE && !shows_at_entry(ck, n))
+		if (n->flags & NODE_NORETURN && n->site == PUGMARK_NONE && leads[i] & IN_SILENCE &&
+		    !stop_shows(ck, n))
 			check_fault(ck, (struct plan_fault){
 						.kind = FAULT_STOP,
 						.func = n->func,
@@ -246,7 +277,7 @@ static void find_entered(struct checker *ck, bool *entered)
 
 /* Where an indirect jump goes from a frame that unknown code made cannot be told from what that
  * code does next. */
-static void check_jumps(struct checker *ck)
+static void check_jumps(struct checker *ck, const uint8_t *leads)
 {
 	bool *entered = calloc(ck->plan->n_funcs + 1, sizeof(bool));
 	if (!entered) {
@@ -259,7 +290,8 @@ static void check_jumps(struct checker *ck)
 		bool jumps = n->kind == NODE_KIND_UNKNOWN && n->flags & NODE_TAIL && !n->import &&
 			     n->callee == PUGMARK_NONE;
 		bool told =
-			n->site != PUGMARK_NONE && ck->plan->sites[n->site].kind == WITNESS_TARGET;
+			leads[i] == BY_TARGET || (n->site != PUGMARK_NONE &&
+						  ck->plan->sites[n->site].kind == WITNESS_TARGET);
 		if (jumps && !told && entered[n->func])
 			table_fault(ck, n->func, i, n->site,
 				    "a jump to anywhere, and no probe says where");
@@ -282,10 +314,19 @@ static void check_funcs(struct checker *ck)
 
 void check_tables(struct checker *ck)
 {
-	check_sites(ck);
-	check_nodes(ck);
-	check_funcs(ck);
-	check_jumps(ck);
+	uint8_t *after = calloc(ck->plan->n_decisions + 1, 1);
+	uint8_t *leads = calloc(ck->plan->n_nodes + 1, 1);
+	if (after && leads) {
+		find_leads(ck, after, leads);
+		check_sites(ck);
+		check_nodes(ck, leads);
+		check_funcs(ck);
+		check_jumps(ck, leads);
+	} else {
+		ck->failed = true;
+	}
+	free(after);
+	free(leads);
 }
 
 /* ---- silence comes to an end ---- */

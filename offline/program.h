@@ -71,6 +71,7 @@ enum prog_func_flag {
 	PROG_OPAQUE = 2,	 /* out of scope: its calls are not traced */
 	PROG_PATHS = 8,		 /* the trace is to hold every block that it executes */
 	PROG_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
+	PROG_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it */
 	PROG_ENTERED_TAIL = 4,	 /* its frame may be one that was entered so: by itself, or by a
 				    function that jumped to it */
 };

@@ -133,6 +133,24 @@ static struct prog_block blank(uint32_t func, uint64_t addr)
 	};
 }
 
+/* Whether the block ends with longjmp's jump, or one to another stack. */
+static bool is_final(const struct maker *m, const struct pugmark_block *block)
+{
+	return block->end == END_TRAP && block->n_insns &&
+	       insn_leaves(&m->model->insns[block->insn + block->n_insns - 1]);
+}
+
+/* Whether @func goes on on another stack by such a jump, and is come back to behind it. */
+static bool leaves_by_jump(const struct maker *m, const struct pugmark_func *f)
+{
+	bool leaves = false, comes_back = false;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		leaves |= is_final(m, &m->model->blocks[i]);
+		comes_back |= block_is_receiver(&m->model->blocks[i]);
+	}
+	return leaves && comes_back;
+}
+
 /* Whether @func leaves the stack that it was called on and does nothing else. */
 static bool switches_in_silence(const struct maker *m, uint32_t func)
 {
@@ -152,13 +170,6 @@ static void leave_stack(const struct maker *m, const struct pugmark_block *block
 	b->last = MAKER_NO_PROBE;
 	if (b->flags & PROG_OPEN || block->end == END_TAIL)
 		b->flags = (b->flags & ~PROG_OPEN) | PROG_RET;
-}
-
-/* Whether the block ends with longjmp's jump. */
-static bool is_final(const struct maker *m, const struct pugmark_block *block)
-{
-	return block->end == END_TRAP && block->n_insns &&
-	       m->model->insns[block->insn + block->n_insns - 1].kind == INSN_JMP_IND;
 }
 
 /* How many of the instructions of @block make up its first system call with what is before that;
@@ -412,6 +423,8 @@ static void make_function(struct maker *m, uint32_t func)
 		pf->flags |= PROG_PATHS;
 	if (m->model->funcs[func].flags & FUNC_SWITCHES)
 		pf->flags |= PROG_FUNC_SWITCHES;
+	if (leaves_by_jump(m, f))
+		pf->flags |= PROG_FUNC_LEAVES;
 	if (is_trampoline(m, f)) {
 		pf->flags = 0;
 		return;

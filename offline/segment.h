@@ -11,7 +11,7 @@
 
 enum {
 	SEGMENT_HEADER_BYTES = 64,
-	SEGMENT_VERSION = 2,
+	SEGMENT_VERSION = 3,
 	SEGMENT_MAX_BYTES = 16 << 20, /* of a payload once expanded */
 	SEGMENT_MAX_EVENTS = 1 << 18,
 	SEGMENT_MAX_MODULES = 64,

@@ -9,10 +9,15 @@
 
 #include <errno.h>
 
+/* What the events of a symbol have in common. */
 struct symbol {
-	struct witness_event event;
-	uint8_t kind; /* with KIND_VALUE, KIND_SNAPSHOT */
-	bool reads;   /* FORM_VALUES */
+	uint64_t ret;
+	uint32_t site;
+	uint16_t module;
+	uint8_t kind;  /* with KIND_VALUE, KIND_SNAPSHOT */
+	uint8_t flags; /* enum event_flag */
+	uint8_t val;
+	bool reads; /* FORM_VALUES */
 };
 
 struct segment_decoder {
@@ -20,6 +25,8 @@ struct segment_decoder {
 	struct cursor values, snapshots, reads;
 	struct symbol *symbols; /* those that have come */
 	uint32_t n_symbols, cap_symbols;
+	struct witness_event event; /* the last one */
+	bool rare;		    /* it has what few events have */
 	uint32_t left;
 	uint32_t time_unit_ns;
 	uint64_t bases[SEGMENT_MAX_MODULES];
@@ -54,7 +61,6 @@ void segment_decoder_free(struct segment_decoder *dec)
 	free(dec);
 }
 
-/* What the events of a new symbol have in common. */
 static bool add_symbol(struct segment_decoder *dec, const struct event_symbol *from)
 {
 	if (dec->n_symbols == dec->cap_symbols) {
@@ -68,22 +74,18 @@ static bool add_symbol(struct segment_decoder *dec, const struct event_symbol *f
 	}
 	struct symbol *s = &dec->symbols[dec->n_symbols++];
 	*s = (struct symbol){.kind = from->kind};
-	s->event.kind = from->kind & KIND_MASK;
-	if (s->event.kind != EVENT_WITNESS)
+	if (from->kind & KIND_MASK)
 		return true;
-	s->event.module = from->module;
-	s->event.bias = dec->bases[from->module];
-	s->event.site = from->site;
-	s->event.val = from->form & FORM_TAKEN ? 1 : 0;
-	s->event.flags = from->form & FORM_SIGNAL ? EVENT_FROM_SIGNAL : 0;
-	if (from->form & FORM_RET_MASK)
-		s->event.flags |= EVENT_HAS_RET;
-	if (from->kind & KIND_VALUE)
-		s->event.flags |= EVENT_HAS_TARGET;
+	s->module = from->module;
+	s->site = from->site;
+	s->val = from->form & FORM_TAKEN ? 1 : 0;
+	s->flags = (from->form & FORM_SIGNAL ? EVENT_FROM_SIGNAL : 0) |
+		   (from->form & FORM_RET_MASK ? EVENT_HAS_RET : 0) |
+		   (from->kind & KIND_VALUE ? EVENT_HAS_TARGET : 0);
 	s->reads = from->form & FORM_VALUES;
-	s->event.ret = from->ret;
+	s->ret = from->ret;
 	if ((from->form & FORM_RET_MASK) == FORM_RET_ELF)
-		s->event.ret += dec->bases[from->module];
+		s->ret += dec->bases[from->module];
 	return true;
 }
 
@@ -125,6 +127,7 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 	if (err)
 		return err;
 	dec->n_symbols = 0;
+	dec->rare = true;
 	dec->time_unit_ns = unit;
 	dec->stack_words = 0;
 	dec->stack_addr = 0;
@@ -212,19 +215,29 @@ int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out
 {
 	struct event_step step;
 	struct event_symbol new;
+	struct witness_event *event = &dec->event;
 
 	if (!dec->left)
 		return 0;
 	segment_model_next(dec->model, &step, &new);
 	if (step.symbol == dec->n_symbols && !add_symbol(dec, &new))
 		goto bad;
-	/* What it does not share with the other events of the symbol is written in its place. */
-	struct symbol *s = &dec->symbols[step.symbol];
-	struct witness_event *event = &s->event;
-	if (s->event.kind == EVENT_WITNESS)
+	const struct symbol *s = &dec->symbols[step.symbol];
+	bool rare = s->kind || s->reads;
+	if (rare || dec->rare)
+		*event = (struct witness_event){0};
+	dec->rare = rare;
+	event->kind = s->kind & KIND_MASK;
+	event->flags = s->flags;
+	event->module = s->module;
+	event->site = s->site;
+	event->ret = s->ret;
+	event->val = s->val;
+	if (event->kind == EVENT_WITNESS) {
 		event->cfa = step.cfa;
-	if (dec->time_unit_ns)
-		event->time_ns = step.time_ns;
+		event->bias = dec->bases[s->module];
+	}
+	event->time_ns = dec->time_unit_ns ? step.time_ns : 0;
 	if (s->kind & (KIND_VALUE | KIND_SNAPSHOT) && !read_values(dec, s->kind, event))
 		goto bad;
 	if (s->reads && !read_reads(dec, event))

@@ -51,6 +51,29 @@ bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)
 	return !cfa || !ret || !stack_word(e, cfa - 8, &word) || word == ret;
 }
 
+/* Whether frame @i has been reported, but was not called yet when a handler came. */
+static bool is_ahead(const struct parser *p, uint32_t i)
+{
+	for (uint32_t h = 0; h < p->n_handlers; h++)
+		if (p->handlers[h].ahead && p->handlers[h].frame == i + 1)
+			return true;
+	return false;
+}
+
+bool stack_frames_intact(const struct parser *p, const struct witness_event *e, uint32_t level)
+{
+	for (uint32_t i = level + 1; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		/* Not called yet, as long as the handler that came before runs. */
+		bool ahead = i < level && is_ahead(p, i);
+		if (!ahead && !stack_slot_holds(e, f->cfa, f->ret))
+			return false;
+		if (f->cfa && !stack_word_below(e, f->cfa - 8))
+			break;
+	}
+	return true;
+}
+
 uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
@@ -205,7 +228,7 @@ bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, 
 			 uint32_t *level)
 {
 	for (uint32_t i = p->n; i-- > 0;)
-		if (p->stack[i].cfa == cfa && stack_slot_holds(e, cfa, p->stack[i].ret)) {
+		if (p->stack[i].cfa == cfa && stack_frames_intact(p, e, i)) {
 			*level = i;
 			return true;
 		}

@@ -12,12 +12,16 @@ bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word);
 bool stack_word_below(const struct witness_event *e, uint64_t addr);
 /* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
 bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret);
+/* Whether the activations of frame @level and of those that called it are the ones that the parser
+ * has open, as far as the snapshot goes. One that looks the same may have been called by another
+ * activation of its caller. */
+bool stack_frames_intact(const struct parser *p, const struct witness_event *e, uint32_t level);
 /* Where the return address of the call in progress of frame @i lies: its callee's CFA, or 0. */
 uint64_t stack_callee_cfa(const struct parser *p, uint32_t i);
 /* Whether the activation in the place of frame @level can be in @func of @module: what is open
  * there, or what the same call has entered again. */
 bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func);
-/* The topmost open frame that lies at @cfa and is still there. */
+/* The topmost open frame that lies at @cfa and is still there, as those that called it are. */
 bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, uint64_t cfa,
 			 uint32_t *level);
 /* Whether an activation that began in @from can be in @func by tail jumps that show nothing. */

@@ -64,19 +64,35 @@ static bool keeps_stack(const uint8_t *bytes, uint8_t len_bytes)
 	return from_sp && !(bytes[2] >> 6 == 3 && (bytes[2] & 7) == REG_BP && !(bytes[0] & 1));
 }
 
-bool stack_switch_is_final(const struct builder *b, uint32_t func, uint32_t first, uint32_t last)
+/* Whether an instruction of @func makes a pointer of a place in the middle of it, where another
+ * activation may come back to it; or, in *@keeps, copies rsp. */
+static bool makes_label(struct builder *b, uint32_t func, bool *keeps)
 {
-	bool leaves = false;
-	for (uint32_t i = first; i < last && !leaves; i++)
-		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len);
 	const struct pugmark_func *f = &b->funcs.at[func];
-	for (uint32_t k = f->part; leaves && k < f->part + f->n_parts; k++) {
+	bool label = false;
+	*keeps = false;
+	for (uint32_t k = f->part; k < f->part + f->n_parts && !label; k++) {
 		const struct build_part *part = &b->parts.at[b->func_parts.at[k]];
 		uint32_t end = insn_at(b, part->end);
-		for (uint32_t i = insn_at(b, part->addr); i < end && leaves; i++)
-			leaves = !keeps_stack(builder_insn_bytes(b, i), b->insns.at[i].len);
+		for (uint32_t i = insn_at(b, part->addr); i < end && !label; i++) {
+			uint64_t addr = stack_switch_pointer_made(b, i);
+			uint32_t to =
+				addr && in_text(b, addr) ? builder_part_at(b, addr) : PUGMARK_NONE;
+			label = to != PUGMARK_NONE && b->parts.at[to].func == func &&
+				addr != f->addr;
+			*keeps |= keeps_stack(builder_insn_bytes(b, i), b->insns.at[i].len);
+		}
 	}
-	return leaves;
+	return label;
+}
+
+bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last)
+{
+	bool leaves = false, keeps;
+	for (uint32_t i = first; i < last && !leaves; i++)
+		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len);
+	return leaves &&
+	       (makes_label(b, func, &keeps) || (!keeps && b->insns.at[last].kind == INSN_JMP_IND));
 }
 
 /* The places, registers and words of the frame, that hold arguments, or what was reached through
@@ -221,11 +237,28 @@ static void flow_into(struct search *s, uint32_t index, const struct held *held)
 	s->todo[s->n_todo++] = index;
 }
 
+/* Whether the block ends with the jump of stack_switch_is_final(). */
+static bool is_final(const struct builder *b, const struct pugmark_block *block)
+{
+	return block->end == END_TRAP && block->n_insns &&
+	       insn_leaves(&b->insns.at[block->insn + block->n_insns - 1]);
+}
+
+/* Whether the function is come back to behind such a jump: it returns on its own stack then. */
+static bool is_come_back_to(const struct builder *b, const struct pugmark_func *f)
+{
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
+		if (block_is_receiver(&b->blocks.at[i]))
+			return true;
+	return false;
+}
+
 /* What is held only shrinks, so what is found at last holds on every way. */
 static bool switches(struct search *s)
 {
 	const struct pugmark_func *f = s->func;
 	struct held held = {.regs = ARGUMENTS};
+	bool back = is_come_back_to(s->b, f);
 	flow_into(s, f->block, &held);
 	while (s->n_todo) {
 		uint32_t index = s->todo[--s->n_todo];
@@ -236,7 +269,8 @@ static bool switches(struct search *s)
 			flow_into(s, s->b->edges.at[i].to, &held);
 	}
 	for (uint32_t i = 0; i < f->n_blocks; i++)
-		if (s->reached[i] && walk(s, f->block + i, &held))
+		if (s->reached[i] && !(back && is_final(s->b, &s->b->blocks.at[f->block + i])) &&
+		    walk(s, f->block + i, &held))
 			return true;
 	return false;
 }

@@ -17,14 +17,19 @@ uint64_t stack_switch_pointer_made(struct builder *b, uint32_t insn);
 /* Sets FUNC_SWITCHES, SITE_SWITCHES, and BLOCK_SETJMP_RETURN where such calls return to. After
  * everything else is known. 0 or -ENOMEM. */
 int stack_switch_solve(struct builder *b);
-/* Whether the code of @func from @first to @last, an indirect jump, leaves the stack for good, as
+/* Whether the code of @func from @first to @last, an indirect jump or a return, leaves the stack as
  * longjmp does: it takes rsp from memory that is not of its own frame, and the function nowhere
- * says where it was. */
-bool stack_switch_is_final(const struct builder *b, uint32_t func, uint32_t first, uint32_t last);
+ * says where it was, or else to come back to a label of its own. */
+bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last);
 /* Whether the block is what __builtin_longjmp comes back to. */
 static inline bool block_is_receiver(const struct pugmark_block *block)
 {
 	return block->flags & BLOCK_ADDRESS_TAKEN && block->flags & BLOCK_SETJMP_RETURN;
+}
+/* What such code ends with, and its block then as by a trap. */
+static inline bool insn_leaves(const struct pugmark_insn *insn)
+{
+	return insn->kind == INSN_JMP_IND || insn->kind == INSN_RET;
 }
 /* Whether the instruction copies or loads a register or memory to rsp. */
 bool stack_switch_may_load(const uint8_t *bytes, uint8_t len_bytes);

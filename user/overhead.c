@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* overhead.c: see overhead.h. Cost is hits, which the collector counts, times what a probe of that
  * class costs on this machine (measured by doctor) and what the program at it takes (measured by
- * the kernel). It is set against the processes' own CPU time without it. */
+ * the kernel, and by itself where it sends the stack). It is set against the processes' own CPU
+ * time without it. */
 #include "user/overhead.h"
 
 #include "user/overhead_choice.h"
@@ -12,18 +13,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PIDS_MAX = 1024 };
-#define CPU_ENOUGH_NS 100000000.0 /* below that clock ticks tell too little */
-#define AIM 0.35    /* of the bound: each change costs a gap, so it shall do for long */
-#define FAR 4	    /* times the bound */
-#define MUCH 2	    /* times the bound: is not waited with; less, if it lasts */
-enum { LASTS = 5 }; /* checks in a row */
+#define CPU_ENOUGH_NS 40000000.0 /* below that too few calls tell too little */
+#define STACK_HITS 10 /* what the program takes to send a stack, in hits, until it is known */
+#define AIM 0.5	      /* of the bound: each change costs a gap, so it shall do for long */
+#define FAR 4	      /* times the bound */
+#define MUCH 2	      /* times the bound: is not waited with; less, if it lasts */
+enum { LASTS = 5 };   /* checks in a row */
 
 struct process_time {
 	int32_t pid;
-	uint64_t ticks;
+	uint64_t time_ns;
 };
 
 struct overhead {
@@ -74,21 +77,15 @@ void overhead_free(struct overhead *o)
 	free(o);
 }
 
-/* User and system time of process @pid in ticks: fields 14 and 15, counted behind its name. */
-static bool read_ticks(int32_t pid, uint64_t *ticks)
+/* User and system time of process @pid. */
+static bool read_cpu_time(int32_t pid, uint64_t *time_ns)
 {
-	char path[32], line[1024];
-	unsigned long user, system;
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	FILE *f = fopen(path, "re");
-	const char *end = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	bool ok = end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-				&user, &system) == 2;
-	if (f)
-		fclose(f);
-	if (ok)
-		*ticks = user + system;
-	return ok;
+	struct timespec ts;
+	clockid_t clock;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return false;
+	*time_ns = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	return true;
 }
 
 /* Adds what the processes have used since the last time. One that is new counts from now on. */
@@ -96,39 +93,43 @@ static void add_cpu_time(struct overhead *o)
 {
 	int32_t pids[PIDS_MAX];
 	uint32_t n = collector_processes(o->collector, pids, PIDS_MAX);
-	double tick_ns = 1e9 / sysconf(_SC_CLK_TCK);
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t ticks;
+		uint64_t time_ns;
 		uint32_t k = 0;
 		while (k < o->n_times && o->times[k].pid != pids[i])
 			k++;
-		if (!read_ticks(pids[i], &ticks))
+		if (!read_cpu_time(pids[i], &time_ns))
 			continue;
-		if (k < o->n_times && ticks >= o->times[k].ticks)
-			o->cpu_ns += (ticks - o->times[k].ticks) * tick_ns;
+		if (k < o->n_times && time_ns >= o->times[k].time_ns)
+			o->cpu_ns += time_ns - o->times[k].time_ns;
 		if (k == o->n_times && k < PIDS_MAX)
 			o->n_times++;
 		if (k < o->n_times)
-			o->times[k] = (struct process_time){pids[i], ticks};
+			o->times[k] = (struct process_time){pids[i], time_ns};
 	}
 }
 
 /* Takes the hits. Returns what they have cost, in all. */
 static double sum_up(struct overhead *o, const struct recorder_options *now)
 {
-	_Atomic uint64_t *hits = collector_hits(o->collector);
-	double program_ns = probes_program_ns(o->probes), total_ns = 0;
+	struct site_hits *hits = collector_hits(o->collector);
+	struct program_ns program_ns = probes_program_ns(o->probes);
+	double total_ns = 0;
 	struct overhead_choice *c = &o->choice;
 	float *site_ns = c->site_ns[0];
-	c->each_ns = o->costs.emulated_ns + program_ns;
+	c->each_ns = o->costs.emulated_ns + program_ns.hit;
+	if (!program_ns.stack)
+		program_ns.stack = STACK_HITS * program_ns.hit;
+	c->stack_ns = program_ns.stack;
 	for (uint32_t m = 0; m < now->n_modules; m++) {
 		const struct recorder_module *mod = &now->modules[m];
 		for (uint32_t i = 0; i < mod->n_sites; i++) {
 			const struct plan_site *s = &mod->sites[i];
 			double each_ns = (s->probe == PROBE_EMULATED ? o->costs.emulated_ns
 								     : o->costs.stepped_ns) +
-					 program_ns;
-			double cost_ns = each_ns * atomic_exchange(&hits[i], 0);
+					 program_ns.hit;
+			double cost_ns = each_ns * atomic_exchange(&hits[i].all, 0) +
+					 program_ns.stack * atomic_exchange(&hits[i].stacks, 0);
 			*site_ns++ = cost_ns;
 			c->costs[c->first[m] + s->func].cost_ns += cost_ns;
 			total_ns += cost_ns;

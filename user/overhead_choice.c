@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* overhead_choice.c: see overhead_choice.h. Where the recording so far can be read, what a function
- * will cost is known from how often it was called: a witness a call or so, whatever the plan has
- * now. Else it is guessed from what its probes have cost. */
+ * will cost is known from how often it was called, and by whom: a witness a call or so, whatever
+ * the plan has now, and the stack with it where the caller is not traced any more. Else it is
+ * guessed from what its probes have cost. */
 #include "user/overhead_choice.h"
 
 #include "user/call_counts.h"
@@ -49,6 +50,7 @@ struct taking {
 	struct taken_out *taken;
 	uint32_t n, hot;
 	bool counted; /* the costs are of calls */
+	struct call_counts calls;
 };
 
 static const struct pugmark_plan *plan_of(const struct taking *t, uint32_t module)
@@ -101,6 +103,17 @@ static void take_callees(struct taking *t, uint32_t module, uint32_t func)
 	}
 }
 
+/* What a function that is not traced calls is entered from outside, and brings the stack along. */
+static void enter_callees(struct taking *t, uint32_t caller)
+{
+	const struct overhead_choice *c = t->c;
+	for (uint32_t i = 0; i < t->calls.cap; i++) {
+		const struct call_count *call = &t->calls.at[i];
+		if (call->n && call->caller == caller)
+			c->costs[call->callee].entry_ns += call->n * c->stack_ns * c->share;
+	}
+}
+
 /* The function that will cost most of those that stay; in *@all_ns what all of these will. */
 static struct func_cost *hottest(const struct overhead_choice *c, double *all_ns)
 {
@@ -136,7 +149,9 @@ static void take_hottest(struct taking *t, double bound_ns, char names[NAMES_MAX
 			len += snprintf(names + len, 256, "%s %.200s", t->hot ? "," : "",
 					plan->strings + plan->funcs[f->func].name);
 		t->hot++;
-		if (!t->counted)
+		if (t->counted)
+			enter_callees(t, f - t->c->costs);
+		else
 			take_callees(t, f->module, f->func);
 	}
 }
@@ -144,19 +159,22 @@ static void take_hottest(struct taking *t, double bound_ns, char names[NAMES_MAX
 /* What the calls so far would cost with a witness each, where that is more than probes have cost:
  * what loops within one call stays as dear as it was. A few calls say nothing: what a clock starts
  * is frequent only as long as everything else is slow. */
-static bool count_calls(struct overhead_choice *c)
+static void reckon_calls(struct taking *t)
 {
-	uint64_t *counts = calloc(c->n + 1, sizeof(*counts));
-	bool counted = counts && !call_counts_read(c->now, c->first, counts);
-	for (uint32_t i = 0; counted && i < c->n; i++) {
-		double cost_ns = counts[i] * c->each_ns * c->share;
-		if (counts[i] <= FEW && c->costs[i].cost_ns <= FEW * FEW * c->each_ns)
-			c->costs[i].cost_ns = 0;
-		else if (c->costs[i].cost_ns < cost_ns)
-			c->costs[i].cost_ns = cost_ns;
+	struct overhead_choice *c = t->c;
+	for (uint32_t i = 0; i < c->n; i++)
+		c->costs[i].calls = 0;
+	for (uint32_t i = 0; i < t->calls.cap; i++)
+		if (t->calls.at[i].n)
+			c->costs[t->calls.at[i].callee].calls += t->calls.at[i].n;
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct func_cost *f = &c->costs[i];
+		double cost_ns = f->calls * c->each_ns * c->share;
+		if (f->calls <= FEW && f->cost_ns <= FEW * FEW * c->each_ns)
+			f->cost_ns = 0;
+		else if (f->cost_ns < cost_ns)
+			f->cost_ns = cost_ns;
 	}
-	free(counts);
-	return counted;
 }
 
 int overhead_choice_make(struct overhead_choice *c, double bound_ns, struct taken_out *taken,
@@ -164,8 +182,11 @@ int overhead_choice_make(struct overhead_choice *c, double bound_ns, struct take
 {
 	char text[NAMES_MAX + 256] = "";
 	struct taking t = {.c = c, .taken = taken};
-	t.counted = count_calls(c);
+	t.counted = !call_counts_read(c->now, c->first, &t.calls);
+	if (t.counted)
+		reckon_calls(&t);
 	take_hottest(&t, bound_ns, text);
+	call_counts_deinit(&t.calls);
 	int n = t.n > t.hot ? asprintf(names, "%s, and %u that these call and that had no probe",
 				       text, t.n - t.hot)
 			    : asprintf(names, "%s", text);

@@ -13,11 +13,12 @@
 struct func_cost {
 	double cost_ns;
 	double entry_ns; /* what a probe at its entry will cost as well */
+	uint64_t calls;
 	uint32_t module, func;
 	bool out;
 };
 
-/* Zeroed to begin with. Who measures fills in costs, site_ns, each_ns and share. */
+/* Zeroed to begin with. Who measures fills in the costs and share. */
 struct overhead_choice {
 	const struct recorder_options *now; /* borrowed */
 	struct func_cost *costs;	    /* of all functions, module by module; heap */
@@ -25,6 +26,7 @@ struct overhead_choice {
 	uint32_t first[BATCH_MODULES]; /* of each module's in there */
 	float *site_ns[BATCH_MODULES]; /* what each site has cost; the first: heap */
 	double each_ns;		       /* what a hit of the cheapest class costs */
+	double stack_ns;	       /* and where the stack comes with it, in addition */
 	double share;		       /* of the time since the last change: what was measured */
 };
 

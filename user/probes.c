@@ -86,6 +86,7 @@ static void configure(struct probes *p, const struct recorder_options *options,
 	struct witness_bpf *skel = p->skel;
 
 	skel->rodata->with_times = options->time_unit_ns != 0;
+	skel->rodata->with_costs = options->max_overhead > 0;
 	skel->rodata->trace_all = options->all;
 	skel->rodata->follow = !options->no_follow;
 	skel->rodata->in_cgroup = options->cgroup != NULL;
@@ -445,15 +446,22 @@ bool probes_tracks(const struct probes *p, pid_t pid)
 	return false;
 }
 
-double probes_program_ns(const struct probes *p)
+struct program_ns probes_program_ns(const struct probes *p)
 {
+	const volatile struct batch_counters *k = probes_counters(p);
 	struct bpf_prog_info info = {0};
+	struct program_ns ns = {0};
 	uint32_t len = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(p->skel->progs.witness), &info, &len) ||
 	    !info.run_cnt)
-		return 0;
-	return (double)info.run_time_ns / info.run_cnt;
+		return ns;
+	uint64_t stacks_ns = k->stacks_ns, stacks = k->stacks;
+	if (info.run_time_ns > stacks_ns)
+		ns.hit = (double)(info.run_time_ns - stacks_ns) / info.run_cnt;
+	if (stacks)
+		ns.stack = (double)stacks_ns / stacks;
+	return ns;
 }
 
 void probes_stop(struct probes *p)

@@ -40,7 +40,11 @@ void probes_stop(struct probes *probes);
 void probes_free(struct probes *probes);
 
 /* What the program at a probe took so far, on average; 0: not measured. */
-double probes_program_ns(const struct probes *probes);
+struct program_ns {
+	double hit;   /* each time */
+	double stack; /* and in addition, where it sends the stack */
+};
+struct program_ns probes_program_ns(const struct probes *probes);
 int probes_events_fd(const struct probes *probes);
 int probes_process_fd(const struct probes *probes);
 const volatile struct batch_counters *probes_counters(const struct probes *probes);

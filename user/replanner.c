@@ -6,11 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
-
-enum { NICE = 10 }; /* a tenth of a processor where that has nothing to spare */
 
 struct replanner {
 	const struct recorder_options *options;
@@ -21,7 +17,7 @@ struct replanner {
 	struct overhead *overhead; /* NULL: nothing more goes */
 	char *news;
 	pthread_t thread;
-	bool haste, done;
+	bool done;
 	double began_s, seconds, cpu_seconds;
 	int err;
 	struct pugmark_diag diag;
@@ -37,8 +33,6 @@ static double seconds(clockid_t clock)
 static void *plan_main(void *context)
 {
 	struct replanner *r = context;
-	if (!r->haste) /* of this thread: Linux keeps that apart for each */
-		setpriority(PRIO_PROCESS, gettid(), NICE);
 	if (r->overhead) {
 		int more = overhead_choose(r->overhead);
 		r->err = more < 0 ? more : !more && !overhead_is_far(r->overhead) ? -EALREADY : 0;
@@ -62,7 +56,7 @@ static void replanner_free(struct replanner *r)
 }
 
 int replanner_start(const struct recorder_options *options, const struct recorder_options *now,
-		    const struct replan_request *request, struct overhead *overhead, bool haste,
+		    const struct replan_request *request, struct overhead *overhead,
 		    struct replanner **out)
 {
 	struct replanner *r = calloc(1, sizeof(*r));
@@ -71,7 +65,6 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	r->options = options;
 	r->changed = *now;
 	r->diag.offset = PUGMARK_NO_OFFSET;
-	r->haste = haste;
 	r->overhead = overhead;
 	r->began_s = seconds(CLOCK_MONOTONIC);
 	r->request = *request;

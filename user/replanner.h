@@ -12,10 +12,9 @@ struct replanner;
 
 /* Begins to plan as @request says, of which it makes a copy; with @overhead, after it has chosen
  * what is to go: nothing else is asked of that until the end. @now: what is probed so far;
- * borrowed, with @options, until the end. Unless there is @haste, what is traced goes first where
- * both want a processor. Returns 0 or -errno. */
+ * borrowed, with @options, until the end. Returns 0 or -errno. */
 int replanner_start(const struct recorder_options *options, const struct recorder_options *now,
-		    const struct replan_request *request, struct overhead *overhead, bool haste,
+		    const struct replan_request *request, struct overhead *overhead,
 		    struct replanner **out);
 /* How long it took, and how much of a processor's time. After replanner_done(). */
 void replanner_took(const struct replanner *r, double *seconds, double *cpu_seconds);

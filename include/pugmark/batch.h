@@ -209,6 +209,8 @@ struct batch_counters {
 	__u64 live;	 /* tasks with a state that have not ended */
 	__u64 untracked; /* processes not followed as the table of them was full */
 	__u64 unplanned; /* hits in processes that the module's plan does not hold for */
+	/* With a bound on the overhead: how many stacks were sent, and the time that took. */
+	__u64 stacks, stacks_ns;
 };
 
 #endif

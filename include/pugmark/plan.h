@@ -111,6 +111,8 @@ enum plan_func_flag {
 		4,	     /* another module can call it by name: also what an IFUNC may choose */
 	PLAN_FUNC_START = 8, /* the file's entry, which only the kernel enters */
 	PLAN_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
+	PLAN_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it: so it
+				    leaves its stack where nothing can follow */
 };
 
 struct plan_func {

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # called_back.sh: functions that a library calls back from far below the frame that called it, up to
-# 60 kB: the last event before such a call is one of the call before, which lies as far below. And
-# such that it jumps to as the last thing it does, when the program has jumped to the library: they
+# 60 kB: the last event before such a call is one of the call before, which lies as far below. They are
+# called several times from the same frame, above which earlier calls have left what looks like a call
+# in progress. And such that it jumps to as the last thing it does, when the program has jumped to the library: they
 # return to the program. Modes casper and best tell what mode full tells of the same run, without a
 # gap.
 set -u
@@ -22,6 +23,12 @@ int calls_back(int (*f)(int), int i, unsigned bytes)
 	room[0] = room[bytes] = i;
 	return f(i) + room[bytes];
 }
+int calls_back_often(int (*f)(int), int (*g)(int), int i, unsigned bytes)
+{
+	volatile char *room = alloca(bytes + 1);
+	room[0] = room[bytes] = i;
+	return f(i) + g(i) + f(i + 1) + room[bytes];
+}
 int jumps_back(int (*f)(int), int i)
 {
 	f(i);
@@ -39,6 +46,13 @@ FN static int calls(int i, unsigned bytes)
 	n += calls_back(other, i, bytes);
 	return n + calls_back(called, i, 16);
 }
+int calls_back_often(int (*f)(int), int (*g)(int), int i, unsigned bytes);
+FN static int leaves_traces(int deep) { return deep ? leaves_traces(deep - 1) + deep : 0; }
+FN static int calls_often(int i, unsigned bytes)
+{
+	int n = leaves_traces(bytes / 64);
+	return n + calls_back_often(called, other, i, bytes);
+}
 int jumps_back(int (*f)(int), int i);
 FN static int jumps(int (*way)(int (*)(int), int), int i) { return way(called, i); }
 static int (*volatile jumps_somewhere)(int (*)(int (*)(int), int), int) = jumps;
@@ -47,6 +61,7 @@ FN static int many(unsigned bytes)
 	int n = 0;
 	for (int i = 0; i < 4; i++) {
 		n += calls(i, bytes);
+		n += calls_often(i, bytes);
 		n += jumps(jumps_back, i) + jumps_somewhere(jumps_back, i);
 	}
 	return n;

@@ -157,8 +157,8 @@ cp -r rec badplan && printf x | dd of=badplan/plan-0.pmp bs=1 seek=200 conv=notr
 fails 1 'badplan/plan-0.pmp' verify badplan
 cp -r rec later && sed -i 's/"version": [0-9]*/"version": 99/' later/meta.json
 fails 1 'version' verify later
-cp -r rec older && sed -i 's/"version": [0-9]*/"version": 1/' older/meta.json
-fails 1 'a recording of version 1, this program reads 2' verify older
+cp -r rec older && sed -i 's/"version": [0-9]*/"version": 2/' older/meta.json
+fails 1 'a recording of version 2, this program reads 3' verify older
 
 size=$(stat -c %s rec/events)
 for cut in 0 1 63 64 100 $((size / 2)) $((size - 1)); do

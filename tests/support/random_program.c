@@ -3,8 +3,8 @@
  * is at 32, and it returns to 37.
  *
  * What no compiler makes is left out: a function that is entered from anywhere knows its frame
- * there, as does what the unwinder lands in; and where such a block would need two witnesses (one
- * that it runs, one for the call or jump at its end), it would have been split in two. */
+ * there, as does what the unwinder lands in; and where an entry would need two witnesses (one that
+ * it runs, one for the call or jump at its end), it would have been split in two. */
 #include "tests/support/random_program.h"
 
 #include <math.h>
@@ -115,8 +115,9 @@ static uint32_t next_block(struct maker *m, uint32_t i)
 	return i < m->n ? m->base + i : random_target(m);
 }
 
-/* The taken way of the branch in @block leaves the function: a block of its own. */
-static uint32_t make_virtual(struct maker *m, uint32_t block)
+/* A way of the jump in @block that leaves the function: a block of its own, to where nothing knows
+ * as yet. */
+static uint32_t make_way_out(struct maker *m, uint32_t block)
 {
 	struct program *p = m->p;
 	uint32_t index = p->n_blocks++;
@@ -127,13 +128,23 @@ static uint32_t make_virtual(struct maker *m, uint32_t block)
 		.call_addr = p->blocks[block].addr + 32,
 		.origin = PUGMARK_NONE,
 		.site = PUGMARK_NONE,
-		.flags = PROG_VIRTUAL | PROG_TAIL,
-		.call = random_chance(&m->rng, 70) ? CALL_DIRECT : CALL_LEAF,
-		.callee = random_callee(m, p->blocks[block].func),
+		.flags = PROG_VIRTUAL | PROG_TAIL | PROG_INDIRECT,
+		.call = CALL_UNKNOWN,
 		.freq = p->blocks[block].freq / 2,
 		.any.cost_ns = INFINITY,
 		.last.cost_ns = INFINITY,
 	};
+	return index;
+}
+
+/* The taken way of a branch: to a function, or to another module. */
+static uint32_t make_virtual(struct maker *m, uint32_t block)
+{
+	uint32_t index = make_way_out(m, block);
+	struct prog_block *v = &m->p->blocks[index];
+	v->flags &= ~PROG_INDIRECT;
+	v->call = random_chance(&m->rng, 70) ? CALL_DIRECT : CALL_LEAF;
+	v->callee = random_callee(m, v->func);
 	return index;
 }
 
@@ -174,8 +185,11 @@ static void make_end(struct maker *m, uint32_t i)
 	} else if (roll < 80) {
 		for (uint32_t k = 2 + random_below(rng, 3); k; k--)
 			add_succ(m, block, random_target(m));
-		if (random_chance(rng, 30))
+		if (random_chance(rng, 30)) {
 			b->flags |= PROG_OPEN;
+			if (block % 3 == 0)
+				add_succ(m, block, make_way_out(m, block));
+		}
 	} else {
 		add_succ(m, block, next);
 	}
@@ -202,7 +216,7 @@ static void make_block(struct maker *m, uint32_t func, uint32_t i)
 	if (root)
 		b->flags |= PROG_ROOT;
 	m->pad[i] = root;
-	if ((!i || root) && b->height == PUGMARK_HEIGHT_UNKNOWN)
+	if (!i && b->height == PUGMARK_HEIGHT_UNKNOWN)
 		b->height = 16;
 	b->last = random_probe(m, addr + 32, 5);
 	if (root || !i)
@@ -251,6 +265,39 @@ static void mark_reached(struct program *p, uint32_t block)
 		mark_reached(p, prog_succs(p, block)[i]);
 }
 
+/* Whether @func can return, when those can that are known to. */
+static bool can_return(const struct program *p, uint32_t func, const bool *returns)
+{
+	const struct prog_func *f = &p->funcs[func];
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct prog_block *b = &p->blocks[i];
+		bool comes_back = b->call != CALL_DIRECT || returns[b->callee];
+		bool leaves = b->flags & (PROG_RET | PROG_TAIL) && !(b->flags & PROG_NORETURN);
+		if (b->flags & PROG_REACHED && leaves && comes_back)
+			return true;
+	}
+	return false;
+}
+
+/* A branch to a function that never returns is known for what it is. */
+static void mark_noreturn(struct program *p)
+{
+	bool *returns = calloc(p->n_funcs, sizeof(bool));
+	for (bool grew = true; grew;) {
+		grew = false;
+		for (uint32_t f = 0; f < p->n_funcs; f++)
+			if (!returns[f] && can_return(p, f, returns))
+				grew = returns[f] = true;
+	}
+	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		struct prog_block *block = &p->blocks[b];
+		bool jump = block->flags & PROG_VIRTUAL && block->call == CALL_DIRECT;
+		if (jump && !returns[block->callee])
+			block->flags |= PROG_NORETURN;
+	}
+	free(returns);
+}
+
 struct program *random_program(uint64_t seed)
 {
 	struct maker m = {.rng = seed, .p = calloc(1, sizeof(*m.p))};
@@ -267,6 +314,7 @@ struct program *random_program(uint64_t seed)
 	for (uint32_t b = 0; b < m.p->n_blocks; b++)
 		if (m.p->blocks[b].flags & PROG_ROOT)
 			mark_reached(m.p, b);
+	mark_noreturn(m.p);
 	program_mark_entered_tails(m.p);
 	free(m.pad);
 	return m.p;

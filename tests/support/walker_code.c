@@ -100,19 +100,33 @@ static enum outcome tail_call(struct walker *w, uint32_t block)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
 	uint32_t callee = b->call == CALL_DIRECT ? b->callee : PUGMARK_NONE;
-	if (b->call == CALL_UNKNOWN && b->flags & PROG_INDIRECT && random_chance(&w->rng, 50))
+	if (w->target_told)
+		callee = w->target;
+	else if (b->call == CALL_UNKNOWN && b->flags & PROG_INDIRECT && random_chance(&w->rng, 50))
 		callee = walker_pick_entered(w);
+	w->target_told = false;
 	return jump_to(w, block, callee);
 }
 
-/* A call whose probe reads the target. */
-static enum outcome call_by_target(struct walker *w, uint32_t block, uint64_t callee_cfa)
+/* A call or jump at the end of @block whose probe reads the target: which function, if any. Where
+ * it can go to a function's first block, that is no call. */
+static uint32_t tell_target(struct walker *w, uint32_t block)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
 	uint32_t callee = random_chance(&w->rng, w->temper.into_program) ? walker_pick_entered(w)
 									 : PUGMARK_NONE;
+	for (uint32_t i = 0; i < b->n_succ && callee != PUGMARK_NONE; i++)
+		if (prog_succs(w->prog, block)[i] == w->prog->funcs[callee].block)
+			callee = PUGMARK_NONE;
 	walker_event(w, block,
 		     callee == PUGMARK_NONE ? FOREIGN + 64 : BIAS + walker_func_addr(w, callee), 0);
+	return callee;
+}
+
+static enum outcome call_by_target(struct walker *w, uint32_t block, uint64_t callee_cfa)
+{
+	const struct prog_block *b = &w->prog->blocks[block];
+	uint32_t callee = tell_target(w, block);
 	return b->flags & PROG_TAIL ? jump_to(w, block, callee)
 				    : call_unknown(w, block, callee_cfa, callee);
 }
@@ -190,8 +204,14 @@ static uint32_t go_on(struct walker *w, uint32_t block)
 	uint32_t next = prog_succs(w->prog, block)[way];
 	if (w->choice->marks[block] == MARK_BRANCH)
 		walker_event(w, block, way, 0);
-	if (w->choice->marks[block] == MARK_TARGET)
-		walker_event(w, block, BIAS + w->prog->blocks[next].addr, 0);
+	const struct prog_block *to = &w->prog->blocks[next];
+	if (w->choice->marks[block] != MARK_TARGET)
+		return next;
+	w->target_told = to->flags & PROG_VIRTUAL && to->call == CALL_UNKNOWN;
+	if (w->target_told)
+		w->target = tell_target(w, block);
+	else
+		walker_event(w, block, BIAS + to->addr, 0);
 	return next;
 }
 
@@ -216,7 +236,7 @@ static enum outcome run_frame(struct walker *w, uint32_t block)
 		uint8_t mark = w->choice->marks[block];
 		w->stack[me].ip = BIAS + b->addr;
 		w->stack[me].block = block;
-		if (w->steps++ >= w->limit) {
+		if (w->steps++ >= w->limit && !w->target_told) {
 			if (begun && !(b->flags & PROG_VIRTUAL))
 				walker_die(w);
 			return OVER;

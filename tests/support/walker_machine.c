@@ -156,13 +156,16 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 	};
 	if (site->cfa_reg == CFA_UNKNOWN) /* then it is the stack pointer */
 		e.cfa -= LEAST_HEIGHT + 8 * random_below(&w->rng, 10);
-	if (callee_cfa)
+	/* A landing pad tells its own frame, and by the stack where that of its call will be. */
+	bool pad = callee_cfa && site->capture & CAPTURE_STACK && site->cfa_reg != CFA_UNKNOWN;
+	uint64_t from = pad ? callee_cfa : f->cfa - 8;
+	if (callee_cfa && !pad)
 		e.cfa = callee_cfa;
 	if (site->capture & CAPTURE_RET)
 		e.ret = f->ret;
 	if (site->capture & CAPTURE_STACK ||
 	    (site->capture & CAPTURE_SNAPSHOT && f->ret >= FOREIGN))
-		walker_snapshot(w, &e, f->cfa - 8, end_of_stack(w, f->cfa - 8),
+		walker_snapshot(w, &e, from, end_of_stack(w, from),
 				f->ret == TRAMPOLINE ? f->cfa - 8 : 0);
 	w->last_cfa = e.cfa;
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);

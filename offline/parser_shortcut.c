@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* parser_shortcut.c: programs repeat themselves, and so does the parser. What it did from a
+ * decision of a frame on is kept, and done again at once where all that the grammar asked is the
+ * same again:
+ *
+ *   TO_EVENT   up to an event of that frame, or of one that it called in silence
+ *   PAST       the event is not of that frame, which has ended in silence
+ *   TO_END     in silence up to the frame's end, whatever comes then
+ *
+ * A shortcut is what it reports (but for the times), and of TO_EVENT the frames that are there
+ * then, from the deciding one up. Addresses on the stack are kept relative to the event's CFA,
+ * since that is how they are compared. What a shortcut stands for depends on nothing that is not in
+ * its key: neither on frames below nor on handlers. */
+#include "offline/parser_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORTCUTS_BITS 12
+#define SHORTCUTS (1u << SHORTCUTS_BITS)
+#define KEPT_MAX 32768 /* events, and frames: then all is forgotten */
+#define LONGEST 64     /* events, or frames, of one */
+#define PAST_MAX 16    /* frames that end before one event */
+
+enum shortcut_kind { TO_EVENT, PAST, TO_END };
+
+/* All that is looked at on the way, in words that are compared at once. */
+struct key {
+	uint64_t where; /* decision, site (TO_END: PUGMARK_NONE) */
+	uint64_t what;	/* function, module, enum key_state; never 0 */
+	uint64_t below; /* how far the event's CFA is below the frame's, if that is known */
+	uint64_t ret;	/* the event's */
+	uint64_t val;
+};
+
+enum key_state {
+	KEY_USED = 1,
+	KEY_RET_UNKNOWN = 2, /* the frame's */
+	KEY_RET_SAME = 4,    /* as the event's */
+	KEY_CFA_KNOWN = 8,
+};
+
+struct shortcut {
+	struct key key;
+	uint32_t event, frame; /* the first ones */
+	uint16_t n_events, n_frames;
+	uint8_t kind, position;
+	bool own_cfa; /* the event's CFA is that of its frame */
+};
+
+/* A trace_event without its times; its depth is relative to the deciding frame's. */
+struct shortcut_event {
+	uint64_t addr, target;
+	const char *import;
+	uint32_t func;
+	int32_t depth;
+	uint16_t module, target_module;
+	uint8_t kind, cause;
+};
+
+/* A frame as it is after it; the CFAs less the event's, where they are known. */
+struct shortcut_frame {
+	struct frame frame;
+	bool has_cfa, has_call_cfa;
+	bool keeps_ret; /* it is as it was */
+};
+
+struct shortcuts {
+	struct shortcut slots[SHORTCUTS];
+	struct shortcut_event events[KEPT_MAX];
+	struct shortcut_frame frames[KEPT_MAX];
+	uint32_t n_events, n_frames;
+	bool any;
+};
+
+struct shortcuts *parser_shortcuts_new(void)
+{
+	return calloc(1, sizeof(struct shortcuts)); /* what is not used takes no memory */
+}
+
+void parser_forget_shortcuts(struct parser *p)
+{
+	struct shortcuts *s = p->shortcuts;
+	if (!s || !s->any)
+		return;
+	memset(s->slots, 0, sizeof(s->slots));
+	s->n_events = s->n_frames = 0;
+	s->any = false;
+}
+
+static inline struct key key_of(const struct frame *f, uint32_t decision,
+				const struct witness_event *e)
+{
+	uint64_t state = KEY_USED | (f->cfa ? KEY_CFA_KNOWN : 0) | (f->ret ? 0 : KEY_RET_UNKNOWN) |
+			 (f->ret == e->ret ? KEY_RET_SAME : 0);
+	return (struct key){
+		.where = (uint64_t)decision << 32 | e->site,
+		.what = (uint64_t)f->func << 32 | (uint64_t)f->module << 16 | state,
+		.below = f->cfa ? f->cfa - e->cfa : 0,
+		.ret = e->ret,
+		.val = e->val,
+	};
+}
+
+static inline struct key key_of_end(const struct frame *f)
+{
+	return (struct key){
+		.where = (uint64_t)f->decision << 32 | PUGMARK_NONE,
+		.what = (uint64_t)f->func << 32 | (uint64_t)f->module << 16 | KEY_USED,
+	};
+}
+
+static inline bool same_key(const struct key *a, const struct key *b)
+{
+	return !((a->where ^ b->where) | (a->what ^ b->what) | (a->below ^ b->below) |
+		 (a->ret ^ b->ret) | (a->val ^ b->val));
+}
+
+/* The two places of a key. */
+static inline struct shortcut *places_of(struct shortcuts *s, const struct key *key)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	uint64_t h = (key->where ^ (key->ret + key->what) * odd) + (key->below << 20) + key->val;
+	h = (h ^ h >> 32) * odd;
+	return &s->slots[h >> (64 - SHORTCUTS_BITS) & ~1u];
+}
+
+static inline const struct shortcut *look_up(struct shortcuts *s, const struct key *key)
+{
+	const struct shortcut *at = places_of(s, key);
+	return same_key(&at->key, key) ? at : same_key(&at[1].key, key) ? at + 1 : NULL;
+}
+
+/* Whether nothing else of the event matters. */
+static inline bool is_plain(const struct parser *p, const struct witness_event *e)
+{
+	if (e->stack || e->n_values || e->flags & EVENT_FROM_SIGNAL)
+		return false;
+	return !(e->flags & EVENT_HAS_TARGET) ||
+	       p->plans[e->module]->sites[e->site].kind == WITNESS_TARGET;
+}
+
+/* ---- taking one ---- */
+
+static inline bool report(struct parser *p, const struct shortcut *s)
+{
+	const struct shortcut_event *from = &p->shortcuts->events[s->event];
+	struct trace_event *to = parser_reserve(p, s->n_events);
+	uint32_t depth = p->n - p->gone;
+	if (!to)
+		return false;
+	for (uint32_t i = 0; i < s->n_events; i++)
+		to[i] = (struct trace_event){
+			.from_ns = p->from_ns,
+			.to_ns = p->now_ns,
+			.addr = from[i].addr,
+			.target = from[i].target,
+			.import = from[i].import,
+			.func = from[i].func,
+			.depth = depth + (uint32_t)from[i].depth,
+			.module = from[i].module,
+			.target_module = from[i].target_module,
+			.kind = from[i].kind,
+			.cause = from[i].cause,
+		};
+	p->n_out += s->n_events;
+	return true;
+}
+
+static inline void place(struct frame *f, const struct shortcut_frame *from, uint64_t cfa)
+{
+	*f = from->frame;
+	if (from->has_cfa)
+		f->cfa += cfa;
+	if (from->has_call_cfa)
+		f->call_cfa += cfa;
+}
+
+static void go_to_event(struct parser *p, const struct shortcut *s, const struct witness_event *e)
+{
+	const struct shortcut_frame *from = &p->shortcuts->frames[s->frame];
+	struct frame *f = parser_top(p), was = *f;
+	place(f, from, e->cfa);
+	f->boundary = was.boundary;
+	f->hidden = was.hidden;
+	if (from->keeps_ret)
+		f->ret = was.ret;
+	for (uint32_t i = 1; i < s->n_frames; i++)
+		place(parser_push(p, from[i].frame), &from[i], e->cfa);
+	p->position = s->position;
+}
+
+bool parser_shortcut(struct parser *p, const struct witness_event *e)
+{
+	const struct shortcut *s, *past[PAST_MAX];
+	uint32_t n = 0, decision = parser_top(p)->decision;
+	if (!is_plain(p, e))
+		return false;
+	for (;; n++) {
+		const struct frame *f = &p->stack[p->n - 1 - n];
+		struct key key = key_of(f, decision, e);
+		s = f->module == e->module && !f->gone ? look_up(p->shortcuts, &key) : NULL;
+		if (!s || s->kind == TO_EVENT)
+			break;
+		if (n == PAST_MAX || n + 1 == p->n || f->boundary != BELOW_CALL)
+			return false;
+		past[n] = s;
+		decision = node_at(p, f[-1].module, f[-1].node)->next;
+	}
+	if (!s || !s->own_cfa)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!report(p, past[i]))
+			return false;
+		parser_drop_frames(p, p->n - 1);
+	}
+	if (report(p, s))
+		go_to_event(p, s, e);
+	return true;
+}
+
+bool parser_shortcut_here(struct parser *p, const struct witness_event *e)
+{
+	const struct frame *f = parser_top(p);
+	if (f->gone || f->module != e->module || !is_plain(p, e))
+		return false;
+	struct key key = key_of(f, f->decision, e);
+	const struct shortcut *s = look_up(p->shortcuts, &key);
+	if (!s || s->kind != TO_EVENT || !report(p, s))
+		return false;
+	go_to_event(p, s, e);
+	return true;
+}
+
+bool parser_shortcut_to_end(struct parser *p)
+{
+	const struct frame *f = parser_top(p);
+	struct key key = key_of_end(f);
+	const struct shortcut *s = f->gone ? NULL : look_up(p->shortcuts, &key);
+	return s && report(p, s);
+}
+
+/* ---- keeping one ---- */
+
+struct shortcut_start parser_shortcut_start(struct parser *p)
+{
+	p->lowest = p->n;
+	return (struct shortcut_start){
+		.frame = *parser_top(p),
+		.n = p->n,
+		.n_out = p->n_out,
+		.gone = p->gone,
+		.from_ns = p->from_ns,
+	};
+}
+
+static void keep_events(struct parser *p, const struct shortcut_start *start)
+{
+	struct shortcuts *s = p->shortcuts;
+	uint32_t depth = start->n - start->gone;
+	for (uint32_t i = start->n_out; i < p->n_out; i++) {
+		const struct trace_event *e = &p->out[i];
+		s->events[s->n_events++] = (struct shortcut_event){
+			.addr = e->addr,
+			.target = e->target,
+			.import = e->import,
+			.func = e->func,
+			.depth = (int32_t)(e->depth - depth),
+			.module = e->module,
+			.target_module = e->target_module,
+			.kind = e->kind,
+			.cause = e->cause,
+		};
+	}
+}
+
+static void keep_frame(struct parser *p, const struct frame *f, uint64_t cfa)
+{
+	struct shortcut_frame *to = &p->shortcuts->frames[p->shortcuts->n_frames++];
+	*to = (struct shortcut_frame){*f, f->cfa, f->call_cfa, false};
+	to->frame.cfa -= f->cfa ? cfa : 0;
+	to->frame.call_cfa -= f->call_cfa ? cfa : 0;
+}
+
+/* The place for what was done since @start; NULL: it is not one to be kept. */
+static struct shortcut *room_for(struct parser *p, const struct shortcut_start *start,
+				 uint32_t n_frames, struct key *key)
+{
+	struct shortcuts *s = p->shortcuts;
+	uint32_t n_events = p->n_out - start->n_out;
+	if (p->failed || p->gone != start->gone || start->frame.gone ||
+	    p->from_ns != start->from_ns || n_events > LONGEST || n_frames > LONGEST)
+		return NULL;
+	if (s->n_events + LONGEST > KEPT_MAX || s->n_frames + LONGEST > KEPT_MAX)
+		parser_forget_shortcuts(p);
+	struct shortcut *to = places_of(s, key);
+	s->any = true;
+	to[1] = to[0];
+	*to = (struct shortcut){
+		.key = *key,
+		.event = s->n_events,
+		.n_events = n_events,
+		.frame = s->n_frames,
+		.n_frames = n_frames,
+		.position = p->position,
+	};
+	return to;
+}
+
+void parser_keep_to_event(struct parser *p, const struct shortcut_start *start,
+			  const struct lookahead *la)
+{
+	struct key key = key_of(&start->frame, start->frame.decision, la->e);
+	if (p->lowest < start->n || la->jumped_back || la->e->module != start->frame.module ||
+	    !is_plain(p, la->e))
+		return;
+	struct shortcut *s = room_for(p, start, p->n - start->n + 1, &key);
+	if (!s)
+		return;
+	s->kind = TO_EVENT;
+	s->own_cfa = la->own_cfa;
+	keep_events(p, start);
+	for (uint32_t i = start->n - 1; i < p->n; i++)
+		keep_frame(p, &p->stack[i], la->e->cfa);
+	p->shortcuts->frames[s->frame].keeps_ret = p->stack[start->n - 1].ret == start->frame.ret;
+}
+
+void parser_keep_end(struct parser *p, const struct shortcut_start *start)
+{
+	struct key key = key_of_end(&start->frame);
+	struct shortcut *s = room_for(p, start, 0, &key);
+	if (!s)
+		return;
+	s->kind = TO_END;
+	keep_events(p, start);
+}
+
+void parser_keep_past(struct parser *p, const struct lookahead *la)
+{
+	const struct frame *f = parser_top(p);
+	struct key end = key_of_end(f), key = key_of(f, f->decision, la->e);
+	const struct shortcut *s = look_up(p->shortcuts, &end);
+	if (!s || f->gone || !la->own_cfa || p->n_handlers || la->jumped_back ||
+	    la->e->module != f->module || !is_plain(p, la->e) || look_up(p->shortcuts, &key))
+		return;
+	struct shortcut past = *s, *to = places_of(p->shortcuts, &key);
+	past.kind = PAST;
+	past.key = key;
+	to[1] = to[0];
+	*to = past;
+}
