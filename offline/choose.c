@@ -3,6 +3,7 @@
  * and then a check of the whole by the same conflict rule. */
 #include "offline/choose.h"
 
+#include "offline/choose_prune.h"
 #include "offline/choose_seed.h"
 #include "offline/choose_settle.h"
 
@@ -197,8 +198,7 @@ struct manner {
 	double limit_ns; /* what costs more is not wanted */
 };
 
-/* What the marks of @func cost in a run, by the estimates. */
-static double function_cost(const struct program *prog, const uint8_t *marks, uint32_t func)
+double choice_function_cost(const struct program *prog, const uint8_t *marks, uint32_t func)
 {
 	const struct prog_func *f = &prog->funcs[func];
 	double cost = 0;
@@ -215,7 +215,7 @@ double choice_cost(const struct program *prog, const struct choice *choice)
 {
 	double cost = 0;
 	for (uint32_t f = 0; f < prog->n_funcs; f++)
-		cost += function_cost(prog, choice->marks, f);
+		cost += choice_function_cost(prog, choice->marks, f);
 	return cost;
 }
 
@@ -283,12 +283,14 @@ static bool choose_in_order(struct chooser *ch, const struct manner *how, struct
 		end = component_end(ch, order, i);
 		choose_component(ch, order.funcs + i, end - i, how);
 		for (uint32_t k = i; k < end; k++)
-			cost += function_cost(ch->prog, ch->marks, order.funcs[k]);
+			cost += choice_function_cost(ch->prog, ch->marks, order.funcs[k]);
 		if (cost > SETTLING_SAVES * how->limit_ns)
 			return false;
 	}
 	chooser_globalise(ch);
 	settle(ch, how->choose, order);
+	if (how->choose == choose_best && !how->seed)
+		prune(ch, order);
 	*unresolved = count_unresolved(ch);
 	return choice_cost(ch->prog, &(struct choice){.marks = ch->marks}) <= how->limit_ns;
 }

@@ -218,7 +218,10 @@ static bool mend(struct chooser *ch, struct settling *s, uint32_t at, bool again
 	memcpy(s->marks, ch->marks + f->block, f->n_blocks);
 	if (again)
 		choose_again(ch, s->choose, s->order, at);
-	if (!again || chooser_function_faults(ch, func))
+	/* Where only sites tell, every call and return does better than blocks and branches. */
+	if (ch->plain && (!again || chooser_function_faults(ch, func)))
+		choose_full(ch, func);
+	if ((!again && !ch->plain) || chooser_function_faults(ch, func))
 		repair(ch, func);
 	return memcmp(s->marks, ch->marks + f->block, f->n_blocks) != 0;
 }

@@ -19,6 +19,9 @@ uint32_t component_end(const struct chooser *ch, struct call_order order, uint32
 /* The marks that no mode can do without. */
 void force_function(struct chooser *ch, uint32_t func);
 
+/* What the marks of @func cost in a run, by the estimates. */
+double choice_function_cost(const struct program *prog, const uint8_t *marks, uint32_t func);
+
 /* Summaries of @n functions that call each other, from their marks; returns whether some had to be
  * added, where they call each other without end and without an event. */
 bool summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n);

@@ -117,12 +117,59 @@ static void thousands_of_unknown_calls(void **state)
 	functions_with_thousands_of_calls(CALL_UNKNOWN);
 }
 
+/* ---- functions that call each other ---- */
+
+/* f calls g, and then k or not; g calls f or not; k may be called from anywhere, so that its entry
+ * shows. That of f's last decision k's entry tells is known only once it is known what g can show.
+ */
+static void what_calls_each_other_is_known_in_the_end(void **state)
+{
+	(void)state;
+	enum { F, F_BRANCH, F_K, F_END, G, G_F, G_END, K, BLOCKS };
+	struct prog_block blocks[BLOCKS];
+	uint32_t succs[] = {F_BRANCH, F_K, F_END, F_END, G_F, G_END, G_END};
+	struct prog_func funcs[] = {
+		{.block = F, .n_blocks = 4, .freq = 1},
+		{.block = G, .n_blocks = 3, .freq = 1, .origin = 1},
+		{.block = K, .n_blocks = 1, .freq = 1, .origin = 2, .flags = PROG_ENTRY_WITNESS},
+	};
+	for (uint32_t b = 0; b < BLOCKS; b++)
+		blocks[b] = hand_block(b, b < G ? 0 : b < K ? 1 : 2);
+	blocks[F].call = blocks[F_K].call = blocks[G_F].call = CALL_DIRECT;
+	blocks[F].callee = 1;
+	blocks[F_K].callee = 2;
+	blocks[G_F].callee = 0;
+	blocks[F_END].flags |= PROG_RET;
+	blocks[G_END].flags |= PROG_RET;
+	blocks[K].flags |= PROG_RET;
+	for (uint32_t b = 0, n = 0; b < K; b++) {
+		blocks[b].succ = n;
+		blocks[b].n_succ = b == F_BRANCH || b == G ? 2 : blocks[b].flags & PROG_RET ? 0 : 1;
+		n += blocks[b].n_succ;
+	}
+	for (int f = 0; f < 3; f++)
+		funcs[f].addr = blocks[funcs[f].block].addr;
+	struct program prog = {funcs, blocks, NULL, succs, 3, BLOCKS, 7, 0};
+	struct choice choice;
+	uint32_t unresolved, in_f = 0, in_g = 0;
+	assert_int_equal(choose_witnesses(&prog, MODE_BEST, &choice, &unresolved), 0);
+	for (uint32_t b = F; b < G; b++)
+		in_f += choice.marks[b] != MARK_NONE;
+	for (uint32_t b = G; b < K; b++)
+		in_g += choice.marks[b] != MARK_NONE;
+	assert_int_equal(in_f, 0);
+	assert_int_equal(in_g, 1);
+	assert_int_not_equal(choice.marks[K], MARK_NONE);
+	choice_deinit(&choice);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(best_is_never_dearer),
 		cmocka_unit_test(thousands_of_direct_calls),
 		cmocka_unit_test(thousands_of_unknown_calls),
+		cmocka_unit_test(what_calls_each_other_is_known_in_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
