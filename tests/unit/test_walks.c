@@ -21,8 +21,10 @@
 #include "tests/support/walker.h"
 
 #define WALKS_PER_PROGRAM 10
-/* Where functions are out of scope, a trace may still have a gap, though nothing that is wrong. */
-#define SCOPED_WALKS_PER_GAP 500
+/* Where functions are out of scope, a trace may have a gap, though nothing that is wrong: for one,
+ * what is entered from outside may jump to what is out of scope, and that may be entered from
+ * outside itself, in the same place; nothing tells these apart where it calls back. */
+#define SCOPED_WALKS_PER_GAP 250
 
 struct tally {
 	uint64_t programs, unresolved, walks, untidy, told, blind, untold, untold_blind;
@@ -164,13 +166,13 @@ static void best_recovers_every_walk(void **state)
 static void casper_misreads_no_walk_of_a_scope(void **state)
 {
 	(void)state;
-	walk_many(MODE_CASPER, true, 5000);
+	walk_many(MODE_CASPER, true, 2000);
 }
 
 static void best_misreads_no_walk_of_a_scope(void **state)
 {
 	(void)state;
-	walk_many(MODE_BEST, true, 5000);
+	walk_many(MODE_BEST, true, 2000);
 }
 
 int main(void)
