@@ -184,9 +184,13 @@ static int find_outward(struct parse_tables *t)
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
 		if (plan->nodes[i].flags & NODE_TAIL && plan->nodes[i].kind != NODE_KIND_LEAF)
 			tails[n_tails++] = i;
-	for (uint32_t f = 0; f < plan->n_funcs; f++)
-		t->enterable[f] = plan->funcs[f].flags &
-				  (PLAN_FUNC_ENTERED | PLAN_FUNC_EXPORTED | PLAN_FUNC_START);
+	for (uint32_t i = 0; i < plan->n_funcs; i++) {
+		const struct plan_func *f = &plan->funcs[i];
+		bool shows = f->flags & PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
+		t->enterable[i] =
+			f->flags & (PLAN_FUNC_ENTERED | PLAN_FUNC_EXPORTED | PLAN_FUNC_START);
+		t->enterable_unseen[i] = t->enterable[i] && !shows;
+	}
 	bool grew = true;
 	while (grew) {
 		grew = false;
@@ -197,6 +201,9 @@ static int find_outward(struct parse_tables *t)
 				grew = t->jumps_out[n->func] = true;
 			if (to != PUGMARK_NONE && t->enterable[n->func] && !t->enterable[to])
 				grew = t->enterable[to] = true;
+			if (to != PUGMARK_NONE && t->enterable_unseen[n->func] &&
+			    !t->enterable_unseen[to])
+				grew = t->enterable_unseen[to] = true;
 		}
 	}
 	free(tails);
@@ -214,10 +221,11 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->decision_empty = calloc(plan->n_decisions + 1, sizeof(bool));
 	t->sites = calloc(plan->n_sites + 1, sizeof(*t->sites));
 	t->enterable = calloc(plan->n_funcs + 1, sizeof(bool));
+	t->enterable_unseen = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
-	if (!t->enterable || !t->jumps_out || !t->at || !t->func_empty || !t->decision_empty ||
-	    !t->sites || !t->returns || find_empty(t) || find_outward(t)) {
+	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->func_empty ||
+	    !t->decision_empty || !t->sites || !t->returns || find_empty(t) || find_outward(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
@@ -237,6 +245,7 @@ void parse_tables_free(struct parse_tables *t)
 	free(t->decision_empty);
 	free(t->sites);
 	free(t->enterable);
+	free(t->enterable_unseen);
 	free(t->jumps_out);
 	free(t->returns);
 	free(t);
@@ -253,6 +262,11 @@ uint32_t parse_tables_return_to(const struct parse_tables *t, uint64_t addr)
 	const struct return_point *r =
 		bsearch(&key, t->returns, t->n_returns, sizeof(*t->returns), by_addr);
 	return r ? r->node : PUGMARK_NONE;
+}
+
+bool parse_tables_enterable_unseen(const struct parse_tables *t, uint32_t func)
+{
+	return t->enterable_unseen[func];
 }
 
 bool parse_tables_enterable(const struct parse_tables *t, uint32_t func)

@@ -46,7 +46,7 @@ struct parse_tables {
 	struct decision_table **at; /* one a decision; NULL: not built yet */
 	struct site_facts *sites;
 	bool *func_empty, *decision_empty;
-	bool *enterable, *jumps_out; /* per function */
+	bool *enterable, *enterable_unseen, *jumps_out; /* per function */
 	struct return_point *returns;
 	uint32_t n_returns;
 };
@@ -86,6 +86,8 @@ bool parse_tables_func_empty(const struct parse_tables *tables, uint32_t func);
 uint32_t parse_tables_return_to(const struct parse_tables *tables, uint64_t addr);
 /* Whether a frame of @func may have been made by other than a direct call. */
 bool parse_tables_enterable(const struct parse_tables *tables, uint32_t func);
+/* The same, where no event has told of it. */
+bool parse_tables_enterable_unseen(const struct parse_tables *tables, uint32_t func);
 /* Whether a frame of @func may come to be of code that the plan does not know, by tail jumps. */
 bool parse_tables_jumps_out(const struct parse_tables *tables, uint32_t func);
 /* The node that @site witnesses. */

@@ -377,8 +377,9 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 		return;
 	uint16_t to = f->module;
 	uint32_t callee = parser_function_at(p, target, &to);
-	f->foreign_target = callee == PUGMARK_NONE;
-	if (callee == PUGMARK_NONE)
+	f->foreign_target =
+		callee == PUGMARK_NONE || p->plans[to]->funcs[callee].entry == PUGMARK_NONE;
+	if (f->foreign_target)
 		return;
 	bool known = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
 	emit_call(p, f->module, n, to, callee);
@@ -478,17 +479,6 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 void parser_pass(struct parser *p, uint32_t node, const struct witness_event *e)
 {
 	pass_node(p, node, e);
-}
-
-void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
-{
-	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, f->node);
-	uint64_t cfa = f->call_cfa;
-	if (!cfa && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
-		cfa = f->cfa - n->height;
-	emit_call(p, f->module, n, module, func);
-	enter_callee(p, f->node, module, func, cfa, return_address(p, f->module, n));
 }
 
 /* What the event's site read for those who look at the trace. */
@@ -616,6 +606,29 @@ static bool may_call(const struct parser *p, uint16_t module, const struct plan_
 	if (module == to)
 		return n->callee == func || n->flags & NODE_IFUNC;
 	return n->import && p->plans[to]->funcs[func].flags & PLAN_FUNC_EXPORTED;
+}
+
+void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
+{
+	struct frame *f = parser_top(p);
+	const struct plan_node *n = node_at(p, f->module, f->node);
+	uint64_t cfa = f->call_cfa, ret = return_address(p, f->module, n);
+	if (n->flags & NODE_TAIL)
+		cfa = f->cfa;
+	else if (!cfa && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
+		cfa = f->cfa - n->height;
+	bool itself = !f->announced && !f->foreign_target;
+	if (itself && may_call(p, f->module, n, module, func)) {
+		emit_call(p, f->module, n, module, func);
+		enter_callee(p, f->node, module, func, cfa, ret);
+		return;
+	}
+	struct witness_event entry = {.module = module, .cfa = cfa, .ret = ret};
+	struct lookahead la = {.e = &entry, .entered = func, .own_cfa = cfa != 0};
+	if (n->flags & NODE_TAIL)
+		entry.ret = f->ret;
+	parser_announce(p);
+	parser_enter(p, &la, BELOW_CALLBACK, CAUSE_CALLBACK);
 }
 
 /* The event came through the call that the topmost frame is in. */

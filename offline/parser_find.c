@@ -118,10 +118,11 @@ uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *deci
 	}
 }
 
-bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+/* In one of the first @open frames. */
+static bool find_in(struct parser *p, const struct lookahead *la, uint32_t open, uint32_t *level,
+		    uint32_t *alt)
 {
-	/* Where the event does not tell its frame, it tells its stack pointer. */
-	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa), lo = 0;
+	uint32_t lo = 0;
 	if (p->n_handlers)
 		parser_handlers_bound(p, la->e, &lo, &open);
 	for (uint32_t i = p->n; i-- > 0;) {
@@ -149,4 +150,17 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 			return false;
 	}
 	return false;
+}
+
+bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+{
+	/* Where the event does not tell its frame, it tells its stack pointer. */
+	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
+	return find_in(p, la, open, level, alt);
+}
+
+bool parser_can_come_below(struct parser *p, const struct lookahead *la, uint32_t n)
+{
+	uint32_t level, alt;
+	return find_in(p, la, n, &level, &alt);
 }

@@ -274,7 +274,9 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 	uint32_t level, alt;
 	*live = chain->level + 1;
 	set_origin(la, chain);
-	if (!(chain->anew && can_end(p, chain->level)) && parser_find(p, la, &level, &alt)) {
+	bool anew = chain->anew && can_end(p, chain->level) &&
+		    (chain->origin == PUGMARK_NONE || parser_can_come_below(p, la, chain->level));
+	if (!anew && parser_find(p, la, &level, &alt)) {
 		parser_end_frames(p, level + 1);
 		return parser_derive(p, la, alt);
 	}

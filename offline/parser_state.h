@@ -196,8 +196,8 @@ void parser_take_event(struct parser *parser, uint32_t node, const struct witnes
 void parser_pass(struct parser *parser, uint32_t node, const struct witness_event *event);
 /* The call in progress of the topmost frame, which is AT_CALL, came back in silence. */
 void parser_leave_call(struct parser *parser);
-/* The call in progress of the topmost frame has entered @func of @module, of which no witness has
- * told yet. */
+/* The call in progress of the topmost frame has led to @func of @module, of which no witness has
+ * told yet: by itself, or through what is not traced. */
 void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
 /* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
 void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
@@ -266,6 +266,8 @@ void parser_keep_end(struct parser *parser, const struct shortcut_start *start);
 /* Keeps that the topmost frame, which is AT_DECISION, ends in silence before the event, as
  * parser_find() said. */
 void parser_keep_past(struct parser *parser, const struct lookahead *la);
+/* Whether the grammar leads to the event once no more than the first @n frames are open. */
+bool parser_can_come_below(struct parser *parser, const struct lookahead *la, uint32_t n);
 
 /* ---- of parser_address.c ---- */
 

@@ -176,7 +176,7 @@ static void node_from_call(struct builder *b, uint32_t block, struct plan_node *
 		n->callee = pb->callee;
 	/* What tells a jump into another module from one to anywhere is the import's name. */
 	if (!b->model && pb->call == CALL_UNKNOWN && pb->flags & PROG_TAIL &&
-	    !(pb->flags & PROG_INDIRECT))
+	    !(pb->flags & (PROG_INDIRECT | PROG_TO_OPAQUE)))
 		n->import = b->elsewhere;
 	report_callee_cfa(b, block, n);
 }

@@ -103,12 +103,24 @@ static void add_piece(struct pieces *p, uint64_t addr, uint64_t end, uint32_t ne
 		p->at[p->n++] = (struct piece){addr, end, next, func};
 }
 
+/* Where the code of @block ends, without a model: at the next one's. */
+static uint64_t next_addr(const struct program *prog, uint32_t block)
+{
+	uint32_t next = block + 1;
+	while (next < prog->n_blocks && (prog->blocks[next].flags & PROG_VIRTUAL ||
+					 prog->blocks[next].addr <= prog->blocks[block].addr))
+		next++;
+	return next < prog->n_blocks ? prog->blocks[next].addr : UINT64_MAX;
+}
+
 static void add_block(struct pieces *p, uint32_t block)
 {
 	const struct prog_block *b = &p->prog->blocks[block];
 	const struct plan_node *n = &p->plan->nodes[p->node_of[block]];
-	uint64_t end = UINT64_MAX; /* up to the next block */
-	if (p->model) {
+	uint64_t end = UINT64_MAX;
+	if (!p->model) {
+		end = next_addr(p->prog, block);
+	} else {
 		const struct pugmark_block *origin = &p->model->blocks[b->origin];
 		end = origin->addr + origin->size;
 	}

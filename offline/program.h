@@ -132,6 +132,9 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		       struct program **out);
 void program_free(struct program *program);
 
+/* From the calls of functions without blocks: keeps those that may come back into one with blocks.
+ * A call of such a function is then like one into another module. 0 or -ENOMEM. */
+int program_settle_opaque(struct program *program);
 /* Sets PROG_ENTERED_TAIL from PROG_ENTRY_WITNESS and the tail calls. */
 void program_mark_entered_tails(struct program *program);
 

@@ -83,9 +83,8 @@ static void keep_calls_back(struct program *p, bool *back)
 	p->n_opaque_calls = n;
 }
 
-int maker_settle_opaque(struct maker *m)
+int program_settle_opaque(struct program *p)
 {
-	struct program *p = m->p;
 	bool *back = calloc(p->n_funcs + 1, sizeof(*back));
 	if (!back)
 		return -ENOMEM;
@@ -98,6 +97,12 @@ int maker_settle_opaque(struct maker *m)
 		block->flags |= PROG_TO_OPAQUE;
 	}
 	free(back);
+	return 0;
+}
+
+int maker_settle_opaque(struct maker *m)
+{
+	struct program *p = m->p;
 	const struct pugmark_model *model = m->model;
 	for (uint32_t s = 0; s < model->n_sites; s++) {
 		const struct pugmark_site *site = &model->sites[s];
@@ -108,5 +113,5 @@ int maker_settle_opaque(struct maker *m)
 		    ((opaque && p->funcs[site->target].n_blocks) || by_import))
 			p->funcs[site->target].flags |= PROG_ENTRY_WITNESS;
 	}
-	return 0;
+	return program_settle_opaque(p);
 }

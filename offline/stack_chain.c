@@ -106,7 +106,7 @@ static bool meets_open(const struct parser *p, const struct witness_event *e, ui
 	uint16_t module;
 	uint32_t call = parser_return_to(p, c->module, ret, &module);
 	bool named = call != PUGMARK_NONE && named_callee(node_at(p, module, call)) != PUGMARK_NONE;
-	c->anew = !named && parse_tables_enterable(p->tables[c->module], func);
+	c->anew = !named && parse_tables_enterable_unseen(p->tables[c->module], func);
 	return true;
 }
 
@@ -230,7 +230,9 @@ bool chain_supports(const struct parser *p, const struct witness_event *e, uint3
 		return c.end != CHAIN_WRONG;
 	if (f->boundary != BELOW_CALLBACK)
 		return c.level < i;
-	return c.level + 1 == i && (c.origin == PUGMARK_NONE || c.origin == p->stack[c.level].node);
+	const struct frame *by = &p->stack[c.level];
+	bool jumped = c.origin_cfa == by->cfa; /* the origin is what called that frame itself */
+	return c.level + 1 == i && (c.origin == PUGMARK_NONE || jumped || c.origin == by->node);
 }
 
 /* ---- where a chain has ended ---- */

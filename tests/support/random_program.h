@@ -30,4 +30,10 @@ static inline bool random_chance(uint64_t *state, uint32_t percent)
 /* A program of a few functions; function 0 is where it starts. Freed with program_free(). */
 struct program *random_program(uint64_t seed);
 
+/* Takes some functions of @program out of scope. Returns the program as it runs, with them: it
+ * shares all but its functions with @program, and is to be freed before, with
+ * random_scope_free(). */
+struct program *random_scope(struct program *program, uint64_t seed);
+void random_scope_free(struct program *whole);
+
 #endif

@@ -38,6 +38,7 @@ static void differ(struct comparison *c, uint32_t at, const struct trace_event *
 {
 	const struct walk_step *s = at < c->walk->n_steps ? &c->walk->steps[at] : NULL;
 	c->done = true;
+	c->verdict->gap = e->kind == TRACE_GAP;
 	snprintf(c->verdict->text, sizeof(c->verdict->text),
 		 "event %u, step %u: walked %s %llx %llx depth %u, recovered %s %llx %llx depth %u "
 		 "cause %u",

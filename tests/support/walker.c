@@ -72,7 +72,7 @@ static void choose_temper(struct walker *w)
 	};
 	/* Assumed (docs/theory.md): code without call frame information keeps none in its frames.
 	 */
-	w->temper.unwound |= w->temper.untidy;
+	w->temper.unwound |= w->temper.untidy || w->scoped;
 }
 
 void walk_ground_init(struct walk_ground *g, const struct program *prog,
@@ -89,6 +89,14 @@ void walk_ground_init(struct walk_ground *g, const struct program *prog,
 		    choice->marks[prog->funcs[f].block] &&
 		    !(plan->funcs[f].flags & PLAN_FUNC_START))
 			g->entered[g->n_entered++] = f;
+	g->opaque = calloc(prog->n_funcs, sizeof(uint32_t));
+	for (uint32_t f = 0; f < prog->n_funcs; f++) {
+		if (!(prog->funcs[f].flags & PROG_OPAQUE) || !prog->funcs[f].n_blocks)
+			continue;
+		g->scoped = true;
+		if (prog->funcs[f].flags & PROG_ENTRY_WITNESS)
+			g->opaque[g->n_opaque++] = f;
+	}
 }
 
 void walk_ground_deinit(struct walk_ground *g)
@@ -97,6 +105,7 @@ void walk_ground_deinit(struct walk_ground *g)
 	free(g->site_of);
 	free(g->live);
 	free(g->entered);
+	free(g->opaque);
 	*g = (struct walk_ground){0};
 }
 
@@ -145,6 +154,9 @@ void walk_over(const struct walk_ground *ground, uint32_t func, uint32_t limit, 
 		.live = ground->live,
 		.entered = ground->entered,
 		.n_entered = ground->n_entered,
+		.opaque = ground->opaque,
+		.n_opaque = ground->n_opaque,
+		.scoped = ground->scoped,
 		.walk = out,
 		.rng = seed,
 		.limit = limit,

@@ -53,9 +53,13 @@ struct walk_ground {
 	bool *live;	   /* per block: something can follow that shows, or a return */
 	uint32_t *entered; /* functions that may be entered from anywhere */
 	uint32_t n_entered;
+	uint32_t *opaque; /* functions out of scope whose address is taken */
+	uint32_t n_opaque;
+	bool scoped; /* there are functions out of scope */
 };
 
-/* Borrows all three until walk_ground_deinit(). */
+/* Borrows all three until walk_ground_deinit(). Of a plan for some functions, @prog has the others
+ * as well (PROG_OPAQUE). */
 void walk_ground_init(struct walk_ground *ground, const struct program *prog,
 		      const struct choice *choice, const struct pugmark_plan *plan);
 void walk_ground_deinit(struct walk_ground *ground);
@@ -72,6 +76,7 @@ struct walk_verdict {
 	char text[256];	    /* what differs; "" if exactly the walk came out */
 	uint32_t recovered; /* steps */
 	uint32_t gaps;	    /* those that a throw excuses */
+	bool gap;	    /* what differs is a gap where there should be none */
 	bool blind;	    /* compared only up to a gap where a stack was not seen far enough up */
 };
 

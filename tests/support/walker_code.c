@@ -2,10 +2,7 @@
 /* walker_code.c: runs code of the program: blocks, marks, calls. */
 #include "tests/support/walker_impl.h"
 
-static enum outcome run_frame(struct walker *w, uint32_t block);
-
-/* What a frame holds down to @sp, where it makes a call. */
-static void grow_frame(struct walker *w, uint64_t sp)
+void walker_grow_frame(struct walker *w, uint64_t sp)
 {
 	for (uint64_t at = sp; at < w->stack[w->n - 1].cfa - 8; at += 8)
 		if (!w->temper.untidy || random_chance(&w->rng, 50))
@@ -18,7 +15,7 @@ enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa,
 	if (walker_full(w))
 		return OVER;
 	walker_push_frame(w, func, cfa, ret);
-	enum outcome out = run_frame(w, w->prog->funcs[func].block);
+	enum outcome out = walker_run_frame(w, w->prog->funcs[func].block);
 	if (out == RETURNED)
 		w->n = depth;
 	return out;
@@ -40,10 +37,15 @@ static enum outcome make_call(struct walker *w, uint32_t block, uint8_t kind, ui
 {
 	const struct prog_block *b = &w->prog->blocks[block];
 	bool later = b->call == CALL_UNKNOWN;
+	bool told = w->told || b->flags & PROG_TO_OPAQUE || w->choice->marks[block] == MARK_TARGET;
+	w->told = false;
 	enum outcome out = later ? before_call(w, block) : RETURNED;
 	if (out != RETURNED)
 		return out;
 	walker_step(w, kind, 0, b->call_addr, walker_func_addr(w, callee));
+	if (walker_is_opaque(w, callee))
+		callee = PUGMARK_NONE;
+	w->nameless = later && !told ? w->walk->n_steps : PUGMARK_NONE;
 	if (kind == TRACE_TAIL)
 		w->stack[w->n - 1].func = callee;
 	if (later)
@@ -70,6 +72,11 @@ static enum outcome call_unknown(struct walker *w, uint32_t block, uint64_t call
 	enum outcome out = make_call(w, block, TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
+	if (walker_is_opaque(w, callee)) {
+		out = walker_call_opaque(w, callee, callee_cfa, ret);
+		w->nameless = PUGMARK_NONE;
+		return out;
+	}
 	if (callee != PUGMARK_NONE)
 		return walker_call_function(w, callee, callee_cfa, ret);
 	return walker_call_foreign(w, callee_cfa, ret, !(b->flags & PROG_NORETURN));
@@ -79,7 +86,8 @@ static enum outcome call_unknown(struct walker *w, uint32_t block, uint64_t call
 static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
-	bool ends = callee == PUGMARK_NONE && w->stack[w->n - 1].ret == TRAMPOLINE;
+	bool opaque = walker_is_opaque(w, callee);
+	bool ends = (callee == PUGMARK_NONE || opaque) && w->stack[w->n - 1].ret == TRAMPOLINE;
 	uint32_t chance = w->temper.signal;
 	if (ends)
 		w->temper.signal = 0;
@@ -89,8 +97,13 @@ static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 	 * would say whether it is still the handler that runs. */
 	if (out != RETURNED || ends)
 		return out;
+	if (opaque) {
+		out = walker_become(w, callee);
+		w->nameless = PUGMARK_NONE;
+		return out;
+	}
 	if (callee != PUGMARK_NONE)
-		return run_frame(w, w->prog->funcs[callee].block);
+		return walker_run_frame(w, w->prog->funcs[callee].block);
 	if (b->call == CALL_LEAF)
 		return b->flags & PROG_NORETURN ? OVER : RETURNED;
 	return walker_run_foreign(w, !(b->flags & PROG_NORETURN));
@@ -99,11 +112,13 @@ static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 static enum outcome tail_call(struct walker *w, uint32_t block)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
-	uint32_t callee = b->call == CALL_DIRECT ? b->callee : PUGMARK_NONE;
+	bool named = b->call == CALL_DIRECT || b->flags & PROG_TO_OPAQUE;
+	uint32_t callee = named ? b->callee : PUGMARK_NONE;
 	if (w->target_told)
 		callee = w->target;
 	else if (b->call == CALL_UNKNOWN && b->flags & PROG_INDIRECT && random_chance(&w->rng, 50))
-		callee = walker_pick_entered(w);
+		callee = walker_pick_callee(w);
+	w->told = w->target_told;
 	w->target_told = false;
 	return jump_to(w, block, callee);
 }
@@ -113,13 +128,13 @@ static enum outcome tail_call(struct walker *w, uint32_t block)
 static uint32_t tell_target(struct walker *w, uint32_t block)
 {
 	const struct prog_block *b = &w->prog->blocks[block];
-	uint32_t callee = random_chance(&w->rng, w->temper.into_program) ? walker_pick_entered(w)
+	uint32_t callee = random_chance(&w->rng, w->temper.into_program) ? walker_pick_callee(w)
 									 : PUGMARK_NONE;
 	for (uint32_t i = 0; i < b->n_succ && callee != PUGMARK_NONE; i++)
 		if (prog_succs(w->prog, block)[i] == w->prog->funcs[callee].block)
 			callee = PUGMARK_NONE;
 	walker_event(w, block,
-		     callee == PUGMARK_NONE ? FOREIGN + 64 : BIAS + walker_func_addr(w, callee), 0);
+		     callee == PUGMARK_NONE ? FOREIGN + 64 : BIAS + w->prog->funcs[callee].addr, 0);
 	return callee;
 }
 
@@ -158,7 +173,7 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 	uint64_t callee_cfa =
 		f->cfa -
 		(known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, SAVED_WORDS));
-	grow_frame(w, callee_cfa);
+	walker_grow_frame(w, callee_cfa);
 	if (w->choice->marks[block] == MARK_TARGET)
 		return call_by_target(w, block, callee_cfa);
 	if (w->choice->marks[block] == MARK_LAST) {
@@ -168,12 +183,14 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 	if (b->flags & PROG_TAIL)
 		return tail_call(w, block);
 	uint32_t callee = b->call == CALL_DIRECT ? b->callee : PUGMARK_NONE;
+	if (b->flags & PROG_TO_OPAQUE)
+		return call_unknown(w, block, callee_cfa, b->callee);
 	if (b->call == CALL_UNKNOWN) {
 		/* A call by an import's name does not reach a function of another name. */
 		bool anywhere = b->flags & PROG_INDIRECT || b->site == PUGMARK_NONE;
 		if (!(b->flags & PROG_NORETURN) && random_chance(&w->rng, w->temper.into_program) &&
 		    anywhere)
-			callee = walker_pick_entered(w);
+			callee = walker_pick_callee(w);
 		return call_unknown(w, block, callee_cfa, callee);
 	}
 	enum outcome out = make_call(w, block, TRACE_CALL, callee);
@@ -225,11 +242,12 @@ static bool shows_block(const struct walker *w, uint32_t block)
 	return f->flags & PROG_PATHS && !(b->flags & PROG_VIRTUAL) && !half;
 }
 
-static enum outcome run_frame(struct walker *w, uint32_t block)
+enum outcome walker_run_frame(struct walker *w, uint32_t block)
 {
 	uint32_t me = w->n - 1;
 	bool begun = !(w->prog->funcs[w->stack[me].func].flags & PROG_ENTRY_WITNESS);
-	if (w->stack[me].ret < FOREIGN) /* the stack says that it was */
+	uint64_t ret = w->stack[me].ret;
+	if (ret < FOREIGN && !walker_returns_to_opaque(w, ret)) /* the stack says that it was */
 		begun = true;
 	for (;;) {
 		const struct prog_block *b = &w->prog->blocks[block];

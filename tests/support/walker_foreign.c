@@ -53,6 +53,15 @@ uint32_t walker_landing_block(struct walker *w, const struct walk_frame *frame)
 	return PUGMARK_NONE;
 }
 
+/* Whether the innermost call of the program's is into what is out of scope, which may return. */
+static bool out_of_scope(const struct walker *w)
+{
+	for (uint32_t i = w->n; i-- > 0 && w->stack[i].func == PUGMARK_NONE;)
+		if (w->stack[i].opaque)
+			return true;
+	return false;
+}
+
 /* Unwinds to the first @n frames. @surely: out of a call that does not return, so that, if nothing
  * else ran since the last event, all is known. */
 static void unwind(struct walker *w, uint32_t n, bool surely)
@@ -64,6 +73,7 @@ static void unwind(struct walker *w, uint32_t n, bool surely)
 	uint32_t since = w->walk->n_steps - t.first;
 	/* A handler that has returned in silence might have thrown. */
 	surely = surely && since <= 1 && w->returned <= t.first;
+	surely = surely && !out_of_scope(w);
 	while (w->n > n) {
 		const struct walk_frame *f = &w->stack[w->n - 1];
 		if (f->func != PUGMARK_NONE)
@@ -141,7 +151,7 @@ enum outcome walker_run_foreign(struct walker *w, bool returns)
 	if (returns)
 		return random_chance(&w->rng, w->temper.throws) ? walker_throw_up(w, false)
 								: RETURNED;
-	if (random_chance(&w->rng, 10))
+	if (random_chance(&w->rng, 10) && !out_of_scope(w))
 		return exit_thread(w, began == w->walk->n_steps);
 	return walker_throw_up(w, began == w->walk->n_steps);
 }

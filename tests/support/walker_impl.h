@@ -31,6 +31,7 @@ struct walk_frame {
 	uint64_t sp, ip; /* while it runs itself */
 	uint64_t leaf;	 /* where the return address lies of a call that does not come back */
 	bool ahead;	 /* it has not been called yet */
+	bool opaque;	 /* func is PUGMARK_NONE: of a function that is out of scope */
 };
 
 /* How adventurous a walk is, in percent of the occasions. */
@@ -56,6 +57,9 @@ struct walker {
 	const uint32_t *site_of, *entered;
 	const bool *live;
 	uint32_t n_entered;
+	const uint32_t *opaque;
+	uint32_t n_opaque;
+	bool scoped;
 	struct temper temper;
 	struct walk *walk;
 	struct walk_frame stack[FRAMES_MAX];
@@ -69,6 +73,8 @@ struct walker {
 	uint32_t target;   /* target_told: the function that the last event has read, or NONE */
 	bool target_told;  /* by an indirect jump that leaves its function on one of its ways */
 	uint32_t steps, limit;
+	bool told;	   /* the target of the jump that is made next is */
+	uint32_t nameless; /* steps up to a call of which nothing says where it goes but an entry */
 };
 
 /* RETURNED: to the caller; OVER: the walk ends here; THROWN: on the way to the survivor. */
@@ -107,6 +113,19 @@ void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, u
 /* walker_code.c: calls a function of the program. */
 enum outcome walker_call_function(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
 
+/* Runs the topmost frame from @block on. */
+enum outcome walker_run_frame(struct walker *w, uint32_t block);
+/* What the topmost frame holds down to @sp, where it makes a call. */
+void walker_grow_frame(struct walker *w, uint64_t sp);
+
+/* walker_opaque.c: calls a function that is out of scope; jumps to any from code that is not
+ * traced, or calls it. */
+enum outcome walker_call_opaque(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
+enum outcome walker_become(struct walker *w, uint32_t func);
+enum outcome walker_enter_from_outside(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret);
+bool walker_is_opaque(const struct walker *w, uint32_t func);
+bool walker_returns_to_opaque(const struct walker *w, uint64_t ret);
+
 /* walker_foreign.c: what the frame of other code from @top down to @below holds. */
 void walker_fill_foreign(struct walker *w, uint64_t below, uint64_t top);
 /* Runs the topmost frame, which is foreign; calls such code. */
@@ -125,7 +144,9 @@ void walker_die(struct walker *w);
 
 static inline uint64_t walker_func_addr(const struct walker *w, uint32_t func)
 {
-	return func == PUGMARK_NONE ? 0 : w->prog->funcs[func].addr;
+	if (func == PUGMARK_NONE || w->prog->funcs[func].flags & PROG_OPAQUE)
+		return 0;
+	return w->prog->funcs[func].addr;
 }
 
 static inline bool walker_full(const struct walker *w)
@@ -136,6 +157,14 @@ static inline bool walker_full(const struct walker *w)
 static inline uint32_t walker_pick_entered(struct walker *w)
 {
 	return w->n_entered ? w->entered[random_below(&w->rng, w->n_entered)] : PUGMARK_NONE;
+}
+
+/* The same, or one that is out of scope. */
+static inline uint32_t walker_pick_callee(struct walker *w)
+{
+	if (w->n_opaque && random_chance(&w->rng, 30))
+		return w->opaque[random_below(&w->rng, w->n_opaque)];
+	return walker_pick_entered(w);
 }
 
 #endif

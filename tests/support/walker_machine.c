@@ -164,7 +164,8 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 	if (site->capture & CAPTURE_RET)
 		e.ret = f->ret;
 	if (site->capture & CAPTURE_STACK ||
-	    (site->capture & CAPTURE_SNAPSHOT && f->ret >= FOREIGN))
+	    (site->capture & CAPTURE_SNAPSHOT &&
+	     (f->ret >= FOREIGN || walker_returns_to_opaque(w, f->ret))))
 		walker_snapshot(w, &e, from, end_of_stack(w, from),
 				f->ret == TRAMPOLINE ? f->cfa - 8 : 0);
 	w->last_cfa = e.cfa;
