@@ -167,7 +167,7 @@ RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC
 
 check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log \
-		-t 120 $(UNIT_BIN) \
+		-t 240 $(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
 		-t 240 tests/style.sh $(wildcard tests/e2e/*.sh) \

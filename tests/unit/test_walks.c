@@ -166,13 +166,13 @@ static void best_recovers_every_walk(void **state)
 static void casper_misreads_no_walk_of_a_scope(void **state)
 {
 	(void)state;
-	walk_many(MODE_CASPER, true, 2000);
+	walk_many(MODE_CASPER, true, 800);
 }
 
 static void best_misreads_no_walk_of_a_scope(void **state)
 {
 	(void)state;
-	walk_many(MODE_BEST, true, 2000);
+	walk_many(MODE_BEST, true, 800);
 }
 
 int main(void)
