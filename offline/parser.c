@@ -513,6 +513,8 @@ void parser_take_event(struct parser *p, uint32_t node, const struct witness_eve
 		f->ret = e->ret;
 	if (e->n_values)
 		emit_values(p, site, e);
+	f->node = 0;
+	f->call_cfa = 0;
 	pass_node(p, node, e);
 }
 

@@ -26,7 +26,7 @@ enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_GAP
 struct frame {
 	uint32_t func;
 	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL; at the
-			      top the call that was passed last */
+			      top the last call that was passed since its last event; 0: none */
 	uint64_t cfa;	   /* 0: not known */
 	uint64_t ret;	   /* run-time return address; 0: not known */
 	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
