@@ -104,6 +104,7 @@ struct chooser {
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
 	struct vec alts, walk, closure, back, decisions;
+	struct vec unresolved; /* in the end: block, enum plan_unresolved_kind, block, ... */
 	struct found_term *found;
 	uint32_t n_found, cap_found;
 	uint64_t steps; /* work done, to bound the pruning of huge functions */

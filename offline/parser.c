@@ -28,6 +28,16 @@ static bool make_caches(struct parser *p)
 	return true;
 }
 
+/* Whether an event may fit two things: at some unresolved place of @plan it is not only that
+ * nothing fits. Plans before version 3 do not say. */
+static bool may_be_torn(const struct pugmark_plan *plan)
+{
+	for (uint32_t i = 0; plan->unresolved_at && i < plan->unresolved; i++)
+		if (plan->unresolved_at[i].kind >= UNRESOLVED_FRAME)
+			return true;
+	return plan->unresolved && !plan->unresolved_at;
+}
+
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, struct parser **out)
 {
@@ -40,6 +50,8 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 		.n_modules = n_modules,
 		.position = OUTSIDE,
 	};
+	for (uint32_t i = 0; i < n_modules; i++)
+		p->strict |= plans[i] && may_be_torn(plans[i]);
 	if (!make_caches(p)) {
 		parser_free(p);
 		return -ENOMEM;
@@ -444,6 +456,12 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 	const struct plan_node *n = node_at(p, f->module, node);
 	if (n->flags & NODE_SHOWS_BLOCK)
 		emit_block(p, f->module, n);
+	if (n->flags & NODE_UNTOLD) {
+		parser_emit_gap(p, CAUSE_UNRESOLVED);
+		p->position = LOST;
+		p->gap_cause = CAUSE_UNRESOLVED;
+		return;
+	}
 	switch (n->kind) {
 	case NODE_KIND_EXIT:
 	case NODE_KIND_RETURN:
@@ -541,6 +559,8 @@ static bool end_frame(struct parser *p)
 			parser_leave_call(p);
 			continue;
 		}
+		if (p->position == LOST) /* by a jump that nothing tells of */
+			return false;
 		struct frame *f = parser_top(p);
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
 		if (!t || t->empty == PUGMARK_NONE) {
@@ -648,9 +668,10 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 				parser_leave_call(p);
 			continue;
 		}
-		if (p->position != AT_DECISION)
+		uint32_t level, found, empty = PUGMARK_NONE;
+		if (p->position != AT_DECISION ||
+		    (p->strict && !parser_find(p, la, &level, &found) && p->torn))
 			return false;
-		uint32_t empty = PUGMARK_NONE;
 		if (alt == PUGMARK_NONE)
 			alt = parser_alternative(p, f, f->decision, la, &empty);
 		if (alt == PUGMARK_NONE)

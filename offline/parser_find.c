@@ -27,19 +27,36 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	return e->ret == e->bias + call->addr + call->call_len;
 }
 
-static uint32_t first_fit(const struct parser *p, const struct frame *f,
-			  const struct decision_table *t, const struct lookahead *la)
+/* Of two alternatives that the event fits, neither is taken. */
+static uint32_t only_one(struct parser *p, uint32_t alt, uint32_t other)
 {
+	if (alt == PUGMARK_NONE || alt == other)
+		return other;
+	p->torn = true;
+	return alt;
+}
+
+/* Where every place of a plan is resolved, the first alternative that the event fits is the only
+ * one. */
+static uint32_t first_fit(struct parser *p, const struct frame *f, const struct decision_table *t,
+			  const struct lookahead *la)
+{
+	uint32_t alt = PUGMARK_NONE;
 	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
 	for (uint32_t i = n_sites ? parse_tables_first(t, la->e->site) : 0;
 	     i < n_sites && t->entries[i].site == la->e->site; i++)
-		if (fits(p, la, &t->entries[i], f))
-			return t->entries[i].alt;
-	if (la->entered != PUGMARK_NONE)
-		for (uint32_t i = t->n - t->n_any; i < t->n; i++)
-			if (fits(p, la, &t->entries[i], f))
-				return t->entries[i].alt;
-	return PUGMARK_NONE;
+		if (fits(p, la, &t->entries[i], f)) {
+			alt = only_one(p, alt, t->entries[i].alt);
+			if (!p->strict)
+				return alt;
+		}
+	for (uint32_t i = t->n - t->n_any; la->entered != PUGMARK_NONE && i < t->n; i++)
+		if (fits(p, la, &t->entries[i], f)) {
+			alt = only_one(p, alt, t->entries[i].alt);
+			if (!p->strict)
+				return alt;
+		}
+	return alt;
 }
 
 /* Keeps what @t says of @site for the next time, if that is at most one entry. */
@@ -118,13 +135,16 @@ uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *deci
 	}
 }
 
-bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+/* parser_find(), among the first @top frames and those only. @past: in the topmost of them not at
+ * the place where it is, but where it goes on in silence. */
+static bool find_below(struct parser *p, const struct lookahead *la, uint32_t top, bool past,
+		       uint32_t *level, uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa), lo = 0;
 	if (p->n_handlers)
 		parser_handlers_bound(p, la->e, &lo, &open);
-	for (uint32_t i = p->n; i-- > 0;) {
+	for (uint32_t i = top; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		uint32_t decision, empty;
 		uint8_t position = parser_position_below(p, i, &decision);
@@ -132,8 +152,9 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
 			*alt = PUGMARK_NONE;
-			if (i < open && i >= lo && parser_enters_through(p, f, la))
+			if (!past && i < open && i >= lo && parser_enters_through(p, f, la))
 				return true;
+			past = false;
 			if (n->flags & NODE_NORETURN)
 				return false;
 			if (n->flags & NODE_TAIL)
@@ -143,10 +164,22 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 			return false;
 		}
 		*alt = parser_alternative(p, f, decision, la, &empty);
-		if (*alt != PUGMARK_NONE && i < open && i >= lo)
+		if (!past && *alt != PUGMARK_NONE && i < open && i >= lo)
 			return true;
+		past = false;
 		if (empty == PUGMARK_NONE)
 			return false;
 	}
 	return false;
+}
+
+bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+{
+	uint32_t below, other;
+	p->torn = false;
+	if (!find_below(p, la, p->n, false, level, alt) || p->torn)
+		return false;
+	if (p->strict)
+		p->torn = find_below(p, la, *level + 1, true, &below, &other) || p->torn;
+	return !p->torn;
 }

@@ -562,6 +562,8 @@ static bool none_left(const struct parser *p, const struct witness_event *e, uin
 enum settled parser_settle(struct parser *p, const struct witness_event *e, uint64_t sp,
 			   uint64_t ip, uint64_t bp)
 {
+	if (p->strict) /* of two ways in silence one would be taken */
+		return UNSETTLED;
 	uint64_t caller = e->kind == EVENT_SIGNAL ? e->signal.caller : 0;
 	if (!p->n)
 		return SETTLED;

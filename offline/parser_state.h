@@ -114,6 +114,8 @@ struct parser {
 	bool begun;    /* it has had a witness event */
 	bool placed;   /* the last event said where the thread was, and it is there */
 	bool unplaced; /* it did, but there is no telling how it came there */
+	bool strict;   /* a plan has unresolved places: an event may fit two things */
+	bool torn;     /* this one does */
 	bool failed;
 };
 

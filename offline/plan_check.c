@@ -10,9 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the plan itself names the place of @fault as one at which nothing tells what happens: of
+ * ways, and whether a function was entered, in all of it; of all else, at the node. */
+static bool names_place(const struct pugmark_plan *plan, const struct plan_fault *fault)
+{
+	for (uint32_t i = 0; plan->unresolved_at && i < plan->unresolved; i++) {
+		const struct plan_unresolved *u = &plan->unresolved_at[i];
+		bool tables = fault->kind == FAULT_TABLES || fault->kind == FAULT_STOP;
+		if (u->func != fault->func || (u->kind == UNRESOLVED_WAY) == tables)
+			continue;
+		if (u->kind == UNRESOLVED_WAY || u->kind == UNRESOLVED_ENTRY)
+			return true;
+		if (fault->node != PUGMARK_NONE && plan->nodes[fault->node].addr == u->addr)
+			return true;
+	}
+	return false;
+}
+
 void check_fault(struct checker *ck, struct plan_fault fault)
 {
-	ck->counts.faults++;
+	fault.told = names_place(ck->plan, &fault);
+	if (fault.told)
+		ck->counts.told++;
+	else
+		ck->counts.faults++;
 	if (ck->sink)
 		ck->sink(ck->ctx, &fault);
 }
