@@ -73,8 +73,8 @@ struct walk_verdict {
 	char text[256];	    /* what differs; "" if exactly the walk came out */
 	uint32_t recovered; /* steps */
 	uint32_t gaps;	    /* those that a throw excuses */
-	bool unresolved;    /* compared only up to a gap, as a plan with unresolved places may have */
-	bool blind;	    /* compared only up to a gap where a stack was not seen far enough up */
+	bool unresolved; /* compared only up to a gap, as a plan with unresolved places may have */
+	bool blind;	 /* compared only up to a gap where a stack was not seen far enough up */
 };
 
 /* Parses the walk's events and compares. Returns whether exactly the walk comes out. */
