@@ -63,10 +63,12 @@ static void print_text(const struct doctor_findings *f)
 		printf("  %-10s %8.0f  %s\n", f->costs.rows[i].name, f->costs.rows[i].empty_ns,
 		       f->costs.rows[i].stepped ? "stepped" : "emulated");
 	puts("added by a witness, ns");
-	printf("  %-28s %8.0f\n", "call, no time", f->costs.witness_plain_ns);
-	printf("  %-28s %8.0f\n", "call", f->costs.witness_ns);
-	printf("  %-28s %8.0f\n", "push, return address", f->costs.witness_ret_ns);
-	printf("  %-28s %8.0f\n", "jcc, flags", f->costs.witness_jcc_ns);
+	for (unsigned i = 0; i < COST_WITNESSES; i++) {
+		const struct cost_witness *w = &f->costs.witnesses[i];
+
+		printf("  %-28s %8.0f  %.2f of an empty program there (%.2f..%.2f)\n", w->name,
+		       w->added_ns, w->over_empty, w->low, w->high);
+	}
 	if (*f->not_saved.text)
 		printf("the costs could not be kept: %s\n", f->not_saved.text);
 }
@@ -90,13 +92,19 @@ static int print_json(const struct doctor_findings *f)
 		for (unsigned i = 0; i < COST_INSNS; i++)
 			json_object_set_new(empty, f->costs.rows[i].name,
 					    json_real(f->costs.rows[i].empty_ns));
-		json_object_set_new(root, "costs_ns",
-				    json_pack("{s:f,s:f,s:o,s:f,s:f,s:f,s:f}", "emulated",
-					      f->costs.emulated_ns, "stepped", f->costs.stepped_ns,
-					      "empty", empty, "witness", f->costs.witness_ns,
-					      "witness_no_time", f->costs.witness_plain_ns,
-					      "witness_ret", f->costs.witness_ret_ns, "witness_jcc",
-					      f->costs.witness_jcc_ns));
+		json_t *ns = json_pack("{s:f,s:f,s:o}", "emulated", f->costs.emulated_ns, "stepped",
+				       f->costs.stepped_ns, "empty", empty);
+		json_t *over = json_object();
+
+		for (unsigned i = 0; i < COST_WITNESSES; i++) {
+			const struct cost_witness *w = &f->costs.witnesses[i];
+
+			json_object_set_new(ns, w->key, json_real(w->added_ns));
+			json_object_set_new(over, w->key,
+					    json_pack("[f,f,f]", w->low, w->over_empty, w->high));
+		}
+		json_object_set_new(root, "costs_ns", ns);
+		json_object_set_new(root, "over_empty", over);
 	}
 	int bad = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
 	putchar('\n');

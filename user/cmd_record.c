@@ -82,12 +82,38 @@ static void warn_unresolved(const struct record_modules *modules, bool quiet)
 	}
 }
 
+/* What an earlier recording has taken out and is not traced: in the recording as well. The caller
+ * frees. */
+static char *tell_left_out(const struct record_modules *modules, bool quiet)
+{
+	char *text = NULL;
+	size_t len = 0;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < modules->n; i++)
+		n += modules->planned[i].n_left_out;
+	FILE *f = n ? open_memstream(&text, &len) : NULL;
+	if (!f)
+		return NULL;
+	if (!quiet)
+		fprintf(stderr,
+			"pugmark: note: %u function%s out from the start, as an earlier recording "
+			"has taken %s out (--fresh begins with all; `pugmark verify` names them)\n",
+			n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
+	fprintf(f, "out from the start, since an earlier recording has taken them out:");
+	for (uint32_t i = 0, k = 0; i < modules->n; i++)
+		if (modules->planned[i].n_left_out)
+			fprintf(f, "%s %s", k++ ? ";" : "", modules->planned[i].left_out);
+	fclose(f);
+	return text;
+}
+
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
 {
 	struct record_modules_options *m = &a->modules;
 	struct record_modules *modules = calloc(1, sizeof(*modules));
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
+	char *left_out = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
@@ -105,6 +131,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		err = record_modules_open(m, modules, diag);
 	if (!err) {
 		warn_unresolved(modules, a->options.quiet);
+		a->options.note = left_out = tell_left_out(modules, a->options.quiet);
 		if (!a->options.quiet)
 			tell_awaited(m, modules, false);
 		a->options.later = m->n_modules && !m->sites && !m->plan && m->n_modes == 1;
@@ -128,6 +155,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	if (modules)
 		record_modules_deinit(modules);
 	record_reads_free(reads);
+	free(left_out);
 	free(modules);
 	return err;
 }

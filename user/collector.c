@@ -3,6 +3,8 @@
  * process records, a table of processes. */
 #include "user/collector.h"
 
+#include "user/maps_watch.h"
+
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,34 +12,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
 	CHUNKS = 3,
 	CHUNK_BYTES = 4 << 20,
-	MAPS_MAX_BYTES = 256 << 10,
 	CHUNK_ROOM = MAPS_MAX_BYTES + (64 << 10), /* what one step of draining may append */
 	PENDING_MAX = 4096,
-	PROCESSES = 1024, /* a power of two */
+	NOTE_MAX = 4096,
 	POLL_MIN_NS = 1000000,
 	POLL_MAX_NS = 8000000,
 };
 #define FLUSH_NS 1000000000ull
-#define MAPS_AGAIN_MAX_NS 5000000000ull
 
 struct chunk {
 	uint8_t *data;
 	size_t len;
 	uint64_t since_ns;
-};
-
-/* A process whose mappings are looked at: at its first batch, then ever more rarely. Direct-mapped:
- * one that shares a slot with another is only looked at more often. */
-struct seen_process {
-	int32_t pid;
-	uint32_t execs;
-	uint64_t next_ns, wait_ns, hash;
 };
 
 struct collector {
@@ -68,8 +61,7 @@ struct collector {
 	struct chunk *current;
 	struct process_record *pending;
 	uint32_t n_pending;
-	struct seen_process seen[PROCESSES];
-	char *maps;
+	struct maps_watch *maps;
 };
 
 static uint64_t now_ns(void)
@@ -121,57 +113,15 @@ static void *chunk_add(struct collector *c, const void *data, uint32_t bytes)
 	return at;
 }
 
-/* The executable lines of /proc/PID/maps, up to MAPS_MAX_BYTES. */
-static size_t read_maps(char *out, int pid)
-{
-	char path[64], *line = NULL;
-	size_t cap = 0, len = 0;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while ((n = getline(&line, &cap, f)) > 0) {
-		const char *space = strchr(line, ' ');
-
-		if (!space || strnlen(space, 5) < 5 || space[3] != 'x')
-			continue;
-		if (len + n > MAPS_MAX_BYTES - sizeof(struct chunk_text))
-			break;
-		memcpy(out + len, line, n);
-		len += n;
-	}
-	free(line);
-	fclose(f);
-	return len;
-}
-
 static void look_at_process(struct collector *c, int32_t pid, uint32_t execs)
 {
-	struct seen_process *seen = &c->seen[(uint32_t)pid & (PROCESSES - 1)];
-	uint64_t time_ns = now_ns();
+	uint32_t bytes;
 
-	if (seen->pid != pid || seen->execs != execs)
-		*seen = (struct seen_process){.pid = pid, .execs = execs, .wait_ns = 5000000};
-	if (time_ns < seen->next_ns || !chunk_has_room(c))
+	if (!chunk_has_room(c))
 		return;
-	seen->next_ns = time_ns + seen->wait_ns;
-	if (seen->wait_ns < MAPS_AGAIN_MAX_NS)
-		seen->wait_ns *= 4;
-
-	struct chunk_text *text = (struct chunk_text *)c->maps;
-	size_t len = read_maps(text->text, pid);
-	uint64_t hash = 0xcbf29ce484222325;
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (uint8_t)text->text[i]) * 0x100000001b3;
-	if (!len || hash == seen->hash)
-		return;
-	seen->hash = hash;
-	text->kind = CHUNK_MAPS;
-	text->pid = pid;
-	text->time_ns = time_ns;
-	chunk_add(c, text, sizeof(*text) + len);
+	const struct chunk_text *text = maps_watch_look(c->maps, pid, execs, now_ns(), &bytes);
+	if (text)
+		chunk_add(c, text, bytes);
 }
 
 static void count_hits(struct collector *c, const struct batch *batch, size_t bytes)
@@ -207,15 +157,7 @@ void collector_count_anew(struct collector *c)
 
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max)
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < PROCESSES && n < max; i++) {
-		int32_t pid = __atomic_load_n(&c->seen[i].pid, __ATOMIC_RELAXED);
-
-		if (pid > 0)
-			pids[n++] = pid;
-	}
-	return n;
+	return maps_watch_processes(c->maps, pids, max);
 }
 
 static int on_event(void *context, void *data, size_t bytes)
@@ -290,11 +232,14 @@ static void pass_note(struct collector *c)
 	pthread_mutex_unlock(&c->lock);
 	if (!note)
 		return;
-	struct chunk_text *text = (struct chunk_text *)c->maps;
-	size_t len = strnlen(note, 4096);
-	*text = (struct chunk_text){.kind = CHUNK_NOTE, .time_ns = now_ns()};
-	memcpy(text->text, note, len);
-	chunk_add(c, text, sizeof(*text) + len);
+	size_t len = strnlen(note, NOTE_MAX);
+	struct chunk_text *text = malloc(sizeof(*text) + len);
+	if (text) {
+		*text = (struct chunk_text){.kind = CHUNK_NOTE, .time_ns = now_ns()};
+		memcpy(text->text, note, len);
+		chunk_add(c, text, sizeof(*text) + len);
+	}
+	free(text);
 	free(note);
 }
 
@@ -346,12 +291,20 @@ void collector_flush(struct collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Many threads fill the ring and one empties it: where all processors are busy, with equal turns it
+ * falls behind. Without CAP_SYS_NICE it takes its turn. */
+static void go_first(void)
+{
+	setpriority(PRIO_PROCESS, gettid(), -20); /* of this thread: Linux keeps that apart */
+}
+
 static void *drain_main(void *context)
 {
 	struct collector *c = context;
 	uint64_t wait_ns = POLL_MIN_NS;
 	bool finishing = false;
 
+	go_first();
 	while (!finishing) {
 		bool any = drain(c);
 
@@ -381,6 +334,7 @@ static void *write_main(void *context)
 {
 	struct collector *c = context;
 
+	go_first();
 	for (;;) {
 		pthread_mutex_lock(&c->lock);
 		while (!c->n_queue && !c->drained)
@@ -419,7 +373,7 @@ static void collector_free(struct collector *c)
 		free(c->chunks[i].data);
 	free(c->pending);
 	free(c->hits);
-	free(c->maps);
+	maps_watch_free(c->maps);
 	free(c->note);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->changed);
@@ -448,7 +402,7 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	c->events = ring_buffer__new(probes_events_fd(probes), on_event, c, NULL);
 	c->process = ring_buffer__new(probes_process_fd(probes), on_process, c, NULL);
 	c->pending = malloc(PENDING_MAX * sizeof(*c->pending));
-	c->maps = malloc(MAPS_MAX_BYTES + sizeof(struct chunk_text));
+	c->maps = maps_watch_new();
 	for (unsigned i = 0; i < CHUNKS; i++) {
 		c->chunks[i].data = malloc(CHUNK_BYTES);
 		short_of_memory |= !c->chunks[i].data;

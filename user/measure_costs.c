@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* measure_costs.c: a file of machine code in a temporary directory, a child that maps it and runs
  * loops in it, and probes on one instruction of a loop at a time. Only that file is probed, and
- * only that child has it. */
+ * only that child has it. Where two programs are compared, each has a copy of the loop, and they
+ * run in turns on one processor, together with a copy that has no probe. */
 #include "user/measure_costs.h"
 
 #include "bpf/cost.skel.h"
@@ -11,6 +12,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,9 @@
 #include <unistd.h>
 
 enum { SLOT_BYTES = 64, CODE_BYTES = 4096, ROUNDS = 5, HITS = 20000, HITS_STEPPED = 3000 };
+enum { TURNS = 151, HITS_OF_TURN = 400 };
+enum copy { COPY_BARE, COPY_EMPTY, COPY_WITNESS, COPIES };
+_Static_assert(COPIES *COST_INSNS *SLOT_BYTES <= CODE_BYTES, "every loop has a slot in each copy");
 
 /* A loop: mov %edi,%ecx; L: body; dec %ecx; jnz L; ret. At @probe in the body is the instruction.
  */
@@ -47,8 +52,22 @@ static const struct loop_code loops[COST_INSNS] = {
 };
 /* clang-format on */
 
+/* clang-format off */
+static const struct witness_kind {
+	const char *name, *key;
+	uint32_t loop;
+	uint8_t capture;
+	uint32_t time_unit_ns;
+} kinds[COST_WITNESSES] = {
+	[COST_WITNESS]       = {"call", "witness", COST_CALL, 0, 1},
+	[COST_WITNESS_PLAIN] = {"call, no time", "witness_no_time", COST_CALL, 0, 0},
+	[COST_WITNESS_RET]   = {"push, return address", "witness_ret", COST_PUSH, CAPTURE_RET, 1},
+	[COST_WITNESS_JCC]   = {"jcc, flags", "witness_jcc", COST_JCC, CAPTURE_FLAGS, 1},
+};
+/* clang-format on */
+
 struct question {
-	uint32_t loop, hits;
+	uint32_t slot, hits;
 };
 
 struct bench {
@@ -68,21 +87,22 @@ static uint64_t now_ns(void)
 static void write_code(uint8_t *code)
 {
 	memset(code, 0xcc, CODE_BYTES);
-	for (unsigned i = 0; i < COST_INSNS; i++) {
+	for (unsigned i = 0; i < COPIES * COST_INSNS; i++) {
+		const struct loop_code *loop = &loops[i % COST_INSNS];
 		uint8_t *p = code + i * SLOT_BYTES;
 
 		memcpy(p, "\x89\xf9", 2);
-		memcpy(p + 2, loops[i].body, loops[i].len);
-		p += 2 + loops[i].len;
+		memcpy(p + 2, loop->body, loop->len);
+		p += 2 + loop->len;
 		memcpy(p, "\xff\xc9\x75", 3);
-		p[3] = -(loops[i].len + 4);
+		p[3] = -(loop->len + 4);
 		p[4] = 0xc3;
 	}
 }
 
-static uint64_t probe_offset(unsigned loop)
+static uint64_t probe_offset(unsigned loop, enum copy copy)
 {
-	return loop * SLOT_BYTES + 2 + loops[loop].probe;
+	return (copy * COST_INSNS + loop) * SLOT_BYTES + 2 + loops[loop].probe;
 }
 
 /* The child: answers each question with how long it took. */
@@ -93,10 +113,14 @@ static void child_main(const char *path, int ask, int answer)
 	struct question q;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	cpu_set_t here;
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
 	if (fd < 0 || code == MAP_FAILED)
 		_exit(1);
 	while (read(ask, &q, sizeof(q)) == sizeof(q)) {
-		void (*run)(uint32_t) = (void (*)(uint32_t))(code + q.loop * SLOT_BYTES);
+		void (*run)(uint32_t) = (void (*)(uint32_t))(code + q.slot * SLOT_BYTES);
 		uint64_t start = now_ns();
 
 		run(q.hits);
@@ -157,58 +181,78 @@ static void bench_close(struct bench *b)
 	}
 }
 
-/* Nanoseconds a round of the loop; the least of some, for whatever disturbs only adds. */
+/* Nanoseconds a hit, or -1. */
+static double time_once(struct bench *b, uint32_t loop, enum copy copy, uint32_t hits)
+{
+	struct question q = {copy * COST_INSNS + loop, hits};
+	uint64_t took;
+
+	if (write(b->ask, &q, sizeof(q)) != sizeof(q) ||
+	    read(b->answer, &took, sizeof(took)) != sizeof(took))
+		return -1;
+	return (double)took / hits;
+}
+
+/* The least of some rounds, for whatever disturbs only adds. */
 static double time_loop(struct bench *b, uint32_t loop, uint32_t hits)
 {
 	double best = -1;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		struct question q = {loop, hits};
-		uint64_t took;
+		double ns = time_once(b, loop, COPY_BARE, hits);
 
-		if (write(b->ask, &q, sizeof(q)) != sizeof(q) ||
-		    read(b->answer, &took, sizeof(took)) != sizeof(took))
+		if (ns < 0)
 			return -1;
-		double ns = (double)took / hits;
 		if (best < 0 || ns < best)
 			best = ns;
 	}
 	return best;
 }
 
-static int measure_empty(struct bench *b, struct measured_costs *costs, struct pugmark_diag *diag)
+static struct bpf_link *attach_empty(struct cost_bpf *skel, const struct bench *b,
+				     unsigned long offset)
+{
+	LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = 1, .offsets = &offset);
+
+	if (probe_limits_have_multi() > 0)
+		return bpf_program__attach_uprobe_multi(skel->progs.empty, -1, b->path, NULL,
+							&opts);
+	return bpf_program__attach_uprobe(skel->progs.empty, false, -1, b->path, offset);
+}
+
+static int measure_empty(struct bench *b, struct cost_bpf *skel, struct measured_costs *costs,
+			 struct pugmark_diag *diag)
+{
+	for (unsigned i = 0; i < COST_INSNS; i++) {
+		uint32_t hits = loops[i].stepped ? HITS_STEPPED : HITS;
+		double bare = time_loop(b, i, hits);
+		struct bpf_link *link = attach_empty(skel, b, probe_offset(i, COPY_BARE));
+
+		if (!link)
+			return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
+						"measuring probes: %s", strerror(errno));
+		costs->rows[i] = (struct cost_row){loops[i].name, loops[i].stepped,
+						   time_loop(b, i, hits) - bare};
+		bpf_link__destroy(link);
+	}
+	return 0;
+}
+
+static int load_empty(struct cost_bpf **out, struct pugmark_diag *diag)
 {
 	struct cost_bpf *skel = cost_bpf__open();
-	bool multi = probe_limits_have_multi() > 0;
 	int err = skel ? 0 : -errno;
 
-	if (skel && !multi)
+	if (skel && probe_limits_have_multi() <= 0)
 		bpf_program__set_expected_attach_type(skel->progs.empty, 0);
 	if (!err)
 		err = cost_bpf__load(skel);
-	for (unsigned i = 0; !err && i < COST_INSNS; i++) {
-		struct cost_row *row = &costs->rows[i];
-		uint32_t hits = loops[i].stepped ? HITS_STEPPED : HITS;
-		double bare = time_loop(b, i, hits);
-		unsigned long offset = probe_offset(i);
-		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = 1, .offsets = &offset);
-		struct bpf_link *link = multi ? bpf_program__attach_uprobe_multi(
-							skel->progs.empty, -1, b->path, NULL, &opts)
-					      : bpf_program__attach_uprobe(skel->progs.empty, false,
-									   -1, b->path, offset);
-
-		if (!link) {
-			err = -errno;
-			break;
-		}
-		*row = (struct cost_row){loops[i].name, loops[i].stepped,
-					 time_loop(b, i, hits) - bare};
-		bpf_link__destroy(link);
-	}
-	cost_bpf__destroy(skel);
-	if (err)
+	if (err) {
+		cost_bpf__destroy(skel);
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "measuring probes: %s",
 					strerror(-err));
+	}
+	*out = skel;
 	return 0;
 }
 
@@ -218,29 +262,63 @@ static int ignore_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-/* One round of the loop under the recording program, as the recorder runs it. */
-static int measure_witness(struct bench *b, uint32_t loop, uint8_t capture, uint32_t time_unit_ns,
-			   double *added_ns, struct pugmark_diag *diag)
+static int compare_doubles(const void *a, const void *b)
 {
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The three copies in turns. */
+static void compare_copies(struct bench *b, const struct witness_kind *kind,
+			   struct cost_witness *out)
+{
+	double added[TURNS], ratios[TURNS];
+
+	for (int i = 0; i < TURNS; i++) {
+		double ns[COPIES];
+
+		for (int copy = 0; copy < COPIES; copy++)
+			ns[copy] = time_once(b, kind->loop, copy, HITS_OF_TURN);
+		added[i] = ns[COPY_WITNESS] - ns[COPY_BARE];
+		ratios[i] = added[i] / (ns[COPY_EMPTY] - ns[COPY_BARE]);
+	}
+	qsort(added, TURNS, sizeof(*added), compare_doubles);
+	qsort(ratios, TURNS, sizeof(*ratios), compare_doubles);
+	*out = (struct cost_witness){
+		.name = kind->name,
+		.key = kind->key,
+		.added_ns = added[TURNS / 2],
+		.over_empty = ratios[TURNS / 2],
+		.low = ratios[TURNS / 4],
+		.high = ratios[3 * TURNS / 4],
+	};
+}
+
+/* A copy of the loop under the recording program, as the recorder runs it, beside one under the
+ * empty program. */
+static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct witness_kind *kind,
+			   struct cost_witness *out, struct pugmark_diag *diag)
+{
+	uint64_t offset = probe_offset(kind->loop, COPY_WITNESS);
 	struct plan_site site = {
-		.addr = probe_offset(loop),
-		.off_file = probe_offset(loop),
+		.addr = offset,
+		.off_file = offset,
 		.cfa_reg = CFA_SP,
 		.cfa_off = 8,
-		.capture = capture,
+		.capture = kind->capture,
 		.cond = 4,
 	};
 	const struct recorder_module module = {.path = b->path, .sites = &site, .n_sites = 1};
 	const struct recorder_options options = {
 		.modules = &module,
 		.n_modules = 1,
-		.time_unit_ns = time_unit_ns,
+		.time_unit_ns = kind->time_unit_ns,
 		/* The rounds fit in, so that no consumer takes the other processor meanwhile. */
 		.ring_bytes = 4 << 20,
 	};
 	const struct text_span span = {0, CODE_BYTES};
 	struct probes *probes;
-	double bare = time_loop(b, loop, HITS);
 	int err = probes_load(&options, &span, &probes, diag);
 
 	if (err)
@@ -252,24 +330,20 @@ static int measure_witness(struct bench *b, uint32_t loop, uint8_t capture, uint
 	}
 	struct ring_buffer *ring =
 		err ? NULL : ring_buffer__new(probes_events_fd(probes), ignore_record, NULL, NULL);
-	if (!err && !ring)
+	struct bpf_link *link =
+		ring ? attach_empty(empty, b, probe_offset(kind->loop, COPY_EMPTY)) : NULL;
+	if (!err && !link)
 		err = -errno;
 	if (!err) {
 		probes_enable(probes);
-		*added_ns = time_loop(b, loop, HITS) - bare;
+		compare_copies(b, kind, out);
 		ring_buffer__consume(ring);
 		probes_stop(probes);
 	}
+	bpf_link__destroy(link);
 	ring_buffer__free(ring);
 	probes_free(probes);
 	return err;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static double median(const struct measured_costs *costs, bool stepped)
@@ -286,19 +360,17 @@ static double median(const struct measured_costs *costs, bool stepped)
 
 int costs_measure(struct measured_costs *costs, struct pugmark_diag *diag)
 {
+	struct cost_bpf *empty = NULL;
 	struct bench b;
 	int err = bench_open(&b, diag);
 
 	if (!err)
-		err = measure_empty(&b, costs, diag);
+		err = load_empty(&empty, diag);
 	if (!err)
-		err = measure_witness(&b, COST_CALL, 0, 1, &costs->witness_ns, diag);
-	if (!err)
-		err = measure_witness(&b, COST_CALL, 0, 0, &costs->witness_plain_ns, diag);
-	if (!err)
-		err = measure_witness(&b, COST_PUSH, CAPTURE_RET, 1, &costs->witness_ret_ns, diag);
-	if (!err)
-		err = measure_witness(&b, COST_JCC, CAPTURE_FLAGS, 1, &costs->witness_jcc_ns, diag);
+		err = measure_empty(&b, empty, costs, diag);
+	for (unsigned i = 0; !err && i < COST_WITNESSES; i++)
+		err = measure_witness(&b, empty, &kinds[i], &costs->witnesses[i], diag);
+	cost_bpf__destroy(empty);
 	bench_close(&b);
 	if (err)
 		return err;
@@ -343,7 +415,7 @@ int costs_save(const struct measured_costs *costs, struct pugmark_diag *diag)
 		goto out;
 	}
 	fprintf(f, "{\"emulated\": %.1f, \"stepped\": %.1f, \"witness\": %.1f", costs->emulated_ns,
-		costs->stepped_ns, costs->witness_ns);
+		costs->stepped_ns, costs->witnesses[COST_WITNESS].added_ns);
 	for (unsigned i = 0; i < COST_INSNS; i++)
 		fprintf(f, ", \"%s\": %.1f", costs->rows[i].name, costs->rows[i].empty_ns);
 	fputs("}\n", f);

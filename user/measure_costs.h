@@ -28,14 +28,28 @@ struct cost_row {
 	double empty_ns; /* added by a probe with an empty BPF program */
 };
 
+/* Kinds of witness by what the program that records does at it. */
+enum cost_kind {
+	COST_WITNESS,	    /* a call, with the time */
+	COST_WITNESS_PLAIN, /* without */
+	COST_WITNESS_RET,   /* a push, with time and return address */
+	COST_WITNESS_JCC,   /* a conditional jump, with time and flags */
+	COST_WITNESSES,
+};
+
+struct cost_witness {
+	const char *name;  /* in doctor's table */
+	const char *key;   /* in its JSON */
+	double added_ns;   /* median of many short rounds */
+	double over_empty; /* that, of what an empty program on the same instruction adds, taken in
+			      turns with it: median, and between which half of the rounds lie */
+	double low, high;
+};
+
 struct measured_costs {
 	struct cost_row rows[COST_INSNS];
 	double emulated_ns, stepped_ns; /* medians of the rows */
-	/* Added on a call by the program that records, and by parts of its work. */
-	double witness_ns;	 /* with the time */
-	double witness_plain_ns; /* without */
-	double witness_ret_ns;	 /* with time and return address */
-	double witness_jcc_ns;	 /* on a conditional jump, with time and flags */
+	struct cost_witness witnesses[COST_WITNESSES];
 };
 
 /* Returns 0, or -errno with @diag filled. Takes about a second. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* planning.c: see planning.h. A plan is written to the cache under a temporary name and renamed, so
- * two processes that plan the same binary at once cost time, not truth. */
+/* planning.c: see planning.h. What is kept of it is plan_cache.h's. */
 #include "user/planning.h"
 
 #include "offline/choose_seed.h"
@@ -9,20 +8,21 @@
 #include "offline/plan_file.h"
 #include "offline/whole_file.h"
 #include "user/patterns.h"
+#include "user/plan_cache.h"
+#include "user/plan_scope.h"
 #include "user/probe_costs.h"
 #include "user/profile.h"
+#include "user/taken_before.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 25 /* another one where the same binary would be planned otherwise */
+#define NAMES_MAX 3000
 
 static const char *const mode_names[] = {
 	[MODE_FULL] = "full",
@@ -61,137 +61,6 @@ const char *planning_mode_name(enum plan_mode mode)
 	return mode < N_PLAN_MODES ? mode_names[mode] : "?";
 }
 
-static int make_folders(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		int err = mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
-		*slash = '/';
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static uint32_t add_text(uint32_t crc, const char *text)
-{
-	return crc32(crc, (const void *)text, strlen(text) + 1);
-}
-
-static uint32_t scope_hash(const struct planning_options *o)
-{
-	uint32_t crc = 0;
-	for (uint32_t i = 0; i < o->n_only; i++)
-		crc = add_text(crc, o->only[i]);
-	crc = add_text(crc, "");
-	for (uint32_t i = 0; i < o->n_without; i++)
-		crc = add_text(crc, o->without[i]);
-	for (uint32_t i = 0; i < o->n_out; i++)
-		crc = crc32(crc, (const void *)&o->out[i], sizeof(o->out[i]));
-	for (uint32_t i = 0; i < o->n_reads; i++)
-		crc = crc32(add_text(crc, o->reads[i].pattern), &o->reads[i].what, 1);
-	return o->n_only || o->n_without || o->n_out || o->n_reads ? crc : 0;
-}
-
-/* What tells the file of @model from all others: its build-id, or else where it is and when it was
- * written. */
-static void identity(const struct pugmark_model *model, char id[80])
-{
-	struct stat st;
-	*id = 0;
-	for (uint32_t i = 0; i < model->build_id_len; i++)
-		sprintf(id + 2 * i, "%02x", model->build_id[i]);
-	if (!model->build_id_len && !stat(model->path, &st))
-		snprintf(id, 80, "file-%llx-%llx-%llx-%llx", (unsigned long long)st.st_dev,
-			 (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
-			 (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
-				 st.st_mtim.tv_nsec);
-}
-
-/* Where the plan of @model belongs in the cache; the caller frees. NULL where there is none. */
-static char *cache_path(const struct pugmark_model *model, const struct planning_options *o,
-			const struct probe_costs *costs, const uint8_t *entered,
-			const uint8_t *traced, const uint8_t *bound, uint32_t profile_hash)
-{
-	char id[80];
-	identity(model, id);
-	uint32_t cost_hash = crc32(profile_hash, (const void *)costs, sizeof(*costs));
-	cost_hash = crc32(cost_hash, entered, model->n_funcs);
-	cost_hash = crc32(cost_hash, traced, model->n_imports);
-	cost_hash = crc32(cost_hash, bound, model->n_imports);
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	bool has_xdg = xdg && *xdg == '/';
-	char *path = NULL;
-	if (!has_xdg && !(home && *home))
-		return NULL;
-	if (asprintf(&path, "%s%s/pugmark/plans/%s-%s%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan",
-		     has_xdg ? xdg : home, has_xdg ? "" : "/.cache", id, mode_names[o->mode],
-		     o->returns_apart ? "-returns" : "", scope_hash(o), cost_hash,
-		     PLANNER_VERSION) < 0)
-		return NULL;
-	return path;
-}
-
-/* Marks in @hit the functions that one of @patterns names. */
-static int apply_patterns(const struct pugmark_model *model, const char *const *texts, uint32_t n,
-			  bool elsewhere, bool *hit, struct pugmark_diag *diag)
-{
-	struct patterns patterns = {0};
-	bool *seen = calloc(n + 1, sizeof(bool));
-	int err = seen ? 0
-		       : pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
-					  "out of memory");
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = patterns_add(&patterns, texts[i], diag);
-	for (uint32_t f = 0; f < model->n_funcs && !err; f++)
-		hit[f] = patterns_match(&patterns, model->funcs[f].name, seen) >= 0;
-	for (uint32_t i = 0; i < n && !err && !elsewhere; i++)
-		if (!seen[i])
-			err = pugmark_diag_set(diag, -ENOENT, model->path, PUGMARK_NO_OFFSET,
-					       "no function matches '%s' (see: pugmark cfg --list)",
-					       texts[i]);
-	patterns_deinit(&patterns);
-	free(seen);
-	return err;
-}
-
-/* Which functions are opaque; NULL in *@out where none is. */
-static int find_scope(const struct pugmark_model *model, const struct planning_options *o,
-		      bool **out, struct pugmark_diag *diag)
-{
-	*out = NULL;
-	if (!o->n_only && !o->n_without && !o->n_out)
-		return 0;
-	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
-	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
-	int err = in && without ? 0
-				: pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
-						   "out of memory");
-	if (!err)
-		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
-	if (!err)
-		err = apply_patterns(model, o->without, o->n_without, o->elsewhere, without, diag);
-	for (uint32_t i = 0; !err && i < o->n_out; i++) {
-		uint32_t f = pugmark_model_func_at(model, o->out[i]);
-		if (f != PUGMARK_NONE)
-			without[f] = true;
-	}
-	bool any = false;
-	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
-		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */
-		any |= !in[f];
-	}
-	free(without);
-	if (!err && !any)
-		err = pugmark_diag_set(diag, -ENODATA, model->path, PUGMARK_NO_OFFSET,
-				       "the scope leaves no function to trace");
-	if (err)
-		free(in);
-	else
-		*out = in;
-	return err;
-}
-
 /* One planning, and what it works with. */
 struct planner {
 	const struct planning_options *o;
@@ -206,6 +75,9 @@ struct planner {
 	bool *opaque;
 	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
 	struct program *program;
+	struct planning_options recalling; /* the options, with what was taken out before */
+	uint64_t *recalled;		   /* those functions: heap */
+	char *taken_path;		   /* where they are kept, or NULL; heap */
 	struct planning_result *out;
 	struct pugmark_diag *diag;
 };
@@ -254,6 +126,56 @@ static int open_model(struct planner *p)
 	return 0;
 }
 
+/* The names of the first of @n functions. */
+static char *name_functions(const struct pugmark_model *m, const uint64_t *addrs, uint32_t n)
+{
+	char *names = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&names, &len);
+	for (uint32_t i = 0; f && i < n && ftell(f) < NAMES_MAX; i++) {
+		uint32_t func = pugmark_model_func_at(m, addrs[i]);
+		fprintf(f, "%s%.200s", i ? ", " : "",
+			func == PUGMARK_NONE ? "?" : m->funcs[func].name);
+	}
+	if (f)
+		fclose(f);
+	return names;
+}
+
+/* What an earlier recording has taken out is out. */
+static int recall(struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	uint32_t n;
+	if (o->max_overhead <= 0)
+		return 0;
+	p->taken_path = plan_cache_taken_path(p->model, o);
+	if (p->taken_path && o->fresh && !o->n_out)
+		unlink(p->taken_path);
+	if (!p->taken_path || o->fresh || taken_before_read(p->taken_path, &p->recalled, &n))
+		return 0;
+	uint64_t *both = realloc(p->recalled, (n + o->n_out + 1) * sizeof(*both));
+	if (!both)
+		return failed(p, -ENOMEM);
+	p->recalled = both;
+	if (o->n_out)
+		memcpy(both + n, o->out, o->n_out * sizeof(*both));
+	p->recalling = *o;
+	p->recalling.out = both;
+	p->recalling.n_out += n;
+	p->o = &p->recalling;
+	p->out->left_out = name_functions(p->model, both, n);
+	p->out->n_left_out = p->out->left_out ? n : 0;
+	return 0;
+}
+
+/* For the next recording. That it cannot be kept costs that its time, and nothing else. */
+static void remember(struct planner *p)
+{
+	if (p->taken_path && p->o->n_out && !plan_cache_make_folders(p->taken_path))
+		taken_before_write(p->taken_path, p->o->out, p->o->n_out);
+}
+
 /* More arguments or fewer, with the result or without: all that is asked for. */
 static uint8_t joined_reads(uint8_t a, uint8_t b)
 {
@@ -298,7 +220,7 @@ static int make_program(struct planner *p)
 {
 	if (p->program)
 		return 0;
-	int err = find_scope(p->model, p->o, &p->opaque, p->diag);
+	int err = plan_scope_find(p->model, p->o, &p->opaque, p->diag);
 	if (!err)
 		err = find_reads(p);
 	if (err)
@@ -391,26 +313,6 @@ static int compare(struct planner *p)
 	return 0;
 }
 
-/* The plan in the cache, if there is one, whole and of this binary. */
-static bool find_cached(const struct planner *p)
-{
-	const struct planning_options *o = p->o;
-	const struct pugmark_model *m = p->model;
-	struct pugmark_plan *plan;
-	if (o->output || o->fresh || !p->out->path || access(p->out->path, R_OK) ||
-	    pugmark_plan_open(p->out->path, &plan, NULL))
-		return false;
-	if (plan->mode != o->mode || plan->build_id_len != m->build_id_len ||
-	    memcmp(plan->build_id, m->build_id, m->build_id_len) || plan->n_funcs != m->n_funcs ||
-	    (plan->n_nodes > 1 && !plan->n_points)) {
-		pugmark_plan_free(plan);
-		return false;
-	}
-	p->out->plan = plan;
-	p->out->cached = true;
-	return true;
-}
-
 static int write_to_stdout(struct planner *p)
 {
 	void *bytes;
@@ -425,22 +327,17 @@ static int write_to_stdout(struct planner *p)
 		   : 0;
 }
 
-/* The file in the cache; that there is none costs the next planning its time, and nothing else. */
+/* In the cache; that there is none costs the next planning its time, and nothing else. */
 static int keep(struct planner *p)
 {
 	struct planning_result *out = p->out;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	int n, err = out->path ? make_folders(out->path) : 0;
-	if (err)
-		pugmark_diag_set(&diag, err, out->path, PUGMARK_NO_OFFSET,
-				 "cannot make the folder: %s", strerror(-err));
-	else if (out->path)
-		err = pugmark_plan_write(out->plan, out->path, &diag);
-	if (out->path && !err)
+	if (out->path && !plan_cache_keep(out->path, out->plan, &diag))
 		return 0;
-	n = out->path
-		    ? asprintf(&out->not_kept, "%s: %s (set XDG_CACHE_HOME)", out->path, diag.text)
-		    : asprintf(&out->not_kept, "no folder for it (set XDG_CACHE_HOME or HOME)");
+	int n = out->path
+			? asprintf(&out->not_kept, "%s: %s (set XDG_CACHE_HOME)", out->path,
+				   diag.text)
+			: asprintf(&out->not_kept, "no folder for it (set XDG_CACHE_HOME or HOME)");
 	free(out->path);
 	out->path = NULL;
 	if (n < 0)
@@ -457,22 +354,35 @@ static int make_file(struct planner *p)
 	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
 }
 
+/* Of all that a plan is made from beside the binary and the options. */
+static uint32_t input_hash(const struct planner *p)
+{
+	const struct pugmark_model *m = p->model;
+	uint32_t hash = crc32(p->profile.hash, (const void *)&p->costs, sizeof(p->costs));
+	hash = crc32(hash, p->entered, m->n_funcs);
+	hash = crc32(hash, p->traced, m->n_imports);
+	return crc32(hash, p->bound, m->n_imports);
+}
+
 static int plan_or_load(struct planner *p)
 {
-	const struct planning_options *o = p->o;
 	int err = open_model(p);
+	if (!err)
+		err = recall(p);
+	const struct planning_options *o = p->o;
 	if (!err && o->profile) {
 		say(p, "counting in the recording");
 		err = profile_read(o->profile, p->model, &p->profile, p->diag);
 	}
 	if (err)
 		return err;
-	p->out->path = o->output ? strdup(o->output)
-				 : cache_path(p->model, o, &p->costs, p->entered, p->traced,
-					      p->bound, p->profile.hash);
+	p->out->path = o->output ? strdup(o->output) : plan_cache_path(p->model, o, input_hash(p));
 	if (o->output && !p->out->path)
 		return failed(p, -ENOMEM);
-	if (find_cached(p))
+	if (!o->output && !o->fresh)
+		p->out->plan = plan_cache_find(p->out->path, p->model, o->mode);
+	p->out->cached = p->out->plan != NULL;
+	if (p->out->cached)
 		return 0;
 	err = plan(p);
 	return err ? err : make_file(p);
@@ -499,6 +409,8 @@ int planning_make(const char *binary, const struct planning_options *options,
 	double start = now_s();
 	int err = plan_or_load(&p);
 	out->seconds = now_s() - start;
+	if (!err)
+		remember(&p);
 	if (!err && options->compare)
 		err = compare(&p);
 	if (!err && (options->compare || options->keep_model)) {
@@ -509,6 +421,8 @@ int planning_make(const char *binary, const struct planning_options *options,
 	free(p.entered);
 	free(p.traced);
 	free(p.bound);
+	free(p.recalled);
+	free(p.taken_path);
 	free(p.opaque);
 	free(p.func_reads);
 	free(p.import_reads);
@@ -525,5 +439,6 @@ void planning_deinit(struct planning_result *result)
 	pugmark_model_free(result->model);
 	free(result->path);
 	free(result->not_kept);
+	free(result->left_out);
 	*result = (struct planning_result){0};
 }

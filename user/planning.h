@@ -25,6 +25,9 @@ struct planning_options {
 	uint32_t n_only, n_without;
 	const uint64_t *out; /* functions, by ELF address, that are opaque in any case */
 	uint32_t n_out;
+	/* What probes may cost, in percent; 0: whatever. What an earlier recording has taken out
+	 * for it is out from the start (but with fresh), and @out is kept for the next one. */
+	double max_overhead;
 	bool elsewhere; /* a pattern that matches nothing here matches in another module */
 	/* Exported functions are entered from outside: all of them, or (false) those that a library
 	 * which the binary needs names, or one of @plugins: files that are loaded later. */
@@ -58,7 +61,9 @@ struct planning_result {
 	char *path;		   /* the plan file; NULL where it could not be kept */
 	char *not_kept;		   /* then: why */
 	bool cached;		   /* it was there already */
-	double seconds;		   /* what it took */
+	char *left_out;		   /* names of what an earlier recording has taken out; or NULL */
+	uint32_t n_left_out;
+	double seconds; /* what it took */
 	/* compare, keep_model: the model; compare: how many probes mode full has and what they are
 	 * expected to cost
 	 */

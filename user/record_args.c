@@ -43,6 +43,7 @@ static void print_help(void)
 	     "                       (repeatable)\n"
 	     "      --max-overhead PERCENT\n"
 	     "                       take the hottest functions out until probes cost no more\n"
+	     "      --fresh          plan anew, and begin with what earlier recordings took out\n"
 	     "      --module PATTERN trace that shared library as well: a glob of its file name, "
 	     "or "
 	     "a path\n"
@@ -97,7 +98,7 @@ static int take_duration(struct record_args *a, double value)
 
 static int take_overhead(struct record_args *a, double value)
 {
-	a->options.max_overhead = value;
+	a->options.max_overhead = a->planning.max_overhead = value;
 	return EXIT_OK;
 }
 
@@ -193,6 +194,7 @@ static const struct record_option record_options[] = {
 	{"plan", .text = AT(modules.plan)},
 	{"exports", .word = take_exports},
 	{"plugin", .list = AT(plugins)},
+	{"fresh", .flag = AT(planning.fresh)},
 	{"max-overhead", .number = take_overhead, .max = 1e6},
 	{"module", .list = AT(patterns)},
 	{"no-program", .flag = AT(modules.no_program)},

@@ -30,7 +30,7 @@ enum {
 	SHORT_TICK_MS = 2,
 	PROGRESS_NS = 500000000,
 	OVERHEAD_NS = 50000000,
-	PATIENCE_NS = 300000000
+	PATIENCE_NS = 200000000 /* in half a second nothing is left of what goes */
 };
 
 struct recording_run {
@@ -41,6 +41,7 @@ struct recording_run {
 	struct replanner *replanner; /* NULL: what is probed is to stay */
 	bool replanning_out;	     /* without functions that cost too much */
 	uint64_t checked_ns;
+	uint64_t found_ns, gone_ns; /* that something must go; and when no probe of it was left */
 	struct text_span spans[BATCH_MODULES];
 	struct probes *probes;
 	struct recording_writer *writer;
@@ -215,11 +216,38 @@ static void refuse_later(struct recording_run *run, const struct pugmark_diag *d
 	run->later = NULL;
 }
 
+/* Takes all probes away while it is planned. */
+static void pause_probes(struct recording_run *run)
+{
+	if (run->gone_ns)
+		return;
+	probes_pause(run->probes);
+	run->gone_ns = now_ns();
+}
+
+/* What was done and how long it took, for the recording. */
+static void note_change(struct recording_run *run, double planned_s, double cpu_s,
+			uint64_t placing_ns)
+{
+	char text[240];
+	int len = snprintf(text, sizeof(text),
+			   "what is probed was changed: planned in %.0f ms (%.0f of processor "
+			   "time), placed and removed in %.0f",
+			   planned_s * 1e3, cpu_s * 1e3, placing_ns / 1e6);
+	if (run->replanning_out)
+		snprintf(
+			text + len, sizeof(text) - len,
+			"; found necessary at %.3f s, no probe of what goes was left %.0f ms later",
+			(run->found_ns - run->start_ns) / 1e9,
+			(run->gone_ns - run->found_ns) / 1e6);
+	collector_note(run->collector, text);
+}
+
 /* The new plans are made, or are not. */
 static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 {
 	struct recorder_options changed;
-	char *news, text[160];
+	char *news;
 	double planned_s, cpu_s;
 	uint32_t n = run->now.n_modules;
 
@@ -242,11 +270,9 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_change(run->probes, &changed, run->spans, diag);
 	if (err)
 		return err;
-	snprintf(text, sizeof(text),
-		 "what is probed was changed: planned in %.0f ms (%.0f of processor time), placed "
-		 "and removed in %.0f",
-		 planned_s * 1e3, cpu_s * 1e3, (now_ns() - before_ns) / 1e6);
-	collector_note(run->collector, text);
+	uint64_t after_ns = now_ns();
+	run->gone_ns = run->gone_ns ? run->gone_ns : after_ns;
+	note_change(run, planned_s, cpu_s, after_ns - before_ns);
 	run->now = changed;
 	if (run->overhead)
 		overhead_restart(run->overhead);
@@ -264,8 +290,8 @@ static int follow_planning(struct recording_run *run, uint64_t time_ns, struct p
 		refuse_later(run, diag);
 		return 0;
 	}
-	if (run->replanning_out && time_ns - run->checked_ns > PATIENCE_NS)
-		probes_pause(run->probes);
+	if (run->replanning_out && time_ns - run->found_ns > PATIENCE_NS)
+		pause_probes(run);
 	return 0;
 }
 
@@ -289,9 +315,12 @@ static int check_overhead(struct recording_run *run, uint64_t time_ns)
 	run->checked_ns = time_ns;
 	if (more <= 0)
 		return more;
-	if (overhead_is_far(run->overhead))
-		probes_pause(run->probes);
-	return begin_planning(run, &request);
+	run->found_ns = time_ns;
+	run->gone_ns = 0;
+	int err = begin_planning(run, &request);
+	if (!err && overhead_is_far(run->overhead)) /* takes as long as planning */
+		pause_probes(run);
+	return err;
 }
 
 static int check_later(struct recording_run *run, uint64_t time_ns)
@@ -406,6 +435,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		if (options->argv)
 			err = launch_go(&run.child, run.path, diag);
 	}
+	if (!err && options->note)
+		collector_note(run.collector, options->note);
 	if (!err)
 		done.why = wait_for_end(&run);
 	if (run.collector) {

@@ -60,6 +60,7 @@ struct recorder_options {
 	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
 	bool quiet;	       /* no progress, whatever stderr is */
 	double max_overhead;   /* in percent, not to be exceeded; 0: any */
+	const char *note;      /* to be said in the recording, or NULL */
 	/* Room to take in modules that are loaded later, and whether the file that is mapped by
 	 * this path is one. */
 	bool later;

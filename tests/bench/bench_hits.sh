@@ -7,21 +7,24 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/bench/lib.sh
 needs_recording
 
-# The doctor measures all of them in turns on code of its own; a ratio is of one such run.
-for _ in $(seq $((3 * rounds))); do
-	"$PUGMARK" doctor --format json | jq -r '.costs_ns | [.empty.call, .witness / .empty.call,
-		.witness_no_time / .empty.call, .witness_jcc / .empty.jcc, .witness_ret / .empty.push,
-		.empty.ret / .empty.call] | map(tostring) | join(" ")' >>"$tmp/costs"
+# The doctor has the empty program and the recorder's run in turns, hundreds of hits each, on one
+# processor; a run's ratio is the median of its turns. Here: the median of some runs, and what half
+# of the turns lay between.
+for _ in $(seq "$rounds"); do
+	"$PUGMARK" doctor --format json | jq -r '[.costs_ns.empty.call, .costs_ns.empty.ret, (.over_empty |
+		.witness, .witness_no_time, .witness_jcc, .witness_ret)] | flatten | map(tostring) |
+		join(" ")' >>"$tmp/costs"
 done
 record hit none empty_call "$(median "$tmp/costs")" ns
-printf 'a hit of an empty program on a call: %.0f ns; on a return %.1f times that\n' \
-	"$(median "$tmp/costs")" "$(median "$tmp/costs" 6)"
-i=2
+printf 'a hit of an empty program on a call: %.0f ns; on a return %.0f ns\n' \
+	"$(median "$tmp/costs")" "$(median "$tmp/costs" 2)"
+i=3
 for name in call call_no_times jcc_flags push_return_address; do
-	ratio=$(calc "$(median "$tmp/costs" $i)")
-	record hit $name cost_over_empty "$ratio" ratio
-	printf 'a witness on a %s: %s of an empty program there\n' $name "$ratio"
-	i=$((i + 1))
+	record hit $name cost_over_empty "$(calc "$(median "$tmp/costs" $((i + 1)))")" ratio
+	printf 'a witness on a %s: %.3f of an empty program there (%.3f to %.3f)\n' $name \
+		"$(median "$tmp/costs" $((i + 1)))" "$(median "$tmp/costs" $i)" \
+		"$(median "$tmp/costs" $((i + 2)))"
+	i=$((i + 3))
 done
 
 gcc -O1 -pthread -o "$tmp/busy" tests/bench/loads/busy.c || exit 1

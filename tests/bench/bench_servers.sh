@@ -111,6 +111,19 @@ bench_server() { # NAME
 	done
 	record "$1" best lost_events "${lost:-null}" events
 	echo "$line to $alone us of processor time a request; $lost events lost"
+	local way opts
+	for way in best plain; do
+		opts=()
+		[ $way = best ] || opts=(--no-times)
+		under_load --plan "$tmp/plan.best" "${opts[@]}" || return
+		read -r _ e _ w _ < <("$PUGMARK" dump --count "$tmp/rec")
+		p=$(calc "$(stat -c %s "$tmp/rec/events") / $e * 2")
+		record "$1" $way bytes_per_call "$p" bytes
+		echo "$1 $way: $p bytes on disk a call, of $((e / 2)) calls"
+	done
+	read -r _ cpu _ < <(ANY_STATUS=1 "$measure" "$rounds" "$PUGMARK" verify "$tmp/rec")
+	record "$1" best recovery_speed "$(calc "$e / $cpu / 1e6")" Mevents/s
+	echo "$1 recovered at $(calc "$e / $cpu / 1e6") M events a second of one core, start included"
 	for mode in branch casper best; do twins+=(--twin "$mode"); done
 	REQUESTS=300 SECONDS_OF_LOAD=1 under_load --mode full "${twins[@]}" || return
 	line=$1

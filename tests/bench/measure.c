@@ -6,7 +6,7 @@
  * In each round every command runs once, stdout thrown away, so that what else the machine does
  * falls on all of them alike. Prints a line a command: the medians of wall and of processor seconds
  * (user and system, children included) over the rounds, and the peak resident memory in KB.
- * Exit status 1 if any of them fails. */
+ * Exit status 1 if any of them fails, unless ANY_STATUS is set. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static int run(struct command *c, int round)
 	c->cpu[round] = seconds(usage.ru_utime) + seconds(usage.ru_stime);
 	if (usage.ru_maxrss > c->peak_kb)
 		c->peak_kb = usage.ru_maxrss;
-	if (status) {
+	if (status && !getenv("ANY_STATUS")) {
 		fprintf(stderr, "%s: wait status %#x\n", c->argv[0], (unsigned)status);
 		return 1;
 	}

@@ -30,13 +30,15 @@ if ($shares | length) > 0 then
 		(map(.r) | under("\($what), of that of bpftrace, geometric mean"; geomean; 0.025)),
 			(.[] | "          \(.w): \(.r | show)") else empty end),
 	($in | ratios($metric; "best"; "uftrace")[] | under("\($what), of that of uftrace, \(.w)"; .r; 1))),
-(all("cost_over_empty"; "call")[] | under("one hit, of a hit of an empty program"; .value; 1.15)),
-(all("cost_over_empty"; "push_return_address")[] | under("one hit that reads the return address"; .value; 1.15)),
+(["call", "call_no_times", "jcc_flags", "push_return_address"][] as $kind |
+	$in | all("cost_over_empty"; $kind)[] | under("one hit, of a hit of an empty program, \($kind)"; .value; 1.15)),
 (all("bytes_per_call"; "best")[] | under("bytes on disk a call, \(.workload)"; .value; 0.5)),
 (all("bytes_per_call"; "plain")[] | under("bytes on disk a call, --no-times, \(.workload)"; .value; 0.1)),
 (all("recovery_speed"; "best")[] | over("recovery, M events a second of one core, \(.workload)"; .value; 20)),
 ([all("collector_peak_memory"; "best")[].value] | if length > 0 then under("collector memory, MB"; max; 64) else empty end),
 (all("event_rate"; "none")[] | over("M events a second, two threads"; .value; 0.999999)),
+($in | all("recovery_start"; "best")[] | "          \(.workload): \(.value * 1000 | show) ms of it to start, then " +
+	((.workload) as $w | $in | value($w; "recovery_speed_once_started"; "best") | show) + " M events a second"),
 ([.[] | select(.metric == "lost_events") | .value // 0] | if length > 0 then under("events lost"; add; 1) else empty end)
 ' "$1" | tee "$1.summary"
 grep -q '^SHORT' "$1.summary"

@@ -13,8 +13,8 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export XDG_CACHE_HOME=$dir/cache
 ${CC:-cc} -O2 -pthread "$here/threads.c" -o threads || exit 1
-# A ring that holds a second of what all write at once: none of this is about losses.
-"$PUGMARK" record -q --ring 256 -o rec --mode full --twin casper --twin best -- \
+# With the ring that everybody has: so many busy threads are no reason to lose an event.
+"$PUGMARK" record -q -o rec --mode full --twin casper --twin best -- \
 	./threads "$threads" "$seconds" || { echo "recording failed: $?"; exit 1; }
 of() { "$PUGMARK" dump --module "$1" rec; }
 failed=0

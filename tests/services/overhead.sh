@@ -5,11 +5,13 @@
 #   overhead.sh [NAME...]
 #
 # NAME is one of servers.sh; without one, nginx and redis. A load that does not stop runs against it,
-# and windows of WINDOW=2 seconds alternate, ROUNDS=7 times each: untraced, and recorded with
-# --max-overhead PERCENT=5, each recording begun anew and given one second to find what to take out.
+# and windows of WINDOW=2 seconds alternate, ROUNDS=5 times each: untraced, recorded with
+# --max-overhead PERCENT=5 for the first time (--fresh), untraced, and recorded again, which begins
+# without what the time before took out; each recording is given one second.
 # A recorded window is set against the mean of the untraced ones before and after it; the median of
-# the rounds must be within 6 %. The spread is shown: where the untraced windows themselves are far
-# apart, other work of the machine was measured. In two layouts:
+# the rounds must be within 6 %. The spread is shown, and what share of all processors other work of the
+# machine took in the untraced windows: where that is much, it is what was measured. In two layouts, or
+# those of LAYOUTS:
 #
 #   spare    the server and its load share processor 0, the recorder has processor 1: what the probes
 #            cost the server, as where the recorder finds a processor with time to spare
@@ -23,7 +25,8 @@ set -u -o pipefail
 here=$(dirname "$(realpath "$0")")
 export PUGMARK=${PUGMARK:-$(realpath "$here/../..")/build/pugmark}
 export PUGMARK_NO_TTY=1
-rounds=${ROUNDS:-7} window=${WINDOW:-2} percent=${PERCENT:-5} allowed=6
+rounds=${ROUNDS:-5} window=${WINDOW:-2} percent=${PERCENT:-5} allowed=6
+layouts=${LAYOUTS:-spare shared}
 
 skip() {
 	echo "SKIP overhead: $*"
@@ -72,12 +75,33 @@ measure() {
 	sleep "$1"
 	between "$from" "$(mark)"
 }
+# Processor time since the boot, in ticks: of all, of all but idle ones, and of the server and its load.
+ticks() {
+	local pid
+	{
+		sed -n '1s/^cpu/total/p' /proc/stat
+		for pid in $(pids) $loader $others; do
+			sed 's/.*) /one /' "/proc/$pid/stat" 2>/dev/null
+		done
+	} | awk '$1 == "total" { for (i = 2; i <= 9; i++) all += $i; busy = all - $5 - $6 }
+		$1 == "one" { ours += $13 + $14 } END { print all, busy, ours }'
+}
+untraced() { # measure, and the share that others took of the processors, in percent
+	local from window_is
+	from=$(ticks)
+	window_is=$(measure "$window")
+	echo "$window_is $(awk -v a="$from" -v b="$(ticks)" 'BEGIN { split(a, x); split(b, y)
+		printf "%.0f", 100 * (y[2] - x[2] - y[3] + x[3]) / (y[1] - x[1]) }')"
+}
 
-recorded() { # NUMBER
-	taskset -c "$on_recorder" "$PUGMARK" record -q -o "rec$1" -a "$binary" --max-overhead "$percent" >record.log 2>&1 &
+recorded() { # NUMBER OPTION...
+	local number=$1
+	shift
+	taskset -c "$on_recorder" "$PUGMARK" record -q -o "rec$number" -a "$binary" \
+		--max-overhead "$percent" "$@" >record.log 2>&1 &
 	recorder=$!
 	for _ in $(seq 100); do
-		[ -s "rec$1/meta.json" ] && break # every probe is in place
+		[ -s "rec$number/meta.json" ] && break # every probe is in place
 		sleep 0.05
 	done
 	sleep 1
@@ -87,10 +111,11 @@ recorded() { # NUMBER
 	recorder=
 }
 
-# The rounds in `windows` (untraced rate and µs, recorded rate and µs) as shares of untraced.
+# The windows (untraced rate, µs and others' share; recorded rate and µs) as shares of untraced: those
+# of every second one from number $1 on.
 shares() {
-	awk '{ rate[NR] = $1; us[NR] = $2; r[NR] = $3; u[NR] = $4 }
-		END { for (i = 1; i < NR; i++)
+	awk -v first="$1" '{ rate[NR] = $1; us[NR] = $2; r[NR] = $4; u[NR] = $5 }
+		END { for (i = first; i < NR; i += 2)
 			printf "%.1f %.1f\n", 200 * r[i] / (rate[i] + rate[i + 1]), 200 * u[i] / (us[i] + us[i + 1]) }' windows
 }
 # Of a column of numbers: the median, and the least and the most.
@@ -99,34 +124,43 @@ spread() {
 		END { printf form " (" form ".." form ")\n", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[1], v[NR] }'
 }
 
-measure_layout() { # NAME
+report() { # LAYOUT TIME FIRST: of the recordings number FIRST, FIRST + 2, ...
 	local i rate cpu out planned gap verdict=met
+	measurements=$((measurements + 1))
+	shares "$3" >shared
+	rate=$(cut -d ' ' -f 1 shared | spread %.1f)
+	cpu=$(cut -d ' ' -f 2 shared | spread %.1f)
+	for ((i = $3; i <= 2 * rounds; i += 2)); do
+		"$PUGMARK" verify --format json "rec$i" | jq -r '.notes[]?'
+	done >notes
+	out=$(grep -c 'taken out, since probes cost' notes)
+	planned=$(sed -nE 's/.*planned in ([0-9]+) ms.*/\1/p' notes | sort -g | tail -n 1)
+	gap=$(for ((i = $3; i <= 2 * rounds; i += 2)); do "$PUGMARK" dump -N '*' "rec$i"; done |
+		awk '$2 == "gap" && $3 == "plan" { d = ($6 - $5) / 1e6; if (d > max) max = d } END { printf "%.0f", max }')
+	awk -v r="${rate%% *}" -v a=$allowed 'BEGIN { exit r >= 100 - a }' && verdict=SHORT && short=$((short + 1))
+	printf '%-6s %-6s %-5s %22s %8s %22s %22s %4s %8s %7s  %s\n' "$name" "$1" "$2" \
+		"$(cut -d ' ' -f 1 windows | spread %.0f)" "$(cut -d ' ' -f 3 windows | spread %.0f | cut -d ' ' -f 1)" \
+		"$rate" "$cpu" "$out" "${planned:--}" "$gap" $verdict
+}
+
+measure_layout() { # NAME
+	local i
 	layout "$1"
 	"${name}_load"
 	loader=$!
 	sleep 1
-	for ((i = 1; i <= rounds; i++)); do
-		echo "$(measure "$window") $(recorded "$i")"
+	for ((i = 1; i <= 2 * rounds; i += 2)); do
+		echo "$(untraced) $(recorded "$i" --fresh)"
+		echo "$(untraced) $(recorded $((i + 1)))"
 	done >windows
-	echo "$(measure "$window") 0 0" >>windows
+	echo "$(untraced) 0 0" >>windows
 	# shellcheck disable=SC2086
 	kill $loader $others
 	# shellcheck disable=SC2086
 	wait $loader $others 2>/dev/null
 	loader='' others=''
-	shares >shared
-	rate=$(cut -d ' ' -f 1 shared | spread %.1f)
-	cpu=$(cut -d ' ' -f 2 shared | spread %.1f)
-	for ((i = 1; i <= rounds; i++)); do
-		"$PUGMARK" verify --format json "rec$i" | jq -r '.notes[]?'
-	done >notes
-	out=$(grep -c 'taken out' notes)
-	planned=$(sed -nE 's/.*planned in ([0-9]+) ms.*/\1/p' notes | sort -g | tail -n 1)
-	gap=$(for ((i = 1; i <= rounds; i++)); do "$PUGMARK" dump -N '*' "rec$i"; done |
-		awk '$2 == "gap" && $3 == "plan" { d = ($6 - $5) / 1e6; if (d > max) max = d } END { printf "%.0f", max }')
-	awk -v r="${rate%% *}" -v a=$allowed 'BEGIN { exit r >= 100 - a }' && verdict=SHORT && short=$((short + 1))
-	printf '%-6s %-7s %28s %22s %22s %6s %9s %9s  %s\n' "$name" "$1" \
-		"$(cut -d ' ' -f 1 windows | spread %.0f)" "$rate" "$cpu" "$out" "$planned" "$gap" $verdict
+	report "$1" first 1
+	report "$1" again 2
 	[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && rm -rf "${KEEP:?}/$name-$1" && cp -r . "$KEEP/$name-$1"; }
 }
 
@@ -144,19 +178,20 @@ check() { # NAME
 	done
 	"$PUGMARK" doctor >doctor.log 2>&1
 	"$PUGMARK" plan "$binary" >/dev/null 2>&1
-	measure_layout spare
-	measure_layout shared
+	for each_layout in $layouts; do
+		measure_layout "$each_layout"
+	done
 	kill "$server"
 	wait "$server" 2>/dev/null
 	server=''
 	cd / && rm -rf "${dir:?}/$name"
 }
 
-short=0
-printf '%-6s %-7s %28s %22s %22s %6s %9s %9s  asked: %d %%\n' server layout 'untraced req/s' \
-	'recorded, % of that' 'us/request, %' 'out' 'plan ms' 'gap ms' $((100 - allowed))
+short=0 measurements=0
+printf '%-6s %-6s %-5s %22s %8s %22s %22s %4s %8s %7s  asked: %d %%\n' server layout time 'untraced req/s' \
+	'others %' 'recorded, % of that' 'us/request, %' 'out' 'plan ms' 'gap ms' $((100 - allowed))
 for each in "$@"; do
 	check "$each"
 done
-echo "$((2 * $#)) measurements, $short short of what is asked"
+echo "$measurements measurements, $short short of what is asked"
 [ $short = 0 ]
