@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* bindings.h: whether a process is as the plan of a module takes it to be. Asked once for each load
- * address that a task meets: what fills these slots does so before any code of the module runs, and
- * the program of a process changes by exec alone, which forgets the address. */
+/* bindings.h: whether a process is as the plan of a module takes it to be. Asked for each load
+ * address that a task meets, and looked at once a process: what fills these slots does so before
+ * any code of the module runs, and the program of a process changes by exec alone, which forgets
+ * the address. */
 #ifndef BPF_BINDINGS_H
 #define BPF_BINDINGS_H
 
@@ -63,16 +64,46 @@ static long bound_step(__u32 i, struct bound_check *c)
 	return 0;
 }
 
+/* What was found of a module in a process and program: libcrypto has 3,000 slots, and to look at
+ * them again in each thread takes 0.3 ms. */
+struct bound_key {
+	__u64 start_ns; /* of the process: with tgid, no other is the same */
+	__u64 base;
+	__u32 tgid, exec_id;
+	__u32 plans, module;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct bound_key);
+	__type(value, __u32);
+} bound_found SEC(".maps");
+
 /* Whether the plan of @module, one of @plans, holds for the current task, in which it lies at
  * @base. Global, so that it is verified once. */
 __noinline int is_as_planned(__u32 plans, __u32 module, __u64 base)
 {
 	__u32 half = plans & 1, at = half * BATCH_MODULES + (module & (BATCH_MODULES - 1));
 	struct bound_check check = {.base = base, .first = half * half_bound + bound_first[at]};
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct bound_key key = {
+		.start_ns = BPF_CORE_READ(task, group_leader, start_boottime),
+		.base = base,
+		.tgid = task->tgid,
+		.exec_id = BPF_CORE_READ(task, self_exec_id),
+		.plans = plans,
+		.module = module,
+	};
 
 	if (by_known_programs[at] && !is_known_program())
 		return false;
+	__u32 *found = bound_count[at] ? bpf_map_lookup_elem(&bound_found, &key) : NULL;
+	if (found)
+		return !*found;
 	bpf_loop(bound_count[at], bound_step, &check, 0);
+	if (bound_count[at])
+		bpf_map_update_elem(&bound_found, &key, &check.differs, BPF_ANY);
 	return !check.differs;
 }
 

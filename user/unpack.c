@@ -5,14 +5,13 @@
 
 #include "user/attach_stack.h"
 #include "user/clean_stack.h"
+#include "user/generations.h"
 #include "user/text_span.h"
 #include "user/task_stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { GENERATIONS_MAX = 64 };
 
 /* What must be remembered of a task from one batch to the next. */
 struct task {
@@ -26,22 +25,12 @@ struct task {
 	struct stack_copy *attached; /* until the event that it is of */
 };
 
-/* What was probed at a time: modules in a row, and the numbers of their first sites. */
-struct generation {
-	const struct recorder_module *modules;
-	uint32_t first, n;
-	uint64_t text_addr[BATCH_MODULES], text_end[BATCH_MODULES];
-	uint32_t first_site[BATCH_MODULES + 1];
-};
-
 struct unpacker {
 	unpack_write write;
 	void *ctx;
 	struct recording_totals *totals;
-	int err;					/* the first */
-	struct generation generations[GENERATIONS_MAX]; /* of what is probed; the last one is on */
-	_Atomic uint32_t n_generations; /* the writing thread may read while one is added */
-	uint32_t n_modules;		/* of all of them */
+	int err; /* the first */
+	struct generations generations;
 
 	struct task **tasks;
 	uint32_t cap_tasks;
@@ -105,20 +94,7 @@ int unpacker_new(const struct recorder_options *options, struct recording_totals
 int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first)
 {
-	if (u->n_generations == GENERATIONS_MAX ||
-	    u->n_modules + options->n_modules > BATCH_MODULES)
-		return -E2BIG;
-	struct generation *g = &u->generations[u->n_generations];
-	*g = (struct generation){.modules = options->modules, .first = u->n_modules};
-	for (; g->n < options->n_modules; g->n++) {
-		g->text_addr[g->n] = spans[g->n].addr;
-		g->text_end[g->n] = spans[g->n].end;
-		g->first_site[g->n + 1] = g->first_site[g->n] + options->modules[g->n].n_sites;
-	}
-	*first = u->n_modules;
-	u->n_modules += g->n;
-	atomic_fetch_add(&u->n_generations, 1);
-	return 0;
+	return generations_add(&u->generations, options, spans, first);
 }
 
 static void finish_events(struct unpacker *u)
@@ -173,16 +149,6 @@ static void note_task(struct unpacker *u, uint64_t lost, uint32_t execs)
 	}
 }
 
-/* Which module of the generation has @site. */
-static uint32_t slot_of(const struct generation *g, uint32_t site)
-{
-	uint32_t m = 0;
-
-	while (m + 1 < g->n && site >= g->first_site[m + 1])
-		m++;
-	return m;
-}
-
 /* The state of reading one batch. */
 struct reading {
 	const struct generation *generation;
@@ -226,7 +192,7 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 {
 	uint32_t site = r->head & HEAD_SITE_MASK;
 	const struct generation *g = b->generation;
-	uint32_t slot = slot_of(g, site), m = g->first + slot;
+	uint32_t slot = generation_slot(g, site), m = g->first + slot;
 	const struct recorder_module *mod = &g->modules[slot];
 	struct task *t = u->task;
 
@@ -367,9 +333,9 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 	const struct batch_record *r = (const struct batch_record *)(b + 1);
 	uint32_t n = (bytes - sizeof(*b)) / sizeof(*r);
 
-	if (b->generation >= u->n_generations)
+	const struct generation *g = generations_at(&u->generations, b->generation);
+	if (!g)
 		return;
-	const struct generation *g = &u->generations[b->generation];
 	struct reading reading = {g, b->time_ns, b->cfa_high, .serial = b->snapshots,
 				  .pid = b->pid};
 
@@ -394,7 +360,7 @@ static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 			  const struct witness_event *e)
 {
 	const struct task *t = u->task;
-	const struct generation *g = &u->generations[u->n_generations - 1];
+	const struct generation *g = generations_last(&u->generations);
 	struct text_span spans[BATCH_MODULES];
 	uint32_t n_spans = 0;
 
@@ -414,7 +380,7 @@ static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 
 static void unpack_signal(struct unpacker *u, const struct signal_note *n, uint32_t bytes)
 {
-	if (bytes != sizeof(*n) || !u->n_generations)
+	if (bytes != sizeof(*n) || !generations_last(&u->generations))
 		return;
 	note_task(u, n->lost, n->execs);
 	u->task->time_ns = n->time_ns;

@@ -73,6 +73,9 @@ if unshare -m true 2>/dev/null; then
 	# shellcheck disable=SC2016 # for the shell that is started
 	hidden() { unshare -m sh -c 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"' "$@"; }
 	: >nothing
+	# shellcheck disable=SC2016
+	on_read_only() { mkdir -p kept && unshare -m sh -c 'mount -t tmpfs -o ro none kept && exec "$@"' sh "$@"; }
+	fails 'kept/rec: cannot make this folder: Read-only file system' on_read_only "$PUGMARK" record -q -o kept/rec -- ./prog -c text
 	for instead in nothing text; do
 		fails 'BTF: missing' hidden $instead "$PUGMARK" record -q -o nobtf -- ./prog -c text
 		hidden $instead "$PUGMARK" doctor >doctored 2>&1
@@ -85,6 +88,7 @@ if command -v setpriv >/dev/null; then
 	fails 'CAP_BPF: no' drop all
 	fails 'CAP_PERFMON: no' drop but ',+bpf'
 	fails 'pugmark doctor' drop all
+	claim 'CAP_BPF and CAP_PERFMON are all that it takes' drop all ',+bpf,+perfmon'
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$PUGMARK" "$@"; }
 	if as_nobody --version >out 2>err; then
 		fails 'CAP_BPF: no' as_nobody record -q -o open/rec -- ./prog -c text

@@ -31,6 +31,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -106,6 +107,7 @@ struct task_struct {
 	pid_t tgid;
 	int exit_code;
 	u64 start_boottime;
+	u32 self_exec_id;
 	char comm[16];
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
