@@ -95,13 +95,15 @@ static void nothing_wrong_is_recovered(enum plan_mode mode)
 	for (uint64_t seed = from; seed < from + programs; seed++)
 		look_at(seed, mode, &t);
 	print_message("%u plans with unresolved places (entry %u, landing %u, jump %u, stop %u, "
-		      "frame %u, way %u, rounds %u), %u with faults beside; %u walks, %u recovered "
+		      "frame %u, way %u, rounds %u, end %u), %u with faults beside; %u walks, %u "
+		      "recovered "
 		      "whole, %u up "
 		      "to a gap, %u wrong\n",
 		      t.plans, t.places[UNRESOLVED_ENTRY], t.places[UNRESOLVED_LANDING],
 		      t.places[UNRESOLVED_JUMP], t.places[UNRESOLVED_STOP],
 		      t.places[UNRESOLVED_FRAME], t.places[UNRESOLVED_WAY],
-		      t.places[UNRESOLVED_ROUNDS], t.unowned, t.walks, t.exact, t.cut, t.wrong);
+		      t.places[UNRESOLVED_ROUNDS], t.places[UNRESOLVED_END], t.unowned, t.walks,
+		      t.exact, t.cut, t.wrong);
 	if (t.unowned || t.wrong)
 		print_message("  SHORT: %u plans and %u walks, where none is asked for\n",
 			      t.unowned, t.wrong);
