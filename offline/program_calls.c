@@ -56,6 +56,8 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 		b->callee = m->func_of[s->target];
 	} else if (s->via == VIA_INDIRECT) {
 		b->flags |= PROG_INDIRECT;
+	} else if (s->via == VIA_DIRECT && s->target == PUGMARK_NONE && s->kind == SITE_TAIL) {
+		b->flags |= PROG_STRAY;
 	} else if (s->via == VIA_IMPORT && s->target == PUGMARK_NONE && s->import != PUGMARK_NONE &&
 		   !model->imports[s->import].ifunc &&
 		   !(m->options->traced && m->options->traced[s->import]) &&
