@@ -19,7 +19,7 @@ struct maker {
 	bool failed;
 };
 
-/* ---- program_from_model.c ---- */
+/* ---- program_calls.c ---- */
 
 /* Whether the call at @s goes to its target, and nowhere else. */
 bool maker_is_direct(const struct maker *m, const struct pugmark_site *s);
