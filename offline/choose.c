@@ -47,7 +47,8 @@ static bool hides_height(const struct prog_block *b)
 /* Where such a jump goes cannot be told from what foreign code does next. */
 static bool jumps_anywhere(const struct chooser *ch, const struct prog_block *b)
 {
-	return b->call == CALL_UNKNOWN && b->flags & PROG_TAIL && b->flags & PROG_INDIRECT &&
+	return b->call == CALL_UNKNOWN && b->flags & PROG_TAIL &&
+	       b->flags & (PROG_INDIRECT | PROG_STRAY) &&
 	       ch->prog->funcs[b->func].flags & PROG_ENTERED_TAIL;
 }
 
@@ -121,7 +122,7 @@ void force_function(struct chooser *ch, uint32_t func)
 		if (wants_jump(ch, block))
 			force_jump(ch, b);
 		else if (jumps_anywhere(ch, block) && probeable(&block->last))
-			ch->marks[b] = MARK_TARGET;
+			ch->marks[b] = block->flags & PROG_STRAY ? MARK_LAST : MARK_TARGET;
 		else if ((hides_height(block) || block->flags & PROG_READ_CALL) &&
 			 probeable(&block->last))
 			ch->marks[b] = MARK_LAST;
@@ -232,43 +233,81 @@ static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t
 	summarise_component(ch, funcs, n);
 }
 
-/* Whether a witness that no mode can do without is missing in @block, or cannot say which frame it
- * is in. */
-static bool lacks_forced(const struct chooser *ch, uint32_t block)
+/* What is missing where a witness that no mode can do without is not there, or cannot say which
+ * frame it is in: enum plan_unresolved_kind; or -1. */
+static int missing_at(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	uint8_t mark = ch->marks[block];
 	const struct prog_func *f = &ch->prog->funcs[b->func];
 	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
 	if (entry && (!mark || (mark != MARK_BLOCK && !b->last.cfa_known)))
-		return true;
+		return UNRESOLVED_ENTRY;
 	if (b->flags & PROG_ROOT &&
 	    (!mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known)))
-		return true;
-	if (b->flags & PROG_VIRTUAL)
-		return wants_jump(ch, b) && !jump_shows(ch, block);
+		return UNRESOLVED_LANDING;
+	if (b->flags & PROG_VIRTUAL) {
+		bool told =
+			!wants_jump(ch, b) || (jump_shows(ch, block) && !(b->flags & PROG_STRAY));
+		return told ? -1 : jumps_anywhere(ch, b) ? UNRESOLVED_JUMP : UNRESOLVED_STOP;
+	}
 	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
-		return mark != MARK_TARGET;
+		return mark != MARK_TARGET ? UNRESOLVED_JUMP : -1;
 	if (hides_height(b))
-		return mark != MARK_LAST && mark != MARK_TARGET;
-	return (b->flags & (PROG_NORETURN | PROG_SWITCHES) || leads_to_root(ch, b, block)) && !mark;
+		return mark != MARK_LAST && mark != MARK_TARGET ? UNRESOLVED_FRAME : -1;
+	if (!mark && leads_to_root(ch, b, block))
+		return UNRESOLVED_LANDING;
+	return !mark && b->flags & (PROG_NORETURN | PROG_SWITCHES) ? UNRESOLVED_STOP : -1;
 }
 
-/* How many decisions do not hold in the end. */
-static uint32_t count_unresolved(struct chooser *ch)
+static void leave_unresolved(struct chooser *ch, uint32_t block, enum plan_unresolved_kind kind,
+			     bool entry)
 {
-	uint32_t unresolved = 0;
+	if (!vec_push(&ch->unresolved, block) || !vec_push(&ch->unresolved, kind) ||
+	    !vec_push(&ch->unresolved, entry))
+		ch->failed = true;
+}
+
+/* What does not hold in the end. */
+static void find_unresolved(struct chooser *ch)
+{
+	ch->unresolved.n = 0;
 	ch->note_rets = true;
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
 		const struct prog_func *func = &ch->prog->funcs[f];
-		unresolved += chooser_function_faults(ch, f);
-		if (func->n_blocks && func->flags & PROG_ENTRY_WITNESS)
+		if (!func->n_blocks)
+			continue;
+		if (!chooser_decision_holds(ch, (struct decision){f, PUGMARK_NONE, WAY_ALL}))
+			leave_unresolved(ch, func->block, UNRESOLVED_WAY, true);
+		if (func->flags & PROG_ENTRY_WITNESS)
 			ch->capture_ret[func->block] = true;
 	}
-	for (uint32_t b = 0; b < ch->prog->n_blocks; b++)
-		if (ch->prog->blocks[b].flags & PROG_REACHED)
-			unresolved += lacks_forced(ch, b);
-	return unresolved;
+	for (uint32_t b = 0; b < ch->prog->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (!(block->flags & PROG_REACHED))
+			continue;
+		int missing = missing_at(ch, b);
+		if (missing >= 0)
+			leave_unresolved(ch, b, missing, missing == UNRESOLVED_ENTRY);
+		uint32_t after = chooser_is_node(ch, b) ? chooser_faults_after(ch, b) : 0;
+		for (uint32_t kind = 0; kind < N_UNRESOLVED_KINDS; kind++)
+			if (after >> kind & 1)
+				leave_unresolved(ch, b, kind, false);
+	}
+}
+
+static int take_unresolved(const struct chooser *ch, struct choice *out)
+{
+	const uint32_t *at = ch->unresolved.at;
+	uint32_t n = ch->unresolved.n / 3;
+	out->unresolved = calloc(n + 1, sizeof(*out->unresolved));
+	if (!out->unresolved)
+		return -ENOMEM;
+	out->n_unresolved = n;
+	for (uint32_t i = 0; i < n; i++)
+		out->unresolved[i] =
+			(struct choice_unresolved){at[3 * i], at[3 * i + 1], at[3 * i + 2]};
+	return 0;
 }
 
 /* What is chosen for a function when all are known may be less than before, but not much. */
@@ -291,7 +330,8 @@ static bool choose_in_order(struct chooser *ch, const struct manner *how, struct
 	settle(ch, how->choose, order);
 	if (how->choose == choose_best && !how->seed)
 		prune(ch, order);
-	*unresolved = count_unresolved(ch);
+	find_unresolved(ch);
+	*unresolved = ch->unresolved.n / 3;
 	return choice_cost(ch->prog, &(struct choice){.marks = ch->marks}) <= how->limit_ns;
 }
 
@@ -316,8 +356,11 @@ static int choose(const struct program *program, const struct manner *how, struc
 		err = -ECANCELED;
 	if (ch.failed)
 		err = -ENOMEM;
+	struct choice choice = {ch.marks, ch.capture_ret, ch.returns_apart, NULL, 0};
+	if (!err)
+		err = take_unresolved(&ch, &choice);
 	if (!err) {
-		*out = (struct choice){ch.marks, ch.capture_ret, ch.returns_apart};
+		*out = choice;
 		ch.marks = NULL;
 		ch.capture_ret = NULL;
 	}
@@ -417,5 +460,6 @@ void choice_deinit(struct choice *choice)
 {
 	free(choice->marks);
 	free(choice->capture_ret);
+	free(choice->unresolved);
 	*choice = (struct choice){0};
 }

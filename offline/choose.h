@@ -29,17 +29,26 @@ enum mark {
 	MARK_TARGET, /* the indirect jump or call at its end, with its target */
 };
 
+/* What no mark can tell, and where. */
+struct choice_unresolved {
+	uint32_t block;
+	uint32_t kind; /* enum plan_unresolved_kind */
+	bool entry;    /* where the function is entered, of which this is the first block */
+};
+
 struct choice {
 	uint8_t *marks;	    /* enum mark, per block of the program */
 	bool *capture_ret;  /* per block: the mark must read the return address */
 	bool returns_apart; /* each ret is a node of its own: modes full, branch and casper; the
 			       others where it is asked for */
+	struct choice_unresolved *unresolved;
+	uint32_t n_unresolved;
 };
 
 /* Chooses for @program. Returns 0 and a choice that the caller releases with choice_deinit(), or
  * -ENOMEM; -EDOM where some decision cannot be resolved at all, because nothing there can be
- * probed: then the choice is as good as it gets, *@unresolved says how many such blocks there are
- * and the parser reports a gap when it meets one. */
+ * probed: then the choice is as good as it gets, *@unresolved says how many such places there are,
+ * @out which, and the parser reports a gap when it meets one. */
 int choose_witnesses(const struct program *program, enum plan_mode mode, struct choice *out,
 		     uint32_t *unresolved);
 /* The same with each ret a node of its own, whatever the mode. */

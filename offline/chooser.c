@@ -162,7 +162,7 @@ void chooser_deinit(struct chooser *ch)
 			ch->seen_closure, ch->seen_back,    ch->head,	    ch->head_stamp,
 			ch->preds,	  ch->pred_at,	    ch->alts.at,    ch->walk.at,
 			ch->closure.at,	  ch->back.at,	    ch->found,	    ch->decisions.at,
-			ch->seen_alike,	  ch->alike,	    ch->seen_fan};
+			ch->seen_alike,	  ch->alike,	    ch->seen_fan,   ch->unresolved.at};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct chooser){0};

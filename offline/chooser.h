@@ -104,6 +104,7 @@ struct chooser {
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
 	struct vec alts, walk, closure, back, decisions;
+	struct vec unresolved; /* in the end, three each: of struct choice_unresolved */
 	struct found_term *found;
 	uint32_t n_found, cap_found;
 	uint64_t steps; /* work done, to bound the pruning of huge functions */
@@ -153,6 +154,8 @@ bool chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges
 /* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE;
  * for terminals that are sites only. Returns how many. */
 uint32_t chooser_conflict_groups(struct chooser *ch, uint32_t func, struct vec *members);
+/* What does not hold behind the node @block: a bit for each enum plan_unresolved_kind. */
+uint32_t chooser_faults_after(struct chooser *ch, uint32_t block);
 /* All decisions and calls of @func; returns how many do not hold. */
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func);
 /* Computes the summary of @func from its marks; returns whether it grew. */

@@ -59,6 +59,20 @@ uint32_t chooser_decision_way(const struct chooser *ch, uint32_t block, uint32_t
 	return by_way ? i : WAY_ALL;
 }
 
+uint32_t chooser_faults_after(struct chooser *ch, uint32_t block)
+{
+	uint32_t func = ch->prog->blocks[block].func, faults = 0;
+	for (uint32_t i = 0; i < chooser_ways(ch, block); i++)
+		if (!chooser_decision_holds(
+			    ch, (struct decision){func, block, chooser_decision_way(ch, block, i)}))
+			faults |= 1u << UNRESOLVED_WAY;
+	if (!chooser_follow_holds(ch, block))
+		faults |= 1u << UNRESOLVED_END;
+	if (!chooser_progress_holds(ch, block))
+		faults |= 1u << UNRESOLVED_ROUNDS;
+	return faults;
+}
+
 uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
@@ -66,16 +80,9 @@ uint32_t chooser_function_faults(struct chooser *ch, uint32_t func)
 		return 0;
 	uint32_t faults =
 		!chooser_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		if (!(ch->prog->blocks[b].flags & PROG_REACHED))
-			continue;
-		if (!chooser_is_node(ch, b))
-			continue;
-		for (uint32_t i = 0; i < chooser_ways(ch, b); i++)
-			faults += !chooser_decision_holds(
-				ch, (struct decision){func, b, chooser_decision_way(ch, b, i)});
-		faults += !chooser_follow_holds(ch, b) + !chooser_progress_holds(ch, b);
-	}
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		if (ch->prog->blocks[b].flags & PROG_REACHED && chooser_is_node(ch, b))
+			faults += __builtin_popcount(chooser_faults_after(ch, b));
 	return faults;
 }
 

@@ -210,6 +210,48 @@ static int find_outward(struct parse_tables *t)
 	return 0;
 }
 
+/* The decisions behind node @n. */
+static void doubt_after(struct parse_tables *t, const struct plan_node *n)
+{
+	if (n->kind == NODE_KIND_TARGET) {
+		for (uint32_t i = 0; i < n->next_taken; i++)
+			if (t->plan->targets[n->next + i].decision != PUGMARK_NONE)
+				t->unsure_decision[t->plan->targets[n->next + i].decision] = true;
+		return;
+	}
+	if (n->next != PUGMARK_NONE)
+		t->unsure_decision[n->next] = true;
+	if (n->kind == NODE_KIND_BRANCH && n->next_taken != PUGMARK_NONE)
+		t->unsure_decision[n->next_taken] = true;
+}
+
+/* Where the plan says itself that an event may fit two things. */
+static int find_unsure(struct parse_tables *t)
+{
+	const struct pugmark_plan *plan = t->plan;
+	uint32_t n = plan->unresolved_at ? plan->unresolved : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct plan_unresolved *u = &plan->unresolved_at[i];
+		bool way = u->kind == UNRESOLVED_WAY;
+		bool call = u->kind == UNRESOLVED_END || u->kind == UNRESOLVED_FRAME;
+		if (!way && (!call || u->node == PUGMARK_NONE))
+			continue;
+		if (!t->unsure_call) {
+			t->unsure_decision = calloc(plan->n_decisions + 1, sizeof(bool));
+			t->unsure_call = calloc(plan->n_nodes + 1, sizeof(bool));
+		}
+		if (!t->unsure_decision || !t->unsure_call)
+			return -ENOMEM;
+		if (call)
+			t->unsure_call[u->node] = true;
+		else if (u->node != PUGMARK_NONE)
+			doubt_after(t, &plan->nodes[u->node]);
+		else if (plan->funcs[u->func].entry != PUGMARK_NONE)
+			t->unsure_decision[plan->funcs[u->func].entry] = true;
+	}
+	return 0;
+}
+
 int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 {
 	struct parse_tables *t = calloc(1, sizeof(*t));
@@ -225,7 +267,8 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
 	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->func_empty ||
-	    !t->decision_empty || !t->sites || !t->returns || find_empty(t) || find_outward(t)) {
+	    !t->decision_empty || !t->sites || !t->returns || find_empty(t) || find_outward(t) ||
+	    find_unsure(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
@@ -248,6 +291,8 @@ void parse_tables_free(struct parse_tables *t)
 	free(t->enterable_unseen);
 	free(t->jumps_out);
 	free(t->returns);
+	free(t->unsure_decision);
+	free(t->unsure_call);
 	free(t);
 }
 
@@ -498,6 +543,7 @@ static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 	if (w.n_found)
 		qsort(w.found, w.n_found, sizeof(*w.found), by_site);
 	summary.top = w.top;
+	summary.unsure = t->unsure_decision && t->unsure_decision[decision];
 	struct decision_table *table = w.failed ? NULL : table_of(&summary, w.found, w.n_found);
 	free(w.queue);
 	free(w.seen);

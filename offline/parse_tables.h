@@ -31,6 +31,7 @@ struct decision_table {
 	uint32_t empty; /* the alternative that can be silent up to the function's exit; or NONE */
 	uint32_t n_empty; /* how many can: more than one is a fault of the plan */
 	bool top;	  /* too many terms to list: nothing can be told */
+	bool unsure;	  /* the plan says that an event may begin two alternatives */
 };
 
 /* What an event of a site is, whatever the state. */
@@ -47,6 +48,8 @@ struct parse_tables {
 	struct site_facts *sites;
 	bool *func_empty, *decision_empty;
 	bool *enterable, *enterable_unseen, *jumps_out; /* per function */
+	bool *unsure_decision; /* NULL where the plan has no such places; as unsure_call: */
+	bool *unsure_call;     /* per node: an event after it may as well be of what it called */
 	struct return_point *returns;
 	uint32_t n_returns;
 };

@@ -40,6 +40,8 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 		.n_modules = n_modules,
 		.position = OUTSIDE,
 	};
+	for (uint32_t i = 0; i < n_modules; i++)
+		p->unsure |= tables[i] && tables[i]->unsure_call;
 	if (!make_caches(p)) {
 		parser_free(p);
 		return -ENOMEM;
@@ -127,6 +129,14 @@ static bool grow_stack(struct parser *p)
 	return true;
 }
 
+/* Whether an event that fits in the topmost frame may as well be one after a call below. */
+static void note_doubt(struct parser *p)
+{
+	struct frame *f = parser_top(p);
+	f->doubtful = p->n > 1 && (f[-1].doubtful || parser_unsure_call(p, &f[-1]));
+	p->doubted |= f->doubtful;
+}
+
 /* Inlined, as emit() is, so that what is passed by value is written to its place at once: a copy
  * would wait for the stores to what it copies. */
 static inline __attribute__((always_inline)) struct frame *push_frame(struct parser *p,
@@ -134,6 +144,8 @@ static inline __attribute__((always_inline)) struct frame *push_frame(struct par
 {
 	if (p->n < p->cap || grow_stack(p))
 		p->stack[p->n++] = frame;
+	if (p->unsure)
+		note_doubt(p);
 	return parser_top(p);
 }
 
@@ -445,6 +457,12 @@ static void pass_node(struct parser *p, uint32_t node, const struct witness_even
 	const struct plan_node *n = node_at(p, f->module, node);
 	if (n->flags & NODE_SHOWS_BLOCK)
 		emit_block(p, f->module, n);
+	if (n->flags & NODE_UNTOLD) {
+		parser_emit_gap(p, CAUSE_UNRESOLVED);
+		p->position = LOST;
+		p->gap_cause = CAUSE_UNRESOLVED;
+		return;
+	}
 	switch (n->kind) {
 	case NODE_KIND_EXIT:
 	case NODE_KIND_RETURN:
@@ -513,6 +531,8 @@ void parser_take_event(struct parser *p, uint32_t node, const struct witness_eve
 		f->ret = e->ret;
 	if (e->n_values)
 		emit_values(p, site, e);
+	f->node = 0;
+	f->call_cfa = 0;
 	pass_node(p, node, e);
 }
 
@@ -531,6 +551,8 @@ static bool end_frame(struct parser *p)
 			parser_leave_call(p);
 			continue;
 		}
+		if (p->position == LOST) /* by a jump that nothing tells of */
+			return false;
 		struct frame *f = parser_top(p);
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
 		if (!t || t->empty == PUGMARK_NONE) {
@@ -661,11 +683,14 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 				parser_leave_call(p);
 			continue;
 		}
-		if (p->position != AT_DECISION)
+		uint32_t level, found, empty = PUGMARK_NONE;
+		if (p->position != AT_DECISION ||
+		    (f->doubtful && !parser_find(p, la, &level, &found) && p->torn))
 			return false;
-		uint32_t empty = PUGMARK_NONE;
 		if (alt == PUGMARK_NONE)
 			alt = parser_alternative(p, f, f->decision, la, &empty);
+		if (p->torn)
+			return false;
 		if (alt == PUGMARK_NONE)
 			alt = empty;
 		if (alt == PUGMARK_NONE)
@@ -690,6 +715,7 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 {
 	uint32_t empty;
+	p->torn = false;
 	while (p->n && p->position == AT_CALL && !parser_enters_through(p, parser_top(p), la)) {
 		struct frame *f = parser_top(p);
 		if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)

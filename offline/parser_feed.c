@@ -45,7 +45,7 @@ static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32
 {
 	if (parser_find(p, la, level, alt))
 		return true;
-	if (la->foreign || !la->cfa)
+	if (p->torn || la->foreign || !la->cfa)
 		return false;
 	la->jumped_back = true;
 	if (parser_find(p, la, level, alt))
@@ -70,11 +70,15 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	uint32_t live;
 	bool begins = !p->begun;
 	p->begun = true;
+	p->torn = false;
 	if (begins && parser_begin_thread(p, &la))
 		return;
 	if (p->position != LOST && find(p, &la, &level, &alt)) {
 		parser_end_before(p, level + 1, &la);
 		first = alt;
+	} else if (p->torn) {
+		parser_reanchor(p, &la, CAUSE_UNRESOLVED);
+		return;
 	} else if (la.foreign && parser_enter_from_handler(p, &la)) {
 		first = PUGMARK_NONE;
 	} else if (la.foreign && (stack_signal(e, &sp, &ip, &bp) || e->flags & EVENT_FROM_SIGNAL)) {
@@ -96,7 +100,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		return;
 	}
 	if (!parser_derive(p, &la, first) && !p->failed)
-		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
+		parser_reanchor(p, &la, p->torn ? CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
 }
 
 /* The task has ended: unless it was stopped in the middle, what is still open and can end in
@@ -116,6 +120,8 @@ static void finish(struct parser *p, bool stopped)
 		if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
 			break;
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
+		if (t && t->n_empty > 1)
+			parser_emit_gap(p, CAUSE_UNRESOLVED);
 		if (!t || t->n_empty != 1)
 			break;
 		parser_pass(p, t->empty, NULL);
@@ -138,6 +144,7 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	p->n_out = 0;
 	p->now_ns = e->time_ns;
 	p->from_ns = p->last_ns;
+	p->doubted = false;
 	if (p->holds)
 		parser_release_held(p, e);
 	if (e->kind != EVENT_END)

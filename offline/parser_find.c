@@ -27,19 +27,37 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	return e->ret == e->bias + call->addr + call->call_len;
 }
 
-static uint32_t first_fit(const struct parser *p, const struct frame *f,
-			  const struct decision_table *t, const struct lookahead *la)
+/* Of two alternatives that the event fits, neither is taken. */
+static uint32_t only_one(struct parser *p, uint32_t alt, uint32_t other)
 {
+	if (alt == PUGMARK_NONE || alt == other)
+		return other;
+	p->torn = true;
+	return alt;
+}
+
+/* But where the plan says otherwise, the first alternative that the event fits is the only one. */
+static uint32_t first_fit(struct parser *p, const struct frame *f, const struct decision_table *t,
+			  const struct lookahead *la)
+{
+	bool only = !t->unsure && !(f->doubtful && !f->cfa);
+	uint32_t alt = PUGMARK_NONE;
+	p->doubted |= t->unsure;
 	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
 	for (uint32_t i = n_sites ? parse_tables_first(t, la->e->site) : 0;
 	     i < n_sites && t->entries[i].site == la->e->site; i++)
-		if (fits(p, la, &t->entries[i], f))
-			return t->entries[i].alt;
-	if (la->entered != PUGMARK_NONE)
-		for (uint32_t i = t->n - t->n_any; i < t->n; i++)
-			if (fits(p, la, &t->entries[i], f))
-				return t->entries[i].alt;
-	return PUGMARK_NONE;
+		if (fits(p, la, &t->entries[i], f)) {
+			alt = only_one(p, alt, t->entries[i].alt);
+			if (only)
+				return alt;
+		}
+	for (uint32_t i = t->n - t->n_any; la->entered != PUGMARK_NONE && i < t->n; i++)
+		if (fits(p, la, &t->entries[i], f)) {
+			alt = only_one(p, alt, t->entries[i].alt);
+			if (only)
+				return alt;
+		}
+	return alt;
 }
 
 /* Keeps what @t says of @site for the next time, if that is at most one entry. */
@@ -118,23 +136,30 @@ uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *deci
 	}
 }
 
-/* In one of the first @open frames. */
-static bool find_in(struct parser *p, const struct lookahead *la, uint32_t open, uint32_t *level,
-		    uint32_t *alt)
+/* parser_find(), among the first @top frames and those only, in one of the first @open. @past: in
+ * the topmost of them not at the place where it is, but where it goes on in silence, and only
+ * behind a call of which the plan says that its end cannot be told. */
+static bool find_below(struct parser *p, const struct lookahead *la, uint32_t top, uint32_t open,
+		       bool past, uint32_t *level, uint32_t *alt)
 {
 	uint32_t lo = 0;
+	bool wanted = !past;
 	if (p->n_handlers)
 		parser_handlers_bound(p, la->e, &lo, &open);
-	for (uint32_t i = p->n; i-- > 0;) {
+	for (uint32_t i = top; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		uint32_t decision, empty;
 		uint8_t position = parser_position_below(p, i, &decision);
 		*level = i;
+		if (past ? position == AT_CALL : !wanted)
+			wanted = parser_unsure_call(p, f);
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
 			*alt = PUGMARK_NONE;
-			if (i < open && i >= lo && parser_enters_through(p, f, la))
+			if (!past && wanted && i < open && i >= lo &&
+			    parser_enters_through(p, f, la))
 				return true;
+			past = false;
 			if (n->flags & NODE_NORETURN)
 				return false;
 			if (n->flags & NODE_TAIL)
@@ -144,8 +169,9 @@ static bool find_in(struct parser *p, const struct lookahead *la, uint32_t open,
 			return false;
 		}
 		*alt = parser_alternative(p, f, decision, la, &empty);
-		if (*alt != PUGMARK_NONE && i < open && i >= lo)
+		if (!past && wanted && *alt != PUGMARK_NONE && i < open && i >= lo)
 			return true;
+		p->torn = past = false;
 		if (empty == PUGMARK_NONE)
 			return false;
 	}
@@ -156,11 +182,19 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
-	return find_in(p, la, open, level, alt);
+	uint32_t below, other;
+	p->torn = false;
+	if (!find_below(p, la, p->n, open, false, level, alt) || p->torn)
+		return false;
+	if (p->unsure)
+		p->torn = find_below(p, la, *level + 1, open, true, &below, &other);
+	return !p->torn;
 }
 
 bool parser_can_come_below(struct parser *p, const struct lookahead *la, uint32_t n)
 {
 	uint32_t level, alt;
-	return find_in(p, la, n, &level, &alt);
+	bool torn = p->torn, found = find_below(p, la, p->n, n, false, &level, &alt);
+	p->torn = torn;
+	return found;
 }

@@ -134,7 +134,8 @@ static inline const struct shortcut *look_up(struct shortcuts *s, const struct k
 /* Whether nothing else of the event matters. */
 static inline bool is_plain(const struct parser *p, const struct witness_event *e)
 {
-	if (e->stack || e->n_values || e->flags & EVENT_FROM_SIGNAL)
+	if (p->doubted || p->stack[p->n - 1].doubtful || e->stack || e->n_values ||
+	    e->flags & EVENT_FROM_SIGNAL)
 		return false;
 	return !(e->flags & EVENT_HAS_TARGET) ||
 	       p->plans[e->module]->sites[e->site].kind == WITNESS_TARGET;

@@ -206,6 +206,37 @@ static bool none_left(const struct parser *p, const struct witness_event *e, uin
 	       (!caller && !stack_slot_holds(e, p->stack[0].cfa, p->stack[0].ret));
 }
 
+static bool unsure_decision(const struct parser *p, uint16_t module, uint32_t decision)
+{
+	const bool *unsure = p->tables[module]->unsure_decision;
+	return unsure && decision != PUGMARK_NONE && unsure[decision];
+}
+
+/* Whether the way that leads there passes a place where another one may as well: in the open frames
+ * that may have ended in silence, and on from there. */
+static bool doubtful(const struct settling *s)
+{
+	struct parser *p = s->p;
+	uint32_t decision, open = p->unsure ? parser_can_end_down_to(p, 0) : p->n + 1;
+	for (uint32_t i = open ? open - 1 : 0; i < p->n; i++) {
+		const struct frame *f = &p->stack[i];
+		bool called = parser_position_below(p, i, &decision) == AT_CALL || i + 1 < p->n;
+		if ((called && parser_unsure_call(p, f)) || unsure_decision(p, f->module, decision))
+			return true;
+	}
+	uint16_t module = p->stack[s->level].module;
+	for (uint32_t i = 0; p->unsure && i < s->n_steps; i++) {
+		const struct plan_node *n = node_at(p, module, s->steps[i].node);
+		bool into = s->steps[i].into && n->kind == NODE_KIND_CALL;
+		struct frame f = {.module = module, .node = s->steps[i].node};
+		uint32_t next = into ? p->plans[module]->funcs[n->callee].entry : n->next;
+		if (parser_unsure_call(p, &f) ||
+		    (n->kind != NODE_KIND_TARGET && unsure_decision(p, module, next)))
+			return true;
+	}
+	return false;
+}
+
 enum settled parser_settle(struct parser *p, const struct witness_event *e, uint64_t sp,
 			   uint64_t ip, uint64_t bp)
 {
@@ -225,7 +256,7 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	s->caller = caller;
 	enum settled result = UNSETTLED;
 	bool located = locate(s, ip, bp), outside = located && s->func == PUGMARK_NONE;
-	if (located && silent_find_reading(s)) {
+	if (located && silent_find_reading(s) && !doubtful(s)) {
 		result = s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
 		carry_out(s);
 	}

@@ -26,7 +26,7 @@ enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_GAP
 struct frame {
 	uint32_t func;
 	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL; at the
-			      top the call that was passed last */
+			      top the last call that was passed since its last event; 0: none */
 	uint64_t cfa;	   /* 0: not known */
 	uint64_t ret;	   /* run-time return address; 0: not known */
 	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
@@ -38,6 +38,7 @@ struct frame {
 	bool announced;	     /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
+	bool doubtful;	     /* below it is a call of which its end cannot be told */
 };
 
 /* A signal whose handler is not traced. */
@@ -125,6 +126,9 @@ struct parser {
 	bool begun;    /* it has had a witness event */
 	bool placed;   /* the last event said where the thread was, and it is there */
 	bool unplaced; /* it did, but there is no telling how it came there */
+	bool unsure;   /* a plan names places where an event may fit two things */
+	bool doubted;  /* since this event one of them was looked at */
+	bool torn;     /* and does: nothing is guessed */
 	bool failed;
 };
 
@@ -153,6 +157,13 @@ static inline bool module_bias(const struct parser *p, uint16_t module, uint64_t
 {
 	*bias = p->bias[module];
 	return p->bias_known >> module & 1;
+}
+
+/* Whether the plan says that what comes after the call in @f may as well be of what it called. */
+static inline bool parser_unsure_call(const struct parser *p, const struct frame *f)
+{
+	const bool *unsure = p->tables[f->module]->unsure_call;
+	return unsure && unsure[f->node];
 }
 
 /* Where the call @n of @module returns to in memory; 0: not known. */

@@ -26,6 +26,7 @@ struct builder {
 	struct vec alternatives;
 	struct plan_target *targets;
 	struct plan_point *points;
+	struct plan_unresolved *unresolved;
 	char *strings;
 	uint32_t cap_decisions, cap_targets, cap_strings;
 	uint32_t next_opaque;  /* of the program's opaque calls */
@@ -420,9 +421,39 @@ static void builder_deinit(struct builder *b)
 	chooser_deinit(&b->ch);
 	void *heap[] = {b->sites,	    b->funcs,	b->nodes,   b->decisions,
 			b->alternatives.at, b->targets, b->strings, b->node_of,
-			b->import_name,	    b->table,	b->points};
+			b->import_name,	    b->table,	b->points,  b->unresolved};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
+}
+
+static int add_unresolved(struct builder *b)
+{
+	uint32_t n = b->choice->n_unresolved;
+	b->unresolved = calloc(n + 1, sizeof(*b->unresolved));
+	if (!b->unresolved)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		struct choice_unresolved u = b->choice->unresolved[i];
+		const struct prog_block *pb = &b->prog->blocks[u.block];
+		uint32_t at = u.entry ? 0 : b->node_of[u.block];
+		struct plan_node *node = &b->nodes[at];
+		b->unresolved[i] = (struct plan_unresolved){
+			.addr = u.entry			? b->prog->funcs[pb->func].addr
+				: pb->call != CALL_NONE ? pb->call_addr
+							: pb->addr,
+			.func = pb->func,
+			.node = at ? at : PUGMARK_NONE,
+			.kind = u.kind,
+		};
+		bool enters = u.kind == UNRESOLVED_JUMP || u.kind == UNRESOLVED_FRAME;
+		bool untold =
+			(enters && node->kind == NODE_KIND_UNKNOWN) || u.kind == UNRESOLVED_ROUNDS;
+		if (untold && at)
+			node->flags |= NODE_UNTOLD;
+	}
+	b->plan.unresolved_at = b->unresolved;
+	b->plan.unresolved = n;
+	return 0;
 }
 
 /* The finished plan, in one mapping of its own, checked like one read from a file. */
@@ -443,6 +474,9 @@ static int finish(struct builder *b, struct pugmark_plan **out)
 	if (err)
 		return err;
 	p->points = b->points;
+	err = add_unresolved(b);
+	if (err)
+		return err;
 	err = plan_encode(p, &bytes, &len);
 	if (err)
 		return err;

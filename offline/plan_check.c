@@ -10,9 +10,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the plan names a place of kind @u as one where nothing tells what @fault is about. */
+static bool names_fault(const struct plan_unresolved *u, const struct plan_fault *fault)
+{
+	bool here = u->node != PUGMARK_NONE && u->node == fault->node;
+	switch (fault->kind) {
+	case FAULT_TABLES: /* of a probe */
+	case FAULT_STOP:
+		return here || u->kind == UNRESOLVED_ENTRY;
+	case FAULT_FOLLOW:
+		return here;
+	case FAULT_LOOP:
+	case FAULT_RECURSION: /* of several nodes: it may be named at any of them */
+		return u->kind == UNRESOLVED_ROUNDS || u->kind == UNRESOLVED_WAY;
+	default:
+		return u->kind == UNRESOLVED_WAY;
+	}
+}
+
+static bool names_place(const struct pugmark_plan *plan, const struct plan_fault *fault)
+{
+	for (uint32_t i = 0; plan->unresolved_at && i < plan->unresolved; i++)
+		if (plan->unresolved_at[i].func == fault->func &&
+		    names_fault(&plan->unresolved_at[i], fault))
+			return true;
+	return false;
+}
+
 void check_fault(struct checker *ck, struct plan_fault fault)
 {
-	ck->counts.faults++;
+	fault.told = names_place(ck->plan, &fault);
+	if (fault.told)
+		ck->counts.told++;
+	else
+		ck->counts.faults++;
 	if (ck->sink)
 		ck->sink(ck->ctx, &fault);
 }

@@ -28,6 +28,7 @@ struct plan_fault {
 	uint32_t node, other; /* or PUGMARK_NONE */
 	uint32_t site;	      /* or PUGMARK_NONE */
 	const char *text;     /* static, or NULL */
+	bool told;	      /* the plan says itself that nothing tells it there: no fault of it */
 };
 
 struct plan_check_counts {
@@ -35,6 +36,7 @@ struct plan_check_counts {
 	uint64_t calls;	    /* after which events were compared with what is inside */
 	uint64_t facts;	    /* that the sets hold in the end: what an event can be, and where */
 	uint64_t faults;
+	uint64_t told; /* that are no faults, since the plan says so: at its unresolved places */
 };
 
 typedef void plan_fault_sink(void *ctx, const struct plan_fault *fault);

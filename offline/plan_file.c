@@ -3,7 +3,7 @@
  * memory, so that reading is mapping and checking:
  *
  *   header | sites | funcs | nodes | decisions | alternatives | targets | strings |
- *   points
+ *   points | unresolved places
  *
  * Every index is checked once here, so that nobody else has to. */
 #include "offline/plan_file.h"
@@ -21,8 +21,9 @@
 #include <zlib.h>
 
 #define PLAN_MAGIC "PUGPLAN"
-#define PLAN_VERSION 2
-#define FIRST_VERSION 1 /* without points */
+#define PLAN_VERSION 3
+#define FIRST_VERSION 1	 /* without points */
+#define PLACES_VERSION 3 /* the first that says where what is unresolved is */
 
 struct plan_header {
 	char magic[8];
@@ -47,9 +48,10 @@ struct span {
 	const void **array; /* where the plan points to it */
 	size_t count, size;
 };
-#define N_SPANS 8
+#define N_SPANS 9
 
-static void plan_spans(struct pugmark_plan *plan, struct span spans[N_SPANS])
+/* @n_places: how many of those unresolved the file tells of. */
+static void plan_spans(struct pugmark_plan *plan, uint32_t n_places, struct span spans[N_SPANS])
 {
 	const struct span all[N_SPANS] = {
 		{(const void **)&plan->sites, plan->n_sites, sizeof(*plan->sites)},
@@ -60,6 +62,7 @@ static void plan_spans(struct pugmark_plan *plan, struct span spans[N_SPANS])
 		{(const void **)&plan->targets, plan->n_targets, sizeof(*plan->targets)},
 		{(const void **)&plan->strings, plan->strings_bytes, 1},
 		{(const void **)&plan->points, plan->n_points, sizeof(*plan->points)},
+		{(const void **)&plan->unresolved_at, n_places, sizeof(*plan->unresolved_at)},
 	};
 	memcpy(spans, all, sizeof(all));
 }
@@ -73,7 +76,7 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 {
 	struct pugmark_plan copy = *plan;
 	struct span spans[N_SPANS];
-	plan_spans(&copy, spans);
+	plan_spans(&copy, plan->unresolved, spans);
 	size_t len = sizeof(struct plan_header);
 	for (int i = 0; i < N_SPANS; i++)
 		len += padded(spans[i].count * spans[i].size);
@@ -186,6 +189,12 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 			return "a jump target that points outside";
 	if (!points_ok(plan))
 		return "a point that points outside, or is not in order";
+	for (uint32_t i = 0; plan->unresolved_at && i < plan->unresolved; i++)
+		if (plan->unresolved_at[i].func >= plan->n_funcs ||
+		    (plan->unresolved_at[i].node >= plan->n_nodes &&
+		     plan->unresolved_at[i].node != PUGMARK_NONE) ||
+		    plan->unresolved_at[i].kind >= N_UNRESOLVED_KINDS)
+			return "an unresolved place of no function";
 	return NULL;
 }
 
@@ -227,7 +236,7 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 	};
 	memcpy(p.build_id, h->build_id, sizeof(p.build_id));
 	struct span spans[N_SPANS];
-	plan_spans(&p, spans);
+	plan_spans(&p, h->version < PLACES_VERSION ? 0 : p.unresolved, spans);
 	for (int i = 0; i < N_SPANS; i++) {
 		size_t len = padded(spans[i].count * spans[i].size);
 		if (len > len_bytes - at || padded(len) > len_bytes - at)
@@ -236,6 +245,8 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 		*spans[i].array = (const uint8_t *)bytes + at;
 		at += len;
 	}
+	if (h->version < PLACES_VERSION)
+		p.unresolved_at = NULL;
 	const char *fault = plan_fault(&p);
 	if (fault)
 		return pugmark_diag_set(diag, -EBADMSG, name, PUGMARK_NO_OFFSET,

@@ -38,6 +38,7 @@ enum prog_block_flag {
 	PROG_READ_CALL = 4096, /* values are read at its call */
 	PROG_TO_OPAQUE = 8192, /* CALL_UNKNOWN: of the function callee, which is not traced */
 	PROG_SWITCHES = 16384, /* its call may go on on another stack, and come back later */
+	PROG_STRAY = 32768,    /* its jump leads into the middle of another function */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */

@@ -75,7 +75,7 @@ static void warn_unresolved(const struct record_modules *modules, bool quiet)
 
 		if (n)
 			fprintf(stderr,
-				"pugmark: %s: at %u decision%s of this file nothing can be probed "
+				"pugmark: %s: at %u place%s of this file nothing can be probed "
 				"that tells what happens: where one of them is met, the trace may "
 				"have a gap (which `pugmark verify` then names)\n",
 				m->name ? m->name : m->path, n, n == 1 ? "" : "s");

@@ -90,6 +90,8 @@ static const char *cause_in_words(uint8_t cause)
 		return "what is traced was changed: functions were taken out, or a library came";
 	case CAUSE_SWITCH:
 		return "a thread left its stack where nothing known does that";
+	case CAUSE_UNRESOLVED:
+		return "at a place that the plan names, nothing tells what happens";
 	default:
 		return view_cause(cause);
 	}

@@ -24,7 +24,25 @@ struct printer {
 	const struct pugmark_plan *plan;
 	struct out *out;
 	bool json;
-	uint32_t n;
+	uint32_t n; /* faults */
+};
+
+static const char *const unresolved_names[N_UNRESOLVED_KINDS] = {
+	[UNRESOLVED_ENTRY] = "entry",	[UNRESOLVED_LANDING] = "landing",
+	[UNRESOLVED_JUMP] = "jump",	[UNRESOLVED_STOP] = "stop",
+	[UNRESOLVED_FRAME] = "frame",	[UNRESOLVED_WAY] = "way",
+	[UNRESOLVED_ROUNDS] = "rounds", [UNRESOLVED_END] = "end",
+};
+
+static const char *const unresolved_texts[N_UNRESOLVED_KINDS] = {
+	[UNRESOLVED_ENTRY] = "that it was entered, and from where",
+	[UNRESOLVED_LANDING] = "that the unwinder landed there, or in which frame",
+	[UNRESOLVED_JUMP] = "where the jump goes",
+	[UNRESOLVED_STOP] = "that what never returns was reached",
+	[UNRESOLVED_FRAME] = "where the frame of what is called lies",
+	[UNRESOLVED_WAY] = "which way is taken from there",
+	[UNRESOLVED_ROUNDS] = "how often the call is made",
+	[UNRESOLVED_END] = "whether what is called there has ended",
 };
 
 static void put_node(const struct printer *p, uint32_t node, char text[64])
@@ -83,6 +101,8 @@ static void print_fault(void *ctx, const struct plan_fault *f)
 {
 	struct printer *p = ctx;
 	char text[256];
+	if (f->told) /* put_unresolved() names the place */
+		return;
 	describe(p, f, text);
 	const char *func = "";
 	if (f->func != PUGMARK_NONE)
@@ -129,6 +149,29 @@ static void check_places(struct printer *p, const struct pugmark_model *model)
 						     : "a probe that is on no such instruction",
 			       });
 	}
+}
+
+/* The places at which the plan says that nothing tells what happens. */
+static void put_unresolved(const struct printer *p)
+{
+	const struct pugmark_plan *plan = p->plan;
+	uint32_t n = plan->unresolved_at ? plan->unresolved : 0;
+	for (uint32_t i = 0; i < n && (p->json || i < FAULTS_PRINTED); i++) {
+		const struct plan_unresolved *u = &plan->unresolved_at[i];
+		const char *func = plan->strings + plan->funcs[u->func].name;
+		out_text(p->out, p->json ? (i ? ",{\"function\":\"" : "{\"function\":\"") : "  ");
+		if (p->json)
+			out_json_text(p->out, func);
+		else
+			out_safe_text(p->out, func);
+		out_format(p->out,
+			   p->json ? "\",\"address\":\"%llx\",\"kind\":\"%s\"}"
+				   : ", unresolved at 0x%llx: nothing tells %s\n",
+			   (unsigned long long)u->addr,
+			   p->json ? unresolved_names[u->kind] : unresolved_texts[u->kind]);
+	}
+	if (!p->json && n > FAULTS_PRINTED)
+		out_format(p->out, "  and %u more that are unresolved\n", n - FAULTS_PRINTED);
 }
 
 static void put_id(const uint8_t *id, uint32_t len, char text[65])
@@ -178,16 +221,20 @@ static int check(struct printer *p, const char *path, const struct pugmark_model
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot check: %s",
 					strerror(-err));
 	if (p->json) {
+		out_text(out, "],\"unresolved_places\":[");
+		put_unresolved(p);
 		out_format(out,
-			   "],\"faults\":%u,\"probes\":%u,\"decisions\":%llu,\"calls\":%llu,"
+			   "],\"faults\":%u,\"unresolved\":%u,\"probes\":%u,\"decisions\":%llu,"
+			   "\"calls\":%llu,"
 			   "\"facts\":%llu,\"seconds\":%.6f}\n",
-			   p->n, p->plan->n_sites, (unsigned long long)counts.decisions,
-			   (unsigned long long)counts.calls, (unsigned long long)counts.facts,
-			   now_s() - start);
+			   p->n, p->plan->unresolved, p->plan->n_sites,
+			   (unsigned long long)counts.decisions, (unsigned long long)counts.calls,
+			   (unsigned long long)counts.facts, now_s() - start);
 		return p->n ? -EILSEQ : 0;
 	}
 	if (p->n > FAULTS_PRINTED)
 		out_format(out, "  and %u more\n", p->n - FAULTS_PRINTED);
+	put_unresolved(p);
 	out_safe_text(out, path);
 	out_format(out, ": mode %s, %u probes, %llu decisions, %llu calls: ",
 		   planning_mode_name(p->plan->mode), p->plan->n_sites,
@@ -196,6 +243,11 @@ static int check(struct printer *p, const char *path, const struct pugmark_model
 		out_format(out, "%u faults", p->n);
 	else
 		out_text(out, "every log can be read in one way only");
+	if (p->plan->unresolved)
+		out_format(
+			out,
+			"; %u unresolved place%s, where what it cannot tell is a gap in the trace",
+			p->plan->unresolved, p->plan->unresolved == 1 ? "" : "s");
 	out_format(out, " (%.2f s)\n", now_s() - start);
 	return p->n ? -EILSEQ : 0;
 }

@@ -99,8 +99,8 @@ static void text_stats(const struct plan_shown *s)
 	if (r->plan->unresolved)
 		out_format(
 			out,
-			"  unresolved     %u decisions: nothing there can be probed, and the trace "
-			"may have gaps\n",
+			"  unresolved     %u places: nothing there can be probed that tells what "
+			"happens, and the trace may have gaps (--check lists them)\n",
 			r->plan->unresolved);
 	out_format(out, "  planned in     %.3f s%s\n", r->seconds,
 		   r->cached ? ", from the cache" : "");

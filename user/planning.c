@@ -287,7 +287,6 @@ static int plan(struct planner *p)
 	choice_deinit(&choice);
 	if (err)
 		return failed(p, err);
-	p->out->plan->unresolved = unresolved;
 	return 0;
 }
 

@@ -27,6 +27,7 @@ const char *view_cause(uint8_t cause)
 		[CAUSE_CONTEXT] = "context",
 		[CAUSE_RESUMED] = "resumed",
 		[CAUSE_SWITCH] = "switch",
+		[CAUSE_UNRESOLVED] = "unresolved",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }

@@ -84,6 +84,7 @@ enum plan_node_flag {
 				  addr; of a call or tail jump: at addr - next_taken */
 	NODE_SWITCHES = 32,    /* a call that may go on on another stack, and come back later */
 	NODE_IFUNC = 64,       /* a call of what an IFUNC of this module has chosen, in here too */
+	NODE_UNTOLD = 128, /* a call of which nothing tells what it enters, or how often: a gap */
 };
 
 struct plan_node {
@@ -154,6 +155,28 @@ struct plan_point {
 #define POINT_NODE(next) ((next) & ~(POINT_PASSED | POINT_AFTER))
 #define POINT_CFA(reg, off) (4 * (off) + (int)(reg))
 
+/* Why the trace may have a gap at a place: what cannot be told there, since no instruction that
+ * would tell it can be probed. Append-only. */
+enum plan_unresolved_kind {
+	UNRESOLVED_ENTRY = 0,	/* that the function was entered, and from where */
+	UNRESOLVED_LANDING = 1, /* that the unwinder landed there, or in which frame */
+	UNRESOLVED_JUMP = 2,	/* where an indirect jump goes */
+	UNRESOLVED_STOP = 3,	/* that what never returns was reached */
+	UNRESOLVED_FRAME = 4,	/* where the frame of what is called lies */
+	UNRESOLVED_WAY = 5,	/* which way is taken from there */
+	UNRESOLVED_ROUNDS = 6,	/* how often a call is made */
+	UNRESOLVED_END = 7,	/* whether what is called there has ended */
+};
+#define N_UNRESOLVED_KINDS 8
+
+struct plan_unresolved {
+	uint64_t addr; /* of the block, call or jump */
+	uint32_t func;
+	uint32_t node; /* or PUGMARK_NONE: the function's entry, or no node of the grammar */
+	uint32_t kind; /* enum plan_unresolved_kind */
+	uint32_t reserved;
+};
+
 struct pugmark_plan {
 	const struct plan_site *sites;
 	const struct plan_func *funcs; /* by address */
@@ -169,8 +192,8 @@ struct pugmark_plan {
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 	float expected_cost_ns; /* of one run, by the estimates; good for comparisons only */
-	uint32_t unresolved;	/* decisions at which the trace may have gaps, since nothing there
-				   can be probed; 0 in older plans, too */
+	uint32_t unresolved;	/* places at which the trace may have gaps; of version 1: 0 */
+	const struct plan_unresolved *unresolved_at; /* NULL in plans before version 3 */
 	uint64_t text_addr, text_end;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;

@@ -36,6 +36,8 @@ enum trace_cause {
 	CAUSE_RESUMED,	 /* enter: a frame on a stack that was left by another thread, or before the
 			    recording began */
 	CAUSE_SWITCH,	 /* gap: the thread left its stack where nothing is known that does that */
+	CAUSE_UNRESOLVED, /* gap: at a place that the plan names, where nothing tells what happens
+			   */
 };
 
 /* What a TRACE_VALUE is: its `cause`. */

@@ -38,7 +38,8 @@ printf '%-18s %7s %7s %7s %7s  %6s %6s %6s  %8s %8s  %5s %5s %5s  %6s %6s\n' '' 
 	probes '% less' '% less' '% less' casper best '%' '%' open s MB
 branches='' caspers='' bests='' fullcosts='' bestcosts=''
 for file in "${files[@]}"; do
-	path=$(command -v "$file") || continue
+	path=$file # a library need not be executable
+	[ -e "$path" ] || path=$(command -v "$file") || continue
 	path=$(realpath "$path")
 	name=$(basename "$file")
 	declare -A sites=() share=() cost=()

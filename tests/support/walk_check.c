@@ -71,6 +71,8 @@ static void compare(struct comparison *c, const struct trace_event *e)
 	if (e->kind == TRACE_GAP) {
 		if (e->cause == CAUSE_STACK && c->event >= c->walk->blind)
 			c->verdict->blind = c->done = true;
+		else if (c->walk->unresolved)
+			c->verdict->unresolved = c->done = true;
 		else if (!excused(c))
 			differ(c, c->next, e);
 		return;

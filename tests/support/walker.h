@@ -38,6 +38,7 @@ struct walk {
 	uint32_t n_handlers; /* how many signals had one */
 	bool untidy;	     /* frames kept old return addresses */
 	bool told;	     /* signals were events */
+	bool unresolved;     /* the plan has unresolved places: any gap may end the comparison */
 	bool unwound;	     /* snapshots are without what only looks like return addresses */
 	uint64_t *stacks;    /* snapshots, one after the other */
 	uint32_t n_stacks, cap_stacks;
@@ -77,7 +78,8 @@ struct walk_verdict {
 	uint32_t recovered; /* steps */
 	uint32_t gaps;	    /* those that a throw excuses */
 	bool gap;	    /* what differs is a gap where there should be none */
-	bool blind;	    /* compared only up to a gap where a stack was not seen far enough up */
+	bool unresolved; /* compared only up to a gap, as a plan with unresolved places may have */
+	bool blind;	 /* compared only up to a gap where a stack was not seen far enough up */
 };
 
 /* Parses the walk's events and compares. Returns whether exactly the walk comes out. */
