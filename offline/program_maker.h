@@ -19,7 +19,7 @@ struct maker {
 	bool failed;
 };
 
-/* ---- program_from_model.c ---- */
+/* ---- program_calls.c ---- */
 
 /* Whether the call at @s goes to its target, and nowhere else. */
 bool maker_is_direct(const struct maker *m, const struct pugmark_site *s);
@@ -38,7 +38,8 @@ struct prog_probe maker_cheapest(const struct maker *m, const struct pugmark_blo
  * entered is to say in which frame. */
 struct prog_probe maker_cheapest_in_frame(const struct maker *m, const struct pugmark_block *block,
 					  uint32_t n);
-/* How many instructions of the block are before one that may leave the stack. */
+/* How many instructions of the block find the stack that it begins on: up to the first that may
+ * leave it, and that one. */
 uint32_t maker_count_on_stack(const struct maker *m, const struct pugmark_block *block);
 
 /* ---- program_reads.c: values that are asked for ---- */

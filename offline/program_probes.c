@@ -57,8 +57,10 @@ uint32_t maker_count_on_stack(const struct maker *m, const struct pugmark_block 
 		size_t len;
 		const uint8_t *bytes =
 			pugmark_model_bytes(m->model, m->model->text_addr + insn->off, &len);
-		if (!bytes || len < insn->len || stack_switch_may_load(bytes, insn->len))
-			break;
+		if (!bytes || len < insn->len)
+			return n;
+		if (stack_switch_may_load(bytes, insn->len))
+			return n + 1; /* a probe on it is hit before it is executed */
 	}
 	return n;
 }

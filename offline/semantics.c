@@ -97,8 +97,8 @@ static void set_move(struct sem *sem, const ZydisDecodedInstruction *insn,
 		return; /* writes a part of a register */
 	sem->dst = reg_number(op[0].reg.value);
 	if (is_mem(&op[1])) {
-		if (take_memory(sem, insn, &op[1], addr))
-			sem->op = SEM_LOAD;
+		bool told = take_memory(sem, insn, &op[1], addr);
+		sem->op = told ? SEM_LOAD : SEM_LOAD_THREAD;
 	} else if (is_imm(&op[1])) {
 		sem->op = SEM_CONST;
 		sem->value =

@@ -14,20 +14,21 @@
 enum { REG_AX = 0, REG_SP = 4, REG_BP = 5, REG_NONE = 255 };
 
 enum sem_op {
-	SEM_OTHER,   /* nothing known but `writes` */
-	SEM_CONST,   /* dst = value */
-	SEM_COPY,    /* dst = the low `size` bytes of src */
-	SEM_LOAD,    /* dst = `size` bytes of memory */
-	SEM_STORE,   /* memory = the low `size` bytes of src (REG_NONE: a constant) */
-	SEM_LEA,     /* dst = base + index * scale + disp */
-	SEM_ADD,     /* dst += src */
-	SEM_ADD_IMM, /* dst += value; by sub if `is_sub`, so that its flags compare as well */
-	SEM_AND_IMM, /* dst &= value */
-	SEM_SHL_IMM, /* dst <<= value */
-	SEM_CMP,     /* flags of (dst, or memory if `memory`) - value */
-	SEM_PUSH,    /* sp -= size */
-	SEM_POP,     /* sp += size */
-	SEM_LEAVE,   /* sp = bp + 8, bp popped */
+	SEM_OTHER,	 /* nothing known but `writes` */
+	SEM_CONST,	 /* dst = value */
+	SEM_COPY,	 /* dst = the low `size` bytes of src */
+	SEM_LOAD,	 /* dst = `size` bytes of memory */
+	SEM_LOAD_THREAD, /* dst = `size` bytes of what is the thread's own, by fs or gs */
+	SEM_STORE,	 /* memory = the low `size` bytes of src (REG_NONE: a constant) */
+	SEM_LEA,	 /* dst = base + index * scale + disp */
+	SEM_ADD,	 /* dst += src */
+	SEM_ADD_IMM,	 /* dst += value; by sub if `is_sub`, so that its flags compare as well */
+	SEM_AND_IMM,	 /* dst &= value */
+	SEM_SHL_IMM,	 /* dst <<= value */
+	SEM_CMP,	 /* flags of (dst, or memory if `memory`) - value */
+	SEM_PUSH,	 /* sp -= size */
+	SEM_POP,	 /* sp += size */
+	SEM_LEAVE,	 /* sp = bp + 8, bp popped */
 	SEM_CALL,
 	SEM_EXCHANGE, /* dst and src, registers, change places */
 	SEM_JUMP,     /* to src, or to what memory holds if `memory` */

@@ -2,8 +2,8 @@
 /* stack_switch.c: functions that go on on another stack, and the calls that may come back on one.
  * swapcontext() and its like are known by name (elf_libc.c). A switch written by hand is known by
  * its code: it takes the stack pointer from one of its arguments, or from memory that one points to
- * or that is global, where compilers only ever set it from the frame itself (alloca and arrays of a
- * variable length). What jumps to such a function switches
+ * or that is global or the thread's, where compilers only ever set it from the frame itself (alloca
+ * and arrays of a variable length). What jumps to such a function switches
  * as well; and where the address of one is taken, any indirect call may. */
 #include "offline/stack_switch.h"
 
@@ -11,9 +11,13 @@
 #include "offline/semantics.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* rcx, rdx, rsi, rdi, r8, r9: where the System V ABI passes arguments. */
 #define ARGUMENTS 0x03c6
+/* rax, rbx, r11 to r15: where other conventions keep what is the thread's; Go r14. Not r10, which
+ * the rest of a function may find its frame by. */
+#define OTHERS 0xf809
 #define SLOTS_MAX 32 /* words of a frame that are followed */
 
 /* mov, lea (but not by what the stack pointer is already) and xchg, with a REX.W prefix and the
@@ -97,8 +101,33 @@ static bool loads_both(const struct builder *b, uint32_t i)
 	       (bp[2] & 0xc7) == 0xc5;
 }
 
+/* Whether it and the next one take rsp from a place in memory and put there what is then on top of
+ * the stack: the innermost handler is left for good, and the one before is that from now on. */
+static bool pops_handler(const struct builder *b, uint32_t i)
+{
+	const uint8_t *load = builder_insn_bytes(b, i), *pop = builder_insn_bytes(b, i + 1);
+	uint8_t len = b->insns.at[i].len, rex = 0x40 | (load[0] & 3);
+	if (!loads_elsewhere(load, len))
+		return false;
+	bool has_rex = rex != 0x40;
+	return b->insns.at[i + 1].len + !has_rex == len && (!has_rex || pop[0] == rex) &&
+	       pop[has_rex] == 0x8f && pop[has_rex + 1] == (load[2] & 0xc7) &&
+	       !memcmp(pop + has_rex + 2, load + 3, len - 3);
+}
+
+/* Whether the code from @first to its end @last raises an exception as OCaml does. */
+static bool raises(const struct builder *b, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first; i + 1 < last; i++)
+		if (pops_handler(b, i))
+			return true;
+	return false;
+}
+
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last)
 {
+	if (raises(b, first, last))
+		return true;
 	bool leaves = false, keeps;
 	for (uint32_t i = first; i < last && !leaves; i++)
 		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len) ||
@@ -110,7 +139,8 @@ bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uin
 /* The places, registers and words of the frame, that hold arguments, or what was reached through
  * them. */
 struct held {
-	uint16_t regs; /* a bit each */
+	uint16_t regs;	/* a bit each */
+	uint16_t entry; /* with what they had at the entry, which may be the thread's own data */
 	uint8_t n_slots;
 	struct slot {
 		uint8_t base;
@@ -152,6 +182,7 @@ static void forget_slots(struct held *h, uint8_t base)
 static void step(struct held *h, const struct sem *sem)
 {
 	bool keeps = false, other = false;
+	bool entry = sem->op == SEM_COPY && sem->size == 8 && h->entry >> sem->src & 1;
 	switch (sem->op) {
 	case SEM_EXCHANGE:
 		other = sem->size == 8 && h->regs >> sem->dst & 1;
@@ -164,7 +195,10 @@ static void step(struct held *h, const struct sem *sem)
 		keeps = sem->size == 8 &&
 			(in_frame(sem) && !(h->regs >> sem->base & 1) ? slot_of(h, sem) != NULL
 			 : sem->base == REG_NONE		      ? sem->index == REG_NONE
-								      : h->regs >> sem->base & 1);
+						 : (h->regs | h->entry) >> sem->base & 1);
+		break;
+	case SEM_LOAD_THREAD:
+		keeps = sem->size == 8;
 		break;
 	case SEM_LEA:
 		keeps = sem->base != REG_NONE && h->regs >> sem->base & 1;
@@ -180,8 +214,11 @@ static void step(struct held *h, const struct sem *sem)
 		break;
 	}
 	h->regs &= ~sem->writes;
+	h->entry &= ~sem->writes;
 	if (keeps && sem->dst < 16)
 		h->regs |= 1 << sem->dst;
+	if (entry && sem->dst < 16)
+		h->entry |= 1 << sem->dst;
 	if (other)
 		h->regs |= 1 << sem->src;
 	if (sem_writes(sem, REG_SP) && sem->op != SEM_CALL)
@@ -193,13 +230,14 @@ static void step(struct held *h, const struct sem *sem)
 /* What is held on both of two ways. */
 static bool meet(struct held *into, const struct held *other)
 {
-	struct held both = {.regs = into->regs & other->regs};
+	struct held both = {.regs = into->regs & other->regs, .entry = into->entry & other->entry};
 	for (uint8_t i = 0; i < into->n_slots; i++)
 		for (uint8_t k = 0; k < other->n_slots; k++)
 			if (into->slots[i].base == other->slots[k].base &&
 			    into->slots[i].disp == other->slots[k].disp)
 				both.slots[both.n_slots++] = into->slots[i];
-	bool less = both.regs != into->regs || both.n_slots != into->n_slots;
+	bool less = both.regs != into->regs || both.entry != into->entry ||
+		    both.n_slots != into->n_slots;
 	*into = both;
 	return less;
 }
@@ -269,7 +307,7 @@ static bool is_come_back_to(const struct builder *b, const struct pugmark_func *
 static bool switches(struct search *s)
 {
 	const struct pugmark_func *f = s->func;
-	struct held held = {.regs = ARGUMENTS};
+	struct held held = {.regs = ARGUMENTS, .entry = OTHERS};
 	bool back = is_come_back_to(s->b, f);
 	flow_into(s, f->block, &held);
 	while (s->n_todo) {
@@ -280,10 +318,15 @@ static bool switches(struct search *s)
 		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
 			flow_into(s, s->b->edges.at[i].to, &held);
 	}
-	for (uint32_t i = 0; i < f->n_blocks; i++)
-		if (s->reached[i] && !(back && is_final(s->b, &s->b->blocks.at[f->block + i])) &&
-		    walk(s, f->block + i, &held))
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		const struct pugmark_block *block = &s->b->blocks.at[f->block + i];
+		bool final = is_final(s->b, block);
+		uint32_t last = block->insn + block->n_insns - 1;
+		if (!s->reached[i] || (final && (back || raises(s->b, block->insn, last))))
+			continue;
+		if (walk(s, f->block + i, &held))
 			return true;
+	}
 	return false;
 }
 

@@ -19,7 +19,8 @@ uint64_t stack_switch_pointer_made(struct builder *b, uint32_t insn);
 int stack_switch_solve(struct builder *b);
 /* Whether the code of @func from @first to @last, an indirect jump or a return, leaves the stack as
  * longjmp does: it takes rsp from memory that is not of its own frame, and the function nowhere
- * says where it was, or else to come back to a label of its own. */
+ * says where it was, or else to come back to a label of its own; or as OCaml raises, where that
+ * memory then gets what is on top of the stack. */
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last);
 /* Whether the block is what __builtin_longjmp comes back to. */
 static inline bool block_is_receiver(const struct pugmark_block *block)

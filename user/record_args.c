@@ -5,6 +5,7 @@
 #include "user/command.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static int take_overhead(struct record_args *a, double value)
 
 static int take_args(struct record_args *a, double value)
 {
-	a->n_args = value < 1 ? 1 : value;
+	a->n_args = value;
 	return EXIT_OK;
 }
 
@@ -174,13 +175,14 @@ struct record_option {
 	int (*word)(struct record_args *a, const char *text);
 	int (*number)(struct record_args *a, double value);
 	double max; /* of the number */
+	bool whole; /* it has no fraction */
 };
 
 #define AT(member) offsetof(struct record_args, member)
 
 static const struct record_option record_options[] = {
 	{"output", 'o', .text = AT(options.output)},
-	{"pid", 'p', .number = take_pid, .max = 1 << 22},
+	{"pid", 'p', .number = take_pid, .max = 1 << 22, .whole = true},
 	{"all", 'a', .word = take_all},
 	{"cgroup", .text = AT(options.cgroup)},
 	{"pid-namespace", .text = AT(options.pid_namespace)},
@@ -198,7 +200,7 @@ static const struct record_option record_options[] = {
 	{"max-overhead", .number = take_overhead, .max = 1e6},
 	{"module", .list = AT(patterns)},
 	{"no-program", .flag = AT(modules.no_program)},
-	{"args", .number = take_args, .max = 6},
+	{"args", .number = take_args, .max = 6, .whole = true},
 	{"args-of", .list = AT(args_of)},
 	{"handle", .list = AT(handles)},
 	{"no-times", .flag = AT(no_times)},
@@ -236,7 +238,7 @@ static int take(struct record_args *a, const struct record_option *o)
 		return o->word(a, optarg);
 	if (!o->number)
 		return EXIT_OK;
-	if (!parse_number(optarg, o->max, &value))
+	if (!parse_number(optarg, o->max, &value) || (o->whole && value != floor(value)))
 		return command_usage("record", "'%s' is not a number that fits here", optarg);
 	return o->number(a, value);
 }

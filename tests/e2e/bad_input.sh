@@ -37,6 +37,9 @@ head -c 300 prog >prog.cut && chmod +x prog.cut
 fails './prog.cut' record -- ./prog.cut
 fails 'no process 4194303' record -p 4194303
 fails 'kernel thread' record -p 2
+status=0
+record -p 1.5 >out 2>err || status=$?
+claim 'a process with a fraction is wrong usage' is "$status" 2
 fails 'No such file or directory' record -a ./nosuch
 mkfifo pipe
 fails 'not a regular file' record -a ./pipe --duration 1

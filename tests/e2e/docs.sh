@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# docs.sh: every command has a man page, every option of its help is in that page, the pages are
+# docs.sh: every command has a man page, the options of its help are those of that page, the pages are
 # well formed, and the completion offers what the program has.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -13,7 +13,12 @@ for command in "${commands[@]}"; do
 	page=docs/man/pugmark-$command.1
 	[ -f "$page" ] || { say "no $page"; continue; }
 	grep -q "pugmark-$command 1" docs/man/pugmark.1 || say "pugmark.1 does not name pugmark-$command"
-	for option in $("$PUGMARK" "$command" --help | grep -oE -- '(^|[ ,|[(])--[a-z][a-z-]*' | grep -oE -- '--.*' | sort -u); do
+	help=$("$PUGMARK" "$command" --help)
+	for option in $(grep -E '^\.It ' "$page" | grep -oE 'Fl Fl [a-z][a-z-]*' | sed 's/.* /--/'); do
+		[ "$option" = --help ] || grep -qE -- "(^|[ ,[])$option( |,|\]|$)" <<<"$help" ||
+			say "$command --help does not have $option"
+	done
+	for option in $(echo "$help" | grep -oE -- '(^|[ ,|[(])--[a-z][a-z-]*' | grep -oE -- '--.*' | sort -u); do
 		[ "$option" = --help ] || grep -qE "^\.(It )?Fl +Fl ${option#--}( |$)| Fl Fl ${option#--}( |$)" "$page" ||
 			say "$page does not have $option"
 	done

@@ -2,16 +2,17 @@
 /* fuzz_parser.c: any events for the parser. The first bytes choose a program and a mode; what
  * happens is a walk through it, whose events the rest of the input leaves out, doubles, changes,
  * moves or makes up, a byte an edit. Whatever comes in, the parser comes to an end, names only what
- * is in the plan, keeps its count of frames, and its times never run backwards. A walk that nothing
- * was done to must come out as it was walked. */
+ * is in the plan, keeps its count of frames, its times never run backwards, and what it has kept of
+ * earlier events makes no difference. A walk that nothing was done to must come out as it was
+ * walked. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/parser.h"
 #include "offline/plan_build.h"
 #include "tests/support/random_program.h"
+#include "tests/support/twin.h"
 #include "tests/support/walker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -84,14 +85,14 @@ static struct witness_event made_up(struct input *in, const struct pugmark_plan 
 	return e;
 }
 
-static void feed(struct parser *parser, const struct pugmark_plan *plan, struct witness_event e,
+static void feed(struct twin *twin, const struct pugmark_plan *plan, struct witness_event e,
 		 uint64_t *ns)
 {
 	uint32_t n;
 
 	e.time_ns = ++*ns;
-	MUST(!parser_feed(parser, &e));
-	const struct trace_event *events = parser_events(parser, &n);
+	MUST(!twin_feed(twin, &e));
+	const struct trace_event *events = parser_events(twin->parser, &n);
 	MUST(n < OUT_PER_EVENT);
 	for (uint32_t i = 0; i < n; i++)
 		check_event(plan, &events[i]);
@@ -100,11 +101,11 @@ static void feed(struct parser *parser, const struct pugmark_plan *plan, struct 
 static void parse_edited(const struct walk *walk, const struct pugmark_plan *plan, struct input *in)
 {
 	struct parse_tables *tables;
-	struct parser *parser;
+	struct twin twin;
 	uint64_t ns = 0;
 
 	MUST(!parse_tables_new(plan, &tables));
-	MUST(!parser_new(&tables, &plan, 1, &parser));
+	MUST(!twin_init(&tables, &plan, 1, &twin));
 	for (uint32_t i = 0; i < walk->n_events; i++) {
 		uint8_t edit = in->at < in->end ? *in->at++ : 255;
 
@@ -112,26 +113,26 @@ static void parse_edited(const struct walk *walk, const struct pugmark_plan *pla
 		case 0: /* left out */
 			break;
 		case 1: /* twice */
-			feed(parser, plan, walk->events[i], &ns);
-			feed(parser, plan, walk->events[i], &ns);
+			feed(&twin, plan, walk->events[i], &ns);
+			feed(&twin, plan, walk->events[i], &ns);
 			break;
 		case 2: /* one from elsewhere */
-			feed(parser, plan, walk->events[take(in, 2) % walk->n_events], &ns);
+			feed(&twin, plan, walk->events[take(in, 2) % walk->n_events], &ns);
 			break;
 		case 3:
-			feed(parser, plan, made_up(in, plan, walk->events[i]), &ns);
+			feed(&twin, plan, made_up(in, plan, walk->events[i]), &ns);
 			break;
 		case 4: /* some are lost, and said to be */
-			feed(parser, plan,
+			feed(&twin, plan,
 			     (struct witness_event){.kind = EVENT_LOST, .lost = edit / 16}, &ns);
 			i += edit / 16;
 			break;
 		default:
-			feed(parser, plan, walk->events[i], &ns);
+			feed(&twin, plan, walk->events[i], &ns);
 		}
 	}
-	feed(parser, plan, (struct witness_event){.kind = EVENT_STOP}, &ns);
-	parser_free(parser);
+	feed(&twin, plan, (struct witness_event){.kind = EVENT_STOP}, &ns);
+	twin_deinit(&twin);
 	parse_tables_free(tables);
 }
 
