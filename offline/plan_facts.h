@@ -26,7 +26,7 @@ struct fact {
 	int32_t below; /* bytes: CFA of the function in question minus that of the event's frame */
 	uint32_t ret;  /* call node, or one of RETURNS_* */
 	bool further;  /* that far below or further */
-	bool fresh;    /* it was added, or has grown, since the set's user has said that it is not */
+	bool fresh; /* it was added, or has grown, since the set's user has said that it is not */
 };
 
 /* Only a direct call leads to an entry that is named, so what is joined of one site returns to
