@@ -206,12 +206,22 @@ static bool read_from(struct settling *s, uint64_t first)
 	return false;
 }
 
+/* Whether the thread is in a function that code which is not traced has called, and of which no
+ * witness has told yet: as far as calls of ours go, it is still out there. */
+static bool counts_as_out(const struct settling *s)
+{
+	uint16_t module;
+	uint64_t ret;
+	return s->cfa && silent_just_entered(s) && stack_word(s->e, s->cfa - 8, &ret) &&
+	       parser_return_to(s->p, s->module, ret, &module) == PUGMARK_NONE;
+}
+
 static bool find_reading(struct settling *s)
 {
 	uint64_t first = (s->sp + 7) & ~7ull;
 	if (read_from(s, first))
 		return true;
-	if (!counts_as_gone(s))
+	if (!counts_as_gone(s) && !counts_as_out(s))
 		return false;
 	if (s->cfa)
 		first = s->cfa;

@@ -181,7 +181,7 @@ uint64_t attach_stacks_caller(struct attach_stacks *s, const struct signal_note 
 		for (uint32_t i = 0; i < found; i++)
 			if (in_spans(spans, n, e->stack[s->slots[i]]))
 				return e->stack_addr + 8 * (uint64_t)s->slots[i];
-		if (complete || !u)
+		if (complete || !u || !unwinder_missed_code(u))
 			return complete ? SIGNAL_NO_CALLER : 0;
 	}
 	return 0;

@@ -24,6 +24,7 @@ enum {
 	NOTE_MAX = 4096,
 	POLL_MIN_NS = 1000000,
 	POLL_MAX_NS = 8000000,
+	POLL_SHARE = 128, /* of the ring: while less comes in between, looks are farther apart */
 };
 #define FLUSH_NS 1000000000ull
 
@@ -298,6 +299,31 @@ static void go_first(void)
 	setpriority(PRIO_PROCESS, gettid(), -20); /* of this thread: Linux keeps that apart */
 }
 
+/* How far each ring was read. */
+struct drained {
+	unsigned long events, process;
+};
+
+static struct drained drained_so_far(const struct collector *c)
+{
+	return (struct drained){ring__consumer_pos(ring_buffer__ring(c->events, 0)),
+				ring__consumer_pos(ring_buffer__ring(c->process, 0))};
+}
+
+/* Each look wakes a thread that goes before what is traced, and makes that move to another
+ * processor: so there are no more than the ring has room for. Births and deaths are looked at
+ * soon, while /proc still knows of them. @before: the last look. */
+static uint64_t next_wait_ns(const struct collector *c, struct drained before, uint64_t wait_ns)
+{
+	const struct ring *events = ring_buffer__ring(c->events, 0);
+	struct drained now = drained_so_far(c);
+	size_t came = now.events - before.events + ring__avail_data_size(events);
+
+	if (now.process != before.process || came > ring__size(events) / POLL_SHARE)
+		return POLL_MIN_NS;
+	return wait_ns * 2 > POLL_MAX_NS ? POLL_MAX_NS : wait_ns * 2;
+}
+
 static void *drain_main(void *context)
 {
 	struct collector *c = context;
@@ -306,6 +332,7 @@ static void *drain_main(void *context)
 
 	go_first();
 	while (!finishing) {
+		struct drained before = drained_so_far(c);
 		bool any = drain(c);
 
 		pass_note(c);
@@ -316,7 +343,7 @@ static void *drain_main(void *context)
 		}
 		if (c->current && c->current->len && now_ns() - c->current->since_ns > FLUSH_NS)
 			chunk_turn(c, false);
-		wait_ns = any ? POLL_MIN_NS : wait_ns * 2 > POLL_MAX_NS ? POLL_MAX_NS : wait_ns * 2;
+		wait_ns = next_wait_ns(c, before, wait_ns);
 		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
 		pthread_mutex_lock(&c->lock);
 		finishing = c->finishing;

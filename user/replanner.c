@@ -6,7 +6,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { NICE = 10 }; /* a tenth of a processor where that has nothing to spare */
 
 struct replanner {
 	const struct recorder_options *options;
@@ -17,7 +21,8 @@ struct replanner {
 	struct overhead *overhead; /* NULL: nothing more goes */
 	char *news;
 	pthread_t thread;
-	bool done;
+	pid_t tid; /* 0: it has not begun */
+	bool yields, done;
 	double began_s, seconds, cpu_seconds;
 	int err;
 	struct pugmark_diag diag;
@@ -33,6 +38,7 @@ static double seconds(clockid_t clock)
 static void *plan_main(void *context)
 {
 	struct replanner *r = context;
+	__atomic_store_n(&r->tid, gettid(), __ATOMIC_RELEASE);
 	if (r->overhead) {
 		int more = overhead_choose(r->overhead);
 		r->err = more < 0 ? more : !more && !overhead_is_far(r->overhead) ? -EALREADY : 0;
@@ -86,6 +92,13 @@ void replanner_took(const struct replanner *r, double *seconds, double *cpu_seco
 {
 	*seconds = r->seconds;
 	*cpu_seconds = r->cpu_seconds;
+}
+
+void replanner_yield(struct replanner *r)
+{
+	pid_t tid = __atomic_load_n(&r->tid, __ATOMIC_ACQUIRE);
+	if (tid && !r->yields && !replanner_done(r))
+		r->yields = !setpriority(PRIO_PROCESS, tid, NICE);
 }
 
 bool replanner_done(const struct replanner *r)

@@ -35,7 +35,9 @@ struct unwinder {
 	const struct unwind_thread *thread;
 	uint32_t *slots;
 	uint32_t n_slots, max;
-	bool lost; /* a frame has no information */
+	bool lost;	/* a frame has no information */
+	bool unmapped;	/* as nothing is known to be mapped where it is */
+	bool outermost; /* the last frame says that it has no caller */
 };
 
 static int no_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
@@ -258,15 +260,20 @@ bool unwinder_bias(const struct unwinder *u, const struct recorder_module *modul
 	return false;
 }
 
-/* Whether the module that holds @ip says how its caller is found. */
-static bool has_information(Dwfl *dwfl, uint64_t ip)
+/* Whether the module that holds @ip says how its caller is found, or that there is none. */
+static bool has_information(struct unwinder *u, uint64_t ip)
 {
 	Dwarf_Addr bias;
 	Dwarf_Frame *frame;
-	Dwfl_Module *module = dwfl_addrmodule(dwfl, ip);
+	Dwarf_Op space[3], *ops;
+	size_t n;
+	Dwfl_Module *module = dwfl_addrmodule(u->dwfl, ip);
 	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	u->unmapped |= !module;
 	if (!cfi || dwarf_cfi_addrframe(cfi, ip - bias, &frame))
 		return false;
+	int ret = dwarf_frame_info(frame, NULL, NULL, NULL);
+	u->outermost = !dwarf_frame_register(frame, ret, space, &ops, &n) && !n && ops;
 	free(frame);
 	return true;
 }
@@ -291,7 +298,7 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 		}
 		u->slots[u->n_slots++] = i;
 	}
-	if (!has_information(u->dwfl, ip - !exact)) {
+	if (!has_information(u, ip - !exact)) {
 		u->lost = true;
 		return DWARF_CB_ABORT;
 	}
@@ -305,11 +312,17 @@ uint32_t unwinder_slots(struct unwinder *u, const struct unwind_thread *thread, 
 	u->slots = slots;
 	u->n_slots = 0;
 	u->max = max;
-	u->lost = false;
+	u->lost = u->unmapped = u->outermost = false;
 	int end = dwfl_getthread_frames(u->dwfl, u->pid, take_frame, u);
 	u->thread = NULL;
-	*complete = !end && !u->lost;
+	/* Where a register has lost its value the library ends the walk as if it were complete. */
+	*complete = !end && !u->lost && u->outermost;
 	return u->n_slots;
+}
+
+bool unwinder_missed_code(const struct unwinder *u)
+{
+	return u->unmapped;
 }
 
 bool unwinder_is_code(const struct unwinder *u, uint64_t addr)

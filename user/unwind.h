@@ -48,5 +48,8 @@ const struct frame_rule *unwinder_rule(struct unwinder *unwinder, uint64_t ip);
  * Returns how many; *@complete: the outermost frame was reached. */
 uint32_t unwinder_slots(struct unwinder *unwinder, const struct unwind_thread *thread,
 			uint32_t *slots, uint32_t max, bool *complete);
+/* Whether the last walk came to an address where nothing was mapped when the process was looked at.
+ */
+bool unwinder_missed_code(const struct unwinder *unwinder);
 
 #endif

@@ -1,28 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# signals.sh: signals that come at any instruction, thousands of them, on the stack that they find and
-# on one of their own: what is recovered of one run by the plans of modes full, casper and best is the
-# same, event by event, and so are the places of the handlers. Each signal that came is there. In a
-# static program handlers return to a function of the program itself.
+# signals.sh: signals that come at any instruction, by a timer and behind each single one, on the stack
+# that they find and on one of their own: what is recovered of one run by the plans of modes full,
+# casper and best is the same, event by event, and so are the places of the handlers. Each signal that
+# came is there. In a static program handlers return to a function of the program itself. KEEP=DIR
+# keeps the recording that something did not hold of.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
 needs "${CC:-cc}"
-source=$tests/exact/timer.c
+at_end() { [ -z "${KEEP:-}" ] || [ $failed = 0 ] || cp -r "$dir" "$KEEP"; }
 work_in_own_folder
-"${CC:-cc}" -O2 -g0 "$source" -o timer 2>err || skip "no compiler for the program: $(head -n 1 err)"
-static=static
-"${CC:-cc}" -O2 -g0 -static "$source" -o static 2>err || {
-	echo "a static program is left out: $(head -n 1 err)"
-	skipped=$((skipped + 1)) static=
-}
 
 of() { "$PUGMARK" dump --module "$1" rec; }
-signals_in() { # PROGRAM same|own
-	local what="$1, $2 stack" args=(3) module entry
-	[ "$2" = same ] || args+=(own)
+signals_in() { # PROGRAM same|own ARGUMENT...
+	local what="$1, $2 stack" module entry
+	[ "$2" = same ] || set -- "$@" own
 	"$PUGMARK" record -q --ring 256 -o rec --mode full --twin casper --twin best -- \
-		"./$1" "${args[@]}" >came 2>err
+		"./$1" "${@:3}" >came 2>err
 	claim "$what: recording works" is $? 0
 	of 0 >full 2>err
 	for module in 1 2; do
@@ -35,9 +30,22 @@ signals_in() { # PROGRAM same|own
 	done
 	claim "$what: signals came by the hundred" [ "$(cat came)" -gt 300 ]
 	echo "$what: $(cat came) signals, $(wc -l <full) events, the same by three plans"
+	[ $failed = 0 ] || conclude || exit 1
 }
-for program in timer $static; do
-	signals_in $program same
-	signals_in $program own
+for name in timer stepped; do
+	arguments=()
+	[ $name = stepped ] || arguments=(2) # seconds
+	for linking in '' -static; do
+		program=$name$linking
+		# shellcheck disable=SC2086
+		"${CC:-cc}" -O2 -g0 $linking "$tests/exact/$name.c" -o "$program" 2>err || {
+			[ -n "$linking" ] || skip "no compiler for the program: $(head -n 1 err)"
+			echo "skip: a static program: $(head -n 1 err)"
+			skipped=$((skipped + 1))
+			continue
+		}
+		signals_in "$program" same "${arguments[@]}"
+		signals_in "$program" own "${arguments[@]}"
+	done
 done
 conclude
