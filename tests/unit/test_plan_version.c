@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_plan_version.c: claims that a plan of version 1, which older recordings hold, reads as the
- * same plan without points; that one of version 2, which says how many places are unresolved but not
- * which, is written as it was read; and that the points of a plan are in order, begin where each function
- * does, and lead to nodes of it. */
+ * same plan without points; that one of version 2, which says how many places are unresolved but
+ * not which, is written as it was read; and that the points of a plan are in order, begin where
+ * each function does, and lead to nodes of it. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
