@@ -84,6 +84,8 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 		if (!ka) /* in the system call: what is behind that need not be of the function */
 			note->ip--;
 		bpf_ringbuf_submit(note, BPF_RB_NO_WAKEUP);
+	} else if (ka) {
+		st->head.lost++; /* what follows is of a handler that nothing tells of */
 	}
 	st->head.snapshots = st->snapshots;
 	return 0;

@@ -60,9 +60,10 @@ static __always_inline __u32 lines_below(__u64 bits)
 static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot *old)
 {
 	__u64 apart = now->addr - old->addr, changed = 0;
+	__s64 known = 8 * (__s64)old->n_words - (__s64)apart; /* bytes from now->addr on */
 	__u32 n = now->n_words / 8 & 127;
 
-	if (!old->n_words || apart + PAD_BYTES > 2 * PAD_BYTES || apart & 7)
+	if (!old->n_words || known <= 0 || apart + PAD_BYTES > 2 * PAD_BYTES || apart & 7)
 		return n;
 	const __u64 *was = (void *)old->words - PAD_BYTES + ((apart + PAD_BYTES) & 0x3ff8);
 	for (__u32 line = 0; line < SNAPSHOT_WORDS / 8; line++) {
@@ -76,6 +77,8 @@ static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot
 	}
 	if ((__s64)apart < 0) /* what was not there then */
 		changed |= (1ull << ((-apart + 63) / 64 & 63)) - 1;
+	if (known < 64 * (__s64)n) /* nor was what lies above it: what is in its room is older */
+		changed |= ~0ull << (known >> 6 & 63);
 	if (n < 64)
 		changed &= (1ull << n) - 1;
 	return lines_below(changed);
@@ -219,7 +222,8 @@ __noinline int anchor_find(__u64 sp, __u64 base, __u64 bytes)
 	    is_return_of_ours(word))
 		return 0;
 	stacks->anchor = 0;
-	if (stacks->bare && sp >= stacks->bare && st->last_cfa < stacks->bare + 2 * BARE_BYTES)
+	if (stacks->bare && sp - stacks->bare < 2 * BARE_BYTES &&
+	    st->last_cfa < stacks->bare + 2 * BARE_BYTES)
 		return 0;
 	struct anchor_scan a = {
 		.scan = {.stacks = stacks,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* parser_state.h: the parser's state, shared by parser.c, which moves through the grammar, and
- * stack_scan.c, which reads stack snapshots. Private to them. */
+/* parser_state.h: the parser's state, and what the files parser*.c, silent*.c and stack_*.c that
+ * work on it do for each other. Private to them. */
 #ifndef OFFLINE_PARSER_STATE_H
 #define OFFLINE_PARSER_STATE_H
 
@@ -184,36 +184,74 @@ static inline struct frame *parser_top(struct parser *p)
 
 /* ---- of parser.c ---- */
 
-struct frame *parser_push(struct parser *parser, struct frame frame);
+/* Room for more frames; false where memory is out. */
+bool parser_grow_stack(struct parser *parser);
+/* Notes whether an event that fits in the topmost frame may as well be one after a call below. */
+void parser_note_doubt(struct parser *parser);
+
+/* Inlined, so that what is passed by value is written to its place at once: a copy would wait for
+ * the stores to what it copies. */
+static inline __attribute__((always_inline)) struct frame *parser_push(struct parser *p,
+								       struct frame frame)
+{
+	if (p->n < p->cap || parser_grow_stack(p))
+		p->stack[p->n++] = frame;
+	if (p->unsure)
+		parser_note_doubt(p);
+	return parser_top(p);
+}
+
 /* Forgets the frames above the first @n, and reports nothing. */
 void parser_drop_frames(struct parser *parser, uint32_t n);
-/* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
-void parser_end_frames(struct parser *parser, uint32_t n);
-/* The same, where it said so of the event @la. */
-void parser_end_before(struct parser *parser, uint32_t n, const struct lookahead *la);
-/* Reports the call in progress, if it has not been. */
-void parser_announce(struct parser *parser);
-void parser_emit_gap(struct parser *parser, uint8_t cause);
+
+/* ---- of parser_emit.c ---- */
+
 /* Room for @n more events to report; NULL where memory is out. The caller counts them. */
 struct trace_event *parser_reserve(struct parser *parser, uint32_t n);
 /* Reports an event that is complete. */
 void parser_emit(struct parser *parser, const struct trace_event *event);
-/* Follows the grammar to the node that the event witnesses; @first: what parser_find() said of the
- * first decision, or PUGMARK_NONE. Returns false where nothing leads there. */
-bool parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
-/* The event is of @node of the topmost frame. */
-void parser_take_event(struct parser *parser, uint32_t node, const struct witness_event *event);
-/* Goes over @node of the topmost frame's decision in silence: into its callee, where it has one. */
-void parser_pass(struct parser *parser, uint32_t node, const struct witness_event *event);
+void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
+/* The call @n of @module has led to @callee of module @to; PUGMARK_NONE: out of the traced ones. */
+void parser_emit_call(struct parser *parser, uint16_t module, const struct plan_node *n,
+		      uint16_t to, uint32_t callee);
+/* The block that @n shows. */
+void parser_emit_block(struct parser *parser, uint16_t module, const struct plan_node *n);
+/* What the event's site read for those who look at the trace. */
+void parser_emit_values(struct parser *parser, const struct plan_site *site,
+			const struct witness_event *event);
+void parser_emit_gap(struct parser *parser, uint8_t cause);
+
+/* ---- of parser_move.c ---- */
+
+/* Reports the call in progress, if it has not been. */
+void parser_announce(struct parser *parser);
+/* The topmost frame has ended: goes on in the one below it. */
+void parser_pop(struct parser *parser);
 /* The call in progress of the topmost frame, which is AT_CALL, came back in silence. */
 void parser_leave_call(struct parser *parser);
-/* The call in progress of the topmost frame has led to @func of @module, of which no witness has
- * told yet: by itself, or through what is not traced. */
-void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
+/* Goes over @node of the topmost frame's decision, into its callee, where it has one; in silence
+ * (@event NULL), or by the event of it or behind it. */
+void parser_pass(struct parser *parser, uint32_t node, const struct witness_event *event);
+/* The event is of @node of the topmost frame. */
+void parser_take_event(struct parser *parser, uint32_t node, const struct witness_event *event);
 /* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
 void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
 		  uint8_t cause);
-void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
+/* The call in progress of the topmost frame has led to @func of @module, of which no witness has
+ * told yet: by itself, or through what is not traced. */
+void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
+/* The event came through the call that the topmost frame is in. */
+void parser_enter_by_call(struct parser *parser, const struct lookahead *la);
+
+/* ---- of parser_derive.c ---- */
+
+/* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
+void parser_end_frames(struct parser *parser, uint32_t n);
+/* The same, where it said so of the event @la. */
+void parser_end_before(struct parser *parser, uint32_t n, const struct lookahead *la);
+/* Follows the grammar to the node that the event witnesses; @first: what parser_find() said of the
+ * first decision, or PUGMARK_NONE. Returns false where nothing leads there. */
+bool parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
 
 /* ---- of parser_context.c ---- */
 

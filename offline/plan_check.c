@@ -89,7 +89,7 @@ static void find_empty(struct checker *ck)
 
 static void add(struct checker *ck, struct facts *set, struct fact fact)
 {
-	enum facts_added added = facts_add(set, fact, NULL);
+	enum facts_added added = facts_add(set, fact);
 	ck->failed |= added == FACTS_NO_MEMORY;
 	ck->grew |= added == FACTS_GREW;
 }
@@ -117,7 +117,7 @@ static void first_of_call(struct checker *ck, uint32_t node, struct facts *out)
 	const struct plan_node *n = check_node(ck, node);
 	bool tail = n->flags & NODE_TAIL;
 	if (n->kind == NODE_KIND_UNKNOWN) {
-		struct fact any = {SITE_ENTRY_OF_ANY, 0, RETURNS_LIKE_SELF, false};
+		struct fact any = {SITE_ENTRY_OF_ANY, 0, RETURNS_LIKE_SELF, false, false};
 		add(ck, out, tail ? any : fact_lifted(any, n->height, node));
 	}
 	if (n->kind != NODE_KIND_CALL)
@@ -137,7 +137,7 @@ bool check_first(struct checker *ck, uint32_t node, struct facts *out)
 		uint32_t at = ck->stack[--ck->n_stack];
 		const struct plan_node *n = check_node(ck, at);
 		if (n->site != PUGMARK_NONE) {
-			add(ck, out, (struct fact){n->site, 0, RETURNS_LIKE_SELF, false});
+			add(ck, out, (struct fact){n->site, 0, RETURNS_LIKE_SELF, false, false});
 			continue;
 		}
 		first_of_call(ck, at, out);

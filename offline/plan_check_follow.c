@@ -11,12 +11,7 @@
 
 #include <stdlib.h>
 
-/* A fact that was added to a function's needs, and is still to be handed to its callers. */
-struct handed {
-	uint32_t func;
-	struct fact fact;
-};
-typedef VEC(struct handed) handed_list;
+typedef VEC(struct fact) fact_list;
 
 /* @fact of a need as it is worth handing up: false if no call is followed by what it could be taken
  * for. Calls that nothing compared returns to need not be told from each other. */
@@ -39,15 +34,14 @@ static bool worth_handing(const struct checker *ck, struct fact *fact)
 	return ret != COMPARED_NOT && !(call && reads && ret != COMPARED_ANY && ret != fact->ret);
 }
 
-static void add_need(struct checker *ck, handed_list *list, uint32_t func, struct fact fact)
+static void add_need(struct checker *ck, uint32_t func, struct fact fact)
 {
-	struct fact stored;
 	if (!worth_handing(ck, &fact))
 		return;
-	enum facts_added added = facts_add(&ck->need[func], fact, &stored);
-	if (added == FACTS_NO_MEMORY ||
-	    (added == FACTS_GREW && !VEC_PUSH(list, ((struct handed){func, stored}))))
-		ck->failed = true;
+	enum facts_added added = facts_add(&ck->need[func], fact);
+	ck->failed |= added == FACTS_NO_MEMORY;
+	if (added == FACTS_GREW)
+		check_again(ck, func);
 }
 
 /* Whether the function of @n can end in silence once the call @n has returned. */
@@ -82,7 +76,7 @@ static bool lies_above(const struct checker *ck, struct fact fact, int32_t heigh
 /* The call @call, as an event of its callee's frame would be seen. */
 static struct fact frame_of_call(const struct checker *ck, uint32_t call)
 {
-	struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false};
+	struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false, false};
 	return called_fact(ck, unknown, call);
 }
 
@@ -139,48 +133,60 @@ static void find_compared(struct checker *ck, struct facts *set)
 		other < ck->plan->n_nodes && !ck->any_return_compared ? other : PUGMARK_NONE;
 }
 
-static void seed_unknown_calls(struct checker *ck, handed_list *list)
+static void seed_unknown_calls(struct checker *ck)
 {
 	for (uint32_t i = 1; i < ck->plan->n_nodes; i++) {
 		const struct plan_node *n = check_node(ck, i);
 		if (n->kind != NODE_KIND_UNKNOWN || n->flags & NODE_NORETURN)
 			continue;
-		struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false};
+		struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false, false};
 		if (n->flags & NODE_TAIL)
-			add_need(ck, list, n->func, unknown);
+			add_need(ck, n->func, unknown);
 		else if (ends_after(ck, n))
-			add_need(ck, list, n->func, called_fact(ck, unknown, i));
+			add_need(ck, n->func, called_fact(ck, unknown, i));
 	}
 }
 
-/* Hands @fact, a need of the callee, to the caller at node @call. */
-static void hand_up(struct checker *ck, handed_list *list, struct fact fact, uint32_t call)
+/* Hands needs of the callee to the caller at node @call. */
+static void hand_up(struct checker *ck, const fact_list *facts, uint32_t call)
 {
 	const struct plan_node *n = check_node(ck, call);
 	bool tail = n->flags & NODE_TAIL;
 	if (n->flags & NODE_NORETURN || (!tail && !ends_after(ck, n)))
 		return;
-	add_need(ck, list, n->func, tail ? fact : called_fact(ck, fact, call));
+	for (uint32_t i = 0; i < facts->n; i++) {
+		struct fact fact = facts->at[i];
+		add_need(ck, n->func, tail ? fact : called_fact(ck, fact, call));
+	}
 }
 
-/* Needs of decisions are there already. */
+/* Moves what @set has got since it was last asked to @list, as it is worth handing up. */
+static void take_fresh(struct checker *ck, struct facts *set, fact_list *list)
+{
+	list->n = 0;
+	for (uint32_t i = 0; i < set->n; i++) {
+		struct fact fact = set->at[i];
+		set->at[i].fresh = false;
+		if (fact.fresh && worth_handing(ck, &fact) && !VEC_PUSH(list, fact))
+			ck->failed = true;
+	}
+}
+
+/* Needs of decisions are there already. Of each function all that is new is handed on at once: much
+ * of it has become one fact by then. */
 static void find_needs(struct checker *ck)
 {
-	handed_list list = {0};
+	fact_list fresh = {0};
+	uint32_t func;
 	for (uint32_t f = 0; f < ck->plan->n_funcs; f++)
-		for (uint32_t i = 0; i < ck->need[f].n; i++) {
-			struct fact fact = ck->need[f].at[i];
-			if (worth_handing(ck, &fact) &&
-			    !VEC_PUSH(&list, ((struct handed){f, fact})))
-				ck->failed = true;
-		}
-	seed_unknown_calls(ck, &list);
-	while (list.n && !ck->failed) {
-		struct handed h = list.at[--list.n];
-		for (uint32_t i = ck->caller_at[h.func]; i < ck->caller_at[h.func + 1]; i++)
-			hand_up(ck, &list, h.fact, ck->callers[i]);
+		check_again(ck, f);
+	seed_unknown_calls(ck);
+	while (check_next(ck, &func)) {
+		take_fresh(ck, &ck->need[func], &fresh);
+		for (uint32_t i = ck->caller_at[func]; i < ck->caller_at[func + 1]; i++)
+			hand_up(ck, &fresh, ck->callers[i]);
 	}
-	VEC_FREE(&list);
+	VEC_FREE(&fresh);
 }
 
 static int by_return(const void *a, const void *b)
@@ -231,7 +237,7 @@ static void find_world(struct checker *ck)
 					ck->after_unknown[fact.ret] = true;
 				fact.site = SITE_ENTRY_OF_ANY;
 			}
-			ck->failed |= facts_add(&ck->world, fact, NULL) == FACTS_NO_MEMORY;
+			ck->failed |= facts_add(&ck->world, fact) == FACTS_NO_MEMORY;
 		}
 	}
 }

@@ -5,15 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(struct fact a, struct fact b)
+static inline uint64_t place(struct fact fact)
 {
-	if (a.site != b.site)
-		return a.site < b.site ? -1 : 1;
-	if (a.ret != b.ret)
-		return a.ret < b.ret ? -1 : 1;
-	if (a.below != b.below)
-		return a.below < b.below ? -1 : 1;
-	return a.further - b.further;
+	return (uint64_t)fact.site << 32 | fact.ret;
+}
+
+static inline int64_t depth(struct fact fact)
+{
+	return 2 * (int64_t)fact.below + fact.further;
+}
+
+static inline bool precedes(struct fact a, struct fact b)
+{
+	return place(a) != place(b) ? place(a) < place(b) : depth(a) < depth(b);
+}
+
+static inline bool same(struct fact a, struct fact b)
+{
+	return place(a) == place(b) && depth(a) == depth(b);
 }
 
 static uint32_t position(const struct facts *set, struct fact fact)
@@ -21,7 +30,7 @@ static uint32_t position(const struct facts *set, struct fact fact)
 	uint32_t lo = 0, hi = set->n;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (compare(set->at[mid], fact) < 0)
+		if (precedes(set->at[mid], fact))
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -31,7 +40,7 @@ static uint32_t position(const struct facts *set, struct fact fact)
 
 void facts_of(const struct facts *set, uint32_t site, uint32_t *from, uint32_t *to)
 {
-	*from = position(set, (struct fact){site, INT32_MIN, 0, false});
+	*from = position(set, (struct fact){site, INT32_MIN, 0, false, false});
 	*to = *from;
 	while (*to < set->n && set->at[*to].site == site)
 		++*to;
@@ -54,7 +63,7 @@ static uint64_t key_of(struct fact fact)
 static void range_of(const struct facts *set, struct fact fact, uint32_t *from, uint32_t *to)
 {
 	uint64_t key = key_of(fact);
-	*from = position(set, (struct fact){fact.site, INT32_MIN, (uint32_t)key, false});
+	*from = position(set, (struct fact){fact.site, INT32_MIN, (uint32_t)key, false, false});
 	*to = *from;
 	while (*to < set->n && key_of(set->at[*to]) == key && !own_frame(set->at[*to]))
 		++*to;
@@ -136,6 +145,7 @@ static void join_range(struct facts *set, uint32_t from, uint32_t to, struct fac
 {
 	for (uint32_t i = from; i < to; i++)
 		fact = join(fact, set->at[i]);
+	fact.fresh = true;
 	set->at[from] = fact;
 	memmove(set->at + from + 1, set->at + to, (set->n - to) * sizeof(*set->at));
 	set->n -= to - from - 1;
@@ -152,47 +162,40 @@ static void range_of_ret(const struct facts *set, struct fact fact, uint32_t *fr
 	*to = end;
 }
 
-static enum facts_added add_to_one(struct fact *one, struct fact fact, struct fact *stored)
+static enum facts_added add_to_one(struct fact *one, struct fact fact)
 {
-	*stored = join(*one, fact);
-	bool same = !compare(*stored, *one);
-	*one = *stored;
-	return same ? FACTS_SAME : FACTS_GREW;
+	fact = join(*one, fact);
+	if (same(fact, *one))
+		return FACTS_SAME;
+	*one = fact;
+	one->fresh = true;
+	return FACTS_GREW;
 }
 
-static enum facts_added add(struct facts *set, struct fact fact, struct fact *stored)
+enum facts_added facts_add(struct facts *set, struct fact fact)
 {
-	uint32_t from, to;
-	*stored = fact;
+	uint32_t from, to, at = position(set, fact);
+	if (at < set->n && same(set->at[at], fact))
+		return FACTS_SAME;
+	fact.fresh = true;
 	range_of(set, fact, &from, &to);
 	if (set->n_joined && !own_frame(fact) && has_joined(set, key_of(fact)))
-		return add_to_one(&set->at[from], fact, stored);
-	uint32_t at = position(set, fact);
-	if (at < set->n && !compare(set->at[at], fact))
-		return FACTS_SAME;
+		return add_to_one(&set->at[from], fact);
 	uint32_t most = set->n < FACTS_EXACT || set->wide ? FACTS_PER_SITE : 1;
 	uint32_t first = from, last = to;
 	range_of_ret(set, fact, &first, &last);
 	if (first < last && set->at[first].below == BELOW_UNKNOWN && !own_frame(fact))
-		return add_to_one(&set->at[first], fact, stored); /* at any depth */
+		return add_to_one(&set->at[first], fact); /* at any depth */
 	if (first < last && set->at[last - 1].further && !own_frame(fact) && !set->unbounded)
-		return add_to_one(&set->at[last - 1], fact, stored);
+		return add_to_one(&set->at[last - 1], fact);
 	if (to - from < most || set->unbounded || own_frame(fact))
 		return insert(set, at, fact) ? FACTS_GREW : FACTS_NO_MEMORY;
 	if (first < last) {
 		join_range(set, first, last, fact);
-		*stored = set->at[first];
 		return FACTS_GREW;
 	}
 	join_range(set, from, to, fact);
-	*stored = set->at[from];
 	return note_joined(set, key_of(fact)) ? FACTS_GREW : FACTS_NO_MEMORY;
-}
-
-enum facts_added facts_add(struct facts *set, struct fact fact, struct fact *stored)
-{
-	struct fact unused;
-	return add(set, fact, stored ? stored : &unused);
 }
 
 void facts_clear(struct facts *set)

@@ -26,6 +26,7 @@ struct fact {
 	int32_t below; /* bytes: CFA of the function in question minus that of the event's frame */
 	uint32_t ret;  /* call node, or one of RETURNS_* */
 	bool further;  /* that far below or further */
+	bool fresh; /* it was added, or has grown, since the set's user has said that it is not */
 };
 
 /* Only a direct call leads to an entry that is named, so what is joined of one site returns to
@@ -46,8 +47,7 @@ struct facts {
 };
 
 enum facts_added { FACTS_SAME, FACTS_GREW, FACTS_NO_MEMORY };
-/* @stored, if not NULL: the fact of the set that stands for @fact now. */
-enum facts_added facts_add(struct facts *set, struct fact fact, struct fact *stored);
+enum facts_added facts_add(struct facts *set, struct fact fact);
 /* Those of @site are at[*from .. *to). */
 void facts_of(const struct facts *set, uint32_t site, uint32_t *from, uint32_t *to);
 void facts_clear(struct facts *set);

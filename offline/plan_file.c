@@ -76,7 +76,8 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 {
 	struct pugmark_plan copy = *plan;
 	struct span spans[N_SPANS];
-	plan_spans(&copy, plan->unresolved, spans);
+	bool places = plan->unresolved_at || !plan->unresolved; /* or it was read without */
+	plan_spans(&copy, places ? plan->unresolved : 0, spans);
 	size_t len = sizeof(struct plan_header);
 	for (int i = 0; i < N_SPANS; i++)
 		len += padded(spans[i].count * spans[i].size);
@@ -86,7 +87,7 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 	struct plan_header *h = (struct plan_header *)bytes;
 	*h = (struct plan_header){
 		.magic = PLAN_MAGIC,
-		.version = PLAN_VERSION,
+		.version = places ? PLAN_VERSION : PLACES_VERSION - 1,
 		.len_bytes = len,
 		.n_sites = plan->n_sites,
 		.n_funcs = plan->n_funcs,

@@ -19,6 +19,7 @@ struct plan_request {
 	enum action action;
 	const char *function;  /* to explain */
 	const char *plan_file; /* to check */
+	const char *shaped_by; /* an option that says how to plan; NULL: none was given */
 	bool dot, paths;
 	bool calls_only, placement_given; /* a --mode that level paths does not have */
 	enum plan_mode placement;	  /* of level paths */
@@ -193,6 +194,14 @@ static int parse_option(struct plan_request *r, int opt)
 	}
 }
 
+static const char *option_name(int opt)
+{
+	const struct option *o = long_options;
+	while (o->name && o->val != opt)
+		o++;
+	return o->name;
+}
+
 /* Whether the plan itself is what is printed. */
 static bool to_stdout(const struct plan_request *r)
 {
@@ -214,6 +223,8 @@ static int parse(struct plan_request *r, int argc, char **argv)
 			return command_usage("plan",
 					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
 					     argv[optind - 1]);
+		if (opt < OPT_STATS || opt >= OPT_MODE)
+			r->shaped_by = option_name(opt);
 		int status = parse_option(r, opt);
 		if (status >= 0)
 			return status;
@@ -225,6 +236,10 @@ static int parse(struct plan_request *r, int argc, char **argv)
 				     "--dot goes with --explain, and is a format of its own");
 	if (r->plan_file && r->action != ACTION_CHECK)
 		return command_usage("plan", "--plan goes with --check");
+	if (r->plan_file && r->shaped_by)
+		return command_usage("plan",
+				     "--%s is for a plan that is made now, not for that of --plan",
+				     r->shaped_by);
 	if (to_stdout(r) && r->action != ACTION_NONE)
 		return command_usage("plan", "-o - leaves nothing to show on standard output");
 	if (r->paths && r->calls_only)

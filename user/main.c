@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* main.c: finds the command in the table and runs it. */
 #include "user/command.h"
+#include "user/out.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,11 +43,13 @@ static void print_help(FILE *out)
 /* What was printed must have arrived: a full disk behind stdout is an error of the command. */
 static int finish(int status)
 {
+	int err = out_stdout_error(); /* fflush() has nothing left to fail with then */
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout)) {
 		struct pugmark_diag diag;
-		pugmark_diag_set(&diag, -EIO, "standard output", PUGMARK_NO_OFFSET,
-				 "cannot write: %s", errno ? strerror(errno) : "an earlier error");
+		err = err ? err : errno ? errno : EIO;
+		pugmark_diag_set(&diag, -err, "standard output", PUGMARK_NO_OFFSET,
+				 "cannot write: %s", strerror(err));
 		return command_fail(&diag);
 	}
 	return status;

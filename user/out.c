@@ -2,7 +2,15 @@
 /* out.c: see out.h; here is what need not be inline. */
 #include "user/out.h"
 
+#include <errno.h>
 #include <stdarg.h>
+
+static int stdout_error; /* of the first write to it that failed */
+
+int out_stdout_error(void)
+{
+	return stdout_error;
+}
 
 void out_init(struct out *out, FILE *file)
 {
@@ -15,8 +23,11 @@ bool out_flush(struct out *out)
 {
 	size_t len = out->at - out->buf;
 
-	if (len && fwrite(out->buf, 1, len, out->file) != len)
+	if (len && fwrite(out->buf, 1, len, out->file) != len) {
 		out->failed = true;
+		if (out->file == stdout && !stdout_error)
+			stdout_error = errno;
+	}
 	out->at = out->buf;
 	return !out->failed;
 }

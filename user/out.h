@@ -21,6 +21,8 @@ struct out {
 void out_init(struct out *out, FILE *file);
 /* Hands the buffer on. Returns false where the file did not take it, now or earlier. */
 bool out_flush(struct out *out);
+/* Why standard output did not take a buffer, as errno says; 0: it has taken all. */
+int out_stdout_error(void);
 /* Text of any length. */
 void out_bytes(struct out *out, const char *text, size_t len);
 /* @text as the inside of a JSON string; bytes that are not UTF-8 become U+FFFD. */

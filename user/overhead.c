@@ -20,9 +20,12 @@ enum { PIDS_MAX = 1024 };
 #define CPU_ENOUGH_NS 40000000.0 /* below that too few calls tell too little */
 #define STACK_HITS 10 /* what the program takes to send a stack, in hits, until it is known */
 #define AIM 0.5	      /* of the bound: each change costs a gap, so it shall do for long */
-#define FAR 4	      /* times the bound */
-#define MUCH 2	      /* times the bound: is not waited with; less, if it lasts */
-enum { LASTS = 5 };   /* checks in a row */
+/* Where everything is many times slower than it will be, requests queue up: what is done once for
+ * all that wait will be done once for a few. */
+#define AIM_FAR 0.2
+#define FAR 4	    /* times the bound */
+#define MUCH 2	    /* times the bound: is not waited with; less, if it lasts */
+enum { LASTS = 5 }; /* checks in a row */
 
 struct process_time {
 	int32_t pid;
@@ -153,7 +156,7 @@ int overhead_check(struct overhead *o, const struct recorder_options *now)
 	double own_ns = cpu_ns - cost_ns > cpu_ns / 50 ? cpu_ns - cost_ns : cpu_ns / 50;
 	o->percent = 100 * cost_ns / own_ns;
 	o->far = o->percent > FAR * o->max_percent;
-	o->bound_ns = AIM * o->max_percent / 100 * own_ns;
+	o->bound_ns = (o->far ? AIM_FAR : AIM) * o->max_percent / 100 * own_ns;
 	o->sum_ns += cost_ns;
 	o->choice.share = o->sum_ns > 0 ? cost_ns / o->sum_ns : 1;
 	o->n_over = o->percent > o->max_percent ? o->n_over + 1 : 0;

@@ -38,6 +38,7 @@ void plan_put_captures(struct out *out, const struct plan_site *site)
 }
 
 struct tally {
+	uint32_t functions, call_sites; /* of the scope */
 	uint32_t kinds[N_KINDS], classes[N_CLASSES];
 	double fewer, cheaper; /* than mode full: shares of it; 0 where full has none */
 };
@@ -51,6 +52,14 @@ static struct tally tally_of(const struct planning_result *r)
 			t.kinds[s->kind]++;
 		if (s->probe < N_CLASSES)
 			t.classes[s->probe]++;
+	}
+	for (uint32_t i = 0; i < r->plan->n_funcs; i++) {
+		const struct plan_func *f = &r->plan->funcs[i];
+		uint32_t func = pugmark_model_func_at(r->model, f->addr);
+		if (f->flags & PLAN_FUNC_OPAQUE || func == PUGMARK_NONE)
+			continue;
+		t.functions++;
+		t.call_sites += r->model->funcs[func].n_sites;
 	}
 	if (r->full_sites)
 		t.fewer = 1 - (double)r->plan->n_sites / r->full_sites;
@@ -83,8 +92,10 @@ static void text_stats(const struct plan_shown *s)
 	out_safe_text(out, s->binary);
 	out_format(out, "\n  mode           %s%s\n", planning_mode_name(r->plan->mode),
 		   s->options->returns_apart ? ", returns apart" : "");
-	out_format(out, "  functions      %u\n  call sites     %u\n", r->model->n_funcs,
-		   r->model->n_sites);
+	out_format(out, "  functions      %u", t.functions);
+	if (t.functions < r->model->n_funcs)
+		out_format(out, " of %u: the scope", r->model->n_funcs);
+	out_format(out, "\n  call sites     %u\n", t.call_sites);
 	out_format(out, "  probes         %u, %.1f %% fewer than the %u of mode full\n",
 		   r->plan->n_sites, 100 * t.fewer, r->full_sites);
 	out_text(out, "    by kind      ");
@@ -152,7 +163,7 @@ static void json_stats(const struct plan_shown *s)
 		   "\",\"mode\":\"%s\",\"returns_apart\":%s,\"functions\":%u,\"call_sites\":%u,"
 		   "\"sites\":%u",
 		   planning_mode_name(r->plan->mode), s->options->returns_apart ? "true" : "false",
-		   r->model->n_funcs, r->model->n_sites, r->plan->n_sites);
+		   t.functions, t.call_sites, r->plan->n_sites);
 	json_counts(out, "sites_by_kind", t.kinds, plan_kind_names, N_KINDS);
 	json_counts(out, "sites_by_class", t.classes, cfg_probe_names, N_CLASSES);
 	out_format(out,

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 10 }; /* a tenth of a processor where that has nothing to spare */
+enum { NICE = 7 }; /* a sixth of a processor that one other keeps busy */
 
 struct replanner {
 	const struct recorder_options *options;

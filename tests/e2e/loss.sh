@@ -90,40 +90,54 @@ wait_until() { # SECONDS COMMAND...
 differs() { test "$(text_differs "$1")" "$2" 0; }
 gone() { [ ! -e "/proc/$1" ]; }
 
+begun() {
+	target=$(pgrep -P $recorder -x gzip) && grep -q "$dir/gzip" "/proc/$target/maps"
+}
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
 make_text 12000 >text
 ./gzip -c text >expected
 # In the background, as those that are killed: SIGINT is ignored there, and gzip asks.
 setarch -R "$PUGMARK" record -q -o whole --mode full -- ./gzip -c text >out 2>err &
-wait $!
+recorder=$!
+wait_until 20 begun
+since=$(now_ms)
+wait $recorder
 claim 'the whole of the run that is killed' [ $? = 0 ]
+took_ms=$(($(now_ms) - since))
 stops=0 events=0
-for seconds in 0.2 0.8 1.4 2; do
+for sixth in 0 1 2 3; do # of the run; 0: while it is made ready
 	rm -rf killed out
 	: >out
 	setarch -R "$PUGMARK" record -q -o killed --mode full -- ./gzip -c text >out 2>err &
 	recorder=$!
-	sleep $seconds
+	if [ $sixth = 0 ]; then
+		sleep 0.2
+	else
+		wait_until 20 begun
+		sleep "$(printf '%d.%03d' $((took_ms * sixth / 6000)) $((took_ms * sixth / 6 % 1000)))"
+	fi
 	target=$(pgrep -P $recorder -x gzip)
 	if [ -n "$target" ] && kill -STOP "$target" && grep -q "$dir/gzip" "/proc/$target/maps"; then
 		stops=$((stops + 1))
-		claim "$seconds s: there are probes to be seen" differs "$target" -gt
+		claim "killed at $sixth/6: there are probes to be seen" differs "$target" -gt
 	fi
 	kill -KILL $recorder
 	wait $recorder 2>/dev/null
 	recorder=
 	if [ -n "$target" ]; then
 		! grep -q "$dir/gzip" "/proc/$target/maps" ||
-			claim "$seconds s: no probe is left" wait_until 10 differs "$target" -eq
+			claim "killed at $sixth/6: no probe is left" wait_until 10 differs "$target" -eq
 		kill -CONT "$target"
-		claim "$seconds s: the program ends" wait_until 20 gone "$target"
-		[ ! -s out ] || claim "$seconds s: and has done its work" cmp out expected
+		claim "killed at $sixth/6: the program ends" wait_until 20 gone "$target"
+		[ ! -s out ] || claim "killed at $sixth/6: and has done its work" cmp out expected
 		target=
 	fi
 	[ -e killed/meta.json ] || continue
 	"$PUGMARK" verify killed >/dev/null
-	claim "$seconds s: what it left is known not to be whole" [ $? = 3 ]
-	claim "$seconds s: and is the beginning of what happened" "$pieces" --prefix whole killed
-	sed "s/^/killed after $seconds s: /" said
+	claim "killed at $sixth/6: what it left is known not to be whole" [ $? = 3 ]
+	claim "killed at $sixth/6: and is the beginning of what happened" "$pieces" --prefix whole killed
+	sed "s,^,killed at $sixth/6: ," said
 	events=$((events + $(number killed witness_events)))
 done
 claim 'the recorder was killed while it recorded' [ $stops -ge 2 ]

@@ -110,9 +110,21 @@ if [ -n "${other:-}" ]; then
 fi
 
 refuses 1 "no function matches 'nothing_is_named_so'" "$PUGMARK" plan -F nothing_is_named_so "$program"
+function=$("$PUGMARK" plan --list "$program" | awk 'NR == 2 { print $NF }')
+"$PUGMARK" plan --stats --format json -F "$function" "$program" >"$dir/out"
+grep -q '"functions":1,' "$dir/out" || say "the scope's functions are not counted: $(cat "$dir/out")"
+if [ -e /dev/full ]; then
+	"$PUGMARK" plan --list "$program" 2>"$dir/err" >/dev/full && say 'a full disk is no error'
+	grep -q 'cannot write: No space left' "$dir/err" || say "of a full disk: $(cat "$dir/err")"
+fi
 refuses 1 'the scope leaves no function' "$PUGMARK" plan -N '*' "$program"
 refuses 1 "no function 'nothing_is_named_so'" "$PUGMARK" plan --explain nothing_is_named_so "$program"
 refuses 2 'goes with --check' "$PUGMARK" plan --plan "$dir/good.plan" "$program"
+for shaping in '--mode best' --sites '-F main' '--exports all' --fresh; do
+	# shellcheck disable=SC2086
+	refuses 2 'is for a plan that is made now' "$PUGMARK" plan --check --plan "$dir/good.plan" \
+		$shaping "$program"
+done
 refuses 2 "no mode 'worst'" "$PUGMARK" plan --mode worst "$program"
 
 # Several at once, with nothing in the cache.

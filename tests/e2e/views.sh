@@ -184,7 +184,7 @@ if [ -e /dev/full ]; then
 	for command in dump replay report verify; do
 		"$PUGMARK" $command rec >/dev/full 2>err
 		claim "$command on a full disk fails" is $? 1
-		claim "$command on a full disk says so" grep -q 'cannot write' err
+		claim "$command on a full disk says so" grep -q 'cannot write: No space left' err
 	done
 fi
 

@@ -59,17 +59,16 @@ ${CC:-cc} -O2 -Wall -o "$dir/load" "$here/load.c" || skip "no compiler for the l
 problems=
 problem() { problems="$problems${problems:+; }$*"; }
 
-# Rounds of load until `stop` is there; how many, and which failed, in `rounds`.
+# Rounds of load until `stop` is there; which were right and which failed, in `rounds`.
 load_main() {
-	local n=0
-	while [ ! -e stop ] && [ $n -lt 200 ]; do
+	local until=$((SECONDS + 120))
+	while [ ! -e stop ] && [ $SECONDS -lt $until ]; do
 		if "${name}_round" >wrong 2>&1; then
 			echo right
 		else
 			echo failed
 			cp round failed-round
 		fi >>rounds
-		n=$((n + 1))
 	done
 }
 
@@ -105,11 +104,14 @@ record_load() {
 	3) problem "events were lost" ;;
 	*) problem "record: $(tail -n 1 record.log)" ;;
 	esac
-	[ "$(grep -c right rounds)" -gt 3 ] || problem "hardly any load"
 	! grep -q failed rounds || problem "requests failed: $(tail -n 2 failed-round | tr '\n' ' ')"
 	read -r rate_before cpu_before < <(between "${marks[0]}" "${marks[1]}")
 	read -r rate_during cpu_during < <(between "${marks[2]}" "${marks[3]}")
 	read -r rate_after _ < <(between "${marks[4]}" "${marks[5]}")
+	# A probe on each call of a busy server takes most of what it could do, but not all of it.
+	[ "$((rate_during * 200))" -gt "$rate_before" ] && [ "$((rate_after * 10))" -gt "$rate_before" ] &&
+		[ "$rate_before" -gt 100 ] && grep -q right rounds ||
+		problem "hardly any load: $rate_before, $rate_during, $rate_after requests a second"
 }
 
 # What is not recovered, but for threads that ran before: a gap a thread, at its beginning.

@@ -10,13 +10,16 @@
 # without what the time before took out; each recording is given one second.
 # A recorded window is set against the mean of the untraced ones before and after it; the median of
 # the rounds must be within 6 %. The spread is shown, and what share of all processors other work of the
-# machine took in the untraced windows: where that is much, it is what was measured. In two layouts, or
-# those of LAYOUTS:
+# machine took in the untraced windows: where that is much, it is what was measured; and what share was
+# idle, where server and load waited for each other. In two layouts, or those of LAYOUTS:
 #
 #   spare    the server and its load share processor 0, the recorder has processor 1: what the probes
 #            cost the server, as where the recorder finds a processor with time to spare
 #   shared   all three share all processors, which the load keeps busy: what the recorder's own work
 #            takes away is in it
+#
+# A row "none" of each layout sets each untraced window against those before and after it in the same
+# way: what the measurement itself is worth.
 #
 # Beside it: processor time a request; how often functions were taken out, of the longest of these
 # changes how long it was planned, and the longest gap that it left.
@@ -75,7 +78,7 @@ measure() {
 	sleep "$1"
 	between "$from" "$(mark)"
 }
-# Processor time since the boot, in ticks: of all, of all but idle ones, and of the server and its load.
+# Processor time since the boot, in ticks: of all, of all but idle ones, and of server and load.
 ticks() {
 	local pid
 	{
@@ -86,12 +89,13 @@ ticks() {
 	} | awk '$1 == "total" { for (i = 2; i <= 9; i++) all += $i; busy = all - $5 - $6 }
 		$1 == "one" { ours += $13 + $14 } END { print all, busy, ours }'
 }
-untraced() { # measure, and the share that others took of the processors, in percent
+untraced() { # measure, and the shares of the processors that others took and that were idle, in percent
 	local from window_is
 	from=$(ticks)
 	window_is=$(measure "$window")
 	echo "$window_is $(awk -v a="$from" -v b="$(ticks)" 'BEGIN { split(a, x); split(b, y)
-		printf "%.0f", 100 * (y[2] - x[2] - y[3] + x[3]) / (y[1] - x[1]) }')"
+		all = y[1] - x[1]; busy = y[2] - x[2]
+		printf "%.0f %.0f", 100 * (busy - y[3] + x[3]) / all, 100 * (all - busy) / all }')"
 }
 
 recorded() { # NUMBER OPTION...
@@ -111,12 +115,14 @@ recorded() { # NUMBER OPTION...
 	recorder=
 }
 
-# The windows (untraced rate, µs and others' share; recorded rate and µs) as shares of untraced: those
-# of every second one from number $1 on.
+# The windows (untraced rate, µs, shares of others and idle; recorded rate and µs) as shares of untraced:
+# those of every second recording from number $1 on; none: the untraced ones themselves.
 shares() {
-	awk -v first="$1" '{ rate[NR] = $1; us[NR] = $2; r[NR] = $4; u[NR] = $5 }
-		END { for (i = first; i < NR; i += 2)
-			printf "%.1f %.1f\n", 200 * r[i] / (rate[i] + rate[i + 1]), 200 * u[i] / (us[i] + us[i + 1]) }' windows
+	awk -v which="$1" '{ rate[NR] = $1; us[NR] = $2; r[NR] = $5; u[NR] = $6 }
+		function row(is, took, a, b) {
+			printf "%.1f %.1f\n", 200 * is / (rate[a] + rate[b]), 200 * took / (us[a] + us[b]) }
+		END { if (which == "none") for (i = 2; i < NR; i++) row(rate[i], us[i], i - 1, i + 1)
+			else for (i = which; i < NR; i += 2) row(r[i], u[i], i, i + 1) }' windows
 }
 # Of a column of numbers: the median, and the least and the most.
 spread() {
@@ -138,9 +144,16 @@ report() { # LAYOUT TIME FIRST: of the recordings number FIRST, FIRST + 2, ...
 	gap=$(for ((i = $3; i <= 2 * rounds; i += 2)); do "$PUGMARK" dump -N '*' "rec$i"; done |
 		awk '$2 == "gap" && $3 == "plan" { d = ($6 - $5) / 1e6; if (d > max) max = d } END { printf "%.0f", max }')
 	awk -v r="${rate%% *}" -v a=$allowed 'BEGIN { exit r >= 100 - a }' && verdict=SHORT && short=$((short + 1))
-	printf '%-6s %-6s %-5s %22s %8s %22s %22s %4s %8s %7s  %s\n' "$name" "$1" "$2" \
+	row "$1" "$2" "$rate" "$cpu" "$out" "${planned:--}" "$gap" $verdict
+}
+row() { # LAYOUT TIME RATE CPU OUT PLANNED GAP VERDICT
+	printf '%-6s %-6s %-5s %22s %8s %6s %22s %22s %4s %8s %7s  %s\n' "$name" "$1" "$2" \
 		"$(cut -d ' ' -f 1 windows | spread %.0f)" "$(cut -d ' ' -f 3 windows | spread %.0f | cut -d ' ' -f 1)" \
-		"$rate" "$cpu" "$out" "${planned:--}" "$gap" $verdict
+		"$(cut -d ' ' -f 4 windows | spread %.0f | cut -d ' ' -f 1)" "${@:3}"
+}
+report_none() { # LAYOUT
+	shares none >shared
+	row "$1" none "$(cut -d ' ' -f 1 shared | spread %.1f)" "$(cut -d ' ' -f 2 shared | spread %.1f)" - - - -
 }
 
 measure_layout() { # NAME
@@ -159,6 +172,7 @@ measure_layout() { # NAME
 	# shellcheck disable=SC2086
 	wait $loader $others 2>/dev/null
 	loader='' others=''
+	report_none "$1"
 	report "$1" first 1
 	report "$1" again 2
 	[ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && rm -rf "${KEEP:?}/$name-$1" && cp -r . "$KEEP/$name-$1"; }
@@ -188,8 +202,8 @@ check() { # NAME
 }
 
 short=0 measurements=0
-printf '%-6s %-6s %-5s %22s %8s %22s %22s %4s %8s %7s  asked: %d %%\n' server layout time 'untraced req/s' \
-	'others %' 'recorded, % of that' 'us/request, %' 'out' 'plan ms' 'gap ms' $((100 - allowed))
+printf '%-6s %-6s %-5s %22s %8s %6s %22s %22s %4s %8s %7s  asked: %d %%\n' server layout time 'untraced req/s' \
+	'others %' 'idle %' 'recorded, % of that' 'us/request, %' 'out' 'plan ms' 'gap ms' $((100 - allowed))
 for each in "$@"; do
 	check "$each"
 done

@@ -6,7 +6,7 @@
 #   NAME_file      the distribution's binary
 #   NAME_start     starts $binary in the background; sets server (its first process)
 #   NAME_ready     whether it answers
-#   NAME_round     a second of load or so; fails if one request did
+#   NAME_round     a second of load or less; fails if one request did
 #   NAME_some N    exactly N requests; fails if one did
 #   NAME_served    how many requests it has served, by its own statistics
 #   NAME_calls     a function that it calls once a request
@@ -168,7 +168,7 @@ redis_served() {
 }
 redis_ready() { [ -n "$(redis_served)" ]; }
 redis_round() {
-	redis-benchmark -p "$port" -t set,get -n 20000 -c 16 -q >round 2>&1 && ! grep -i error round
+	redis-benchmark -p "$port" -t set,get -n 4000 -c 16 -q >round 2>&1 && ! grep -i error round
 }
 redis_some() {
 	redis-benchmark -p "$port" -n "$1" -c 8 -q set key:__rand_int__ value >some 2>&1 &&

@@ -34,7 +34,7 @@ static bool same_frame(const struct parser *p, const struct parser *q, uint32_t 
 		(a->announced == b->announced && a->foreign_target == b->foreign_target)) &&
 	       a->func == b->func && a->node == b->node && a->cfa == b->cfa && a->ret == b->ret &&
 	       a->call_cfa == b->call_cfa && a->module == b->module && a->boundary == b->boundary &&
-	       a->hidden == b->hidden && a->gone == b->gone;
+	       a->hidden == b->hidden && a->gone == b->gone && a->doubtful == b->doubtful;
 }
 
 static bool same_event(const struct trace_event *a, const struct trace_event *b)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_plan_version.c: claims that a plan of version 1, which older recordings hold, reads as the
- * same plan without points; and that the points of a plan are in order, begin where each function
- * does, and lead to nodes of it. */
+ * same plan without points; that one of version 2, which says how many places are unresolved but
+ * not which, is written as it was read; and that the points of a plan are in order, begin where
+ * each function does, and lead to nodes of it. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +61,29 @@ static void a_plan_of_version_1_is_read(void **state)
 	program_free(prog);
 }
 
+static void a_plan_of_version_2_is_written_again(void **state)
+{
+	(void)state;
+	struct program *prog;
+	struct pugmark_plan *plan = random_plan(7, &prog), old;
+	uint8_t *bytes, *again;
+	size_t len, again_len;
+	struct pugmark_plan told = *plan;
+	told.unresolved = 3;
+	told.unresolved_at = NULL;
+	assert_int_equal(plan_encode(&told, (void **)&bytes, &len), 0);
+	assert_int_equal(plan_decode(bytes, len, "old", &old, NULL), 0);
+	assert_int_equal(old.unresolved, 3);
+	assert_null(old.unresolved_at);
+	assert_int_equal(plan_encode(&old, (void **)&again, &again_len), 0);
+	assert_int_equal(again_len, len);
+	assert_memory_equal(again, bytes, len);
+	free(again);
+	free(bytes);
+	pugmark_plan_free(plan);
+	program_free(prog);
+}
+
 static const struct plan_point *point_at(const struct pugmark_plan *plan, uint64_t addr)
 {
 	const struct plan_point *found = NULL;
@@ -96,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plan_of_version_1_is_read),
+		cmocka_unit_test(a_plan_of_version_2_is_written_again),
 		cmocka_unit_test(points_lead_to_nodes_of_their_function),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
