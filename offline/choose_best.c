@@ -2,11 +2,16 @@
 /* choose_best.c: the choice of mode `best` for one function, its callees chosen already: start
  * with a mark on everything that can carry one, then take marks away, the most expensive first,
  * as long as every decision that could feel it still holds. What remains is minimal: no mark can
- * be taken away alone. */
+ * be taken away alone.
+ *
+ * Another order may lead to a cheaper minimum. Where a recording has counted all blocks of the
+ * function, others are tried: each mark that has stayed is in turn the first to go. Where they are
+ * guessed it is not worth the time: what is cheaper by a guess was no cheaper in runs. */
 #include "offline/chooser.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Work one function may cost, and more from what is there for all, so that one huge function, the
  * main loop of an interpreter, is done to the end. What is not tried by then keeps its mark. */
@@ -17,6 +22,11 @@
 /* A mark on a call never sends more events than there are calls to report; one beside the calls
  * may, where its frequency is guessed too low. So it has to promise more. */
 #define NO_CALL_RISK 3.0f
+/* Where it is counted, what is left is that callers are the better for a call that shows. */
+#define NO_CALL_COUNTED 1.3f
+
+#define ORDERS_MAX 32	      /* that are tried for one function */
+#define ORDERS_BLOCKS_MAX 512 /* for larger ones none are */
 
 struct candidate {
 	uint32_t block;
@@ -53,10 +63,66 @@ static struct candidate *mark_more(struct chooser *ch, const struct prog_func *f
 		ch->marks[b] = seed ? seed[b] : branch ? MARK_BRANCH : MARK_BLOCK;
 		float weight = block->freq * probe->cost_ns;
 		if (block->call == CALL_NONE && !(f->flags & PROG_PATHS))
-			weight *= NO_CALL_RISK;
+			weight *= f->flags & PROG_COUNTED ? NO_CALL_COUNTED : NO_CALL_RISK;
 		candidates[(*count)++] = (struct candidate){b, weight};
 	}
 	return candidates;
+}
+
+/* Takes marks away in this order, as far as may be. */
+static void take_away(struct chooser *ch, uint32_t func, const struct candidate *order, uint32_t n,
+		      uint64_t limit)
+{
+	if (!(ch->prog->funcs[func].flags & PROG_PATHS))
+		chooser_watch(ch, func);
+	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
+		chooser_do_without(ch, func, order[i].block);
+}
+
+/* What those marks cost that have stayed. */
+static double cost_left(const struct chooser *ch, const struct candidate *order, uint32_t n)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < n; i++)
+		sum += ch->marks[order[i].block] ? (double)order[i].weight : 0;
+	return sum;
+}
+
+static void move_first(struct candidate *order, uint32_t at)
+{
+	struct candidate first = order[at];
+	memmove(order + 1, order, at * sizeof(*order));
+	order[0] = first;
+}
+
+/* Tries other orders than @order, by which what is marked now has stayed of @all; both hold the
+ * marks of the function's blocks. */
+static void try_orders(struct chooser *ch, uint32_t func, struct candidate *order, uint32_t n,
+		       const uint8_t *all, uint8_t *best, uint64_t limit)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	uint8_t *marks = ch->marks + f->block;
+	struct candidate *trial = malloc(n * sizeof(*trial));
+	ch->failed |= !trial;
+	double cost = cost_left(ch, order, n);
+	memcpy(best, marks, f->n_blocks);
+	for (uint32_t i = 0, tried = 0; i < n && tried < ORDERS_MAX && !ch->failed; i++) {
+		if (!best[order[i].block - f->block] || order[i].weight <= 0)
+			continue;
+		tried++;
+		memcpy(trial, order, n * sizeof(*trial));
+		move_first(trial, i);
+		memcpy(marks, all, f->n_blocks);
+		take_away(ch, func, trial, n, limit);
+		double now = cost_left(ch, trial, n);
+		if (ch->steps >= limit || now >= cost)
+			continue;
+		cost = now;
+		memcpy(best, marks, f->n_blocks);
+		memcpy(order, trial, n * sizeof(*trial));
+	}
+	memcpy(marks, best, f->n_blocks);
+	free(trial);
 }
 
 /* Marks more, and takes away what is not needed of that. */
@@ -67,21 +133,30 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 		return;
 	uint32_t n;
 	struct candidate *candidates = mark_more(ch, f, seed, &n);
-	if (!candidates)
+	bool search = f->flags & PROG_COUNTED && !(f->flags & PROG_PATHS) && n > 1 &&
+		      f->n_blocks <= ORDERS_BLOCKS_MAX;
+	uint8_t *all = search ? malloc(2 * (size_t)f->n_blocks) : NULL;
+	ch->failed |= search && !all;
+	if (!candidates || ch->failed) {
+		free(candidates);
+		free(all);
 		return;
+	}
+	if (search)
+		memcpy(all, ch->marks + f->block, f->n_blocks);
 	qsort(candidates, n, sizeof(*candidates), heavier_first);
-	if (!(f->flags & PROG_PATHS))
-		chooser_watch(ch, func);
 	uint64_t start = ch->steps, extra = f->n_blocks * STEPS_PER_BLOCK;
 	uint64_t spare = STEPS_SPARE - ch->spent;
 	uint64_t limit = start + STEPS_PER_FUNCTION + (extra < spare ? extra : spare);
-	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
-		chooser_do_without(ch, func, candidates[i].block);
+	take_away(ch, func, candidates, n, limit);
+	if (search && ch->steps < limit)
+		try_orders(ch, func, candidates, n, all, all + f->n_blocks, limit);
 	if (ch->steps > start + STEPS_PER_FUNCTION)
 		ch->spent += ch->steps - start - STEPS_PER_FUNCTION;
 	if (ch->spent > STEPS_SPARE)
 		ch->spent = STEPS_SPARE;
 	free(candidates);
+	free(all);
 }
 
 void choose_best(struct chooser *ch, uint32_t func)

@@ -58,6 +58,18 @@ static void send_on(struct measurer *m, uint32_t block)
 							: rest / open;
 }
 
+/* Whether the recording holds each of the function's blocks: it is one of level paths. */
+static bool all_counted(const struct measurer *m, const struct prog_func *f)
+{
+	uint64_t count;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		uint16_t flags = m->p->blocks[b].flags;
+		if (flags & PROG_REACHED && !(flags & PROG_VIRTUAL) && !counted(m, b, &count))
+			return false;
+	}
+	return true;
+}
+
 static void measure_function(struct measurer *m, struct prog_func *f)
 {
 	uint64_t activations, count;
@@ -83,6 +95,8 @@ static void measure_function(struct measurer *m, struct prog_func *f)
 			m->flow[b] = m->inflow[b];
 		}
 	}
+	if (all_counted(m, f))
+		f->flags |= PROG_COUNTED;
 	for (uint32_t b = f->block; b < end; b++) {
 		float *freq = &m->p->blocks[b].freq;
 		*freq = (float)(m->flow[b] / (double)activations) +

@@ -10,7 +10,8 @@
  * A shortcut is what it reports (but for the times), and of TO_EVENT the frames that are there
  * then, from the deciding one up. Addresses on the stack are kept relative to the event's CFA,
  * since that is how they are compared. What a shortcut stands for depends on nothing that is not in
- * its key: neither on frames below nor on handlers. */
+ * its key: neither on frames below nor on handlers, nor on whether the last jump may have come back
+ * (parser_find.c): no call that was passed in silence has told where it went. */
 #include "offline/parser_state.h"
 
 #include <stdlib.h>
@@ -312,8 +313,7 @@ void parser_keep_to_event(struct parser *p, const struct shortcut_start *start,
 			  const struct lookahead *la)
 {
 	struct key key = key_of(&start->frame, start->frame.decision, la->e);
-	if (p->lowest < start->n || la->jumped_back || la->e->module != start->frame.module ||
-	    !is_plain(p, la->e))
+	if (p->lowest < start->n || la->e->module != start->frame.module || !is_plain(p, la->e))
 		return;
 	struct shortcut *s = room_for(p, start, p->n - start->n + 1, &key);
 	if (!s)
@@ -341,8 +341,8 @@ void parser_keep_past(struct parser *p, const struct lookahead *la)
 	const struct frame *f = parser_top(p);
 	struct key end = key_of_end(f), key = key_of(f, f->decision, la->e);
 	const struct shortcut *s = look_up(p->shortcuts, &end);
-	if (!s || f->gone || !la->own_cfa || p->n_handlers || la->jumped_back ||
-	    la->e->module != f->module || !is_plain(p, la->e) || look_up(p->shortcuts, &key))
+	if (!s || f->gone || !la->own_cfa || p->n_handlers || la->e->module != f->module ||
+	    !is_plain(p, la->e) || look_up(p->shortcuts, &key))
 		return;
 	struct shortcut past = *s, *to = places_of(p->shortcuts, &key);
 	past.kind = PAST;

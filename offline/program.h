@@ -70,6 +70,7 @@ struct prog_block {
 enum prog_func_flag {
 	PROG_ENTRY_WITNESS = 1,	 /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	 /* out of scope: its calls are not traced */
+	PROG_COUNTED = 64,	 /* freq, and that of each of its blocks, is counted */
 	PROG_PATHS = 8,		 /* the trace is to hold every block that it executes */
 	PROG_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
 	PROG_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it */

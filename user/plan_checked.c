@@ -244,10 +244,8 @@ static int check(struct printer *p, const char *path, const struct pugmark_model
 	else
 		out_text(out, "every log can be read in one way only");
 	if (p->plan->unresolved)
-		out_format(
-			out,
-			"; %u unresolved place%s, where what it cannot tell is a gap in the trace",
-			p->plan->unresolved, p->plan->unresolved == 1 ? "" : "s");
+		out_format(out, ", but for %u unresolved place%s: what is not told there is a gap",
+			   p->plan->unresolved, p->plan->unresolved == 1 ? "" : "s");
 	out_format(out, " (%.2f s)\n", now_s() - start);
 	return p->n ? -EILSEQ : 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_best_cost.c: claims about what modes cost: best is never dearer than casper, by the same
  * estimates, unless it resolves more; on random programs, and on functions with thousands of calls,
- * which are too many for all pairs of them. */
+ * which are too many for all pairs of them. Where frequencies are counts, best costs less than
+ * where the same ones are guesses, and its plans are accepted. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 
 #include "offline/choose.h"
+#include "offline/plan_build.h"
+#include "offline/plan_check.h"
 #include "tests/support/hand_program.h"
 #include "tests/support/random_program.h"
 
@@ -49,6 +52,45 @@ static void best_is_never_dearer(void **state)
 	}
 	print_message("best is cheaper for %u of %" PRIu64 " programs\n", cheaper, programs);
 	assert_true(cheaper > programs / 2);
+}
+
+/* What the plan by the program's frequencies as counts costs, or as guesses. */
+static double cost_by(struct program *prog, bool counts, uint32_t *unresolved)
+{
+	struct choice choice;
+	struct pugmark_plan *plan;
+	for (uint32_t f = 0; f < prog->n_funcs; f++)
+		prog->funcs[f].flags = counts ? prog->funcs[f].flags | PROG_COUNTED
+					      : prog->funcs[f].flags & ~PROG_COUNTED;
+	int err = choose_witnesses(prog, MODE_BEST, &choice, unresolved);
+	assert_true(!err || err == -EDOM);
+	double cost = choice_cost(prog, &choice);
+	assert_int_equal(plan_build(prog, &choice, MODE_BEST, NULL, &plan), 0);
+	struct plan_check_counts found = {0};
+	assert_int_equal(plan_check(plan, NULL, NULL, &found), 0);
+	assert_true(*unresolved || !found.faults);
+	pugmark_plan_free(plan);
+	choice_deinit(&choice);
+	return cost;
+}
+
+static void counts_are_worth_a_search(void **state)
+{
+	(void)state;
+	double guessed = 0, counted = 0;
+	for (uint64_t seed = 1; seed <= 1500; seed++) {
+		struct program *prog = random_program(seed);
+		uint32_t by_guess = 0, by_counts = 0;
+		double guess = cost_by(prog, false, &by_guess);
+		double count = cost_by(prog, true, &by_counts);
+		if (by_guess == by_counts) {
+			guessed += guess;
+			counted += count;
+		}
+		program_free(prog);
+	}
+	print_message("by counts %.4g ns, by guesses %.4g ns\n", counted, guessed);
+	assert_true(counted < 0.995 * guessed);
 }
 
 /* ---- one function with many calls ---- */
@@ -167,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(best_is_never_dearer),
+		cmocka_unit_test(counts_are_worth_a_search),
 		cmocka_unit_test(thousands_of_direct_calls),
 		cmocka_unit_test(thousands_of_unknown_calls),
 		cmocka_unit_test(what_calls_each_other_is_known_in_the_end),

@@ -2,8 +2,9 @@
 /* test_shortcuts.c: claims that what a parser keeps of what it did (parser_shortcut.c) only saves
  * time: a parser with a long memory and one that forgets before each event do the same. They are
  * fed walks through programs made at random, each again and again, mostly with some events changed
- * a little, left out, doubled, lost or said to be of another module: then the grammar is asked what
- * no run would ask it, and what a shortcut takes for granted is most likely to be something else.
+ * a little, left out, doubled or lost, and some stretches elsewhere on the stack or in another
+ * module: then the grammar is asked what no run would ask it, and what a shortcut takes for granted
+ * is most likely to be something else.
  *
  * SHORTCUT_PROGRAMS=n tries programs 1 to n, SHORTCUT_SEED=n only program n. */
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include "tests/support/twin.h"
 #include "tests/support/walker.h"
 
-enum { PROGRAMS = 1000, WALKS = 3, ROUNDS = 6 };
+enum { PROGRAMS = 300, WALKS = 3, ROUNDS = 6 };
 
 /* The second module is the same program elsewhere. */
 #define MODULES 2
@@ -32,11 +33,20 @@ struct ground {
 	const struct pugmark_plan *plans[MODULES];
 	struct twin twin;
 	uint64_t rng, time_ns, fed, came_out;
+	uint32_t strayed; /* for so many events all is elsewhere */
+	int64_t shift;	  /* there: of the frames */
+	uint16_t module;
 };
 
 static bool feed(struct ground *g, struct witness_event e)
 {
 	uint32_t n;
+	if (g->strayed) {
+		g->strayed--;
+		e.cfa += g->shift;
+		e.module = g->module;
+		e.bias += g->module * APART;
+	}
 	e.time_ns = g->time_ns += 1 + random_below(&g->rng, 3);
 	const char *differs = twin_feed(&g->twin, &e);
 	parser_events(g->twin.parser, &n);
@@ -51,7 +61,8 @@ static bool feed(struct ground *g, struct witness_event e)
 static struct witness_event changed(struct ground *g, struct witness_event e,
 				    const struct witness_event *other)
 {
-	switch (random_below(&g->rng, 9)) {
+	static const uint64_t values = 1;
+	switch (random_below(&g->rng, 10)) {
 	case 0:
 		e.ret = 0;
 		break;
@@ -62,7 +73,7 @@ static struct witness_event changed(struct ground *g, struct witness_event e,
 		e.cfa = other->cfa;
 		break;
 	case 3:
-		e.cfa += 8 * random_below(&g->rng, 9) - 32;
+		e.cfa += 8 * (int64_t)random_below(&g->rng, 9) - 32;
 		break;
 	case 4:
 		e.val = random_chance(&g->rng, 50) ? other->val : !e.val;
@@ -77,9 +88,16 @@ static struct witness_event changed(struct ground *g, struct witness_event e,
 		e.stack = NULL;
 		e.stack_words = 0;
 		break;
+	case 8:
+		e.values = &values;
+		e.n_values = 1;
+		break;
 	default:
-		e.module = 1;
-		e.bias += APART;
+		g->strayed = 1 + random_below(&g->rng, 30);
+		g->shift = random_chance(&g->rng, 50)
+				   ? 0
+				   : 8 * (int64_t)random_below(&g->rng, 65) - 256;
+		g->module = random_below(&g->rng, MODULES);
 	}
 	return e;
 }
@@ -109,6 +127,7 @@ static bool feed_walk(struct ground *g, const struct walk *walk, uint32_t odds)
 					    &walk->events[random_below(&g->rng, walk->n_events)]));
 		}
 	}
+	g->strayed = 0;
 	return same && feed(g, (struct witness_event){.kind = EVENT_STOP});
 }
 

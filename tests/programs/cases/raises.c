@@ -8,6 +8,8 @@ int asm_try(int (*body)(int), int n);
 _Noreturn void asm_raise(int n);
 void *handler;
 int raised, slow;
+int pass(void);
+int (*then)(void) = pass;
 
 /* C keeps these over calls, OCaml none. */
 #define SAVE                                                                                       \
@@ -46,10 +48,15 @@ __asm__(".text\n\t"
 	"sub $8, %rsp\n\t"
 	".cfi_adjust_cfa_offset 8\n\t"
 	"call handled\n\t"
+	"lea then(%rip), %rcx\n\t"
 	"add $8, %rsp\n\t"
-	".cfi_adjust_cfa_offset -8\n\t" RESTORE "ret\n\t"
+	".cfi_adjust_cfa_offset -8\n\t" RESTORE "mov (%rcx), %rcx\n\t"
+	"jmp *%rcx\n\t"
 	".cfi_endproc\n\t"
 	".size asm_try, . - asm_try\n\t"
+	".data\n\t"
+	".quad 1b\n\t" /* as OCaml's tables hold what calls return to */
+	".text\n\t"
 	".globl asm_raise\n\t"
 	".type asm_raise, @function\n"
 	"asm_raise:\n\t"
@@ -87,6 +94,11 @@ FN void note(void)
 FN int handled(void)
 {
 	leaf();
+	KEEP;
+	return raised;
+}
+FN int pass(void)
+{
 	KEEP;
 	return raised;
 }
