@@ -169,6 +169,8 @@ for cut in 0 1 63 64 100 $((size / 2)) $((size - 1)); do
 	grep -v ' gap ' out >part
 	claim "cut at $cut: what is there is how it was" cmp -s part <(head -n "$(wc -l <part)" whole)
 done
+rm -rf cut && cp -r rec cut && sed -i 's/"stopped": "exit"/"stopped": "disk"/' cut/meta.json
+run 3 dump cut
 for at in $((size / 3)) $((size / 2)) $((size - 40)); do
 	rm -rf flip && cp -r rec flip
 	byte=$(od -An -tu1 -j "$at" -N 1 rec/events)
