@@ -54,7 +54,8 @@ static const char help[] =
 	"      --count              only how many: calls and returns, witness events, gaps\n"
 	"  -h, --help               this text\n"
 	"\n"
-	"Exit status: 0, or 3 where the trace has gaps; 1 for an error, 2 for wrong usage.\n";
+	"Exit status: 0, or 3 where the trace has gaps or is not whole; 1 for an error, 2 for "
+	"wrong usage.\n";
 
 static const char *const kinds[] = {
 	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
@@ -334,7 +335,7 @@ int cmd_dump(int argc, char **argv)
 			err = dump_all(&d, &diag);
 			out_flush(d.out);
 		}
-		status = err ? command_fail(&diag) : d.gaps ? EXIT_GAPS : EXIT_OK;
+		status = err ? command_fail(&diag) : view_status(&d.view, d.gaps);
 	}
 	free(d.heads);
 	free(d.out);

@@ -30,7 +30,8 @@ static const char help[] =
 	"                           calls (of a recording of level paths)\n"
 	"  -h, --help               this text\n"
 	"\n"
-	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
+	"Exit status: 0, or 3 where what is shown has gaps or is not whole; 1 for an error, 2 for\n"
+	"wrong usage.\n";
 
 enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS };
 
@@ -105,7 +106,7 @@ int cmd_replay(int argc, char **argv)
 			err = replay_show(&r, &diag);
 			out_flush(r.out);
 		}
-		status = err ? command_fail(&diag) : r.gaps ? EXIT_GAPS : EXIT_OK;
+		status = err ? command_fail(&diag) : view_status(&r.view, r.gaps);
 	}
 	replay_paths_free(r.paths);
 	free(r.out);

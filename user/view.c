@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,6 +336,19 @@ int view_open(struct view *view, const char *dir, struct pugmark_diag *diag)
 	if (!err)
 		err = find_functions(view, diag);
 	return err ? err : settle_times(view, diag);
+}
+
+int view_status(const struct view *view, bool gaps)
+{
+	uint64_t events = 0;
+
+	for (uint32_t i = 0; i < view->n_tasks; i++)
+		events += view->tasks[i].n_events;
+	if (view->info->closed && !view->info->damaged_bytes && view->info->events <= events)
+		return gaps ? EXIT_GAPS : EXIT_OK;
+	fprintf(stderr, "pugmark: %s: the recording is not whole (see: pugmark verify)\n",
+		view->dir);
+	return EXIT_GAPS;
 }
 
 bool view_has_task(const struct view *view, uint32_t task)
