@@ -105,7 +105,7 @@ int cmd_replay(int argc, char **argv)
 			err = replay_show(&r, &diag);
 			out_flush(r.out);
 		}
-		status = err ? command_fail(&diag) : r.gaps ? EXIT_GAPS : EXIT_OK;
+		status = err ? command_fail(&diag) : view_status(&r.view, r.gaps);
 	}
 	replay_paths_free(r.paths);
 	free(r.out);

@@ -480,7 +480,7 @@ int cmd_report(int argc, char **argv)
 	if (status < 0) {
 		s.out = malloc(sizeof(*s.out));
 		int err = s.out ? report(&s, &diag) : view_no_memory(&s.view, &diag);
-		status = err ? command_fail(&diag) : s.report.gaps ? EXIT_GAPS : EXIT_OK;
+		status = err ? command_fail(&diag) : view_status(&s.view, s.report.gaps);
 	}
 	free(s.out);
 	free(s.rows);

@@ -317,6 +317,16 @@ static int settle_times(struct view *view, struct pugmark_diag *diag)
 	return 0;
 }
 
+int view_status(const struct view *view, uint64_t gaps)
+{
+	const struct recording_info *info = view->info;
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < view->n_tasks; i++)
+		n += view->tasks[i].n_events;
+	bool whole = info->closed && !info->damaged_bytes && n >= info->events;
+	return gaps || !whole ? EXIT_GAPS : EXIT_OK;
+}
+
 int view_open(struct view *view, const char *dir, struct pugmark_diag *diag)
 {
 	view->dir = dir;
