@@ -116,6 +116,8 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/unit/test_%.o $(TEST_LIBS)
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $< $(TEST_LIBS) $(LDLIBS) -lcmocka
 
+$(BUILD)/tests/test_no_memory: private LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
+
 $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(TEST_LIBS)
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(TEST_LIBS) $(LDLIBS)

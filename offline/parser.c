@@ -41,7 +41,7 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 	};
 	for (uint32_t i = 0; i < n_modules; i++)
 		p->unsure |= tables[i] && tables[i]->unsure_call;
-	if (!make_caches(p)) {
+	if (!make_caches(p) || !parser_grow_stack(p)) {
 		parser_free(p);
 		return -ENOMEM;
 	}
@@ -117,7 +117,7 @@ void parser_forget_biases(struct parser *p)
 
 bool parser_grow_stack(struct parser *p)
 {
-	uint32_t cap = p->cap ? 2 * p->cap : p->context ? 8 : 256; /* there may be many */
+	uint32_t cap = p->cap ? 2 * p->cap : 256;
 	struct frame *stack = realloc(p->stack, cap * sizeof(*stack));
 	if (!stack) {
 		p->failed = true;

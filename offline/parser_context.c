@@ -14,6 +14,7 @@
 
 #define FRAMES_MAX 512	   /* of a context that another thread has left */
 #define CONTEXTS_MAX 65536 /* that are kept */
+#define FIRST_FRAMES 8	   /* there may be many contexts */
 
 static struct context current_of(const struct parser *p)
 {
@@ -60,9 +61,9 @@ void parser_forget_contexts(struct parser *p)
 static bool copy_context(struct context *to, const struct context *from)
 {
 	*to = *from;
-	to->cap = from->n;
+	to->cap = from->n + 1;
 	to->cap_handlers = from->n_handlers;
-	to->stack = malloc((from->n + 1) * sizeof(*to->stack));
+	to->stack = malloc(to->cap * sizeof(*to->stack));
 	to->handlers = malloc((from->n_handlers + 1) * sizeof(*to->handlers));
 	if (to->stack && from->n)
 		memcpy(to->stack, from->stack, from->n * sizeof(*to->stack));
@@ -274,12 +275,25 @@ static void drop_overwritten(struct parser *p, uint64_t cfa)
 	}
 }
 
-static void begin_context(struct parser *p, uint64_t cfa)
+/* Room for the first frames of a new context: see parser_push(). */
+static bool give_room(struct parser *p, struct context *c)
 {
-	struct context next = {.id = ++p->last_context, .position = OUTSIDE};
+	c->cap = FIRST_FRAMES;
+	c->stack = malloc(c->cap * sizeof(*c->stack));
+	p->failed |= !c->stack;
+	return c->stack;
+}
+
+static bool begin_context(struct parser *p, uint64_t cfa)
+{
+	struct context next = {.id = p->last_context + 1, .position = OUTSIDE};
+	if (!give_room(p, &next))
+		return false;
+	p->last_context++;
 	end_or_leave(p);
 	switch_to(p, &next);
 	drop_overwritten(p, cfa);
+	return true;
 }
 
 /* The entry of a new context's first function, or, where a call of ours led to it of which no event
@@ -291,7 +305,8 @@ static bool begin_new(struct parser *p, const struct lookahead *la)
 	if (open)
 		parser_end_frames(p, open);
 	bool by_library = la->foreign && p->position == AT_CALL;
-	begin_context(p, la->own_cfa ? e->cfa : 0);
+	if (!begin_context(p, la->own_cfa ? e->cfa : 0))
+		return false;
 	if (la->foreign || la->origin == PUGMARK_NONE) {
 		if (by_library)
 			p->context_ret = e->ret;
@@ -349,7 +364,10 @@ static bool take_over(struct parser *p, const struct lookahead *la)
 			.announced = true,
 		};
 	}
-	begin_context(p, e->cfa);
+	if (!begin_context(p, e->cfa)) {
+		free(frames);
+		return false;
+	}
 	bool root = n < FRAMES_MAX && p->context_ret && frames[n].ret == p->context_ret;
 	if (n == FRAMES_MAX)
 		n--;
@@ -420,11 +438,14 @@ static bool settle_in_new(struct parser *p, const struct witness_event *e)
 	};
 	if (!stack_word(e, at.cfa - 8, &first.ret))
 		return false;
-	make_current(p, &(struct context){.id = p->last_context + 1, .position = AT_DECISION});
+	struct context there = {.id = p->last_context + 1, .position = AT_DECISION};
+	if (!give_room(p, &there))
+		return false;
+	make_current(p, &there);
 	parser_emit_frame(p, TRACE_ENTER, CAUSE_CONTEXT, &first);
 	parser_push(p, first);
 	bool settled = settles(p, e);
-	struct context there = current_of(p);
+	there = current_of(p);
 	make_current(p, &left);
 	if (!settled) {
 		p->n_out = n_out;
@@ -434,8 +455,10 @@ static bool settle_in_new(struct parser *p, const struct witness_event *e)
 	p->last_context++;
 	if ((open == p->n ? p->position : p->stack[open - 1].position) == AT_CALL)
 		p->context_ret = first.ret;
-	if (!switch_before(p, &there, n_out))
+	if (!switch_before(p, &there, n_out)) {
+		free_context(&there);
 		return false;
+	}
 	drop_overwritten(p, at.cfa);
 	return true;
 }

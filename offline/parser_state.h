@@ -189,8 +189,9 @@ bool parser_grow_stack(struct parser *parser);
 /* Notes whether an event that fits in the topmost frame may as well be one after a call below. */
 void parser_note_doubt(struct parser *parser);
 
-/* Inlined, so that what is passed by value is written to its place at once: a copy would wait for
- * the stores to what it copies. */
+/* Returns the topmost frame: where memory is out the one that was it before, which there is, as
+ * every stack has room for a frame from the beginning. Inlined, so that what is passed by value is
+ * written to its place at once: a copy would wait for the stores to what it copies. */
 static inline __attribute__((always_inline)) struct frame *parser_push(struct parser *p,
 								       struct frame frame)
 {

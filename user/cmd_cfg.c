@@ -115,12 +115,16 @@ static int fail(const char *what, int err)
 
 static int export(const struct request *request, const struct pugmark_model *model)
 {
-	bool to_stdout = !strcmp(request->argument, "-");
-	FILE *out = to_stdout ? stdout : fopen(request->argument, "w");
+	if (!strcmp(request->argument, "-")) {
+		cfg_export(model, stdout);
+		return EXIT_OK;
+	}
+	FILE *out = fopen(request->argument, "w");
 	if (!out)
 		return fail(request->argument, -errno);
 	cfg_export(model, out);
-	int failed = ferror(out) || (to_stdout ? fflush(out) : fclose(out));
+	int failed = ferror(out);
+	failed = fclose(out) || failed;
 	return failed ? fail(request->argument, errno ? -errno : -EIO) : EXIT_OK;
 }
 
@@ -204,9 +208,8 @@ static int show(const struct request *request, const struct pugmark_model *model
 	case EXPORT:
 		return export(request, model);
 	}
-	if (!err && (fflush(stdout) || ferror(stdout)))
-		err = errno ? -errno : -EIO;
-	return err ? fail(request->binary, err) : EXIT_OK;
+	/* What was not printed is main()'s to say. */
+	return err && !ferror(stdout) ? fail(request->binary, err) : EXIT_OK;
 }
 
 int cmd_cfg(int argc, char **argv)

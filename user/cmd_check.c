@@ -233,7 +233,7 @@ static int check(struct options *o, struct out *out)
 	out_init(out, stdout);
 	(strcmp(c->e.view.format, "json") ? show_text : show_json)(out, c, o->limit);
 	out_flush(out);
-	return c->total ? EXIT_DIFFERS : tree_walk_gaps(c->e.walk) ? EXIT_GAPS : EXIT_OK;
+	return c->total ? EXIT_DIFFERS : view_status(&c->e.view, tree_walk_gaps(c->e.walk));
 }
 
 int cmd_check(int argc, char **argv)

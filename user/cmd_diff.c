@@ -196,8 +196,8 @@ static int diff(struct options *o, struct out *out)
 {
 	struct diff *d = o->d;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	bool gaps = false, differs = false;
-	int err = 0;
+	bool differs = false;
+	int err = 0, status = EXIT_OK;
 	for (int side = 0; side < 2 && !err; side++)
 		err = view_open(&d->sides[side].view, d->sides[side].view.dir, &diag);
 	if (!err)
@@ -210,8 +210,8 @@ static int diff(struct options *o, struct out *out)
 	for (uint32_t i = 0; i < d->found.n; i++)
 		differs |= d->found.at[i].kind != DIFF_COUNT;
 	for (int side = 0; side < 2; side++)
-		gaps |= tree_walk_gaps(d->sides[side].walk) > 0;
-	return differs ? EXIT_DIFFERS : gaps ? EXIT_GAPS : EXIT_OK;
+		status |= view_status(&d->sides[side].view, tree_walk_gaps(d->sides[side].walk));
+	return differs ? EXIT_DIFFERS : status;
 }
 
 int cmd_diff(int argc, char **argv)

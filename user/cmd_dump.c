@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { HEAD_BYTES = 300, N_KINDS = TRACE_SWITCH + 1 };
+enum { HEAD_BYTES = 1100, N_KINDS = TRACE_SWITCH + 1 };
 
 struct head {
 	char text[HEAD_BYTES];
@@ -54,8 +54,7 @@ static const char help[] =
 	"      --count              only how many: calls and returns, witness events, gaps\n"
 	"  -h, --help               this text\n"
 	"\n"
-	"Exit status: 0, or 3 where the trace has gaps or is not whole; 1 for an error, 2 for "
-	"wrong usage.\n";
+	"Exit status: 0, or 3 where the trace has gaps; 1 for an error, 2 for wrong usage.\n";
 
 static const char *const kinds[] = {
 	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
@@ -65,6 +64,16 @@ static const char *const kinds[] = {
 
 /* ---- text ---- */
 
+/* As one word: names of files may be anything. */
+static void add_name(struct head *h, const char *name)
+{
+	for (; *name && h->len + 6 < HEAD_BYTES; name++) /* no file has a longer name */
+		if ((unsigned char)*name > ' ' && *name != 0x7f)
+			h->text[h->len++] = *name;
+		else
+			h->len += (uint16_t)sprintf(h->text + h->len, "\\x%02x", *name);
+}
+
 static void make_heads(struct dump *d)
 {
 	for (uint32_t m = 0; m < d->view.n_modules; m++)
@@ -72,11 +81,8 @@ static void make_heads(struct dump *d)
 			struct head *h = &d->heads[m * N_KINDS + kind];
 			h->module_at = (uint16_t)snprintf(h->text, sizeof(h->text), "%d %s ",
 							  d->tid, kinds[kind]);
-			int len = snprintf(h->text + h->module_at, HEAD_BYTES - h->module_at, "%s",
-					   pugmark_trace_module_name(d->view.trace, m));
-			h->len = (uint16_t)(h->module_at + len);
-			if (h->len > HEAD_BYTES - 2)
-				h->len = HEAD_BYTES - 2; /* no file has so long a name */
+			h->len = h->module_at;
+			add_name(h, pugmark_trace_module_name(d->view.trace, m));
 			h->text[h->len++] = ' ';
 		}
 }

@@ -317,7 +317,7 @@ int cmd_encode(int argc, char **argv)
 	}
 	if (status < 0) {
 		int err = write_all(e, &diag);
-		status = err ? command_fail(&diag) : e->gaps ? EXIT_GAPS : EXIT_OK;
+		status = err ? command_fail(&diag) : view_status(&e->view, e->gaps);
 		if (!err && e->calls_of_none)
 			fprintf(stderr,
 				"pugmark: %s: of %llu calls of %llu it is not known on which "

@@ -30,8 +30,7 @@ static const char help[] =
 	"                           calls (of a recording of level paths)\n"
 	"  -h, --help               this text\n"
 	"\n"
-	"Exit status: 0, or 3 where what is shown has gaps or is not whole; 1 for an error, 2 for\n"
-	"wrong usage.\n";
+	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
 
 enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS };
 

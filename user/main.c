@@ -4,6 +4,7 @@
 #include "user/out.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,8 +56,19 @@ static int finish(int status)
 	return status;
 }
 
+/* A file that outgrows its limit is an error of the write then, as a full disk is. Blocked, and not
+ * ignored, which a recorded program would inherit. */
+static void outlive_file_limits(void)
+{
+	sigset_t mask;
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+}
+
 int main(int argc, char **argv)
 {
+	outlive_file_limits();
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;

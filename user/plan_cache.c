@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 27 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 28 /* another one where the same binary would be planned otherwise */
 
 int plan_cache_make_folders(char *path)
 {
@@ -100,13 +100,14 @@ char *plan_cache_taken_path(const struct pugmark_model *model, const struct plan
 	return path_in_cache("taken-out", name);
 }
 
-/* Whether @plan is whole and of this binary. */
+/* Whether @plan is of this binary, and of a format that says all that one made now does. */
 static bool fits(const struct pugmark_plan *plan, const struct pugmark_model *m,
 		 enum plan_mode mode)
 {
 	return plan->mode == mode && plan->build_id_len == m->build_id_len &&
 	       !memcmp(plan->build_id, m->build_id, m->build_id_len) &&
-	       plan->n_funcs == m->n_funcs && (plan->n_nodes <= 1 || plan->n_points);
+	       plan->n_funcs == m->n_funcs && (plan->n_nodes <= 1 || plan->n_points) &&
+	       (!plan->unresolved || plan->unresolved_at);
 }
 
 struct pugmark_plan *plan_cache_find(const char *path, const struct pugmark_model *model,

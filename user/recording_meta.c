@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -22,6 +23,20 @@ static bool is_recording(const char *dir)
 {
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	bool is = fd >= 0 && !faccessat(fd, "meta.json", F_OK, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* Whether a recorder is writing it still, which keeps a lock on its events. */
+static bool is_in_use(const char *dir)
+{
+	char events[PATH_MAX + 32];
+
+	snprintf(events, sizeof(events), "%s/events", dir);
+	int fd = open(events, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	bool is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 
 	if (fd >= 0)
 		close(fd);
@@ -57,6 +72,9 @@ static int move_aside(const char *dir, struct pugmark_diag *diag)
 					"is there and is not a recording (choose another with -o)");
 	}
 	snprintf(old, sizeof(old), "%s.old", dir);
+	if (is_in_use(dir) || is_in_use(old))
+		return pugmark_diag_set(diag, -EBUSY, dir, PUGMARK_NO_OFFSET,
+					"is being recorded (choose another with -o)");
 	if (is_recording(old))
 		recording_directory_remove(old);
 	if (rename(dir, old))

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -54,16 +55,17 @@ static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
 	if (w->fd < 0)
 		return pugmark_diag_set(diag, -errno, w->events_path, PUGMARK_NO_OFFSET, "%s",
 					strerror(errno));
+	/* Told to a recorder that would move it away. Some file systems have no locks. */
+	flock(w->fd, LOCK_EX | LOCK_NB);
 	/* Room for the last meta.json, should the disk be full by then. */
 	snprintf(reserve, sizeof(reserve), "%s/reserve", dir);
 	int fd = open(reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0) {
-		if (posix_fallocate(fd, 0, RESERVE_BYTES)) {
-			close(fd);
-			return pugmark_diag_set(diag, -ENOSPC, dir, PUGMARK_NO_OFFSET,
-						"the disk is full");
-		}
+		int err = posix_fallocate(fd, 0, RESERVE_BYTES);
 		close(fd);
+		if (err)
+			return pugmark_diag_set(diag, -err, dir, PUGMARK_NO_OFFSET, "%s",
+						err == ENOSPC ? "the disk is full" : strerror(err));
 	}
 	return 0;
 }

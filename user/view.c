@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,6 +317,16 @@ static int settle_times(struct view *view, struct pugmark_diag *diag)
 	return 0;
 }
 
+int view_status(const struct view *view, uint64_t gaps)
+{
+	const struct recording_info *info = view->info;
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < view->n_tasks; i++)
+		n += view->tasks[i].n_events;
+	bool whole = info->closed && !info->damaged_bytes && n >= info->events;
+	return gaps || !whole ? EXIT_GAPS : EXIT_OK;
+}
+
 int view_open(struct view *view, const char *dir, struct pugmark_diag *diag)
 {
 	view->dir = dir;
@@ -336,19 +345,6 @@ int view_open(struct view *view, const char *dir, struct pugmark_diag *diag)
 	if (!err)
 		err = find_functions(view, diag);
 	return err ? err : settle_times(view, diag);
-}
-
-int view_status(const struct view *view, bool gaps)
-{
-	uint64_t events = 0;
-
-	for (uint32_t i = 0; i < view->n_tasks; i++)
-		events += view->tasks[i].n_events;
-	if (view->info->closed && !view->info->damaged_bytes && view->info->events <= events)
-		return gaps ? EXIT_GAPS : EXIT_OK;
-	fprintf(stderr, "pugmark: %s: the recording is not whole (see: pugmark verify)\n",
-		view->dir);
-	return EXIT_GAPS;
 }
 
 bool view_has_task(const struct view *view, uint32_t task)

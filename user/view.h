@@ -115,9 +115,9 @@ int view_format(const struct view *view, const char *const *names);
  * (-ENOENT: a thread, a module or a function that is not in the recording). */
 int view_open(struct view *view, const char *dir, struct pugmark_diag *diag);
 
-/* The exit status of what was shown, with @gaps or without: also where a part of the recording's
- * files is missing, which is told then, there may be no gap to show it. */
-int view_status(const struct view *view, bool gaps);
+/* The exit status of a command that has shown it: whether there were @gaps, or the recording was
+ * cut off or damaged, so that what is missing need not be a gap. */
+int view_status(const struct view *view, uint64_t gaps);
 
 bool view_has_task(const struct view *view, uint32_t task);
 static inline bool view_has_module(const struct view *view, uint32_t module)

@@ -108,6 +108,10 @@ fi
 "$PUGMARK" record -q -o rec -- ./prog -c text >out || exit 1
 "$PUGMARK" dump rec >whole
 lines=$(wc -l <whole)
+cp prog $'a new\nline'
+"$PUGMARK" record -q -o named -- $'./a new\nline' -c text >out || exit 1
+claim 'a name of two lines is one word of one line' is \
+	"$("$PUGMARK" dump named | awk '$3 != "a\\x20new\\x0aline"' | wc -l)" 0
 claim 'there is something in it' [ "$lines" -gt 100 ]
 read_all() { # DIR: each command comes to an end with a status that is meant
 	local command status
@@ -130,6 +134,7 @@ for at in $segments; do
 		"$PUGMARK" verify cut >out 2>err
 		claim "cut at $cut: not complete" is $? 3
 		"$PUGMARK" dump cut 2>/dev/null | grep -v ' gap ' >part
+		claim "cut at $cut: dump says so" is "${PIPESTATUS[0]}" 3
 		claim "cut at $cut: what is there was so" cmp -s part <(head -n "$(wc -l <part)" whole)
 	done
 done

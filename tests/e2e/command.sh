@@ -59,5 +59,13 @@ if [ -e /dev/full ]; then
 	"$PUGMARK" --help >/dev/full 2>err || status=$?
 	holds 'a full disk is an error' [ $status = 1 ]
 	holds 'and says so' grep -q 'cannot write' err
+	for action in --list --call-graph '--export -' '--list --format json'; do
+		status=0
+		# shellcheck disable=SC2086
+		"$PUGMARK" cfg $action "$(command -v /bin/true)" >/dev/full 2>err || status=$?
+		holds "so it is of cfg $action" [ $status = 1 ]
+		holds "cfg $action says so once" one_line err
+		holds "cfg $action says what of" grep -q 'standard output: cannot write: No space' err
+	done
 fi
 exit $failed

@@ -5,7 +5,7 @@
 # one says; what has no effect, or cannot be read, is said.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
-needs jq gcc
+needs jq gcc python3
 work_in_own_folder
 printf 'int f(int x) { return x + 1; }\nint main(int c, char **v) { (void)v; return f(c) - 2; }\n' >p.c
 gcc -O1 -fno-inline p.c -o prog || skip 'no gcc for the target'
@@ -103,6 +103,17 @@ for binary in "$program" hidden /bin/bash; do
 	claim "the numbers from the cache are those of a new plan (${binary##*/})" eval \
 		'[ -s new ] && same new cached && ! grep -q null new'
 done
+python3 - "$("$PUGMARK" plan --format json hidden | jq -r .plan)" <<'PY'
+import struct, sys, zlib
+plan = bytearray(open(sys.argv[1], 'rb').read())
+del plan[len(plan) - 24 * struct.unpack_from('<I', plan, 116)[0]:]
+struct.pack_into('<I', plan, 8, 2)
+struct.pack_into('<Q', plan, 16, len(plan))
+struct.pack_into('<I', plan, 12, zlib.crc32(plan[16:]))
+open(sys.argv[1], 'wb').write(plan)
+PY
+claim 'a cached plan of a format that does not say where is made again' \
+	"$PUGMARK" plan --check hidden
 claim 'a decision that nothing can tell is said' eval '"$PUGMARK" plan hidden | grep -q "unresolved  *1 "'
 
 # --- what would have no effect ----------------------------------------------------------------------

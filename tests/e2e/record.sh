@@ -186,6 +186,9 @@ rm -r rec
 recorder=$!
 until [ -e rec/reserve ] || ! kill -0 $recorder; do sleep 0.05; done
 sleep 0.3
+"$PUGMARK" record -q -o rec -- ./target calls 1 >out 2>second
+claim 'a folder that is being recorded is not moved away' is $? 1
+claim 'and that is said' grep -q 'is being recorded' second
 for _ in 1 2 3; do ./target calls 1000; done
 sleep 0.1
 kill -INT $recorder
