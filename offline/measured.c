@@ -63,7 +63,7 @@ static bool all_counted(const struct measurer *m, const struct prog_func *f)
 {
 	uint64_t count;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		uint16_t flags = m->p->blocks[b].flags;
+		uint32_t flags = m->p->blocks[b].flags;
 		if (flags & PROG_REACHED && !(flags & PROG_VIRTUAL) && !counted(m, b, &count))
 			return false;
 	}

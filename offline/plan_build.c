@@ -445,7 +445,9 @@ static int add_unresolved(struct builder *b)
 			.node = at ? at : PUGMARK_NONE,
 			.kind = u.kind,
 		};
-		bool enters = u.kind == UNRESOLVED_JUMP || u.kind == UNRESOLVED_FRAME;
+		/* Code outside of all functions is like that of another module. */
+		bool enters = u.kind == UNRESOLVED_FRAME ||
+			      (u.kind == UNRESOLVED_JUMP && !(pb->flags & PROG_OUTSIDE));
 		bool untold =
 			(enters && node->kind == NODE_KIND_UNKNOWN) || u.kind == UNRESOLVED_ROUNDS;
 		if (untold && at)

@@ -38,7 +38,8 @@ enum prog_block_flag {
 	PROG_READ_CALL = 4096, /* values are read at its call */
 	PROG_TO_OPAQUE = 8192, /* CALL_UNKNOWN: of the function callee, which is not traced */
 	PROG_SWITCHES = 16384, /* its call may go on on another stack, and come back later */
-	PROG_STRAY = 32768,    /* its jump leads into the middle of another function */
+	PROG_STRAY = 32768,   /* its jump leads to what is no function's entry: into another one, */
+	PROG_OUTSIDE = 65536, /* or into code that is in none (.fini in a stripped program) */
 };
 
 /* Where a witness could stand, and what one hit of it costs. */
@@ -57,7 +58,7 @@ struct prog_block {
 	uint64_t call_addr; /* of the call or tail jump */
 	uint32_t origin;    /* block of the model, or PUGMARK_NONE */
 	uint32_t site;	    /* site of the model that is the block's call, or PUGMARK_NONE */
-	uint16_t flags;	    /* enum prog_block_flag */
+	uint32_t flags;	    /* enum prog_block_flag */
 	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
 	uint8_t call;	    /* enum prog_call */
 	uint8_t reads;	    /* enum plan_reads: PROG_READ, PROG_READ_CALL */

@@ -58,6 +58,8 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 		b->flags |= PROG_INDIRECT;
 	} else if (s->via == VIA_DIRECT && s->target == PUGMARK_NONE && s->kind == SITE_TAIL) {
 		b->flags |= PROG_STRAY;
+		if (pugmark_model_func_at(model, s->target_addr) == PUGMARK_NONE)
+			b->flags |= PROG_OUTSIDE;
 	} else if (s->via == VIA_IMPORT && s->target == PUGMARK_NONE && s->import != PUGMARK_NONE &&
 		   !model->imports[s->import].ifunc &&
 		   !(m->options->traced && m->options->traced[s->import]) &&

@@ -184,8 +184,8 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 			(unsigned long long)r->n_probes, r->n_probes == 1 ? "" : "s",
 			r->attach_ns / 1e6, r->detach_ns / 1e6);
 	if (!o->quiet)
-		fprintf(stderr, "pugmark: %s: %llu events of %llu task%s, %llu bytes\n", o->output,
-			(unsigned long long)r->events, (unsigned long long)r->tasks,
+		fprintf(stderr, "pugmark: %s: %llu witness events of %llu task%s, %llu bytes\n",
+			o->output, (unsigned long long)r->events, (unsigned long long)r->tasks,
 			r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
 }
 

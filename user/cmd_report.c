@@ -46,7 +46,8 @@ static const char help[] =
 	"      --thread TID         only what that thread did (repeatable)\n"
 	"  -h, --help               this text\n"
 	"\n"
-	"Exit status: 0, or 3 where the trace has gaps; 1 for an error, 2 for wrong usage.\n";
+	"Exit status: 0, or 3 where the trace has gaps or is not whole; 1 for an error, 2 for "
+	"wrong usage.\n";
 
 /* ---- names and order ---- */
 
@@ -123,6 +124,10 @@ static int choose_rows(struct report_show *s, struct pugmark_diag *diag)
 	for (uint32_t i = 0; i < s->report.n_funcs; i++)
 		if (is_shown(s, &s->report.funcs[i]))
 			s->rows[s->n_rows++] = i;
+	if (!s->view.info->times && s->sorted && (s->order == by_total || s->order == by_self))
+		return pugmark_diag_set(diag, -EINVAL, s->view.dir, PUGMARK_NO_OFFSET,
+					"it was recorded without times: --sort total and self have "
+					"nothing to go by");
 	if (!s->sorted && !s->view.info->times)
 		s->order = by_calls;
 	qsort_r(s->rows, s->n_rows, sizeof(*s->rows), s->order, s);
@@ -204,8 +209,8 @@ static void text_edges(struct report_show *s, uint32_t id, bool into)
 	out_text(s->out, term_style(&s->term, STYLE_BOLD));
 	out_safe_text(s->out, name_of(s, id));
 	out_text(s->out, term_style(&s->term, STYLE_NONE));
-	out_format(s->out, ": %llu calls%s\n", (unsigned long long)f->calls,
-		   into ? ", by" : "; it called");
+	out_format(s->out, ": %llu call%s%s\n", (unsigned long long)f->calls,
+		   f->calls == 1 ? "" : "s", into ? ", by" : "; it called");
 	put_heading(s, false, into ? "caller" : "callee");
 	for (uint32_t i = 0; i < s->report.n_edges; i++) {
 		const struct report_edge *e = &s->report.edges[i];

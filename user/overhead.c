@@ -62,7 +62,7 @@ int overhead_new(double max_percent, struct probes *probes, struct collector *co
 	o->max_percent = max_percent;
 	o->probes = probes;
 	o->collector = collector;
-	o->costs = probe_costs_of_machine();
+	probe_costs_of_machine(&o->costs);
 	o->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	*out = o;
 	return 0;

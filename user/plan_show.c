@@ -107,6 +107,12 @@ static void text_stats(const struct plan_shown *s)
 	out_text(out,
 		 s->options->profile ? " in such a run, by its counts" : " in a run, by estimates");
 	out_format(out, ": %.1f %% less than mode full\n", 100 * t.cheaper);
+	out_text(out, "  a probe costs  ");
+	out_duration(out, (uint64_t)r->costs.emulated_ns);
+	out_text(out, " emulated, ");
+	out_duration(out, (uint64_t)r->costs.stepped_ns);
+	out_text(out, r->costs_measured ? " stepped, as measured here\n"
+					: " stepped, as assumed (pugmark doctor measures it)\n");
 	if (r->plan->unresolved)
 		out_format(
 			out,
@@ -123,7 +129,7 @@ static void text_stats(const struct plan_shown *s)
 static void text_list(const struct plan_shown *s)
 {
 	const struct pugmark_plan *p = s->result->plan;
-	out_format(s->out, "%-16s %-7s %-9s %-14s %s\n", "address", "kind", "class", "captures",
+	out_format(s->out, "%-16s %-7s %-9s %-18s %s\n", "address", "kind", "class", "captures",
 		   "function");
 	for (uint32_t i = 0; i < p->n_sites; i++) {
 		const struct plan_site *site = &p->sites[i];
@@ -135,7 +141,7 @@ static void text_list(const struct plan_shown *s)
 		char *start = out->at;
 		plan_put_captures(out, site);
 		unsigned len = (unsigned)(out->at - start);
-		out_spaces(out, len < 15 ? 15 - len : 1);
+		out_spaces(out, len < 19 ? 19 - len : 1);
 		out_safe_text(out, p->strings + p->funcs[site->func].name);
 		out_char(out, '\n');
 	}
@@ -170,6 +176,8 @@ static void json_stats(const struct plan_shown *s)
 		   ",\"full_sites\":%u,\"reduction\":%.6f,\"expected_cost\":%.0f,"
 		   "\"full_expected_cost\":%.0f,\"cost_reduction\":%.6f,",
 		   r->full_sites, t.fewer, r->plan->expected_cost_ns, r->full_cost_ns, t.cheaper);
+	out_format(out, "\"emulated_ns\":%.0f,\"stepped_ns\":%.0f,\"costs_measured\":%s,",
+		   r->costs.emulated_ns, r->costs.stepped_ns, r->costs_measured ? "true" : "false");
 	out_format(out, "\"unresolved\":%u,\"seconds\":%.6f,\"cached\":%s,\"plan\":",
 		   r->plan->unresolved, r->seconds, r->cached ? "true" : "false");
 	if (r->path) {

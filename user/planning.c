@@ -401,11 +401,12 @@ int planning_make(const char *binary, const struct planning_options *options,
 	struct planner p = {
 		.o = options,
 		.binary = binary,
-		.costs = probe_costs_of_machine(),
 		.out = out,
 		.diag = diag,
 	};
 	*out = (struct planning_result){0};
+	out->costs_measured = probe_costs_of_machine(&p.costs);
+	out->costs = p.costs;
 	double start = now_s();
 	int err = plan_or_load(&p);
 	out->seconds = now_s() - start;

@@ -63,7 +63,9 @@ struct planning_result {
 	bool cached;		   /* it was there already */
 	char *left_out;		   /* names of what an earlier recording has taken out; or NULL */
 	uint32_t n_left_out;
-	double seconds; /* what it took */
+	double seconds;		  /* what it took */
+	struct probe_costs costs; /* by which it was chosen */
+	bool costs_measured;	  /* they are this machine's, not the defaults */
 	/* compare, keep_model: the model; compare: how many probes mode full has and what they are
 	 * expected to cost
 	 */

@@ -5,8 +5,8 @@
 
 #include "offline/program.h"
 
-/* The measured costs ($XDG_CACHE_HOME/pugmark/costs.json, else below $HOME/.cache), or the
- * defaults where there are none. */
-struct probe_costs probe_costs_of_machine(void);
+/* The measured costs ($XDG_CACHE_HOME/pugmark/costs.json, else below $HOME/.cache), each of them
+ * the default where there is none. Whether all are measured. */
+bool probe_costs_of_machine(struct probe_costs *costs);
 
 #endif

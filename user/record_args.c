@@ -239,7 +239,9 @@ static int take(struct record_args *a, const struct record_option *o)
 	if (!o->number)
 		return EXIT_OK;
 	if (!parse_number(optarg, o->max, &value) || (o->whole && value != floor(value)))
-		return command_usage("record", "'%s' is not a number that fits here", optarg);
+		return command_usage("record",
+				     "--%s: '%s' is not a number that fits: %sup to %.0f, above 0",
+				     o->name, optarg, o->whole ? "a whole one, " : "", o->max);
 	return o->number(a, value);
 }
 

@@ -213,15 +213,29 @@ int targets_add_modules(struct targets *t, const char *pattern, uint32_t program
 				"no module '%s'", pattern);
 }
 
+/* In the text of @diag, the descriptor @path by its @name. */
+static void name_in_text(struct pugmark_diag *diag, const char *path, const char *name)
+{
+	size_t len = strlen(path);
+	char *at = strstr(diag->text, path), rest[sizeof(diag->text)];
+
+	if (!at || (at[len] >= '0' && at[len] <= '9'))
+		return;
+	snprintf(rest, sizeof(rest), "%s", at + len);
+	snprintf(at, (size_t)(diag->text + sizeof(diag->text) - at), "%s%s", name, rest);
+}
+
 void targets_name(const struct targets *t, struct pugmark_diag *diag)
 {
-	for (uint32_t i = 0; diag && i < t->n; i++)
+	for (uint32_t i = 0; diag && i < t->n; i++) {
+		name_in_text(diag, t->at[i].path, t->at[i].name);
 		if (!strcmp(diag->file, t->at[i].path)) {
 			size_t len = strlen(t->at[i].name), room = sizeof(diag->file) - 1;
 			const char *name = t->at[i].name + (len > room ? len - room : 0);
 			memcpy(diag->file, name, strlen(name) + 1);
 			return;
 		}
+	}
 }
 
 static void target_deinit(struct target *target)

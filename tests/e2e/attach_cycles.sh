@@ -83,7 +83,7 @@ for cycle in $(seq "$cycles"); do
 	[ $status = 0 ] || [ $status = 3 ] || claim "cycle $cycle: recorded" is $status 0
 	removed=$(sed -nE 's/.*removed in ([0-9]+) ms/\1/p' err)
 	[ "${removed:-0}" -le $slowest ] || slowest=$removed
-	n=$(sed -nE 's/.*: ([0-9]+) events of .*/\1/p' err)
+	n=$(sed -nE 's/.*: ([0-9]+) witness events of .*/\1/p' err)
 	[ "${n:-0}" -gt 0 ] && events=$((events + n))
 	[ $status = 0 ] || lost=$((lost + 1))
 	if [ $((cycle % 10)) = 0 ]; then

@@ -55,7 +55,7 @@ claim 'or run anything' [ ! -s out ]
 # --- a plan of something else ---------------------------------------------------------------------------
 "$PUGMARK" plan -o plan prog >out || exit 1
 cp "$(command -v sed || command -v cat)" other
-fails 'another build-id' record --plan plan -- ./other text
+fails 'not a plan of ./other: another build-id' record --plan plan -- ./other text
 head -c 1000 plan >plan.cut
 fails 'cut short' record --plan plan.cut -- ./prog -c text
 printf x | dd of=plan bs=1 seek=500 conv=notrunc 2>/dev/null

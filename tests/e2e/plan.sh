@@ -141,5 +141,18 @@ done
 [ "$(find "$dir/cache" -type f | wc -l)" = 1 ] || say "left in the cache: $(find "$dir/cache" -type f)"
 "$PUGMARK" plan --check "$program" >/dev/null || say 'what four planners left is no plan'
 
+# What doctor has measured is what a plan is chosen by, and the plan says so; what is no cost is not
+# taken.
+costs_are() { # TEXT-OF-THE-FILE EMULATED STEPPED MEASURED
+	echo "$1" >"$dir/cache/pugmark/costs.json"
+	local got
+	got=$("$PUGMARK" plan --format json "$program" |
+		jq -c '[.emulated_ns, .stepped_ns, .costs_measured]')
+	[ "$got" = "[$2,$3,$4]" ] || say "with the costs $1: $got"
+}
+costs_are '{"emulated": 801, "stepped": 16400}' 801 16400 true
+costs_are '{"emulated": -1, "stepped": 16400}' 600 16400 false
+costs_are '{"emulated": 801' 600 6500 false
+
 echo "$checked plans of real programs are proven"
 exit $failed

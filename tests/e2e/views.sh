@@ -141,6 +141,9 @@ for command in dump replay; do
 	misuse "'soon' is not a time" $command --from soon rec
 done
 misuse "'0' is not a number from 1" replay --depth 0 rec
+for order in total self; do
+	fails 1 'without times' report --sort $order still
+done
 misuse "no order 'size'" report --sort size rec
 fails 1 "no function that ran in it matches 'nosuch'" report --callers nosuch rec
 
