@@ -217,7 +217,9 @@ static bool unsure_decision(const struct parser *p, uint16_t module, uint32_t de
 static bool doubtful(const struct settling *s)
 {
 	struct parser *p = s->p;
-	uint32_t decision, open = p->unsure ? parser_can_end_down_to(p, 0) : p->n + 1;
+	if (!p->unsure)
+		return false;
+	uint32_t decision, open = parser_can_end_down_to(p, 0);
 	for (uint32_t i = open ? open - 1 : 0; i < p->n; i++) {
 		const struct frame *f = &p->stack[i];
 		bool called = parser_position_below(p, i, &decision) == AT_CALL || i + 1 < p->n;
@@ -225,7 +227,7 @@ static bool doubtful(const struct settling *s)
 			return true;
 	}
 	uint16_t module = p->stack[s->level].module;
-	for (uint32_t i = 0; p->unsure && i < s->n_steps; i++) {
+	for (uint32_t i = 0; i < s->n_steps; i++) {
 		const struct plan_node *n = node_at(p, module, s->steps[i].node);
 		bool into = s->steps[i].into && n->kind == NODE_KIND_CALL;
 		struct frame f = {.module = module, .node = s->steps[i].node};

@@ -4,14 +4,11 @@
  * on the stack that it finds or, with an argument, on one of its own; now and then it jumps out.
  * How many came goes to stdout. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FN __attribute__((noinline, noclone))
-#define KEEP __asm__ volatile("" ::: "memory")
+#include "interrupted.h"
 
 /* Begins or ends it. */
 void step(void);
@@ -29,22 +26,6 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size step, . - step\n");
 
-static volatile long came;
-static volatile unsigned sink;
-static sigjmp_buf back;
-static volatile sig_atomic_t may_jump;
-
-FN void leaf(void)
-{
-	sink++;
-	KEEP;
-}
-FN void twice(void)
-{
-	leaf();
-	leaf();
-	KEEP;
-}
 FN void handle(int signal)
 {
 	came++;

@@ -3,32 +3,13 @@
  * on an alternate stack, some are interrupted themselves, some jump out, until as many came
  * as the argument says. How many came goes to stdout. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
-#define FN __attribute__((noinline, noclone))
-#define KEEP __asm__ volatile("" ::: "memory")
+#include "interrupted.h"
 
-static volatile long came;
-static volatile unsigned sink;
-static sigjmp_buf back;
-static volatile sig_atomic_t may_jump;
-
-FN void leaf(void)
-{
-	sink++;
-	KEEP;
-}
-FN void twice(void)
-{
-	leaf();
-	leaf();
-	KEEP;
-}
 FN void handle(int signal)
 {
 	came++;
