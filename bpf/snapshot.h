@@ -272,7 +272,7 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 		return 0;
 	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, deep_scan_step, &scan, 0);
 	__u32 n = scan.n;
-	if (n > DEEP_MAX) /* no stack of return addresses; the nearest are gone */
+	if (n >= DEEP_MAX) /* no stack of return addresses; the nearest are gone */
 		return 0;
 	deep->kind = RING_DEEP;
 	deep->task = st->head.task;
