@@ -444,7 +444,6 @@ bool parser_begin_attached(struct parser *p, const struct lookahead *la)
 	const struct witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
 	uint64_t cfa = p->attach_cfa;
-	p->attach_cfa = 0;
 	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
 		return false;
 	struct frame f = {

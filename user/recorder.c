@@ -11,6 +11,7 @@
 #include "user/progress.h"
 #include "user/recording_writer.h"
 #include "user/replanner.h"
+#include "user/running.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -126,6 +127,22 @@ static int adopt_running(struct recording_run *run, struct pugmark_diag *diag)
 	return 0;
 }
 
+/* Takes in what runs the program now: by itself each would be at its first hit, and its signals
+ * before that would not be seen. Which of them a filter lets through is seen at that hit only. */
+static int adopt_found(struct recording_run *run, struct pugmark_diag *diag)
+{
+	const struct recorder_options *o = run->options;
+
+	for (uint32_t i = 0; o->all && !o->cgroup && !o->pid_namespace && i < o->n_running; i++) {
+		if (!running_runs(o->running[i], o->program))
+			continue;
+		int n = probes_adopt(run->probes, o->running[i], true, diag);
+		if (n < 0 && n != -ESRCH)
+			return n;
+	}
+	return 0;
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -155,6 +172,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	}
 	if (!err)
 		err = adopt_running(run, diag);
+	if (!err)
+		err = adopt_found(run, diag);
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
 		err = recording_writer_open(o, run->spans, &run->writer, diag);
