@@ -211,6 +211,8 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	default:
 		break;
 	}
+	if (e->kind != EVENT_ATTACH)
+		p->attach_cfa = 0;
 	p->last_ns = e->time_ns;
 	return p->failed ? -ENOMEM : 0;
 }
