@@ -129,7 +129,7 @@ int adopt(struct bpf_iter__task *ctx)
 	__s32 pid = pid_seen(BPF_CORE_READ(task, group_leader), 0);
 	if (!adopt_pid || pid != (int)adopt_pid)
 		return 0;
-	if (bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
+	if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
 		count(&counters.untracked);
 		return 0;
 	}

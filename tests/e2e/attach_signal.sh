@@ -30,20 +30,23 @@ steps() { # MODULE
 		$2 == "enter" && $4 in name { print $5, name[$4] }
 		$2 ~ /^(ret|unwind)$/ && $4 in name { print $2, name[$4] }'
 }
-attach() { # HOW SIGNAL OPTION...: to a program that waits, which gets the signal, and goes on to its end
-	local how=$1 pid recorder
+attach() { # HOW WHAT OPTION...: to a program that waits, which gets a signal, and goes on to its end
+	local how=$1 what=$2 pid recorder
 	rm -rf rec ready
 	./program "$how" >ready &
 	pid=$!
 	started+=("$pid")
 	until [ -s ready ]; do sleep 0.02; done
-	"$PUGMARK" record -q -o rec -p $pid "${@:3}" >out 2>err </dev/null &
+	shift 2
+	if [ "$what" = process ]; then set -- -p $pid "$@"; else set -- -a ./program "$@"; fi
+	"$PUGMARK" record -q -o rec "$@" >out 2>err </dev/null &
 	recorder=$!
 	started+=("$recorder")
 	until [ -e rec/events ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done
 	sleep 0.3
-	kill -"$2" $pid
+	kill -USR1 $pid
 	wait $pid
+	[ "$what" = process ] || kill -INT $recorder
 	wait $recorder
 }
 
@@ -97,11 +100,17 @@ expected[alt]=${expected[pause]}
 expected[alt-spin]=${expected[spin]}
 
 for how in pause alt callback foreign spin alt-spin default; do
-	attach "$how" USR1 --mode full --twin casper --twin best
+	attach "$how" process --mode full --twin casper --twin best
 	for module in 0 1 2; do
 		steps $module >did
 		claim "$how, plan $module: what was done, from the signal on" \
 			same <(echo "${expected[$how]}") did
 	done
+done
+for how in pause alt spin; do
+	attach "$how" program --mode best
+	steps 0 >did
+	claim "$how, by the program's name: what was done, from the signal on" \
+		same <(echo "${expected[$how]}") did
 done
 conclude
