@@ -23,6 +23,7 @@ struct task {
 	uint32_t execs;
 	struct task_stacks stacks;
 	struct stack_copy *attached; /* until the event that it is of */
+	bool paused;		     /* and not attached since */
 };
 
 struct unpacker {
@@ -95,6 +96,16 @@ int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first)
 {
 	return generations_add(&u->generations, options, spans, first);
+}
+
+void unpacker_began(struct unpacker *u, uint64_t time_ns)
+{
+	generations_began(&u->generations, time_ns);
+}
+
+void unpacker_ended(struct unpacker *u, uint64_t time_ns)
+{
+	generations_ended(&u->generations, time_ns);
 }
 
 static void finish_events(struct unpacker *u)
@@ -287,10 +298,33 @@ static void unpack_base(struct unpacker *u, const struct generation *g, uint32_t
 	segment_encoder_reset(u->enc, t->bases, t->known);
 }
 
-static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
+/* The task's probes were of @g, which is in use no more: as long as it was, its log is whole. */
+static void unpack_pause(struct unpacker *u, const struct generation *g)
 {
 	struct task *t = u->task;
+	uint64_t ended_ns = g->ended_ns;
 
+	if (ended_ns > t->time_ns)
+		t->time_ns = ended_ns;
+	add_plain(u, EVENT_PAUSE, 0);
+	finish_events(u);
+	t->known = 0;
+	t->paused = true;
+	segment_encoder_reset(u->enc, t->bases, t->known);
+}
+
+/* The task is seen again from when its probes are those of @g, and no later than @next_ns. */
+static void end_pause(struct task *t, const struct generation *g, uint64_t next_ns)
+{
+	uint64_t began_ns = g->began_ns;
+	bool known = t->paused && began_ns >= t->time_ns && began_ns < next_ns;
+
+	t->time_ns = known ? began_ns : next_ns;
+	t->paused = false;
+}
+
+static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
+{
 	switch (r->head >> HEAD_RECORD_SHIFT) {
 	case RECORD_WITNESS:
 		unpack_witness(u, b, r);
@@ -317,10 +351,7 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 			b->values[b->n_values++] = r->value;
 		break;
 	case RECORD_PAUSE:
-		add_plain(u, EVENT_PAUSE, 0);
-		finish_events(u);
-		t->known = 0;
-		segment_encoder_reset(u->enc, t->bases, t->known);
+		unpack_pause(u, b->generation);
 		break;
 	case RECORD_FORK:
 		add_plain(u, EVENT_FORK, r->value);
@@ -346,7 +377,7 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 		n = b->n;
 	for (; n--; r++) {
 		if (r->head >> HEAD_RECORD_SHIFT == RECORD_ATTACH) {
-			u->task->time_ns = next_time(r, n, reading.time_ns);
+			end_pause(u->task, g, next_time(r, n, reading.time_ns));
 			unpack_attach(u, g, b->pid);
 		} else {
 			unpack_record(u, &reading, r);
@@ -409,6 +440,11 @@ static void unpack_process(struct unpacker *u, const struct process_record *r)
 	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
 		return;
 	note_task(u, r->lost, r->execs);
+	const struct generation *g = generations_last(&u->generations);
+	if (u->task->paused && g && !g->ended_ns && g->began_ns) { /* it has done nothing since */
+		end_pause(u->task, g, r->time_ns);
+		add_plain(u, EVENT_ATTACH, 0);
+	}
 	struct witness_event e = {
 		.kind = r->kind == PROCESS_EXIT ? EVENT_END : EVENT_STOP,
 		.time_ns = r->time_ns,
