@@ -230,6 +230,7 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	if (r->head & HEAD_SNAPSHOT) {
 		fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
 		clean_witness(u, b, &mod->sites[e.site], &e);
+		fail(u, task_stacks_slim(&t->stacks, b->serial - 1, &u->words, &e));
 	}
 	e.values = b->values;
 	e.n_values = b->n_values;
@@ -409,6 +410,8 @@ static void unpack_signal(struct unpacker *u, const struct signal_note *n, uint3
 
 		attach_stacks_clean(u->attach_stacks, n->pid, &from, u->words, &e);
 	}
+	if (n->has_snapshot)
+		fail(u, task_stacks_slim(&u->task->stacks, n->snapshot, &u->words, &e));
 	add_event(u, &e);
 }
 
