@@ -44,8 +44,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	born->last_cfa = st->last_cfa;
 	/* What led here in silence was done once, by the parent: whoever made the system call, code
 	 * of ours or of a module that is not traced. */
-	if (!st->attached)
-		place_send(st, NULL, st->head.pid);
+	place_send(st, NULL, st->head.pid);
 	__u32 n = batch_room(st);
 	batch_append(st, &n, (__u32)RECORD_FORK << HEAD_RECORD_SHIFT, born->head.task);
 	st->n = n;
@@ -133,7 +132,7 @@ int adopt(struct bpf_iter__task *ctx)
 	__s32 pid = pid_seen(BPF_CORE_READ(task, group_leader), 0);
 	if (!adopt_pid || pid != (int)adopt_pid)
 		return 0;
-	if (bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
+	if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
 		count(&counters.untracked);
 		return 0;
 	}

@@ -11,6 +11,7 @@
 #include "user/progress.h"
 #include "user/recording_writer.h"
 #include "user/replanner.h"
+#include "user/running.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -30,8 +31,8 @@ enum {
 	SHORT_TICK_MS = 2,
 	PROGRESS_NS = 500000000,
 	OVERHEAD_NS = 50000000,
-	PATIENCE_NS = 200000000, /* in half a second nothing is left of what goes */
-	SETTLE_NS = 1000000000	 /* from then on what is traced has its processors */
+	/* In half a second nothing is left of what goes; to remove it takes some of that. */
+	PATIENCE_NS = 350000000,
 };
 
 struct recording_run {
@@ -126,6 +127,22 @@ static int adopt_running(struct recording_run *run, struct pugmark_diag *diag)
 	return 0;
 }
 
+/* Takes in what runs the program now: by itself each would be at its first hit, and its signals
+ * before that would not be seen. Which of them a filter lets through is seen at that hit only. */
+static int adopt_found(struct recording_run *run, struct pugmark_diag *diag)
+{
+	const struct recorder_options *o = run->options;
+
+	for (uint32_t i = 0; o->all && !o->cgroup && !o->pid_namespace && i < o->n_running; i++) {
+		if (!running_runs(o->running[i], o->program))
+			continue;
+		int n = probes_adopt(run->probes, o->running[i], true, diag);
+		if (n < 0 && n != -ESRCH)
+			return n;
+	}
+	return 0;
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -155,6 +172,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	}
 	if (!err)
 		err = adopt_running(run, diag);
+	if (!err)
+		err = adopt_found(run, diag);
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
 		err = recording_writer_open(o, run->spans, &run->writer, diag);
@@ -293,8 +312,6 @@ static int follow_planning(struct recording_run *run, uint64_t time_ns, struct p
 	}
 	if (run->replanning_out && time_ns - run->found_ns > PATIENCE_NS)
 		pause_probes(run);
-	if (run->overhead && time_ns - run->start_ns > SETTLE_NS)
-		replanner_yield(run->replanner);
 	return 0;
 }
 
@@ -454,7 +471,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 			replanner_finish(run.replanner, NULL, NULL, NULL);
 		run.replanner = NULL;
 		note_counters(&run);
-		if (collector_finish(run.collector))
+		done.write_err = collector_finish(run.collector);
+		if (done.write_err)
 			done.why = STOP_DISK;
 		show_progress(&run, now_ns(), true);
 	}
