@@ -479,7 +479,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 			replanner_finish(run.replanner, NULL, NULL, NULL);
 		run.replanner = NULL;
 		note_counters(&run);
-		if (collector_finish(run.collector))
+		done.write_err = collector_finish(run.collector);
+		if (done.write_err)
 			done.why = STOP_DISK;
 		show_progress(&run, now_ns(), true);
 	}
