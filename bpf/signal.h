@@ -30,25 +30,22 @@ static __always_inline void note_handler(struct task_struct *task, struct k_siga
 	note->alt_bytes = bytes;
 }
 
-static __always_inline void note_registers(struct pt_regs *regs, struct signal_note *note)
+/* The task ran before it was recorded, and this is the first that is seen of it, at @regs. */
+static __always_inline void attach_here(struct task_state *st, struct pt_regs *regs)
 {
-	note->ip = regs->ip;
-	note->regs[0] = regs->ax;
-	note->regs[1] = regs->dx;
-	note->regs[2] = regs->cx;
-	note->regs[3] = regs->bx;
-	note->regs[4] = regs->si;
-	note->regs[5] = regs->di;
-	note->regs[6] = regs->bp;
-	note->regs[7] = regs->sp;
-	note->regs[8] = regs->r8;
-	note->regs[9] = regs->r9;
-	note->regs[10] = regs->r10;
-	note->regs[11] = regs->r11;
-	note->regs[12] = regs->r12;
-	note->regs[13] = regs->r13;
-	note->regs[14] = regs->r14;
-	note->regs[15] = regs->r15;
+	__u32 n = batch_room(st);
+
+	if (attach_begin(st, regs))
+		attach_send(regs->sp);
+	st->attached = 0;
+	st->generation = generation; /* it has had no hit of another */
+	batch_append(st, &n, (__u32)RECORD_ATTACH << HEAD_RECORD_SHIFT, 0);
+	if (with_times) {
+		st->last_ns = bpf_ktime_get_ns();
+		batch_append(st, &n, RECORD_TIME << HEAD_RECORD_SHIFT, st->last_ns);
+	}
+	st->n = n;
+	batch_send(st);
 }
 
 /* Sends the registers and the stack of the current task, as an event of its own after what it has
@@ -63,6 +60,10 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 
 	batch_send(st);
 	bool told = snapshot_send(sp);
+	if (st->attached && !told) /* what comes next tells where it is */
+		return 0;
+	if (st->attached)
+		attach_here(st, regs);
 	/* All of the stack that can be; where that is too much, as far as the last hit's frame. */
 	if (told && !deep_send(sp + 8 * DEEP_WORDS, st->base[module], module_bytes[module]) &&
 	    st->last_cfa - sp < 8 * DEEP_WORDS)
@@ -80,7 +81,8 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 		note->snapshot = st->snapshots - 1;
 		if (ka)
 			note_handler(task, ka, sp, note);
-		note_registers(regs, note);
+		note->ip = regs->ip;
+		note_registers(regs, note->regs);
 		if (!ka) /* in the system call: what is behind that need not be of the function */
 			note->ip--;
 		bpf_ringbuf_submit(note, BPF_RB_NO_WAKEUP);
@@ -96,8 +98,7 @@ int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 
-	/* Before the first hit of a task that ran before, its stack is not known. */
-	if (st && enabled && !st->stopped && !st->attached)
+	if (st && enabled && !st->stopped)
 		place_send(st, ka, st->head.pid);
 	return 0;
 }

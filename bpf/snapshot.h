@@ -121,9 +121,14 @@ __noinline int snapshot_send(__u64 sp)
 		bpf_probe_read_kernel(now->words, bytes, untouched);
 		bpf_probe_read_user(now->words, page, (void *)sp);
 	}
+	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
 	now->kind = RING_SNAPSHOT;
 	now->task = st->head.task;
 	now->addr = sp;
+	now->heap = mm ? mm->start_brk : 0;
+	now->heap_end = mm ? mm->brk : 0;
+	now->args = mm ? mm->start_stack : 0;
+	now->args_end = mm ? mm->env_end : 0;
 	now->n_words = bytes / 8;
 	now->serial = st->snapshots;
 	__u32 n = 8 * lines_changed(now, old);
@@ -272,7 +277,7 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 		return 0;
 	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, deep_scan_step, &scan, 0);
 	__u32 n = scan.n;
-	if (n > DEEP_MAX) /* no stack of return addresses; the nearest are gone */
+	if (n >= DEEP_MAX) /* no stack of return addresses; the nearest are gone */
 		return 0;
 	deep->kind = RING_DEEP;
 	deep->task = st->head.task;
@@ -308,37 +313,53 @@ static long attach_step(__u32 step, struct attach_scan *scan)
 				  BPF_RB_NO_WAKEUP) != 0;
 }
 
-/* Sends the registers and the stack of a task that ran before it was recorded. snapshot_send() has
- * made the state that this uses. */
-static __noinline int attach_send(struct pt_regs *ctx)
+/* By their DWARF number. */
+static __always_inline void note_registers(const struct pt_regs *from, __u64 *regs)
 {
-	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	regs[0] = from->ax;
+	regs[1] = from->dx;
+	regs[2] = from->cx;
+	regs[3] = from->bx;
+	regs[4] = from->si;
+	regs[5] = from->di;
+	regs[6] = from->bp;
+	regs[7] = from->sp;
+	regs[8] = from->r8;
+	regs[9] = from->r9;
+	regs[10] = from->r10;
+	regs[11] = from->r11;
+	regs[12] = from->r12;
+	regs[13] = from->r13;
+	regs[14] = from->r14;
+	regs[15] = from->r15;
+}
+
+/* What attach_send() sends next is of a task that is at @regs. snapshot_send() has made the state
+ * that this uses. */
+static __always_inline bool attach_begin(struct task_state *st, const struct pt_regs *regs)
+{
 	struct stack_state *stacks =
 		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
 
-	if (!st || !stacks)
+	if (!stacks)
+		return false;
+	stacks->attach.kind = RING_ATTACH;
+	stacks->attach.task = st->head.task;
+	stacks->attach.ip = regs->ip;
+	note_registers(regs, stacks->attach.regs);
+	return true;
+}
+
+/* Sends the registers and the stack, from @sp upwards, of a task that ran before it was recorded.
+ */
+static __noinline int attach_send(__u64 sp)
+{
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!stacks)
 		return 0;
-	struct attach_stack *a = &stacks->attach;
-	a->kind = RING_ATTACH;
-	a->task = st->head.task;
-	a->ip = ctx->ip;
-	a->regs[0] = ctx->ax;
-	a->regs[1] = ctx->dx;
-	a->regs[2] = ctx->cx;
-	a->regs[3] = ctx->bx;
-	a->regs[4] = ctx->si;
-	a->regs[5] = ctx->di;
-	a->regs[6] = ctx->bp;
-	a->regs[7] = ctx->sp;
-	a->regs[8] = ctx->r8;
-	a->regs[9] = ctx->r9;
-	a->regs[10] = ctx->r10;
-	a->regs[11] = ctx->r11;
-	a->regs[12] = ctx->r12;
-	a->regs[13] = ctx->r13;
-	a->regs[14] = ctx->r14;
-	a->regs[15] = ctx->r15;
-	struct attach_scan scan = {.stacks = stacks, .at = ctx->sp & ~7ull};
+	struct attach_scan scan = {.stacks = stacks, .at = sp & ~7ull};
 	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
 	return 0;
 }

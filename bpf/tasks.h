@@ -95,10 +95,11 @@ static struct task_state *task_new(struct task_struct *task, __u32 parent, bool 
 		count(&counters.hits_without_task);
 		return NULL;
 	}
-	if (st->head.task)
+	/* Its parent's fork and the collector that adopts its process may meet here. */
+	if (st->head.task ||
+	    __sync_val_compare_and_swap(&st->head.task, 0, __sync_add_and_fetch(&n_tasks, 1)))
 		return st;
 	st->head.kind = RING_BATCH;
-	st->head.task = __sync_fetch_and_add(&n_tasks, 1) + 1;
 	st->attached = attached;
 	st->generation = generation;
 	st->head.pid = pid_seen(BPF_CORE_READ(task, group_leader), task->tgid);

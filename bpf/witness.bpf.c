@@ -159,7 +159,8 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
 		hit->head |= HEAD_SNAPSHOT;
 		if (hit->attached) {
-			attach_send(ctx);
+			if (attach_begin(st, ctx))
+				attach_send(sp);
 		} else {
 			anchor_find(sp, hit->base, module_bytes[module]);
 			deep_send((calls_back ? st->out_cfa : st->last_cfa) + DEEP_MARGIN,

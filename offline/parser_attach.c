@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* parser_attach.c: where the trace of a thread begins that ran before it was recorded. The recorder
  * has unwound its stack, through whatever modules, and kept the return addresses. Those after our
- * calls are frames of ours with the call in progress; between them lies code that is not traced. */
+ * calls are frames of ours with the call in progress; between them lies code that is not traced.
+ * The thread is at its first event, or wherever a signal finds it that comes before. */
 #include "offline/parser_state.h"
 
 #include <stdlib.h>
@@ -64,4 +65,90 @@ void parser_attach(struct parser *p, const struct witness_event *e)
 		p->attach_boundary = boundary;
 	}
 	free(slots);
+}
+
+static bool has(const struct pugmark_plan *plan, uint32_t decision, uint32_t node)
+{
+	const struct plan_decision *d = &plan->decisions[decision];
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (plan->alternatives[i] == node)
+			return true;
+	return false;
+}
+
+static bool has_all(const struct pugmark_plan *plan, uint32_t decision, uint32_t of)
+{
+	const struct plan_decision *d = &plan->decisions[of];
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (!has(plan, decision, plan->alternatives[i]))
+			return false;
+	return true;
+}
+
+/* Whether @decision is one of function @func by which @node can be next. */
+static bool leads_to(const struct pugmark_plan *plan, uint32_t decision, uint32_t func,
+		     uint32_t node)
+{
+	const struct plan_decision *d = &plan->decisions[decision];
+	if (!has(plan, decision, node))
+		return false;
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (plan->alternatives[i] && plan->nodes[plan->alternatives[i]].func != func)
+			return false;
+	return true;
+}
+
+/* The decision that holds where @node is next in @func: the thread has come there by one of those
+ * that lead to it, and the one that has all of their alternatives tells these apart as well.
+ * PUGMARK_NONE: there is none such. */
+static uint32_t decision_before(const struct pugmark_plan *plan, uint32_t func, uint32_t node)
+{
+	uint32_t widest = PUGMARK_NONE;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		if ((widest == PUGMARK_NONE || plan->decisions[d].n > plan->decisions[widest].n) &&
+		    leads_to(plan, d, func, node))
+			widest = d;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		if (leads_to(plan, d, func, node) && !has_all(plan, widest, d))
+			return PUGMARK_NONE;
+	return widest;
+}
+
+/* In a function of ours, whose frame the attach has told. */
+static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
+{
+	if (at->next == PUGMARK_NONE || at->next & (POINT_PASSED | POINT_AFTER) ||
+	    (at->cfa && at->cfa != cfa))
+		return false;
+	struct frame f = {
+		.func = at->func,
+		.module = at->module,
+		.cfa = cfa,
+		.ret = p->attach_ret,
+		.decision = decision_before(p->plans[at->module], at->func, at->next),
+		.boundary = p->attach_boundary,
+		.hidden = CAUSE_ATTACH,
+	};
+	if (f.decision == PUGMARK_NONE)
+		return false;
+	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+	parser_push(p, f);
+	p->position = AT_DECISION;
+	p->begun = true;
+	return true;
+}
+
+bool parser_begin_placed(struct parser *p, const struct witness_event *e)
+{
+	struct place at;
+	uint64_t cfa = p->attach_cfa;
+	if (!cfa || !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at))
+		return false;
+	if (at.func != PUGMARK_NONE)
+		return begin_inside(p, &at, cfa);
+	if (!p->n && p->attach_boundary != BELOW_ROOT)
+		return false;
+	p->position = p->n ? AT_CALL : OUTSIDE;
+	p->begun = true;
+	return true;
 }

@@ -96,10 +96,14 @@ void parser_signal(struct parser *p, const struct witness_event *e)
 {
 	if (e->val)
 		p->foreign.sp = 0;
-	if (p->position == LOST || p->lost)
+	if (p->lost)
 		return; /* the handler's own entry says enough */
 	enum settled settled = UNSETTLED;
-	if (p->n || !p->context)
+	if (p->position == LOST && parser_begin_placed(p, e))
+		settled = SETTLED;
+	else if (p->position == LOST)
+		return;
+	else if (p->n || !p->context)
 		settled = parser_settle(p, e, e->cfa, e->ret, e->signal.bp);
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;

@@ -120,7 +120,8 @@ struct parser {
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
 	uint64_t now_ns;
 	uint64_t lost, gaps;
-	uint64_t attach_cfa, attach_ret; /* LOST, CAUSE_ATTACH: of the next event's frame, or 0 */
+	uint64_t attach_cfa, attach_ret; /* right after EVENT_ATTACH: of the next event's frame; or
+					    0 */
 	uint8_t attach_boundary;
 	bool paused;   /* what is probed is being changed: a gap is due */
 	bool begun;    /* it has had a witness event */
@@ -164,6 +165,14 @@ static inline bool parser_unsure_call(const struct parser *p, const struct frame
 {
 	const bool *unsure = p->tables[f->module]->unsure_call;
 	return unsure && unsure[f->node];
+}
+
+/* Whether the plan says that nothing tells the way from @decision of @module on. */
+static inline bool parser_unsure_decision(const struct parser *p, uint16_t module,
+					  uint32_t decision)
+{
+	const bool *unsure = p->tables[module]->unsure_decision;
+	return unsure && decision != PUGMARK_NONE && unsure[decision];
 }
 
 /* Where the call @n of @module returns to in memory; 0: not known. */
@@ -411,5 +420,8 @@ enum settled parser_settle(struct parser *parser, const struct witness_event *ev
 /* Opens the frames that the stack of an EVENT_ATTACH tells of, and says where the next event's is.
  */
 void parser_attach(struct parser *parser, const struct witness_event *event);
+/* A signal has come (EVENT_SIGNAL) right after that: goes on from where it finds the thread.
+ * Returns whether it is known how. */
+bool parser_begin_placed(struct parser *parser, const struct witness_event *event);
 
 #endif

@@ -27,7 +27,7 @@ static uint32_t parse_hex(const char *hex, uint8_t *out, uint32_t max)
 	uint32_t n = 0;
 
 	for (; n < max && hex[2 * n]; n++)
-		if (sscanf(hex + 2 * n, "%2hhx", &out[n]) != 1)
+		if (!hex[2 * n + 1] || sscanf(hex + 2 * n, "%2hhx", &out[n]) != 1)
 			return 0;
 	return n;
 }

@@ -4,6 +4,7 @@
 #include "user/later.h"
 
 #include "user/mappings.h"
+#include "user/running.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,13 +65,8 @@ int later_fd(const struct later *l)
 
 static bool is_traced(const struct later *l, pid_t pid)
 {
-	struct stat program, runs;
-	char path[32];
-	if (!l->options->all)
-		return probes_tracks(l->probes, pid);
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return !stat(path, &runs) && !stat(l->options->program, &program) &&
-	       program.st_dev == runs.st_dev && program.st_ino == runs.st_ino;
+	return l->options->all ? running_runs(pid, l->options->program)
+			       : probes_tracks(l->probes, pid);
 }
 
 static void add_all(struct later *l)

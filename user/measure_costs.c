@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* measure_costs.c: a file of machine code in a temporary directory, a child that maps it and runs
- * loops in it, and probes on one instruction of a loop at a time. Only that file is probed, and
- * only that child has it. Where two programs are compared, each has a copy of the loop, and they
- * run in turns on one processor, together with a copy that has no probe. */
+/* measure_costs.c: a file of machine code in memory, a child that maps it and runs loops in it, and
+ * probes on one instruction of a loop at a time. Only that file is probed, and only that child has
+ * it. Where two programs are compared, each has a copy of the loop, and they run in turns on one
+ * processor, together with a copy that has no probe. */
 #include "user/measure_costs.h"
 
 #include "bpf/cost.skel.h"
@@ -11,7 +11,6 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -71,9 +71,10 @@ struct question {
 };
 
 struct bench {
-	char dir[64], path[80];
+	int code_fd;
+	char path[32]; /* of the code */
 	pid_t pid;
-	int ask, answer;
+	int talk; /* a socket to the child */
 };
 
 static uint64_t now_ns(void)
@@ -106,10 +107,10 @@ static uint64_t probe_offset(unsigned loop, enum copy copy)
 }
 
 /* The child: answers each question with how long it took. */
-static void child_main(const char *path, int ask, int answer)
+static void child_main(int code_fd, int talk)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const uint8_t *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	const uint8_t *code =
+		mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, code_fd, 0);
 	struct question q;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -117,68 +118,68 @@ static void child_main(const char *path, int ask, int answer)
 	CPU_ZERO(&here);
 	CPU_SET(sched_getcpu(), &here);
 	sched_setaffinity(0, sizeof(here), &here);
-	if (fd < 0 || code == MAP_FAILED)
+	if (code == MAP_FAILED)
 		_exit(1);
-	while (read(ask, &q, sizeof(q)) == sizeof(q)) {
+	while (read(talk, &q, sizeof(q)) == sizeof(q)) {
 		void (*run)(uint32_t) = (void (*)(uint32_t))(code + q.slot * SLOT_BYTES);
 		uint64_t start = now_ns();
 
 		run(q.hits);
 		uint64_t took = now_ns() - start;
-		if (write(answer, &took, sizeof(took)) != sizeof(took))
+		if (write(talk, &took, sizeof(took)) != sizeof(took))
 			break;
 	}
 	_exit(0);
 }
 
+/* In memory: it is gone with us however we end, and no mount forbids to run it. */
+static int open_code(void)
+{
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+	uint8_t code[CODE_BYTES];
+	int fd = memfd_create("pugmark-loops", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+		fd = memfd_create("pugmark-loops", MFD_CLOEXEC);
+	write_code(code);
+	if (fd >= 0 && write(fd, code, sizeof(code)) != sizeof(code)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 static int bench_open(struct bench *b, struct pugmark_diag *diag)
 {
-	const char *tmp = getenv("TMPDIR");
-	uint8_t code[CODE_BYTES];
-	int ask[2] = {-1, -1}, answer[2] = {-1, -1};
+	int ends[2];
 
-	b->pid = 0;
-	b->ask = b->answer = -1;
-	snprintf(b->dir, sizeof(b->dir), "%.40s/pugmark.XXXXXX", tmp ? tmp : "/tmp");
-	if (!mkdtemp(b->dir)) {
-		*b->dir = 0;
-		return pugmark_diag_set(diag, -errno, tmp ? tmp : "/tmp", PUGMARK_NO_OFFSET,
-					"making a directory in it: %s", strerror(errno));
-	}
-	snprintf(b->path, sizeof(b->path), "%s/code", b->dir);
-	write_code(code);
-	int fd = open(b->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-	bool written = fd >= 0 && write(fd, code, sizeof(code)) == sizeof(code);
-	if (fd >= 0)
-		close(fd);
-	if (!written || pipe2(ask, O_CLOEXEC) || pipe2(answer, O_CLOEXEC))
-		return pugmark_diag_set(diag, -errno, b->path, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
+	*b = (struct bench){.talk = -1, .code_fd = open_code()};
+	if (b->code_fd < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
+					"measuring probes: %s", strerror(errno));
+	snprintf(b->path, sizeof(b->path), "/proc/self/fd/%d", b->code_fd);
 	b->pid = fork();
 	if (!b->pid) {
-		close(ask[1]);
-		close(answer[0]);
-		child_main(b->path, ask[0], answer[1]);
+		close(ends[0]);
+		child_main(b->code_fd, ends[1]);
 	}
-	close(ask[0]);
-	close(answer[1]);
-	b->ask = ask[1];
-	b->answer = answer[0];
-	return b->pid < 0 ? -errno : 0;
+	close(ends[1]);
+	b->talk = ends[0];
+	return b->pid < 0 ? pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
+					     "measuring probes: fork: %s", strerror(errno))
+			  : 0;
 }
 
 static void bench_close(struct bench *b)
 {
-	if (b->ask >= 0)
-		close(b->ask);
-	if (b->answer >= 0)
-		close(b->answer);
+	if (b->talk >= 0)
+		close(b->talk);
 	if (b->pid > 0)
 		waitpid(b->pid, NULL, 0);
-	if (*b->dir) {
-		unlink(b->path);
-		rmdir(b->dir);
-	}
+	if (b->code_fd >= 0)
+		close(b->code_fd);
 }
 
 /* Nanoseconds a hit, or -1. */
@@ -187,8 +188,8 @@ static double time_once(struct bench *b, uint32_t loop, enum copy copy, uint32_t
 	struct question q = {copy * COST_INSNS + loop, hits};
 	uint64_t took;
 
-	if (write(b->ask, &q, sizeof(q)) != sizeof(q) ||
-	    read(b->answer, &took, sizeof(took)) != sizeof(took))
+	if (send(b->talk, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q) ||
+	    recv(b->talk, &took, sizeof(took), MSG_WAITALL) != sizeof(took))
 		return -1;
 	return (double)took / hits;
 }
@@ -220,6 +221,12 @@ static struct bpf_link *attach_empty(struct cost_bpf *skel, const struct bench *
 	return bpf_program__attach_uprobe(skel->progs.empty, false, -1, b->path, offset);
 }
 
+static int child_ended(struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, -ECHILD, NULL, PUGMARK_NO_OFFSET,
+				"measuring probes: the process that was probed has ended");
+}
+
 static int measure_empty(struct bench *b, struct cost_bpf *skel, struct measured_costs *costs,
 			 struct pugmark_diag *diag)
 {
@@ -231,9 +238,11 @@ static int measure_empty(struct bench *b, struct cost_bpf *skel, struct measured
 		if (!link)
 			return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
 						"measuring probes: %s", strerror(errno));
-		costs->rows[i] = (struct cost_row){loops[i].name, loops[i].stepped,
-						   time_loop(b, i, hits) - bare};
+		double probed = time_loop(b, i, hits);
 		bpf_link__destroy(link);
+		if (bare < 0 || probed < 0)
+			return child_ended(diag);
+		costs->rows[i] = (struct cost_row){loops[i].name, loops[i].stepped, probed - bare};
 	}
 	return 0;
 }
@@ -270,16 +279,19 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* The three copies in turns. */
-static void compare_copies(struct bench *b, const struct witness_kind *kind,
-			   struct cost_witness *out)
+static int compare_copies(struct bench *b, const struct witness_kind *kind,
+			  struct cost_witness *out, struct pugmark_diag *diag)
 {
 	double added[TURNS], ratios[TURNS];
 
 	for (int i = 0; i < TURNS; i++) {
 		double ns[COPIES];
 
-		for (int copy = 0; copy < COPIES; copy++)
+		for (int copy = 0; copy < COPIES; copy++) {
 			ns[copy] = time_once(b, kind->loop, copy, HITS_OF_TURN);
+			if (ns[copy] < 0)
+				return child_ended(diag);
+		}
 		added[i] = ns[COPY_WITNESS] - ns[COPY_BARE];
 		ratios[i] = added[i] / (ns[COPY_EMPTY] - ns[COPY_BARE]);
 	}
@@ -293,6 +305,7 @@ static void compare_copies(struct bench *b, const struct witness_kind *kind,
 		.low = ratios[TURNS / 4],
 		.high = ratios[3 * TURNS / 4],
 	};
+	return 0;
 }
 
 /* A copy of the loop under the recording program, as the recorder runs it, beside one under the
@@ -336,7 +349,7 @@ static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct
 		err = -errno;
 	if (!err) {
 		probes_enable(probes);
-		compare_copies(b, kind, out);
+		err = compare_copies(b, kind, out, diag);
 		ring_buffer__consume(ring);
 		probes_stop(probes);
 	}

@@ -3,7 +3,7 @@
 #include "user/plan_checked.h"
 
 #include "offline/plan_check.h"
-#include "offline/site_operand.h"
+#include "offline/plan_places.h"
 #include "user/planning.h"
 
 #include <errno.h>
@@ -128,25 +128,18 @@ static void print_fault(void *ctx, const struct plan_fault *f)
 static void check_places(struct printer *p, const struct pugmark_model *model)
 {
 	for (uint32_t i = 0; i < p->plan->n_sites; i++) {
-		const struct plan_site *s = &p->plan->sites[i];
-		struct site_operand operand;
-		bool there = !site_operand_at(model, s->addr, &operand) &&
-			     pugmark_model_file_offset(model, s->addr) == s->off_file &&
-			     operand.probe == s->probe;
-		struct pugmark_cfa cfa = pugmark_model_cfa_at(model, s->addr);
-		bool frame = s->cfa_reg == CFA_UNKNOWN ||
-			     (cfa.reg == s->cfa_reg && cfa.offset == s->cfa_off) ||
-			     (s->cfa_reg == CFA_SP && !s->cfa_off);
-		if (there && frame)
+		enum plan_place place = plan_place_of(p->plan, i, model);
+		if (place == PLACE_HOLDS)
 			continue;
 		print_fault(p, &(struct plan_fault){
 				       .kind = FAULT_TABLES,
-				       .func = s->func,
+				       .func = p->plan->sites[i].func,
 				       .node = PUGMARK_NONE,
 				       .other = PUGMARK_NONE,
 				       .site = i,
-				       .text = there ? "a probe whose frame is not where it says"
-						     : "a probe that is on no such instruction",
+				       .text = place == PLACE_NO_FRAME
+						       ? "a probe whose frame is not where it says"
+						       : "a probe that is on no such instruction",
 			       });
 	}
 }

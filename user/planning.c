@@ -6,6 +6,7 @@
 #include "offline/needed.h"
 #include "offline/plan_build.h"
 #include "offline/plan_file.h"
+#include "offline/plan_places.h"
 #include "offline/whole_file.h"
 #include "user/patterns.h"
 #include "user/plan_cache.h"
@@ -354,11 +355,14 @@ static int make_file(struct planner *p)
 	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
 }
 
-/* Of all that a plan is made from beside the binary and the options. */
+/* Of all that a plan is made from beside the options; of the binary, its code: a build-id alone
+ * does not tell that (plan_places.h). */
 static uint32_t input_hash(const struct planner *p)
 {
 	const struct pugmark_model *m = p->model;
+	uint32_t code = plan_places_code(m);
 	uint32_t hash = crc32(p->profile.hash, (const void *)&p->costs, sizeof(p->costs));
+	hash = crc32(hash, (const void *)&code, sizeof(code));
 	hash = crc32(hash, p->entered, m->n_funcs);
 	hash = crc32(hash, p->traced, m->n_imports);
 	return crc32(hash, p->bound, m->n_imports);

@@ -92,12 +92,13 @@ int process_lines_maps(struct process_lines *l, const struct chunk_text *text, u
 int process_lines_note(struct process_lines *l, const struct chunk_text *text, uint32_t bytes)
 {
 	char *copy = strndup(text->text, bytes - sizeof(*text));
+	json_t *j = json_object();
 
-	int err = add_line(l, text->time_ns,
-			   json_pack("{s:s,s:I,s:s}", "ev", "note", "t", (json_int_t)text->time_ns,
-				     "text", copy ? copy : ""));
+	json_object_set_new(j, "ev", json_string("note"));
+	json_object_set_new(j, "t", json_integer(text->time_ns));
+	json_object_set_new(j, "text", recording_json_text(copy ? copy : ""));
 	free(copy);
-	return err;
+	return add_line(l, text->time_ns, j);
 }
 
 void process_lines_deinit(struct process_lines *l)

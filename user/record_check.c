@@ -2,10 +2,10 @@
 /* record_check.c: see record_check.h. What the machine lacks is doctor's to know. */
 #include "user/record_check.h"
 
-#include "user/probe_limits.h"
-
+#include "offline/plan_places.h"
 #include "user/build_id.h"
 #include "user/doctor.h"
+#include "user/probe_limits.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -101,15 +101,45 @@ int record_check_process(pid_t pid, struct pugmark_diag *diag)
 					"has ended",
 					pid);
 	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-				"process %d: its program cannot be seen: %s", pid, strerror(-err));
+				"process %d: its program cannot be seen: %s%s", pid, strerror(-err),
+				err == -EACCES || err == -EPERM
+					? " (CAP_SYS_PTRACE, or root, is needed for a process that "
+					  "may do more than you, or is another user's)"
+					: "");
+}
+
+/* Whether each probe of @plan, of the file @plan_path, stands on an instruction of @binary. */
+static int check_places(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
+			struct pugmark_diag *diag)
+{
+	struct pugmark_model *model;
+	uint64_t addr = 0;
+	bool all = true;
+	int err = pugmark_model_open(binary, &model, diag);
+	if (err)
+		return err;
+	for (uint32_t i = 0; all && i < plan->n_sites; i++) {
+		addr = plan->sites[i].addr;
+		all = plan_place_of(plan, i, model) == PLACE_HOLDS;
+	}
+	pugmark_model_free(model);
+	return all ? 0
+		   : pugmark_diag_set(
+			     diag, -EINVAL, plan_path, PUGMARK_NO_OFFSET,
+			     "not a plan of %s, though of the same build-id: that has other "
+			     "code at 0x%llx (plan again)",
+			     binary, (unsigned long long)addr);
 }
 
 int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
 		      struct pugmark_diag *diag)
 {
 	struct build_id id = build_id_read(binary);
-	if (build_id_is(&id, plan->build_id, plan->build_id_len) && (id.len || !plan_path))
+	bool same = build_id_is(&id, plan->build_id, plan->build_id_len);
+	if (same && !plan_path)
 		return 0;
+	if (same && id.len)
+		return check_places(plan, plan_path, binary, diag);
 	if (plan_path)
 		return pugmark_diag_set(diag, -EINVAL, plan_path, PUGMARK_NO_OFFSET,
 					id.len ? "not a plan of %s: another build-id (plan again)"

@@ -25,6 +25,20 @@ static bool is_same(const struct stat *a, const struct stat *b)
 		 a->st_mtim.tv_nsec == b->st_mtim.tv_nsec));
 }
 
+static bool runs(pid_t pid, const struct stat *program)
+{
+	char path[32];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return !stat(path, &st) && is_same(&st, program);
+}
+
+bool running_runs(pid_t pid, const char *program)
+{
+	struct stat file;
+	return !stat(program, &file) && runs(pid, &file);
+}
+
 uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t max)
 {
 	struct stat file;
@@ -34,11 +48,8 @@ uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t m
 	struct dirent *entry;
 	uint32_t n = 0;
 	while (proc && n < max && (entry = readdir(proc))) {
-		char path[32];
-		struct stat st;
 		pid_t pid = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
-		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-		if (pid > 0 && pid != getpid() && !stat(path, &st) && is_same(&st, &file))
+		if (pid > 0 && pid != getpid() && runs(pid, &file))
 			pids[n++] = pid;
 	}
 	if (proc)

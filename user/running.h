@@ -9,6 +9,9 @@
 /* The processes that run @program, at most @max of them, in @pids. Returns how many. */
 uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t max);
 
+/* Whether process @pid runs the file at @program. */
+bool running_runs(pid_t pid, const char *program);
+
 /* Adds to @loaded the modules that process @pid has mapped: held open, as they may be gone from
  * where they were, or lie in another mount namespace. A process that has ended has none. Returns 0,
  * or -errno with @diag filled. */

@@ -69,6 +69,24 @@ cp other prog.new && mv prog.new prog
 record -- ./prog -n 2p text >out 2>err
 claim 'a program that was replaced is planned anew' is $? 0
 claim 'and recorded whole' "$PUGMARK" verify rec
+# Another program of the same build-id, as tools that move code leave it: a probe of the one would stand
+# in the middle of an instruction of the other.
+printf '#include <stdio.h>\n__attribute__((noinline)) int f(int x) { EXTRA; return puts("f") + x; }\nint main(int n, char **v) { (void)v; return f(n + 1) + f(n) == 1; }\n' >twin.c
+if ${CC:-cc} -O1 -Wl,--build-id=0x1122334455667788 '-DEXTRA=' twin.c -o one 2>said &&
+	${CC:-cc} -O1 -Wl,--build-id=0x1122334455667788 '-DEXTRA=x=x*3+77777;x^=x>>3' twin.c -o two 2>said; then
+	"$PUGMARK" plan -o plan.one one >out || exit 1
+	fails 'though of the same build-id' record --plan plan.one -- ./two
+	for program in one two; do
+		record -- ./$program >out 2>err
+		claim "$program, of the same build-id, is recorded" is $? 0
+		claim "$program, of the same build-id, by a plan of its own" "$PUGMARK" verify rec
+	done
+	${CC:-cc} -O1 -Wl,--build-id=0x"$(printf '%080d' 7)" '-DEXTRA=' twin.c -o long
+	record -- ./long >out 2>err
+	claim 'a build-id of 40 bytes is one as well' is $? 0
+else
+	skipped=$((skipped + 1))
+fi
 
 # --- missing rights ---------------------------------------------------------------------------------------
 cp "$(command -v gzip)" prog
@@ -79,6 +97,9 @@ if unshare -m true 2>/dev/null; then
 	# shellcheck disable=SC2016
 	on_read_only() { mkdir -p kept && unshare -m sh -c 'mount -t tmpfs -o ro none kept && exec "$@"' sh "$@"; }
 	fails 'kept/rec: cannot make this folder: Read-only file system' on_read_only "$PUGMARK" record -q -o kept/rec -- ./prog -c text
+	# shellcheck disable=SC2016
+	claim 'probes are measured where no temporary file may run' unshare -m sh -c \
+		'mkdir -p noexec && mount -t tmpfs -o noexec none noexec && TMPDIR=$PWD/noexec XDG_CACHE_HOME=$PWD/noexec exec "$0" doctor' "$PUGMARK"
 	for instead in nothing text; do
 		fails 'BTF: missing' hidden $instead "$PUGMARK" record -q -o nobtf -- ./prog -c text
 		hidden $instead "$PUGMARK" doctor >doctored 2>&1
@@ -92,6 +113,10 @@ if command -v setpriv >/dev/null; then
 	fails 'CAP_PERFMON: no' drop but ',+bpf'
 	fails 'pugmark doctor' drop all
 	claim 'CAP_BPF and CAP_PERFMON are all that it takes' drop all ',+bpf,+perfmon'
+	setpriv --reuid=65533 --regid=65533 --clear-groups sleep 60 &
+	started+=("$!")
+	fails 'CAP_SYS_PTRACE' setpriv --inh-caps=-all,+bpf,+perfmon --bounding-set=-all,+bpf,+perfmon \
+		"$PUGMARK" record -q -o open/rec -p "$!"
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$PUGMARK" "$@"; }
 	if as_nobody --version >out 2>err; then
 		fails 'CAP_BPF: no' as_nobody record -q -o open/rec -- ./prog -c text

@@ -88,6 +88,21 @@ for who in -p -a; do
 	check $who
 done
 
+# A name that is not UTF-8, which JSON cannot say, is told and written all the same.
+odd=$(printf 'plugins/odd\377.so')
+cp plugins/libwork.so.1 "$odd"
+"$PUGMARK" record -q -o rec --module 'odd*' --duration 2 -- ./program "$odd" >out 2>err &
+recorder=$!
+started+=("$recorder")
+sleep 1.5
+pid=$(cat "/proc/$recorder/task/$recorder/children")
+[ -z "$pid" ] || started+=("${pid%% *}")
+wait $recorder
+claim 'a name that is not UTF-8: recorded to the end' is $? 0
+claim 'a name that is not UTF-8: it is in the certificate' \
+	grep -q '^note .*odd?.so was loaded, and is traced' <("$PUGMARK" verify rec)
+[ -z "$pid" ] || kill "${pid%% *}"
+
 # Nothing of that name is ever loaded, or what is cannot be traced: the rest is recorded all the same.
 "$PUGMARK" record -o rec --module 'nosuch*' --duration 0.3 -- ./program >out 2>err
 claim 'none came: that is said' grep -q "no module 'nosuch\*' was ever loaded" err

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_places.h: whether the probes of a plan stand where the binary has such instructions. A probe
+ * in the middle of an instruction would break the program, and a build-id does not rule that out:
+ * tools that move code keep it, and one may be given to any file. */
+#ifndef OFFLINE_PLAN_PLACES_H
+#define OFFLINE_PLAN_PLACES_H
+
+#include <pugmark/model.h>
+#include <pugmark/plan.h>
+
+enum plan_place {
+	PLACE_HOLDS,
+	PLACE_NO_INSN,	/* no instruction begins there that may be probed as the plan says */
+	PLACE_NO_FRAME, /* the frame is not where the plan says */
+};
+
+/* Of probe @site of @plan in the binary that @model is of. */
+enum plan_place plan_place_of(const struct pugmark_plan *plan, uint32_t site,
+			      const struct pugmark_model *model);
+/* A hash of all code of the binary. */
+uint32_t plan_places_code(const struct pugmark_model *model);
+
+#endif

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# attach_signal.sh: attaching to a process that waits, as a shell does for its children: the first that
+# is seen of it is a signal. Its trace begins in the functions that the signal finds open, has the
+# handler on top of them, and goes on where that returns to: in modes full, casper and best, without a
+# gap; on the stack that the signal finds and on one of the handler's own, out of a callback, in code
+# of the program itself, with a handler that is not traced but calls back, and without one.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs "${CC:-cc}" nm
+work_in_own_folder
+source=$tests/programs/blocked.c
+
+cc=("${CC:-cc}" -g0 -O2 -fno-optimize-sibling-calls)
+"${cc[@]}" -fPIC -shared -DLIBRARY "$source" -o libblocked.so 2>err &&
+	"${cc[@]}" "$source" -o program -L. -lblocked -Wl,-rpath,"$dir" 2>err ||
+	skip "no compiler for the program: $(head -n 1 err)"
+
+# What the program does by its own functions, one step a line.
+steps() { # MODULE
+	"$PUGMARK" dump --module "$1" rec | awk '
+		BEGIN { while (("nm program" | getline line) > 0) {
+			split(line, f, " ")
+			sub(/^0+/, "", f[1])
+			if (f[3] ~ /^(main|begin|waits|spins|leaf|middle|handler|called)$/) name[f[1]] = f[3]
+		} }
+		$2 == "gap" { print "gap", $3 }
+		$2 == "call" { sub(/.*:/, "", $5); if ($5 in name) print "call", name[$5] }
+		$2 == "enter" && $4 in name { print $5, name[$4] }
+		$2 ~ /^(ret|unwind)$/ && $4 in name { print $2, name[$4] }'
+}
+attach() { # HOW WHAT OPTION...: to a program that waits, which gets a signal, and goes on to its end
+	local how=$1 what=$2 pid recorder
+	rm -rf rec ready
+	./program "$how" >ready &
+	pid=$!
+	started+=("$pid")
+	until [ -s ready ]; do sleep 0.02; done
+	shift 2
+	if [ "$what" = process ]; then set -- -p $pid "$@"; else set -- -a ./program "$@"; fi
+	"$PUGMARK" record -q -o rec "$@" >out 2>err </dev/null &
+	recorder=$!
+	started+=("$recorder")
+	until [ -e rec/events ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done
+	sleep 0.3
+	kill -USR1 $pid
+	wait $pid
+	[ "$what" = process ] || kill -INT $recorder
+	wait $recorder
+}
+
+leaf='call leaf
+ret leaf'
+middle="call middle
+$leaf
+$leaf
+ret middle"
+handler="signal handler
+$middle
+ret handler"
+waits="attach main
+attach begin
+attach waits"
+goes_on="$leaf
+ret waits
+$leaf
+ret begin
+ret main"
+declare -A expected=(
+	[pause]="$waits
+$handler
+$goes_on"
+	[foreign]="$waits
+signal called
+$leaf
+ret called
+$goes_on"
+	[callback]="attach main
+attach begin
+attach waits
+$handler
+$leaf
+ret waits
+$leaf
+ret begin
+ret main"
+	[spin]="attach main
+attach begin
+attach spins
+$handler
+$middle
+ret spins
+$leaf
+ret begin
+ret main"
+	[default]="$waits"
+)
+expected[alt]=${expected[pause]}
+expected[alt-spin]=${expected[spin]}
+
+for how in pause alt callback foreign spin alt-spin default; do
+	attach "$how" process --mode full --twin casper --twin best
+	for module in 0 1 2; do
+		steps $module >did
+		claim "$how, plan $module: what was done, from the signal on" \
+			same <(echo "${expected[$how]}") did
+	done
+done
+for how in pause alt spin; do
+	attach "$how" program --mode best
+	steps 0 >did
+	claim "$how, by the program's name: what was done, from the signal on" \
+		same <(echo "${expected[$how]}") did
+done
+conclude
