@@ -97,6 +97,7 @@ struct files_struct {
 };
 
 struct mm_struct {
+	unsigned long start_brk, brk, start_stack, env_end;
 	struct file *exe_file;
 };
 
