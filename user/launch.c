@@ -100,7 +100,6 @@ int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag
 {
 	int err = 0;
 
-	/* SIGPIPE may end us if the child is gone: it cannot be, it waits. */
 	if (write(launch->go_fd, "", 1) != 1)
 		err = errno;
 	close(launch->go_fd);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* recorder.c: the life of one recording: load, start the command (waiting), attach, take it in, let
- * it go, wait for the end, stop, write the rest. What is opened is closed in recording_free(). */
+ * it go, wait for the end, stop, write the rest. What is opened is closed in run_free(). */
 #include "user/recorder.h"
 
+#include "user/caught_signals.h"
 #include "user/collector.h"
 #include "user/later.h"
 #include "user/launch.h"
@@ -15,13 +16,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -51,8 +50,8 @@ struct recording_run {
 	struct collector *collector;
 	struct launch child;
 	char *path;
-	int signal_fd, notify_fd;
-	sigset_t old_mask;
+	struct caught_signals signals;
+	int notify_fd;
 	uint64_t start_ns, shown_ns, shown_events;
 	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress;
@@ -76,29 +75,19 @@ static void run_free(struct recording_run *run)
 	overhead_free(run->overhead);
 	probes_free(run->probes);
 	free(run->path);
-	if (run->signal_fd >= 0)
-		close(run->signal_fd);
 	if (run->notify_fd >= 0)
 		close(run->notify_fd);
-	sigprocmask(SIG_SETMASK, &run->old_mask, NULL);
+	caught_signals_deinit(&run->signals);
 }
 
 static int catch_signals(struct recording_run *run, struct pugmark_diag *diag)
 {
-	sigset_t mask;
+	int err = caught_signals_init(&run->signals);
 
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
-	sigaddset(&mask, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &mask, &run->old_mask);
-	run->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	run->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (run->signal_fd < 0 || run->notify_fd < 0)
-		return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
-	return 0;
+	if (!err && run->notify_fd < 0)
+		err = -errno;
+	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
 }
 
 /* Takes the running processes in. One may have become another program while its plan was made. */
@@ -207,11 +196,8 @@ static void show_progress(struct recording_run *run, uint64_t time_ns, bool last
 /* Takes in what signals say. Returns true where one asks for the end. */
 static bool read_signals(struct recording_run *run)
 {
-	struct signalfd_siginfo info;
-	bool asked = false;
+	bool asked = caught_signals_read(&run->signals);
 
-	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info))
-		asked |= info.ssi_signo != SIGCHLD;
 	if (run->child.pid > 0 && !run->child_ended &&
 	    waitpid(run->child.pid, &run->child_status, WNOHANG) == run->child.pid)
 		run->child_ended = true;
@@ -388,7 +374,7 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 	if (o->max_overhead > 0) /* when probes must go, it does not wait for a processor */
 		setpriority(PRIO_PROCESS, gettid(), -20);
 	for (;;) {
-		struct pollfd fds[] = {{run->signal_fd, POLLIN, 0},
+		struct pollfd fds[] = {{run->signals.fd, POLLIN, 0},
 				       {run->notify_fd, POLLIN, 0},
 				       {run->later ? later_fd(run->later) : -1, POLLIN, 0}};
 
@@ -452,7 +438,7 @@ static void note_counters(struct recording_run *run)
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
-	struct recording_run run = {.options = options, .signal_fd = -1, .notify_fd = -1};
+	struct recording_run run = {.options = options, .signals.fd = -1, .notify_fd = -1};
 	struct recorder_result done = {0};
 	int err = start(&run, diag);
 

@@ -238,6 +238,15 @@ if unshare -m sh -c 'mount -t tmpfs -o size=400k none small' 2>/dev/null; then
 	claim 'full before it starts: that is named' grep -Eq '(No space left|the disk is full)' err
 	claim 'and no half of a recording is left' is "$(cat left)" ''
 fi
+cp "$(command -v sleep)" sleeper
+./sleeper 2 &
+"$PUGMARK" record -q -o piped -p $! >out 2>err &
+recorder=$!
+sleep 1
+kill -PIPE $recorder
+wait $recorder
+claim 'that nobody reads what it says ends no recording' is $? 0
+claim 'which is closed' grep -q '"closed": true' piped/meta.json
 (ulimit -f 140 && record -- ./target calls 4000000; exit "$status")
 claim 'a file that may not grow further is an error' is $? 1
 claim 'and no full disk' grep -q 'File too large: recording stopped' err
