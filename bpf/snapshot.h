@@ -286,18 +286,21 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 
 struct attach_scan {
 	struct stack_state *stacks;
-	__u64 at;
+	__u64 at, sure, end; /* up to `sure` whatever the ring has room for */
 };
 
 /* One step of attach_send(): up to the end of the page, which may be one of a large array that was
- * never touched: then it is not there. */
+ * never touched: then it is not there. Past `sure` half of the ring is left to events. */
 static long attach_step(__u32 step, struct attach_scan *scan)
 {
 	struct attach_stack *a = &scan->stacks->attach;
 	__u64 at = scan->at, bytes = 4096 - (at & 4095);
 
 	barrier_var(bytes);
-	if (bytes > 8 * SNAPSHOT_WORDS)
+	if (bytes > 8 * SNAPSHOT_WORDS || at >= scan->end)
+		return 1;
+	if (at >= scan->sure && 2 * bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >
+					bpf_ringbuf_query(&events, BPF_RB_RING_SIZE))
 		return 1;
 	scan->at = at + bytes;
 	if (bpf_probe_read_user(a->words, bytes, (void *)at))
@@ -306,6 +309,12 @@ static long attach_step(__u32 step, struct attach_scan *scan)
 	a->n_words = bytes / 8;
 	return bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
 				  BPF_RB_NO_WAKEUP) != 0;
+}
+
+static long note_end(struct task_struct *task, struct vm_area_struct *vma, struct attach_scan *scan)
+{
+	scan->end = vma->vm_end;
+	return 0;
 }
 
 /* By their DWARF number. */
@@ -345,17 +354,24 @@ static __always_inline bool attach_begin(struct task_state *st, const struct pt_
 	return true;
 }
 
-/* Sends the registers and the stack, from @sp upwards, of a task that ran before it was recorded.
+/* Sends the registers and the stack, from @sp up to the end of what is mapped there, of a task that
+ * ran before it was recorded; where that cannot be found out just now, only the part that is near.
  */
 static __noinline int attach_send(__u64 sp)
 {
-	struct stack_state *stacks =
-		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_state *stacks = bpf_task_storage_get(&stacks_of_tasks, task, 0, 0);
 
 	if (!stacks)
 		return 0;
-	struct attach_scan scan = {.stacks = stacks, .at = sp & ~7ull};
-	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
+	struct attach_scan scan = {
+		.stacks = stacks,
+		.at = sp & ~7ull,
+		.sure = sp + 8 * DEEP_WORDS,
+		.end = sp + 8 * DEEP_WORDS,
+	};
+	bpf_find_vma(task, sp, note_end, &scan, 0);
+	bpf_loop(ATTACH_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
 	return 0;
 }
 

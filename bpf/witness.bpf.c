@@ -228,7 +228,9 @@ int witness(struct pt_regs *ctx)
 	r->ret = hit.far;
 	st->head.witnesses++;
 	st->n = hit.n + 1;
-	if (hit.head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS)
+	/* What a task that ran before has on its stack is looked at while it is still there. */
+	if (hit.attached ||
+	    (hit.head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS))
 		batch_send(st);
 	return 0;
 }
