@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* callgraph.c: Tarjan's strongly connected components of the direct calls, with an explicit stack,
  * since call graphs are deep. Components come out callees first, which is the order in which
- * witnesses are chosen. */
+ * witnesses are chosen; within one, functions come in the order in which the search leaves them, so
+ * that a call of what is not before its caller is one by which the search has found a cycle. */
 #include "offline/chooser.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ struct visit {
 struct tarjan {
 	const struct program *prog;
 	uint32_t *index, *low, *order, *component;
-	uint32_t *stack;
+	uint32_t *stack; /* left, and in no component yet */
 	struct visit *visits;
 	uint32_t n_stack, n_visits, n_order, n_components, next;
 };
@@ -22,19 +23,21 @@ struct tarjan {
 static void enter(struct tarjan *t, uint32_t func)
 {
 	t->index[func] = t->low[func] = ++t->next;
-	t->stack[t->n_stack++] = func;
 	t->visits[t->n_visits++] = (struct visit){func, t->prog->funcs[func].block};
 }
 
 static void leave(struct tarjan *t, uint32_t func)
 {
+	t->stack[t->n_stack++] = func;
 	if (t->low[func] == t->index[func]) {
-		uint32_t member;
-		do {
-			member = t->stack[--t->n_stack];
-			t->component[member] = t->n_components;
-			t->order[t->n_order++] = member;
-		} while (member != func);
+		uint32_t first = t->n_stack;
+		while (first && t->index[t->stack[first - 1]] >= t->index[func])
+			first--;
+		for (uint32_t i = first; i < t->n_stack; i++) {
+			t->component[t->stack[i]] = t->n_components;
+			t->order[t->n_order++] = t->stack[i];
+		}
+		t->n_stack = first;
 		t->n_components++;
 	}
 	t->n_visits--;

@@ -229,6 +229,11 @@ static void choose_component(struct chooser *ch, const uint32_t *funcs, uint32_t
 			choose_seeded(ch, funcs[i], how->seed->marks);
 		else
 			how->choose(ch, funcs[i]);
+		if (how->choose == choose_casper) {
+			/* those that call it are chosen for next: what calls it before is marked */
+			ch->sums[funcs[i]].known = true;
+			chooser_summarise(ch, funcs[i]);
+		}
 	}
 	summarise_component(ch, funcs, n);
 }

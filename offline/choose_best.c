@@ -61,6 +61,9 @@ static struct candidate *mark_more(struct chooser *ch, const struct prog_func *f
 		if (!isfinite(probe->cost_ns))
 			continue;
 		ch->marks[b] = seed ? seed[b] : branch ? MARK_BRANCH : MARK_BLOCK;
+		/* What calls itself before anything shows is not looked for here. */
+		if (seed && block->call == CALL_DIRECT && !ch->sums[block->callee].known)
+			continue;
 		float weight = block->freq * probe->cost_ns;
 		if (block->call == CALL_NONE && !(f->flags & PROG_PATHS))
 			weight *= f->flags & PROG_COUNTED ? NO_CALL_COUNTED : NO_CALL_RISK;

@@ -3,7 +3,8 @@
  * (POPL 2016), section 4.2, for one function whose callees are chosen already: special marks
  * where a callee can be silent (the VC-transform condition), a greedy vertex cover of the call site
  * conflict graph, then the special marks taken away again where Definition 6 holds without them, in
- * reverse topological order. Call sites on cycles of the call graph are marked for good. */
+ * reverse topological order. Call sites that are back edges of the call graph are marked for good:
+ * those of functions that are not chosen for yet. */
 #include "offline/choose_casper.h"
 
 #include <math.h>

@@ -19,15 +19,13 @@ static void cover_edges(struct chooser *ch, uint32_t func, struct vec *edges)
 	ch->failed |= !degree;
 	while (n && degree) {
 		memset(degree, 0, f->n_blocks * sizeof(*degree));
-		uint32_t best = UINT32_MAX;
-		for (uint32_t i = 0; i < 2 * n; i++) {
-			uint32_t b = edges->at[i];
-			if (b == NODE_EXIT)
-				continue;
-			degree[b - f->block]++;
-			if (best == UINT32_MAX || degree[b - f->block] > degree[best - f->block])
-				best = b;
-		}
+		for (uint32_t i = 0; i < 2 * n; i++)
+			if (edges->at[i] != NODE_EXIT)
+				degree[edges->at[i] - f->block]++;
+		uint32_t best = 0;
+		for (uint32_t i = 1; i < f->n_blocks; i++)
+			best = degree[i] > degree[best] ? i : best;
+		best += f->block;
 		casper_mark_site(ch, best);
 		uint32_t kept = 0;
 		for (uint32_t i = 0; i < n; i++)

@@ -36,8 +36,8 @@ static bool mark_jump_or_call(struct chooser *ch, uint32_t block)
 }
 
 /* Functions that call each other without end and without an event, unless something is thrown:
- * their calls must show (the paper's Definition 6 forbids left recursion). Returns whether a mark
- * was added. */
+ * their calls must show (the paper's Definition 6 forbids left recursion), where sites alone tell
+ * the back edges among them. Returns whether a mark was added. */
 static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint32_t n)
 {
 	bool marked = false;
@@ -49,7 +49,8 @@ static bool mark_left_recursion(struct chooser *ch, const uint32_t *funcs, uint3
 		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 			const struct prog_block *block = &ch->prog->blocks[b];
 			bool recursive = false;
-			for (uint32_t k = 0; k < n && block->call == CALL_DIRECT; k++)
+			for (uint32_t k = ch->plain ? i : 0; k < n && block->call == CALL_DIRECT;
+			     k++)
 				recursive |= funcs[k] == block->callee;
 			if (!recursive || ch->marks[b] || !(block->flags & PROG_REACHED))
 				continue;
@@ -104,10 +105,11 @@ static void repair(struct chooser *ch, uint32_t func)
 	}
 }
 
+/* Of Algorithm 1, what comes before in the order stays known. */
 static void know_component(struct chooser *ch, struct call_order order, uint32_t at, bool known)
 {
 	uint32_t component = order.component[order.funcs[at]];
-	while (at && order.component[order.funcs[at - 1]] == component)
+	while (at && !ch->plain && order.component[order.funcs[at - 1]] == component)
 		at--;
 	for (uint32_t end = component_end(ch, order, at); at < end; at++)
 		ch->sums[order.funcs[at]].known = known;

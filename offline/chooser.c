@@ -46,6 +46,12 @@ static int build_hops(struct chooser *ch)
 	return 0;
 }
 
+/* What never runs leads nowhere. */
+static uint32_t reached_succs(const struct program *prog, uint32_t block)
+{
+	return prog->blocks[block].flags & PROG_REACHED ? prog->blocks[block].n_succ : 0;
+}
+
 static int build_preds(struct chooser *ch)
 {
 	const struct program *prog = ch->prog;
@@ -53,12 +59,13 @@ static int build_preds(struct chooser *ch)
 	ch->preds = calloc(prog->n_succs + 1, sizeof(uint32_t));
 	if (!ch->pred_at || !ch->preds)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < prog->n_succs; i++)
-		ch->pred_at[prog->succs[i] + 2]++;
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		for (uint32_t i = 0; i < reached_succs(prog, b); i++)
+			ch->pred_at[prog_succs(prog, b)[i] + 2]++;
 	for (uint32_t b = 0; b < prog->n_blocks; b++)
 		ch->pred_at[b + 2] += ch->pred_at[b + 1];
 	for (uint32_t b = 0; b < prog->n_blocks; b++)
-		for (uint32_t i = 0; i < prog->blocks[b].n_succ; i++)
+		for (uint32_t i = 0; i < reached_succs(prog, b); i++)
 			ch->preds[ch->pred_at[prog_succs(prog, b)[i] + 1]++] = b;
 	return 0;
 }

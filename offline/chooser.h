@@ -163,7 +163,8 @@ bool chooser_summarise(struct chooser *ch, uint32_t func);
 /* What the functions that may be entered from anywhere need: joins it to the global need. */
 void chooser_globalise(struct chooser *ch);
 
-/* Functions in an order in which callees come first; components of recursion get one number.
+/* Functions in an order in which callees come first; components of recursion get one number, and
+ * within one, a call of a function that does not come before its caller is a back edge of a search.
  * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
 int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
 

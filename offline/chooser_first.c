@@ -55,6 +55,8 @@ static void add_found(struct chooser *ch, struct term term, uint32_t alt)
 static struct term own_term(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->plain && !chooser_is_entry_term(ch, block))
+		return (struct term){.w = block, .depth = DEPTH_UNKNOWN, .ret = RET_UNKNOWN};
 	bool known = ch->marks[block] == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
 	if (ch->marks[block] == MARK_LAST && (b->call == CALL_DIRECT || b->call == CALL_UNKNOWN) &&
 	    !(b->flags & (PROG_TAIL | PROG_ROOT)) && b->height == PUGMARK_HEIGHT_UNKNOWN)

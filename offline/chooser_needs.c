@@ -83,6 +83,8 @@ static bool term_follows(struct chooser *ch, struct term t, uint32_t block)
 		       global_need_holds(ch, t, b->height, block);
 	}
 	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known && ch->plain)
+		return true; /* what unknown callees need, at the most: see settle() */
 	if (!callee->known || callee->need.top)
 		return false;
 	int32_t depth = lift_need(lift, (struct term){.depth = callee->global_depth}).depth;
@@ -216,6 +218,8 @@ static bool need_of_call(struct chooser *ch, uint32_t block, struct summary *sum
 		return add_need(ch, sum, term_lift(any, b->height, call)) || grew;
 	}
 	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known && ch->plain)
+		return false;
 	if (!callee->known || callee->need.top)
 		return set_top(&sum->need);
 	struct lift lift = lift_of(ch, block);
@@ -236,6 +240,7 @@ bool chooser_summarise(struct chooser *ch, uint32_t func)
 	bool top, grew = false;
 	chooser_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
 	bool nullable = chooser_first(ch, &ch->alts, &top) > 0;
+	sum->first.rets_apart = ch->plain; /* as the paper's sets, which are exact */
 	grew |= nullable && !sum->nullable;
 	sum->nullable |= nullable;
 	if (top)

@@ -51,8 +51,7 @@ struct rule {
 	uint8_t bp; /* as in struct pugmark_cfa */
 };
 
-/* One run of a program, and where its rows go: into @rows, or, if @find, the rule at @wanted into
- * @last. */
+/* One run of a program, and the rows that it makes. */
 struct run {
 	const struct elf_cie *cie;
 	struct rule now;
@@ -62,8 +61,6 @@ struct run {
 	struct elf_cfa_row *rows;
 	uint32_t n_rows, max_rows;
 	struct pugmark_cfa last;
-	uint64_t wanted;
-	bool find;
 };
 
 static struct pugmark_cfa public_rule(const struct rule *rule)
@@ -81,14 +78,8 @@ static bool end_row(struct run *run, uint64_t addr)
 	if (addr <= run->row_start)
 		return true;
 	struct pugmark_cfa cfa = public_rule(&run->now);
-	if (run->find) {
-		if (run->wanted < addr) {
-			run->last = cfa;
-			run->row_start = run->addr_end;
-			return false;
-		}
-	} else if (run->n_rows && run->last.reg == cfa.reg && run->last.offset == cfa.offset &&
-		   run->last.bp == cfa.bp) {
+	if (run->n_rows && run->last.reg == cfa.reg && run->last.offset == cfa.offset &&
+	    run->last.bp == cfa.bp) {
 		if (run->n_rows <= run->max_rows)
 			run->rows[run->n_rows - 1].end = addr;
 	} else {
@@ -302,25 +293,11 @@ static void run_fde(const struct elf_image *image, uint32_t index, struct run *r
 uint32_t elf_image_cfa_rows(const struct elf_image *image, uint32_t index, struct elf_cfa_row *rows,
 			    uint32_t max)
 {
+	if (index - image->n_programs < image->n_go_funcs)
+		return elf_go_rows(image, index - image->n_programs, rows, max);
 	if (index >= image->n_programs)
 		return 0;
 	struct run run = {.rows = rows, .max_rows = max};
 	run_fde(image, index, &run);
 	return run.n_rows;
-}
-
-struct pugmark_cfa elf_image_cfa_at(const struct elf_image *image, uint64_t addr)
-{
-	uint32_t low = 0, high = image->n_fdes;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->fdes[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	struct run run = {.find = true, .wanted = addr};
-	if (low && addr < image->fdes[low - 1].end)
-		run_fde(image, image->fdes[low - 1].index, &run);
-	return run.last;
 }

@@ -308,7 +308,7 @@ static int read_parts(struct elf_image *image, struct pugmark_diag *diag)
 	read_build_id(image);
 	int (*const parts[])(struct elf_image *) = {
 		elf_read_unwind, elf_read_landings, elf_find_debug_file, elf_read_symbols,
-		elf_read_relocs, elf_read_plt,	    elf_read_imports,
+		elf_read_relocs, elf_read_golang,   elf_read_plt,	 elf_read_imports,
 	};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)
 		err = parts[i](image);
@@ -338,10 +338,10 @@ void elf_image_free(struct elf_image *image)
 	if (!image)
 		return;
 	void *const tables[] = {
-		image->segments,    image->code,	  image->cies,		image->programs,
-		image->fdes,	    image->landings,	  image->symbols,	image->got,
-		image->imports,	    image->import_local,  image->import_places, image->slot_places,
-		image->slot_values, image->code_pointers,
+		image->segments, image->code,	      image->cies,	    image->programs,
+		image->fdes,	 image->landings,     image->symbols,	    image->got,
+		image->imports,	 image->import_local, image->import_places, image->slot_places,
+		image->go_funcs, image->slot_values,  image->code_pointers,
 	};
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		free(tables[i]);

@@ -11,7 +11,7 @@
 
 struct elf_image;
 
-/* A part of the unwind table: one FDE. */
+/* A part of the unwind table: one FDE, or what Go's own table says of a function. */
 struct elf_fde {
 	uint64_t addr, end;
 	uint64_t lsda;	/* address of its language-specific data, or 0 */
@@ -65,7 +65,6 @@ const struct elf_fde *elf_image_fdes(const struct elf_image *image, uint32_t *co
 /* The CFA rows of the FDE @index, into @rows (at most @max); returns how many there are. */
 uint32_t elf_image_cfa_rows(const struct elf_image *image, uint32_t index, struct elf_cfa_row *rows,
 			    uint32_t max);
-struct pugmark_cfa elf_image_cfa_at(const struct elf_image *image, uint64_t addr);
 /* All landing pads of the module, by addr of the covered range. */
 const struct elf_landing *elf_image_landings(const struct elf_image *image, uint32_t *count);
 /* Function symbols of .symtab, .dynsym and, if found by build-id or .gnu_debuglink, the separate

@@ -79,6 +79,13 @@ static int by_landing_addr(const void *a, const void *b)
 	return x->pad < y->pad ? -1 : x->pad > y->pad;
 }
 
+void elf_sort_landings(struct elf_image *image)
+{
+	if (image->n_landings)
+		qsort(image->landings, image->n_landings, sizeof(*image->landings),
+		      by_landing_addr);
+}
+
 int elf_read_landings(struct elf_image *image)
 {
 	struct damage damage = {0};
@@ -116,8 +123,6 @@ int elf_read_landings(struct elf_image *image)
 		elf_note(&image->file,
 			 "%u landing pads outside executable code left out, the first %#" PRIx64,
 			 damage.stray, damage.first_stray);
-	if (image->n_landings)
-		qsort(image->landings, image->n_landings, sizeof(*image->landings),
-		      by_landing_addr);
+	elf_sort_landings(image);
 	return 0;
 }

@@ -10,6 +10,7 @@
  *   elf_debug.c    finds the separate debug file
  *   elf_relocs.c   relocations: GOT slots and data that points into code
  *   elf_plt.c      PLT stubs
+ *   elf_golang.c   .gopclntab: functions, frames and names of Go
  *   elf_imports.c  imports: GOT slots and the PLT stubs that jump through them
  *   elf_libc.c     which imports never return, which return twice
  *
@@ -89,6 +90,12 @@ struct elf_cfa_program {
 	uint32_t cie;
 };
 
+/* A function of Go; its FDE has the index of its own and n_programs. */
+struct elf_go_func {
+	uint64_t addr, end;
+	const uint8_t *pcsp; /* how high its frame is; ends before go_end */
+};
+
 /* A GOT slot that a relocation fills with the address of a function. */
 struct elf_got_slot {
 	uint64_t addr;
@@ -124,6 +131,9 @@ struct elf_image {
 	struct elf_cfa_program *programs;
 	struct elf_fde *fdes;
 	uint32_t n_fdes, n_programs;
+	struct elf_go_func *go_funcs;
+	uint32_t n_go_funcs;
+	const uint8_t *go_end;
 	struct elf_landing *landings;
 	uint32_t n_landings;
 	struct elf_symbol *symbols;
@@ -158,6 +168,7 @@ int elf_read_landings(struct elf_image *image);
 int elf_find_debug_file(struct elf_image *image);
 int elf_read_symbols(struct elf_image *image);
 int elf_read_relocs(struct elf_image *image);
+int elf_read_golang(struct elf_image *image);
 int elf_read_plt(struct elf_image *image);
 int elf_read_imports(struct elf_image *image);
 
@@ -178,6 +189,12 @@ bool elf_symtab_init(struct elf_symtab *table, struct elf_file *file,
 Elf64_Sym elf_symtab_entry(const struct elf_symtab *table, uint64_t index);
 const char *elf_symtab_name(const struct elf_symtab *table, const Elf64_Sym *symbol);
 
+/* Sorts the symbols, and leaves one of those that several tables hold. */
+void elf_sort_symbols(struct elf_image *image);
+void elf_sort_landings(struct elf_image *image);
+/* elf_image_cfa_rows() of the function go_funcs[@index]. */
+uint32_t elf_go_rows(const struct elf_image *image, uint32_t index, struct elf_cfa_row *rows,
+		     uint32_t max);
 /* The rule that @cie's initial instructions leave, into @cie. */
 void elf_cfa_of_cie(struct elf_cie *cie);
 /* Flags (enum pugmark_site_flag) of the imported function @name. */

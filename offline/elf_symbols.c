@@ -198,6 +198,14 @@ static void merge_symbols(struct elf_image *image)
 	image->n_symbols = kept;
 }
 
+void elf_sort_symbols(struct elf_image *image)
+{
+	if (image->n_symbols)
+		qsort_r(image->symbols, image->n_symbols, sizeof(*image->symbols), by_symbol_addr,
+			&image->file);
+	merge_symbols(image);
+}
+
 int elf_read_symbols(struct elf_image *image)
 {
 	uint32_t n_outside = 0;
@@ -213,9 +221,6 @@ int elf_read_symbols(struct elf_image *image)
 		elf_note(&image->file,
 			 "%u functions of the dynamic symbol table lie outside executable code",
 			 n_outside);
-	if (image->n_symbols)
-		qsort_r(image->symbols, image->n_symbols, sizeof(*image->symbols), by_symbol_addr,
-			&image->file);
-	merge_symbols(image);
+	elf_sort_symbols(image);
 	return 0;
 }

@@ -322,8 +322,7 @@ void flow_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 	for (uint32_t i = 0; i < n_blocks; i++)
 		blocks[i].flags |= BLOCK_UNREACHED;
 	for (uint32_t i = 0; i < n_blocks; i++) {
-		bool root =
-			!i || blocks[i].flags & BLOCK_LANDING_PAD || block_is_receiver(&blocks[i]);
+		bool root = !i || blocks[i].flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
 		if (!root || !(blocks[i].flags & BLOCK_UNREACHED))
 			continue;
 		uint32_t n = 0;

@@ -8,18 +8,30 @@
 #include <errno.h>
 #include <string.h>
 
-/* Names that nothing but the C library gives to functions of its own. */
+/* Names that nothing but the C library, and Go's runtime, give to functions of their own. Behind
+ * mcall another stack goes on, until somebody comes back behind the call; deferproc returns again
+ * where a panic was recovered. */
 static const struct {
 	const char *name;
 	uint8_t flags;
 } own_seeds[] = {
-	{"__libc_longjmp", SITE_NORETURN}, {"__libc_siglongjmp", SITE_NORETURN},
-	{"__longjmp", SITE_NORETURN},	   {"__longjmp_chk", SITE_NORETURN},
-	{"__setjmp", SITE_RETURNS_TWICE},  {"__sigsetjmp", SITE_RETURNS_TWICE},
-	{"__vfork", SITE_RETURNS_TWICE},   {"____longjmp_chk", SITE_NORETURN},
-	{"_longjmp", SITE_NORETURN},	   {"_setjmp", SITE_RETURNS_TWICE},
-	{"longjmp", SITE_NORETURN},	   {"setjmp", SITE_RETURNS_TWICE},
-	{"siglongjmp", SITE_NORETURN},	   {"vfork", SITE_RETURNS_TWICE},
+	{"__libc_longjmp", SITE_NORETURN},
+	{"__libc_siglongjmp", SITE_NORETURN},
+	{"__longjmp", SITE_NORETURN},
+	{"__longjmp_chk", SITE_NORETURN},
+	{"__setjmp", SITE_RETURNS_TWICE},
+	{"__sigsetjmp", SITE_RETURNS_TWICE},
+	{"__vfork", SITE_RETURNS_TWICE},
+	{"____longjmp_chk", SITE_NORETURN},
+	{"_longjmp", SITE_NORETURN},
+	{"_setjmp", SITE_RETURNS_TWICE},
+	{"longjmp", SITE_NORETURN},
+	{"setjmp", SITE_RETURNS_TWICE},
+	{"siglongjmp", SITE_NORETURN},
+	{"vfork", SITE_RETURNS_TWICE},
+	{"runtime.deferproc", SITE_RETURNS_TWICE},
+	{"runtime.deferprocStack", SITE_RETURNS_TWICE},
+	{"runtime.mcall", SITE_RETURNS_TWICE},
 };
 
 static bool is_bytes(const struct builder *b, uint32_t insn, const char *bytes, uint8_t n)
@@ -132,7 +144,7 @@ static bool may_return(struct solver *s, uint32_t func)
 {
 	const struct builder *b = s->b;
 	const struct pugmark_func *f = &b->funcs.at[func];
-	if (!f->n_blocks || !s->budget)
+	if (!f->n_blocks || !s->budget || rankmap_has(&b->returns_twice, f->addr - b->text_addr))
 		return true;
 	memset(s->seen, 0, f->n_blocks);
 	s->budget -= s->budget < f->n_blocks / 16 ? s->budget : f->n_blocks / 16;

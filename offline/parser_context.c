@@ -230,6 +230,66 @@ static bool frames_intact(const struct parser *p, const struct witness_event *e)
 	return true;
 }
 
+/* How many frames the current context has up to one that the event comes back to, in a call that
+ * may switch, if it is that stack but as a whole @*by higher, as the stack of the event shows; 0:
+ * it is not. Who makes stacks may move them: those of Go grow so. */
+static uint32_t moved_frames(const struct parser *p, const struct lookahead *la, uint64_t *by)
+{
+	const struct witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = p->n, seen = 0;
+	uint32_t call =
+		parse_tables_return_to(p->tables[e->module], node_at(p, e->module, node)->addr);
+	if (call == PUGMARK_NONE || !(node_at(p, e->module, call)->flags & NODE_SWITCHES))
+		return 0;
+	while (n && (p->stack[n - 1].module != e->module || p->stack[n - 1].node != call))
+		n--;
+	uint32_t decision;
+	if (!n || !p->stack[n - 1].cfa || parser_position_below(p, n - 1, &decision) != AT_CALL)
+		return 0;
+	*by = e->cfa - p->stack[n - 1].cfa;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		uint64_t word;
+		if (!f->cfa || !f->ret)
+			continue;
+		if (!stack_word(e, f->cfa + *by - 8, &word) || word != f->ret)
+			return 0;
+		seen++;
+	}
+	return *by && seen ? n : 0;
+}
+
+/* The same, and the frames are where the stack is now. */
+static bool follow_move(struct parser *p, const struct lookahead *la)
+{
+	uint64_t by;
+	uint32_t n = moved_frames(p, la, &by);
+	for (uint32_t i = 0; i < n; i++) {
+		struct frame *f = &p->stack[i];
+		f->cfa += f->cfa ? by : 0;
+		f->call_cfa += f->call_cfa ? by : 0;
+	}
+	return n;
+}
+
+/* Goes on in a context that was left and moved. */
+static bool go_back_to_moved(struct parser *p, const struct lookahead *la)
+{
+	for (uint32_t i = p->n_contexts; i-- > 0;) {
+		struct context left = current_of(p);
+		make_current(p, &p->contexts[i]);
+		bool moved = follow_move(p, la);
+		make_current(p, &left);
+		if (!moved)
+			continue;
+		struct context back = take_kept(p, i);
+		end_or_leave(p);
+		switch_to(p, &back);
+		return parser_try_unwinding(p, la);
+	}
+	return false;
+}
+
 /* Goes on in a context that was left: where a call that switches came back, or where setjmp or an
  * exception came back to a frame of it. */
 static bool go_back(struct parser *p, const struct lookahead *la)
@@ -489,8 +549,8 @@ static bool comes_back(const struct parser *p, uint16_t module, uint32_t node)
 {
 	const struct plan_node *n = node_at(p, module, node);
 	uint32_t call = parse_tables_return_to(p->tables[module], n->addr);
-	return n->flags & NODE_ROOT && call != PUGMARK_NONE &&
-	       !(node_at(p, module, call)->flags & NODE_NORETURN);
+	uint32_t flags = call == PUGMARK_NONE ? NODE_NORETURN : node_at(p, module, call)->flags;
+	return n->flags & NODE_ROOT && (flags & NODE_SWITCHES || !(flags & NODE_NORETURN));
 }
 
 bool parser_try_switch(struct parser *p, const struct lookahead *la)
@@ -505,7 +565,9 @@ bool parser_try_switch(struct parser *p, const struct lookahead *la)
 	if (!(node_at(p, e->module, node)->flags & NODE_ROOT) || !la->own_cfa ||
 	    parser_can_unwind(p, la))
 		return false;
-	if (go_back(p, la))
+	if (follow_move(p, la))
+		return parser_try_unwinding(p, la);
+	if (go_back(p, la) || go_back_to_moved(p, la))
 		return true;
 	return p->position != LOST && e->stack && comes_back(p, e->module, node) &&
 	       (parser_leaving(p, true) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);

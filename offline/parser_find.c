@@ -65,7 +65,7 @@ static void keep_move(struct move *m, const struct frame *f, uint32_t decision, 
 		      const struct decision_table *t, uint32_t empty)
 {
 	uint32_t n_sites = t->n - t->n_any, at = parse_tables_first(t, site);
-	if (t->n_any || (at + 1 < n_sites && t->entries[at + 1].site == site))
+	if (t->unsure || t->n_any || (at + 1 < n_sites && t->entries[at + 1].site == site))
 		return;
 	*m = (struct move){{.site = site, .alt = PUGMARK_NONE}, decision, empty, f->module};
 	if (at < n_sites)
@@ -136,30 +136,24 @@ uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *deci
 	}
 }
 
-/* parser_find(), among the first @top frames and those only, in one of the first @open. @past: in
- * the topmost of them not at the place where it is, but where it goes on in silence, and only
- * behind a call of which the plan says that its end cannot be told. */
-static bool find_below(struct parser *p, const struct lookahead *la, uint32_t top, uint32_t open,
-		       bool past, uint32_t *level, uint32_t *alt)
+/* parser_find(), in one of the first @open frames. */
+static bool find_below(struct parser *p, const struct lookahead *la, uint32_t open, uint32_t *level,
+		       uint32_t *alt)
 {
 	uint32_t lo = 0;
-	bool wanted = !past;
 	if (p->n_handlers)
 		parser_handlers_bound(p, la->e, &lo, &open);
-	for (uint32_t i = top; i-- > 0;) {
+	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		uint32_t decision, empty;
 		uint8_t position = parser_position_below(p, i, &decision);
+		bool here = i < open && i >= lo;
 		*level = i;
-		if (past ? position == AT_CALL : !wanted)
-			wanted = parser_unsure_call(p, f);
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
 			*alt = PUGMARK_NONE;
-			if (!past && wanted && i < open && i >= lo &&
-			    parser_enters_through(p, f, la))
+			if (here && parser_enters_through(p, f, la))
 				return true;
-			past = false;
 			if (n->flags & NODE_NORETURN)
 				return false;
 			if (n->flags & NODE_TAIL)
@@ -169,11 +163,63 @@ static bool find_below(struct parser *p, const struct lookahead *la, uint32_t to
 			return false;
 		}
 		*alt = parser_alternative(p, f, decision, la, &empty);
-		if (!past && wanted && *alt != PUGMARK_NONE && i < open && i >= lo)
+		if (here && *alt != PUGMARK_NONE)
 			return true;
-		p->torn = past = false;
+		p->torn = false;
 		if (empty == PUGMARK_NONE)
 			return false;
+	}
+	return false;
+}
+
+/* Whether the event may be of what is entered once frame @f has ended, by the code that has entered
+ * that, of which nothing shows; not where the stack says which call of ours it was during. */
+static bool may_enter_anew(const struct lookahead *la, const struct frame *f)
+{
+	return la->entered != PUGMARK_NONE && la->foreign && la->origin == PUGMARK_NONE &&
+	       (f->boundary == BELOW_ROOT || f->boundary == BELOW_CALLBACK);
+}
+
+/* Whether the event, which fits in frame @at, fits as well once that has gone on in silence: where
+ * the plan says that nothing tells the way from there, or behind a call of which it says that its
+ * end cannot be told. */
+static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t at, uint32_t open)
+{
+	uint32_t lo = 0;
+	bool wanted = false;
+	if (p->n_handlers)
+		parser_handlers_bound(p, la->e, &lo, &open);
+	for (uint32_t i = at + 1; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		uint32_t decision, empty;
+		uint8_t position = parser_position_below(p, i, &decision);
+		bool behind = i < at, here = i < open && i >= lo, ends = false;
+		if (!wanted)
+			wanted = behind || position == AT_CALL
+					 ? parser_unsure_call(p, f)
+					 : parser_unsure_decision(p, f->module, decision);
+		if (position == AT_CALL) {
+			const struct plan_node *n = node_at(p, f->module, f->node);
+			if (behind && wanted && here && parser_enters_through(p, f, la))
+				return true;
+			if (n->flags & NODE_NORETURN)
+				return false;
+			ends = n->flags & NODE_TAIL;
+			decision = n->next;
+			behind = true;
+		} else if (position != AT_DECISION) {
+			return false;
+		}
+		if (!ends) {
+			bool fits = parser_alternative(p, f, decision, la, &empty) != PUGMARK_NONE;
+			p->torn = false;
+			if (behind && wanted && here && fits)
+				return true;
+			if (empty == PUGMARK_NONE)
+				return false;
+		}
+		if (wanted && may_enter_anew(la, f))
+			return true;
 	}
 	return false;
 }
@@ -182,19 +228,18 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
-	uint32_t below, other;
 	p->torn = false;
-	if (!find_below(p, la, p->n, open, false, level, alt) || p->torn)
+	if (!find_below(p, la, open, level, alt) || p->torn)
 		return false;
 	if (p->unsure)
-		p->torn = find_below(p, la, *level + 1, open, true, &below, &other);
+		p->torn = fits_behind(p, la, *level, open);
 	return !p->torn;
 }
 
 bool parser_can_come_below(struct parser *p, const struct lookahead *la, uint32_t n)
 {
 	uint32_t level, alt;
-	bool torn = p->torn, found = find_below(p, la, p->n, n, false, &level, &alt);
+	bool torn = p->torn, found = find_below(p, la, n, &level, &alt);
 	p->torn = torn;
 	return found;
 }

@@ -179,6 +179,7 @@ static void set_origin(struct lookahead *la, const struct chain *chain)
 static bool allows(struct parser *p, const struct chain *chain, struct lookahead *la)
 {
 	uint32_t begins_in, alt, n = p->n;
+	p->torn = false;
 	if (chain->end == CHAIN_OPEN) {
 		set_origin(la, chain);
 		/* Below the level too: it may be another activation, at the same place and from the
@@ -191,7 +192,8 @@ static bool allows(struct parser *p, const struct chain *chain, struct lookahead
 }
 
 /* How many calls in progress of ours, by the stack above @from, may have led to the event, where
- * @level is the topmost frame that is open; in @la the innermost. */
+ * @level is the topmost frame that is open; in @la the innermost. A call by which the event fits
+ * twice counts as two. */
 static uint32_t count_origins(struct parser *p, struct lookahead *la, const struct chain *from,
 			      uint32_t level)
 {
@@ -212,10 +214,14 @@ static uint32_t count_origins(struct parser *p, struct lookahead *la, const stru
 		set_origin(&next, &c);
 		bool jumped = c.origin_cfa == p->stack[level].cfa || !calls_out(p, &next);
 		bool same = right.origin == c.origin && right.cfa == c.origin_cfa;
-		if ((found && (jumped || same)) || !allows(p, &c, &next))
+		if (found && (jumped || same))
+			continue;
+		bool fits = allows(p, &c, &next);
+		if (!fits && !p->torn)
 			continue;
 		right = next;
-		found++;
+		found += fits ? 1 : 2;
+		p->torn = false;
 	}
 	*la = right;
 	return found ? found + other + scan.too_many : 0;

@@ -206,12 +206,6 @@ static bool none_left(const struct parser *p, const struct witness_event *e, uin
 	       (!caller && !stack_slot_holds(e, p->stack[0].cfa, p->stack[0].ret));
 }
 
-static bool unsure_decision(const struct parser *p, uint16_t module, uint32_t decision)
-{
-	const bool *unsure = p->tables[module]->unsure_decision;
-	return unsure && decision != PUGMARK_NONE && unsure[decision];
-}
-
 /* Whether the way that leads there passes a place where another one may as well: in the open frames
  * that may have ended in silence, and on from there. */
 static bool doubtful(const struct settling *s)
@@ -223,7 +217,8 @@ static bool doubtful(const struct settling *s)
 	for (uint32_t i = open ? open - 1 : 0; i < p->n; i++) {
 		const struct frame *f = &p->stack[i];
 		bool called = parser_position_below(p, i, &decision) == AT_CALL || i + 1 < p->n;
-		if ((called && parser_unsure_call(p, f)) || unsure_decision(p, f->module, decision))
+		if ((called && parser_unsure_call(p, f)) ||
+		    parser_unsure_decision(p, f->module, decision))
 			return true;
 	}
 	uint16_t module = p->stack[s->level].module;
@@ -233,7 +228,7 @@ static bool doubtful(const struct settling *s)
 		struct frame f = {.module = module, .node = s->steps[i].node};
 		uint32_t next = into ? p->plans[module]->funcs[n->callee].entry : n->next;
 		if (parser_unsure_call(p, &f) ||
-		    (n->kind != NODE_KIND_TARGET && unsure_decision(p, module, next)))
+		    (n->kind != NODE_KIND_TARGET && parser_unsure_decision(p, module, next)))
 			return true;
 	}
 	return false;

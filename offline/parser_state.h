@@ -167,6 +167,14 @@ static inline bool parser_unsure_call(const struct parser *p, const struct frame
 	return unsure && unsure[f->node];
 }
 
+/* Whether the plan says that nothing tells the way from @decision of @module on. */
+static inline bool parser_unsure_decision(const struct parser *p, uint16_t module,
+					  uint32_t decision)
+{
+	const bool *unsure = p->tables[module]->unsure_decision;
+	return unsure && decision != PUGMARK_NONE && unsure[decision];
+}
+
 /* Where the call @n of @module returns to in memory; 0: not known. */
 static inline uint64_t return_address(const struct parser *p, uint16_t module,
 				      const struct plan_node *n)

@@ -383,7 +383,8 @@ static void make_function(struct maker *m, uint32_t func)
 	pf->n_blocks = m->p->n_blocks - pf->block;
 }
 
-/* Blocks on a path from the entry, landing pads by way of the calls that unwind to them. */
+/* Blocks on a path from the entry or from where what switches comes back, landing pads by way of
+ * the calls that unwind to them. */
 static int mark_reached(struct maker *m)
 {
 	struct program *p = m->p;
@@ -397,8 +398,8 @@ static int mark_reached(struct maker *m)
 		if (pf->n_blocks)
 			stack[n++] = pf->block;
 		for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
-			if (p->blocks[i].origin != PUGMARK_NONE &&
-			    block_is_receiver(&m->model->blocks[p->blocks[i].origin]))
+			if (p->blocks[i].flags & PROG_ROOT &&
+			    m->model->blocks[p->blocks[i].origin].flags & BLOCK_SETJMP_RETURN)
 				stack[n++] = i;
 		while (n) {
 			struct prog_block *b = &p->blocks[stack[--n]];

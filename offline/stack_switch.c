@@ -367,15 +367,35 @@ static int find_written_by_hand(struct builder *b)
 	return err;
 }
 
-/* What the call returns to may be reached on another stack. */
+/* What the call returns to may be reached on another stack: also where no way leads there, as what
+ * is called keeps where it was called from, for somebody else to jump to. */
 static void mark_call(struct builder *b, struct pugmark_site *site)
 {
-	struct pugmark_block *block = &b->blocks.at[site->block];
+	const struct pugmark_func *f = &b->funcs.at[site->func];
 	site->flags |= SITE_SWITCHES;
-	for (uint32_t i = block->edge; site->kind == SITE_CALL && i < block->edge + block->n_edges;
-	     i++)
-		if (b->edges.at[i].kind == EDGE_RETURN)
-			b->blocks.at[b->edges.at[i].to].flags |= BLOCK_SETJMP_RETURN;
+	for (uint32_t i = f->block; site->kind == SITE_CALL && i < f->block + f->n_blocks; i++)
+		if (b->blocks.at[i].addr == site->return_addr)
+			b->blocks.at[i].flags |= BLOCK_SETJMP_RETURN;
+}
+
+/* What such blocks lead to is reached. */
+static int mark_reached(struct builder *b)
+{
+	uint32_t *stack = malloc(((size_t)b->blocks.n + 1) * sizeof(*stack));
+	if (!stack)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->funcs.n; i++) {
+		const struct pugmark_func *f = &b->funcs.at[i];
+		bool any = false;
+		for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
+			any |= b->blocks.at[k].flags & BLOCK_SETJMP_RETURN &&
+			       b->blocks.at[k].flags & BLOCK_UNREACHED;
+		if (any)
+			flow_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
+					  f->block, stack);
+	}
+	free(stack);
+	return 0;
 }
 
 /* Where code may lie anywhere only lea makes a pointer; other constants are numbers. */
@@ -487,5 +507,5 @@ int stack_switch_solve(struct builder *b)
 		}
 	}
 	free(jumps);
-	return err;
+	return err ? err : mark_reached(b);
 }

@@ -18,11 +18,11 @@ static bool same_term(struct term a, struct term b)
 }
 
 /* The order of joined terms, and what counts as one of them. */
-static int compare_keys(struct term a, struct term b)
+static int compare_keys(struct term a, struct term b, bool rets_apart)
 {
 	if (a.w != b.w)
 		return a.w < b.w ? -1 : 1;
-	if (a.w != TERM_ANY_ENTRY || a.ret == b.ret)
+	if (!(rets_apart || a.w == TERM_ANY_ENTRY) || a.ret == b.ret)
 		return 0;
 	return a.ret < b.ret ? -1 : 1;
 }
@@ -32,7 +32,7 @@ static uint32_t lower_bound(const struct termset *set, struct term term)
 	uint32_t lo = 0, hi = set->n;
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
-		if (compare_keys(set->terms[mid], term) < 0)
+		if (compare_keys(set->terms[mid], term, set->rets_apart) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -80,7 +80,7 @@ static bool set_top(struct termset *set)
 static bool add_joined(struct termset *set, struct term term)
 {
 	uint32_t at = lower_bound(set, term);
-	if (at < set->n && !compare_keys(set->terms[at], term))
+	if (at < set->n && !compare_keys(set->terms[at], term, set->rets_apart))
 		return join(&set->terms[at], term);
 	if (set->n == TERMSET_MAX || !grow(set))
 		return set_top(set);
@@ -92,7 +92,7 @@ static bool add_joined(struct termset *set, struct term term)
 
 static int by_key(const void *a, const void *b)
 {
-	return compare_keys(*(const struct term *)a, *(const struct term *)b);
+	return compare_keys(*(const struct term *)a, *(const struct term *)b, true);
 }
 
 static void become_joined(struct termset *set)
@@ -100,7 +100,7 @@ static void become_joined(struct termset *set)
 	qsort(set->terms, set->n, sizeof(*set->terms), by_key);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < set->n; i++)
-		if (kept && !compare_keys(set->terms[kept - 1], set->terms[i]))
+		if (kept && !compare_keys(set->terms[kept - 1], set->terms[i], set->rets_apart))
 			join(&set->terms[kept - 1], set->terms[i]);
 		else
 			set->terms[kept++] = set->terms[i];

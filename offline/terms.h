@@ -36,6 +36,7 @@ struct termset {
 	struct term *terms; /* heap, owned by the set */
 	uint32_t n, cap;
 	bool joined, top;
+	bool rets_apart; /* joined: one term for each witness and return */
 };
 
 void termset_free(struct termset *set);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct replanning {
@@ -163,7 +164,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 static void print_summary(const struct recorder_options *o, const struct recorder_result *r)
 {
 	if (r->why == STOP_DISK)
-		fprintf(stderr, "pugmark: %s: the disk is full: recording stopped\n", o->output);
+		fprintf(stderr, "pugmark: %s: %s: recording stopped\n", o->output,
+			r->write_err == -ENOSPC ? "the disk is full" : strerror(-r->write_err));
 	if (r->why == STOP_OVERHEAD)
 		fprintf(stderr,
 			"pugmark: %s: no function could be left in within the overhead allowed: "

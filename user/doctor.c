@@ -100,8 +100,7 @@ static void look_at_rights(struct doctor_report *r)
 		{"CAP_BPF", "loading the programs", CAP_BPF, true},
 		{"CAP_PERFMON", "placing probes and reading the traced program's memory",
 		 CAP_PERFMON, true},
-		{"CAP_SYS_PTRACE", "naming the libraries of other users' processes", CAP_SYS_PTRACE,
-		 false},
+		{"CAP_SYS_PTRACE", "attaching to processes of other users", CAP_SYS_PTRACE, false},
 	};
 	bool admin = has_capability(CAP_SYS_ADMIN);
 

@@ -23,9 +23,10 @@ enum { PIDS_MAX = 1024 };
 /* Where everything is many times slower than it will be, requests queue up: what is done once for
  * all that wait will be done once for a few. */
 #define AIM_FAR 0.2
-#define FAR 4	    /* times the bound */
-#define MUCH 2	    /* times the bound: is not waited with; less, if it lasts */
-enum { LASTS = 5 }; /* checks in a row */
+#define FAR 4 /* times the bound */
+/* So much processor time more than they may, less what they had left since, probes must have cost:
+ * a burst, as of all clients that connect again, is over before any plan is made for it. */
+#define EXCESS_NS 10000000.0
 
 struct process_time {
 	int32_t pid;
@@ -45,8 +46,8 @@ struct overhead {
 	 * may; what is left to do about it. */
 	bool far;
 	double percent, bound_ns;
-	uint32_t n_over; /* checks in a row that found too much */
-	double sum_ns;	 /* what probes have cost since what is probed was changed */
+	double excess_ns; /* what they have cost too much of late: a bucket that leaks */
+	double sum_ns;	  /* what probes have cost since what is probed was changed */
 	struct overhead_choice choice;
 	struct taken_out *taken;
 	uint32_t n_taken;
@@ -159,8 +160,10 @@ int overhead_check(struct overhead *o, const struct recorder_options *now)
 	o->bound_ns = (o->far ? AIM_FAR : AIM) * o->max_percent / 100 * own_ns;
 	o->sum_ns += cost_ns;
 	o->choice.share = o->sum_ns > 0 ? cost_ns / o->sum_ns : 1;
-	o->n_over = o->percent > o->max_percent ? o->n_over + 1 : 0;
-	return o->percent > MUCH * o->max_percent || o->n_over >= LASTS;
+	o->excess_ns += cost_ns - o->max_percent / 100 * own_ns;
+	if (o->excess_ns < 0)
+		o->excess_ns = 0;
+	return o->excess_ns > EXCESS_NS;
 }
 
 int overhead_choose(struct overhead *o)
@@ -203,7 +206,6 @@ const char *overhead_words(const struct overhead *o)
 void overhead_restart(struct overhead *o)
 {
 	add_cpu_time(o);
-	o->cpu_ns = o->sum_ns = 0;
-	o->n_over = 0;
+	o->cpu_ns = o->sum_ns = o->excess_ns = 0;
 	collector_count_anew(o->collector);
 }

@@ -101,7 +101,11 @@ int record_check_process(pid_t pid, struct pugmark_diag *diag)
 					"has ended",
 					pid);
 	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-				"process %d: its program cannot be seen: %s", pid, strerror(-err));
+				"process %d: its program cannot be seen: %s%s", pid, strerror(-err),
+				err == -EACCES || err == -EPERM
+					? " (CAP_SYS_PTRACE, or root, is needed for a process that "
+					  "may do more than you, or is another user's)"
+					: "");
 }
 
 /* Whether each probe of @plan, of the file @plan_path, stands on an instruction of @binary. */

@@ -31,8 +31,8 @@ enum {
 	SHORT_TICK_MS = 2,
 	PROGRESS_NS = 500000000,
 	OVERHEAD_NS = 50000000,
-	PATIENCE_NS = 200000000, /* in half a second nothing is left of what goes */
-	SETTLE_NS = 1000000000	 /* from then on what is traced has its processors */
+	/* In half a second nothing is left of what goes; to remove it takes some of that. */
+	PATIENCE_NS = 350000000,
 };
 
 struct recording_run {
@@ -312,8 +312,6 @@ static int follow_planning(struct recording_run *run, uint64_t time_ns, struct p
 	}
 	if (run->replanning_out && time_ns - run->found_ns > PATIENCE_NS)
 		pause_probes(run);
-	if (run->overhead && time_ns - run->start_ns > SETTLE_NS)
-		replanner_yield(run->replanner);
 	return 0;
 }
 
@@ -473,7 +471,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 			replanner_finish(run.replanner, NULL, NULL, NULL);
 		run.replanner = NULL;
 		note_counters(&run);
-		if (collector_finish(run.collector))
+		done.write_err = collector_finish(run.collector);
+		if (done.write_err)
 			done.why = STOP_DISK;
 		show_progress(&run, now_ns(), true);
 	}

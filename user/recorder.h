@@ -81,6 +81,7 @@ enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK, STOP_OVER
 struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */
 	enum recorder_stop why;
+	int write_err; /* STOP_DISK: -errno: why it could not be written */
 	uint64_t events, lost, tasks, segments, bytes;
 	uint64_t
 		unplanned; /* of those lost: in processes that a library's plan does not hold for */
@@ -88,9 +89,9 @@ struct recorder_result {
 };
 
 /* Records until the command and all that it started have ended, or the processes, or SIGINT,
- * SIGTERM, the duration or a full disk. Returns 0 and fills @result, or -errno with @diag filled:
- * -EPERM (which capability is missing), -ENOENT, -ENOTSUP (the kernel is too old: for what). A full
- * disk returns 0: what is written stays readable. */
+ * SIGTERM, the duration, or what cannot be written any more (a full disk). Returns 0 and fills
+ * @result, or -errno with @diag filled: -EPERM (which capability is missing), -ENOENT, -ENOTSUP
+ * (the kernel is too old: for what). A full disk returns 0: what is written stays readable. */
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag);
 

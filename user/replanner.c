@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 7 }; /* a sixth of a processor that one other keeps busy */
+/* It takes as much processor time sooner or later, and until it is done the trace may have a gap:
+ * so it goes before what is traced. Without CAP_SYS_NICE it takes its turn. */
+enum { NICE = -10 };
 
 struct replanner {
 	const struct recorder_options *options;
@@ -21,8 +23,7 @@ struct replanner {
 	struct overhead *overhead; /* NULL: nothing more goes */
 	char *news;
 	pthread_t thread;
-	pid_t tid; /* 0: it has not begun */
-	bool yields, done;
+	bool done;
 	double began_s, seconds, cpu_seconds;
 	int err;
 	struct pugmark_diag diag;
@@ -38,7 +39,7 @@ static double seconds(clockid_t clock)
 static void *plan_main(void *context)
 {
 	struct replanner *r = context;
-	__atomic_store_n(&r->tid, gettid(), __ATOMIC_RELEASE);
+	setpriority(PRIO_PROCESS, gettid(), NICE); /* of this thread: Linux keeps that apart */
 	if (r->overhead) {
 		int more = overhead_choose(r->overhead);
 		r->err = more < 0 ? more : !more && !overhead_is_far(r->overhead) ? -EALREADY : 0;
@@ -92,13 +93,6 @@ void replanner_took(const struct replanner *r, double *seconds, double *cpu_seco
 {
 	*seconds = r->seconds;
 	*cpu_seconds = r->cpu_seconds;
-}
-
-void replanner_yield(struct replanner *r)
-{
-	pid_t tid = __atomic_load_n(&r->tid, __ATOMIC_ACQUIRE);
-	if (tid && !r->yields && !replanner_done(r))
-		r->yields = !setpriority(PRIO_PROCESS, tid, NICE);
 }
 
 bool replanner_done(const struct replanner *r)

@@ -18,8 +18,6 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 		    struct replanner **out);
 /* How long it took, and how much of a processor's time. After replanner_done(). */
 void replanner_took(const struct replanner *r, double *seconds, double *cpu_seconds);
-/* Has it take only what the processors can spare from now on. */
-void replanner_yield(struct replanner *r);
 bool replanner_done(const struct replanner *r);
 /* Waits until it is done, and frees it. Returns what recorder_options.replan has returned; with 0
  * what is to be probed in @changed, and in *@news what is to be noted (the caller frees; NULL:

@@ -113,6 +113,10 @@ if command -v setpriv >/dev/null; then
 	fails 'CAP_PERFMON: no' drop but ',+bpf'
 	fails 'pugmark doctor' drop all
 	claim 'CAP_BPF and CAP_PERFMON are all that it takes' drop all ',+bpf,+perfmon'
+	setpriv --reuid=65533 --regid=65533 --clear-groups sleep 60 &
+	started+=("$!")
+	fails 'CAP_SYS_PTRACE' setpriv --inh-caps=-all,+bpf,+perfmon --bounding-set=-all,+bpf,+perfmon \
+		"$PUGMARK" record -q -o open/rec -p "$!"
 	as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$PUGMARK" "$@"; }
 	if as_nobody --version >out 2>err; then
 		fails 'CAP_BPF: no' as_nobody record -q -o open/rec -- ./prog -c text

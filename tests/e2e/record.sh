@@ -237,4 +237,7 @@ if unshare -m sh -c 'mount -t tmpfs -o size=400k none small' 2>/dev/null; then
 	claim 'full before it starts: that is named' grep -Eq '(No space left|the disk is full)' err
 	claim 'and no half of a recording is left' is "$(cat left)" ''
 fi
+(ulimit -f 140 && record -- ./target calls 4000000; exit "$status")
+claim 'a file that may not grow further is an error' is $? 1
+claim 'and no full disk' grep -q 'File too large: recording stopped' err
 conclude

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_snapshot.c: what the collector puts together from the stacks that the probes send is what
+ * lay on the stack. bpf/snapshot.h runs here, on a stack in an array that changes at random between
+ * two hits, and user/task_stacks.c takes what it sends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/support/bpf_here.h"
+
+#include "bpf/snapshot.h"
+#include "user/task_stacks.h"
+
+#define BASE 0x7ffd00000000ull
+#define TEXT 0x555555554000ull
+#define TEXT_BYTES 0x10000ull
+enum { PAGES = 40, WORDS = PAGES * 512 };
+
+static uint64_t memory[WORDS];
+static bool absent[PAGES];
+static struct task_state state;
+static struct stack_state stacks;
+static uint64_t return_bits[2 * (TEXT_BYTES / 64 + 1)];
+static struct task_stacks received;
+static bool ring_full;
+static uint32_t sent_words, sent_deeps;
+
+static struct task_struct *here_task(void)
+{
+	return NULL;
+}
+
+static void *here_storage(const void *map)
+{
+	return map == &tasks ? (void *)&state : (void *)&stacks;
+}
+
+static long here_read_user(void *to, __u32 bytes, __u64 from)
+{
+	if (from < BASE || from + bytes > BASE + sizeof(memory))
+		return -14;
+	for (uint64_t page = (from - BASE) / 4096; page <= (from + bytes - 1 - BASE) / 4096; page++)
+		if (absent[page])
+			return -14;
+	memcpy(to, (const char *)memory + (from - BASE), bytes);
+	return 0;
+}
+
+static long here_output(const void *map, const void *data, __u64 bytes)
+{
+	assert_ptr_equal(map, &events);
+	if (ring_full)
+		return -11;
+	if (*(const __u32 *)data == RING_SNAPSHOT) {
+		const struct snapshot *s = data;
+		sent_words = s->n_sent;
+		assert_int_equal(task_stacks_snapshot(&received, s, bytes), 0);
+	} else {
+		sent_deeps++;
+		assert_int_equal(task_stacks_deep(&received, data, bytes), 0);
+	}
+	return 0;
+}
+
+static void *here_lookup(const void *map, const void *key)
+{
+	assert_ptr_equal(map, &returns);
+	return &return_bits[*(const __u32 *)key];
+}
+
+static long here_update(const void *map, const void *key, const void *value)
+{
+	return -1;
+}
+
+static uint64_t seed;
+
+static uint64_t next_random(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+static void begin(uint64_t from_seed)
+{
+	seed = from_seed;
+	task_stacks_deinit(&received);
+	memset(&received, 0, sizeof(received));
+	memset(&state, 0, sizeof(state));
+	memset(&stacks, 0, sizeof(stacks));
+	memset(absent, 0, sizeof(absent));
+	memset(return_bits, 0, sizeof(return_bits));
+	memset(&counters, 0, sizeof(counters));
+	ring_full = false;
+	for (uint32_t i = 0; i < WORDS; i++)
+		memory[i] = next_random();
+}
+
+static uint64_t word_at(uint64_t addr)
+{
+	uint64_t at = (addr - BASE) / 8;
+	return absent[at / 512] ? 0 : memory[at];
+}
+
+/* What a stack does between two hits: words near its end change, now and then one far up. */
+static void live_on(uint64_t sp)
+{
+	uint64_t at = (sp - BASE) / 8;
+	for (uint32_t n = next_random() % 12; n; n--)
+		memory[at - 32 + next_random() % 64] = next_random() % 3;
+	if (next_random() % 4 == 0)
+		memory[at + next_random() % 700] = next_random();
+}
+
+/* The next hit is near, as a rule, and never so high that no whole snapshot is above it. */
+static uint64_t move(uint64_t sp)
+{
+	uint64_t by = next_random() % 8 ? 8 * (next_random() % 64) : 8 * (next_random() % 1200);
+	uint64_t to = next_random() & 1 ? sp - by : sp + by;
+	return to < BASE + 8192 || to > BASE + 60000 ? BASE + 30000 : to;
+}
+
+static void check_words(const struct witness_event *e, uint64_t sp)
+{
+	assert_int_equal(e->stack_addr, sp);
+	for (uint32_t i = 0; i < e->stack_words; i++) {
+		uint64_t is = word_at(sp + 8 * (uint64_t)i);
+		assert_int_equal(e->stack[i], is == EVENT_STACK_UNKNOWN ? 0 : is);
+	}
+}
+
+static void what_is_told_is_what_was_there(void **context)
+{
+	(void)context;
+	uint64_t sp = BASE + 30000, lost = 0, short_ones = 0;
+	begin(1);
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct witness_event e = {0};
+		uint64_t *words = NULL;
+		uint32_t serial = state.snapshots;
+		sp = move(sp);
+		live_on(sp);
+		ring_full = next_random() % 16 == 0;
+		assert_int_equal(snapshot_send(sp), !ring_full);
+		lost += ring_full;
+		assert_int_equal(counters.snapshots_lost, lost);
+		assert_int_equal(state.snapshots, serial + !ring_full);
+		if (ring_full)
+			continue;
+		assert_int_equal(task_stacks_tell(&received, serial, &words, &e), 0);
+		assert_true(e.stack_words >= SNAPSHOT_WORDS / 2);
+		short_ones += e.stack_words < SNAPSHOT_WORDS;
+		check_words(&e, sp);
+	}
+	assert_in_range(short_ones, 1000, 19000);
+}
+
+static void only_what_changed_is_sent(void **context)
+{
+	(void)context;
+	uint64_t sp = BASE + 32768;
+	begin(2);
+	assert_true(snapshot_send(sp));
+	assert_int_equal(sent_words, SNAPSHOT_WORDS);
+	assert_true(snapshot_send(sp));
+	assert_int_equal(sent_words, 0);
+	for (uint32_t word = 0; word < SNAPSHOT_WORDS; word++) {
+		memory[(sp - BASE) / 8 + word]++;
+		assert_true(snapshot_send(sp));
+		assert_int_equal(sent_words, word / 8 * 8 + 8);
+	}
+	/* Deeper by three lines: these are sent. */
+	assert_true(snapshot_send(sp - 3 * 64));
+	assert_int_equal(sent_words, 24);
+	/* On another stack nothing is known. */
+	assert_true(snapshot_send(sp + 80000));
+	assert_int_equal(sent_words, SNAPSHOT_WORDS);
+}
+
+static void after_a_full_ring_all_is_sent(void **context)
+{
+	(void)context;
+	uint64_t sp = BASE + 32768;
+	begin(3);
+	assert_true(snapshot_send(sp));
+	ring_full = true;
+	assert_false(snapshot_send(sp));
+	ring_full = false;
+	assert_true(snapshot_send(sp));
+	assert_int_equal(sent_words, SNAPSHOT_WORDS);
+}
+
+/* A large array that was never touched: the stack ends before it, at a line, or holds nothing. */
+static void pages_that_are_not_there(void **context)
+{
+	(void)context;
+	begin(4);
+	for (uint32_t i = 0; i < 5000; i++) {
+		struct witness_event e = {0};
+		uint64_t *words = NULL, sp = BASE + 8192 + 8 * (next_random() % 4096);
+		uint32_t page = (sp - BASE) / 4096, serial = state.snapshots;
+		memset(absent, 0, sizeof(absent));
+		absent[page + next_random() % 2] = true;
+		live_on(sp);
+		assert_true(snapshot_send(sp));
+		assert_int_equal(task_stacks_tell(&received, serial, &words, &e), 0);
+		uint64_t in_page = 4096 - (sp & 4095), bytes = in_page < 64 ? 64 : in_page & ~63ull;
+		uint64_t least =
+			bytes < 2048 ? bytes : 2048; /* it may end where the last one did */
+		if (sp % 4096 || absent[page])
+			assert_in_range(e.stack_words, least / 8, bytes / 8);
+		for (uint32_t k = 0; k < e.stack_words; k++) {
+			uint64_t addr = sp + 8 * (uint64_t)k;
+			uint64_t is = addr - sp < in_page ? word_at(addr) : 0;
+			assert_int_equal(e.stack[k], is == EVENT_STACK_UNKNOWN ? 0 : is);
+		}
+	}
+}
+
+/* Above the snapshot, exactly the words that are addresses in the module are told. */
+static void addresses_further_up(void **context)
+{
+	(void)context;
+	uint32_t told = 0;
+	begin(5);
+	for (uint32_t round = 0; round < 300; round++) {
+		struct witness_event e = {0};
+		uint64_t *words = NULL, sp = BASE + 8192 + 8 * (next_random() % 1024);
+		uint64_t end = sp + 4104 + 8 * (next_random() % 6000);
+		uint32_t serial = state.snapshots;
+		memset(absent, 0, sizeof(absent));
+		absent[10 + next_random() % 4] = next_random() & 1;
+		for (uint32_t i = 0; i < WORDS; i++)
+			memory[i] = next_random() >> 20;
+		for (uint32_t n = next_random() % 400; n; n--)
+			memory[next_random() % WORDS] = TEXT + next_random() % (TEXT_BYTES + 2) - 1;
+		stacks.anchor = 0;
+		assert_true(snapshot_send(sp));
+		sent_deeps = 0;
+		deep_send(end, TEXT, TEXT_BYTES);
+		assert_int_equal(sent_deeps, 1);
+		assert_int_equal(task_stacks_tell(&received, serial, &words, &e), 0);
+		const struct snapshot *last = stacks.current & 1 ? &stacks.odd : &stacks.even;
+		/* As far as it was asked for, but for the margin around a return address of ours.
+		 */
+		assert_int_equal(e.stack_words, (end - sp) / 8);
+		for (uint32_t i = last->n_words; i < e.stack_words; i++) {
+			uint64_t is = word_at(sp + 8 * (uint64_t)i);
+			bool ours = is >= TEXT && is - TEXT < TEXT_BYTES;
+			assert_int_equal(e.stack[i], ours ? is : EVENT_STACK_UNKNOWN);
+			told += ours;
+		}
+		free(words);
+	}
+	assert_true(told > 1000);
+}
+
+/* The first return address of ours at or above the event, and not one below it. */
+static void the_anchor_is_the_first(void **context)
+{
+	(void)context;
+	uint32_t found = 0;
+	begin(6);
+	n_modules = 1;
+	module_bytes[0] = TEXT_BYTES;
+	for (uint32_t half = 0; half < 2; half++) {
+		half_returns = half * (TEXT_BYTES / 64 + 1);
+		for (uint32_t i = 0; i < 40; i++) {
+			uint32_t off = next_random() % TEXT_BYTES;
+			return_bits[half_returns + off / 64] |= 1ull << off % 64;
+		}
+	}
+	for (uint32_t round = 0; round < 600; round++) {
+		uint64_t sp = BASE + 8192 + 8 * (next_random() % 1024), first = 0;
+		memset(&stacks, 0, sizeof(stacks));
+		state.base[0] = TEXT;
+		state.generation = round; /* each with its half of the table */
+		for (uint32_t i = 0; i < WORDS; i++)
+			memory[i] = next_random() >> 20;
+		for (uint32_t n = 200 + next_random() % 3000; n; n--)
+			memory[next_random() % WORDS] = TEXT + next_random() % TEXT_BYTES;
+		uint64_t end =
+			(sp + 8 * DEEP_WORDS + 4095) & ~4095ull; /* it looks at whole pages */
+		for (uint64_t at = sp; !first && at < end; at += 8) {
+			uint64_t off = word_at(at) - TEXT;
+			const uint64_t *bits = return_bits + (round & 1 ? half_returns : 0);
+			if (off < TEXT_BYTES && bits[off / 64] >> off % 64 & 1)
+				first = at;
+		}
+		anchor_find(sp, TEXT, TEXT_BYTES);
+		assert_int_equal(stacks.anchor, first);
+		found += first != 0;
+	}
+	assert_in_range(found, 50, 599);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_told_is_what_was_there),
+		cmocka_unit_test(only_what_changed_is_sent),
+		cmocka_unit_test(after_a_full_ring_all_is_sent),
+		cmocka_unit_test(pages_that_are_not_there),
+		cmocka_unit_test(addresses_further_up),
+		cmocka_unit_test(the_anchor_is_the_first),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
