@@ -15,14 +15,15 @@
  * knows which it belongs to by the upper half of its cookie, and a task that comes upon one of the
  * next has its log say so.
  *
- * The parts: settings.h, batch.h (the state of a task), tasks.h (which tasks), capture.h and
- * snapshot.h (what is read at a hit), follow.h and signal.h (the programs
- * beside witness()). */
+ * The parts: settings.h, batch.h (the state of a task), tasks.h (which tasks), capture.h,
+ * snapshot.h and attach.h (what is read at a hit), follow.h and signal.h (the programs beside
+ * witness()). */
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <pugmark/batch.h>
 
+#include "bpf/attach.h"
 #include "bpf/batch.h"
 #include "bpf/bindings.h"
 #include "bpf/capture.h"
