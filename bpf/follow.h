@@ -39,7 +39,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	/* On a stack of its own it does not go on, it starts. */
 	if (!born || !open || regs->sp != its_regs->sp)
 		return 0;
-	born->generation = st->generation; /* as what it goes on from */
+	/* As what it goes on from: */
+	born->generation = st->generation;
+	born->last_cfa = st->last_cfa;
 	/* What led here in silence was done once, by the parent: whoever made the system call, code
 	 * of ours or of a module that is not traced. */
 	place_send(st, NULL, st->head.pid);
@@ -55,7 +57,8 @@ int BPF_PROG(on_prepare_exec, struct task_struct *task, struct linux_binprm *bpr
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 
-	if (st && enabled && !st->stopped && !st->attached)
+	/* Where it has come is of no interest before its first hit. */
+	if (st && enabled && !st->stopped && !st->attached && st->last_cfa)
 		place_send(st, NULL, 0);
 	return 0;
 }

@@ -120,9 +120,14 @@ __noinline int snapshot_send(__u64 sp)
 		bpf_probe_read_kernel(now->words, bytes, untouched);
 		bpf_probe_read_user(now->words, page, (void *)sp);
 	}
+	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
 	now->kind = RING_SNAPSHOT;
 	now->task = st->head.task;
 	now->addr = sp;
+	now->heap = mm ? mm->start_brk : 0;
+	now->heap_end = mm ? mm->brk : 0;
+	now->args = mm ? mm->start_stack : 0;
+	now->args_end = mm ? mm->env_end : 0;
 	now->n_words = bytes / 8;
 	now->serial = st->snapshots;
 	__u32 n = 8 * lines_changed(now, old);

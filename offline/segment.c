@@ -79,7 +79,7 @@ struct segment_encoder {
 	uint32_t *slots; /* symbols' numbers plus one: a hash table of 2^bits, at most half full */
 	struct event_symbol *symbols; /* in the order of coming */
 	uint32_t bits, n_symbols, cap_symbols;
-	struct event_step *steps; /* one an event */
+	struct event_step *steps; /* of the first SEGMENT_MODEL_MANY events, then they are coded */
 	struct segment_model *model;
 
 	struct bytes events, values, snapshots, reads, out;
@@ -102,7 +102,7 @@ struct segment_encoder *segment_encoder_new(uint32_t time_unit_ns)
 	enc->cap_symbols = 1u << (enc->bits - 1);
 	enc->slots = calloc(1u << enc->bits, sizeof(*enc->slots));
 	enc->symbols = malloc(enc->cap_symbols * sizeof(*enc->symbols));
-	enc->steps = malloc(SEGMENT_MAX_EVENTS * sizeof(*enc->steps));
+	enc->steps = malloc(SEGMENT_MODEL_MANY * sizeof(*enc->steps));
 	enc->model = segment_model_new();
 	enc->stacks[0] = malloc(SNAPSHOT_MAX_WORDS * sizeof(**enc->stacks));
 	enc->stacks[1] = malloc(SNAPSHOT_MAX_WORDS * sizeof(**enc->stacks));
@@ -141,7 +141,7 @@ void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, u
 	enc->n = enc->n_symbols = enc->stack_words = 0;
 	enc->stack_addr = 0;
 	enc->first_ns = enc->last_ns = 0;
-	enc->values.len = enc->snapshots.len = enc->reads.len = 0;
+	enc->events.len = enc->values.len = enc->snapshots.len = enc->reads.len = 0;
 }
 
 uint32_t segment_encoder_count(const struct segment_encoder *enc)
@@ -254,11 +254,35 @@ static void make_symbol(struct segment_encoder *enc, const struct witness_event 
 	}
 }
 
+/* Codes the events that were kept. */
+static int begin_coding(struct segment_encoder *enc)
+{
+	int err = segment_model_begin(enc->model, enc->n, enc->time_unit_ns, enc->first_ns,
+				      &enc->events);
+
+	for (uint32_t i = 0; !err && i < enc->n; i++)
+		err = segment_model_put(enc->model, &enc->steps[i],
+					&enc->symbols[enc->steps[i].symbol]);
+	return err;
+}
+
+/* How large the model's tables are to be depends on how many events there are, up to a number: so
+ * many are kept until that is known. */
+static int add_step(struct segment_encoder *enc, const struct event_step *step)
+{
+	if (enc->n < SEGMENT_MODEL_MANY) {
+		enc->steps[enc->n] = *step;
+		return 0;
+	}
+	int err = enc->n == SEGMENT_MODEL_MANY ? begin_coding(enc) : 0;
+	return err ? err : segment_model_put(enc->model, step, &enc->symbols[step->symbol]);
+}
+
 int segment_encoder_add(struct segment_encoder *enc, const struct witness_event *event)
 {
 	size_t stack_max = event->stack ? event->stack_words * 10ul + 20 : 0;
 
-	if (enc->n == SEGMENT_MAX_EVENTS ||
+	if (enc->n == SEGMENT_MAX_EVENTS || enc->events.len > SEGMENT_MAX_BYTES / 4 ||
 	    enc->snapshots.len + stack_max > SEGMENT_MAX_BYTES / 4 ||
 	    enc->values.len + enc->reads.len > SEGMENT_MAX_BYTES / 4)
 		return -ENOSPC;
@@ -276,11 +300,13 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 	/* Times of one task never go back; those of made-up events might. */
 	if (event->time_ns > enc->last_ns)
 		enc->last_ns = event->time_ns;
-	enc->steps[enc->n] = (struct event_step){
-		.cfa = event->cfa,
-		.time_ns = enc->last_ns,
-		.symbol = symbol_number(enc, &s),
-	};
+	int err = add_step(enc, &(struct event_step){
+					.cfa = event->cfa,
+					.time_ns = enc->last_ns,
+					.symbol = symbol_number(enc, &s),
+				});
+	if (err)
+		return err;
 	if (event->kind == EVENT_ATTACH || event->kind == EVENT_SIGNAL)
 		enc->used = enc->known; /* its stack may be of all of them */
 	if (event->kind == EVENT_WITNESS)
@@ -321,9 +347,8 @@ const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segmen
 {
 	struct bytes *out = &enc->out;
 
-	enc->events.len = out->len = 0;
-	if (segment_model_encode(enc->model, enc->symbols, enc->steps, enc->n, enc->time_unit_ns,
-				 enc->first_ns, &enc->events))
+	out->len = 0;
+	if ((enc->n <= SEGMENT_MODEL_MANY && begin_coding(enc)) || segment_model_end(enc->model))
 		return NULL;
 	uint64_t said = enc->used & enc->known;
 	bytes_put_varint(out, enc->time_unit_ns);

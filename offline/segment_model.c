@@ -57,6 +57,23 @@ static int make_tables(struct segment_model *m, uint32_t bits)
 	return made && m->places && m->paces && m->arrivals && m->cfas ? 0 : -ENOMEM;
 }
 
+/* Room for a past of @n events; what is there stays. */
+static int reserve(struct segment_model *m, uint32_t n)
+{
+	if (n <= m->cap)
+		return 0;
+	uint32_t *past = realloc(m->past, n * sizeof(*past));
+	m->past = past ? past : m->past;
+	uint64_t *moves = realloc(m->moves, n * sizeof(*moves));
+	m->moves = moves ? moves : m->moves;
+	uint8_t *kinds = realloc(m->kinds, n);
+	m->kinds = kinds ? kinds : m->kinds;
+	if (!past || !moves || !kinds)
+		return -ENOMEM;
+	m->cap = n;
+	return 0;
+}
+
 /* For a run of @n events: nothing is known. */
 static int begin(struct segment_model *m, uint32_t n, uint32_t unit_ns, uint64_t first_ns)
 {
@@ -68,17 +85,9 @@ static int begin(struct segment_model *m, uint32_t n, uint32_t unit_ns, uint64_t
 		m->cap_bits = 0;
 		return -ENOMEM;
 	}
-	if (n > m->cap) {
-		free(m->past);
-		free(m->moves);
-		free(m->kinds);
-		m->past = malloc(n * sizeof(*m->past));
-		m->moves = malloc(n * sizeof(*m->moves));
-		m->kinds = malloc(n);
-		m->cap = m->past && m->moves && m->kinds ? n : 0;
-		if (!m->cap)
-			return -ENOMEM;
-	}
+	int err = reserve(m, n);
+	if (err)
+		return err;
 	size_t slots = 1ul << bits;
 	memset(m->places, 0, slots * sizeof(*m->places));
 	for (int i = 0; i < ORDERS; i++)
@@ -240,23 +249,32 @@ static inline __attribute__((always_inline)) void pass_event(struct segment_mode
 		go_on(m, m->last);
 }
 
-int segment_model_encode(struct segment_model *m, const struct event_symbol *symbols,
-			 const struct event_step *steps, uint32_t n, uint32_t time_unit_ns,
-			 uint64_t first_ns, struct bytes *out)
+int segment_model_begin(struct segment_model *m, uint32_t n, uint32_t time_unit_ns,
+			uint64_t first_ns, struct bytes *out)
 {
 	int err = begin(m, n, time_unit_ns, first_ns);
 
-	if (err)
-		return err;
-	range_encoder_init(&m->coder, out, m->rates);
-	for (uint32_t i = 0; i < n; i++) {
-		struct event_step step = steps[i];
-		struct event_symbol symbol = symbols[step.symbol];
+	if (!err)
+		range_encoder_init(&m->coder, out, m->rates);
+	return err;
+}
 
-		pass_event(m, false, &step, &symbol);
-	}
+int segment_model_put(struct segment_model *m, const struct event_step *event,
+		      const struct event_symbol *description)
+{
+	struct event_step step = *event;
+	struct event_symbol symbol = *description;
+
+	if (m->n == m->cap && reserve(m, 2 * m->cap))
+		return -ENOMEM;
+	pass_event(m, false, &step, &symbol);
+	return m->coder.out->failed ? -ENOMEM : 0;
+}
+
+int segment_model_end(struct segment_model *m)
+{
 	range_finish(&m->coder);
-	return out->failed ? -ENOMEM : 0;
+	return m->coder.out->failed ? -ENOMEM : 0;
 }
 
 int segment_model_open(struct segment_model *m, struct cursor in, uint32_t n, uint32_t time_unit_ns,

@@ -30,12 +30,18 @@ struct segment_model;
 struct segment_model *segment_model_new(void);
 void segment_model_free(struct segment_model *model);
 
-/* Codes @n events, of which @symbols are what their numbers say. @time_unit_ns: as what comes back
- * is at most half of it beside the truth; 0: no times, else those of @first_ns and after. 0 or
- * -ENOMEM. */
-int segment_model_encode(struct segment_model *model, const struct event_symbol *symbols,
-			 const struct event_step *steps, uint32_t n, uint32_t time_unit_ns,
-			 uint64_t first_ns, struct bytes *out);
+/* From so many events on it makes no difference to the model how many there will be. */
+#define SEGMENT_MODEL_MANY 8192
+
+/* Encoding, to the end of @out, a run of @n events, or of SEGMENT_MODEL_MANY or more where @n is
+ * that. @time_unit_ns: as what comes back is at most half of it beside the truth; 0: no times, else
+ * those of @first_ns and after. Each returns 0 or -ENOMEM. */
+int segment_model_begin(struct segment_model *model, uint32_t n, uint32_t time_unit_ns,
+			uint64_t first_ns, struct bytes *out);
+/* The next event. @description is what the number of its symbol says. */
+int segment_model_put(struct segment_model *model, const struct event_step *event,
+		      const struct event_symbol *description);
+int segment_model_end(struct segment_model *model);
 
 /* Decoding: @in is borrowed until the last event. 0 or -ENOMEM. */
 int segment_model_open(struct segment_model *model, struct cursor in, uint32_t n,

@@ -27,6 +27,7 @@ enum {
 	POLL_SHARE = 128, /* of the ring: while less comes in between, looks are farther apart */
 };
 #define FLUSH_NS 1000000000ull
+#define KEPT_S 1
 
 struct chunk {
 	uint8_t *data;
@@ -50,6 +51,9 @@ struct collector {
 	unsigned n_queue, n_free;
 	unsigned n_flushes, n_flushed; /* asked for, and handed over to be written */
 	bool writing;
+	bool keeping;		     /* the writer has kept something back, until more comes, */
+	bool settling;		     /* or somebody wants it, */
+	struct timespec keeps_until; /* or this time */
 	bool finishing, drained;
 	int err;
 	char *note;
@@ -288,6 +292,11 @@ void collector_flush(struct collector *c)
 		usleep(1000);
 		pthread_mutex_lock(&c->lock);
 		done = (int)(c->n_flushed - mine) >= 0 && !c->n_queue && !c->writing;
+		if (done && c->keeping) {
+			c->settling = true;
+			pthread_cond_broadcast(&c->changed);
+			done = false;
+		}
 	}
 	pthread_mutex_unlock(&c->lock);
 }
@@ -357,6 +366,33 @@ static void *drain_main(void *context)
 	return NULL;
 }
 
+/* Waits for something to write: the next chunk, or NULL: what was kept back, or, where that is
+ * nothing, nothing more comes. Under the lock. */
+static struct chunk *wait_for_chunk(struct collector *c)
+{
+	bool late = false;
+
+	while (!c->n_queue && !c->drained && !(c->keeping && (c->settling || late)))
+		if (!c->keeping)
+			pthread_cond_wait(&c->changed, &c->lock);
+		else
+			late = pthread_cond_timedwait(&c->changed, &c->lock, &c->keeps_until);
+	if (!c->n_queue)
+		return NULL;
+	struct chunk *chunk = c->queue[0];
+	memmove(c->queue, c->queue + 1, --c->n_queue * sizeof(*c->queue));
+	return chunk;
+}
+
+/* A chunk that was full is soon followed by another. */
+static int write_chunk(struct collector *c, const struct chunk *chunk)
+{
+	if (!chunk)
+		return recording_writer_settle(c->writer);
+	return recording_writer_chunk(c->writer, chunk->data, chunk->len,
+				      CHUNK_BYTES - chunk->len < CHUNK_ROOM);
+}
+
 static void *write_main(void *context)
 {
 	struct collector *c = context;
@@ -364,21 +400,23 @@ static void *write_main(void *context)
 	go_first();
 	for (;;) {
 		pthread_mutex_lock(&c->lock);
-		while (!c->n_queue && !c->drained)
-			pthread_cond_wait(&c->changed, &c->lock);
-		if (!c->n_queue) {
+		struct chunk *chunk = wait_for_chunk(c);
+		if (!chunk && !c->keeping) {
 			pthread_mutex_unlock(&c->lock);
 			return NULL;
 		}
-		struct chunk *chunk = c->queue[0];
-		memmove(c->queue, c->queue + 1, --c->n_queue * sizeof(*c->queue));
 		c->writing = true;
 		pthread_mutex_unlock(&c->lock);
 
-		int err = recording_writer_chunk(c->writer, chunk->data, chunk->len);
+		int err = write_chunk(c, chunk);
 
 		pthread_mutex_lock(&c->lock);
-		c->free[c->n_free++] = chunk;
+		if (chunk)
+			c->free[c->n_free++] = chunk;
+		c->keeping = recording_writer_keeps(c->writer);
+		c->settling = false;
+		clock_gettime(CLOCK_MONOTONIC, &c->keeps_until);
+		c->keeps_until.tv_sec += KEPT_S;
 		c->writing = false;
 		if (err && !c->err) {
 			uint64_t one = 1;
@@ -413,6 +451,7 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 {
 	struct collector *c = calloc(1, sizeof(*c));
 	bool short_of_memory = false;
+	pthread_condattr_t by_clock;
 
 	if (!c)
 		return -ENOMEM;
@@ -425,7 +464,10 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 		short_of_memory |= !c->hits;
 	}
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->changed, NULL);
+	pthread_condattr_init(&by_clock);
+	pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->changed, &by_clock);
+	pthread_condattr_destroy(&by_clock);
 	c->events = ring_buffer__new(probes_events_fd(probes), on_event, c, NULL);
 	c->process = ring_buffer__new(probes_process_fd(probes), on_process, c, NULL);
 	c->pending = malloc(PENDING_MAX * sizeof(*c->pending));

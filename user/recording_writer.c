@@ -101,6 +101,16 @@ int recording_writer_change(struct recording_writer *w, const struct recorder_op
 	return err ? err : recording_meta_write(options->output, w->meta, diag);
 }
 
+void recording_writer_began(struct recording_writer *w, uint64_t time_ns)
+{
+	unpacker_began(w->unpacker, time_ns);
+}
+
+void recording_writer_ended(struct recording_writer *w, uint64_t time_ns)
+{
+	unpacker_ended(w->unpacker, time_ns);
+}
+
 /* Appends one segment. What could be written of one that does not fit is cut off again. */
 static int write_segment(void *ctx, struct segment_header *header, const uint8_t *payload)
 {
@@ -196,7 +206,7 @@ static void finish_lines(struct recording_writer *w)
 
 /* All that the chunk says of one task, in order. */
 static int write_task(struct recording_writer *w, const uint8_t *chunk,
-		      const struct entry_ref *refs, uint32_t n)
+		      const struct entry_ref *refs, uint32_t n, bool keep)
 {
 	int err = unpacker_begin(w->unpacker, refs->task);
 
@@ -207,7 +217,7 @@ static int write_task(struct recording_writer *w, const uint8_t *chunk,
 
 		unpacker_add(w->unpacker, entry + 1, entry->bytes);
 	}
-	return unpacker_end(w->unpacker);
+	return unpacker_end(w->unpacker, keep);
 }
 
 /* Lists the entries that are about tasks and writes the lines of the others. */
@@ -260,24 +270,42 @@ static int by_task(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len)
+static void fail(struct recording_writer *w, int err)
 {
-	uint32_t n = 0;
-	int err = index_chunk(w, chunk, len, &n);
-
 	if (err && !w->err)
 		w->err = err;
+}
+
+int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len, bool more)
+{
+	bool kept = false;
+	uint32_t n = 0;
+
+	fail(w, index_chunk(w, chunk, len, &n));
 	finish_lines(w);
 	qsort(w->refs, n, sizeof(*w->refs), by_task);
 	for (uint32_t i = 0, k; i < n; i = k) {
 		for (k = i; k < n && w->refs[k].task == w->refs[i].task;)
 			k++;
+		bool keep = more && k - i > n / 2; /* so that of no other there is as much */
 		if (w->refs[i].task)
-			err = write_task(w, chunk, w->refs + i, k - i);
-		if (err && !w->err)
-			w->err = err;
+			fail(w, write_task(w, chunk, w->refs + i, k - i, keep));
+		kept |= keep;
 	}
+	if (!kept)
+		fail(w, unpacker_settle(w->unpacker));
 	return w->err;
+}
+
+int recording_writer_settle(struct recording_writer *w)
+{
+	fail(w, unpacker_settle(w->unpacker));
+	return w->err;
+}
+
+bool recording_writer_keeps(const struct recording_writer *w)
+{
+	return unpacker_keeps(w->unpacker);
 }
 
 int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,

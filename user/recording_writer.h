@@ -40,12 +40,19 @@ struct recording_totals {
 int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
 			  struct recording_writer **out, struct pugmark_diag *diag);
 /* Writes what is in a chunk of @len bytes. Returns 0 or -errno (-ENOSPC); from then on nothing more
- * is written, and what is there stays readable. */
-int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len);
+ * is written, and what is there stays readable. @more: another chunk follows soon, and for that the
+ * events of a task which has most of this one may wait, until recording_writer_settle() at last. */
+int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len, bool more);
+int recording_writer_settle(struct recording_writer *w);
+/* Whether anything waits. */
+bool recording_writer_keeps(const struct recording_writer *w);
 /* What is probed changes: from here on batches of the next generation are of @modules, which are
  * added to those of the recording; @text: what is noted of it. While no batch is written. */
 int recording_writer_change(struct recording_writer *w, const struct recorder_options *options,
 			    const struct text_span *spans, struct pugmark_diag *diag);
+/* When that began to hold; when what was probed held no more. */
+void recording_writer_began(struct recording_writer *w, uint64_t time_ns);
+void recording_writer_ended(struct recording_writer *w, uint64_t time_ns);
 struct recording_totals *recording_writer_totals(struct recording_writer *w);
 /* Frees the writer, and leaves the recording as it is: as if killed. */
 void recording_writer_abandon(struct recording_writer *w);

@@ -5,9 +5,19 @@
 #include <pugmark/event.h>
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	LOWEST_ADDRESS = 4096, /* nothing is mapped below */
+	ADDRESS_BITS = 56,
+	/* A frame that the kernel makes for a handler, from its return address to cs and ss. */
+	SIGNAL_WORDS = 25,
+	SIGNAL_CS = 0x33,
+	SIGNAL_SS = 0x2b,
+};
 
 void task_stacks_deinit(struct task_stacks *t)
 {
@@ -96,4 +106,48 @@ int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **wo
 	e->stack_addr = snap->addr;
 	e->stack_words = snap->n_words;
 	return add_deep(t, serial, words, e);
+}
+
+/* Whether @word, which lies at @addr, cannot be of use to those who look for calls in progress:
+ * neither is it a return address nor a frame pointer. What is there is data, and will be as long as
+ * the process runs this program. */
+static bool is_data(const struct snapshot *s, uint64_t addr, uint64_t word)
+{
+	bool low = word < LOWEST_ADDRESS, no_address = word >> ADDRESS_BITS;
+	bool below = word >= s->addr && word <= addr;
+	bool heap = word - s->heap < s->heap_end - s->heap &&
+		    s->addr - s->heap >= s->heap_end - s->heap; /* or the stack is there */
+	bool args =
+		word - s->args < s->args_end - s->args || addr - s->args < s->args_end - s->args;
+
+	return (low || no_address || below || heap || args) && word != EVENT_STACK_UNKNOWN &&
+	       word != EVENT_STACK_HANDLER;
+}
+
+int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		     struct witness_event *e)
+{
+	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
+	uint32_t kept = 0; /* up to here it is a frame that the kernel made for a handler */
+
+	if (!e->stack || !snap || snap->serial != serial)
+		return 0;
+	if (!*words)
+		*words = malloc(DEEP_WORDS * sizeof(**words));
+	if (!*words)
+		return -ENOMEM;
+	uint64_t *w = *words;
+	if (e->stack != w)
+		memcpy(w, e->stack, e->stack_words * sizeof(*w));
+	for (uint32_t i = 0; i < e->stack_words; i++) {
+		uint32_t last = i + SIGNAL_WORDS - 1;
+
+		if (last < e->stack_words && (uint16_t)w[last] == SIGNAL_CS &&
+		    w[last] >> 48 == SIGNAL_SS)
+			kept = last + 1;
+		if (i >= kept && is_data(snap, e->stack_addr + 8 * (uint64_t)i, w[i]))
+			w[i] = 0;
+	}
+	e->stack = w;
+	return 0;
 }

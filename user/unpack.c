@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* unpack.c: turns what the rings said of a task into events, and these into segments. A task's part
- * of a chunk becomes a segment, or several where its load bases change. */
+ * of a chunk becomes a segment, or several where its load bases change; or it is kept back, and
+ * goes on in the next chunk: what repeats itself takes less in one segment than in two. */
 #include "user/unpack.h"
 
 #include "user/attach_stack.h"
@@ -23,6 +24,7 @@ struct task {
 	uint32_t execs;
 	struct task_stacks stacks;
 	struct stack_copy *attached; /* until the event that it is of */
+	bool paused;		     /* and not attached since */
 };
 
 struct unpacker {
@@ -36,7 +38,12 @@ struct unpacker {
 	uint32_t cap_tasks;
 	struct segment_encoder *enc;
 	uint32_t witnesses; /* in the encoder */
-	uint64_t *words;    /* a snapshot with what lies above it */
+	struct kept {
+		struct segment_encoder *enc;
+		struct task *task; /* NULL: nothing is kept */
+		uint32_t number, witnesses;
+	} kept;
+	uint64_t *words; /* a snapshot with what lies above it */
 	struct attach_stacks *attach_stacks;
 
 	uint32_t number; /* of the task that is unpacked, until unpacker_end() */
@@ -69,6 +76,7 @@ void unpacker_free(struct unpacker *u)
 	free(u->words);
 	attach_stacks_free(u->attach_stacks);
 	segment_encoder_free(u->enc);
+	segment_encoder_free(u->kept.enc);
 	free(u);
 }
 
@@ -83,7 +91,8 @@ int unpacker_new(const struct recorder_options *options, struct recording_totals
 	u->ctx = ctx;
 	u->totals = totals;
 	u->enc = segment_encoder_new(options->time_unit_ns);
-	int err = u->enc ? attach_stacks_new(options, &u->attach_stacks) : -ENOMEM;
+	u->kept.enc = segment_encoder_new(options->time_unit_ns);
+	int err = u->enc && u->kept.enc ? attach_stacks_new(options, &u->attach_stacks) : -ENOMEM;
 	if (err)
 		unpacker_free(u);
 	else
@@ -95,6 +104,16 @@ int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first)
 {
 	return generations_add(&u->generations, options, spans, first);
+}
+
+void unpacker_began(struct unpacker *u, uint64_t time_ns)
+{
+	generations_began(&u->generations, time_ns);
+}
+
+void unpacker_ended(struct unpacker *u, uint64_t time_ns)
+{
+	generations_ended(&u->generations, time_ns);
 }
 
 static void finish_events(struct unpacker *u)
@@ -222,6 +241,7 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	if (r->head & HEAD_SNAPSHOT) {
 		fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
 		clean_witness(u, b, &mod->sites[e.site], &e);
+		fail(u, task_stacks_slim(&t->stacks, b->serial - 1, &u->words, &e));
 	}
 	e.values = b->values;
 	e.n_values = b->n_values;
@@ -299,10 +319,33 @@ static void unpack_base(struct unpacker *u, const struct generation *g, uint32_t
 	segment_encoder_reset(u->enc, t->bases, t->known);
 }
 
-static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
+/* The task's probes were of @g, which is in use no more: as long as it was, its log is whole. */
+static void unpack_pause(struct unpacker *u, const struct generation *g)
 {
 	struct task *t = u->task;
+	uint64_t ended_ns = g->ended_ns;
 
+	if (ended_ns > t->time_ns)
+		t->time_ns = ended_ns;
+	add_plain(u, EVENT_PAUSE, 0);
+	finish_events(u);
+	t->known = 0;
+	t->paused = true;
+	segment_encoder_reset(u->enc, t->bases, t->known);
+}
+
+/* The task is seen again from when its probes are those of @g, and no later than @next_ns. */
+static void end_pause(struct task *t, const struct generation *g, uint64_t next_ns)
+{
+	uint64_t began_ns = g->began_ns;
+	bool known = t->paused && began_ns >= t->time_ns && began_ns < next_ns;
+
+	t->time_ns = known ? began_ns : next_ns;
+	t->paused = false;
+}
+
+static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
+{
 	switch (r->head >> HEAD_RECORD_SHIFT) {
 	case RECORD_WITNESS:
 		unpack_witness(u, b, r);
@@ -329,10 +372,7 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 			b->values[b->n_values++] = r->value;
 		break;
 	case RECORD_PAUSE:
-		add_plain(u, EVENT_PAUSE, 0);
-		finish_events(u);
-		t->known = 0;
-		segment_encoder_reset(u->enc, t->bases, t->known);
+		unpack_pause(u, b->generation);
 		break;
 	case RECORD_FORK:
 		add_plain(u, EVENT_FORK, r->value);
@@ -358,7 +398,7 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 		n = b->n;
 	for (; n--; r++) {
 		if (r->head >> HEAD_RECORD_SHIFT == RECORD_ATTACH) {
-			u->task->time_ns = next_time(r, n, reading.time_ns);
+			end_pause(u->task, g, next_time(r, n, reading.time_ns));
 			unpack_attach(u, g, b->pid);
 		} else {
 			unpack_record(u, &reading, r);
@@ -413,6 +453,8 @@ static void unpack_signal(struct unpacker *u, const struct signal_note *n, uint3
 
 		attach_stacks_clean(u->attach_stacks, n->pid, &from, u->words, &e);
 	}
+	if (n->has_snapshot)
+		fail(u, task_stacks_slim(&u->task->stacks, n->snapshot, &u->words, &e));
 	add_event(u, &e);
 }
 
@@ -421,6 +463,11 @@ static void unpack_process(struct unpacker *u, const struct process_record *r)
 	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
 		return;
 	note_task(u, r->lost, r->execs);
+	const struct generation *g = generations_last(&u->generations);
+	if (u->task->paused && g && !g->ended_ns && g->began_ns) { /* it has done nothing since */
+		end_pause(u->task, g, r->time_ns);
+		add_plain(u, EVENT_ATTACH, 0);
+	}
 	struct witness_event e = {
 		.kind = r->kind == PROCESS_EXIT ? EVENT_END : EVENT_STOP,
 		.time_ns = r->time_ns,
@@ -452,10 +499,27 @@ static struct task *task_get(struct unpacker *u, uint32_t number)
 	return u->tasks[number];
 }
 
+/* What is kept becomes what is unpacked, and the other way round. */
+static void exchange_kept(struct unpacker *u)
+{
+	struct kept was = {u->enc, u->task, u->number, u->witnesses};
+
+	u->enc = u->kept.enc;
+	u->task = u->kept.task;
+	u->number = u->kept.number;
+	u->witnesses = u->kept.witnesses;
+	u->kept = was;
+}
+
 int unpacker_begin(struct unpacker *u, uint32_t number)
 {
-	u->number = number;
 	u->ended = false;
+	u->task = NULL;
+	if (u->kept.task && u->kept.number == number) {
+		exchange_kept(u);
+		return 0;
+	}
+	u->number = number;
 	u->task = task_get(u, number);
 	if (u->task)
 		segment_encoder_reset(u->enc, u->task->bases, u->task->known);
@@ -484,8 +548,15 @@ void unpacker_add(struct unpacker *u, const void *data, uint32_t bytes)
 	u->ended |= kind == PROCESS_EXIT || kind == PROCESS_STOP;
 }
 
-int unpacker_end(struct unpacker *u)
+int unpacker_end(struct unpacker *u, bool keep)
 {
+	if (keep && !u->ended) {
+		exchange_kept(u);
+		if (u->task) /* another one */
+			finish_events(u);
+		u->task = NULL;
+		return u->err;
+	}
 	finish_events(u);
 	if (u->ended) {
 		task_free(u->task);
@@ -493,4 +564,17 @@ int unpacker_end(struct unpacker *u)
 	}
 	u->task = NULL;
 	return u->err;
+}
+
+int unpacker_settle(struct unpacker *u)
+{
+	if (!u->kept.task)
+		return u->err;
+	exchange_kept(u);
+	return unpacker_end(u, false);
+}
+
+bool unpacker_keeps(const struct unpacker *u)
+{
+	return u->kept.task;
 }

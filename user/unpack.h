@@ -21,10 +21,18 @@ void unpacker_free(struct unpacker *u);
 int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first);
 
+/* When that began to hold; when what is probed held no more. */
+void unpacker_began(struct unpacker *u, uint64_t time_ns);
+void unpacker_ended(struct unpacker *u, uint64_t time_ns);
+
 /* All that a chunk says of one task: begin, each entry in order, end. Each returns 0 or the first
- * error of all (-errno); after a failing begin, neither of the others. */
+ * error of all (-errno); after a failing begin, neither of the others. @keep: what is not a whole
+ * segment waits for more of the task, in place of that of another. */
 int unpacker_begin(struct unpacker *u, uint32_t number);
 void unpacker_add(struct unpacker *u, const void *entry, uint32_t bytes);
-int unpacker_end(struct unpacker *u);
+int unpacker_end(struct unpacker *u, bool keep);
+/* Writes what waits, between an end and a begin. Returns 0 or the first error of all. */
+int unpacker_settle(struct unpacker *u);
+bool unpacker_keeps(const struct unpacker *u);
 
 #endif

@@ -132,6 +132,8 @@ struct snapshot {
 	__u32 n_sent;  /* of them; the rest is as before */
 	__u32 serial;  /* from 0, for each task; it comes before the batch of its event */
 	__u32 reserved;
+	__u64 heap, heap_end; /* what brk() has given the process */
+	__u64 args, args_end; /* what it was started with: it lies above the first frame of all */
 	__u64 words[SNAPSHOT_WORDS];
 };
 

@@ -81,9 +81,9 @@ claim '--no-follow leaves the children alone' is "$(grep -c '^# task' raw)" 6
 
 record -- ./target exec 50
 raw
-claim 'exec is a place and an event between two programs' is \
+claim 'exec is an event between two programs, and a place in one that had events' is \
 	"$(awk '/^#/ { next } $3 != k { printf "%s ", $3; k = $3 }' raw)" \
-	'signal exec witness signal exec witness signal end '
+	'exec witness signal exec witness signal end '
 claim 'with all events on either side' is "$(witnesses)" 100
 
 record -- ./target calls 300 7
@@ -108,15 +108,16 @@ record -- ./target callbacks 2000
 raw
 events >got
 claim 'each callback comes with a stack' is "$(grep -c compare got)" "$(grep -c 'compare .* stack=' got)"
-# The return address at the top of the stack; the comparison's number somewhere above.
+# The return address at the top of the stack; the comparison's number somewhere above, which could
+# be an address.
 claim 'that has the return address where it should be' is "$(awk '/ compare / {
 	split($8, r, "="); if ($10 != r[2]) n++ } END { print n + 0 }' got)" 0
-claim 'and is the stack of that very moment' is "$(awk '/ compare / { want = sprintf("feed%012x", k++)
+claim 'and is the stack of that very moment' is "$(awk '/ compare / { want = sprintf("1feed%09x", k++)
 	for (i = 10; i <= NF && $i != want; i++) ; if (i > NF) n++ } END { print n + 0, (k > 10000) }' got)" '0 1'
 # A snapshot may end below it; those that reach further up than any that has it must have it. Above
 # its end nothing is known, 1, but for addresses of the module.
 claim 'with what never changes, above' is "$(awk '/ compare / {
-	for (i = 10; i <= NF && $i != "cafe000000000000"; i++) ;
+	for (i = 10; i <= NF && $i != "1cafe000000000"; i++) ;
 	if (i <= NF) { has++; if (i > most) most = i; next }
 	for (i = 10; i <= NF && unknown < 8; i++) unknown = $i == 1 ? unknown + 1 : 0
 	lacks[NR] = i; unknown = 0 }

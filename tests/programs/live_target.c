@@ -146,7 +146,7 @@ __asm__(".text\n.globl handler\n.globl site_handler\nhandler:\nsite_handler: pus
 
 __attribute__((noinline)) static void callbacks(int n)
 {
-	volatile uint64_t number = 0xfeed000000000000;
+	volatile uint64_t number = 0x1feed000000000;
 	int *values = malloc(n * sizeof(*values));
 
 	mark = &number;
@@ -188,7 +188,7 @@ static void forever(void)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	volatile uint64_t above_all[32] = {[31] = 0xcafe000000000000};
+	volatile uint64_t above_all[32] = {[31] = 0x1cafe000000000};
 	long n = argc > 2 ? atol(argv[2]) : 1;
 
 	if (!strcmp(mode, "branches"))

@@ -42,13 +42,15 @@ struct inode;
 struct file {
 	struct inode *f_inode;
 };
+struct mm_struct {
+	unsigned long start_brk, brk, start_stack, env_end;
+	struct file *exe_file;
+};
 struct task_struct {
 	struct task_struct *group_leader;
 	__u64 start_boottime;
 	__u32 tgid, self_exec_id;
-	struct {
-		struct file *exe_file;
-	} * mm;
+	struct mm_struct *mm;
 	struct {
 		struct {
 			struct file **fd;

@@ -188,7 +188,7 @@ static void it_is_looked_at_again_for_another(void **context)
 static void some_plans_are_for_known_programs_only(void **context)
 {
 	(void)context;
-	typeof(*(task.mm)) mm = {&program};
+	struct mm_struct mm = {.exe_file = &program};
 	struct inode *ours = (void *)&memory[1], *other = (void *)&memory[2];
 	program.f_inode = ours;
 	task.mm = (void *)&mm;

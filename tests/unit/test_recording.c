@@ -99,21 +99,30 @@ static void add_process(struct chunk *c, uint32_t kind, uint32_t task, uint64_t 
 	chunk_add(c, &r, sizeof(r));
 }
 
-/* Writes a recording of TASKS tasks in the directory `dir`; each loses 7 events after half. */
-static void write_recording(bool close)
+/* Opens a writer for a recording of one module in the directory `dir`. */
+static struct recording_writer *open_writer(void)
 {
-	const struct recorder_module module = {
+	static const struct recorder_module module = {
 		.path = "/bin/true", .sites = sites, .n_sites = SITES};
-	const struct recorder_options options = {
+	static const struct recorder_options options = {
 		.modules = &module, .n_modules = 1, .output = dir, .time_unit_ns = 1};
 	const struct text_span span = {TEXT_ADDR, TEXT_ADDR + 0x10000};
-	const struct recorder_result result = {.why = STOP_EXIT};
 	struct recording_writer *w = NULL;
 	struct pugmark_diag diag;
 
 	for (uint32_t i = 0; i < SITES; i++)
 		sites[i].addr = TEXT_ADDR + 16 * i;
 	assert_int_equal(recording_writer_open(&options, &span, &w, &diag), 0);
+	return w;
+}
+
+/* Writes a recording of TASKS tasks; each loses 7 events after half. */
+static void write_recording(bool close)
+{
+	const struct recorder_result result = {.why = STOP_EXIT};
+	struct recording_writer *w = open_writer();
+	struct pugmark_diag diag;
+
 	for (uint32_t part = 0; part < 4; part++) {
 		struct chunk c = {0};
 
@@ -124,7 +133,7 @@ static void write_recording(bool close)
 				add_batch(&c, t, part * BATCHES / 4 + i, part >= 2 ? 7 : 0);
 		for (uint32_t t = 1; t <= TASKS && part == 3; t++)
 			add_process(&c, PROCESS_EXIT, t, 7);
-		assert_int_equal(recording_writer_chunk(w, c.data, c.len), 0);
+		assert_int_equal(recording_writer_chunk(w, c.data, c.len, part < 3), 0);
 		free(c.data);
 	}
 	if (close) {
@@ -290,6 +299,50 @@ static void a_killed_recorder_leaves_what_it_wrote(void **state)
 	assert_int_equal(s.notes, 1);
 }
 
+static uint64_t n_segments(struct recording_writer *w)
+{
+	return recording_writer_totals(w)->segments;
+}
+
+/* A chunk of some batches of @task, and of one of another. */
+static void write_busy(struct recording_writer *w, uint32_t task, uint32_t *batches, bool more)
+{
+	struct chunk c = {0};
+
+	for (uint32_t i = 0; i < 4; i++)
+		add_batch(&c, task, batches[task - 1]++, 0);
+	add_batch(&c, 3, batches[2]++, 0);
+	assert_int_equal(recording_writer_chunk(w, c.data, c.len, more), 0);
+	free(c.data);
+}
+
+/* The segment of a task that has most of a chunk goes on in the next: until another task has, or no
+ * chunk is said to follow, or it is asked for. What was not written yet nobody can read. */
+static void a_busy_task_goes_on_in_the_next_chunk(void **state)
+{
+	(void)state;
+	struct recording_writer *w = open_writer();
+	uint32_t batches[TASKS] = {0};
+
+	write_busy(w, 1, batches, true);
+	write_busy(w, 1, batches, true);
+	assert_int_equal(n_segments(w), 2); /* the other's */
+	assert_true(recording_writer_keeps(w));
+	assert_int_equal(read_all().witnesses, 2 * RECORDS);
+	write_busy(w, 2, batches, true);
+	assert_int_equal(n_segments(w), 4);
+	assert_int_equal(read_all().witnesses, 11 * RECORDS);
+	assert_int_equal(recording_writer_settle(w), 0);
+	assert_false(recording_writer_keeps(w));
+	assert_int_equal(n_segments(w), 5);
+	write_busy(w, 2, batches, true);
+	write_busy(w, 2, batches, false);
+	assert_false(recording_writer_keeps(w));
+	assert_int_equal(n_segments(w), 8);
+	assert_int_equal(read_all().witnesses, 25 * RECORDS);
+	recording_writer_abandon(w);
+}
+
 static void a_second_recording_keeps_the_first(void **state)
 {
 	(void)state;
@@ -403,6 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(what_is_written_is_read),
 		CASE(a_killed_recorder_leaves_what_it_wrote),
+		CASE(a_busy_task_goes_on_in_the_next_chunk),
 		CASE(a_second_recording_keeps_the_first),
 		CASE(a_cut_costs_what_is_cut),
 		CASE(a_flip_costs_one_segment),

@@ -29,9 +29,12 @@ static struct task_stacks received;
 static bool ring_full;
 static uint32_t sent_words, sent_deeps;
 
+static struct mm_struct mm;
+
 static struct task_struct *here_task(void)
 {
-	return NULL;
+	static struct task_struct task = {.mm = &mm};
+	return &task;
 }
 
 static void *here_storage(const void *map)
@@ -158,6 +161,78 @@ static void what_is_told_is_what_was_there(void **context)
 		check_words(&e, sp);
 	}
 	assert_in_range(short_ones, 1000, 19000);
+}
+
+/* Of what may be on a stack at @addr, one thing; *@stays: that it is to be kept. */
+static uint64_t any_word(uint64_t addr, bool *stays)
+{
+	*stays = true;
+	switch (next_random() % 8) {
+	case 0:
+		return TEXT + next_random() % TEXT_BYTES;
+	case 1: /* code of another module, or of none that is known */
+		return 0x7f0000000000 + next_random() % 0x100000000;
+	case 2: /* a frame pointer */
+		return addr + 8 + 8 * (next_random() % 64);
+	case 3:
+		*stays = false;
+		return BASE + 8192 + next_random() % (addr - BASE - 8191); /* below */
+	case 4:
+		*stays = false;
+		return mm.start_brk + next_random() % (mm.brk - mm.start_brk);
+	case 5:
+		*stays = false;
+		return mm.start_stack + next_random() % (mm.env_end - mm.start_stack);
+	case 6:
+		*stays = false;
+		return next_random() % 4096;
+	default:
+		*stays = false;
+		return next_random() | 1ull << 56;
+	}
+}
+
+/* What is no address that a reader looks for is told as 0, all else as it was, and so is what the
+ * kernel saved for a handler. Where the stack itself is in the heap, what points there stays. */
+static void data_is_left_out(void **context)
+{
+	(void)context;
+	const uint64_t sp = BASE + 8192;
+	enum { FRAME = 100, FRAME_WORDS = 25, ARGS = 400 };
+	uint64_t left_out = 0, *words = NULL, *now = &memory[(sp - BASE) / 8];
+	struct witness_event e = {0};
+	bool stays[SNAPSHOT_WORDS];
+
+	begin(7);
+	mm = (struct mm_struct){0x555556000000, 0x555556021000, sp + 8 * ARGS, sp + 8 * ARGS + 5000,
+				NULL};
+	for (uint32_t i = 0; i < SNAPSHOT_WORDS; i++) {
+		now[i] = any_word(sp + 8 * i, &stays[i]);
+		bool points_to_args = now[i] - mm.start_stack < 5000;
+		stays[i] = i - FRAME < FRAME_WORDS || (stays[i] && i < ARGS && !points_to_args);
+	}
+	now[FRAME + FRAME_WORDS - 1] = 0x002b000000000033;
+	assert_true(snapshot_send(sp));
+	assert_int_equal(task_stacks_tell(&received, 0, &words, &e), 0);
+	assert_int_equal(task_stacks_slim(&received, 0, &words, &e), 0);
+	assert_int_equal(e.stack_words, SNAPSHOT_WORDS);
+	for (uint32_t i = 0; i < SNAPSHOT_WORDS; i++) {
+		assert_int_equal(e.stack[i],
+				 stays[i] && now[i] != EVENT_STACK_UNKNOWN ? now[i] : 0);
+		left_out += !stays[i];
+	}
+	assert_in_range(left_out, SNAPSHOT_WORDS / 2, SNAPSHOT_WORDS - 100);
+
+	mm = (struct mm_struct){.start_brk = BASE, .brk = BASE + sizeof(memory)};
+	for (uint32_t i = 0; i < SNAPSHOT_WORDS; i++)
+		now[i] = sp + 8 * i + 16;
+	e = (struct witness_event){0};
+	assert_true(snapshot_send(sp));
+	assert_int_equal(task_stacks_tell(&received, 1, &words, &e), 0);
+	assert_int_equal(task_stacks_slim(&received, 1, &words, &e), 0);
+	assert_memory_equal(e.stack, now, sizeof(stays) / sizeof(*stays) * sizeof(*now));
+	mm = (struct mm_struct){0};
+	free(words);
 }
 
 static void only_what_changed_is_sent(void **context)
@@ -303,6 +378,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_told_is_what_was_there),
+		cmocka_unit_test(data_is_left_out),
 		cmocka_unit_test(only_what_changed_is_sent),
 		cmocka_unit_test(after_a_full_ring_all_is_sent),
 		cmocka_unit_test(pages_that_are_not_there),

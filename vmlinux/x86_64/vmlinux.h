@@ -103,6 +103,7 @@ struct vm_area_struct {
 };
 
 struct mm_struct {
+	unsigned long start_brk, brk, start_stack, env_end;
 	struct file *exe_file;
 };
 
