@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* program_from_model.c: the program of a binary. Blocks map one to one, but for what machine code
  * folds into one instruction: a jump that leaves the function on one of its ways gets a block of
- * its own for that way ("virtual"), a call at an unknown height that shares a block with a
- * function's entry or a landing pad is split off, because both need a witness, and so is what is
- * behind a system call. */
+ * its own for that way ("virtual"), a call at an unknown height is split off from its block,
+ * because its event tells its callee's frame, and another may have to tell its own; and so is what
+ * is behind a system call. */
 #include "offline/program_maker.h"
 
 #include "offline/branch_odds.h"
@@ -47,16 +47,13 @@ static void add_succ(struct maker *m, struct prog_block *b, uint32_t to)
 	b->n_succ++;
 }
 
-static bool needs_split(const struct maker *m, const struct pugmark_block *block, bool entry,
-			uint8_t reads)
+static bool needs_split(const struct maker *m, const struct pugmark_block *block, uint8_t reads)
 {
 	if (block->site == PUGMARK_NONE || block->n_insns < 2)
 		return false;
 	const struct pugmark_site *s = &m->model->sites[block->site];
 	bool hides_height = s->kind == SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN;
-	if (reads && (hides_height || maker_reads_at_call(m, block->site)))
-		return true;
-	return hides_height && (entry || block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN));
+	return hides_height || (reads && maker_reads_at_call(m, block->site));
 }
 
 static struct prog_block blank(uint32_t func, uint64_t addr)
@@ -212,7 +209,7 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		return;
 	}
 	if (whole && block->site != PUGMARK_NONE) {
-		if (needs_split(m, block, entry, reads)) {
+		if (needs_split(m, block, reads)) {
 			b.last = MAKER_NO_PROBE;
 			if (n_any == block->n_insns)
 				n_any--;

@@ -26,6 +26,24 @@ int generations_add(struct generations *all, const struct recorder_options *opti
 	return 0;
 }
 
+void generations_began(struct generations *all, uint64_t time_ns)
+{
+	uint32_t n = all->n;
+
+	if (n > 1 && !all->at[n - 2].ended_ns)
+		all->at[n - 2].ended_ns = time_ns;
+	if (n)
+		all->at[n - 1].began_ns = time_ns;
+}
+
+void generations_ended(struct generations *all, uint64_t time_ns)
+{
+	uint32_t n = all->n;
+
+	if (n)
+		all->at[n - 1].ended_ns = time_ns;
+}
+
 const struct generation *generations_at(const struct generations *all, uint32_t number)
 {
 	return number < all->n ? &all->at[number] : NULL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* probes.c: loads bpf/witness.bpf.c, fills its tables and attaches it. One uprobe_multi link a
- * module; on kernels before 6.6 one perf event a site. */
+/* probes.c: loads bpf/witness.bpf.c, fills its tables and attaches it. */
 #include "user/probes.h"
 
 #include "user/bound_table.h"
 #include "user/probe_limits.h"
+#include "user/probe_links.h"
 #include "user/probe_tables.h"
 #include "user/scope.h"
 
@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,12 +29,11 @@ _Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS ==
 
 struct probes {
 	struct witness_bpf *skel;
-	struct bpf_link **links;
-	uint32_t n_links, cap_links;
+	struct probe_links links;
 	struct bpf_link *adopt, *stop;
 	struct probe_tables tables;
 	struct bound_table bound;
-	bool multi;
+	uint64_t changed_ns;
 	bool paused; /* what is in use is the next generation, of which there is nothing yet */
 };
 
@@ -45,21 +43,11 @@ static int quiet_print(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-/* Sites before this module's, over all modules: what a cookie counts in. */
-static uint32_t first_site(const struct recorder_options *options, uint32_t module)
-{
-	uint32_t first = 0;
-
-	for (uint32_t m = 0; m < module; m++)
-		first += options->modules[m].n_sites;
-	return first;
-}
-
-static uint64_t boot_ns(void)
+static uint64_t time_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
@@ -95,7 +83,7 @@ static void configure(struct probes *p, const struct recorder_options *options,
 		skel->rodata->known_program_fds[i] = options->program_fds[i];
 		skel->rodata->n_known_programs = i + 1;
 	}
-	if (!p->multi)
+	if (!p->links.multi)
 		bpf_program__set_expected_attach_type(skel->progs.witness, 0);
 	bpf_program__set_autoattach(skel->progs.witness, false);
 	bpf_program__set_autoattach(skel->progs.adopt, false);
@@ -190,7 +178,8 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	if (p)
 		p->skel = witness_bpf__open();
 	if (p && p->skel) {
-		p->multi = !getenv("PUGMARK_PERF_EVENTS") && probe_limits_have_multi() > 0;
+		p->links.program = p->skel->progs.witness;
+		p->links.multi = !getenv("PUGMARK_PERF_EVENTS") && probe_limits_have_multi() > 0;
 		configure(p, options, pid_namespace);
 		err = make_room(p, options, spans, diag);
 		if (!err)
@@ -205,77 +194,6 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		return err;
 	}
 	*out = p;
-	return 0;
-}
-
-static int add_link(struct probes *p, struct bpf_link *link)
-{
-	if (p->n_links == p->cap_links) {
-		uint32_t cap = p->cap_links ? 2 * p->cap_links : 16;
-		struct bpf_link **links = realloc(p->links, cap * sizeof(*links));
-
-		if (!links)
-			return -ENOMEM;
-		p->links = links;
-		p->cap_links = cap;
-	}
-	p->links[p->n_links++] = link;
-	return 0;
-}
-
-static int attach_failed(int err, const struct recorder_module *mod, uint64_t off,
-			 struct pugmark_diag *diag)
-{
-	if (err == -EPERM || err == -EACCES)
-		return pugmark_diag_set(
-			diag, err, mod->path, off,
-			"not allowed to place probes: CAP_PERFMON (or root) is needed");
-	if (err == -524) /* ENOTSUPP */
-		return pugmark_diag_set(diag, -ENOTSUP, mod->path, off,
-					"the kernel refuses a probe on one of these instructions");
-	return pugmark_diag_set(diag, err, mod->path, off, "placing %u probes: %s", mod->n_sites,
-				strerror(-err));
-}
-
-/* @first: the cookie of the module's first site. */
-static int attach_multi(struct probes *p, const struct recorder_module *mod, uint64_t first,
-			struct pugmark_diag *diag)
-{
-	unsigned long *offsets = malloc(mod->n_sites * sizeof(*offsets));
-	__u64 *cookies = malloc(mod->n_sites * sizeof(*cookies));
-	struct bpf_link *link = NULL;
-	int err = -ENOMEM;
-
-	if (offsets && cookies) {
-		for (uint32_t i = 0; i < mod->n_sites; i++) {
-			offsets[i] = mod->sites[i].off_file;
-			cookies[i] = first + i;
-		}
-		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = mod->n_sites, .offsets = offsets,
-			    .cookies = cookies);
-		link = bpf_program__attach_uprobe_multi(p->skel->progs.witness, -1, mod->path, NULL,
-							&opts);
-		err = link ? add_link(p, link) : -errno;
-		if (err && link)
-			bpf_link__destroy(link);
-	}
-	free(offsets);
-	free(cookies);
-	return err ? attach_failed(err, mod, PUGMARK_NO_OFFSET, diag) : 0;
-}
-
-static int attach_perf(struct probes *p, const struct recorder_module *mod, uint64_t first,
-		       struct pugmark_diag *diag)
-{
-	for (uint32_t i = 0; i < mod->n_sites; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = first + i);
-		struct bpf_link *link = bpf_program__attach_uprobe_opts(
-			p->skel->progs.witness, -1, mod->path, mod->sites[i].off_file, &opts);
-		int err = link ? add_link(p, link) : -errno;
-
-		if (err)
-			return attach_failed(err, mod, mod->sites[i].off_file, diag);
-	}
 	return 0;
 }
 
@@ -295,43 +213,6 @@ static int iterate(struct bpf_link *link)
 	return err;
 }
 
-/* Placing and removing are work of the kernel in our name, a few microseconds a probe and process,
- * and what is traced pays for half-placed probes: so where it keeps all processors busy, this goes
- * first. Without CAP_SYS_NICE it takes its turn. */
-static int hurry_begin(void)
-{
-	errno = 0;
-	int nice = getpriority(PRIO_PROCESS, 0);
-	if (!errno)
-		setpriority(PRIO_PROCESS, 0, -20);
-	return nice;
-}
-
-static void hurry_end(int nice)
-{
-	setpriority(PRIO_PROCESS, 0, nice);
-}
-
-/* With cookies of @generation. */
-static int place(struct probes *p, const struct recorder_options *options, uint32_t generation,
-		 struct pugmark_diag *diag)
-{
-	for (uint32_t m = 0; m < options->n_modules; m++) {
-		const struct recorder_module *mod = &options->modules[m];
-
-		if (!mod->n_sites)
-			continue;
-		uint64_t first = (uint64_t)generation << 32 | first_site(options, m);
-		int nice = hurry_begin();
-		int err = p->multi ? attach_multi(p, mod, first, diag)
-				   : attach_perf(p, mod, first, diag);
-		hurry_end(nice);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 int probes_attach(struct probes *p, const struct recorder_options *options,
 		  struct pugmark_diag *diag)
 {
@@ -344,12 +225,13 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 	}
 	if (err)
 		return load_failed(err, diag);
-	if (!p->multi) {
-		err = probe_limits_without_multi(first_site(options, options->n_modules), diag);
+	if (!p->links.multi) {
+		err = probe_limits_without_multi(
+			probe_links_first_site(options, options->n_modules), diag);
 		if (err)
 			return err;
 	}
-	return place(p, options, 0, diag);
+	return probe_links_place(&p->links, options, 0, diag);
 }
 
 int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag *diag)
@@ -372,25 +254,8 @@ int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag 
 void probes_enable(struct probes *p)
 {
 	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&p->skel->data->enabled_boot_ns, boot_ns(), __ATOMIC_SEQ_CST);
-}
-
-/* @n links from number @first on. */
-static void remove_links(struct probes *p, uint32_t first, uint32_t n)
-{
-	int nice = hurry_begin();
-	for (uint32_t i = first; i < first + n; i++)
-		bpf_link__destroy(p->links[i]);
-	hurry_end(nice);
-	p->n_links -= n;
-	if (n)
-		memmove(p->links + first, p->links + first + n,
-			(p->n_links - first) * sizeof(*p->links));
-}
-
-static void remove_probes(struct probes *p)
-{
-	remove_links(p, 0, p->n_links);
+	__atomic_store_n(&p->skel->data->enabled_boot_ns, time_ns(CLOCK_BOOTTIME),
+			 __ATOMIC_SEQ_CST);
 }
 
 uint32_t probes_generation(const struct probes *p)
@@ -402,16 +267,17 @@ void probes_pause(struct probes *p)
 {
 	if (p->paused)
 		return;
+	p->changed_ns = time_ns(CLOCK_MONOTONIC);
 	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&p->skel->bss->generation, 1, __ATOMIC_SEQ_CST);
 	p->paused = true;
-	remove_probes(p);
+	probe_links_remove(&p->links, 0, p->links.n);
 }
 
 int probes_change(struct probes *p, const struct recorder_options *options,
 		  const struct text_span *spans, struct pugmark_diag *diag)
 {
-	uint32_t n_old = p->n_links;
+	uint32_t n_old = p->links.n;
 	uint32_t next = p->skel->bss->generation + !p->paused;
 	int err = probe_limits_check(options, diag);
 
@@ -421,17 +287,23 @@ int probes_change(struct probes *p, const struct recorder_options *options,
 		err = fill(p, options, next, diag);
 	if (!err) {
 		tell_modules(p);
-		err = place(p, options, next, diag);
+		err = probe_links_place(&p->links, options, next, diag);
 	}
 	if (err) {
-		remove_links(p, n_old, p->n_links - n_old);
+		probe_links_remove(&p->links, n_old, p->links.n - n_old);
 		return err;
 	}
+	p->changed_ns = time_ns(CLOCK_MONOTONIC);
 	__atomic_store_n(&p->skel->bss->generation, next, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
 	p->paused = false;
-	remove_links(p, 0, n_old);
+	probe_links_remove(&p->links, 0, n_old);
 	return 0;
+}
+
+uint64_t probes_changed_ns(const struct probes *p)
+{
+	return p->changed_ns;
 }
 
 bool probes_tracks(const struct probes *p, pid_t pid)
@@ -470,7 +342,7 @@ void probes_stop(struct probes *p)
 		return;
 	__atomic_store_n(&p->skel->bss->closing, true, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
-	remove_probes(p);
+	probe_links_remove(&p->links, 0, p->links.n);
 	/* Ends: each round finds room for the records that the one before did not. */
 	for (int round = 0; round < 1000; round++) {
 		p->skel->bss->stop_pending = 0;
@@ -484,8 +356,7 @@ void probes_free(struct probes *p)
 {
 	if (!p)
 		return;
-	remove_probes(p);
-	free(p->links);
+	probe_links_deinit(&p->links);
 	bpf_link__destroy(p->adopt);
 	bpf_link__destroy(p->stop);
 	witness_bpf__destroy(p->skel);

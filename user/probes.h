@@ -32,6 +32,8 @@ bool probes_tracks(const struct probes *probes, pid_t pid);
 void probes_pause(struct probes *probes);
 /* How often what is probed has changed. */
 uint32_t probes_generation(const struct probes *probes);
+/* When the last pause began, or the last change held. */
+uint64_t probes_changed_ns(const struct probes *probes);
 void probes_enable(struct probes *probes);
 /* Closes every task's log at once, takes the probes away and has each task's rest sent. The rings
  * must be read meanwhile. */

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -242,6 +243,7 @@ static void pause_probes(struct recording_run *run)
 	if (run->gone_ns)
 		return;
 	probes_pause(run->probes);
+	recording_writer_ended(run->writer, probes_changed_ns(run->probes));
 	run->gone_ns = now_ns();
 }
 
@@ -278,10 +280,13 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 	if (news)
 		note(run, news);
 	free(news);
-	if (err == -EALREADY)
+	if (err == -EALREADY && (!run->replanning_out || !run->gone_ns))
 		return 0;
-	if (run->replanning_out && !err)
+	if (err == -EALREADY) /* but its probes are gone: they come back */
+		changed = run->now;
+	else if (run->replanning_out && !err)
 		collector_note(run->collector, overhead_words(run->overhead));
+	err = err == -EALREADY ? 0 : err;
 	for (; !err && n < changed.n_modules && n < BATCH_MODULES; n++)
 		err = text_span_read(changed.modules[n].path, &run->spans[n], diag);
 	if (!err)
@@ -290,6 +295,7 @@ static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_change(run->probes, &changed, run->spans, diag);
 	if (err)
 		return err;
+	recording_writer_began(run->writer, probes_changed_ns(run->probes));
 	uint64_t after_ns = now_ns();
 	run->gone_ns = run->gone_ns ? run->gone_ns : after_ns;
 	note_change(run, planned_s, cpu_s, after_ns - before_ns);
@@ -379,6 +385,8 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 	const struct recorder_options *o = run->options;
 	const volatile struct batch_counters *counters = probes_counters(run->probes);
 
+	if (o->max_overhead > 0) /* when probes must go, it does not wait for a processor */
+		setpriority(PRIO_PROCESS, gettid(), -20);
 	for (;;) {
 		struct pollfd fds[] = {{run->signal_fd, POLLIN, 0},
 				       {run->notify_fd, POLLIN, 0},

@@ -101,6 +101,16 @@ int recording_writer_change(struct recording_writer *w, const struct recorder_op
 	return err ? err : recording_meta_write(options->output, w->meta, diag);
 }
 
+void recording_writer_began(struct recording_writer *w, uint64_t time_ns)
+{
+	unpacker_began(w->unpacker, time_ns);
+}
+
+void recording_writer_ended(struct recording_writer *w, uint64_t time_ns)
+{
+	unpacker_ended(w->unpacker, time_ns);
+}
+
 /* Appends one segment. What could be written of one that does not fit is cut off again. */
 static int write_segment(void *ctx, struct segment_header *header, const uint8_t *payload)
 {

@@ -24,6 +24,7 @@ struct task {
 	uint32_t execs;
 	struct task_stacks stacks;
 	struct stack_copy *attached; /* until the event that it is of */
+	bool paused;		     /* and not attached since */
 };
 
 struct unpacker {
@@ -61,7 +62,7 @@ static void task_free(struct task *t)
 	if (!t)
 		return;
 	task_stacks_deinit(&t->stacks);
-	free(t->attached);
+	stack_copy_free(t->attached);
 	free(t);
 }
 
@@ -103,6 +104,16 @@ int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first)
 {
 	return generations_add(&u->generations, options, spans, first);
+}
+
+void unpacker_began(struct unpacker *u, uint64_t time_ns)
+{
+	generations_began(&u->generations, time_ns);
+}
+
+void unpacker_ended(struct unpacker *u, uint64_t time_ns)
+{
+	generations_ended(&u->generations, time_ns);
 }
 
 static void finish_events(struct unpacker *u)
@@ -240,31 +251,43 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	b->n_values = 0;
 }
 
+/* The return addresses of @copy, in as many events as it takes, the outermost first. */
+static void add_stack(struct unpacker *u, const struct stack_copy *copy)
+{
+	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = u->task->time_ns};
+	uint32_t n;
+
+	for (uint32_t end = copy->n_words; end; end -= n) {
+		n = end < SNAPSHOT_MAX_WORDS ? end : SNAPSHOT_MAX_WORDS;
+		e.stack = copy->words + end - n;
+		e.stack_addr = copy->addr + 8 * (uint64_t)(end - n);
+		e.stack_words = n;
+		add_event(u, &e);
+	}
+}
+
 /* The task ran before: what its stack says, from which its trace begins. */
 static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t pid)
 {
 	struct task *t = u->task;
-	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = t->time_ns};
 	uint64_t known = t->known;
+	bool told = t->attached && g->modules[0].plan &&
+		    attach_stacks_reduce(u->attach_stacks, pid, t->attached);
 
-	if (t->attached && g->modules[0].plan &&
-	    attach_stacks_reduce(u->attach_stacks, pid, t->attached)) {
-		e.stack = t->attached->words;
-		e.stack_addr = t->attached->addr;
-		e.stack_words = t->attached->n_words;
-		for (uint32_t i = 0; i < g->n; i++)
-			if (!(known >> (g->first + i) & 1) &&
-			    attach_stacks_bias(u->attach_stacks, &g->modules[i],
-					       &t->bases[g->first + i]))
-				known |= 1ull << (g->first + i);
-	}
+	for (uint32_t i = 0; told && i < g->n; i++)
+		if (!(known >> (g->first + i) & 1) &&
+		    attach_stacks_bias(u->attach_stacks, &g->modules[i], &t->bases[g->first + i]))
+			known |= 1ull << (g->first + i);
 	if (known != t->known) {
 		finish_events(u);
 		t->known = known;
 		segment_encoder_reset(u->enc, t->bases, t->known);
 	}
-	add_event(u, &e);
-	free(t->attached);
+	if (told)
+		add_stack(u, t->attached);
+	else
+		add_plain(u, EVENT_ATTACH, 0);
+	stack_copy_free(t->attached);
 	t->attached = NULL;
 }
 
@@ -296,10 +319,33 @@ static void unpack_base(struct unpacker *u, const struct generation *g, uint32_t
 	segment_encoder_reset(u->enc, t->bases, t->known);
 }
 
-static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
+/* The task's probes were of @g, which is in use no more: as long as it was, its log is whole. */
+static void unpack_pause(struct unpacker *u, const struct generation *g)
 {
 	struct task *t = u->task;
+	uint64_t ended_ns = g->ended_ns;
 
+	if (ended_ns > t->time_ns)
+		t->time_ns = ended_ns;
+	add_plain(u, EVENT_PAUSE, 0);
+	finish_events(u);
+	t->known = 0;
+	t->paused = true;
+	segment_encoder_reset(u->enc, t->bases, t->known);
+}
+
+/* The task is seen again from when its probes are those of @g, and no later than @next_ns. */
+static void end_pause(struct task *t, const struct generation *g, uint64_t next_ns)
+{
+	uint64_t began_ns = g->began_ns;
+	bool known = t->paused && began_ns >= t->time_ns && began_ns < next_ns;
+
+	t->time_ns = known ? began_ns : next_ns;
+	t->paused = false;
+}
+
+static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
+{
 	switch (r->head >> HEAD_RECORD_SHIFT) {
 	case RECORD_WITNESS:
 		unpack_witness(u, b, r);
@@ -326,10 +372,7 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 			b->values[b->n_values++] = r->value;
 		break;
 	case RECORD_PAUSE:
-		add_plain(u, EVENT_PAUSE, 0);
-		finish_events(u);
-		t->known = 0;
-		segment_encoder_reset(u->enc, t->bases, t->known);
+		unpack_pause(u, b->generation);
 		break;
 	case RECORD_FORK:
 		add_plain(u, EVENT_FORK, r->value);
@@ -355,7 +398,7 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 		n = b->n;
 	for (; n--; r++) {
 		if (r->head >> HEAD_RECORD_SHIFT == RECORD_ATTACH) {
-			u->task->time_ns = next_time(r, n, reading.time_ns);
+			end_pause(u->task, g, next_time(r, n, reading.time_ns));
 			unpack_attach(u, g, b->pid);
 		} else {
 			unpack_record(u, &reading, r);
@@ -420,6 +463,11 @@ static void unpack_process(struct unpacker *u, const struct process_record *r)
 	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
 		return;
 	note_task(u, r->lost, r->execs);
+	const struct generation *g = generations_last(&u->generations);
+	if (u->task->paused && g && !g->ended_ns && g->began_ns) { /* it has done nothing since */
+		end_pause(u->task, g, r->time_ns);
+		add_plain(u, EVENT_ATTACH, 0);
+	}
 	struct witness_event e = {
 		.kind = r->kind == PROCESS_EXIT ? EVENT_END : EVENT_STOP,
 		.time_ns = r->time_ns,

@@ -21,6 +21,10 @@ void unpacker_free(struct unpacker *u);
 int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first);
 
+/* When that began to hold; when what is probed held no more. */
+void unpacker_began(struct unpacker *u, uint64_t time_ns);
+void unpacker_ended(struct unpacker *u, uint64_t time_ns);
+
 /* All that a chunk says of one task: begin, each entry in order, end. Each returns 0 or the first
  * error of all (-errno); after a failing begin, neither of the others. @keep: what is not a whole
  * segment waits for more of the task, in place of that of another. */

@@ -10,7 +10,7 @@ source=$tests/programs/hot.c
 pid=
 at_end() { [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; }
 work_in_own_folder
-${CC:-cc} -O1 "$source" -o hot || skip 'no compiler for the program'
+${CC:-cc} -O1 -pthread "$source" -o hot || skip 'no compiler for the program'
 
 ./hot >rounds &
 pid=$!
@@ -27,7 +27,7 @@ after=$(wc -l <rounds)
 kill -TERM $pid
 wait $pid
 claim 'the program ends well' is $? 0
-pid=
+traced=$pid pid=
 "$PUGMARK" verify rec >certificate
 claim 'the certificate says what was taken out, and why' \
 	grep -q '^note .*taken out, since probes cost .* more than 20.0 %: .*\(warm\|hot\)' certificate
@@ -42,7 +42,12 @@ claim 'as JSON, too' eval '"$PUGMARK" verify --format json rec | grep -q "taken 
 claim 'all gaps are of that' is "$(grep ' gap ' dump | grep -vc ' gap plan ')" 0
 hot=$(nm hot | awk '$3 == "hot" { print $1 }' | sed 's/^0*//')
 round=$(nm hot | awk '$3 == "one_round" { print $1 }' | sed 's/^0*//')
-awk '$2 == "gap" { n = 0; next } { n++; line[n] = $0 } END { for (i = 1; i <= n; i++) print line[i] }' \
+longest=$(awk '$2 == "gap" { d = ($6 - $5) / 1e9; if (d > most) most = d; thread[$1] = 1 }
+	END { for (t in thread) n++; print n + 0, most }' dump)
+claim "both threads have one, the one that sleeps none that lasts longer: ${longest#* } s" \
+	awk '{ exit !($1 == 2 && $2 < 2.5) }' <<<"$longest"
+awk -v t="$traced" '$1 != t { next } $2 == "gap" { n = 0; next } { n++; line[n] = $0 }
+	END { for (i = 1; i <= n; i++) print line[i] }' \
 	dump >after
 claim 'after the last change nothing is seen of the hot function' \
 	is "$(grep -c " ret hot $hot\$" after)" 0

@@ -127,6 +127,25 @@ for shaping in '--mode best' --sites '-F main' '--exports all' --fresh; do
 done
 refuses 2 "no mode 'worst'" "$PUGMARK" plan --mode worst "$program"
 
+# A call below a frame that grows at run time says where its callee's frame is, so something else has
+# to say that it is in its own, behind a call that may go anywhere (an IFUNC's, in a static program).
+cat >"$dir/grows.c" <<'END'
+#include <string.h>
+__attribute__((noinline)) void use(char *at, const char *from, size_t len) { memcpy(at, from, len); }
+__attribute__((noinline)) void grow(const char *text, size_t (*length)(const char *))
+{
+	size_t len = length(text);
+	use(__builtin_alloca(len), text, len);
+}
+int main(int n, char **args) { grow(args[0], strlen); return n - 1; }
+END
+if gcc -O1 -static -o "$dir/grows" "$dir/grows.c" 2>"$dir/err"; then
+	left=$("$PUGMARK" plan --format json "$dir/grows" | jq .unresolved)
+	[ "$left" = 0 ] || say "a static program's plan names $left unresolved places"
+else
+	echo "no static program: $(head -1 "$dir/err")"
+fi
+
 # Several at once, with nothing in the cache.
 rm -rf "$dir/cache"
 pids=()

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* hot.c: one function that is called all the time, others that are called now and then, and for
  * each half second of its own processor time a line that says how many rounds there were. Until
- * SIGTERM. */
+ * SIGTERM. Another thread sleeps all the time. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
 
@@ -43,12 +45,22 @@ NOINLINE static void one_round(void)
 	warm(20000);
 }
 
+static void *sleeper(void *arg)
+{
+	while (!stop)
+		pause();
+	return arg;
+}
+
 int main(void)
 {
+	pthread_t thread;
 	const clock_t half = CLOCKS_PER_SEC / 2;
 	clock_t last = clock() / half;
 	unsigned long rounds = 0, before = 0;
 	signal(SIGTERM, on_term);
+	if (pthread_create(&thread, NULL, sleeper, NULL))
+		return 1;
 	while (!stop) {
 		one_round();
 		rounds++;

@@ -88,12 +88,36 @@ static void there_are_limits(void **context)
 	free(all);
 }
 
+static void when_each_was_in_use_is_known(void **context)
+{
+	(void)context;
+	struct generations *all = calloc(1, sizeof(*all));
+	uint32_t first;
+	generations_began(all, 5);
+	generations_ended(all, 5);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(add(all, 1, &first), 0);
+	generations_began(all, 100); /* the third: from the second without a break */
+	assert_int_equal(all->at[1].ended_ns, 100);
+	assert_int_equal(all->at[2].began_ns, 100);
+	assert_int_equal(all->at[2].ended_ns, 0);
+	generations_ended(all, 200);
+	assert_int_equal(all->at[2].ended_ns, 200);
+	assert_int_equal(add(all, 1, &first), 0);
+	generations_began(all, 300); /* the fourth: after a break */
+	assert_int_equal(all->at[2].ended_ns, 200);
+	assert_int_equal(all->at[3].began_ns, 300);
+	assert_int_equal(all->at[0].began_ns + all->at[0].ended_ns + all->at[1].began_ns, 0);
+	free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modules_are_counted_over_all),
 		cmocka_unit_test(each_site_is_of_one_module),
 		cmocka_unit_test(there_are_limits),
+		cmocka_unit_test(when_each_was_in_use_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
