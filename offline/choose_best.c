@@ -7,7 +7,7 @@
  * Another order may lead to a cheaper minimum. Where a recording has counted all blocks of the
  * function, others are tried: each mark that has stayed is in turn the first to go. Where they are
  * guessed it is not worth the time: what is cheaper by a guess was no cheaper in runs. */
-#include "offline/chooser.h"
+#include "offline/choose_settle.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +72,21 @@ static struct candidate *mark_more(struct chooser *ch, const struct prog_func *f
 	return candidates;
 }
 
+/* The marks that @forced has not. */
+static struct candidate *marks_beyond(struct chooser *ch, const struct prog_func *f,
+				      const uint8_t *forced, uint32_t *count)
+{
+	struct candidate *c = calloc(f->n_blocks, sizeof(*c));
+	ch->failed |= !c;
+	*count = 0;
+	for (uint32_t b = f->block; c && b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->marks[b] && !forced[b - f->block])
+			c[(*count)++] = (struct candidate){b, block->freq * block->last.cost_ns};
+	}
+	return c;
+}
+
 /* Takes marks away in this order, as far as may be. */
 static void take_away(struct chooser *ch, uint32_t func, const struct candidate *order, uint32_t n,
 		      uint64_t limit)
@@ -128,6 +143,43 @@ static void try_orders(struct chooser *ch, uint32_t func, struct candidate *orde
 	free(trial);
 }
 
+/* How many events the marks of @f send in one activation, as far as is known. */
+static double events_of(const struct chooser *ch, const struct prog_func *f)
+{
+	double sum = 0;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		sum += ch->marks[b] ? (double)ch->prog->blocks[b].freq : 0;
+	return sum;
+}
+
+/* Where not all marks could be tried, far more may have stayed than there are calls and returns. So
+ * begins with those instead, and keeps what sends less. */
+static void choose_from_calls(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	uint8_t *marks = ch->marks + f->block, *old = malloc(2 * (size_t)f->n_blocks);
+	if (!old) {
+		ch->failed = true;
+		return;
+	}
+	uint32_t n;
+	double events = events_of(ch, f);
+	memcpy(old, marks, f->n_blocks);
+	memset(marks, 0, f->n_blocks);
+	force_function(ch, func);
+	memcpy(old + f->n_blocks, marks, f->n_blocks);
+	choose_full(ch, func);
+	struct candidate *c = marks_beyond(ch, f, old + f->n_blocks, &n);
+	if (c && n && !chooser_function_faults(ch, func)) {
+		qsort(c, n, sizeof(*c), heavier_first);
+		take_away(ch, func, c, n, ch->steps + STEPS_PER_FUNCTION);
+	}
+	if (!c || events_of(ch, f) >= events || chooser_function_faults(ch, func))
+		memcpy(marks, old, f->n_blocks);
+	free(c);
+	free(old);
+}
+
 /* Marks more, and takes away what is not needed of that. */
 static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 {
@@ -152,7 +204,8 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 	uint64_t spare = STEPS_SPARE - ch->spent;
 	uint64_t limit = start + STEPS_PER_FUNCTION + (extra < spare ? extra : spare);
 	take_away(ch, func, candidates, n, limit);
-	if (search && ch->steps < limit)
+	bool stopped = ch->steps >= limit;
+	if (search && !stopped)
 		try_orders(ch, func, candidates, n, all, all + f->n_blocks, limit);
 	if (ch->steps > start + STEPS_PER_FUNCTION)
 		ch->spent += ch->steps - start - STEPS_PER_FUNCTION;
@@ -160,6 +213,8 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 		ch->spent = STEPS_SPARE;
 	free(candidates);
 	free(all);
+	if (stopped && !seed && !(f->flags & PROG_PATHS))
+		choose_from_calls(ch, func);
 }
 
 void choose_best(struct chooser *ch, uint32_t func)
