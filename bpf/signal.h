@@ -5,6 +5,7 @@
 #ifndef BPF_SIGNAL_H
 #define BPF_SIGNAL_H
 
+#include "bpf/attach.h"
 #include "bpf/batch.h"
 #include "bpf/snapshot.h"
 #include <bpf/bpf_core_read.h>

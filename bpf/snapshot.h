@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* snapshot.h: the stack of the current task, in three ways: a snapshot with only what has changed
- * since the one before, the addresses of a module further up, and the whole of a stack at attach.
- */
+/* snapshot.h: the stack of the current task, in two ways: a snapshot with only what has changed
+ * since the one before, and the addresses of a module further up. */
 #ifndef BPF_SNAPSHOT_H
 #define BPF_SNAPSHOT_H
 
@@ -287,81 +286,6 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	deep->n = n;
 	return !bpf_ringbuf_output(&events, deep, sizeof(*deep) - sizeof(deep->words) + 8 * n,
 				   BPF_RB_NO_WAKEUP);
-}
-
-struct attach_scan {
-	struct stack_state *stacks;
-	__u64 at;
-};
-
-/* One step of attach_send(): up to the end of the page, which may be one of a large array that was
- * never touched: then it is not there. */
-static long attach_step(__u32 step, struct attach_scan *scan)
-{
-	struct attach_stack *a = &scan->stacks->attach;
-	__u64 at = scan->at, bytes = 4096 - (at & 4095);
-
-	barrier_var(bytes);
-	if (bytes > 8 * SNAPSHOT_WORDS)
-		return 1;
-	scan->at = at + bytes;
-	if (bpf_probe_read_user(a->words, bytes, (void *)at))
-		return 0;
-	a->addr = at;
-	a->n_words = bytes / 8;
-	return bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
-				  BPF_RB_NO_WAKEUP) != 0;
-}
-
-/* By their DWARF number. */
-static __always_inline void note_registers(const struct pt_regs *from, __u64 *regs)
-{
-	regs[0] = from->ax;
-	regs[1] = from->dx;
-	regs[2] = from->cx;
-	regs[3] = from->bx;
-	regs[4] = from->si;
-	regs[5] = from->di;
-	regs[6] = from->bp;
-	regs[7] = from->sp;
-	regs[8] = from->r8;
-	regs[9] = from->r9;
-	regs[10] = from->r10;
-	regs[11] = from->r11;
-	regs[12] = from->r12;
-	regs[13] = from->r13;
-	regs[14] = from->r14;
-	regs[15] = from->r15;
-}
-
-/* What attach_send() sends next is of a task that is at @regs. snapshot_send() has made the state
- * that this uses. */
-static __always_inline bool attach_begin(struct task_state *st, const struct pt_regs *regs)
-{
-	struct stack_state *stacks =
-		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
-
-	if (!stacks)
-		return false;
-	stacks->attach.kind = RING_ATTACH;
-	stacks->attach.task = st->head.task;
-	stacks->attach.ip = regs->ip;
-	note_registers(regs, stacks->attach.regs);
-	return true;
-}
-
-/* Sends the registers and the stack, from @sp upwards, of a task that ran before it was recorded.
- */
-static __noinline int attach_send(__u64 sp)
-{
-	struct stack_state *stacks =
-		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
-
-	if (!stacks)
-		return 0;
-	struct attach_scan scan = {.stacks = stacks, .at = sp & ~7ull};
-	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
-	return 0;
 }
 
 #endif

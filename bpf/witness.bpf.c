@@ -15,14 +15,15 @@
  * knows which it belongs to by the upper half of its cookie, and a task that comes upon one of the
  * next has its log say so.
  *
- * The parts: settings.h, batch.h (the state of a task), tasks.h (which tasks), capture.h and
- * snapshot.h (what is read at a hit), follow.h and signal.h (the programs
- * beside witness()). */
+ * The parts: settings.h, batch.h (the state of a task), tasks.h (which tasks), capture.h,
+ * snapshot.h and attach.h (what is read at a hit), follow.h and signal.h (the programs beside
+ * witness()). */
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <pugmark/batch.h>
 
+#include "bpf/attach.h"
 #include "bpf/batch.h"
 #include "bpf/bindings.h"
 #include "bpf/capture.h"
@@ -228,7 +229,9 @@ int witness(struct pt_regs *ctx)
 	r->ret = hit.far;
 	st->head.witnesses++;
 	st->n = hit.n + 1;
-	if (hit.head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS)
+	/* What a task that ran before has on its stack is looked at while it is still there. */
+	if (hit.attached ||
+	    (hit.head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS))
 		batch_send(st);
 	return 0;
 }

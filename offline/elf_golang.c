@@ -152,18 +152,22 @@ static bool find_table(const struct elf_image *image, struct table *t)
 
 /* ---- frames ---- */
 
-/* Appends a row, if there is room; and to the last, if that says the same. */
-static void add_row(struct elf_cfa_row *rows, uint32_t *n, uint32_t max, uint64_t addr,
-		    uint64_t end, struct pugmark_cfa cfa)
+/* Rows that are made; those past @max are only counted. */
+struct rows {
+	struct elf_cfa_row *at;
+	uint32_t n, max;
+	struct pugmark_cfa last;
+};
+
+static void add_row(struct rows *r, uint64_t addr, uint64_t end, struct pugmark_cfa cfa)
 {
-	struct elf_cfa_row *last = *n && *n <= max ? &rows[*n - 1] : NULL;
-	if (last && last->cfa.reg == cfa.reg && last->cfa.offset == cfa.offset) {
-		last->end = end;
-		return;
-	}
-	if (*n < max)
-		rows[*n] = (struct elf_cfa_row){addr, end, cfa};
-	++*n;
+	bool same = r->n && r->last.reg == cfa.reg && r->last.offset == cfa.offset;
+	if (same && r->n <= r->max)
+		r->at[r->n - 1].end = end;
+	if (!same && r->n < r->max)
+		r->at[r->n] = (struct elf_cfa_row){addr, end, cfa};
+	r->n += !same;
+	r->last = cfa;
 }
 
 static struct pugmark_cfa rule_of(uint64_t height)
@@ -192,8 +196,8 @@ uint32_t elf_go_rows(const struct elf_image *image, uint32_t index, struct elf_c
 {
 	const struct elf_go_func *f = &image->go_funcs[index];
 	struct elf_cursor c = elf_cursor_new(f->pcsp, image->go_end - f->pcsp, 0);
+	struct rows made = {.at = rows, .max = max};
 	uint64_t addr = f->addr, height = UINT64_MAX;
-	uint32_t n = 0;
 	while (addr < f->end) {
 		uint64_t change = elf_read_uleb(&c);
 		uint64_t bytes = c.bad || (!change && addr != f->addr) ? 0 : elf_read_uleb(&c);
@@ -201,10 +205,12 @@ uint32_t elf_go_rows(const struct elf_image *image, uint32_t index, struct elf_c
 			break;
 		height += (change >> 1) ^ -(change & 1);
 		uint64_t end = bytes < f->end - addr ? addr + bytes : f->end;
-		add_row(rows, &n, max, addr, end, rule_of(height));
+		add_row(&made, addr, end, rule_of(height));
 		addr = end;
 	}
-	return n;
+	if (addr < f->end)
+		add_row(&made, addr, f->end, rule_of(UINT64_MAX));
+	return made.n;
 }
 
 /* ---- functions ---- */
@@ -280,6 +286,63 @@ static bool add_function(struct elf_image *image, const struct table *t, uint64_
 	return true;
 }
 
+/* ---- methods ---- */
+
+static bool is_entry(const struct table *t, uint64_t addr)
+{
+	uint64_t low = 0, high = t->n;
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+		if (entry_of(t, mid) <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && entry_of(t, low - 1) == addr;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* A method that is called through an interface or by reflection may be named by nothing but the
+ * description of its type, where it is twice, as how far it is from the text's beginning: for
+ * receivers that are pointers, and that are not. */
+static int add_methods(struct elf_image *image, const struct table *t)
+{
+	uint32_t n = image->n_code_pointers, cap = n, kept = 0;
+	uint64_t text = entry_of(t, 0);
+	for (uint32_t i = 0; i < image->n_segments; i++) {
+		const struct elf_segment *s = &image->segments[i];
+		uint64_t len = s->end_file - s->addr;
+		const uint8_t *bytes = s->exec ? NULL : elf_bytes(image, s->addr, len);
+		for (uint64_t at = -s->addr % 4; bytes && at + 8 <= len; at += 4) {
+			uint32_t off[2];
+			memcpy(off, bytes + at, sizeof(off));
+			if (!off[0] || !off[1] || !is_entry(t, text + off[0]) ||
+			    !is_entry(t, text + off[1]))
+				continue;
+			if (n + 2 > cap) {
+				cap = 2 * cap + 2;
+				uint64_t *more = realloc(image->code_pointers, cap * sizeof(*more));
+				if (!more)
+					return -ENOMEM;
+				image->code_pointers = more;
+			}
+			image->code_pointers[n++] = text + off[0];
+			image->code_pointers[n++] = text + off[1];
+		}
+	}
+	qsort(image->code_pointers, n, sizeof(uint64_t), by_value);
+	for (uint32_t i = 0; i < n; i++)
+		if (!i || image->code_pointers[i] != image->code_pointers[i - 1])
+			image->code_pointers[kept++] = image->code_pointers[i];
+	image->n_code_pointers = kept;
+	return 0;
+}
+
 int elf_read_golang(struct elf_image *image)
 {
 	struct table t;
@@ -297,5 +360,5 @@ int elf_read_golang(struct elf_image *image)
 		qsort(image->fdes, image->n_fdes, sizeof(*image->fdes), by_fde_addr);
 	elf_sort_symbols(image);
 	elf_sort_landings(image);
-	return 0;
+	return add_methods(image, &t);
 }

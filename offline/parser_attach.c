@@ -29,40 +29,48 @@ static uint32_t read_slots(const struct parser *p, const struct witness_event *e
 	return n;
 }
 
+/* Whether the event goes on below what the one before it has told: a stack that is too much for one
+ * comes in several, the outermost part first. */
+static bool goes_on(const struct parser *p, const struct witness_event *e)
+{
+	return p->attach_cfa && e->stack_words && e->stack_addr < p->attach_cfa &&
+	       (p->attach_cfa - e->stack_addr) / 8 > e->stack_words;
+}
+
 void parser_attach(struct parser *p, const struct witness_event *e)
 {
-	p->attach_cfa = 0;
 	struct slot *slots = e->stack_words ? malloc(e->stack_words * sizeof(*slots)) : NULL;
 	uint32_t n = slots ? read_slots(p, e, slots) : 0;
 	bool complete = n && !e->stack[e->stack_words - 1];
-	uint8_t boundary = complete ? BELOW_ROOT : BELOW_GAP;
-	/* From the outermost on: the frame that slot i ends returns by slot i + 1, if we know it.
-	 */
+	p->failed |= e->stack_words && !slots;
+	if (!goes_on(p, e)) {
+		p->attach_cfa = p->attach_ret = 0;
+		p->attach_boundary = complete ? BELOW_ROOT : BELOW_GAP;
+	}
+	/* From the outermost on: the frame that slot i ends returns by the one before, if that is
+	 * known. */
 	for (uint32_t i = n; i-- > 0;) {
 		const struct slot *s = &slots[i];
-		if (s->call == PUGMARK_NONE) {
-			boundary = p->n ? BELOW_CALLBACK : boundary;
-			continue;
-		}
 		struct frame f = {
-			.func = node_at(p, s->module, s->call)->func,
 			.module = s->module,
-			.cfa = i + 1 < n ? slots[i + 1].cfa : 0,
-			.ret = i + 1 < n ? slots[i + 1].ret : 0,
+			.cfa = p->attach_cfa,
+			.ret = p->attach_ret,
 			.node = s->call,
 			.announced =
 				true, /* by whom, if not by this thread before it was recorded */
-			.boundary = boundary,
+			.boundary = p->attach_boundary,
 			.hidden = CAUSE_ATTACH,
 		};
+		p->attach_cfa = s->cfa;
+		p->attach_ret = s->ret;
+		if (s->call == PUGMARK_NONE) {
+			p->attach_boundary = p->n ? BELOW_CALLBACK : p->attach_boundary;
+			continue;
+		}
+		f.func = node_at(p, s->module, s->call)->func;
 		parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
 		parser_push(p, f);
-		boundary = BELOW_CALL;
-	}
-	if (n) {
-		p->attach_cfa = slots[0].cfa;
-		p->attach_ret = slots[0].ret;
-		p->attach_boundary = boundary;
+		p->attach_boundary = BELOW_CALL;
 	}
 	free(slots);
 }

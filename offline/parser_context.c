@@ -252,7 +252,11 @@ static uint32_t moved_frames(const struct parser *p, const struct lookahead *la,
 		uint64_t word;
 		if (!f->cfa || !f->ret)
 			continue;
-		if (!stack_word(e, f->cfa + *by - 8, &word) || word != f->ret)
+		if (!stack_word_below(e, f->cfa + *by - 8))
+			break; /* as are those above, what was copied of the stack does not show */
+		if (!stack_word(e, f->cfa + *by - 8, &word))
+			continue;
+		if (word != f->ret)
 			return 0;
 		seen++;
 	}

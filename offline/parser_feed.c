@@ -54,15 +54,6 @@ static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32
 	return false;
 }
 
-/* Whether the function was entered from where no call is: a handler has made the thread go on in
- * it, as if it had been called by what the signal has interrupted. */
-static bool is_injected(const struct parser *p, const struct lookahead *la)
-{
-	struct place at;
-	return la->foreign && la->own_cfa && la->e->stack &&
-	       parser_place_at(p, la->e->cfa, la->e->ret, 0, &at) && at.func != PUGMARK_NONE;
-}
-
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	parser_set_bias(p, e->module, e->bias);
@@ -94,10 +85,10 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		parser_enter_handler(p, &la, sp, ip, bp);
 	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
 		return;
+	} else if (parser_enter_injected(p, &la)) {
+		first = PUGMARK_NONE;
 	} else if (parser_try_switch(p, &la)) {
 		return;
-	} else if (p->position != LOST && is_injected(p, &la)) {
-		parser_enter_handler(p, &la, e->cfa, e->ret, 0);
 	} else if (p->position == LOST) {
 		parser_reanchor(p, &la, p->gap_cause);
 		return;

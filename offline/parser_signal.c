@@ -92,6 +92,29 @@ bool parser_enter_from_handler(struct parser *p, const struct lookahead *la)
 	return true;
 }
 
+bool parser_enter_injected(struct parser *p, struct lookahead *la)
+{
+	const struct witness_event *e = la->e;
+	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
+	enum settled settled = SETTLED;
+	struct place at;
+	if (la->entered == PUGMARK_NONE || !la->own_cfa || p->held_sp != e->cfa ||
+	    !parser_place_at(p, e->cfa, e->ret, 0, &at) || at.func == PUGMARK_NONE)
+		return false;
+	if (h && h->sp == e->cfa) {
+		if (!h->settled || parser_can_end_down_to(p, h->frame) != h->frame)
+			return false;
+		settled = h->ahead ? SETTLED_AHEAD : SETTLED;
+		parser_end_frames(p, h->frame);
+	}
+	if (p->position == LOST || !p->n)
+		return false;
+	la->origin = PUGMARK_NONE; /* that a call returns there is chance */
+	la->foreign = true;
+	enter(p, la, settled, 0); /* where its frames lie says nothing: it may switch stacks */
+	return true;
+}
+
 void parser_signal(struct parser *p, const struct witness_event *e)
 {
 	if (e->val)

@@ -396,6 +396,9 @@ void parser_enter_handler(struct parser *parser, const struct lookahead *la, uin
 /* The entry of a function that a handler which is not traced has called, by the stack and what an
  * event has told of its signal. Returns whether it is one, and has been entered. */
 bool parser_enter_from_handler(struct parser *parser, const struct lookahead *la);
+/* The entry of a function in which the last handler has made the thread go on, as if it had been
+ * called by what the signal has interrupted. Returns whether it is one, and has been entered. */
+bool parser_enter_injected(struct parser *parser, struct lookahead *la);
 /* The entry of a handler that the last event has told of: it happened, unless @next says that its
  * frame could not be made. */
 void parser_release_held(struct parser *parser, const struct witness_event *next);

@@ -324,9 +324,15 @@ int recording_open(const char *dir, struct recording **out, struct pugmark_diag 
 	rec->dir = strdup(dir);
 	if (!rec->dir || asprintf(&path, "%s/events", dir) < 0)
 		goto failed;
-	rec->fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe that nobody writes to is not waited for. */
+	rec->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (rec->fd < 0 || fstat(rec->fd, &st)) {
 		err = no_events(dir, -errno, diag);
+		goto failed;
+	}
+	if (S_ISFIFO(st.st_mode)) {
+		err = pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
+				       "not a regular file");
 		goto failed;
 	}
 	err = recording_meta_read(rec, diag);

@@ -3,6 +3,7 @@
 #include "offline/recording_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,9 +82,12 @@ static int read_modules(struct recording *rec)
 
 static char *read_text(const char *path)
 {
-	FILE *f = fopen(path, "re");
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct bytes b = {0};
 
+	if (!f && fd >= 0)
+		close(fd);
 	if (!f)
 		return NULL;
 	while (bytes_reserve(&b, 65536) && b.len < META_MAX_BYTES) {

@@ -53,6 +53,7 @@ redis-server          redis
 redis-tools           redis
 nginx-light           nginx
 git                   git
+gron                  -
 gdb                   gdb
 gzip                  gzip
 bzip2                 bzip2

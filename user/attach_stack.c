@@ -13,18 +13,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESSES = 64, SLOTS_MAX = DEEP_WORDS / 2 };
+enum { PROCESSES = 64 };
 
 struct attach_stacks {
 	struct unwinder *unwinders[PROCESSES];
-	uint32_t next;	       /* to be replaced */
-	struct unwinder *last; /* that has reduced a stack */
-	pid_t refused;	       /* has ended, or it is not its turn to be looked at */
-	uint64_t looks;	       /* at a process, for its snapshots */
-	uint64_t cleaned;      /* snapshots */
-	uint64_t unmapped;     /* an address that was looked for in vain */
-	uint32_t slots[SLOTS_MAX];
+	uint32_t next;		    /* to be replaced */
+	struct unwinder *last;	    /* that has reduced a stack */
+	pid_t refused;		    /* has ended, or it is not its turn to be looked at */
+	uint64_t looks;		    /* at a process, for its snapshots */
+	uint64_t cleaned;	    /* snapshots */
+	uint64_t unmapped;	    /* an address that was looked for in vain */
+	uint32_t slots[DEEP_WORDS]; /* of a snapshot */
 };
+
+/* Room for @n words in all. */
+static bool grow(struct stack_copy *copy, uint32_t n)
+{
+	if (n <= copy->cap)
+		return true;
+	uint32_t cap = copy->cap ? copy->cap : 4 * SNAPSHOT_WORDS;
+	while (cap < n)
+		cap *= 2;
+	uint64_t *words = realloc(copy->words, cap * sizeof(*words));
+	if (!words)
+		return false;
+	copy->words = words;
+	copy->cap = cap;
+	return true;
+}
 
 int stack_copy_add(struct stack_copy **out, const struct attach_stack *piece, uint32_t bytes)
 {
@@ -42,13 +58,23 @@ int stack_copy_add(struct stack_copy **out, const struct attach_stack *piece, ui
 		memcpy(copy->regs, piece->regs, sizeof(copy->regs));
 	}
 	uint64_t ahead = piece->addr - copy->addr, place = ahead / 8;
-	if (ahead % 8 || place < copy->n_words || place > DEEP_WORDS || n > DEEP_WORDS - place)
+	if (ahead % 8 || place < copy->n_words || place > ATTACH_WORDS || n > ATTACH_WORDS - place)
 		return 0;
+	/* With room for the word that says that there are no more. */
+	if (!grow(copy, place + n + 1))
+		return -ENOMEM;
 	while (copy->n_words < place) /* a page that is not there */
 		copy->words[copy->n_words++] = EVENT_STACK_UNKNOWN;
 	memcpy(copy->words + copy->n_words, piece->words, 8 * n);
 	copy->n_words += n;
 	return 0;
+}
+
+void stack_copy_free(struct stack_copy *copy)
+{
+	if (copy)
+		free(copy->words);
+	free(copy);
 }
 
 static bool has_alike(const struct attach_stacks *s, const struct unwinder *u)
@@ -110,12 +136,12 @@ static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fre
 /* A process that has ended had most likely been forked from one that is known: if its stack can be
  * walked to its end by what that one has mapped, it was. */
 static uint32_t walk_as_another(struct attach_stacks *s, const struct unwind_thread *thread,
-				struct unwinder **by)
+				uint32_t *slots, struct unwinder **by)
 {
 	for (uint32_t i = 0; i < PROCESSES; i++) {
 		bool complete = false;
-		uint32_t n = s->unwinders[i] ? unwinder_slots(s->unwinders[i], thread, s->slots,
-							      SLOTS_MAX, &complete)
+		uint32_t n = s->unwinders[i] ? unwinder_slots(s->unwinders[i], thread, slots,
+							      thread->n_words, &complete)
 					     : 0;
 		if (!n || !complete)
 			continue;
@@ -125,36 +151,47 @@ static uint32_t walk_as_another(struct attach_stacks *s, const struct unwind_thr
 	return 0;
 }
 
-bool attach_stacks_reduce(struct attach_stacks *s, pid_t pid, struct stack_copy *copy)
+/* Where the return addresses of @copy are, in @slots: how many. */
+static uint32_t find_slots(struct attach_stacks *s, pid_t pid, const struct stack_copy *copy,
+			   uint32_t *slots, bool *complete)
 {
 	struct unwinder *u = unwinder_of(s, pid, false), *again;
 	struct unwind_thread thread = {
 		.ip = copy->ip, .addr = copy->addr, .words = copy->words, .n_words = copy->n_words};
-	bool complete = false;
 	memcpy(thread.regs, copy->regs, sizeof(thread.regs));
-	uint32_t n = u ? unwinder_slots(u, &thread, s->slots, SLOTS_MAX, &complete) : 0;
+	uint32_t n = u ? unwinder_slots(u, &thread, slots, copy->n_words, complete) : 0;
 	/* It may have loaded something since it was looked at. */
-	if (u && !complete && (again = unwinder_of(s, pid, true))) {
+	if (u && !*complete && (again = unwinder_of(s, pid, true))) {
 		u = again;
-		n = unwinder_slots(u, &thread, s->slots, SLOTS_MAX, &complete);
+		n = unwinder_slots(u, &thread, slots, copy->n_words, complete);
 	}
 	if (!u) {
-		n = walk_as_another(s, &thread, &u);
-		complete = n > 0;
+		n = walk_as_another(s, &thread, slots, &u);
+		*complete = n > 0;
 	}
 	s->last = u;
-	if (!n)
-		return false;
-	for (uint32_t i = 0, k = 0; i < copy->n_words; i++) {
-		if (k < n && s->slots[k] == i)
-			k++;
-		else
-			copy->words[i] = EVENT_STACK_UNKNOWN;
+	return n;
+}
+
+bool attach_stacks_reduce(struct attach_stacks *s, pid_t pid, struct stack_copy *copy)
+{
+	bool complete = false;
+	uint32_t *slots = malloc((copy->n_words + 1) * sizeof(*slots));
+	uint32_t n = slots ? find_slots(s, pid, copy, slots, &complete) : 0;
+	if (n) {
+		uint32_t end = slots[n - 1] + 1;
+		for (uint32_t i = 0, k = 0; i < end; i++) {
+			if (slots[k] == i)
+				k++;
+			else
+				copy->words[i] = EVENT_STACK_UNKNOWN;
+		}
+		copy->n_words = end;
+		if (complete)
+			copy->words[copy->n_words++] = 0;
 	}
-	copy->n_words = s->slots[n - 1] + 1;
-	if (complete && copy->n_words < DEEP_WORDS)
-		copy->words[copy->n_words++] = 0;
-	return true;
+	free(slots);
+	return n;
 }
 
 static bool in_spans(const struct text_span *spans, uint32_t n, uint64_t addr)
@@ -177,7 +214,8 @@ uint64_t attach_stacks_caller(struct attach_stacks *s, const struct signal_note 
 	for (int fresh = 0; fresh < 2; fresh++) { /* something may have been loaded meanwhile */
 		struct unwinder *u = unwinder_of(s, note->pid, fresh);
 		bool complete = false;
-		uint32_t found = u ? unwinder_slots(u, &thread, s->slots, SLOTS_MAX, &complete) : 0;
+		uint32_t found =
+			u ? unwinder_slots(u, &thread, s->slots, DEEP_WORDS, &complete) : 0;
 		for (uint32_t i = 0; i < found; i++)
 			if (in_spans(spans, n, e->stack[s->slots[i]]))
 				return e->stack_addr + 8 * (uint64_t)s->slots[i];

@@ -15,13 +15,14 @@ struct witness_event;
 struct stack_copy {
 	uint64_t ip, regs[16];
 	uint64_t addr;
-	uint32_t n_words;
-	uint64_t words[DEEP_WORDS];
+	uint64_t *words;
+	uint32_t n_words, cap;
 };
 
-/* Adds the next piece to *@copy, which is made for the first (NULL until then; the caller frees).
- * Returns 0 or -ENOMEM; a piece that does not fit is left out. */
+/* Adds the next piece to *@copy, which is made for the first (NULL until then; the caller frees it
+ * with stack_copy_free()). Returns 0 or -ENOMEM; a piece that does not fit is left out. */
 int stack_copy_add(struct stack_copy **copy, const struct attach_stack *piece, uint32_t bytes);
+void stack_copy_free(struct stack_copy *copy);
 
 struct attach_stacks;
 

@@ -294,6 +294,8 @@ static int check_together(const struct record_args *a)
 		return command_usage("record", "--mode is for level calls: paths has --placement");
 	if (a->placement_given && !a->paths)
 		return command_usage("record", "--placement goes with --level paths");
+	if (!*a->options.output)
+		return command_usage("record", "--output is empty: a folder's name is wanted");
 	if (m->no_program && !a->patterns.n)
 		return command_usage("record", "--no-program leaves nothing without --module");
 	return EXIT_OK;

@@ -62,7 +62,7 @@ static void task_free(struct task *t)
 	if (!t)
 		return;
 	task_stacks_deinit(&t->stacks);
-	free(t->attached);
+	stack_copy_free(t->attached);
 	free(t);
 }
 
@@ -251,31 +251,43 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	b->n_values = 0;
 }
 
+/* The return addresses of @copy, in as many events as it takes, the outermost first. */
+static void add_stack(struct unpacker *u, const struct stack_copy *copy)
+{
+	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = u->task->time_ns};
+	uint32_t n;
+
+	for (uint32_t end = copy->n_words; end; end -= n) {
+		n = end < SNAPSHOT_MAX_WORDS ? end : SNAPSHOT_MAX_WORDS;
+		e.stack = copy->words + end - n;
+		e.stack_addr = copy->addr + 8 * (uint64_t)(end - n);
+		e.stack_words = n;
+		add_event(u, &e);
+	}
+}
+
 /* The task ran before: what its stack says, from which its trace begins. */
 static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t pid)
 {
 	struct task *t = u->task;
-	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = t->time_ns};
 	uint64_t known = t->known;
+	bool told = t->attached && g->modules[0].plan &&
+		    attach_stacks_reduce(u->attach_stacks, pid, t->attached);
 
-	if (t->attached && g->modules[0].plan &&
-	    attach_stacks_reduce(u->attach_stacks, pid, t->attached)) {
-		e.stack = t->attached->words;
-		e.stack_addr = t->attached->addr;
-		e.stack_words = t->attached->n_words;
-		for (uint32_t i = 0; i < g->n; i++)
-			if (!(known >> (g->first + i) & 1) &&
-			    attach_stacks_bias(u->attach_stacks, &g->modules[i],
-					       &t->bases[g->first + i]))
-				known |= 1ull << (g->first + i);
-	}
+	for (uint32_t i = 0; told && i < g->n; i++)
+		if (!(known >> (g->first + i) & 1) &&
+		    attach_stacks_bias(u->attach_stacks, &g->modules[i], &t->bases[g->first + i]))
+			known |= 1ull << (g->first + i);
 	if (known != t->known) {
 		finish_events(u);
 		t->known = known;
 		segment_encoder_reset(u->enc, t->bases, t->known);
 	}
-	add_event(u, &e);
-	free(t->attached);
+	if (told)
+		add_stack(u, t->attached);
+	else
+		add_plain(u, EVENT_ATTACH, 0);
+	stack_copy_free(t->attached);
 	t->attached = NULL;
 }
 

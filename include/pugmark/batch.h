@@ -21,7 +21,8 @@
 #define SNAPSHOT_WORDS 512
 #define DEEP_WORDS 8192 /* with the snapshot */
 #define DEEP_MAX 512
-#define BATCH_SNAPSHOTS 16 /* in one batch */
+#define ATTACH_WORDS (1u << 20) /* of a stack, when its task is attached to */
+#define BATCH_SNAPSHOTS 16	/* in one batch */
 #define KNOWN_PROGRAMS 64
 #define OPERAND_NONE 255
 #define OPERAND_RIP 16

@@ -13,7 +13,8 @@ enum event_kind {
 	EVENT_EXEC = 3,	   /* the task replaced its program: what follows is another image */
 	EVENT_ATTACH = 4, /* first event of a task that ran already. Its stack, if it has one, holds
 			     the return addresses of the next event, a witness or EVENT_SIGNAL, and
-			     nothing else; a 0 as its last word: there are no others */
+			     nothing else; a 0 as its last word: there are no others. A large one
+			     comes in several such events, the outermost part first */
 	EVENT_STOP = 5,	  /* the recording stopped while the task ran on */
 	EVENT_FORK = 6,	  /* a child goes on from here with a copy of the stack: val is the number
 			     of its task */

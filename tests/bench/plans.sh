@@ -6,8 +6,10 @@
 # share of instruction classes in mode best, time of one thread and peak memory. With BENCH_OUT=FILE,
 # each number is appended there as JSON.
 #
+#   plans.sh [FILE...]    without one: all; the bound on how many there are is then not looked at
+#
 # Bounds: best costs less than casper everywhere; redis-server under 1 s, gdb under 8 s and 1 GB. What
-# is missed is printed as missed and fails the run.
+# is missed is printed as missed and fails the run; a mean below the paper's is printed as SHORT.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 cache=$(mktemp -d)
@@ -20,6 +22,7 @@ lib=/usr/lib/x86_64-linux-gnu
 files=(gzip lua5.4 sed grep mawk bash perl python3 redis-server git openssl sqlite3 gdb
 	"$lib/libz.so.1" "$lib/libsqlite3.so.0" "$lib/libcrypto.so.3" "$lib/libzstd.so.1"
 	"$lib/libelf.so.1")
+[ $# = 0 ] || files=("$@")
 
 record() { # WORKLOAD METRIC VALUE UNIT
 	[ -z "${BENCH_OUT:-}" ] ||
@@ -77,7 +80,12 @@ printf '%-18s %7s %7s %7s %7s  %6.1f %6.1f %6.1f  %8.3f %8.3f\n' "mean of $rows"
 	"$(mean "$branches")" "$(mean "$caspers")" "$(mean "$bests")" "$(mean "$fullcosts")" \
 	"$(mean "$bestcosts")"
 printf '%-18s %7s %7s %7s %7s  %6s %6s   (Java programs, static sites)\n' 'the paper' '' '' '' '' 36.3 66.4
+short() { # MODE MEAN PAPER
+	! less "$2" "$3" || printf '  SHORT of the paper: %s leaves out %.1f %%, not %s\n' "$@"
+}
+short branch "$(mean "$branches")" 36.3
+short casper "$(mean "$caspers")" 66.4
 record mean plan_reduction_branch "$(mean "$branches")" '%'
 record mean plan_reduction_casper "$(mean "$caspers")" '%'
-[ $rows -ge 12 ] || missed "only $rows programs are installed"
+[ $# -gt 0 ] || [ $rows -ge 12 ] || missed "only $rows programs are installed"
 exit $failed

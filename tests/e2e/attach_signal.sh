@@ -4,7 +4,8 @@
 # is seen of it is a signal. Its trace begins in the functions that the signal finds open, has the
 # handler on top of them, and goes on where that returns to: in modes full, casper and best, without a
 # gap; on the stack that the signal finds and on one of the handler's own, out of a callback, in code
-# of the program itself, with a handler that is not traced but calls back, and without one.
+# of the program itself, with a handler that is not traced but calls back, and without one; and below
+# 100,000 frames.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -23,7 +24,7 @@ steps() { # MODULE
 		BEGIN { while (("nm program" | getline line) > 0) {
 			split(line, f, " ")
 			sub(/^0+/, "", f[1])
-			if (f[3] ~ /^(main|begin|waits|spins|leaf|middle|handler|called)$/) name[f[1]] = f[3]
+			if (f[3] ~ /^(main|begin|waits|spins|dive|leaf|middle|handler|called)$/) name[f[1]] = f[3]
 		} }
 		$2 == "gap" { print "gap", $3 }
 		$2 == "call" { sub(/.*:/, "", $5); if ($5 in name) print "call", name[$5] }
@@ -96,10 +97,23 @@ ret begin
 ret main"
 	[default]="$waits"
 )
+expected[deep]="attach main
+attach begin
+$(yes 'attach dive' | head -n 100001)
+attach waits
+$handler
+$leaf
+ret waits
+ret dive
+$(yes "$leaf
+ret dive" | head -n 300000)
+$leaf
+ret begin
+ret main"
 expected[alt]=${expected[pause]}
 expected[alt-spin]=${expected[spin]}
 
-for how in pause alt callback foreign spin alt-spin default; do
+for how in pause alt callback foreign spin alt-spin deep default; do
 	attach "$how" process --mode full --twin casper --twin best
 	for module in 0 1 2; do
 		steps $module >did

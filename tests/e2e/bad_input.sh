@@ -172,6 +172,8 @@ for name in events meta.json plan-0.pmp; do
 	read_all bad
 	cp prog bad/$name
 	read_all bad
+	rm bad/$name && mkfifo bad/$name
+	read_all bad
 	rm bad/$name && mkdir bad/$name
 	read_all bad
 done

@@ -155,6 +155,7 @@ claim 'quietly' eval 'env -u HOME XDG_CACHE_HOME= "$PUGMARK" record -q -o rec3 -
 mkdir far
 ln -s far/rec here
 "$PUGMARK" record -q -o far/rec -- "$program"
+claim 'no name is no folder' says 2 'output is empty' "$PUGMARK" record -o '' -- "$program"
 claim 'a link to a recording takes one' "$PUGMARK" record -q -o here -- "$program"
 claim 'and stays a link' test -L here
 claim 'to the new one' "$PUGMARK" verify here

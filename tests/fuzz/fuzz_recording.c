@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* fuzz_recording.c: any bytes as the file of events of a recording, and, in a segment with a
- * checksum that fits, as records of processes. The reader never fails for what is in them, and
- * comes to an end. */
+/* fuzz_recording.c: any bytes as the file of events of a recording, in a segment with a checksum
+ * that fits as records of processes, and as its meta.json. The reader never fails for what is in
+ * them, but for a version that it does not know, and comes to an end. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,19 +29,24 @@ static void must_hold(bool holds, const char *claim)
 
 static char dir[64];
 
+static const char *file_named(const char *name)
+{
+	static char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
 static void remove_dir(void)
 {
-	char path[96];
-
-	snprintf(path, sizeof(path), "%s/events", dir);
-	unlink(path);
+	unlink(file_named("events"));
+	unlink(file_named("meta.json"));
 	rmdir(dir);
 }
 
-static void write_events(const uint8_t *head, size_t head_size, const uint8_t *data, size_t size)
+static void write_file(const char *name, const uint8_t *head, size_t head_size, const uint8_t *data,
+		       size_t size)
 {
-	char path[96];
-
 	if (!*dir) {
 		const char *tmp = getenv("TMPDIR");
 
@@ -48,21 +54,23 @@ static void write_events(const uint8_t *head, size_t head_size, const uint8_t *d
 		MUST(mkdtemp(dir));
 		atexit(remove_dir);
 	}
-	snprintf(path, sizeof(path), "%s/events", dir);
-	FILE *f = fopen(path, "w");
+	FILE *f = fopen(file_named(name), "w");
 	MUST(f);
 	fwrite(head, 1, head_size, f);
 	fwrite(data, 1, size, f);
 	fclose(f);
 }
 
-static void read_all(void)
+static void read_all(bool may_refuse)
 {
 	struct recording *rec;
 	struct pugmark_diag diag;
 	uint32_t n;
 
-	MUST(!recording_open(dir, &rec, &diag));
+	int err = recording_open(dir, &rec, &diag);
+	MUST(!err || (err == -ENOTSUP && may_refuse));
+	if (err)
+		return;
 	const struct recording_task *tasks = recording_tasks(rec, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct recording_iter *iter;
@@ -92,10 +100,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	uint8_t head[SEGMENT_HEADER_BYTES];
 
-	write_events(data, 0, data, size);
-	read_all();
+	write_file("events", data, 0, data, size);
+	read_all(false);
 	segment_header_write(&header, head);
-	write_events(head, sizeof(head), data, size);
-	read_all();
+	write_file("events", head, sizeof(head), data, size);
+	read_all(false);
+	write_file("meta.json", data, 0, data, size);
+	read_all(true);
+	unlink(file_named("meta.json"));
 	return 0;
 }

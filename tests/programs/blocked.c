@@ -78,6 +78,11 @@ FN static int spins(int i)
 	return middle(i) + i;
 }
 
+FN static int dive(int depth, int (*f)(int), int i)
+{
+	return depth ? dive(depth - 1, f, i) + leaf(depth) : f(i);
+}
+
 FN static int (*choose(const char *how))(int)
 {
 	return strstr(how, "spin") ? spins : waits;
@@ -90,6 +95,8 @@ FN static int begin(const char *how, int (*f)(int))
 		return lib_forks(called, i);
 	if (strstr(how, "callback"))
 		return lib_calls(f, i) + leaf(i);
+	if (strstr(how, "deep"))
+		return dive(100000, f, i) + leaf(i);
 	return f(i) + leaf(i);
 }
 

@@ -78,6 +78,7 @@ static int begin(void **context)
 {
 	(void)context;
 	n_found = n_read = 0;
+	memset(table, 0, sizeof(table));
 	memset(memory, 0, sizeof(memory));
 	memset(by_known_programs, 0, sizeof(by_known_programs));
 	memset(bound_count, 0, sizeof(bound_count));
@@ -86,10 +87,10 @@ static int begin(void **context)
 	task = (struct task_struct){.group_leader = &leader, .tgid = 7, .self_exec_id = 1};
 	half_bound = SLOTS;
 	for (uint32_t half = 0; half < 2; half++) {
-		bound_first[half * BATCH_MODULES + 3] = 2;
+		bound_first[half * BATCH_MODULES + 3] = 2 + 3 * half;
 		bound_count[half * BATCH_MODULES + 3] = 3;
 		for (uint32_t i = 0; i < 3; i++)
-			table[half * SLOTS + 2 + i] =
+			table[half * SLOTS + 2 + 3 * half + i] =
 				(struct bound_slot){8 * i, 100 + 10 * half + i};
 	}
 	return 0;

@@ -16,7 +16,7 @@
 #include "user/maps_watch.h"
 
 #define MS 1000000ull
-enum { SAME_SLOT = 1024 * 5000, MAPPED = 64 }; /* a process of that number cannot be */
+enum { SAME_SLOT = 1024 * 5000, MAPPED = 8192 }; /* a process of that number cannot be */
 
 static void *mapped[MAPPED];
 static uint32_t n_mapped;
@@ -41,12 +41,12 @@ static int unmap_all(void **context)
 /* The lines of executable mappings, by another way than the watch's. */
 static char *truth(void)
 {
-	char line[4096], perms[5], *text = calloc(1, 1 << 20);
+	char line[4096], perms[5], *text = calloc(1, 1 << 20), *end = text;
 	FILE *f = fopen("/proc/self/maps", "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "%*s %4s", perms) == 1 && strchr(perms, 'x'))
-			strcat(text, line);
+			end = stpcpy(end, line);
 	fclose(f);
 	return text;
 }
@@ -116,6 +116,24 @@ static void an_exec_or_another_process_is_new(void **context)
 	maps_watch_free(w);
 }
 
+/* More than there is room for: whole lines, as many as fit. */
+static void there_is_a_limit(void **context)
+{
+	(void)context;
+	struct maps_watch *w = maps_watch_new();
+	uint32_t bytes = 0;
+	while (n_mapped < MAPPED)
+		map_more();
+	const struct chunk_text *told = maps_watch_look(w, getpid(), 0, 0, &bytes);
+	char *is = truth();
+	assert_non_null(told);
+	assert_in_range(bytes, MAPS_MAX_BYTES - 100, MAPS_MAX_BYTES);
+	assert_memory_equal(told->text, is, bytes - sizeof(*told));
+	assert_int_equal(is[bytes - sizeof(*told) - 1], '\n');
+	free(is);
+	maps_watch_free(w);
+}
+
 static void all_that_were_seen_are_listed(void **context)
 {
 	(void)context;
@@ -138,6 +156,7 @@ int main(void)
 		cmocka_unit_test_teardown(it_is_told_when_it_is_news, unmap_all),
 		cmocka_unit_test_teardown(it_is_looked_at_ever_more_rarely, unmap_all),
 		cmocka_unit_test(an_exec_or_another_process_is_new),
+		cmocka_unit_test_teardown(there_is_a_limit, unmap_all),
 		cmocka_unit_test(all_that_were_seen_are_listed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

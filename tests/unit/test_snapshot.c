@@ -351,7 +351,7 @@ static void the_anchor_is_the_first(void **context)
 		}
 	}
 	for (uint32_t round = 0; round < 600; round++) {
-		uint64_t sp = BASE + 8192 + 8 * (next_random() % 1024), first = 0;
+		uint64_t sp = BASE + 8192 + 8 * (round % 4 ? next_random() % 1024 : 512), first = 0;
 		memset(&stacks, 0, sizeof(stacks));
 		state.base[0] = TEXT;
 		state.generation = round; /* each with its half of the table */
@@ -374,6 +374,120 @@ static void the_anchor_is_the_first(void **context)
 	assert_in_range(found, 50, 599);
 }
 
+/* One return address of ours, @at words up the stack, and a stack without any beside it. */
+static void put_anchor(uint64_t sp, uint64_t at)
+{
+	memset(memory, 0, sizeof(memory));
+	memory[(sp - BASE) / 8 + at] = TEXT + 64;
+}
+
+static void the_anchor_is_looked_for_again_when_it_is_gone(void **context)
+{
+	(void)context;
+	uint64_t sp = BASE + 8192;
+	begin(7);
+	n_modules = 1;
+	module_bytes[0] = TEXT_BYTES;
+	half_returns = 0;
+	return_bits[1] = 1;
+	state.base[0] = TEXT;
+	put_anchor(sp, 1000);
+	anchor_find(sp, TEXT, TEXT_BYTES);
+	assert_int_equal(stacks.anchor, sp + 8000);
+	memory[(sp - BASE) / 8 + 10] = TEXT + 64; /* nearer, but the other is still there */
+	anchor_find(sp, TEXT, TEXT_BYTES);
+	assert_int_equal(stacks.anchor, sp + 8000);
+	anchor_find(sp + 8008, TEXT, TEXT_BYTES); /* below the event there is none */
+	assert_int_equal(stacks.anchor, 0);
+	assert_true(stacks.bare && stacks.bare <= sp + 8008);
+	put_anchor(sp, 1500); /* one has come since, which no hit further up has shown */
+	state.last_cfa = sp + 8008;
+	anchor_find(sp + 8008, TEXT, TEXT_BYTES);
+	assert_int_equal(stacks.anchor, 0);
+	anchor_find(sp + 8, TEXT, TEXT_BYTES); /* elsewhere */
+	assert_int_equal(stacks.anchor, sp + 12000);
+	assert_int_equal(stacks.bare, 0);
+	put_anchor(sp, 400);
+	anchor_find(sp + 8008, TEXT, TEXT_BYTES);
+	assert_int_equal(stacks.anchor, 0);
+	put_anchor(sp, 1500);
+	state.last_cfa = sp + 30000; /* a hit further up has */
+	anchor_find(sp + 8008, TEXT, TEXT_BYTES);
+	assert_int_equal(stacks.anchor, sp + 12000);
+}
+
+/* How far deep_send() looks: as asked, or to a return address of ours, and never too far. */
+static void it_goes_as_far_as_it_may(void **context)
+{
+	(void)context;
+	static const struct {
+		uint64_t end, anchor, words; /* bytes from sp on; 0 words: nothing is sent */
+	} rows[] = {
+		{8192, 0, 1024},
+		{8192, 16384, (16384 + ANCHOR_MARGIN) / 8},
+		{8 * DEEP_WORDS - 8, 0, DEEP_WORDS - 1},
+		{8 * DEEP_WORDS, 0, 0},
+		{8192, 8 * DEEP_WORDS - 8, DEEP_WORDS},
+		{-4096ull, 0, 0},
+		{4096, 0, 0},
+	};
+	uint64_t sp = BASE + 8192;
+	begin(8);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct witness_event e = {0};
+		uint64_t *words = NULL;
+		uint32_t serial = state.snapshots;
+		memory[(sp - BASE) / 8]++;
+		assert_true(snapshot_send(sp));
+		sent_deeps = 0;
+		stacks.anchor = rows[i].anchor ? sp + rows[i].anchor : 0;
+		deep_send(sp + rows[i].end, TEXT, TEXT_BYTES);
+		assert_int_equal(sent_deeps, rows[i].words != 0);
+		assert_int_equal(task_stacks_tell(&received, serial, &words, &e), 0);
+		assert_int_equal(e.stack_words, rows[i].words ? rows[i].words : SNAPSHOT_WORDS);
+		free(words);
+	}
+}
+
+/* What was sent for one event is not told of another whose number falls in the same place. */
+static void stacks_of_others_are_not_told(void **context)
+{
+	(void)context;
+	uint64_t sp = BASE + 8192;
+	struct witness_event e = {0};
+	uint64_t *words = NULL;
+	begin(9);
+	assert_true(snapshot_send(sp));
+	deep_send(sp + 8192, TEXT, TEXT_BYTES);
+	assert_int_equal(task_stacks_tell(&received, BATCH_SNAPSHOTS, &words, &e), 0);
+	assert_null(e.stack);
+	for (uint32_t i = 0; i < BATCH_SNAPSHOTS; i++)
+		assert_true(snapshot_send(sp));
+	assert_int_equal(task_stacks_tell(&received, BATCH_SNAPSHOTS, &words, &e), 0);
+	assert_int_equal(e.stack_words, SNAPSHOT_WORDS);
+	assert_int_equal(task_stacks_tell(&received, 0, &words, &e), 0);
+	free(words);
+}
+
+static void what_does_not_hold_together_is_left_out(void **context)
+{
+	(void)context;
+	static const uint32_t counts[][2] = {{SNAPSHOT_WORDS + 8, 8}, {8, 16}};
+	struct snapshot *s = calloc(1, 2 * sizeof(*s));
+	begin(10);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct witness_event e = {0};
+		uint64_t *words = NULL;
+		s->n_words = counts[i][0];
+		s->n_sent = counts[i][1];
+		uint32_t bytes = offsetof(struct snapshot, words) + 8 * s->n_sent;
+		assert_int_equal(task_stacks_snapshot(&received, s, bytes), 0);
+		assert_int_equal(task_stacks_tell(&received, 0, &words, &e), 0);
+		assert_null(e.stack);
+	}
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +498,10 @@ int main(void)
 		cmocka_unit_test(pages_that_are_not_there),
 		cmocka_unit_test(addresses_further_up),
 		cmocka_unit_test(the_anchor_is_the_first),
+		cmocka_unit_test(the_anchor_is_looked_for_again_when_it_is_gone),
+		cmocka_unit_test(it_goes_as_far_as_it_may),
+		cmocka_unit_test(stacks_of_others_are_not_told),
+		cmocka_unit_test(what_does_not_hold_together_is_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,8 @@ enum {
 	BPF_F_MMAPABLE = 1024,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_RB_RING_SIZE = 1,
 };
 
 struct pt_regs {
@@ -94,6 +96,10 @@ struct fdtable {
 
 struct files_struct {
 	struct fdtable *fdt;
+};
+
+struct vm_area_struct {
+	unsigned long vm_end;
 };
 
 struct mm_struct {
