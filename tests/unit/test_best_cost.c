@@ -5,6 +5,7 @@
  * where the same ones are guesses, and its plans are accepted. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ static void best_is_never_dearer(void **state)
 	(void)state;
 	const char *text = getenv("COST_PROGRAMS");
 	uint64_t programs = text ? strtoull(text, NULL, 0) : 6000;
-	uint32_t cheaper = 0;
+	uint32_t cheaper = 0, compared = 0, leaves_more = 0;
+	double logs = 0;
 	for (uint64_t seed = 1; seed <= programs; seed++) {
 		struct program *prog = random_program(seed);
 		struct outcome best = outcome_of(prog, MODE_BEST);
@@ -48,10 +50,20 @@ static void best_is_never_dearer(void **state)
 			fail_msg("program %" PRIu64 ": best %g, casper %g", seed, best.cost_ns,
 				 casper.cost_ns);
 		cheaper += best.cost_ns < casper.cost_ns;
+		leaves_more += best.unresolved > casper.unresolved;
+		if (best.unresolved == casper.unresolved && best.cost_ns > 0) {
+			logs += log(best.cost_ns / casper.cost_ns);
+			compared++;
+		}
 		program_free(prog);
 	}
-	print_message("best is cheaper for %u of %" PRIu64 " programs\n", cheaper, programs);
+	double mean = exp(logs / compared);
+	print_message("best is cheaper for %u of %" PRIu64 " programs, costs %.5f of casper in the "
+		      "geometric mean of %u, leaves more unresolved in %u\n",
+		      cheaper, programs, mean, compared, leaves_more);
 	assert_true(cheaper > programs / 2);
+	assert_true(mean < 0.6);
+	assert_true(leaves_more * 1000 <= programs);
 }
 
 /* What the plan by the program's frequencies as counts costs, or as guesses. */
@@ -74,23 +86,32 @@ static double cost_by(struct program *prog, bool counts, uint32_t *unresolved)
 	return cost;
 }
 
-static void counts_are_worth_a_search(void **state)
+/* 0.9927 in the mean. This is not what trying other orders of taking marks away is worth: without
+ * that it is 0.9919 here, since what is cheaper for a function alone may not be for its callers.
+ * That it pays in programs is measured by recordings (docs/theory.md). */
+static void counts_cost_no_more_than_guesses(void **state)
 {
 	(void)state;
-	double guessed = 0, counted = 0;
+	double logs = 0;
+	uint32_t compared = 0, cheaper = 0, dearer = 0;
 	for (uint64_t seed = 1; seed <= 1500; seed++) {
 		struct program *prog = random_program(seed);
 		uint32_t by_guess = 0, by_counts = 0;
 		double guess = cost_by(prog, false, &by_guess);
 		double count = cost_by(prog, true, &by_counts);
-		if (by_guess == by_counts) {
-			guessed += guess;
-			counted += count;
+		if (by_guess == by_counts && guess > 0) {
+			logs += log(count / guess);
+			compared++;
+			cheaper += count < guess;
+			dearer += count > guess;
 		}
 		program_free(prog);
 	}
-	print_message("by counts %.4g ns, by guesses %.4g ns\n", counted, guessed);
-	assert_true(counted < 0.995 * guessed);
+	double mean = exp(logs / compared);
+	print_message("by counts %.5f of what it costs by guesses, in the geometric mean of %u; "
+		      "cheaper for %u, dearer for %u\n",
+		      mean, compared, cheaper, dearer);
+	assert_true(mean < 0.993 && cheaper > dearer);
 }
 
 /* ---- one function with many calls ---- */
@@ -209,7 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(best_is_never_dearer),
-		cmocka_unit_test(counts_are_worth_a_search),
+		cmocka_unit_test(counts_cost_no_more_than_guesses),
 		cmocka_unit_test(thousands_of_direct_calls),
 		cmocka_unit_test(thousands_of_unknown_calls),
 		cmocka_unit_test(what_calls_each_other_is_known_in_the_end),
