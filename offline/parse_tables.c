@@ -4,6 +4,8 @@
  * a walk from the decision through everything silent, callees included. */
 #include "offline/parse_tables.h"
 
+#include "offline/parse_facts.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +132,41 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static void index_nodes(struct parse_tables *t)
+static uint32_t run_end(const struct return_point *a, uint32_t i, uint32_t n)
+{
+	while (++i < n && a[i - 1].addr <= a[i].addr)
+		;
+	return i;
+}
+
+/* Sorts t->returns, which come in a few runs that are sorted, as functions do in a file: in a pass
+ * every two of them become one. */
+static int sort_returns(struct parse_tables *t)
+{
+	uint32_t n = t->n_returns, runs = 2;
+	struct return_point *to = malloc((n + 1) * sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	while (runs > 1) {
+		struct return_point *from = t->returns, *out = to;
+		runs = 0;
+		for (uint32_t i = 0; i < n; runs++) {
+			uint32_t mid = run_end(from, i, n);
+			uint32_t end = mid < n ? run_end(from, mid, n) : n, k = mid;
+			while (i < mid || k < end) {
+				bool first = k == end || (i < mid && from[i].addr <= from[k].addr);
+				*out++ = from[first ? i++ : k++];
+			}
+			i = end;
+		}
+		t->returns = to;
+		to = from;
+	}
+	free(to);
+	return 0;
+}
+
+static int index_nodes(struct parse_tables *t)
 {
 	const struct pugmark_plan *plan = t->plan;
 	for (uint32_t i = 0; i < plan->n_sites; i++)
@@ -150,7 +186,6 @@ static void index_nodes(struct parse_tables *t)
 			t->returns[t->n_returns++] =
 				(struct return_point){n->addr + n->call_len, i};
 	}
-	qsort(t->returns, t->n_returns, sizeof(*t->returns), by_addr);
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
 		const struct plan_func *func = &plan->funcs[f];
 		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
@@ -162,94 +197,7 @@ static void index_nodes(struct parse_tables *t)
 		if (site != PUGMARK_NONE)
 			t->sites[site].entered = f;
 	}
-}
-
-/* Where a tail jump out of @n's function goes: a function, or PUGMARK_NONE: out of what is known.
- */
-static uint32_t jump_target(const struct plan_node *n)
-{
-	bool named = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_OPAQUE ||
-		     (n->kind == NODE_KIND_UNKNOWN && !n->import);
-	return named ? n->callee : PUGMARK_NONE;
-}
-
-/* Which functions need not be entered by a direct call, and which frames may come to be of code
- * that is not of the plan, each by tail jumps as well. */
-static int find_outward(struct parse_tables *t)
-{
-	const struct pugmark_plan *plan = t->plan;
-	uint32_t n_tails = 0, *tails = malloc((plan->n_nodes + 1) * sizeof(*tails));
-	if (!tails)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < plan->n_nodes; i++)
-		if (plan->nodes[i].flags & NODE_TAIL && plan->nodes[i].kind != NODE_KIND_LEAF)
-			tails[n_tails++] = i;
-	for (uint32_t i = 0; i < plan->n_funcs; i++) {
-		const struct plan_func *f = &plan->funcs[i];
-		bool shows = f->flags & PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
-		t->enterable[i] =
-			f->flags & (PLAN_FUNC_ENTERED | PLAN_FUNC_EXPORTED | PLAN_FUNC_START);
-		t->enterable_unseen[i] = t->enterable[i] && !shows;
-	}
-	bool grew = true;
-	while (grew) {
-		grew = false;
-		for (uint32_t i = 0; i < n_tails; i++) {
-			const struct plan_node *n = &plan->nodes[tails[i]];
-			uint32_t to = jump_target(n);
-			if ((to == PUGMARK_NONE || t->jumps_out[to]) && !t->jumps_out[n->func])
-				grew = t->jumps_out[n->func] = true;
-			if (to != PUGMARK_NONE && t->enterable[n->func] && !t->enterable[to])
-				grew = t->enterable[to] = true;
-			if (to != PUGMARK_NONE && t->enterable_unseen[n->func] &&
-			    !t->enterable_unseen[to])
-				grew = t->enterable_unseen[to] = true;
-		}
-	}
-	free(tails);
-	return 0;
-}
-
-/* The decisions behind node @n. */
-static void doubt_after(struct parse_tables *t, const struct plan_node *n)
-{
-	if (n->kind == NODE_KIND_TARGET) {
-		for (uint32_t i = 0; i < n->next_taken; i++)
-			if (t->plan->targets[n->next + i].decision != PUGMARK_NONE)
-				t->unsure_decision[t->plan->targets[n->next + i].decision] = true;
-		return;
-	}
-	if (n->next != PUGMARK_NONE)
-		t->unsure_decision[n->next] = true;
-	if (n->kind == NODE_KIND_BRANCH && n->next_taken != PUGMARK_NONE)
-		t->unsure_decision[n->next_taken] = true;
-}
-
-/* Where the plan says itself that an event may fit two things. */
-static int find_unsure(struct parse_tables *t)
-{
-	const struct pugmark_plan *plan = t->plan;
-	uint32_t n = plan->unresolved_at ? plan->unresolved : 0;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct plan_unresolved *u = &plan->unresolved_at[i];
-		bool way = u->kind == UNRESOLVED_WAY;
-		bool call = u->kind == UNRESOLVED_END || u->kind == UNRESOLVED_FRAME;
-		if (!way && (!call || u->node == PUGMARK_NONE))
-			continue;
-		if (!t->unsure_call) {
-			t->unsure_decision = calloc(plan->n_decisions + 1, sizeof(bool));
-			t->unsure_call = calloc(plan->n_nodes + 1, sizeof(bool));
-		}
-		if (!t->unsure_decision || !t->unsure_call)
-			return -ENOMEM;
-		if (call)
-			t->unsure_call[u->node] = true;
-		else if (u->node != PUGMARK_NONE)
-			doubt_after(t, &plan->nodes[u->node]);
-		else if (plan->funcs[u->func].entry != PUGMARK_NONE)
-			t->unsure_decision[plan->funcs[u->func].entry] = true;
-	}
-	return 0;
+	return sort_returns(t);
 }
 
 int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
@@ -267,12 +215,11 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
 	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->func_empty ||
-	    !t->decision_empty || !t->sites || !t->returns || find_empty(t) || find_outward(t) ||
-	    find_unsure(t)) {
+	    !t->decision_empty || !t->sites || !t->returns || find_empty(t) ||
+	    parse_facts_outward(t) || parse_facts_unsure(t) || index_nodes(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
-	index_nodes(t);
 	*out = t;
 	return 0;
 }
