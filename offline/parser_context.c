@@ -243,8 +243,8 @@ static uint32_t moved_frames(const struct parser *p, const struct lookahead *la,
 		return 0;
 	while (n && (p->stack[n - 1].module != e->module || p->stack[n - 1].node != call))
 		n--;
-	uint32_t decision;
-	if (!n || !p->stack[n - 1].cfa || parser_position_below(p, n - 1, &decision) != AT_CALL)
+	if (!n || !p->stack[n - 1].cfa ||
+	    !(n == p->n ? p->position == AT_CALL : p->stack[n].boundary == BELOW_CALL))
 		return 0;
 	*by = e->cfa - p->stack[n - 1].cfa;
 	for (uint32_t i = n; i-- > 0;) {
