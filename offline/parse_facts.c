@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where a tail jump out of @n's function goes: a function, or PUGMARK_NONE: out of what is known.
  */
@@ -88,4 +89,11 @@ int parse_facts_unsure(struct parse_tables *t)
 			t->unsure_decision[plan->funcs[u->func].entry] = true;
 	}
 	return 0;
+}
+
+void parse_facts_go(struct parse_tables *t)
+{
+	const struct pugmark_plan *plan = t->plan;
+	for (uint32_t i = 0; i < plan->n_funcs && !t->go_runtime; i++)
+		t->go_runtime = !strcmp(plan->strings + plan->funcs[i].name, "runtime.copystack");
 }

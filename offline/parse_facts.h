@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* parse_facts.h: what parse tables say of functions, calls and decisions whatever the state: found
- * in the whole plan when they are made. Each fills its part of @tables, and returns 0 or -ENOMEM.
- */
+ * in the whole plan when they are made. Each fills its part of @tables; those that need memory
+ * return 0 or -ENOMEM. */
 #ifndef OFFLINE_PARSE_FACTS_H
 #define OFFLINE_PARSE_FACTS_H
 
@@ -12,5 +12,7 @@
 int parse_facts_outward(struct parse_tables *tables);
 /* Where the plan says itself that an event may fit two things. */
 int parse_facts_unsure(struct parse_tables *tables);
+/* Whether the program has the runtime of Go. */
+void parse_facts_go(struct parse_tables *tables);
 
 #endif

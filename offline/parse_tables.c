@@ -220,6 +220,7 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
+	parse_facts_go(t);
 	*out = t;
 	return 0;
 }

@@ -52,6 +52,7 @@ struct parse_tables {
 	bool *unsure_call;     /* per node: an event after it may as well be of what it called */
 	struct return_point *returns;
 	uint32_t n_returns;
+	bool go_runtime; /* which moves stacks, and makes threads go on in what nothing called */
 };
 
 int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out);

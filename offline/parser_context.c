@@ -569,10 +569,14 @@ bool parser_try_switch(struct parser *p, const struct lookahead *la)
 	if (!(node_at(p, e->module, node)->flags & NODE_ROOT) || !la->own_cfa ||
 	    parser_can_unwind(p, la))
 		return false;
-	if (follow_move(p, la))
-		return parser_try_unwinding(p, la);
-	if (go_back(p, la) || go_back_to_moved(p, la))
+	if (go_back(p, la))
 		return true;
+	if (p->tables[e->module]->go_runtime) {
+		if (follow_move(p, la))
+			return parser_try_unwinding(p, la);
+		if (go_back_to_moved(p, la))
+			return true;
+	}
 	return p->position != LOST && e->stack && comes_back(p, e->module, node) &&
 	       (parser_leaving(p, true) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);
 }

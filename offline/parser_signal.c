@@ -98,8 +98,9 @@ bool parser_enter_injected(struct parser *p, struct lookahead *la)
 	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
 	enum settled settled = SETTLED;
 	struct place at;
-	if (la->entered == PUGMARK_NONE || !la->own_cfa || p->held_sp != e->cfa ||
-	    !parser_place_at(p, e->cfa, e->ret, 0, &at) || at.func == PUGMARK_NONE)
+	if (!p->tables[e->module]->go_runtime || la->entered == PUGMARK_NONE || !la->own_cfa ||
+	    !p->held_sp || p->held_sp != e->cfa || !parser_place_at(p, e->cfa, e->ret, 0, &at) ||
+	    at.func == PUGMARK_NONE)
 		return false;
 	if (h && h->sp == e->cfa) {
 		if (!h->settled || parser_can_end_down_to(p, h->frame) != h->frame)
