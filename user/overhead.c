@@ -92,25 +92,32 @@ static bool read_cpu_time(int32_t pid, uint64_t *time_ns)
 	return true;
 }
 
-/* Adds what the processes have used since the last time. One that is new counts from now on. */
+static const struct process_time *last_time(const struct overhead *o, int32_t pid)
+{
+	for (uint32_t i = 0; i < o->n_times; i++)
+		if (o->times[i].pid == pid)
+			return &o->times[i];
+	return NULL;
+}
+
+/* Adds what the processes have used since the last time. One that is new counts from now on; one
+ * that has ended is forgotten. */
 static void add_cpu_time(struct overhead *o)
 {
 	int32_t pids[PIDS_MAX];
-	uint32_t n = collector_processes(o->collector, pids, PIDS_MAX);
+	struct process_time now[PIDS_MAX];
+	uint32_t n = collector_processes(o->collector, pids, PIDS_MAX), n_now = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t time_ns;
-		uint32_t k = 0;
-		while (k < o->n_times && o->times[k].pid != pids[i])
-			k++;
 		if (!read_cpu_time(pids[i], &time_ns))
 			continue;
-		if (k < o->n_times && time_ns >= o->times[k].time_ns)
-			o->cpu_ns += time_ns - o->times[k].time_ns;
-		if (k == o->n_times && k < PIDS_MAX)
-			o->n_times++;
-		if (k < o->n_times)
-			o->times[k] = (struct process_time){pids[i], time_ns};
+		const struct process_time *last = last_time(o, pids[i]);
+		if (last && time_ns >= last->time_ns)
+			o->cpu_ns += time_ns - last->time_ns;
+		now[n_now++] = (struct process_time){pids[i], time_ns};
 	}
+	memcpy(o->times, now, n_now * sizeof(*now));
+	o->n_times = n_now;
 }
 
 /* Takes the hits. Returns what they have cost, in all. */

@@ -16,7 +16,7 @@
 #
 #   met     all of the interval is
 #   SHORT   none of it is
-#   NOISY   it holds both: this machine, at this time, does not say
+#   NOISY   it holds both, or there were fewer than six rounds: this machine, at this time, does not say
 #
 # in two ways: of requests a second, which other work of the machine disturbs, and (cpu) of what
 # processor time alone allows: that of all who share the processors with the server, a request. Idle
@@ -175,7 +175,8 @@ median() {
 column() { cut -d ' ' -f "$1" shared | median "${2:-%.1f}"; }
 verdict() { # MEDIAN (LOW..HIGH)
 	awk -v low="${1#*(}" -v high="${1#*..}" -v asked=$((100 - allowed)) \
-		'BEGIN { print low + 0 >= asked ? "met" : high + 0 < asked ? "SHORT" : "NOISY" }'
+		-v few=$((rounds < 6)) \
+		'BEGIN { print few ? "NOISY" : low + 0 >= asked ? "met" : high + 0 < asked ? "SHORT" : "NOISY" }'
 }
 # The median and the most of a column of numbers, or - where there are none.
 middle() { sort -g | awk '{ v[NR] = $1 } END { if (NR) printf "%.0f/%.0f", v[int((NR + 1) / 2)], v[NR]; else printf "-" }'; }
