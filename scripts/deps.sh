@@ -188,6 +188,16 @@ add_backports() {
 	apt_get -q update
 }
 
+# All in one step, because packages of one source must be of one version. A machine that has a library
+# from backports already gets what goes with it from there too.
+install_together() {
+	[ $# = 0 ] && return
+	apt_get install --no-install-recommends "$@" && return
+	add_backports
+	say "trying again, with all of it from $backports where that has it"
+	apt_get install --no-install-recommends -t "$backports" "${@%%/*}"
+}
+
 install_apt() {
 	local pkg missing=() absent=() have
 	have=$(dpkg-query -W -f '${Version}' libbpf-dev 2>/dev/null || true)
@@ -200,24 +210,25 @@ install_apt() {
 	fi
 	apt_get -q update
 	hold_services
+	local wanted=() newer=()
 	if ! new_enough "${have:-(none)}"; then
 		if new_enough "$(apt_candidate libbpf-dev)"; then
-			apt_get install --no-install-recommends libbpf-dev bpftool
+			wanted=(libbpf-dev bpftool)
 		else
 			add_backports
-			apt_get install --no-install-recommends -t "$backports" libbpf-dev bpftool
+			newer=("libbpf-dev/$backports" "libbpf1/$backports" "bpftool/$backports")
 		fi
 	fi
-	local wanted=()
 	for pkg in "${missing[@]}" $(clang_runtime); do
 		apt_installed "$pkg" && continue
+		[[ $pkg == libbpf-dev || $pkg == bpftool ]] && [ ${#newer[@]} != 0 ] && continue
 		if [ "$(apt_candidate "$pkg")" = "(none)" ] || [ -z "$(apt_candidate "$pkg")" ]; then
 			absent+=("$pkg")
 		else
 			wanted+=("$pkg")
 		fi
 	done
-	[ ${#wanted[@]} = 0 ] || apt_get install --no-install-recommends "${wanted[@]}"
+	install_together "${wanted[@]}" "${newer[@]}"
 	[ ${#absent[@]} = 0 ] || say "this release does not have: ${absent[*]} (tests that need them say SKIP)"
 }
 
