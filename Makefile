@@ -182,7 +182,7 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 			'$(MAKE) --no-print-directory check-exact-paths-quick'
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
-	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log $(UNIT_BIN)
+	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -t 240 $(UNIT_BIN)
 
 # --- measuring and fuzzing -----------------------------------------------------------------------
 
