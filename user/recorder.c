@@ -3,6 +3,7 @@
  * it go, wait for the end, stop, write the rest. What is opened is closed in run_free(). */
 #include "user/recorder.h"
 
+#include "user/callers.h"
 #include "user/caught_signals.h"
 #include "user/collector.h"
 #include "user/later.h"
@@ -40,6 +41,7 @@ struct recording_run {
 	struct recorder_options now; /* with the modules that are probed at present */
 	struct overhead *overhead;
 	struct later *later;	     /* NULL: what is loaded later is not asked for */
+	struct callers *callers;     /* NULL: whatever is loaded, the plans hold */
 	struct replanner *replanner; /* NULL: what is probed is to stay */
 	bool replanning_out;	     /* without functions that cost too much */
 	uint64_t checked_ns;
@@ -72,6 +74,7 @@ static void run_free(struct recording_run *run)
 	if (run->replanner)
 		replanner_finish(run->replanner, NULL, NULL, NULL);
 	later_free(run->later);
+	callers_free(run->callers);
 	overhead_free(run->overhead);
 	probes_free(run->probes);
 	free(run->path);
@@ -175,6 +178,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
 	if (!err && o->later)
 		err = later_new(o, run->probes, run->collector, &run->later);
+	if (!err)
+		err = callers_new(o, run->probes, &run->callers);
 	return err;
 }
 
@@ -376,11 +381,13 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 	for (;;) {
 		struct pollfd fds[] = {{run->signals.fd, POLLIN, 0},
 				       {run->notify_fd, POLLIN, 0},
-				       {run->later ? later_fd(run->later) : -1, POLLIN, 0}};
+				       {run->later ? later_fd(run->later) : -1, POLLIN, 0},
+				       {callers_fd(run->callers), POLLIN, 0}};
 
 		/* While it is planned, mappings wait. */
-		poll(fds, run->replanner ? 2 : 3, run->replanner ? SHORT_TICK_MS : TICK_MS);
+		poll(fds, run->replanner ? 2 : 4, run->replanner ? SHORT_TICK_MS : TICK_MS);
 		uint64_t time_ns = now_ns();
+		callers_look(run->callers);
 		if (read_signals(run))
 			return STOP_SIGNAL;
 		if (collector_error(run->collector))
@@ -435,6 +442,15 @@ static void note_counters(struct recording_run *run)
 	collector_note(run->collector, text);
 }
 
+static void note_callers(struct recording_run *run)
+{
+	char *words = callers_words(run->callers, run->collector);
+
+	if (words)
+		note(run, words);
+	free(words);
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
@@ -465,6 +481,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 			replanner_finish(run.replanner, NULL, NULL, NULL);
 		run.replanner = NULL;
 		note_counters(&run);
+		note_callers(&run);
 		done.write_err = collector_finish(run.collector);
 		if (done.write_err)
 			done.why = STOP_DISK;
