@@ -149,10 +149,11 @@ void chooser_watch(struct chooser *ch, uint32_t func);
  * next chooser_watch() no mark may change otherwise. Returns whether it did. */
 bool chooser_do_without(struct chooser *ch, uint32_t func, uint32_t block);
 /* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …, in
- * order, each once. Returns false if there are more than @max, which is under 2^30. */
+ * any order, each once; for terminals that are sites only. Returns false if there are more than
+ * @max, which is under 2^30. */
 bool chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges, uint32_t max);
-/* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE;
- * for terminals that are sites only. Returns how many. */
+/* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE.
+ * Returns how many. */
 uint32_t chooser_conflict_groups(struct chooser *ch, uint32_t func, struct vec *members);
 /* What does not hold behind the node @block: a bit for each enum plan_unresolved_kind. */
 uint32_t chooser_faults_after(struct chooser *ch, uint32_t block);
