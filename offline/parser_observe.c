@@ -8,7 +8,7 @@
 #include "offline/stack_scan.h"
 
 #define SILENT_MAX 1024 /* calls that one function makes in silence, at most */
-#define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
+#define LINKS_MAX 256	/* silent calls between an open frame and one that is found on the stack */
 
 /* ---- unwinding ---- */
 
@@ -274,10 +274,10 @@ static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t 
 	return parser_derive(p, la, PUGMARK_NONE);
 }
 
-/* Whether the open frame @level, out of which the event can come, can end only by jumping to what is
- * not traced, by the way that leads to the event as well. Then it is a frame no more, and whether
- * what it has jumped to goes on, or has ended and its like was called in its place, makes no
- * difference: the jump was made, and the event came out of what is not traced. */
+/* Whether the open frame @level, out of which the event can come, can end only by jumping to what
+ * is not traced, by the way that leads to the event as well. Then it is a frame no more, and
+ * whether what it has jumped to goes on, or has ended and its like was called in its place, makes
+ * no difference: the jump was made, and the event came out of what is not traced. */
 static bool ends_by_jump(struct parser *p, const struct lookahead *la, uint32_t level)
 {
 	struct frame f = p->stack[level];
