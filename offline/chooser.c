@@ -238,7 +238,9 @@ void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out
 		push(ch, out, NODE_EXIT);
 		return;
 	}
-	for (uint32_t i = 0; i < block->n_succ; i++)
-		if (d.way == WAY_ALL || d.way == i)
-			reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
+	/* A jump through a table may have thousands of ways, each with a decision of its own. */
+	uint32_t from = d.way == WAY_ALL ? 0 : d.way;
+	uint32_t to = d.way == WAY_ALL ? block->n_succ : d.way + 1;
+	for (uint32_t i = from; i < to && i < block->n_succ; i++)
+		reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
 }
