@@ -82,9 +82,10 @@ struct chooser {
 	bool *capture_ret;
 	struct summary *sums;
 	bool returns_apart;
-	bool plain;	/* terminals are sites only, and no alternative may be empty (the paper) */
-	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
-	bool failed;	/* out of memory */
+	bool plain;	 /* terminals are sites only, and no alternative may be empty (the paper) */
+	bool some_empty; /* plain: but some are, as nothing there can be probed: they have needs */
+	bool note_rets;	 /* record in capture_ret which comparisons hold by the return address */
+	bool failed;	 /* out of memory */
 
 	/* Blocks with the same successors go on alike: one of them stands for all, so that a
 	 * decision behind many copies of one dispatch is looked at once. */
@@ -141,6 +142,9 @@ bool chooser_follow_holds(struct chooser *ch, uint32_t block);
 /* Whether no run from @block comes back to it without an event while making calls (with
  * PROG_PATHS: at all). */
 bool chooser_progress_holds(struct chooser *ch, uint32_t block);
+/* Sets in @left, by function, which can call itself, by way of others or not, before anything
+ * shows, or call such a function. @funcs: all, callees first. */
+void chooser_left_recursion(struct chooser *ch, const uint32_t *funcs, bool *left);
 /* Whether all that could feel a change of the mark of @block holds. */
 bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block);
 /* Begins to take marks of @func away: finds what holds with those that it has. */

@@ -43,6 +43,44 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 	return true;
 }
 
+/* Whether each call that @func can begin with in silence is of a function that is not @left. */
+static bool begins_well(struct chooser *ch, uint32_t func, const bool *left)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	uint32_t stamp = ++ch->stamp;
+	ch->back.n = 0;
+	if (f->n_blocks)
+		push(ch, &ch->back, f->block);
+	while (ch->back.n) {
+		uint32_t b = ch->back.at[--ch->back.n];
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->seen_back[b] == stamp || ch->marks[b])
+			continue;
+		ch->seen_back[b] = stamp;
+		if (block->call == CALL_DIRECT && left[block->callee])
+			return false;
+		if (!chooser_passes_silently(ch, b) || block->flags & (PROG_TAIL | PROG_NORETURN))
+			continue;
+		for (uint32_t i = 0; i < block->n_succ; i++)
+			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+	}
+	return true;
+}
+
+void chooser_left_recursion(struct chooser *ch, const uint32_t *funcs, bool *left)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		left[f] = true;
+	for (bool fewer = true; fewer && !ch->failed;) {
+		fewer = false;
+		for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
+			if (left[funcs[i]] && begins_well(ch, funcs[i], left)) {
+				left[funcs[i]] = false;
+				fewer = true;
+			}
+	}
+}
+
 /* How many decisions follow a node: one, but one for each way where the mark says which. */
 uint32_t chooser_ways(const struct chooser *ch, uint32_t block)
 {
