@@ -175,13 +175,6 @@ void chooser_deinit(struct chooser *ch)
 	*ch = (struct chooser){0};
 }
 
-bool chooser_is_node(const struct chooser *ch, uint32_t block)
-{
-	const struct hop *hop = &ch->hops[block];
-	return ch->marks[block] || hop->is_node ||
-	       (ch->returns_apart && hop->flags & HOP_RET_APART);
-}
-
 /* The successors of @b are to be walked next, but for those that have been, or are to be already:
  * behind many copies of one dispatch the same hundreds. */
 static void go_on(struct chooser *ch, const struct hop *hop, uint32_t b)

@@ -129,7 +129,12 @@ static inline bool chooser_shows_blocks(const struct chooser *ch, uint32_t block
 {
 	return ch->prog->funcs[ch->prog->blocks[block].func].flags & PROG_PATHS;
 }
-bool chooser_is_node(const struct chooser *ch, uint32_t block);
+static inline bool chooser_is_node(const struct chooser *ch, uint32_t block)
+{
+	const struct hop *hop = &ch->hops[block];
+	return ch->marks[block] || hop->is_node ||
+	       (ch->returns_apart && hop->flags & HOP_RET_APART);
+}
 /* The nodes (or NODE_EXIT) that a decision is between, in @out. */
 void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out);
 /* Fills ch->found with the first terms of every alternative in @alts; returns the number of
