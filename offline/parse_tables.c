@@ -242,6 +242,8 @@ void parse_tables_free(struct parse_tables *t)
 	free(t->returns);
 	free(t->unsure_decision);
 	free(t->unsure_call);
+	free(t->unsure_root);
+	free(t->hides_frames);
 	free(t);
 }
 
