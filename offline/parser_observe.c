@@ -329,6 +329,9 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 static bool shows_calls(struct parser *p, const struct witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
+	const bool *hides = p->tables[f->module]->hides_frames;
+	if (hides && hides[f->func]) /* a chain that meets such a call ends there */
+		return false;
 	return stack_covers(p, e, i) || (f->module == e->module && f->cfa > e->cfa &&
 					 stack_word_below(e, f->cfa - 8) && can_end(p, i));
 }
