@@ -244,8 +244,7 @@ static int missing_at(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	uint8_t mark = ch->marks[block];
-	const struct prog_func *f = &ch->prog->funcs[b->func];
-	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
+	bool entry = ch->hops[block].flags & HOP_ENTRY;
 	if (entry && (!mark || (mark != MARK_BLOCK && !b->last.cfa_known)))
 		return UNRESOLVED_ENTRY;
 	if (b->flags & PROG_ROOT &&
@@ -274,21 +273,30 @@ static void leave_unresolved(struct chooser *ch, uint32_t block, enum plan_unres
 }
 
 /* What does not hold in the end. */
-static void find_unresolved(struct chooser *ch)
+static void find_unresolved(struct chooser *ch, struct call_order order)
 {
+	bool *left = calloc(ch->prog->n_funcs + 1, sizeof(*left));
+	if (!left) {
+		ch->failed = true;
+		return;
+	}
+	chooser_left_recursion(ch, order.funcs, left);
 	ch->unresolved.n = 0;
 	ch->note_rets = true;
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
 		const struct prog_func *func = &ch->prog->funcs[f];
 		if (!func->n_blocks)
 			continue;
-		if (!chooser_decision_holds(ch, (struct decision){f, PUGMARK_NONE, WAY_ALL}))
+		/* Of a function that calls itself in silence, how often is told by frames alone. */
+		if (!chooser_decision_holds(ch, (struct decision){f, PUGMARK_NONE, WAY_ALL}) ||
+		    left[f])
 			leave_unresolved(ch, func->block, UNRESOLVED_WAY, true);
-		if (func->flags & PROG_ENTRY_WITNESS)
-			ch->capture_ret[func->block] = true;
 	}
+	free(left);
 	for (uint32_t b = 0; b < ch->prog->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->hops[b].flags & HOP_ENTRY)
+			ch->capture_ret[b] = true;
 		if (!(block->flags & PROG_REACHED))
 			continue;
 		int missing = missing_at(ch, b);
@@ -335,7 +343,12 @@ static bool choose_in_order(struct chooser *ch, const struct manner *how, struct
 	settle(ch, how->choose, order);
 	if (how->choose == choose_best && !how->seed)
 		prune(ch, order);
-	find_unresolved(ch);
+	find_unresolved(ch, order);
+	if (ch->plain && ch->unresolved.n) {
+		ch->some_empty = true;
+		summarise_anew(ch, order);
+		find_unresolved(ch, order);
+	}
 	*unresolved = ch->unresolved.n / 3;
 	return choice_cost(ch->prog, &(struct choice){.marks = ch->marks}) <= how->limit_ns;
 }

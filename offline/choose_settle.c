@@ -87,10 +87,26 @@ uint32_t component_end(const struct chooser *ch, struct call_order order, uint32
 	return end;
 }
 
+void summarise_anew(struct chooser *ch, struct call_order order)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+		termset_free(&ch->sums[f].first);
+		termset_free(&ch->sums[f].need);
+		ch->sums[f] = (struct summary){0};
+	}
+	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
+		end = component_end(ch, order, i);
+		summarise_component(ch, order.funcs + i, end - i);
+	}
+	chooser_globalise(ch);
+}
+
 /* Marks @func all over. */
 static void repair(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
+	force_function(ch, func); /* its entry may have been told further down */
+	chooser_find_entries(ch, func);
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
 		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;

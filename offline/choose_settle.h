@@ -30,5 +30,7 @@ bool summarise_component(struct chooser *ch, const uint32_t *funcs, uint32_t n);
  * is chosen. So functions whose decisions do not hold then are chosen for again, and those that
  * fall back are marked all over: then they hold, whatever the others are. */
 void settle(struct chooser *ch, choose_function *choose, struct call_order order);
+/* The summaries of all functions once more, from nothing. */
+void summarise_anew(struct chooser *ch, struct call_order order);
 
 #endif

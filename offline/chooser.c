@@ -175,13 +175,6 @@ void chooser_deinit(struct chooser *ch)
 	*ch = (struct chooser){0};
 }
 
-bool chooser_is_node(const struct chooser *ch, uint32_t block)
-{
-	const struct hop *hop = &ch->hops[block];
-	return ch->marks[block] || hop->is_node ||
-	       (ch->returns_apart && hop->flags & HOP_RET_APART);
-}
-
 /* The successors of @b are to be walked next, but for those that have been, or are to be already:
  * behind many copies of one dispatch the same hundreds. */
 static void go_on(struct chooser *ch, const struct hop *hop, uint32_t b)
@@ -238,7 +231,37 @@ void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out
 		push(ch, out, NODE_EXIT);
 		return;
 	}
-	for (uint32_t i = 0; i < block->n_succ; i++)
-		if (d.way == WAY_ALL || d.way == i)
-			reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
+	/* A jump through a table may have thousands of ways, each with a decision of its own. */
+	uint32_t from = d.way == WAY_ALL ? 0 : d.way;
+	uint32_t to = d.way == WAY_ALL ? block->n_succ : d.way + 1;
+	for (uint32_t i = from; i < to && i < block->n_succ; i++)
+		reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
+}
+
+/* Whether all that can be reached first shows. */
+static bool all_marked(const struct chooser *ch, const struct vec *alts)
+{
+	for (uint32_t i = 0; i < alts->n; i++)
+		if (alts->at[i] == NODE_EXIT || !ch->marks[alts->at[i]])
+			return false;
+	return alts->n;
+}
+
+void chooser_find_entries(struct chooser *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!(f->flags & PROG_ENTRY_WITNESS) || !f->n_blocks)
+		return;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		ch->hops[b].flags &= ~HOP_ENTRY;
+	/* What could not be marked is an unresolved place, whatever comes behind it. */
+	bool first = ch->marks[f->block] || !isfinite(ch->prog->blocks[f->block].any.cost_ns);
+	if (!first) {
+		chooser_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
+		first = !all_marked(ch, &ch->alts);
+	}
+	if (first)
+		ch->hops[f->block].flags |= HOP_ENTRY;
+	for (uint32_t i = 0; i < ch->alts.n && !first; i++)
+		ch->hops[ch->alts.at[i]].flags |= HOP_ENTRY;
 }

@@ -49,7 +49,7 @@ struct hop {
 };
 enum hop_flag {
 	HOP_RET = 1,
-	HOP_ENTRY = 2,	   /* of a function with PROG_ENTRY_WITNESS */
+	HOP_ENTRY = 2,	   /* its mark says that a function with PROG_ENTRY_WITNESS was entered */
 	HOP_RET_APART = 4, /* a ret that a witness could tell from the others */
 };
 
@@ -82,9 +82,10 @@ struct chooser {
 	bool *capture_ret;
 	struct summary *sums;
 	bool returns_apart;
-	bool plain;	/* terminals are sites only, and no alternative may be empty (the paper) */
-	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
-	bool failed;	/* out of memory */
+	bool plain;	 /* terminals are sites only, and no alternative may be empty (the paper) */
+	bool some_empty; /* plain: but some are, as nothing there can be probed: they have needs */
+	bool note_rets;	 /* record in capture_ret which comparisons hold by the return address */
+	bool failed;	 /* out of memory */
 
 	/* Blocks with the same successors go on alike: one of them stands for all, so that a
 	 * decision behind many copies of one dispatch is looked at once. */
@@ -128,12 +129,20 @@ static inline bool chooser_shows_blocks(const struct chooser *ch, uint32_t block
 {
 	return ch->prog->funcs[ch->prog->blocks[block].func].flags & PROG_PATHS;
 }
-bool chooser_is_node(const struct chooser *ch, uint32_t block);
+static inline bool chooser_is_node(const struct chooser *ch, uint32_t block)
+{
+	const struct hop *hop = &ch->hops[block];
+	return ch->marks[block] || hop->is_node ||
+	       (ch->returns_apart && hop->flags & HOP_RET_APART);
+}
 /* The nodes (or NODE_EXIT) that a decision is between, in @out. */
 void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out);
 /* Fills ch->found with the first terms of every alternative in @alts; returns the number of
  * alternatives that may be empty, and in @top whether a first set was unbounded. */
 uint32_t chooser_first(struct chooser *ch, const struct vec *alts, bool *top);
+/* Finds by which marks of @func its entry shows (HOP_ENTRY), where it has PROG_ENTRY_WITNESS: that
+ * of its first block, or those that choose_entry() has put in its place. */
+void chooser_find_entries(struct chooser *ch, uint32_t func);
 /* Whether the decision's alternatives are pairwise distinguishable. */
 bool chooser_decision_holds(struct chooser *ch, struct decision d);
 /* Whether what follows the call in @block is distinguishable from what its callee needs. */
@@ -141,6 +150,9 @@ bool chooser_follow_holds(struct chooser *ch, uint32_t block);
 /* Whether no run from @block comes back to it without an event while making calls (with
  * PROG_PATHS: at all). */
 bool chooser_progress_holds(struct chooser *ch, uint32_t block);
+/* Sets in @left, by function, which can call itself, by way of others or not, before anything
+ * shows, or call such a function. @funcs: all, callees first. */
+void chooser_left_recursion(struct chooser *ch, const uint32_t *funcs, bool *left);
 /* Whether all that could feel a change of the mark of @block holds. */
 bool chooser_surroundings_hold(struct chooser *ch, uint32_t func, uint32_t block);
 /* Begins to take marks of @func away: finds what holds with those that it has. */
@@ -149,10 +161,11 @@ void chooser_watch(struct chooser *ch, uint32_t func);
  * next chooser_watch() no mark may change otherwise. Returns whether it did. */
 bool chooser_do_without(struct chooser *ch, uint32_t func, uint32_t block);
 /* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …, in
- * order, each once. Returns false if there are more than @max, which is under 2^30. */
+ * any order, each once; for terminals that are sites only. Returns false if there are more than
+ * @max, which is under 2^30. */
 bool chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges, uint32_t max);
-/* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE;
- * for terminals that are sites only. Returns how many. */
+/* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE.
+ * Returns how many. */
 uint32_t chooser_conflict_groups(struct chooser *ch, uint32_t func, struct vec *members);
 /* What does not hold behind the node @block: a bit for each enum plan_unresolved_kind. */
 uint32_t chooser_faults_after(struct chooser *ch, uint32_t block);

@@ -43,6 +43,44 @@ bool chooser_progress_holds(struct chooser *ch, uint32_t block)
 	return true;
 }
 
+/* Whether each call that @func can begin with in silence is of a function that is not @left. */
+static bool begins_well(struct chooser *ch, uint32_t func, const bool *left)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	uint32_t stamp = ++ch->stamp;
+	ch->back.n = 0;
+	if (f->n_blocks)
+		push(ch, &ch->back, f->block);
+	while (ch->back.n) {
+		uint32_t b = ch->back.at[--ch->back.n];
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->seen_back[b] == stamp || ch->marks[b])
+			continue;
+		ch->seen_back[b] = stamp;
+		if (block->call == CALL_DIRECT && left[block->callee])
+			return false;
+		if (!chooser_passes_silently(ch, b) || block->flags & (PROG_TAIL | PROG_NORETURN))
+			continue;
+		for (uint32_t i = 0; i < block->n_succ; i++)
+			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+	}
+	return true;
+}
+
+void chooser_left_recursion(struct chooser *ch, const uint32_t *funcs, bool *left)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		left[f] = true;
+	for (bool fewer = true; fewer && !ch->failed;) {
+		fewer = false;
+		for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
+			if (left[funcs[i]] && begins_well(ch, funcs[i], left)) {
+				left[funcs[i]] = false;
+				fewer = true;
+			}
+	}
+}
+
 /* How many decisions follow a node: one, but one for each way where the mark says which. */
 uint32_t chooser_ways(const struct chooser *ch, uint32_t block)
 {
@@ -96,33 +134,47 @@ bool chooser_passes_silently(const struct chooser *ch, uint32_t block)
 	return true;
 }
 
-/* A block that stands for what follows @node, the same for all nodes that go on alike; or NONE. */
-static uint32_t continuation(const struct chooser *ch, uint32_t node)
+/* Whether a walk ahead in silence goes no further than @block. */
+static bool ends_way(const struct chooser *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	return chooser_is_node(ch, block) || b->flags & PROG_RET || !b->n_succ;
+}
+
+/* A block that stands for what follows @b, the same for all that go on alike; or NONE. */
+static uint32_t continuation(const struct chooser *ch, uint32_t b)
 {
 	const struct program *prog = ch->prog;
-	uint32_t b = node;
 	for (int i = 0; i < 16 && prog->blocks[b].n_succ == 1; i++) {
-		uint32_t next = prog_succs(prog, b)[0];
-		const struct prog_block *n = &prog->blocks[next];
-		bool ends = chooser_is_node(ch, next) || n->flags & PROG_RET || !n->n_succ;
-		if (ends)
+		b = prog_succs(prog, b)[0];
+		if (ends_way(ch, b))
 			return PUGMARK_NONE; /* at most one alternative */
-		b = next;
 	}
 	return ch->prog->blocks[b].n_succ > 1 ? ch->alike[b] : PUGMARK_NONE;
 }
 
+uint32_t chooser_continuation(const struct chooser *ch, struct decision d)
+{
+	if (d.block == PUGMARK_NONE)
+		return PUGMARK_NONE;
+	const struct prog_block *b = &ch->prog->blocks[d.block];
+	if (b->flags & (PROG_RET | PROG_TAIL | PROG_NORETURN) || !b->n_succ)
+		return PUGMARK_NONE;
+	if (d.way == WAY_ALL)
+		return continuation(ch, d.block);
+	uint32_t next = prog_succs(ch->prog, d.block)[d.way];
+	return ends_way(ch, next) ? PUGMARK_NONE : continuation(ch, next);
+}
+
 bool chooser_node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp)
 {
-	const struct prog_block *b = &ch->prog->blocks[node];
 	for (uint32_t w = 0;
 	     chooser_decision_way(ch, node, w) != WAY_ALL && w < chooser_ways(ch, node); w++)
 		if (!chooser_decision_holds(ch, (struct decision){func, node, w}))
 			return false;
 	if (chooser_decision_way(ch, node, 0) != WAY_ALL)
 		return true;
-	bool goes_on = !(b->flags & (PROG_RET | PROG_TAIL | PROG_NORETURN)) && b->n_succ;
-	uint32_t c = goes_on ? continuation(ch, node) : PUGMARK_NONE;
+	uint32_t c = chooser_continuation(ch, (struct decision){func, node, WAY_ALL});
 	if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
 		return true;
 	bool holds = chooser_decision_holds(ch, (struct decision){func, node, WAY_ALL});

@@ -7,38 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef bool decision_visitor(struct chooser *ch, struct decision d, struct vec *out, uint32_t max);
+/* What is being collected of the decisions of a function. */
+struct collection {
+	struct vec *out;
+	bool pairs;	/* as pairs, each once; or as groups */
+	uint32_t max;	/* pairs: so many may there be */
+	bool full;	/* pairs: there are more */
+	uint32_t stamp; /* pairs: ch->seen_alike has it for decisions that have been */
+};
 
-/* Calls @visit for each decision of @func until it returns false. */
-static bool each_decision(struct chooser *ch, uint32_t func, decision_visitor *visit,
-			  struct vec *out, uint32_t max)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	if (!visit(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, out, max))
-		return false;
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !chooser_is_node(ch, b))
-			continue;
-		for (uint32_t i = 0; i < chooser_ways(ch, b); i++) {
-			struct decision d = {func, b, chooser_decision_way(ch, b, i)};
-			if (!visit(ch, d, out, max))
-				return false;
-		}
-	}
-	return true;
-}
-
-static void add_edge(struct chooser *ch, struct vec *edges, uint32_t a, uint32_t b)
-{
-	if (a == b)
-		return;
-	push(ch, edges, a < b ? a : b);
-	push(ch, edges, a < b ? b : a);
-}
-
+/* In any order. */
 static int by_pair(const void *a, const void *b)
 {
-	return memcmp(a, b, 2 * sizeof(uint32_t));
+	uint64_t x, y;
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x < y ? -1 : x > y;
 }
 
 /* Leaves each pair once. */
@@ -55,13 +39,35 @@ static void sort_edges(struct vec *edges)
 	edges->n = 2 * n;
 }
 
-/* Whether there is room for more pairs. Many decisions have the same ones. */
-static bool has_room(struct vec *edges, uint32_t max)
+/* Whether there is room for more. Many decisions have the same pairs. */
+static bool has_room(struct collection *to)
 {
-	if (edges->n / 2 < 2 * max)
-		return true;
-	sort_edges(edges);
-	return edges->n / 2 <= max;
+	if (!to->pairs || to->full || to->out->n / 2 < 2 * to->max)
+		return !to->full;
+	sort_edges(to->out);
+	to->full = to->out->n / 2 > to->max;
+	return !to->full;
+}
+
+static void add_pair(struct chooser *ch, struct collection *to, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return;
+	push(ch, to->out, a < b ? a : b);
+	push(ch, to->out, a < b ? b : a);
+	if (!to->pairs)
+		push(ch, to->out, NODE_NONE);
+}
+
+static void add_group(struct chooser *ch, struct collection *to, const uint32_t *nodes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && has_room(to); i++)
+		for (uint32_t k = 0; to->pairs && k < i; k++)
+			add_pair(ch, to, nodes[i], nodes[k]);
+	for (uint32_t i = 0; i < n && !to->pairs; i++)
+		push(ch, to->out, nodes[i]);
+	if (!to->pairs)
+		push(ch, to->out, NODE_NONE);
 }
 
 /* The alternatives of @d, to be freed; nothing is found of them yet. */
@@ -75,47 +81,6 @@ static struct vec begin_decision(struct chooser *ch, struct decision d)
 	return nodes;
 }
 
-static bool decision_edges(struct chooser *ch, struct decision d, struct vec *edges, uint32_t max)
-{
-	struct vec nodes = begin_decision(ch, d);
-	for (uint32_t i = 0; i < nodes.n && nodes.n > 1; i++) {
-		bool top = false;
-		bool empty = chooser_close_over(ch, nodes.at[i], i, &top);
-		if (!empty && !top)
-			continue;
-		for (uint32_t j = 0; j < nodes.n; j++)
-			add_edge(ch, edges, nodes.at[i], nodes.at[j]);
-	}
-	bool room = true;
-	for (uint32_t i = 0; i < ch->n_found && (room = has_room(edges, max)); i++)
-		for (uint32_t j = 0; j < i; j++)
-			if (ch->found[i].alt != ch->found[j].alt &&
-			    !chooser_distinguishable(ch, ch->found[i].term, ch->found[j].term))
-				add_edge(ch, edges, nodes.at[ch->found[i].alt],
-					 nodes.at[ch->found[j].alt]);
-	free(nodes.at);
-	return room;
-}
-
-bool chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges, uint32_t max)
-{
-	if (!each_decision(ch, func, decision_edges, edges, max))
-		return false;
-	sort_edges(edges);
-	return edges->n / 2 <= max;
-}
-
-/* ---- groups ---- */
-
-static void add_pair(struct chooser *ch, struct vec *members, uint32_t a, uint32_t b)
-{
-	if (a == b)
-		return;
-	push(ch, members, a);
-	push(ch, members, b);
-	push(ch, members, NODE_NONE);
-}
-
 static int by_event(const void *a, const void *b)
 {
 	const struct found_term *x = a, *y = b;
@@ -126,63 +91,104 @@ static int by_event(const void *a, const void *b)
 
 /* The alternatives in found[@from .. @to), which is ordered, all of one event. Entries say where
  * they return to, so of them it is the pairs that are compared. */
-static void group_event(struct chooser *ch, const struct vec *nodes, uint32_t from, uint32_t to,
-			struct vec *members)
+static void group_event(struct chooser *ch, const struct vec *nodes, uint32_t from, uint32_t end,
+			struct collection *to)
 {
 	const struct found_term *found = ch->found;
-	if (found[from].alt == found[to - 1].alt)
+	struct vec group = {0};
+	if (found[from].alt == found[end - 1].alt)
 		return;
-	for (uint32_t i = from; i < to; i++)
+	for (uint32_t i = from; i < end; i++)
 		if (i == from || found[i].alt != found[i - 1].alt)
-			push(ch, members, nodes->at[found[i].alt]);
-	push(ch, members, NODE_NONE);
+			push(ch, &group, nodes->at[found[i].alt]);
+	add_group(ch, to, group.at, group.n);
+	free(group.at);
 }
 
-static void pair_entries(struct chooser *ch, const struct vec *nodes, struct vec *members)
+static void pair_entries(struct chooser *ch, const struct vec *nodes, struct collection *to)
 {
 	struct vec entries = {0};
 	for (uint32_t i = 0; i < ch->n_found; i++)
 		if (chooser_is_entry_term(ch, ch->found[i].term.w))
 			push(ch, &entries, i);
-	for (uint32_t i = 0; i < entries.n; i++)
+	for (uint32_t i = 0; i < entries.n && has_room(to); i++)
 		for (uint32_t j = 0; j < i; j++) {
 			const struct found_term *a = &ch->found[entries.at[i]];
 			const struct found_term *b = &ch->found[entries.at[j]];
 			if (a->alt != b->alt && !chooser_distinguishable(ch, a->term, b->term))
-				add_pair(ch, members, nodes->at[a->alt], nodes->at[b->alt]);
+				add_pair(ch, to, nodes->at[a->alt], nodes->at[b->alt]);
 		}
 	free(entries.at);
 }
 
-static bool decision_groups(struct chooser *ch, struct decision d, struct vec *members,
-			    uint32_t max)
+/* Whether @d is known to have the alternatives of another decision, whose pairs are there: behind
+ * many copies of one dispatch there are thousands. */
+static bool seen_before(struct chooser *ch, struct decision d, const struct collection *to)
 {
-	(void)max;
+	uint32_t c = to->pairs ? chooser_continuation(ch, d) : PUGMARK_NONE;
+	if (c == PUGMARK_NONE)
+		return false;
+	bool seen = ch->seen_alike[c] == to->stamp;
+	ch->seen_alike[c] = to->stamp;
+	return seen;
+}
+
+static bool collect_decision(struct chooser *ch, struct decision d, struct collection *to)
+{
+	if (seen_before(ch, d, to))
+		return true;
 	struct vec nodes = begin_decision(ch, d);
 	for (uint32_t i = 0; i < nodes.n && nodes.n > 1; i++) {
 		bool top = false;
 		bool empty = chooser_close_over(ch, nodes.at[i], i, &top);
 		for (uint32_t j = 0; j < nodes.n && (empty || top); j++)
-			add_pair(ch, members, nodes.at[i], nodes.at[j]);
+			add_pair(ch, to, nodes.at[i], nodes.at[j]);
 	}
 	if (ch->n_found)
 		qsort(ch->found, ch->n_found, sizeof(*ch->found), by_event);
-	for (uint32_t i = 0, end; i < ch->n_found; i = end) {
+	for (uint32_t i = 0, end; i < ch->n_found && has_room(to); i = end) {
 		uint32_t w = ch->found[i].term.w;
 		for (end = i; end < ch->n_found && ch->found[end].term.w == w; end++)
 			;
 		if (!chooser_is_entry_term(ch, w))
-			group_event(ch, &nodes, i, end, members);
+			group_event(ch, &nodes, i, end, to);
 	}
-	pair_entries(ch, &nodes, members);
+	pair_entries(ch, &nodes, to);
 	free(nodes.at);
-	return !ch->failed;
+	return has_room(to) && !ch->failed;
+}
+
+/* Collects what all decisions of @func cannot tell apart; returns whether there was room. */
+static bool collect(struct chooser *ch, uint32_t func, struct collection *to)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!collect_decision(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, to))
+		return false;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !chooser_is_node(ch, b))
+			continue;
+		for (uint32_t i = 0; i < chooser_ways(ch, b); i++) {
+			struct decision d = {func, b, chooser_decision_way(ch, b, i)};
+			if (!collect_decision(ch, d, to))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool chooser_conflict_edges(struct chooser *ch, uint32_t func, struct vec *edges, uint32_t max)
+{
+	struct collection to = {.out = edges, .pairs = true, .max = max, .stamp = ++ch->stamp};
+	if (!collect(ch, func, &to))
+		return false;
+	sort_edges(edges);
+	return edges->n / 2 <= max;
 }
 
 uint32_t chooser_conflict_groups(struct chooser *ch, uint32_t func, struct vec *members)
 {
 	uint32_t n = 0;
-	each_decision(ch, func, decision_groups, members, 0);
+	collect(ch, func, &(struct collection){.out = members});
 	for (uint32_t i = 0; i < members->n; i++)
 		n += members->at[i] == NODE_NONE;
 	return n;

@@ -32,6 +32,9 @@ bool chooser_call_first(struct chooser *ch, uint32_t block, uint32_t alt, bool *
 bool chooser_close_over(struct chooser *ch, uint32_t node, uint32_t alt, bool *top);
 /* Whether a node can be passed without an event. */
 bool chooser_passes_silently(const struct chooser *ch, uint32_t block);
+/* A block that stands for what follows @d: decisions for which it is the same have the same
+ * alternatives. NONE: not known; often there is only one. */
+uint32_t chooser_continuation(const struct chooser *ch, struct decision d);
 /* Whether the decisions behind @node hold. Those that @ch->seen_alike has at @stamp do. */
 bool chooser_node_decisions_hold(struct chooser *ch, uint32_t func, uint32_t node, uint32_t stamp);
 /* Whether @n terms that come first after the call in @block are told from what its callee needs. */

@@ -184,15 +184,17 @@ static bool need_of_decision(struct chooser *ch, struct decision d, struct summa
 {
 	bool grew = false, top = false;
 	chooser_alternatives(ch, d, &ch->alts);
-	if (ch->alts.n <= 1 || ch->plain)
+	if (ch->alts.n <= 1 || (ch->plain && !ch->some_empty))
 		return false;
-	/* At most one alternative is empty, or the decision would not hold. */
-	uint32_t empty_alt = UINT32_MAX;
+	/* Where several are empty, the decision does not hold, and each is another one's other. */
+	uint32_t empty_alt = UINT32_MAX, n_empty = 0;
 	ch->n_found = 0;
 	for (uint32_t i = 0; i < ch->alts.n; i++)
-		if (chooser_close_over(ch, ch->alts.at[i], i, &top))
-			empty_alt = i;
-	if (empty_alt == UINT32_MAX)
+		if (chooser_close_over(ch, ch->alts.at[i], i, &top)) {
+			empty_alt = n_empty ? UINT32_MAX : i;
+			n_empty++;
+		}
+	if (!n_empty)
 		return false;
 	for (uint32_t i = 0; i < ch->n_found; i++)
 		if (ch->found[i].alt != empty_alt)

@@ -65,29 +65,75 @@ static void doubt_after(struct parse_tables *t, const struct plan_node *n)
 		t->unsure_decision[n->next_taken] = true;
 }
 
+/* Whether events may fit two things because of it; others are gaps wherever they are met. */
+static bool raises_doubt(const struct plan_unresolved *u)
+{
+	bool at_node = u->kind == UNRESOLVED_END || u->kind == UNRESOLVED_FRAME ||
+		       u->kind == UNRESOLVED_LANDING;
+	return u->kind == UNRESOLVED_WAY || (at_node && u->node != PUGMARK_NONE);
+}
+
+/* What the unwinder enters as well, and what is silent leads to. */
+static void doubt_roots(struct parse_tables *t)
+{
+	const struct pugmark_plan *plan = t->plan;
+	for (uint32_t i = 1; i < plan->n_nodes; i++) {
+		const struct plan_node *n = &plan->nodes[i];
+		if (n->site != PUGMARK_NONE || n->next == PUGMARK_NONE ||
+		    n->kind == NODE_KIND_OPAQUE)
+			continue;
+		const struct plan_decision *d = &plan->decisions[n->next];
+		for (uint32_t k = d->first; k < d->first + d->n; k++)
+			t->unsure_root[plan->alternatives[k]] |=
+				plan->nodes[plan->alternatives[k]].flags & NODE_ROOT;
+	}
+}
+
+/* From callees to callers. */
+static void spread_hidden_frames(struct parse_tables *t)
+{
+	const struct pugmark_plan *plan = t->plan;
+	for (bool grew = true; grew;) {
+		grew = false;
+		for (uint32_t i = 1; i < plan->n_nodes; i++) {
+			const struct plan_node *n = &plan->nodes[i];
+			if (n->kind == NODE_KIND_CALL && t->hides_frames[n->callee] &&
+			    !t->hides_frames[n->func])
+				grew = t->hides_frames[n->func] = true;
+		}
+	}
+}
+
 int parse_facts_unsure(struct parse_tables *t)
 {
 	const struct pugmark_plan *plan = t->plan;
 	uint32_t n = plan->unresolved_at ? plan->unresolved : 0;
+	bool doubt = false;
+	for (uint32_t i = 0; i < n; i++)
+		doubt |= raises_doubt(&plan->unresolved_at[i]);
+	if (!doubt)
+		return 0;
+	t->unsure_decision = calloc(plan->n_decisions + 1, sizeof(bool));
+	t->unsure_call = calloc(plan->n_nodes + 1, sizeof(bool));
+	t->unsure_root = calloc(plan->n_nodes + 1, sizeof(bool));
+	t->hides_frames = calloc(plan->n_funcs + 1, sizeof(bool));
+	if (!t->unsure_decision || !t->unsure_call || !t->unsure_root || !t->hides_frames)
+		return -ENOMEM;
+	doubt_roots(t);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct plan_unresolved *u = &plan->unresolved_at[i];
-		bool way = u->kind == UNRESOLVED_WAY;
-		bool call = u->kind == UNRESOLVED_END || u->kind == UNRESOLVED_FRAME;
-		if (!way && (!call || u->node == PUGMARK_NONE))
+		if (!raises_doubt(u) || u->kind == UNRESOLVED_LANDING)
 			continue;
-		if (!t->unsure_call) {
-			t->unsure_decision = calloc(plan->n_decisions + 1, sizeof(bool));
-			t->unsure_call = calloc(plan->n_nodes + 1, sizeof(bool));
-		}
-		if (!t->unsure_decision || !t->unsure_call)
-			return -ENOMEM;
-		if (call)
+		if (u->kind == UNRESOLVED_FRAME)
+			t->hides_frames[u->func] = true;
+		if (u->kind != UNRESOLVED_WAY)
 			t->unsure_call[u->node] = true;
 		else if (u->node != PUGMARK_NONE)
 			doubt_after(t, &plan->nodes[u->node]);
 		else if (plan->funcs[u->func].entry != PUGMARK_NONE)
 			t->unsure_decision[plan->funcs[u->func].entry] = true;
 	}
+	spread_hidden_frames(t);
 	return 0;
 }
 

@@ -50,6 +50,9 @@ struct parse_tables {
 	bool *enterable, *enterable_unseen, *jumps_out; /* per function */
 	bool *unsure_decision; /* NULL where the plan has no such places; as unsure_call: */
 	bool *unsure_call;     /* per node: an event after it may as well be of what it called */
+	bool *unsure_root;     /* per node: its event comes by unwinding, or after what is silent */
+	bool *hides_frames;    /* per function: in a call of it there may be one of which nothing
+				  tells where the callee's frame lies */
 	struct return_point *returns;
 	uint32_t n_returns;
 	bool go_runtime; /* which moves stacks, and makes threads go on in what nothing called */

@@ -224,6 +224,40 @@ static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t a
 	return false;
 }
 
+/* Whether @node alone can come next at @decision, but for what shows. */
+static bool only_next(const struct pugmark_plan *plan, uint32_t decision, uint32_t node)
+{
+	bool there = false;
+	if (decision == PUGMARK_NONE)
+		return false;
+	const struct plan_decision *d = &plan->decisions[decision];
+	for (uint32_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t alt = plan->alternatives[i];
+		there |= alt == node;
+		if (alt != node && plan->nodes[alt].site == PUGMARK_NONE)
+			return false;
+	}
+	return there;
+}
+
+/* Whether the event, to which the grammar leads by @alt of frame @level, may as well come by
+ * unwinding, out of what was called on the way there. Not if all of the way is one call that does
+ * nothing of ours. */
+static bool may_have_landed(const struct parser *p, const struct lookahead *la, uint32_t level,
+			    uint32_t alt)
+{
+	const struct parse_tables *t = p->tables[la->e->module];
+	uint32_t node = parse_tables_node_of(t, la->e->site), decision;
+	if (!t->unsure_root || !t->unsure_root[node])
+		return false;
+	if (level + 1 < p->n || alt == PUGMARK_NONE || p->stack[level].node ||
+	    parser_position_below(p, level, &decision) != AT_DECISION)
+		return true;
+	const struct plan_node *n = node_at(p, p->stack[level].module, alt);
+	return n->kind != NODE_KIND_LEAF || !only_next(t->plan, decision, alt) ||
+	       !only_next(t->plan, n->next, node);
+}
+
 bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
@@ -232,7 +266,7 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 	if (!find_below(p, la, open, level, alt) || p->torn)
 		return false;
 	if (p->unsure)
-		p->torn = fits_behind(p, la, *level, open);
+		p->torn = may_have_landed(p, la, *level, *alt) || fits_behind(p, la, *level, open);
 	return !p->torn;
 }
 

@@ -7,7 +7,8 @@
 #include "offline/stack_chain.h"
 #include "offline/stack_scan.h"
 
-#define LINKS_MAX 256 /* silent calls between an open frame and one that is found on the stack */
+#define SILENT_MAX 1024 /* calls that one function makes in silence, at most */
+#define LINKS_MAX 256	/* silent calls between an open frame and one that is found on the stack */
 
 /* ---- unwinding ---- */
 
@@ -273,6 +274,35 @@ static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t 
 	return parser_derive(p, la, PUGMARK_NONE);
 }
 
+/* Whether the open frame @level, out of which the event can come, can end only by jumping to what
+ * is not traced, by the way that leads to the event as well. Then it is a frame no more, and
+ * whether what it has jumped to goes on, or has ended and its like was called in its place, makes
+ * no difference: the jump was made, and the event came out of what is not traced. */
+static bool ends_by_jump(struct parser *p, const struct lookahead *la, uint32_t level)
+{
+	struct frame f = p->stack[level];
+	uint32_t node, empty, decision;
+	uint8_t position = parser_position_below(p, level, &decision);
+	if (position != AT_CALL && position != AT_DECISION)
+		return false;
+	for (uint32_t steps = 0; steps < SILENT_MAX; steps++) {
+		node = position == AT_CALL ? f.node
+					   : parser_alternative(p, &f, decision, la, &empty);
+		if (node == PUGMARK_NONE || (position == AT_DECISION && node != empty))
+			return false;
+		const struct plan_node *n = node_at(p, f.module, node);
+		bool tail = n->flags & NODE_TAIL;
+		if (tail && n->kind != NODE_KIND_CALL)
+			return n->kind == NODE_KIND_UNKNOWN;
+		if (n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN ||
+		    n->flags & (NODE_UNTOLD | NODE_NORETURN))
+			return false;
+		position = AT_DECISION;
+		decision = tail ? p->plans[f.module]->funcs[n->callee].entry : n->next;
+	}
+	return false;
+}
+
 /* The function was entered during the call that @chain leads to. */
 static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct chain *chain,
 			   uint32_t *live)
@@ -282,7 +312,9 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 	set_origin(la, chain);
 	bool anew = chain->anew && can_end(p, chain->level) &&
 		    (chain->origin == PUGMARK_NONE || parser_can_come_below(p, la, chain->level));
-	if (!anew && parser_find(p, la, &level, &alt)) {
+	bool outside = chain->origin == PUGMARK_NONE; /* else its call was made twice */
+	if (parser_find(p, la, &level, &alt) &&
+	    (!anew || (outside && level == chain->level && ends_by_jump(p, la, level)))) {
 		parser_end_frames(p, level + 1);
 		return parser_derive(p, la, alt);
 	}
@@ -297,6 +329,9 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 static bool shows_calls(struct parser *p, const struct witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
+	const bool *hides = p->tables[f->module]->hides_frames;
+	if (hides && hides[f->func]) /* a chain that meets such a call ends there */
+		return false;
 	return stack_covers(p, e, i) || (f->module == e->module && f->cfa > e->cfa &&
 					 stack_word_below(e, f->cfa - 8) && can_end(p, i));
 }

@@ -5,6 +5,7 @@
  * of the function in silence, and no event may begin two of them. Rule 2 is in
  * plan_check_follow.c, rule 3 and the tables themselves in plan_check_tables.c. */
 #include "offline/plan_check_impl.h"
+#include "offline/plan_entry.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,9 +38,38 @@ static bool names_place(const struct pugmark_plan *plan, const struct plan_fault
 	return false;
 }
 
+/* The same of a jump, where what has the place may be what the function has jumped to. */
+static bool names_place_behind(struct checker *ck, const struct plan_fault *fault)
+{
+	const struct pugmark_plan *plan = ck->plan;
+	bool *become = calloc(plan->n_funcs + 1, sizeof(*become)), named = false;
+	if (!become) {
+		ck->failed = true;
+		return false;
+	}
+	become[fault->func] = true;
+	for (bool grew = true; grew;) {
+		grew = false;
+		for (uint32_t i = 1; i < plan->n_nodes; i++) {
+			const struct plan_node *n = &plan->nodes[i];
+			if (n->kind == NODE_KIND_CALL && n->flags & NODE_TAIL && become[n->func] &&
+			    !become[n->callee])
+				grew = become[n->callee] = true;
+		}
+	}
+	for (uint32_t f = 0; f < plan->n_funcs && !named; f++) {
+		struct plan_fault there = *fault;
+		there.func = f;
+		named = become[f] && names_place(plan, &there);
+	}
+	free(become);
+	return named;
+}
+
 void check_fault(struct checker *ck, struct plan_fault fault)
 {
-	fault.told = names_place(ck->plan, &fault);
+	fault.told = fault.kind == FAULT_JUMP ? names_place_behind(ck, &fault)
+					      : names_place(ck->plan, &fault);
 	if (fault.told)
 		ck->counts.told++;
 	else
@@ -301,11 +331,12 @@ static void compare_sightings(struct checker *ck, sightings *all)
 	VEC_FREE(&entries);
 }
 
-/* Fills @all with what each alternative of @d begins with; returns the last of those that can be
- * silent, or NONE. */
-static uint32_t look_at(struct checker *ck, const struct plan_decision *d, sightings *all)
+/* Fills @all with what each alternative of @d begins with; returns how many can be silent, and in
+ * *@last the last of these. */
+static uint32_t look_at(struct checker *ck, const struct plan_decision *d, sightings *all,
+			uint32_t *last)
 {
-	uint32_t silent = PUGMARK_NONE;
+	uint32_t silent = PUGMARK_NONE, n = 0;
 	struct facts set = {.wide = true};
 	all->n = 0;
 	for (uint32_t i = 0; i < d->n; i++) {
@@ -323,25 +354,25 @@ static uint32_t look_at(struct checker *ck, const struct plan_decision *d, sight
 						.site = PUGMARK_NONE,
 					});
 			silent = alt;
+			n++;
 		}
 		for (uint32_t k = 0; k < set.n; k++)
 			if (!VEC_PUSH(all, ((struct sighting){set.at[k], alt})))
 				ck->failed = true;
 	}
 	facts_free(&set);
-	return silent;
+	*last = silent;
+	return n;
 }
 
 /* If an alternative can be silent, what the others begin with must not come after the function. */
 static void check_decision(struct checker *ck, const struct plan_decision *d, sightings *all)
 {
-	uint32_t silent = look_at(ck, d, all);
+	uint32_t silent, n_silent = look_at(ck, d, all, &silent);
 	ck->counts.decisions++;
 	compare_sightings(ck, all);
-	if (silent == PUGMARK_NONE)
-		return;
-	for (uint32_t i = 0; i < all->n; i++)
-		if (all->at[i].alt != silent)
+	for (uint32_t i = 0; n_silent && i < all->n; i++)
+		if (n_silent > 1 || all->at[i].alt != silent)
 			add(ck, &ck->need[check_node(ck, all->at[i].alt)->func], all->at[i].fact);
 }
 
@@ -388,17 +419,19 @@ static void describe_sites(struct checker *ck)
 				false; /* it tells the callee's frame */
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
 		const struct plan_func *func = &plan->funcs[f];
-		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE ||
-		    plan->decisions[func->entry].n != 1)
+		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
 			continue;
-		uint32_t node = plan->alternatives[plan->decisions[func->entry].first];
-		uint32_t site = plan->nodes[node].site;
-		if (site == PUGMARK_NONE)
-			continue;
-		ck->is_entry[site] = true;
-		/* What the kernel enters has no caller, and so no frame to speak of. */
-		if (func->flags & PLAN_FUNC_START && ck->caller_at[f] == ck->caller_at[f + 1])
-			ck->start = site;
+		const struct plan_decision *d = &plan->decisions[func->entry];
+		for (uint32_t i = d->first; i < d->first + d->n; i++) {
+			uint32_t site = plan->nodes[plan->alternatives[i]].site;
+			if (site == PUGMARK_NONE || !plan_tells_entry(plan, d, site))
+				continue;
+			ck->is_entry[site] = true;
+			/* What the kernel enters has no caller, and so no frame to speak of. */
+			if (d->n == 1 && func->flags & PLAN_FUNC_START &&
+			    ck->caller_at[f] == ck->caller_at[f + 1])
+				ck->start = site;
+		}
 	}
 }
 

@@ -5,6 +5,7 @@
 #include "user/record_args.h"
 #include "user/record_reads.h"
 #include "user/record_check.h"
+#include "user/running.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,6 +84,27 @@ static void warn_unresolved(const struct record_modules *modules, bool quiet)
 	}
 }
 
+/* What a process forks is traced from its fork on: workers that it has already are not. */
+static void tell_forked(const struct record_args *a, const struct record_modules *modules)
+{
+	enum { NAMED = 8 };
+	pid_t forked[RECORD_RUNNING_MAX];
+	const char *name = modules->targets.at[0].name;
+	uint32_t n = running_forked(a->pids, a->options.n_pids, forked, RECORD_RUNNING_MAX);
+
+	if (!n)
+		return;
+	fprintf(stderr, "pugmark: note: %u process%s forked before %s not traced (", n,
+		n == 1 ? " that was" : "es that were", n == 1 ? "is" : "are");
+	for (uint32_t i = 0; n <= NAMED && i < n; i++)
+		fprintf(stderr, "%s -p %d%s", i ? "" : "add", forked[i],
+			i + 1 == n ? ", or take " : "");
+	if (running_runs(a->pids[0], name))
+		fprintf(stderr, "-a %s)\n", name);
+	else /* replaced or deleted */
+		fprintf(stderr, "-a /proc/%d/exe)\n", a->pids[0]);
+}
+
 /* What an earlier recording has taken out and is not traced: in the recording as well. The caller
  * frees. */
 static char *tell_left_out(const struct record_modules *modules, bool quiet)
@@ -135,6 +157,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.note = left_out = tell_left_out(modules, a->options.quiet);
 		if (!a->options.quiet)
 			tell_awaited(m, modules, false);
+		if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
+			tell_forked(a, modules);
 		a->options.later = m->n_modules && !m->sites && !m->plan && m->n_modes == 1;
 		a->options.wants = wants;
 		a->options.modules = modules->at;

@@ -57,6 +57,55 @@ uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t m
 	return n;
 }
 
+/* The process that has forked @pid, or that has taken it over since; 0: none. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[32], line[512];
+	pid_t parent = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	size_t len = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
+	line[len] = 0;
+	char *name_end = strrchr(line, ')'); /* the name itself may hold anything */
+	if (name_end)
+		sscanf(name_end, ") %*c %d", &parent);
+	if (f)
+		fclose(f);
+	return parent;
+}
+
+/* Which of @pids the process @pid comes from, 0: none, or it is one of them. */
+static pid_t origin_of(pid_t pid, const pid_t *pids, uint32_t n_pids)
+{
+	enum { DEPTH = 64 }; /* numbers are given again while this looks: no circle may hold it */
+	pid_t at = pid;
+	for (int depth = 0; at > 0 && depth < DEPTH; depth++) {
+		for (uint32_t i = 0; i < n_pids; i++)
+			if (pids[i] == at)
+				return at == pid ? 0 : at;
+		at = parent_of(at);
+	}
+	return 0;
+}
+
+uint32_t running_forked(const pid_t *pids, uint32_t n_pids, pid_t *forked, uint32_t max)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	uint32_t n = 0;
+	while (proc && n < max && (entry = readdir(proc))) {
+		pid_t pid = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
+		pid_t origin = pid > 0 ? origin_of(pid, pids, n_pids) : 0;
+		char exe[32];
+		snprintf(exe, sizeof(exe), "/proc/%d/exe", origin);
+		if (origin && running_runs(pid, exe))
+			forked[n++] = pid;
+	}
+	if (proc)
+		closedir(proc);
+	return n;
+}
+
 static bool is_elf(const char *path)
 {
 	unsigned char ident[EI_NIDENT];

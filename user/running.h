@@ -12,6 +12,10 @@ uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t m
 /* Whether process @pid runs the file at @program. */
 bool running_runs(pid_t pid, const char *program);
 
+/* The processes below those of @pids that run what these run, at most @max of them, in @forked.
+ * Returns how many. */
+uint32_t running_forked(const pid_t *pids, uint32_t n_pids, pid_t *forked, uint32_t max);
+
 /* Adds to @loaded the modules that process @pid has mapped: held open, as they may be gone from
  * where they were, or lie in another mount namespace. A process that has ended has none. Returns 0,
  * or -errno with @diag filled. */

@@ -178,6 +178,63 @@ claim 'one that becomes another program meanwhile: an error' is $? 1
 claim 'that says so' grep -qE 'become another program|has no program' err
 kill -9 $pid
 
+# --- workers: those that a process has forked before, and those that it forks later -----------------
+cat >workers.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile sig_atomic_t asked = 1;
+static volatile int sum;
+__attribute__((noipa)) void work(int n) { sum += n; }
+static void ask(int signal) { asked = 1; }
+int main(void)
+{
+	signal(SIGHUP, ask);
+	for (;; pause())
+		for (int i = 0; asked; i++) {
+			asked = i == 0;
+			int pid = fork();
+			if (!pid) {
+				for (int k = 0; k < 1000; k++)
+					work(k);
+				for (;;)
+					pause();
+			}
+			printf("%d\n", pid);
+			fflush(stdout);
+		}
+}
+C
+"${cc[@]}" -w workers.c -o workers
+start ./workers
+mapfile -t old <log
+started+=("${old[@]}")
+"$PUGMARK" record -o rec5 -p $pid >out 2>err </dev/null &
+recorder=$!
+started+=("$recorder")
+until [ -s rec5/reserve ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done
+sleep 0.2
+kill -HUP $pid
+sleep 0.5
+kill -INT $recorder
+wait $recorder
+mapfile -t new < <(tail -n +3 log)
+started+=("${new[@]}")
+claim 'it has had two workers, and forked two more' is "${#old[@]} ${#new[@]}" '2 2'
+claim 'that the two are not traced is said, and what to do' grep -qxE \
+	"pugmark: note: 2 processes .* not traced \(add( -p (${old[0]}|${old[1]})){2}, or take -a $PWD/workers\)" err
+work=$(nm workers | awk '$3 == "work" { sub(/^0+/, "", $1); print $1 }')
+"$PUGMARK" dump rec5 | awk -v work="workers:$work" '$2 == "call" && $5 == work { n[$1]++ } END { for (t in n) print t, n[t] }' | sort -n >got
+printf '%s 1000\n' "${new[@]}" | sort -n >expected
+claim 'those that it forks from then on are, with all their calls' same expected got
+claim 'without a gap' grep -q '^complete' <("$PUGMARK" verify rec5)
+"$PUGMARK" record -o rec5 --duration 0.1 $(printf " -p %s" $pid "${old[@]}" "${new[@]}") >out 2>err </dev/null
+claim 'nothing to say where all are traced' eval '[ $? = 0 ] && ! grep "not traced" err'
+"$PUGMARK" record -o rec5 --duration 0.1 --no-follow -p $pid >out 2>err </dev/null
+claim 'nor where none shall be' eval '! grep "not traced" err'
+end
+kill -9 "${old[@]}" "${new[@]}"
+
 # --- what cannot be ----------------------------------------------------------------------------------
 refused 'no such process' 'no process 4194303' -p 4194303
 [ "$(cat /proc/2/comm 2>/dev/null)" != kthreadd ] || refused 'a kernel thread' 'process 2 has no program: it is a kernel thread' -p 2

@@ -9,8 +9,9 @@ source=$tests/programs/scoped.c
 work_in_own_folder
 
 # The calls of traced functions in a dump, whoever made them: the name of each in turn.
+traced='early|outer|inner|deep|deeper'
 calls() {
-	"$PUGMARK" dump "$1" | awk -v known="$(nm program | awk '/ (early|outer|inner|deep|deeper)$/ {
+	"$PUGMARK" dump "$1" | awk -v known="$(nm program | awk "/ ($traced)\$/"' {
 			sub(/^0+/, "", $1); print $1 "=" $3 }' | tr '\n' ' ')" '
 		BEGIN { n = split(known, k); for (i = 1; i <= n; i++) { split(k[i], f, "="); name[f[1]] = f[2] } }
 		$2 == "gap" { print "gap", $3 }
@@ -47,4 +48,16 @@ for below in 16 48; do
 	calls rec >got
 	claim "$below bytes below a page's end: every call" same expected got
 done
+
+# A handler of an event jumps to one that is not traced, which is called in its place from then on.
+${CC:-cc} -O2 "$tests/programs/handlers.c" -o program || skip 'no compiler for the program'
+traced='begins|step|again'
+"$PUGMARK" record -q -o whole -- ./program >out 2>err
+calls whole >expected
+"$PUGMARK" record -q -o rec -N runs -N reads -- ./program >out 2>err
+calls rec >got
+claim 'called back out of one handler or another: without a gap' \
+	grep -q '^complete' <("$PUGMARK" verify rec)
+claim 'called back out of one handler or another: every call' same expected got
+claim 'called back out of one handler or another: there are calls' is "$(grep -c begins got)" 10
 conclude

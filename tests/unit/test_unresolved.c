@@ -3,8 +3,7 @@
  * happens, of random programs in every mode: the plan names each such place, so that its check
  * finds no fault that it does not own up to; and what is recovered of a walk is the walk, up to the
  * first gap: a gap may be there, a wrong trace never. UNRESOLVED_PROGRAMS=n looks at n programs
- * from UNRESOLVED_FROM (1) on; of those from 1,001 to 10,000 the check finds in 1 to 2 plans of a
- * hundred, as said, a fault that no place of the plan explains: these are counted, no more. */
+ * from UNRESOLVED_FROM (1) on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -76,11 +75,11 @@ static void look_at(uint64_t seed, enum plan_mode mode, struct tally *t)
 	assert_int_equal(plan_build(prog, &choice, mode, NULL, &plan), 0);
 	assert_int_equal(plan->unresolved, unresolved);
 	assert_int_equal(plan_check(plan, NULL, NULL, &counts), 0);
+	t->unowned += counts.faults > 0;
 	if (unresolved) {
 		t->plans++;
 		for (uint32_t i = 0; i < plan->unresolved; i++)
 			t->places[plan->unresolved_at[i].kind]++;
-		t->unowned += counts.faults > 0;
 		walk_plan(prog, &choice, plan, seed, t);
 	}
 	pugmark_plan_free(plan);
@@ -88,13 +87,21 @@ static void look_at(uint64_t seed, enum plan_mode mode, struct tally *t)
 	program_free(prog);
 }
 
+/* Programs of which walks came out wrong once, or whose plans had faults that they did not name. */
+static const uint64_t regressions[] = {
+	1068, 1509, 1865, 2263,	 3533,	5046,  5448,  7102,
+	8324, 9130, 9790, 21855, 27992, 29054, 29159,
+};
+
 static void nothing_wrong_is_recovered(enum plan_mode mode)
 {
 	const char *text = getenv("UNRESOLVED_PROGRAMS");
 	uint64_t programs = text ? strtoull(text, NULL, 0) : 1000;
-	struct tally t = {0};
+	struct tally t = {0}, again = {0};
 	uint64_t from =
 		getenv("UNRESOLVED_FROM") ? strtoull(getenv("UNRESOLVED_FROM"), NULL, 0) : 1;
+	for (size_t i = 0; !text && i < sizeof(regressions) / sizeof(*regressions); i++)
+		look_at(regressions[i], mode, &again);
 	for (uint64_t seed = from; seed < from + programs; seed++)
 		look_at(seed, mode, &t);
 	print_message("%u plans with unresolved places (entry %u, landing %u, jump %u, stop %u, "
@@ -108,10 +115,9 @@ static void nothing_wrong_is_recovered(enum plan_mode mode)
 	if (t.unowned || t.wrong)
 		print_message("  SHORT: %u plans and %u walks, where none is asked for\n",
 			      t.unowned, t.wrong);
-	assert_int_equal(t.wrong, 0);
+	assert_int_equal(t.wrong + again.wrong, 0);
 	assert_true(t.cut > 0 && t.exact * 100 >= t.walks * EXACT_PERCENT);
-	if (!text)
-		assert_int_equal(t.unowned, 0);
+	assert_int_equal(t.unowned + again.unowned, 0);
 }
 
 static void of_mode_full(void **state)

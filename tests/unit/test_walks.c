@@ -22,9 +22,10 @@
 
 #define WALKS_PER_PROGRAM 10
 /* Where functions are out of scope, a trace may have a gap, though nothing that is wrong: for one,
- * what is entered from outside may jump to what is out of scope, and that may be entered from
- * outside itself, in the same place; nothing tells these apart where it calls back. */
-#define SCOPED_WALKS_PER_GAP 250
+ * what is entered from outside may jump to what is out of scope or end otherwise, and what it jumps
+ * to may be entered from outside itself, in the same place; nothing tells these apart where it
+ * calls back. */
+#define SCOPED_WALKS_PER_GAP 1000
 #define SCOPED_GAPS_BESIDE 10 /* they come together: several walks of one program */
 
 struct tally {
