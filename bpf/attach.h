@@ -11,6 +11,7 @@
 struct attach_scan {
 	struct stack_state *stacks;
 	__u64 at, sure, end; /* up to `sure` whatever the ring has room for */
+	bool cut;	     /* it has no room for what follows */
 };
 
 /* One step of attach_send(): up to the end of the page, which may be one of a large array that was
@@ -24,15 +25,18 @@ static long attach_step(__u32 step, struct attach_scan *scan)
 	if (bytes > 8 * SNAPSHOT_WORDS || at >= scan->end)
 		return 1;
 	if (at >= scan->sure && 2 * bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >
-					bpf_ringbuf_query(&events, BPF_RB_RING_SIZE))
+					bpf_ringbuf_query(&events, BPF_RB_RING_SIZE)) {
+		scan->cut = true;
 		return 1;
+	}
 	scan->at = at + bytes;
 	if (bpf_probe_read_user(a->words, bytes, (void *)at))
 		return 0;
 	a->addr = at;
 	a->n_words = bytes / 8;
-	return bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
-				  BPF_RB_NO_WAKEUP) != 0;
+	scan->cut = bpf_ringbuf_output(&events, a, sizeof(*a) - sizeof(a->words) + bytes,
+				       BPF_RB_NO_WAKEUP) != 0;
+	return scan->cut;
 }
 
 static long note_end(struct task_struct *task, struct vm_area_struct *vma, struct attach_scan *scan)
@@ -96,6 +100,8 @@ static __noinline int attach_send(__u64 sp)
 	};
 	bpf_find_vma(task, sp, note_end, &scan, 0);
 	bpf_loop(ATTACH_WORDS / SNAPSHOT_WORDS, attach_step, &scan, 0);
+	if (scan.cut)
+		count(&counters.stacks_cut);
 	return 0;
 }
 

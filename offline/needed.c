@@ -32,6 +32,7 @@ struct search {
 	bool by_names; /* one of them asks for functions at run time, by their names */
 	bool asks;     /* the file at hand does */
 	bool asked;    /* one of all files does */
+	bool loads;    /* the program loads libraries at run time */
 };
 
 /* The string of the next entry with @tag, from entry *@at on. */
@@ -103,7 +104,9 @@ static struct exported *exported_named(struct search *s, const char *name, uint3
 static void note_asking(struct search *s, const char *name, bool own)
 {
 	s->asks |= !strcmp(name, "dlsym") || !strcmp(name, "dlvsym");
-	s->by_names |= !own && (s->asks || !strcmp(name, "dlopen") || !strcmp(name, "dlmopen"));
+	bool loads = !strcmp(name, "dlopen") || !strcmp(name, "dlmopen");
+	s->loads |= own && loads;
+	s->by_names |= !own && (s->asks || loads);
 }
 
 /* A text that dlsym() may be asked for. */
@@ -115,6 +118,15 @@ static void mark_text(void *ctx, const char *text)
 	for (uint32_t i = 0; i < n; i++)
 		if (e[i].func != PUGMARK_NONE)
 			s->entered[e[i].func] = 1;
+}
+
+/* A text that dlopen() may be asked for. */
+static void add_named(void *ctx, const char *text)
+{
+	struct search *s = ctx;
+	const char *suffix = strstr(text, ".so");
+	if (suffix && (!suffix[3] || suffix[3] == '.'))
+		needed_search_named(&s->found, text);
 }
 
 static void mark_name(struct search *s, const char *name, bool defined)
@@ -199,7 +211,9 @@ static int read_file(struct search *s, const char *path, bool own)
 	}
 	s->asked |= s->asks;
 	if (s->asks && s->exported.n)
-		needed_strings(elf, mark_text, s);
+		needed_strings(elf, TEXT_SYMBOL, mark_text, s);
+	if (own && s->loads && s->model->entry)
+		needed_strings(elf, TEXT_LIBRARY, add_named, s);
 	return any || own ? 0 : -ENODATA;
 }
 
@@ -210,7 +224,7 @@ static void read_own_strings(struct search *s, const char *path)
 	__attribute__((cleanup(end_elf))) Elf *elf =
 		fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF && s->exported.n)
-		needed_strings(elf, mark_text, s);
+		needed_strings(elf, TEXT_SYMBOL, mark_text, s);
 }
 
 /* Follows DT_NEEDED from @path on through all that is found. */

@@ -20,7 +20,8 @@ struct needed_options {
 };
 
 /* Sets @entered (one byte a function of @model) for each exported function whose name is in the
- * dynamic symbol table of a library that the file needs, or, where one of these or the file itself
+ * dynamic symbol table of a library that the file needs, or that a program which loads libraries
+ * (dlopen) names in its constant data and that is found, or, where one of these or the file itself
  * asks for functions by name (dlsym), in the constant data of one that asks, or of the file.
  * Whether the library defines that name as well does not matter: the program's definition comes
  * first. Where a library cannot be found or read, every exported function is set; for a library

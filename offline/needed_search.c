@@ -162,6 +162,14 @@ void needed_search_library(struct needed_search *s, const char *name, const char
 	s->missing = true;
 }
 
+void needed_search_named(struct needed_search *s, const char *name)
+{
+	bool missing = s->missing;
+	if (!strchr(name, '/') || *name == '/')
+		needed_search_library(s, name, s->program, NULL, NULL);
+	s->missing = missing;
+}
+
 static void close_fts(FTS **fts)
 {
 	if (*fts)

@@ -37,6 +37,8 @@ void needed_search_library(struct needed_search *search, const char *name, const
 /* Puts those on the list that the dynamic linker loads first. What of them is not found, it goes
  * without. */
 void needed_search_preloaded(struct needed_search *search);
+/* Puts the library on the list that the program may load by @name, where it is found. */
+void needed_search_named(struct needed_search *search, const char *name);
 /* Puts a module that is loaded later on the list, or all those below a folder of them. Returns 0,
  * or -errno with @diag filled. */
 int needed_search_plugin(struct needed_search *search, const char *path, struct pugmark_diag *diag);

@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static bool is_of_name(uint8_t c)
+static bool is_of_name(enum needed_text what, uint8_t c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || c == '.';
+	bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_' || c == '.';
+	return letter || (what == TEXT_SYMBOL ? c == '$' : c == '-' || c == '+' || c == '/');
 }
 
-void needed_strings(Elf *elf, void (*take)(void *ctx, const char *text), void *ctx)
+void needed_strings(Elf *elf, enum needed_text what, void (*take)(void *ctx, const char *text),
+		    void *ctx)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr sh;
@@ -24,7 +26,7 @@ void needed_strings(Elf *elf, void (*take)(void *ctx, const char *text), void *c
 		const char *text = data ? data->d_buf : NULL;
 		size_t first = 0;
 		for (size_t i = 0; text && i < data->d_size; i++) {
-			if (is_of_name((uint8_t)text[i]))
+			if (is_of_name(what, (uint8_t)text[i]))
 				continue;
 			if (!text[i] && i > first)
 				take(ctx, text + first);

@@ -5,8 +5,12 @@
 
 #include <libelf.h>
 
-/* Calls @take for each text in @elf's constant data that ends with a NUL and could be a symbol's
- * name: until that returns, in the file's own memory. */
-void needed_strings(Elf *elf, void (*take)(void *ctx, const char *text), void *ctx);
+/* What a text could be: the name of a symbol, or of a library or its path. */
+enum needed_text { TEXT_SYMBOL, TEXT_LIBRARY };
+
+/* Calls @take for each text in @elf's constant data that ends with a NUL and could be @what: until
+ * that returns, in the file's own memory. */
+void needed_strings(Elf *elf, enum needed_text what, void (*take)(void *ctx, const char *text),
+		    void *ctx);
 
 #endif

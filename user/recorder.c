@@ -425,6 +425,15 @@ static void note_counters(struct recording_run *run)
 			 (unsigned long long)k->unplanned);
 		collector_note(run->collector, text);
 	}
+	if (k->stacks_cut) {
+		snprintf(
+			text, sizeof(text),
+			"of %llu thread%s the stack was not copied to its end when it was attached "
+			"to: which calls were in progress further out is not known (a larger "
+			"--ring helps)",
+			(unsigned long long)k->stacks_cut, k->stacks_cut == 1 ? "" : "s");
+		note(run, text);
+	}
 	if (!k->process_lost && !k->hits_without_task && !k->snapshots_lost && !k->untracked)
 		return;
 	snprintf(text, sizeof(text),

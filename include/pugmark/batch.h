@@ -214,6 +214,7 @@ struct batch_counters {
 	__u64 unplanned; /* hits in processes that the module's plan does not hold for */
 	/* With a bound on the overhead: how many stacks were sent, and the time that took. */
 	__u64 stacks, stacks_ns;
+	__u64 stacks_cut; /* of tasks that were attached to: the ring had no room for all */
 };
 
 #endif

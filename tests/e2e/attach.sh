@@ -235,6 +235,31 @@ claim 'nor where none shall be' eval '! grep "not traced" err'
 end
 kill -9 "${old[@]}" "${new[@]}"
 
+# --- a stack that is too much for the ring ---------------------------------------------------------
+cat >deep.c <<'C'
+#include <unistd.h>
+static volatile int sum;
+__attribute__((noipa)) void work(int n) { sum += n; }
+__attribute__((noipa)) int deep(int n)
+{
+	if (n)
+		return deep(n - 1) + sum;
+	for (;; usleep(1000))
+		work(n);
+}
+int main(void) { return deep(40000); }
+C
+"${cc[@]}" -w deep.c -o deep
+start ./deep
+PUGMARK_RING_BYTES=524288 "$PUGMARK" record -o rec6 --duration 0.2 -p $pid >out 2>err </dev/null
+claim 'a stack that a small ring has no room for: said' grep -q 'of 1 thread the stack was not copied' err
+claim 'and in the recording' grep -q 'was not copied to its end' <("$PUGMARK" verify rec6)
+"$PUGMARK" record -o rec6 --duration 0.2 -p $pid >out 2>err </dev/null
+claim 'one that there is room for: nothing to say' eval '[ $? = 0 ] && ! grep "not copied" err'
+claim 'and every call in progress is known' \
+	[ "$("$PUGMARK" dump rec6 | grep -c ' enter deep .* attach\| call deep .*deep:')" -gt 40000 ]
+end
+
 # --- what cannot be ----------------------------------------------------------------------------------
 refused 'no such process' 'no process 4194303' -p 4194303
 [ "$(cat /proc/2/comm 2>/dev/null)" != kthreadd ] || refused 'a kernel thread' 'process 2 has no program: it is a kernel thread' -p 2

@@ -121,6 +121,36 @@ static void named_by_plugin(void **state)
 	entered_deinit(&e);
 }
 
+/* A program that loads a library names it in its constant data; one that loads none may name what
+ * it likes. */
+static void named_by_what_is_loaded(void **state)
+{
+	static const char text[] = "int by_plugin(void) { return 4; }\n"
+				   "int by_nobody(void) { return 5; }\n"
+				   "void *dlopen(const char *, int); int puts(const char *);\n";
+	const char *cc = getenv("CC") ? getenv("CC") : "cc", *dir = *state;
+	make_files(dir);
+	write_text(dir, "loads.c", text);
+	write_text(dir, "names.c", text);
+	shell("cd %s && echo 'int main(void) { return !dlopen(\"plug-in.so\", 1); }' >>loads.c && "
+	      "echo 'int main(void) { return !puts(\"plug-in.so\"); }' >>names.c && "
+	      "cp plugin.so plug-in.so && %s -rdynamic -o loads loads.c && "
+	      "%s -rdynamic -o names names.c",
+	      dir, cc, cc);
+	const struct needed_options options = {.library_path = dir};
+	struct entered e = mark_file(dir, "loads", &options);
+	assert_true(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+	e = mark_file(dir, "names", &options);
+	assert_false(is_entered(&e, "by_plugin"));
+	entered_deinit(&e);
+	e = mark_file(dir, "loads", &(struct needed_options){0}); /* where it is not found */
+	assert_false(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+}
+
 static void named_by_plugins_in_a_folder(void **state)
 {
 	char path[512];
@@ -259,6 +289,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(named_by_libraries, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(named_by_plugin, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(named_by_what_is_loaded, scratch_setup,
+						scratch_teardown),
 		cmocka_unit_test_setup_teardown(named_by_plugins_in_a_folder, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(missing_library, scratch_setup, scratch_teardown),
