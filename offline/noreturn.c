@@ -238,6 +238,8 @@ static void cut_edges(struct solver *s)
 	b->edges.n = to;
 	for (uint32_t i = 0; i < b->funcs.n; i++) {
 		const struct pugmark_func *f = &b->funcs.at[i];
+		if (!f->n_blocks)
+			continue; /* there may be no blocks at all, and no array of them */
 		flow_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at, f->block,
 				  s->stack);
 	}

@@ -23,9 +23,9 @@ bool probe_costs_of_machine(struct probe_costs *costs)
 	json_t *file = path ? json_load_file(path, 0, NULL) : NULL;
 
 	*costs = probe_costs_default;
-	bool measured = read_cost(file, "emulated", &costs->emulated_ns) &
-			read_cost(file, "stepped", &costs->stepped_ns);
+	bool emulated = read_cost(file, "emulated", &costs->emulated_ns);
+	bool stepped = read_cost(file, "stepped", &costs->stepped_ns);
 	json_decref(file);
 	free(path);
-	return measured;
+	return emulated && stepped;
 }

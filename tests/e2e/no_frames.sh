@@ -53,14 +53,9 @@ for flags in '-Os -fpie -static-pie' '-O1 -no-pie -fno-pie -static' '-Os -fpie -
 	builds=$((builds + 1))
 	read -r table _ < <(nm whole | grep ' among_code$')
 	strip -o program whole
-	"$PUGMARK" record -q --ring 64 -o rec --mode full --twin casper --twin best -- \
-		./program >out 2>err
+	record_in_three_modes --ring 64 -- ./program
 	claim "$flags: recording works" is $? 0
-	for module in 0 1 2; do
-		"$PUGMARK" dump --module $module rec >$module 2>err
-		claim "$flags: plan $module has no gap" is "$(grep -c ' gap ' $module)" 0
-		claim "$flags: plan $module tells what mode full tells" same 0 $module
-	done
+	tell_the_same "$flags"
 	claim "$flags: all calls are told" [ "$(grep -c ' call ' 0)" -gt 1500 ]
 	"$PUGMARK" plan --mode full --list program >list
 	claim "$flags: no probe in the table" awk -v from="$table" 'function value(hex, n, i) {

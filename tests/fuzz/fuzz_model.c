@@ -114,9 +114,10 @@ static void check_site(const struct pugmark_model *m, uint32_t i)
 	const struct pugmark_site *s = &m->sites[i];
 	MUST(s->func < m->n_funcs);
 	MUST(s->block < m->n_blocks);
-	MUST(m->blocks[s->block].site == i);
+	const struct pugmark_block *b = &m->blocks[s->block];
+	MUST(b->site == i || (b->flags & BLOCK_TWO_SITES && b->site + 1 == i));
 	MUST(s->return_addr > s->addr);
-	MUST(s->return_addr == m->blocks[s->block].addr + m->blocks[s->block].size);
+	MUST(s->return_addr == b->addr + b->size);
 	MUST(s->kind <= SITE_TAIL && s->via <= VIA_INDIRECT);
 	MUST(index_or_none(s->target, m->n_funcs));
 	MUST(index_or_none(s->import, m->n_imports));

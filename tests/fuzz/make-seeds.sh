@@ -82,6 +82,69 @@ _start:	call 1f
 	.fill 3, 1, 0x0e
 S
 
+cat >go.S <<'S'
+# The table of Go's linker in two of its layouts (offline/elf_golang.c): a frame that grows and
+# shrinks, where a panic goes on, a function that sets the stack pointer, and a type with two methods.
+	.globl first
+	.text
+first:	sub $24, %rsp
+pad:	call second
+	add $24, %rsp
+	ret
+	.balign 32, 0xcc
+second:	ret
+	.balign 32, 0xcc
+third:	mov %rdi, %rsp
+	ret
+	.balign 32, 0xcc
+end:
+	.section .rodata
+	.long -1, second - first, second - first
+	.section .gopclntab, "a"
+	.balign 32
+table:
+#ifdef OLD
+#define HEADER 0xfffffffa
+#define TEXT
+#define ENTRY(f) .quad f
+#define LINE
+#else
+#define HEADER 0xfffffff1
+#define TEXT .quad first
+#define ENTRY(f) .long f - first
+#define LINE .long 7
+#endif
+	.long HEADER
+	.byte 0, 0, 1, 8
+	.quad 3, 0
+	TEXT
+	.quad names - table, 0, 0, pcs - table, records - table
+names:	.asciz "main.first", "main.second", "main.third"
+pcs:	.byte 0
+in_first: .byte 2, 4, 48, 9, 47, 1, 0
+in_second: .byte 2, 1, 0
+in_third: .byte 2, 4, 0
+	.balign 8
+#ifdef OLD
+#define OFFSET(r) .quad r - records
+#else
+#define OFFSET(r) .long r - records
+#endif
+records: ENTRY(first); OFFSET(r1); ENTRY(second); OFFSET(r2); ENTRY(third); OFFSET(r3); ENTRY(end)
+r1:	ENTRY(first)
+	.long 0, 0, pad - first, in_first - pcs, 0, 0, 0, 0
+	LINE
+	.long 0
+r2:	ENTRY(second)
+	.long 11, 0, 0, in_second - pcs, 0, 0, 0, 0
+	LINE
+	.long 0
+r3:	ENTRY(third)
+	.long 23, 0, 0, in_third - pcs, 0, 0, 0, 0
+	LINE
+	.byte 0, 2, 0, 0
+S
+
 # What a file does not need is stripped, and pages are small: a byte that the fuzzer changes should
 # matter.
 # shellcheck disable=SC2054 # the commas are the linker's
@@ -93,6 +156,8 @@ cc=(gcc -Os -g0 -fno-ident -nostdlib -Wl,-z,max-page-size=4096,-z,noseparate-cod
 "${cc[@]}" -O2 -shared -fPIC -x c++ throws.cc -o "$out/throws.so"
 "${cc[@]}" -s -O2 -shared -fPIC -x c++ throws.cc -o "$out/stripped.so"
 gcc -nostdlib -static -g0 -Wl,-z,max-page-size=4096,-z,noseparate-code,--build-id=none bare.s -o "$out/bare"
+"${cc[@]}" -s -static -no-pie -Wl,-e,first go.S -o "$out/go"
+"${cc[@]}" -s -static -no-pie -Wl,-e,first -DOLD go.S -o "$out/go-old"
 "${cc[@]}" -Wl,-z,pack-relative-relocs -shared -fPIC dispatch.c -o "$out/relr.so" 2>/dev/null ||
 	echo 'this linker packs no relative relocations: relr.so is not made' >&2
 # A program header table alone, as a packer leaves it.

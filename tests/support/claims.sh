@@ -67,6 +67,20 @@ fails() { # STATUS TEXT ARGUMENT...
 	claim "pugmark ${*:3}: in one line, and nothing else" is "$(wc -l <err) $(wc -c <out)" '1 0'
 }
 
+# Three plans of one run: its recording rec is of modes full, casper and best, in this order.
+record_in_three_modes() { # OPTION... -- COMMAND...: what that prints in out
+	rm -rf rec
+	"$PUGMARK" record -q -o rec --mode full --twin casper --twin best "$@" >out 2>err
+}
+tell_the_same() { # NAME: what each tells is in 0, 1 and 2
+	local module
+	for module in 0 1 2; do
+		"$PUGMARK" dump --module $module rec >$module 2>err
+		claim "$1: plan $module has no gap" is "$(grep -c ' gap ' $module)" 0
+		claim "$1: plan $module tells what mode full tells" same 0 $module
+	done
+}
+
 conclude() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ $failed = 0 ]
