@@ -325,8 +325,8 @@ int view_status(const struct view *view, uint64_t gaps)
 		n += view->tasks[i].n_events;
 	if (!view->trace) /* a packed file: it is read whole or not at all */
 		return gaps ? EXIT_GAPS : EXIT_OK;
-	bool whole = info->closed && strcmp(info->stopped, "disk") && !info->damaged_bytes &&
-		     n >= info->events;
+	bool whole = info->closed && strcmp(info->stopped, "disk") && !info->meta_damaged &&
+		     !info->damaged_bytes && n >= info->events;
 	return gaps || !whole ? EXIT_GAPS : EXIT_OK;
 }
 

@@ -36,21 +36,22 @@ claim 'in another mount namespace, under another name' is "$n" 2
 # As containers are made: an overlay of the image's files, in a mount and a pid namespace of its own.
 # Both the image's file and the process lead to what runs there.
 cat >container.sh <<'SH'
-mount -t tmpfs none space && cd space && mkdir image upper work root && cp ../target image/ || exit 77
+mount -t tmpfs none space && cd space && mkdir image upper work root && cp ../target image/$1 || exit 77
 unshare -mpf sh -c 'mount -t overlay overlay -o lowerdir=image,upperdir=upper,workdir=work root || exit
-	cd root && exec ./target calls 1000000000' &
+	cd root && exec ./"$0" calls 1000000000000' "$1" &
 sleep 0.5
-pid=$(find /proc -maxdepth 2 -name exe -lname '*/root/target' 2>/dev/null | cut -d / -f 3)
+pid=$(find /proc -maxdepth 2 -name exe -lname "*/root/$1" 2>/dev/null | cut -d / -f 3)
 [ -n "$pid" ] || exit 77
-for what in "-p $pid" "-a image/target"; do
+for what in "-p $pid" "-a image/$1"; do
 	"$PUGMARK" record -q -o ../rec-$((n += 1)) --duration 0.3 $what || break
 done
 kill -9 "$pid"
 wait
 [ $n = 2 ]
 SH
+# By a name of its own, so that it is found beside others of its kind.
 mkdir space
-unshare -m sh container.sh >out 2>err
+unshare -m sh container.sh "$(basename "$PWD")" >out 2>err
 status=$?
 if [ $status = 77 ]; then
 	skipped=$((skipped + 1))

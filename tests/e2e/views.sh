@@ -182,7 +182,7 @@ for at in $((size / 3)) $((size / 2)) $((size - 40)); do
 	claim "a flipped byte at $at is told" grep -qE 'damaged|missing|gap|in no thread' out
 done
 cp -r rec nometa && rm nometa/meta.json
-"$PUGMARK" dump nometa >out 2>err
+run 3 dump nometa
 claim 'without meta.json events are still there' is "$(wc -l <out)" "$(wc -l <whole)"
 
 if [ -e /dev/full ]; then
