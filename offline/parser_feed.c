@@ -98,9 +98,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		parser_enter_foreign(p, &la, live);
 	} else if (parser_starts_program(p, &la)) {
 		parser_enter_root(p, &la);
-	} else {
-		if (!parser_try_unwinding(p, &la))
-			parser_reanchor(p, &la, parser_misfit_cause(p, &la));
+	} else if (parser_try_unwinding(p, &la)) {
 		return;
 	}
 	if (!parser_derive(p, &la, first) && !p->failed)
