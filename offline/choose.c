@@ -244,7 +244,8 @@ static int missing_at(const struct chooser *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
 	uint8_t mark = ch->marks[block];
-	bool entry = ch->hops[block].flags & HOP_ENTRY;
+	const struct prog_func *f = &ch->prog->funcs[b->func];
+	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
 	if (entry && (!mark || (mark != MARK_BLOCK && !b->last.cfa_known)))
 		return UNRESOLVED_ENTRY;
 	if (b->flags & PROG_ROOT &&
@@ -291,12 +292,12 @@ static void find_unresolved(struct chooser *ch, struct call_order order)
 		if (!chooser_decision_holds(ch, (struct decision){f, PUGMARK_NONE, WAY_ALL}) ||
 		    left[f])
 			leave_unresolved(ch, func->block, UNRESOLVED_WAY, true);
+		if (func->flags & PROG_ENTRY_WITNESS)
+			ch->capture_ret[func->block] = true;
 	}
 	free(left);
 	for (uint32_t b = 0; b < ch->prog->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
-		if (ch->hops[b].flags & HOP_ENTRY)
-			ch->capture_ret[b] = true;
 		if (!(block->flags & PROG_REACHED))
 			continue;
 		int missing = missing_at(ch, b);

@@ -7,7 +7,6 @@
  * Another order may lead to a cheaper minimum. Where a recording has counted all blocks of the
  * function, others are tried: each mark that has stayed is in turn the first to go. Where they are
  * guessed it is not worth the time: what is cheaper by a guess was no cheaper in runs. */
-#include "offline/choose_entry.h"
 #include "offline/choose_settle.h"
 
 #include <math.h>
@@ -181,23 +180,12 @@ static void choose_from_calls(struct chooser *ch, uint32_t func)
 	free(old);
 }
 
-/* Keeps those of @order that are marked and do not tell of the entry; returns how many. */
-static uint32_t marked_of(const struct chooser *ch, struct candidate *order, uint32_t n)
-{
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < n; i++)
-		if (ch->marks[order[i].block] && !(ch->hops[order[i].block].flags & HOP_ENTRY))
-			order[kept++] = order[i];
-	return kept;
-}
-
 /* Marks more, and takes away what is not needed of that. */
 static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
 		return;
-	chooser_find_entries(ch, func);
 	uint32_t n;
 	struct candidate *candidates = mark_more(ch, f, seed, &n);
 	bool search = f->flags & PROG_COUNTED && !(f->flags & PROG_PATHS) && n > 1 &&
@@ -223,13 +211,10 @@ static void choose_from(struct chooser *ch, uint32_t func, const uint8_t *seed)
 		ch->spent += ch->steps - start - STEPS_PER_FUNCTION;
 	if (ch->spent > STEPS_SPARE)
 		ch->spent = STEPS_SPARE;
+	free(candidates);
 	free(all);
 	if (stopped && !seed && !(f->flags & PROG_PATHS))
 		choose_from_calls(ch, func);
-	if (choose_entry(ch, func))
-		take_away(ch, func, candidates, marked_of(ch, candidates, n),
-			  ch->steps + STEPS_PER_FUNCTION);
-	free(candidates);
 }
 
 void choose_best(struct chooser *ch, uint32_t func)

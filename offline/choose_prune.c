@@ -151,7 +151,6 @@ static void end_trial(struct pruning *p, bool stands)
 	for (uint32_t i = 0; i < b->n_mended; i++) {
 		const struct prog_func *f = &ch->prog->funcs[b->mended[i]];
 		memcpy(ch->marks + f->block, b->marks + f->block, f->n_blocks);
-		chooser_find_entries(ch, b->mended[i]);
 	}
 	memcpy(ch->global_need, b->global_need, n * sizeof(*b->global_need));
 	memcpy(ch->global_depth, b->global_depth, n * sizeof(*b->global_depth));
@@ -442,7 +441,6 @@ static struct candidate *find_candidates(struct pruning *p, uint32_t *n)
 		float cost = marks[b] == MARK_BLOCK ? block->any.cost_ns : block->last.cost_ns;
 		cost *= block->freq * f->freq;
 		whole += cost;
-		forced[b] |= ch->hops[b].flags & HOP_ENTRY;
 		if (!forced[b] && !(f->flags & PROG_PATHS) && recursive(p, block->func))
 			c[(*n)++] = (struct candidate){.block = b, .cost = cost};
 	}

@@ -105,8 +105,6 @@ void summarise_anew(struct chooser *ch, struct call_order order)
 static void repair(struct chooser *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
-	force_function(ch, func); /* its entry may have been told further down */
-	chooser_find_entries(ch, func);
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &ch->prog->blocks[b];
 		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;

@@ -237,31 +237,3 @@ void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out
 	for (uint32_t i = from; i < to && i < block->n_succ; i++)
 		reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
 }
-
-/* Whether all that can be reached first shows. */
-static bool all_marked(const struct chooser *ch, const struct vec *alts)
-{
-	for (uint32_t i = 0; i < alts->n; i++)
-		if (alts->at[i] == NODE_EXIT || !ch->marks[alts->at[i]])
-			return false;
-	return alts->n;
-}
-
-void chooser_find_entries(struct chooser *ch, uint32_t func)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	if (!(f->flags & PROG_ENTRY_WITNESS) || !f->n_blocks)
-		return;
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
-		ch->hops[b].flags &= ~HOP_ENTRY;
-	/* What could not be marked is an unresolved place, whatever comes behind it. */
-	bool first = ch->marks[f->block] || !isfinite(ch->prog->blocks[f->block].any.cost_ns);
-	if (!first) {
-		chooser_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
-		first = !all_marked(ch, &ch->alts);
-	}
-	if (first)
-		ch->hops[f->block].flags |= HOP_ENTRY;
-	for (uint32_t i = 0; i < ch->alts.n && !first; i++)
-		ch->hops[ch->alts.at[i]].flags |= HOP_ENTRY;
-}

@@ -49,7 +49,7 @@ struct hop {
 };
 enum hop_flag {
 	HOP_RET = 1,
-	HOP_ENTRY = 2,	   /* its mark says that a function with PROG_ENTRY_WITNESS was entered */
+	HOP_ENTRY = 2,	   /* of a function with PROG_ENTRY_WITNESS */
 	HOP_RET_APART = 4, /* a ret that a witness could tell from the others */
 };
 
@@ -140,9 +140,6 @@ void chooser_alternatives(struct chooser *ch, struct decision d, struct vec *out
 /* Fills ch->found with the first terms of every alternative in @alts; returns the number of
  * alternatives that may be empty, and in @top whether a first set was unbounded. */
 uint32_t chooser_first(struct chooser *ch, const struct vec *alts, bool *top);
-/* Finds by which marks of @func its entry shows (HOP_ENTRY), where it has PROG_ENTRY_WITNESS: that
- * of its first block, or those that choose_entry() has put in its place. */
-void chooser_find_entries(struct chooser *ch, uint32_t func);
 /* Whether the decision's alternatives are pairwise distinguishable. */
 bool chooser_decision_holds(struct chooser *ch, struct decision d);
 /* Whether what follows the call in @block is distinguishable from what its callee needs. */

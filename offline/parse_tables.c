@@ -5,7 +5,6 @@
 #include "offline/parse_tables.h"
 
 #include "offline/parse_facts.h"
-#include "offline/plan_entry.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -192,11 +191,11 @@ static int index_nodes(struct parse_tables *t)
 		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
 			continue;
 		const struct plan_decision *d = &plan->decisions[func->entry];
-		for (uint32_t i = d->first; i < d->first + d->n; i++) {
-			uint32_t site = plan->nodes[plan->alternatives[i]].site;
-			if (site != PUGMARK_NONE && plan_tells_entry(plan, d, site))
-				t->sites[site].entered = f;
-		}
+		if (d->n != 1)
+			continue;
+		uint32_t site = plan->nodes[plan->alternatives[d->first]].site;
+		if (site != PUGMARK_NONE)
+			t->sites[site].entered = f;
 	}
 	return sort_returns(t);
 }

@@ -5,7 +5,6 @@
  * parser one way in silence leads there: two that meet would have been told apart by a witness
  * (docs/theory.md). So every reading of the stack is tried, the innermost return address first, and
  * the one that the grammar allows is taken. */
-#include "offline/plan_entry.h"
 #include "offline/silent.h"
 
 #include <stdlib.h>
@@ -19,13 +18,7 @@ bool silent_just_entered(const struct settling *s)
 	    plan->funcs[s->func].entry == PUGMARK_NONE)
 		return false;
 	const struct plan_decision *d = &plan->decisions[plan->funcs[s->func].entry];
-	for (uint32_t i = d->first; i < d->first + d->n; i++) {
-		uint32_t site = plan->nodes[plan->alternatives[i]].site;
-		if (plan->alternatives[i] == s->next)
-			return d->n == 1 ||
-			       (site != PUGMARK_NONE && plan_tells_entry(plan, d, site));
-	}
-	return false;
+	return d->n == 1 && plan->alternatives[d->first] == s->next;
 }
 
 /* Inside of a call whose callee is not known, and of no other call of ours. */

@@ -50,7 +50,6 @@ static void add_func(struct plan_builder *b, uint32_t func)
 		f->flags |= PLAN_FUNC_LEAVES;
 	if (b->model && b->model->entry && pf->addr == b->model->entry)
 		f->flags |= PLAN_FUNC_START;
-	chooser_find_entries(&b->ch, func);
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
 		if (b->prog->blocks[i].flags & PROG_REACHED && chooser_is_node(&b->ch, i))
 			plan_builder_node(b, i);

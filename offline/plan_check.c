@@ -5,7 +5,6 @@
  * of the function in silence, and no event may begin two of them. Rule 2 is in
  * plan_check_follow.c, rule 3 and the tables themselves in plan_check_tables.c. */
 #include "offline/plan_check_impl.h"
-#include "offline/plan_entry.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -419,19 +418,17 @@ static void describe_sites(struct checker *ck)
 				false; /* it tells the callee's frame */
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
 		const struct plan_func *func = &plan->funcs[f];
-		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
+		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE ||
+		    plan->decisions[func->entry].n != 1)
 			continue;
-		const struct plan_decision *d = &plan->decisions[func->entry];
-		for (uint32_t i = d->first; i < d->first + d->n; i++) {
-			uint32_t site = plan->nodes[plan->alternatives[i]].site;
-			if (site == PUGMARK_NONE || !plan_tells_entry(plan, d, site))
-				continue;
-			ck->is_entry[site] = true;
-			/* What the kernel enters has no caller, and so no frame to speak of. */
-			if (d->n == 1 && func->flags & PLAN_FUNC_START &&
-			    ck->caller_at[f] == ck->caller_at[f + 1])
-				ck->start = site;
-		}
+		uint32_t node = plan->alternatives[plan->decisions[func->entry].first];
+		uint32_t site = plan->nodes[node].site;
+		if (site == PUGMARK_NONE)
+			continue;
+		ck->is_entry[site] = true;
+		/* What the kernel enters has no caller, and so no frame to speak of. */
+		if (func->flags & PLAN_FUNC_START && ck->caller_at[f] == ck->caller_at[f + 1])
+			ck->start = site;
 	}
 }
 

@@ -241,17 +241,15 @@ static const char *entry_fault(const struct checker *ck, const struct plan_func 
 	const struct plan_decision *d = &ck->plan->decisions[f->entry];
 	if (!(f->flags & PLAN_FUNC_ENTERED))
 		return decision_fault(ck, f->entry, func, false);
-	const char *none = "may be entered from anywhere, and no probe says so";
-	for (uint32_t i = d->first; i < d->first + d->n; i++) {
-		uint32_t node = ck->plan->alternatives[i], site = check_node(ck, node)->site;
-		if (!node || site == PUGMARK_NONE)
-			return none;
-		if (site != ck->start &&
-		    (!ck->reads_ret[site] || !(ck->plan->sites[site].capture & CAPTURE_SNAPSHOT)))
-			return "may be entered from anywhere, and its probe does not say from "
-			       "where";
-	}
-	return d->n ? NULL : none;
+	uint32_t node = d->n == 1 ? ck->plan->alternatives[d->first] : 0;
+	uint32_t site = check_node(ck, node)->site;
+	if (!node || site == PUGMARK_NONE)
+		return "may be entered from anywhere, and no probe says so";
+	if (site == ck->start)
+		return NULL;
+	if (!ck->reads_ret[site] || !(ck->plan->sites[site].capture & CAPTURE_SNAPSHOT))
+		return "may be entered from anywhere, and its probe does not say from where";
+	return NULL;
 }
 
 /* Which functions' frames may be ones that unknown code made: those that it enters, and those that

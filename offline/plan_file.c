@@ -21,7 +21,7 @@
 #include <zlib.h>
 
 #define PLAN_MAGIC "PUGPLAN"
-#define PLAN_VERSION 4
+#define PLAN_VERSION 3
 #define FIRST_VERSION 1	 /* without points */
 #define PLACES_VERSION 3 /* the first that says where what is unresolved is */
 

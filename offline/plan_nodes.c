@@ -54,7 +54,8 @@ static uint32_t add_site(struct plan_builder *b, uint32_t block)
 	}
 	if (b->choice->capture_ret[block] && s->cfa_reg != CFA_UNKNOWN)
 		s->capture |= CAPTURE_RET;
-	if (b->ch.hops[block].flags & HOP_ENTRY)
+	const struct prog_func *f = &b->prog->funcs[pb->func];
+	if (f->flags & PROG_ENTRY_WITNESS && f->block == block)
 		s->capture |= CAPTURE_RET | CAPTURE_SNAPSHOT;
 	if (pb->flags & PROG_ROOT)
 		s->capture |= CAPTURE_STACK | (s->cfa_reg != CFA_UNKNOWN ? CAPTURE_RET : 0);

@@ -47,8 +47,6 @@ struct prog_probe {
 	uint64_t addr;
 	float cost_ns; /* INFINITY: cannot be probed */
 	bool cfa_known;
-	bool deep; /* so much of its frame may lie below the return address that a copy of the stack
-		      would show little else */
 };
 
 struct prog_block {

@@ -4,8 +4,6 @@
 
 #include "offline/stack_switch.h"
 
-#define SHALLOW_BYTES 256 /* of a stack of which 4 KB are copied */
-
 struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *insn)
 {
 	const struct probe_costs *costs = &m->options->costs;
@@ -16,9 +14,7 @@ struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *
 		probe.cost_ns = costs->stepped_ns;
 	else
 		return probe;
-	struct pugmark_cfa cfa = pugmark_model_cfa_at(m->model, probe.addr);
-	probe.cfa_known = cfa.reg != CFA_UNKNOWN;
-	probe.deep = cfa.reg != CFA_SP || cfa.offset > SHALLOW_BYTES;
+	probe.cfa_known = pugmark_model_cfa_at(m->model, probe.addr).reg != CFA_UNKNOWN;
 	return probe;
 }
 

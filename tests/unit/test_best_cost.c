@@ -226,50 +226,6 @@ static void what_calls_each_other_is_known_in_the_end(void **state)
 	choice_deinit(&choice);
 }
 
-/* ---- where an entry from anywhere shows ---- */
-
-/* f may be entered from anywhere, and goes one of two ways, each of which shows what it calls. */
-static void what_shows_on_each_way_tells_of_the_entry(void **state)
-{
-	(void)state;
-	enum { F, F_A, F_B, F_END, BLOCKS };
-	struct prog_block blocks[BLOCKS];
-	uint32_t succs[] = {F_A, F_B, F_END, F_END};
-	struct prog_func func = {.n_blocks = BLOCKS, .freq = 1, .flags = PROG_ENTRY_WITNESS};
-	for (uint32_t b = 0; b < BLOCKS; b++)
-		blocks[b] = hand_block(b, 0);
-	blocks[F].n_succ = 2;
-	for (uint32_t b = F_A; b <= F_B; b++) {
-		blocks[b].call = CALL_LEAF;
-		blocks[b].flags |= PROG_FORKS;
-		blocks[b].succ = b + 1;
-		blocks[b].n_succ = 1;
-	}
-	blocks[F_END].flags |= PROG_RET;
-	func.addr = blocks[F].addr;
-	struct program prog = {&func, blocks, NULL, succs, 1, BLOCKS, 4, 0};
-	struct choice choice;
-	struct pugmark_plan *plan;
-	struct plan_check_counts counts;
-	uint32_t unresolved;
-	assert_int_equal(choose_witnesses(&prog, MODE_BEST, &choice, &unresolved), 0);
-	assert_int_equal(choice.marks[F], MARK_NONE);
-	assert_int_not_equal(choice.marks[F_A], MARK_NONE);
-	assert_int_not_equal(choice.marks[F_B], MARK_NONE);
-	assert_int_equal(plan_build(&prog, &choice, MODE_BEST, NULL, &plan), 0);
-	assert_int_equal(plan->n_sites, 2);
-	for (uint32_t i = 0; i < plan->n_sites; i++)
-		assert_int_equal(plan->sites[i].capture, CAPTURE_RET | CAPTURE_SNAPSHOT);
-	assert_int_equal(plan_check(plan, NULL, NULL, &counts), 0);
-	assert_int_equal(counts.faults, 0);
-	/* What does not say where it was entered from says less. */
-	((struct plan_site *)plan->sites)[1].capture = CAPTURE_RET;
-	assert_int_equal(plan_check(plan, NULL, NULL, &counts), 0);
-	assert_int_not_equal(counts.faults, 0);
-	pugmark_plan_free(plan);
-	choice_deinit(&choice);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,7 +234,6 @@ int main(void)
 		cmocka_unit_test(thousands_of_direct_calls),
 		cmocka_unit_test(thousands_of_unknown_calls),
 		cmocka_unit_test(what_calls_each_other_is_known_in_the_end),
-		cmocka_unit_test(what_shows_on_each_way_tells_of_the_entry),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

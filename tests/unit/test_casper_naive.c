@@ -55,8 +55,7 @@ static void make_papers(struct program *p)
 		struct prog_block *block = &p->blocks[b];
 		block->flags &= PROG_RET | PROG_TAIL | PROG_BRANCH;
 		block->call = block->call == CALL_UNKNOWN ? CALL_LEAF : block->call;
-		block->any = block->last = (struct prog_probe){
-			.addr = block->call_addr, .cost_ns = 600, .cfa_known = true};
+		block->any = block->last = (struct prog_probe){block->call_addr, 600, true};
 		block->height = block->flags & PROG_TAIL ? 0 : 16;
 	}
 	for (uint32_t f = 0; f < p->n_funcs; f++)
