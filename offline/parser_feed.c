@@ -100,6 +100,10 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		parser_enter_root(p, &la);
 	} else if (parser_try_unwinding(p, &la)) {
 		return;
+	} else if (!p->tables[e->module]->go_runtime) {
+		/* In a stack that may have moved, it can follow from where the parser is. */
+		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
+		return;
 	}
 	if (!parser_derive(p, &la, first) && !p->failed)
 		parser_reanchor(p, &la, p->torn ? CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
