@@ -291,7 +291,7 @@ static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t 
 	t->attached = NULL;
 }
 
-/* When the next witness of @n records was hit, counted from @time_ns. */
+/* When the first witness of @n records was hit, counted from @time_ns. */
 static uint64_t next_time(const struct batch_record *r, uint32_t n, uint64_t time_ns)
 {
 	for (; n--; r++) {
@@ -398,7 +398,7 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 		n = b->n;
 	for (; n--; r++) {
 		if (r->head >> HEAD_RECORD_SHIFT == RECORD_ATTACH) {
-			end_pause(u->task, g, next_time(r, n, reading.time_ns));
+			end_pause(u->task, g, next_time(r + 1, n, reading.time_ns));
 			unpack_attach(u, g, b->pid);
 		} else {
 			unpack_record(u, &reading, r);

@@ -40,6 +40,7 @@ claim 'and that there is a gap for it' grep -q 'gap .*: .*functions were taken o
 claim 'as JSON, too' eval '"$PUGMARK" verify --format json rec | grep -q "taken out, since"'
 "$PUGMARK" dump rec >dump 2>err
 claim 'all gaps are of that' is "$(grep ' gap ' dump | grep -vc ' gap plan ')" 0
+claim 'none ends before it begins' is "$(awk '$2 == "gap" && $6 < $5' dump | wc -l)" 0
 hot=$(nm hot | awk '$3 == "hot" { print $1 }' | sed 's/^0*//')
 round=$(nm hot | awk '$3 == "one_round" { print $1 }' | sed 's/^0*//')
 longest=$(awk '$2 == "gap" { d = ($6 - $5) / 1e9; if (d > most) most = d; thread[$1] = 1 }
