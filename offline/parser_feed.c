@@ -101,7 +101,7 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	} else if (parser_try_unwinding(p, &la)) {
 		return;
 	} else if (!p->tables[e->module]->go_runtime) {
-		/* In a stack that may have moved, it can follow from where the parser is. */
+		/* Only where stacks move may it follow from where the parser is all the same. */
 		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
 		return;
 	}

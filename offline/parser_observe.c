@@ -313,8 +313,8 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 	bool anew = chain->anew && can_end(p, chain->level) &&
 		    (chain->origin == PUGMARK_NONE || parser_can_come_below(p, la, chain->level));
 	bool outside = chain->origin == PUGMARK_NONE; /* else its call was made twice */
-	if (parser_find(p, la, &level, &alt) &&
-	    (!anew || (outside && level == chain->level && ends_by_jump(p, la, level)))) {
+	if ((!anew || outside) && parser_find(p, la, &level, &alt) &&
+	    (!anew || (level == chain->level && ends_by_jump(p, la, level)))) {
 		parser_end_frames(p, level + 1);
 		return parser_derive(p, la, alt);
 	}
