@@ -77,7 +77,8 @@ struct bench {
 	int talk; /* a socket to the child */
 };
 
-/* Processor time of this thread: what else the machine does, and it may be full, is no part of it. */
+/* Processor time of this thread: what else the machine does, and it may be full, is no part of it.
+ */
 static uint64_t spent_ns(void)
 {
 	struct timespec ts;
