@@ -330,13 +330,25 @@ static bool switches(struct search *s)
 	return false;
 }
 
+/* Whether it takes the stack pointer from rbp, which call frame information says points into the
+ * frame there: as functions do that return from one of a variable size. */
+static bool frees_frame(const struct builder *b, uint32_t i)
+{
+	const uint8_t *bytes = builder_insn_bytes(b, i);
+	bool lea = bytes[1] == 0x8d && (bytes[2] & 7) == REG_BP && bytes[2] >> 6;
+	bool mov = bytes[1] == 0x89 && (bytes[2] >> 3 & 7) == REG_BP;
+	bool is_bp = (lea && !(bytes[0] & 1)) || (mov && !(bytes[0] & 4));
+	return is_bp && builder_cfa_at(b, insn_addr(b, i)).reg == CFA_BP;
+}
+
 /* Whether an instruction of the function may be one that does; and only then it is looked into. */
 static bool may_switch(const struct builder *b, const struct pugmark_func *f)
 {
 	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++) {
 		const struct pugmark_block *block = &b->blocks.at[k];
 		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++)
-			if (stack_switch_may_load(builder_insn_bytes(b, i), b->insns.at[i].len))
+			if (stack_switch_may_load(builder_insn_bytes(b, i), b->insns.at[i].len) &&
+			    !frees_frame(b, i))
 				return true;
 	}
 	return false;

@@ -121,12 +121,12 @@ static int adopt_running(struct recording_run *run, struct pugmark_diag *diag)
 }
 
 /* Takes in what runs the program now: by itself each would be at its first hit, and its signals
- * before that would not be seen. Which of them a filter lets through is seen at that hit only. */
+ * before that would not be seen. A filter that keeps one out finds no thread of it. */
 static int adopt_found(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
 
-	for (uint32_t i = 0; o->all && !o->cgroup && !o->pid_namespace && i < o->n_running; i++) {
+	for (uint32_t i = 0; o->all && i < o->n_running; i++) {
 		if (!running_runs(o->running[i], o->program))
 			continue;
 		int n = probes_adopt(run->probes, o->running[i], true, diag);

@@ -107,6 +107,23 @@ struct mm_struct {
 	struct file *exe_file;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
@@ -120,6 +137,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
+	struct css_set *cgroups;
 	unsigned long sas_ss_sp;
 	size_t sas_ss_size;
 };
