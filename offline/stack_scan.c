@@ -144,7 +144,8 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 		const struct frame *f = &p->stack[i];
 		if (!f->cfa && nearest == UINT64_MAX)
 			open = i + 1; /* a frame at an unknown place: the last that it can be */
-		if (f->cfa <= sp || f->cfa - sp > nearest || !stack_slot_holds(p, e, f->cfa, f->ret))
+		if (f->cfa <= sp || f->cfa - sp > nearest ||
+		    !stack_slot_holds(p, e, f->cfa, f->ret))
 			continue;
 		nearest = f->cfa - sp;
 		open = i + 1;
