@@ -167,6 +167,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.program_fds = modules->program_fds;
 		a->options.n_program_fds = modules->n_programs;
 		a->options.program = modules->targets.at[0].path;
+		a->options.program_name = modules->targets.at[0].name;
 		a->options.running = modules->running;
 		a->options.n_running = modules->n_running;
 		a->options.replan = replan;
