@@ -95,8 +95,10 @@ static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 	w->temper.signal = chance;
 	/* Were a handler called back or interrupted after it has jumped out, nothing in a trace
 	 * would say whether it is still the handler that runs. */
-	if (out != RETURNED || ends)
+	if (out != RETURNED || ends) {
+		w->nameless = PUGMARK_NONE;
 		return out;
+	}
 	if (opaque)
 		out = walker_become(w, callee);
 	else if (callee != PUGMARK_NONE)
