@@ -125,9 +125,22 @@ static bool raises(const struct builder *b, uint32_t first, uint32_t last)
 	return false;
 }
 
+/* Whether the code from @first to its end @last leaves for a landing pad, as gcc's unwinder does
+ * (__builtin_eh_return): rsp is copied from rcx, and what is there then popped and jumped to. */
+static bool leaves_for_pad(const struct builder *b, uint32_t first, uint32_t last)
+{
+	static const uint8_t mov_pop[] = {0x48, 0x89, 0xcc, 0x59}, jump[] = {0xff, 0xe1};
+	if (last < first + 2 || b->insns.at[last].len != sizeof(jump) ||
+	    memcmp(builder_insn_bytes(b, last), jump, sizeof(jump)))
+		return false;
+	const struct pugmark_insn *pop = &b->insns.at[last - 1], *mov = &b->insns.at[last - 2];
+	return pop->len == 1 && mov->len == 3 &&
+	       !memcmp(builder_insn_bytes(b, last - 2), mov_pop, sizeof(mov_pop));
+}
+
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last)
 {
-	if (raises(b, first, last))
+	if (raises(b, first, last) || leaves_for_pad(b, first, last))
 		return true;
 	bool leaves = false, keeps;
 	for (uint32_t i = first; i < last && !leaves; i++)
