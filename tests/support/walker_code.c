@@ -97,7 +97,7 @@ static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 	 * would say whether it is still the handler that runs. */
 	if (out != RETURNED || ends) {
 		w->nameless = PUGMARK_NONE;
-		return out;
+		return out == RETURNED && b->flags & PROG_NORETURN ? OVER : out;
 	}
 	if (opaque)
 		out = walker_become(w, callee);
