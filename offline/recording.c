@@ -4,6 +4,7 @@
  * directory is trusted; the file of events may be growing or shrinking while it is read. */
 #include "offline/recording_impl.h"
 
+#include "offline/checksum.h"
 #include "offline/codec.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 void recording_add_note(struct recording *rec, const char *format, ...)
 {
@@ -128,7 +128,7 @@ int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, str
 	ssize_t n = read_at(fd, stored->data, h->stored_bytes, seg->off + SEGMENT_HEADER_BYTES);
 	if (n < 0)
 		return n;
-	if (n != h->stored_bytes || crc32(0, stored->data, n) != h->crc)
+	if (n != h->stored_bytes || checksum(stored->data, n) != h->crc)
 		return -EBADMSG;
 	return codec_expand(codec, h->codec, stored->data, n, raw->data, h->raw_bytes);
 }
