@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* parse_tables.c: FIRST sets of the grammar in a plan, one decision at a time. What can be silent
- * is computed for the whole plan at once (it is one bit a decision); first terms are collected by
- * a walk from the decision through everything silent, callees included. */
+/* parse_tables.c: FIRST sets of the grammar in a plan, one decision at a time: first terms are
+ * collected by a walk from the decision through everything silent, callees included. What can be
+ * silent is for parse_silent.c to say. */
 #include "offline/parse_tables.h"
 
 #include "offline/parse_facts.h"
+#include "offline/parse_silent.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,12 +22,7 @@ static bool node_silent(const struct parse_tables *t, const struct plan_node *n)
 {
 	if (n->site != PUGMARK_NONE)
 		return false;
-	return n->kind != NODE_KIND_CALL || t->func_empty[n->callee];
-}
-
-static bool leaves_function(const struct plan_node *n)
-{
-	return n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN || n->flags & NODE_TAIL;
+	return n->kind != NODE_KIND_CALL || parse_tables_func_empty(t, n->callee);
 }
 
 /* Whether the rest of the function from @n on can be silent. */
@@ -34,96 +30,7 @@ static bool node_empty(const struct parse_tables *t, const struct plan_node *n)
 {
 	if (!node_silent(t, n) || n->flags & NODE_NORETURN)
 		return false;
-	return leaves_function(n) || (n->next != PUGMARK_NONE && t->decision_empty[n->next]);
-}
-
-/* An alternative that makes its decision empty once another decision is: the next, or the callee's
- * first. */
-struct waiting {
-	uint32_t decision, node;
-	uint32_t next; /* that waits for the same; 0: none */
-};
-
-struct emptiness {
-	struct parse_tables *t;
-	struct waiting *all; /* from 1 */
-	uint32_t *first;     /* by what is waited for */
-	uint32_t *found, n_found, n;
-};
-
-/* What @n waits for; PUGMARK_NONE: nothing. */
-static uint32_t waits_for(const struct parse_tables *t, const struct plan_node *n)
-{
-	if (n->kind == NODE_KIND_CALL) {
-		uint32_t entry = t->plan->funcs[n->callee].entry;
-		if (entry != PUGMARK_NONE && !t->decision_empty[entry])
-			return entry;
-	}
-	return leaves_function(n) || t->decision_empty[n->next] ? PUGMARK_NONE : n->next;
-}
-
-static void look_at(struct emptiness *e, uint32_t waiting)
-{
-	struct waiting *w = &e->all[waiting];
-	if (e->t->decision_empty[w->decision])
-		return;
-	uint32_t by = waits_for(e->t, &e->t->plan->nodes[w->node]);
-	if (by == PUGMARK_NONE) {
-		e->t->decision_empty[w->decision] = true;
-		e->found[e->n_found++] = w->decision;
-		return;
-	}
-	w->next = e->first[by];
-	e->first[by] = waiting;
-}
-
-/* An alternative without a witness that returns can be silent if what follows can. */
-static void look_at_all(struct emptiness *e)
-{
-	const struct pugmark_plan *plan = e->t->plan;
-	for (uint32_t d = 0; d < plan->n_decisions; d++)
-		for (uint32_t i = 0; i < plan->decisions[d].n; i++) {
-			uint32_t node = plan->alternatives[plan->decisions[d].first + i];
-			const struct plan_node *n = &plan->nodes[node];
-			if (n->site != PUGMARK_NONE || n->flags & NODE_NORETURN ||
-			    (!leaves_function(n) && n->next == PUGMARK_NONE))
-				continue;
-			e->all[++e->n] = (struct waiting){d, node, 0};
-			look_at(e, e->n);
-		}
-	while (e->n_found)
-		for (uint32_t w = e->first[e->found[--e->n_found]], next; w; w = next) {
-			next = e->all[w].next;
-			look_at(e, w);
-		}
-	for (uint32_t f = 0; f < plan->n_funcs; f++) {
-		uint32_t entry = plan->funcs[f].entry;
-		/* what is not modelled is entered by nobody that the parser follows */
-		e->t->func_empty[f] = entry == PUGMARK_NONE || e->t->decision_empty[entry];
-	}
-}
-
-static int find_empty(struct parse_tables *t)
-{
-	const struct pugmark_plan *plan = t->plan;
-	uint64_t n = 0;
-	for (uint32_t d = 0; d < plan->n_decisions; d++)
-		n += plan->decisions[d].n;
-	if (n >= UINT32_MAX) /* as no plan has that was made */
-		return -ENOMEM;
-	struct emptiness e = {
-		.t = t,
-		.all = malloc((n + 1) * sizeof(*e.all)),
-		.first = calloc(plan->n_decisions + 1, sizeof(*e.first)),
-		.found = malloc((plan->n_decisions + 1) * sizeof(*e.found)),
-	};
-	int err = e.all && e.first && e.found ? 0 : -ENOMEM;
-	if (!err)
-		look_at_all(&e);
-	free(e.all);
-	free(e.first);
-	free(e.found);
-	return err;
+	return parse_leaves(n) || (n->next != PUGMARK_NONE && parse_silent_decision(t->silent, n->next));
 }
 
 static int by_addr(const void *a, const void *b)
@@ -207,16 +114,14 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 		return -ENOMEM;
 	t->plan = plan;
 	t->at = calloc(plan->n_decisions + 1, sizeof(*t->at));
-	t->func_empty = calloc(plan->n_funcs + 1, sizeof(bool));
-	t->decision_empty = calloc(plan->n_decisions + 1, sizeof(bool));
 	t->sites = calloc(plan->n_sites + 1, sizeof(*t->sites));
 	t->enterable = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->enterable_unseen = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
-	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->func_empty ||
-	    !t->decision_empty || !t->sites || !t->returns || find_empty(t) ||
-	    parse_facts_outward(t) || parse_facts_unsure(t) || index_nodes(t)) {
+	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->sites ||
+	    !t->returns || parse_silent_new(plan, &t->silent) || parse_facts_outward(t) ||
+	    parse_facts_unsure(t) || index_nodes(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
@@ -232,8 +137,7 @@ void parse_tables_free(struct parse_tables *t)
 	for (uint32_t d = 0; t->at && d < t->plan->n_decisions; d++)
 		free(t->at[d]);
 	free(t->at);
-	free(t->func_empty);
-	free(t->decision_empty);
+	parse_silent_free(t->silent);
 	free(t->sites);
 	free(t->enterable);
 	free(t->enterable_unseen);
@@ -248,7 +152,7 @@ void parse_tables_free(struct parse_tables *t)
 
 bool parse_tables_func_empty(const struct parse_tables *t, uint32_t func)
 {
-	return t->func_empty[func];
+	return parse_silent_func(t->silent, t->plan, func);
 }
 
 uint32_t parse_tables_return_to(const struct parse_tables *t, uint64_t addr)
@@ -420,7 +324,7 @@ static void pass(struct walk *w, uint32_t node, struct place p)
 	if (n->kind == NODE_KIND_UNKNOWN)
 		find(w, FIRST_ANY_ENTRY, callee);
 	p.decision = n->next;
-	if (node_silent(w->t, n) && !leaves_function(n) && !(n->flags & NODE_NORETURN))
+	if (node_silent(w->t, n) && !parse_leaves(n) && !(n->flags & NODE_NORETURN))
 		go_to(w, p);
 }
 

@@ -41,12 +41,14 @@ struct site_facts {
 	bool own_cfa;	  /* the event's CFA is that of the frame of the node */
 };
 
+struct parse_silent;
+
 /* Filled by parse_tables.c; open to the parser, which asks at every event. */
 struct parse_tables {
 	const struct pugmark_plan *plan;
 	struct decision_table **at; /* one a decision; NULL: not built yet */
 	struct site_facts *sites;
-	bool *func_empty, *decision_empty;
+	struct parse_silent *silent;
 	bool *enterable, *enterable_unseen, *jumps_out; /* per function */
 	bool *unsure_decision; /* NULL where the plan has no such places; as unsure_call: */
 	bool *unsure_call;     /* per node: an event after it may as well be of what it called */
