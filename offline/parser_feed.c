@@ -147,7 +147,12 @@ static void end_pause(struct parser *p)
 
 int parser_feed(struct parser *p, const struct witness_event *e)
 {
-	p->n_out = 0;
+	parser_drop_events(p);
+	return parser_feed_more(p, e);
+}
+
+int parser_feed_more(struct parser *p, const struct witness_event *e)
+{
 	p->now_ns = e->time_ns;
 	p->from_ns = p->last_ns;
 	p->doubted = false;

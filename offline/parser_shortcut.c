@@ -49,16 +49,6 @@ struct shortcut {
 	bool own_cfa; /* the event's CFA is that of its frame */
 };
 
-/* A trace_event without its times; its depth is relative to the deciding frame's. */
-struct shortcut_event {
-	uint64_t addr, target;
-	const char *import;
-	uint32_t func;
-	int32_t depth;
-	uint16_t module, target_module;
-	uint8_t kind, cause;
-};
-
 /* A frame as it is after it; the CFAs less the event's, where they are known. */
 struct shortcut_frame {
 	struct frame frame;
@@ -68,7 +58,7 @@ struct shortcut_frame {
 
 struct shortcuts {
 	struct shortcut slots[SHORTCUTS];
-	struct shortcut_event events[KEPT_MAX];
+	struct trace_event events[KEPT_MAX]; /* without times; depths from the deciding frame's */
 	struct shortcut_frame frames[KEPT_MAX];
 	uint32_t n_events, n_frames;
 	bool any;
@@ -146,25 +136,17 @@ static inline bool is_plain(const struct parser *p, const struct witness_event *
 
 static inline bool report(struct parser *p, const struct shortcut *s)
 {
-	const struct shortcut_event *from = &p->shortcuts->events[s->event];
+	const struct trace_event *from = &p->shortcuts->events[s->event];
 	struct trace_event *to = parser_reserve(p, s->n_events);
 	uint32_t depth = p->n - p->gone;
 	if (!to)
 		return false;
-	for (uint32_t i = 0; i < s->n_events; i++)
-		to[i] = (struct trace_event){
-			.from_ns = p->from_ns,
-			.to_ns = p->now_ns,
-			.addr = from[i].addr,
-			.target = from[i].target,
-			.import = from[i].import,
-			.func = from[i].func,
-			.depth = depth + (uint32_t)from[i].depth,
-			.module = from[i].module,
-			.target_module = from[i].target_module,
-			.kind = from[i].kind,
-			.cause = from[i].cause,
-		};
+	for (const struct trace_event *end = from + s->n_events; from < end; from++, to++) {
+		*to = *from;
+		to->from_ns = p->from_ns;
+		to->to_ns = p->now_ns;
+		to->depth += depth;
+	}
 	p->n_out += s->n_events;
 	return true;
 }
@@ -214,8 +196,9 @@ bool parser_shortcut(struct parser *p, const struct witness_event *e)
 	for (uint32_t i = 0; i < n; i++) {
 		if (!report(p, past[i]))
 			return false;
-		parser_drop_frames(p, p->n - 1);
+		p->n--; /* no more than a frame: it is not gone, and below a call */
 	}
+	p->lowest = p->n < p->lowest ? p->n : p->lowest;
 	if (report(p, s))
 		go_to_event(p, s, e);
 	return true;
@@ -261,18 +244,10 @@ static void keep_events(struct parser *p, const struct shortcut_start *start)
 	struct shortcuts *s = p->shortcuts;
 	uint32_t depth = start->n - start->gone;
 	for (uint32_t i = start->n_out; i < p->n_out; i++) {
-		const struct trace_event *e = &p->out[i];
-		s->events[s->n_events++] = (struct shortcut_event){
-			.addr = e->addr,
-			.target = e->target,
-			.import = e->import,
-			.func = e->func,
-			.depth = (int32_t)(e->depth - depth),
-			.module = e->module,
-			.target_module = e->target_module,
-			.kind = e->kind,
-			.cause = e->cause,
-		};
+		struct trace_event *to = &s->events[s->n_events++];
+		*to = p->out[i];
+		to->depth -= depth;
+		to->lost = 0;
 	}
 }
 
