@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* checksum.h: CRC-32, the one of zlib (RFC 1952, section 8), of as much as a large program's plan. */
+/* checksum.h: CRC-32, the one of zlib (RFC 1952, section 8). */
 #ifndef OFFLINE_CHECKSUM_H
 #define OFFLINE_CHECKSUM_H
 

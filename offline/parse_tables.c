@@ -30,7 +30,8 @@ static bool node_empty(const struct parse_tables *t, const struct plan_node *n)
 {
 	if (!node_silent(t, n) || n->flags & NODE_NORETURN)
 		return false;
-	return parse_leaves(n) || (n->next != PUGMARK_NONE && parse_silent_decision(t->silent, n->next));
+	return parse_leaves(n) ||
+	       (n->next != PUGMARK_NONE && parse_silent_decision(t->silent, n->next));
 }
 
 static int by_addr(const void *a, const void *b)

@@ -56,7 +56,8 @@ static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32
 
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
-	parser_set_bias(p, e->module, e->bias);
+	if (!(p->bias_known >> e->module & 1) || p->bias[e->module] != e->bias)
+		parser_set_bias(p, e->module, e->bias);
 	if (p->position == AT_DECISION && p->begun && !p->lost && !p->n_handlers &&
 	    parser_shortcut(p, e))
 		return;

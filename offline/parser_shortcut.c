@@ -52,8 +52,8 @@ struct shortcut {
 /* A frame as it is after it; the CFAs less the event's, where they are known. */
 struct shortcut_frame {
 	struct frame frame;
-	bool has_cfa, has_call_cfa;
-	bool keeps_ret; /* it is as it was */
+	uint64_t cfa_known, call_cfa_known; /* all ones, or 0 */
+	bool keeps_ret;			    /* it is as it was */
 };
 
 struct shortcuts {
@@ -154,23 +154,27 @@ static inline bool report(struct parser *p, const struct shortcut *s)
 static inline void place(struct frame *f, const struct shortcut_frame *from, uint64_t cfa)
 {
 	*f = from->frame;
-	if (from->has_cfa)
-		f->cfa += cfa;
-	if (from->has_call_cfa)
-		f->call_cfa += cfa;
+	f->cfa = from->frame.cfa + (cfa & from->cfa_known);
+	f->call_cfa = from->frame.call_cfa + (cfa & from->call_cfa_known);
 }
 
 static void go_to_event(struct parser *p, const struct shortcut *s, const struct witness_event *e)
 {
 	const struct shortcut_frame *from = &p->shortcuts->frames[s->frame];
-	struct frame *f = parser_top(p), was = *f;
+	struct frame *f = parser_top(p);
+	uint8_t boundary = f->boundary, hidden = f->hidden;
+	uint64_t ret = from->keeps_ret ? f->ret : from->frame.ret;
 	place(f, from, e->cfa);
-	f->boundary = was.boundary;
-	f->hidden = was.hidden;
-	if (from->keeps_ret)
-		f->ret = was.ret;
-	for (uint32_t i = 1; i < s->n_frames; i++)
-		place(parser_push(p, from[i].frame), &from[i], e->cfa);
+	f->boundary = boundary;
+	f->hidden = hidden;
+	f->ret = ret;
+	for (uint32_t i = 1; i < s->n_frames; i++) {
+		if (p->n == p->cap && !parser_grow_stack(p))
+			return;
+		place(&p->stack[p->n++], &from[i], e->cfa);
+		if (p->unsure)
+			parser_note_doubt(p);
+	}
 	p->position = s->position;
 }
 
@@ -254,7 +258,8 @@ static void keep_events(struct parser *p, const struct shortcut_start *start)
 static void keep_frame(struct parser *p, const struct frame *f, uint64_t cfa)
 {
 	struct shortcut_frame *to = &p->shortcuts->frames[p->shortcuts->n_frames++];
-	*to = (struct shortcut_frame){*f, f->cfa, f->call_cfa, false};
+	*to = (struct shortcut_frame){*f, f->cfa ? UINT64_MAX : 0, f->call_cfa ? UINT64_MAX : 0,
+				      false};
 	to->frame.cfa -= f->cfa ? cfa : 0;
 	to->frame.call_cfa -= f->call_cfa ? cfa : 0;
 }

@@ -93,7 +93,8 @@ static int begin(struct segment_model *m, uint32_t n, uint32_t unit_ns, uint64_t
 	for (int i = 0; i < ORDERS; i++)
 		memset(m->followers[i], 0, slots * sizeof(**m->followers));
 	memset(m->paces, 0, slots * sizeof(*m->paces));
-	memset(m->arrivals, 0, slots * sizeof(*m->arrivals));
+	if (unit_ns)
+		memset(m->arrivals, 0, slots * sizeof(*m->arrivals));
 	memset(m->cfas, 0, slots * sizeof(*m->cfas));
 	memset(&m->n_symbols, 0,
 	       offsetof(struct segment_model, is_match) -
