@@ -13,11 +13,6 @@
 
 #define TERMS_MAX 65536 /* of one decision; past that it is top */
 
-struct return_point {
-	uint64_t addr;
-	uint32_t node;
-};
-
 static bool node_silent(const struct parse_tables *t, const struct plan_node *n)
 {
 	if (n->site != PUGMARK_NONE)
@@ -34,15 +29,15 @@ static bool node_empty(const struct parse_tables *t, const struct plan_node *n)
 	       (n->next != PUGMARK_NONE && parse_silent_decision(t->silent, n->next));
 }
 
-static int by_addr(const void *a, const void *b)
+/* Where the call @node returns to. */
+static inline uint64_t return_to(const struct parse_tables *t, uint32_t node)
 {
-	const struct return_point *x = a, *y = b;
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
+	return t->plan->nodes[node].addr + t->plan->nodes[node].call_len;
 }
 
-static uint32_t run_end(const struct return_point *a, uint32_t i, uint32_t n)
+static uint32_t run_end(const struct parse_tables *t, const uint32_t *nodes, uint32_t i, uint32_t n)
 {
-	while (++i < n && a[i - 1].addr <= a[i].addr)
+	while (++i < n && return_to(t, nodes[i - 1]) <= return_to(t, nodes[i]))
 		;
 	return i;
 }
@@ -51,18 +46,21 @@ static uint32_t run_end(const struct return_point *a, uint32_t i, uint32_t n)
  * every two of them become one. */
 static int sort_returns(struct parse_tables *t)
 {
-	uint32_t n = t->n_returns, runs = 2;
-	struct return_point *to = malloc((n + 1) * sizeof(*to));
+	uint32_t n = t->n_returns;
+	if (run_end(t, t->returns, 0, n) >= n)
+		return 0;
+	uint32_t runs = 2, *to = malloc(n * sizeof(*to));
 	if (!to)
 		return -ENOMEM;
 	while (runs > 1) {
-		struct return_point *from = t->returns, *out = to;
+		uint32_t *from = t->returns, *out = to;
 		runs = 0;
 		for (uint32_t i = 0; i < n; runs++) {
-			uint32_t mid = run_end(from, i, n);
-			uint32_t end = mid < n ? run_end(from, mid, n) : n, k = mid;
+			uint32_t mid = run_end(t, from, i, n);
+			uint32_t end = mid < n ? run_end(t, from, mid, n) : n, k = mid;
 			while (i < mid || k < end) {
-				bool first = k == end || (i < mid && from[i].addr <= from[k].addr);
+				bool first = k == end || (i < mid && return_to(t, from[i]) <=
+									     return_to(t, from[k]));
 				*out++ = from[first ? i++ : k++];
 			}
 			i = end;
@@ -91,8 +89,7 @@ static int index_nodes(struct parse_tables *t)
 		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
 			    n->kind == NODE_KIND_LEAF || n->kind == NODE_KIND_OPAQUE;
 		if (call && !(n->flags & NODE_TAIL))
-			t->returns[t->n_returns++] =
-				(struct return_point){n->addr + n->call_len, i};
+			t->returns[t->n_returns++] = i;
 	}
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
 		const struct plan_func *func = &plan->funcs[f];
@@ -158,10 +155,16 @@ bool parse_tables_func_empty(const struct parse_tables *t, uint32_t func)
 
 uint32_t parse_tables_return_to(const struct parse_tables *t, uint64_t addr)
 {
-	struct return_point key = {.addr = addr};
-	const struct return_point *r =
-		bsearch(&key, t->returns, t->n_returns, sizeof(*t->returns), by_addr);
-	return r ? r->node : PUGMARK_NONE;
+	uint32_t low = 0, high = t->n_returns;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		uint64_t at = return_to(t, t->returns[mid]);
+		if (at == addr)
+			return t->returns[mid];
+		low = at < addr ? mid + 1 : low;
+		high = at < addr ? high : mid;
+	}
+	return PUGMARK_NONE;
 }
 
 bool parse_tables_enterable_unseen(const struct parse_tables *t, uint32_t func)
