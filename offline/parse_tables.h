@@ -55,7 +55,7 @@ struct parse_tables {
 	bool *unsure_root;     /* per node: its event comes by unwinding, or after what is silent */
 	bool *hides_frames;    /* per function: in a call of it there may be one of which nothing
 				  tells where the callee's frame lies */
-	uint32_t *returns; /* calls, by where they return to */
+	uint32_t *returns;     /* calls, by where they return to */
 	uint32_t n_returns;
 	bool go_runtime; /* which moves stacks, and makes threads go on in what nothing called */
 };
