@@ -203,7 +203,7 @@ static bool locate(struct settling *s, uint64_t ip, uint64_t bp)
 static bool none_left(const struct parser *p, const struct witness_event *e, uint64_t caller)
 {
 	return caller == SIGNAL_NO_CALLER ||
-	       (!caller && !stack_slot_holds(e, p->stack[0].cfa, p->stack[0].ret));
+	       (!caller && !stack_slot_holds(p, e, p->stack[0].cfa, p->stack[0].ret));
 }
 
 /* Whether the way that leads there passes a place where another one may as well: in the open frames

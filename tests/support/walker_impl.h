@@ -74,7 +74,8 @@ struct walker {
 	bool target_told;  /* by an indirect jump that leaves its function on one of its ways */
 	uint32_t steps, limit;
 	bool told;	   /* the target of the jump that is made next is */
-	uint32_t nameless; /* steps up to a call of which nothing says where it goes but an entry */
+	uint32_t nameless; /* steps up to a call in progress of which only an entry says where it
+			      goes */
 };
 
 /* RETURNED: to the caller; OVER: the walk ends here; THROWN: on the way to the survivor. */
