@@ -150,6 +150,13 @@ int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, co
 				"it was replaced since it was planned (run this again)");
 }
 
+void record_explain_files(int err, struct pugmark_diag *diag)
+{
+	size_t len = strnlen(diag->text, sizeof(diag->text));
+	if (err == -EMFILE)
+		snprintf(diag->text + len, sizeof(diag->text) - len, " (raise `ulimit -n`)");
+}
+
 int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
 {
 	char line[256];

@@ -460,6 +460,20 @@ static void note_callers(struct recording_run *run)
 	free(words);
 }
 
+/* Probes are on the file that was there at the beginning. */
+static void note_replaced(struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+	char text[512];
+
+	if (!o->all || !running_is_replaced(o->program, o->program_name))
+		return;
+	snprintf(text, sizeof(text),
+		 "%.400s was replaced: what runs the new file is not traced (record again)",
+		 o->program_name);
+	note(run, text);
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
@@ -491,6 +505,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		run.replanner = NULL;
 		note_counters(&run);
 		note_callers(&run);
+		note_replaced(&run);
 		done.write_err = collector_finish(run.collector);
 		if (done.write_err)
 			done.why = STOP_DISK;

@@ -39,6 +39,13 @@ printf 'text' >plain && chmod +x plain
 fails 'not an ELF file' record -- ./plain
 head -c 300 prog >prog.cut && chmod +x prog.cut
 fails './prog.cut' record -- ./prog.cut
+few_files() { (ulimit -n 30 && record "$@"); }
+fails 'Too many open files (raise `ulimit -n`)' few_files -- ./prog
+"$PUGMARK" record -o $'two\nlines' -- ./prog <text >/dev/null 2>err
+claim 'what is printed of a name stays in its line' is "$(grep -vc '^pugmark: ' err)" 0
+"$PUGMARK" record -q -o unread -- ./prog <text >/dev/null 2>err
+printf '\377\377\377' | dd of=unread/events bs=1 seek=$(($(stat -c %s unread/events) / 3)) conv=notrunc 2>/dev/null
+fails 'of the calls that can be read: it is not complete' "$PUGMARK" encode unread
 fails 'no process 4194303' record -p 4194303
 fails 'kernel thread' record -p 2
 status=0
