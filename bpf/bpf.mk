@@ -18,7 +18,7 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(say) SKEL $@
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-# Every object of user/ may include a skeleton.
-$(USER_OBJ): | $(BPF_SKEL)
+# Every object of user/ may include a skeleton, and so does a test.
+$(USER_OBJ) $(BUILD)/tests/unit/test_probe_frames.o: | $(BPF_SKEL)
 
 -include $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.d)

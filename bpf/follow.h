@@ -117,7 +117,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Read once for each process to adopt: makes a state for each thread of adopt_pid. */
+/* Read once for each process to adopt: makes a state for each thread of adopt_pid,
+ * unless a filter keeps that out. */
 SEC("iter/task")
 int adopt(struct bpf_iter__task *ctx)
 {
@@ -131,6 +132,8 @@ int adopt(struct bpf_iter__task *ctx)
 	__u32 tgid = task->tgid;
 	__s32 pid = pid_seen(BPF_CORE_READ(task, group_leader), 0);
 	if (!adopt_pid || pid != (int)adopt_pid)
+		return 0;
+	if (trace_all && !is_wanted(task))
 		return 0;
 	if (!trace_all && bpf_map_update_elem(&tracked, &tgid, &pid, BPF_ANY)) {
 		count(&counters.untracked);

@@ -11,7 +11,7 @@ const volatile bool with_times = true;
 const volatile bool with_costs = false; /* what sending stacks takes is measured */
 const volatile bool trace_all = false;
 const volatile bool follow = true;
-const volatile bool in_cgroup = false;	   /* trace_all: only what is in cgroups[0] */
+const volatile __u64 in_cgroup = 0;	   /* trace_all: only what is in cgroups[0]; its number */
 const volatile __u32 in_pid_namespace = 0; /* trace_all: only what is in it; its number */
 /* The tables of sites and of returns have two halves of so many: while what is probed changes, one
  * is in use and the other is filled. */

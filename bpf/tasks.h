@@ -115,10 +115,9 @@ static struct task_state *task_new(struct task_struct *task, __u32 parent, bool 
 
 #define PID_LEVELS 32 /* MAX_PID_NS_LEVEL */
 
-/* Whether the current task has a number in the pid namespace that is asked for. */
-__noinline int is_in_pid_namespace(void)
+/* Whether @task has a number in the pid namespace that is asked for. */
+static __noinline bool is_in_pid_namespace(struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	__u32 level = pid ? BPF_CORE_READ(pid, level) : 0;
 
@@ -136,14 +135,33 @@ __noinline int is_in_pid_namespace(void)
 	return false;
 }
 
-/* trace_all: whether the current task, which has come upon a probe, is one of those. */
+#define CGROUP_LEVELS 64
+
+/* Whether @task is in the cgroup that is asked for, or in one below it. The kernel tells at once,
+ * but of the current task only. */
+static __noinline bool is_in_cgroup(struct task_struct *task)
+{
+	if (task == bpf_get_current_task_btf())
+		return bpf_current_task_under_cgroup(&cgroups, 0) == 1;
+	struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+	for (__u32 i = 0; group && i < CGROUP_LEVELS; i++) {
+		if (BPF_CORE_READ(group, kn, id) == in_cgroup)
+			return true;
+		struct cgroup_subsys_state *above = BPF_CORE_READ(group, self.parent);
+		group = above ? (void *)above - bpf_core_field_offset(struct cgroup, self) : NULL;
+	}
+	return false;
+}
+
+/* trace_all: whether @task is one of those. */
 static __always_inline bool is_wanted(struct task_struct *task)
 {
 	if ((__u32)task->tgid == self_tgid)
 		return false;
-	if (in_cgroup && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+	if (in_cgroup && !is_in_cgroup(task))
 		return false;
-	return !in_pid_namespace || is_in_pid_namespace();
+	return !in_pid_namespace || is_in_pid_namespace(task);
 }
 
 /* First hit of a task that has no state yet. */

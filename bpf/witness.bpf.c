@@ -45,6 +45,17 @@ struct {
 	__type(value, struct site_desc);
 } sites SEC(".maps");
 
+/* Never filled. A program with a tail call has its frames on the kernel stack of the task. Without,
+ * Linux 6.13 and later put frames of 64 bytes or more into memory of the processor (a private
+ * stack), which two tasks share that are preempted there: uprobes have no guard against that. To
+ * read memory of the process to there takes longer as well. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} no_programs SEC(".maps");
+
 /* What one hit becomes, besides records of its own that say what has changed. */
 struct hit {
 	__u64 base; /* run-time address of the module's text_addr */
@@ -183,6 +194,8 @@ int witness(struct pt_regs *ctx)
 	__u32 index = cookie, now = cookie >> 32, at = index + (now & 1) * half_sites;
 	struct site_desc *site = bpf_map_lookup_elem(&sites, &at);
 
+	if (!site)
+		bpf_tail_call(ctx, &no_programs, 0);
 	if (!enabled || now != generation || !site)
 		return 0;
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);

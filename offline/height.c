@@ -6,8 +6,8 @@
  * the height unknown, and so does alloca. For code without an FDE, what is found so becomes its CFA
  * rules. */
 #include "offline/builder.h"
+#include "offline/receivers.h"
 #include "offline/semantics.h"
-#include "offline/stack_switch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -185,7 +185,7 @@ static void flow_into_receivers(struct tracker *t, uint32_t insn, struct state s
 {
 	const struct builder *b = t->b;
 	const struct pugmark_func *f = t->receives;
-	uint64_t addr = stack_switch_pointer_made(t->b, insn);
+	uint64_t addr = receivers_pointer_made(t->b, insn);
 	for (uint32_t k = f->block; addr && k < f->block + f->n_blocks; k++)
 		if (b->blocks.at[k].addr == addr && block_is_receiver(&b->blocks.at[k]))
 			flow_into(t, k, s);

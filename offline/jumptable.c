@@ -35,6 +35,7 @@ struct resolver {
 	bool *crossed, *changed;
 	bool crosses; /* the jump at hand leads into a part that is not its function's yet */
 	VEC(uint64_t) targets; /* of the jump at hand */
+	VEC(uint64_t) order;   /* functions to resolve: blocks in the upper half, index */
 	uint8_t grade;
 	bool leaves;
 };
@@ -452,6 +453,19 @@ static int prepare(struct builder *b, struct resolver *r)
 	return slicer_init(&r->slicer, b);
 }
 
+/* The functions that have something to resolve, the smallest first: an interpreter of thousands of
+ * blocks may use up what is left of the budget, and nobody else should pay for that. */
+static int find_order(struct resolver *r)
+{
+	const struct builder *b = r->b;
+	for (uint32_t i = 0; i < b->funcs.n; i++)
+		if (needs_resolving(b, &b->funcs.at[i]) &&
+		    !VEC_PUSH(&r->order, (uint64_t)b->funcs.at[i].n_blocks << 32 | i))
+			return -ENOMEM;
+	r->order.n = sort_unique(r->order.at, r->order.n);
+	return 0;
+}
+
 int jumptable_resolve(struct builder *b, bool *crossed, bool *changed)
 {
 	struct resolver r = {
@@ -462,11 +476,15 @@ int jumptable_resolve(struct builder *b, bool *crossed, bool *changed)
 	};
 	struct flow flow = {0};
 	int err = prepare(b, &r);
-	for (r.func = 0; r.func < b->funcs.n && !err; r.func++)
-		if (needs_resolving(b, &b->funcs.at[r.func]))
-			err = resolve_function(&r, &flow);
+	if (!err)
+		err = find_order(&r);
+	for (uint32_t i = 0; i < r.order.n && !err; i++) {
+		r.func = (uint32_t)r.order.at[i];
+		err = resolve_function(&r, &flow);
+	}
 	flow_deinit(&flow);
 	slicer_deinit(&r.slicer);
+	VEC_FREE(&r.order);
 	VEC_FREE(&r.targets);
 	return err;
 }

@@ -2,6 +2,7 @@
 /* model.c: runs the passes in order, hands their arrays over to the model, and looks things up in
  * it. */
 #include "offline/builder.h"
+#include "offline/receivers.h"
 #include "offline/stack_switch.h"
 
 #include <errno.h>
@@ -63,7 +64,7 @@ static int run_passes(struct builder *b)
 	noreturn_seed(b);
 	err = find_functions_and_flow(b);
 	if (!err)
-		err = stack_switch_find_receivers(b);
+		err = receivers_find(b);
 	return err ? err : height_solve(b);
 }
 

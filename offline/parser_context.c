@@ -222,7 +222,7 @@ static bool frames_intact(const struct parser *p, const struct witness_event *e)
 {
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
-		if (!stack_slot_holds(e, f->cfa, f->ret))
+		if (!stack_slot_holds(p, e, f->cfa, f->ret))
 			return false;
 		if (f->cfa > e->cfa && !stack_word_below(e, f->cfa - 8))
 			break; /* so do those above */

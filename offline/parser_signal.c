@@ -68,7 +68,7 @@ static bool may_come_from(struct parser *p, const struct lookahead *la, struct f
 		return true;
 	/* What it has called before is open, and has called out itself; or has ended. */
 	const struct frame *f = &p->stack[h->frame];
-	if ((!jumped && f->cfa > e->cfa && stack_slot_holds(e, f->cfa, f->ret)) ||
+	if ((!jumped && f->cfa > e->cfa && stack_slot_holds(p, e, f->cfa, f->ret)) ||
 	    parser_can_end_down_to(p, h->frame) != h->frame)
 		return false;
 	parser_end_frames(p, h->frame);

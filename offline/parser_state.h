@@ -295,6 +295,10 @@ uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t 
  * *@empty the one that can be silent up to the frame's end. */
 uint32_t parser_alternative(struct parser *parser, const struct frame *f, uint32_t decision,
 			    const struct lookahead *la, uint32_t *empty);
+/* Whether, if frame @n - 1 is still open, no other call can have been in progress since the last
+ * event than that which the topmost frame is in: behind it, and behind the calls of the frames that
+ * can end in silence after it, all that is done shows before it is done. */
+bool parser_call_is_last(const struct parser *parser, uint32_t n);
 /* Whether the open call of an AT_CALL frame is where the event was entered from. */
 bool parser_enters_through(const struct parser *parser, const struct frame *f,
 			   const struct lookahead *la);

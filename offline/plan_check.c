@@ -289,13 +289,16 @@ static int by_site(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Reports the first pair of @from .. @to that is of two alternatives and cannot be told apart. */
-static bool pair_fault(struct checker *ck, const struct sighting *s, uint32_t n)
+/* Whether a pair is of two alternatives and cannot be told apart: the first is reported, where that
+ * is asked for. */
+static bool pair_fault(struct checker *ck, const struct sighting *s, uint32_t n, bool report)
 {
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < i; j++) {
 			if (s[i].alt == s[j].alt || check_distinct(ck, s[i].fact, s[j].fact))
 				continue;
+			if (!report)
+				return true;
 			const struct plan_node *node =
 				check_node(ck, s[i].alt ? s[i].alt : s[j].alt);
 			bool any = s[i].fact.site == SITE_ENTRY_OF_ANY;
@@ -313,36 +316,40 @@ static bool pair_fault(struct checker *ck, const struct sighting *s, uint32_t n)
 	return false;
 }
 
-static void compare_sightings(struct checker *ck, sightings *all)
+/* Whether the alternatives are told apart by what they begin with. */
+static bool compare_sightings(struct checker *ck, sightings *all, bool report)
 {
 	sightings entries = {0};
+	bool fault = false;
 	if (all->n)
 		qsort(all->at, all->n, sizeof(*all->at), by_site);
-	for (uint32_t i = 0, end; i < all->n; i = end) {
+	for (uint32_t i = 0, end; i < all->n && !fault; i = end) {
 		bool entry = check_entry_fact(ck, all->at[i].fact);
 		for (end = i; end < all->n && all->at[end].fact.site == all->at[i].fact.site; end++)
 			if (entry && !VEC_PUSH(&entries, all->at[end]))
 				ck->failed = true;
-		if (!entry && pair_fault(ck, all->at + i, end - i))
-			break;
+		fault = !entry && pair_fault(ck, all->at + i, end - i, report);
 	}
-	pair_fault(ck, entries.at, entries.n);
+	if (report || !fault)
+		fault |= pair_fault(ck, entries.at, entries.n, report);
 	VEC_FREE(&entries);
+	return !fault;
 }
 
-/* Fills @all with what each alternative of @d begins with; returns how many can be silent, and in
- * *@last the last of these. */
-static uint32_t look_at(struct checker *ck, const struct plan_decision *d, sightings *all,
-			uint32_t *last)
+/* Fills @all with what each alternative of @d begins with, @closer: with what returns to different
+ * calls kept apart, however many these are; returns how many can be silent, and in *@last the last
+ * of these. */
+static uint32_t look_at(struct checker *ck, const struct plan_decision *d, bool closer,
+			sightings *all, uint32_t *last)
 {
 	uint32_t silent = PUGMARK_NONE, n = 0;
-	struct facts set = {.wide = true};
+	struct facts set = {.wide = true, .apart = closer};
 	all->n = 0;
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t alt = ck->plan->alternatives[d->first + i];
 		facts_clear(&set);
 		if (check_first(ck, alt, &set)) {
-			if (silent != PUGMARK_NONE)
+			if (silent != PUGMARK_NONE && !closer)
 				check_fault(
 					ck,
 					(struct plan_fault){
@@ -367,9 +374,12 @@ static uint32_t look_at(struct checker *ck, const struct plan_decision *d, sight
 /* If an alternative can be silent, what the others begin with must not come after the function. */
 static void check_decision(struct checker *ck, const struct plan_decision *d, sightings *all)
 {
-	uint32_t silent, n_silent = look_at(ck, d, all, &silent);
+	uint32_t silent, n_silent = look_at(ck, d, false, all, &silent);
 	ck->counts.decisions++;
-	compare_sightings(ck, all);
+	if (!compare_sightings(ck, all, false)) {
+		look_at(ck, d, true, all, &silent);
+		compare_sightings(ck, all, true);
+	}
 	for (uint32_t i = 0; n_silent && i < all->n; i++)
 		if (n_silent > 1 || all->at[i].alt != silent)
 			add(ck, &ck->need[check_node(ck, all->at[i].alt)->func], all->at[i].fact);

@@ -188,7 +188,8 @@ enum facts_added facts_add(struct facts *set, struct fact fact)
 		return add_to_one(&set->at[first], fact); /* at any depth */
 	if (first < last && set->at[last - 1].further && !own_frame(fact) && !set->unbounded)
 		return add_to_one(&set->at[last - 1], fact);
-	if (to - from < most || set->unbounded || own_frame(fact))
+	uint32_t alike = set->apart && set->n < FACTS_APART ? last - first : to - from;
+	if (alike < most || set->unbounded || own_frame(fact))
 		return insert(set, at, fact) ? FACTS_GREW : FACTS_NO_MEMORY;
 	if (first < last) {
 		join_range(set, first, last, fact);

@@ -37,12 +37,14 @@ struct fact {
  * ever grows in what it stands for. */
 #define FACTS_PER_SITE 64
 #define FACTS_EXACT 256 /* in a set of more, what comes is joined at once */
+#define FACTS_APART 4096
 struct facts {
 	struct fact *at; /* heap */
 	uint32_t n, cap;
 	uint64_t *joined; /* heap, ordered: what has become one */
 	uint32_t n_joined, cap_joined;
 	bool wide;	/* FACTS_EXACT does not bound it */
+	bool apart;	/* and FACTS_PER_SITE is of one return, up to FACTS_APART in all */
 	bool unbounded; /* nor FACTS_PER_SITE */
 };
 

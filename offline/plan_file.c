@@ -41,6 +41,10 @@ struct plan_header {
 };
 #define FIRST_HEADER_BYTES offsetof(struct plan_header, n_points)
 _Static_assert(sizeof(struct plan_header) == 120, "plan files depend on this layout");
+_Static_assert(sizeof(struct plan_site) == 48 && sizeof(struct plan_func) == 32 &&
+		       sizeof(struct plan_decision) == 8 && sizeof(struct plan_target) == 16 &&
+		       sizeof(struct plan_point) == 16 && sizeof(struct plan_unresolved) == 24,
+	       "plan files depend on this layout");
 _Static_assert(FIRST_HEADER_BYTES == 112, "plan files of version 1 depend on this layout");
 #define CRC_FROM offsetof(struct plan_header, len_bytes)
 

@@ -7,6 +7,7 @@
 #include "offline/program_maker.h"
 
 #include "offline/branch_odds.h"
+#include "offline/receivers.h"
 #include "offline/stack_switch.h"
 
 #include <errno.h>

@@ -80,7 +80,7 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
 /* The next place after @off where a segment seems to start, or @size. */
 static uint64_t find_magic(int fd, uint64_t off, uint64_t size)
 {
-	uint8_t buf[65536];
+	uint8_t buf[8192];
 
 	while (off < size) {
 		ssize_t n = read_at(fd, buf, sizeof(buf), off);

@@ -32,10 +32,11 @@ static bool made_by(const struct settling *s, const struct frame *f, uint64_t cf
 	if (!s->n_links)
 		return false;
 	const struct stack_link *link = &s->links[s->n_links - 1];
+	bool above = f->cfa > link->cfa;
 	if (node_at(s->p, link->module, link->call)->site == PUGMARK_NONE)
-		return f->cfa > link->cfa;
+		return above;
 	/* Its witness told where its callee's frame is. */
-	return f->node == link->call && f->module == link->module &&
+	return (above || !f->cfa) && f->node == link->call && f->module == link->module &&
 	       (!f->call_cfa || f->call_cfa == link->cfa);
 }
 

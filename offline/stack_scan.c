@@ -61,10 +61,22 @@ bool stack_handler_runs(const struct witness_event *e, uint64_t sp, uint64_t ip)
 	return false;
 }
 
-bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret)
+/* Whether a word of a snapshot that is not known cannot be @addr: then it would be told. With
+ * several modules it is not known in which one an address has to be for that. */
+static bool would_be_told(const struct parser *p, uint64_t addr)
+{
+	uint64_t bias;
+	return p->n_modules == 1 && module_bias(p, 0, &bias) &&
+	       addr - bias >= p->plans[0]->text_addr && addr - bias < p->plans[0]->text_end;
+}
+
+bool stack_slot_holds(const struct parser *p, const struct witness_event *e, uint64_t cfa,
+		      uint64_t ret)
 {
 	uint64_t word;
-	return !cfa || !ret || !stack_word(e, cfa - 8, &word) || word == ret;
+	if (!cfa || !ret || !stack_word_below(e, cfa - 8))
+		return true;
+	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_told(p, ret);
 }
 
 /* Whether frame @i has been reported, but was not called yet when a handler came. */
@@ -74,20 +86,6 @@ static bool is_ahead(const struct parser *p, uint32_t i)
 		if (p->handlers[h].ahead && p->handlers[h].frame == i + 1)
 			return true;
 	return false;
-}
-
-bool stack_frames_intact(const struct parser *p, const struct witness_event *e, uint32_t level)
-{
-	for (uint32_t i = level + 1; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		/* Not called yet, as long as the handler that came before runs. */
-		bool ahead = i < level && is_ahead(p, i);
-		if (!ahead && !stack_slot_holds(e, f->cfa, f->ret))
-			return false;
-		if (f->cfa && !stack_word_below(e, f->cfa - 8))
-			break;
-	}
-	return true;
 }
 
 uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
@@ -103,21 +101,39 @@ uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
 	return f->cfa - n->height;
 }
 
-/* Whether frame @i is where it was and, where it was called back, so is the call of ours that it
- * came through. A frame that returned is not: the next call made from there has overwritten it. */
+/* Whether, where frame @i was called back, the call of ours that it came through is where it was. A
+ * frame that returned is not: the next call made from there has overwritten it. */
+static bool call_intact(const struct parser *p, const struct witness_event *e, uint32_t i)
+{
+	if (!i || p->stack[i].boundary != BELOW_CALLBACK)
+		return true;
+	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
+	return n->flags & NODE_TAIL ||
+	       stack_slot_holds(p, e, stack_callee_cfa(p, i - 1),
+				return_address(p, p->stack[i - 1].module, n));
+}
+
+bool stack_frames_intact(const struct parser *p, const struct witness_event *e, uint32_t level)
+{
+	for (uint32_t i = level + 1; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		/* Not called yet, as long as the handler that came before runs. */
+		bool ahead = i < level && is_ahead(p, i);
+		if (!ahead && (!stack_slot_holds(p, e, f->cfa, f->ret) || !call_intact(p, e, i)))
+			return false;
+		if (f->cfa && !stack_word_below(e, f->cfa - 8))
+			break;
+	}
+	return true;
+}
+
+/* Whether frame @i and what it came through are where they were. */
 static bool frame_intact(const struct parser *p, const struct witness_event *e, uint64_t above,
 			 uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
-	if ((f->cfa && f->cfa <= above) || !stack_slot_holds(e, f->cfa, f->ret) ||
-	    !chain_supports(p, e, i))
-		return false;
-	if (!i || f->boundary != BELOW_CALLBACK)
-		return true;
-	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
-	return n->flags & NODE_TAIL ||
-	       stack_slot_holds(e, stack_callee_cfa(p, i - 1),
-				return_address(p, p->stack[i - 1].module, n));
+	return !(f->cfa && f->cfa <= above) && stack_slot_holds(p, e, f->cfa, f->ret) &&
+	       chain_supports(p, e, i) && call_intact(p, e, i);
 }
 
 uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp)
@@ -128,7 +144,8 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 		const struct frame *f = &p->stack[i];
 		if (!f->cfa && nearest == UINT64_MAX)
 			open = i + 1; /* a frame at an unknown place: the last that it can be */
-		if (f->cfa <= sp || f->cfa - sp > nearest || !stack_slot_holds(e, f->cfa, f->ret))
+		if (f->cfa <= sp || f->cfa - sp > nearest ||
+		    !stack_slot_holds(p, e, f->cfa, f->ret))
 			continue;
 		nearest = f->cfa - sp;
 		open = i + 1;

@@ -11,7 +11,8 @@ bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word);
 /* Whether the snapshot goes on at @addr. */
 bool stack_word_below(const struct witness_event *e, uint64_t addr);
 /* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
-bool stack_slot_holds(const struct witness_event *e, uint64_t cfa, uint64_t ret);
+bool stack_slot_holds(const struct parser *p, const struct witness_event *e, uint64_t cfa,
+		      uint64_t ret);
 /* Whether the activations of frame @level and of those that called it are the ones that the parser
  * has open, as far as the snapshot goes. One that looks the same may have been called by another
  * activation of its caller. */

@@ -8,6 +8,7 @@
 #include "offline/stack_switch.h"
 
 #include "offline/builder.h"
+#include "offline/receivers.h"
 #include "offline/semantics.h"
 
 #include <errno.h>
@@ -79,7 +80,7 @@ static bool makes_label(struct builder *b, uint32_t func, bool *keeps)
 		const struct build_part *part = &b->parts.at[b->func_parts.at[k]];
 		uint32_t end = insn_at(b, part->end);
 		for (uint32_t i = insn_at(b, part->addr); i < end && !label; i++) {
-			uint64_t addr = stack_switch_pointer_made(b, i);
+			uint64_t addr = receivers_pointer_made(b, i);
 			uint32_t to =
 				addr && in_text(b, addr) ? builder_part_at(b, addr) : PUGMARK_NONE;
 			label = to != PUGMARK_NONE && b->parts.at[to].func == func &&
@@ -330,13 +331,25 @@ static bool switches(struct search *s)
 	return false;
 }
 
+/* Whether it takes the stack pointer from rbp, which call frame information says points into the
+ * frame there: as functions do that return from one of a variable size. */
+static bool frees_frame(const struct builder *b, uint32_t i)
+{
+	const uint8_t *bytes = builder_insn_bytes(b, i);
+	bool lea = bytes[1] == 0x8d && (bytes[2] & 7) == REG_BP && bytes[2] >> 6;
+	bool mov = bytes[1] == 0x89 && (bytes[2] >> 3 & 7) == REG_BP;
+	bool is_bp = (lea && !(bytes[0] & 1)) || (mov && !(bytes[0] & 4));
+	return is_bp && builder_cfa_at(b, insn_addr(b, i)).reg == CFA_BP;
+}
+
 /* Whether an instruction of the function may be one that does; and only then it is looked into. */
 static bool may_switch(const struct builder *b, const struct pugmark_func *f)
 {
 	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++) {
 		const struct pugmark_block *block = &b->blocks.at[k];
 		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++)
-			if (stack_switch_may_load(builder_insn_bytes(b, i), b->insns.at[i].len))
+			if (stack_switch_may_load(builder_insn_bytes(b, i), b->insns.at[i].len) &&
+			    !frees_frame(b, i))
 				return true;
 	}
 	return false;
@@ -396,89 +409,6 @@ static int mark_reached(struct builder *b)
 	}
 	free(stack);
 	return 0;
-}
-
-/* Where code may lie anywhere only lea makes a pointer; other constants are numbers. */
-uint64_t stack_switch_pointer_made(struct builder *b, uint32_t i)
-{
-	const uint8_t *bytes = builder_insn_bytes(b, i);
-	uint8_t len = b->insns.at[i].len;
-	bool lea = len >= 7 && (bytes[0] & 0xf8) == 0x48 && bytes[1] == 0x8d;
-	struct pugmark_insn insn = {0};
-	struct decoded_refs refs;
-	if (len < 5 || (elf_image_is_pie(b->image) && !lea) ||
-	    !decode_insn(&b->decoder, bytes, len, insn_addr(b, i), &insn, &refs))
-		return 0;
-	return refs.pointer;
-}
-
-static void mark_receiver(struct builder *b, const struct pugmark_func *f, uint64_t addr)
-{
-	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
-		if (b->blocks.at[k].addr == addr)
-			b->blocks.at[k].flags |= BLOCK_SETJMP_RETURN;
-}
-
-/* Whether the pointer that instruction @i makes goes on the stack at once: as what OCaml raises to,
- * and nothing that the function jumps to itself. */
-static bool pushes_pointer(const struct builder *b, uint32_t i)
-{
-	const uint8_t *lea = builder_insn_bytes(b, i);
-	bool high = lea[0] & 4;
-	if (i + 1 >= b->insns.n || b->insns.at[i].len != 7 || lea[1] != 0x8d)
-		return false;
-	const uint8_t *push = builder_insn_bytes(b, i + 1);
-	return b->insns.at[i + 1].len == 1 + high && (!high || push[0] == 0x41) &&
-	       push[high] == (0x50 | (lea[2] >> 3 & 7));
-}
-
-/* Labels that an instruction of their own function makes a pointer of, and where no jump of the
- * function goes by it: it is __builtin_longjmp that does, from another function, or an exception.
- * Returns how many there are. */
-static uint32_t mark_receivers_of(struct builder *b, const struct pugmark_func *f)
-{
-	bool may = false, open = f->flags & FUNC_OPEN_JUMP;
-	uint32_t n = 0;
-	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
-		may |= !!(b->blocks.at[k].flags & BLOCK_ADDRESS_TAKEN);
-	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
-		const struct pugmark_block *block = &b->blocks.at[k];
-		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
-			uint64_t addr = stack_switch_pointer_made(b, i);
-			if (addr && in_text(b, addr) && (!open || pushes_pointer(b, i)))
-				mark_receiver(b, f, addr);
-		}
-	}
-	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
-		n += block_is_receiver(&b->blocks.at[k]);
-	for (uint32_t k = f->block; n && !open && k < f->block + f->n_blocks; k++) {
-		const struct pugmark_block *from = &b->blocks.at[k];
-		for (uint32_t i = from->edge; i < from->edge + from->n_edges; i++) {
-			struct pugmark_block *to = &b->blocks.at[b->edges.at[i].to];
-			if (b->edges.at[i].kind != EDGE_TABLE || !block_is_receiver(to))
-				continue;
-			to->flags &= (uint8_t)~BLOCK_SETJMP_RETURN;
-			n--;
-		}
-	}
-	return n;
-}
-
-int stack_switch_find_receivers(struct builder *b)
-{
-	int err = 0;
-	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
-		const struct pugmark_func *f = &b->funcs.at[i];
-		if (!mark_receivers_of(b, f))
-			continue;
-		uint32_t *stack = malloc(f->n_blocks * sizeof(*stack));
-		if (stack)
-			flow_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
-					  f->block, stack);
-		err = stack ? 0 : -ENOMEM;
-		free(stack);
-	}
-	return err;
 }
 
 int stack_switch_solve(struct builder *b)

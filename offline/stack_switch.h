@@ -9,11 +9,6 @@
 
 struct builder;
 
-/* Sets BLOCK_SETJMP_RETURN of the blocks that __builtin_longjmp comes back to; what follows them is
- * reached. Once jump tables are known. 0 or -ENOMEM. */
-int stack_switch_find_receivers(struct builder *b);
-/* The code address that the instruction makes a pointer of, or 0. */
-uint64_t stack_switch_pointer_made(struct builder *b, uint32_t insn);
 /* Sets FUNC_SWITCHES, SITE_SWITCHES, and BLOCK_SETJMP_RETURN where such calls return to. After
  * everything else is known. 0 or -ENOMEM. */
 int stack_switch_solve(struct builder *b);
@@ -22,12 +17,7 @@ int stack_switch_solve(struct builder *b);
  * says where it was, or else to come back to a label of its own; or as OCaml raises, where that
  * memory then gets what is on top of the stack. */
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last);
-/* Whether the block is what __builtin_longjmp comes back to. */
-static inline bool block_is_receiver(const struct pugmark_block *block)
-{
-	return block->flags & BLOCK_ADDRESS_TAKEN && block->flags & BLOCK_SETJMP_RETURN;
-}
-/* What such code ends with, and its block then as by a trap. */
+/* What code that leaves so ends with, and its block then as by a trap. */
 static inline bool insn_leaves(const struct pugmark_insn *insn)
 {
 	return insn->kind == INSN_JMP_IND || insn->kind == INSN_RET;

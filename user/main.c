@@ -4,6 +4,7 @@
 #include "user/out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,8 +67,20 @@ static void outlive_file_limits(void)
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 }
 
+/* Where a standard stream is closed, the next file that is opened would be in its place, and what
+ * is meant for the one go to the other. What stands there instead cannot be written to (or read, of
+ * stdin), so that this is the error that it was, and is closed in a recorded program. */
+static void keep_streams_apart(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
+	keep_streams_apart();
 	outlive_file_limits();
 	if (argc < 2) {
 		print_help(stderr);

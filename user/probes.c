@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS == CAPTURE_FLAGS &&
@@ -63,21 +64,23 @@ static int load_failed(int err, struct pugmark_diag *diag)
 					"doctor`): %s",
 					strerror(-err));
 	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-				"loading the BPF programs: %s (see `pugmark doctor`)",
-				strerror(-err));
+				"loading the BPF programs: %s%s", strerror(-err),
+				err == -EMFILE ? "" : " (see `pugmark doctor`)");
 }
 
 /* What the programs are told before they are loaded. */
-static void configure(struct probes *p, const struct recorder_options *options,
+static void configure(struct probes *p, const struct recorder_options *options, int cgroup_fd,
 		      uint32_t pid_namespace)
 {
 	struct witness_bpf *skel = p->skel;
+	struct stat cgroup;
 
 	skel->rodata->with_times = options->time_unit_ns != 0;
 	skel->rodata->with_costs = options->max_overhead > 0;
 	skel->rodata->trace_all = options->all;
 	skel->rodata->follow = !options->no_follow;
-	skel->rodata->in_cgroup = options->cgroup != NULL;
+	if (cgroup_fd >= 0 && !fstat(cgroup_fd, &cgroup))
+		skel->rodata->in_cgroup = cgroup.st_ino;
 	skel->rodata->in_pid_namespace = pid_namespace;
 	for (uint32_t i = 0; i < options->n_program_fds && i < KNOWN_PROGRAMS; i++) {
 		skel->rodata->known_program_fds[i] = options->program_fds[i];
@@ -180,7 +183,7 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 	if (p && p->skel) {
 		p->links.program = p->skel->progs.witness;
 		p->links.multi = !getenv("PUGMARK_PERF_EVENTS") && probe_limits_have_multi() > 0;
-		configure(p, options, pid_namespace);
+		configure(p, options, cgroup_fd, pid_namespace);
 		err = make_room(p, options, spans, diag);
 		if (!err)
 			err = load(p, options, cgroup_fd, diag);

@@ -121,12 +121,12 @@ static int adopt_running(struct recording_run *run, struct pugmark_diag *diag)
 }
 
 /* Takes in what runs the program now: by itself each would be at its first hit, and its signals
- * before that would not be seen. Which of them a filter lets through is seen at that hit only. */
+ * before that would not be seen. A filter that keeps one out finds no thread of it. */
 static int adopt_found(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
 
-	for (uint32_t i = 0; o->all && !o->cgroup && !o->pid_namespace && i < o->n_running; i++) {
+	for (uint32_t i = 0; o->all && i < o->n_running; i++) {
 		if (!running_runs(o->running[i], o->program))
 			continue;
 		int n = probes_adopt(run->probes, o->running[i], true, diag);
@@ -460,6 +460,20 @@ static void note_callers(struct recording_run *run)
 	free(words);
 }
 
+/* Probes are on the file that was there at the beginning. */
+static void note_replaced(struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+	char text[512];
+
+	if (!o->all || !running_is_replaced(o->program, o->program_name))
+		return;
+	snprintf(text, sizeof(text),
+		 "%.400s was replaced: what runs the new file is not traced (record again)",
+		 o->program_name);
+	note(run, text);
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
@@ -491,6 +505,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		run.replanner = NULL;
 		note_counters(&run);
 		note_callers(&run);
+		note_replaced(&run);
 		done.write_err = collector_finish(run.collector);
 		if (done.write_err)
 			done.why = STOP_DISK;

@@ -47,8 +47,9 @@ struct recorder_options {
 	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
 	uint32_t n_pids;
 	bool all;
-	const char *program;  /* all: the file that they run */
-	const pid_t *running; /* what ran already: pids, or with @all those that were found */
+	const char *program;	  /* all: the file that they run */
+	const char *program_name; /* and where it was */
+	const pid_t *running;	  /* what ran already: pids, or with @all those that were found */
 	uint32_t n_running;
 	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
 	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */

@@ -39,6 +39,12 @@ bool running_runs(pid_t pid, const char *program)
 	return !stat(program, &file) && runs(pid, &file);
 }
 
+bool running_is_replaced(const char *program, const char *name)
+{
+	struct stat file, now;
+	return !stat(program, &file) && !stat(name, &now) && !is_same(&file, &now);
+}
+
 uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t max)
 {
 	struct stat file;

@@ -12,6 +12,9 @@ uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t m
 /* Whether process @pid runs the file at @program. */
 bool running_runs(pid_t pid, const char *program);
 
+/* Whether the file @name is another than @program, as after an upgrade. */
+bool running_is_replaced(const char *program, const char *name);
+
 /* The processes below those of @pids that run what these run, at most @max of them, in @forked.
  * Returns how many. */
 uint32_t running_forked(const pid_t *pids, uint32_t n_pids, pid_t *forked, uint32_t max);

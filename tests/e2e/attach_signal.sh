@@ -5,11 +5,13 @@
 # handler on top of them, and goes on where that returns to: in modes full, casper and best, without a
 # gap; on the stack that the signal finds and on one of the handler's own, out of a callback, in code
 # of the program itself, with a handler that is not traced but calls back, and without one; and below
-# 100,000 frames.
+# 100,000 frames. By process, by program, and by program with --cgroup and --pid-namespace.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
 needs "${CC:-cc}" nm
+group=
+at_end() { [ -z "$group" ] || rmdir "$group/below" "$group"; }
 work_in_own_folder
 source=$tests/programs/blocked.c
 
@@ -32,23 +34,27 @@ steps() { # MODULE
 		$2 ~ /^(ret|unwind)$/ && $4 in name { print $2, name[$4] }'
 }
 attach() { # HOW WHAT OPTION...: to a program that waits, which gets a signal, and goes on to its end
-	local how=$1 what=$2 pid recorder
-	rm -rf rec ready
+	local how=$1 what=$2
 	./program "$how" >ready &
-	pid=$!
-	started+=("$pid")
+	record_until_end $! $! "$what" "${@:3}"
+}
+record_until_end() { # PID CHILD WHAT OPTION...: what is to be recorded, and our child that ends with it
+	local pid=$1 child=$2 what=$3 recorder
+	started+=("$child")
 	until [ -s ready ]; do sleep 0.02; done
-	shift 2
-	if [ "$what" = process ]; then set -- -p $pid "$@"; else set -- -a ./program "$@"; fi
+	shift 3
+	rm -rf rec
+	if [ "$what" = process ]; then set -- -p "$pid" "$@"; else set -- -a ./program "$@"; fi
 	"$PUGMARK" record -q -o rec "$@" >out 2>err </dev/null &
 	recorder=$!
 	started+=("$recorder")
 	until [ -e rec/events ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done
 	sleep 0.3
-	kill -USR1 $pid
-	wait $pid
+	kill -USR1 "$pid"
+	wait "$child"
 	[ "$what" = process ] || kill -INT $recorder
 	wait $recorder
+	rm ready
 }
 
 leaf='call leaf
@@ -127,4 +133,37 @@ for how in pause alt spin; do
 	claim "$how, by the program's name: what was done, from the signal on" \
 		same <(echo "${expected[$how]}") did
 done
+
+# Chosen by a filter, beside one that it keeps out.
+./program pause >ready &
+started+=("$!")
+until [ -s ready ]; do sleep 0.02; done
+rm ready
+chosen() { # HOW
+	steps 0 >did
+	claim "by $1: what was done, from the signal on" same <(echo "${expected[pause]}") did
+	claim "by $1: of that one alone" grep -q '"tasks": 1,' rec/meta.json
+}
+group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/pugmark-test-$$
+if mkdir -p "$group/below" 2>/dev/null; then
+	(echo 0 >"$group/below/cgroup.procs" && exec ./program pause) >ready &
+	record_until_end $! $! program --cgroup "pugmark-test-$$"
+	chosen 'its cgroup'
+else
+	group=
+	skipped=$((skipped + 1))
+fi
+# shellcheck disable=SC2016 # for the shell that is started
+unshare -p sh -c './program pause >ready & echo $! >pid; wait' 2>err &
+child=$!
+for _ in $(seq 100); do
+	[ ! -s pid ] || break
+	sleep 0.02
+done
+if [ -s pid ]; then
+	record_until_end "$(cat pid)" $child program --pid-namespace "$(cat pid)"
+	chosen 'its pid namespace'
+else
+	skipped=$((skipped + 1))
+fi
 conclude

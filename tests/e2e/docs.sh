@@ -34,6 +34,9 @@ else
 	exit 1
 fi
 [ -z "$lint" ] || say "$lint"
+# The second Ql of a line would be quoted inside of the first: (‘a, ‘b’’).
+nested=$(grep -nE '^\.(Pq )?Ql .* Ql ' docs/man/*.1)
+[ -z "$nested" ] || say "quotes in quotes: $nested"
 
 # What the completion offers after WORD... (the last of them incomplete).
 offers() {

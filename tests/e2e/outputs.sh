@@ -160,4 +160,19 @@ claim 'a link to a recording takes one' "$PUGMARK" record -q -o here -- "$progra
 claim 'and stays a link' test -L here
 claim 'to the new one' "$PUGMARK" verify here
 claim 'the old one is beside it' "$PUGMARK" verify far/rec.old
+
+# --- standard streams that are closed -----------------------------------------------------------------
+"$PUGMARK" record -q -o closed -a "$program" --duration 2 <&- >&- 2>&- &
+recorder=$!
+started+=($recorder)
+for ((i = 0; i < 100; i++)); do
+	[ -e closed/events ] && break
+	sleep 0.1
+done
+claim 'nothing that is written to stands in for a closed stream' is \
+	"$(readlink /proc/$recorder/fd/[012] | sort -u)" /dev/null
+wait $recorder
+cp "$(type -P test)" there/test
+claim 'of a recorded program they are closed' \
+	eval '"$PUGMARK" record -q -o closed2 -- there/test ! -e /proc/self/fd/1 >&- 2>err'
 conclude

@@ -64,6 +64,16 @@ else
 	done
 fi
 
+cp target upgraded
+begin
+./target calls 500
+mv upgraded target
+./target calls 500
+finish
+claim 'upgraded meanwhile: those of the file that was there' is "$n" 1
+claim 'and it is said that those of the new one are missing' \
+	grep -q '^note .*target was replaced: .* not traced' <("$PUGMARK" verify rec)
+
 unshare -pf --mount-proc sh -c 'sleep 30 & echo $! >/dev/null; wait' 2>/dev/null &
 inside=$!
 started+=("$inside")

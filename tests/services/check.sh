@@ -83,10 +83,7 @@ record_load() {
 	marks+=("$(mark)")
 	"$PUGMARK" record -q -o load.rec -a "$binary" --duration "$seconds" >record.log 2>&1 &
 	recorder=$!
-	for _ in $(seq 100); do
-		[ -s load.rec/events ] && break
-		sleep 0.1
-	done
+	until [ -s load.rec/events ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.1; done
 	marks+=("$(mark)")
 	sleep "$((seconds - 1))"
 	marks+=("$(mark)")
@@ -132,10 +129,7 @@ record_count() {
 	own=$((own - before))
 	"$PUGMARK" record -q -o count.rec -a "$binary" >record.log 2>&1 &
 	recorder=$!
-	for _ in $(seq 100); do
-		[ -s count.rec/meta.json ] && break
-		sleep 0.1
-	done
+	until [ -s count.rec/meta.json ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.1; done
 	sleep 1
 	"${name}_some" "$requests" >wrong 2>&1 || problem "the counted load failed: $(tail -n 1 some)"
 	sleep 1

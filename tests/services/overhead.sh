@@ -140,8 +140,8 @@ recorded() { # NUMBER OPTION...
 	taskset -c "$on_recorder" "$PUGMARK" record -q -o "rec$number" -a "$binary" \
 		--max-overhead "$percent" "$@" >record.log 2>&1 &
 	recorder=$!
-	for _ in $(seq 100); do
-		[ -s "rec$number/meta.json" ] && break # every probe is in place
+	# Every probe is in place then: on a machine that is full, planning may take long.
+	until [ -s "rec$number/meta.json" ] || ! kill -0 $recorder 2>/dev/null; do
 		sleep 0.05
 	done
 	sleep 1

@@ -72,14 +72,14 @@ static enum outcome call_unknown(struct walker *w, uint32_t block, uint64_t call
 	enum outcome out = make_call(w, block, TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
-	if (walker_is_opaque(w, callee)) {
+	if (walker_is_opaque(w, callee))
 		out = walker_call_opaque(w, callee, callee_cfa, ret);
-		w->nameless = PUGMARK_NONE;
-		return out;
-	}
-	if (callee != PUGMARK_NONE)
-		return walker_call_function(w, callee, callee_cfa, ret);
-	return walker_call_foreign(w, callee_cfa, ret, !(b->flags & PROG_NORETURN));
+	else if (callee != PUGMARK_NONE)
+		out = walker_call_function(w, callee, callee_cfa, ret);
+	else
+		out = walker_call_foreign(w, callee_cfa, ret, !(b->flags & PROG_NORETURN));
+	w->nameless = PUGMARK_NONE;
+	return out;
 }
 
 /* The frame of @block's function becomes that of @callee. */
@@ -95,18 +95,20 @@ static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 	w->temper.signal = chance;
 	/* Were a handler called back or interrupted after it has jumped out, nothing in a trace
 	 * would say whether it is still the handler that runs. */
-	if (out != RETURNED || ends)
-		return out;
-	if (opaque) {
-		out = walker_become(w, callee);
+	if (out != RETURNED || ends) {
 		w->nameless = PUGMARK_NONE;
 		return out;
 	}
-	if (callee != PUGMARK_NONE)
-		return walker_run_frame(w, w->prog->funcs[callee].block);
-	if (b->call == CALL_LEAF)
-		return b->flags & PROG_NORETURN ? OVER : RETURNED;
-	return walker_run_foreign(w, !(b->flags & PROG_NORETURN));
+	if (opaque)
+		out = walker_become(w, callee);
+	else if (callee != PUGMARK_NONE)
+		out = walker_run_frame(w, w->prog->funcs[callee].block);
+	else if (b->call == CALL_LEAF)
+		out = b->flags & PROG_NORETURN ? OVER : RETURNED;
+	else
+		out = walker_run_foreign(w, !(b->flags & PROG_NORETURN));
+	w->nameless = PUGMARK_NONE;
+	return out;
 }
 
 static enum outcome tail_call(struct walker *w, uint32_t block)
@@ -248,6 +250,9 @@ enum outcome walker_run_frame(struct walker *w, uint32_t block)
 	bool begun = !(w->prog->funcs[w->stack[me].func].flags & PROG_ENTRY_WITNESS);
 	uint64_t ret = w->stack[me].ret;
 	if (ret < FOREIGN && !walker_returns_to_opaque(w, ret)) /* the stack says that it was */
+		begun = true;
+	if (ret == TRAMPOLINE && w->temper.told && /* so does the signal's event */
+	    walker_frame_told(w, BIAS + w->prog->blocks[block].addr))
 		begun = true;
 	for (;;) {
 		const struct prog_block *b = &w->prog->blocks[block];

@@ -77,6 +77,16 @@ static void a_switch_is_a_proven_table_with_its_cases(void **state)
 	}
 }
 
+/* Where the search for tables ends early, it ends in the function that is to blame. */
+static void a_huge_interpreter_takes_no_table_from_others(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = compiled("gcc", "", "interpreter.S");
+	check_model(m);
+	check_tables(m, "small", 4);
+	pugmark_model_free(m);
+}
+
 static void a_computed_goto_has_its_labels_by_the_natural_end(void **state)
 {
 	(void)state;
@@ -371,6 +381,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_is_a_proven_table_with_its_cases),
+		cmocka_unit_test(a_huge_interpreter_takes_no_table_from_others),
 		cmocka_unit_test(a_computed_goto_has_its_labels_by_the_natural_end),
 		cmocka_unit_test(what_calls_exit_only_does_not_return),
 		cmocka_unit_test(a_cold_part_belongs_to_its_function),

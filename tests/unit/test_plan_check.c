@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_plan_check.c: claims about the check of finished plans. It accepts every plan that is made
- * for a random program, in every mode; and where a probe is taken away or reads less than it did,
- * it either says so or the plan is still good, as random walks show. */
+ * for a random program, in every mode, however many calls an event tells apart; and where a probe
+ * is taken away or reads less than it did, it either says so or the plan is still good, as random
+ * walks show. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 
 #include "offline/plan_build.h"
 #include "offline/plan_check.h"
+#include "tests/support/hand_program.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
 
@@ -229,9 +231,59 @@ static void less_than_mode_best_is_refused_or_enough(void **state)
 	less_is_refused_or_enough(MODE_BEST);
 }
 
+/* Faults of the plan for function 1, which makes a silent call on either way, and then one of @n
+ * calls of function 0 or another one; function 0 shows, and where it returns to where @reads. */
+static uint64_t faults_of_fan(uint32_t n, bool reads)
+{
+	struct prog_func funcs[2] = {{.n_blocks = 1, .freq = 1},
+				     {.block = 1, .n_blocks = n + 4, .origin = 1, .freq = 1}};
+	struct prog_block *blocks = calloc(n + 5, sizeof(*blocks));
+	uint32_t *succs = calloc(n + 3, sizeof(*succs));
+	struct choice choice = {.marks = calloc(n + 5, 1), .capture_ret = calloc(n + 5, 1)};
+	struct program prog = {.funcs = funcs,
+			       .blocks = blocks,
+			       .succs = succs,
+			       .n_funcs = 2,
+			       .n_blocks = n + 5,
+			       .n_succs = n + 3};
+	struct pugmark_plan *plan;
+	for (uint32_t b = 0; b < n + 5; b++) {
+		blocks[b] = hand_block(b, b > 0);
+		blocks[b].call = b < 2 ? CALL_NONE : b < 4 ? CALL_LEAF : CALL_DIRECT;
+		blocks[b].callee = b < 4 ? PUGMARK_NONE : 0;
+		blocks[b].flags |= b > 0 && b < 4 ? 0 : PROG_RET;
+	}
+	for (uint32_t i = 0; i < n + 3; i++)
+		succs[i] = i + 2; /* 2 and 3 after 1, the last after 3, the others after 2 */
+	blocks[1].n_succ = 2;
+	blocks[2].succ = 2;
+	blocks[2].n_succ = n;
+	blocks[3].succ = n + 2;
+	blocks[3].n_succ = 1;
+	choice.marks[0] = MARK_BLOCK;
+	choice.capture_ret[0] = reads;
+	assert_int_equal(plan_build(&prog, &choice, MODE_BEST, NULL, &plan), 0);
+	uint64_t faults = faults_of(plan, false);
+	pugmark_plan_free(plan);
+	choice_deinit(&choice);
+	free(blocks);
+	free(succs);
+	return faults;
+}
+
+static void as_many_calls_as_there_are_are_told_apart(void **state)
+{
+	(void)state;
+	for (uint32_t n = 50; n <= 400; n += 50) {
+		assert_int_equal(faults_of_fan(n, true), 0);
+		assert_true(faults_of_fan(n, false) > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(as_many_calls_as_there_are_are_told_apart),
 		cmocka_unit_test(plans_of_mode_full_are_accepted),
 		cmocka_unit_test(plans_of_mode_branch_are_accepted),
 		cmocka_unit_test(plans_of_mode_casper_are_accepted),
