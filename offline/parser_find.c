@@ -136,6 +136,45 @@ uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *deci
 	}
 }
 
+/* Whether all that can happen from @decision of @module on begins with an event, but for the end of
+ * the function, which is in *@ends. */
+static bool shows_first(const struct parser *p, uint16_t module, uint32_t decision, bool *ends)
+{
+	const struct pugmark_plan *plan = p->plans[module];
+	*ends = false;
+	if (decision == PUGMARK_NONE)
+		return true;
+	const struct plan_decision *d = &plan->decisions[decision];
+	for (uint32_t i = d->first; i < d->first + d->n; i++) {
+		const struct plan_node *n = node_at(p, module, plan->alternatives[i]);
+		bool end = n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN;
+		if (n->site == PUGMARK_NONE && !end)
+			return false;
+		*ends |= n->site == PUGMARK_NONE;
+	}
+	return !parser_unsure_decision(p, module, decision);
+}
+
+bool parser_call_is_last(const struct parser *p, uint32_t n)
+{
+	bool ends = true;
+	if (p->position != AT_CALL)
+		return false;
+	for (uint32_t i = p->n; ends; i--) {
+		const struct frame *f = &p->stack[i - 1];
+		const struct plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & NODE_NORETURN)
+			return true;
+		bool tail = call->flags & NODE_TAIL;
+		if (parser_unsure_call(p, f) || call->flags & NODE_UNTOLD ||
+		    (!tail && !shows_first(p, f->module, call->next, &ends)))
+			return false;
+		if (ends && (i <= n || f->boundary != BELOW_CALL))
+			return false;
+	}
+	return true;
+}
+
 /* parser_find(), in one of the first @open frames. */
 static bool find_below(struct parser *p, const struct lookahead *la, uint32_t open, uint32_t *level,
 		       uint32_t *alt)

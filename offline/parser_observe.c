@@ -32,7 +32,8 @@ static void unwind_to(struct parser *p, uint32_t n, bool sure)
 	uint32_t open = sure ? parser_leaving(p, true) : 0;
 	if (open > n) /* a handler that has come there has ended */
 		parser_end_frames(p, open);
-	sure = sure && parser_in_noreturn(p, parser_top(p), p->position);
+	sure = sure &&
+	       (parser_in_noreturn(p, parser_top(p), p->position) || parser_call_is_last(p, n));
 	if (!sure) {
 		parser_emit_gap(p, CAUSE_UNWIND);
 		parser_drop_frames(p, n);

@@ -216,8 +216,14 @@ void parser_drop_frames(struct parser *parser, uint32_t n);
 
 /* ---- of parser_emit.c ---- */
 
-/* Room for @n more events to report; NULL where memory is out. The caller counts them. */
-struct trace_event *parser_reserve(struct parser *parser, uint32_t n);
+/* Room for @n more events to report; false where memory is out. */
+bool parser_grow_out(struct parser *parser, uint32_t n);
+/* The place of @n more events; NULL where memory is out. The caller counts them. */
+static inline struct trace_event *parser_reserve(struct parser *p, uint32_t n)
+{
+	return p->cap_out - p->n_out >= n || parser_grow_out(p, n) ? p->out + p->n_out : NULL;
+}
+
 /* Reports an event that is complete. */
 void parser_emit(struct parser *parser, const struct trace_event *event);
 void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
@@ -289,6 +295,10 @@ uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t 
  * *@empty the one that can be silent up to the frame's end. */
 uint32_t parser_alternative(struct parser *parser, const struct frame *f, uint32_t decision,
 			    const struct lookahead *la, uint32_t *empty);
+/* Whether, if frame @n - 1 is still open, no other call can have been in progress since the last
+ * event than that which the topmost frame is in: behind it, and behind the calls of the frames that
+ * can end in silence after it, all that is done shows before it is done. */
+bool parser_call_is_last(const struct parser *parser, uint32_t n);
 /* Whether the open call of an AT_CALL frame is where the event was entered from. */
 bool parser_enters_through(const struct parser *parser, const struct frame *f,
 			   const struct lookahead *la);

@@ -3,6 +3,7 @@
 #include "offline/cscfg.h"
 #include "user/cfg_names.h"
 #include "user/cfg_print.h"
+#include "user/command.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,7 +47,8 @@ static int print_summary(const struct pugmark_model *m, FILE *out)
 {
 	struct cfg_counts c;
 	cfg_count(m, &c);
-	fprintf(out, "%s\n", m->path);
+	command_print_safe(out, m->path);
+	fputc('\n', out);
 	fputs("  build id      ", out);
 	for (uint32_t i = 0; i < m->build_id_len; i++)
 		fprintf(out, "%02x", m->build_id[i]);

@@ -186,34 +186,50 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	return err;
 }
 
+/* How each line of the summary begins: the name of the recording may hold anything. */
+static void print_name(const struct recorder_options *o)
+{
+	fputs("pugmark: ", stderr);
+	command_print_safe(stderr, o->output);
+	fputs(": ", stderr);
+}
+
 static void print_summary(const struct recorder_options *o, const struct recorder_result *r)
 {
-	if (r->why == STOP_DISK)
-		fprintf(stderr, "pugmark: %s: %s: recording stopped\n", o->output,
+	if (r->why == STOP_DISK) {
+		print_name(o);
+		fprintf(stderr, "%s: recording stopped\n",
 			r->write_err == -ENOSPC ? "the disk is full" : strerror(-r->write_err));
-	if (r->why == STOP_OVERHEAD)
+	}
+	if (r->why == STOP_OVERHEAD) {
+		print_name(o);
+		fputs("no function could be left in within the overhead allowed: recording "
+		      "stopped\n",
+		      stderr);
+	}
+	if (r->unplanned) {
+		print_name(o);
 		fprintf(stderr,
-			"pugmark: %s: no function could be left in within the overhead allowed: "
-			"recording stopped\n",
-			o->output);
-	if (r->unplanned)
-		fprintf(stderr,
-			"pugmark: %s: %llu events were not recorded: these processes run another "
-			"program than the library was planned for, or something that they load "
-			"defines functions of the library (name it with --plugin)\n",
-			o->output, (unsigned long long)r->unplanned);
-	if (r->lost > r->unplanned)
-		fprintf(stderr, "pugmark: %s: %llu events were lost%s\n", o->output,
+			"%llu events were not recorded: these processes run another program than "
+			"the library was planned for, or something that they load defines "
+			"functions of the library (name it with --plugin)\n",
+			(unsigned long long)r->unplanned);
+	}
+	if (r->lost > r->unplanned) {
+		print_name(o);
+		fprintf(stderr, "%llu events were lost%s\n",
 			(unsigned long long)(r->lost - r->unplanned),
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
-	if (!o->quiet)
-		fprintf(stderr, "pugmark: %llu probe%s: placed in %.0f ms, removed in %.0f ms\n",
-			(unsigned long long)r->n_probes, r->n_probes == 1 ? "" : "s",
-			r->attach_ns / 1e6, r->detach_ns / 1e6);
-	if (!o->quiet)
-		fprintf(stderr, "pugmark: %s: %llu witness events of %llu task%s, %llu bytes\n",
-			o->output, (unsigned long long)r->events, (unsigned long long)r->tasks,
-			r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
+	}
+	if (o->quiet)
+		return;
+	fprintf(stderr, "pugmark: %llu probe%s: placed in %.0f ms, removed in %.0f ms\n",
+		(unsigned long long)r->n_probes, r->n_probes == 1 ? "" : "s", r->attach_ns / 1e6,
+		r->detach_ns / 1e6);
+	print_name(o);
+	fprintf(stderr, "%llu witness events of %llu task%s, %llu bytes\n",
+		(unsigned long long)r->events, (unsigned long long)r->tasks,
+		r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
 }
 
 int cmd_record(int argc, char **argv)
@@ -225,8 +241,11 @@ int cmd_record(int argc, char **argv)
 
 	if (!record_args_parse(&a, argc, argv, &status))
 		return status;
-	if (run(&a, &result, &diag))
+	int err = run(&a, &result, &diag);
+	if (err) {
+		record_explain_files(err, &diag);
 		return command_fail(&diag);
+	}
 	print_summary(&a.options, &result);
 	if (result.exit_status)
 		return result.exit_status;

@@ -452,6 +452,7 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	struct collector *c = calloc(1, sizeof(*c));
 	bool short_of_memory = false;
 	pthread_condattr_t by_clock;
+	int err;
 
 	if (!c)
 		return -ENOMEM;
@@ -469,7 +470,9 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	pthread_cond_init(&c->changed, &by_clock);
 	pthread_condattr_destroy(&by_clock);
 	c->events = ring_buffer__new(probes_events_fd(probes), on_event, c, NULL);
+	err = c->events ? 0 : -errno;
 	c->process = ring_buffer__new(probes_process_fd(probes), on_process, c, NULL);
+	err = err || c->process ? err : -errno;
 	c->pending = malloc(PENDING_MAX * sizeof(*c->pending));
 	c->maps = maps_watch_new();
 	for (unsigned i = 0; i < CHUNKS; i++) {
@@ -477,11 +480,14 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 		short_of_memory |= !c->chunks[i].data;
 		c->free[c->n_free++] = &c->chunks[i];
 	}
-	if (!c->events || !c->process || !c->pending || !c->maps || short_of_memory ||
-	    pthread_create(&c->write_thread, NULL, write_main, c)) {
+	if (!err && (!c->pending || !c->maps || short_of_memory))
+		err = -ENOMEM;
+	if (!err)
+		err = -pthread_create(&c->write_thread, NULL, write_main, c);
+	if (err) {
 		collector_free(c);
-		return pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET,
-					"starting the collector: not enough memory");
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"starting the collector: %s", strerror(-err));
 	}
 	if (pthread_create(&c->drain_thread, NULL, drain_main, c)) {
 		c->drained = true;

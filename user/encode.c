@@ -200,7 +200,11 @@ int encode_read(struct encode *e, struct pugmark_diag *diag)
 		return 0; /* main() says so */
 	if (!err && !e->passed)
 		err = pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
-				       "the selection keeps none of its calls");
+				       view_status(&e->view, e->gaps)
+					       ? "the selection keeps none of the calls that can "
+						 "be read: it is not complete (`pugmark verify` "
+						 "says where)"
+					       : "the selection keeps none of its calls");
 	return err;
 }
 

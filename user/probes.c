@@ -64,8 +64,8 @@ static int load_failed(int err, struct pugmark_diag *diag)
 					"doctor`): %s",
 					strerror(-err));
 	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-				"loading the BPF programs: %s (see `pugmark doctor`)",
-				strerror(-err));
+				"loading the BPF programs: %s%s", strerror(-err),
+				err == -EMFILE ? "" : " (see `pugmark doctor`)");
 }
 
 /* What the programs are told before they are loaded. */

@@ -18,6 +18,9 @@ int record_check_process(pid_t pid, struct pugmark_diag *diag);
  * where it was made just now. */
 int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
 		      struct pugmark_diag *diag);
+/* Where @err is that no more files can be opened: adds to @diag what to do about it. */
+void record_explain_files(int err, struct pugmark_diag *diag);
+
 /* A binary could not be planned because it is no ELF file: says what a script's user wants to
  * know. Returns @err. */
 int record_explain_script(const char *path, int err, struct pugmark_diag *diag);

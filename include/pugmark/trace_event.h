@@ -27,8 +27,8 @@ enum trace_cause {
 	CAUSE_LOST,	 /* gap: events were lost; `lost` of them */
 	CAUSE_MODEL,	 /* gap: the event fits nothing that the model allows */
 	CAUSE_RECORDING, /* gap: the recording is damaged here */
-	CAUSE_UNWIND,	 /* gap: an exception came out of a call that could have returned: what ran
-			    in silence before it is not known */
+	CAUSE_UNWIND,	 /* gap: an exception came out of a call that could have returned, and what
+			    follows that call is silent: what ran before it is not known */
 	CAUSE_STACK,	 /* gap: the stack does not say during which call the function that is
 			    entered next was called back, or what a signal found */
 	CAUSE_PLAN,	 /* gap: what is traced was changed, to keep the overhead within bounds */

@@ -31,10 +31,21 @@ fails 'not an executable file' record -- ./text
 fails 'not an executable file' record -- /
 printf '#!/bin/sh\necho\n' >script && chmod +x script
 fails 'its interpreter (record -- /bin/sh ./script)' record -- ./script
+printf '#! /usr/bin/awk  -f \n' >script
+fails 'its interpreter (record -- /usr/bin/awk -f ./script)' record -- ./script
+printf '#!/usr/bin/env -S awk -f\n' >script
+fails "its interpreter (record -- /usr/bin/env '-S awk -f' ./script)" record -- ./script
 printf 'text' >plain && chmod +x plain
 fails 'not an ELF file' record -- ./plain
 head -c 300 prog >prog.cut && chmod +x prog.cut
 fails './prog.cut' record -- ./prog.cut
+few_files() { (ulimit -n 30 && record "$@"); }
+fails 'Too many open files (raise `ulimit -n`)' few_files -- ./prog
+"$PUGMARK" record -o $'two\nlines' -- ./prog <text >/dev/null 2>err
+claim 'what is printed of a name stays in its line' is "$(grep -vc '^pugmark: ' err)" 0
+"$PUGMARK" record -q -o unread -- ./prog <text >/dev/null 2>err
+printf '\377\377\377' | dd of=unread/events bs=1 seek=$(($(stat -c %s unread/events) / 3)) conv=notrunc 2>/dev/null
+fails 'of the calls that can be read: it is not complete' "$PUGMARK" encode unread
 fails 'no process 4194303' record -p 4194303
 fails 'kernel thread' record -p 2
 status=0

@@ -251,6 +251,9 @@ enum outcome walker_run_frame(struct walker *w, uint32_t block)
 	uint64_t ret = w->stack[me].ret;
 	if (ret < FOREIGN && !walker_returns_to_opaque(w, ret)) /* the stack says that it was */
 		begun = true;
+	if (ret == TRAMPOLINE && w->temper.told && /* so does the signal's event */
+	    walker_frame_told(w, BIAS + w->prog->blocks[block].addr))
+		begun = true;
 	for (;;) {
 		const struct prog_block *b = &w->prog->blocks[block];
 		uint8_t mark = w->choice->marks[block];
