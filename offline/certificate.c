@@ -45,12 +45,14 @@ static void close_gap(struct certifier *c, uint32_t depth)
 	c->in_gap = false;
 }
 
-static int take(struct certifier *c, const struct trace_event *e)
+static int take(struct certifier *c, const struct trace_event *events, uint32_t n)
 {
-	close_gap(c, e->depth);
-	if (e->kind == TRACE_GAP)
-		return add_gap(c, e);
-	c->part.events += e->kind < TRACE_BLOCK;
+	for (const struct trace_event *e = events; e < events + n; e++) {
+		close_gap(c, e->depth);
+		if (e->kind == TRACE_GAP && add_gap(c, e))
+			return -ENOMEM;
+		c->part.events += e->kind < TRACE_BLOCK && e->kind != TRACE_GAP;
+	}
 	return 0;
 }
 
@@ -60,21 +62,22 @@ int pugmark_certify_thread(const struct pugmark_trace *trace, uint32_t task,
 {
 	struct certifier c = {0};
 	struct pugmark_trace_iter *it;
-	const struct trace_event *e;
+	const struct trace_event *events;
 	int err = pugmark_trace_iter_new(trace, task, &it);
 	if (err)
 		return err;
 	uint64_t told = 0;
-	uint32_t n = 0;
-	while ((err = pugmark_trace_next(it, &e)) == 1) {
-		err = take(&c, e);
+	uint32_t n, untold = 0;
+	while ((err = pugmark_trace_batch(it, &events, &n)) == 1) {
+		err = take(&c, events, n);
 		if (err)
 			break;
-		if (progress && ++n == PROGRESS_EVERY) {
+		untold += n;
+		if (progress && untold >= PROGRESS_EVERY) {
 			uint64_t read = pugmark_trace_witnesses(it);
 			progress(ctx, read - told);
 			told = read;
-			n = 0;
+			untold = 0;
 		}
 	}
 	close_gap(&c, 0);

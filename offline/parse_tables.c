@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* parse_tables.c: FIRST sets of the grammar in a plan, one decision at a time. What can be silent
- * is computed for the whole plan at once (it is one bit a decision); first terms are collected by
- * a walk from the decision through everything silent, callees included. */
+/* parse_tables.c: FIRST sets of the grammar in a plan, one decision at a time: first terms are
+ * collected by a walk from the decision through everything silent, callees included. What can be
+ * silent is for parse_silent.c to say. */
 #include "offline/parse_tables.h"
 
 #include "offline/parse_facts.h"
+#include "offline/parse_silent.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,21 +13,11 @@
 
 #define TERMS_MAX 65536 /* of one decision; past that it is top */
 
-struct return_point {
-	uint64_t addr;
-	uint32_t node;
-};
-
 static bool node_silent(const struct parse_tables *t, const struct plan_node *n)
 {
 	if (n->site != PUGMARK_NONE)
 		return false;
-	return n->kind != NODE_KIND_CALL || t->func_empty[n->callee];
-}
-
-static bool leaves_function(const struct plan_node *n)
-{
-	return n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN || n->flags & NODE_TAIL;
+	return n->kind != NODE_KIND_CALL || parse_tables_func_empty(t, n->callee);
 }
 
 /* Whether the rest of the function from @n on can be silent. */
@@ -34,107 +25,19 @@ static bool node_empty(const struct parse_tables *t, const struct plan_node *n)
 {
 	if (!node_silent(t, n) || n->flags & NODE_NORETURN)
 		return false;
-	return leaves_function(n) || (n->next != PUGMARK_NONE && t->decision_empty[n->next]);
+	return parse_leaves(n) ||
+	       (n->next != PUGMARK_NONE && parse_silent_decision(t->silent, n->next));
 }
 
-/* An alternative that makes its decision empty once another decision is: the next, or the callee's
- * first. */
-struct waiting {
-	uint32_t decision, node;
-	uint32_t next; /* that waits for the same; 0: none */
-};
-
-struct emptiness {
-	struct parse_tables *t;
-	struct waiting *all; /* from 1 */
-	uint32_t *first;     /* by what is waited for */
-	uint32_t *found, n_found, n;
-};
-
-/* What @n waits for; PUGMARK_NONE: nothing. */
-static uint32_t waits_for(const struct parse_tables *t, const struct plan_node *n)
+/* Where the call @node returns to. */
+static inline uint64_t return_to(const struct parse_tables *t, uint32_t node)
 {
-	if (n->kind == NODE_KIND_CALL) {
-		uint32_t entry = t->plan->funcs[n->callee].entry;
-		if (entry != PUGMARK_NONE && !t->decision_empty[entry])
-			return entry;
-	}
-	return leaves_function(n) || t->decision_empty[n->next] ? PUGMARK_NONE : n->next;
+	return t->plan->nodes[node].addr + t->plan->nodes[node].call_len;
 }
 
-static void look_at(struct emptiness *e, uint32_t waiting)
+static uint32_t run_end(const struct parse_tables *t, const uint32_t *nodes, uint32_t i, uint32_t n)
 {
-	struct waiting *w = &e->all[waiting];
-	if (e->t->decision_empty[w->decision])
-		return;
-	uint32_t by = waits_for(e->t, &e->t->plan->nodes[w->node]);
-	if (by == PUGMARK_NONE) {
-		e->t->decision_empty[w->decision] = true;
-		e->found[e->n_found++] = w->decision;
-		return;
-	}
-	w->next = e->first[by];
-	e->first[by] = waiting;
-}
-
-/* An alternative without a witness that returns can be silent if what follows can. */
-static void look_at_all(struct emptiness *e)
-{
-	const struct pugmark_plan *plan = e->t->plan;
-	for (uint32_t d = 0; d < plan->n_decisions; d++)
-		for (uint32_t i = 0; i < plan->decisions[d].n; i++) {
-			uint32_t node = plan->alternatives[plan->decisions[d].first + i];
-			const struct plan_node *n = &plan->nodes[node];
-			if (n->site != PUGMARK_NONE || n->flags & NODE_NORETURN ||
-			    (!leaves_function(n) && n->next == PUGMARK_NONE))
-				continue;
-			e->all[++e->n] = (struct waiting){d, node, 0};
-			look_at(e, e->n);
-		}
-	while (e->n_found)
-		for (uint32_t w = e->first[e->found[--e->n_found]], next; w; w = next) {
-			next = e->all[w].next;
-			look_at(e, w);
-		}
-	for (uint32_t f = 0; f < plan->n_funcs; f++) {
-		uint32_t entry = plan->funcs[f].entry;
-		/* what is not modelled is entered by nobody that the parser follows */
-		e->t->func_empty[f] = entry == PUGMARK_NONE || e->t->decision_empty[entry];
-	}
-}
-
-static int find_empty(struct parse_tables *t)
-{
-	const struct pugmark_plan *plan = t->plan;
-	uint64_t n = 0;
-	for (uint32_t d = 0; d < plan->n_decisions; d++)
-		n += plan->decisions[d].n;
-	if (n >= UINT32_MAX) /* as no plan has that was made */
-		return -ENOMEM;
-	struct emptiness e = {
-		.t = t,
-		.all = malloc((n + 1) * sizeof(*e.all)),
-		.first = calloc(plan->n_decisions + 1, sizeof(*e.first)),
-		.found = malloc((plan->n_decisions + 1) * sizeof(*e.found)),
-	};
-	int err = e.all && e.first && e.found ? 0 : -ENOMEM;
-	if (!err)
-		look_at_all(&e);
-	free(e.all);
-	free(e.first);
-	free(e.found);
-	return err;
-}
-
-static int by_addr(const void *a, const void *b)
-{
-	const struct return_point *x = a, *y = b;
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-static uint32_t run_end(const struct return_point *a, uint32_t i, uint32_t n)
-{
-	while (++i < n && a[i - 1].addr <= a[i].addr)
+	while (++i < n && return_to(t, nodes[i - 1]) <= return_to(t, nodes[i]))
 		;
 	return i;
 }
@@ -143,18 +46,21 @@ static uint32_t run_end(const struct return_point *a, uint32_t i, uint32_t n)
  * every two of them become one. */
 static int sort_returns(struct parse_tables *t)
 {
-	uint32_t n = t->n_returns, runs = 2;
-	struct return_point *to = malloc((n + 1) * sizeof(*to));
+	uint32_t n = t->n_returns;
+	if (run_end(t, t->returns, 0, n) >= n)
+		return 0;
+	uint32_t runs = 2, *to = malloc(n * sizeof(*to));
 	if (!to)
 		return -ENOMEM;
 	while (runs > 1) {
-		struct return_point *from = t->returns, *out = to;
+		uint32_t *from = t->returns, *out = to;
 		runs = 0;
 		for (uint32_t i = 0; i < n; runs++) {
-			uint32_t mid = run_end(from, i, n);
-			uint32_t end = mid < n ? run_end(from, mid, n) : n, k = mid;
+			uint32_t mid = run_end(t, from, i, n);
+			uint32_t end = mid < n ? run_end(t, from, mid, n) : n, k = mid;
 			while (i < mid || k < end) {
-				bool first = k == end || (i < mid && from[i].addr <= from[k].addr);
+				bool first = k == end || (i < mid && return_to(t, from[i]) <=
+									     return_to(t, from[k]));
 				*out++ = from[first ? i++ : k++];
 			}
 			i = end;
@@ -183,8 +89,7 @@ static int index_nodes(struct parse_tables *t)
 		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
 			    n->kind == NODE_KIND_LEAF || n->kind == NODE_KIND_OPAQUE;
 		if (call && !(n->flags & NODE_TAIL))
-			t->returns[t->n_returns++] =
-				(struct return_point){n->addr + n->call_len, i};
+			t->returns[t->n_returns++] = i;
 	}
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
 		const struct plan_func *func = &plan->funcs[f];
@@ -207,16 +112,14 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 		return -ENOMEM;
 	t->plan = plan;
 	t->at = calloc(plan->n_decisions + 1, sizeof(*t->at));
-	t->func_empty = calloc(plan->n_funcs + 1, sizeof(bool));
-	t->decision_empty = calloc(plan->n_decisions + 1, sizeof(bool));
 	t->sites = calloc(plan->n_sites + 1, sizeof(*t->sites));
 	t->enterable = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->enterable_unseen = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
-	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->func_empty ||
-	    !t->decision_empty || !t->sites || !t->returns || find_empty(t) ||
-	    parse_facts_outward(t) || parse_facts_unsure(t) || index_nodes(t)) {
+	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->sites ||
+	    !t->returns || parse_silent_new(plan, &t->silent) || parse_facts_outward(t) ||
+	    parse_facts_unsure(t) || index_nodes(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
@@ -232,8 +135,7 @@ void parse_tables_free(struct parse_tables *t)
 	for (uint32_t d = 0; t->at && d < t->plan->n_decisions; d++)
 		free(t->at[d]);
 	free(t->at);
-	free(t->func_empty);
-	free(t->decision_empty);
+	parse_silent_free(t->silent);
 	free(t->sites);
 	free(t->enterable);
 	free(t->enterable_unseen);
@@ -248,15 +150,21 @@ void parse_tables_free(struct parse_tables *t)
 
 bool parse_tables_func_empty(const struct parse_tables *t, uint32_t func)
 {
-	return t->func_empty[func];
+	return parse_silent_func(t->silent, t->plan, func);
 }
 
 uint32_t parse_tables_return_to(const struct parse_tables *t, uint64_t addr)
 {
-	struct return_point key = {.addr = addr};
-	const struct return_point *r =
-		bsearch(&key, t->returns, t->n_returns, sizeof(*t->returns), by_addr);
-	return r ? r->node : PUGMARK_NONE;
+	uint32_t low = 0, high = t->n_returns;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		uint64_t at = return_to(t, t->returns[mid]);
+		if (at == addr)
+			return t->returns[mid];
+		low = at < addr ? mid + 1 : low;
+		high = at < addr ? high : mid;
+	}
+	return PUGMARK_NONE;
 }
 
 bool parse_tables_enterable_unseen(const struct parse_tables *t, uint32_t func)
@@ -420,7 +328,7 @@ static void pass(struct walk *w, uint32_t node, struct place p)
 	if (n->kind == NODE_KIND_UNKNOWN)
 		find(w, FIRST_ANY_ENTRY, callee);
 	p.decision = n->next;
-	if (node_silent(w->t, n) && !leaves_function(n) && !(n->flags & NODE_NORETURN))
+	if (node_silent(w->t, n) && !parse_leaves(n) && !(n->flags & NODE_NORETURN))
 		go_to(w, p);
 }
 

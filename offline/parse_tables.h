@@ -41,19 +41,21 @@ struct site_facts {
 	bool own_cfa;	  /* the event's CFA is that of the frame of the node */
 };
 
+struct parse_silent;
+
 /* Filled by parse_tables.c; open to the parser, which asks at every event. */
 struct parse_tables {
 	const struct pugmark_plan *plan;
 	struct decision_table **at; /* one a decision; NULL: not built yet */
 	struct site_facts *sites;
-	bool *func_empty, *decision_empty;
+	struct parse_silent *silent;
 	bool *enterable, *enterable_unseen, *jumps_out; /* per function */
 	bool *unsure_decision; /* NULL where the plan has no such places; as unsure_call: */
 	bool *unsure_call;     /* per node: an event after it may as well be of what it called */
 	bool *unsure_root;     /* per node: its event comes by unwinding, or after what is silent */
 	bool *hides_frames;    /* per function: in a call of it there may be one of which nothing
 				  tells where the callee's frame lies */
-	struct return_point *returns;
+	uint32_t *returns;     /* calls, by where they return to */
 	uint32_t n_returns;
 	bool go_runtime; /* which moves stacks, and makes threads go on in what nothing called */
 };

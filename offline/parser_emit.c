@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 
-static bool grow_out(struct parser *p)
+bool parser_grow_out(struct parser *p, uint32_t n)
 {
 	uint32_t cap = p->cap_out ? 2 * p->cap_out : 1024;
+	while (cap - p->n_out < n)
+		cap *= 2;
 	struct trace_event *out = realloc(p->out, cap * sizeof(*out));
 	if (!out) {
 		p->failed = true;
@@ -20,20 +22,12 @@ static bool grow_out(struct parser *p)
 
 static inline __attribute__((always_inline)) void emit(struct parser *p, struct trace_event event)
 {
-	if (p->n_out == p->cap_out && !grow_out(p))
+	if (p->n_out == p->cap_out && !parser_grow_out(p, 1))
 		return;
 	event.from_ns = p->from_ns;
 	event.to_ns = p->now_ns;
 	event.depth = p->n - p->gone;
 	p->out[p->n_out++] = event;
-}
-
-struct trace_event *parser_reserve(struct parser *p, uint32_t n)
-{
-	while (p->cap_out - p->n_out < n)
-		if (!grow_out(p))
-			return NULL;
-	return p->out + p->n_out;
 }
 
 struct trace_event *parser_events(struct parser *p, uint32_t *n)
@@ -42,9 +36,14 @@ struct trace_event *parser_events(struct parser *p, uint32_t *n)
 	return p->out;
 }
 
+void parser_drop_events(struct parser *p)
+{
+	p->n_out = 0;
+}
+
 void parser_emit(struct parser *p, const struct trace_event *event)
 {
-	if (p->n_out < p->cap_out || grow_out(p))
+	if (p->n_out < p->cap_out || parser_grow_out(p, 1))
 		p->out[p->n_out++] = *event;
 }
 

@@ -56,7 +56,8 @@ static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32
 
 static void feed_witness(struct parser *p, const struct witness_event *e)
 {
-	parser_set_bias(p, e->module, e->bias);
+	if (!(p->bias_known >> e->module & 1) || p->bias[e->module] != e->bias)
+		parser_set_bias(p, e->module, e->bias);
 	if (p->position == AT_DECISION && p->begun && !p->lost && !p->n_handlers &&
 	    parser_shortcut(p, e))
 		return;
@@ -147,7 +148,12 @@ static void end_pause(struct parser *p)
 
 int parser_feed(struct parser *p, const struct witness_event *e)
 {
-	p->n_out = 0;
+	parser_drop_events(p);
+	return parser_feed_more(p, e);
+}
+
+int parser_feed_more(struct parser *p, const struct witness_event *e)
+{
 	p->now_ns = e->time_ns;
 	p->from_ns = p->last_ns;
 	p->doubted = false;

@@ -49,26 +49,16 @@ struct shortcut {
 	bool own_cfa; /* the event's CFA is that of its frame */
 };
 
-/* A trace_event without its times; its depth is relative to the deciding frame's. */
-struct shortcut_event {
-	uint64_t addr, target;
-	const char *import;
-	uint32_t func;
-	int32_t depth;
-	uint16_t module, target_module;
-	uint8_t kind, cause;
-};
-
 /* A frame as it is after it; the CFAs less the event's, where they are known. */
 struct shortcut_frame {
 	struct frame frame;
-	bool has_cfa, has_call_cfa;
-	bool keeps_ret; /* it is as it was */
+	uint64_t cfa_known, call_cfa_known; /* all ones, or 0 */
+	bool keeps_ret;			    /* it is as it was */
 };
 
 struct shortcuts {
 	struct shortcut slots[SHORTCUTS];
-	struct shortcut_event events[KEPT_MAX];
+	struct trace_event events[KEPT_MAX]; /* without times; depths from the deciding frame's */
 	struct shortcut_frame frames[KEPT_MAX];
 	uint32_t n_events, n_frames;
 	bool any;
@@ -154,25 +144,17 @@ static inline bool is_plain(const struct parser *p, const struct witness_event *
 
 static inline bool report(struct parser *p, const struct shortcut *s)
 {
-	const struct shortcut_event *from = &p->shortcuts->events[s->event];
+	const struct trace_event *from = &p->shortcuts->events[s->event];
 	struct trace_event *to = parser_reserve(p, s->n_events);
 	uint32_t depth = p->n - p->gone;
 	if (!to)
 		return false;
-	for (uint32_t i = 0; i < s->n_events; i++)
-		to[i] = (struct trace_event){
-			.from_ns = p->from_ns,
-			.to_ns = p->now_ns,
-			.addr = from[i].addr,
-			.target = from[i].target,
-			.import = from[i].import,
-			.func = from[i].func,
-			.depth = depth + (uint32_t)from[i].depth,
-			.module = from[i].module,
-			.target_module = from[i].target_module,
-			.kind = from[i].kind,
-			.cause = from[i].cause,
-		};
+	for (const struct trace_event *end = from + s->n_events; from < end; from++, to++) {
+		*to = *from;
+		to->from_ns = p->from_ns;
+		to->to_ns = p->now_ns;
+		to->depth += depth;
+	}
 	p->n_out += s->n_events;
 	return true;
 }
@@ -180,23 +162,27 @@ static inline bool report(struct parser *p, const struct shortcut *s)
 static inline void place(struct frame *f, const struct shortcut_frame *from, uint64_t cfa)
 {
 	*f = from->frame;
-	if (from->has_cfa)
-		f->cfa += cfa;
-	if (from->has_call_cfa)
-		f->call_cfa += cfa;
+	f->cfa = from->frame.cfa + (cfa & from->cfa_known);
+	f->call_cfa = from->frame.call_cfa + (cfa & from->call_cfa_known);
 }
 
 static void go_to_event(struct parser *p, const struct shortcut *s, const struct witness_event *e)
 {
 	const struct shortcut_frame *from = &p->shortcuts->frames[s->frame];
-	struct frame *f = parser_top(p), was = *f;
+	struct frame *f = parser_top(p);
+	uint8_t boundary = f->boundary, hidden = f->hidden;
+	uint64_t ret = from->keeps_ret ? f->ret : from->frame.ret;
 	place(f, from, e->cfa);
-	f->boundary = was.boundary;
-	f->hidden = was.hidden;
-	if (from->keeps_ret)
-		f->ret = was.ret;
-	for (uint32_t i = 1; i < s->n_frames; i++)
-		place(parser_push(p, from[i].frame), &from[i], e->cfa);
+	f->boundary = boundary;
+	f->hidden = hidden;
+	f->ret = ret;
+	for (uint32_t i = 1; i < s->n_frames; i++) {
+		if (p->n == p->cap && !parser_grow_stack(p))
+			return;
+		place(&p->stack[p->n++], &from[i], e->cfa);
+		if (p->unsure)
+			parser_note_doubt(p);
+	}
 	p->position = s->position;
 }
 
@@ -222,8 +208,9 @@ bool parser_shortcut(struct parser *p, const struct witness_event *e)
 	for (uint32_t i = 0; i < n; i++) {
 		if (!report(p, past[i]))
 			return false;
-		parser_drop_frames(p, p->n - 1);
+		p->n--; /* no more than a frame: it is not gone, and below a call */
 	}
+	p->lowest = p->n < p->lowest ? p->n : p->lowest;
 	if (report(p, s))
 		go_to_event(p, s, e);
 	return true;
@@ -269,25 +256,18 @@ static void keep_events(struct parser *p, const struct shortcut_start *start)
 	struct shortcuts *s = p->shortcuts;
 	uint32_t depth = start->n - start->gone;
 	for (uint32_t i = start->n_out; i < p->n_out; i++) {
-		const struct trace_event *e = &p->out[i];
-		s->events[s->n_events++] = (struct shortcut_event){
-			.addr = e->addr,
-			.target = e->target,
-			.import = e->import,
-			.func = e->func,
-			.depth = (int32_t)(e->depth - depth),
-			.module = e->module,
-			.target_module = e->target_module,
-			.kind = e->kind,
-			.cause = e->cause,
-		};
+		struct trace_event *to = &s->events[s->n_events++];
+		*to = p->out[i];
+		to->depth -= depth;
+		to->lost = 0;
 	}
 }
 
 static void keep_frame(struct parser *p, const struct frame *f, uint64_t cfa)
 {
 	struct shortcut_frame *to = &p->shortcuts->frames[p->shortcuts->n_frames++];
-	*to = (struct shortcut_frame){*f, f->cfa, f->call_cfa, false};
+	*to = (struct shortcut_frame){*f, f->cfa ? UINT64_MAX : 0, f->call_cfa ? UINT64_MAX : 0,
+				      false};
 	to->frame.cfa -= f->cfa ? cfa : 0;
 	to->frame.call_cfa -= f->call_cfa ? cfa : 0;
 }

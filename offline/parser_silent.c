@@ -234,6 +234,17 @@ static bool doubtful(const struct settling *s)
 	return false;
 }
 
+/* Nothing may have told yet where the topmost frame lies, as that of a handler that is interrupted
+ * before its first witness, by a signal that is delivered together with its own. */
+static void place_topmost(const struct settling *s)
+{
+	const struct parser *p = s->p;
+	struct frame *f = &p->stack[p->n - 1];
+	if (!f->cfa && f->func == s->func && f->module == s->module && p->position == AT_DECISION &&
+	    silent_just_entered(s) && f->decision == p->plans[s->module]->funcs[s->func].entry)
+		f->cfa = s->cfa;
+}
+
 enum settled parser_settle(struct parser *p, const struct witness_event *e, uint64_t sp,
 			   uint64_t ip, uint64_t bp)
 {
@@ -253,6 +264,8 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	s->caller = caller;
 	enum settled result = UNSETTLED;
 	bool located = locate(s, ip, bp), outside = located && s->func == PUGMARK_NONE;
+	if (located)
+		place_topmost(s);
 	if (located && silent_find_reading(s) && !doubtful(s)) {
 		result = s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
 		carry_out(s);

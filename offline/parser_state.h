@@ -216,8 +216,14 @@ void parser_drop_frames(struct parser *parser, uint32_t n);
 
 /* ---- of parser_emit.c ---- */
 
-/* Room for @n more events to report; NULL where memory is out. The caller counts them. */
-struct trace_event *parser_reserve(struct parser *parser, uint32_t n);
+/* Room for @n more events to report; false where memory is out. */
+bool parser_grow_out(struct parser *parser, uint32_t n);
+/* The place of @n more events; NULL where memory is out. The caller counts them. */
+static inline struct trace_event *parser_reserve(struct parser *p, uint32_t n)
+{
+	return p->cap_out - p->n_out >= n || parser_grow_out(p, n) ? p->out + p->n_out : NULL;
+}
+
 /* Reports an event that is complete. */
 void parser_emit(struct parser *parser, const struct trace_event *event);
 void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);

@@ -8,6 +8,7 @@
  * Every index is checked once here, so that nobody else has to. */
 #include "offline/plan_file.h"
 
+#include "offline/checksum.h"
 #include "offline/whole_file.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #define PLAN_MAGIC "PUGPLAN"
 #define PLAN_VERSION 3
@@ -115,7 +115,7 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 			memcpy(at, *spans[i].array, spans[i].count * spans[i].size);
 		at += padded(spans[i].count * spans[i].size);
 	}
-	h->crc = crc32(0, bytes + CRC_FROM, len - CRC_FROM);
+	h->crc = checksum(bytes + CRC_FROM, len - CRC_FROM);
 	*out = bytes;
 	*len_bytes = len;
 	return 0;
@@ -220,7 +220,7 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 					"%s: %zu bytes, its header says %llu (plan again)",
 					len_bytes < h->len_bytes ? "cut short" : "damaged",
 					len_bytes, (unsigned long long)h->len_bytes);
-	if (h->crc != crc32(0, (const uint8_t *)bytes + CRC_FROM, len_bytes - CRC_FROM))
+	if (h->crc != checksum((const uint8_t *)bytes + CRC_FROM, len_bytes - CRC_FROM))
 		return pugmark_diag_set(diag, -EBADMSG, name, 12,
 					"damaged: the checksum differs (plan again)");
 	struct pugmark_plan p = {

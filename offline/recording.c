@@ -4,6 +4,7 @@
  * directory is trusted; the file of events may be growing or shrinking while it is read. */
 #include "offline/recording_impl.h"
 
+#include "offline/checksum.h"
 #include "offline/codec.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 void recording_add_note(struct recording *rec, const char *format, ...)
 {
@@ -80,7 +80,7 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
 /* The next place after @off where a segment seems to start, or @size. */
 static uint64_t find_magic(int fd, uint64_t off, uint64_t size)
 {
-	uint8_t buf[65536];
+	uint8_t buf[8192];
 
 	while (off < size) {
 		ssize_t n = read_at(fd, buf, sizeof(buf), off);
@@ -128,7 +128,7 @@ int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, str
 	ssize_t n = read_at(fd, stored->data, h->stored_bytes, seg->off + SEGMENT_HEADER_BYTES);
 	if (n < 0)
 		return n;
-	if (n != h->stored_bytes || crc32(0, stored->data, n) != h->crc)
+	if (n != h->stored_bytes || checksum(stored->data, n) != h->crc)
 		return -EBADMSG;
 	return codec_expand(codec, h->codec, stored->data, n, raw->data, h->raw_bytes);
 }

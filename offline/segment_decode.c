@@ -61,7 +61,9 @@ void segment_decoder_free(struct segment_decoder *dec)
 	free(dec);
 }
 
-static bool add_symbol(struct segment_decoder *dec, const struct event_symbol *from)
+/* Out of line, as what follows that few events ask for: what is done for each is short then. */
+static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
+						 const struct event_symbol *from)
 {
 	if (dec->n_symbols == dec->cap_symbols) {
 		uint32_t cap = dec->cap_symbols ? 2 * dec->cap_symbols : 256;
@@ -166,7 +168,8 @@ static bool read_snapshot(struct segment_decoder *dec, struct witness_event *eve
 }
 
 /* What only few symbols ask for. */
-static bool read_values(struct segment_decoder *dec, uint8_t kind, struct witness_event *event)
+static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, uint8_t kind,
+						  struct witness_event *event)
 {
 	if (kind & KIND_VALUE)
 		switch (kind & KIND_MASK) {
@@ -197,7 +200,8 @@ static bool read_values(struct segment_decoder *dec, uint8_t kind, struct witnes
 }
 
 /* What the site read: few sites do. */
-static bool read_reads(struct segment_decoder *dec, struct witness_event *event)
+static __attribute__((noinline)) bool read_reads(struct segment_decoder *dec,
+						 struct witness_event *event)
 {
 	uint64_t n;
 
@@ -223,7 +227,7 @@ int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out
 	if (step.symbol == dec->n_symbols && !add_symbol(dec, &new))
 		goto bad;
 	const struct symbol *s = &dec->symbols[step.symbol];
-	bool rare = s->kind || s->reads;
+	bool rare = s->kind & ~KIND_VALUE || s->reads; /* a witness sets its value itself */
 	if (rare || dec->rare)
 		*event = (struct witness_event){0};
 	dec->rare = rare;

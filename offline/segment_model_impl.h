@@ -55,6 +55,7 @@ struct segment_model {
 	uint64_t *moves; /* of the CFA, with each */
 	uint8_t *kinds;	 /* of the symbols */
 	uint32_t n, cap; /* of the past */
+	void *tables;	 /* where all of them lie */
 	struct run_place *places;
 	struct follower *followers[ORDERS];
 	struct pace *paces, *arrivals; /* by two symbols, by one */

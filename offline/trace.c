@@ -24,14 +24,18 @@ struct pugmark_trace_iter {
 	struct recording_iter *events;
 	struct parse_tables **tables;
 	struct parser *parser;
-	struct trace_event *queue; /* what the last witness event decided; the parser's */
+	struct trace_event *queue; /* what the last witness events decided; the parser's */
 	uint32_t n, next;
 	uint32_t biases_of; /* the segment whose load bases the parser knows; 0: none */
 	uint64_t witnesses;
 	uint64_t begin_ns, last_ns;
 	uint32_t task;
 	bool ended;
+	int state; /* 1: there may be more; 0: there is none; or -errno */
 };
+
+/* As many trace events are made at once: few enough to stay in the cache. */
+#define BATCH 128
 
 static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_diag *diag)
 {
@@ -172,6 +176,7 @@ int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 		return -ENOMEM;
 	it->trace = t;
 	it->task = task;
+	it->state = 1;
 	if (recording_info(t->rec)->times)
 		it->begin_ns = recording_info(t->rec)->start_monotonic_ns;
 	it->tables = calloc(t->n_modules + 1, sizeof(*it->tables));
@@ -209,48 +214,93 @@ static uint64_t end_ns(const struct pugmark_trace_iter *it)
 	return said_ns > it->last_ns ? said_ns : it->last_ns;
 }
 
-int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event **event)
+/* The next witness event, or the end of the task. Returns 1, or 0 where there is nothing left. */
+static int read_event(struct pugmark_trace_iter *it, struct witness_event *stop,
+		      struct witness_event **event)
 {
-	while (it->next == it->n) {
-		struct witness_event *e, stop;
-		it->next = it->n = 0;
-		if (it->ended) {
-			fork_states_parsed(it->trace->forks, it->task);
-			return 0;
-		}
-		int got = recording_take(it->events, &e);
-		if (got < 0)
-			return got;
-		if (!got) {
-			/* the recording stops while the task runs on: no more is known */
-			stop = (struct witness_event){.kind = EVENT_STOP, .time_ns = end_ns(it)};
-			e = &stop;
-			it->ended = true;
-		}
-		it->last_ns = e->time_ns;
-		if (e->kind == EVENT_WITNESS && it->trace->only != PUGMARK_NONE &&
-		    e->module != it->trace->only)
-			continue;
-		it->witnesses += e->kind == EVENT_WITNESS;
-		if (it->biases_of != recording_opened(it->events) &&
-		    (e->kind == EVENT_WITNESS || e->kind == EVENT_ATTACH ||
-		     e->kind == EVENT_SIGNAL))
-			set_biases(it);
-		if (e->kind == EVENT_EXEC || e->kind == EVENT_PAUSE)
-			it->biases_of = 0; /* the parser forgets them */
-		int err = parser_feed(it->parser, e);
-		if (!err && e->kind == EVENT_FORK && e->val <= UINT32_MAX)
-			err = fork_states_keep(it->trace->forks, e->val, it->parser);
-		if (err)
-			return err;
+	if (it->ended)
+		return 0;
+	int got = recording_take(it->events, event);
+	if (got)
+		return got;
+	/* the recording stops while the task runs on: no more is known */
+	*stop = (struct witness_event){.kind = EVENT_STOP, .time_ns = end_ns(it)};
+	*event = stop;
+	it->ended = true;
+	return 1;
+}
+
+/* Feeds the parser one event. Returns 1, 0 at the end, or -errno. */
+static int feed(struct pugmark_trace_iter *it)
+{
+	struct witness_event *e, stop;
+	int got = read_event(it, &stop, &e);
+	if (got != 1)
+		return got;
+	it->last_ns = e->time_ns;
+	if (e->kind == EVENT_WITNESS && it->trace->only != PUGMARK_NONE &&
+	    e->module != it->trace->only)
+		return 1;
+	it->witnesses += e->kind == EVENT_WITNESS;
+	if (it->biases_of != recording_opened(it->events) &&
+	    (e->kind == EVENT_WITNESS || e->kind == EVENT_ATTACH || e->kind == EVENT_SIGNAL))
+		set_biases(it);
+	if (e->kind == EVENT_EXEC || e->kind == EVENT_PAUSE)
+		it->biases_of = 0; /* the parser forgets them */
+	int err = parser_feed_more(it->parser, e);
+	if (!err && e->kind == EVENT_FORK && e->val <= UINT32_MAX)
+		err = fork_states_keep(it->trace->forks, e->val, it->parser);
+	return err ? err : 1;
+}
+
+/* Before the first witness there was the start of the recording. */
+static void begin_at_start(struct pugmark_trace_iter *it)
+{
+	for (uint32_t i = 0; i < it->n; i++) {
+		struct trace_event *e = &it->queue[i];
+		if (!e->from_ns)
+			e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
+	}
+}
+
+/* Makes the next events, at least @n unless there are fewer. Returns 1, 0 at the end, or
+ * -errno, once what was decided before it has been taken. */
+static int fill(struct pugmark_trace_iter *it, uint32_t n)
+{
+	it->next = it->n = 0;
+	parser_drop_events(it->parser);
+	while (it->n < n && it->state == 1) {
+		it->state = feed(it);
 		it->queue = parser_events(it->parser, &it->n);
 	}
-	struct trace_event *e = &it->queue[it->next++];
-	/* Before the first witness there was the start of the recording. */
-	if (!e->from_ns)
-		e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
-	*event = e;
-	return 1;
+	if (it->n) {
+		if (it->begin_ns)
+			begin_at_start(it);
+		return 1;
+	}
+	if (!it->state)
+		fork_states_parsed(it->trace->forks, it->task);
+	return it->state;
+}
+
+int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event **event)
+{
+	int got = it->next < it->n ? 1 : fill(it, 1);
+	if (got == 1)
+		*event = &it->queue[it->next++];
+	return got;
+}
+
+int pugmark_trace_batch(struct pugmark_trace_iter *it, const struct trace_event **events,
+			uint32_t *n)
+{
+	int got = it->next < it->n ? 1 : fill(it, BATCH);
+	if (got == 1) {
+		*events = it->queue + it->next;
+		*n = it->n - it->next;
+		it->next = it->n;
+	}
+	return got;
 }
 
 uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *it)

@@ -225,6 +225,13 @@ uint64_t attach_stacks_caller(struct attach_stacks *s, const struct signal_note 
 	return 0;
 }
 
+uint64_t attach_stacks_returning(struct attach_stacks *s, const struct signal_note *note)
+{
+	struct unwinder *u = unwinder_of(s, note->pid, false);
+	const struct frame_rule *rule = u ? unwinder_rule(u, note->ip) : NULL;
+	return rule && rule->ret_reg >= 0 ? note->regs[rule->ret_reg] : 0;
+}
+
 /* To look at a process takes milliseconds: so it is done for one snapshot in many, but for the
  * first ones. */
 static struct unwinder *unwinder_for(struct attach_stacks *s, pid_t pid, bool fresh)

@@ -38,6 +38,9 @@ bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_
 uint64_t attach_stacks_caller(struct attach_stacks *stacks, const struct signal_note *note,
 			      const struct witness_event *event, const struct text_span *spans,
 			      uint32_t n);
+/* Where what the signal of @note finds the task in is about to return to, if that is in a register
+ * and no more on the stack, as behind the system call of vfork(); 0: it is not, or not known. */
+uint64_t attach_stacks_returning(struct attach_stacks *stacks, const struct signal_note *note);
 /* Takes out of the snapshot of @event, of process @pid, what is no return address of a call in
  * progress, as far as that can be told; @words: DEEP_WORDS of room for what is left. */
 struct clean_from;

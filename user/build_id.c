@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,18 +40,19 @@ static void read_notes(int fd, struct build_id *out)
 {
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
-	uint8_t notes[NOTES_MAX];
 	if (!read_all(fd, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(ph))
 		return;
-	for (uint32_t i = 0; i < eh.e_phnum; i++) {
+	uint8_t *notes = malloc(NOTES_MAX); /* a stack may be small */
+	bool found = !notes;
+	for (uint32_t i = 0; !found && i < eh.e_phnum; i++) {
 		if (!read_all(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)))
-			return;
-		if (ph.p_type == PT_NOTE && ph.p_filesz <= NOTES_MAX &&
-		    read_all(fd, notes, ph.p_filesz, ph.p_offset) &&
-		    find_note(notes, ph.p_filesz, out))
-			return;
+			break;
+		found = ph.p_type == PT_NOTE && ph.p_filesz <= NOTES_MAX &&
+			read_all(fd, notes, ph.p_filesz, ph.p_offset) &&
+			find_note(notes, ph.p_filesz, out);
 	}
+	free(notes);
 }
 
 struct build_id build_id_read(const char *path)

@@ -301,14 +301,23 @@ static int check_together(const struct record_args *a)
 	return EXIT_OK;
 }
 
-/* A link to where recordings are to go stays one: what it leads to is moved aside. */
+/* A link to where recordings are to go stays one: what it leads to is moved aside. There is no
+ * slash at the end, for what is put beside it. */
 static void resolve_output(struct record_args *a)
 {
-	char *real = realpath(a->options.output, NULL);
+	size_t len = strlen(a->options.output);
+	while (len > 1 && a->options.output[len - 1] == '/')
+		len--;
+	if (len >= sizeof(a->output))
+		return;
+	memcpy(a->output, a->options.output, len);
+	a->output[len] = 0;
+	a->options.output = a->output;
+	char *real = realpath(a->output, NULL);
 	struct stat st;
-	if (real && !lstat(a->options.output, &st) && S_ISLNK(st.st_mode) &&
+	if (real && !lstat(a->output, &st) && S_ISLNK(st.st_mode) &&
 	    strlen(real) < sizeof(a->output))
-		a->options.output = strcpy(a->output, real);
+		strcpy(a->output, real);
 	free(real);
 }
 

@@ -168,9 +168,17 @@ int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
 	if (n < 3 || memcmp(line, "#!", 2))
 		return err;
 	line[n] = 0;
+	line[strcspn(line, "\r\n")] = 0;
 	char *interpreter = line + 2 + strspn(line + 2, " \t");
-	interpreter[strcspn(interpreter, " \t\r\n")] = 0;
+	/* All that follows is one argument. */
+	char *option = interpreter + strcspn(interpreter, " \t");
+	if (*option)
+		*option++ = 0;
+	option += strspn(option, " \t");
+	for (size_t len = strlen(option); len && strchr(" \t", option[len - 1]);)
+		option[--len] = 0;
+	const char *quote = strpbrk(option, " \t") ? "'" : "";
 	return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
-				"a script: what runs is its interpreter (record -- %s %s)",
-				interpreter, path);
+				"a script: what runs is its interpreter (record -- %s %s%s%s%s%s)",
+				interpreter, quote, option, quote, *option ? " " : "", path);
 }

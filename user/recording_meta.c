@@ -83,7 +83,7 @@ static int move_aside(const char *dir, struct pugmark_diag *diag)
 	return 0;
 }
 
-static int write_plans(const struct recorder_options *options, uint32_t first,
+static int write_plans(const struct recorder_options *options, const char *dir, uint32_t first,
 		       struct pugmark_diag *diag)
 {
 	for (uint32_t m = 0; m < options->n_modules; m++) {
@@ -91,7 +91,7 @@ static int write_plans(const struct recorder_options *options, uint32_t first,
 
 		if (!options->modules[m].plan)
 			continue;
-		snprintf(to, sizeof(to), "%s/plan-%u.pmp", options->output, first + m);
+		snprintf(to, sizeof(to), "%s/plan-%u.pmp", dir, first + m);
 		int err = pugmark_plan_write(options->modules[m].plan, to, diag);
 		if (err)
 			return err;
@@ -99,22 +99,40 @@ static int write_plans(const struct recorder_options *options, uint32_t first,
 	return 0;
 }
 
-int recording_directory_make(const struct recorder_options *options, struct pugmark_diag *diag)
+int recording_directory_make(const struct recorder_options *options, char **out,
+			     struct pugmark_diag *diag)
 {
-	const char *dir = options->output;
-	struct stat st;
+	char *dir = NULL;
 
-	if (!lstat(dir, &st)) {
-		int err = move_aside(dir, diag);
-		if (err)
-			return err;
-	}
-	if (mkdir(dir, 0755))
-		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET,
-					"cannot make this folder: %s", strerror(errno));
-	int err = write_plans(options, 0, diag);
-	if (err)
+	if (asprintf(&dir, "%s.pugmark-new", options->output) < 0)
+		return -ENOMEM;
+	/* What a recorder left that was killed while it made this. */
+	if (!is_in_use(dir))
 		recording_directory_remove(dir);
+	int err = mkdir(dir, 0755) ? -errno : 0;
+	if (err)
+		pugmark_diag_set(diag, err, options->output, PUGMARK_NO_OFFSET,
+				 "cannot make this folder: %s", strerror(-err));
+	if (!err) {
+		err = write_plans(options, dir, 0, diag);
+		if (err)
+			recording_directory_remove(dir);
+	}
+	if (err)
+		free(dir);
+	else
+		*out = dir;
+	return err;
+}
+
+int recording_directory_place(const char *made, const char *dir, struct pugmark_diag *diag)
+{
+	struct stat st;
+	int err = lstat(dir, &st) ? 0 : move_aside(dir, diag);
+
+	if (!err && rename(made, dir))
+		err = pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET,
+				       "cannot make this folder: %s", strerror(errno));
 	return err;
 }
 
@@ -225,7 +243,7 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 int recording_modules_add(const struct recorder_options *options, uint32_t first,
 			  const struct text_span *spans, json_t *meta, struct pugmark_diag *diag)
 {
-	int err = write_plans(options, first, diag);
+	int err = write_plans(options, options->output, first, diag);
 	json_t *list = json_object_get(meta, "modules");
 
 	for (uint32_t m = 0; !err && m < options->n_modules; m++)

@@ -8,8 +8,13 @@
 
 #include <jansson.h>
 
-/* Makes the directory (one that is there becomes NAME.old) and copies the plans into it. */
-int recording_directory_make(const struct recorder_options *options, struct pugmark_diag *diag);
+/* Makes a directory beside the one that is asked for, NAME.pugmark-new, and copies the plans into
+ * it. @out: its name, which the caller frees. */
+int recording_directory_make(const struct recorder_options *options, char **out,
+			     struct pugmark_diag *diag);
+/* Gives it, once it is a whole recording, its name (what is there becomes NAME.old): whenever the
+ * recorder is killed, what has that name can be read. */
+int recording_directory_place(const char *made, const char *dir, struct pugmark_diag *diag);
 /* Removes a recording, whole or half made: of other files the directory stays. */
 void recording_directory_remove(const char *dir);
 /* What meta.json says at the start. A reference that the caller gives back; NULL: no memory. */

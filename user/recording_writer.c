@@ -44,14 +44,14 @@ struct entry_ref {
 	uint32_t off;
 };
 
-static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
+static int open_files(struct recording_writer *w, const char *dir, struct pugmark_diag *diag)
 {
-	const char *dir = w->options->output;
-	char reserve[PATH_MAX + 32];
+	char events[PATH_MAX + 32], reserve[PATH_MAX + 32];
 
-	if (asprintf(&w->events_path, "%s/events", dir) < 0)
+	if (asprintf(&w->events_path, "%s/events", w->options->output) < 0)
 		return -ENOMEM;
-	w->fd = open(w->events_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	snprintf(events, sizeof(events), "%s/events", dir);
+	w->fd = open(events, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (w->fd < 0)
 		return pugmark_diag_set(diag, -errno, w->events_path, PUGMARK_NO_OFFSET, "%s",
 					strerror(errno));
@@ -64,7 +64,8 @@ static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
 		int err = posix_fallocate(fd, 0, RESERVE_BYTES);
 		close(fd);
 		if (err)
-			return pugmark_diag_set(diag, -err, dir, PUGMARK_NO_OFFSET, "%s",
+			return pugmark_diag_set(diag, -err, w->options->output, PUGMARK_NO_OFFSET,
+						"%s",
 						err == ENOSPC ? "the disk is full" : strerror(err));
 	}
 	return 0;
@@ -152,12 +153,14 @@ static int write_segment(void *ctx, struct segment_header *header, const uint8_t
 int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
 			  struct recording_writer **out, struct pugmark_diag *diag)
 {
-	int err = recording_directory_make(options, diag);
+	char *dir;
+	int err = recording_directory_make(options, &dir, diag);
 	if (err)
 		return err;
 	struct recording_writer *w = calloc(1, sizeof(*w));
 	if (!w) {
-		recording_directory_remove(options->output);
+		recording_directory_remove(dir);
+		free(dir);
 		return -ENOMEM;
 	}
 	w->options = options;
@@ -171,16 +174,19 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 	if (!err)
 		err = unpacker_change(w->unpacker, options, spans, &first);
 	if (!err)
-		err = open_files(w, diag);
+		err = open_files(w, dir, diag);
 	if (!err)
-		err = recording_meta_write(options->output, w->meta, diag);
+		err = recording_meta_write(dir, w->meta, diag);
+	if (!err)
+		err = recording_directory_place(dir, options->output, diag);
 	if (err) {
 		recording_writer_abandon(w);
-		recording_directory_remove(options->output);
-		return err;
+		recording_directory_remove(dir);
+	} else {
+		*out = w;
 	}
-	*out = w;
-	return 0;
+	free(dir);
+	return err;
 }
 
 struct recording_totals *recording_writer_totals(struct recording_writer *w)

@@ -430,10 +430,15 @@ static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 	return n_spans && n->pid ? attach_stacks_caller(u->attach_stacks, n, e, spans, n_spans) : 0;
 }
 
-static void unpack_signal(struct unpacker *u, const struct signal_note *n, uint32_t bytes)
+static void unpack_signal(struct unpacker *u, const struct signal_note *sent, uint32_t bytes)
 {
-	if (bytes != sizeof(*n) || !generations_last(&u->generations))
+	if (bytes != sizeof(*sent) || !generations_last(&u->generations))
 		return;
+	struct signal_note at = *sent, *n = &at;
+	uint64_t returning =
+		n->handler && n->pid ? attach_stacks_returning(u->attach_stacks, n) : 0;
+	if (returning) /* as if it had: the stack, on which vfork's child ran, does not tell */
+		n->ip = returning;
 	note_task(u, n->lost, n->execs);
 	u->task->time_ns = n->time_ns;
 	struct witness_event e = {

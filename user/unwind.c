@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DWARF_BP = 6, DWARF_SP = 7, RULES = 1 << 12 };
+enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_RET = 16, RULES = 1 << 12 };
 
 /* One line of /proc/PID/maps. */
 struct mapping {
@@ -374,9 +374,22 @@ static void read_bp(Dwarf_Frame *frame, struct frame_rule *rule)
 	rule->bp_off = (int32_t)ops[1].number;
 }
 
+static void read_ret(Dwarf_Frame *frame, struct frame_rule *rule)
+{
+	Dwarf_Op space[3], *ops;
+	size_t n;
+	rule->ret_reg = -1;
+	if (dwarf_frame_register(frame, DWARF_RET, space, &ops, &n) || n != 1)
+		return;
+	if (ops[0].atom == DW_OP_regx && ops[0].number < DWARF_RET)
+		rule->ret_reg = ops[0].number;
+	else if (ops[0].atom >= DW_OP_reg0 && ops[0].atom < DW_OP_reg0 + DWARF_RET)
+		rule->ret_reg = ops[0].atom - DW_OP_reg0;
+}
+
 const struct frame_rule *unwinder_rule(struct unwinder *u, uint64_t ip)
 {
-	static const struct frame_rule none;
+	static const struct frame_rule none = {.ret_reg = -1};
 	if (!u->rules)
 		u->rules = calloc(RULES, sizeof(*u->rules));
 	if (!u->rules)
@@ -384,7 +397,7 @@ const struct frame_rule *unwinder_rule(struct unwinder *u, uint64_t ip)
 	struct frame_rule *rule = &u->rules[ip * 0x9e3779b97f4a7c15 >> 52];
 	if (rule->ip == ip)
 		return rule;
-	*rule = (struct frame_rule){.ip = ip};
+	*rule = (struct frame_rule){.ip = ip, .ret_reg = -1};
 	Dwarf_Addr bias;
 	Dwarf_Frame *frame;
 	Dwfl_Module *module = dwfl_addrmodule(u->dwfl, ip);
@@ -394,6 +407,7 @@ const struct frame_rule *unwinder_rule(struct unwinder *u, uint64_t ip)
 	dwarf_frame_info(frame, NULL, NULL, &rule->signal);
 	read_cfa(frame, rule);
 	read_bp(frame, rule);
+	read_ret(frame, rule);
 	free(frame);
 	return rule;
 }

@@ -21,6 +21,7 @@ struct unwinder;
 struct frame_rule {
 	uint64_t ip;
 	int32_t cfa_off, bp_off; /* bp_off: of where the caller's bp is, from the CFA */
+	int8_t ret_reg;		 /* the register that holds the return address, -1: memory does */
 	uint8_t cfa_reg;	 /* FRAME_NONE: not by these rules */
 	uint8_t bp;		 /* enum frame_bp */
 	bool signal;		 /* the kernel has made it, and interrupted what is above */

@@ -40,7 +40,10 @@ int pugmark_trace_iter_new(const struct pugmark_trace *trace, uint32_t task,
 void pugmark_trace_iter_free(struct pugmark_trace_iter *iter);
 /* The next event, borrowed until the next call: 1 with @event set, 0 at the end, or -errno. */
 int pugmark_trace_next(struct pugmark_trace_iter *iter, const struct trace_event **event);
-/* How many witness events were read so far. */
+/* The same, several at once: 1 with the next @n events, borrowed until the next call of either. */
+int pugmark_trace_batch(struct pugmark_trace_iter *iter, const struct trace_event **events,
+			uint32_t *n);
+/* How many witness events were read so far, for all that was handed out. */
 uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *iter);
 
 #endif

@@ -31,6 +31,10 @@ fails 'not an executable file' record -- ./text
 fails 'not an executable file' record -- /
 printf '#!/bin/sh\necho\n' >script && chmod +x script
 fails 'its interpreter (record -- /bin/sh ./script)' record -- ./script
+printf '#! /usr/bin/awk  -f \n' >script
+fails 'its interpreter (record -- /usr/bin/awk -f ./script)' record -- ./script
+printf '#!/usr/bin/env -S awk -f\n' >script
+fails "its interpreter (record -- /usr/bin/env '-S awk -f' ./script)" record -- ./script
 printf 'text' >plain && chmod +x plain
 fails 'not an ELF file' record -- ./plain
 head -c 300 prog >prog.cut && chmod +x prog.cut

@@ -5,6 +5,7 @@
 # that is not traced. What came before was done by the parent alone, and is told before an exec. Plans
 # of modes casper and best tell of the same run what that of mode full tells, for every process. And
 # the threads of a static program, which begin in the middle of a function of the program itself.
+# Handlers that come as vfork returns are told from what follows.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -142,5 +143,43 @@ for program in "${programs[@]}"; do
 	claim "$program: casper tells what full tells" same 0 1
 	claim "$program: best tells what full tells" same 0 2
 	echo "$program: $(wc -l <0) events of 26 processes and 4 threads, the same by three plans"
+done
+# --- a handler that finds the parent on its way out of vfork -------------------------------------------
+# The child has run on the same stack: where the parent returns to is in a register only.
+cat >reaper.c <<'C'
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int sum;
+__attribute__((noipa)) void work(int n) { sum += n; }
+static void on_child(int signal) { work(signal); }
+__attribute__((noipa)) int spawn(void)
+{
+	int pid = vfork();
+	if (!pid) {
+		work(2);
+		_exit(0);
+	}
+	work(3);
+	return pid;
+}
+int main(void)
+{
+	signal(SIGCHLD, on_child);
+	for (int i = 0; i < 20; i++) {
+		spawn();
+		while (wait(0) < 0)
+			;
+	}
+	sleep(2); /* the recorder looks at what is mapped while the process is there */
+	return 0;
+}
+C
+${CC:-cc} -O2 -w reaper.c -o reaper || skip 'no compiler'
+for mode in full best; do
+	"$PUGMARK" record -q -o rec --mode $mode -- ./reaper >out 2>err
+	claim "$mode: each handler between vfork and what follows it: complete" \
+		grep -q '^complete' <("$PUGMARK" verify rec)
+	claim "$mode: as many handlers as children" is "$("$PUGMARK" dump rec | grep -c ' enter .* signal$')" 20
 done
 conclude

@@ -182,6 +182,26 @@ sleep 0.5
 finish
 claim_clean SIGKILL
 
+# From the moment that it has its name it is one, and what was not finished is in nobody's way.
+readable=0
+for _ in 1 2 3; do
+	rm -rf rec
+	"$PUGMARK" record -q -o rec -- ./target calls 100000 >out 2>err </dev/null &
+	recorder=$!
+	until [ -e rec ] || ! kill -0 $recorder 2>/dev/null; do :; done
+	kill -9 $recorder
+	wait $recorder 2>/dev/null
+	"$PUGMARK" verify rec >verified 2>&1
+	[ $? = 3 ] && grep -q 'the recorder did not end well' verified && readable=$((readable + 1))
+done
+claim 'a recorder killed as soon as its recording is there leaves one' is $readable 3
+mkdir rec.pugmark-new && touch rec.pugmark-new/plan-0.pmp rec.pugmark-new/events
+record -o rec/ -- ./target calls 1000
+claim 'one killed before is in nobodys way' is $status 0
+claim 'and nothing of it stays' [ ! -e rec.pugmark-new ]
+raw
+claim 'whether or not there is a slash at the end' is "$(witnesses)" 1000
+
 rm -r rec
 "$PUGMARK" record -q -o rec --sites list -a ./target >out 2>err </dev/null &
 recorder=$!
@@ -220,6 +240,8 @@ for _ in $(seq 100); do site site_call 0 0 1 0 0; done
 (ulimit -n 128; PUGMARK_PERF_EVENTS=1; export PUGMARK_PERF_EVENTS; record -- ./target calls 1000; exit $status)
 claim 'too many of them are refused beforehand' is $? 1
 claim 'with the limit' grep -q 'need 456 file descriptors and 128 are allowed' err
+(ulimit -s 64; record -- ./target calls 1000; exit "$status")
+claim 'a small stack is enough' is $? 0
 mkdir other && touch other/precious
 record -o other -- ./target calls 1
 claim 'a directory that is no recording is left alone' test -e other/precious

@@ -3,8 +3,9 @@
 # signals.sh: signals that come at any instruction, by a timer and behind each single one, on the stack
 # that they find and on one of their own: what is recovered of one run by the plans of modes full,
 # casper and best is the same, event by event, and so are the places of the handlers. Each signal that
-# came is there. In a static program handlers return to a function of the program itself. KEEP=DIR
-# keeps the recording that something did not hold of.
+# came is there, and so is each of several that are delivered at once, which interrupt the handlers of one
+# another before their first instruction. In a static program handlers return to a function of the
+# program itself. KEEP=DIR keeps the recording that something did not hold of.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -32,7 +33,7 @@ signals_in() { # PROGRAM same|own ARGUMENT...
 	echo "$what: $(cat came) signals, $(wc -l <full) events, the same by three plans"
 	[ $failed = 0 ] || conclude || exit 1
 }
-for name in timer stepped; do
+for name in timer stepped together; do
 	arguments=()
 	[ $name = stepped ] || arguments=(1100) # signals
 	for linking in '' -static; do

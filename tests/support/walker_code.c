@@ -97,7 +97,7 @@ static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 	 * would say whether it is still the handler that runs. */
 	if (out != RETURNED || ends) {
 		w->nameless = PUGMARK_NONE;
-		return out;
+		return out == RETURNED && b->flags & PROG_NORETURN ? OVER : out;
 	}
 	if (opaque)
 		out = walker_become(w, callee);
@@ -250,6 +250,9 @@ enum outcome walker_run_frame(struct walker *w, uint32_t block)
 	bool begun = !(w->prog->funcs[w->stack[me].func].flags & PROG_ENTRY_WITNESS);
 	uint64_t ret = w->stack[me].ret;
 	if (ret < FOREIGN && !walker_returns_to_opaque(w, ret)) /* the stack says that it was */
+		begun = true;
+	if (ret == TRAMPOLINE && w->temper.told && /* so does the signal's event */
+	    walker_frame_told(w, BIAS + w->prog->blocks[block].addr))
 		begun = true;
 	for (;;) {
 		const struct prog_block *b = &w->prog->blocks[block];

@@ -138,7 +138,9 @@ uint32_t walker_landing_block(struct walker *w, const struct walk_frame *frame);
  * that does not return. */
 enum outcome walker_throw_up(struct walker *w, bool surely);
 
-/* walker_signal.c: now and then a signal comes. */
+/* walker_signal.c: whether the plan says where the frame lies of what runs at @ip. */
+bool walker_frame_told(const struct walker *w, uint64_t ip);
+/* Now and then a signal comes. */
 enum outcome walker_maybe_signal(struct walker *w);
 /* One that has no handler, and kills. */
 void walker_die(struct walker *w);

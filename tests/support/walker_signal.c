@@ -36,6 +36,12 @@ static const struct plan_point *point_of(const struct pugmark_plan *plan, uint64
 	return found;
 }
 
+bool walker_frame_told(const struct walker *w, uint64_t ip)
+{
+	const struct plan_point *point = point_of(w->plan, ip - BIAS);
+	return point && (point->cfa & 3) != CFA_UNKNOWN;
+}
+
 /* The stack pointer of the topmost frame, as the plan has it, and in *@bp rbp. */
 static uint64_t stack_pointer(struct walker *w, uint64_t *bp)
 {
