@@ -157,6 +157,9 @@ int sweep_code(struct builder *b);
 int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
 /* Adds instructions that are not there yet, in any order (@more gets sorted). */
 int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more);
+/* Refuses probes on instructions that relocations fill in when the file is loaded: the kernel takes
+ * what it executes in place of one from the file. Once all instructions are known. */
+void sweep_refuse_patched(struct builder *b);
 /* gaps.c: finds and decodes code without an FDE; fills gap_starts, adds to insns and starts. */
 int gaps_find(struct builder *b);
 /* functions.c: parts and functions, from scratch each time. */

@@ -341,7 +341,7 @@ void elf_image_free(struct elf_image *image)
 		image->segments, image->code,	      image->cies,	    image->programs,
 		image->fdes,	 image->landings,     image->symbols,	    image->got,
 		image->imports,	 image->import_local, image->import_places, image->slot_places,
-		image->go_funcs, image->slot_values,  image->code_pointers,
+		image->go_funcs, image->slot_values,  image->code_pointers, image->patched,
 	};
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		free(tables[i]);
@@ -409,6 +409,12 @@ const struct pugmark_import *elf_image_imports(const struct elf_image *image, ui
 const uint64_t *elf_image_import_local(const struct elf_image *image)
 {
 	return image->import_local;
+}
+
+const uint64_t *elf_image_patched(const struct elf_image *image, uint32_t *count)
+{
+	*count = image->n_patched;
+	return image->patched;
 }
 
 const uint64_t *elf_image_code_pointers(const struct elf_image *image, uint32_t *count)

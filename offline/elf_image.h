@@ -80,6 +80,9 @@ uint32_t elf_image_import_at(const struct elf_image *image, uint64_t addr);
  * (RELATIVE, 64, GLOB_DAT, IRELATIVE, DT_RELR), init and fini arrays, entry, DT_INIT, DT_FINI and,
  * where not PIE, every aligned 8-byte data word that points into code. */
 const uint64_t *elf_image_code_pointers(const struct elf_image *image, uint32_t *count);
+/* Places in executable code that relocations fill when it is loaded (DT_TEXTREL), up to 8 bytes
+ * each, in order. */
+const uint64_t *elf_image_patched(const struct elf_image *image, uint32_t *count);
 /* Places of relocated data words that point into code, by place: what a table of a computed goto
  * is made of. @values is the parallel array of what they point to. */
 const uint64_t *elf_image_pointer_slots(const struct elf_image *image, const uint64_t **values,

@@ -149,6 +149,8 @@ struct elf_image {
 	uint32_t n_slots;
 	uint64_t *code_pointers;
 	uint32_t n_code_pointers;
+	uint64_t *patched;
+	uint32_t n_patched;
 };
 
 /* elf_file.c */

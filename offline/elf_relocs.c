@@ -31,6 +31,8 @@ struct gather {
 	uint32_t n_slots;
 	uint64_t *roots; /* code pointers that no pointer slot holds */
 	uint32_t n_roots;
+	uint64_t *patched; /* places in code */
+	uint32_t n_patched;
 	bool no_memory;
 };
 
@@ -78,6 +80,17 @@ static void add_root(struct gather *g, uint64_t value)
 		g->no_memory = true;
 }
 
+/* What lies there is not what the file has, once the program runs. */
+static void add_place(struct gather *g, uint64_t place)
+{
+	if (elf_code_at(g->image, place) == PUGMARK_NONE)
+		return;
+	if (elf_room(&g->patched, g->n_patched, sizeof(*g->patched)))
+		g->patched[g->n_patched++] = place;
+	else
+		g->no_memory = true;
+}
+
 static void add_slot(struct gather *g, uint64_t place, uint64_t value)
 {
 	if (elf_code_at(g->image, value) == PUGMARK_NONE)
@@ -105,6 +118,7 @@ static void read_rela(struct gather *g, const Elf64_Rela *rela)
 	const struct elf_symtab *dynsym = &g->image->dynsym;
 	uint32_t type = ELF64_R_TYPE(rela->r_info), index = ELF64_R_SYM(rela->r_info);
 	Elf64_Sym symbol = {0};
+	add_place(g, rela->r_offset);
 	if (index && index < dynsym->n_bound)
 		symbol = elf_symtab_entry(dynsym, index);
 	else if (index)
@@ -135,6 +149,7 @@ static void read_rela(struct gather *g, const Elf64_Rela *rela)
 static void read_relr_place(struct gather *g, uint64_t place)
 {
 	const uint8_t *word = elf_bytes(g->image, place, 8);
+	add_place(g, place);
 	if (word)
 		add_slot(g, place, elf_u64(word));
 }
@@ -297,6 +312,11 @@ static int finish(struct gather *g)
 	for (size_t i = 0; i < n; i++)
 		if (!i || pointers[i] != pointers[i - 1])
 			pointers[image->n_code_pointers++] = pointers[i];
+	if (g->n_patched)
+		qsort(g->patched, g->n_patched, sizeof(*g->patched), by_value);
+	image->patched = g->patched;
+	image->n_patched = g->n_patched;
+	g->patched = NULL;
 	if (image->n_got)
 		qsort(image->got, image->n_got, sizeof(*image->got), by_got_addr);
 	n = image->n_got;
@@ -319,6 +339,7 @@ int elf_read_relocs(struct elf_image *image)
 	int err = finish(&g);
 	free(g.slots);
 	free(g.roots);
+	free(g.patched);
 	return err;
 }
 

@@ -2,9 +2,9 @@
 /* gaps.c: code that no FDE covers. Between FDEs nothing says where code ends and data begins, so
  * only what can be reached is decoded, from starts that something names: symbols, the entry point,
  * what that hands to the C library (main), the module's own imports, pointers in data, direct calls
- * and jumps, and what other such code takes the address of or jumps to by a table. Where that is a
- * mere guess (data words of what is not PIE, all that code points to), a start is kept only if what
- * it reaches can be code, all of it. */
+ * and jumps, and what other such code takes the address of or jumps to by a table. What only a
+ * pointer leads to may be data that lies among code, as the heads of Poly/ML's functions do: such a
+ * start is kept only if what it reaches can be code, all of it. */
 #include "offline/builder.h"
 #include "offline/gap_tables.h"
 #include "offline/semantics.h"
@@ -372,11 +372,11 @@ int gaps_find(struct builder *b)
 	if (!err)
 		err = walk_all(b, &g);
 	for (uint32_t i = 0; i < n && !err; i++) {
-		bool guess = !elf_image_is_pie(b->image);
-		if (guess &&
-		    (!g.undo_left || is_insn_start(b, pointers[i]) || is_padding(b, pointers[i])))
+		bool number = !elf_image_is_pie(b->image) &&
+			      (is_insn_start(b, pointers[i]) || is_padding(b, pointers[i]));
+		if (number || !g.undo_left)
 			continue;
-		err = add_start(b, &g, pointers[i], guess);
+		err = add_start(b, &g, pointers[i], true);
 		if (!err)
 			err = walk_all(b, &g);
 	}

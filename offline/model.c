@@ -61,6 +61,7 @@ static int run_passes(struct builder *b)
 		err = gaps_find(b);
 	if (err)
 		return err;
+	sweep_refuse_patched(b);
 	noreturn_seed(b);
 	err = find_functions_and_flow(b);
 	if (!err)

@@ -178,3 +178,17 @@ int sweep_code(struct builder *b)
 	rankmap_finish(&b->starts);
 	return split_prefixes(b);
 }
+
+void sweep_refuse_patched(struct builder *b)
+{
+	enum { LONGEST = 15, PATCH = 8 }; /* bytes of an instruction, of a relocation */
+	uint32_t n;
+	const uint64_t *patched = elf_image_patched(b->image, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t at = patched[i];
+		for (uint32_t k = insn_at(b, at - LONGEST + 1);
+		     k < b->insns.n && insn_addr(b, k) < at + PATCH; k++)
+			if (insn_addr(b, k) + b->insns.at[k].len > at)
+				b->insns.at[k].probe = PROBE_REFUSED;
+	}
+}

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# among_code.sh: what lies in code and is not what a probe may be placed on: an instruction that a
+# relocation fills in when the program is loaded (the kernel would run the one in the file), and a
+# data word between functions that something points to. A program that has both, and looks at them,
+# does the same with and without its calls recorded.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+cat >code.S <<'S'
+	.text
+	.globl filled_in
+	.type filled_in, @function
+filled_in:
+	movabs $value, %rax
+	mov (%rax), %eax
+	ret
+	.balign 16
+length:	.quad 41
+	.globl behind_length
+behind_length:
+	mov length(%rip), %eax
+	ret
+	.data
+	.globl value, functions, object
+	.balign 8
+value:	.quad 42
+functions:
+	.quad filled_in, behind_length
+object:	.quad length
+	.section .note.GNU-stack, "", @progbits
+S
+cat >main.c <<'C'
+#include <stdio.h>
+extern int (*const volatile functions[2])(void);
+extern const long *const object;
+int main(void)
+{
+	int filled_in = functions[0](), behind = functions[1]();
+	printf("%d %d %ld\n", filled_in, behind, *object);
+	return 0;
+}
+C
+if ! ${CC:-cc} -O1 -fPIE -pie -Wl,-z,notext main.c code.S -o program 2>errors || ! ./program >plain; then
+	skip 'no program with relocations in its code can be made'
+fi
+claim 'the program has relocations in its code' grep -q TEXTREL <(readelf -dW program)
+claim 'by itself it says what is there' is "$(cat plain)" '42 41 41'
+for strip in no yes; do
+	[ $strip = no ] || strip program
+	for mode in full branch casper best; do
+		"$PUGMARK" record -q -o rec --mode $mode -- ./program >out
+		claim "$mode, stripped: $strip: it ends as it does" is $? 0
+		claim "$mode, stripped: $strip: it says the same" is "$(cat out)" "$(cat plain)"
+		"$PUGMARK" verify rec >certificate
+		claim "$mode, stripped: $strip: complete" is $? 0
+	done
+done
+conclude
