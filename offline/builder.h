@@ -157,6 +157,8 @@ int sweep_code(struct builder *b);
 int sweep_note_refs(struct builder *b, const struct decoded_refs *refs);
 /* Adds instructions that are not there yet, in any order (@more gets sorted). */
 int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more);
+/* Refuses probes on what instructions there are in part of [addr, addr + len). */
+void sweep_refuse(struct builder *b, uint64_t addr, uint32_t len);
 /* Refuses probes on instructions that relocations fill in when the file is loaded: the kernel takes
  * what it executes in place of one from the file. Once all instructions are known. */
 void sweep_refuse_patched(struct builder *b);

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_UNDO = 1 << 22 };
+enum { MAX_UNDO = 1 << 22, MAX_ALIGN = 16 };
 
 struct start {
 	uint64_t addr;
@@ -24,14 +24,21 @@ struct named {
 	uint64_t addr, by;
 };
 
+/* Bytes that read as an instruction from here, and that others cover in part. */
+struct clash {
+	uint64_t addr;
+	uint8_t len;
+};
+
 struct gaps {
 	VEC(struct start) todo;	 /* starts not walked yet */
 	VEC(struct named) named; /* by code of the gaps: it may be code, or a table among it */
 	VEC(uint64_t) stack;	 /* addresses of the walk */
 	VEC(struct pugmark_insn) insns;
 	struct rankmap covered; /* every byte that one of insns covers */
-	bool stray;		/* the walk met bytes that do not decode */
-	uint32_t undo_left;	/* instructions of wrong guesses to take back before giving up */
+	VEC(struct clash) clashes;
+	bool stray;	    /* the walk met bytes that do not decode */
+	uint32_t undo_left; /* instructions of wrong guesses to take back before giving up */
 };
 
 static uint32_t fde_at(const struct elf_fde *fdes, uint32_t n, uint64_t addr, uint64_t *next)
@@ -163,11 +170,13 @@ static int walk_run(struct builder *b, struct gaps *g, uint64_t addr)
 		struct pugmark_insn insn = {.off = (uint32_t)off};
 		struct decoded_refs refs;
 		const uint8_t *bytes = code->bytes + (addr - code->addr);
-		bool fits = !rankmap_has(&g->covered, off) &&
-			    decode_insn(&b->decoder, bytes, end - addr, addr, &insn, &refs);
-		for (uint8_t i = 1; fits && i < insn.len; i++)
-			fits = !rankmap_has(&g->covered, off + i);
-		if (!fits) {
+		bool clashes = false,
+		     code_here = decode_insn(&b->decoder, bytes, end - addr, addr, &insn, &refs);
+		for (uint8_t i = 0; code_here && i < insn.len; i++)
+			clashes |= rankmap_has(&g->covered, off + i);
+		if (clashes && !VEC_PUSH(&g->clashes, (struct clash){addr, insn.len}))
+			return -ENOMEM;
+		if (clashes || !code_here) {
 			g->stray = true;
 			return 0;
 		}
@@ -205,6 +214,7 @@ static void undo(struct builder *b, struct gaps *g, uint32_t n_insns)
 static int walk_start(struct builder *b, struct gaps *g, struct start start)
 {
 	uint32_t n_insns = g->insns.n, n_todo = g->todo.n, n_named = g->named.n;
+	uint32_t n_clashes = g->clashes.n;
 	g->stray = false;
 	g->stack.n = 0;
 	int err = VEC_PUSH(&g->stack, start.addr) ? 0 : -ENOMEM;
@@ -214,6 +224,7 @@ static int walk_start(struct builder *b, struct gaps *g, struct start start)
 		undo(b, g, n_insns);
 		g->todo.n = n_todo;
 		g->named.n = n_named;
+		g->clashes.n = n_clashes;
 		return 0;
 	}
 	if (!err && is_insn_start(b, start.addr) && !VEC_PUSH(&b->gap_starts, start.addr))
@@ -363,30 +374,53 @@ static int add_named_starts(struct builder *b, struct gaps *g)
 	return err;
 }
 
+/* What data points to that is a multiple of @align, but not of 2 * @align unless that is more than
+ * MAX_ALIGN. */
+static int walk_pointers(struct builder *b, struct gaps *g, uint32_t align)
+{
+	uint32_t n;
+	const uint64_t *pointers = elf_image_code_pointers(b->image, &n);
+	uint32_t mask = align == MAX_ALIGN ? align - 1 : 2 * align - 1;
+	int err = 0;
+	for (uint32_t i = 0; i < n && !err && g->undo_left; i++) {
+		bool number = !elf_image_is_pie(b->image) &&
+			      (is_insn_start(b, pointers[i]) || is_padding(b, pointers[i]));
+		if (number || (pointers[i] & mask) != (align & mask))
+			continue;
+		err = add_start(b, g, pointers[i], true);
+		if (!err)
+			err = walk_all(b, g);
+	}
+	return err;
+}
+
+/* Two readings of the same bytes, of which one is no code. */
+static void refuse_clashes(struct builder *b, const struct gaps *g)
+{
+	for (uint32_t i = 0; i < g->clashes.n; i++)
+		sweep_refuse(b, g->clashes.at[i].addr, g->clashes.at[i].len);
+}
+
 int gaps_find(struct builder *b)
 {
 	struct gaps g = {.undo_left = MAX_UNDO};
-	uint32_t n;
-	const uint64_t *pointers = elf_image_code_pointers(b->image, &n);
 	int err = rankmap_init(&g.covered, b->starts.n_bits) ? add_named_starts(b, &g) : -ENOMEM;
 	if (!err)
 		err = walk_all(b, &g);
-	for (uint32_t i = 0; i < n && !err; i++) {
-		bool number = !elf_image_is_pie(b->image) &&
-			      (is_insn_start(b, pointers[i]) || is_padding(b, pointers[i]));
-		if (number || !g.undo_left)
-			continue;
-		err = add_start(b, &g, pointers[i], true);
-		if (!err)
-			err = walk_all(b, &g);
-	}
+	/* A word may be a number, and look like the address of the middle of an instruction: so
+	 * what functions are aligned to comes first, and has been decoded then. */
+	for (uint32_t align = MAX_ALIGN; align && !err; align /= 2)
+		err = walk_pointers(b, &g, align);
 	if (!err)
 		err = walk_named(b, &g);
 	if (!err)
 		err = sweep_merge(b, g.insns.at, g.insns.n);
+	if (!err)
+		refuse_clashes(b, &g);
 	b->gap_starts.n = sort_unique(b->gap_starts.at, b->gap_starts.n);
 	rankmap_deinit(&g.covered);
 	VEC_FREE(&g.todo);
+	VEC_FREE(&g.clashes);
 	VEC_FREE(&g.named);
 	VEC_FREE(&g.stack);
 	VEC_FREE(&g.insns);

@@ -179,16 +179,20 @@ int sweep_code(struct builder *b)
 	return split_prefixes(b);
 }
 
+void sweep_refuse(struct builder *b, uint64_t addr, uint32_t len)
+{
+	enum { LONGEST = 15 };
+	for (uint32_t i = insn_at(b, addr - LONGEST + 1);
+	     i < b->insns.n && insn_addr(b, i) < addr + len; i++)
+		if (insn_addr(b, i) + b->insns.at[i].len > addr)
+			b->insns.at[i].probe = PROBE_REFUSED;
+}
+
 void sweep_refuse_patched(struct builder *b)
 {
-	enum { LONGEST = 15, PATCH = 8 }; /* bytes of an instruction, of a relocation */
+	enum { PATCH = 8 }; /* bytes of a relocation */
 	uint32_t n;
 	const uint64_t *patched = elf_image_patched(b->image, &n);
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t at = patched[i];
-		for (uint32_t k = insn_at(b, at - LONGEST + 1);
-		     k < b->insns.n && insn_addr(b, k) < at + PATCH; k++)
-			if (insn_addr(b, k) + b->insns.at[k].len > at)
-				b->insns.at[k].probe = PROBE_REFUSED;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		sweep_refuse(b, patched[i], PATCH);
 }
