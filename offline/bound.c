@@ -26,6 +26,7 @@ struct path {
 	struct place at;
 	struct loc loc;
 	uint64_t cap; /* what masks and narrow copies allow */
+	bool masked;  /* a mask does */
 	struct candidate candidate;
 };
 
@@ -131,7 +132,7 @@ static enum step close_capped(struct search *q, const struct path *p)
 {
 	if (p->cap == UNBOUNDED)
 		return FAILED;
-	close_path(q, p->cap, false);
+	close_path(q, p->cap, p->masked);
 	return CLOSED;
 }
 
@@ -140,6 +141,12 @@ static enum step through_definition(struct search *q, struct path *p, const stru
 				    uint32_t insn)
 {
 	struct loc from;
+	if (sem->op == SEM_AND_IMM && (sem->value == UINT8_MAX || sem->value == UINT16_MAX)) {
+		/* As a copy of the lower half: Free Pascal's. */
+		p->masked = true;
+		p->cap = p->cap < (uint64_t)sem->value ? p->cap : (uint64_t)sem->value;
+		return GO_ON;
+	}
 	if (sem->op == SEM_AND_IMM && sem->value >= 0) {
 		close_path(q, narrow((uint64_t)sem->value, sem->size), true);
 		return CLOSED;
@@ -213,6 +220,7 @@ static enum step fork_up(struct search *q, const struct path *p)
 			.at = {from, pred->insn + pred->n_insns},
 			.loc = p->loc,
 			.cap = p->cap,
+			.masked = p->masked,
 			.candidate = c,
 		};
 	}
@@ -233,7 +241,7 @@ bool slice_bound(struct slicer *s, struct loc loc, struct place at, uint64_t *bo
 			step = step_up(&q, &p, insn);
 		if (step == GO_ON)
 			step = ++forks < 4096 ? fork_up(&q, &p) : FAILED;
-		if (step == FAILED)
+		if (step == FAILED && (!p.masked || close_capped(&q, &p) == FAILED))
 			return false;
 	}
 	*bound = q.bound;

@@ -6,6 +6,8 @@
  *	cmp $last,I; ja default; lea T(%rip),B; mov I,X; movslq (B,X,4),R; add B,R; jmp *R
  *	cmp $last,I; ja default; mov I,X; jmp *T(,X,8)
  *
+ * or with `and` in place of the mov, to clear what is above I in its register.
+ *
  * What this misses is left undecoded, and the jump open. */
 #include "offline/gap_tables.h"
 
@@ -63,6 +65,8 @@ static bool take_write(struct search *s, const struct sem *sem)
 		return sem->op == SEM_CONST;
 	}
 	if (sem_writes(sem, s->index)) {
+		if (sem->op == SEM_AND_IMM)
+			return sem->value == UINT8_MAX || sem->value == UINT16_MAX;
 		s->index = sem->src;
 		return sem->op == SEM_COPY;
 	}

@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_BASES = 4 };
+enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_BASES = 16 };
 /* Entries read and targets kept for a whole module: far more than any real one has. */
 enum { ENTRY_BUDGET = 8 << 20, TARGET_BUDGET = 2 << 20 };
 
@@ -367,7 +367,9 @@ static int resolve_loosely(struct resolver *r, struct place at)
 	int result = 0;
 	r->targets.n = 0;
 	r->loose = true;
-	for (r->nth = 0; r->nth < MAX_BASES && result >= 0; r->nth++) {
+	r->slicer.n_consts = 1;
+	for (r->nth = 0; r->nth < MAX_BASES && r->nth < r->slicer.n_consts && result >= 0;
+	     r->nth++) {
 		int each = resolve_definition(r, at, 0);
 		result = each ? each : result;
 	}

@@ -154,6 +154,10 @@ static void set_arithmetic(struct sem *sem, const ZydisDecodedInstruction *insn,
 	} else if (insn->mnemonic == ZYDIS_MNEMONIC_ADD && op[0].size >= 32 && is_reg(&op[1])) {
 		sem->op = SEM_ADD;
 		sem->src = reg_number(op[1].reg.value);
+	} else if (insn->mnemonic == ZYDIS_MNEMONIC_AND && op[0].size >= 32 && is_reg(&op[1]) &&
+		   op[0].reg.value == op[1].reg.value) {
+		sem->op = SEM_COPY; /* Free Pascal's way to clear the upper half */
+		sem->src = sem->dst;
 	}
 }
 

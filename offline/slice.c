@@ -212,6 +212,15 @@ static bool const_of_def(struct slicer *s, struct place def, int depth, uint64_t
 	}
 }
 
+/* Whether something may lie there in the file: small numbers that other paths leave in a register
+ * are no bases of tables. */
+static bool is_address(const struct slicer *s, uint64_t value)
+{
+	enum { HEADERS = 0x200 }; /* of an image that begins at 0, at least */
+	size_t len;
+	return value >= HEADERS && elf_image_bytes(s->b->image, value, &len);
+}
+
 static bool const_at(struct slicer *s, struct loc loc, struct place at, int depth, uint64_t *value)
 {
 	struct place defs[SLICE_MAX_DEFS];
@@ -223,6 +232,8 @@ static bool const_at(struct slicer *s, struct loc loc, struct place at, int dept
 		bool known = const_of_def(s, defs[i], depth + 1, &each), seen = false;
 		if (!known && !s->loose)
 			return false;
+		if (n > 1 && s->loose && known)
+			known = is_address(s, each);
 		for (uint32_t k = 0; k < n_found; k++)
 			seen |= found[k] == each;
 		if (known && !seen)
@@ -230,6 +241,7 @@ static bool const_at(struct slicer *s, struct loc loc, struct place at, int dept
 	}
 	if (!n_found || (n_found > 1 && !s->loose))
 		return false;
+	s->n_consts = s->n_consts > n_found ? s->n_consts : n_found;
 	*value = found[s->nth < n_found ? s->nth : n_found - 1];
 	return true;
 }

@@ -37,6 +37,7 @@ struct slicer {
 	uint32_t *callee;   /* by function: what slice_call_writes() knows of it */
 	bool loose;	    /* of the search for a constant under way: any path will do */
 	uint32_t nth, fuel; /* likewise: which constant; definitions left to go through */
+	uint32_t n_consts;  /* the most that slice_some_const() came upon at one place */
 };
 
 int slicer_init(struct slicer *s, struct builder *b);

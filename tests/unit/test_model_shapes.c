@@ -87,6 +87,31 @@ static void a_huge_interpreter_takes_no_table_from_others(void **state)
 	pugmark_model_free(m);
 }
 
+static void an_index_may_be_cleared_with_and(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = compiled("gcc", "", "pascal.S");
+	check_model(m);
+	check_tables(m, "half", 3);
+	check_tables(m, "byte", 3);
+	check_tables(m, "unknown", 3);
+	pugmark_model_free(m);
+}
+
+/* Where some paths show a base and others do not, the base is what may be one. */
+static void a_table_is_found_by_an_address_taken_before_the_loop(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = compiled("gcc", "", "hoisted.S");
+	check_model(m);
+	const struct pugmark_func *f = func_of(m, "hoisted");
+	uint32_t n = 0;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
+		n += edges_of_kind(m, &m->blocks[i], EDGE_TABLE);
+	assert_int_equal(n, 4);
+	pugmark_model_free(m);
+}
+
 static void a_computed_goto_has_its_labels_by_the_natural_end(void **state)
 {
 	(void)state;
@@ -382,6 +407,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_is_a_proven_table_with_its_cases),
 		cmocka_unit_test(a_huge_interpreter_takes_no_table_from_others),
+		cmocka_unit_test(an_index_may_be_cleared_with_and),
+		cmocka_unit_test(a_table_is_found_by_an_address_taken_before_the_loop),
 		cmocka_unit_test(a_computed_goto_has_its_labels_by_the_natural_end),
 		cmocka_unit_test(what_calls_exit_only_does_not_return),
 		cmocka_unit_test(a_cold_part_belongs_to_its_function),
