@@ -75,6 +75,8 @@ does_the_same() { # NAME EXPECTED
 			claim "$1, $mode, stripped: $strip: it says the same" same out plain
 			"$PUGMARK" verify rec >certificate
 			claim "$1, $mode, stripped: $strip: complete" is $? 0
+			claim "$1, $mode, stripped: $strip: its calls are there" \
+				[ "$("$PUGMARK" dump rec | grep -c ' call ')" -ge 3 ]
 		done
 	done
 }
