@@ -15,12 +15,17 @@ rounds=${ROUNDS:-5}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/pugmark-bench.XXXXXX") || exit 1
 export XDG_CACHE_HOME=$tmp/cache
 measure=$BUILD/tests/measure
-pids=()
-cleanup() {
+descendants() { # PID: a recorder that is ended leaves what it started, so it is asked for before
 	local pid
-	for pid in "${pids[@]}"; do
-		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	for pid in $(pgrep -P "$1"); do
+		echo "$pid"
+		descendants "$pid"
 	done
+}
+cleanup() {
+	# shellcheck disable=SC2046 # numbers
+	kill $(descendants $$) 2>/dev/null
+	wait
 	rm -rf "$tmp"
 }
 trap cleanup EXIT
