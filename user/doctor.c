@@ -169,17 +169,21 @@ static void look_at_probes(struct doctor_report *r)
 	if (multi < 0)
 		ADVICE(item, "may not be asked for without CAP_BPF");
 	if (!multi) {
-		bool perf = !access("/sys/bus/event_source/devices/uprobe/type", R_OK);
+		int perf = probe_limits_try_perf();
 
 		getrlimit(RLIMIT_NOFILE, &limit);
-		if (!perf)
-			item->state = DOCTOR_LACKS;
-		ADVICE(item, "%s Linux 6.6 has it",
-		       perf ? "each probe costs two file descriptors and attaching is slow;"
-			    : "nor are there probes by perf events (CONFIG_UPROBE_EVENTS);");
 		if (perf)
+			item->state = DOCTOR_LACKS;
+		else
 			VALUE(item, "no; by perf events, %llu probes at most",
-			      (unsigned long long)limit.rlim_max / 2);
+			      (unsigned long long)probe_limits_perf_probes(limit.rlim_max));
+		ADVICE(item, "%s; Linux 6.6 has it",
+		       !perf ? "each probe costs two file descriptors and is removed on its own, "
+			       "which is slow"
+		       : perf == -EACCES
+			       ? "run as root, or with CAP_SYS_ADMIN, which probes by perf events "
+				 "take here"
+			       : "nor are there probes by perf events (CONFIG_UPROBE_EVENTS)");
 	}
 	char why[512] = "";
 	bool loads = !try_load(why, sizeof(why));

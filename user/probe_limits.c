@@ -7,13 +7,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
+#include <linux/perf_event.h>
 #include <pugmark/batch.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* linux/bpf.h of Debian 12 is older than uprobe_multi. */
 #define ATTACH_UPROBE_MULTI ((enum bpf_attach_type)48)
 #define LINK_UPROBE_MULTI_MAX (1u << 20)
+/* Of one probe by a perf event: the event and its link; and what all else needs. */
+#define FILES_OF_PROBE 2
+#define FILES_BESIDE 256
 
 bool probe_limits_have_btf(void)
 {
@@ -27,6 +34,8 @@ bool probe_limits_have_btf(void)
 
 int probe_limits_have_multi(void)
 {
+	if (getenv("PUGMARK_PERF_EVENTS"))
+		return 0;
 	struct bpf_insn insns[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
@@ -46,6 +55,28 @@ int probe_limits_have_multi(void)
 		close(link);
 	close(prog);
 	return have;
+}
+
+int probe_limits_try_perf(void)
+{
+	/* A folder cannot be probed, but rights are looked at first. */
+	struct perf_event_attr attr = {.size = sizeof(attr), .uprobe_path = (uintptr_t) "/"};
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	bool have = f && fscanf(f, "%u", &attr.type) == 1;
+
+	if (f)
+		fclose(f);
+	if (!have)
+		return -ENOENT;
+	int fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (errno == EACCES || errno == EPERM) ? -EACCES : 0;
+}
+
+uint64_t probe_limits_perf_probes(uint64_t files)
+{
+	return files < FILES_BESIDE ? 0 : (files - FILES_BESIDE) / FILES_OF_PROBE;
 }
 
 int probe_limits_check(const struct recorder_options *options, struct pugmark_diag *diag)
@@ -84,16 +115,26 @@ int probe_limits_check(const struct recorder_options *options, struct pugmark_di
 int probe_limits_without_multi(uint32_t n_sites, struct pugmark_diag *diag)
 {
 	struct rlimit limit;
+	int err = probe_limits_try_perf();
 
+	if (err)
+		return pugmark_diag_set(
+			diag, err, NULL, PUGMARK_NO_OFFSET,
+			err == -EACCES ? "CAP_SYS_ADMIN: no (without uprobe_multi, which 6.6 has, "
+					 "this kernel wants it for placing probes; or run as root)"
+				       : "this kernel has no uprobe_multi (6.6 has), nor probes by "
+					 "perf events (CONFIG_UPROBE_EVENTS)");
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return 0;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	if (2ull * n_sites + 256 <= limit.rlim_cur)
+	if (n_sites <= probe_limits_perf_probes(limit.rlim_cur))
 		return 0;
-	return pugmark_diag_set(diag, -EMFILE, NULL, PUGMARK_NO_OFFSET,
+	return pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
 				"this kernel has no uprobe_multi (6.6 has), so %u probes need %llu "
 				"file descriptors and %llu are allowed (choose functions with -F, "
 				"or raise `ulimit -n`)",
-				n_sites, 2ull * n_sites + 256, (unsigned long long)limit.rlim_cur);
+				n_sites,
+				(unsigned long long)FILES_OF_PROBE * n_sites + FILES_BESIDE,
+				(unsigned long long)limit.rlim_cur);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 uint32_t probe_links_first_site(const struct recorder_options *options, uint32_t module)
 {
@@ -37,9 +38,8 @@ static int attach_failed(int err, const struct recorder_module *mod, uint64_t of
 			 struct pugmark_diag *diag)
 {
 	if (err == -EPERM || err == -EACCES)
-		return pugmark_diag_set(
-			diag, err, mod->path, off,
-			"not allowed to place probes: CAP_PERFMON (or root) is needed");
+		return pugmark_diag_set(diag, err, mod->path, off,
+					"not allowed to place probes (see: pugmark doctor)");
 	if (err == -524) /* ENOTSUPP */
 		return pugmark_diag_set(diag, -ENOTSUP, mod->path, off,
 					"the kernel refuses a probe on one of these instructions");
@@ -86,6 +86,25 @@ static int attach_perf(struct probe_links *l, const struct recorder_module *mod,
 			return attach_failed(err, mod, mod->sites[i].off_file, diag);
 	}
 	return 0;
+}
+
+double probe_links_try_removing(struct probe_links *l, const struct recorder_options *options)
+{
+	const struct recorder_module *mod = options->modules;
+	struct timespec before, after;
+
+	while (mod < options->modules + options->n_modules && !mod->n_sites)
+		mod++;
+	if (mod == options->modules + options->n_modules)
+		return 0;
+	struct bpf_link *link = bpf_program__attach_uprobe_opts(l->program, -1, mod->path,
+								mod->sites[0].off_file, NULL);
+	if (!link)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	bpf_link__destroy(link);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	return (after.tv_sec - before.tv_sec) + (after.tv_nsec - before.tv_nsec) / 1e9;
 }
 
 /* Placing and removing are work of the kernel in our name, a few microseconds a probe and process,

@@ -23,6 +23,9 @@ uint32_t probe_links_first_site(const struct recorder_options *options, uint32_t
  */
 int probe_links_place(struct probe_links *links, const struct recorder_options *options,
 		      uint32_t generation, struct pugmark_diag *diag);
+/* Without uprobe_multi: places one probe, and returns how long it took to remove it, in seconds; 0
+ * if it could not be placed. */
+double probe_links_try_removing(struct probe_links *links, const struct recorder_options *options);
 /* Takes @n links from number @first on away. */
 void probe_links_remove(struct probe_links *links, uint32_t first, uint32_t n);
 void probe_links_deinit(struct probe_links *links);

@@ -182,7 +182,7 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 		p->skel = witness_bpf__open();
 	if (p && p->skel) {
 		p->links.program = p->skel->progs.witness;
-		p->links.multi = !getenv("PUGMARK_PERF_EVENTS") && probe_limits_have_multi() > 0;
+		p->links.multi = probe_limits_have_multi() > 0;
 		configure(p, options, cgroup_fd, pid_namespace);
 		err = make_room(p, options, spans, diag);
 		if (!err)
@@ -214,6 +214,15 @@ static int iterate(struct bpf_link *link)
 	int err = n < 0 ? -errno : 0;
 	close(fd);
 	return err;
+}
+
+double probes_removing_s(struct probes *p, const struct recorder_options *options)
+{
+	uint32_t n = probe_links_first_site(options, options->n_modules);
+
+	if (p->links.multi || probe_limits_without_multi(n, NULL))
+		return 0;
+	return n * probe_links_try_removing(&p->links, options);
 }
 
 int probes_attach(struct probes *p, const struct recorder_options *options,

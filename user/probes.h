@@ -18,6 +18,9 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 /* Puts every probe in place; no event is taken before probes_enable(). */
 int probes_attach(struct probes *probes, const struct recorder_options *options,
 		  struct pugmark_diag *diag);
+/* How long it will take to remove the probes, in seconds, where that is one by one; else, or if it
+ * cannot be found out, 0. */
+double probes_removing_s(struct probes *probes, const struct recorder_options *options);
 /* Takes the process @pid (in our pid namespace) in; @running: it runs the traced code already.
  * Returns how many threads, or -errno. */
 int probes_adopt(struct probes *probes, pid_t pid, bool running, struct pugmark_diag *diag);

@@ -136,6 +136,19 @@ static int adopt_found(struct recording_run *run, struct pugmark_diag *diag)
 	return 0;
 }
 
+/* Without uprobe_multi the kernel waits for every processor at each probe that goes: minutes for
+ * thousands, which nothing can cut short once they are placed. */
+static void tell_removing(struct recording_run *run)
+{
+	double s = probes_removing_s(run->probes, run->options);
+
+	if (s > 1 && !run->options->quiet)
+		fprintf(stderr,
+			"pugmark: this kernel has no uprobe_multi (6.6 has): removing the probes "
+			"at the end will take about %.0f s (fewer with -F)\n",
+			s);
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -152,6 +165,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_load(o, run->spans, &run->probes, diag);
 	if (!err && o->argv)
 		err = launch_prepare(&run->child, run->path, o->argv, diag);
+	if (!err)
+		tell_removing(run);
 	uint64_t before_ns = now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);

@@ -23,7 +23,6 @@ cat >"$tmp/nginx.conf" <<-CONF
 	}
 CONF
 "$program" -c "$tmp/nginx.conf" >"$tmp/server.log" 2>&1 &
-pids+=($!)
 "$PUGMARK" plan --list "$program" --format json | sed -nE 's/.*"address":"([0-9a-f]+)".*/\1/p' >"$tmp/sites"
 [ -s "$tmp/sites" ] || skip 'no plan'
 
@@ -47,6 +46,5 @@ measure_as() { # NAME
 printf '%-12s %8s %12s %12s %12s %12s\n' 'nginx, ms' probes placed 'by kernel' removed 'by kernel'
 measure_as idle
 wrk -t 1 -c 8 -d 600s "http://127.0.0.1:$port/index.html" >"$tmp/load" 2>&1 &
-pids+=($!)
 sleep 0.5
 measure_as loaded

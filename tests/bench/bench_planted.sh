@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bench_planted.sh: whether `check` finds a planted change: redis-server is built from Debian's source
-# twice, the second time with two calls in the path of INCR exchanged. A model of the first is held
-# against a second run of it, where nothing may deviate, and against the other build, where all that
-# deviates is in incrDecrCommand. Takes some minutes, most of them to compile; a source in
-# $REDIS_SOURCE is taken as it is.
+# twice, the second time with two calls in the path of INCR exchanged. The model is of the first. Held
+# against it are other runs of the same build, where nothing may deviate, and one of the other build,
+# where each INCR and INCRBY deviates, and nothing else. A source in $REDIS_SOURCE is taken as it is.
+#
+# What serverCron does is left out: ten times a second, and so at another place of each session, it
+# shrinks buffers and tables. It also moves on what commands do (an entry of a table that grows is
+# moved by it or by the next command), which is why the model is learnt from $LEARNT=10 sessions.
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/bench/lib.sh
@@ -36,25 +39,14 @@ build() { # OUT
 		LDFLAGS=-fno-lto redis-server >"$tmp/build.log" 2>&1 &&
 		mkdir -p "$1" && cp "$source/src/redis-server" "$1/redis-server"
 }
-commands='set k 5;get k;incr k;lpush l 1;rpop l;sadd s 1;hset h f 1;del k;append a x;mset a 1 b 2;get a;incrby n 3;expire n 100;ttl n;lrange l 0 -1'
-run() { # BINARY RECORDING
-	local recorder command round
-	"$PUGMARK" record -q -o "$2" -- "$1" --bind 127.0.0.1 --port "$port" --save '' --dir "$tmp" \
-		>"$tmp/server.log" 2>&1 &
-	recorder=$!
-	for _ in $(seq 100); do
-		redis-cli -p "$port" ping >/dev/null 2>&1 && break
-		sleep 0.1
-	done
-	for round in $(seq 10); do
-		while read -rd ';' command; do
-			# shellcheck disable=SC2086 # the words of a command
-			redis-cli -p "$port" ${command/k/k$round} >/dev/null
-		done <<<"$commands;"
-	done
-	redis-cli -p "$port" shutdown nosave >/dev/null 2>&1
-	wait "$recorder"
-	"$PUGMARK" verify "$2" | tail -n 1
+sessions() { # TIMES BINARY RECORDING
+	local status
+	"$PUGMARK" record -q -o "$3" --binary "$2" -- \
+		tests/bench/loads/redis_sessions.sh "$1" "$2" "$port" "$tmp" &
+	wait $!
+	status=$?
+	printf '%s: %s\n' "$(basename "$3")" "$("$PUGMARK" verify "$3" | tail -n 1)"
+	[ "$status" = 0 ] && grep -q '"complete": *true' <("$PUGMARK" verify --format json "$3")
 }
 claim() { # TEXT COMMAND...
 	"${@:2}" && echo "holds: $1" && return
@@ -78,18 +70,25 @@ built=$?
 cp "$tmp/t_string.c" "$source/src/t_string.c"
 [ $built = 0 ] || skip "the changed redis does not build: $(tail -n 1 "$tmp/build.log")"
 
-run "$tmp/first/redis-server" "$tmp/good"
-run "$tmp/first/redis-server" "$tmp/again"
-run "$tmp/second/redis-server" "$tmp/changed"
-"$PUGMARK" encode --fsa --format json "$tmp/good" >"$tmp/model.json"
-"$PUGMARK" check --model "$tmp/model.json" "$tmp/again" >"$tmp/same.txt"
-claim 'nothing deviates in another run of the same build' [ $? = 0 ]
-cat "$tmp/same.txt"
-"$PUGMARK" check --model "$tmp/model.json" "$tmp/changed" --format json >"$tmp/changed.json"
+learnt=${LEARNT:-10} others=3
+by_command=(-N serverCron)
+sessions "$learnt" "$tmp/first/redis-server" "$tmp/good" || { echo 'FAILED: no whole recording'; exit 1; }
+"$PUGMARK" encode --fsa "${by_command[@]}" --format json "$tmp/good" >"$tmp/model.json" || exit 1
+same=0
+for i in $(seq $others); do
+	sessions 1 "$tmp/first/redis-server" "$tmp/other$i" || { echo 'FAILED: no whole recording'; exit 1; }
+	"$PUGMARK" check "${by_command[@]}" --model "$tmp/model.json" "$tmp/other$i" --format json >"$tmp/other.json"
+	claim "nothing deviates in another run of the same build, $i of $others" [ $? = 0 ]
+	jq -r '.deviations[] | "  " + .function' "$tmp/other.json"
+	same=$((same + $(jq .total "$tmp/other.json")))
+done
+sessions 1 "$tmp/second/redis-server" "$tmp/changed" || { echo 'FAILED: no whole recording'; exit 1; }
+"$PUGMARK" check "${by_command[@]}" --model "$tmp/model.json" "$tmp/changed" --format json >"$tmp/changed.json"
 claim 'the changed build deviates' [ $? = 4 ]
 claim 'in incrDecrCommand, and nowhere else' \
 	[ "$(jq -c '[.deviations[].function] | unique' "$tmp/changed.json")" = '["incrDecrCommand"]' ]
-"$PUGMARK" check --model "$tmp/model.json" "$tmp/changed"
-record redis check 'deviations of the same build' "$(tail -n 1 "$tmp/same.txt" | sed -nE 's/^([0-9]+) .*/\1/p;s/^as.*/0/p')" count
+claim 'once for each of the 20 INCR and INCRBY' [ "$(jq .total "$tmp/changed.json")" = 20 ]
+"$PUGMARK" check "${by_command[@]}" --model "$tmp/model.json" "$tmp/changed"
+record redis check "deviations of $others runs of the same build" "$same" count
 record redis check 'deviations of the changed build' "$(jq .total "$tmp/changed.json")" count
 exit $failed

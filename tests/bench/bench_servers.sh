@@ -85,7 +85,6 @@ bench_server() { # NAME
 	local mode i=0 e w g line=$1 p twins=()
 	port=$(free_port)
 	"start_$1" || { echo "$1: not installed, or no load generator"; return 0; }
-	pids+=("$server")
 	for _ in $(seq 100); do
 		(: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break
 		sleep 0.05
@@ -137,7 +136,6 @@ bench_server() { # NAME
 	done
 	echo "${line%,} of $e call and return events"
 	kill "$server" && wait "$server" 2>/dev/null
-	pids=()
 }
 
 failed=0

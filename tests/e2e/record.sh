@@ -240,6 +240,19 @@ for _ in $(seq 100); do site site_call 0 0 1 0 0; done
 (ulimit -n 128; PUGMARK_PERF_EVENTS=1; export PUGMARK_PERF_EVENTS; record -- ./target calls 1000; exit $status)
 claim 'too many of them are refused beforehand' is $? 1
 claim 'with the limit' grep -q 'need 456 file descriptors and 128 are allowed' err
+claim 'and what to do, once' is "$(grep -o 'ulimit -n' err | wc -l)" 1
+sites
+for _ in $(seq 30); do site site_call 0 0 1 0 0; done
+PUGMARK_PERF_EVENTS=1 "$PUGMARK" record -o rec --sites list -- ./target calls 10 >out 2>err
+took=$(sed -nE 's/.*removed in ([0-9]+) ms.*/\1/p' err) told=$(sed -nE 's/.*about ([0-9]+) s .*/\1/p' err)
+claim "that $took ms go by until they are removed one by one was said (${told:-no} s)" \
+	test "$took" -lt 2000 -o $((${told:-0} * 4000)) -gt "$took"
+if command -v setpriv >/dev/null; then
+	caps=-all,+bpf,+perfmon
+	claim 'whether they may be placed is found out beforehand' sh -c '
+		PUGMARK_PERF_EVENTS=1 setpriv --inh-caps=$1 --bounding-set=$1 "$2" record -q -o less --sites list -- ./target calls 10 >out 2>err ||
+			grep -q "CAP_SYS_ADMIN.*which probes by perf events take here" err' sh $caps "$PUGMARK"
+fi
 (ulimit -s 64; record -- ./target calls 1000; exit "$status")
 claim 'a small stack is enough' is $? 0
 mkdir other && touch other/precious
