@@ -192,7 +192,7 @@ check-unit: $(UNIT_BIN) ## the unit tests alone
 bench-static: all $(BUILD)/tests/measure ## speed, memory and plans of the static model
 	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
-bench: all $(BUILD)/tests/measure $(BUILD)/tests/placing $(BUILD)/tests/paths_cost oracle ## every benchmark; also build/bench.json
+bench: all $(addprefix $(BUILD)/tests/,measure placing paths_cost encode_cost) oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60

@@ -57,10 +57,11 @@ copy() { # PROGRAM: its copy
 	file=$(PATH=$PATH:/usr/sbin command -v "$1") || return 1
 	cp -L "$file" "$tmp/$1" && echo "$tmp/$1"
 }
-# A bpftrace program that counts a uprobe on the entry of every function of a binary, but those that
-# the kernel must not be asked to probe. Prints how many.
-bpftrace_program() { # BINARY OUT
+# A bpftrace program that counts a uprobe on the entry of every function of a binary, or of those in
+# CALLED alone, but those that the kernel must not be asked to probe. Prints how many.
+bpftrace_program() { # BINARY OUT [CALLED]
 	"$PUGMARK" cfg --list "$1" | awk 'NR > 1 { print $1 }' >"$tmp/entries"
+	[ $# -lt 3 ] || { grep -Fxf "$3" "$tmp/entries" >"$tmp/called" && mv "$tmp/called" "$tmp/entries"; } || return
 	objdump -dw --no-show-raw-insn "$1" | awk -v b="$1" -v out="$2" '
 		NR == FNR { entry[$1] = 1; next }
 		{ a = $1; sub(/:$/, "", a) }
@@ -68,4 +69,10 @@ bpftrace_program() { # BINARY OUT
 			printf "%suprobe:%s:0x%s", (k++ ? ",\n" : ""), b, a >out
 		}
 		END { print " { @hits = count(); }" >out; print k + 0 }' "$tmp/entries" -
+}
+# The functions of a binary that a recording saw called, by address.
+called_in() { # RECORDING BINARY
+	"$PUGMARK" dump --format text "$1" | awk -v m="$(basename "$2")" '
+		$2 == "enter" && $3 == m { print $4 }
+		($2 == "call" || $2 == "tail") && $NF ~ "^" m ":" { sub(/.*:/, "", $NF); print $NF }' | sort -u
 }

@@ -29,7 +29,11 @@ if ($shares | length) > 0 then
 	($in | ratios($metric; "best"; "bpftrace") | if length > 0 then
 		(map(.r) | under("\($what), of that of bpftrace, geometric mean"; geomean; 0.025)),
 			(.[] | "          \(.w): \(.r | show)") else empty end),
+	($in | ratios($metric; "best"; "bpftrace-called")[] |
+		under("\($what), of that of bpftrace on what is called alone, \(.w)"; .r; 0.025)),
 	($in | ratios($metric; "best"; "uftrace")[] | under("\($what), of that of uftrace, \(.w)"; .r; 1))),
+(all("probes_not_placed"; "bpftrace")[] |
+	"not run  bpftrace on all functions of \(.workload): BPFTRACE_PROBES=\(.value) has it run"),
 (["call", "call_no_times", "jcc_flags", "push_return_address"][] as $kind |
 	$in | all("cost_over_empty"; $kind)[] | under("one hit, of a hit of an empty program, \($kind)"; .value; 1.15)),
 (all("bytes_per_call"; "best")[] | under("bytes on disk a call, \(.workload)"; .value; 0.5)),
