@@ -9,12 +9,16 @@
 
 int caught_signals_init(struct caught_signals *s)
 {
-	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+	static const int caught[] = {SIGINT, SIGTERM, SIGCHLD};
+	struct sigaction hangup;
 	sigset_t mask;
 
 	sigemptyset(&mask);
 	for (unsigned i = 0; i < sizeof(caught) / sizeof(*caught); i++)
 		sigaddset(&mask, caught[i]);
+	/* Whoever ignores it wants to outlive the terminal: nohup(1). */
+	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN)
+		sigaddset(&mask, SIGHUP);
 	s->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	int err = s->fd < 0 ? -errno : 0;
 	sigaddset(&mask, SIGPIPE);
@@ -36,6 +40,9 @@ void caught_signals_deinit(struct caught_signals *s)
 {
 	sigset_t pipe;
 
+	/* Those that ask for the end when it has come ask for nothing more. */
+	if (s->fd >= 0)
+		caught_signals_read(s);
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	sigtimedwait(&pipe, NULL, &(struct timespec){0}); /* what came meanwhile is past */

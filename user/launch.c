@@ -2,9 +2,10 @@
 /* launch.c: a child that waits on a pipe between fork and exec. */
 #include "user/launch.h"
 
+#include "user/inherited_signals.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,11 +51,9 @@ char *launch_resolve(const char *name, struct pugmark_diag *diag)
 
 static void child_main(int go, int error, const char *path, char *const *argv)
 {
-	sigset_t none;
 	char word;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	inherited_signals_restore();
 	if (read(go, &word, 1) != 1)
 		_exit(127);
 	execv(path, argv);

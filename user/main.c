@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* main.c: finds the command in the table and runs it. */
 #include "user/command.h"
+#include "user/inherited_signals.h"
 #include "user/out.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,16 +57,6 @@ static int finish(int status)
 	return status;
 }
 
-/* A file that outgrows its limit is an error of the write then, as a full disk is. Blocked, and not
- * ignored, which a recorded program would inherit. */
-static void outlive_file_limits(void)
-{
-	sigset_t mask;
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGXFSZ);
-	sigprocmask(SIG_BLOCK, &mask, NULL);
-}
-
 /* Where a standard stream is closed, the next file that is opened would be in its place, and what
  * is meant for the one go to the other. What stands there instead cannot be written to (or read, of
  * stdin), so that this is the error that it was, and is closed in a recorded program. */
@@ -81,7 +71,7 @@ static void keep_streams_apart(void)
 int main(int argc, char **argv)
 {
 	keep_streams_apart();
-	outlive_file_limits();
+	inherited_signals_take();
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
