@@ -83,6 +83,11 @@ size_t codec_compress(struct codec *codec, const uint8_t *in, size_t len, uint8_
 	return len;
 }
 
+bool codec_known(uint8_t kind)
+{
+	return kind == CODEC_STORED || kind == CODEC_ZLIB || (kind == CODEC_ZSTD && HAVE_ZSTD);
+}
+
 int codec_expand(struct codec *codec, uint8_t kind, const uint8_t *in, size_t in_len, uint8_t *out,
 		 size_t out_len)
 {
