@@ -27,9 +27,12 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
-PKGS := libelf libdw libzstd zlib jansson libbpf
+# Without zstd, segments are compressed by zlib. It is asked for alone: pkg-config says nothing of any
+# library where one is missing.
+ZSTD := $(shell pkg-config --exists libzstd 2>/dev/null && echo libzstd)
+PKGS := libelf libdw $(ZSTD) zlib jansson libbpf
 CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION=\"$(VERSION)\" \
-	    $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+	    $(if $(ZSTD),,-DPUGMARK_NO_ZSTD) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
 WERROR ?= -Werror
 LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -liberty -lm -lpthread
@@ -190,7 +193,8 @@ bench-static: all $(BUILD)/tests/measure ## speed, memory and plans of the stati
 	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
 bench: all $(addprefix $(BUILD)/tests/,measure placing paths_cost encode_cost) oracle ## every benchmark; also build/bench.json
-	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
+	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json tests/bench/static.sh tests/bench/plans.sh \
+		$(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60
 

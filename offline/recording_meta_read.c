@@ -112,14 +112,14 @@ uint32_t recording_meta_sum(const json_t *meta)
 	return sum;
 }
 
-/* Whether the checksum in @meta, which is taken out, is that of the rest. There was none once. */
+/* Whether @meta has a checksum, which is taken out, and it is that of the rest. */
 static bool sum_holds(json_t *meta)
 {
 	const json_t *said = json_object_get(meta, RECORDING_META_SUM);
 	json_int_t sum = json_integer_value(said);
 
 	if (!said)
-		return true;
+		return false;
 	json_object_del(meta, RECORDING_META_SUM);
 	return sum == recording_meta_sum(meta);
 }
@@ -144,7 +144,8 @@ int recording_meta_read(struct recording *rec, struct pugmark_diag *diag)
 		info->times = true;
 		info->meta_damaged = true;
 	} else if (!sum_holds(rec->meta)) {
-		recording_add_note(rec, "meta.json: changed or damaged: its checksum differs");
+		recording_add_note(
+			rec, "meta.json: changed or damaged: its checksum is missing or differs");
 		info->meta_damaged = true;
 	}
 	uint64_t version = number(rec->meta, "version");

@@ -194,6 +194,9 @@ rm -rf bad && cp -r rec bad && rm bad/meta.json
 "$PUGMARK" verify bad >out
 claim 'without meta.json nothing is called complete' is $? 3
 claim 'but read' is "$("$PUGMARK" dump bad 2>/dev/null | wc -l)" "$lines"
+rm -rf bad && cp -r rec bad && sed -i 's/"crc"/"brc"/' bad/meta.json
+"$PUGMARK" verify bad >out
+claim 'a meta.json without a checksum is told' is $? 3
 sed -i 's/"name": "prog"/"name": "frog"/' rec/meta.json
 "$PUGMARK" verify rec >out
 claim 'a meta.json that was changed is told' is $? 3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # install.sh: `make install` gives a library that a program outside of this tree builds and runs
 # against, shared and static; the shared one exports nothing but its API; `make uninstall` leaves
-# no file.
+# no file. And without zstd, zlib does.
 set -eu
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
@@ -51,3 +51,29 @@ others=$(nm -D --defined-only "$prefix/lib/libpugmark.so" | awk '$3 !~ /^(pugmar
 make -s uninstall DESTDIR="$dir/root" PREFIX=/opt/pugmark
 left=$(find "$dir/root" ! -type d)
 [ -z "$left" ] || { echo "left by uninstall: $left"; exit 1; }
+
+# As where zstd is not installed: all other libraries are still found, and the command that comes out
+# writes what the usual one reads.
+unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+mkdir "$dir/pc"
+for name in libelf libdw zlib jansson libbpf; do
+	cp "$(pkg-config --variable=pcfiledir $name)/$name.pc" "$dir/pc"
+done
+export PKG_CONFIG_LIBDIR=$dir/pc
+pkg-config --exists libelf || { echo 'libelf needs zstd itself here: not tried without'; exit 0; }
+make -n BUILD="$dir/none" "$dir/none/pugmark" CC="${CC:-cc}" >"$dir/commands"
+compile=$(grep -- '-c offline/codec.c ' "$dir/commands" | sed 's| -o .*||; s|-MMD -MP||')
+libs=$(grep -- "-o $dir/none/pugmark " "$dir/commands" | grep -oE -- ' -l[A-Za-z]+' | tr -d '\n')
+case $libs in *zstd*) echo "linked with zstd, which is missing: $libs"; exit 1 ;; esac
+eval "$compile ${flags[*]} -o '$dir/codec.o'"
+cp "$BUILD/libpugmark.a" "$dir/libpugmark.a"
+ar rcs "$dir/libpugmark.a" "$dir/codec.o"
+# shellcheck disable=SC2086 # words are wanted
+${CC:-cc} "${flags[@]}" -o "$dir/without" "$BUILD"/user/*.o "$dir/libpugmark.a" $libs
+echo "without zstd: linked with$libs"
+if "$PUGMARK" doctor >/dev/null 2>&1; then
+	cp "$(command -v gzip)" "$dir/traced"
+	"$dir/without" record -q -o "$dir/rec" -- "$dir/traced" -c README.md >/dev/null
+	"$PUGMARK" verify "$dir/rec"
+	"$dir/without" dump "$dir/rec" | cmp - <("$PUGMARK" dump "$dir/rec")
+fi
