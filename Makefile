@@ -193,7 +193,8 @@ bench-static: all $(BUILD)/tests/measure ## speed, memory and plans of the stati
 	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
 bench: all $(addprefix $(BUILD)/tests/,measure placing paths_cost encode_cost) oracle ## every benchmark; also build/bench.json
-	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json $(wildcard tests/bench/bench_*.sh)
+	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json tests/bench/static.sh tests/bench/plans.sh \
+		$(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60
 

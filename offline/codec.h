@@ -23,7 +23,7 @@ size_t codec_compress(struct codec *codec, const uint8_t *in, size_t len, uint8_
 /* Whether this build has the codec. */
 bool codec_known(uint8_t kind);
 /* Expands @in to exactly @out_len bytes. Returns 0, or -EBADMSG where that cannot be, -ENOTSUP
- * where this build lacks the codec. */
+ * where this build lacks the codec, -ENOMEM. */
 int codec_expand(struct codec *codec, uint8_t kind, const uint8_t *in, size_t in_len, uint8_t *out,
 		 size_t out_len);
 

@@ -58,9 +58,6 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 {
 	if (!(p->bias_known >> e->module & 1) || p->bias[e->module] != e->bias)
 		parser_set_bias(p, e->module, e->bias);
-	if (p->position == AT_DECISION && p->begun && !p->lost && !p->n_handlers &&
-	    parser_shortcut(p, e))
-		return;
 	struct lookahead la = look(p, e);
 	uint32_t level, alt, first = PUGMARK_NONE;
 	if (p->lost) {
@@ -152,11 +149,17 @@ int parser_feed(struct parser *p, const struct witness_event *e)
 	return parser_feed_more(p, e);
 }
 
-int parser_feed_more(struct parser *p, const struct witness_event *e)
+/* Whether the event is one that a shortcut may lead to, as nearly all of most programs are. */
+static inline bool may_be_short(const struct parser *p, const struct witness_event *e)
 {
-	p->now_ns = e->time_ns;
-	p->from_ns = p->last_ns;
-	p->doubted = false;
+	return e->kind == EVENT_WITNESS && p->position == AT_DECISION && !p->n_handlers &&
+	       !p->lost && !p->holds && p->begun && e->module < p->n_modules &&
+	       p->bias[e->module] == e->bias && p->bias_known >> e->module & 1;
+}
+
+/* Any event that no shortcut leads to. */
+static __attribute__((noinline)) int feed_any(struct parser *p, const struct witness_event *e)
+{
 	if (p->holds)
 		parser_release_held(p, e);
 	if (e->kind != EVENT_END)
@@ -216,6 +219,22 @@ int parser_feed_more(struct parser *p, const struct witness_event *e)
 	}
 	if (e->kind != EVENT_ATTACH)
 		p->attach_cfa = 0;
-	p->last_ns = e->time_ns;
 	return p->failed ? -ENOMEM : 0;
+}
+
+int parser_feed_more(struct parser *p, const struct witness_event *e)
+{
+	int err = 0;
+	p->now_ns = e->time_ns;
+	p->from_ns = p->last_ns;
+	p->doubted = false;
+	if (may_be_short(p, e) && parser_shortcut(p, e)) {
+		p->placed = p->unplaced = false;
+		p->attach_cfa = 0;
+		err = p->failed ? -ENOMEM : 0;
+	} else {
+		err = feed_any(p, e);
+	}
+	p->last_ns = e->time_ns;
+	return err;
 }

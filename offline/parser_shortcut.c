@@ -39,40 +39,52 @@ enum key_state {
 	KEY_RET_UNKNOWN = 2, /* the frame's */
 	KEY_RET_SAME = 4,    /* as the event's */
 	KEY_CFA_KNOWN = 8,
+	KEY_END = 16, /* of TO_END: no event's, whatever its site */
 };
+
+/* What there is of each of these is in one line of the cache: that is what a shortcut costs. */
+#define LINE 64
+#define IN_A_LINE __attribute__((aligned(LINE)))
 
 struct shortcut {
 	struct key key;
 	uint32_t event, frame; /* the first ones */
 	uint16_t n_events, n_frames;
+	uint16_t next; /* the slot of what was taken after it, the last time */
 	uint8_t kind, position;
 	bool own_cfa; /* the event's CFA is that of its frame */
-};
+} IN_A_LINE;
 
 /* A frame as it is after it; the CFAs less the event's, where they are known. */
 struct shortcut_frame {
 	struct frame frame;
-	uint64_t cfa_known, call_cfa_known; /* all ones, or 0 */
-	bool keeps_ret;			    /* it is as it was */
-};
+	bool cfa_known, call_cfa_known;
+	bool keeps_ret; /* it is as it was */
+} IN_A_LINE;
+_Static_assert(sizeof(struct shortcut) == LINE && sizeof(struct shortcut_frame) == LINE &&
+		       sizeof(struct trace_event) == LINE,
+	       "more than a line of the cache is read for each");
 
 struct shortcuts {
 	struct shortcut slots[SHORTCUTS];
 	struct trace_event events[KEPT_MAX]; /* without times; depths from the deciding frame's */
 	struct shortcut_frame frames[KEPT_MAX];
 	uint32_t n_events, n_frames;
+	struct shortcut *last; /* that was taken */
 	bool any;
 };
+_Static_assert(SHORTCUTS - 1 <= UINT16_MAX, "the number of a slot is kept in 16 bits");
 
 struct shortcuts *parser_shortcuts_new(void)
 {
 	/* What says which events and frames there are is cleared, not the megabytes of these: what
 	 * is not used takes neither memory nor, of a thread that does little, time. */
-	struct shortcuts *s = malloc(sizeof(*s));
+	struct shortcuts *s = aligned_alloc(LINE, sizeof(*s));
 	if (!s)
 		return NULL;
 	memset(s->slots, 0, sizeof(s->slots));
 	s->n_events = s->n_frames = 0;
+	s->last = s->slots;
 	s->any = false;
 	return s;
 }
@@ -105,7 +117,7 @@ static inline struct key key_of_end(const struct frame *f)
 {
 	return (struct key){
 		.where = (uint64_t)f->decision << 32 | PUGMARK_NONE,
-		.what = (uint64_t)f->func << 32 | (uint64_t)f->module << 16 | KEY_USED,
+		.what = (uint64_t)f->func << 32 | (uint64_t)f->module << 16 | KEY_USED | KEY_END,
 	};
 }
 
@@ -124,10 +136,25 @@ static inline struct shortcut *places_of(struct shortcuts *s, const struct key *
 	return &s->slots[h >> (64 - SHORTCUTS_BITS) & ~1u];
 }
 
-static inline const struct shortcut *look_up(struct shortcuts *s, const struct key *key)
+static inline struct shortcut *look_up(struct shortcuts *s, const struct key *key)
 {
-	const struct shortcut *at = places_of(s, key);
+	struct shortcut *at = places_of(s, key);
 	return same_key(&at->key, key) ? at : same_key(&at[1].key, key) ? at + 1 : NULL;
+}
+
+/* The same where it is about to be taken: mostly it is what was taken after the last one before. */
+static inline struct shortcut *look_up_next(struct shortcuts *all, const struct key *key)
+{
+	struct shortcut *s = &all->slots[all->last->next];
+	if (!same_key(&s->key, key)) {
+		s = look_up(all, key);
+		if (!s)
+			return NULL;
+		all->last->next = (uint16_t)(s - all->slots);
+	}
+	all->last = s;
+	__builtin_prefetch(&all->slots[s->next]);
+	return s;
 }
 
 /* Whether nothing else of the event matters. */
@@ -136,8 +163,9 @@ static inline bool is_plain(const struct parser *p, const struct witness_event *
 	if (p->doubted || p->stack[p->n - 1].doubtful || e->stack || e->n_values ||
 	    e->flags & EVENT_FROM_SIGNAL)
 		return false;
+	const struct pugmark_plan *plan = p->plans[e->module];
 	return !(e->flags & EVENT_HAS_TARGET) ||
-	       p->plans[e->module]->sites[e->site].kind == WITNESS_TARGET;
+	       (e->site < plan->n_sites && plan->sites[e->site].kind == WITNESS_TARGET);
 }
 
 /* ---- taking one ---- */
@@ -162,8 +190,8 @@ static inline bool report(struct parser *p, const struct shortcut *s)
 static inline void place(struct frame *f, const struct shortcut_frame *from, uint64_t cfa)
 {
 	*f = from->frame;
-	f->cfa = from->frame.cfa + (cfa & from->cfa_known);
-	f->call_cfa = from->frame.call_cfa + (cfa & from->call_cfa_known);
+	f->cfa = from->frame.cfa + (from->cfa_known ? cfa : 0);
+	f->call_cfa = from->frame.call_cfa + (from->call_cfa_known ? cfa : 0);
 }
 
 static void go_to_event(struct parser *p, const struct shortcut *s, const struct witness_event *e)
@@ -188,22 +216,24 @@ static void go_to_event(struct parser *p, const struct shortcut *s, const struct
 
 bool parser_shortcut(struct parser *p, const struct witness_event *e)
 {
-	const struct shortcut *s, *past[PAST_MAX];
+	struct shortcut *s, *past[PAST_MAX];
 	uint32_t n = 0, decision = parser_top(p)->decision;
 	if (!is_plain(p, e))
 		return false;
 	for (;; n++) {
 		const struct frame *f = &p->stack[p->n - 1 - n];
 		struct key key = key_of(f, decision, e);
-		s = f->module == e->module && !f->gone ? look_up(p->shortcuts, &key) : NULL;
-		if (!s || s->kind == TO_EVENT)
+		s = f->module == e->module && !f->gone ? look_up_next(p->shortcuts, &key) : NULL;
+		if (!s)
+			return false;
+		if (s->kind == TO_EVENT)
 			break;
 		if (n == PAST_MAX || n + 1 == p->n || f->boundary != BELOW_CALL)
 			return false;
 		past[n] = s;
 		decision = node_at(p, f[-1].module, f[-1].node)->next;
 	}
-	if (!s || !s->own_cfa)
+	if (!s->own_cfa)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		if (!report(p, past[i]))
@@ -266,8 +296,7 @@ static void keep_events(struct parser *p, const struct shortcut_start *start)
 static void keep_frame(struct parser *p, const struct frame *f, uint64_t cfa)
 {
 	struct shortcut_frame *to = &p->shortcuts->frames[p->shortcuts->n_frames++];
-	*to = (struct shortcut_frame){*f, f->cfa ? UINT64_MAX : 0, f->call_cfa ? UINT64_MAX : 0,
-				      false};
+	*to = (struct shortcut_frame){*f, f->cfa != 0, f->call_cfa != 0, false};
 	to->frame.cfa -= f->cfa ? cfa : 0;
 	to->frame.call_cfa -= f->call_cfa ? cfa : 0;
 }

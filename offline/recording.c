@@ -42,6 +42,7 @@ void recording_free(struct recording *rec)
 		close(rec->fd);
 	for (uint32_t i = 0; i < rec->n_notes; i++)
 		free(rec->notes[i]);
+	codec_free(rec->spare);
 	free(rec->notes);
 	for (uint32_t i = 0; i < rec->n_modules; i++)
 		free((char *)rec->modules[i].plan);

@@ -9,15 +9,18 @@
 
 #include <errno.h>
 
-/* What the events of a symbol have in common. */
+/* What the events of a symbol have in common, in half a line of the cache. */
 struct symbol {
 	uint64_t ret;
+	uint64_t bias;
 	uint32_t site;
 	uint16_t module;
-	uint8_t kind;  /* with KIND_VALUE, KIND_SNAPSHOT */
+	uint8_t kind;  /* enum event_kind */
 	uint8_t flags; /* enum event_flag */
 	uint8_t val;
-	bool reads; /* FORM_VALUES */
+	uint8_t told; /* KIND_VALUE, KIND_SNAPSHOT: what is told of each */
+	bool reads;   /* FORM_VALUES */
+	bool rare;    /* they have what few events have; a witness sets its value itself */
 };
 
 struct segment_decoder {
@@ -28,7 +31,6 @@ struct segment_decoder {
 	struct witness_event event; /* the last one */
 	bool rare;		    /* it has what few events have */
 	uint32_t left;
-	uint32_t time_unit_ns;
 	uint64_t bases[SEGMENT_MAX_MODULES];
 	uint64_t known;
 	uint64_t *stacks; /* the last snapshot, and this one */
@@ -75,9 +77,14 @@ static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 		dec->cap_symbols = cap;
 	}
 	struct symbol *s = &dec->symbols[dec->n_symbols++];
-	*s = (struct symbol){.kind = from->kind};
+	*s = (struct symbol){
+		.kind = from->kind & KIND_MASK,
+		.told = from->kind & (KIND_VALUE | KIND_SNAPSHOT),
+		.rare = from->kind & ~KIND_VALUE || from->form & FORM_VALUES,
+	};
 	if (from->kind & KIND_MASK)
 		return true;
+	s->bias = dec->bases[from->module];
 	s->module = from->module;
 	s->site = from->site;
 	s->val = from->form & FORM_TAKEN ? 1 : 0;
@@ -130,7 +137,6 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 		return err;
 	dec->n_symbols = 0;
 	dec->rare = true;
-	dec->time_unit_ns = unit;
 	dec->stack_words = 0;
 	dec->stack_addr = 0;
 	dec->left = header->n;
@@ -168,11 +174,11 @@ static bool read_snapshot(struct segment_decoder *dec, struct witness_event *eve
 }
 
 /* What only few symbols ask for. */
-static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, uint8_t kind,
+static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, uint8_t told,
 						  struct witness_event *event)
 {
-	if (kind & KIND_VALUE)
-		switch (kind & KIND_MASK) {
+	if (told & KIND_VALUE)
+		switch (event->kind) {
 		case EVENT_WITNESS:
 		case EVENT_FORK:
 			if (!cursor_varint(&dec->values, &event->val))
@@ -184,7 +190,7 @@ static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, u
 			    !cursor_varint(&dec->values, &event->ret) ||
 			    !cursor_varint(&dec->values, &event->val))
 				return false;
-			if ((kind & KIND_MASK) == EVENT_SIGNAL &&
+			if (event->kind == EVENT_SIGNAL &&
 			    (!cursor_varint(&dec->values, &event->signal.bp) ||
 			     !cursor_varint(&dec->values, &event->signal.caller) ||
 			     !cursor_varint(&dec->values, &event->signal.alt) ||
@@ -196,7 +202,7 @@ static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, u
 				return false;
 			break;
 		}
-	return !(kind & KIND_SNAPSHOT) || read_snapshot(dec, event);
+	return !(told & KIND_SNAPSHOT) || read_snapshot(dec, event);
 }
 
 /* What the site read: few sites do. */
@@ -227,22 +233,19 @@ int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out
 	if (step.symbol == dec->n_symbols && !add_symbol(dec, &new))
 		goto bad;
 	const struct symbol *s = &dec->symbols[step.symbol];
-	bool rare = s->kind & ~KIND_VALUE || s->reads; /* a witness sets its value itself */
-	if (rare || dec->rare)
+	if (s->rare | dec->rare)
 		*event = (struct witness_event){0};
-	dec->rare = rare;
-	event->kind = s->kind & KIND_MASK;
+	dec->rare = s->rare;
+	event->kind = s->kind;
 	event->flags = s->flags;
 	event->module = s->module;
 	event->site = s->site;
 	event->ret = s->ret;
 	event->val = s->val;
-	if (event->kind == EVENT_WITNESS) {
-		event->cfa = step.cfa;
-		event->bias = dec->bases[s->module];
-	}
-	event->time_ns = dec->time_unit_ns ? step.time_ns : 0;
-	if (s->kind & (KIND_VALUE | KIND_SNAPSHOT) && !read_values(dec, s->kind, event))
+	event->bias = s->bias;
+	event->cfa = s->kind == EVENT_WITNESS ? step.cfa : 0;
+	event->time_ns = step.time_ns;
+	if (s->told && !read_values(dec, s->told, event))
 		goto bad;
 	if (s->reads && !read_reads(dec, event))
 		goto bad;

@@ -189,11 +189,21 @@ static inline void go_on(struct segment_model *m, uint64_t v)
 	m->context = (m->context + v) * (odd << 8);
 }
 
+/* What the next event asks for, unless it is the match, on its way into the cache while this one is
+ * worked on. */
+static inline void fetch_ahead(const struct segment_model *m)
+{
+	for (int i = 0; i < ORDERS; i++)
+		__builtin_prefetch(&m->followers[i][m->contexts[i] >> (64 - m->bits)]);
+	__builtin_prefetch(&m->places[m->context >> (64 - m->bits)]);
+}
+
 /* As long as the match is right nobody asks for them. */
 static void catch_up(struct segment_model *m)
 {
 	for (uint32_t i = m->n - MATCH_HASHED; i < m->n; i++)
 		go_on(m, m->past[i] + 1ull);
+	fetch_ahead(m);
 	m->behind = false;
 }
 
@@ -253,19 +263,21 @@ static inline __attribute__((always_inline)) void pass_event(struct segment_mode
 	if (m->unit_ns) {
 		pass_time(m, decodes, step->time_ns, pace_of(m, step->symbol),
 			  &m->arrivals[slot_of(m, mix(2, step->symbol))]);
-		step->time_ns = m->time_ns;
 	}
+	step->time_ns = m->unit_ns ? m->time_ns : 0;
 	m->cfa += move;
-	m->last_move = move ? move : m->last_move;
+	uint64_t none = -(uint64_t)!move; /* without a jump that cannot be foreseen */
+	m->last_move = move | (m->last_move & none);
 	step->cfa = m->cfa;
 	follow_match(m, step->symbol);
 	m->past[m->n] = step->symbol;
 	m->moves[m->n++] = move;
 	m->last = step->symbol + 1;
-	if (matched)
-		m->behind = true;
-	else
+	m->behind |= matched;
+	if (!matched) {
 		go_on(m, m->last);
+		fetch_ahead(m);
+	}
 }
 
 int segment_model_begin(struct segment_model *m, uint32_t n, uint32_t time_unit_ns,

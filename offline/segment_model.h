@@ -21,8 +21,8 @@ struct event_symbol {
 
 /* What else there is to each event. */
 struct event_step {
-	uint64_t cfa, time_ns;
-	uint32_t symbol; /* its number, in the order of coming */
+	uint64_t cfa, time_ns; /* time_ns: 0 where there are no times */
+	uint32_t symbol;       /* its number, in the order of coming */
 };
 
 struct segment_model;

@@ -230,26 +230,42 @@ static int read_event(struct pugmark_trace_iter *it, struct witness_event *stop,
 	return 1;
 }
 
+/* Where modules are may change with a segment. */
+static inline void follow_biases(struct pugmark_trace_iter *it)
+{
+	if (it->biases_of != recording_opened(it->events))
+		set_biases(it);
+}
+
+/* An event that is no witness. Returns 1 or -errno. */
+static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
+						const struct witness_event *e)
+{
+	if (e->kind == EVENT_ATTACH || e->kind == EVENT_SIGNAL)
+		follow_biases(it);
+	if (e->kind == EVENT_EXEC || e->kind == EVENT_PAUSE)
+		it->biases_of = 0; /* the parser forgets them */
+	int err = parser_feed_more(it->parser, e);
+	if (!err && e->kind == EVENT_FORK && e->val <= UINT32_MAX)
+		err = fork_states_keep(it->trace->forks, e->val, it->parser);
+	return err ? err : 1;
+}
+
 /* Feeds the parser one event. Returns 1, 0 at the end, or -errno. */
-static int feed(struct pugmark_trace_iter *it)
+static inline int feed(struct pugmark_trace_iter *it)
 {
 	struct witness_event *e, stop;
 	int got = read_event(it, &stop, &e);
 	if (got != 1)
 		return got;
 	it->last_ns = e->time_ns;
-	if (e->kind == EVENT_WITNESS && it->trace->only != PUGMARK_NONE &&
-	    e->module != it->trace->only)
+	if (e->kind != EVENT_WITNESS)
+		return feed_other(it, e);
+	if (it->trace->only != PUGMARK_NONE && e->module != it->trace->only)
 		return 1;
-	it->witnesses += e->kind == EVENT_WITNESS;
-	if (it->biases_of != recording_opened(it->events) &&
-	    (e->kind == EVENT_WITNESS || e->kind == EVENT_ATTACH || e->kind == EVENT_SIGNAL))
-		set_biases(it);
-	if (e->kind == EVENT_EXEC || e->kind == EVENT_PAUSE)
-		it->biases_of = 0; /* the parser forgets them */
+	it->witnesses++;
+	follow_biases(it);
 	int err = parser_feed_more(it->parser, e);
-	if (!err && e->kind == EVENT_FORK && e->val <= UINT32_MAX)
-		err = fork_states_keep(it->trace->forks, e->val, it->parser);
 	return err ? err : 1;
 }
 
