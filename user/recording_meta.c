@@ -240,10 +240,10 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 	return j;
 }
 
-int recording_modules_add(const struct recorder_options *options, uint32_t first,
+int recording_modules_add(const struct recorder_options *options, const char *dir, uint32_t first,
 			  const struct text_span *spans, json_t *meta, struct pugmark_diag *diag)
 {
-	int err = write_plans(options, options->output, first, diag);
+	int err = write_plans(options, dir, first, diag);
 	json_t *list = json_object_get(meta, "modules");
 
 	for (uint32_t m = 0; !err && m < options->n_modules; m++)

@@ -25,9 +25,9 @@ int recording_meta_write(const char *dir, json_t *meta, struct pugmark_diag *dia
 /* A JSON string; bytes that are not UTF-8 become question marks. */
 json_t *recording_json_text(const char *text);
 
-/* Adds the modules of @options to a recording that has @first: copies their plans, and lists them
- * in @meta. Returns 0, or -errno with @diag filled. */
-int recording_modules_add(const struct recorder_options *options, uint32_t first,
+/* Adds the modules of @options to the recording in @dir that has @first: copies their plans, and
+ * lists them in @meta. Returns 0, or -errno with @diag filled. */
+int recording_modules_add(const struct recorder_options *options, const char *dir, uint32_t first,
 			  const struct text_span *spans, json_t *meta, struct pugmark_diag *diag);
 
 #endif

@@ -24,6 +24,8 @@ struct recording_writer {
 	const struct recorder_options *options;
 	json_t *meta;
 	char *events_path;
+	int dir_fd;   /* the folder, whatever its name is by now */
+	char dir[32]; /* a path by way of that */
 	int fd;
 	int err; /* once set, nothing more is written */
 	uint64_t off_file;
@@ -50,6 +52,11 @@ static int open_files(struct recording_writer *w, const char *dir, struct pugmar
 
 	if (asprintf(&w->events_path, "%s/events", w->options->output) < 0)
 		return -ENOMEM;
+	w->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (w->dir_fd < 0)
+		return pugmark_diag_set(diag, -errno, w->options->output, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	snprintf(w->dir, sizeof(w->dir), "/proc/self/fd/%d", w->dir_fd);
 	snprintf(events, sizeof(events), "%s/events", dir);
 	w->fd = open(events, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (w->fd < 0)
@@ -84,7 +91,19 @@ void recording_writer_abandon(struct recording_writer *w)
 	json_decref(w->meta);
 	if (w->fd >= 0)
 		close(w->fd);
+	if (w->dir_fd >= 0)
+		close(w->dir_fd);
 	free(w);
+}
+
+/* Writes meta.json anew. Errors are told by the name that the user knows. */
+static int write_meta(struct recording_writer *w, struct pugmark_diag *diag)
+{
+	int err = recording_meta_write(w->dir, w->meta, NULL);
+
+	return err ? pugmark_diag_set(diag, err, w->options->output, PUGMARK_NO_OFFSET,
+				      "cannot write its meta.json: %s", strerror(-err))
+		   : 0;
 }
 
 int recording_writer_change(struct recording_writer *w, const struct recorder_options *options,
@@ -98,8 +117,8 @@ int recording_writer_change(struct recording_writer *w, const struct recorder_op
 			diag, err, options->output, PUGMARK_NO_OFFSET,
 			"what is traced was changed too often: there is no room for "
 			"another plan");
-	err = recording_modules_add(options, first, spans, w->meta, diag);
-	return err ? err : recording_meta_write(options->output, w->meta, diag);
+	err = recording_modules_add(options, w->dir, first, spans, w->meta, diag);
+	return err ? err : write_meta(w, diag);
 }
 
 void recording_writer_began(struct recording_writer *w, uint64_t time_ns)
@@ -164,7 +183,7 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 		return -ENOMEM;
 	}
 	w->options = options;
-	w->fd = -1;
+	w->fd = w->dir_fd = -1;
 	w->codec = codec_new();
 	w->meta = recording_meta_start(options, spans);
 	err = w->codec && w->meta
@@ -176,7 +195,7 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 	if (!err)
 		err = open_files(w, dir, diag);
 	if (!err)
-		err = recording_meta_write(dir, w->meta, diag);
+		err = write_meta(w, diag);
 	if (!err)
 		err = recording_directory_place(dir, options->output, diag);
 	if (err) {
@@ -318,10 +337,8 @@ int recording_writer_close(struct recording_writer *w, const struct recorder_res
 			   struct pugmark_diag *diag)
 {
 	static const char *const why[] = {"exit", "signal", "duration", "disk", "overhead"};
-	char reserve[PATH_MAX + 32];
 
-	snprintf(reserve, sizeof(reserve), "%s/reserve", w->options->output);
-	unlink(reserve);
+	unlinkat(w->dir_fd, "reserve", 0);
 	if (!w->err && fsync(w->fd))
 		w->err = -errno;
 	json_object_set_new(w->meta, "closed", json_true());
@@ -332,7 +349,7 @@ int recording_writer_close(struct recording_writer *w, const struct recorder_res
 	json_object_set_new(w->meta, "lost", json_integer(w->totals.lost));
 	json_object_set_new(w->meta, "tasks", json_integer(w->totals.tasks));
 	json_object_set_new(w->meta, "segments", json_integer(w->n_segments));
-	int err = recording_meta_write(w->options->output, w->meta, diag);
+	int err = write_meta(w, diag);
 	recording_writer_abandon(w);
 	return err;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # outputs.sh: where plans and recordings are written: a device node, a pipe and a link stay what they
 # are; a cache that cannot be written to costs nothing but time; a plan from the cache says what a new
-# one says; what has no effect, or cannot be read, is said.
+# one says; what has no effect, or cannot be read, is said. A recording that is moved while it is written
+# is written to its end, and nothing is written to one that takes its name.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs jq gcc python3
@@ -160,6 +161,42 @@ claim 'a link to a recording takes one' "$PUGMARK" record -q -o here -- "$progra
 claim 'and stays a link' test -L here
 claim 'to the new one' "$PUGMARK" verify here
 claim 'the old one is beside it' "$PUGMARK" verify far/rec.old
+
+# --- a folder that gets another name while it is recorded -----------------------------------------------
+begun() { # OPTION...: a recorder of $program in `recorder`
+	"$PUGMARK" record -q -a "$program" "$@" >out 2>err </dev/null &
+	recorder=$!
+	started+=($recorder)
+	for ((i = 0; i < 200; i++)); do
+		[ ! -e moved/reserve ] || break
+		sleep 0.05
+	done
+	"$program"
+}
+ended() { # PID: its status in `status`
+	status=0
+	kill -INT "$1"
+	wait "$1" || status=$?
+}
+begun -o moved
+first=$recorder
+mv moved aside
+begun -o moved
+second=$recorder
+ended "$first"
+claim 'a folder that was moved is recorded to its end' is $status 0
+claim 'and complete' "$PUGMARK" verify aside
+claim 'the one in its place is nobody elses' eval \
+	'[ -e moved/reserve ] && ! grep -q "\"closed\"" moved/meta.json'
+ended "$second"
+claim 'and complete as well' eval '[ $status = 0 ] && "$PUGMARK" verify moved'
+rm -r moved
+begun -o moved
+rm -r moved
+ended "$recorder"
+claim 'a folder that was removed is an error' is $status 1
+claim 'that names it' grep -qx 'pugmark: moved: cannot write its meta.json: No such file or directory' err
+claim 'and is not made anew' test ! -e moved
 
 # --- standard streams that are closed -----------------------------------------------------------------
 "$PUGMARK" record -q -o closed -a "$program" --duration 2 <&- >&- 2>&- &
