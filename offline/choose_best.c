@@ -4,9 +4,10 @@
  * as long as every decision that could feel it still holds. What remains is minimal: no mark can
  * be taken away alone.
  *
- * Another order may lead to a cheaper minimum. Where a recording has counted all blocks of the
- * function, others are tried: each mark that has stayed is in turn the first to go. Where they are
- * guessed it is not worth the time: what is cheaper by a guess was no cheaper in runs. */
+ * Another order may lead to a cheaper minimum. Where a recording has counted the function, others
+ * are tried: each mark that has stayed is in turn the first to go. Where all is guessed it is not
+ * worth the time: what is cheaper by a guess was no cheaper in runs. What the recording has not
+ * told of the function is guessed still; where that is wrong, a recording by this plan tells. */
 #include "offline/choose_settle.h"
 
 #include <math.h>

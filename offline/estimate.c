@@ -125,8 +125,10 @@ static void send_on(struct estimator *e, uint32_t b, float flow)
 				weight *= taken;
 			if (!pass)
 				sum += weight;
-			else
+			else {
+				e->p->chances[block->succ + i] = weight / sum;
 				e->waiting[to[i]] += flow * weight / sum;
+			}
 		}
 }
 
@@ -194,7 +196,8 @@ int program_estimate(struct program *p)
 	e.state = calloc(p->n_blocks + 1, 1);
 	e.waiting = calloc(p->n_blocks + 1, sizeof(float));
 	e.dead = calloc(p->n_blocks + 1, sizeof(bool));
-	int err = e.rpo && e.position && e.state && e.waiting && e.dead ? 0 : -ENOMEM;
+	p->chances = calloc(p->n_succs + 1, sizeof(float));
+	int err = e.rpo && e.position && e.state && e.waiting && e.dead && p->chances ? 0 : -ENOMEM;
 	for (uint32_t f = 0; f < p->n_funcs && !err; f++)
 		err = estimate_function(&e, &p->funcs[f]);
 	free(e.rpo);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* measured.c: how often blocks and functions run, where a recording has counted some of them. What
- * was counted stays; in between, what flows into a block is split among its ways: ways that were
- * counted get their count, the others share the rest as the static estimate would. */
+ * was counted stays; in between, the flow is that which agrees with all counts and is nearest to
+ * the static estimate: the estimate's flows along the edges are scaled, in turns, to what comes
+ * into each block and to what leaves it (iterative proportional fitting: Deming and Stephan, "On a
+ * least squares adjustment of a sampled frequency table when the expected marginal totals are
+ * known", 1940). */
 #include "offline/program.h"
 
 #include <errno.h>
@@ -9,14 +12,17 @@
 #include <stdlib.h>
 
 #define ROUNDS 100
-#define NEVER 0.01f    /* activations in a run of what the recording never ran */
-#define TRACE_OF 1e-4f /* how much of the static estimate is kept, to order what never ran */
+#define EXACT_ENOUGH 0.01 /* of the activations: how far flows may be off in all */
+#define NEVER 0.01f	  /* activations in a run of what the recording never ran */
+#define TRACE_OF 1e-4f	  /* how much of the static estimate is kept, to order what never ran */
+#define UNWOUND 1e-3 /* how often, beside an activation, a landing pad is taken to be reached */
 
 struct measurer {
 	struct program *p;
 	const uint64_t *counts;
-	double *flow, *inflow;
-	uint32_t *n_preds;
+	double *along;		/* flow of each edge, as program->succs */
+	uint32_t *come, *first; /* edges by where they lead to, and where each block's begin */
+	double activations;	/* of the function in hand */
 };
 
 static bool counted(const struct measurer *m, uint32_t block, uint64_t *count)
@@ -28,95 +34,116 @@ static bool counted(const struct measurer *m, uint32_t block, uint64_t *count)
 	return *count != UINT64_MAX;
 }
 
-/* Whether all that flows into @to comes from its one predecessor, and how much that is. */
-static bool pinned(const struct measurer *m, uint32_t to, double *flow)
+static void begin_with_estimate(struct measurer *m, const struct prog_func *f)
 {
-	uint64_t count;
-	if (m->n_preds[to] != 1 || m->p->blocks[to].flags & PROG_ROOT || !counted(m, to, &count))
-		return false;
-	*flow = (double)count;
-	return true;
-}
-
-static void send_on(struct measurer *m, uint32_t block)
-{
-	const struct prog_block *b = &m->p->blocks[block];
-	const uint32_t *to = prog_succs(m->p, block);
-	double rest = m->flow[block], weights = 0, sure;
-	uint32_t open = 0;
-	for (uint32_t i = 0; i < b->n_succ; i++) {
-		if (pinned(m, to[i], &sure)) {
-			rest -= sure;
-			continue;
-		}
-		weights += m->p->blocks[to[i]].freq;
-		open++;
-	}
-	for (uint32_t i = 0; i < b->n_succ && rest > 0; i++)
-		if (!pinned(m, to[i], &sure))
-			m->inflow[to[i]] += weights > 0 ? rest * m->p->blocks[to[i]].freq / weights
-							: rest / open;
-}
-
-/* Whether the recording holds each of the function's blocks: it is one of level paths. */
-static bool all_counted(const struct measurer *m, const struct prog_func *f)
-{
-	uint64_t count;
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		uint32_t flags = m->p->blocks[b].flags;
-		if (flags & PROG_REACHED && !(flags & PROG_VIRTUAL) && !counted(m, b, &count))
-			return false;
+		const struct prog_block *block = &m->p->blocks[b];
+		for (uint32_t i = block->succ; i < block->succ + block->n_succ; i++)
+			m->along[i] = m->activations * (block->freq + TRACE_OF) *
+				      (m->p->chances[i] + TRACE_OF);
 	}
-	return true;
+}
+
+/* What comes from nowhere in the function. */
+static double from_outside(const struct measurer *m, const struct prog_func *f, uint32_t block)
+{
+	if (block == f->block)
+		return m->activations;
+	return m->p->blocks[block].flags & PROG_ROOT ? UNWOUND * m->activations : 0;
+}
+
+static double flow_in(const struct measurer *m, const struct prog_func *f, uint32_t block)
+{
+	double sum = from_outside(m, f, block);
+	for (uint32_t i = m->first[block]; i < m->first[block + 1]; i++)
+		sum += m->along[m->come[i]];
+	return sum;
+}
+
+static double flow_out(const struct measurer *m, const struct prog_block *block)
+{
+	double sum = 0;
+	for (uint32_t i = block->succ; i < block->succ + block->n_succ; i++)
+		sum += m->along[i];
+	return sum;
+}
+
+/* Scales the block's edges to its count, or where it has none to one another. Returns how far they
+ * were off. */
+static double fit_block(struct measurer *m, const struct prog_func *f, uint32_t b)
+{
+	const struct prog_block *block = &m->p->blocks[b];
+	uint64_t count;
+	double in = flow_in(m, f, b), out = flow_out(m, block), outside = from_outside(m, f, b);
+	double flow = block->n_succ ? sqrt(in * out) : in;
+	if (counted(m, b, &count))
+		flow = (double)count;
+	double more_in = in > outside ? fmax(flow - outside, 0) / (in - outside) : 1;
+	double more_out = out > 0 ? flow / out : 1;
+	for (uint32_t i = m->first[b]; i < m->first[b + 1]; i++)
+		m->along[m->come[i]] *= more_in;
+	for (uint32_t i = block->succ; i < block->succ + block->n_succ; i++)
+		m->along[i] *= more_out;
+	return fabs(flow - in) + (block->n_succ ? fabs(flow - out) : 0);
+}
+
+/* One turn, there and back. */
+static bool fits(struct measurer *m, const struct prog_func *f)
+{
+	double off = 0;
+	uint32_t end = f->block + f->n_blocks;
+	for (uint32_t b = f->block; b < end; b++)
+		fit_block(m, f, b);
+	for (uint32_t b = end; b-- > f->block;)
+		off += fit_block(m, f, b);
+	return off < EXACT_ENOUGH * m->activations;
 }
 
 static void measure_function(struct measurer *m, struct prog_func *f)
 {
 	uint64_t activations, count;
-	uint32_t end = f->block + f->n_blocks;
 	if (!f->n_blocks || !counted(m, f->block, &activations))
 		return;
 	f->freq = activations ? (float)activations : NEVER;
 	if (!activations)
 		return;
-	for (uint32_t b = f->block; b < end; b++)
-		m->flow[b] = counted(m, b, &count) ? (double)count : 0;
-	bool more = true;
-	for (int round = 0; more && round < ROUNDS; round++) {
-		more = false;
-		for (uint32_t b = f->block; b < end; b++)
-			m->inflow[b] = 0;
-		for (uint32_t b = f->block; b < end; b++)
-			send_on(m, b);
-		for (uint32_t b = f->block; b < end; b++) {
-			if (counted(m, b, &count))
-				continue;
-			more |= fabs(m->inflow[b] - m->flow[b]) > 0.01 * m->inflow[b];
-			m->flow[b] = m->inflow[b];
-		}
-	}
-	if (all_counted(m, f))
-		f->flags |= PROG_COUNTED;
-	for (uint32_t b = f->block; b < end; b++) {
+	f->flags |= PROG_COUNTED;
+	m->activations = (double)activations;
+	begin_with_estimate(m, f);
+	for (int round = 0; round < ROUNDS && !fits(m, f); round++)
+		;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		float *freq = &m->p->blocks[b].freq;
-		*freq = (float)(m->flow[b] / (double)activations) +
-			TRACE_OF * (*freq < 1 ? *freq : 1);
+		double flow = counted(m, b, &count) ? (double)count : flow_in(m, f, b);
+		*freq = (float)(flow / m->activations) + TRACE_OF * (*freq < 1 ? *freq : 1);
 	}
+}
+
+/* Lists the edges by where they lead to. */
+static void turn_edges(struct measurer *m)
+{
+	const struct program *p = m->p;
+	for (uint32_t i = 0; i < p->n_succs; i++)
+		m->first[p->succs[i] + 2]++;
+	for (uint32_t b = 0; b < p->n_blocks; b++)
+		m->first[b + 2] += m->first[b + 1];
+	for (uint32_t i = 0; i < p->n_succs; i++)
+		m->come[m->first[p->succs[i] + 1]++] = i;
 }
 
 int program_measure(struct program *p, const uint64_t *counts)
 {
 	struct measurer m = {.p = p, .counts = counts};
-	m.flow = calloc(p->n_blocks + 1, sizeof(*m.flow));
-	m.inflow = calloc(p->n_blocks + 1, sizeof(*m.inflow));
-	m.n_preds = calloc(p->n_blocks + 1, sizeof(*m.n_preds));
-	int err = m.flow && m.inflow && m.n_preds ? 0 : -ENOMEM;
-	for (uint32_t i = 0; !err && i < p->n_succs; i++)
-		m.n_preds[p->succs[i]]++;
+	m.along = calloc(p->n_succs + 1, sizeof(*m.along));
+	m.come = calloc(p->n_succs + 1, sizeof(*m.come));
+	m.first = calloc(p->n_blocks + 3, sizeof(*m.first));
+	int err = m.along && m.come && m.first ? 0 : -ENOMEM;
+	if (!err)
+		turn_edges(&m);
 	for (uint32_t f = 0; !err && f < p->n_funcs; f++)
 		measure_function(&m, &p->funcs[f]);
-	free(m.flow);
-	free(m.inflow);
-	free(m.n_preds);
+	free(m.along);
+	free(m.come);
+	free(m.first);
 	return err;
 }

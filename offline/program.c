@@ -19,6 +19,7 @@ void program_free(struct program *program)
 	free(program->blocks);
 	free(program->opaque_calls);
 	free(program->succs);
+	free(program->chances);
 	free(program);
 }
 

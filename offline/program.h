@@ -71,7 +71,7 @@ struct prog_block {
 enum prog_func_flag {
 	PROG_ENTRY_WITNESS = 1,	 /* may be entered from where no direct call says so */
 	PROG_OPAQUE = 2,	 /* out of scope: its calls are not traced */
-	PROG_COUNTED = 64,	 /* freq, and that of each of its blocks, is counted */
+	PROG_COUNTED = 64,	 /* freq is counted, and that of such blocks as a recording tells */
 	PROG_PATHS = 8,		 /* the trace is to hold every block that it executes */
 	PROG_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
 	PROG_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it */
@@ -104,6 +104,7 @@ struct program {
 	struct prog_block *blocks;
 	struct prog_opaque_call *opaque_calls; /* by function */
 	uint32_t *succs;
+	float *chances; /* of each of succs: that its block goes on there; or NULL: not estimated */
 	uint32_t n_funcs, n_blocks, n_succs, n_opaque_calls;
 };
 
@@ -141,8 +142,8 @@ int program_settle_opaque(struct program *program);
 /* Sets PROG_ENTERED_TAIL from PROG_ENTRY_WITNESS and the tail calls. */
 void program_mark_entered_tails(struct program *program);
 
-/* Fills freq of blocks (per activation) and functions from the flow graph: loops run ten times,
- * branches halve, ways that end in a call that never returns are rare. */
+/* Fills chances, and freq of blocks (per activation) and functions from the flow graph: loops run
+ * ten times, branches halve, ways that end in a call that never returns are rare. */
 int program_estimate(struct program *program);
 /* Replaces the estimate where a recording has counted: @counts as in program_options. After
  * program_estimate(). Returns 0 or -ENOMEM. */

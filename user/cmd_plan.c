@@ -15,6 +15,7 @@ enum action { ACTION_NONE, ACTION_STATS, ACTION_LIST, ACTION_EXPLAIN, ACTION_CHE
 struct plan_request {
 	struct planning_options options;
 	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX], *plugins[PATTERNS_MAX];
+	const char *profiles[PATTERNS_MAX];
 	const struct plan_format *format;
 	enum action action;
 	const char *function;  /* to explain */
@@ -64,7 +65,8 @@ static const char help[] =
 	"      --plugin FILE        a module that is loaded later and calls exported functions\n"
 	"                           (repeatable)\n"
 	"      --sites              keep every return instruction of a function apart\n"
-	"      --profile RECORDING  by the counts of an earlier recording, not by estimates\n"
+	"      --profile RECORDING  by the counts of an earlier recording, not by estimates "
+	"(repeatable)\n"
 	"  -o, --output FILE        write the plan there (-: to standard output), not into the "
 	"cache\n"
 	"      --fresh              plan anew, whatever is in the cache\n"
@@ -183,8 +185,7 @@ static int parse_option(struct plan_request *r, int opt)
 		o->returns_apart = true;
 		return -1;
 	case OPT_PROFILE:
-		o->profile = optarg;
-		return -1;
+		return add_pattern(r->profiles, &o->n_profiles);
 	case 'o':
 		o->output = optarg;
 		return -1;
@@ -252,6 +253,7 @@ static int parse(struct plan_request *r, int argc, char **argv)
 	r->options.only = r->only;
 	r->options.without = r->without;
 	r->options.plugins = r->plugins;
+	r->options.profiles = r->profiles;
 	return -1;
 }
 

@@ -104,8 +104,8 @@ static void text_stats(const struct plan_shown *s)
 	text_counts(out, t.classes, cfg_probe_names, N_CLASSES);
 	out_text(out, "  expected cost  ");
 	out_duration(out, (uint64_t)r->plan->expected_cost_ns);
-	out_text(out,
-		 s->options->profile ? " in such a run, by its counts" : " in a run, by estimates");
+	out_text(out, s->options->n_profiles ? " in such a run, by its counts"
+					     : " in a run, by estimates");
 	out_format(out, ": %.1f %% less than mode full\n", 100 * t.cheaper);
 	out_text(out, "  a probe costs  ");
 	out_duration(out, (uint64_t)r->costs.emulated_ns);

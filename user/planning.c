@@ -374,9 +374,9 @@ static int plan_or_load(struct planner *p)
 	if (!err)
 		err = recall(p);
 	const struct planning_options *o = p->o;
-	if (!err && o->profile) {
-		say(p, "counting in the recording");
-		err = profile_read(o->profile, p->model, &p->profile, p->diag);
+	if (!err && o->n_profiles) {
+		say(p, "counting in what was recorded");
+		err = profile_read(o->profiles, o->n_profiles, p->model, &p->profile, p->diag);
 	}
 	if (err)
 		return err;

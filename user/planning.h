@@ -41,11 +41,12 @@ struct planning_options {
 	/* Values to be read of calls of functions that match, here or imported. */
 	const struct planning_reads *reads;
 	uint32_t n_reads;
-	const char *origin;  /* where the binary is; NULL: where it is opened */
-	bool returns_apart;  /* keep every return instruction of a function apart */
-	const char *profile; /* a recording to take counts from; NULL: estimates */
-	const char *output;  /* where the plan goes, "-": standard output; NULL: the cache */
-	bool fresh;	     /* do not look in the cache */
+	const char *origin;	     /* where the binary is; NULL: where it is opened */
+	bool returns_apart;	     /* keep every return instruction of a function apart */
+	const char *const *profiles; /* recordings to take counts from; none: estimates */
+	uint32_t n_profiles;
+	const char *output; /* where the plan goes, "-": standard output; NULL: the cache */
+	bool fresh;	    /* do not look in the cache */
 	/* A plan of the same file for a larger scope, and the model that it is of: mode best begins
 	 * with them, which takes a fraction of the time. Both or neither. */
 	const struct pugmark_plan *seed;

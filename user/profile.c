@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* profile.c: see profile.h. Addresses that a recording tells of are counted in a hash table, which
- * is then laid over the blocks of the model. */
+ * is then laid over the blocks of the model. Of several recordings each has counted some of them:
+ * what one knows and another does not is taken to be as frequent, beside calls and returns, in the
+ * other. */
 #include "user/profile.h"
 
 #include <pugmark/trace.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+#define MAX_COUNT 1e15 /* exact as a double, and not "not known" */
 
 struct hit {
 	uint64_t addr; /* UINT64_MAX: free */
@@ -216,16 +221,13 @@ static int lay_over(struct profiler *p, struct profile *out)
 	}
 	say_blocks(p, counts);
 	free(n_ways);
-	*out = (struct profile){
-		.counts = counts,
-		.hash = (uint32_t)crc32_z(0, (const void *)counts, m->n_blocks * sizeof(*counts)),
-		.events = p->events,
-	};
+	*out = (struct profile){.counts = counts, .events = p->events};
 	return 0;
 }
 
-int profile_read(const char *dir, const struct pugmark_model *model, struct profile *out,
-		 struct pugmark_diag *diag)
+/* The counts of one recording. */
+static int read_one(const char *dir, const struct pugmark_model *model, struct profile *out,
+		    struct pugmark_diag *diag)
 {
 	struct profiler p = {.model = model};
 	uint32_t n;
@@ -251,6 +253,65 @@ int profile_read(const char *dir, const struct pugmark_model *model, struct prof
 	free(p.taken);
 	free(p.ran);
 	pugmark_trace_free(p.trace);
+	return err;
+}
+
+/* What was counted of each block, and in how many events. */
+struct tally {
+	double runs, events;
+	bool known;
+};
+
+static void add_up(struct tally *tallies, uint32_t n, const struct profile *one)
+{
+	for (uint32_t b = 0; b < n; b++)
+		if (one->counts[b] != UINT64_MAX) {
+			tallies[b].runs += (double)one->counts[b];
+			tallies[b].events += (double)one->events;
+			tallies[b].known = true;
+		}
+}
+
+/* As if all recordings had counted it: what has run at all stays above 0. */
+static uint64_t in_all(const struct tally *t, double events)
+{
+	if (t->runs <= 0 || t->events <= 0)
+		return t->runs > 0 ? (uint64_t)t->runs : 0;
+	double runs = ceil(t->runs * (events / t->events));
+	return runs < MAX_COUNT ? (uint64_t)runs : (uint64_t)MAX_COUNT;
+}
+
+static int join(const struct tally *tallies, const struct pugmark_model *m, struct profile *out)
+{
+	uint64_t *counts = malloc((m->n_blocks + 1) * sizeof(*counts));
+	if (!counts)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < m->n_blocks; b++)
+		counts[b] =
+			tallies[b].known ? in_all(&tallies[b], (double)out->events) : UINT64_MAX;
+	out->counts = counts;
+	out->hash = (uint32_t)crc32_z(0, (const void *)counts, m->n_blocks * sizeof(*counts));
+	return 0;
+}
+
+int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model *model,
+		 struct profile *out, struct pugmark_diag *diag)
+{
+	struct tally *tallies = calloc(model->n_blocks + 1, sizeof(*tallies));
+	int err = tallies ? 0 : -ENOMEM;
+	*out = (struct profile){0};
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct profile one;
+		err = read_one(dirs[i], model, &one, diag);
+		if (err)
+			break;
+		add_up(tallies, model->n_blocks, &one);
+		out->events += one.events;
+		profile_deinit(&one);
+	}
+	if (!err)
+		err = join(tallies, model, out);
+	free(tallies);
 	return err;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* profile.h: how often the blocks of a binary ran in an earlier recording of it, for planning by
+/* profile.h: how often the blocks of a binary ran in earlier recordings of it, for planning by
  * what happens instead of by estimates. */
 #ifndef USER_PROFILE_H
 #define USER_PROFILE_H
@@ -12,13 +12,14 @@ struct profile {
 	uint64_t events;  /* recovered, of that binary */
 };
 
-/* Recovers the recording in @dir and counts, over all of its threads: each call site, each
- * activation of a function, and each block and branch that its plan had a witness for; of a
- * recording of level paths, each block. Returns 0
- * and a profile that the caller releases with profile_deinit(), or -errno with @diag filled
- * (-ENOENT: @model's binary is not in it). */
-int profile_read(const char *dir, const struct pugmark_model *model, struct profile *out,
-		 struct pugmark_diag *diag);
+/* Recovers the recordings in @dirs and counts, over all of their threads: each call site, each
+ * activation of a function, and each block and branch that their plans had a witness for; of a
+ * recording of level paths, each block. A recording by a plan that another one's counts have chosen
+ * has witnesses elsewhere, so that the two know more than each of them. Returns 0 and a profile
+ * that the caller releases with profile_deinit(), or -errno with @diag filled (-ENOENT: @model's
+ * binary is not in one of them). */
+int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model *model,
+		 struct profile *out, struct pugmark_diag *diag);
 void profile_deinit(struct profile *profile);
 
 #endif

@@ -34,7 +34,8 @@ static void print_help(void)
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
 	     "repeatable)\n"
 	     "  -N, --no-function PAT  leave out functions that match (repeatable)\n"
-	     "      --profile DIR    choose witnesses by the counts of that recording\n"
+	     "      --profile DIR    choose witnesses by the counts of that recording "
+	     "(repeatable)\n"
 	     "      --plan FILE      take that plan, made by `pugmark plan -o FILE`\n"
 	     "      --exports needed|all\n"
 	     "                       exported functions that may be called from outside: those "
@@ -192,7 +193,7 @@ static const struct record_option record_options[] = {
 	{"placement", .word = take_placement},
 	{"function", 'F', .list = AT(only)},
 	{"no-function", 'N', .list = AT(without)},
-	{"profile", .text = AT(planning.profile)},
+	{"profile", .list = AT(profiles)},
 	{"plan", .text = AT(modules.plan)},
 	{"exports", .word = take_exports},
 	{"plugin", .list = AT(plugins)},
@@ -277,8 +278,8 @@ static int check_together(const struct record_args *a)
 	const struct record_modules_options *m = &a->modules;
 	const struct recorder_options *o = &a->options;
 
-	if (m->plan && (m->n_modes > 1 || a->only.n || a->without.n || a->planning.profile ||
-			m->sites || a->n_args || a->handles.n))
+	if (m->plan && (m->n_modes > 1 || a->only.n || a->without.n || a->profiles.n || m->sites ||
+			a->n_args || a->handles.n))
 		return command_usage("record", "--plan is made already: what to trace is in it");
 	if ((o->argv != NULL) + (o->n_pids > 0) + o->all != 1)
 		return command_usage("record",
@@ -331,6 +332,8 @@ static void connect(struct record_args *a)
 	a->planning.n_without = a->without.n;
 	a->planning.plugins = a->plugins.at;
 	a->planning.n_plugins = a->plugins.n;
+	a->planning.profiles = a->profiles.at;
+	a->planning.n_profiles = a->profiles.n;
 	a->modules.planning = &a->planning;
 	a->modules.modes = a->modes;
 	a->modules.modules = a->patterns.at;

@@ -22,7 +22,7 @@ struct record_args {
 	bool help, no_times;
 	bool paths, calls_only, placement_given; /* calls_only: a --mode that paths does not have */
 	enum plan_mode placement;		 /* of level paths */
-	struct record_list only, without, plugins, patterns, args_of, handles;
+	struct record_list only, without, plugins, profiles, patterns, args_of, handles;
 	uint8_t n_args;	   /* --args */
 	char output[4096]; /* options.output; where that is a link: what it leads to */
 	pid_t pids[RECORD_ARGS_MAX];

@@ -186,18 +186,19 @@ shares() { # NAME
 	done
 	calls=$(calc "$e / 2" 10)
 	printf '%s\n' "${line%,} of $e call and return events"
-	[ "$traced" = "$program" ] || return 0 # a plan by counts cannot be given for a library
-	# What the counts of a run make of it: of one like it, and of one recorded with every block.
+	# What the counts of earlier runs make of it: of one, of that and one planned by it, and of one
+	# that was recorded with every block.
+	profiled "$1" profile "$tmp/rec.best" &&
+		profiled "$1" profile-of-two "$tmp/rec.best" "$tmp/rec.profile"
+	[ "$traced" = "$program" ] || return 0
 	"$PUGMARK" record -q -o "$tmp/rec.paths" --binary "$program" --level paths -- "$program" \
-		"${args[@]}" >/dev/null || return
-	profiled "$1" profile "$tmp/rec.best"
-	profiled "$1" profile-of-paths "$tmp/rec.paths"
+		"${args[@]}" >/dev/null && profiled "$1" profile-of-paths "$tmp/rec.paths"
 }
-profiled() { # NAME MODE RECORDING
-	local e w g
-	"$PUGMARK" plan --mode best --profile "$3" -o "$tmp/plan.$2" "$program" >/dev/null 2>&1 &&
-		"$PUGMARK" record -q -o "$tmp/rec.$2" --binary "$program" --plan "$tmp/plan.$2" -- \
-			"$program" "${args[@]}" >/dev/null || return
+profiled() { # NAME MODE RECORDING...: recorded by their counts
+	local e w g by=() recording
+	for recording in "${@:3}"; do by+=(--profile "$recording"); done
+	"$PUGMARK" record -q -o "$tmp/rec.$2" "${what[@]}" "${by[@]}" -- "$program" "${args[@]}" \
+		>/dev/null || return
 	read -r _ e _ w _ g < <(counts_of 0 "$tmp/rec.$2")
 	record "$1" "$2" witness_share "$(calc "100 * $w / $e" 4)" %
 	printf '%s best, %s: %s %% of %s, %s gaps\n' "$1" "$2" "$(calc "100 * $w / $e" 4)" "$e" "$g"

@@ -81,6 +81,17 @@ under_load() { # [RECORD OPTIONS...]
 	[ "${requests:-0}" -gt 0 ]
 }
 
+profiled() { # NAME: what the counts of an earlier recording make of mode best
+	local e w g p
+	REQUESTS=300 under_load --plan "$tmp/plan.best" || return
+	"$PUGMARK" plan --profile "$tmp/rec" -o "$tmp/plan.profile" "$program" >/dev/null || return
+	REQUESTS=300 under_load --plan "$tmp/plan.profile" || return
+	read -r _ e _ w _ g < <("$PUGMARK" dump --count "$tmp/rec")
+	p=$(calc "100 * $w / $e")
+	record "$1" profile witness_share "$p" %
+	echo "$1 best, profile: $p % of $e, $g gaps"
+}
+
 bench_server() { # NAME
 	local mode i=0 e w g line=$1 p twins=()
 	port=$(free_port)
@@ -135,6 +146,7 @@ bench_server() { # NAME
 		i=$((i + 1))
 	done
 	echo "${line%,} of $e call and return events"
+	profiled "$1" || return
 	kill "$server" && wait "$server" 2>/dev/null
 }
 

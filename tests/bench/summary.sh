@@ -21,6 +21,9 @@ def ratios($metric; $a; $b): . as $in | [all($metric; $a)[].workload] | unique |
 if ($shares | length) > 0 then
 	under("witness events, % of calls and returns, geometric mean"; $shares | geomean; 25) else empty end,
 ($in | ratios("witness_share"; "best"; "casper")[] | under("  beside casper, \(.w)"; .r; 0.6667)),
+(all("witness_share"; "profile") | map(.value) | if length > 0 then
+	under("planned by one earlier recording (--profile), geometric mean"; geomean; 25) else empty end),
+($in | ratios("witness_share"; "profile"; "casper")[] | under("  beside casper, \(.w)"; .r; 0.6667)),
 (($in | ratios("added_cpu_seconds"; "best"; "full")) + ($in | ratios("added_cpu_per_request"; "best"; "full")) |
 	if length > 0 then (map(.r) | under("time added, of that of full, geometric mean"; geomean; 0.06)),
 		(.[] | "          \(.w): \(.r | show)") else empty end),

@@ -212,7 +212,12 @@ static void what_calls_each_other_is_known_in_the_end(void **state)
 	}
 	for (int f = 0; f < 3; f++)
 		funcs[f].addr = blocks[funcs[f].block].addr;
-	struct program prog = {funcs, blocks, NULL, succs, 3, BLOCKS, 7, 0};
+	struct program prog = {.funcs = funcs,
+			       .blocks = blocks,
+			       .succs = succs,
+			       .n_funcs = 3,
+			       .n_blocks = BLOCKS,
+			       .n_succs = 7};
 	struct choice choice;
 	uint32_t unresolved, in_f = 0, in_g = 0;
 	assert_int_equal(choose_witnesses(&prog, MODE_BEST, &choice, &unresolved), 0);
