@@ -292,6 +292,7 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 	}
 	plan->storage = map;
 	plan->storage_bytes = st.st_size;
+	plan->storage_is_file = true;
 	*out = plan;
 	return 0;
 }
@@ -309,6 +310,12 @@ int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					"cannot write the plan: %s", strerror(-err));
 	return 0;
+}
+
+void plan_rest(const struct pugmark_plan *plan)
+{
+	if (plan->storage_is_file)
+		madvise(plan->storage, plan->storage_bytes, MADV_DONTNEED);
 }
 
 void pugmark_plan_free(struct pugmark_plan *plan)

@@ -4,8 +4,8 @@
 #include "user/collector.h"
 
 #include "user/maps_watch.h"
+#include "user/ring.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -38,7 +38,7 @@ struct chunk {
 struct collector {
 	struct probes *probes;
 	struct recording_writer *writer;
-	struct ring_buffer *events, *process;
+	struct ring_reader *events, *process;
 	int notify_fd;
 	uint32_t stall_ms;
 
@@ -195,18 +195,16 @@ static int on_process(void *context, void *data, size_t bytes)
  * ring is drained up to where it was filled at that time. Returns whether there was anything. */
 static bool drain(struct collector *c)
 {
-	struct ring *ring = ring_buffer__ring(c->events, 0);
-
 	if (!chunk_has_room(c))
 		chunk_turn(c, false);
 	if (!chunk_has_room(c))
 		return false;
 	if (c->n_pending < PENDING_MAX)
-		ring_buffer__consume(c->process);
-	unsigned long filled = ring__producer_pos(ring);
-	unsigned long before = ring__consumer_pos(ring);
-	ring_buffer__consume(c->events);
-	unsigned long after = ring__consumer_pos(ring);
+		ring_consume(c->process);
+	unsigned long filled = ring_written(c->events);
+	unsigned long before = ring_read(c->events);
+	ring_consume(c->events);
+	unsigned long after = ring_read(c->events);
 	if ((long)(after - filled) < 0)
 		return after != before;
 	bool any = after != before || c->n_pending;
@@ -251,14 +249,10 @@ static void pass_note(struct collector *c)
 /* The rings have nothing more: nobody writes to them. */
 static void drain_last(struct collector *c)
 {
-	struct ring *events = ring_buffer__ring(c->events, 0);
-	struct ring *process = ring_buffer__ring(c->process, 0);
-
 	for (;;) {
 		chunk_turn(c, !chunk_has_room(c));
 		drain(c);
-		if (!ring__avail_data_size(events) && !ring__avail_data_size(process) &&
-		    !c->n_pending)
+		if (ring_is_empty(c->events) && ring_is_empty(c->process) && !c->n_pending)
 			break;
 	}
 	chunk_turn(c, true);
@@ -315,8 +309,7 @@ struct drained {
 
 static struct drained drained_so_far(const struct collector *c)
 {
-	return (struct drained){ring__consumer_pos(ring_buffer__ring(c->events, 0)),
-				ring__consumer_pos(ring_buffer__ring(c->process, 0))};
+	return (struct drained){ring_read(c->events), ring_read(c->process)};
 }
 
 /* Each look wakes a thread that goes before what is traced, and makes that move to another
@@ -324,11 +317,10 @@ static struct drained drained_so_far(const struct collector *c)
  * soon, while /proc still knows of them. @before: the last look. */
 static uint64_t next_wait_ns(const struct collector *c, struct drained before, uint64_t wait_ns)
 {
-	const struct ring *events = ring_buffer__ring(c->events, 0);
 	struct drained now = drained_so_far(c);
-	size_t came = now.events - before.events + ring__avail_data_size(events);
+	size_t came = ring_written(c->events) - before.events;
 
-	if (now.process != before.process || came > ring__size(events) / POLL_SHARE)
+	if (now.process != before.process || came > ring_size(c->events) / POLL_SHARE)
 		return POLL_MIN_NS;
 	return wait_ns * 2 > POLL_MAX_NS ? POLL_MAX_NS : wait_ns * 2;
 }
@@ -432,8 +424,8 @@ static void *write_main(void *context)
 
 static void collector_free(struct collector *c)
 {
-	ring_buffer__free(c->events);
-	ring_buffer__free(c->process);
+	ring_close(c->events);
+	ring_close(c->process);
 	for (unsigned i = 0; i < CHUNKS; i++)
 		free(c->chunks[i].data);
 	free(c->pending);
@@ -469,9 +461,9 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&c->changed, &by_clock);
 	pthread_condattr_destroy(&by_clock);
-	c->events = ring_buffer__new(probes_events_fd(probes), on_event, c, NULL);
+	c->events = ring_open(probes_events_fd(probes), on_event, c);
 	err = c->events ? 0 : -errno;
-	c->process = ring_buffer__new(probes_process_fd(probes), on_process, c, NULL);
+	c->process = ring_open(probes_process_fd(probes), on_process, c);
 	err = err || c->process ? err : -errno;
 	c->pending = malloc(PENDING_MAX * sizeof(*c->pending));
 	c->maps = maps_watch_new();

@@ -8,6 +8,7 @@
 #include "bpf/cost.skel.h"
 #include "user/probe_limits.h"
 #include "user/probes.h"
+#include "user/ring.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -343,8 +344,8 @@ static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct
 		int n = probes_adopt(probes, b->pid, true, diag);
 		err = n < 0 ? n : 0;
 	}
-	struct ring_buffer *ring =
-		err ? NULL : ring_buffer__new(probes_events_fd(probes), ignore_record, NULL, NULL);
+	struct ring_reader *ring =
+		err ? NULL : ring_open(probes_events_fd(probes), ignore_record, NULL);
 	struct bpf_link *link =
 		ring ? attach_empty(empty, b, probe_offset(kind->loop, COPY_EMPTY)) : NULL;
 	if (!err && !link)
@@ -352,11 +353,11 @@ static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct
 	if (!err) {
 		probes_enable(probes);
 		err = compare_copies(b, kind, out, diag);
-		ring_buffer__consume(ring);
+		ring_consume(ring);
 		probes_stop(probes);
 	}
 	bpf_link__destroy(link);
-	ring_buffer__free(ring);
+	ring_close(ring);
 	probes_free(probes);
 	return err;
 }

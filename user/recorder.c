@@ -3,6 +3,7 @@
  * it go, wait for the end, stop, write the rest. What is opened is closed in run_free(). */
 #include "user/recorder.h"
 
+#include "offline/plan_file.h"
 #include "user/callers.h"
 #include "user/caught_signals.h"
 #include "user/collector.h"
@@ -16,6 +17,7 @@
 #include "user/running.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +151,17 @@ static void tell_removing(struct recording_run *run)
 			s);
 }
 
+/* What planning and placing took is the system's again: recording may go on for days. */
+static void give_memory_back(const struct recorder_options *o)
+{
+	for (uint32_t m = 0; m < o->n_modules; m++)
+		if (o->modules[m].plan)
+			plan_rest(o->modules[m].plan);
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -195,6 +208,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = later_new(o, run->probes, run->collector, &run->later);
 	if (!err)
 		err = callers_new(o, run->probes, &run->callers);
+	give_memory_back(o);
 	return err;
 }
 

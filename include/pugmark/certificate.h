@@ -7,6 +7,10 @@
 
 #include <pugmark/trace.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pugmark_gap {
 	uint64_t from_ns, to_ns; /* nothing is known of what ran between these, CLOCK_MONOTONIC */
 	uint64_t lost;		 /* events that were lost in it; 0: none, or not known how many */
@@ -43,5 +47,9 @@ void pugmark_thread_certificate_deinit(struct pugmark_thread_certificate *part);
 void pugmark_certificate_join(const struct pugmark_trace *trace,
 			      const struct pugmark_thread_certificate *parts,
 			      struct pugmark_certificate *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PUGMARK_NO_OFFSET UINT64_MAX
 
 struct pugmark_diag {
@@ -18,5 +22,9 @@ struct pugmark_diag {
  * `return pugmark_diag_set(diag, -EINVAL, path, off, "...")`. */
 int pugmark_diag_set(struct pugmark_diag *diag, int err, const char *file, uint64_t offset,
 		     const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

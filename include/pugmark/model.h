@@ -20,6 +20,10 @@
 
 #include <pugmark/diag.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PUGMARK_NONE UINT32_MAX
 #define PUGMARK_HEIGHT_UNKNOWN INT32_MIN
 
@@ -234,5 +238,9 @@ uint64_t pugmark_model_file_offset(const struct pugmark_model *model, uint64_t a
 /* The bytes at @addr in the file, and how many follow it in that segment; NULL where none. */
 const uint8_t *pugmark_model_bytes(const struct pugmark_model *model, uint64_t addr,
 				   size_t *len_bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

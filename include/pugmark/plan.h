@@ -7,6 +7,12 @@
 
 #include <pugmark/model.h>
 
+#include <assert.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What an event of a site stands for. Append-only: recordings outlive us. */
 enum plan_site_kind {
 	WITNESS_BLOCK = 0,  /* this block runs (a call site, an entry, any block) */
@@ -104,7 +110,7 @@ struct plan_node {
 	uint8_t call_len;    /* bytes: the call returns to addr + call_len */
 	uint8_t bp; /* NODE_KIND_OPAQUE: where the caller's bp is, as in struct pugmark_cfa */
 };
-_Static_assert(sizeof(struct plan_node) == 40, "plan files depend on this layout");
+static_assert(sizeof(struct plan_node) == 40, "plan files depend on this layout");
 
 enum plan_func_flag {
 	PLAN_FUNC_ENTERED = 1, /* its entry is witnessed: it may be entered from anywhere */
@@ -197,6 +203,7 @@ struct pugmark_plan {
 	uint64_t text_addr, text_end;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;
+	bool storage_is_file; /* mapped from the plan file */
 };
 
 /* Maps the plan file @path and checks all of it: every index is inside its array.
@@ -211,5 +218,9 @@ int pugmark_plan_write(const struct pugmark_plan *plan, const char *path,
 void pugmark_plan_free(struct pugmark_plan *plan);
 /* The function of @plan that begins at ELF address @addr, or PUGMARK_NONE. O(log n). */
 uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,10 @@
 #include <pugmark/diag.h>
 #include <pugmark/event.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct recording;
 struct recording_iter;
 
@@ -84,5 +88,9 @@ int recording_next(struct recording_iter *iter, struct witness_event *event);
 /* The run-time address of ELF address 0 of @module, as of the last event; false: not known (no
  * event of that module is near). */
 bool recording_bias(const struct recording_iter *iter, uint16_t module, uint64_t *bias);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include <pugmark/recording.h>
 #include <pugmark/trace_event.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct pugmark_trace;
 struct pugmark_trace_iter;
 
@@ -45,5 +49,9 @@ int pugmark_trace_batch(struct pugmark_trace_iter *iter, const struct trace_even
 			uint32_t *n);
 /* How many witness events were read so far, for all that was handed out. */
 uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *iter);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

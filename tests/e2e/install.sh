@@ -38,6 +38,16 @@ ${CC:-cc} "${flags[@]}" -o "$dir/shared" "$dir/user.c" $(pkg-config --cflags --l
 ${CC:-cc} "${flags[@]}" -o "$dir/static" "$dir/user.c" $(pkg-config --cflags pugmark) "$prefix/lib/libpugmark.a" \
 	$(pkg-config --libs --static pugmark | sed "s|-lpugmark||")
 
+if command -v c++ >/dev/null; then # the headers are C++ as well
+	for header in "$prefix"/include/pugmark/*.h; do
+		echo "#include <pugmark/$(basename "$header")>"
+	done >"$dir/user.cc"
+	echo 'int main() { pugmark_trace_free(nullptr); }' >>"$dir/user.cc"
+	# shellcheck disable=SC2046
+	c++ "${flags[@]}" -o "$dir/plusplus" "$dir/user.cc" $(pkg-config --cflags --libs pugmark)
+	LD_LIBRARY_PATH=$prefix/lib "$dir/plusplus"
+fi
+
 readelf -d "$dir/shared" | grep -q 'NEEDED.*\[libpugmark\.so\.[0-9]*\]'
 shared=$(LD_LIBRARY_PATH=$prefix/lib "$dir/shared" "$PUGMARK")
 static=$("$dir/static" "$PUGMARK")
