@@ -18,8 +18,8 @@ enum { ZSTD_LEVEL = 3, ZLIB_LEVEL = 6 };
 
 struct codec {
 #if HAVE_ZSTD
-	ZSTD_CCtx *compress;
-	ZSTD_DCtx *expand;
+	ZSTD_CCtx *compress; /* each made when it is first needed: a reader has one a thread, and */
+	ZSTD_DCtx *expand;   /* compresses nothing */
 #else
 	int unused;
 #endif
@@ -27,18 +27,7 @@ struct codec {
 
 struct codec *codec_new(void)
 {
-	struct codec *codec = calloc(1, sizeof(*codec));
-#if HAVE_ZSTD
-	if (codec) {
-		codec->compress = ZSTD_createCCtx();
-		codec->expand = ZSTD_createDCtx();
-		if (!codec->compress || !codec->expand) {
-			codec_free(codec);
-			return NULL;
-		}
-	}
-#endif
-	return codec;
+	return calloc(1, sizeof(struct codec));
 }
 
 void codec_free(struct codec *codec)
@@ -66,7 +55,11 @@ size_t codec_compress(struct codec *codec, const uint8_t *in, size_t len, uint8_
 		      uint8_t *kind)
 {
 #if HAVE_ZSTD
-	size_t n = ZSTD_compressCCtx(codec->compress, out, codec_bound(len), in, len, ZSTD_LEVEL);
+	if (!codec->compress)
+		codec->compress = ZSTD_createCCtx();
+	size_t n = len;
+	if (codec->compress)
+		n = ZSTD_compressCCtx(codec->compress, out, codec_bound(len), in, len, ZSTD_LEVEL);
 	*kind = CODEC_ZSTD;
 	if (!ZSTD_isError(n) && n < len)
 		return n;
@@ -81,6 +74,11 @@ size_t codec_compress(struct codec *codec, const uint8_t *in, size_t len, uint8_
 	if (len)
 		memcpy(out, in, len);
 	return len;
+}
+
+bool codec_known(uint8_t kind)
+{
+	return kind == CODEC_STORED || kind == CODEC_ZLIB || (kind == CODEC_ZSTD && HAVE_ZSTD);
 }
 
 int codec_expand(struct codec *codec, uint8_t kind, const uint8_t *in, size_t in_len, uint8_t *out,
@@ -102,6 +100,10 @@ int codec_expand(struct codec *codec, uint8_t kind, const uint8_t *in, size_t in
 	}
 	case CODEC_ZSTD:
 #if HAVE_ZSTD
+		if (!codec->expand)
+			codec->expand = ZSTD_createDCtx();
+		if (!codec->expand)
+			return -ENOMEM;
 		if (ZSTD_decompressDCtx(codec->expand, out, out_len, in, in_len) != out_len)
 			return -EBADMSG;
 		return 0;

@@ -3,6 +3,7 @@
 #ifndef OFFLINE_CODEC_H
 #define OFFLINE_CODEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,10 @@ size_t codec_bound(size_t len);
  * sets @kind: CODEC_STORED where nothing is gained. Cannot fail. */
 size_t codec_compress(struct codec *codec, const uint8_t *in, size_t len, uint8_t *out,
 		      uint8_t *kind);
+/* Whether this build has the codec. */
+bool codec_known(uint8_t kind);
 /* Expands @in to exactly @out_len bytes. Returns 0, or -EBADMSG where that cannot be, -ENOTSUP
- * where this build lacks the codec. */
+ * where this build lacks the codec, -ENOMEM. */
 int codec_expand(struct codec *codec, uint8_t kind, const uint8_t *in, size_t in_len, uint8_t *out,
 		 size_t out_len);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define TERMS_MAX 65536 /* of one decision; past that it is top */
+#define FEW 32		/* terms */
 
 static bool node_silent(const struct parse_tables *t, const struct plan_node *n)
 {
@@ -132,8 +133,10 @@ void parse_tables_free(struct parse_tables *t)
 {
 	if (!t)
 		return;
-	for (uint32_t d = 0; t->at && d < t->plan->n_decisions; d++)
-		free(t->at[d]);
+	for (struct decision_table *d = t->last, *older; d; d = older) {
+		older = d->older;
+		free(d);
+	}
 	free(t->at);
 	parse_silent_free(t->silent);
 	free(t->sites);
@@ -338,6 +341,23 @@ static int by_site(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
+/* In each site's own order. Most are few: moving each to its place is less than a call of qsort().
+ */
+static void sort_found(struct first_entry *found, uint32_t n)
+{
+	if (n > FEW) {
+		qsort(found, n, sizeof(*found), by_site);
+		return;
+	}
+	for (uint32_t i = 1; i < n; i++) {
+		struct first_entry moved = found[i];
+		uint32_t to = i;
+		for (; to && found[to - 1].site > moved.site; to--)
+			found[to] = found[to - 1];
+		found[to] = moved;
+	}
+}
+
 /* A table in one allocation: itself, its slots, its entries. */
 static struct decision_table *table_of(const struct decision_table *summary,
 				       const struct first_entry *found, uint32_t n)
@@ -398,8 +418,7 @@ static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 				pass(&w, t->plan->alternatives[at->first + k], p);
 		}
 	}
-	if (w.n_found)
-		qsort(w.found, w.n_found, sizeof(*w.found), by_site);
+	sort_found(w.found, w.n_found);
 	summary.top = w.top;
 	summary.unsure = t->unsure_decision && t->unsure_decision[decision];
 	struct decision_table *table = w.failed ? NULL : table_of(&summary, w.found, w.n_found);
@@ -411,6 +430,10 @@ static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 
 const struct decision_table *parse_tables_build(struct parse_tables *t, uint32_t decision)
 {
-	t->at[decision] = build(t, decision);
-	return t->at[decision];
+	struct decision_table *table = build(t, decision);
+	if (table) {
+		table->older = t->last;
+		t->last = t->at[decision] = table;
+	}
+	return table;
 }

@@ -29,9 +29,10 @@ struct decision_table {
 	uint32_t n, n_any;
 	uint32_t slot_shift; /* there are 2^(32 - slot_shift) slots */
 	uint32_t empty; /* the alternative that can be silent up to the function's exit; or NONE */
-	uint32_t n_empty; /* how many can: more than one is a fault of the plan */
-	bool top;	  /* too many terms to list: nothing can be told */
-	bool unsure;	  /* the plan says that an event may begin two alternatives */
+	uint32_t n_empty;	      /* how many can: more than one is a fault of the plan */
+	bool top;		      /* too many terms to list: nothing can be told */
+	bool unsure;		      /* the plan says that an event may begin two alternatives */
+	struct decision_table *older; /* the one that was built before */
 };
 
 /* What an event of a site is, whatever the state. */
@@ -46,7 +47,8 @@ struct parse_silent;
 /* Filled by parse_tables.c; open to the parser, which asks at every event. */
 struct parse_tables {
 	const struct pugmark_plan *plan;
-	struct decision_table **at; /* one a decision; NULL: not built yet */
+	struct decision_table **at;  /* one a decision; NULL: not built yet */
+	struct decision_table *last; /* that was built */
 	struct site_facts *sites;
 	struct parse_silent *silent;
 	bool *enterable, *enterable_unseen, *jumps_out; /* per function */

@@ -61,8 +61,8 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 	struct lookahead la = look(p, e);
 	uint32_t level, alt, first = PUGMARK_NONE;
 	if (p->lost) {
-		parser_emit_gap(p, CAUSE_LOST);
-		p->gap_cause = CAUSE_LOST;
+		parser_emit_gap(p, p->lost_cause);
+		p->gap_cause = p->lost_cause;
 	}
 	uint64_t sp = 0, ip = 0, bp = 0;
 	uint32_t live;
@@ -177,6 +177,8 @@ static __attribute__((noinline)) int feed_any(struct parser *p, const struct wit
 		parser_signal(p, e);
 		break;
 	case EVENT_LOST:
+		if (!p->lost || e->flags & EVENT_DAMAGED)
+			p->lost_cause = e->flags & EVENT_DAMAGED ? CAUSE_RECORDING : CAUSE_LOST;
 		p->lost += e->lost;
 		p->position = LOST;
 		break;
@@ -198,7 +200,7 @@ static __attribute__((noinline)) int feed_any(struct parser *p, const struct wit
 	case EVENT_END:
 		end_pause(p);
 		if (p->lost)
-			parser_emit_gap(p, CAUSE_LOST);
+			parser_emit_gap(p, p->lost_cause);
 		else if (e->val && p->unplaced)
 			parser_emit_gap(p, CAUSE_STACK);
 		finish(p, e->val != 0 || p->placed);
@@ -207,7 +209,7 @@ static __attribute__((noinline)) int feed_any(struct parser *p, const struct wit
 	case EVENT_STOP:
 		end_pause(p);
 		if (p->lost)
-			parser_emit_gap(p, CAUSE_LOST);
+			parser_emit_gap(p, p->lost_cause);
 		finish(p, true);
 		if (e->kind == EVENT_EXEC)
 			parser_forget_biases(p);

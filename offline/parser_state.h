@@ -116,7 +116,8 @@ struct parser {
 	bool holds;
 	struct foreign_handler foreign; /* the last one */
 	uint8_t position;
-	uint8_t gap_cause;	   /* LOST: why */
+	uint8_t gap_cause;  /* LOST: why */
+	uint8_t lost_cause; /* of the events that were lost: while recording, or with the file */
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
 	uint64_t now_ns;
 	uint64_t lost, gaps;

@@ -123,7 +123,7 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 
 static bool index_ok(uint32_t index, uint32_t count)
 {
-	return index == PUGMARK_NONE || index < count;
+	return index + 1 <= count; /* PUGMARK_NONE + 1 is 0 */
 }
 
 static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
@@ -149,11 +149,13 @@ static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
 
 static bool points_ok(const struct pugmark_plan *plan)
 {
+	uint64_t least = 0; /* that the next offset is */
 	for (uint32_t i = 0; i < plan->n_points; i++) {
 		const struct plan_point *p = &plan->points[i];
 		bool known = p->next == PUGMARK_NONE || POINT_NODE(p->next) < plan->n_nodes;
-		if (!known || !index_ok(p->func, plan->n_funcs) || (i && p->off <= p[-1].off))
+		if (!known || !index_ok(p->func, plan->n_funcs) || p->off < least)
 			return false;
+		least = p->off + 1ull;
 	}
 	return true;
 }

@@ -42,6 +42,7 @@ void recording_free(struct recording *rec)
 		close(rec->fd);
 	for (uint32_t i = 0; i < rec->n_notes; i++)
 		free(rec->notes[i]);
+	codec_free(rec->spare);
 	free(rec->notes);
 	for (uint32_t i = 0; i < rec->n_modules; i++)
 		free((char *)rec->modules[i].plan);
@@ -137,7 +138,7 @@ int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, str
 static int scan_segments(struct recording *rec, uint64_t size)
 {
 	uint8_t bytes[SEGMENT_HEADER_BYTES];
-	uint64_t off = 0, bad_from = UINT64_MAX;
+	uint64_t off = 0, bad_from = UINT64_MAX, n_unknown = 0;
 
 	while (off < size) {
 		struct segment_header h;
@@ -164,11 +165,17 @@ static int scan_segments(struct recording *rec, uint64_t size)
 			off = find_magic(rec->fd, off + 1, size);
 			continue;
 		}
+		n_unknown += !codec_known(h.codec);
 		int err = add_segment(rec, &h, off);
 		if (err)
 			return err;
 		off += sizeof(bytes) + h.stored_bytes;
 	}
+	if (n_unknown)
+		recording_add_note(rec,
+				   "events: %llu segments are compressed by what this program was "
+				   "built without, as zstd may be (read them with one that has it)",
+				   (unsigned long long)n_unknown);
 	if (bad_from != UINT64_MAX) {
 		recording_add_note(
 			rec, "events: cut off or damaged from %llu to the end, %llu bytes",

@@ -40,6 +40,9 @@ struct recording {
 	uint32_t n_maps, cap_maps;
 	char **notes;
 	uint32_t n_notes;
+	/* What the last iterator expanded with, for the next one: or NULL. Iterators of several
+	 * threads take it and put it back. */
+	struct codec *_Atomic spare;
 };
 
 void recording_add_note(struct recording *rec, const char *format, ...)

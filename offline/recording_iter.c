@@ -4,10 +4,11 @@
 #include "offline/recording_impl.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct recording_iter {
-	const struct recording *rec;
+	struct recording *rec;
 	const struct segment_ref *next, *end; /* of this task */
 	struct codec *codec;
 	struct segment_decoder *dec;
@@ -28,8 +29,10 @@ int recording_iter_new(const struct recording *rec, uint32_t index, struct recor
 	struct recording_iter *iter = calloc(1, sizeof(*iter));
 	if (!iter)
 		return -ENOMEM;
-	iter->rec = rec;
-	iter->codec = codec_new();
+	iter->rec = (struct recording *)rec; /* only its spare codec is written */
+	iter->codec = atomic_exchange(&iter->rec->spare, NULL);
+	if (!iter->codec)
+		iter->codec = codec_new();
 	iter->dec = segment_decoder_new();
 	if (!iter->codec || !iter->dec) {
 		recording_iter_free(iter);
@@ -60,7 +63,7 @@ void recording_iter_free(struct recording_iter *iter)
 {
 	if (!iter)
 		return;
-	codec_free(iter->codec);
+	codec_free(atomic_exchange(&iter->rec->spare, iter->codec));
 	segment_decoder_free(iter->dec);
 	bytes_deinit(&iter->stored);
 	bytes_deinit(&iter->raw);

@@ -176,6 +176,13 @@ for at in $segments; do
 		claim "cut at $cut: what is there was so" cmp -s part <(head -n "$(wc -l <part)" whole)
 	done
 done
+# What is compressed in the last segment, its header whole: not what the kernel could not pass on.
+rm -rf bad && cp -r rec bad
+head -c 8 /dev/zero | tr '\0' x | dd of=bad/events bs=1 seek=$((size - 20)) conv=notrunc 2>/dev/null
+"$PUGMARK" verify bad >out
+claim 'a damaged segment is a gap' is $? 3
+claim 'because of the recording' grep -q '^  gap .*: the recording is damaged or cut off, [1-9][0-9]* lost' out
+claim 'and not of what was lost by recording' is "$(grep -c 'while recording' out)" 0
 for name in events meta.json plan-0.pmp; do
 	rm -rf bad && cp -r rec bad && rm bad/$name
 	read_all bad

@@ -86,4 +86,7 @@ if "$PUGMARK" doctor >/dev/null 2>&1; then
 	"$dir/without" record -q -o "$dir/rec" -- "$dir/traced" -c README.md >/dev/null
 	"$PUGMARK" verify "$dir/rec"
 	"$dir/without" dump "$dir/rec" | cmp - <("$PUGMARK" dump "$dir/rec")
+	"$PUGMARK" record -q -o "$dir/rec" -- "$dir/traced" -c README.md >/dev/null
+	"$dir/without" verify "$dir/rec" >"$dir/said" && { echo 'zstd is read without it'; exit 1; }
+	grep 'compressed by what this program was built without' "$dir/said"
 fi
