@@ -36,6 +36,9 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define INTERRUPTED_NS 100000
+/* A batch in which a second has passed is sent, full or not: if the recorder is killed, what waits
+ * here is lost. */
+#define BATCH_AGE_NS 1000000000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,6 +67,7 @@ struct hit {
 	__u32 head, dt_ns;
 	__u32 n; /* length of the batch */
 	bool attached;
+	bool overdue; /* the batch is */
 };
 
 /* Where the module lies, and that the task ran before, if that is news. Returns whether its events
@@ -96,6 +100,7 @@ static __always_inline void note_time(struct task_state *st, struct hit *hit)
 	__u64 passed_ns = now_ns - st->last_ns;
 
 	st->last_ns = now_ns;
+	hit->overdue = now_ns - st->head.time_ns > BATCH_AGE_NS;
 	hit->dt_ns = passed_ns;
 	if (passed_ns >> 32) {
 		batch_append(st, &hit->n, RECORD_TIME << HEAD_RECORD_SHIFT, now_ns);
@@ -243,7 +248,7 @@ int witness(struct pt_regs *ctx)
 	st->head.witnesses++;
 	st->n = hit.n + 1;
 	/* What a task that ran before has on its stack is looked at while it is still there. */
-	if (hit.attached ||
+	if (hit.attached || hit.overdue ||
 	    (hit.head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS))
 		batch_send(st);
 	return 0;

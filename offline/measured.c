@@ -47,9 +47,13 @@ static void begin_with_estimate(struct measurer *m, const struct prog_func *f)
 /* What comes from nowhere in the function. */
 static double from_outside(const struct measurer *m, const struct prog_func *f, uint32_t block)
 {
+	uint64_t count;
 	if (block == f->block)
 		return m->activations;
-	return m->p->blocks[block].flags & PROG_ROOT ? UNWOUND * m->activations : 0;
+	if (!(m->p->blocks[block].flags & PROG_ROOT))
+		return 0;
+	double unwound = UNWOUND * m->activations;
+	return counted(m, block, &count) ? fmin(unwound, (double)count) : unwound;
 }
 
 static double flow_in(const struct measurer *m, const struct prog_func *f, uint32_t block)
@@ -68,6 +72,14 @@ static double flow_out(const struct measurer *m, const struct prog_block *block)
 	return sum;
 }
 
+/* An entry that is come back to runs oftener than the function is called, and that is its count. */
+static bool is_known(const struct measurer *m, const struct prog_func *f, uint32_t b,
+		     uint64_t *count)
+{
+	bool again = b == f->block && m->first[b] != m->first[b + 1];
+	return !again && counted(m, b, count);
+}
+
 /* Scales the block's edges to its count, or where it has none to one another. Returns how far they
  * were off. */
 static double fit_block(struct measurer *m, const struct prog_func *f, uint32_t b)
@@ -76,15 +88,16 @@ static double fit_block(struct measurer *m, const struct prog_func *f, uint32_t 
 	uint64_t count;
 	double in = flow_in(m, f, b), out = flow_out(m, block), outside = from_outside(m, f, b);
 	double flow = block->n_succ ? sqrt(in * out) : in;
-	if (counted(m, b, &count))
+	if (is_known(m, f, b, &count))
 		flow = (double)count;
-	double more_in = in > outside ? fmax(flow - outside, 0) / (in - outside) : 1;
-	double more_out = out > 0 ? flow / out : 1;
+	double off = fabs(flow - in) + (block->n_succ ? fabs(flow - out) : 0);
+	double more = in > outside ? fmax(flow - outside, 0) / (in - outside) : 1;
 	for (uint32_t i = m->first[b]; i < m->first[b + 1]; i++)
-		m->along[m->come[i]] *= more_in;
-	for (uint32_t i = block->succ; i < block->succ + block->n_succ; i++)
-		m->along[i] *= more_out;
-	return fabs(flow - in) + (block->n_succ ? fabs(flow - out) : 0);
+		m->along[m->come[i]] *= more;
+	out = flow_out(m, block); /* an edge to itself was scaled already */
+	for (uint32_t i = block->succ; out > 0 && i < block->succ + block->n_succ; i++)
+		m->along[i] *= flow / out;
+	return off;
 }
 
 /* One turn, there and back. */

@@ -136,6 +136,7 @@ int call_counts_read(const struct recorder_options *now, const uint32_t *first,
 		return err;
 	}
 	recording_modules(pugmark_trace_recording(trace), &n);
+	err = n < now->n_modules ? -ESTALE : 0; /* another recording has the name by now */
 	c.n_before = n - now->n_modules;
 	recording_tasks(pugmark_trace_recording(trace), &n);
 	for (uint32_t i = 0; !err && i < n; i++)

@@ -38,15 +38,17 @@ bool caught_signals_read(struct caught_signals *s)
 
 void caught_signals_deinit(struct caught_signals *s)
 {
-	sigset_t pipe;
+	static const int released[] = {SIGCHLD, SIGPIPE};
+	sigset_t pipe, mask;
 
-	/* Those that ask for the end when it has come ask for nothing more. */
-	if (s->fd >= 0)
-		caught_signals_read(s);
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	sigtimedwait(&pipe, NULL, &(struct timespec){0}); /* what came meanwhile is past */
 	if (s->fd >= 0)
 		close(s->fd);
-	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	sigemptyset(&mask);
+	for (unsigned i = 0; i < sizeof(released) / sizeof(*released); i++)
+		if (!sigismember(&s->old_mask, released[i]))
+			sigaddset(&mask, released[i]);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
 }

@@ -17,6 +17,7 @@ struct caught_signals {
 int caught_signals_init(struct caught_signals *signals);
 /* Takes those that have come. Returns whether one of them asks for the end. */
 bool caught_signals_read(struct caught_signals *signals);
+/* Those that ask for the end stay blocked: it has come. */
 void caught_signals_deinit(struct caught_signals *signals);
 
 #endif

@@ -298,19 +298,23 @@ int profile_read(const char *const *dirs, uint32_t n, const struct pugmark_model
 		 struct profile *out, struct pugmark_diag *diag)
 {
 	struct tally *tallies = calloc(model->n_blocks + 1, sizeof(*tallies));
-	int err = tallies ? 0 : -ENOMEM;
-	*out = (struct profile){0};
+	struct profile all = {0};
+	if (!tallies)
+		return pugmark_diag_set(diag, -ENOMEM, dirs[0], PUGMARK_NO_OFFSET, "out of memory");
+	int err = 0;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		struct profile one;
 		err = read_one(dirs[i], model, &one, diag);
 		if (err)
 			break;
 		add_up(tallies, model->n_blocks, &one);
-		out->events += one.events;
+		all.events += one.events;
 		profile_deinit(&one);
 	}
+	if (!err && join(tallies, model, &all))
+		err = pugmark_diag_set(diag, -ENOMEM, dirs[0], PUGMARK_NO_OFFSET, "out of memory");
 	if (!err)
-		err = join(tallies, model, out);
+		*out = all;
 	free(tallies);
 	return err;
 }

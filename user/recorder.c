@@ -151,7 +151,8 @@ static void tell_removing(struct recording_run *run)
 			s);
 }
 
-/* What planning and placing took is the system's again: recording may go on for days. */
+/* What planning and placing took is the system's again, but for a plan that has just been made:
+ * recording may go on for days. */
 static void give_memory_back(const struct recorder_options *o)
 {
 	for (uint32_t m = 0; m < o->n_modules; m++)

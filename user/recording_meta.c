@@ -92,9 +92,10 @@ static int write_plans(const struct recorder_options *options, const char *dir, 
 		if (!options->modules[m].plan)
 			continue;
 		snprintf(to, sizeof(to), "%s/plan-%u.pmp", dir, first + m);
-		int err = pugmark_plan_write(options->modules[m].plan, to, diag);
+		int err = pugmark_plan_write(options->modules[m].plan, to, NULL);
 		if (err)
-			return err;
+			return pugmark_diag_set(diag, err, options->output, PUGMARK_NO_OFFSET,
+						"cannot write the plan: %s", strerror(-err));
 	}
 	return 0;
 }

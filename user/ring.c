@@ -3,6 +3,8 @@
  * how far was written; the ring follows. */
 #include "user/ring.h"
 
+#include <pugmark/batch.h>
+
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -12,6 +14,11 @@
 #include <unistd.h>
 
 #define RECORD_MAX ((size_t)1 << 20) /* more than any record is long */
+_Static_assert(sizeof(struct batch) + BATCH_RECORDS * sizeof(struct batch_record) < RECORD_MAX &&
+		       sizeof(struct attach_stack) < RECORD_MAX &&
+		       sizeof(struct deep_stack) < RECORD_MAX &&
+		       sizeof(struct snapshot) < RECORD_MAX,
+	       "each lies in one piece");
 
 struct ring_reader {
 	ring_record_fn record;

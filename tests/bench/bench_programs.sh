@@ -189,7 +189,7 @@ shares() { # NAME
 	# What the counts of earlier runs make of it: of one, of that and one planned by it, and of one
 	# that was recorded with every block.
 	profiled "$1" profile "$tmp/rec.best" &&
-		profiled "$1" profile-of-two "$tmp/rec.best" "$tmp/rec.profile"
+		profiled "$1" profile-of-two "$tmp/rec.best" "$tmp/rec.profile" || return
 	[ "$traced" = "$program" ] || return 0
 	"$PUGMARK" record -q -o "$tmp/rec.paths" --binary "$program" --level paths -- "$program" \
 		"${args[@]}" >/dev/null && profiled "$1" profile-of-paths "$tmp/rec.paths"

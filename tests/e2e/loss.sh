@@ -143,4 +143,46 @@ done
 claim 'the recorder was killed while it recorded' [ $stops -ge 2 ]
 claim 'what was written by then is read' [ $events -gt 0 ]
 
+# --- threads that hardly do anything: what they did some seconds ago is there --------------------
+cat >slow.c <<'C'
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noipa)) static void leaf(int i) { __asm__ volatile("" ::"r"(i)); }
+static void *work(void *arg)
+{
+	for (int i = 0; i < 100; i++) {
+		leaf(i);
+		usleep(100000);
+	}
+	return arg;
+}
+int main(void)
+{
+	pthread_t threads[3];
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, work, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+C
+if "${CC:-cc}" -O1 -pthread -o slow slow.c; then
+	./slow &
+	target=$!
+	"$PUGMARK" record -q -o slowly --mode full -p $target 2>err &
+	recorder=$!
+	wait_until 20 [ -e slowly/meta.json ]
+	sleep 5
+	kill -KILL $recorder
+	wait $recorder 2>/dev/null
+	recorder=
+	kill $target
+	wait $target 2>/dev/null
+	target=
+	calls=$("$PUGMARK" dump -F leaf slowly | grep -c ' call ')
+	# Of 150 all but those of the last second and some before the segment was written.
+	claim 'threads that hardly do anything: most of it is there' [ "$calls" -ge 75 ]
+	echo "killed after 5 s: $calls of about 150 calls of slow threads"
+fi
+
 conclude

@@ -130,8 +130,27 @@ static void what_counts_tell_of_others(void **state)
 	}
 }
 
+static bool leads_to(const struct graph *g, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < g->blocks[from].n_succ; i++)
+		if (g->succs[2 * from + i] == to)
+			return true;
+	return false;
+}
+
+/* Whether some way around @b is no other block: an if without an else, or a loop of itself. */
+static bool is_bypassed(const struct graph *g, uint32_t b)
+{
+	for (uint32_t from = 0; from < BLOCKS; from++)
+		for (uint32_t to = 0; to < BLOCKS; to++)
+			if (leads_to(g, from, b) && leads_to(g, b, to) &&
+			    (leads_to(g, from, to) || from == b))
+				return true;
+	return false;
+}
+
 /* All blocks but one were counted: flow tells how often that one ran, unless it is a way around
- * nothing (an if without an else). */
+ * nothing. Flows that are 0 are come near to slowly. */
 static void one_block_not_counted(void **state)
 {
 	(void)state;
@@ -145,16 +164,67 @@ static void one_block_not_counted(void **state)
 		memcpy(counts, g.ran, sizeof(counts));
 		uint32_t b = 1 + below(BLOCKS - 2);
 		counts[b] = UINT64_MAX;
+		if (is_bypassed(&g, b))
+			continue;
 		assert_int_equal(program_estimate(&g.program), 0);
 		assert_int_equal(program_measure(&g.program, counts), 0);
 		double was = (double)g.ran[b] / ACTIVATIONS;
-		bool itself = g.blocks[b].n_succ == 2 && g.succs[2 * b + 1] == b;
-		tried += !itself;
-		told += !itself && fabs((double)g.blocks[b].freq - was) < 0.02 * was + 0.02;
+		tried++;
+		told += fabs((double)g.blocks[b].freq - was) < 0.02 * was + 0.02;
 		free(g.program.chances);
 	}
 	print_message("%u of %u told\n", told, tried);
-	assert_true(10 * told >= 8 * tried);
+	assert_true(tried > GRAPHS / 3 && 20 * told >= 19 * tried);
+}
+
+/* Blocks in a row, some with a second way; the count of each, or UINT64_MAX. */
+static void measure_row(struct graph *g, uint32_t n, const uint32_t (*succs)[2],
+			const uint64_t *counts)
+{
+	*g = (struct graph){.func = {.n_blocks = n, .freq = 1}};
+	for (uint32_t b = 0; b < n; b++) {
+		uint32_t n_succ = b + 1 == n ? 0 : succs[b][1] == UINT32_MAX ? 1 : 2;
+		g->blocks[b] = (struct prog_block){.origin = b, .succ = 2 * b, .n_succ = n_succ};
+		g->blocks[b].flags = PROG_REACHED | (n_succ == 2 ? PROG_BRANCH : 0);
+		g->succs[2 * b] = succs[b][0];
+		g->succs[2 * b + 1] = n_succ == 2 ? succs[b][1] : 0;
+	}
+	g->program = (struct program){
+		.funcs = &g->func,
+		.blocks = g->blocks,
+		.succs = g->succs,
+		.n_funcs = 1,
+		.n_blocks = n,
+		.n_succs = 2 * n,
+	};
+	assert_int_equal(program_estimate(&g->program), 0);
+	assert_int_equal(program_measure(&g->program, counts), 0);
+	free(g->program.chances);
+}
+
+/* A block that jumps to itself a million times, and one behind it that was not counted, and runs
+ * once: which of a million are the first and the last is come near to slowly. */
+static void a_block_that_is_a_loop(void **state)
+{
+	(void)state;
+	static const uint32_t succs[][2] = {{1, UINT32_MAX}, {2, 1}, {3, UINT32_MAX}, {0, 0}};
+	static const uint64_t counts[] = {1, 1000000, UINT64_MAX, UINT64_MAX};
+	struct graph g;
+	measure_row(&g, 4, succs, counts);
+	print_message("behind it %.3f\n", (double)g.blocks[3].freq);
+	assert_true(g.blocks[3].freq > 0.02f && g.blocks[3].freq < 20);
+}
+
+/* A loop whose head is the function's entry: its body runs, though the counts do not say so. */
+static void an_entry_that_is_a_loop(void **state)
+{
+	(void)state;
+	static const uint32_t succs[][2] = {{1, 2}, {0, UINT32_MAX}, {0, 0}};
+	static const uint64_t counts[] = {1000, UINT64_MAX, UINT64_MAX};
+	struct graph g;
+	measure_row(&g, 3, succs, counts);
+	assert_true(g.blocks[1].freq > 0.1f);
+	assert_true(g.blocks[2].freq > 0.5f && g.blocks[2].freq < 2);
 }
 
 int main(void)
@@ -162,6 +232,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_counts_tell_of_others),
 		cmocka_unit_test(one_block_not_counted),
+		cmocka_unit_test(a_block_that_is_a_loop),
+		cmocka_unit_test(an_entry_that_is_a_loop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
