@@ -93,7 +93,7 @@ set_up() { # NAME
 	traced=
 	case $1 in
 	gzip-c) program=$(copy gzip) && text 6000 >"$tmp/text" && args=(-c "$tmp/text") ;;
-	gzip-d) program=$(copy gzip) && text 60000 | gzip -c >"$tmp/text.gz" && args=(-dc "$tmp/text.gz") ;;
+	gzip-d) program=$(copy gzip) && text 300000 | gzip -c >"$tmp/text.gz" && args=(-dc "$tmp/text.gz") ;;
 	lua)
 		program=$(copy lua5.4) && args=("$work/work.lua") || return
 		if lua_with_pg "$tmp/lua-pg"; then pg=$tmp/lua-pg; else pg_why='no source package'; fi
