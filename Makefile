@@ -168,24 +168,26 @@ check: ## all set-up, then every test
 replays:
 	$(Q)$(MAKE) --no-print-directory SAN=1 replay-bins
 replay-bins: $(REPLAY_BIN)
+# Seconds that a test may take; sanitizers take several times as long.
+limit = $(if $(SAN),$(1)0,$(1))
 RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC)'
 
 check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log \
-		-t 240 $(UNIT_BIN) \
+		-t $(call limit,240) $(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
-		-t 240 tests/style.sh $(wildcard tests/e2e/*.sh) \
-		-t 420 -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
-		-t 420 -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
+		-t $(call limit,240) tests/style.sh $(wildcard tests/e2e/*.sh) \
+		-t $(call limit,420) -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
+		-t $(call limit,420) -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
 		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
 		-c check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
 		-c check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
-		-t 120 -c check-exact-paths-quick \
+		-t $(call limit,120) -c check-exact-paths-quick \
 			'$(MAKE) --no-print-directory check-exact-paths-quick'
 
 check-unit: $(UNIT_BIN) ## the unit tests alone
-	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -t 240 $(UNIT_BIN)
+	$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -t $(call limit,240) $(UNIT_BIN)
 
 # --- measuring and fuzzing -----------------------------------------------------------------------
 

@@ -540,10 +540,16 @@ bool parser_settle_elsewhere(struct parser *p, const struct witness_event *e)
 		bool settled = settles(p, e);
 		struct context there = current_of(p);
 		make_current(p, &left);
-		if (!settled)
+		if (!settled) {
+			p->contexts[i].stack = there.stack; /* which may have grown */
+			p->contexts[i].cap = there.cap;
 			continue;
+		}
 		take_kept(p, i);
-		return switch_before(p, &there, n_out);
+		bool switched = switch_before(p, &there, n_out);
+		if (!switched)
+			free_context(&there);
+		return switched;
 	}
 	return p->n && settle_in_new(p, e);
 }
