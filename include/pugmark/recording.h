@@ -78,7 +78,8 @@ const char *recording_note(const struct recording *rec, uint32_t index);
 const struct recording_map *recording_map_at(const struct recording *rec, int32_t pid,
 					     uint64_t addr, uint64_t time_ns);
 
-/* The events of the task at @index of recording_tasks(), from the first. */
+/* The events of the task at @index of recording_tasks(), from the first. The iterator is freed
+ * before the recording. */
 int recording_iter_new(const struct recording *rec, uint32_t index, struct recording_iter **out);
 void recording_iter_free(struct recording_iter *iter);
 /* Returns 1 and the next event (its stack is borrowed until the next call), 0 at the end, or

@@ -38,7 +38,7 @@ const char *pugmark_trace_func_name(const struct pugmark_trace *trace, uint32_t 
 int pugmark_trace_select(struct pugmark_trace *trace, uint32_t module);
 
 /* What the thread at @task of recording_tasks() did, from the first event on. Returns 0 and an
- * iterator that the caller frees, or -errno. */
+ * iterator that the caller frees before the trace, or -errno. */
 int pugmark_trace_iter_new(const struct pugmark_trace *trace, uint32_t task,
 			   struct pugmark_trace_iter **out);
 void pugmark_trace_iter_free(struct pugmark_trace_iter *iter);

@@ -42,15 +42,18 @@ claim 'with SIGCHLD ignored a recording ends, with the status of the program' is
 ./sleep 60 &
 sleeper=$!
 started+=($sleeper)
-hung_up() { # COMMAND...: is sent SIGHUP, and SIGINT a while later; what it stopped for in `stopped`
-	rm -rf rec
-	"$@" "$PUGMARK" record -q -o rec -p $sleeper >out 2>err </dev/null &
-	recorder=$!
+until_it_records() {
 	for _ in $(seq 200); do
 		[ ! -e rec/reserve ] || break
 		sleep 0.05
 	done
 	sleep 0.3
+}
+hung_up() { # COMMAND...: is sent SIGHUP, and SIGINT a while later; what it stopped for in `stopped`
+	rm -rf rec
+	"$@" "$PUGMARK" record -q -o rec -p $sleeper >out 2>err </dev/null &
+	recorder=$!
+	until_it_records
 	kill -HUP $recorder
 	alive=yes
 	for _ in $(seq 20); do
@@ -72,11 +75,7 @@ claim 'it is whole' grep -q '"closed": true' rec/meta.json
 rm -rf rec
 "$PUGMARK" record -o rec -p $sleeper >out 2>err </dev/null &
 recorder=$!
-for _ in $(seq 200); do
-	[ ! -e rec/reserve ] || break
-	sleep 0.05
-done
-sleep 0.3
+until_it_records
 for signal in INT INT TERM HUP INT; do
 	kill -$signal $recorder 2>/dev/null
 	sleep 0.01
