@@ -30,7 +30,7 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 # Without zstd, segments are compressed by zlib. It is asked for alone: pkg-config says nothing of any
 # library where one is missing.
 ZSTD := $(shell pkg-config --exists libzstd 2>/dev/null && echo libzstd)
-PKGS := libelf libdw $(ZSTD) zlib jansson libbpf
+PKGS := libelf libdw $(ZSTD) zlib jansson libbpf sqlite3
 CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION=\"$(VERSION)\" \
 	    $(if $(ZSTD),,-DPUGMARK_NO_ZSTD) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
@@ -57,7 +57,7 @@ say = @printf '  %-7s %s\n'
 endif
 
 LIB_SRC := $(wildcard offline/*.c)
-USER_SRC := $(wildcard user/*.c)
+USER_SRC := $(wildcard user/*.c user/export/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)

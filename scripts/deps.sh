@@ -30,6 +30,7 @@ libzstd-dev           libzstd-devel
 libzydis-dev          zydis-devel
 libcmocka-dev         libcmocka-devel
 libjansson-dev        jansson-devel
+libsqlite3-dev        sqlite-devel
 '
 test_table='
 qemu-user             qemu-user
@@ -77,7 +78,9 @@ uftrace               uftrace
 bpftrace              bpftrace
 valgrind              valgrind
 graphviz              graphviz
-libsqlite3-dev        sqlite-devel
+babeltrace2           babeltrace2
+protobuf-compiler     protobuf-compiler
+golang-go             golang-bin
 tcl                   tcl
 dpkg-dev              -
 '
