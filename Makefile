@@ -101,7 +101,7 @@ $(BUILD)/libuser.a: $(filter-out $(BUILD)/user/main.o,$(USER_OBJ))
 $(BUILD)/libsupport.a: $(SUPPORT_OBJ)
 $(BUILD)/%.a:
 	$(say) AR $@
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(BUILD)/$(SHARED): $(LIB_OBJ) offline/libpugmark.map
 	$(say) LINK $@
