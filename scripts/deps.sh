@@ -31,6 +31,7 @@ libzydis-dev          zydis-devel
 libcmocka-dev         libcmocka-devel
 libjansson-dev        jansson-devel
 libsqlite3-dev        sqlite-devel
+nettle-dev            nettle-devel
 '
 test_table='
 qemu-user             qemu-user
