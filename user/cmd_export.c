@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_export.c: `pugmark export`: the options, and which format they ask for. */
-#include "user/command.h"
+#include "user/cli/command.h"
 #include "user/export/formats.h"
 
 #include <errno.h>
@@ -62,15 +62,15 @@ static int take_size(const char *arg, uint64_t *out)
 	return -1;
 }
 
-static int take_range(struct view *view, const char *arg)
+static int take_range(struct trace_view *view, const char *arg)
 {
 	const char *dots = strstr(arg, "..");
 	char from[64];
 	if (!dots || (size_t)(dots - arg) >= sizeof(from))
 		return command_usage("export", "'%s' is not a range: FROM..TO", arg);
 	snprintf(from, sizeof(from), "%.*s", (int)(dots - arg), arg);
-	int status = *from ? view_option(view, VIEW_FROM, from) : -1;
-	return status < 0 && dots[2] ? view_option(view, VIEW_TO, dots + 2) : status;
+	int status = *from ? trace_view_option(view, VIEW_FROM, from) : -1;
+	return status < 0 && dots[2] ? trace_view_option(view, VIEW_TO, dots + 2) : status;
 }
 
 static int own_option(void *ctx, int opt, const char *arg)
@@ -88,7 +88,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 			return -1;
 		return command_usage("export", "no weight '%s' (time, calls)", arg);
 	case OPT_MIN_DURATION:
-		if (view_parse_time(arg, &x->replay.longer_ns))
+		if (trace_view_parse_time(arg, &x->replay.longer_ns))
 			return -1;
 		return command_usage("export",
 				     "'%s' is not a time: seconds, or a number with s, ms, us, ns",
@@ -96,7 +96,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_RANGE:
 		return take_range(&x->replay.view, arg);
 	default:
-		return view_option(&x->replay.view, opt, arg);
+		return trace_view_option(&x->replay.view, opt, arg);
 	}
 }
 
@@ -135,7 +135,7 @@ static int parse(struct export *x, int argc, char **argv)
 		{"range", required_argument, NULL, OPT_RANGE},
 		{NULL, 0, NULL, 0},
 	};
-	int status = view_parse(&x->replay.view, argc, argv, options, help, own_option, x);
+	int status = trace_view_parse(&x->replay.view, argc, argv, options, help, own_option, x);
 	return status >= 0 ? status : check(x);
 }
 
@@ -144,12 +144,12 @@ int cmd_export(int argc, char **argv)
 	struct export x = {0};
 	struct replay *r = &x.replay;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	view_init(&r->view, "export", "");
+	trace_view_init(&r->view, "export", "");
 	int status = parse(&x, argc, argv);
 	if (status < 0) {
 		r->out = malloc(sizeof(*r->out));
-		int err = r->out ? view_open(&r->view, r->view.dir, &diag)
-				 : view_no_memory(&r->view, &diag);
+		int err = r->out ? trace_view_open(&r->view, r->view.dir, &diag)
+				 : trace_view_no_memory(&r->view, &diag);
 		if (!err && !r->view.info->times) {
 			x.weigh_calls = true;
 			if (r->longer_ns)
@@ -159,13 +159,13 @@ int cmd_export(int argc, char **argv)
 						       "--min-duration has nothing to go by");
 		}
 		if (!err) {
-			out_init(r->out, stdout);
+			outbuf_init(r->out, stdout);
 			err = export_run(&x, &diag);
 		}
-		status = err ? command_fail(&diag) : view_status(&r->view, r->gaps);
+		status = err ? command_fail(&diag) : trace_view_status(&r->view, r->gaps);
 	}
 	export_deinit(&x);
 	free(r->out);
-	view_deinit(&r->view);
+	trace_view_deinit(&r->view);
 	return status;
 }

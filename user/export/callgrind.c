@@ -62,48 +62,48 @@ static size_t collect(const struct export *x, struct share *shares, uint64_t *ca
 }
 
 /* Names stay on their line. */
-static void put_text(struct out *out, const char *text)
+static void put_text(struct outbuf *out, const char *text)
 {
 	for (; *text; text++)
-		out_char(out, (unsigned char)*text < ' ' ? '?' : *text);
+		outbuf_char(out, (unsigned char)*text < ' ' ? '?' : *text);
 }
 
 static void put_frame(struct export *x, const char *prefix, uint32_t frame)
 {
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	const char *module = frame == EXPORT_GAP_FRAME ? "" : x->frames[frame].module;
-	out_text(out, prefix);
-	out_text(out, "ob=");
+	outbuf_text(out, prefix);
+	outbuf_text(out, "ob=");
 	put_text(out, *module ? module : "[outside]");
-	out_char(out, '\n');
-	out_text(out, prefix);
-	out_text(out, *prefix ? "fi=???\n" : "fl=???\n");
-	out_text(out, prefix);
-	out_text(out, "fn=");
+	outbuf_char(out, '\n');
+	outbuf_text(out, prefix);
+	outbuf_text(out, *prefix ? "fi=???\n" : "fl=???\n");
+	outbuf_text(out, prefix);
+	outbuf_text(out, "fn=");
 	/* two modules may each have one of that name */
 	put_text(out, frame == EXPORT_GAP_FRAME ? "[gap]" : x->frames[frame].name);
 	if (*module) {
-		out_char(out, '\'');
+		outbuf_char(out, '\'');
 		put_text(out, module);
 	}
-	out_char(out, '\n');
+	outbuf_char(out, '\n');
 }
 
 static void put_cost(struct export *x, const struct share *share)
 {
-	struct out *out = x->replay.out;
-	out_text(out, "0 ");
-	out_dec(out, share->cost_calls);
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, "0 ");
+	outbuf_dec(out, share->cost_calls);
 	if (x->times) {
-		out_char(out, ' ');
-		out_dec(out, share->cost_ns);
+		outbuf_char(out, ' ');
+		outbuf_dec(out, share->cost_ns);
 	}
-	out_char(out, '\n');
+	outbuf_char(out, '\n');
 }
 
 static void put_shares(struct export *x, struct share *shares, size_t n)
 {
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	qsort(shares, n, sizeof(*shares), by_frames);
 	for (size_t i = 0, end; i < n; i = end) {
 		struct share sum = shares[i];
@@ -113,14 +113,14 @@ static void put_shares(struct export *x, struct share *shares, size_t n)
 			sum.cost_ns += shares[end].cost_ns;
 		}
 		if (!i || shares[i].caller != shares[i - 1].caller) {
-			out_char(out, '\n');
+			outbuf_char(out, '\n');
 			put_frame(x, "", sum.caller);
 		}
 		if (sum.callee != EXPORT_NO_FRAME) {
 			put_frame(x, "c", sum.callee);
-			out_text(out, "calls=");
-			out_dec(out, sum.calls);
-			out_text(out, " 0\n");
+			outbuf_text(out, "calls=");
+			outbuf_dec(out, sum.calls);
+			outbuf_text(out, " 0\n");
 		}
 		put_cost(x, &sum);
 	}
@@ -129,21 +129,21 @@ static void put_shares(struct export *x, struct share *shares, size_t n)
 static void end(struct export *x)
 {
 	const struct export_contexts *c = x->contexts;
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	struct share *shares = malloc(2ul * c->n * sizeof(*shares));
 	uint64_t *calls = malloc(c->n * sizeof(*calls)), *ns = malloc(c->n * sizeof(*ns));
 	if (shares && calls && ns) {
-		out_text(out,
-			 "# callgrind format\nversion: 1\ncreator: pugmark\npositions: line\n");
-		out_text(out, x->times ? "events: Calls Ns\n" : "events: Calls\n");
+		outbuf_text(out,
+			    "# callgrind format\nversion: 1\ncreator: pugmark\npositions: line\n");
+		outbuf_text(out, x->times ? "events: Calls Ns\n" : "events: Calls\n");
 		size_t n = collect(x, shares, calls, ns);
-		out_text(out, "summary: ");
-		out_dec(out, calls[0]);
+		outbuf_text(out, "summary: ");
+		outbuf_dec(out, calls[0]);
 		if (x->times) {
-			out_char(out, ' ');
-			out_dec(out, ns[0]);
+			outbuf_char(out, ' ');
+			outbuf_dec(out, ns[0]);
 		}
-		out_char(out, '\n');
+		outbuf_char(out, '\n');
 		put_shares(x, shares, n);
 	} else {
 		export_fail(x, -ENOMEM, "out of memory");

@@ -16,56 +16,56 @@ struct chrome {
 static void next(struct export *x)
 {
 	struct chrome *s = x->state;
-	out_text(x->replay.out, s->comma ? ",\n" : "\n");
+	outbuf_text(x->replay.out, s->comma ? ",\n" : "\n");
 	s->comma = true;
 }
 
 /* ns as microseconds. */
-static void put_us(struct out *out, uint64_t ns)
+static void put_us(struct outbuf *out, uint64_t ns)
 {
-	out_dec(out, ns / 1000);
+	outbuf_dec(out, ns / 1000);
 	if (ns % 1000) {
 		char fraction[5] = {'.', '0' + ns / 100 % 10, '0' + ns / 10 % 10, '0' + ns % 10};
-		out_text(out, fraction);
+		outbuf_text(out, fraction);
 	}
 }
 
 static void put_where(struct export *x, uint64_t at_ns)
 {
 	struct chrome *s = x->state;
-	struct out *out = x->replay.out;
-	out_text(out, ",\"pid\":");
-	out_dec(out, (uint64_t)s->pid);
-	out_text(out, ",\"tid\":");
-	out_dec(out, (uint64_t)s->tid);
-	out_text(out, ",\"ts\":");
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, ",\"pid\":");
+	outbuf_dec(out, (uint64_t)s->pid);
+	outbuf_text(out, ",\"tid\":");
+	outbuf_dec(out, (uint64_t)s->tid);
+	outbuf_text(out, ",\"ts\":");
 	put_us(out, at_ns);
 }
 
-static void put_bounds(struct out *out, struct export_time time)
+static void put_bounds(struct outbuf *out, struct export_time time)
 {
-	out_text(out, "\"earliest\":");
-	out_dec(out, time.earliest_ns);
-	out_text(out, ",\"latest\":");
-	out_dec(out, time.latest_ns);
+	outbuf_text(out, "\"earliest\":");
+	outbuf_dec(out, time.earliest_ns);
+	outbuf_text(out, ",\"latest\":");
+	outbuf_dec(out, time.latest_ns);
 }
 
 static void begin(struct export *x)
 {
-	out_text(x->replay.out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+	outbuf_text(x->replay.out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 }
 
 static void put_metadata(struct export *x, const char *what, const char *name)
 {
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	next(x);
-	out_text(out, "{\"ph\":\"M\",\"name\":\"");
-	out_text(out, what);
-	out_char(out, '"');
+	outbuf_text(out, "{\"ph\":\"M\",\"name\":\"");
+	outbuf_text(out, what);
+	outbuf_char(out, '"');
 	put_where(x, 0);
-	out_text(out, ",\"args\":{\"name\":\"");
-	out_json_text(out, name);
-	out_text(out, "\"}}");
+	outbuf_text(out, ",\"args\":{\"name\":\"");
+	outbuf_json_text(out, name);
+	outbuf_text(out, "\"}}");
 }
 
 static void track(struct export *x, const struct export_track *track)
@@ -91,79 +91,79 @@ static void settle_track(struct export *x)
 
 static void call(struct export *x, const struct export_call *call)
 {
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	const struct export_frame *frame = &x->frames[call->frame];
 	settle_track(x);
 	next(x);
-	out_text(out, "{\"ph\":\"B\",\"name\":\"");
-	out_json_text(out, frame->name);
-	out_text(out, "\",\"cat\":\"");
-	out_json_text(out, *frame->module ? frame->module : "outside");
-	out_char(out, '"');
+	outbuf_text(out, "{\"ph\":\"B\",\"name\":\"");
+	outbuf_json_text(out, frame->name);
+	outbuf_text(out, "\",\"cat\":\"");
+	outbuf_json_text(out, *frame->module ? frame->module : "outside");
+	outbuf_char(out, '"');
 	put_where(x, call->at_ns);
 	bool inferred = x->times && call->begin.earliest_ns != call->begin.latest_ns;
 	bool cause = call->how == TRACE_ENTER;
 	if (inferred || cause || call->again) {
-		out_text(out, ",\"args\":{");
+		outbuf_text(out, ",\"args\":{");
 		if (inferred)
 			put_bounds(out, call->begin);
 		if (cause) {
-			out_text(out, inferred ? ",\"cause\":\"" : "\"cause\":\"");
-			out_text(out, view_cause(call->cause));
-			out_char(out, '"');
+			outbuf_text(out, inferred ? ",\"cause\":\"" : "\"cause\":\"");
+			outbuf_text(out, trace_view_cause(call->cause));
+			outbuf_char(out, '"');
 		}
 		if (call->again)
-			out_text(out, inferred || cause ? ",\"began\":\"before\""
-							: "\"began\":\"before\"");
-		out_char(out, '}');
+			outbuf_text(out, inferred || cause ? ",\"began\":\"before\""
+							   : "\"began\":\"before\"");
+		outbuf_char(out, '}');
 	}
-	out_char(out, '}');
+	outbuf_char(out, '}');
 }
 
 static void ret(struct export *x, const struct export_call *call, const struct export_end *end)
 {
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	(void)call;
 	settle_track(x);
 	next(x);
-	out_text(out, "{\"ph\":\"E\"");
+	outbuf_text(out, "{\"ph\":\"E\"");
 	put_where(x, end->at_ns);
 	const char *word = export_end_word(end->how);
 	bool inferred = x->times && end->end.earliest_ns != end->end.latest_ns;
 	if (inferred || *word) {
-		out_text(out, ",\"args\":{");
+		outbuf_text(out, ",\"args\":{");
 		if (inferred)
 			put_bounds(out, end->end);
 		if (*word) {
-			out_text(out, inferred ? ",\"end\":\"" : "\"end\":\"");
-			out_text(out, word);
-			out_char(out, '"');
+			outbuf_text(out, inferred ? ",\"end\":\"" : "\"end\":\"");
+			outbuf_text(out, word);
+			outbuf_char(out, '"');
 		}
-		out_char(out, '}');
+		outbuf_char(out, '}');
 	}
-	out_char(out, '}');
+	outbuf_char(out, '}');
 }
 
 static void gap(struct export *x, const struct export_gap *gap)
 {
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	settle_track(x);
 	next(x);
-	out_text(out, "{\"ph\":\"X\",\"name\":\"gap: ");
-	out_text(out, view_cause(gap->cause));
-	out_text(out, "\",\"cat\":\"gap\"");
+	outbuf_text(out, "{\"ph\":\"X\",\"name\":\"gap: ");
+	outbuf_text(out, trace_view_cause(gap->cause));
+	outbuf_text(out, "\",\"cat\":\"gap\"");
 	put_where(x, gap->at_ns);
-	out_text(out, ",\"dur\":");
+	outbuf_text(out, ",\"dur\":");
 	put_us(out,
 	       x->times && gap->span.latest_ns > gap->at_ns ? gap->span.latest_ns - gap->at_ns : 0);
-	out_text(out, ",\"args\":{\"lost\":");
-	out_dec(out, gap->lost);
-	out_text(out, "}}");
+	outbuf_text(out, ",\"args\":{\"lost\":");
+	outbuf_dec(out, gap->lost);
+	outbuf_text(out, "}}");
 }
 
 static void end(struct export *x)
 {
-	out_text(x->replay.out, "\n]}\n");
+	outbuf_text(x->replay.out, "\n]}\n");
 }
 
 const struct export_format export_chrome = {

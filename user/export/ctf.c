@@ -231,7 +231,7 @@ static const char *end_word(uint8_t how)
 
 static void put_metadata(struct export *x, FILE *file)
 {
-	const struct view *view = &x->replay.view;
+	const struct trace_view *view = &x->replay.view;
 	uint64_t offset = view->info->start_realtime_ns;
 	fprintf(file,
 		"/* CTF 1.8 */\n\n"
@@ -252,7 +252,7 @@ static void put_metadata(struct export *x, FILE *file)
 		offset / 1000000000, offset % 1000000000);
 	put_words(file, "how", TRACE_GAP + 1, how_word);
 	put_words(file, "end", CALL_OPEN + 1, end_word);
-	put_words(file, "cause", CAUSE_UNRESOLVED + 1, view_cause);
+	put_words(file, "cause", CAUSE_UNRESOLVED + 1, trace_view_cause);
 	fprintf(file, "typealias enum : u32 {");
 	for (uint32_t i = 0; i < x->n_frames; i++) {
 		fprintf(file, i ? ",\n\t" : "\n\t");

@@ -95,7 +95,7 @@ static void part_begin(struct export *x)
 						    : "cannot be created: %m");
 			return;
 		}
-		out_init(x->replay.out, x->file);
+		outbuf_init(x->replay.out, x->file);
 	}
 	if (x->format->begin)
 		x->format->begin(x);
@@ -110,7 +110,7 @@ static void part_end(struct export *x)
 	if (!x->file)
 		return;
 	errno = 0;
-	bool whole = out_flush(x->replay.out) && !fflush(x->file);
+	bool whole = outbuf_flush(x->replay.out) && !fflush(x->file);
 	if (x->file != stdout)
 		whole = !fclose(x->file) && whole;
 	x->file = NULL;
@@ -332,7 +332,7 @@ int export_run(struct export *x, struct pugmark_diag *diag)
 	r->format = &walk;
 	r->all = true;
 	if (!x->state || (x->format->adds_up && export_contexts_new(x)))
-		return view_no_memory(&r->view, diag);
+		return trace_view_no_memory(&r->view, diag);
 	struct pugmark_diag walking = {.offset = PUGMARK_NO_OFFSET};
 	int err = replay_show(r, &walking);
 	if (!x->err && err)

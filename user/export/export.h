@@ -12,7 +12,7 @@
 #ifndef USER_EXPORT_EXPORT_H
 #define USER_EXPORT_EXPORT_H
 
-#include "user/replay.h"
+#include "user/view/replay.h"
 
 #define EXPORT_NO_FRAME UINT32_MAX
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 /* Names have no character that the format itself uses. */
-static void put_name(struct out *out, const char *name)
+static void put_name(struct outbuf *out, const char *name)
 {
 	for (; *name; name++) {
 		unsigned char c = (unsigned char)*name;
-		out_char(out, c == ';' ? ',' : c < ' ' || c == 127 ? '?' : (char)c);
+		outbuf_char(out, c == ';' ? ',' : c < ' ' || c == 127 ? '?' : (char)c);
 	}
 }
 
@@ -33,10 +33,10 @@ static void end(struct export *x)
 			path[n++] = at;
 		while (n-- > 0) {
 			put_name(x->replay.out, export_context_name(x, &c->nodes[path[n]]));
-			out_char(x->replay.out, n ? ';' : ' ');
+			outbuf_char(x->replay.out, n ? ';' : ' ');
 		}
-		out_dec(x->replay.out, weight);
-		out_char(x->replay.out, '\n');
+		outbuf_dec(x->replay.out, weight);
+		outbuf_char(x->replay.out, '\n');
 	}
 	free(path);
 }

@@ -11,7 +11,7 @@
 /* The slot for what @call is of; NULL: no memory. */
 static uint32_t *slot_of(struct export *x, const struct call *call)
 {
-	const struct view *view = &x->replay.view;
+	const struct trace_view *view = &x->replay.view;
 	if (call->outside && !*call->import)
 		return &x->frame_outside;
 	if (!call->outside && call->func == PUGMARK_NONE)

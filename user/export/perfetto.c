@@ -95,7 +95,7 @@ static void flush(struct export *x)
 	if (pb->failed)
 		export_fail(x, -ENOMEM, "out of memory");
 	else
-		out_bytes(x->replay.out, (const char *)pb->at, pb->n);
+		outbuf_bytes(x->replay.out, (const char *)pb->at, pb->n);
 	pb->n = 0;
 }
 
@@ -132,7 +132,7 @@ static void intern_fixed(struct protobuf *pb)
 	for (uint32_t i = 1; i < N_NOTES; i++)
 		intern(pb, INTERNED_ANNOTATION, i, notes[i]);
 	for (uint8_t i = 0; i <= CAUSE_UNRESOLVED; i++) {
-		snprintf(name, sizeof(name), "gap: %s", view_cause(i));
+		snprintf(name, sizeof(name), "gap: %s", trace_view_cause(i));
 		intern(pb, INTERNED_EVENT, NAME_GAPS + i, name);
 	}
 	intern(pb, INTERNED_EVENT, NAME_NEW_THREAD, "new thread");
@@ -285,7 +285,7 @@ static void call(struct export *x, const struct export_call *call)
 	protobuf_uint(pb, EVENT_NAME, NAME_FRAMES + call->frame);
 	note_bounds(x, call->begin);
 	if (call->how == TRACE_ENTER)
-		note_text(pb, NOTE_CAUSE, view_cause(call->cause));
+		note_text(pb, NOTE_CAUSE, trace_view_cause(call->cause));
 	if (call->again)
 		note_text(pb, NOTE_BEGAN, "before");
 	if (!s->any && export_task(x, x->on->task)->parent)
@@ -344,10 +344,10 @@ static void gap(struct export *x, const struct export_gap *gap)
 static void put_births(struct export *x, const struct recording_task *task)
 {
 	struct perfetto *s = x->state;
-	const struct view *view = &x->replay.view;
+	const struct trace_view *view = &x->replay.view;
 	for (uint32_t i = 0; i < view->n_tasks; i++) {
 		const struct recording_task *child = &view->tasks[i];
-		if (child->parent != task->number || !view_has_task(view, i))
+		if (child->parent != task->number || !trace_view_has_task(view, i))
 			continue;
 		uint64_t at =
 			child->first_ns > view->start_ns ? child->first_ns - view->start_ns : 0;

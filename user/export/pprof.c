@@ -58,7 +58,7 @@ static void flush(struct export *x, int how)
 		s->stream.next_out = bytes;
 		s->stream.avail_out = sizeof(bytes);
 		deflate(&s->stream, how);
-		out_bytes(x->replay.out, (char *)bytes, sizeof(bytes) - s->stream.avail_out);
+		outbuf_bytes(x->replay.out, (char *)bytes, sizeof(bytes) - s->stream.avail_out);
 	} while (!s->stream.avail_out);
 	s->pb.n = 0;
 }
@@ -129,7 +129,7 @@ static void put_function(struct export *x, uint64_t id, uint64_t name, uint64_t 
 static void end(struct export *x)
 {
 	struct pprof *s = x->state;
-	const struct view *view = &x->replay.view;
+	const struct trace_view *view = &x->replay.view;
 	if (deflateInit2(&s->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		export_fail(x, -ENOMEM, "out of memory");

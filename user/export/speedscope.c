@@ -25,38 +25,38 @@ struct speedscope {
 static void put_event(struct export *x, char kind, uint32_t frame)
 {
 	struct speedscope *s = x->state;
-	struct out *out = x->replay.out;
-	out_text(out, s->comma ? ",\n{\"type\":\"" : "\n{\"type\":\"");
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, s->comma ? ",\n{\"type\":\"" : "\n{\"type\":\"");
 	s->comma = true;
-	out_char(out, kind);
-	out_text(out, "\",\"frame\":");
-	out_dec(out, frame);
-	out_text(out, ",\"at\":");
-	out_dec(out, s->at_ns);
-	out_char(out, '}');
+	outbuf_char(out, kind);
+	outbuf_text(out, "\",\"frame\":");
+	outbuf_dec(out, frame);
+	outbuf_text(out, ",\"at\":");
+	outbuf_dec(out, s->at_ns);
+	outbuf_char(out, '}');
 }
 
 static void begin(struct export *x)
 {
-	out_text(x->replay.out,
-		 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-		 "\"exporter\":\"pugmark\",\"profiles\":[");
+	outbuf_text(x->replay.out,
+		    "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+		    "\"exporter\":\"pugmark\",\"profiles\":[");
 }
 
 static void open_profile(struct export *x, uint64_t at_ns)
 {
 	struct speedscope *s = x->state;
-	struct out *out = x->replay.out;
+	struct outbuf *out = x->replay.out;
 	char name[64];
 	struct export_track track = {.task = x->on->task};
 	export_track_name(x, &track, name, sizeof(name));
-	out_text(out, s->profiles ? ",\n" : "\n");
-	out_text(out, "{\"type\":\"evented\",\"name\":\"");
-	out_json_text(out, name);
-	out_text(out, x->times ? "\",\"unit\":\"nanoseconds\"" : "\",\"unit\":\"none\"");
-	out_text(out, ",\"startValue\":");
-	out_dec(out, at_ns);
-	out_text(out, ",\"events\":[");
+	outbuf_text(out, s->profiles ? ",\n" : "\n");
+	outbuf_text(out, "{\"type\":\"evented\",\"name\":\"");
+	outbuf_json_text(out, name);
+	outbuf_text(out, x->times ? "\",\"unit\":\"nanoseconds\"" : "\",\"unit\":\"none\"");
+	outbuf_text(out, ",\"startValue\":");
+	outbuf_dec(out, at_ns);
+	outbuf_text(out, ",\"events\":[");
 	s->profiles = s->in_profile = true;
 	s->comma = false;
 	s->from_ns = s->at_ns = at_ns;
@@ -151,31 +151,31 @@ static void thread_end(struct export *x, uint32_t task)
 		put_event(x, 'C', open->at[--open->n]);
 	for (uint32_t i = 0; i < s->n_stacks; i++)
 		s->stacks[i].n = 0;
-	out_text(x->replay.out, "\n],\"endValue\":");
-	out_dec(x->replay.out, s->at_ns);
-	out_char(x->replay.out, '}');
+	outbuf_text(x->replay.out, "\n],\"endValue\":");
+	outbuf_dec(x->replay.out, s->at_ns);
+	outbuf_char(x->replay.out, '}');
 	s->in_profile = false;
 }
 
 static void end(struct export *x)
 {
-	struct out *out = x->replay.out;
-	out_text(out, "\n],\"shared\":{\"frames\":[");
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, "\n],\"shared\":{\"frames\":[");
 	for (uint32_t i = 0; i < GAP_FRAMES; i++) {
-		out_text(out, i ? ",\n{\"name\":\"[gap: " : "\n{\"name\":\"[gap: ");
-		out_text(out, view_cause((uint8_t)i));
-		out_text(out, "]\"}");
+		outbuf_text(out, i ? ",\n{\"name\":\"[gap: " : "\n{\"name\":\"[gap: ");
+		outbuf_text(out, trace_view_cause((uint8_t)i));
+		outbuf_text(out, "]\"}");
 	}
 	for (uint32_t i = 0; i < x->n_frames; i++) {
-		out_text(out, ",\n{\"name\":\"");
-		out_json_text(out, x->frames[i].name);
+		outbuf_text(out, ",\n{\"name\":\"");
+		outbuf_json_text(out, x->frames[i].name);
 		if (*x->frames[i].module) {
-			out_text(out, "\",\"file\":\"");
-			out_json_text(out, x->frames[i].module);
+			outbuf_text(out, "\",\"file\":\"");
+			outbuf_json_text(out, x->frames[i].module);
 		}
-		out_text(out, "\"}");
+		outbuf_text(out, "\"}");
 	}
-	out_text(out, "\n]}}\n");
+	outbuf_text(out, "\n]}}\n");
 }
 
 static void deinit(struct export *x)

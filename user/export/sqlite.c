@@ -147,7 +147,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 	sqlite3_bind_int64(s->call, 5, call->level);
 	sqlite3_bind_int64(s->call, 6, call->frame);
 	bind_word(s->call, 7, hows[call->how]);
-	bind_word(s->call, 8, call->how == TRACE_ENTER ? view_cause(call->cause) : NULL);
+	bind_word(s->call, 8, call->how == TRACE_ENTER ? trace_view_cause(call->cause) : NULL);
 	if (call->site)
 		sqlite3_bind_int64(s->call, 9, (sqlite3_int64)call->site);
 	else
@@ -157,7 +157,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 	bind_word(s->call, 14, end->how == CALL_RETURNED ? "returned" : export_end_word(end->how));
 	run(x, s->call);
 	if (call->how == TRACE_ENTER)
-		put_event(x, view_cause(call->cause), call->begin, call->id);
+		put_event(x, trace_view_cause(call->cause), call->begin, call->id);
 	if (end->how == CALL_UNWOUND || end->how == CALL_GIVEN_UP)
 		put_event(x, export_end_word(end->how), end->end, call->id);
 }
@@ -167,7 +167,7 @@ static void gap(struct export *x, const struct export_gap *gap)
 	struct sqlite_out *s = x->state;
 	sqlite3_bind_int64(s->gap, 1, thread_of(x));
 	sqlite3_bind_int64(s->gap, 2, x->on->stack);
-	bind_word(s->gap, 3, view_cause(gap->cause));
+	bind_word(s->gap, 3, trace_view_cause(gap->cause));
 	bind_time(x, s->gap, 4, gap->span);
 	sqlite3_bind_int64(s->gap, 6, (sqlite3_int64)gap->lost);
 	run(x, s->gap);
@@ -192,12 +192,12 @@ static void put_functions(struct export *x)
 
 static void put_threads(struct export *x)
 {
-	const struct view *view = &x->replay.view;
+	const struct trace_view *view = &x->replay.view;
 	sqlite3_stmt *stmt = NULL;
 	prepare(x, "INSERT INTO threads VALUES (?,?,?,?,nullif(?,0),?,?,?,?,?)", &stmt);
 	for (uint32_t i = 0; i < view->n_tasks && !x->err; i++) {
 		const struct recording_task *task = &view->tasks[i];
-		if (!view_has_task(view, i))
+		if (!trace_view_has_task(view, i))
 			continue;
 		uint64_t start = view->start_ns;
 		sqlite3_bind_int64(stmt, 1, task->number);
