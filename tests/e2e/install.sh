@@ -66,7 +66,7 @@ left=$(find "$dir/root" ! -type d)
 # writes what the usual one reads.
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 mkdir "$dir/pc"
-for name in libelf libdw zlib jansson libbpf; do
+for name in libelf libdw nettle zlib jansson libbpf; do
 	cp "$(pkg-config --variable=pcfiledir $name)/$name.pc" "$dir/pc"
 done
 export PKG_CONFIG_LIBDIR=$dir/pc
