@@ -97,11 +97,11 @@ $(BUILD)/flags: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/libpugmark.a: $(LIB_OBJ)
-$(BUILD)/libuser.a: $(filter-out $(BUILD)/user/main.o,$(USER_OBJ))
+$(BUILD)/libuser.a: $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ))
 $(BUILD)/libsupport.a: $(SUPPORT_OBJ)
 $(BUILD)/%.a:
 	$(say) AR $@
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(BUILD)/$(SHARED): $(LIB_OBJ) offline/libpugmark.map
 	$(say) LINK $@
@@ -233,8 +233,7 @@ endef
 export pugmark_pc
 
 MANS := $(wildcard docs/man/*.1)
-# batch.h is between the command and its BPF programs.
-HEADERS := $(filter-out %/batch.h,$(wildcard include/pugmark/*.h))
+HEADERS := $(wildcard include/pugmark/*.h)
 D = $(DESTDIR)
 
 install: all ## into DESTDIR and PREFIX (/usr/local)
