@@ -10,7 +10,7 @@
 static bool calls_out(const struct parser *p, const struct lookahead *la)
 {
 	return la->origin != PUGMARK_NONE &&
-	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
+	       node_at(p, la->from, la->origin)->kind == PUGMARK_NODE_KIND_UNKNOWN;
 }
 
 static void set_origin(struct lookahead *la, const struct chain *chain)
@@ -83,10 +83,10 @@ static bool only_open_call(struct parser *p, uint32_t n)
 		return false;
 	for (uint32_t i = n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
-		const struct plan_node *call = node_at(p, f->module, f->node);
-		if (call->flags & NODE_NORETURN)
+		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & PUGMARK_NODE_NORETURN)
 			return true;
-		if (!(call->flags & NODE_TAIL)) {
+		if (!(call->flags & PUGMARK_NODE_TAIL)) {
 			const struct decision_table *t =
 				call->next == PUGMARK_NONE
 					? NULL
@@ -107,8 +107,8 @@ static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t 
 {
 	parser_end_frames(p, n);
 	const struct frame *f = parser_top(p);
-	const struct plan_node *call = node_at(p, f->module, f->node);
-	bool tail = call->flags & NODE_TAIL;
+	const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+	bool tail = call->flags & PUGMARK_NODE_TAIL;
 	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
 	la->from = f->module;
 	la->origin = f->node;
@@ -135,12 +135,12 @@ static bool ends_by_jump(struct parser *p, const struct lookahead *la, uint32_t 
 					   : parser_alternative(p, &f, decision, la, &empty);
 		if (node == PUGMARK_NONE || (position == AT_DECISION && node != empty))
 			return false;
-		const struct plan_node *n = node_at(p, f.module, node);
-		bool tail = n->flags & NODE_TAIL;
-		if (tail && n->kind != NODE_KIND_CALL)
-			return n->kind == NODE_KIND_UNKNOWN;
-		if (n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN ||
-		    n->flags & (NODE_UNTOLD | NODE_NORETURN))
+		const struct pugmark_plan_node *n = node_at(p, f.module, node);
+		bool tail = n->flags & PUGMARK_NODE_TAIL;
+		if (tail && n->kind != PUGMARK_NODE_KIND_CALL)
+			return n->kind == PUGMARK_NODE_KIND_UNKNOWN;
+		if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
+		    n->flags & (PUGMARK_NODE_UNTOLD | PUGMARK_NODE_NORETURN))
 			return false;
 		position = AT_DECISION;
 		decision = tail ? p->plans[f.module]->funcs[n->callee].entry : n->next;
@@ -171,7 +171,7 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 /* Whether the stack shows every call of ours that the open frame @i may be in. Where it is that far
  * up that only addresses of the event's module are kept of it, these are the calls; what cannot
  * have ended in silence is not taken to have by that. */
-static bool shows_calls(struct parser *p, const struct witness_event *e, uint32_t i)
+static bool shows_calls(struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
 	const bool *hides = p->tables[f->module]->hides_frames;
@@ -222,11 +222,11 @@ void parser_enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 	}
 	uint32_t open = parser_can_end_down_to(p, live);
 	parser_end_frames(p, open);
-	parser_emit_gap(p, CAUSE_STACK);
+	parser_emit_gap(p, PUGMARK_CAUSE_STACK);
 	if (open > live) {
 		parser_drop_frames(p, live);
 		p->position = LOST;
-		p->gap_cause = CAUSE_STACK;
+		p->gap_cause = PUGMARK_CAUSE_STACK;
 	}
-	parser_enter(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
+	parser_enter(p, la, BELOW_HANDLER, PUGMARK_CAUSE_CALLBACK);
 }

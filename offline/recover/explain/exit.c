@@ -11,7 +11,7 @@ void parser_finish(struct parser *p, bool stopped)
 	while (p->n && !stopped && !p->failed) {
 		struct frame *f = parser_top(p);
 		if (p->position == AT_CALL) {
-			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
+			if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
 				break;
 			parser_leave_call(p);
 			continue;
@@ -20,7 +20,7 @@ void parser_finish(struct parser *p, bool stopped)
 			break;
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
 		if (t && t->n_empty > 1)
-			parser_emit_gap(p, CAUSE_UNRESOLVED);
+			parser_emit_gap(p, PUGMARK_CAUSE_UNRESOLVED);
 		if (!t || t->n_empty != 1)
 			break;
 		parser_pass(p, t->empty, NULL);

@@ -19,8 +19,8 @@ bool parser_try_unwinding(struct parser *parser, const struct lookahead *la);
 void parser_unwind_to(struct parser *parser, uint32_t n, bool sure);
 /* Opens the frames between the topmost and the event's, of @func, which the calls in @links made.
  */
-void parser_open_frames(struct parser *parser, const struct witness_event *event, uint32_t func,
-			const struct stack_link *links, int n);
+void parser_open_frames(struct parser *parser, const struct pugmark_witness_event *event,
+			uint32_t func, const struct stack_link *links, int n);
 
 /* ---- of gap.c ---- */
 
@@ -52,15 +52,15 @@ bool parser_starts_program(struct parser *parser, const struct lookahead *la);
 
 /* The event is of another stack than the current one, by what is known of both: goes on there. */
 bool parser_try_switch(struct parser *parser, const struct lookahead *la);
-/* A signal has come (EVENT_SIGNAL), but not on the current stack, by what is known of it: where it
- * came on one that was left, or on a new one in its first function, goes on there, and brings it up
- * to the place. Returns whether it did. */
-bool parser_settle_elsewhere(struct parser *parser, const struct witness_event *event);
+/* A signal has come (PUGMARK_EVENT_SIGNAL), but not on the current stack, by what is known of it:
+ * where it came on one that was left, or on a new one in its first function, goes on there, and
+ * brings it up to the place. Returns whether it did. */
+bool parser_settle_elsewhere(struct parser *parser, const struct pugmark_witness_event *event);
 
 /* ---- of signal.c ---- */
 
-/* A signal is delivered (EVENT_SIGNAL). */
-void parser_signal(struct parser *parser, const struct witness_event *event);
+/* A signal is delivered (PUGMARK_EVENT_SIGNAL). */
+void parser_signal(struct parser *parser, const struct pugmark_witness_event *event);
 /* The entry of a handler of whose signal no event has told: it found @sp, @ip and @bp, by its
  * stack;
  * @sp 0: not known. */
@@ -74,16 +74,17 @@ bool parser_enter_from_handler(struct parser *parser, const struct lookahead *la
 bool parser_enter_injected(struct parser *parser, struct lookahead *la);
 /* The entry of a handler that the last event has told of: it happened, unless @next says that its
  * frame could not be made. */
-void parser_release_held(struct parser *parser, const struct witness_event *next);
+void parser_release_held(struct parser *parser, const struct pugmark_witness_event *next);
 
 /* ---- of attach.c ---- */
 
-/* Opens the frames that the stack of an EVENT_ATTACH tells of, and says where the next event's is.
+/* Opens the frames that the stack of an PUGMARK_EVENT_ATTACH tells of, and says where the next
+ * event's is.
  */
-void parser_attach(struct parser *parser, const struct witness_event *event);
-/* A signal has come (EVENT_SIGNAL) right after that: goes on from where it finds the thread.
- * Returns whether it is known how. */
-bool parser_begin_placed(struct parser *parser, const struct witness_event *event);
+void parser_attach(struct parser *parser, const struct pugmark_witness_event *event);
+/* A signal has come (PUGMARK_EVENT_SIGNAL) right after that: goes on from where it finds the
+ * thread. Returns whether it is known how. */
+bool parser_begin_placed(struct parser *parser, const struct pugmark_witness_event *event);
 /* The first event after attaching, in the frame that the stack has told. */
 bool parser_begin_attached(struct parser *parser, const struct lookahead *la);
 

@@ -7,25 +7,26 @@ uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)
 	if (p->position == LOST)
 		return p->gap_cause;
 	if (!p->n)
-		return p->gaps ? CAUSE_MODEL : CAUSE_ATTACH;
+		return p->gaps ? PUGMARK_CAUSE_MODEL : PUGMARK_CAUSE_ATTACH;
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		if (f->boundary == BELOW_CALL)
 			continue;
 		bool above = !la->own_cfa || !f->cfa || la->e->cfa > f->cfa;
-		return f->boundary == BELOW_GAP && above && parser_can_end(p, i) ? f->hidden
-										 : CAUSE_MODEL;
+		return f->boundary == BELOW_GAP && above && parser_can_end(p, i)
+			       ? f->hidden
+			       : PUGMARK_CAUSE_MODEL;
 	}
-	return CAUSE_MODEL;
+	return PUGMARK_CAUSE_MODEL;
 }
 
 /* Starts anew at the event itself: in the frame that it belongs to, where it is open or the stack
  * leads from it to one that is, or in a new one on top of those that may still be open. */
 void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	const struct plan_node *n = node_at(p, e->module, node);
+	const struct pugmark_plan_node *n = node_at(p, e->module, node);
 	struct stack_link links[STACK_LINKS_MAX];
 	uint32_t level;
 	int count = la->own_cfa ? stack_chain(p, e, n->func, links, STACK_LINKS_MAX, &level) : -1;

@@ -8,22 +8,23 @@ void parser_enter_root(struct parser *p, const struct lookahead *la)
 	if (!parser_can_end(p, 0))
 		parser_unwind_to(p, 0, true);
 	parser_end_frames(p, 0);
-	parser_enter(p, la, BELOW_ROOT, CAUSE_THREAD);
+	parser_enter(p, la, BELOW_ROOT, PUGMARK_CAUSE_THREAD);
 }
 
 /* Whether a call of the function of @node can have been made in silence right before @node. */
 static bool follows_silent_call(const struct parser *p, uint16_t module, uint32_t node)
 {
 	const struct pugmark_plan *plan = p->plans[module];
-	const struct plan_func *func = &plan->funcs[plan->nodes[node].func];
+	const struct pugmark_plan_func *func = &plan->funcs[plan->nodes[node].func];
 	for (uint32_t i = func->node; i < func->node + func->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[i];
-		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-			    n->kind == NODE_KIND_LEAF;
-		if (!call || n->site != PUGMARK_NONE || n->flags & NODE_TAIL ||
+		const struct pugmark_plan_node *n = &plan->nodes[i];
+		bool call = n->kind == PUGMARK_NODE_KIND_CALL ||
+			    n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+			    n->kind == PUGMARK_NODE_KIND_LEAF;
+		if (!call || n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_TAIL ||
 		    n->next == PUGMARK_NONE)
 			continue;
-		const struct plan_decision *d = &plan->decisions[n->next];
+		const struct pugmark_plan_decision *d = &plan->decisions[n->next];
 		for (uint32_t k = d->first; k < d->first + d->n; k++)
 			if (plan->alternatives[k] == node)
 				return true;
@@ -36,15 +37,15 @@ static bool follows_silent_call(const struct parser *p, uint16_t module, uint32_
  * It does so at the event, or at the call that the event came by. */
 bool parser_begin_thread(struct parser *p, struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	bool own = la->entered == PUGMARK_NONE;
 	uint16_t module = own ? e->module : la->from;
 	uint32_t node = own ? parse_tables_node_of(p->tables[module], e->site) : la->origin;
 	if (p->n || p->position != OUTSIDE || node == PUGMARK_NONE || !node || la->foreign)
 		return false;
-	const struct plan_node *n = node_at(p, module, node);
-	if (n->kind == NODE_KIND_OPAQUE ||
-	    (!own && (n->site != PUGMARK_NONE || n->flags & NODE_TAIL)) ||
+	const struct pugmark_plan_node *n = node_at(p, module, node);
+	if (n->kind == PUGMARK_NODE_KIND_OPAQUE ||
+	    (!own && (n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_TAIL)) ||
 	    follows_silent_call(p, module, node))
 		return false;
 	bool known = !own && la->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
@@ -56,7 +57,7 @@ bool parser_begin_thread(struct parser *p, struct lookahead *la)
 					    : 0,
 		.boundary = BELOW_ROOT,
 	};
-	parser_emit_frame(p, TRACE_ENTER, CAUSE_THREAD, &f);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_THREAD, &f);
 	parser_push(p, f);
 	if (own) {
 		parser_take_event(p, node, e);

@@ -16,7 +16,7 @@ void parser_unwind_to(struct parser *p, uint32_t n, bool sure)
 	sure = sure &&
 	       (parser_in_noreturn(p, parser_top(p), p->position) || parser_call_is_last(p, n));
 	if (!sure) {
-		parser_emit_gap(p, CAUSE_UNWIND);
+		parser_emit_gap(p, PUGMARK_CAUSE_UNWIND);
 		parser_drop_frames(p, n);
 		return;
 	}
@@ -24,7 +24,8 @@ void parser_unwind_to(struct parser *p, uint32_t n, bool sure)
 		parser_announce(p);
 	while (p->n > n) {
 		if (!parser_top(p)->gone)
-			parser_emit_frame(p, TRACE_UNWIND, CAUSE_NONE, parser_top(p));
+			parser_emit_frame(p, PUGMARK_TRACE_UNWIND, PUGMARK_CAUSE_NONE,
+					  parser_top(p));
 		parser_drop_frames(p, p->n - 1);
 	}
 	if (n)
@@ -32,12 +33,12 @@ void parser_unwind_to(struct parser *p, uint32_t n, bool sure)
 }
 
 /* Opens the frames between open frame @level and the event's, which the calls in @links made. */
-void parser_open_frames(struct parser *p, const struct witness_event *e, uint32_t func,
+void parser_open_frames(struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 			const struct stack_link *links, int n)
 {
 	for (int i = n; i-- > 0;) {
 		struct frame *f = parser_top(p);
-		const struct plan_node *call = node_at(p, links[i].module, links[i].call);
+		const struct pugmark_plan_node *call = node_at(p, links[i].module, links[i].call);
 		f->module = links[i].module;
 		f->func = call->func; /* it may have got there by a jump that showed nothing */
 		f->node = links[i].call;
@@ -55,21 +56,21 @@ void parser_open_frames(struct parser *p, const struct witness_event *e, uint32_
 bool parser_can_unwind(const struct parser *p, const struct lookahead *la)
 {
 	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site), level;
-	const struct plan_node *n = node_at(p, la->e->module, node);
+	const struct pugmark_plan_node *n = node_at(p, la->e->module, node);
 	struct stack_link links[STACK_LINKS_MAX];
-	return n->flags & NODE_ROOT && la->own_cfa &&
+	return n->flags & PUGMARK_NODE_ROOT && la->own_cfa &&
 	       stack_chain(p, la->e, n->func, links, STACK_LINKS_MAX, &level) >= 0;
 }
 
 /* A landing pad or second return of setjmp: the frame that survived, the rest is unwound. */
 bool parser_try_unwinding(struct parser *p, const struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	const struct plan_node *n = node_at(p, e->module, node);
+	const struct pugmark_plan_node *n = node_at(p, e->module, node);
 	struct stack_link links[STACK_LINKS_MAX];
 	uint32_t level;
-	if (!(n->flags & NODE_ROOT) || !la->own_cfa)
+	if (!(n->flags & PUGMARK_NODE_ROOT) || !la->own_cfa)
 		return false;
 	int count = stack_chain(p, e, n->func, links, STACK_LINKS_MAX, &level);
 	if (count < 0)

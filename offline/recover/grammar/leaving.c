@@ -6,7 +6,8 @@
 bool parser_in_noreturn(const struct parser *p, const struct frame *f, uint8_t position)
 {
 	if (position == AT_CALL)
-		return node_at(p, f->module, f->node)->flags & (NODE_NORETURN | NODE_SWITCHES);
+		return node_at(p, f->module, f->node)->flags &
+		       (PUGMARK_NODE_NORETURN | PUGMARK_NODE_SWITCHES);
 	if (position != AT_DECISION || f->decision == PUGMARK_NONE)
 		return position == AT_DECISION;
 	return !p->plans[f->module]->decisions[f->decision].n; /* it is what leaves for good */
@@ -18,10 +19,10 @@ static bool may_switch_in(const struct parser *p, const struct frame *f, uint8_t
 {
 	uint32_t flags = p->plans[f->module]->funcs[f->func].flags;
 	if (position == AT_CALL)
-		return node_at(p, f->module, f->node)->flags & NODE_SWITCHES;
+		return node_at(p, f->module, f->node)->flags & PUGMARK_NODE_SWITCHES;
 	return position == AT_DECISION &&
-	       (flags & PLAN_FUNC_SWITCHES ||
-		(flags & PLAN_FUNC_LEAVES && parser_in_noreturn(p, f, position)));
+	       (flags & PUGMARK_PLAN_FUNC_SWITCHES ||
+		(flags & PUGMARK_PLAN_FUNC_LEAVES && parser_in_noreturn(p, f, position)));
 }
 
 /* The same, or, where the call may be of longjmp, in one that never returns. */

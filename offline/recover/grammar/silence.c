@@ -9,11 +9,11 @@ uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
 		uint32_t i = open - 1, decision;
 		uint8_t position = parser_position_below(p, i, &decision);
 		if (position == AT_CALL) {
-			const struct plan_node *node =
+			const struct pugmark_plan_node *node =
 				node_at(p, p->stack[i].module, p->stack[i].node);
-			if (node->flags & NODE_NORETURN)
+			if (node->flags & PUGMARK_NODE_NORETURN)
 				break;
-			if (node->flags & NODE_TAIL)
+			if (node->flags & PUGMARK_NODE_TAIL)
 				continue;
 			decision = node->next;
 		} else if (position != AT_DECISION) {
@@ -37,10 +37,10 @@ static bool shows_first(const struct parser *p, uint16_t module, uint32_t decisi
 	*ends = false;
 	if (decision == PUGMARK_NONE)
 		return true;
-	const struct plan_decision *d = &plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
 	for (uint32_t i = d->first; i < d->first + d->n; i++) {
-		const struct plan_node *n = node_at(p, module, plan->alternatives[i]);
-		bool end = n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN;
+		const struct pugmark_plan_node *n = node_at(p, module, plan->alternatives[i]);
+		bool end = n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN;
 		if (n->site == PUGMARK_NONE && !end)
 			return false;
 		*ends |= n->site == PUGMARK_NONE;
@@ -55,11 +55,11 @@ bool parser_call_is_last(const struct parser *p, uint32_t n)
 		return false;
 	for (uint32_t i = p->n; ends; i--) {
 		const struct frame *f = &p->stack[i - 1];
-		const struct plan_node *call = node_at(p, f->module, f->node);
-		if (call->flags & NODE_NORETURN)
+		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & PUGMARK_NODE_NORETURN)
 			return true;
-		bool tail = call->flags & NODE_TAIL;
-		if (parser_unsure_call(p, f) || call->flags & NODE_UNTOLD ||
+		bool tail = call->flags & PUGMARK_NODE_TAIL;
+		if (parser_unsure_call(p, f) || call->flags & PUGMARK_NODE_UNTOLD ||
 		    (!tail && !shows_first(p, f->module, call->next, &ends)))
 			return false;
 		if (ends && (i <= n || f->boundary != BELOW_CALL))

@@ -11,7 +11,7 @@ enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
 
 /* Where the stack pointer was @sp, the instruction pointer @ip and rbp @bp, as the stack of @event
  * shows: reports the silent calls up to there, and opens those in progress. */
-enum settled parser_settle(struct parser *parser, const struct witness_event *event, uint64_t sp,
-			   uint64_t ip, uint64_t bp);
+enum settled parser_settle(struct parser *parser, const struct pugmark_witness_event *event,
+			   uint64_t sp, uint64_t ip, uint64_t bp);
 
 #endif

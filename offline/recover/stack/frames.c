@@ -13,7 +13,7 @@ static bool would_be_told(const struct parser *p, uint64_t addr)
 	       addr - bias >= p->plans[0]->text_addr && addr - bias < p->plans[0]->text_end;
 }
 
-bool stack_slot_holds(const struct parser *p, const struct witness_event *e, uint64_t cfa,
+bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa,
 		      uint64_t ret)
 {
 	uint64_t word;
@@ -34,29 +34,31 @@ static bool is_ahead(const struct parser *p, uint32_t i)
 uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
-	const struct plan_node *n = node_at(p, f->module, f->node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	if (i + 1 < p->n && p->stack[i + 1].boundary == BELOW_CALL)
 		return p->stack[i + 1].cfa;
 	if (f->call_cfa)
 		return f->call_cfa;
-	if (n->flags & NODE_TAIL || n->height == PUGMARK_HEIGHT_UNKNOWN || !f->cfa)
+	if (n->flags & PUGMARK_NODE_TAIL || n->height == PUGMARK_HEIGHT_UNKNOWN || !f->cfa)
 		return 0;
 	return f->cfa - n->height;
 }
 
 /* Whether, where frame @i was called back, the call of ours that it came through is where it was. A
  * frame that returned is not: the next call made from there has overwritten it. */
-static bool call_intact(const struct parser *p, const struct witness_event *e, uint32_t i)
+static bool call_intact(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	if (!i || p->stack[i].boundary != BELOW_CALLBACK)
 		return true;
-	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
-	return n->flags & NODE_TAIL ||
+	const struct pugmark_plan_node *n =
+		node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
+	return n->flags & PUGMARK_NODE_TAIL ||
 	       stack_slot_holds(p, e, stack_callee_cfa(p, i - 1),
 				return_address(p, p->stack[i - 1].module, n));
 }
 
-bool stack_frames_intact(const struct parser *p, const struct witness_event *e, uint32_t level)
+bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint32_t level)
 {
 	for (uint32_t i = level + 1; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
@@ -71,15 +73,16 @@ bool stack_frames_intact(const struct parser *p, const struct witness_event *e, 
 }
 
 /* Whether frame @i and what it came through are where they were. */
-static bool frame_intact(const struct parser *p, const struct witness_event *e, uint64_t above,
-			 uint32_t i)
+static bool frame_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint64_t above, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
 	return !(f->cfa && f->cfa <= above) && stack_slot_holds(p, e, f->cfa, f->ret) &&
 	       chain_supports(p, e, i) && call_intact(p, e, i);
 }
 
-uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp)
+uint32_t stack_frames_above(const struct parser *p, const struct pugmark_witness_event *e,
+			    uint64_t sp)
 {
 	uint32_t open = 0;
 	uint64_t nearest = UINT64_MAX;
@@ -96,7 +99,7 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 	return open;
 }
 
-bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_t i)
+bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	uint64_t word;
 	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
@@ -104,7 +107,8 @@ bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_
 
 /* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
  * that one but on the stack of what it interrupted. */
-static bool on_stack_below(const struct parser *p, const struct witness_event *e, uint32_t i)
+static bool on_stack_below(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint32_t i)
 {
 	if (stack_covers(p, e, i))
 		return false;
@@ -114,8 +118,8 @@ static bool on_stack_below(const struct parser *p, const struct witness_event *e
 	return false;
 }
 
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint64_t above,
-			   uint32_t end)
+uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint64_t above, uint32_t end)
 {
 	uint32_t live = 0;
 	while (end) {
@@ -138,8 +142,8 @@ uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e
 	return live;
 }
 
-void parser_handlers_bound(const struct parser *p, const struct witness_event *e, uint32_t *lo,
-			   uint32_t *hi)
+void parser_handlers_bound(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint32_t *lo, uint32_t *hi)
 {
 	for (uint32_t i = p->n_handlers; i-- > 0;) {
 		const struct interruption *h = &p->handlers[i];

@@ -14,12 +14,12 @@ static bool reaches_by_jumps(const struct pugmark_plan *plan, uint32_t from, uin
 	for (uint32_t i = 0; i < n; i++) {
 		if (seen[i] == func)
 			return true;
-		const struct plan_func *f = &plan->funcs[seen[i]];
+		const struct pugmark_plan_func *f = &plan->funcs[seen[i]];
 		for (uint32_t k = f->node; k < f->node + f->n_nodes && n < TAIL_FUNCS_MAX; k++) {
-			const struct plan_node *node = &plan->nodes[k];
-			if (!(node->flags & NODE_TAIL))
+			const struct pugmark_plan_node *node = &plan->nodes[k];
+			if (!(node->flags & PUGMARK_NODE_TAIL))
 				continue;
-			if (node->kind != NODE_KIND_CALL) {
+			if (node->kind != PUGMARK_NODE_KIND_CALL) {
 				if (func == PUGMARK_NONE)
 					return true;
 				continue;
@@ -46,12 +46,12 @@ bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from)
 
 /* Whether what call @call of @module enters can be in @func of module @in: through another module
  * anything can be reached. */
-static bool call_leads_to(const struct parser *p, uint16_t module, const struct plan_node *call,
-			  uint16_t in, uint32_t func)
+static bool call_leads_to(const struct parser *p, uint16_t module,
+			  const struct pugmark_plan_node *call, uint16_t in, uint32_t func)
 {
-	if (call->kind == NODE_KIND_CALL)
+	if (call->kind == PUGMARK_NODE_KIND_CALL)
 		return module == in && stack_jumps_to(p->plans[in], call->callee, func);
-	return call->kind == NODE_KIND_UNKNOWN;
+	return call->kind == PUGMARK_NODE_KIND_UNKNOWN;
 }
 
 bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func)
@@ -61,14 +61,14 @@ bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uin
 		return true;
 	if (f->boundary != BELOW_CALL || !level)
 		return false;
-	const struct plan_node *call =
+	const struct pugmark_plan_node *call =
 		node_at(p, p->stack[level - 1].module, p->stack[level - 1].node);
-	return call->kind == NODE_KIND_CALL &&
+	return call->kind == PUGMARK_NODE_KIND_CALL &&
 	       call_leads_to(p, p->stack[level - 1].module, call, module, func);
 }
 
-bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, uint64_t cfa,
-			 uint32_t *level)
+bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint64_t cfa, uint32_t *level)
 {
 	for (uint32_t i = p->n; i-- > 0;)
 		if (p->stack[i].cfa == cfa && stack_frames_intact(p, e, i)) {
@@ -78,7 +78,7 @@ bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, 
 	return false;
 }
 
-int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t func,
+int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level)
 {
 	uint64_t cfa = e->cfa, word;
@@ -92,7 +92,7 @@ int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t 
 		uint32_t node = parser_call_before(p, module, word, &from);
 		if (node == PUGMARK_NONE)
 			return -1;
-		const struct plan_node *call = node_at(p, from, node);
+		const struct pugmark_plan_node *call = node_at(p, from, node);
 		if (call->height == PUGMARK_HEIGHT_UNKNOWN ||
 		    !call_leads_to(p, from, call, module, func))
 			return -1;

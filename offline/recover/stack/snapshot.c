@@ -7,24 +7,24 @@
 
 #include <string.h>
 
-bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word)
+bool stack_word(const struct pugmark_witness_event *e, uint64_t addr, uint64_t *word)
 {
 	uint64_t i = (addr - e->stack_addr) / 8;
 	if (!e->stack || addr < e->stack_addr || i >= e->stack_words ||
-	    e->stack[i] == EVENT_STACK_UNKNOWN)
+	    e->stack[i] == PUGMARK_EVENT_STACK_UNKNOWN)
 		return false;
 	*word = e->stack[i];
 	return true;
 }
 
-bool stack_word_below(const struct witness_event *e, uint64_t addr)
+bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr)
 {
 	return e->stack && addr >= e->stack_addr && (addr - e->stack_addr) / 8 < e->stack_words;
 }
 
 /* struct rt_sigframe of the kernel's arch/x86: the return address (to the trampoline), then a
  * struct ucontext: flags, link, stack (24 bytes), 18 registers, cs and ss. */
-bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp)
+bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp)
 {
 	uint64_t at = e->cfa - 8, flags, link, eflags, segments, found[3];
 	if (!stack_word(e, at + 8, &flags) || !stack_word(e, at + 16, &link) ||
@@ -41,7 +41,7 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uin
 	return true;
 }
 
-bool stack_handler_runs(const struct witness_event *e, uint64_t sp, uint64_t ip)
+bool stack_handler_runs(const struct pugmark_witness_event *e, uint64_t sp, uint64_t ip)
 {
 	for (uint32_t i = 0; e->stack && i + 25 <= e->stack_words; i++) {
 		const uint64_t *frame = e->stack + i; /* its return address */
@@ -50,7 +50,7 @@ bool stack_handler_runs(const struct witness_event *e, uint64_t sp, uint64_t ip)
 		/* What only looks like it has lost its ip, where call frame information leads on.
 		 */
 		uint16_t cs = frame[24], ss = frame[24] >> 48;
-		if (frame[2] == EVENT_STACK_HANDLER ||
+		if (frame[2] == PUGMARK_EVENT_STACK_HANDLER ||
 		    (!frame[2] && frame[22] == ip && cs == 0x33 && ss == 0x2b))
 			return true;
 	}
