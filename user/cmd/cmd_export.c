@@ -37,7 +37,7 @@ static const char help[] =
 	"      --min-duration TIME  only calls that may have taken TIME or longer\n"
 	"      --range FROM..TO     as --from FROM --to TO; either may be left out\n" VIEW_HELP_TREE
 		VIEW_HELP_THREAD VIEW_HELP_DEPTH "      --from TIME          only calls that may "
-						 "last beyond TIME: from the start in seconds, "
+	"last beyond TIME: from the start in seconds, "
 	"or a\n"
 	"                           number with s, ms, us or ns; or a time of day, HH:MM:SS\n"
 	"      --to TIME            only calls that may begin before TIME\n"
