@@ -12,7 +12,7 @@
 enum { LONGEST_INSN = 15 };
 
 static int check_site(const struct decoder *decoder, int fd, const struct recorder_module *module,
-		      const struct plan_site *site, struct pugmark_diag *diag)
+		      const struct pugmark_plan_site *site, struct pugmark_diag *diag)
 {
 	uint8_t bytes[LONGEST_INSN];
 	struct pugmark_insn insn = {0};
@@ -27,7 +27,7 @@ static int check_site(const struct decoder *decoder, int fd, const struct record
 		return pugmark_diag_set(diag, -EINVAL, module->path, site->off_file,
 					"there is no instruction where the plan has a probe (plan "
 					"it anew, with --fresh)");
-	if (insn.probe == PROBE_REFUSED || insn.probe == PROBE_NOP5)
+	if (insn.probe == PUGMARK_PROBE_REFUSED || insn.probe == PUGMARK_PROBE_NOP5)
 		return pugmark_diag_set(diag, -EINVAL, module->path, site->off_file,
 					"the plan has a probe where none is safe (plan it anew, "
 					"with --fresh)");
