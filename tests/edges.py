@@ -50,6 +50,16 @@ def room_of(path):
     return os.path.dirname(path)
 
 
+def allowed(table, room, used):
+    """Who may use a folder may use what is in it; a folder in a folder may use what that may."""
+    rows = table.get(room, [])
+    if used == room or used in rows or any(used.startswith(row + "/") for row in rows):
+        return True
+    parent = os.path.dirname(room)
+    outside = {parent: [row for row in table.get(parent, []) if not row.startswith(parent + "/")]}
+    return parent in table and used != parent and allowed(outside, parent, used)
+
+
 def table_faults(table):
     seen = set()
     for room, uses in table.items():
@@ -77,7 +87,9 @@ def include_edges(files):
 
 def include_faults(files, table):
     for path, room, used, header in include_edges(files):
-        if used != room and used not in table.get(room, []):
+        if used == os.path.dirname(room):
+            continue  # the door of its own folder
+        if not allowed(table, room, used):
             yield f"{path} includes {header}: {room} may not use {used}"
 
 
@@ -105,13 +117,15 @@ def symbols(build):
 def symbol_faults(defined, wanted, table):
     for path, names in sorted(wanted.items()):
         room = room_of(path)
+        taken = collections.defaultdict(list)
         for name in sorted(names):
             used = room_of(defined.get(name, path))
-            if used == room or used in table.get(room, []):
-                continue
             if room.startswith("user/") and used.startswith("offline/") and name.startswith("pugmark_"):
                 continue
-            yield f"{path} takes {name} from {defined[name]}: {room} may not use {used}"
+            if not allowed(table, room, used):
+                taken[used].append(name)
+        for used, some in taken.items():
+            yield f"{path} takes {' '.join(some)}: {room} may not use {used}"
 
 
 def room_faults(files, table):
@@ -195,9 +209,12 @@ def plants():
         "an include that climbs": list(include_faults({"offline/low/a.c": '#include "offline/high/b.h"\n'}, table)),
         "an include of BPF": list(include_faults({"offline/low/a.c": "#include <bpf/libbpf.h>\n"}, table)),
         "a symbol that climbs": list(symbol_faults(
-            {"b": "offline/high/b.o"}, {"offline/low/a.o": {"b"}}, table)),
+            {"b": "offline/high/b.o", "c": "offline/high/c.o"}, {"offline/low/a.o": {"b", "c"}}, table)),
         "a private symbol of the library": list(symbol_faults(
             {"a": "offline/low/a.o"}, {"user/top/c.o": {"a"}}, table)),
+        "an include of a deeper folder that climbs": list(include_faults(
+            {"offline/low/a/x.c": '#include "offline/low/b/y.h"\n#include "offline/low/z.h"\n'},
+            read_table("offline/low: offline/low/a offline/low/b\noffline/low/a:\noffline/low/b: offline/low/a\n"))),
         "a table with a way back": list(table_faults(read_table("offline/a: offline/b\noffline/b:\n"))),
         "a cycle": components({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}),
     }
