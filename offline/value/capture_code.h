@@ -6,7 +6,7 @@
 
 #include <pugmark/captures.h>
 
-#include "offline/varint.h"
+#include "offline/base/varint.h"
 
 enum {
 	CAPTURE_SEGMENT_RECORDS = 3, /* kinds of segments of the file `captures` */
@@ -14,9 +14,9 @@ enum {
 	CAPTURE_SEGMENT_TABLE = 5,
 	CAPTURE_SEGMENT_FILE = 6,
 
-	CAPTURE_TIME_SHIFT = 16,	/* times are told in units of 65536 ns */
+	CAPTURE_TIME_SHIFT = 16,	 /* times are told in units of 65536 ns */
 	CAPTURE_SEGMENT_BYTES = 1 << 20, /* about where a segment is full */
-	CAPTURE_PAGES = 256,		/* at most, in a segment of them */
+	CAPTURE_PAGES = 256,		 /* at most, in a segment of them */
 	CAPTURE_FILE_BYTES = 1 << 20,
 };
 

@@ -4,7 +4,7 @@
 #ifndef OFFLINE_VALUE_CAPTURE_FILE_H
 #define OFFLINE_VALUE_CAPTURE_FILE_H
 
-#include "offline/recording_impl.h"
+#include "offline/log/recording_impl.h"
 
 struct capture_segments {
 	int fd;
