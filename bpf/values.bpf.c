@@ -85,6 +85,13 @@ static __always_inline __u32 recorded_task(void)
 	return st && !st->stopped ? st->head.task : 0;
 }
 
+static __always_inline __s32 recorded_pid(void)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
+	return st ? st->head.pid : 0;
+}
+
 static __always_inline struct capture_state *state_get(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -438,6 +445,7 @@ int capture(struct pt_regs *ctx)
 	bpf_probe_read_kernel(&regs, sizeof(regs), ctx);
 	__u64 base = regs.ip - d->addr_off;
 	cs->chunk.task = task;
+	cs->note.pid = recorded_pid();
 	if (d->module < MAX_ENTRY_MODULES)
 		cs->base[d->module] = base;
 	if (d->roles & (ROLE_ENTER | ROLE_LAND)) {
@@ -457,7 +465,8 @@ int capture(struct pt_regs *ctx)
 		cs->note.words[0] = regs.ax;
 		cs->note.words[1] = regs.dx;
 		cs->note.words[2] = kept_hash(&regs);
-		note_send(cs, RING_CAPTURE_RESULT, task, index, regs.ip, regs.sp, 3);
+		cs->note.words[3] = d->roles & ROLE_RDX ? 1 : 0;
+		note_send(cs, RING_CAPTURE_RESULT, task, index, regs.ip, regs.sp, 4);
 	}
 	if (d->roles & ROLE_INSN) {
 		cs->note.words[0] = regs.ax;
@@ -502,6 +511,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	if (!cs)
 		return 0;
 	cs->chunk.task = task;
+	cs->note.pid = recorded_pid();
 	__u64 *w = cs->note.words;
 	w[0] = nr;
 	w[1] = result;

@@ -25,6 +25,7 @@ enum capture_role {
 	ROLE_LAND = 16,	 /* where control may come back from outside with all registers changed */
 	ROLE_TAIL = 32,	 /* with ROLE_CALL: a jump, the return address is on the stack already */
 	ROLE_ERRNO = 64, /* with ROLE_RESULT: the result is the address of errno */
+	ROLE_RDX = 128,	 /* with ROLE_RESULT: rdx is part of it */
 };
 
 /* Which number an output is computed from. */
@@ -83,7 +84,7 @@ enum capture_ring_kind {
 /* The words of a record, by its kind: those of registers in the order of the encoding. */
 #define CAPTURE_WORDS 18
 /* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.
- * RESULT: rax, rdx, the hash. INSN: rax, rcx, rdx, rbx, flags.
+ * RESULT: rax, rdx, the hash, whether rdx is that of the call. INSN: rax, rcx, rdx, rbx, flags.
  * KERNEL: its number, the result, six arguments. */
 struct capture_note {
 	__u32 kind;
@@ -94,6 +95,8 @@ struct capture_note {
 	__u64 order;  /* over all tasks */
 	__u64 time_ns;
 	__u64 ip, sp;
+	__s32 pid; /* its process, in the collector's namespace */
+	__u32 reserved;
 	__u64 words[CAPTURE_WORDS + 2]; /* n_words are sent */
 };
 

@@ -4,7 +4,7 @@
 #ifndef OFFLINE_VALUE_CAPTURE_CODE_H
 #define OFFLINE_VALUE_CAPTURE_CODE_H
 
-#include <pugmark/captures.h>
+#include "offline/value/captures.h"
 
 #include "offline/base/varint.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* captures.c: see captures.h. The file's segments are read when they are asked for. */
-#include <pugmark/captures.h>
+#include "offline/value/captures.h"
 
 #include "offline/value/capture_code.h"
 #include "offline/value/captures_impl.h"

@@ -3,7 +3,7 @@
 #ifndef OFFLINE_VALUE_CAPTURES_IMPL_H
 #define OFFLINE_VALUE_CAPTURES_IMPL_H
 
-#include <pugmark/captures.h>
+#include "offline/value/captures.h"
 
 #include "offline/value/capture_file.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* captures_iter.c: one task's records, segment after segment. What is missing between two, by the
  * numbers in their headers, or cannot be read, is one record CAPTURE_LOST. */
-#include <pugmark/captures.h>
+#include "offline/value/captures.h"
 
 #include "offline/value/capture_code.h"
 #include "offline/value/captures_impl.h"

@@ -3,7 +3,7 @@
 #ifndef OFFLINE_VALUE_MAPPING_CALLS_H
 #define OFFLINE_VALUE_MAPPING_CALLS_H
 
-#include <pugmark/captures.h>
+#include "offline/value/captures.h"
 
 /* Fills map_op and what belongs to it from number, arguments and result. */
 void mapping_call(struct capture *c);

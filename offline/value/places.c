@@ -178,8 +178,12 @@ static int add_result(struct builder *b, const struct pugmark_site *site,
 	if (!strcmp(import, "__errno_location"))
 		p->desc.roles |= ROLE_ERRNO;
 	p->place.kinds = 1 << CAPTURE_RESULT;
+	p->place.flags = flags;
 	/* Few functions return anything in rdx: div() and what nothing is known of. */
-	p->place.flags = flags | (kept && (!row || strstr(import, "div")) ? PLACE_RDX : 0);
+	if (kept && (!row || strstr(import, "div"))) {
+		p->place.flags |= PLACE_RDX;
+		p->desc.roles |= ROLE_RDX;
+	}
 	p->place.site = site->addr;
 	p->place.site_next = site->return_addr;
 	p->place.import = import;

@@ -8,7 +8,7 @@
 #define OFFLINE_VALUE_PLACES_H
 
 #include <pugmark/capture_ring.h>
-#include <pugmark/captures.h>
+#include "offline/value/captures.h"
 #include <pugmark/model.h>
 
 #include "offline/value/imports.h"

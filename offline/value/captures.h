@@ -6,17 +6,13 @@
  *
  * All that is handed out is borrowed until captures_free(), what a record points to until the next
  * captures_next() of that iterator. */
-#ifndef PUGMARK_CAPTURES_H
-#define PUGMARK_CAPTURES_H
+#ifndef OFFLINE_VALUE_CAPTURES_H
+#define OFFLINE_VALUE_CAPTURES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <pugmark/diag.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define CAPTURE_NONE UINT32_MAX
 #define CAPTURE_UNKNOWN (UINT32_MAX - 1)
@@ -168,9 +164,5 @@ static inline uint16_t capture_hash(const uint64_t regs[16])
 		h = capture_hash_step(h, regs[kept[i]]);
 	return (uint16_t)(h >> 48);
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
