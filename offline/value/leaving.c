@@ -25,9 +25,9 @@ static struct way_out way_of(const struct leaving *l, const struct pugmark_site 
 	const struct places_options *o = l->options;
 	struct way_out way = {.import = ""};
 
-	if (site->via == VIA_INDIRECT) {
+	if (site->via == PUGMARK_VIA_INDIRECT) {
 		way.leaves = true;
-	} else if (site->via == VIA_IMPORT && site->target == PUGMARK_NONE) {
+	} else if (site->via == PUGMARK_VIA_IMPORT && site->target == PUGMARK_NONE) {
 		const struct pugmark_import *import = &l->model->imports[site->import];
 
 		way.import = import->name;
@@ -40,7 +40,7 @@ static struct way_out way_of(const struct leaving *l, const struct pugmark_site 
 	} else if (site->target != PUGMARK_NONE) {
 		way = l->of_func[site->target];
 	} else {
-		way.leaves = site->via == VIA_DIRECT;
+		way.leaves = site->via == PUGMARK_VIA_DIRECT;
 	}
 	return way;
 }
@@ -78,7 +78,7 @@ int leaving_new(const struct pugmark_model *model, const struct places_options *
 		for (uint32_t i = 0; i < model->n_sites; i++) {
 			const struct pugmark_site *s = &model->sites[i];
 
-			if (s->kind != SITE_TAIL || s->func == PUGMARK_NONE)
+			if (s->kind != PUGMARK_SITE_TAIL || s->func == PUGMARK_NONE)
 				continue;
 			struct way_out way = way_of(l, s);
 			changed |= grow(&l->of_func[s->func], &way);
@@ -104,9 +104,9 @@ bool leaving_by(const struct leaving *l, const struct pugmark_site *site,
 	*row = way.row;
 	*import = way.import;
 	*flags = 0;
-	if (site->via == VIA_INDIRECT)
+	if (site->via == PUGMARK_VIA_INDIRECT)
 		*flags |= PLACE_INSIDE;
-	if (site->via != VIA_INDIRECT && site->target != PUGMARK_NONE)
+	if (site->via != PUGMARK_VIA_INDIRECT && site->target != PUGMARK_NONE)
 		*flags |= PLACE_INSIDE | PLACE_TAIL;
 	return way.leaves;
 }

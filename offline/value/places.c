@@ -26,24 +26,22 @@ static bool read_effects(const struct builder *b, const struct pugmark_insn *ins
 			 struct effects *out)
 {
 	size_t len;
-	const uint8_t *bytes =
-		pugmark_model_bytes(b->model, b->model->text_addr + insn->off, &len);
+	const uint8_t *bytes = pugmark_model_bytes(b->model, b->model->text_addr + insn->off, &len);
 
 	return bytes && effects_of(&b->decoder, bytes, len, out);
 }
 
 static bool can_probe(const struct pugmark_insn *insn)
 {
-	return insn->probe == PROBE_EMULATED || insn->probe == PROBE_STEPPED;
+	return insn->probe == PUGMARK_PROBE_EMULATED || insn->probe == PUGMARK_PROBE_STEPPED;
 }
 
 /* The instruction of @block to probe so that nothing before it changes the registers @keep, and
  * (unless @stores) memory: the first emulated one, else the first that can be probed at all. NULL:
  * none. *@kept: what of @keep_if is left there. */
-static const struct pugmark_insn *choose(const struct builder *b,
-					 const struct pugmark_block *block, uint16_t keep,
-					 bool stores, uint32_t limit, uint16_t keep_if,
-					 uint16_t *kept)
+static const struct pugmark_insn *choose(const struct builder *b, const struct pugmark_block *block,
+					 uint16_t keep, bool stores, uint32_t limit,
+					 uint16_t keep_if, uint16_t *kept)
 {
 	const struct pugmark_insn *first = NULL;
 	uint16_t changed = 0, changed_at_first = 0;
@@ -52,7 +50,7 @@ static const struct pugmark_insn *choose(const struct builder *b,
 		const struct pugmark_insn *insn = &b->model->insns[block->insn + i];
 		struct effects e;
 
-		if (insn->probe == PROBE_EMULATED) {
+		if (insn->probe == PUGMARK_PROBE_EMULATED) {
 			*kept = keep_if & ~changed;
 			return insn;
 		}
@@ -61,7 +59,7 @@ static const struct pugmark_insn *choose(const struct builder *b,
 			changed_at_first = changed;
 		}
 		if (!read_effects(b, insn, &e) || e.writes & keep || (e.memory && !stores) ||
-		    e.untold || e.kernel || insn->kind != INSN_OTHER)
+		    e.untold || e.kernel || insn->kind != PUGMARK_INSN_OTHER)
 			break;
 		changed |= e.writes;
 	}
@@ -148,7 +146,7 @@ static int add_call(struct builder *b, const struct pugmark_site *site)
 	struct place_site *p = add(b, insn);
 	if (!p)
 		return -ENOMEM;
-	p->desc.roles = ROLE_CALL | (site->kind == SITE_TAIL ? ROLE_TAIL : 0);
+	p->desc.roles = ROLE_CALL | (site->kind == PUGMARK_SITE_TAIL ? ROLE_TAIL : 0);
 	return 0;
 }
 
@@ -165,8 +163,8 @@ static int add_result(struct builder *b, const struct pugmark_site *site,
 	int n = add_outputs(b, row);
 	if (n < 0)
 		return n;
-	const struct pugmark_insn *insn = choose(b, &b->model->blocks[behind], RAX | RSP, !n,
-						 LOOK_AHEAD, RDX, &kept);
+	const struct pugmark_insn *insn =
+		choose(b, &b->model->blocks[behind], RAX | RSP, !n, LOOK_AHEAD, RDX, &kept);
 	if (!insn)
 		return 0;
 	struct place_site *p = add(b, insn);
@@ -216,11 +214,11 @@ static int add_site(struct builder *b, const struct pugmark_site *site)
 
 	if (!leaving_by(b->leaving, site, &row, &import, &flags))
 		return 0;
-	if (site->kind == SITE_TAIL) /* what is behind its function's callers is theirs */
+	if (site->kind == PUGMARK_SITE_TAIL) /* what is behind its function's callers is theirs */
 		return row && row->kind == IMPORT_OUTPUT ? add_call(b, site) : 0;
-	if (site->flags & SITE_NORETURN)
+	if (site->flags & PUGMARK_SITE_NORETURN)
 		return 0;
-	if (site->flags & (SITE_RETURNS_TWICE | SITE_SWITCHES)) {
+	if (site->flags & (PUGMARK_SITE_RETURNS_TWICE | PUGMARK_SITE_SWITCHES)) {
 		uint32_t behind = pugmark_model_block_at(b->model, site->return_addr);
 		return behind == PUGMARK_NONE ? 0 : add_landing(b, behind);
 	}
@@ -235,8 +233,9 @@ static int add_entry(struct builder *b, const struct pugmark_func *func)
 	const struct pugmark_block *block = &b->model->blocks[func->block];
 	uint16_t kept;
 
-	if (!func->n_blocks || !(func->flags & (FUNC_ADDRESS_TAKEN | FUNC_EXPORTED)) ||
-	    func->flags & FUNC_IFUNC)
+	if (!func->n_blocks ||
+	    !(func->flags & (PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_EXPORTED)) ||
+	    func->flags & PUGMARK_FUNC_IFUNC)
 		return 0;
 	const struct pugmark_insn *insn = choose(b, block, RSP, false, ENTRY_SKIP, 0, &kept);
 	if (!insn)
@@ -246,7 +245,7 @@ static int add_entry(struct builder *b, const struct pugmark_func *func)
 	if (!p)
 		return -ENOMEM;
 	p->desc.roles = ROLE_ENTER;
-	p->desc.cfa_off = cfa.reg == CFA_SP ? cfa.offset : 8;
+	p->desc.cfa_off = cfa.reg == PUGMARK_CFA_SP ? cfa.offset : 8;
 	p->place.kinds = 1 << CAPTURE_ENTER;
 	return 0;
 }
@@ -259,7 +258,7 @@ static int add_untold(struct builder *b, const struct pugmark_block *block)
 		struct effects e;
 
 		/* All of them are at most 4 bytes long and change no control flow. */
-		if (insn->kind != INSN_OTHER || insn->len > 5 || !read_effects(b, insn, &e))
+		if (insn->kind != PUGMARK_INSN_OTHER || insn->len > 5 || !read_effects(b, insn, &e))
 			continue;
 		b->list->own_syscalls |= e.kernel;
 		if (!e.untold || !can_probe(insn + 1))
@@ -323,7 +322,7 @@ int places_add(const struct pugmark_model *model, const struct places_options *o
 	for (uint32_t i = 0; !err && i < model->n_funcs; i++)
 		err = add_entry(&b, &model->funcs[i]);
 	for (uint32_t i = 0; !err && i < model->n_blocks; i++) {
-		if (model->blocks[i].flags & BLOCK_LANDING_PAD)
+		if (model->blocks[i].flags & PUGMARK_BLOCK_LANDING_PAD)
 			err = add_landing(&b, i);
 		if (!err)
 			err = add_untold(&b, &model->blocks[i]);

@@ -20,7 +20,7 @@ static bool is_inside(void *ctx, const char *name)
 		const struct pugmark_model *model = o->plan->models[m];
 		uint32_t f = m == o->module ? PUGMARK_NONE : pugmark_model_func_named(model, name);
 
-		if (f != PUGMARK_NONE && model->funcs[f].flags & FUNC_EXPORTED)
+		if (f != PUGMARK_NONE && model->funcs[f].flags & PUGMARK_FUNC_EXPORTED)
 			return true;
 	}
 	return false;
@@ -29,7 +29,7 @@ static bool is_inside(void *ctx, const char *name)
 static int add_pair(json_t *list, uint64_t addr, const char *name)
 {
 	return json_array_append_new(list, json_pack("[I,s]", (json_int_t)addr, name)) ? -ENOMEM
-										      : 0;
+										       : 0;
 }
 
 /* The PLT stubs, the GOT slots and what is exported, with their names. */
@@ -49,10 +49,10 @@ static json_t *names_of(const struct pugmark_model *model)
 			err = add_pair(slots, import->got_addr, import->name);
 	}
 	for (uint32_t f = 0; !err && f < model->n_funcs; f++)
-		if (model->funcs[f].flags & FUNC_EXPORTED)
+		if (model->funcs[f].flags & PUGMARK_FUNC_EXPORTED)
 			err = add_pair(exports, model->funcs[f].addr, model->funcs[f].name);
-	json_t *names = json_pack("{s:o,s:o,s:o}", "stubs", stubs, "slots", slots, "exports",
-				  exports);
+	json_t *names =
+		json_pack("{s:o,s:o,s:o}", "stubs", stubs, "slots", slots, "exports", exports);
 	if (err) {
 		json_decref(names);
 		return NULL;
