@@ -10,7 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include <pugmark/capture_ring.h>
+#include "offline/value/capture_ring.h"
 
 #include "bpf/batch.h"
 
@@ -99,8 +99,7 @@ static __always_inline struct capture_state *state_get(void)
 
 	/* As task_new() of tasks.h: more are made while this tries again. */
 	for (int i = 0; i < 64 && !cs; i++)
-		cs = bpf_task_storage_get(&capture_states, task, 0,
-					  BPF_LOCAL_STORAGE_GET_F_CREATE);
+		cs = bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!cs)
 		count(&capture_counters.without_task);
 	return cs;
@@ -350,7 +349,8 @@ static __always_inline void keep_call(struct capture_state *cs, const struct pt_
 	__u32 d = cs->depth;
 
 	for (int i = 0; i < CAPTURE_PENDING; i++) {
-		if (!d || d > CAPTURE_PENDING || cs->pending[(d - 1) & (CAPTURE_PENDING - 1)].sp > sp)
+		if (!d || d > CAPTURE_PENDING ||
+		    cs->pending[(d - 1) & (CAPTURE_PENDING - 1)].sp > sp)
 			break;
 		d--; /* it has been left by other means */
 	}
@@ -373,7 +373,8 @@ static __always_inline struct pending_call *find_call(struct capture_state *cs, 
 	__u32 d = cs->depth;
 
 	for (int i = 0; i < CAPTURE_PENDING; i++) {
-		if (!d || d > CAPTURE_PENDING || cs->pending[(d - 1) & (CAPTURE_PENDING - 1)].sp >= sp)
+		if (!d || d > CAPTURE_PENDING ||
+		    cs->pending[(d - 1) & (CAPTURE_PENDING - 1)].sp >= sp)
 			break;
 		d--;
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* capture_columns.h: what encoder and decoder of captures agree on: the columns, and what each value
- * is told as the difference to. */
+/* capture_columns.h: what encoder and decoder of captures agree on: the columns, and what each
+ * value is told as the difference to. */
 #ifndef OFFLINE_VALUE_CAPTURE_COLUMNS_H
 #define OFFLINE_VALUE_CAPTURE_COLUMNS_H
 
 #include <stdint.h>
 
 enum capture_column {
-	COLUMN_HEAD,   /* a byte a record: kind, and what follows */
-	COLUMN_PLACE,  /* of those with one */
-	COLUMN_CLOCK,  /* order and time */
+	COLUMN_HEAD,  /* a byte a record: kind, and what follows */
+	COLUMN_PLACE, /* of those with one */
+	COLUMN_CLOCK, /* order and time */
 	COLUMN_SP,
 	COLUMN_VALUES, /* registers, numbers */
 	COLUMN_RANGES, /* how many, addresses, lengths */

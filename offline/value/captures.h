@@ -75,9 +75,10 @@ struct capture {
 	uint64_t number; /* of this task's records */
 	uint64_t order;	 /* over all tasks; some numbers are not used */
 	uint64_t time_ns;
-	uint64_t ip, sp; /* run-time */
-	uint32_t known;	 /* bit i: regs[i] is told; CAPTURE_FLAGS_KNOWN: flags */
-	uint64_t regs[16]; /* by number of the encoding: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 */
+	uint64_t ip, sp;   /* run-time */
+	uint32_t known;	   /* bit i: regs[i] is told; CAPTURE_FLAGS_KNOWN: flags */
+	uint64_t regs[16]; /* by number of the encoding: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8
+			    */
 	uint64_t flags;
 	uint64_t fs_base, gs_base; /* START */
 	const uint8_t *xsave;	   /* START: an XSAVE area of the standard format, or NULL */
@@ -129,15 +130,15 @@ const uint32_t *captures_tasks(const struct captures *captures, uint32_t *n);
  */
 bool captures_bias(const struct captures *captures, uint32_t module, uint64_t *bias);
 
-/* The page at the run-time address @addr at the start. 0; -ENOENT: it is as its mapping says (zeros,
- * or the file's bytes); -EBADMSG: it is damaged. */
+/* The page at the run-time address @addr at the start. 0; -ENOENT: it is as its mapping says
+ * (zeros, or the file's bytes); -EBADMSG: it is damaged. */
 int captures_page(const struct captures *captures, uint64_t addr, uint8_t out[4096]);
 /* @len bytes of a file at @off that the recording keeps: 0, -ENOENT, -EBADMSG. */
 int captures_file_bytes(const struct captures *captures, uint32_t file, uint64_t off, uint32_t len,
 			uint8_t *out);
 
-/* The import that the PLT stub at @addr (run-time) is of, or that the GOT slot at @addr is of; NULL:
- * there is none. */
+/* The import that the PLT stub at @addr (run-time) is of, or that the GOT slot at @addr is of;
+ * NULL: there is none. */
 const char *captures_stub(const struct captures *captures, uint64_t addr);
 const char *captures_slot(const struct captures *captures, uint64_t addr);
 /* Whether a traced module exports @name, and its run-time address. */

@@ -33,8 +33,7 @@ int captures_iter_new(const struct captures *captures, uint32_t task, struct cap
 		return -ENOMEM;
 	}
 	it->task = task;
-	it->segment =
-		capture_segments_find(&captures->segments, CAPTURE_SEGMENT_RECORDS, task, 0);
+	it->segment = capture_segments_find(&captures->segments, CAPTURE_SEGMENT_RECORDS, task, 0);
 	*out = it;
 	return 0;
 }

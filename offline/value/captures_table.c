@@ -126,8 +126,8 @@ static int read_names(struct named_addrs *out, const struct captures *c, const j
 		for (size_t i = 0; i < json_array_size(list); i++) {
 			const json_t *pair = json_array_get(list, i);
 
-			out->at[out->n++] = (struct named_addr){
-				c->bias[m] + number_at(pair, 0), text_at(pair, 1)};
+			out->at[out->n++] = (struct named_addr){c->bias[m] + number_at(pair, 0),
+								text_at(pair, 1)};
 		}
 	}
 	if (out->n)
@@ -145,8 +145,8 @@ static int read_modules(struct captures *c, const json_t *modules)
 	for (size_t m = 0; m < n; m++) {
 		const json_t *bias = json_object_get(json_array_get(modules, m), "bias");
 
-		c->bias[m] = json_is_integer(bias) ? (uint64_t)json_integer_value(bias)
-						   : UINT64_MAX;
+		c->bias[m] =
+			json_is_integer(bias) ? (uint64_t)json_integer_value(bias) : UINT64_MAX;
 	}
 	c->n_modules = n;
 	int err = read_names(&c->stubs, c, modules, "stubs", by_addr);

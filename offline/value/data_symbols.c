@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* data_symbols.c: R_X86_64_COPY and R_X86_64_GLOB_DAT relocations of symbols that are no functions. */
+/* data_symbols.c: R_X86_64_COPY and R_X86_64_GLOB_DAT relocations of symbols that are no functions.
+ */
 #include "offline/value/data_symbols.h"
 
 #include <errno.h>
@@ -42,7 +43,8 @@ static int add(struct data_symbols *s, const char *name, uint64_t addr, bool by_
 static int read_relocs(struct data_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	Elf_Scn *sym_scn = elf_getscn(elf, shdr->sh_link);
-	Elf_Data *data = elf_getdata(scn, NULL), *syms = sym_scn ? elf_getdata(sym_scn, NULL) : NULL;
+	Elf_Data *data = elf_getdata(scn, NULL),
+		 *syms = sym_scn ? elf_getdata(sym_scn, NULL) : NULL;
 	GElf_Shdr sym_shdr;
 	GElf_Rela rela;
 

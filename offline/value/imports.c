@@ -86,19 +86,19 @@ static int take_line(struct imports *m, char *line, const char *file, uint64_t n
 	while (kind && k < 4 && strcmp(kind, kind_names[k]) != 0)
 		k++;
 	if (!kind || k == 4)
-		return pugmark_diag_set(diag, -EINVAL, file, PUGMARK_NO_OFFSET,
-					"line %llu: '%s' needs a kind: model, result, output or opaque",
-					(unsigned long long)number, name);
+		return pugmark_diag_set(
+			diag, -EINVAL, file, PUGMARK_NO_OFFSET,
+			"line %llu: '%s' needs a kind: model, result, output or opaque",
+			(unsigned long long)number, name);
 	rest = rest ? rest : "";
 	int n = outputs_read(rest, words, &bad);
 	if (n < 0 || (n > 0) != (k == IMPORT_OUTPUT))
-		return pugmark_diag_set(
-			diag, -EINVAL, file, PUGMARK_NO_OFFSET,
-			"line %llu: '%s': %s%s", (unsigned long long)number, name,
-			n < 0 ? "no output can be read from here: " :
-			n     ? "only kind output has outputs" :
-				"kind output needs one, such as arg0:result",
-			n < 0 ? bad : "");
+		return pugmark_diag_set(diag, -EINVAL, file, PUGMARK_NO_OFFSET,
+					"line %llu: '%s': %s%s", (unsigned long long)number, name,
+					n < 0 ? "no output can be read from here: "
+					: n   ? "only kind output has outputs"
+					      : "kind output needs one, such as arg0:result",
+					n < 0 ? bad : "");
 	return add_own(m, name, k, rest);
 }
 

@@ -14,7 +14,7 @@
 #ifndef OFFLINE_VALUE_OUTPUTS_H
 #define OFFLINE_VALUE_OUTPUTS_H
 
-#include <pugmark/capture_ring.h>
+#include "offline/value/capture_ring.h"
 
 #include <stdint.h>
 

@@ -7,7 +7,7 @@
 #ifndef OFFLINE_VALUE_PLACES_H
 #define OFFLINE_VALUE_PLACES_H
 
-#include <pugmark/capture_ring.h>
+#include "offline/value/capture_ring.h"
 #include "offline/value/captures.h"
 #include <pugmark/model.h>
 

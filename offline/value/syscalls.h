@@ -3,7 +3,7 @@
 #ifndef OFFLINE_VALUE_SYSCALLS_H
 #define OFFLINE_VALUE_SYSCALLS_H
 
-#include <pugmark/capture_ring.h>
+#include "offline/value/capture_ring.h"
 
 #include <stdint.h>
 

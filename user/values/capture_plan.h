@@ -10,7 +10,7 @@
 
 struct capture_plan {
 	struct imports *imports;
-	struct place_list places; /* of all modules, by module and address */
+	struct place_list places;      /* of all modules, by module and address */
 	struct pugmark_model **models; /* one a module: names of places are theirs */
 	uint32_t n_modules;
 	json_t *modules; /* as in the table of the file of captures, without "bias" */

@@ -24,13 +24,13 @@ struct capture_programs {
 
 static int failed(int err, const char *what, struct pugmark_diag *diag)
 {
-	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s: %s", what,
-				strerror(-err));
+	return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s: %s", what, strerror(-err));
 }
 
 static int fill(struct capture_programs *p, const struct capture_plan *plan)
 {
-	int places = bpf_map__fd(p->skel->maps.places), outputs = bpf_map__fd(p->skel->maps.outputs);
+	int places = bpf_map__fd(p->skel->maps.places),
+	    outputs = bpf_map__fd(p->skel->maps.outputs);
 	int syscalls = bpf_map__fd(p->skel->maps.syscalls), err = 0;
 	struct capture_syscall *rows = calloc(CAPTURE_MAX_SYSCALLS, sizeof(*rows));
 
@@ -89,8 +89,8 @@ int capture_programs_load(const struct capture_plan *plan, const struct text_spa
 }
 
 /* Places @first to @end, which are those of @module. */
-static int attach_module(struct capture_programs *p, const struct capture_plan *plan, uint32_t first,
-			 uint32_t end, const struct recorder_module *module,
+static int attach_module(struct capture_programs *p, const struct capture_plan *plan,
+			 uint32_t first, uint32_t end, const struct recorder_module *module,
 			 struct pugmark_diag *diag)
 {
 	unsigned long *offsets = calloc(end - first, sizeof(*offsets));

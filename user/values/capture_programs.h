@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* capture_programs.h: bpf/values.bpf.c in the kernel: loading, placing its probes, taking them away.
+/* capture_programs.h: bpf/values.bpf.c in the kernel: loading, placing its probes, taking them
+ * away.
  */
 #ifndef USER_CAPTURE_PROGRAMS_H
 #define USER_CAPTURE_PROGRAMS_H

@@ -11,14 +11,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <pugmark/capture_ring.h>
+#include "offline/value/capture_ring.h"
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
-/* So that a record fits into a segment: of what is written beyond that only where it lies is kept. */
+/* So that a record fits into a segment: of what is written beyond that only where it lies is kept.
+ */
 enum { RECORD_MAX_BYTES = 12 << 20 };
 
 struct capture_task {
@@ -258,9 +259,8 @@ static void take_kernel(struct capture_writer *w, const struct capture_note *n, 
 	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
 		       (c->result > 0 || c->result < -4095);
 	if (of_file)
-		c->map_file = w->file_at
-				      ? w->file_at(w->file_ctx, n->pid, (uint64_t)c->result)
-				      : CAPTURE_UNKNOWN;
+		c->map_file = w->file_at ? w->file_at(w->file_ctx, n->pid, (uint64_t)c->result)
+					 : CAPTURE_UNKNOWN;
 }
 
 static void take_note(struct capture_writer *w, struct capture_task *t,
@@ -373,22 +373,12 @@ void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t ag
 	pthread_mutex_unlock(&w->lock);
 }
 
-uint64_t capture_writer_records(const struct capture_writer *w)
-{
-	return w->records;
-}
-
-uint64_t capture_writer_bytes(const struct capture_writer *w)
-{
-	return w->off;
-}
-
 int capture_writer_error(const struct capture_writer *w)
 {
 	return w->err;
 }
 
-int capture_writer_close(struct capture_writer *w)
+int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes)
 {
 	if (!w)
 		return 0;
@@ -407,6 +397,10 @@ int capture_writer_close(struct capture_writer *w)
 	if (!w->err && fsync(w->fd))
 		fail(w, -errno);
 	close(w->fd);
+	if (records)
+		*records = w->records;
+	if (bytes)
+		*bytes = w->off;
 	free(w->tasks);
 	codec_free(w->codec);
 	bytes_deinit(&w->stored);

@@ -32,11 +32,10 @@ void capture_writer_resolve(struct capture_writer *w,
 			    uint32_t (*file_at)(void *ctx, pid_t pid, uint64_t addr), void *ctx);
 /* Writes what waits, of tasks whose last record is older than @age_ns. */
 void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns);
-uint64_t capture_writer_records(const struct capture_writer *w);
-uint64_t capture_writer_bytes(const struct capture_writer *w);
 /* 0, or what kept it from writing: from then on nothing more is written. */
 int capture_writer_error(const struct capture_writer *w);
-/* Writes the rest and frees the writer. Returns what capture_writer_error() would. */
-int capture_writer_close(struct capture_writer *w);
+/* Writes the rest and frees the writer; NULL, or how many records and bytes there were in all.
+ * Returns what capture_writer_error() would. */
+int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes);
 
 #endif

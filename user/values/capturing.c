@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* capturing.c: see capturing.h. One thread drains the ring; the recorder's own stops the program and
- * writes its start. */
+/* capturing.c: see capturing.h. One thread drains the ring; the recorder's own stops the program
+ * and writes its start. */
 #include "user/values/capturing.h"
 
 #include "user/kernel/ring.h"
@@ -98,8 +98,8 @@ static void *drain_main(void *context)
 
 int capturing_open(struct capturing *c, struct pugmark_diag *diag)
 {
-	int err = capture_writer_open(c->options->output, c->options->check_every, &c->writer,
-				      diag);
+	int err =
+		capture_writer_open(c->options->output, c->options->check_every, &c->writer, diag);
 
 	if (err)
 		return err;
@@ -123,10 +123,10 @@ static json_t *places_json(const struct place_list *places)
 	for (uint32_t i = 0; i < places->n; i++) {
 		const struct capture_place *p = &places->at[i].place;
 
-		json_array_append_new(list, json_pack("[i,I,I,I,i,i,s]", p->module,
-						      (json_int_t)p->addr, (json_int_t)p->site,
-						      (json_int_t)p->site_next, p->kinds, p->flags,
-						      p->import));
+		json_array_append_new(list,
+				      json_pack("[i,I,I,I,i,i,s]", p->module, (json_int_t)p->addr,
+						(json_int_t)p->site, (json_int_t)p->site_next,
+						p->kinds, p->flags, p->import));
 	}
 	return list;
 }
@@ -144,10 +144,10 @@ static int write_table(struct capturing *c)
 					    json_integer((json_int_t)bias));
 	}
 	c->n_files = start_image_n_files(c->image);
-	json_t *table = json_pack("{s:i,s:O,s:o,s:o,s:o}", "version", 1, "modules", plan->modules,
-				  "places", places_json(&plan->places), "mappings",
-				  start_image_mappings(c->image), "files",
-				  start_image_files(c->image));
+	json_t *table =
+		json_pack("{s:i,s:O,s:o,s:o,s:o}", "version", 1, "modules", plan->modules, "places",
+			  places_json(&plan->places), "mappings", start_image_mappings(c->image),
+			  "files", start_image_files(c->image));
 	char *text = table ? json_dumps(table, JSON_COMPACT) : NULL;
 	if (text)
 		capture_writer_table(c->writer, text, strlen(text));
@@ -210,7 +210,7 @@ int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
 	return err;
 }
 
-int capturing_finish(struct capturing *c, char **text)
+int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text)
 {
 	uint64_t lost, without_task;
 
@@ -230,7 +230,7 @@ int capturing_finish(struct capturing *c, char **text)
 		     "without a state: values are not known behind them",
 		     (unsigned long long)lost, (unsigned long long)without_task) < 0)
 		*text = NULL;
-	int err = capture_writer_close(c->writer);
+	int err = capture_writer_close(c->writer, records, bytes);
 	c->writer = NULL;
 	return err;
 }
@@ -246,7 +246,7 @@ void capturing_free(struct capturing *c)
 	capture_programs_free(c->programs);
 	ring_close(c->ring);
 	start_image_free(c->image);
-	capture_writer_close(c->writer);
+	capture_writer_close(c->writer, NULL, NULL);
 	free(c->traced);
 	free(c);
 }

@@ -20,9 +20,9 @@ int capturing_open(struct capturing *c, struct pugmark_diag *diag);
  * where all of it is written, and goes on. */
 int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
 int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
-/* Ends it and writes the rest. @text (caller frees): what is to be said in the recording, or NULL.
- * 0, or what kept it from writing. */
-int capturing_finish(struct capturing *c, char **text);
+/* Ends it and writes the rest: so many records in all, so many bytes of the disk. @text (caller
+ * frees): what is to be said in the recording, or NULL. 0, or what kept it from writing. */
+int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text);
 void capturing_free(struct capturing *c);
 
 #endif

@@ -95,9 +95,8 @@ int entry_stop_wait(pid_t pid, struct pugmark_diag *diag)
 	bool step = set_breakpoint(pid, entry) != 0;
 	while (!err && ip_of(pid) != entry) {
 		err = go_on(pid, step, signal, &status);
-		signal = !err && !(status >> 16) && WSTOPSIG(status) != SIGTRAP
-				 ? WSTOPSIG(status)
-				 : 0;
+		signal = !err && !(status >> 16) && WSTOPSIG(status) != SIGTRAP ? WSTOPSIG(status)
+										: 0;
 	}
 	if (!step)
 		set_breakpoint(pid, 0);

@@ -202,8 +202,8 @@ static void write_pages(struct start_image *s, int mem, int pagemap, const struc
 	uint64_t end = m->end;
 
 	for (uint64_t addr = m->start; addr < end;) {
-		uint64_t want = (end - addr) / PAGE < CAPTURE_PAGES ? (end - addr) / PAGE
-								    : CAPTURE_PAGES;
+		uint64_t want =
+			(end - addr) / PAGE < CAPTURE_PAGES ? (end - addr) / PAGE : CAPTURE_PAGES;
 		ssize_t n = pread(pagemap, entries, want * 8, addr / PAGE * 8) / 8;
 
 		if (n <= 0)
@@ -337,7 +337,8 @@ json_t *start_image_files(struct start_image *s)
 		for (uint32_t k = 0; k < f->id.len && k < 20; k++)
 			sprintf(hex + 2 * k, "%02x", f->id.bytes[k]);
 		/* Where the name is no UTF-8. */
-		json_array_append_new(list, json_pack("[o,s]", path ? path : json_string("?"), hex));
+		json_array_append_new(list,
+				      json_pack("[o,s]", path ? path : json_string("?"), hex));
 	}
 	pthread_mutex_unlock(&s->lock);
 	return list;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* start_image.h: what a stopped process is: registers, mappings, the memory that is its own, and the
- * files that the rest is of. */
+/* start_image.h: what a stopped process is: registers, mappings, the memory that is its own, and
+ * the files that the rest is of. */
 #ifndef USER_START_IMAGE_H
 #define USER_START_IMAGE_H
 

@@ -3,16 +3,16 @@
  * places are probed and what is read there, and the records that come back through the ring
  * `captures`. It lives only between the two of one build; what is kept is
  * docs/recording-format.md. */
-#ifndef PUGMARK_CAPTURE_RING_H
-#define PUGMARK_CAPTURE_RING_H
+#ifndef OFFLINE_VALUE_CAPTURE_RING_H
+#define OFFLINE_VALUE_CAPTURE_RING_H
 
 #ifndef __bpf__ /* there vmlinux.h has the types */
 #include <linux/types.h>
 #endif
 
 #define CAPTURE_CHUNK_BYTES 4096
-#define CAPTURE_PENDING 16	/* calls out that a task can be in at once: callbacks */
-#define CAPTURE_MAX_OUTPUTS 6	/* of one call */
+#define CAPTURE_PENDING 16    /* calls out that a task can be in at once: callbacks */
+#define CAPTURE_MAX_OUTPUTS 6 /* of one call */
 #define CAPTURE_MAX_SYSCALLS 512
 #define CAPTURE_MAX_RANGE (64u << 20)
 
@@ -35,9 +35,9 @@ enum capture_length {
 	LENGTH_PRODUCT, /* a * b * k + c */
 	LENGTH_STRING,	/* up to its zero byte, at most k */
 	LENGTH_U32,	/* what the 32-bit word at a holds, at most k */
-	LENGTH_IOVEC,	/* base is an array of a struct iovec; of those as much as the result says */
-	LENGTH_MSGHDR,	/* a struct msghdr and what it leads to */
-	LENGTH_FILE,	/* a FILE of glibc and what is unread in its buffer */
+	LENGTH_IOVEC,  /* base is an array of a struct iovec; of those as much as the result says */
+	LENGTH_MSGHDR, /* a struct msghdr and what it leads to */
+	LENGTH_FILE,   /* a FILE of glibc and what is unread in its buffer */
 };
 
 /* A range of memory that somebody else may have written. */
