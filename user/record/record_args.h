@@ -22,7 +22,7 @@ struct record_args {
 	bool help, no_times;
 	bool values; /* level values */
 	const char *imports;
-	uint32_t check_every; /* 0: calls are witnessed as well */
+	uint32_t check_every;			 /* 0: calls are witnessed as well */
 	bool paths, calls_only, placement_given; /* calls_only: a --mode that paths does not have */
 	enum plan_mode placement;		 /* of level paths */
 	struct record_list only, without, plugins, profiles, patterns, args_of, handles;

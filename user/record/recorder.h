@@ -75,7 +75,8 @@ struct recorder_options {
 	int (*replan)(void *ctx, const struct replan_request *request,
 		      struct recorder_options *changed, char **news, struct pugmark_diag *diag);
 	void *replan_ctx;
-	/* Level values: what to capture besides, of the same modules in the same order; NULL: nothing.
+	/* Level values: what to capture besides, of the same modules in the same order; NULL:
+	 * nothing.
 	 */
 	const struct capture_plan *captures;
 	uint32_t check_every;	     /* behind so many calls out a hash of registers is kept */

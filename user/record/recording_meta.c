@@ -46,7 +46,7 @@ static bool is_in_use(const char *dir)
 void recording_directory_remove(const char *dir)
 {
 	static const char *const names[] = {"meta.json.new", "events", "captures", "reserve",
-						 "meta.json"};
+					    "meta.json"};
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char plan[32];
 
