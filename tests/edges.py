@@ -16,7 +16,7 @@ import sys
 TOPS = ("offline", "user")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 # The libraries that only one side may see.
-NOT_OFFLINE = re.compile(r"^(bpf|linux)/|^sys/ptrace\.h$")
+NOT_OFFLINE = re.compile(r"^bpf/|^linux/(bpf|perf_event)|^sys/ptrace\.h$")
 
 
 def read(path):
@@ -135,13 +135,8 @@ def room_faults(files, table):
     for room in sorted(set(table) - rooms):
         yield f"tests/edges.txt has {room}, which is not there"
     for room in sorted(rooms):
-        try:
-            lines = read(f"{room}/README").splitlines()
-        except OSError:
+        if not any(os.path.exists(f"{room}/{name}") for name in ("README", "README.md")):
             yield f"{room} has no README"
-            continue
-        if not 3 <= len(lines) <= 8:
-            yield f"{room}/README has {len(lines)} lines, not about five"
 
 
 def public_faults():

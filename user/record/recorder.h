@@ -13,6 +13,7 @@ struct recorder_result {
 	enum recorder_stop why;
 	int write_err; /* STOP_DISK: -errno: why it could not be written */
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t captures, capture_bytes; /* records, and what they took of the disk */
 	uint64_t
 		unplanned; /* of those lost: in processes that a library's plan does not hold for */
 	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
