@@ -40,6 +40,7 @@ find:
 	next = value_translate(m, next_ip, false, &no_memory);
 	if (!next) {
 		state->rip = next_ip;
+		m->left = &b->insns[b->n_insns - 1];
 		stop = no_memory			   ? VALUE_STOP_NO_MEMORY
 		       : value_machine_is_code(m, next_ip) ? VALUE_STOP_TRAP
 							   : VALUE_STOP_OUTSIDE;

@@ -299,6 +299,21 @@ enum value_stop value_machine_run(struct value_machine *m, uint64_t until,
 	return stop == STEP_DONE ? VALUE_STOP_LIMIT : (enum value_stop)stop;
 }
 
+const struct value_insn *value_machine_left(const struct value_machine *m, uint64_t *slot)
+{
+	*slot = m->left && m->left->n_mem &&
+				(m->left->kind == VALUE_INSN_JUMP_IND ||
+				 m->left->kind == VALUE_INSN_CALL_IND)
+			? value_place_address(&m->left->mem[0], &m->state)
+			: 0;
+	return m->left;
+}
+
+void value_machine_pass(struct value_machine *m)
+{
+	m->resumed = m->state.rip;
+}
+
 int value_machine_skip(struct value_machine *m, struct value_trace *trace)
 {
 	bool no_memory;

@@ -94,6 +94,12 @@ enum value_stop value_machine_run(struct value_machine *m, uint64_t until,
  * 0; -EAGAIN: @trace is full; -ENOENT: there is no instruction. */
 int value_machine_skip(struct value_machine *m, struct value_trace *trace);
 
+/* At VALUE_STOP_OUTSIDE: the instruction that control left by, or NULL; the address that its memory
+ * operand has (the GOT slot of a jump), 0: none. */
+const struct value_insn *value_machine_left(const struct value_machine *m, uint64_t *slot);
+/* A place at rip is not to be reported when the machine goes on from here. */
+void value_machine_pass(struct value_machine *m);
+
 /* Sets a general register and the quality of its bytes; and whole classes of registers. */
 void value_set_gpr(struct value_machine *m, unsigned reg, uint64_t value, uint8_t quality);
 void value_set_vec(struct value_machine *m, unsigned reg, const uint8_t bytes[32], uint8_t quality);

@@ -64,6 +64,7 @@ struct value_machine {
 	bool guessing;	  /* what is loaded does not matter: the result is unknown anyway */
 	uint64_t resumed; /* address of the place that was reported last and not left yet */
 	uint64_t count;
+	const struct value_insn *left; /* value_machine_left() */
 	struct value_block *jumps[JUMPS];
 	struct value_block *table[TABLE]; /* by ip */
 	struct value_block **blocks;	  /* by number */
