@@ -445,12 +445,12 @@ static int trace_cut(struct value_machine *m, struct value_trace *t, const struc
 
 #define TRACED 0
 #define EXEC exec_plain
-#include "offline/value/exec_loop.h"
+#include "offline/value/exec_loop.def"
 #undef TRACED
 #undef EXEC
 #define TRACED 1
 #define EXEC exec_traced
-#include "offline/value/exec_loop.h"
+#include "offline/value/exec_loop.def"
 
 static int enter(struct value_machine *m, struct value_block *b, uint64_t until,
 		 struct value_trace *trace)
