@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+struct capture_plan;
+
 struct recorder_module {
 	const char *path; /* the file to probe, possibly /proc/PID/exe or map_files/... */
 	const char *name; /* what it is called; NULL: path */
@@ -74,6 +76,12 @@ struct recorder_options {
 	int (*replan)(void *ctx, const struct replan_request *request,
 		      struct recorder_options *changed, char **news, struct pugmark_diag *diag);
 	void *replan_ctx;
+	/* Level values: what to capture besides, of the same modules in the same order; NULL:
+	 * nothing.
+	 */
+	const struct capture_plan *captures;
+	uint32_t check_every;	     /* behind so many calls out a hash of registers is kept */
+	uint32_t capture_ring_bytes; /* a power of two */
 	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
 				  */
 };
@@ -85,6 +93,7 @@ struct recorder_result {
 	enum recorder_stop why;
 	int write_err; /* STOP_DISK: -errno: why it could not be written */
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t captures, capture_bytes; /* records, and what they took of the disk */
 	uint64_t
 		unplanned; /* of those lost: in processes that a library's plan does not hold for */
 	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */

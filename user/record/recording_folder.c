@@ -24,7 +24,7 @@ enum { META_MAX_BYTES = 1 << 28 };
 static const char made_mark[] = ".pugmark-new";
 
 /* What a recording has beside its plans. The last to go is what makes it one. */
-static const char *const files[] = {"events", "reserve", "meta.json.new", "meta.json"};
+static const char *const files[] = {"events", "captures", "reserve", "meta.json.new", "meta.json"};
 
 static bool parse_id(const char *text, unsigned *out)
 {

@@ -190,6 +190,11 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 	return err;
 }
 
+int recording_writer_create(const struct recording_writer *w, const char *name)
+{
+	return recording_folder_create(&w->folder, name);
+}
+
 struct recording_totals *recording_writer_totals(struct recording_writer *w)
 {
 	return &w->totals;
