@@ -11,6 +11,7 @@
 #include "user/kernel/probe_limits.h"
 #include "user/kernel/probes.h"
 #include "user/kernel/ring.h"
+#include "user/plan/probe_costs.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -397,14 +398,9 @@ int costs_measure(struct measured_costs *costs, struct pugmark_diag *diag)
 	return 0;
 }
 
-char *costs_path(void)
-{
-	return own_cache_path(NULL, "costs.json");
-}
-
 int costs_save(const struct measured_costs *costs, struct pugmark_diag *diag)
 {
-	char *path = costs_path(), *text = NULL;
+	char *path = probe_costs_path(), *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 	int err = -ENOENT;
