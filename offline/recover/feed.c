@@ -38,19 +38,64 @@ static struct lookahead look(struct parser *p, const struct pugmark_witness_even
 	return la;
 }
 
-/* parser_find(), and where it finds nothing, whether the module that the last witnessed call or
- * jump went to has jumped back: then it is the function it jumped to that returns to our code. */
-static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32_t *alt)
+/* When a cause is asked. */
+enum when {
+	AT_BEGIN = 1, /* at the thread's first event */
+	IN_STEP = 2,  /* while it is known where the thread is */
+	WHEN_LOST = 4,
+	ANYWHERE = IN_STEP | WHEN_LOST,
+};
+
+/* What an event can be, in the order in which it is asked (docs/theory.md). A later cause is the
+ * right one only where none before it has a candidate. */
+static const struct cause {
+	uint8_t when;
+	ask_fn *ask;
+	commit_fn *commit;
+} causes[] = {
+	{AT_BEGIN, ask_begun, commit_begun},
+	{IN_STEP, ask_next, commit_next},
+	{ANYWHERE, ask_called_by_handler, commit_called_by_handler},
+	{ANYWHERE, ask_handler, commit_handler},
+	{WHEN_LOST, ask_attached, commit_attached},
+	{ANYWHERE, ask_injected, commit_injected},
+	{ANYWHERE, ask_switch, commit_switch},
+	{IN_STEP, ask_callback, commit_callback},
+	{IN_STEP, ask_program, commit_program},
+	{IN_STEP, ask_unwinding, commit_unwinding},
+	{IN_STEP, ask_moved, commit_moved},
+};
+#define N_CAUSES (sizeof(causes) / sizeof(*causes))
+
+/* The first cause that has candidates, which are in *@set; NULL: there is none. */
+static const struct cause *explain(struct parser *p, const struct lookahead *la, bool begins,
+				   struct candidates *set)
 {
-	if (parser_find(p, la, level, alt))
-		return true;
-	if (p->torn || la->foreign || !la->cfa)
-		return false;
-	la->jumped_back = true;
-	if (parser_find(p, la, level, alt))
-		return true;
-	la->jumped_back = false;
-	return false;
+	uint8_t now = (begins ? AT_BEGIN : 0) | (p->position == LOST ? WHEN_LOST : IN_STEP);
+	set->n = 0;
+	for (const struct cause *c = causes; c < causes + N_CAUSES; c++) {
+		if (!(c->when & now))
+			continue;
+		c->ask(p, la, set);
+		if (set->n)
+			return c;
+	}
+	return NULL;
+}
+
+/* Makes it so, and goes on to the event; false where nothing leads there after all, in *@torn
+ * whether since two ways do. */
+static bool commit(struct parser *p, struct lookahead *la, const struct cause *cause,
+		   const struct candidate *c, bool *torn)
+{
+	uint32_t first = PUGMARK_NONE;
+	*torn = false;
+	enum commit result = cause->commit(p, la, c, &first);
+	if (result != COMMIT_GO_ON)
+		return result == COMMIT_TAKEN;
+	enum found derived = parser_derive(p, la, first);
+	*torn = derived == FOUND_TORN;
+	return derived == FOUND_ONE;
 }
 
 static void feed_witness(struct parser *p, const struct pugmark_witness_event *e)
@@ -58,54 +103,20 @@ static void feed_witness(struct parser *p, const struct pugmark_witness_event *e
 	if (!(p->bias_known >> e->module & 1) || p->bias[e->module] != e->bias)
 		parser_set_bias(p, e->module, e->bias);
 	struct lookahead la = look(p, e);
-	uint32_t level, alt, first = PUGMARK_NONE;
 	if (p->lost) {
 		parser_emit_gap(p, p->lost_cause);
 		p->gap_cause = p->lost_cause;
 	}
-	uint64_t sp = 0, ip = 0, bp = 0;
-	uint32_t live;
-	bool begins = !p->begun;
+	bool begins = !p->begun, torn;
 	p->begun = true;
-	p->torn = false;
-	if (begins && parser_begin_thread(p, &la))
+	struct candidates set;
+	const struct cause *cause = explain(p, &la, begins, &set);
+	torn = cause && set.n > 1;
+	if (cause && set.n == 1 && commit(p, &la, cause, &set.one, &torn))
 		return;
-	if (p->position != LOST && find(p, &la, &level, &alt)) {
-		parser_end_before(p, level + 1, &la);
-		first = alt;
-	} else if (p->torn) {
-		parser_reanchor(p, &la, PUGMARK_CAUSE_UNRESOLVED);
-		return;
-	} else if (la.foreign && parser_enter_from_handler(p, &la)) {
-		first = PUGMARK_NONE;
-	} else if (la.foreign &&
-		   (stack_signal(e, &sp, &ip, &bp) || e->flags & PUGMARK_EVENT_FROM_SIGNAL)) {
-		parser_enter_handler(p, &la, sp, ip, bp);
-	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
-		return;
-	} else if (parser_enter_injected(p, &la)) {
-		first = PUGMARK_NONE;
-	} else if (parser_try_switch(p, &la)) {
-		return;
-	} else if (p->position == LOST) {
-		parser_reanchor(p, &la, p->gap_cause);
-		return;
-	} else if (la.foreign || (p->position == OUTSIDE && la.entered != PUGMARK_NONE)) {
-		if (parser_explain_callback(p, &la, &live))
-			return;
-		parser_enter_foreign(p, &la, live);
-	} else if (parser_starts_program(p, &la)) {
-		parser_enter_root(p, &la);
-	} else if (parser_try_unwinding(p, &la)) {
-		return;
-	} else if (!p->tables[e->module]->go_runtime) {
-		/* Only where stacks move may it follow from where the parser is all the same. */
-		parser_reanchor(p, &la, parser_misfit_cause(p, &la));
-		return;
-	}
-	if (!parser_derive(p, &la, first) && !p->failed)
+	if (!p->failed)
 		parser_reanchor(p, &la,
-				p->torn ? PUGMARK_CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
+				torn ? PUGMARK_CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
 }
 
 /* What happened since what is probed was changed is not known. */

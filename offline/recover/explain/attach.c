@@ -161,18 +161,23 @@ bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e
 	return true;
 }
 
-/* The first event after attaching, in the frame that the stack has told. */
-bool parser_begin_attached(struct parser *p, const struct lookahead *la)
+void ask_attached(struct parser *p, const struct lookahead *la, struct candidates *set)
 {
+	if (p->attach_cfa && (!la->own_cfa || la->e->cfa == p->attach_cfa))
+		candidate_add(set, &(struct candidate){.unsaid = PUGMARK_CAUSE_NONE});
+}
+
+enum commit commit_attached(struct parser *p, struct lookahead *la, const struct candidate *c,
+			    uint32_t *first)
+{
+	(void)c;
+	(void)first;
 	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	uint64_t cfa = p->attach_cfa;
-	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
-		return false;
 	struct frame f = {
 		.func = node_at(p, e->module, node)->func,
 		.module = e->module,
-		.cfa = cfa,
+		.cfa = p->attach_cfa,
 		.ret = p->attach_ret,
 		.boundary = p->attach_boundary,
 		.hidden = PUGMARK_CAUSE_ATTACH,
@@ -180,5 +185,5 @@ bool parser_begin_attached(struct parser *p, const struct lookahead *la)
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
 	parser_push(p, f);
 	parser_take_event(p, node, e);
-	return true;
+	return COMMIT_TAKEN;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* gap.c: nothing explains the event: why, and how the parser starts anew at it. */
+/* gap.c: nothing explains the event, or two causes that nothing tells apart: why, and how the
+ * parser starts anew at it. */
 #include "offline/recover/explain/explain.h"
 
 uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)

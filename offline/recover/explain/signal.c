@@ -33,87 +33,111 @@ static void lose_place(struct parser *p, const struct pugmark_witness_event *e, 
 	p->position = live ? LOST : OUTSIDE;
 }
 
-void parser_enter_handler(struct parser *p, const struct lookahead *la, uint64_t sp, uint64_t ip,
-			  uint64_t bp)
+void ask_handler(struct parser *p, const struct lookahead *la, struct candidates *set)
 {
+	(void)p;
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE};
+	if (la->foreign && (stack_signal(la->e, &c.handler.sp, &c.handler.ip, &c.handler.bp) ||
+			    la->e->flags & PUGMARK_EVENT_FROM_SIGNAL))
+		candidate_add(set, &c);
+}
+
+enum commit commit_handler(struct parser *p, struct lookahead *la, const struct candidate *c,
+			   uint32_t *first)
+{
+	(void)first;
+	uint64_t sp = c->handler.sp;
 	enum settled settled = UNSETTLED;
 	if (!p->n)
 		settled = SETTLED;
 	else if (sp && p->position != LOST)
-		settled = parser_settle(p, la->e, sp, ip, bp);
+		settled = parser_settle(p, la->e, sp, c->handler.ip, c->handler.bp);
 	if (!settled)
 		lose_place(p, la->e, sp);
 	enter(p, la, settled, sp);
+	return COMMIT_GO_ON;
 }
 
-/* The entry of a function that the handler of @by has called or jumped to: goes on before that
- * handler, which may have called another one before. */
-static bool may_come_from(struct parser *p, const struct lookahead *la, struct foreign_handler *by)
+/* The handler has called or jumped to the function: what is entered goes on before that handler,
+ * which may have called another one before. */
+void ask_called_by_handler(struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
 	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
-	*by = p->foreign;
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .called.by = p->foreign};
+	struct foreign_handler *by = &c.called.by;
+	if (!la->foreign)
+		return;
 	if (h && h->since_ns >= by->since_ns && h->foreign)
 		*by = h->by;
 	else if (h && h->since_ns >= by->since_ns)
-		return false;
+		return;
 	if (!by->settled || !by->sp || !la->own_cfa || p->position == LOST)
-		return false;
+		return;
 	uint64_t sp, ip, bp;
 	bool jumped = e->flags & PUGMARK_EVENT_FROM_SIGNAL || stack_signal(e, &sp, &ip, &bp);
 	if (jumped ? !stack_signal(e, &sp, &ip, &bp) || sp != by->sp || ip != by->ip
 		   : !stack_handler_runs(e, by->sp, by->ip))
-		return false;
-	if (!h || !h->foreign || h->by.sp != by->sp)
-		return true;
-	/* What it has called before is open, and has called out itself; or has ended. */
-	const struct frame *f = &p->stack[h->frame];
-	if ((!jumped && f->cfa > e->cfa && stack_slot_holds(p, e, f->cfa, f->ret)) ||
-	    parser_can_end_down_to(p, h->frame) != h->frame)
-		return false;
-	parser_end_frames(p, h->frame);
-	return true;
+		return;
+	if (h && h->foreign && h->by.sp == by->sp) {
+		/* What it has called before is open, and has called out itself; or has ended. */
+		const struct frame *f = &p->stack[h->frame];
+		if ((!jumped && f->cfa > e->cfa && stack_slot_holds(p, e, f->cfa, f->ret)) ||
+		    !parser_can_end(p, h->frame))
+			return;
+		c.called.ended = true;
+	}
+	candidate_add(set, &c);
 }
 
-bool parser_enter_from_handler(struct parser *p, const struct lookahead *la)
+enum commit commit_called_by_handler(struct parser *p, struct lookahead *la,
+				     const struct candidate *c, uint32_t *first)
 {
-	struct foreign_handler by;
-	if (!may_come_from(p, la, &by))
-		return false;
-	enter(p, la, by.settled, by.sp);
+	(void)first;
+	const struct foreign_handler *by = &c->called.by;
+	if (c->called.ended)
+		parser_end_frames(p, p->handlers[p->n_handlers - 1].frame);
+	enter(p, la, by->settled, by->sp);
 	if (p->failed || parser_top(p)->boundary != BELOW_HANDLER)
-		return true;
+		return COMMIT_GO_ON;
 	struct interruption *h = &p->handlers[p->n_handlers - 1];
 	h->foreign = true;
-	h->by = by;
-	h->alt = by.alt;
-	h->alt_bytes = by.alt_bytes;
-	h->since_ns = by.since_ns;
-	return true;
+	h->by = *by;
+	h->alt = by->alt;
+	h->alt_bytes = by->alt_bytes;
+	h->since_ns = by->since_ns;
+	return COMMIT_GO_ON;
 }
 
-bool parser_enter_injected(struct parser *p, struct lookahead *la)
+void ask_injected(struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
 	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
-	enum settled settled = SETTLED;
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
 	struct place at;
 	if (!p->tables[e->module]->go_runtime || la->entered == PUGMARK_NONE || !la->own_cfa ||
-	    !p->held_sp || p->held_sp != e->cfa || !parser_place_at(p, e->cfa, e->ret, 0, &at) ||
-	    at.func == PUGMARK_NONE)
-		return false;
+	    !p->held_sp || p->held_sp != e->cfa || p->position == LOST || !p->n ||
+	    !parser_place_at(p, e->cfa, e->ret, 0, &at) || at.func == PUGMARK_NONE)
+		return;
 	if (h && h->sp == e->cfa) {
-		if (!h->settled || parser_can_end_down_to(p, h->frame) != h->frame)
-			return false;
-		settled = h->ahead ? SETTLED_AHEAD : SETTLED;
-		parser_end_frames(p, h->frame);
+		if (!h->settled || !h->frame || !parser_can_end(p, h->frame))
+			return;
+		c.injected.n = h->frame;
+		c.injected.ahead = h->ahead;
 	}
-	if (p->position == LOST || !p->n)
-		return false;
+	candidate_add(set, &c);
+}
+
+enum commit commit_injected(struct parser *p, struct lookahead *la, const struct candidate *c,
+			    uint32_t *first)
+{
+	(void)first;
+	parser_end_frames(p, c->injected.n);
 	la->origin = PUGMARK_NONE; /* that a call returns there is chance */
 	la->foreign = true;
-	enter(p, la, settled, 0); /* where its frames lie says nothing: it may switch stacks */
-	return true;
+	/* Where its frames lie says nothing: it may switch stacks. */
+	enter(p, la, c->injected.ahead ? SETTLED_AHEAD : SETTLED, 0);
+	return COMMIT_GO_ON;
 }
 
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)

@@ -101,8 +101,19 @@ static uint32_t moved_frames(const struct parser *p, const struct lookahead *la,
 	return *by && seen ? n : 0;
 }
 
-/* The same, and the frames are where the stack is now. */
-static bool follow_move(struct parser *p, const struct lookahead *la)
+/* The same, of kept context @i. */
+static bool has_moved(struct parser *p, uint32_t i, const struct lookahead *la)
+{
+	uint64_t by;
+	struct context left = context_current(p);
+	context_make_current(p, &p->contexts[i]);
+	bool moved = moved_frames(p, la, &by);
+	context_make_current(p, &left);
+	return moved;
+}
+
+/* The frames are where the stack is now. */
+static void follow_move(struct parser *p, const struct lookahead *la)
 {
 	uint64_t by;
 	uint32_t n = moved_frames(p, la, &by);
@@ -111,57 +122,60 @@ static bool follow_move(struct parser *p, const struct lookahead *la)
 		f->cfa += f->cfa ? by : 0;
 		f->call_cfa += f->call_cfa ? by : 0;
 	}
-	return n;
 }
 
-/* Goes on in a context that was left and moved. */
-static bool go_back_to_moved(struct parser *p, const struct lookahead *la)
+/* Goes on in kept context @i. */
+static void go_back(struct parser *p, uint32_t i)
 {
-	for (uint32_t i = p->n_contexts; i-- > 0;) {
-		struct context left = context_current(p);
-		context_make_current(p, &p->contexts[i]);
-		bool moved = follow_move(p, la);
-		context_make_current(p, &left);
-		if (!moved)
-			continue;
-		struct context back = context_take(p, i);
-		end_or_leave(p);
-		switch_to(p, &back);
-		return parser_try_unwinding(p, la);
-	}
-	return false;
+	struct context back = context_take(p, i);
+	end_or_leave(p);
+	switch_to(p, &back);
 }
 
-/* Goes on in a context that was left: where a call that switches came back, or where setjmp or an
- * exception came back to a frame of it. */
-static bool go_back(struct parser *p, const struct lookahead *la)
+/* GO_BACK       to a context that was left, by the grammar: where a call that switches came back
+ * GO_BACK_JUMP  to one where setjmp or an exception came back to a frame of it
+ * MOVED         this one is elsewhere now
+ * MOVED_BACK    to one that was left and is elsewhere now
+ * BEGIN_NEW     to a new one
+ * TAKE_OVER     to one that another thread has left, or that was left before anything was known */
+enum switch_kind { GO_BACK, GO_BACK_JUMP, MOVED, MOVED_BACK, BEGIN_NEW, TAKE_OVER };
+
+/* Whether the event goes on in kept context @i: there in *@c how. In *@stale whether another thread
+ * has gone on on it. */
+static bool goes_on_in(struct parser *p, uint32_t i, const struct lookahead *la,
+		       struct candidate *c, bool *stale)
 {
 	const struct pugmark_witness_event *e = la->e;
+	const struct context *kept = &p->contexts[i];
+	*stale = false;
+	if (kept->low && (e->cfa < kept->low || e->cfa > kept->high))
+		return false;
+	struct context left = context_current(p);
+	struct candidates jump = {.n = 0};
+	context_make_current(p, kept);
+	bool intact = frames_intact(p, e);
+	bool next = intact && parser_find(p, la, &c->stack.level, &c->stack.alt) == FOUND_ONE;
+	if (intact && !next)
+		ask_unwinding(p, la, &jump);
+	context_make_current(p, &left);
+	*stale = !intact && kept->id;
+	c->stack.kind = next ? GO_BACK : GO_BACK_JUMP;
+	c->stack.context = i;
+	return next || jump.n;
+}
+
+/* Looks for a context that was left and that the event goes on in, the last first. Those of which
+ * the stack shows that they are no more are forgotten. */
+static bool find_left(struct parser *p, const struct lookahead *la, struct candidate *c)
+{
+	bool stale;
 	for (uint32_t i = p->n_contexts; i-- > 0;) {
-		const struct context *c = &p->contexts[i];
-		if (c->low && (e->cfa < c->low || e->cfa > c->high))
+		if (goes_on_in(p, i, la, c, &stale))
+			return true;
+		if (!stale)
 			continue;
-		struct context left = context_current(p);
-		uint32_t level, alt;
-		context_make_current(p, c);
-		bool intact = frames_intact(p, e);
-		bool next = intact && parser_find(p, la, &level, &alt);
-		bool jump = intact && !next && parser_can_unwind(p, la);
-		context_make_current(p, &left);
-		if (!intact && c->id) { /* another thread has gone on on it */
-			struct context stale = context_take(p, i);
-			context_free(&stale);
-			continue;
-		}
-		if (!next && !jump)
-			continue;
-		struct context back = context_take(p, i);
-		end_or_leave(p);
-		switch_to(p, &back);
-		if (jump)
-			return parser_try_unwinding(p, la);
-		parser_end_frames(p, level + 1);
-		return parser_derive(p, la, alt);
+		struct context gone = context_take(p, i);
+		context_free(&gone);
 	}
 	return false;
 }
@@ -180,7 +194,7 @@ static bool begin_context(struct parser *p, uint64_t cfa)
 
 /* The entry of a new context's first function, or, where a call of ours led to it of which no event
  * has told, of its second. */
-static bool begin_new(struct parser *p, const struct lookahead *la)
+static enum commit begin_new(struct parser *p, const struct lookahead *la)
 {
 	const struct pugmark_witness_event *e = la->e;
 	uint32_t open = parser_leaving(p, false);
@@ -188,12 +202,12 @@ static bool begin_new(struct parser *p, const struct lookahead *la)
 		parser_end_frames(p, open);
 	bool by_library = la->foreign && p->position == AT_CALL;
 	if (!begin_context(p, la->own_cfa ? e->cfa : 0))
-		return false;
+		return COMMIT_FAILED;
 	if (la->foreign || la->origin == PUGMARK_NONE) {
 		if (by_library)
 			p->context_ret = e->ret;
 		parser_enter(p, la, BELOW_ROOT, PUGMARK_CAUSE_CONTEXT);
-		return parser_derive(p, la, PUGMARK_NONE);
+		return COMMIT_GO_ON;
 	}
 	const struct pugmark_plan_node *call = node_at(p, la->from, la->origin);
 	bool known = call->height != PUGMARK_HEIGHT_UNKNOWN && la->cfa;
@@ -207,19 +221,19 @@ static bool begin_new(struct parser *p, const struct lookahead *la)
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
 	parser_push(p, first);
 	parser_call_into(p, e->module, la->entered);
-	return parser_derive(p, la, PUGMARK_NONE);
+	return COMMIT_GO_ON;
 }
 
 /* Goes on in a context that another thread has left, or that was left before anything was known:
  * the calls in progress, by the stack. */
-static bool take_over(struct parser *p, const struct lookahead *la)
+static enum commit take_over(struct parser *p, const struct lookahead *la)
 {
 	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = 0;
 	struct frame *frames = malloc(FRAMES_MAX * sizeof(*frames));
 	if (!frames) {
 		p->failed = true;
-		return false;
+		return COMMIT_FAILED;
 	}
 	struct frame f = {
 		.func = node_at(p, e->module, node)->func,
@@ -248,7 +262,7 @@ static bool take_over(struct parser *p, const struct lookahead *la)
 	}
 	if (!begin_context(p, e->cfa)) {
 		free(frames);
-		return false;
+		return COMMIT_FAILED;
 	}
 	bool root = n < FRAMES_MAX && p->context_ret && frames[n].ret == p->context_ret;
 	if (n == FRAMES_MAX)
@@ -261,7 +275,7 @@ static bool take_over(struct parser *p, const struct lookahead *la)
 	}
 	free(frames);
 	parser_take_event(p, node, e);
-	return true;
+	return COMMIT_TAKEN;
 }
 
 /* ---- a signal, before anything else on the other stack ---- */
@@ -383,26 +397,90 @@ static bool comes_back(const struct parser *p, uint16_t module, uint32_t node)
 	       (flags & PUGMARK_NODE_SWITCHES || !(flags & PUGMARK_NODE_NORETURN));
 }
 
-bool parser_try_switch(struct parser *p, const struct lookahead *la)
+/* The entry of a function, on a new context. */
+static void ask_new(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .stack.kind = BEGIN_NEW};
+	bool known = la->foreign && p->context_ret && la->e->ret == p->context_ret;
+	if (p->position != LOST && (known || parser_leaving(p, false)))
+		candidate_add(set, &c);
+}
+
+/* Whether the current context is to be left where it is, or can end in silence. */
+static bool can_leave(struct parser *p)
+{
+	return parser_leaving(p, true) || parser_can_end(p, 0);
+}
+
+void ask_switch(struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE};
+	struct candidates here = {.n = 0};
+	uint64_t by;
 	if (la->entered != PUGMARK_NONE) {
-		bool known = la->foreign && p->context_ret && e->ret == p->context_ret;
-		return p->position != LOST && (known || parser_leaving(p, false)) &&
-		       begin_new(p, la);
+		ask_new(p, la, set);
+		return;
 	}
-	if (!(node_at(p, e->module, node)->flags & PUGMARK_NODE_ROOT) || !la->own_cfa ||
-	    parser_can_unwind(p, la))
-		return false;
-	if (go_back(p, la))
-		return true;
+	if (!(node_at(p, e->module, node)->flags & PUGMARK_NODE_ROOT) || !la->own_cfa)
+		return;
+	ask_unwinding(p, la, &here);
+	if (here.n)
+		return;
+	if (find_left(p, la, &c)) {
+		candidate_add(set, &c);
+		return;
+	}
 	if (p->tables[e->module]->go_runtime) {
-		if (follow_move(p, la))
-			return parser_try_unwinding(p, la);
-		if (go_back_to_moved(p, la))
-			return true;
+		c.stack.kind = MOVED;
+		if (moved_frames(p, la, &by)) {
+			candidate_add(set, &c);
+			return;
+		}
+		c.stack.kind = MOVED_BACK;
+		for (c.stack.context = p->n_contexts; c.stack.context-- > 0;)
+			if (has_moved(p, c.stack.context, la)) {
+				candidate_add(set, &c);
+				return;
+			}
 	}
-	return p->position != LOST && e->stack && comes_back(p, e->module, node) &&
-	       (parser_leaving(p, true) || parser_can_end_down_to(p, 0) == 0) && take_over(p, la);
+	c.stack.kind = TAKE_OVER;
+	if (p->position != LOST && e->stack && comes_back(p, e->module, node) && can_leave(p))
+		candidate_add(set, &c);
+}
+
+/* The event lands in the context that is current now. */
+static enum commit land(struct parser *p, struct lookahead *la, uint32_t *first)
+{
+	struct candidates landing = {.n = 0};
+	ask_unwinding(p, la, &landing);
+	return landing.n ? commit_unwinding(p, la, &landing.one, first) : COMMIT_FAILED;
+}
+
+enum commit commit_switch(struct parser *p, struct lookahead *la, const struct candidate *c,
+			  uint32_t *first)
+{
+	switch ((enum switch_kind)c->stack.kind) {
+	case GO_BACK:
+		go_back(p, c->stack.context);
+		parser_end_frames(p, c->stack.level + 1);
+		*first = c->stack.alt;
+		return COMMIT_GO_ON;
+	case GO_BACK_JUMP:
+		go_back(p, c->stack.context);
+		return land(p, la, first);
+	case MOVED:
+		follow_move(p, la);
+		return land(p, la, first);
+	case MOVED_BACK:
+		go_back(p, c->stack.context);
+		follow_move(p, la);
+		return land(p, la, first);
+	case BEGIN_NEW:
+		return begin_new(p, la);
+	case TAKE_OVER:
+		return take_over(p, la);
+	}
+	return COMMIT_FAILED;
 }

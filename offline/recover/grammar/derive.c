@@ -65,7 +65,7 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 		}
 		uint32_t level, found, empty = PUGMARK_NONE;
 		if (p->position != AT_DECISION ||
-		    (f->doubtful && !parser_find(p, la, &level, &found) && p->torn))
+		    (f->doubtful && parser_find(p, la, &level, &found) == FOUND_TORN))
 			return false;
 		if (alt == PUGMARK_NONE)
 			alt = parser_alternative(p, f, f->decision, la, &empty);
@@ -89,13 +89,9 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 	return false;
 }
 
-/* Follows the grammar to the node that the event witnesses. Returns false where none leads there,
- * which after parser_find() is a fault of the plan. @first is the alternative that parser_find()
- * gave for the topmost frame, or PUGMARK_NONE. */
-bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
+static bool derive(struct parser *p, const struct lookahead *la, uint32_t first)
 {
 	uint32_t empty;
-	p->torn = false;
 	while (p->n && p->position == AT_CALL && !parser_enters_through(p, parser_top(p), la)) {
 		struct frame *f = parser_top(p);
 		if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
@@ -116,4 +112,12 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 	if (derived)
 		parser_keep_to_event(p, &start, la);
 	return derived;
+}
+
+enum found parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
+{
+	p->torn = false;
+	if (derive(p, la, first))
+		return FOUND_ONE;
+	return p->torn ? FOUND_TORN : FOUND_NONE;
 }

@@ -251,17 +251,16 @@ static bool may_have_landed(const struct parser *p, const struct lookahead *la, 
 	       !only_next(t->plan, n->next, node);
 }
 
-bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+enum found parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
 	p->torn = false;
-	if (!find_below(p, la, open, level, alt) || p->torn)
-		return false;
-	if (p->unsure)
+	bool found = find_below(p, la, open, level, alt);
+	if (found && !p->torn && p->unsure)
 		p->torn = may_have_landed(p, la, *level, *alt) ||
 			  fits_behind(p, la, *level, *alt, open);
-	return !p->torn;
+	return p->torn ? FOUND_TORN : found ? FOUND_ONE : FOUND_NONE;
 }
 
 bool parser_can_come_below(struct parser *p, const struct lookahead *la, uint32_t n)

@@ -16,10 +16,14 @@ uint32_t parser_alternative(struct parser *parser, const struct frame *f, uint32
 /* Whether the open call of an AT_CALL frame is where the event was entered from. */
 bool parser_enters_through(const struct parser *parser, const struct frame *f,
 			   const struct lookahead *la);
-/* Whether the grammar alone leads to the event, and then in *@level the frame that it begins in and
- * in *@alt the alternative there, PUGMARK_NONE: the call that the frame is in. Those above it end
- * in silence. */
-bool parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level, uint32_t *alt);
+/* How many ways the grammar has to an event: FOUND_TORN: two, and nothing tells them apart. */
+enum found { FOUND_NONE, FOUND_ONE, FOUND_TORN };
+
+/* Whether the grammar alone leads to the event, and for FOUND_ONE in *@level the frame that it
+ * begins in and in *@alt the alternative there, PUGMARK_NONE: the call that the frame is in. Those
+ * above it end in silence. */
+enum found parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level,
+		       uint32_t *alt);
 /* Whether the grammar leads to the event once no more than the first @n frames are open. */
 bool parser_can_come_below(struct parser *parser, const struct lookahead *la, uint32_t n);
 
@@ -34,9 +38,9 @@ static inline bool parser_can_end(struct parser *parser, uint32_t n)
 	return parser_can_end_down_to(parser, n) == n;
 }
 /* Whether, if frame @n - 1 is still open, no other call can have been in progress since the last
- * event than that which the topmost frame is in: behind it, and behind the calls of the frames that
+ * event than that which frame @top - 1 is in: behind it, and behind the calls of the frames that
  * can end in silence after it, all that is done shows before it is done. */
-bool parser_call_is_last(const struct parser *parser, uint32_t n);
+bool parser_call_is_last(const struct parser *parser, uint32_t top, uint32_t n);
 
 /* ---- of leaving.c ---- */
 
@@ -55,7 +59,8 @@ void parser_end_frames(struct parser *parser, uint32_t n);
 /* The same, where it said so of the event @la. */
 void parser_end_before(struct parser *parser, uint32_t n, const struct lookahead *la);
 /* Follows the grammar to the node that the event witnesses; @first: what parser_find() said of the
- * first decision, or PUGMARK_NONE. Returns false where nothing leads there. */
-bool parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
+ * first decision, or PUGMARK_NONE. FOUND_NONE: nothing leads there, which after parser_find() is a
+ * fault of the plan. */
+enum found parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
 
 #endif

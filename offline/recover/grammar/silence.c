@@ -48,12 +48,13 @@ static bool shows_first(const struct parser *p, uint16_t module, uint32_t decisi
 	return !parser_unsure_decision(p, module, decision);
 }
 
-bool parser_call_is_last(const struct parser *p, uint32_t n)
+bool parser_call_is_last(const struct parser *p, uint32_t top, uint32_t n)
 {
 	bool ends = true;
-	if (p->position != AT_CALL)
+	uint32_t decision;
+	if (parser_position_below(p, top - 1, &decision) != AT_CALL)
 		return false;
-	for (uint32_t i = p->n; ends; i--) {
+	for (uint32_t i = top; ends; i--) {
 		const struct frame *f = &p->stack[i - 1];
 		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
 		if (call->flags & PUGMARK_NODE_NORETURN)
