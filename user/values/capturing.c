@@ -199,8 +199,8 @@ static int write_start(struct capturing *c, pid_t tid, struct pugmark_diag *diag
 	int err = start_image_registers(c->image, tid, &start, diag);
 
 	if (!err && (err = task_number(c, tid, &task)))
-		pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-				 "looking for the task %d: %s", tid, strerror(-err));
+		pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "looking for the task %d: %s",
+				 tid, strerror(-err));
 	if (err)
 		return err;
 	start.time_ns = now_ns();

@@ -20,8 +20,8 @@ int capturing_open(struct capturing *c, struct pugmark_diag *diag);
  * where all of it is written, and goes on. */
 int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
 int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
-/* The same for what runs already: process @pid is stopped while its memory is read. *@stopped_ns: for
- * how long. */
+/* The same for what runs already: process @pid is stopped while its memory is read. *@stopped_ns:
+ * for how long. */
 int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
 		     struct pugmark_diag *diag);
 /* Ends it and writes the rest: so many records in all, so many bytes of the disk. @text (caller

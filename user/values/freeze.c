@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* freeze.c: see freeze.h. PTRACE_INTERRUPT stops a thread without a signal that it could see; system
- * calls that are interrupted go on by themselves. Threads that are born meanwhile are found by
- * looking again. */
+/* freeze.c: see freeze.h. PTRACE_INTERRUPT stops a thread without a signal that it could see;
+ * system calls that are interrupted go on by themselves. Threads that are born meanwhile are found
+ * by looking again. */
 #include "user/values/freeze.h"
 
 #include <dirent.h>
