@@ -31,6 +31,13 @@ static void set_gone(struct parser *p, struct frame *f, bool gone)
 	f->gone = gone;
 }
 
+void parser_lose(struct parser *p, uint8_t cause)
+{
+	parser_emit_gap(p, cause);
+	p->position = LOST;
+	p->gap_cause = cause;
+}
+
 /* The call that the topmost frame is AT_CALL of, unless it has been reported. */
 void parser_announce(struct parser *p)
 {
@@ -230,9 +237,7 @@ void parser_pass(struct parser *p, uint32_t node, const struct pugmark_witness_e
 	if (n->flags & PUGMARK_NODE_SHOWS_BLOCK)
 		parser_emit_block(p, f->module, n);
 	if (n->flags & PUGMARK_NODE_UNTOLD) {
-		parser_emit_gap(p, PUGMARK_CAUSE_UNRESOLVED);
-		p->position = LOST;
-		p->gap_cause = PUGMARK_CAUSE_UNRESOLVED;
+		parser_lose(p, PUGMARK_CAUSE_UNRESOLVED);
 		return;
 	}
 	switch (n->kind) {
