@@ -5,7 +5,7 @@
 #define USER_CAPTURING_H
 
 #include "user/file/text_span.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 #include "user/values/capture_plan.h"
 
 struct capturing;
