@@ -308,7 +308,7 @@ static bool is_above(const struct pugmark_witness_event *e, uint64_t cfa)
  * it up to there. */
 static bool settles(struct parser *p, const struct pugmark_witness_event *e)
 {
-	return frames_intact(p, e) && parser_settle(p, e, e->cfa, e->ret, e->signal.bp) == SETTLED;
+	return frames_intact(p, e) && parser_settle(p, e, e->sp, e->ip, e->signal.bp) == SETTLED;
 }
 
 /* It has come before the first event of a new context's first function. */
@@ -318,7 +318,7 @@ static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *
 	struct context left = context_current(p);
 	uint32_t n_out = p->n_out, open = parser_leaving(p, false);
 	if (!open || is_above(e, parser_top(p)->cfa) ||
-	    !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
+	    !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
 	    !is_above(e, at.cfa) ||
 	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
 		return false;

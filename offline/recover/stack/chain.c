@@ -148,7 +148,7 @@ void chain_from_entry(const struct parser *p, const struct pugmark_witness_event
 		return;
 	const struct pugmark_plan_site *site = &p->plans[e->module]->sites[e->site];
 	at.bp.known = e->flags & PUGMARK_EVENT_HAS_TARGET && site->kind != PUGMARK_WITNESS_TARGET;
-	at.bp.value = e->val;
+	at.bp.value = e->bp;
 	cursor_pass_bp(&at, site->bp);
 	c->end = CHAIN_WRONG;
 	if (may_make(p, at.module, at.node, e->module, func, false))
