@@ -135,8 +135,8 @@ static bool node_ok(const struct pugmark_plan *plan, const struct pugmark_plan_n
 	if (n->kind == PUGMARK_NODE_KIND_CALL && n->callee == PUGMARK_NONE)
 		return false;
 	if (n->kind == PUGMARK_NODE_KIND_TARGET)
-		return n->site != PUGMARK_NONE && n->next <= plan->n_targets &&
-		       n->next_taken <= plan->n_targets - n->next;
+		return n->site != PUGMARK_NONE && n->targets <= plan->n_targets &&
+		       n->n_targets <= plan->n_targets - n->targets;
 	bool needs_site = n->kind == PUGMARK_NODE_KIND_MARK || n->kind == PUGMARK_NODE_KIND_BRANCH;
 	if (needs_site && n->site == PUGMARK_NONE)
 		return false;
