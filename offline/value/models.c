@@ -29,11 +29,12 @@ struct model {
 	uint8_t looks_at; /* arguments in general registers, a bit each */
 	uint8_t result;	  /* enum model_result */
 	void (*run)(struct guest *g, struct model_value *out);
-	double (*one)(double);		/* of xmm0 */
-	double (*two)(double, double);	/* of xmm0, xmm1 */
+	double (*one)(double);	       /* of xmm0 */
+	double (*two)(double, double); /* of xmm0, xmm1 */
 };
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------
+ */
 
 static void run_memcpy(struct guest *g, struct model_value *out)
 {
@@ -119,11 +120,13 @@ static void run_memrchr(struct guest *g, struct model_value *out)
 static void run_free(struct guest *g, struct model_value *out)
 {
 	(void)out;
-	if (g->arg[0] && value_memory_set_quality(g->memory, g->arg[0], 16, VALUE_ASSUMED) == -ENOMEM)
+	if (g->arg[0] &&
+	    value_memory_set_quality(g->memory, g->arg[0], 16, VALUE_ASSUMED) == -ENOMEM)
 		g->err = -ENOMEM;
 }
 
-/* --- strings ----------------------------------------------------------------------------------- */
+/* --- strings -----------------------------------------------------------------------------------
+ */
 
 static void run_strlen(struct guest *g, struct model_value *out)
 {
@@ -234,7 +237,8 @@ static void run_strncat(struct guest *g, struct model_value *out)
 	out->word = g->arg[0];
 }
 
-/* --- numbers ----------------------------------------------------------------------------------- */
+/* --- numbers -----------------------------------------------------------------------------------
+ */
 
 static void run_abs(struct guest *g, struct model_value *out)
 {
@@ -412,8 +416,9 @@ void import_clobber(struct value_machine *m)
 {
 	uint64_t general = 0x0fc7; /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
 
-	value_forget(m, general | 0xffffull << VALUE_BIT_VEC | 0xffffull << VALUE_BIT_HIGH |
-				1ull << VALUE_BIT_FLAGS,
+	value_forget(m,
+		     general | 0xffffull << VALUE_BIT_VEC | 0xffffull << VALUE_BIT_HIGH |
+			     1ull << VALUE_BIT_FLAGS,
 		     VALUE_UNKNOWN);
 }
 
@@ -433,8 +438,8 @@ static void set_double(struct value_machine *m, double v, uint8_t quality)
 int import_model(const char *name, struct value_machine *m)
 {
 	const struct model key = {.name = name};
-	const struct model *model = bsearch(&key, models, sizeof(models) / sizeof(*models),
-					    sizeof(*models), by_name);
+	const struct model *model =
+		bsearch(&key, models, sizeof(models) / sizeof(*models), sizeof(*models), by_name);
 	struct model_value v = {0};
 	struct guest g;
 

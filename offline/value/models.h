@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* models.h: functions of libc and libm that are recomputed, since they only move, compare or look at
- * memory or compute from their arguments. What is looked at is handed to this machine's function of
- * the same name, at the same place in a page: so a result that the standard leaves open, such as
+/* models.h: functions of libc and libm that are recomputed, since they only move, compare or look
+ * at memory or compute from their arguments. What is looked at is handed to this machine's function
+ * of the same name, at the same place in a page: so a result that the standard leaves open, such as
  * memcmp()'s size, is that of the recording where its libc and processor are this machine's. */
 #ifndef OFFLINE_VALUE_MODELS_H
 #define OFFLINE_VALUE_MODELS_H

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_record.c: `pugmark record`: checks, plans, records, and the sentence at the end. */
-#include "user/cli/printable.h"
 #include "user/cli/command.h"
+#include "user/cli/printable.h"
 #include "user/measure/measure_costs.h"
-#include "user/record/record_args.h"
-#include "user/record/record_reads.h"
-#include "user/record/record_check.h"
+#include "user/plan/probe_costs.h"
 #include "user/proc/running.h"
+#include "user/record/record_args.h"
+#include "user/record/record_check.h"
+#include "user/record/record_reads.h"
 #include "user/values/capture_plan.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ static void tell_awaited(const struct record_modules_options *o, const struct re
 /* The costs by which the overhead is told, where doctor has not left any. */
 static void measure_costs(bool quiet)
 {
-	char *path = costs_path();
+	char *path = probe_costs_path();
 	struct measured_costs costs;
 	struct progress progress;
 

@@ -316,9 +316,9 @@ static int check_together(const struct record_args *a)
 	if (!a->values && (a->imports || a->check_every))
 		return command_usage("record",
 				     "--imports and --check-every go with --level values");
-	if (a->values && (!o->argv || o->max_overhead > 0 || m->sites))
-		return command_usage("record", "--level values is for a program that is started "
-					       "here, without --max-overhead");
+	if (a->values && (o->all || o->n_pids > 1 || o->max_overhead > 0 || m->sites))
+		return command_usage("record", "--level values is for one program or process, "
+					       "without --max-overhead");
 	if (a->placement_given && !a->paths)
 		return command_usage("record", "--placement goes with --level paths");
 	if (!*a->options.output)

@@ -514,11 +514,23 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
-/* The command becomes the program. At level values it stops where that begins. */
+/* The command becomes the program. At level values it stops where that begins, or what runs already
+ * stops for a moment. */
 static int let_go(struct recording_run *run, struct pugmark_diag *diag)
 {
 	int err = 0;
 
+	if (!run->options->argv && run->capturing) {
+		uint64_t stopped_ns;
+		char text[80];
+
+		err = capturing_attach(run->capturing, run->options->pids[0], &stopped_ns, diag);
+		snprintf(text, sizeof(text), "stopped for %.1f ms while its memory was read",
+			 err ? 0 : stopped_ns / 1e6);
+		if (!err)
+			note(run, text);
+		return err;
+	}
 	if (!run->options->argv)
 		return 0;
 	if (run->capturing)

@@ -4,7 +4,7 @@
 #define USER_CAPTURE_PLAN_H
 
 #include "offline/value/places.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 #include <jansson.h>
 

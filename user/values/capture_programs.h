@@ -6,7 +6,7 @@
 #define USER_CAPTURE_PROGRAMS_H
 
 #include "user/file/text_span.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 #include "user/values/capture_plan.h"
 
 struct capture_programs;

@@ -5,7 +5,7 @@
 #define USER_CAPTURING_H
 
 #include "user/file/text_span.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 #include "user/values/capture_plan.h"
 
 struct capturing;
@@ -20,6 +20,10 @@ int capturing_open(struct capturing *c, struct pugmark_diag *diag);
  * where all of it is written, and goes on. */
 int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
 int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag);
+/* The same for what runs already: process @pid is stopped while its memory is read. *@stopped_ns:
+ * for how long. */
+int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
+		     struct pugmark_diag *diag);
 /* Ends it and writes the rest: so many records in all, so many bytes of the disk. @text (caller
  * frees): what is to be said in the recording, or NULL. 0, or what kept it from writing. */
 int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* choose_seed.c: see choose_seed.h. A site is of the block whose cheapest or last instruction it is
+/* plan_seed.c: see plan_seed.h. A site is of the block whose cheapest or last instruction it is
  * on. */
-#include "offline/choose/choose_seed.h"
+#include "offline/plan/plan_seed.h"
 
 #include <errno.h>
 #include <stdlib.h>
