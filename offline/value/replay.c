@@ -322,6 +322,9 @@ static int leave(struct value_run *run)
 	if (!push_call(run))
 		return VALUE_REPLAY_NO_MEMORY;
 	struct open_call *call = &run->calls[run->n_calls - 1];
+	call->import = name;
+	call->args[0] = value_machine_state(m)->gpr[VALUE_RDI];
+	call->args[1] = value_machine_state(m)->gpr[VALUE_RSI];
 	if (row && row->kind == IMPORT_MODEL) {
 		int err = import_model(name, m);
 		if (err == -ENOMEM)
@@ -369,11 +372,14 @@ static int take_result(struct value_run *run, const struct capture *c)
 	import_clobber(run->machine);
 	give_back(run, call);
 	take_registers(run, c);
+	if (call->import && value_blocks_tell(&run->blocks, &run->memory, call->import, call->args,
+					      c->regs[VALUE_RAX], run->next))
+		return VALUE_REPLAY_NO_MEMORY;
 	if (take_ranges(run, c))
 		return VALUE_REPLAY_NO_MEMORY;
 	run->outside = false;
 	run->expected = place_ip(run, c, p->addr);
-	tell(run, VALUE_CROSSING_RESULT, c, run->import);
+	tell(run, VALUE_CROSSING_RESULT, c, call->import);
 	return VALUE_REPLAY_LIMIT;
 }
 

@@ -4,6 +4,7 @@
 #ifndef OFFLINE_VALUE_REPLAY_IMPL_H
 #define OFFLINE_VALUE_REPLAY_IMPL_H
 
+#include "offline/value/blocks.h"
 #include "offline/value/models.h"
 #include "offline/value/replay.h"
 
@@ -20,6 +21,8 @@ struct open_call {
 	uint64_t ret; /* 0: not known */
 	uint64_t kept[KEPT];
 	uint8_t quality[KEPT][8];
+	const char *import; /* NULL: not known */
+	uint64_t args[2];
 };
 
 /* What a signal handler interrupted. */
@@ -68,6 +71,7 @@ struct value_run {
 	size_t n_calls, room_calls;
 	struct interrupted *signals;
 	size_t n_signals;
+	struct value_blocks blocks;
 	struct value_gap gap;
 	value_crossing_fn *crossing;
 	void *crossing_ctx;

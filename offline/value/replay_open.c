@@ -306,6 +306,7 @@ void value_run_free(struct value_run *run)
 	free(run->calls);
 	free(run->signals);
 	free(run->awaited);
+	value_blocks_deinit(&run->blocks);
 	value_machine_free(run->machine);
 	value_memory_deinit(&run->memory);
 	free(run);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* stream.c: bidirectional predictors. Each side is a stack of entries: bits of hits, and the words of
- * misses; the entry next to the window is on top of both. Pushing an entry compresses a value;
+/* stream.c: bidirectional predictors. Each side is a stack of entries: bits of hits, and the words
+ * of misses; the entry next to the window is on top of both. Pushing an entry compresses a value;
  * popping one undoes exactly that push, the table's change with it:
  *
  *   push v:  p = prediction; hit: bit 1; else bit 0, and word p (the table then holds v)
@@ -144,10 +144,10 @@ static uint64_t pop_fcm(struct wet_stream *w, bool right)
 	return v;
 }
 
-/* Last n: the table is a list of the last values, the newest first, and one table serves both sides.
- * A hit at index k moves that value to the front; its entry is k. A miss puts the value in front,
- * and its entry is the value that falls out at the end. Both are undone from what the entry says,
- * because the value in front is the one that was pushed. */
+/* Last n: the table is a list of the last values, the newest first, and one table serves both
+ * sides. A hit at index k moves that value to the front; its entry is k. A miss puts the value in
+ * front, and its entry is the value that falls out at the end. Both are undone from what the entry
+ * says, because the value in front is the one that was pushed. */
 static bool push_last(struct wet_stream *w, bool right, uint64_t v)
 {
 	struct side *s = &w->side[right];
@@ -301,8 +301,8 @@ struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t tria
 		bits++;
 	for (int p = 0; p < WET_PREDICTORS; p++)
 		for (unsigned c = 0; c < 3; c++) {
-			struct wet_stream *w =
-				wet_stream_new((enum wet_predictor)p, contexts[c], bits, values, tried);
+			struct wet_stream *w = wet_stream_new((enum wet_predictor)p, contexts[c],
+							      bits, values, tried);
 			if (!w)
 				return NULL;
 			if (wet_stream_bits(w) < least) {

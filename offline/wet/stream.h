@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* stream.h: a sequence of 64-bit values, compressed by a value predictor so that it can be walked in
- * both directions, one value a step, at equal cost (section 4 of the WET paper).
+/* stream.h: a sequence of 64-bit values, compressed by a value predictor so that it can be walked
+ * in both directions, one value a step, at equal cost (section 4 of the WET paper).
  *
- * The stream is FR(1..i) U(i+1..i+n) BL(i+n+1..m): n values stand uncompressed, the window; those on
- * its left are compressed with the values on their right as context, those on its right with the
+ * The stream is FR(1..i) U(i+1..i+n) BL(i+n+1..m): n values stand uncompressed, the window; those
+ * on its left are compressed with the values on their right as context, those on its right with the
  * values on their left. A step moves the window by one: one value is uncompressed on one side, one
  * compressed on the other, and nothing else changes. A value that was predicted is one bit; another
- * is its bit, and what the predictor's table held in place of it (which the table then gives up), so
- * that the step backwards finds the table as it was.
+ * is its bit, and what the predictor's table held in place of it (which the table then gives up),
+ * so that the step backwards finds the table as it was.
  */
 #ifndef OFFLINE_WET_STREAM_H
 #define OFFLINE_WET_STREAM_H
