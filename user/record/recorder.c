@@ -470,7 +470,7 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* While it is planned, mappings wait. */
 		poll(fds, run->replanner ? 2 : 4, run->replanner ? SHORT_TICK_MS : TICK_MS);
 		uint64_t time_ns = now_ns();
-		callers_look(run->callers);
+		callers_look(run->callers, run->collector);
 		if (read_signals(run))
 			return STOP_SIGNAL;
 		if (collector_error(run->collector))
@@ -560,6 +560,15 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
+/* Where no progress shows it. What a command itself prints is not mixed with that. */
+static void say_begun(const struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+
+	if (!o->quiet && !run->progress && !o->argv)
+		say(run, "recording", o->duration_ns ? "" : " (SIGINT ends it)");
+}
+
 /* The command becomes the program. At level values it stops where that begins, or what runs already
  * stops for a moment. */
 static int let_go(struct recording_run *run, struct pugmark_diag *diag)
@@ -616,6 +625,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_enable(run.probes);
 		err = let_go(&run, diag);
 	}
+	if (!err)
+		say_begun(&run);
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
 	if (!err)
@@ -648,7 +659,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		const struct recording_totals *t = recording_writer_totals(run.writer);
 
 		done.exit_status = err ? 127 : exit_status(&run);
-		done.not_whole = run.changed;
+		done.not_whole = run.changed || callers_not_whole(run.callers);
 		done.events = t->events;
 		done.lost = t->lost + probes_counters(run.probes)->hits_without_task;
 		done.unplanned = probes_counters(run.probes)->unplanned;
