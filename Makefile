@@ -56,8 +56,8 @@ Q := @
 say = @printf '  %-7s %s\n'
 endif
 
-LIB_SRC := $(wildcard offline/*.c)
-USER_SRC := $(wildcard user/*.c)
+LIB_SRC := $(wildcard offline/*.c offline/*/*.c)
+USER_SRC := $(wildcard user/*.c user/*/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)

@@ -84,6 +84,7 @@ struct chooser {
 	bool returns_apart;
 	bool plain;	 /* terminals are sites only, and no alternative may be empty (the paper) */
 	bool some_empty; /* plain: but some are, as nothing there can be probed: they have needs */
+	const uint8_t *given; /* per block: marks that are there in any case; NULL: none */
 	bool note_rets;	 /* record in capture_ret which comparisons hold by the return address */
 	bool failed;	 /* out of memory */
 

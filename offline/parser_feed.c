@@ -197,6 +197,10 @@ static __attribute__((noinline)) int feed_any(struct parser *p, const struct wit
 		parser_forget_biases(p); /* what follows may be of the same file by another plan */
 		p->paused = true;
 		break;
+	case EVENT_DIVERGED:
+		finish(p, true);
+		parser_emit_gap(p, CAUSE_DIVERGED);
+		break;
 	case EVENT_END:
 		end_pause(p);
 		if (p->lost)

@@ -20,7 +20,7 @@ static void print_stack(const struct witness_event *e)
 static void print_event(const struct recording_task *task, const struct witness_event *e)
 {
 	static const char *const kinds[] = {"witness", "end",  "lost",	"exec",	 "attach",
-					    "stop",    "fork", "pause", "signal"};
+					    "stop",    "fork", "pause", "signal", "diverged"};
 
 	printf("%u %d %s %" PRIu64, task->number, task->tid,
 	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);

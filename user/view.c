@@ -28,6 +28,7 @@ const char *view_cause(uint8_t cause)
 		[CAUSE_RESUMED] = "resumed",
 		[CAUSE_SWITCH] = "switch",
 		[CAUSE_UNRESOLVED] = "unresolved",
+		[CAUSE_DIVERGED] = "diverged",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }

@@ -60,7 +60,7 @@ struct plan_site {
 	uint8_t probe;	   /* enum pugmark_probe_class */
 	uint8_t reads;	   /* enum plan_reads */
 	uint8_t bp;	   /* where the caller's bp is, as in struct pugmark_cfa */
-	uint8_t reserved;
+	uint8_t elsewhere; /* 1: another share's, or nobody's: not probed (docs/shares.md) */
 	uint32_t func;		     /* index in the plan's functions */
 	struct plan_operand operand; /* CAPTURE_TARGET */
 };
@@ -201,6 +201,9 @@ struct pugmark_plan {
 	uint32_t unresolved;	/* places at which the trace may have gaps; of version 1: 0 */
 	const struct plan_unresolved *unresolved_at; /* NULL in plans before version 3 */
 	uint64_t text_addr, text_end;
+	/* A share of a plan: which, from 1, of how many, and of which set. 0: a plan of its own. */
+	uint32_t share, n_shares;
+	uint64_t share_set;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;
 	bool storage_is_file; /* mapped from the plan file */

@@ -38,6 +38,7 @@ enum trace_cause {
 	CAUSE_SWITCH,	 /* gap: the thread left its stack where nothing is known that does that */
 	CAUSE_UNRESOLVED, /* gap: at a place that the plan names, where nothing tells what happens
 			   */
+	CAUSE_DIVERGED,	  /* gap: merged of runs that were not the same run from here on */
 };
 
 /* What a TRACE_VALUE is: its `cause`. */

@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* share_walk.c: the walk of share_merge.h. At any time the thread is in an activation of a function
+ * (a frame) and comes to a node of its graph, or waits in a call for what it may enter, or is in no
+ * function of ours. What all parts have next, and the grammar does not lead to (the end, a signal,
+ * a landing pad), is taken when all of them have come to it. */
+#include "offline/share/share_walk.h"
+
+#include "offline/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct share_walk *share_walk_copy(const struct share_walk *from)
+{
+	struct share_walk *w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	*w = *from;
+	w->parts = NULL;
+	w->frames = malloc((from->cap_frames + 1) * sizeof(*w->frames));
+	if (!w->frames) {
+		free(w);
+		return NULL;
+	}
+	memcpy(w->frames, from->frames, from->n_frames * sizeof(*w->frames));
+	return w;
+}
+
+int share_walk_new(struct share_teller *t, const struct share_io *io,
+		   const struct share_walk *parent, struct share_walk **out)
+{
+	struct share_walk *w = parent ? share_walk_copy(parent) : calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->t = t;
+	w->plan = t->plan;
+	w->io = *io;
+	w->taken = w->emitted = w->landmarks = 0;
+	w->last_ns = 0;
+	w->last_landmark = PUGMARK_NONE;
+	memset(w->ns_off, 0, sizeof(w->ns_off));
+	w->all = t->n_shares == 64 ? UINT64_MAX : (1ull << t->n_shares) - 1;
+	w->parts = calloc(t->n_shares, sizeof(*w->parts));
+	int err = w->parts ? 0 : -ENOMEM;
+	for (uint32_t k = 0; k < t->n_shares && !err; k++)
+		err = share_ahead_init(&w->parts[k], t, &w->io, k);
+	if (err) {
+		share_walk_free(w);
+		return err;
+	}
+	*out = w;
+	return 0;
+}
+
+void share_walk_free(struct share_walk *w)
+{
+	if (!w)
+		return;
+	for (uint32_t k = 0; w->parts && k < w->t->n_shares; k++)
+		share_ahead_deinit(&w->parts[k]);
+	free(w->parts);
+	free(w->frames);
+	free(w);
+}
+
+void share_walk_counts(const struct share_walk *w, uint64_t *taken, uint64_t *emitted,
+		       uint64_t *ahead)
+{
+	*taken = w->taken;
+	*emitted = w->emitted;
+	*ahead = 0;
+	for (uint32_t k = 0; k < w->t->n_shares; k++)
+		if (w->parts[k].most > *ahead)
+			*ahead = w->parts[k].most;
+}
+
+static struct walk_frame *top(struct share_walk *w)
+{
+	return &w->frames[w->n_frames - 1];
+}
+
+/* Enters @func. */
+static int push(struct share_walk *w, uint32_t func, uint64_t cfa, uint64_t ret, bool handler)
+{
+	struct tell_func *f = share_tell_func(w->t, func);
+	if (!f)
+		return -ENOMEM;
+	if (w->n_frames == w->cap_frames) {
+		uint32_t cap = w->cap_frames ? 2 * w->cap_frames : 64;
+		struct walk_frame *frames = realloc(w->frames, cap * sizeof(*frames));
+		if (!frames)
+			return -ENOMEM;
+		w->frames = frames;
+		w->cap_frames = cap;
+	}
+	w->frames[w->n_frames++] = (struct walk_frame){
+		.func = func,
+		.f = f,
+		.cfa = cfa,
+		.ret = ret,
+		.handler = handler,
+		.was_at = w->at,
+		.was = w->position,
+	};
+	w->at = f->graph.flow.entry;
+	w->position = WALK_AT;
+	return 0;
+}
+
+/* The event that is next in part @part; an end is one of kind EVENT_END that has been emitted. */
+static int front(struct share_walk *w, uint32_t part, struct ahead_event **out)
+{
+	int got = share_ahead_front(&w->parts[part], out);
+	if (!got)
+		*out = NULL;
+	return got < 0 ? got : 0;
+}
+
+static int parted(struct share_walk *w, uint32_t part, uint32_t expected,
+		  const struct ahead_event *found)
+{
+	w->diverged = (struct share_divergence){
+		.part = part,
+		.expected_site = expected,
+		.found_site = found && found->e.kind == EVENT_WITNESS ? found->e.site : PUGMARK_NONE,
+		.found_kind = found ? found->e.kind : 255,
+		.func = w->n_frames ? top(w)->func : PUGMARK_NONE,
+	};
+	return -ESTALE;
+}
+
+static int emit(struct share_walk *w, struct witness_event *e)
+{
+	if (e->time_ns < w->last_ns)
+		e->time_ns = w->last_ns;
+	w->last_ns = e->time_ns;
+	w->emitted++;
+	return w->io.emit(w->io.ctx, e);
+}
+
+/* What a real event says, as the first part would have said it. */
+static void as_first(struct share_walk *w, uint32_t part, struct witness_event *e)
+{
+	const struct plan_site *s = &w->plan->sites[e->site];
+	const struct walk_frame *f = w->n_frames ? top(w) : NULL;
+	const struct plan_node *n = &w->plan->nodes[w->t->node_of[e->site]];
+	if (!part) {
+		w->bias = e->bias;
+		return;
+	}
+	if (f && f->cfa && s->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA)) {
+		w->cfa_off[part] = f->cfa - e->cfa;
+		e->cfa = f->cfa;
+	} else if (e->cfa) {
+		e->cfa += w->cfa_off[part];
+	}
+	if (e->flags & EVENT_HAS_RET && e->ret)
+		e->ret = f && f->ret ? f->ret : e->ret - e->bias + w->bias;
+	if (s->kind == WITNESS_TARGET)
+		e->val = e->val - e->bias + w->bias;
+	e->bias = w->bias;
+	e->stack = NULL;
+	e->stack_words = 0;
+}
+
+/* The event that nobody recorded. */
+static struct witness_event made_up(struct share_walk *w, uint32_t site)
+{
+	const struct plan_site *s = &w->plan->sites[site];
+	const struct walk_frame *f = top(w);
+	struct witness_event e = {
+		.kind = EVENT_WITNESS,
+		.site = site,
+		.cfa = f->cfa,
+		.bias = w->bias,
+		.time_ns = w->last_ns,
+	};
+	if (s->capture & CAPTURE_RET && s->cfa_reg != CFA_UNKNOWN) {
+		e.flags |= EVENT_HAS_RET;
+		e.ret = f->ret;
+	}
+	return e;
+}
+
+/* Passes the event of @site in all parts that have it, which must have it next. *@event: what the
+ * first of them says. */
+static int take(struct share_walk *w, uint32_t site, struct witness_event *event)
+{
+	uint64_t members = w->t->members[site];
+	uint32_t first = __builtin_ctzll(members);
+	struct ahead_event *a;
+	for (uint64_t bits = members; bits; bits &= bits - 1) {
+		uint32_t part = __builtin_ctzll(bits);
+		int err = front(w, part, &a);
+		if (err)
+			return err;
+		if (!a || a->e.kind != EVENT_WITNESS || a->e.site != site)
+			return parted(w, part, site, a);
+		if (part == first)
+			*event = a->e;
+		else if (w->plan->sites[site].kind == WITNESS_BRANCH && a->e.val != event->val)
+			return parted(w, part, site, a);
+		if (members == w->all && part)
+			w->ns_off[part] = event->time_ns - a->e.time_ns;
+	}
+	event->time_ns += first ? w->ns_off[first] : 0;
+	w->stack_of = NULL;
+	for (uint64_t bits = members; bits; bits &= bits - 1) {
+		uint32_t part = __builtin_ctzll(bits);
+		struct share_ahead *p = &w->parts[part];
+		if (part == first && event->stack) { /* kept until it is emitted */
+			w->stack_of = p->ring[p->begin & (p->cap - 1)].stack_copy;
+			p->ring[p->begin & (p->cap - 1)].stack_copy = NULL;
+		}
+		share_ahead_pop(p);
+		w->taken++;
+	}
+	if (members == w->all) {
+		w->landmarks++;
+		w->last_landmark = site;
+	}
+	as_first(w, first, event);
+	return 0;
+}
+
+static int emit_taken(struct share_walk *w, struct witness_event *e)
+{
+	int err = emit(w, e);
+	free(w->stack_of);
+	w->stack_of = NULL;
+	return err;
+}
+
+/* What the share that tells the fork at @node says: the way, in *@way. -EDOM: no share does. */
+static int tell(struct share_walk *w, uint32_t node, uint32_t *way)
+{
+	struct walk_frame *f = top(w);
+	struct tell_fork *fork = share_tell_fork(w->t, f->f, node);
+	struct ahead_event *a;
+	if (!fork)
+		return -ENOMEM;
+	if (fork->share == TELL_NOBODY)
+		return -EDOM;
+	int got = share_ahead_of(&w->parts[fork->share], f->func, &a);
+	if (got < 0)
+		return got;
+	*way = share_tell_way(fork, got ? a->e.site : TELL_END);
+	return *way == PUGMARK_NONE ? parted(w, fork->share, PUGMARK_NONE, got ? a : NULL) : 0;
+}
+
+static uint32_t only_way(const struct flow_graph *g, uint32_t node)
+{
+	return g->nodes[node].n_out ? g->edges[g->nodes[node].out].to : PUGMARK_NONE;
+}
+
+static void go(struct share_walk *w, uint32_t node)
+{
+	w->at = node;
+	w->position = node == PUGMARK_NONE ? WALK_STUCK : WALK_AT;
+}
+
+static int pass_branch(struct share_walk *w, const struct plan_node *n, uint32_t at)
+{
+	const struct share_graph *g = &top(w)->f->graph;
+	uint32_t taken = share_graph_after(g, w->plan, n->next_taken);
+	uint32_t not_taken = share_graph_after(g, w->plan, n->next), way;
+	struct witness_event e;
+	int err;
+	if (w->t->members[n->site]) {
+		err = take(w, n->site, &e);
+		way = e.val ? taken : not_taken;
+	} else {
+		err = taken == not_taken ? (way = taken, 0) : tell(w, at, &way);
+		e = made_up(w, n->site);
+		e.val = way == taken && taken != not_taken;
+	}
+	if (!err)
+		err = emit_taken(w, &e);
+	go(w, way);
+	return err;
+}
+
+static int pass_target(struct share_walk *w, const struct plan_node *n)
+{
+	const struct share_graph *g = &top(w)->f->graph;
+	struct witness_event e;
+	uint32_t decision = PUGMARK_NONE;
+	if (!w->t->members[n->site])
+		return -EDOM;
+	int err = take(w, n->site, &e);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < n->next_taken; i++) {
+		const struct plan_target *t = &w->plan->targets[n->next + i];
+		if (t->addr == e.val - w->bias) {
+			decision = t->decision;
+			break;
+		}
+		if (t->addr == PLAN_TARGET_ELSEWHERE)
+			decision = t->decision;
+	}
+	err = emit_taken(w, &e);
+	go(w, share_graph_after(g, w->plan, decision));
+	return err;
+}
+
+/* After the call at the top frame's node has ended. */
+static void after_call(struct share_walk *w)
+{
+	struct walk_frame *f = top(w);
+	const struct plan_node *n = &w->plan->nodes[f->node];
+	const struct share_graph *g = &f->f->graph;
+	if (n->flags & NODE_TAIL)
+		go(w, g->flow.exit);
+	else if (n->flags & NODE_NORETURN)
+		w->position = WALK_STUCK;
+	else
+		go(w, share_graph_after(g, w->plan, n->next));
+}
+
+static int pass_call(struct share_walk *w, const struct plan_node *n, uint64_t callee_cfa)
+{
+	struct walk_frame *f = top(w);
+	uint64_t cfa = callee_cfa, ret = w->bias + n->addr + n->call_len;
+	if (!cfa && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
+		cfa = f->cfa - n->height;
+	f->node = n - w->plan->nodes;
+	if (n->flags & NODE_TAIL) {
+		cfa = f->cfa;
+		ret = f->ret;
+	}
+	w->callee_cfa = cfa;
+	if (n->kind == NODE_KIND_CALL)
+		return push(w, n->callee, cfa, ret, false);
+	if (n->kind == NODE_KIND_LEAF)
+		after_call(w);
+	else
+		w->position = WALK_IN_CALL;
+	return 0;
+}
+
+static int pass(struct share_walk *w, uint32_t at)
+{
+	struct walk_frame *f = top(w);
+	uint32_t index = f->f->graph.first + at;
+	const struct plan_node *n = &w->plan->nodes[index];
+	struct witness_event e;
+	uint64_t callee_cfa = 0;
+	int err = 0;
+	if (n->kind == NODE_KIND_BRANCH)
+		return pass_branch(w, n, at);
+	if (n->kind == NODE_KIND_TARGET)
+		return pass_target(w, n);
+	if (n->site != PUGMARK_NONE) {
+		const struct plan_site *s = &w->plan->sites[n->site];
+		if (w->t->members[n->site])
+			err = take(w, n->site, &e);
+		else
+			e = made_up(w, n->site);
+		if (err)
+			return err;
+		if (w->t->members[n->site] && n->flags & NODE_CALLEE_CFA)
+			callee_cfa = e.cfa;
+		else if (!f->cfa && s->cfa_reg != CFA_UNKNOWN)
+			f->cfa = e.cfa;
+		if (!f->ret && e.flags & EVENT_HAS_RET)
+			f->ret = e.ret;
+		err = emit_taken(w, &e);
+		if (err)
+			return err;
+	}
+	switch (n->kind) {
+	case NODE_KIND_CALL:
+	case NODE_KIND_UNKNOWN:
+	case NODE_KIND_LEAF:
+		return pass_call(w, n, callee_cfa);
+	case NODE_KIND_RETURN:
+		go(w, f->f->graph.flow.exit);
+		return 0;
+	default:
+		go(w, share_graph_after(&f->f->graph, w->plan, n->next));
+		return 0;
+	}
+}
+
+/* The top frame's function has returned. */
+static void leave(struct share_walk *w)
+{
+	struct walk_frame f = w->frames[--w->n_frames];
+	if (f.handler) {
+		w->at = f.was_at;
+		w->position = f.was;
+	} else if (!w->n_frames) {
+		w->position = WALK_OUTSIDE;
+	} else if (w->plan->nodes[top(w)->node].kind == NODE_KIND_UNKNOWN) {
+		w->position = WALK_IN_CALL;
+	} else {
+		after_call(w);
+	}
+}
+
+/* Enters the function whose entry the event is: its frame is as the event says. */
+static int enter(struct share_walk *w, const struct ahead_event *a, bool handler)
+{
+	const struct plan_site *s = &w->plan->sites[a->e.site];
+	uint64_t cfa = s->cfa_reg != CFA_UNKNOWN ? a->e.cfa : 0;
+	w->bias = a->e.bias;
+	return push(w, w->t->site_func[a->e.site], cfa, a->e.flags & EVENT_HAS_RET ? a->e.ret : 0,
+		    handler);
+}
+
+static bool is_entry(const struct share_walk *w, const struct ahead_event *a)
+{
+	return a && a->e.kind == EVENT_WITNESS && w->t->is_entry[a->e.site];
+}
+
+/* Whether the entry that is next is one by the unknown call in progress. A call of ours returns to
+ * behind itself; one that other code makes returns to that, into no module of ours. */
+static bool entered_by_call(struct share_walk *w, const struct ahead_event *a)
+{
+	const struct walk_frame *f = top(w);
+	const struct plan_node *n = &w->plan->nodes[f->node];
+	uint64_t ret = a->e.ret - a->e.bias;
+	bool foreign = ret < w->plan->text_addr || ret >= w->plan->text_end;
+	bool below = !f->cfa || !a->e.cfa || a->e.cfa < f->cfa;
+	if (!(a->e.flags & EVENT_HAS_RET))
+		return true;
+	if (n->flags & NODE_TAIL)
+		return foreign || !f->ret || a->e.ret == f->ret || ret == n->addr + n->call_len;
+	return (foreign && below) || ret == n->addr + n->call_len;
+}
+
+static int in_call(struct share_walk *w)
+{
+	struct ahead_event *a;
+	int err = front(w, 0, &a);
+	if (err)
+		return err;
+	if (is_entry(w, a) && entered_by_call(w, a))
+		return enter(w, a, false);
+	after_call(w);
+	return 0;
+}
+
+static int outside(struct share_walk *w)
+{
+	struct ahead_event *a;
+	int err = front(w, 0, &a);
+	if (err)
+		return err;
+	return is_entry(w, a) ? enter(w, a, false) : parted(w, 0, PUGMARK_NONE, a);
+}
+
+/* Unwinds to the frame that the event at a root is of. */
+static void unwind_to(struct share_walk *w, const struct witness_event *e)
+{
+	uint32_t node = w->t->node_of[e->site];
+	uint32_t func = w->t->site_func[e->site];
+	for (uint32_t i = w->n_frames; i-- > 0;) {
+		struct walk_frame *f = &w->frames[i];
+		bool known = f->cfa && w->plan->sites[e->site].cfa_reg != CFA_UNKNOWN;
+		if (f->func != func || (known && f->cfa != e->cfa))
+			continue;
+		w->n_frames = i + 1;
+		f->node = node;
+		go(w, node - f->f->graph.first);
+		return;
+	}
+	w->position = WALK_STUCK;
+}
+
+static bool same_special(const struct ahead_event *a, const struct ahead_event *b)
+{
+	return b && b->special && a->e.kind == b->e.kind &&
+	       (a->e.kind != EVENT_WITNESS || a->e.site == b->e.site);
+}
+
+/* Takes what all parts have next, where that is no ordinary witness. 1: it did and the walk goes
+ * on; 2: the thread has forked; 3: it has ended; 0: there is no such; or -errno. */
+static int take_special(struct share_walk *w)
+{
+	struct ahead_event *a, *b;
+	int err = front(w, 0, &a);
+	if (err || (a && !a->special))
+		return err;
+	for (uint32_t k = 1; k < w->t->n_shares; k++) {
+		err = front(w, k, &b);
+		if (err)
+			return err;
+		if (a ? !same_special(a, b) : b != NULL)
+			return 0;
+	}
+	if (!a)
+		return 3;
+	if (a->e.kind == EVENT_WITNESS) {
+		unwind_to(w, &a->e);
+		if (w->position == WALK_STUCK)
+			return parted(w, 0, PUGMARK_NONE, a);
+		return 0; /* and passes it */
+	}
+	struct witness_event e = a->e;
+	w->stack_of = a->stack_copy;
+	a->stack_copy = NULL;
+	for (uint32_t k = 0; k < w->t->n_shares; k++) {
+		err = front(w, k, &b);
+		if (err)
+			return err;
+		w->ns_off[k] = e.time_ns - b->e.time_ns;
+		if (e.kind == EVENT_LOST && b->e.lost > e.lost)
+			e.lost = b->e.lost;
+		share_ahead_pop(&w->parts[k]);
+		w->taken++;
+	}
+	w->landmarks++;
+	err = emit_taken(w, &e);
+	if (err)
+		return err;
+	switch (e.kind) {
+	case EVENT_END:
+	case EVENT_STOP:
+		return 3;
+	case EVENT_FORK:
+		return 2;
+	case EVENT_EXEC:
+		w->n_frames = 0;
+		w->position = WALK_OUTSIDE;
+		return 1;
+	case EVENT_SIGNAL:
+		err = front(w, 0, &a);
+		if (!err && is_entry(w, a) && a->e.flags & EVENT_FROM_SIGNAL)
+			err = enter(w, a, true);
+		return err ? err : 1;
+	default:
+		return parted(w, 0, PUGMARK_NONE, NULL);
+	}
+}
+
+static int step(struct share_walk *w)
+{
+	switch (w->position) {
+	case WALK_OUTSIDE:
+		return outside(w);
+	case WALK_IN_CALL:
+		return in_call(w);
+	case WALK_STUCK: {
+		struct ahead_event *a;
+		for (uint32_t k = 0; k < w->t->n_shares; k++) {
+			int err = front(w, k, &a);
+			if (err)
+				return err;
+			if (a && !a->special)
+				return parted(w, k, PUGMARK_NONE, a);
+		}
+		return parted(w, 0, PUGMARK_NONE, NULL);
+	}
+	default:
+		break;
+	}
+	const struct flow_graph *g = &top(w)->f->graph.flow;
+	uint32_t at = w->at, way;
+	if (at < g->entry)
+		return pass(w, at);
+	if (at == g->exit) {
+		leave(w);
+		return 0;
+	}
+	if (at == g->entry) {
+		go(w, only_way(g, at));
+		return 0;
+	}
+	int err = tell(w, at, &way);
+	if (!err)
+		go(w, way);
+	return err;
+}
+
+/* The events that all shares have, from here on, until they differ in two runs. */
+static int compare_landmarks(struct share_walk *w, uint32_t other)
+{
+	uint32_t parts[2] = {w->diverged.part ? 0 : other, w->diverged.part ? w->diverged.part : 0};
+	uint32_t sites[2];
+	enum { FAR = 1 << 22 };
+	for (uint64_t number = w->landmarks; number < w->landmarks + FAR; number++) {
+		for (int i = 0; i < 2; i++) {
+			struct ahead_event *a;
+			int err;
+			sites[i] = PUGMARK_NONE;
+			while (!(err = front(w, parts[i], &a)) && a) {
+				bool mark = a->e.kind == EVENT_WITNESS &&
+					    w->t->members[a->e.site] == w->all;
+				if (mark)
+					sites[i] = a->e.site;
+				share_ahead_pop(&w->parts[parts[i]]);
+				if (mark)
+					break;
+			}
+			if (err)
+				return err;
+		}
+		if (sites[0] == sites[1] && sites[0] != PUGMARK_NONE)
+			continue;
+		w->diverged.differ = sites[0] != sites[1];
+		w->diverged.other = parts[0] ? parts[0] : parts[1];
+		w->diverged.landmark_here = sites[parts[0] ? 1 : 0];
+		w->diverged.landmark_there = sites[parts[0] ? 0 : 1];
+		w->diverged.landmark_number = number;
+		return 0;
+	}
+	return 0;
+}
+
+static int end_diverged(struct share_walk *w, struct share_divergence *out)
+{
+	w->diverged.landmarks = w->landmarks;
+	w->diverged.last_landmark = w->last_landmark;
+	int err = 0;
+	if (!w->diverged.untold && w->diverged.part)
+		err = compare_landmarks(w, w->diverged.part);
+	else if (!w->diverged.untold && w->t->n_shares > 1)
+		err = compare_landmarks(w, 1);
+	*out = w->diverged;
+	return err ? err : -ESTALE;
+}
+
+int share_walk_run(struct share_walk *w, struct share_divergence *diverged)
+{
+	for (;;) {
+		int got = take_special(w);
+		if (got == 2)
+			return 1;
+		if (got == 3)
+			return 0;
+		if (!got)
+			got = step(w);
+		if (got == -EDOM) {
+			parted(w, 0, PUGMARK_NONE, NULL);
+			w->diverged.untold = true;
+			got = -ESTALE;
+		}
+		if (got == -ESTALE)
+			return end_diverged(w, diverged);
+		if (got < 0)
+			return got;
+	}
+}
