@@ -21,7 +21,7 @@
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include <pugmark/batch.h>
+#include "bpf/protocol.h"
 
 #include "bpf/attach.h"
 #include "bpf/batch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_merge.c: `pugmark merge`: one recording out of one under each share. */
-#include "user/command.h"
+#include "user/cli/command.h"
 #include "user/share/merge.h"
 
 #include <getopt.h>
@@ -12,7 +12,8 @@ static const char help[] =
 	"usage: pugmark merge [options] -o WHOLE PART...\n"
 	"\n"
 	"Puts recordings of the same run together, one under each share of a plan (pugmark plan\n"
-	"--shares, pugmark record --plan SHARE). WHOLE is a recording like any other. Where two of the\n"
+	"--shares, pugmark record --plan SHARE). WHOLE is a recording like any other. Where two of "
+	"the\n"
 	"runs were not the same run, the thread ends in a gap there, and that is said.\n"
 	"  -o, --output DIR         the recording to make; one that is there becomes DIR.old\n"
 	"      --format text|json   how to print (text)\n"
@@ -21,8 +22,10 @@ static const char help[] =
 	"Exit status: 0; 3 if runs differ; 1 for an error; 2 for wrong usage.\n";
 
 static const struct option long_options[] = {
-	{"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
-	{"quiet", no_argument, NULL, 'q'},	  {"help", no_argument, NULL, 'h'},
+	{"output", required_argument, NULL, 'o'},
+	{"format", required_argument, NULL, 'f'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -45,7 +48,8 @@ static int parse(struct merge_request *r, int argc, char **argv)
 		case 'f':
 			r->json = !strcmp(optarg, "json");
 			if (!r->json && strcmp(optarg, "text"))
-				return command_usage("merge", "no format '%s' (text, json)", optarg);
+				return command_usage("merge", "no format '%s' (text, json)",
+						     optarg);
 			break;
 		case 'q':
 			r->quiet = true;
@@ -66,7 +70,8 @@ static int parse(struct merge_request *r, int argc, char **argv)
 static void print_text(const struct merge_request *r, const struct merge_result *m)
 {
 	if (!r->quiet)
-		printf("%u shares, %u thread%s: %llu events of the parts made %llu, in %.2f s (%.1f M "
+		printf("%u shares, %u thread%s: %llu events of the parts made %llu, in %.2f s "
+		       "(%.1f M "
 		       "a second; at most %llu read ahead)\n",
 		       m->shares, m->threads, m->threads == 1 ? "" : "s",
 		       (unsigned long long)m->taken, (unsigned long long)m->events, m->seconds,
@@ -82,7 +87,8 @@ static void print_text(const struct merge_request *r, const struct merge_result 
 
 static void print_json(const struct merge_result *m)
 {
-	printf("{\"shares\": %u, \"threads\": %u, \"taken\": %llu, \"events\": %llu, \"ahead\": %llu, "
+	printf("{\"shares\": %u, \"threads\": %u, \"taken\": %llu, \"events\": %llu, \"ahead\": "
+	       "%llu, "
 	       "\"seconds\": %.6f, \"diverged\": %u}\n",
 	       m->shares, m->threads, (unsigned long long)m->taken, (unsigned long long)m->events,
 	       (unsigned long long)m->ahead, m->seconds, m->diverged);

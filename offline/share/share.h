@@ -9,7 +9,7 @@
 
 #include <pugmark/diag.h>
 
-#include "offline/choose.h"
+#include "offline/choose/choose.h"
 
 #define SHARES_MAX 64
 

@@ -5,7 +5,7 @@
  * untold, so forks are mended one after the other, and no one is looked at twice. */
 #include "offline/share/share_split.h"
 
-#include "offline/placement_search.h"
+#include "offline/place/placement_search.h"
 
 #include <errno.h>
 #include <math.h>

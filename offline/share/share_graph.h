@@ -8,7 +8,7 @@
 #ifndef OFFLINE_SHARE_SHARE_GRAPH_H
 #define OFFLINE_SHARE_SHARE_GRAPH_H
 
-#include "offline/realizable.h"
+#include "offline/place/realizable.h"
 
 struct share_graph {
 	struct flow_graph flow; /* node i is node first + i of the plan; then entry and exit; then

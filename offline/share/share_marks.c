@@ -3,7 +3,7 @@
  * conditional jump that is as cheap as any other instruction of its block is read with its way. */
 #include "offline/share/share_marks.h"
 
-#include "offline/plan_build.h"
+#include "offline/plan/plan_build.h"
 
 #include <errno.h>
 #include <math.h>

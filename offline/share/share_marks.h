@@ -3,7 +3,7 @@
 #ifndef OFFLINE_SHARE_SHARE_MARKS_H
 #define OFFLINE_SHARE_SHARE_MARKS_H
 
-#include "offline/choose.h"
+#include "offline/choose/choose.h"
 
 struct share_whole {
 	struct pugmark_plan *plan;

@@ -5,7 +5,7 @@
  * a landing pad), is taken when all of them have come to it. */
 #include "offline/share/share_walk.h"
 
-#include "offline/vec.h"
+#include "offline/base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -123,7 +123,8 @@ static int parted(struct share_walk *w, uint32_t part, uint32_t expected,
 	w->diverged = (struct share_divergence){
 		.part = part,
 		.expected_site = expected,
-		.found_site = found && found->e.kind == EVENT_WITNESS ? found->e.site : PUGMARK_NONE,
+		.found_site =
+			found && found->e.kind == EVENT_WITNESS ? found->e.site : PUGMARK_NONE,
 		.found_kind = found ? found->e.kind : 255,
 		.func = w->n_frames ? top(w)->func : PUGMARK_NONE,
 	};

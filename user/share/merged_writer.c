@@ -3,9 +3,9 @@
  * with the trace. */
 #include "user/share/merged_writer.h"
 
-#include "offline/codec.h"
-#include "offline/segment.h"
-#include "user/recording_meta.h"
+#include "offline/base/codec.h"
+#include "offline/log/segment.h"
+#include "user/record/recording_meta.h"
 
 #include <errno.h>
 #include <stdio.h>

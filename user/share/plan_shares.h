@@ -4,7 +4,7 @@
 #define USER_SHARE_PLAN_SHARES_H
 
 #include "offline/share/share.h"
-#include "user/planning.h"
+#include "user/plan/planning.h"
 
 /* "fine", "function", "optimized", "best", or false. */
 bool plan_shares_grouping(const char *name, enum share_grouping *out);

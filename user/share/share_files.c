@@ -2,7 +2,7 @@
 /* share_files.c: see share_files.h. */
 #include "user/share/share_files.h"
 
-#include "user/recording_meta.h"
+#include "user/record/recording_meta.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,10 +55,10 @@ static json_t *manifest(const struct share_set *set, const struct share_files_op
 	for (uint32_t k = 0; k < set->n; k++) {
 		char name[32];
 		snprintf(name, sizeof(name), "share-%u.pmp", k + 1);
-		json_array_append_new(
-			list, json_pack("{s:i, s:s, s:i, s:i, s:f}", "share", k + 1, "plan", name,
-					"machine", set->machine[k] + 1, "probes",
-					share_files_sites(set, k), "cost_ns", set->load_ns[k]));
+		json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:i, s:f}", "share", k + 1,
+						      "plan", name, "machine", set->machine[k] + 1,
+						      "probes", share_files_sites(set, k),
+						      "cost_ns", set->load_ns[k]));
 	}
 	json_object_set_new(j, "shares", list);
 	return j;

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_build.h: turns a program and the witnesses chosen for it into a plan. */
+#ifndef OFFLINE_PLAN_BUILD_H
+#define OFFLINE_PLAN_BUILD_H
+
+#include <pugmark/plan.h>
+
+#include "offline/choose/choose.h"
+
+/* What a plan has beyond the program: names, and how each probe reads its site. @model may be NULL
+ * (a program that is not of a binary): then functions have no names and sites no operands. */
+int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
+	       const struct pugmark_model *model, struct pugmark_plan **out);
+/* The same, and in @node_of, which has a place for each block of the program, the node of each: 0
+ * where it is none. */
+int plan_build_mapped(const struct program *program, const struct choice *choice,
+		      enum plan_mode mode, const struct pugmark_model *model, uint32_t *node_of,
+		      struct pugmark_plan **out);
+
+#endif
