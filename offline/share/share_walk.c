@@ -5,7 +5,7 @@
  * a landing pad), is taken when all of them have come to it. */
 #include "offline/share/share_walk.h"
 
-#include "offline/base/vec.h"
+
 
 #include <errno.h>
 #include <stdlib.h>

@@ -66,20 +66,20 @@ left=$(find "$dir/root" ! -type d)
 # writes what the usual one reads.
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 mkdir "$dir/pc"
-for name in libelf libdw zlib jansson libbpf; do
+for name in libelf libdw nettle zlib jansson libbpf; do
 	cp "$(pkg-config --variable=pcfiledir $name)/$name.pc" "$dir/pc"
 done
 export PKG_CONFIG_LIBDIR=$dir/pc
 pkg-config --exists libelf || { echo 'libelf needs zstd itself here: not tried without'; exit 0; }
 make -n BUILD="$dir/none" "$dir/none/pugmark" CC="${CC:-cc}" >"$dir/commands"
 compile=$(grep -- '-c offline/base/codec.c ' "$dir/commands" | sed 's| -o .*||; s|-MMD -MP||')
-libs=$(grep -- "-o $dir/none/pugmark " "$dir/commands" | grep -oE -- ' -l[A-Za-z]+' | tr -d '\n')
+libs=$(grep -- "-o $dir/none/pugmark " "$dir/commands" | grep -oE -- ' -l[A-Za-z0-9]+' | tr -d '\n')
 case $libs in *zstd*) echo "linked with zstd, which is missing: $libs"; exit 1 ;; esac
 eval "$compile ${flags[*]} -o '$dir/codec.o'"
 cp "$BUILD/libpugmark.a" "$dir/libpugmark.a"
 ar rcs "$dir/libpugmark.a" "$dir/codec.o"
 # shellcheck disable=SC2086 # words are wanted
-${CC:-cc} "${flags[@]}" -o "$dir/without" $(find "$BUILD/user" -name '*.o') "$dir/libpugmark.a" $libs
+${CC:-cc} "${flags[@]}" -o "$dir/without" "$BUILD"/user/*/*.o "$dir/libpugmark.a" $libs
 echo "without zstd: linked with$libs"
 if "$PUGMARK" doctor >/dev/null 2>&1; then
 	cp "$(command -v gzip)" "$dir/traced"
