@@ -50,6 +50,6 @@ void share_set_deinit(struct share_set *set);
 /* The plan of share @k, from 0: that of the whole, but that the sites of others are marked as
  * such. The caller frees @*sites, which @out points to, once @out is used no more. */
 int share_plan(const struct share_set *set, uint32_t k, struct pugmark_plan *out,
-	       struct plan_site **sites);
+	       struct pugmark_plan_site **sites);
 
 #endif

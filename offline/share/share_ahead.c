@@ -47,21 +47,21 @@ static int grow(struct share_ahead *a)
 /* Reads one more. 1, 0, or -errno. */
 static int read_one(struct share_ahead *a)
 {
-	const struct witness_event *e;
+	const struct pugmark_witness_event *e;
 	if (a->ended)
 		return 0;
 	int got = a->io->next(a->io->ctx, a->part, &e);
 	a->ended = got == 0;
 	if (got != 1)
 		return got;
-	if (e->kind == EVENT_WITNESS && e->site >= a->t->plan->n_sites)
+	if (e->kind == PUGMARK_EVENT_WITNESS && e->site >= a->t->plan->n_sites)
 		return -EBADMSG;
 	if (a->end - a->begin == a->cap && grow(a))
 		return -ENOMEM;
 	struct ahead_event *n = &a->ring[a->end & (a->cap - 1)];
 	n->e = *e;
 	n->next = AHEAD_NONE;
-	n->special = e->kind != EVENT_WITNESS || a->t->is_root[e->site];
+	n->special = e->kind != PUGMARK_EVENT_WITNESS || a->t->is_root[e->site];
 	n->stack_copy = NULL;
 	if (e->stack && e->stack_words) {
 		n->stack_copy = malloc(e->stack_words * sizeof(*n->stack_copy));
@@ -70,7 +70,7 @@ static int read_one(struct share_ahead *a)
 		memcpy(n->stack_copy, e->stack, e->stack_words * sizeof(*n->stack_copy));
 		n->e.stack = n->stack_copy;
 	}
-	if (e->kind == EVENT_WITNESS) {
+	if (e->kind == PUGMARK_EVENT_WITNESS) {
 		uint32_t f = a->t->site_func[e->site];
 		if (a->first[f] == AHEAD_NONE)
 			a->first[f] = a->end;
@@ -109,7 +109,7 @@ int share_ahead_of(struct share_ahead *a, uint32_t func, struct ahead_event **ou
 void share_ahead_pop(struct share_ahead *a)
 {
 	struct ahead_event *e = &a->ring[a->begin++ & (a->cap - 1)];
-	if (e->e.kind == EVENT_WITNESS)
+	if (e->e.kind == PUGMARK_EVENT_WITNESS)
 		a->first[a->t->site_func[e->e.site]] = e->next;
 	free(e->stack_copy);
 }

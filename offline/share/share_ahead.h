@@ -7,9 +7,9 @@
 #include "offline/share/share_tell.h"
 
 struct ahead_event {
-	struct witness_event e; /* its stack is a copy: stack_copy, or NULL */
+	struct pugmark_witness_event e; /* its stack is a copy: stack_copy, or NULL */
 	uint64_t *stack_copy;
-	uint64_t next; /* number of the next one of the same function; AHEAD_NONE: not read yet */
+	uint64_t next;	 /* number of the next one of the same function; AHEAD_NONE: not read yet */
 	uint8_t special; /* no witness, or one that is entered by unwinding */
 };
 #define AHEAD_NONE UINT64_MAX

@@ -20,7 +20,7 @@
 static void fixed_of(const struct share_split *s, uint32_t share, const struct share_graph *g,
 		     struct witness_set *w)
 {
-	const struct plan_func *f = &s->plan->funcs[g->func];
+	const struct pugmark_plan_func *f = &s->plan->funcs[g->func];
 	for (uint32_t i = 0; !share && i < f->n_nodes; i++) {
 		uint32_t site = s->plan->nodes[f->node + i].site;
 		if (site == PUGMARK_NONE || !s->events[site])

@@ -53,22 +53,23 @@ uint32_t share_graph_after(const struct share_graph *g, const struct pugmark_pla
 }
 
 /* The decisions that follow a node: 0 to n of them. */
-static uint32_t decision_after(const struct pugmark_plan *plan, const struct plan_node *n,
+static uint32_t decision_after(const struct pugmark_plan *plan, const struct pugmark_plan_node *n,
 			       uint32_t i)
 {
-	if (n->kind == NODE_KIND_TARGET)
+	if (n->kind == PUGMARK_NODE_KIND_TARGET)
 		return plan->targets[n->next + i].decision;
 	return i ? n->next_taken : n->next;
 }
 
-static uint32_t n_decisions_after(const struct plan_node *n)
+static uint32_t n_decisions_after(const struct pugmark_plan_node *n)
 {
-	if (n->kind == NODE_KIND_OPAQUE || n->flags & (NODE_TAIL | NODE_NORETURN) ||
-	    n->kind == NODE_KIND_RETURN)
+	if (n->kind == PUGMARK_NODE_KIND_OPAQUE ||
+	    n->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN) ||
+	    n->kind == PUGMARK_NODE_KIND_RETURN)
 		return 0;
-	if (n->kind == NODE_KIND_TARGET)
+	if (n->kind == PUGMARK_NODE_KIND_TARGET)
 		return n->next_taken;
-	return n->kind == NODE_KIND_BRANCH ? 2 : 1;
+	return n->kind == PUGMARK_NODE_KIND_BRANCH ? 2 : 1;
 }
 
 static int by_number(const void *a, const void *b)
@@ -86,7 +87,7 @@ static void note_decision(struct share_graph *g, const struct pugmark_plan *plan
 /* The decisions between several alternatives. */
 static int find_decisions(struct share_graph *g, const struct pugmark_plan *plan)
 {
-	const struct plan_func *f = &plan->funcs[g->func];
+	const struct pugmark_plan_func *f = &plan->funcs[g->func];
 	uint32_t n = 1, unique = 0;
 	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++)
 		n += n_decisions_after(&plan->nodes[i]);
@@ -105,31 +106,31 @@ static int find_decisions(struct share_graph *g, const struct pugmark_plan *plan
 	return 0;
 }
 
-static bool is_call(const struct plan_node *n)
+static bool is_call(const struct pugmark_plan_node *n)
 {
-	return n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-	       n->kind == NODE_KIND_LEAF;
+	return n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+	       n->kind == PUGMARK_NODE_KIND_LEAF;
 }
 
-static bool comes_back(const struct plan_node *n, const uint32_t *component, uint32_t anywhere,
-		       uint32_t func)
+static bool comes_back(const struct pugmark_plan_node *n, const uint32_t *component,
+		       uint32_t anywhere, uint32_t func)
 {
-	if (n->kind == NODE_KIND_CALL)
+	if (n->kind == PUGMARK_NODE_KIND_CALL)
 		return component[n->callee] == component[func];
-	return n->kind == NODE_KIND_UNKNOWN && anywhere == component[func];
+	return n->kind == PUGMARK_NODE_KIND_UNKNOWN && anywhere == component[func];
 }
 
 /* What comes after the node in its function. */
 static int add_node(struct edges *e, const struct share_graph *g, const struct pugmark_plan *plan,
 		    uint32_t node)
 {
-	const struct plan_node *n = &plan->nodes[g->first + node];
+	const struct pugmark_plan_node *n = &plan->nodes[g->first + node];
 	uint32_t exit = plan->funcs[g->func].n_nodes + 1;
 	int err = 0;
 	e->now++;
-	if (n->kind == NODE_KIND_OPAQUE)
+	if (n->kind == PUGMARK_NODE_KIND_OPAQUE)
 		return 0;
-	if (!n_decisions_after(n) && n->kind != NODE_KIND_TARGET)
+	if (!n_decisions_after(n) && n->kind != PUGMARK_NODE_KIND_TARGET)
 		return add_edge(e, node, exit);
 	for (uint32_t i = 0; i < n_decisions_after(n) && !err; i++) {
 		uint32_t to = share_graph_after(g, plan, decision_after(plan, n, i));
@@ -142,7 +143,7 @@ static int add_node(struct edges *e, const struct share_graph *g, const struct p
 static int add_decision(struct edges *e, const struct share_graph *g,
 			const struct pugmark_plan *plan, uint32_t index)
 {
-	const struct plan_decision *d = &plan->decisions[g->decisions[index]];
+	const struct pugmark_plan_decision *d = &plan->decisions[g->decisions[index]];
 	uint32_t n = plan->funcs[g->func].n_nodes;
 	int err = 0;
 	e->now++;
@@ -156,7 +157,7 @@ static int add_decision(struct edges *e, const struct share_graph *g,
 static int add_edges(struct share_graph *g, struct edges *e, const struct pugmark_plan *plan,
 		     const uint32_t *component, uint32_t anywhere)
 {
-	const struct plan_func *f = &plan->funcs[g->func];
+	const struct pugmark_plan_func *f = &plan->funcs[g->func];
 	uint32_t entry = f->n_nodes, exit = f->n_nodes + 1;
 	int err = 0;
 	for (uint32_t i = 0; i < f->n_nodes && !err; i++) {
@@ -177,7 +178,7 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 		err = add_edge(e, exit, entry);
 	/* Where a call comes back into the function, its exit leads to behind that call. */
 	for (uint32_t i = 0; i < f->n_nodes && !err; i++) {
-		const struct plan_node *n = &plan->nodes[f->node + i];
+		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];
 		if (!is_call(n) || !comes_back(n, component, anywhere, g->func))
 			continue;
 		to = n_decisions_after(n) ? share_graph_after(g, plan, n->next) : PUGMARK_NONE;
@@ -185,7 +186,7 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 			err = add_edge(e, exit, to);
 	}
 	for (uint32_t i = 0; i < f->n_nodes && !err; i++) {
-		const struct plan_node *n = &plan->nodes[f->node + i];
+		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];
 		e->now++;
 		if (is_call(n) && comes_back(n, component, anywhere, g->func))
 			err = add_edge(e, i, entry);
@@ -195,7 +196,7 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 
 static void weigh(struct share_graph *g, const struct pugmark_plan *plan, const float *site_ns)
 {
-	const struct plan_func *f = &plan->funcs[g->func];
+	const struct pugmark_plan_func *f = &plan->funcs[g->func];
 	for (uint32_t i = 0; i < g->flow.n_nodes; i++) {
 		struct fg_node *n = &g->flow.nodes[i];
 		uint32_t site = i < f->n_nodes ? plan->nodes[f->node + i].site : PUGMARK_NONE;
@@ -204,7 +205,8 @@ static void weigh(struct share_graph *g, const struct pugmark_plan *plan, const 
 			continue;
 		uint8_t kind = plan->sites[site].kind;
 		bool call = is_call(&plan->nodes[f->node + i]);
-		bool way = kind == WITNESS_BRANCH || (kind == WITNESS_TARGET && !call);
+		bool way =
+			kind == PUGMARK_WITNESS_BRANCH || (kind == PUGMARK_WITNESS_TARGET && !call);
 		*(way ? &n->way_weight : &n->weight) = site_ns[site];
 	}
 	for (uint32_t i = 0; i < g->flow.n_edges; i++)
@@ -214,7 +216,7 @@ static void weigh(struct share_graph *g, const struct pugmark_plan *plan, const 
 int share_graph_init(struct share_graph *g, const struct pugmark_plan *plan, uint32_t func,
 		     const uint32_t *component, uint32_t anywhere, const float *site_ns)
 {
-	const struct plan_func *f = &plan->funcs[func];
+	const struct pugmark_plan_func *f = &plan->funcs[func];
 	*g = (struct share_graph){.func = func, .first = f->node};
 	int err = find_decisions(g, plan);
 	uint32_t n = f->n_nodes + 2 + g->n_decisions;
@@ -259,16 +261,17 @@ static uint32_t callee_at(const struct tarjan *t, uint32_t v, uint32_t i)
 	if (v == n_funcs) {
 		if (i >= n_funcs)
 			return PUGMARK_NONE;
-		return t->plan->funcs[i].flags & PLAN_FUNC_ENTERED ? i : PUGMARK_NONE - 1;
+		return t->plan->funcs[i].flags & PUGMARK_PLAN_FUNC_ENTERED ? i : PUGMARK_NONE - 1;
 	}
-	const struct plan_func *f = &t->plan->funcs[v];
+	const struct pugmark_plan_func *f = &t->plan->funcs[v];
 	if (i >= f->n_nodes)
 		return PUGMARK_NONE;
-	const struct plan_node *n = &t->plan->nodes[f->node + i];
-	if (n->kind == NODE_KIND_CALL)
+	const struct pugmark_plan_node *n = &t->plan->nodes[f->node + i];
+	if (n->kind == PUGMARK_NODE_KIND_CALL)
 		return n->callee;
-	return n->kind == NODE_KIND_UNKNOWN || n->kind == NODE_KIND_OPAQUE ? n_funcs
-									    : PUGMARK_NONE - 1;
+	return n->kind == PUGMARK_NODE_KIND_UNKNOWN || n->kind == PUGMARK_NODE_KIND_OPAQUE
+		       ? n_funcs
+		       : PUGMARK_NONE - 1;
 }
 
 static void push_vertex(struct tarjan *t, uint32_t v, uint32_t *depth)

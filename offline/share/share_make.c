@@ -31,7 +31,7 @@ static int make_graphs(struct maker *m)
 	int err = component && s->graphs ? share_components(plan, component) : -ENOMEM;
 	for (uint32_t f = 0; f < plan->n_funcs && !err; f++) {
 		struct share_graph *g = &s->graphs[s->n_graphs];
-		if (!plan->funcs[f].n_nodes || plan->funcs[f].flags & PLAN_FUNC_OPAQUE)
+		if (!plan->funcs[f].n_nodes || plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE)
 			continue;
 		err = share_graph_init(g, plan, f, component, component[plan->n_funcs],
 				       m->whole.site_ns);
@@ -105,7 +105,7 @@ static int choose_cold(struct maker *m)
 static void add_members(struct maker *m, uint32_t graph, const struct share_cell *c, uint64_t bits)
 {
 	const struct share_graph *g = &m->split.graphs[graph];
-	const struct plan_func *f = &m->whole.plan->funcs[g->func];
+	const struct pugmark_plan_func *f = &m->whole.plan->funcs[g->func];
 	for (uint32_t i = 0; c->forks && i < f->n_nodes; i++) {
 		uint32_t site = m->whole.plan->nodes[f->node + i].site;
 		if (witness_on_node(&c->w, i) && site != PUGMARK_NONE)
@@ -132,7 +132,7 @@ static void choose_landmarks(struct maker *m, double total, uint64_t all)
 	for (uint32_t n = 0; n < LANDMARKS_MAX; n++) {
 		uint32_t best = PUGMARK_NONE;
 		for (uint32_t f = 0; f < plan->n_funcs; f++) {
-			const struct plan_func *func = &plan->funcs[f];
+			const struct pugmark_plan_func *func = &plan->funcs[f];
 			if (func->entry == PUGMARK_NONE || plan->decisions[func->entry].n != 1)
 				continue;
 			uint32_t node = plan->alternatives[plan->decisions[func->entry].first];
@@ -259,11 +259,12 @@ static int split(struct maker *m, struct pugmark_diag *diag)
 		}
 	s->n_sites[0] = n_events;
 	if (s->options->bound && n_events > s->options->bound)
-		return pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
-					"--bound %u: %u witnesses tell what is called from anywhere, "
-					"and no share can tell a part of that (a larger bound, or "
-					"fewer functions with -F)",
-					s->options->bound, n_events);
+		return pugmark_diag_set(
+			diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
+			"--bound %u: %u witnesses tell what is called from anywhere, "
+			"and no share can tell a part of that (a larger bound, or "
+			"fewer functions with -F)",
+			s->options->bound, n_events);
 	int err = share_jobs_make(s, s->options->grouping);
 	if (!err)
 		err = share_assign(s);
@@ -321,8 +322,9 @@ int share_make(const struct program *program, const struct pugmark_model *model,
 		finish(&m, out);
 	}
 	maker_deinit(&m);
-	return err == -ENOMEM ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory")
-			      : err;
+	return err == -ENOMEM
+		       ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory")
+		       : err;
 }
 
 void share_set_deinit(struct share_set *set)
@@ -334,7 +336,7 @@ void share_set_deinit(struct share_set *set)
 }
 
 int share_plan(const struct share_set *set, uint32_t k, struct pugmark_plan *out,
-	       struct plan_site **sites)
+	       struct pugmark_plan_site **sites)
 {
 	uint32_t n = set->plan->n_sites;
 	*sites = malloc((n + 1) * sizeof(**sites));

@@ -79,8 +79,8 @@ static void classify(const struct program *prog, const struct choice *choice,
 		const struct prog_func *f = &prog->funcs[block->func];
 		if (!node_of[b])
 			continue;
-		const struct plan_node *n = &w->plan->nodes[node_of[b]];
-		bool unknown = n->kind == NODE_KIND_UNKNOWN;
+		const struct pugmark_plan_node *n = &w->plan->nodes[node_of[b]];
+		bool unknown = n->kind == PUGMARK_NODE_KIND_UNKNOWN;
 		bool entry = f->flags & PROG_ENTRY_WITNESS && b == f->block;
 		if (n->site == PUGMARK_NONE) {
 			if (unknown && block->flags & PROG_VIRTUAL)
@@ -89,11 +89,13 @@ static void classify(const struct program *prog, const struct choice *choice,
 		}
 		weigh_site(prog, b, choice->marks[b], &w->site_ns[n->site]);
 		w->events[n->site] |= unknown || entry;
-		w->all[n->site] = n->flags & (NODE_ROOT | NODE_SWITCHES) ||
-				  block->flags & PROG_FORKS ||
-				  (entry && w->plan->funcs[n->func].flags & PLAN_FUNC_START);
-		w->some[n->site] = w->plan->sites[n->site].kind == WITNESS_TARGET ||
-				   n->flags & NODE_CALLEE_CFA || w->plan->sites[n->site].reads;
+		w->all[n->site] =
+			n->flags & (PUGMARK_NODE_ROOT | PUGMARK_NODE_SWITCHES) ||
+			block->flags & PROG_FORKS ||
+			(entry && w->plan->funcs[n->func].flags & PUGMARK_PLAN_FUNC_START);
+		w->some[n->site] = w->plan->sites[n->site].kind == PUGMARK_WITNESS_TARGET ||
+				   n->flags & PUGMARK_NODE_CALLEE_CFA ||
+				   w->plan->sites[n->site].reads;
 	}
 }
 

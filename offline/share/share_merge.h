@@ -13,8 +13,8 @@
 /* What all threads of a merge share: by which share each fork is told, found as it is asked. */
 struct share_teller;
 
-/* @members: per site of @plan, a bit for each of @n_shares shares that has it. Both outlive it. 0 or
- * -ENOMEM. */
+/* @members: per site of @plan, a bit for each of @n_shares shares that has it. Both outlive it. 0
+ * or -ENOMEM. */
 int share_teller_new(const struct pugmark_plan *plan, const uint64_t *members, uint32_t n_shares,
 		     struct share_teller **out);
 void share_teller_free(struct share_teller *teller);
@@ -23,9 +23,9 @@ void share_teller_free(struct share_teller *teller);
 struct share_io {
 	/* The next event of the thread under share @part, borrowed until the next call for that
 	 * part: 1; 0 at the end. */
-	int (*next)(void *ctx, uint32_t part, const struct witness_event **event);
+	int (*next)(void *ctx, uint32_t part, const struct pugmark_witness_event **event);
 	/* One of the merged thread; its stack is that of the first part. */
-	int (*emit)(void *ctx, const struct witness_event *event);
+	int (*emit)(void *ctx, const struct pugmark_witness_event *event);
 	void *ctx;
 };
 
@@ -34,7 +34,7 @@ struct share_divergence {
 	uint32_t part;		/* index of the one that does not fit, */
 	uint32_t expected_site; /* where this was to come: PUGMARK_NONE: something else */
 	uint32_t found_site;	/* and this came: PUGMARK_NONE: no witness */
-	uint8_t found_kind;	/* enum event_kind; 255: nothing */
+	uint8_t found_kind;	/* enum pugmark_event_kind; 255: nothing */
 	bool untold;		/* no share tells where it went on: no run was at fault */
 	uint64_t landmarks;	/* events that all shares have, and that were the same */
 	uint32_t last_landmark; /* site; PUGMARK_NONE: none */
@@ -54,8 +54,9 @@ int share_walk_new(struct share_teller *teller, const struct share_io *io,
 void share_walk_free(struct share_walk *walk);
 /* The same place, for a child that goes on from it. NULL: no memory. */
 struct share_walk *share_walk_copy(const struct share_walk *walk);
-/* Walks until the thread forks or ends. Returns 1 after an EVENT_FORK was emitted (a child goes on
- * from here), 0 at the end, -ESTALE where the runs part, with @diverged filled, or -errno. */
+/* Walks until the thread forks or ends. Returns 1 after an PUGMARK_EVENT_FORK was emitted (a child
+ * goes on from here), 0 at the end, -ESTALE where the runs part, with @diverged filled, or -errno.
+ */
 int share_walk_run(struct share_walk *walk, struct share_divergence *diverged);
 /* Events that were taken from the parts, and that were emitted; the most that lay ready at once. */
 void share_walk_counts(const struct share_walk *walk, uint64_t *taken, uint64_t *emitted,

@@ -12,18 +12,18 @@ static void note_sites(struct share_teller *t)
 {
 	const struct pugmark_plan *p = t->plan;
 	for (uint32_t f = 0; f < p->n_funcs; f++) {
-		const struct plan_func *func = &p->funcs[f];
+		const struct pugmark_plan_func *func = &p->funcs[f];
 		for (uint32_t i = func->node; i < func->node + func->n_nodes; i++) {
 			uint32_t site = p->nodes[i].site;
 			if (site == PUGMARK_NONE)
 				continue;
 			t->site_func[site] = f;
 			t->node_of[site] = i;
-			t->is_root[site] |= (p->nodes[i].flags & NODE_ROOT) != 0;
+			t->is_root[site] |= (p->nodes[i].flags & PUGMARK_NODE_ROOT) != 0;
 		}
-		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
+		if (!(func->flags & PUGMARK_PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
 			continue;
-		const struct plan_decision *d = &p->decisions[func->entry];
+		const struct pugmark_plan_decision *d = &p->decisions[func->entry];
 		uint32_t node = d->n == 1 ? p->alternatives[d->first] : 0;
 		if (node && p->nodes[node].site != PUGMARK_NONE)
 			t->is_entry[p->nodes[node].site] = 1;
@@ -79,8 +79,8 @@ struct tell_func *share_tell_func(struct share_teller *t, uint32_t func)
 	struct tell_func *f = &t->funcs[func];
 	if (f->forks)
 		return f;
-	if (share_graph_init(&f->graph, t->plan, func, t->component,
-			     t->component[t->plan->n_funcs], t->site_ns))
+	if (share_graph_init(&f->graph, t->plan, func, t->component, t->component[t->plan->n_funcs],
+			     t->site_ns))
 		return NULL;
 	f->forks = calloc(f->graph.flow.n_nodes, sizeof(*f->forks));
 	return f->forks ? f : NULL;
@@ -211,5 +211,5 @@ uint32_t share_tell_way(const struct tell_fork *fork, uint32_t site)
 			hi = mid;
 	}
 	return lo < fork->n && fork->entries[lo].site == site ? fork->entries[lo].way
-							       : PUGMARK_NONE;
+							      : PUGMARK_NONE;
 }

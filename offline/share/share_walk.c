@@ -5,8 +5,6 @@
  * a landing pad), is taken when all of them have come to it. */
 #include "offline/share/share_walk.h"
 
-
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +106,8 @@ static int push(struct share_walk *w, uint32_t func, uint64_t cfa, uint64_t ret,
 	return 0;
 }
 
-/* The event that is next in part @part; an end is one of kind EVENT_END that has been emitted. */
+/* The event that is next in part @part; an end is one of kind PUGMARK_EVENT_END that has been
+ * emitted. */
 static int front(struct share_walk *w, uint32_t part, struct ahead_event **out)
 {
 	int got = share_ahead_front(&w->parts[part], out);
@@ -123,15 +122,15 @@ static int parted(struct share_walk *w, uint32_t part, uint32_t expected,
 	w->diverged = (struct share_divergence){
 		.part = part,
 		.expected_site = expected,
-		.found_site =
-			found && found->e.kind == EVENT_WITNESS ? found->e.site : PUGMARK_NONE,
+		.found_site = found && found->e.kind == PUGMARK_EVENT_WITNESS ? found->e.site
+									      : PUGMARK_NONE,
 		.found_kind = found ? found->e.kind : 255,
 		.func = w->n_frames ? top(w)->func : PUGMARK_NONE,
 	};
 	return -ESTALE;
 }
 
-static int emit(struct share_walk *w, struct witness_event *e)
+static int emit(struct share_walk *w, struct pugmark_witness_event *e)
 {
 	if (e->time_ns < w->last_ns)
 		e->time_ns = w->last_ns;
@@ -141,24 +140,25 @@ static int emit(struct share_walk *w, struct witness_event *e)
 }
 
 /* What a real event says, as the first part would have said it. */
-static void as_first(struct share_walk *w, uint32_t part, struct witness_event *e)
+static void as_first(struct share_walk *w, uint32_t part, struct pugmark_witness_event *e)
 {
-	const struct plan_site *s = &w->plan->sites[e->site];
+	const struct pugmark_plan_site *s = &w->plan->sites[e->site];
 	const struct walk_frame *f = w->n_frames ? top(w) : NULL;
-	const struct plan_node *n = &w->plan->nodes[w->t->node_of[e->site]];
+	const struct pugmark_plan_node *n = &w->plan->nodes[w->t->node_of[e->site]];
 	if (!part) {
 		w->bias = e->bias;
 		return;
 	}
-	if (f && f->cfa && s->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA)) {
+	if (f && f->cfa && s->cfa_reg != PUGMARK_CFA_UNKNOWN &&
+	    !(n->flags & PUGMARK_NODE_CALLEE_CFA)) {
 		w->cfa_off[part] = f->cfa - e->cfa;
 		e->cfa = f->cfa;
 	} else if (e->cfa) {
 		e->cfa += w->cfa_off[part];
 	}
-	if (e->flags & EVENT_HAS_RET && e->ret)
+	if (e->flags & PUGMARK_EVENT_HAS_RET && e->ret)
 		e->ret = f && f->ret ? f->ret : e->ret - e->bias + w->bias;
-	if (s->kind == WITNESS_TARGET)
+	if (s->kind == PUGMARK_WITNESS_TARGET)
 		e->val = e->val - e->bias + w->bias;
 	e->bias = w->bias;
 	e->stack = NULL;
@@ -166,19 +166,19 @@ static void as_first(struct share_walk *w, uint32_t part, struct witness_event *
 }
 
 /* The event that nobody recorded. */
-static struct witness_event made_up(struct share_walk *w, uint32_t site)
+static struct pugmark_witness_event made_up(struct share_walk *w, uint32_t site)
 {
-	const struct plan_site *s = &w->plan->sites[site];
+	const struct pugmark_plan_site *s = &w->plan->sites[site];
 	const struct walk_frame *f = top(w);
-	struct witness_event e = {
-		.kind = EVENT_WITNESS,
+	struct pugmark_witness_event e = {
+		.kind = PUGMARK_EVENT_WITNESS,
 		.site = site,
 		.cfa = f->cfa,
 		.bias = w->bias,
 		.time_ns = w->last_ns,
 	};
-	if (s->capture & CAPTURE_RET && s->cfa_reg != CFA_UNKNOWN) {
-		e.flags |= EVENT_HAS_RET;
+	if (s->capture & PUGMARK_CAPTURE_RET && s->cfa_reg != PUGMARK_CFA_UNKNOWN) {
+		e.flags |= PUGMARK_EVENT_HAS_RET;
 		e.ret = f->ret;
 	}
 	return e;
@@ -186,7 +186,7 @@ static struct witness_event made_up(struct share_walk *w, uint32_t site)
 
 /* Passes the event of @site in all parts that have it, which must have it next. *@event: what the
  * first of them says. */
-static int take(struct share_walk *w, uint32_t site, struct witness_event *event)
+static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_event *event)
 {
 	uint64_t members = w->t->members[site];
 	uint32_t first = __builtin_ctzll(members);
@@ -196,11 +196,12 @@ static int take(struct share_walk *w, uint32_t site, struct witness_event *event
 		int err = front(w, part, &a);
 		if (err)
 			return err;
-		if (!a || a->e.kind != EVENT_WITNESS || a->e.site != site)
+		if (!a || a->e.kind != PUGMARK_EVENT_WITNESS || a->e.site != site)
 			return parted(w, part, site, a);
 		if (part == first)
 			*event = a->e;
-		else if (w->plan->sites[site].kind == WITNESS_BRANCH && a->e.val != event->val)
+		else if (w->plan->sites[site].kind == PUGMARK_WITNESS_BRANCH &&
+			 a->e.val != event->val)
 			return parted(w, part, site, a);
 		if (members == w->all && part)
 			w->ns_off[part] = event->time_ns - a->e.time_ns;
@@ -225,7 +226,7 @@ static int take(struct share_walk *w, uint32_t site, struct witness_event *event
 	return 0;
 }
 
-static int emit_taken(struct share_walk *w, struct witness_event *e)
+static int emit_taken(struct share_walk *w, struct pugmark_witness_event *e)
 {
 	int err = emit(w, e);
 	free(w->stack_of);
@@ -261,12 +262,12 @@ static void go(struct share_walk *w, uint32_t node)
 	w->position = node == PUGMARK_NONE ? WALK_STUCK : WALK_AT;
 }
 
-static int pass_branch(struct share_walk *w, const struct plan_node *n, uint32_t at)
+static int pass_branch(struct share_walk *w, const struct pugmark_plan_node *n, uint32_t at)
 {
 	const struct share_graph *g = &top(w)->f->graph;
 	uint32_t taken = share_graph_after(g, w->plan, n->next_taken);
 	uint32_t not_taken = share_graph_after(g, w->plan, n->next), way;
-	struct witness_event e;
+	struct pugmark_witness_event e;
 	int err;
 	if (w->t->members[n->site]) {
 		err = take(w, n->site, &e);
@@ -282,10 +283,10 @@ static int pass_branch(struct share_walk *w, const struct plan_node *n, uint32_t
 	return err;
 }
 
-static int pass_target(struct share_walk *w, const struct plan_node *n)
+static int pass_target(struct share_walk *w, const struct pugmark_plan_node *n)
 {
 	const struct share_graph *g = &top(w)->f->graph;
-	struct witness_event e;
+	struct pugmark_witness_event e;
 	uint32_t decision = PUGMARK_NONE;
 	if (!w->t->members[n->site])
 		return -EDOM;
@@ -293,12 +294,12 @@ static int pass_target(struct share_walk *w, const struct plan_node *n)
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < n->next_taken; i++) {
-		const struct plan_target *t = &w->plan->targets[n->next + i];
+		const struct pugmark_plan_target *t = &w->plan->targets[n->next + i];
 		if (t->addr == e.val - w->bias) {
 			decision = t->decision;
 			break;
 		}
-		if (t->addr == PLAN_TARGET_ELSEWHERE)
+		if (t->addr == PUGMARK_PLAN_TARGET_ELSEWHERE)
 			decision = t->decision;
 	}
 	err = emit_taken(w, &e);
@@ -310,31 +311,31 @@ static int pass_target(struct share_walk *w, const struct plan_node *n)
 static void after_call(struct share_walk *w)
 {
 	struct walk_frame *f = top(w);
-	const struct plan_node *n = &w->plan->nodes[f->node];
+	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
 	const struct share_graph *g = &f->f->graph;
-	if (n->flags & NODE_TAIL)
+	if (n->flags & PUGMARK_NODE_TAIL)
 		go(w, g->flow.exit);
-	else if (n->flags & NODE_NORETURN)
+	else if (n->flags & PUGMARK_NODE_NORETURN)
 		w->position = WALK_STUCK;
 	else
 		go(w, share_graph_after(g, w->plan, n->next));
 }
 
-static int pass_call(struct share_walk *w, const struct plan_node *n, uint64_t callee_cfa)
+static int pass_call(struct share_walk *w, const struct pugmark_plan_node *n, uint64_t callee_cfa)
 {
 	struct walk_frame *f = top(w);
 	uint64_t cfa = callee_cfa, ret = w->bias + n->addr + n->call_len;
 	if (!cfa && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
 		cfa = f->cfa - n->height;
 	f->node = n - w->plan->nodes;
-	if (n->flags & NODE_TAIL) {
+	if (n->flags & PUGMARK_NODE_TAIL) {
 		cfa = f->cfa;
 		ret = f->ret;
 	}
 	w->callee_cfa = cfa;
-	if (n->kind == NODE_KIND_CALL)
+	if (n->kind == PUGMARK_NODE_KIND_CALL)
 		return push(w, n->callee, cfa, ret, false);
-	if (n->kind == NODE_KIND_LEAF)
+	if (n->kind == PUGMARK_NODE_KIND_LEAF)
 		after_call(w);
 	else
 		w->position = WALK_IN_CALL;
@@ -345,38 +346,38 @@ static int pass(struct share_walk *w, uint32_t at)
 {
 	struct walk_frame *f = top(w);
 	uint32_t index = f->f->graph.first + at;
-	const struct plan_node *n = &w->plan->nodes[index];
-	struct witness_event e;
+	const struct pugmark_plan_node *n = &w->plan->nodes[index];
+	struct pugmark_witness_event e;
 	uint64_t callee_cfa = 0;
 	int err = 0;
-	if (n->kind == NODE_KIND_BRANCH)
+	if (n->kind == PUGMARK_NODE_KIND_BRANCH)
 		return pass_branch(w, n, at);
-	if (n->kind == NODE_KIND_TARGET)
+	if (n->kind == PUGMARK_NODE_KIND_TARGET)
 		return pass_target(w, n);
 	if (n->site != PUGMARK_NONE) {
-		const struct plan_site *s = &w->plan->sites[n->site];
+		const struct pugmark_plan_site *s = &w->plan->sites[n->site];
 		if (w->t->members[n->site])
 			err = take(w, n->site, &e);
 		else
 			e = made_up(w, n->site);
 		if (err)
 			return err;
-		if (w->t->members[n->site] && n->flags & NODE_CALLEE_CFA)
+		if (w->t->members[n->site] && n->flags & PUGMARK_NODE_CALLEE_CFA)
 			callee_cfa = e.cfa;
-		else if (!f->cfa && s->cfa_reg != CFA_UNKNOWN)
+		else if (!f->cfa && s->cfa_reg != PUGMARK_CFA_UNKNOWN)
 			f->cfa = e.cfa;
-		if (!f->ret && e.flags & EVENT_HAS_RET)
+		if (!f->ret && e.flags & PUGMARK_EVENT_HAS_RET)
 			f->ret = e.ret;
 		err = emit_taken(w, &e);
 		if (err)
 			return err;
 	}
 	switch (n->kind) {
-	case NODE_KIND_CALL:
-	case NODE_KIND_UNKNOWN:
-	case NODE_KIND_LEAF:
+	case PUGMARK_NODE_KIND_CALL:
+	case PUGMARK_NODE_KIND_UNKNOWN:
+	case PUGMARK_NODE_KIND_LEAF:
 		return pass_call(w, n, callee_cfa);
-	case NODE_KIND_RETURN:
+	case PUGMARK_NODE_KIND_RETURN:
 		go(w, f->f->graph.flow.exit);
 		return 0;
 	default:
@@ -394,7 +395,7 @@ static void leave(struct share_walk *w)
 		w->position = f.was;
 	} else if (!w->n_frames) {
 		w->position = WALK_OUTSIDE;
-	} else if (w->plan->nodes[top(w)->node].kind == NODE_KIND_UNKNOWN) {
+	} else if (w->plan->nodes[top(w)->node].kind == PUGMARK_NODE_KIND_UNKNOWN) {
 		w->position = WALK_IN_CALL;
 	} else {
 		after_call(w);
@@ -404,16 +405,16 @@ static void leave(struct share_walk *w)
 /* Enters the function whose entry the event is: its frame is as the event says. */
 static int enter(struct share_walk *w, const struct ahead_event *a, bool handler)
 {
-	const struct plan_site *s = &w->plan->sites[a->e.site];
-	uint64_t cfa = s->cfa_reg != CFA_UNKNOWN ? a->e.cfa : 0;
+	const struct pugmark_plan_site *s = &w->plan->sites[a->e.site];
+	uint64_t cfa = s->cfa_reg != PUGMARK_CFA_UNKNOWN ? a->e.cfa : 0;
 	w->bias = a->e.bias;
-	return push(w, w->t->site_func[a->e.site], cfa, a->e.flags & EVENT_HAS_RET ? a->e.ret : 0,
-		    handler);
+	return push(w, w->t->site_func[a->e.site], cfa,
+		    a->e.flags & PUGMARK_EVENT_HAS_RET ? a->e.ret : 0, handler);
 }
 
 static bool is_entry(const struct share_walk *w, const struct ahead_event *a)
 {
-	return a && a->e.kind == EVENT_WITNESS && w->t->is_entry[a->e.site];
+	return a && a->e.kind == PUGMARK_EVENT_WITNESS && w->t->is_entry[a->e.site];
 }
 
 /* Whether the entry that is next is one by the unknown call in progress. A call of ours returns to
@@ -421,13 +422,13 @@ static bool is_entry(const struct share_walk *w, const struct ahead_event *a)
 static bool entered_by_call(struct share_walk *w, const struct ahead_event *a)
 {
 	const struct walk_frame *f = top(w);
-	const struct plan_node *n = &w->plan->nodes[f->node];
+	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
 	uint64_t ret = a->e.ret - a->e.bias;
 	bool foreign = ret < w->plan->text_addr || ret >= w->plan->text_end;
 	bool below = !f->cfa || !a->e.cfa || a->e.cfa < f->cfa;
-	if (!(a->e.flags & EVENT_HAS_RET))
+	if (!(a->e.flags & PUGMARK_EVENT_HAS_RET))
 		return true;
-	if (n->flags & NODE_TAIL)
+	if (n->flags & PUGMARK_NODE_TAIL)
 		return foreign || !f->ret || a->e.ret == f->ret || ret == n->addr + n->call_len;
 	return (foreign && below) || ret == n->addr + n->call_len;
 }
@@ -454,13 +455,13 @@ static int outside(struct share_walk *w)
 }
 
 /* Unwinds to the frame that the event at a root is of. */
-static void unwind_to(struct share_walk *w, const struct witness_event *e)
+static void unwind_to(struct share_walk *w, const struct pugmark_witness_event *e)
 {
 	uint32_t node = w->t->node_of[e->site];
 	uint32_t func = w->t->site_func[e->site];
 	for (uint32_t i = w->n_frames; i-- > 0;) {
 		struct walk_frame *f = &w->frames[i];
-		bool known = f->cfa && w->plan->sites[e->site].cfa_reg != CFA_UNKNOWN;
+		bool known = f->cfa && w->plan->sites[e->site].cfa_reg != PUGMARK_CFA_UNKNOWN;
 		if (f->func != func || (known && f->cfa != e->cfa))
 			continue;
 		w->n_frames = i + 1;
@@ -474,7 +475,7 @@ static void unwind_to(struct share_walk *w, const struct witness_event *e)
 static bool same_special(const struct ahead_event *a, const struct ahead_event *b)
 {
 	return b && b->special && a->e.kind == b->e.kind &&
-	       (a->e.kind != EVENT_WITNESS || a->e.site == b->e.site);
+	       (a->e.kind != PUGMARK_EVENT_WITNESS || a->e.site == b->e.site);
 }
 
 /* Takes what all parts have next, where that is no ordinary witness. 1: it did and the walk goes
@@ -494,13 +495,13 @@ static int take_special(struct share_walk *w)
 	}
 	if (!a)
 		return 3;
-	if (a->e.kind == EVENT_WITNESS) {
+	if (a->e.kind == PUGMARK_EVENT_WITNESS) {
 		unwind_to(w, &a->e);
 		if (w->position == WALK_STUCK)
 			return parted(w, 0, PUGMARK_NONE, a);
 		return 0; /* and passes it */
 	}
-	struct witness_event e = a->e;
+	struct pugmark_witness_event e = a->e;
 	w->stack_of = a->stack_copy;
 	a->stack_copy = NULL;
 	for (uint32_t k = 0; k < w->t->n_shares; k++) {
@@ -508,7 +509,7 @@ static int take_special(struct share_walk *w)
 		if (err)
 			return err;
 		w->ns_off[k] = e.time_ns - b->e.time_ns;
-		if (e.kind == EVENT_LOST && b->e.lost > e.lost)
+		if (e.kind == PUGMARK_EVENT_LOST && b->e.lost > e.lost)
 			e.lost = b->e.lost;
 		share_ahead_pop(&w->parts[k]);
 		w->taken++;
@@ -518,18 +519,18 @@ static int take_special(struct share_walk *w)
 	if (err)
 		return err;
 	switch (e.kind) {
-	case EVENT_END:
-	case EVENT_STOP:
+	case PUGMARK_EVENT_END:
+	case PUGMARK_EVENT_STOP:
 		return 3;
-	case EVENT_FORK:
+	case PUGMARK_EVENT_FORK:
 		return 2;
-	case EVENT_EXEC:
+	case PUGMARK_EVENT_EXEC:
 		w->n_frames = 0;
 		w->position = WALK_OUTSIDE;
 		return 1;
-	case EVENT_SIGNAL:
+	case PUGMARK_EVENT_SIGNAL:
 		err = front(w, 0, &a);
-		if (!err && is_entry(w, a) && a->e.flags & EVENT_FROM_SIGNAL)
+		if (!err && is_entry(w, a) && a->e.flags & PUGMARK_EVENT_FROM_SIGNAL)
 			err = enter(w, a, true);
 		return err ? err : 1;
 	default:
@@ -588,7 +589,7 @@ static int compare_landmarks(struct share_walk *w, uint32_t other)
 			int err;
 			sites[i] = PUGMARK_NONE;
 			while (!(err = front(w, parts[i], &a)) && a) {
-				bool mark = a->e.kind == EVENT_WITNESS &&
+				bool mark = a->e.kind == PUGMARK_EVENT_WITNESS &&
 					    w->t->members[a->e.site] == w->all;
 				if (mark)
 					sites[i] = a->e.site;

@@ -16,20 +16,20 @@
 
 struct part {
 	const char *dir;
-	struct recording *rec;
+	struct pugmark_recording *rec;
 	struct pugmark_plan *plan;
-	const struct recording_task *tasks;
+	const struct pugmark_recording_task *tasks;
 	uint32_t n_tasks;
 	uint32_t *as_first; /* per task of the first part: index of the same one; or UINT32_MAX */
-	struct recording_iter *iter;
-	struct witness_event event;
+	struct pugmark_recording_iter *iter;
+	struct pugmark_witness_event event;
 };
 
 struct merge {
 	struct part parts[SHARES_MAX]; /* by share */
 	uint32_t n;
 	struct pugmark_plan whole;
-	struct plan_site *sites; /* of the whole */
+	struct pugmark_plan_site *sites; /* of the whole */
 	uint64_t *members;
 	struct share_teller *teller;
 	struct merged_writer *writer;
@@ -43,13 +43,13 @@ struct merge {
 
 static int open_part(struct merge *m, const char *dir, uint32_t n)
 {
-	struct recording *rec;
+	struct pugmark_recording *rec;
 	struct pugmark_plan *plan = NULL;
 	uint32_t n_modules = 0;
-	int err = recording_open(dir, &rec, m->diag);
+	int err = pugmark_recording_open(dir, &rec, m->diag);
 	if (err)
 		return err;
-	const struct recording_module *modules = recording_modules(rec, &n_modules);
+	const struct pugmark_recording_module *modules = pugmark_recording_modules(rec, &n_modules);
 	if (n_modules != 1 || !modules[0].plan)
 		err = pugmark_diag_set(m->diag, -EINVAL, dir, PUGMARK_NO_OFFSET,
 				       "%u modules: a share is of one (record with --plan SHARE)",
@@ -61,10 +61,11 @@ static int open_part(struct merge *m, const char *dir, uint32_t n)
 				       "not recorded under a share (make shares with pugmark plan "
 				       "--shares, and record with --plan under each)");
 	if (!err && plan->n_shares != n)
-		err = pugmark_diag_set(m->diag, -EINVAL, dir, PUGMARK_NO_OFFSET,
-				       "share %u of %u, and %u recordings are given (give one under "
-				       "each share)",
-				       plan->share, plan->n_shares, n);
+		err = pugmark_diag_set(
+			m->diag, -EINVAL, dir, PUGMARK_NO_OFFSET,
+			"share %u of %u, and %u recordings are given (give one under "
+			"each share)",
+			plan->share, plan->n_shares, n);
 	struct part *p = err ? NULL : &m->parts[plan->share - 1];
 	if (!err && p->rec)
 		err = pugmark_diag_set(m->diag, -EINVAL, dir, PUGMARK_NO_OFFSET,
@@ -72,18 +73,18 @@ static int open_part(struct merge *m, const char *dir, uint32_t n)
 				       plan->share, p->dir);
 	if (err) {
 		pugmark_plan_free(plan);
-		recording_free(rec);
+		pugmark_recording_free(rec);
 		return err;
 	}
 	*p = (struct part){.dir = dir, .rec = rec, .plan = plan};
-	p->tasks = recording_tasks(rec, &p->n_tasks);
+	p->tasks = pugmark_recording_tasks(rec, &p->n_tasks);
 	return 0;
 }
 
 /* The member @key of meta.json, as text; the caller frees. */
-static char *said(const struct recording *rec, const char *key)
+static char *said(const struct pugmark_recording *rec, const char *key)
 {
-	json_t *meta = json_loads(recording_info(rec)->meta, 0, NULL);
+	json_t *meta = json_loads(pugmark_recording_info(rec)->meta, 0, NULL);
 	const json_t *value = json_object_get(meta, key);
 	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : strdup("");
 	json_decref(meta);
@@ -99,7 +100,8 @@ static int check_same(struct merge *m, const struct part *p)
 		return pugmark_diag_set(d, -EINVAL, p->dir, PUGMARK_NO_OFFSET,
 					"of another build than %s (their build-ids differ)",
 					first->dir);
-	if (p->plan->share_set != first->plan->share_set || p->plan->n_sites != first->plan->n_sites)
+	if (p->plan->share_set != first->plan->share_set ||
+	    p->plan->n_sites != first->plan->n_sites)
 		return pugmark_diag_set(d, -EINVAL, p->dir, PUGMARK_NO_OFFSET,
 					"of another set of shares than %s: %016llx, not %016llx "
 					"(record all under the shares of one manifest)",
@@ -115,9 +117,10 @@ static int check_same(struct merge *m, const struct part *p)
 	free(theirs);
 	for (uint32_t i = 0; !err && i < p->n_tasks; i++)
 		if (p->tasks[i].attached)
-			err = pugmark_diag_set(d, -EINVAL, p->dir, PUGMARK_NO_OFFSET,
-					       "of a process that ran already: only whole runs can be "
-					       "merged (record -- PROGRAM)");
+			err = pugmark_diag_set(
+				d, -EINVAL, p->dir, PUGMARK_NO_OFFSET,
+				"of a process that ran already: only whole runs can be "
+				"merged (record -- PROGRAM)");
 	return err;
 }
 
@@ -169,7 +172,8 @@ static int match_tasks(struct merge *m)
 		for (uint32_t i = 0; i < first->n_tasks; i++) {
 			uint32_t parent = 0, at = UINT32_MAX;
 			if (first->tasks[i].parent)
-				at = recording_task_index(first->rec, first->tasks[i].parent);
+				at = pugmark_recording_task_index(first->rec,
+								  first->tasks[i].parent);
 			if (at != UINT32_MAX && at < i && p->as_first[at] != UINT32_MAX)
 				parent = p->tasks[p->as_first[at]].number;
 			else if (first->tasks[i].parent)
@@ -182,19 +186,19 @@ static int match_tasks(struct merge *m)
 	return 0;
 }
 
-static int next(void *ctx, uint32_t part, const struct witness_event **event)
+static int next(void *ctx, uint32_t part, const struct pugmark_witness_event **event)
 {
 	struct merge *m = ctx;
 	struct part *p = &m->parts[part];
-	int got = p->iter ? recording_next(p->iter, &p->event) : 0;
+	int got = p->iter ? pugmark_recording_next(p->iter, &p->event) : 0;
 	*event = &p->event;
 	return got;
 }
 
-static int emit(void *ctx, const struct witness_event *event)
+static int emit(void *ctx, const struct pugmark_witness_event *event)
 {
 	struct merge *m = ctx;
-	if (event->kind == EVENT_FORK)
+	if (event->kind == PUGMARK_EVENT_FORK)
 		m->last_fork = event->val;
 	m->last_ns = event->time_ns;
 	return merged_writer_add(m->writer, event);
@@ -209,7 +213,7 @@ static const char *func_of(const struct merge *m, uint32_t site)
 
 static int tell_divergence(struct merge *m, const struct share_divergence *d)
 {
-	const struct recording_task *t = &m->parts[0].tasks[m->task];
+	const struct pugmark_recording_task *t = &m->parts[0].tasks[m->task];
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
@@ -228,7 +232,8 @@ static int tell_divergence(struct merge *m, const struct share_divergence *d)
 			(unsigned long long)d->landmarks, func_of(m, d->last_landmark));
 	if (d->differ)
 		fprintf(f,
-			"; the first landmark that differs is number %llu: %s in the one, %s in the "
+			"; the first landmark that differs is number %llu: %s in the one, %s in "
+			"the "
 			"other",
 			(unsigned long long)d->landmark_number + 1, func_of(m, d->landmark_here),
 			func_of(m, d->landmark_there));
@@ -249,9 +254,9 @@ static int tell_divergence(struct merge *m, const struct share_divergence *d)
 
 static int end_diverged(struct merge *m, const struct share_divergence *d)
 {
-	struct witness_event e = {.kind = EVENT_DIVERGED, .time_ns = m->last_ns};
+	struct pugmark_witness_event e = {.kind = EVENT_DIVERGED, .time_ns = m->last_ns};
 	int err = merged_writer_add(m->writer, &e);
-	e.kind = EVENT_STOP;
+	e.kind = PUGMARK_EVENT_STOP;
 	if (!err)
 		err = merged_writer_add(m->writer, &e);
 	return err ? err : tell_divergence(m, d);
@@ -260,7 +265,7 @@ static int end_diverged(struct merge *m, const struct share_divergence *d)
 /* Where the child that has just been forked goes on. */
 static int keep_fork(struct merge *m, const struct share_walk *walk)
 {
-	uint32_t child = recording_task_index(m->parts[0].rec, m->last_fork);
+	uint32_t child = pugmark_recording_task_index(m->parts[0].rec, m->last_fork);
 	if (child == UINT32_MAX)
 		return 0;
 	share_walk_free(m->forked[child]);
@@ -294,8 +299,8 @@ static int merge_task(struct merge *m, uint32_t task)
 	m->last_ns = 0;
 	for (uint32_t k = 0; k < m->n && !err; k++)
 		if (m->parts[k].as_first[task] != UINT32_MAX)
-			err = recording_iter_new(m->parts[k].rec, m->parts[k].as_first[task],
-						 &m->parts[k].iter);
+			err = pugmark_recording_iter_new(
+				m->parts[k].rec, m->parts[k].as_first[task], &m->parts[k].iter);
 	if (!err)
 		err = share_walk_new(m->teller, &io, m->forked[task], &walk);
 	if (!err)
@@ -303,7 +308,7 @@ static int merge_task(struct merge *m, uint32_t task)
 	share_walk_free(walk);
 	for (uint32_t k = 0; k < m->n; k++) {
 		if (m->parts[k].iter)
-			recording_iter_free(m->parts[k].iter);
+			pugmark_recording_iter_free(m->parts[k].iter);
 		m->parts[k].iter = NULL;
 	}
 	m->result->threads++;
@@ -319,7 +324,7 @@ static void merge_deinit(struct merge *m)
 	share_teller_free(m->teller);
 	for (uint32_t k = 0; k < m->n; k++) {
 		pugmark_plan_free(m->parts[k].plan);
-		recording_free(m->parts[k].rec);
+		pugmark_recording_free(m->parts[k].rec);
 		free(m->parts[k].as_first);
 	}
 	free(m->sites);

@@ -94,10 +94,10 @@ int merged_writer_task(struct merged_writer *w, uint32_t task)
 }
 
 /* Where the module is holds for a whole segment. */
-static int follow_base(struct merged_writer *w, const struct witness_event *e)
+static int follow_base(struct merged_writer *w, const struct pugmark_witness_event *e)
 {
 	uint64_t bit = 1ull << e->module;
-	if (e->kind != EVENT_WITNESS || (w->known & bit && w->bases[e->module] == e->bias))
+	if (e->kind != PUGMARK_EVENT_WITNESS || (w->known & bit && w->bases[e->module] == e->bias))
 		return 0;
 	int err = flush(w);
 	w->bases[e->module] = e->bias;
@@ -106,7 +106,7 @@ static int follow_base(struct merged_writer *w, const struct witness_event *e)
 	return err;
 }
 
-int merged_writer_add(struct merged_writer *w, const struct witness_event *e)
+int merged_writer_add(struct merged_writer *w, const struct pugmark_witness_event *e)
 {
 	int err = e->module < SEGMENT_MAX_MODULES ? follow_base(w, e) : -EINVAL;
 	if (!err && segment_encoder_count(w->enc) >= SEGMENT_EVENTS_MAX)
@@ -197,7 +197,7 @@ static void writer_free(struct merged_writer *w)
 }
 
 int merged_writer_open(const char *dir, const struct pugmark_plan *plan,
-		       const struct recording *first, const char *first_dir,
+		       const struct pugmark_recording *first, const char *first_dir,
 		       struct merged_writer **out, struct pugmark_diag *diag)
 {
 	struct merged_writer *w = calloc(1, sizeof(*w));
@@ -211,9 +211,9 @@ int merged_writer_open(const char *dir, const struct pugmark_plan *plan,
 	char *path = path_in(w->temp, "events");
 	w->file = path ? fopen(path, "wxe") : NULL;
 	free(path);
-	w->meta = json_loads(recording_info(first)->meta, 0, NULL);
+	w->meta = json_loads(pugmark_recording_info(first)->meta, 0, NULL);
 	w->codec = codec_new();
-	w->enc = segment_encoder_new(recording_info(first)->times ? 1 : 0);
+	w->enc = segment_encoder_new(pugmark_recording_info(first)->times ? 1 : 0);
 	err = !w->file ? -EIO : w->meta && w->codec && w->enc ? 0 : -ENOMEM;
 	if (!err)
 		segment_encoder_reset(w->enc, w->bases, 0);

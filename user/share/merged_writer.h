@@ -12,11 +12,11 @@ struct merged_writer;
 /* Begins a recording that is to be @dir, of the whole @plan; @first: the part under share 1, in the
  * directory @first_dir, whose lines of processes it takes over. */
 int merged_writer_open(const char *dir, const struct pugmark_plan *plan,
-		       const struct recording *first, const char *first_dir,
+		       const struct pugmark_recording *first, const char *first_dir,
 		       struct merged_writer **out, struct pugmark_diag *diag);
 /* The events that come are of the task with that number. */
 int merged_writer_task(struct merged_writer *w, uint32_t task);
-int merged_writer_add(struct merged_writer *w, const struct witness_event *event);
+int merged_writer_add(struct merged_writer *w, const struct pugmark_witness_event *event);
 /* Something that a reader should be told. */
 int merged_writer_note(struct merged_writer *w, const char *text);
 /* Ends the recording, which gets its name, and frees the writer; with @abandon nothing stays. */

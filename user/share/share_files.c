@@ -22,7 +22,7 @@ static int write_share(const struct share_set *set, uint32_t k, const char *dir,
 		       struct pugmark_diag *diag)
 {
 	struct pugmark_plan plan;
-	struct plan_site *sites;
+	struct pugmark_plan_site *sites;
 	char *path = NULL;
 	int err = share_plan(set, k, &plan, &sites);
 	if (err)
