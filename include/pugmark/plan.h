@@ -218,7 +218,7 @@ struct pugmark_plan {
 	uint64_t share_set;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;
-	bool storage_is_file; /* mapped from the plan file */
+	bool storage_is_file; /* read from a plan file */
 };
 
 /* Maps the plan file @path and checks all of it: every index is inside its array.

@@ -333,6 +333,7 @@ static int pass_call(struct share_walk *w, const struct pugmark_plan_node *n, ui
 		ret = f->ret;
 	}
 	w->callee_cfa = cfa;
+	w->callee_of = w->n_frames;
 	if (n->kind == PUGMARK_NODE_KIND_CALL)
 		return push(w, n->callee, cfa, ret, false);
 	if (n->kind == PUGMARK_NODE_KIND_LEAF)
@@ -417,8 +418,31 @@ static bool is_entry(const struct share_walk *w, const struct ahead_event *a)
 	return a && a->e.kind == PUGMARK_EVENT_WITNESS && w->t->is_entry[a->e.site];
 }
 
+/* Whether the stack that the entry @a shows still holds the return address of the call in progress,
+ * where that has put it; where the place is not known, or not shown, anywhere. */
+static bool stack_holds_call(const struct share_walk *w, const struct ahead_event *a, uint64_t ret)
+{
+	const struct walk_frame *f = &w->frames[w->n_frames - 1];
+	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
+	const struct pugmark_witness_event *e = &a->e;
+	uint64_t slot = w->callee_cfa && w->callee_of == w->n_frames ? w->callee_cfa - 8 : 0;
+	if (!slot && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
+		slot = f->cfa - n->height - 8;
+	if (!e->stack)
+		return true;
+	if (slot)
+		return slot < e->stack_addr || slot >= e->stack_addr + 8ull * e->stack_words ||
+		       e->stack[(slot - e->stack_addr) / 8] == ret;
+	for (uint32_t i = 0; i < e->stack_words; i++)
+		if (e->stack[i] == ret)
+			return true;
+	return false;
+}
+
 /* Whether the entry that is next is one by the unknown call in progress. A call of ours returns to
- * behind itself; one that other code makes returns to that, into no module of ours. */
+ * behind itself; one that other code makes returns to that, into no module of ours, and then the
+ * call in progress is still on the stack: else it has ended in silence, and what is entered is
+ * called back out of one further out. */
 static bool entered_by_call(struct share_walk *w, const struct ahead_event *a)
 {
 	const struct walk_frame *f = top(w);
@@ -428,9 +452,14 @@ static bool entered_by_call(struct share_walk *w, const struct ahead_event *a)
 	bool below = !f->cfa || !a->e.cfa || a->e.cfa < f->cfa;
 	if (!(a->e.flags & PUGMARK_EVENT_HAS_RET))
 		return true;
-	if (n->flags & PUGMARK_NODE_TAIL)
-		return foreign || !f->ret || a->e.ret == f->ret || ret == n->addr + n->call_len;
-	return (foreign && below) || ret == n->addr + n->call_len;
+	if (n->flags & PUGMARK_NODE_TAIL) {
+		if (a->e.ret == f->ret)
+			return true;
+		return foreign && below && (!f->ret || stack_holds_call(w, a, f->ret));
+	}
+	if (ret == n->addr + n->call_len)
+		return true;
+	return foreign && below && stack_holds_call(w, a, w->bias + n->addr + n->call_len);
 }
 
 static int in_call(struct share_walk *w)

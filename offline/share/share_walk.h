@@ -33,7 +33,9 @@ struct share_walk {
 	uint32_t at;
 	uint8_t position; /* enum walk_position */
 	uint64_t all;	  /* the bits of all shares */
-	uint64_t bias, callee_cfa;
+	uint64_t bias;
+	uint64_t callee_cfa; /* of the last unknown call, of the frame that made it */
+	uint32_t callee_of;
 	uint64_t cfa_off[SHARES_MAX]; /* to a part's stack addresses: the first part's */
 	uint64_t ns_off[SHARES_MAX];  /* and times, since the last landmark */
 	uint64_t last_ns;
