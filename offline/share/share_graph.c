@@ -158,7 +158,7 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 		     const uint32_t *component, uint32_t anywhere)
 {
 	const struct pugmark_plan_func *f = &plan->funcs[g->func];
-	uint32_t entry = f->n_nodes, exit = f->n_nodes + 1;
+	uint32_t entry = f->n_nodes, exit = entry + 1, elsewhere = exit + 1 + g->n_decisions;
 	int err = 0;
 	for (uint32_t i = 0; i < f->n_nodes && !err; i++) {
 		uint32_t had = e->n;
@@ -176,6 +176,8 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 	e->now++;
 	if (!err)
 		err = add_edge(e, exit, entry);
+	if (!err)
+		err = add_edge(e, exit, elsewhere);
 	/* Where a call comes back into the function, its exit leads to behind that call. */
 	for (uint32_t i = 0; i < f->n_nodes && !err; i++) {
 		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];
@@ -190,6 +192,8 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 		e->now++;
 		if (is_call(n) && comes_back(n, component, anywhere, g->func))
 			err = add_edge(e, i, entry);
+		if (!err && is_call(n) && n->kind != PUGMARK_NODE_KIND_LEAF)
+			err = add_edge(e, i, elsewhere);
 	}
 	return err;
 }
@@ -219,7 +223,7 @@ int share_graph_init(struct share_graph *g, const struct pugmark_plan *plan, uin
 	const struct pugmark_plan_func *f = &plan->funcs[func];
 	*g = (struct share_graph){.func = func, .first = f->node};
 	int err = find_decisions(g, plan);
-	uint32_t n = f->n_nodes + 2 + g->n_decisions;
+	uint32_t n = f->n_nodes + 3 + g->n_decisions;
 	struct edges e = {.stamp = err ? NULL : calloc(n, sizeof(*e.stamp))};
 	g->told = err ? NULL : calloc(n, 1);
 	if (!err)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* share_graph.h: the graph of one function of a plan as its shares see it: a node for each node of
- * the grammar, one for the entry, one for the exit, and one for each decision between several
- * alternatives; and the paper's edges for what may happen more than once: from the exit back to the
- * entry, and through a call that may lead back into the function, to its entry and from its exit.
+ * the grammar, one for the entry, one for the exit, one for each decision between several
+ * alternatives, and one for *elsewhere*. It has the paper's edges for what may happen more than
+ * once: from the exit back to the entry, and through a call that may lead back into the function,
+ * to its entry and from its exit. Beyond the paper, each call of ours and the exit lead elsewhere:
+ * two ways that both leave the function in silence meet there, and have to be told apart before. So
+ * whoever tells a fork does that by its very next event, and nothing needs to be read ahead.
  *
  * What has to be told, a *fork*, is a decision, or a jump that is read where somebody reads it. */
 #ifndef OFFLINE_SHARE_SHARE_GRAPH_H
@@ -12,7 +15,7 @@
 
 struct share_graph {
 	struct flow_graph flow; /* node i is node first + i of the plan; then entry and exit; then
-				   the decisions */
+				   the decisions; and elsewhere last */
 	uint32_t func, first;
 	uint32_t *decisions; /* of the plan, sorted: those that are nodes */
 	uint32_t n_decisions;

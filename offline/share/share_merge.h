@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* share_merge.h: the events of one thread, put together from runs under all shares of a plan: the
  * paper's Figure 8 over whole programs. The merge walks the grammar. At a fork the share that tells
- * it says which way was taken, by what it has seen next of that function; each node that is passed
+ * it says which way was taken, by what it has seen next; each node that is passed
  * takes its event from the parts that have it, and where nobody probed it, one is made. What comes
  * out is what one run under all sites would have recorded. */
 #ifndef OFFLINE_SHARE_SHARE_MERGE_H
@@ -58,8 +58,7 @@ struct share_walk *share_walk_copy(const struct share_walk *walk);
  * goes on from here), 0 at the end, -ESTALE where the runs part, with @diverged filled, or -errno.
  */
 int share_walk_run(struct share_walk *walk, struct share_divergence *diverged);
-/* Events that were taken from the parts, and that were emitted; the most that lay ready at once. */
-void share_walk_counts(const struct share_walk *walk, uint64_t *taken, uint64_t *emitted,
-		       uint64_t *ahead);
+/* Events that were taken from the parts, and that were emitted. */
+void share_walk_counts(const struct share_walk *walk, uint64_t *taken, uint64_t *emitted);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* share_tell.c: see share_tell.h. What share k can see first after each way out of a fork is found
  * by a walk through what is silent in k; the first share in which these sets are disjoint tells the
- * fork (Theorem 2 for one function at a time, with its calls passed over). */
+ * fork (Theorem 2, for one function at a time). */
 #include "offline/share/share_tell.h"
 
 #include <errno.h>
@@ -134,8 +134,8 @@ static void look_ahead(struct walk *w, uint32_t way)
 			found(w, site, way);
 			continue;
 		}
-		if (node == g->exit)
-			found(w, TELL_END, way);
+		if (node == g->n_nodes - 1)
+			found(w, TELL_ELSEWHERE, way);
 		for (uint32_t k = 0; k < g->nodes[node].n_out; k++) {
 			uint32_t to = g->edges[g->nodes[node].out + k].to;
 			if (w->stamp[to] == w->now)

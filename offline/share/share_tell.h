@@ -7,11 +7,11 @@
 #include "offline/share/share_graph.h"
 #include "offline/share/share_merge.h"
 
-#define TELL_END UINT32_MAX	    /* in place of a site: the part has nothing more of it */
-#define TELL_NOBODY UINT32_MAX	    /* no share tells the fork */
+#define TELL_ELSEWHERE UINT32_MAX /* in place of a site: none of the function comes first */
+#define TELL_NOBODY UINT32_MAX	  /* no share tells the fork */
 
 struct tell_entry {
-	uint32_t site; /* or TELL_END */
+	uint32_t site; /* or TELL_ELSEWHERE */
 	uint32_t way;  /* node of the graph that it says is next */
 };
 
@@ -45,7 +45,7 @@ struct share_teller {
 struct tell_func *share_tell_func(struct share_teller *t, uint32_t func);
 /* The fork at node @node of @f's graph, with the share that tells it; NULL: no memory. */
 struct tell_fork *share_tell_fork(struct share_teller *t, struct tell_func *f, uint32_t node);
-/* Which way @site (or TELL_END), first of the function's in the fork's share, says was taken;
+/* Which way @site, which comes first in the fork's share, or TELL_ELSEWHERE, says was taken;
  * PUGMARK_NONE: none that it can come after. */
 uint32_t share_tell_way(const struct tell_fork *fork, uint32_t site);
 

@@ -40,12 +40,9 @@ int share_walk_new(struct share_teller *t, const struct share_io *io,
 	memset(w->ns_off, 0, sizeof(w->ns_off));
 	w->all = t->n_shares == 64 ? UINT64_MAX : (1ull << t->n_shares) - 1;
 	w->parts = calloc(t->n_shares, sizeof(*w->parts));
-	int err = w->parts ? 0 : -ENOMEM;
-	for (uint32_t k = 0; k < t->n_shares && !err; k++)
-		err = share_ahead_init(&w->parts[k], t, &w->io, k);
-	if (err) {
+	if (!w->parts) {
 		share_walk_free(w);
-		return err;
+		return -ENOMEM;
 	}
 	*out = w;
 	return 0;
@@ -55,22 +52,15 @@ void share_walk_free(struct share_walk *w)
 {
 	if (!w)
 		return;
-	for (uint32_t k = 0; w->parts && k < w->t->n_shares; k++)
-		share_ahead_deinit(&w->parts[k]);
 	free(w->parts);
 	free(w->frames);
 	free(w);
 }
 
-void share_walk_counts(const struct share_walk *w, uint64_t *taken, uint64_t *emitted,
-		       uint64_t *ahead)
+void share_walk_counts(const struct share_walk *w, uint64_t *taken, uint64_t *emitted)
 {
 	*taken = w->taken;
 	*emitted = w->emitted;
-	*ahead = 0;
-	for (uint32_t k = 0; k < w->t->n_shares; k++)
-		if (w->parts[k].most > *ahead)
-			*ahead = w->parts[k].most;
 }
 
 static struct walk_frame *top(struct share_walk *w)
@@ -106,25 +96,48 @@ static int push(struct share_walk *w, uint32_t func, uint64_t cfa, uint64_t ret,
 	return 0;
 }
 
-/* The event that is next in part @part; an end is one of kind PUGMARK_EVENT_END that has been
- * emitted. */
-static int front(struct share_walk *w, uint32_t part, struct ahead_event **out)
+/* The event that is next in part @part; NULL: there is none. */
+static inline int front(struct share_walk *w, uint32_t part,
+			const struct pugmark_witness_event **out)
 {
-	int got = share_ahead_front(&w->parts[part], out);
-	if (!got)
-		*out = NULL;
-	return got < 0 ? got : 0;
+	struct walk_part *p = &w->parts[part];
+	if (!p->read) {
+		int got = w->io.next(w->io.ctx, part, &p->front);
+		if (got < 0)
+			return got;
+		if (!got)
+			p->front = NULL;
+		else if (p->front->kind == PUGMARK_EVENT_WITNESS &&
+			 p->front->site >= w->plan->n_sites)
+			return -EBADMSG;
+		p->read = true;
+	}
+	*out = p->front;
+	return 0;
+}
+
+/* It stays where it is until the next one is asked for. */
+static inline void pop(struct share_walk *w, uint32_t part)
+{
+	w->parts[part].read = !w->parts[part].front;
+	w->taken++;
+}
+
+/* No witness, or one that is entered by unwinding. */
+static inline bool is_special(const struct share_walk *w, const struct pugmark_witness_event *e)
+{
+	return e->kind != PUGMARK_EVENT_WITNESS || w->t->is_root[e->site];
 }
 
 static int parted(struct share_walk *w, uint32_t part, uint32_t expected,
-		  const struct ahead_event *found)
+		  const struct pugmark_witness_event *found)
 {
 	w->diverged = (struct share_divergence){
 		.part = part,
 		.expected_site = expected,
-		.found_site = found && found->e.kind == PUGMARK_EVENT_WITNESS ? found->e.site
+		.found_site = found && found->kind == PUGMARK_EVENT_WITNESS ? found->site
 									      : PUGMARK_NONE,
-		.found_kind = found ? found->e.kind : 255,
+		.found_kind = found ? found->kind : 255,
 		.func = w->n_frames ? top(w)->func : PUGMARK_NONE,
 	};
 	return -ESTALE;
@@ -190,34 +203,24 @@ static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_even
 {
 	uint64_t members = w->t->members[site];
 	uint32_t first = __builtin_ctzll(members);
-	struct ahead_event *a;
+	const struct pugmark_witness_event *e;
 	for (uint64_t bits = members; bits; bits &= bits - 1) {
 		uint32_t part = __builtin_ctzll(bits);
-		int err = front(w, part, &a);
+		int err = front(w, part, &e);
 		if (err)
 			return err;
-		if (!a || a->e.kind != PUGMARK_EVENT_WITNESS || a->e.site != site)
-			return parted(w, part, site, a);
+		if (!e || e->kind != PUGMARK_EVENT_WITNESS || e->site != site)
+			return parted(w, part, site, e);
 		if (part == first)
-			*event = a->e;
-		else if (w->plan->sites[site].kind == PUGMARK_WITNESS_BRANCH &&
-			 a->e.val != event->val)
-			return parted(w, part, site, a);
+			*event = *e;
+		else if (w->plan->sites[site].kind == PUGMARK_WITNESS_BRANCH && e->val != event->val)
+			return parted(w, part, site, e);
 		if (members == w->all && part)
-			w->ns_off[part] = event->time_ns - a->e.time_ns;
+			w->ns_off[part] = event->time_ns - e->time_ns;
 	}
 	event->time_ns += first ? w->ns_off[first] : 0;
-	w->stack_of = NULL;
-	for (uint64_t bits = members; bits; bits &= bits - 1) {
-		uint32_t part = __builtin_ctzll(bits);
-		struct share_ahead *p = &w->parts[part];
-		if (part == first && event->stack) { /* kept until it is emitted */
-			w->stack_of = p->ring[p->begin & (p->cap - 1)].stack_copy;
-			p->ring[p->begin & (p->cap - 1)].stack_copy = NULL;
-		}
-		share_ahead_pop(p);
-		w->taken++;
-	}
+	for (uint64_t bits = members; bits; bits &= bits - 1)
+		pop(w, __builtin_ctzll(bits));
 	if (members == w->all) {
 		w->landmarks++;
 		w->last_landmark = site;
@@ -226,29 +229,22 @@ static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_even
 	return 0;
 }
 
-static int emit_taken(struct share_walk *w, struct pugmark_witness_event *e)
-{
-	int err = emit(w, e);
-	free(w->stack_of);
-	w->stack_of = NULL;
-	return err;
-}
-
 /* What the share that tells the fork at @node says: the way, in *@way. -EDOM: no share does. */
 static int tell(struct share_walk *w, uint32_t node, uint32_t *way)
 {
 	struct walk_frame *f = top(w);
 	struct tell_fork *fork = share_tell_fork(w->t, f->f, node);
-	struct ahead_event *a;
+	const struct pugmark_witness_event *e;
 	if (!fork)
 		return -ENOMEM;
 	if (fork->share == TELL_NOBODY)
 		return -EDOM;
-	int got = share_ahead_of(&w->parts[fork->share], f->func, &a);
-	if (got < 0)
-		return got;
-	*way = share_tell_way(fork, got ? a->e.site : TELL_END);
-	return *way == PUGMARK_NONE ? parted(w, fork->share, PUGMARK_NONE, got ? a : NULL) : 0;
+	int err = front(w, fork->share, &e);
+	if (err)
+		return err;
+	bool ours = e && e->kind == PUGMARK_EVENT_WITNESS && w->t->site_func[e->site] == f->func;
+	*way = share_tell_way(fork, ours ? e->site : TELL_ELSEWHERE);
+	return *way == PUGMARK_NONE ? parted(w, fork->share, PUGMARK_NONE, e) : 0;
 }
 
 static uint32_t only_way(const struct flow_graph *g, uint32_t node)
@@ -278,7 +274,7 @@ static int pass_branch(struct share_walk *w, const struct pugmark_plan_node *n, 
 		e.val = way == taken && taken != not_taken;
 	}
 	if (!err)
-		err = emit_taken(w, &e);
+		err = emit(w, &e);
 	go(w, way);
 	return err;
 }
@@ -302,7 +298,7 @@ static int pass_target(struct share_walk *w, const struct pugmark_plan_node *n)
 		if (t->addr == PUGMARK_PLAN_TARGET_ELSEWHERE)
 			decision = t->decision;
 	}
-	err = emit_taken(w, &e);
+	err = emit(w, &e);
 	go(w, share_graph_after(g, w->plan, decision));
 	return err;
 }
@@ -369,7 +365,7 @@ static int pass(struct share_walk *w, uint32_t at)
 			f->cfa = e.cfa;
 		if (!f->ret && e.flags & PUGMARK_EVENT_HAS_RET)
 			f->ret = e.ret;
-		err = emit_taken(w, &e);
+		err = emit(w, &e);
 		if (err)
 			return err;
 	}
@@ -404,27 +400,27 @@ static void leave(struct share_walk *w)
 }
 
 /* Enters the function whose entry the event is: its frame is as the event says. */
-static int enter(struct share_walk *w, const struct ahead_event *a, bool handler)
+static int enter(struct share_walk *w, const struct pugmark_witness_event *a, bool handler)
 {
-	const struct pugmark_plan_site *s = &w->plan->sites[a->e.site];
-	uint64_t cfa = s->cfa_reg != PUGMARK_CFA_UNKNOWN ? a->e.cfa : 0;
-	w->bias = a->e.bias;
-	return push(w, w->t->site_func[a->e.site], cfa,
-		    a->e.flags & PUGMARK_EVENT_HAS_RET ? a->e.ret : 0, handler);
+	const struct pugmark_plan_site *s = &w->plan->sites[a->site];
+	uint64_t cfa = s->cfa_reg != PUGMARK_CFA_UNKNOWN ? a->cfa : 0;
+	w->bias = a->bias;
+	return push(w, w->t->site_func[a->site], cfa,
+		    a->flags & PUGMARK_EVENT_HAS_RET ? a->ret : 0, handler);
 }
 
-static bool is_entry(const struct share_walk *w, const struct ahead_event *a)
+static bool is_entry(const struct share_walk *w, const struct pugmark_witness_event *a)
 {
-	return a && a->e.kind == PUGMARK_EVENT_WITNESS && w->t->is_entry[a->e.site];
+	return a && a->kind == PUGMARK_EVENT_WITNESS && w->t->is_entry[a->site];
 }
 
 /* Whether the stack that the entry @a shows still holds the return address of the call in progress,
  * where that has put it; where the place is not known, or not shown, anywhere. */
-static bool stack_holds_call(const struct share_walk *w, const struct ahead_event *a, uint64_t ret)
+static bool stack_holds_call(const struct share_walk *w, const struct pugmark_witness_event *a, uint64_t ret)
 {
 	const struct walk_frame *f = &w->frames[w->n_frames - 1];
 	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
-	const struct pugmark_witness_event *e = &a->e;
+	const struct pugmark_witness_event *e = a;
 	uint64_t slot = w->callee_cfa && w->callee_of == w->n_frames ? w->callee_cfa - 8 : 0;
 	if (!slot && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
 		slot = f->cfa - n->height - 8;
@@ -443,17 +439,17 @@ static bool stack_holds_call(const struct share_walk *w, const struct ahead_even
  * behind itself; one that other code makes returns to that, into no module of ours, and then the
  * call in progress is still on the stack: else it has ended in silence, and what is entered is
  * called back out of one further out. */
-static bool entered_by_call(struct share_walk *w, const struct ahead_event *a)
+static bool entered_by_call(struct share_walk *w, const struct pugmark_witness_event *a)
 {
 	const struct walk_frame *f = top(w);
 	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
-	uint64_t ret = a->e.ret - a->e.bias;
+	uint64_t ret = a->ret - a->bias;
 	bool foreign = ret < w->plan->text_addr || ret >= w->plan->text_end;
-	bool below = !f->cfa || !a->e.cfa || a->e.cfa < f->cfa;
-	if (!(a->e.flags & PUGMARK_EVENT_HAS_RET))
+	bool below = !f->cfa || !a->cfa || a->cfa < f->cfa;
+	if (!(a->flags & PUGMARK_EVENT_HAS_RET))
 		return true;
 	if (n->flags & PUGMARK_NODE_TAIL) {
-		if (a->e.ret == f->ret)
+		if (a->ret == f->ret)
 			return true;
 		return foreign && below && (!f->ret || stack_holds_call(w, a, f->ret));
 	}
@@ -464,7 +460,7 @@ static bool entered_by_call(struct share_walk *w, const struct ahead_event *a)
 
 static int in_call(struct share_walk *w)
 {
-	struct ahead_event *a;
+	const struct pugmark_witness_event *a;
 	int err = front(w, 0, &a);
 	if (err)
 		return err;
@@ -476,7 +472,7 @@ static int in_call(struct share_walk *w)
 
 static int outside(struct share_walk *w)
 {
-	struct ahead_event *a;
+	const struct pugmark_witness_event *a;
 	int err = front(w, 0, &a);
 	if (err)
 		return err;
@@ -501,19 +497,18 @@ static void unwind_to(struct share_walk *w, const struct pugmark_witness_event *
 	w->position = WALK_STUCK;
 }
 
-static bool same_special(const struct ahead_event *a, const struct ahead_event *b)
+static bool same_special(const struct pugmark_witness_event *a, const struct pugmark_witness_event *b)
 {
-	return b && b->special && a->e.kind == b->e.kind &&
-	       (a->e.kind != PUGMARK_EVENT_WITNESS || a->e.site == b->e.site);
+	return b && a->kind == b->kind && (a->kind != PUGMARK_EVENT_WITNESS || a->site == b->site);
 }
 
 /* Takes what all parts have next, where that is no ordinary witness. 1: it did and the walk goes
  * on; 2: the thread has forked; 3: it has ended; 0: there is no such; or -errno. */
 static int take_special(struct share_walk *w)
 {
-	struct ahead_event *a, *b;
+	const struct pugmark_witness_event *a, *b;
 	int err = front(w, 0, &a);
-	if (err || (a && !a->special))
+	if (err || (a && !is_special(w, a)))
 		return err;
 	for (uint32_t k = 1; k < w->t->n_shares; k++) {
 		err = front(w, k, &b);
@@ -524,27 +519,24 @@ static int take_special(struct share_walk *w)
 	}
 	if (!a)
 		return 3;
-	if (a->e.kind == PUGMARK_EVENT_WITNESS) {
-		unwind_to(w, &a->e);
+	if (a->kind == PUGMARK_EVENT_WITNESS) {
+		unwind_to(w, a);
 		if (w->position == WALK_STUCK)
 			return parted(w, 0, PUGMARK_NONE, a);
 		return 0; /* and passes it */
 	}
-	struct pugmark_witness_event e = a->e;
-	w->stack_of = a->stack_copy;
-	a->stack_copy = NULL;
+	struct pugmark_witness_event e = *a;
 	for (uint32_t k = 0; k < w->t->n_shares; k++) {
 		err = front(w, k, &b);
 		if (err)
 			return err;
-		w->ns_off[k] = e.time_ns - b->e.time_ns;
-		if (e.kind == PUGMARK_EVENT_LOST && b->e.lost > e.lost)
-			e.lost = b->e.lost;
-		share_ahead_pop(&w->parts[k]);
-		w->taken++;
+		w->ns_off[k] = e.time_ns - b->time_ns;
+		if (e.kind == PUGMARK_EVENT_LOST && b->lost > e.lost)
+			e.lost = b->lost;
+		pop(w, k);
 	}
 	w->landmarks++;
-	err = emit_taken(w, &e);
+	err = emit(w, &e);
 	if (err)
 		return err;
 	switch (e.kind) {
@@ -559,7 +551,7 @@ static int take_special(struct share_walk *w)
 		return 1;
 	case PUGMARK_EVENT_SIGNAL:
 		err = front(w, 0, &a);
-		if (!err && is_entry(w, a) && a->e.flags & PUGMARK_EVENT_FROM_SIGNAL)
+		if (!err && is_entry(w, a) && a->flags & PUGMARK_EVENT_FROM_SIGNAL)
 			err = enter(w, a, true);
 		return err ? err : 1;
 	default:
@@ -575,12 +567,12 @@ static int step(struct share_walk *w)
 	case WALK_IN_CALL:
 		return in_call(w);
 	case WALK_STUCK: {
-		struct ahead_event *a;
+		const struct pugmark_witness_event *a;
 		for (uint32_t k = 0; k < w->t->n_shares; k++) {
 			int err = front(w, k, &a);
 			if (err)
 				return err;
-			if (a && !a->special)
+			if (a && !is_special(w, a))
 				return parted(w, k, PUGMARK_NONE, a);
 		}
 		return parted(w, 0, PUGMARK_NONE, NULL);
@@ -614,15 +606,15 @@ static int compare_landmarks(struct share_walk *w, uint32_t other)
 	enum { FAR = 1 << 22 };
 	for (uint64_t number = w->landmarks; number < w->landmarks + FAR; number++) {
 		for (int i = 0; i < 2; i++) {
-			struct ahead_event *a;
+			const struct pugmark_witness_event *a;
 			int err;
 			sites[i] = PUGMARK_NONE;
 			while (!(err = front(w, parts[i], &a)) && a) {
-				bool mark = a->e.kind == PUGMARK_EVENT_WITNESS &&
-					    w->t->members[a->e.site] == w->all;
+				bool mark = a->kind == PUGMARK_EVENT_WITNESS &&
+					    w->t->members[a->site] == w->all;
 				if (mark)
-					sites[i] = a->e.site;
-				share_ahead_pop(&w->parts[parts[i]]);
+					sites[i] = a->site;
+				pop(w, parts[i]);
 				if (mark)
 					break;
 			}

@@ -3,14 +3,20 @@
 #ifndef OFFLINE_SHARE_SHARE_WALK_H
 #define OFFLINE_SHARE_SHARE_WALK_H
 
-#include "offline/share/share_ahead.h"
 #include "offline/share/share.h"
+#include "offline/share/share_tell.h"
 
 enum walk_position {
 	WALK_OUTSIDE, /* in no function of ours */
 	WALK_AT,      /* comes to node `at` of the top frame's graph */
 	WALK_IN_CALL, /* in the top frame's call, which may enter any function, or end */
 	WALK_STUCK,   /* nothing follows */
+};
+
+/* One part: its next event, borrowed from who reads it. */
+struct walk_part {
+	const struct pugmark_witness_event *front;
+	bool read; /* front is what is next; NULL: nothing is */
 };
 
 struct walk_frame {
@@ -27,7 +33,7 @@ struct share_walk {
 	struct share_teller *t;
 	const struct pugmark_plan *plan;
 	struct share_io io;
-	struct share_ahead *parts;
+	struct walk_part *parts;
 	struct walk_frame *frames;
 	uint32_t n_frames, cap_frames;
 	uint32_t at;
@@ -39,7 +45,6 @@ struct share_walk {
 	uint64_t cfa_off[SHARES_MAX]; /* to a part's stack addresses: the first part's */
 	uint64_t ns_off[SHARES_MAX];  /* and times, since the last landmark */
 	uint64_t last_ns;
-	uint64_t *stack_of; /* of the event that is being emitted: heap */
 	uint64_t taken, emitted, landmarks;
 	uint32_t last_landmark;
 	struct share_divergence diverged;

@@ -71,12 +71,10 @@ static void print_text(const struct merge_request *r, const struct merge_result 
 {
 	if (!r->quiet)
 		printf("%u shares, %u thread%s: %llu events of the parts made %llu, in %.2f s "
-		       "(%.1f M "
-		       "a second; at most %llu read ahead)\n",
+		       "(%.1f M a second)\n",
 		       m->shares, m->threads, m->threads == 1 ? "" : "s",
 		       (unsigned long long)m->taken, (unsigned long long)m->events, m->seconds,
-		       m->seconds > 0 ? m->events / m->seconds / 1e6 : 0,
-		       (unsigned long long)m->ahead);
+		       m->seconds > 0 ? m->events / m->seconds / 1e6 : 0);
 	if (m->diverged) {
 		fprintf(stderr, "pugmark: %u thread%s diverged: ", m->diverged,
 			m->diverged == 1 ? "" : "s");
@@ -87,11 +85,10 @@ static void print_text(const struct merge_request *r, const struct merge_result 
 
 static void print_json(const struct merge_result *m)
 {
-	printf("{\"shares\": %u, \"threads\": %u, \"taken\": %llu, \"events\": %llu, \"ahead\": "
-	       "%llu, "
+	printf("{\"shares\": %u, \"threads\": %u, \"taken\": %llu, \"events\": %llu, "
 	       "\"seconds\": %.6f, \"diverged\": %u}\n",
 	       m->shares, m->threads, (unsigned long long)m->taken, (unsigned long long)m->events,
-	       (unsigned long long)m->ahead, m->seconds, m->diverged);
+	       m->seconds, m->diverged);
 }
 
 int cmd_merge(int argc, char **argv)

@@ -282,11 +282,9 @@ static int walk_task(struct merge *m, struct share_walk *walk)
 		if (err)
 			return err;
 	}
-	uint64_t taken, emitted, ahead;
-	share_walk_counts(walk, &taken, &emitted, &ahead);
+	uint64_t taken, emitted;
+	share_walk_counts(walk, &taken, &emitted);
 	m->result->taken += taken;
-	if (ahead > m->result->ahead)
-		m->result->ahead = ahead;
 	return got == -ESTALE ? end_diverged(m, &diverged) : got;
 }
 

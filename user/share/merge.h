@@ -13,7 +13,6 @@ struct merge_result {
 	uint32_t diverged;	/* threads in which two runs were not the same */
 	uint64_t taken;		/* events read */
 	uint64_t events;	/* written */
-	uint64_t ahead;		/* of one part that lay ready at once, at the most */
 	double seconds;
 	char *first_divergence; /* heap, or NULL: what the first of them was */
 };

@@ -118,7 +118,7 @@ int merged_writer_add(struct merged_writer *w, const struct pugmark_witness_even
 		if (!err)
 			err = segment_encoder_add(w->enc, e);
 	}
-	w->events += !err;
+	w->events += !err && e->kind == PUGMARK_EVENT_WITNESS;
 	return err;
 }
 
