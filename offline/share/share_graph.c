@@ -112,6 +112,20 @@ static bool is_call(const struct pugmark_plan_node *n)
 	       n->kind == PUGMARK_NODE_KIND_LEAF;
 }
 
+/* Whether each event of the function says which activation it is of: where a recursive one goes on,
+ * its frame tells. */
+static bool frames_tell(const struct pugmark_plan *plan, uint32_t func)
+{
+	const struct pugmark_plan_func *f = &plan->funcs[func];
+	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++) {
+		const struct pugmark_plan_node *n = &plan->nodes[i];
+		if (n->site != PUGMARK_NONE && (n->flags & PUGMARK_NODE_CALLEE_CFA ||
+						plan->sites[n->site].cfa_reg == PUGMARK_CFA_UNKNOWN))
+			return false;
+	}
+	return true;
+}
+
 static bool comes_back(const struct pugmark_plan_node *n, const uint32_t *component,
 		       uint32_t anywhere, uint32_t func)
 {
@@ -178,8 +192,9 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 		err = add_edge(e, exit, entry);
 	if (!err)
 		err = add_edge(e, exit, elsewhere);
+	bool told = frames_tell(plan, g->func);
 	/* Where a call comes back into the function, its exit leads to behind that call. */
-	for (uint32_t i = 0; i < f->n_nodes && !err; i++) {
+	for (uint32_t i = 0; i < f->n_nodes && !err && !told; i++) {
 		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];
 		if (!is_call(n) || !comes_back(n, component, anywhere, g->func))
 			continue;
@@ -190,7 +205,7 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 	for (uint32_t i = 0; i < f->n_nodes && !err; i++) {
 		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];
 		e->now++;
-		if (is_call(n) && comes_back(n, component, anywhere, g->func))
+		if (!told && is_call(n) && comes_back(n, component, anywhere, g->func))
 			err = add_edge(e, i, entry);
 		if (!err && is_call(n) && n->kind != PUGMARK_NODE_KIND_LEAF)
 			err = add_edge(e, i, elsewhere);

@@ -3,7 +3,8 @@
  * the grammar, one for the entry, one for the exit, one for each decision between several
  * alternatives, and one for *elsewhere*. It has the paper's edges for what may happen more than
  * once: from the exit back to the entry, and through a call that may lead back into the function,
- * to its entry and from its exit. Beyond the paper, each call of ours and the exit lead elsewhere:
+ * to its entry and from its exit (but not where each event says of which activation it is, by its
+ * frame). Beyond the paper, each call of ours and the exit lead elsewhere:
  * two ways that both leave the function in silence meet there, and have to be told apart before. So
  * whoever tells a fork does that by its very next event, and nothing needs to be read ahead.
  *

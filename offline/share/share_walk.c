@@ -38,6 +38,7 @@ int share_walk_new(struct share_teller *t, const struct share_io *io,
 	w->last_ns = 0;
 	w->last_landmark = PUGMARK_NONE;
 	memset(w->ns_off, 0, sizeof(w->ns_off));
+	w->cfa_known = 1;
 	w->all = t->n_shares == 64 ? UINT64_MAX : (1ull << t->n_shares) - 1;
 	w->parts = calloc(t->n_shares, sizeof(*w->parts));
 	if (!w->parts) {
@@ -165,6 +166,7 @@ static void as_first(struct share_walk *w, uint32_t part, struct pugmark_witness
 	if (f && f->cfa && s->cfa_reg != PUGMARK_CFA_UNKNOWN &&
 	    !(n->flags & PUGMARK_NODE_CALLEE_CFA)) {
 		w->cfa_off[part] = f->cfa - e->cfa;
+		w->cfa_known |= 1ull << part;
 		e->cfa = f->cfa;
 	} else if (e->cfa) {
 		e->cfa += w->cfa_off[part];
@@ -217,6 +219,10 @@ static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_even
 			return parted(w, part, site, e);
 		if (members == w->all && part)
 			w->ns_off[part] = event->time_ns - e->time_ns;
+		if (part != first && part && !first && e->cfa && event->cfa) {
+			w->cfa_off[part] = event->cfa - e->cfa;
+			w->cfa_known |= 1ull << part;
+		}
 	}
 	event->time_ns += first ? w->ns_off[first] : 0;
 	for (uint64_t bits = members; bits; bits &= bits - 1)
@@ -227,6 +233,16 @@ static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_even
 	}
 	as_first(w, first, event);
 	return 0;
+}
+
+/* Whether the event @e of @part is of the activation @f, as far as frames tell. */
+static bool in_frame(const struct share_walk *w, uint32_t part, const struct walk_frame *f,
+		     const struct pugmark_witness_event *e)
+{
+	bool known = w->cfa_known >> part & 1 && f->cfa &&
+		     w->plan->sites[e->site].cfa_reg != PUGMARK_CFA_UNKNOWN &&
+		     !(w->plan->nodes[w->t->node_of[e->site]].flags & PUGMARK_NODE_CALLEE_CFA);
+	return !known || e->cfa + w->cfa_off[part] == f->cfa;
 }
 
 /* What the share that tells the fork at @node says: the way, in *@way. -EDOM: no share does. */
@@ -242,7 +258,8 @@ static int tell(struct share_walk *w, uint32_t node, uint32_t *way)
 	int err = front(w, fork->share, &e);
 	if (err)
 		return err;
-	bool ours = e && e->kind == PUGMARK_EVENT_WITNESS && w->t->site_func[e->site] == f->func;
+	bool ours = e && e->kind == PUGMARK_EVENT_WITNESS &&
+		    w->t->site_func[e->site] == f->func && in_frame(w, fork->share, f, e);
 	*way = share_tell_way(fork, ours ? e->site : TELL_ELSEWHERE);
 	return *way == PUGMARK_NONE ? parted(w, fork->share, PUGMARK_NONE, e) : 0;
 }

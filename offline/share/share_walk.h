@@ -43,6 +43,7 @@ struct share_walk {
 	uint64_t callee_cfa; /* of the last unknown call, of the frame that made it */
 	uint32_t callee_of;
 	uint64_t cfa_off[SHARES_MAX]; /* to a part's stack addresses: the first part's */
+	uint64_t cfa_known;	      /* a bit for each part */
 	uint64_t ns_off[SHARES_MAX];  /* and times, since the last landmark */
 	uint64_t last_ns;
 	uint64_t taken, emitted, landmarks;
