@@ -119,8 +119,9 @@ static bool frames_tell(const struct pugmark_plan *plan, uint32_t func)
 	const struct pugmark_plan_func *f = &plan->funcs[func];
 	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++) {
 		const struct pugmark_plan_node *n = &plan->nodes[i];
-		if (n->site != PUGMARK_NONE && (n->flags & PUGMARK_NODE_CALLEE_CFA ||
-						plan->sites[n->site].cfa_reg == PUGMARK_CFA_UNKNOWN))
+		if (n->site != PUGMARK_NONE &&
+		    (n->flags & PUGMARK_NODE_CALLEE_CFA ||
+		     plan->sites[n->site].cfa_reg == PUGMARK_CFA_UNKNOWN))
 			return false;
 	}
 	return true;

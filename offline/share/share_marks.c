@@ -44,7 +44,8 @@ static void mark_function(const struct program *prog, const struct prog_func *f,
 		const struct prog_block *block = &prog->blocks[b];
 		if (!(block->flags & PROG_REACHED) || block->flags & PROG_VIRTUAL)
 			continue;
-		/* The entry as well: it tells one activation from the next, which may call nothing. */
+		/* The entry as well: it tells one activation from the next, which may call nothing.
+		 */
 		if (paths || block->call != CALL_NONE || b == f->block)
 			marks[b] = cheapest_mark(block);
 	}

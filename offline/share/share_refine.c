@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* share_refine.c: makes the largest load fall: a job of the machine that has it is moved to another,
- * or swapped with one of another's, whenever the larger of the two loads is less than before. What
- * a job costs depends on what else of its function the share tells, so each try is weighed. */
+/* share_refine.c: makes the largest load fall: a job of the machine that has it is moved to
+ * another, or swapped with one of another's, whenever the larger of the two loads is less than
+ * before. What a job costs depends on what else of its function the share tells, so each try is
+ * weighed. */
 #include "offline/share/share_split.h"
 
 #include <errno.h>

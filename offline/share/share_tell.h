@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* share_tell.h: which share tells a fork, and what it says. The forks of a function are the nodes of
- * its share_graph that have several ways out, its entry among them. */
+/* share_tell.h: which share tells a fork, and what it says. The forks of a function are the nodes
+ * of its share_graph that have several ways out, its entry among them. */
 #ifndef OFFLINE_SHARE_SHARE_TELL_H
 #define OFFLINE_SHARE_SHARE_TELL_H
 

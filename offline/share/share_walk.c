@@ -136,8 +136,8 @@ static int parted(struct share_walk *w, uint32_t part, uint32_t expected,
 	w->diverged = (struct share_divergence){
 		.part = part,
 		.expected_site = expected,
-		.found_site = found && found->kind == PUGMARK_EVENT_WITNESS ? found->site
-									      : PUGMARK_NONE,
+		.found_site =
+			found && found->kind == PUGMARK_EVENT_WITNESS ? found->site : PUGMARK_NONE,
 		.found_kind = found ? found->kind : 255,
 		.func = w->n_frames ? top(w)->func : PUGMARK_NONE,
 	};
@@ -215,7 +215,8 @@ static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_even
 			return parted(w, part, site, e);
 		if (part == first)
 			*event = *e;
-		else if (w->plan->sites[site].kind == PUGMARK_WITNESS_BRANCH && e->val != event->val)
+		else if (w->plan->sites[site].kind == PUGMARK_WITNESS_BRANCH &&
+			 e->val != event->val)
 			return parted(w, part, site, e);
 		if (members == w->all && part)
 			w->ns_off[part] = event->time_ns - e->time_ns;
@@ -235,14 +236,19 @@ static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_even
 	return 0;
 }
 
-/* Whether the event @e of @part is of the activation @f, as far as frames tell. */
+/* Whether the event @e of @part is of the activation @f, as far as frames tell. Where another run has
+ * put the stack is known from the first landmark on; until then, that it is a number of whole pages
+ * away (those of threads are). */
 static bool in_frame(const struct share_walk *w, uint32_t part, const struct walk_frame *f,
 		     const struct pugmark_witness_event *e)
 {
-	bool known = w->cfa_known >> part & 1 && f->cfa &&
-		     w->plan->sites[e->site].cfa_reg != PUGMARK_CFA_UNKNOWN &&
-		     !(w->plan->nodes[w->t->node_of[e->site]].flags & PUGMARK_NODE_CALLEE_CFA);
-	return !known || e->cfa + w->cfa_off[part] == f->cfa;
+	enum { PAGE = 4096 };
+	const struct pugmark_plan_node *n = &w->plan->nodes[w->t->node_of[e->site]];
+	if (!f->cfa || w->plan->sites[e->site].cfa_reg == PUGMARK_CFA_UNKNOWN ||
+	    n->flags & PUGMARK_NODE_CALLEE_CFA)
+		return true;
+	uint64_t away = f->cfa - e->cfa - w->cfa_off[part];
+	return w->cfa_known >> part & 1 ? !away : !(away % PAGE);
 }
 
 /* What the share that tells the fork at @node says: the way, in *@way. -EDOM: no share does. */
@@ -258,8 +264,8 @@ static int tell(struct share_walk *w, uint32_t node, uint32_t *way)
 	int err = front(w, fork->share, &e);
 	if (err)
 		return err;
-	bool ours = e && e->kind == PUGMARK_EVENT_WITNESS &&
-		    w->t->site_func[e->site] == f->func && in_frame(w, fork->share, f, e);
+	bool ours = e && e->kind == PUGMARK_EVENT_WITNESS && w->t->site_func[e->site] == f->func &&
+		    in_frame(w, fork->share, f, e);
 	*way = share_tell_way(fork, ours ? e->site : TELL_ELSEWHERE);
 	return *way == PUGMARK_NONE ? parted(w, fork->share, PUGMARK_NONE, e) : 0;
 }
@@ -422,8 +428,8 @@ static int enter(struct share_walk *w, const struct pugmark_witness_event *a, bo
 	const struct pugmark_plan_site *s = &w->plan->sites[a->site];
 	uint64_t cfa = s->cfa_reg != PUGMARK_CFA_UNKNOWN ? a->cfa : 0;
 	w->bias = a->bias;
-	return push(w, w->t->site_func[a->site], cfa,
-		    a->flags & PUGMARK_EVENT_HAS_RET ? a->ret : 0, handler);
+	return push(w, w->t->site_func[a->site], cfa, a->flags & PUGMARK_EVENT_HAS_RET ? a->ret : 0,
+		    handler);
 }
 
 static bool is_entry(const struct share_walk *w, const struct pugmark_witness_event *a)
@@ -433,7 +439,8 @@ static bool is_entry(const struct share_walk *w, const struct pugmark_witness_ev
 
 /* Whether the stack that the entry @a shows still holds the return address of the call in progress,
  * where that has put it; where the place is not known, or not shown, anywhere. */
-static bool stack_holds_call(const struct share_walk *w, const struct pugmark_witness_event *a, uint64_t ret)
+static bool stack_holds_call(const struct share_walk *w, const struct pugmark_witness_event *a,
+			     uint64_t ret)
 {
 	const struct walk_frame *f = &w->frames[w->n_frames - 1];
 	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
@@ -514,7 +521,8 @@ static void unwind_to(struct share_walk *w, const struct pugmark_witness_event *
 	w->position = WALK_STUCK;
 }
 
-static bool same_special(const struct pugmark_witness_event *a, const struct pugmark_witness_event *b)
+static bool same_special(const struct pugmark_witness_event *a,
+			 const struct pugmark_witness_event *b)
 {
 	return b && a->kind == b->kind && (a->kind != PUGMARK_EVENT_WITNESS || a->site == b->site);
 }
@@ -543,6 +551,8 @@ static int take_special(struct share_walk *w)
 		return 0; /* and passes it */
 	}
 	struct pugmark_witness_event e = *a;
+	if (e.kind == PUGMARK_EVENT_END && !e.val && w->position != WALK_STUCK && w->n_frames)
+		return 0; /* what is still to be done is done in silence */
 	for (uint32_t k = 0; k < w->t->n_shares; k++) {
 		err = front(w, k, &b);
 		if (err)
@@ -557,8 +567,8 @@ static int take_special(struct share_walk *w)
 	if (err)
 		return err;
 	switch (e.kind) {
-	case PUGMARK_EVENT_END:
 	case PUGMARK_EVENT_STOP:
+	case PUGMARK_EVENT_END:
 		return 3;
 	case PUGMARK_EVENT_FORK:
 		return 2;
@@ -576,8 +586,17 @@ static int take_special(struct share_walk *w)
 	}
 }
 
+/* Steps without an event of any part after which a walk goes round in circles. */
+#define SILENT_MAX (1u << 24)
+
 static int step(struct share_walk *w)
 {
+	if (w->taken != w->silent_since) {
+		w->silent_since = w->taken;
+		w->silent = 0;
+	} else if (++w->silent > SILENT_MAX) {
+		return -EDOM;
+	}
 	switch (w->position) {
 	case WALK_OUTSIDE:
 		return outside(w);

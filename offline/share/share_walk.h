@@ -47,6 +47,7 @@ struct share_walk {
 	uint64_t ns_off[SHARES_MAX];  /* and times, since the last landmark */
 	uint64_t last_ns;
 	uint64_t taken, emitted, landmarks;
+	uint64_t silent_since, silent; /* steps since that many were taken */
 	uint32_t last_landmark;
 	struct share_divergence diverged;
 };

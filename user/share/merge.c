@@ -254,7 +254,7 @@ static int tell_divergence(struct merge *m, const struct share_divergence *d)
 
 static int end_diverged(struct merge *m, const struct share_divergence *d)
 {
-	struct pugmark_witness_event e = {.kind = EVENT_DIVERGED, .time_ns = m->last_ns};
+	struct pugmark_witness_event e = {.kind = PUGMARK_EVENT_DIVERGED, .time_ns = m->last_ns};
 	int err = merged_writer_add(m->writer, &e);
 	e.kind = PUGMARK_EVENT_STOP;
 	if (!err)

@@ -57,10 +57,10 @@ static void print_json(const struct share_set *set, const struct share_options *
 {
 	json_t *list = json_array();
 	for (uint32_t k = 0; k < set->n; k++)
-		json_array_append_new(
-			list, json_pack("{s:i, s:i, s:i, s:f}", "share", k + 1, "machine",
-					set->machine[k] + 1, "probes", share_files_sites(set, k),
-					"cost_ns", set->load_ns[k]));
+		json_array_append_new(list, json_pack("{s:i, s:i, s:i, s:f}", "share", k + 1,
+						      "machine", set->machine[k] + 1, "probes",
+						      share_files_sites(set, k), "cost_ns",
+						      set->load_ns[k]));
 	json_t *j = json_pack("{s:s, s:i, s:o, s:f, s:f, s:i}", "grouping", groupings[o->grouping],
 			      "machines", o->machines, "shares", list, "undistributed_ns", whole_ns,
 			      "largest_job_ns", set->largest_job_ns, "untold", set->untold);

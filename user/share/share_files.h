@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* share_files.h: a set of shares as files: share-K.pmp each, and manifest.json, which says what they
- * are of. A share is a plan file of its own: a recorder and a merge need nothing else. */
+/* share_files.h: a set of shares as files: share-K.pmp each, and manifest.json, which says what
+ * they are of. A share is a plan file of its own: a recorder and a merge need nothing else. */
 #ifndef USER_SHARE_SHARE_FILES_H
 #define USER_SHARE_SHARE_FILES_H
 
