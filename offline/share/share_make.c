@@ -12,7 +12,7 @@
 
 /* What all shares have, as a part of what everything costs: cold functions, and landmarks. */
 #define COLD_PART 0.004
-#define LANDMARKS_PART 0.004
+#define LANDMARKS_PART 0.01
 #define LANDMARKS_MAX 24
 
 struct maker {
@@ -138,7 +138,7 @@ static void choose_landmarks(struct maker *m, double total, uint64_t all)
 			uint32_t node = plan->alternatives[plan->decisions[func->entry].first];
 			uint32_t site = node ? plan->nodes[node].site : PUGMARK_NONE;
 			if (site == PUGMARK_NONE || m->members[site] == all ||
-			    m->whole.site_ns[site] > budget / 4)
+			    m->whole.site_ns[site] > budget / 2)
 				continue;
 			if (best == PUGMARK_NONE || m->whole.site_ns[site] > m->whole.site_ns[best])
 				best = site;
