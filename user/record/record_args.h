@@ -27,7 +27,7 @@ struct record_args {
 	enum plan_mode placement;		 /* of level paths */
 	struct record_list only, without, plugins, profiles, patterns, args_of, handles;
 	uint8_t n_args;	   /* --args */
-	char output[4096]; /* options.output; where that is a link: what it leads to */
+	char output[4096]; /* options.output */
 	pid_t pids[RECORD_ARGS_MAX];
 };
 
