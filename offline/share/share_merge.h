@@ -58,7 +58,7 @@ struct share_walk *share_walk_copy(const struct share_walk *walk);
  * goes on from here), 0 at the end, -ESTALE where the runs part, with @diverged filled, or -errno.
  */
 int share_walk_run(struct share_walk *walk, struct share_divergence *diverged);
-/* Events that were taken from the parts, and that were emitted. */
-void share_walk_counts(const struct share_walk *walk, uint64_t *taken, uint64_t *emitted);
+/* Events that were taken from the parts, and those of them that all parts had. */
+void share_walk_counts(const struct share_walk *walk, uint64_t *taken, uint64_t *landmarks);
 
 #endif

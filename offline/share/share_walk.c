@@ -58,10 +58,10 @@ void share_walk_free(struct share_walk *w)
 	free(w);
 }
 
-void share_walk_counts(const struct share_walk *w, uint64_t *taken, uint64_t *emitted)
+void share_walk_counts(const struct share_walk *w, uint64_t *taken, uint64_t *landmarks)
 {
 	*taken = w->taken;
-	*emitted = w->emitted;
+	*landmarks = w->landmarks;
 }
 
 static struct walk_frame *top(struct share_walk *w)
@@ -236,9 +236,9 @@ static int take(struct share_walk *w, uint32_t site, struct pugmark_witness_even
 	return 0;
 }
 
-/* Whether the event @e of @part is of the activation @f, as far as frames tell. Where another run has
- * put the stack is known from the first landmark on; until then, that it is a number of whole pages
- * away (those of threads are). */
+/* Whether the event @e of @part is of the activation @f, as far as frames tell. Where another run
+ * has put the stack is known from the first landmark on; until then, that it is a number of whole
+ * pages away (those of threads are). */
 static bool in_frame(const struct share_walk *w, uint32_t part, const struct walk_frame *f,
 		     const struct pugmark_witness_event *e)
 {

@@ -10,9 +10,10 @@
 
 struct merge_result {
 	uint32_t shares, threads;
-	uint32_t diverged; /* threads in which two runs were not the same */
-	uint64_t taken;	   /* events read */
-	uint64_t events;   /* written */
+	uint32_t diverged;  /* threads in which two runs were not the same */
+	uint64_t taken;	    /* events read */
+	uint64_t landmarks; /* of them all parts had, and the same */
+	uint64_t events;    /* written */
 	double seconds;
 	char *first_divergence; /* heap, or NULL: what the first of them was */
 };

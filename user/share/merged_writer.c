@@ -18,7 +18,8 @@
 enum { SEGMENT_EVENTS_MAX = 1 << 18 };
 
 struct merged_writer {
-	char *dir, *temp; /* what it is to be, and where it is made */
+	const char *dir; /* what it is to be; borrowed */
+	struct recording_folder folder;
 	FILE *file;
 	json_t *meta;
 	struct codec *codec;
@@ -174,13 +175,23 @@ static int copy_processes(struct merged_writer *w, const char *first_dir)
 	return err;
 }
 
-static int make_folder(struct merged_writer *w, const char *dir, const struct pugmark_plan *plan,
-		       struct pugmark_diag *diag)
+static int make_files(struct merged_writer *w, const struct pugmark_plan *plan,
+		      struct pugmark_diag *diag)
 {
 	const struct recorder_module module = {.plan = plan};
-	struct recorder_options options = {.modules = &module, .n_modules = 1, .output = dir};
-	w->dir = strdup(dir);
-	return w->dir ? recording_directory_make(&options, &w->temp, diag) : -ENOMEM;
+	struct recorder_options options = {.modules = &module, .n_modules = 1, .output = w->dir};
+	int err = recording_plans_write(&options, &w->folder, 0, diag);
+	if (err)
+		return err;
+	int fd = recording_folder_create(&w->folder, "events");
+	if (fd < 0)
+		return failed(w, fd, diag);
+	w->file = fdopen(fd, "w");
+	if (w->file)
+		return 0;
+	err = -errno;
+	close(fd);
+	return failed(w, err, diag);
 }
 
 static void writer_free(struct merged_writer *w)
@@ -191,8 +202,7 @@ static void writer_free(struct merged_writer *w)
 	codec_free(w->codec);
 	json_decref(w->meta);
 	free(w->stored);
-	free(w->dir);
-	free(w->temp);
+	recording_folder_close(&w->folder);
 	free(w);
 }
 
@@ -203,18 +213,22 @@ int merged_writer_open(const char *dir, const struct pugmark_plan *plan,
 	struct merged_writer *w = calloc(1, sizeof(*w));
 	if (!w)
 		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
-	int err = make_folder(w, dir, plan, diag);
+	w->dir = dir;
+	w->folder = RECORDING_FOLDER_NONE;
+	int err = recording_folder_make(dir, &w->folder, diag);
 	if (err) {
 		writer_free(w);
 		return err;
 	}
-	char *path = path_in(w->temp, "events");
-	w->file = path ? fopen(path, "wxe") : NULL;
-	free(path);
+	err = make_files(w, plan, diag);
+	if (err) {
+		merged_writer_close(w, 0, true, NULL);
+		return err;
+	}
 	w->meta = json_loads(pugmark_recording_info(first)->meta, 0, NULL);
 	w->codec = codec_new();
 	w->enc = segment_encoder_new(pugmark_recording_info(first)->times ? 1 : 0);
-	err = !w->file ? -EIO : w->meta && w->codec && w->enc ? 0 : -ENOMEM;
+	err = w->meta && w->codec && w->enc ? 0 : -ENOMEM;
 	if (!err)
 		segment_encoder_reset(w->enc, w->bases, 0);
 	if (!err)
@@ -237,21 +251,22 @@ int merged_writer_close(struct merged_writer *w, uint32_t n_parts, bool abandon,
 			struct pugmark_diag *diag)
 {
 	int err = abandon ? 0 : flush(w);
+	errno = 0;
 	if (w->file && (fflush(w->file) || (!abandon && fsync(fileno(w->file)))) && !err)
-		err = -errno;
+		err = errno ? -errno : -EIO;
 	if (!err && !abandon) {
 		json_object_set_new(w->meta, "merged", json_integer(n_parts));
 		json_object_set_new(w->meta, "closed", json_true());
 		json_object_set_new(w->meta, "events", json_integer(w->events));
 		json_object_set_new(w->meta, "segments", json_integer(w->n_segments));
-		err = recording_meta_write(w->temp, w->meta, NULL);
+		err = recording_meta_write(&w->folder, w->meta);
 	}
 	if (err)
 		failed(w, err, diag);
 	if (!err && !abandon)
-		err = recording_directory_place(w->temp, w->dir, diag);
+		err = recording_folder_place(&w->folder, diag);
 	if (err || abandon)
-		recording_directory_remove(w->temp);
+		recording_folder_discard(&w->folder);
 	writer_free(w);
 	return err;
 }
