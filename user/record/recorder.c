@@ -529,6 +529,15 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
+/* Where no progress shows it. What a command itself prints is not mixed with that. */
+static void say_begun(const struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+
+	if (!o->quiet && !run->progress && !o->argv)
+		say(run, "recording", o->duration_ns ? "" : " (SIGINT ends it)");
+}
+
 /* The command becomes the program. At level values it stops where that begins, or what runs already
  * stops for a moment. */
 static int let_go(struct recording_run *run, struct pugmark_diag *diag)
@@ -585,6 +594,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_enable(run.probes);
 		err = let_go(&run, diag);
 	}
+	if (!err)
+		say_begun(&run);
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
 	if (!err)
