@@ -632,10 +632,14 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 		uint64_t count = value_machine_count(run->machine);
 		if (count >= run->snapshot_next && !value_run_keep(run))
 			return VALUE_REPLAY_NO_MEMORY;
-		if (count >= until)
+		bool inside =
+			value_machine_is_code(run->machine, value_machine_state(run->machine)->rip);
+		if (count >= until && !run->outside && inside)
 			return VALUE_REPLAY_LIMIT;
 		uint64_t to = until < run->snapshot_next ? until : run->snapshot_next;
-		int stop = run->outside ? take_outside(run) : one_stop(run, to, trace);
+		int stop = run->outside		       ? take_outside(run)
+			   : count >= until && !inside ? leave(run)
+						       : one_stop(run, to, trace);
 		if (stop != VALUE_REPLAY_LIMIT)
 			return stop;
 	}

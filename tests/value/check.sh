@@ -5,7 +5,7 @@
 set -u
 TOOLS=${TOOLS:?}
 single=1000000 blocks=3000000
-[ "${1:-}" = --quick ] && single=15000 blocks=60000
+[ "${1:-}" = --quick ] && single=4000 blocks=15000
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0 skipped=0
