@@ -2,10 +2,11 @@
 /* cmd_gdb.c: `pugmark gdb DIR`: a recording of level values behind gdb's remote protocol, on
  * standard input and output; from a terminal it starts gdb, which starts it again. */
 #include "user/cli/command.h"
-#include "user/values/gdb_server.h"
+#include "user/values/gdb_recording.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,59 +31,11 @@ struct options {
 	bool any_task, serve;
 };
 
-/* The traced program's path, and its entry point as it was loaded. */
-static const char *program(const struct captures *captures, struct value_run *run, uint64_t *entry)
-{
-	uint32_t n, n_files;
-	const struct capture_mapping *maps = captures_mappings(captures, &n);
-	const struct capture_file *files = captures_files(captures, &n_files);
-	struct value_machine *m = value_run_machine(run);
-	*entry = value_machine_state(m)->rip;
-	for (uint32_t i = 0; i < n; i++) {
-		if (maps[i].file >= n_files || maps[i].off)
-			continue;
-		/* The ELF header is the first page of the first file: e_type at 16, e_entry at 24.
-		 */
-		struct {
-			uint8_t ident[16];
-			uint16_t type, machine;
-			uint32_t version;
-			uint64_t entry;
-		} header;
-		if (!value_memory_read(value_machine_memory(m), maps[i].start, &header,
-				       sizeof(header), NULL) &&
-		    !memcmp(header.ident, "\177ELF", 4) && header.entry)
-			*entry = header.entry + (header.type == 3 ? maps[i].start : 0);
-		return files[maps[i].file].path;
-	}
-	return "";
-}
-
 static int serve(const struct options *o)
 {
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	struct value_replay *replay;
-	struct value_run *run;
-	if (value_replay_open(o->dir, &replay, &diag))
-		return command_fail(&diag);
-	uint32_t n;
-	const uint32_t *tasks = captures_tasks(value_replay_captures(replay), &n);
-	int err = n ? value_run_new(replay, o->any_task ? tasks[0] : o->task, &run, &diag)
-		    : pugmark_diag_set(&diag, -ENODATA, o->dir, PUGMARK_NO_OFFSET,
-				       "no task of it was captured");
-	if (err) {
-		value_replay_free(replay);
-		return command_fail(&diag);
-	}
-	uint64_t entry;
-	const char *exec = program(value_replay_captures(replay), run, &entry);
-	err = gdb_serve(run, STDIN_FILENO, STDOUT_FILENO, exec, entry);
-	value_run_free(run);
-	value_replay_free(replay);
-	if (!err)
-		return EXIT_OK;
-	pugmark_diag_set(&diag, err, o->dir, PUGMARK_NO_OFFSET, "serving gdb: %s", strerror(-err));
-	return command_fail(&diag);
+	int err = gdb_serve_recording(o->dir, o->any_task ? NULL : &o->task, &diag);
+	return err ? command_fail(&diag) : EXIT_OK;
 }
 
 /* gdb splits the command of its pipe by the shell's rules. */
