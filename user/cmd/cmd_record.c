@@ -6,6 +6,8 @@
 #include "user/record/record_args.h"
 #include "user/record/record_reads.h"
 #include "user/record/record_check.h"
+#include "user/kernel/probe_limits.h"
+#include "user/shapes/shape_sample.h"
 #include "user/proc/running.h"
 
 #include <errno.h>
@@ -136,6 +138,28 @@ static char *tell_left_out(const struct record_modules *modules, bool quiet)
 	return text;
 }
 
+/* Before the first recording on a kernel: whether probes leave programs unharmed here. */
+static int check_shapes(bool quiet, struct pugmark_diag *diag)
+{
+	struct pugmark_diag untried = {.offset = PUGMARK_NO_OFFSET};
+	struct shape_answer answer;
+
+	if (probe_limits_have_multi() <= 0)
+		return 0;
+	if (shape_sample_ask(false, &answer, &untried)) {
+		if (!quiet)
+			command_say(stderr, "pugmark: note: ", untried.text, "\n");
+		return 0;
+	}
+	if (!answer.n_harmed)
+		return 0;
+	return pugmark_diag_set(diag, -ENOTSUP, NULL, PUGMARK_NO_OFFSET,
+				"this kernel changes what %u of %u instructions do when they are "
+				"probed (the first: %.200s): nothing is recorded, so that no "
+				"program is harmed (please report it; see: pugmark doctor)",
+				answer.n_harmed, answer.n_tried, answer.harmed);
+}
+
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
 {
 	struct record_modules_options *m = &a->modules;
@@ -144,6 +168,9 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	struct replanning replanning = {m, modules};
 	char *left_out = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
+
+	if (!err)
+		err = check_shapes(a->options.quiet, diag);
 
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
 		err = record_check_process(a->pids[i], diag);
