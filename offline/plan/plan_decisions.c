@@ -56,7 +56,7 @@ static void rehash(struct plan_builder *b)
 
 uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 {
-	struct vec *alts = &b->ch.alts;
+	struct vec_u32 *alts = &b->ch.alts;
 	conflict_alternatives(&b->ch, d, alts);
 	for (uint32_t i = 0; i < alts->n; i++)
 		alts->at[i] = alts->at[i] == NODE_EXIT ? 0 : b->node_of[alts->at[i]];
@@ -78,7 +78,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 			     sizeof(*b->decisions));
 	uint32_t first = b->alternatives.n;
 	for (uint32_t i = 0; i < alts->n; i++)
-		b->failed |= !vec_push(&b->alternatives, alts->at[i]);
+		b->failed |= !VEC_PUSH(&b->alternatives, alts->at[i]);
 	if (b->failed)
 		return PUGMARK_NONE;
 	b->decisions[b->plan.n_decisions] = (struct pugmark_plan_decision){first, alts->n};
@@ -89,7 +89,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 static void add_targets(struct plan_builder *b, uint32_t block, struct pugmark_plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
-	n->next = b->plan.n_targets;
+	n->targets = b->plan.n_targets;
 	for (uint32_t i = 0; i < pb->n_succ; i++) {
 		const struct prog_block *to = &b->prog->blocks[prog_succs(b->prog, block)[i]];
 		uint32_t decision = plan_builder_decision(b, (struct decision){pb->func, block, i});
@@ -102,7 +102,7 @@ static void add_targets(struct plan_builder *b, uint32_t block, struct pugmark_p
 			.decision = decision,
 		};
 	}
-	n->next_taken = b->plan.n_targets - n->next;
+	n->n_targets = b->plan.n_targets - n->targets;
 }
 
 void plan_builder_connect(struct plan_builder *b, uint32_t block)

@@ -38,8 +38,9 @@ static void read_table(struct table *t, const char *path)
 	FILE *f = fopen(path, "re");
 	if (!f)
 		err(1, "%s", path);
-	if (fscanf(f, "# %u files%*[^\n]", &t->files) != 1)
+	if (fscanf(f, "# %u files%*[^\n]", &files) != 1)
 		errx(1, "%s: no table of shapes", path);
+	t->files += files;
 	while (fscanf(f, "%30s %u", hex, &files) == 2) {
 		uint8_t bytes[15], n = 0;
 		for (; hex[2 * n] && n < sizeof(bytes); n++)
@@ -240,10 +241,11 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (optind + 1 != argc)
-		errx(2, "usage: check [-lp] [-s EVERY] [-w KNOWN] TABLE");
+	if (optind == argc)
+		errx(2, "usage: check [-lp] [-s EVERY] [-w KNOWN] TABLE...");
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	read_table(&t, argv[optind]);
+	for (int i = optind; i < argc; i++)
+		read_table(&t, argv[i]);
 	uint32_t n_gathered = t.n;
 	if (every > 1) {
 		uint32_t kept = 0;

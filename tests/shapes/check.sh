@@ -9,7 +9,7 @@ skip() { echo "SKIP: $1"; exit 77; }
 [ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
 [ "$(id -u)" = 0 ] || skip 'probes need root here'
 [ -e /sys/kernel/btf/vmlinux ] || skip 'this kernel has no BTF'
-if "$check" "${@:2}" tests/shapes/seen.txt; then
+if "$check" "${@:2}" tests/shapes/seen.txt tests/shapes/others.txt; then
 	echo '1 passed, 0 failed, 0 skipped'
 else
 	echo '0 passed, 1 failed, 0 skipped'

@@ -2,6 +2,7 @@
 /* cmd_raw.c: `pugmark raw DIR`: the witness events of a recording as they are, one a line. For
  * those who work on Pugmark itself: without the plan an event says little. */
 #include "user/cli/command.h"
+#include "user/values/captures_text.h"
 
 #include <pugmark/recording.h>
 
@@ -36,14 +37,14 @@ static void print_event(const struct pugmark_recording_task *task,
 			printf(" %s%" PRIx64, i ? "" : "read ", e->values[i]);
 		break;
 	case PUGMARK_EVENT_FORK:
-		printf(" %" PRIu64, e->val);
+		printf(" %" PRIu64, e->child);
 		break;
 	case PUGMARK_EVENT_END:
-		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->cfa, e->ret,
-		       e->val ? " stopped" : "");
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->sp, e->ip,
+		       e->stopped ? " stopped" : "");
 		break;
 	case PUGMARK_EVENT_SIGNAL:
-		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, e->cfa, e->ret, e->val);
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, e->sp, e->ip, e->handler);
 		printf(" bp=%" PRIx64 " caller=%" PRIx64, e->signal.bp, e->signal.caller);
 		if (e->signal.alt_bytes)
 			printf(" alt=%" PRIx64 "+%" PRIu64, e->signal.alt, e->signal.alt_bytes);
@@ -67,6 +68,8 @@ int cmd_raw(int argc, char **argv)
 	uint64_t n_events = 0;
 	uint32_t n;
 
+	if (argc == 3 && !strcmp(argv[1], "--captures"))
+		return captures_text_print(argv[2], &diag) ? command_fail(&diag) : EXIT_OK;
 	if (argc != 2 && !count_only)
 		return command_usage("raw", "one directory is needed");
 	if (pugmark_recording_open(argv[argc - 1], &rec, &diag))

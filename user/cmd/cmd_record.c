@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_record.c: `pugmark record`: checks, plans, records, and the sentence at the end. */
-#include "user/cli/printable.h"
 #include "user/cli/command.h"
+#include "user/cli/printable.h"
 #include "user/measure/measure_costs.h"
-#include "user/record/record_args.h"
-#include "user/record/record_reads.h"
-#include "user/record/record_check.h"
-#include "user/kernel/probe_limits.h"
-#include "user/shapes/shape_sample.h"
+#include "user/plan/probe_costs.h"
 #include "user/proc/running.h"
+#include "user/record/record_args.h"
+#include "user/record/record_check.h"
+#include "user/record/record_reads.h"
+#include "user/values/capture_plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void tell_awaited(const struct record_modules_options *o, const struct re
 /* The costs by which the overhead is told, where doctor has not left any. */
 static void measure_costs(bool quiet)
 {
-	char *path = costs_path();
+	char *path = probe_costs_path();
 	struct measured_costs costs;
 	struct progress progress;
 
@@ -138,26 +138,24 @@ static char *tell_left_out(const struct record_modules *modules, bool quiet)
 	return text;
 }
 
-/* Before the first recording on a kernel: whether probes leave programs unharmed here. */
-static int check_shapes(bool quiet, struct pugmark_diag *diag)
+/* Level values: what is captured of the modules; they are witnessed as well, unless that is not
+ * wanted. */
+static int plan_captures(struct record_args *a, struct record_modules *modules,
+			 struct capture_plan **out, struct pugmark_diag *diag)
 {
-	struct pugmark_diag untried = {.offset = PUGMARK_NO_OFFSET};
-	struct shape_answer answer;
+	enum { CHECK_EVERY = 16, CAPTURE_RING_BYTES = 64 << 20 };
 
-	if (probe_limits_have_multi() <= 0)
+	if (!a->values)
 		return 0;
-	if (shape_sample_ask(false, &answer, &untried)) {
-		if (!quiet)
-			command_say(stderr, "pugmark: note: ", untried.text, "\n");
-		return 0;
-	}
-	if (!answer.n_harmed)
-		return 0;
-	return pugmark_diag_set(diag, -ENOTSUP, NULL, PUGMARK_NO_OFFSET,
-				"this kernel changes what %u of %u instructions do when they are "
-				"probed (the first: %.200s): nothing is recorded, so that no "
-				"program is harmed (please report it; see: pugmark doctor)",
-				answer.n_harmed, answer.n_tried, answer.harmed);
+	int err = capture_plan_make(modules->at, modules->n, a->imports, out, diag);
+	a->options.captures = *out;
+	a->options.check_every = a->check_every ? a->check_every : CHECK_EVERY;
+	a->options.capture_ring_bytes = CAPTURE_RING_BYTES;
+	if (a->options.ring_bytes > CAPTURE_RING_BYTES)
+		a->options.capture_ring_bytes = a->options.ring_bytes;
+	for (uint32_t i = 0; a->check_every && i < modules->n; i++)
+		modules->at[i].n_sites = 0;
+	return err;
 }
 
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
@@ -166,12 +164,12 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	struct record_modules *modules = calloc(1, sizeof(*modules));
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
+	struct capture_plan *captures = NULL;
 	char *left_out = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	if (!err)
-		err = check_shapes(a->options.quiet, diag);
-
+		err = record_check_shapes(a->options.quiet, diag);
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
 		err = record_check_process(a->pids[i], diag);
 	m->argv = a->options.argv;
@@ -205,6 +203,9 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.n_running = modules->n_running;
 		a->options.replan = replan;
 		a->options.replan_ctx = &replanning;
+		err = plan_captures(a, modules, &captures, diag);
+	}
+	if (!err) {
 		err = recorder_run(&a->options, result, diag);
 		tell_awaited(m, modules, true);
 		if (err)
@@ -213,6 +214,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	}
 	if (modules)
 		record_modules_deinit(modules);
+	capture_plan_free(captures);
 	record_reads_free(reads);
 	free(left_out);
 	free(modules);
@@ -261,6 +263,11 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 	fprintf(stderr, "%llu witness events of %llu task%s, %llu bytes\n",
 		(unsigned long long)r->events, (unsigned long long)r->tasks,
 		r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
+	if (o->captures) {
+		print_name(o);
+		fprintf(stderr, "%llu captures, %llu bytes\n", (unsigned long long)r->captures,
+			(unsigned long long)r->capture_bytes);
+	}
 }
 
 int cmd_record(int argc, char **argv)

@@ -3,7 +3,7 @@
 #ifndef USER_PROBE_LIMITS_H
 #define USER_PROBE_LIMITS_H
 
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 #include <stdbool.h>
 

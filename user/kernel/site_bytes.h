@@ -3,7 +3,7 @@
 #ifndef USER_KERNEL_SITE_BYTES_H
 #define USER_KERNEL_SITE_BYTES_H
 
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 /* Whether each site of @module stands on an instruction that may be probed, by the bytes that its
  * file has now and by the table of probe classes of this build: a plan may be older than either.

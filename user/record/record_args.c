@@ -27,8 +27,17 @@ static void print_help(void)
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode full|branch|casper|best\n"
 	     "                       how witnesses are chosen (best)\n"
-	     "      --level calls|paths\n"
-	     "                       what to recover: calls, or every basic block as well (calls)\n"
+	     "      --level calls|paths|values\n"
+	     "                       what to recover: calls, every basic block as well, or calls "
+	     "and\n"
+	     "                       all values of registers and memory (calls)\n"
+	     "      --check-every N  level values: do not witness calls, and check registers "
+	     "behind\n"
+	     "                       every Nth call out of what is traced\n"
+	     "      --imports FILE   level values: what functions outside do, before the table "
+	     "that\n"
+	     "                       is built in: NAME model|result|output|opaque [OUTPUTS] a "
+	     "line\n"
 	     "      --placement blocks|targets|edges|nodes|best\n"
 	     "                       where the witnesses of paths stand (best)\n"
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
@@ -62,6 +71,7 @@ static void print_help(void)
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   times are told to half of it (200)\n"
 	     "      --duration SECS  stop after so long\n"
+	     "      --user NAME          run the program as that user\n"
 	     "      --ring MIB       size of the event ring (16)\n"
 	     "  -q, --quiet          no progress, no summary\n\n"
 	     "Exit status: the program's own; 1 for an error, 2 for wrong usage, 3 where events "
@@ -133,11 +143,20 @@ static int take_mode(struct record_args *a, const char *text)
 	return EXIT_OK;
 }
 
+static int take_check_every(struct record_args *a, double value)
+{
+	a->check_every = value;
+	return EXIT_OK;
+}
+
 static int take_level(struct record_args *a, const char *text)
 {
 	a->paths = !strcmp(text, "paths");
+	a->values = !strcmp(text, "values");
+	if (a->values)
+		return EXIT_OK;
 	if (!a->paths && strcmp(text, "calls") != 0)
-		return command_usage("record", "no level '%s' (calls, paths)", text);
+		return command_usage("record", "no level '%s' (calls, paths, values)", text);
 	return EXIT_OK;
 }
 
@@ -206,7 +225,10 @@ static const struct record_option record_options[] = {
 	{"handle", .list = AT(handles)},
 	{"no-times", .flag = AT(no_times)},
 	{"time-unit", .number = take_unit, .max = 1e9},
+	{"imports", .text = AT(imports)},
+	{"check-every", .number = take_check_every, .max = 1 << 30, .whole = true},
 	{"duration", .number = take_duration, .max = 1e9},
+	{"user", .text = AT(options.user)},
 	{"ring", .number = take_ring, .max = 1024},
 	{"quiet", 'q', .flag = AT(options.quiet)},
 	{"help", 'h', .flag = AT(help)},
@@ -293,8 +315,17 @@ static int check_together(const struct record_args *a)
 		return command_usage("record", "--args-of says of which: --args N says how many");
 	if (a->paths && a->calls_only)
 		return command_usage("record", "--mode is for level calls: paths has --placement");
+	if (!a->values && (a->imports || a->check_every))
+		return command_usage("record",
+				     "--imports and --check-every go with --level values");
+	if (a->values && (o->all || o->n_pids > 1 || o->max_overhead > 0 || m->sites))
+		return command_usage("record", "--level values is for one program or process, "
+					       "without --max-overhead");
 	if (a->placement_given && !a->paths)
 		return command_usage("record", "--placement goes with --level paths");
+	if (o->user && !o->argv)
+		return command_usage("record", "--user says whom a program runs as: it goes with "
+					       "one after --");
 	if (!*a->options.output)
 		return command_usage("record", "--output is empty: a folder's name is wanted");
 	if (m->no_program && !a->patterns.n)
@@ -302,8 +333,7 @@ static int check_together(const struct record_args *a)
 	return EXIT_OK;
 }
 
-/* A link to where recordings are to go stays one: what it leads to is moved aside. There is no
- * slash at the end, for what is put beside it. */
+/* No slash at the end, for what is put beside it. Links are recording_folder.h's to follow. */
 static void resolve_output(struct record_args *a)
 {
 	size_t len = strlen(a->options.output);
@@ -314,12 +344,6 @@ static void resolve_output(struct record_args *a)
 	memcpy(a->output, a->options.output, len);
 	a->output[len] = 0;
 	a->options.output = a->output;
-	char *real = realpath(a->output, NULL);
-	struct stat st;
-	if (real && !lstat(a->output, &st) && S_ISLNK(st.st_mode) &&
-	    strlen(real) < sizeof(a->output))
-		strcpy(a->output, real);
-	free(real);
 }
 
 /* Where a list or a number went to a place of its own. */

@@ -15,6 +15,7 @@
 #include "user/record/overhead.h"
 #include "user/record/recording_writer.h"
 #include "user/record/replanner.h"
+#include "user/values/capturing.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -52,6 +53,7 @@ struct recording_run {
 	struct probes *probes;
 	struct recording_writer *writer;
 	struct collector *collector;
+	struct capturing *capturing; /* NULL: not at level values */
 	struct launch child;
 	char *path;
 	struct caught_signals signals;
@@ -75,6 +77,7 @@ static void run_free(struct recording_run *run)
 	launch_cancel(&run->child);
 	if (run->replanner)
 		replanner_finish(run->replanner, NULL, NULL, NULL);
+	capturing_free(run->capturing);
 	late_modules_free(run->later);
 	callers_free(run->callers);
 	overhead_free(run->overhead);
@@ -159,6 +162,20 @@ static void give_memory_back(void)
 #endif
 }
 
+static int launch(struct recording_run *run, struct pugmark_diag *diag)
+{
+	const struct recorder_options *o = run->options;
+	struct launch_user *user = o->user ? malloc(sizeof(*user)) : NULL;
+	int err = o->user && !user ? -ENOMEM : 0;
+
+	if (!err && user)
+		err = launch_user_find(o->user, user, diag);
+	if (!err)
+		err = launch_prepare(&run->child, run->path, o->argv, user, diag);
+	free(user);
+	return err;
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -174,7 +191,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = probes_load(o, run->spans, &run->probes, diag);
 	if (!err && o->argv)
-		err = launch_prepare(&run->child, run->path, o->argv, diag);
+		err = launch(run, diag);
 	if (!err)
 		tell_removing(run);
 	uint64_t before_ns = now_ns();
@@ -183,6 +200,9 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_attach(run->probes, o, diag);
 		progress_end(&progress);
 	}
+	if (!err && o->captures)
+		err = capturing_new(o, run->spans, probes_tasks_fd(run->probes), &run->capturing,
+				    diag);
 	run->attach_ns = now_ns() - before_ns;
 	if (!err && o->argv) {
 		int n = probes_adopt(run->probes, run->child.pid, false, diag);
@@ -198,6 +218,9 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
 				      diag);
+	if (!err && run->capturing)
+		err = capturing_open(run->capturing,
+				     recording_writer_create(run->writer, "captures"), diag);
 	run->now = *o;
 	if (!err && o->max_overhead > 0)
 		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
@@ -506,6 +529,49 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
+/* The command becomes the program. At level values it stops where that begins, or what runs already
+ * stops for a moment. */
+static int let_go(struct recording_run *run, struct pugmark_diag *diag)
+{
+	int err = 0;
+
+	if (!run->options->argv && run->capturing) {
+		uint64_t stopped_ns;
+		char text[80];
+
+		err = capturing_attach(run->capturing, run->options->pids[0], &stopped_ns, diag);
+		snprintf(text, sizeof(text), "stopped for %.1f ms while its memory was read",
+			 err ? 0 : stopped_ns / 1e6);
+		if (!err)
+			note(run, text);
+		return err;
+	}
+	if (!run->options->argv)
+		return 0;
+	if (run->capturing)
+		err = capturing_before(run->capturing, run->child.pid, diag);
+	if (!err)
+		err = launch_go(&run->child, run->path, diag);
+	if (!err && run->capturing)
+		err = capturing_begin(run->capturing, run->child.pid, diag);
+	return err;
+}
+
+/* Writes what is left of the captures. */
+static void finish_capturing(struct recording_run *run, struct recorder_result *done)
+{
+	char *text;
+	int err = capturing_finish(run->capturing, &done->captures, &done->capture_bytes, &text);
+
+	if (text)
+		note(run, text);
+	free(text);
+	if (err && done->why != STOP_DISK) {
+		done->why = STOP_DISK;
+		done->write_err = err;
+	}
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
@@ -517,8 +583,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	run.start_ns = run.shown_ns = now_ns();
 	if (!err) {
 		probes_enable(run.probes);
-		if (options->argv)
-			err = launch_go(&run.child, run.path, diag);
+		err = let_go(&run, diag);
 	}
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
@@ -538,9 +603,13 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		note_counters(&run);
 		note_callers(&run);
 		note_replaced(&run);
-		done.write_err = collector_finish(run.collector);
-		if (done.write_err)
+		if (run.capturing)
+			finish_capturing(&run, &done);
+		int write_err = collector_finish(run.collector);
+		if (write_err) {
+			done.write_err = write_err;
 			done.why = STOP_DISK;
+		}
 		show_progress(&run, now_ns(), true);
 	}
 	if (run.writer) {

@@ -4,6 +4,7 @@
 #ifndef USER_RECORDING_WRITER_H
 #define USER_RECORDING_WRITER_H
 
+#include "user/proc/chunk.h"
 #include "user/record/recorder.h"
 
 #include <linux/types.h>
@@ -13,25 +14,6 @@
 struct recording_writer;
 struct text_span;
 
-/* One thing that a ring or the collector said, as it lies in a chunk: this, then `bytes` bytes,
- * then up to 7 of padding. The first 32-bit word tells what: enum ring_kind, enum process_kind, or:
- */
-struct chunk_entry {
-	__u32 bytes;
-	__u32 reserved;
-};
-
-enum { CHUNK_MAPS = 32, CHUNK_NOTE = 33 };
-
-/* CHUNK_MAPS: the executable mappings of a process, in the words of /proc/PID/maps; CHUNK_NOTE: a
- * sentence. */
-struct chunk_text {
-	__u32 kind;
-	__s32 pid;
-	__u64 time_ns;
-	char text[];
-};
-
 struct recording_totals {
 	_Atomic uint64_t events, lost, tasks, segments, bytes;
 };
@@ -39,6 +21,9 @@ struct recording_totals {
 /* Makes the directory, copies the plans, writes meta.json. */
 int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
 			  struct recording_writer **out, struct pugmark_diag *diag);
+/* Makes a file more in the recording, which is one of those that recording_folder.c lists. Returns
+ * a descriptor, which the caller closes, or -errno. */
+int recording_writer_create(const struct recording_writer *w, const char *name);
 /* Writes what is in a chunk of @len bytes. Returns 0 or -errno (-ENOSPC); from then on nothing more
  * is written, and what is there stays readable. @more: another chunk follows soon, and for that the
  * events of a task which has most of this one may wait, until recording_writer_settle() at last. */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* grammar.h: what the grammar says of an event, and how the parser follows it there: which
+ * alternative the event begins, and in which of the open frames; what can be done before anything
+ * shows; where a thread may leave frames other than by returning. */
+#ifndef OFFLINE_RECOVER_GRAMMAR_H
+#define OFFLINE_RECOVER_GRAMMAR_H
+
+#include "offline/recover/state/state.h"
+
+/* ---- of find.c ---- */
+
+/* The alternative of @decision in frame @f that the event begins, PUGMARK_NONE: none; and in
+ * *@empty the one that can be silent up to the frame's end. */
+uint32_t parser_alternative(struct parser *parser, const struct frame *f, uint32_t decision,
+			    const struct lookahead *la, uint32_t *empty);
+/* Whether the open call of an AT_CALL frame is where the event was entered from. */
+bool parser_enters_through(const struct parser *parser, const struct frame *f,
+			   const struct lookahead *la);
+/* How many ways the grammar has to an event: FOUND_TORN: two, and nothing tells them apart. */
+enum found { FOUND_NONE, FOUND_ONE, FOUND_TORN };
+
+/* Whether the grammar alone leads to the event, and for FOUND_ONE in *@level the frame that it
+ * begins in and in *@alt the alternative there, PUGMARK_NONE: the call that the frame is in. Those
+ * above it end in silence. */
+enum found parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level,
+		       uint32_t *alt);
+/* Whether the grammar leads to the event once no more than the first @n frames are open. */
+bool parser_can_come_below(struct parser *parser, const struct lookahead *la, uint32_t n);
+
+/* ---- of silence.c ---- */
+
+/* Down the open frames in silence: once those above frame @level have ended, that goes on where it
+ * is, in a call or before a decision. In all that follows the frames are looked at in this way,
+ *from the topmost down, as long as each can end:
+ *
+ *	for (uint32_t level = p->n; level-- > 0 && silence_in(&s, p, level);) {
+ *		... s.call: the event may be of what it enters ...
+ *		if (!silence_after_call(&s)) break;	(it never comes back)
+ *		... s.decision: the event may begin one of its alternatives ...
+ *	}
+ */
+struct silence {
+	const struct parser *p;
+	const struct frame *frame;
+	const struct pugmark_plan_node *call; /* that the frame is in; NULL: none */
+	uint32_t decision; /* what is next in it, after that call; PUGMARK_NONE: nothing is */
+	bool jumped;	   /* after the call: it was a jump, so the frame has ended with it */
+};
+
+/* Whether frame @level goes on in silence once those above it have ended: not where a gap hides
+ * how, or no frame of ours is below. */
+static inline bool silence_in(struct silence *s, const struct parser *p, uint32_t level)
+{
+	s->p = p;
+	s->frame = &p->stack[level];
+	s->jumped = false;
+	uint8_t position = parser_position_below(p, level, &s->decision);
+	s->call = position == AT_CALL ? node_at(p, s->frame->module, s->frame->node) : NULL;
+	return position == AT_CALL || position == AT_DECISION;
+}
+
+/* The call, if it is in one, has come back; false: it never does. */
+static inline bool silence_after_call(struct silence *s)
+{
+	if (!s->call)
+		return true;
+	s->jumped = s->call->flags & PUGMARK_NODE_TAIL;
+	s->decision = s->call->next;
+	return !(s->call->flags & PUGMARK_NODE_NORETURN);
+}
+
+/* Whether the frame can end in silence from there, in one way. */
+bool silence_ends(const struct silence *s);
+
+/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
+ * open frames that leads. */
+uint32_t parser_can_end_down_to(struct parser *parser, uint32_t n);
+/* Whether the frames above the first @n can end in silence. */
+static inline bool parser_can_end(struct parser *parser, uint32_t n)
+{
+	return parser_can_end_down_to(parser, n) == n;
+}
+/* Whether, if frame @n - 1 is still open, no other call can have been in progress since the last
+ * event than that which frame @top - 1 is in: behind it, and behind the calls of the frames that
+ * can end in silence after it, all that is done shows before it is done. */
+bool parser_call_is_last(const struct parser *parser, uint32_t top, uint32_t n);
+
+/* ---- of leaving.c ---- */
+
+/* Whether the call that frame @f is in, or just passed, where it is at @position, never returns to
+ * it. */
+bool parser_in_noreturn(const struct parser *parser, const struct frame *f, uint8_t position);
+/* How many frames are open where the thread may be leaving its stack or, @longjmp, frames of it:
+ * all, or those that a handler has interrupted there which can have ended in silence; 0: it cannot
+ * be leaving. */
+uint32_t parser_leaving(struct parser *parser, bool longjmp);
+
+/* ---- of derive.c ---- */
+
+/* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
+void parser_end_frames(struct parser *parser, uint32_t n);
+/* The same, where it said so of the event @la. */
+void parser_end_before(struct parser *parser, uint32_t n, const struct lookahead *la);
+/* Follows the grammar to the node that the event witnesses; @first: what parser_find() said of the
+ * first decision, or PUGMARK_NONE. FOUND_NONE: nothing leads there, which after parser_find() is a
+ * fault of the plan. */
+enum found parser_derive(struct parser *parser, const struct lookahead *la, uint32_t first);
+
+#endif

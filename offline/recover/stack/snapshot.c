@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* snapshot.c: reads stack snapshots. A snapshot holds the words from the event's frame upwards:
+ * return addresses of calls in progress, and whatever earlier calls have left there. What tells
+ * them apart is that calls in progress form a chain: each call's frame has a known height, and
+ * ends at the return address of its caller, up to a frame that is open. */
+#include "offline/recover/stack/snapshot.h"
+
+#include "offline/base/sigframe.h"
+
+bool stack_word(const struct pugmark_witness_event *e, uint64_t addr, uint64_t *word)
+{
+	uint64_t i = (addr - e->stack_addr) / 8;
+	if (!e->stack || addr < e->stack_addr || i >= e->stack_words ||
+	    e->stack[i] == PUGMARK_EVENT_STACK_UNKNOWN)
+		return false;
+	*word = e->stack[i];
+	return true;
+}
+
+bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr)
+{
+	return e->stack && addr >= e->stack_addr && (addr - e->stack_addr) / 8 < e->stack_words;
+}
+
+bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp)
+{
+	uint64_t frame[SIGFRAME_WORDS] = {0};
+	static const uint8_t needed[] = {SIGFRAME_FLAGS,   SIGFRAME_LINK, SIGFRAME_BP,
+					 SIGFRAME_SP,	   SIGFRAME_IP,	  SIGFRAME_EFLAGS,
+					 SIGFRAME_SEGMENTS};
+	for (uint32_t i = 0; i < sizeof(needed); i++)
+		if (!stack_word(e, e->cfa - 8 + 8 * needed[i], &frame[needed[i]]))
+			return false;
+	uint64_t eflags = frame[SIGFRAME_EFLAGS];
+	if (frame[SIGFRAME_FLAGS] >> 3 || frame[SIGFRAME_LINK] ||
+	    !sigframe_is_user(frame[SIGFRAME_SEGMENTS]) || !(eflags & 2) || eflags >> 22)
+		return false;
+	*bp = frame[SIGFRAME_BP];
+	*sp = frame[SIGFRAME_SP];
+	*ip = frame[SIGFRAME_IP];
+	return true;
+}
+
+bool stack_handler_runs(const struct pugmark_witness_event *e, uint64_t sp, uint64_t ip)
+{
+	for (uint32_t i = 0; e->stack && i + SIGFRAME_WORDS <= e->stack_words; i++) {
+		const uint64_t *frame = e->stack + i;
+		if (frame[SIGFRAME_SP] != sp || e->stack_addr + 8 * i + 8 < e->cfa)
+			continue;
+		/* What only looks like it has lost its ip, where call frame information leads on.
+		 */
+		if (frame[SIGFRAME_LINK] == PUGMARK_EVENT_STACK_HANDLER ||
+		    (!frame[SIGFRAME_LINK] && frame[SIGFRAME_IP] == ip &&
+		     sigframe_is_user(frame[SIGFRAME_SEGMENTS])))
+			return true;
+	}
+	return false;
+}
