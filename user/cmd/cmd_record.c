@@ -42,6 +42,20 @@ static bool wants(void *ctx, const char *file)
 	return record_modules_wants(r->options, file);
 }
 
+static const char *changed(void *ctx)
+{
+	struct replanning *r = ctx;
+
+	return targets_changed(&r->modules->targets);
+}
+
+static void release(void *ctx)
+{
+	struct replanning *r = ctx;
+
+	targets_release(&r->modules->targets);
+}
+
 /* A pattern may be wrong, or what it names may come later, or not at all. */
 static void tell_awaited(const struct record_modules_options *o, const struct record_modules *m,
 			 bool last)
@@ -170,6 +184,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 
 	if (!err)
 		err = record_check_shapes(a->options.quiet, diag);
+	if (modules)
+		modules->targets.guarded = true;
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
 		err = record_check_process(a->pids[i], diag);
 	m->argv = a->options.argv;
@@ -202,6 +218,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.running = modules->running;
 		a->options.n_running = modules->n_running;
 		a->options.replan = replan;
+		a->options.changed = changed;
+		a->options.release = release;
 		a->options.replan_ctx = &replanning;
 		err = plan_captures(a, modules, &captures, diag);
 	}
@@ -227,8 +245,10 @@ static void print_name(const struct recorder_options *o)
 	command_say(stderr, "pugmark: ", o->output, ": ");
 }
 
-static void print_summary(const struct recorder_options *o, const struct recorder_result *r)
+static void print_summary(const struct record_args *a, const struct recorder_result *r)
 {
+	const struct recorder_options *o = &a->options;
+
 	if (r->why == STOP_DISK) {
 		print_name(o);
 		fprintf(stderr, "%s: recording stopped\n",
@@ -253,6 +273,18 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 		fprintf(stderr, "%llu events were lost%s\n",
 			(unsigned long long)(r->lost - r->unplanned),
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
+	}
+	if (!r->tasks && !o->argv) {
+		print_name(o);
+		if (o->all)
+			command_say(stderr, "nothing recorded: no process ran what is probed of ",
+				    a->modules.binary,
+				    " (one that runs an older file of that name is recorded with "
+				    "-p)\n");
+		else
+			fputs("nothing recorded: no thread came to what is probed (an idle one "
+			      "needs a longer --duration)\n",
+			      stderr);
 	}
 	if (o->quiet)
 		return;
@@ -284,10 +316,10 @@ int cmd_record(int argc, char **argv)
 		record_explain_files(err, &diag);
 		return command_fail(&diag);
 	}
-	print_summary(&a.options, &result);
+	print_summary(&a, &result);
 	if (result.exit_status)
 		return result.exit_status;
-	return result.why == STOP_DISK || result.why == STOP_OVERHEAD ? EXIT_ERROR
-	       : result.lost					      ? EXIT_GAPS
-								      : EXIT_OK;
+	return result.why == STOP_DISK || result.why == STOP_OVERHEAD		       ? EXIT_ERROR
+	       : result.lost || result.not_whole || (!result.tasks && !a.options.argv) ? EXIT_GAPS
+										       : EXIT_OK;
 }

@@ -130,6 +130,10 @@ static int take_ring(struct record_args *a, double value)
 
 static int take_all(struct record_args *a, const char *text)
 {
+	if (a->options.all)
+		return command_usage("record",
+				     "-a twice: a recording is of one binary (two recordings can "
+				     "run at a time)");
 	a->options.all = true;
 	a->modules.binary = text;
 	return EXIT_OK;
@@ -239,6 +243,7 @@ static const struct record_option record_options[] = {
 };
 
 enum { N_OPTIONS = sizeof(record_options) / sizeof(*record_options) };
+_Static_assert(N_OPTIONS <= 64, "record_args.given has a bit for each");
 
 static int take(struct record_args *a, const struct record_option *o)
 {
@@ -247,8 +252,12 @@ static int take(struct record_args *a, const struct record_option *o)
 
 	if (o->flag)
 		*(bool *)(base + o->flag) = true;
+	if (o->text && o->letter != 'o' && a->given & 1ull << (o - record_options))
+		return command_usage("record", "--%s twice: '%s' and '%s'", o->name,
+				     *(const char **)(base + o->text), optarg);
 	if (o->text)
 		*(const char **)(base + o->text) = optarg;
+	a->given |= 1ull << (o - record_options);
 	if (o->list) {
 		struct record_list *list = (struct record_list *)(base + o->list);
 

@@ -61,6 +61,7 @@ struct recording_run {
 	uint64_t start_ns, shown_ns, shown_events;
 	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress;
+	bool changed; /* a file that is probed */
 	int child_status;
 };
 
@@ -180,6 +181,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
 	struct progress progress;
+	const char *changed;
 	int err = catch_signals(run, diag);
 
 	for (uint32_t m = 0; !err && m < o->n_modules && m < BATCH_MODULES; m++)
@@ -192,6 +194,10 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_load(o, run->spans, &run->probes, diag);
 	if (!err && o->argv)
 		err = launch(run, diag);
+	if (!err && o->changed && (changed = o->changed(o->replan_ctx)))
+		err = pugmark_diag_set(diag, -ESTALE, changed, PUGMARK_NO_OFFSET,
+				       "it was written to while it was planned (run this again "
+				       "when that is done)");
 	if (!err)
 		tell_removing(run);
 	uint64_t before_ns = now_ns();
@@ -426,6 +432,28 @@ static int follow(struct recording_run *run, uint64_t time_ns)
 	return err;
 }
 
+/* A file that is probed was written to, or is about to be: the probes go, for they would stand in
+ * the middle of other instructions, and then whoever waits may go on. What runs is not traced from
+ * then on. Returns whether that is so. */
+static bool check_files(struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+	const char *name = run->replanner || !o->changed ? NULL : o->changed(o->replan_ctx);
+	char text[512];
+
+	if (run->changed || !name)
+		return run->changed;
+	run->changed = true;
+	pause_probes(run);
+	o->release(o->replan_ctx);
+	snprintf(text, sizeof(text),
+		 "%.400s was written to while it was probed: from here on nothing is traced "
+		 "(record again)",
+		 name);
+	note(run, text);
+	return true;
+}
+
 static enum recorder_stop wait_for_end(struct recording_run *run)
 {
 	const struct recorder_options *o = run->options;
@@ -442,7 +470,7 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* While it is planned, mappings wait. */
 		poll(fds, run->replanner ? 2 : 4, run->replanner ? SHORT_TICK_MS : TICK_MS);
 		uint64_t time_ns = now_ns();
-		callers_look(run->callers);
+		callers_look(run->callers, run->collector);
 		if (read_signals(run))
 			return STOP_SIGNAL;
 		if (collector_error(run->collector))
@@ -452,7 +480,10 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* What the command started is part of it. */
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
-		if (follow(run, time_ns))
+		/* What captures values has probes of its own, which go at the end. */
+		if (!run->changed && check_files(run) && run->capturing)
+			return STOP_CHANGED;
+		if (!run->changed && follow(run, time_ns))
 			return STOP_OVERHEAD;
 		show_progress(run, time_ns, false);
 	}
@@ -529,6 +560,15 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
+/* Where no progress shows it. What a command itself prints is not mixed with that. */
+static void say_begun(const struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+
+	if (!o->quiet && !run->progress && !o->argv)
+		say(run, "recording", o->duration_ns ? "" : " (SIGINT ends it)");
+}
+
 /* The command becomes the program. At level values it stops where that begins, or what runs already
  * stops for a moment. */
 static int let_go(struct recording_run *run, struct pugmark_diag *diag)
@@ -585,6 +625,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_enable(run.probes);
 		err = let_go(&run, diag);
 	}
+	if (!err)
+		say_begun(&run);
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
 	if (!err)
@@ -593,6 +635,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		struct progress progress;
 		uint64_t before_ns = now_ns();
 
+		check_files(&run);
 		progress_start(&progress, "removing probes", 0, options->quiet);
 		probes_stop(run.probes);
 		progress_end(&progress);
@@ -616,6 +659,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		const struct recording_totals *t = recording_writer_totals(run.writer);
 
 		done.exit_status = err ? 127 : exit_status(&run);
+		done.not_whole = run.changed || callers_not_whole(run.callers);
 		done.events = t->events;
 		done.lost = t->lost + probes_counters(run.probes)->hits_without_task;
 		done.unplanned = probes_counters(run.probes)->unplanned;
