@@ -30,7 +30,7 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 # Without zstd, segments are compressed by zlib. It is asked for alone: pkg-config says nothing of any
 # library where one is missing.
 ZSTD := $(shell pkg-config --exists libzstd 2>/dev/null && echo libzstd)
-PKGS := libelf libdw $(ZSTD) zlib jansson libbpf
+PKGS := libelf libdw nettle $(ZSTD) zlib jansson libbpf
 CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION=\"$(VERSION)\" \
 	    $(if $(ZSTD),,-DPUGMARK_NO_ZSTD) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
@@ -56,8 +56,8 @@ Q := @
 say = @printf '  %-7s %s\n'
 endif
 
-LIB_SRC := $(wildcard offline/*.c)
-USER_SRC := $(wildcard user/*.c)
+LIB_SRC := $(wildcard offline/*.c offline/*/*.c)
+USER_SRC := $(wildcard user/*.c user/*/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -101,7 +101,7 @@ $(BUILD)/libuser.a: $(filter-out $(BUILD)/user/main.o,$(USER_OBJ))
 $(BUILD)/libsupport.a: $(SUPPORT_OBJ)
 $(BUILD)/%.a:
 	$(say) AR $@
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(BUILD)/$(SHARED): $(LIB_OBJ) offline/libpugmark.map
 	$(say) LINK $@

@@ -3,7 +3,10 @@
  * (uprobe_init_insn, branch_setup_xol_ops, push_setup_xol_ops). Where kernels differ the safer
  * class stands here: what one of them refuses is refused. The kernel looks an instruction up by
  * the first byte of its opcode, or by the first two; one with a VEX or EVEX prefix by its opcode
- * byte alone, as if that were a one-byte opcode. */
+ * byte alone, as if that were a one-byte opcode: so what it would take for a branch, a push or a
+ * nop is refused here as well. It skips opcode 0x90 under all prefixes, where REX.B makes an
+ * exchange with r8 of it (seen on Linux 6.18: Go's gcWriteBarrierR8 went on with wrong registers).
+ */
 #include "offline/probe_class.h"
 
 enum { STEPPED, EMULATED, REFUSED };
@@ -88,6 +91,8 @@ static uint8_t legacy_class(const ZydisDecodedInstruction *insn)
 		class = STEPPED;
 	if (one && opcode == 0x8e && insn->raw.modrm.reg == 2)
 		class = REFUSED; /* a load of ss masks exceptions */
+	if (one && opcode == 0x90 && insn->raw.rex.B)
+		class = REFUSED; /* xchg r8, which the kernel skips as if it were a nop */
 	if (one && (opcode & 0xf8) == 0x50) {
 		bool rex_b = insn->length == 2 && insn->raw.rex.B && !insn->raw.rex.W &&
 			     !insn->raw.rex.R && !insn->raw.rex.X;
@@ -104,7 +109,7 @@ enum pugmark_probe_class probe_class_of(const ZydisDecodedInstruction *insn)
 		class = legacy_class(insn);
 	else
 		class = prefixed(insn, false,
-				 one_byte[insn->opcode] == REFUSED ? REFUSED : STEPPED);
+				 one_byte[insn->opcode] == STEPPED ? STEPPED : REFUSED);
 	if (class == REFUSED)
 		return PROBE_REFUSED;
 	if (class == STEPPED)

@@ -30,6 +30,7 @@ libzstd-dev           libzstd-devel
 libzydis-dev          zydis-devel
 libcmocka-dev         libcmocka-devel
 libjansson-dev        jansson-devel
+nettle-dev            nettle-devel
 '
 test_table='
 qemu-user             qemu-user

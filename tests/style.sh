@@ -33,7 +33,10 @@ licences() {
 	local file want
 	for file in "${sources[@]}" "${scripts[@]}"; do
 		want=LGPL-2.1-or-later
-		case $file in bpf/*) want=GPL-2.0 ;; esac
+		case $file in
+		bpf/protocol.h) ;; # user/ includes it as well
+		bpf/*) want=GPL-2.0 ;;
+		esac
 		head -n 2 "$file" | grep -q "SPDX-License-Identifier: $want" || echo "$file: not $want"
 	done
 }
@@ -44,7 +47,7 @@ trailing_blanks() {
 
 headers_alone() {
 	local header
-	for header in include/pugmark/*.h offline/*.h user/*.h; do
+	for header in include/pugmark/*.h {offline,user}/{*.h,*/*.h}; do
 		echo "#include \"$header\"" | ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Iinclude \
 			-I. -fsyntax-only -x c -
 	done

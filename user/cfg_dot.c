@@ -3,6 +3,7 @@
 #include "offline/cscfg.h"
 #include "user/cfg_names.h"
 #include "user/cfg_print.h"
+#include "user/cli/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,11 +12,7 @@
 static void print_quoted(const char *name, FILE *out)
 {
 	char *plain = pugmark_demangle(name);
-	for (const char *c = plain ? plain : name; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			fputc('\\', out);
-		fputc(*c, out);
-	}
+	printable_print(out, plain ? plain : name, PRINT_DOT);
 	free(plain);
 }
 

@@ -2,6 +2,7 @@
 /* cfg_export.c: the whole model as text, one item a line, for tools that check or consume it. */
 #include "user/cfg_names.h"
 #include "user/cfg_print.h"
+#include "user/cli/printable.h"
 
 #include <inttypes.h>
 
@@ -10,7 +11,9 @@
 static void print_func(const struct pugmark_model *m, uint32_t func, FILE *out)
 {
 	const struct pugmark_func *f = &m->funcs[func];
-	fprintf(out, "F %" PRIx64 " %s ", f->addr, f->name);
+	fprintf(out, "F %" PRIx64 " ", f->addr);
+	printable_print(out, f->name, PRINT_TEXT);
+	fputc(' ', out);
 	cfg_print_flags(out, f->flags, cfg_func_flags);
 	fputc('\n', out);
 	for (uint32_t i = 0; i < f->n_parts; i++) {
@@ -45,7 +48,9 @@ static void print_site(const struct pugmark_model *m, uint32_t site, FILE *out)
 	else
 		fputc('-', out);
 	const char *import = s->import == PUGMARK_NONE ? "-" : m->imports[s->import].name;
-	fprintf(out, " %s ", *import ? import : "?");
+	fputc(' ', out);
+	printable_print(out, *import ? import : "?", PRINT_TEXT);
+	fputc(' ', out);
 	cfg_print_flags(out, s->flags, cfg_site_flags);
 	if (s->height == PUGMARK_HEIGHT_UNKNOWN)
 		fputs(" -\n", out);

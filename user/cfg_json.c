@@ -40,7 +40,7 @@ static int emit(json_t *value, const char *after, FILE *out)
 {
 	if (!value)
 		return -ENOMEM;
-	int failed = json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY);
+	int failed = json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	json_decref(value);
 	fputs(after, out);
 	return failed ? -EIO : 0;

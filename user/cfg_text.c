@@ -87,7 +87,7 @@ static int print_summary(const struct pugmark_model *m, FILE *out)
 static void print_name(const char *name, FILE *out)
 {
 	char *plain = pugmark_demangle(name);
-	fputs(plain ? plain : name, out);
+	command_print_safe(out, plain ? plain : name);
 	free(plain);
 }
 

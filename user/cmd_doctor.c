@@ -55,7 +55,9 @@ static void print_text(const struct doctor_findings *f)
 	}
 	if (!f->measured) {
 		if (*f->not_measured.text)
-			printf("\nprobe costs could not be measured: %s\n", f->not_measured.text);
+			command_say(stdout,
+				    "\nprobe costs could not be measured: ", f->not_measured.text,
+				    "\n");
 		return;
 	}
 	puts("\nadded by a probe with an empty program, ns");
@@ -70,7 +72,7 @@ static void print_text(const struct doctor_findings *f)
 		       w->added_ns, w->over_empty, w->low, w->high);
 	}
 	if (*f->not_saved.text)
-		printf("the costs could not be kept: %s\n", f->not_saved.text);
+		command_say(stdout, "the costs could not be kept: ", f->not_saved.text, "\n");
 }
 
 static int print_json(const struct doctor_findings *f)
@@ -106,7 +108,8 @@ static int print_json(const struct doctor_findings *f)
 		json_object_set_new(root, "costs_ns", ns);
 		json_object_set_new(root, "over_empty", over);
 	}
-	int bad = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	int bad =
+		json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
 	putchar('\n');
 	json_decref(root);
 	return bad;

@@ -67,11 +67,19 @@ static const char *const kinds[] = {
 /* As one word: names of files may be anything. */
 static void add_name(struct head *h, const char *name)
 {
-	for (; *name && h->len + 6 < HEAD_BYTES; name++) /* no file has a longer name */
-		if ((unsigned char)*name > ' ' && *name != 0x7f)
-			h->text[h->len++] = *name;
-		else
-			h->len += (uint16_t)sprintf(h->text + h->len, "\\x%02x", *name);
+	char escape[PRINTABLE_ESCAPE_MAX];
+	while (*name && h->len + 2 * PRINTABLE_ESCAPE_MAX < HEAD_BYTES) { /* no file's is longer */
+		size_t n = printable_run(name, PRINT_WORD);
+		size_t room = HEAD_BYTES - PRINTABLE_ESCAPE_MAX - h->len;
+		n = n < room ? n : room;
+		memcpy(h->text + h->len, name, n);
+		h->len += (uint16_t)n;
+		name += n;
+		if (*name && !printable_run(name, PRINT_WORD)) {
+			name += printable_escape(name, PRINT_WORD, escape);
+			h->len += (uint16_t)sprintf(h->text + h->len, "%s", escape);
+		}
+	}
 }
 
 static void make_heads(struct dump *d)

@@ -75,10 +75,12 @@ int cmd_raw(int argc, char **argv)
 		uint64_t bias;
 		int more = recording_iter_new(rec, i, &iter);
 
-		if (!count_only)
-			printf("# task %u tid %d pid %d parent %u %s, %" PRIu64 " events\n",
-			       tasks[i].number, tasks[i].tid, tasks[i].pid, tasks[i].parent,
-			       tasks[i].comm, tasks[i].n_events);
+		if (!count_only) {
+			printf("# task %u tid %d pid %d parent %u ", tasks[i].number, tasks[i].tid,
+			       tasks[i].pid, tasks[i].parent);
+			command_print_safe(stdout, tasks[i].comm);
+			printf(", %" PRIu64 " events\n", tasks[i].n_events);
+		}
 		if (more) {
 			recording_free(rec);
 			pugmark_diag_set(&diag, more, argv[1], PUGMARK_NO_OFFSET, "%s",
@@ -94,8 +96,11 @@ int cmd_raw(int argc, char **argv)
 			printf("# module 0 at %" PRIx64 "\n", bias);
 		recording_iter_free(iter);
 	}
-	for (uint32_t i = 0; recording_note(rec, i); i++)
-		printf("# note: %s\n", recording_note(rec, i));
+	for (uint32_t i = 0; recording_note(rec, i); i++) {
+		fputs("# note: ", stdout);
+		command_print_safe(stdout, recording_note(rec, i));
+		putchar('\n');
+	}
 	if (count_only)
 		printf("%" PRIu64 " events\n", n_events);
 	recording_free(rec);

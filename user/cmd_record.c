@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_record.c: `pugmark record`: checks, plans, records, and the sentence at the end. */
+#include "user/cli/printable.h"
 #include "user/command.h"
 #include "user/measure_costs.h"
 #include "user/record_args.h"
@@ -45,11 +46,11 @@ static void tell_awaited(const struct record_modules_options *o, const struct re
 {
 	for (uint32_t i = 0; i < o->n_modules; i++)
 		if (m->awaited[i])
-			fprintf(stderr,
-				last ? "pugmark: no module '%s' was ever loaded\n"
-				     : "pugmark: note: no module '%s' so far: it is traced from "
-				       "when one is loaded\n",
-				o->modules[i]);
+			command_say(stderr,
+				    last ? "pugmark: no module '" : "pugmark: note: no module '",
+				    o->modules[i],
+				    last ? "' was ever loaded\n"
+					 : "' so far: it is traced from when one is loaded\n");
 }
 
 /* The costs by which the overhead is told, where doctor has not left any. */
@@ -75,12 +76,14 @@ static void warn_unresolved(const struct record_modules *modules, bool quiet)
 		const struct recorder_module *m = &modules->at[i];
 		uint32_t n = m->plan ? m->plan->unresolved : 0;
 
-		if (n)
-			fprintf(stderr,
-				"pugmark: %s: at %u place%s of this file nothing can be probed "
-				"that tells what happens: where one of them is met, the trace may "
-				"have a gap (which `pugmark verify` then names)\n",
-				m->name ? m->name : m->path, n, n == 1 ? "" : "s");
+		if (!n)
+			continue;
+		command_say(stderr, "pugmark: ", m->name ? m->name : m->path, ": ");
+		fprintf(stderr,
+			"at %u place%s of this file nothing can be probed that tells what happens: "
+			"where one of them is met, the trace may have a gap (which `pugmark "
+			"verify` then names)\n",
+			n, n == 1 ? "" : "s");
 	}
 }
 
@@ -99,10 +102,13 @@ static void tell_forked(const struct record_args *a, const struct record_modules
 	for (uint32_t i = 0; n <= NAMED && i < n; i++)
 		fprintf(stderr, "%s -p %d%s", i ? "" : "add", forked[i],
 			i + 1 == n ? ", or take " : "");
-	if (running_runs(a->pids[0], name))
-		fprintf(stderr, "-a %s)\n", name);
-	else /* replaced or deleted */
+	if (running_runs(a->pids[0], name)) {
+		fputs("-a ", stderr);
+		printable_print(stderr, name, PRINT_SHELL);
+		fputs(")\n", stderr);
+	} else { /* replaced or deleted */
 		fprintf(stderr, "-a /proc/%d/exe)\n", a->pids[0]);
+	}
 }
 
 /* What an earlier recording has taken out and is not traced: in the recording as well. The caller
@@ -189,9 +195,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 /* How each line of the summary begins: the name of the recording may hold anything. */
 static void print_name(const struct recorder_options *o)
 {
-	fputs("pugmark: ", stderr);
-	command_print_safe(stderr, o->output);
-	fputs(": ", stderr);
+	command_say(stderr, "pugmark: ", o->output, ": ");
 }
 
 static void print_summary(const struct recorder_options *o, const struct recorder_result *r)

@@ -2,16 +2,21 @@
 /* command.c: how a command says what went wrong: one line on stderr. */
 #include "user/command.h"
 
+#include "user/cli/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
 void command_print_safe(FILE *out, const char *text)
 {
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		if (*c < 0x20 || *c == 0x7f)
-			fprintf(out, "\\x%02x", *c);
-		else
-			fputc(*c, out);
+	printable_print(out, text, PRINT_TEXT);
+}
+
+void command_say(FILE *out, const char *before, const char *text, const char *after)
+{
+	fputs(before, out);
+	command_print_safe(out, text);
+	fputs(after, out);
 }
 
 int command_fail(const struct pugmark_diag *diag)

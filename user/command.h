@@ -23,9 +23,10 @@ int command_fail(const struct pugmark_diag *diag);
  * NULL: then it is about the program as a whole. */
 int command_usage(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints @text, which may come from a file, so that it stays on its line and cannot move a
- * terminal's cursor: control characters become \xNN. UTF-8 passes. */
+/* Prints @text, which may come from a file, as PRINT_TEXT of user/cli/printable.h. */
 void command_print_safe(FILE *out, const char *text);
+/* Prints @before and @after as they are, and @text between them as that does. */
+void command_say(FILE *out, const char *before, const char *text, const char *after);
 
 int cmd_cfg(int argc, char **argv);
 int cmd_check(int argc, char **argv);

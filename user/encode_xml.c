@@ -5,17 +5,7 @@
 
 static void xml_text(struct out *out, const char *text)
 {
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		if (*c == '<')
-			out_text(out, "&lt;");
-		else if (*c == '>')
-			out_text(out, "&gt;");
-		else if (*c == '&')
-			out_text(out, "&amp;");
-		else if (*c == '"')
-			out_text(out, "&quot;");
-		else
-			out_char(out, *c < 0x20 || *c >= 0x7f ? '?' : (char)*c);
+	out_printable(out, text, PRINT_XML);
 }
 
 static void attribute(struct encode *e, const char *name, uint64_t value)

@@ -45,59 +45,30 @@ void out_bytes(struct out *out, const char *text, size_t len)
 	}
 }
 
-/* The length of the UTF-8 character at @s, 0 where there is none. */
-static unsigned utf8_length(const unsigned char *s)
+void out_printable(struct out *out, const char *text, enum printable_form form)
 {
-	unsigned n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : 4;
+	char escape[PRINTABLE_ESCAPE_MAX];
 
-	if ((*s >= 0x80 && *s < 0xc2) || *s > 0xf4)
-		return 0;
-	for (unsigned i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	bool overlong = (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xf0 && s[1] < 0x90);
-	bool surrogate = *s == 0xed && s[1] > 0x9f;
-	bool beyond = *s == 0xf4 && s[1] > 0x8f;
+	while (*text) {
+		size_t n = printable_run(text, form);
 
-	return overlong || surrogate || beyond ? 0 : n;
-}
-
-void out_json_text(struct out *out, const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	for (;;) {
-		const unsigned char *plain = s;
-
-		while (*s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\')
-			s++;
-		out_bytes(out, (const char *)plain, s - plain);
-		if (!*s)
-			return;
-		unsigned n = utf8_length(s);
-
-		if (*s == '"' || *s == '\\') {
-			out_char(out, '\\');
-			out_char(out, (char)*s++);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			out_format(out, "\\u%04x", *s++);
-		} else if (!n) {
-			out_text(out, "\xef\xbf\xbd");
-			s++;
-		} else {
-			out_bytes(out, (const char *)s, n);
-			s += n;
+		out_bytes(out, text, n);
+		text += n;
+		if (*text) {
+			text += printable_escape(text, form, escape);
+			out_text(out, escape);
 		}
 	}
 }
 
+void out_json_text(struct out *out, const char *text)
+{
+	out_printable(out, text, PRINT_JSON);
+}
+
 void out_safe_text(struct out *out, const char *text)
 {
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++)
-		if (*s < 0x20 || *s == 0x7f)
-			out_format(out, "\\x%02x", *s);
-		else
-			out_char(out, (char)*s);
+	out_printable(out, text, PRINT_TEXT);
 }
 
 void out_format(struct out *out, const char *format, ...)

@@ -4,6 +4,8 @@
 #ifndef USER_OUT_H
 #define USER_OUT_H
 
+#include "user/cli/printable.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,9 +27,11 @@ bool out_flush(struct out *out);
 int out_stdout_error(void);
 /* Text of any length. */
 void out_bytes(struct out *out, const char *text, size_t len);
-/* @text as the inside of a JSON string; bytes that are not UTF-8 become U+FFFD. */
+/* @text as @form of user/cli/printable.h, but PRINT_SHELL. */
+void out_printable(struct out *out, const char *text, enum printable_form form);
+/* PRINT_JSON: the inside of a string. */
 void out_json_text(struct out *out, const char *text);
-/* @text on one line, without bytes that move a terminal's cursor: those become \xNN. */
+/* PRINT_TEXT. */
 void out_safe_text(struct out *out, const char *text);
 /* Like printf; for what is printed rarely. */
 void out_format(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

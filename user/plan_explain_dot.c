@@ -6,11 +6,7 @@
 
 static void dot_text(struct out *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			out_char(out, '\\');
-		out_char(out, *text);
-	}
+	out_printable(out, text, PRINT_DOT);
 }
 
 static void dot_edges(const struct explainer *x, const char *from, uint32_t decision,

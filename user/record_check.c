@@ -4,6 +4,7 @@
 
 #include "offline/plan_places.h"
 #include "user/build_id.h"
+#include "user/cli/printable.h"
 #include "user/doctor.h"
 #include "user/probe_limits.h"
 
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -177,8 +179,14 @@ int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
 	option += strspn(option, " \t");
 	for (size_t len = strlen(option); len && strchr(" \t", option[len - 1]);)
 		option[--len] = 0;
-	const char *quote = strpbrk(option, " \t") ? "'" : "";
-	return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
-				"a script: what runs is its interpreter (record -- %s %s%s%s%s%s)",
-				interpreter, quote, option, quote, *option ? " " : "", path);
+	char *words[] = {printable_dup(interpreter, PRINT_SHELL),
+			 printable_dup(option, PRINT_SHELL), printable_dup(path, PRINT_SHELL)};
+	if (words[0] && words[1] && words[2])
+		err = pugmark_diag_set(
+			diag, err, path, PUGMARK_NO_OFFSET,
+			"a script: what runs is its interpreter (record -- %s%s%s %s)", words[0],
+			*option ? " " : "", *option ? words[1] : "", words[2]);
+	for (int i = 0; i < 3; i++)
+		free(words[i]);
+	return err;
 }

@@ -2,6 +2,7 @@
 /* record_modules.c: see record_modules.h. */
 #include "user/record_modules.h"
 
+#include "user/command.h"
 #include "user/launch.h"
 #include "user/record_check.h"
 #include "user/running.h"
@@ -132,8 +133,9 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 		err = planning_make(module->path, &options, planned, diag);
 		progress_end(&progress);
 		if (!err && planned->not_kept && !o->quiet)
-			fprintf(stderr, "pugmark: note: the plan is not kept: %s\n",
-				planned->not_kept);
+			command_say(stderr,
+				    "pugmark: note: the plan is not kept: ", planned->not_kept,
+				    "\n");
 		if (err == -ENOEXEC && module->name)
 			record_explain_script(module->name, err, diag);
 	}

@@ -7,6 +7,7 @@
 #include "user/callers.h"
 #include "user/caught_signals.h"
 #include "user/collector.h"
+#include "user/command.h"
 #include "user/later.h"
 #include "user/launch.h"
 #include "user/overhead.h"
@@ -239,12 +240,19 @@ static bool read_signals(struct recording_run *run)
 	return asked;
 }
 
+/* What is said on stderr: the recording's name, @what, @text. */
+static void say(const struct recording_run *run, const char *what, const char *text)
+{
+	command_say(stderr, "pugmark: ", run->options->output, ": ");
+	command_say(stderr, what, text, "\n");
+}
+
 /* Says what has come and what cannot be done about it. */
 static void note(struct recording_run *run, const char *text)
 {
 	collector_note(run->collector, text);
 	if (!run->options->quiet)
-		fprintf(stderr, "pugmark: %s: %s\n", run->options->output, text);
+		say(run, "", text);
 }
 
 /* What was loaded cannot be taken in: the rest goes on as it is. */
@@ -396,8 +404,7 @@ static int follow(struct recording_run *run, uint64_t time_ns)
 	if (!err && !run->replanner && run->later)
 		err = check_later(run, time_ns);
 	if (err && !run->options->quiet)
-		fprintf(stderr, "pugmark: %s: planning anew: %s\n", run->options->output,
-			diag.text);
+		say(run, "planning anew: ", diag.text);
 	return err;
 }
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* private_file.c: see private_file.h. The data of the file, and not its holes, is read into a
+ * mapping of zeros; then the file must be what it was before. */
+#include "offline/base/private_file.h"
+
+#include "offline/base/open_regular.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* With ASan, the rest of the mapping's last page is made to fault, as memory past a malloc() does.
+ */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HAVE_ASAN)
+#include <sanitizer/asan_interface.h>
+#define GUARD(addr, len) __asan_poison_memory_region(addr, len)
+#define UNGUARD(addr, len) __asan_unpoison_memory_region(addr, len)
+#else
+#define GUARD(addr, len) ((void)(addr), (void)(len))
+#define UNGUARD(addr, len) ((void)(addr), (void)(len))
+#endif
+
+enum { TRIES = 3 };
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool unchanged(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && same_time(&a->st_mtim, &b->st_mtim) &&
+	       same_time(&a->st_ctim, &b->st_ctim);
+}
+
+/* Reads [@off, @end) of @fd. Returns 0, -EAGAIN where the file ends before, or -errno. */
+static int read_data(int fd, uint8_t *to, uint64_t off, uint64_t end)
+{
+	while (off < end) {
+		ssize_t n = pread(fd, to + off, end - off, (off_t)off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EAGAIN;
+		off += n;
+	}
+	return 0;
+}
+
+/* Reads @len bytes but for holes, which stay as they are: zeros. */
+static int read_all(int fd, uint8_t *to, uint64_t len)
+{
+	int err = 0;
+	for (uint64_t off = 0; !err && off < len;) {
+		off_t data = lseek(fd, (off_t)off, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			return 0; /* a hole up to the end */
+		off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+		if (hole < 0 || data < (off_t)off || hole <= data)
+			return read_data(fd, to, off, len); /* this file system does not tell */
+		uint64_t end = (uint64_t)hole < len ? (uint64_t)hole : len;
+		if ((uint64_t)data < end)
+			err = read_data(fd, to, data, end);
+		off = (uint64_t)hole;
+	}
+	return err;
+}
+
+static uint64_t rest_of_page(uint64_t len)
+{
+	return -len & (sysconf(_SC_PAGESIZE) - 1);
+}
+
+static int try_read(int fd, uint64_t max_bytes, struct private_file *out)
+{
+	struct stat after;
+	struct private_file file = {0};
+	if (fstat(fd, &file.st))
+		return -errno;
+	file.len_bytes = file.st.st_size;
+	if (file.len_bytes > max_bytes)
+		return -EFBIG;
+	if (!file.len_bytes) {
+		*out = file;
+		return 0;
+	}
+	void *map = mmap(NULL, file.len_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	int err = read_all(fd, map, file.len_bytes);
+	if (!err && fstat(fd, &after))
+		err = -errno;
+	if (!err && !unchanged(&file.st, &after))
+		err = -EAGAIN;
+	if (!err && mprotect(map, file.len_bytes, PROT_READ))
+		err = -errno;
+	if (err) {
+		munmap(map, file.len_bytes);
+		return err;
+	}
+	file.bytes = map;
+	GUARD(file.bytes + file.len_bytes, rest_of_page(file.len_bytes));
+	*out = file;
+	return 0;
+}
+
+int private_file_read(int fd, uint64_t max_bytes, struct private_file *out)
+{
+	int err = -EAGAIN;
+	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+		err = try_read(fd, max_bytes, out);
+	return err == -EAGAIN ? -EBUSY : err;
+}
+
+/* Closes @fd. */
+static int read_and_close(int fd, uint64_t max_bytes, struct private_file *out)
+{
+	if (fd < 0)
+		return fd;
+	int err = private_file_read(fd, max_bytes, out);
+	close(fd);
+	return err;
+}
+
+int private_file_open(const char *path, uint64_t max_bytes, struct private_file *out)
+{
+	return read_and_close(open_regular(path, NULL), max_bytes, out);
+}
+
+int private_file_open_at(int dir_fd, const char *name, uint64_t max_bytes, struct private_file *out)
+{
+	return read_and_close(open_regular_at(dir_fd, name, NULL), max_bytes, out);
+}
+
+void private_file_free(struct private_file *file)
+{
+	if (file->bytes) {
+		UNGUARD(file->bytes + file->len_bytes, rest_of_page(file->len_bytes));
+		munmap((void *)file->bytes, file->len_bytes);
+	}
+	*file = (struct private_file){0};
+}
+
+const char *private_file_why(int err)
+{
+	return err == -EBUSY   ? "it is being written to (try again when that is done)"
+	       : err == -EFBIG ? "too large"
+			       : open_regular_why(err);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* private_file.h: a whole file in memory that nobody else can change. What is checked once and used
+ * later must not lie in a mapping of the file: whoever may write the file changes what was checked,
+ * and whoever cuts it short makes the reader fault. */
+#ifndef OFFLINE_BASE_PRIVATE_FILE_H
+#define OFFLINE_BASE_PRIVATE_FILE_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct private_file {
+	const uint8_t *bytes; /* read-only; NULL where it is empty */
+	uint64_t len_bytes;
+	struct stat st; /* of the file, as it was when it was read */
+};
+
+/* More than any file that is to be read whole has. Holes take no memory. */
+#define PRIVATE_FILE_MAX (UINT64_C(4) << 30)
+
+/* Reads all of the regular file @fd, which stays open. Returns 0, and @out is freed by
+ * private_file_free(); or -errno: -EFBIG more than @max_bytes, -EBUSY it was written to while it
+ * was read, several times over, -ENOMEM. */
+int private_file_read(int fd, uint64_t max_bytes, struct private_file *out);
+/* Opens by open_regular() and reads. */
+int private_file_open(const char *path, uint64_t max_bytes, struct private_file *out);
+int private_file_open_at(int dir_fd, const char *name, uint64_t max_bytes,
+			 struct private_file *out);
+void private_file_free(struct private_file *file);
+/* Why, in words, of what these return. Borrowed, until the next call. */
+const char *private_file_why(int err);
+
+#endif
