@@ -97,7 +97,7 @@ $(BUILD)/flags: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/libpugmark.a: $(LIB_OBJ)
-$(BUILD)/libuser.a: $(filter-out $(BUILD)/user/main.o,$(USER_OBJ))
+$(BUILD)/libuser.a: $(filter-out $(BUILD)/user/cmd/main.o,$(USER_OBJ))
 $(BUILD)/libsupport.a: $(SUPPORT_OBJ)
 $(BUILD)/%.a:
 	$(say) AR $@

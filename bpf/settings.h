@@ -5,7 +5,7 @@
 
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
-#include <pugmark/batch.h>
+#include "bpf/protocol.h"
 
 const volatile bool with_times = true;
 const volatile bool with_costs = false; /* what sending stacks takes is measured */

@@ -21,7 +21,7 @@
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include <pugmark/batch.h>
+#include "bpf/protocol.h"
 
 #include "bpf/attach.h"
 #include "bpf/batch.h"
@@ -64,9 +64,10 @@ struct {
 struct hit {
 	__u64 base; /* run-time address of the module's text_addr */
 	__u64 cfa;
-	__u64 far; /* return address minus that of the site */
+	__u64 far;    /* return address minus that of the site */
 	__u64 ip, sp; /* at the site */
-	__u32 taken;  /* a conditional jump whose way is known: 1, or 2 if it is taken; 0: by flags */
+	__u32 taken;  /* a conditional jump whose way is known: 1, or 2 if it is taken; 0: by flags
+		       */
 	__u32 head, dt_ns;
 	__u32 n; /* length of the batch */
 	bool attached;
@@ -278,9 +279,9 @@ int witness(struct pt_regs *ctx)
 	return take_hit(ctx, cookie, cookie >> 32, 0, 0, hit);
 }
 
-/* A patched instruction whose event needs more than its trampoline can tell has come to the probe of
- * the runtime. On the stack are where that is called from, and what event it is. The cookie has the
- * area, and in its upper half how far behind the runtime's header the probe is. */
+/* A patched instruction whose event needs more than its trampoline can tell has come to the probe
+ * of the runtime. On the stack are where that is called from, and what event it is. The cookie has
+ * the area, and in its upper half how far behind the runtime's header the probe is. */
 SEC("uprobe.multi")
 int witness_patched(struct pt_regs *ctx)
 {

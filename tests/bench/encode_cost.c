@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "offline/encode_dag.h"
-#include "offline/encode_fsa.h"
-#include "offline/encode_rle.h"
-#include "offline/encode_sequitur.h"
-#include "offline/vec.h"
+#include "offline/base/vec.h"
+#include "offline/encode/encode_dag.h"
+#include "offline/encode/encode_fsa.h"
+#include "offline/encode/encode_rle.h"
+#include "offline/encode/encode_sequitur.h"
 
 static void fail(const char *what)
 {

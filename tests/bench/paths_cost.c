@@ -15,7 +15,7 @@
 
 #include <pugmark/trace.h>
 
-#include "offline/plan_build.h"
+#include "offline/plan/plan_build.h"
 
 static double now_s(void)
 {

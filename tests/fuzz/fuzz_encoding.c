@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/encode_model.h"
-#include "user/handles.h"
+#include "user/encode/encode_model.h"
+#include "user/plan/handles.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "offline/encode_pack.h"
+#include "offline/encode/encode_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

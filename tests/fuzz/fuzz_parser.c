@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/plan_build.h"
+#include "offline/plan/plan_build.h"
 #include "tests/support/random_program.h"
 #include "tests/support/twin.h"
 #include "tests/support/walker.h"

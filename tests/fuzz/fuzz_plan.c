@@ -9,8 +9,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "offline/parser.h"
-#include "offline/plan_file.h"
+#include "offline/plan/plan_file.h"
+#include "offline/recover/parser.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

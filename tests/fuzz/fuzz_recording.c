@@ -14,7 +14,7 @@
 
 #include <pugmark/recording.h>
 
-#include "offline/segment.h"
+#include "offline/log/segment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/segment.h"
+#include "offline/log/segment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -83,7 +83,7 @@ _start:	call 1f
 S
 
 cat >go.S <<'S'
-# The table of Go's linker in two of its layouts (offline/elf_golang.c): a frame that grows and
+# The table of Go's linker in two of its layouts (offline/elf/elf_golang.c): a frame that grows and
 # shrinks, where a panic goes on, a function that sets the stack pointer, and a type with two methods.
 	.globl first
 	.text

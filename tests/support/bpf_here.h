@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <pugmark/batch.h>
+#include "bpf/protocol.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"

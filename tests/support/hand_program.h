@@ -3,7 +3,7 @@
 #ifndef TESTS_HAND_PROGRAM_H
 #define TESTS_HAND_PROGRAM_H
 
-#include "offline/program.h"
+#include "offline/program/program.h"
 
 /* Block @b, of @func, which can be probed where it begins and where it ends. Where it is given a
  * call, that is at its end. */

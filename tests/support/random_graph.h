@@ -4,7 +4,7 @@
 #ifndef TESTS_RANDOM_GRAPH_H
 #define TESTS_RANDOM_GRAPH_H
 
-#include "offline/realizable.h"
+#include "offline/place/realizable.h"
 
 /* A graph of about @size nodes whose frequencies obey Kirchhoff's law: those of some random walks
  * from the entry to the exit. Some nodes have no way out to witness, a few cannot be witnessed at

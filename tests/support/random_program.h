@@ -5,7 +5,7 @@
 #ifndef TESTS_RANDOM_PROGRAM_H
 #define TESTS_RANDOM_PROGRAM_H
 
-#include "offline/program.h"
+#include "offline/program/program.h"
 
 /* A small generator of its own, so that a seed means the same everywhere. */
 static inline uint32_t random_next(uint64_t *state)

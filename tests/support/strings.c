@@ -2,7 +2,7 @@
 /* strings.c: see strings.h. */
 #include "tests/support/strings.h"
 
-#include "offline/encode_symbols.h"
+#include "offline/encode/encode_symbols.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_TWIN_H
 #define TESTS_TWIN_H
 
-#include "offline/parser.h"
+#include "offline/recover/parser.h"
 
 struct twin {
 	struct parser *parser, *forgetful;

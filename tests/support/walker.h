@@ -10,8 +10,8 @@
 #include <pugmark/plan.h>
 #include <pugmark/trace_event.h>
 
-#include "offline/choose.h"
-#include "offline/parse_tables.h"
+#include "offline/choose/choose.h"
+#include "offline/recover/parse_tables.h"
 
 /* What is compared of a trace event. */
 struct walk_step {

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "offline/elf_image.h"
+#include "offline/elf/elf_image.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1

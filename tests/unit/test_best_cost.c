@@ -13,9 +13,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "offline/choose.h"
-#include "offline/plan_build.h"
-#include "offline/plan_check.h"
+#include "offline/choose/choose.h"
+#include "offline/plan/plan_build.h"
+#include "offline/prove/plan_check.h"
 #include "tests/support/hand_program.h"
 #include "tests/support/random_program.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "offline/chooser.h"
+#include "offline/choose/conflict.h"
 #include "tests/support/hand_program.h"
 #include "tests/support/random_program.h"
 
@@ -144,19 +144,19 @@ static const struct program *synthesise(const struct graph *g, struct sketch *s,
 static void check_conflict_graph(const struct graph *g, const struct program *prog,
 				 const struct choice *choice, uint32_t main_func, uint32_t first)
 {
-	struct chooser ch;
+	struct conflicts ch;
 	struct vec edges = {0};
 	bool found[VERTICES_MAX][VERTICES_MAX] = {0};
-	assert_int_equal(chooser_init(&ch, prog), 0);
+	assert_int_equal(conflict_init(&ch, prog), 0);
 	ch.returns_apart = ch.plain = true;
 	for (uint32_t b = 0; b < prog->funcs[main_func].block; b++)
 		ch.marks[b] = choice->marks[b];
 	for (uint32_t f = 0; f < main_func; f++) { /* callees come first */
 		ch.sums[f].known = true;
-		while (chooser_summarise(&ch, f))
+		while (conflict_summarise(&ch, f))
 			;
 	}
-	assert_true(chooser_conflict_edges(&ch, main_func, &edges, 1 << 20));
+	assert_true(conflict_edges(&ch, main_func, &edges, 1 << 20));
 	for (uint32_t i = 0; i < edges.n; i += 2) {
 		uint32_t a = edges.at[i] - first, b = edges.at[i + 1] - first;
 		if (a < g->n && b < g->n)
@@ -166,7 +166,7 @@ static void check_conflict_graph(const struct graph *g, const struct program *pr
 		for (uint32_t j = 0; j < g->n; j++)
 			assert_int_equal(found[i][j], g->edge[i][j]);
 	free(edges.at);
-	chooser_deinit(&ch);
+	conflict_deinit(&ch);
 }
 
 static bool covers(const struct graph *g, uint32_t set)

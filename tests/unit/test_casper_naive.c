@@ -29,7 +29,7 @@
 
 #include <pugmark/model.h>
 
-#include "offline/choose.h"
+#include "offline/choose/choose.h"
 #include "tests/support/random_program.h"
 
 #define PROGRAMS 6000

@@ -4,10 +4,10 @@
  * What is expected is typed in from the paper. Figures 6 and 7 are in test_casper_cover.c. */
 #include "tests/unit/model_helper.h"
 
-#include "offline/chooser.h"
-#include "offline/cscfg.h"
-#include "offline/parser.h"
-#include "offline/plan_build.h"
+#include "offline/choose/conflict.h"
+#include "offline/code/cscfg.h"
+#include "offline/plan/plan_build.h"
+#include "offline/recover/parser.h"
 
 #include <errno.h>
 
@@ -372,10 +372,10 @@ static void traces_of_figure_4_are_parsed(void **state)
 /* Definition 6 on an instrumentation of the example: the faults that the conflict rule finds. */
 static uint32_t faults_of(const struct example *x, const char *sites)
 {
-	struct chooser ch;
+	struct conflicts ch;
 	uint32_t order[16], component[16], faults = 0;
 	assert_true(x->program->n_funcs < 16);
-	assert_int_equal(chooser_init(&ch, x->program), 0);
+	assert_int_equal(conflict_init(&ch, x->program), 0);
 	ch.returns_apart = ch.plain = true;
 	for (uint32_t i = 1; i < x->plan->n_nodes; i++) {
 		const struct plan_node *n = &x->plan->nodes[i];
@@ -388,11 +388,11 @@ static uint32_t faults_of(const struct example *x, const char *sites)
 	assert_int_equal(callgraph_order(x->program, order, component), 0);
 	for (uint32_t i = 0; i < x->program->n_funcs; i++) {
 		ch.sums[order[i]].known = true;
-		while (chooser_summarise(&ch, order[i]))
+		while (conflict_summarise(&ch, order[i]))
 			;
-		faults += chooser_function_faults(&ch, order[i]);
+		faults += conflict_function_faults(&ch, order[i]);
 	}
-	chooser_deinit(&ch);
+	conflict_deinit(&ch);
 	return faults;
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "offline/checksum.h"
+#include "offline/base/checksum.h"
 
 static void it_is_that_of_zlib(void **context)
 {

@@ -20,11 +20,11 @@
 
 #include <pugmark/certificate.h>
 
-#include "offline/plan_build.h"
-#include "offline/segment.h"
+#include "offline/log/segment.h"
+#include "offline/plan/plan_build.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
-#include "user/recording_meta.h"
+#include "user/record/recording_meta.h"
 
 enum { PARTS = 3, STEPS = 150, STEPS_MAX = 4096 };
 

@@ -13,7 +13,7 @@
 
 #include <pugmark/diag.h>
 
-#include "user/command.h"
+#include "user/cli/command.h"
 
 static void returns_the_error_and_fills(void **state)
 {

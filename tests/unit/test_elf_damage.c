@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "offline/elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 /* Live bytes of one image, in proportion to its file; a little for the fixed parts. */
 #define MEMORY_FACTOR 8

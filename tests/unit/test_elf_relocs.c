@@ -4,7 +4,7 @@
  * with DT_RELR or without, those that nm says. */
 #include "elf_helper.h"
 
-#include "offline/elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 static uint32_t import_called(const struct elf_image *image, const char *name)
 {

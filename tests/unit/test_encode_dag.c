@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/encode_chains.h"
-#include "offline/encode_filter.h"
+#include "offline/encode/encode_chains.h"
+#include "offline/encode/encode_filter.h"
 #include "tests/support/strings.h"
 
 /* Tells @sink the string, as a walk would; the n-th symbol happens from 10 n to 10 n + 4. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/encode_fsa.h"
+#include "offline/encode/encode_fsa.h"
 #include "tests/support/strings.h"
 
 static struct fsa *fsa_of(const struct string *strings, uint32_t n, uint32_t k, bool loops,

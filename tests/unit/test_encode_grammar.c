@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/encode_sequitur.h"
-#include "offline/encode_symbols.h"
+#include "offline/encode/encode_sequitur.h"
+#include "offline/encode/encode_symbols.h"
 #include "tests/support/strings.h"
 
 static const char paper[] = "abbbbbbbbbcdddbcdc";

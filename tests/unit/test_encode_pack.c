@@ -13,7 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "offline/encode_pack.h"
+#include "offline/encode/encode_pack.h"
 #include "tests/support/strings.h"
 
 /* The dag of balanced strings, and the names of their symbols. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/encode_rle.h"
+#include "offline/encode/encode_rle.h"
 #include "tests/support/strings.h"
 
 struct result {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/placement.h"
-#include "offline/placement_search.h"
+#include "offline/place/placement.h"
+#include "offline/place/placement_search.h"
 
 struct figure {
 	struct flow_graph g;

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "user/maps_watch.h"
+#include "user/proc/maps_watch.h"
 
 #define MS 1000000ull
 enum { SAME_SLOT = 1024 * 5000, MAPPED = 8192 }; /* a process of that number cannot be */

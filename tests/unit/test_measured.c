@@ -2,7 +2,7 @@
 /* test_measured.c: how often blocks run that a recording has not counted, beside how often they
  * did: random flow graphs are walked, some of their blocks are counted, and the others' counts have
  * to follow from those as far as they can. */
-#include "offline/program.h"
+#include "offline/program/program.h"
 
 #include <errno.h>
 #include <math.h>

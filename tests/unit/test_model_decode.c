@@ -8,7 +8,7 @@
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 
-#include "offline/decode.h"
+#include "offline/code/decode.h"
 
 enum { ADDR = 0x10000 };
 

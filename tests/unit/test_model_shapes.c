@@ -3,8 +3,8 @@
  * that hold for every model. Which steps are possible is left to test_model_step.c. */
 #include "tests/unit/model_helper.h"
 
-#include "offline/cscfg.h"
-#include "offline/program.h"
+#include "offline/code/cscfg.h"
+#include "offline/program/program.h"
 
 static struct pugmark_model *flows(const char *compiler, const char *flags)
 {

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include "tests/unit/elf_helper.h"
 
-#include "offline/needed.h"
+#include "offline/link/callers_by_name.h"
 
 static void write_text(const char *dir, const char *name, const char *text)
 {
@@ -50,7 +50,7 @@ struct entered {
 };
 
 static struct entered mark_file(const char *dir, const char *name,
-				const struct needed_options *options)
+				const struct library_options *options)
 {
 	struct entered e;
 	struct pugmark_diag diag;
@@ -59,11 +59,11 @@ static struct entered mark_file(const char *dir, const char *name,
 	assert_int_equal(pugmark_model_open(path, &e.model, &diag), 0);
 	e.bytes = calloc(e.model->n_funcs, 1);
 	e.bound = calloc(e.model->n_imports + 1, 1);
-	assert_int_equal(needed_mark(e.model, options, e.bytes, e.bound, &diag), 0);
+	assert_int_equal(callers_by_name_mark(e.model, options, e.bytes, e.bound, &diag), 0);
 	return e;
 }
 
-static struct entered mark(const char *dir, const struct needed_options *options)
+static struct entered mark(const char *dir, const struct library_options *options)
 {
 	return mark_file(dir, "main", options);
 }
@@ -98,7 +98,7 @@ static void entered_deinit(struct entered *e)
 static void named_by_libraries(void **state)
 {
 	make_files(*state);
-	struct entered e = mark(*state, &(struct needed_options){0});
+	struct entered e = mark(*state, &(struct library_options){0});
 	assert_true(is_entered(&e, "by_a"));
 	assert_true(is_entered(&e, "by_b"));
 	assert_true(is_entered(&e, "both"));
@@ -115,7 +115,7 @@ static void named_by_plugin(void **state)
 	snprintf(path, sizeof(path), "%s/plugin.so", (char *)*state);
 	const char *plugins[] = {path};
 	struct entered e =
-		mark(*state, &(struct needed_options){.plugins = plugins, .n_plugins = 1});
+		mark(*state, &(struct library_options){.plugins = plugins, .n_plugins = 1});
 	assert_true(is_entered(&e, "by_plugin"));
 	assert_false(is_entered(&e, "by_nobody"));
 	entered_deinit(&e);
@@ -137,7 +137,7 @@ static void named_by_what_is_loaded(void **state)
 	      "cp plugin.so plug-in.so && %s -rdynamic -o loads loads.c && "
 	      "%s -rdynamic -o names names.c",
 	      dir, cc, cc);
-	const struct needed_options options = {.library_path = dir};
+	const struct library_options options = {.library_path = dir};
 	struct entered e = mark_file(dir, "loads", &options);
 	assert_true(is_entered(&e, "by_plugin"));
 	assert_false(is_entered(&e, "by_nobody"));
@@ -145,7 +145,7 @@ static void named_by_what_is_loaded(void **state)
 	e = mark_file(dir, "names", &options);
 	assert_false(is_entered(&e, "by_plugin"));
 	entered_deinit(&e);
-	e = mark_file(dir, "loads", &(struct needed_options){0}); /* where it is not found */
+	e = mark_file(dir, "loads", &(struct library_options){0}); /* where it is not found */
 	assert_false(is_entered(&e, "by_plugin"));
 	assert_false(is_entered(&e, "by_nobody"));
 	entered_deinit(&e);
@@ -162,15 +162,16 @@ static void named_by_plugins_in_a_folder(void **state)
 	      (char *)*state);
 	snprintf(path, sizeof(path), "%s/mods", (char *)*state);
 	const char *plugins[] = {path};
-	const struct needed_options options = {.plugins = plugins, .n_plugins = 1};
+	const struct library_options options = {.plugins = plugins, .n_plugins = 1};
 	struct entered e = mark(*state, &options);
 	assert_true(is_entered(&e, "by_plugin"));
 	assert_false(is_entered(&e, "by_nobody"));
 	snprintf(path, sizeof(path), "%s/none", (char *)*state);
-	assert_int_equal(needed_mark(e.model, &options, e.bytes, e.bound, &diag), -ENOEXEC);
+	assert_int_equal(callers_by_name_mark(e.model, &options, e.bytes, e.bound, &diag),
+			 -ENOEXEC);
 	assert_non_null(strstr(diag.text, "no module"));
 	snprintf(path, sizeof(path), "%s/nosuch", (char *)*state);
-	assert_int_equal(needed_mark(e.model, &options, e.bytes, e.bound, &diag), -ENOENT);
+	assert_int_equal(callers_by_name_mark(e.model, &options, e.bytes, e.bound, &diag), -ENOENT);
 	entered_deinit(&e);
 }
 
@@ -179,14 +180,14 @@ static void missing_library(void **state)
 	char path[512];
 	make_files(*state);
 	shell("mv %s/near/libb.so %s/elsewhere.so", (char *)*state, (char *)*state);
-	struct entered e = mark(*state, &(struct needed_options){0});
+	struct entered e = mark(*state, &(struct library_options){0});
 	assert_true(is_entered(&e, "by_nobody"));
 	entered_deinit(&e);
 	/* Found again by the path of the environment. */
 	shell("mkdir %s/far && mv %s/elsewhere.so %s/far/libb.so", (char *)*state, (char *)*state,
 	      (char *)*state);
 	snprintf(path, sizeof(path), "/nowhere::%s/far", (char *)*state);
-	e = mark(*state, &(struct needed_options){.library_path = path});
+	e = mark(*state, &(struct library_options){.library_path = path});
 	assert_true(is_entered(&e, "by_b"));
 	assert_false(is_entered(&e, "by_nobody"));
 	entered_deinit(&e);
@@ -197,7 +198,7 @@ static void damaged_library(void **state)
 	make_files(*state);
 	shell("head -c 200 %s/near/libb.so >%s/cut && mv %s/cut %s/near/libb.so", (char *)*state,
 	      (char *)*state, (char *)*state, (char *)*state);
-	struct entered e = mark(*state, &(struct needed_options){0});
+	struct entered e = mark(*state, &(struct library_options){0});
 	assert_true(is_entered(&e, "by_nobody"));
 	entered_deinit(&e);
 }
@@ -225,7 +226,7 @@ static void make_library(const char *dir)
 }
 
 static struct entered mark_library(const char *dir, const char *name, const char *user,
-				   struct needed_options options)
+				   struct library_options options)
 {
 	char path[512];
 	snprintf(path, sizeof(path), "%s/%s", dir, user);
@@ -239,19 +240,19 @@ static void own_calls_of_a_library(void **state)
 {
 	char path[512];
 	make_library(*state);
-	struct entered e = mark_file(*state, "libown-now.so", &(struct needed_options){0});
+	struct entered e = mark_file(*state, "libown-now.so", &(struct library_options){0});
 	assert_true(is_bound(&e, "mine") && is_bound(&e, "yours"));
 	entered_deinit(&e);
-	e = mark_file(*state, "libown-lazy.so", &(struct needed_options){0});
+	e = mark_file(*state, "libown-lazy.so", &(struct library_options){0});
 	assert_false(is_bound(&e, "mine") || is_bound(&e, "yours"));
 	entered_deinit(&e);
-	e = mark_library(*state, "libown-now.so", "takes.so", (struct needed_options){0});
+	e = mark_library(*state, "libown-now.so", "takes.so", (struct library_options){0});
 	assert_true(is_bound(&e, "mine"));
 	assert_false(is_bound(&e, "yours"));
 	entered_deinit(&e);
 	snprintf(path, sizeof(path), "/nowhere/gone.so:%s/takes.so", (char *)*state);
 	e = mark_library(*state, "libown-now.so", "runs",
-			 (struct needed_options){.preloaded = path});
+			 (struct library_options){.preloaded = path});
 	assert_true(is_bound(&e, "mine"));
 	assert_false(is_bound(&e, "yours"));
 	entered_deinit(&e);
@@ -261,7 +262,7 @@ static void a_library_as_its_programs_enter_it(void **state)
 {
 	make_library(*state);
 	struct entered e =
-		mark_library(*state, "libown-now.so", "runs", (struct needed_options){0});
+		mark_library(*state, "libown-now.so", "runs", (struct library_options){0});
 	assert_true(is_entered(&e, "calls"));
 	assert_false(is_entered(&e, "mine"));
 	assert_false(is_entered(&e, "dark"));
@@ -269,12 +270,12 @@ static void a_library_as_its_programs_enter_it(void **state)
 	/* Any of them: by nobody known, by name, by a program that is not linked with it. */
 	const char *const users[] = {"takes.so", "asks", "alone"};
 	for (int i = 0; i < 3; i++) {
-		e = mark_library(*state, "libown-now.so", users[i], (struct needed_options){0});
+		e = mark_library(*state, "libown-now.so", users[i], (struct library_options){0});
 		assert_true(is_entered(&e, "mine") && is_entered(&e, "dark"));
 		entered_deinit(&e);
 	}
 	e = mark_library(*state, "libown-now.so", "runs",
-			 (struct needed_options){.any_program = true});
+			 (struct library_options){.any_program = true});
 	assert_true(is_entered(&e, "dark"));
 	entered_deinit(&e);
 }

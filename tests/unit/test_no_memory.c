@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "offline/parser.h"
-#include "offline/plan_build.h"
+#include "offline/plan/plan_build.h"
+#include "offline/recover/parser.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
 

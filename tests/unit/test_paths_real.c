@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "offline/placement.h"
-#include "offline/plan_build.h"
-#include "offline/realizable.h"
+#include "offline/place/placement.h"
+#include "offline/place/realizable.h"
+#include "offline/plan/plan_build.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/placement_search.h"
-#include "offline/placement.h"
+#include "offline/place/placement_search.h"
+#include "offline/place/placement.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_program.h"
 

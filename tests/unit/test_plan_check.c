@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offline/plan_build.h"
-#include "offline/plan_check.h"
+#include "offline/plan/plan_build.h"
+#include "offline/prove/plan_check.h"
 #include "tests/support/hand_program.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "offline/plan_build.h"
-#include "offline/plan_file.h"
+#include "offline/plan/plan_build.h"
+#include "offline/plan/plan_file.h"
 #include "tests/support/random_program.h"
 
 enum { HEADER = 120, FIRST_HEADER = 112, VERSION_AT = 8, CRC_AT = 12, LENGTH_AT = 16 };

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
-#include <pugmark/batch.h>
+#include "bpf/protocol.h"
 
 #include "bpf/witness.skel.h"
 

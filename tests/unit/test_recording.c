@@ -18,8 +18,8 @@
 
 #include <pugmark/recording.h>
 
-#include "user/probes.h"
-#include "user/recording_writer.h"
+#include "user/kernel/probes.h"
+#include "user/record/recording_writer.h"
 
 enum { SITES = 50, BATCHES = 8, RECORDS = 50, TASKS = 3 };
 #define TEXT_ADDR 0x1000ull

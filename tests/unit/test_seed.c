@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "offline/choose_seed.h"
-#include "offline/plan_build.h"
-#include "offline/plan_check.h"
+#include "offline/choose/choose_seed.h"
+#include "offline/plan/plan_build.h"
+#include "offline/prove/plan_check.h"
 #include "tests/support/random_program.h"
 
 static double now_s(void)

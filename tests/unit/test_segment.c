@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "offline/codec.h"
-#include "offline/segment.h"
+#include "offline/base/codec.h"
+#include "offline/log/segment.h"
 
 static uint64_t seed;
 

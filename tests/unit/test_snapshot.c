@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* test_snapshot.c: what the collector puts together from the stacks that the probes send is what
  * lay on the stack. bpf/snapshot.h runs here, on a stack in an array that changes at random between
- * two hits, and user/task_stacks.c takes what it sends. */
+ * two hits, and user/stack/task_stacks.c takes what it sends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "tests/support/bpf_here.h"
 
 #include "bpf/snapshot.h"
-#include "user/task_stacks.h"
+#include "user/stack/task_stacks.h"
 
 #define BASE 0x7ffd00000000ull
 #define TEXT 0x555555554000ull

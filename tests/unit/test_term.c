@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "user/term.h"
+#include "user/cli/tty.h"
 
 struct pty {
 	int master, slave;
@@ -43,12 +43,12 @@ static void a_terminal_has_its_width_and_colours(void **state)
 	struct pty *pty = *state;
 	struct winsize size = {.ws_col = 137, .ws_row = 40};
 	assert_int_equal(ioctl(pty->slave, TIOCSWINSZ, &size), 0);
-	struct term term = term_of(pty->slave);
+	struct tty term = tty_of(pty->slave);
 	assert_true(term.is_tty);
 	assert_true(term.colour);
 	assert_int_equal(term.width, 137);
-	assert_string_equal(term_style(&term, STYLE_BAD), "\033[31m");
-	assert_string_equal(term_style(&term, STYLE_NONE), "\033[0m");
+	assert_string_equal(tty_style(&term, STYLE_BAD), "\033[31m");
+	assert_string_equal(tty_style(&term, STYLE_NONE), "\033[0m");
 }
 
 static void a_terminal_without_a_size_is_80_wide(void **state)
@@ -56,23 +56,23 @@ static void a_terminal_without_a_size_is_80_wide(void **state)
 	struct pty *pty = *state;
 	struct winsize size = {0};
 	assert_int_equal(ioctl(pty->slave, TIOCSWINSZ, &size), 0);
-	assert_int_equal(term_of(pty->slave).width, 80);
+	assert_int_equal(tty_of(pty->slave).width, 80);
 }
 
 static void the_environment_turns_colours_off(void **state)
 {
 	struct pty *pty = *state;
 	setenv("NO_COLOR", "1", 1);
-	struct term term = term_of(pty->slave);
+	struct tty term = tty_of(pty->slave);
 	assert_false(term.colour);
-	assert_string_equal(term_style(&term, STYLE_BAD), "");
-	assert_string_equal(term_style(&term, STYLE_NONE), "");
+	assert_string_equal(tty_style(&term, STYLE_BAD), "");
+	assert_string_equal(tty_style(&term, STYLE_NONE), "");
 	setenv("NO_COLOR", "", 1);
-	assert_true(term_of(pty->slave).colour);
+	assert_true(tty_of(pty->slave).colour);
 	setenv("TERM", "dumb", 1);
-	assert_false(term_of(pty->slave).colour);
+	assert_false(tty_of(pty->slave).colour);
 	unsetenv("TERM");
-	assert_false(term_of(pty->slave).colour);
+	assert_false(tty_of(pty->slave).colour);
 }
 
 static void a_pipe_has_none(void **state)
@@ -80,7 +80,7 @@ static void a_pipe_has_none(void **state)
 	(void)state;
 	int ends[2];
 	assert_int_equal(pipe(ends), 0);
-	struct term term = term_of(ends[1]);
+	struct tty term = tty_of(ends[1]);
 	assert_false(term.is_tty);
 	assert_false(term.colour);
 	assert_int_equal(term.width, 0);

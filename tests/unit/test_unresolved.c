@@ -14,8 +14,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "offline/plan_build.h"
-#include "offline/plan_check.h"
+#include "offline/plan/plan_build.h"
+#include "offline/prove/plan_check.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
 

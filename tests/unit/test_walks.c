@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "offline/plan_build.h"
+#include "offline/plan/plan_build.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
 

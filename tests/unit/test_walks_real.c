@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "offline/plan_build.h"
-#include "offline/plan_check.h"
+#include "offline/plan/plan_build.h"
+#include "offline/prove/plan_check.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "offline/chooser.h"
+#include "offline/choose/conflict.h"
 #include "tests/support/hand_program.h"
 
 struct machine {
@@ -66,20 +66,20 @@ static void a_way_has_its_own_alternative(void **state)
 {
 	enum { WAYS = 1000 };
 	struct machine m;
-	struct chooser ch;
+	struct conflicts ch;
 	struct vec alts = {0};
 	(void)state;
 	machine_init(&m, WAYS, 0);
-	assert_int_equal(chooser_init(&ch, &m.program), 0);
-	chooser_alternatives(&ch, (struct decision){1, 1, WAY_ALL}, &alts);
+	assert_int_equal(conflict_init(&ch, &m.program), 0);
+	conflict_alternatives(&ch, (struct decision){1, 1, WAY_ALL}, &alts);
 	assert_int_equal(alts.n, WAYS);
 	for (uint32_t i = 0; i < WAYS; i++) {
-		chooser_alternatives(&ch, (struct decision){1, 1, i}, &alts);
+		conflict_alternatives(&ch, (struct decision){1, 1, i}, &alts);
 		assert_int_equal(alts.n, 1);
 		assert_int_equal(alts.at[0], m.first + i);
 	}
 	free(alts.at);
-	chooser_deinit(&ch);
+	conflict_deinit(&ch);
 	machine_deinit(&m);
 }
 
@@ -88,23 +88,23 @@ static void a_way_has_its_own_alternative(void **state)
 static uint64_t conflicts_steps(uint32_t n, uint32_t wide)
 {
 	struct machine m;
-	struct chooser ch;
+	struct conflicts ch;
 	struct vec edges = {0};
 	machine_init(&m, n, wide);
-	assert_int_equal(chooser_init(&ch, &m.program), 0);
+	assert_int_equal(conflict_init(&ch, &m.program), 0);
 	ch.returns_apart = ch.plain = true;
 	ch.marks[0] = MARK_BLOCK;
 	for (uint32_t f = 0; f < 2; f++) {
 		ch.sums[f].known = true;
-		while (chooser_summarise(&ch, f))
+		while (conflict_summarise(&ch, f))
 			;
 	}
 	uint64_t before = ch.steps;
-	assert_true(chooser_conflict_edges(&ch, 1, &edges, 1 << 20));
+	assert_true(conflict_edges(&ch, 1, &edges, 1 << 20));
 	uint64_t steps = ch.steps - before;
 	assert_int_equal(edges.n / 2, n * (n - 1) / 2);
 	free(edges.at);
-	chooser_deinit(&ch);
+	conflict_deinit(&ch);
 	machine_deinit(&m);
 	return steps;
 }

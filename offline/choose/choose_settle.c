@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* choose_settle.c: summaries of recursive functions, and, when all functions are chosen for, the
+ * mending of those whose decisions do not hold. After each round only what a change could have
+ * touched is summarised and looked at again. */
+#include "offline/choose/choose_settle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool probeable(const struct prog_probe *probe)
+{
+	return isfinite(probe->cost_ns);
+}
+
+/* Marks the call in @block, or the jcc one way of which it is; returns whether it was not before.
+ */
+static bool mark_jump_or_call(struct conflicts *ch, uint32_t block)
+{
+	bool marked = false;
+	if (probeable(&ch->prog->blocks[block].last)) {
+		ch->marks[block] = MARK_LAST;
+		return true;
+	}
+	if (!(ch->prog->blocks[block].flags & PROG_VIRTUAL))
+		return false;
+	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++) {
+		uint32_t pred = ch->preds[p];
+		if (!(ch->prog->blocks[pred].flags & PROG_BRANCH) || ch->marks[pred] ||
+		    !probeable(&ch->prog->blocks[pred].last))
+			continue;
+		ch->marks[pred] = MARK_BRANCH;
+		marked = true;
+	}
+	return marked;
+}
+
+/* Functions that call each other without end and without an event, unless something is thrown:
+ * their calls must show (the paper's Definition 6 forbids left recursion), where sites alone tell
+ * the back edges among them. Returns whether a mark was added. */
+static bool mark_left_recursion(struct conflicts *ch, const uint32_t *funcs, uint32_t n)
+{
+	bool marked = false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct prog_func *f = &ch->prog->funcs[funcs[i]];
+		const struct summary *sum = &ch->sums[funcs[i]];
+		if (sum->nullable || sum->first.n || sum->first.top)
+			continue;
+		for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+			const struct prog_block *block = &ch->prog->blocks[b];
+			bool recursive = false;
+			for (uint32_t k = ch->plain ? i : 0; k < n && block->call == CALL_DIRECT;
+			     k++)
+				recursive |= funcs[k] == block->callee;
+			if (!recursive || ch->marks[b] || !(block->flags & PROG_REACHED))
+				continue;
+			marked |= mark_jump_or_call(ch, b);
+		}
+	}
+	return marked;
+}
+
+/* Summaries of a component of recursive functions: the least fixpoint. While the component was
+ * chosen for, its members stood for anything at all to each other, so this can only be less. */
+bool summarise_component(struct conflicts *ch, const uint32_t *funcs, uint32_t n)
+{
+	bool marked = false;
+	for (uint32_t i = 0; i < n; i++)
+		ch->sums[funcs[i]].known = true;
+	bool grew = true;
+	while (grew && !ch->failed) {
+		grew = false;
+		for (uint32_t i = 0; i < n; i++)
+			grew |= conflict_summarise(ch, funcs[i]);
+		if (!grew)
+			marked |= grew = mark_left_recursion(ch, funcs, n);
+	}
+	return marked;
+}
+
+uint32_t component_end(const struct conflicts *ch, struct call_order order, uint32_t i)
+{
+	uint32_t end = i;
+	while (end < ch->prog->n_funcs &&
+	       order.component[order.funcs[end]] == order.component[order.funcs[i]])
+		end++;
+	return end;
+}
+
+void summarise_anew(struct conflicts *ch, struct call_order order)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+		terminal_set_free(&ch->sums[f].first);
+		terminal_set_free(&ch->sums[f].need);
+		ch->sums[f] = (struct summary){0};
+	}
+	for (uint32_t i = 0, end; i < ch->prog->n_funcs && !ch->failed; i = end) {
+		end = component_end(ch, order, i);
+		summarise_component(ch, order.funcs + i, end - i);
+	}
+	conflict_globalise(ch);
+}
+
+/* Marks @func all over. */
+static void repair(struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;
+		bool forced = entry || block->flags & (PROG_ROOT | PROG_READ | PROG_READ_CALL);
+		if (!(block->flags & PROG_REACHED) || (ch->marks[b] && forced))
+			continue;
+		/* a placement may have marked the block itself, which says less */
+		if (block->flags & PROG_BRANCH && probeable(&block->last))
+			ch->marks[b] = MARK_BRANCH;
+		else if (!ch->marks[b] && probeable(&block->any))
+			ch->marks[b] = MARK_BLOCK;
+	}
+}
+
+/* Of Algorithm 1, what comes before in the order stays known. */
+static void know_component(struct conflicts *ch, struct call_order order, uint32_t at, bool known)
+{
+	uint32_t component = order.component[order.funcs[at]];
+	while (at && !ch->plain && order.component[order.funcs[at - 1]] == component)
+		at--;
+	for (uint32_t end = component_end(ch, order, at); at < end; at++)
+		ch->sums[order.funcs[at]].known = known;
+}
+
+/* Again its own component stands for anything, or it might call itself before anything shows. */
+static void choose_again(struct conflicts *ch, choose_function *choose, struct call_order order,
+			 uint32_t at)
+{
+	uint32_t func = order.funcs[at];
+	const struct prog_func *f = &ch->prog->funcs[func];
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		ch->marks[b] = MARK_NONE;
+	force_function(ch, func);
+	know_component(ch, order, at, false);
+	choose(ch, func);
+	know_component(ch, order, at, true);
+}
+
+struct settling {
+	choose_function *choose;
+	struct call_order order;
+	uint8_t *marks; /* of one function, as they were */
+	bool *marked;	/* per function: its marks have changed */
+	bool *learnt;	/* per function: its summary has changed */
+	bool *look;	/* per function: its decisions may not hold */
+};
+
+static bool same_summary(const struct summary *a, const struct summary *b)
+{
+	return terminal_set_same(&a->first, &b->first) && terminal_set_same(&a->need, &b->need) &&
+	       a->nullable == b->nullable && a->need_global == b->need_global &&
+	       a->global_depth == b->global_depth;
+}
+
+/* Whether one of the functions that @func calls is marked in @which; *@anything: or one is called
+ * that is not known, or needs what such do. */
+static bool calls_one_of(const struct conflicts *ch, uint32_t func, const bool *which,
+			 bool *anything)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	bool one = false;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (block->call == CALL_DIRECT) {
+			one |= which[block->callee];
+			*anything |= ch->sums[block->callee].need_global;
+		}
+		*anything |= block->call == CALL_UNKNOWN;
+	}
+	return one;
+}
+
+/* Summarises the functions at [@from, @to) of the order again, and notes which have changed. */
+static void learn_again(struct conflicts *ch, struct settling *s, uint32_t from, uint32_t to)
+{
+	const uint32_t *funcs = s->order.funcs + from;
+	struct summary *old = calloc(to - from, sizeof(*old));
+	if (!old) {
+		ch->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < to - from; i++) {
+		old[i] = ch->sums[funcs[i]];
+		ch->sums[funcs[i]] = (struct summary){0};
+	}
+	bool marked = summarise_component(ch, funcs, to - from);
+	for (uint32_t i = 0; i < to - from; i++) {
+		s->marked[funcs[i]] |= marked;
+		s->learnt[funcs[i]] = !same_summary(&old[i], &ch->sums[funcs[i]]);
+		terminal_set_free(&old[i].first);
+		terminal_set_free(&old[i].need);
+	}
+	free(old);
+}
+
+/* After marks have changed: the summaries that this changes, and which functions are to be looked
+ * at for it. */
+static void learn(struct conflicts *ch, struct settling *s)
+{
+	uint32_t n = ch->prog->n_funcs;
+	bool ignored = false;
+	memset(s->learnt, 0, n * sizeof(bool));
+	ch->global_grew = false;
+	for (uint32_t i = 0, end; i < n && !ch->failed; i = end) {
+		bool again = false;
+		end = component_end(ch, s->order, i);
+		for (uint32_t k = i; k < end; k++)
+			again |= s->marked[s->order.funcs[k]] ||
+				 calls_one_of(ch, s->order.funcs[k], s->learnt, &ignored);
+		if (again)
+			learn_again(ch, s, i, end);
+	}
+	conflict_globalise(ch);
+	for (uint32_t f = 0; f < n; f++) {
+		bool anything = false, near = calls_one_of(ch, f, s->learnt, &anything);
+		s->look[f] = s->marked[f] || near || (anything && ch->global_grew);
+	}
+}
+
+/* Chooses again for the function at @at of the order if its decisions do not hold; returns whether
+ * its marks changed. */
+static bool mend(struct conflicts *ch, struct settling *s, uint32_t at, bool again)
+{
+	uint32_t func = s->order.funcs[at];
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!s->look[func] || !conflict_function_faults(ch, func))
+		return false;
+	memcpy(s->marks, ch->marks + f->block, f->n_blocks);
+	if (again)
+		choose_again(ch, s->choose, s->order, at);
+	/* Where only sites tell, every call and return does better than blocks and branches. */
+	if (ch->plain && (!again || conflict_function_faults(ch, func)))
+		choose_full(ch, func);
+	if ((!again && !ch->plain) || conflict_function_faults(ch, func))
+		repair(ch, func);
+	return memcmp(s->marks, ch->marks + f->block, f->n_blocks) != 0;
+}
+
+#define CHOICES_MAX 4
+void settle(struct conflicts *ch, choose_function *choose, struct call_order order)
+{
+	uint32_t n = ch->prog->n_funcs;
+	bool *flags = calloc(3 * (size_t)n + 1, sizeof(bool));
+	struct settling s = {choose, order,	malloc(ch->prog->n_blocks + 1),
+			     flags,  flags + n, flags + 2 * n};
+	ch->failed |= !s.marks || !flags;
+	bool any = !ch->failed;
+	if (any)
+		memset(s.look, true, n * sizeof(bool));
+	for (int round = 0; any && round < 2 * CHOICES_MAX && !ch->failed; round++) {
+		any = false;
+		for (uint32_t i = 0; i < n; i++) {
+			bool changed = mend(ch, &s, i, round < CHOICES_MAX);
+			s.marked[order.funcs[i]] = changed;
+			any |= changed;
+		}
+		if (any)
+			learn(ch, &s);
+	}
+	free(s.marks);
+	free(flags);
+}

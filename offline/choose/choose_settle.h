@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* choose_settle.h: what is known of each function once it is chosen for, and the mending of what
+ * does not hold when all are known. Private to the choice. */
+#ifndef OFFLINE_CHOOSE_SETTLE_H
+#define OFFLINE_CHOOSE_SETTLE_H
+
+#include "offline/choose/conflict.h"
+
+typedef void choose_function(struct conflicts *ch, uint32_t func);
+
+/* Functions callees first; those that call each other in one run, with one component number. */
+struct call_order {
+	const uint32_t *funcs, *component;
+};
+
+/* Where the component ends that begins at @i. */
+uint32_t component_end(const struct conflicts *ch, struct call_order order, uint32_t i);
+
+/* The marks that no mode can do without. */
+void force_function(struct conflicts *ch, uint32_t func);
+
+/* What the marks of @func cost in a run, by the estimates. */
+double choice_function_cost(const struct program *prog, const uint8_t *marks, uint32_t func);
+
+/* Summaries of @n functions that call each other, from their marks; returns whether some had to be
+ * added, where they call each other without end and without an event. */
+bool summarise_component(struct conflicts *ch, const uint32_t *funcs, uint32_t n);
+
+/* What unknown callees need, and functions of one component of each other, is known only when all
+ * is chosen. So functions whose decisions do not hold then are chosen for again, and those that
+ * fall back are marked all over: then they hold, whatever the others are. */
+void settle(struct conflicts *ch, choose_function *choose, struct call_order order);
+/* The summaries of all functions once more, from nothing. */
+void summarise_anew(struct conflicts *ch, struct call_order order);
+
+#endif

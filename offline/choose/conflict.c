@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* conflict.c: the conflict rule. Answers, for the marks as they stand: between which nodes a
+ * decision is, by which first events they show, and whether those tell them apart. Everything is
+ * computed on demand by short walks, because marks are dense while the choice is made. */
+#include "offline/choose/conflict_impl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool vec_push(struct vec *vec, uint32_t value)
+{
+	if (vec->n == vec->cap) {
+		uint32_t cap = vec->cap ? 2 * vec->cap : 64;
+		uint32_t *at = realloc(vec->at, cap * sizeof(*at));
+		if (!at)
+			return false;
+		vec->at = at;
+		vec->cap = cap;
+	}
+	vec->at[vec->n++] = value;
+	return true;
+}
+
+static int build_hops(struct conflicts *ch)
+{
+	const struct program *prog = ch->prog;
+	ch->hops = calloc(prog->n_blocks + 1, sizeof(*ch->hops));
+	if (!ch->hops)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < prog->n_blocks; b++) {
+		const struct prog_block *block = &prog->blocks[b];
+		const struct prog_func *f = &prog->funcs[block->func];
+		struct hop *hop = &ch->hops[b];
+		*hop = (struct hop){.succ = block->succ, .n_succ = block->n_succ};
+		hop->is_node = block->call != CALL_NONE || f->flags & PROG_PATHS;
+		if (block->flags & PROG_RET)
+			hop->flags |= HOP_RET;
+		if (block->flags & PROG_RET &&
+		    (isfinite(block->any.cost_ns) || isfinite(block->last.cost_ns)))
+			hop->flags |= HOP_RET_APART;
+		if (f->flags & PROG_ENTRY_WITNESS && f->block == b)
+			hop->flags |= HOP_ENTRY;
+	}
+	return 0;
+}
+
+/* What never runs leads nowhere. */
+static uint32_t reached_succs(const struct program *prog, uint32_t block)
+{
+	return prog->blocks[block].flags & PROG_REACHED ? prog->blocks[block].n_succ : 0;
+}
+
+static int build_preds(struct conflicts *ch)
+{
+	const struct program *prog = ch->prog;
+	ch->pred_at = calloc(prog->n_blocks + 2, sizeof(uint32_t));
+	ch->preds = calloc(prog->n_succs + 1, sizeof(uint32_t));
+	if (!ch->pred_at || !ch->preds)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		for (uint32_t i = 0; i < reached_succs(prog, b); i++)
+			ch->pred_at[prog_succs(prog, b)[i] + 2]++;
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		ch->pred_at[b + 2] += ch->pred_at[b + 1];
+	for (uint32_t b = 0; b < prog->n_blocks; b++)
+		for (uint32_t i = 0; i < reached_succs(prog, b); i++)
+			ch->preds[ch->pred_at[prog_succs(prog, b)[i] + 1]++] = b;
+	return 0;
+}
+
+static uint32_t succs_hash(const struct program *prog, uint32_t block)
+{
+	uint32_t h = 2166136261u;
+	for (uint32_t i = 0; i < prog->blocks[block].n_succ; i++)
+		h = (h ^ prog_succs(prog, block)[i]) * 16777619u;
+	return h ^ h >> 15;
+}
+
+static bool same_succs(const struct program *prog, uint32_t a, uint32_t b)
+{
+	const struct prog_block *x = &prog->blocks[a], *y = &prog->blocks[b];
+	return x->n_succ == y->n_succ &&
+	       !memcmp(prog_succs(prog, a), prog_succs(prog, b), x->n_succ * sizeof(uint32_t));
+}
+
+static int find_alike(struct conflicts *ch)
+{
+	const struct program *prog = ch->prog;
+	uint32_t size = 64;
+	while (size < 2 * prog->n_blocks)
+		size *= 2;
+	uint32_t *table = calloc(size, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < prog->n_blocks; b++) {
+		ch->alike[b] = b;
+		if (prog->blocks[b].n_succ < 2)
+			continue;
+		uint32_t h = succs_hash(prog, b) & (size - 1);
+		while (table[h] && !same_succs(prog, table[h] - 1, b))
+			h = (h + 1) & (size - 1);
+		if (table[h])
+			ch->alike[b] = table[h] - 1;
+		else
+			table[h] = b + 1;
+	}
+	free(table);
+	return 0;
+}
+
+int conflict_init(struct conflicts *ch, const struct program *prog)
+{
+	*ch = (struct conflicts){.prog = prog};
+	size_t n = prog->n_blocks + 1;
+	ch->marks = calloc(n, 1);
+	ch->capture_ret = calloc(n, sizeof(bool));
+	ch->sums = calloc(prog->n_funcs + 1, sizeof(*ch->sums));
+	ch->global_need = malloc(n * sizeof(uint32_t));
+	ch->global_depth = calloc(n, sizeof(int32_t));
+	ch->global_any = calloc(n, sizeof(bool));
+	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back, &ch->head,
+			       &ch->head_stamp, &ch->seen_alike,   &ch->alike,	   &ch->seen_fan};
+	uint32_t **watched[] = {&ch->watch.head, &ch->watch.head_stamp, &ch->watch.new_alts};
+	uint8_t **flags[] = {&ch->watch.held, &ch->watch.ours, &ch->watch.our_starts,
+			     &ch->watch.rivals, &ch->watch.rival_starts};
+	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
+		  ch->global_any;
+	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
+		*stamps[i] = calloc(n, sizeof(uint32_t));
+		ok = ok && *stamps[i];
+	}
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {
+		*watched[i] = calloc(n, sizeof(uint32_t));
+		ok = ok && *watched[i];
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		*flags[i] = calloc(n, 1);
+		ok = ok && *flags[i];
+	}
+	if (!ok || build_hops(ch) || build_preds(ch) || find_alike(ch)) {
+		conflict_deinit(ch);
+		return -ENOMEM;
+	}
+	for (size_t b = 0; b < n; b++)
+		ch->global_need[b] = GLOBAL_NONE;
+	for (size_t b = 0; b < n; b++)
+		ch->global_depth[b] = INT32_MAX;
+	return 0;
+}
+
+void conflict_deinit(struct conflicts *ch)
+{
+	if (ch->sums)
+		for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+			terminal_set_free(&ch->sums[f].first);
+			terminal_set_free(&ch->sums[f].need);
+		}
+	struct watch *w = &ch->watch;
+	void *watched[] = {w->sources,	w->terms,	   w->exits.at, w->anything.at,
+			   w->nodes.at, w->rival_nodes.at, w->head,	w->head_stamp,
+			   w->new_alts, w->held,	   w->ours,	w->our_starts,
+			   w->rivals,	w->rival_starts};
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		free(watched[i]);
+	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	    ch->capture_ret,
+			ch->sums,	  ch->global_need,  ch->global_any, ch->seen_walk,
+			ch->seen_closure, ch->seen_back,    ch->head,	    ch->head_stamp,
+			ch->preds,	  ch->pred_at,	    ch->alts.at,    ch->walk.at,
+			ch->closure.at,	  ch->back.at,	    ch->found,	    ch->decisions.at,
+			ch->seen_alike,	  ch->alike,	    ch->seen_fan,   ch->unresolved.at};
+	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
+		free(heap[i]);
+	*ch = (struct conflicts){0};
+}
+
+/* The successors of @b are to be walked next, but for those that have been, or are to be already:
+ * behind many copies of one dispatch the same hundreds. */
+static void go_on(struct conflicts *ch, const struct hop *hop, uint32_t b)
+{
+	uint32_t fan = ch->alike[b];
+	if (hop->n_succ > 1) {
+		if (ch->seen_fan[fan] == ch->stamp)
+			return;
+		ch->seen_fan[fan] = ch->stamp;
+	}
+	const uint32_t *succs = ch->prog->succs + hop->succ;
+	for (uint32_t i = 0; i < hop->n_succ; i++)
+		if (ch->seen_walk[succs[i]] != ch->stamp)
+			push(ch, &ch->walk, succs[i]);
+}
+
+/* Adds to @out the nodes reached from @start through blocks that are none. */
+static void reach(struct conflicts *ch, uint32_t start, struct vec *out, bool *exit_seen)
+{
+	ch->walk.n = 0;
+	push(ch, &ch->walk, start);
+	while (ch->walk.n) {
+		uint32_t b = ch->walk.at[--ch->walk.n];
+		if (ch->seen_walk[b] == ch->stamp)
+			continue;
+		ch->seen_walk[b] = ch->stamp;
+		ch->steps++;
+		const struct hop *hop = &ch->hops[b];
+		if (conflict_is_node(ch, b)) {
+			push(ch, out, b);
+		} else if (hop->flags & HOP_RET) {
+			if (!*exit_seen)
+				push(ch, out, NODE_EXIT);
+			*exit_seen = true;
+		} else {
+			go_on(ch, hop, b);
+		}
+	}
+}
+
+void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec *out)
+{
+	out->n = 0;
+	ch->stamp++;
+	bool exit_seen = false;
+	if (d.block == PUGMARK_NONE) {
+		reach(ch, ch->prog->funcs[d.func].block, out, &exit_seen);
+		return;
+	}
+	const struct prog_block *block = &ch->prog->blocks[d.block];
+	if (block->flags & PROG_NORETURN)
+		return;
+	if (block->flags & (PROG_RET | PROG_TAIL)) {
+		push(ch, out, NODE_EXIT);
+		return;
+	}
+	/* A jump through a table may have thousands of ways, each with a decision of its own. */
+	uint32_t from = d.way == WAY_ALL ? 0 : d.way;
+	uint32_t to = d.way == WAY_ALL ? block->n_succ : d.way + 1;
+	for (uint32_t i = from; i < to && i < block->n_succ; i++)
+		reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* conflict.h: what the parts of the witness choice share: the marks so far, what is known of each
+ * function, and the conflict rule.
+ *
+ * A *node* is a block that shows in the grammar: one that is marked or holds a call (where returns
+ * are kept apart, also one that returns; in a function with PROG_PATHS, every block). A *decision*
+ * is what can come next after a node: the nodes that are reached without passing another, or the
+ * exit. The choice is made bottom-up over the call graph, so a function is known to its callers by
+ * a summary: nullable  it can run without an event; first     the terms that its first event can
+ * be; need      the terms that must not come first after it returns, because inside of it they
+ *             would decide against returning. FOLLOW is never built: each call site checks what
+ *             follows it against its callee's need. */
+#ifndef OFFLINE_CONFLICT_H
+#define OFFLINE_CONFLICT_H
+
+#include "offline/choose/choose.h"
+#include "offline/choose/terminals.h"
+
+#define NODE_EXIT UINT32_MAX
+#define NODE_NONE (UINT32_MAX - 1)
+
+struct summary {
+	struct terminal_set first, need;
+	bool nullable;
+	bool need_global;     /* ends in a call whose callee is not known */
+	int32_t global_depth; /* need_global: of the frame of what was so called, or further below
+			       */
+	bool known;	      /* false: not chosen for yet; taken as anything */
+};
+
+struct vec {
+	uint32_t *at; /* heap */
+	uint32_t n, cap;
+};
+
+/* One alternative of a decision, as seen by its first events. */
+struct found_term {
+	struct terminal term;
+	uint32_t alt;  /* index of the alternative */
+	uint32_t next; /* chain of the same w */
+};
+
+/* What the walks ask of a block, packed: they are most of the work. */
+struct hop {
+	uint32_t succ;
+	uint32_t n_succ;
+	uint8_t is_node; /* marked or not */
+	uint8_t flags;	 /* enum hop_flag */
+};
+enum hop_flag {
+	HOP_RET = 1,
+	HOP_ENTRY = 2,	   /* of a function with PROG_ENTRY_WITNESS */
+	HOP_RET_APART = 4, /* a ret that a witness could tell from the others */
+};
+
+/* One thing that an unmarked call of the function can show first. */
+struct watch_source {
+	struct terminal term;
+	uint32_t block;
+	uint32_t next; /* of the same witness */
+};
+
+/* What conflict_do_without() knows of the function whose marks are being taken away. All arrays but
+ * the first two groups are per block. */
+struct watch {
+	struct watch_source *sources;
+	uint32_t n_sources, cap_sources;
+	struct terminal *terms; /* what comes after the mark that is being taken away */
+	uint32_t n_terms, cap_terms;
+	struct vec exits, anything; /* blocks that can end it; calls of what is not known yet */
+	struct vec nodes, rival_nodes;
+	uint32_t *head, *head_stamp, stamp, entries;
+	uint32_t *new_alts, removals;
+	uint8_t *held; /* what is known to hold */
+	uint8_t *ours, *our_starts, *rivals, *rival_starts;
+	uint32_t func;
+};
+
+struct conflicts {
+	const struct program *prog;
+	uint8_t *marks;
+	bool *capture_ret;
+	struct summary *sums;
+	bool returns_apart;
+	bool plain;	 /* terminals are sites only, and no alternative may be empty (the paper) */
+	bool some_empty; /* plain: but some are, as nothing there can be probed: they have needs */
+	bool note_rets;	 /* record in capture_ret which comparisons hold by the return address */
+	bool failed;	 /* out of memory */
+
+	/* Blocks with the same successors go on alike: one of them stands for all, so that a
+	 * decision behind many copies of one dispatch is looked at once. */
+	uint32_t *alike;
+	struct hop *hops;
+	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
+
+	/* What callees that are not known may need: per mark the return address, joined. */
+	uint32_t *global_need; /* per block: RET_* or a call's block; GLOBAL_NONE */
+	int32_t *global_depth; /* per block: how far below what was called, or further */
+	bool *global_any;      /* per call block: it may enter any function */
+	bool global_jumps;     /* named entries as well, which return to calls that are not known */
+	bool global_top;
+	bool global_grew; /* since this was cleared */
+
+	/* Scratch of one query; stamps make clearing free. */
+	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
+	uint32_t *head, *head_stamp; /* per w: first found_term */
+	struct vec alts, walk, closure, back, decisions;
+	struct vec unresolved; /* in the end, three each: of struct choice_unresolved */
+	struct found_term *found;
+	uint32_t n_found, cap_found;
+	uint64_t steps; /* work done, to bound the pruning of huge functions */
+	uint64_t spent; /* steps that huge functions took beyond their own */
+	struct watch watch;
+};
+#define GLOBAL_NONE (UINT32_MAX - 2)
+
+/* A decision: what follows @block when it has been passed by way of successor @way (PROG_BRANCH
+ * and PROG_OPEN marks), or by any (WAY_ALL); block NONE: the entry of @func. */
+#define WAY_ALL UINT32_MAX
+struct decision {
+	uint32_t func, block, way;
+};
+
+int conflict_init(struct conflicts *ch, const struct program *prog);
+void conflict_deinit(struct conflicts *ch);
+bool vec_push(struct vec *vec, uint32_t value);
+
+static inline bool conflict_shows_blocks(const struct conflicts *ch, uint32_t block)
+{
+	return ch->prog->funcs[ch->prog->blocks[block].func].flags & PROG_PATHS;
+}
+static inline bool conflict_is_node(const struct conflicts *ch, uint32_t block)
+{
+	const struct hop *hop = &ch->hops[block];
+	return ch->marks[block] || hop->is_node ||
+	       (ch->returns_apart && hop->flags & HOP_RET_APART);
+}
+/* The nodes (or NODE_EXIT) that a decision is between, in @out. */
+void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec *out);
+/* Fills ch->found with the first terms of every alternative in @alts; returns the number of
+ * alternatives that may be empty, and in @top whether a first set was unbounded. */
+uint32_t conflict_first(struct conflicts *ch, const struct vec *alts, bool *top);
+/* Whether the decision's alternatives are pairwise distinguishable. */
+bool conflict_decision_holds(struct conflicts *ch, struct decision d);
+/* Whether what follows the call in @block is distinguishable from what its callee needs. */
+bool conflict_follow_holds(struct conflicts *ch, uint32_t block);
+/* Whether no run from @block comes back to it without an event while making calls (with
+ * PROG_PATHS: at all). */
+bool conflict_progress_holds(struct conflicts *ch, uint32_t block);
+/* Sets in @left, by function, which can call itself, by way of others or not, before anything
+ * shows, or call such a function. @funcs: all, callees first. */
+void conflict_left_recursion(struct conflicts *ch, const uint32_t *funcs, bool *left);
+/* Whether all that could feel a change of the mark of @block holds. */
+bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t block);
+/* Begins to take marks of @func away: finds what holds with those that it has. */
+void conflict_watch(struct conflicts *ch, uint32_t func);
+/* Takes the mark of @block of that function away if all that could feel it holds without. Until the
+ * next conflict_watch() no mark may change otherwise. Returns whether it did. */
+bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block);
+/* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …, in
+ * any order, each once; for terminals that are sites only. Returns false if there are more than
+ * @max, which is under 2^30. */
+bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec *edges, uint32_t max);
+/* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE.
+ * Returns how many. */
+uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec *members);
+/* What does not hold behind the node @block: a bit for each enum plan_unresolved_kind. */
+uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
+/* All decisions and calls of @func; returns how many do not hold. */
+uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func);
+/* Computes the summary of @func from its marks; returns whether it grew. */
+bool conflict_summarise(struct conflicts *ch, uint32_t func);
+/* What the functions that may be entered from anywhere need: joins it to the global need. */
+void conflict_globalise(struct conflicts *ch);
+
+/* Functions in an order in which callees come first; components of recursion get one number, and
+ * within one, a call of a function that does not come before its caller is a back edge of a search.
+ * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
+int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
+
+void choose_best(struct conflicts *ch, uint32_t func);
+/* The same, from the marks of @seed, one a block of the program. */
+void choose_seeded(struct conflicts *ch, uint32_t func, const uint8_t *seed);
+void choose_casper(struct conflicts *ch, uint32_t func);
+void choose_full(struct conflicts *ch, uint32_t func);
+void choose_branch(struct conflicts *ch, uint32_t func);
+void choose_blocks(struct conflicts *ch, uint32_t func);
+void choose_targets(struct conflicts *ch, uint32_t func);
+void choose_edges(struct conflicts *ch, uint32_t func);
+void choose_nodes(struct conflicts *ch, uint32_t func);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* conflict_around.c: which decisions could feel the change of one mark, and whether all of them
+ * hold; and rule 3, that no cycle makes calls in silence. */
+#include "offline/choose/conflict_impl.h"
+
+#include <stdlib.h>
+
+/* Walks all ways on from @block in silence, each block at most once without and once with a call
+ * behind it; back at @block after a call there is a cycle. */
+bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
+{
+	if (ch->marks[block])
+		return true;
+	uint32_t *seen[] = {ch->seen_back, ch->seen_closure};
+	uint32_t stamp = ++ch->stamp;
+	bool top = false, blocks = conflict_shows_blocks(ch, block);
+	ch->back.n = 0;
+	push(ch, &ch->back, block);
+	push(ch, &ch->back, false);
+	for (bool first = true; ch->back.n; first = false) {
+		bool called = ch->back.at[--ch->back.n];
+		uint32_t b = ch->back.at[--ch->back.n];
+		const struct prog_block *blk = &ch->prog->blocks[b];
+		if (b == block && (called || (blocks && !first)))
+			return false;
+		if (seen[called][b] == stamp || ch->marks[b])
+			continue;
+		if (!first)
+			seen[called][b] = stamp;
+		ch->steps++;
+		if (blk->call != CALL_NONE) {
+			ch->n_found = 0;
+			if (!conflict_call_first(ch, b, 0, &top) ||
+			    (blk->flags & (PROG_TAIL | PROG_NORETURN)))
+				continue;
+			called = true;
+		}
+		for (uint32_t i = 0; i < blk->n_succ; i++) {
+			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+			push(ch, &ch->back, called);
+		}
+	}
+	return true;
+}
+
+/* Whether each call that @func can begin with in silence is of a function that is not @left. */
+static bool begins_well(struct conflicts *ch, uint32_t func, const bool *left)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	uint32_t stamp = ++ch->stamp;
+	ch->back.n = 0;
+	if (f->n_blocks)
+		push(ch, &ch->back, f->block);
+	while (ch->back.n) {
+		uint32_t b = ch->back.at[--ch->back.n];
+		const struct prog_block *block = &ch->prog->blocks[b];
+		if (ch->seen_back[b] == stamp || ch->marks[b])
+			continue;
+		ch->seen_back[b] = stamp;
+		if (block->call == CALL_DIRECT && left[block->callee])
+			return false;
+		if (!conflict_passes_silently(ch, b) || block->flags & (PROG_TAIL | PROG_NORETURN))
+			continue;
+		for (uint32_t i = 0; i < block->n_succ; i++)
+			push(ch, &ch->back, prog_succs(ch->prog, b)[i]);
+	}
+	return true;
+}
+
+void conflict_left_recursion(struct conflicts *ch, const uint32_t *funcs, bool *left)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++)
+		left[f] = true;
+	for (bool fewer = true; fewer && !ch->failed;) {
+		fewer = false;
+		for (uint32_t i = 0; i < ch->prog->n_funcs; i++)
+			if (left[funcs[i]] && begins_well(ch, funcs[i], left)) {
+				left[funcs[i]] = false;
+				fewer = true;
+			}
+	}
+}
+
+/* How many decisions follow a node: one, but one for each way where the mark says which. */
+uint32_t conflict_ways(const struct conflicts *ch, uint32_t block)
+{
+	uint8_t mark = ch->marks[block];
+	const struct prog_block *b = &ch->prog->blocks[block];
+	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
+	return by_way ? b->n_succ : 1;
+}
+
+uint32_t conflict_decision_way(const struct conflicts *ch, uint32_t block, uint32_t i)
+{
+	bool by_way = ch->marks[block] == MARK_BRANCH ||
+		      (ch->marks[block] == MARK_TARGET && prog_jump_read(&ch->prog->blocks[block]));
+	return by_way ? i : WAY_ALL;
+}
+
+uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block)
+{
+	uint32_t func = ch->prog->blocks[block].func, faults = 0;
+	for (uint32_t i = 0; i < conflict_ways(ch, block); i++)
+		if (!conflict_decision_holds(
+			    ch,
+			    (struct decision){func, block, conflict_decision_way(ch, block, i)}))
+			faults |= 1u << UNRESOLVED_WAY;
+	if (!conflict_follow_holds(ch, block))
+		faults |= 1u << UNRESOLVED_END;
+	if (!conflict_progress_holds(ch, block))
+		faults |= 1u << UNRESOLVED_ROUNDS;
+	return faults;
+}
+
+uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	if (!f->n_blocks)
+		return 0;
+	uint32_t faults =
+		!conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		if (ch->prog->blocks[b].flags & PROG_REACHED && conflict_is_node(ch, b))
+			faults += __builtin_popcount(conflict_faults_after(ch, b));
+	return faults;
+}
+
+bool conflict_passes_silently(const struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->marks[block])
+		return false;
+	if (b->call == CALL_DIRECT)
+		return !ch->sums[b->callee].known || ch->sums[b->callee].nullable;
+	return true;
+}
+
+/* Whether a walk ahead in silence goes no further than @block. */
+static bool ends_way(const struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	return conflict_is_node(ch, block) || b->flags & PROG_RET || !b->n_succ;
+}
+
+/* A block that stands for what follows @b, the same for all that go on alike; or NONE. */
+static uint32_t continuation(const struct conflicts *ch, uint32_t b)
+{
+	const struct program *prog = ch->prog;
+	for (int i = 0; i < 16 && prog->blocks[b].n_succ == 1; i++) {
+		b = prog_succs(prog, b)[0];
+		if (ends_way(ch, b))
+			return PUGMARK_NONE; /* at most one alternative */
+	}
+	return ch->prog->blocks[b].n_succ > 1 ? ch->alike[b] : PUGMARK_NONE;
+}
+
+uint32_t conflict_continuation(const struct conflicts *ch, struct decision d)
+{
+	if (d.block == PUGMARK_NONE)
+		return PUGMARK_NONE;
+	const struct prog_block *b = &ch->prog->blocks[d.block];
+	if (b->flags & (PROG_RET | PROG_TAIL | PROG_NORETURN) || !b->n_succ)
+		return PUGMARK_NONE;
+	if (d.way == WAY_ALL)
+		return continuation(ch, d.block);
+	uint32_t next = prog_succs(ch->prog, d.block)[d.way];
+	return ends_way(ch, next) ? PUGMARK_NONE : continuation(ch, next);
+}
+
+bool conflict_node_decisions_hold(struct conflicts *ch, uint32_t func, uint32_t node,
+				  uint32_t stamp)
+{
+	for (uint32_t w = 0;
+	     conflict_decision_way(ch, node, w) != WAY_ALL && w < conflict_ways(ch, node); w++)
+		if (!conflict_decision_holds(ch, (struct decision){func, node, w}))
+			return false;
+	if (conflict_decision_way(ch, node, 0) != WAY_ALL)
+		return true;
+	uint32_t c = conflict_continuation(ch, (struct decision){func, node, WAY_ALL});
+	if (c != PUGMARK_NONE && ch->seen_alike[c] == stamp)
+		return true;
+	bool holds = conflict_decision_holds(ch, (struct decision){func, node, WAY_ALL});
+	if (c != PUGMARK_NONE && holds)
+		ch->seen_alike[c] = stamp;
+	return holds;
+}
+
+/* Walks back from @block to the nodes whose decisions reach it in silence. */
+bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t block)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	struct vec *queue = &ch->back;
+	if (!conflict_progress_holds(ch, block))
+		return false;
+	bool entry = block == f->block;
+	uint32_t stamp = ++ch->stamp;
+	struct vec nodes = {0};
+	if (conflict_shows_blocks(ch, block) && !vec_push(&nodes, block))
+		ch->failed = true; /* without its mark, its own way out is a decision as well */
+	queue->n = 0;
+	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
+		vec_push(queue, ch->preds[p]);
+	while (queue->n) {
+		uint32_t b = queue->at[--queue->n];
+		if (ch->seen_back[b] == stamp)
+			continue;
+		ch->seen_back[b] = stamp;
+		ch->steps++;
+		bool node = conflict_is_node(ch, b);
+		if (node && !vec_push(&nodes, b))
+			ch->failed = true;
+		if (node && !conflict_passes_silently(ch, b))
+			continue;
+		entry |= b == f->block;
+		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++)
+			if (!vec_push(queue, ch->preds[p]))
+				ch->failed = true;
+	}
+	bool holds = !entry ||
+		     conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
+	for (uint32_t i = 0; holds && i < nodes.n; i++) {
+		holds = conflict_node_decisions_hold(ch, func, nodes.at[i], stamp) &&
+			conflict_follow_holds(ch, nodes.at[i]);
+	}
+	free(nodes.at);
+	return holds;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* conflict_first.c: rule 1 of docs/theory.md: by which first events the alternatives of a decision
+ * show, and whether those tell them apart. */
+#include "offline/choose/conflict_impl.h"
+
+#include <stdlib.h>
+
+static bool same_event(const struct conflicts *ch, uint32_t a, uint32_t b)
+{
+	if (a == b)
+		return true;
+	return (a == TERMINAL_ANY_ENTRY && conflict_is_entry_term(ch, b)) ||
+	       (b == TERMINAL_ANY_ENTRY && conflict_is_entry_term(ch, a));
+}
+
+void conflict_note_ret(struct conflicts *ch, uint32_t w)
+{
+	if (ch->note_rets && w != TERMINAL_ANY_ENTRY)
+		ch->capture_ret[w] = true;
+}
+
+/* Whether no one event fits both terms, seen from the same function. */
+bool conflict_distinguishable(struct conflicts *ch, struct terminal a, struct terminal b)
+{
+	if (!same_event(ch, a.w, b.w))
+		return true;
+	/* An entry says which call site it came from in every mode: without that it would not
+	 * name its caller at all. */
+	if (ch->plain && !conflict_is_entry_term(ch, a.w))
+		return false;
+	if (!ch->plain && terminal_depths_differ(a, b))
+		return true;
+	if (a.ret >= RET_UNKNOWN || b.ret >= RET_UNKNOWN || a.ret == b.ret)
+		return false;
+	conflict_note_ret(ch, a.w);
+	conflict_note_ret(ch, b.w);
+	return true;
+}
+
+static void add_found(struct conflicts *ch, struct terminal term, uint32_t alt)
+{
+	if (ch->n_found == ch->cap_found) {
+		uint32_t cap = ch->cap_found ? 2 * ch->cap_found : 256;
+		struct found_term *found = realloc(ch->found, cap * sizeof(*found));
+		if (!found) {
+			ch->failed = true;
+			return;
+		}
+		ch->found = found;
+		ch->cap_found = cap;
+	}
+	ch->found[ch->n_found++] = (struct found_term){.term = term, .alt = alt};
+}
+
+static struct terminal own_term(const struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->plain && !conflict_is_entry_term(ch, block))
+		return (struct terminal){.w = block, .depth = DEPTH_UNKNOWN, .ret = RET_UNKNOWN};
+	bool known = ch->marks[block] == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known;
+	if (ch->marks[block] == MARK_LAST && (b->call == CALL_DIRECT || b->call == CALL_UNKNOWN) &&
+	    !(b->flags & (PROG_TAIL | PROG_ROOT)) && b->height == PUGMARK_HEIGHT_UNKNOWN)
+		known = false; /* its event tells the callee's frame, not this one */
+	return (struct terminal){
+		.w = block,
+		.depth = known ? 0 : DEPTH_UNKNOWN,
+		.ret = known ? RET_SELF : RET_UNKNOWN,
+	};
+}
+
+/* What the call in @block shows first; returns whether it can show nothing. */
+bool conflict_call_first(struct conflicts *ch, uint32_t block, uint32_t alt, bool *top)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
+	if (b->call == CALL_UNKNOWN) {
+		struct terminal any = {.w = TERMINAL_ANY_ENTRY, .ret = RET_SELF};
+		add_found(ch, terminal_lift(any, b->height, call), alt);
+		return true;
+	}
+	if (b->call != CALL_DIRECT)
+		return true;
+	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known) {
+		*top = true;
+		return true;
+	}
+	*top |= callee->first.top;
+	for (uint32_t i = 0; i < callee->first.n; i++)
+		add_found(ch, terminal_lift(callee->first.terms[i], b->height, call), alt);
+	return callee->nullable;
+}
+
+/* The first terms of one alternative, through all that is silent before them; returns whether the
+ * function's exit is among what can be reached in silence. */
+bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top)
+{
+	bool empty = false;
+	uint32_t closure_stamp = ++ch->stamp;
+	struct vec next = {0};
+	ch->closure.n = 0;
+	push(ch, &ch->closure, node);
+	while (ch->closure.n) {
+		uint32_t n = ch->closure.at[--ch->closure.n];
+		if (n == NODE_EXIT) {
+			empty = true;
+			continue;
+		}
+		if (ch->seen_closure[n] == closure_stamp)
+			continue;
+		ch->seen_closure[n] = closure_stamp;
+		ch->steps++;
+		if (ch->marks[n]) {
+			add_found(ch, own_term(ch, n), alt);
+			continue;
+		}
+		if (!conflict_call_first(ch, n, alt, top))
+			continue;
+		next = ch->decisions;
+		conflict_alternatives(ch, (struct decision){0, n, WAY_ALL}, &next);
+		ch->decisions = next;
+		for (uint32_t i = 0; i < next.n; i++)
+			push(ch, &ch->closure, next.at[i]);
+	}
+	return empty;
+}
+
+uint32_t conflict_first(struct conflicts *ch, const struct vec *alts, bool *top)
+{
+	uint32_t empty = 0;
+	ch->n_found = 0;
+	*top = false;
+	for (uint32_t i = 0; i < alts->n; i++)
+		empty += conflict_close_over(ch, alts->at[i], i, top);
+	return empty;
+}
+
+/* Files the found terms from @from on under their witness; returns whether each is distinguishable
+ * from the ones of other alternatives that were filed before. @entries: chain of those that are
+ * entries of functions. */
+static bool file_terms(struct conflicts *ch, uint32_t from, uint32_t stamp, uint32_t *entries)
+{
+	for (uint32_t i = from; i < ch->n_found; i++) {
+		struct found_term *f = &ch->found[i];
+		uint32_t *head = entries;
+		if (!conflict_is_entry_term(ch, f->term.w)) {
+			head = &ch->head[f->term.w];
+			if (ch->head_stamp[f->term.w] != stamp) {
+				ch->head_stamp[f->term.w] = stamp;
+				*head = UINT32_MAX;
+			}
+		}
+		for (uint32_t j = *head; j != UINT32_MAX; j = ch->found[j].next) {
+			ch->steps++;
+			if (ch->found[j].alt != f->alt &&
+			    !conflict_distinguishable(ch, ch->found[j].term, f->term))
+				return false;
+		}
+		f->next = *head;
+		*head = i;
+	}
+	return true;
+}
+
+/* Foreign code may call one function after the other from the same place: the entry of the second
+ * then looks as if the first had jumped there. So a frame that foreign code entered must not have
+ * to choose between returning in silence and such a jump. */
+static bool jumps_differ_from_return(struct conflicts *ch, struct decision d)
+{
+	uint32_t func = d.block == PUGMARK_NONE ? d.func : ch->prog->blocks[d.block].func;
+	if (!(ch->prog->funcs[func].flags & PROG_ENTERED_TAIL))
+		return true;
+	for (uint32_t i = 0; i < ch->n_found; i++) {
+		struct terminal t = ch->found[i].term;
+		bool own = t.depth == 0 || t.depth == DEPTH_UNKNOWN || (t.depth < 0 && t.or_below);
+		if (own && t.ret >= RET_UNKNOWN && conflict_is_entry_term(ch, t.w))
+			return false;
+	}
+	return true;
+}
+
+bool conflict_decision_holds(struct conflicts *ch, struct decision d)
+{
+	conflict_alternatives(ch, d, &ch->alts);
+	if (ch->alts.n <= 1)
+		return true;
+	/* Most decisions that do not hold show it in their first alternatives. */
+	uint32_t empty = 0, entries = UINT32_MAX, stamp = ++ch->file_stamp;
+	ch->n_found = 0;
+	for (uint32_t i = 0; i < ch->alts.n; i++) {
+		bool top = false;
+		uint32_t from = ch->n_found;
+		empty += conflict_close_over(ch, ch->alts.at[i], i, &top);
+		if (top || empty > (ch->plain ? 0 : 1) || !file_terms(ch, from, stamp, &entries))
+			return false;
+	}
+	return !empty || jumps_differ_from_return(ch, d);
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* conflict_needs.c: rules 2 and 4: what must not come first after a function, joined up the calls
+ * into summaries, what unknown callees need, and whether what follows a call is told from both. */
+#include "offline/choose/conflict_impl.h"
+
+/* Whether @t, first after a call, cannot be taken for what the functions need that a call may enter
+ * whose callee is not known, @depth below or further. @call: that call, or RET_UNKNOWN. */
+static bool global_need_holds(struct conflicts *ch, struct terminal t, int32_t depth, uint32_t call)
+{
+	if (ch->global_top)
+		return false;
+	if (conflict_is_entry_term(ch, t.w)) {
+		if (t.ret >= RET_UNKNOWN || ch->global_any[t.ret])
+			return false;
+		if (ch->global_jumps && ch->prog->blocks[t.ret].call == CALL_DIRECT &&
+		    t.w == TERMINAL_ANY_ENTRY)
+			return false; /* it jumped there, as did perhaps what is needed */
+		if (t.w == TERMINAL_ANY_ENTRY)
+			return true;
+	}
+	uint32_t need = ch->global_need[t.w];
+	if (need == GLOBAL_NONE)
+		return true;
+	struct terminal least = {.w = t.w, .depth = ch->global_depth[t.w], .or_below = true};
+	if (!ch->plain && terminal_depths_differ(t, terminal_lift(least, depth, call)))
+		return true;
+	if (need == RET_SELF)
+		need = call; /* where the unknown callee returns to */
+	if (need == RET_UNKNOWN || t.ret >= RET_UNKNOWN || need == t.ret)
+		return false;
+	conflict_note_ret(ch, t.w);
+	return true;
+}
+
+/* What a need of a callee is as its caller sees it. A call whose height is not known tells by its
+ * event where the callee's frame is, which is below the caller's. */
+struct lift {
+	int32_t height;
+	uint32_t call;
+	bool or_below;
+};
+
+static struct lift lift_of(const struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	uint32_t call = b->flags & PROG_TAIL ? RET_SELF : block;
+	if (b->height != PUGMARK_HEIGHT_UNKNOWN || ch->marks[block] != MARK_LAST)
+		return (struct lift){b->height, call, false};
+	return (struct lift){RETURN_ADDRESS_BYTES, call, true};
+}
+
+static inline struct terminal lift_need(struct lift lift, struct terminal t)
+{
+	t.or_below |= lift.or_below;
+	return terminal_lift(t, lift.height, lift.call);
+}
+
+static bool need_range_differs(struct conflicts *ch, struct terminal t, uint32_t block,
+			       uint32_t from, uint32_t to)
+{
+	const struct terminal_set *need = &ch->sums[ch->prog->blocks[block].callee].need;
+	struct lift lift = lift_of(ch, block);
+	for (uint32_t i = from; i < to; i++) {
+		ch->steps++;
+		if (!conflict_distinguishable(ch, t, lift_need(lift, need->terms[i])))
+			return false;
+	}
+	return true;
+}
+
+/* Whether @t, first after the call in @block, cannot be taken for something inside the callee. */
+static bool terminal_follows(struct conflicts *ch, struct terminal t, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	struct lift lift = lift_of(ch, block);
+	struct terminal frame = lift_need(lift, (struct terminal){.or_below = true});
+	if (t.depth < frame.depth && terminal_depths_differ(t, frame))
+		return true; /* a frame above the callee's */
+	if (b->call == CALL_UNKNOWN) {
+		struct terminal any =
+			terminal_lift((struct terminal){.w = TERMINAL_ANY_ENTRY, .ret = RET_SELF},
+				      b->height, block);
+		return conflict_distinguishable(ch, t, any) &&
+		       global_need_holds(ch, t, b->height, block);
+	}
+	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known && ch->plain)
+		return true; /* what unknown callees need, at the most: see settle() */
+	if (!callee->known || callee->need.top)
+		return false;
+	int32_t depth = lift_need(lift, (struct terminal){.depth = callee->global_depth}).depth;
+	if (callee->need_global && !global_need_holds(ch, t, depth, RET_UNKNOWN))
+		return false;
+	uint32_t from = 0, to = callee->need.n;
+	bool entry = conflict_is_entry_term(ch, t.w);
+	if (!entry || t.w != TERMINAL_ANY_ENTRY)
+		terminal_set_range(&callee->need, t.w, &from, &to);
+	if (!need_range_differs(ch, t, block, from, to))
+		return false;
+	if (!entry || !callee->need.joined || t.w == TERMINAL_ANY_ENTRY)
+		return true;
+	terminal_set_range(&callee->need, TERMINAL_ANY_ENTRY, &from, &to);
+	return need_range_differs(ch, t, block, from, to);
+}
+
+/* Whether anything may follow the call in @block. */
+static bool needs_nothing(const struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (b->call == CALL_NONE || b->call == CALL_LEAF ||
+	    (b->flags & (PROG_TAIL | PROG_NORETURN)))
+		return true;
+	return b->call == CALL_DIRECT && ch->sums[b->callee].known &&
+	       !ch->sums[b->callee].need.top && !ch->sums[b->callee].need.n &&
+	       !ch->sums[b->callee].need_global;
+}
+
+bool conflict_terms_follow(struct conflicts *ch, uint32_t block, const struct terminal *terms,
+			   uint32_t n)
+{
+	if (needs_nothing(ch, block))
+		return true;
+	for (uint32_t i = 0; i < n; i++) {
+		ch->steps++;
+		if (!terminal_follows(ch, terms[i], block))
+			return false;
+	}
+	return true;
+}
+
+bool conflict_follow_holds(struct conflicts *ch, uint32_t block)
+{
+	if (needs_nothing(ch, block))
+		return true;
+	conflict_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
+	bool top;
+	conflict_first(ch, &ch->alts, &top);
+	if (top)
+		return false;
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		if (!terminal_follows(ch, ch->found[i].term, block))
+			return false;
+	return true;
+}
+
+static bool join_global(struct conflicts *ch, struct terminal t);
+
+/* A need past this many terms is given up as this function's own: it joins what unknown callees
+ * need, which every caller then checks against. Coarser, and much cheaper in deep recursion. Terms
+ * of the function's own frame stay: what lies further down is told from it by depth. */
+#define NEED_MAX 192
+
+/* The function of @sum needs what unknown callees do, in a frame @depth below it or further. */
+static bool need_globally(struct summary *sum, int32_t depth)
+{
+	bool grew = !sum->need_global || depth < sum->global_depth;
+	if (grew)
+		sum->global_depth = depth; /* DEPTH_UNKNOWN is less than any */
+	sum->need_global = true;
+	return grew;
+}
+
+static bool add_need(struct conflicts *ch, struct summary *sum, struct terminal t)
+{
+	bool own = t.depth == 0 && !t.or_below;
+	if (sum->need.n < NEED_MAX || sum->need.top || own)
+		return terminal_set_add(&sum->need, t);
+	bool grew = need_globally(sum, 0);
+	if (t.w == TERMINAL_ANY_ENTRY && t.ret >= RET_UNKNOWN)
+		return terminal_set_add(&sum->need, t) || grew;
+	if (t.ret == RET_SELF)
+		t.ret = RET_UNKNOWN; /* this function's, not the unknown callee's */
+	return join_global(ch, t) || grew;
+}
+
+static bool set_top(struct terminal_set *set)
+{
+	bool grew = !set->top;
+	set->top = true;
+	return grew;
+}
+
+/* What decision @d adds to the need of its function: if one alternative may be empty, the others'
+ * first terms must not follow the function. */
+static bool need_of_decision(struct conflicts *ch, struct decision d, struct summary *sum)
+{
+	bool grew = false, top = false;
+	conflict_alternatives(ch, d, &ch->alts);
+	if (ch->alts.n <= 1 || (ch->plain && !ch->some_empty))
+		return false;
+	/* Where several are empty, the decision does not hold, and each is another one's other. */
+	uint32_t empty_alt = UINT32_MAX, n_empty = 0;
+	ch->n_found = 0;
+	for (uint32_t i = 0; i < ch->alts.n; i++)
+		if (conflict_close_over(ch, ch->alts.at[i], i, &top)) {
+			empty_alt = n_empty ? UINT32_MAX : i;
+			n_empty++;
+		}
+	if (!n_empty)
+		return false;
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		if (ch->found[i].alt != empty_alt)
+			grew |= add_need(ch, sum, ch->found[i].term);
+	return grew;
+}
+
+/* What the callee of @block needs, where this function can end right after it. */
+static bool need_of_call(struct conflicts *ch, uint32_t block, struct summary *sum)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (b->call == CALL_NONE || b->call == CALL_LEAF || (b->flags & PROG_NORETURN))
+		return false;
+	bool top;
+	conflict_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
+	if (!conflict_first(ch, &ch->alts, &top))
+		return false;
+	bool tail = b->flags & PROG_TAIL, grew = false;
+	uint32_t call = tail ? RET_SELF : block;
+	if (b->call == CALL_UNKNOWN) {
+		grew = need_globally(sum, tail ? 0 : b->height);
+		struct terminal any = {.w = TERMINAL_ANY_ENTRY, .ret = RET_SELF};
+		return add_need(ch, sum, terminal_lift(any, b->height, call)) || grew;
+	}
+	const struct summary *callee = &ch->sums[b->callee];
+	if (!callee->known && ch->plain)
+		return false;
+	if (!callee->known || callee->need.top)
+		return set_top(&sum->need);
+	struct lift lift = lift_of(ch, block);
+	struct terminal unknown = {.depth = callee->global_depth};
+	if (callee->need_global)
+		grew |= need_globally(sum, lift_need(lift, unknown).depth);
+	for (uint32_t i = 0; i < callee->need.n; i++)
+		grew |= add_need(ch, sum, lift_need(lift, callee->need.terms[i]));
+	return grew;
+}
+
+bool conflict_summarise(struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	struct summary *sum = &ch->sums[func];
+	if (!f->n_blocks)
+		return false;
+	bool top, grew = false;
+	conflict_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
+	bool nullable = conflict_first(ch, &ch->alts, &top) > 0;
+	sum->first.rets_apart = ch->plain; /* as the paper's sets, which are exact */
+	grew |= nullable && !sum->nullable;
+	sum->nullable |= nullable;
+	if (top)
+		grew |= set_top(&sum->first);
+	for (uint32_t i = 0; i < ch->n_found; i++)
+		grew |= terminal_set_add(&sum->first, ch->found[i].term);
+	grew |= need_of_decision(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, sum);
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
+			continue;
+		for (uint32_t i = 0; i < conflict_ways(ch, b); i++)
+			grew |= need_of_decision(
+				ch, (struct decision){func, b, conflict_decision_way(ch, b, i)},
+				sum);
+		grew |= need_of_call(ch, b, sum);
+	}
+	return grew;
+}
+
+/* Joins @t to what unknown callees need; returns whether that grew. */
+static bool join_global(struct conflicts *ch, struct terminal t)
+{
+	bool grew = false;
+	if (t.w == TERMINAL_ANY_ENTRY && t.ret == RET_SELF)
+		return false; /* by a tail jump: it returns to the unknown call itself, which every
+				 unknown call checks for on its own */
+	if (t.w == TERMINAL_ANY_ENTRY && t.ret == RET_UNKNOWN) {
+		grew = !ch->global_top;
+		ch->global_top = true;
+	} else if (t.w == TERMINAL_ANY_ENTRY) {
+		grew = !ch->global_any[t.ret];
+		ch->global_any[t.ret] = true;
+	} else {
+		uint32_t *need = &ch->global_need[t.w];
+		int32_t *depth = &ch->global_depth[t.w];
+		uint32_t joined = *need == GLOBAL_NONE || *need == t.ret ? t.ret : RET_UNKNOWN;
+		grew = joined != *need || t.depth < *depth;
+		*need = joined;
+		*depth = t.depth < *depth ? t.depth : *depth;
+		if (conflict_is_entry_term(ch, t.w)) {
+			bool known = t.ret < RET_UNKNOWN;
+			bool *seen = known ? &ch->global_any[t.ret] : &ch->global_jumps;
+			grew |= t.ret != RET_SELF && !*seen;
+			*seen |= t.ret != RET_SELF;
+		}
+	}
+	ch->global_grew |= grew;
+	return grew;
+}
+
+void conflict_globalise(struct conflicts *ch)
+{
+	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
+		if (!(ch->prog->funcs[f].flags & PROG_ENTRY_WITNESS))
+			continue;
+		const struct summary *sum = &ch->sums[f];
+		ch->global_grew |= sum->need.top && !ch->global_top;
+		ch->global_top |= sum->need.top;
+		for (uint32_t i = 0; i < sum->need.n; i++)
+			join_global(ch, sum->need.terms[i]);
+	}
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* conflict_without.c: whether everything in a function still holds without one of its marks.
+ *
+ * Let m be the marked block. Without its mark, what decides on the way to m is told by what comes
+ * after m instead: by the new terms T, and if m is no node any more, by the nodes N after it. What
+ * held before can only be hurt by T, and only where something else that T is not told from can be
+ * reached in silence as well, by another way than through m. So of all decisions from which m is
+ * reached, in a large function hundreds, only those are looked at again that such a place is
+ * reached from too; the others cost one step of a walk. After each call only T is compared with
+ * what the callee needs.
+ *
+ * The walks go back from a place to the decisions that have it as an alternative itself, or behind
+ * a call that is silent. The first kind is harmless if the place is in N and the decision had m:
+ * then it is one and the same alternative. */
+#include "offline/choose/conflict_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum held { HELD_DECISIONS = 1, HELD_FOLLOW = 2, HELD_ENTRY = 4 };
+enum reached { REACHED_ITSELF = 1, REACHED_BEHIND = 2 };
+
+static bool add_source(struct conflicts *ch, uint32_t block, struct terminal t)
+{
+	struct watch *w = &ch->watch;
+	if (w->n_sources == w->cap_sources) {
+		uint32_t cap = w->cap_sources ? 2 * w->cap_sources : 1024;
+		struct watch_source *at = realloc(w->sources, cap * sizeof(*at));
+		if (!at) {
+			ch->failed = true;
+			return false;
+		}
+		w->sources = at;
+		w->cap_sources = cap;
+	}
+	uint32_t *head = &w->entries;
+	if (!conflict_is_entry_term(ch, t.w)) {
+		head = &w->head[t.w];
+		if (w->head_stamp[t.w] != w->stamp)
+			*head = UINT32_MAX;
+		w->head_stamp[t.w] = w->stamp;
+	}
+	w->sources[w->n_sources] = (struct watch_source){t, block, *head};
+	*head = w->n_sources++;
+	return true;
+}
+
+/* What the calls of @f can show first, by witness. */
+static void index_calls(struct conflicts *ch, const struct prog_func *f)
+{
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		const struct prog_block *block = &ch->prog->blocks[b];
+		bool top = false;
+		if (!(block->flags & PROG_REACHED))
+			continue;
+		if (ch->hops[b].flags & HOP_RET || block->flags & PROG_TAIL)
+			push(ch, &ch->watch.exits, b);
+		ch->n_found = 0;
+		if (block->call != CALL_NONE)
+			conflict_call_first(ch, b, 0, &top);
+		if (top)
+			push(ch, &ch->watch.anything, b);
+		for (uint32_t i = 0; i < ch->n_found; i++)
+			if (!add_source(ch, b, ch->found[i].term))
+				return;
+	}
+}
+
+void conflict_watch(struct conflicts *ch, uint32_t func)
+{
+	const struct prog_func *f = &ch->prog->funcs[func];
+	struct watch *w = &ch->watch;
+	w->func = func;
+	w->stamp++;
+	w->n_sources = w->exits.n = w->anything.n = 0;
+	w->entries = UINT32_MAX;
+	index_calls(ch, f);
+	uint32_t stamp = ++ch->stamp;
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+		w->held[b] = 0;
+		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
+			continue;
+		if (conflict_node_decisions_hold(ch, func, b, stamp))
+			w->held[b] |= HELD_DECISIONS;
+		if (conflict_follow_holds(ch, b))
+			w->held[b] |= HELD_FOLLOW;
+	}
+	if (conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}))
+		w->held[f->block] |= HELD_ENTRY;
+}
+
+/* One removal: what the decisions on the way to the block see without its mark. */
+struct removal {
+	uint32_t func, block;
+	bool node;  /* the block stays a node: it holds a call */
+	bool top;   /* what comes after it may be anything */
+	bool empty; /* the function may return in silence after it */
+	bool entry; /* an entry of a function may come after it */
+	bool exit;  /* the exit is in N */
+	uint32_t q; /* stamp of N in watch.new_alts */
+};
+
+static bool is_new_alt(const struct conflicts *ch, const struct removal *r, uint32_t block)
+{
+	return ch->watch.new_alts[block] == r->q;
+}
+
+/* Puts T into watch.terms and N into watch.new_alts. Returns whether the nodes of N are told from
+ * each other. */
+static bool look_behind(struct conflicts *ch, struct removal *r)
+{
+	struct watch *w = &ch->watch;
+	bool top = false;
+	ch->n_found = 0;
+	if (r->node) {
+		r->empty = conflict_close_over(ch, r->block, 0, &top);
+	} else {
+		struct decision d = {r->func, r->block, WAY_ALL};
+		if (!conflict_decision_holds(ch, d))
+			return false;
+		conflict_alternatives(ch, d, &ch->alts);
+		for (uint32_t i = 0; i < ch->alts.n; i++)
+			if (ch->alts.at[i] == NODE_EXIT)
+				r->exit = true;
+			else
+				w->new_alts[ch->alts.at[i]] = r->q;
+		r->empty = conflict_first(ch, &ch->alts, &top);
+	}
+	r->top = top;
+	if (ch->n_found > w->cap_terms) {
+		struct terminal *terms = realloc(w->terms, ch->n_found * sizeof(*terms));
+		if (!terms) {
+			ch->failed = true;
+			return false;
+		}
+		w->terms = terms;
+		w->cap_terms = ch->n_found;
+	}
+	w->n_terms = ch->n_found;
+	for (uint32_t i = 0; i < ch->n_found; i++) {
+		w->terms[i] = ch->found[i].term;
+		r->entry |= conflict_is_entry_term(ch, w->terms[i].w);
+	}
+	return true;
+}
+
+/* Notes that the start of @block is reached, if that is new. */
+static void reach_back(struct conflicts *ch, uint8_t *reached, uint32_t block, uint8_t how)
+{
+	if (reached[block] & how)
+		return;
+	reached[block] |= how;
+	push(ch, &ch->back, block);
+	push(ch, &ch->back, how);
+}
+
+/* Walks back from what was given to reach_back(), not through the block of @r: in @starts which
+ * blocks lead there, in @nodes the decisions after which nodes; those that are new go to @list. */
+static void walk_back(struct conflicts *ch, const struct removal *r, uint8_t *starts,
+		      uint8_t *nodes, struct vec *list)
+{
+	while (ch->back.n) {
+		uint8_t how = ch->back.at[--ch->back.n];
+		uint32_t b = ch->back.at[--ch->back.n];
+		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++) {
+			uint32_t pred = ch->preds[p];
+			ch->steps++;
+			if (!conflict_is_node(ch, pred)) {
+				if (pred != r->block)
+					reach_back(ch, starts, pred, how);
+				continue;
+			}
+			if (!nodes[pred])
+				push(ch, list, pred);
+			nodes[pred] |= how;
+			bool same = is_new_alt(ch, r, pred);
+			if (pred != r->block && conflict_passes_silently(ch, pred))
+				reach_back(ch, starts, pred,
+					   same ? REACHED_ITSELF : REACHED_BEHIND);
+		}
+	}
+}
+
+static void start_from(struct conflicts *ch, const struct removal *r, uint32_t block, bool same)
+{
+	if (block != r->block)
+		reach_back(ch, ch->watch.rival_starts, block,
+			   same ? REACHED_ITSELF : REACHED_BEHIND);
+}
+
+/* The places that show as T does, and the ways out in silence where one is new. */
+static void find_rivals(struct conflicts *ch, const struct removal *r)
+{
+	struct watch *w = &ch->watch;
+	for (uint32_t i = 0; i < w->n_terms; i++) {
+		struct terminal t = w->terms[i];
+		bool entry = conflict_is_entry_term(ch, t.w), any = t.w == TERMINAL_ANY_ENTRY;
+		uint32_t own = any ? ch->prog->funcs[r->func].block : t.w;
+		if (ch->marks[own] && ch->prog->blocks[own].func == r->func)
+			start_from(ch, r, own, is_new_alt(ch, r, own));
+		uint32_t s = entry ? w->entries : UINT32_MAX;
+		if (!entry && w->head_stamp[t.w] == w->stamp)
+			s = w->head[t.w];
+		for (; s != UINT32_MAX; s = w->sources[s].next) {
+			uint32_t b = w->sources[s].block;
+			ch->steps++;
+			if (!ch->marks[b] && !conflict_distinguishable(ch, t, w->sources[s].term))
+				start_from(ch, r, b, is_new_alt(ch, r, b));
+		}
+	}
+	for (uint32_t i = 0; i < w->anything.n; i++)
+		if (!ch->marks[w->anything.at[i]])
+			start_from(ch, r, w->anything.at[i], is_new_alt(ch, r, w->anything.at[i]));
+	for (uint32_t i = 0; i < w->exits.n && r->empty; i++) {
+		uint32_t b = w->exits.at[i];
+		bool node = conflict_is_node(ch, b);
+		if (!node || conflict_passes_silently(ch, b))
+			start_from(ch, r, b, node ? is_new_alt(ch, r, b) : r->exit);
+	}
+}
+
+/* Whether the decisions at which @ours leads to the block must be looked at again, where @rival
+ * leads to something that shows as what comes after it. */
+static bool may_be_hurt(const struct conflicts *ch, const struct removal *r, uint8_t ours,
+			uint8_t rival)
+{
+	bool returns_by_jump = ch->prog->funcs[r->func].flags & PROG_ENTERED_TAIL;
+	if (r->top || (r->empty && ch->plain) || (returns_by_jump && (r->empty || r->entry)))
+		return true;
+	return ours & REACHED_BEHIND ? rival : rival & REACHED_BEHIND;
+}
+
+static bool node_holds(struct conflicts *ch, const struct removal *r, uint32_t node, uint32_t stamp)
+{
+	struct watch *w = &ch->watch;
+	if ((!(w->held[node] & HELD_DECISIONS) ||
+	     may_be_hurt(ch, r, w->ours[node], w->rivals[node])) &&
+	    !conflict_node_decisions_hold(ch, r->func, node, stamp))
+		return false;
+	if (!(w->held[node] & HELD_FOLLOW) || r->top)
+		return conflict_follow_holds(ch, node);
+	return conflict_terms_follow(ch, node, w->terms, w->n_terms);
+}
+
+static bool entry_holds(struct conflicts *ch, const struct removal *r)
+{
+	const struct watch *w = &ch->watch;
+	uint32_t first = ch->prog->funcs[r->func].block;
+	if (!w->our_starts[first])
+		return true;
+	if (w->held[first] & HELD_ENTRY &&
+	    !may_be_hurt(ch, r, w->our_starts[first], w->rival_starts[first]))
+		return true;
+	return conflict_decision_holds(ch, (struct decision){r->func, PUGMARK_NONE, WAY_ALL});
+}
+
+static void clear(struct conflicts *ch, const struct prog_func *f)
+{
+	struct watch *w = &ch->watch;
+	uint8_t *all[] = {w->ours, w->our_starts, w->rivals, w->rival_starts};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		memset(all[i] + f->block, 0, f->n_blocks);
+	w->nodes.n = w->rival_nodes.n = 0;
+	ch->back.n = 0;
+}
+
+static bool holds_without(struct conflicts *ch, struct removal *r)
+{
+	struct watch *w = &ch->watch;
+	const struct prog_func *f = &ch->prog->funcs[r->func];
+	if (!conflict_progress_holds(ch, r->block) || !look_behind(ch, r))
+		return false;
+	clear(ch, f);
+	struct removal plain = *r;
+	plain.q = UINT32_MAX; /* N is for the rivals' walk alone */
+	reach_back(ch, w->our_starts, r->block, REACHED_ITSELF);
+	walk_back(ch, &plain, w->our_starts, w->ours, &w->nodes);
+	find_rivals(ch, r);
+	walk_back(ch, r, w->rival_starts, w->rivals, &w->rival_nodes);
+	if (!entry_holds(ch, r))
+		return false;
+	uint32_t stamp = ++ch->stamp;
+	for (uint32_t i = 0; i < w->nodes.n; i++)
+		if (!node_holds(ch, r, w->nodes.at[i], stamp))
+			return false;
+	for (uint32_t i = 0; i < w->nodes.n; i++)
+		w->held[w->nodes.at[i]] |= HELD_DECISIONS | HELD_FOLLOW;
+	if (w->our_starts[f->block])
+		w->held[f->block] |= HELD_ENTRY;
+	return true;
+}
+
+bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block)
+{
+	uint8_t mark = ch->marks[block];
+	ch->marks[block] = MARK_NONE;
+	struct removal r = {
+		.func = func,
+		.block = block,
+		.node = conflict_is_node(ch, block),
+		.q = ++ch->watch.removals,
+	};
+	bool paths = ch->prog->funcs[func].flags & PROG_PATHS;
+	bool holds = paths ? conflict_surroundings_hold(ch, func, block) : holds_without(ch, &r);
+	if (!holds)
+		ch->marks[block] = mark;
+	return holds;
+}

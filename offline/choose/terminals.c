@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* terminals.c: bounded sets of terms: an unordered array while it is short, then one joined term a
+ * witness, in order. */
+#include "offline/choose/terminals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void terminal_set_free(struct terminal_set *set)
+{
+	free(set->terms);
+	*set = (struct terminal_set){0};
+}
+
+static bool same_term(struct terminal a, struct terminal b)
+{
+	return a.w == b.w && a.depth == b.depth && a.ret == b.ret && a.or_below == b.or_below;
+}
+
+/* The order of joined terms, and what counts as one of them. */
+static int compare_keys(struct terminal a, struct terminal b, bool rets_apart)
+{
+	if (a.w != b.w)
+		return a.w < b.w ? -1 : 1;
+	if (!(rets_apart || a.w == TERMINAL_ANY_ENTRY) || a.ret == b.ret)
+		return 0;
+	return a.ret < b.ret ? -1 : 1;
+}
+
+static uint32_t lower_bound(const struct terminal_set *set, struct terminal term)
+{
+	uint32_t lo = 0, hi = set->n;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (compare_keys(set->terms[mid], term, set->rets_apart) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Makes @into stand for @term as well; returns whether it changed. */
+static bool join(struct terminal *into, struct terminal term)
+{
+	struct terminal old = *into;
+	if (into->depth == DEPTH_UNKNOWN || term.depth == DEPTH_UNKNOWN) {
+		into->depth = DEPTH_UNKNOWN;
+		into->or_below = false;
+	} else {
+		into->or_below |= term.or_below || into->depth != term.depth;
+		if (term.depth < into->depth)
+			into->depth = term.depth;
+	}
+	if (into->ret != term.ret)
+		into->ret = RET_UNKNOWN;
+	return !same_term(old, *into);
+}
+
+static bool grow(struct terminal_set *set)
+{
+	if (set->n < set->cap)
+		return true;
+	uint32_t cap = set->cap ? 2 * set->cap : 4;
+	struct terminal *terms = realloc(set->terms, cap * sizeof(*terms));
+	if (!terms)
+		return false;
+	set->terms = terms;
+	set->cap = cap;
+	return true;
+}
+
+static bool set_top(struct terminal_set *set)
+{
+	set->top = true;
+	set->n = 0;
+	return true;
+}
+
+static bool add_joined(struct terminal_set *set, struct terminal term)
+{
+	uint32_t at = lower_bound(set, term);
+	if (at < set->n && !compare_keys(set->terms[at], term, set->rets_apart))
+		return join(&set->terms[at], term);
+	if (set->n == TERMINAL_SET_MAX || !grow(set))
+		return set_top(set);
+	memmove(&set->terms[at + 1], &set->terms[at], (set->n - at) * sizeof(*set->terms));
+	set->terms[at] = term;
+	set->n++;
+	return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return compare_keys(*(const struct terminal *)a, *(const struct terminal *)b, true);
+}
+
+static void become_joined(struct terminal_set *set)
+{
+	qsort(set->terms, set->n, sizeof(*set->terms), by_key);
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < set->n; i++)
+		if (kept && !compare_keys(set->terms[kept - 1], set->terms[i], set->rets_apart))
+			join(&set->terms[kept - 1], set->terms[i]);
+		else
+			set->terms[kept++] = set->terms[i];
+	set->n = kept;
+	set->joined = true;
+}
+
+bool terminal_set_add(struct terminal_set *set, struct terminal term)
+{
+	if (set->top)
+		return false;
+	if (set->joined)
+		return add_joined(set, term);
+	for (uint32_t i = 0; i < set->n; i++)
+		if (same_term(set->terms[i], term))
+			return false;
+	if (set->n == TERMINAL_SET_EXACT) {
+		become_joined(set);
+		add_joined(set, term);
+		return true;
+	}
+	if (!grow(set))
+		return set_top(set);
+	set->terms[set->n++] = term;
+	return true;
+}
+
+bool terminal_set_same(const struct terminal_set *a, const struct terminal_set *b)
+{
+	bool same = a->n == b->n && a->joined == b->joined && a->top == b->top;
+	for (uint32_t i = 0; same && i < a->n; i++)
+		same = same_term(a->terms[i], b->terms[i]);
+	return same;
+}
+
+void terminal_set_range(const struct terminal_set *set, uint32_t w, uint32_t *from, uint32_t *to)
+{
+	*from = 0;
+	*to = set->n;
+	if (!set->joined)
+		return;
+	*from = lower_bound(set, (struct terminal){.w = w});
+	*to = *from;
+	while (*to < set->n && set->terms[*to].w == w)
+		++*to;
+}

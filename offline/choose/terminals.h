@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* terminals.h: the enriched terminals of the grammar, and small sets of them.
+ *
+ * A term says "the next event is that of witness w, in the frame `depth` bytes below this one, in
+ * an activation that returns to call site `ret`". Below means: this function's CFA minus the CFA
+ * of the event, so 0 is this function's own frame. Depth and ret are relative to one function;
+ * terminal_lift() carries them over a call site into the caller's view. */
+#ifndef OFFLINE_TERMINALS_H
+#define OFFLINE_TERMINALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TERMINAL_ANY_ENTRY UINT32_MAX /* w: the entry of any function with PROG_ENTRY_WITNESS */
+#define DEPTH_UNKNOWN INT32_MIN
+#define RETURN_ADDRESS_BYTES 8 /* a callee's CFA is that far below its caller's, at the least */
+#define RET_SELF UINT32_MAX    /* where this function's own activation returns to */
+#define RET_UNKNOWN (UINT32_MAX - 1) /* may be equal to anything */
+
+struct terminal {
+	uint32_t w; /* block of the program whose mark it is, or TERMINAL_ANY_ENTRY */
+	int32_t depth;
+	uint32_t ret;  /* block of the program that holds the call, or RET_SELF, RET_UNKNOWN */
+	bool or_below; /* at `depth` or any further below: a recursion's frames */
+};
+
+/* A small set holds its terms as they are. Past TERMINAL_SET_EXACT it is *joined*: one term for
+ * each witness (for TERMINAL_ANY_ENTRY: and each return), in order, with what differs made unknown,
+ * but for the depth: of that the least is kept, because it tells all of them from frames further
+ * up. Past TERMINAL_SET_MAX it is "anything at all" (top), which nothing is distinguishable from.
+ * Both bounds can only cost witnesses, never exactness: each step stands for more events than the
+ * one before.
+ */
+#define TERMINAL_SET_EXACT 32
+#define TERMINAL_SET_MAX 1024
+struct terminal_set {
+	struct terminal *terms; /* heap, owned by the set */
+	uint32_t n, cap;
+	bool joined, top;
+	bool rets_apart; /* joined: one term for each witness and return */
+};
+
+void terminal_set_free(struct terminal_set *set);
+/* Adds @term; returns whether the set changed. Out of memory makes it top. */
+bool terminal_set_add(struct terminal_set *set, struct terminal term);
+/* Whether both hold the same terms in the same order. */
+bool terminal_set_same(const struct terminal_set *a, const struct terminal_set *b);
+/* Where terms of witness @w can be: [*from, *to). Not for top. */
+void terminal_set_range(const struct terminal_set *set, uint32_t w, uint32_t *from, uint32_t *to);
+
+/* @term of a callee as its caller sees it: @height is the caller's CFA minus the callee's, @call
+ * the block of the call site. */
+static inline struct terminal terminal_lift(struct terminal term, int32_t height, uint32_t call)
+{
+	bool known = term.depth != DEPTH_UNKNOWN && height != DEPTH_UNKNOWN;
+	if (!known || __builtin_add_overflow(term.depth, height, &term.depth) || term.depth < 0)
+		term.depth = DEPTH_UNKNOWN;
+	return (struct terminal){
+		.w = term.w,
+		.depth = term.depth,
+		.ret = term.ret == RET_SELF ? call : term.ret,
+		.or_below = term.or_below && term.depth != DEPTH_UNKNOWN,
+	};
+}
+
+/* Whether no frame can be that of both terms. */
+static inline bool terminal_depths_differ(struct terminal a, struct terminal b)
+{
+	if (a.depth == DEPTH_UNKNOWN || b.depth == DEPTH_UNKNOWN)
+		return false;
+	return (a.depth < b.depth && !a.or_below) || (b.depth < a.depth && !b.or_below);
+}
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* builder.c: lookups that the passes over a module share. */
+#include "offline/code/builder.h"
+
+#include <string.h>
+
+const struct elf_code *builder_code_at(const struct builder *b, uint64_t addr)
+{
+	uint32_t low = 0, high = b->n_codes;
+	const struct elf_code *main_code = &b->codes[b->main_code];
+	if (high && addr >= main_code->addr && addr < main_code->end)
+		return main_code;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (addr < b->codes[mid].addr)
+			high = mid;
+		else if (addr >= b->codes[mid].end)
+			low = mid + 1;
+		else
+			return &b->codes[mid];
+	}
+	return NULL;
+}
+
+const uint8_t *builder_insn_bytes(const struct builder *b, uint32_t insn)
+{
+	uint64_t addr = insn_addr(b, insn);
+	const struct elf_code *code = builder_code_at(b, addr);
+	return code->bytes + (addr - code->addr);
+}
+
+uint64_t builder_insn_target(const struct builder *b, uint32_t insn)
+{
+	return decode_target(&b->insns.at[insn], builder_insn_bytes(b, insn), insn_addr(b, insn));
+}
+
+uint32_t builder_part_at(const struct builder *b, uint64_t addr)
+{
+	uint32_t low = 0, high = b->parts.n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (b->parts.at[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || addr >= b->parts.at[low - 1].end)
+		return PUGMARK_NONE;
+	return low - 1;
+}
+
+uint32_t builder_func_starting(const struct builder *b, uint64_t addr)
+{
+	uint32_t low = 0, high = b->funcs.n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (b->funcs.at[mid].addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < b->funcs.n && b->funcs.at[low].addr == addr ? low : PUGMARK_NONE;
+}
+
+uint32_t builder_func_ending(const struct builder *b, uint64_t addr)
+{
+	uint32_t part = addr ? builder_part_at(b, addr - 1) : PUGMARK_NONE;
+	bool ends = part != PUGMARK_NONE && b->parts.at[part].end == addr;
+	return ends ? b->parts.at[part].func : PUGMARK_NONE;
+}
+
+struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
+{
+	uint32_t low = 0, high = b->rows.n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (b->rows.at[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || addr >= b->rows.at[low - 1].end)
+		return (struct pugmark_cfa){.reg = CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
+	return b->rows.at[low - 1].cfa;
+}
+
+uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde)
+{
+	/* mov $__NR_rt_sigreturn,%rax; glibc's FDE covers the byte before it as well, because an
+	 * unwinder looks up the return address minus one. */
+	static const uint8_t load[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0};
+	const struct elf_code *code = builder_code_at(b, fde->addr);
+	if (!fde->signal || !code || code->end - fde->addr < sizeof(load) + 1)
+		return fde->addr;
+	const uint8_t *next = code->bytes + (fde->addr - code->addr) + 1;
+	return memcmp(next, load, sizeof(load)) ? fde->addr : fde->addr + 1;
+}
+
+static int compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+uint32_t sort_unique(uint64_t *at, uint32_t n)
+{
+	if (!n)
+		return 0;
+	qsort(at, n, sizeof(*at), compare_addr);
+	uint32_t kept = 1;
+	for (uint32_t i = 1; i < n; i++)
+		if (at[i] != at[kept - 1])
+			at[kept++] = at[i];
+	return kept;
+}
+
+void builder_deinit(struct builder *b)
+{
+	rankmap_deinit(&b->starts);
+	rankmap_deinit(&b->leaders);
+	rankmap_deinit(&b->taken);
+	rankmap_deinit(&b->noreturn);
+	rankmap_deinit(&b->returns_twice);
+	VEC_FREE(&b->data_refs);
+	VEC_FREE(&b->insns);
+	VEC_FREE(&b->rows);
+	VEC_FREE(&b->undescribed_starts);
+	VEC_FREE(&b->split_starts);
+	VEC_FREE(&b->parts);
+	VEC_FREE(&b->crossings);
+	VEC_FREE(&b->table_crossings);
+	VEC_FREE(&b->funcs);
+	VEC_FREE(&b->func_parts);
+	VEC_FREE(&b->tables);
+	VEC_FREE(&b->table_targets);
+	VEC_FREE(&b->blocks);
+	VEC_FREE(&b->edges);
+	VEC_FREE(&b->sites);
+	free(b->block_of_insn);
+	free(b->table_of_insn);
+}

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* jumptable.c: where indirect jumps go. For each the target register is traced back to one of
+ *
+ *	mov T(,i,8),R            jmp *T(,i,8)          addresses: code linked to a fixed place,
+ *	mov (B,i,8),R            jmp *(B,i,8)          or computed goto through relocated words
+ *	movslq (T,i,4),R; add B,R                      32-bit distances from B, mostly T itself
+ *	movslq T(,i,4),R; lea B(R),R                   the same, fixed
+ *	lea 0(,i,4),X; mov (X,T),R; cltq; add B,R      the same without optimisation
+ *
+ * with T and B constants. A table's natural end is the next data that an instruction names, or an
+ * entry that leads out of the function; the bound of the index, where index_bound.c finds one, is
+ *the better end. A jump with no table is an indirect tail call if the frame is gone at it and the
+ * function has no labels whose address is data; else its targets are open, and those labels are the
+ * guess. Rounds go over a function until nothing new is found: a handler of an interpreter is known
+ * to be reached only when the first dispatch is resolved. */
+#include "offline/code/table_extent.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MAX_ROUNDS = 8, MAX_DEPTH = 8, MAX_BASES = 16 };
+/* Entries read and targets kept for a whole module: far more than any real one has. */
+enum { ENTRY_BUDGET = 8 << 20, TARGET_BUDGET = 2 << 20 };
+
+struct resolver {
+	struct backslice backslice;
+	struct builder *b;
+	uint32_t entries_left;
+	uint64_t jump; /* address of the jump at hand */
+	uint32_t func;
+	bool loose; /* the base is known on some paths only; and it is the nth constant of those */
+	uint32_t nth;
+	bool looks_like_table; /* of the jump at hand: a table, but for its base */
+	bool is_sum;	       /* of the jump at hand: the target is computed, no pointer */
+	bool *crossed, *changed;
+	bool crosses; /* the jump at hand leads into a part that is not its function's yet */
+	VEC(uint64_t) targets; /* of the jump at hand */
+	VEC(uint64_t) order;   /* functions to resolve: blocks in the upper half, index */
+	uint8_t grade;
+	bool leaves;
+};
+
+const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn)
+{
+	uint32_t row = b->table_of_insn ? b->table_of_insn[insn] : 0;
+	return row ? &b->tables.at[row - 1] : NULL;
+}
+
+static int keep_target(struct resolver *r, uint64_t target)
+{
+	uint32_t n = r->targets.n;
+	if (n && r->targets.at[n - 1] == target)
+		return 0;
+	return VEC_PUSH(&r->targets, target) ? 0 : -ENOMEM;
+}
+
+static int keep_crossing(struct resolver *r, uint64_t target)
+{
+	struct cross_jump jump = {.site = r->jump, .target = target};
+	*r->crossed = r->crosses = true;
+	return VEC_PUSH(&r->b->table_crossings, jump) ? 0 : -ENOMEM;
+}
+
+/* Reads the table that @shape describes. Positive: a table; 0: none; negative: an error. */
+static int read_table(struct resolver *r, const struct shape *shape)
+{
+	struct extent x;
+	table_measure(&r->backslice, r->func, shape, &r->entries_left, &x);
+	if (!x.n || (r->loose && (x.n < 2 || (x.bounded && x.n < x.max))))
+		return 0;
+	if (!x.n_inside && !shape->relative) {
+		r->grade = TABLE_TAIL;
+		return 1;
+	}
+	int err = 0;
+	for (uint32_t i = 0; i < x.n && !err; i++) {
+		uint64_t target;
+		table_entry(r->b, shape, i, &target);
+		switch (table_classify(r->b, r->func, target)) {
+		case ENTRY_FUNCTION:
+			rankmap_set(&r->b->taken, target - r->b->text_addr);
+			r->leaves = true;
+			break;
+		case ENTRY_START:
+		case ENTRY_FRAGMENT:
+			err = keep_crossing(r, target);
+			break;
+		case ENTRY_INSIDE:
+			err = keep_target(r, target);
+			break;
+		default:
+			break;
+		}
+	}
+	if (!x.proven || r->loose || x.n < x.max)
+		r->grade = r->grade > TABLE_NATURAL ? r->grade : TABLE_NATURAL;
+	return err ? err : 1;
+}
+
+static bool find_const(struct resolver *r, struct loc loc, struct place at, uint64_t *value)
+{
+	return r->loose ? backslice_some_const(&r->backslice, loc, at, r->nth, value)
+			: backslice_const(&r->backslice, loc, at, value);
+}
+
+/* The multiple of the index that @loc holds at @at, where it holds @scale times a register. */
+static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uint8_t scale,
+			struct shape *shape)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	if (backslice_defs(&r->backslice, loc, at, defs) != 1)
+		return false;
+	struct sem sem = *backslice_sem(&r->backslice, defs[0].insn);
+	bool lea = sem.op == SEM_LEA && sem.base == REG_NONE && sem.scale == scale && !sem.disp;
+	bool shl = sem.op == SEM_SHL_IMM && sem.value == (scale == 8 ? 3 : 2);
+	if (!lea && !shl)
+		return false;
+	shape->index = (struct loc){.reg = lea ? sem.index : sem.dst};
+	shape->at = defs[0];
+	shape->has_index = true;
+	return true;
+}
+
+/* The table behind the memory operand of @sem, which is at @at: a constant and an index. */
+static bool find_table(struct resolver *r, const struct sem *sem, struct place at, uint8_t entry,
+		       struct shape *shape)
+{
+	struct loc base = {.reg = sem->base}, index = {.reg = sem->index};
+	shape->table = (uint64_t)sem->disp;
+	if (sem->index == REG_NONE && sem->base == REG_NONE) {
+		shape->single = true;
+		return entry == 4;
+	}
+	if (sem->index != REG_NONE && sem->scale == entry)
+		r->looks_like_table = true;
+	if (sem->index != REG_NONE && sem->scale == entry) {
+		uint64_t value = 0;
+		if (sem->base != REG_NONE && !find_const(r, base, at, &value))
+			return false;
+		shape->table += value;
+		shape->index = index;
+		shape->at = at;
+		shape->has_index = true;
+		return true;
+	}
+	/* One register holds the table, the other the index times the entry's size. */
+	for (int swap = 0; swap < 2; swap++) {
+		uint64_t value = 0;
+		struct loc table = swap ? index : base, scaled = swap ? base : index;
+		if (scaled.reg == REG_NONE || (sem->index != REG_NONE && sem->scale != 1))
+			continue;
+		if (table.reg != REG_NONE && !find_const(r, table, at, &value))
+			continue;
+		if (table.reg == REG_NONE && !sem->disp)
+			continue;
+		if (find_scaled(r, scaled, at, entry, shape)) {
+			r->looks_like_table = true;
+			shape->table = value + (uint64_t)sem->disp;
+			return true;
+		}
+	}
+	/* One register holds the address of the entry. */
+	struct place defs[SLICE_MAX_DEFS];
+	if (sem->index != REG_NONE || backslice_defs(&r->backslice, base, at, defs) != 1)
+		return false;
+	struct sem def = *backslice_sem(&r->backslice, defs[0].insn);
+	if (def.op == SEM_LEA && def.index != REG_NONE && def.scale == entry) {
+		def.disp += sem->disp;
+		return find_table(r, &def, defs[0], entry, shape);
+	}
+	return false;
+}
+
+/* Reads the tables whose 32-bit entries @loc may hold at @at as distances from @base: loads,
+ * straight or through copies and spills. Returns as read_table() does; every definition has to be
+ * one. */
+static int read_distances(struct resolver *r, struct loc loc, struct place at, uint64_t base,
+			  int depth)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	uint32_t n = depth < MAX_DEPTH ? backslice_defs(&r->backslice, loc, at, defs) : 0;
+	int result = n > 0;
+	for (uint32_t i = 0; i < n && result > 0; i++) {
+		struct sem sem = *backslice_sem(&r->backslice, defs[i].insn);
+		struct shape shape = {.relative = true, .base = base};
+		struct loc from = {.reg = sem.src};
+		bool spilled = sem.op == SEM_LOAD && sem.size == 8 && sem.index == REG_NONE;
+		if (spilled)
+			from = (struct loc){sem.base, true, sem.disp};
+		if (spilled || sem.op == SEM_COPY || sem.op == SEM_STORE)
+			result = read_distances(r, from, defs[i], base, depth + 1);
+		else if (sem.op == SEM_LOAD && sem.size == 4 &&
+			 find_table(r, &sem, defs[i], 4, &shape))
+			result = read_table(r, &shape);
+		else
+			result = 0;
+	}
+	return result;
+}
+
+/* Base and distance, in either order. */
+static int resolve_sum(struct resolver *r, uint8_t x, uint8_t y, struct place at)
+{
+	uint32_t n_targets = r->targets.n;
+	for (int swap = 0; swap < 2; swap++) {
+		struct loc base = {.reg = swap ? y : x}, distance = {.reg = swap ? x : y};
+		uint64_t value;
+		if (!find_const(r, base, at, &value))
+			continue;
+		int result = read_distances(r, distance, at, value, 0);
+		if (result)
+			return result;
+		r->targets.n = n_targets;
+	}
+	r->looks_like_table = r->is_sum = true;
+	return 0;
+}
+
+/* A distance from a constant that the instruction itself holds. */
+static int resolve_offset(struct resolver *r, uint8_t distance, int64_t base, struct place at)
+{
+	uint32_t n_targets = r->targets.n;
+	int result = read_distances(r, (struct loc){.reg = distance}, at, (uint64_t)base, 0);
+	if (!result) {
+		r->targets.n = n_targets;
+		r->is_sum = true;
+	}
+	return result;
+}
+
+static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth);
+
+/* The instruction at @def gives the jump its target. */
+static int resolve_definition(struct resolver *r, struct place def, int depth)
+{
+	struct sem sem = *backslice_sem(&r->backslice, def.insn);
+	struct shape shape = {0};
+	switch (sem.op) {
+	case SEM_COPY:
+	case SEM_STORE:
+		if (sem.size != 8 || sem.src == REG_NONE)
+			return 0;
+		return resolve_value(r, (struct loc){.reg = sem.src}, def, depth + 1);
+	case SEM_LOAD:
+	case SEM_JUMP:
+		if (sem.size != 8)
+			return 0;
+		if (sem.op == SEM_JUMP && !sem.memory)
+			return resolve_value(r, (struct loc){.reg = sem.src}, def, depth + 1);
+		if (find_table(r, &sem, def, 8, &shape))
+			return read_table(r, &shape);
+		if (sem.index == REG_NONE && (sem.base == REG_SP || sem.base == REG_BP))
+			return resolve_value(r, (struct loc){sem.base, true, sem.disp}, def,
+					     depth + 1);
+		return 0;
+	case SEM_ADD:
+		return resolve_sum(r, sem.dst, sem.src, def);
+	case SEM_ADD_IMM:
+		return resolve_offset(r, sem.dst, sem.value, def);
+	case SEM_LEA:
+		if (sem.index == REG_NONE)
+			return resolve_offset(r, sem.base, sem.disp, def);
+		if (sem.scale != 1 || sem.disp || sem.base == REG_NONE)
+			return 0;
+		return resolve_sum(r, sem.base, sem.index, def);
+	case SEM_CONST:
+		if (table_classify(r->b, r->func, (uint64_t)sem.value) != ENTRY_INSIDE)
+			return 0;
+		return keep_target(r, (uint64_t)sem.value) ? -ENOMEM : 1;
+	default:
+		return 0;
+	}
+}
+
+/* Every definition has to be a table's; the targets are those of all. */
+static int resolve_value(struct resolver *r, struct loc loc, struct place at, int depth)
+{
+	struct place defs[SLICE_MAX_DEFS];
+	uint32_t n = depth < MAX_DEPTH ? backslice_defs(&r->backslice, loc, at, defs) : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		int result = resolve_definition(r, defs[i], depth);
+		if (result <= 0)
+			return result;
+	}
+	return n > 0;
+}
+
+/* Labels of the function whose address is data: what an open jump may go to, for all we know. */
+static int guess_targets(struct resolver *r)
+{
+	const struct cfg *flow = r->backslice.flow;
+	uint32_t cost = flow->blocks.n / 16;
+	r->targets.n = 0;
+	if (cost > r->entries_left)
+		return 0;
+	r->entries_left -= cost;
+	for (uint32_t i = 1; i < flow->blocks.n; i++) {
+		uint64_t addr = flow->blocks.at[i].addr;
+		if (rankmap_has(&r->b->taken, addr - r->b->text_addr) && keep_target(r, addr))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A jump that no table explains. Where the frame is gone at it and its target is a pointer, it may
+ * be a tail call, and is one if there are no labels to go to. If there are, even if a table leads
+ * to all of them, it may as well be another jump through that table, whose base nobody could
+ * follow. */
+static int settle_unknown(struct resolver *r)
+{
+	const struct builder *b = r->b;
+	int err = guess_targets(r);
+	if (err)
+		return err;
+	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
+	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
+	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
+	bool may_leave = frame_gone && !r->is_sum;
+	r->leaves = may_leave && r->targets.n;
+	r->grade = may_leave && !r->targets.n ? TABLE_TAIL : TABLE_OPEN;
+	return 0;
+}
+
+/* Puts what was found into the row of the jump @insn; true if the row changed. */
+static int record(struct resolver *r, uint32_t insn, bool *changed)
+{
+	struct builder *b = r->b;
+	r->targets.n = sort_unique(r->targets.at, r->targets.n);
+	if (b->table_targets.n + (uint64_t)r->targets.n > TARGET_BUDGET) {
+		r->targets.n = 0;
+		r->grade = TABLE_OPEN;
+	}
+	uint32_t row = b->table_of_insn[insn];
+	if (!row) {
+		if (!VEC_PUSH(&b->tables, (struct jump_table){.insn = insn, .grade = TABLE_OPEN}))
+			return -ENOMEM;
+		row = b->table_of_insn[insn] = b->tables.n;
+		*changed = true;
+	}
+	struct jump_table *table = &b->tables.at[row - 1];
+	table->settled = r->grade == TABLE_PROVEN && !r->crosses;
+	bool same = table->grade == r->grade && table->leaves == r->leaves &&
+		    table->n_targets == r->targets.n &&
+		    (!r->targets.n || !memcmp(b->table_targets.at + table->target, r->targets.at,
+					      r->targets.n * sizeof(*r->targets.at)));
+	if (same)
+		return 0;
+	*changed = true;
+	if (!VEC_RESERVE(&b->table_targets, r->targets.n))
+		return -ENOMEM;
+	table->grade = r->grade;
+	table->leaves = r->leaves;
+	table->target = b->table_targets.n;
+	table->n_targets = r->targets.n;
+	for (uint32_t i = 0; i < r->targets.n; i++) {
+		b->table_targets.at[b->table_targets.n++] = r->targets.at[i];
+		rankmap_set(&b->leaders, r->targets.at[i] - b->text_addr);
+	}
+	return 0;
+}
+
+/* A default that is never taken may lead anywhere, and from there back to the jump with something
+ * else in the base's register. So the base may be any of the constants that some path shows; that
+ * all entries of a table are labels of this function is the evidence for it. */
+static int resolve_loosely(struct resolver *r, struct place at)
+{
+	int result = 0;
+	r->targets.n = 0;
+	r->loose = true;
+	r->backslice.n_consts = 1;
+	for (r->nth = 0; r->nth < MAX_BASES && r->nth < r->backslice.n_consts && result >= 0;
+	     r->nth++) {
+		int each = resolve_definition(r, at, 0);
+		result = each ? each : result;
+	}
+	r->loose = false;
+	return result;
+}
+
+static int resolve_jump(struct resolver *r, uint32_t block, bool *changed)
+{
+	const struct pugmark_block *at = &r->backslice.flow->blocks.at[block];
+	uint32_t insn = at->insn + at->n_insns - 1;
+	struct place place = {block, insn};
+	r->jump = insn_addr(r->b, insn);
+	r->targets.n = 0;
+	r->grade = TABLE_PROVEN;
+	r->leaves = r->crosses = r->looks_like_table = r->is_sum = false;
+	if (!backslice_sem(&r->backslice, insn))
+		return -ENOMEM;
+	int result = resolve_definition(r, place, 0);
+	if (!result && r->looks_like_table)
+		result = resolve_loosely(r, place);
+	if (result < 0)
+		return result;
+	bool exhausted = !r->backslice.budget || !r->entries_left;
+	if (exhausted && r->b->table_of_insn[insn])
+		return 0; /* what was found before that stands */
+	r->is_sum |= exhausted;
+	if ((!result || exhausted) && settle_unknown(r))
+		return -ENOMEM;
+	return record(r, insn, changed);
+}
+
+static bool is_indirect_jump(const struct builder *b, const struct pugmark_block *block)
+{
+	uint32_t last = block->insn + block->n_insns - 1;
+	const struct pugmark_insn *insn = &b->insns.at[last];
+	return insn->kind == INSN_JMP_IND &&
+	       !decode_slot(insn, builder_insn_bytes(b, last), insn_addr(b, last));
+}
+
+static int resolve_function(struct resolver *r, struct cfg *flow)
+{
+	int err = 0;
+	bool changed = true;
+	for (int round = 0; round < MAX_ROUNDS && changed && !err; round++) {
+		changed = false;
+		err = cfg_build(r->b, r->func, flow);
+		if (!err)
+			err = backslice_enter(&r->backslice, flow);
+		for (uint32_t i = 0; i < flow->blocks.n && !err; i++)
+			if (is_indirect_jump(r->b, &flow->blocks.at[i]))
+				err = resolve_jump(r, i, &changed);
+		*r->changed |= changed;
+	}
+	return err;
+}
+
+/* Whether the function has an indirect jump that is to be looked at. */
+static bool needs_resolving(const struct builder *b, const struct pugmark_func *f)
+{
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct pugmark_block *block = &b->blocks.at[i];
+		if (block->end != END_OPEN && block->end != END_TABLE && block->end != END_TAIL)
+			continue;
+		const struct jump_table *table = jumptable_of(b, block->insn + block->n_insns - 1);
+		if (is_indirect_jump(b, block) && !(table && table->settled))
+			return true;
+	}
+	return false;
+}
+
+static int prepare(struct builder *b, struct resolver *r)
+{
+	if (!b->table_of_insn)
+		b->table_of_insn = calloc((size_t)b->insns.n + 1, sizeof(*b->table_of_insn));
+	if (!b->table_of_insn)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->tables.n; i++)
+		if (!b->tables.at[i].settled)
+			b->table_of_insn[b->tables.at[i].insn] = 0;
+	if (!b->tables_known)
+		b->data_refs.n = sort_unique(b->data_refs.at, b->data_refs.n);
+	return backslice_init(&r->backslice, b);
+}
+
+/* The functions that have something to resolve, the smallest first: an interpreter of thousands of
+ * blocks may use up what is left of the budget, and nobody else should pay for that. */
+static int find_order(struct resolver *r)
+{
+	const struct builder *b = r->b;
+	for (uint32_t i = 0; i < b->funcs.n; i++)
+		if (needs_resolving(b, &b->funcs.at[i]) &&
+		    !VEC_PUSH(&r->order, (uint64_t)b->funcs.at[i].n_blocks << 32 | i))
+			return -ENOMEM;
+	r->order.n = sort_unique(r->order.at, r->order.n);
+	return 0;
+}
+
+int jumptable_resolve(struct builder *b, bool *crossed, bool *changed)
+{
+	struct resolver r = {
+		.b = b,
+		.crossed = crossed,
+		.changed = changed,
+		.entries_left = ENTRY_BUDGET,
+	};
+	struct cfg flow = {0};
+	int err = prepare(b, &r);
+	if (!err)
+		err = find_order(&r);
+	for (uint32_t i = 0; i < r.order.n && !err; i++) {
+		r.func = (uint32_t)r.order.at[i];
+		err = resolve_function(&r, &flow);
+	}
+	cfg_deinit(&flow);
+	backslice_deinit(&r.backslice);
+	VEC_FREE(&r.order);
+	VEC_FREE(&r.targets);
+	return err;
+}

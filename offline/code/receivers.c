@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* receivers.c: places in the middle of a function that its own code makes a pointer of, for
+ * somebody else to come back to. */
+#include "offline/code/receivers.h"
+
+#include "offline/code/builder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Where code may lie anywhere only lea makes a pointer; other constants are numbers. */
+uint64_t receivers_pointer_made(struct builder *b, uint32_t i)
+{
+	const uint8_t *bytes = builder_insn_bytes(b, i);
+	uint8_t len = b->insns.at[i].len;
+	bool lea = len >= 7 && (bytes[0] & 0xf8) == 0x48 && bytes[1] == 0x8d;
+	struct pugmark_insn insn = {0};
+	struct decoded_refs refs;
+	if (len < 5 || (elf_image_is_pie(b->image) && !lea) ||
+	    !decode_insn(&b->decoder, bytes, len, insn_addr(b, i), &insn, &refs))
+		return 0;
+	return refs.pointer;
+}
+
+static void mark_receiver(struct builder *b, const struct pugmark_func *f, uint64_t addr)
+{
+	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
+		if (b->blocks.at[k].addr == addr)
+			b->blocks.at[k].flags |= BLOCK_SETJMP_RETURN;
+}
+
+/* Whether the pointer that instruction @i makes goes on the stack at once: as what OCaml raises to,
+ * and nothing that the function jumps to itself. */
+static bool pushes_pointer(const struct builder *b, uint32_t i)
+{
+	const uint8_t *lea = builder_insn_bytes(b, i);
+	bool high = lea[0] & 4;
+	if (i + 1 >= b->insns.n || b->insns.at[i].len != 7 || lea[1] != 0x8d)
+		return false;
+	const uint8_t *push = builder_insn_bytes(b, i + 1);
+	return b->insns.at[i + 1].len == 1 + high && (!high || push[0] == 0x41) &&
+	       push[high] == (0x50 | (lea[2] >> 3 & 7));
+}
+
+/* Labels that an instruction of their own function makes a pointer of, and where no jump of the
+ * function goes by it: it is __builtin_longjmp that does, from another function, or an exception.
+ * Returns how many there are. */
+static uint32_t mark_all_of(struct builder *b, const struct pugmark_func *f)
+{
+	bool may = false, open = f->flags & FUNC_OPEN_JUMP;
+	uint32_t n = 0;
+	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
+		may |= !!(b->blocks.at[k].flags & BLOCK_ADDRESS_TAKEN);
+	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *block = &b->blocks.at[k];
+		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
+			uint64_t addr = receivers_pointer_made(b, i);
+			if (addr && in_text(b, addr) && (!open || pushes_pointer(b, i)))
+				mark_receiver(b, f, addr);
+		}
+	}
+	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
+		n += block_is_receiver(&b->blocks.at[k]);
+	for (uint32_t k = f->block; n && !open && k < f->block + f->n_blocks; k++) {
+		const struct pugmark_block *from = &b->blocks.at[k];
+		for (uint32_t i = from->edge; i < from->edge + from->n_edges; i++) {
+			struct pugmark_block *to = &b->blocks.at[b->edges.at[i].to];
+			if (b->edges.at[i].kind != EDGE_TABLE || !block_is_receiver(to))
+				continue;
+			to->flags &= (uint8_t)~BLOCK_SETJMP_RETURN;
+			n--;
+		}
+	}
+	return n;
+}
+
+int receivers_find(struct builder *b)
+{
+	int err = 0;
+	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
+		const struct pugmark_func *f = &b->funcs.at[i];
+		if (!mark_all_of(b, f))
+			continue;
+		uint32_t *stack = malloc(f->n_blocks * sizeof(*stack));
+		if (stack)
+			cfg_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
+					 f->block, stack);
+		err = stack ? 0 : -ENOMEM;
+		free(stack);
+	}
+	return err;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* table_extent.c: reads jump tables. Nothing is known of where one ends but the bound of its index,
+ * if the code shows it; else it ends at its natural end: at the next data that an instruction
+ * names, or at an entry that leads out of the function. */
+#include "offline/code/table_extent.h"
+
+#include <string.h>
+
+static bool data_named_in(const struct builder *b, uint64_t from, uint64_t to)
+{
+	uint32_t low = 0, high = b->data_refs.n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (b->data_refs.at[mid] < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < b->data_refs.n && b->data_refs.at[low] < to;
+}
+
+/* The 64-bit word at @addr as it is once relocated. */
+static bool read_pointer(const struct builder *b, uint64_t addr, uint64_t *value)
+{
+	uint32_t n, low = 0;
+	const uint64_t *values, *slots = elf_image_pointer_slots(b->image, &values, &n);
+	uint32_t high = n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (slots[mid] < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < n && slots[low] == addr) {
+		*value = values[low];
+		return true;
+	}
+	size_t len;
+	const uint8_t *bytes = elf_image_bytes(b->image, addr, &len);
+	if (elf_image_is_pie(b->image) || !bytes || len < sizeof(*value))
+		return false;
+	memcpy(value, bytes, sizeof(*value));
+	return true;
+}
+
+bool table_entry(const struct builder *b, const struct shape *shape, uint32_t i, uint64_t *target)
+{
+	if (!shape->relative)
+		return read_pointer(b, shape->table + UINT64_C(8) * i, target);
+	int32_t distance;
+	size_t len;
+	const uint8_t *bytes = elf_image_bytes(b->image, shape->table + UINT64_C(4) * i, &len);
+	if (!bytes || len < sizeof(distance))
+		return false;
+	memcpy(&distance, bytes, sizeof(distance));
+	*target = shape->base + (uint64_t)(int64_t)distance;
+	return true;
+}
+
+enum entry table_classify(const struct builder *b, uint32_t func, uint64_t target)
+{
+	uint32_t part = builder_part_at(b, target);
+	if (!is_insn_start(b, target) || part == PUGMARK_NONE) {
+		/* A label after the last instruction: what the compiler knows is not reached. */
+		return builder_func_ending(b, target) == func ? ENTRY_END : ENTRY_BAD;
+	}
+	const struct build_part *p = &b->parts.at[part];
+	if (p->func == func)
+		return ENTRY_INSIDE;
+	bool alone = b->funcs.at[p->func].n_parts == 1 && !(p->flags & PART_CALLED);
+	if (alone && p->flags & PART_FRAGMENT)
+		return ENTRY_FRAGMENT;
+	if (p->addr != target)
+		return ENTRY_BAD;
+	return alone && p->fde != PUGMARK_NONE ? ENTRY_START : ENTRY_FUNCTION;
+}
+
+void table_measure(struct backslice *s, uint32_t func, const struct shape *shape,
+		   uint32_t *entries_left, struct extent *x)
+{
+	uint64_t bound = 0;
+	bool exact = false;
+	uint32_t bytes = shape->relative ? 4 : 8;
+	*x = (struct extent){.max = TABLE_MAX_ENTRIES};
+	x->bounded = shape->has_index && index_bound(s, shape->index, shape->at, &bound, &exact) &&
+		     bound < TABLE_MAX_ENTRIES;
+	if (x->bounded)
+		x->max = (uint32_t)bound + 1;
+	if (shape->single)
+		x->max = 1;
+	x->proven = (x->bounded && exact) || shape->single;
+	for (; x->n < x->max && *entries_left; x->n++, --*entries_left) {
+		uint64_t target, place = shape->table + (uint64_t)bytes * x->n;
+		if (x->n && !x->proven && data_named_in(s->b, place, place + bytes))
+			break;
+		if (!table_entry(s->b, shape, x->n, &target))
+			break;
+		enum entry entry = table_classify(s->b, func, target);
+		bool function = entry == ENTRY_FUNCTION || entry == ENTRY_START;
+		bool leaves = function && x->n_inside && !shape->relative;
+		bool enters = entry == ENTRY_INSIDE && x->n_functions && !shape->relative;
+		if (entry == ENTRY_BAD || (!x->proven && (entry == ENTRY_END || leaves || enters)))
+			break;
+		x->n_inside += entry == ENTRY_INSIDE || entry == ENTRY_FRAGMENT;
+		x->n_functions += function;
+	}
+}

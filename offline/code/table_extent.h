@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* table_extent.h: the bytes of a jump table: its entries, what they lead to, and where it ends.
+ * Which table a jump goes through is for jumptable.c to find. */
+#ifndef OFFLINE_TABLE_EXTENT_H
+#define OFFLINE_TABLE_EXTENT_H
+
+#include "offline/code/backslice.h"
+
+enum { TABLE_MAX_ENTRIES = 1 << 16 };
+
+/* A load of one entry. */
+struct shape {
+	uint64_t table, base;
+	bool single;	/* always the same entry */
+	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
+	bool has_index; /* index and at are set */
+	struct loc index;
+	struct place at;
+};
+
+enum entry {
+	ENTRY_INSIDE,	/* in the function */
+	ENTRY_FUNCTION, /* the start of another */
+	ENTRY_START,	/* of a part that may be another function or a cold part of this one */
+	ENTRY_FRAGMENT, /* a cold part that no function has yet */
+	ENTRY_END,	/* past the function's last instruction */
+	ENTRY_BAD,
+};
+
+/* A table's extent and what its entries lead to. */
+struct extent {
+	uint32_t n, max; /* entries; and how many the bound allows */
+	uint32_t n_inside, n_functions;
+	bool bounded, proven;
+};
+
+/* Reads the entry @i: the address that it leads to. False where the file has no such entry. */
+bool table_entry(const struct builder *b, const struct shape *shape, uint32_t i, uint64_t *target);
+/* What an entry that leads to @target means to the function @func. */
+enum entry table_classify(const struct builder *b, uint32_t func, uint64_t target);
+/* Finds the end of the table: the bound of the index if there is an exact one, else the natural
+ * end. Every entry that is read is taken from @entries_left. */
+void table_measure(struct backslice *s, uint32_t func, const struct shape *shape,
+		   uint32_t *entries_left, struct extent *extent);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* undescribed_tables.c: where a jump table leads in code that is found only by following it.
+ *jumptable.c needs whole functions, with all ways that lead to the jump; here there is only what
+ *was decoded right before it. So the usual sequence is looked for, and nothing else:
+ *
+ *	cmp $last,I; ja default; lea T(%rip),B; mov I,X; movslq (B,X,4),R; add B,R; jmp *R
+ *	cmp $last,I; ja default; mov I,X; jmp *T(,X,8)
+ *
+ * or with `and` in place of the mov, to clear what is above I in its register.
+ *
+ * What this misses is left undecoded, and the jump open. */
+#include "offline/code/undescribed_tables.h"
+
+#include "offline/code/semantics.h"
+
+/* What was read, from the jump backwards. */
+struct search {
+	struct shape shape;
+	uint8_t target;	  /* the register that the jump goes by; REG_NONE: its entry was found */
+	uint8_t distance; /* the one that holds the entry, before base is added */
+	uint8_t base;	  /* the one whose constant is looked for */
+	uint8_t index;
+	bool guarded; /* the ja was met */
+};
+
+static bool take_jump(struct search *s, const struct sem *sem)
+{
+	if (sem->op != SEM_JUMP)
+		return false;
+	s->target = s->distance = s->base = s->index = REG_NONE;
+	if (!sem->memory) {
+		s->target = sem->src;
+		s->shape.relative = true;
+		return s->target != REG_NONE;
+	}
+	s->shape.table = (uint64_t)sem->disp;
+	s->index = sem->index;
+	return sem->base == REG_NONE && sem->index != REG_NONE && sem->scale == 8;
+}
+
+static bool take_write(struct search *s, const struct sem *sem)
+{
+	if (sem_writes(sem, s->target)) {
+		s->distance = s->target;
+		s->base = sem->src;
+		s->target = REG_NONE;
+		return sem->op == SEM_ADD;
+	}
+	if (s->distance != REG_NONE && sem->op == SEM_LOAD && sem_writes(sem, s->base)) {
+		uint8_t other = s->distance; /* it was added the other way round */
+		s->distance = s->base;
+		s->base = other;
+	}
+	if (sem_writes(sem, s->distance)) {
+		if (sem->op != SEM_LOAD || sem->size != 4 || sem->scale != 4 || sem->disp ||
+		    sem->base != s->base || sem->index == REG_NONE)
+			return false;
+		s->index = sem->index;
+		s->distance = REG_NONE;
+		return true;
+	}
+	if (sem_writes(sem, s->base)) {
+		s->shape.table = s->shape.base = (uint64_t)sem->value;
+		s->base = REG_NONE;
+		return sem->op == SEM_CONST;
+	}
+	if (sem_writes(sem, s->index)) {
+		if (sem->op == SEM_AND_IMM)
+			return sem->value == UINT8_MAX || sem->value == UINT16_MAX;
+		s->index = sem->src;
+		return sem->op == SEM_COPY;
+	}
+	return true;
+}
+
+bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns, uint32_t n,
+		       struct shape *shape, uint32_t *n_entries)
+{
+	struct search s = {.shape = {0}};
+	ZydisDecoder decoder;
+	sem_decoder_init(&decoder);
+	for (uint32_t i = n; i-- > 0 && n - i <= GAP_TABLE_WINDOW;) {
+		const struct pugmark_insn *insn = &insns[i];
+		uint64_t addr = b->text_addr + insn->off;
+		const struct elf_code *code = builder_code_at(b, addr);
+		struct sem sem;
+		if (!code ||
+		    !sem_decode(&decoder, code->bytes + (addr - code->addr), insn->len, addr, &sem))
+			return false;
+		if (i == n - 1) {
+			if (!take_jump(&s, &sem))
+				return false;
+			continue;
+		}
+		if (insn->kind == INSN_JCC) {
+			if (s.guarded || insn->cond != 7)
+				return false;
+			s.guarded = true;
+			continue;
+		}
+		if (insn->kind != INSN_OTHER)
+			return false;
+		bool compares = sem.op == SEM_CMP && !sem.memory && sem.dst == s.index;
+		if (s.guarded && s.target == REG_NONE && s.distance == REG_NONE && compares) {
+			*shape = s.shape;
+			*n_entries = (uint32_t)sem.value + 1;
+			return s.base == REG_NONE && sem.value >= 0 &&
+			       sem.value < TABLE_MAX_ENTRIES;
+		}
+		if (!take_write(&s, &sem))
+			return false;
+	}
+	return false;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* undescribed_tables.h: jump tables of code that no FDE covers, while that is still being found. */
+#ifndef OFFLINE_UNDESCRIBED_TABLES_H
+#define OFFLINE_UNDESCRIBED_TABLES_H
+
+#include "offline/code/builder.h"
+#include "offline/code/table_extent.h"
+
+enum { GAP_TABLE_WINDOW = 16 }; /* instructions that are looked at */
+
+/* The table of the indirect jump that is the last of the @n instructions @insns, which lie one
+ * behind the other, and in *@n_entries how many entries it has. False where they do not show both,
+ * as compilers write it. */
+bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns, uint32_t n,
+		       struct shape *shape, uint32_t *n_entries);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* constant_strings.h: the texts that a file's constant data hold. Private to callers_by_name.c. */
+#ifndef OFFLINE_CONSTANT_STRINGS_H
+#define OFFLINE_CONSTANT_STRINGS_H
+
+#include <libelf.h>
+
+/* What a text could be: the name of a symbol, or of a library or its path. */
+enum needed_text { TEXT_SYMBOL, TEXT_LIBRARY };
+
+/* Calls @take for each text in @elf's constant data that ends with a NUL and could be @what: until
+ * that returns, in the file's own memory. */
+void constant_strings(Elf *elf, enum needed_text what, void (*take)(void *ctx, const char *text),
+		      void *ctx);
+
+#endif

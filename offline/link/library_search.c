@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* library_search.c: looks for files as the dynamic linker does: DT_RPATH, LD_LIBRARY_PATH,
+ * DT_RUNPATH, /etc/ld.so.cache, the standard folders; LD_PRELOAD and /etc/ld.so.preload. The cache,
+ * which anyone may have written, is checked here. What is in the files is for callers_by_name.c to
+ * read. */
+#include "offline/link/library_search.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum { FILES_MAX = 4096, CACHE_X86_64 = 0x0303 };
+
+/* glibc's sysdeps/generic/dl-cache.h, the format since 2.2. */
+struct cache_entry {
+	int32_t flags;
+	uint32_t key, value; /* offsets of strings in the file */
+	uint32_t os_version;
+	uint64_t hwcap;
+};
+struct cache_header {
+	char magic[20]; /* with the version */
+	uint32_t n_libs, len_strings;
+	uint32_t rest[5];
+};
+
+/* Puts the file at @path on the list, unless it is there. Returns whether it is an ELF file of
+ * x86-64. */
+static bool add_file(struct library_search *s, const char *path)
+{
+	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	Elf64_Ehdr eh;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64)
+		return false;
+	if (s->own.path && s->own.dev == st.st_dev && s->own.ino == st.st_ino) {
+		s->linked = true;
+		return true;
+	}
+	for (uint32_t i = 0; i < s->files.n; i++)
+		if (s->files.at[i].dev == st.st_dev && s->files.at[i].ino == st.st_ino)
+			return true;
+	if (s->files.n == FILES_MAX) {
+		s->missing = true;
+		return true;
+	}
+	struct library_file file = {st.st_dev, st.st_ino, strdup(path)};
+	if (!file.path || !VEC_PUSH(&s->files, file)) {
+		free(file.path);
+		s->failed = true;
+	}
+	return true;
+}
+
+/* @folder with $ORIGIN, and what else may stand there, in place. */
+static bool expand(const char *folder, size_t len, const char *origin, char *out, size_t room)
+{
+	static const char *const names[] = {"$ORIGIN", "${ORIGIN}", "$LIB", "${LIB}"};
+	const char *const values[] = {origin, origin, "lib/x86_64-linux-gnu",
+				      "lib/x86_64-linux-gnu"};
+	size_t n = 0;
+	for (const char *end = folder + len; folder < end;) {
+		const char *value = NULL;
+		for (int i = 0; i < 4 && !value; i++) {
+			size_t name_len = strlen(names[i]);
+			if (name_len <= (size_t)(end - folder) &&
+			    !memcmp(folder, names[i], name_len)) {
+				value = values[i];
+				folder += name_len;
+			}
+		}
+		size_t add = value ? strlen(value) : 1;
+		if (n + add >= room)
+			return false;
+		memcpy(out + n, value ? value : folder, add);
+		n += add;
+		folder += value ? 0 : 1;
+	}
+	out[n] = 0;
+	return n > 0;
+}
+
+/* Looks for @name in the folders of @list, which are separated by colons. */
+static bool find_in(struct library_search *s, const char *list, const char *name, const char *user)
+{
+	char origin[PATH_MAX], folder[PATH_MAX], path[2 * PATH_MAX];
+	if (!list)
+		return false;
+	snprintf(origin, sizeof(origin), "%s", user);
+	char *slash = strrchr(origin, '/');
+	if (slash)
+		*slash = 0;
+	else
+		strcpy(origin, ".");
+	while (*list) {
+		size_t len = strcspn(list, ":");
+		if (expand(list, len, origin, folder, sizeof(folder))) {
+			snprintf(path, sizeof(path), "%s/%s", folder, name);
+			if (add_file(s, path))
+				return true;
+		}
+		list += len + (list[len] == ':');
+	}
+	return false;
+}
+
+static const char *cache_string(const char *map, size_t size, uint32_t off)
+{
+	return off < size && memchr(map + off, 0, size - off) ? map + off : NULL;
+}
+
+static bool find_in_cache(struct library_search *s, const char *name)
+{
+	__attribute__((cleanup(close_fd))) int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	struct cache_header h;
+	if (fd < 0 || fstat(fd, &st) || (size_t)st.st_size < sizeof(h))
+		return false;
+	size_t size = st.st_size;
+	char *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return false;
+	memcpy(&h, map, sizeof(h));
+	bool found = false;
+	if (!memcmp(h.magic, "glibc-ld.so.cache1.1", sizeof(h.magic)) &&
+	    h.n_libs <= (size - sizeof(h)) / sizeof(struct cache_entry))
+		for (uint32_t i = 0; i < h.n_libs && !found; i++) {
+			struct cache_entry e;
+			memcpy(&e, map + sizeof(h) + i * sizeof(e), sizeof(e));
+			const char *key = cache_string(map, size, e.key);
+			const char *path = cache_string(map, size, e.value);
+			if (e.flags == CACHE_X86_64 && key && path && !strcmp(key, name))
+				found = add_file(s, path);
+		}
+	munmap(map, size);
+	return found;
+}
+
+void library_search_library(struct library_search *s, const char *name, const char *user,
+			    const char *rpath, const char *runpath)
+{
+	static const char standard[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:"
+				       "/usr/lib64:/lib:/usr/lib";
+	if (strchr(name, '/')) {
+		s->missing |= !add_file(s, name);
+		return;
+	}
+	/* DT_RPATH is ignored where there is a DT_RUNPATH. */
+	if (!runpath && (find_in(s, rpath, name, user) || find_in(s, s->rpath, name, s->program)))
+		return;
+	if (find_in(s, s->options->library_path, name, user) || find_in(s, runpath, name, user) ||
+	    find_in_cache(s, name) || find_in(s, standard, name, user))
+		return;
+	s->missing = true;
+}
+
+void library_search_named(struct library_search *s, const char *name)
+{
+	bool missing = s->missing;
+	if (!strchr(name, '/') || *name == '/')
+		library_search_library(s, name, s->program, NULL, NULL);
+	s->missing = missing;
+}
+
+static void close_fts(FTS **fts)
+{
+	if (*fts)
+		fts_close(*fts);
+}
+
+int library_search_plugin(struct library_search *s, const char *path, struct pugmark_diag *diag)
+{
+	struct stat st;
+	if (stat(path, &st))
+		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
+					strerror(errno));
+	if (!S_ISDIR(st.st_mode)) {
+		if (add_file(s, path))
+			return 0;
+		return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
+					"not an ELF file of x86-64");
+	}
+	char *const roots[] = {(char *)path, NULL};
+	__attribute__((cleanup(close_fts))) FTS *fts =
+		fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *at;
+	bool any = false;
+	while (fts && (at = fts_read(fts)))
+		if (at->fts_info == FTS_F && strstr(at->fts_name, ".so"))
+			any |= add_file(s, at->fts_path);
+	if (any)
+		return 0;
+	return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
+				"no module of x86-64 is below this folder");
+}
+
+/* Those of a list as LD_PRELOAD holds. */
+static void add_preloaded(struct library_search *s, const char *list)
+{
+	char name[PATH_MAX];
+	bool missing = s->missing;
+	while (list && *list) {
+		size_t len = strcspn(list, " :\t\n");
+		if (len && len < sizeof(name)) {
+			memcpy(name, list, len);
+			name[len] = 0;
+			library_search_library(s, name, s->program, NULL, NULL);
+		}
+		list += len + (list[len] != 0);
+	}
+	s->missing = missing;
+}
+
+void library_search_preloaded(struct library_search *s)
+{
+	char list[PATH_MAX] = "";
+	__attribute__((cleanup(close_fd))) int fd =
+		open("/etc/ld.so.preload", O_RDONLY | O_CLOEXEC);
+	add_preloaded(s, s->options->preloaded);
+	if (fd >= 0 && read(fd, list, sizeof(list) - 1) > 0)
+		add_preloaded(s, list);
+}
+
+void library_search_deinit(struct library_search *s)
+{
+	for (uint32_t i = 0; i < s->files.n; i++)
+		free(s->files.at[i].path);
+	VEC_FREE(&s->files);
+	free(s->rpath);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* library_search.h: finds the files that a program is loaded with, each once. Private to
+ * callers_by_name.c, which reads them. */
+#ifndef OFFLINE_LIBRARY_SEARCH_H
+#define OFFLINE_LIBRARY_SEARCH_H
+
+#include "offline/base/vec.h"
+#include "offline/link/callers_by_name.h"
+
+#include <libelf.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* A file that was looked at, or is to be. */
+struct library_file {
+	dev_t dev;
+	ino_t ino;
+	char *path;
+};
+
+struct library_search {
+	const struct library_options *options;
+	const char *program; /* where it is: for $ORIGIN */
+	VEC(struct library_file) files;
+	struct library_file own; /* the program's: what needs it leads back to it; its path may be
+				   NULL, and is not owned */
+	char *rpath;		 /* DT_RPATH of the program: holds for its libraries as well */
+	bool missing, failed;	 /* something was not found; memory is out */
+	bool linked;		 /* something that is run needs the program's own file */
+};
+
+void library_search_deinit(struct library_search *search);
+/* Puts the library @name on the list, that the file @user needs, whose DT_RPATH and DT_RUNPATH (or
+ * NULL) are given. */
+void library_search_library(struct library_search *search, const char *name, const char *user,
+			    const char *rpath, const char *runpath);
+/* Puts those on the list that the dynamic linker loads first. What of them is not found, it goes
+ * without. */
+void library_search_preloaded(struct library_search *search);
+/* Puts the library on the list that the program may load by @name, where it is found. */
+void library_search_named(struct library_search *search, const char *name);
+/* Puts a module that is loaded later on the list, or all those below a folder of them. Returns 0,
+ * or -errno with @diag filled. */
+int library_search_plugin(struct library_search *search, const char *path,
+			  struct pugmark_diag *diag);
+
+/* For cleanup. */
+static inline void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void end_elf(Elf **elf)
+{
+	elf_end(*elf);
+}
+
+#endif

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* recording.c: opens a recording: finds its segments, reads what they say of processes, and hands
+ * out iterators over a task's events. recording_meta_read.c reads the JSON. Nothing in the
+ * directory is trusted; the file of events may be growing or shrinking while it is read. */
+#include "offline/log/recording_impl.h"
+
+#include "offline/base/checksum.h"
+#include "offline/base/codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void recording_add_note(struct recording *rec, const char *format, ...)
+{
+	va_list args;
+	char *text = NULL;
+
+	if (rec->n_notes == RECORDING_MAX_NOTES)
+		return;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	char **notes = realloc(rec->notes, (rec->n_notes + 1) * sizeof(*notes));
+	if (notes)
+		rec->notes = notes;
+	if (notes && text)
+		rec->notes[rec->n_notes++] = text;
+	else
+		free(text);
+}
+
+void recording_free(struct recording *rec)
+{
+	if (!rec)
+		return;
+	if (rec->fd >= 0)
+		close(rec->fd);
+	for (uint32_t i = 0; i < rec->n_notes; i++)
+		free(rec->notes[i]);
+	codec_free(rec->spare);
+	free(rec->notes);
+	for (uint32_t i = 0; i < rec->n_modules; i++)
+		free((char *)rec->modules[i].plan);
+	free(rec->modules);
+	for (uint32_t i = 0; i < rec->n_maps; i++)
+		free((char *)rec->maps[i].path);
+	free(rec->maps);
+	free(rec->tasks);
+	free(rec->by_number);
+	free(rec->segments);
+	free(rec->dir);
+	free((char *)rec->info.meta);
+	json_decref(rec->meta);
+	free(rec);
+}
+
+/* Reads as much of [@off, @off + @len) as there is. */
+static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, (char *)to + done, len - done, off + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += n;
+	}
+	return done;
+}
+
+/* The next place after @off where a segment seems to start, or @size. */
+static uint64_t find_magic(int fd, uint64_t off, uint64_t size)
+{
+	uint8_t buf[8192];
+
+	while (off < size) {
+		ssize_t n = read_at(fd, buf, sizeof(buf), off);
+
+		if (n < (ssize_t)sizeof(segment_magic))
+			return size;
+		const uint8_t *hit = memmem(buf, n, segment_magic, sizeof(segment_magic));
+		if (hit)
+			return off + (hit - buf);
+		off += n - (sizeof(segment_magic) - 1);
+	}
+	return size;
+}
+
+static bool header_is_sane(const struct segment_header *h)
+{
+	return h->raw_bytes <= SEGMENT_MAX_BYTES && h->stored_bytes <= codec_bound(h->raw_bytes) &&
+	       (h->kind != SEGMENT_EVENTS || h->n <= SEGMENT_MAX_EVENTS);
+}
+
+static int add_segment(struct recording *rec, const struct segment_header *h, uint64_t off)
+{
+	if (rec->n_segments == rec->cap_segments) {
+		uint32_t cap = rec->cap_segments ? 2 * rec->cap_segments : 256;
+		struct segment_ref *segments = realloc(rec->segments, cap * sizeof(*segments));
+
+		if (!segments)
+			return -ENOMEM;
+		rec->segments = segments;
+		rec->cap_segments = cap;
+	}
+	rec->segments[rec->n_segments++] = (struct segment_ref){*h, off};
+	return 0;
+}
+
+int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, struct bytes *stored,
+		 struct bytes *raw)
+{
+	const struct segment_header *h = &seg->header;
+
+	stored->len = raw->len = 0;
+	/* One byte too many, so that there is a buffer even for nothing. */
+	if (!bytes_reserve(stored, h->stored_bytes + 1) || !bytes_reserve(raw, h->raw_bytes + 1))
+		return -ENOMEM;
+	ssize_t n = read_at(fd, stored->data, h->stored_bytes, seg->off + SEGMENT_HEADER_BYTES);
+	if (n < 0)
+		return n;
+	if (n != h->stored_bytes || checksum(stored->data, n) != h->crc)
+		return -EBADMSG;
+	return codec_expand(codec, h->codec, stored->data, n, raw->data, h->raw_bytes);
+}
+
+/* Walks over the whole file, header by header. */
+static int scan_segments(struct recording *rec, uint64_t size)
+{
+	uint8_t bytes[SEGMENT_HEADER_BYTES];
+	uint64_t off = 0, bad_from = UINT64_MAX, n_unknown = 0;
+
+	while (off < size) {
+		struct segment_header h;
+		ssize_t n = read_at(rec->fd, bytes, sizeof(bytes), off);
+
+		if (n < 0)
+			return n;
+		if (n < (ssize_t)sizeof(bytes) || segment_header_read(bytes, &h) ||
+		    !header_is_sane(&h)) {
+			if (bad_from == UINT64_MAX)
+				bad_from = off;
+			off = find_magic(rec->fd, off + 1, size);
+			continue;
+		}
+		if (bad_from != UINT64_MAX) {
+			recording_add_note(rec, "events: %llu damaged bytes at %llu",
+					   (unsigned long long)(off - bad_from),
+					   (unsigned long long)bad_from);
+			rec->info.damaged_bytes += off - bad_from;
+			bad_from = UINT64_MAX;
+		}
+		if (h.stored_bytes > size - off - sizeof(bytes)) {
+			bad_from = off;
+			off = find_magic(rec->fd, off + 1, size);
+			continue;
+		}
+		n_unknown += !codec_known(h.codec);
+		int err = add_segment(rec, &h, off);
+		if (err)
+			return err;
+		off += sizeof(bytes) + h.stored_bytes;
+	}
+	if (n_unknown)
+		recording_add_note(rec,
+				   "events: %llu segments are compressed by what this program was "
+				   "built without, as zstd may be (read them with one that has it)",
+				   (unsigned long long)n_unknown);
+	if (bad_from != UINT64_MAX) {
+		recording_add_note(
+			rec, "events: cut off or damaged from %llu to the end, %llu bytes",
+			(unsigned long long)bad_from, (unsigned long long)(size - bad_from));
+		rec->info.damaged_bytes += size - bad_from;
+	}
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct task_ref *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+struct recording_task *recording_task_get(struct recording *rec, uint32_t number)
+{
+	/* Numbers come mostly in rising order: look from the end. */
+	struct task_ref key = {.number = number}, *ref;
+
+	if (!rec->n_tasks || number > rec->by_number[rec->n_tasks - 1].number)
+		ref = NULL;
+	else
+		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
+	if (ref)
+		return &rec->tasks[ref->index];
+	if (rec->n_tasks == rec->cap_tasks) {
+		uint32_t cap = rec->cap_tasks ? 2 * rec->cap_tasks : 64;
+		struct recording_task *tasks = realloc(rec->tasks, cap * sizeof(*tasks));
+
+		if (tasks)
+			rec->tasks = tasks;
+		struct task_ref *refs = realloc(rec->by_number, cap * sizeof(*refs));
+		if (refs)
+			rec->by_number = refs;
+		if (!tasks || !refs)
+			return NULL;
+		rec->cap_tasks = cap;
+	}
+	struct recording_task *task = &rec->tasks[rec->n_tasks];
+	*task = (struct recording_task){.number = number};
+	rec->by_number[rec->n_tasks] = (struct task_ref){number, rec->n_tasks};
+	rec->n_tasks++;
+	if (rec->n_tasks > 1 && rec->by_number[rec->n_tasks - 2].number > number)
+		qsort(rec->by_number, rec->n_tasks, sizeof(*rec->by_number), compare_numbers);
+	return task;
+}
+
+uint32_t recording_task_index(const struct recording *rec, uint32_t number)
+{
+	struct task_ref key = {.number = number}, *ref = NULL;
+
+	if (rec->n_tasks)
+		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
+	return ref ? ref->index : UINT32_MAX;
+}
+
+static int by_task_and_event(const void *a, const void *b)
+{
+	const struct segment_ref *x = a, *y = b;
+
+	if (x->header.kind != y->header.kind)
+		return x->header.kind < y->header.kind ? -1 : 1;
+	if (x->header.task != y->header.task)
+		return x->header.task < y->header.task ? -1 : 1;
+	if (x->header.first_event != y->header.first_event)
+		return x->header.first_event < y->header.first_event ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static int read_processes(struct recording *rec)
+{
+	struct codec *codec = codec_new();
+	struct bytes stored = {0}, raw = {0};
+	int err = codec ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < rec->n_segments; i++) {
+		const struct segment_ref *seg = &rec->segments[i];
+
+		if (seg->header.kind != SEGMENT_PROCESS)
+			continue;
+		err = segment_load(rec->fd, seg, codec, &stored, &raw);
+		if (!err)
+			err = recording_process_lines(rec, (char *)raw.data, seg->header.raw_bytes);
+		if (err == -EBADMSG || err == -ENOTSUP) {
+			recording_add_note(
+				rec,
+				"events: process records at %llu %s: names and parents of "
+				"some tasks are missing",
+				(unsigned long long)seg->off,
+				err == -ENOTSUP ? "are compressed in an unknown way"
+						: "are damaged");
+			rec->info.damaged_bytes += SEGMENT_HEADER_BYTES + seg->header.stored_bytes;
+			err = 0;
+		}
+	}
+	bytes_deinit(&stored);
+	bytes_deinit(&raw);
+	codec_free(codec);
+	return err;
+}
+
+/* Orders the segments by task, and adds the tasks that only these name. */
+static int index_tasks(struct recording *rec)
+{
+	if (rec->n_segments)
+		qsort(rec->segments, rec->n_segments, sizeof(*rec->segments), by_task_and_event);
+	for (uint32_t i = 0; i < rec->n_segments; i++) {
+		const struct segment_header *h = &rec->segments[i].header;
+
+		if (h->kind != SEGMENT_EVENTS)
+			continue;
+		struct recording_task *task = recording_task_get(rec, h->task);
+		if (!task)
+			return -ENOMEM;
+		if (!task->n_events)
+			task->first_ns = h->first_ns;
+		task->n_events += h->n;
+		task->last_ns = h->last_ns;
+	}
+	return 0;
+}
+
+/* Why there is no file of events in @dir. Returns @err. */
+static int no_events(const char *dir, int err, struct pugmark_diag *diag)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return pugmark_diag_set(diag, -errno, dir, PUGMARK_NO_OFFSET, "%s",
+					errno == ENOENT ? "no such recording" : strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
+					"not a recording, which is a directory");
+	if (err == -ENOENT)
+		return pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
+					"not a recording: it has no file `events`");
+	return pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
+				"cannot read its file `events`: %s", strerror(-err));
+}
+
+int recording_open(const char *dir, struct recording **out, struct pugmark_diag *diag)
+{
+	struct recording *rec = calloc(1, sizeof(*rec));
+	struct stat st;
+	char *path = NULL;
+	int err = -ENOMEM;
+
+	if (!rec)
+		return -ENOMEM;
+	rec->fd = -1;
+	rec->dir = strdup(dir);
+	if (!rec->dir || asprintf(&path, "%s/events", dir) < 0)
+		goto failed;
+	/* A pipe that nobody writes to is not waited for. */
+	rec->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (rec->fd < 0 || fstat(rec->fd, &st)) {
+		err = no_events(dir, -errno, diag);
+		goto failed;
+	}
+	if (S_ISFIFO(st.st_mode)) {
+		err = pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
+				       "not a regular file");
+		goto failed;
+	}
+	err = recording_meta_read(rec, diag);
+	if (!err)
+		err = scan_segments(rec, st.st_size);
+	if (!err)
+		err = read_processes(rec);
+	if (!err)
+		err = index_tasks(rec);
+	if (err) {
+		if (err != -ENOTSUP)
+			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+		goto failed;
+	}
+	if (!rec->info.closed)
+		recording_add_note(rec, "the recorder did not end well: the end may be missing");
+	free(path);
+	*out = rec;
+	return 0;
+failed:
+	free(path);
+	recording_free(rec);
+	return err;
+}
+
+const struct recording_info *recording_info(const struct recording *rec)
+{
+	return &rec->info;
+}
+
+const struct recording_module *recording_modules(const struct recording *rec, uint32_t *n)
+{
+	*n = rec->n_modules;
+	return rec->modules;
+}
+
+const struct recording_task *recording_tasks(const struct recording *rec, uint32_t *n)
+{
+	*n = rec->n_tasks;
+	return rec->tasks;
+}
+
+const char *recording_note(const struct recording *rec, uint32_t index)
+{
+	return index < rec->n_notes ? rec->notes[index] : NULL;
+}
+
+const struct recording_map *recording_map_at(const struct recording *rec, int32_t pid,
+					     uint64_t addr, uint64_t time_ns)
+{
+	const struct recording_map *best = NULL;
+	uint64_t best_far = 0;
+
+	for (uint32_t i = 0; i < rec->n_maps; i++) {
+		const struct recording_map *m = &rec->maps[i];
+		uint64_t far = m->time_ns > time_ns ? m->time_ns - time_ns : time_ns - m->time_ns;
+
+		if (m->pid != pid || addr < m->start || addr >= m->end)
+			continue;
+		if (!best || far < best_far) {
+			best = m;
+			best_far = far;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* recording_iter.c: one task's events in order, segment by segment, with what is missing between
+ * them said in its place. */
+#include "offline/log/recording_impl.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct recording_iter {
+	struct recording *rec;
+	const struct segment_ref *next, *end; /* of this task */
+	struct codec *codec;
+	struct segment_decoder *dec;
+	struct bytes stored, raw;
+	uint64_t expected; /* number of the next event */
+	uint64_t time_ns;
+	uint32_t left;		   /* events of the open segment */
+	struct witness_event made; /* an event that is in no segment */
+	uint32_t n_opened;
+	uint8_t last_kind;
+	bool open, any, said_cut;
+};
+
+int recording_iter_new(const struct recording *rec, uint32_t index, struct recording_iter **out)
+{
+	if (index >= rec->n_tasks)
+		return -EINVAL;
+	struct recording_iter *iter = calloc(1, sizeof(*iter));
+	if (!iter)
+		return -ENOMEM;
+	iter->rec = (struct recording *)rec; /* only its spare codec is written */
+	iter->codec = atomic_exchange(&iter->rec->spare, NULL);
+	if (!iter->codec)
+		iter->codec = codec_new();
+	iter->dec = segment_decoder_new();
+	if (!iter->codec || !iter->dec) {
+		recording_iter_free(iter);
+		return -ENOMEM;
+	}
+	/* Segments of events come first, by task. */
+	uint32_t low = 0, high = rec->n_segments, number = rec->tasks[index].number;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		const struct segment_header *h = &rec->segments[mid].header;
+
+		if (h->kind == SEGMENT_EVENTS && h->task < number)
+			low = mid + 1;
+		else if (h->kind < SEGMENT_EVENTS)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	iter->next = iter->end = rec->segments + low;
+	while (iter->end < rec->segments + rec->n_segments &&
+	       iter->end->header.kind == SEGMENT_EVENTS && iter->end->header.task == number)
+		iter->end++;
+	*out = iter;
+	return 0;
+}
+
+void recording_iter_free(struct recording_iter *iter)
+{
+	if (!iter)
+		return;
+	codec_free(atomic_exchange(&iter->rec->spare, iter->codec));
+	segment_decoder_free(iter->dec);
+	bytes_deinit(&iter->stored);
+	bytes_deinit(&iter->raw);
+	free(iter);
+}
+
+static int say_lost(struct recording_iter *iter, uint64_t lost)
+{
+	iter->made = (struct witness_event){
+		.kind = EVENT_LOST,
+		.flags = EVENT_DAMAGED,
+		.lost = lost,
+		.time_ns = iter->time_ns,
+	};
+	iter->any = true;
+	iter->last_kind = EVENT_LOST;
+	return 1;
+}
+
+/* Opens the next segment. Returns 1, or 2 where something is missing and an event says so, 0 at the
+ * end. */
+static int next_segment(struct recording_iter *iter)
+{
+	while (iter->next < iter->end) {
+		const struct segment_ref *seg = iter->next;
+		const struct segment_header *h = &seg->header;
+
+		if (h->first_event < iter->expected) { /* one that was there already */
+			iter->next++;
+			continue;
+		}
+		if (h->first_event > iter->expected) {
+			uint64_t lost = h->first_event - iter->expected;
+
+			iter->expected = h->first_event;
+			say_lost(iter, lost);
+			return 2;
+		}
+		iter->next++;
+		iter->expected += h->n;
+		int err = h->version == SEGMENT_VERSION ? 0 : -ENOTSUP;
+		if (!err)
+			err = segment_load(iter->rec->fd, seg, iter->codec, &iter->stored,
+					   &iter->raw);
+		if (!err)
+			err = segment_decoder_open(iter->dec, iter->raw.data, h);
+		if (!err) {
+			iter->open = true;
+			iter->left = h->n;
+			iter->n_opened++;
+			return 1;
+		}
+		if (err != -EBADMSG && err != -ENOTSUP)
+			return err;
+		say_lost(iter, h->n);
+		return 2;
+	}
+	return 0;
+}
+
+int recording_take(struct recording_iter *iter, struct witness_event **event)
+{
+	for (;;) {
+		if (!iter->open) {
+			int n = next_segment(iter);
+
+			*event = &iter->made;
+			if (n == 2)
+				return 1;
+			if (n < 0)
+				return n;
+			if (!n)
+				break;
+		}
+		int n = segment_decoder_take(iter->dec, event);
+		if (n == 1) {
+			iter->left--;
+			iter->any = true;
+			iter->last_kind = (*event)->kind;
+			iter->time_ns = (*event)->time_ns;
+			return 1;
+		}
+		iter->open = false;
+		*event = &iter->made;
+		if (n < 0)
+			return say_lost(iter, iter->left);
+	}
+	if (iter->said_cut || !iter->any || iter->last_kind == EVENT_END ||
+	    iter->last_kind == EVENT_STOP)
+		return 0;
+	iter->said_cut = true;
+	return say_lost(iter, 0);
+}
+
+int recording_next(struct recording_iter *iter, struct witness_event *event)
+{
+	struct witness_event *taken;
+	int n = recording_take(iter, &taken);
+
+	if (n == 1)
+		*event = *taken;
+	return n;
+}
+
+uint32_t recording_opened(const struct recording_iter *iter)
+{
+	return iter->n_opened;
+}
+
+bool recording_bias(const struct recording_iter *iter, uint16_t module, uint64_t *bias)
+{
+	return segment_decoder_base(iter->dec, module, bias);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* recording_meta_read.c: the JSON in a recording: meta.json, and the lines about processes. */
+#include "offline/log/recording_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { META_MAX_BYTES = 1 << 28, MODULES_MAX = SEGMENT_MAX_MODULES };
+
+static uint64_t number(const json_t *object, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+	const char *s = json_string_value(json_object_get(object, key));
+
+	return s ? s : "";
+}
+
+static uint32_t parse_hex(const char *hex, uint8_t *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (; n < max && hex[2 * n]; n++)
+		if (!hex[2 * n + 1] || sscanf(hex + 2 * n, "%2hhx", &out[n]) != 1)
+			return 0;
+	return n;
+}
+
+/* The path of plan N of the recording where there is such a file. */
+static char *plan_path(const struct recording *rec, uint32_t n)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/plan-%u.pmp", rec->dir, n) < 0)
+		return NULL;
+	if (!access(path, R_OK))
+		return path;
+	free(path);
+	return NULL;
+}
+
+static int read_modules(struct recording *rec)
+{
+	const json_t *list = json_object_get(rec->meta, "modules");
+	size_t n = json_is_array(list) ? json_array_size(list) : 0;
+
+	if (n > MODULES_MAX)
+		n = MODULES_MAX;
+	if (!json_is_array(list))
+		for (; n < MODULES_MAX; n++) {
+			char *plan = plan_path(rec, n);
+			free(plan);
+			if (!plan)
+				break;
+		}
+	rec->modules = calloc(n + 1, sizeof(*rec->modules));
+	if (!rec->modules)
+		return -ENOMEM;
+	rec->n_modules = n;
+	for (uint32_t i = 0; i < n; i++) {
+		const json_t *from = json_array_get(list, i);
+		struct recording_module *to = &rec->modules[i];
+
+		to->name = string(from, "name");
+		to->path = string(from, "path");
+		to->plan = plan_path(rec, i);
+		to->text_addr = number(from, "text_addr");
+		to->text_end = number(from, "text_end");
+		to->n_sites = number(from, "sites");
+		to->build_id_len =
+			parse_hex(string(from, "build_id"), to->build_id, sizeof(to->build_id));
+	}
+	return 0;
+}
+
+static char *read_text(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	struct bytes b = {0};
+
+	if (!f && fd >= 0)
+		close(fd);
+	if (!f)
+		return NULL;
+	while (bytes_reserve(&b, 65536) && b.len < META_MAX_BYTES) {
+		size_t n = fread(b.data + b.len, 1, 65535, f);
+
+		b.len += n;
+		if (!n)
+			break;
+	}
+	fclose(f);
+	if (b.data)
+		b.data[b.len] = 0;
+	return (char *)b.data;
+}
+
+uint32_t recording_meta_sum(const json_t *meta)
+{
+	char *text = json_dumps(meta, JSON_COMPACT | JSON_PRESERVE_ORDER);
+	uint32_t sum = text ? crc32(0, (const uint8_t *)text, strlen(text)) : 0;
+
+	free(text);
+	return sum;
+}
+
+/* Whether @meta has a checksum, which is taken out, and it is that of the rest. */
+static bool sum_holds(json_t *meta)
+{
+	const json_t *said = json_object_get(meta, RECORDING_META_SUM);
+	json_int_t sum = json_integer_value(said);
+
+	if (!said)
+		return false;
+	json_object_del(meta, RECORDING_META_SUM);
+	return sum == recording_meta_sum(meta);
+}
+
+int recording_meta_read(struct recording *rec, struct pugmark_diag *diag)
+{
+	struct recording_info *info = &rec->info;
+	json_error_t error = {.position = 0};
+	char *path;
+
+	if (asprintf(&path, "%s/meta.json", rec->dir) < 0)
+		return -ENOMEM;
+	char *text = read_text(path);
+	info->meta = text;
+	rec->meta = text ? json_loads(text, 0, &error) : NULL;
+	if (!json_is_object(rec->meta)) {
+		recording_add_note(rec, "meta.json: %s%s: modules are known by their plans alone",
+				   text ? "damaged: " : "missing", text ? error.text : "");
+		json_decref(rec->meta);
+		rec->meta = json_object();
+		info->closed = true; /* not known, and said above */
+		info->times = true;
+		info->meta_damaged = true;
+	} else if (!sum_holds(rec->meta)) {
+		recording_add_note(
+			rec, "meta.json: changed or damaged: its checksum is missing or differs");
+		info->meta_damaged = true;
+	}
+	uint64_t version = number(rec->meta, "version");
+	if (version && version != SEGMENT_VERSION) {
+		pugmark_diag_set(diag, -ENOTSUP, path, PUGMARK_NO_OFFSET,
+				 "a recording of version %llu, this program reads %d",
+				 (unsigned long long)version, SEGMENT_VERSION);
+		free(path);
+		return -ENOTSUP;
+	}
+	free(path);
+	info->times |= json_is_true(json_object_get(rec->meta, "times"));
+	info->closed |= json_is_true(json_object_get(rec->meta, "closed"));
+	info->start_monotonic_ns = number(rec->meta, "start_monotonic_ns");
+	info->start_realtime_ns = number(rec->meta, "start_realtime_ns");
+	info->events = number(rec->meta, "events");
+	info->lost = number(rec->meta, "lost");
+	info->exit_status = number(rec->meta, "exit_status");
+	info->stopped = string(rec->meta, "stopped");
+	return read_modules(rec);
+}
+
+static int add_maps(struct recording *rec, const json_t *line)
+{
+	const json_t *list = json_object_get(line, "maps"), *row;
+	size_t i;
+
+	json_array_foreach(list, i, row)
+	{
+		if (rec->n_maps == rec->cap_maps) {
+			uint32_t cap = rec->cap_maps ? 2 * rec->cap_maps : 64;
+			struct recording_map *maps = realloc(rec->maps, cap * sizeof(*maps));
+
+			if (!maps)
+				return -ENOMEM;
+			rec->maps = maps;
+			rec->cap_maps = cap;
+		}
+		const char *path = json_string_value(json_array_get(row, 3));
+		char *copy = strdup(path ? path : "");
+		if (!copy)
+			return -ENOMEM;
+		rec->maps[rec->n_maps++] = (struct recording_map){
+			.pid = number(line, "pid"),
+			.time_ns = number(line, "t"),
+			.start = json_integer_value(json_array_get(row, 0)),
+			.end = json_integer_value(json_array_get(row, 1)),
+			.off_file = json_integer_value(json_array_get(row, 2)),
+			.path = copy,
+		};
+	}
+	return 0;
+}
+
+static int take_line(struct recording *rec, const json_t *line)
+{
+	const char *ev = string(line, "ev");
+	uint64_t task_number = number(line, "task");
+
+	if (!strcmp(ev, "maps"))
+		return add_maps(rec, line);
+	if (!strcmp(ev, "note")) {
+		recording_add_note(rec, "recorder: %s", string(line, "text"));
+		return 0;
+	}
+	if (!task_number || task_number > UINT32_MAX)
+		return 0;
+	struct recording_task *task = recording_task_get(rec, task_number);
+	if (!task)
+		return -ENOMEM;
+	task->tid = number(line, "tid");
+	task->pid = number(line, "pid");
+	snprintf(task->comm, sizeof(task->comm), "%s", string(line, "comm"));
+	if (!strcmp(ev, "task")) {
+		task->parent = number(line, "parent");
+		task->attached = json_is_true(json_object_get(line, "attached"));
+	} else if (!strcmp(ev, "exit")) {
+		task->exited = true;
+		task->exit_code = number(line, "code");
+	}
+	return 0;
+}
+
+int recording_process_lines(struct recording *rec, const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	while (text < end) {
+		const char *stop = memchr(text, '\n', end - text);
+		size_t n = stop ? stop - text : end - text;
+		json_t *line = json_loadb(text, n, 0, NULL);
+		int err = 0;
+
+		if (json_is_object(line))
+			err = take_line(rec, line);
+		else
+			recording_add_note(rec, "events: a process record that is not JSON");
+		json_decref(line);
+		if (err)
+			return err;
+		text += n + 1;
+	}
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_build.h: turns a program and the witnesses chosen for it into a plan. */
+#ifndef OFFLINE_PLAN_BUILD_H
+#define OFFLINE_PLAN_BUILD_H
+
+#include <pugmark/plan.h>
+
+#include "offline/choose/choose.h"
+
+/* What a plan has beyond the program: names, and how each probe reads its site. @model may be NULL
+ * (a program that is not of a binary): then functions have no names and sites no operands. */
+int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
+	       const struct pugmark_model *model, struct pugmark_plan **out);
+
+#endif

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_file.c: reads and writes plan files. A file is a header and arrays, each as it lies in
+ * memory, so that reading is mapping and checking:
+ *
+ *   header | sites | funcs | nodes | decisions | alternatives | targets | strings |
+ *   points | unresolved places
+ *
+ * Every index is checked once here, so that nobody else has to. */
+#include "offline/plan/plan_file.h"
+
+#include "offline/base/checksum.h"
+#include "offline/base/whole_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PLAN_MAGIC "PUGPLAN"
+#define PLAN_VERSION 3
+#define FIRST_VERSION 1	 /* without points */
+#define PLACES_VERSION 3 /* the first that says where what is unresolved is */
+
+struct plan_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t crc;	    /* of all bytes after this field */
+	uint64_t len_bytes; /* of the whole file */
+	uint32_t n_sites, n_funcs, n_nodes, n_decisions, n_alternatives, n_targets, strings_bytes;
+	uint32_t mode;
+	uint32_t build_id_len;
+	float expected_cost_ns;
+	uint8_t build_id[32];
+	uint64_t text_addr, text_end;
+	uint32_t n_points; /* from version 2 on, as what follows */
+	uint32_t unresolved;
+};
+#define FIRST_HEADER_BYTES offsetof(struct plan_header, n_points)
+_Static_assert(sizeof(struct plan_header) == 120, "plan files depend on this layout");
+_Static_assert(sizeof(struct plan_site) == 48 && sizeof(struct plan_func) == 32 &&
+		       sizeof(struct plan_decision) == 8 && sizeof(struct plan_target) == 16 &&
+		       sizeof(struct plan_point) == 16 && sizeof(struct plan_unresolved) == 24,
+	       "plan files depend on this layout");
+_Static_assert(FIRST_HEADER_BYTES == 112, "plan files of version 1 depend on this layout");
+#define CRC_FROM offsetof(struct plan_header, len_bytes)
+
+struct span {
+	const void **array; /* where the plan points to it */
+	size_t count, size;
+};
+#define N_SPANS 9
+
+/* @n_places: how many of those unresolved the file tells of. */
+static void plan_spans(struct pugmark_plan *plan, uint32_t n_places, struct span spans[N_SPANS])
+{
+	const struct span all[N_SPANS] = {
+		{(const void **)&plan->sites, plan->n_sites, sizeof(*plan->sites)},
+		{(const void **)&plan->funcs, plan->n_funcs, sizeof(*plan->funcs)},
+		{(const void **)&plan->nodes, plan->n_nodes, sizeof(*plan->nodes)},
+		{(const void **)&plan->decisions, plan->n_decisions, sizeof(*plan->decisions)},
+		{(const void **)&plan->alternatives, plan->n_alternatives, sizeof(uint32_t)},
+		{(const void **)&plan->targets, plan->n_targets, sizeof(*plan->targets)},
+		{(const void **)&plan->strings, plan->strings_bytes, 1},
+		{(const void **)&plan->points, plan->n_points, sizeof(*plan->points)},
+		{(const void **)&plan->unresolved_at, n_places, sizeof(*plan->unresolved_at)},
+	};
+	memcpy(spans, all, sizeof(all));
+}
+
+static size_t padded(size_t len)
+{
+	return (len + 7) & ~(size_t)7;
+}
+
+int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
+{
+	struct pugmark_plan copy = *plan;
+	struct span spans[N_SPANS];
+	bool places = plan->unresolved_at || !plan->unresolved; /* or it was read without */
+	plan_spans(&copy, places ? plan->unresolved : 0, spans);
+	size_t len = sizeof(struct plan_header);
+	for (int i = 0; i < N_SPANS; i++)
+		len += padded(spans[i].count * spans[i].size);
+	uint8_t *bytes = calloc(1, len);
+	if (!bytes)
+		return -ENOMEM;
+	struct plan_header *h = (struct plan_header *)bytes;
+	*h = (struct plan_header){
+		.magic = PLAN_MAGIC,
+		.version = places ? PLAN_VERSION : PLACES_VERSION - 1,
+		.len_bytes = len,
+		.n_sites = plan->n_sites,
+		.n_funcs = plan->n_funcs,
+		.n_nodes = plan->n_nodes,
+		.n_decisions = plan->n_decisions,
+		.n_alternatives = plan->n_alternatives,
+		.n_targets = plan->n_targets,
+		.strings_bytes = plan->strings_bytes,
+		.n_points = plan->n_points,
+		.unresolved = plan->unresolved,
+		.mode = plan->mode,
+		.build_id_len = plan->build_id_len,
+		.expected_cost_ns = plan->expected_cost_ns,
+		.text_addr = plan->text_addr,
+		.text_end = plan->text_end,
+	};
+	memcpy(h->build_id, plan->build_id, sizeof(h->build_id));
+	uint8_t *at = bytes + sizeof(*h);
+	for (int i = 0; i < N_SPANS; i++) {
+		if (spans[i].count)
+			memcpy(at, *spans[i].array, spans[i].count * spans[i].size);
+		at += padded(spans[i].count * spans[i].size);
+	}
+	h->crc = checksum(bytes + CRC_FROM, len - CRC_FROM);
+	*out = bytes;
+	*len_bytes = len;
+	return 0;
+}
+
+static bool index_ok(uint32_t index, uint32_t count)
+{
+	return index + 1 <= count; /* PUGMARK_NONE + 1 is 0 */
+}
+
+static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
+{
+	if (!index_ok(n->site, plan->n_sites) || !index_ok(n->callee, plan->n_funcs) ||
+	    n->func >= plan->n_funcs || n->import >= plan->strings_bytes ||
+	    n->kind > NODE_KIND_OPAQUE)
+		return false;
+	if (n->kind == NODE_KIND_CALL && n->callee == PUGMARK_NONE)
+		return false;
+	if (n->kind == NODE_KIND_TARGET)
+		return n->site != PUGMARK_NONE && n->next <= plan->n_targets &&
+		       n->next_taken <= plan->n_targets - n->next;
+	bool needs_site = n->kind == NODE_KIND_MARK || n->kind == NODE_KIND_BRANCH;
+	if (needs_site && n->site == PUGMARK_NONE)
+		return false;
+	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+		    n->kind == NODE_KIND_LEAF;
+	bool offset = (call && n->flags & NODE_SHOWS_BLOCK) || n->kind == NODE_KIND_OPAQUE;
+	return index_ok(n->next, plan->n_decisions) &&
+	       (offset || index_ok(n->next_taken, plan->n_decisions));
+}
+
+static bool points_ok(const struct pugmark_plan *plan)
+{
+	uint64_t least = 0; /* that the next offset is */
+	for (uint32_t i = 0; i < plan->n_points; i++) {
+		const struct plan_point *p = &plan->points[i];
+		bool known = p->next == PUGMARK_NONE || POINT_NODE(p->next) < plan->n_nodes;
+		if (!known || !index_ok(p->func, plan->n_funcs) || p->off < least)
+			return false;
+		least = p->off + 1ull;
+	}
+	return true;
+}
+
+/* What of @plan is not as it must be, or NULL. */
+static const char *plan_fault(const struct pugmark_plan *plan)
+{
+	if (!plan->n_nodes || !plan->strings_bytes || plan->strings[plan->strings_bytes - 1])
+		return "no nodes, or strings without an end";
+	if (plan->build_id_len > sizeof(plan->build_id))
+		return "build-id too long";
+	for (uint32_t i = 0; i < plan->n_sites; i++)
+		if (plan->sites[i].func >= plan->n_funcs || plan->sites[i].kind > WITNESS_RETURN)
+			return "a site of no function";
+	for (uint32_t i = 0; i < plan->n_funcs; i++) {
+		const struct plan_func *f = &plan->funcs[i];
+		if (f->name >= plan->strings_bytes || !index_ok(f->entry, plan->n_decisions) ||
+		    f->node > plan->n_nodes || f->n_nodes > plan->n_nodes - f->node)
+			return "a function that points outside";
+	}
+	const struct plan_node *exit = &plan->nodes[0];
+	if (exit->kind != NODE_KIND_EXIT || exit->site != PUGMARK_NONE ||
+	    !index_ok(exit->next, plan->n_decisions))
+		return "no exit node";
+	for (uint32_t i = 1; i < plan->n_nodes; i++)
+		if (!node_ok(plan, &plan->nodes[i]))
+			return "a node that points outside";
+	for (uint32_t i = 0; i < plan->n_decisions; i++) {
+		const struct plan_decision *d = &plan->decisions[i];
+		if (d->first > plan->n_alternatives || d->n > plan->n_alternatives - d->first)
+			return "a decision that points outside";
+	}
+	for (uint32_t i = 0; i < plan->n_alternatives; i++)
+		if (plan->alternatives[i] >= plan->n_nodes)
+			return "an alternative that is no node";
+	for (uint32_t i = 0; i < plan->n_targets; i++)
+		if (!index_ok(plan->targets[i].decision, plan->n_decisions))
+			return "a jump target that points outside";
+	if (!points_ok(plan))
+		return "a point that points outside, or is not in order";
+	for (uint32_t i = 0; plan->unresolved_at && i < plan->unresolved; i++)
+		if (plan->unresolved_at[i].func >= plan->n_funcs ||
+		    (plan->unresolved_at[i].node >= plan->n_nodes &&
+		     plan->unresolved_at[i].node != PUGMARK_NONE) ||
+		    plan->unresolved_at[i].kind >= N_UNRESOLVED_KINDS)
+			return "an unresolved place of no function";
+	return NULL;
+}
+
+int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
+		struct pugmark_diag *diag)
+{
+	const struct plan_header *h = bytes;
+	if (len_bytes < FIRST_HEADER_BYTES || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)))
+		return pugmark_diag_set(diag, -EBADMSG, name, 0,
+					"not a plan file (pugmark plan -o makes one)");
+	if (h->version < FIRST_VERSION || h->version > PLAN_VERSION)
+		return pugmark_diag_set(diag, -EPROTO, name, 8,
+					"plan format %u, this pugmark reads 1 to %u (plan again)",
+					h->version, PLAN_VERSION);
+	size_t at = h->version == FIRST_VERSION ? FIRST_HEADER_BYTES : sizeof(*h);
+	if (h->len_bytes != len_bytes || len_bytes < at)
+		return pugmark_diag_set(diag, -EBADMSG, name, CRC_FROM,
+					"%s: %zu bytes, its header says %llu (plan again)",
+					len_bytes < h->len_bytes ? "cut short" : "damaged",
+					len_bytes, (unsigned long long)h->len_bytes);
+	if (h->crc != checksum((const uint8_t *)bytes + CRC_FROM, len_bytes - CRC_FROM))
+		return pugmark_diag_set(diag, -EBADMSG, name, 12,
+					"damaged: the checksum differs (plan again)");
+	struct pugmark_plan p = {
+		.n_sites = h->n_sites,
+		.n_funcs = h->n_funcs,
+		.n_nodes = h->n_nodes,
+		.n_decisions = h->n_decisions,
+		.n_alternatives = h->n_alternatives,
+		.n_targets = h->n_targets,
+		.strings_bytes = h->strings_bytes,
+		.n_points = h->version == FIRST_VERSION ? 0 : h->n_points,
+		.unresolved = h->version == FIRST_VERSION ? 0 : h->unresolved,
+		.mode = h->mode,
+		.build_id_len = h->build_id_len,
+		.expected_cost_ns = h->expected_cost_ns,
+		.text_addr = h->text_addr,
+		.text_end = h->text_end,
+	};
+	memcpy(p.build_id, h->build_id, sizeof(p.build_id));
+	struct span spans[N_SPANS];
+	plan_spans(&p, h->version < PLACES_VERSION ? 0 : p.unresolved, spans);
+	for (int i = 0; i < N_SPANS; i++) {
+		size_t len = padded(spans[i].count * spans[i].size);
+		if (len > len_bytes - at || padded(len) > len_bytes - at)
+			return pugmark_diag_set(diag, -EBADMSG, name, at,
+						"damaged: an array runs past the end (plan again)");
+		*spans[i].array = (const uint8_t *)bytes + at;
+		at += len;
+	}
+	if (h->version < PLACES_VERSION)
+		p.unresolved_at = NULL;
+	const char *fault = plan_fault(&p);
+	if (fault)
+		return pugmark_diag_set(diag, -EBADMSG, name, PUGMARK_NO_OFFSET,
+					"damaged: %s (plan again)", fault);
+	*plan = p;
+	return 0;
+}
+
+int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag)
+{
+	/* A pipe that nobody writes to is not waited for. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
+					"cannot open the plan: %s", strerror(-err));
+	}
+	if (!S_ISREG(st.st_mode)) {
+		close(fd);
+		return pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
+					"not a plan file: not a regular file");
+	}
+	void *map =
+		st.st_size > 0 ? mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (map == MAP_FAILED)
+		return pugmark_diag_set(diag, -EBADMSG, path, 0,
+					"not a plan file (pugmark plan -o makes one)");
+	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
+	int err = plan ? plan_decode(map, st.st_size, path, plan, diag) : -ENOMEM;
+	if (err) {
+		free(plan);
+		munmap(map, st.st_size);
+		return err;
+	}
+	plan->storage = map;
+	plan->storage_bytes = st.st_size;
+	plan->storage_is_file = true;
+	*out = plan;
+	return 0;
+}
+
+int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct pugmark_diag *diag)
+{
+	void *bytes;
+	size_t len;
+	int err = plan_encode(plan, &bytes, &len);
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "out of memory");
+	err = whole_file_write(path, bytes, len);
+	free(bytes);
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
+					"cannot write the plan: %s", strerror(-err));
+	return 0;
+}
+
+void plan_rest(const struct pugmark_plan *plan)
+{
+	if (plan->storage_is_file)
+		madvise(plan->storage, plan->storage_bytes, MADV_DONTNEED);
+}
+
+void pugmark_plan_free(struct pugmark_plan *plan)
+{
+	if (!plan)
+		return;
+	if (plan->storage && plan->storage_bytes)
+		munmap(plan->storage, plan->storage_bytes);
+	free(plan);
+}
+
+uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr)
+{
+	uint32_t lo = 0, hi = plan->n_funcs;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (plan->funcs[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
+}

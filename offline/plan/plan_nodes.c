@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_nodes.c: what the blocks of a program become in its plan: a node for each that shows or
+ * decides something, and a site with what its probe reads for each that is marked. */
+#include "offline/plan/plan_build_impl.h"
+
+#include "offline/plan/site_operand.h"
+
+static void site_from_model(struct plan_builder *b, struct plan_site *s)
+{
+	s->off_file = pugmark_model_file_offset(b->model, s->addr);
+	struct pugmark_cfa cfa = pugmark_model_cfa_at(b->model, s->addr);
+	s->cfa_reg = cfa.reg;
+	s->cfa_off = cfa.offset;
+	s->bp = cfa.bp;
+	struct site_operand operand;
+	if (site_operand_at(b->model, s->addr, &operand))
+		return;
+	s->probe = operand.probe;
+	s->cond = operand.cond;
+	s->operand = operand.target;
+}
+
+/* What the witness at @addr reads: what is asked for, if it is where that still stands. */
+static uint8_t reads_at(const struct prog_block *pb, uint64_t addr)
+{
+	bool at_call = pb->flags & PROG_READ_CALL && addr == pb->call_addr;
+	bool at_start = pb->flags & PROG_READ && addr == pb->any.addr;
+	return at_call || at_start ? pb->reads : 0;
+}
+
+static uint32_t add_site(struct plan_builder *b, uint32_t block)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	uint8_t mark = b->choice->marks[block];
+	uint32_t index = b->plan.n_sites++;
+	struct plan_site *s = &b->sites[index];
+	*s = (struct plan_site){.func = pb->func, .kind = WITNESS_BLOCK};
+	s->addr = mark == MARK_BLOCK ? pb->any.addr : pb->last.addr;
+	s->reads = reads_at(pb, s->addr);
+	if (mark == MARK_LAST && pb->flags & PROG_RET)
+		s->kind = WITNESS_RETURN;
+	if (b->model)
+		site_from_model(b, s);
+	else
+		s->cfa_reg = (mark == MARK_BLOCK ? pb->any.cfa_known : pb->last.cfa_known)
+				     ? CFA_SP
+				     : CFA_UNKNOWN;
+	if (mark == MARK_BRANCH) {
+		s->kind = WITNESS_BRANCH;
+		s->capture |= CAPTURE_FLAGS;
+	} else if (mark == MARK_TARGET) {
+		s->kind = WITNESS_TARGET;
+		s->capture |= CAPTURE_TARGET;
+	}
+	if (b->choice->capture_ret[block] && s->cfa_reg != CFA_UNKNOWN)
+		s->capture |= CAPTURE_RET;
+	const struct prog_func *f = &b->prog->funcs[pb->func];
+	if (f->flags & PROG_ENTRY_WITNESS && f->block == block)
+		s->capture |= CAPTURE_RET | CAPTURE_SNAPSHOT;
+	if (pb->flags & PROG_ROOT)
+		s->capture |= CAPTURE_STACK | (s->cfa_reg != CFA_UNKNOWN ? CAPTURE_RET : 0);
+	return index;
+}
+
+/* A direct call at an unknown height reports where its callee's frame will be; one that begins a
+ * landing pad by the stack that it reads, since its event is to say in which frame it is itself. */
+static void report_callee_cfa(struct plan_builder *b, uint32_t block, struct plan_node *n)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	if (b->choice->marks[block] != MARK_LAST ||
+	    (n->kind != NODE_KIND_CALL && n->kind != NODE_KIND_UNKNOWN) || n->flags & NODE_TAIL ||
+	    pb->height != PUGMARK_HEIGHT_UNKNOWN ||
+	    (pb->flags & PROG_ROOT && b->sites[n->site].cfa_reg != CFA_UNKNOWN))
+		return;
+	n->flags |= NODE_CALLEE_CFA;
+	b->sites[n->site].cfa_reg = CFA_SP;
+	b->sites[n->site].cfa_off = 0;
+	b->sites[n->site].capture &= ~CAPTURE_RET;
+}
+
+static void node_from_call(struct plan_builder *b, uint32_t block, struct plan_node *n)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	static const uint8_t kinds[] = {
+		[CALL_DIRECT] = NODE_KIND_CALL,
+		[CALL_UNKNOWN] = NODE_KIND_UNKNOWN,
+		[CALL_LEAF] = NODE_KIND_LEAF,
+	};
+	n->kind = kinds[pb->call];
+	n->addr = pb->call_addr;
+	n->height = pb->height;
+	n->call_len = pb->call_len;
+	n->callee = pb->call == CALL_DIRECT ? pb->callee : PUGMARK_NONE;
+	if (pb->flags & PROG_TAIL)
+		n->flags |= NODE_TAIL;
+	if (pb->flags & PROG_NORETURN)
+		n->flags |= NODE_NORETURN;
+	if (pb->flags & PROG_SWITCHES)
+		n->flags |= NODE_SWITCHES;
+	if (b->model && pb->site != PUGMARK_NONE) {
+		uint32_t import = b->model->sites[pb->site].import;
+		if (import != PUGMARK_NONE)
+			n->import = b->import_name[import];
+		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE)
+			n->callee = b->model->sites[pb->site].target;
+		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE &&
+		    b->model->imports[import].ifunc)
+			n->flags |= NODE_IFUNC;
+	}
+	if (pb->call == CALL_UNKNOWN && pb->flags & PROG_TO_OPAQUE)
+		n->callee = pb->callee;
+	/* What tells a jump into another module from one to anywhere is the import's name. */
+	if (!b->model && pb->call == CALL_UNKNOWN && pb->flags & PROG_TAIL &&
+	    !(pb->flags & (PROG_INDIRECT | PROG_TO_OPAQUE)))
+		n->import = b->elsewhere;
+	report_callee_cfa(b, block, n);
+}
+
+/* Whether the trace is to show that @block is executed: not for the way of a jump that leaves the
+ * function, and once only for a block that was split before its call. */
+static bool shows_block(const struct plan_builder *b, uint32_t block)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	const struct prog_func *f = &b->prog->funcs[pb->func];
+	if (!(f->flags & PROG_PATHS) || pb->flags & PROG_VIRTUAL)
+		return false;
+	return block == f->block || pb->origin == PUGMARK_NONE ||
+	       b->prog->blocks[block - 1].origin != pb->origin;
+}
+
+void plan_builder_node(struct plan_builder *b, uint32_t block)
+{
+	const struct prog_block *pb = &b->prog->blocks[block];
+	uint8_t mark = b->choice->marks[block];
+	struct plan_node *n = &b->nodes[b->plan.n_nodes];
+	*n = (struct plan_node){
+		.addr = pb->addr,
+		.func = pb->func,
+		.site = mark ? add_site(b, block) : PUGMARK_NONE,
+		.callee = PUGMARK_NONE,
+		.next = PUGMARK_NONE,
+		.next_taken = PUGMARK_NONE,
+		.height = PUGMARK_HEIGHT_UNKNOWN,
+	};
+	if (pb->call != CALL_NONE)
+		node_from_call(b, block, n);
+	else if (pb->flags & PROG_RET && b->choice->returns_apart)
+		n->kind = NODE_KIND_RETURN;
+	else if (mark == MARK_BRANCH)
+		n->kind = NODE_KIND_BRANCH;
+	else if (mark == MARK_TARGET)
+		n->kind = NODE_KIND_TARGET;
+	else
+		n->kind = mark ? NODE_KIND_MARK : NODE_KIND_BLOCK;
+	if (shows_block(b, block)) {
+		n->flags |= NODE_SHOWS_BLOCK;
+		if (pb->call != CALL_NONE)
+			n->next_taken = pb->call_addr - pb->addr;
+	}
+	if (pb->flags & PROG_ROOT)
+		n->flags |= NODE_ROOT;
+	b->node_of[block] = b->plan.n_nodes++;
+}
+
+void plan_builder_opaque_nodes(struct plan_builder *b, uint32_t func)
+{
+	const struct program *prog = b->prog;
+	for (; b->next_opaque < prog->n_opaque_calls; b->next_opaque++) {
+		const struct prog_opaque_call *call = &prog->opaque_calls[b->next_opaque];
+		if (call->func != func)
+			break;
+		b->nodes[b->plan.n_nodes++] = (struct plan_node){
+			.kind = NODE_KIND_OPAQUE,
+			.addr = call->addr,
+			.func = func,
+			.site = PUGMARK_NONE,
+			.callee = call->callee,
+			.next = PUGMARK_NONE,
+			.next_taken = call->above_bp,
+			.height = call->height,
+			.bp = call->bp,
+			.flags = (call->flags & PROG_TAIL ? NODE_TAIL : 0) |
+				 (call->flags & PROG_NORETURN ? NODE_NORETURN : 0),
+			.call_len = call->len,
+		};
+	}
+}

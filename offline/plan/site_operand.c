@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* site_operand.c: the probe class and condition of a site come from the model; the target operand
+ * of an indirect call or jump is decoded here, since few sites need one. */
+#include "offline/plan/site_operand.h"
+
+#include <Zydis/Zydis.h>
+#include <errno.h>
+
+static const struct pugmark_insn *insn_at(const struct pugmark_model *model, uint64_t addr)
+{
+	uint32_t block = pugmark_model_block_at(model, addr);
+	if (block == PUGMARK_NONE)
+		return NULL;
+	const struct pugmark_block *b = &model->blocks[block];
+	for (uint32_t i = b->insn; i < b->insn + b->n_insns; i++)
+		if (model->text_addr + model->insns[i].off == addr)
+			return &model->insns[i];
+	return NULL;
+}
+
+static uint8_t reg_number(ZydisRegister reg)
+{
+	if (reg == ZYDIS_REGISTER_RIP)
+		return 16;
+	ZyanI8 id = ZydisRegisterGetId(reg);
+	return reg == ZYDIS_REGISTER_NONE || id < 0 ? 255 : id;
+}
+
+static void decode_target(const struct pugmark_model *model, uint64_t addr,
+			  struct plan_operand *target)
+{
+	size_t len;
+	const uint8_t *bytes = pugmark_model_bytes(model, addr, &len);
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction insn;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!bytes || ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, len, &insn, ops)))
+		return;
+	*target = (struct plan_operand){.base = 255, .index = 255, .scale = 1};
+	if (ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		target->base = reg_number(ops[0].reg.value);
+	} else if (ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+		target->is_memory = 1;
+		target->base = reg_number(ops[0].mem.base);
+		target->index = reg_number(ops[0].mem.index);
+		target->scale = ops[0].mem.scale ? ops[0].mem.scale : 1;
+		target->disp = ops[0].mem.disp.value;
+		if (target->base == 16)
+			target->disp += addr + insn.length;
+	}
+}
+
+int site_operand_at(const struct pugmark_model *model, uint64_t addr, struct site_operand *out)
+{
+	const struct pugmark_insn *insn = insn_at(model, addr);
+	if (!insn)
+		return -EINVAL;
+	*out = (struct site_operand){
+		.probe = insn->probe,
+		.cond = insn->cond,
+		.target = {.base = 255, .index = 255},
+	};
+	if (insn->kind == INSN_CALL_IND || insn->kind == INSN_JMP_IND)
+		decode_target(model, addr, &out->target);
+	return 0;
+}

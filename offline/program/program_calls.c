@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* program_calls.c: what a call of the model is in the program: of which function, of nothing that
+ * could call back, or of what only a witness can tell; and which have to show, whatever they call.
+ */
+#include "offline/program/program_maker.h"
+
+#include "offline/link/leaf_imports.h"
+
+#include <string.h>
+
+static bool forks_or_executes(const char *name)
+{
+	static const char *const names[] = {"fork",	   "vfork",   "_Fork",	"__fork", "__vfork",
+					    "__libc_fork", "forkpty", "daemon", "execl",  "execle",
+					    "execlp",	   "execv",   "execve", "execvp", "execvpe",
+					    "execveat",	   "fexecve"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* A call under a frame of more than this shows, or the stack that an event brings would end before
+ * the frame does that was open last. */
+#define FAR_FRAME_BYTES (16 << 10)
+
+bool maker_is_direct(const struct maker *m, const struct pugmark_site *s)
+{
+	bool bound = s->via == VIA_IMPORT && s->import != PUGMARK_NONE && m->options->bound &&
+		     m->options->bound[s->import];
+	return s->via == VIA_DIRECT || bound;
+}
+
+void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
+{
+	const struct pugmark_model *model = m->model;
+	const struct pugmark_site *s = &model->sites[site];
+	b->site = site;
+	b->call_addr = s->addr;
+	b->call_len = s->return_addr - s->addr;
+	b->height = s->height;
+	b->call = CALL_UNKNOWN;
+	if (s->import != PUGMARK_NONE && forks_or_executes(model->imports[s->import].name))
+		b->flags |= PROG_FORKS;
+	if (s->flags & SITE_NORETURN)
+		b->flags |= PROG_NORETURN;
+	if (s->flags & SITE_SWITCHES)
+		b->flags |= PROG_SWITCHES;
+	if (s->kind == SITE_TAIL) {
+		b->flags |= PROG_TAIL;
+		b->height = 0;
+	}
+	if (maker_is_direct(m, s) && s->target != PUGMARK_NONE &&
+	    model->funcs[s->target].n_blocks) {
+		b->call = CALL_DIRECT;
+		b->callee = m->func_of[s->target];
+	} else if (s->via == VIA_INDIRECT) {
+		b->flags |= PROG_INDIRECT;
+	} else if (s->via == VIA_DIRECT && s->target == PUGMARK_NONE && s->kind == SITE_TAIL) {
+		b->flags |= PROG_STRAY;
+		if (pugmark_model_func_at(model, s->target_addr) == PUGMARK_NONE)
+			b->flags |= PROG_OUTSIDE;
+	} else if (s->via == VIA_IMPORT && s->target == PUGMARK_NONE && s->import != PUGMARK_NONE &&
+		   !model->imports[s->import].ifunc &&
+		   !(m->options->traced && m->options->traced[s->import]) &&
+		   import_is_leaf(model->imports[s->import].name)) {
+		b->call = CALL_LEAF;
+	}
+	if (b->call != CALL_LEAF && !(b->flags & PROG_TAIL) &&
+	    b->height != PUGMARK_HEIGHT_UNKNOWN && b->height > FAR_FRAME_BYTES)
+		b->flags |= PROG_FORKS;
+}

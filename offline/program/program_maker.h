@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* program_maker.h: what the files share that make the program of a binary (program_from_model.c).
+ */
+#ifndef OFFLINE_PROGRAM_MAKER_H
+#define OFFLINE_PROGRAM_MAKER_H
+
+#include "offline/program/program.h"
+
+#include <math.h>
+
+struct maker {
+	const struct pugmark_model *model;
+	const struct program_options *options;
+	struct program *p;
+	uint32_t cap_blocks, cap_succs, cap_opaque;
+	uint32_t *first_of; /* per block of the model: its block of the program */
+	uint32_t *func_of;  /* per function of the model: its function of the program */
+	uint8_t *reads;	    /* per block of the model: what is read where it begins */
+	bool failed;
+};
+
+/* ---- program_calls.c ---- */
+
+/* Whether the call at @s goes to its target, and nowhere else. */
+bool maker_is_direct(const struct maker *m, const struct pugmark_site *s);
+/* What @b is as the call at @site. */
+void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block *b);
+
+/* ---- program_probes.c: where a block can be probed ---- */
+
+#define MAKER_NO_PROBE ((struct prog_probe){.cost_ns = INFINITY})
+
+struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *insn);
+/* The cheapest of the block's first @n instructions. */
+struct prog_probe maker_cheapest(const struct maker *m, const struct pugmark_block *block,
+				 uint32_t n);
+/* The same of those where the frame is known, if there are any: what says that a function was
+ * entered is to say in which frame. */
+struct prog_probe maker_cheapest_in_frame(const struct maker *m, const struct pugmark_block *block,
+					  uint32_t n);
+/* How many instructions of the block find the stack that it begins on: up to the first that may
+ * leave it, and that one. */
+uint32_t maker_count_on_stack(const struct maker *m, const struct pugmark_block *block);
+
+/* ---- program_reads.c: values that are asked for ---- */
+
+/* Arguments where functions begin, results where calls return to: in @m->reads. */
+void maker_find_reads(struct maker *m);
+/* What is read at the call itself: arguments of what has no entry here. */
+uint8_t maker_reads_at_call(const struct maker *m, uint32_t site);
+/* How many of the block's first @n instructions come before @reads is overwritten. */
+uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *block, uint32_t n,
+			    uint8_t reads);
+
+/* ---- program_opaque.c: functions that are not modelled, or not traced ---- */
+
+/* What a function that is not modelled calls; it may jump anywhere if even that is not known. */
+void maker_make_opaque(struct maker *m, uint32_t func);
+/* A call of a function that is not traced is like one into another module; and what is not traced
+ * may call any function. Returns 0 or -ENOMEM. */
+int maker_settle_opaque(struct maker *m);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* program_reads.c: the values of arguments and results that are asked for: where they are read, and
+ * up to where they are still there. */
+#include "offline/program/program_maker.h"
+
+#include "offline/code/semantics.h"
+
+/* What is asked for of calls from @site. */
+static uint8_t reads_of_callee(const struct maker *m, uint32_t site)
+{
+	const struct pugmark_site *s = &m->model->sites[site];
+	if (s->target != PUGMARK_NONE && s->target < m->model->n_funcs && m->options->func_reads)
+		return m->options->func_reads[s->target];
+	if (s->import != PUGMARK_NONE && m->options->import_reads)
+		return m->options->import_reads[s->import];
+	return 0;
+}
+
+uint8_t maker_reads_at_call(const struct maker *m, uint32_t site)
+{
+	const struct pugmark_site *s = &m->model->sites[site];
+	return s->target == PUGMARK_NONE ? reads_of_callee(m, site) & READS_ARGS : 0;
+}
+
+void maker_find_reads(struct maker *m)
+{
+	const struct pugmark_model *model = m->model;
+	if (!m->options->func_reads && !m->options->import_reads)
+		return;
+	for (uint32_t f = 0; f < model->n_funcs && m->options->func_reads; f++)
+		if (model->funcs[f].n_blocks)
+			m->reads[model->funcs[f].block] = m->options->func_reads[f] & READS_ARGS;
+	for (uint32_t b = 0; b < model->n_blocks; b++) {
+		const struct pugmark_block *block = &model->blocks[b];
+		if (block->end != END_CALL || block->site == PUGMARK_NONE ||
+		    !(reads_of_callee(m, block->site) & READS_RESULT))
+			continue;
+		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
+			if (model->edges[i].kind == EDGE_RETURN)
+				m->reads[model->edges[i].to] = READS_RESULT;
+	}
+}
+
+uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *block, uint32_t n,
+			    uint8_t reads)
+{
+	static const uint8_t args[] = {7, 6, 2, 1, 8, 9};
+	uint16_t regs = reads & READS_RESULT ? 1 << REG_AX : 0;
+	ZydisDecoder decoder;
+	for (uint32_t i = 0; i < (reads & READS_ARGS) && i < sizeof(args); i++)
+		regs |= 1 << args[i];
+	sem_decoder_init(&decoder);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pugmark_insn *insn = &m->model->insns[block->insn + i];
+		uint64_t addr = m->model->text_addr + insn->off;
+		size_t len;
+		const uint8_t *bytes = pugmark_model_bytes(m->model, addr, &len);
+		struct sem sem;
+		if (!bytes || len < insn->len ||
+		    !sem_decode(&decoder, bytes, insn->len, addr, &sem) || sem.writes & regs)
+			return i + 1;
+	}
+	return n;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_check_impl.h: what the parts of the check share. plan_check.c computes what can come first
+ * and looks at each decision; plan_check_follow.c what must not come after a function, and looks at
+ * each call; plan_check_tables.c at the tables themselves. Private to them. */
+#ifndef OFFLINE_PLAN_CHECK_IMPL_H
+#define OFFLINE_PLAN_CHECK_IMPL_H
+
+#include "offline/base/vec.h"
+#include "offline/prove/plan_check.h"
+#include "offline/prove/plan_facts.h"
+
+#define COMPARED_NOT UINT32_MAX
+#define COMPARED_ANY (UINT32_MAX - 1)
+
+struct check_entry {
+	struct fact fact;
+	uint32_t ret; /* the call that its event reads that it returns to, or NONE */
+};
+
+struct checker {
+	const struct pugmark_plan *plan;
+	plan_fault_sink *sink;
+	void *ctx;
+	struct plan_check_counts counts;
+	bool failed; /* out of memory */
+	bool grew;   /* a set did */
+
+	/* per site */
+	bool *is_entry;	 /* of a function that may be entered from anywhere */
+	bool *reads_cfa; /* its event tells the frame that it is in */
+	bool *reads_ret; /* and where that returns to */
+	/* What can come first after a call, in a frame that may be the callee's: per site the call
+	 * that it returns to, or COMPARED_*; per node whether an entry there returns to it. */
+	uint32_t *compared;
+	bool *return_compared, any_return_compared;
+	uint32_t other_return; /* a node that nothing compared returns to, or NONE */
+	uint32_t start;	       /* the site at the entry of the program's first function, or NONE */
+	/* per decision, function */
+	bool *decision_empty, *func_empty; /* the function's end can be reached in silence */
+	struct facts *first;		   /* per function: what its first event can be */
+	struct facts *need; /* per function: what must not come first after it has returned */
+	bool *jumps;	    /* per function: it may jump to another that is known */
+	struct facts world; /* the needs of all functions that may be entered from anywhere */
+	struct check_entry *world_entries; /* those of them that are entries, by ret */
+	uint32_t n_world_entries;
+	bool *after_unknown; /* per node: a call in silence at the end of what the world holds */
+
+	uint32_t *callers, *caller_at; /* callers[caller_at[f] .. caller_at[f + 1]): calls of f */
+	uint32_t *queue, n_queue, queue_head;
+	bool *queued;
+
+	uint32_t *stack, n_stack; /* of nodes, during a walk */
+	uint32_t *seen, stamp;	  /* per node */
+};
+
+static inline const struct plan_node *check_node(const struct checker *ck, uint32_t node)
+{
+	return &ck->plan->nodes[node];
+}
+
+static inline bool check_is_call(const struct plan_node *n)
+{
+	return n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
+	       n->kind == NODE_KIND_LEAF;
+}
+
+/* Whether the function is left where @n has been passed. */
+static inline bool check_leaves(const struct plan_node *n)
+{
+	return n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN ||
+	       (check_is_call(n) && n->flags & NODE_TAIL);
+}
+
+/* Whether the event of the call @n tells where its callee's frame lies. */
+static inline bool check_tells_callee(const struct checker *ck, const struct plan_node *n)
+{
+	if (n->site == PUGMARK_NONE)
+		return false;
+	bool stack = n->flags & NODE_ROOT && ck->plan->sites[n->site].capture & CAPTURE_STACK;
+	return n->flags & NODE_CALLEE_CFA || stack;
+}
+
+void check_fault(struct checker *ck, struct plan_fault fault);
+/* Whether @n can be passed without an event. */
+bool check_passes(const struct checker *ck, const struct plan_node *n);
+/* Puts the alternatives of @decision (or NONE) that were not seen since ck->stamp was raised on
+ * ck->stack. */
+void check_visit(struct checker *ck, uint32_t decision);
+/* Adds to @out what the first event from @node on can be, and says whether there need be none up to
+ * the end of the function. */
+bool check_first(struct checker *ck, uint32_t node, struct facts *out);
+/* Whether no one event fits both facts, of the same function. */
+bool check_distinct(const struct checker *ck, struct fact a, struct fact b);
+bool check_entry_fact(const struct checker *ck, struct fact fact);
+/* Functions to look at again: each once, until check_next() finds none. */
+void check_again(struct checker *ck, uint32_t func);
+bool check_next(struct checker *ck, uint32_t *func);
+
+void check_tables(struct checker *ck);
+void check_loops(struct checker *ck);
+void check_follow(struct checker *ck);
+
+#endif

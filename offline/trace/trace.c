@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* trace.c: ties a recording, its plans and a parser together: one parser a thread, fed as its
+ * trace is asked for. */
+#include <pugmark/trace.h>
+
+#include "offline/log/recording_impl.h"
+#include "offline/recover/parser.h"
+#include "offline/trace/fork_states.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pugmark_trace {
+	struct recording *rec;
+	struct pugmark_plan **plans; /* one a module; NULL where recorded without one */
+	uint32_t n_modules;
+	uint32_t only; /* the module that is asked for, or PUGMARK_NONE: all */
+	struct fork_states *forks;
+};
+
+struct pugmark_trace_iter {
+	const struct pugmark_trace *trace;
+	struct recording_iter *events;
+	struct parse_tables **tables;
+	struct parser *parser;
+	struct trace_event *queue; /* what the last witness events decided; the parser's */
+	uint32_t n, next;
+	uint32_t biases_of; /* the segment whose load bases the parser knows; 0: none */
+	uint64_t witnesses;
+	uint64_t begin_ns, last_ns;
+	uint32_t task;
+	bool ended;
+	int state; /* 1: there may be more; 0: there is none; or -errno */
+};
+
+/* As many trace events are made at once: few enough to stay in the cache. */
+#define BATCH 128
+
+static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_diag *diag)
+{
+	const struct recording_module *modules = recording_modules(t->rec, &t->n_modules);
+	t->plans = calloc(t->n_modules + 1, sizeof(*t->plans));
+	if (!t->plans)
+		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	for (uint32_t i = 0; i < t->n_modules; i++) {
+		if (!modules[i].plan)
+			return pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
+						"module %s was recorded without a plan",
+						modules[i].name);
+		int err = pugmark_plan_open(modules[i].plan, &t->plans[i], diag);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugmark_diag *diag)
+{
+	struct pugmark_trace *t = calloc(1, sizeof(*t));
+	if (!t)
+		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	t->only = PUGMARK_NONE;
+	int err = recording_open(dir, &t->rec, diag);
+	if (!err)
+		err = open_plans(t, dir, diag);
+	if (!err && fork_states_new(t->rec, &t->forks))
+		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	if (err) {
+		pugmark_trace_free(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+void pugmark_trace_free(struct pugmark_trace *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; t->plans && i < t->n_modules; i++)
+		pugmark_plan_free(t->plans[i]);
+	free(t->plans);
+	fork_states_free(t->forks);
+	if (t->rec)
+		recording_free(t->rec);
+	free(t);
+}
+
+int pugmark_trace_select(struct pugmark_trace *t, uint32_t module)
+{
+	if (module >= t->n_modules)
+		return -ENOENT;
+	t->only = module;
+	return 0;
+}
+
+const struct recording *pugmark_trace_recording(const struct pugmark_trace *t)
+{
+	return t->rec;
+}
+
+const struct pugmark_plan *pugmark_trace_plan(const struct pugmark_trace *t, uint32_t module)
+{
+	return module < t->n_modules ? t->plans[module] : NULL;
+}
+
+const char *pugmark_trace_module_name(const struct pugmark_trace *t, uint32_t module)
+{
+	uint32_t n;
+	const struct recording_module *modules = recording_modules(t->rec, &n);
+	return module < n ? modules[module].name : "?";
+}
+
+const char *pugmark_trace_func_name(const struct pugmark_trace *t, uint32_t module, uint32_t func)
+{
+	const struct pugmark_plan *plan = pugmark_trace_plan(t, module);
+	return plan && func < plan->n_funcs ? plan->strings + plan->funcs[func].name : "?";
+}
+
+/* What called into the event's module may be in any other that is loaded. */
+static void set_biases(struct pugmark_trace_iter *it)
+{
+	uint64_t bias;
+	uint32_t only = it->trace->only;
+	it->biases_of = recording_opened(it->events);
+	for (uint32_t m = 0; m < it->trace->n_modules; m++)
+		if ((only == PUGMARK_NONE || m == only) && recording_bias(it->events, m, &bias))
+			parser_set_bias(it->parser, m, bias);
+}
+
+/* Parses all of @task, for the states that its children start from. */
+static int parse_for_forks(const struct pugmark_trace *t, uint32_t task)
+{
+	struct pugmark_trace_iter *it;
+	const struct trace_event *event;
+	int err = pugmark_trace_iter_new(t, task, &it);
+	if (err)
+		return err;
+	while ((err = pugmark_trace_next(it, &event)) == 1)
+		;
+	pugmark_trace_iter_free(it);
+	return err;
+}
+
+/* A child's stack is its parent's, whose own may be its parent's: the oldest is parsed first. */
+static int parse_ancestors(const struct pugmark_trace *t, uint32_t task)
+{
+	uint32_t parent, older;
+	int err = 0;
+	while (!err && (parent = fork_states_missing(t->forks, task)) != PUGMARK_NONE) {
+		while ((older = fork_states_missing(t->forks, parent)) != PUGMARK_NONE)
+			parent = older;
+		err = parse_for_forks(t, parent);
+	}
+	return err;
+}
+
+static int start_parser(const struct pugmark_trace *t, struct pugmark_trace_iter *it)
+{
+	const struct parser *parent = fork_states_of(t->forks, it->task);
+	if (parent)
+		return parser_fork(parent, it->tables, &it->parser);
+	return parser_new(it->tables, (const struct pugmark_plan *const *)t->plans, t->n_modules,
+			  &it->parser);
+}
+
+int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
+			   struct pugmark_trace_iter **out)
+{
+	int err = parse_ancestors(t, task);
+	if (err)
+		return err;
+	struct pugmark_trace_iter *it = calloc(1, sizeof(*it));
+	if (!it)
+		return -ENOMEM;
+	it->trace = t;
+	it->task = task;
+	it->state = 1;
+	if (recording_info(t->rec)->times)
+		it->begin_ns = recording_info(t->rec)->start_monotonic_ns;
+	it->tables = calloc(t->n_modules + 1, sizeof(*it->tables));
+	err = it->tables ? recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
+	for (uint32_t i = 0; !err && i < t->n_modules; i++)
+		err = parse_tables_new(t->plans[i], &it->tables[i]);
+	if (!err)
+		err = start_parser(t, it);
+	if (err) {
+		pugmark_trace_iter_free(it);
+		return err;
+	}
+	*out = it;
+	return 0;
+}
+
+void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
+{
+	if (!it)
+		return;
+	parser_free(it->parser);
+	for (uint32_t i = 0; it->tables && i < it->trace->n_modules; i++)
+		parse_tables_free(it->tables[i]);
+	free(it->tables);
+	if (it->events)
+		recording_iter_free(it->events);
+	free(it);
+}
+
+/* When the task's last event was, whether it could be read or not. */
+static uint64_t end_ns(const struct pugmark_trace_iter *it)
+{
+	uint32_t n;
+	uint64_t said_ns = recording_tasks(it->trace->rec, &n)[it->task].last_ns;
+	return said_ns > it->last_ns ? said_ns : it->last_ns;
+}
+
+/* The next witness event, or the end of the task. Returns 1, or 0 where there is nothing left. */
+static int read_event(struct pugmark_trace_iter *it, struct witness_event *stop,
+		      struct witness_event **event)
+{
+	if (it->ended)
+		return 0;
+	int got = recording_take(it->events, event);
+	if (got)
+		return got;
+	/* the recording stops while the task runs on: no more is known */
+	*stop = (struct witness_event){.kind = EVENT_STOP, .time_ns = end_ns(it)};
+	*event = stop;
+	it->ended = true;
+	return 1;
+}
+
+/* Where modules are may change with a segment. */
+static inline void follow_biases(struct pugmark_trace_iter *it)
+{
+	if (it->biases_of != recording_opened(it->events))
+		set_biases(it);
+}
+
+/* An event that is no witness. Returns 1 or -errno. */
+static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
+						const struct witness_event *e)
+{
+	if (e->kind == EVENT_ATTACH || e->kind == EVENT_SIGNAL)
+		follow_biases(it);
+	if (e->kind == EVENT_EXEC || e->kind == EVENT_PAUSE)
+		it->biases_of = 0; /* the parser forgets them */
+	int err = parser_feed_more(it->parser, e);
+	if (!err && e->kind == EVENT_FORK && e->val <= UINT32_MAX)
+		err = fork_states_keep(it->trace->forks, e->val, it->parser);
+	return err ? err : 1;
+}
+
+/* Feeds the parser one event. Returns 1, 0 at the end, or -errno. */
+static inline int feed(struct pugmark_trace_iter *it)
+{
+	struct witness_event *e, stop;
+	int got = read_event(it, &stop, &e);
+	if (got != 1)
+		return got;
+	it->last_ns = e->time_ns;
+	if (e->kind != EVENT_WITNESS)
+		return feed_other(it, e);
+	if (it->trace->only != PUGMARK_NONE && e->module != it->trace->only)
+		return 1;
+	it->witnesses++;
+	follow_biases(it);
+	int err = parser_feed_more(it->parser, e);
+	return err ? err : 1;
+}
+
+/* Before the first witness there was the start of the recording. */
+static void begin_at_start(struct pugmark_trace_iter *it)
+{
+	for (uint32_t i = 0; i < it->n; i++) {
+		struct trace_event *e = &it->queue[i];
+		if (!e->from_ns)
+			e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
+	}
+}
+
+/* Makes the next events, at least @n unless there are fewer. Returns 1, 0 at the end, or
+ * -errno, once what was decided before it has been taken. */
+static int fill(struct pugmark_trace_iter *it, uint32_t n)
+{
+	it->next = it->n = 0;
+	parser_drop_events(it->parser);
+	while (it->n < n && it->state == 1) {
+		it->state = feed(it);
+		it->queue = parser_events(it->parser, &it->n);
+	}
+	if (it->n) {
+		if (it->begin_ns)
+			begin_at_start(it);
+		return 1;
+	}
+	if (!it->state)
+		fork_states_parsed(it->trace->forks, it->task);
+	return it->state;
+}
+
+int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event **event)
+{
+	int got = it->next < it->n ? 1 : fill(it, 1);
+	if (got == 1)
+		*event = &it->queue[it->next++];
+	return got;
+}
+
+int pugmark_trace_batch(struct pugmark_trace_iter *it, const struct trace_event **events,
+			uint32_t *n)
+{
+	int got = it->next < it->n ? 1 : fill(it, BATCH);
+	if (got == 1) {
+		*events = it->queue + it->next;
+		*n = it->n - it->next;
+		it->next = it->n;
+	}
+	return got;
+}
+
+uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *it)
+{
+	return it->witnesses;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* progress.c: see progress.h. A thread of its own prints, so that work which cannot say how far it
+ * is shows that it is alive. */
+#include "user/cli/progress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIRST_MS = 500, EVERY_MS = 100 };
+
+static struct timespec now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts;
+}
+
+static void show(struct progress *p, double seconds)
+{
+	uint64_t done = p->done;
+
+	if (p->total)
+		fprintf(stderr, "\r%s  %.0f %%  %.1f s\033[K", p->what,
+			100.0 * (done < p->total ? done : p->total) / p->total, seconds);
+	else
+		fprintf(stderr, "\r%s  %.1f s\033[K", p->what, seconds);
+}
+
+static void *tick(void *arg)
+{
+	struct progress *p = arg;
+	struct timespec start = now(), next = start;
+	long wait_ms = FIRST_MS;
+	bool shown = false;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->end) {
+		next.tv_nsec += wait_ms * 1000000;
+		next.tv_sec += next.tv_nsec / 1000000000;
+		next.tv_nsec %= 1000000000;
+		int err = 0;
+		while (!p->end && err != ETIMEDOUT)
+			err = pthread_cond_timedwait(&p->ended, &p->lock, &next);
+		if (p->end)
+			break;
+		show(p, (double)(next.tv_sec - start.tv_sec) +
+				(double)(next.tv_nsec - start.tv_nsec) / 1e9);
+		shown = true;
+		wait_ms = EVERY_MS;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (shown)
+		fputs("\r\033[K", stderr);
+	return NULL;
+}
+
+void progress_start(struct progress *p, const char *what, uint64_t total, bool quiet)
+{
+	*p = (struct progress){.what = what, .total = total};
+	if (quiet || !isatty(STDERR_FILENO))
+		return;
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->ended, &attr);
+	pthread_condattr_destroy(&attr);
+	p->on = !pthread_create(&p->ticker, NULL, tick, p);
+}
+
+void progress_phase(struct progress *p, const char *what)
+{
+	p->what = what;
+}
+
+void progress_step(struct progress *p, uint64_t n)
+{
+	atomic_fetch_add_explicit(&p->done, n, memory_order_relaxed);
+}
+
+void progress_end(struct progress *p)
+{
+	if (!p->on)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->end = true;
+	pthread_cond_signal(&p->ended);
+	pthread_mutex_unlock(&p->lock);
+	pthread_join(p->ticker, NULL);
+	pthread_cond_destroy(&p->ended);
+	pthread_mutex_destroy(&p->lock);
+	p->on = false;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_diff.c: `pugmark diff`: the options, and how differences are told. */
+#include "user/cli/command.h"
+#include "user/encode/diff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const char help[] =
+	"usage: pugmark diff [options] A B\n"
+	"\n"
+	"Compares two recordings by what was called in which order: functions that ran in one of "
+	"them,\n"
+	"calls that were made in one of them, calls that both make but not in the same order, and\n"
+	"functions that ran more often in one of them.\n"
+	"      --fsa K              order is told by what can follow K calls (3)\n"
+	"      --limit N            tell of at most N of a kind (50)\n"
+	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_DEPTH
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0 if they did the same, however often; 4 if not; 3 if they did but one has "
+	"gaps;\n"
+	"1 for an error, 2 for wrong usage.\n";
+
+enum { OPT_LIMIT = VIEW_END, OPT_FSA };
+enum { DEFAULT_LIMIT = 50, DEFAULT_TAIL = 3 };
+
+struct options {
+	struct diff *d;
+	uint32_t limit;
+};
+
+static int take_option(struct options *o, int opt, const char *arg)
+{
+	struct encode *a = &o->d->sides[0], *b = &o->d->sides[1];
+	int status;
+	switch (opt) {
+	case OPT_LIMIT:
+		return trace_view_number(&a->view, arg, UINT32_MAX, &o->limit);
+	case OPT_FSA:
+		status = trace_view_number(&a->view, arg, FSA_MAX_K, &a->k);
+		b->k = a->k;
+		return status;
+	default:
+		status = trace_view_option(&a->view, opt, arg);
+		return status >= 0 ? status : trace_view_option(&b->view, opt, arg);
+	}
+}
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	static const struct option options[] = {
+		VIEW_OPTIONS_COMMON,
+		VIEW_OPTIONS_FILTER,
+		VIEW_OPTIONS_MODULE,
+		VIEW_OPTIONS_DEPTH,
+		{"limit", required_argument, NULL, OPT_LIMIT},
+		{"fsa", required_argument, NULL, OPT_FSA},
+		{NULL, 0, NULL, 0},
+	};
+	int opt;
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return command_usage("diff",
+					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
+					     argv[optind - 1]);
+		int status = take_option(o, opt, optarg);
+		if (status >= 0)
+			return status;
+	}
+	if (optind + 2 != argc)
+		return command_usage("diff", "which two recordings?");
+	o->d->sides[0].view.dir = argv[optind];
+	o->d->sides[1].view.dir = argv[optind + 1];
+	return trace_view_format(&o->d->sides[0].view, (const char *const[]){"text", "json", NULL});
+}
+
+/* ---- text ---- */
+
+static const char *name_of(const struct diff *d, uint32_t name)
+{
+	return symbols_name(d->sides[0].symbols, name);
+}
+
+static void put_symbol(struct outbuf *out, const struct diff *d, uint32_t symbol)
+{
+	if (symbol == DIFF_END) {
+		outbuf_text(out, "(returns)");
+		return;
+	}
+	outbuf_text(out, encode_how(symbol));
+	outbuf_safe_text(out, name_of(d, symbol_name_index(symbol)));
+}
+
+static void put_difference(struct outbuf *out, const struct diff *d, const struct difference *x)
+{
+	outbuf_text(out, x->kind == DIFF_COUNT ? "* " : x->second ? "+ " : "- ");
+	outbuf_safe_text(out, name_of(d, x->function));
+	if (x->kind == DIFF_CALL || x->kind == DIFF_ORDER) {
+		outbuf_text(out, x->kind == DIFF_CALL ? " -> " : ":");
+		for (uint32_t i = 0; i < x->n_path; i++) {
+			outbuf_text(out, !i && x->path_cut ? " ... " : " ");
+			put_symbol(out, d, x->path[i]);
+		}
+		outbuf_text(out, x->kind == DIFF_ORDER ? " | " : "");
+		put_symbol(out, d, x->callee);
+	}
+	if (x->kind == DIFF_COUNT)
+		outbuf_format(out, "  %llu -> %llu\n", (unsigned long long)x->counts[0],
+			      (unsigned long long)x->counts[1]);
+	else
+		outbuf_format(out, "  %llu\n", (unsigned long long)x->counts[x->second]);
+}
+
+static void show_text(struct outbuf *out, const struct diff *d, uint32_t limit)
+{
+	static const char *const titles[N_DIFF_KINDS] = {
+		"functions that only one called",
+		"calls that only one made",
+		"order: what follows | that is different",
+		"functions that one called more often",
+	};
+	for (uint32_t i = 0, end; i < d->found.n; i = end) {
+		enum diff_kind kind = d->found.at[i].kind;
+		for (end = i; end < d->found.n && d->found.at[end].kind == kind; end++)
+			;
+		outbuf_format(out, "%s: %u\n", titles[kind], end - i);
+		for (uint32_t k = i; k < end && k < i + limit; k++)
+			put_difference(out, d, &d->found.at[k]);
+		if (end - i > limit)
+			outbuf_format(out, "and %u more\n", end - i - limit);
+	}
+	if (!d->found.n)
+		outbuf_text(out, "no difference\n");
+}
+
+/* ---- JSON ---- */
+
+static void json_symbol(struct outbuf *out, const struct diff *d, uint32_t symbol)
+{
+	if (symbol == DIFF_END) {
+		outbuf_text(out, "null");
+		return;
+	}
+	outbuf_char(out, '"');
+	outbuf_text(out, encode_how(symbol));
+	outbuf_json_text(out, name_of(d, symbol_name_index(symbol)));
+	outbuf_char(out, '"');
+}
+
+static void show_json(struct outbuf *out, const struct diff *d, uint32_t limit)
+{
+	static const char *const kinds[N_DIFF_KINDS] = {"function", "call", "order", "count"};
+	uint32_t of_kind[N_DIFF_KINDS] = {0};
+	bool comma = false;
+	outbuf_text(out, "{\"differences\":[");
+	for (uint32_t i = 0; i < d->found.n; i++) {
+		const struct difference *x = &d->found.at[i];
+		if (of_kind[x->kind]++ >= limit)
+			continue;
+		outbuf_format(out, "%s\n{\"kind\":\"%s\",\"function\":\"", comma ? "," : "",
+			      kinds[x->kind]);
+		comma = true;
+		outbuf_json_text(out, name_of(d, x->function));
+		outbuf_format(out, "\",\"counts\":[%llu,%llu]", (unsigned long long)x->counts[0],
+			      (unsigned long long)x->counts[1]);
+		if (x->kind == DIFF_CALL || x->kind == DIFF_ORDER) {
+			outbuf_text(out, ",\"callee\":");
+			json_symbol(out, d, x->callee);
+		}
+		if (x->kind == DIFF_ORDER) {
+			outbuf_text(out, ",\"after\":[");
+			for (uint32_t k = 0; k < x->n_path; k++) {
+				outbuf_text(out, k ? "," : "");
+				json_symbol(out, d, x->path[k]);
+			}
+			outbuf_char(out, ']');
+		}
+		if (x->kind != DIFF_COUNT)
+			outbuf_format(out, ",\"in\":\"%s\"", x->second ? "second" : "first");
+		outbuf_char(out, '}');
+	}
+	outbuf_format(out,
+		      "],\"functions\":%u,\"calls\":%u,\"orders\":%u,\"different_counts\":%u}\n",
+		      of_kind[DIFF_FUNCTION], of_kind[DIFF_CALL], of_kind[DIFF_ORDER],
+		      of_kind[DIFF_COUNT]);
+}
+
+static int diff(struct options *o, struct outbuf *out)
+{
+	struct diff *d = o->d;
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	bool differs = false;
+	int err = 0, status = EXIT_OK;
+	for (int side = 0; side < 2 && !err; side++)
+		err = trace_view_open(&d->sides[side].view, d->sides[side].view.dir, &diag);
+	if (!err)
+		err = diff_run(d, &diag);
+	if (err)
+		return command_fail(&diag);
+	outbuf_init(out, stdout);
+	(strcmp(d->sides[0].view.format, "json") ? show_text : show_json)(out, d, o->limit);
+	outbuf_flush(out);
+	for (uint32_t i = 0; i < d->found.n; i++)
+		differs |= d->found.at[i].kind != DIFF_COUNT;
+	for (int side = 0; side < 2; side++)
+		status |= trace_view_status(&d->sides[side].view,
+					    tree_walk_gaps(d->sides[side].walk));
+	return differs ? EXIT_DIFFERS : status;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff *d = calloc(1, sizeof(*d));
+	struct outbuf *out = malloc(sizeof(*out));
+	struct options o = {.d = d, .limit = DEFAULT_LIMIT};
+	int status = -1;
+	if (!d || !out) {
+		struct pugmark_diag diag;
+		pugmark_diag_set(&diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory");
+		status = command_fail(&diag);
+	} else {
+		for (int side = 0; side < 2; side++) {
+			trace_view_init(&d->sides[side].view, "diff", "text");
+			d->sides[side].k = DEFAULT_TAIL;
+		}
+		status = parse(&o, argc, argv);
+		if (status < 0)
+			status = diff(&o, out);
+		diff_deinit(d);
+		for (int side = 0; side < 2; side++)
+			trace_view_deinit(&d->sides[side].view);
+	}
+	free(d);
+	free(out);
+	return status;
+}

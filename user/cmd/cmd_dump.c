@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_dump.c: `pugmark dump`: every event of the recovered trace, one a line. The text format is a
+ * contract for other programs (pugmark-dump(1)), and is written faster than events are recovered:
+ * no printf, and what lines of a thread begin with is made once. */
+#include "user/cli/command.h"
+#include "user/cli/outbuf.h"
+#include "user/view/trace_view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { HEAD_BYTES = 1100, N_KINDS = TRACE_SWITCH + 1 };
+
+struct head {
+	char text[HEAD_BYTES];
+	uint16_t len, module_at; /* where in it the module's name begins */
+};
+
+struct dump {
+	struct trace_view view;
+	struct outbuf *out;
+	const struct dump_format *format;
+	bool count_only;
+	uint64_t events, witnesses, gaps;
+	int32_t tid;
+	/* What lines of this thread begin with, up to the address: per module and kind. */
+	struct head *heads;
+	struct head times; /* those of the last event, as JSON */
+	uint64_t from_ns, to_ns;
+};
+
+struct dump_format {
+	const char *name;
+	void (*event)(struct dump *dump, const struct trace_event *event);
+};
+
+static const char help[] =
+	"usage: pugmark dump [options] DIR\n"
+	"\n"
+	"Prints every recovered event of the recording DIR, one a line, thread by thread.\n"
+	"      --format text|ndjson\n"
+	"                           how to print (text)\n"
+	"  -F, --function PATTERN   only calls and returns of functions that match (a glob, or\n"
+	"                           /regular expression/; repeatable)\n"
+	"  -N, --no-function PATTERN\n"
+	"                           without functions that match (repeatable)\n"
+	"      --module PATTERN     only events of modules whose name matches (repeatable); or of\n"
+	"                           one module, by its number in the recording, from 0\n"
+	"      --thread TID         only that thread (repeatable)\n"
+	"      --from TIME          only what may have happened after TIME from the start: "
+	"seconds,\n"
+	"                           or a number with s, ms, us or ns\n"
+	"      --to TIME            only what may have happened before TIME\n"
+	"      --count              only how many: calls and returns, witness events, gaps\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0, or 3 where the trace has gaps; 1 for an error, 2 for wrong usage.\n";
+
+static const char *const kinds[] = {
+	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
+	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
+	[TRACE_BLOCK] = "block",   [TRACE_VALUE] = "value", [TRACE_SWITCH] = "switch",
+};
+
+/* ---- text ---- */
+
+/* As one word: names of files may be anything. */
+static void add_name(struct head *h, const char *name)
+{
+	char escape[PRINTABLE_ESCAPE_MAX];
+	while (*name && h->len + 2 * PRINTABLE_ESCAPE_MAX < HEAD_BYTES) { /* no file's is longer */
+		size_t n = printable_run(name, PRINT_WORD);
+		size_t room = HEAD_BYTES - PRINTABLE_ESCAPE_MAX - h->len;
+		n = n < room ? n : room;
+		memcpy(h->text + h->len, name, n);
+		h->len += (uint16_t)n;
+		name += n;
+		if (*name && !printable_run(name, PRINT_WORD)) {
+			name += printable_escape(name, PRINT_WORD, escape);
+			h->len += (uint16_t)sprintf(h->text + h->len, "%s", escape);
+		}
+	}
+}
+
+static void make_heads(struct dump *d)
+{
+	for (uint32_t m = 0; m < d->view.n_modules; m++)
+		for (unsigned kind = 0; kind < N_KINDS; kind++) {
+			struct head *h = &d->heads[m * N_KINDS + kind];
+			h->module_at = (uint16_t)snprintf(h->text, sizeof(h->text), "%d %s ",
+							  d->tid, kinds[kind]);
+			h->len = h->module_at;
+			add_name(h, pugmark_trace_module_name(d->view.trace, m));
+			h->text[h->len++] = ' ';
+		}
+}
+
+static void text_gap(struct dump *d, const struct trace_event *e)
+{
+	outbuf_format(d->out, "%d gap %s %llu %llu %llu\n", d->tid, trace_view_cause(e->cause),
+		      (unsigned long long)e->lost, (unsigned long long)e->from_ns,
+		      (unsigned long long)e->to_ns);
+}
+
+static void text_event(struct dump *d, const struct trace_event *e)
+{
+	struct outbuf *out = d->out;
+	if (e->kind == TRACE_GAP) {
+		text_gap(d, e);
+		return;
+	}
+	if (e->kind == TRACE_SWITCH) {
+		outbuf_format(d->out, "%d switch %u\n", d->tid, e->func);
+		return;
+	}
+	if (e->kind == TRACE_VALUE) /* the lines of a trace do not depend on what was read beside */
+		return;
+	const struct head *head = &d->heads[e->module * N_KINDS + e->kind];
+	outbuf_room(out, 2 * HEAD_BYTES + 3 * OUT_NUMBER_MAX);
+	outbuf_append(out, head->text, head->len);
+	outbuf_hex(out, e->addr);
+	if (e->kind == TRACE_CALL || e->kind == TRACE_TAIL) {
+		outbuf_char(out, ' ');
+		if (e->target) {
+			head = &d->heads[e->target_module * N_KINDS];
+			outbuf_append(out, head->text + head->module_at,
+				      head->len - 1 - head->module_at);
+			outbuf_char(out, ':');
+			outbuf_hex(out, e->target);
+		} else {
+			outbuf_char(out, '-');
+		}
+		/* A target of ours says more than the name by which it was reached. */
+		if (*e->import && !e->target) {
+			outbuf_char(out, ' ');
+			outbuf_safe_text(out, e->import);
+		}
+	} else if (e->kind == TRACE_ENTER) {
+		outbuf_char(out, ' ');
+		outbuf_text(out, trace_view_cause(e->cause));
+	}
+	outbuf_char(out, '\n');
+}
+
+/* ---- one JSON object a line ---- */
+
+static void json_text(struct outbuf *out, const char *key, const char *text)
+{
+	outbuf_text(out, key);
+	outbuf_json_text(out, text);
+	outbuf_char(out, '"');
+}
+
+static void json_hex(struct outbuf *out, const char *key, uint64_t value)
+{
+	outbuf_text(out, key);
+	outbuf_hex(out, value);
+	outbuf_char(out, '"');
+}
+
+static void json_dec(struct outbuf *out, const char *key, uint64_t value)
+{
+	outbuf_text(out, key);
+	outbuf_dec(out, value);
+}
+
+/* Events that the same two witnesses enclose have the same times. */
+static void json_times(struct dump *d, const struct trace_event *e)
+{
+	struct head *h = &d->times;
+	if (!h->len || e->from_ns != d->from_ns || e->to_ns != d->to_ns)
+		h->len = (uint16_t)snprintf(
+			h->text, sizeof(h->text), ",\"from_ns\":%llu,\"to_ns\":%llu",
+			(unsigned long long)e->from_ns, (unsigned long long)e->to_ns);
+	d->from_ns = e->from_ns;
+	d->to_ns = e->to_ns;
+	outbuf_bytes(d->out, h->text, h->len);
+}
+
+static void json_event(struct dump *d, const struct trace_event *e)
+{
+	struct outbuf *out = d->out;
+	bool call = e->kind == TRACE_CALL || e->kind == TRACE_TAIL;
+	outbuf_text(out, "{\"tid\":");
+	outbuf_dec(out, (uint64_t)d->tid);
+	json_text(out, ",\"event\":\"", kinds[e->kind]);
+	if (e->kind == TRACE_SWITCH) {
+		json_dec(out, ",\"stack\":", e->func);
+	} else if (e->kind != TRACE_GAP) {
+		json_text(out, ",\"module\":\"",
+			  pugmark_trace_module_name(d->view.trace, e->module));
+		json_hex(out, call ? ",\"site\":\"" : ",\"address\":\"", e->addr);
+	} else {
+		json_dec(out, ",\"lost\":", e->lost);
+	}
+	if (call && e->target) {
+		json_text(out, ",\"target_module\":\"",
+			  pugmark_trace_module_name(d->view.trace, e->target_module));
+		json_hex(out, ",\"target\":\"", e->target);
+	}
+	if (e->kind == TRACE_VALUE) {
+		static const char *const of[] = {"passed", "taken", "returned"};
+		json_text(out, ",\"of\":\"", of[e->cause]);
+		json_dec(out, ",\"number\":", e->func);
+		json_hex(out, ",\"value\":\"", e->target);
+	}
+	if (e->kind < TRACE_GAP && e->func != PUGMARK_NONE)
+		json_text(out, ",\"function\":\"",
+			  pugmark_trace_func_name(d->view.trace,
+						  call ? e->target_module : e->module, e->func));
+	if (call && *e->import)
+		json_text(out, ",\"import\":\"", e->import);
+	if (e->kind == TRACE_ENTER || e->kind == TRACE_GAP)
+		json_text(out, ",\"cause\":\"", trace_view_cause(e->cause));
+	json_dec(out, ",\"depth\":", e->depth);
+	if (d->view.info->times)
+		json_times(d, e);
+	outbuf_text(out, "}\n");
+}
+
+static const struct dump_format formats[] = {
+	{"text", text_event},
+	{"ndjson", json_event},
+};
+
+/* ---- what is shown ---- */
+
+static bool wanted(const struct dump *d, const struct trace_event *e)
+{
+	const struct trace_view *v = &d->view;
+	if (!trace_view_has_time(v, e))
+		return false;
+	switch (e->kind) {
+	case TRACE_GAP:
+		return true;
+	case TRACE_SWITCH:
+		return !v->funcs;
+	case TRACE_CALL:
+	case TRACE_TAIL:
+		return trace_view_has_callee(v, e);
+	case TRACE_BLOCK:
+	case TRACE_VALUE:
+		return trace_view_has_module(v, e->module);
+	default:
+		return trace_view_has_func(v, e->module, e->func);
+	}
+}
+
+static int dump_task(struct dump *d, uint32_t task, struct pugmark_trace_iter *it)
+{
+	const struct trace_event *e;
+	const struct trace_view *v = &d->view;
+	bool all = !v->funcs && !v->timed && !v->modules.n;
+	d->tid = v->tasks[task].tid;
+	make_heads(d);
+	int got;
+	while ((got = pugmark_trace_next(it, &e)) == 1) {
+		/* Events are in order, but for a handler's and what it interrupted. */
+		if (v->timed && e->from_ns > v->to_ns && e->kind != TRACE_GAP)
+			break;
+		if (!all && !wanted(d, e))
+			continue;
+		d->gaps += e->kind == TRACE_GAP;
+		d->events += e->kind <= TRACE_RET;
+		if (d->count_only)
+			continue;
+		d->format->event(d, e);
+		if (d->out->failed)
+			break;
+	}
+	d->witnesses += pugmark_trace_witnesses(it);
+	return got < 0 ? got : 0;
+}
+
+static int dump_all(struct dump *d, struct pugmark_diag *diag)
+{
+	for (uint32_t i = 0; i < d->view.n_tasks && !d->out->failed; i++) {
+		struct pugmark_trace_iter *it;
+		if (!trace_view_has_task(&d->view, i))
+			continue;
+		int err = pugmark_trace_iter_new(d->view.trace, i, &it);
+		if (!err) {
+			err = dump_task(d, i, it);
+			pugmark_trace_iter_free(it);
+		}
+		if (err)
+			return trace_view_task_failed(&d->view, i, err, diag);
+	}
+	if (d->count_only)
+		outbuf_format(d->out, "events %llu witnesses %llu gaps %llu\n",
+			      (unsigned long long)d->events, (unsigned long long)d->witnesses,
+			      (unsigned long long)d->gaps);
+	return 0;
+}
+
+/* ---- the command ---- */
+
+enum { OPT_COUNT = VIEW_END };
+
+static int own_option(void *ctx, int opt, const char *arg)
+{
+	struct dump *d = ctx;
+	if (opt != OPT_COUNT)
+		return trace_view_option(&d->view, opt, arg);
+	d->count_only = true;
+	return -1;
+}
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct dump *d, int argc, char **argv)
+{
+	static const struct option options[] = {
+		VIEW_OPTIONS_COMMON,
+		VIEW_OPTIONS_FILTER,
+		VIEW_OPTIONS_TIME,
+		VIEW_OPTIONS_MODULE,
+		{"count", no_argument, NULL, OPT_COUNT},
+		{NULL, 0, NULL, 0},
+	};
+	int status = trace_view_parse(&d->view, argc, argv, options, help, own_option, d);
+	if (status >= 0)
+		return status;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(d->view.format, formats[i].name))
+			d->format = &formats[i];
+	if (!d->format)
+		return command_usage("dump", "no format '%s' (text, ndjson)", d->view.format);
+	return -1;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	struct dump d = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	trace_view_init(&d.view, "dump", "text");
+	int status = parse(&d, argc, argv);
+	if (status < 0) {
+		d.out = malloc(sizeof(*d.out));
+		int err = d.out ? trace_view_open(&d.view, d.view.dir, &diag)
+				: pugmark_diag_set(&diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET,
+						   "out of memory");
+		if (!err) {
+			d.heads = calloc(d.view.n_modules + 1, N_KINDS * sizeof(*d.heads));
+			if (!d.heads)
+				err = trace_view_no_memory(&d.view, &diag);
+		}
+		if (!err) {
+			outbuf_init(d.out, stdout);
+			err = dump_all(&d, &diag);
+			outbuf_flush(d.out);
+		}
+		status = err ? command_fail(&diag) : trace_view_status(&d.view, d.gaps);
+	}
+	free(d.heads);
+	free(d.out);
+	trace_view_deinit(&d.view);
+	return status;
+}

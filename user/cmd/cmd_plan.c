@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_plan.c: `pugmark plan`: plans a binary and shows what was asked for. */
+#include "user/cli/command.h"
+#include "user/plan/plan_checked.h"
+#include "user/plan/plan_show.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATTERNS_MAX = 64 };
+enum action { ACTION_NONE, ACTION_STATS, ACTION_LIST, ACTION_EXPLAIN, ACTION_CHECK };
+
+struct plan_request {
+	struct planning_options options;
+	const char *only[PATTERNS_MAX], *without[PATTERNS_MAX], *plugins[PATTERNS_MAX];
+	const char *profiles[PATTERNS_MAX];
+	const struct plan_format *format;
+	enum action action;
+	const char *function;  /* to explain */
+	const char *plan_file; /* to check */
+	const char *shaped_by; /* an option that says how to plan; NULL: none was given */
+	bool dot, paths;
+	bool calls_only, placement_given; /* a --mode that level paths does not have */
+	enum plan_mode placement;	  /* of level paths */
+	const char *binary;
+};
+
+static const char help[] =
+	"usage: pugmark plan [options] BINARY\n"
+	"\n"
+	"Chooses the instructions of BINARY to probe, such that what they log can be read in one "
+	"way\n"
+	"only, at the least expected cost. Plans are kept in the cache, from where recording "
+	"takes\n"
+	"them. Shows the numbers of the plan, or what is asked for:\n"
+	"      --stats              functions, call sites, probes by kind and cost, against mode "
+	"full\n"
+	"      --list               the probes, one a line\n"
+	"      --explain FUNCTION   what can follow what in a function (a name, or 0xADDRESS), "
+	"which\n"
+	"                           of it is probed and why, and what tells its decisions\n"
+	"      --dot                with --explain: as a Graphviz picture\n"
+	"      --check              prove from the finished plan alone that its log can be read "
+	"in\n"
+	"                           one way only\n"
+	"      --plan FILE          with --check: that plan file, not one that is made now\n"
+	"      --format text|json   how to print (text)\n"
+	"\n"
+	"      --mode full|branch|casper|best\n"
+	"                           how probes are chosen (best)\n"
+	"      --level calls|paths  what is recovered: calls, or every basic block as well "
+	"(calls)\n"
+	"      --placement blocks|targets|edges|nodes|best\n"
+	"                           where the probes of paths stand (best)\n"
+	"  -F, --function PATTERN   trace only functions that match (a glob, or /regular "
+	"expression/;\n"
+	"                           repeatable)\n"
+	"  -N, --no-function PATTERN\n"
+	"                           leave out functions that match (repeatable)\n"
+	"      --exports needed|all exported functions that may be called from outside: those "
+	"that\n"
+	"                           linked libraries name (needed), or all\n"
+	"      --plugin FILE        a module that is loaded later and calls exported functions\n"
+	"                           (repeatable)\n"
+	"      --sites              keep every return instruction of a function apart\n"
+	"      --profile RECORDING  by the counts of an earlier recording, not by estimates "
+	"(repeatable)\n"
+	"  -o, --output FILE        write the plan there (-: to standard output), not into the "
+	"cache\n"
+	"      --fresh              plan anew, whatever is in the cache\n"
+	"  -h, --help               this text\n";
+
+enum {
+	OPT_STATS = 256,
+	OPT_LIST,
+	OPT_EXPLAIN,
+	OPT_DOT,
+	OPT_CHECK,
+	OPT_PLAN,
+	OPT_FORMAT,
+	OPT_MODE,
+	OPT_LEVEL,
+	OPT_PLACEMENT,
+	OPT_EXPORTS,
+	OPT_PLUGIN,
+	OPT_SITES,
+	OPT_PROFILE,
+	OPT_FRESH,
+};
+
+static const struct option long_options[] = {
+	{"stats", no_argument, NULL, OPT_STATS},
+	{"list", no_argument, NULL, OPT_LIST},
+	{"explain", required_argument, NULL, OPT_EXPLAIN},
+	{"dot", no_argument, NULL, OPT_DOT},
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"plan", required_argument, NULL, OPT_PLAN},
+	{"format", required_argument, NULL, OPT_FORMAT},
+	{"mode", required_argument, NULL, OPT_MODE},
+	{"level", required_argument, NULL, OPT_LEVEL},
+	{"placement", required_argument, NULL, OPT_PLACEMENT},
+	{"function", required_argument, NULL, 'F'},
+	{"no-function", required_argument, NULL, 'N'},
+	{"exports", required_argument, NULL, OPT_EXPORTS},
+	{"plugin", required_argument, NULL, OPT_PLUGIN},
+	{"sites", no_argument, NULL, OPT_SITES},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"output", required_argument, NULL, 'o'},
+	{"fresh", no_argument, NULL, OPT_FRESH},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int choose_action(struct plan_request *r, enum action action)
+{
+	if (r->action != ACTION_NONE && r->action != action)
+		return command_usage("plan", "more than one thing to show");
+	r->action = action;
+	return -1;
+}
+
+static int add_pattern(const char **patterns, uint32_t *n)
+{
+	if (*n == PATTERNS_MAX)
+		return command_usage("plan", "more than %d of them", PATTERNS_MAX);
+	patterns[(*n)++] = optarg;
+	return -1;
+}
+
+static int parse_option(struct plan_request *r, int opt)
+{
+	struct planning_options *o = &r->options;
+	switch (opt) {
+	case OPT_STATS:
+		return choose_action(r, ACTION_STATS);
+	case OPT_LIST:
+		return choose_action(r, ACTION_LIST);
+	case OPT_EXPLAIN:
+		r->function = optarg;
+		return choose_action(r, ACTION_EXPLAIN);
+	case OPT_DOT:
+		r->dot = true;
+		return -1;
+	case OPT_CHECK:
+		return choose_action(r, ACTION_CHECK);
+	case OPT_PLAN:
+		r->plan_file = optarg;
+		return -1;
+	case OPT_FORMAT:
+		r->format = !strcmp(optarg, "text")   ? &plan_text
+			    : !strcmp(optarg, "json") ? &plan_json
+						      : NULL;
+		return r->format ? -1
+				 : command_usage("plan", "no format '%s' (text, json)", optarg);
+	case OPT_MODE:
+		r->calls_only = strcmp(optarg, "best") != 0;
+		if (planning_mode_named(optarg, &o->mode))
+			return -1;
+		return command_usage("plan", "no mode '%s' (full, branch, casper, best)", optarg);
+	case OPT_LEVEL:
+		r->paths = !strcmp(optarg, "paths");
+		if (r->paths || !strcmp(optarg, "calls"))
+			return -1;
+		return command_usage("plan", "no level '%s' (calls, paths)", optarg);
+	case OPT_PLACEMENT:
+		r->placement_given = true;
+		if (planning_placement_named(optarg, &r->placement))
+			return -1;
+		return command_usage(
+			"plan", "no placement '%s' (blocks, targets, edges, nodes, best)", optarg);
+	case 'F':
+		return add_pattern(r->only, &o->n_only);
+	case 'N':
+		return add_pattern(r->without, &o->n_without);
+	case OPT_EXPORTS:
+		o->all_exports = !strcmp(optarg, "all");
+		if (o->all_exports || !strcmp(optarg, "needed"))
+			return -1;
+		return command_usage("plan", "--exports takes needed or all, not '%s'", optarg);
+	case OPT_PLUGIN:
+		return add_pattern(r->plugins, &o->n_plugins);
+	case OPT_SITES:
+		o->returns_apart = true;
+		return -1;
+	case OPT_PROFILE:
+		return add_pattern(r->profiles, &o->n_profiles);
+	case 'o':
+		o->output = optarg;
+		return -1;
+	default:
+		o->fresh = true;
+		return -1;
+	}
+}
+
+static const char *option_name(int opt)
+{
+	const struct option *o = long_options;
+	while (o->name && o->val != opt)
+		o++;
+	return o->name;
+}
+
+/* Whether the plan itself is what is printed. */
+static bool to_stdout(const struct plan_request *r)
+{
+	return r->options.output && !strcmp(r->options.output, "-");
+}
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct plan_request *r, int argc, char **argv)
+{
+	int opt;
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":F:N:o:h", long_options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return command_usage("plan",
+					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
+					     argv[optind - 1]);
+		if (opt < OPT_STATS || opt >= OPT_MODE)
+			r->shaped_by = option_name(opt);
+		int status = parse_option(r, opt);
+		if (status >= 0)
+			return status;
+	}
+	if (optind + 1 != argc)
+		return command_usage("plan", optind == argc ? "which binary?" : "one binary only");
+	if (r->dot && (r->action != ACTION_EXPLAIN || r->format == &plan_json))
+		return command_usage("plan",
+				     "--dot goes with --explain, and is a format of its own");
+	if (r->plan_file && r->action != ACTION_CHECK)
+		return command_usage("plan", "--plan goes with --check");
+	if (r->plan_file && r->shaped_by)
+		return command_usage("plan",
+				     "--%s is for a plan that is made now, not for that of --plan",
+				     r->shaped_by);
+	if (to_stdout(r) && r->action != ACTION_NONE)
+		return command_usage("plan", "-o - leaves nothing to show on standard output");
+	if (r->paths && r->calls_only)
+		return command_usage("plan", "--mode is for level calls: paths has --placement");
+	if (r->placement_given && !r->paths)
+		return command_usage("plan", "--placement goes with --level paths");
+	if (r->paths)
+		r->options.mode = r->placement;
+	r->binary = argv[optind];
+	r->options.only = r->only;
+	r->options.without = r->without;
+	r->options.plugins = r->plugins;
+	r->options.profiles = r->profiles;
+	return -1;
+}
+
+/* The function of the plan that the user named, by name or by an address in it. */
+static uint32_t find_function(const struct planning_result *result, const char *name)
+{
+	const struct pugmark_model *model = result->model;
+	uint32_t func = pugmark_model_func_named(model, name);
+	char *end;
+	errno = 0;
+	if (func == PUGMARK_NONE && !strncmp(name, "0x", 2)) {
+		uint64_t addr = strtoull(name, &end, 16);
+		if (!*end && !errno && end != name + 2)
+			func = pugmark_model_func_at(model, addr);
+	}
+	for (uint32_t i = 0; func != PUGMARK_NONE && i < result->plan->n_funcs; i++)
+		if (result->plan->funcs[i].addr == model->funcs[func].addr)
+			return i;
+	return PUGMARK_NONE;
+}
+
+static int explain(const struct plan_request *r, const struct plan_shown *shown,
+		   struct pugmark_diag *diag)
+{
+	uint32_t func = find_function(shown->result, r->function);
+	if (func == PUGMARK_NONE)
+		return pugmark_diag_set(diag, -ENOENT, r->binary, PUGMARK_NO_OFFSET,
+					"no function '%s' (see: pugmark cfg --list)", r->function);
+	int err = r->dot ? plan_explain_dot(shown, func) : r->format->explain(shown, func);
+	return err ? pugmark_diag_set(diag, err, r->binary, PUGMARK_NO_OFFSET, "%s", strerror(-err))
+		   : 0;
+}
+
+static int show(const struct plan_request *r, const struct planning_result *result,
+		struct pugmark_diag *diag)
+{
+	struct plan_shown shown = {r->binary, &r->options, result, malloc(sizeof(struct outbuf))};
+	int err = 0;
+	if (!shown.out)
+		return pugmark_diag_set(diag, -ENOMEM, r->binary, PUGMARK_NO_OFFSET,
+					"out of memory");
+	outbuf_init(shown.out, stdout);
+	if (r->action == ACTION_LIST)
+		r->format->list(&shown);
+	else if (r->action == ACTION_EXPLAIN)
+		err = explain(r, &shown, diag);
+	else
+		r->format->stats(&shown);
+	outbuf_flush(shown.out);
+	free(shown.out);
+	return err;
+}
+
+/* Checks the plan that was made just now, or that of the file that the user named. */
+static int check(const struct plan_request *r, const struct pugmark_plan *plan, const char *path,
+		 const struct pugmark_model *model, struct pugmark_diag *diag)
+{
+	struct outbuf *out = malloc(sizeof(*out));
+	if (!out)
+		return pugmark_diag_set(diag, -ENOMEM, path, PUGMARK_NO_OFFSET, "out of memory");
+	outbuf_init(out, stdout);
+	int err = plan_checked(plan, path, model, r->format == &plan_json, out, diag);
+	outbuf_flush(out);
+	free(out);
+	return err;
+}
+
+static int check_file(const struct plan_request *r, struct pugmark_diag *diag)
+{
+	struct pugmark_model *model;
+	struct pugmark_plan *plan = NULL;
+	int err = pugmark_model_open(r->binary, &model, diag);
+	if (err)
+		return err;
+	err = pugmark_plan_open(r->plan_file, &plan, diag);
+	if (!err)
+		err = check(r, plan, r->plan_file, model, diag);
+	pugmark_plan_free(plan);
+	pugmark_model_free(model);
+	return err;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	struct plan_request r = {
+		.options = {.mode = MODE_BEST, .compare = true},
+		.format = &plan_text,
+		.placement = MODE_PATHS_BEST,
+	};
+	struct planning_result result = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	struct progress progress;
+	int status = parse(&r, argc, argv);
+	if (status >= 0)
+		return status;
+	if (r.plan_file) {
+		int err = check_file(&r, &diag);
+		return err == -EILSEQ ? EXIT_ERROR : err ? command_fail(&diag) : EXIT_OK;
+	}
+	r.options.progress = &progress;
+	progress_start(&progress, "planning", 0, false);
+	int err = planning_make(r.binary, &r.options, &result, &diag);
+	progress_end(&progress);
+	if (!err && r.action == ACTION_CHECK)
+		err = check(&r, result.plan, result.path ? result.path : r.binary, result.model,
+			    &diag);
+	else if (!err && !to_stdout(&r))
+		err = show(&r, &result, &diag);
+	planning_deinit(&result);
+	if (err == -EILSEQ)
+		return EXIT_ERROR; /* what is wrong has been said */
+	return err ? command_fail(&diag) : EXIT_OK;
+}

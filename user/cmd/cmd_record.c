@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_record.c: `pugmark record`: checks, plans, records, and the sentence at the end. */
+#include "user/cli/printable.h"
+#include "user/cli/command.h"
+#include "user/measure/measure_costs.h"
+#include "user/record/record_args.h"
+#include "user/record/record_reads.h"
+#include "user/record/record_check.h"
+#include "user/proc/running.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct replanning {
+	const struct record_modules_options *options;
+	struct record_modules *modules;
+};
+
+static int replan(void *ctx, const struct replan_request *request, struct recorder_options *changed,
+		  char **news, struct pugmark_diag *diag)
+{
+	struct replanning *r = ctx;
+	uint32_t first;
+	int err = record_modules_replan(r->options, r->modules, request, &first,
+					&changed->n_modules, diag);
+
+	changed->modules = &r->modules->at[first];
+	*news = r->modules->news;
+	r->modules->news = NULL;
+	return err;
+}
+
+static bool wants(void *ctx, const char *file)
+{
+	struct replanning *r = ctx;
+
+	return record_modules_wants(r->options, file);
+}
+
+/* A pattern may be wrong, or what it names may come later, or not at all. */
+static void tell_awaited(const struct record_modules_options *o, const struct record_modules *m,
+			 bool last)
+{
+	for (uint32_t i = 0; i < o->n_modules; i++)
+		if (m->awaited[i])
+			command_say(stderr,
+				    last ? "pugmark: no module '" : "pugmark: note: no module '",
+				    o->modules[i],
+				    last ? "' was ever loaded\n"
+					 : "' so far: it is traced from when one is loaded\n");
+}
+
+/* The costs by which the overhead is told, where doctor has not left any. */
+static void measure_costs(bool quiet)
+{
+	char *path = costs_path();
+	struct measured_costs costs;
+	struct progress progress;
+
+	if (path && access(path, R_OK)) {
+		progress_start(&progress, "measuring what a probe costs", 0, quiet);
+		if (!costs_measure(&costs, NULL))
+			costs_save(&costs, NULL);
+		progress_end(&progress);
+	}
+	free(path);
+}
+
+/* Before anything is recorded: where no probe can tell what the program did. */
+static void warn_unresolved(const struct record_modules *modules, bool quiet)
+{
+	for (uint32_t i = 0; !quiet && i < modules->n; i++) {
+		const struct recorder_module *m = &modules->at[i];
+		uint32_t n = m->plan ? m->plan->unresolved : 0;
+
+		if (!n)
+			continue;
+		command_say(stderr, "pugmark: ", m->name ? m->name : m->path, ": ");
+		fprintf(stderr,
+			"at %u place%s of this file nothing can be probed that tells what happens: "
+			"where one of them is met, the trace may have a gap (which `pugmark "
+			"verify` then names)\n",
+			n, n == 1 ? "" : "s");
+	}
+}
+
+/* What a process forks is traced from its fork on: workers that it has already are not. */
+static void tell_forked(const struct record_args *a, const struct record_modules *modules)
+{
+	enum { NAMED = 8 };
+	pid_t forked[RECORD_RUNNING_MAX];
+	const char *name = modules->targets.at[0].name;
+	uint32_t n = running_forked(a->pids, a->options.n_pids, forked, RECORD_RUNNING_MAX);
+
+	if (!n)
+		return;
+	fprintf(stderr, "pugmark: note: %u process%s forked before %s not traced (", n,
+		n == 1 ? " that was" : "es that were", n == 1 ? "is" : "are");
+	for (uint32_t i = 0; n <= NAMED && i < n; i++)
+		fprintf(stderr, "%s -p %d%s", i ? "" : "add", forked[i],
+			i + 1 == n ? ", or take " : "");
+	if (running_runs(a->pids[0], name)) {
+		fputs("-a ", stderr);
+		printable_print(stderr, name, PRINT_SHELL);
+		fputs(")\n", stderr);
+	} else { /* replaced or deleted */
+		fprintf(stderr, "-a /proc/%d/exe)\n", a->pids[0]);
+	}
+}
+
+/* What an earlier recording has taken out and is not traced: in the recording as well. The caller
+ * frees. */
+static char *tell_left_out(const struct record_modules *modules, bool quiet)
+{
+	char *text = NULL;
+	size_t len = 0;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < modules->n; i++)
+		n += modules->planned[i].n_left_out;
+	FILE *f = n ? open_memstream(&text, &len) : NULL;
+	if (!f)
+		return NULL;
+	if (!quiet)
+		fprintf(stderr,
+			"pugmark: note: %u function%s out from the start, as an earlier recording "
+			"has taken %s out (--fresh begins with all; `pugmark verify` names them)\n",
+			n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
+	fprintf(f, "out from the start, since an earlier recording has taken them out:");
+	for (uint32_t i = 0, k = 0; i < modules->n; i++)
+		if (modules->planned[i].n_left_out)
+			fprintf(f, "%s %s", k++ ? ";" : "", modules->planned[i].left_out);
+	fclose(f);
+	return text;
+}
+
+static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
+{
+	struct record_modules_options *m = &a->modules;
+	struct record_modules *modules = calloc(1, sizeof(*modules));
+	struct record_reads *reads = NULL;
+	struct replanning replanning = {m, modules};
+	char *left_out = NULL;
+	int err = modules ? record_check_rights(diag) : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
+		err = record_check_process(a->pids[i], diag);
+	m->argv = a->options.argv;
+	m->pids = a->pids;
+	m->n_pids = a->options.n_pids;
+	m->quiet = a->options.quiet;
+	if (!err)
+		err = record_reads_make(a, &reads, diag);
+	if (!err && a->options.max_overhead > 0)
+		measure_costs(a->options.quiet);
+	a->planning.keep_model = a->options.max_overhead > 0;
+	if (!err)
+		err = record_modules_open(m, modules, diag);
+	if (!err) {
+		warn_unresolved(modules, a->options.quiet);
+		a->options.note = left_out = tell_left_out(modules, a->options.quiet);
+		if (!a->options.quiet)
+			tell_awaited(m, modules, false);
+		if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
+			tell_forked(a, modules);
+		a->options.later = m->n_modules && !m->sites && !m->plan && m->n_modes == 1;
+		a->options.wants = wants;
+		a->options.modules = modules->at;
+		a->options.n_modules = modules->n;
+		a->options.pid_programs = m->binary ? NULL : modules->pid_programs;
+		a->options.program_fds = modules->program_fds;
+		a->options.n_program_fds = modules->n_programs;
+		a->options.program = modules->targets.at[0].path;
+		a->options.program_name = modules->targets.at[0].name;
+		a->options.running = modules->running;
+		a->options.n_running = modules->n_running;
+		a->options.replan = replan;
+		a->options.replan_ctx = &replanning;
+		err = recorder_run(&a->options, result, diag);
+		tell_awaited(m, modules, true);
+		if (err)
+			record_explain_failure(err, diag);
+		targets_name(&modules->targets, diag);
+	}
+	if (modules)
+		record_modules_deinit(modules);
+	record_reads_free(reads);
+	free(left_out);
+	free(modules);
+	return err;
+}
+
+/* How each line of the summary begins: the name of the recording may hold anything. */
+static void print_name(const struct recorder_options *o)
+{
+	command_say(stderr, "pugmark: ", o->output, ": ");
+}
+
+static void print_summary(const struct recorder_options *o, const struct recorder_result *r)
+{
+	if (r->why == STOP_DISK) {
+		print_name(o);
+		fprintf(stderr, "%s: recording stopped\n",
+			r->write_err == -ENOSPC ? "the disk is full" : strerror(-r->write_err));
+	}
+	if (r->why == STOP_OVERHEAD) {
+		print_name(o);
+		fputs("no function could be left in within the overhead allowed: recording "
+		      "stopped\n",
+		      stderr);
+	}
+	if (r->unplanned) {
+		print_name(o);
+		fprintf(stderr,
+			"%llu events were not recorded: these processes run another program than "
+			"the library was planned for, or something that they load defines "
+			"functions of the library (name it with --plugin)\n",
+			(unsigned long long)r->unplanned);
+	}
+	if (r->lost > r->unplanned) {
+		print_name(o);
+		fprintf(stderr, "%llu events were lost%s\n",
+			(unsigned long long)(r->lost - r->unplanned),
+			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
+	}
+	if (o->quiet)
+		return;
+	fprintf(stderr, "pugmark: %llu probe%s: placed in %.0f ms, removed in %.0f ms\n",
+		(unsigned long long)r->n_probes, r->n_probes == 1 ? "" : "s", r->attach_ns / 1e6,
+		r->detach_ns / 1e6);
+	print_name(o);
+	fprintf(stderr, "%llu witness events of %llu task%s, %llu bytes\n",
+		(unsigned long long)r->events, (unsigned long long)r->tasks,
+		r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_args a;
+	struct recorder_result result = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	int status;
+
+	if (!record_args_parse(&a, argc, argv, &status))
+		return status;
+	int err = run(&a, &result, &diag);
+	if (err) {
+		record_explain_files(err, &diag);
+		return command_fail(&diag);
+	}
+	print_summary(&a.options, &result);
+	if (result.exit_status)
+		return result.exit_status;
+	return result.why == STOP_DISK || result.why == STOP_OVERHEAD ? EXIT_ERROR
+	       : result.lost					      ? EXIT_GAPS
+								      : EXIT_OK;
+}

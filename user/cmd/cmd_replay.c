@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_replay.c: `pugmark replay`: the options, and the tree that they ask for. */
+#include "user/cli/command.h"
+#include "user/view/replay.h"
+#include "user/view/replay_paths.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: pugmark replay [options] DIR\n"
+	"\n"
+	"Prints the calls of the recording DIR as an indented tree, thread by thread. Only what "
+	"was\n"
+	"witnessed has a time of its own; the rest has bounds, and a call takes between two "
+	"times.\n"
+	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_THREAD
+		VIEW_HELP_DEPTH
+	"      --from TIME          only calls that may last beyond TIME from the start: seconds, "
+	"or\n"
+	"                           a number with s, ms, us or ns\n"
+	"      --to TIME            only calls that may begin before TIME\n"
+	"      --all                on a terminal too, a line for each call: otherwise the same "
+	"call\n"
+	"                           many times in a row is one\n"
+	"      --runs               and where it is no terminal, one line for many\n"
+	"      --paths              the basic blocks as well, with their source lines, and "
+	"inlined\n"
+	"                           calls (of a recording of level paths)\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
+
+enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS };
+
+static int own_option(void *ctx, int opt, const char *arg)
+{
+	struct replay *r = ctx;
+	switch (opt) {
+	case OPT_ALL:
+		r->all = true;
+		return -1;
+	case OPT_PATHS:
+		if (!r->paths && replay_paths_new(&r->paths))
+			return command_usage("replay", "out of memory");
+		return -1;
+	case OPT_RUNS:
+		r->all = false;
+		return -1;
+	default:
+		return trace_view_option(&r->view, opt, arg);
+	}
+}
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct replay *r, int argc, char **argv)
+{
+	static const struct option options[] = {
+		VIEW_OPTIONS_COMMON,
+		VIEW_OPTIONS_FILTER,
+		VIEW_OPTIONS_TIME,
+		VIEW_OPTIONS_MODULE,
+		VIEW_OPTIONS_DEPTH,
+		{"all", no_argument, NULL, OPT_ALL},
+		{"runs", no_argument, NULL, OPT_RUNS},
+		{"paths", no_argument, NULL, OPT_PATHS},
+		{NULL, 0, NULL, 0},
+	};
+	int status = trace_view_parse(&r->view, argc, argv, options, help, own_option, r);
+	if (status >= 0)
+		return status;
+	r->format = strcmp(r->view.format, "json") ? &replay_text : &replay_json;
+	return trace_view_format(&r->view, (const char *const[]){"text", "json", NULL});
+}
+
+/* Blocks are shown of what was recorded with them. */
+static int check_blocks(const struct replay *r, struct pugmark_diag *diag)
+{
+	uint32_t n;
+	const struct recording_module *modules = recording_modules(r->view.rec, &n);
+	bool any = !r->paths;
+	for (uint32_t m = 0; m < n && !any; m++)
+		any = modules[m].plan && plan_shows_blocks(pugmark_trace_plan(r->view.trace, m));
+	return any ? 0
+		   : pugmark_diag_set(diag, -ENODATA, r->view.dir, PUGMARK_NO_OFFSET,
+				      "--paths: recorded without blocks (record with --level "
+				      "paths)");
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct replay r = {.term = tty_of(STDOUT_FILENO)};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	trace_view_init(&r.view, "replay", "text");
+	r.all = !r.term.is_tty;
+	int status = parse(&r, argc, argv);
+	if (status < 0) {
+		r.out = malloc(sizeof(*r.out));
+		int err = r.out ? trace_view_open(&r.view, r.view.dir, &diag)
+				: trace_view_no_memory(&r.view, &diag);
+		err = err ? err : check_blocks(&r, &diag);
+		if (!err) {
+			outbuf_init(r.out, stdout);
+			err = replay_show(&r, &diag);
+			outbuf_flush(r.out);
+		}
+		status = err ? command_fail(&diag) : trace_view_status(&r.view, r.gaps);
+	}
+	replay_paths_free(r.paths);
+	free(r.out);
+	trace_view_deinit(&r.view);
+	return status;
+}

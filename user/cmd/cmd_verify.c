@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_verify.c: `pugmark verify`: recovers the whole recording, its threads side by side, and
+ * prints the certificate. */
+#include "user/cli/command.h"
+#include "user/cli/outbuf.h"
+#include "user/cli/parallel.h"
+#include "user/cli/progress.h"
+#include "user/cli/tty.h"
+#include "user/view/trace_view.h"
+
+#include <pugmark/certificate.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct verify {
+	struct trace_view view;
+	struct progress progress;
+	struct pugmark_thread_certificate *parts; /* one a thread */
+	struct pugmark_certificate whole;
+	_Atomic uint32_t failed_task;
+};
+
+static const char help[] =
+	"usage: pugmark verify [options] DIR\n"
+	"\n"
+	"Recovers all of the recording DIR and prints its certificate: that it is complete, or "
+	"where\n"
+	"it is not: each gap's thread, cause, times, lost events, and the frames given up.\n"
+	"      --format text|json   how to print (text)\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0 complete, 3 not complete; 1 for an error, 2 for wrong usage.\n";
+
+static void step(void *ctx, uint64_t n)
+{
+	progress_step(ctx, n);
+}
+
+static int certify(void *ctx, uint32_t worker, uint32_t task)
+{
+	struct verify *v = ctx;
+	(void)worker;
+	int err = pugmark_certify_thread(v->view.trace, task, step, &v->progress, &v->parts[task]);
+	if (err)
+		v->failed_task = task;
+	return err;
+}
+
+static int verify(struct verify *v, struct pugmark_diag *diag)
+{
+	uint64_t total = 0;
+	v->parts = calloc(v->view.n_tasks + 1, sizeof(*v->parts));
+	if (!v->parts)
+		return trace_view_no_memory(&v->view, diag);
+	for (uint32_t i = 0; i < v->view.n_tasks; i++)
+		total += v->view.tasks[i].n_events;
+	progress_start(&v->progress, "recovering the trace", total, false);
+	int err = parallel_do(v->view.n_tasks, certify, v);
+	progress_end(&v->progress);
+	if (err)
+		return trace_view_task_failed(&v->view, v->failed_task, err, diag);
+	pugmark_certificate_join(v->view.trace, v->parts, &v->whole);
+	return 0;
+}
+
+static uint64_t after_start(const struct verify *v, uint64_t time_ns)
+{
+	return time_ns > v->view.start_ns ? time_ns - v->view.start_ns : 0;
+}
+
+/* ---- text ---- */
+
+static const char *cause_in_words(uint8_t cause)
+{
+	switch (cause) {
+	case CAUSE_LOST:
+		return "events were lost while recording";
+	case CAUSE_MODEL:
+		return "an event fits nothing that the model of the program allows";
+	case CAUSE_RECORDING:
+		return "the recording is damaged or cut off";
+	case CAUSE_ATTACH:
+		return "the recording began in the middle";
+	case CAUSE_UNWIND:
+		return "an exception skipped calls that no event shows";
+	case CAUSE_STACK:
+		return "the stack does not say during which call a callback or a signal came";
+	case CAUSE_PLAN:
+		return "what is traced was changed: functions were taken out, or a library came";
+	case CAUSE_SWITCH:
+		return "a thread left its stack where nothing known does that";
+	case CAUSE_UNRESOLVED:
+		return "at a place that the plan names, nothing tells what happens";
+	default:
+		return trace_view_cause(cause);
+	}
+}
+
+static void text_gap(const struct verify *v, struct outbuf *out, const struct pugmark_gap *g)
+{
+	outbuf_text(out, "  gap    ");
+	if (v->view.info->times) {
+		outbuf_duration(out, after_start(v, g->from_ns));
+		outbuf_text(out, "..");
+		outbuf_duration(out, after_start(v, g->to_ns));
+		outbuf_text(out, ": ");
+	}
+	outbuf_text(out, cause_in_words(g->cause));
+	if (g->lost)
+		outbuf_format(out, ", %llu lost", (unsigned long long)g->lost);
+	if (g->frames)
+		outbuf_format(out, ", %u open call%s given up", g->frames,
+			      g->frames > 1 ? "s" : "");
+	outbuf_char(out, '\n');
+}
+
+static void text_threads(const struct verify *v, struct outbuf *out)
+{
+	for (uint32_t i = 0; i < v->view.n_tasks; i++) {
+		const struct recording_task *t = &v->view.tasks[i];
+		const struct pugmark_thread_certificate *part = &v->parts[i];
+		outbuf_format(out, "thread %d", t->tid);
+		if (t->pid != t->tid)
+			outbuf_format(out, " of process %d", t->pid);
+		outbuf_char(out, ' ');
+		outbuf_safe_text(out, t->comm);
+		outbuf_format(out, ": %llu events from %llu witnesses",
+			      (unsigned long long)part->events,
+			      (unsigned long long)part->witness_events);
+		if (part->n_gaps)
+			outbuf_format(out, ", %llu gap%s", (unsigned long long)part->n_gaps,
+				      part->n_gaps > 1 ? "s" : "");
+		outbuf_char(out, '\n');
+		for (uint64_t g = 0; g < part->n_gaps; g++)
+			text_gap(v, out, &part->gaps[g]);
+	}
+}
+
+static void text_certificate(const struct verify *v, struct outbuf *out)
+{
+	struct tty term = tty_of(STDOUT_FILENO);
+	const struct pugmark_certificate *c = &v->whole;
+	text_threads(v, out);
+	for (uint32_t i = 0; recording_note(v->view.rec, i); i++) {
+		outbuf_text(out, "note   ");
+		outbuf_safe_text(out, recording_note(v->view.rec, i));
+		outbuf_char(out, '\n');
+	}
+	if (c->unplaced)
+		outbuf_format(out,
+			      "note   %llu events that the recorder counted are in no thread\n",
+			      (unsigned long long)c->unplaced);
+	outbuf_text(out, tty_style(&term, c->complete ? STYLE_GOOD : STYLE_WARN));
+	if (c->complete)
+		outbuf_text(out, "complete");
+	else if (c->gaps)
+		outbuf_format(out, "%llu gap%s", (unsigned long long)c->gaps,
+			      c->gaps > 1 ? "s" : "");
+	else
+		outbuf_text(out, "not complete");
+	outbuf_text(out, tty_style(&term, STYLE_NONE));
+	outbuf_format(out, ": %llu events of %u thread%s, recovered from %llu witnesses",
+		      (unsigned long long)c->events, v->view.n_tasks,
+		      v->view.n_tasks == 1 ? "" : "s", (unsigned long long)c->witness_events);
+	if (!c->complete)
+		outbuf_text(out, "; exact everywhere else");
+	outbuf_char(out, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void json_gap(const struct verify *v, struct outbuf *out, uint32_t task, uint64_t index)
+{
+	const struct pugmark_gap *g = &v->parts[task].gaps[index];
+	outbuf_format(out, "{\"tid\":%d,\"cause\":\"%s\",\"lost\":%llu,\"frames\":%u",
+		      v->view.tasks[task].tid, trace_view_cause(g->cause),
+		      (unsigned long long)g->lost, g->frames);
+	if (v->view.info->times)
+		outbuf_format(out, ",\"from_ns\":%llu,\"to_ns\":%llu",
+			      (unsigned long long)after_start(v, g->from_ns),
+			      (unsigned long long)after_start(v, g->to_ns));
+	outbuf_char(out, '}');
+}
+
+static void json_threads(const struct verify *v, struct outbuf *out)
+{
+	outbuf_text(out, ",\"threads\":[");
+	for (uint32_t i = 0; i < v->view.n_tasks; i++) {
+		const struct recording_task *t = &v->view.tasks[i];
+		outbuf_format(out, "%s{\"tid\":%d,\"pid\":%d,\"name\":\"", i ? ",\n" : "", t->tid,
+			      t->pid);
+		outbuf_json_text(out, t->comm);
+		outbuf_format(out, "\",\"events\":%llu,\"witness_events\":%llu,\"gaps\":%llu}",
+			      (unsigned long long)v->parts[i].events,
+			      (unsigned long long)v->parts[i].witness_events,
+			      (unsigned long long)v->parts[i].n_gaps);
+	}
+	outbuf_text(out, "]");
+}
+
+static void json_certificate(const struct verify *v, struct outbuf *out)
+{
+	const struct pugmark_certificate *c = &v->whole;
+	outbuf_format(out, "{\"complete\":%s,\"events\":%llu,\"witness_events\":%llu,\"gaps\":[",
+		      c->complete ? "true" : "false", (unsigned long long)c->events,
+		      (unsigned long long)c->witness_events);
+	bool first = true;
+	for (uint32_t i = 0; i < v->view.n_tasks; i++)
+		for (uint64_t g = 0; g < v->parts[i].n_gaps; g++) {
+			outbuf_text(out, first ? "" : ",\n");
+			first = false;
+			json_gap(v, out, i, g);
+		}
+	outbuf_format(out, "],\"closed\":%s,\"stopped\":\"", c->closed ? "true" : "false");
+	outbuf_json_text(out, v->view.info->stopped);
+	outbuf_format(out, "\",\"lost\":%llu,\"unplaced\":%llu,\"damaged_bytes\":%llu,\"notes\":[",
+		      (unsigned long long)c->lost, (unsigned long long)c->unplaced,
+		      (unsigned long long)c->damaged_bytes);
+	for (uint32_t i = 0; recording_note(v->view.rec, i); i++) {
+		outbuf_text(out, i ? ",\"" : "\"");
+		outbuf_json_text(out, recording_note(v->view.rec, i));
+		outbuf_char(out, '"');
+	}
+	outbuf_text(out, "]");
+	json_threads(v, out);
+	outbuf_text(out, "}\n");
+}
+
+/* ---- the command ---- */
+
+static const struct verify_format {
+	const char *name;
+	void (*certificate)(const struct verify *verify, struct outbuf *out);
+} formats[] = {{"text", text_certificate}, {"json", json_certificate}};
+
+static int own_option(void *ctx, int opt, const char *arg)
+{
+	struct verify *v = ctx;
+	return trace_view_option(&v->view, opt, arg);
+}
+
+/* Returns an exit status, or -1 if there is something to do. */
+static int parse(struct verify *v, int argc, char **argv, const struct verify_format **format)
+{
+	static const struct option options[] = {VIEW_OPTIONS_COMMON, {NULL, 0, NULL, 0}};
+	int status = trace_view_parse(&v->view, argc, argv, options, help, own_option, v);
+	if (status >= 0)
+		return status;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(v->view.format, formats[i].name))
+			*format = &formats[i];
+	if (!*format)
+		return command_usage("verify", "no format '%s' (text, json)", v->view.format);
+	return -1;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct verify v = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	const struct verify_format *format = NULL;
+	trace_view_init(&v.view, "verify", "text");
+	int status = parse(&v, argc, argv, &format);
+	if (status < 0) {
+		struct outbuf *out = malloc(sizeof(*out));
+		int err = out ? trace_view_open(&v.view, v.view.dir, &diag)
+			      : trace_view_no_memory(&v.view, &diag);
+		if (!err)
+			err = verify(&v, &diag);
+		if (!err) {
+			outbuf_init(out, stdout);
+			format->certificate(&v, out);
+			outbuf_flush(out);
+		}
+		free(out);
+		status = err ? command_fail(&diag) : v.whole.complete ? EXIT_OK : EXIT_GAPS;
+	}
+	for (uint32_t i = 0; v.parts && i < v.view.n_tasks; i++)
+		pugmark_thread_certificate_deinit(&v.parts[i]);
+	free(v.parts);
+	trace_view_deinit(&v.view);
+	return status;
+}

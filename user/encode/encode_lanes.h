@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* encode_lanes.h: all threads of a recording at once, in the order of time, for the selections
+ * whose sequences go across threads: what is done with one object, and the calls on a class merged.
+ * Each thread is a lane, with a walk and a filter of its own. What two threads did between the same
+ * two witnesses has no known order: it is told by the later of its bounds. */
+#ifndef USER_ENCODE_LANES_H
+#define USER_ENCODE_LANES_H
+
+#include "user/encode/encode.h"
+
+struct encode_lane {
+	struct encode *e;
+	uint32_t task;
+	struct filter *filter;
+	struct tree_walk *walk;
+	struct pugmark_trace_iter *it;
+	const struct trace_event *event; /* the next one; NULL: there is none */
+	struct tree_sink sink;
+	/* SELECT_OBJECT: the call that waits for the value that says of which object it is. */
+	uint32_t waiting; /* symbol, or 0 */
+	bool for_result;  /* it does so for what it returns */
+	uint32_t unknown; /* its sequence of calls of which that is not known, + 1 */
+};
+
+/* Whether the selection is read so. */
+bool encode_has_lanes(const struct encode *e);
+/* Reads all threads that are shown. 0, -ENOMEM, or -errno with @diag filled. */
+int encode_lanes_read(struct encode *e, struct pugmark_diag *diag);
+
+/* ---- encode_objects.c: a sequence for each object ---- */
+
+/* What a lane of SELECT_OBJECT tells; its ctx is the lane. */
+extern const struct tree_sink encode_object_sink;
+int encode_objects_new(struct encode *e);
+void encode_objects_free(struct encode *e);
+/* All that is alive ends here. */
+int encode_objects_end(struct encode *e, enum tree_edge why);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* probes.h: the BPF programs in the kernel: loading, attaching to files, taking away again. */
+#ifndef USER_PROBES_H
+#define USER_PROBES_H
+
+#include "user/file/text_span.h"
+#include "user/record/recorder.h"
+
+#include <linux/types.h>
+#include "bpf/protocol.h"
+#include <stdbool.h>
+
+struct probes;
+
+/* Loads the programs for these options; nothing is attached. @spans has one entry a module. */
+int probes_load(const struct recorder_options *options, const struct text_span *spans,
+		struct probes **out, struct pugmark_diag *diag);
+/* Puts every probe in place; no event is taken before probes_enable(). */
+int probes_attach(struct probes *probes, const struct recorder_options *options,
+		  struct pugmark_diag *diag);
+/* How long it will take to remove the probes, in seconds, where that is one by one; else, or if it
+ * cannot be found out, 0. */
+double probes_removing_s(struct probes *probes, const struct recorder_options *options);
+/* Takes the process @pid (in our pid namespace) in; @running: it runs the traced code already.
+ * Returns how many threads, or -errno. */
+int probes_adopt(struct probes *probes, pid_t pid, bool running, struct pugmark_diag *diag);
+/* What is probed changes to that of @options, which must not need more room than was loaded for:
+ * the modules are those that were, and others behind them; @spans has one entry for each. Each task
+ * changes from its next hit on, and its log says so. */
+int probes_change(struct probes *probes, const struct recorder_options *options,
+		  const struct text_span *spans, struct pugmark_diag *diag);
+/* Whether process @pid (in our pid namespace) was taken in, or forked from one that was. */
+bool probes_tracks(const struct probes *probes, pid_t pid);
+/* All probes go, until probes_change(). */
+void probes_pause(struct probes *probes);
+/* How often what is probed has changed. */
+uint32_t probes_generation(const struct probes *probes);
+/* When the last pause began, or the last change held. */
+uint64_t probes_changed_ns(const struct probes *probes);
+void probes_enable(struct probes *probes);
+/* Closes every task's log at once, takes the probes away and has each task's rest sent. The rings
+ * must be read meanwhile. */
+void probes_stop(struct probes *probes);
+/* Takes everything away, stopped or not. */
+void probes_free(struct probes *probes);
+
+/* What the program at a probe took so far, on average; 0: not measured. */
+struct program_ns {
+	double hit;   /* each time */
+	double stack; /* and in addition, where it sends the stack */
+};
+struct program_ns probes_program_ns(const struct probes *probes);
+int probes_events_fd(const struct probes *probes);
+int probes_process_fd(const struct probes *probes);
+const volatile struct batch_counters *probes_counters(const struct probes *probes);
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_scope.c: see plan_scope.h. */
+#include "user/plan/plan_scope.h"
+
+#include "user/cli/patterns.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Marks in @hit the functions that one of @patterns names. */
+static int apply_patterns(const struct pugmark_model *model, const char *const *texts, uint32_t n,
+			  bool elsewhere, bool *hit, struct pugmark_diag *diag)
+{
+	struct patterns patterns = {0};
+	bool *seen = calloc(n + 1, sizeof(bool));
+	int err = seen ? 0
+		       : pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+					  "out of memory");
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = patterns_add(&patterns, texts[i], diag);
+	for (uint32_t f = 0; f < model->n_funcs && !err; f++)
+		hit[f] = patterns_match(&patterns, model->funcs[f].name, seen) >= 0;
+	for (uint32_t i = 0; i < n && !err && !elsewhere; i++)
+		if (!seen[i])
+			err = pugmark_diag_set(diag, -ENOENT, model->path, PUGMARK_NO_OFFSET,
+					       "no function matches '%s' (see: pugmark cfg --list)",
+					       texts[i]);
+	patterns_deinit(&patterns);
+	free(seen);
+	return err;
+}
+
+int plan_scope_find(const struct pugmark_model *model, const struct planning_options *o, bool **out,
+		    struct pugmark_diag *diag)
+{
+	*out = NULL;
+	if (!o->n_only && !o->n_without && !o->n_out)
+		return 0;
+	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
+	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
+	int err = in && without ? 0
+				: pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+						   "out of memory");
+	if (!err)
+		err = apply_patterns(model, o->only, o->n_only, o->elsewhere, in, diag);
+	if (!err)
+		err = apply_patterns(model, o->without, o->n_without, o->elsewhere, without, diag);
+	for (uint32_t i = 0; !err && i < o->n_out; i++) {
+		uint32_t f = pugmark_model_func_at(model, o->out[i]);
+		if (f != PUGMARK_NONE)
+			without[f] = true;
+	}
+	bool any = false;
+	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
+		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */
+		any |= !in[f];
+	}
+	free(without);
+	if (!err && !any)
+		err = pugmark_diag_set(diag, -ENODATA, model->path, PUGMARK_NO_OFFSET,
+				       "the scope leaves no function to trace");
+	if (err)
+		free(in);
+	else
+		*out = in;
+	return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan_scope.h: from patterns and lists to the functions that are not traced. */
+#ifndef USER_PLAN_SCOPE_H
+#define USER_PLAN_SCOPE_H
+
+#include "user/plan/planning.h"
+
+/* Which functions of @model are opaque by its only, without and out: the caller frees; NULL in
+ * *@out where none is. Returns 0, or -errno with @diag filled (-ENOENT: a pattern matches no
+ * function; -ENODATA: nothing is left to trace). */
+int plan_scope_find(const struct pugmark_model *model, const struct planning_options *options,
+		    bool **out, struct pugmark_diag *diag);
+
+#endif

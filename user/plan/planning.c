@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* planning.c: see planning.h. What is kept of it is plan_cache.h's. */
+#include "user/plan/planning.h"
+
+#include "offline/base/whole_file.h"
+#include "offline/choose/choose_seed.h"
+#include "offline/link/callers_by_name.h"
+#include "offline/plan/plan_build.h"
+#include "offline/plan/plan_file.h"
+#include "offline/plan/plan_places.h"
+#include "user/cli/patterns.h"
+#include "user/plan/plan_cache.h"
+#include "user/plan/plan_scope.h"
+#include "user/plan/probe_costs.h"
+#include "user/plan/profile.h"
+#include "user/plan/taken_before.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define NAMES_MAX 3000
+
+static const char *const mode_names[] = {
+	[MODE_FULL] = "full",
+	[MODE_BRANCH] = "branch",
+	[MODE_CASPER] = "casper",
+	[MODE_BEST] = "best",
+	[MODE_PATHS_BLOCKS] = "paths-blocks",
+	[MODE_PATHS_TARGETS] = "paths-targets",
+	[MODE_PATHS_EDGES] = "paths-edges",
+	[MODE_PATHS_NODES] = "paths-nodes",
+	[MODE_PATHS_BEST] = "paths-best",
+};
+
+bool planning_placement_named(const char *name, enum plan_mode *out)
+{
+	for (int i = MODE_PATHS_BLOCKS; i < N_PLAN_MODES; i++)
+		if (!strcmp(name, mode_names[i] + strlen("paths-"))) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
+bool planning_mode_named(const char *name, enum plan_mode *out)
+{
+	for (int i = 0; i < N_PLAN_MODES; i++) /* paths-*: for record --twin */
+		if (!strcmp(name, mode_names[i])) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
+const char *planning_mode_name(enum plan_mode mode)
+{
+	return mode < N_PLAN_MODES ? mode_names[mode] : "?";
+}
+
+/* One planning, and what it works with. */
+struct planner {
+	const struct planning_options *o;
+	const char *binary;
+	struct probe_costs costs;
+	const struct pugmark_model *model;
+	struct pugmark_model *read; /* NULL: model is the options' */
+	uint8_t *entered;	    /* per function: from outside, by its name */
+	uint8_t *traced;	    /* per import: another traced module has it */
+	uint8_t *bound;		    /* per import: it is the binary's own */
+	struct profile profile;
+	bool *opaque;
+	uint8_t *func_reads, *import_reads; /* per function and import, or NULL */
+	struct program *program;
+	struct planning_options recalling; /* the options, with what was taken out before */
+	uint64_t *recalled;		   /* those functions: heap */
+	char *taken_path;		   /* where they are kept, or NULL; heap */
+	struct planning_result *out;
+	struct pugmark_diag *diag;
+};
+
+static void say(const struct planner *p, const char *what)
+{
+	if (p->o->progress)
+		progress_phase(p->o->progress, what);
+}
+
+static int failed(const struct planner *p, int err)
+{
+	return pugmark_diag_set(p->diag, err, p->binary, PUGMARK_NO_OFFSET, "cannot plan: %s",
+				strerror(-err));
+}
+
+static int open_model(struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	const char *users[PLANNING_PLUGINS_MAX + PLANNING_TRACED_MAX];
+	struct library_options needed = {
+		.library_path = getenv("LD_LIBRARY_PATH"),
+		.preloaded = getenv("LD_PRELOAD"),
+		.origin = o->origin,
+		.any_program = o->any_program,
+		.plugins = users,
+	};
+	for (uint32_t i = 0; i < o->n_plugins && i < PLANNING_PLUGINS_MAX; i++)
+		users[needed.n_plugins++] = o->plugins[i];
+	for (uint32_t i = 0; i < o->n_traced && i < PLANNING_TRACED_MAX; i++)
+		users[needed.n_plugins++] = o->traced[i];
+	say(p, "reading the binary");
+	int err = o->seed_model ? 0 : pugmark_model_open(p->binary, &p->read, p->diag);
+	if (err)
+		return err;
+	p->model = o->seed_model ? o->seed_model : p->read;
+	p->entered = calloc(p->model->n_funcs + 1, 1);
+	p->traced = calloc(p->model->n_imports + 1, 1);
+	p->bound = calloc(p->model->n_imports + 1, 1);
+	if (!p->entered || !p->traced || !p->bound)
+		return failed(p, -ENOMEM);
+	callers_by_name_mark_traced(p->model, o->traced, o->n_traced, p->traced);
+	if (!o->all_exports)
+		return callers_by_name_mark(p->model, &needed, p->entered, p->bound, p->diag);
+	memset(p->entered, 1, p->model->n_funcs);
+	return 0;
+}
+
+/* The names of the first of @n functions. */
+static char *name_functions(const struct pugmark_model *m, const uint64_t *addrs, uint32_t n)
+{
+	char *names = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&names, &len);
+	for (uint32_t i = 0; f && i < n && ftell(f) < NAMES_MAX; i++) {
+		uint32_t func = pugmark_model_func_at(m, addrs[i]);
+		fprintf(f, "%s%.200s", i ? ", " : "",
+			func == PUGMARK_NONE ? "?" : m->funcs[func].name);
+	}
+	if (f)
+		fclose(f);
+	return names;
+}
+
+/* What an earlier recording has taken out is out. */
+static int recall(struct planner *p)
+{
+	const struct planning_options *o = p->o;
+	uint32_t n;
+	if (o->max_overhead <= 0)
+		return 0;
+	p->taken_path = plan_cache_taken_path(p->model, o);
+	if (p->taken_path && o->fresh && !o->n_out)
+		unlink(p->taken_path);
+	if (!p->taken_path || o->fresh || taken_before_read(p->taken_path, &p->recalled, &n))
+		return 0;
+	uint64_t *both = realloc(p->recalled, (n + o->n_out + 1) * sizeof(*both));
+	if (!both)
+		return failed(p, -ENOMEM);
+	p->recalled = both;
+	if (o->n_out)
+		memcpy(both + n, o->out, o->n_out * sizeof(*both));
+	p->recalling = *o;
+	p->recalling.out = both;
+	p->recalling.n_out += n;
+	p->o = &p->recalling;
+	p->out->left_out = name_functions(p->model, both, n);
+	p->out->n_left_out = p->out->left_out ? n : 0;
+	return 0;
+}
+
+/* For the next recording. That it cannot be kept costs that its time, and nothing else. */
+static void remember(struct planner *p)
+{
+	if (p->taken_path && p->o->n_out && !plan_cache_make_folders(p->taken_path))
+		taken_before_write(p->taken_path, p->o->out, p->o->n_out);
+}
+
+/* More arguments or fewer, with the result or without: all that is asked for. */
+static uint8_t joined_reads(uint8_t a, uint8_t b)
+{
+	uint8_t n = (a & READS_ARGS) > (b & READS_ARGS) ? a & READS_ARGS : b & READS_ARGS;
+	return n | ((a | b) & READS_RESULT);
+}
+
+/* Which values are to be read of which functions. */
+static int find_reads(struct planner *p)
+{
+	const struct pugmark_model *m = p->model;
+	if (!p->o->n_reads)
+		return 0;
+	p->func_reads = calloc(m->n_funcs + 1, 1);
+	p->import_reads = calloc(m->n_imports + 1, 1);
+	if (!p->func_reads || !p->import_reads)
+		return failed(p, -ENOMEM);
+	for (uint32_t i = 0; i < p->o->n_reads; i++) {
+		const struct planning_reads *r = &p->o->reads[i];
+		struct patterns pattern = {0};
+		bool seen = false;
+		int err = patterns_add(&pattern, r->pattern, p->diag);
+		for (uint32_t f = 0; !err && f < m->n_funcs; f++)
+			if (patterns_match(&pattern, m->funcs[f].name, &seen) >= 0)
+				p->func_reads[f] = joined_reads(p->func_reads[f], r->what);
+		for (uint32_t k = 0; !err && k < m->n_imports; k++)
+			if (patterns_match(&pattern, m->imports[k].name, &seen) >= 0)
+				p->import_reads[k] = joined_reads(p->import_reads[k], r->what);
+		patterns_deinit(&pattern);
+		if (!err && !seen && !r->optional && !p->o->elsewhere)
+			err = pugmark_diag_set(p->diag, -ENOENT, m->path, PUGMARK_NO_OFFSET,
+					       "--args-of: no function matches '%s' (see: pugmark "
+					       "cfg --list)",
+					       r->pattern);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int make_program(struct planner *p)
+{
+	if (p->program)
+		return 0;
+	int err = plan_scope_find(p->model, p->o, &p->opaque, p->diag);
+	if (!err)
+		err = find_reads(p);
+	if (err)
+		return err;
+	bool *paths = NULL;
+	if (p->o->mode >= MODE_PATHS_BLOCKS) {
+		paths = malloc(p->model->n_funcs + 1);
+		if (!paths)
+			return failed(p, -ENOMEM);
+		for (uint32_t f = 0; f < p->model->n_funcs; f++)
+			paths[f] = !p->opaque || !p->opaque[f];
+	}
+	struct program_options options = {
+		.costs = p->costs,
+		.opaque = p->opaque,
+		.entered = p->entered,
+		.traced = p->traced,
+		.bound = p->bound,
+		.paths = paths,
+		.counts = p->profile.counts,
+		.func_reads = p->func_reads,
+		.import_reads = p->import_reads,
+	};
+	err = program_from_model(p->model, &options, &p->program);
+	free(paths);
+	return err ? failed(p, err) : 0;
+}
+
+static int choose_from_seed(const struct planner *p, struct choice *choice, uint32_t *unresolved)
+{
+	struct choice_seed seed;
+	int err = choice_seed_from_plan(p->program, p->o->seed, &seed);
+	if (err)
+		return err;
+	err = choose_witnesses_seeded(p->program, &seed, choice, unresolved);
+	choice_seed_deinit(&seed);
+	return err == -EDOM ? 0 : err;
+}
+
+static int choose(const struct planner *p, enum plan_mode mode, struct choice *choice,
+		  uint32_t *unresolved)
+{
+	if (p->o->seed && mode == MODE_BEST && !p->o->returns_apart)
+		return choose_from_seed(p, choice, unresolved);
+	int err = p->o->returns_apart
+			  ? choose_witnesses_returns_apart(p->program, mode, choice, unresolved)
+			  : choose_witnesses(p->program, mode, choice, unresolved);
+	/* What cannot be told apart is as good as it gets, and reported. */
+	return err == -EDOM ? 0 : err;
+}
+
+static int plan(struct planner *p)
+{
+	struct choice choice;
+	uint32_t unresolved = 0;
+	int err = make_program(p);
+	if (err)
+		return err;
+	say(p, "choosing what to probe");
+	err = choose(p, p->o->mode, &choice, &unresolved);
+	if (err)
+		return failed(p, err);
+	err = plan_build(p->program, &choice, p->o->mode, p->model, &p->out->plan);
+	choice_deinit(&choice);
+	if (err)
+		return failed(p, err);
+	return 0;
+}
+
+/* What mode full would do with the same scope and counts. */
+static int compare(struct planner *p)
+{
+	struct choice choice;
+	struct pugmark_plan *full;
+	uint32_t unresolved = 0;
+	int err = make_program(p);
+	if (err)
+		return err;
+	say(p, "comparing");
+	err = choose(p, MODE_FULL, &choice, &unresolved);
+	if (err)
+		return failed(p, err);
+	err = plan_build(p->program, &choice, MODE_FULL, p->model, &full);
+	choice_deinit(&choice);
+	if (err)
+		return failed(p, err);
+	p->out->full_sites = full->n_sites;
+	p->out->full_cost_ns = full->expected_cost_ns;
+	pugmark_plan_free(full);
+	return 0;
+}
+
+static int write_to_stdout(struct planner *p)
+{
+	void *bytes;
+	size_t len;
+	int err = plan_encode(p->out->plan, &bytes, &len);
+	if (err)
+		return failed(p, err);
+	err = write_all(STDOUT_FILENO, bytes, len);
+	free(bytes);
+	return err ? pugmark_diag_set(p->diag, err, "standard output", PUGMARK_NO_OFFSET,
+				      "cannot write the plan: %s", strerror(-err))
+		   : 0;
+}
+
+/* In the cache; that there is none costs the next planning its time, and nothing else. */
+static int keep(struct planner *p)
+{
+	struct planning_result *out = p->out;
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	if (out->path && !plan_cache_keep(out->path, out->plan, &diag))
+		return 0;
+	int n = out->path
+			? asprintf(&out->not_kept, "%s: %s (set XDG_CACHE_HOME)", out->path,
+				   diag.text)
+			: asprintf(&out->not_kept, "no folder for it (set XDG_CACHE_HOME or HOME)");
+	free(out->path);
+	out->path = NULL;
+	if (n < 0)
+		out->not_kept = NULL;
+	return n < 0 ? failed(p, -ENOMEM) : 0;
+}
+
+static int make_file(struct planner *p)
+{
+	if (!p->o->output)
+		return keep(p);
+	if (!strcmp(p->o->output, "-"))
+		return write_to_stdout(p);
+	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
+}
+
+/* Of all that a plan is made from beside the options; of the binary, its code: a build-id alone
+ * does not tell that (plan_places.h). */
+static uint32_t input_hash(const struct planner *p)
+{
+	const struct pugmark_model *m = p->model;
+	uint32_t code = plan_places_code(m);
+	uint32_t hash = crc32(p->profile.hash, (const void *)&p->costs, sizeof(p->costs));
+	hash = crc32(hash, (const void *)&code, sizeof(code));
+	hash = crc32(hash, p->entered, m->n_funcs);
+	hash = crc32(hash, p->traced, m->n_imports);
+	return crc32(hash, p->bound, m->n_imports);
+}
+
+static int plan_or_load(struct planner *p)
+{
+	int err = open_model(p);
+	if (!err)
+		err = recall(p);
+	const struct planning_options *o = p->o;
+	if (!err && o->n_profiles) {
+		say(p, "counting in what was recorded");
+		err = profile_read(o->profiles, o->n_profiles, p->model, &p->profile, p->diag);
+	}
+	if (err)
+		return err;
+	p->out->path = o->output ? strdup(o->output) : plan_cache_path(p->model, o, input_hash(p));
+	if (o->output && !p->out->path)
+		return failed(p, -ENOMEM);
+	if (!o->output && !o->fresh)
+		p->out->plan = plan_cache_find(p->out->path, p->model, o->mode);
+	p->out->cached = p->out->plan != NULL;
+	if (p->out->cached)
+		return 0;
+	err = plan(p);
+	return err ? err : make_file(p);
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+int planning_make(const char *binary, const struct planning_options *options,
+		  struct planning_result *out, struct pugmark_diag *diag)
+{
+	struct planner p = {
+		.o = options,
+		.binary = binary,
+		.out = out,
+		.diag = diag,
+	};
+	*out = (struct planning_result){0};
+	out->costs_measured = probe_costs_of_machine(&p.costs);
+	out->costs = p.costs;
+	double start = now_s();
+	int err = plan_or_load(&p);
+	out->seconds = now_s() - start;
+	if (!err)
+		remember(&p);
+	if (!err && options->compare)
+		err = compare(&p);
+	if (!err && (options->compare || options->keep_model)) {
+		out->model = p.read;
+		p.read = NULL;
+	}
+	program_free(p.program);
+	free(p.entered);
+	free(p.traced);
+	free(p.bound);
+	free(p.recalled);
+	free(p.taken_path);
+	free(p.opaque);
+	free(p.func_reads);
+	free(p.import_reads);
+	profile_deinit(&p.profile);
+	pugmark_model_free(p.read);
+	if (err)
+		planning_deinit(out);
+	return err;
+}
+
+void planning_deinit(struct planning_result *result)
+{
+	pugmark_plan_free(result->plan);
+	pugmark_model_free(result->model);
+	free(result->path);
+	free(result->not_kept);
+	free(result->left_out);
+	*result = (struct planning_result){0};
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* planning.h: from a binary to its plan, by way of the cache: what `plan` and `record` share. */
+#ifndef USER_PLANNING_H
+#define USER_PLANNING_H
+
+#include <pugmark/plan.h>
+
+#include "offline/choose/choose.h"
+#include "user/cli/progress.h"
+
+#define PLANNING_TRACED_MAX 64
+#define PLANNING_PLUGINS_MAX 512
+
+struct planning_reads {
+	const char *pattern;
+	uint8_t what;  /* enum plan_reads */
+	bool optional; /* it need not match anything */
+};
+
+struct planning_options {
+	enum plan_mode mode; /* from MODE_PATHS_BLOCKS on: blocks are traced as well */
+	/* Patterns of function names (globs, or /regex/): traced are those that match one of @only
+	 * (all, where there is none) and none of @without. The others are opaque. */
+	const char *const *only, *const *without;
+	uint32_t n_only, n_without;
+	const uint64_t *out; /* functions, by ELF address, that are opaque in any case */
+	uint32_t n_out;
+	/* What probes may cost, in percent; 0: whatever. What an earlier recording has taken out
+	 * for it is out from the start (but with fresh), and @out is kept for the next one. */
+	double max_overhead;
+	bool elsewhere; /* a pattern that matches nothing here matches in another module */
+	/* Exported functions are entered from outside: all of them, or (false) those that a library
+	 * which the binary needs names, or one of @plugins: files that are loaded later. */
+	bool all_exports;
+	const char *const *plugins;
+	uint32_t n_plugins;
+	bool any_program; /* a library: other programs than those may be linked with it */
+	/* Other modules that are traced as well: calls into them show, and so do theirs. */
+	const char *const *traced;
+	uint32_t n_traced;
+	/* Values to be read of calls of functions that match, here or imported. */
+	const struct planning_reads *reads;
+	uint32_t n_reads;
+	const char *origin;	     /* where the binary is; NULL: where it is opened */
+	bool returns_apart;	     /* keep every return instruction of a function apart */
+	const char *const *profiles; /* recordings to take counts from; none: estimates */
+	uint32_t n_profiles;
+	const char *output; /* where the plan goes, "-": standard output; NULL: the cache */
+	bool fresh;	    /* do not look in the cache */
+	/* A plan of the same file for a larger scope, and the model that it is of: mode best begins
+	 * with them, which takes a fraction of the time. Both or neither. */
+	const struct pugmark_plan *seed;
+	const struct pugmark_model *seed_model;
+	bool keep_model;	   /* for another planning: the result has it */
+	bool compare;		   /* look at what mode full would do as well */
+	struct progress *progress; /* is told what is being done; NULL: nobody is */
+};
+
+/* How the plan came about, for those who show it. */
+struct planning_result {
+	struct pugmark_plan *plan; /* freed with planning_deinit(), as all of this */
+	char *path;		   /* the plan file; NULL where it could not be kept */
+	char *not_kept;		   /* then: why */
+	bool cached;		   /* it was there already */
+	char *left_out;		   /* names of what an earlier recording has taken out; or NULL */
+	uint32_t n_left_out;
+	double seconds;		  /* what it took */
+	struct probe_costs costs; /* by which it was chosen */
+	bool costs_measured;	  /* they are this machine's, not the defaults */
+	/* compare, keep_model: the model; compare: how many probes mode full has and what they are
+	 * expected to cost
+	 */
+	struct pugmark_model *model;
+	uint32_t full_sites;
+	double full_cost_ns;
+};
+
+/* Plans @binary, or takes its plan from the cache ($XDG_CACHE_HOME/pugmark, else
+ * $HOME/.cache/pugmark; the key is the build-id and all of the options that matter). Returns 0, or
+ * -errno with @diag filled (-ENOENT: a pattern matches no function; -ENODATA: nothing is left to
+ * trace). A cache that cannot be written to is no error: the plan is there, and has no file. */
+int planning_make(const char *binary, const struct planning_options *options,
+		  struct planning_result *out, struct pugmark_diag *diag);
+void planning_deinit(struct planning_result *result);
+
+/* The placements of level paths: "blocks", "targets", "edges", "nodes", "best", or false. */
+bool planning_placement_named(const char *name, enum plan_mode *out);
+/* "full", "branch", "casper", "best", or false. */
+bool planning_mode_named(const char *name, enum plan_mode *out);
+const char *planning_mode_name(enum plan_mode mode);
+
+#endif

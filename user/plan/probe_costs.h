@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* probe_costs.h: what a probe costs on this machine: the file that `pugmark doctor` leaves. */
+#ifndef USER_PROBE_COSTS_H
+#define USER_PROBE_COSTS_H
+
+#include "offline/program/program.h"
+
+/* The measured costs ($XDG_CACHE_HOME/pugmark/costs.json, else below $HOME/.cache), each of them
+ * the default where there is none. Whether all are measured. */
+bool probe_costs_of_machine(struct probe_costs *costs);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* process_lines.h: what happened to processes, as the lines of a recording's process segment. */
+#ifndef USER_PROCESS_LINES_H
+#define USER_PROCESS_LINES_H
+
+#include "offline/base/varint.h"
+#include "user/record/recording_writer.h"
+
+/* Zeroed to begin with; whoever has written the lines sets text.len and n to 0. */
+struct process_lines {
+	struct bytes text;
+	uint32_t n;
+	uint64_t first_ns, last_ns; /* of the lines */
+};
+
+void process_lines_deinit(struct process_lines *lines);
+/* Each adds one line and returns 0 or -ENOMEM. */
+int process_lines_add(struct process_lines *lines, const struct process_record *r);
+/* @bytes: of @text and what follows it in the chunk. */
+int process_lines_maps(struct process_lines *lines, const struct chunk_text *text, uint32_t bytes);
+int process_lines_note(struct process_lines *lines, const struct chunk_text *text, uint32_t bytes);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* recording_writer.h: writes a recording (docs/recording-format.md) out of what the rings said.
+ * One thread uses it at a time; the counters may be read by another. */
+#ifndef USER_RECORDING_WRITER_H
+#define USER_RECORDING_WRITER_H
+
+#include "user/record/recorder.h"
+
+#include <linux/types.h>
+#include "bpf/protocol.h"
+#include <stdatomic.h>
+
+struct recording_writer;
+struct text_span;
+
+/* One thing that a ring or the collector said, as it lies in a chunk: this, then `bytes` bytes,
+ * then up to 7 of padding. The first 32-bit word tells what: enum ring_kind, enum process_kind, or:
+ */
+struct chunk_entry {
+	__u32 bytes;
+	__u32 reserved;
+};
+
+enum { CHUNK_MAPS = 32, CHUNK_NOTE = 33 };
+
+/* CHUNK_MAPS: the executable mappings of a process, in the words of /proc/PID/maps; CHUNK_NOTE: a
+ * sentence. */
+struct chunk_text {
+	__u32 kind;
+	__s32 pid;
+	__u64 time_ns;
+	char text[];
+};
+
+struct recording_totals {
+	_Atomic uint64_t events, lost, tasks, segments, bytes;
+};
+
+/* Makes the directory, copies the plans, writes meta.json. */
+int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
+			  struct recording_writer **out, struct pugmark_diag *diag);
+/* Writes what is in a chunk of @len bytes. Returns 0 or -errno (-ENOSPC); from then on nothing more
+ * is written, and what is there stays readable. @more: another chunk follows soon, and for that the
+ * events of a task which has most of this one may wait, until recording_writer_settle() at last. */
+int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, size_t len, bool more);
+int recording_writer_settle(struct recording_writer *w);
+/* Whether anything waits. */
+bool recording_writer_keeps(const struct recording_writer *w);
+/* What is probed changes: from here on batches of the next generation are of @modules, which are
+ * added to those of the recording; @text: what is noted of it. While no batch is written. */
+int recording_writer_change(struct recording_writer *w, const struct recorder_options *options,
+			    const struct text_span *spans, struct pugmark_diag *diag);
+/* When that began to hold; when what was probed held no more. */
+void recording_writer_began(struct recording_writer *w, uint64_t time_ns);
+void recording_writer_ended(struct recording_writer *w, uint64_t time_ns);
+struct recording_totals *recording_writer_totals(struct recording_writer *w);
+/* Frees the writer, and leaves the recording as it is: as if killed. */
+void recording_writer_abandon(struct recording_writer *w);
+/* Closes the recording, saying why it ends, and frees the writer. */
+int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,
+			   struct pugmark_diag *diag);
+
+#endif

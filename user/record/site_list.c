@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* site_list.c: reads sites from a text file. */
+#include "user/record/site_list.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where @addr lies in an ELF file, by its loaded segments. */
+static uint64_t offset_of(FILE *elf, uint64_t addr)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	rewind(elf);
+	if (fread(&eh, sizeof(eh), 1, elf) != 1)
+		return UINT64_MAX;
+	for (unsigned i = 0; i < eh.e_phnum; i++) {
+		if (fseek(elf, eh.e_phoff + i * sizeof(ph), SEEK_SET) ||
+		    fread(&ph, sizeof(ph), 1, elf) != 1)
+			return UINT64_MAX;
+		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X && addr >= ph.p_vaddr &&
+		    addr - ph.p_vaddr < ph.p_filesz)
+			return addr - ph.p_vaddr + ph.p_offset;
+	}
+	return UINT64_MAX;
+}
+
+static int read_line(const char *line, FILE *elf, struct plan_site *site)
+{
+	unsigned kind, capture, reg, cond, base = 0, index = 0, scale = 0, is_memory = 0;
+	uint64_t addr;
+	int64_t disp = 0;
+	int off;
+	int n = sscanf(line, "%" SCNx64 " %u %u %u %d %u %u %u %u %u %" SCNd64, &addr, &kind,
+		       &capture, &reg, &off, &cond, &base, &index, &scale, &is_memory, &disp);
+
+	if (n != (capture & CAPTURE_TARGET ? 11 : 6))
+		return -EINVAL;
+	*site = (struct plan_site){
+		.addr = addr,
+		.off_file = offset_of(elf, addr),
+		.kind = kind,
+		.capture = capture,
+		.cfa_reg = reg,
+		.cfa_off = off,
+		.cond = cond,
+		.operand = {base, index, scale, is_memory, 0, disp},
+	};
+	return site->off_file == UINT64_MAX || reg > CFA_BP || cond > 15 ? -EINVAL : 0;
+}
+
+int site_list_read(const char *path, const char *binary, struct plan_site **out, uint32_t *n,
+		   struct pugmark_diag *diag)
+{
+	FILE *f = fopen(path, "re"), *elf = f ? fopen(binary, "re") : NULL;
+	struct plan_site *sites = NULL;
+	uint32_t count = 0, cap = 0, number = 0;
+	char line[256];
+	int err = f && elf ? 0 : -errno;
+
+	while (!err && fgets(line, sizeof(line), f)) {
+		number++;
+		if (*line == '#' || *line == '\n')
+			continue;
+		if (count == cap) {
+			cap = cap ? 2 * cap : 256;
+			struct plan_site *more = realloc(sites, cap * sizeof(*sites));
+			if (!more) {
+				err = -ENOMEM;
+				break;
+			}
+			sites = more;
+		}
+		err = read_line(line, elf, &sites[count++]);
+	}
+	if (f)
+		fclose(f);
+	if (elf)
+		fclose(elf);
+	if (err) {
+		free(sites);
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "line %u: %s", number,
+					strerror(-err));
+	}
+	*out = sites;
+	*n = count;
+	return 0;
+}

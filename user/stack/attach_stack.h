@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* attach_stack.h: the stack of a thread that ran before it was recorded: put together from what the
+ * probe sent of it, and reduced to its return addresses. */
+#ifndef USER_ATTACH_STACK_H
+#define USER_ATTACH_STACK_H
+
+#include "user/record/recorder.h"
+
+#include <linux/types.h>
+#include "bpf/protocol.h"
+
+struct text_span;
+struct witness_event;
+
+struct stack_copy {
+	uint64_t ip, regs[16];
+	uint64_t addr;
+	uint64_t *words;
+	uint32_t n_words, cap;
+};
+
+/* Adds the next piece to *@copy, which is made for the first (NULL until then; the caller frees it
+ * with stack_copy_free()). Returns 0 or -ENOMEM; a piece that does not fit is left out. */
+int stack_copy_add(struct stack_copy **copy, const struct attach_stack *piece, uint32_t bytes);
+void stack_copy_free(struct stack_copy *copy);
+
+struct attach_stacks;
+
+int attach_stacks_new(const struct recorder_options *options, struct attach_stacks **out);
+void attach_stacks_free(struct attach_stacks *stacks);
+/* Leaves only return addresses in @copy, a thread of process @pid: the others become
+ * EVENT_STACK_UNKNOWN, and n_words ends with the last; or, where that is the end of the stack, with
+ * a 0 behind it. Returns whether any was found. */
+bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_copy *copy);
+/* Where on the stack of @event, an EVENT_SIGNAL that was made of @note, the innermost return
+ * address into one of @n spans lies that is one of a call in progress; SIGNAL_NO_CALLER: there is
+ * none; 0: not known. */
+uint64_t attach_stacks_caller(struct attach_stacks *stacks, const struct signal_note *note,
+			      const struct witness_event *event, const struct text_span *spans,
+			      uint32_t n);
+/* Where what the signal of @note finds the task in is about to return to, if that is in a register
+ * and no more on the stack, as behind the system call of vfork(); 0: it is not, or not known. */
+uint64_t attach_stacks_returning(struct attach_stacks *stacks, const struct signal_note *note);
+/* Takes out of the snapshot of @event, of process @pid, what is no return address of a call in
+ * progress, as far as that can be told; @words: DEEP_WORDS of room for what is left. */
+struct clean_from;
+void attach_stacks_clean(struct attach_stacks *stacks, pid_t pid, const struct clean_from *from,
+			 uint64_t *words, struct witness_event *event);
+/* Process @pid runs another program. */
+void attach_stacks_forget(struct attach_stacks *stacks, pid_t pid);
+/* Where @module is in the process whose stack reduce() has just looked at. */
+bool attach_stacks_bias(struct attach_stacks *stacks, const struct recorder_module *module,
+			uint64_t *bias);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* clean_stack.h: takes out of a stack snapshot what only looks like the return address of a call in
+ * progress, as far up as call frame information tells the frames. */
+#ifndef USER_CLEAN_STACK_H
+#define USER_CLEAN_STACK_H
+
+#include "user/stack/unwind.h"
+
+struct witness_event;
+
+/* Where a walk begins: in a frame, or right above one that is known already. */
+struct clean_from {
+	uint64_t ip; /* of an instruction in the frame; 0: the frame ends at sp, with its return
+			address below */
+	uint64_t sp, bp;
+	bool bp_known;
+};
+
+/* Copies the snapshot of @event into @words, with 0 in place of such addresses, and makes it the
+ * event's. Where nothing can be told it is left as it is. Of what a signal's frame right above
+ * @event's holds, only the return address is one; the frames of other handlers that are running are
+ * marked (EVENT_STACK_HANDLER). *@unmapped: a return address that is
+ * not known to be code, where the walk has ended; 0: there was none. */
+void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint64_t *words,
+		 struct witness_event *event, uint64_t *unmapped);
+
+#endif

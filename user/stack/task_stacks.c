@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* task_stacks.c: puts the stacks of a task together from what the probes sent of them. */
+#include "user/stack/task_stacks.h"
+
+#include <pugmark/event.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LOWEST_ADDRESS = 4096, /* nothing is mapped below */
+	ADDRESS_BITS = 56,
+	/* A frame that the kernel makes for a handler, from its return address to cs and ss. */
+	SIGNAL_WORDS = 25,
+	SIGNAL_CS = 0x33,
+	SIGNAL_SS = 0x2b,
+};
+
+void task_stacks_deinit(struct task_stacks *t)
+{
+	for (unsigned k = 0; k < BATCH_SNAPSHOTS; k++) {
+		free(t->snapshots[k]);
+		free(t->deeps[k]);
+	}
+}
+
+/* Puts it together from what was sent of it and the one before. */
+int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uint32_t bytes)
+{
+	uint32_t n = sent->n_sent, total = sent->n_words;
+	struct snapshot **slot = &t->snapshots[sent->serial % BATCH_SNAPSHOTS], *snap;
+	const struct snapshot *old = t->last;
+
+	if (total > SNAPSHOT_WORDS || n > total ||
+	    bytes != offsetof(struct snapshot, words) + 8 * n)
+		return 0;
+	snap = malloc(sizeof(*snap));
+	if (!snap)
+		return -ENOMEM;
+	memcpy(snap, sent, bytes);
+	for (uint32_t i = n; i < total; i++) {
+		uint64_t at =
+			old ? i + (uint64_t)((int64_t)(snap->addr - old->addr) / 8) : UINT64_MAX;
+
+		snap->words[i] = at < SNAPSHOT_WORDS ? old->words[at] : 0;
+	}
+	/* That value is kept for words that are not known. */
+	for (uint32_t i = 0; i < total; i++)
+		snap->words[i] = snap->words[i] == EVENT_STACK_UNKNOWN ? 0 : snap->words[i];
+	free(*slot); /* BATCH_SNAPSHOTS ago, so never the last one */
+	t->last = *slot = snap;
+	return 0;
+}
+
+int task_stacks_deep(struct task_stacks *t, const struct deep_stack *sent, uint32_t bytes)
+{
+	struct deep_stack **slot = &t->deeps[sent->serial % BATCH_SNAPSHOTS];
+
+	if (bytes < offsetof(struct deep_stack, words) || sent->n > DEEP_MAX ||
+	    sent->n_words > DEEP_WORDS ||
+	    bytes != offsetof(struct deep_stack, words) + sent->n * sizeof(*sent->words))
+		return 0;
+	free(*slot);
+	*slot = malloc(bytes);
+	if (!*slot)
+		return -ENOMEM;
+	memcpy(*slot, sent, bytes);
+	return 0;
+}
+
+/* Puts what lies above the snapshot of @e, if anything was sent, behind it. */
+static int add_deep(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		    struct witness_event *e)
+{
+	const struct deep_stack *deep = t->deeps[serial % BATCH_SNAPSHOTS];
+
+	if (!deep || deep->serial != serial || deep->n_words <= e->stack_words)
+		return 0;
+	if (!*words)
+		*words = malloc(DEEP_WORDS * sizeof(**words));
+	if (!*words)
+		return -ENOMEM;
+	uint64_t *w = *words;
+	memcpy(w, e->stack, e->stack_words * sizeof(*w));
+	for (uint32_t i = e->stack_words; i < deep->n_words; i++)
+		w[i] = EVENT_STACK_UNKNOWN;
+	for (uint32_t i = 0; i < deep->n; i++)
+		if (deep->words[i].place >= e->stack_words && deep->words[i].place < deep->n_words)
+			w[deep->words[i].place] = deep->base + deep->words[i].off;
+	e->stack = w;
+	e->stack_words = deep->n_words;
+	return 0;
+}
+
+int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		     struct witness_event *e)
+{
+	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
+
+	if (!snap || snap->serial != serial)
+		return 0;
+	e->stack = (const uint64_t *)snap->words;
+	e->stack_addr = snap->addr;
+	e->stack_words = snap->n_words;
+	return add_deep(t, serial, words, e);
+}
+
+/* Whether @word, which lies at @addr, cannot be of use to those who look for calls in progress:
+ * neither is it a return address nor a frame pointer. What is there is data, and will be as long as
+ * the process runs this program. */
+static bool is_data(const struct snapshot *s, uint64_t addr, uint64_t word)
+{
+	bool low = word < LOWEST_ADDRESS, no_address = word >> ADDRESS_BITS;
+	bool below = word >= s->addr && word <= addr;
+	bool heap = word - s->heap < s->heap_end - s->heap &&
+		    s->addr - s->heap >= s->heap_end - s->heap; /* or the stack is there */
+	bool args =
+		word - s->args < s->args_end - s->args || addr - s->args < s->args_end - s->args;
+
+	return (low || no_address || below || heap || args) && word != EVENT_STACK_UNKNOWN &&
+	       word != EVENT_STACK_HANDLER;
+}
+
+int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		     struct witness_event *e)
+{
+	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
+	uint32_t kept = 0; /* up to here it is a frame that the kernel made for a handler */
+
+	if (!e->stack || !snap || snap->serial != serial)
+		return 0;
+	if (!*words)
+		*words = malloc(DEEP_WORDS * sizeof(**words));
+	if (!*words)
+		return -ENOMEM;
+	uint64_t *w = *words;
+	if (e->stack != w)
+		memcpy(w, e->stack, e->stack_words * sizeof(*w));
+	for (uint32_t i = 0; i < e->stack_words; i++) {
+		uint32_t last = i + SIGNAL_WORDS - 1;
+
+		if (last < e->stack_words && (uint16_t)w[last] == SIGNAL_CS &&
+		    w[last] >> 48 == SIGNAL_SS)
+			kept = last + 1;
+		if (i >= kept && is_data(snap, e->stack_addr + 8 * (uint64_t)i, w[i]))
+			w[i] = 0;
+	}
+	e->stack = w;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* task_stacks.h: the last stacks of a task, put together from what the probes sent of them, until
+ * the events come that they belong to. */
+#ifndef USER_TASK_STACKS_H
+#define USER_TASK_STACKS_H
+
+#include <pugmark/event.h>
+
+#include <linux/types.h>
+#include "bpf/protocol.h"
+#include <stdint.h>
+
+/* Zeroed to begin with. */
+struct task_stacks {
+	struct snapshot *snapshots[BATCH_SNAPSHOTS]; /* by serial, modulo */
+	const struct snapshot *last;		     /* one of them */
+	struct deep_stack *deeps[BATCH_SNAPSHOTS];   /* by serial, modulo; few have any */
+};
+
+void task_stacks_deinit(struct task_stacks *t);
+/* Each keeps what was sent, @bytes long, and returns 0 or -ENOMEM; what does not hold together is
+ * left out. */
+int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uint32_t bytes);
+int task_stacks_deep(struct task_stacks *t, const struct deep_stack *sent, uint32_t bytes);
+/* Gives @e the stack of that serial, where there is one, with what is known of the part above it;
+ * for that *@words, DEEP_WORDS of them, is made at need (the caller frees). The stack is borrowed
+ * until the next call with the same @words or @t. Returns 0 or -ENOMEM. */
+int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		     struct witness_event *e);
+/* Takes out of that stack, once it was told, what is neither code nor of the stack above: in its
+ * place is 0. What the kernel saved for a handler stays. */
+int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **words,
+		     struct witness_event *e);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* calls.h: turns the events of one thread into calls that begin and end. It keeps the stack of what
+ * is open: functions of traced modules, and above them the call that is outside of these, whose
+ * return is no event (it is known to be over when the next event is not a callback from it). A
+ * thread that goes on on another stack leaves what is open on the first as it is. */
+#ifndef USER_CALLS_H
+#define USER_CALLS_H
+
+#include <pugmark/trace_event.h>
+
+#include "user/view/stacks.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct call {
+	uint64_t from_ns, to_ns; /* it began between these two */
+	uint64_t site;		 /* address of the call or jump; 0: entered from outside */
+	const char *import;	 /* outside: its name, or "" */
+	uint32_t func;		 /* of its module's plan; PUGMARK_NONE: outside, or not known */
+	uint32_t depth;		 /* the trace's depth while this is the innermost */
+	uint16_t module;	 /* outside: the module that calls */
+	uint8_t how;   /* TRACE_CALL, TRACE_TAIL, TRACE_ENTER; TRACE_GAP: it was found open
+			  after a gap */
+	uint8_t cause; /* TRACE_ENTER: enum trace_cause */
+	bool outside;
+};
+
+enum call_end {
+	CALL_RETURNED,
+	CALL_JUMPED,   /* it was left by a tail call */
+	CALL_UNWOUND,  /* by an exception or longjmp */
+	CALL_GIVEN_UP, /* in a gap: how and when is not known */
+	CALL_OPEN,     /* at the end of the thread */
+};
+
+/* The call at @level of the stack begins: stack[0..level] are open. For a call that is left by
+ * @end, between @from_ns and @to_ns, ->leave comes while it still is at @level. */
+struct calls_sink {
+	void (*enter)(void *ctx, const struct call *stack, uint32_t level);
+	void (*leave)(void *ctx, const struct call *stack, uint32_t level, enum call_end end,
+		      uint64_t from_ns, uint64_t to_ns);
+	void (*gap)(void *ctx, const struct trace_event *event);
+	/* A block of the call at @level ran (level paths). May be NULL. */
+	void (*block)(void *ctx, const struct call *stack, uint32_t level,
+		      const struct trace_event *event);
+	/* The thread is about to leave its stack, and has left it. Each may be NULL. */
+	void (*leaves_stack)(void *ctx, const struct trace_event *event);
+	void (*left_stack)(void *ctx, const struct trace_event *event);
+	size_t note_bytes; /* of what is kept for each call that is open, in calls.notes */
+};
+
+struct calls {
+	const struct calls_sink *sink;
+	void *ctx;
+	struct call *stack; /* heap */
+	void *notes;	    /* heap: the sink's, of the calls on the stack, by level */
+	uint32_t n, cap;
+	struct stacks stacks, stacks_of_notes; /* those that were left */
+	uint64_t last_from_ns;		       /* of the last event */
+	uint64_t gap_from_ns, gap_to_ns;
+	bool after_gap;
+};
+
+void calls_init(struct calls *calls, const struct calls_sink *sink, void *ctx);
+void calls_deinit(struct calls *calls);
+/* 0 or -ENOMEM. */
+int calls_feed(struct calls *calls, const struct trace_event *event);
+/* The thread ended at @end_ns: what is open is left as CALL_OPEN. */
+void calls_finish(struct calls *calls, uint64_t end_ns);
+
+#endif
