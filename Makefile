@@ -233,8 +233,7 @@ endef
 export pugmark_pc
 
 MANS := $(wildcard docs/man/*.1)
-# batch.h is between the command and its BPF programs.
-HEADERS := $(filter-out %/batch.h,$(wildcard include/pugmark/*.h))
+HEADERS := $(wildcard include/pugmark/*.h)
 D = $(DESTDIR)
 
 install: all ## into DESTDIR and PREFIX (/usr/local)

@@ -207,7 +207,7 @@ struct walk {
 	struct first_entry *found;
 	uint32_t n_found, cap_found;
 	uint32_t alt;
-	bool failed, top;
+	bool failed, top, unplaced;
 };
 
 static uint32_t place_hash(struct place p)
@@ -326,6 +326,7 @@ static void pass(struct walk *w, uint32_t node, struct place p)
 	};
 	if (n->kind == NODE_KIND_CALL) {
 		callee.decision = w->t->plan->funcs[n->callee].entry;
+		w->unplaced |= !tail && n->height == PUGMARK_HEIGHT_UNKNOWN;
 		go_to(w, callee);
 	}
 	if (n->kind == NODE_KIND_UNKNOWN)
@@ -420,7 +421,9 @@ static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 	}
 	sort_found(w.found, w.n_found);
 	summary.top = w.top;
-	summary.unsure = t->unsure_decision && t->unsure_decision[decision];
+	/* An event in a callee of which nothing tells where its frame lies may as well be of
+	 * another activation, further out. */
+	summary.unsure = w.unplaced || (t->unsure_decision && t->unsure_decision[decision]);
 	struct decision_table *table = w.failed ? NULL : table_of(&summary, w.found, w.n_found);
 	free(w.queue);
 	free(w.seen);

@@ -29,9 +29,10 @@ struct decision_table {
 	uint32_t n, n_any;
 	uint32_t slot_shift; /* there are 2^(32 - slot_shift) slots */
 	uint32_t empty; /* the alternative that can be silent up to the function's exit; or NONE */
-	uint32_t n_empty;	      /* how many can: more than one is a fault of the plan */
-	bool top;		      /* too many terms to list: nothing can be told */
-	bool unsure;		      /* the plan says that an event may begin two alternatives */
+	uint32_t n_empty; /* how many can: more than one is a fault of the plan */
+	bool top;	  /* too many terms to list: nothing can be told */
+	bool unsure; /* an event may begin two alternatives, or one of them and what follows the
+			function as well */
 	struct decision_table *older; /* the one that was built before */
 };
 

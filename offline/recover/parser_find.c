@@ -36,11 +36,18 @@ static uint32_t only_one(struct parser *p, uint32_t alt, uint32_t other)
 	return alt;
 }
 
+/* Whether nothing tells where the frame lies: it is below a call at a height that is not known, of
+ * which no event tells. Then depths tell nothing apart. */
+static bool nothing_places(const struct frame *f)
+{
+	return f->doubtful && !f->cfa;
+}
+
 /* But where the plan says otherwise, the first alternative that the event fits is the only one. */
 static uint32_t first_fit(struct parser *p, const struct frame *f, const struct decision_table *t,
 			  const struct lookahead *la)
 {
-	bool only = !t->unsure && !(f->doubtful && !f->cfa);
+	bool only = !t->unsure && !nothing_places(f);
 	uint32_t alt = PUGMARK_NONE;
 	p->doubted |= t->unsure;
 	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
@@ -219,10 +226,11 @@ static bool may_enter_anew(const struct lookahead *la, const struct frame *f)
 	       (f->boundary == BELOW_ROOT || f->boundary == BELOW_CALLBACK);
 }
 
-/* Whether the event, which fits in frame @at, fits as well once that has gone on in silence: where
- * the plan says that nothing tells the way from there, or behind a call of which it says that its
- * end cannot be told. */
-static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t at, uint32_t open)
+/* Whether the event, which fits in frame @at by @alt, fits as well once that has gone on in
+ * silence: where the plan says that nothing tells the way from there, or behind a call of which it
+ * says that its end cannot be told. */
+static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t at, uint32_t alt,
+			uint32_t open)
 {
 	uint32_t lo = 0;
 	bool wanted = false;
@@ -236,7 +244,8 @@ static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t a
 		if (!wanted)
 			wanted = behind || position == AT_CALL
 					 ? parser_unsure_call(p, f)
-					 : parser_unsure_decision(p, f->module, decision);
+					 : nothing_places(f) ||
+						   parser_unsure_decision(p, f->module, decision);
 		if (position == AT_CALL) {
 			const struct plan_node *n = node_at(p, f->module, f->node);
 			if (behind && wanted && here && parser_enters_through(p, f, la))
@@ -245,7 +254,10 @@ static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t a
 				return false;
 			ends = n->flags & NODE_TAIL;
 			decision = n->next;
-			behind = true;
+			behind = behind || wanted || alt == PUGMARK_NONE;
+			wanted = wanted || (!behind && !ends &&
+					    (nothing_places(f) ||
+					     parser_unsure_decision(p, f->module, decision)));
 		} else if (position != AT_DECISION) {
 			return false;
 		}
@@ -305,7 +317,8 @@ bool parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, 
 	if (!find_below(p, la, open, level, alt) || p->torn)
 		return false;
 	if (p->unsure)
-		p->torn = may_have_landed(p, la, *level, *alt) || fits_behind(p, la, *level, open);
+		p->torn = may_have_landed(p, la, *level, *alt) ||
+			  fits_behind(p, la, *level, *alt, open);
 	return !p->torn;
 }
 

@@ -168,12 +168,15 @@ static inline bool parser_unsure_call(const struct parser *p, const struct frame
 	return unsure && unsure[f->node];
 }
 
-/* Whether the plan says that nothing tells the way from @decision of @module on. */
+/* Whether nothing tells the way from @decision of @module on: the plan says so, or it leads into a
+ * callee of which nothing tells where its frame lies. */
 static inline bool parser_unsure_decision(const struct parser *p, uint16_t module,
 					  uint32_t decision)
 {
-	const bool *unsure = p->tables[module]->unsure_decision;
-	return unsure && decision != PUGMARK_NONE && unsure[decision];
+	if (!p->tables[module]->unsure_decision || decision == PUGMARK_NONE)
+		return false;
+	const struct decision_table *t = parse_tables_at(p->tables[module], decision);
+	return !t || t->unsure;
 }
 
 /* Where the call @n of @module returns to in memory; 0: not known. */

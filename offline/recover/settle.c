@@ -125,7 +125,7 @@ bool silent_allowed(struct settling *s)
 	uint32_t decision;
 	uint8_t position = parser_position_below(p, s->level, &decision);
 	s->n_steps = 0;
-	s->keep = s->leave = s->announce = false;
+	s->keep = s->leave = s->announce = s->torn = false;
 	s->enter = PUGMARK_NONE;
 	if (before_call(s, position, decision) || at_dead_end(s, position, decision))
 		return true;
@@ -147,7 +147,7 @@ bool silent_allowed(struct settling *s)
 	if (follow_links(s, s->n_links, f->module, from))
 		return true;
 	s->n_steps = 0;
-	s->leave = s->announce = false;
+	s->leave = s->announce = s->torn = false;
 	s->enter = PUGMARK_NONE;
 	return just_ended(s, position, decision);
 }
@@ -266,7 +266,7 @@ enum settled parser_settle(struct parser *p, const struct witness_event *e, uint
 	bool located = locate(s, ip, bp), outside = located && s->func == PUGMARK_NONE;
 	if (located)
 		place_topmost(s);
-	if (located && silent_find_reading(s) && !doubtful(s)) {
+	if (located && silent_find_reading(s) && !s->torn && !doubtful(s)) {
 		result = s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
 		carry_out(s);
 	}

@@ -16,7 +16,8 @@
 struct way {
 	uint32_t decision, func;
 	uint32_t node;
-	int from; /* -1: the first */
+	int from;   /* -1: the first */
+	bool twice; /* another way leads there as well */
 };
 
 struct step {
@@ -56,6 +57,8 @@ struct settling {
 	struct way ways[WAYS_MAX];
 	uint16_t table[2 * WAYS_MAX]; /* hash of them: index + 1 */
 	int n_ways;
+	bool too_many; /* there are more than were looked at */
+	bool torn;     /* several ways lead to what was found: nothing tells them apart */
 };
 
 /* ---- of silent_ways.c ---- */

@@ -8,13 +8,19 @@
 
 static void add_way(struct settling *s, uint32_t decision, uint32_t func, uint32_t node, int from)
 {
-	if (decision == PUGMARK_NONE || s->n_ways == WAYS_MAX)
+	if (decision == PUGMARK_NONE)
 		return;
 	uint32_t h = decision * 2654435761u ^ func * 40503u;
 	for (uint32_t i; (i = s->table[h % (2 * WAYS_MAX)]); h++)
-		if (s->ways[i - 1].decision == decision && s->ways[i - 1].func == func)
+		if (s->ways[i - 1].decision == decision && s->ways[i - 1].func == func) {
+			s->ways[i - 1].twice = true;
 			return;
-	s->ways[s->n_ways++] = (struct way){decision, func, node, from};
+		}
+	if (s->n_ways == WAYS_MAX) {
+		s->too_many = true;
+		return;
+	}
+	s->ways[s->n_ways++] = (struct way){decision, func, node, from, false};
 	s->table[h % (2 * WAYS_MAX)] = s->n_ways;
 }
 
@@ -89,25 +95,47 @@ static bool add_steps(struct settling *s, int at)
 	return true;
 }
 
+/* Whether the goal is reached by the way @at; then in *@alt what is next there. */
+static bool is_goal(const struct settling *s, const struct pugmark_plan *plan, int at,
+		    enum goal goal, uint32_t node, uint32_t node_func, uint32_t *alt)
+{
+	if (goal == GOAL_AFTER)
+		return is_after(s, plan, at, node, node_func);
+	*alt = reached(s, plan, &s->ways[at], goal, node, node_func);
+	return *alt != PUGMARK_NONE;
+}
+
+/* Whether more than one way leads to @at. */
+static bool is_torn(const struct settling *s, int at)
+{
+	for (; at >= 0; at = s->ways[at].from)
+		if (s->ways[at].twice)
+			return true;
+	return s->too_many;
+}
+
 bool silent_find_way(struct settling *s, uint16_t module, struct way from, enum goal goal,
 		     uint32_t node, uint32_t node_func, uint32_t *alt)
 {
 	const struct pugmark_plan *plan = s->p->plans[module];
+	uint32_t other;
+	int found = -1, n = 0;
 	s->n_ways = 0;
+	s->too_many = false;
 	memset(s->table, 0, sizeof(s->table));
 	add_way(s, from.decision, from.func, from.node, -1);
 	for (int at = 0; at < s->n_ways; at++) {
 		const struct plan_decision *d = &plan->decisions[s->ways[at].decision];
-		bool there = goal == GOAL_AFTER && is_after(s, plan, at, node, node_func);
-		if (goal != GOAL_AFTER) {
-			*alt = reached(s, plan, &s->ways[at], goal, node, node_func);
-			there = *alt != PUGMARK_NONE;
+		if (is_goal(s, plan, at, goal, node, node_func, found < 0 ? alt : &other)) {
+			n++;
+			found = found < 0 ? at : found;
 		}
-		if (there)
-			return add_steps(s, at);
 		for (uint32_t i = d->first; i < d->first + d->n; i++)
 			if (plan->alternatives[i])
 				add_next(s, module, plan->alternatives[i], at);
 	}
-	return false;
+	if (found < 0)
+		return false;
+	s->torn |= n > 1 || is_torn(s, found);
+	return add_steps(s, found);
 }

@@ -66,7 +66,7 @@ left=$(find "$dir/root" ! -type d)
 # writes what the usual one reads.
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 mkdir "$dir/pc"
-for name in libelf libdw zlib jansson libbpf; do
+for name in libelf libdw nettle zlib jansson libbpf; do
 	cp "$(pkg-config --variable=pcfiledir $name)/$name.pc" "$dir/pc"
 done
 export PKG_CONFIG_LIBDIR=$dir/pc
@@ -79,7 +79,7 @@ eval "$compile ${flags[*]} -o '$dir/codec.o'"
 cp "$BUILD/libpugmark.a" "$dir/libpugmark.a"
 ar rcs "$dir/libpugmark.a" "$dir/codec.o"
 # shellcheck disable=SC2086 # words are wanted
-${CC:-cc} "${flags[@]}" -o "$dir/without" $(find "$BUILD/user" -name '*.o') "$dir/libpugmark.a" $libs
+${CC:-cc} "${flags[@]}" -o "$dir/without" "$BUILD"/user/*/*.o "$dir/libpugmark.a" $libs
 echo "without zstd: linked with$libs"
 if "$PUGMARK" doctor >/dev/null 2>&1; then
 	cp "$(command -v gzip)" "$dir/traced"

@@ -89,8 +89,8 @@ static void look_at(uint64_t seed, enum plan_mode mode, struct tally *t)
 
 /* Programs of which walks came out wrong once, or whose plans had faults that they did not name. */
 static const uint64_t regressions[] = {
-	1068, 1509, 1865, 2263,	 3533,	5046,  5448,  7102,
-	8324, 9130, 9790, 21855, 27992, 29054, 29159,
+	1068, 1509,  1865,  2263,  3533,  5046,	   5448,    7102,    8324,    9130,
+	9790, 21855, 27992, 29054, 29159, 6000010, 6001590, 6016868, 6023241,
 };
 
 static void nothing_wrong_is_recovered(enum plan_mode mode)

@@ -26,7 +26,7 @@ _Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS ==
 		       DESC_TARGET == CAPTURE_TARGET && DESC_SNAPSHOT == CAPTURE_SNAPSHOT &&
 		       DESC_STACK == CAPTURE_STACK && DESC_READS_ARGS == READS_ARGS &&
 		       DESC_READS_RESULT == READS_RESULT,
-	       "batch.h repeats plan.h for the BPF programs");
+	       "protocol.h repeats plan.h for the BPF programs");
 
 struct probes {
 	struct witness_bpf *skel;
