@@ -247,7 +247,6 @@ static void write_record(struct patch_code *c, struct event *e)
 	asm_op_mem(c, 0x3b, e->record, /* cmp */
 		   (struct asm_mem){e->ring, offsetof(struct patch_ring, end)});
 	e->to_slow[1] = asm_jcc(c, ASM_AE);
-	asm_store_imm(c, (struct asm_mem){e->record, 0}, e->head);
 	asm_op_mem(c, OP_STORE, frame, (struct asm_mem){e->record, 4});
 	asm_op_mem(c, OP_STORE, e->record,
 		   (struct asm_mem){e->ring, offsetof(struct patch_ring, last)});
@@ -260,6 +259,7 @@ static void write_record(struct patch_code *c, struct event *e)
 		load_target(c, e);
 		asm_op_mem(c, OP_STORE, e->ring, (struct asm_mem){e->record, len});
 	}
+	asm_store_imm(c, (struct asm_mem){e->record, 0}, e->head);
 }
 
 /* The hot path of an event, up to where the instruction itself comes. */

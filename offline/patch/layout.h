@@ -16,7 +16,7 @@
  *
  *   reserve:  old = ring->next; ring->next += length   (one instruction, so that a signal handler's
  *             events come wholly before or wholly after)
- *   write:    the head first, for it tells the length; then the rest
+ *   write:    the head last, so that a record with a head is whole
  *
  * A record is a head (PATCH_HEAD bits), a frame word (sp or bp), and what the head says follows. */
 #ifndef OFFLINE_PATCH_LAYOUT_H
