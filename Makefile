@@ -31,6 +31,8 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 # library where one is missing.
 ZSTD := $(shell pkg-config --exists libzstd 2>/dev/null && echo libzstd)
 PKGS := libelf libdw nettle $(ZSTD) zlib jansson libbpf
+# What the command needs and the library does not.
+COMMAND_LIBS := $(shell pkg-config --libs sqlite3 2>/dev/null || echo -lsqlite3)
 CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION=\"$(VERSION)\" \
 	    $(if $(ZSTD),,-DPUGMARK_NO_ZSTD) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
@@ -113,21 +115,21 @@ $(BUILD)/libpugmark.so: $(BUILD)/$(SHARED)
 
 $(BUILD)/pugmark: $(USER_OBJ) $(BUILD)/libpugmark.a
 	$(say) LINK $@
-	$(Q)$(LINK) -o $@ $(USER_OBJ) $(BUILD)/libpugmark.a $(LDLIBS)
+	$(Q)$(LINK) -o $@ $(USER_OBJ) $(BUILD)/libpugmark.a $(LDLIBS) $(COMMAND_LIBS)
 
 $(BUILD)/tests/test_%: $(BUILD)/tests/unit/test_%.o $(TEST_LIBS)
 	$(say) LINK $@
-	$(Q)$(LINK) -o $@ $< $(TEST_LIBS) $(LDLIBS) -lcmocka
+	$(Q)$(LINK) -o $@ $< $(TEST_LIBS) $(LDLIBS) $(COMMAND_LIBS) -lcmocka
 
 $(BUILD)/tests/test_no_memory: private LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 
 $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(TEST_LIBS)
 	$(say) LINK $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(TEST_LIBS) $(LDLIBS)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(TEST_LIBS) $(LDLIBS) $(COMMAND_LIBS)
 
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(TEST_LIBS)
 	$(say) LINK $@
-	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< $(TEST_LIBS) $(LDLIBS)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< $(TEST_LIBS) $(LDLIBS) $(COMMAND_LIBS)
 
 $(BUILD)/tests/measure: $(BUILD)/tests/bench/measure.o
 	$(say) LINK $@

@@ -30,6 +30,7 @@ libzstd-dev           libzstd-devel
 libzydis-dev          zydis-devel
 libcmocka-dev         libcmocka-devel
 libjansson-dev        jansson-devel
+libsqlite3-dev        sqlite-devel
 nettle-dev            nettle-devel
 '
 test_table='
@@ -78,7 +79,9 @@ uftrace               uftrace
 bpftrace              bpftrace
 valgrind              valgrind
 graphviz              graphviz
-libsqlite3-dev        sqlite-devel
+babeltrace2           babeltrace2
+protobuf-compiler     protobuf-compiler
+golang-go             golang-bin
 tcl                   tcl
 dpkg-dev              -
 '

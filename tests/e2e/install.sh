@@ -73,7 +73,7 @@ export PKG_CONFIG_LIBDIR=$dir/pc
 pkg-config --exists libelf || { echo 'libelf needs zstd itself here: not tried without'; exit 0; }
 make -n BUILD="$dir/none" "$dir/none/pugmark" CC="${CC:-cc}" >"$dir/commands"
 compile=$(grep -- '-c offline/base/codec.c ' "$dir/commands" | sed 's| -o .*||; s|-MMD -MP||')
-libs=$(grep -- "-o $dir/none/pugmark " "$dir/commands" | grep -oE -- ' -l[A-Za-z]+' | tr -d '\n')
+libs=$(grep -- "-o $dir/none/pugmark " "$dir/commands" | grep -oE -- ' -l[A-Za-z0-9]+' | tr -d '\n')
 case $libs in *zstd*) echo "linked with zstd, which is missing: $libs"; exit 1 ;; esac
 eval "$compile ${flags[*]} -o '$dir/codec.o'"
 cp "$BUILD/libpugmark.a" "$dir/libpugmark.a"

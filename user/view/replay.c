@@ -69,8 +69,14 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t level)
 		return;
 	}
 	l->id = ++r->last_id;
-	if (stack[level].to_ns >= r->view.from_ns)
+	if (stack[level].to_ns >= r->view.from_ns && !r->longer_ns)
 		open_around(r, level);
+}
+
+/* Whether a call that ends belongs to what is shown: one that has others inside of it does. */
+static bool is_long_enough(const struct replay *r, uint32_t level, const struct replay_end *end)
+{
+	return r->levels[level].printed || end->max_ns >= r->longer_ns;
 }
 
 static void on_leave(void *ctx, const struct call *stack, uint32_t level, enum call_end how,
@@ -88,9 +94,11 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t level, enum c
 			.min_ns = from_ns > call->to_ns ? from_ns - call->to_ns : 0,
 			.max_ns = to_ns > call->from_ns ? to_ns - call->from_ns : 0,
 		};
-		open_around(r, level);
-		replay_paths_leave(r, level);
-		r->format->close(r, level, &end, !r->levels[level].printed);
+		if (is_long_enough(r, level, &end)) {
+			open_around(r, level);
+			replay_paths_leave(r, level);
+			r->format->close(r, level, &end, !r->levels[level].printed);
+		}
 	}
 	if (how == CALL_JUMPED)
 		return; /* what it jumped to is inside of the same tree */

@@ -70,6 +70,7 @@ struct replay {
 	struct tty term;
 	struct replay_paths *paths; /* --paths, or NULL */
 	bool all;		    /* no runs */
+	uint64_t longer_ns;	    /* only calls that may have taken as long; 0: all */
 	uint64_t gaps;		    /* of what is shown */
 	struct calls calls;
 	struct replay_level *levels; /* the notes of the calls */

@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# export.sh: what each export format holds, read back by programs that are not ours (protoc,
+# babeltrace2, callgrind_annotate, pprof, SQLite) or by the rules of the format, is what `report`
+# counts: of a program whose every call is known, of C++ exceptions, coroutines, 64 threads, a
+# recording without times and one with gaps.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs jq python3 protoc babeltrace2 callgrind_annotate sqlite3 c++filt
+work_in_own_folder
+formats='perfetto chrome speedscope folded callgrind ctf sqlite'
+if command -v go >/dev/null; then
+	formats+=' pprof'
+else
+	echo 'skip pprof: no go here'
+	skipped=1
+fi
+export GOCACHE=$dir/go GOFLAGS=-mod=mod HOME=$dir
+
+# `CALLS NAME` of each function that was called, as report counts it, and gaps.
+reported() { # RECORDING GAPS?
+	"$PUGMARK" report --format json "$1" >report.json 2>err
+	jq -r '[.functions[] | select(.calls > 0) | {n: .function, c: .calls}] | group_by(.n)[] |
+		"\(map(.c) | add) \(.[0].n)"' report.json | c++filt
+	[ "$(jq .gaps report.json)" = 0 ] || [ "$2" = no ] || echo "$(jq .gaps report.json) [gap]"
+}
+exported() { # FORMAT FILE
+	python3 "$tests/support/exported.py" "$1" "$2"
+}
+all_formats_agree() { # NAME RECORDING STATUS
+	local format weight gaps
+	for format in $formats; do
+		weight= gaps=yes
+		case $format in
+		folded) weight=calls ;;
+		callgrind) ;;
+		esac
+		rm -rf "of.$format"
+		run "$3" export --format "$format" -o "of.$format" ${weight:+--weight $weight} "$2"
+		exported "$format" "of.$format" >unsorted 2>err
+		claim "$1: $format keeps its own rules" test ! -s err
+		# there a stack that is gone on with is opened again
+		[ "$1 $format" != 'coroutines speedscope' ] || continue
+		LC_ALL=C sort -k2 unsorted >is
+		reported "$2" $gaps | LC_ALL=C sort -k2 >should
+		claim "$1: $format has the calls that report counts" same should is
+	done
+}
+
+compile() { # SOURCE OUT LIBRARY...
+	case $1 in
+	*.cc) ${CXX:-c++} -std=c++20 -O2 "$tests/programs/$1" -o "$2" "${@:3}" 2>err ;;
+	*) ${CC:-cc} -O2 -Wno-attributes "$tests/programs/$1" -o "$2" "${@:3}" 2>err ;;
+	esac || skip "does not compile: $(head -n 1 err)"
+}
+cat >threads.c <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+static volatile int sink;
+__attribute__((noipa)) static void work(int n)
+{
+	for (int i = 0; i < n; i++)
+		sink += abs(i);
+}
+__attribute__((noipa)) static void *of_thread(void *n)
+{
+	work((int)(long)n);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t threads[64];
+	for (long i = 0; i < 64; i++)
+		pthread_create(&threads[i], NULL, of_thread, (void *)i);
+	for (int i = 0; i < 64; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+C
+compile views.c prog
+compile cases/exceptions.cc thrower
+compile cases/coroutines.cc coroutines
+${CC:-cc} -O2 -pthread threads.c -o threads 2>err || skip 'no threads'
+
+run 0 record -q -o known -- ./prog
+all_formats_agree 'every call known' known 0
+run 0 record -q -o still --no-times -- ./prog
+all_formats_agree 'without times' still 0
+"$PUGMARK" record -q -o thrown -- ./thrower >out 2>err
+all_formats_agree 'exceptions' thrown 0
+"$PUGMARK" record -q -o switched -- ./coroutines >out 2>err
+all_formats_agree 'coroutines' switched 0
+run 0 record -q -o crowd -- ./threads
+all_formats_agree '64 threads' crowd 0
+exported perfetto of.perfetto >/dev/null
+claim 'a flow leads to each thread that was made' is \
+	"$(protoc --proto_path="$tests/support" --decode=Trace "$tests/support/perfetto.proto" \
+		<of.perfetto | grep -c terminating_flow_ids)" 64
+
+# A part of the events is cut out of the middle.
+cp -r known torn
+size=$(stat -c %s torn/events)
+dd if=/dev/zero of=torn/events bs=1 seek=$((size / 2)) count=16 conv=notrunc 2>err
+"$PUGMARK" verify torn >out 2>err
+claim 'the torn recording has gaps' is $? 3
+all_formats_agree 'gaps' torn 3
+
+# Bounds are told as bounds.
+run 0 export --format sqlite -o bounds.db known
+claim 'SQLite: bounds are bounds' is "$(sqlite3 bounds.db 'select count(*) > 0, sum(begin_earliest >
+	begin_latest or end_earliest > end_latest or begin_earliest > end_latest) from calls')" '1|0'
+claim 'SQLite: views answer' is "$(sqlite3 bounds.db "select calls from by_function where name =
+	'leaf'; select count(*) from callers where callee = 'leaf'; select count(*) from slowest")" \
+	"$(sqlite3 bounds.db "select count(*) from calls c join functions f on f.id = c.function where
+	f.name = 'leaf'; select count(distinct p.function) from calls c join calls p on p.id = c.parent
+	join functions f on f.id = c.function where f.name = 'leaf'; select count(*) from calls")"
+
+# Parts open by themselves, and together they are the whole.
+for format in perfetto chrome speedscope; do
+	run 0 export --format $format -o part.$format --split 1k known
+	claim "$format: there are parts" test -e part.002.$format
+	for part in part.0*.$format; do
+		exported $format "$part" >of_part 2>err
+		claim "$format: $part opens by itself" test ! -s err
+	done
+done
+claim 'parts: what began before is said again' grep -q '"began":"before"' part.002.chrome
+claim 'parts: no call is lost or twice' is \
+	"$(cat part.0*.chrome | grep -c '"ph":"B"') $(cat part.0*.chrome | grep -c '"began"')" \
+	"$(($(run 0 export --format chrome -o whole.json known; grep -c '"ph":"B"' whole.json) + $(cat part.0*.chrome | grep -c '"began"'))) $(cat part.0*.chrome | grep -c '"began"')"
+
+# Filters.
+run 0 export --format folded --weight calls -o only.folded -F work -N leaf known
+claim 'filters hold' is "$(grep -c leaf only.folded) $(grep -vc '^work' only.folded)" '0 0'
+run 0 export --format sqlite -o none.db --min-duration 1000s known
+claim 'nothing took 1,000 seconds' is "$(sqlite3 none.db 'select count(*) from calls')" 0
+half=$(sqlite3 bounds.db 'select max(end_latest - begin_earliest) / 2 from calls')
+run 0 export --format sqlite -o long.db --min-duration "${half}ns" known
+claim 'what may have lasted so long, and what is around it' is \
+	"$(sqlite3 long.db 'select count(*), min(end_latest - begin_earliest) >= '"$half"' from calls')" \
+	"$(sqlite3 bounds.db 'select count(*), 1 from calls where end_latest - begin_earliest >= '"$half")"
+
+# What cannot be done is said.
+fails 1 'is there already' export --format chrome -o whole.json known
+run 2 export --format nonesuch -o x known
+claim 'an unknown format is named' grep -q "no format 'nonesuch'" err
+run 2 export --format sqlite -o - known
+claim 'a database does not go to standard output' grep -q 'cannot go to standard output' err
+run 2 export --format folded -o x --split 1k known
+claim 'a sum is not split' grep -q 'one sum' err
+fails 1 'without times' export --format chrome -o x --min-duration 1ms still
+run 0 export --format folded -o - known
+claim 'standard output' is "$(wc -l <out)" "$(wc -l <"$(run 0 export --format folded -o same.folded known; echo same.folded)")"
+conclude

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_export.c: `pugmark export`: the options, and which format they ask for. */
+#include "user/cli/command.h"
+#include "user/export/formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: pugmark export --format FORMAT -o FILE [options] DIR\n"
+	"\n"
+	"Writes the trace of the recording DIR in a format that other programs open:\n"
+	"  perfetto    Perfetto's own (ui.perfetto.dev)\n"
+	"  chrome      JSON trace events (chrome://tracing, Perfetto, speedscope)\n"
+	"  speedscope  speedscope's own\n"
+	"  folded      folded stacks, for flame graphs\n"
+	"  pprof       a profile for go tool pprof\n"
+	"  callgrind   callgrind's profile (kcachegrind, callgrind_annotate)\n"
+	"  ctf         Common Trace Format 1.8, a folder (babeltrace2, Trace Compass)\n"
+	"  sqlite      a SQLite database, with views\n"
+	"Only witnessed events have a time of their own. Formats that can say bounds say them; "
+	"what "
+	"is\n"
+	"drawn at one time is drawn at the earliest that it can have been.\n"
+	"\n"
+	"      --format perfetto|chrome|speedscope|folded|pprof|callgrind|ctf|sqlite\n"
+	"  -o, --output FILE        what to write; - is standard output, where the format is one "
+	"file\n"
+	"      --split SIZE         begin another part when a file has SIZE bytes (a number with "
+	"k, M\n"
+	"                           or G): FILE.001, FILE.002 before its suffix; each opens by "
+	"itself\n"
+	"      --weight time|calls  of folded and pprof: what a stack weighs (time; calls where "
+	"there\n"
+	"                           are no times)\n"
+	"      --min-duration TIME  only calls that may have taken TIME or longer\n"
+	"      --range FROM..TO     as --from FROM --to TO; either may be left out\n" VIEW_HELP_TREE
+		VIEW_HELP_THREAD VIEW_HELP_DEPTH
+	"      --from TIME          only calls that may last beyond TIME from the start: seconds, "
+	"or\n"
+	"                           a number with s, ms, us or ns\n"
+	"      --to TIME            only calls that may begin before TIME\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0, or 3 where what is written has gaps; 1 for an error, 2 for wrong usage.\n";
+
+enum { OPT_SPLIT = VIEW_END, OPT_WEIGHT, OPT_MIN_DURATION, OPT_RANGE };
+
+static int take_size(const char *arg, uint64_t *out)
+{
+	static const char units[] = "kMG";
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(arg, &end, 10);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	if (end == arg || errno || *arg == '-' || !n || (*end && (!unit || end[1])) ||
+	    n > UINT64_MAX >> shift)
+		return command_usage("export", "'%s' is not a size: a number with k, M or G", arg);
+	*out = (uint64_t)n << shift;
+	return -1;
+}
+
+static int take_range(struct trace_view *view, const char *arg)
+{
+	const char *dots = strstr(arg, "..");
+	char from[64];
+	if (!dots || (size_t)(dots - arg) >= sizeof(from))
+		return command_usage("export", "'%s' is not a range: FROM..TO", arg);
+	snprintf(from, sizeof(from), "%.*s", (int)(dots - arg), arg);
+	int status = *from ? trace_view_option(view, VIEW_FROM, from) : -1;
+	return status < 0 && dots[2] ? trace_view_option(view, VIEW_TO, dots + 2) : status;
+}
+
+static int own_option(void *ctx, int opt, const char *arg)
+{
+	struct export *x = ctx;
+	switch (opt) {
+	case 'o':
+		x->output = arg;
+		return -1;
+	case OPT_SPLIT:
+		return take_size(arg, &x->split_bytes);
+	case OPT_WEIGHT:
+		x->weigh_calls = !strcmp(arg, "calls");
+		if (x->weigh_calls || !strcmp(arg, "time"))
+			return -1;
+		return command_usage("export", "no weight '%s' (time, calls)", arg);
+	case OPT_MIN_DURATION:
+		if (trace_view_parse_time(arg, &x->replay.longer_ns))
+			return -1;
+		return command_usage("export",
+				     "'%s' is not a time: seconds, or a number with s, ms, us, ns",
+				     arg);
+	case OPT_RANGE:
+		return take_range(&x->replay.view, arg);
+	default:
+		return trace_view_option(&x->replay.view, opt, arg);
+	}
+}
+
+/* What the chosen format cannot do is wrong usage, and not left undone. */
+static int check(struct export *x)
+{
+	if (!*x->replay.view.format)
+		return command_usage("export", "which --format?");
+	x->format = export_format_named(x->replay.view.format);
+	if (!x->format)
+		return command_usage("export", "no format '%s'", x->replay.view.format);
+	if (!x->output)
+		return command_usage("export", "where to? -o FILE (for instance trace.%s)",
+				     x->format->suffix);
+	if (!strcmp(x->output, "-") && (x->format->makes_path || x->split_bytes))
+		return command_usage("export", "%s cannot go to standard output",
+				     x->split_bytes ? "what is split" : x->format->name);
+	if (x->split_bytes && (x->format->makes_path || x->format->adds_up))
+		return command_usage("export", "--split: %s is one %s, whatever its size",
+				     x->format->name, x->format->adds_up ? "sum" : "database");
+	return -1;
+}
+
+static int parse(struct export *x, int argc, char **argv)
+{
+	static const struct option options[] = {
+		VIEW_OPTIONS_COMMON,
+		VIEW_OPTIONS_FILTER,
+		VIEW_OPTIONS_TIME,
+		VIEW_OPTIONS_MODULE,
+		VIEW_OPTIONS_DEPTH,
+		{"output", required_argument, NULL, 'o'},
+		{"split", required_argument, NULL, OPT_SPLIT},
+		{"weight", required_argument, NULL, OPT_WEIGHT},
+		{"min-duration", required_argument, NULL, OPT_MIN_DURATION},
+		{"range", required_argument, NULL, OPT_RANGE},
+		{NULL, 0, NULL, 0},
+	};
+	int status = trace_view_parse(&x->replay.view, argc, argv, options, help, own_option, x);
+	return status >= 0 ? status : check(x);
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export x = {0};
+	struct replay *r = &x.replay;
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	trace_view_init(&r->view, "export", "");
+	int status = parse(&x, argc, argv);
+	if (status < 0) {
+		r->out = malloc(sizeof(*r->out));
+		int err = r->out ? trace_view_open(&r->view, r->view.dir, &diag)
+				 : trace_view_no_memory(&r->view, &diag);
+		if (!err && !r->view.info->times) {
+			x.weigh_calls = true;
+			if (r->longer_ns)
+				err = pugmark_diag_set(&diag, -ENODATA, r->view.dir,
+						       PUGMARK_NO_OFFSET,
+						       "it was recorded without times: "
+						       "--min-duration has nothing to go by");
+		}
+		if (!err) {
+			outbuf_init(r->out, stdout);
+			err = export_run(&x, &diag);
+		}
+		status = err ? command_fail(&diag) : trace_view_status(&r->view, r->gaps);
+	}
+	export_deinit(&x);
+	free(r->out);
+	trace_view_deinit(&r->view);
+	return status;
+}

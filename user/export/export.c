@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* export.c: the driver. It turns the walk of replay.h into the stream that export.h describes, and
+ * begins a new part where --split asks for it. */
+#include "user/export/export.h"
+
+#include "user/export/contexts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct export *export_of(struct replay *r)
+{
+	return (struct export *)r; /* its first member */
+}
+
+void export_fail(struct export *x, int err, const char *format, ...)
+{
+	if (x->err)
+		return;
+	char text[256];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	x->err = pugmark_diag_set(x->diag, err, x->path, PUGMARK_NO_OFFSET, "%s", text);
+	x->replay.failed = true;
+}
+
+const char *export_end_word(uint8_t how)
+{
+	static const char *const words[] = {
+		[CALL_RETURNED] = "",	    [CALL_JUMPED] = "tail call",
+		[CALL_UNWOUND] = "unwound", [CALL_GIVEN_UP] = "in a gap",
+		[CALL_OPEN] = "still open",
+	};
+	return words[how];
+}
+
+void export_track_name(const struct export *x, const struct export_track *track, char *out,
+		       size_t bytes)
+{
+	const struct recording_task *task = export_task(x, track->task);
+	if (track->stack)
+		snprintf(out, bytes, "%s %d, stack %u", task->comm, task->tid, track->stack);
+	else
+		snprintf(out, bytes, "%s %d", task->comm, task->tid);
+}
+
+static struct export_time bounds(const struct export *x, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t start = x->replay.view.start_ns;
+	return (struct export_time){from_ns > start ? from_ns - start : 0,
+				    to_ns > start ? to_ns - start : 0};
+}
+
+/* Where the thread's next event is drawn. */
+static uint64_t draw(struct export *x, struct export_time time)
+{
+	if (!x->times)
+		return ++x->at_ns;
+	if (time.earliest_ns > x->at_ns)
+		x->at_ns = time.earliest_ns;
+	return x->at_ns;
+}
+
+/* ---- parts ---- */
+
+/* The part's path: the output's, with the part's number before its last suffix. */
+static void name_part(struct export *x)
+{
+	if (!x->split_bytes) {
+		snprintf(x->path, sizeof(x->path), "%s", x->output);
+		return;
+	}
+	const char *slash = strrchr(x->output, '/'), *base = slash ? slash + 1 : x->output;
+	const char *dot = strrchr(base, '.');
+	size_t stem = dot && dot > base ? (size_t)(dot - x->output) : strlen(x->output);
+	snprintf(x->path, sizeof(x->path), "%.*s.%03u%s", (int)stem, x->output, x->part,
+		 x->output + stem);
+}
+
+static void part_begin(struct export *x)
+{
+	x->part++;
+	name_part(x);
+	memset(x->state, 0, x->format->state_bytes);
+	if (!x->format->makes_path) {
+		x->file = strcmp(x->output, "-") ? fopen(x->path, "wx") : stdout;
+		if (!x->file) {
+			export_fail(x, -errno,
+				    errno == EEXIST ? "is there already (remove it, or choose "
+						      "another with -o)"
+						    : "cannot be created: %m");
+			return;
+		}
+		outbuf_init(x->replay.out, x->file);
+	}
+	if (x->format->begin)
+		x->format->begin(x);
+}
+
+static void part_end(struct export *x)
+{
+	if (!x->err && x->format->end)
+		x->format->end(x);
+	if (x->format->deinit)
+		x->format->deinit(x);
+	if (!x->file)
+		return;
+	errno = 0;
+	bool whole = outbuf_flush(x->replay.out) && !fflush(x->file);
+	if (x->file != stdout)
+		whole = !fclose(x->file) && whole;
+	x->file = NULL;
+	if (!whole)
+		export_fail(x, errno ? -errno : -EIO, "cannot be written: %m");
+}
+
+/* ---- calls ---- */
+
+static struct export_call call_at(struct export *x, uint32_t level)
+{
+	const struct replay *r = &x->replay;
+	const struct call *call = &r->calls.stack[level];
+	struct export_call c = {
+		.id = x->first_id + r->levels[level].id,
+		.begin = bounds(x, call->from_ns, call->to_ns),
+		.site = call->site,
+		.frame = export_frame_of(x, call),
+		.level = r->levels[level].indent,
+		.how = call->how,
+		.cause = call->cause,
+	};
+	for (uint32_t i = level; i-- > 0 && !c.parent;)
+		if (r->levels[i].shown)
+			c.parent = x->first_id + r->levels[i].id;
+	return c;
+}
+
+static void hand_call(struct export *x, const struct export_call *call)
+{
+	if (x->err)
+		return;
+	if (x->format->adds_up)
+		export_contexts_enter(x, call);
+	else if (x->format->call)
+		x->format->call(x, call);
+}
+
+static struct export_track *find_track(struct export *x, uint32_t stack)
+{
+	for (uint32_t i = 0; i < x->n_tracks; i++)
+		if (x->tracks[i].stack == stack)
+			return &x->tracks[i];
+	return NULL;
+}
+
+static void go_on_track(struct export *x, uint32_t task, uint32_t stack)
+{
+	x->on = find_track(x, stack);
+	if (x->on)
+		return;
+	if (x->n_tracks == x->cap_tracks) {
+		uint32_t cap = x->cap_tracks ? 2 * x->cap_tracks : 8;
+		struct export_track *tracks = realloc(x->tracks, cap * sizeof(*tracks));
+		if (!tracks) {
+			export_fail(x, -ENOMEM, "out of memory");
+			return;
+		}
+		x->tracks = tracks;
+		x->cap_tracks = cap;
+	}
+	x->on = &x->tracks[x->n_tracks++];
+	*x->on = (struct export_track){.number = x->next_track++, .task = task, .stack = stack};
+}
+
+/* The track's first event in this part is about to come: what is open on it, from @levels on down,
+ * was begun in an earlier part. */
+static void meet_track(struct export *x, uint32_t levels)
+{
+	if (x->err || x->on->part == x->part)
+		return;
+	bool again = x->on->part;
+	x->on->part = x->part;
+	if (x->format->track)
+		x->format->track(x, x->on);
+	for (uint32_t i = 0; again && i < levels; i++)
+		if (x->replay.levels[i].printed) {
+			struct export_call call = call_at(x, i);
+			call.at_ns = x->at_ns;
+			call.again = true;
+			hand_call(x, &call);
+		}
+}
+
+/* Begins another part where this one has become large enough. Calls below @levels are open. */
+static void split_if_large(struct export *x, uint32_t levels)
+{
+	if (!x->split_bytes || !x->file || x->err)
+		return;
+	long at = ftell(x->file);
+	uint64_t bytes = (at > 0 ? (uint64_t)at : 0) + (x->replay.out->at - x->replay.out->buf);
+	if (bytes < x->split_bytes)
+		return;
+	struct export_end end = {.at_ns = x->at_ns, .how = CALL_OPEN, .cut = true};
+	end.end = (struct export_time){x->at_ns, x->at_ns};
+	for (uint32_t i = levels; i-- > 0 && x->on && x->on->part == x->part;)
+		if (x->replay.levels[i].printed && x->format->ret) {
+			struct export_call call = call_at(x, i);
+			x->format->ret(x, &call, &end);
+		}
+	if (x->format->thread_end && x->on)
+		x->format->thread_end(x, x->on->task);
+	part_end(x);
+	if (!x->err)
+		part_begin(x);
+}
+
+static void begin_call(struct export *x, uint32_t level)
+{
+	split_if_large(x, level);
+	if (x->err)
+		return;
+	meet_track(x, level);
+	struct export_call call = call_at(x, level);
+	call.at_ns = draw(x, call.begin);
+	x->calls++;
+	hand_call(x, &call);
+}
+
+/* ---- what the walk calls ---- */
+
+static void on_begin(struct replay *r)
+{
+	part_begin(export_of(r));
+}
+
+static void on_thread(struct replay *r, uint32_t task)
+{
+	struct export *x = export_of(r);
+	x->n_tracks = 0;
+	x->at_ns = 0;
+	if (!x->err)
+		go_on_track(x, task, 0);
+}
+
+static void on_open(struct replay *r, uint32_t level)
+{
+	begin_call(export_of(r), level);
+}
+
+static void on_close(struct replay *r, uint32_t level, const struct replay_end *how, bool leaf)
+{
+	struct export *x = export_of(r);
+	if (leaf)
+		begin_call(x, level);
+	if (x->err)
+		return;
+	meet_track(x, level + 1);
+	struct export_call call = call_at(x, level);
+	struct export_end end = {.end = bounds(x, how->from_ns, how->to_ns), .how = how->how};
+	end.at_ns = draw(x, end.end);
+	if (x->format->adds_up)
+		export_contexts_leave(x, &end);
+	else if (x->format->ret)
+		x->format->ret(x, &call, &end);
+}
+
+static void on_gap(struct replay *r, const struct trace_event *e)
+{
+	struct export *x = export_of(r);
+	if (x->err)
+		return;
+	meet_track(x, r->calls.n);
+	struct export_gap gap = {
+		.span = bounds(x, e->from_ns, e->to_ns), .lost = e->lost, .cause = e->cause};
+	gap.at_ns = draw(x, gap.span);
+	x->gaps++;
+	if (x->format->adds_up)
+		export_contexts_gap(x, &gap);
+	else if (x->format->gap)
+		x->format->gap(x, &gap);
+}
+
+static void on_stack(struct replay *r, const struct trace_event *event)
+{
+	struct export *x = export_of(r);
+	(void)event;
+	if (x->err)
+		return;
+	go_on_track(x, x->on->task, r->calls.stacks.on);
+	if (x->format->adds_up && !x->err)
+		export_contexts_switch(x, r->calls.stacks.on);
+}
+
+static void on_thread_end(struct replay *r, uint32_t task)
+{
+	struct export *x = export_of(r);
+	x->first_id += r->last_id;
+	if (x->err)
+		return;
+	if (x->format->adds_up)
+		export_contexts_thread_end(x);
+	if (x->format->thread_end)
+		x->format->thread_end(x, task);
+}
+
+static void on_end(struct replay *r)
+{
+	part_end(export_of(r));
+}
+
+int export_run(struct export *x, struct pugmark_diag *diag)
+{
+	static const struct replay_format walk = {
+		.name = "export",
+		.begin = on_begin,
+		.thread = on_thread,
+		.open = on_open,
+		.close = on_close,
+		.gap = on_gap,
+		.stack = on_stack,
+		.thread_end = on_thread_end,
+		.end = on_end,
+	};
+	struct replay *r = &x->replay;
+	x->diag = diag;
+	x->times = r->view.info->times;
+	x->state = calloc(1, x->format->state_bytes + 1);
+	r->format = &walk;
+	r->all = true;
+	if (!x->state || (x->format->adds_up && export_contexts_new(x)))
+		return trace_view_no_memory(&r->view, diag);
+	struct pugmark_diag walking = {.offset = PUGMARK_NO_OFFSET};
+	int err = replay_show(r, &walking);
+	if (!x->err && err)
+		*diag = walking;
+	return x->err ? x->err : err;
+}
+
+void export_deinit(struct export *x)
+{
+	export_frames_deinit(x);
+	export_contexts_free(x->contexts);
+	free(x->tracks);
+	free(x->state);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* sqlite.c: a SQLite database, so that SQL is the query language: tables of calls, functions,
+ * threads, gaps and events, and views over them. All times are in ns after the recording's start,
+ * each with both bounds. A call is written when it ends, and has the number by which its callees
+ * name it as `parent`. */
+#include "user/export/export.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+static const char schema[] =
+	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;\n"
+	"PRAGMA cache_size = -65536;\n"
+	"CREATE TABLE recording (key TEXT PRIMARY KEY, value) WITHOUT ROWID;\n"
+	"CREATE TABLE functions (id INTEGER PRIMARY KEY, name TEXT NOT NULL, module TEXT,\n"
+	"  outside INTEGER NOT NULL);\n"
+	"CREATE TABLE threads (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, name TEXT,\n"
+	"  parent INTEGER REFERENCES threads, attached INTEGER, exited INTEGER, exit_code "
+	"INTEGER,\n"
+	"  first_ns INTEGER, last_ns INTEGER);\n"
+	"CREATE TABLE calls (id INTEGER PRIMARY KEY, thread INTEGER NOT NULL REFERENCES threads,\n"
+	"  stack INTEGER NOT NULL, parent INTEGER REFERENCES calls, level INTEGER NOT NULL,\n"
+	"  function INTEGER NOT NULL REFERENCES functions, how TEXT NOT NULL, cause TEXT,\n"
+	"  site INTEGER, begin_earliest INTEGER, begin_latest INTEGER, end_earliest INTEGER,\n"
+	"  end_latest INTEGER, ended TEXT NOT NULL);\n"
+	"CREATE TABLE gaps (thread INTEGER NOT NULL REFERENCES threads, stack INTEGER NOT NULL,\n"
+	"  cause TEXT NOT NULL, earliest INTEGER, latest INTEGER, lost INTEGER NOT NULL);\n"
+	"CREATE TABLE events (thread INTEGER NOT NULL REFERENCES threads, stack INTEGER NOT NULL,\n"
+	"  kind TEXT NOT NULL, earliest INTEGER, latest INTEGER,\n"
+	"  call INTEGER NOT NULL REFERENCES calls);\n"
+	"CREATE VIEW durations AS SELECT c.*, f.name, f.module,\n"
+	"  max(c.end_earliest - c.begin_latest, 0) AS min_ns, c.end_latest - c.begin_earliest AS "
+	"max_ns\n"
+	"  FROM calls c JOIN functions f ON f.id = c.function;\n"
+	"CREATE VIEW by_function AS SELECT name, module, count(*) AS calls, sum(min_ns) AS "
+	"min_ns,\n"
+	"  sum(max_ns) AS max_ns, max(min_ns) AS slowest_min_ns FROM durations\n"
+	"  GROUP BY function ORDER BY 4 DESC, 5 DESC;\n"
+	"CREATE VIEW callers AS SELECT callee.name AS callee, caller.name AS caller, count(*) AS "
+	"calls\n"
+	"  FROM calls c JOIN functions callee ON callee.id = c.function\n"
+	"  LEFT JOIN calls p ON p.id = c.parent LEFT JOIN functions caller ON caller.id = "
+	"p.function\n"
+	"  GROUP BY c.function, p.function ORDER BY 3 DESC;\n"
+	"CREATE VIEW slowest AS SELECT id, name, module, thread, min_ns, max_ns, begin_earliest,\n"
+	"  begin_latest FROM durations ORDER BY min_ns DESC, max_ns DESC;\n"
+	"BEGIN;\n";
+
+static const char indexes[] = "CREATE INDEX calls_by_function ON calls (function);\n"
+			      "CREATE INDEX calls_by_parent ON calls (parent);\n"
+			      "COMMIT;\n";
+
+struct sqlite_out {
+	sqlite3 *db;
+	sqlite3_stmt *call, *gap, *event;
+};
+
+static void fail(struct export *x)
+{
+	struct sqlite_out *s = x->state;
+	export_fail(x, -EIO, "%s", s->db ? sqlite3_errmsg(s->db) : "out of memory");
+}
+
+static void prepare(struct export *x, const char *sql, sqlite3_stmt **out)
+{
+	struct sqlite_out *s = x->state;
+	if (!x->err && sqlite3_prepare_v2(s->db, sql, -1, out, NULL) != SQLITE_OK)
+		fail(x);
+}
+
+static void run(struct export *x, sqlite3_stmt *stmt)
+{
+	if (x->err)
+		return;
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		fail(x);
+	sqlite3_reset(stmt);
+}
+
+static void begin(struct export *x)
+{
+	struct sqlite_out *s = x->state;
+	struct stat st;
+	if (!lstat(x->path, &st)) {
+		export_fail(x, -EEXIST, "is there already (remove it, or choose another with -o)");
+		return;
+	}
+	if (sqlite3_open_v2(x->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_exec(s->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+		fail(x);
+	prepare(x, "INSERT INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->call);
+	prepare(x, "INSERT INTO gaps VALUES (?,?,?,?,?,?)", &s->gap);
+	prepare(x, "INSERT INTO events VALUES (?,?,?,?,?,?)", &s->event);
+}
+
+static void bind_time(struct export *x, sqlite3_stmt *stmt, int at, struct export_time time)
+{
+	if (!x->times) {
+		sqlite3_bind_null(stmt, at);
+		sqlite3_bind_null(stmt, at + 1);
+		return;
+	}
+	sqlite3_bind_int64(stmt, at, (sqlite3_int64)time.earliest_ns);
+	sqlite3_bind_int64(stmt, at + 1, (sqlite3_int64)time.latest_ns);
+}
+
+static void bind_word(sqlite3_stmt *stmt, int at, const char *word)
+{
+	if (word)
+		sqlite3_bind_text(stmt, at, word, -1, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(stmt, at);
+}
+
+static uint32_t thread_of(const struct export *x)
+{
+	return export_task(x, x->on->task)->number;
+}
+
+static void put_event(struct export *x, const char *kind, struct export_time time, uint64_t call)
+{
+	struct sqlite_out *s = x->state;
+	sqlite3_bind_int64(s->event, 1, thread_of(x));
+	sqlite3_bind_int64(s->event, 2, x->on->stack);
+	bind_word(s->event, 3, kind);
+	bind_time(x, s->event, 4, time);
+	sqlite3_bind_int64(s->event, 6, (sqlite3_int64)call);
+	run(x, s->event);
+}
+
+static void ret(struct export *x, const struct export_call *call, const struct export_end *end)
+{
+	static const char *const hows[] = {[TRACE_CALL] = "call",
+					   [TRACE_TAIL] = "tail",
+					   [TRACE_ENTER] = "enter",
+					   [TRACE_GAP] = "found open"};
+	struct sqlite_out *s = x->state;
+	sqlite3_bind_int64(s->call, 1, (sqlite3_int64)call->id);
+	sqlite3_bind_int64(s->call, 2, thread_of(x));
+	sqlite3_bind_int64(s->call, 3, x->on->stack);
+	if (call->parent)
+		sqlite3_bind_int64(s->call, 4, (sqlite3_int64)call->parent);
+	else
+		sqlite3_bind_null(s->call, 4);
+	sqlite3_bind_int64(s->call, 5, call->level);
+	sqlite3_bind_int64(s->call, 6, call->frame);
+	bind_word(s->call, 7, hows[call->how]);
+	bind_word(s->call, 8, call->how == TRACE_ENTER ? trace_view_cause(call->cause) : NULL);
+	if (call->site)
+		sqlite3_bind_int64(s->call, 9, (sqlite3_int64)call->site);
+	else
+		sqlite3_bind_null(s->call, 9);
+	bind_time(x, s->call, 10, call->begin);
+	bind_time(x, s->call, 12, end->end);
+	bind_word(s->call, 14, end->how == CALL_RETURNED ? "returned" : export_end_word(end->how));
+	run(x, s->call);
+	if (call->how == TRACE_ENTER)
+		put_event(x, trace_view_cause(call->cause), call->begin, call->id);
+	if (end->how == CALL_UNWOUND || end->how == CALL_GIVEN_UP)
+		put_event(x, export_end_word(end->how), end->end, call->id);
+}
+
+static void gap(struct export *x, const struct export_gap *gap)
+{
+	struct sqlite_out *s = x->state;
+	sqlite3_bind_int64(s->gap, 1, thread_of(x));
+	sqlite3_bind_int64(s->gap, 2, x->on->stack);
+	bind_word(s->gap, 3, trace_view_cause(gap->cause));
+	bind_time(x, s->gap, 4, gap->span);
+	sqlite3_bind_int64(s->gap, 6, (sqlite3_int64)gap->lost);
+	run(x, s->gap);
+}
+
+static void put_functions(struct export *x)
+{
+	struct sqlite_out *s = x->state;
+	sqlite3_stmt *stmt = NULL;
+	prepare(x, "INSERT INTO functions VALUES (?,?,?,?)", &stmt);
+	for (uint32_t i = 0; i < x->n_frames && !x->err; i++) {
+		const struct export_frame *frame = &x->frames[i];
+		sqlite3_bind_int64(stmt, 1, i);
+		bind_word(stmt, 2, frame->name);
+		bind_word(stmt, 3, *frame->module ? frame->module : NULL);
+		sqlite3_bind_int(stmt, 4, frame->outside);
+		run(x, stmt);
+	}
+	sqlite3_finalize(stmt);
+	(void)s;
+}
+
+static void put_threads(struct export *x)
+{
+	const struct trace_view *view = &x->replay.view;
+	sqlite3_stmt *stmt = NULL;
+	prepare(x, "INSERT INTO threads VALUES (?,?,?,?,nullif(?,0),?,?,?,?,?)", &stmt);
+	for (uint32_t i = 0; i < view->n_tasks && !x->err; i++) {
+		const struct recording_task *task = &view->tasks[i];
+		if (!trace_view_has_task(view, i))
+			continue;
+		uint64_t start = view->start_ns;
+		sqlite3_bind_int64(stmt, 1, task->number);
+		sqlite3_bind_int64(stmt, 2, task->pid);
+		sqlite3_bind_int64(stmt, 3, task->tid);
+		sqlite3_bind_text(stmt, 4, task->comm, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(stmt, 5, task->parent);
+		sqlite3_bind_int(stmt, 6, task->attached);
+		sqlite3_bind_int(stmt, 7, task->exited);
+		sqlite3_bind_int(stmt, 8, task->exit_code);
+		sqlite3_bind_int64(
+			stmt, 9,
+			(sqlite3_int64)(task->first_ns > start ? task->first_ns - start : 0));
+		sqlite3_bind_int64(
+			stmt, 10,
+			(sqlite3_int64)(task->last_ns > start ? task->last_ns - start : 0));
+		run(x, stmt);
+	}
+	sqlite3_finalize(stmt);
+}
+
+static void put_fact(struct export *x, sqlite3_stmt *stmt, const char *key, uint64_t value)
+{
+	if (x->err)
+		return;
+	bind_word(stmt, 1, key);
+	sqlite3_bind_int64(stmt, 2, (sqlite3_int64)value);
+	run(x, stmt);
+}
+
+static void end(struct export *x)
+{
+	struct sqlite_out *s = x->state;
+	const struct recording_info *info = x->replay.view.info;
+	sqlite3_stmt *stmt = NULL;
+	put_functions(x);
+	put_threads(x);
+	prepare(x, "INSERT INTO recording VALUES (?,?)", &stmt);
+	put_fact(x, stmt, "start_realtime_ns", info->start_realtime_ns);
+	put_fact(x, stmt, "start_monotonic_ns", info->start_monotonic_ns);
+	put_fact(x, stmt, "times", info->times);
+	put_fact(x, stmt, "events", info->events);
+	put_fact(x, stmt, "lost", info->lost);
+	sqlite3_finalize(stmt);
+	if (!x->err && sqlite3_exec(s->db, indexes, NULL, NULL, NULL) != SQLITE_OK)
+		fail(x);
+}
+
+static void deinit(struct export *x)
+{
+	struct sqlite_out *s = x->state;
+	sqlite3_finalize(s->call);
+	sqlite3_finalize(s->gap);
+	sqlite3_finalize(s->event);
+	sqlite3_close(s->db);
+}
+
+const struct export_format export_sqlite = {
+	.name = "sqlite",
+	.suffix = "sqlite",
+	.brief = "a SQLite database: calls, functions, threads, gaps, events, and views",
+	.state_bytes = sizeof(struct sqlite_out),
+	.makes_path = true,
+	.begin = begin,
+	.ret = ret,
+	.gap = gap,
+	.end = end,
+	.deinit = deinit,
+};
