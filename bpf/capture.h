@@ -61,7 +61,7 @@ static __noinline __u64 branch_target(struct pt_regs *ctx, __u32 index, __u64 ba
 	return target;
 }
 
-/* Appends the values that the site reads (enum plan_reads). */
+/* Appends the values that the site reads (enum pugmark_plan_reads). */
 static __noinline __u32 append_values(struct pt_regs *ctx, struct task_state *st, __u32 n,
 				      __u32 reads)
 {

@@ -27,8 +27,8 @@
 #define OPERAND_NONE 255
 #define OPERAND_RIP 16
 
-/* enum pugmark_cfa_reg and enum plan_capture, for BPF programs, which cannot include plan.h; the
- * collector asserts that they are the same. */
+/* enum pugmark_cfa_reg and enum pugmark_plan_capture, for BPF programs, which cannot include
+ * plan.h; the collector asserts that they are the same. */
 #define DESC_CFA_BP 2
 #define DESC_RET 1
 #define DESC_FLAGS 2
@@ -43,10 +43,10 @@
 struct site_desc {
 	__u32 addr_off; /* address of the instruction minus the module's text_addr */
 	__s32 cfa_off;
-	__u32 operand; /* CAPTURE_TARGET: index in the map `operands` */
+	__u32 operand; /* PUGMARK_CAPTURE_TARGET: index in the map `operands` */
 	__u8 cfa_reg;  /* enum pugmark_cfa_reg */
-	__u8 capture;  /* enum plan_capture */
-	__u8 cond;     /* x86 condition code; in the upper half enum plan_reads */
+	__u8 capture;  /* enum pugmark_plan_capture */
+	__u8 cond;     /* x86 condition code; in the upper half enum pugmark_plan_reads */
 	__u8 module;
 };
 
@@ -64,7 +64,7 @@ struct bound_slot {
 
 /* head: bits 0 to 21 the site (its index over all modules), then what follows. */
 #define HEAD_SITE_MASK (BATCH_MAX_SITES - 1)
-#define HEAD_TAKEN (1u << 22)	 /* CAPTURE_FLAGS: the jump will be taken */
+#define HEAD_TAKEN (1u << 22)	 /* PUGMARK_CAPTURE_FLAGS: the jump will be taken */
 #define HEAD_RET (1u << 23)	 /* ret holds the return address minus ip, or see RECORD_RET */
 #define HEAD_SNAPSHOT (1u << 24) /* the next snapshot, by serial, is of this event */
 #define HEAD_SIGNAL (1u << 25)	 /* the return address is a signal trampoline */

@@ -15,7 +15,7 @@ struct pugmark_gap {
 	uint64_t from_ns, to_ns; /* nothing is known of what ran between these, CLOCK_MONOTONIC */
 	uint64_t lost;		 /* events that were lost in it; 0: none, or not known how many */
 	uint32_t frames;	 /* open frames that could not be followed any further */
-	uint8_t cause;		 /* enum trace_cause */
+	uint8_t cause;		 /* enum pugmark_trace_cause */
 };
 
 struct pugmark_thread_certificate {
@@ -36,8 +36,9 @@ struct pugmark_certificate {
 /* Called now and then with how many more witness events were read. */
 typedef void pugmark_certify_progress(void *ctx, uint64_t witness_events);
 
-/* Recovers the whole of the thread at @task of recording_tasks(). @progress may be NULL. Returns 0
- * and a part that the caller releases with pugmark_thread_certificate_deinit(), or -errno. */
+/* Recovers the whole of the thread at @task of pugmark_recording_tasks(). @progress may be NULL.
+ * Returns 0 and a part that the caller releases with pugmark_thread_certificate_deinit(), or
+ * -errno. */
 int pugmark_certify_thread(const struct pugmark_trace *trace, uint32_t task,
 			   pugmark_certify_progress *progress, void *ctx,
 			   struct pugmark_thread_certificate *out);

@@ -5,75 +5,77 @@
 
 #include <stdint.h>
 
-enum event_kind {
-	EVENT_WITNESS = 0, /* a probe was hit */
-	EVENT_END = 1,	   /* the task ended. val: 0 if it asked to (exit, exit_group), else it was
-			      stopped wherever it was */
-	EVENT_LOST = 2,	   /* events of this task were lost here: `lost` of them */
-	EVENT_EXEC = 3,	   /* the task replaced its program: what follows is another image */
-	EVENT_ATTACH = 4, /* first event of a task that ran already. Its stack, if it has one, holds
-			     the return addresses of the next event, a witness or EVENT_SIGNAL, and
-			     nothing else; a 0 as its last word: there are no others. A large one
-			     comes in several such events, the outermost part first */
-	EVENT_STOP = 5,	  /* the recording stopped while the task ran on */
-	EVENT_FORK = 6,	  /* a child goes on from here with a copy of the stack: val is the number
-			     of its task */
-	EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the next
-			     EVENT_ATTACH */
-	EVENT_SIGNAL = 8, /* a signal is delivered, or the task is about to fork, to execute
+enum pugmark_event_kind {
+	PUGMARK_EVENT_WITNESS = 0, /* a probe was hit */
+	PUGMARK_EVENT_END = 1,	/* the task ended. val: 0 if it asked to (exit, exit_group), else it
+			   was  stopped wherever it was */
+	PUGMARK_EVENT_LOST = 2, /* events of this task were lost here: `lost` of them */
+	PUGMARK_EVENT_EXEC = 3, /* the task replaced its program: what follows is another image */
+	PUGMARK_EVENT_ATTACH =
+		4, /* first event of a task that ran already. Its stack, if it has one, holds
+	      the return addresses of the next event, a witness or PUGMARK_EVENT_SIGNAL, and
+	      nothing else; a 0 as its last word: there are no others. A large one
+	      comes in several such events, the outermost part first */
+	PUGMARK_EVENT_STOP = 5,	  /* the recording stopped while the task ran on */
+	PUGMARK_EVENT_FORK = 6,	  /* a child goes on from here with a copy of the stack: val is the
+			     number   of its task */
+	PUGMARK_EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the
+			     next  PUGMARK_EVENT_ATTACH */
+	PUGMARK_EVENT_SIGNAL = 8, /* a signal is delivered, or the task is about to fork, to execute
 			     another program or to exit: cfa and ret are
 			     the sp and ip that it finds, the snapshot is of the stack there, and
 			     `signal` says more. val: its handler's run-time address; 0: it has
 			     none, and ends the task or is nothing to it */
 };
 
-enum event_flag {
-	EVENT_FROM_SIGNAL = 1, /* ret is the signal trampoline: a handler was entered */
-	EVENT_HAS_RET = 2,     /* ret was asked for */
-	EVENT_HAS_TARGET = 4,  /* val is an address, or bp */
-	EVENT_DAMAGED = 8,     /* EVENT_LOST: not in the kernel but in the recording */
+enum pugmark_event_flag {
+	PUGMARK_EVENT_FROM_SIGNAL = 1, /* ret is the signal trampoline: a handler was entered */
+	PUGMARK_EVENT_HAS_RET = 2,     /* ret was asked for */
+	PUGMARK_EVENT_HAS_TARGET = 4,  /* val is an address, or bp */
+	PUGMARK_EVENT_DAMAGED = 8, /* PUGMARK_EVENT_LOST: not in the kernel but in the recording */
 };
 
 /* A word of a snapshot that is not known. Far from the stack pointer only those are that are
  * addresses in the module. One that is 1 reads as 0. */
-#define EVENT_STACK_UNKNOWN 1
+#define PUGMARK_EVENT_STACK_UNKNOWN 1
 /* In place of uc_link, which is 0, in the frame that the kernel made for a handler, where call
  * frame information leads from the event's frame through it: that handler is running. */
-#define EVENT_STACK_HANDLER 0x6e75722072646e68
+#define PUGMARK_EVENT_STACK_HANDLER 0x6e75722072646e68
 
-#define EVENT_VALUES_MAX 6
+#define PUGMARK_EVENT_VALUES_MAX 6
 
-/* What else there is to an EVENT_SIGNAL. */
-struct signal_event {
+/* What else there is to an PUGMARK_EVENT_SIGNAL. */
+struct pugmark_signal_event {
 	uint64_t bp;	 /* rbp that it finds */
 	uint64_t caller; /* where on the stack the innermost return address into a traced module is
 			    that is one of a call in progress, by call frame information;
-			    SIGNAL_NO_CALLER: there is none; 0: not known */
+			    PUGMARK_SIGNAL_NO_CALLER: there is none; 0: not known */
 	uint64_t alt;	 /* lowest address of the stack that the handler runs on */
 	uint64_t alt_bytes; /* its length; 0: it is the one that the signal finds */
 };
-#define SIGNAL_NO_CALLER 1
+#define PUGMARK_SIGNAL_NO_CALLER 1
 
-struct witness_event {
+struct pugmark_witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
-	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is CFA_UNKNOWN;
-			     EVENT_END, EVENT_SIGNAL: sp */
-	uint64_t ret;	  /* CAPTURE_RET: run-time return address; 0: could not be read;
-			     EVENT_END, EVENT_SIGNAL: ip */
-	uint64_t val;	  /* WITNESS_BRANCH: 0 or 1; WITNESS_TARGET: run-time target address; with
-			     EVENT_HAS_TARGET of another: bp */
-	uint64_t lost;	  /* EVENT_LOST: how many; 0: not known */
+	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is
+			     PUGMARK_CFA_UNKNOWN;     PUGMARK_EVENT_END, PUGMARK_EVENT_SIGNAL: sp */
+	uint64_t ret;	  /* PUGMARK_CAPTURE_RET: run-time return address; 0: could not be read;
+			     PUGMARK_EVENT_END, PUGMARK_EVENT_SIGNAL: ip */
+	uint64_t val;	  /* PUGMARK_WITNESS_BRANCH: 0 or 1; PUGMARK_WITNESS_TARGET: run-time target
+			     address; with     PUGMARK_EVENT_HAS_TARGET of another: bp */
+	uint64_t lost;	  /* PUGMARK_EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;
-	const uint64_t *values; /* those that the site reads (enum plan_reads), n_values of them */
+	const uint64_t
+		*values; /* those that the site reads (enum pugmark_plan_reads), n_values of them */
 	uint32_t stack_words;
 	uint8_t n_values;
 	uint64_t bias; /* run-time address minus ELF address in this module and process */
-	struct signal_event signal;
+	struct pugmark_signal_event signal;
 	uint32_t site;	 /* index in the module's plan */
 	uint16_t module; /* index in the recording's modules */
-	uint8_t kind;	 /* enum event_kind */
-	uint8_t flags;	 /* enum event_flag */
+	uint8_t kind;	 /* enum pugmark_event_kind */
+	uint8_t flags;	 /* enum pugmark_event_flag */
 };
 
 #endif

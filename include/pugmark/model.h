@@ -29,23 +29,24 @@ extern "C" {
 
 /* What the kernel does with a breakpoint on an instruction; see docs/model.md for the costs. */
 enum pugmark_probe_class {
-	PROBE_EMULATED, /* call rel32, jmp rel, jcc, push r64, most nops: cheap */
-	PROBE_NOP5,	/* any 5-byte nop: never probed (the optimised path corrupts the program) */
-	PROBE_STEPPED,	/* single-stepped out of line: about ten times dearer */
-	PROBE_REFUSED,	/* the kernel refuses it, or it would be unsafe */
+	PUGMARK_PROBE_EMULATED, /* call rel32, jmp rel, jcc, push r64, most nops: cheap */
+	PUGMARK_PROBE_NOP5,	/* any 5-byte nop: never probed (the optimised path corrupts the
+				   program) */
+	PUGMARK_PROBE_STEPPED,	/* single-stepped out of line: about ten times dearer */
+	PUGMARK_PROBE_REFUSED,	/* the kernel refuses it, or it would be unsafe */
 };
 
 enum pugmark_insn_kind {
-	INSN_OTHER,
-	INSN_CALL,     /* call rel32 */
-	INSN_CALL_IND, /* call reg or memory */
-	INSN_JMP,      /* jmp rel8/32 */
-	INSN_JMP_IND,  /* jmp reg or memory */
-	INSN_JCC,      /* conditional jump on the flags */
-	INSN_JCXZ,     /* jrcxz, loop, loope, loopne: conditional, but not on the flags alone */
-	INSN_RET,
-	INSN_TRAP, /* ud2, hlt, int3: does not go on */
-	INSN_XBEGIN,
+	PUGMARK_INSN_OTHER,
+	PUGMARK_INSN_CALL,     /* call rel32 */
+	PUGMARK_INSN_CALL_IND, /* call reg or memory */
+	PUGMARK_INSN_JMP,      /* jmp rel8/32 */
+	PUGMARK_INSN_JMP_IND,  /* jmp reg or memory */
+	PUGMARK_INSN_JCC,      /* conditional jump on the flags */
+	PUGMARK_INSN_JCXZ, /* jrcxz, loop, loope, loopne: conditional, but not on the flags alone */
+	PUGMARK_INSN_RET,
+	PUGMARK_INSN_TRAP, /* ud2, hlt, int3: does not go on */
+	PUGMARK_INSN_XBEGIN,
 };
 
 struct pugmark_insn {
@@ -53,33 +54,37 @@ struct pugmark_insn {
 	uint8_t len;
 	uint8_t kind;  /* enum pugmark_insn_kind */
 	uint8_t probe; /* enum pugmark_probe_class */
-	uint8_t cond;  /* INSN_JCC: the x86 condition code, 0 (O) to 15 (NLE) */
+	uint8_t cond;  /* PUGMARK_INSN_JCC: the x86 condition code, 0 (O) to 15 (NLE) */
 };
 
 enum pugmark_block_end {
-	END_FALL,  /* runs into the next block */
-	END_JMP,   /* direct jump inside the function */
-	END_JCC,   /* two ways: edges EDGE_TAKEN and EDGE_FALL; a way that leaves the function is a
-		      conditional tail jump: then site is set and that edge missing (SITE_FALLS tells
-		      which; BLOCK_TWO_SITES: both) */
-	END_TABLE, /* indirect jump with known targets */
-	END_OPEN,  /* indirect jump whose targets are not known (edges: those guessed, if any) */
-	END_CALL,  /* call that may return: EDGE_RETURN, and EDGE_UNWIND to its landing pads */
-	END_TAIL,  /* jump to another function: site is set */
-	END_RET,
-	END_NORETURN, /* call that never returns: only EDGE_UNWIND, if any */
-	END_TRAP,
-	END_STRAY, /* runs out of the function or into bytes that do not decode */
+	PUGMARK_END_FALL,  /* runs into the next block */
+	PUGMARK_END_JMP,   /* direct jump inside the function */
+	PUGMARK_END_JCC,   /* two ways: edges PUGMARK_EDGE_TAKEN and PUGMARK_EDGE_FALL; a way that
+		      leaves the function is a   conditional tail jump: then site is set and that edge
+		      missing (PUGMARK_SITE_FALLS tells   which; PUGMARK_BLOCK_TWO_SITES: both) */
+	PUGMARK_END_TABLE, /* indirect jump with known targets */
+	PUGMARK_END_OPEN,  /* indirect jump whose targets are not known (edges: those guessed, if
+			      any) */
+	PUGMARK_END_CALL,  /* call that may return: PUGMARK_EDGE_RETURN, and PUGMARK_EDGE_UNWIND to
+			      its landing pads */
+	PUGMARK_END_TAIL,  /* jump to another function: site is set */
+	PUGMARK_END_RET,
+	PUGMARK_END_NORETURN, /* call that never returns: only PUGMARK_EDGE_UNWIND, if any */
+	PUGMARK_END_TRAP,
+	PUGMARK_END_STRAY, /* runs out of the function or into bytes that do not decode */
 };
 
 enum pugmark_block_flag {
-	BLOCK_LANDING_PAD = 1,	 /* entered by the unwinder */
-	BLOCK_SETJMP_RETURN = 2, /* the return point of a setjmp-like call, or one that switches */
-	BLOCK_ADDRESS_TAKEN = 4, /* its address is data: a label of a computed goto, for one */
-	BLOCK_UNREACHED = 8,	 /* no edge from the entry or from a landing pad leads here */
-	BLOCK_TABLE_NATURAL =
-		16,	      /* END_TABLE graded "natural only": the table's end is not proven */
-	BLOCK_TWO_SITES = 32, /* END_JCC: site + 1 is where it goes if not taken */
+	PUGMARK_BLOCK_LANDING_PAD = 1, /* entered by the unwinder */
+	PUGMARK_BLOCK_SETJMP_RETURN =
+		2, /* the return point of a setjmp-like call, or one that switches */
+	PUGMARK_BLOCK_ADDRESS_TAKEN =
+		4,		     /* its address is data: a label of a computed goto, for one */
+	PUGMARK_BLOCK_UNREACHED = 8, /* no edge from the entry or from a landing pad leads here */
+	PUGMARK_BLOCK_TABLE_NATURAL =
+		16, /* PUGMARK_END_TABLE graded "natural only": the table's end is not proven */
+	PUGMARK_BLOCK_TWO_SITES = 32, /* PUGMARK_END_JCC: site + 1 is where it goes if not taken */
 };
 
 struct pugmark_block {
@@ -94,12 +99,12 @@ struct pugmark_block {
 };
 
 enum pugmark_edge_kind {
-	EDGE_FALL,
-	EDGE_TAKEN,
-	EDGE_JUMP,
-	EDGE_TABLE,
-	EDGE_RETURN, /* from a call to what follows it */
-	EDGE_UNWIND, /* from a call to its landing pad */
+	PUGMARK_EDGE_FALL,
+	PUGMARK_EDGE_TAKEN,
+	PUGMARK_EDGE_JUMP,
+	PUGMARK_EDGE_TABLE,
+	PUGMARK_EDGE_RETURN, /* from a call to what follows it */
+	PUGMARK_EDGE_UNWIND, /* from a call to its landing pad */
 };
 
 struct pugmark_edge {
@@ -108,56 +113,60 @@ struct pugmark_edge {
 };
 
 enum pugmark_site_kind {
-	SITE_CALL,
-	SITE_TAIL, /* jmp or jcc to another function, at the frame's own height */
+	PUGMARK_SITE_CALL,
+	PUGMARK_SITE_TAIL, /* jmp or jcc to another function, at the frame's own height */
 };
 
 enum pugmark_site_via {
-	VIA_DIRECT, /* target is set, or NONE where the bytes at target_addr are no known function
-		     */
-	VIA_IMPORT, /* through a PLT stub or straight through the GOT: import is set; target as well
-		       where the module itself defines that symbol (it may still be interposed) */
-	VIA_INDIRECT, /* through a register or memory */
+	PUGMARK_VIA_DIRECT, /* target is set, or NONE where the bytes at target_addr are no known
+			     * function
+			     */
+	PUGMARK_VIA_IMPORT, /* through a PLT stub or straight through the GOT: import is set; target
+		       as well where the module itself defines that symbol (it may still be
+		       interposed) */
+	PUGMARK_VIA_INDIRECT, /* through a register or memory */
 };
 
 enum pugmark_site_flag {
-	SITE_NORETURN = 1,
-	SITE_RETURNS_TWICE = 2, /* setjmp, vfork and their like */
-	SITE_CONDITIONAL = 4,	/* a jump that leaves the function, or stays in it: a jcc, or an
-				   indirect jump of which some targets only are other functions */
-	SITE_FALLS = 8,	    /* SITE_TAIL that is no jump: the code runs into the next function */
-	SITE_SWITCHES = 16, /* swapcontext and its like, or a function with FUNC_SWITCHES: the
-			       thread may go on on another stack, and come back to this one later */
+	PUGMARK_SITE_NORETURN = 1,
+	PUGMARK_SITE_RETURNS_TWICE = 2, /* setjmp, vfork and their like */
+	PUGMARK_SITE_CONDITIONAL = 4, /* a jump that leaves the function, or stays in it: a jcc, or
+				 an indirect jump of which some targets only are other functions */
+	PUGMARK_SITE_FALLS =
+		8, /* PUGMARK_SITE_TAIL that is no jump: the code runs into the next function */
+	PUGMARK_SITE_SWITCHES =
+		16, /* swapcontext and its like, or a function with PUGMARK_FUNC_SWITCHES: the
+	       thread may go on on another stack, and come back to this one later */
 };
 
 struct pugmark_site {
 	uint64_t addr;	      /* of the call or jump instruction */
 	uint64_t return_addr; /* of the instruction after it */
-	uint64_t target_addr; /* VIA_DIRECT: where it goes; else 0 */
+	uint64_t target_addr; /* PUGMARK_VIA_DIRECT: where it goes; else 0 */
 	uint32_t func;	      /* the caller */
 	uint32_t block;
 	uint32_t target; /* the callee, or PUGMARK_NONE */
 	uint32_t import; /* index of the import, or PUGMARK_NONE */
 	int32_t height; /* bytes: this function's CFA minus sp just before the instruction, which is
 			   the callee's CFA for a call; PUGMARK_HEIGHT_UNKNOWN where not static.
-			   SITE_TAIL at its frame's own height: 8 */
+			   PUGMARK_SITE_TAIL at its frame's own height: 8 */
 	uint8_t kind;	/* enum pugmark_site_kind */
 	uint8_t via;	/* enum pugmark_site_via */
 	uint8_t flags;	/* enum pugmark_site_flag */
 };
 
 enum pugmark_func_flag {
-	FUNC_ADDRESS_TAKEN =
-		1,	   /* an indirect call of this or another module may reach it: relocations,
-			      lea and immediates, data words, entry point, init and fini arrays */
-	FUNC_EXPORTED = 2, /* in .dynsym: another module may call it by name */
-	FUNC_NORETURN = 4,
-	FUNC_OPEN_JUMP = 8,	 /* holds an END_OPEN block */
-	FUNC_NO_CFI = 16,	 /* no FDE: found by symbol, entry point or a direct call */
-	FUNC_IFUNC = 32,	 /* an IFUNC resolver */
-	FUNC_OPAQUE = 64,	 /* could not be modelled (does not decode): no blocks */
-	FUNC_SIGNAL_FRAME = 128, /* a signal trampoline: augmentation 'S' */
-	FUNC_SWITCHES = 256,	 /* sets the stack pointer to what is not of its own frame */
+	PUGMARK_FUNC_ADDRESS_TAKEN =
+		1, /* an indirect call of this or another module may reach it: relocations,
+		      lea and immediates, data words, entry point, init and fini arrays */
+	PUGMARK_FUNC_EXPORTED = 2, /* in .dynsym: another module may call it by name */
+	PUGMARK_FUNC_NORETURN = 4,
+	PUGMARK_FUNC_OPEN_JUMP = 8,	 /* holds an PUGMARK_END_OPEN block */
+	PUGMARK_FUNC_NO_CFI = 16,	 /* no FDE: found by symbol, entry point or a direct call */
+	PUGMARK_FUNC_IFUNC = 32,	 /* an IFUNC resolver */
+	PUGMARK_FUNC_OPAQUE = 64,	 /* could not be modelled (does not decode): no blocks */
+	PUGMARK_FUNC_SIGNAL_FRAME = 128, /* a signal trampoline: augmentation 'S' */
+	PUGMARK_FUNC_SWITCHES = 256, /* sets the stack pointer to what is not of its own frame */
 };
 
 struct pugmark_func {
@@ -186,7 +195,7 @@ struct pugmark_import {
 };
 
 /* How the canonical frame address is computed at one instruction, from .eh_frame. */
-enum pugmark_cfa_reg { CFA_UNKNOWN, CFA_SP, CFA_BP };
+enum pugmark_cfa_reg { PUGMARK_CFA_UNKNOWN, PUGMARK_CFA_SP, PUGMARK_CFA_BP };
 
 struct pugmark_cfa {
 	uint8_t reg;	/* enum pugmark_cfa_reg */

@@ -14,33 +14,35 @@ extern "C" {
 #endif
 
 /* What an event of a site stands for. Append-only: recordings outlive us. */
-enum plan_site_kind {
-	WITNESS_BLOCK = 0,  /* this block runs (a call site, an entry, any block) */
-	WITNESS_BRANCH = 1, /* this jcc runs; val is 1 if it will be taken, else 0 */
-	WITNESS_TARGET = 2, /* this indirect call or jump runs; val is its target address */
-	WITNESS_RETURN = 3, /* this ret runs */
+enum pugmark_plan_site_kind {
+	PUGMARK_WITNESS_BLOCK = 0,  /* this block runs (a call site, an entry, any block) */
+	PUGMARK_WITNESS_BRANCH = 1, /* this jcc runs; val is 1 if it will be taken, else 0 */
+	PUGMARK_WITNESS_TARGET = 2, /* this indirect call or jump runs; val is its target address */
+	PUGMARK_WITNESS_RETURN = 3, /* this ret runs */
 };
 
 /* What the probe reads. sp (or bp) and the time are always read. */
-enum plan_capture {
-	CAPTURE_RET = 1,      /* the 8 bytes at CFA-8: the return address of this activation */
-	CAPTURE_FLAGS = 2,    /* the flags, reduced to one bit by the condition code */
-	CAPTURE_TARGET = 4,   /* the target operand, register or memory, reduced to an address */
-	CAPTURE_SNAPSHOT = 8, /* if the return address is outside of this module: a copy of the
-				 stack from sp upwards */
-	CAPTURE_STACK = 16,   /* such a copy in any case */
+enum pugmark_plan_capture {
+	PUGMARK_CAPTURE_RET = 1,   /* the 8 bytes at CFA-8: the return address of this activation */
+	PUGMARK_CAPTURE_FLAGS = 2, /* the flags, reduced to one bit by the condition code */
+	PUGMARK_CAPTURE_TARGET =
+		4, /* the target operand, register or memory, reduced to an address */
+	PUGMARK_CAPTURE_SNAPSHOT = 8, /* if the return address is outside of this module: a copy of
+				 the stack from sp upwards */
+	PUGMARK_CAPTURE_STACK = 16,   /* such a copy in any case */
 };
 
 /* Values that the probe reads for whoever looks at the trace; the parser needs none of them. */
-enum plan_reads {
-	READS_ARGS = 7,	  /* mask: the first so many of rdi, rsi, rdx, rcx, r8, r9 */
-	READS_RESULT = 8, /* rax, of the call that ends here */
-	READS_CALL = 16,  /* the arguments are those of the call at the site, not of its function */
+enum pugmark_plan_reads {
+	PUGMARK_READS_ARGS = 7,	  /* mask: the first so many of rdi, rsi, rdx, rcx, r8, r9 */
+	PUGMARK_READS_RESULT = 8, /* rax, of the call that ends here */
+	PUGMARK_READS_CALL =
+		16, /* the arguments are those of the call at the site, not of its function */
 };
 
-/* The operand of an indirect call or jump, for CAPTURE_TARGET. Registers by their number in
+/* The operand of an indirect call or jump, for PUGMARK_CAPTURE_TARGET. Registers by their number in
  * instruction encoding (0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, 8..15 r8..r15). */
-struct plan_operand {
+struct pugmark_plan_operand {
 	uint8_t base;	   /* register, 16: rip (disp is then an ELF address), 255: none */
 	uint8_t index;	   /* register or 255 */
 	uint8_t scale;	   /* 1, 2, 4, 8 */
@@ -49,149 +51,159 @@ struct plan_operand {
 	int64_t disp;
 };
 
-struct plan_site {
+struct pugmark_plan_site {
 	uint64_t addr;	   /* ELF virtual address of the probed instruction */
 	uint64_t off_file; /* its offset in the file */
 	int32_t cfa_off;   /* CFA = sp or bp + cfa_off, just before the instruction */
-	uint8_t cfa_reg;   /* enum pugmark_cfa_reg; CFA_UNKNOWN: sp is reported as it is */
-	uint8_t kind;	   /* enum plan_site_kind */
-	uint8_t capture;   /* enum plan_capture */
-	uint8_t cond;	   /* CAPTURE_FLAGS: x86 condition code, 0 to 15 */
+	uint8_t cfa_reg;   /* enum pugmark_cfa_reg; PUGMARK_CFA_UNKNOWN: sp is reported as it is */
+	uint8_t kind;	   /* enum pugmark_plan_site_kind */
+	uint8_t capture;   /* enum pugmark_plan_capture */
+	uint8_t cond;	   /* PUGMARK_CAPTURE_FLAGS: x86 condition code, 0 to 15 */
 	uint8_t probe;	   /* enum pugmark_probe_class */
-	uint8_t reads;	   /* enum plan_reads */
+	uint8_t reads;	   /* enum pugmark_plan_reads */
 	uint8_t bp;	   /* where the caller's bp is, as in struct pugmark_cfa */
 	uint8_t reserved;
-	uint32_t func;		     /* index in the plan's functions */
-	struct plan_operand operand; /* CAPTURE_TARGET */
+	uint32_t func;			     /* index in the plan's functions */
+	struct pugmark_plan_operand operand; /* PUGMARK_CAPTURE_TARGET */
 };
 
 /* A node of the grammar: what can happen in a function, seen from its callers and callees. */
-enum plan_node_kind {
-	NODE_KIND_EXIT = 0,    /* node 0 alone: the function returns */
-	NODE_KIND_CALL = 1,    /* a call of `callee` */
-	NODE_KIND_UNKNOWN = 2, /* indirect, or into another module: silent, or enters any function
-				  with PLAN_FUNC_ENTERED */
-	NODE_KIND_LEAF = 3,    /* leaves the module and does not come back before it returns */
-	NODE_KIND_MARK = 4,    /* a witnessed block without a call */
-	NODE_KIND_BRANCH = 5,  /* a witnessed jcc: `next` if not taken, `next_taken` if taken */
-	NODE_KIND_RETURN = 6,  /* one ret, where returns are kept apart */
-	NODE_KIND_TARGET = 7,  /* a witnessed indirect jump: targets[next .. next + next_taken) */
-	NODE_KIND_BLOCK = 8,   /* a block without a call that no event shows (level paths) */
-	NODE_KIND_OPAQUE = 9,  /* a call or tail jump of a function that is not traced: what a stack
-				  may show of it. No decision leads to it */
+enum pugmark_plan_node_kind {
+	PUGMARK_NODE_KIND_EXIT = 0,    /* node 0 alone: the function returns */
+	PUGMARK_NODE_KIND_CALL = 1,    /* a call of `callee` */
+	PUGMARK_NODE_KIND_UNKNOWN = 2, /* indirect, or into another module: silent, or enters any
+				  function with PUGMARK_PLAN_FUNC_ENTERED */
+	PUGMARK_NODE_KIND_LEAF = 3, /* leaves the module and does not come back before it returns */
+	PUGMARK_NODE_KIND_MARK = 4, /* a witnessed block without a call */
+	PUGMARK_NODE_KIND_BRANCH =
+		5, /* a witnessed jcc: `next` if not taken, `next_taken` if taken */
+	PUGMARK_NODE_KIND_RETURN = 6, /* one ret, where returns are kept apart */
+	PUGMARK_NODE_KIND_TARGET =
+		7, /* a witnessed indirect jump: targets[next .. next + next_taken) */
+	PUGMARK_NODE_KIND_BLOCK = 8,  /* a block without a call that no event shows (level paths) */
+	PUGMARK_NODE_KIND_OPAQUE = 9, /* a call or tail jump of a function that is not traced: what
+				 a stack may show of it. No decision leads to it */
 };
 
-enum plan_node_flag {
-	NODE_TAIL = 1,	       /* a tail jump: the callee takes the function's place */
-	NODE_NORETURN = 2,     /* nothing follows in this function */
-	NODE_CALLEE_CFA = 8,   /* its event's cfa is the callee's, since height is not known */
-	NODE_ROOT = 4,	       /* also entered by unwinding: landing pad, second return of setjmp */
-	NODE_SHOWS_BLOCK = 16, /* to pass it is to execute a block (level paths), which begins at
-				  addr; of a call or tail jump: at addr - next_taken */
-	NODE_SWITCHES = 32,    /* a call that may go on on another stack, and come back later */
-	NODE_IFUNC = 64,       /* a call of what an IFUNC of this module has chosen, in here too */
-	NODE_UNTOLD = 128, /* a call of which nothing tells what it enters, or how often: a gap */
+enum pugmark_plan_node_flag {
+	PUGMARK_NODE_TAIL = 1,	   /* a tail jump: the callee takes the function's place */
+	PUGMARK_NODE_NORETURN = 2, /* nothing follows in this function */
+	PUGMARK_NODE_CALLEE_CFA =
+		8,	       /* its event's cfa is the callee's, since height is not known */
+	PUGMARK_NODE_ROOT = 4, /* also entered by unwinding: landing pad, second return of setjmp */
+	PUGMARK_NODE_SHOWS_BLOCK = 16, /* to pass it is to execute a block (level paths), which
+				  begins at addr; of a call or tail jump: at addr - next_taken */
+	PUGMARK_NODE_SWITCHES =
+		32, /* a call that may go on on another stack, and come back later */
+	PUGMARK_NODE_IFUNC =
+		64, /* a call of what an IFUNC of this module has chosen, in here too */
+	PUGMARK_NODE_UNTOLD =
+		128, /* a call of which nothing tells what it enters, or how often: a gap */
 };
 
-struct plan_node {
+struct pugmark_plan_node {
 	uint64_t addr; /* of the call or tail jump; for the others, of the block */
 	uint32_t func;
 	uint32_t site;	     /* the witness whose event shows the node, or PUGMARK_NONE: silent */
-	uint32_t callee;     /* NODE_KIND_CALL: function; NODE_KIND_UNKNOWN: the one that has the
-				import's name, or without such the one that is not traced;
-				NODE_KIND_OPAQUE: function, if it is known; else PUGMARK_NONE */
+	uint32_t callee;     /* PUGMARK_NODE_KIND_CALL: function; PUGMARK_NODE_KIND_UNKNOWN: the one
+				that has the     import's name, or without such the one that is not
+				traced;     PUGMARK_NODE_KIND_OPAQUE: function, if it is known; else
+				PUGMARK_NONE */
 	uint32_t import;     /* offset in strings of the import's name, or 0 */
 	uint32_t next;	     /* the decision that follows, or PUGMARK_NONE */
-	uint32_t next_taken; /* NODE_KIND_BRANCH: the decision if taken; NODE_KIND_OPAQUE whose
-				height is not known: CFA minus bp, or PUGMARK_NONE */
+	uint32_t next_taken; /* PUGMARK_NODE_KIND_BRANCH: the decision if taken;
+				PUGMARK_NODE_KIND_OPAQUE whose height is not known: CFA minus bp, or
+				PUGMARK_NONE */
 	int32_t height;	     /* the function's CFA minus the callee's; PUGMARK_HEIGHT_UNKNOWN */
-	uint8_t kind;	     /* enum plan_node_kind */
-	uint8_t flags;	     /* enum plan_node_flag */
+	uint8_t kind;	     /* enum pugmark_plan_node_kind */
+	uint8_t flags;	     /* enum pugmark_plan_node_flag */
 	uint8_t call_len;    /* bytes: the call returns to addr + call_len */
-	uint8_t bp; /* NODE_KIND_OPAQUE: where the caller's bp is, as in struct pugmark_cfa */
+	uint8_t bp; /* PUGMARK_NODE_KIND_OPAQUE: where the caller's bp is, as in struct pugmark_cfa
+		     */
 };
-static_assert(sizeof(struct plan_node) == 40, "plan files depend on this layout");
+static_assert(sizeof(struct pugmark_plan_node) == 40, "plan files depend on this layout");
 
-enum plan_func_flag {
-	PLAN_FUNC_ENTERED = 1, /* its entry is witnessed: it may be entered from anywhere */
-	PLAN_FUNC_OPAQUE = 2,  /* not traced */
-	PLAN_FUNC_EXPORTED =
-		4,	     /* another module can call it by name: also what an IFUNC may choose */
-	PLAN_FUNC_START = 8, /* the file's entry, which only the kernel enters */
-	PLAN_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
-	PLAN_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it: so it
-				    leaves its stack where nothing can follow */
+enum pugmark_plan_func_flag {
+	PUGMARK_PLAN_FUNC_ENTERED = 1, /* its entry is witnessed: it may be entered from anywhere */
+	PUGMARK_PLAN_FUNC_OPAQUE = 2,  /* not traced */
+	PUGMARK_PLAN_FUNC_EXPORTED =
+		4, /* another module can call it by name: also what an IFUNC may choose */
+	PUGMARK_PLAN_FUNC_START = 8,	 /* the file's entry, which only the kernel enters */
+	PUGMARK_PLAN_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
+	PUGMARK_PLAN_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it:
+				    so it   leaves its stack where nothing can follow */
 };
 
-struct plan_func {
+struct pugmark_plan_func {
 	uint64_t addr;
 	uint32_t name;		/* offset in strings */
 	uint32_t entry;		/* the decision at its entry, or PUGMARK_NONE: not modelled */
-	uint32_t flags;		/* enum plan_func_flag */
+	uint32_t flags;		/* enum pugmark_plan_func_flag */
 	uint32_t node, n_nodes; /* its nodes */
 	uint32_t reserved;
 };
 
 /* What can come next: alternatives[first .. first + n) are nodes. */
-struct plan_decision {
+struct pugmark_plan_decision {
 	uint32_t first, n;
 };
 
 /* The way out of the function: any address that is none of the jump's other targets. */
-#define PLAN_TARGET_ELSEWHERE UINT64_MAX
+#define PUGMARK_PLAN_TARGET_ELSEWHERE UINT64_MAX
 
-struct plan_target {
-	uint64_t addr; /* ELF address that the jump goes to, or PLAN_TARGET_ELSEWHERE */
+struct pugmark_plan_target {
+	uint64_t addr; /* ELF address that the jump goes to, or PUGMARK_PLAN_TARGET_ELSEWHERE */
 	uint32_t decision;
 	uint32_t reserved;
 };
 
 /* Where a thread can be when no witness says so: from here on, up to the next point, @next is what
  * the grammar has next in that frame. What else could be next is told apart by a witness. */
-struct plan_point {
+struct pugmark_plan_point {
 	uint32_t off;  /* address minus text_addr */
-	uint32_t next; /* node, 0: the exit; with POINT_PASSED: the node whose event has been, but
-			  not its call; where nothing is next, with POINT_AFTER the node that was
-			  last, 0: the entry; PUGMARK_NONE: that is not known either */
+	uint32_t next; /* node, 0: the exit; with PUGMARK_POINT_PASSED: the node whose event has
+			  been, but  not its call; where nothing is next, with PUGMARK_POINT_AFTER
+			  the node that was  last, 0: the entry; PUGMARK_NONE: that is not known
+			  either */
 	uint32_t func; /* PUGMARK_NONE: the code is of none */
 	int32_t cfa;   /* enum pugmark_cfa_reg, and 4 times the offset of the CFA from it */
 };
-#define POINT_PASSED (1u << 31)
-#define POINT_AFTER (1u << 30)
-#define POINT_NODE(next) ((next) & ~(POINT_PASSED | POINT_AFTER))
-#define POINT_CFA(reg, off) (4 * (off) + (int)(reg))
+#define PUGMARK_POINT_PASSED (1u << 31)
+#define PUGMARK_POINT_AFTER (1u << 30)
+#define PUGMARK_POINT_NODE(next) ((next) & ~(PUGMARK_POINT_PASSED | PUGMARK_POINT_AFTER))
+#define PUGMARK_POINT_CFA(reg, off) (4 * (off) + (int)(reg))
 
 /* Why the trace may have a gap at a place: what cannot be told there, since no instruction that
  * would tell it can be probed. Append-only. */
-enum plan_unresolved_kind {
-	UNRESOLVED_ENTRY = 0,	/* that the function was entered, and from where */
-	UNRESOLVED_LANDING = 1, /* that the unwinder landed there, or in which frame */
-	UNRESOLVED_JUMP = 2,	/* where an indirect jump goes */
-	UNRESOLVED_STOP = 3,	/* that what never returns was reached */
-	UNRESOLVED_FRAME = 4,	/* where the frame of what is called lies */
-	UNRESOLVED_WAY = 5,	/* which way is taken from there */
-	UNRESOLVED_ROUNDS = 6,	/* how often a call is made */
-	UNRESOLVED_END = 7,	/* whether what is called there has ended */
+enum pugmark_plan_unresolved_kind {
+	PUGMARK_UNRESOLVED_ENTRY = 0,	/* that the function was entered, and from where */
+	PUGMARK_UNRESOLVED_LANDING = 1, /* that the unwinder landed there, or in which frame */
+	PUGMARK_UNRESOLVED_JUMP = 2,	/* where an indirect jump goes */
+	PUGMARK_UNRESOLVED_STOP = 3,	/* that what never returns was reached */
+	PUGMARK_UNRESOLVED_FRAME = 4,	/* where the frame of what is called lies */
+	PUGMARK_UNRESOLVED_WAY = 5,	/* which way is taken from there */
+	PUGMARK_UNRESOLVED_ROUNDS = 6,	/* how often a call is made */
+	PUGMARK_UNRESOLVED_END = 7,	/* whether what is called there has ended */
 };
-#define N_UNRESOLVED_KINDS 8
+#define PUGMARK_UNRESOLVED_KINDS 8
 
-struct plan_unresolved {
+struct pugmark_plan_unresolved {
 	uint64_t addr; /* of the block, call or jump */
 	uint32_t func;
 	uint32_t node; /* or PUGMARK_NONE: the function's entry, or no node of the grammar */
-	uint32_t kind; /* enum plan_unresolved_kind */
+	uint32_t kind; /* enum pugmark_plan_unresolved_kind */
 	uint32_t reserved;
 };
 
 struct pugmark_plan {
-	const struct plan_site *sites;
-	const struct plan_func *funcs; /* by address */
-	const struct plan_node *nodes; /* 0 is the exit; grouped by function */
-	const struct plan_decision *decisions;
+	const struct pugmark_plan_site *sites;
+	const struct pugmark_plan_func *funcs; /* by address */
+	const struct pugmark_plan_node *nodes; /* 0 is the exit; grouped by function */
+	const struct pugmark_plan_decision *decisions;
 	const uint32_t *alternatives;
-	const struct plan_target *targets;
-	const struct plan_point *points; /* by address; none in a plan of version 1 */
-	const char *strings;		 /* offset 0 is the empty string */
+	const struct pugmark_plan_target *targets;
+	const struct pugmark_plan_point *points; /* by address; none in a plan of version 1 */
+	const char *strings;			 /* offset 0 is the empty string */
 	uint32_t n_sites, n_funcs, n_nodes, n_decisions, n_alternatives, n_targets;
 	uint32_t n_points, strings_bytes;
 	uint32_t mode; /* enum plan_mode */
@@ -199,7 +211,7 @@ struct pugmark_plan {
 	uint32_t build_id_len;
 	float expected_cost_ns; /* of one run, by the estimates; good for comparisons only */
 	uint32_t unresolved;	/* places at which the trace may have gaps; of version 1: 0 */
-	const struct plan_unresolved *unresolved_at; /* NULL in plans before version 3 */
+	const struct pugmark_plan_unresolved *unresolved_at; /* NULL in plans before version 3 */
 	uint64_t text_addr, text_end;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;

@@ -14,10 +14,10 @@
 extern "C" {
 #endif
 
-struct recording;
-struct recording_iter;
+struct pugmark_recording;
+struct pugmark_recording_iter;
 
-struct recording_module {
+struct pugmark_recording_module {
 	const char *name; /* base name */
 	const char *path; /* where it was; it may be gone */
 	const char *plan; /* path of the plan in the recording; NULL: recorded without one */
@@ -28,7 +28,7 @@ struct recording_module {
 };
 
 /* A thread, from its first to its last event. */
-struct recording_task {
+struct pugmark_recording_task {
 	uint32_t number;   /* from 1, by birth; not always an index */
 	int32_t tid, pid;  /* 0: not known */
 	uint32_t parent;   /* number of the task that forked it; 0: none, or not known */
@@ -41,14 +41,14 @@ struct recording_task {
 };
 
 /* An executable mapping of a process, as it was at time_ns. */
-struct recording_map {
+struct pugmark_recording_map {
 	int32_t pid;
 	uint64_t time_ns;
 	uint64_t start, end, off_file;
 	const char *path;
 };
 
-struct recording_info {
+struct pugmark_recording_info {
 	uint64_t start_monotonic_ns, start_realtime_ns;
 	uint64_t events, lost; /* as the recorder counted; 0 where it did not end well */
 	bool times;
@@ -62,33 +62,40 @@ struct recording_info {
 
 /* Opens the recording in the directory @dir. Returns 0 and a recording that the caller frees, or
  * -errno with @diag filled (-ENOENT: there is none; -ENOTSUP: of a later version). Damage is not an
- * error: see recording_note(). */
-int recording_open(const char *dir, struct recording **out, struct pugmark_diag *diag);
-void recording_free(struct recording *rec);
+ * error: see pugmark_recording_note(). */
+int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
+			   struct pugmark_diag *diag);
+void pugmark_recording_free(struct pugmark_recording *rec);
 
-const struct recording_info *recording_info(const struct recording *rec);
-const struct recording_module *recording_modules(const struct recording *rec, uint32_t *n);
-const struct recording_task *recording_tasks(const struct recording *rec, uint32_t *n);
+const struct pugmark_recording_info *pugmark_recording_info(const struct pugmark_recording *rec);
+const struct pugmark_recording_module *
+pugmark_recording_modules(const struct pugmark_recording *rec, uint32_t *n);
+const struct pugmark_recording_task *pugmark_recording_tasks(const struct pugmark_recording *rec,
+							     uint32_t *n);
 /* The index of the task with that number; UINT32_MAX: none. */
-uint32_t recording_task_index(const struct recording *rec, uint32_t number);
+uint32_t pugmark_recording_task_index(const struct pugmark_recording *rec, uint32_t number);
 /* What the recorder had to say, and what is damaged: one line each; NULL past the last. */
-const char *recording_note(const struct recording *rec, uint32_t index);
+const char *pugmark_recording_note(const struct pugmark_recording *rec, uint32_t index);
 /* The executable mapping of process @pid that held @addr at @time_ns, or the nearest known in time;
  * NULL: none known. */
-const struct recording_map *recording_map_at(const struct recording *rec, int32_t pid,
-					     uint64_t addr, uint64_t time_ns);
+const struct pugmark_recording_map *pugmark_recording_map_at(const struct pugmark_recording *rec,
+							     int32_t pid, uint64_t addr,
+							     uint64_t time_ns);
 
-/* The events of the task at @index of recording_tasks(), from the first. The iterator is freed
- * before the recording. */
-int recording_iter_new(const struct recording *rec, uint32_t index, struct recording_iter **out);
-void recording_iter_free(struct recording_iter *iter);
+/* The events of the task at @index of pugmark_recording_tasks(), from the first. The iterator is
+ * freed before the recording. */
+int pugmark_recording_iter_new(const struct pugmark_recording *rec, uint32_t index,
+			       struct pugmark_recording_iter **out);
+void pugmark_recording_iter_free(struct pugmark_recording_iter *iter);
 /* Returns 1 and the next event (its stack is borrowed until the next call), 0 at the end, or
- * -errno: -ENOMEM, -EIO. Where events are missing in the recording there is an EVENT_LOST with the
- * flag EVENT_DAMAGED; so there is at the end of a task whose end is missing. */
-int recording_next(struct recording_iter *iter, struct witness_event *event);
+ * -errno: -ENOMEM, -EIO. Where events are missing in the recording there is an PUGMARK_EVENT_LOST
+ * with the flag PUGMARK_EVENT_DAMAGED; so there is at the end of a task whose end is missing. */
+int pugmark_recording_next(struct pugmark_recording_iter *iter,
+			   struct pugmark_witness_event *event);
 /* The run-time address of ELF address 0 of @module, as of the last event; false: not known (no
  * event of that module is near). */
-bool recording_bias(const struct recording_iter *iter, uint16_t module, uint64_t *bias);
+bool pugmark_recording_bias(const struct pugmark_recording_iter *iter, uint16_t module,
+			    uint64_t *bias);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@ int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugma
 void pugmark_trace_free(struct pugmark_trace *trace);
 
 /* The recording below; borrowed until the trace is freed. */
-const struct recording *pugmark_trace_recording(const struct pugmark_trace *trace);
+const struct pugmark_recording *pugmark_trace_recording(const struct pugmark_trace *trace);
 /* The plan of @module of the recording, or NULL; trace_event.func is an index of its functions. */
 const struct pugmark_plan *pugmark_trace_plan(const struct pugmark_trace *trace, uint32_t module);
 /* The base name of @module. */
@@ -37,15 +37,15 @@ const char *pugmark_trace_func_name(const struct pugmark_trace *trace, uint32_t 
  * are the same binary twice, under two plans. Before the first iterator. 0 or -ENOENT. */
 int pugmark_trace_select(struct pugmark_trace *trace, uint32_t module);
 
-/* What the thread at @task of recording_tasks() did, from the first event on. Returns 0 and an
- * iterator that the caller frees before the trace, or -errno. */
+/* What the thread at @task of pugmark_recording_tasks() did, from the first event on. Returns 0 and
+ * an iterator that the caller frees before the trace, or -errno. */
 int pugmark_trace_iter_new(const struct pugmark_trace *trace, uint32_t task,
 			   struct pugmark_trace_iter **out);
 void pugmark_trace_iter_free(struct pugmark_trace_iter *iter);
 /* The next event, borrowed until the next call: 1 with @event set, 0 at the end, or -errno. */
-int pugmark_trace_next(struct pugmark_trace_iter *iter, const struct trace_event **event);
+int pugmark_trace_next(struct pugmark_trace_iter *iter, const struct pugmark_trace_event **event);
 /* The same, several at once: 1 with the next @n events, borrowed until the next call of either. */
-int pugmark_trace_batch(struct pugmark_trace_iter *iter, const struct trace_event **events,
+int pugmark_trace_batch(struct pugmark_trace_iter *iter, const struct pugmark_trace_event **events,
 			uint32_t *n);
 /* How many witness events were read so far, for all that was handed out. */
 uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *iter);

@@ -5,49 +5,53 @@
 
 #include <stdint.h>
 
-enum trace_kind {
-	TRACE_CALL,   /* a call instruction ran */
-	TRACE_TAIL,   /* a jump to another function ran */
-	TRACE_RET,    /* a function returned */
-	TRACE_UNWIND, /* a frame was left by an exception or longjmp */
-	TRACE_ENTER,  /* a function was entered from code that is not traced */
-	TRACE_GAP,    /* what happened here is not known */
-	TRACE_BLOCK,  /* a basic block ran (level paths) */
-	TRACE_VALUE,  /* a value was read (record --args) */
-	TRACE_SWITCH, /* the thread went on on another stack, with frames of its own: func is that
-			 stack's number; 0: the one that it began on */
+enum pugmark_trace_kind {
+	PUGMARK_TRACE_CALL,   /* a call instruction ran */
+	PUGMARK_TRACE_TAIL,   /* a jump to another function ran */
+	PUGMARK_TRACE_RET,    /* a function returned */
+	PUGMARK_TRACE_UNWIND, /* a frame was left by an exception or longjmp */
+	PUGMARK_TRACE_ENTER,  /* a function was entered from code that is not traced */
+	PUGMARK_TRACE_GAP,    /* what happened here is not known */
+	PUGMARK_TRACE_BLOCK,  /* a basic block ran (level paths) */
+	PUGMARK_TRACE_VALUE,  /* a value was read (record --args) */
+	PUGMARK_TRACE_SWITCH, /* the thread went on on another stack, with frames of its own: func
+			 is that stack's number; 0: the one that it began on */
 };
 
-enum trace_cause {
-	CAUSE_NONE,
-	CAUSE_THREAD,	 /* enter: the first function of a thread or process */
-	CAUSE_CALLBACK,	 /* enter: called back during a call that left the module */
-	CAUSE_SIGNAL,	 /* enter: asynchronously, no call of ours was in progress */
-	CAUSE_ATTACH,	 /* enter, gap: the recording began in the middle */
-	CAUSE_LOST,	 /* gap: events were lost; `lost` of them */
-	CAUSE_MODEL,	 /* gap: the event fits nothing that the model allows */
-	CAUSE_RECORDING, /* gap: the recording is damaged here */
-	CAUSE_UNWIND,	 /* gap: an exception came out of a call that could have returned, and what
-			    follows that call is silent: what ran before it is not known */
-	CAUSE_STACK,	 /* gap: the stack does not say during which call the function that is
-			    entered next was called back, or what a signal found */
-	CAUSE_PLAN,	 /* gap: what is traced was changed, to keep the overhead within bounds */
-	CAUSE_CONTEXT,	 /* enter: the first function on a stack that the program switched to */
-	CAUSE_RESUMED,	 /* enter: a frame on a stack that was left by another thread, or before the
-			    recording began */
-	CAUSE_SWITCH,	 /* gap: the thread left its stack where nothing is known that does that */
-	CAUSE_UNRESOLVED, /* gap: at a place that the plan names, where nothing tells what happens
-			   */
+enum pugmark_trace_cause {
+	PUGMARK_CAUSE_NONE,
+	PUGMARK_CAUSE_THREAD,	 /* enter: the first function of a thread or process */
+	PUGMARK_CAUSE_CALLBACK,	 /* enter: called back during a call that left the module */
+	PUGMARK_CAUSE_SIGNAL,	 /* enter: asynchronously, no call of ours was in progress */
+	PUGMARK_CAUSE_ATTACH,	 /* enter, gap: the recording began in the middle */
+	PUGMARK_CAUSE_LOST,	 /* gap: events were lost; `lost` of them */
+	PUGMARK_CAUSE_MODEL,	 /* gap: the event fits nothing that the model allows */
+	PUGMARK_CAUSE_RECORDING, /* gap: the recording is damaged here */
+	PUGMARK_CAUSE_UNWIND, /* gap: an exception came out of a call that could have returned, and
+			 what follows that call is silent: what ran before it is not known */
+	PUGMARK_CAUSE_STACK,  /* gap: the stack does not say during which call the function that is
+			 entered next was called back, or what a signal found */
+	PUGMARK_CAUSE_PLAN,   /* gap: what is traced was changed, to keep the overhead within bounds
+			       */
+	PUGMARK_CAUSE_CONTEXT, /* enter: the first function on a stack that the program switched to
+				*/
+	PUGMARK_CAUSE_RESUMED, /* enter: a frame on a stack that was left by another thread, or
+			  before the recording began */
+	PUGMARK_CAUSE_SWITCH,  /* gap: the thread left its stack where nothing is known that does
+				  that */
+	PUGMARK_CAUSE_UNRESOLVED, /* gap: at a place that the plan names, where nothing tells what
+				   * happens
+				   */
 };
 
-/* What a TRACE_VALUE is: its `cause`. */
-enum trace_value {
-	VALUE_PASSED,	/* an argument of the call that the next event tells */
-	VALUE_TAKEN,	/* an argument of the call that was told last */
-	VALUE_RETURNED, /* what the call that ended last returned */
+/* What a PUGMARK_TRACE_VALUE is: its `cause`. */
+enum pugmark_trace_value {
+	PUGMARK_VALUE_PASSED,	/* an argument of the call that the next event tells */
+	PUGMARK_VALUE_TAKEN,	/* an argument of the call that was told last */
+	PUGMARK_VALUE_RETURNED, /* what the call that ended last returned */
 };
 
-struct trace_event {
+struct pugmark_trace_event {
 	uint64_t from_ns, to_ns; /* it happened between these two, CLOCK_MONOTONIC */
 	uint64_t addr;		 /* CALL, TAIL: the instruction; RET, UNWIND, ENTER: the function;
 				    BLOCK: the block; VALUE: the instruction */
@@ -60,8 +64,8 @@ struct trace_event {
 	uint32_t depth;	    /* frames open before this event; SWITCH: on the stack that is left */
 	uint16_t module;    /* of addr */
 	uint16_t target_module;
-	uint8_t kind;  /* enum trace_kind */
-	uint8_t cause; /* enum trace_cause; VALUE: enum trace_value */
+	uint8_t kind;  /* enum pugmark_trace_kind */
+	uint8_t cause; /* enum pugmark_trace_cause; VALUE: enum pugmark_trace_value */
 };
 
 #endif

@@ -239,7 +239,7 @@ static void choose_component(struct conflicts *ch, const uint32_t *funcs, uint32
 }
 
 /* What is missing where a witness that no mode can do without is not there, or cannot say which
- * frame it is in: enum plan_unresolved_kind; or -1. */
+ * frame it is in: enum pugmark_plan_unresolved_kind; or -1. */
 static int missing_at(const struct conflicts *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
@@ -247,26 +247,28 @@ static int missing_at(const struct conflicts *ch, uint32_t block)
 	const struct prog_func *f = &ch->prog->funcs[b->func];
 	bool entry = f->flags & PROG_ENTRY_WITNESS && f->block == block;
 	if (entry && (!mark || (mark != MARK_BLOCK && !b->last.cfa_known)))
-		return UNRESOLVED_ENTRY;
+		return PUGMARK_UNRESOLVED_ENTRY;
 	if (b->flags & PROG_ROOT &&
 	    (!mark || !(mark == MARK_BLOCK ? b->any.cfa_known : b->last.cfa_known)))
-		return UNRESOLVED_LANDING;
+		return PUGMARK_UNRESOLVED_LANDING;
 	if (b->flags & PROG_VIRTUAL) {
 		bool told =
 			!wants_jump(ch, b) || (jump_shows(ch, block) && !(b->flags & PROG_STRAY));
-		return told ? -1 : jumps_anywhere(ch, b) ? UNRESOLVED_JUMP : UNRESOLVED_STOP;
+		return told		       ? -1
+		       : jumps_anywhere(ch, b) ? PUGMARK_UNRESOLVED_JUMP
+					       : PUGMARK_UNRESOLVED_STOP;
 	}
 	if (jumps_anywhere(ch, b) || b->flags & PROG_OPEN)
-		return mark != MARK_TARGET ? UNRESOLVED_JUMP : -1;
+		return mark != MARK_TARGET ? PUGMARK_UNRESOLVED_JUMP : -1;
 	if (hides_height(b))
-		return mark != MARK_LAST && mark != MARK_TARGET ? UNRESOLVED_FRAME : -1;
+		return mark != MARK_LAST && mark != MARK_TARGET ? PUGMARK_UNRESOLVED_FRAME : -1;
 	if (!mark && leads_to_root(ch, b, block))
-		return UNRESOLVED_LANDING;
-	return !mark && b->flags & (PROG_NORETURN | PROG_SWITCHES) ? UNRESOLVED_STOP : -1;
+		return PUGMARK_UNRESOLVED_LANDING;
+	return !mark && b->flags & (PROG_NORETURN | PROG_SWITCHES) ? PUGMARK_UNRESOLVED_STOP : -1;
 }
 
-static void leave_unresolved(struct conflicts *ch, uint32_t block, enum plan_unresolved_kind kind,
-			     bool entry)
+static void leave_unresolved(struct conflicts *ch, uint32_t block,
+			     enum pugmark_plan_unresolved_kind kind, bool entry)
 {
 	if (!vec_push(&ch->unresolved, block) || !vec_push(&ch->unresolved, kind) ||
 	    !vec_push(&ch->unresolved, entry))
@@ -291,7 +293,7 @@ static void find_unresolved(struct conflicts *ch, struct call_order order)
 		/* Of a function that calls itself in silence, how often is told by frames alone. */
 		if (!conflict_decision_holds(ch, (struct decision){f, PUGMARK_NONE, WAY_ALL}) ||
 		    left[f])
-			leave_unresolved(ch, func->block, UNRESOLVED_WAY, true);
+			leave_unresolved(ch, func->block, PUGMARK_UNRESOLVED_WAY, true);
 		if (func->flags & PROG_ENTRY_WITNESS)
 			ch->capture_ret[func->block] = true;
 	}
@@ -302,9 +304,9 @@ static void find_unresolved(struct conflicts *ch, struct call_order order)
 			continue;
 		int missing = missing_at(ch, b);
 		if (missing >= 0)
-			leave_unresolved(ch, b, missing, missing == UNRESOLVED_ENTRY);
+			leave_unresolved(ch, b, missing, missing == PUGMARK_UNRESOLVED_ENTRY);
 		uint32_t after = conflict_is_node(ch, b) ? conflict_faults_after(ch, b) : 0;
-		for (uint32_t kind = 0; kind < N_UNRESOLVED_KINDS; kind++)
+		for (uint32_t kind = 0; kind < PUGMARK_UNRESOLVED_KINDS; kind++)
 			if (after >> kind & 1)
 				leave_unresolved(ch, b, kind, false);
 	}

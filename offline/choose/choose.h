@@ -32,7 +32,7 @@ enum mark {
 /* What no mark can tell, and where. */
 struct choice_unresolved {
 	uint32_t block;
-	uint32_t kind; /* enum plan_unresolved_kind */
+	uint32_t kind; /* enum pugmark_plan_unresolved_kind */
 	bool entry;    /* where the function is entered, of which this is the first block */
 };
 

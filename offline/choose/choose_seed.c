@@ -34,21 +34,21 @@ static const struct place *site_at(const struct lookup *l, uint64_t addr, uint64
 static uint8_t mark_of(const struct lookup *l, const struct prog_block *b, uint64_t func)
 {
 	const struct place *s = b->last.addr ? site_at(l, b->last.addr, func) : NULL;
-	if (s && s->kind == WITNESS_BRANCH && b->flags & PROG_BRANCH)
+	if (s && s->kind == PUGMARK_WITNESS_BRANCH && b->flags & PROG_BRANCH)
 		return MARK_BRANCH;
-	if (s && s->kind == WITNESS_TARGET)
+	if (s && s->kind == PUGMARK_WITNESS_TARGET)
 		return MARK_TARGET;
-	if (s && (s->kind == WITNESS_RETURN || b->last.addr != b->any.addr))
+	if (s && (s->kind == PUGMARK_WITNESS_RETURN || b->last.addr != b->any.addr))
 		return MARK_LAST;
 	s = b->any.addr ? site_at(l, b->any.addr, func) : NULL;
-	return s && s->kind == WITNESS_BLOCK ? MARK_BLOCK : MARK_NONE;
+	return s && s->kind == PUGMARK_WITNESS_BLOCK ? MARK_BLOCK : MARK_NONE;
 }
 
 /* Whether @func is traced by @plan. */
 static bool was_traced(const struct pugmark_plan *plan, const struct prog_func *func)
 {
 	uint32_t f = pugmark_plan_func_at(plan, func->addr);
-	return f != PUGMARK_NONE && !(plan->funcs[f].flags & PLAN_FUNC_OPAQUE);
+	return f != PUGMARK_NONE && !(plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE);
 }
 
 static void seed_function(const struct program *prog, const struct pugmark_plan *plan,
@@ -81,7 +81,7 @@ int choice_seed_from_plan(const struct program *prog, const struct pugmark_plan 
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < l.n; i++) {
-		const struct plan_site *s = &plan->sites[i];
+		const struct pugmark_plan_site *s = &plan->sites[i];
 		l.sites[i] = (struct place){s->addr, plan->funcs[s->func].addr, s->kind};
 	}
 	qsort(l.sites, l.n, sizeof(*l.sites), by_address);

@@ -164,7 +164,7 @@ bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec *edges, uint
 /* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE.
  * Returns how many. */
 uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec *members);
-/* What does not hold behind the node @block: a bit for each enum plan_unresolved_kind. */
+/* What does not hold behind the node @block: a bit for each enum pugmark_plan_unresolved_kind. */
 uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
 /* All decisions and calls of @func; returns how many do not hold. */
 uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func);

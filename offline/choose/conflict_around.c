@@ -104,11 +104,11 @@ uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block)
 		if (!conflict_decision_holds(
 			    ch,
 			    (struct decision){func, block, conflict_decision_way(ch, block, i)}))
-			faults |= 1u << UNRESOLVED_WAY;
+			faults |= 1u << PUGMARK_UNRESOLVED_WAY;
 	if (!conflict_follow_holds(ch, block))
-		faults |= 1u << UNRESOLVED_END;
+		faults |= 1u << PUGMARK_UNRESOLVED_END;
 	if (!conflict_progress_holds(ch, block))
-		faults |= 1u << UNRESOLVED_ROUNDS;
+		faults |= 1u << PUGMARK_UNRESOLVED_ROUNDS;
 	return faults;
 }
 

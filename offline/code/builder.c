@@ -80,7 +80,7 @@ struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
 			high = mid;
 	}
 	if (!low || addr >= b->rows.at[low - 1].end)
-		return (struct pugmark_cfa){.reg = CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
+		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	return b->rows.at[low - 1].cfa;
 }
 

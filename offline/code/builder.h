@@ -141,7 +141,7 @@ uint32_t builder_func_ending(const struct builder *b, uint64_t addr);
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr);
 static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 {
-	return cfa.reg == CFA_SP && cfa.offset == 8;
+	return cfa.reg == PUGMARK_CFA_SP && cfa.offset == 8;
 }
 /* Sorts addresses and drops duplicates; returns how many are left. */
 uint32_t sort_unique(uint64_t *at, uint32_t n);

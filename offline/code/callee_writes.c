@@ -18,12 +18,15 @@ static uint16_t writes_of_site(struct backslice *s, const struct pugmark_block *
 {
 	const struct builder *b = s->b;
 	if (block->site == PUGMARK_NONE)
-		return block->end == END_OPEN || block->end == END_STRAY ? all_registers : 0;
+		return block->end == PUGMARK_END_OPEN || block->end == PUGMARK_END_STRAY
+			       ? all_registers
+			       : 0;
 	const struct pugmark_site *site = &b->sites.at[block->site];
-	uint32_t n = block->flags & BLOCK_TWO_SITES ? 2 : 1;
+	uint32_t n = block->flags & PUGMARK_BLOCK_TWO_SITES ? 2 : 1;
 	uint16_t writes = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		if (site[i].via != VIA_DIRECT || site[i].target == PUGMARK_NONE || level == LEVELS)
+		if (site[i].via != PUGMARK_VIA_DIRECT || site[i].target == PUGMARK_NONE ||
+		    level == LEVELS)
 			return all_registers;
 		writes |= writes_of_function(s, site[i].target, level + 1);
 	}
@@ -72,7 +75,7 @@ uint16_t backslice_call_writes(struct backslice *s, uint32_t insn)
 	if (!sem)
 		return all_registers;
 	uint16_t allowed = sem->writes;
-	if (s->b->insns.at[insn].kind != INSN_CALL)
+	if (s->b->insns.at[insn].kind != PUGMARK_INSN_CALL)
 		return allowed;
 	uint32_t func = builder_func_starting(s->b, builder_insn_target(s->b, insn));
 	return func == PUGMARK_NONE ? allowed : allowed & writes_of_function(s, func, 0);

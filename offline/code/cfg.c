@@ -46,7 +46,7 @@ static int make_blocks(struct builder *b, uint32_t func, struct cfg *flow)
 			block.size = (uint32_t)(insn_addr(b, insn - 1) + b->insns.at[insn - 1].len -
 						block.addr);
 			if (rankmap_has(&b->taken, block.addr - b->text_addr))
-				block.flags |= BLOCK_ADDRESS_TAKEN;
+				block.flags |= PUGMARK_BLOCK_ADDRESS_TAKEN;
 			b->block_of_insn[block.insn] = flow->blocks.n;
 			if (!VEC_PUSH(&flow->blocks, block))
 				return -ENOMEM;
@@ -81,26 +81,26 @@ static int add_site(struct ending *e, struct pugmark_site site)
 	site.height = PUGMARK_HEIGHT_UNKNOWN;
 	site.target = PUGMARK_NONE;
 	if (site.import != PUGMARK_NONE) {
-		site.via = VIA_IMPORT;
+		site.via = PUGMARK_VIA_IMPORT;
 		site.flags |= b->imports[site.import].flags;
 		uint64_t local = elf_image_import_local(b->image)[site.import];
 		if (local)
 			site.target = builder_func_starting(b, local);
-	} else if (site.via == VIA_DIRECT) {
+	} else if (site.via == PUGMARK_VIA_DIRECT) {
 		site.target = builder_func_starting(b, site.target_addr);
 	}
 	if (site.target != PUGMARK_NONE) {
 		uint64_t entry = b->funcs.at[site.target].addr - b->text_addr;
 		if (rankmap_has(&b->noreturn, entry))
-			site.flags |= SITE_NORETURN;
+			site.flags |= PUGMARK_SITE_NORETURN;
 		if (rankmap_has(&b->returns_twice, entry))
-			site.flags |= SITE_RETURNS_TWICE;
+			site.flags |= PUGMARK_SITE_RETURNS_TWICE;
 	}
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
 	if (block->site == PUGMARK_NONE)
 		block->site = e->flow->sites.n;
 	else
-		block->flags |= BLOCK_TWO_SITES;
+		block->flags |= PUGMARK_BLOCK_TWO_SITES;
 	return VEC_PUSH(&e->flow->sites, site) ? 0 : -ENOMEM;
 }
 
@@ -109,7 +109,7 @@ static int add_direct_site(struct ending *e, uint8_t kind, uint64_t target, uint
 	const struct elf_code *code = builder_code_at(e->b, target);
 	struct pugmark_site site = {
 		.kind = kind,
-		.via = VIA_DIRECT,
+		.via = PUGMARK_VIA_DIRECT,
 		.target_addr = target,
 		.import = PUGMARK_NONE,
 		.flags = flags,
@@ -135,7 +135,7 @@ static int add_unwind_edges(struct ending *e)
 	if (!low || e->next - 1 >= pads[low - 1].end)
 		return 0;
 	uint32_t to = local_block(e, pads[low - 1].pad);
-	return to == PUGMARK_NONE ? 0 : add_edge(e, to, EDGE_UNWIND);
+	return to == PUGMARK_NONE ? 0 : add_edge(e, to, PUGMARK_EDGE_UNWIND);
 }
 
 /* A call, once its site is there. What a call that ends its part would return to is not its
@@ -146,13 +146,13 @@ static int end_call(struct ending *e)
 	struct pugmark_site *site = &e->flow->sites.at[block->site];
 	uint32_t next = local_block(e, e->next);
 	if (next == PUGMARK_NONE)
-		site->flags |= SITE_NORETURN;
+		site->flags |= PUGMARK_SITE_NORETURN;
 	int err = 0;
-	block->end = site->flags & SITE_NORETURN ? END_NORETURN : END_CALL;
-	if (block->end == END_CALL) {
-		if (site->flags & SITE_RETURNS_TWICE)
-			e->flow->blocks.at[next].flags |= BLOCK_SETJMP_RETURN;
-		err = add_edge(e, next, EDGE_RETURN);
+	block->end = site->flags & PUGMARK_SITE_NORETURN ? PUGMARK_END_NORETURN : PUGMARK_END_CALL;
+	if (block->end == PUGMARK_END_CALL) {
+		if (site->flags & PUGMARK_SITE_RETURNS_TWICE)
+			e->flow->blocks.at[next].flags |= PUGMARK_BLOCK_SETJMP_RETURN;
+		err = add_edge(e, next, PUGMARK_EDGE_RETURN);
 	}
 	return err ? err : add_unwind_edges(e);
 }
@@ -161,7 +161,8 @@ static int end_indirect_call(struct ending *e)
 {
 	const struct pugmark_insn *insn = &e->b->insns.at[e->insn];
 	uint64_t slot = decode_slot(insn, builder_insn_bytes(e->b, e->insn), e->addr);
-	struct pugmark_site site = {.kind = SITE_CALL, .via = VIA_INDIRECT, .import = PUGMARK_NONE};
+	struct pugmark_site site = {
+		.kind = PUGMARK_SITE_CALL, .via = PUGMARK_VIA_INDIRECT, .import = PUGMARK_NONE};
 	if (slot)
 		site.import = elf_image_import_at(e->b->image, slot);
 	int err = add_site(e, site);
@@ -173,15 +174,15 @@ static int end_fall(struct ending *e)
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
 	uint32_t next = local_block(e, e->next);
 	if (next != PUGMARK_NONE) {
-		block->end = END_FALL;
-		return add_edge(e, next, EDGE_FALL);
+		block->end = PUGMARK_END_FALL;
+		return add_edge(e, next, PUGMARK_EDGE_FALL);
 	}
 	if (builder_func_starting(e->b, e->next) == PUGMARK_NONE) {
-		block->end = END_STRAY;
+		block->end = PUGMARK_END_STRAY;
 		return 0;
 	}
-	block->end = END_TAIL;
-	return add_direct_site(e, SITE_TAIL, e->next, SITE_FALLS);
+	block->end = PUGMARK_END_TAIL;
+	return add_direct_site(e, PUGMARK_SITE_TAIL, e->next, PUGMARK_SITE_FALLS);
 }
 
 /* Whether a jump to @target is one that the compiler knows is never taken: to a label after the
@@ -199,15 +200,15 @@ static int end_jump(struct ending *e)
 	uint64_t target = builder_insn_target(e->b, e->insn);
 	uint32_t to = local_block(e, target);
 	if (to != PUGMARK_NONE) {
-		block->end = END_JMP;
-		return add_edge(e, to, EDGE_JUMP);
+		block->end = PUGMARK_END_JMP;
+		return add_edge(e, to, PUGMARK_EDGE_JUMP);
 	}
 	if (!builder_code_at(e->b, target) || is_jump_nowhere(e, target)) {
-		block->end = END_STRAY;
+		block->end = PUGMARK_END_STRAY;
 		return 0;
 	}
-	block->end = END_TAIL;
-	return add_direct_site(e, SITE_TAIL, target, 0);
+	block->end = PUGMARK_END_TAIL;
+	return add_direct_site(e, PUGMARK_SITE_TAIL, target, 0);
 }
 
 static int end_conditional(struct ending *e)
@@ -216,17 +217,18 @@ static int end_conditional(struct ending *e)
 	uint32_t to = local_block(e, target), next = local_block(e, e->next);
 	int err = 0;
 	if (to != PUGMARK_NONE)
-		err = add_edge(e, to, EDGE_TAKEN);
+		err = add_edge(e, to, PUGMARK_EDGE_TAKEN);
 	else if (!is_jump_nowhere(e, target))
-		err = add_direct_site(e, SITE_TAIL, target, SITE_CONDITIONAL);
-	e->flow->blocks.at[e->block].end = END_JCC;
+		err = add_direct_site(e, PUGMARK_SITE_TAIL, target, PUGMARK_SITE_CONDITIONAL);
+	e->flow->blocks.at[e->block].end = PUGMARK_END_JCC;
 	if (err)
 		return err;
 	if (next != PUGMARK_NONE)
-		return add_edge(e, next, EDGE_FALL);
+		return add_edge(e, next, PUGMARK_EDGE_FALL);
 	if (builder_func_starting(e->b, e->next) == PUGMARK_NONE)
 		return 0;
-	return add_direct_site(e, SITE_TAIL, e->next, SITE_CONDITIONAL | SITE_FALLS);
+	return add_direct_site(e, PUGMARK_SITE_TAIL, e->next,
+			       PUGMARK_SITE_CONDITIONAL | PUGMARK_SITE_FALLS);
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -241,7 +243,7 @@ static int add_table_edges(struct ending *e, const struct jump_table *table)
 	uint32_t first = flow->edges.n;
 	for (uint32_t i = 0; i < table->n_targets; i++) {
 		uint32_t to = local_block(e, e->b->table_targets.at[table->target + i]);
-		if (to != PUGMARK_NONE && add_edge(e, to, EDGE_TABLE))
+		if (to != PUGMARK_NONE && add_edge(e, to, PUGMARK_EDGE_TABLE))
 			return -ENOMEM;
 	}
 	if (flow->edges.n == first)
@@ -261,21 +263,22 @@ static int end_indirect_jump(struct ending *e)
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
 	const struct pugmark_insn *insn = &e->b->insns.at[e->insn];
 	uint64_t slot = decode_slot(insn, builder_insn_bytes(e->b, e->insn), e->addr);
-	struct pugmark_site site = {.kind = SITE_TAIL, .via = VIA_INDIRECT, .import = PUGMARK_NONE};
+	struct pugmark_site site = {
+		.kind = PUGMARK_SITE_TAIL, .via = PUGMARK_VIA_INDIRECT, .import = PUGMARK_NONE};
 	const struct jump_table *table = jumptable_of(e->b, e->insn);
 	if (slot || (table && table->grade == TABLE_TAIL)) {
 		if (slot)
 			site.import = elf_image_import_at(e->b->image, slot);
-		block->end = END_TAIL;
+		block->end = PUGMARK_END_TAIL;
 		return add_site(e, site);
 	}
-	block->end = !table || table->grade == TABLE_OPEN ? END_OPEN : END_TABLE;
+	block->end = !table || table->grade == TABLE_OPEN ? PUGMARK_END_OPEN : PUGMARK_END_TABLE;
 	if (!table)
 		return 0;
 	if (table->grade == TABLE_NATURAL)
-		block->flags |= BLOCK_TABLE_NATURAL;
+		block->flags |= PUGMARK_BLOCK_TABLE_NATURAL;
 	if (table->leaves) {
-		site.flags = SITE_CONDITIONAL;
+		site.flags = PUGMARK_SITE_CONDITIONAL;
 		if (add_site(e, site))
 			return -ENOMEM;
 	}
@@ -288,28 +291,28 @@ static int end_block(struct ending *e)
 	const struct pugmark_insn *last = &e->b->insns.at[e->insn];
 	int err;
 	if (insn_leaves(last) && stack_switch_is_final(e->b, e->func, block->insn, e->insn)) {
-		block->end = END_TRAP;
+		block->end = PUGMARK_END_TRAP;
 		return 0;
 	}
 	switch (last->kind) {
-	case INSN_CALL:
-		err = add_direct_site(e, SITE_CALL, builder_insn_target(e->b, e->insn), 0);
+	case PUGMARK_INSN_CALL:
+		err = add_direct_site(e, PUGMARK_SITE_CALL, builder_insn_target(e->b, e->insn), 0);
 		return err ? err : end_call(e);
-	case INSN_CALL_IND:
+	case PUGMARK_INSN_CALL_IND:
 		return end_indirect_call(e);
-	case INSN_JMP:
+	case PUGMARK_INSN_JMP:
 		return end_jump(e);
-	case INSN_JMP_IND:
+	case PUGMARK_INSN_JMP_IND:
 		return end_indirect_jump(e);
-	case INSN_JCC:
-	case INSN_JCXZ:
-	case INSN_XBEGIN:
+	case PUGMARK_INSN_JCC:
+	case PUGMARK_INSN_JCXZ:
+	case PUGMARK_INSN_XBEGIN:
 		return end_conditional(e);
-	case INSN_RET:
-		block->end = END_RET;
+	case PUGMARK_INSN_RET:
+		block->end = PUGMARK_END_RET;
 		return 0;
-	case INSN_TRAP:
-		block->end = END_TRAP;
+	case PUGMARK_INSN_TRAP:
+		block->end = PUGMARK_END_TRAP;
 		return 0;
 	default:
 		return end_fall(e);
@@ -320,21 +323,22 @@ void cfg_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 		      const struct pugmark_edge *edges, uint32_t base, uint32_t *stack)
 {
 	for (uint32_t i = 0; i < n_blocks; i++)
-		blocks[i].flags |= BLOCK_UNREACHED;
+		blocks[i].flags |= PUGMARK_BLOCK_UNREACHED;
 	for (uint32_t i = 0; i < n_blocks; i++) {
-		bool root = !i || blocks[i].flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
-		if (!root || !(blocks[i].flags & BLOCK_UNREACHED))
+		bool root = !i || blocks[i].flags &
+					  (PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_SETJMP_RETURN);
+		if (!root || !(blocks[i].flags & PUGMARK_BLOCK_UNREACHED))
 			continue;
 		uint32_t n = 0;
-		blocks[i].flags &= (uint8_t)~BLOCK_UNREACHED;
+		blocks[i].flags &= (uint8_t)~PUGMARK_BLOCK_UNREACHED;
 		stack[n++] = i;
 		while (n) {
 			const struct pugmark_block *from = &blocks[stack[--n]];
 			for (uint32_t k = 0; k < from->n_edges; k++) {
 				uint32_t to = edges[from->edge + k].to - base;
-				if (!(blocks[to].flags & BLOCK_UNREACHED))
+				if (!(blocks[to].flags & PUGMARK_BLOCK_UNREACHED))
 					continue;
-				blocks[to].flags &= (uint8_t)~BLOCK_UNREACHED;
+				blocks[to].flags &= (uint8_t)~PUGMARK_BLOCK_UNREACHED;
 				stack[n++] = to;
 			}
 		}
@@ -344,8 +348,8 @@ void cfg_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
 static void mark_pads(struct cfg *flow)
 {
 	for (uint32_t i = 0; i < flow->edges.n; i++)
-		if (flow->edges.at[i].kind == EDGE_UNWIND)
-			flow->blocks.at[flow->edges.at[i].to].flags |= BLOCK_LANDING_PAD;
+		if (flow->edges.at[i].kind == PUGMARK_EDGE_UNWIND)
+			flow->blocks.at[flow->edges.at[i].to].flags |= PUGMARK_BLOCK_LANDING_PAD;
 }
 
 int cfg_build(struct builder *b, uint32_t func, struct cfg *flow)
@@ -413,16 +417,16 @@ static int append(struct builder *b, uint32_t func, const struct cfg *flow)
 	f->n_blocks = flow->blocks.n;
 	f->site = site;
 	f->n_sites = flow->sites.n;
-	f->flags &= ~(uint32_t)(FUNC_OPAQUE | FUNC_OPEN_JUMP);
+	f->flags &= ~(uint32_t)(PUGMARK_FUNC_OPAQUE | PUGMARK_FUNC_OPEN_JUMP);
 	if (!flow->blocks.n)
-		f->flags |= FUNC_OPAQUE;
+		f->flags |= PUGMARK_FUNC_OPAQUE;
 	for (uint32_t i = 0; i < flow->blocks.n; i++) {
 		struct pugmark_block copy = flow->blocks.at[i];
 		copy.edge += edge;
 		if (copy.site != PUGMARK_NONE)
 			copy.site += site;
-		if (copy.end == END_OPEN)
-			f->flags |= FUNC_OPEN_JUMP;
+		if (copy.end == PUGMARK_END_OPEN)
+			f->flags |= PUGMARK_FUNC_OPEN_JUMP;
 		b->blocks.at[b->blocks.n++] = copy;
 	}
 	for (uint32_t i = 0; i < flow->edges.n; i++) {

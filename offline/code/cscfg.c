@@ -49,16 +49,16 @@ static int pass_block(struct walker *w, const struct pugmark_block *block)
 	int err = 0;
 	if (block->site != PUGMARK_NONE)
 		err = add_edge(w, block->site - w->func->site);
-	if (!err && block->flags & BLOCK_TWO_SITES)
+	if (!err && block->flags & PUGMARK_BLOCK_TWO_SITES)
 		err = add_edge(w, block->site + 1 - w->func->site);
 	switch (block->end) {
-	case END_CALL:
-	case END_NORETURN:
-	case END_TAIL:
+	case PUGMARK_END_CALL:
+	case PUGMARK_END_NORETURN:
+	case PUGMARK_END_TAIL:
 		w->n_steps++;
 		return err;
-	case END_RET:
-	case END_OPEN:
+	case PUGMARK_END_RET:
+	case PUGMARK_END_OPEN:
 		if (!err)
 			err = add_edge(w, w->graph->exit);
 		break;
@@ -77,8 +77,9 @@ static int walk_from(struct walker *w, uint32_t source)
 			visit(w, w->func->block);
 	} else if (source < w->graph->n_sites) {
 		const struct pugmark_site *site = &w->model->sites[w->func->site + source];
-		if (site->kind == SITE_TAIL)
-			return site->flags & SITE_NORETURN ? 0 : add_edge(w, w->graph->exit);
+		if (site->kind == PUGMARK_SITE_TAIL)
+			return site->flags & PUGMARK_SITE_NORETURN ? 0
+								   : add_edge(w, w->graph->exit);
 		visit_successors(w, &w->model->blocks[site->block]);
 	}
 	while (w->n_stack && !err && w->n_steps < MAX_STEPS)
@@ -148,7 +149,7 @@ int call_graph_build(const struct pugmark_model *model, struct call_graph *graph
 		const struct pugmark_func *f = &model->funcs[func];
 		uint32_t first = n, end = n;
 		for (uint32_t i = f->site; i < f->site + f->n_sites; i++)
-			if (model->sites[i].via == VIA_DIRECT &&
+			if (model->sites[i].via == PUGMARK_VIA_DIRECT &&
 			    model->sites[i].target != PUGMARK_NONE)
 				graph->callee[end++] = model->sites[i].target;
 		qsort(graph->callee + first, end - first, sizeof(uint32_t), compare_indices);

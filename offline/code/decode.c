@@ -17,9 +17,9 @@ static uint8_t kind_of(const ZydisDecodedInstruction *insn)
 {
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_CALL:
-		return insn->raw.imm[0].is_relative ? INSN_CALL : INSN_CALL_IND;
+		return insn->raw.imm[0].is_relative ? PUGMARK_INSN_CALL : PUGMARK_INSN_CALL_IND;
 	case ZYDIS_MNEMONIC_JMP:
-		return insn->raw.imm[0].is_relative ? INSN_JMP : INSN_JMP_IND;
+		return insn->raw.imm[0].is_relative ? PUGMARK_INSN_JMP : PUGMARK_INSN_JMP_IND;
 	case ZYDIS_MNEMONIC_JB:
 	case ZYDIS_MNEMONIC_JBE:
 	case ZYDIS_MNEMONIC_JL:
@@ -36,29 +36,29 @@ static uint8_t kind_of(const ZydisDecodedInstruction *insn)
 	case ZYDIS_MNEMONIC_JP:
 	case ZYDIS_MNEMONIC_JS:
 	case ZYDIS_MNEMONIC_JZ:
-		return INSN_JCC;
+		return PUGMARK_INSN_JCC;
 	case ZYDIS_MNEMONIC_JCXZ:
 	case ZYDIS_MNEMONIC_JECXZ:
 	case ZYDIS_MNEMONIC_JRCXZ:
 	case ZYDIS_MNEMONIC_LOOP:
 	case ZYDIS_MNEMONIC_LOOPE:
 	case ZYDIS_MNEMONIC_LOOPNE:
-		return INSN_JCXZ;
+		return PUGMARK_INSN_JCXZ;
 	case ZYDIS_MNEMONIC_RET:
 	case ZYDIS_MNEMONIC_IRET:
 	case ZYDIS_MNEMONIC_IRETD:
 	case ZYDIS_MNEMONIC_IRETQ:
-		return INSN_RET;
+		return PUGMARK_INSN_RET;
 	case ZYDIS_MNEMONIC_UD0:
 	case ZYDIS_MNEMONIC_UD1:
 	case ZYDIS_MNEMONIC_UD2:
 	case ZYDIS_MNEMONIC_HLT:
 	case ZYDIS_MNEMONIC_INT3:
-		return INSN_TRAP;
+		return PUGMARK_INSN_TRAP;
 	case ZYDIS_MNEMONIC_XBEGIN:
-		return INSN_XBEGIN;
+		return PUGMARK_INSN_XBEGIN;
 	default:
-		return INSN_OTHER;
+		return PUGMARK_INSN_OTHER;
 	}
 }
 
@@ -91,7 +91,7 @@ bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len
 		return false;
 	insn->len = raw.length;
 	insn->kind = kind_of(&raw);
-	insn->cond = insn->kind == INSN_JCC ? raw.opcode & 15 : 0;
+	insn->cond = insn->kind == PUGMARK_INSN_JCC ? raw.opcode & 15 : 0;
 	insn->probe = (uint8_t)probe_class_of(&raw);
 	find_refs(&raw, addr, refs);
 	return true;

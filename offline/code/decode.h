@@ -26,20 +26,21 @@ bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len
 		 uint64_t addr, struct pugmark_insn *insn, struct decoded_refs *refs);
 /* Where the direct call or jump @insn (of any INSN_ kind with a relative operand) at @addr goes. */
 uint64_t decode_target(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
-/* The address of the memory operand of an INSN_CALL_IND or INSN_JMP_IND that names one place, in
- * whatever way: the GOT slot of `jmp *slot(%rip)`; 0 for a register or a computed address. */
+/* The address of the memory operand of an PUGMARK_INSN_CALL_IND or PUGMARK_INSN_JMP_IND that names
+ * one place, in whatever way: the GOT slot of `jmp *slot(%rip)`; 0 for a register or a computed
+ * address. */
 uint64_t decode_slot(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
 
 /* Whether control goes anywhere but to the next instruction. */
 static inline bool insn_ends_block(const struct pugmark_insn *insn)
 {
-	return insn->kind != INSN_OTHER;
+	return insn->kind != PUGMARK_INSN_OTHER;
 }
 
 static inline bool insn_is_direct_jump(const struct pugmark_insn *insn)
 {
-	return insn->kind == INSN_JMP || insn->kind == INSN_JCC || insn->kind == INSN_JCXZ ||
-	       insn->kind == INSN_XBEGIN;
+	return insn->kind == PUGMARK_INSN_JMP || insn->kind == PUGMARK_INSN_JCC ||
+	       insn->kind == PUGMARK_INSN_JCXZ || insn->kind == PUGMARK_INSN_XBEGIN;
 }
 
 #endif

@@ -119,7 +119,7 @@ static int scan_transfer(struct builder *b, uint32_t from, uint32_t insn)
 	const struct pugmark_insn *i = &b->insns.at[insn];
 	uint64_t target = builder_insn_target(b, insn), addr = insn_addr(b, insn);
 	const struct build_part *own = &b->parts.at[from];
-	bool is_call = i->kind == INSN_CALL;
+	bool is_call = i->kind == PUGMARK_INSN_CALL;
 	bool inside = target >= own->addr && target < own->end;
 	if (inside && (!is_call || target == own->addr))
 		return 0;
@@ -145,7 +145,7 @@ static void mark_run_into(struct builder *b, uint32_t part)
 	const struct pugmark_insn *last = &b->insns.at[end - 1];
 	struct build_part *next = &b->parts.at[part + 1];
 	uint64_t addr = insn_addr(b, end - 1);
-	if (last->kind == INSN_OTHER && addr + last->len == next->addr &&
+	if (last->kind == PUGMARK_INSN_OTHER && addr + last->len == next->addr &&
 	    cfa_is_entry(builder_cfa_at(b, addr)) && cfa_is_entry(builder_cfa_at(b, next->addr)))
 		next->flags |= PART_CALLED;
 }
@@ -158,7 +158,7 @@ static int scan_transfers(struct builder *b)
 		uint32_t end = insn_at(b, b->parts.at[part].end);
 		mark_run_into(b, part);
 		for (uint32_t i = insn_at(b, b->parts.at[part].addr); i < end && !err; i++)
-			if (b->insns.at[i].kind == INSN_CALL ||
+			if (b->insns.at[i].kind == PUGMARK_INSN_CALL ||
 			    insn_is_direct_jump(&b->insns.at[i]))
 				err = scan_transfer(b, part, i);
 	}
@@ -264,7 +264,7 @@ static void join_frameless(struct builder *b)
 		for (next = i; next < n && b->crossings.at[next].to == to; next++) {
 			const struct cross_jump *jump = &b->crossings.at[next];
 			single &= find_set(b, jump->from) == owner;
-			conditional &= b->insns.at[insn_at(b, jump->site)].kind == INSN_JCC;
+			conditional &= b->insns.at[insn_at(b, jump->site)].kind == PUGMARK_INSN_JCC;
 		}
 		struct build_part *p = &b->parts.at[to];
 		bool candidate = !(p->flags & (PART_FRAGMENT | PART_CALLED | PART_SIGNAL)) &&
@@ -338,8 +338,8 @@ static int split_at_crossings(struct builder *b)
 			continue;
 		struct pugmark_cfa to = builder_cfa_at(b, jump->target);
 		struct pugmark_cfa from = builder_cfa_at(b, jump->site);
-		bool to_ok = cfa_is_entry(to) || to.reg == CFA_UNKNOWN;
-		bool from_ok = cfa_is_entry(from) || from.reg == CFA_UNKNOWN;
+		bool to_ok = cfa_is_entry(to) || to.reg == PUGMARK_CFA_UNKNOWN;
+		bool from_ok = cfa_is_entry(from) || from.reg == PUGMARK_CFA_UNKNOWN;
 		if (!to_ok || !from_ok)
 			continue;
 		/* Not before tables are known: they may yet show that this is a cold part. */
@@ -359,9 +359,9 @@ static int group_parts(struct builder *b)
 			continue;
 		struct pugmark_func func = {.addr = p->addr};
 		if (p->fde == PUGMARK_NONE)
-			func.flags |= FUNC_NO_CFI;
+			func.flags |= PUGMARK_FUNC_NO_CFI;
 		if (p->flags & PART_SIGNAL)
-			func.flags |= FUNC_SIGNAL_FRAME;
+			func.flags |= PUGMARK_FUNC_SIGNAL_FRAME;
 		p->func = b->funcs.n;
 		if (!VEC_PUSH(&b->funcs, func))
 			return -ENOMEM;

@@ -74,7 +74,8 @@ static struct candidate candidate_of(struct backslice *s, uint32_t block, uint32
 	struct candidate none = {0};
 	const struct pugmark_block *from = &s->flow->blocks.at[block];
 	uint32_t last = from->insn + from->n_insns - 1;
-	if (s->b->insns.at[last].kind != INSN_JCC || (kind != EDGE_TAKEN && kind != EDGE_FALL))
+	if (s->b->insns.at[last].kind != PUGMARK_INSN_JCC ||
+	    (kind != PUGMARK_EDGE_TAKEN && kind != PUGMARK_EDGE_FALL))
 		return none;
 	for (uint32_t insn = last; insn-- > from->insn;) {
 		const struct sem *sem = backslice_sem(s, insn);
@@ -88,7 +89,7 @@ static struct candidate candidate_of(struct backslice *s, uint32_t block, uint32
 			return none;
 		uint64_t imm = (uint64_t)(sem->op == SEM_CMP ? sem->value : -sem->value);
 		struct candidate c = {.at = insn};
-		c.bound = implied_bound(s->b->insns.at[last].cond, kind == EDGE_TAKEN,
+		c.bound = implied_bound(s->b->insns.at[last].cond, kind == PUGMARK_EDGE_TAKEN,
 					narrow(imm, sem->size));
 		c.valid = c.bound != UNBOUNDED;
 		c.compared = sem->memory ? (struct loc){sem->base, true, sem->disp}

@@ -313,8 +313,8 @@ static int settle_unknown(struct resolver *r)
 	if (err)
 		return err;
 	struct pugmark_cfa cfa = builder_cfa_at(b, r->jump);
-	bool no_cfi = b->funcs.at[r->func].flags & FUNC_NO_CFI;
-	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == CFA_UNKNOWN && no_cfi);
+	bool no_cfi = b->funcs.at[r->func].flags & PUGMARK_FUNC_NO_CFI;
+	bool frame_gone = cfa_is_entry(cfa) || (cfa.reg == PUGMARK_CFA_UNKNOWN && no_cfi);
 	bool may_leave = frame_gone && !r->is_sum;
 	r->leaves = may_leave && r->targets.n;
 	r->grade = may_leave && !r->targets.n ? TABLE_TAIL : TABLE_OPEN;
@@ -406,7 +406,7 @@ static bool is_indirect_jump(const struct builder *b, const struct pugmark_block
 {
 	uint32_t last = block->insn + block->n_insns - 1;
 	const struct pugmark_insn *insn = &b->insns.at[last];
-	return insn->kind == INSN_JMP_IND &&
+	return insn->kind == PUGMARK_INSN_JMP_IND &&
 	       !decode_slot(insn, builder_insn_bytes(b, last), insn_addr(b, last));
 }
 
@@ -432,7 +432,8 @@ static bool needs_resolving(const struct builder *b, const struct pugmark_func *
 {
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
 		const struct pugmark_block *block = &b->blocks.at[i];
-		if (block->end != END_OPEN && block->end != END_TABLE && block->end != END_TAIL)
+		if (block->end != PUGMARK_END_OPEN && block->end != PUGMARK_END_TABLE &&
+		    block->end != PUGMARK_END_TAIL)
 			continue;
 		const struct jump_table *table = jumptable_of(b, block->insn + block->n_insns - 1);
 		if (is_indirect_jump(b, block) && !(table && table->settled))

@@ -84,18 +84,18 @@ static void name_functions(struct builder *b)
 		if (f->addr != symbols[i].addr)
 			continue;
 		if (symbols[i].ifunc)
-			f->flags |= FUNC_IFUNC;
+			f->flags |= PUGMARK_FUNC_IFUNC;
 		if (symbols[i].dynamic)
-			f->flags |= FUNC_EXPORTED;
+			f->flags |= PUGMARK_FUNC_EXPORTED;
 		if (!f->name && *symbols[i].name && !strstr(symbols[i].name, ".cold"))
 			f->name = symbols[i].name;
 	}
 	for (uint32_t i = 0; i < b->funcs.n; i++)
 		if (rankmap_has(&b->taken, b->funcs.at[i].addr - b->text_addr))
-			b->funcs.at[i].flags |= FUNC_ADDRESS_TAKEN;
+			b->funcs.at[i].flags |= PUGMARK_FUNC_ADDRESS_TAKEN;
 	uint32_t entry = builder_func_starting(b, elf_image_entry(b->image));
 	if (entry != PUGMARK_NONE)
-		b->funcs.at[entry].flags |= FUNC_ADDRESS_TAKEN;
+		b->funcs.at[entry].flags |= PUGMARK_FUNC_ADDRESS_TAKEN;
 }
 
 static int name_nameless(struct owned_model *o, struct builder *b)
@@ -333,7 +333,7 @@ struct pugmark_cfa pugmark_model_cfa_from(const struct pugmark_model *model, uin
 	}
 	*end = addr + 1;
 	if (!low || addr >= o->rows[low - 1].end)
-		return (struct pugmark_cfa){.reg = CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
+		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	*end = o->rows[low - 1].end;
 	if (low < o->n_rows && o->rows[low].addr < *end)
 		*end = o->rows[low].addr;

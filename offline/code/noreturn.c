@@ -15,23 +15,23 @@ static const struct {
 	const char *name;
 	uint8_t flags;
 } own_seeds[] = {
-	{"__libc_longjmp", SITE_NORETURN},
-	{"__libc_siglongjmp", SITE_NORETURN},
-	{"__longjmp", SITE_NORETURN},
-	{"__longjmp_chk", SITE_NORETURN},
-	{"__setjmp", SITE_RETURNS_TWICE},
-	{"__sigsetjmp", SITE_RETURNS_TWICE},
-	{"__vfork", SITE_RETURNS_TWICE},
-	{"____longjmp_chk", SITE_NORETURN},
-	{"_longjmp", SITE_NORETURN},
-	{"_setjmp", SITE_RETURNS_TWICE},
-	{"longjmp", SITE_NORETURN},
-	{"setjmp", SITE_RETURNS_TWICE},
-	{"siglongjmp", SITE_NORETURN},
-	{"vfork", SITE_RETURNS_TWICE},
-	{"runtime.deferproc", SITE_RETURNS_TWICE},
-	{"runtime.deferprocStack", SITE_RETURNS_TWICE},
-	{"runtime.mcall", SITE_RETURNS_TWICE},
+	{"__libc_longjmp", PUGMARK_SITE_NORETURN},
+	{"__libc_siglongjmp", PUGMARK_SITE_NORETURN},
+	{"__longjmp", PUGMARK_SITE_NORETURN},
+	{"__longjmp_chk", PUGMARK_SITE_NORETURN},
+	{"__setjmp", PUGMARK_SITE_RETURNS_TWICE},
+	{"__sigsetjmp", PUGMARK_SITE_RETURNS_TWICE},
+	{"__vfork", PUGMARK_SITE_RETURNS_TWICE},
+	{"____longjmp_chk", PUGMARK_SITE_NORETURN},
+	{"_longjmp", PUGMARK_SITE_NORETURN},
+	{"_setjmp", PUGMARK_SITE_RETURNS_TWICE},
+	{"longjmp", PUGMARK_SITE_NORETURN},
+	{"setjmp", PUGMARK_SITE_RETURNS_TWICE},
+	{"siglongjmp", PUGMARK_SITE_NORETURN},
+	{"vfork", PUGMARK_SITE_RETURNS_TWICE},
+	{"runtime.deferproc", PUGMARK_SITE_RETURNS_TWICE},
+	{"runtime.deferprocStack", PUGMARK_SITE_RETURNS_TWICE},
+	{"runtime.mcall", PUGMARK_SITE_RETURNS_TWICE},
 };
 
 static bool is_bytes(const struct builder *b, uint32_t insn, const char *bytes, uint8_t n)
@@ -49,7 +49,7 @@ static bool is_setjmp(const struct builder *b, uint32_t insn)
 	for (uint32_t i = insn + 1; i < b->insns.n && i < insn + 32; i++) {
 		const struct pugmark_insn *at = &b->insns.at[i];
 		const uint8_t *bytes = builder_insn_bytes(b, i);
-		if (at->kind != INSN_OTHER || at->off != at[-1].off + at[-1].len)
+		if (at->kind != PUGMARK_INSN_OTHER || at->off != at[-1].off + at[-1].len)
 			break;
 		if (at->len < 4 || bytes[0] != 0x48 || bytes[3] != 0x24)
 			continue;
@@ -80,7 +80,8 @@ static void seed_by_code(struct builder *b)
 			found = true;
 		}
 	for (uint32_t i = 1; found && i < b->insns.n; i++) {
-		uint64_t to = b->insns.at[i].kind == INSN_JMP ? builder_insn_target(b, i) : 0;
+		uint64_t to =
+			b->insns.at[i].kind == PUGMARK_INSN_JMP ? builder_insn_target(b, i) : 0;
 		if (to && in_text(b, to) && rankmap_has(&b->returns_twice, to - b->text_addr) &&
 		    (is_bytes(b, i - 1, "\x31\xf6", 2) || is_bytes(b, i - 1, "\xbe", 1)))
 			seed_twice(b, i - 1);
@@ -97,7 +98,7 @@ void noreturn_seed(struct builder *b)
 		for (size_t k = 0; k < sizeof(own_seeds) / sizeof(*own_seeds); k++) {
 			if (strcmp(own_seeds[k].name, symbols[i].name))
 				continue;
-			bool ends = own_seeds[k].flags & SITE_NORETURN;
+			bool ends = own_seeds[k].flags & PUGMARK_SITE_NORETURN;
 			rankmap_set(ends ? &b->noreturn : &b->returns_twice,
 				    symbols[i].addr - b->text_addr);
 		}
@@ -123,17 +124,18 @@ static bool may_leave(const struct builder *b, const struct pugmark_block *block
 	const struct pugmark_site *site =
 		block->site == PUGMARK_NONE ? NULL : &b->sites.at[block->site];
 	switch (block->end) {
-	case END_RET:
-	case END_OPEN:
-	case END_STRAY:
+	case PUGMARK_END_RET:
+	case PUGMARK_END_OPEN:
+	case PUGMARK_END_STRAY:
 		return true;
-	case END_JCC:
-		if (block->flags & BLOCK_TWO_SITES && !(site[1].flags & SITE_NORETURN))
+	case PUGMARK_END_JCC:
+		if (block->flags & PUGMARK_BLOCK_TWO_SITES &&
+		    !(site[1].flags & PUGMARK_SITE_NORETURN))
 			return true;
-		return site && !(site->flags & SITE_NORETURN);
-	case END_TAIL:
-	case END_TABLE:
-		return site && !(site->flags & SITE_NORETURN);
+		return site && !(site->flags & PUGMARK_SITE_NORETURN);
+	case PUGMARK_END_TAIL:
+	case PUGMARK_END_TABLE:
+		return site && !(site->flags & PUGMARK_SITE_NORETURN);
 	default:
 		return false;
 	}
@@ -150,7 +152,7 @@ static bool may_return(struct solver *s, uint32_t func)
 	s->budget -= s->budget < f->n_blocks / 16 ? s->budget : f->n_blocks / 16;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < f->n_blocks; i++)
-		if (!i || b->blocks.at[f->block + i].flags & BLOCK_ADDRESS_TAKEN) {
+		if (!i || b->blocks.at[f->block + i].flags & PUGMARK_BLOCK_ADDRESS_TAKEN) {
 			s->seen[i] = 1;
 			s->stack[n++] = f->block + i;
 		}
@@ -161,8 +163,8 @@ static bool may_return(struct solver *s, uint32_t func)
 		s->budget--;
 		for (uint32_t k = 0; k < block->n_edges; k++) {
 			const struct pugmark_edge *edge = &b->edges.at[block->edge + k];
-			if (s->seen[edge->to - f->block] ||
-			    (edge->kind == EDGE_RETURN && block->end == END_NORETURN))
+			if (s->seen[edge->to - f->block] || (edge->kind == PUGMARK_EDGE_RETURN &&
+							     block->end == PUGMARK_END_NORETURN))
 				continue;
 			s->seen[edge->to - f->block] = 1;
 			s->stack[n++] = edge->to;
@@ -183,14 +185,14 @@ static void enqueue(struct solver *s, uint32_t func)
 static void settle(struct solver *s, uint32_t func)
 {
 	struct builder *b = s->b;
-	b->funcs.at[func].flags |= FUNC_NORETURN;
+	b->funcs.at[func].flags |= PUGMARK_FUNC_NORETURN;
 	rankmap_set(&b->noreturn, b->funcs.at[func].addr - b->text_addr);
 	for (uint32_t i = s->site_first[func]; i < s->site_first[func + 1]; i++) {
 		struct pugmark_site *site = &b->sites.at[s->sites[i]];
 		struct pugmark_block *block = &b->blocks.at[site->block];
-		site->flags |= SITE_NORETURN;
-		if (block->end == END_CALL)
-			block->end = END_NORETURN;
+		site->flags |= PUGMARK_SITE_NORETURN;
+		if (block->end == PUGMARK_END_CALL)
+			block->end = PUGMARK_END_NORETURN;
 		enqueue(s, site->func);
 	}
 }
@@ -228,7 +230,7 @@ static void cut_edges(struct solver *s)
 		uint32_t first = to;
 		for (uint32_t k = 0; k < block->n_edges; k++) {
 			struct pugmark_edge edge = b->edges.at[block->edge + k];
-			if (edge.kind == EDGE_RETURN && block->end == END_NORETURN)
+			if (edge.kind == PUGMARK_EDGE_RETURN && block->end == PUGMARK_END_NORETURN)
 				continue;
 			b->edges.at[to++] = edge;
 		}
@@ -265,7 +267,7 @@ int noreturn_solve(struct builder *b)
 		while (s.n_todo) {
 			uint32_t func = s.todo[--s.n_todo];
 			s.queued[func] = 0;
-			bool done = b->funcs.at[func].flags & FUNC_NORETURN;
+			bool done = b->funcs.at[func].flags & PUGMARK_FUNC_NORETURN;
 			if (!done && (is_settled(&s, func) || !may_return(&s, func)))
 				settle(&s, func);
 		}

@@ -111,9 +111,9 @@ enum pugmark_probe_class probe_class_of(const ZydisDecodedInstruction *insn)
 		class = prefixed(insn, false,
 				 one_byte[insn->opcode] == STEPPED ? STEPPED : REFUSED);
 	if (class == REFUSED)
-		return PROBE_REFUSED;
+		return PUGMARK_PROBE_REFUSED;
 	if (class == STEPPED)
-		return PROBE_STEPPED;
+		return PUGMARK_PROBE_STEPPED;
 	bool is_nop = insn->opcode == 0x90 || insn->opcode == 0x1f;
-	return is_nop && insn->length == 5 ? PROBE_NOP5 : PROBE_EMULATED;
+	return is_nop && insn->length == 5 ? PUGMARK_PROBE_NOP5 : PUGMARK_PROBE_EMULATED;
 }

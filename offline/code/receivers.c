@@ -26,7 +26,7 @@ static void mark_receiver(struct builder *b, const struct pugmark_func *f, uint6
 {
 	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
 		if (b->blocks.at[k].addr == addr)
-			b->blocks.at[k].flags |= BLOCK_SETJMP_RETURN;
+			b->blocks.at[k].flags |= PUGMARK_BLOCK_SETJMP_RETURN;
 }
 
 /* Whether the pointer that instruction @i makes goes on the stack at once: as what OCaml raises to,
@@ -47,10 +47,10 @@ static bool pushes_pointer(const struct builder *b, uint32_t i)
  * Returns how many there are. */
 static uint32_t mark_all_of(struct builder *b, const struct pugmark_func *f)
 {
-	bool may = false, open = f->flags & FUNC_OPEN_JUMP;
+	bool may = false, open = f->flags & PUGMARK_FUNC_OPEN_JUMP;
 	uint32_t n = 0;
 	for (uint32_t k = f->block + 1; k < f->block + f->n_blocks; k++)
-		may |= !!(b->blocks.at[k].flags & BLOCK_ADDRESS_TAKEN);
+		may |= !!(b->blocks.at[k].flags & PUGMARK_BLOCK_ADDRESS_TAKEN);
 	for (uint32_t k = f->block; may && k < f->block + f->n_blocks; k++) {
 		const struct pugmark_block *block = &b->blocks.at[k];
 		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
@@ -65,9 +65,9 @@ static uint32_t mark_all_of(struct builder *b, const struct pugmark_func *f)
 		const struct pugmark_block *from = &b->blocks.at[k];
 		for (uint32_t i = from->edge; i < from->edge + from->n_edges; i++) {
 			struct pugmark_block *to = &b->blocks.at[b->edges.at[i].to];
-			if (b->edges.at[i].kind != EDGE_TABLE || !block_is_receiver(to))
+			if (b->edges.at[i].kind != PUGMARK_EDGE_TABLE || !block_is_receiver(to))
 				continue;
-			to->flags &= (uint8_t)~BLOCK_SETJMP_RETURN;
+			to->flags &= (uint8_t)~PUGMARK_BLOCK_SETJMP_RETURN;
 			n--;
 		}
 	}

@@ -9,15 +9,16 @@
 
 struct builder;
 
-/* Sets BLOCK_SETJMP_RETURN of the blocks that __builtin_longjmp comes back to; what follows them is
- * reached. Once jump tables are known. 0 or -ENOMEM. */
+/* Sets PUGMARK_BLOCK_SETJMP_RETURN of the blocks that __builtin_longjmp comes back to; what follows
+ * them is reached. Once jump tables are known. 0 or -ENOMEM. */
 int receivers_find(struct builder *b);
 /* The code address that the instruction makes a pointer of, or 0. */
 uint64_t receivers_pointer_made(struct builder *b, uint32_t insn);
 /* Whether the block is what __builtin_longjmp comes back to. */
 static inline bool block_is_receiver(const struct pugmark_block *block)
 {
-	return block->flags & BLOCK_ADDRESS_TAKEN && block->flags & BLOCK_SETJMP_RETURN;
+	return block->flags & PUGMARK_BLOCK_ADDRESS_TAKEN &&
+	       block->flags & PUGMARK_BLOCK_SETJMP_RETURN;
 }
 
 #endif

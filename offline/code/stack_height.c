@@ -142,9 +142,9 @@ static void correct(const struct builder *b, uint32_t row, uint64_t addr, struct
 	if (row >= b->rows.n || addr < b->rows.at[row].addr)
 		return;
 	struct pugmark_cfa cfa = b->rows.at[row].cfa;
-	if (cfa.reg == CFA_SP)
+	if (cfa.reg == PUGMARK_CFA_SP)
 		s->sp = cfa.offset;
-	else if (cfa.reg == CFA_BP)
+	else if (cfa.reg == PUGMARK_CFA_BP)
 		s->bp = cfa.offset;
 }
 
@@ -153,9 +153,9 @@ static int add_row(struct tracker *t, uint64_t addr, uint64_t end, struct state 
 {
 	struct elf_cfa_row row = {.addr = addr, .end = end};
 	if (s.sp != UNKNOWN && s.sp != UNSET)
-		row.cfa = (struct pugmark_cfa){CFA_SP, PUGMARK_BP_UNKNOWN, s.sp};
+		row.cfa = (struct pugmark_cfa){PUGMARK_CFA_SP, PUGMARK_BP_UNKNOWN, s.sp};
 	else if (s.bp != UNKNOWN && s.bp != UNSET)
-		row.cfa = (struct pugmark_cfa){CFA_BP, PUGMARK_BP_UNKNOWN, s.bp};
+		row.cfa = (struct pugmark_cfa){PUGMARK_CFA_BP, PUGMARK_BP_UNKNOWN, s.bp};
 	else
 		return 0;
 	struct elf_cfa_row *last = t->rows.n ? &t->rows.at[t->rows.n - 1] : NULL;
@@ -215,7 +215,7 @@ static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *
 			flow_into_receivers(t, insn, *s);
 		struct sem sem;
 		const uint8_t *bytes = builder_insn_bytes(b, insn);
-		if (i->kind != INSN_OTHER || !may_move_frame(bytes, i->len))
+		if (i->kind != PUGMARK_INSN_OTHER || !may_move_frame(bytes, i->len))
 			continue; /* calls and jumps leave both registers as they are */
 		if (!sem_decode(&t->decoder, bytes, i->len, addr, &sem)) {
 			*s = (struct state){UNKNOWN, UNKNOWN};
@@ -249,12 +249,12 @@ static int track_function(struct tracker *t, const struct pugmark_func *f)
 		for (uint32_t k = 0; k < at->n_edges; k++) {
 			const struct pugmark_edge *edge = &b->edges.at[at->edge + k];
 			struct state to = s;
-			if (edge->kind == EDGE_UNWIND && pushed)
+			if (edge->kind == PUGMARK_EDGE_UNWIND && pushed)
 				to.sp = UNKNOWN;
 			flow_into(t, edge->to, to);
 		}
 	}
-	if (!(f->flags & FUNC_NO_CFI))
+	if (!(f->flags & PUGMARK_FUNC_NO_CFI))
 		return err;
 	t->make_rows = true;
 	for (uint32_t i = f->block; i < f->block + f->n_blocks && !err; i++)
@@ -269,8 +269,8 @@ static bool take_heights(struct builder *b, const struct pugmark_func *f)
 	bool all = true;
 	for (uint32_t i = f->site; i < f->site + f->n_sites; i++) {
 		struct pugmark_cfa cfa = builder_cfa_at(b, b->sites.at[i].addr);
-		b->sites.at[i].height = cfa.reg == CFA_SP ? cfa.offset : UNKNOWN;
-		all &= cfa.reg == CFA_SP;
+		b->sites.at[i].height = cfa.reg == PUGMARK_CFA_SP ? cfa.offset : UNKNOWN;
+		all &= cfa.reg == PUGMARK_CFA_SP;
 	}
 	return all;
 }
@@ -312,7 +312,7 @@ int stack_height_solve(struct builder *b)
 	sem_decoder_init(&t.decoder);
 	for (uint32_t i = 0; i < b->funcs.n && !err; i++) {
 		const struct pugmark_func *f = &b->funcs.at[i];
-		bool no_cfi = f->flags & FUNC_NO_CFI;
+		bool no_cfi = f->flags & PUGMARK_FUNC_NO_CFI;
 		if (f->n_blocks && (!take_heights(b, f) || no_cfi))
 			err = track_function(&t, f);
 	}

@@ -146,8 +146,8 @@ bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uin
 	for (uint32_t i = first; i < last && !leaves; i++)
 		leaves = loads_elsewhere(builder_insn_bytes(b, i), b->insns.at[i].len) ||
 			 (i + 1 < last && loads_both(b, i));
-	return leaves &&
-	       (makes_label(b, func, &keeps) || (!keeps && b->insns.at[last].kind == INSN_JMP_IND));
+	return leaves && (makes_label(b, func, &keeps) ||
+			  (!keeps && b->insns.at[last].kind == PUGMARK_INSN_JMP_IND));
 }
 
 /* The places, registers and words of the frame, that hold arguments, or what was reached through
@@ -304,7 +304,7 @@ static void flow_into(struct search *s, uint32_t index, const struct held *held)
 /* Whether the block ends with the jump of stack_switch_is_final(). */
 static bool is_final(const struct builder *b, const struct pugmark_block *block)
 {
-	return block->end == END_TRAP && block->n_insns &&
+	return block->end == PUGMARK_END_TRAP && block->n_insns &&
 	       insn_leaves(&b->insns.at[block->insn + block->n_insns - 1]);
 }
 
@@ -352,7 +352,7 @@ static bool frees_frame(const struct builder *b, uint32_t i)
 	bool lea = bytes[1] == 0x8d && (bytes[2] & 7) == REG_BP && bytes[2] >> 6;
 	bool mov = bytes[1] == 0x89 && (bytes[2] >> 3 & 7) == REG_BP;
 	bool is_bp = (lea && !(bytes[0] & 1)) || (mov && !(bytes[0] & 4));
-	return is_bp && builder_cfa_at(b, insn_addr(b, i)).reg == CFA_BP;
+	return is_bp && builder_cfa_at(b, insn_addr(b, i)).reg == PUGMARK_CFA_BP;
 }
 
 /* Whether an instruction of the function may be one that does; and only then it is looked into. */
@@ -384,7 +384,7 @@ static int find_written_by_hand(struct builder *b)
 		s.todo = calloc(f->n_blocks, sizeof(*s.todo));
 		err = s.in && s.reached && s.queued && s.todo ? 0 : -ENOMEM;
 		if (!err && switches(&s))
-			f->flags |= FUNC_SWITCHES;
+			f->flags |= PUGMARK_FUNC_SWITCHES;
 		free(s.in);
 		free(s.reached);
 		free(s.queued);
@@ -398,10 +398,11 @@ static int find_written_by_hand(struct builder *b)
 static void mark_call(struct builder *b, struct pugmark_site *site)
 {
 	const struct pugmark_func *f = &b->funcs.at[site->func];
-	site->flags |= SITE_SWITCHES;
-	for (uint32_t i = f->block; site->kind == SITE_CALL && i < f->block + f->n_blocks; i++)
+	site->flags |= PUGMARK_SITE_SWITCHES;
+	for (uint32_t i = f->block; site->kind == PUGMARK_SITE_CALL && i < f->block + f->n_blocks;
+	     i++)
 		if (b->blocks.at[i].addr == site->return_addr)
-			b->blocks.at[i].flags |= BLOCK_SETJMP_RETURN;
+			b->blocks.at[i].flags |= PUGMARK_BLOCK_SETJMP_RETURN;
 }
 
 /* What such blocks lead to is reached. */
@@ -414,8 +415,8 @@ static int mark_reached(struct builder *b)
 		const struct pugmark_func *f = &b->funcs.at[i];
 		bool any = false;
 		for (uint32_t k = f->block; k < f->block + f->n_blocks; k++)
-			any |= b->blocks.at[k].flags & BLOCK_SETJMP_RETURN &&
-			       b->blocks.at[k].flags & BLOCK_UNREACHED;
+			any |= b->blocks.at[k].flags & PUGMARK_BLOCK_SETJMP_RETURN &&
+			       b->blocks.at[k].flags & PUGMARK_BLOCK_UNREACHED;
 		if (any)
 			cfg_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
 					 f->block, stack);
@@ -432,21 +433,21 @@ int stack_switch_solve(struct builder *b)
 	bool taken = false, grew = true;
 	int err = find_written_by_hand(b);
 	for (uint32_t f = 0; f < b->funcs.n; f++) {
-		jumps[f] = !!(b->funcs.at[f].flags & FUNC_SWITCHES);
-		taken |= jumps[f] && b->funcs.at[f].flags & FUNC_ADDRESS_TAKEN;
+		jumps[f] = !!(b->funcs.at[f].flags & PUGMARK_FUNC_SWITCHES);
+		taken |= jumps[f] && b->funcs.at[f].flags & PUGMARK_FUNC_ADDRESS_TAKEN;
 	}
 	while (grew) {
 		grew = false;
 		for (uint32_t i = 0; i < b->sites.n; i++) {
 			struct pugmark_site *site = &b->sites.at[i];
-			bool to = site->flags & SITE_SWITCHES ||
+			bool to = site->flags & PUGMARK_SITE_SWITCHES ||
 				  (site->target != PUGMARK_NONE && jumps[site->target]) ||
-				  (site->via == VIA_INDIRECT && taken);
+				  (site->via == PUGMARK_VIA_INDIRECT && taken);
 			if (!to)
 				continue;
 			mark_call(b, site);
-			grew |= site->kind == SITE_TAIL && !jumps[site->func];
-			jumps[site->func] |= site->kind == SITE_TAIL;
+			grew |= site->kind == PUGMARK_SITE_TAIL && !jumps[site->func];
+			jumps[site->func] |= site->kind == PUGMARK_SITE_TAIL;
 		}
 	}
 	free(jumps);

@@ -9,8 +9,8 @@
 
 struct builder;
 
-/* Sets FUNC_SWITCHES, SITE_SWITCHES, and BLOCK_SETJMP_RETURN where such calls return to. After
- * everything else is known. 0 or -ENOMEM. */
+/* Sets PUGMARK_FUNC_SWITCHES, PUGMARK_SITE_SWITCHES, and PUGMARK_BLOCK_SETJMP_RETURN where such
+ * calls return to. After everything else is known. 0 or -ENOMEM. */
 int stack_switch_solve(struct builder *b);
 /* Whether the code of @func from @first to @last, an indirect jump or a return, leaves the stack as
  * longjmp does: it takes rsp from memory that is not of its own frame, and the function nowhere
@@ -20,7 +20,7 @@ bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uin
 /* What code that leaves so ends with, and its block then as by a trap. */
 static inline bool insn_leaves(const struct pugmark_insn *insn)
 {
-	return insn->kind == INSN_JMP_IND || insn->kind == INSN_RET;
+	return insn->kind == PUGMARK_INSN_JMP_IND || insn->kind == PUGMARK_INSN_RET;
 }
 /* Whether the instruction copies or loads a register or memory to rsp. */
 bool stack_switch_may_load(const uint8_t *bytes, uint8_t len_bytes);

@@ -144,8 +144,8 @@ static int split_prefixes(struct builder *b)
 		    rest.len != whole->len - 1)
 			continue;
 		whole->len = 1;
-		whole->kind = INSN_OTHER;
-		whole->probe = PROBE_REFUSED;
+		whole->kind = PUGMARK_INSN_OTHER;
+		whole->probe = PUGMARK_PROBE_REFUSED;
 		if (!VEC_PUSH(&rests, rest))
 			err = -ENOMEM;
 	}
@@ -185,7 +185,7 @@ void sweep_refuse(struct builder *b, uint64_t addr, uint32_t len)
 	for (uint32_t i = insn_at(b, addr - LONGEST + 1);
 	     i < b->insns.n && insn_addr(b, i) < addr + len; i++)
 		if (insn_addr(b, i) + b->insns.at[i].len > addr)
-			b->insns.at[i].probe = PROBE_REFUSED;
+			b->insns.at[i].probe = PUGMARK_PROBE_REFUSED;
 }
 
 void sweep_refuse_patched(struct builder *b)

@@ -126,11 +126,12 @@ static int push_targets(struct builder *b, struct gaps *g, const struct pugmark_
 			const uint8_t *bytes, uint64_t addr)
 {
 	uint64_t next = addr + insn->len;
-	bool falls = insn->kind != INSN_JMP && insn->kind != INSN_JMP_IND &&
-		     insn->kind != INSN_RET && insn->kind != INSN_TRAP;
-	if (insn->kind == INSN_CALL || insn_is_direct_jump(insn))
+	bool falls = insn->kind != PUGMARK_INSN_JMP && insn->kind != PUGMARK_INSN_JMP_IND &&
+		     insn->kind != PUGMARK_INSN_RET && insn->kind != PUGMARK_INSN_TRAP;
+	if (insn->kind == PUGMARK_INSN_CALL || insn_is_direct_jump(insn))
 		g->stray |= !may_be_target(b, decode_target(insn, bytes, addr));
-	if (insn->kind == INSN_CALL && add_start(b, g, decode_target(insn, bytes, addr), false))
+	if (insn->kind == PUGMARK_INSN_CALL &&
+	    add_start(b, g, decode_target(insn, bytes, addr), false))
 		return -ENOMEM;
 	if (insn_is_direct_jump(insn) && !VEC_PUSH(&g->stack, decode_target(insn, bytes, addr)))
 		return -ENOMEM;
@@ -189,7 +190,7 @@ static int walk_run(struct builder *b, struct gaps *g, uint64_t addr)
 		rankmap_set(&b->starts, off);
 		for (uint8_t i = 0; i < insn.len; i++)
 			rankmap_set(&g->covered, off + i);
-		if (insn.kind == INSN_JMP_IND && push_table(b, g))
+		if (insn.kind == PUGMARK_INSN_JMP_IND && push_table(b, g))
 			return -ENOMEM;
 		if (insn_ends_block(&insn))
 			return push_targets(b, g, &insn, bytes, addr);
@@ -359,15 +360,15 @@ static int add_named_starts(struct builder *b, struct gaps *g)
 	for (uint32_t i = 0; i < b->insns.n && !err; i++) {
 		const struct pugmark_insn *insn = &b->insns.at[i];
 		uint64_t next = insn_addr(b, i) + insn->len;
-		if (insn->kind == INSN_CALL || insn_is_direct_jump(insn)) {
+		if (insn->kind == PUGMARK_INSN_CALL || insn_is_direct_jump(insn)) {
 			uint64_t target = builder_insn_target(b, i);
 			/* Not the end of an FDE: such a jump is one that is never taken. */
 			if (!is_insn_start(b, target) &&
-			    (insn->kind == INSN_CALL || !fde_ends_at(b, target)))
+			    (insn->kind == PUGMARK_INSN_CALL || !fde_ends_at(b, target)))
 				err = add_start(b, g, target, false);
 		}
 		/* An FDE that ends before a system call: clone() has no caller to unwind to. */
-		if (insn->kind == INSN_OTHER && !err && !is_insn_start(b, next) &&
+		if (insn->kind == PUGMARK_INSN_OTHER && !err && !is_insn_start(b, next) &&
 		    !is_padding(b, next))
 			err = add_start(b, g, next, true);
 	}

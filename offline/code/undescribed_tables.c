@@ -92,13 +92,13 @@ bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns
 				return false;
 			continue;
 		}
-		if (insn->kind == INSN_JCC) {
+		if (insn->kind == PUGMARK_INSN_JCC) {
 			if (s.guarded || insn->cond != 7)
 				return false;
 			s.guarded = true;
 			continue;
 		}
-		if (insn->kind != INSN_OTHER)
+		if (insn->kind != PUGMARK_INSN_OTHER)
 			return false;
 		bool compares = sem.op == SEM_CMP && !sem.memory && sem.dst == s.index;
 		if (s.guarded && s.target == REG_NONE && s.distance == REG_NONE && compares) {

@@ -2,7 +2,7 @@
 /* elf_cfa.c: interprets the CFA programs of .eh_frame, as far as they say how the CFA is computed
  * and where rbp is saved (DWARF 5, 6.4.2); other registers are skipped. rsp + N and rbp + N are
  * told apart, every other rule, expressions above all (the PLT's, realigned stacks), is
- * CFA_UNKNOWN. A program that is damaged leaves the rest of its FDE unknown. */
+ * PUGMARK_CFA_UNKNOWN. A program that is damaged leaves the rest of its FDE unknown. */
 #include "elf_parts.h"
 
 #include "elf_cursor.h"
@@ -66,8 +66,8 @@ struct run {
 static struct pugmark_cfa public_rule(const struct rule *rule)
 {
 	if ((rule->reg != REG_RSP && rule->reg != REG_RBP) || rule->offset != (int32_t)rule->offset)
-		return (struct pugmark_cfa){.reg = CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
-	return (struct pugmark_cfa){.reg = rule->reg == REG_RSP ? CFA_SP : CFA_BP,
+		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
+	return (struct pugmark_cfa){.reg = rule->reg == REG_RSP ? PUGMARK_CFA_SP : PUGMARK_CFA_BP,
 				    .bp = rule->bp,
 				    .offset = (int32_t)rule->offset};
 }

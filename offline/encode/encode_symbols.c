@@ -157,7 +157,7 @@ int symbol_map_new(const struct pugmark_trace *trace, struct symbols *symbols,
 		return -ENOMEM;
 	m->trace = trace;
 	m->symbols = symbols;
-	recording_modules(pugmark_trace_recording(trace), &m->n_modules);
+	pugmark_recording_modules(pugmark_trace_recording(trace), &m->n_modules);
 	m->funcs = calloc(m->n_modules + 1, sizeof(*m->funcs));
 	m->import_mask = 255;
 	m->imports = calloc(m->import_mask + 1, sizeof(*m->imports));

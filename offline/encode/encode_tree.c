@@ -103,12 +103,12 @@ static int end_sequence(struct tree_walk *w, enum tree_edge why, struct tree_tim
 
 /* Closes what must be over for @depth frames to be open: deeper frames, and calls into other
  * modules unless the event is a call back out of them. */
-static int settle(struct tree_walk *w, const struct trace_event *e)
+static int settle(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	uint32_t known_depth = UINT32_MAX; /* the frame that tail callees share is gone with them */
 	for (struct open_node *n; (n = top(w));) {
 		bool outside = n->flags & NODE_OUTSIDE;
-		bool over = n->depth > e->depth || (outside && e->kind != TRACE_ENTER);
+		bool over = n->depth > e->depth || (outside && e->kind != PUGMARK_TRACE_ENTER);
 		if (!over)
 			return 0;
 		bool known = outside || n->flags & (NODE_LEAVING | NODE_FRESH) ||
@@ -123,7 +123,7 @@ static int settle(struct tree_walk *w, const struct trace_event *e)
 	return 0;
 }
 
-static int open_node(struct tree_walk *w, const struct trace_event *e, uint32_t symbol,
+static int open_node(struct tree_walk *w, const struct pugmark_trace_event *e, uint32_t symbol,
 		     uint32_t depth, uint32_t flags)
 {
 	if (!w->in_sequence) {
@@ -138,7 +138,7 @@ static int open_node(struct tree_walk *w, const struct trace_event *e, uint32_t 
 	struct open_node *caller = top(w);
 	if (caller) {
 		caller->flags &= ~NODE_FRESH;
-		if (e->kind == TRACE_TAIL && flags & NODE_OUTSIDE)
+		if (e->kind == PUGMARK_TRACE_TAIL && flags & NODE_OUTSIDE)
 			caller->flags |= NODE_LEAVING;
 	}
 	if (!VEC_PUSH(&w->stack, (struct open_node){e->from_ns, depth, (uint16_t)flags, 0}))
@@ -154,7 +154,7 @@ static int tell_value(struct tree_walk *w, struct tree_value value)
 }
 
 /* The arguments that the call instruction of @e had, now that the call is open. */
-static int tell_passed(struct tree_walk *w, const struct trace_event *e)
+static int tell_passed(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	int err = 0;
 	for (uint32_t i = 0; i < w->n_passed && e->addr == w->passed_at && !err; i++) {
@@ -167,17 +167,18 @@ static int tell_passed(struct tree_walk *w, const struct trace_event *e)
 
 /* Where a function begins with a loop its arguments are told again, and are others: only the first
  * are its own. */
-static int take_value(struct tree_walk *w, const struct trace_event *e)
+static int take_value(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	struct open_node *n = top(w);
-	if (e->cause == VALUE_PASSED && e->func < VALUES_MAX) {
+	if (e->cause == PUGMARK_VALUE_PASSED && e->func < VALUES_MAX) {
 		w->passed[e->func] = e->target;
 		w->n_passed = e->func + 1;
 		w->passed_at = e->addr;
-	} else if (e->cause == VALUE_TAKEN && n && n->flags & NODE_FRESH && n->taken == e->func) {
+	} else if (e->cause == PUGMARK_VALUE_TAKEN && n && n->flags & NODE_FRESH &&
+		   n->taken == e->func) {
 		n->taken++;
 		return tell_value(w, (struct tree_value){e->target, e->func, false});
-	} else if (e->cause == VALUE_RETURNED) {
+	} else if (e->cause == PUGMARK_VALUE_RETURNED) {
 		int err = settle(w, e);
 		bool fits = w->just_closed;
 		w->just_closed = false;
@@ -186,9 +187,9 @@ static int take_value(struct tree_walk *w, const struct trace_event *e)
 	return 0;
 }
 
-static int call(struct tree_walk *w, const struct trace_event *e)
+static int call(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
-	enum symbol_how how = e->kind == TRACE_TAIL ? HOW_TAIL : HOW_CALL;
+	enum symbol_how how = e->kind == PUGMARK_TRACE_TAIL ? HOW_TAIL : HOW_CALL;
 	bool outside = e->func == PUGMARK_NONE;
 	uint32_t symbol;
 	int err = outside ? symbol_map_import(w->map, e->module, e->import, how, &symbol)
@@ -200,18 +201,18 @@ static int call(struct tree_walk *w, const struct trace_event *e)
 	return open_node(w, e, symbol, e->depth + (how == HOW_CALL), NODE_FRESH);
 }
 
-static int enter(struct tree_walk *w, const struct trace_event *e)
+static int enter(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	uint32_t symbol;
-	enum symbol_how how = e->cause == CAUSE_SIGNAL ? HOW_SIGNAL : HOW_CALL;
+	enum symbol_how how = e->cause == PUGMARK_CAUSE_SIGNAL ? HOW_SIGNAL : HOW_CALL;
 	int err = symbol_map_func(w->map, e->module, e->func, how, &symbol);
 	return err ? err : open_node(w, e, symbol, e->depth + 1, NODE_FRESH);
 }
 
 /* The frame at the event's depth is gone, and all the tail callees that shared it. */
-static int leave(struct tree_walk *w, const struct trace_event *e)
+static int leave(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
-	uint32_t token = e->kind == TRACE_UNWIND ? TOKEN_UNWIND : TOKEN_RETURN;
+	uint32_t token = e->kind == PUGMARK_TRACE_UNWIND ? TOKEN_UNWIND : TOKEN_RETURN;
 	struct tree_time time = {e->from_ns, e->to_ns};
 	struct open_node *n = top(w);
 	if (!n || n->depth != e->depth)
@@ -232,28 +233,28 @@ int tree_walk_begin(struct tree_walk *w, const struct tree_place *thread)
 	return 0;
 }
 
-int tree_walk_event(struct tree_walk *w, const struct trace_event *e)
+int tree_walk_event(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	int err = 0;
 	w->last_ns = e->to_ns;
-	if (e->kind == TRACE_BLOCK)
+	if (e->kind == PUGMARK_TRACE_BLOCK)
 		return 0;
-	if (e->kind == TRACE_VALUE)
+	if (e->kind == PUGMARK_TRACE_VALUE)
 		return take_value(w, e);
-	if (e->kind == TRACE_GAP || e->kind == TRACE_SWITCH) {
-		w->gaps += e->kind == TRACE_GAP;
-		err = end_sequence(w, e->kind == TRACE_GAP ? EDGE_GAP : EDGE_SWITCH,
+	if (e->kind == PUGMARK_TRACE_GAP || e->kind == PUGMARK_TRACE_SWITCH) {
+		w->gaps += e->kind == PUGMARK_TRACE_GAP;
+		err = end_sequence(w, e->kind == PUGMARK_TRACE_GAP ? EDGE_GAP : EDGE_SWITCH,
 				   (struct tree_time){e->from_ns, e->to_ns});
 	} else {
 		err = settle(w, e);
 	}
-	if (!err && (e->kind == TRACE_CALL || e->kind == TRACE_TAIL)) {
+	if (!err && (e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL)) {
 		err = call(w, e);
 		if (!err && w->n_passed)
 			err = tell_passed(w, e);
-	} else if (!err && (e->kind == TRACE_RET || e->kind == TRACE_UNWIND)) {
+	} else if (!err && (e->kind == PUGMARK_TRACE_RET || e->kind == PUGMARK_TRACE_UNWIND)) {
 		err = leave(w, e);
-	} else if (!err && e->kind == TRACE_ENTER) {
+	} else if (!err && e->kind == PUGMARK_TRACE_ENTER) {
 		err = enter(w, e);
 	}
 	w->number++;

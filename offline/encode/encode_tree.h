@@ -43,7 +43,7 @@ enum tree_edge {
 
 /* Where a sequence begins. */
 struct tree_place {
-	uint32_t task; /* index of recording_tasks() */
+	uint32_t task; /* index of pugmark_recording_tasks() */
 	int32_t tid, pid;
 	const char *thread; /* its name */
 	uint64_t event;	    /* number of the trace event in this thread, from 0 */
@@ -68,7 +68,7 @@ int tree_walk_new(struct symbol_map *map, const struct tree_sink *sink, struct t
 void tree_walk_free(struct tree_walk *walk);
 /* A thread begins; its events follow; it ends. Each returns 0, -ENOMEM, or what the sink said. */
 int tree_walk_begin(struct tree_walk *walk, const struct tree_place *thread);
-int tree_walk_event(struct tree_walk *walk, const struct trace_event *event);
+int tree_walk_event(struct tree_walk *walk, const struct pugmark_trace_event *event);
 int tree_walk_end(struct tree_walk *walk);
 /* Over all threads so far. */
 uint64_t tree_walk_events(const struct tree_walk *walk);

@@ -266,7 +266,8 @@ static void mark_bound(struct search *s, uint8_t *bound)
 	const struct pugmark_model *model = s->model;
 	bool chooses = false;
 	for (uint32_t f = 0; f < model->n_funcs; f++)
-		chooses |= model->funcs[f].flags & FUNC_IFUNC; /* runs while slots are filled */
+		chooses |= model->funcs[f].flags &
+			   PUGMARK_FUNC_IFUNC; /* runs while slots are filled */
 	for (uint32_t i = 0; s->eager && !chooses && i < model->n_imports; i++) {
 		const struct pugmark_import *import = &model->imports[i];
 		uint32_t n;

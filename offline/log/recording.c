@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void recording_add_note(struct recording *rec, const char *format, ...)
+void recording_add_note(struct pugmark_recording *rec, const char *format, ...)
 {
 	va_list args;
 	char *text = NULL;
@@ -34,7 +34,7 @@ void recording_add_note(struct recording *rec, const char *format, ...)
 		free(text);
 }
 
-void recording_free(struct recording *rec)
+void pugmark_recording_free(struct pugmark_recording *rec)
 {
 	if (!rec)
 		return;
@@ -102,7 +102,7 @@ static bool header_is_sane(const struct segment_header *h)
 	       (h->kind != SEGMENT_EVENTS || h->n <= SEGMENT_MAX_EVENTS);
 }
 
-static int add_segment(struct recording *rec, const struct segment_header *h, uint64_t off)
+static int add_segment(struct pugmark_recording *rec, const struct segment_header *h, uint64_t off)
 {
 	if (rec->n_segments == rec->cap_segments) {
 		uint32_t cap = rec->cap_segments ? 2 * rec->cap_segments : 256;
@@ -135,7 +135,7 @@ int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, str
 }
 
 /* Walks over the whole file, header by header. */
-static int scan_segments(struct recording *rec, uint64_t size)
+static int scan_segments(struct pugmark_recording *rec, uint64_t size)
 {
 	uint8_t bytes[SEGMENT_HEADER_BYTES];
 	uint64_t off = 0, bad_from = UINT64_MAX, n_unknown = 0;
@@ -192,7 +192,7 @@ static int compare_numbers(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-struct recording_task *recording_task_get(struct recording *rec, uint32_t number)
+struct pugmark_recording_task *recording_task_get(struct pugmark_recording *rec, uint32_t number)
 {
 	/* Numbers come mostly in rising order: look from the end. */
 	struct task_ref key = {.number = number}, *ref;
@@ -205,7 +205,7 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 		return &rec->tasks[ref->index];
 	if (rec->n_tasks == rec->cap_tasks) {
 		uint32_t cap = rec->cap_tasks ? 2 * rec->cap_tasks : 64;
-		struct recording_task *tasks = realloc(rec->tasks, cap * sizeof(*tasks));
+		struct pugmark_recording_task *tasks = realloc(rec->tasks, cap * sizeof(*tasks));
 
 		if (tasks)
 			rec->tasks = tasks;
@@ -216,8 +216,8 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 			return NULL;
 		rec->cap_tasks = cap;
 	}
-	struct recording_task *task = &rec->tasks[rec->n_tasks];
-	*task = (struct recording_task){.number = number};
+	struct pugmark_recording_task *task = &rec->tasks[rec->n_tasks];
+	*task = (struct pugmark_recording_task){.number = number};
 	rec->by_number[rec->n_tasks] = (struct task_ref){number, rec->n_tasks};
 	rec->n_tasks++;
 	if (rec->n_tasks > 1 && rec->by_number[rec->n_tasks - 2].number > number)
@@ -225,7 +225,7 @@ struct recording_task *recording_task_get(struct recording *rec, uint32_t number
 	return task;
 }
 
-uint32_t recording_task_index(const struct recording *rec, uint32_t number)
+uint32_t pugmark_recording_task_index(const struct pugmark_recording *rec, uint32_t number)
 {
 	struct task_ref key = {.number = number}, *ref = NULL;
 
@@ -247,7 +247,7 @@ static int by_task_and_event(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-static int read_processes(struct recording *rec)
+static int read_processes(struct pugmark_recording *rec)
 {
 	struct codec *codec = codec_new();
 	struct bytes stored = {0}, raw = {0};
@@ -280,7 +280,7 @@ static int read_processes(struct recording *rec)
 }
 
 /* Orders the segments by task, and adds the tasks that only these name. */
-static int index_tasks(struct recording *rec)
+static int index_tasks(struct pugmark_recording *rec)
 {
 	if (rec->n_segments)
 		qsort(rec->segments, rec->n_segments, sizeof(*rec->segments), by_task_and_event);
@@ -289,7 +289,7 @@ static int index_tasks(struct recording *rec)
 
 		if (h->kind != SEGMENT_EVENTS)
 			continue;
-		struct recording_task *task = recording_task_get(rec, h->task);
+		struct pugmark_recording_task *task = recording_task_get(rec, h->task);
 		if (!task)
 			return -ENOMEM;
 		if (!task->n_events)
@@ -318,9 +318,10 @@ static int no_events(const char *dir, int err, struct pugmark_diag *diag)
 				"cannot read its file `events`: %s", strerror(-err));
 }
 
-int recording_open(const char *dir, struct recording **out, struct pugmark_diag *diag)
+int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
+			   struct pugmark_diag *diag)
 {
-	struct recording *rec = calloc(1, sizeof(*rec));
+	struct pugmark_recording *rec = calloc(1, sizeof(*rec));
 	struct stat st;
 	char *path = NULL;
 	int err = -ENOMEM;
@@ -361,40 +362,43 @@ int recording_open(const char *dir, struct recording **out, struct pugmark_diag 
 	return 0;
 failed:
 	free(path);
-	recording_free(rec);
+	pugmark_recording_free(rec);
 	return err;
 }
 
-const struct recording_info *recording_info(const struct recording *rec)
+const struct pugmark_recording_info *pugmark_recording_info(const struct pugmark_recording *rec)
 {
 	return &rec->info;
 }
 
-const struct recording_module *recording_modules(const struct recording *rec, uint32_t *n)
+const struct pugmark_recording_module *
+pugmark_recording_modules(const struct pugmark_recording *rec, uint32_t *n)
 {
 	*n = rec->n_modules;
 	return rec->modules;
 }
 
-const struct recording_task *recording_tasks(const struct recording *rec, uint32_t *n)
+const struct pugmark_recording_task *pugmark_recording_tasks(const struct pugmark_recording *rec,
+							     uint32_t *n)
 {
 	*n = rec->n_tasks;
 	return rec->tasks;
 }
 
-const char *recording_note(const struct recording *rec, uint32_t index)
+const char *pugmark_recording_note(const struct pugmark_recording *rec, uint32_t index)
 {
 	return index < rec->n_notes ? rec->notes[index] : NULL;
 }
 
-const struct recording_map *recording_map_at(const struct recording *rec, int32_t pid,
-					     uint64_t addr, uint64_t time_ns)
+const struct pugmark_recording_map *pugmark_recording_map_at(const struct pugmark_recording *rec,
+							     int32_t pid, uint64_t addr,
+							     uint64_t time_ns)
 {
-	const struct recording_map *best = NULL;
+	const struct pugmark_recording_map *best = NULL;
 	uint64_t best_far = 0;
 
 	for (uint32_t i = 0; i < rec->n_maps; i++) {
-		const struct recording_map *m = &rec->maps[i];
+		const struct pugmark_recording_map *m = &rec->maps[i];
 		uint64_t far = m->time_ns > time_ns ? m->time_ns - time_ns : time_ns - m->time_ns;
 
 		if (m->pid != pid || addr < m->start || addr >= m->end)

@@ -24,19 +24,19 @@ struct task_ref {
 	uint32_t number, index;
 };
 
-struct recording {
+struct pugmark_recording {
 	char *dir;
 	int fd; /* the file of events */
-	struct recording_info info;
+	struct pugmark_recording_info info;
 	json_t *meta; /* owns the strings of info and modules */
-	struct recording_module *modules;
+	struct pugmark_recording_module *modules;
 	uint32_t n_modules;
-	struct recording_task *tasks;
+	struct pugmark_recording_task *tasks;
 	struct task_ref *by_number; /* sorted */
 	uint32_t n_tasks, cap_tasks;
 	struct segment_ref *segments; /* by kind, task, first event */
 	uint32_t n_segments, cap_segments;
-	struct recording_map *maps;
+	struct pugmark_recording_map *maps;
 	uint32_t n_maps, cap_maps;
 	char **notes;
 	uint32_t n_notes;
@@ -45,23 +45,24 @@ struct recording {
 	struct codec *_Atomic spare;
 };
 
-void recording_add_note(struct recording *rec, const char *format, ...)
+void recording_add_note(struct pugmark_recording *rec, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The task of that number, made where there is none; NULL: no memory. Moves the others. */
-struct recording_task *recording_task_get(struct recording *rec, uint32_t number);
+struct pugmark_recording_task *recording_task_get(struct pugmark_recording *rec, uint32_t number);
 /* Reads meta.json. Where it is damaged, modules are known by their plans alone. */
-int recording_meta_read(struct recording *rec, struct pugmark_diag *diag);
+int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag);
 /* What the member RECORDING_META_SUM of meta.json says: the CRC-32 of all others, as JSON without
  * blanks. */
 uint32_t recording_meta_sum(const json_t *meta);
 #define RECORDING_META_SUM "crc"
 /* Takes in lines of JSON about processes; one that is wrong is noted and skipped. */
-int recording_process_lines(struct recording *rec, const char *text, size_t len);
-/* recording_next() without a copy: @*event is the iterator's, until the next call, and may be
- * changed. Its bias is said, where it is known. */
-int recording_take(struct recording_iter *iter, struct witness_event **event);
-/* How many segments were opened so far: recording_bias() is the same for all events of one. */
-uint32_t recording_opened(const struct recording_iter *iter);
+int recording_process_lines(struct pugmark_recording *rec, const char *text, size_t len);
+/* pugmark_recording_next() without a copy: @*event is the iterator's, until the next call, and may
+ * be changed. Its bias is said, where it is known. */
+int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_event **event);
+/* How many segments were opened so far: pugmark_recording_bias() is the same for all events of one.
+ */
+uint32_t recording_opened(const struct pugmark_recording_iter *iter);
 /* Reads, checks and expands a segment's payload. 0, -EBADMSG, -ENOTSUP, -ENOMEM, -EIO. */
 int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, struct bytes *stored,
 		 struct bytes *raw);

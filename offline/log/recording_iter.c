@@ -7,35 +7,36 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct recording_iter {
-	struct recording *rec;
+struct pugmark_recording_iter {
+	struct pugmark_recording *rec;
 	const struct segment_ref *next, *end; /* of this task */
 	struct codec *codec;
 	struct segment_decoder *dec;
 	struct bytes stored, raw;
 	uint64_t expected; /* number of the next event */
 	uint64_t time_ns;
-	uint32_t left;		   /* events of the open segment */
-	struct witness_event made; /* an event that is in no segment */
+	uint32_t left;			   /* events of the open segment */
+	struct pugmark_witness_event made; /* an event that is in no segment */
 	uint32_t n_opened;
 	uint8_t last_kind;
 	bool open, any, said_cut;
 };
 
-int recording_iter_new(const struct recording *rec, uint32_t index, struct recording_iter **out)
+int pugmark_recording_iter_new(const struct pugmark_recording *rec, uint32_t index,
+			       struct pugmark_recording_iter **out)
 {
 	if (index >= rec->n_tasks)
 		return -EINVAL;
-	struct recording_iter *iter = calloc(1, sizeof(*iter));
+	struct pugmark_recording_iter *iter = calloc(1, sizeof(*iter));
 	if (!iter)
 		return -ENOMEM;
-	iter->rec = (struct recording *)rec; /* only its spare codec is written */
+	iter->rec = (struct pugmark_recording *)rec; /* only its spare codec is written */
 	iter->codec = atomic_exchange(&iter->rec->spare, NULL);
 	if (!iter->codec)
 		iter->codec = codec_new();
 	iter->dec = segment_decoder_new();
 	if (!iter->codec || !iter->dec) {
-		recording_iter_free(iter);
+		pugmark_recording_iter_free(iter);
 		return -ENOMEM;
 	}
 	/* Segments of events come first, by task. */
@@ -59,7 +60,7 @@ int recording_iter_new(const struct recording *rec, uint32_t index, struct recor
 	return 0;
 }
 
-void recording_iter_free(struct recording_iter *iter)
+void pugmark_recording_iter_free(struct pugmark_recording_iter *iter)
 {
 	if (!iter)
 		return;
@@ -70,22 +71,22 @@ void recording_iter_free(struct recording_iter *iter)
 	free(iter);
 }
 
-static int say_lost(struct recording_iter *iter, uint64_t lost)
+static int say_lost(struct pugmark_recording_iter *iter, uint64_t lost)
 {
-	iter->made = (struct witness_event){
-		.kind = EVENT_LOST,
-		.flags = EVENT_DAMAGED,
+	iter->made = (struct pugmark_witness_event){
+		.kind = PUGMARK_EVENT_LOST,
+		.flags = PUGMARK_EVENT_DAMAGED,
 		.lost = lost,
 		.time_ns = iter->time_ns,
 	};
 	iter->any = true;
-	iter->last_kind = EVENT_LOST;
+	iter->last_kind = PUGMARK_EVENT_LOST;
 	return 1;
 }
 
 /* Opens the next segment. Returns 1, or 2 where something is missing and an event says so, 0 at the
  * end. */
-static int next_segment(struct recording_iter *iter)
+static int next_segment(struct pugmark_recording_iter *iter)
 {
 	while (iter->next < iter->end) {
 		const struct segment_ref *seg = iter->next;
@@ -124,7 +125,7 @@ static int next_segment(struct recording_iter *iter)
 	return 0;
 }
 
-int recording_take(struct recording_iter *iter, struct witness_event **event)
+int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_event **event)
 {
 	for (;;) {
 		if (!iter->open) {
@@ -151,16 +152,16 @@ int recording_take(struct recording_iter *iter, struct witness_event **event)
 		if (n < 0)
 			return say_lost(iter, iter->left);
 	}
-	if (iter->said_cut || !iter->any || iter->last_kind == EVENT_END ||
-	    iter->last_kind == EVENT_STOP)
+	if (iter->said_cut || !iter->any || iter->last_kind == PUGMARK_EVENT_END ||
+	    iter->last_kind == PUGMARK_EVENT_STOP)
 		return 0;
 	iter->said_cut = true;
 	return say_lost(iter, 0);
 }
 
-int recording_next(struct recording_iter *iter, struct witness_event *event)
+int pugmark_recording_next(struct pugmark_recording_iter *iter, struct pugmark_witness_event *event)
 {
-	struct witness_event *taken;
+	struct pugmark_witness_event *taken;
 	int n = recording_take(iter, &taken);
 
 	if (n == 1)
@@ -168,12 +169,13 @@ int recording_next(struct recording_iter *iter, struct witness_event *event)
 	return n;
 }
 
-uint32_t recording_opened(const struct recording_iter *iter)
+uint32_t recording_opened(const struct pugmark_recording_iter *iter)
 {
 	return iter->n_opened;
 }
 
-bool recording_bias(const struct recording_iter *iter, uint16_t module, uint64_t *bias)
+bool pugmark_recording_bias(const struct pugmark_recording_iter *iter, uint16_t module,
+			    uint64_t *bias)
 {
 	return segment_decoder_base(iter->dec, module, bias);
 }

@@ -34,7 +34,7 @@ static uint32_t parse_hex(const char *hex, uint8_t *out, uint32_t max)
 }
 
 /* The path of plan N of the recording where there is such a file. */
-static char *plan_path(const struct recording *rec, uint32_t n)
+static char *plan_path(const struct pugmark_recording *rec, uint32_t n)
 {
 	char *path = NULL;
 
@@ -46,7 +46,7 @@ static char *plan_path(const struct recording *rec, uint32_t n)
 	return NULL;
 }
 
-static int read_modules(struct recording *rec)
+static int read_modules(struct pugmark_recording *rec)
 {
 	const json_t *list = json_object_get(rec->meta, "modules");
 	size_t n = json_is_array(list) ? json_array_size(list) : 0;
@@ -66,7 +66,7 @@ static int read_modules(struct recording *rec)
 	rec->n_modules = n;
 	for (uint32_t i = 0; i < n; i++) {
 		const json_t *from = json_array_get(list, i);
-		struct recording_module *to = &rec->modules[i];
+		struct pugmark_recording_module *to = &rec->modules[i];
 
 		to->name = string(from, "name");
 		to->path = string(from, "path");
@@ -124,9 +124,9 @@ static bool sum_holds(json_t *meta)
 	return sum == recording_meta_sum(meta);
 }
 
-int recording_meta_read(struct recording *rec, struct pugmark_diag *diag)
+int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag)
 {
-	struct recording_info *info = &rec->info;
+	struct pugmark_recording_info *info = &rec->info;
 	json_error_t error = {.position = 0};
 	char *path;
 
@@ -168,7 +168,7 @@ int recording_meta_read(struct recording *rec, struct pugmark_diag *diag)
 	return read_modules(rec);
 }
 
-static int add_maps(struct recording *rec, const json_t *line)
+static int add_maps(struct pugmark_recording *rec, const json_t *line)
 {
 	const json_t *list = json_object_get(line, "maps"), *row;
 	size_t i;
@@ -177,7 +177,8 @@ static int add_maps(struct recording *rec, const json_t *line)
 	{
 		if (rec->n_maps == rec->cap_maps) {
 			uint32_t cap = rec->cap_maps ? 2 * rec->cap_maps : 64;
-			struct recording_map *maps = realloc(rec->maps, cap * sizeof(*maps));
+			struct pugmark_recording_map *maps =
+				realloc(rec->maps, cap * sizeof(*maps));
 
 			if (!maps)
 				return -ENOMEM;
@@ -188,7 +189,7 @@ static int add_maps(struct recording *rec, const json_t *line)
 		char *copy = strdup(path ? path : "");
 		if (!copy)
 			return -ENOMEM;
-		rec->maps[rec->n_maps++] = (struct recording_map){
+		rec->maps[rec->n_maps++] = (struct pugmark_recording_map){
 			.pid = number(line, "pid"),
 			.time_ns = number(line, "t"),
 			.start = json_integer_value(json_array_get(row, 0)),
@@ -200,7 +201,7 @@ static int add_maps(struct recording *rec, const json_t *line)
 	return 0;
 }
 
-static int take_line(struct recording *rec, const json_t *line)
+static int take_line(struct pugmark_recording *rec, const json_t *line)
 {
 	const char *ev = string(line, "ev");
 	uint64_t task_number = number(line, "task");
@@ -213,7 +214,7 @@ static int take_line(struct recording *rec, const json_t *line)
 	}
 	if (!task_number || task_number > UINT32_MAX)
 		return 0;
-	struct recording_task *task = recording_task_get(rec, task_number);
+	struct pugmark_recording_task *task = recording_task_get(rec, task_number);
 	if (!task)
 		return -ENOMEM;
 	task->tid = number(line, "tid");
@@ -229,7 +230,7 @@ static int take_line(struct recording *rec, const json_t *line)
 	return 0;
 }
 
-int recording_process_lines(struct recording *rec, const char *text, size_t len)
+int recording_process_lines(struct pugmark_recording *rec, const char *text, size_t len)
 {
 	const char *end = text + len;
 

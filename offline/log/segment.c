@@ -200,7 +200,7 @@ static uint32_t symbol_number(struct segment_encoder *enc, const struct event_sy
 	return *slot - 1;
 }
 
-static void put_snapshot(struct segment_encoder *enc, const struct witness_event *event)
+static void put_snapshot(struct segment_encoder *enc, const struct pugmark_witness_event *event)
 {
 	uint64_t *words = enc->stacks[enc->stack_turn ^= 1], *old = enc->stacks[!enc->stack_turn];
 	uint64_t shift = (int64_t)(event->stack_addr - enc->stack_addr) / 8;
@@ -221,27 +221,27 @@ static void put_snapshot(struct segment_encoder *enc, const struct witness_event
 	enc->stack_words = event->stack_words;
 }
 
-static void make_symbol(struct segment_encoder *enc, const struct witness_event *event,
+static void make_symbol(struct segment_encoder *enc, const struct pugmark_witness_event *event,
 			bool has_value, struct event_symbol *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->kind = event->kind;
-	if (event->kind == EVENT_END || event->kind == EVENT_LOST || event->kind == EVENT_FORK ||
-	    event->kind == EVENT_SIGNAL || has_value)
+	if (event->kind == PUGMARK_EVENT_END || event->kind == PUGMARK_EVENT_LOST ||
+	    event->kind == PUGMARK_EVENT_FORK || event->kind == PUGMARK_EVENT_SIGNAL || has_value)
 		s->kind |= KIND_VALUE;
 	if (event->stack)
 		s->kind |= KIND_SNAPSHOT;
-	if (event->kind != EVENT_WITNESS)
+	if (event->kind != PUGMARK_EVENT_WITNESS)
 		return;
 	s->site = event->site;
 	s->module = event->module;
 	if (event->val == 1 && !has_value)
 		s->form |= FORM_TAKEN;
-	if (event->flags & EVENT_FROM_SIGNAL)
+	if (event->flags & PUGMARK_EVENT_FROM_SIGNAL)
 		s->form |= FORM_SIGNAL;
 	if (event->n_values)
 		s->form |= FORM_VALUES;
-	if (!(event->flags & EVENT_HAS_RET))
+	if (!(event->flags & PUGMARK_EVENT_HAS_RET))
 		return;
 	uint64_t bit = 1ull << event->module;
 	uint64_t elf = event->ret - enc->bases[event->module];
@@ -278,7 +278,7 @@ static int add_step(struct segment_encoder *enc, const struct event_step *step)
 	return err ? err : segment_model_put(enc->model, step, &enc->symbols[step->symbol]);
 }
 
-int segment_encoder_add(struct segment_encoder *enc, const struct witness_event *event)
+int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witness_event *event)
 {
 	size_t stack_max = event->stack ? event->stack_words * 10ul + 20 : 0;
 
@@ -287,12 +287,13 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 	    enc->values.len + enc->reads.len > SEGMENT_MAX_BYTES / 4)
 		return -ENOSPC;
 	if (event->module >= SEGMENT_MAX_MODULES || event->stack_words > SNAPSHOT_MAX_WORDS ||
-	    event->n_values > EVENT_VALUES_MAX)
+	    event->n_values > PUGMARK_EVENT_VALUES_MAX)
 		return -EINVAL;
 	if (enc->n_symbols == enc->cap_symbols && symbols_grow(enc))
 		return -ENOMEM;
 
-	bool has_value = event->kind == EVENT_WITNESS && event->flags & EVENT_HAS_TARGET;
+	bool has_value =
+		event->kind == PUGMARK_EVENT_WITNESS && event->flags & PUGMARK_EVENT_HAS_TARGET;
 	struct event_symbol s;
 	make_symbol(enc, event, has_value, &s);
 	if (!enc->n)
@@ -307,20 +308,20 @@ int segment_encoder_add(struct segment_encoder *enc, const struct witness_event 
 				});
 	if (err)
 		return err;
-	if (event->kind == EVENT_ATTACH || event->kind == EVENT_SIGNAL)
+	if (event->kind == PUGMARK_EVENT_ATTACH || event->kind == PUGMARK_EVENT_SIGNAL)
 		enc->used = enc->known; /* its stack may be of all of them */
-	if (event->kind == EVENT_WITNESS)
+	if (event->kind == PUGMARK_EVENT_WITNESS)
 		enc->used |= 1ull << event->module;
-	if (has_value || event->kind == EVENT_FORK)
+	if (has_value || event->kind == PUGMARK_EVENT_FORK)
 		bytes_put_varint(&enc->values, event->val);
-	if (event->kind == EVENT_LOST)
+	if (event->kind == PUGMARK_EVENT_LOST)
 		bytes_put_varint(&enc->values, event->lost);
-	if (event->kind == EVENT_END || event->kind == EVENT_SIGNAL) {
+	if (event->kind == PUGMARK_EVENT_END || event->kind == PUGMARK_EVENT_SIGNAL) {
 		bytes_put_varint(&enc->values, event->cfa);
 		bytes_put_varint(&enc->values, event->ret);
 		bytes_put_varint(&enc->values, event->val);
 	}
-	if (event->kind == EVENT_SIGNAL) {
+	if (event->kind == PUGMARK_EVENT_SIGNAL) {
 		bytes_put_varint(&enc->values, event->signal.bp);
 		bytes_put_varint(&enc->values, event->signal.caller);
 		bytes_put_varint(&enc->values, event->signal.alt);

@@ -49,7 +49,7 @@ void segment_encoder_free(struct segment_encoder *enc);
 void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, uint64_t known);
 /* Adds one event; its stack is copied. Returns 0, -ENOMEM, or -ENOSPC: the segment is full, finish
  * it first. */
-int segment_encoder_add(struct segment_encoder *enc, const struct witness_event *event);
+int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witness_event *event);
 uint32_t segment_encoder_count(const struct segment_encoder *enc);
 /* The payload, borrowed until the next reset; fills n, raw_bytes, first_ns and last_ns of @header.
  * NULL where memory is short. */
@@ -65,9 +65,9 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 			 const struct segment_header *header);
 /* Returns 1 and the next event (its stack and its values are borrowed until the next call), 0 at
  * the end, or -EBADMSG. */
-int segment_decoder_next(struct segment_decoder *dec, struct witness_event *event);
+int segment_decoder_next(struct segment_decoder *dec, struct pugmark_witness_event *event);
 /* The same without a copy: @*event is the decoder's, until the next call, and may be changed. */
-int segment_decoder_take(struct segment_decoder *dec, struct witness_event **event);
+int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_event **event);
 /* The run-time address of ELF address 0 of @module; false where no event here needs it. */
 bool segment_decoder_base(const struct segment_decoder *dec, uint16_t module, uint64_t *base);
 

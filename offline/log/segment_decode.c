@@ -15,8 +15,8 @@ struct symbol {
 	uint64_t bias;
 	uint32_t site;
 	uint16_t module;
-	uint8_t kind;  /* enum event_kind */
-	uint8_t flags; /* enum event_flag */
+	uint8_t kind;  /* enum pugmark_event_kind */
+	uint8_t flags; /* enum pugmark_event_flag */
 	uint8_t val;
 	uint8_t told; /* KIND_VALUE, KIND_SNAPSHOT: what is told of each */
 	bool reads;   /* FORM_VALUES */
@@ -28,8 +28,8 @@ struct segment_decoder {
 	struct cursor values, snapshots, reads;
 	struct symbol *symbols; /* those that have come */
 	uint32_t n_symbols, cap_symbols;
-	struct witness_event event; /* the last one */
-	bool rare;		    /* it has what few events have */
+	struct pugmark_witness_event event; /* the last one */
+	bool rare;			    /* it has what few events have */
 	uint32_t left;
 	uint64_t bases[SEGMENT_MAX_MODULES];
 	uint64_t known;
@@ -37,7 +37,7 @@ struct segment_decoder {
 	uint64_t stack_addr;
 	uint32_t stack_words;
 	unsigned stack_turn;
-	uint64_t read[EVENT_VALUES_MAX];
+	uint64_t read[PUGMARK_EVENT_VALUES_MAX];
 };
 
 struct segment_decoder *segment_decoder_new(void)
@@ -88,9 +88,9 @@ static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 	s->module = from->module;
 	s->site = from->site;
 	s->val = from->form & FORM_TAKEN ? 1 : 0;
-	s->flags = (from->form & FORM_SIGNAL ? EVENT_FROM_SIGNAL : 0) |
-		   (from->form & FORM_RET_MASK ? EVENT_HAS_RET : 0) |
-		   (from->kind & KIND_VALUE ? EVENT_HAS_TARGET : 0);
+	s->flags = (from->form & FORM_SIGNAL ? PUGMARK_EVENT_FROM_SIGNAL : 0) |
+		   (from->form & FORM_RET_MASK ? PUGMARK_EVENT_HAS_RET : 0) |
+		   (from->kind & KIND_VALUE ? PUGMARK_EVENT_HAS_TARGET : 0);
 	s->reads = from->form & FORM_VALUES;
 	s->ret = from->ret;
 	if ((from->form & FORM_RET_MASK) == FORM_RET_ELF)
@@ -143,7 +143,7 @@ int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 	return 0;
 }
 
-static bool read_snapshot(struct segment_decoder *dec, struct witness_event *event)
+static bool read_snapshot(struct segment_decoder *dec, struct pugmark_witness_event *event)
 {
 	uint64_t words, told, v;
 
@@ -175,29 +175,29 @@ static bool read_snapshot(struct segment_decoder *dec, struct witness_event *eve
 
 /* What only few symbols ask for. */
 static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, uint8_t told,
-						  struct witness_event *event)
+						  struct pugmark_witness_event *event)
 {
 	if (told & KIND_VALUE)
 		switch (event->kind) {
-		case EVENT_WITNESS:
-		case EVENT_FORK:
+		case PUGMARK_EVENT_WITNESS:
+		case PUGMARK_EVENT_FORK:
 			if (!cursor_varint(&dec->values, &event->val))
 				return false;
 			break;
-		case EVENT_END:
-		case EVENT_SIGNAL:
+		case PUGMARK_EVENT_END:
+		case PUGMARK_EVENT_SIGNAL:
 			if (!cursor_varint(&dec->values, &event->cfa) ||
 			    !cursor_varint(&dec->values, &event->ret) ||
 			    !cursor_varint(&dec->values, &event->val))
 				return false;
-			if (event->kind == EVENT_SIGNAL &&
+			if (event->kind == PUGMARK_EVENT_SIGNAL &&
 			    (!cursor_varint(&dec->values, &event->signal.bp) ||
 			     !cursor_varint(&dec->values, &event->signal.caller) ||
 			     !cursor_varint(&dec->values, &event->signal.alt) ||
 			     !cursor_varint(&dec->values, &event->signal.alt_bytes)))
 				return false;
 			break;
-		case EVENT_LOST:
+		case PUGMARK_EVENT_LOST:
 			if (!cursor_varint(&dec->values, &event->lost))
 				return false;
 			break;
@@ -207,11 +207,11 @@ static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, u
 
 /* What the site read: few sites do. */
 static __attribute__((noinline)) bool read_reads(struct segment_decoder *dec,
-						 struct witness_event *event)
+						 struct pugmark_witness_event *event)
 {
 	uint64_t n;
 
-	if (!cursor_varint(&dec->reads, &n) || n > EVENT_VALUES_MAX)
+	if (!cursor_varint(&dec->reads, &n) || n > PUGMARK_EVENT_VALUES_MAX)
 		return false;
 	for (uint64_t i = 0; i < n; i++)
 		if (!cursor_varint(&dec->reads, &dec->read[i]))
@@ -221,11 +221,11 @@ static __attribute__((noinline)) bool read_reads(struct segment_decoder *dec,
 	return true;
 }
 
-int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out)
+int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_event **out)
 {
 	struct event_step step;
 	struct event_symbol new;
-	struct witness_event *event = &dec->event;
+	struct pugmark_witness_event *event = &dec->event;
 
 	if (!dec->left)
 		return 0;
@@ -234,7 +234,7 @@ int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out
 		goto bad;
 	const struct symbol *s = &dec->symbols[step.symbol];
 	if (s->rare | dec->rare)
-		*event = (struct witness_event){0};
+		*event = (struct pugmark_witness_event){0};
 	dec->rare = s->rare;
 	event->kind = s->kind;
 	event->flags = s->flags;
@@ -243,7 +243,7 @@ int segment_decoder_take(struct segment_decoder *dec, struct witness_event **out
 	event->ret = s->ret;
 	event->val = s->val;
 	event->bias = s->bias;
-	event->cfa = s->kind == EVENT_WITNESS ? step.cfa : 0;
+	event->cfa = s->kind == PUGMARK_EVENT_WITNESS ? step.cfa : 0;
 	event->time_ns = step.time_ns;
 	if (s->told && !read_values(dec, s->told, event))
 		goto bad;
@@ -257,9 +257,9 @@ bad:
 	return -EBADMSG;
 }
 
-int segment_decoder_next(struct segment_decoder *dec, struct witness_event *event)
+int segment_decoder_next(struct segment_decoder *dec, struct pugmark_witness_event *event)
 {
-	struct witness_event *taken;
+	struct pugmark_witness_event *taken;
 	int n = segment_decoder_take(dec, &taken);
 
 	if (n == 1)

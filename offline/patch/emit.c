@@ -29,14 +29,14 @@ struct original {
 struct event {
 	const struct patch_spec *spec;
 	const struct original *original;
-	uint32_t head;	/* of its record */
-	uint32_t rare;	/* what is pushed for the probe */
-	bool called;	/* the return address of a patched call has been pushed */
-	bool flags;	/* are live */
-	bool stepped;	/* over the red zone, in the hot path */
+	uint32_t head;	      /* of its record */
+	uint32_t rare;	      /* what is pushed for the probe */
+	bool called;	      /* the return address of a patched call has been pushed */
+	bool flags;	      /* are live */
+	bool stepped;	      /* over the red zone, in the hot path */
 	uint8_t ring, record; /* scratch registers */
 	uint8_t saved[3], n_saved;
-	int32_t up; /* site's sp minus sp, where the record is written */
+	int32_t up;		     /* site's sp minus sp, where the record is written */
 	uint32_t top, restore, tail; /* offsets */
 	uint32_t to_slow[2], to_rare[2], n_to_rare;
 };
@@ -268,7 +268,7 @@ static void begin_event(struct patch_code *c, struct event *e, uint32_t live)
 	e->flags = live & LIVE_FLAGS;
 	choose_registers(e, live);
 	save(c, e, live);
-	if (e->spec->capture & CAPTURE_SNAPSHOT)
+	if (e->spec->capture & PUGMARK_CAPTURE_SNAPSHOT)
 		check_return(c, e);
 	write_record(c, e);
 	e->restore = c->len;
@@ -321,8 +321,7 @@ static void relocate(struct patch_code *c, const struct patch_spec *spec, const 
 
 	memcpy(copy, spec->bytes, len);
 	if (reg != 0xff)
-		copy[o->insn.raw.modrm.offset] =
-			(copy[o->insn.raw.modrm.offset] & 0xc7) | reg << 3;
+		copy[o->insn.raw.modrm.offset] = (copy[o->insn.raw.modrm.offset] & 0xc7) | reg << 3;
 	if (o->by_rip) {
 		int64_t rel = (int64_t)(o->memory - (c->addr + c->len + len));
 		int32_t word = (int32_t)rel;
@@ -362,7 +361,7 @@ static void emit_branch(struct patch_code *c, const struct patch_spec *spec,
 			const struct original *o, struct event *e, struct patch_made *made)
 {
 	uint32_t live = spec->place->live_after;
-	bool flags = spec->capture & CAPTURE_FLAGS;
+	bool flags = spec->capture & PUGMARK_CAPTURE_FLAGS;
 	struct event taken = *e;
 
 	if (flags) {
@@ -418,9 +417,9 @@ int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch
 	e.called = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	e.head = PATCH_HEAD_SET | spec->site;
 	e.rare = spec->site | (e.called ? PATCH_RARE_CALLED : 0);
-	if (spec->capture & CAPTURE_RET)
+	if (spec->capture & PUGMARK_CAPTURE_RET)
 		e.head |= PATCH_HEAD_RET;
-	if (spec->capture & CAPTURE_TARGET)
+	if (spec->capture & PUGMARK_CAPTURE_TARGET)
 		e.head |= PATCH_HEAD_TARGET;
 	if (p->form == PATCH_JCC) {
 		emit_branch(c, spec, &o, &e, &made);

@@ -45,9 +45,9 @@ struct patch_spec {
 	const uint8_t *bytes; /* the instruction as it is in the file, place->len of them */
 	uint64_t addr;	      /* its run-time address */
 	uint32_t site;	      /* number of the site over all modules */
-	uint8_t capture;      /* enum plan_capture */
-	/* CAPTURE_SNAPSHOT: run-time address and length of the module's text, and where a bit for
-	 * each byte of it says whether a call of ours returns there. */
+	uint8_t capture;      /* enum pugmark_plan_capture */
+	/* PUGMARK_CAPTURE_SNAPSHOT: run-time address and length of the module's text, and where a
+	 * bit for each byte of it says whether a call of ours returns there. */
 	uint64_t text, text_bytes, returns;
 };
 

@@ -154,13 +154,11 @@ static void find_steps(struct liveness *l)
 		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++) {
 			const struct pugmark_insn *insn = &m->insns[i];
 			size_t len;
-			const uint8_t *at =
-				pugmark_model_bytes(m, m->text_addr + insn->off, &len);
+			const uint8_t *at = pugmark_model_bytes(m, m->text_addr + insn->off, &len);
 
 			/* What a call or jump does beyond its operands is its edge's to say. */
-			l->steps[i] = at && len >= insn->len
-					      ? step_of(&decoder, at, insn->len)
-					      : (struct step){.use = LIVE_ALL};
+			l->steps[i] = at && len >= insn->len ? step_of(&decoder, at, insn->len)
+							     : (struct step){.use = LIVE_ALL};
 			all = joined(all, l->steps[i]);
 		}
 		l->blocks[b] = all;
@@ -170,9 +168,9 @@ static void find_steps(struct liveness *l)
 /* Whether a call of the import follows the ABI: what instruments a program need not. */
 static bool is_ordinary(const struct pugmark_import *import)
 {
-	static const char *const others[] = {"mcount",	    "_mcount",	   "__fentry__",
-					     "__morestack", "__asan_",	   "__hwasan_",
-					     "__sanitizer", "__xray",	   "__tls_get_addr",
+	static const char *const others[] = {"mcount",	    "_mcount",	    "__fentry__",
+					     "__morestack", "__asan_",	    "__hwasan_",
+					     "__sanitizer", "__xray",	    "__tls_get_addr",
 					     "_dl_",	    "__cyg_profile"};
 
 	if (!*import->name)
@@ -187,13 +185,13 @@ static bool is_ordinary(const struct pugmark_import *import)
  * function, BOTH halves by their own questions). */
 static uint64_t through(const struct liveness *l, const struct pugmark_site *site, uint64_t after)
 {
-	if (site->via == VIA_DIRECT && site->target != PUGMARK_NONE &&
-	    !(l->model->funcs[site->target].flags & FUNC_OPAQUE)) {
+	if (site->via == PUGMARK_VIA_DIRECT && site->target != PUGMARK_NONE &&
+	    !(l->model->funcs[site->target].flags & PUGMARK_FUNC_OPAQUE)) {
 		uint64_t callee = l->entry[site->target];
 
 		return BOTH(LOW(callee)) | (after & BOTH(HIGH(callee)));
 	}
-	if (site->via == VIA_IMPORT && site->import != PUGMARK_NONE &&
+	if (site->via == PUGMARK_VIA_IMPORT && site->import != PUGMARK_NONE &&
 	    is_ordinary(&l->model->imports[site->import]))
 		return BOTH(ARGUMENTS) | (after & ~BOTH(CLOBBERED));
 	return BOTH(LIVE_ALL);
@@ -209,28 +207,28 @@ static uint64_t after_block(const struct liveness *l, uint32_t b)
 	for (uint32_t e = block->edge; e < block->edge + block->n_edges; e++)
 		out |= l->in[m->edges[e].to];
 	switch (block->end) {
-	case END_RET:
+	case PUGMARK_END_RET:
 		return returned;
-	case END_CALL:
-	case END_NORETURN:
+	case PUGMARK_END_CALL:
+	case PUGMARK_END_NORETURN:
 		return block->site == PUGMARK_NONE ? BOTH(LIVE_ALL)
 						   : through(l, &m->sites[block->site], out);
-	case END_TAIL:
-	case END_JCC:
+	case PUGMARK_END_TAIL:
+	case PUGMARK_END_JCC:
 		if (block->site == PUGMARK_NONE)
-			return block->end == END_TAIL ? BOTH(LIVE_ALL) : out;
+			return block->end == PUGMARK_END_TAIL ? BOTH(LIVE_ALL) : out;
 		left = through(l, &m->sites[block->site], returned);
-		if (block->flags & BLOCK_TWO_SITES)
+		if (block->flags & PUGMARK_BLOCK_TWO_SITES)
 			left |= through(l, &m->sites[block->site + 1], returned);
 		return out | left;
-	case END_TABLE:
-		if (block->flags & BLOCK_TABLE_NATURAL || block->site != PUGMARK_NONE)
+	case PUGMARK_END_TABLE:
+		if (block->flags & PUGMARK_BLOCK_TABLE_NATURAL || block->site != PUGMARK_NONE)
 			return BOTH(LIVE_ALL);
 		return out;
-	case END_FALL:
-	case END_JMP:
+	case PUGMARK_END_FALL:
+	case PUGMARK_END_JMP:
 		return block->n_edges ? out : BOTH(LIVE_ALL);
-	case END_TRAP:
+	case PUGMARK_END_TRAP:
 	default:
 		return BOTH(LIVE_ALL);
 	}

@@ -12,7 +12,7 @@ enum { JUMP_BYTES = 5 };
 
 struct finder {
 	const struct pugmark_model *model;
-	const struct plan_site *sites;
+	const struct pugmark_plan_site *sites;
 	struct liveness *live;
 	uint32_t *by_addr; /* sites in the order of their addresses */
 	struct patch_placing *out;
@@ -37,20 +37,20 @@ static enum patch_form form_of(const struct pugmark_model *m, const struct pugma
 {
 	const uint8_t *b = bytes_of(m, insn);
 
-	if (!b || insn->len < JUMP_BYTES || insn->probe == PROBE_REFUSED)
+	if (!b || insn->len < JUMP_BYTES || insn->probe == PUGMARK_PROBE_REFUSED)
 		return PATCH_NONE;
 	switch (insn->kind) {
-	case INSN_CALL:
+	case PUGMARK_INSN_CALL:
 		return insn->len == 5 && b[0] == 0xe8 ? PATCH_CALL : PATCH_NONE;
-	case INSN_JMP:
+	case PUGMARK_INSN_JMP:
 		return insn->len == 5 && b[0] == 0xe9 ? PATCH_JMP : PATCH_NONE;
-	case INSN_JCC:
+	case PUGMARK_INSN_JCC:
 		return insn->len == 6 && b[0] == 0x0f ? PATCH_JCC : PATCH_NONE;
-	case INSN_CALL_IND:
+	case PUGMARK_INSN_CALL_IND:
 		return insn->len <= 7 && !has_prefix(b) ? PATCH_CALL_IND : PATCH_NONE;
-	case INSN_JMP_IND:
+	case PUGMARK_INSN_JMP_IND:
 		return has_prefix(b) ? PATCH_NONE : PATCH_JMP_IND;
-	case INSN_OTHER:
+	case PUGMARK_INSN_OTHER:
 		return PATCH_INSN;
 	default:
 		return PATCH_NONE;
@@ -58,33 +58,34 @@ static enum patch_form form_of(const struct pugmark_model *m, const struct pugma
 }
 
 /* Whether @form can tell what @site asks for. */
-static bool tells(const struct plan_site *site, enum patch_form form, bool own)
+static bool tells(const struct pugmark_plan_site *site, enum patch_form form, bool own)
 {
-	if (site->capture & CAPTURE_FLAGS)
+	if (site->capture & PUGMARK_CAPTURE_FLAGS)
 		return own && form == PATCH_JCC;
-	if (site->capture & CAPTURE_TARGET)
+	if (site->capture & PUGMARK_CAPTURE_TARGET)
 		return own && (form == PATCH_CALL_IND || form == PATCH_JMP_IND);
 	return form != PATCH_NONE;
 }
 
 /* Fills the frame of @p: what the probe's event would say is to be said from here. */
-static bool set_frame(const struct finder *f, const struct plan_site *site, struct patch_place *p)
+static bool set_frame(const struct finder *f, const struct pugmark_plan_site *site,
+		      struct patch_place *p)
 {
 	struct pugmark_cfa at = {.reg = site->cfa_reg, .offset = site->cfa_off};
 
 	if (p->other)
 		at = pugmark_model_cfa_at(f->model, p->addr);
-	if (site->cfa_reg == CFA_UNKNOWN) {
+	if (site->cfa_reg == PUGMARK_CFA_UNKNOWN) {
 		p->by_bp = false;
 		p->cfa_off = 0;
 		return !p->other;
 	}
-	p->by_bp = at.reg == CFA_BP;
+	p->by_bp = at.reg == PUGMARK_CFA_BP;
 	p->cfa_off = at.offset;
-	return at.reg != CFA_UNKNOWN;
+	return at.reg != PUGMARK_CFA_UNKNOWN;
 }
 
-static bool try_insn(const struct finder *f, const struct plan_site *site, uint32_t block,
+static bool try_insn(const struct finder *f, const struct pugmark_plan_site *site, uint32_t block,
 		     uint32_t i, bool own, struct patch_place *p)
 {
 	const struct pugmark_model *m = f->model;
@@ -109,10 +110,10 @@ static bool is_out_of_reach(const struct pugmark_model *m, uint32_t block)
 {
 	uint32_t flags = m->funcs[m->blocks[block].func].flags;
 
-	return flags & (FUNC_OPAQUE | FUNC_SIGNAL_FRAME | FUNC_NO_CFI);
+	return flags & (PUGMARK_FUNC_OPAQUE | PUGMARK_FUNC_SIGNAL_FRAME | PUGMARK_FUNC_NO_CFI);
 }
 
-static const struct plan_site *neighbour(const struct finder *f, uint32_t k, int step)
+static const struct pugmark_plan_site *neighbour(const struct finder *f, uint32_t k, int step)
 {
 	uint32_t at = k + step;
 
@@ -126,8 +127,8 @@ static bool try_others(const struct finder *f, uint32_t k, uint32_t block, uint3
 {
 	const struct pugmark_model *m = f->model;
 	const struct pugmark_block *b = &m->blocks[block];
-	const struct plan_site *site = &f->sites[f->by_addr[k]];
-	const struct plan_site *before = neighbour(f, k, -1), *after = neighbour(f, k, 1);
+	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
+	const struct pugmark_plan_site *before = neighbour(f, k, -1), *after = neighbour(f, k, 1);
 	uint64_t low = before ? before->addr : 0, high = after ? after->addr : UINT64_MAX;
 
 	for (uint32_t step = 1; step < b->n_insns; step++) {
@@ -163,15 +164,14 @@ static uint32_t insn_at(const struct pugmark_model *m, uint32_t block, uint64_t 
 
 static void find_place(const struct finder *f, uint32_t k)
 {
-	const struct plan_site *site = &f->sites[f->by_addr[k]];
+	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
 	struct patch_place *p = &f->out->places[f->by_addr[k]];
 	uint32_t block = pugmark_model_block_at(f->model, site->addr);
-	uint32_t own =
-		block == PUGMARK_NONE ? PUGMARK_NONE : insn_at(f->model, block, site->addr);
+	uint32_t own = block == PUGMARK_NONE ? PUGMARK_NONE : insn_at(f->model, block, site->addr);
 
 	p->addr = site->addr;
 	p->reason = PATCH_SHORT;
-	if (site->reads || site->capture & CAPTURE_STACK)
+	if (site->reads || site->capture & PUGMARK_CAPTURE_STACK)
 		p->reason = PATCH_READS;
 	else if (own == PUGMARK_NONE || is_out_of_reach(f->model, block))
 		p->reason = PATCH_UNKNOWN;
@@ -184,13 +184,13 @@ static void find_place(const struct finder *f, uint32_t k)
 
 static int by_address(const void *a, const void *b, void *ctx)
 {
-	const struct plan_site *sites = ctx;
+	const struct pugmark_plan_site *sites = ctx;
 	uint64_t x = sites[*(const uint32_t *)a].addr, y = sites[*(const uint32_t *)b].addr;
 
 	return x < y ? -1 : x > y;
 }
 
-int patch_placing_find(const struct pugmark_model *model, const struct plan_site *sites,
+int patch_placing_find(const struct pugmark_model *model, const struct pugmark_plan_site *sites,
 		       uint32_t n_sites, struct patch_placing *out)
 {
 	struct finder f = {.model = model, .sites = sites, .out = out};
@@ -223,7 +223,7 @@ void patch_placing_deinit(struct patch_placing *placing)
 const char *patch_reason_name(enum patch_reason reason)
 {
 	static const char *const names[] = {
-		[PATCH_CAN] = "patched", [PATCH_SHORT] = "short", [PATCH_READS] = "reads",
+		[PATCH_CAN] = "patched",	  [PATCH_SHORT] = "short", [PATCH_READS] = "reads",
 		[PATCH_UNKNOWN] = "unknown code", [PATCH_UNFIT] = "unfit", [PATCH_MIXED] = "mixed",
 	};
 

@@ -33,8 +33,8 @@ enum patch_reason {
 #define N_PATCH_REASONS 6
 
 struct patch_place {
-	uint64_t addr; /* ELF address of the instruction that is patched */
-	uint32_t live; /* LIVE_ bits: what must be as it was (liveness.h) */
+	uint64_t addr;	     /* ELF address of the instruction that is patched */
+	uint32_t live;	     /* LIVE_ bits: what must be as it was (liveness.h) */
 	uint32_t live_after; /* PATCH_JCC: behind it, either way */
 	int32_t cfa_off;     /* frame word + cfa_off: what the event's CFA is (or sp as it is) */
 	uint8_t len;
@@ -54,7 +54,7 @@ struct patch_placing {
 
 /* Finds places for the @n_sites of a plan for @model. 0 or -ENOMEM; freed with
  * patch_placing_deinit(). */
-int patch_placing_find(const struct pugmark_model *model, const struct plan_site *sites,
+int patch_placing_find(const struct pugmark_model *model, const struct pugmark_plan_site *sites,
 		       uint32_t n_sites, struct patch_placing *out);
 void patch_placing_deinit(struct patch_placing *placing);
 /* "short", "reads", ...: for those who print them. */

@@ -32,24 +32,26 @@ static uint32_t add_string(struct plan_builder *b, const char *text)
 static void add_func(struct plan_builder *b, uint32_t func)
 {
 	const struct prog_func *pf = &b->prog->funcs[func];
-	struct plan_func *f = &b->funcs[func];
-	*f = (struct plan_func){.addr = pf->addr, .entry = PUGMARK_NONE, .node = b->plan.n_nodes};
+	struct pugmark_plan_func *f = &b->funcs[func];
+	*f = (struct pugmark_plan_func){
+		.addr = pf->addr, .entry = PUGMARK_NONE, .node = b->plan.n_nodes};
 	if (b->model) {
 		const struct pugmark_func *mf = &b->model->funcs[pf->origin];
 		f->name = add_string(b, mf->name);
-		if (mf->flags & FUNC_EXPORTED || (b->has_ifunc && mf->flags & FUNC_ADDRESS_TAKEN))
-			f->flags |= PLAN_FUNC_EXPORTED;
+		if (mf->flags & PUGMARK_FUNC_EXPORTED ||
+		    (b->has_ifunc && mf->flags & PUGMARK_FUNC_ADDRESS_TAKEN))
+			f->flags |= PUGMARK_PLAN_FUNC_EXPORTED;
 	}
 	if (pf->flags & PROG_ENTRY_WITNESS)
-		f->flags |= PLAN_FUNC_ENTERED;
+		f->flags |= PUGMARK_PLAN_FUNC_ENTERED;
 	if (pf->flags & PROG_OPAQUE)
-		f->flags |= PLAN_FUNC_OPAQUE;
+		f->flags |= PUGMARK_PLAN_FUNC_OPAQUE;
 	if (pf->flags & PROG_FUNC_SWITCHES)
-		f->flags |= PLAN_FUNC_SWITCHES;
+		f->flags |= PUGMARK_PLAN_FUNC_SWITCHES;
 	if (pf->flags & PROG_FUNC_LEAVES)
-		f->flags |= PLAN_FUNC_LEAVES;
+		f->flags |= PUGMARK_PLAN_FUNC_LEAVES;
 	if (b->model && b->model->entry && pf->addr == b->model->entry)
-		f->flags |= PLAN_FUNC_START;
+		f->flags |= PUGMARK_PLAN_FUNC_START;
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
 		if (b->prog->blocks[i].flags & PROG_REACHED && conflict_is_node(&b->ch, i))
 			plan_builder_node(b, i);
@@ -84,11 +86,11 @@ static int builder_init(struct plan_builder *b, const struct program *prog,
 	if (!model)
 		b->elsewhere = add_string(b, "elsewhere");
 	for (uint32_t i = 0; model && i < model->n_funcs; i++)
-		b->has_ifunc |= model->funcs[i].flags & FUNC_IFUNC;
-	b->nodes[0] = (struct plan_node){.site = PUGMARK_NONE,
-					 .callee = PUGMARK_NONE,
-					 .next = PUGMARK_NONE,
-					 .next_taken = PUGMARK_NONE};
+		b->has_ifunc |= model->funcs[i].flags & PUGMARK_FUNC_IFUNC;
+	b->nodes[0] = (struct pugmark_plan_node){.site = PUGMARK_NONE,
+						 .callee = PUGMARK_NONE,
+						 .next = PUGMARK_NONE,
+						 .next_taken = PUGMARK_NONE};
 	b->plan.n_nodes = 1;
 	return 0;
 }
@@ -113,8 +115,8 @@ static int add_unresolved(struct plan_builder *b)
 		struct choice_unresolved u = b->choice->unresolved[i];
 		const struct prog_block *pb = &b->prog->blocks[u.block];
 		uint32_t at = u.entry ? 0 : b->node_of[u.block];
-		struct plan_node *node = &b->nodes[at];
-		b->unresolved[i] = (struct plan_unresolved){
+		struct pugmark_plan_node *node = &b->nodes[at];
+		b->unresolved[i] = (struct pugmark_plan_unresolved){
 			.addr = u.entry			? b->prog->funcs[pb->func].addr
 				: pb->call != CALL_NONE ? pb->call_addr
 							: pb->addr,
@@ -123,12 +125,12 @@ static int add_unresolved(struct plan_builder *b)
 			.kind = u.kind,
 		};
 		/* Code outside of all functions is like that of another module. */
-		bool enters = u.kind == UNRESOLVED_FRAME ||
-			      (u.kind == UNRESOLVED_JUMP && !(pb->flags & PROG_OUTSIDE));
-		bool untold =
-			(enters && node->kind == NODE_KIND_UNKNOWN) || u.kind == UNRESOLVED_ROUNDS;
+		bool enters = u.kind == PUGMARK_UNRESOLVED_FRAME ||
+			      (u.kind == PUGMARK_UNRESOLVED_JUMP && !(pb->flags & PROG_OUTSIDE));
+		bool untold = (enters && node->kind == PUGMARK_NODE_KIND_UNKNOWN) ||
+			      u.kind == PUGMARK_UNRESOLVED_ROUNDS;
 		if (untold && at)
-			node->flags |= NODE_UNTOLD;
+			node->flags |= PUGMARK_NODE_UNTOLD;
 	}
 	b->plan.unresolved_at = b->unresolved;
 	b->plan.unresolved = n;

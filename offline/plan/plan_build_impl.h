@@ -13,14 +13,14 @@ struct plan_builder {
 	const struct choice *choice;
 	const struct pugmark_model *model;
 	struct pugmark_plan plan;
-	struct plan_site *sites;
-	struct plan_func *funcs;
-	struct plan_node *nodes;
-	struct plan_decision *decisions;
+	struct pugmark_plan_site *sites;
+	struct pugmark_plan_func *funcs;
+	struct pugmark_plan_node *nodes;
+	struct pugmark_plan_decision *decisions;
 	struct vec alternatives;
-	struct plan_target *targets;
-	struct plan_point *points;
-	struct plan_unresolved *unresolved;
+	struct pugmark_plan_target *targets;
+	struct pugmark_plan_point *points;
+	struct pugmark_plan_unresolved *unresolved;
 	char *strings;
 	uint32_t cap_decisions, cap_targets, cap_strings;
 	uint32_t next_opaque;  /* of the program's opaque calls */

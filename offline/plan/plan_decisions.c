@@ -43,7 +43,7 @@ static void rehash(struct plan_builder *b)
 		return;
 	}
 	for (uint32_t i = 0; i < b->plan.n_decisions; i++) {
-		const struct plan_decision *d = &b->decisions[i];
+		const struct pugmark_plan_decision *d = &b->decisions[i];
 		uint32_t h = hash_nodes(b->alternatives.at + d->first, d->n);
 		while (table[h & (size - 1)])
 			h++;
@@ -69,7 +69,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 	uint32_t h = hash_nodes(alts->at, alts->n);
 	for (; b->table[h & (b->table_size - 1)]; h++) {
 		uint32_t i = b->table[h & (b->table_size - 1)] - 1;
-		const struct plan_decision *e = &b->decisions[i];
+		const struct pugmark_plan_decision *e = &b->decisions[i];
 		if (e->n == alts->n &&
 		    !memcmp(b->alternatives.at + e->first, alts->at, alts->n * sizeof(uint32_t)))
 			return i;
@@ -81,12 +81,12 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 		b->failed |= !vec_push(&b->alternatives, alts->at[i]);
 	if (b->failed)
 		return PUGMARK_NONE;
-	b->decisions[b->plan.n_decisions] = (struct plan_decision){first, alts->n};
+	b->decisions[b->plan.n_decisions] = (struct pugmark_plan_decision){first, alts->n};
 	b->table[h & (b->table_size - 1)] = b->plan.n_decisions + 1;
 	return b->plan.n_decisions++;
 }
 
-static void add_targets(struct plan_builder *b, uint32_t block, struct plan_node *n)
+static void add_targets(struct plan_builder *b, uint32_t block, struct pugmark_plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
 	n->next = b->plan.n_targets;
@@ -97,8 +97,8 @@ static void add_targets(struct plan_builder *b, uint32_t block, struct plan_node
 				   sizeof(*b->targets));
 		if (b->failed)
 			return;
-		b->targets[b->plan.n_targets++] = (struct plan_target){
-			.addr = to->flags & PROG_VIRTUAL ? PLAN_TARGET_ELSEWHERE : to->addr,
+		b->targets[b->plan.n_targets++] = (struct pugmark_plan_target){
+			.addr = to->flags & PROG_VIRTUAL ? PUGMARK_PLAN_TARGET_ELSEWHERE : to->addr,
 			.decision = decision,
 		};
 	}
@@ -108,13 +108,13 @@ static void add_targets(struct plan_builder *b, uint32_t block, struct plan_node
 void plan_builder_connect(struct plan_builder *b, uint32_t block)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
-	struct plan_node *n = &b->nodes[b->node_of[block]];
-	if (n->kind == NODE_KIND_TARGET) {
+	struct pugmark_plan_node *n = &b->nodes[b->node_of[block]];
+	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
 		add_targets(b, block, n);
-	} else if (n->kind == NODE_KIND_BRANCH) {
+	} else if (n->kind == PUGMARK_NODE_KIND_BRANCH) {
 		n->next = plan_builder_decision(b, (struct decision){pb->func, block, 0});
 		n->next_taken = plan_builder_decision(b, (struct decision){pb->func, block, 1});
-	} else if (!(n->flags & NODE_NORETURN)) {
+	} else if (!(n->flags & PUGMARK_NODE_NORETURN)) {
 		n->next = plan_builder_decision(b, (struct decision){pb->func, block, WAY_ALL});
 	}
 }

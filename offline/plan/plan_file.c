@@ -41,9 +41,11 @@ struct plan_header {
 };
 #define FIRST_HEADER_BYTES offsetof(struct plan_header, n_points)
 _Static_assert(sizeof(struct plan_header) == 120, "plan files depend on this layout");
-_Static_assert(sizeof(struct plan_site) == 48 && sizeof(struct plan_func) == 32 &&
-		       sizeof(struct plan_decision) == 8 && sizeof(struct plan_target) == 16 &&
-		       sizeof(struct plan_point) == 16 && sizeof(struct plan_unresolved) == 24,
+_Static_assert(sizeof(struct pugmark_plan_site) == 48 && sizeof(struct pugmark_plan_func) == 32 &&
+		       sizeof(struct pugmark_plan_decision) == 8 &&
+		       sizeof(struct pugmark_plan_target) == 16 &&
+		       sizeof(struct pugmark_plan_point) == 16 &&
+		       sizeof(struct pugmark_plan_unresolved) == 24,
 	       "plan files depend on this layout");
 _Static_assert(FIRST_HEADER_BYTES == 112, "plan files of version 1 depend on this layout");
 #define CRC_FROM offsetof(struct plan_header, len_bytes)
@@ -126,23 +128,24 @@ static bool index_ok(uint32_t index, uint32_t count)
 	return index + 1 <= count; /* PUGMARK_NONE + 1 is 0 */
 }
 
-static bool node_ok(const struct pugmark_plan *plan, const struct plan_node *n)
+static bool node_ok(const struct pugmark_plan *plan, const struct pugmark_plan_node *n)
 {
 	if (!index_ok(n->site, plan->n_sites) || !index_ok(n->callee, plan->n_funcs) ||
 	    n->func >= plan->n_funcs || n->import >= plan->strings_bytes ||
-	    n->kind > NODE_KIND_OPAQUE)
+	    n->kind > PUGMARK_NODE_KIND_OPAQUE)
 		return false;
-	if (n->kind == NODE_KIND_CALL && n->callee == PUGMARK_NONE)
+	if (n->kind == PUGMARK_NODE_KIND_CALL && n->callee == PUGMARK_NONE)
 		return false;
-	if (n->kind == NODE_KIND_TARGET)
+	if (n->kind == PUGMARK_NODE_KIND_TARGET)
 		return n->site != PUGMARK_NONE && n->next <= plan->n_targets &&
 		       n->next_taken <= plan->n_targets - n->next;
-	bool needs_site = n->kind == NODE_KIND_MARK || n->kind == NODE_KIND_BRANCH;
+	bool needs_site = n->kind == PUGMARK_NODE_KIND_MARK || n->kind == PUGMARK_NODE_KIND_BRANCH;
 	if (needs_site && n->site == PUGMARK_NONE)
 		return false;
-	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-		    n->kind == NODE_KIND_LEAF;
-	bool offset = (call && n->flags & NODE_SHOWS_BLOCK) || n->kind == NODE_KIND_OPAQUE;
+	bool call = n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+		    n->kind == PUGMARK_NODE_KIND_LEAF;
+	bool offset = (call && n->flags & PUGMARK_NODE_SHOWS_BLOCK) ||
+		      n->kind == PUGMARK_NODE_KIND_OPAQUE;
 	return index_ok(n->next, plan->n_decisions) &&
 	       (offset || index_ok(n->next_taken, plan->n_decisions));
 }
@@ -151,8 +154,8 @@ static bool points_ok(const struct pugmark_plan *plan)
 {
 	uint64_t least = 0; /* that the next offset is */
 	for (uint32_t i = 0; i < plan->n_points; i++) {
-		const struct plan_point *p = &plan->points[i];
-		bool known = p->next == PUGMARK_NONE || POINT_NODE(p->next) < plan->n_nodes;
+		const struct pugmark_plan_point *p = &plan->points[i];
+		bool known = p->next == PUGMARK_NONE || PUGMARK_POINT_NODE(p->next) < plan->n_nodes;
 		if (!known || !index_ok(p->func, plan->n_funcs) || p->off < least)
 			return false;
 		least = p->off + 1ull;
@@ -168,23 +171,24 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 	if (plan->build_id_len > sizeof(plan->build_id))
 		return "build-id too long";
 	for (uint32_t i = 0; i < plan->n_sites; i++)
-		if (plan->sites[i].func >= plan->n_funcs || plan->sites[i].kind > WITNESS_RETURN)
+		if (plan->sites[i].func >= plan->n_funcs ||
+		    plan->sites[i].kind > PUGMARK_WITNESS_RETURN)
 			return "a site of no function";
 	for (uint32_t i = 0; i < plan->n_funcs; i++) {
-		const struct plan_func *f = &plan->funcs[i];
+		const struct pugmark_plan_func *f = &plan->funcs[i];
 		if (f->name >= plan->strings_bytes || !index_ok(f->entry, plan->n_decisions) ||
 		    f->node > plan->n_nodes || f->n_nodes > plan->n_nodes - f->node)
 			return "a function that points outside";
 	}
-	const struct plan_node *exit = &plan->nodes[0];
-	if (exit->kind != NODE_KIND_EXIT || exit->site != PUGMARK_NONE ||
+	const struct pugmark_plan_node *exit = &plan->nodes[0];
+	if (exit->kind != PUGMARK_NODE_KIND_EXIT || exit->site != PUGMARK_NONE ||
 	    !index_ok(exit->next, plan->n_decisions))
 		return "no exit node";
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
 		if (!node_ok(plan, &plan->nodes[i]))
 			return "a node that points outside";
 	for (uint32_t i = 0; i < plan->n_decisions; i++) {
-		const struct plan_decision *d = &plan->decisions[i];
+		const struct pugmark_plan_decision *d = &plan->decisions[i];
 		if (d->first > plan->n_alternatives || d->n > plan->n_alternatives - d->first)
 			return "a decision that points outside";
 	}
@@ -200,7 +204,7 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 		if (plan->unresolved_at[i].func >= plan->n_funcs ||
 		    (plan->unresolved_at[i].node >= plan->n_nodes &&
 		     plan->unresolved_at[i].node != PUGMARK_NONE) ||
-		    plan->unresolved_at[i].kind >= N_UNRESOLVED_KINDS)
+		    plan->unresolved_at[i].kind >= PUGMARK_UNRESOLVED_KINDS)
 			return "an unresolved place of no function";
 	return NULL;
 }

@@ -5,7 +5,7 @@
 
 #include "offline/plan/site_operand.h"
 
-static void site_from_model(struct plan_builder *b, struct plan_site *s)
+static void site_from_model(struct plan_builder *b, struct pugmark_plan_site *s)
 {
 	s->off_file = pugmark_model_file_offset(b->model, s->addr);
 	struct pugmark_cfa cfa = pugmark_model_cfa_at(b->model, s->addr);
@@ -33,58 +33,59 @@ static uint32_t add_site(struct plan_builder *b, uint32_t block)
 	const struct prog_block *pb = &b->prog->blocks[block];
 	uint8_t mark = b->choice->marks[block];
 	uint32_t index = b->plan.n_sites++;
-	struct plan_site *s = &b->sites[index];
-	*s = (struct plan_site){.func = pb->func, .kind = WITNESS_BLOCK};
+	struct pugmark_plan_site *s = &b->sites[index];
+	*s = (struct pugmark_plan_site){.func = pb->func, .kind = PUGMARK_WITNESS_BLOCK};
 	s->addr = mark == MARK_BLOCK ? pb->any.addr : pb->last.addr;
 	s->reads = reads_at(pb, s->addr);
 	if (mark == MARK_LAST && pb->flags & PROG_RET)
-		s->kind = WITNESS_RETURN;
+		s->kind = PUGMARK_WITNESS_RETURN;
 	if (b->model)
 		site_from_model(b, s);
 	else
 		s->cfa_reg = (mark == MARK_BLOCK ? pb->any.cfa_known : pb->last.cfa_known)
-				     ? CFA_SP
-				     : CFA_UNKNOWN;
+				     ? PUGMARK_CFA_SP
+				     : PUGMARK_CFA_UNKNOWN;
 	if (mark == MARK_BRANCH) {
-		s->kind = WITNESS_BRANCH;
-		s->capture |= CAPTURE_FLAGS;
+		s->kind = PUGMARK_WITNESS_BRANCH;
+		s->capture |= PUGMARK_CAPTURE_FLAGS;
 	} else if (mark == MARK_TARGET) {
-		s->kind = WITNESS_TARGET;
-		s->capture |= CAPTURE_TARGET;
+		s->kind = PUGMARK_WITNESS_TARGET;
+		s->capture |= PUGMARK_CAPTURE_TARGET;
 	}
-	if (b->choice->capture_ret[block] && s->cfa_reg != CFA_UNKNOWN)
-		s->capture |= CAPTURE_RET;
+	if (b->choice->capture_ret[block] && s->cfa_reg != PUGMARK_CFA_UNKNOWN)
+		s->capture |= PUGMARK_CAPTURE_RET;
 	const struct prog_func *f = &b->prog->funcs[pb->func];
 	if (f->flags & PROG_ENTRY_WITNESS && f->block == block)
-		s->capture |= CAPTURE_RET | CAPTURE_SNAPSHOT;
+		s->capture |= PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT;
 	if (pb->flags & PROG_ROOT)
-		s->capture |= CAPTURE_STACK | (s->cfa_reg != CFA_UNKNOWN ? CAPTURE_RET : 0);
+		s->capture |= PUGMARK_CAPTURE_STACK |
+			      (s->cfa_reg != PUGMARK_CFA_UNKNOWN ? PUGMARK_CAPTURE_RET : 0);
 	return index;
 }
 
 /* A direct call at an unknown height reports where its callee's frame will be; one that begins a
  * landing pad by the stack that it reads, since its event is to say in which frame it is itself. */
-static void report_callee_cfa(struct plan_builder *b, uint32_t block, struct plan_node *n)
+static void report_callee_cfa(struct plan_builder *b, uint32_t block, struct pugmark_plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
 	if (b->choice->marks[block] != MARK_LAST ||
-	    (n->kind != NODE_KIND_CALL && n->kind != NODE_KIND_UNKNOWN) || n->flags & NODE_TAIL ||
-	    pb->height != PUGMARK_HEIGHT_UNKNOWN ||
-	    (pb->flags & PROG_ROOT && b->sites[n->site].cfa_reg != CFA_UNKNOWN))
+	    (n->kind != PUGMARK_NODE_KIND_CALL && n->kind != PUGMARK_NODE_KIND_UNKNOWN) ||
+	    n->flags & PUGMARK_NODE_TAIL || pb->height != PUGMARK_HEIGHT_UNKNOWN ||
+	    (pb->flags & PROG_ROOT && b->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN))
 		return;
-	n->flags |= NODE_CALLEE_CFA;
-	b->sites[n->site].cfa_reg = CFA_SP;
+	n->flags |= PUGMARK_NODE_CALLEE_CFA;
+	b->sites[n->site].cfa_reg = PUGMARK_CFA_SP;
 	b->sites[n->site].cfa_off = 0;
-	b->sites[n->site].capture &= ~CAPTURE_RET;
+	b->sites[n->site].capture &= ~PUGMARK_CAPTURE_RET;
 }
 
-static void node_from_call(struct plan_builder *b, uint32_t block, struct plan_node *n)
+static void node_from_call(struct plan_builder *b, uint32_t block, struct pugmark_plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
 	static const uint8_t kinds[] = {
-		[CALL_DIRECT] = NODE_KIND_CALL,
-		[CALL_UNKNOWN] = NODE_KIND_UNKNOWN,
-		[CALL_LEAF] = NODE_KIND_LEAF,
+		[CALL_DIRECT] = PUGMARK_NODE_KIND_CALL,
+		[CALL_UNKNOWN] = PUGMARK_NODE_KIND_UNKNOWN,
+		[CALL_LEAF] = PUGMARK_NODE_KIND_LEAF,
 	};
 	n->kind = kinds[pb->call];
 	n->addr = pb->call_addr;
@@ -92,11 +93,11 @@ static void node_from_call(struct plan_builder *b, uint32_t block, struct plan_n
 	n->call_len = pb->call_len;
 	n->callee = pb->call == CALL_DIRECT ? pb->callee : PUGMARK_NONE;
 	if (pb->flags & PROG_TAIL)
-		n->flags |= NODE_TAIL;
+		n->flags |= PUGMARK_NODE_TAIL;
 	if (pb->flags & PROG_NORETURN)
-		n->flags |= NODE_NORETURN;
+		n->flags |= PUGMARK_NODE_NORETURN;
 	if (pb->flags & PROG_SWITCHES)
-		n->flags |= NODE_SWITCHES;
+		n->flags |= PUGMARK_NODE_SWITCHES;
 	if (b->model && pb->site != PUGMARK_NONE) {
 		uint32_t import = b->model->sites[pb->site].import;
 		if (import != PUGMARK_NONE)
@@ -105,7 +106,7 @@ static void node_from_call(struct plan_builder *b, uint32_t block, struct plan_n
 			n->callee = b->model->sites[pb->site].target;
 		if (pb->call == CALL_UNKNOWN && import != PUGMARK_NONE &&
 		    b->model->imports[import].ifunc)
-			n->flags |= NODE_IFUNC;
+			n->flags |= PUGMARK_NODE_IFUNC;
 	}
 	if (pb->call == CALL_UNKNOWN && pb->flags & PROG_TO_OPAQUE)
 		n->callee = pb->callee;
@@ -132,8 +133,8 @@ void plan_builder_node(struct plan_builder *b, uint32_t block)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
 	uint8_t mark = b->choice->marks[block];
-	struct plan_node *n = &b->nodes[b->plan.n_nodes];
-	*n = (struct plan_node){
+	struct pugmark_plan_node *n = &b->nodes[b->plan.n_nodes];
+	*n = (struct pugmark_plan_node){
 		.addr = pb->addr,
 		.func = pb->func,
 		.site = mark ? add_site(b, block) : PUGMARK_NONE,
@@ -145,20 +146,20 @@ void plan_builder_node(struct plan_builder *b, uint32_t block)
 	if (pb->call != CALL_NONE)
 		node_from_call(b, block, n);
 	else if (pb->flags & PROG_RET && b->choice->returns_apart)
-		n->kind = NODE_KIND_RETURN;
+		n->kind = PUGMARK_NODE_KIND_RETURN;
 	else if (mark == MARK_BRANCH)
-		n->kind = NODE_KIND_BRANCH;
+		n->kind = PUGMARK_NODE_KIND_BRANCH;
 	else if (mark == MARK_TARGET)
-		n->kind = NODE_KIND_TARGET;
+		n->kind = PUGMARK_NODE_KIND_TARGET;
 	else
-		n->kind = mark ? NODE_KIND_MARK : NODE_KIND_BLOCK;
+		n->kind = mark ? PUGMARK_NODE_KIND_MARK : PUGMARK_NODE_KIND_BLOCK;
 	if (shows_block(b, block)) {
-		n->flags |= NODE_SHOWS_BLOCK;
+		n->flags |= PUGMARK_NODE_SHOWS_BLOCK;
 		if (pb->call != CALL_NONE)
 			n->next_taken = pb->call_addr - pb->addr;
 	}
 	if (pb->flags & PROG_ROOT)
-		n->flags |= NODE_ROOT;
+		n->flags |= PUGMARK_NODE_ROOT;
 	b->node_of[block] = b->plan.n_nodes++;
 }
 
@@ -169,8 +170,8 @@ void plan_builder_opaque_nodes(struct plan_builder *b, uint32_t func)
 		const struct prog_opaque_call *call = &prog->opaque_calls[b->next_opaque];
 		if (call->func != func)
 			break;
-		b->nodes[b->plan.n_nodes++] = (struct plan_node){
-			.kind = NODE_KIND_OPAQUE,
+		b->nodes[b->plan.n_nodes++] = (struct pugmark_plan_node){
+			.kind = PUGMARK_NODE_KIND_OPAQUE,
 			.addr = call->addr,
 			.func = func,
 			.site = PUGMARK_NONE,
@@ -179,8 +180,8 @@ void plan_builder_opaque_nodes(struct plan_builder *b, uint32_t func)
 			.next_taken = call->above_bp,
 			.height = call->height,
 			.bp = call->bp,
-			.flags = (call->flags & PROG_TAIL ? NODE_TAIL : 0) |
-				 (call->flags & PROG_NORETURN ? NODE_NORETURN : 0),
+			.flags = (call->flags & PROG_TAIL ? PUGMARK_NODE_TAIL : 0) |
+				 (call->flags & PROG_NORETURN ? PUGMARK_NODE_NORETURN : 0),
 			.call_len = call->len,
 		};
 	}

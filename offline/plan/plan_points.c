@@ -21,7 +21,7 @@ struct pieces {
 	uint32_t *last_of; /* per block from which nothing can be next: what was last */
 	struct piece *at;
 	uint32_t n;
-	struct plan_point *points;
+	struct pugmark_plan_point *points;
 	uint32_t n_points, cap_points;
 	bool failed;
 };
@@ -94,7 +94,7 @@ static uint32_t place_of(const struct pieces *p, uint32_t block)
 	uint32_t last = p->last_of[block];
 	if (p->next_of[block] != PUGMARK_NONE || last == LAST_UNSEEN || last == PUGMARK_NONE)
 		return p->next_of[block];
-	return last | POINT_AFTER;
+	return last | PUGMARK_POINT_AFTER;
 }
 
 static void add_piece(struct pieces *p, uint64_t addr, uint64_t end, uint32_t next, uint32_t func)
@@ -116,7 +116,7 @@ static uint64_t next_addr(const struct program *prog, uint32_t block)
 static void add_block(struct pieces *p, uint32_t block)
 {
 	const struct prog_block *b = &p->prog->blocks[block];
-	const struct plan_node *n = &p->plan->nodes[p->node_of[block]];
+	const struct pugmark_plan_node *n = &p->plan->nodes[p->node_of[block]];
 	uint64_t end = UINT64_MAX;
 	if (!p->model) {
 		end = next_addr(p->prog, block);
@@ -125,17 +125,17 @@ static void add_block(struct pieces *p, uint32_t block)
 		end = origin->addr + origin->size;
 	}
 	if (!p->node_of[block] || n->site == PUGMARK_NONE ||
-	    p->plan->sites[n->site].kind != WITNESS_BLOCK) {
+	    p->plan->sites[n->site].kind != PUGMARK_WITNESS_BLOCK) {
 		add_piece(p, b->addr, end, place_of(p, block), b->func);
 		return;
 	}
 	/* The instruction that is probed has not run yet. */
 	uint64_t after = p->plan->sites[n->site].addr + 1;
-	uint32_t next = p->node_of[block] | POINT_PASSED;
-	if (n->kind == NODE_KIND_MARK)
+	uint32_t next = p->node_of[block] | PUGMARK_POINT_PASSED;
+	if (n->kind == PUGMARK_NODE_KIND_MARK)
 		next = next_after(p, block);
 	if (next == PUGMARK_NONE)
-		next = p->node_of[block] | POINT_AFTER;
+		next = p->node_of[block] | PUGMARK_POINT_AFTER;
 	add_piece(p, b->addr, after, p->node_of[block], b->func);
 	add_piece(p, after, end, next, b->func);
 }
@@ -151,20 +151,20 @@ static int by_addr(const void *a, const void *b)
 static void add_point(struct pieces *p, uint64_t addr, uint32_t next, uint32_t func, int32_t cfa)
 {
 	uint64_t off = addr - p->plan->text_addr;
-	struct plan_point *last = p->n_points ? &p->points[p->n_points - 1] : NULL;
+	struct pugmark_plan_point *last = p->n_points ? &p->points[p->n_points - 1] : NULL;
 	if (off > UINT32_MAX ||
 	    (last && last->next == next && last->func == func && last->cfa == cfa))
 		return;
 	if (p->n_points == p->cap_points) {
 		uint32_t cap = p->cap_points ? 2 * p->cap_points : 1024;
-		struct plan_point *more = realloc(p->points, cap * sizeof(*more));
+		struct pugmark_plan_point *more = realloc(p->points, cap * sizeof(*more));
 		p->failed |= !more;
 		if (!more)
 			return;
 		p->points = more;
 		p->cap_points = cap;
 	}
-	p->points[p->n_points++] = (struct plan_point){off, next, func, cfa};
+	p->points[p->n_points++] = (struct pugmark_plan_point){off, next, func, cfa};
 }
 
 /* The points of one piece: where its frame lies changes on the way. */
@@ -172,12 +172,13 @@ static void add_points(struct pieces *p, const struct piece *at, uint64_t end)
 {
 	uint64_t addr = at->addr, next = end;
 	while (addr < end && !p->failed) {
-		struct pugmark_cfa cfa = {.reg = CFA_UNKNOWN};
+		struct pugmark_cfa cfa = {.reg = PUGMARK_CFA_UNKNOWN};
 		if (p->model)
 			cfa = pugmark_model_cfa_from(p->model, addr, &next);
 		bool small = cfa.offset > INT32_MIN / 4 && cfa.offset < INT32_MAX / 4;
 		add_point(p, addr, at->next, at->func,
-			  small ? POINT_CFA(cfa.reg, cfa.offset) : POINT_CFA(CFA_UNKNOWN, 0));
+			  small ? PUGMARK_POINT_CFA(cfa.reg, cfa.offset)
+				: PUGMARK_POINT_CFA(PUGMARK_CFA_UNKNOWN, 0));
 		addr = next;
 	}
 }
@@ -201,7 +202,7 @@ static void join(struct pieces *p)
 }
 
 int plan_points(const struct program *program, const struct pugmark_model *model,
-		const uint32_t *node_of, struct pugmark_plan *plan, struct plan_point **out)
+		const uint32_t *node_of, struct pugmark_plan *plan, struct pugmark_plan_point **out)
 {
 	struct pieces p = {.prog = program, .model = model, .node_of = node_of, .plan = plan};
 	p.next_of = malloc((program->n_blocks + 1) * sizeof(*p.next_of));

@@ -11,6 +11,7 @@
 /* The points of @plan, whose other parts are there: @node_of has the node of each block of
  * @program, or 0. Sets plan->n_points and *@out, which the caller frees. 0 or -ENOMEM. */
 int plan_points(const struct program *program, const struct pugmark_model *model,
-		const uint32_t *node_of, struct pugmark_plan *plan, struct plan_point **out);
+		const uint32_t *node_of, struct pugmark_plan *plan,
+		struct pugmark_plan_point **out);
 
 #endif

@@ -27,7 +27,7 @@ static uint8_t reg_number(ZydisRegister reg)
 }
 
 static void decode_target(const struct pugmark_model *model, uint64_t addr,
-			  struct plan_operand *target)
+			  struct pugmark_plan_operand *target)
 {
 	size_t len;
 	const uint8_t *bytes = pugmark_model_bytes(model, addr, &len);
@@ -37,7 +37,7 @@ static void decode_target(const struct pugmark_model *model, uint64_t addr,
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (!bytes || ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, len, &insn, ops)))
 		return;
-	*target = (struct plan_operand){.base = 255, .index = 255, .scale = 1};
+	*target = (struct pugmark_plan_operand){.base = 255, .index = 255, .scale = 1};
 	if (ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 		target->base = reg_number(ops[0].reg.value);
 	} else if (ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY) {
@@ -61,7 +61,7 @@ int site_operand_at(const struct pugmark_model *model, uint64_t addr, struct sit
 		.cond = insn->cond,
 		.target = {.base = 255, .index = 255},
 	};
-	if (insn->kind == INSN_CALL_IND || insn->kind == INSN_JMP_IND)
+	if (insn->kind == PUGMARK_INSN_CALL_IND || insn->kind == PUGMARK_INSN_JMP_IND)
 		decode_target(model, addr, &out->target);
 	return 0;
 }

@@ -8,7 +8,7 @@
 struct site_operand {
 	uint8_t probe; /* enum pugmark_probe_class */
 	uint8_t cond;
-	struct plan_operand target; /* of an indirect call or jump */
+	struct pugmark_plan_operand target; /* of an indirect call or jump */
 };
 
 /* Decodes the instruction at @addr of @model. 0, or -EINVAL where no instruction starts there. */

@@ -61,7 +61,7 @@ struct prog_block {
 	uint32_t flags;	    /* enum prog_block_flag */
 	uint8_t call_len;   /* bytes: it returns to call_addr + call_len */
 	uint8_t call;	    /* enum prog_call */
-	uint8_t reads;	    /* enum plan_reads: PROG_READ, PROG_READ_CALL */
+	uint8_t reads;	    /* enum pugmark_plan_reads: PROG_READ, PROG_READ_CALL */
 	float freq;	    /* expected executions in a run */
 	float odds; /* PROG_BRANCH: log of taken over not taken, as its instructions suggest */
 	struct prog_probe any;	/* the cheapest instruction of the block */

@@ -26,9 +26,9 @@ static bool forks_or_executes(const char *name)
 
 bool maker_is_direct(const struct maker *m, const struct pugmark_site *s)
 {
-	bool bound = s->via == VIA_IMPORT && s->import != PUGMARK_NONE && m->options->bound &&
-		     m->options->bound[s->import];
-	return s->via == VIA_DIRECT || bound;
+	bool bound = s->via == PUGMARK_VIA_IMPORT && s->import != PUGMARK_NONE &&
+		     m->options->bound && m->options->bound[s->import];
+	return s->via == PUGMARK_VIA_DIRECT || bound;
 }
 
 void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block *b)
@@ -42,11 +42,11 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 	b->call = CALL_UNKNOWN;
 	if (s->import != PUGMARK_NONE && forks_or_executes(model->imports[s->import].name))
 		b->flags |= PROG_FORKS;
-	if (s->flags & SITE_NORETURN)
+	if (s->flags & PUGMARK_SITE_NORETURN)
 		b->flags |= PROG_NORETURN;
-	if (s->flags & SITE_SWITCHES)
+	if (s->flags & PUGMARK_SITE_SWITCHES)
 		b->flags |= PROG_SWITCHES;
-	if (s->kind == SITE_TAIL) {
+	if (s->kind == PUGMARK_SITE_TAIL) {
 		b->flags |= PROG_TAIL;
 		b->height = 0;
 	}
@@ -54,14 +54,15 @@ void maker_describe_call(const struct maker *m, uint32_t site, struct prog_block
 	    model->funcs[s->target].n_blocks) {
 		b->call = CALL_DIRECT;
 		b->callee = m->func_of[s->target];
-	} else if (s->via == VIA_INDIRECT) {
+	} else if (s->via == PUGMARK_VIA_INDIRECT) {
 		b->flags |= PROG_INDIRECT;
-	} else if (s->via == VIA_DIRECT && s->target == PUGMARK_NONE && s->kind == SITE_TAIL) {
+	} else if (s->via == PUGMARK_VIA_DIRECT && s->target == PUGMARK_NONE &&
+		   s->kind == PUGMARK_SITE_TAIL) {
 		b->flags |= PROG_STRAY;
 		if (pugmark_model_func_at(model, s->target_addr) == PUGMARK_NONE)
 			b->flags |= PROG_OUTSIDE;
-	} else if (s->via == VIA_IMPORT && s->target == PUGMARK_NONE && s->import != PUGMARK_NONE &&
-		   !model->imports[s->import].ifunc &&
+	} else if (s->via == PUGMARK_VIA_IMPORT && s->target == PUGMARK_NONE &&
+		   s->import != PUGMARK_NONE && !model->imports[s->import].ifunc &&
 		   !(m->options->traced && m->options->traced[s->import]) &&
 		   import_is_leaf(model->imports[s->import].name)) {
 		b->call = CALL_LEAF;

@@ -53,7 +53,7 @@ static bool needs_split(const struct maker *m, const struct pugmark_block *block
 	if (block->site == PUGMARK_NONE || block->n_insns < 2)
 		return false;
 	const struct pugmark_site *s = &m->model->sites[block->site];
-	bool hides_height = s->kind == SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN;
+	bool hides_height = s->kind == PUGMARK_SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN;
 	return hides_height || (reads && maker_reads_at_call(m, block->site));
 }
 
@@ -74,7 +74,7 @@ static struct prog_block blank(uint32_t func, uint64_t addr)
 /* Whether the block ends with longjmp's jump, or one to another stack. */
 static bool is_final(const struct maker *m, const struct pugmark_block *block)
 {
-	return block->end == END_TRAP && block->n_insns &&
+	return block->end == PUGMARK_END_TRAP && block->n_insns &&
 	       insn_leaves(&m->model->insns[block->insn + block->n_insns - 1]);
 }
 
@@ -94,9 +94,9 @@ static bool switches_in_silence(const struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
 	for (uint32_t i = f->site; i < f->site + f->n_sites; i++)
-		if (m->model->sites[i].kind == SITE_CALL)
+		if (m->model->sites[i].kind == PUGMARK_SITE_CALL)
 			return false;
-	return f->flags & FUNC_SWITCHES;
+	return f->flags & PUGMARK_FUNC_SWITCHES;
 }
 
 /* What follows in such a function runs on the other stack, whose frames it says nothing of: only
@@ -106,7 +106,7 @@ static void leave_stack(const struct maker *m, const struct pugmark_block *block
 {
 	b->any = maker_cheapest_in_frame(m, block, entry ? maker_count_on_stack(m, block) : 0);
 	b->last = MAKER_NO_PROBE;
-	if (b->flags & PROG_OPEN || block->end == END_TAIL)
+	if (b->flags & PROG_OPEN || block->end == PUGMARK_END_TAIL)
 		b->flags = (b->flags & ~PROG_OPEN) | PROG_RET;
 }
 
@@ -132,7 +132,7 @@ static struct prog_block begin_block(const struct maker *m, const struct pugmark
 				     uint32_t index, uint32_t n, bool entry, uint8_t reads)
 {
 	struct prog_block b = blank(block->func, block->addr);
-	bool root = block->flags & (BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
+	bool root = block->flags & (PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_SETJMP_RETURN);
 	b.origin = index;
 	if (reads) {
 		n = maker_count_intact(m, block, n, reads);
@@ -164,7 +164,7 @@ static bool split_at_system_calls(struct maker *m, struct pugmark_block *block, 
 		block->addr = addr;
 		block->insn += n;
 		block->n_insns -= n;
-		block->flags &= ~(BLOCK_LANDING_PAD | BLOCK_SETJMP_RETURN);
+		block->flags &= ~(PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_SETJMP_RETURN);
 	}
 	return m->p->n_blocks != first;
 }
@@ -184,14 +184,16 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		reads ? maker_count_intact(m, block, block->n_insns, reads) : block->n_insns;
 	struct prog_block b = begin_block(m, block, index, block->n_insns, entry, reads);
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
-	bool falls = block->end == END_TAIL && m->model->sites[block->site].flags & SITE_FALLS;
+	bool falls = block->end == PUGMARK_END_TAIL &&
+		     m->model->sites[block->site].flags & PUGMARK_SITE_FALLS;
 	if (block->n_insns && !falls)
 		b.last = maker_probe(m, last);
-	if (block->end == END_RET)
+	if (block->end == PUGMARK_END_RET)
 		b.flags |= PROG_RET;
-	if (block->end == END_OPEN)
+	if (block->end == PUGMARK_END_OPEN)
 		b.flags |= PROG_OPEN;
-	bool whole = block->end == END_CALL || block->end == END_NORETURN || block->end == END_TAIL;
+	bool whole = block->end == PUGMARK_END_CALL || block->end == PUGMARK_END_NORETURN ||
+		     block->end == PUGMARK_END_TAIL;
 	if (is_final(m, block)) {
 		b.any = maker_cheapest_in_frame(m, block, maker_count_on_stack(m, block));
 		b.last = MAKER_NO_PROBE;
@@ -223,7 +225,7 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		maker_describe_call(m, block->site, &b);
 		if (!(b.flags & PROG_READ) && maker_reads_at_call(m, block->site)) {
 			b.flags |= PROG_READ_CALL;
-			b.reads = maker_reads_at_call(m, block->site) | READS_CALL;
+			b.reads = maker_reads_at_call(m, block->site) | PUGMARK_READS_CALL;
 		}
 	}
 	add_block(m, b);
@@ -247,15 +249,17 @@ static void connect_branch(struct maker *m, uint32_t func, uint32_t index, uint3
 	uint32_t fall = PUGMARK_NONE, taken = PUGMARK_NONE;
 	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++) {
 		const struct pugmark_edge *e = &m->model->edges[i];
-		if (e->kind == EDGE_TAKEN)
+		if (e->kind == PUGMARK_EDGE_TAKEN)
 			taken = m->first_of[e->to];
-		else if (e->kind == EDGE_FALL)
+		else if (e->kind == PUGMARK_EDGE_FALL)
 			fall = m->first_of[e->to];
 	}
-	uint32_t n_sites = block->site == PUGMARK_NONE ? 0 : block->flags & BLOCK_TWO_SITES ? 2 : 1;
+	uint32_t n_sites = block->site == PUGMARK_NONE		    ? 0
+			   : block->flags & PUGMARK_BLOCK_TWO_SITES ? 2
+								    : 1;
 	for (uint32_t i = block->site; n_sites; i++, n_sites--) {
 		uint32_t leave = add_virtual(m, func, i);
-		*(m->model->sites[i].flags & SITE_FALLS ? &fall : &taken) = leave;
+		*(m->model->sites[i].flags & PUGMARK_SITE_FALLS ? &fall : &taken) = leave;
 	}
 	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
 	struct prog_block *b = &m->p->blocks[at];
@@ -264,7 +268,7 @@ static void connect_branch(struct maker *m, uint32_t func, uint32_t index, uint3
 		add_succ(m, b, fall);
 	if (taken != PUGMARK_NONE && taken != fall)
 		add_succ(m, b, taken);
-	if (b->n_succ == 2 && last->kind == INSN_JCC) {
+	if (b->n_succ == 2 && last->kind == PUGMARK_INSN_JCC) {
 		b->flags |= PROG_BRANCH;
 		b->odds = branch_odds(m->model, block, m->p->blocks[taken].addr);
 	}
@@ -290,40 +294,42 @@ static void connect_block(struct maker *m, uint32_t func, uint32_t index)
 		at++;
 		p->blocks[at].succ = p->n_succs;
 	}
-	if (block->end == END_JCC) {
+	if (block->end == PUGMARK_END_JCC) {
 		connect_branch(m, func, index, at);
 		return;
 	}
 	if (p->blocks[at].flags & PROG_RET)
 		return;
 	uint32_t leave = PUGMARK_NONE;
-	bool jump = block->end == END_TABLE || block->end == END_OPEN;
+	bool jump = block->end == PUGMARK_END_TABLE || block->end == PUGMARK_END_OPEN;
 	if (jump && block->site != PUGMARK_NONE)
 		leave = add_virtual(m, func, block->site);
 	struct prog_block *b = &p->blocks[at];
 	for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++) {
 		uint32_t to = m->first_of[model->edges[i].to];
-		if (model->edges[i].kind != EDGE_UNWIND && !has_succ(p, b, to))
+		if (model->edges[i].kind != PUGMARK_EDGE_UNWIND && !has_succ(p, b, to))
 			add_succ(m, b, to);
 	}
 	const struct pugmark_func *f = &model->funcs[block->func];
-	if (block->end == END_OPEN)
+	if (block->end == PUGMARK_END_OPEN)
 		for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
-			if (model->blocks[i].flags & BLOCK_ADDRESS_TAKEN &&
+			if (model->blocks[i].flags & PUGMARK_BLOCK_ADDRESS_TAKEN &&
 			    !has_succ(p, b, m->first_of[i]))
 				add_succ(m, b, m->first_of[i]);
 	if (leave != PUGMARK_NONE)
 		add_succ(m, b, leave);
-	else if (block->end == END_TABLE)
+	else if (block->end == PUGMARK_END_TABLE)
 		b->flags |= PROG_TABLE;
 }
 
 static uint32_t func_flags(const struct maker *m, uint32_t func)
 {
 	const struct pugmark_func *f = &m->model->funcs[func];
-	uint32_t flags = f->flags & (FUNC_ADDRESS_TAKEN | FUNC_IFUNC) ? PROG_ENTRY_WITNESS : 0;
+	uint32_t flags = f->flags & (PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_IFUNC)
+				 ? PROG_ENTRY_WITNESS
+				 : 0;
 	bool entered = m->options->entered ? m->options->entered[func] : !m->model->entry;
-	if (f->flags & FUNC_EXPORTED && entered)
+	if (f->flags & PUGMARK_FUNC_EXPORTED && entered)
 		flags |= PROG_ENTRY_WITNESS;
 	return flags;
 }
@@ -340,7 +346,7 @@ static bool is_trampoline(const struct maker *m, const struct pugmark_func *f)
 	static const uint8_t bytes_of[] = {9, 7};
 	size_t len;
 	const uint8_t *bytes = pugmark_model_bytes(m->model, f->addr, &len);
-	bool is = f->flags & FUNC_SIGNAL_FRAME;
+	bool is = f->flags & PUGMARK_FUNC_SIGNAL_FRAME;
 	for (int i = 0; i < 2; i++)
 		is |= bytes && len >= bytes_of[i] && !memcmp(bytes, ways[i], bytes_of[i]);
 	return is;
@@ -359,7 +365,7 @@ static void make_function(struct maker *m, uint32_t func)
 	};
 	if (m->options->paths && m->options->paths[func])
 		pf->flags |= PROG_PATHS;
-	if (m->model->funcs[func].flags & FUNC_SWITCHES)
+	if (m->model->funcs[func].flags & PUGMARK_FUNC_SWITCHES)
 		pf->flags |= PROG_FUNC_SWITCHES;
 	if (leaves_by_jump(m, f))
 		pf->flags |= PROG_FUNC_LEAVES;
@@ -397,7 +403,8 @@ static int mark_reached(struct maker *m)
 			stack[n++] = pf->block;
 		for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
 			if (p->blocks[i].flags & PROG_ROOT &&
-			    m->model->blocks[p->blocks[i].origin].flags & BLOCK_SETJMP_RETURN)
+			    m->model->blocks[p->blocks[i].origin].flags &
+				    PUGMARK_BLOCK_SETJMP_RETURN)
 				stack[n++] = i;
 		while (n) {
 			struct prog_block *b = &p->blocks[stack[--n]];
@@ -410,7 +417,7 @@ static int mark_reached(struct maker *m)
 				continue;
 			const struct pugmark_block *block = &m->model->blocks[b->origin];
 			for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
-				if (m->model->edges[i].kind == EDGE_UNWIND)
+				if (m->model->edges[i].kind == PUGMARK_EDGE_UNWIND)
 					stack[n++] = m->first_of[m->model->edges[i].to];
 		}
 	}

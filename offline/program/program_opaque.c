@@ -40,21 +40,22 @@ void maker_make_opaque(struct maker *m, uint32_t func)
 			continue;
 		bool tail = b.flags & PROG_TAIL;
 		struct pugmark_cfa cfa = pugmark_model_cfa_at(m->model, s->addr);
-		uint32_t above_bp =
-			cfa.reg == CFA_BP && cfa.offset > 0 ? (uint32_t)cfa.offset : PUGMARK_NONE;
-		add_opaque_call(
-			m, (struct prog_opaque_call){
-				   .addr = s->addr,
-				   .func = func,
-				   .callee = s->via == VIA_DIRECT && s->target < m->model->n_funcs
-						     ? m->func_of[s->target]
-						     : PUGMARK_NONE,
-				   .height = tail ? 0 : s->height,
-				   .flags = b.flags & (PROG_TAIL | PROG_NORETURN),
-				   .len = b.call_len,
-				   .bp = cfa.bp,
-				   .above_bp = above_bp,
-			   });
+		uint32_t above_bp = cfa.reg == PUGMARK_CFA_BP && cfa.offset > 0
+					    ? (uint32_t)cfa.offset
+					    : PUGMARK_NONE;
+		add_opaque_call(m, (struct prog_opaque_call){
+					   .addr = s->addr,
+					   .func = func,
+					   .callee = s->via == PUGMARK_VIA_DIRECT &&
+								     s->target < m->model->n_funcs
+							     ? m->func_of[s->target]
+							     : PUGMARK_NONE,
+					   .height = tail ? 0 : s->height,
+					   .flags = b.flags & (PROG_TAIL | PROG_NORETURN),
+					   .len = b.call_len,
+					   .bp = cfa.bp,
+					   .above_bp = above_bp,
+				   });
 	}
 }
 
@@ -108,7 +109,7 @@ int maker_settle_opaque(struct maker *m)
 		const struct pugmark_site *site = &model->sites[s];
 		bool opaque = m->options->opaque && m->options->opaque[site->func];
 		/* it may come back by way of the linker */
-		bool by_import = site->via == VIA_IMPORT && !maker_is_direct(m, site);
+		bool by_import = site->via == PUGMARK_VIA_IMPORT && !maker_is_direct(m, site);
 		if (site->target != PUGMARK_NONE &&
 		    ((opaque && p->funcs[site->target].n_blocks) || by_import))
 			p->funcs[site->target].flags |= PROG_ENTRY_WITNESS;

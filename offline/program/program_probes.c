@@ -8,13 +8,13 @@ struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *
 {
 	const struct probe_costs *costs = &m->options->costs;
 	struct prog_probe probe = {.addr = m->model->text_addr + insn->off, .cost_ns = INFINITY};
-	if (insn->probe == PROBE_EMULATED)
+	if (insn->probe == PUGMARK_PROBE_EMULATED)
 		probe.cost_ns = costs->emulated_ns;
-	else if (insn->probe == PROBE_STEPPED)
+	else if (insn->probe == PUGMARK_PROBE_STEPPED)
 		probe.cost_ns = costs->stepped_ns;
 	else
 		return probe;
-	probe.cfa_known = pugmark_model_cfa_at(m->model, probe.addr).reg != CFA_UNKNOWN;
+	probe.cfa_known = pugmark_model_cfa_at(m->model, probe.addr).reg != PUGMARK_CFA_UNKNOWN;
 	return probe;
 }
 

@@ -19,7 +19,7 @@ static uint8_t reads_of_callee(const struct maker *m, uint32_t site)
 uint8_t maker_reads_at_call(const struct maker *m, uint32_t site)
 {
 	const struct pugmark_site *s = &m->model->sites[site];
-	return s->target == PUGMARK_NONE ? reads_of_callee(m, site) & READS_ARGS : 0;
+	return s->target == PUGMARK_NONE ? reads_of_callee(m, site) & PUGMARK_READS_ARGS : 0;
 }
 
 void maker_find_reads(struct maker *m)
@@ -29,15 +29,16 @@ void maker_find_reads(struct maker *m)
 		return;
 	for (uint32_t f = 0; f < model->n_funcs && m->options->func_reads; f++)
 		if (model->funcs[f].n_blocks)
-			m->reads[model->funcs[f].block] = m->options->func_reads[f] & READS_ARGS;
+			m->reads[model->funcs[f].block] =
+				m->options->func_reads[f] & PUGMARK_READS_ARGS;
 	for (uint32_t b = 0; b < model->n_blocks; b++) {
 		const struct pugmark_block *block = &model->blocks[b];
-		if (block->end != END_CALL || block->site == PUGMARK_NONE ||
-		    !(reads_of_callee(m, block->site) & READS_RESULT))
+		if (block->end != PUGMARK_END_CALL || block->site == PUGMARK_NONE ||
+		    !(reads_of_callee(m, block->site) & PUGMARK_READS_RESULT))
 			continue;
 		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
-			if (model->edges[i].kind == EDGE_RETURN)
-				m->reads[model->edges[i].to] = READS_RESULT;
+			if (model->edges[i].kind == PUGMARK_EDGE_RETURN)
+				m->reads[model->edges[i].to] = PUGMARK_READS_RESULT;
 	}
 }
 
@@ -45,9 +46,9 @@ uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *b
 			    uint8_t reads)
 {
 	static const uint8_t args[] = {7, 6, 2, 1, 8, 9};
-	uint16_t regs = reads & READS_RESULT ? 1 << REG_AX : 0;
+	uint16_t regs = reads & PUGMARK_READS_RESULT ? 1 << REG_AX : 0;
 	ZydisDecoder decoder;
-	for (uint32_t i = 0; i < (reads & READS_ARGS) && i < sizeof(args); i++)
+	for (uint32_t i = 0; i < (reads & PUGMARK_READS_ARGS) && i < sizeof(args); i++)
 		regs |= 1 << args[i];
 	sem_decoder_init(&decoder);
 	for (uint32_t i = 0; i < n; i++) {

@@ -11,20 +11,20 @@
 #include <string.h>
 
 /* Whether the plan names a place of kind @u as one where nothing tells what @fault is about. */
-static bool names_fault(const struct plan_unresolved *u, const struct plan_fault *fault)
+static bool names_fault(const struct pugmark_plan_unresolved *u, const struct plan_fault *fault)
 {
 	bool here = u->node != PUGMARK_NONE && u->node == fault->node;
 	switch (fault->kind) {
 	case FAULT_TABLES: /* of a probe */
 	case FAULT_STOP:
-		return here || u->kind == UNRESOLVED_ENTRY;
+		return here || u->kind == PUGMARK_UNRESOLVED_ENTRY;
 	case FAULT_FOLLOW:
 		return here;
 	case FAULT_LOOP:
 	case FAULT_RECURSION: /* of several nodes: it may be named at any of them */
-		return u->kind == UNRESOLVED_ROUNDS || u->kind == UNRESOLVED_WAY;
+		return u->kind == PUGMARK_UNRESOLVED_ROUNDS || u->kind == PUGMARK_UNRESOLVED_WAY;
 	default:
-		return u->kind == UNRESOLVED_WAY;
+		return u->kind == PUGMARK_UNRESOLVED_WAY;
 	}
 }
 
@@ -50,9 +50,9 @@ static bool names_place_behind(struct checker *ck, const struct plan_fault *faul
 	for (bool grew = true; grew;) {
 		grew = false;
 		for (uint32_t i = 1; i < plan->n_nodes; i++) {
-			const struct plan_node *n = &plan->nodes[i];
-			if (n->kind == NODE_KIND_CALL && n->flags & NODE_TAIL && become[n->func] &&
-			    !become[n->callee])
+			const struct pugmark_plan_node *n = &plan->nodes[i];
+			if (n->kind == PUGMARK_NODE_KIND_CALL && n->flags & PUGMARK_NODE_TAIL &&
+			    become[n->func] && !become[n->callee])
 				grew = become[n->callee] = true;
 		}
 	}
@@ -77,14 +77,14 @@ void check_fault(struct checker *ck, struct plan_fault fault)
 		ck->sink(ck->ctx, &fault);
 }
 
-bool check_passes(const struct checker *ck, const struct plan_node *n)
+bool check_passes(const struct checker *ck, const struct pugmark_plan_node *n)
 {
-	if (n->site != PUGMARK_NONE || n->flags & NODE_NORETURN)
+	if (n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_NORETURN)
 		return false;
-	return n->kind != NODE_KIND_CALL || ck->func_empty[n->callee];
+	return n->kind != PUGMARK_NODE_KIND_CALL || ck->func_empty[n->callee];
 }
 
-static bool node_empty(const struct checker *ck, const struct plan_node *n)
+static bool node_empty(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	if (!check_passes(ck, n))
 		return false;
@@ -98,7 +98,7 @@ static void find_empty(struct checker *ck)
 	for (bool grew = true; grew;) {
 		grew = false;
 		for (uint32_t d = plan->n_decisions; d-- > 0;) {
-			const struct plan_decision *dec = &plan->decisions[d];
+			const struct pugmark_plan_decision *dec = &plan->decisions[d];
 			for (uint32_t i = 0; i < dec->n && !ck->decision_empty[d]; i++)
 				if (node_empty(ck,
 					       check_node(ck, plan->alternatives[dec->first + i])))
@@ -135,7 +135,7 @@ void check_visit(struct checker *ck, uint32_t decision)
 {
 	if (decision == PUGMARK_NONE)
 		return;
-	const struct plan_decision *d = &ck->plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &ck->plan->decisions[decision];
 	for (uint32_t i = 0; i < d->n; i++)
 		visit(ck, ck->plan->alternatives[d->first + i]);
 }
@@ -143,13 +143,13 @@ void check_visit(struct checker *ck, uint32_t decision)
 /* What the call in @node shows first. */
 static void first_of_call(struct checker *ck, uint32_t node, struct facts *out)
 {
-	const struct plan_node *n = check_node(ck, node);
-	bool tail = n->flags & NODE_TAIL;
-	if (n->kind == NODE_KIND_UNKNOWN) {
+	const struct pugmark_plan_node *n = check_node(ck, node);
+	bool tail = n->flags & PUGMARK_NODE_TAIL;
+	if (n->kind == PUGMARK_NODE_KIND_UNKNOWN) {
 		struct fact any = {SITE_ENTRY_OF_ANY, 0, RETURNS_LIKE_SELF, false, false};
 		add(ck, out, tail ? any : fact_lifted(any, n->height, node));
 	}
-	if (n->kind != NODE_KIND_CALL)
+	if (n->kind != PUGMARK_NODE_KIND_CALL)
 		return;
 	const struct facts *callee = &ck->first[n->callee];
 	for (uint32_t i = 0; i < callee->n; i++)
@@ -164,7 +164,7 @@ bool check_first(struct checker *ck, uint32_t node, struct facts *out)
 	visit(ck, node);
 	while (ck->n_stack) {
 		uint32_t at = ck->stack[--ck->n_stack];
-		const struct plan_node *n = check_node(ck, at);
+		const struct pugmark_plan_node *n = check_node(ck, at);
 		if (n->site != PUGMARK_NONE) {
 			add(ck, out, (struct fact){n->site, 0, RETURNS_LIKE_SELF, false, false});
 			continue;
@@ -247,8 +247,8 @@ static bool cannot_enter(const struct checker *ck, uint32_t ret, uint32_t site)
 {
 	if (ret >= ck->plan->n_nodes || site == SITE_ENTRY_OF_ANY)
 		return false;
-	const struct plan_node *n = check_node(ck, ret);
-	if (n->kind != NODE_KIND_CALL)
+	const struct pugmark_plan_node *n = check_node(ck, ret);
+	if (n->kind != PUGMARK_NODE_KIND_CALL)
 		return true;
 	return ck->is_entry[site] && n->callee != ck->plan->sites[site].func &&
 	       !ck->jumps[n->callee];
@@ -299,7 +299,7 @@ static bool pair_fault(struct checker *ck, const struct sighting *s, uint32_t n,
 				continue;
 			if (!report)
 				return true;
-			const struct plan_node *node =
+			const struct pugmark_plan_node *node =
 				check_node(ck, s[i].alt ? s[i].alt : s[j].alt);
 			bool any = s[i].fact.site == SITE_ENTRY_OF_ANY;
 			uint32_t site = any ? s[j].fact.site : s[i].fact.site;
@@ -339,7 +339,7 @@ static bool compare_sightings(struct checker *ck, sightings *all, bool report)
 /* Fills @all with what each alternative of @d begins with, @closer: with what returns to different
  * calls kept apart, however many these are; returns how many can be silent, and in *@last the last
  * of these. */
-static uint32_t look_at(struct checker *ck, const struct plan_decision *d, bool closer,
+static uint32_t look_at(struct checker *ck, const struct pugmark_plan_decision *d, bool closer,
 			sightings *all, uint32_t *last)
 {
 	uint32_t silent = PUGMARK_NONE, n = 0;
@@ -372,7 +372,8 @@ static uint32_t look_at(struct checker *ck, const struct plan_decision *d, bool 
 }
 
 /* If an alternative can be silent, what the others begin with must not come after the function. */
-static void check_decision(struct checker *ck, const struct plan_decision *d, sightings *all)
+static void check_decision(struct checker *ck, const struct pugmark_plan_decision *d,
+			   sightings *all)
 {
 	uint32_t silent, n_silent = look_at(ck, d, false, all, &silent);
 	ck->counts.decisions++;
@@ -401,16 +402,16 @@ static void find_callers(struct checker *ck)
 	const struct pugmark_plan *plan = ck->plan;
 	uint32_t *at = ck->caller_at;
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[i];
-		if (n->kind != NODE_KIND_CALL)
+		const struct pugmark_plan_node *n = &plan->nodes[i];
+		if (n->kind != PUGMARK_NODE_KIND_CALL)
 			continue;
 		at[n->callee + 2]++;
-		ck->jumps[n->func] |= n->flags & NODE_TAIL;
+		ck->jumps[n->func] |= n->flags & PUGMARK_NODE_TAIL;
 	}
 	for (uint32_t f = 0; f < plan->n_funcs; f++)
 		at[f + 2] += at[f + 1];
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
-		if (plan->nodes[i].kind == NODE_KIND_CALL)
+		if (plan->nodes[i].kind == PUGMARK_NODE_KIND_CALL)
 			ck->callers[at[plan->nodes[i].callee + 1]++] = i;
 }
 
@@ -418,17 +419,18 @@ static void describe_sites(struct checker *ck)
 {
 	const struct pugmark_plan *plan = ck->plan;
 	for (uint32_t i = 0; i < plan->n_sites; i++) {
-		const struct plan_site *s = &plan->sites[i];
-		ck->reads_cfa[i] = s->cfa_reg != CFA_UNKNOWN;
-		ck->reads_ret[i] = ck->reads_cfa[i] && s->capture & CAPTURE_RET;
+		const struct pugmark_plan_site *s = &plan->sites[i];
+		ck->reads_cfa[i] = s->cfa_reg != PUGMARK_CFA_UNKNOWN;
+		ck->reads_ret[i] = ck->reads_cfa[i] && s->capture & PUGMARK_CAPTURE_RET;
 	}
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
-		if (plan->nodes[i].site != PUGMARK_NONE && plan->nodes[i].flags & NODE_CALLEE_CFA)
+		if (plan->nodes[i].site != PUGMARK_NONE &&
+		    plan->nodes[i].flags & PUGMARK_NODE_CALLEE_CFA)
 			ck->reads_cfa[plan->nodes[i].site] = ck->reads_ret[plan->nodes[i].site] =
 				false; /* it tells the callee's frame */
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
-		const struct plan_func *func = &plan->funcs[f];
-		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE ||
+		const struct pugmark_plan_func *func = &plan->funcs[f];
+		if (!(func->flags & PUGMARK_PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE ||
 		    plan->decisions[func->entry].n != 1)
 			continue;
 		uint32_t node = plan->alternatives[plan->decisions[func->entry].first];
@@ -437,7 +439,8 @@ static void describe_sites(struct checker *ck)
 			continue;
 		ck->is_entry[site] = true;
 		/* What the kernel enters has no caller, and so no frame to speak of. */
-		if (func->flags & PLAN_FUNC_START && ck->caller_at[f] == ck->caller_at[f + 1])
+		if (func->flags & PUGMARK_PLAN_FUNC_START &&
+		    ck->caller_at[f] == ck->caller_at[f + 1])
 			ck->start = site;
 	}
 }

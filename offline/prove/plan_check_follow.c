@@ -45,10 +45,10 @@ static void add_need(struct checker *ck, uint32_t func, struct fact fact)
 }
 
 /* Whether the function of @n can end in silence once the call @n has returned. */
-static bool ends_after(const struct checker *ck, const struct plan_node *n)
+static bool ends_after(const struct checker *ck, const struct pugmark_plan_node *n)
 {
-	return !(n->flags & (NODE_NORETURN | NODE_TAIL)) && n->next != PUGMARK_NONE &&
-	       ck->decision_empty[n->next];
+	return !(n->flags & (PUGMARK_NODE_NORETURN | PUGMARK_NODE_TAIL)) &&
+	       n->next != PUGMARK_NONE && ck->decision_empty[n->next];
 }
 
 /* @fact of what node @call called, as the caller sees it. A call whose height is not
@@ -56,7 +56,7 @@ static bool ends_after(const struct checker *ck, const struct plan_node *n)
  */
 static struct fact called_fact(const struct checker *ck, struct fact fact, uint32_t call)
 {
-	const struct plan_node *n = check_node(ck, call);
+	const struct pugmark_plan_node *n = check_node(ck, call);
 	if (n->height != PUGMARK_HEIGHT_UNKNOWN || !check_tells_callee(ck, n) ||
 	    fact.below == BELOW_UNKNOWN)
 		return fact_lifted(fact, n->height, call);
@@ -81,16 +81,17 @@ static struct fact frame_of_call(const struct checker *ck, uint32_t call)
 }
 
 /* Whether something of the function comes after @n, a call. */
-static bool goes_on_after(const struct plan_node *n)
+static bool goes_on_after(const struct pugmark_plan_node *n)
 {
-	bool calls = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN;
-	return calls && !(n->flags & (NODE_TAIL | NODE_NORETURN)) && n->next != PUGMARK_NONE;
+	bool calls = n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN;
+	return calls && !(n->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN)) &&
+	       n->next != PUGMARK_NONE;
 }
 
 /* What can come first after the call @call. */
 static void first_after(struct checker *ck, uint32_t call, struct facts *set)
 {
-	const struct plan_decision *d = &ck->plan->decisions[check_node(ck, call)->next];
+	const struct pugmark_plan_decision *d = &ck->plan->decisions[check_node(ck, call)->next];
 	facts_clear(set);
 	for (uint32_t i = 0; i < d->n; i++)
 		check_first(ck, ck->plan->alternatives[d->first + i], set);
@@ -136,11 +137,11 @@ static void find_compared(struct checker *ck, struct facts *set)
 static void seed_unknown_calls(struct checker *ck)
 {
 	for (uint32_t i = 1; i < ck->plan->n_nodes; i++) {
-		const struct plan_node *n = check_node(ck, i);
-		if (n->kind != NODE_KIND_UNKNOWN || n->flags & NODE_NORETURN)
+		const struct pugmark_plan_node *n = check_node(ck, i);
+		if (n->kind != PUGMARK_NODE_KIND_UNKNOWN || n->flags & PUGMARK_NODE_NORETURN)
 			continue;
 		struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false, false};
-		if (n->flags & NODE_TAIL)
+		if (n->flags & PUGMARK_NODE_TAIL)
 			add_need(ck, n->func, unknown);
 		else if (ends_after(ck, n))
 			add_need(ck, n->func, called_fact(ck, unknown, i));
@@ -150,9 +151,9 @@ static void seed_unknown_calls(struct checker *ck)
 /* Hands needs of the callee to the caller at node @call. */
 static void hand_up(struct checker *ck, const fact_list *facts, uint32_t call)
 {
-	const struct plan_node *n = check_node(ck, call);
-	bool tail = n->flags & NODE_TAIL;
-	if (n->flags & NODE_NORETURN || (!tail && !ends_after(ck, n)))
+	const struct pugmark_plan_node *n = check_node(ck, call);
+	bool tail = n->flags & PUGMARK_NODE_TAIL;
+	if (n->flags & PUGMARK_NODE_NORETURN || (!tail && !ends_after(ck, n)))
 		return;
 	for (uint32_t i = 0; i < facts->n; i++) {
 		struct fact fact = facts->at[i];
@@ -224,7 +225,7 @@ static void find_world_entries(struct checker *ck)
 static void find_world(struct checker *ck)
 {
 	for (uint32_t f = 0; f < ck->plan->n_funcs; f++) {
-		if (!(ck->plan->funcs[f].flags & PLAN_FUNC_ENTERED))
+		if (!(ck->plan->funcs[f].flags & PUGMARK_PLAN_FUNC_ENTERED))
 			continue;
 		for (uint32_t i = 0; i < ck->need[f].n; i++) {
 			struct fact fact = ck->need[f].at[i];
@@ -334,11 +335,11 @@ static bool distinct_from_unknown(const struct checker *ck, struct fact fact, st
 /* Whether @fact, first after the call @call, is told from the needs of what was called. */
 static bool follows(const struct checker *ck, struct fact fact, uint32_t call)
 {
-	const struct plan_node *n = check_node(ck, call);
+	const struct pugmark_plan_node *n = check_node(ck, call);
 	struct fact callee = frame_of_call(ck, call);
 	if (lies_above(ck, fact, callee.below))
 		return true;
-	if (n->kind == NODE_KIND_UNKNOWN)
+	if (n->kind == PUGMARK_NODE_KIND_UNKNOWN)
 		return distinct_from_unknown(ck, fact, callee);
 	const struct facts *need = &ck->need[n->callee];
 	uint32_t from, to;
@@ -359,8 +360,8 @@ static bool follows(const struct checker *ck, struct fact fact, uint32_t call)
 
 static void check_call(struct checker *ck, uint32_t call, struct facts *set)
 {
-	const struct plan_node *n = check_node(ck, call);
-	if (n->kind == NODE_KIND_CALL && !ck->need[n->callee].n)
+	const struct pugmark_plan_node *n = check_node(ck, call);
+	if (n->kind == PUGMARK_NODE_KIND_CALL && !ck->need[n->callee].n)
 		return;
 	first_after(ck, call, set);
 	ck->counts.calls++;
@@ -409,7 +410,7 @@ void check_follow(struct checker *ck)
 	find_world(ck);
 	find_world_entries(ck);
 	for (uint32_t f = 0; f < ck->plan->n_funcs && !ck->failed; f++)
-		if (ck->plan->funcs[f].flags & PLAN_FUNC_ENTERED)
+		if (ck->plan->funcs[f].flags & PUGMARK_PLAN_FUNC_ENTERED)
 			check_entered(ck, f);
 	for (uint32_t i = 1; i < ck->plan->n_nodes && !ck->failed; i++)
 		if (goes_on_after(check_node(ck, i)))

@@ -53,36 +53,37 @@ struct checker {
 	uint32_t *seen, stamp;	  /* per node */
 };
 
-static inline const struct plan_node *check_node(const struct checker *ck, uint32_t node)
+static inline const struct pugmark_plan_node *check_node(const struct checker *ck, uint32_t node)
 {
 	return &ck->plan->nodes[node];
 }
 
-static inline bool check_is_call(const struct plan_node *n)
+static inline bool check_is_call(const struct pugmark_plan_node *n)
 {
-	return n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-	       n->kind == NODE_KIND_LEAF;
+	return n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+	       n->kind == PUGMARK_NODE_KIND_LEAF;
 }
 
 /* Whether the function is left where @n has been passed. */
-static inline bool check_leaves(const struct plan_node *n)
+static inline bool check_leaves(const struct pugmark_plan_node *n)
 {
-	return n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN ||
-	       (check_is_call(n) && n->flags & NODE_TAIL);
+	return n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
+	       (check_is_call(n) && n->flags & PUGMARK_NODE_TAIL);
 }
 
 /* Whether the event of the call @n tells where its callee's frame lies. */
-static inline bool check_tells_callee(const struct checker *ck, const struct plan_node *n)
+static inline bool check_tells_callee(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	if (n->site == PUGMARK_NONE)
 		return false;
-	bool stack = n->flags & NODE_ROOT && ck->plan->sites[n->site].capture & CAPTURE_STACK;
-	return n->flags & NODE_CALLEE_CFA || stack;
+	bool stack = n->flags & PUGMARK_NODE_ROOT &&
+		     ck->plan->sites[n->site].capture & PUGMARK_CAPTURE_STACK;
+	return n->flags & PUGMARK_NODE_CALLEE_CFA || stack;
 }
 
 void check_fault(struct checker *ck, struct plan_fault fault);
 /* Whether @n can be passed without an event. */
-bool check_passes(const struct checker *ck, const struct plan_node *n);
+bool check_passes(const struct checker *ck, const struct pugmark_plan_node *n);
 /* Puts the alternatives of @decision (or NONE) that were not seen since ck->stamp was raised on
  * ck->stack. */
 void check_visit(struct checker *ck, uint32_t decision);

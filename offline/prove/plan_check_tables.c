@@ -26,17 +26,19 @@ static void table_fault(struct checker *ck, uint32_t func, uint32_t node, uint32
 static const char *site_fault(const struct checker *ck, uint32_t site)
 {
 	const struct pugmark_plan *plan = ck->plan;
-	const struct plan_site *s = &plan->sites[site];
-	bool frame = s->cfa_reg != CFA_UNKNOWN;
+	const struct pugmark_plan_site *s = &plan->sites[site];
+	bool frame = s->cfa_reg != PUGMARK_CFA_UNKNOWN;
 	if (s->addr < plan->text_addr || s->addr >= plan->text_end)
 		return "a probe outside of the text";
-	if (s->probe == PROBE_REFUSED)
+	if (s->probe == PUGMARK_PROBE_REFUSED)
 		return "a probe on an instruction that must not be probed";
-	if (s->kind == WITNESS_BRANCH && (!(s->capture & CAPTURE_FLAGS) || s->cond > 15))
+	if (s->kind == PUGMARK_WITNESS_BRANCH &&
+	    (!(s->capture & PUGMARK_CAPTURE_FLAGS) || s->cond > 15))
 		return "the probe of a conditional jump does not read its condition";
-	if (s->kind == WITNESS_TARGET && !(s->capture & CAPTURE_TARGET))
+	if (s->kind == PUGMARK_WITNESS_TARGET && !(s->capture & PUGMARK_CAPTURE_TARGET))
 		return "the probe of an indirect jump or call does not read its target";
-	if (s->capture & (CAPTURE_RET | CAPTURE_SNAPSHOT) && !frame && site != ck->start)
+	if (s->capture & (PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT) && !frame &&
+	    site != ck->start)
 		return "a probe reads a return address, and does not know where";
 	return NULL;
 }
@@ -70,17 +72,17 @@ static void check_sites(struct checker *ck)
 	}
 	uint32_t n = 0;
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
-		const struct plan_node *node = check_node(ck, i);
+		const struct pugmark_plan_node *node = check_node(ck, i);
 		if (node->site != PUGMARK_NONE && plan->sites[node->site].func == node->func)
 			users[node->site]++;
-		if (check_is_call(node) && !(node->flags & NODE_TAIL))
+		if (check_is_call(node) && !(node->flags & PUGMARK_NODE_TAIL))
 			values[n++] = node->addr + node->call_len;
 	}
 	if (any_twice(values, n))
 		table_fault(ck, PUGMARK_NONE, PUGMARK_NONE, PUGMARK_NONE,
 			    "two calls return to one address");
 	for (uint32_t i = 0; i < plan->n_sites; i++) {
-		const struct plan_site *s = &plan->sites[i];
+		const struct pugmark_plan_site *s = &plan->sites[i];
 		const char *text =
 			users[i] == 1 ? site_fault(ck, i) : "a probe that is not of one node";
 		if (text)
@@ -97,29 +99,31 @@ static void check_sites(struct checker *ck)
 /* ---- nodes ---- */
 
 /* What the probe of @n must be, beyond being there. */
-static const char *witness_fault(const struct checker *ck, const struct plan_node *n)
+static const char *witness_fault(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	if (n->site == PUGMARK_NONE)
-		return n->flags & NODE_ROOT ? "a landing pad without a probe" : NULL;
-	const struct plan_site *s = &ck->plan->sites[n->site];
-	if (n->kind == NODE_KIND_BRANCH && s->kind != WITNESS_BRANCH)
+		return n->flags & PUGMARK_NODE_ROOT ? "a landing pad without a probe" : NULL;
+	const struct pugmark_plan_site *s = &ck->plan->sites[n->site];
+	if (n->kind == PUGMARK_NODE_KIND_BRANCH && s->kind != PUGMARK_WITNESS_BRANCH)
 		return "a conditional jump whose probe does not say its way";
-	if (n->kind == NODE_KIND_TARGET && s->kind != WITNESS_TARGET)
+	if (n->kind == PUGMARK_NODE_KIND_TARGET && s->kind != PUGMARK_WITNESS_TARGET)
 		return "an indirect jump whose probe does not say its target";
-	if (n->flags & NODE_ROOT && (!ck->reads_ret[n->site] || !(s->capture & CAPTURE_STACK)))
+	if (n->flags & PUGMARK_NODE_ROOT &&
+	    (!ck->reads_ret[n->site] || !(s->capture & PUGMARK_CAPTURE_STACK)))
 		return "a landing pad whose probe does not say in which frame";
 	return NULL;
 }
 
 /* Whether where the callee's frame lies is told neither by the call's height nor by an event. */
-static bool hides_frame(const struct checker *ck, const struct plan_node *n)
+static bool hides_frame(const struct checker *ck, const struct pugmark_plan_node *n)
 {
-	if (n->kind != NODE_KIND_CALL && n->kind != NODE_KIND_UNKNOWN)
+	if (n->kind != PUGMARK_NODE_KIND_CALL && n->kind != PUGMARK_NODE_KIND_UNKNOWN)
 		return false;
-	if (n->flags & NODE_TAIL || n->height != PUGMARK_HEIGHT_UNKNOWN)
+	if (n->flags & PUGMARK_NODE_TAIL || n->height != PUGMARK_HEIGHT_UNKNOWN)
 		return false;
 	return !check_tells_callee(ck, n) &&
-	       !(n->site != PUGMARK_NONE && ck->plan->sites[n->site].kind == WITNESS_TARGET);
+	       !(n->site != PUGMARK_NONE &&
+		 ck->plan->sites[n->site].kind == PUGMARK_WITNESS_TARGET);
 }
 
 /* All of the decision's nodes are of function @func; and those that the unwinder enters as well
@@ -129,20 +133,20 @@ static const char *decision_fault(const struct checker *ck, uint32_t decision, u
 {
 	if (decision == PUGMARK_NONE)
 		return NULL;
-	const struct plan_decision *d = &ck->plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &ck->plan->decisions[decision];
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t alt = ck->plan->alternatives[d->first + i];
 		if (alt && check_node(ck, alt)->func != func)
 			return "a decision between nodes of two functions";
 		if (i && alt <= ck->plan->alternatives[d->first + i - 1])
 			return "a decision that is out of order";
-		if (check_node(ck, alt)->flags & NODE_ROOT && !after_probe)
+		if (check_node(ck, alt)->flags & PUGMARK_NODE_ROOT && !after_probe)
 			return "a landing pad may be reached in silence";
 	}
 	return NULL;
 }
 
-static const char *node_fault(const struct checker *ck, const struct plan_node *n)
+static const char *node_fault(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	const struct pugmark_plan *plan = ck->plan;
 	const char *text = witness_fault(ck, n);
@@ -151,20 +155,20 @@ static const char *node_fault(const struct checker *ck, const struct plan_node *
 		return text;
 	if (hides_frame(ck, n))
 		return "a call whose frame is at an unknown height, and no probe says where";
-	if (n->kind == NODE_KIND_TARGET) {
+	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
 		for (uint32_t i = 0; i < n->next_taken && !text; i++)
 			text = decision_fault(ck, plan->targets[n->next + i].decision, n->func,
 					      shown);
 		return text;
 	}
-	if (n->kind == NODE_KIND_BRANCH)
+	if (n->kind == PUGMARK_NODE_KIND_BRANCH)
 		text = decision_fault(ck, n->next_taken, n->func, shown);
 	if (!text && !check_leaves(n))
 		text = decision_fault(ck, n->next, n->func, shown);
-	bool goes_on = !check_leaves(n) && !(n->flags & NODE_NORETURN);
+	bool goes_on = !check_leaves(n) && !(n->flags & PUGMARK_NODE_NORETURN);
 	if (!text && goes_on &&
 	    (n->next == PUGMARK_NONE ||
-	     (n->kind == NODE_KIND_BRANCH && n->next_taken == PUGMARK_NONE)))
+	     (n->kind == PUGMARK_NODE_KIND_BRANCH && n->next_taken == PUGMARK_NONE)))
 		text = "a node that nothing follows";
 	return text;
 }
@@ -172,9 +176,9 @@ static const char *node_fault(const struct checker *ck, const struct plan_node *
 /* Whether what never comes back from @n, which is not probed itself, shows all the same. Where it
  * enters a function that can do something, that is: each of these nodes comes back, shows, or is
  * looked at in its turn, and no function calls itself in silence (rule 3). */
-static bool stop_shows(const struct checker *ck, const struct plan_node *n)
+static bool stop_shows(const struct checker *ck, const struct pugmark_plan_node *n)
 {
-	if (n->kind != NODE_KIND_CALL || ck->plan->funcs[n->callee].entry == PUGMARK_NONE)
+	if (n->kind != PUGMARK_NODE_KIND_CALL || ck->plan->funcs[n->callee].entry == PUGMARK_NONE)
 		return false;
 	return ck->plan->decisions[ck->plan->funcs[n->callee].entry].n > 0;
 }
@@ -196,13 +200,13 @@ static void find_leads(const struct checker *ck, uint8_t *after, uint8_t *leads)
 	for (uint32_t f = 0; f < plan->n_funcs; f++)
 		lead_to(after, plan->funcs[f].entry, IN_SILENCE);
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
-		const struct plan_node *n = check_node(ck, i);
-		enum lead lead = n->kind == NODE_KIND_BRANCH ? BY_BRANCH : IN_SILENCE;
-		for (uint32_t k = 0; n->kind == NODE_KIND_TARGET && k < n->next_taken; k++)
+		const struct pugmark_plan_node *n = check_node(ck, i);
+		enum lead lead = n->kind == PUGMARK_NODE_KIND_BRANCH ? BY_BRANCH : IN_SILENCE;
+		for (uint32_t k = 0; n->kind == PUGMARK_NODE_KIND_TARGET && k < n->next_taken; k++)
 			lead_to(after, plan->targets[n->next + k].decision, BY_TARGET);
-		if (n->kind != NODE_KIND_TARGET)
+		if (n->kind != PUGMARK_NODE_KIND_TARGET)
 			lead_to(after, n->next, lead);
-		if (n->kind == NODE_KIND_BRANCH)
+		if (n->kind == PUGMARK_NODE_KIND_BRANCH)
 			lead_to(after, n->next_taken, lead);
 	}
 	for (uint32_t d = 0; d < plan->n_decisions; d++)
@@ -214,14 +218,14 @@ static void find_leads(const struct checker *ck, uint8_t *after, uint8_t *leads)
 static void check_nodes(struct checker *ck, const uint8_t *leads)
 {
 	for (uint32_t i = 1; i < ck->plan->n_nodes; i++) {
-		const struct plan_node *n = check_node(ck, i);
-		if (n->kind == NODE_KIND_OPAQUE) /* nothing leads to it */
+		const struct pugmark_plan_node *n = check_node(ck, i);
+		if (n->kind == PUGMARK_NODE_KIND_OPAQUE) /* nothing leads to it */
 			continue;
 		const char *text = node_fault(ck, n);
 		if (text)
 			table_fault(ck, n->func, i, n->site, text);
-		if (n->flags & NODE_NORETURN && n->site == PUGMARK_NONE && leads[i] & IN_SILENCE &&
-		    !stop_shows(ck, n))
+		if (n->flags & PUGMARK_NODE_NORETURN && n->site == PUGMARK_NONE &&
+		    leads[i] & IN_SILENCE && !stop_shows(ck, n))
 			check_fault(ck, (struct plan_fault){
 						.kind = FAULT_STOP,
 						.func = n->func,
@@ -234,12 +238,13 @@ static void check_nodes(struct checker *ck, const uint8_t *leads)
 
 /* ---- functions ---- */
 
-static const char *entry_fault(const struct checker *ck, const struct plan_func *f, uint32_t func)
+static const char *entry_fault(const struct checker *ck, const struct pugmark_plan_func *f,
+			       uint32_t func)
 {
 	if (f->entry == PUGMARK_NONE)
 		return NULL;
-	const struct plan_decision *d = &ck->plan->decisions[f->entry];
-	if (!(f->flags & PLAN_FUNC_ENTERED))
+	const struct pugmark_plan_decision *d = &ck->plan->decisions[f->entry];
+	if (!(f->flags & PUGMARK_PLAN_FUNC_ENTERED))
 		return decision_fault(ck, f->entry, func, false);
 	uint32_t node = d->n == 1 ? ck->plan->alternatives[d->first] : 0;
 	uint32_t site = check_node(ck, node)->site;
@@ -247,7 +252,7 @@ static const char *entry_fault(const struct checker *ck, const struct plan_func 
 		return "may be entered from anywhere, and no probe says so";
 	if (site == ck->start)
 		return NULL;
-	if (!ck->reads_ret[site] || !(ck->plan->sites[site].capture & CAPTURE_SNAPSHOT))
+	if (!ck->reads_ret[site] || !(ck->plan->sites[site].capture & PUGMARK_CAPTURE_SNAPSHOT))
 		return "may be entered from anywhere, and its probe does not say from where";
 	return NULL;
 }
@@ -258,15 +263,15 @@ static void find_entered(struct checker *ck, bool *entered)
 {
 	uint32_t f;
 	for (f = 0; f < ck->plan->n_funcs; f++)
-		if (ck->plan->funcs[f].flags & PLAN_FUNC_ENTERED) {
+		if (ck->plan->funcs[f].flags & PUGMARK_PLAN_FUNC_ENTERED) {
 			entered[f] = true;
 			check_again(ck, f);
 		}
 	while (check_next(ck, &f)) {
-		const struct plan_func *func = &ck->plan->funcs[f];
+		const struct pugmark_plan_func *func = &ck->plan->funcs[f];
 		for (uint32_t i = func->node; i < func->node + func->n_nodes; i++) {
-			const struct plan_node *n = check_node(ck, i);
-			if (n->kind != NODE_KIND_CALL || !(n->flags & NODE_TAIL) ||
+			const struct pugmark_plan_node *n = check_node(ck, i);
+			if (n->kind != PUGMARK_NODE_KIND_CALL || !(n->flags & PUGMARK_NODE_TAIL) ||
 			    entered[n->callee])
 				continue;
 			entered[n->callee] = true;
@@ -286,12 +291,12 @@ static void check_jumps(struct checker *ck, const uint8_t *leads)
 	}
 	find_entered(ck, entered);
 	for (uint32_t i = 1; i < ck->plan->n_nodes; i++) {
-		const struct plan_node *n = check_node(ck, i);
-		bool jumps = n->kind == NODE_KIND_UNKNOWN && n->flags & NODE_TAIL && !n->import &&
-			     n->callee == PUGMARK_NONE;
-		bool told =
-			leads[i] == BY_TARGET || (n->site != PUGMARK_NONE &&
-						  ck->plan->sites[n->site].kind == WITNESS_TARGET);
+		const struct pugmark_plan_node *n = check_node(ck, i);
+		bool jumps = n->kind == PUGMARK_NODE_KIND_UNKNOWN && n->flags & PUGMARK_NODE_TAIL &&
+			     !n->import && n->callee == PUGMARK_NONE;
+		bool told = leads[i] == BY_TARGET ||
+			    (n->site != PUGMARK_NONE &&
+			     ck->plan->sites[n->site].kind == PUGMARK_WITNESS_TARGET);
 		if (jumps && !told && entered[n->func])
 			table_fault(ck, n->func, i, n->site,
 				    "a jump to anywhere, and no probe says where");
@@ -302,7 +307,7 @@ static void check_jumps(struct checker *ck, const uint8_t *leads)
 static void check_funcs(struct checker *ck)
 {
 	for (uint32_t f = 0; f < ck->plan->n_funcs; f++) {
-		const struct plan_func *func = &ck->plan->funcs[f];
+		const struct pugmark_plan_func *func = &ck->plan->funcs[f];
 		const char *text = entry_fault(ck, func, f);
 		for (uint32_t i = func->node; i < func->node + func->n_nodes && !text; i++)
 			if (check_node(ck, i)->func != f)
@@ -338,9 +343,9 @@ struct step {
 	uint32_t node, next; /* alternatives of what follows that were looked at */
 };
 
-static const struct plan_decision *silently_on(const struct checker *ck, uint32_t node)
+static const struct pugmark_plan_decision *silently_on(const struct checker *ck, uint32_t node)
 {
-	const struct plan_node *n = check_node(ck, node);
+	const struct pugmark_plan_node *n = check_node(ck, node);
 	if (!check_passes(ck, n) || check_leaves(n) || n->next == PUGMARK_NONE)
 		return NULL;
 	return &ck->plan->decisions[n->next];
@@ -353,7 +358,7 @@ static void find_circles(struct checker *ck, uint32_t from, uint8_t *color, stru
 	color[from] = ON_PATH;
 	while (n) {
 		struct step *s = &path[n - 1];
-		const struct plan_decision *d = silently_on(ck, s->node);
+		const struct pugmark_plan_decision *d = silently_on(ck, s->node);
 		if (!d || s->next == d->n) {
 			color[s->node] = DONE;
 			n--;
@@ -383,10 +388,10 @@ static bool begins_well(struct checker *ck, uint32_t func, const bool *well)
 	ck->n_stack = 0;
 	check_visit(ck, ck->plan->funcs[func].entry);
 	while (ck->n_stack) {
-		const struct plan_node *n = check_node(ck, ck->stack[--ck->n_stack]);
+		const struct pugmark_plan_node *n = check_node(ck, ck->stack[--ck->n_stack]);
 		if (n->site != PUGMARK_NONE)
 			continue;
-		if (n->kind == NODE_KIND_CALL && !well[n->callee])
+		if (n->kind == PUGMARK_NODE_KIND_CALL && !well[n->callee])
 			return false;
 		if (check_passes(ck, n) && !check_leaves(n))
 			check_visit(ck, n->next);

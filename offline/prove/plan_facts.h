@@ -14,7 +14,7 @@
 #define SITE_UNKNOWN_CALL (UINT32_MAX - 1) /* no event: a call of code that is not known */
 
 #define RETURNS_LIKE_SELF UINT32_MAX	   /* where the function in question returns to */
-#define RETURNS_TO_DIRECT (UINT32_MAX - 1) /* to some NODE_KIND_CALL */
+#define RETURNS_TO_DIRECT (UINT32_MAX - 1) /* to some PUGMARK_NODE_KIND_CALL */
 #define RETURNS_ANYWHERE (UINT32_MAX - 2)  /* one or the other */
 #define RETURNS_TO_US (UINT32_MAX - 3)	   /* to some call of the plan's; in no set */
 

@@ -63,9 +63,9 @@ void first_nullable_free(struct first_nullable *s)
 }
 
 /* What @n waits for; PUGMARK_NONE: nothing. */
-static uint32_t waits_for(const struct first_nullable *s, const struct plan_node *n)
+static uint32_t waits_for(const struct first_nullable *s, const struct pugmark_plan_node *n)
 {
-	if (n->kind == NODE_KIND_CALL) {
+	if (n->kind == PUGMARK_NODE_KIND_CALL) {
 		uint32_t entry = s->plan->funcs[n->callee].entry;
 		if (entry != PUGMARK_NONE && s->known[entry] != SILENT)
 			return entry;
@@ -95,11 +95,11 @@ static void look_at(struct first_nullable *s, uint32_t waiting)
 /* An alternative without a witness that returns can be silent if what follows can. */
 static void look_at_all(struct first_nullable *s, uint32_t decision)
 {
-	const struct plan_decision *d = &s->plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &s->plan->decisions[decision];
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t node = s->plan->alternatives[d->first + i];
-		const struct plan_node *n = &s->plan->nodes[node];
-		if (n->site != PUGMARK_NONE || n->flags & NODE_NORETURN ||
+		const struct pugmark_plan_node *n = &s->plan->nodes[node];
+		if (n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_NORETURN ||
 		    (!parse_leaves(n) && n->next == PUGMARK_NONE))
 			continue;
 		s->all[++s->n] = (struct waiting){decision, node, 0};

@@ -26,9 +26,10 @@ static inline bool first_nullable_func(struct first_nullable *silent,
 }
 
 /* Whether @n ends its function. */
-static inline bool parse_leaves(const struct plan_node *n)
+static inline bool parse_leaves(const struct pugmark_plan_node *n)
 {
-	return n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN || n->flags & NODE_TAIL;
+	return n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
+	       n->flags & PUGMARK_NODE_TAIL;
 }
 
 #endif

@@ -8,10 +8,10 @@
 
 /* Where a tail jump out of @n's function goes: a function, or PUGMARK_NONE: out of what is known.
  */
-static uint32_t jump_target(const struct plan_node *n)
+static uint32_t jump_target(const struct pugmark_plan_node *n)
 {
-	bool named = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_OPAQUE ||
-		     (n->kind == NODE_KIND_UNKNOWN && !n->import);
+	bool named = n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_OPAQUE ||
+		     (n->kind == PUGMARK_NODE_KIND_UNKNOWN && !n->import);
 	return named ? n->callee : PUGMARK_NONE;
 }
 
@@ -22,20 +22,21 @@ int parse_facts_outward(struct parse_tables *t)
 	if (!tails)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
-		if (plan->nodes[i].flags & NODE_TAIL && plan->nodes[i].kind != NODE_KIND_LEAF)
+		if (plan->nodes[i].flags & PUGMARK_NODE_TAIL &&
+		    plan->nodes[i].kind != PUGMARK_NODE_KIND_LEAF)
 			tails[n_tails++] = i;
 	for (uint32_t i = 0; i < plan->n_funcs; i++) {
-		const struct plan_func *f = &plan->funcs[i];
-		bool shows = f->flags & PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
-		t->enterable[i] =
-			f->flags & (PLAN_FUNC_ENTERED | PLAN_FUNC_EXPORTED | PLAN_FUNC_START);
+		const struct pugmark_plan_func *f = &plan->funcs[i];
+		bool shows = f->flags & PUGMARK_PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
+		t->enterable[i] = f->flags & (PUGMARK_PLAN_FUNC_ENTERED |
+					      PUGMARK_PLAN_FUNC_EXPORTED | PUGMARK_PLAN_FUNC_START);
 		t->enterable_unseen[i] = t->enterable[i] && !shows;
 	}
 	bool grew = true;
 	while (grew) {
 		grew = false;
 		for (uint32_t i = 0; i < n_tails; i++) {
-			const struct plan_node *n = &plan->nodes[tails[i]];
+			const struct pugmark_plan_node *n = &plan->nodes[tails[i]];
 			uint32_t to = jump_target(n);
 			if ((to == PUGMARK_NONE || t->jumps_out[to]) && !t->jumps_out[n->func])
 				grew = t->jumps_out[n->func] = true;
@@ -51,9 +52,9 @@ int parse_facts_outward(struct parse_tables *t)
 }
 
 /* The decisions behind node @n. */
-static void doubt_after(struct parse_tables *t, const struct plan_node *n)
+static void doubt_after(struct parse_tables *t, const struct pugmark_plan_node *n)
 {
-	if (n->kind == NODE_KIND_TARGET) {
+	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
 		for (uint32_t i = 0; i < n->next_taken; i++)
 			if (t->plan->targets[n->next + i].decision != PUGMARK_NONE)
 				t->unsure_decision[t->plan->targets[n->next + i].decision] = true;
@@ -61,16 +62,16 @@ static void doubt_after(struct parse_tables *t, const struct plan_node *n)
 	}
 	if (n->next != PUGMARK_NONE)
 		t->unsure_decision[n->next] = true;
-	if (n->kind == NODE_KIND_BRANCH && n->next_taken != PUGMARK_NONE)
+	if (n->kind == PUGMARK_NODE_KIND_BRANCH && n->next_taken != PUGMARK_NONE)
 		t->unsure_decision[n->next_taken] = true;
 }
 
 /* Whether events may fit two things because of it; others are gaps wherever they are met. */
-static bool raises_doubt(const struct plan_unresolved *u)
+static bool raises_doubt(const struct pugmark_plan_unresolved *u)
 {
-	bool at_node = u->kind == UNRESOLVED_END || u->kind == UNRESOLVED_FRAME ||
-		       u->kind == UNRESOLVED_LANDING;
-	return u->kind == UNRESOLVED_WAY || (at_node && u->node != PUGMARK_NONE);
+	bool at_node = u->kind == PUGMARK_UNRESOLVED_END || u->kind == PUGMARK_UNRESOLVED_FRAME ||
+		       u->kind == PUGMARK_UNRESOLVED_LANDING;
+	return u->kind == PUGMARK_UNRESOLVED_WAY || (at_node && u->node != PUGMARK_NONE);
 }
 
 /* What the unwinder enters as well, and what is silent leads to. */
@@ -78,14 +79,14 @@ static void doubt_roots(struct parse_tables *t)
 {
 	const struct pugmark_plan *plan = t->plan;
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[i];
+		const struct pugmark_plan_node *n = &plan->nodes[i];
 		if (n->site != PUGMARK_NONE || n->next == PUGMARK_NONE ||
-		    n->kind == NODE_KIND_OPAQUE)
+		    n->kind == PUGMARK_NODE_KIND_OPAQUE)
 			continue;
-		const struct plan_decision *d = &plan->decisions[n->next];
+		const struct pugmark_plan_decision *d = &plan->decisions[n->next];
 		for (uint32_t k = d->first; k < d->first + d->n; k++)
 			t->unsure_root[plan->alternatives[k]] |=
-				plan->nodes[plan->alternatives[k]].flags & NODE_ROOT;
+				plan->nodes[plan->alternatives[k]].flags & PUGMARK_NODE_ROOT;
 	}
 }
 
@@ -96,8 +97,8 @@ static void spread_hidden_frames(struct parse_tables *t)
 	for (bool grew = true; grew;) {
 		grew = false;
 		for (uint32_t i = 1; i < plan->n_nodes; i++) {
-			const struct plan_node *n = &plan->nodes[i];
-			if (n->kind == NODE_KIND_CALL && t->hides_frames[n->callee] &&
+			const struct pugmark_plan_node *n = &plan->nodes[i];
+			if (n->kind == PUGMARK_NODE_KIND_CALL && t->hides_frames[n->callee] &&
 			    !t->hides_frames[n->func])
 				grew = t->hides_frames[n->func] = true;
 		}
@@ -121,12 +122,12 @@ int parse_facts_unsure(struct parse_tables *t)
 		return -ENOMEM;
 	doubt_roots(t);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct plan_unresolved *u = &plan->unresolved_at[i];
-		if (!raises_doubt(u) || u->kind == UNRESOLVED_LANDING)
+		const struct pugmark_plan_unresolved *u = &plan->unresolved_at[i];
+		if (!raises_doubt(u) || u->kind == PUGMARK_UNRESOLVED_LANDING)
 			continue;
-		if (u->kind == UNRESOLVED_FRAME)
+		if (u->kind == PUGMARK_UNRESOLVED_FRAME)
 			t->hides_frames[u->func] = true;
-		if (u->kind != UNRESOLVED_WAY)
+		if (u->kind != PUGMARK_UNRESOLVED_WAY)
 			t->unsure_call[u->node] = true;
 		else if (u->node != PUGMARK_NONE)
 			doubt_after(t, &plan->nodes[u->node]);

@@ -14,17 +14,17 @@
 #define TERMS_MAX 65536 /* of one decision; past that it is top */
 #define FEW 32		/* terms */
 
-static bool node_silent(const struct parse_tables *t, const struct plan_node *n)
+static bool node_silent(const struct parse_tables *t, const struct pugmark_plan_node *n)
 {
 	if (n->site != PUGMARK_NONE)
 		return false;
-	return n->kind != NODE_KIND_CALL || parse_tables_func_empty(t, n->callee);
+	return n->kind != PUGMARK_NODE_KIND_CALL || parse_tables_func_empty(t, n->callee);
 }
 
 /* Whether the rest of the function from @n on can be silent. */
-static bool node_empty(const struct parse_tables *t, const struct plan_node *n)
+static bool node_empty(const struct parse_tables *t, const struct pugmark_plan_node *n)
 {
-	if (!node_silent(t, n) || n->flags & NODE_NORETURN)
+	if (!node_silent(t, n) || n->flags & PUGMARK_NODE_NORETURN)
 		return false;
 	return parse_leaves(n) ||
 	       (n->next != PUGMARK_NONE && first_nullable_decision(t->silent, n->next));
@@ -79,24 +79,25 @@ static int index_nodes(struct parse_tables *t)
 	for (uint32_t i = 0; i < plan->n_sites; i++)
 		t->sites[i] = (struct site_facts){PUGMARK_NONE, PUGMARK_NONE, false};
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[i];
+		const struct pugmark_plan_node *n = &plan->nodes[i];
 		if (n->site != PUGMARK_NONE)
 			t->sites[n->site] = (struct site_facts){
 				.node = i,
 				.entered = PUGMARK_NONE,
-				.own_cfa = plan->sites[n->site].cfa_reg != CFA_UNKNOWN &&
-					   !(n->flags & NODE_CALLEE_CFA),
+				.own_cfa = plan->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN &&
+					   !(n->flags & PUGMARK_NODE_CALLEE_CFA),
 			};
-		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-			    n->kind == NODE_KIND_LEAF || n->kind == NODE_KIND_OPAQUE;
-		if (call && !(n->flags & NODE_TAIL))
+		bool call =
+			n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+			n->kind == PUGMARK_NODE_KIND_LEAF || n->kind == PUGMARK_NODE_KIND_OPAQUE;
+		if (call && !(n->flags & PUGMARK_NODE_TAIL))
 			t->returns[t->n_returns++] = i;
 	}
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
-		const struct plan_func *func = &plan->funcs[f];
-		if (!(func->flags & PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
+		const struct pugmark_plan_func *func = &plan->funcs[f];
+		if (!(func->flags & PUGMARK_PLAN_FUNC_ENTERED) || func->entry == PUGMARK_NONE)
 			continue;
-		const struct plan_decision *d = &plan->decisions[func->entry];
+		const struct pugmark_plan_decision *d = &plan->decisions[func->entry];
 		if (d->n != 1)
 			continue;
 		uint32_t site = plan->nodes[plan->alternatives[d->first]].site;
@@ -309,30 +310,31 @@ static int32_t below(int32_t depth, int32_t height)
 /* One node met in silence at place @p. */
 static void pass(struct walk *w, uint32_t node, struct place p)
 {
-	const struct plan_node *n = &w->t->plan->nodes[node];
+	const struct pugmark_plan_node *n = &w->t->plan->nodes[node];
 	if (n->site != PUGMARK_NONE) {
-		const struct plan_site *site = &w->t->plan->sites[n->site];
-		bool own = site->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA);
+		const struct pugmark_plan_site *site = &w->t->plan->sites[n->site];
+		bool own = site->cfa_reg != PUGMARK_CFA_UNKNOWN &&
+			   !(n->flags & PUGMARK_NODE_CALLEE_CFA);
 		if (!own)
 			p.depth = FIRST_DEPTH_UNKNOWN;
 		find(w, n->site, p);
 		return;
 	}
-	bool tail = n->flags & NODE_TAIL;
+	bool tail = n->flags & PUGMARK_NODE_TAIL;
 	struct place callee = {
 		.depth = below(p.depth, tail ? 0 : n->height),
 		.ret = tail ? p.ret : node,
 		.or_below = p.or_below,
 	};
-	if (n->kind == NODE_KIND_CALL) {
+	if (n->kind == PUGMARK_NODE_KIND_CALL) {
 		callee.decision = w->t->plan->funcs[n->callee].entry;
 		w->unplaced |= !tail && n->height == PUGMARK_HEIGHT_UNKNOWN;
 		go_to(w, callee);
 	}
-	if (n->kind == NODE_KIND_UNKNOWN)
+	if (n->kind == PUGMARK_NODE_KIND_UNKNOWN)
 		find(w, FIRST_ANY_ENTRY, callee);
 	p.decision = n->next;
-	if (node_silent(w->t, n) && !parse_leaves(n) && !(n->flags & NODE_NORETURN))
+	if (node_silent(w->t, n) && !parse_leaves(n) && !(n->flags & PUGMARK_NODE_NORETURN))
 		go_to(w, p);
 }
 
@@ -398,7 +400,7 @@ static struct decision_table *table_of(const struct decision_table *summary,
 
 static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 {
-	const struct plan_decision *d = &t->plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &t->plan->decisions[decision];
 	struct walk w = {.t = t};
 	struct decision_table summary = {.empty = PUGMARK_NONE};
 	for (uint32_t i = 0; i < d->n; i++) {
@@ -414,7 +416,7 @@ static struct decision_table *build(struct parse_tables *t, uint32_t decision)
 		pass(&w, node, (struct place){decision, 0, FIRST_SELF, false});
 		while (w.next < w.n && !w.failed) {
 			struct place p = w.queue[w.next++];
-			const struct plan_decision *at = &t->plan->decisions[p.decision];
+			const struct pugmark_plan_decision *at = &t->plan->decisions[p.decision];
 			for (uint32_t k = 0; k < at->n; k++)
 				pass(&w, t->plan->alternatives[at->first + k], p);
 		}

@@ -9,8 +9,9 @@
 
 #include <stdbool.h>
 
-#define FIRST_ANY_ENTRY UINT32_MAX /* site: the entry of any function with PLAN_FUNC_ENTERED */
-#define FIRST_SELF UINT32_MAX	   /* ret: where the deciding function itself returns to */
+#define FIRST_ANY_ENTRY                                                                            \
+	UINT32_MAX	      /* site: the entry of any function with PUGMARK_PLAN_FUNC_ENTERED */
+#define FIRST_SELF UINT32_MAX /* ret: where the deciding function itself returns to */
 #define FIRST_DEPTH_UNKNOWN INT32_MIN
 
 /* "The event of @site, @depth bytes below the deciding function's CFA, in an activation that
@@ -93,7 +94,8 @@ static inline uint32_t parse_tables_first(const struct decision_table *table, ui
 
 /* Whether @func can run from entry to return without an event. */
 bool parse_tables_func_empty(const struct parse_tables *tables, uint32_t func);
-/* The call node that returns to ELF address @addr, or PUGMARK_NONE; it may be a NODE_KIND_OPAQUE.
+/* The call node that returns to ELF address @addr, or PUGMARK_NONE; it may be a
+ * PUGMARK_NODE_KIND_OPAQUE.
  */
 uint32_t parse_tables_return_to(const struct parse_tables *tables, uint64_t addr);
 /* Whether a frame of @func may have been made by other than a direct call. */

@@ -22,12 +22,12 @@ void parser_free(struct parser *parser);
  * event's function may lie in a module that had no event yet. Each event says it for its own. */
 void parser_set_bias(struct parser *parser, uint16_t module, uint64_t bias);
 /* Takes the next event of the thread. 0 or -ENOMEM; whatever does not fit becomes a gap. */
-int parser_feed(struct parser *parser, const struct witness_event *event);
+int parser_feed(struct parser *parser, const struct pugmark_witness_event *event);
 /* The same; what was decided before is still there to be read, since parser_drop_events(). */
-int parser_feed_more(struct parser *parser, const struct witness_event *event);
+int parser_feed_more(struct parser *parser, const struct pugmark_witness_event *event);
 /* What the last event decided, *@n events of the trace in order; the caller may change them, until
  * the next event is fed. */
-struct trace_event *parser_events(struct parser *parser, uint32_t *n);
+struct pugmark_trace_event *parser_events(struct parser *parser, uint32_t *n);
 void parser_drop_events(struct parser *parser);
 /* The parser of a child that goes on with a copy of the stack of @parent's thread as it is now; its
  * gaps and events are its own. @tables may be NULL for one that is only kept. 0 or -ENOMEM. */

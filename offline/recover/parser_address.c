@@ -26,7 +26,8 @@ uint32_t parser_return_to(const struct parser *p, uint16_t first, uint64_t ret, 
 uint32_t parser_call_before(const struct parser *p, uint16_t first, uint64_t ret, uint16_t *module)
 {
 	uint32_t node = parser_return_to(p, first, ret, module);
-	bool opaque = node != PUGMARK_NONE && node_at(p, *module, node)->kind == NODE_KIND_OPAQUE;
+	bool opaque =
+		node != PUGMARK_NONE && node_at(p, *module, node)->kind == PUGMARK_NODE_KIND_OPAQUE;
 	return opaque ? PUGMARK_NONE : node;
 }
 
@@ -45,14 +46,15 @@ uint32_t parser_function_at(const struct parser *p, uint64_t addr, uint16_t *mod
 	return func;
 }
 
-static void at_point(struct place *at, const struct plan_point *point, uint64_t sp, uint64_t bp)
+static void at_point(struct place *at, const struct pugmark_plan_point *point, uint64_t sp,
+		     uint64_t bp)
 {
 	enum pugmark_cfa_reg reg = point->cfa & 3;
 	at->func = point->func;
 	at->next = point->next;
-	if (reg == CFA_SP)
+	if (reg == PUGMARK_CFA_SP)
 		at->cfa = sp + (point->cfa >> 2);
-	else if (reg == CFA_BP && bp)
+	else if (reg == PUGMARK_CFA_BP && bp)
 		at->cfa = bp + (point->cfa >> 2);
 }
 

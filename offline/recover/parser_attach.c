@@ -15,13 +15,13 @@ struct slot {
 		call; /* the call that returns there, or PUGMARK_NONE: of code that is not traced */
 };
 
-static uint32_t read_slots(const struct parser *p, const struct witness_event *e,
+static uint32_t read_slots(const struct parser *p, const struct pugmark_witness_event *e,
 			   struct slot *slots)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < e->stack_words; i++) {
 		struct slot s = {e->stack_addr + 8 * (uint64_t)i + 8, e->stack[i], 0, 0};
-		if (s.ret == EVENT_STACK_UNKNOWN || !s.ret)
+		if (s.ret == PUGMARK_EVENT_STACK_UNKNOWN || !s.ret)
 			continue;
 		s.call = parser_call_before(p, 0, s.ret, &s.module);
 		slots[n++] = s;
@@ -31,13 +31,13 @@ static uint32_t read_slots(const struct parser *p, const struct witness_event *e
 
 /* Whether the event goes on below what the one before it has told: a stack that is too much for one
  * comes in several, the outermost part first. */
-static bool goes_on(const struct parser *p, const struct witness_event *e)
+static bool goes_on(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	return p->attach_cfa && e->stack_words && e->stack_addr < p->attach_cfa &&
 	       (p->attach_cfa - e->stack_addr) / 8 > e->stack_words;
 }
 
-void parser_attach(struct parser *p, const struct witness_event *e)
+void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct slot *slots = e->stack_words ? malloc(e->stack_words * sizeof(*slots)) : NULL;
 	uint32_t n = slots ? read_slots(p, e, slots) : 0;
@@ -59,7 +59,7 @@ void parser_attach(struct parser *p, const struct witness_event *e)
 			.announced =
 				true, /* by whom, if not by this thread before it was recorded */
 			.boundary = p->attach_boundary,
-			.hidden = CAUSE_ATTACH,
+			.hidden = PUGMARK_CAUSE_ATTACH,
 		};
 		p->attach_cfa = s->cfa;
 		p->attach_ret = s->ret;
@@ -68,7 +68,7 @@ void parser_attach(struct parser *p, const struct witness_event *e)
 			continue;
 		}
 		f.func = node_at(p, s->module, s->call)->func;
-		parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
 		parser_push(p, f);
 		p->attach_boundary = BELOW_CALL;
 	}
@@ -77,7 +77,7 @@ void parser_attach(struct parser *p, const struct witness_event *e)
 
 static bool has(const struct pugmark_plan *plan, uint32_t decision, uint32_t node)
 {
-	const struct plan_decision *d = &plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
 	for (uint32_t i = d->first; i < d->first + d->n; i++)
 		if (plan->alternatives[i] == node)
 			return true;
@@ -86,7 +86,7 @@ static bool has(const struct pugmark_plan *plan, uint32_t decision, uint32_t nod
 
 static bool has_all(const struct pugmark_plan *plan, uint32_t decision, uint32_t of)
 {
-	const struct plan_decision *d = &plan->decisions[of];
+	const struct pugmark_plan_decision *d = &plan->decisions[of];
 	for (uint32_t i = d->first; i < d->first + d->n; i++)
 		if (!has(plan, decision, plan->alternatives[i]))
 			return false;
@@ -97,7 +97,7 @@ static bool has_all(const struct pugmark_plan *plan, uint32_t decision, uint32_t
 static bool leads_to(const struct pugmark_plan *plan, uint32_t decision, uint32_t func,
 		     uint32_t node)
 {
-	const struct plan_decision *d = &plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
 	if (!has(plan, decision, node))
 		return false;
 	for (uint32_t i = d->first; i < d->first + d->n; i++)
@@ -125,7 +125,7 @@ static uint32_t decision_before(const struct pugmark_plan *plan, uint32_t func, 
 /* In a function of ours, whose frame the attach has told. */
 static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 {
-	if (at->next == PUGMARK_NONE || at->next & (POINT_PASSED | POINT_AFTER) ||
+	if (at->next == PUGMARK_NONE || at->next & (PUGMARK_POINT_PASSED | PUGMARK_POINT_AFTER) ||
 	    (at->cfa && at->cfa != cfa))
 		return false;
 	struct frame f = {
@@ -135,18 +135,18 @@ static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 		.ret = p->attach_ret,
 		.decision = decision_before(p->plans[at->module], at->func, at->next),
 		.boundary = p->attach_boundary,
-		.hidden = CAUSE_ATTACH,
+		.hidden = PUGMARK_CAUSE_ATTACH,
 	};
 	if (f.decision == PUGMARK_NONE)
 		return false;
-	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
 	parser_push(p, f);
 	p->position = AT_DECISION;
 	p->begun = true;
 	return true;
 }
 
-bool parser_begin_placed(struct parser *p, const struct witness_event *e)
+bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct place at;
 	uint64_t cfa = p->attach_cfa;

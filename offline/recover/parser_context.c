@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* parser_context.c: threads that go on on another stack. Each stack is a context with frames of its
  * own: one is the parser's, the others are kept as they were left. Where a thread can leave one, by
- * a call that may switch (NODE_SWITCHES) or never returns, or with its last frame, an event of the
- * same frame, or the entry of a function that no call explains, says where it went: back to a
- * context that was left, to a new one, or to one that another thread has left, whose frames the
+ * a call that may switch (PUGMARK_NODE_SWITCHES) or never returns, or with its last frame, an event
+ * of the same frame, or the entry of a function that no call explains, says where it went: back to
+ * a context that was left, to a new one, or to one that another thread has left, whose frames the
  * stack tells. */
 #include "offline/recover/parser_state.h"
 #include "offline/recover/stack_scan.h"
@@ -108,10 +108,10 @@ static bool may_switch_in(const struct parser *p, const struct frame *f, uint8_t
 {
 	uint32_t flags = p->plans[f->module]->funcs[f->func].flags;
 	if (position == AT_CALL)
-		return node_at(p, f->module, f->node)->flags & NODE_SWITCHES;
+		return node_at(p, f->module, f->node)->flags & PUGMARK_NODE_SWITCHES;
 	return position == AT_DECISION &&
-	       (flags & PLAN_FUNC_SWITCHES ||
-		(flags & PLAN_FUNC_LEAVES && parser_in_noreturn(p, f, position)));
+	       (flags & PUGMARK_PLAN_FUNC_SWITCHES ||
+		(flags & PUGMARK_PLAN_FUNC_LEAVES && parser_in_noreturn(p, f, position)));
 }
 
 /* The same, or, where the call may be of longjmp, in one that never returns. */
@@ -176,8 +176,8 @@ static void switch_to(struct parser *p, const struct context *next)
 {
 	if (p->n && p->position == AT_CALL)
 		parser_announce(p);
-	parser_emit(p, &(struct trace_event){
-			       .kind = TRACE_SWITCH,
+	parser_emit(p, &(struct pugmark_trace_event){
+			       .kind = PUGMARK_TRACE_SWITCH,
 			       .from_ns = p->from_ns,
 			       .to_ns = p->now_ns,
 			       .func = next->id,
@@ -210,15 +210,15 @@ static void end_or_leave(struct parser *p)
 		parser_end_frames(p, 0);
 		return;
 	}
-	parser_emit_gap(p, CAUSE_SWITCH);
+	parser_emit_gap(p, PUGMARK_CAUSE_SWITCH);
 	p->position = LOST;
-	p->gap_cause = CAUSE_SWITCH;
+	p->gap_cause = PUGMARK_CAUSE_SWITCH;
 }
 
 /* ---- going on in one ---- */
 
 /* Whether the frames of the current context are those that the stack of the event shows. */
-static bool frames_intact(const struct parser *p, const struct witness_event *e)
+static bool frames_intact(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
@@ -235,11 +235,11 @@ static bool frames_intact(const struct parser *p, const struct witness_event *e)
  * it is not. Who makes stacks may move them: those of Go grow so. */
 static uint32_t moved_frames(const struct parser *p, const struct lookahead *la, uint64_t *by)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = p->n, seen = 0;
 	uint32_t call =
 		parse_tables_return_to(p->tables[e->module], node_at(p, e->module, node)->addr);
-	if (call == PUGMARK_NONE || !(node_at(p, e->module, call)->flags & NODE_SWITCHES))
+	if (call == PUGMARK_NONE || !(node_at(p, e->module, call)->flags & PUGMARK_NODE_SWITCHES))
 		return 0;
 	while (n && (p->stack[n - 1].module != e->module || p->stack[n - 1].node != call))
 		n--;
@@ -298,7 +298,7 @@ static bool go_back_to_moved(struct parser *p, const struct lookahead *la)
  * exception came back to a frame of it. */
 static bool go_back(struct parser *p, const struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	for (uint32_t i = p->n_contexts; i-- > 0;) {
 		const struct context *c = &p->contexts[i];
 		if (c->low && (e->cfa < c->low || e->cfa > c->high))
@@ -364,7 +364,7 @@ static bool begin_context(struct parser *p, uint64_t cfa)
  * has told, of its second. */
 static bool begin_new(struct parser *p, const struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t open = parser_leaving(p, false);
 	if (open)
 		parser_end_frames(p, open);
@@ -374,10 +374,10 @@ static bool begin_new(struct parser *p, const struct lookahead *la)
 	if (la->foreign || la->origin == PUGMARK_NONE) {
 		if (by_library)
 			p->context_ret = e->ret;
-		parser_enter(p, la, BELOW_ROOT, CAUSE_CONTEXT);
+		parser_enter(p, la, BELOW_ROOT, PUGMARK_CAUSE_CONTEXT);
 		return parser_derive(p, la, PUGMARK_NONE);
 	}
-	const struct plan_node *call = node_at(p, la->from, la->origin);
+	const struct pugmark_plan_node *call = node_at(p, la->from, la->origin);
 	bool known = call->height != PUGMARK_HEIGHT_UNKNOWN && la->cfa;
 	struct frame first = {
 		.func = call->func,
@@ -386,7 +386,7 @@ static bool begin_new(struct parser *p, const struct lookahead *la)
 		.cfa = known ? la->cfa + call->height : 0,
 		.boundary = BELOW_ROOT,
 	};
-	parser_emit_frame(p, TRACE_ENTER, CAUSE_CONTEXT, &first);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
 	parser_push(p, first);
 	parser_call_into(p, e->module, la->entered);
 	return parser_derive(p, la, PUGMARK_NONE);
@@ -396,7 +396,7 @@ static bool begin_new(struct parser *p, const struct lookahead *la)
  * the calls in progress, by the stack. */
 static bool take_over(struct parser *p, const struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = 0;
 	struct frame *frames = malloc(FRAMES_MAX * sizeof(*frames));
 	if (!frames) {
@@ -418,7 +418,7 @@ static bool take_over(struct parser *p, const struct lookahead *la)
 			f.ret ? parser_call_before(p, f.module, f.ret, &from) : PUGMARK_NONE;
 		if (call == PUGMARK_NONE)
 			break;
-		const struct plan_node *c = node_at(p, from, call);
+		const struct pugmark_plan_node *c = node_at(p, from, call);
 		f = (struct frame){
 			.func = c->func,
 			.module = from,
@@ -436,9 +436,9 @@ static bool take_over(struct parser *p, const struct lookahead *la)
 	if (n == FRAMES_MAX)
 		n--;
 	frames[n].boundary = root ? BELOW_ROOT : BELOW_GAP;
-	frames[n].hidden = CAUSE_SWITCH;
+	frames[n].hidden = PUGMARK_CAUSE_SWITCH;
 	for (uint32_t i = n + 1; i-- > 0;) {
-		parser_emit_frame(p, TRACE_ENTER, CAUSE_RESUMED, &frames[i]);
+		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, &frames[i]);
 		parser_push(p, frames[i]);
 	}
 	free(frames);
@@ -453,7 +453,7 @@ static bool take_over(struct parser *p, const struct lookahead *la)
 static bool switch_before(struct parser *p, const struct context *there, uint32_t n_out)
 {
 	uint32_t n = p->n_out - n_out;
-	struct trace_event *later = malloc((n + 1) * sizeof(*later));
+	struct pugmark_trace_event *later = malloc((n + 1) * sizeof(*later));
 	if (!later) {
 		p->failed = true;
 		return false;
@@ -470,20 +470,20 @@ static bool switch_before(struct parser *p, const struct context *there, uint32_
 }
 
 /* Whether a frame at @cfa of a context is where the signal has come, below it. */
-static bool is_above(const struct witness_event *e, uint64_t cfa)
+static bool is_above(const struct pugmark_witness_event *e, uint64_t cfa)
 {
 	return cfa && stack_word_below(e, cfa - 8);
 }
 
 /* Whether the signal has come in what the current context, which has been left, does next; brings
  * it up to there. */
-static bool settles(struct parser *p, const struct witness_event *e)
+static bool settles(struct parser *p, const struct pugmark_witness_event *e)
 {
 	return frames_intact(p, e) && parser_settle(p, e, e->cfa, e->ret, e->signal.bp) == SETTLED;
 }
 
 /* It has come before the first event of a new context's first function. */
-static bool settle_in_new(struct parser *p, const struct witness_event *e)
+static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct place at;
 	struct context left = current_of(p);
@@ -491,7 +491,7 @@ static bool settle_in_new(struct parser *p, const struct witness_event *e)
 	if (!open || is_above(e, parser_top(p)->cfa) ||
 	    !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
 	    !is_above(e, at.cfa) ||
-	    !(p->plans[at.module]->funcs[at.func].flags & PLAN_FUNC_ENTERED))
+	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
 		return false;
 	struct frame first = {
 		.func = at.func,
@@ -506,7 +506,7 @@ static bool settle_in_new(struct parser *p, const struct witness_event *e)
 	if (!give_room(p, &there))
 		return false;
 	make_current(p, &there);
-	parser_emit_frame(p, TRACE_ENTER, CAUSE_CONTEXT, &first);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
 	parser_push(p, first);
 	bool settled = settles(p, e);
 	there = current_of(p);
@@ -527,7 +527,7 @@ static bool settle_in_new(struct parser *p, const struct witness_event *e)
 	return true;
 }
 
-bool parser_settle_elsewhere(struct parser *p, const struct witness_event *e)
+bool parser_settle_elsewhere(struct parser *p, const struct pugmark_witness_event *e)
 {
 	uint32_t n_out = p->n_out;
 	if (!parser_leaving(p, true) && parser_can_end_down_to(p, 0) != 0)
@@ -557,22 +557,24 @@ bool parser_settle_elsewhere(struct parser *p, const struct witness_event *e)
 /* Whether @node is where a call comes back to: one that may switch, or setjmp's like. */
 static bool comes_back(const struct parser *p, uint16_t module, uint32_t node)
 {
-	const struct plan_node *n = node_at(p, module, node);
+	const struct pugmark_plan_node *n = node_at(p, module, node);
 	uint32_t call = parse_tables_return_to(p->tables[module], n->addr);
-	uint32_t flags = call == PUGMARK_NONE ? NODE_NORETURN : node_at(p, module, call)->flags;
-	return n->flags & NODE_ROOT && (flags & NODE_SWITCHES || !(flags & NODE_NORETURN));
+	uint32_t flags =
+		call == PUGMARK_NONE ? PUGMARK_NODE_NORETURN : node_at(p, module, call)->flags;
+	return n->flags & PUGMARK_NODE_ROOT &&
+	       (flags & PUGMARK_NODE_SWITCHES || !(flags & PUGMARK_NODE_NORETURN));
 }
 
 bool parser_try_switch(struct parser *p, const struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
 	if (la->entered != PUGMARK_NONE) {
 		bool known = la->foreign && p->context_ret && e->ret == p->context_ret;
 		return p->position != LOST && (known || parser_leaving(p, false)) &&
 		       begin_new(p, la);
 	}
-	if (!(node_at(p, e->module, node)->flags & NODE_ROOT) || !la->own_cfa ||
+	if (!(node_at(p, e->module, node)->flags & PUGMARK_NODE_ROOT) || !la->own_cfa ||
 	    parser_can_unwind(p, la))
 		return false;
 	if (go_back(p, la))

@@ -57,7 +57,7 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 		if (p->position == AT_CALL) {
 			if (parser_enters_through(p, f, la))
 				parser_enter_by_call(p, la);
-			else if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
+			else if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
 				return false;
 			else
 				parser_leave_call(p);
@@ -75,7 +75,7 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 			alt = empty;
 		if (alt == PUGMARK_NONE)
 			return false;
-		const struct plan_node *n = node_at(p, f->module, alt);
+		const struct pugmark_plan_node *n = node_at(p, f->module, alt);
 		if (n->site == PUGMARK_NONE) {
 			parser_pass(p, alt, la->e);
 			alt = PUGMARK_NONE;
@@ -98,7 +98,7 @@ bool parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 	p->torn = false;
 	while (p->n && p->position == AT_CALL && !parser_enters_through(p, parser_top(p), la)) {
 		struct frame *f = parser_top(p);
-		if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
+		if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
 			return false;
 		parser_leave_call(p);
 	}

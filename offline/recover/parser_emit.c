@@ -10,7 +10,7 @@ bool parser_grow_out(struct parser *p, uint32_t n)
 	uint32_t cap = p->cap_out ? 2 * p->cap_out : 1024;
 	while (cap - p->n_out < n)
 		cap *= 2;
-	struct trace_event *out = realloc(p->out, cap * sizeof(*out));
+	struct pugmark_trace_event *out = realloc(p->out, cap * sizeof(*out));
 	if (!out) {
 		p->failed = true;
 		return false;
@@ -20,7 +20,8 @@ bool parser_grow_out(struct parser *p, uint32_t n)
 	return true;
 }
 
-static inline __attribute__((always_inline)) void emit(struct parser *p, struct trace_event event)
+static inline __attribute__((always_inline)) void emit(struct parser *p,
+						       struct pugmark_trace_event event)
 {
 	if (p->n_out == p->cap_out && !parser_grow_out(p, 1))
 		return;
@@ -30,7 +31,7 @@ static inline __attribute__((always_inline)) void emit(struct parser *p, struct 
 	p->out[p->n_out++] = event;
 }
 
-struct trace_event *parser_events(struct parser *p, uint32_t *n)
+struct pugmark_trace_event *parser_events(struct parser *p, uint32_t *n)
 {
 	*n = p->n_out;
 	return p->out;
@@ -41,7 +42,7 @@ void parser_drop_events(struct parser *p)
 	p->n_out = 0;
 }
 
-void parser_emit(struct parser *p, const struct trace_event *event)
+void parser_emit(struct parser *p, const struct pugmark_trace_event *event)
 {
 	if (p->n_out < p->cap_out || parser_grow_out(p, 1))
 		p->out[p->n_out++] = *event;
@@ -49,7 +50,7 @@ void parser_emit(struct parser *p, const struct trace_event *event)
 
 void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
 {
-	emit(p, (struct trace_event){
+	emit(p, (struct pugmark_trace_event){
 			.kind = kind,
 			.cause = cause,
 			.module = f->module,
@@ -59,26 +60,27 @@ void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const stru
 }
 
 /* @callee, of module @to: PUGMARK_NONE where the call left the traced modules. */
-void parser_emit_call(struct parser *p, uint16_t module, const struct plan_node *n, uint16_t to,
-		      uint32_t callee)
+void parser_emit_call(struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
+		      uint16_t to, uint32_t callee)
 {
-	emit(p, (struct trace_event){
-			.kind = n->flags & NODE_TAIL ? TRACE_TAIL : TRACE_CALL,
-			.module = module,
-			.target_module = to,
-			.addr = n->addr,
-			.func = callee,
-			.target = callee == PUGMARK_NONE ? 0 : p->plans[to]->funcs[callee].addr,
-			.import = p->plans[module]->strings + n->import,
-		});
+	emit(p,
+	     (struct pugmark_trace_event){
+		     .kind = n->flags & PUGMARK_NODE_TAIL ? PUGMARK_TRACE_TAIL : PUGMARK_TRACE_CALL,
+		     .module = module,
+		     .target_module = to,
+		     .addr = n->addr,
+		     .func = callee,
+		     .target = callee == PUGMARK_NONE ? 0 : p->plans[to]->funcs[callee].addr,
+		     .import = p->plans[module]->strings + n->import,
+	     });
 }
 
-void parser_emit_block(struct parser *p, uint16_t module, const struct plan_node *n)
+void parser_emit_block(struct parser *p, uint16_t module, const struct pugmark_plan_node *n)
 {
-	bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-		    n->kind == NODE_KIND_LEAF;
-	emit(p, (struct trace_event){
-			.kind = TRACE_BLOCK,
+	bool call = n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+		    n->kind == PUGMARK_NODE_KIND_LEAF;
+	emit(p, (struct pugmark_trace_event){
+			.kind = PUGMARK_TRACE_BLOCK,
 			.module = module,
 			.addr = call ? n->addr - n->next_taken : n->addr,
 			.func = n->func,
@@ -86,15 +88,15 @@ void parser_emit_block(struct parser *p, uint16_t module, const struct plan_node
 }
 
 /* What the event's site read for those who look at the trace. */
-void parser_emit_values(struct parser *p, const struct plan_site *site,
-			const struct witness_event *e)
+void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
+			const struct pugmark_witness_event *e)
 {
-	uint8_t what = site->reads & READS_RESULT ? VALUE_RETURNED
-		       : site->reads & READS_CALL ? VALUE_PASSED
-						  : VALUE_TAKEN;
+	uint8_t what = site->reads & PUGMARK_READS_RESULT ? PUGMARK_VALUE_RETURNED
+		       : site->reads & PUGMARK_READS_CALL ? PUGMARK_VALUE_PASSED
+							  : PUGMARK_VALUE_TAKEN;
 	for (uint32_t i = 0; i < e->n_values; i++)
-		emit(p, (struct trace_event){
-				.kind = TRACE_VALUE,
+		emit(p, (struct pugmark_trace_event){
+				.kind = PUGMARK_TRACE_VALUE,
 				.cause = what,
 				.module = e->module,
 				.addr = site->addr,
@@ -107,7 +109,9 @@ void parser_emit_values(struct parser *p, const struct plan_site *site,
 void parser_emit_gap(struct parser *p, uint8_t cause)
 {
 	p->gaps++;
-	emit(p, (struct trace_event){
-			.kind = TRACE_GAP, .cause = cause, .lost = p->lost, .func = PUGMARK_NONE});
+	emit(p, (struct pugmark_trace_event){.kind = PUGMARK_TRACE_GAP,
+					     .cause = cause,
+					     .lost = p->lost,
+					     .func = PUGMARK_NONE});
 	p->lost = 0;
 }

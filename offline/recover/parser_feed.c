@@ -17,7 +17,7 @@ static const struct origin *origin_of(struct parser *p, uint16_t module, uint64_
 	return o;
 }
 
-static struct lookahead look(struct parser *p, const struct witness_event *e)
+static struct lookahead look(struct parser *p, const struct pugmark_witness_event *e)
 {
 	const struct site_facts *facts = &p->tables[e->module]->sites[e->site];
 	struct lookahead la = {
@@ -54,7 +54,7 @@ static bool find(struct parser *p, struct lookahead *la, uint32_t *level, uint32
 	return false;
 }
 
-static void feed_witness(struct parser *p, const struct witness_event *e)
+static void feed_witness(struct parser *p, const struct pugmark_witness_event *e)
 {
 	if (!(p->bias_known >> e->module & 1) || p->bias[e->module] != e->bias)
 		parser_set_bias(p, e->module, e->bias);
@@ -75,11 +75,12 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		parser_end_before(p, level + 1, &la);
 		first = alt;
 	} else if (p->torn) {
-		parser_reanchor(p, &la, CAUSE_UNRESOLVED);
+		parser_reanchor(p, &la, PUGMARK_CAUSE_UNRESOLVED);
 		return;
 	} else if (la.foreign && parser_enter_from_handler(p, &la)) {
 		first = PUGMARK_NONE;
-	} else if (la.foreign && (stack_signal(e, &sp, &ip, &bp) || e->flags & EVENT_FROM_SIGNAL)) {
+	} else if (la.foreign &&
+		   (stack_signal(e, &sp, &ip, &bp) || e->flags & PUGMARK_EVENT_FROM_SIGNAL)) {
 		parser_enter_handler(p, &la, sp, ip, bp);
 	} else if (p->position == LOST && parser_begin_attached(p, &la)) {
 		return;
@@ -104,7 +105,8 @@ static void feed_witness(struct parser *p, const struct witness_event *e)
 		return;
 	}
 	if (!parser_derive(p, &la, first) && !p->failed)
-		parser_reanchor(p, &la, p->torn ? CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
+		parser_reanchor(p, &la,
+				p->torn ? PUGMARK_CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
 }
 
 /* The task has ended: unless it was stopped in the middle, what is still open and can end in
@@ -116,7 +118,7 @@ static void finish(struct parser *p, bool stopped)
 	while (p->n && !stopped && !p->failed) {
 		struct frame *f = parser_top(p);
 		if (p->position == AT_CALL) {
-			if (node_at(p, f->module, f->node)->flags & NODE_NORETURN)
+			if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
 				break;
 			parser_leave_call(p);
 			continue;
@@ -125,7 +127,7 @@ static void finish(struct parser *p, bool stopped)
 			break;
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
 		if (t && t->n_empty > 1)
-			parser_emit_gap(p, CAUSE_UNRESOLVED);
+			parser_emit_gap(p, PUGMARK_CAUSE_UNRESOLVED);
 		if (!t || t->n_empty != 1)
 			break;
 		parser_pass(p, t->empty, NULL);
@@ -139,90 +141,92 @@ static void finish(struct parser *p, bool stopped)
 static void end_pause(struct parser *p)
 {
 	if (p->paused)
-		parser_emit_gap(p, CAUSE_PLAN);
+		parser_emit_gap(p, PUGMARK_CAUSE_PLAN);
 	p->paused = false;
 }
 
-int parser_feed(struct parser *p, const struct witness_event *e)
+int parser_feed(struct parser *p, const struct pugmark_witness_event *e)
 {
 	parser_drop_events(p);
 	return parser_feed_more(p, e);
 }
 
 /* Whether the event is one that a shortcut may lead to, as nearly all of most programs are. */
-static inline bool may_be_short(const struct parser *p, const struct witness_event *e)
+static inline bool may_be_short(const struct parser *p, const struct pugmark_witness_event *e)
 {
-	return e->kind == EVENT_WITNESS && p->position == AT_DECISION && !p->n_handlers &&
+	return e->kind == PUGMARK_EVENT_WITNESS && p->position == AT_DECISION && !p->n_handlers &&
 	       !p->lost && !p->holds && p->begun && e->module < p->n_modules &&
 	       p->bias[e->module] == e->bias && p->bias_known >> e->module & 1;
 }
 
 /* Any event that no shortcut leads to. */
-static __attribute__((noinline)) int feed_any(struct parser *p, const struct witness_event *e)
+static __attribute__((noinline)) int feed_any(struct parser *p,
+					      const struct pugmark_witness_event *e)
 {
 	if (p->holds)
 		parser_release_held(p, e);
-	if (e->kind != EVENT_END)
+	if (e->kind != PUGMARK_EVENT_END)
 		p->placed = p->unplaced = false;
 	switch (e->kind) {
-	case EVENT_WITNESS:
+	case PUGMARK_EVENT_WITNESS:
 		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
 		    parse_tables_node_of(p->tables[e->module], e->site) == PUGMARK_NONE) {
-			parser_emit_gap(p, CAUSE_RECORDING);
+			parser_emit_gap(p, PUGMARK_CAUSE_RECORDING);
 			break;
 		}
 		feed_witness(p, e);
 		break;
-	case EVENT_SIGNAL:
+	case PUGMARK_EVENT_SIGNAL:
 		parser_signal(p, e);
 		break;
-	case EVENT_LOST:
-		if (!p->lost || e->flags & EVENT_DAMAGED)
-			p->lost_cause = e->flags & EVENT_DAMAGED ? CAUSE_RECORDING : CAUSE_LOST;
+	case PUGMARK_EVENT_LOST:
+		if (!p->lost || e->flags & PUGMARK_EVENT_DAMAGED)
+			p->lost_cause = e->flags & PUGMARK_EVENT_DAMAGED ? PUGMARK_CAUSE_RECORDING
+									 : PUGMARK_CAUSE_LOST;
 		p->lost += e->lost;
 		p->position = LOST;
 		break;
-	case EVENT_ATTACH:
+	case PUGMARK_EVENT_ATTACH:
 		p->position = LOST;
-		p->gap_cause = CAUSE_ATTACH;
+		p->gap_cause = PUGMARK_CAUSE_ATTACH;
 		end_pause(p);
 		parser_attach(p, e);
 		break;
-	case EVENT_PAUSE:
+	case PUGMARK_EVENT_PAUSE:
 		if (p->paused) /* it did nothing since: one gap */
 			break;
 		finish(p, true);
 		p->position = LOST;
-		p->gap_cause = CAUSE_PLAN;
+		p->gap_cause = PUGMARK_CAUSE_PLAN;
 		parser_forget_biases(p); /* what follows may be of the same file by another plan */
 		p->paused = true;
 		break;
-	case EVENT_END:
+	case PUGMARK_EVENT_END:
 		end_pause(p);
 		if (p->lost)
 			parser_emit_gap(p, p->lost_cause);
 		else if (e->val && p->unplaced)
-			parser_emit_gap(p, CAUSE_STACK);
+			parser_emit_gap(p, PUGMARK_CAUSE_STACK);
 		finish(p, e->val != 0 || p->placed);
 		break;
-	case EVENT_EXEC:
-	case EVENT_STOP:
+	case PUGMARK_EVENT_EXEC:
+	case PUGMARK_EVENT_STOP:
 		end_pause(p);
 		if (p->lost)
 			parser_emit_gap(p, p->lost_cause);
 		finish(p, true);
-		if (e->kind == EVENT_EXEC)
+		if (e->kind == PUGMARK_EVENT_EXEC)
 			parser_forget_biases(p);
 		break;
 	default:
 		break;
 	}
-	if (e->kind != EVENT_ATTACH)
+	if (e->kind != PUGMARK_EVENT_ATTACH)
 		p->attach_cfa = 0;
 	return p->failed ? -ENOMEM : 0;
 }
 
-int parser_feed_more(struct parser *p, const struct witness_event *e)
+int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 {
 	int err = 0;
 	p->now_ns = e->time_ns;

@@ -7,7 +7,7 @@
 static bool fits(const struct parser *p, const struct lookahead *la, const struct first_entry *t,
 		 const struct frame *f)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	bool any = t->site == FIRST_ANY_ENTRY;
 	if (any && !la->cfa)
 		return false;
@@ -21,9 +21,9 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	}
 	if (any)
 		return la->from == f->module && la->origin == t->ret;
-	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & CAPTURE_RET))
+	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & PUGMARK_CAPTURE_RET))
 		return true;
-	const struct plan_node *call = node_at(p, f->module, t->ret);
+	const struct pugmark_plan_node *call = node_at(p, f->module, t->ret);
 	return e->ret == e->bias + call->addr + call->call_len;
 }
 
@@ -111,10 +111,10 @@ bool parser_enters_through(const struct parser *p, const struct frame *f,
 {
 	if (la->entered == PUGMARK_NONE || !la->cfa)
 		return false;
-	const struct plan_node *n = node_at(p, f->module, f->node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	if (f->foreign_target && !la->foreign && !la->jumped_back && la->e->module == f->module)
 		return false;
-	if (n->flags & NODE_TAIL)
+	if (n->flags & PUGMARK_NODE_TAIL)
 		return (!f->cfa || f->cfa == la->cfa) && (!f->ret || !la->ret || f->ret == la->ret);
 	if (la->from != f->module || la->origin != f->node)
 		return false;
@@ -151,10 +151,10 @@ static bool shows_first(const struct parser *p, uint16_t module, uint32_t decisi
 	*ends = false;
 	if (decision == PUGMARK_NONE)
 		return true;
-	const struct plan_decision *d = &plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
 	for (uint32_t i = d->first; i < d->first + d->n; i++) {
-		const struct plan_node *n = node_at(p, module, plan->alternatives[i]);
-		bool end = n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN;
+		const struct pugmark_plan_node *n = node_at(p, module, plan->alternatives[i]);
+		bool end = n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN;
 		if (n->site == PUGMARK_NONE && !end)
 			return false;
 		*ends |= n->site == PUGMARK_NONE;
@@ -169,11 +169,11 @@ bool parser_call_is_last(const struct parser *p, uint32_t n)
 		return false;
 	for (uint32_t i = p->n; ends; i--) {
 		const struct frame *f = &p->stack[i - 1];
-		const struct plan_node *call = node_at(p, f->module, f->node);
-		if (call->flags & NODE_NORETURN)
+		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & PUGMARK_NODE_NORETURN)
 			return true;
-		bool tail = call->flags & NODE_TAIL;
-		if (parser_unsure_call(p, f) || call->flags & NODE_UNTOLD ||
+		bool tail = call->flags & PUGMARK_NODE_TAIL;
+		if (parser_unsure_call(p, f) || call->flags & PUGMARK_NODE_UNTOLD ||
 		    (!tail && !shows_first(p, f->module, call->next, &ends)))
 			return false;
 		if (ends && (i <= n || f->boundary != BELOW_CALL))
@@ -196,13 +196,13 @@ static bool find_below(struct parser *p, const struct lookahead *la, uint32_t op
 		bool here = i < open && i >= lo;
 		*level = i;
 		if (position == AT_CALL) {
-			const struct plan_node *n = node_at(p, f->module, f->node);
+			const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 			*alt = PUGMARK_NONE;
 			if (here && parser_enters_through(p, f, la))
 				return true;
-			if (n->flags & NODE_NORETURN)
+			if (n->flags & PUGMARK_NODE_NORETURN)
 				return false;
-			if (n->flags & NODE_TAIL)
+			if (n->flags & PUGMARK_NODE_TAIL)
 				continue;
 			decision = n->next;
 		} else if (position != AT_DECISION) {
@@ -247,12 +247,12 @@ static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t a
 					 : nothing_places(f) ||
 						   parser_unsure_decision(p, f->module, decision);
 		if (position == AT_CALL) {
-			const struct plan_node *n = node_at(p, f->module, f->node);
+			const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 			if (behind && wanted && here && parser_enters_through(p, f, la))
 				return true;
-			if (n->flags & NODE_NORETURN)
+			if (n->flags & PUGMARK_NODE_NORETURN)
 				return false;
-			ends = n->flags & NODE_TAIL;
+			ends = n->flags & PUGMARK_NODE_TAIL;
 			decision = n->next;
 			behind = behind || wanted || alt == PUGMARK_NONE;
 			wanted = wanted || (!behind && !ends &&
@@ -281,7 +281,7 @@ static bool only_next(const struct pugmark_plan *plan, uint32_t decision, uint32
 	bool there = false;
 	if (decision == PUGMARK_NONE)
 		return false;
-	const struct plan_decision *d = &plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
 	for (uint32_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t alt = plan->alternatives[i];
 		there |= alt == node;
@@ -304,8 +304,8 @@ static bool may_have_landed(const struct parser *p, const struct lookahead *la, 
 	if (level + 1 < p->n || alt == PUGMARK_NONE || p->stack[level].node ||
 	    parser_position_below(p, level, &decision) != AT_DECISION)
 		return true;
-	const struct plan_node *n = node_at(p, p->stack[level].module, alt);
-	return n->kind != NODE_KIND_LEAF || !only_next(t->plan, decision, alt) ||
+	const struct pugmark_plan_node *n = node_at(p, p->stack[level].module, alt);
+	return n->kind != PUGMARK_NODE_KIND_LEAF || !only_next(t->plan, decision, alt) ||
 	       !only_next(t->plan, n->next, node);
 }
 

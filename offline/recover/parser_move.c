@@ -18,10 +18,10 @@ void parser_announce(struct parser *p)
 	struct frame *f = parser_top(p);
 	if (f->announced)
 		return;
-	const struct plan_node *n = node_at(p, f->module, f->node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	parser_emit_call(p, f->module, n, f->module, PUGMARK_NONE);
 	f->announced = true;
-	set_gone(p, f, n->flags & NODE_TAIL);
+	set_gone(p, f, n->flags & PUGMARK_NODE_TAIL);
 }
 
 static void at_decision(struct parser *p, uint32_t decision)
@@ -57,7 +57,7 @@ void parser_pop(struct parser *p)
 
 static void return_from(struct parser *p)
 {
-	parser_emit_frame(p, TRACE_RET, CAUSE_NONE, parser_top(p));
+	parser_emit_frame(p, PUGMARK_TRACE_RET, PUGMARK_CAUSE_NONE, parser_top(p));
 	parser_pop(p);
 }
 
@@ -66,11 +66,11 @@ static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t 
 			 uint64_t cfa, uint64_t ret)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, node);
 	uint32_t entry = p->plans[to]->funcs[callee].entry;
 	f->node = node;
 	f->call_cfa = 0;
-	if (n->flags & NODE_TAIL) {
+	if (n->flags & PUGMARK_NODE_TAIL) {
 		f->func = callee;
 		f->module = to;
 	} else {
@@ -89,33 +89,34 @@ static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t 
 }
 
 /* Whether @e is the event of node @n of @module. */
-static bool shows(uint16_t module, const struct plan_node *n, const struct witness_event *e)
+static bool shows(uint16_t module, const struct pugmark_plan_node *n,
+		  const struct pugmark_witness_event *e)
 {
 	return e && n->site == e->site && module == e->module;
 }
 
 /* Where the frame lies of what the call @n, in @f, has called: by its height, or else as its event
  * says; 0: not known. */
-static uint64_t callee_cfa(const struct parser *p, const struct frame *f, const struct plan_node *n,
-			   const struct witness_event *e)
+static uint64_t callee_cfa(const struct parser *p, const struct frame *f,
+			   const struct pugmark_plan_node *n, const struct pugmark_witness_event *e)
 {
 	if (n->height != PUGMARK_HEIGHT_UNKNOWN)
 		return f->cfa ? f->cfa - n->height : 0;
 	if (!shows(f->module, n, e))
 		return 0;
-	if (n->flags & NODE_CALLEE_CFA)
+	if (n->flags & PUGMARK_NODE_CALLEE_CFA)
 		return e->cfa;
 	/* a landing pad reads the stack from where the return address will be put below */
-	bool reads = p->plans[f->module]->sites[n->site].capture & CAPTURE_STACK;
+	bool reads = p->plans[f->module]->sites[n->site].capture & PUGMARK_CAPTURE_STACK;
 	return reads && e->stack ? e->stack_addr : 0;
 }
 
-static void follow_call(struct parser *p, uint32_t node, const struct witness_event *e)
+static void follow_call(struct parser *p, uint32_t node, const struct pugmark_witness_event *e)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, node);
 	uint64_t cfa = f->cfa, ret = f->ret;
-	if (!(n->flags & NODE_TAIL)) {
+	if (!(n->flags & PUGMARK_NODE_TAIL)) {
 		cfa = callee_cfa(p, f, n, e);
 		ret = e ? return_address(p, f->module, n) : 0;
 	}
@@ -127,21 +128,21 @@ static void follow_call(struct parser *p, uint32_t node, const struct witness_ev
 void parser_leave_call(struct parser *p)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, f->node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	parser_announce(p);
 	f->announced = false;
-	if (n->flags & NODE_TAIL)
+	if (n->flags & PUGMARK_NODE_TAIL)
 		parser_pop(p);
 	else
 		at_decision(p, n->next);
 }
 
 /* @target: run-time address, where the call's event or that of its jump has read it; else 0. */
-static void follow_unknown(struct parser *p, uint32_t node, const struct witness_event *e,
+static void follow_unknown(struct parser *p, uint32_t node, const struct pugmark_witness_event *e,
 			   uint64_t target)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, node);
 	f->node = node;
 	f->announced = f->foreign_target = false;
 	f->call_cfa = n->height == PUGMARK_HEIGHT_UNKNOWN ? callee_cfa(p, f, n, e) : 0;
@@ -161,23 +162,25 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct witness
 }
 
 /* The target that the event @e of call @n has read, or 0. */
-static uint64_t target_read(const struct parser *p, uint16_t module, const struct plan_node *n,
-			    const struct witness_event *e)
+static uint64_t target_read(const struct parser *p, uint16_t module,
+			    const struct pugmark_plan_node *n,
+			    const struct pugmark_witness_event *e)
 {
-	bool read = shows(module, n, e) && p->plans[module]->sites[n->site].kind == WITNESS_TARGET;
+	bool read = shows(module, n, e) &&
+		    p->plans[module]->sites[n->site].kind == PUGMARK_WITNESS_TARGET;
 	return read ? e->val : 0;
 }
 
 /* Where an indirect jump went. */
-static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct plan_node *n,
-				   uint64_t addr)
+static uint32_t decision_at_target(const struct pugmark_plan *plan,
+				   const struct pugmark_plan_node *n, uint64_t addr)
 {
-	const struct plan_target *t = &plan->targets[n->next];
+	const struct pugmark_plan_target *t = &plan->targets[n->next];
 	uint32_t elsewhere = PUGMARK_NONE;
 	for (uint32_t i = 0; i < n->next_taken; i++) {
 		if (t[i].addr == addr)
 			return t[i].decision;
-		if (t[i].addr == PLAN_TARGET_ELSEWHERE)
+		if (t[i].addr == PUGMARK_PLAN_TARGET_ELSEWHERE)
 			elsewhere = t[i].decision;
 	}
 	return elsewhere;
@@ -185,7 +188,8 @@ static uint32_t decision_at_target(const struct pugmark_plan *plan, const struct
 
 /* The indirect jump @n whose event is @e: where it leaves the function, the event has told where it
  * goes to as well. */
-static void follow_jump(struct parser *p, const struct plan_node *n, const struct witness_event *e)
+static void follow_jump(struct parser *p, const struct pugmark_plan_node *n,
+			const struct pugmark_witness_event *e)
 {
 	const struct pugmark_plan *plan = p->plans[parser_top(p)->module];
 	uint32_t decision = decision_at_target(plan, n, e->val - e->bias);
@@ -193,49 +197,49 @@ static void follow_jump(struct parser *p, const struct plan_node *n, const struc
 	if (decision == PUGMARK_NONE || plan->decisions[decision].n != 1)
 		return;
 	uint32_t node = plan->alternatives[plan->decisions[decision].first];
-	const struct plan_node *leave = &plan->nodes[node];
-	if (leave->kind == NODE_KIND_UNKNOWN && leave->flags & NODE_TAIL &&
+	const struct pugmark_plan_node *leave = &plan->nodes[node];
+	if (leave->kind == PUGMARK_NODE_KIND_UNKNOWN && leave->flags & PUGMARK_NODE_TAIL &&
 	    leave->site == PUGMARK_NONE && leave->addr == plan->sites[n->site].addr)
 		follow_unknown(p, node, NULL, e->val);
 }
 
 /* Goes over @node, whose event (if it has one) has been seen. */
-void parser_pass(struct parser *p, uint32_t node, const struct witness_event *e)
+void parser_pass(struct parser *p, uint32_t node, const struct pugmark_witness_event *e)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, node);
-	if (n->flags & NODE_SHOWS_BLOCK)
+	const struct pugmark_plan_node *n = node_at(p, f->module, node);
+	if (n->flags & PUGMARK_NODE_SHOWS_BLOCK)
 		parser_emit_block(p, f->module, n);
-	if (n->flags & NODE_UNTOLD) {
-		parser_emit_gap(p, CAUSE_UNRESOLVED);
+	if (n->flags & PUGMARK_NODE_UNTOLD) {
+		parser_emit_gap(p, PUGMARK_CAUSE_UNRESOLVED);
 		p->position = LOST;
-		p->gap_cause = CAUSE_UNRESOLVED;
+		p->gap_cause = PUGMARK_CAUSE_UNRESOLVED;
 		return;
 	}
 	switch (n->kind) {
-	case NODE_KIND_EXIT:
-	case NODE_KIND_RETURN:
+	case PUGMARK_NODE_KIND_EXIT:
+	case PUGMARK_NODE_KIND_RETURN:
 		return_from(p);
 		break;
-	case NODE_KIND_CALL:
+	case PUGMARK_NODE_KIND_CALL:
 		follow_call(p, node, e);
 		break;
-	case NODE_KIND_LEAF:
+	case PUGMARK_NODE_KIND_LEAF:
 		parser_emit_call(p, f->module, n, f->module, PUGMARK_NONE);
 		f->node = node;
 		f->call_cfa = 0;
-		if (n->flags & NODE_TAIL)
+		if (n->flags & PUGMARK_NODE_TAIL)
 			parser_pop(p);
 		else
 			at_decision(p, n->next);
 		break;
-	case NODE_KIND_UNKNOWN:
+	case PUGMARK_NODE_KIND_UNKNOWN:
 		follow_unknown(p, node, e, target_read(p, f->module, n, e));
 		break;
-	case NODE_KIND_BRANCH:
+	case PUGMARK_NODE_KIND_BRANCH:
 		at_decision(p, e->val ? n->next_taken : n->next);
 		break;
-	case NODE_KIND_TARGET:
+	case PUGMARK_NODE_KIND_TARGET:
 		follow_jump(p, n, e);
 		break;
 	default:
@@ -244,15 +248,15 @@ void parser_pass(struct parser *p, uint32_t node, const struct witness_event *e)
 }
 
 /* The event of @node in its own frame: the frame's CFA is known from now on. */
-void parser_take_event(struct parser *p, uint32_t node, const struct witness_event *e)
+void parser_take_event(struct parser *p, uint32_t node, const struct pugmark_witness_event *e)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, node);
-	const struct plan_site *site = &p->plans[f->module]->sites[e->site];
+	const struct pugmark_plan_node *n = node_at(p, f->module, node);
+	const struct pugmark_plan_site *site = &p->plans[f->module]->sites[e->site];
 	set_gone(p, f, false);
-	if (site->cfa_reg != CFA_UNKNOWN && !(n->flags & NODE_CALLEE_CFA))
+	if (site->cfa_reg != PUGMARK_CFA_UNKNOWN && !(n->flags & PUGMARK_NODE_CALLEE_CFA))
 		f->cfa = e->cfa;
-	if (site->capture & CAPTURE_RET && e->ret)
+	if (site->capture & PUGMARK_CAPTURE_RET && e->ret)
 		f->ret = e->ret;
 	if (e->n_values)
 		parser_emit_values(p, site, e);
@@ -289,7 +293,7 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 	};
 	if (boundary == BELOW_HANDLER)
 		interrupt(p);
-	parser_emit_frame(p, TRACE_ENTER, cause, &f);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, cause, &f);
 	parser_push(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
@@ -297,22 +301,22 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 /* Whether the call @n of @module, through a register or by name, can be one of @func of module @to
  * itself. A library that jumps to a callback as its last step looks just like it, and so does a
  * function that is not traced. */
-static bool may_call(const struct parser *p, uint16_t module, const struct plan_node *n,
+static bool may_call(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
 		     uint16_t to, uint32_t func)
 {
 	if (!n->import && n->callee == PUGMARK_NONE)
 		return true;
 	if (module == to)
-		return n->callee == func || n->flags & NODE_IFUNC;
-	return n->import && p->plans[to]->funcs[func].flags & PLAN_FUNC_EXPORTED;
+		return n->callee == func || n->flags & PUGMARK_NODE_IFUNC;
+	return n->import && p->plans[to]->funcs[func].flags & PUGMARK_PLAN_FUNC_EXPORTED;
 }
 
 void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, f->node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	uint64_t cfa = f->call_cfa, ret = return_address(p, f->module, n);
-	if (n->flags & NODE_TAIL)
+	if (n->flags & PUGMARK_NODE_TAIL)
 		cfa = f->cfa;
 	else if (!cfa && f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN)
 		cfa = f->cfa - n->height;
@@ -322,24 +326,24 @@ void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
 		enter_callee(p, f->node, module, func, cfa, ret);
 		return;
 	}
-	struct witness_event entry = {.module = module, .cfa = cfa, .ret = ret};
+	struct pugmark_witness_event entry = {.module = module, .cfa = cfa, .ret = ret};
 	struct lookahead la = {.e = &entry, .entered = func, .own_cfa = cfa != 0};
-	if (n->flags & NODE_TAIL)
+	if (n->flags & PUGMARK_NODE_TAIL)
 		entry.ret = f->ret;
 	parser_announce(p);
-	parser_enter(p, &la, BELOW_CALLBACK, CAUSE_CALLBACK);
+	parser_enter(p, &la, BELOW_CALLBACK, PUGMARK_CAUSE_CALLBACK);
 }
 
 /* The event came through the call that the topmost frame is in. */
 void parser_enter_by_call(struct parser *p, const struct lookahead *la)
 {
 	struct frame *f = parser_top(p);
-	const struct plan_node *n = node_at(p, f->module, f->node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	/* A call of which it is known that it left the module was not one of this function. */
 	if (la->foreign || f->announced || (la->jumped_back && f->foreign_target) ||
 	    !may_call(p, f->module, n, la->e->module, la->entered)) {
 		parser_announce(p);
-		parser_enter(p, la, BELOW_CALLBACK, CAUSE_CALLBACK);
+		parser_enter(p, la, BELOW_CALLBACK, PUGMARK_CAUSE_CALLBACK);
 		return;
 	}
 	parser_emit_call(p, f->module, n, la->e->module, la->entered);

@@ -16,7 +16,8 @@
 bool parser_in_noreturn(const struct parser *p, const struct frame *f, uint8_t position)
 {
 	if (position == AT_CALL)
-		return node_at(p, f->module, f->node)->flags & (NODE_NORETURN | NODE_SWITCHES);
+		return node_at(p, f->module, f->node)->flags &
+		       (PUGMARK_NODE_NORETURN | PUGMARK_NODE_SWITCHES);
 	if (position != AT_DECISION || f->decision == PUGMARK_NONE)
 		return position == AT_DECISION;
 	return !p->plans[f->module]->decisions[f->decision].n; /* it is what leaves for good */
@@ -35,7 +36,7 @@ static void unwind_to(struct parser *p, uint32_t n, bool sure)
 	sure = sure &&
 	       (parser_in_noreturn(p, parser_top(p), p->position) || parser_call_is_last(p, n));
 	if (!sure) {
-		parser_emit_gap(p, CAUSE_UNWIND);
+		parser_emit_gap(p, PUGMARK_CAUSE_UNWIND);
 		parser_drop_frames(p, n);
 		return;
 	}
@@ -43,7 +44,8 @@ static void unwind_to(struct parser *p, uint32_t n, bool sure)
 		parser_announce(p);
 	while (p->n > n) {
 		if (!parser_top(p)->gone)
-			parser_emit_frame(p, TRACE_UNWIND, CAUSE_NONE, parser_top(p));
+			parser_emit_frame(p, PUGMARK_TRACE_UNWIND, PUGMARK_CAUSE_NONE,
+					  parser_top(p));
 		parser_drop_frames(p, p->n - 1);
 	}
 	if (n)
@@ -51,12 +53,12 @@ static void unwind_to(struct parser *p, uint32_t n, bool sure)
 }
 
 /* Opens the frames between open frame @level and the event's, which the calls in @links made. */
-static void open_frames(struct parser *p, const struct witness_event *e, uint32_t func,
+static void open_frames(struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 			const struct stack_link *links, int n)
 {
 	for (int i = n; i-- > 0;) {
 		struct frame *f = parser_top(p);
-		const struct plan_node *call = node_at(p, links[i].module, links[i].call);
+		const struct pugmark_plan_node *call = node_at(p, links[i].module, links[i].call);
 		f->module = links[i].module;
 		f->func = call->func; /* it may have got there by a jump that showed nothing */
 		f->node = links[i].call;
@@ -74,21 +76,21 @@ static void open_frames(struct parser *p, const struct witness_event *e, uint32_
 bool parser_can_unwind(const struct parser *p, const struct lookahead *la)
 {
 	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site), level;
-	const struct plan_node *n = node_at(p, la->e->module, node);
+	const struct pugmark_plan_node *n = node_at(p, la->e->module, node);
 	struct stack_link links[LINKS_MAX];
-	return n->flags & NODE_ROOT && la->own_cfa &&
+	return n->flags & PUGMARK_NODE_ROOT && la->own_cfa &&
 	       stack_chain(p, la->e, n->func, links, LINKS_MAX, &level) >= 0;
 }
 
 /* A landing pad or second return of setjmp: the frame that survived, the rest is unwound. */
 bool parser_try_unwinding(struct parser *p, const struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	const struct plan_node *n = node_at(p, e->module, node);
+	const struct pugmark_plan_node *n = node_at(p, e->module, node);
 	struct stack_link links[LINKS_MAX];
 	uint32_t level;
-	if (!(n->flags & NODE_ROOT) || !la->own_cfa)
+	if (!(n->flags & PUGMARK_NODE_ROOT) || !la->own_cfa)
 		return false;
 	int count = stack_chain(p, e, n->func, links, LINKS_MAX, &level);
 	if (count < 0)
@@ -103,9 +105,9 @@ bool parser_try_unwinding(struct parser *p, const struct lookahead *la)
  * leads from it to one that is, or in a new one on top of those that may still be open. */
 void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	const struct plan_node *n = node_at(p, e->module, node);
+	const struct pugmark_plan_node *n = node_at(p, e->module, node);
 	struct stack_link links[LINKS_MAX];
 	uint32_t level;
 	int count = la->own_cfa ? stack_chain(p, e, n->func, links, LINKS_MAX, &level) : -1;
@@ -133,7 +135,7 @@ void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 static bool calls_out(const struct parser *p, const struct lookahead *la)
 {
 	return la->origin != PUGMARK_NONE &&
-	       node_at(p, la->from, la->origin)->kind == NODE_KIND_UNKNOWN;
+	       node_at(p, la->from, la->origin)->kind == PUGMARK_NODE_KIND_UNKNOWN;
 }
 
 uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
@@ -143,11 +145,11 @@ uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
 		uint32_t i = open - 1, decision;
 		uint8_t position = parser_position_below(p, i, &decision);
 		if (position == AT_CALL) {
-			const struct plan_node *node =
+			const struct pugmark_plan_node *node =
 				node_at(p, p->stack[i].module, p->stack[i].node);
-			if (node->flags & NODE_NORETURN)
+			if (node->flags & PUGMARK_NODE_NORETURN)
 				break;
-			if (node->flags & NODE_TAIL)
+			if (node->flags & PUGMARK_NODE_TAIL)
 				continue;
 			decision = node->next;
 		} else if (position != AT_DECISION) {
@@ -239,10 +241,10 @@ static bool only_open_call(struct parser *p, uint32_t n)
 		return false;
 	for (uint32_t i = n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
-		const struct plan_node *call = node_at(p, f->module, f->node);
-		if (call->flags & NODE_NORETURN)
+		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & PUGMARK_NODE_NORETURN)
 			return true;
-		if (!(call->flags & NODE_TAIL)) {
+		if (!(call->flags & PUGMARK_NODE_TAIL)) {
 			const struct decision_table *t =
 				call->next == PUGMARK_NONE
 					? NULL
@@ -263,8 +265,8 @@ static bool enter_by_open_call(struct parser *p, struct lookahead *la, uint32_t 
 {
 	parser_end_frames(p, n);
 	const struct frame *f = parser_top(p);
-	const struct plan_node *call = node_at(p, f->module, f->node);
-	bool tail = call->flags & NODE_TAIL;
+	const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+	bool tail = call->flags & PUGMARK_NODE_TAIL;
 	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
 	la->from = f->module;
 	la->origin = f->node;
@@ -291,12 +293,12 @@ static bool ends_by_jump(struct parser *p, const struct lookahead *la, uint32_t 
 					   : parser_alternative(p, &f, decision, la, &empty);
 		if (node == PUGMARK_NONE || (position == AT_DECISION && node != empty))
 			return false;
-		const struct plan_node *n = node_at(p, f.module, node);
-		bool tail = n->flags & NODE_TAIL;
-		if (tail && n->kind != NODE_KIND_CALL)
-			return n->kind == NODE_KIND_UNKNOWN;
-		if (n->kind == NODE_KIND_EXIT || n->kind == NODE_KIND_RETURN ||
-		    n->flags & (NODE_UNTOLD | NODE_NORETURN))
+		const struct pugmark_plan_node *n = node_at(p, f.module, node);
+		bool tail = n->flags & PUGMARK_NODE_TAIL;
+		if (tail && n->kind != PUGMARK_NODE_KIND_CALL)
+			return n->kind == PUGMARK_NODE_KIND_UNKNOWN;
+		if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
+		    n->flags & (PUGMARK_NODE_UNTOLD | PUGMARK_NODE_NORETURN))
 			return false;
 		position = AT_DECISION;
 		decision = tail ? p->plans[f.module]->funcs[n->callee].entry : n->next;
@@ -327,7 +329,7 @@ static bool enter_by_chain(struct parser *p, struct lookahead *la, const struct 
 /* Whether the stack shows every call of ours that the open frame @i may be in. Where it is that far
  * up that only addresses of the event's module are kept of it, these are the calls; what cannot
  * have ended in silence is not taken to have by that. */
-static bool shows_calls(struct parser *p, const struct witness_event *e, uint32_t i)
+static bool shows_calls(struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
 	const bool *hides = p->tables[f->module]->hides_frames;
@@ -374,22 +376,23 @@ void parser_enter_root(struct parser *p, const struct lookahead *la)
 	if (!can_end(p, 0))
 		unwind_to(p, 0, true);
 	parser_end_frames(p, 0);
-	parser_enter(p, la, BELOW_ROOT, CAUSE_THREAD);
+	parser_enter(p, la, BELOW_ROOT, PUGMARK_CAUSE_THREAD);
 }
 
 /* Whether a call of the function of @node can have been made in silence right before @node. */
 static bool follows_silent_call(const struct parser *p, uint16_t module, uint32_t node)
 {
 	const struct pugmark_plan *plan = p->plans[module];
-	const struct plan_func *func = &plan->funcs[plan->nodes[node].func];
+	const struct pugmark_plan_func *func = &plan->funcs[plan->nodes[node].func];
 	for (uint32_t i = func->node; i < func->node + func->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[i];
-		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-			    n->kind == NODE_KIND_LEAF;
-		if (!call || n->site != PUGMARK_NONE || n->flags & NODE_TAIL ||
+		const struct pugmark_plan_node *n = &plan->nodes[i];
+		bool call = n->kind == PUGMARK_NODE_KIND_CALL ||
+			    n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+			    n->kind == PUGMARK_NODE_KIND_LEAF;
+		if (!call || n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_TAIL ||
 		    n->next == PUGMARK_NONE)
 			continue;
-		const struct plan_decision *d = &plan->decisions[n->next];
+		const struct pugmark_plan_decision *d = &plan->decisions[n->next];
 		for (uint32_t k = d->first; k < d->first + d->n; k++)
 			if (plan->alternatives[k] == node)
 				return true;
@@ -402,15 +405,15 @@ static bool follows_silent_call(const struct parser *p, uint16_t module, uint32_
  * It does so at the event, or at the call that the event came by. */
 bool parser_begin_thread(struct parser *p, struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	bool own = la->entered == PUGMARK_NONE;
 	uint16_t module = own ? e->module : la->from;
 	uint32_t node = own ? parse_tables_node_of(p->tables[module], e->site) : la->origin;
 	if (p->n || p->position != OUTSIDE || node == PUGMARK_NONE || !node || la->foreign)
 		return false;
-	const struct plan_node *n = node_at(p, module, node);
-	if (n->kind == NODE_KIND_OPAQUE ||
-	    (!own && (n->site != PUGMARK_NONE || n->flags & NODE_TAIL)) ||
+	const struct pugmark_plan_node *n = node_at(p, module, node);
+	if (n->kind == PUGMARK_NODE_KIND_OPAQUE ||
+	    (!own && (n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_TAIL)) ||
 	    follows_silent_call(p, module, node))
 		return false;
 	bool known = !own && la->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
@@ -422,7 +425,7 @@ bool parser_begin_thread(struct parser *p, struct lookahead *la)
 					    : 0,
 		.boundary = BELOW_ROOT,
 	};
-	parser_emit_frame(p, TRACE_ENTER, CAUSE_THREAD, &f);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_THREAD, &f);
 	parser_push(p, f);
 	if (own) {
 		parser_take_event(p, node, e);
@@ -442,13 +445,13 @@ void parser_enter_foreign(struct parser *p, struct lookahead *la, uint32_t live)
 	}
 	uint32_t open = parser_can_end_down_to(p, live);
 	parser_end_frames(p, open);
-	parser_emit_gap(p, CAUSE_STACK);
+	parser_emit_gap(p, PUGMARK_CAUSE_STACK);
 	if (open > live) {
 		parser_drop_frames(p, live);
 		p->position = LOST;
-		p->gap_cause = CAUSE_STACK;
+		p->gap_cause = PUGMARK_CAUSE_STACK;
 	}
-	parser_enter(p, la, BELOW_HANDLER, CAUSE_CALLBACK);
+	parser_enter(p, la, BELOW_HANDLER, PUGMARK_CAUSE_CALLBACK);
 }
 
 /* Whether the event is of a program's very first function, which has no return address: what
@@ -463,21 +466,22 @@ uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)
 	if (p->position == LOST)
 		return p->gap_cause;
 	if (!p->n)
-		return p->gaps ? CAUSE_MODEL : CAUSE_ATTACH;
+		return p->gaps ? PUGMARK_CAUSE_MODEL : PUGMARK_CAUSE_ATTACH;
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		if (f->boundary == BELOW_CALL)
 			continue;
 		bool above = !la->own_cfa || !f->cfa || la->e->cfa > f->cfa;
-		return f->boundary == BELOW_GAP && above && can_end(p, i) ? f->hidden : CAUSE_MODEL;
+		return f->boundary == BELOW_GAP && above && can_end(p, i) ? f->hidden
+									  : PUGMARK_CAUSE_MODEL;
 	}
-	return CAUSE_MODEL;
+	return PUGMARK_CAUSE_MODEL;
 }
 
 /* The first event after attaching, in the frame that the stack has told. */
 bool parser_begin_attached(struct parser *p, const struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
 	uint64_t cfa = p->attach_cfa;
 	if (!cfa || p->lost || (la->own_cfa && e->cfa != cfa))
@@ -488,9 +492,9 @@ bool parser_begin_attached(struct parser *p, const struct lookahead *la)
 		.cfa = cfa,
 		.ret = p->attach_ret,
 		.boundary = p->attach_boundary,
-		.hidden = CAUSE_ATTACH,
+		.hidden = PUGMARK_CAUSE_ATTACH,
 	};
-	parser_emit_frame(p, TRACE_ENTER, CAUSE_ATTACH, &f);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
 	parser_push(p, f);
 	parser_take_event(p, node, e);
 	return true;

@@ -62,12 +62,13 @@ struct shortcut_frame {
 	bool keeps_ret; /* it is as it was */
 } IN_A_LINE;
 _Static_assert(sizeof(struct shortcut) == LINE && sizeof(struct shortcut_frame) == LINE &&
-		       sizeof(struct trace_event) == LINE,
+		       sizeof(struct pugmark_trace_event) == LINE,
 	       "more than a line of the cache is read for each");
 
 struct shortcuts {
 	struct shortcut slots[SHORTCUTS];
-	struct trace_event events[KEPT_MAX]; /* without times; depths from the deciding frame's */
+	struct pugmark_trace_event
+		events[KEPT_MAX]; /* without times; depths from the deciding frame's */
 	struct shortcut_frame frames[KEPT_MAX];
 	uint32_t n_events, n_frames;
 	struct shortcut *last; /* that was taken */
@@ -100,7 +101,7 @@ void parser_forget_shortcuts(struct parser *p)
 }
 
 static inline struct key key_of(const struct frame *f, uint32_t decision,
-				const struct witness_event *e)
+				const struct pugmark_witness_event *e)
 {
 	uint64_t state = KEY_USED | (f->cfa ? KEY_CFA_KNOWN : 0) | (f->ret ? 0 : KEY_RET_UNKNOWN) |
 			 (f->ret == e->ret ? KEY_RET_SAME : 0);
@@ -158,26 +159,26 @@ static inline struct shortcut *look_up_next(struct shortcuts *all, const struct 
 }
 
 /* Whether nothing else of the event matters. */
-static inline bool is_plain(const struct parser *p, const struct witness_event *e)
+static inline bool is_plain(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	if (p->doubted || p->stack[p->n - 1].doubtful || e->stack || e->n_values ||
-	    e->flags & EVENT_FROM_SIGNAL)
+	    e->flags & PUGMARK_EVENT_FROM_SIGNAL)
 		return false;
 	const struct pugmark_plan *plan = p->plans[e->module];
-	return !(e->flags & EVENT_HAS_TARGET) ||
-	       (e->site < plan->n_sites && plan->sites[e->site].kind == WITNESS_TARGET);
+	return !(e->flags & PUGMARK_EVENT_HAS_TARGET) ||
+	       (e->site < plan->n_sites && plan->sites[e->site].kind == PUGMARK_WITNESS_TARGET);
 }
 
 /* ---- taking one ---- */
 
 static inline bool report(struct parser *p, const struct shortcut *s)
 {
-	const struct trace_event *from = &p->shortcuts->events[s->event];
-	struct trace_event *to = parser_reserve(p, s->n_events);
+	const struct pugmark_trace_event *from = &p->shortcuts->events[s->event];
+	struct pugmark_trace_event *to = parser_reserve(p, s->n_events);
 	uint32_t depth = p->n - p->gone;
 	if (!to)
 		return false;
-	for (const struct trace_event *end = from + s->n_events; from < end; from++, to++) {
+	for (const struct pugmark_trace_event *end = from + s->n_events; from < end; from++, to++) {
 		*to = *from;
 		to->from_ns = p->from_ns;
 		to->to_ns = p->now_ns;
@@ -194,7 +195,8 @@ static inline void place(struct frame *f, const struct shortcut_frame *from, uin
 	f->call_cfa = from->frame.call_cfa + (from->call_cfa_known ? cfa : 0);
 }
 
-static void go_to_event(struct parser *p, const struct shortcut *s, const struct witness_event *e)
+static void go_to_event(struct parser *p, const struct shortcut *s,
+			const struct pugmark_witness_event *e)
 {
 	const struct shortcut_frame *from = &p->shortcuts->frames[s->frame];
 	struct frame *f = parser_top(p);
@@ -214,7 +216,7 @@ static void go_to_event(struct parser *p, const struct shortcut *s, const struct
 	p->position = s->position;
 }
 
-bool parser_shortcut(struct parser *p, const struct witness_event *e)
+bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct shortcut *s, *past[PAST_MAX];
 	uint32_t n = 0, decision = parser_top(p)->decision;
@@ -246,7 +248,7 @@ bool parser_shortcut(struct parser *p, const struct witness_event *e)
 	return true;
 }
 
-bool parser_shortcut_here(struct parser *p, const struct witness_event *e)
+bool parser_shortcut_here(struct parser *p, const struct pugmark_witness_event *e)
 {
 	const struct frame *f = parser_top(p);
 	if (f->gone || f->module != e->module || !is_plain(p, e))
@@ -286,7 +288,7 @@ static void keep_events(struct parser *p, const struct shortcut_start *start)
 	struct shortcuts *s = p->shortcuts;
 	uint32_t depth = start->n - start->gone;
 	for (uint32_t i = start->n_out; i < p->n_out; i++) {
-		struct trace_event *to = &s->events[s->n_events++];
+		struct pugmark_trace_event *to = &s->events[s->n_events++];
 		*to = p->out[i];
 		to->depth -= depth;
 		to->lost = 0;

@@ -9,7 +9,7 @@
 static void enter(struct parser *p, const struct lookahead *la, enum settled settled, uint64_t sp)
 {
 	uint8_t boundary = p->n ? BELOW_HANDLER : BELOW_ROOT;
-	parser_enter(p, la, boundary, CAUSE_SIGNAL);
+	parser_enter(p, la, boundary, PUGMARK_CAUSE_SIGNAL);
 	if (boundary == BELOW_ROOT || p->failed)
 		return;
 	struct interruption *h = &p->handlers[p->n_handlers - 1];
@@ -22,12 +22,12 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
 
 /* Of what a handler at @sp interrupts it is not known how far it came: what ran before it is not
  * reported, nor taken for something that ran after it. */
-static void lose_place(struct parser *p, const struct witness_event *e, uint64_t sp)
+static void lose_place(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp)
 {
 	uint32_t live = stack_frames_above(p, e, sp ? sp : e->cfa);
 	if (p->position != LOST) {
-		parser_emit_gap(p, CAUSE_STACK);
-		p->gap_cause = CAUSE_STACK;
+		parser_emit_gap(p, PUGMARK_CAUSE_STACK);
+		p->gap_cause = PUGMARK_CAUSE_STACK;
 	}
 	parser_drop_frames(p, live);
 	p->position = live ? LOST : OUTSIDE;
@@ -50,7 +50,7 @@ void parser_enter_handler(struct parser *p, const struct lookahead *la, uint64_t
  * handler, which may have called another one before. */
 static bool may_come_from(struct parser *p, const struct lookahead *la, struct foreign_handler *by)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
 	*by = p->foreign;
 	if (h && h->since_ns >= by->since_ns && h->foreign)
@@ -60,7 +60,7 @@ static bool may_come_from(struct parser *p, const struct lookahead *la, struct f
 	if (!by->settled || !by->sp || !la->own_cfa || p->position == LOST)
 		return false;
 	uint64_t sp, ip, bp;
-	bool jumped = e->flags & EVENT_FROM_SIGNAL || stack_signal(e, &sp, &ip, &bp);
+	bool jumped = e->flags & PUGMARK_EVENT_FROM_SIGNAL || stack_signal(e, &sp, &ip, &bp);
 	if (jumped ? !stack_signal(e, &sp, &ip, &bp) || sp != by->sp || ip != by->ip
 		   : !stack_handler_runs(e, by->sp, by->ip))
 		return false;
@@ -94,7 +94,7 @@ bool parser_enter_from_handler(struct parser *p, const struct lookahead *la)
 
 bool parser_enter_injected(struct parser *p, struct lookahead *la)
 {
-	const struct witness_event *e = la->e;
+	const struct pugmark_witness_event *e = la->e;
 	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
 	enum settled settled = SETTLED;
 	struct place at;
@@ -116,7 +116,7 @@ bool parser_enter_injected(struct parser *p, struct lookahead *la)
 	return true;
 }
 
-void parser_signal(struct parser *p, const struct witness_event *e)
+void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 {
 	if (e->val)
 		p->foreign.sp = 0;
@@ -132,7 +132,7 @@ void parser_signal(struct parser *p, const struct witness_event *e)
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
 	p->placed = settled != UNSETTLED;
-	struct witness_event entry = {.kind = EVENT_SIGNAL, .time_ns = e->time_ns};
+	struct pugmark_witness_event entry = {.kind = PUGMARK_EVENT_SIGNAL, .time_ns = e->time_ns};
 	uint32_t func = e->val ? parser_function_at(p, e->val, &entry.module) : PUGMARK_NONE;
 	p->unplaced = !settled && !e->val;
 	if (func == PUGMARK_NONE && e->val)
@@ -163,10 +163,11 @@ void parser_signal(struct parser *p, const struct witness_event *e)
 	}
 }
 
-void parser_release_held(struct parser *p, const struct witness_event *next)
+void parser_release_held(struct parser *p, const struct pugmark_witness_event *next)
 {
 	p->holds = false;
-	if (next->kind != EVENT_SIGNAL || next->cfa != p->held_sp || next->ret != p->held_ip) {
+	if (next->kind != PUGMARK_EVENT_SIGNAL || next->cfa != p->held_sp ||
+	    next->ret != p->held_ip) {
 		parser_emit(p, &p->held);
 		return;
 	}
@@ -174,8 +175,8 @@ void parser_release_held(struct parser *p, const struct witness_event *next)
 	p->position = p->n ? parser_top(p)->position : OUTSIDE;
 }
 
-void parser_handlers_bound(const struct parser *p, const struct witness_event *e, uint32_t *lo,
-			   uint32_t *hi)
+void parser_handlers_bound(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint32_t *lo, uint32_t *hi)
 {
 	for (uint32_t i = p->n_handlers; i-- > 0;) {
 		const struct interruption *h = &p->handlers[i];

@@ -32,10 +32,10 @@ struct frame {
 	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
 	uint32_t decision; /* where to go on: for the top frame, or after a handler */
 	uint16_t module;
-	uint8_t position;    /* enum position: where the frame was when a handler came */
-	uint8_t boundary;    /* enum boundary */
-	uint8_t hidden;	     /* BELOW_GAP: why what is above is not known (enum trace_cause) */
-	bool announced;	     /* AT_CALL: the call has been reported already */
+	uint8_t position; /* enum position: where the frame was when a handler came */
+	uint8_t boundary; /* enum boundary */
+	uint8_t hidden;	  /* BELOW_GAP: why what is above is not known (enum pugmark_trace_cause) */
+	bool announced;	  /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
 	bool doubtful;	     /* below it is a call of which its end cannot be told */
@@ -99,7 +99,7 @@ struct parser {
 	struct move *moves;		   /* MOVES of them, by a hash of decision and site */
 	struct shortcuts *shortcuts;	   /* of parser_shortcut.c */
 	uint32_t lowest;		   /* fewest frames since a shortcut was begun */
-	struct trace_event *out;	   /* what the last event decided */
+	struct pugmark_trace_event *out;   /* what the last event decided */
 	uint32_t n_out, cap_out;
 	struct frame *stack;
 	uint32_t n, cap;
@@ -108,10 +108,11 @@ struct parser {
 	uint32_t n_handlers, cap_handlers;
 	struct context *contexts; /* heap: the stacks that the thread has left, the last one last */
 	uint32_t n_contexts, cap_contexts;
-	uint32_t context;	 /* the number of that which it is on; 0: the one it began on */
-	uint32_t last_context;	 /* the highest number given */
-	uint64_t context_ret;	 /* where the first function of one returns to; 0: not known */
-	struct trace_event held; /* the entry of a handler, until it is known to have happened */
+	uint32_t context;      /* the number of that which it is on; 0: the one it began on */
+	uint32_t last_context; /* the highest number given */
+	uint64_t context_ret;  /* where the first function of one returns to; 0: not known */
+	struct pugmark_trace_event
+		held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
 	bool holds;
 	struct foreign_handler foreign; /* the last one */
@@ -121,8 +122,9 @@ struct parser {
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
 	uint64_t now_ns;
 	uint64_t lost, gaps;
-	uint64_t attach_cfa, attach_ret; /* right after EVENT_ATTACH: of the next event's frame; or
-					    0 */
+	uint64_t attach_cfa,
+		attach_ret; /* right after PUGMARK_EVENT_ATTACH: of the next event's frame; or
+			       0 */
 	uint8_t attach_boundary;
 	bool paused;   /* what is probed is being changed: a gap is due */
 	bool begun;    /* it has had a witness event */
@@ -136,7 +138,7 @@ struct parser {
 
 /* An event, and for the entry of a function where it was entered from. */
 struct lookahead {
-	const struct witness_event *e;
+	const struct pugmark_witness_event *e;
 	uint32_t entered; /* the function whose entry it is, or PUGMARK_NONE */
 	uint32_t origin;  /* the call node that led there, or PUGMARK_NONE */
 	uint16_t from;	  /* the module of that node: it need not be the event's */
@@ -148,8 +150,8 @@ struct lookahead {
 	uint64_t ret;	  /* where that frame returns to; 0: not known */
 };
 
-static inline const struct plan_node *node_at(const struct parser *p, uint16_t module,
-					      uint32_t node)
+static inline const struct pugmark_plan_node *node_at(const struct parser *p, uint16_t module,
+						      uint32_t node)
 {
 	return &p->plans[module]->nodes[node];
 }
@@ -181,7 +183,7 @@ static inline bool parser_unsure_decision(const struct parser *p, uint16_t modul
 
 /* Where the call @n of @module returns to in memory; 0: not known. */
 static inline uint64_t return_address(const struct parser *p, uint16_t module,
-				      const struct plan_node *n)
+				      const struct pugmark_plan_node *n)
 {
 	uint64_t bias;
 	return module_bias(p, module, &bias) ? bias + n->addr + n->call_len : 0;
@@ -223,22 +225,22 @@ void parser_drop_frames(struct parser *parser, uint32_t n);
 /* Room for @n more events to report; false where memory is out. */
 bool parser_grow_out(struct parser *parser, uint32_t n);
 /* The place of @n more events; NULL where memory is out. The caller counts them. */
-static inline struct trace_event *parser_reserve(struct parser *p, uint32_t n)
+static inline struct pugmark_trace_event *parser_reserve(struct parser *p, uint32_t n)
 {
 	return p->cap_out - p->n_out >= n || parser_grow_out(p, n) ? p->out + p->n_out : NULL;
 }
 
 /* Reports an event that is complete. */
-void parser_emit(struct parser *parser, const struct trace_event *event);
+void parser_emit(struct parser *parser, const struct pugmark_trace_event *event);
 void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
 /* The call @n of @module has led to @callee of module @to; PUGMARK_NONE: out of the traced ones. */
-void parser_emit_call(struct parser *parser, uint16_t module, const struct plan_node *n,
+void parser_emit_call(struct parser *parser, uint16_t module, const struct pugmark_plan_node *n,
 		      uint16_t to, uint32_t callee);
 /* The block that @n shows. */
-void parser_emit_block(struct parser *parser, uint16_t module, const struct plan_node *n);
+void parser_emit_block(struct parser *parser, uint16_t module, const struct pugmark_plan_node *n);
 /* What the event's site read for those who look at the trace. */
-void parser_emit_values(struct parser *parser, const struct plan_site *site,
-			const struct witness_event *event);
+void parser_emit_values(struct parser *parser, const struct pugmark_plan_site *site,
+			const struct pugmark_witness_event *event);
 void parser_emit_gap(struct parser *parser, uint8_t cause);
 
 /* ---- of parser_move.c ---- */
@@ -251,9 +253,10 @@ void parser_pop(struct parser *parser);
 void parser_leave_call(struct parser *parser);
 /* Goes over @node of the topmost frame's decision, into its callee, where it has one; in silence
  * (@event NULL), or by the event of it or behind it. */
-void parser_pass(struct parser *parser, uint32_t node, const struct witness_event *event);
+void parser_pass(struct parser *parser, uint32_t node, const struct pugmark_witness_event *event);
 /* The event is of @node of the topmost frame. */
-void parser_take_event(struct parser *parser, uint32_t node, const struct witness_event *event);
+void parser_take_event(struct parser *parser, uint32_t node,
+		       const struct pugmark_witness_event *event);
 /* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
 void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
 		  uint8_t cause);
@@ -281,10 +284,10 @@ bool parser_try_switch(struct parser *parser, const struct lookahead *la);
  * all, or those that a handler has interrupted there which can have ended in silence; 0: it cannot
  * be leaving. */
 uint32_t parser_leaving(struct parser *parser, bool longjmp);
-/* A signal has come (EVENT_SIGNAL), but not on the current stack, by what is known of it: where it
- * came on one that was left, or on a new one in its first function, goes on there, and brings it up
- * to the place. Returns whether it did. */
-bool parser_settle_elsewhere(struct parser *parser, const struct witness_event *event);
+/* A signal has come (PUGMARK_EVENT_SIGNAL), but not on the current stack, by what is known of it:
+ * where it came on one that was left, or on a new one in its first function, goes on there, and
+ * brings it up to the place. Returns whether it did. */
+bool parser_settle_elsewhere(struct parser *parser, const struct pugmark_witness_event *event);
 /* What was left is no more. */
 void parser_forget_contexts(struct parser *parser);
 /* Gives @parser, a copy of @from, stacks of its own. 0 or -ENOMEM. */
@@ -326,9 +329,9 @@ void parser_forget_shortcuts(struct parser *parser);
 /* The topmost frame is AT_DECISION: goes on to the event as it was done from there before, as
  * parser_find() would say, where no handler is open. The event's module is one; its site may be
  * none of that: no shortcut leads there then. */
-bool parser_shortcut(struct parser *parser, const struct witness_event *event);
+bool parser_shortcut(struct parser *parser, const struct pugmark_witness_event *event);
 /* The same, where parser_alternative() has said that the event is of the topmost frame. */
-bool parser_shortcut_here(struct parser *parser, const struct witness_event *event);
+bool parser_shortcut_here(struct parser *parser, const struct pugmark_witness_event *event);
 /* The same in silence, up to the end of the frame, which is the caller's to take off. */
 bool parser_shortcut_to_end(struct parser *parser);
 struct shortcut_start parser_shortcut_start(struct parser *parser);
@@ -349,7 +352,7 @@ bool parser_can_come_below(struct parser *parser, const struct lookahead *la, ui
  * module; PUGMARK_NONE where there is none. @first is looked at before the others. */
 uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_t ret,
 			    uint16_t *module);
-/* The same, or one of a function that is not traced (NODE_KIND_OPAQUE). */
+/* The same, or one of a function that is not traced (PUGMARK_NODE_KIND_OPAQUE). */
 uint32_t parser_return_to(const struct parser *parser, uint16_t first, uint64_t ret,
 			  uint16_t *module);
 /* The function of a traced module at run-time address @addr, and in *@module the module, where that
@@ -359,8 +362,9 @@ uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t
 /* Where a thread is: the plan's point of its instruction pointer. */
 struct place {
 	uint16_t module;
-	uint32_t func, next; /* as in struct plan_point; func NONE: in code that is not traced */
-	uint64_t cfa;	     /* of the function's frame; 0: not known */
+	uint32_t func,
+		next; /* as in struct pugmark_plan_point; func NONE: in code that is not traced */
+	uint64_t cfa; /* of the function's frame; 0: not known */
 };
 
 /* Where run-time address @ip is. Returns false where it is in a module that has no points. */
@@ -401,8 +405,8 @@ bool parser_begin_attached(struct parser *parser, const struct lookahead *la);
 
 /* ---- of parser_signal.c ---- */
 
-/* A signal is delivered (EVENT_SIGNAL). */
-void parser_signal(struct parser *parser, const struct witness_event *event);
+/* A signal is delivered (PUGMARK_EVENT_SIGNAL). */
+void parser_signal(struct parser *parser, const struct pugmark_witness_event *event);
 /* The entry of a handler of whose signal no event has told: it found @sp, @ip and @bp, by its
  * stack;
  * @sp 0: not known. */
@@ -416,10 +420,10 @@ bool parser_enter_from_handler(struct parser *parser, const struct lookahead *la
 bool parser_enter_injected(struct parser *parser, struct lookahead *la);
 /* The entry of a handler that the last event has told of: it happened, unless @next says that its
  * frame could not be made. */
-void parser_release_held(struct parser *parser, const struct witness_event *next);
+void parser_release_held(struct parser *parser, const struct pugmark_witness_event *next);
 /* Which of the open frames the event can be of by the stacks that handlers run on: from *@lo up to
  * *@hi. */
-void parser_handlers_bound(const struct parser *parser, const struct witness_event *event,
+void parser_handlers_bound(const struct parser *parser, const struct pugmark_witness_event *event,
 			   uint32_t *lo, uint32_t *hi);
 
 /* ---- of settle.c ---- */
@@ -430,16 +434,17 @@ enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
 
 /* Where the stack pointer was @sp, the instruction pointer @ip and rbp @bp, as the stack of @event
  * shows: reports the silent calls up to there, and opens those in progress. */
-enum settled parser_settle(struct parser *parser, const struct witness_event *event, uint64_t sp,
-			   uint64_t ip, uint64_t bp);
+enum settled parser_settle(struct parser *parser, const struct pugmark_witness_event *event,
+			   uint64_t sp, uint64_t ip, uint64_t bp);
 
 /* ---- of parser_attach.c ---- */
 
-/* Opens the frames that the stack of an EVENT_ATTACH tells of, and says where the next event's is.
+/* Opens the frames that the stack of an PUGMARK_EVENT_ATTACH tells of, and says where the next
+ * event's is.
  */
-void parser_attach(struct parser *parser, const struct witness_event *event);
-/* A signal has come (EVENT_SIGNAL) right after that: goes on from where it finds the thread.
- * Returns whether it is known how. */
-bool parser_begin_placed(struct parser *parser, const struct witness_event *event);
+void parser_attach(struct parser *parser, const struct pugmark_witness_event *event);
+/* A signal has come (PUGMARK_EVENT_SIGNAL) right after that: goes on from where it finds the
+ * thread. Returns whether it is known how. */
+bool parser_begin_placed(struct parser *parser, const struct pugmark_witness_event *event);
 
 #endif

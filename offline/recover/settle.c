@@ -14,10 +14,10 @@
 bool silent_just_entered(const struct settling *s)
 {
 	const struct pugmark_plan *plan = s->p->plans[s->module];
-	if (s->func == PUGMARK_NONE || !(plan->funcs[s->func].flags & PLAN_FUNC_ENTERED) ||
+	if (s->func == PUGMARK_NONE || !(plan->funcs[s->func].flags & PUGMARK_PLAN_FUNC_ENTERED) ||
 	    plan->funcs[s->func].entry == PUGMARK_NONE)
 		return false;
-	const struct plan_decision *d = &plan->decisions[plan->funcs[s->func].entry];
+	const struct pugmark_plan_decision *d = &plan->decisions[plan->funcs[s->func].entry];
 	return d->n == 1 && plan->alternatives[d->first] == s->next;
 }
 
@@ -36,10 +36,10 @@ static bool inside_unknown(struct settling *s)
 /* In a function of ours, or out of it by a jump, with no call in progress. */
 static bool inside_function(struct settling *s, uint16_t module, struct way from)
 {
-	uint32_t alt, n = s->n_steps, node = POINT_NODE(s->next);
-	enum goal goal = s->next & POINT_AFTER ? GOAL_AFTER : GOAL_NODE;
+	uint32_t alt, n = s->n_steps, node = PUGMARK_POINT_NODE(s->next);
+	enum goal goal = s->next & PUGMARK_POINT_AFTER ? GOAL_AFTER : GOAL_NODE;
 	bool here = s->func != PUGMARK_NONE && module == s->module && s->next != PUGMARK_NONE &&
-		    !(s->next & POINT_PASSED);
+		    !(s->next & PUGMARK_POINT_PASSED);
 	if (here && silent_find_way(s, module, from, goal, node, s->func, &alt))
 		return true;
 	s->n_steps = n;
@@ -53,19 +53,19 @@ static bool before_call(struct settling *s, uint8_t position, uint32_t decision)
 {
 	const struct parser *p = s->p;
 	const struct frame *f = &p->stack[s->level];
-	uint32_t node = POINT_NODE(s->next);
+	uint32_t node = PUGMARK_POINT_NODE(s->next);
 	if (s->n_links || s->func == PUGMARK_NONE || s->next == PUGMARK_NONE ||
-	    !(s->next & POINT_PASSED) || f->node != node || f->module != s->module)
+	    !(s->next & PUGMARK_POINT_PASSED) || f->node != node || f->module != s->module)
 		return false;
-	const struct plan_node *n = node_at(p, s->module, node);
-	if (n->kind == NODE_KIND_UNKNOWN)
+	const struct pugmark_plan_node *n = node_at(p, s->module, node);
+	if (n->kind == PUGMARK_NODE_KIND_UNKNOWN)
 		s->keep = position == AT_CALL && s->level + 1 == p->n;
-	else if (s->level + 1 == p->n && n->flags & NODE_TAIL)
-		s->keep = n->kind == NODE_KIND_CALL && position == AT_DECISION &&
+	else if (s->level + 1 == p->n && n->flags & PUGMARK_NODE_TAIL)
+		s->keep = n->kind == PUGMARK_NODE_KIND_CALL && position == AT_DECISION &&
 			  decision == p->plans[s->module]->funcs[n->callee].entry;
 	else if (s->level + 1 == p->n)
 		s->keep = position == AT_DECISION && decision == n->next;
-	else if (n->kind == NODE_KIND_CALL && s->level + 2 == p->n)
+	else if (n->kind == PUGMARK_NODE_KIND_CALL && s->level + 2 == p->n)
 		s->keep =
 			p->position == AT_DECISION && p->stack[p->n - 1].boundary == BELOW_CALL &&
 			p->stack[p->n - 1].decision == p->plans[s->module]->funcs[n->callee].entry;
@@ -90,7 +90,8 @@ static bool just_ended(const struct settling *s, uint8_t position, uint32_t deci
 {
 	const struct frame *f = &s->p->stack[s->level];
 	const struct stack_link *link = &s->links[0];
-	bool out = s->func == PUGMARK_NONE || (s->next != PUGMARK_NONE && s->next & POINT_PASSED);
+	bool out = s->func == PUGMARK_NONE ||
+		   (s->next != PUGMARK_NONE && s->next & PUGMARK_POINT_PASSED);
 	return s->n_links == 1 && out && position == AT_DECISION && f->module == link->module &&
 	       f->node == link->call && decision == node_at(s->p, f->module, f->node)->next;
 }
@@ -101,14 +102,14 @@ static bool follow_links(struct settling *s, int n, uint16_t module, struct way 
 	const struct parser *p = s->p;
 	while (n-- > 0) {
 		uint32_t call = s->links[n].call, alt;
-		const struct plan_node *c = node_at(p, module, call);
+		const struct pugmark_plan_node *c = node_at(p, module, call);
 		if (s->links[n].module != module || c->site != PUGMARK_NONE ||
 		    !silent_find_way(s, module, from, GOAL_NODE, call, c->func, &alt) ||
 		    !silent_add_step(s, call, true))
 			return false;
-		if (c->kind == NODE_KIND_LEAF)
+		if (c->kind == PUGMARK_NODE_KIND_LEAF)
 			return !n && s->func == PUGMARK_NONE;
-		if (c->kind != NODE_KIND_CALL)
+		if (c->kind != PUGMARK_NODE_KIND_CALL)
 			return !n && inside_unknown(s);
 		from = (struct way){.decision = p->plans[module]->funcs[c->callee].entry,
 				    .func = c->callee};
@@ -133,12 +134,12 @@ bool silent_allowed(struct settling *s)
 	    parser_can_end_down_to(p, s->level + 1) != s->level + 1)
 		return false;
 	if (position == AT_CALL) {
-		const struct plan_node *n = node_at(p, f->module, f->node);
+		const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 		const struct stack_link *first = s->n_links ? &s->links[s->n_links - 1] : NULL;
 		if (first ? first->call == f->node && first->module == f->module
-			  : n->flags & NODE_TAIL)
+			  : n->flags & PUGMARK_NODE_TAIL)
 			return s->n_links <= 1 && inside_unknown(s);
-		if (n->flags & (NODE_NORETURN | NODE_TAIL))
+		if (n->flags & (PUGMARK_NODE_NORETURN | PUGMARK_NODE_TAIL))
 			return false;
 		s->leave = true;
 		decision = n->next;
@@ -200,9 +201,10 @@ static bool locate(struct settling *s, uint64_t ip, uint64_t bp)
 
 /* Whether no call of ours is in progress. Where the process has ended before its stack was unwound,
  * the outermost frame's return address may have been written over. */
-static bool none_left(const struct parser *p, const struct witness_event *e, uint64_t caller)
+static bool none_left(const struct parser *p, const struct pugmark_witness_event *e,
+		      uint64_t caller)
 {
-	return caller == SIGNAL_NO_CALLER ||
+	return caller == PUGMARK_SIGNAL_NO_CALLER ||
 	       (!caller && !stack_slot_holds(p, e, p->stack[0].cfa, p->stack[0].ret));
 }
 
@@ -223,12 +225,12 @@ static bool doubtful(const struct settling *s)
 	}
 	uint16_t module = p->stack[s->level].module;
 	for (uint32_t i = 0; i < s->n_steps; i++) {
-		const struct plan_node *n = node_at(p, module, s->steps[i].node);
-		bool into = s->steps[i].into && n->kind == NODE_KIND_CALL;
+		const struct pugmark_plan_node *n = node_at(p, module, s->steps[i].node);
+		bool into = s->steps[i].into && n->kind == PUGMARK_NODE_KIND_CALL;
 		struct frame f = {.module = module, .node = s->steps[i].node};
 		uint32_t next = into ? p->plans[module]->funcs[n->callee].entry : n->next;
-		if (parser_unsure_call(p, &f) ||
-		    (n->kind != NODE_KIND_TARGET && parser_unsure_decision(p, module, next)))
+		if (parser_unsure_call(p, &f) || (n->kind != PUGMARK_NODE_KIND_TARGET &&
+						  parser_unsure_decision(p, module, next)))
 			return true;
 	}
 	return false;
@@ -245,10 +247,10 @@ static void place_topmost(const struct settling *s)
 		f->cfa = s->cfa;
 }
 
-enum settled parser_settle(struct parser *p, const struct witness_event *e, uint64_t sp,
+enum settled parser_settle(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp,
 			   uint64_t ip, uint64_t bp)
 {
-	uint64_t caller = e->kind == EVENT_SIGNAL ? e->signal.caller : 0;
+	uint64_t caller = e->kind == PUGMARK_EVENT_SIGNAL ? e->signal.caller : 0;
 	if (!p->n)
 		return SETTLED;
 	if (!stack_word_below(e, (sp + 7) & ~7ull))

@@ -31,7 +31,7 @@ enum goal { GOAL_NODE, GOAL_AFTER, GOAL_OUT };
 
 struct settling {
 	struct parser *p;
-	const struct witness_event *e;
+	const struct pugmark_witness_event *e;
 	uint64_t sp;
 	/* Where the instruction pointer is; func NONE: in code that is not traced. */
 	uint16_t module;

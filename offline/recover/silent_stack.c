@@ -10,13 +10,13 @@
 /* Whether the innermost call in progress can have led to where the thread is. */
 static bool leads_here(const struct settling *s, const struct stack_link *link)
 {
-	const struct plan_node *c = node_at(s->p, link->module, link->call);
+	const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
 	if (s->func == PUGMARK_NONE)
-		return c->kind != NODE_KIND_CALL ||
+		return c->kind != PUGMARK_NODE_KIND_CALL ||
 		       stack_jumps_out(s->p->plans[link->module], c->callee);
-	if (c->kind == NODE_KIND_UNKNOWN)
+	if (c->kind == PUGMARK_NODE_KIND_UNKNOWN)
 		return silent_just_entered(s);
-	if (c->kind != NODE_KIND_CALL)
+	if (c->kind != PUGMARK_NODE_KIND_CALL)
 		return false;
 	const struct pugmark_plan *plan = s->p->plans[link->module];
 	return (silent_just_entered(s) && stack_jumps_out(plan, c->callee)) ||
@@ -61,7 +61,7 @@ static bool try_levels(struct settling *s, uint64_t cfa)
 
 static bool index_frames(struct settling *s)
 {
-	const struct witness_event *e = s->e;
+	const struct pugmark_witness_event *e = s->e;
 	s->twice = false;
 	s->frame_at = calloc(e->stack_words + 1, sizeof(*s->frame_at));
 	if (!s->frame_at)
@@ -92,10 +92,10 @@ static bool add_link(struct settling *s, uint64_t cfa, uint64_t word)
 		if (!leads_here(s, &link))
 			return false;
 	} else {
-		const struct plan_node *c = node_at(p, link.module, link.call);
+		const struct pugmark_plan_node *c = node_at(p, link.module, link.call);
 		const struct stack_link *inner = &s->links[s->n_links - 1];
 		uint32_t func = node_at(p, inner->module, inner->call)->func;
-		if (c->kind != NODE_KIND_CALL || link.module != inner->module ||
+		if (c->kind != PUGMARK_NODE_KIND_CALL || link.module != inner->module ||
 		    !stack_jumps_to(p->plans[link.module], c->callee, func))
 			return false;
 	}
@@ -112,7 +112,7 @@ static bool try_chain(struct settling *s, uint64_t cfa)
 		if (!stack_word(s->e, cfa - 8, &word) || !add_link(s, cfa, word))
 			return false;
 		const struct stack_link *link = &s->links[s->n_links - 1];
-		const struct plan_node *c = node_at(s->p, link->module, link->call);
+		const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
 		if (c->height == PUGMARK_HEIGHT_UNKNOWN)
 			return c->site != PUGMARK_NONE && try_levels(s, 0);
 		cfa += c->height;
@@ -129,7 +129,7 @@ static bool try_from(struct settling *s, uint64_t addr)
 	if (!s->n_links)
 		return false;
 	const struct stack_link *link = &s->links[0];
-	const struct plan_node *c = node_at(s->p, link->module, link->call);
+	const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
 	if (c->height != PUGMARK_HEIGHT_UNKNOWN || c->site != PUGMARK_NONE)
 		return false;
 	/* A call at an unknown height that nothing shows: its frame ends at the next return address
@@ -159,7 +159,7 @@ static bool is_opaque_call(const struct settling *s, uint64_t addr)
 static bool try_caller(struct settling *s, uint64_t addr)
 {
 	const struct parser *p = s->p;
-	bool none = s->caller == SIGNAL_NO_CALLER;
+	bool none = s->caller == PUGMARK_SIGNAL_NO_CALLER;
 	uint16_t module;
 	s->n_links = 0;
 	for (; stack_word_below(s->e, addr) && (none || addr < s->caller); addr += 8) {
@@ -175,10 +175,10 @@ static bool try_caller(struct settling *s, uint64_t addr)
  * counts as made, and the parser has ended the frame. */
 static bool counts_as_gone(const struct settling *s)
 {
-	if (s->func == PUGMARK_NONE || s->next == PUGMARK_NONE || !(s->next & POINT_PASSED))
+	if (s->func == PUGMARK_NONE || s->next == PUGMARK_NONE || !(s->next & PUGMARK_POINT_PASSED))
 		return false;
-	const struct plan_node *n = node_at(s->p, s->module, POINT_NODE(s->next));
-	return n->kind == NODE_KIND_LEAF && n->flags & NODE_TAIL;
+	const struct pugmark_plan_node *n = node_at(s->p, s->module, PUGMARK_POINT_NODE(s->next));
+	return n->kind == PUGMARK_NODE_KIND_LEAF && n->flags & PUGMARK_NODE_TAIL;
 }
 
 /* The readings of the stack from @first on. */

@@ -28,19 +28,20 @@ static void add_way(struct settling *s, uint32_t decision, uint32_t func, uint32
 static void add_next(struct settling *s, uint16_t module, uint32_t node, int from)
 {
 	const struct parser *p = s->p;
-	const struct plan_node *n = node_at(p, module, node);
+	const struct pugmark_plan_node *n = node_at(p, module, node);
 	uint32_t func = s->ways[from].func;
 	if (n->site != PUGMARK_NONE)
 		return;
-	if (n->kind == NODE_KIND_CALL && n->flags & NODE_TAIL)
+	if (n->kind == PUGMARK_NODE_KIND_CALL && n->flags & PUGMARK_NODE_TAIL)
 		add_way(s, p->plans[module]->funcs[n->callee].entry, n->callee, node, from);
-	else if (n->flags & NODE_NORETURN)
+	else if (n->flags & PUGMARK_NODE_NORETURN)
 		return;
-	else if (n->kind == NODE_KIND_CALL
+	else if (n->kind == PUGMARK_NODE_KIND_CALL
 			 ? parse_tables_func_empty(p->tables[module], n->callee)
-			 : n->kind == NODE_KIND_BLOCK ||
-				   (!(n->flags & NODE_TAIL) &&
-				    (n->kind == NODE_KIND_UNKNOWN || n->kind == NODE_KIND_LEAF)))
+			 : n->kind == PUGMARK_NODE_KIND_BLOCK ||
+				   (!(n->flags & PUGMARK_NODE_TAIL) &&
+				    (n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+				     n->kind == PUGMARK_NODE_KIND_LEAF)))
 		add_way(s, n->next, func, node, from);
 }
 
@@ -48,13 +49,13 @@ static void add_next(struct settling *s, uint16_t module, uint32_t node, int fro
 static uint32_t reached(const struct settling *s, const struct pugmark_plan *plan,
 			const struct way *w, enum goal goal, uint32_t node, uint32_t func)
 {
-	const struct plan_decision *d = &plan->decisions[w->decision];
+	const struct pugmark_plan_decision *d = &plan->decisions[w->decision];
 	for (uint32_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t alt = plan->alternatives[i];
-		const struct plan_node *n = &plan->nodes[alt];
-		bool out = n->flags & NODE_TAIL && n->site == PUGMARK_NONE &&
-			   (n->kind == NODE_KIND_UNKNOWN ||
-			    (n->kind == NODE_KIND_LEAF && s->func == PUGMARK_NONE));
+		const struct pugmark_plan_node *n = &plan->nodes[alt];
+		bool out = n->flags & PUGMARK_NODE_TAIL && n->site == PUGMARK_NONE &&
+			   (n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+			    (n->kind == PUGMARK_NODE_KIND_LEAF && s->func == PUGMARK_NONE));
 		if (goal == GOAL_OUT ? out : alt == node && (node || w->func == func))
 			return alt;
 	}
@@ -69,7 +70,7 @@ static bool is_after(const struct settling *s, const struct pugmark_plan *plan, 
 	if (node)
 		return w->node == node;
 	return w->func == func && w->decision == plan->funcs[func].entry &&
-	       (w->from < 0 || plan->nodes[w->node].flags & NODE_TAIL);
+	       (w->from < 0 || plan->nodes[w->node].flags & PUGMARK_NODE_TAIL);
 }
 
 bool silent_add_step(struct settling *s, uint32_t node, bool into)
@@ -125,7 +126,7 @@ bool silent_find_way(struct settling *s, uint16_t module, struct way from, enum 
 	memset(s->table, 0, sizeof(s->table));
 	add_way(s, from.decision, from.func, from.node, -1);
 	for (int at = 0; at < s->n_ways; at++) {
-		const struct plan_decision *d = &plan->decisions[s->ways[at].decision];
+		const struct pugmark_plan_decision *d = &plan->decisions[s->ways[at].decision];
 		if (is_goal(s, plan, at, goal, node, node_func, found < 0 ? alt : &other)) {
 			n++;
 			found = found < 0 ? at : found;

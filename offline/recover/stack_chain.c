@@ -12,21 +12,21 @@
 
 #define JUMPS_MAX 64 /* functions that one frame can come to be of by tail jumps */
 
-static bool is_opaque(const struct plan_node *n)
+static bool is_opaque(const struct pugmark_plan_node *n)
 {
-	return n->kind == NODE_KIND_OPAQUE;
+	return n->kind == PUGMARK_NODE_KIND_OPAQUE;
 }
 
 /* The function that the call @n names, or PUGMARK_NONE: any. */
-static uint32_t named_callee(const struct plan_node *n)
+static uint32_t named_callee(const struct pugmark_plan_node *n)
 {
-	return n->import && n->kind != NODE_KIND_CALL ? PUGMARK_NONE : n->callee;
+	return n->import && n->kind != PUGMARK_NODE_KIND_CALL ? PUGMARK_NONE : n->callee;
 }
 
 /* Whether the entry of @f shows. */
-static bool shows(const struct plan_func *f)
+static bool shows(const struct pugmark_plan_func *f)
 {
-	return f->flags & PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
+	return f->flags & PUGMARK_PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
 }
 
 /* Whether a frame that was made for @from can be @func's, by tail jumps of which none but the last
@@ -39,12 +39,13 @@ static bool becomes(const struct parser *p, uint16_t module, uint32_t from, uint
 	for (uint32_t i = 0; i < n; i++) {
 		if (seen[i] == func)
 			return true;
-		const struct plan_func *f = &plan->funcs[seen[i]];
+		const struct pugmark_plan_func *f = &plan->funcs[seen[i]];
 		if (i && shows(f))
 			continue;
 		for (uint32_t k = f->node; k < f->node + f->n_nodes; k++) {
-			const struct plan_node *node = &plan->nodes[k];
-			if (!(node->flags & NODE_TAIL) || node->kind == NODE_KIND_LEAF)
+			const struct pugmark_plan_node *node = &plan->nodes[k];
+			if (!(node->flags & PUGMARK_NODE_TAIL) ||
+			    node->kind == PUGMARK_NODE_KIND_LEAF)
 				continue;
 			uint32_t to = named_callee(node), j = 0;
 			if (to == PUGMARK_NONE) {
@@ -66,11 +67,11 @@ static bool becomes(const struct parser *p, uint16_t module, uint32_t from, uint
 
 /* Whether the call @n of @module can have made a frame that is now @func's, of module @in. One of a
  * traced function shows unless a call that names it has made it. */
-static bool may_make(const struct parser *p, uint16_t module, const struct plan_node *n,
+static bool may_make(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
 		     uint16_t in, uint32_t func, bool traced)
 {
 	uint32_t callee = named_callee(n);
-	if (n->kind == NODE_KIND_LEAF || (traced && n->kind != NODE_KIND_CALL))
+	if (n->kind == PUGMARK_NODE_KIND_LEAF || (traced && n->kind != PUGMARK_NODE_KIND_CALL))
 		return false;
 	if (callee != PUGMARK_NONE)
 		return module == in && becomes(p, in, callee, func);
@@ -78,17 +79,17 @@ static bool may_make(const struct parser *p, uint16_t module, const struct plan_
 }
 
 /* Whether the call @n of @module can have entered code that the plans do not know. */
-static bool may_leave(const struct parser *p, uint16_t module, const struct plan_node *n)
+static bool may_leave(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n)
 {
 	uint32_t callee = named_callee(n);
-	if (n->kind == NODE_KIND_LEAF)
+	if (n->kind == PUGMARK_NODE_KIND_LEAF)
 		return false;
 	return callee == PUGMARK_NONE || parse_tables_jumps_out(p->tables[module], callee);
 }
 
 /* Whether the chain has come to an open frame, as one of @func, which returns to @ret. It need not
  * be the activation that is open, but one that the same call has made. */
-static bool meets_open(const struct parser *p, const struct witness_event *e, uint32_t func,
+static bool meets_open(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		       uint64_t ret, struct chain *c)
 {
 	if (!stack_open_frame_at(p, e, c->cfa, &c->level))
@@ -117,7 +118,7 @@ struct caller_bp {
 };
 
 /* The caller's, by @rule (see struct pugmark_cfa) of a frame at @cfa. */
-static struct caller_bp bp_above(const struct witness_event *e, uint64_t cfa, uint8_t rule,
+static struct caller_bp bp_above(const struct pugmark_witness_event *e, uint64_t cfa, uint8_t rule,
 				 struct caller_bp own)
 {
 	struct caller_bp bp = own;
@@ -129,8 +130,8 @@ static struct caller_bp bp_above(const struct witness_event *e, uint64_t cfa, ui
 }
 
 /* Where the frame lies that the call @n is made from, whose callee's lies at @callee. */
-static bool frame_address(const struct plan_node *n, const struct caller_bp *bp, uint64_t callee,
-			  uint64_t *cfa)
+static bool frame_address(const struct pugmark_plan_node *n, const struct caller_bp *bp,
+			  uint64_t callee, uint64_t *cfa)
 {
 	if (n->height != PUGMARK_HEIGHT_UNKNOWN) {
 		*cfa = n->height < 8 ? 0 : callee + n->height;
@@ -143,12 +144,12 @@ static bool frame_address(const struct plan_node *n, const struct caller_bp *bp,
 }
 
 /* Up from the call @node of @c->module, whose callee lies at @c->cfa. */
-static void climb(const struct parser *p, const struct witness_event *e, uint32_t node,
+static void climb(const struct parser *p, const struct pugmark_witness_event *e, uint32_t node,
 		  struct caller_bp bp, struct chain *c)
 {
 	c->origin = PUGMARK_NONE;
 	for (;;) {
-		const struct plan_node *n = node_at(p, c->module, node);
+		const struct pugmark_plan_node *n = node_at(p, c->module, node);
 		bool traced = !is_opaque(n);
 		uint64_t ret = 0;
 		c->func = n->func;
@@ -199,15 +200,17 @@ static void climb(const struct parser *p, const struct witness_event *e, uint32_
 	}
 }
 
-void chain_from_entry(const struct parser *p, const struct witness_event *e, uint32_t func,
+void chain_from_entry(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		      struct chain *c)
 {
 	*c = (struct chain){.end = CHAIN_OUT, .cfa = e->cfa, .origin = PUGMARK_NONE};
 	uint32_t node = parser_return_to(p, e->module, e->ret, &c->module);
 	if (node == PUGMARK_NONE || !is_opaque(node_at(p, c->module, node)))
 		return;
-	const struct plan_site *site = &p->plans[e->module]->sites[e->site];
-	struct caller_bp bp = {e->flags & EVENT_HAS_TARGET && site->kind != WITNESS_TARGET, e->val};
+	const struct pugmark_plan_site *site = &p->plans[e->module]->sites[e->site];
+	struct caller_bp bp = {e->flags & PUGMARK_EVENT_HAS_TARGET &&
+				       site->kind != PUGMARK_WITNESS_TARGET,
+			       e->val};
 	if (may_make(p, c->module, node_at(p, c->module, node), e->module, func, false))
 		climb(p, e, node, bp_above(e, e->cfa, site->bp, bp), c);
 	else
@@ -216,7 +219,7 @@ void chain_from_entry(const struct parser *p, const struct witness_event *e, uin
 		c->cfa = e->cfa;
 }
 
-bool chain_supports(const struct parser *p, const struct witness_event *e, uint32_t i)
+bool chain_supports(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
 	struct chain c = {.cfa = f->cfa};
@@ -273,7 +276,7 @@ void chain_scan_begin(struct chain_scan *s, const struct parser *p, const struct
 
 /* Whether the call @n of @module, whose callee lies at @cfa, can be the next. */
 static bool may_be_next(const struct chain_scan *s, const struct parser *p, uint16_t module,
-			const struct plan_node *n, uint64_t cfa, bool known_only)
+			const struct pugmark_plan_node *n, uint64_t cfa, bool known_only)
 {
 	for (uint32_t i = 0; i < s->n_callees; i++) {
 		const struct chain_callee *c = &s->callees[i];
@@ -326,8 +329,8 @@ static bool has_known(const struct chain_scan *s)
 	return false;
 }
 
-bool chain_scan_next(struct chain_scan *s, const struct parser *p, const struct witness_event *e,
-		     struct chain *c)
+bool chain_scan_next(struct chain_scan *s, const struct parser *p,
+		     const struct pugmark_witness_event *e, struct chain *c)
 {
 	uint64_t top = p->stack[s->level].cfa;
 	while (s->at < e->stack_words) {

@@ -30,10 +30,10 @@ struct chain {
 };
 
 /* The chain up from the event @e, the entry of @func. */
-void chain_from_entry(const struct parser *p, const struct witness_event *e, uint32_t func,
+void chain_from_entry(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		      struct chain *chain);
 /* Whether the frame that open frame @i was made by may still be there. */
-bool chain_supports(const struct parser *p, const struct witness_event *e, uint32_t i);
+bool chain_supports(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i);
 
 #define CHAIN_KNOWN_MAX 16
 
@@ -63,7 +63,7 @@ void chain_scan_begin(struct chain_scan *scan, const struct parser *p, const str
  * frame itself has jumped to another module, the call that entered it. False where there is none
  * any more.
  */
-bool chain_scan_next(struct chain_scan *scan, const struct parser *p, const struct witness_event *e,
-		     struct chain *chain);
+bool chain_scan_next(struct chain_scan *scan, const struct parser *p,
+		     const struct pugmark_witness_event *e, struct chain *chain);
 
 #endif

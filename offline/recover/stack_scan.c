@@ -11,24 +11,24 @@
 
 #define TAIL_FUNCS_MAX 64 /* functions that one frame can be by tail jumps */
 
-bool stack_word(const struct witness_event *e, uint64_t addr, uint64_t *word)
+bool stack_word(const struct pugmark_witness_event *e, uint64_t addr, uint64_t *word)
 {
 	uint64_t i = (addr - e->stack_addr) / 8;
 	if (!e->stack || addr < e->stack_addr || i >= e->stack_words ||
-	    e->stack[i] == EVENT_STACK_UNKNOWN)
+	    e->stack[i] == PUGMARK_EVENT_STACK_UNKNOWN)
 		return false;
 	*word = e->stack[i];
 	return true;
 }
 
-bool stack_word_below(const struct witness_event *e, uint64_t addr)
+bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr)
 {
 	return e->stack && addr >= e->stack_addr && (addr - e->stack_addr) / 8 < e->stack_words;
 }
 
 /* struct rt_sigframe of the kernel's arch/x86: the return address (to the trampoline), then a
  * struct ucontext: flags, link, stack (24 bytes), 18 registers, cs and ss. */
-bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp)
+bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp)
 {
 	uint64_t at = e->cfa - 8, flags, link, eflags, segments, found[3];
 	if (!stack_word(e, at + 8, &flags) || !stack_word(e, at + 16, &link) ||
@@ -45,7 +45,7 @@ bool stack_signal(const struct witness_event *e, uint64_t *sp, uint64_t *ip, uin
 	return true;
 }
 
-bool stack_handler_runs(const struct witness_event *e, uint64_t sp, uint64_t ip)
+bool stack_handler_runs(const struct pugmark_witness_event *e, uint64_t sp, uint64_t ip)
 {
 	for (uint32_t i = 0; e->stack && i + 25 <= e->stack_words; i++) {
 		const uint64_t *frame = e->stack + i; /* its return address */
@@ -54,7 +54,7 @@ bool stack_handler_runs(const struct witness_event *e, uint64_t sp, uint64_t ip)
 		/* What only looks like it has lost its ip, where call frame information leads on.
 		 */
 		uint16_t cs = frame[24], ss = frame[24] >> 48;
-		if (frame[2] == EVENT_STACK_HANDLER ||
+		if (frame[2] == PUGMARK_EVENT_STACK_HANDLER ||
 		    (!frame[2] && frame[22] == ip && cs == 0x33 && ss == 0x2b))
 			return true;
 	}
@@ -70,7 +70,7 @@ static bool would_be_told(const struct parser *p, uint64_t addr)
 	       addr - bias >= p->plans[0]->text_addr && addr - bias < p->plans[0]->text_end;
 }
 
-bool stack_slot_holds(const struct parser *p, const struct witness_event *e, uint64_t cfa,
+bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa,
 		      uint64_t ret)
 {
 	uint64_t word;
@@ -91,29 +91,31 @@ static bool is_ahead(const struct parser *p, uint32_t i)
 uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
-	const struct plan_node *n = node_at(p, f->module, f->node);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	if (i + 1 < p->n && p->stack[i + 1].boundary == BELOW_CALL)
 		return p->stack[i + 1].cfa;
 	if (f->call_cfa)
 		return f->call_cfa;
-	if (n->flags & NODE_TAIL || n->height == PUGMARK_HEIGHT_UNKNOWN || !f->cfa)
+	if (n->flags & PUGMARK_NODE_TAIL || n->height == PUGMARK_HEIGHT_UNKNOWN || !f->cfa)
 		return 0;
 	return f->cfa - n->height;
 }
 
 /* Whether, where frame @i was called back, the call of ours that it came through is where it was. A
  * frame that returned is not: the next call made from there has overwritten it. */
-static bool call_intact(const struct parser *p, const struct witness_event *e, uint32_t i)
+static bool call_intact(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	if (!i || p->stack[i].boundary != BELOW_CALLBACK)
 		return true;
-	const struct plan_node *n = node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
-	return n->flags & NODE_TAIL ||
+	const struct pugmark_plan_node *n =
+		node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
+	return n->flags & PUGMARK_NODE_TAIL ||
 	       stack_slot_holds(p, e, stack_callee_cfa(p, i - 1),
 				return_address(p, p->stack[i - 1].module, n));
 }
 
-bool stack_frames_intact(const struct parser *p, const struct witness_event *e, uint32_t level)
+bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint32_t level)
 {
 	for (uint32_t i = level + 1; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
@@ -128,15 +130,16 @@ bool stack_frames_intact(const struct parser *p, const struct witness_event *e, 
 }
 
 /* Whether frame @i and what it came through are where they were. */
-static bool frame_intact(const struct parser *p, const struct witness_event *e, uint64_t above,
-			 uint32_t i)
+static bool frame_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint64_t above, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
 	return !(f->cfa && f->cfa <= above) && stack_slot_holds(p, e, f->cfa, f->ret) &&
 	       chain_supports(p, e, i) && call_intact(p, e, i);
 }
 
-uint32_t stack_frames_above(const struct parser *p, const struct witness_event *e, uint64_t sp)
+uint32_t stack_frames_above(const struct parser *p, const struct pugmark_witness_event *e,
+			    uint64_t sp)
 {
 	uint32_t open = 0;
 	uint64_t nearest = UINT64_MAX;
@@ -153,7 +156,7 @@ uint32_t stack_frames_above(const struct parser *p, const struct witness_event *
 	return open;
 }
 
-bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_t i)
+bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	uint64_t word;
 	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
@@ -161,7 +164,8 @@ bool stack_covers(const struct parser *p, const struct witness_event *e, uint32_
 
 /* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
  * that one but on the stack of what it interrupted. */
-static bool on_stack_below(const struct parser *p, const struct witness_event *e, uint32_t i)
+static bool on_stack_below(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint32_t i)
 {
 	if (stack_covers(p, e, i))
 		return false;
@@ -171,8 +175,8 @@ static bool on_stack_below(const struct parser *p, const struct witness_event *e
 	return false;
 }
 
-uint32_t stack_live_frames(const struct parser *p, const struct witness_event *e, uint64_t above,
-			   uint32_t end)
+uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint64_t above, uint32_t end)
 {
 	uint32_t live = 0;
 	while (end) {
@@ -204,12 +208,12 @@ static bool reaches_by_jumps(const struct pugmark_plan *plan, uint32_t from, uin
 	for (uint32_t i = 0; i < n; i++) {
 		if (seen[i] == func)
 			return true;
-		const struct plan_func *f = &plan->funcs[seen[i]];
+		const struct pugmark_plan_func *f = &plan->funcs[seen[i]];
 		for (uint32_t k = f->node; k < f->node + f->n_nodes && n < TAIL_FUNCS_MAX; k++) {
-			const struct plan_node *node = &plan->nodes[k];
-			if (!(node->flags & NODE_TAIL))
+			const struct pugmark_plan_node *node = &plan->nodes[k];
+			if (!(node->flags & PUGMARK_NODE_TAIL))
 				continue;
-			if (node->kind != NODE_KIND_CALL) {
+			if (node->kind != PUGMARK_NODE_KIND_CALL) {
 				if (func == PUGMARK_NONE)
 					return true;
 				continue;
@@ -236,12 +240,12 @@ bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from)
 
 /* Whether what call @call of @module enters can be in @func of module @in: through another module
  * anything can be reached. */
-static bool call_leads_to(const struct parser *p, uint16_t module, const struct plan_node *call,
-			  uint16_t in, uint32_t func)
+static bool call_leads_to(const struct parser *p, uint16_t module,
+			  const struct pugmark_plan_node *call, uint16_t in, uint32_t func)
 {
-	if (call->kind == NODE_KIND_CALL)
+	if (call->kind == PUGMARK_NODE_KIND_CALL)
 		return module == in && stack_jumps_to(p->plans[in], call->callee, func);
-	return call->kind == NODE_KIND_UNKNOWN;
+	return call->kind == PUGMARK_NODE_KIND_UNKNOWN;
 }
 
 bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func)
@@ -251,14 +255,14 @@ bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uin
 		return true;
 	if (f->boundary != BELOW_CALL || !level)
 		return false;
-	const struct plan_node *call =
+	const struct pugmark_plan_node *call =
 		node_at(p, p->stack[level - 1].module, p->stack[level - 1].node);
-	return call->kind == NODE_KIND_CALL &&
+	return call->kind == PUGMARK_NODE_KIND_CALL &&
 	       call_leads_to(p, p->stack[level - 1].module, call, module, func);
 }
 
-bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, uint64_t cfa,
-			 uint32_t *level)
+bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint64_t cfa, uint32_t *level)
 {
 	for (uint32_t i = p->n; i-- > 0;)
 		if (p->stack[i].cfa == cfa && stack_frames_intact(p, e, i)) {
@@ -268,7 +272,7 @@ bool stack_open_frame_at(const struct parser *p, const struct witness_event *e, 
 	return false;
 }
 
-int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t func,
+int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level)
 {
 	uint64_t cfa = e->cfa, word;
@@ -282,7 +286,7 @@ int stack_chain(const struct parser *p, const struct witness_event *e, uint32_t 
 		uint32_t node = parser_call_before(p, module, word, &from);
 		if (node == PUGMARK_NONE)
 			return -1;
-		const struct plan_node *call = node_at(p, from, node);
+		const struct pugmark_plan_node *call = node_at(p, from, node);
 		if (call->height == PUGMARK_HEIGHT_UNKNOWN ||
 		    !call_leads_to(p, from, call, module, func))
 			return -1;

@@ -15,7 +15,7 @@ struct certifier {
 	bool in_gap;
 };
 
-static int add_gap(struct certifier *c, const struct trace_event *e)
+static int add_gap(struct certifier *c, const struct pugmark_trace_event *e)
 {
 	struct pugmark_thread_certificate *part = &c->part;
 	if (part->n_gaps == c->cap) {
@@ -45,13 +45,13 @@ static void close_gap(struct certifier *c, uint32_t depth)
 	c->in_gap = false;
 }
 
-static int take(struct certifier *c, const struct trace_event *events, uint32_t n)
+static int take(struct certifier *c, const struct pugmark_trace_event *events, uint32_t n)
 {
-	for (const struct trace_event *e = events; e < events + n; e++) {
+	for (const struct pugmark_trace_event *e = events; e < events + n; e++) {
 		close_gap(c, e->depth);
-		if (e->kind == TRACE_GAP && add_gap(c, e))
+		if (e->kind == PUGMARK_TRACE_GAP && add_gap(c, e))
 			return -ENOMEM;
-		c->part.events += e->kind < TRACE_BLOCK && e->kind != TRACE_GAP;
+		c->part.events += e->kind < PUGMARK_TRACE_BLOCK && e->kind != PUGMARK_TRACE_GAP;
 	}
 	return 0;
 }
@@ -62,7 +62,7 @@ int pugmark_certify_thread(const struct pugmark_trace *trace, uint32_t task,
 {
 	struct certifier c = {0};
 	struct pugmark_trace_iter *it;
-	const struct trace_event *events;
+	const struct pugmark_trace_event *events;
 	int err = pugmark_trace_iter_new(trace, task, &it);
 	if (err)
 		return err;
@@ -102,14 +102,14 @@ void pugmark_certificate_join(const struct pugmark_trace *trace,
 			      const struct pugmark_thread_certificate *parts,
 			      struct pugmark_certificate *out)
 {
-	const struct recording *rec = pugmark_trace_recording(trace);
-	const struct recording_info *info = recording_info(rec);
+	const struct pugmark_recording *rec = pugmark_trace_recording(trace);
+	const struct pugmark_recording_info *info = pugmark_recording_info(rec);
 	struct pugmark_certificate c = {
 		.closed = info->closed,
 		.damaged_bytes = info->damaged_bytes,
 	};
 	uint32_t n;
-	recording_tasks(rec, &n);
+	pugmark_recording_tasks(rec, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		c.events += parts[i].events;
 		c.witness_events += parts[i].witness_events;

@@ -12,20 +12,20 @@ struct slot {
 };
 
 struct fork_states {
-	const struct recording *rec;
-	const struct recording_task *tasks;
+	const struct pugmark_recording *rec;
+	const struct pugmark_recording_task *tasks;
 	uint32_t n;
 	struct slot *slots;
 	pthread_mutex_t lock;
 };
 
-int fork_states_new(const struct recording *rec, struct fork_states **out)
+int fork_states_new(const struct pugmark_recording *rec, struct fork_states **out)
 {
 	struct fork_states *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->rec = rec;
-	s->tasks = recording_tasks(rec, &s->n);
+	s->tasks = pugmark_recording_tasks(rec, &s->n);
 	s->slots = calloc(s->n + 1, sizeof(*s->slots));
 	if (!s->slots) {
 		free(s);
@@ -49,7 +49,7 @@ void fork_states_free(struct fork_states *s)
 
 int fork_states_keep(struct fork_states *s, uint32_t child, const struct parser *parser)
 {
-	uint32_t i = recording_task_index(s->rec, child);
+	uint32_t i = pugmark_recording_task_index(s->rec, child);
 	struct parser *state;
 	if (i == PUGMARK_NONE || fork_states_of(s, i))
 		return 0;
@@ -76,8 +76,9 @@ const struct parser *fork_states_of(struct fork_states *s, uint32_t task)
 
 uint32_t fork_states_missing(struct fork_states *s, uint32_t task)
 {
-	const struct recording_task *t = &s->tasks[task];
-	uint32_t parent = t->parent ? recording_task_index(s->rec, t->parent) : PUGMARK_NONE;
+	const struct pugmark_recording_task *t = &s->tasks[task];
+	uint32_t parent =
+		t->parent ? pugmark_recording_task_index(s->rec, t->parent) : PUGMARK_NONE;
 	/* Parents are older: a damaged recording must not make a circle of them. */
 	if (parent == PUGMARK_NONE || t->parent >= t->number || s->tasks[parent].pid == t->pid ||
 	    fork_states_of(s, task))

@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct pugmark_trace {
-	struct recording *rec;
+	struct pugmark_recording *rec;
 	struct pugmark_plan **plans; /* one a module; NULL where recorded without one */
 	uint32_t n_modules;
 	uint32_t only; /* the module that is asked for, or PUGMARK_NONE: all */
@@ -21,10 +21,10 @@ struct pugmark_trace {
 
 struct pugmark_trace_iter {
 	const struct pugmark_trace *trace;
-	struct recording_iter *events;
+	struct pugmark_recording_iter *events;
 	struct parse_tables **tables;
 	struct parser *parser;
-	struct trace_event *queue; /* what the last witness events decided; the parser's */
+	struct pugmark_trace_event *queue; /* what the last witness events decided; the parser's */
 	uint32_t n, next;
 	uint32_t biases_of; /* the segment whose load bases the parser knows; 0: none */
 	uint64_t witnesses;
@@ -39,7 +39,8 @@ struct pugmark_trace_iter {
 
 static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_diag *diag)
 {
-	const struct recording_module *modules = recording_modules(t->rec, &t->n_modules);
+	const struct pugmark_recording_module *modules =
+		pugmark_recording_modules(t->rec, &t->n_modules);
 	t->plans = calloc(t->n_modules + 1, sizeof(*t->plans));
 	if (!t->plans)
 		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
@@ -61,7 +62,7 @@ int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugma
 	if (!t)
 		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
 	t->only = PUGMARK_NONE;
-	int err = recording_open(dir, &t->rec, diag);
+	int err = pugmark_recording_open(dir, &t->rec, diag);
 	if (!err)
 		err = open_plans(t, dir, diag);
 	if (!err && fork_states_new(t->rec, &t->forks))
@@ -83,7 +84,7 @@ void pugmark_trace_free(struct pugmark_trace *t)
 	free(t->plans);
 	fork_states_free(t->forks);
 	if (t->rec)
-		recording_free(t->rec);
+		pugmark_recording_free(t->rec);
 	free(t);
 }
 
@@ -95,7 +96,7 @@ int pugmark_trace_select(struct pugmark_trace *t, uint32_t module)
 	return 0;
 }
 
-const struct recording *pugmark_trace_recording(const struct pugmark_trace *t)
+const struct pugmark_recording *pugmark_trace_recording(const struct pugmark_trace *t)
 {
 	return t->rec;
 }
@@ -108,7 +109,7 @@ const struct pugmark_plan *pugmark_trace_plan(const struct pugmark_trace *t, uin
 const char *pugmark_trace_module_name(const struct pugmark_trace *t, uint32_t module)
 {
 	uint32_t n;
-	const struct recording_module *modules = recording_modules(t->rec, &n);
+	const struct pugmark_recording_module *modules = pugmark_recording_modules(t->rec, &n);
 	return module < n ? modules[module].name : "?";
 }
 
@@ -125,7 +126,8 @@ static void set_biases(struct pugmark_trace_iter *it)
 	uint32_t only = it->trace->only;
 	it->biases_of = recording_opened(it->events);
 	for (uint32_t m = 0; m < it->trace->n_modules; m++)
-		if ((only == PUGMARK_NONE || m == only) && recording_bias(it->events, m, &bias))
+		if ((only == PUGMARK_NONE || m == only) &&
+		    pugmark_recording_bias(it->events, m, &bias))
 			parser_set_bias(it->parser, m, bias);
 }
 
@@ -133,7 +135,7 @@ static void set_biases(struct pugmark_trace_iter *it)
 static int parse_for_forks(const struct pugmark_trace *t, uint32_t task)
 {
 	struct pugmark_trace_iter *it;
-	const struct trace_event *event;
+	const struct pugmark_trace_event *event;
 	int err = pugmark_trace_iter_new(t, task, &it);
 	if (err)
 		return err;
@@ -177,10 +179,10 @@ int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 	it->trace = t;
 	it->task = task;
 	it->state = 1;
-	if (recording_info(t->rec)->times)
-		it->begin_ns = recording_info(t->rec)->start_monotonic_ns;
+	if (pugmark_recording_info(t->rec)->times)
+		it->begin_ns = pugmark_recording_info(t->rec)->start_monotonic_ns;
 	it->tables = calloc(t->n_modules + 1, sizeof(*it->tables));
-	err = it->tables ? recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
+	err = it->tables ? pugmark_recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
 	for (uint32_t i = 0; !err && i < t->n_modules; i++)
 		err = parse_tables_new(t->plans[i], &it->tables[i]);
 	if (!err)
@@ -202,7 +204,7 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 		parse_tables_free(it->tables[i]);
 	free(it->tables);
 	if (it->events)
-		recording_iter_free(it->events);
+		pugmark_recording_iter_free(it->events);
 	free(it);
 }
 
@@ -210,13 +212,13 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 static uint64_t end_ns(const struct pugmark_trace_iter *it)
 {
 	uint32_t n;
-	uint64_t said_ns = recording_tasks(it->trace->rec, &n)[it->task].last_ns;
+	uint64_t said_ns = pugmark_recording_tasks(it->trace->rec, &n)[it->task].last_ns;
 	return said_ns > it->last_ns ? said_ns : it->last_ns;
 }
 
 /* The next witness event, or the end of the task. Returns 1, or 0 where there is nothing left. */
-static int read_event(struct pugmark_trace_iter *it, struct witness_event *stop,
-		      struct witness_event **event)
+static int read_event(struct pugmark_trace_iter *it, struct pugmark_witness_event *stop,
+		      struct pugmark_witness_event **event)
 {
 	if (it->ended)
 		return 0;
@@ -224,7 +226,7 @@ static int read_event(struct pugmark_trace_iter *it, struct witness_event *stop,
 	if (got)
 		return got;
 	/* the recording stops while the task runs on: no more is known */
-	*stop = (struct witness_event){.kind = EVENT_STOP, .time_ns = end_ns(it)};
+	*stop = (struct pugmark_witness_event){.kind = PUGMARK_EVENT_STOP, .time_ns = end_ns(it)};
 	*event = stop;
 	it->ended = true;
 	return 1;
@@ -239,14 +241,14 @@ static inline void follow_biases(struct pugmark_trace_iter *it)
 
 /* An event that is no witness. Returns 1 or -errno. */
 static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
-						const struct witness_event *e)
+						const struct pugmark_witness_event *e)
 {
-	if (e->kind == EVENT_ATTACH || e->kind == EVENT_SIGNAL)
+	if (e->kind == PUGMARK_EVENT_ATTACH || e->kind == PUGMARK_EVENT_SIGNAL)
 		follow_biases(it);
-	if (e->kind == EVENT_EXEC || e->kind == EVENT_PAUSE)
+	if (e->kind == PUGMARK_EVENT_EXEC || e->kind == PUGMARK_EVENT_PAUSE)
 		it->biases_of = 0; /* the parser forgets them */
 	int err = parser_feed_more(it->parser, e);
-	if (!err && e->kind == EVENT_FORK && e->val <= UINT32_MAX)
+	if (!err && e->kind == PUGMARK_EVENT_FORK && e->val <= UINT32_MAX)
 		err = fork_states_keep(it->trace->forks, e->val, it->parser);
 	return err ? err : 1;
 }
@@ -254,12 +256,12 @@ static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
 /* Feeds the parser one event. Returns 1, 0 at the end, or -errno. */
 static inline int feed(struct pugmark_trace_iter *it)
 {
-	struct witness_event *e, stop;
+	struct pugmark_witness_event *e, stop;
 	int got = read_event(it, &stop, &e);
 	if (got != 1)
 		return got;
 	it->last_ns = e->time_ns;
-	if (e->kind != EVENT_WITNESS)
+	if (e->kind != PUGMARK_EVENT_WITNESS)
 		return feed_other(it, e);
 	if (it->trace->only != PUGMARK_NONE && e->module != it->trace->only)
 		return 1;
@@ -273,7 +275,7 @@ static inline int feed(struct pugmark_trace_iter *it)
 static void begin_at_start(struct pugmark_trace_iter *it)
 {
 	for (uint32_t i = 0; i < it->n; i++) {
-		struct trace_event *e = &it->queue[i];
+		struct pugmark_trace_event *e = &it->queue[i];
 		if (!e->from_ns)
 			e->from_ns = it->begin_ns < e->to_ns ? it->begin_ns : e->to_ns;
 	}
@@ -299,7 +301,7 @@ static int fill(struct pugmark_trace_iter *it, uint32_t n)
 	return it->state;
 }
 
-int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event **event)
+int pugmark_trace_next(struct pugmark_trace_iter *it, const struct pugmark_trace_event **event)
 {
 	int got = it->next < it->n ? 1 : fill(it, 1);
 	if (got == 1)
@@ -307,7 +309,7 @@ int pugmark_trace_next(struct pugmark_trace_iter *it, const struct trace_event *
 	return got;
 }
 
-int pugmark_trace_batch(struct pugmark_trace_iter *it, const struct trace_event **events,
+int pugmark_trace_batch(struct pugmark_trace_iter *it, const struct pugmark_trace_event **events,
 			uint32_t *n)
 {
 	int got = it->next < it->n ? 1 : fill(it, BATCH);

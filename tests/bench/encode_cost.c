@@ -61,14 +61,14 @@ static int keep_end(void *ctx, enum tree_edge why)
 	return VEC_PUSH(&all.ends, all.symbols.n) ? 0 : -ENOMEM;
 }
 
-static void write_raw(FILE *file, const struct trace_event *e)
+static void write_raw(FILE *file, const struct pugmark_trace_event *e)
 {
-	bool leaves = e->kind == TRACE_RET || e->kind == TRACE_UNWIND;
+	bool leaves = e->kind == PUGMARK_TRACE_RET || e->kind == PUGMARK_TRACE_UNWIND;
 	uint64_t callee = e->target ? e->target : (uint64_t)(uintptr_t)e->import;
-	if (e->kind == TRACE_GAP || e->kind >= TRACE_BLOCK)
+	if (e->kind == PUGMARK_TRACE_GAP || e->kind >= PUGMARK_TRACE_BLOCK)
 		return;
 	fputc(e->kind, file);
-	if (!leaves && fwrite(e->kind == TRACE_ENTER ? &e->addr : &callee, 8, 1, file) != 1)
+	if (!leaves && fwrite(e->kind == PUGMARK_TRACE_ENTER ? &e->addr : &callee, 8, 1, file) != 1)
 		fail("cannot write the raw trace");
 	if (fwrite(&e->addr, 8, 1, file) != 1)
 		fail("cannot write the raw trace");
@@ -88,10 +88,10 @@ static void read_trace(const char *dir, FILE *raw)
 		fail(diag.text);
 	must(symbols_new(&symbols) || symbol_map_new(trace, symbols, &map) ||
 	     tree_walk_new(map, &sink, &walk));
-	recording_tasks(pugmark_trace_recording(trace), &n);
+	pugmark_recording_tasks(pugmark_trace_recording(trace), &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct pugmark_trace_iter *it;
-		const struct trace_event *e;
+		const struct pugmark_trace_event *e;
 		const struct tree_place place = {.task = i, .thread = ""};
 		must(pugmark_trace_iter_new(trace, i, &it) || tree_walk_begin(walk, &place));
 		while (pugmark_trace_next(it, &e) == 1) {

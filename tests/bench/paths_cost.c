@@ -34,18 +34,18 @@ static uint64_t *count_blocks(const struct pugmark_model *model, const char *dir
 		fprintf(stderr, "%s\n", diag.text);
 		exit(1);
 	}
-	recording_tasks(pugmark_trace_recording(trace), &n);
+	pugmark_recording_tasks(pugmark_trace_recording(trace), &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct pugmark_trace_iter *it;
-		const struct trace_event *e;
+		const struct pugmark_trace_event *e;
 		if (pugmark_trace_iter_new(trace, i, &it))
 			exit(1);
 		while (pugmark_trace_next(it, &e) == 1) {
-			if (e->kind == TRACE_GAP) {
+			if (e->kind == PUGMARK_TRACE_GAP) {
 				fprintf(stderr, "the trace has gaps\n");
 				exit(1);
 			}
-			if (e->kind == TRACE_BLOCK)
+			if (e->kind == PUGMARK_TRACE_BLOCK)
 				counts[pugmark_model_block_at(model, e->addr)]++;
 		}
 		pugmark_trace_iter_free(it);

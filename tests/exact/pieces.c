@@ -55,7 +55,7 @@ static uint32_t hash(const char *text)
 	return h;
 }
 
-static int add_step(struct run *run, const struct trace_event *e)
+static int add_step(struct run *run, const struct pugmark_trace_event *e)
 {
 	if (run->n == run->room) {
 		run->room = run->room ? 2 * run->room : 4096;
@@ -70,7 +70,9 @@ static int add_step(struct run *run, const struct trace_event *e)
 		.from_ns = e->from_ns,
 		.to_ns = e->to_ns,
 		.lost = e->lost,
-		.import = e->kind == TRACE_CALL || e->kind == TRACE_TAIL ? hash(e->import) : 0,
+		.import = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL
+				  ? hash(e->import)
+				  : 0,
 		.kind = e->kind,
 	};
 	return 0;
@@ -81,7 +83,7 @@ static int read_run(const char *dir, struct run *run)
 	struct pugmark_diag diag;
 	struct pugmark_trace *trace;
 	struct pugmark_trace_iter *it;
-	const struct trace_event *e;
+	const struct pugmark_trace_event *e;
 	uint32_t n_tasks;
 	*run = (struct run){0};
 	int err = pugmark_trace_open(dir, &trace, &diag);
@@ -89,16 +91,16 @@ static int read_run(const char *dir, struct run *run)
 		fail("%s: %s", diag.file, diag.text);
 		return err;
 	}
-	recording_tasks(pugmark_trace_recording(trace), &n_tasks);
+	pugmark_recording_tasks(pugmark_trace_recording(trace), &n_tasks);
 	err = n_tasks == 1 ? pugmark_trace_iter_new(trace, 0, &it) : n_tasks ? -EINVAL : 0;
 	while (!err && n_tasks && (err = pugmark_trace_next(it, &e)) == 1) {
 		run->witnesses = pugmark_trace_witnesses(it);
-		if (e->kind == TRACE_GAP) {
+		if (e->kind == PUGMARK_TRACE_GAP) {
 			run->lost += e->lost;
 			run->gaps++;
 		}
-		err = e->kind == TRACE_CALL || e->kind == TRACE_TAIL || e->kind == TRACE_RET ||
-				      e->kind == TRACE_GAP
+		err = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL ||
+				      e->kind == PUGMARK_TRACE_RET || e->kind == PUGMARK_TRACE_GAP
 			      ? add_step(run, e)
 			      : 0;
 	}
@@ -153,7 +155,7 @@ static int check_piece(const struct run *whole, const struct run *lossy, size_t 
 			return fail("step %zu (kind %d at %llx) is not step %zu of what happened",
 				    i, s->kind, (unsigned long long)s->addr, at);
 		/* What ends a piece may be known before the event that shows it in the whole. */
-		bool last = to == lossy->n || lossy->steps[to].kind == TRACE_GAP;
+		bool last = to == lossy->n || lossy->steps[to].kind == PUGMARK_TRACE_GAP;
 		if (s->number != whole->steps[at].number && (!last || i + 1 < to))
 			return fail("step %zu is decided by another event", i);
 	}
@@ -184,7 +186,7 @@ static int check(const struct run *whole, const struct run *lossy, bool prefix)
 			    (unsigned long long)lossy->witnesses, (unsigned long long)lossy->lost,
 			    (unsigned long long)whole->witnesses);
 	for (size_t i = 0; i <= lossy->n && !status; i++) {
-		if (i < lossy->n && lossy->steps[i].kind != TRACE_GAP)
+		if (i < lossy->n && lossy->steps[i].kind != PUGMARK_TRACE_GAP)
 			continue;
 		if (i > from)
 			status = check_piece(whole, lossy, from, i, from > 0);

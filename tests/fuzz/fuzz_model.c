@@ -41,7 +41,7 @@ static void check_func(const struct pugmark_model *m, uint32_t i)
 	MUST(inside(f->part, f->n_parts, m->n_parts));
 	MUST(inside(f->block, f->n_blocks, m->n_blocks));
 	MUST(inside(f->site, f->n_sites, m->n_sites));
-	MUST(f->n_blocks > 0 || f->flags & FUNC_OPAQUE);
+	MUST(f->n_blocks > 0 || f->flags & PUGMARK_FUNC_OPAQUE);
 	MUST(f->n_blocks == 0 || m->blocks[f->block].addr == f->addr);
 	for (uint32_t b = 0; b < f->n_blocks; b++)
 		MUST(m->blocks[f->block + b].func == i);
@@ -72,11 +72,11 @@ static void check_insns(const struct pugmark_model *m, const struct pugmark_bloc
 		const struct pugmark_insn *insn = &m->insns[b->insn + i];
 		MUST(m->text_addr + insn->off == addr);
 		MUST(insn->len >= 1 && insn->len <= 15);
-		MUST(insn->kind <= INSN_XBEGIN);
-		MUST(insn->probe <= PROBE_REFUSED);
+		MUST(insn->kind <= PUGMARK_INSN_XBEGIN);
+		MUST(insn->probe <= PUGMARK_PROBE_REFUSED);
 		MUST(insn->cond <= 15);
 		struct pugmark_cfa cfa = pugmark_model_cfa_at(m, addr);
-		MUST(cfa.reg <= CFA_BP);
+		MUST(cfa.reg <= PUGMARK_CFA_BP);
 		addr += insn->len;
 	}
 	MUST(addr == b->addr + b->size);
@@ -86,13 +86,13 @@ static void check_block(const struct pugmark_model *m, uint32_t i)
 {
 	const struct pugmark_block *b = &m->blocks[i];
 	MUST(b->func < m->n_funcs);
-	MUST(b->end <= END_STRAY);
+	MUST(b->end <= PUGMARK_END_STRAY);
 	MUST(index_or_none(b->site, m->n_sites));
 	MUST(b->site == PUGMARK_NONE || m->sites[b->site].block == i);
 	MUST(inside(b->edge, b->n_edges, m->n_edges));
 	for (uint32_t e = 0; e < b->n_edges; e++) {
 		const struct pugmark_edge *edge = &m->edges[b->edge + e];
-		MUST(edge->kind <= EDGE_UNWIND);
+		MUST(edge->kind <= PUGMARK_EDGE_UNWIND);
 		MUST(edge->to < m->n_blocks);
 		MUST(m->blocks[edge->to].func == b->func);
 	}
@@ -115,13 +115,13 @@ static void check_site(const struct pugmark_model *m, uint32_t i)
 	MUST(s->func < m->n_funcs);
 	MUST(s->block < m->n_blocks);
 	const struct pugmark_block *b = &m->blocks[s->block];
-	MUST(b->site == i || (b->flags & BLOCK_TWO_SITES && b->site + 1 == i));
+	MUST(b->site == i || (b->flags & PUGMARK_BLOCK_TWO_SITES && b->site + 1 == i));
 	MUST(s->return_addr > s->addr);
 	MUST(s->return_addr == b->addr + b->size);
-	MUST(s->kind <= SITE_TAIL && s->via <= VIA_INDIRECT);
+	MUST(s->kind <= PUGMARK_SITE_TAIL && s->via <= PUGMARK_VIA_INDIRECT);
 	MUST(index_or_none(s->target, m->n_funcs));
 	MUST(index_or_none(s->import, m->n_imports));
-	MUST(s->via != VIA_IMPORT || s->import != PUGMARK_NONE);
+	MUST(s->via != PUGMARK_VIA_IMPORT || s->import != PUGMARK_NONE);
 }
 
 static void check_model(const struct pugmark_model *m)
@@ -144,7 +144,7 @@ static void check_model(const struct pugmark_model *m)
 	for (size_t i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++) {
 		MUST(index_or_none(pugmark_model_func_at(m, nowhere[i]), m->n_funcs));
 		MUST(index_or_none(pugmark_model_block_at(m, nowhere[i]), m->n_blocks));
-		MUST(pugmark_model_cfa_at(m, nowhere[i]).reg <= CFA_BP);
+		MUST(pugmark_model_cfa_at(m, nowhere[i]).reg <= PUGMARK_CFA_BP);
 	}
 	MUST(pugmark_model_func_named(m, "no function has a name with spaces") == PUGMARK_NONE);
 }

@@ -41,25 +41,25 @@ static uint64_t take(struct input *in, unsigned bytes)
 	return v;
 }
 
-static void check_event(const struct pugmark_plan *plan, const struct trace_event *e)
+static void check_event(const struct pugmark_plan *plan, const struct pugmark_trace_event *e)
 {
-	MUST(e->kind <= TRACE_VALUE && e->cause <= CAUSE_PLAN);
+	MUST(e->kind <= PUGMARK_TRACE_VALUE && e->cause <= PUGMARK_CAUSE_PLAN);
 	MUST(e->from_ns <= e->to_ns);
 	MUST(e->depth < 1 << 24);
 	MUST(e->func == PUGMARK_NONE || e->func < plan->n_funcs);
-	if (e->kind == TRACE_RET || e->kind == TRACE_ENTER)
+	if (e->kind == PUGMARK_TRACE_RET || e->kind == PUGMARK_TRACE_ENTER)
 		MUST(e->func != PUGMARK_NONE && e->addr == plan->funcs[e->func].addr);
-	if (e->kind == TRACE_CALL || e->kind == TRACE_TAIL)
+	if (e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL)
 		MUST(e->import && strlen(e->import) < plan->strings_bytes);
 }
 
 /* An event that need not make sense. */
-static struct witness_event made_up(struct input *in, const struct pugmark_plan *plan,
-				    struct witness_event e)
+static struct pugmark_witness_event made_up(struct input *in, const struct pugmark_plan *plan,
+					    struct pugmark_witness_event e)
 {
 	static const int64_t steps[] = {0, 8, -8, 16, 64, -64, 4096, 1ll << 40};
 
-	e.kind = take(in, 1) % 8 ? EVENT_WITNESS : take(in, 1) % 9;
+	e.kind = take(in, 1) % 8 ? PUGMARK_EVENT_WITNESS : take(in, 1) % 9;
 	e.site = take(in, 1) % 4 ? take(in, 2) % (plan->n_sites + 1) : e.site;
 	e.cfa += steps[take(in, 1) % 8];
 	switch (take(in, 1) % 4) {
@@ -73,7 +73,7 @@ static struct witness_event made_up(struct input *in, const struct pugmark_plan 
 	e.val = take(in, 1) % 2 ? take(in, 1) & 1
 				: e.bias + plan->nodes[e.site % plan->n_nodes].addr;
 	e.lost = take(in, 1);
-	if (e.kind == EVENT_SIGNAL) {
+	if (e.kind == PUGMARK_EVENT_SIGNAL) {
 		e.signal.caller = e.cfa + steps[take(in, 1) % 8];
 		e.signal.alt = e.cfa - 4096;
 		e.signal.alt_bytes = 64 * take(in, 1);
@@ -85,14 +85,14 @@ static struct witness_event made_up(struct input *in, const struct pugmark_plan 
 	return e;
 }
 
-static void feed(struct twin *twin, const struct pugmark_plan *plan, struct witness_event e,
+static void feed(struct twin *twin, const struct pugmark_plan *plan, struct pugmark_witness_event e,
 		 uint64_t *ns)
 {
 	uint32_t n;
 
 	e.time_ns = ++*ns;
 	MUST(!twin_feed(twin, &e));
-	const struct trace_event *events = parser_events(twin->parser, &n);
+	const struct pugmark_trace_event *events = parser_events(twin->parser, &n);
 	MUST(n < OUT_PER_EVENT);
 	for (uint32_t i = 0; i < n; i++)
 		check_event(plan, &events[i]);
@@ -124,14 +124,16 @@ static void parse_edited(const struct walk *walk, const struct pugmark_plan *pla
 			break;
 		case 4: /* some are lost, and said to be */
 			feed(&twin, plan,
-			     (struct witness_event){.kind = EVENT_LOST, .lost = edit / 16}, &ns);
+			     (struct pugmark_witness_event){.kind = PUGMARK_EVENT_LOST,
+							    .lost = edit / 16},
+			     &ns);
 			i += edit / 16;
 			break;
 		default:
 			feed(&twin, plan, walk->events[i], &ns);
 		}
 	}
-	feed(&twin, plan, (struct witness_event){.kind = EVENT_STOP}, &ns);
+	feed(&twin, plan, (struct pugmark_witness_event){.kind = PUGMARK_EVENT_STOP}, &ns);
 	twin_deinit(&twin);
 	parse_tables_free(tables);
 }

@@ -28,11 +28,11 @@ static void must_hold(bool holds, const char *claim)
 static void check_events(struct parser *parser)
 {
 	uint32_t n;
-	const struct trace_event *events = parser_events(parser, &n);
+	const struct pugmark_trace_event *events = parser_events(parser, &n);
 
 	MUST(n < OUT_MAX);
 	for (uint32_t i = 0; i < n; i++)
-		MUST(events[i].kind <= TRACE_SWITCH);
+		MUST(events[i].kind <= PUGMARK_TRACE_SWITCH);
 }
 
 static void use(const struct pugmark_plan *plan)
@@ -46,7 +46,7 @@ static void use(const struct pugmark_plan *plan)
 		MUST(parse_tables_at(tables, d));
 	MUST(!parser_new(&tables, &plan, 1, &parser));
 	for (uint32_t i = 0; i < EVENTS && plan->n_sites; i++) {
-		struct witness_event e = {
+		struct pugmark_witness_event e = {
 			.site = (i * 7) % plan->n_sites,
 			.time_ns = i,
 			.val = i & 1,

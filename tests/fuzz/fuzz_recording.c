@@ -63,30 +63,30 @@ static void write_file(const char *name, const uint8_t *head, size_t head_size, 
 
 static void read_all(bool may_refuse)
 {
-	struct recording *rec;
+	struct pugmark_recording *rec;
 	struct pugmark_diag diag;
 	uint32_t n;
 
-	int err = recording_open(dir, &rec, &diag);
+	int err = pugmark_recording_open(dir, &rec, &diag);
 	MUST(!err || (err == -ENOTSUP && may_refuse));
 	if (err)
 		return;
-	const struct recording_task *tasks = recording_tasks(rec, &n);
+	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct recording_iter *iter;
-		struct witness_event e;
+		struct pugmark_recording_iter *iter;
+		struct pugmark_witness_event e;
 		uint64_t events = 0;
 
 		MUST(memchr(tasks[i].comm, 0, sizeof(tasks[i].comm)));
-		MUST(!recording_iter_new(rec, i, &iter));
-		while (recording_next(iter, &e) == 1)
-			MUST(e.kind != EVENT_WITNESS || ++events <= tasks[i].n_events);
-		recording_iter_free(iter);
-		recording_map_at(rec, tasks[i].pid, 0x1000, 0);
+		MUST(!pugmark_recording_iter_new(rec, i, &iter));
+		while (pugmark_recording_next(iter, &e) == 1)
+			MUST(e.kind != PUGMARK_EVENT_WITNESS || ++events <= tasks[i].n_events);
+		pugmark_recording_iter_free(iter);
+		pugmark_recording_map_at(rec, tasks[i].pid, 0x1000, 0);
 	}
-	for (uint32_t i = 0; recording_note(rec, i); i++)
+	for (uint32_t i = 0; pugmark_recording_note(rec, i); i++)
 		;
-	recording_free(rec);
+	pugmark_recording_free(rec);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

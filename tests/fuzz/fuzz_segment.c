@@ -24,7 +24,7 @@ static void must_hold(bool holds, const char *claim)
 static uint32_t copy_events(struct segment_decoder *dec, const uint8_t *payload,
 			    const struct segment_header *header, struct segment_encoder *enc)
 {
-	struct witness_event e;
+	struct pugmark_witness_event e;
 	uint32_t n = 0;
 	uint64_t base, sum = 0;
 
@@ -36,7 +36,7 @@ static uint32_t copy_events(struct segment_decoder *dec, const uint8_t *payload,
 		MUST(e.stack_words <= SNAPSHOT_MAX_WORDS);
 		for (uint32_t i = 0; i < e.stack_words; i++)
 			sum ^= e.stack[i];
-		if (e.kind <= EVENT_STOP)
+		if (e.kind <= PUGMARK_EVENT_STOP)
 			segment_encoder_add(enc, &e);
 	}
 	segment_decoder_base(dec, sum & 0xffff, &base);

@@ -37,7 +37,7 @@ static bool same_frame(const struct parser *p, const struct parser *q, uint32_t 
 	       a->hidden == b->hidden && a->gone == b->gone && a->doubtful == b->doubtful;
 }
 
-static bool same_event(const struct trace_event *a, const struct trace_event *b)
+static bool same_event(const struct pugmark_trace_event *a, const struct pugmark_trace_event *b)
 {
 	return a->from_ns == b->from_ns && a->to_ns == b->to_ns && a->addr == b->addr &&
 	       a->target == b->target && a->lost == b->lost && a->import == b->import &&
@@ -45,7 +45,7 @@ static bool same_event(const struct trace_event *a, const struct trace_event *b)
 	       a->target_module == b->target_module && a->kind == b->kind && a->cause == b->cause;
 }
 
-const char *twin_feed(struct twin *twin, const struct witness_event *event)
+const char *twin_feed(struct twin *twin, const struct pugmark_witness_event *event)
 {
 	struct parser *a = twin->parser, *b = twin->forgetful;
 	parser_forget_shortcuts(b);

@@ -16,6 +16,6 @@ int twin_init(struct parse_tables *const *tables, const struct pugmark_plan *con
 	      uint32_t n_modules, struct twin *twin);
 void twin_deinit(struct twin *twin);
 /* Feeds both. Returns NULL, or in what they differ; what came out is of @twin->parser. */
-const char *twin_feed(struct twin *twin, const struct witness_event *event);
+const char *twin_feed(struct twin *twin, const struct pugmark_witness_event *event);
 
 #endif

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 
 static const char *const kind_names[] = {
-	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
-	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
-	[TRACE_BLOCK] = "block",
+	[PUGMARK_TRACE_CALL] = "call",	 [PUGMARK_TRACE_TAIL] = "tail",
+	[PUGMARK_TRACE_RET] = "ret",	 [PUGMARK_TRACE_UNWIND] = "unwind",
+	[PUGMARK_TRACE_ENTER] = "enter", [PUGMARK_TRACE_GAP] = "gap",
+	[PUGMARK_TRACE_BLOCK] = "block",
 };
 
 struct comparison {
@@ -26,19 +27,20 @@ struct comparison {
 };
 
 /* Whether the parser's event is the step. */
-static bool same(const struct comparison *c, const struct walk_step *s, const struct trace_event *e)
+static bool same(const struct comparison *c, const struct walk_step *s,
+		 const struct pugmark_trace_event *e)
 {
 	/* A walk is cut short between a call and the entry that would say where it went. */
 	bool cut = !e->target && c->event + 1 == c->walk->n_events;
 	return s->kind == e->kind && s->addr == e->addr && (s->target == e->target || cut) &&
-	       s->depth == e->depth && (s->kind != TRACE_ENTER || s->cause == e->cause);
+	       s->depth == e->depth && (s->kind != PUGMARK_TRACE_ENTER || s->cause == e->cause);
 }
 
-static void differ(struct comparison *c, uint32_t at, const struct trace_event *e)
+static void differ(struct comparison *c, uint32_t at, const struct pugmark_trace_event *e)
 {
 	const struct walk_step *s = at < c->walk->n_steps ? &c->walk->steps[at] : NULL;
 	c->done = true;
-	c->verdict->gap = e->kind == TRACE_GAP;
+	c->verdict->gap = e->kind == PUGMARK_TRACE_GAP;
 	snprintf(c->verdict->text, sizeof(c->verdict->text),
 		 "event %u, step %u: walked %s %llx %llx depth %u, recovered %s %llx %llx depth %u "
 		 "cause %u",
@@ -64,12 +66,12 @@ static bool excused(struct comparison *c)
 	return false;
 }
 
-static void compare(struct comparison *c, const struct trace_event *e)
+static void compare(struct comparison *c, const struct pugmark_trace_event *e)
 {
 	if (c->done)
 		return;
-	if (e->kind == TRACE_GAP) {
-		if (e->cause == CAUSE_STACK && c->event >= c->walk->blind)
+	if (e->kind == PUGMARK_TRACE_GAP) {
+		if (e->cause == PUGMARK_CAUSE_STACK && c->event >= c->walk->blind)
 			c->verdict->blind = c->done = true;
 		else if (c->walk->unresolved)
 			c->verdict->unresolved = c->done = true;
@@ -91,7 +93,7 @@ static int parse(const struct walk *walk, struct parser *parser, struct comparis
 	for (c->event = 0; !err && c->event < walk->n_events && !c->done; c->event++) {
 		err = parser_feed(parser, &walk->events[c->event]);
 		uint32_t n = 0;
-		const struct trace_event *events = err ? NULL : parser_events(parser, &n);
+		const struct pugmark_trace_event *events = err ? NULL : parser_events(parser, &n);
 		for (uint32_t i = 0; i < n; i++)
 			compare(c, &events[i]);
 	}
@@ -159,8 +161,8 @@ void walk_print(const struct walk *walk)
 	}
 	for (uint32_t i = 0; i < walk->n_events && i < 100; i++)
 		printf("  event %u %s site %u cfa %llx ret %llx val %llx\n", i,
-		       walk->events[i].kind == EVENT_SIGNAL ? "signal" : "", walk->events[i].site,
-		       (unsigned long long)walk->events[i].cfa,
+		       walk->events[i].kind == PUGMARK_EVENT_SIGNAL ? "signal" : "",
+		       walk->events[i].site, (unsigned long long)walk->events[i].cfa,
 		       (unsigned long long)walk->events[i].ret,
 		       (unsigned long long)walk->events[i].val);
 }

@@ -87,7 +87,7 @@ void walk_ground_init(struct walk_ground *g, const struct program *prog,
 	for (uint32_t f = 0; f < prog->n_funcs; f++)
 		if (prog->funcs[f].flags & PROG_ENTRY_WITNESS && prog->funcs[f].n_blocks &&
 		    choice->marks[prog->funcs[f].block] &&
-		    !(plan->funcs[f].flags & PLAN_FUNC_START))
+		    !(plan->funcs[f].flags & PUGMARK_PLAN_FUNC_START))
 			g->entered[g->n_entered++] = f;
 	g->opaque = calloc(prog->n_funcs, sizeof(uint32_t));
 	for (uint32_t f = 0; f < prog->n_funcs; f++) {
@@ -125,7 +125,8 @@ static bool run_roots(struct walker *w, uint32_t func)
 	uint64_t cfa = STACK_TOP - 256;
 	for (;;) {
 		w->n = 0;
-		walker_step(w, TRACE_ENTER, CAUSE_THREAD, walker_func_addr(w, func), 0);
+		walker_step(w, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_THREAD, walker_func_addr(w, func),
+			    0);
 		enum outcome out = walker_call_function(w, func, cfa, FOREIGN);
 		if (out == OVER)
 			return false;
@@ -164,7 +165,8 @@ void walk_over(const struct walk_ground *ground, uint32_t func, uint32_t limit, 
 	*out = (struct walk){.blind = UINT32_MAX};
 	walker_init(&w);
 	bool finished = run_roots(&w, func);
-	struct witness_event end = {.kind = EVENT_END, .time_ns = ++w.time_ns, .val = !finished};
+	struct pugmark_witness_event end = {
+		.kind = PUGMARK_EVENT_END, .time_ns = ++w.time_ns, .val = !finished};
 	PUSH(out->events, out->n_events, out->cap_events, end);
 	if (finished)
 		out->decided = out->n_steps;

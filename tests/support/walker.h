@@ -17,8 +17,8 @@
 struct walk_step {
 	uint64_t addr, target;
 	uint32_t depth; /* frames of the program open before it */
-	uint8_t kind;	/* enum trace_kind */
-	uint8_t cause;	/* enum trace_cause, of TRACE_ENTER */
+	uint8_t kind;	/* enum pugmark_trace_kind */
+	uint8_t cause;	/* enum pugmark_trace_cause, of PUGMARK_TRACE_ENTER */
 };
 
 /* A throw out of foreign code that could have returned: what ran in silence before it is not in
@@ -30,7 +30,7 @@ struct walk_throw {
 struct walk {
 	struct walk_step *steps;
 	struct walk_throw *throws;
-	struct witness_event *events; /* the last is EVENT_END */
+	struct pugmark_witness_event *events; /* the last is PUGMARK_EVENT_END */
 	uint32_t n_steps, cap_steps, n_throws, cap_throws, n_events, cap_events;
 	uint32_t decided;    /* steps up to the last event: what must be recovered */
 	uint32_t blind;	     /* the first event from which on a stack may be one that is not read

@@ -46,11 +46,11 @@ static enum outcome make_call(struct walker *w, uint32_t block, uint8_t kind, ui
 	if (walker_is_opaque(w, callee))
 		callee = PUGMARK_NONE;
 	w->nameless = later && !told ? w->walk->n_steps : PUGMARK_NONE;
-	if (kind == TRACE_TAIL)
+	if (kind == PUGMARK_TRACE_TAIL)
 		w->stack[w->n - 1].func = callee;
 	if (later)
 		return RETURNED;
-	if (kind == TRACE_TAIL || callee == PUGMARK_NONE || walker_full(w))
+	if (kind == PUGMARK_TRACE_TAIL || callee == PUGMARK_NONE || walker_full(w))
 		return before_call(w, block);
 	/* It is reported already, and would be left like a frame that is open. */
 	uint32_t depth = w->n;
@@ -69,7 +69,7 @@ static enum outcome call_unknown(struct walker *w, uint32_t block, uint64_t call
 {
 	const struct prog_block *b = &w->prog->blocks[block];
 	uint64_t ret = BIAS + b->call_addr + b->call_len;
-	enum outcome out = make_call(w, block, TRACE_CALL, callee);
+	enum outcome out = make_call(w, block, PUGMARK_TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
 	if (walker_is_opaque(w, callee))
@@ -91,7 +91,7 @@ static enum outcome jump_to(struct walker *w, uint32_t block, uint32_t callee)
 	uint32_t chance = w->temper.signal;
 	if (ends)
 		w->temper.signal = 0;
-	enum outcome out = make_call(w, block, TRACE_TAIL, callee);
+	enum outcome out = make_call(w, block, PUGMARK_TRACE_TAIL, callee);
 	w->temper.signal = chance;
 	/* Were a handler called back or interrupted after it has jumped out, nothing in a trace
 	 * would say whether it is still the handler that runs. */
@@ -195,7 +195,7 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 			callee = walker_pick_callee(w);
 		return call_unknown(w, block, callee_cfa, callee);
 	}
-	enum outcome out = make_call(w, block, TRACE_CALL, callee);
+	enum outcome out = make_call(w, block, PUGMARK_TRACE_CALL, callee);
 	if (out != RETURNED)
 		return out;
 	uint64_t ret = BIAS + b->call_addr + b->call_len;
@@ -274,7 +274,7 @@ enum outcome walker_run_frame(struct walker *w, uint32_t block)
 		if (out != RETURNED)
 			return out;
 		if (shows_block(w, block))
-			walker_step(w, TRACE_BLOCK, 0, b->addr, 0);
+			walker_step(w, PUGMARK_TRACE_BLOCK, 0, b->addr, 0);
 		if (mark == MARK_BLOCK)
 			walker_event(w, block, 0, 0);
 		if (b->call != CALL_NONE) {
@@ -291,7 +291,8 @@ enum outcome walker_run_frame(struct walker *w, uint32_t block)
 		if (b->flags & PROG_RET) {
 			if (mark == MARK_LAST)
 				walker_event(w, block, 0, 0);
-			walker_step(w, TRACE_RET, 0, walker_func_addr(w, w->stack[me].func), 0);
+			walker_step(w, PUGMARK_TRACE_RET, 0, walker_func_addr(w, w->stack[me].func),
+				    0);
 			return RETURNED;
 		}
 		block = go_on(w, block);

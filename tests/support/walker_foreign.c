@@ -77,7 +77,7 @@ static void unwind(struct walker *w, uint32_t n, bool surely)
 	while (w->n > n) {
 		const struct walk_frame *f = &w->stack[w->n - 1];
 		if (f->func != PUGMARK_NONE)
-			walker_step(w, TRACE_UNWIND, 0, walker_func_addr(w, f->func), 0);
+			walker_step(w, PUGMARK_TRACE_UNWIND, 0, walker_func_addr(w, f->func), 0);
 		w->n--;
 	}
 	t.resume = w->walk->n_steps;
@@ -135,7 +135,8 @@ enum outcome walker_run_foreign(struct walker *w, bool returns)
 		if (out == RETURNED && w->n < 40 && random_chance(&w->rng, 15)) {
 			out = walker_call_foreign(w, below, FOREIGN + 8, true);
 		} else if (out == RETURNED) {
-			walker_step(w, TRACE_ENTER, CAUSE_CALLBACK, walker_func_addr(w, callee), 0);
+			walker_step(w, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CALLBACK,
+				    walker_func_addr(w, callee), 0);
 			out = walker_call_function(w, callee, below, FOREIGN + 8);
 		}
 		if (out != RETURNED)

@@ -108,7 +108,7 @@ static inline void walker_blind(struct walker *w)
 
 /* The stack from @from upwards, for @e; what lies further up, to @end, as far as it matters. At
  * @frame there is one that a signal has made; 0: nowhere. */
-void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end,
+void walker_snapshot(struct walker *w, struct pugmark_witness_event *e, uint64_t from, uint64_t end,
 		     uint64_t frame);
 
 /* walker_code.c: calls a function of the program. */

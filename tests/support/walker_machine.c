@@ -107,7 +107,7 @@ static bool is_return_slot(const struct walker *w, uint64_t addr)
 
 /* Takes out of the last snapshot, @e's, what only looks like return addresses of calls in progress
  * as the recorder does. The frame of a signal right above @e's stays as it is. */
-static void unwind_snapshot(struct walker *w, const struct witness_event *e, uint64_t frame)
+static void unwind_snapshot(struct walker *w, const struct pugmark_witness_event *e, uint64_t frame)
 {
 	uint64_t *words = w->walk->stacks + (w->walk->n_stacks - e->stack_words);
 	uint64_t end = end_of_unwinding(w, e->stack_addr);
@@ -121,7 +121,7 @@ static void unwind_snapshot(struct walker *w, const struct witness_event *e, uin
 	}
 }
 
-void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, uint64_t end,
+void walker_snapshot(struct walker *w, struct pugmark_witness_event *e, uint64_t from, uint64_t end,
 		     uint64_t frame)
 {
 	struct walk *walk = w->walk;
@@ -133,7 +133,7 @@ void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, u
 		/* Further up only addresses in the program are told. */
 		bool told = at < from + 8 * SNAPSHOT_WORDS || in_program(*word);
 		PUSH(walk->stacks, walk->n_stacks, walk->cap_stacks,
-		     told ? *word : EVENT_STACK_UNKNOWN);
+		     told ? *word : PUGMARK_EVENT_STACK_UNKNOWN);
 	}
 	e->stack = (const uint64_t *)(uintptr_t)(first + 1); /* made a pointer at the end */
 	e->stack_addr = from;
@@ -144,27 +144,28 @@ void walker_snapshot(struct walker *w, struct witness_event *e, uint64_t from, u
 
 void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t callee_cfa)
 {
-	const struct plan_site *site = &w->plan->sites[w->site_of[block]];
+	const struct pugmark_plan_site *site = &w->plan->sites[w->site_of[block]];
 	const struct walk_frame *f = &w->stack[w->n - 1];
-	struct witness_event e = {
-		.kind = EVENT_WITNESS,
+	struct pugmark_witness_event e = {
+		.kind = PUGMARK_EVENT_WITNESS,
 		.time_ns = ++w->time_ns,
 		.site = w->site_of[block],
 		.bias = BIAS,
 		.val = val,
 		.cfa = f->cfa,
 	};
-	if (site->cfa_reg == CFA_UNKNOWN) /* then it is the stack pointer */
+	if (site->cfa_reg == PUGMARK_CFA_UNKNOWN) /* then it is the stack pointer */
 		e.cfa -= LEAST_HEIGHT + 8 * random_below(&w->rng, 10);
 	/* A landing pad tells its own frame, and by the stack where that of its call will be. */
-	bool pad = callee_cfa && site->capture & CAPTURE_STACK && site->cfa_reg != CFA_UNKNOWN;
+	bool pad = callee_cfa && site->capture & PUGMARK_CAPTURE_STACK &&
+		   site->cfa_reg != PUGMARK_CFA_UNKNOWN;
 	uint64_t from = pad ? callee_cfa : f->cfa - 8;
 	if (callee_cfa && !pad)
 		e.cfa = callee_cfa;
-	if (site->capture & CAPTURE_RET)
+	if (site->capture & PUGMARK_CAPTURE_RET)
 		e.ret = f->ret;
-	if (site->capture & CAPTURE_STACK ||
-	    (site->capture & CAPTURE_SNAPSHOT &&
+	if (site->capture & PUGMARK_CAPTURE_STACK ||
+	    (site->capture & PUGMARK_CAPTURE_SNAPSHOT &&
 	     (f->ret >= FOREIGN || walker_returns_to_opaque(w, f->ret))))
 		walker_snapshot(w, &e, from, end_of_stack(w, from),
 				f->ret == TRAMPOLINE ? f->cfa - 8 : 0);

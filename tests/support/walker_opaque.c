@@ -28,7 +28,7 @@ enum outcome walker_enter_from_outside(struct walker *w, uint32_t func, uint64_t
 {
 	if (walker_is_opaque(w, func))
 		return walker_call_opaque(w, func, cfa, ret);
-	walker_step(w, TRACE_ENTER, CAUSE_CALLBACK, walker_func_addr(w, func), 0);
+	walker_step(w, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CALLBACK, walker_func_addr(w, func), 0);
 	return walker_call_function(w, func, cfa, ret);
 }
 
@@ -57,7 +57,8 @@ enum outcome walker_become(struct walker *w, uint32_t func)
 	if (direct)
 		walk->steps[walk->n_steps - 1].target = walker_func_addr(w, func);
 	else
-		walker_step(w, TRACE_ENTER, w->n == 1 ? CAUSE_THREAD : CAUSE_CALLBACK,
+		walker_step(w, PUGMARK_TRACE_ENTER,
+			    w->n == 1 ? PUGMARK_CAUSE_THREAD : PUGMARK_CAUSE_CALLBACK,
 			    walker_func_addr(w, func), 0);
 	w->stack[w->n - 1].func = func;
 	w->stack[w->n - 1].opaque = false;

@@ -20,9 +20,9 @@ static void write_signal_frame(struct walker *w, uint64_t at, uint64_t sp, uint6
 }
 
 /* What the plan says of the place @ip. */
-static const struct plan_point *point_of(const struct pugmark_plan *plan, uint64_t ip)
+static const struct pugmark_plan_point *point_of(const struct pugmark_plan *plan, uint64_t ip)
 {
-	const struct plan_point *found = NULL;
+	const struct pugmark_plan_point *found = NULL;
 	uint32_t lo = 0, hi = plan->n_points;
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
@@ -38,8 +38,8 @@ static const struct plan_point *point_of(const struct pugmark_plan *plan, uint64
 
 bool walker_frame_told(const struct walker *w, uint64_t ip)
 {
-	const struct plan_point *point = point_of(w->plan, ip - BIAS);
-	return point && (point->cfa & 3) != CFA_UNKNOWN;
+	const struct pugmark_plan_point *point = point_of(w->plan, ip - BIAS);
+	return point && (point->cfa & 3) != PUGMARK_CFA_UNKNOWN;
 }
 
 /* The stack pointer of the topmost frame, as the plan has it, and in *@bp rbp. */
@@ -49,10 +49,10 @@ static uint64_t stack_pointer(struct walker *w, uint64_t *bp)
 	*bp = random_next(&w->rng);
 	if (f->ip >= FOREIGN)
 		return f->sp;
-	const struct plan_point *point = point_of(w->plan, f->ip - BIAS);
-	if (point && (point->cfa & 3) == CFA_SP)
+	const struct pugmark_plan_point *point = point_of(w->plan, f->ip - BIAS);
+	if (point && (point->cfa & 3) == PUGMARK_CFA_SP)
 		return f->cfa - (point->cfa >> 2);
-	if (point && (point->cfa & 3) == CFA_BP)
+	if (point && (point->cfa & 3) == PUGMARK_CFA_BP)
 		*bp = f->cfa - (point->cfa >> 2);
 	return f->sp;
 }
@@ -84,7 +84,7 @@ static uint64_t innermost_call(struct walker *w)
 		if (f->ret == TRAMPOLINE)
 			return 0;
 	}
-	return SIGNAL_NO_CALLER;
+	return PUGMARK_SIGNAL_NO_CALLER;
 }
 
 /* Whether there are frames further up than a stack is read. */
@@ -99,8 +99,8 @@ static bool is_far(const struct walker *w, uint64_t sp)
 /* A signal is delivered: @handler is none if it kills. */
 static void signal_event(struct walker *w, uint32_t handler, uint64_t sp, uint64_t bp, bool alt)
 {
-	struct witness_event e = {
-		.kind = EVENT_SIGNAL,
+	struct pugmark_witness_event e = {
+		.kind = PUGMARK_EVENT_SIGNAL,
 		.time_ns = ++w->time_ns,
 		.cfa = sp,
 		.ret = w->stack[w->n - 1].ip,
@@ -139,7 +139,7 @@ enum outcome walker_maybe_signal(struct walker *w)
 	uint64_t at = (under - 1400 - 64 * random_below(&w->rng, 20)) & ~(uint64_t)63;
 	write_signal_frame(w, at, sp, w->stack[w->n - 1].ip, bp);
 	w->handlers++;
-	walker_step(w, TRACE_ENTER, CAUSE_SIGNAL, walker_func_addr(w, handler), 0);
+	walker_step(w, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_SIGNAL, walker_func_addr(w, handler), 0);
 	enum outcome out = walker_call_function(w, handler, at + 8, TRAMPOLINE);
 	w->handlers--;
 	w->returned = w->walk->n_steps;

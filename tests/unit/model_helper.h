@@ -42,7 +42,7 @@ static inline void check_model(const struct pugmark_model *m)
 		assert_int_equal(m->parts[f->part].addr, f->addr);
 		assert_int_equal(pugmark_model_func_at(m, f->addr), i);
 		assert_true(!f->n_blocks || m->blocks[f->block].addr == f->addr);
-		assert_true(f->n_blocks || f->flags & FUNC_OPAQUE);
+		assert_true(f->n_blocks || f->flags & PUGMARK_FUNC_OPAQUE);
 	}
 	for (uint32_t i = 0; i < m->n_blocks; i++) {
 		const struct pugmark_block *b = &m->blocks[i];

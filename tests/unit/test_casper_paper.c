@@ -78,15 +78,15 @@ static const char *func_name(const struct example *x, uint32_t func)
  * a return by its function. */
 static const char *node_name(const struct example *x, uint32_t node)
 {
-	const struct plan_node *n = &x->plan->nodes[node];
+	const struct pugmark_plan_node *n = &x->plan->nodes[node];
 	const char *func = func_name(x, n->func);
 	uint32_t place = 0;
 	for (uint32_t i = x->plan->funcs[n->func].node; i < node; i++)
-		place += x->plan->nodes[i].kind == NODE_KIND_CALL;
-	for (size_t i = 0; n->kind == NODE_KIND_CALL && i < N_CALLS; i++)
+		place += x->plan->nodes[i].kind == PUGMARK_NODE_KIND_CALL;
+	for (size_t i = 0; n->kind == PUGMARK_NODE_KIND_CALL && i < N_CALLS; i++)
 		if (!strcmp(call_sites[i].func, func) && !place--)
 			return call_sites[i].name;
-	for (size_t i = 0; n->kind == NODE_KIND_RETURN && i < N_RETURNS; i++)
+	for (size_t i = 0; n->kind == PUGMARK_NODE_KIND_RETURN && i < N_RETURNS; i++)
 		if (!strcmp(return_sites[i].func, func))
 			return return_sites[i].name;
 	return "?";
@@ -116,7 +116,7 @@ static int by_name(const void *a, const void *b)
 
 static void decision_text(const struct example *x, uint32_t decision, char text[TEXT_MAX])
 {
-	const struct plan_decision *d = &x->plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &x->plan->decisions[decision];
 	const char *names[32];
 	assert_true(d->n < 32);
 	for (uint32_t i = 0; i < d->n; i++)
@@ -132,7 +132,8 @@ static void call_sites_are_those_of_figure_2(void **state)
 	(void)state;
 	struct example x = plan_example(MODE_FULL);
 	for (size_t i = 0; i < N_CALLS; i++) {
-		const struct plan_node *n = &x.plan->nodes[node_named(&x, call_sites[i].name)];
+		const struct pugmark_plan_node *n =
+			&x.plan->nodes[node_named(&x, call_sites[i].name)];
 		assert_string_equal(func_name(&x, n->callee), call_sites[i].callee);
 	}
 	assert_int_equal(x.model->n_sites, N_CALLS);
@@ -260,45 +261,45 @@ struct run {
 	char logged[TEXT_MAX], recovered[TEXT_MAX];
 };
 
-static void recover(struct run *r, const struct trace_event *e)
+static void recover(struct run *r, const struct pugmark_trace_event *e)
 {
-	if (e->kind == TRACE_CALL) {
+	if (e->kind == PUGMARK_TRACE_CALL) {
 		for (uint32_t i = 1; i < r->x->plan->n_nodes; i++)
-			if (r->x->plan->nodes[i].kind == NODE_KIND_CALL &&
+			if (r->x->plan->nodes[i].kind == PUGMARK_NODE_KIND_CALL &&
 			    r->x->plan->nodes[i].addr == e->addr)
 				add_word(r->recovered, node_name(r->x, i));
-	} else if (e->kind == TRACE_RET) {
+	} else if (e->kind == PUGMARK_TRACE_RET) {
 		for (size_t i = 0; i < N_RETURNS; i++)
 			if (!strcmp(return_sites[i].func, func_name(r->x, e->func)))
 				add_word(r->recovered, return_sites[i].name);
-	} else if (e->kind != TRACE_ENTER) { /* of start */
-		add_word(r->recovered, e->kind == TRACE_GAP ? "gap" : "?");
+	} else if (e->kind != PUGMARK_TRACE_ENTER) { /* of start */
+		add_word(r->recovered, e->kind == PUGMARK_TRACE_GAP ? "gap" : "?");
 	}
 }
 
-static void feed(struct run *r, const struct witness_event *e)
+static void feed(struct run *r, const struct pugmark_witness_event *e)
 {
 	assert_int_equal(parser_feed(r->parser, e), 0);
 	uint32_t n;
-	const struct trace_event *events = parser_events(r->parser, &n);
+	const struct pugmark_trace_event *events = parser_events(r->parser, &n);
 	for (uint32_t i = 0; i < n; i++)
 		recover(r, &events[i]);
 }
 
 static void send(struct run *r, const char *name)
 {
-	const struct plan_node *n = &r->x->plan->nodes[node_named(r->x, name)];
+	const struct pugmark_plan_node *n = &r->x->plan->nodes[node_named(r->x, name)];
 	if (n->site == PUGMARK_NONE)
 		return;
-	const struct plan_site *site = &r->x->plan->sites[n->site];
-	struct witness_event e = {
-		.kind = EVENT_WITNESS,
+	const struct pugmark_plan_site *site = &r->x->plan->sites[n->site];
+	struct pugmark_witness_event e = {
+		.kind = PUGMARK_EVENT_WITNESS,
 		.time_ns = ++r->time_ns,
 		.cfa = r->cfa[r->n - 1],
 		.bias = BIAS,
 		.site = n->site,
 	};
-	if (site->capture & CAPTURE_RET)
+	if (site->capture & PUGMARK_CAPTURE_RET)
 		e.ret = r->n == 1 ? FOREIGN : 0;
 	add_word(r->logged, name);
 	feed(r, &e);
@@ -313,8 +314,8 @@ static void run_trace(const struct example *x, const char *trace, bool ends, str
 	assert_true(asprintf(&words, "c0 %s%s", trace, ends ? " r0" : "") > 0);
 	for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
 		send(r, word);
-		const struct plan_node *n = &plan->nodes[node_named(x, word)];
-		if (n->kind != NODE_KIND_CALL) {
+		const struct pugmark_plan_node *n = &plan->nodes[node_named(x, word)];
+		if (n->kind != PUGMARK_NODE_KIND_CALL) {
 			r->n -= r->n > 1;
 			continue;
 		}
@@ -323,7 +324,8 @@ static void run_trace(const struct example *x, const char *trace, bool ends, str
 		r->n++;
 	}
 	free(words);
-	struct witness_event end = {.kind = EVENT_END, .time_ns = ++r->time_ns, .val = !ends};
+	struct pugmark_witness_event end = {
+		.kind = PUGMARK_EVENT_END, .time_ns = ++r->time_ns, .val = !ends};
 	feed(r, &end);
 	parser_free(r->parser);
 }
@@ -378,7 +380,7 @@ static uint32_t faults_of(const struct example *x, const char *sites)
 	assert_int_equal(conflict_init(&ch, x->program), 0);
 	ch.returns_apart = ch.plain = true;
 	for (uint32_t i = 1; i < x->plan->n_nodes; i++) {
-		const struct plan_node *n = &x->plan->nodes[i];
+		const struct pugmark_plan_node *n = &x->plan->nodes[i];
 		for (uint32_t b = 0; b < x->program->n_blocks; b++)
 			if (x->program->blocks[b].call != CALL_NONE &&
 			    x->program->blocks[b].call_addr == n->addr &&

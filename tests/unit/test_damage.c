@@ -34,7 +34,7 @@ struct files {
 };
 
 struct trace {
-	struct trace_event events[STEPS_MAX];
+	struct pugmark_trace_event events[STEPS_MAX];
 	uint32_t n;
 	bool complete;
 };
@@ -102,11 +102,11 @@ static void write_events(const struct walk *walk, uint64_t bias)
 			.kind = SEGMENT_EVENTS, .task = 1, .first_event = i};
 		segment_encoder_reset(enc, bases, 1);
 		for (; i < walk->n_events * (part + 1) / PARTS; i++) {
-			struct witness_event e = walk->events[i];
+			struct pugmark_witness_event e = walk->events[i];
 
 			e.time_ns = 1000 + 10 * i;
 			if (e.ret)
-				e.flags |= EVENT_HAS_RET;
+				e.flags |= PUGMARK_EVENT_HAS_RET;
 			assert_int_equal(segment_encoder_add(enc, &e), 0);
 		}
 		const uint8_t *payload = segment_encoder_finish(enc, &header);
@@ -123,7 +123,7 @@ static void write_meta(const struct walk *walk, const struct pugmark_plan *plan)
 	uint32_t witnesses = 0;
 
 	for (uint32_t i = 0; i < walk->n_events; i++)
-		witnesses += walk->events[i].kind == EVENT_WITNESS;
+		witnesses += walk->events[i].kind == PUGMARK_EVENT_WITNESS;
 	json_t *meta = json_pack("{s:i,s:b,s:i,s:[{s:s,s:s,s:s,s:s,s:I,s:I,s:I}],s:b,s:s,s:I,s:I}",
 				 "version", SEGMENT_VERSION, "times", 1, "start_monotonic_ns", 1,
 				 "modules", "name", "walk", "path", "/walk", "build_id", "", "plan",
@@ -167,11 +167,11 @@ static void read_tasks(struct pugmark_trace *trace, struct trace *out)
 	struct pugmark_certificate certificate;
 	uint32_t n;
 
-	recording_tasks(pugmark_trace_recording(trace), &n);
+	pugmark_recording_tasks(pugmark_trace_recording(trace), &n);
 	assert_true(n <= 4);
 	for (uint32_t i = 0; i < n; i++) {
 		struct pugmark_trace_iter *it;
-		const struct trace_event *e;
+		const struct pugmark_trace_event *e;
 
 		assert_int_equal(pugmark_certify_thread(trace, i, NULL, NULL, &parts[i]), 0);
 		assert_int_equal(pugmark_trace_iter_new(trace, i, &it), 0);
@@ -204,7 +204,7 @@ static int read_recording(struct trace *out)
 	return 0;
 }
 
-static bool same_event(const struct trace_event *a, const struct trace_event *b)
+static bool same_event(const struct pugmark_trace_event *a, const struct pugmark_trace_event *b)
 {
 	return a->kind == b->kind && a->addr == b->addr && a->target == b->target &&
 	       a->depth == b->depth;
@@ -230,8 +230,8 @@ static void check(const char *name, size_t at, struct tally *tally)
 			    now.events[i].to_ns == whole.events[i].to_ns);
 	if (now.complete && all)
 		tally->unharmed++;
-	else if (now.complete || (n < now.n && now.events[n].kind != TRACE_GAP && n + 1 < now.n &&
-				  now.events[n + 1].kind != TRACE_GAP))
+	else if (now.complete || (n < now.n && now.events[n].kind != PUGMARK_TRACE_GAP &&
+				  n + 1 < now.n && now.events[n + 1].kind != PUGMARK_TRACE_GAP))
 		fail_msg("%s at %zu: %s, and event %u of %u is another", name, at,
 			 now.complete ? "complete" : "no gap", n, now.n);
 	else

@@ -79,7 +79,7 @@ static void expect_row(const struct elf_cfa_row *row, uint64_t addr, uint64_t en
 {
 	assert_int_equal(row->addr, addr);
 	assert_int_equal(row->end, end);
-	assert_int_equal(row->cfa.reg, CFA_SP);
+	assert_int_equal(row->cfa.reg, PUGMARK_CFA_SP);
 	assert_int_equal(row->cfa.offset, offset);
 }
 

@@ -226,11 +226,11 @@ static void expect_imports(const struct elf_image *image, const char *options)
 		const char *name;
 		uint8_t flags;
 	} calls[] = {
-		{"_setjmp", SITE_RETURNS_TWICE},
-		{"vfork", SITE_RETURNS_TWICE},
-		{"longjmp", SITE_NORETURN},
-		{"abort", SITE_NORETURN},
-		{"_exit", SITE_NORETURN},
+		{"_setjmp", PUGMARK_SITE_RETURNS_TWICE},
+		{"vfork", PUGMARK_SITE_RETURNS_TWICE},
+		{"longjmp", PUGMARK_SITE_NORETURN},
+		{"abort", PUGMARK_SITE_NORETURN},
+		{"_exit", PUGMARK_SITE_NORETURN},
 		{"execve", 0},
 		{"printf", 0},
 		{"free", 0},
@@ -387,16 +387,16 @@ static void flags_go_by_name(void **state)
 	static const char *const switches[] = {"swapcontext",	"setcontext",	 "co_switch",
 					       "coro_transfer", "jump_fcontext", "ontop_fcontext"};
 	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
-		if (elf_libc_flags(never[i]) != SITE_NORETURN)
+		if (elf_libc_flags(never[i]) != PUGMARK_SITE_NORETURN)
 			fail_msg("%s", never[i]);
 	for (size_t i = 0; i < sizeof(twice) / sizeof(*twice); i++)
-		if (elf_libc_flags(twice[i]) != SITE_RETURNS_TWICE)
+		if (elf_libc_flags(twice[i]) != PUGMARK_SITE_RETURNS_TWICE)
 			fail_msg("%s", twice[i]);
 	for (size_t i = 0; i < sizeof(neither) / sizeof(*neither); i++)
 		if (elf_libc_flags(neither[i]))
 			fail_msg("%s", neither[i]);
 	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++)
-		if (elf_libc_flags(switches[i]) != SITE_SWITCHES)
+		if (elf_libc_flags(switches[i]) != PUGMARK_SITE_SWITCHES)
 			fail_msg("%s", switches[i]);
 }
 

@@ -27,12 +27,12 @@ struct comparison {
 /* readelf's CFA column. */
 static struct pugmark_cfa parse_cfa(const char *word)
 {
-	struct pugmark_cfa cfa = {.reg = CFA_UNKNOWN};
+	struct pugmark_cfa cfa = {.reg = PUGMARK_CFA_UNKNOWN};
 	int offset;
 	if (sscanf(word, "rsp%d", &offset) == 1)
-		cfa = (struct pugmark_cfa){.reg = CFA_SP, .offset = offset};
+		cfa = (struct pugmark_cfa){.reg = PUGMARK_CFA_SP, .offset = offset};
 	else if (sscanf(word, "rbp%d", &offset) == 1)
-		cfa = (struct pugmark_cfa){.reg = CFA_BP, .offset = offset};
+		cfa = (struct pugmark_cfa){.reg = PUGMARK_CFA_BP, .offset = offset};
 	return cfa;
 }
 

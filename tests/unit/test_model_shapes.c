@@ -52,11 +52,11 @@ static void check_tables(const struct pugmark_model *m, const char *name, uint32
 	uint32_t n = 0;
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
 		const struct pugmark_block *b = &m->blocks[i];
-		if (b->end != END_TABLE)
+		if (b->end != PUGMARK_END_TABLE)
 			continue;
 		n++;
-		assert_false(b->flags & BLOCK_TABLE_NATURAL);
-		assert_int_equal(edges_of_kind(m, b, EDGE_TABLE), n_targets);
+		assert_false(b->flags & PUGMARK_BLOCK_TABLE_NATURAL);
+		assert_int_equal(edges_of_kind(m, b, PUGMARK_EDGE_TABLE), n_targets);
 	}
 	assert_true(n > 0);
 }
@@ -107,7 +107,7 @@ static void a_table_is_found_by_an_address_taken_before_the_loop(void **state)
 	const struct pugmark_func *f = func_of(m, "hoisted");
 	uint32_t n = 0;
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
-		n += edges_of_kind(m, &m->blocks[i], EDGE_TABLE);
+		n += edges_of_kind(m, &m->blocks[i], PUGMARK_EDGE_TABLE);
 	assert_int_equal(n, 4);
 	pugmark_model_free(m);
 }
@@ -120,11 +120,11 @@ static void a_computed_goto_has_its_labels_by_the_natural_end(void **state)
 	uint32_t n = 0;
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
 		const struct pugmark_block *b = &m->blocks[i];
-		if (b->end != END_TABLE)
+		if (b->end != PUGMARK_END_TABLE)
 			continue;
 		n++;
-		assert_true(b->flags & BLOCK_TABLE_NATURAL);
-		assert_int_equal(edges_of_kind(m, b, EDGE_TABLE), 4);
+		assert_true(b->flags & PUGMARK_BLOCK_TABLE_NATURAL);
+		assert_int_equal(edges_of_kind(m, b, PUGMARK_EDGE_TABLE), 4);
 	}
 	assert_int_equal(n, 4);
 	pugmark_model_free(m);
@@ -134,14 +134,14 @@ static void what_calls_exit_only_does_not_return(void **state)
 {
 	(void)state;
 	struct pugmark_model *m = flows("gcc", "-O2");
-	assert_true(func_of(m, "die")->flags & FUNC_NORETURN);
-	assert_true(func_of(m, "die_politely")->flags & FUNC_NORETURN);
-	assert_true(func_of(m, "main")->flags & FUNC_NORETURN);
-	assert_false(func_of(m, "complain")->flags & FUNC_NORETURN);
-	assert_false(func_of(m, "leap")->flags & FUNC_NORETURN);
-	const struct pugmark_block *b = block_ending(m, "main", END_NORETURN);
+	assert_true(func_of(m, "die")->flags & PUGMARK_FUNC_NORETURN);
+	assert_true(func_of(m, "die_politely")->flags & PUGMARK_FUNC_NORETURN);
+	assert_true(func_of(m, "main")->flags & PUGMARK_FUNC_NORETURN);
+	assert_false(func_of(m, "complain")->flags & PUGMARK_FUNC_NORETURN);
+	assert_false(func_of(m, "leap")->flags & PUGMARK_FUNC_NORETURN);
+	const struct pugmark_block *b = block_ending(m, "main", PUGMARK_END_NORETURN);
 	assert_int_equal(b->n_edges, 0);
-	assert_true(m->sites[b->site].flags & SITE_NORETURN);
+	assert_true(m->sites[b->site].flags & PUGMARK_SITE_NORETURN);
 	pugmark_model_free(m);
 }
 
@@ -166,7 +166,7 @@ static void setjmp_returns_where_it_was_called(void **state)
 	const struct pugmark_func *f = func_of(m, "with_setjmp");
 	uint32_t n = 0;
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
-		n += !!(m->blocks[i].flags & BLOCK_SETJMP_RETURN);
+		n += !!(m->blocks[i].flags & PUGMARK_BLOCK_SETJMP_RETURN);
 	assert_int_equal(n, 1);
 	pugmark_model_free(m);
 }
@@ -175,15 +175,15 @@ static void tail_jumps_are_sites_at_their_frames_height(void **state)
 {
 	(void)state;
 	struct pugmark_model *m = flows("gcc", "-O2");
-	const struct pugmark_block *b = block_ending(m, "tail_caller", END_TAIL);
+	const struct pugmark_block *b = block_ending(m, "tail_caller", PUGMARK_END_TAIL);
 	assert_string_equal(m->funcs[m->sites[b->site].target].name, "tail_target");
-	assert_int_equal(m->sites[b->site].kind, SITE_TAIL);
+	assert_int_equal(m->sites[b->site].kind, PUGMARK_SITE_TAIL);
 	assert_int_equal(m->sites[b->site].height, 8);
-	b = block_ending(m, "tail_through_table", END_TAIL);
-	assert_int_equal(m->sites[b->site].via, VIA_INDIRECT);
-	assert_true(func_of(m, "with_cold_part")->flags & FUNC_ADDRESS_TAKEN);
-	assert_true(func_of(m, "compare")->flags & FUNC_ADDRESS_TAKEN);
-	assert_false(func_of(m, "nine")->flags & FUNC_ADDRESS_TAKEN);
+	b = block_ending(m, "tail_through_table", PUGMARK_END_TAIL);
+	assert_int_equal(m->sites[b->site].via, PUGMARK_VIA_INDIRECT);
+	assert_true(func_of(m, "with_cold_part")->flags & PUGMARK_FUNC_ADDRESS_TAKEN);
+	assert_true(func_of(m, "compare")->flags & PUGMARK_FUNC_ADDRESS_TAKEN);
+	assert_false(func_of(m, "nine")->flags & PUGMARK_FUNC_ADDRESS_TAKEN);
 	pugmark_model_free(m);
 }
 
@@ -191,12 +191,12 @@ static void assembly_is_split_where_control_crosses(void **state)
 {
 	(void)state;
 	struct pugmark_model *m = flows("gcc", "-O2");
-	const struct pugmark_block *b = block_ending(m, "runs_on", END_TAIL);
+	const struct pugmark_block *b = block_ending(m, "runs_on", PUGMARK_END_TAIL);
 	const struct pugmark_site *s = &m->sites[b->site];
-	assert_true(s->flags & SITE_FALLS);
+	assert_true(s->flags & PUGMARK_SITE_FALLS);
 	assert_string_equal(m->funcs[s->target].name, "run_into");
-	b = block_ending(m, "by_hand", END_JCC);
-	assert_true(m->sites[b->site].flags & SITE_CONDITIONAL);
+	b = block_ending(m, "by_hand", PUGMARK_END_JCC);
+	assert_true(m->sites[b->site].flags & PUGMARK_SITE_CONDITIONAL);
 	const struct pugmark_func *inside = &m->funcs[m->sites[b->site].target];
 	assert_true(inside->addr > func_of(m, "run_into")->addr);
 	assert_int_equal(inside->addr, m->sites[b->site].target_addr);
@@ -207,12 +207,12 @@ static void a_jump_may_leave_both_ways(void **state)
 {
 	(void)state;
 	struct pugmark_model *m = flows("gcc", "-O2");
-	const struct pugmark_block *b = block_ending(m, "leaves_both_ways", END_JCC);
-	assert_true(b->flags & BLOCK_TWO_SITES);
+	const struct pugmark_block *b = block_ending(m, "leaves_both_ways", PUGMARK_END_JCC);
+	assert_true(b->flags & PUGMARK_BLOCK_TWO_SITES);
 	assert_int_equal(b->n_edges, 0);
 	const struct pugmark_site *taken = &m->sites[b->site], *falls = taken + 1;
-	assert_int_equal(taken->flags, SITE_CONDITIONAL);
-	assert_int_equal(falls->flags, SITE_CONDITIONAL | SITE_FALLS);
+	assert_int_equal(taken->flags, PUGMARK_SITE_CONDITIONAL);
+	assert_int_equal(falls->flags, PUGMARK_SITE_CONDITIONAL | PUGMARK_SITE_FALLS);
 	assert_int_equal(falls->addr, taken->addr);
 	assert_int_equal(m->funcs[falls->target].addr, b->addr + b->size);
 	assert_int_equal(m->funcs[taken->target].addr, taken->target_addr);
@@ -256,8 +256,9 @@ static void main_is_found_without_symbols_and_cfi(void **state)
 		/* Nothing else of this program is both without CFI and known by its address alone.
 		 */
 		for (uint32_t f = 0; f < m->n_funcs; f++)
-			called += f != start && m->funcs[f].flags & FUNC_NO_CFI &&
-				  m->funcs[f].flags & FUNC_ADDRESS_TAKEN && m->funcs[f].n_sites > 2;
+			called += f != start && m->funcs[f].flags & PUGMARK_FUNC_NO_CFI &&
+				  m->funcs[f].flags & PUGMARK_FUNC_ADDRESS_TAKEN &&
+				  m->funcs[f].n_sites > 2;
 		assert_true(called >= 1);
 		pugmark_model_free(m);
 	}
@@ -270,8 +271,9 @@ static void code_without_an_fde_is_found_by_its_calls(void **state)
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < m->n_sites; i++) {
 		const struct pugmark_site *s = &m->sites[i];
-		if (s->target == PUGMARK_NONE || !(m->funcs[s->target].flags & FUNC_NO_CFI) ||
-		    m->funcs[s->func].flags & FUNC_NO_CFI || s->kind != SITE_CALL)
+		if (s->target == PUGMARK_NONE ||
+		    !(m->funcs[s->target].flags & PUGMARK_FUNC_NO_CFI) ||
+		    m->funcs[s->func].flags & PUGMARK_FUNC_NO_CFI || s->kind != PUGMARK_SITE_CALL)
 			continue;
 		/* without_fde: push %rbx; ...; call */
 		const struct pugmark_func *f = &m->funcs[s->target];
@@ -279,7 +281,7 @@ static void code_without_an_fde_is_found_by_its_calls(void **state)
 		assert_int_equal(m->sites[f->site].height, 16);
 		assert_int_equal(pugmark_model_cfa_at(m, f->addr).offset, 8);
 		assert_int_equal(pugmark_model_cfa_at(m, m->sites[f->site].addr).offset, 16);
-		assert_true(m->funcs[m->sites[f->site].target].flags & FUNC_NO_CFI);
+		assert_true(m->funcs[m->sites[f->site].target].flags & PUGMARK_FUNC_NO_CFI);
 		n++;
 	}
 	assert_int_equal(n, 1);
@@ -293,8 +295,8 @@ static void landing_pads_hang_on_the_calls_that_unwind_to_them(void **state)
 	const struct pugmark_func *f = func_of(m, "catcher(int)");
 	uint32_t n_pads = 0, n_edges = 0;
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
-		n_pads += !!(m->blocks[i].flags & BLOCK_LANDING_PAD);
-		n_edges += edges_of_kind(m, &m->blocks[i], EDGE_UNWIND);
+		n_pads += !!(m->blocks[i].flags & PUGMARK_BLOCK_LANDING_PAD);
+		n_edges += edges_of_kind(m, &m->blocks[i], PUGMARK_EDGE_UNWIND);
 	}
 	assert_true(n_pads > 0);
 	assert_true(n_edges >= n_pads);
@@ -325,7 +327,7 @@ static void check_cscfg(const struct pugmark_model *m, uint32_t func)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pugmark_block *b = &m->blocks[f->block + i];
 		reach[i * n + i] = true;
-		if (b->end == END_CALL || b->end == END_NORETURN)
+		if (b->end == PUGMARK_END_CALL || b->end == PUGMARK_END_NORETURN)
 			continue;
 		for (uint32_t k = 0; k < b->n_edges; k++)
 			reach[i * n + m->edges[b->edge + k].to - f->block] = true;
@@ -338,9 +340,9 @@ static void check_cscfg(const struct pugmark_model *m, uint32_t func)
 	assert_int_equal(cscfg_build(m, func, &g), 0);
 	for (uint32_t x = 0; x < g.exit; x++) {
 		bool expected[1024] = {false}, actual[1024] = {false};
-		bool tail = x < g.n_sites && m->sites[f->site + x].kind == SITE_TAIL;
+		bool tail = x < g.n_sites && m->sites[f->site + x].kind == PUGMARK_SITE_TAIL;
 		assert_in_range(g.exit, 0, 1023);
-		expected[g.exit] = tail && !(m->sites[f->site + x].flags & SITE_NORETURN);
+		expected[g.exit] = tail && !(m->sites[f->site + x].flags & PUGMARK_SITE_NORETURN);
 		for (uint32_t i = 0; i < n && !tail; i++) {
 			const struct pugmark_block *from =
 				x < g.n_sites ? &m->blocks[m->sites[f->site + x].block] : NULL;
@@ -350,9 +352,9 @@ static void check_cscfg(const struct pugmark_model *m, uint32_t func)
 			const struct pugmark_block *b = &m->blocks[f->block + i];
 			if (here && b->site != PUGMARK_NONE)
 				expected[b->site - f->site] = true;
-			if (here && b->flags & BLOCK_TWO_SITES)
+			if (here && b->flags & PUGMARK_BLOCK_TWO_SITES)
 				expected[b->site + 1 - f->site] = true;
-			if (here && (b->end == END_RET || b->end == END_OPEN))
+			if (here && (b->end == PUGMARK_END_RET || b->end == PUGMARK_END_OPEN))
 				expected[g.exit] = true;
 		}
 		for (uint32_t k = g.first[x]; k < g.first[x + 1]; k++) {
@@ -388,7 +390,8 @@ static void the_call_graph_counts_every_direct_site_once(void **state)
 	assert_int_equal(call_graph_build(m, &g), 0);
 	uint32_t n_direct = 0, sum = 0;
 	for (uint32_t i = 0; i < m->n_sites; i++)
-		n_direct += m->sites[i].via == VIA_DIRECT && m->sites[i].target != PUGMARK_NONE;
+		n_direct +=
+			m->sites[i].via == PUGMARK_VIA_DIRECT && m->sites[i].target != PUGMARK_NONE;
 	for (uint32_t i = 0; i < g.first[m->n_funcs]; i++)
 		sum += g.n_sites[i];
 	assert_int_equal(sum, n_direct);

@@ -59,13 +59,14 @@ static bool leaves_to(struct stepper *s, uint32_t from, uint32_t to)
 {
 	const struct pugmark_model *m = s->model;
 	const struct pugmark_block *b = &m->blocks[from];
-	if (has_edge(m, from, to) && b->end != END_CALL)
+	if (has_edge(m, from, to) && b->end != PUGMARK_END_CALL)
 		return true;
 	if (b->site == PUGMARK_NONE)
 		return false;
 	const struct pugmark_site *site = &m->sites[b->site];
-	if (site->via == VIA_INDIRECT)
-		return is_entry(m, to) && m->funcs[m->blocks[to].func].flags & FUNC_ADDRESS_TAKEN;
+	if (site->via == PUGMARK_VIA_INDIRECT)
+		return is_entry(m, to) &&
+		       m->funcs[m->blocks[to].func].flags & PUGMARK_FUNC_ADDRESS_TAKEN;
 	return is_entry(m, to) && site->target == m->blocks[to].func;
 }
 
@@ -75,7 +76,7 @@ static bool comes_back_to(struct stepper *s, uint32_t to)
 	const struct pugmark_model *m = s->model;
 	if (s->returned_to != PUGMARK_NONE && has_edge(m, s->returned_to, to))
 		return true;
-	return m->blocks[to].flags & BLOCK_SETJMP_RETURN;
+	return m->blocks[to].flags & PUGMARK_BLOCK_SETJMP_RETURN;
 }
 
 static void check_transfer(struct stepper *s, uint32_t block, uint64_t addr, uint64_t sp)
@@ -92,11 +93,11 @@ static void check_transfer(struct stepper *s, uint32_t block, uint64_t addr, uin
 		assert_int_not_equal(from, PUGMARK_NONE);
 		insn = insn_in(m, from, s->last);
 	}
-	if (insn && insn->kind == INSN_OTHER && addr == s->last)
+	if (insn && insn->kind == PUGMARK_INSN_OTHER && addr == s->last)
 		ok = true; /* a repeated string instruction */
 	else if (insn && s->last + insn->len != m->blocks[from].addr + m->blocks[from].size)
 		ok = addr == s->last + insn->len;
-	else if (insn && insn->kind != INSN_RET)
+	else if (insn && insn->kind != PUGMARK_INSN_RET)
 		ok = at_start && leaves_to(s, from, block);
 	else
 		ok = at_start && (comes_back_to(s, block) || (!insn && is_entry(m, block)));
@@ -118,8 +119,8 @@ static void check_frame(struct stepper *s, uint32_t block, uint64_t addr,
 	const struct pugmark_block *b = &m->blocks[block];
 	struct pugmark_cfa rule = pugmark_model_cfa_at(m, addr);
 	uint64_t cfa = s->frames[s->n_frames - 1].cfa;
-	if (rule.reg != CFA_UNKNOWN) {
-		uint64_t base = rule.reg == CFA_SP ? regs->rsp : regs->rbp;
+	if (rule.reg != PUGMARK_CFA_UNKNOWN) {
+		uint64_t base = rule.reg == PUGMARK_CFA_SP ? regs->rsp : regs->rbp;
 		if (base + (uint64_t)(int64_t)rule.offset != cfa)
 			fail_msg("%s: wrong CFA at %llx", m->path, (unsigned long long)addr);
 		s->n_known_cfa++;
@@ -137,7 +138,7 @@ static void check_frame(struct stepper *s, uint32_t block, uint64_t addr,
 				 site->height);
 		s->n_known_heights++;
 	}
-	if (site->kind == SITE_CALL) {
+	if (site->kind == PUGMARK_SITE_CALL) {
 		assert_in_range(s->n_frames, 0, MAX_FRAMES - 1);
 		s->frames[s->n_frames++] = (struct frame){regs->rsp, block};
 	}

@@ -60,20 +60,21 @@ struct tally {
 /* The program may leave its stack everywhere, as code that switches stacks does. */
 static void let_it_switch(const struct pugmark_plan *plan)
 {
-	struct plan_func *funcs = (struct plan_func *)plan->funcs;
-	struct plan_node *nodes = (struct plan_node *)plan->nodes;
+	struct pugmark_plan_func *funcs = (struct pugmark_plan_func *)plan->funcs;
+	struct pugmark_plan_node *nodes = (struct pugmark_plan_node *)plan->nodes;
 	for (uint32_t i = 0; i < plan->n_funcs; i++)
-		funcs[i].flags |= PLAN_FUNC_SWITCHES | PLAN_FUNC_ENTERED;
+		funcs[i].flags |= PUGMARK_PLAN_FUNC_SWITCHES | PUGMARK_PLAN_FUNC_ENTERED;
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
-		if (nodes[i].kind == NODE_KIND_CALL || nodes[i].kind == NODE_KIND_UNKNOWN)
-			nodes[i].flags |= NODE_SWITCHES;
+		if (nodes[i].kind == PUGMARK_NODE_KIND_CALL ||
+		    nodes[i].kind == PUGMARK_NODE_KIND_UNKNOWN)
+			nodes[i].flags |= PUGMARK_NODE_SWITCHES;
 }
 
 /* The event @i of both walks in turns, the second on a stack of its own. */
-static struct witness_event event_at(const struct walk walks[2], uint32_t i)
+static struct pugmark_witness_event event_at(const struct walk walks[2], uint32_t i)
 {
 	uint32_t second = i / TURN % 2, at = i / (2 * TURN) * TURN + i % TURN;
-	struct witness_event e = walks[second].events[at % (walks[second].n_events - 1)];
+	struct pugmark_witness_event e = walks[second].events[at % (walks[second].n_events - 1)];
 	if (second) {
 		e.cfa += e.cfa ? 1 << 24 : 0;
 		e.stack_addr += e.stack ? 1 << 24 : 0;
@@ -96,14 +97,15 @@ static int parse(const struct walk_ground *ground, const struct walk walks[2], u
 				break;
 			t->forks++;
 		}
-		struct witness_event e = event_at(walks, i);
+		struct pugmark_witness_event e = event_at(walks, i);
 		struct parser *now = child ? child : p;
 		uint32_t n_events = 0;
 		err = parser_feed(now, &e);
-		const struct trace_event *events = err ? NULL : parser_events(now, &n_events);
+		const struct pugmark_trace_event *events =
+			err ? NULL : parser_events(now, &n_events);
 		for (uint32_t k = 0; k < n_events; k++) {
-			t->switches += events[k].kind == TRACE_SWITCH;
-			t->handlers += events[k].cause == CAUSE_SIGNAL;
+			t->switches += events[k].kind == PUGMARK_TRACE_SWITCH;
+			t->handlers += events[k].cause == PUGMARK_CAUSE_SIGNAL;
 		}
 		t->reported += n_events;
 	}

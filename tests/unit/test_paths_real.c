@@ -197,7 +197,7 @@ static void plan_of_all_paths(const struct real *real, enum plan_mode mode, uint
 				 names[mode - MODE_PATHS_BLOCKS], root, i, verdict.text);
 		events += walk.n_events;
 		for (uint32_t k = 0; k < walk.n_steps; k++)
-			blocks += walk.steps[k].kind == TRACE_BLOCK;
+			blocks += walk.steps[k].kind == PUGMARK_TRACE_BLOCK;
 		walk_deinit(&walk);
 	}
 	print_message("  %-8s %u unresolved, %u functions told apart with the help of calls; %u "

@@ -139,15 +139,16 @@ static void without_a_probe(const struct program *prog, struct choice *choice, e
 /* What of a site can be dropped. */
 enum drop { DROP_RET, DROP_FLAGS, DROP_TARGET, DROP_SNAPSHOT, DROP_STACK, DROP_FRAME, N_DROPS };
 
-static bool drop(struct plan_site *s, enum drop what)
+static bool drop(struct pugmark_plan_site *s, enum drop what)
 {
-	struct plan_site before = *s;
+	struct pugmark_plan_site before = *s;
 	if (what == DROP_FRAME) {
-		s->cfa_reg = CFA_UNKNOWN;
-		s->capture &= ~(CAPTURE_RET | CAPTURE_SNAPSHOT);
+		s->cfa_reg = PUGMARK_CFA_UNKNOWN;
+		s->capture &= ~(PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT);
 	} else {
-		static const uint8_t bits[] = {CAPTURE_RET, CAPTURE_FLAGS, CAPTURE_TARGET,
-					       CAPTURE_SNAPSHOT, CAPTURE_STACK};
+		static const uint8_t bits[] = {PUGMARK_CAPTURE_RET, PUGMARK_CAPTURE_FLAGS,
+					       PUGMARK_CAPTURE_TARGET, PUGMARK_CAPTURE_SNAPSHOT,
+					       PUGMARK_CAPTURE_STACK};
 		s->capture &= ~bits[what];
 	}
 	return s->cfa_reg != before.cfa_reg || s->capture != before.capture;
@@ -157,7 +158,7 @@ static void reading_less(const struct program *prog, const struct choice *choice
 			 const struct pugmark_plan *plan, uint32_t site, uint64_t seed,
 			 struct mutants m[N_DROPS])
 {
-	struct plan_site *sites = malloc(plan->n_sites * sizeof(*sites));
+	struct pugmark_plan_site *sites = malloc(plan->n_sites * sizeof(*sites));
 	assert_non_null(sites);
 	memcpy(sites, plan->sites, plan->n_sites * sizeof(*sites));
 	struct pugmark_plan less = *plan;

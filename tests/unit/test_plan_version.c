@@ -42,7 +42,7 @@ static void a_plan_of_version_1_is_read(void **state)
 	assert_int_equal(plan_encode(plan, (void **)&bytes, &len), 0);
 	assert_true(plan->n_points > 0);
 	assert_int_equal(plan->unresolved, 0);
-	size_t points = (plan->n_points * sizeof(struct plan_point) + 7) & ~(size_t)7;
+	size_t points = (plan->n_points * sizeof(struct pugmark_plan_point) + 7) & ~(size_t)7;
 	uint64_t first_len = len - points - (HEADER - FIRST_HEADER);
 	memmove(bytes + FIRST_HEADER, bytes + HEADER, len - points - HEADER);
 	memcpy(bytes + VERSION_AT, &(uint32_t){1}, 4);
@@ -84,9 +84,9 @@ static void a_plan_of_version_2_is_written_again(void **state)
 	program_free(prog);
 }
 
-static const struct plan_point *point_at(const struct pugmark_plan *plan, uint64_t addr)
+static const struct pugmark_plan_point *point_at(const struct pugmark_plan *plan, uint64_t addr)
 {
-	const struct plan_point *found = NULL;
+	const struct pugmark_plan_point *found = NULL;
 	for (uint32_t i = 0; i < plan->n_points; i++)
 		if (plan->text_addr + plan->points[i].off <= addr)
 			found = &plan->points[i];
@@ -100,14 +100,15 @@ static void points_lead_to_nodes_of_their_function(void **state)
 		struct program *prog;
 		struct pugmark_plan *plan = random_plan(seed, &prog);
 		for (uint32_t i = 0; i < plan->n_points; i++) {
-			uint32_t next = plan->points[i].next, node = POINT_NODE(next);
+			uint32_t next = plan->points[i].next, node = PUGMARK_POINT_NODE(next);
 			assert_true(!i || plan->points[i].off > plan->points[i - 1].off);
 			if (next != PUGMARK_NONE && node)
 				assert_int_equal(plan->nodes[node].func, plan->points[i].func);
 		}
 		for (uint32_t f = 0; f < plan->n_funcs; f++)
 			if (prog->funcs[f].n_blocks) {
-				const struct plan_point *p = point_at(plan, plan->funcs[f].addr);
+				const struct pugmark_plan_point *p =
+					point_at(plan, plan->funcs[f].addr);
 				assert_non_null(p);
 				assert_int_equal(p->func, f);
 			}

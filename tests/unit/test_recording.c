@@ -30,7 +30,7 @@ struct chunk {
 	size_t len;
 };
 
-static struct plan_site sites[SITES];
+static struct pugmark_plan_site sites[SITES];
 static char dir[64];
 
 static void chunk_add(struct chunk *c, const void *data, uint32_t bytes)
@@ -183,20 +183,20 @@ struct sums {
 static struct sums read_all(void)
 {
 	struct sums s = {0};
-	struct recording *rec;
+	struct pugmark_recording *rec;
 	struct pugmark_diag diag;
 	uint32_t n;
 
-	assert_int_equal(recording_open(dir, &rec, &diag), 0);
-	const struct recording_task *tasks = recording_tasks(rec, &n);
+	assert_int_equal(pugmark_recording_open(dir, &rec, &diag), 0);
+	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct recording_iter *iter;
-		struct witness_event e;
+		struct pugmark_recording_iter *iter;
+		struct pugmark_witness_event e;
 		uint64_t k = 0, bias;
 
-		assert_int_equal(recording_iter_new(rec, i, &iter), 0);
-		while (recording_next(iter, &e) == 1) {
-			if (e.kind == EVENT_WITNESS) {
+		assert_int_equal(pugmark_recording_iter_new(rec, i, &iter), 0);
+		while (pugmark_recording_next(iter, &e) == 1) {
+			if (e.kind == PUGMARK_EVENT_WITNESS) {
 				/* The 7 lost in the kernel never had a number; of those missing in
 				 * the file one may be the mark of that loss, or the end. */
 				uint64_t at = k;
@@ -207,28 +207,28 @@ static struct sums read_all(void)
 					    e.ret == BIAS + sites[e.site].addr + at % 1000 &&
 					    e.time_ns == 1000000ull * (at / RECORDS) +
 								 10 * (at % RECORDS + 1));
-				assert_true(recording_bias(iter, 0, &bias) && bias == BIAS);
+				assert_true(pugmark_recording_bias(iter, 0, &bias) && bias == BIAS);
 				k = at + 1;
 				s.witnesses++;
 			}
-			if (e.kind == EVENT_LOST && e.flags & EVENT_DAMAGED) {
+			if (e.kind == PUGMARK_EVENT_LOST && e.flags & PUGMARK_EVENT_DAMAGED) {
 				s.damaged += e.lost;
 				s.cut += !e.lost;
 				k += e.lost;
-			} else if (e.kind == EVENT_LOST) {
+			} else if (e.kind == PUGMARK_EVENT_LOST) {
 				s.lost += e.lost;
 			}
-			if (e.kind == EVENT_END) {
+			if (e.kind == PUGMARK_EVENT_END) {
 				s.ends++;
 				assert_int_equal(e.cfa, 0x7ffd12345678);
 				assert_int_equal(e.ret, 0x401000);
 			}
 		}
-		recording_iter_free(iter);
+		pugmark_recording_iter_free(iter);
 	}
-	while (recording_note(rec, s.notes))
+	while (pugmark_recording_note(rec, s.notes))
 		s.notes++;
-	recording_free(rec);
+	pugmark_recording_free(rec);
 	return s;
 }
 
@@ -258,7 +258,7 @@ static int tear_down(void **state)
 static void what_is_written_is_read(void **state)
 {
 	(void)state;
-	struct recording *rec;
+	struct pugmark_recording *rec;
 	struct pugmark_diag diag;
 	uint32_t n;
 
@@ -269,8 +269,8 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(s.damaged + s.cut + s.notes, 0);
 	assert_int_equal(s.ends, TASKS);
 
-	assert_int_equal(recording_open(dir, &rec, &diag), 0);
-	const struct recording_task *tasks = recording_tasks(rec, &n);
+	assert_int_equal(pugmark_recording_open(dir, &rec, &diag), 0);
+	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &n);
 	assert_int_equal(n, TASKS);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_int_equal(tasks[i].number, i + 1);
@@ -280,14 +280,14 @@ static void what_is_written_is_read(void **state)
 		assert_true(tasks[i].exited);
 		assert_int_equal(tasks[i].exit_code, 0x300);
 	}
-	const struct recording_module *modules = recording_modules(rec, &n);
+	const struct pugmark_recording_module *modules = pugmark_recording_modules(rec, &n);
 	assert_int_equal(n, 1);
 	assert_string_equal(modules[0].name, "true");
 	assert_null(modules[0].plan);
 	assert_int_equal(modules[0].n_sites, SITES);
-	assert_true(recording_info(rec)->closed);
-	assert_int_equal(recording_info(rec)->lost, TASKS * 7);
-	recording_free(rec);
+	assert_true(pugmark_recording_info(rec)->closed);
+	assert_int_equal(pugmark_recording_info(rec)->lost, TASKS * 7);
+	pugmark_recording_free(rec);
 }
 
 static void a_killed_recorder_leaves_what_it_wrote(void **state)
@@ -346,15 +346,15 @@ static void a_busy_task_goes_on_in_the_next_chunk(void **state)
 static void a_second_recording_keeps_the_first(void **state)
 {
 	(void)state;
-	struct recording *rec;
+	struct pugmark_recording *rec;
 	struct pugmark_diag diag;
 	char old[80];
 
 	write_recording(true);
 	write_recording(true);
 	snprintf(old, sizeof(old), "%s.old", dir);
-	assert_int_equal(recording_open(old, &rec, &diag), 0);
-	recording_free(rec);
+	assert_int_equal(pugmark_recording_open(old, &rec, &diag), 0);
+	pugmark_recording_free(rec);
 	write_recording(true); /* and only one */
 }
 
@@ -413,13 +413,13 @@ static void damaged_meta_is_survived(void **state)
 	uint8_t *data = read_file("meta.json", &len);
 	for (size_t at = 0; at < len; at += 3) {
 		struct pugmark_diag diag;
-		struct recording *rec;
+		struct pugmark_recording *rec;
 
 		data[at] ^= 1u << at % 8;
 		write_file("meta.json", data, len);
-		int err = recording_open(dir, &rec, &diag);
+		int err = pugmark_recording_open(dir, &rec, &diag);
 		if (!err) {
-			recording_free(rec);
+			pugmark_recording_free(rec);
 			assert_int_equal(read_all().witnesses, TASKS * BATCHES * RECORDS);
 		} else { /* only where it claims a later version */
 			assert_int_equal(err, -ENOTSUP);
@@ -440,10 +440,10 @@ static void damaged_meta_is_survived(void **state)
 static void what_is_no_recording_is_an_error(void **state)
 {
 	(void)state;
-	struct recording *rec = (void *)1;
+	struct pugmark_recording *rec = (void *)1;
 	struct pugmark_diag diag;
 
-	assert_int_equal(recording_open("/nonexistent", &rec, &diag), -ENOENT);
+	assert_int_equal(pugmark_recording_open("/nonexistent", &rec, &diag), -ENOENT);
 	assert_string_equal(diag.file, "/nonexistent");
 	assert_non_null(strstr(diag.text, "no such recording"));
 	assert_ptr_equal(rec, (void *)1);

@@ -33,32 +33,32 @@ static const uint64_t known = 5; /* modules 0 and 2 */
 static uint64_t stack[SNAPSHOT_MAX_WORDS];
 
 /* An event as the recorder could see one; @sane: as it mostly does. */
-static struct witness_event any_event(bool sane, uint64_t time_ns)
+static struct pugmark_witness_event any_event(bool sane, uint64_t time_ns)
 {
-	struct witness_event e = {.time_ns = time_ns, .kind = EVENT_WITNESS};
+	struct pugmark_witness_event e = {.time_ns = time_ns, .kind = PUGMARK_EVENT_WITNESS};
 
 	if (!sane && next_random() % 16 == 0) {
 		e.kind = next_random() % 6;
-		e.lost = e.kind == EVENT_LOST ? any_number() : 0;
-		e.cfa = e.kind == EVENT_END ? any_number() : 0;
-		e.ret = e.kind == EVENT_END ? any_number() : 0;
+		e.lost = e.kind == PUGMARK_EVENT_LOST ? any_number() : 0;
+		e.cfa = e.kind == PUGMARK_EVENT_END ? any_number() : 0;
+		e.ret = e.kind == PUGMARK_EVENT_END ? any_number() : 0;
 	}
-	if (e.kind != EVENT_WITNESS)
+	if (e.kind != PUGMARK_EVENT_WITNESS)
 		return e;
 	e.module = sane ? 0 : next_random() % 3;
 	e.site = sane ? next_random() % 100 : any_number() & 0xffffffff;
 	e.cfa = sane ? 0x7ffffffde000 + 8 * (next_random() % 64) : any_number();
 	e.val = next_random() & 1;
 	if (next_random() & 1) {
-		e.flags |= EVENT_HAS_RET;
+		e.flags |= PUGMARK_EVENT_HAS_RET;
 		e.ret = sane ? bases[0] + next_random() % 1000 : any_number();
 	}
 	if (!sane && next_random() % 8 == 0) {
-		e.flags |= EVENT_HAS_TARGET;
+		e.flags |= PUGMARK_EVENT_HAS_TARGET;
 		e.val = any_number();
 	}
 	if (next_random() % 8 == 0)
-		e.flags |= EVENT_FROM_SIGNAL;
+		e.flags |= PUGMARK_EVENT_FROM_SIGNAL;
 	if (!sane && next_random() % 32 == 0) {
 		for (int i = 0; i < 20; i++)
 			stack[next_random() % 64] = any_number();
@@ -71,13 +71,14 @@ static struct witness_event any_event(bool sane, uint64_t time_ns)
 
 /* A copy of an event with its stack. */
 struct kept {
-	struct witness_event event;
+	struct pugmark_witness_event event;
 	uint64_t stack[64];
 };
 
-static void assert_same(const struct kept *want, const struct witness_event *got, uint32_t unit_ns)
+static void assert_same(const struct kept *want, const struct pugmark_witness_event *got,
+			uint32_t unit_ns)
 {
-	const struct witness_event *w = &want->event;
+	const struct pugmark_witness_event *w = &want->event;
 
 	assert_int_equal(got->kind, w->kind);
 	int64_t off = (int64_t)(got->time_ns - w->time_ns);
@@ -106,7 +107,7 @@ static void round_trip(bool sane, uint32_t n, uint32_t unit_ns)
 	struct segment_decoder *dec = segment_decoder_new();
 	struct kept *kept = calloc(n, sizeof(*kept));
 	struct segment_header header = {0};
-	struct witness_event got;
+	struct pugmark_witness_event got;
 	uint64_t time_ns = 1000000007, base;
 
 	segment_encoder_reset(enc, bases, known);
@@ -159,7 +160,7 @@ static void a_full_segment_takes_no_more(void **state)
 {
 	(void)state;
 	struct segment_encoder *enc = segment_encoder_new(1);
-	struct witness_event e = {.kind = EVENT_WITNESS};
+	struct pugmark_witness_event e = {.kind = PUGMARK_EVENT_WITNESS};
 
 	segment_encoder_reset(enc, bases, known);
 	for (uint32_t i = 0; i < SEGMENT_MAX_EVENTS; i++)
@@ -180,20 +181,20 @@ static void a_full_segment_fits(void **state)
 	struct segment_encoder *enc = segment_encoder_new(1);
 	struct segment_decoder *dec = segment_decoder_new();
 	struct segment_header header = {0};
-	struct witness_event got;
+	struct pugmark_witness_event got;
 	uint64_t cfas = 0, read = 0;
 	uint32_t n = 0;
 
 	seed = 7;
 	segment_encoder_reset(enc, bases, known);
 	for (;; n++) {
-		struct witness_event e = {
+		struct pugmark_witness_event e = {
 			.cfa = next_random(),
 			.ret = next_random(),
 			.time_ns = (uint64_t)n << 40,
 			.site = next_random() & UINT32_MAX,
 			.module = next_random() % SEGMENT_MAX_MODULES,
-			.flags = EVENT_HAS_RET,
+			.flags = PUGMARK_EVENT_HAS_RET,
 		};
 
 		if (segment_encoder_add(enc, &e))
@@ -220,7 +221,7 @@ static void what_repeats_costs_next_to_nothing(void **state)
 {
 	(void)state;
 	enum { EVENTS = 100000, LOOP = 500 };
-	struct witness_event loop[LOOP];
+	struct pugmark_witness_event loop[LOOP];
 
 	seed = 11;
 	for (int i = 0; i < LOOP; i++)
@@ -231,7 +232,7 @@ static void what_repeats_costs_next_to_nothing(void **state)
 
 		segment_encoder_reset(enc, bases, known);
 		for (uint32_t i = 0, time_ns = 0; i < EVENTS; i++) {
-			struct witness_event e = loop[i % LOOP];
+			struct pugmark_witness_event e = loop[i % LOOP];
 
 			time_ns += 700 + 50 * (e.site % 8) + next_random() % 64;
 			e.time_ns = time_ns;
@@ -251,7 +252,7 @@ static uint8_t *some_payload(struct segment_header *header)
 
 	segment_encoder_reset(enc, bases, known);
 	for (uint32_t i = 0; i < 300; i++) {
-		struct witness_event e = any_event(false, 1000 * i);
+		struct pugmark_witness_event e = any_event(false, 1000 * i);
 
 		assert_int_equal(segment_encoder_add(enc, &e), 0);
 	}
@@ -268,7 +269,7 @@ static void damage_is_survived(void **state)
 	(void)state;
 	struct segment_decoder *dec = segment_decoder_new();
 	struct segment_header header = {0};
-	struct witness_event e;
+	struct pugmark_witness_event e;
 
 	seed = 12345;
 	uint8_t *payload = some_payload(&header), *copy = malloc(header.raw_bytes);

@@ -38,7 +38,7 @@ struct ground {
 	uint16_t module;
 };
 
-static bool feed(struct ground *g, struct witness_event e)
+static bool feed(struct ground *g, struct pugmark_witness_event e)
 {
 	uint32_t n;
 	if (g->strayed) {
@@ -58,8 +58,8 @@ static bool feed(struct ground *g, struct witness_event e)
 }
 
 /* The event, one field of which is another's, or out by a little. */
-static struct witness_event changed(struct ground *g, struct witness_event e,
-				    const struct witness_event *other)
+static struct pugmark_witness_event changed(struct ground *g, struct pugmark_witness_event e,
+					    const struct pugmark_witness_event *other)
 {
 	static const uint64_t values = 1;
 	switch (random_below(&g->rng, 10)) {
@@ -107,7 +107,7 @@ static bool feed_walk(struct ground *g, const struct walk *walk, uint32_t odds)
 {
 	bool same = true;
 	for (uint32_t i = 0; i < walk->n_events && same; i++) {
-		struct witness_event e = walk->events[i];
+		struct pugmark_witness_event e = walk->events[i];
 		if (!odds || random_below(&g->rng, odds)) {
 			same = feed(g, e);
 			continue;
@@ -119,7 +119,8 @@ static bool feed_walk(struct ground *g, const struct walk *walk, uint32_t odds)
 			same = feed(g, e) && feed(g, e);
 			break;
 		case 2:
-			same = feed(g, (struct witness_event){.kind = EVENT_LOST, .lost = 1});
+			same = feed(g, (struct pugmark_witness_event){.kind = PUGMARK_EVENT_LOST,
+								      .lost = 1});
 			break;
 		default:
 			same = feed(g,
@@ -128,7 +129,7 @@ static bool feed_walk(struct ground *g, const struct walk *walk, uint32_t odds)
 		}
 	}
 	g->strayed = 0;
-	return same && feed(g, (struct witness_event){.kind = EVENT_STOP});
+	return same && feed(g, (struct pugmark_witness_event){.kind = PUGMARK_EVENT_STOP});
 }
 
 static bool feed_walks(struct ground *g, const struct program *prog, const struct choice *choice)

@@ -128,12 +128,12 @@ static uint64_t move(uint64_t sp)
 	return to < BASE + 8192 || to > BASE + 60000 ? BASE + 30000 : to;
 }
 
-static void check_words(const struct witness_event *e, uint64_t sp)
+static void check_words(const struct pugmark_witness_event *e, uint64_t sp)
 {
 	assert_int_equal(e->stack_addr, sp);
 	for (uint32_t i = 0; i < e->stack_words; i++) {
 		uint64_t is = word_at(sp + 8 * (uint64_t)i);
-		assert_int_equal(e->stack[i], is == EVENT_STACK_UNKNOWN ? 0 : is);
+		assert_int_equal(e->stack[i], is == PUGMARK_EVENT_STACK_UNKNOWN ? 0 : is);
 	}
 }
 
@@ -143,7 +143,7 @@ static void what_is_told_is_what_was_there(void **context)
 	uint64_t sp = BASE + 30000, lost = 0, short_ones = 0;
 	begin(1);
 	for (uint32_t i = 0; i < 20000; i++) {
-		struct witness_event e = {0};
+		struct pugmark_witness_event e = {0};
 		uint64_t *words = NULL;
 		uint32_t serial = state.snapshots;
 		sp = move(sp);
@@ -200,7 +200,7 @@ static void data_is_left_out(void **context)
 	const uint64_t sp = BASE + 8192;
 	enum { FRAME = 100, FRAME_WORDS = 25, ARGS = 400 };
 	uint64_t left_out = 0, *words = NULL, *now = &memory[(sp - BASE) / 8];
-	struct witness_event e = {0};
+	struct pugmark_witness_event e = {0};
 	bool stays[SNAPSHOT_WORDS];
 
 	begin(7);
@@ -218,7 +218,7 @@ static void data_is_left_out(void **context)
 	assert_int_equal(e.stack_words, SNAPSHOT_WORDS);
 	for (uint32_t i = 0; i < SNAPSHOT_WORDS; i++) {
 		assert_int_equal(e.stack[i],
-				 stays[i] && now[i] != EVENT_STACK_UNKNOWN ? now[i] : 0);
+				 stays[i] && now[i] != PUGMARK_EVENT_STACK_UNKNOWN ? now[i] : 0);
 		left_out += !stays[i];
 	}
 	assert_in_range(left_out, SNAPSHOT_WORDS / 2, SNAPSHOT_WORDS - 100);
@@ -226,7 +226,7 @@ static void data_is_left_out(void **context)
 	mm = (struct mm_struct){.start_brk = BASE, .brk = BASE + sizeof(memory)};
 	for (uint32_t i = 0; i < SNAPSHOT_WORDS; i++)
 		now[i] = sp + 8 * i + 16;
-	e = (struct witness_event){0};
+	e = (struct pugmark_witness_event){0};
 	assert_true(snapshot_send(sp));
 	assert_int_equal(task_stacks_tell(&received, 1, &words, &e), 0);
 	assert_int_equal(task_stacks_slim(&received, 1, &words, &e), 0);
@@ -276,7 +276,7 @@ static void pages_that_are_not_there(void **context)
 	(void)context;
 	begin(4);
 	for (uint32_t i = 0; i < 5000; i++) {
-		struct witness_event e = {0};
+		struct pugmark_witness_event e = {0};
 		uint64_t *words = NULL, sp = BASE + 8192 + 8 * (next_random() % 4096);
 		uint32_t page = (sp - BASE) / 4096, serial = state.snapshots;
 		memset(absent, 0, sizeof(absent));
@@ -292,7 +292,7 @@ static void pages_that_are_not_there(void **context)
 		for (uint32_t k = 0; k < e.stack_words; k++) {
 			uint64_t addr = sp + 8 * (uint64_t)k;
 			uint64_t is = addr - sp < in_page ? word_at(addr) : 0;
-			assert_int_equal(e.stack[k], is == EVENT_STACK_UNKNOWN ? 0 : is);
+			assert_int_equal(e.stack[k], is == PUGMARK_EVENT_STACK_UNKNOWN ? 0 : is);
 		}
 	}
 }
@@ -304,7 +304,7 @@ static void addresses_further_up(void **context)
 	uint32_t told = 0;
 	begin(5);
 	for (uint32_t round = 0; round < 300; round++) {
-		struct witness_event e = {0};
+		struct pugmark_witness_event e = {0};
 		uint64_t *words = NULL, sp = BASE + 8192 + 8 * (next_random() % 1024);
 		uint64_t end = sp + 4104 + 8 * (next_random() % 6000);
 		uint32_t serial = state.snapshots;
@@ -327,7 +327,7 @@ static void addresses_further_up(void **context)
 		for (uint32_t i = last->n_words; i < e.stack_words; i++) {
 			uint64_t is = word_at(sp + 8 * (uint64_t)i);
 			bool ours = is >= TEXT && is - TEXT < TEXT_BYTES;
-			assert_int_equal(e.stack[i], ours ? is : EVENT_STACK_UNKNOWN);
+			assert_int_equal(e.stack[i], ours ? is : PUGMARK_EVENT_STACK_UNKNOWN);
 			told += ours;
 		}
 		free(words);
@@ -434,7 +434,7 @@ static void it_goes_as_far_as_it_may(void **context)
 	uint64_t sp = BASE + 8192;
 	begin(8);
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct witness_event e = {0};
+		struct pugmark_witness_event e = {0};
 		uint64_t *words = NULL;
 		uint32_t serial = state.snapshots;
 		memory[(sp - BASE) / 8]++;
@@ -454,7 +454,7 @@ static void stacks_of_others_are_not_told(void **context)
 {
 	(void)context;
 	uint64_t sp = BASE + 8192;
-	struct witness_event e = {0};
+	struct pugmark_witness_event e = {0};
 	uint64_t *words = NULL;
 	begin(9);
 	assert_true(snapshot_send(sp));
@@ -476,7 +476,7 @@ static void what_does_not_hold_together_is_left_out(void **context)
 	struct snapshot *s = calloc(1, 2 * sizeof(*s));
 	begin(10);
 	for (uint32_t i = 0; i < 2; i++) {
-		struct witness_event e = {0};
+		struct pugmark_witness_event e = {0};
 		uint64_t *words = NULL;
 		s->n_words = counts[i][0];
 		s->n_sent = counts[i][1];

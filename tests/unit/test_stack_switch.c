@@ -20,7 +20,8 @@ static void what_takes_the_stack_pointer_from_elsewhere_switches(void **state)
 	uint32_t yes = 0, no = 0;
 	for (uint32_t i = 0; i < m->n_funcs; i++) {
 		const struct pugmark_func *f = &m->funcs[i];
-		bool flagged = f->flags & FUNC_SWITCHES, named = !strncmp(f->name, "yes_", 4);
+		bool flagged = f->flags & PUGMARK_FUNC_SWITCHES,
+		     named = !strncmp(f->name, "yes_", 4);
 		if (flagged != named)
 			fail_msg("%s is %sflagged", f->name, flagged ? "" : "not ");
 		yes += named;
@@ -37,13 +38,13 @@ static uint32_t calls_that_switch(const struct pugmark_model *m, const char *nam
 	uint32_t n = 0;
 	for (uint32_t i = f->site; i < f->site + f->n_sites; i++) {
 		const struct pugmark_site *s = &m->sites[i];
-		if (!(s->flags & SITE_SWITCHES))
+		if (!(s->flags & PUGMARK_SITE_SWITCHES))
 			continue;
 		n++;
-		if (s->kind == SITE_TAIL)
+		if (s->kind == PUGMARK_SITE_TAIL)
 			continue;
 		uint32_t back = pugmark_model_block_at(m, s->return_addr);
-		assert_true(m->blocks[back].flags & BLOCK_SETJMP_RETURN);
+		assert_true(m->blocks[back].flags & PUGMARK_BLOCK_SETJMP_RETURN);
 	}
 	return n;
 }
@@ -78,7 +79,7 @@ static void nothing_that_compilers_make_switches(void **state)
 		struct pugmark_model *m =
 			compiled(i % 2 ? "clang" : "gcc", ways[i / 2], "frames.c");
 		for (uint32_t f = 0; f < m->n_funcs; f++)
-			if (m->funcs[f].flags & FUNC_SWITCHES)
+			if (m->funcs[f].flags & PUGMARK_FUNC_SWITCHES)
 				fail_msg("%s %s: %s", i % 2 ? "clang" : "gcc", ways[i / 2],
 					 m->funcs[f].name);
 		pugmark_model_free(m);
@@ -97,18 +98,18 @@ static void a_c_library_without_names_jumps_as_one_with_them(void **state)
 	struct pugmark_model *m = compiled("gcc", "-O2 -static -no-pie -s", source);
 	for (uint32_t i = 0; i < named->n_sites; i++) {
 		const struct pugmark_site *s = &named->sites[i];
-		if (s->kind != SITE_CALL || s->target == PUGMARK_NONE ||
+		if (s->kind != PUGMARK_SITE_CALL || s->target == PUGMARK_NONE ||
 		    !strstr(named->funcs[s->target].name, "setjmp"))
 			continue;
 		uint32_t back = pugmark_model_block_at(m, s->return_addr);
 		assert_int_not_equal(back, PUGMARK_NONE);
-		assert_true(m->blocks[back].flags & BLOCK_SETJMP_RETURN);
+		assert_true(m->blocks[back].flags & PUGMARK_BLOCK_SETJMP_RETURN);
 		n++;
 	}
 	assert_true(n > 2);
 	uint32_t func = pugmark_model_func_at(m, func_of(named, "__longjmp")->addr);
 	assert_int_not_equal(func, PUGMARK_NONE);
-	assert_true(m->funcs[func].flags & FUNC_NORETURN);
+	assert_true(m->funcs[func].flags & PUGMARK_FUNC_NORETURN);
 	pugmark_model_free(named);
 	pugmark_model_free(m);
 }

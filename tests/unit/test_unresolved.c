@@ -24,7 +24,7 @@
 enum { WALKS = 20, EXACT_PERCENT = 87 };
 
 struct tally {
-	uint32_t plans, places[N_UNRESOLVED_KINDS], unowned, walks, exact, cut, wrong;
+	uint32_t plans, places[PUGMARK_UNRESOLVED_KINDS], unowned, walks, exact, cut, wrong;
 };
 
 /* Of every fourth function, some blocks can be probed nowhere: all of the way's instructions are
@@ -107,11 +107,12 @@ static void nothing_wrong_is_recovered(enum plan_mode mode)
 	print_message("%u plans with unresolved places (entry %u, landing %u, jump %u, stop %u, "
 		      "frame %u, way %u, rounds %u, end %u), %u with faults beside; %u walks, "
 		      "%u recovered whole, %u up to a gap, %u wrong\n",
-		      t.plans, t.places[UNRESOLVED_ENTRY], t.places[UNRESOLVED_LANDING],
-		      t.places[UNRESOLVED_JUMP], t.places[UNRESOLVED_STOP],
-		      t.places[UNRESOLVED_FRAME], t.places[UNRESOLVED_WAY],
-		      t.places[UNRESOLVED_ROUNDS], t.places[UNRESOLVED_END], t.unowned, t.walks,
-		      t.exact, t.cut, t.wrong);
+		      t.plans, t.places[PUGMARK_UNRESOLVED_ENTRY],
+		      t.places[PUGMARK_UNRESOLVED_LANDING], t.places[PUGMARK_UNRESOLVED_JUMP],
+		      t.places[PUGMARK_UNRESOLVED_STOP], t.places[PUGMARK_UNRESOLVED_FRAME],
+		      t.places[PUGMARK_UNRESOLVED_WAY], t.places[PUGMARK_UNRESOLVED_ROUNDS],
+		      t.places[PUGMARK_UNRESOLVED_END], t.unowned, t.walks, t.exact, t.cut,
+		      t.wrong);
 	if (t.unowned || t.wrong)
 		print_message("  SHORT: %u plans and %u walks, where none is asked for\n",
 			      t.unowned, t.wrong);

@@ -133,9 +133,9 @@ static int find_module(const struct trace_view *view, const struct pugmark_model
 		       uint32_t *out, struct pugmark_diag *diag)
 {
 	uint32_t n;
-	const struct recording_module *modules = recording_modules(view->rec, &n);
+	const struct pugmark_recording_module *modules = pugmark_recording_modules(view->rec, &n);
 	for (*out = 0; *out < n; ++*out) {
-		const struct recording_module *m = &modules[*out];
+		const struct pugmark_recording_module *m = &modules[*out];
 		if (m->build_id_len == model->build_id_len && m->text_addr == model->text_addr &&
 		    m->text_end == model->text_end &&
 		    !memcmp(m->build_id, model->build_id, m->build_id_len))

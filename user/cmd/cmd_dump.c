@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { HEAD_BYTES = 1100, N_KINDS = TRACE_SWITCH + 1 };
+enum { HEAD_BYTES = 1100, N_KINDS = PUGMARK_TRACE_SWITCH + 1 };
 
 struct head {
 	char text[HEAD_BYTES];
@@ -31,7 +31,7 @@ struct dump {
 
 struct dump_format {
 	const char *name;
-	void (*event)(struct dump *dump, const struct trace_event *event);
+	void (*event)(struct dump *dump, const struct pugmark_trace_event *event);
 };
 
 static const char help[] =
@@ -57,9 +57,11 @@ static const char help[] =
 	"Exit status: 0, or 3 where the trace has gaps; 1 for an error, 2 for wrong usage.\n";
 
 static const char *const kinds[] = {
-	[TRACE_CALL] = "call",	   [TRACE_TAIL] = "tail",   [TRACE_RET] = "ret",
-	[TRACE_UNWIND] = "unwind", [TRACE_ENTER] = "enter", [TRACE_GAP] = "gap",
-	[TRACE_BLOCK] = "block",   [TRACE_VALUE] = "value", [TRACE_SWITCH] = "switch",
+	[PUGMARK_TRACE_CALL] = "call",	   [PUGMARK_TRACE_TAIL] = "tail",
+	[PUGMARK_TRACE_RET] = "ret",	   [PUGMARK_TRACE_UNWIND] = "unwind",
+	[PUGMARK_TRACE_ENTER] = "enter",   [PUGMARK_TRACE_GAP] = "gap",
+	[PUGMARK_TRACE_BLOCK] = "block",   [PUGMARK_TRACE_VALUE] = "value",
+	[PUGMARK_TRACE_SWITCH] = "switch",
 };
 
 /* ---- text ---- */
@@ -95,31 +97,32 @@ static void make_heads(struct dump *d)
 		}
 }
 
-static void text_gap(struct dump *d, const struct trace_event *e)
+static void text_gap(struct dump *d, const struct pugmark_trace_event *e)
 {
 	outbuf_format(d->out, "%d gap %s %llu %llu %llu\n", d->tid, trace_view_cause(e->cause),
 		      (unsigned long long)e->lost, (unsigned long long)e->from_ns,
 		      (unsigned long long)e->to_ns);
 }
 
-static void text_event(struct dump *d, const struct trace_event *e)
+static void text_event(struct dump *d, const struct pugmark_trace_event *e)
 {
 	struct outbuf *out = d->out;
-	if (e->kind == TRACE_GAP) {
+	if (e->kind == PUGMARK_TRACE_GAP) {
 		text_gap(d, e);
 		return;
 	}
-	if (e->kind == TRACE_SWITCH) {
+	if (e->kind == PUGMARK_TRACE_SWITCH) {
 		outbuf_format(d->out, "%d switch %u\n", d->tid, e->func);
 		return;
 	}
-	if (e->kind == TRACE_VALUE) /* the lines of a trace do not depend on what was read beside */
+	if (e->kind ==
+	    PUGMARK_TRACE_VALUE) /* the lines of a trace do not depend on what was read beside */
 		return;
 	const struct head *head = &d->heads[e->module * N_KINDS + e->kind];
 	outbuf_room(out, 2 * HEAD_BYTES + 3 * OUT_NUMBER_MAX);
 	outbuf_append(out, head->text, head->len);
 	outbuf_hex(out, e->addr);
-	if (e->kind == TRACE_CALL || e->kind == TRACE_TAIL) {
+	if (e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL) {
 		outbuf_char(out, ' ');
 		if (e->target) {
 			head = &d->heads[e->target_module * N_KINDS];
@@ -135,7 +138,7 @@ static void text_event(struct dump *d, const struct trace_event *e)
 			outbuf_char(out, ' ');
 			outbuf_safe_text(out, e->import);
 		}
-	} else if (e->kind == TRACE_ENTER) {
+	} else if (e->kind == PUGMARK_TRACE_ENTER) {
 		outbuf_char(out, ' ');
 		outbuf_text(out, trace_view_cause(e->cause));
 	}
@@ -165,7 +168,7 @@ static void json_dec(struct outbuf *out, const char *key, uint64_t value)
 }
 
 /* Events that the same two witnesses enclose have the same times. */
-static void json_times(struct dump *d, const struct trace_event *e)
+static void json_times(struct dump *d, const struct pugmark_trace_event *e)
 {
 	struct head *h = &d->times;
 	if (!h->len || e->from_ns != d->from_ns || e->to_ns != d->to_ns)
@@ -177,16 +180,16 @@ static void json_times(struct dump *d, const struct trace_event *e)
 	outbuf_bytes(d->out, h->text, h->len);
 }
 
-static void json_event(struct dump *d, const struct trace_event *e)
+static void json_event(struct dump *d, const struct pugmark_trace_event *e)
 {
 	struct outbuf *out = d->out;
-	bool call = e->kind == TRACE_CALL || e->kind == TRACE_TAIL;
+	bool call = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL;
 	outbuf_text(out, "{\"tid\":");
 	outbuf_dec(out, (uint64_t)d->tid);
 	json_text(out, ",\"event\":\"", kinds[e->kind]);
-	if (e->kind == TRACE_SWITCH) {
+	if (e->kind == PUGMARK_TRACE_SWITCH) {
 		json_dec(out, ",\"stack\":", e->func);
-	} else if (e->kind != TRACE_GAP) {
+	} else if (e->kind != PUGMARK_TRACE_GAP) {
 		json_text(out, ",\"module\":\"",
 			  pugmark_trace_module_name(d->view.trace, e->module));
 		json_hex(out, call ? ",\"site\":\"" : ",\"address\":\"", e->addr);
@@ -198,19 +201,19 @@ static void json_event(struct dump *d, const struct trace_event *e)
 			  pugmark_trace_module_name(d->view.trace, e->target_module));
 		json_hex(out, ",\"target\":\"", e->target);
 	}
-	if (e->kind == TRACE_VALUE) {
+	if (e->kind == PUGMARK_TRACE_VALUE) {
 		static const char *const of[] = {"passed", "taken", "returned"};
 		json_text(out, ",\"of\":\"", of[e->cause]);
 		json_dec(out, ",\"number\":", e->func);
 		json_hex(out, ",\"value\":\"", e->target);
 	}
-	if (e->kind < TRACE_GAP && e->func != PUGMARK_NONE)
+	if (e->kind < PUGMARK_TRACE_GAP && e->func != PUGMARK_NONE)
 		json_text(out, ",\"function\":\"",
 			  pugmark_trace_func_name(d->view.trace,
 						  call ? e->target_module : e->module, e->func));
 	if (call && *e->import)
 		json_text(out, ",\"import\":\"", e->import);
-	if (e->kind == TRACE_ENTER || e->kind == TRACE_GAP)
+	if (e->kind == PUGMARK_TRACE_ENTER || e->kind == PUGMARK_TRACE_GAP)
 		json_text(out, ",\"cause\":\"", trace_view_cause(e->cause));
 	json_dec(out, ",\"depth\":", e->depth);
 	if (d->view.info->times)
@@ -225,21 +228,21 @@ static const struct dump_format formats[] = {
 
 /* ---- what is shown ---- */
 
-static bool wanted(const struct dump *d, const struct trace_event *e)
+static bool wanted(const struct dump *d, const struct pugmark_trace_event *e)
 {
 	const struct trace_view *v = &d->view;
 	if (!trace_view_has_time(v, e))
 		return false;
 	switch (e->kind) {
-	case TRACE_GAP:
+	case PUGMARK_TRACE_GAP:
 		return true;
-	case TRACE_SWITCH:
+	case PUGMARK_TRACE_SWITCH:
 		return !v->funcs;
-	case TRACE_CALL:
-	case TRACE_TAIL:
+	case PUGMARK_TRACE_CALL:
+	case PUGMARK_TRACE_TAIL:
 		return trace_view_has_callee(v, e);
-	case TRACE_BLOCK:
-	case TRACE_VALUE:
+	case PUGMARK_TRACE_BLOCK:
+	case PUGMARK_TRACE_VALUE:
 		return trace_view_has_module(v, e->module);
 	default:
 		return trace_view_has_func(v, e->module, e->func);
@@ -248,7 +251,7 @@ static bool wanted(const struct dump *d, const struct trace_event *e)
 
 static int dump_task(struct dump *d, uint32_t task, struct pugmark_trace_iter *it)
 {
-	const struct trace_event *e;
+	const struct pugmark_trace_event *e;
 	const struct trace_view *v = &d->view;
 	bool all = !v->funcs && !v->timed && !v->modules.n;
 	d->tid = v->tasks[task].tid;
@@ -256,12 +259,12 @@ static int dump_task(struct dump *d, uint32_t task, struct pugmark_trace_iter *i
 	int got;
 	while ((got = pugmark_trace_next(it, &e)) == 1) {
 		/* Events are in order, but for a handler's and what it interrupted. */
-		if (v->timed && e->from_ns > v->to_ns && e->kind != TRACE_GAP)
+		if (v->timed && e->from_ns > v->to_ns && e->kind != PUGMARK_TRACE_GAP)
 			break;
 		if (!all && !wanted(d, e))
 			continue;
-		d->gaps += e->kind == TRACE_GAP;
-		d->events += e->kind <= TRACE_RET;
+		d->gaps += e->kind == PUGMARK_TRACE_GAP;
+		d->events += e->kind <= PUGMARK_TRACE_RET;
 		if (d->count_only)
 			continue;
 		d->format->event(d, e);

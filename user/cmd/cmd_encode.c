@@ -266,7 +266,7 @@ static int parse(struct encode *e, int argc, char **argv)
 /* The whole, written to stdout or through the format's filter. */
 static int write_all(struct encode *e, struct pugmark_diag *diag)
 {
-	static const struct recording_info no_times;
+	static const struct pugmark_recording_info no_times;
 	const char *filter = e->format->filter;
 	int err = 0;
 	if (encode_is_packed(e->view.dir))

@@ -10,14 +10,15 @@
 #include <string.h>
 
 /* The stack at an event, by address. */
-static void print_stack(const struct witness_event *e)
+static void print_stack(const struct pugmark_witness_event *e)
 {
 	printf(" stack=%" PRIx64 "+%u", e->stack_addr, 8 * e->stack_words);
 	for (uint32_t i = 0; i < e->stack_words; i++)
 		printf(" %" PRIx64, e->stack[i]);
 }
 
-static void print_event(const struct recording_task *task, const struct witness_event *e)
+static void print_event(const struct pugmark_recording_task *task,
+			const struct pugmark_witness_event *e)
 {
 	static const char *const kinds[] = {"witness", "end",  "lost",	"exec",	 "attach",
 					    "stop",    "fork", "pause", "signal"};
@@ -25,30 +26,31 @@ static void print_event(const struct recording_task *task, const struct witness_
 	printf("%u %d %s %" PRIu64, task->number, task->tid,
 	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);
 	switch (e->kind) {
-	case EVENT_WITNESS:
+	case PUGMARK_EVENT_WITNESS:
 		printf(" %u:%u cfa=%" PRIx64 " val=%" PRIx64, e->module, e->site, e->cfa, e->val);
-		if (e->flags & EVENT_HAS_RET)
+		if (e->flags & PUGMARK_EVENT_HAS_RET)
 			printf(" ret=%" PRIx64, e->ret);
-		if (e->flags & EVENT_FROM_SIGNAL)
+		if (e->flags & PUGMARK_EVENT_FROM_SIGNAL)
 			fputs(" signal", stdout);
 		for (uint8_t i = 0; i < e->n_values; i++)
 			printf(" %s%" PRIx64, i ? "" : "read ", e->values[i]);
 		break;
-	case EVENT_FORK:
+	case PUGMARK_EVENT_FORK:
 		printf(" %" PRIu64, e->val);
 		break;
-	case EVENT_END:
+	case PUGMARK_EVENT_END:
 		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->cfa, e->ret,
 		       e->val ? " stopped" : "");
 		break;
-	case EVENT_SIGNAL:
+	case PUGMARK_EVENT_SIGNAL:
 		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, e->cfa, e->ret, e->val);
 		printf(" bp=%" PRIx64 " caller=%" PRIx64, e->signal.bp, e->signal.caller);
 		if (e->signal.alt_bytes)
 			printf(" alt=%" PRIx64 "+%" PRIu64, e->signal.alt, e->signal.alt_bytes);
 		break;
-	case EVENT_LOST:
-		printf(" %" PRIu64 "%s", e->lost, e->flags & EVENT_DAMAGED ? " damaged" : "");
+	case PUGMARK_EVENT_LOST:
+		printf(" %" PRIu64 "%s", e->lost,
+		       e->flags & PUGMARK_EVENT_DAMAGED ? " damaged" : "");
 		break;
 	}
 	if (e->stack)
@@ -59,21 +61,21 @@ static void print_event(const struct recording_task *task, const struct witness_
 int cmd_raw(int argc, char **argv)
 {
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	struct witness_event event;
-	struct recording *rec;
+	struct pugmark_witness_event event;
+	struct pugmark_recording *rec;
 	bool count_only = argc == 3 && !strcmp(argv[1], "--count");
 	uint64_t n_events = 0;
 	uint32_t n;
 
 	if (argc != 2 && !count_only)
 		return command_usage("raw", "one directory is needed");
-	if (recording_open(argv[argc - 1], &rec, &diag))
+	if (pugmark_recording_open(argv[argc - 1], &rec, &diag))
 		return command_fail(&diag);
-	const struct recording_task *tasks = recording_tasks(rec, &n);
+	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct recording_iter *iter;
+		struct pugmark_recording_iter *iter;
 		uint64_t bias;
-		int more = recording_iter_new(rec, i, &iter);
+		int more = pugmark_recording_iter_new(rec, i, &iter);
 
 		if (!count_only) {
 			printf("# task %u tid %d pid %d parent %u ", tasks[i].number, tasks[i].tid,
@@ -82,27 +84,27 @@ int cmd_raw(int argc, char **argv)
 			printf(", %" PRIu64 " events\n", tasks[i].n_events);
 		}
 		if (more) {
-			recording_free(rec);
+			pugmark_recording_free(rec);
 			pugmark_diag_set(&diag, more, argv[1], PUGMARK_NO_OFFSET, "%s",
 					 strerror(-more));
 			return command_fail(&diag);
 		}
-		while ((more = recording_next(iter, &event)) == 1) {
+		while ((more = pugmark_recording_next(iter, &event)) == 1) {
 			n_events++;
 			if (!count_only)
 				print_event(&tasks[i], &event);
 		}
-		if (!count_only && recording_bias(iter, 0, &bias))
+		if (!count_only && pugmark_recording_bias(iter, 0, &bias))
 			printf("# module 0 at %" PRIx64 "\n", bias);
-		recording_iter_free(iter);
+		pugmark_recording_iter_free(iter);
 	}
-	for (uint32_t i = 0; recording_note(rec, i); i++) {
+	for (uint32_t i = 0; pugmark_recording_note(rec, i); i++) {
 		fputs("# note: ", stdout);
-		command_print_safe(stdout, recording_note(rec, i));
+		command_print_safe(stdout, pugmark_recording_note(rec, i));
 		putchar('\n');
 	}
 	if (count_only)
 		printf("%" PRIu64 " events\n", n_events);
-	recording_free(rec);
+	pugmark_recording_free(rec);
 	return EXIT_OK;
 }

@@ -78,7 +78,7 @@ static int parse(struct replay *r, int argc, char **argv)
 static int check_blocks(const struct replay *r, struct pugmark_diag *diag)
 {
 	uint32_t n;
-	const struct recording_module *modules = recording_modules(r->view.rec, &n);
+	const struct pugmark_recording_module *modules = pugmark_recording_modules(r->view.rec, &n);
 	bool any = !r->paths;
 	for (uint32_t m = 0; m < n && !any; m++)
 		any = modules[m].plan && plan_shows_blocks(pugmark_trace_plan(r->view.trace, m));

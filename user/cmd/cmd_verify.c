@@ -74,23 +74,23 @@ static uint64_t after_start(const struct verify *v, uint64_t time_ns)
 static const char *cause_in_words(uint8_t cause)
 {
 	switch (cause) {
-	case CAUSE_LOST:
+	case PUGMARK_CAUSE_LOST:
 		return "events were lost while recording";
-	case CAUSE_MODEL:
+	case PUGMARK_CAUSE_MODEL:
 		return "an event fits nothing that the model of the program allows";
-	case CAUSE_RECORDING:
+	case PUGMARK_CAUSE_RECORDING:
 		return "the recording is damaged or cut off";
-	case CAUSE_ATTACH:
+	case PUGMARK_CAUSE_ATTACH:
 		return "the recording began in the middle";
-	case CAUSE_UNWIND:
+	case PUGMARK_CAUSE_UNWIND:
 		return "an exception skipped calls that no event shows";
-	case CAUSE_STACK:
+	case PUGMARK_CAUSE_STACK:
 		return "the stack does not say during which call a callback or a signal came";
-	case CAUSE_PLAN:
+	case PUGMARK_CAUSE_PLAN:
 		return "what is traced was changed: functions were taken out, or a library came";
-	case CAUSE_SWITCH:
+	case PUGMARK_CAUSE_SWITCH:
 		return "a thread left its stack where nothing known does that";
-	case CAUSE_UNRESOLVED:
+	case PUGMARK_CAUSE_UNRESOLVED:
 		return "at a place that the plan names, nothing tells what happens";
 	default:
 		return trace_view_cause(cause);
@@ -118,7 +118,7 @@ static void text_gap(const struct verify *v, struct outbuf *out, const struct pu
 static void text_threads(const struct verify *v, struct outbuf *out)
 {
 	for (uint32_t i = 0; i < v->view.n_tasks; i++) {
-		const struct recording_task *t = &v->view.tasks[i];
+		const struct pugmark_recording_task *t = &v->view.tasks[i];
 		const struct pugmark_thread_certificate *part = &v->parts[i];
 		outbuf_format(out, "thread %d", t->tid);
 		if (t->pid != t->tid)
@@ -142,9 +142,9 @@ static void text_certificate(const struct verify *v, struct outbuf *out)
 	struct tty term = tty_of(STDOUT_FILENO);
 	const struct pugmark_certificate *c = &v->whole;
 	text_threads(v, out);
-	for (uint32_t i = 0; recording_note(v->view.rec, i); i++) {
+	for (uint32_t i = 0; pugmark_recording_note(v->view.rec, i); i++) {
 		outbuf_text(out, "note   ");
-		outbuf_safe_text(out, recording_note(v->view.rec, i));
+		outbuf_safe_text(out, pugmark_recording_note(v->view.rec, i));
 		outbuf_char(out, '\n');
 	}
 	if (c->unplaced)
@@ -187,7 +187,7 @@ static void json_threads(const struct verify *v, struct outbuf *out)
 {
 	outbuf_text(out, ",\"threads\":[");
 	for (uint32_t i = 0; i < v->view.n_tasks; i++) {
-		const struct recording_task *t = &v->view.tasks[i];
+		const struct pugmark_recording_task *t = &v->view.tasks[i];
 		outbuf_format(out, "%s{\"tid\":%d,\"pid\":%d,\"name\":\"", i ? ",\n" : "", t->tid,
 			      t->pid);
 		outbuf_json_text(out, t->comm);
@@ -217,9 +217,9 @@ static void json_certificate(const struct verify *v, struct outbuf *out)
 	outbuf_format(out, "\",\"lost\":%llu,\"unplaced\":%llu,\"damaged_bytes\":%llu,\"notes\":[",
 		      (unsigned long long)c->lost, (unsigned long long)c->unplaced,
 		      (unsigned long long)c->damaged_bytes);
-	for (uint32_t i = 0; recording_note(v->view.rec, i); i++) {
+	for (uint32_t i = 0; pugmark_recording_note(v->view.rec, i); i++) {
 		outbuf_text(out, i ? ",\"" : "\"");
-		outbuf_json_text(out, recording_note(v->view.rec, i));
+		outbuf_json_text(out, pugmark_recording_note(v->view.rec, i));
 		outbuf_char(out, '"');
 	}
 	outbuf_text(out, "]");

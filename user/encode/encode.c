@@ -82,11 +82,11 @@ static uint8_t verdict(void *ctx, uint32_t name)
 
 static int run_task(struct encode *e, uint32_t task)
 {
-	const struct recording_task *t = &e->view.tasks[task];
+	const struct pugmark_recording_task *t = &e->view.tasks[task];
 	const struct tree_place place = {
 		.task = task, .tid = t->tid, .pid = t->pid, .thread = t->comm};
 	struct pugmark_trace_iter *it;
-	const struct trace_event *event;
+	const struct pugmark_trace_event *event;
 	uint64_t seen = 0, told = 0;
 	int err = pugmark_trace_iter_new(e->view.trace, task, &it), got = 0;
 	if (err)

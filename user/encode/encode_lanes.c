@@ -64,7 +64,7 @@ static const struct tree_sink merged_sink = {NULL,	   merged_begin, merged_open,
 
 static int lane_open(struct encode *e, struct encode_lane *l, uint32_t task)
 {
-	const struct recording_task *t = &e->view.tasks[task];
+	const struct pugmark_recording_task *t = &e->view.tasks[task];
 	const struct tree_place place = {
 		.task = task, .tid = t->tid, .pid = t->pid, .thread = t->comm};
 	l->e = e;

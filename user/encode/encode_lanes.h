@@ -14,7 +14,7 @@ struct encode_lane {
 	struct filter *filter;
 	struct tree_walk *walk;
 	struct pugmark_trace_iter *it;
-	const struct trace_event *event; /* the next one; NULL: there is none */
+	const struct pugmark_trace_event *event; /* the next one; NULL: there is none */
 	struct tree_sink sink;
 	/* SELECT_OBJECT: the call that waits for the value that says of which object it is. */
 	uint32_t waiting; /* symbol, or 0 */

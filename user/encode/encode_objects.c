@@ -165,7 +165,7 @@ static int find_role(struct encode *e, uint32_t symbol, struct role *out)
 
 static struct tree_place place_of(const struct encode_lane *l)
 {
-	const struct recording_task *t = &l->e->view.tasks[l->task];
+	const struct pugmark_recording_task *t = &l->e->view.tasks[l->task];
 	return (struct tree_place){
 		.task = l->task,
 		.tid = t->tid,

@@ -261,7 +261,7 @@ int encode_tables_init(struct encode *e, struct tree_sink *sink)
 	*sink = (struct tree_sink){e, span_begin, span_open, span_close, nothing_ends, NULL};
 	t->first_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < e->view.n_tasks; i++) {
-		const struct recording_task *task = &e->view.tasks[i];
+		const struct pugmark_recording_task *task = &e->view.tasks[i];
 		if (!trace_view_has_task(&e->view, i) || !task->n_events)
 			continue;
 		t->first_ns = task->first_ns < t->first_ns ? task->first_ns : t->first_ns;

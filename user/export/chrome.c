@@ -71,7 +71,7 @@ static void put_metadata(struct export *x, const char *what, const char *name)
 static void track(struct export *x, const struct export_track *track)
 {
 	struct chrome *s = x->state;
-	const struct recording_task *task = export_task(x, track->task);
+	const struct pugmark_recording_task *task = export_task(x, track->task);
 	s->pid = task->pid;
 	s->tid = track->stack ? STACK_TID + (int32_t)track->number : task->tid;
 	char name[64];
@@ -84,7 +84,7 @@ static void track(struct export *x, const struct export_track *track)
 static void settle_track(struct export *x)
 {
 	struct chrome *s = x->state;
-	const struct recording_task *task = export_task(x, x->on->task);
+	const struct pugmark_recording_task *task = export_task(x, x->on->task);
 	s->pid = task->pid;
 	s->tid = x->on->stack ? STACK_TID + (int32_t)x->on->number : task->tid;
 }
@@ -102,7 +102,7 @@ static void call(struct export *x, const struct export_call *call)
 	outbuf_char(out, '"');
 	put_where(x, call->at_ns);
 	bool inferred = x->times && call->begin.earliest_ns != call->begin.latest_ns;
-	bool cause = call->how == TRACE_ENTER;
+	bool cause = call->how == PUGMARK_TRACE_ENTER;
 	if (inferred || cause || call->again) {
 		outbuf_text(out, ",\"args\":{");
 		if (inferred)

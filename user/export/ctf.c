@@ -61,7 +61,7 @@ static bool write_all(int fd, const void *data, size_t n)
 
 static void flush_packet(struct export *x, struct ctf_stream *stream, uint32_t task)
 {
-	const struct recording_task *t = export_task(x, task);
+	const struct pugmark_recording_task *t = export_task(x, task);
 	struct packet_head head = {
 		.magic = CTF_MAGIC,
 		.content_bits = 8ul * stream->n,
@@ -217,11 +217,11 @@ static void put_words(FILE *file, const char *name, unsigned n, const char *(*wo
 
 static const char *how_word(uint8_t how)
 {
-	static const char *const words[] = {[TRACE_CALL] = "call",
-					    [TRACE_TAIL] = "tail",
-					    [TRACE_ENTER] = "enter",
-					    [TRACE_GAP] = "found open"};
-	return how <= TRACE_GAP && words[how] ? words[how] : "other";
+	static const char *const words[] = {[PUGMARK_TRACE_CALL] = "call",
+					    [PUGMARK_TRACE_TAIL] = "tail",
+					    [PUGMARK_TRACE_ENTER] = "enter",
+					    [PUGMARK_TRACE_GAP] = "found open"};
+	return how <= PUGMARK_TRACE_GAP && words[how] ? words[how] : "other";
 }
 
 static const char *end_word(uint8_t how)
@@ -250,9 +250,9 @@ static void put_metadata(struct export *x, FILE *file)
 		"typealias integer { size = 64; align = 8; signed = false; "
 		"map = clock.recording.value; } := stamp;\n\n",
 		offset / 1000000000, offset % 1000000000);
-	put_words(file, "how", TRACE_GAP + 1, how_word);
+	put_words(file, "how", PUGMARK_TRACE_GAP + 1, how_word);
 	put_words(file, "end", CALL_OPEN + 1, end_word);
-	put_words(file, "cause", CAUSE_UNRESOLVED + 1, trace_view_cause);
+	put_words(file, "cause", PUGMARK_CAUSE_UNRESOLVED + 1, trace_view_cause);
 	fprintf(file, "typealias enum : u32 {");
 	for (uint32_t i = 0; i < x->n_frames; i++) {
 		fprintf(file, i ? ",\n\t" : "\n\t");

@@ -41,7 +41,7 @@ const char *export_end_word(uint8_t how)
 void export_track_name(const struct export *x, const struct export_track *track, char *out,
 		       size_t bytes)
 {
-	const struct recording_task *task = export_task(x, track->task);
+	const struct pugmark_recording_task *task = export_task(x, track->task);
 	if (track->stack)
 		snprintf(out, bytes, "%s %d, stack %u", task->comm, task->tid, track->stack);
 	else
@@ -268,7 +268,7 @@ static void on_close(struct replay *r, uint32_t level, const struct replay_end *
 		x->format->ret(x, &call, &end);
 }
 
-static void on_gap(struct replay *r, const struct trace_event *e)
+static void on_gap(struct replay *r, const struct pugmark_trace_event *e)
 {
 	struct export *x = export_of(r);
 	if (x->err)
@@ -284,7 +284,7 @@ static void on_gap(struct replay *r, const struct trace_event *e)
 		x->format->gap(x, &gap);
 }
 
-static void on_stack(struct replay *r, const struct trace_event *event)
+static void on_stack(struct replay *r, const struct pugmark_trace_event *event)
 {
 	struct export *x = export_of(r);
 	(void)event;

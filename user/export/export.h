@@ -48,8 +48,8 @@ struct export_call {
 	uint64_t site; /* ELF address of the call or jump; 0: entered from outside */
 	uint32_t frame;
 	uint32_t level; /* exported calls around it */
-	uint8_t how;	/* enum trace_kind, see struct call */
-	uint8_t cause;	/* TRACE_ENTER: enum trace_cause */
+	uint8_t how;	/* enum pugmark_trace_kind, see struct call */
+	uint8_t cause;	/* PUGMARK_TRACE_ENTER: enum pugmark_trace_cause */
 	bool again;	/* it began in an earlier part, and is open where this one begins */
 };
 
@@ -65,7 +65,7 @@ struct export_gap {
 	uint64_t
 		at_ns; /* where its begin is drawn; its end: span.latest_ns, or here if that is 0 */
 	uint64_t lost; /* events */
-	uint8_t cause; /* enum trace_cause */
+	uint8_t cause; /* enum pugmark_trace_cause */
 };
 
 struct export;
@@ -137,7 +137,8 @@ void export_fail(struct export *x, int err, const char *format, ...)
 uint32_t export_frame_of(struct export *x, const struct call *call);
 void export_frames_deinit(struct export *x);
 
-static inline const struct recording_task *export_task(const struct export *x, uint32_t task)
+static inline const struct pugmark_recording_task *export_task(const struct export *x,
+							       uint32_t task)
 {
 	return &x->replay.view.tasks[task];
 }

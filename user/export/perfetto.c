@@ -65,7 +65,7 @@ static const char *const notes[] = {NULL,   "earliest", "latest", "cause", "end"
 				    "lost", "module",	"site",	  "began", "thread"};
 
 /* Names of events: causes of gaps, one for new threads, then frames. */
-enum { NAME_GAPS = 1, NAME_NEW_THREAD = NAME_GAPS + CAUSE_UNRESOLVED + 1, NAME_FRAMES };
+enum { NAME_GAPS = 1, NAME_NEW_THREAD = NAME_GAPS + PUGMARK_CAUSE_UNRESOLVED + 1, NAME_FRAMES };
 
 /* Ids of tracks: processes by pid, threads by task, the others by number. */
 #define UUID_PROCESS (1ul << 32)
@@ -131,7 +131,7 @@ static void intern_fixed(struct protobuf *pb)
 		intern(pb, INTERNED_CATEGORY, i, categories[i]);
 	for (uint32_t i = 1; i < N_NOTES; i++)
 		intern(pb, INTERNED_ANNOTATION, i, notes[i]);
-	for (uint8_t i = 0; i <= CAUSE_UNRESOLVED; i++) {
+	for (uint8_t i = 0; i <= PUGMARK_CAUSE_UNRESOLVED; i++) {
 		snprintf(name, sizeof(name), "gap: %s", trace_view_cause(i));
 		intern(pb, INTERNED_EVENT, NAME_GAPS + i, name);
 	}
@@ -150,7 +150,7 @@ static void put_clock(struct protobuf *pb, uint32_t clock, uint64_t ns)
 static void begin(struct export *x)
 {
 	struct protobuf *pb = pb_of(x);
-	const struct recording_info *info = x->replay.view.info;
+	const struct pugmark_recording_info *info = x->replay.view.info;
 	size_t p = packet(x, FLAG_CLEARED);
 	size_t snapshot = protobuf_open(pb, PACKET_CLOCK_SNAPSHOT);
 	put_clock(pb, CLOCK_OF_MONOTONIC, x->replay.view.start_ns);
@@ -178,7 +178,7 @@ static void describe(struct export *x, uint64_t uuid, uint64_t parent, const cha
 	close_packet(x, p);
 }
 
-static void describe_process(struct export *x, const struct recording_task *task)
+static void describe_process(struct export *x, const struct pugmark_recording_task *task)
 {
 	struct protobuf *pb = pb_of(x);
 	size_t p = packet(x, 0), t = protobuf_open(pb, PACKET_TRACK);
@@ -192,7 +192,7 @@ static void describe_process(struct export *x, const struct recording_task *task
 	close_packet(x, p);
 }
 
-static void describe_thread(struct export *x, const struct recording_task *task)
+static void describe_thread(struct export *x, const struct pugmark_recording_task *task)
 {
 	struct protobuf *pb = pb_of(x);
 	size_t p = packet(x, 0), t = protobuf_open(pb, PACKET_TRACK);
@@ -209,7 +209,7 @@ static void describe_thread(struct export *x, const struct recording_task *task)
 
 static void track(struct export *x, const struct export_track *track)
 {
-	const struct recording_task *task = export_task(x, track->task);
+	const struct pugmark_recording_task *task = export_task(x, track->task);
 	uint64_t thread = UUID_THREAD + task->number;
 	char name[64];
 	if (!track->stack) {
@@ -284,7 +284,7 @@ static void call(struct export *x, const struct export_call *call)
 	protobuf_uint(pb, EVENT_CATEGORY, frame->outside ? CATEGORY_OUTSIDE : CATEGORY_CALL);
 	protobuf_uint(pb, EVENT_NAME, NAME_FRAMES + call->frame);
 	note_bounds(x, call->begin);
-	if (call->how == TRACE_ENTER)
+	if (call->how == PUGMARK_TRACE_ENTER)
 		note_text(pb, NOTE_CAUSE, trace_view_cause(call->cause));
 	if (call->again)
 		note_text(pb, NOTE_BEGAN, "before");
@@ -320,7 +320,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 static void gap(struct export *x, const struct export_gap *gap)
 {
 	struct perfetto *s = x->state;
-	const struct recording_task *task = export_task(x, x->on->task);
+	const struct pugmark_recording_task *task = export_task(x, x->on->task);
 	uint64_t to_ns =
 		gap->span.latest_ns > gap->at_ns && x->times ? gap->span.latest_ns : gap->at_ns;
 	size_t p;
@@ -341,12 +341,12 @@ static void gap(struct export *x, const struct export_gap *gap)
 }
 
 /* The threads that @task made: each a mark on its track, from where a flow goes to the new one. */
-static void put_births(struct export *x, const struct recording_task *task)
+static void put_births(struct export *x, const struct pugmark_recording_task *task)
 {
 	struct perfetto *s = x->state;
 	const struct trace_view *view = &x->replay.view;
 	for (uint32_t i = 0; i < view->n_tasks; i++) {
-		const struct recording_task *child = &view->tasks[i];
+		const struct pugmark_recording_task *child = &view->tasks[i];
 		if (child->parent != task->number || !trace_view_has_task(view, i))
 			continue;
 		uint64_t at =

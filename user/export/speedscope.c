@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { GAP_FRAMES = CAUSE_UNRESOLVED + 1 };
+enum { GAP_FRAMES = PUGMARK_CAUSE_UNRESOLVED + 1 };
 
 struct speedscope {
 	bool in_profile, comma, profiles;
@@ -131,7 +131,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 static void gap(struct export *x, const struct export_gap *gap)
 {
 	struct speedscope *s = x->state;
-	uint32_t frame = gap->cause < GAP_FRAMES ? gap->cause : CAUSE_NONE;
+	uint32_t frame = gap->cause < GAP_FRAMES ? gap->cause : PUGMARK_CAUSE_NONE;
 	if (!settle(x, gap->at_ns))
 		return;
 	put_event(x, 'O', frame);

@@ -132,10 +132,10 @@ static void put_event(struct export *x, const char *kind, struct export_time tim
 
 static void ret(struct export *x, const struct export_call *call, const struct export_end *end)
 {
-	static const char *const hows[] = {[TRACE_CALL] = "call",
-					   [TRACE_TAIL] = "tail",
-					   [TRACE_ENTER] = "enter",
-					   [TRACE_GAP] = "found open"};
+	static const char *const hows[] = {[PUGMARK_TRACE_CALL] = "call",
+					   [PUGMARK_TRACE_TAIL] = "tail",
+					   [PUGMARK_TRACE_ENTER] = "enter",
+					   [PUGMARK_TRACE_GAP] = "found open"};
 	struct sqlite_out *s = x->state;
 	sqlite3_bind_int64(s->call, 1, (sqlite3_int64)call->id);
 	sqlite3_bind_int64(s->call, 2, thread_of(x));
@@ -147,7 +147,8 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 	sqlite3_bind_int64(s->call, 5, call->level);
 	sqlite3_bind_int64(s->call, 6, call->frame);
 	bind_word(s->call, 7, hows[call->how]);
-	bind_word(s->call, 8, call->how == TRACE_ENTER ? trace_view_cause(call->cause) : NULL);
+	bind_word(s->call, 8,
+		  call->how == PUGMARK_TRACE_ENTER ? trace_view_cause(call->cause) : NULL);
 	if (call->site)
 		sqlite3_bind_int64(s->call, 9, (sqlite3_int64)call->site);
 	else
@@ -156,7 +157,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 	bind_time(x, s->call, 12, end->end);
 	bind_word(s->call, 14, end->how == CALL_RETURNED ? "returned" : export_end_word(end->how));
 	run(x, s->call);
-	if (call->how == TRACE_ENTER)
+	if (call->how == PUGMARK_TRACE_ENTER)
 		put_event(x, trace_view_cause(call->cause), call->begin, call->id);
 	if (end->how == CALL_UNWOUND || end->how == CALL_GIVEN_UP)
 		put_event(x, export_end_word(end->how), end->end, call->id);
@@ -196,7 +197,7 @@ static void put_threads(struct export *x)
 	sqlite3_stmt *stmt = NULL;
 	prepare(x, "INSERT INTO threads VALUES (?,?,?,?,nullif(?,0),?,?,?,?,?)", &stmt);
 	for (uint32_t i = 0; i < view->n_tasks && !x->err; i++) {
-		const struct recording_task *task = &view->tasks[i];
+		const struct pugmark_recording_task *task = &view->tasks[i];
 		if (!trace_view_has_task(view, i))
 			continue;
 		uint64_t start = view->start_ns;
@@ -231,7 +232,7 @@ static void put_fact(struct export *x, sqlite3_stmt *stmt, const char *key, uint
 static void end(struct export *x)
 {
 	struct sqlite_out *s = x->state;
-	const struct recording_info *info = x->replay.view.info;
+	const struct pugmark_recording_info *info = x->replay.view.info;
 	sqlite3_stmt *stmt = NULL;
 	put_functions(x);
 	put_threads(x);

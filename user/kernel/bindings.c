@@ -39,9 +39,9 @@ static int by_text(const void *a, const void *b)
 static int gather_names(struct reader *r, const struct pugmark_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[i];
+		const struct pugmark_plan_node *n = &plan->nodes[i];
 
-		if (n->kind == NODE_KIND_CALL && n->import &&
+		if (n->kind == PUGMARK_NODE_KIND_CALL && n->import &&
 		    !VEC_PUSH(&r->names, plan->strings + n->import))
 			return -ENOMEM;
 	}
@@ -111,9 +111,10 @@ static bool has_known_programs(const struct pugmark_plan *plan)
 	for (uint32_t f = 0; f < plan->n_funcs; f++) {
 		uint32_t flags = plan->funcs[f].flags;
 
-		if (flags & PLAN_FUNC_START)
+		if (flags & PUGMARK_PLAN_FUNC_START)
 			return false;
-		hidden |= flags & PLAN_FUNC_EXPORTED && !(flags & PLAN_FUNC_ENTERED);
+		hidden |=
+			flags & PUGMARK_PLAN_FUNC_EXPORTED && !(flags & PUGMARK_PLAN_FUNC_ENTERED);
 	}
 	return hidden;
 }

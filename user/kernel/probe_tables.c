@@ -22,7 +22,8 @@ static void count_sites(const struct recorder_options *options, uint32_t *n_site
 	for (uint32_t m = 0; m < options->n_modules; m++)
 		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
 			++*n_sites;
-			*n_operands += !!(options->modules[m].sites[i].capture & CAPTURE_TARGET);
+			*n_operands +=
+				!!(options->modules[m].sites[i].capture & PUGMARK_CAPTURE_TARGET);
 		}
 }
 
@@ -82,7 +83,8 @@ static void unmap(void *at, size_t bytes)
 		munmap(at, (bytes + page - 1) / page * page);
 }
 
-static void fill_operand(struct operand_desc *to, const struct plan_operand *from, uint64_t text)
+static void fill_operand(struct operand_desc *to, const struct pugmark_plan_operand *from,
+			 uint64_t text)
 {
 	*to = (struct operand_desc){
 		.disp = from->base == OPERAND_RIP ? from->disp - (int64_t)text : from->disp,
@@ -106,16 +108,16 @@ static int fill_returns(const struct probe_tables *t, const struct recorder_opti
 	return 0;
 }
 
-static struct site_desc describe(const struct plan_site *s, const struct text_span *span,
+static struct site_desc describe(const struct pugmark_plan_site *s, const struct text_span *span,
 				 uint32_t module, uint32_t operand)
 {
 	return (struct site_desc){
 		.addr_off = s->addr - span->addr,
-		.cfa_off = s->cfa_reg == CFA_UNKNOWN ? 0 : s->cfa_off,
+		.cfa_off = s->cfa_reg == PUGMARK_CFA_UNKNOWN ? 0 : s->cfa_off,
 		.cfa_reg = s->cfa_reg,
 		/* Without a CFA there is no slot to read. */
-		.capture = s->cfa_reg == CFA_UNKNOWN
-				   ? s->capture & ~(CAPTURE_RET | CAPTURE_SNAPSHOT)
+		.capture = s->cfa_reg == PUGMARK_CFA_UNKNOWN
+				   ? s->capture & ~(PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT)
 				   : s->capture,
 		.cond = (s->cond & 15) | (s->reads & 15) << DESC_READS_SHIFT,
 		.module = module,
@@ -136,10 +138,10 @@ static int fill_sites(const struct probe_tables *t, const struct recorder_option
 		const struct recorder_module *mod = &options->modules[m];
 
 		for (uint32_t i = 0; i < mod->n_sites; i++) {
-			const struct plan_site *s = &mod->sites[i];
+			const struct pugmark_plan_site *s = &mod->sites[i];
 
 			sites[k++] = describe(s, &t->spans[m], m, op);
-			if (s->capture & CAPTURE_TARGET)
+			if (s->capture & PUGMARK_CAPTURE_TARGET)
 				fill_operand(&operands[op++], &s->operand, t->spans[m].addr);
 		}
 	}

@@ -22,10 +22,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert(DESC_CFA_BP == CFA_BP && DESC_RET == CAPTURE_RET && DESC_FLAGS == CAPTURE_FLAGS &&
-		       DESC_TARGET == CAPTURE_TARGET && DESC_SNAPSHOT == CAPTURE_SNAPSHOT &&
-		       DESC_STACK == CAPTURE_STACK && DESC_READS_ARGS == READS_ARGS &&
-		       DESC_READS_RESULT == READS_RESULT,
+_Static_assert(DESC_CFA_BP == PUGMARK_CFA_BP && DESC_RET == PUGMARK_CAPTURE_RET &&
+		       DESC_FLAGS == PUGMARK_CAPTURE_FLAGS &&
+		       DESC_TARGET == PUGMARK_CAPTURE_TARGET &&
+		       DESC_SNAPSHOT == PUGMARK_CAPTURE_SNAPSHOT &&
+		       DESC_STACK == PUGMARK_CAPTURE_STACK &&
+		       DESC_READS_ARGS == PUGMARK_READS_ARGS &&
+		       DESC_READS_RESULT == PUGMARK_READS_RESULT,
 	       "protocol.h repeats plan.h for the BPF programs");
 
 struct probes {

@@ -9,11 +9,11 @@ uint32_t return_bits_words(const struct text_span *span)
 	return (span->end - span->addr) / 64 + 1;
 }
 
-static bool is_call(const struct plan_node *n)
+static bool is_call(const struct pugmark_plan_node *n)
 {
-	return (n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-		n->kind == NODE_KIND_LEAF) &&
-	       !(n->flags & NODE_TAIL);
+	return (n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+		n->kind == PUGMARK_NODE_KIND_LEAF) &&
+	       !(n->flags & PUGMARK_NODE_TAIL);
 }
 
 void return_bits_fill(uint64_t *words, const struct recorder_options *options,
@@ -32,7 +32,7 @@ void return_bits_fill(uint64_t *words, const struct recorder_options *options,
 		else if (!plan)
 			memset(at, 0xff, n_words * sizeof(*at));
 		for (uint32_t i = 1; plan && i < plan->n_nodes; i++) {
-			const struct plan_node *n = &plan->nodes[i];
+			const struct pugmark_plan_node *n = &plan->nodes[i];
 			uint64_t off = n->addr + n->call_len - span->addr;
 
 			if (is_call(n) && off <= span->end - span->addr)

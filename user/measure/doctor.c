@@ -144,7 +144,7 @@ static void look_at_rights(struct doctor_report *r)
 /* Loads the very programs that record, on a table of no sites. */
 static int try_load(char *why, size_t size)
 {
-	static const struct plan_site site = {.cfa_reg = CFA_SP};
+	static const struct pugmark_plan_site site = {.cfa_reg = PUGMARK_CFA_SP};
 	const struct recorder_module module = {.path = "", .sites = &site, .n_sites = 1};
 	const struct recorder_options options = {
 		.modules = &module, .n_modules = 1, .time_unit_ns = 1, .ring_bytes = 4096};

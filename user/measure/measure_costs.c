@@ -62,8 +62,8 @@ static const struct witness_kind {
 } kinds[COST_WITNESSES] = {
 	[COST_WITNESS]       = {"call", "witness", COST_CALL, 0, 1},
 	[COST_WITNESS_PLAIN] = {"call, no time", "witness_no_time", COST_CALL, 0, 0},
-	[COST_WITNESS_RET]   = {"push, return address", "witness_ret", COST_PUSH, CAPTURE_RET, 1},
-	[COST_WITNESS_JCC]   = {"jcc, flags", "witness_jcc", COST_JCC, CAPTURE_FLAGS, 1},
+	[COST_WITNESS_RET]   = {"push, return address", "witness_ret", COST_PUSH, PUGMARK_CAPTURE_RET, 1},
+	[COST_WITNESS_JCC]   = {"jcc, flags", "witness_jcc", COST_JCC, PUGMARK_CAPTURE_FLAGS, 1},
 };
 /* clang-format on */
 
@@ -317,10 +317,10 @@ static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct
 			   struct cost_witness *out, struct pugmark_diag *diag)
 {
 	uint64_t offset = probe_offset(kind->loop, COPY_WITNESS);
-	struct plan_site site = {
+	struct pugmark_plan_site site = {
 		.addr = offset,
 		.off_file = offset,
-		.cfa_reg = CFA_SP,
+		.cfa_reg = PUGMARK_CFA_SP,
 		.cfa_off = 8,
 		.capture = kind->capture,
 		.cond = 4,

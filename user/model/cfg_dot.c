@@ -62,9 +62,9 @@ int cfg_dot_blocks(const struct pugmark_model *m, uint32_t func, const uint64_t 
 		bool ran = !block_counts || block_counts[i];
 		if (block_counts)
 			fprintf(out, "\\n×%" PRIu64, block_counts[i]);
-		fputs(b->flags & BLOCK_UNREACHED ? "\", style=dashed];\n"
-		      : ran			 ? "\"];\n"
-						 : "\", color=gray, fontcolor=gray];\n",
+		fputs(b->flags & PUGMARK_BLOCK_UNREACHED ? "\", style=dashed];\n"
+		      : ran				 ? "\"];\n"
+							 : "\", color=gray, fontcolor=gray];\n",
 		      out);
 		for (uint32_t k = 0; k < b->n_edges; k++) {
 			const struct pugmark_edge *e = &m->edges[b->edge + k];

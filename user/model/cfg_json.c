@@ -54,7 +54,7 @@ static int json_summary(const struct pugmark_model *m, FILE *out)
 	for (uint32_t i = 0; i < m->build_id_len; i++)
 		snprintf(id + 2 * i, 3, "%02x", m->build_id[i]);
 	json_t *probes = json_object(), *root = json_object();
-	for (int i = PROBE_EMULATED; i <= PROBE_REFUSED; i++)
+	for (int i = PUGMARK_PROBE_EMULATED; i <= PUGMARK_PROBE_REFUSED; i++)
 		json_object_set_new(probes, cfg_probe_names[i], json_integer(c.probes[i]));
 	json_object_set_new(root, "path", text(m->path));
 	json_object_set_new(root, "build_id", json_string(id));

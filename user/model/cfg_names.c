@@ -5,60 +5,66 @@
 #include <pugmark/model.h>
 
 const char *const cfg_end_names[] = {
-	[END_FALL] = "fall",	     [END_JMP] = "jmp",	    [END_JCC] = "jcc",
-	[END_TABLE] = "table",	     [END_OPEN] = "open",   [END_CALL] = "call",
-	[END_TAIL] = "tail",	     [END_RET] = "ret",	    [END_TRAP] = "trap",
-	[END_NORETURN] = "noreturn", [END_STRAY] = "stray",
+	[PUGMARK_END_FALL] = "fall",   [PUGMARK_END_JMP] = "jmp",
+	[PUGMARK_END_JCC] = "jcc",     [PUGMARK_END_TABLE] = "table",
+	[PUGMARK_END_OPEN] = "open",   [PUGMARK_END_CALL] = "call",
+	[PUGMARK_END_TAIL] = "tail",   [PUGMARK_END_RET] = "ret",
+	[PUGMARK_END_TRAP] = "trap",   [PUGMARK_END_NORETURN] = "noreturn",
+	[PUGMARK_END_STRAY] = "stray",
 };
 const char *const cfg_edge_names[] = {
-	[EDGE_FALL] = "fall",	[EDGE_TAKEN] = "taken",	  [EDGE_JUMP] = "jump",
-	[EDGE_TABLE] = "table", [EDGE_RETURN] = "return", [EDGE_UNWIND] = "unwind",
+	[PUGMARK_EDGE_FALL] = "fall",	  [PUGMARK_EDGE_TAKEN] = "taken",
+	[PUGMARK_EDGE_JUMP] = "jump",	  [PUGMARK_EDGE_TABLE] = "table",
+	[PUGMARK_EDGE_RETURN] = "return", [PUGMARK_EDGE_UNWIND] = "unwind",
 };
-const char *const cfg_site_names[] = {[SITE_CALL] = "call", [SITE_TAIL] = "tail"};
+const char *const cfg_site_names[] = {[PUGMARK_SITE_CALL] = "call", [PUGMARK_SITE_TAIL] = "tail"};
 const char *const cfg_via_names[] = {
-	[VIA_DIRECT] = "direct",
-	[VIA_IMPORT] = "import",
-	[VIA_INDIRECT] = "indirect",
+	[PUGMARK_VIA_DIRECT] = "direct",
+	[PUGMARK_VIA_IMPORT] = "import",
+	[PUGMARK_VIA_INDIRECT] = "indirect",
 };
 const char *const cfg_insn_names[] = {
-	[INSN_OTHER] = "other",
-	[INSN_CALL] = "call",
-	[INSN_CALL_IND] = "call-indirect",
-	[INSN_JMP] = "jmp",
-	[INSN_JMP_IND] = "jmp-indirect",
-	[INSN_JCC] = "jcc",
-	[INSN_JCXZ] = "jcxz",
-	[INSN_RET] = "ret",
-	[INSN_TRAP] = "trap",
-	[INSN_XBEGIN] = "xbegin",
+	[PUGMARK_INSN_OTHER] = "other",
+	[PUGMARK_INSN_CALL] = "call",
+	[PUGMARK_INSN_CALL_IND] = "call-indirect",
+	[PUGMARK_INSN_JMP] = "jmp",
+	[PUGMARK_INSN_JMP_IND] = "jmp-indirect",
+	[PUGMARK_INSN_JCC] = "jcc",
+	[PUGMARK_INSN_JCXZ] = "jcxz",
+	[PUGMARK_INSN_RET] = "ret",
+	[PUGMARK_INSN_TRAP] = "trap",
+	[PUGMARK_INSN_XBEGIN] = "xbegin",
 };
 const char *const cfg_probe_names[] = {
-	[PROBE_EMULATED] = "emulated",
-	[PROBE_NOP5] = "nop5",
-	[PROBE_STEPPED] = "stepped",
-	[PROBE_REFUSED] = "refused",
+	[PUGMARK_PROBE_EMULATED] = "emulated",
+	[PUGMARK_PROBE_NOP5] = "nop5",
+	[PUGMARK_PROBE_STEPPED] = "stepped",
+	[PUGMARK_PROBE_REFUSED] = "refused",
 };
 const struct flag_name cfg_func_flags[] = {
-	{FUNC_ADDRESS_TAKEN, "address-taken"},
-	{FUNC_EXPORTED, "exported"},
-	{FUNC_NORETURN, "noreturn"},
-	{FUNC_OPEN_JUMP, "open-jump"},
-	{FUNC_NO_CFI, "no-cfi"},
-	{FUNC_IFUNC, "ifunc"},
-	{FUNC_OPAQUE, "opaque"},
-	{FUNC_SIGNAL_FRAME, "signal-frame"},
-	{FUNC_SWITCHES, "switches"},
+	{PUGMARK_FUNC_ADDRESS_TAKEN, "address-taken"},
+	{PUGMARK_FUNC_EXPORTED, "exported"},
+	{PUGMARK_FUNC_NORETURN, "noreturn"},
+	{PUGMARK_FUNC_OPEN_JUMP, "open-jump"},
+	{PUGMARK_FUNC_NO_CFI, "no-cfi"},
+	{PUGMARK_FUNC_IFUNC, "ifunc"},
+	{PUGMARK_FUNC_OPAQUE, "opaque"},
+	{PUGMARK_FUNC_SIGNAL_FRAME, "signal-frame"},
+	{PUGMARK_FUNC_SWITCHES, "switches"},
 	{0, NULL},
 };
 const struct flag_name cfg_block_flags[] = {
-	{BLOCK_LANDING_PAD, "landing-pad"},	{BLOCK_SETJMP_RETURN, "setjmp-return"},
-	{BLOCK_ADDRESS_TAKEN, "address-taken"}, {BLOCK_UNREACHED, "unreached"},
-	{BLOCK_TABLE_NATURAL, "natural"},	{0, NULL},
+	{PUGMARK_BLOCK_LANDING_PAD, "landing-pad"},
+	{PUGMARK_BLOCK_SETJMP_RETURN, "setjmp-return"},
+	{PUGMARK_BLOCK_ADDRESS_TAKEN, "address-taken"},
+	{PUGMARK_BLOCK_UNREACHED, "unreached"},
+	{PUGMARK_BLOCK_TABLE_NATURAL, "natural"},
+	{0, NULL},
 };
 const struct flag_name cfg_site_flags[] = {
-	{SITE_NORETURN, "noreturn"},	   {SITE_RETURNS_TWICE, "returns-twice"},
-	{SITE_CONDITIONAL, "conditional"}, {SITE_FALLS, "falls"},
-	{SITE_SWITCHES, "switches"},	   {0, NULL},
+	{PUGMARK_SITE_NORETURN, "noreturn"},	   {PUGMARK_SITE_RETURNS_TWICE, "returns-twice"},
+	{PUGMARK_SITE_CONDITIONAL, "conditional"}, {PUGMARK_SITE_FALLS, "falls"},
+	{PUGMARK_SITE_SWITCHES, "switches"},	   {0, NULL},
 };
 
 void cfg_print_flags(FILE *out, uint32_t flags, const struct flag_name *names)

@@ -15,29 +15,29 @@ void cfg_count(const struct pugmark_model *m, struct cfg_counts *c)
 	for (uint32_t i = 0; i < m->n_funcs; i++) {
 		c->text_bytes += m->funcs[i].size;
 		c->cold_parts += m->funcs[i].n_parts - 1;
-		c->opaque += !!(m->funcs[i].flags & FUNC_OPAQUE);
-		c->address_taken += !!(m->funcs[i].flags & FUNC_ADDRESS_TAKEN);
-		c->noreturn += !!(m->funcs[i].flags & FUNC_NORETURN);
+		c->opaque += !!(m->funcs[i].flags & PUGMARK_FUNC_OPAQUE);
+		c->address_taken += !!(m->funcs[i].flags & PUGMARK_FUNC_ADDRESS_TAKEN);
+		c->noreturn += !!(m->funcs[i].flags & PUGMARK_FUNC_NORETURN);
 	}
 	for (uint32_t i = 0; i < m->n_blocks; i++) {
 		const struct pugmark_block *b = &m->blocks[i];
-		c->unreached += !!(b->flags & BLOCK_UNREACHED);
-		c->pads += !!(b->flags & BLOCK_LANDING_PAD);
-		c->setjmp_returns += !!(b->flags & BLOCK_SETJMP_RETURN);
-		c->returns += b->end == END_RET;
-		c->open += b->end == END_OPEN;
-		if (b->end == END_TABLE)
-			++*(b->flags & BLOCK_TABLE_NATURAL ? &c->natural : &c->proven);
+		c->unreached += !!(b->flags & PUGMARK_BLOCK_UNREACHED);
+		c->pads += !!(b->flags & PUGMARK_BLOCK_LANDING_PAD);
+		c->setjmp_returns += !!(b->flags & PUGMARK_BLOCK_SETJMP_RETURN);
+		c->returns += b->end == PUGMARK_END_RET;
+		c->open += b->end == PUGMARK_END_OPEN;
+		if (b->end == PUGMARK_END_TABLE)
+			++*(b->flags & PUGMARK_BLOCK_TABLE_NATURAL ? &c->natural : &c->proven);
 	}
 	for (uint32_t i = 0; i < m->n_sites; i++) {
 		const struct pugmark_site *s = &m->sites[i];
 		c->unknown_heights += s->height == PUGMARK_HEIGHT_UNKNOWN;
-		if (s->kind == SITE_TAIL)
+		if (s->kind == PUGMARK_SITE_TAIL)
 			c->tails++;
 		else
-			++*(s->via == VIA_DIRECT   ? &c->direct
-			    : s->via == VIA_IMPORT ? &c->imported
-						   : &c->indirect);
+			++*(s->via == PUGMARK_VIA_DIRECT   ? &c->direct
+			    : s->via == PUGMARK_VIA_IMPORT ? &c->imported
+							   : &c->indirect);
 	}
 	for (uint32_t i = 0; i < m->n_insns; i++)
 		c->probes[m->insns[i].probe]++;
@@ -65,8 +65,8 @@ static int print_summary(const struct pugmark_model *m, FILE *out)
 	fprintf(out,
 		"  instructions  %" PRIu32 " (probes: %" PRIu32 " emulated, %" PRIu32
 		" stepped, %" PRIu32 " refused, %" PRIu32 " 5-byte nops)\n",
-		m->n_insns, c.probes[PROBE_EMULATED], c.probes[PROBE_STEPPED],
-		c.probes[PROBE_REFUSED], c.probes[PROBE_NOP5]);
+		m->n_insns, c.probes[PUGMARK_PROBE_EMULATED], c.probes[PUGMARK_PROBE_STEPPED],
+		c.probes[PUGMARK_PROBE_REFUSED], c.probes[PUGMARK_PROBE_NOP5]);
 	fprintf(out,
 		"  calls         %" PRIu32 " direct, %" PRIu32 " to imports, %" PRIu32
 		" indirect\n",

@@ -27,28 +27,28 @@ struct printer {
 	uint32_t n; /* faults */
 };
 
-static const char *const unresolved_names[N_UNRESOLVED_KINDS] = {
-	[UNRESOLVED_ENTRY] = "entry",	[UNRESOLVED_LANDING] = "landing",
-	[UNRESOLVED_JUMP] = "jump",	[UNRESOLVED_STOP] = "stop",
-	[UNRESOLVED_FRAME] = "frame",	[UNRESOLVED_WAY] = "way",
-	[UNRESOLVED_ROUNDS] = "rounds", [UNRESOLVED_END] = "end",
+static const char *const unresolved_names[PUGMARK_UNRESOLVED_KINDS] = {
+	[PUGMARK_UNRESOLVED_ENTRY] = "entry",	[PUGMARK_UNRESOLVED_LANDING] = "landing",
+	[PUGMARK_UNRESOLVED_JUMP] = "jump",	[PUGMARK_UNRESOLVED_STOP] = "stop",
+	[PUGMARK_UNRESOLVED_FRAME] = "frame",	[PUGMARK_UNRESOLVED_WAY] = "way",
+	[PUGMARK_UNRESOLVED_ROUNDS] = "rounds", [PUGMARK_UNRESOLVED_END] = "end",
 };
 
-static const char *const unresolved_texts[N_UNRESOLVED_KINDS] = {
-	[UNRESOLVED_ENTRY] = "that it was entered, and from where",
-	[UNRESOLVED_LANDING] = "that the unwinder landed there, or in which frame",
-	[UNRESOLVED_JUMP] = "where the jump goes",
-	[UNRESOLVED_STOP] = "that what never returns was reached",
-	[UNRESOLVED_FRAME] = "where the frame of what is called lies",
-	[UNRESOLVED_WAY] = "which way is taken from there",
-	[UNRESOLVED_ROUNDS] = "how often the call is made",
-	[UNRESOLVED_END] = "whether what is called there has ended",
+static const char *const unresolved_texts[PUGMARK_UNRESOLVED_KINDS] = {
+	[PUGMARK_UNRESOLVED_ENTRY] = "that it was entered, and from where",
+	[PUGMARK_UNRESOLVED_LANDING] = "that the unwinder landed there, or in which frame",
+	[PUGMARK_UNRESOLVED_JUMP] = "where the jump goes",
+	[PUGMARK_UNRESOLVED_STOP] = "that what never returns was reached",
+	[PUGMARK_UNRESOLVED_FRAME] = "where the frame of what is called lies",
+	[PUGMARK_UNRESOLVED_WAY] = "which way is taken from there",
+	[PUGMARK_UNRESOLVED_ROUNDS] = "how often the call is made",
+	[PUGMARK_UNRESOLVED_END] = "whether what is called there has ended",
 };
 
 static void put_node(const struct printer *p, uint32_t node, char text[64])
 {
-	const struct plan_node *n = &p->plan->nodes[node];
-	if (n->kind == NODE_KIND_EXIT)
+	const struct pugmark_plan_node *n = &p->plan->nodes[node];
+	if (n->kind == PUGMARK_NODE_KIND_EXIT)
 		snprintf(text, 64, "the return");
 	else
 		snprintf(text, 64, "0x%llx", (unsigned long long)n->addr);
@@ -150,7 +150,7 @@ static void put_unresolved(const struct printer *p)
 	const struct pugmark_plan *plan = p->plan;
 	uint32_t n = plan->unresolved_at ? plan->unresolved : 0;
 	for (uint32_t i = 0; i < n && (p->json || i < FAULTS_PRINTED); i++) {
-		const struct plan_unresolved *u = &plan->unresolved_at[i];
+		const struct pugmark_plan_unresolved *u = &plan->unresolved_at[i];
 		const char *func = plan->strings + plan->funcs[u->func].name;
 		outbuf_text(p->out,
 			    p->json ? (i ? ",{\"function\":\"" : "{\"function\":\"") : "  ");

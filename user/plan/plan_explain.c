@@ -28,21 +28,21 @@ static void add(struct explainer *x, uint32_t decision)
 		x->decisions[x->n++] = decision;
 }
 
-uint32_t explainer_n_ways(const struct plan_node *node)
+uint32_t explainer_n_ways(const struct pugmark_plan_node *node)
 {
 	switch (node->kind) {
-	case NODE_KIND_BRANCH:
+	case PUGMARK_NODE_KIND_BRANCH:
 		return 2;
-	case NODE_KIND_TARGET:
+	case PUGMARK_NODE_KIND_TARGET:
 		return node->next_taken;
 	default:
 		return node->next != PUGMARK_NONE;
 	}
 }
 
-uint32_t explainer_way(const struct explainer *x, const struct plan_node *node, uint32_t i)
+uint32_t explainer_way(const struct explainer *x, const struct pugmark_plan_node *node, uint32_t i)
 {
-	if (node->kind == NODE_KIND_TARGET)
+	if (node->kind == PUGMARK_NODE_KIND_TARGET)
 		return x->plan->targets[node->next + i].decision;
 	return i ? node->next_taken : node->next;
 }
@@ -125,15 +125,15 @@ static bool tells(const struct explainer *x, uint32_t decision, uint32_t site)
 
 void explainer_put_reasons(const struct explainer *x, uint32_t index)
 {
-	const struct plan_node *node = &x->plan->nodes[index];
+	const struct pugmark_plan_node *node = &x->plan->nodes[index];
 	const char *const reasons[] = {
 		parse_tables_entered_by(x->tables, node->site) != PUGMARK_NONE
 			? "the function may be entered from outside"
 			: NULL,
-		node->flags & NODE_ROOT ? "entered by unwinding" : NULL,
-		node->flags & NODE_CALLEE_CFA ? "called at an unknown stack height" : NULL,
-		node->flags & NODE_NORETURN ? "does not return, so hardly ever runs" : NULL,
-		node->kind == NODE_KIND_TARGET ? "where it jumps to is read" : NULL,
+		node->flags & PUGMARK_NODE_ROOT ? "entered by unwinding" : NULL,
+		node->flags & PUGMARK_NODE_CALLEE_CFA ? "called at an unknown stack height" : NULL,
+		node->flags & PUGMARK_NODE_NORETURN ? "does not return, so hardly ever runs" : NULL,
+		node->kind == PUGMARK_NODE_KIND_TARGET ? "where it jumps to is read" : NULL,
 	};
 	const char *comma = "";
 	bool tell_more = false;
@@ -159,22 +159,23 @@ void explainer_put_reasons(const struct explainer *x, uint32_t index)
 /* ---- nodes in words ---- */
 
 static const char *const node_names[] = {
-	[NODE_KIND_EXIT] = "exit",     [NODE_KIND_CALL] = "call",     [NODE_KIND_UNKNOWN] = "call",
-	[NODE_KIND_LEAF] = "call",     [NODE_KIND_MARK] = "block",    [NODE_KIND_BRANCH] = "branch",
-	[NODE_KIND_RETURN] = "return", [NODE_KIND_TARGET] = "switch", [NODE_KIND_BLOCK] = "block",
-	[NODE_KIND_OPAQUE] = "call",
+	[PUGMARK_NODE_KIND_EXIT] = "exit",     [PUGMARK_NODE_KIND_CALL] = "call",
+	[PUGMARK_NODE_KIND_UNKNOWN] = "call",  [PUGMARK_NODE_KIND_LEAF] = "call",
+	[PUGMARK_NODE_KIND_MARK] = "block",    [PUGMARK_NODE_KIND_BRANCH] = "branch",
+	[PUGMARK_NODE_KIND_RETURN] = "return", [PUGMARK_NODE_KIND_TARGET] = "switch",
+	[PUGMARK_NODE_KIND_BLOCK] = "block",   [PUGMARK_NODE_KIND_OPAQUE] = "call",
 };
 
-const char *explainer_kind_of(const struct plan_node *node)
+const char *explainer_kind_of(const struct pugmark_plan_node *node)
 {
-	return node->flags & NODE_TAIL ? "tail" : node_names[node->kind];
+	return node->flags & PUGMARK_NODE_TAIL ? "tail" : node_names[node->kind];
 }
 
-const char *explainer_callee_of(const struct explainer *x, const struct plan_node *node)
+const char *explainer_callee_of(const struct explainer *x, const struct pugmark_plan_node *node)
 {
-	bool opaque = node->kind == NODE_KIND_OPAQUE ||
-		      (node->kind == NODE_KIND_UNKNOWN && !node->import);
-	if (node->kind == NODE_KIND_CALL || (opaque && node->callee != PUGMARK_NONE))
+	bool opaque = node->kind == PUGMARK_NODE_KIND_OPAQUE ||
+		      (node->kind == PUGMARK_NODE_KIND_UNKNOWN && !node->import);
+	if (node->kind == PUGMARK_NODE_KIND_CALL || (opaque && node->callee != PUGMARK_NONE))
 		return x->plan->strings + x->plan->funcs[node->callee].name;
 	if (node->import)
 		return x->plan->strings + node->import;

@@ -15,7 +15,7 @@ extern const char *const explainer_told_names[];
 struct explainer {
 	struct outbuf *out;
 	const struct pugmark_plan *plan;
-	const struct plan_func *func;
+	const struct pugmark_plan_func *func;
 	struct parse_tables *tables;
 	uint32_t *decisions, n; /* those of the function, its entry's first */
 };
@@ -27,8 +27,9 @@ void explainer_deinit(struct explainer *explainer);
 /* Which of the function's decisions @decision is. */
 uint32_t explainer_number_of(const struct explainer *explainer, uint32_t decision);
 /* How many decisions follow @node, and the @i-th of them. */
-uint32_t explainer_n_ways(const struct plan_node *node);
-uint32_t explainer_way(const struct explainer *explainer, const struct plan_node *node, uint32_t i);
+uint32_t explainer_n_ways(const struct pugmark_plan_node *node);
+uint32_t explainer_way(const struct explainer *explainer, const struct pugmark_plan_node *node,
+		       uint32_t i);
 
 /* Counts in @told how the pairs of terms of different alternatives differ; sites that differ are
  * the rule, and counted once. */
@@ -37,7 +38,8 @@ void explainer_compare(const struct explainer *explainer, const struct decision_
 /* Why node @index has a witness, the reasons joined. */
 void explainer_put_reasons(const struct explainer *explainer, uint32_t index);
 /* What @node is, and what it calls ("": nothing), in words. */
-const char *explainer_kind_of(const struct plan_node *node);
-const char *explainer_callee_of(const struct explainer *explainer, const struct plan_node *node);
+const char *explainer_kind_of(const struct pugmark_plan_node *node);
+const char *explainer_callee_of(const struct explainer *explainer,
+				const struct pugmark_plan_node *node);
 
 #endif

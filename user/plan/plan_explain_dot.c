@@ -14,7 +14,7 @@ static void dot_edges(const struct explainer *x, const char *from, uint32_t deci
 {
 	if (decision == PUGMARK_NONE)
 		return;
-	const struct plan_decision *d = &x->plan->decisions[decision];
+	const struct pugmark_plan_decision *d = &x->plan->decisions[decision];
 	for (uint32_t i = 0; i < d->n; i++)
 		outbuf_format(x->out, "\t%s -> n%u%s%s%s;\n", from,
 			      x->plan->alternatives[d->first + i], *label ? " [label=\"" : "",
@@ -34,7 +34,7 @@ int plan_explain_dot(const struct plan_shown *s, uint32_t func)
 	}
 	for (uint32_t i = 0; i < x.func->n_nodes && !err; i++) {
 		uint32_t index = x.func->node + i;
-		const struct plan_node *node = &x.plan->nodes[index];
+		const struct pugmark_plan_node *node = &x.plan->nodes[index];
 		char from[16];
 		snprintf(from, sizeof(from), "n%u", index);
 		outbuf_format(x.out, "\t%s [label=\"%llx %s ", from, (unsigned long long)node->addr,
@@ -48,9 +48,9 @@ int plan_explain_dot(const struct plan_shown *s, uint32_t func)
 		outbuf_text(x.out, "\"];\n");
 		for (uint32_t k = 0; k < explainer_n_ways(node); k++)
 			dot_edges(&x, from, explainer_way(&x, node, k),
-				  node->kind != NODE_KIND_BRANCH ? ""
-				  : k				 ? "taken"
-								 : "not taken");
+				  node->kind != PUGMARK_NODE_KIND_BRANCH ? ""
+				  : k					 ? "taken"
+									 : "not taken");
 	}
 	outbuf_text(x.out, err ? "" : "}\n");
 	explainer_deinit(&x);

@@ -7,7 +7,7 @@
 
 static void json_node(const struct explainer *x, uint32_t index)
 {
-	const struct plan_node *node = &x->plan->nodes[index];
+	const struct pugmark_plan_node *node = &x->plan->nodes[index];
 	struct outbuf *out = x->out;
 	outbuf_format(out, "{\"node\":%u,\"address\":\"%llx\",\"kind\":\"%s\"", index,
 		      (unsigned long long)node->addr, explainer_kind_of(node));
@@ -22,7 +22,7 @@ static void json_node(const struct explainer *x, uint32_t index)
 			      explainer_number_of(x, explainer_way(x, node, k)));
 	outbuf_char(out, ']');
 	if (node->site != PUGMARK_NONE) {
-		const struct plan_site *site = &x->plan->sites[node->site];
+		const struct pugmark_plan_site *site = &x->plan->sites[node->site];
 		outbuf_format(out,
 			      ",\"probe\":{\"address\":\"%llx\",\"kind\":\"%s\",\"class\":\"%s\","
 			      "\"captures\":\"",
@@ -56,7 +56,7 @@ static void json_term(const struct explainer *x, const struct first_entry *t)
 
 static int json_decision(const struct explainer *x, uint32_t number)
 {
-	const struct plan_decision *d = &x->plan->decisions[x->decisions[number]];
+	const struct pugmark_plan_decision *d = &x->plan->decisions[x->decisions[number]];
 	const struct decision_table *t = parse_tables_at(x->tables, x->decisions[number]);
 	uint32_t told[N_TOLD] = {0};
 	struct outbuf *out = x->out;
@@ -104,7 +104,7 @@ int plan_explain_json(const struct plan_shown *s, uint32_t func)
 		outbuf_json_text(x.out, x.plan->strings + x.func->name);
 		outbuf_format(x.out, "\",\"address\":\"%llx\",\"entered\":%s,\"nodes\":[\n",
 			      (unsigned long long)x.func->addr,
-			      x.func->flags & PLAN_FUNC_ENTERED ? "true" : "false");
+			      x.func->flags & PUGMARK_PLAN_FUNC_ENTERED ? "true" : "false");
 		for (uint32_t i = 0; i < x.func->n_nodes; i++) {
 			outbuf_text(x.out, i ? ",\n" : "");
 			json_node(&x, x.func->node + i);

@@ -9,7 +9,7 @@ enum { TERMS_SHOWN = 12 };
 
 static void put_node(const struct explainer *x, uint32_t index)
 {
-	const struct plan_node *node = &x->plan->nodes[index];
+	const struct pugmark_plan_node *node = &x->plan->nodes[index];
 	if (!index) {
 		outbuf_text(x->out, "exit");
 		return;
@@ -29,7 +29,7 @@ static void put_term(const struct explainer *x, const struct first_entry *t)
 	if (t->site == FIRST_ANY_ENTRY) {
 		outbuf_text(out, "any function entered from outside");
 	} else {
-		const struct plan_site *site = &x->plan->sites[t->site];
+		const struct pugmark_plan_site *site = &x->plan->sites[t->site];
 		outbuf_hex(out, site->addr);
 		if (&x->plan->funcs[site->func] != x->func) {
 			outbuf_text(out, " in ");
@@ -49,7 +49,7 @@ static void text_nodes(const struct explainer *x)
 {
 	outbuf_text(x->out, "nodes\n");
 	for (uint32_t i = x->func->node; i < x->func->node + x->func->n_nodes; i++) {
-		const struct plan_node *node = &x->plan->nodes[i];
+		const struct pugmark_plan_node *node = &x->plan->nodes[i];
 		outbuf_text(x->out, "  ");
 		put_node(x, i);
 		for (uint32_t k = 0; k < explainer_n_ways(node); k++)
@@ -58,7 +58,7 @@ static void text_nodes(const struct explainer *x)
 		outbuf_char(x->out, '\n');
 		if (node->site == PUGMARK_NONE)
 			continue;
-		const struct plan_site *site = &x->plan->sites[node->site];
+		const struct pugmark_plan_site *site = &x->plan->sites[node->site];
 		outbuf_format(x->out, "    probe at %llx (%s, %s, reads ",
 			      (unsigned long long)site->addr, plan_kind_names[site->kind],
 			      cfg_probe_names[site->probe]);
@@ -91,7 +91,7 @@ static void text_alternative(const struct explainer *x, const struct decision_ta
 
 static int text_decision(const struct explainer *x, uint32_t number)
 {
-	const struct plan_decision *d = &x->plan->decisions[x->decisions[number]];
+	const struct pugmark_plan_decision *d = &x->plan->decisions[x->decisions[number]];
 	const struct decision_table *t = parse_tables_at(x->tables, x->decisions[number]);
 	uint32_t told[N_TOLD] = {0};
 	if (!t)
@@ -127,9 +127,10 @@ int plan_explain_text(const struct plan_shown *s, uint32_t func)
 		outbuf_safe_text(x.out, x.plan->strings + x.func->name);
 		outbuf_format(x.out, " at %llx: %u nodes, %u probes, %u decisions%s%s\n",
 			      (unsigned long long)x.func->addr, x.func->n_nodes, sites, x.n,
-			      x.func->flags & PLAN_FUNC_ENTERED ? ", may be entered from outside"
-								: "",
-			      x.func->flags & PLAN_FUNC_OPAQUE ? ", not traced" : "");
+			      x.func->flags & PUGMARK_PLAN_FUNC_ENTERED
+				      ? ", may be entered from outside"
+				      : "",
+			      x.func->flags & PUGMARK_PLAN_FUNC_OPAQUE ? ", not traced" : "");
 		if (x.func->n_nodes)
 			text_nodes(&x);
 	}

@@ -6,25 +6,25 @@
 
 #include <stdlib.h>
 
-enum { N_KINDS = WITNESS_RETURN + 1, N_CLASSES = PROBE_REFUSED + 1 };
+enum { N_KINDS = PUGMARK_WITNESS_RETURN + 1, N_CLASSES = PUGMARK_PROBE_REFUSED + 1 };
 
 const char *const plan_kind_names[N_KINDS] = {
-	[WITNESS_BLOCK] = "block",
-	[WITNESS_BRANCH] = "branch",
-	[WITNESS_TARGET] = "target",
-	[WITNESS_RETURN] = "return",
+	[PUGMARK_WITNESS_BLOCK] = "block",
+	[PUGMARK_WITNESS_BRANCH] = "branch",
+	[PUGMARK_WITNESS_TARGET] = "target",
+	[PUGMARK_WITNESS_RETURN] = "return",
 };
 
-void plan_put_captures(struct outbuf *out, const struct plan_site *site)
+void plan_put_captures(struct outbuf *out, const struct pugmark_plan_site *site)
 {
 	static const struct {
 		uint8_t flag;
 		const char *name;
 	} captures[] = {
-		{CAPTURE_RET, "ret"},
-		{CAPTURE_FLAGS, "flags"},
-		{CAPTURE_TARGET, "target"},
-		{CAPTURE_SNAPSHOT, "snapshot"},
+		{PUGMARK_CAPTURE_RET, "ret"},
+		{PUGMARK_CAPTURE_FLAGS, "flags"},
+		{PUGMARK_CAPTURE_TARGET, "target"},
+		{PUGMARK_CAPTURE_SNAPSHOT, "snapshot"},
 	};
 	const char *comma = "";
 	for (size_t i = 0; i < sizeof(captures) / sizeof(*captures); i++)
@@ -47,16 +47,16 @@ static struct tally tally_of(const struct planning_result *r)
 {
 	struct tally t = {.fewer = 0};
 	for (uint32_t i = 0; i < r->plan->n_sites; i++) {
-		const struct plan_site *s = &r->plan->sites[i];
+		const struct pugmark_plan_site *s = &r->plan->sites[i];
 		if (s->kind < N_KINDS)
 			t.kinds[s->kind]++;
 		if (s->probe < N_CLASSES)
 			t.classes[s->probe]++;
 	}
 	for (uint32_t i = 0; i < r->plan->n_funcs; i++) {
-		const struct plan_func *f = &r->plan->funcs[i];
+		const struct pugmark_plan_func *f = &r->plan->funcs[i];
 		uint32_t func = pugmark_model_func_at(r->model, f->addr);
-		if (f->flags & PLAN_FUNC_OPAQUE || func == PUGMARK_NONE)
+		if (f->flags & PUGMARK_PLAN_FUNC_OPAQUE || func == PUGMARK_NONE)
 			continue;
 		t.functions++;
 		t.call_sites += r->model->funcs[func].n_sites;
@@ -132,7 +132,7 @@ static void text_list(const struct plan_shown *s)
 	outbuf_format(s->out, "%-16s %-7s %-9s %-18s %s\n", "address", "kind", "class", "captures",
 		      "function");
 	for (uint32_t i = 0; i < p->n_sites; i++) {
-		const struct plan_site *site = &p->sites[i];
+		const struct pugmark_plan_site *site = &p->sites[i];
 		char captures[64];
 		struct outbuf *out = s->out;
 		outbuf_format(out, "%-16llx %-7s %-9s ", (unsigned long long)site->addr,
@@ -201,7 +201,7 @@ static void json_list(const struct plan_shown *s)
 	struct outbuf *out = s->out;
 	outbuf_char(out, '[');
 	for (uint32_t i = 0; i < p->n_sites; i++) {
-		const struct plan_site *site = &p->sites[i];
+		const struct pugmark_plan_site *site = &p->sites[i];
 		outbuf_text(out, i ? ",\n{\"address\":\"" : "{\"address\":\"");
 		outbuf_hex(out, site->addr);
 		outbuf_format(out, "\",\"kind\":\"%s\",\"class\":\"%s\",\"captures\":\"",

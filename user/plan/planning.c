@@ -180,8 +180,9 @@ static void remember(struct planner *p)
 /* More arguments or fewer, with the result or without: all that is asked for. */
 static uint8_t joined_reads(uint8_t a, uint8_t b)
 {
-	uint8_t n = (a & READS_ARGS) > (b & READS_ARGS) ? a & READS_ARGS : b & READS_ARGS;
-	return n | ((a | b) & READS_RESULT);
+	uint8_t n = (a & PUGMARK_READS_ARGS) > (b & PUGMARK_READS_ARGS) ? a & PUGMARK_READS_ARGS
+									: b & PUGMARK_READS_ARGS;
+	return n | ((a | b) & PUGMARK_READS_RESULT);
 }
 
 /* Which values are to be read of which functions. */

@@ -13,7 +13,7 @@
 
 struct planning_reads {
 	const char *pattern;
-	uint8_t what;  /* enum plan_reads */
+	uint8_t what;  /* enum pugmark_plan_reads */
 	bool optional; /* it need not match anything */
 };
 

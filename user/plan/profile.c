@@ -53,8 +53,8 @@ static int find_module(struct profiler *p, const char *dir, struct pugmark_diag 
 {
 	uint32_t n;
 	const struct pugmark_model *m = p->model;
-	const struct recording_module *modules =
-		recording_modules(pugmark_trace_recording(p->trace), &n);
+	const struct pugmark_recording_module *modules =
+		pugmark_recording_modules(pugmark_trace_recording(p->trace), &n);
 	for (uint32_t i = 0; i < n; i++)
 		if (m->build_id_len && modules[i].build_id_len == m->build_id_len &&
 		    !memcmp(modules[i].build_id, m->build_id, m->build_id_len)) {
@@ -75,7 +75,7 @@ static bool tells_block(const struct pugmark_model *m, uint64_t addr)
 	if (block == PUGMARK_NONE)
 		return false;
 	uint8_t end = m->blocks[block].end;
-	return end == END_CALL || end == END_TAIL || end == END_NORETURN;
+	return end == PUGMARK_END_CALL || end == PUGMARK_END_TAIL || end == PUGMARK_END_NORETURN;
 }
 
 static int prepare(struct profiler *p)
@@ -94,9 +94,10 @@ static int prepare(struct profiler *p)
 	for (uint32_t i = 0; i < p->size; i++)
 		p->table[i] = (struct hit){.addr = UINT64_MAX};
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
-		const struct plan_node *node = &plan->nodes[i];
-		bool call = node->kind == NODE_KIND_CALL || node->kind == NODE_KIND_UNKNOWN ||
-			    node->kind == NODE_KIND_LEAF;
+		const struct pugmark_plan_node *node = &plan->nodes[i];
+		bool call = node->kind == PUGMARK_NODE_KIND_CALL ||
+			    node->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+			    node->kind == PUGMARK_NODE_KIND_LEAF;
 		if (call && tells_block(p->model, node->addr))
 			slot(p, node->addr)->addr = node->addr;
 	}
@@ -116,21 +117,21 @@ static void count_block(struct profiler *p, uint64_t addr)
 static int count_trace(struct profiler *p, uint32_t task)
 {
 	struct pugmark_trace_iter *it;
-	const struct trace_event *e;
+	const struct pugmark_trace_event *e;
 	int got = pugmark_trace_iter_new(p->trace, task, &it);
 	if (got)
 		return got;
 	while ((got = pugmark_trace_next(it, &e)) == 1) {
-		bool call = e->kind == TRACE_CALL || e->kind == TRACE_TAIL;
+		bool call = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL;
 		if (call && e->module == p->module)
 			hit(p, e->addr);
 		if (call && e->target && e->target_module == p->module)
 			hit(p, e->target);
-		if (e->kind == TRACE_ENTER && e->module == p->module)
+		if (e->kind == PUGMARK_TRACE_ENTER && e->module == p->module)
 			hit(p, e->addr);
-		if (e->kind == TRACE_BLOCK && e->module == p->module)
+		if (e->kind == PUGMARK_TRACE_BLOCK && e->module == p->module)
 			count_block(p, e->addr);
-		p->events += e->module == p->module && e->kind < TRACE_BLOCK;
+		p->events += e->module == p->module && e->kind < PUGMARK_TRACE_BLOCK;
 	}
 	pugmark_trace_iter_free(it);
 	return got;
@@ -138,17 +139,19 @@ static int count_trace(struct profiler *p, uint32_t task)
 
 static int count_witnesses(struct profiler *p, uint32_t task)
 {
-	struct recording_iter *it;
-	struct witness_event e;
-	int got = recording_iter_new(pugmark_trace_recording(p->trace), task, &it);
+	struct pugmark_recording_iter *it;
+	struct pugmark_witness_event e;
+	int got = pugmark_recording_iter_new(pugmark_trace_recording(p->trace), task, &it);
 	if (got)
 		return got;
-	while ((got = recording_next(it, &e)) == 1)
-		if (e.kind == EVENT_WITNESS && e.module == p->module && e.site < p->plan->n_sites) {
+	while ((got = pugmark_recording_next(it, &e)) == 1)
+		if (e.kind == PUGMARK_EVENT_WITNESS && e.module == p->module &&
+		    e.site < p->plan->n_sites) {
 			p->hits[e.site]++;
-			p->taken[e.site] += p->plan->sites[e.site].kind == WITNESS_BRANCH && e.val;
+			p->taken[e.site] +=
+				p->plan->sites[e.site].kind == PUGMARK_WITNESS_BRANCH && e.val;
 		}
-	recording_iter_free(it);
+	pugmark_recording_iter_free(it);
 	return got;
 }
 
@@ -167,15 +170,15 @@ static void say_ways(struct profiler *p, uint64_t *counts, const uint32_t *n_way
 {
 	const struct pugmark_model *m = p->model;
 	uint32_t block = pugmark_model_block_at(m, p->plan->sites[site].addr);
-	if (block == PUGMARK_NONE || m->blocks[block].end != END_JCC)
+	if (block == PUGMARK_NONE || m->blocks[block].end != PUGMARK_END_JCC)
 		return;
 	const struct pugmark_block *b = &m->blocks[block];
 	for (uint32_t i = b->edge; i < b->edge + b->n_edges; i++) {
 		const struct pugmark_edge *e = &m->edges[i];
 		if (n_ways[e->to] == 1)
 			say(counts, e->to,
-			    e->kind == EDGE_TAKEN ? p->taken[site]
-						  : p->hits[site] - p->taken[site]);
+			    e->kind == PUGMARK_EDGE_TAKEN ? p->taken[site]
+							  : p->hits[site] - p->taken[site]);
 	}
 }
 
@@ -183,11 +186,12 @@ static void say_ways(struct profiler *p, uint64_t *counts, const uint32_t *n_way
 static void say_blocks(const struct profiler *p, uint64_t *counts)
 {
 	for (uint32_t i = 1; i < p->plan->n_nodes; i++) {
-		const struct plan_node *n = &p->plan->nodes[i];
-		if (!(n->flags & NODE_SHOWS_BLOCK))
+		const struct pugmark_plan_node *n = &p->plan->nodes[i];
+		if (!(n->flags & PUGMARK_NODE_SHOWS_BLOCK))
 			continue;
-		bool call = n->kind == NODE_KIND_CALL || n->kind == NODE_KIND_UNKNOWN ||
-			    n->kind == NODE_KIND_LEAF;
+		bool call = n->kind == PUGMARK_NODE_KIND_CALL ||
+			    n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+			    n->kind == PUGMARK_NODE_KIND_LEAF;
 		uint64_t addr = call ? n->addr - n->next_taken : n->addr;
 		uint32_t block = pugmark_model_block_at(p->model, addr);
 		if (block != PUGMARK_NONE)
@@ -216,7 +220,7 @@ static int lay_over(struct profiler *p, struct profile *out)
 			say(counts, pugmark_model_block_at(m, p->table[i].addr), p->table[i].count);
 	for (uint32_t i = 0; i < p->plan->n_sites; i++) {
 		say(counts, pugmark_model_block_at(m, p->plan->sites[i].addr), p->hits[i]);
-		if (p->plan->sites[i].kind == WITNESS_BRANCH)
+		if (p->plan->sites[i].kind == PUGMARK_WITNESS_BRANCH)
 			say_ways(p, counts, n_ways, i);
 	}
 	say_blocks(p, counts);
@@ -236,7 +240,7 @@ static int read_one(const char *dir, const struct pugmark_model *model, struct p
 		return err;
 	err = find_module(&p, dir, diag);
 	if (!err) {
-		recording_tasks(pugmark_trace_recording(p.trace), &n);
+		pugmark_recording_tasks(pugmark_trace_recording(p.trace), &n);
 		err = prepare(&p);
 		for (uint32_t i = 0; i < n && !err; i++) {
 			err = count_trace(&p, i);

@@ -85,15 +85,15 @@ static uint32_t open_at(const struct counter *c, uint32_t depth)
 	return depth < DEPTH_MAX ? c->open[depth] : PUGMARK_NONE;
 }
 
-static int count(struct counter *c, const struct trace_event *e)
+static int count(struct counter *c, const struct pugmark_trace_event *e)
 {
 	uint32_t callee = e->target ? listed(c, e->target_module, e->func) : PUGMARK_NONE;
 	switch (e->kind) {
-	case TRACE_CALL:
+	case PUGMARK_TRACE_CALL:
 		return opened(c, e->depth, open_at(c, e->depth - 1), callee);
-	case TRACE_TAIL:
+	case PUGMARK_TRACE_TAIL:
 		return opened(c, e->depth - 1, open_at(c, e->depth - 1), callee);
-	case TRACE_ENTER:
+	case PUGMARK_TRACE_ENTER:
 		return opened(c, e->depth, PUGMARK_NONE, listed(c, e->module, e->func));
 	default:
 		return 0;
@@ -103,7 +103,7 @@ static int count(struct counter *c, const struct trace_event *e)
 static int count_task(struct counter *c, const struct pugmark_trace *trace, uint32_t task)
 {
 	struct pugmark_trace_iter *it;
-	const struct trace_event *e;
+	const struct pugmark_trace_event *e;
 	for (uint32_t i = 0; i < DEPTH_MAX; i++)
 		c->open[i] = PUGMARK_NONE;
 	int got = pugmark_trace_iter_new(trace, task, &it);
@@ -135,10 +135,10 @@ int call_counts_read(const struct recorder_options *now, const uint32_t *first,
 		free(c.open);
 		return err;
 	}
-	recording_modules(pugmark_trace_recording(trace), &n);
+	pugmark_recording_modules(pugmark_trace_recording(trace), &n);
 	err = n < now->n_modules ? -ESTALE : 0; /* another recording has the name by now */
 	c.n_before = n - now->n_modules;
-	recording_tasks(pugmark_trace_recording(trace), &n);
+	pugmark_recording_tasks(pugmark_trace_recording(trace), &n);
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = count_task(&c, trace, i);
 	pugmark_trace_free(trace);

@@ -105,8 +105,8 @@ static bool take_own(void *ctx, const char *name, const GElf_Sym *sym)
 	uint32_t f = sym->st_shndx == SHN_UNDEF ? PUGMARK_NONE
 						: pugmark_plan_func_at(plan, sym->st_value);
 
-	if (f == PUGMARK_NONE || !(plan->funcs[f].flags & PLAN_FUNC_EXPORTED) ||
-	    plan->funcs[f].flags & (PLAN_FUNC_ENTERED | PLAN_FUNC_OPAQUE))
+	if (f == PUGMARK_NONE || !(plan->funcs[f].flags & PUGMARK_PLAN_FUNC_EXPORTED) ||
+	    plan->funcs[f].flags & (PUGMARK_PLAN_FUNC_ENTERED | PUGMARK_PLAN_FUNC_OPAQUE))
 		return true;
 	struct own_name own = {strdup(name), r->module};
 	r->failed |= !own.name || !VEC_PUSH(&r->c->names, own);

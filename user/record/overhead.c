@@ -135,10 +135,11 @@ static double sum_up(struct overhead *o, const struct recorder_options *now)
 	for (uint32_t m = 0; m < now->n_modules; m++) {
 		const struct recorder_module *mod = &now->modules[m];
 		for (uint32_t i = 0; i < mod->n_sites; i++) {
-			const struct plan_site *s = &mod->sites[i];
-			double each_ns = (s->probe == PROBE_EMULATED ? o->costs.emulated_ns
-								     : o->costs.stepped_ns) +
-					 program_ns.hit;
+			const struct pugmark_plan_site *s = &mod->sites[i];
+			double each_ns =
+				(s->probe == PUGMARK_PROBE_EMULATED ? o->costs.emulated_ns
+								    : o->costs.stepped_ns) +
+				program_ns.hit;
 			double cost_ns = each_ns * atomic_exchange(&hits[i].all, 0) +
 					 program_ns.stack * atomic_exchange(&hits[i].stacks, 0);
 			*site_ns++ = cost_ns;

@@ -61,9 +61,9 @@ static const struct pugmark_plan *plan_of(const struct taking *t, uint32_t modul
 static bool take(struct taking *t, uint32_t module, uint32_t func)
 {
 	const struct recorder_module *mod = &t->c->now->modules[module];
-	const struct plan_func *f = &mod->plan->funcs[func];
+	const struct pugmark_plan_func *f = &mod->plan->funcs[func];
 	bool *out = &t->c->costs[t->c->first[module] + func].out;
-	if (*out || f->flags & PLAN_FUNC_OPAQUE)
+	if (*out || f->flags & PUGMARK_PLAN_FUNC_OPAQUE)
 		return false;
 	*out = true;
 	t->taken[t->n++] = (struct taken_out){mod->path, mod->name, f->addr};
@@ -73,7 +73,7 @@ static bool take(struct taking *t, uint32_t module, uint32_t func)
 /* No probe of @func could show that it is called. */
 static bool is_silent(const struct pugmark_plan *plan, uint32_t func)
 {
-	const struct plan_func *f = &plan->funcs[func];
+	const struct pugmark_plan_func *f = &plan->funcs[func];
 	for (uint32_t i = 0; i < f->n_nodes; i++)
 		if (plan->nodes[f->node + i].site != PUGMARK_NONE)
 			return false;
@@ -85,10 +85,11 @@ static bool is_silent(const struct pugmark_plan *plan, uint32_t func)
 static void take_callees(struct taking *t, uint32_t module, uint32_t func)
 {
 	const struct pugmark_plan *plan = plan_of(t, module);
-	const struct plan_func *f = &plan->funcs[func];
+	const struct pugmark_plan_func *f = &plan->funcs[func];
 	for (uint32_t i = 0; i < f->n_nodes; i++) {
-		const struct plan_node *n = &plan->nodes[f->node + i];
-		if (n->kind != NODE_KIND_CALL || plan->funcs[n->callee].flags & PLAN_FUNC_ENTERED)
+		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];
+		if (n->kind != PUGMARK_NODE_KIND_CALL ||
+		    plan->funcs[n->callee].flags & PUGMARK_PLAN_FUNC_ENTERED)
 			continue;
 		if (is_silent(plan, n->callee)) {
 			if (take(t, module, n->callee))

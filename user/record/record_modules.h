@@ -31,7 +31,7 @@ struct record_modules {
 	struct targets targets;
 	struct recorder_module at[RECORD_MODULES_MAX];
 	struct planning_result planned[RECORD_MODULES_MAX];
-	struct plan_site *sites;
+	struct pugmark_plan_site *sites;
 	uint32_t n;
 	int program_fds[64]; /* the programs: open files, and how many */
 	uint32_t n_programs;

@@ -19,7 +19,7 @@ static void add_handle(struct record_reads *r, const struct handle *h)
 	for (uint32_t i = 0; i < h->n_rows; i++)
 		r->rows[r->n++] = (struct planning_reads){
 			.pattern = h->rows[i].pattern,
-			.what = h->rows[i].arg | (h->rows[i].returns ? READS_RESULT : 0),
+			.what = h->rows[i].arg | (h->rows[i].returns ? PUGMARK_READS_RESULT : 0),
 			.optional = true,
 		};
 }

@@ -13,7 +13,7 @@ struct recorder_module {
 	const char *name; /* what it is called; NULL: path */
 	/* Written into the recording. NULL: only the sites are known, and listed in meta.json. */
 	const struct pugmark_plan *plan;
-	const struct plan_site *sites;
+	const struct pugmark_plan_site *sites;
 	uint32_t n_sites;
 	uint8_t build_id[32];
 	uint32_t build_id_len;

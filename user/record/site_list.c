@@ -29,7 +29,7 @@ static uint64_t offset_of(FILE *elf, uint64_t addr)
 	return UINT64_MAX;
 }
 
-static int read_line(const char *line, FILE *elf, struct plan_site *site)
+static int read_line(const char *line, FILE *elf, struct pugmark_plan_site *site)
 {
 	unsigned kind, capture, reg, cond, base = 0, index = 0, scale = 0, is_memory = 0;
 	uint64_t addr;
@@ -38,9 +38,9 @@ static int read_line(const char *line, FILE *elf, struct plan_site *site)
 	int n = sscanf(line, "%" SCNx64 " %u %u %u %d %u %u %u %u %u %" SCNd64, &addr, &kind,
 		       &capture, &reg, &off, &cond, &base, &index, &scale, &is_memory, &disp);
 
-	if (n != (capture & CAPTURE_TARGET ? 11 : 6))
+	if (n != (capture & PUGMARK_CAPTURE_TARGET ? 11 : 6))
 		return -EINVAL;
-	*site = (struct plan_site){
+	*site = (struct pugmark_plan_site){
 		.addr = addr,
 		.off_file = offset_of(elf, addr),
 		.kind = kind,
@@ -50,14 +50,14 @@ static int read_line(const char *line, FILE *elf, struct plan_site *site)
 		.cond = cond,
 		.operand = {base, index, scale, is_memory, 0, disp},
 	};
-	return site->off_file == UINT64_MAX || reg > CFA_BP || cond > 15 ? -EINVAL : 0;
+	return site->off_file == UINT64_MAX || reg > PUGMARK_CFA_BP || cond > 15 ? -EINVAL : 0;
 }
 
-int site_list_read(const char *path, const char *binary, struct plan_site **out, uint32_t *n,
-		   struct pugmark_diag *diag)
+int site_list_read(const char *path, const char *binary, struct pugmark_plan_site **out,
+		   uint32_t *n, struct pugmark_diag *diag)
 {
 	FILE *f = fopen(path, "re"), *elf = f ? fopen(binary, "re") : NULL;
-	struct plan_site *sites = NULL;
+	struct pugmark_plan_site *sites = NULL;
 	uint32_t count = 0, cap = 0, number = 0;
 	char line[256];
 	int err = f && elf ? 0 : -errno;
@@ -68,7 +68,7 @@ int site_list_read(const char *path, const char *binary, struct plan_site **out,
 			continue;
 		if (count == cap) {
 			cap = cap ? 2 * cap : 256;
-			struct plan_site *more = realloc(sites, cap * sizeof(*sites));
+			struct pugmark_plan_site *more = realloc(sites, cap * sizeof(*sites));
 			if (!more) {
 				err = -ENOMEM;
 				break;

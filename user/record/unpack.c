@@ -132,7 +132,7 @@ static void finish_events(struct unpacker *u)
 	segment_encoder_reset(u->enc, t->bases, t->known);
 }
 
-static void add_event(struct unpacker *u, const struct witness_event *event)
+static void add_event(struct unpacker *u, const struct pugmark_witness_event *event)
 {
 	int err = segment_encoder_add(u->enc, event);
 
@@ -143,10 +143,10 @@ static void add_event(struct unpacker *u, const struct witness_event *event)
 	fail(u, err);
 }
 
-/* @value: of EVENT_LOST how many, of EVENT_FORK the child. */
-static void add_plain(struct unpacker *u, enum event_kind kind, uint64_t value)
+/* @value: of PUGMARK_EVENT_LOST how many, of PUGMARK_EVENT_FORK the child. */
+static void add_plain(struct unpacker *u, enum pugmark_event_kind kind, uint64_t value)
 {
-	struct witness_event event = {
+	struct pugmark_witness_event event = {
 		.kind = kind, .time_ns = u->task->time_ns, .lost = value, .val = value};
 
 	add_event(u, &event);
@@ -158,12 +158,12 @@ static void note_task(struct unpacker *u, uint64_t lost, uint32_t execs)
 	struct task *t = u->task;
 
 	if (lost > t->lost) {
-		add_plain(u, EVENT_LOST, lost - t->lost);
+		add_plain(u, PUGMARK_EVENT_LOST, lost - t->lost);
 		atomic_fetch_add(&u->totals->lost, lost - t->lost);
 		t->lost = lost;
 	}
 	for (; t->execs != execs; t->execs++) {
-		add_plain(u, EVENT_EXEC, 0);
+		add_plain(u, PUGMARK_EVENT_EXEC, 0);
 		t->known = 0;
 	}
 }
@@ -173,7 +173,7 @@ struct reading {
 	const struct generation *generation;
 	uint64_t time_ns, cfa_high;
 	uint64_t ret, target;
-	uint64_t values[EVENT_VALUES_MAX];
+	uint64_t values[PUGMARK_EVENT_VALUES_MAX];
 	uint8_t n_values;
 	bool has_ret, has_target;
 	uint32_t serial;
@@ -189,20 +189,21 @@ static uint64_t *stack_room(struct unpacker *u)
 }
 
 /* The snapshot of a witness: its frame is known, and often bp. */
-static void clean_witness(struct unpacker *u, const struct reading *b, const struct plan_site *site,
-			  struct witness_event *e)
+static void clean_witness(struct unpacker *u, const struct reading *b,
+			  const struct pugmark_plan_site *site, struct pugmark_witness_event *e)
 {
 	struct clean_from from = {.sp = e->cfa};
 	uint64_t i = (e->cfa - 8 * (uint64_t)site->bp - e->stack_addr) / 8;
 
-	if (!e->stack || site->cfa_reg == CFA_UNKNOWN || !b->pid || !stack_room(u))
+	if (!e->stack || site->cfa_reg == PUGMARK_CFA_UNKNOWN || !b->pid || !stack_room(u))
 		return;
 	if (site->bp == PUGMARK_BP_KEPT) {
 		from.bp = e->val;
-		from.bp_known = e->flags & EVENT_HAS_TARGET && site->kind != WITNESS_TARGET;
+		from.bp_known =
+			e->flags & PUGMARK_EVENT_HAS_TARGET && site->kind != PUGMARK_WITNESS_TARGET;
 	} else if (site->bp != PUGMARK_BP_UNKNOWN && i < e->stack_words) {
 		from.bp = e->stack[i];
-		from.bp_known = from.bp != EVENT_STACK_UNKNOWN;
+		from.bp_known = from.bp != PUGMARK_EVENT_STACK_UNKNOWN;
 	}
 	attach_stacks_clean(u->attach_stacks, b->pid, &from, u->words, e);
 }
@@ -217,8 +218,8 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 
 	if (site < g->first_site[slot] || site - g->first_site[slot] >= mod->n_sites)
 		return;
-	struct witness_event e = {
-		.kind = EVENT_WITNESS,
+	struct pugmark_witness_event e = {
+		.kind = PUGMARK_EVENT_WITNESS,
 		.module = m,
 		.site = site - g->first_site[slot],
 		.cfa = b->cfa_high << 32 | r->cfa,
@@ -226,18 +227,18 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	b->time_ns += r->dt_ns;
 	t->time_ns = e.time_ns = b->time_ns;
 	if (r->head & HEAD_RET) {
-		e.flags |= EVENT_HAS_RET;
+		e.flags |= PUGMARK_EVENT_HAS_RET;
 		e.ret = b->has_ret ? b->ret
 				   : t->bases[m] + mod->sites[e.site].addr + (int64_t)r->ret;
 	}
 	if (b->has_target) {
-		e.flags |= EVENT_HAS_TARGET;
+		e.flags |= PUGMARK_EVENT_HAS_TARGET;
 		e.val = b->target;
 	} else {
 		e.val = r->head & HEAD_TAKEN ? 1 : 0;
 	}
 	if (r->head & HEAD_SIGNAL)
-		e.flags |= EVENT_FROM_SIGNAL;
+		e.flags |= PUGMARK_EVENT_FROM_SIGNAL;
 	if (r->head & HEAD_SNAPSHOT) {
 		fail(u, task_stacks_tell(&t->stacks, b->serial++, &u->words, &e));
 		clean_witness(u, b, &mod->sites[e.site], &e);
@@ -254,7 +255,8 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 /* The return addresses of @copy, in as many events as it takes, the outermost first. */
 static void add_stack(struct unpacker *u, const struct stack_copy *copy)
 {
-	struct witness_event e = {.kind = EVENT_ATTACH, .time_ns = u->task->time_ns};
+	struct pugmark_witness_event e = {.kind = PUGMARK_EVENT_ATTACH,
+					  .time_ns = u->task->time_ns};
 	uint32_t n;
 
 	for (uint32_t end = copy->n_words; end; end -= n) {
@@ -286,7 +288,7 @@ static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t 
 	if (told)
 		add_stack(u, t->attached);
 	else
-		add_plain(u, EVENT_ATTACH, 0);
+		add_plain(u, PUGMARK_EVENT_ATTACH, 0);
 	stack_copy_free(t->attached);
 	t->attached = NULL;
 }
@@ -327,7 +329,7 @@ static void unpack_pause(struct unpacker *u, const struct generation *g)
 
 	if (ended_ns > t->time_ns)
 		t->time_ns = ended_ns;
-	add_plain(u, EVENT_PAUSE, 0);
+	add_plain(u, PUGMARK_EVENT_PAUSE, 0);
 	finish_events(u);
 	t->known = 0;
 	t->paused = true;
@@ -368,14 +370,14 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 		b->has_target = true;
 		break;
 	case RECORD_VALUE:
-		if (b->n_values < EVENT_VALUES_MAX)
+		if (b->n_values < PUGMARK_EVENT_VALUES_MAX)
 			b->values[b->n_values++] = r->value;
 		break;
 	case RECORD_PAUSE:
 		unpack_pause(u, b->generation);
 		break;
 	case RECORD_FORK:
-		add_plain(u, EVENT_FORK, r->value);
+		add_plain(u, PUGMARK_EVENT_FORK, r->value);
 		break;
 	}
 }
@@ -409,7 +411,7 @@ static void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t byt
 /* Where the innermost call of a traced module has its return address, if the signal finds the task
  * in code that is not traced: unwound while its process is there. */
 static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
-			  const struct witness_event *e)
+			  const struct pugmark_witness_event *e)
 {
 	const struct task *t = u->task;
 	const struct generation *g = generations_last(&u->generations);
@@ -441,8 +443,8 @@ static void unpack_signal(struct unpacker *u, const struct signal_note *sent, ui
 		n->ip = returning;
 	note_task(u, n->lost, n->execs);
 	u->task->time_ns = n->time_ns;
-	struct witness_event e = {
-		.kind = EVENT_SIGNAL,
+	struct pugmark_witness_event e = {
+		.kind = PUGMARK_EVENT_SIGNAL,
 		.time_ns = n->time_ns,
 		.cfa = n->regs[7],
 		.ret = n->ip,
@@ -471,10 +473,10 @@ static void unpack_process(struct unpacker *u, const struct process_record *r)
 	const struct generation *g = generations_last(&u->generations);
 	if (u->task->paused && g && !g->ended_ns && g->began_ns) { /* it has done nothing since */
 		end_pause(u->task, g, r->time_ns);
-		add_plain(u, EVENT_ATTACH, 0);
+		add_plain(u, PUGMARK_EVENT_ATTACH, 0);
 	}
-	struct witness_event e = {
-		.kind = r->kind == PROCESS_EXIT ? EVENT_END : EVENT_STOP,
+	struct pugmark_witness_event e = {
+		.kind = r->kind == PROCESS_EXIT ? PUGMARK_EVENT_END : PUGMARK_EVENT_STOP,
 		.time_ns = r->time_ns,
 		.cfa = r->sp,
 		.ret = r->ip,

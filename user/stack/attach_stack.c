@@ -64,7 +64,7 @@ int stack_copy_add(struct stack_copy **out, const struct attach_stack *piece, ui
 	if (!grow(copy, place + n + 1))
 		return -ENOMEM;
 	while (copy->n_words < place) /* a page that is not there */
-		copy->words[copy->n_words++] = EVENT_STACK_UNKNOWN;
+		copy->words[copy->n_words++] = PUGMARK_EVENT_STACK_UNKNOWN;
 	memcpy(copy->words + copy->n_words, piece->words, 8 * n);
 	copy->n_words += n;
 	return 0;
@@ -184,7 +184,7 @@ bool attach_stacks_reduce(struct attach_stacks *s, pid_t pid, struct stack_copy 
 			if (slots[k] == i)
 				k++;
 			else
-				copy->words[i] = EVENT_STACK_UNKNOWN;
+				copy->words[i] = PUGMARK_EVENT_STACK_UNKNOWN;
 		}
 		copy->n_words = end;
 		if (complete)
@@ -203,7 +203,7 @@ static bool in_spans(const struct text_span *spans, uint32_t n, uint64_t addr)
 }
 
 uint64_t attach_stacks_caller(struct attach_stacks *s, const struct signal_note *note,
-			      const struct witness_event *e, const struct text_span *spans,
+			      const struct pugmark_witness_event *e, const struct text_span *spans,
 			      uint32_t n)
 {
 	struct unwind_thread thread = {.ip = note->ip,
@@ -220,7 +220,7 @@ uint64_t attach_stacks_caller(struct attach_stacks *s, const struct signal_note 
 			if (in_spans(spans, n, e->stack[s->slots[i]]))
 				return e->stack_addr + 8 * (uint64_t)s->slots[i];
 		if (complete || !u || !unwinder_missed_code(u))
-			return complete ? SIGNAL_NO_CALLER : 0;
+			return complete ? PUGMARK_SIGNAL_NO_CALLER : 0;
 	}
 	return 0;
 }
@@ -249,7 +249,7 @@ static struct unwinder *unwinder_for(struct attach_stacks *s, pid_t pid, bool fr
 }
 
 void attach_stacks_clean(struct attach_stacks *s, pid_t pid, const struct clean_from *from,
-			 uint64_t *words, struct witness_event *e)
+			 uint64_t *words, struct pugmark_witness_event *e)
 {
 	struct unwinder *u = unwinder_for(s, pid, false);
 	uint64_t unmapped = 0;

@@ -10,7 +10,7 @@
 #include "bpf/protocol.h"
 
 struct text_span;
-struct witness_event;
+struct pugmark_witness_event;
 
 struct stack_copy {
 	uint64_t ip, regs[16];
@@ -29,15 +29,15 @@ struct attach_stacks;
 int attach_stacks_new(const struct recorder_options *options, struct attach_stacks **out);
 void attach_stacks_free(struct attach_stacks *stacks);
 /* Leaves only return addresses in @copy, a thread of process @pid: the others become
- * EVENT_STACK_UNKNOWN, and n_words ends with the last; or, where that is the end of the stack, with
- * a 0 behind it. Returns whether any was found. */
+ * PUGMARK_EVENT_STACK_UNKNOWN, and n_words ends with the last; or, where that is the end of the
+ * stack, with a 0 behind it. Returns whether any was found. */
 bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_copy *copy);
-/* Where on the stack of @event, an EVENT_SIGNAL that was made of @note, the innermost return
- * address into one of @n spans lies that is one of a call in progress; SIGNAL_NO_CALLER: there is
- * none; 0: not known. */
+/* Where on the stack of @event, an PUGMARK_EVENT_SIGNAL that was made of @note, the innermost
+ * return address into one of @n spans lies that is one of a call in progress;
+ * PUGMARK_SIGNAL_NO_CALLER: there is none; 0: not known. */
 uint64_t attach_stacks_caller(struct attach_stacks *stacks, const struct signal_note *note,
-			      const struct witness_event *event, const struct text_span *spans,
-			      uint32_t n);
+			      const struct pugmark_witness_event *event,
+			      const struct text_span *spans, uint32_t n);
 /* Where what the signal of @note finds the task in is about to return to, if that is in a register
  * and no more on the stack, as behind the system call of vfork(); 0: it is not, or not known. */
 uint64_t attach_stacks_returning(struct attach_stacks *stacks, const struct signal_note *note);
@@ -45,7 +45,7 @@ uint64_t attach_stacks_returning(struct attach_stacks *stacks, const struct sign
  * progress, as far as that can be told; @words: DEEP_WORDS of room for what is left. */
 struct clean_from;
 void attach_stacks_clean(struct attach_stacks *stacks, pid_t pid, const struct clean_from *from,
-			 uint64_t *words, struct witness_event *event);
+			 uint64_t *words, struct pugmark_witness_event *event);
 /* Process @pid runs another program. */
 void attach_stacks_forget(struct attach_stacks *stacks, pid_t pid);
 /* Where @module is in the process whose stack reduce() has just looked at. */

@@ -19,7 +19,7 @@ enum {
 
 struct walk {
 	struct unwinder *unwinder;
-	const struct witness_event *e;
+	const struct pugmark_witness_event *e;
 	struct clean_from at;
 	uint32_t slots[FRAMES_MAX]; /* of the return addresses, ascending */
 	uint32_t n;
@@ -32,7 +32,7 @@ static bool word_at(const struct walk *w, uint64_t addr, uint64_t *word)
 {
 	uint64_t i = (addr - w->e->stack_addr) / 8;
 	if (addr & 7 || addr < w->e->stack_addr || i >= w->e->stack_words ||
-	    w->e->stack[i] == EVENT_STACK_UNKNOWN)
+	    w->e->stack[i] == PUGMARK_EVENT_STACK_UNKNOWN)
 		return false;
 	*word = w->e->stack[i];
 	return true;
@@ -59,7 +59,7 @@ static bool take_return(struct walk *w, uint64_t cfa)
 static bool leave_handler(struct walk *w)
 {
 	uint64_t frame = w->at.sp - 8, sp, link;
-	bool own = w->e->flags & EVENT_FROM_SIGNAL && frame == w->e->cfa - 8;
+	bool own = w->e->flags & PUGMARK_EVENT_FROM_SIGNAL && frame == w->e->cfa - 8;
 	if (!own && w->n_handlers < HANDLERS_MAX && word_at(w, frame + 8 * SIGNAL_LINK, &link) &&
 	    !link)
 		w->handlers[w->n_handlers++] = (frame + 8 * SIGNAL_LINK - w->e->stack_addr) / 8;
@@ -90,10 +90,10 @@ static bool climb(struct walk *w)
 }
 
 void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint64_t *words,
-		 struct witness_event *e, uint64_t *unmapped)
+		 struct pugmark_witness_event *e, uint64_t *unmapped)
 {
 	struct walk w = {.unwinder = unwinder, .e = e, .at = *from};
-	bool signal = e->flags & EVENT_FROM_SIGNAL;
+	bool signal = e->flags & PUGMARK_EVENT_FROM_SIGNAL;
 	uint64_t kept = signal ? (e->cfa - 8 - e->stack_addr) / 8 : 0;
 	bool goes_on = from->ip || take_return(&w, from->sp);
 	while (goes_on)
@@ -111,6 +111,6 @@ void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint6
 			words[i] = 0;
 	}
 	for (uint32_t i = 0; i < w.n_handlers; i++)
-		words[w.handlers[i]] = EVENT_STACK_HANDLER;
+		words[w.handlers[i]] = PUGMARK_EVENT_STACK_HANDLER;
 	e->stack = words;
 }

@@ -6,7 +6,7 @@
 
 #include "user/stack/unwind.h"
 
-struct witness_event;
+struct pugmark_witness_event;
 
 /* Where a walk begins: in a frame, or right above one that is known already. */
 struct clean_from {
@@ -19,9 +19,9 @@ struct clean_from {
 /* Copies the snapshot of @event into @words, with 0 in place of such addresses, and makes it the
  * event's. Where nothing can be told it is left as it is. Of what a signal's frame right above
  * @event's holds, only the return address is one; the frames of other handlers that are running are
- * marked (EVENT_STACK_HANDLER). *@unmapped: a return address that is
+ * marked (PUGMARK_EVENT_STACK_HANDLER). *@unmapped: a return address that is
  * not known to be code, where the walk has ended; 0: there was none. */
 void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint64_t *words,
-		 struct witness_event *event, uint64_t *unmapped);
+		 struct pugmark_witness_event *event, uint64_t *unmapped);
 
 #endif

@@ -49,7 +49,7 @@ int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uin
 	}
 	/* That value is kept for words that are not known. */
 	for (uint32_t i = 0; i < total; i++)
-		snap->words[i] = snap->words[i] == EVENT_STACK_UNKNOWN ? 0 : snap->words[i];
+		snap->words[i] = snap->words[i] == PUGMARK_EVENT_STACK_UNKNOWN ? 0 : snap->words[i];
 	free(*slot); /* BATCH_SNAPSHOTS ago, so never the last one */
 	t->last = *slot = snap;
 	return 0;
@@ -73,7 +73,7 @@ int task_stacks_deep(struct task_stacks *t, const struct deep_stack *sent, uint3
 
 /* Puts what lies above the snapshot of @e, if anything was sent, behind it. */
 static int add_deep(const struct task_stacks *t, uint32_t serial, uint64_t **words,
-		    struct witness_event *e)
+		    struct pugmark_witness_event *e)
 {
 	const struct deep_stack *deep = t->deeps[serial % BATCH_SNAPSHOTS];
 
@@ -86,7 +86,7 @@ static int add_deep(const struct task_stacks *t, uint32_t serial, uint64_t **wor
 	uint64_t *w = *words;
 	memcpy(w, e->stack, e->stack_words * sizeof(*w));
 	for (uint32_t i = e->stack_words; i < deep->n_words; i++)
-		w[i] = EVENT_STACK_UNKNOWN;
+		w[i] = PUGMARK_EVENT_STACK_UNKNOWN;
 	for (uint32_t i = 0; i < deep->n; i++)
 		if (deep->words[i].place >= e->stack_words && deep->words[i].place < deep->n_words)
 			w[deep->words[i].place] = deep->base + deep->words[i].off;
@@ -96,7 +96,7 @@ static int add_deep(const struct task_stacks *t, uint32_t serial, uint64_t **wor
 }
 
 int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **words,
-		     struct witness_event *e)
+		     struct pugmark_witness_event *e)
 {
 	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
 
@@ -120,12 +120,12 @@ static bool is_data(const struct snapshot *s, uint64_t addr, uint64_t word)
 	bool args =
 		word - s->args < s->args_end - s->args || addr - s->args < s->args_end - s->args;
 
-	return (low || no_address || below || heap || args) && word != EVENT_STACK_UNKNOWN &&
-	       word != EVENT_STACK_HANDLER;
+	return (low || no_address || below || heap || args) &&
+	       word != PUGMARK_EVENT_STACK_UNKNOWN && word != PUGMARK_EVENT_STACK_HANDLER;
 }
 
 int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **words,
-		     struct witness_event *e)
+		     struct pugmark_witness_event *e)
 {
 	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
 	uint32_t kept = 0; /* up to here it is a frame that the kernel made for a handler */

@@ -26,10 +26,10 @@ int task_stacks_deep(struct task_stacks *t, const struct deep_stack *sent, uint3
  * for that *@words, DEEP_WORDS of them, is made at need (the caller frees). The stack is borrowed
  * until the next call with the same @words or @t. Returns 0 or -ENOMEM. */
 int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **words,
-		     struct witness_event *e);
+		     struct pugmark_witness_event *e);
 /* Takes out of that stack, once it was told, what is neither code nor of the stack above: in its
  * place is 0. What the kernel saved for a handler stays. */
 int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **words,
-		     struct witness_event *e);
+		     struct pugmark_witness_event *e);
 
 #endif

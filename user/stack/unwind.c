@@ -246,7 +246,7 @@ bool unwinder_bias(const struct unwinder *u, const struct recorder_module *modul
 	struct stat file;
 	if (!module->n_sites || stat(module->path, &file))
 		return false;
-	const struct plan_site *site = &module->sites[0];
+	const struct pugmark_plan_site *site = &module->sites[0];
 	for (uint32_t i = 0; i < u->n; i++) {
 		const struct mapping *m = &u->maps[i];
 		if (!m->is_text || site->off_file < m->off_file ||

@@ -55,7 +55,7 @@ static uint32_t *last_at(struct counting *c, uint32_t depth)
 	return &c->last[depth];
 }
 
-static void on_block(struct counting *c, const struct trace_event *e)
+static void on_block(struct counting *c, const struct pugmark_trace_event *e)
 {
 	uint32_t *last = last_at(c, e->depth);
 	uint32_t block = e->module == c->module ? block_of(c, e->addr) : PUGMARK_NONE;
@@ -79,31 +79,31 @@ static void switch_to(struct counting *c, uint32_t stack)
 	c->cap_last = last.cap;
 }
 
-static void on_event(struct counting *c, const struct trace_event *e)
+static void on_event(struct counting *c, const struct pugmark_trace_event *e)
 {
 	uint32_t *last;
 	switch (e->kind) {
-	case TRACE_BLOCK:
+	case PUGMARK_TRACE_BLOCK:
 		on_block(c, e);
 		break;
-	case TRACE_GAP:
+	case PUGMARK_TRACE_GAP:
 		c->counts->gaps++;
 		c->n_last = 0;
 		break;
-	case TRACE_TAIL: /* another function in the same frame */
+	case PUGMARK_TRACE_TAIL: /* another function in the same frame */
 		last = last_at(c, e->depth);
 		if (last)
 			*last = PUGMARK_NONE;
 		break;
-	case TRACE_CALL:
-	case TRACE_ENTER:
+	case PUGMARK_TRACE_CALL:
+	case PUGMARK_TRACE_ENTER:
 		c->n_last = c->n_last < e->depth + 1 ? c->n_last : e->depth + 1;
 		break;
-	case TRACE_SWITCH:
+	case PUGMARK_TRACE_SWITCH:
 		switch_to(c, e->func);
 		break;
-	case TRACE_RET:
-	case TRACE_UNWIND:
+	case PUGMARK_TRACE_RET:
+	case PUGMARK_TRACE_UNWIND:
 		c->n_last = c->n_last < e->depth ? c->n_last : e->depth;
 		break;
 	}
@@ -112,7 +112,7 @@ static void on_event(struct counting *c, const struct trace_event *e)
 static int count_task(struct counting *c, const struct trace_view *view, uint32_t task)
 {
 	struct pugmark_trace_iter *it;
-	const struct trace_event *e;
+	const struct pugmark_trace_event *e;
 	int got = pugmark_trace_iter_new(view->trace, task, &it);
 	if (got)
 		return got;
@@ -127,7 +127,7 @@ static int count_task(struct counting *c, const struct trace_view *view, uint32_
 bool plan_shows_blocks(const struct pugmark_plan *plan)
 {
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
-		if (plan->nodes[i].flags & NODE_SHOWS_BLOCK)
+		if (plan->nodes[i].flags & PUGMARK_NODE_SHOWS_BLOCK)
 			return true;
 	return false;
 }
@@ -185,7 +185,8 @@ int block_counts_open_model(const struct trace_view *view, uint32_t module, cons
 			    struct pugmark_model **out, struct pugmark_diag *diag)
 {
 	uint32_t n;
-	const struct recording_module *m = &recording_modules(view->rec, &n)[module];
+	const struct pugmark_recording_module *m =
+		&pugmark_recording_modules(view->rec, &n)[module];
 	struct pugmark_model *model;
 	path = path ? path : m->path;
 	int err = pugmark_model_open(path, &model, diag);

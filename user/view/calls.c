@@ -58,7 +58,7 @@ static uint32_t depth(const struct calls *c)
 }
 
 /* Ends what must have ended before @e, and takes in what was found open. */
-static int settle(struct calls *c, const struct trace_event *e)
+static int settle(struct calls *c, const struct pugmark_trace_event *e)
 {
 	while (c->n && depth(c) > e->depth) {
 		if (c->after_gap)
@@ -66,14 +66,14 @@ static int settle(struct calls *c, const struct trace_event *e)
 		else
 			leave(c, CALL_RETURNED, c->last_from_ns, e->to_ns);
 	}
-	bool callback =
-		(e->kind == TRACE_ENTER && e->cause == CAUSE_CALLBACK) || e->kind == TRACE_SWITCH;
-	if (c->n && c->stack[c->n - 1].outside && c->stack[c->n - 1].how != TRACE_TAIL &&
+	bool callback = (e->kind == PUGMARK_TRACE_ENTER && e->cause == PUGMARK_CAUSE_CALLBACK) ||
+			e->kind == PUGMARK_TRACE_SWITCH;
+	if (c->n && c->stack[c->n - 1].outside && c->stack[c->n - 1].how != PUGMARK_TRACE_TAIL &&
 	    !callback) {
 		if (c->after_gap)
 			leave(c, CALL_GIVEN_UP, c->gap_from_ns, c->gap_to_ns);
 		else
-			leave(c, e->kind == TRACE_UNWIND ? CALL_UNWOUND : CALL_RETURNED,
+			leave(c, e->kind == PUGMARK_TRACE_UNWIND ? CALL_UNWOUND : CALL_RETURNED,
 			      c->last_from_ns, e->to_ns);
 	}
 	int err = 0;
@@ -85,15 +85,15 @@ static int settle(struct calls *c, const struct trace_event *e)
 				       .func = PUGMARK_NONE,
 				       .depth = depth(c) + 1,
 				       .module = e->module,
-				       .how = TRACE_GAP,
+				       .how = PUGMARK_TRACE_GAP,
 			       });
 	c->after_gap = false;
 	return err;
 }
 
-static int call_out(struct calls *c, const struct trace_event *e)
+static int call_out(struct calls *c, const struct pugmark_trace_event *e)
 {
-	bool tail = e->kind == TRACE_TAIL, outside = e->func == PUGMARK_NONE;
+	bool tail = e->kind == PUGMARK_TRACE_TAIL, outside = e->func == PUGMARK_NONE;
 	if (tail && c->n)
 		leave(c, CALL_JUMPED, e->from_ns, e->to_ns);
 	return enter(c, (struct call){
@@ -122,7 +122,7 @@ static int switch_to(struct calls *c, uint32_t stack)
 	return err;
 }
 
-static int go_on_elsewhere(struct calls *c, const struct trace_event *e)
+static int go_on_elsewhere(struct calls *c, const struct pugmark_trace_event *e)
 {
 	if (c->sink->leaves_stack)
 		c->sink->leaves_stack(c->ctx, e);
@@ -132,11 +132,11 @@ static int go_on_elsewhere(struct calls *c, const struct trace_event *e)
 	return err;
 }
 
-int calls_feed(struct calls *c, const struct trace_event *e)
+int calls_feed(struct calls *c, const struct pugmark_trace_event *e)
 {
-	if (e->kind == TRACE_VALUE)
+	if (e->kind == PUGMARK_TRACE_VALUE)
 		return 0;
-	if (e->kind == TRACE_GAP) {
+	if (e->kind == PUGMARK_TRACE_GAP) {
 		c->gap_from_ns = e->from_ns;
 		c->gap_to_ns = e->to_ns;
 		c->after_gap = true;
@@ -148,24 +148,24 @@ int calls_feed(struct calls *c, const struct trace_event *e)
 	if (err)
 		return err;
 	switch (e->kind) {
-	case TRACE_CALL:
-	case TRACE_TAIL:
+	case PUGMARK_TRACE_CALL:
+	case PUGMARK_TRACE_TAIL:
 		err = call_out(c, e);
 		break;
-	case TRACE_RET:
-	case TRACE_UNWIND:
+	case PUGMARK_TRACE_RET:
+	case PUGMARK_TRACE_UNWIND:
 		if (c->n)
-			leave(c, e->kind == TRACE_RET ? CALL_RETURNED : CALL_UNWOUND, e->from_ns,
-			      e->to_ns);
+			leave(c, e->kind == PUGMARK_TRACE_RET ? CALL_RETURNED : CALL_UNWOUND,
+			      e->from_ns, e->to_ns);
 		break;
-	case TRACE_BLOCK:
+	case PUGMARK_TRACE_BLOCK:
 		if (c->sink->block && c->n)
 			c->sink->block(c->ctx, c->stack, c->n - 1, e);
 		break;
-	case TRACE_SWITCH:
+	case PUGMARK_TRACE_SWITCH:
 		err = go_on_elsewhere(c, e);
 		break;
-	case TRACE_ENTER:
+	case PUGMARK_TRACE_ENTER:
 		err = enter(c, (struct call){
 				       .from_ns = e->from_ns,
 				       .to_ns = e->to_ns,
@@ -173,7 +173,7 @@ int calls_feed(struct calls *c, const struct trace_event *e)
 				       .func = e->func,
 				       .depth = e->depth + 1,
 				       .module = e->module,
-				       .how = TRACE_ENTER,
+				       .how = PUGMARK_TRACE_ENTER,
 				       .cause = e->cause,
 			       });
 		break;
@@ -191,7 +191,8 @@ void calls_finish(struct calls *c, uint64_t end_ns)
 				leave(c, CALL_GIVEN_UP, c->gap_from_ns, c->gap_to_ns);
 			else
 				leave(c, CALL_OPEN, end_ns, end_ns);
-		struct trace_event e = {.kind = TRACE_SWITCH, .from_ns = end_ns, .to_ns = end_ns};
+		struct pugmark_trace_event e = {
+			.kind = PUGMARK_TRACE_SWITCH, .from_ns = end_ns, .to_ns = end_ns};
 		stack = stacks_left(&c->stacks);
 		e.func = (uint32_t)stack;
 		c->after_gap = false;

@@ -20,9 +20,9 @@ struct call {
 	uint32_t func;		 /* of its module's plan; PUGMARK_NONE: outside, or not known */
 	uint32_t depth;		 /* the trace's depth while this is the innermost */
 	uint16_t module;	 /* outside: the module that calls */
-	uint8_t how;   /* TRACE_CALL, TRACE_TAIL, TRACE_ENTER; TRACE_GAP: it was found open
-			  after a gap */
-	uint8_t cause; /* TRACE_ENTER: enum trace_cause */
+	uint8_t how;		 /* PUGMARK_TRACE_CALL, PUGMARK_TRACE_TAIL, PUGMARK_TRACE_ENTER;
+				    PUGMARK_TRACE_GAP: it was found open	     after a gap */
+	uint8_t cause;		 /* PUGMARK_TRACE_ENTER: enum pugmark_trace_cause */
 	bool outside;
 };
 
@@ -40,13 +40,13 @@ struct calls_sink {
 	void (*enter)(void *ctx, const struct call *stack, uint32_t level);
 	void (*leave)(void *ctx, const struct call *stack, uint32_t level, enum call_end end,
 		      uint64_t from_ns, uint64_t to_ns);
-	void (*gap)(void *ctx, const struct trace_event *event);
+	void (*gap)(void *ctx, const struct pugmark_trace_event *event);
 	/* A block of the call at @level ran (level paths). May be NULL. */
 	void (*block)(void *ctx, const struct call *stack, uint32_t level,
-		      const struct trace_event *event);
+		      const struct pugmark_trace_event *event);
 	/* The thread is about to leave its stack, and has left it. Each may be NULL. */
-	void (*leaves_stack)(void *ctx, const struct trace_event *event);
-	void (*left_stack)(void *ctx, const struct trace_event *event);
+	void (*leaves_stack)(void *ctx, const struct pugmark_trace_event *event);
+	void (*left_stack)(void *ctx, const struct pugmark_trace_event *event);
 	size_t note_bytes; /* of what is kept for each call that is open, in calls.notes */
 };
 
@@ -65,7 +65,7 @@ struct calls {
 void calls_init(struct calls *calls, const struct calls_sink *sink, void *ctx);
 void calls_deinit(struct calls *calls);
 /* 0 or -ENOMEM. */
-int calls_feed(struct calls *calls, const struct trace_event *event);
+int calls_feed(struct calls *calls, const struct pugmark_trace_event *event);
 /* The thread ended at @end_ns: what is open is left as CALL_OPEN. */
 void calls_finish(struct calls *calls, uint64_t end_ns);
 

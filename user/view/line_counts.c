@@ -148,7 +148,7 @@ static void find_runs(struct counter *c)
 	c->runs.n = 0;
 	for (uint32_t i = 0; i < c->func->n_blocks; i++) {
 		uint32_t block = c->func->block + i;
-		bool dead = c->model->blocks[block].flags & BLOCK_UNREACHED;
+		bool dead = c->model->blocks[block].flags & PUGMARK_BLOCK_UNREACHED;
 		c->line_of[i] = PUGMARK_NONE;
 		c->colour[i] = 0;
 		if (!dead || c->counts->blocks[block])

@@ -108,7 +108,7 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t level, enum c
 		r->hidden = 0;
 }
 
-static void on_gap(void *ctx, const struct trace_event *gap)
+static void on_gap(void *ctx, const struct pugmark_trace_event *gap)
 {
 	struct replay *r = ctx;
 	if (r->failed || !trace_view_has_time(&r->view, gap))
@@ -119,7 +119,7 @@ static void on_gap(void *ctx, const struct trace_event *gap)
 }
 
 static void on_block(void *ctx, const struct call *stack, uint32_t level,
-		     const struct trace_event *e)
+		     const struct pugmark_trace_event *e)
 {
 	struct replay *r = ctx;
 	(void)stack;
@@ -130,14 +130,14 @@ static void on_block(void *ctx, const struct call *stack, uint32_t level,
 }
 
 /* Whatever is open is shown as such before the tree of another stack begins. */
-static void on_leaves_stack(void *ctx, const struct trace_event *e)
+static void on_leaves_stack(void *ctx, const struct pugmark_trace_event *e)
 {
 	struct replay *r = ctx;
 	if (e->to_ns >= r->view.from_ns)
 		open_around(r, r->calls.n);
 }
 
-static void on_left_stack(void *ctx, const struct trace_event *e)
+static void on_left_stack(void *ctx, const struct pugmark_trace_event *e)
 {
 	struct replay *r = ctx;
 	r->levels = r->calls.notes;
@@ -164,7 +164,7 @@ static int replay_task(struct replay *r, uint32_t task)
 		.note_bytes = sizeof(struct replay_level),
 	};
 	struct pugmark_trace_iter *it;
-	const struct trace_event *e;
+	const struct pugmark_trace_event *e;
 	int got = pugmark_trace_iter_new(r->view.trace, task, &it);
 	if (got)
 		return got;

@@ -42,9 +42,9 @@ struct replay_format {
 	void (*open)(struct replay *r, uint32_t level);
 	/* @leaf: it was not opened; nothing inside of it is shown. */
 	void (*close)(struct replay *r, uint32_t level, const struct replay_end *end, bool leaf);
-	void (*gap)(struct replay *r, const struct trace_event *gap);
+	void (*gap)(struct replay *r, const struct pugmark_trace_event *gap);
 	/* The thread goes on on the stack r->calls.stacks.on. */
-	void (*stack)(struct replay *r, const struct trace_event *event);
+	void (*stack)(struct replay *r, const struct pugmark_trace_event *event);
 	/* --paths; each may be NULL. @depth: how many inlined calls are around that one. */
 	void (*block)(struct replay *r, uint32_t level, const struct replay_block *block);
 	void (*inline_open)(struct replay *r, uint32_t level, uint32_t depth, const char *name,

@@ -14,7 +14,7 @@ static void begin(struct replay *r)
 
 static void thread(struct replay *r, uint32_t task)
 {
-	const struct recording_task *t = &r->view.tasks[task];
+	const struct pugmark_recording_task *t = &r->view.tasks[task];
 	outbuf_format(r->out, "%s{\"tid\":%d,\"pid\":%d,\"name\":\"", r->comma ? ",\n" : "", t->tid,
 		      t->pid);
 	outbuf_json_text(r->out, t->comm);
@@ -56,13 +56,13 @@ static uint64_t id_around(const struct replay *r, uint32_t level)
 static void put_what(struct replay *r, const struct call *call)
 {
 	static const char *const kinds[] = {
-		[TRACE_CALL] = "call",
-		[TRACE_TAIL] = "tail",
-		[TRACE_ENTER] = "enter",
-		[TRACE_GAP] = "open",
+		[PUGMARK_TRACE_CALL] = "call",
+		[PUGMARK_TRACE_TAIL] = "tail",
+		[PUGMARK_TRACE_ENTER] = "enter",
+		[PUGMARK_TRACE_GAP] = "open",
 	};
 	put_key(r->out, ",\"kind\":\"", kinds[call->how]);
-	if (call->how == TRACE_ENTER)
+	if (call->how == PUGMARK_TRACE_ENTER)
 		put_key(r->out, ",\"cause\":\"", trace_view_cause(call->cause));
 	if (call->outside) {
 		if (*call->import)
@@ -158,7 +158,7 @@ static void inline_close(struct replay *r, uint32_t level, uint32_t depth, const
 	outbuf_char(r->out, '}');
 }
 
-static void gap_line(struct replay *r, const struct trace_event *gap)
+static void gap_line(struct replay *r, const struct pugmark_trace_event *gap)
 {
 	put_key(r->out,
 		r->comma ? ",\n{\"kind\":\"gap\",\"cause\":\"" : "{\"kind\":\"gap\",\"cause\":\"",
@@ -170,7 +170,7 @@ static void gap_line(struct replay *r, const struct trace_event *gap)
 	outbuf_char(r->out, '}');
 }
 
-static void stack_line(struct replay *r, const struct trace_event *e)
+static void stack_line(struct replay *r, const struct pugmark_trace_event *e)
 {
 	put_number(r->out,
 		   r->comma ? ",\n{\"kind\":\"switch\",\"stack\":"

@@ -90,7 +90,7 @@ static void move_to(struct replay *r, uint32_t level, const struct dwarf_lines *
 	}
 }
 
-static void show_block(struct replay *r, uint32_t level, const struct trace_event *e,
+static void show_block(struct replay *r, uint32_t level, const struct pugmark_trace_event *e,
 		       const struct dwarf_lines *source)
 {
 	struct replay_block b = {
@@ -109,7 +109,7 @@ static void show_block(struct replay *r, uint32_t level, const struct trace_even
 		r->format->block(r, level, &b);
 }
 
-void replay_paths_block(struct replay *r, uint32_t level, const struct trace_event *e)
+void replay_paths_block(struct replay *r, uint32_t level, const struct pugmark_trace_event *e)
 {
 	const struct paths_module *m = module_at(r, e->module);
 	struct replay_level *l = &r->levels[level];

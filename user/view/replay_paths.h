@@ -26,7 +26,7 @@ int replay_paths_new(struct replay_paths **out);
 void replay_paths_free(struct replay_paths *paths);
 /* The block event @e, in the call at @level of the stack. Writes it, and the inlined calls that
  * begin or end with it, by r->format. */
-void replay_paths_block(struct replay *r, uint32_t level, const struct trace_event *e);
+void replay_paths_block(struct replay *r, uint32_t level, const struct pugmark_trace_event *e);
 /* The call at @level is over: so are the inlined calls in it. */
 void replay_paths_leave(struct replay *r, uint32_t level);
 /* How many inlined calls are open in the call at @level. */

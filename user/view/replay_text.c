@@ -33,7 +33,7 @@ static void begin(struct replay *r)
 
 static void thread(struct replay *r, uint32_t task)
 {
-	const struct recording_task *t = &r->view.tasks[task];
+	const struct pugmark_recording_task *t = &r->view.tasks[task];
 	outbuf_text(r->out, tty_style(&r->term, STYLE_BOLD));
 	outbuf_format(r->out, "thread %d", t->tid);
 	if (t->pid != t->tid)
@@ -133,7 +133,7 @@ static void put_indent(struct replay *r, uint32_t indent)
 
 static void put_name(struct replay *r, const struct call *call)
 {
-	if (call->how == TRACE_TAIL)
+	if (call->how == PUGMARK_TRACE_TAIL)
 		outbuf_text(r->out, "=> ");
 	outbuf_text(r->out, tty_style(&r->term, call->outside ? STYLE_DIM : STYLE_NONE));
 	if (r->view.n_modules > 1 && !call->outside) {
@@ -150,10 +150,10 @@ static void put_name(struct replay *r, const struct call *call)
 
 static void put_origin(struct replay *r, const struct call *call)
 {
-	if (call->how == TRACE_ENTER) {
+	if (call->how == PUGMARK_TRACE_ENTER) {
 		outbuf_text(r->out, "  <- ");
 		outbuf_text(r->out, trace_view_cause(call->cause));
-	} else if (call->how == TRACE_GAP) {
+	} else if (call->how == PUGMARK_TRACE_GAP) {
 		outbuf_text(r->out, "  <- open before");
 	}
 }
@@ -294,7 +294,7 @@ static void inline_close(struct replay *r, uint32_t level, uint32_t depth, const
 	outbuf_char(r->out, '\n');
 }
 
-static void gap_line(struct replay *r, const struct trace_event *gap)
+static void gap_line(struct replay *r, const struct pugmark_trace_event *gap)
 {
 	put_run(r);
 	if (r->view.info->times) {
@@ -315,7 +315,7 @@ static void gap_line(struct replay *r, const struct trace_event *gap)
 }
 
 /* -- on stack N -- */
-static void stack_line(struct replay *r, const struct trace_event *e)
+static void stack_line(struct replay *r, const struct pugmark_trace_event *e)
 {
 	put_run(r);
 	if (r->view.info->times) {

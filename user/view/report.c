@@ -226,9 +226,9 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 	const struct call *call = &stack[at];
 	w->levels = w->calls.notes;
 	uint32_t id = id_of(w->job, call);
-	uint32_t caller = call->how == TRACE_TAIL ? w->left
-			  : at			  ? w->levels[at - 1].id
-						  : w->job->start;
+	uint32_t caller = call->how == PUGMARK_TRACE_TAIL ? w->left
+			  : at				  ? w->levels[at - 1].id
+							  : w->job->start;
 	struct counter *c = &w->counters[id];
 	struct level *l = &w->levels[at];
 	*l = (struct level){.id = id, .outermost = !c->open++};
@@ -236,7 +236,7 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 	if (w->failed)
 		return;
 	/* What was found open after a gap was called before. */
-	bool counts = call->how != TRACE_GAP;
+	bool counts = call->how != PUGMARK_TRACE_GAP;
 	c->calls += counts;
 	w->edges[l->edge].calls += counts;
 	move_on(w, call->from_ns, call->to_ns);
@@ -265,14 +265,14 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t at, enum call
 	touch_top(w);
 }
 
-static void on_gap(void *ctx, const struct trace_event *gap)
+static void on_gap(void *ctx, const struct pugmark_trace_event *gap)
 {
 	struct worker *w = ctx;
 	(void)gap;
 	w->gaps++;
 }
 
-static void on_left_stack(void *ctx, const struct trace_event *e)
+static void on_left_stack(void *ctx, const struct pugmark_trace_event *e)
 {
 	struct worker *w = ctx;
 	w->levels = w->calls.notes;
@@ -306,7 +306,7 @@ static int count_task(void *ctx, uint32_t worker, uint32_t index)
 	uint32_t task = j->tasks[index], n = 0;
 	uint64_t told = 0;
 	struct pugmark_trace_iter *it;
-	const struct trace_event *e;
+	const struct pugmark_trace_event *e;
 	int got = pugmark_trace_iter_new(j->view->trace, task, &it);
 	if (got)
 		return got;

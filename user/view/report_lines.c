@@ -94,7 +94,7 @@ static bool *shown_functions(struct trace_view *view, uint32_t module)
 	bool *shown = calloc(plan->n_funcs + 1, sizeof(*shown));
 	for (uint32_t f = 0; shown && f < plan->n_funcs; f++)
 		shown[f] = trace_view_has_func(view, module, f) &&
-			   !(plan->funcs[f].flags & PLAN_FUNC_OPAQUE);
+			   !(plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE);
 	return shown;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* stacks.h: for those who follow a thread's trace with an array of what is open: one array for each
- * stack that the thread has left (TRACE_SWITCH), by the stack's number. */
+ * stack that the thread has left (PUGMARK_TRACE_SWITCH), by the stack's number. */
 #ifndef USER_STACKS_H
 #define USER_STACKS_H
 

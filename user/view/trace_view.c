@@ -13,21 +13,21 @@
 const char *trace_view_cause(uint8_t cause)
 {
 	static const char *const words[] = {
-		[CAUSE_NONE] = "-",
-		[CAUSE_THREAD] = "thread",
-		[CAUSE_CALLBACK] = "callback",
-		[CAUSE_SIGNAL] = "signal",
-		[CAUSE_ATTACH] = "attach",
-		[CAUSE_LOST] = "lost",
-		[CAUSE_MODEL] = "model",
-		[CAUSE_RECORDING] = "recording",
-		[CAUSE_UNWIND] = "unwind",
-		[CAUSE_STACK] = "stack",
-		[CAUSE_PLAN] = "plan",
-		[CAUSE_CONTEXT] = "context",
-		[CAUSE_RESUMED] = "resumed",
-		[CAUSE_SWITCH] = "switch",
-		[CAUSE_UNRESOLVED] = "unresolved",
+		[PUGMARK_CAUSE_NONE] = "-",
+		[PUGMARK_CAUSE_THREAD] = "thread",
+		[PUGMARK_CAUSE_CALLBACK] = "callback",
+		[PUGMARK_CAUSE_SIGNAL] = "signal",
+		[PUGMARK_CAUSE_ATTACH] = "attach",
+		[PUGMARK_CAUSE_LOST] = "lost",
+		[PUGMARK_CAUSE_MODEL] = "model",
+		[PUGMARK_CAUSE_RECORDING] = "recording",
+		[PUGMARK_CAUSE_UNWIND] = "unwind",
+		[PUGMARK_CAUSE_STACK] = "stack",
+		[PUGMARK_CAUSE_PLAN] = "plan",
+		[PUGMARK_CAUSE_CONTEXT] = "context",
+		[PUGMARK_CAUSE_RESUMED] = "resumed",
+		[PUGMARK_CAUSE_SWITCH] = "switch",
+		[PUGMARK_CAUSE_UNRESOLVED] = "unresolved",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }
@@ -216,7 +216,7 @@ static int find_threads(struct trace_view *view, struct pugmark_diag *diag)
 
 static int find_modules(struct trace_view *view, struct pugmark_diag *diag)
 {
-	recording_modules(view->rec, &view->n_modules);
+	pugmark_recording_modules(view->rec, &view->n_modules);
 	view->module_in = calloc(view->n_modules + 1, sizeof(bool));
 	bool *seen = calloc(view->modules.n + 1, sizeof(bool));
 	if (!view->module_in || !seen) {
@@ -319,7 +319,7 @@ static int settle_times(struct trace_view *view, struct pugmark_diag *diag)
 
 int trace_view_status(const struct trace_view *view, uint64_t gaps)
 {
-	const struct recording_info *info = view->info;
+	const struct pugmark_recording_info *info = view->info;
 	uint64_t n = 0;
 	for (uint32_t i = 0; i < view->n_tasks; i++)
 		n += view->tasks[i].n_events;
@@ -337,8 +337,8 @@ int trace_view_open(struct trace_view *view, const char *dir, struct pugmark_dia
 	if (err)
 		return err;
 	view->rec = pugmark_trace_recording(view->trace);
-	view->info = recording_info(view->rec);
-	view->tasks = recording_tasks(view->rec, &view->n_tasks);
+	view->info = pugmark_recording_info(view->rec);
+	view->tasks = pugmark_recording_tasks(view->rec, &view->n_tasks);
 	if (view->only_module && pugmark_trace_select(view->trace, view->only_module - 1))
 		return pugmark_diag_set(diag, -ENOENT, dir, PUGMARK_NO_OFFSET, "no module %u in it",
 					view->only_module - 1);
@@ -370,7 +370,7 @@ uint8_t trace_view_match(const struct trace_view *view, uint32_t module, uint32_
 	return view->imports[module][import - pugmark_trace_plan(view->trace, module)->strings];
 }
 
-bool trace_view_has_callee(const struct trace_view *view, const struct trace_event *e)
+bool trace_view_has_callee(const struct trace_view *view, const struct pugmark_trace_event *e)
 {
 	uint32_t module = e->func == PUGMARK_NONE ? e->module : e->target_module;
 	return trace_view_has_module(view, module) &&

@@ -78,9 +78,9 @@ struct trace_view {
 	uint64_t from_ns, to_ns; /* asked for: after the start; once open: CLOCK_MONOTONIC */
 
 	struct pugmark_trace *trace;
-	const struct recording *rec;
-	const struct recording_info *info;
-	const struct recording_task *tasks;
+	const struct pugmark_recording *rec;
+	const struct pugmark_recording_info *info;
+	const struct pugmark_recording_task *tasks;
 	uint32_t only_module; /* its number + 1: as if nothing else had been recorded; 0: all */
 	uint32_t n_tasks, n_modules;
 	uint64_t start_ns; /* times are shown relative to this */
@@ -135,8 +135,9 @@ static inline bool trace_view_has_func(const struct trace_view *view, uint32_t m
 	       trace_view_match(view, module, func, "") == VIEW_MATCHES;
 }
 /* Whether the function that the call or tail event @e leads to is shown. */
-bool trace_view_has_callee(const struct trace_view *view, const struct trace_event *e);
-static inline bool trace_view_has_time(const struct trace_view *view, const struct trace_event *e)
+bool trace_view_has_callee(const struct trace_view *view, const struct pugmark_trace_event *e);
+static inline bool trace_view_has_time(const struct trace_view *view,
+				       const struct pugmark_trace_event *e)
 {
 	return e->to_ns >= view->from_ns && e->from_ns <= view->to_ns;
 }
