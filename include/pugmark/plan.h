@@ -215,7 +215,7 @@ struct pugmark_plan {
 	uint64_t text_addr, text_end;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;
-	bool storage_is_file; /* mapped from the plan file */
+	bool storage_is_file; /* read from a plan file */
 };
 
 /* Maps the plan file @path and checks all of it: every index is inside its array.

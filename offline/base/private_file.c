@@ -6,6 +6,7 @@
 #include "offline/base/open_regular.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -137,6 +138,29 @@ int private_file_open(const char *path, uint64_t max_bytes, struct private_file 
 int private_file_open_at(int dir_fd, const char *name, uint64_t max_bytes, struct private_file *out)
 {
 	return read_and_close(open_regular_at(dir_fd, name, NULL), max_bytes, out);
+}
+
+int private_file_copy(int fd, uint64_t max_bytes)
+{
+	struct private_file file;
+	int err = private_file_read(fd, max_bytes, &file);
+	if (err)
+		return err;
+	int copy = memfd_create("pugmark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (copy < 0)
+		err = -errno;
+	for (uint64_t done = 0; !err && done < file.len_bytes;) {
+		ssize_t n = write(copy, file.bytes + done, file.len_bytes - done);
+		err = n < 0 && errno != EINTR ? -errno : 0;
+		done += n > 0 ? n : 0;
+	}
+	private_file_free(&file);
+	if (!err &&
+	    fcntl(copy, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		err = -errno;
+	if (err && copy >= 0)
+		close(copy);
+	return err ? err : copy;
 }
 
 void private_file_free(struct private_file *file)

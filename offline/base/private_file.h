@@ -25,6 +25,9 @@ int private_file_read(int fd, uint64_t max_bytes, struct private_file *out);
 int private_file_open(const char *path, uint64_t max_bytes, struct private_file *out);
 int private_file_open_at(int dir_fd, const char *name, uint64_t max_bytes,
 			 struct private_file *out);
+/* A copy of the regular file @fd as a descriptor, for libraries that read by those: memory that
+ * nobody can write to any more. Returns a descriptor, which the caller closes, or -errno. */
+int private_file_copy(int fd, uint64_t max_bytes);
 void private_file_free(struct private_file *file);
 /* Why, in words, of what these return. Borrowed, until the next call. */
 const char *private_file_why(int err);

@@ -1,38 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* elf_file.c: maps an ELF file, checks that it is a 64-bit x86 one, and reads its section headers.
+/* elf_file.c: reads an ELF file, checks that it is a 64-bit x86 one, and reads its section headers.
  * Used for the file itself and for its separate debug file. Program headers, and all that is
  * loaded, are elf_image.c's.
  *
- * The file is mapped, not copied: whoever cuts it short while it is being read makes us fault, as
- * with any reader that maps. Replacing it (a rename) is harmless. */
+ * The file is copied, not mapped: what is checked here is used long after, and its owner may write
+ * to it meanwhile, or cut it short. The copy also has no breakpoints in it: the kernel writes those
+ * of whoever probes the file into private mappings (valid_vma() in kernel/events/uprobes.c). */
 #include "elf_parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MAX_NOTES 64
-
-/* With ASan, the rest of the mapping's last page is made to fault, as memory past a malloc() does.
- */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(HAVE_ASAN)
-#include <sanitizer/asan_interface.h>
-#define GUARD(addr, len) __asan_poison_memory_region(addr, len)
-#define UNGUARD(addr, len) __asan_unpoison_memory_region(addr, len)
-#else
-#define GUARD(addr, len) ((void)(addr), (void)(len))
-#define UNGUARD(addr, len) ((void)(addr), (void)(len))
-#endif
 
 void elf_note(struct elf_file *file, const char *format, ...)
 {
@@ -81,35 +62,18 @@ static int check_header(const struct elf_file *file, const char *path, struct pu
 	return 0;
 }
 
-static int map_file(const char *path, struct elf_file *file, struct pugmark_diag *diag)
+static int read_file(const char *path, struct elf_file *file, struct pugmark_diag *diag)
 {
-	struct stat st;
-	/* O_NONBLOCK: a FIFO must not make us wait for a writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "cannot open: %s",
-					strerror(errno));
-	int err = 0;
-	void *data = NULL;
-	if (fstat(fd, &st))
-		err = pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "cannot stat: %s",
-				       strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		err = pugmark_diag_set(diag, S_ISDIR(st.st_mode) ? -EISDIR : -ENOEXEC, path,
-				       PUGMARK_NO_OFFSET, "not a regular file");
-	else if (!st.st_size)
-		err = pugmark_diag_set(diag, -ENOEXEC, path, 0, "not an ELF file: it is empty");
-	/* Shared: the kernel writes the breakpoints of whoever probes this file into every private
-	 * mapping of it (valid_vma() in kernel/events/uprobes.c), whether or not it runs. */
-	else if ((data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0)) == MAP_FAILED)
-		err = pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "cannot map: %s",
-				       strerror(errno));
-	close(fd);
+	int err = private_file_open(path, PRIVATE_FILE_MAX, &file->whole);
 	if (err)
-		return err;
-	file->data = data;
-	file->size = st.st_size;
-	GUARD(file->data + file->size, -file->size & (sysconf(_SC_PAGESIZE) - 1));
+		return pugmark_diag_set(
+			diag, err == -ENXIO ? -ENOEXEC : err, path, PUGMARK_NO_OFFSET,
+			err == -ENXIO || err == -EISDIR ? "%s" : "cannot open: %s",
+			err == -EISDIR ? "not a regular file" : private_file_why(err));
+	file->data = file->whole.bytes;
+	file->size = file->whole.len_bytes;
+	if (!file->size)
+		return pugmark_diag_set(diag, -ENOEXEC, path, 0, "not an ELF file: it is empty");
 	return 0;
 }
 
@@ -226,7 +190,7 @@ static int read_sections(struct elf_file *file)
 int elf_file_open(const char *path, struct elf_file *file, struct pugmark_diag *diag)
 {
 	*file = (struct elf_file){0};
-	int err = map_file(path, file, diag);
+	int err = read_file(path, file, diag);
 	if (err)
 		return err;
 	if (file->size >= sizeof(file->header))
@@ -245,10 +209,7 @@ int elf_file_open(const char *path, struct elf_file *file, struct pugmark_diag *
 
 void elf_file_close(struct elf_file *file)
 {
-	if (file->data) {
-		UNGUARD(file->data + file->size, -file->size & (sysconf(_SC_PAGESIZE) - 1));
-		munmap((void *)file->data, file->size);
-	}
+	private_file_free(&file->whole);
 	for (uint32_t i = 0; i < file->n_notes; i++)
 		free(file->notes[i]);
 	free(file->notes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* elf_parts.h: what the parts of the ELF reader share; everybody else includes elf_image.h.
  *
- *   elf_file.c     maps a file, checks its header, reads its section headers, keeps the notes
+ *   elf_file.c     reads a file, checks its header, reads its section headers, keeps the notes
  *   elf_image.c    segments, code, dynamic section, build-id; opens and frees the whole
  *   elf_unwind.c   .eh_frame: CIEs and FDEs
  *   elf_cfa.c      the CFA programs in them
@@ -14,16 +14,18 @@
  *   elf_imports.c  imports: GOT slots and the PLT stubs that jump through them
  *   elf_libc.c     which imports never return, which return twice
  *
- * Memory: the file is mapped; each table is one malloc'd array, freed by elf_image_free(). A table
- * is never more than a small multiple of the file: every loop that makes entries consumes bytes of
- * the file for each, and bytes that could be consumed twice (segments over the same part of the
- * file, LSDAs that overlap) are counted against a budget. */
+ * Memory: the file is read whole; each table is one malloc'd array, freed by elf_image_free(). A
+ * table is never more than a small multiple of the file: every loop that makes entries consumes
+ * bytes of the file for each, and bytes that could be consumed twice (segments over the same part
+ * of the file, LSDAs that overlap) are counted against a budget. */
 #ifndef OFFLINE_ELF_PARTS_H
 #define OFFLINE_ELF_PARTS_H
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "offline/base/private_file.h"
 
 #include "elf_image.h"
 
@@ -35,10 +37,11 @@ struct elf_section {
 	uint32_t type, link;
 };
 
-/* A mapped ELF file whose header is sound. */
+/* An ELF file in memory whose header is sound. */
 struct elf_file {
 	char *path;
-	const uint8_t *data;
+	struct private_file whole;
+	const uint8_t *data; /* its bytes */
 	uint64_t size;
 	Elf64_Ehdr header;
 	struct elf_section *sections; /* those that exist: no SHT_NULL */

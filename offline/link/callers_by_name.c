@@ -4,12 +4,12 @@
  * may be entered, those that are defined may come first where the program's own code asks. */
 #include "offline/link/callers_by_name.h"
 
+#include "offline/elf/private_elf.h"
 #include "offline/link/constant_strings.h"
 #include "offline/link/library_search.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,12 +186,11 @@ static bool is_run(Elf *elf)
 
 static int read_file(struct search *s, const char *path, bool own)
 {
-	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	__attribute__((cleanup(end_elf))) Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		return -ENOEXEC;
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	int err = private_elf_open(path, &file);
+	if (err)
+		return err;
+	Elf *elf = file.elf;
 	bool any = false;
 	s->asks = false;
 	s->run |= !own && is_run(elf);
@@ -220,11 +219,9 @@ static int read_file(struct search *s, const char *path, bool own)
 /* Some library asks for functions by names that the program, which does not, may have given it. */
 static void read_own_strings(struct search *s, const char *path)
 {
-	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	__attribute__((cleanup(end_elf))) Elf *elf =
-		fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && s->exported.n)
-		constant_strings(elf, TEXT_SYMBOL, mark_text, s);
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	if (s->exported.n && !private_elf_open(path, &file))
+		constant_strings(file.elf, TEXT_SYMBOL, mark_text, s);
 }
 
 /* Follows DT_NEEDED from @path on through all that is found. */
@@ -235,14 +232,13 @@ static int follow(struct search *s, const char *path, struct pugmark_diag *diag)
 	s->found.program = options->origin ? options->origin : path;
 	if (s->model && !stat(path, &st))
 		s->found.own = (struct library_file){st.st_dev, st.st_ino, (char *)path};
-	elf_version(EV_CURRENT);
 	int err = read_file(s, path, true);
 	if (err == -EBADMSG || err == -ENOEXEC)
 		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 				 "damaged: its dynamic sections cannot be read, and so not what it "
 				 "needs (get a whole copy, or plan with --exports all)");
 	else if (err)
-		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", private_file_why(err));
 	if (!err && s->model)
 		library_search_preloaded(&s->found);
 	for (uint32_t i = 0; !err && i < options->n_plugins; i++)
@@ -339,13 +335,9 @@ static void mark_exports(const struct pugmark_model *model, Elf *elf, uint8_t *t
 void callers_by_name_mark_traced(const struct pugmark_model *model, const char *const *files,
 				 uint32_t n, uint8_t *traced)
 {
-	elf_version(EV_CURRENT);
 	for (uint32_t i = 0; i < n; i++) {
-		__attribute__((cleanup(close_fd))) int fd = open(files[i], O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		__attribute__((cleanup(end_elf))) Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-		if (elf && elf_kind(elf) == ELF_K_ELF)
-			mark_exports(model, elf, traced);
+		private_elf_guard struct private_elf file = {.elf = NULL};
+		if (!private_elf_open(files[i], &file))
+			mark_exports(model, file.elf, traced);
 	}
 }

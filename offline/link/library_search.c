@@ -5,18 +5,19 @@
  * read. */
 #include "offline/link/library_search.h"
 
+#include "offline/base/open_regular.h"
+#include "offline/base/private_file.h"
+
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
-enum { FILES_MAX = 4096, CACHE_X86_64 = 0x0303 };
+enum { FILES_MAX = 4096, CACHE_X86_64 = 0x0303, CACHE_MAX_BYTES = 64 << 20 };
 
 /* glibc's sysdeps/generic/dl-cache.h, the format since 2.2. */
 struct cache_entry {
@@ -35,12 +36,12 @@ struct cache_header {
  * x86-64. */
 static bool add_file(struct library_search *s, const char *path)
 {
-	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
+	__attribute__((cleanup(close_fd))) int fd = open_regular(path, &st);
 	Elf64_Ehdr eh;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64)
+	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh.e_machine != EM_X86_64)
 		return false;
 	if (s->own.path && s->own.dev == st.st_dev && s->own.ino == st.st_ino) {
 		s->linked = true;
@@ -120,15 +121,16 @@ static const char *cache_string(const char *map, size_t size, uint32_t off)
 
 static bool find_in_cache(struct library_search *s, const char *name)
 {
-	__attribute__((cleanup(close_fd))) int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
-	struct stat st;
+	struct private_file file;
 	struct cache_header h;
-	if (fd < 0 || fstat(fd, &st) || (size_t)st.st_size < sizeof(h))
+	if (private_file_open("/etc/ld.so.cache", CACHE_MAX_BYTES, &file))
 		return false;
-	size_t size = st.st_size;
-	char *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
+	if (file.len_bytes < sizeof(h)) {
+		private_file_free(&file);
 		return false;
+	}
+	const char *map = (const char *)file.bytes;
+	size_t size = file.len_bytes;
 	memcpy(&h, map, sizeof(h));
 	bool found = false;
 	if (!memcmp(h.magic, "glibc-ld.so.cache1.1", sizeof(h.magic)) &&
@@ -141,7 +143,7 @@ static bool find_in_cache(struct library_search *s, const char *name)
 			if (e.flags == CACHE_X86_64 && key && path && !strcmp(key, name))
 				found = add_file(s, path);
 		}
-	munmap(map, size);
+	private_file_free(&file);
 	return found;
 }
 
@@ -223,8 +225,7 @@ static void add_preloaded(struct library_search *s, const char *list)
 void library_search_preloaded(struct library_search *s)
 {
 	char list[PATH_MAX] = "";
-	__attribute__((cleanup(close_fd))) int fd =
-		open("/etc/ld.so.preload", O_RDONLY | O_CLOEXEC);
+	__attribute__((cleanup(close_fd))) int fd = open_regular("/etc/ld.so.preload", NULL);
 	add_preloaded(s, s->options->preloaded);
 	if (fd >= 0 && read(fd, list, sizeof(list) - 1) > 0)
 		add_preloaded(s, list);

@@ -7,7 +7,6 @@
 #include "offline/base/vec.h"
 #include "offline/link/callers_by_name.h"
 
-#include <libelf.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -49,11 +48,6 @@ static inline void close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
-}
-
-static inline void end_elf(Elf **elf)
-{
-	elf_end(*elf);
 }
 
 #endif

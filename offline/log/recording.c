@@ -6,9 +6,9 @@
 
 #include "offline/base/checksum.h"
 #include "offline/base/codec.h"
+#include "offline/base/open_regular.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -332,15 +332,14 @@ int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
 	rec->dir = strdup(dir);
 	if (!rec->dir || asprintf(&path, "%s/events", dir) < 0)
 		goto failed;
-	/* A pipe that nobody writes to is not waited for. */
-	rec->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (rec->fd < 0 || fstat(rec->fd, &st)) {
-		err = no_events(dir, -errno, diag);
-		goto failed;
-	}
-	if (S_ISFIFO(st.st_mode)) {
+	rec->fd = open_regular(path, &st);
+	if (rec->fd == -ENXIO) {
 		err = pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
 				       "not a regular file");
+		goto failed;
+	}
+	if (rec->fd < 0) {
+		err = no_events(dir, rec->fd, diag);
 		goto failed;
 	}
 	err = recording_meta_read(rec, diag);

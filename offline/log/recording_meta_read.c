@@ -2,8 +2,9 @@
 /* recording_meta_read.c: the JSON in a recording: meta.json, and the lines about processes. */
 #include "offline/log/recording_impl.h"
 
+#include "offline/base/private_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,25 +83,17 @@ static int read_modules(struct pugmark_recording *rec)
 
 static char *read_text(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	struct bytes b = {0};
+	struct private_file file;
 
-	if (!f && fd >= 0)
-		close(fd);
-	if (!f)
+	if (private_file_open(path, META_MAX_BYTES, &file))
 		return NULL;
-	while (bytes_reserve(&b, 65536) && b.len < META_MAX_BYTES) {
-		size_t n = fread(b.data + b.len, 1, 65535, f);
-
-		b.len += n;
-		if (!n)
-			break;
-	}
-	fclose(f);
-	if (b.data)
-		b.data[b.len] = 0;
-	return (char *)b.data;
+	char *text = malloc(file.len_bytes + 1);
+	if (text && file.len_bytes)
+		memcpy(text, file.bytes, file.len_bytes);
+	if (text)
+		text[file.len_bytes] = 0;
+	private_file_free(&file);
+	return text;
 }
 
 uint32_t recording_meta_sum(const json_t *meta)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* plan_file.c: reads and writes plan files. A file is a header and arrays, each as it lies in
- * memory, so that reading is mapping and checking:
+ * memory, so that reading is checking:
  *
  *   header | sites | funcs | nodes | decisions | alternatives | targets | strings |
  *   points | unresolved places
@@ -9,19 +9,18 @@
 #include "offline/plan/plan_file.h"
 
 #include "offline/base/checksum.h"
+#include "offline/base/private_file.h"
 #include "offline/base/whole_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PLAN_MAGIC "PUGPLAN"
 #define PLAN_VERSION 3
+#define PLAN_MAX_BYTES (UINT64_C(1) << 30)
 #define FIRST_VERSION 1	 /* without points */
 #define PLACES_VERSION 3 /* the first that says where what is unresolved is */
 
@@ -213,7 +212,7 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 		struct pugmark_diag *diag)
 {
 	const struct plan_header *h = bytes;
-	if (len_bytes < FIRST_HEADER_BYTES || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)))
+	if (!h || len_bytes < FIRST_HEADER_BYTES || memcmp(h->magic, PLAN_MAGIC, sizeof(h->magic)))
 		return pugmark_diag_set(diag, -EBADMSG, name, 0,
 					"not a plan file (pugmark plan -o makes one)");
 	if (h->version < FIRST_VERSION || h->version > PLAN_VERSION)
@@ -268,36 +267,23 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 
 int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag)
 {
-	/* A pipe that nobody writes to is not waited for. */
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st)) {
-		int err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
-					"cannot open the plan: %s", strerror(-err));
-	}
-	if (!S_ISREG(st.st_mode)) {
-		close(fd);
+	struct private_file file;
+	int err = private_file_open(path, PLAN_MAX_BYTES, &file);
+	if (err == -ENXIO || err == -EISDIR)
 		return pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
 					"not a plan file: not a regular file");
-	}
-	void *map =
-		st.st_size > 0 ? mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-	close(fd);
-	if (map == MAP_FAILED)
-		return pugmark_diag_set(diag, -EBADMSG, path, 0,
-					"not a plan file (pugmark plan -o makes one)");
+	if (err)
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
+					"cannot open the plan: %s", private_file_why(err));
 	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
-	int err = plan ? plan_decode(map, st.st_size, path, plan, diag) : -ENOMEM;
+	err = plan ? plan_decode(file.bytes, file.len_bytes, path, plan, diag) : -ENOMEM;
 	if (err) {
 		free(plan);
-		munmap(map, st.st_size);
+		private_file_free(&file);
 		return err;
 	}
-	plan->storage = map;
-	plan->storage_bytes = st.st_size;
+	plan->storage = (void *)file.bytes;
+	plan->storage_bytes = file.len_bytes;
 	plan->storage_is_file = true;
 	*out = plan;
 	return 0;
@@ -318,17 +304,14 @@ int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct
 	return 0;
 }
 
-void plan_rest(const struct pugmark_plan *plan)
-{
-	if (plan->storage_is_file)
-		madvise(plan->storage, plan->storage_bytes, MADV_DONTNEED);
-}
-
 void pugmark_plan_free(struct pugmark_plan *plan)
 {
 	if (!plan)
 		return;
-	if (plan->storage && plan->storage_bytes)
+	struct private_file file = {.bytes = plan->storage, .len_bytes = plan->storage_bytes};
+	if (plan->storage_is_file)
+		private_file_free(&file);
+	else if (plan->storage && plan->storage_bytes)
 		munmap(plan->storage, plan->storage_bytes);
 	free(plan);
 }

@@ -12,8 +12,4 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes);
 int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
 		struct pugmark_diag *diag);
 
-/* Gives back the memory that @plan takes, where it is mapped from a file: what is asked for again
- * is read again. For those who keep a plan for long and hardly look at it. */
-void plan_rest(const struct pugmark_plan *plan);
-
 #endif

@@ -2,8 +2,9 @@
 /* build_id.c: reads program headers and notes; every offset is checked by how much can be read. */
 #include "user/file/build_id.h"
 
+#include "offline/base/open_regular.h"
+
 #include <elf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,7 +59,7 @@ static void read_notes(int fd, struct build_id *out)
 struct build_id build_id_read(const char *path)
 {
 	struct build_id id = {.len = 0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_regular(path, NULL);
 	if (fd >= 0) {
 		read_notes(fd, &id);
 		close(fd);

@@ -4,6 +4,8 @@
  * out. */
 #include "user/file/dwarf_lines.h"
 
+#include "user/file/debug_files.h"
+
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -312,14 +314,14 @@ int dwarf_lines_open(const char *path, struct dwarf_lines **out, struct pugmark_
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = debug_files_find,
 		.section_address = dwfl_offline_section_address,
 	};
 	struct dwarf_lines *s = calloc(1, sizeof(*s));
 	if (!s)
 		return pugmark_diag_set(diag, -ENOMEM, path, PUGMARK_NO_OFFSET, "out of memory");
 	s->dwfl = dwfl_begin(&callbacks);
-	Dwfl_Module *module = s->dwfl ? dwfl_report_elf(s->dwfl, path, path, -1, 0, false) : NULL;
+	Dwfl_Module *module = s->dwfl ? debug_files_report(s->dwfl, path) : NULL;
 	if (module) {
 		dwfl_report_end(s->dwfl, NULL, NULL);
 		read_units(s, module);

@@ -3,10 +3,10 @@
  * itself also where it was deleted or replaced, or lies in another mount namespace. */
 #include "user/file/targets.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/link/callers_by_name.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
 #include <limits.h>
@@ -29,13 +29,10 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 {
 	struct stat st;
 	name = name ? name : path;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st)) {
-		int err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return fail(diag, err, name);
-	}
+	int fd = open_regular(path, &st);
+	if (fd < 0)
+		return pugmark_diag_set(diag, fd, name, PUGMARK_NO_OFFSET, "%s",
+					open_regular_why(fd));
 	for (uint32_t i = 0; i < t->n; i++)
 		if (t->at[i].dev == st.st_dev && t->at[i].ino == st.st_ino) {
 			close(fd);

@@ -2,21 +2,22 @@
 /* text_span.c: see text_span.h. */
 #include "user/file/text_span.h"
 
+#include "offline/base/open_regular.h"
+
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 int text_span_read(const char *path, struct text_span *span, struct pugmark_diag *diag)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_regular(path, NULL);
 	Elf64_Ehdr eh;
 	struct text_span found = {UINT64_MAX, 0};
 
 	if (fd < 0)
-		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
+		return pugmark_diag_set(diag, fd, path, PUGMARK_NO_OFFSET, "%s",
+					open_regular_why(fd));
 	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64) {
 		close(fd);

@@ -4,13 +4,12 @@
 #include "user/kernel/bindings.h"
 
 #include "offline/base/vec.h"
+#include "offline/elf/private_elf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct reader {
 	VEC(const char *) names; /* of imports, each once; the plan's */
@@ -19,17 +18,6 @@ struct reader {
 	uint64_t text;
 	bool failed;
 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-static void end_elf(Elf **elf)
-{
-	elf_end(*elf);
-}
 
 static int by_text(const void *a, const void *b)
 {
@@ -78,12 +66,12 @@ static void add_slot(struct reader *r, Elf *elf, const GElf_Shdr *symbols, Elf_D
 
 static int read_slots(struct reader *r, const char *path)
 {
-	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	elf_version(EV_CURRENT);
-	__attribute__((cleanup(end_elf))) Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	for (Elf_Scn *scn = NULL; elf && (scn = elf_nextscn(elf, scn));) {
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	int err = private_elf_open(path, &file);
+	if (err)
+		return err;
+	Elf *elf = file.elf;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr sh, symbols;
 		Elf_Scn *of = NULL;
 

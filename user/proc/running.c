@@ -3,11 +3,12 @@
  * by its name. */
 #include "user/proc/running.h"
 
+#include "offline/base/open_regular.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -115,7 +116,7 @@ uint32_t running_forked(const pid_t *pids, uint32_t n_pids, pid_t *forked, uint3
 static bool is_elf(const char *path)
 {
 	unsigned char ident[EI_NIDENT];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open_regular(path, NULL);
 	bool is = fd >= 0 && read(fd, ident, sizeof(ident)) == sizeof(ident) &&
 		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS64;
 	if (fd >= 0)

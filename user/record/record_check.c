@@ -2,6 +2,7 @@
 /* record_check.c: see record_check.h. What the machine lacks is doctor's to know. */
 #include "user/record/record_check.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/plan/plan_places.h"
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
@@ -10,7 +11,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static pid_t process_of(pid_t pid)
 static bool is_32_bits(const char *path)
 {
 	unsigned char ident[EI_NIDENT];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open_regular(path, NULL);
 	bool is = fd >= 0 && read(fd, ident, sizeof(ident)) == sizeof(ident) &&
 		  !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 	if (fd >= 0)
@@ -162,7 +162,7 @@ void record_explain_files(int err, struct pugmark_diag *diag)
 int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
 {
 	char line[256];
-	int fd = err == -ENOEXEC ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = err == -ENOEXEC ? open_regular(path, NULL) : -1;
 	if (fd < 0)
 		return err;
 	ssize_t n = read(fd, line, sizeof(line) - 1);

@@ -3,7 +3,6 @@
  * it go, wait for the end, stop, write the rest. What is opened is closed in run_free(). */
 #include "user/record/recorder.h"
 
-#include "offline/plan/plan_file.h"
 #include "user/cli/command.h"
 #include "user/cli/progress.h"
 #include "user/kernel/probes.h"
@@ -152,13 +151,9 @@ static void tell_removing(struct recording_run *run)
 			s);
 }
 
-/* What planning and placing took is the system's again, but for a plan that has just been made:
- * recording may go on for days. */
-static void give_memory_back(const struct recorder_options *o)
+/* What planning and placing took is the system's again: recording may go on for days. */
+static void give_memory_back(void)
 {
-	for (uint32_t m = 0; m < o->n_modules; m++)
-		if (o->modules[m].plan)
-			plan_rest(o->modules[m].plan);
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
@@ -210,7 +205,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = late_modules_new(o, run->probes, run->collector, &run->later);
 	if (!err)
 		err = callers_new(o, run->probes, &run->callers);
-	give_memory_back(o);
+	give_memory_back();
 	return err;
 }
 

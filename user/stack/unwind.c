@@ -4,10 +4,12 @@
  * walk: what the library would guess from frame pointers is not taken. */
 #include "user/stack/unwind.h"
 
+#include "offline/base/open_regular.h"
+#include "offline/base/private_file.h"
+
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,12 +65,16 @@ static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Ad
 	for (uint32_t i = 0; u && i < u->n; i++)
 		if (u->maps[i].start == base) {
 			map_file_path(u, &u->maps[i], path);
-			int fd = open(path, O_RDONLY | O_CLOEXEC);
-			if (fd < 0)
-				break;
-			*file = strdup(name);
-			return fd;
+			int fd = open_regular(path, NULL);
+			int copy = fd < 0 ? fd : private_file_copy(fd, PRIVATE_FILE_MAX);
+			if (fd >= 0)
+				close(fd);
+			*file = copy < 0 ? NULL : strdup(name);
+			return copy < 0 ? -1 : copy;
 		}
+	/* What no file is mapped for: the vdso. A file is never opened by a name in our folders. */
+	if (*name == '/')
+		return -1;
 	return dwfl_linux_proc_find_elf(module, data, name, base, file, elf);
 }
 

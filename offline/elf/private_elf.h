@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* private_elf.h: libelf on a file that nobody else can change any more
+ * (offline/base/private_file.h). libelf checks what it reads against the file's size once, so it
+ * must not read a mapping. */
+#ifndef OFFLINE_ELF_PRIVATE_ELF_H
+#define OFFLINE_ELF_PRIVATE_ELF_H
+
+#include "offline/base/private_file.h"
+
+#include <libelf.h>
+
+struct private_elf {
+	struct private_file file;
+	Elf *elf; /* of the kind ELF_K_ELF; borrows the file's bytes */
+};
+
+/* Reads the regular file @path. Returns 0, and @out is closed by private_elf_close(); or -errno as
+ * private_file_open(), or -ENOEXEC: not an ELF file. */
+int private_elf_open(const char *path, struct private_elf *out);
+/* The same of @fd, which stays open. */
+int private_elf_read(int fd, struct private_elf *out);
+/* Of zeros as well. */
+void private_elf_close(struct private_elf *elf);
+#define private_elf_guard __attribute__((cleanup(private_elf_close)))
+
+#endif

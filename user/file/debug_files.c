@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* debug_files.c: see debug_files.h. */
+#include "user/file/debug_files.h"
+
+#include "offline/base/open_regular.h"
+#include "offline/base/private_file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define DEBUG_ROOT "/usr/lib/debug"
+enum { ID_BYTES_MAX = 64 };
+
+Dwfl_Module *debug_files_report(Dwfl *dwfl, const char *path)
+{
+	int fd = open_regular(path, NULL);
+	int copy = fd < 0 ? fd : private_file_copy(fd, PRIVATE_FILE_MAX);
+	if (fd >= 0)
+		close(fd);
+	errno = copy < 0 ? -copy : 0;
+	if (copy < 0)
+		return NULL;
+	Dwfl_Module *module = dwfl_report_elf(dwfl, path, path, copy, 0, false);
+	if (!module)
+		close(copy);
+	return module;
+}
+
+/* Whether the bytes of @fd have the checksum @crc. */
+static bool has_crc(int fd, GElf_Word crc)
+{
+	struct private_file file;
+	if (private_file_read(fd, PRIVATE_FILE_MAX, &file))
+		return false;
+	bool has = crc32_z(0, file.bytes, file.len_bytes) == crc;
+	private_file_free(&file);
+	return has;
+}
+
+/* A copy of the file @dir@sub/@name, whose checksum is to be *@crc where that is not NULL; -1:
+ * there is none. */
+static int try_file(const char *dir, const char *sub, const char *name, const GElf_Word *crc,
+		    char **found)
+{
+	char *path;
+	if (asprintf(&path, "%s%s/%s", dir, sub, name) < 0)
+		return -1;
+	int fd = open_regular(path, NULL), copy = -1;
+	if (fd >= 0 && (!crc || has_crc(fd, *crc)))
+		copy = private_file_copy(fd, PRIVATE_FILE_MAX);
+	if (fd >= 0)
+		close(fd);
+	if (copy >= 0)
+		*found = path;
+	else
+		free(path);
+	return copy < 0 ? -1 : copy;
+}
+
+static int find_by_build_id(Dwfl_Module *module, char **found)
+{
+	const unsigned char *id;
+	GElf_Addr at;
+	char name[2 * ID_BYTES_MAX + 16];
+	int len = dwfl_module_build_id(module, &id, &at);
+	if (len < 2 || len > ID_BYTES_MAX)
+		return -1;
+	int n = snprintf(name, sizeof(name), "%02x/", id[0]);
+	for (int i = 1; i < len; i++)
+		n += snprintf(name + n, sizeof(name) - n, "%02x", id[i]);
+	snprintf(name + n, sizeof(name) - n, ".debug");
+	return try_file(DEBUG_ROOT, "/.build-id", name, NULL, found);
+}
+
+int debug_files_find(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+		     const char *file, const char *link, GElf_Word crc, char **found)
+{
+	(void)data, (void)name, (void)base;
+	bool alternative = link && strchr(link, '/');
+	int fd = alternative ? -1 : find_by_build_id(module, found);
+	if (fd >= 0 || !link || !file)
+		return fd;
+	char *dir = realpath(file, NULL), *slash = dir ? strrchr(dir, '/') : NULL;
+	if (slash)
+		*slash = 0;
+	if (slash && alternative)
+		fd = *link == '/' ? try_file("", "", link + 1, NULL, found)
+				  : try_file(dir, "", link, NULL, found);
+	if (slash && !alternative)
+		fd = try_file(dir, "", link, &crc, found);
+	if (fd < 0 && slash && !alternative)
+		fd = try_file(dir, "/.debug", link, &crc, found);
+	if (fd < 0 && slash && !alternative) {
+		char *root;
+		if (asprintf(&root, DEBUG_ROOT "%s", dir) >= 0) {
+			fd = try_file(root, "", link, &crc, found);
+			free(root);
+		}
+	}
+	free(dir);
+	return fd;
+}
