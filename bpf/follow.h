@@ -61,6 +61,10 @@ int BPF_PROG(on_prepare_exec, struct task_struct *task, struct linux_binprm *bpr
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 
+	if (st && !st->stopped) {
+		lane_note_last(st);
+		lane_give_back(st);
+	}
 	/* Where it has come is of no interest before its first hit. */
 	if (st && enabled && !st->stopped && !st->attached && st->last_cfa)
 		place_send(st, NULL, 0);
@@ -107,8 +111,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	/* Since Linux 6.16 it still has its memory here. */
 	if (open && enabled && asked && !st->attached && BPF_CORE_READ(task, mm))
 		place_send(st, NULL, st->head.pid);
-	if (BPF_CORE_READ(task, mm))
+	if (BPF_CORE_READ(task, mm)) {
 		lane_note_last(st);
+		lane_give_back(st);
+	}
 	batch_send(st);
 	st->stopped = 1;
 	struct process_record *r = process_reserve(open ? PROCESS_EXIT : PROCESS_STOP, task, st);

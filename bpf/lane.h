@@ -104,4 +104,31 @@ static __always_inline void lane_inherit(struct task_state *st, struct task_stat
 	born->n = n;
 }
 
+/* What vfork has started, the current task, is about to leave the ring to its parent, which waits
+ * for that: its own records go on from here. */
+static __noinline int lane_give_back(struct task_state *st)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *parent = task->real_parent;
+	struct patch_ring ring;
+
+	if (!st || !st->area || !BPF_CORE_READ(task, vfork_done) || !parent)
+		return 0;
+	struct task_state *its = bpf_task_storage_get(&tasks, parent, 0, 0);
+	if (!its || !its->area || parent->mm != task->mm ||
+	    BPF_CORE_READ(parent, thread.fsbase) != BPF_CORE_READ(task, thread.fsbase) ||
+	    !ring_read(BPF_CORE_READ(task, thread.fsbase), &ring))
+		return 0;
+	__u32 n = its->n;
+	if (n > BATCH_RECORDS - HIT_RECORDS)
+		return 0;
+	its->lane = ring.lane;
+	its->lane_pos = ring_position(&ring);
+	its->lane_lost = ring.lost;
+	lane_append(its, &n, RECORD_LANE_FROM, ring.lane, its->lane_pos);
+	lane_append(its, &n, RECORD_LANE_LOST, ring.lane, ring.lost);
+	its->n = n;
+	return 0;
+}
+
 #endif

@@ -292,6 +292,7 @@ int witness_patched(struct pt_regs *ctx)
 		return 0;
 	if (what & PATCH_RARE_CALLED)
 		hit.sp += 8;
+	hit.sp += 8 * ((__s64)what >> PATCH_RARE_WORDS);
 	if (what & PATCH_RARE_FLAGS)
 		hit.taken = what & PATCH_RARE_TAKEN ? 2 : 1;
 	__u64 bases = ip - (cookie >> 32) + offsetof(struct patch_header, bases);

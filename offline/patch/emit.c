@@ -376,6 +376,7 @@ static void emit_branch(struct patch_code *c, const struct patch_spec *spec,
 	asm_jmp(c, spec->addr + spec->place->len);
 	end_event(c, e);
 	asm_land(c, to_taken);
+	made->taken = c->len;
 	begin_event(c, &taken, live);
 	made->tail[1] = taken.tail;
 	asm_jmp(c, o->target);
@@ -416,7 +417,8 @@ int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch
 	made.off = c->len;
 	e.called = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	e.head = PATCH_HEAD_SET | spec->site;
-	e.rare = spec->site | (e.called ? PATCH_RARE_CALLED : 0);
+	e.rare = spec->site | (e.called ? PATCH_RARE_CALLED : 0) |
+		 (uint32_t)p->words << PATCH_RARE_WORDS;
 	if (spec->capture & PUGMARK_CAPTURE_RET)
 		e.head |= PATCH_HEAD_RET;
 	if (spec->capture & PUGMARK_CAPTURE_TARGET)

@@ -54,6 +54,7 @@ struct patch_spec {
 struct patch_made {
 	uint8_t bytes[16]; /* what goes to the instruction's place, place->len of them */
 	uint32_t off;	   /* of the trampoline in the code */
+	uint32_t taken;	   /* PATCH_JCC: from here on the code of where it is taken */
 	uint32_t tail[2];  /* in the code: where the instruction itself is done; PATCH_JCC: where it
 			      is not taken, and where it is */
 	int32_t frame_add; /* the event's CFA (or sp) minus the frame word of its record */

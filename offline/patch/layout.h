@@ -97,6 +97,8 @@ struct patch_header {
 #define PATCH_RARE_CALLED (1u << 22) /* the return address of a call was pushed before that */
 #define PATCH_RARE_FLAGS (1u << 23)  /* which way a conditional jump goes is known: */
 #define PATCH_RARE_TAKEN (1u << 24)
+#define PATCH_RARE_WORDS 25 /* from here on, signed: the witness's sp is so many words above */
+#define PATCH_RARE_WORDS_MAX 63
 #define PATCH_RARE_BYTES (128 + 16)  /* from the stack pointer there up to that of the site */
 
 #ifndef __bpf__

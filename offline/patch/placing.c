@@ -2,6 +2,7 @@
 /* placing.c: see placing.h. */
 #include "offline/patch/placing.h"
 
+#include "offline/patch/layout.h"
 #include "offline/patch/liveness.h"
 
 #include <errno.h>
@@ -80,9 +81,14 @@ static bool set_frame(const struct finder *f, const struct pugmark_plan_site *si
 		p->cfa_off = 0;
 		return !p->other;
 	}
+	int32_t above = at.offset - site->cfa_off;
+
 	p->by_bp = at.reg == PUGMARK_CFA_BP;
 	p->cfa_off = at.offset;
-	return at.reg != PUGMARK_CFA_UNKNOWN;
+	p->words = above / 8;
+	/* What runs into the probe of the runtime is told by the frame of the witness. */
+	return at.reg == site->cfa_reg && above % 8 == 0 && abs(above / 8) <= PATCH_RARE_WORDS_MAX &&
+	       (!above || !p->by_bp);
 }
 
 static bool try_insn(const struct finder *f, const struct pugmark_plan_site *site, uint32_t block,

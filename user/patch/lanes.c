@@ -38,6 +38,12 @@ struct area {
 	uint32_t n_lanes;
 };
 
+struct lane_end {
+	int32_t tid;
+	uint32_t area, lane;
+	uint64_t pos, lost;
+};
+
 struct lanes {
 	pthread_mutex_t lock;
 	pthread_t thread;
@@ -50,6 +56,8 @@ struct lanes {
 	uint8_t *chunk; /* one that is read again */
 	uint32_t chunk_area, chunk_lane, chunk_serial;
 	struct lanes_totals totals;
+	struct lane_end *ends;
+	uint32_t n_ends, cap_ends;
 #ifndef PUGMARK_NO_ZSTD
 	ZSTD_CCtx *compress;
 #endif
@@ -259,6 +267,7 @@ void lanes_free(struct lanes *l)
 #ifndef PUGMARK_NO_ZSTD
 	ZSTD_freeCCtx(l->compress);
 #endif
+	free(l->ends);
 	free(l->room);
 	free(l->chunk);
 	if (l->fd >= 0)
@@ -449,6 +458,43 @@ int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uin
 			return err;
 	}
 	return 0;
+}
+
+void lanes_note_end(struct lanes *l, int32_t tid, uint32_t area, uint32_t lane, uint64_t pos,
+		    uint64_t lost)
+{
+	pthread_mutex_lock(&l->lock);
+	if (l->n_ends == l->cap_ends) {
+		uint32_t cap = l->cap_ends ? 2 * l->cap_ends : 64;
+		struct lane_end *grown = realloc(l->ends, cap * sizeof(*grown));
+
+		if (grown) {
+			l->ends = grown;
+			l->cap_ends = cap;
+		}
+	}
+	if (l->n_ends < l->cap_ends)
+		l->ends[l->n_ends++] = (struct lane_end){tid, area, lane, pos, lost};
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool lanes_end(struct lanes *l, int32_t tid, uint32_t *area, uint32_t *lane, uint64_t *pos,
+	       uint64_t *lost)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&l->lock);
+	for (uint32_t i = 0; i < l->n_ends && !found; i++) {
+		if (l->ends[i].tid != tid)
+			continue;
+		*area = l->ends[i].area;
+		*lane = l->ends[i].lane;
+		*pos = l->ends[i].pos;
+		*lost = l->ends[i].lost;
+		found = true;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return found;
 }
 
 struct lanes_totals lanes_totals(struct lanes *l)

@@ -16,7 +16,11 @@
 struct lanes;
 
 /* How the records of an area are read. */
+struct area;
+struct patch_module;
 struct lanes_image {
+	const struct area *area; /* borrowed, as what follows */
+	const struct patch_module *modules;
 	const int32_t *frame_add; /* by site: the CFA minus the record's frame word */
 	uint32_t n_sites;
 	uint64_t bases[64]; /* by module: run-time address of its text_addr; 0: not patched */
@@ -48,6 +52,12 @@ typedef void (*lanes_record)(void *ctx, uint32_t head, uint64_t frame, uint64_t 
  * many were not there to be read. 0 or -errno. */
 int lanes_take(struct lanes *lanes, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
 	       lanes_record record, void *ctx, uint64_t *lost);
+/* The thread @tid was stopped, and its lane ends there. */
+void lanes_note_end(struct lanes *lanes, int32_t tid, uint32_t area, uint32_t lane, uint64_t pos,
+		    uint64_t lost);
+/* What was noted of it; false: nothing. */
+bool lanes_end(struct lanes *lanes, int32_t tid, uint32_t *area, uint32_t *lane, uint64_t *pos,
+	       uint64_t *lost);
 struct lanes_totals lanes_totals(struct lanes *lanes);
 
 #endif

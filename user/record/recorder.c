@@ -5,6 +5,7 @@
 
 #include "user/cli/command.h"
 #include "user/cli/progress.h"
+#include "user/patch/carrier.h"
 #include "user/kernel/probes.h"
 #include "user/proc/caught_signals.h"
 #include "user/proc/launch.h"
@@ -52,6 +53,7 @@ struct recording_run {
 	struct probes *probes;
 	struct recording_writer *writer;
 	struct collector *collector;
+	struct carrier *carrier; /* NULL: probes carry everything */
 	struct launch child;
 	char *path;
 	struct caught_signals signals;
@@ -79,6 +81,7 @@ static void run_free(struct recording_run *run)
 	callers_free(run->callers);
 	overhead_free(run->overhead);
 	probes_free(run->probes);
+	carrier_free(run->carrier);
 	free(run->path);
 	if (run->notify_fd >= 0)
 		close(run->notify_fd);
@@ -195,6 +198,10 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
 		err = recording_writer_open(o, run->spans, &run->writer, diag);
+	if (!err && o->carrier)
+		err = carrier_new(o, run->spans, run->probes, &run->carrier, diag);
+	if (!err && o->carrier)
+		recording_writer_lanes(run->writer, carrier_lanes(run->carrier));
 	if (!err)
 		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
 				      diag);
@@ -506,6 +513,33 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
+static void note_detached(struct recording_run *run)
+{
+	char *words = run->carrier ? carrier_stop_words(run->carrier) : NULL;
+
+	if (words)
+		note(run, words);
+	free(words);
+}
+
+/* Has the child run its program; where that is to be patched, from behind its dynamic linker on. */
+static int launch_program(struct recording_run *run, struct pugmark_diag *diag)
+{
+	pid_t pid = run->child.pid;
+	int err = run->carrier ? carrier_seize(run->carrier, pid, diag) : 0;
+
+	if (!err)
+		err = launch_go(&run->child, run->path, diag);
+	if (err || !run->carrier)
+		return err;
+	run->child_ended = carrier_start(run->carrier, pid, &run->child_status) == -ESRCH;
+	char *words = carrier_words(run->carrier);
+	if (words)
+		note(run, words);
+	free(words);
+	return 0;
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
@@ -518,7 +552,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	if (!err) {
 		probes_enable(run.probes);
 		if (options->argv)
-			err = launch_go(&run.child, run.path, diag);
+			err = launch_program(&run, diag);
 	}
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
@@ -529,6 +563,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		uint64_t before_ns = now_ns();
 
 		progress_start(&progress, "removing probes", 0, options->quiet);
+		if (run.carrier)
+			carrier_stop(run.carrier);
 		probes_stop(run.probes);
 		progress_end(&progress);
 		run.detach_ns = now_ns() - before_ns;
@@ -536,6 +572,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 			replanner_finish(run.replanner, NULL, NULL, NULL);
 		run.replanner = NULL;
 		note_counters(&run);
+		note_detached(&run);
 		note_callers(&run);
 		note_replaced(&run);
 		done.write_err = collector_finish(run.collector);

@@ -146,6 +146,7 @@ struct task_struct {
 	unsigned long sas_ss_sp;
 	size_t sas_ss_size;
 	struct thread_struct thread;
+	struct completion *vfork_done;
 };
 
 struct kernel_siginfo;
