@@ -91,7 +91,7 @@ static __always_inline __u32 batch_room(struct task_state *st)
 
 /* Other probes are in use than those that the batch is by: what the task does from its last hit on
  * is known no more. */
-static __noinline void batch_pause(struct task_state *st)
+static __noinline __attribute__((unused)) void batch_pause(struct task_state *st)
 {
 	__u32 n = batch_room(st);
 

@@ -14,6 +14,12 @@
 		uint32_t n, max;                                                                   \
 	}
 
+/* One that has a name, for functions that take one. */
+struct vec_u32 {
+	uint32_t *at;
+	uint32_t n, max;
+};
+
 /* Makes room for @extra more items of @size bytes; false when memory or indices run out. */
 static inline bool vec_make_room(void **at, uint32_t n, uint32_t *max, uint32_t extra, size_t size)
 {

@@ -3,9 +3,10 @@
  * and then a check of the whole by the same conflict rule. */
 #include "offline/choose/choose.h"
 
+#include "offline/choose/choose_modes.h"
 #include "offline/choose/choose_prune.h"
-#include "offline/choose/choose_seed.h"
 #include "offline/choose/choose_settle.h"
+#include "offline/program/callgraph.h"
 
 #include <errno.h>
 #include <math.h>
@@ -270,8 +271,8 @@ static int missing_at(const struct conflicts *ch, uint32_t block)
 static void leave_unresolved(struct conflicts *ch, uint32_t block,
 			     enum pugmark_plan_unresolved_kind kind, bool entry)
 {
-	if (!vec_push(&ch->unresolved, block) || !vec_push(&ch->unresolved, kind) ||
-	    !vec_push(&ch->unresolved, entry))
+	if (!VEC_PUSH(&ch->unresolved, block) || !VEC_PUSH(&ch->unresolved, kind) ||
+	    !VEC_PUSH(&ch->unresolved, entry))
 		ch->failed = true;
 }
 

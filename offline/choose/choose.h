@@ -54,9 +54,15 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 /* The same with each ret a node of its own, whatever the mode. */
 int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
 				   struct choice *out, uint32_t *unresolved);
+/* Where a choice starts that is not made from nothing (offline/plan/plan_seed.h makes one). Both
+ * heap. */
+struct choice_seed {
+	uint8_t *marks; /* enum mark, per block of the program */
+	bool *anew;	/* per function: to be chosen for from nothing */
+};
+
 /* Mode best again, after a few functions went out of scope: what @seed says is kept where it holds.
  * Much faster, and what is left may have a few witnesses more than need be. */
-struct choice_seed;
 int choose_witnesses_seeded(const struct program *program, const struct choice_seed *seed,
 			    struct choice *out, uint32_t *unresolved);
 /* What its witnesses cost in a run, in ns, by the estimates; good for comparisons only. */

@@ -8,6 +8,7 @@
  * are tried: each mark that has stayed is in turn the first to go. Where all is guessed it is not
  * worth the time: what is cheaper by a guess was no cheaper in runs. What the recording has not
  * told of the function is guessed still; where that is wrong, a recording by this plan tells. */
+#include "offline/choose/choose_modes.h"
 #include "offline/choose/choose_settle.h"
 
 #include <math.h>

@@ -7,6 +7,8 @@
  * those of functions that are not chosen for yet. */
 #include "offline/choose/choose_casper.h"
 
+#include "offline/choose/choose_modes.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,11 +43,11 @@ static bool callee_may_be_empty(const struct conflicts *ch, uint32_t block)
 
 /* Nodes of @func in postorder of its flow graph: successors before their predecessors, but for
  * loops. */
-static void postorder(struct conflicts *ch, const struct prog_func *f, struct vec *out)
+static void postorder(struct conflicts *ch, const struct prog_func *f, struct vec_u32 *out)
 {
 	uint8_t *state = calloc(f->n_blocks, 1);
-	struct vec stack = {0};
-	if (!state || !vec_push(&stack, f->block)) {
+	struct vec_u32 stack = {0};
+	if (!state || !VEC_PUSH(&stack, f->block)) {
 		ch->failed = true;
 		free(state);
 		return;
@@ -55,7 +57,7 @@ static void postorder(struct conflicts *ch, const struct prog_func *f, struct ve
 		uint8_t *s = &state[b - f->block];
 		if (*s) {
 			stack.n--;
-			if (*s == 1 && conflict_is_node(ch, b) && !vec_push(out, b))
+			if (*s == 1 && conflict_is_node(ch, b) && !VEC_PUSH(out, b))
 				ch->failed = true;
 			*s = 2;
 			continue;
@@ -63,7 +65,7 @@ static void postorder(struct conflicts *ch, const struct prog_func *f, struct ve
 		*s = 1;
 		for (uint32_t i = 0; i < ch->prog->blocks[b].n_succ; i++) {
 			uint32_t next = prog_succs(ch->prog, b)[i];
-			if (!state[next - f->block] && !vec_push(&stack, next))
+			if (!state[next - f->block] && !VEC_PUSH(&stack, next))
 				ch->failed = true;
 		}
 	}
@@ -76,7 +78,7 @@ void choose_casper(struct conflicts *ch, uint32_t func)
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
 		return;
-	struct vec nodes = {0}, special = {0};
+	struct vec_u32 nodes = {0}, special = {0};
 	postorder(ch, f, &nodes);
 	for (uint32_t i = 0; i < nodes.n; i++) {
 		const struct prog_block *b = &ch->prog->blocks[nodes.at[i]];
@@ -85,7 +87,7 @@ void choose_casper(struct conflicts *ch, uint32_t func)
 	}
 	for (uint32_t i = 0; i < nodes.n; i++)
 		if (!ch->marks[nodes.at[i]] && callee_may_be_empty(ch, nodes.at[i]) &&
-		    !vec_push(&special, nodes.at[i]))
+		    !VEC_PUSH(&special, nodes.at[i]))
 			ch->failed = true;
 	for (uint32_t i = 0; i < special.n; i++)
 		casper_mark_site(ch, special.at[i]);

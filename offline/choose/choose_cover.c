@@ -11,7 +11,7 @@
 /* Pairs up to which the graph is made as such. */
 #define EDGES_MAX (1u << 20)
 
-static void cover_edges(struct conflicts *ch, uint32_t func, struct vec *edges)
+static void cover_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
 	uint32_t *degree = calloc(f->n_blocks, sizeof(*degree));
@@ -61,7 +61,7 @@ static void cover_deinit(struct cover *c)
 }
 
 /* @members: the nodes of one group after the other, each ended by NODE_NONE. */
-static bool cover_init(struct cover *c, const struct vec *members, uint32_t n_groups)
+static bool cover_init(struct cover *c, const struct vec_u32 *members, uint32_t n_groups)
 {
 	uint32_t n_blocks = c->f->n_blocks, group = 0;
 	c->by_block = calloc(members->n + 1, sizeof(*c->by_block));
@@ -95,7 +95,7 @@ static bool cover_init(struct cover *c, const struct vec *members, uint32_t n_gr
 	return true;
 }
 
-static void cover_groups(struct conflicts *ch, uint32_t func, const struct vec *members,
+static void cover_groups(struct conflicts *ch, uint32_t func, const struct vec_u32 *members,
 			 uint32_t n_groups)
 {
 	struct cover c = {.f = &ch->prog->funcs[func]};
@@ -127,7 +127,7 @@ static void cover_groups(struct conflicts *ch, uint32_t func, const struct vec *
 
 void casper_cover_conflicts(struct conflicts *ch, uint32_t func)
 {
-	struct vec edges = {0}, members = {0};
+	struct vec_u32 edges = {0}, members = {0};
 	if (conflict_edges(ch, func, &edges, EDGES_MAX))
 		cover_edges(ch, func, &edges);
 	else

@@ -3,6 +3,7 @@
  * tell every path through the function from every other, and then, as in mode best, what the calls
  * in between still need beyond them. A function whose blocks need not show is chosen for as in mode
  * best alone. */
+#include "offline/choose/choose_modes.h"
 #include "offline/choose/conflict.h"
 #include "offline/place/placement.h"
 

@@ -7,6 +7,7 @@
  * everything holds and costs less than before. Else all is as it was, and the half is tried. */
 #include "offline/choose/choose_prune.h"
 
+#include "offline/choose/choose_modes.h"
 #include "offline/choose/conflict_impl.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ struct pruning {
 	bool *dirty;		       /* per function: its decisions may not hold */
 	bool *to_learn;		       /* per function: its summary may not be all */
 	bool *calls_left;	       /* per function: scratch */
-	struct vec left;	       /* calls before anything shows: caller, callee, ... */
+	struct vec_u32 left;	       /* calls before anything shows: caller, callee, ... */
 	bool *changed;		       /* per function: a trial that stands has */
 	struct before before;
 	double gain; /* what the trial saves, as far as is known */

@@ -4,6 +4,8 @@
  * touched is summarised and looked at again. */
 #include "offline/choose/choose_settle.h"
 
+#include "offline/choose/choose_modes.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

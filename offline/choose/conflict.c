@@ -9,20 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool vec_push(struct vec *vec, uint32_t value)
-{
-	if (vec->n == vec->cap) {
-		uint32_t cap = vec->cap ? 2 * vec->cap : 64;
-		uint32_t *at = realloc(vec->at, cap * sizeof(*at));
-		if (!at)
-			return false;
-		vec->at = at;
-		vec->cap = cap;
-	}
-	vec->at[vec->n++] = value;
-	return true;
-}
-
 static int build_hops(struct conflicts *ch)
 {
 	const struct program *prog = ch->prog;
@@ -192,7 +178,7 @@ static void go_on(struct conflicts *ch, const struct hop *hop, uint32_t b)
 }
 
 /* Adds to @out the nodes reached from @start through blocks that are none. */
-static void reach(struct conflicts *ch, uint32_t start, struct vec *out, bool *exit_seen)
+static void reach(struct conflicts *ch, uint32_t start, struct vec_u32 *out, bool *exit_seen)
 {
 	ch->walk.n = 0;
 	push(ch, &ch->walk, start);
@@ -215,7 +201,7 @@ static void reach(struct conflicts *ch, uint32_t start, struct vec *out, bool *e
 	}
 }
 
-void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec *out)
+void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec_u32 *out)
 {
 	out->n = 0;
 	ch->stamp++;

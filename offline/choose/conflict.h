@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* conflict.h: what the parts of the witness choice share: the marks so far, what is known of each
- * function, and the conflict rule.
+/* conflict.h: the conflict rule, and what it is asked of: the marks so far and what is known of
+ * each function. choose_modes.h has those who ask.
  *
  * A *node* is a block that shows in the grammar: one that is marked or holds a call (where returns
  * are kept apart, also one that returns; in a function with PROG_PATHS, every block). A *decision*
@@ -13,6 +13,7 @@
 #ifndef OFFLINE_CONFLICT_H
 #define OFFLINE_CONFLICT_H
 
+#include "offline/base/vec.h"
 #include "offline/choose/choose.h"
 #include "offline/choose/terminals.h"
 
@@ -26,11 +27,6 @@ struct summary {
 	int32_t global_depth; /* need_global: of the frame of what was so called, or further below
 			       */
 	bool known;	      /* false: not chosen for yet; taken as anything */
-};
-
-struct vec {
-	uint32_t *at; /* heap */
-	uint32_t n, cap;
 };
 
 /* One alternative of a decision, as seen by its first events. */
@@ -67,8 +63,8 @@ struct watch {
 	uint32_t n_sources, cap_sources;
 	struct terminal *terms; /* what comes after the mark that is being taken away */
 	uint32_t n_terms, cap_terms;
-	struct vec exits, anything; /* blocks that can end it; calls of what is not known yet */
-	struct vec nodes, rival_nodes;
+	struct vec_u32 exits, anything; /* blocks that can end it; calls of what is not known yet */
+	struct vec_u32 nodes, rival_nodes;
 	uint32_t *head, *head_stamp, stamp, entries;
 	uint32_t *new_alts, removals;
 	uint8_t *held; /* what is known to hold */
@@ -104,8 +100,8 @@ struct conflicts {
 	/* Scratch of one query; stamps make clearing free. */
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
-	struct vec alts, walk, closure, back, decisions;
-	struct vec unresolved; /* in the end, three each: of struct choice_unresolved */
+	struct vec_u32 alts, walk, closure, back, decisions;
+	struct vec_u32 unresolved; /* in the end, three each: of struct choice_unresolved */
 	struct found_term *found;
 	uint32_t n_found, cap_found;
 	uint64_t steps; /* work done, to bound the pruning of huge functions */
@@ -123,7 +119,6 @@ struct decision {
 
 int conflict_init(struct conflicts *ch, const struct program *prog);
 void conflict_deinit(struct conflicts *ch);
-bool vec_push(struct vec *vec, uint32_t value);
 
 static inline bool conflict_shows_blocks(const struct conflicts *ch, uint32_t block)
 {
@@ -136,10 +131,10 @@ static inline bool conflict_is_node(const struct conflicts *ch, uint32_t block)
 	       (ch->returns_apart && hop->flags & HOP_RET_APART);
 }
 /* The nodes (or NODE_EXIT) that a decision is between, in @out. */
-void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec *out);
+void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec_u32 *out);
 /* Fills ch->found with the first terms of every alternative in @alts; returns the number of
  * alternatives that may be empty, and in @top whether a first set was unbounded. */
-uint32_t conflict_first(struct conflicts *ch, const struct vec *alts, bool *top);
+uint32_t conflict_first(struct conflicts *ch, const struct vec_u32 *alts, bool *top);
 /* Whether the decision's alternatives are pairwise distinguishable. */
 bool conflict_decision_holds(struct conflicts *ch, struct decision d);
 /* Whether what follows the call in @block is distinguishable from what its callee needs. */
@@ -160,10 +155,10 @@ bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block);
 /* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …, in
  * any order, each once; for terminals that are sites only. Returns false if there are more than
  * @max, which is under 2^30. */
-bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec *edges, uint32_t max);
+bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges, uint32_t max);
 /* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE.
  * Returns how many. */
-uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec *members);
+uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec_u32 *members);
 /* What does not hold behind the node @block: a bit for each enum pugmark_plan_unresolved_kind. */
 uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
 /* All decisions and calls of @func; returns how many do not hold. */
@@ -172,21 +167,5 @@ uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func);
 bool conflict_summarise(struct conflicts *ch, uint32_t func);
 /* What the functions that may be entered from anywhere need: joins it to the global need. */
 void conflict_globalise(struct conflicts *ch);
-
-/* Functions in an order in which callees come first; components of recursion get one number, and
- * within one, a call of a function that does not come before its caller is a back edge of a search.
- * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
-int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
-
-void choose_best(struct conflicts *ch, uint32_t func);
-/* The same, from the marks of @seed, one a block of the program. */
-void choose_seeded(struct conflicts *ch, uint32_t func, const uint8_t *seed);
-void choose_casper(struct conflicts *ch, uint32_t func);
-void choose_full(struct conflicts *ch, uint32_t func);
-void choose_branch(struct conflicts *ch, uint32_t func);
-void choose_blocks(struct conflicts *ch, uint32_t func);
-void choose_targets(struct conflicts *ch, uint32_t func);
-void choose_edges(struct conflicts *ch, uint32_t func);
-void choose_nodes(struct conflicts *ch, uint32_t func);
 
 #endif

@@ -189,17 +189,17 @@ bool conflict_node_decisions_hold(struct conflicts *ch, uint32_t func, uint32_t 
 bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t block)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];
-	struct vec *queue = &ch->back;
+	struct vec_u32 *queue = &ch->back;
 	if (!conflict_progress_holds(ch, block))
 		return false;
 	bool entry = block == f->block;
 	uint32_t stamp = ++ch->stamp;
-	struct vec nodes = {0};
-	if (conflict_shows_blocks(ch, block) && !vec_push(&nodes, block))
+	struct vec_u32 nodes = {0};
+	if (conflict_shows_blocks(ch, block) && !VEC_PUSH(&nodes, block))
 		ch->failed = true; /* without its mark, its own way out is a decision as well */
 	queue->n = 0;
 	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
-		vec_push(queue, ch->preds[p]);
+		VEC_PUSH(queue, ch->preds[p]);
 	while (queue->n) {
 		uint32_t b = queue->at[--queue->n];
 		if (ch->seen_back[b] == stamp)
@@ -207,13 +207,13 @@ bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t bl
 		ch->seen_back[b] = stamp;
 		ch->steps++;
 		bool node = conflict_is_node(ch, b);
-		if (node && !vec_push(&nodes, b))
+		if (node && !VEC_PUSH(&nodes, b))
 			ch->failed = true;
 		if (node && !conflict_passes_silently(ch, b))
 			continue;
 		entry |= b == f->block;
 		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++)
-			if (!vec_push(queue, ch->preds[p]))
+			if (!VEC_PUSH(queue, ch->preds[p]))
 				ch->failed = true;
 	}
 	bool holds = !entry ||

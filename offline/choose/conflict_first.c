@@ -97,7 +97,7 @@ bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool
 {
 	bool empty = false;
 	uint32_t closure_stamp = ++ch->stamp;
-	struct vec next = {0};
+	struct vec_u32 next = {0};
 	ch->closure.n = 0;
 	push(ch, &ch->closure, node);
 	while (ch->closure.n) {
@@ -125,7 +125,7 @@ bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool
 	return empty;
 }
 
-uint32_t conflict_first(struct conflicts *ch, const struct vec *alts, bool *top)
+uint32_t conflict_first(struct conflicts *ch, const struct vec_u32 *alts, bool *top)
 {
 	uint32_t empty = 0;
 	ch->n_found = 0;

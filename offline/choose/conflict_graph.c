@@ -9,7 +9,7 @@
 
 /* What is being collected of the decisions of a function. */
 struct collection {
-	struct vec *out;
+	struct vec_u32 *out;
 	bool pairs;	/* as pairs, each once; or as groups */
 	uint32_t max;	/* pairs: so many may there be */
 	bool full;	/* pairs: there are more */
@@ -26,7 +26,7 @@ static int by_pair(const void *a, const void *b)
 }
 
 /* Leaves each pair once. */
-static void sort_edges(struct vec *edges)
+static void sort_edges(struct vec_u32 *edges)
 {
 	uint32_t n = 0;
 	if (edges->n)
@@ -72,9 +72,9 @@ static void add_group(struct conflicts *ch, struct collection *to, const uint32_
 }
 
 /* The alternatives of @d, to be freed; nothing is found of them yet. */
-static struct vec begin_decision(struct conflicts *ch, struct decision d)
+static struct vec_u32 begin_decision(struct conflicts *ch, struct decision d)
 {
-	struct vec nodes = {0};
+	struct vec_u32 nodes = {0};
 	conflict_alternatives(ch, d, &ch->alts);
 	for (uint32_t i = 0; i < ch->alts.n; i++)
 		push(ch, &nodes, ch->alts.at[i]);
@@ -92,11 +92,11 @@ static int by_event(const void *a, const void *b)
 
 /* The alternatives in found[@from .. @to), which is ordered, all of one event. Entries say where
  * they return to, so of them it is the pairs that are compared. */
-static void group_event(struct conflicts *ch, const struct vec *nodes, uint32_t from, uint32_t end,
-			struct collection *to)
+static void group_event(struct conflicts *ch, const struct vec_u32 *nodes, uint32_t from,
+			uint32_t end, struct collection *to)
 {
 	const struct found_term *found = ch->found;
-	struct vec group = {0};
+	struct vec_u32 group = {0};
 	if (found[from].alt == found[end - 1].alt)
 		return;
 	for (uint32_t i = from; i < end; i++)
@@ -106,9 +106,9 @@ static void group_event(struct conflicts *ch, const struct vec *nodes, uint32_t 
 	free(group.at);
 }
 
-static void pair_entries(struct conflicts *ch, const struct vec *nodes, struct collection *to)
+static void pair_entries(struct conflicts *ch, const struct vec_u32 *nodes, struct collection *to)
 {
-	struct vec entries = {0};
+	struct vec_u32 entries = {0};
 	for (uint32_t i = 0; i < ch->n_found; i++)
 		if (conflict_is_entry_term(ch, ch->found[i].term.w))
 			push(ch, &entries, i);
@@ -138,7 +138,7 @@ static bool collect_decision(struct conflicts *ch, struct decision d, struct col
 {
 	if (seen_before(ch, d, to))
 		return true;
-	struct vec nodes = begin_decision(ch, d);
+	struct vec_u32 nodes = begin_decision(ch, d);
 	for (uint32_t i = 0; i < nodes.n && nodes.n > 1; i++) {
 		bool top = false;
 		bool empty = conflict_close_over(ch, nodes.at[i], i, &top);
@@ -177,7 +177,7 @@ static bool collect(struct conflicts *ch, uint32_t func, struct collection *to)
 	return true;
 }
 
-bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec *edges, uint32_t max)
+bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges, uint32_t max)
 {
 	struct collection to = {.out = edges, .pairs = true, .max = max, .stamp = ++ch->stamp};
 	if (!collect(ch, func, &to))
@@ -186,7 +186,7 @@ bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec *edges, uint
 	return edges->n / 2 <= max;
 }
 
-uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec *members)
+uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec_u32 *members)
 {
 	uint32_t n = 0;
 	collect(ch, func, &(struct collection){.out = members});

@@ -7,11 +7,9 @@
 
 #include "offline/choose/conflict.h"
 
-static inline void push(struct conflicts *ch, struct vec *vec, uint32_t value)
+static inline void push(struct conflicts *ch, struct vec_u32 *vec, uint32_t value)
 {
-	if (vec->n < vec->cap)
-		vec->at[vec->n++] = value;
-	else if (!vec_push(vec, value))
+	if (!VEC_PUSH(vec, value))
 		ch->failed = true;
 }
 

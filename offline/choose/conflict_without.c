@@ -157,7 +157,7 @@ static void reach_back(struct conflicts *ch, uint8_t *reached, uint32_t block, u
 /* Walks back from what was given to reach_back(), not through the block of @r: in @starts which
  * blocks lead there, in @nodes the decisions after which nodes; those that are new go to @list. */
 static void walk_back(struct conflicts *ch, const struct removal *r, uint8_t *starts,
-		      uint8_t *nodes, struct vec *list)
+		      uint8_t *nodes, struct vec_u32 *list)
 {
 	while (ch->back.n) {
 		uint8_t how = ch->back.at[--ch->back.n];

@@ -17,7 +17,7 @@ struct plan_builder {
 	struct pugmark_plan_func *funcs;
 	struct pugmark_plan_node *nodes;
 	struct pugmark_plan_decision *decisions;
-	struct vec alternatives;
+	struct vec_u32 alternatives;
 	struct pugmark_plan_target *targets;
 	struct pugmark_plan_point *points;
 	struct pugmark_plan_unresolved *unresolved;

@@ -56,7 +56,7 @@ static void rehash(struct plan_builder *b)
 
 uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 {
-	struct vec *alts = &b->ch.alts;
+	struct vec_u32 *alts = &b->ch.alts;
 	conflict_alternatives(&b->ch, d, alts);
 	for (uint32_t i = 0; i < alts->n; i++)
 		alts->at[i] = alts->at[i] == NODE_EXIT ? 0 : b->node_of[alts->at[i]];
@@ -78,7 +78,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 			     sizeof(*b->decisions));
 	uint32_t first = b->alternatives.n;
 	for (uint32_t i = 0; i < alts->n; i++)
-		b->failed |= !vec_push(&b->alternatives, alts->at[i]);
+		b->failed |= !VEC_PUSH(&b->alternatives, alts->at[i]);
 	if (b->failed)
 		return PUGMARK_NONE;
 	b->decisions[b->plan.n_decisions] = (struct pugmark_plan_decision){first, alts->n};

@@ -3,7 +3,7 @@
  * since call graphs are deep. Components come out callees first, which is the order in which
  * witnesses are chosen; within one, functions come in the order in which the search leaves them, so
  * that a call of what is not before its caller is one by which the search has found a cycle. */
-#include "offline/choose/conflict.h"
+#include "offline/program/callgraph.h"
 
 #include <errno.h>
 #include <stdlib.h>

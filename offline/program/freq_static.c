@@ -3,7 +3,8 @@
  * counted: branches halve, loops go round about eight times, ways that end in a call that never
  * returns are rare (Ball and Larus, "Branch prediction for free", PLDI 1993, for the idea). Blocks
  * are counted per activation of their function, functions per run. */
-#include "offline/choose/conflict.h"
+#include "offline/base/vec.h"
+#include "offline/program/callgraph.h"
 #include "offline/program/program.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ struct estimator {
 	uint8_t *state;
 	float *waiting; /* flow that has come to a block and not been sent on */
 	bool *dead;	/* per block: every way from it ends in a call that never returns */
-	struct vec stack;
+	struct vec_u32 stack;
 };
 
 static bool order_blocks(struct estimator *e, const struct prog_func *f)
@@ -35,7 +36,7 @@ static bool order_blocks(struct estimator *e, const struct prog_func *f)
 	e->stack.n = 0;
 	for (uint32_t b = f->block + f->n_blocks; b-- > f->block;) {
 		bool start = b == f->block || e->p->blocks[b].flags & PROG_ROOT;
-		if (start && !vec_push(&e->stack, b))
+		if (start && !VEC_PUSH(&e->stack, b))
 			return false;
 	}
 	while (e->stack.n) {
@@ -50,7 +51,7 @@ static bool order_blocks(struct estimator *e, const struct prog_func *f)
 		e->state[b] = 1;
 		for (uint32_t i = 0; i < e->p->blocks[b].n_succ; i++) {
 			uint32_t to = prog_succs(e->p, b)[i];
-			if (!e->state[to] && !vec_push(&e->stack, to))
+			if (!e->state[to] && !VEC_PUSH(&e->stack, to))
 				return false;
 		}
 	}

@@ -9,7 +9,7 @@
 #include <pugmark/event.h>
 #include <pugmark/trace_event.h>
 
-#include "offline/recover/parse_tables.h"
+#include "offline/recover/tables/parse_tables.h"
 
 struct parser;
 

@@ -65,4 +65,8 @@ for mode in full casper best branch; do
 	silent=$(nm exchange | awk '$3 == "silent" { sub(/^0+/, "", $1); print $1 }')
 	claim "$mode: and has each call" is "$(grep -c " call .*:$silent\( \|$\)" dump)" "$(wc -w <<<"$forms")"
 done
+
+# A plan that was made before the exchange was known places no probe there either.
+echo "$(nm exchange | awk '$3 == "f49" { print $1 }') 0 0 1 0 0" >sites
+fails 1 'a probe where none is safe' record -q -o rec.sites --sites sites -- ./exchange
 conclude

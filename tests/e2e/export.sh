@@ -116,6 +116,45 @@ claim 'SQLite: views answer' is "$(sqlite3 bounds.db "select calls from by_funct
 	f.name = 'leaf'; select count(distinct p.function) from calls c join calls p on p.id = c.parent
 	join functions f on f.id = c.function where f.name = 'leaf'; select count(*) from calls")"
 
+# What report says of durations is what SQL finds.
+run 0 report --format json --slowest 7 known
+jq -r '.slowest[] | "\(.function)|\(.took_ns[0])|\(.took_ns[1])"' out >is
+sqlite3 bounds.db 'select name, min_ns, max_ns from durations order by min_ns desc, max_ns desc,
+	begin_earliest, function limit 7' >should
+claim 'report: the slowest calls are those of SQL' is "$(cut -d'|' -f2- is)" "$(cut -d'|' -f2- should)"
+jq -r '.functions[] | select(.durations_ns) | "\(.function)|\(.durations_ns.calls)|" +
+	"\(.durations_ns.min | join("|"))|\(.durations_ns.max | join("|"))"' out | LC_ALL=C sort >is
+sqlite3 bounds.db "select name, count(*), min(min_ns), min(max_ns), max(min_ns), max(max_ns) from
+	durations where ended not in ('still open', 'in a gap') group by function" | LC_ALL=C sort >should
+claim 'report: shortest and longest are those of SQL' same should is
+jq -r '.functions[] | select(.function == "leaf") | .durations_ns.median | .[0], .[1]' out >is
+sqlite3 bounds.db "select min_ns from durations where name = 'leaf' order by 1 limit 1 offset
+	(select (count(*) + 1) / 2 - 1 from durations where name = 'leaf');
+	select max_ns from durations where name = 'leaf' order by 1 limit 1 offset
+	(select (count(*) + 1) / 2 - 1 from durations where name = 'leaf')" >should
+claim 'report: the median is that of SQL, to a 32nd' test \
+	"$(paste is should | awk 'NR == 1 { if ($1 > $2 || $2 - $1 > $2 / 32 + 1) bad = 1 }
+		NR == 2 { if ($1 < $2 || $1 - $2 > $2 / 32 + 1) bad = 1 } END { print bad + 0 }')" = 0
+run 0 report --distribution known
+claim 'report: distributions as text' grep -q 'leaf$' out
+end=$(sqlite3 bounds.db 'select max(end_latest) from calls')
+half=$(sqlite3 bounds.db 'select begin_latest + 1 from calls order by begin_latest limit 1 offset
+	(select count(*) / 2 from calls)')
+run 0 report --format json --from "${half}ns" known
+claim 'report --from: what began before does not count as called' is "$(jq .calls out)" \
+	"$(sqlite3 bounds.db "select count(*) from calls where begin_latest >= $half")"
+claim 'report --from: nothing takes longer than what is left' is "$(jq "[.functions[].total_ns[1]] |
+	all(. <= $((end - half)) + 1)" out)" true
+start=$(sqlite3 bounds.db "select value / 1000000000 from recording where key = 'start_realtime_ns'")
+run 0 report --format json --from "$(date -d "@$((start - 60))" +%T)" known
+claim 'a minute before the start is all' is "$(jq .calls out)" \
+	"$(sqlite3 bounds.db 'select count(*) from calls')"
+run 0 report --format json --from "$(date -d "@$((start + 60))" +%FT%T)" known
+claim 'a minute after it is nothing' is "$(jq .calls out)" 0
+fails 1 'without times' report --slowest 3 still
+run 0 replay --longer "${end}ns" known
+claim 'replay --longer: nothing lasts from the first to the last' is "$(grep -c leaf out)" 0
+
 # Parts open by themselves, and together they are the whole.
 for format in perfetto chrome speedscope; do
 	run 0 export --format $format -o part.$format --split 1k known

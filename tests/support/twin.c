@@ -2,7 +2,7 @@
 /* twin.c: feeds two parsers the same, and compares what they say and where they are. */
 #include "tests/support/twin.h"
 
-#include "offline/recover/parser_state.h"
+#include "offline/recover/state/state.h"
 
 int twin_init(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	      uint32_t n_modules, struct twin *twin)

@@ -6,7 +6,7 @@
  * by a new parser, and by one that has the first one's shortcuts. */
 #include "tests/support/walker.h"
 
-#include "offline/recover/parser_state.h"
+#include "offline/recover/state/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include <pugmark/trace_event.h>
 
 #include "offline/choose/choose.h"
-#include "offline/recover/parse_tables.h"
+#include "offline/recover/tables/parse_tables.h"
 
 /* What is compared of a trace event. */
 struct walk_step {

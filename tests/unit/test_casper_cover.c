@@ -145,7 +145,7 @@ static void check_conflict_graph(const struct graph *g, const struct program *pr
 				 const struct choice *choice, uint32_t main_func, uint32_t first)
 {
 	struct conflicts ch;
-	struct vec edges = {0};
+	struct vec_u32 edges = {0};
 	bool found[VERTICES_MAX][VERTICES_MAX] = {0};
 	assert_int_equal(conflict_init(&ch, prog), 0);
 	ch.returns_apart = ch.plain = true;

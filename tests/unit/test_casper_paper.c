@@ -5,6 +5,7 @@
 #include "tests/unit/model_helper.h"
 
 #include "offline/choose/conflict.h"
+#include "offline/program/callgraph.h"
 #include "offline/code/cscfg.h"
 #include "offline/plan/plan_build.h"
 #include "offline/recover/parser.h"

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "offline/choose/choose_seed.h"
+#include "offline/plan/plan_seed.h"
 #include "offline/plan/plan_build.h"
 #include "offline/prove/plan_check.h"
 #include "tests/support/random_program.h"

@@ -67,7 +67,7 @@ static void a_way_has_its_own_alternative(void **state)
 	enum { WAYS = 1000 };
 	struct machine m;
 	struct conflicts ch;
-	struct vec alts = {0};
+	struct vec_u32 alts = {0};
 	(void)state;
 	machine_init(&m, WAYS, 0);
 	assert_int_equal(conflict_init(&ch, &m.program), 0);
@@ -89,7 +89,7 @@ static uint64_t conflicts_steps(uint32_t n, uint32_t wide)
 {
 	struct machine m;
 	struct conflicts ch;
-	struct vec edges = {0};
+	struct vec_u32 edges = {0};
 	machine_init(&m, n, wide);
 	assert_int_equal(conflict_init(&ch, &m.program), 0);
 	ch.returns_apart = ch.plain = true;

@@ -36,10 +36,10 @@ static const char help[] =
 	"                           are no times)\n"
 	"      --min-duration TIME  only calls that may have taken TIME or longer\n"
 	"      --range FROM..TO     as --from FROM --to TO; either may be left out\n" VIEW_HELP_TREE
-		VIEW_HELP_THREAD VIEW_HELP_DEPTH
-	"      --from TIME          only calls that may last beyond TIME from the start: seconds, "
-	"or\n"
-	"                           a number with s, ms, us or ns\n"
+		VIEW_HELP_THREAD VIEW_HELP_DEPTH "      --from TIME          only calls that may "
+	"last beyond TIME: from the start in seconds, "
+	"or a\n"
+	"                           number with s, ms, us or ns; or a time of day, HH:MM:SS\n"
 	"      --to TIME            only calls that may begin before TIME\n"
 	"  -h, --help               this text\n"
 	"\n"
@@ -88,11 +88,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 			return -1;
 		return command_usage("export", "no weight '%s' (time, calls)", arg);
 	case OPT_MIN_DURATION:
-		if (trace_view_parse_time(arg, &x->replay.longer_ns))
-			return -1;
-		return command_usage("export",
-				     "'%s' is not a time: seconds, or a number with s, ms, us, ns",
-				     arg);
+		return trace_view_duration(&x->replay.view, arg, &x->replay.longer_ns);
 	case OPT_RANGE:
 		return take_range(&x->replay.view, arg);
 	default:

@@ -2,6 +2,7 @@
 /* cmd_raw.c: `pugmark raw DIR`: the witness events of a recording as they are, one a line. For
  * those who work on Pugmark itself: without the plan an event says little. */
 #include "user/cli/command.h"
+#include "user/values/captures_text.h"
 
 #include <pugmark/recording.h>
 
@@ -67,6 +68,8 @@ int cmd_raw(int argc, char **argv)
 	uint64_t n_events = 0;
 	uint32_t n;
 
+	if (argc == 3 && !strcmp(argv[1], "--captures"))
+		return captures_text_print(argv[2], &diag) ? command_fail(&diag) : EXIT_OK;
 	if (argc != 2 && !count_only)
 		return command_usage("raw", "one directory is needed");
 	if (pugmark_recording_open(argv[argc - 1], &rec, &diag))

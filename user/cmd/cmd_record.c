@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_record.c: `pugmark record`: checks, plans, records, and the sentence at the end. */
-#include "user/cli/printable.h"
 #include "user/cli/command.h"
+#include "user/cli/printable.h"
 #include "user/measure/measure_costs.h"
-#include "user/record/record_args.h"
-#include "user/record/record_reads.h"
-#include "user/record/record_check.h"
+#include "user/plan/probe_costs.h"
 #include "user/proc/running.h"
+#include "user/record/record_args.h"
+#include "user/record/record_check.h"
+#include "user/record/record_reads.h"
+#include "user/values/capture_plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -70,7 +72,7 @@ static int refuse_awaited(const struct record_modules_options *o, const struct r
 /* The costs by which the overhead is told, where doctor has not left any. */
 static void measure_costs(bool quiet)
 {
-	char *path = costs_path();
+	char *path = probe_costs_path();
 	struct measured_costs costs;
 	struct progress progress;
 
@@ -150,12 +152,33 @@ static char *tell_left_out(const struct record_modules *modules, bool quiet)
 	return text;
 }
 
+/* Level values: what is captured of the modules; they are witnessed as well, unless that is not
+ * wanted. */
+static int plan_captures(struct record_args *a, struct record_modules *modules,
+			 struct capture_plan **out, struct pugmark_diag *diag)
+{
+	enum { CHECK_EVERY = 16, CAPTURE_RING_BYTES = 64 << 20 };
+
+	if (!a->values)
+		return 0;
+	int err = capture_plan_make(modules->at, modules->n, a->imports, out, diag);
+	a->options.captures = *out;
+	a->options.check_every = a->check_every ? a->check_every : CHECK_EVERY;
+	a->options.capture_ring_bytes = CAPTURE_RING_BYTES;
+	if (a->options.ring_bytes > CAPTURE_RING_BYTES)
+		a->options.capture_ring_bytes = a->options.ring_bytes;
+	for (uint32_t i = 0; a->check_every && i < modules->n; i++)
+		modules->at[i].n_sites = 0;
+	return err;
+}
+
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
 {
 	struct record_modules_options *m = &a->modules;
 	struct record_modules *modules = calloc(1, sizeof(*modules));
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
+	struct capture_plan *captures = NULL;
 	char *left_out = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
@@ -195,6 +218,9 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.n_running = modules->n_running;
 		a->options.replan = replan;
 		a->options.replan_ctx = &replanning;
+		err = plan_captures(a, modules, &captures, diag);
+	}
+	if (!err) {
 		err = recorder_run(&a->options, result, diag);
 		tell_awaited(m, modules, true);
 		if (err)
@@ -203,6 +229,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	}
 	if (modules)
 		record_modules_deinit(modules);
+	capture_plan_free(captures);
 	record_reads_free(reads);
 	free(left_out);
 	free(modules);
@@ -251,6 +278,11 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 	fprintf(stderr, "%llu witness events of %llu task%s, %llu bytes\n",
 		(unsigned long long)r->events, (unsigned long long)r->tasks,
 		r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
+	if (o->captures) {
+		print_name(o);
+		fprintf(stderr, "%llu captures, %llu bytes\n", (unsigned long long)r->captures,
+			(unsigned long long)r->capture_bytes);
+	}
 }
 
 int cmd_record(int argc, char **argv)

@@ -16,10 +16,13 @@ static const char help[] =
 	"witnessed has a time of its own; the rest has bounds, and a call takes between two "
 	"times.\n"
 	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_THREAD
-		VIEW_HELP_DEPTH
-	"      --from TIME          only calls that may last beyond TIME from the start: seconds, "
-	"or\n"
-	"                           a number with s, ms, us or ns\n"
+		VIEW_HELP_DEPTH "      --longer TIME        only calls that may have taken TIME or "
+	"longer, and what is around "
+	"them\n"
+	"      --from TIME          only calls that may last beyond TIME: from the start in "
+	"seconds, "
+	"or a\n"
+	"                           number with s, ms, us or ns; or a time of day, HH:MM:SS\n"
 	"      --to TIME            only calls that may begin before TIME\n"
 	"      --all                on a terminal too, a line for each call: otherwise the same "
 	"call\n"
@@ -32,7 +35,7 @@ static const char help[] =
 	"\n"
 	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS };
+enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS, OPT_LONGER };
 
 static int own_option(void *ctx, int opt, const char *arg)
 {
@@ -48,6 +51,8 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_RUNS:
 		r->all = false;
 		return -1;
+	case OPT_LONGER:
+		return trace_view_duration(&r->view, arg, &r->longer_ns);
 	default:
 		return trace_view_option(&r->view, opt, arg);
 	}
@@ -65,6 +70,7 @@ static int parse(struct replay *r, int argc, char **argv)
 		{"all", no_argument, NULL, OPT_ALL},
 		{"runs", no_argument, NULL, OPT_RUNS},
 		{"paths", no_argument, NULL, OPT_PATHS},
+		{"longer", required_argument, NULL, OPT_LONGER},
 		{NULL, 0, NULL, 0},
 	};
 	int status = trace_view_parse(&r->view, argc, argv, options, help, own_option, r);
@@ -88,6 +94,15 @@ static int check_blocks(const struct replay *r, struct pugmark_diag *diag)
 				      "paths)");
 }
 
+static int check_times(const struct replay *r, struct pugmark_diag *diag)
+{
+	return r->view.info->times || !r->longer_ns
+		       ? 0
+		       : pugmark_diag_set(diag, -ENODATA, r->view.dir, PUGMARK_NO_OFFSET,
+					  "it was recorded without times: --longer has nothing to "
+					  "go by");
+}
+
 int cmd_replay(int argc, char **argv)
 {
 	struct replay r = {.term = tty_of(STDOUT_FILENO)};
@@ -100,6 +115,7 @@ int cmd_replay(int argc, char **argv)
 		int err = r.out ? trace_view_open(&r.view, r.view.dir, &diag)
 				: trace_view_no_memory(&r.view, &diag);
 		err = err ? err : check_blocks(&r, &diag);
+		err = err ? err : check_times(&r, &diag);
 		if (!err) {
 			outbuf_init(r.out, stdout);
 			err = replay_show(&r, &diag);

@@ -20,6 +20,8 @@ struct report_show {
 	int (*order)(const void *, const void *, void *);
 	bool sorted; /* the order was asked for */
 	uint32_t *rows, n_rows;
+	struct report_wish wish;
+	bool distribution;
 	bool lines, coverage; /* source lines instead of functions */
 	const char *binary;   /* where the module is now, or NULL */
 };
@@ -33,6 +35,15 @@ static const char help[] =
 	"      --sort total|self|calls|name\n"
 	"                           the order (total; calls where there are no times)\n"
 	"      --top N              only the first N functions\n"
+	"      --distribution       of each function's calls the shortest, the median, the 99th "
+	"percentile\n"
+	"                           and the longest, instead of sums (JSON has both)\n"
+	"      --slowest N          the N slowest calls, instead of functions\n"
+	"      --longer TIME        of --slowest: only calls that may have taken TIME or longer\n"
+	"      --from TIME          only what happened after TIME: from the start in seconds, or a "
+	"number\n"
+	"                           with s, ms, us or ns; or a time of day, HH:MM:SS\n"
+	"      --to TIME            only what happened before TIME\n"
 	"      --lines              source lines executed, and how often (of a recording of level\n"
 	"                           paths, of a program compiled with -g)\n"
 	"      --coverage           the same, and what was not executed, in lcov's format\n"
@@ -80,6 +91,17 @@ static int falling(uint64_t x, uint64_t y, const void *a, const void *b, void *c
 	return x != y ? (x < y ? 1 : -1) : by_name(a, b, ctx);
 }
 
+/* By what is certain first, and where nothing is, by what is possible. */
+#define ORDER_BY_TIME(field, name)                                                                 \
+	static int name(const void *a, const void *b, void *ctx)                                   \
+	{                                                                                          \
+		const struct report_func *funcs = ((struct report_show *)ctx)->report.funcs;       \
+		const struct report_func *x = &funcs[*(const uint32_t *)a];                        \
+		const struct report_func *y = &funcs[*(const uint32_t *)b];                        \
+		if (x->field.min_ns != y->field.min_ns)                                            \
+			return x->field.min_ns < y->field.min_ns ? 1 : -1;                         \
+		return falling(x->field.max_ns, y->field.max_ns, a, b, ctx);                       \
+	}
 #define ORDER_BY(field, name)                                                                      \
 	static int name(const void *a, const void *b, void *ctx)                                   \
 	{                                                                                          \
@@ -88,8 +110,8 @@ static int falling(uint64_t x, uint64_t y, const void *a, const void *b, void *c
 			       funcs[*(const uint32_t *)b].field, a, b, ctx);                      \
 	}
 ORDER_BY(calls, by_calls)
-ORDER_BY(self.max_ns, by_self)
-ORDER_BY(total.max_ns, by_total)
+ORDER_BY_TIME(self, by_self)
+ORDER_BY_TIME(total, by_total)
 
 static int edges_by_calls(const void *a, const void *b, void *ctx)
 {
@@ -186,9 +208,57 @@ static void put_heading(struct report_show *s, bool self, const char *what)
 	outbuf_format(s->out, "  %s%s\n", what, tty_style(&s->term, STYLE_NONE));
 }
 
+static void put_spread_heading(struct report_show *s)
+{
+	static const char *const columns[] = {"shortest", "median", "99 %", "longest"};
+	outbuf_text(s->out, tty_style(&s->term, STYLE_DIM));
+	outbuf_format(s->out, "%*s", CALLS_WIDTH, "calls");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		outbuf_format(s->out, "  %-*s", BOUNDS_WIDTH, columns[i]);
+	outbuf_format(s->out, "  function%s\n", tty_style(&s->term, STYLE_NONE));
+}
+
 static void put_calls(struct report_show *s, uint64_t calls)
 {
 	outbuf_format(s->out, "%*llu", CALLS_WIDTH, (unsigned long long)calls);
+}
+
+/* Calls that have ended: of the others it is not known how long they take. */
+static void text_distribution(struct report_show *s)
+{
+	put_spread_heading(s);
+	for (uint32_t i = 0; i < s->n_rows; i++) {
+		const struct report_spread *spread = &s->report.funcs[s->rows[i]].spread;
+		if (!spread->calls)
+			continue;
+		put_calls(s, spread->calls);
+		put_bounds(s, spread->min);
+		put_bounds(s, spread->median);
+		put_bounds(s, spread->p99);
+		put_bounds(s, spread->max);
+		put_name(s, s->rows[i]);
+	}
+}
+
+static void text_slowest(struct report_show *s)
+{
+	outbuf_format(s->out, "%s%12s  %9s  %7s  %-*s  function%s\n",
+		      tty_style(&s->term, STYLE_DIM), "start", "within", "thread", BOUNDS_WIDTH,
+		      "took", tty_style(&s->term, STYLE_NONE));
+	for (uint32_t i = 0; i < s->report.n_slow; i++) {
+		const struct report_slow *slow = &s->report.slow[i];
+		uint64_t start =
+			slow->from_ns > s->view.start_ns ? slow->from_ns - s->view.start_ns : 0;
+		outbuf_format(s->out, "%12.6f  ", (double)start / 1e9);
+		outbuf_char(s->out, '+');
+		unsigned len = outbuf_duration(s->out, slow->to_ns - slow->from_ns);
+		outbuf_spaces(s->out, len < 8 ? 8 - len : 0);
+		outbuf_format(s->out, "  %7d", s->view.tasks[slow->task].tid);
+		put_bounds(s, slow->took);
+		if (slow->open)
+			outbuf_text(s->out, "  (still open)");
+		put_name(s, slow->id);
+	}
 }
 
 static void text_table(struct report_show *s)
@@ -255,13 +325,22 @@ static int text_report(struct report_show *s, struct pugmark_diag *diag)
 		err = text_around(s, s->callers, true, diag);
 	if (s->callees && !err)
 		err = text_around(s, s->callees, false, diag);
-	if (!s->callers && !s->callees)
+	if (s->wish.slowest)
+		text_slowest(s);
+	else if (s->distribution)
+		text_distribution(s);
+	else if (!s->callers && !s->callees)
 		text_table(s);
-	if (s->report.gaps && !err)
-		outbuf_format(s->out,
-			      "%llu gap%s: what ran in them is not counted (see: pugmark "
-			      "verify)\n",
-			      (unsigned long long)s->report.gaps, s->report.gaps > 1 ? "s" : "");
+	if (s->report.gaps && !err) {
+		outbuf_format(s->out, "%llu gap%s", (unsigned long long)s->report.gaps,
+			      s->report.gaps > 1 ? "s" : "");
+		if (s->view.info->times) {
+			outbuf_text(s->out, " of ");
+			outbuf_duration(s->out, s->report.in_gaps.max_ns);
+			outbuf_text(s->out, " in all");
+		}
+		outbuf_text(s->out, ": what ran in them is not counted (see: pugmark verify)\n");
+	}
 	return err;
 }
 
@@ -272,6 +351,19 @@ static void json_bounds(struct report_show *s, const char *key, struct time_boun
 	if (s->view.info->times)
 		outbuf_format(s->out, ",\"%s\":[%llu,%llu]", key, (unsigned long long)t.min_ns,
 			      (unsigned long long)t.max_ns);
+}
+
+static void json_spread(struct report_show *s, const struct report_spread *spread)
+{
+	if (!s->view.info->times || !spread->calls)
+		return;
+	outbuf_format(s->out, ",\"durations_ns\":{\"calls\":%llu",
+		      (unsigned long long)spread->calls);
+	json_bounds(s, "min", spread->min);
+	json_bounds(s, "median", spread->median);
+	json_bounds(s, "p99", spread->p99);
+	json_bounds(s, "max", spread->max);
+	outbuf_char(s->out, '}');
 }
 
 /* What identifies a function: its name, and where it is. */
@@ -328,6 +420,25 @@ static void json_edges(struct report_show *s, const struct edge_index *index, ui
 	outbuf_char(s->out, ']');
 }
 
+static void json_slowest(struct report_show *s)
+{
+	uint64_t start = s->view.start_ns;
+	outbuf_text(s->out, "\"slowest\":[");
+	for (uint32_t i = 0; i < s->report.n_slow; i++) {
+		const struct report_slow *slow = &s->report.slow[i];
+		outbuf_text(s->out, i ? ",\n{" : "\n{");
+		json_identity(s, slow->id);
+		outbuf_format(s->out, ",\"thread\":%d,\"open\":%s", s->view.tasks[slow->task].tid,
+			      slow->open ? "true" : "false");
+		json_bounds(s, "start_ns",
+			    (struct time_bounds){slow->from_ns > start ? slow->from_ns - start : 0,
+						 slow->to_ns > start ? slow->to_ns - start : 0});
+		json_bounds(s, "took_ns", slow->took);
+		outbuf_char(s->out, '}');
+	}
+	outbuf_text(s->out, "],\n");
+}
+
 static int json_report(struct report_show *s, struct pugmark_diag *diag)
 {
 	struct edge_index into = {0}, out_of = {0};
@@ -338,10 +449,13 @@ static int json_report(struct report_show *s, struct pugmark_diag *diag)
 		free(out_of.of);
 		return trace_view_no_memory(&s->view, diag);
 	}
-	outbuf_format(s->out,
-		      "{\"calls\":%llu,\"witness_events\":%llu,\"gaps\":%llu,\"functions\":[\n",
-		      (unsigned long long)s->report.calls, (unsigned long long)s->report.witnesses,
-		      (unsigned long long)s->report.gaps);
+	outbuf_format(
+		s->out, "{\"calls\":%llu,\"witness_events\":%llu,\"gaps\":%llu,\"gaps_ns\":%llu,",
+		(unsigned long long)s->report.calls, (unsigned long long)s->report.witnesses,
+		(unsigned long long)s->report.gaps, (unsigned long long)s->report.in_gaps.max_ns);
+	if (s->wish.slowest)
+		json_slowest(s);
+	outbuf_text(s->out, "\"functions\":[\n");
 	for (uint32_t i = 0; i < s->n_rows; i++) {
 		const struct report_func *f = &s->report.funcs[s->rows[i]];
 		outbuf_text(s->out, i ? ",\n{" : "{");
@@ -349,6 +463,7 @@ static int json_report(struct report_show *s, struct pugmark_diag *diag)
 		outbuf_format(s->out, ",\"calls\":%llu", (unsigned long long)f->calls);
 		json_bounds(s, "total_ns", f->total);
 		json_bounds(s, "self_ns", f->self);
+		json_spread(s, &f->spread);
 		json_edges(s, &into, s->rows[i], true);
 		json_edges(s, &out_of, s->rows[i], false);
 		outbuf_char(s->out, '}');
@@ -371,6 +486,9 @@ enum {
 	OPT_LINES,
 	OPT_COVERAGE,
 	OPT_BINARY,
+	OPT_DISTRIBUTION,
+	OPT_SLOWEST,
+	OPT_LONGER,
 };
 
 static int own_option(void *ctx, int opt, const char *arg)
@@ -413,6 +531,13 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_BINARY:
 		s->binary = arg;
 		return -1;
+	case OPT_DISTRIBUTION:
+		s->distribution = true;
+		return -1;
+	case OPT_SLOWEST:
+		return trace_view_number(&s->view, arg, 1000000, &s->wish.slowest);
+	case OPT_LONGER:
+		return trace_view_duration(&s->view, arg, &s->wish.longer_ns);
 	default:
 		return trace_view_option(&s->view, opt, arg);
 	}
@@ -424,7 +549,11 @@ static int parse(struct report_show *s, int argc, char **argv)
 	static const struct option options[] = {
 		VIEW_OPTIONS_COMMON,
 		VIEW_OPTIONS_FILTER,
+		VIEW_OPTIONS_TIME,
 		VIEW_OPTIONS_MODULE,
+		{"distribution", no_argument, NULL, OPT_DISTRIBUTION},
+		{"slowest", required_argument, NULL, OPT_SLOWEST},
+		{"longer", required_argument, NULL, OPT_LONGER},
 		{"sort", required_argument, NULL, OPT_SORT},
 		{"top", required_argument, NULL, OPT_TOP},
 		{"callers", required_argument, NULL, OPT_CALLERS},
@@ -446,9 +575,25 @@ static int parse(struct report_show *s, int argc, char **argv)
 		return command_usage("report", "either --lines or --coverage");
 	if (s->coverage && !strcmp(s->view.format, "json"))
 		return command_usage("report", "--coverage has a format of its own");
+	if (s->wish.longer_ns && !s->wish.slowest)
+		return command_usage("report", "--longer goes with --slowest");
+	if (!!s->wish.slowest + s->distribution + (s->lines || s->coverage) +
+		    (s->callers || s->callees) >
+	    1)
+		return command_usage("report", "one of --slowest, --distribution, --lines, "
+					       "--coverage, --callers and --callees");
 	if (s->binary && !s->lines && !s->coverage)
 		return command_usage("report", "--binary goes with --lines or --coverage");
 	return -1;
+}
+
+static int check_times(const struct report_show *s, struct pugmark_diag *diag)
+{
+	if (s->view.info->times || !(s->wish.slowest || s->distribution))
+		return 0;
+	return pugmark_diag_set(diag, -ENODATA, s->view.dir, PUGMARK_NO_OFFSET,
+				"it was recorded without times: --slowest and --distribution have "
+				"nothing to go by");
 }
 
 static int report(struct report_show *s, struct pugmark_diag *diag)
@@ -466,7 +611,9 @@ static int report(struct report_show *s, struct pugmark_diag *diag)
 		return err;
 	}
 	if (!err)
-		err = report_collect(&s->view, &s->report, diag);
+		err = check_times(s, diag);
+	if (!err)
+		err = report_collect(&s->view, &s->wish, &s->report, diag);
 	if (!err)
 		err = choose_rows(s, diag);
 	if (err)

@@ -5,7 +5,7 @@
 #define USER_BOUND_TABLE_H
 
 #include "user/file/text_span.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 #include <linux/types.h>
 #include "bpf/protocol.h"

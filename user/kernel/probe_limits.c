@@ -97,12 +97,6 @@ int probe_limits_check(const struct recorder_options *options, struct pugmark_di
 				"%u probes, the kernel takes %u in one file (choose "
 				"functions with -F)",
 				mod->n_sites, LINK_UPROBE_MULTI_MAX);
-		for (uint32_t i = 0; i < mod->n_sites; i++)
-			if (mod->sites[i].probe == PUGMARK_PROBE_REFUSED ||
-			    mod->sites[i].probe == PUGMARK_PROBE_NOP5)
-				return pugmark_diag_set(diag, -EINVAL, mod->path,
-							mod->sites[i].off_file,
-							"the plan has a probe where none is safe");
 	}
 	if (total > BATCH_MAX_SITES)
 		return pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,

@@ -3,7 +3,7 @@
 #ifndef USER_PROBE_LIMITS_H
 #define USER_PROBE_LIMITS_H
 
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 #include <stdbool.h>
 
@@ -17,8 +17,7 @@ int probe_limits_have_multi(void);
 int probe_limits_try_perf(void);
 /* How many probes @files file descriptors are enough for, without uprobe_multi. */
 uint64_t probe_limits_perf_probes(uint64_t files);
-/* Whether there are not too many modules and sites, and each site is safe to probe. Returns 0 or
- * -errno with @diag filled. */
+/* Whether there are not too many modules and sites. Returns 0 or -errno with @diag filled. */
 int probe_limits_check(const struct recorder_options *options, struct pugmark_diag *diag);
 /* Without uprobe_multi each site costs two file descriptors: raises the limit as far as it goes.
  * Returns 0, or with @diag filled -E2BIG or what probe_limits_try_perf() says. */

@@ -3,6 +3,8 @@
  * event a site. */
 #include "user/kernel/probe_links.h"
 
+#include "user/kernel/site_bytes.h"
+
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -133,9 +135,12 @@ int probe_links_place(struct probe_links *l, const struct recorder_options *opti
 		if (!mod->n_sites)
 			continue;
 		uint64_t first = (uint64_t)generation << 32 | probe_links_first_site(options, m);
+		int err = site_bytes_check(mod, diag);
+		if (err)
+			return err;
 		int nice = hurry_begin();
-		int err = l->multi ? attach_multi(l, mod, first, diag)
-				   : attach_perf(l, mod, first, diag);
+		err = l->multi ? attach_multi(l, mod, first, diag)
+			       : attach_perf(l, mod, first, diag);
 		hurry_end(nice);
 		if (err)
 			return err;

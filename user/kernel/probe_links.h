@@ -4,7 +4,7 @@
 #ifndef USER_PROBE_LINKS_H
 #define USER_PROBE_LINKS_H
 
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 struct bpf_link;
 struct bpf_program;

@@ -425,6 +425,11 @@ int probes_process_fd(const struct probes *p)
 	return bpf_map__fd(p->skel->maps.process);
 }
 
+int probes_tasks_fd(const struct probes *p)
+{
+	return bpf_map__fd(p->skel->maps.tasks);
+}
+
 const volatile struct batch_counters *probes_counters(const struct probes *p)
 {
 	return &p->skel->bss->counters;

@@ -4,7 +4,7 @@
 #define USER_PROBES_H
 
 #include "user/file/text_span.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 #include <linux/types.h>
 #include "bpf/protocol.h"
@@ -60,6 +60,8 @@ struct program_ns {
 struct program_ns probes_program_ns(const struct probes *probes);
 int probes_events_fd(const struct probes *probes);
 int probes_process_fd(const struct probes *probes);
+/* The map of the tasks that are recorded. */
+int probes_tasks_fd(const struct probes *probes);
 const volatile struct batch_counters *probes_counters(const struct probes *probes);
 
 #endif

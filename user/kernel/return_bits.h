@@ -5,7 +5,7 @@
 #define USER_RETURN_BITS_H
 
 #include "user/file/text_span.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 /* Words for one module: one bit more than there are bytes. */
 uint32_t return_bits_words(const struct text_span *span);

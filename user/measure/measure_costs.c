@@ -9,6 +9,7 @@
 #include "user/kernel/probe_limits.h"
 #include "user/kernel/probes.h"
 #include "user/kernel/ring.h"
+#include "user/plan/probe_costs.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -395,19 +396,6 @@ int costs_measure(struct measured_costs *costs, struct pugmark_diag *diag)
 	return 0;
 }
 
-char *costs_path(void)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *path = NULL;
-	int n = -1;
-
-	if (cache && *cache == '/')
-		n = asprintf(&path, "%s/pugmark/costs.json", cache);
-	else if (home && *home)
-		n = asprintf(&path, "%s/.cache/pugmark/costs.json", home);
-	return n < 0 ? NULL : path;
-}
-
 static void make_parents(char *path)
 {
 	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
@@ -419,7 +407,7 @@ static void make_parents(char *path)
 
 int costs_save(const struct measured_costs *costs, struct pugmark_diag *diag)
 {
-	char *path = costs_path(), *path_new = NULL;
+	char *path = probe_costs_path(), *path_new = NULL;
 	int err = -ENOENT;
 
 	if (!path || asprintf(&path_new, "%s.new", path) < 0)

@@ -54,10 +54,7 @@ struct measured_costs {
 
 /* Returns 0, or -errno with @diag filled. Takes about a second. */
 int costs_measure(struct measured_costs *costs, struct pugmark_diag *diag);
-/* Where plans look for the costs of this machine: $XDG_CACHE_HOME/pugmark/costs.json, else
- * ~/.cache/pugmark/costs.json. The caller frees it; NULL: no home. */
-char *costs_path(void);
-/* Writes them there, by rename. */
+/* Writes them to probe_costs_path(), by rename. */
 int costs_save(const struct measured_costs *costs, struct pugmark_diag *diag);
 
 #endif

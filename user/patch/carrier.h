@@ -9,7 +9,7 @@
 #include "user/file/text_span.h"
 #include "user/kernel/probes.h"
 #include "user/patch/lanes.h"
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 struct carrier;
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PLANNER_VERSION 30 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 31 /* another one where the same binary would be planned otherwise */
 
 int plan_cache_make_folders(char *path)
 {

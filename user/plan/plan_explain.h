@@ -5,7 +5,7 @@
 #ifndef USER_PLAN_EXPLAIN_H
 #define USER_PLAN_EXPLAIN_H
 
-#include "offline/recover/parse_tables.h"
+#include "offline/recover/tables/parse_tables.h"
 #include "user/plan/plan_show.h"
 
 /* How the first events of two alternatives differ. */

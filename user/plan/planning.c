@@ -3,7 +3,7 @@
 #include "user/plan/planning.h"
 
 #include "offline/base/whole_file.h"
-#include "offline/choose/choose_seed.h"
+#include "offline/plan/plan_seed.h"
 #include "offline/link/callers_by_name.h"
 #include "offline/plan/plan_build.h"
 #include "offline/plan/plan_file.h"

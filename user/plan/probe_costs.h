@@ -5,8 +5,10 @@
 
 #include "offline/program/program.h"
 
-/* The measured costs ($XDG_CACHE_HOME/pugmark/costs.json, else below $HOME/.cache), each of them
- * the default where there is none. Whether all are measured. */
+/* Where the costs of this machine lie: $XDG_CACHE_HOME/pugmark/costs.json, else
+ * ~/.cache/pugmark/costs.json. The caller frees it; NULL: no home. */
+char *probe_costs_path(void);
+/* The measured costs, each of them the default where there is none. Whether all are measured. */
 bool probe_costs_of_machine(struct probe_costs *costs);
 
 #endif

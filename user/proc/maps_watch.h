@@ -4,7 +4,7 @@
 #ifndef USER_MAPS_WATCH_H
 #define USER_MAPS_WATCH_H
 
-#include "user/record/recording_writer.h"
+#include "user/proc/chunk.h"
 
 #include <stdint.h>
 

@@ -27,8 +27,17 @@ static void print_help(void)
 	     "      --no-follow      leave forked children alone\n"
 	     "      --mode full|branch|casper|best\n"
 	     "                       how witnesses are chosen (best)\n"
-	     "      --level calls|paths\n"
-	     "                       what to recover: calls, or every basic block as well (calls)\n"
+	     "      --level calls|paths|values\n"
+	     "                       what to recover: calls, every basic block as well, or calls "
+	     "and\n"
+	     "                       all values of registers and memory (calls)\n"
+	     "      --check-every N  level values: do not witness calls, and check registers "
+	     "behind\n"
+	     "                       every Nth call out of what is traced\n"
+	     "      --imports FILE   level values: what functions outside do, before the table "
+	     "that\n"
+	     "                       is built in: NAME model|result|output|opaque [OUTPUTS] a "
+	     "line\n"
 	     "      --placement blocks|targets|edges|nodes|best\n"
 	     "                       where the witnesses of paths stand (best)\n"
 	     "  -F, --function PAT   trace only functions that match (glob, or /regex/; "
@@ -143,11 +152,20 @@ static int take_mode(struct record_args *a, const char *text)
 	return EXIT_OK;
 }
 
+static int take_check_every(struct record_args *a, double value)
+{
+	a->check_every = value;
+	return EXIT_OK;
+}
+
 static int take_level(struct record_args *a, const char *text)
 {
 	a->paths = !strcmp(text, "paths");
+	a->values = !strcmp(text, "values");
+	if (a->values)
+		return EXIT_OK;
 	if (!a->paths && strcmp(text, "calls") != 0)
-		return command_usage("record", "no level '%s' (calls, paths)", text);
+		return command_usage("record", "no level '%s' (calls, paths, values)", text);
 	return EXIT_OK;
 }
 
@@ -245,6 +263,8 @@ static const struct record_option record_options[] = {
 	{"lane-memory", .number = take_lane_memory, .max = 2048},
 	{"no-times", .flag = AT(no_times)},
 	{"time-unit", .number = take_unit, .max = 1e9},
+	{"imports", .text = AT(imports)},
+	{"check-every", .number = take_check_every, .max = 1 << 30, .whole = true},
 	{"duration", .number = take_duration, .max = 1e9},
 	{"ring", .number = take_ring, .max = 1024},
 	{"quiet", 'q', .flag = AT(options.quiet)},
@@ -341,6 +361,12 @@ static int check_together(const struct record_args *a)
 		return command_usage("record", "--args-of says of which: --args N says how many");
 	if (a->paths && a->calls_only)
 		return command_usage("record", "--mode is for level calls: paths has --placement");
+	if (!a->values && (a->imports || a->check_every))
+		return command_usage("record",
+				     "--imports and --check-every go with --level values");
+	if (a->values && (!o->argv || o->max_overhead > 0 || m->sites))
+		return command_usage("record", "--level values is for a program that is started "
+					       "here, without --max-overhead");
 	if (a->placement_given && !a->paths)
 		return command_usage("record", "--placement goes with --level paths");
 	if (!*a->options.output)

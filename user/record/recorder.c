@@ -16,6 +16,7 @@
 #include "user/record/overhead.h"
 #include "user/record/recording_writer.h"
 #include "user/record/replanner.h"
+#include "user/values/capturing.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -54,6 +55,7 @@ struct recording_run {
 	struct recording_writer *writer;
 	struct collector *collector;
 	struct carrier *carrier; /* NULL: probes carry everything */
+	struct capturing *capturing; /* NULL: not at level values */
 	struct launch child;
 	char *path;
 	struct caught_signals signals;
@@ -77,6 +79,7 @@ static void run_free(struct recording_run *run)
 	launch_cancel(&run->child);
 	if (run->replanner)
 		replanner_finish(run->replanner, NULL, NULL, NULL);
+	capturing_free(run->capturing);
 	late_modules_free(run->later);
 	callers_free(run->callers);
 	overhead_free(run->overhead);
@@ -186,6 +189,9 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_attach(run->probes, o, diag);
 		progress_end(&progress);
 	}
+	if (!err && o->captures)
+		err = capturing_new(o, run->spans, probes_tasks_fd(run->probes), &run->capturing,
+				    diag);
 	run->attach_ns = now_ns() - before_ns;
 	if (!err && o->argv) {
 		int n = probes_adopt(run->probes, run->child.pid, false, diag);
@@ -205,6 +211,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
 				      diag);
+	if (!err && run->capturing)
+		err = capturing_open(run->capturing, diag);
 	run->now = *o;
 	if (!err && o->max_overhead > 0)
 		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
@@ -522,22 +530,51 @@ static void note_detached(struct recording_run *run)
 	free(words);
 }
 
-/* Has the child run its program; where that is to be patched, from behind its dynamic linker on. */
-static int launch_program(struct recording_run *run, struct pugmark_diag *diag)
+/* The program is patched before any of it runs, but for its dynamic linker. */
+static void patch_program(struct recording_run *run)
 {
-	pid_t pid = run->child.pid;
-	int err = run->carrier ? carrier_seize(run->carrier, pid, diag) : 0;
-
-	if (!err)
-		err = launch_go(&run->child, run->path, diag);
-	if (err || !run->carrier)
-		return err;
-	run->child_ended = carrier_start(run->carrier, pid, &run->child_status) == -ESRCH;
+	run->child_ended =
+		carrier_start(run->carrier, run->child.pid, &run->child_status) == -ESRCH;
 	char *words = carrier_words(run->carrier);
+
 	if (words)
 		note(run, words);
 	free(words);
-	return 0;
+}
+
+/* The command becomes the program. At level values it stops where that begins. */
+static int let_go(struct recording_run *run, struct pugmark_diag *diag)
+{
+	int err = 0;
+
+	if (!run->options->argv)
+		return 0;
+	if (run->capturing)
+		err = capturing_before(run->capturing, run->child.pid, diag);
+	if (!err && run->carrier)
+		err = carrier_seize(run->carrier, run->child.pid, diag);
+	if (!err)
+		err = launch_go(&run->child, run->path, diag);
+	if (!err && run->capturing)
+		err = capturing_begin(run->capturing, run->child.pid, diag);
+	if (!err && run->carrier)
+		patch_program(run);
+	return err;
+}
+
+/* Writes what is left of the captures. */
+static void finish_capturing(struct recording_run *run, struct recorder_result *done)
+{
+	char *text;
+	int err = capturing_finish(run->capturing, &done->captures, &done->capture_bytes, &text);
+
+	if (text)
+		note(run, text);
+	free(text);
+	if (err && done->why != STOP_DISK) {
+		done->why = STOP_DISK;
+		done->write_err = err;
+	}
 }
 
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
@@ -551,8 +588,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	run.start_ns = run.shown_ns = now_ns();
 	if (!err) {
 		probes_enable(run.probes);
-		if (options->argv)
-			err = launch_program(&run, diag);
+		err = let_go(&run, diag);
 	}
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
@@ -575,9 +611,13 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		note_detached(&run);
 		note_callers(&run);
 		note_replaced(&run);
-		done.write_err = collector_finish(run.collector);
-		if (done.write_err)
+		if (run.capturing)
+			finish_capturing(&run, &done);
+		int write_err = collector_finish(run.collector);
+		if (write_err) {
+			done.write_err = write_err;
 			done.why = STOP_DISK;
+		}
 		show_progress(&run, now_ns(), true);
 	}
 	if (run.writer) {

@@ -4,87 +4,7 @@
 #ifndef USER_RECORDER_H
 #define USER_RECORDER_H
 
-#include <pugmark/plan.h>
-
-#include <sys/types.h>
-
-struct recorder_module {
-	const char *path; /* the file to probe, possibly /proc/PID/exe or map_files/... */
-	const char *name; /* what it is called; NULL: path */
-	/* Written into the recording. NULL: only the sites are known, and listed in meta.json. */
-	const struct pugmark_plan *plan;
-	const struct pugmark_plan_site *sites;
-	uint32_t n_sites;
-	uint8_t build_id[32];
-	uint32_t build_id_len;
-};
-
-/* A function that is not traced any more. */
-struct taken_out {
-	const char *path; /* of its module */
-	const char *name; /* the module's */
-	uint64_t addr;
-};
-
-/* Why what is probed changes. */
-struct replan_request {
-	const struct taken_out *out; /* all functions that are out by now */
-	uint32_t n_out;
-	bool more_out;	   /* more than were */
-	const pid_t *pids; /* processes that have mapped what may be asked for */
-	uint32_t n_pids;
-};
-
-enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED };
-
-struct recorder_options {
-	const struct recorder_module *modules;
-	uint32_t n_modules; /* at most 64 */
-	/* Who: a command (NULL-terminated), or running processes, or everybody. */
-	char *const *argv;
-	/* Open files of the programs that libraries were planned for; the first 64 count. */
-	const int *program_fds;
-	uint32_t n_program_fds;
-	const pid_t *pids;
-	const char *const *pid_programs; /* n_pids files: what they run; NULL: not checked */
-	uint32_t n_pids;
-	bool all;
-	const char *program;	  /* all: the file that they run */
-	const char *program_name; /* and where it was */
-	const pid_t *running;	  /* what ran already: pids, or with @all those that were found */
-	uint32_t n_running;
-	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
-	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
-	bool no_follow;		   /* leave forked children alone */
-
-	/* How events are carried. CARRIER_MIXED: for tests, a half of the witnesses, by the seed. */
-	enum carrier_kind carrier;
-	uint32_t carrier_seed;
-	bool carrier_poison;  /* tests: registers that are not live do not survive */
-	bool on_full_wait;    /* a patched process waits for room in its lanes; else events are lost */
-	uint32_t lane_bytes;  /* of a patched process, in all; 0: 64 MiB */
-
-	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
-	uint32_t time_unit_ns; /* 0: no times */
-	uint32_t ring_bytes;   /* 0: 16 MiB; a power of two of at least 4096 */
-	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
-	bool quiet;	       /* no progress, whatever stderr is */
-	double max_overhead;   /* in percent, not to be exceeded; 0: any */
-	const char *note;      /* to be said in the recording, or NULL */
-	/* Room to take in modules that are loaded later, and whether the file that is mapped by
-	 * this path is one. */
-	bool later;
-	bool (*wants)(void *ctx, const char *file);
-	/* What plans anew: it fills modules and n_modules of @changed, which live as long as those
-	 * before and are the same in the same places, with new ones behind them; in *@news what is
-	 * to be noted (the caller frees; NULL: nothing). Returns 0, -EALREADY where nothing
-	 * changes, -ENODATA where nothing is left, or -errno. */
-	int (*replan)(void *ctx, const struct replan_request *request,
-		      struct recorder_options *changed, char **news, struct pugmark_diag *diag);
-	void *replan_ctx;
-	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
-				  */
-};
+#include "user/kernel/record_options.h"
 
 enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK, STOP_OVERHEAD };
 
@@ -93,6 +13,7 @@ struct recorder_result {
 	enum recorder_stop why;
 	int write_err; /* STOP_DISK: -errno: why it could not be written */
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t captures, capture_bytes; /* records, and what they took of the disk */
 	uint64_t
 		unplanned; /* of those lost: in processes that a library's plan does not hold for */
 	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */

@@ -45,7 +45,8 @@ static bool is_in_use(const char *dir)
 
 void recording_directory_remove(const char *dir)
 {
-	static const char *const names[] = {"meta.json.new", "events", "reserve", "meta.json"};
+	static const char *const names[] = {"meta.json.new", "events", "captures", "reserve",
+					    "meta.json"};
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char plan[32];
 

@@ -4,6 +4,7 @@
 #ifndef USER_RECORDING_WRITER_H
 #define USER_RECORDING_WRITER_H
 
+#include "user/proc/chunk.h"
 #include "user/record/recorder.h"
 
 #include <linux/types.h>
@@ -12,25 +13,6 @@
 
 struct recording_writer;
 struct text_span;
-
-/* One thing that a ring or the collector said, as it lies in a chunk: this, then `bytes` bytes,
- * then up to 7 of padding. The first 32-bit word tells what: enum ring_kind, enum process_kind, or:
- */
-struct chunk_entry {
-	__u32 bytes;
-	__u32 reserved;
-};
-
-enum { CHUNK_MAPS = 32, CHUNK_NOTE = 33 };
-
-/* CHUNK_MAPS: the executable mappings of a process, in the words of /proc/PID/maps; CHUNK_NOTE: a
- * sentence. */
-struct chunk_text {
-	__u32 kind;
-	__s32 pid;
-	__u64 time_ns;
-	char text[];
-};
 
 struct recording_totals {
 	_Atomic uint64_t events, lost, tasks, segments, bytes;

@@ -4,7 +4,7 @@
 #ifndef USER_ATTACH_STACK_H
 #define USER_ATTACH_STACK_H
 
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 #include <linux/types.h>
 #include "bpf/protocol.h"

@@ -4,7 +4,7 @@
 #ifndef USER_UNWIND_H
 #define USER_UNWIND_H
 
-#include "user/record/recorder.h"
+#include "user/kernel/record_options.h"
 
 /* A thread as a probe found it: registers by their DWARF number, and the stack from sp upwards. */
 struct unwind_thread {

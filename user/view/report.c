@@ -6,6 +6,8 @@
 #include "user/cli/parallel.h"
 #include "user/cli/progress.h"
 #include "user/view/calls.h"
+#include "user/view/durations.h"
+#include "user/view/slowest.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,15 +18,16 @@
 struct counter {
 	uint64_t calls;
 	struct time_bounds total, self;
-	uint64_t covered_ns; /* the upper bound has the time up to here */
-	uint64_t span;	     /* the last span that self's upper bound has */
-	uint32_t open;	     /* activations */
+	uint64_t covered_ns;		    /* the upper bound has the time up to here */
+	uint64_t span;			    /* the last span that self's upper bound has */
+	uint32_t open;			    /* activations */
+	struct durations certain, possible; /* of each call: what it took at least and at most */
 };
 
 /* An open call. */
 struct level {
 	uint32_t id, edge;
-	bool outermost;
+	bool outermost, counted;
 };
 
 struct worker {
@@ -39,11 +42,15 @@ struct worker {
 	uint32_t top, left; /* id of the innermost open call; of the one that has just been left */
 	uint64_t span, span_from_ns, span_to_ns;
 	uint64_t gaps, witnesses;
+	uint32_t task;
+	struct slowest slow;
+	struct time_bounds in_gaps;
 	bool failed;
 };
 
 struct report_job {
 	struct trace_view *view;
+	const struct report_wish *wish;
 	uint32_t *first_func;		  /* per module: number of its function 0 */
 	uint32_t **import_id;		  /* per module, by place in its strings */
 	uint32_t outside, unknown, start; /* numbers of what has no name */
@@ -174,14 +181,26 @@ static uint32_t edge_between(struct worker *w, uint32_t caller, uint32_t callee)
 
 /* ---- times ---- */
 
+/* What lies outside of the time that is asked for counts as nothing. */
+static uint64_t within(const struct worker *w, uint64_t ns)
+{
+	const struct trace_view *view = w->job->view;
+	return ns < view->from_ns ? view->from_ns : ns > view->to_ns ? view->to_ns : ns;
+}
+
 /* Adds a stay between the bounds of its begin and its end, of which what lies before *@covered_ns
  * is in the upper bound already. */
-static void add_stay(struct time_bounds *t, uint64_t *covered_ns, const struct call *call,
-		     uint64_t from_ns, uint64_t to_ns)
+static void add_stay(struct worker *w, struct time_bounds *t, uint64_t *covered_ns,
+		     const struct call *call, uint64_t from_ns, uint64_t to_ns)
 {
-	if (from_ns > call->to_ns)
-		t->min_ns += from_ns - call->to_ns;
-	uint64_t begin = call->from_ns > *covered_ns ? call->from_ns : *covered_ns;
+	uint64_t begin = within(w, call->to_ns);
+	from_ns = within(w, from_ns);
+	to_ns = within(w, to_ns);
+	if (from_ns > begin)
+		t->min_ns += from_ns - begin;
+	begin = within(w, call->from_ns);
+	if (begin < *covered_ns)
+		begin = *covered_ns;
 	if (to_ns > begin) {
 		t->max_ns += to_ns - begin;
 		*covered_ns = to_ns;
@@ -202,6 +221,8 @@ static void touch_top(struct worker *w)
  * that ran. */
 static void move_on(struct worker *w, uint64_t from_ns, uint64_t to_ns)
 {
+	from_ns = within(w, from_ns);
+	to_ns = within(w, to_ns);
 	if (w->span && from_ns < w->span_to_ns) {
 		/* inside of the span that is known, but for what reaches beyond it */
 		if (to_ns <= w->span_to_ns)
@@ -216,6 +237,37 @@ static void move_on(struct worker *w, uint64_t from_ns, uint64_t to_ns)
 	w->span_from_ns = from_ns;
 	w->span_to_ns = to_ns;
 	touch_top(w);
+}
+
+/* ---- durations ---- */
+
+static bool is_shown(const struct worker *w, const struct call *call)
+{
+	return trace_view_has_module(w->job->view, call->module) &&
+	       trace_view_match(w->job->view, call->module, call->func, call->import) ==
+		       VIEW_MATCHES;
+}
+
+/* A call has ended between two times. */
+static void note_duration(struct worker *w, const struct call *call, uint32_t id, enum call_end how,
+			  uint64_t from_ns, uint64_t to_ns)
+{
+	struct report_slow slow = {
+		.id = id,
+		.task = w->task,
+		.from_ns = call->from_ns,
+		.to_ns = call->to_ns,
+		.took = {from_ns > call->to_ns ? from_ns - call->to_ns : 0, to_ns - call->from_ns},
+		.open = how == CALL_OPEN,
+	};
+	struct counter *c = &w->counters[id];
+	if (how != CALL_OPEN && how != CALL_GIVEN_UP &&
+	    (durations_add(&c->certain, slow.took.min_ns) ||
+	     durations_add(&c->possible, slow.took.max_ns)))
+		w->failed = true;
+	if (w->job->wish->slowest && slow.took.max_ns >= w->job->wish->longer_ns &&
+	    how != CALL_GIVEN_UP && is_shown(w, call))
+		slowest_keep(&w->slow, &slow);
 }
 
 /* ---- calls ---- */
@@ -236,7 +288,9 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 	if (w->failed)
 		return;
 	/* What was found open after a gap was called before. */
-	bool counts = call->how != PUGMARK_TRACE_GAP;
+	bool counts = call->how != PUGMARK_TRACE_GAP && call->to_ns >= w->job->view->from_ns &&
+		      call->from_ns <= w->job->view->to_ns;
+	l->counted = counts;
 	c->calls += counts;
 	w->edges[l->edge].calls += counts;
 	move_on(w, call->from_ns, call->to_ns);
@@ -248,17 +302,18 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t at, enum call
 		     uint64_t from_ns, uint64_t to_ns)
 {
 	struct worker *w = ctx;
-	(void)how;
 	if (w->failed)
 		return;
 	struct level *l = &w->levels[at];
 	struct counter *c = &w->counters[l->id];
 	c->open--;
 	if (l->outermost) {
-		add_stay(&c->total, &c->covered_ns, &stack[at], from_ns, to_ns);
-		add_stay(&w->edges[l->edge].total, &w->edge_covered_ns[l->edge], &stack[at],
+		add_stay(w, &c->total, &c->covered_ns, &stack[at], from_ns, to_ns);
+		add_stay(w, &w->edges[l->edge].total, &w->edge_covered_ns[l->edge], &stack[at],
 			 from_ns, to_ns);
 	}
+	if (l->counted && w->job->view->info->times)
+		note_duration(w, &stack[at], l->id, how, from_ns, to_ns);
 	move_on(w, from_ns, to_ns);
 	w->left = l->id;
 	w->top = at ? w->levels[at - 1].id : w->job->start;
@@ -268,8 +323,11 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t at, enum call
 static void on_gap(void *ctx, const struct pugmark_trace_event *gap)
 {
 	struct worker *w = ctx;
-	(void)gap;
+	uint64_t from = within(w, gap->from_ns), to = within(w, gap->to_ns);
+	if (!trace_view_has_time(w->job->view, gap))
+		return;
 	w->gaps++;
+	w->in_gaps.max_ns += to > from ? to - from : 0;
 }
 
 static void on_left_stack(void *ctx, const struct pugmark_trace_event *e)
@@ -311,8 +369,14 @@ static int count_task(void *ctx, uint32_t worker, uint32_t index)
 	if (got)
 		return got;
 	begin_task(w);
+	w->task = task;
+	uint64_t end_ns = j->view->tasks[task].last_ns;
 	calls_init(&w->calls, &sink, w);
 	while (!w->failed && (got = pugmark_trace_next(it, &e)) == 1) {
+		if (e->from_ns > j->view->to_ns) {
+			end_ns = e->to_ns;
+			break;
+		}
 		got = calls_feed(&w->calls, e);
 		if (got)
 			break;
@@ -324,7 +388,7 @@ static int count_task(void *ctx, uint32_t worker, uint32_t index)
 		}
 	}
 	if (!w->failed)
-		calls_finish(&w->calls, j->view->tasks[task].last_ns);
+		calls_finish(&w->calls, end_ns);
 	calls_deinit(&w->calls);
 	w->witnesses += pugmark_trace_witnesses(it);
 	pugmark_trace_iter_free(it);
@@ -342,6 +406,27 @@ static void add_times(struct time_bounds *to, struct time_bounds from)
 	to->max_ns += from.max_ns;
 }
 
+/* The k-th of the lower bounds is a lower bound of the k-th duration, and so are the upper ones. */
+static struct time_bounds quantile(const struct counter *c, double q)
+{
+	struct time_bounds t;
+	uint64_t unused;
+	durations_quantile(&c->certain, q, &t.min_ns, &unused);
+	durations_quantile(&c->possible, q, &unused, &t.max_ns);
+	return t;
+}
+
+static struct report_spread spread_of(const struct counter *c)
+{
+	return (struct report_spread){
+		.calls = c->certain.n,
+		.min = {c->certain.min_ns, c->possible.min_ns},
+		.median = quantile(c, .5),
+		.p99 = quantile(c, .99),
+		.max = {c->certain.max_ns, c->possible.max_ns},
+	};
+}
+
 static int add_up(struct report_job *j, struct report *out)
 {
 	struct worker *all = &j->workers[0];
@@ -351,7 +436,12 @@ static int add_up(struct report_job *j, struct report *out)
 			all->counters[i].calls += w->counters[i].calls;
 			add_times(&all->counters[i].total, w->counters[i].total);
 			add_times(&all->counters[i].self, w->counters[i].self);
+			if (durations_merge(&all->counters[i].certain, &w->counters[i].certain) ||
+			    durations_merge(&all->counters[i].possible, &w->counters[i].possible))
+				return -ENOMEM;
 		}
+		slowest_merge(&all->slow, &w->slow);
+		all->in_gaps.max_ns += w->in_gaps.max_ns;
 		for (uint32_t i = 0; i < w->n_edges; i++) {
 			uint32_t e = edge_between(all, w->edges[i].caller, w->edges[i].callee);
 			if (all->failed)
@@ -362,19 +452,25 @@ static int add_up(struct report_job *j, struct report *out)
 		all->gaps += w->gaps;
 		all->witnesses += w->witnesses;
 	}
-	*out = (struct report){.gaps = all->gaps, .witnesses = all->witnesses};
+	*out = (struct report){
+		.gaps = all->gaps, .witnesses = all->witnesses, .in_gaps = all->in_gaps};
 	for (uint32_t i = 0; i < j->n_ids; i++) {
 		j->funcs[i].calls = all->counters[i].calls;
 		j->funcs[i].total = all->counters[i].total;
 		j->funcs[i].self = all->counters[i].self;
+		j->funcs[i].spread = spread_of(&all->counters[i]);
 		out->calls += all->counters[i].calls;
 	}
 	out->funcs = j->funcs;
 	out->n_funcs = j->n_ids;
 	out->edges = all->edges;
 	out->n_edges = all->n_edges;
+	slowest_sort(&all->slow);
+	out->slow = all->slow.at;
+	out->n_slow = all->slow.n;
 	j->funcs = NULL;
 	all->edges = NULL;
+	all->slow.at = NULL;
 	return 0;
 }
 
@@ -394,7 +490,7 @@ static int make_workers(struct report_job *j)
 		struct worker *w = &j->workers[j->n_workers];
 		w->job = j;
 		w->counters = calloc(j->n_ids + 1, sizeof(*w->counters));
-		if (!w->counters)
+		if (!w->counters || slowest_init(&w->slow, j->wish->slowest))
 			return -ENOMEM;
 	}
 	return 0;
@@ -404,7 +500,11 @@ static void job_deinit(struct report_job *j)
 {
 	for (uint32_t i = 0; i < j->n_workers; i++) {
 		struct worker *w = &j->workers[i];
-		void *heap[] = {w->counters, w->edges, w->edge_covered_ns, w->table};
+		for (uint32_t c = 0; w->counters && c < j->n_ids; c++) {
+			durations_deinit(&w->counters[c].certain);
+			durations_deinit(&w->counters[c].possible);
+		}
+		void *heap[] = {w->counters, w->edges, w->edge_covered_ns, w->table, w->slow.at};
 		for (size_t k = 0; k < sizeof(heap) / sizeof(*heap); k++)
 			free(heap[k]);
 	}
@@ -417,9 +517,10 @@ static void job_deinit(struct report_job *j)
 	free(j->workers);
 }
 
-int report_collect(struct trace_view *view, struct report *out, struct pugmark_diag *diag)
+int report_collect(struct trace_view *view, const struct report_wish *wish, struct report *out,
+		   struct pugmark_diag *diag)
 {
-	struct report_job j = {.view = view};
+	struct report_job j = {.view = view, .wish = wish};
 	uint64_t total = 0;
 	int err = number_all(&j);
 	if (!err)
@@ -445,5 +546,6 @@ void report_deinit(struct report *report)
 {
 	free(report->funcs);
 	free(report->edges);
+	free(report->slow);
 	*report = (struct report){0};
 }

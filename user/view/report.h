@@ -14,6 +14,22 @@ struct time_bounds {
 	uint64_t min_ns, max_ns;
 };
 
+/* Of the durations of a function's calls, what they called included: what can be said of each from
+ * the bounds of all. Calls that were open at the end or given up in a gap are not among them. */
+struct report_spread {
+	uint64_t calls;
+	struct time_bounds min, median, p99, max;
+};
+
+/* One call, of the slowest. */
+struct report_slow {
+	uint32_t id;		 /* index of report->funcs */
+	uint32_t task;		 /* index of the recording's tasks */
+	uint64_t from_ns, to_ns; /* it began between these, CLOCK_MONOTONIC */
+	struct time_bounds took;
+	bool open; /* it had not ended at the end of its thread */
+};
+
 /* What a number of report stands for: a function of a plan, an import, or something unnamed. */
 enum report_kind { REPORT_FUNC, REPORT_IMPORT, REPORT_OUTSIDE, REPORT_UNKNOWN, REPORT_START };
 
@@ -21,6 +37,7 @@ struct report_func {
 	uint64_t calls;
 	struct time_bounds total; /* what it called included */
 	struct time_bounds self;
+	struct report_spread spread;
 	uint32_t func; /* REPORT_FUNC: of the module's plan */
 	uint16_t module;
 	uint8_t kind;	    /* enum report_kind */
@@ -39,12 +56,24 @@ struct report {
 	uint32_t n_funcs;
 	struct report_edge *edges; /* in no order */
 	uint32_t n_edges;
+	struct report_slow *slow; /* the slowest, slowest first: by what they certainly took, then
+				     by what they may have */
+	uint32_t n_slow;
 	uint64_t calls, gaps, witnesses;
+	struct time_bounds in_gaps; /* time of which nothing is known, over all threads */
 };
 
-/* Counts what the view shows: all of its threads and modules. Returns 0, or -errno with @diag
- * filled. */
-int report_collect(struct trace_view *view, struct report *out, struct pugmark_diag *diag);
+/* What is asked for beside the counts. */
+struct report_wish {
+	uint32_t slowest;   /* report->slow has so many calls at most */
+	uint64_t longer_ns; /* and only those that may have taken as long */
+};
+
+/* Counts what the view shows: all of its threads and modules, and of the time that it asks for the
+ * calls that may have begun in it, and what passed in it. Returns 0, or -errno with @diag filled.
+ */
+int report_collect(struct trace_view *view, const struct report_wish *wish, struct report *out,
+		   struct pugmark_diag *diag);
 void report_deinit(struct report *report);
 
 #endif

@@ -61,25 +61,6 @@ void trace_view_deinit(struct trace_view *view)
 	view->trace = NULL;
 }
 
-bool trace_view_parse_time(const char *text, uint64_t *out_ns)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || !(value >= 0))
-		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (!strcmp(end, units[i].name) && value * units[i].ns < 1e18) {
-			*out_ns = (uint64_t)(value * units[i].ns);
-			return true;
-		}
-	return false;
-}
-
 static int add_pattern(struct trace_view *view, struct patterns *patterns, const char *text)
 {
 	struct pugmark_diag diag;
@@ -110,10 +91,11 @@ int trace_view_option(struct trace_view *view, int opt, const char *arg)
 	case VIEW_FROM:
 	case VIEW_TO:
 		view->timed = true;
-		if (trace_view_parse_time(arg, opt == VIEW_FROM ? &view->from_ns : &view->to_ns))
+		if (when_parse(arg, opt == VIEW_FROM ? &view->from : &view->to))
 			return -1;
 		return command_usage(view->command,
-				     "'%s' is not a time: seconds, or a number with s, ms, us, ns",
+				     "'%s' is not a time: seconds, or a number with s, ms, us, "
+				     "ns; or HH:MM:SS, after YYYY-MM-DDT or not",
 				     arg);
 	case VIEW_DEPTH:
 		return trace_view_number(view, arg, UINT32_MAX, &view->depth);
@@ -140,6 +122,15 @@ int trace_view_number(const struct trace_view *view, const char *arg, uint32_t m
 		return command_usage(view->command, "'%s' is not a number from 1 to %u", arg, max);
 	*out = (uint32_t)n;
 	return -1;
+}
+
+int trace_view_duration(const struct trace_view *view, const char *arg, uint64_t *out_ns)
+{
+	if (when_parse_duration(arg, out_ns))
+		return -1;
+	return command_usage(view->command,
+			     "'%s' is not a duration: seconds, or a number with s, ms, us, ns",
+			     arg);
 }
 
 int trace_view_format(const struct trace_view *view, const char *const *names)
@@ -300,21 +291,36 @@ static int find_functions(struct trace_view *view, struct pugmark_diag *diag)
 
 static int settle_times(struct trace_view *view, struct pugmark_diag *diag)
 {
-	view->start_ns = view->info->start_monotonic_ns;
-	for (uint32_t i = 0; i < view->n_tasks && !view->info->start_monotonic_ns; i++)
-		if (!i || view->tasks[i].first_ns < view->start_ns)
+	const struct pugmark_recording_info *info = view->info;
+	uint64_t last_ns = 0;
+	view->start_ns = info->start_monotonic_ns;
+	for (uint32_t i = 0; i < view->n_tasks; i++) {
+		if (!info->start_monotonic_ns && (!i || view->tasks[i].first_ns < view->start_ns))
 			view->start_ns = view->tasks[i].first_ns;
-	if (view->timed && !view->info->times)
+		if (view->tasks[i].last_ns > last_ns)
+			last_ns = view->tasks[i].last_ns;
+	}
+	if (!view->timed)
+		return 0;
+	if (!info->times)
 		return pugmark_diag_set(diag, -ENODATA, view->dir, PUGMARK_NO_OFFSET,
 					"it was recorded without times: --from and --to have "
 					"nothing to go by");
-	if (view->timed && view->from_ns > view->to_ns)
-		return pugmark_diag_set(diag, -EINVAL, view->dir, PUGMARK_NO_OFFSET,
-					"--from is later than --to");
-	view->from_ns += view->timed ? view->start_ns : 0;
-	if (view->to_ns != UINT64_MAX)
-		view->to_ns += view->start_ns;
-	return 0;
+	if ((view->from.kind > WHEN_AFTER_START || view->to.kind > WHEN_AFTER_START) &&
+	    (!info->start_realtime_ns || !info->start_monotonic_ns))
+		return pugmark_diag_set(diag, -ENODATA, view->dir, PUGMARK_NO_OFFSET,
+					"it does not say at what time of day it began: give --from "
+					"and --to in seconds from its start");
+	if (view->from.kind)
+		view->from_ns =
+			when_resolve(&view->from, view->start_ns, info->start_realtime_ns, last_ns);
+	if (view->to.kind)
+		view->to_ns =
+			when_resolve(&view->to, view->start_ns, info->start_realtime_ns, last_ns);
+	return view->from_ns <= view->to_ns
+		       ? 0
+		       : pugmark_diag_set(diag, -EINVAL, view->dir, PUGMARK_NO_OFFSET,
+					  "--from is later than --to");
 }
 
 int trace_view_status(const struct trace_view *view, uint64_t gaps)

@@ -8,6 +8,8 @@
 
 #include "user/cli/patterns.h"
 
+#include "user/view/when.h"
+
 #include <getopt.h>
 
 enum { VIEW_MAX_THREADS = 256 };
@@ -60,9 +62,9 @@ enum view_opt {
 #define VIEW_HELP_THREAD "      --thread TID         only that thread (repeatable)\n"
 #define VIEW_HELP_DEPTH "      --depth N            at most N levels\n"
 #define VIEW_HELP_CALL_TIMES                                                                       \
-	"      --from TIME          only calls that begin after TIME from the start: seconds, "    \
-	"or\n"                                                                                     \
-	"                           a number with s, ms, us or ns\n"                               \
+	"      --from TIME          only calls that begin after TIME: from the start in "          \
+	"seconds, or a\n"                                                                          \
+	"                           number with s, ms, us or ns; or a time of day, HH:MM:SS\n"     \
 	"      --to TIME            only calls that begin before TIME\n"
 
 enum trace_view_match {
@@ -75,7 +77,8 @@ struct trace_view {
 	struct patterns only, without, modules;
 	int32_t tids[VIEW_MAX_THREADS];
 	uint32_t n_tids;
-	uint64_t from_ns, to_ns; /* asked for: after the start; once open: CLOCK_MONOTONIC */
+	struct when from, to;	 /* as asked for */
+	uint64_t from_ns, to_ns; /* once open: CLOCK_MONOTONIC */
 
 	struct pugmark_trace *trace;
 	const struct pugmark_recording *rec;
@@ -101,6 +104,8 @@ void trace_view_deinit(struct trace_view *view);
 int trace_view_option(struct trace_view *view, int opt, const char *arg);
 /* Takes a number from 1 to @max, in the same way. */
 int trace_view_number(const struct trace_view *view, const char *arg, uint32_t max, uint32_t *out);
+/* Takes a duration, as when_parse_duration() reads it, in the same way. */
+int trace_view_duration(const struct trace_view *view, const char *arg, uint64_t *out_ns);
 /* What a command does with an option of its own (or passes on to trace_view_option()); @ctx is the
  * command's. Returns -1, or the exit status of wrong usage, which has been reported. */
 typedef int (*view_own_option)(void *ctx, int opt, const char *arg);
@@ -146,9 +151,6 @@ int trace_view_no_memory(const struct trace_view *view, struct pugmark_diag *dia
 /* Diagnostic for an error in the middle of task @task. Returns @err. */
 int trace_view_task_failed(const struct trace_view *view, uint32_t task, int err,
 			   struct pugmark_diag *diag);
-
-/* "10", "1.5", "20ms", "3us", "7ns": seconds, or as the unit says. */
-bool trace_view_parse_time(const char *text, uint64_t *out_ns);
 
 /* The word for a cause of an entry or a gap. */
 const char *trace_view_cause(uint8_t cause);

@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0
+/* values.bpf.c: captures what crosses the boundary of the traced modules (level values): registers
+ * where control comes in from outside, results and outputs behind calls out, what the kernel writes
+ * at the exit of system calls, and signals.
+ *
+ * Each record goes to the ring `captures` at once: there are few. What a record needs while it is
+ * made is in the task's storage, since uprobes are preemptible. The tasks are those that
+ * witness.bpf.c follows: its map `tasks` is shared. */
+#include <vmlinux.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "offline/value/capture_ring.h"
+
+#include "bpf/batch.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define MAX_ENTRY_MODULES 16
+#define MAX_IOVECS 64
+#define LOWEST_ADDR 65536 /* vm.mmap_min_addr: below are null pointers and small numbers */
+
+struct pending_call {
+	__u64 sp;
+	__u64 args[6];
+};
+
+struct capture_state {
+	__u64 number;
+	__u64 errno_addr;
+	__u64 base[MAX_ENTRY_MODULES]; /* run-time address of text_addr of modules met so far */
+	__u32 errno_last;
+	__u32 depth;
+	struct pending_call pending[CAPTURE_PENDING];
+	struct capture_note note;
+	struct capture_bytes chunk;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct capture_state);
+} capture_states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 26);
+} captures SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct capture_desc);
+} places SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct capture_output);
+} outputs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CAPTURE_MAX_SYSCALLS);
+	__type(key, __u32);
+	__type(value, struct capture_syscall);
+} syscalls SEC(".maps");
+
+volatile bool capturing = false;
+/* Length of the text of traced modules; beyond the first so many, entries from one of them into
+ * another count as from outside. */
+volatile __u64 text_bytes[MAX_ENTRY_MODULES] = {};
+volatile bool own_syscalls = false; /* a traced module has system calls of its own */
+struct capture_counters capture_counters = {};
+__u64 capture_order = 0;
+
+/* The number of the current task among those that are recorded; 0: it is none. */
+static __always_inline __u32 recorded_task(void)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
+	return st && !st->stopped ? st->head.task : 0;
+}
+
+static __always_inline __s32 recorded_pid(void)
+{
+	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
+	return st ? st->head.pid : 0;
+}
+
+static __always_inline struct capture_state *state_get(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct capture_state *cs = NULL;
+
+	/* As task_new() of tasks.h: more are made while this tries again. */
+	for (int i = 0; i < 64 && !cs; i++)
+		cs = bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!cs)
+		count(&capture_counters.without_task);
+	return cs;
+}
+
+/* Sends the note that cs holds. */
+static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u32 task, __u32 place,
+				      __u64 ip, __u64 sp, __u32 n_words)
+{
+	struct capture_note *n = &cs->note;
+
+	n->kind = kind;
+	n->task = task;
+	n->place = place;
+	n->n_words = n_words;
+	n->number = cs->number++;
+	n->order = __sync_fetch_and_add(&capture_order, 1);
+	n->time_ns = bpf_ktime_get_ns();
+	n->ip = ip;
+	n->sp = sp;
+	if (n_words <= CAPTURE_WORDS + 2 &&
+	    bpf_ringbuf_output(&captures, n,
+			       __builtin_offsetof(struct capture_note, words) + 8 * n_words,
+			       BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
+}
+
+struct range_walk {
+	struct capture_state *cs;
+	__u64 addr, end;
+};
+
+/* One chunk of a range. */
+static long range_step(__u32 step, struct range_walk *w)
+{
+	struct capture_bytes *c = &w->cs->chunk;
+	__u64 left = w->end - w->addr;
+
+	if (w->addr >= w->end)
+		return 1;
+	__u32 len = left > CAPTURE_CHUNK_BYTES ? CAPTURE_CHUNK_BYTES : left;
+	barrier_var(len);
+	if (len > CAPTURE_CHUNK_BYTES)
+		return 1;
+	c->kind = RING_CAPTURE_RANGE;
+	c->number = w->cs->number++;
+	c->addr = w->addr;
+	c->len = len;
+	c->unread = bpf_probe_read_user(c->data, len, (void *)w->addr) != 0;
+	__u32 sent = c->unread ? 0 : len;
+	barrier_var(sent);
+	if (sent > CAPTURE_CHUNK_BYTES)
+		return 1;
+	if (bpf_ringbuf_output(&captures, c, __builtin_offsetof(struct capture_bytes, data) + sent,
+			       BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
+	w->addr += len;
+	return 0;
+}
+
+/* Global, so that it is verified once. */
+__noinline int range_send(__u64 addr, __u64 len)
+{
+	struct capture_state *cs =
+		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
+
+	if (!cs || !addr || !len)
+		return 0;
+	if (len > CAPTURE_MAX_RANGE)
+		len = CAPTURE_MAX_RANGE;
+	struct range_walk w = {.cs = cs, .addr = addr, .end = addr + len};
+	bpf_loop(CAPTURE_MAX_RANGE / CAPTURE_CHUNK_BYTES, range_step, &w, 0);
+	return 0;
+}
+
+/* A string with its zero byte, and at most @max bytes of it. */
+__noinline int string_send(__u64 addr, __u64 max)
+{
+	struct capture_state *cs =
+		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
+
+	if (!cs || !addr)
+		return 0;
+	for (int i = 0; i < 16 && max; i++) {
+		long n = bpf_probe_read_user_str(cs->chunk.data, CAPTURE_CHUNK_BYTES, (void *)addr);
+
+		if (n <= 0)
+			return 0;
+		/* Without room for the zero byte, the last one read is another one's. */
+		bool whole = n < CAPTURE_CHUNK_BYTES;
+		range_send(addr, whole ? n : n - 1);
+		if (whole)
+			return 0;
+		addr += n - 1;
+	}
+	return 0;
+}
+
+struct iovec_walk {
+	__u64 at, left;
+};
+
+static long iovec_step(__u32 step, struct iovec_walk *w)
+{
+	__u64 iov[2] = {};
+
+	if (!w->left || bpf_probe_read_user(iov, sizeof(iov), (void *)w->at))
+		return 1;
+	__u64 len = iov[1] < w->left ? iov[1] : w->left;
+	range_send(iov[0], len);
+	w->left -= len;
+	w->at += sizeof(iov);
+	return 0;
+}
+
+__noinline int iovec_send(__u64 at, __u64 n, __u64 bytes)
+{
+	struct iovec_walk w = {.at = at, .left = bytes};
+
+	bpf_loop(n < MAX_IOVECS ? n : MAX_IOVECS, iovec_step, &w, 0);
+	return 0;
+}
+
+/* struct msghdr: name, its length, iovecs, how many, control data, its length, flags. */
+__noinline int msghdr_send(__u64 at, __u64 bytes)
+{
+	__u64 m[7] = {};
+
+	if (bpf_probe_read_user(m, sizeof(m), (void *)at))
+		return 0;
+	range_send(at, sizeof(m));
+	range_send(m[0], (__u32)m[1]);
+	range_send(m[4], m[5]);
+	iovec_send(m[2], m[3], bytes);
+	return 0;
+}
+
+/* struct _IO_FILE of glibc: behind the flags where reading stands, and where what is read ends. */
+__noinline int file_send(__u64 at)
+{
+	__u64 f[3] = {};
+
+	if (bpf_probe_read_user(f, sizeof(f), (void *)at))
+		return 0;
+	range_send(at, 216);
+	if (f[2] > f[1] && f[2] - f[1] <= 1 << 20)
+		range_send(f[1], f[2] - f[1]);
+	return 0;
+}
+
+struct output_ctx {
+	__u64 v[9]; /* by enum capture_value */
+};
+
+static __always_inline void output_send(const struct capture_output *o, struct output_ctx *c)
+{
+	__u64 addr = (o->base == VALUE_SYMBOL ? c->v[8] : c->v[o->base & 7]) + o->addend;
+
+	for (int i = 0; i < 3; i++)
+		if (i < o->loads && bpf_probe_read_user(&addr, sizeof(addr), (void *)addr))
+			return;
+	if (addr < LOWEST_ADDR)
+		return;
+	__u64 a = c->v[o->a & 7], b = c->v[o->b & 7], result = c->v[VALUE_RESULT];
+	__u32 word = 0;
+
+	switch (o->length) {
+	case LENGTH_PRODUCT:
+		if ((o->a == VALUE_RESULT || o->b == VALUE_RESULT) && (__s64)result < 0)
+			return;
+		range_send(addr, a * b * o->k + o->c);
+		break;
+	case LENGTH_STRING:
+		string_send(addr, o->k);
+		break;
+	case LENGTH_U32:
+		if (!bpf_probe_read_user(&word, sizeof(word), (void *)a))
+			range_send(addr, word < o->k ? word : o->k);
+		break;
+	case LENGTH_IOVEC:
+		if ((__s64)result > 0)
+			iovec_send(addr, a, result);
+		break;
+	case LENGTH_MSGHDR:
+		msghdr_send(addr, (__s64)result > 0 ? result : 0);
+		break;
+	case LENGTH_FILE:
+		file_send(addr);
+		break;
+	}
+}
+
+/* By number of the encoding, then the flags. */
+static __always_inline void note_all(__u64 *w, const struct pt_regs *r)
+{
+	w[0] = r->ax;
+	w[1] = r->cx;
+	w[2] = r->dx;
+	w[3] = r->bx;
+	w[4] = r->sp;
+	w[5] = r->bp;
+	w[6] = r->si;
+	w[7] = r->di;
+	w[8] = r->r8;
+	w[9] = r->r9;
+	w[10] = r->r10;
+	w[11] = r->r11;
+	w[12] = r->r12;
+	w[13] = r->r13;
+	w[14] = r->r14;
+	w[15] = r->r15;
+	w[16] = r->flags;
+}
+
+/* As capture_hash() of captures.h. */
+static __always_inline __u64 hash_step(__u64 h, __u64 v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15;
+	return h ^ h >> 29;
+}
+
+static __always_inline __u64 kept_hash(const struct pt_regs *r)
+{
+	__u64 h = hash_step(0, r->bx);
+
+	h = hash_step(h, r->sp);
+	h = hash_step(h, r->bp);
+	h = hash_step(h, r->r12);
+	h = hash_step(h, r->r13);
+	h = hash_step(h, r->r14);
+	h = hash_step(h, r->r15);
+	return h >> 48;
+}
+
+/* Whether @addr is in the text of a traced module, as far as this task has shown where they are. */
+static __always_inline bool is_ours(struct capture_state *cs, __u64 addr)
+{
+	for (int m = 0; m < MAX_ENTRY_MODULES; m++)
+		if (cs->base[m] && addr - cs->base[m] < text_bytes[m])
+			return true;
+	return false;
+}
+
+static __always_inline void keep_call(struct capture_state *cs, const struct pt_regs *r, bool tail)
+{
+	__u64 sp = r->sp + (tail ? 8 : 0);
+	__u32 d = cs->depth;
+
+	for (int i = 0; i < CAPTURE_PENDING; i++) {
+		if (!d || d > CAPTURE_PENDING ||
+		    cs->pending[(d - 1) & (CAPTURE_PENDING - 1)].sp > sp)
+			break;
+		d--; /* it has been left by other means */
+	}
+	if (d >= CAPTURE_PENDING)
+		d = CAPTURE_PENDING - 1;
+	struct pending_call *p = &cs->pending[d & (CAPTURE_PENDING - 1)];
+	p->sp = sp;
+	p->args[0] = r->di;
+	p->args[1] = r->si;
+	p->args[2] = r->dx;
+	p->args[3] = r->cx;
+	p->args[4] = r->r8;
+	p->args[5] = r->r9;
+	cs->depth = d + 1;
+}
+
+/* The arguments of the call that is over at @sp; NULL: they are not known. */
+static __always_inline struct pending_call *find_call(struct capture_state *cs, __u64 sp)
+{
+	__u32 d = cs->depth;
+
+	for (int i = 0; i < CAPTURE_PENDING; i++) {
+		if (!d || d > CAPTURE_PENDING ||
+		    cs->pending[(d - 1) & (CAPTURE_PENDING - 1)].sp >= sp)
+			break;
+		d--;
+	}
+	if (!d || d > CAPTURE_PENDING)
+		return NULL;
+	struct pending_call *p = &cs->pending[(d - 1) & (CAPTURE_PENDING - 1)];
+	if (p->sp != sp)
+		return NULL;
+	cs->depth = d - 1;
+	return p;
+}
+
+struct outputs_walk {
+	struct output_ctx c;
+	__u32 first;
+};
+
+static long outputs_step(__u32 i, struct outputs_walk *w)
+{
+	__u32 at = w->first + i;
+	struct capture_output *o = bpf_map_lookup_elem(&outputs, &at);
+
+	if (o)
+		output_send(o, &w->c);
+	return 0;
+}
+
+static __always_inline void send_outputs(struct capture_state *cs, const struct capture_desc *d,
+					 const struct pt_regs *r, __u64 base)
+{
+	struct pending_call *p = find_call(cs, r->sp);
+	struct outputs_walk w = {.first = d->output};
+
+	for (int i = 0; p && i < 6; i++)
+		w.c.v[i] = p->args[i];
+	w.c.v[VALUE_RESULT] = r->ax;
+	w.c.v[VALUE_ONE] = 1;
+	w.c.v[8] = base;
+	bpf_loop(d->n_outputs, outputs_step, &w, 0);
+}
+
+/* errno, where its address is known and it has changed. */
+static __always_inline void send_errno(struct capture_state *cs, __u64 result, bool is_address)
+{
+	__u32 now = 0;
+
+	if (is_address)
+		cs->errno_addr = result;
+	if (!cs->errno_addr || bpf_probe_read_user(&now, sizeof(now), (void *)cs->errno_addr))
+		return;
+	if (is_address || now != cs->errno_last)
+		range_send(cs->errno_addr, sizeof(now));
+	cs->errno_last = now;
+}
+
+SEC("uprobe.multi")
+int capture(struct pt_regs *ctx)
+{
+	__u32 index = bpf_get_attach_cookie(ctx);
+	struct capture_desc *d = bpf_map_lookup_elem(&places, &index);
+
+	if (!capturing || !d)
+		return 0;
+	__u32 task = recorded_task();
+	struct capture_state *cs = task ? state_get() : NULL;
+	if (!cs)
+		return 0;
+	struct pt_regs regs;
+	bpf_probe_read_kernel(&regs, sizeof(regs), ctx);
+	__u64 base = regs.ip - d->addr_off;
+	cs->chunk.task = task;
+	cs->note.pid = recorded_pid();
+	if (d->module < MAX_ENTRY_MODULES)
+		cs->base[d->module] = base;
+	if (d->roles & (ROLE_ENTER | ROLE_LAND)) {
+		__u64 ret = 0;
+
+		if (d->roles & ROLE_ENTER)
+			bpf_probe_read_user(&ret, sizeof(ret), (void *)(regs.sp + d->cfa_off - 8));
+		if (d->roles & ROLE_LAND || !is_ours(cs, ret)) {
+			note_all(cs->note.words, &regs);
+			note_send(cs, RING_CAPTURE_ENTER, task, index, regs.ip, regs.sp, 17);
+		}
+	}
+	if (d->roles & ROLE_RESULT) {
+		if (d->n_outputs)
+			send_outputs(cs, d, &regs, base);
+		send_errno(cs, regs.ax, d->roles & ROLE_ERRNO);
+		cs->note.words[0] = regs.ax;
+		cs->note.words[1] = regs.dx;
+		cs->note.words[2] = kept_hash(&regs);
+		cs->note.words[3] = d->roles & ROLE_RDX ? 1 : 0;
+		note_send(cs, RING_CAPTURE_RESULT, task, index, regs.ip, regs.sp, 4);
+	}
+	if (d->roles & ROLE_INSN) {
+		cs->note.words[0] = regs.ax;
+		cs->note.words[1] = regs.cx;
+		cs->note.words[2] = regs.dx;
+		cs->note.words[3] = regs.bx;
+		cs->note.words[4] = regs.flags;
+		note_send(cs, RING_CAPTURE_INSN, task, index, regs.ip, regs.sp, 5);
+	}
+	if (d->roles & ROLE_CALL)
+		keep_call(cs, &regs, d->roles & ROLE_TAIL);
+	return 0;
+}
+
+struct syscall_walk {
+	struct output_ctx c;
+	struct capture_syscall *row;
+};
+
+static long syscall_step(__u32 i, struct syscall_walk *w)
+{
+	if (i < CAPTURE_MAX_OUTPUTS)
+		output_send(&w->row->outputs[i], &w->c);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
+{
+	if (!capturing)
+		return 0;
+	__u32 task = recorded_task();
+	if (!task)
+		return 0;
+	__u32 nr = r->orig_ax;
+	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
+	if (!own_syscalls && (!row || (!row->n_outputs && !row->wanted)))
+		return 0;
+	if (!own_syscalls && result < 0)
+		return 0;
+	struct capture_state *cs = state_get();
+	if (!cs)
+		return 0;
+	cs->chunk.task = task;
+	cs->note.pid = recorded_pid();
+	__u64 *w = cs->note.words;
+	w[0] = nr;
+	w[1] = result;
+	w[2] = r->di;
+	w[3] = r->si;
+	w[4] = r->dx;
+	w[5] = r->r10;
+	w[6] = r->r8;
+	w[7] = r->r9;
+	if (row && row->n_outputs && result >= 0) {
+		struct syscall_walk walk = {.row = row};
+
+		for (int i = 0; i < 6; i++)
+			walk.c.v[i] = w[2 + i];
+		walk.c.v[VALUE_RESULT] = result;
+		walk.c.v[VALUE_ONE] = 1;
+		bpf_loop(row->n_outputs, syscall_step, &walk, 0);
+	}
+	note_send(cs, RING_CAPTURE_KERNEL, task, ~0u, r->ip, r->sp, 8);
+	return 0;
+}
+
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
+{
+	if (!capturing)
+		return 0;
+	__u32 task = recorded_task();
+	struct capture_state *cs = task ? state_get() : NULL;
+	__u64 handler = (__u64)BPF_CORE_READ(ka, sa.sa_handler);
+
+	if (!cs || handler <= 1) /* SIG_DFL, SIG_IGN */
+		return 0;
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs regs;
+	bpf_probe_read_kernel(&regs, sizeof(regs), r);
+	note_all(cs->note.words, &regs);
+	cs->note.words[17] = sig;
+	cs->note.words[18] = handler;
+	note_send(cs, RING_CAPTURE_SIGNAL, task, ~0u, regs.ip, regs.sp, 19);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit_values, struct task_struct *task)
+{
+	struct capture_state *cs = bpf_task_storage_get(&capture_states, task, 0, 0);
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	/* on_exit() of witness.bpf.c may have been before and have stopped it. */
+	if (capturing && cs && st)
+		note_send(cs, RING_CAPTURE_END, st->head.task, ~0u, r->ip, r->sp, 0);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* callgraph.h: the direct calls of a program, in the order in which what callees do is known before
+ * their callers ask. */
+#ifndef OFFLINE_CALLGRAPH_H
+#define OFFLINE_CALLGRAPH_H
+
+#include "offline/program/program.h"
+
+/* Functions in an order in which callees come first; components of recursion get one number, and
+ * within one, a call of a function that does not come before its caller is a back edge of a search.
+ * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
+int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* attach.c: where the trace of a thread begins that ran before it was recorded. The recorder
+ * has unwound its stack, through whatever modules, and kept the return addresses. Those after our
+ * calls are frames of ours with the call in progress; between them lies code that is not traced.
+ * The thread is at its first event, or wherever a signal finds it that comes before. */
+#include "offline/recover/explain/explain.h"
+
+#include <stdlib.h>
+
+/* A return address on the stack: of the frame that ends right above it. */
+struct slot {
+	uint64_t cfa, ret;
+	uint16_t module;
+	uint32_t
+		call; /* the call that returns there, or PUGMARK_NONE: of code that is not traced */
+};
+
+static uint32_t read_slots(const struct parser *p, const struct pugmark_witness_event *e,
+			   struct slot *slots)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < e->stack_words; i++) {
+		struct slot s = {e->stack_addr + 8 * (uint64_t)i + 8, e->stack[i], 0, 0};
+		if (s.ret == PUGMARK_EVENT_STACK_UNKNOWN || !s.ret)
+			continue;
+		s.call = parser_call_before(p, 0, s.ret, &s.module);
+		slots[n++] = s;
+	}
+	return n;
+}
+
+/* Whether the event goes on below what the one before it has told: a stack that is too much for one
+ * comes in several, the outermost part first. */
+static bool goes_on(const struct parser *p, const struct pugmark_witness_event *e)
+{
+	return p->attach_cfa && e->stack_words && e->stack_addr < p->attach_cfa &&
+	       (p->attach_cfa - e->stack_addr) / 8 > e->stack_words;
+}
+
+void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
+{
+	struct slot *slots = e->stack_words ? malloc(e->stack_words * sizeof(*slots)) : NULL;
+	uint32_t n = slots ? read_slots(p, e, slots) : 0;
+	bool complete = n && !e->stack[e->stack_words - 1];
+	p->failed |= e->stack_words && !slots;
+	if (!goes_on(p, e)) {
+		p->attach_cfa = p->attach_ret = 0;
+		p->attach_boundary = complete ? BELOW_ROOT : BELOW_GAP;
+	}
+	/* From the outermost on: the frame that slot i ends returns by the one before, if that is
+	 * known. */
+	for (uint32_t i = n; i-- > 0;) {
+		const struct slot *s = &slots[i];
+		struct frame f = {
+			.module = s->module,
+			.cfa = p->attach_cfa,
+			.ret = p->attach_ret,
+			.node = s->call,
+			.announced =
+				true, /* by whom, if not by this thread before it was recorded */
+			.boundary = p->attach_boundary,
+			.hidden = PUGMARK_CAUSE_ATTACH,
+		};
+		p->attach_cfa = s->cfa;
+		p->attach_ret = s->ret;
+		if (s->call == PUGMARK_NONE) {
+			p->attach_boundary = p->n ? BELOW_CALLBACK : p->attach_boundary;
+			continue;
+		}
+		f.func = node_at(p, s->module, s->call)->func;
+		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
+		parser_push(p, f);
+		p->attach_boundary = BELOW_CALL;
+	}
+	free(slots);
+}
+
+static bool has(const struct pugmark_plan *plan, uint32_t decision, uint32_t node)
+{
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (plan->alternatives[i] == node)
+			return true;
+	return false;
+}
+
+static bool has_all(const struct pugmark_plan *plan, uint32_t decision, uint32_t of)
+{
+	const struct pugmark_plan_decision *d = &plan->decisions[of];
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (!has(plan, decision, plan->alternatives[i]))
+			return false;
+	return true;
+}
+
+/* Whether @decision is one of function @func by which @node can be next. */
+static bool leads_to(const struct pugmark_plan *plan, uint32_t decision, uint32_t func,
+		     uint32_t node)
+{
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
+	if (!has(plan, decision, node))
+		return false;
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (plan->alternatives[i] && plan->nodes[plan->alternatives[i]].func != func)
+			return false;
+	return true;
+}
+
+/* The decision that holds where @node is next in @func: the thread has come there by one of those
+ * that lead to it, and the one that has all of their alternatives tells these apart as well.
+ * PUGMARK_NONE: there is none such. */
+static uint32_t decision_before(const struct pugmark_plan *plan, uint32_t func, uint32_t node)
+{
+	uint32_t widest = PUGMARK_NONE;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		if ((widest == PUGMARK_NONE || plan->decisions[d].n > plan->decisions[widest].n) &&
+		    leads_to(plan, d, func, node))
+			widest = d;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		if (leads_to(plan, d, func, node) && !has_all(plan, widest, d))
+			return PUGMARK_NONE;
+	return widest;
+}
+
+/* In a function of ours, whose frame the attach has told. */
+static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
+{
+	if (at->next == PUGMARK_NONE || at->next & (PUGMARK_POINT_PASSED | PUGMARK_POINT_AFTER) ||
+	    (at->cfa && at->cfa != cfa))
+		return false;
+	struct frame f = {
+		.func = at->func,
+		.module = at->module,
+		.cfa = cfa,
+		.ret = p->attach_ret,
+		.decision = decision_before(p->plans[at->module], at->func, at->next),
+		.boundary = p->attach_boundary,
+		.hidden = PUGMARK_CAUSE_ATTACH,
+	};
+	if (f.decision == PUGMARK_NONE)
+		return false;
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
+	parser_push(p, f);
+	p->position = AT_DECISION;
+	p->begun = true;
+	return true;
+}
+
+bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e)
+{
+	struct place at;
+	uint64_t cfa = p->attach_cfa;
+	if (!cfa || !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at))
+		return false;
+	if (at.func != PUGMARK_NONE)
+		return begin_inside(p, &at, cfa);
+	if (!p->n && p->attach_boundary != BELOW_ROOT)
+		return false;
+	p->position = p->n ? AT_CALL : OUTSIDE;
+	p->begun = true;
+	return true;
+}
+
+void ask_attached(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	if (p->attach_cfa && (!la->own_cfa || la->e->cfa == p->attach_cfa))
+		candidate_add(set, &(struct candidate){.unsaid = PUGMARK_CAUSE_NONE});
+}
+
+enum commit commit_attached(struct parser *p, struct lookahead *la, const struct candidate *c,
+			    uint32_t *first)
+{
+	(void)c;
+	(void)first;
+	const struct pugmark_witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	struct frame f = {
+		.func = node_at(p, e->module, node)->func,
+		.module = e->module,
+		.cfa = p->attach_cfa,
+		.ret = p->attach_ret,
+		.boundary = p->attach_boundary,
+		.hidden = PUGMARK_CAUSE_ATTACH,
+	};
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
+	parser_push(p, f);
+	parser_take_event(p, node, e);
+	return COMMIT_TAKEN;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* callback.c: a function of ours was entered from code that is not traced: the stack says during
+ * which call of ours. */
+#include "offline/recover/explain/explain.h"
+#include "offline/recover/stack/chain.h"
+
+#define SILENT_MAX 1024 /* calls that one function makes in silence, at most */
+
+/* Whether the origin is a call that itself left the module. */
+static bool calls_out(const struct parser *p, const struct lookahead *la)
+{
+	return la->origin != PUGMARK_NONE &&
+	       node_at(p, la->from, la->origin)->kind == PUGMARK_NODE_KIND_UNKNOWN;
+}
+
+static void set_origin(struct lookahead *la, const struct chain *chain)
+{
+	la->from = chain->from;
+	la->origin = chain->origin;
+	la->cfa = chain->origin_cfa;
+	la->ret = chain->origin_ret;
+}
+
+/* Whether the grammar allows that the chain is that of the calls in progress. */
+static enum found allows(struct parser *p, const struct chain *chain, struct lookahead *la)
+{
+	uint32_t begins_in, alt, n = p->n;
+	if (chain->end == CHAIN_OPEN) {
+		set_origin(la, chain);
+		/* Below the level too: it may be another activation, at the same place and from the
+		 * same call, of what was open. */
+		enum found found = parser_find(p, la, &begins_in, &alt);
+		return found == FOUND_ONE && begins_in > chain->level ? FOUND_NONE : found;
+	}
+	while (n && p->stack[n - 1].cfa < chain->cfa)
+		n--;
+	return parser_can_end(p, n) ? FOUND_ONE : FOUND_NONE;
+}
+
+/* How many calls in progress of ours, by the stack above @from, may have led to the event, where
+ * @level is the topmost frame that is open; in @la the innermost. A call by which the event fits
+ * twice counts as two. */
+static uint32_t count_origins(struct parser *p, struct lookahead *la, const struct chain *from,
+			      uint32_t level)
+{
+	uint32_t found = 0;
+	bool other = false;
+	struct lookahead right = *la;
+	struct chain_scan scan;
+	struct chain c;
+	chain_scan_begin(&scan, p, from, level);
+	while (chain_scan_next(&scan, p, la->e, &c)) {
+		struct lookahead next = *la;
+		if (c.end != CHAIN_OPEN || c.level != level) {
+			other = other || allows(p, &c, &next) == FOUND_ONE;
+			continue;
+		}
+		/* Had a function jumped out of the module, what it jumped to would have written
+		 * over the return address of an earlier call. */
+		set_origin(&next, &c);
+		bool jumped = c.origin_cfa == p->stack[level].cfa || !calls_out(p, &next);
+		bool same = right.origin == c.origin && right.cfa == c.origin_cfa;
+		if (found && (jumped || same))
+			continue;
+		enum found fits = allows(p, &c, &next);
+		if (fits == FOUND_NONE)
+			continue;
+		right = next;
+		found += fits == FOUND_TORN ? 2 : 1;
+	}
+	*la = right;
+	return found ? found + other + scan.too_many : 0;
+}
+
+/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
+ * is the only one that can be in progress: no other, there or in the frames below, can be reached
+ * in silence. */
+static bool only_open_call(struct parser *p, uint32_t n)
+{
+	uint32_t decision;
+	if (parser_position_below(p, n - 1, &decision) != AT_CALL || !parser_can_end(p, n))
+		return false;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+		if (call->flags & PUGMARK_NODE_NORETURN)
+			return true;
+		if (!(call->flags & PUGMARK_NODE_TAIL)) {
+			const struct decision_table *t =
+				call->next == PUGMARK_NONE
+					? NULL
+					: parse_tables_at(p->tables[f->module], call->next);
+			if (!t || t->top || t->n_any)
+				return false;
+			if (!t->n_empty)
+				return true;
+		}
+		if (f->boundary != BELOW_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* Whether the open frame @level, out of which the event can come, can end only by jumping to what
+ * is not traced, by the way that leads to the event as well. Then it is a frame no more, and
+ * whether what it has jumped to goes on, or has ended and its like was called in its place, makes
+ * no difference: the jump was made, and the event came out of what is not traced. */
+static bool ends_by_jump(struct parser *p, const struct lookahead *la, uint32_t level)
+{
+	struct frame f = p->stack[level];
+	uint32_t node, empty, decision;
+	uint8_t position = parser_position_below(p, level, &decision);
+	if (position != AT_CALL && position != AT_DECISION)
+		return false;
+	for (uint32_t steps = 0; steps < SILENT_MAX; steps++) {
+		node = position == AT_CALL ? f.node
+					   : parser_alternative(p, &f, decision, la, &empty);
+		if (node == PUGMARK_NONE || (position == AT_DECISION && node != empty))
+			return false;
+		const struct pugmark_plan_node *n = node_at(p, f.module, node);
+		bool tail = n->flags & PUGMARK_NODE_TAIL;
+		if (tail && n->kind != PUGMARK_NODE_KIND_CALL)
+			return n->kind == PUGMARK_NODE_KIND_UNKNOWN;
+		if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
+		    n->flags & (PUGMARK_NODE_UNTOLD | PUGMARK_NODE_NORETURN))
+			return false;
+		position = AT_DECISION;
+		decision = tail ? p->plans[f.module]->funcs[n->callee].entry : n->next;
+	}
+	return false;
+}
+
+/* Whether the stack shows every call of ours that the open frame @i may be in. Where it is that far
+ * up that only addresses of the event's module are kept of it, these are the calls; what cannot
+ * have ended in silence is not taken to have by that. */
+static bool shows_calls(struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	const bool *hides = p->tables[f->module]->hides_frames;
+	if (hides && hides[f->func]) /* a chain that meets such a call ends there */
+		return false;
+	return stack_covers(p, e, i) || (f->module == e->module && f->cfa > e->cfa &&
+					 stack_word_below(e, f->cfa - 8) && parser_can_end(p, i));
+}
+
+/* BY_CALL       during a call of ours that is known; the grammar leads to it from there
+ * BY_OPEN_CALL  during the one that the topmost frame left is in: no other can be in progress
+ * OF_ROOT       no frame of ours is left
+ * UNEXPLAINED   nothing tells during which call */
+enum callback_kind { BY_CALL, BY_OPEN_CALL, OF_ROOT, UNEXPLAINED };
+
+/* Whether the call that @chain leads to, where it ends in an open frame, explains the entry. */
+static bool by_chain(struct parser *p, const struct chain *chain, struct candidate *c)
+{
+	uint32_t level;
+	struct lookahead *la = &c->callback.la;
+	set_origin(la, chain);
+	bool anew = chain->anew && parser_can_end(p, chain->level) &&
+		    (chain->origin == PUGMARK_NONE || parser_can_come_below(p, la, chain->level));
+	bool outside = chain->origin == PUGMARK_NONE; /* else its call was made twice */
+	if ((anew && !outside) || parser_find(p, la, &level, &c->callback.alt) != FOUND_ONE ||
+	    (anew && (level != chain->level || !ends_by_jump(p, la, level))))
+		return false;
+	c->callback.n = level + 1;
+	return true;
+}
+
+/* The same where its chain has ended before: of the words above it, one can lead on. In *@live how
+ * many frames may still be open; in *@known whether calls were found at all. */
+static bool by_scan(struct parser *p, const struct chain *chain, struct candidate *c,
+		    uint32_t *live, bool *known)
+{
+	uint32_t level, found = 0;
+	struct lookahead *la = &c->callback.la;
+	*live = stack_live_frames(p, la->e, chain->cfa, p->n);
+	while (*live) {
+		found = count_origins(p, la, chain, *live - 1);
+		if (found || !shows_calls(p, la->e, *live - 1))
+			break;
+		/* It is in no call, so it has ended: another module called twice from the same
+		 * place, and the return address is that of the second call. */
+		*live = stack_live_frames(p, la->e, chain->cfa, *live - 1);
+	}
+	*known = found;
+	if (found != 1 || parser_find(p, la, &level, &c->callback.alt) != FOUND_ONE)
+		return false;
+	c->callback.n = level + 1;
+	return true;
+}
+
+static void forget_origin(struct lookahead *la)
+{
+	la->origin = PUGMARK_NONE;
+	la->cfa = la->ret = 0;
+}
+
+void ask_callback(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	if (!la->foreign && (p->position != OUTSIDE || la->entered == PUGMARK_NONE))
+		return;
+	struct candidate c;
+	struct chain chain;
+	uint32_t live;
+	bool known = true;
+	c.unsaid = PUGMARK_CAUSE_NONE;
+	c.callback.kind = BY_CALL;
+	c.callback.la = *la;
+	chain_from_entry(p, la->e, la->entered, &chain);
+	if (chain.end == CHAIN_OPEN)
+		live = chain.level + 1;
+	if (chain.end == CHAIN_OPEN ? by_chain(p, &chain, &c)
+				    : by_scan(p, &chain, &c, &live, &known)) {
+		candidate_add(set, &c);
+		return;
+	}
+	c.callback.n = live;
+	if (!known && live && only_open_call(p, live)) {
+		c.callback.kind = BY_OPEN_CALL;
+		candidate_add(set, &c);
+		return;
+	}
+	if (known || !live)
+		forget_origin(&c.callback.la);
+	c.callback.kind = !p->n || (la->e->stack && !live) ? OF_ROOT : UNEXPLAINED;
+	c.unsaid = c.callback.kind == OF_ROOT ? PUGMARK_CAUSE_NONE : PUGMARK_CAUSE_STACK;
+	candidate_add(set, &c);
+}
+
+/* The function was entered during the call that the topmost of the first @n frames is in. */
+static void take_open_call(struct parser *p, struct lookahead *la, uint32_t n)
+{
+	parser_end_frames(p, n);
+	const struct frame *f = parser_top(p);
+	const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+	bool tail = call->flags & PUGMARK_NODE_TAIL;
+	bool known = f->cfa && (tail || call->height != PUGMARK_HEIGHT_UNKNOWN);
+	la->from = f->module;
+	la->origin = f->node;
+	la->ret = tail ? f->ret : 0;
+	la->cfa = f->call_cfa ? f->call_cfa
+		  : known     ? f->cfa - (tail ? 0 : call->height)
+			      : la->e->cfa;
+}
+
+/* Of the open frames the first @live may still be open, and no more. */
+static void enter_unexplained(struct parser *p, const struct lookahead *la, uint32_t live)
+{
+	uint32_t open = parser_can_end_down_to(p, live);
+	parser_end_frames(p, open);
+	parser_emit_gap(p, PUGMARK_CAUSE_STACK);
+	if (open > live) {
+		parser_drop_frames(p, live);
+		p->position = LOST;
+		p->gap_cause = PUGMARK_CAUSE_STACK;
+	}
+	parser_enter(p, la, BELOW_HANDLER, PUGMARK_CAUSE_CALLBACK);
+}
+
+enum commit commit_callback(struct parser *p, struct lookahead *la, const struct candidate *c,
+			    uint32_t *first)
+{
+	*la = c->callback.la;
+	switch ((enum callback_kind)c->callback.kind) {
+	case BY_CALL:
+		parser_end_frames(p, c->callback.n);
+		*first = c->callback.alt;
+		break;
+	case BY_OPEN_CALL:
+		take_open_call(p, la, c->callback.n);
+		break;
+	case OF_ROOT:
+		parser_enter_root(p, la);
+		break;
+	case UNEXPLAINED:
+		enter_unexplained(p, la, c->callback.n);
+	}
+	return COMMIT_GO_ON;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* gap.c: nothing explains the event, or two causes that nothing tells apart: why, and how the
+ * parser starts anew at it. */
+#include "offline/recover/explain/explain.h"
+
+uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)
+{
+	if (p->position == LOST)
+		return p->gap_cause;
+	if (!p->n)
+		return p->gaps ? PUGMARK_CAUSE_MODEL : PUGMARK_CAUSE_ATTACH;
+	for (uint32_t i = p->n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		if (f->boundary == BELOW_CALL)
+			continue;
+		bool above = !la->own_cfa || !f->cfa || la->e->cfa > f->cfa;
+		return f->boundary == BELOW_GAP && above && parser_can_end(p, i)
+			       ? f->hidden
+			       : PUGMARK_CAUSE_MODEL;
+	}
+	return PUGMARK_CAUSE_MODEL;
+}
+
+/* Starts anew at the event itself: in the frame that it belongs to, where it is open or the stack
+ * leads from it to one that is, or in a new one on top of those that may still be open. */
+void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
+{
+	const struct pugmark_witness_event *e = la->e;
+	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
+	const struct pugmark_plan_node *n = node_at(p, e->module, node);
+	struct stack_link links[STACK_LINKS_MAX];
+	uint32_t level;
+	int count = la->own_cfa ? stack_chain(p, e, n->func, links, STACK_LINKS_MAX, &level) : -1;
+	parser_emit_gap(p, cause);
+	p->gap_cause = cause;
+	if (count >= 0) {
+		parser_drop_frames(p, level + 1);
+		parser_open_frames(p, e, n->func, links, count);
+	} else {
+		while (p->n && la->own_cfa && parser_top(p)->cfa && parser_top(p)->cfa <= e->cfa)
+			parser_drop_frames(p, p->n - 1);
+		parser_push(p, (struct frame){
+				       .func = n->func,
+				       .module = e->module,
+				       .cfa = la->own_cfa ? e->cfa : 0,
+				       .ret = e->ret,
+				       .boundary = BELOW_GAP,
+				       .hidden = cause,
+			       });
+	}
+	parser_take_event(p, node, e);
+}

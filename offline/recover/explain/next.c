@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* next.c: the event is what comes next in order: from one of the open frames on, once those above
+ * it have ended in silence, the grammar leads to it. Nearly all events are this. */
+#include "offline/recover/explain/explain.h"
+
+void ask_next(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	struct candidate c;
+	c.unsaid = PUGMARK_CAUSE_NONE;
+	c.next.jumped_back = false;
+	enum found found = parser_find(p, la, &c.next.level, &c.next.alt);
+	if (found == FOUND_NONE && !la->foreign && la->cfa) {
+		/* The module that the last witnessed call or jump went to has jumped back: then it
+		 * is the function it jumped to that returns to our code. */
+		struct lookahead back = *la;
+		back.jumped_back = c.next.jumped_back = true;
+		found = parser_find(p, &back, &c.next.level, &c.next.alt);
+	}
+	if (found == FOUND_NONE)
+		return;
+	candidate_add(set, &c);
+	set->n += found == FOUND_TORN;
+}
+
+enum commit commit_next(struct parser *p, struct lookahead *la, const struct candidate *c,
+			uint32_t *first)
+{
+	la->jumped_back = c->next.jumped_back;
+	parser_end_before(p, c->next.level + 1, la);
+	*first = c->next.alt;
+	return COMMIT_GO_ON;
+}
+
+/* Only where stacks move may the event follow from where the parser is, though nothing says so. */
+void ask_moved(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	if (p->tables[la->e->module]->go_runtime)
+		candidate_add(set, &(struct candidate){.unsaid = PUGMARK_CAUSE_NONE});
+}
+
+enum commit commit_moved(struct parser *p, struct lookahead *la, const struct candidate *c,
+			 uint32_t *first)
+{
+	(void)p;
+	(void)la;
+	(void)c;
+	(void)first;
+	return COMMIT_GO_ON;
+}

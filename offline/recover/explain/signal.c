@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* signal.c: signals. What one interrupts is brought up to where it was (settle.c);
+ * then its handler is open on top of that, and returns without an event. Whether an event is still
+ * of the handler is told by its stack. */
+#include "offline/recover/explain/explain.h"
+#include "offline/recover/settle/settle.h"
+
+/* Opens the handler on top of what it interrupts. */
+static void enter(struct parser *p, const struct lookahead *la, enum settled settled, uint64_t sp)
+{
+	uint8_t boundary = p->n ? BELOW_HANDLER : BELOW_ROOT;
+	parser_enter(p, la, boundary, PUGMARK_CAUSE_SIGNAL);
+	if (boundary == BELOW_ROOT || p->failed)
+		return;
+	struct interruption *h = &p->handlers[p->n_handlers - 1];
+	h->sp = sp;
+	h->settled = settled != UNSETTLED;
+	h->ahead = settled == SETTLED_AHEAD;
+	if (settled)
+		h->since_ns = p->now_ns;
+}
+
+/* Of what a handler at @sp interrupts it is not known how far it came: what ran before it is not
+ * reported, nor taken for something that ran after it. */
+static void lose_place(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp)
+{
+	uint32_t live = stack_frames_above(p, e, sp ? sp : e->cfa);
+	if (p->position != LOST) {
+		parser_emit_gap(p, PUGMARK_CAUSE_STACK);
+		p->gap_cause = PUGMARK_CAUSE_STACK;
+	}
+	parser_drop_frames(p, live);
+	p->position = live ? LOST : OUTSIDE;
+}
+
+void ask_handler(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	(void)p;
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE};
+	if (la->foreign && (stack_signal(la->e, &c.handler.sp, &c.handler.ip, &c.handler.bp) ||
+			    la->e->flags & PUGMARK_EVENT_FROM_SIGNAL))
+		candidate_add(set, &c);
+}
+
+enum commit commit_handler(struct parser *p, struct lookahead *la, const struct candidate *c,
+			   uint32_t *first)
+{
+	(void)first;
+	uint64_t sp = c->handler.sp;
+	enum settled settled = UNSETTLED;
+	if (!p->n)
+		settled = SETTLED;
+	else if (sp && p->position != LOST)
+		settled = parser_settle(p, la->e, sp, c->handler.ip, c->handler.bp);
+	if (!settled)
+		lose_place(p, la->e, sp);
+	enter(p, la, settled, sp);
+	return COMMIT_GO_ON;
+}
+
+/* The handler has called or jumped to the function: what is entered goes on before that handler,
+ * which may have called another one before. */
+void ask_called_by_handler(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	const struct pugmark_witness_event *e = la->e;
+	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .called.by = p->foreign};
+	struct foreign_handler *by = &c.called.by;
+	if (!la->foreign)
+		return;
+	if (h && h->since_ns >= by->since_ns && h->foreign)
+		*by = h->by;
+	else if (h && h->since_ns >= by->since_ns)
+		return;
+	if (!by->settled || !by->sp || !la->own_cfa || p->position == LOST)
+		return;
+	uint64_t sp, ip, bp;
+	bool jumped = e->flags & PUGMARK_EVENT_FROM_SIGNAL || stack_signal(e, &sp, &ip, &bp);
+	if (jumped ? !stack_signal(e, &sp, &ip, &bp) || sp != by->sp || ip != by->ip
+		   : !stack_handler_runs(e, by->sp, by->ip))
+		return;
+	if (h && h->foreign && h->by.sp == by->sp) {
+		/* What it has called before is open, and has called out itself; or has ended. */
+		const struct frame *f = &p->stack[h->frame];
+		if ((!jumped && f->cfa > e->cfa && stack_slot_holds(p, e, f->cfa, f->ret)) ||
+		    !parser_can_end(p, h->frame))
+			return;
+		c.called.ended = true;
+	}
+	candidate_add(set, &c);
+}
+
+enum commit commit_called_by_handler(struct parser *p, struct lookahead *la,
+				     const struct candidate *c, uint32_t *first)
+{
+	(void)first;
+	const struct foreign_handler *by = &c->called.by;
+	if (c->called.ended)
+		parser_end_frames(p, p->handlers[p->n_handlers - 1].frame);
+	enter(p, la, by->settled, by->sp);
+	if (p->failed || parser_top(p)->boundary != BELOW_HANDLER)
+		return COMMIT_GO_ON;
+	struct interruption *h = &p->handlers[p->n_handlers - 1];
+	h->foreign = true;
+	h->by = *by;
+	h->alt = by->alt;
+	h->alt_bytes = by->alt_bytes;
+	h->since_ns = by->since_ns;
+	return COMMIT_GO_ON;
+}
+
+void ask_injected(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	const struct pugmark_witness_event *e = la->e;
+	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
+	struct place at;
+	if (!p->tables[e->module]->go_runtime || la->entered == PUGMARK_NONE || !la->own_cfa ||
+	    !p->held_sp || p->held_sp != e->cfa || p->position == LOST || !p->n ||
+	    !parser_place_at(p, e->cfa, e->ret, 0, &at) || at.func == PUGMARK_NONE)
+		return;
+	if (h && h->sp == e->cfa) {
+		if (!h->settled || !h->frame || !parser_can_end(p, h->frame))
+			return;
+		c.injected.n = h->frame;
+		c.injected.ahead = h->ahead;
+	}
+	candidate_add(set, &c);
+}
+
+enum commit commit_injected(struct parser *p, struct lookahead *la, const struct candidate *c,
+			    uint32_t *first)
+{
+	(void)first;
+	parser_end_frames(p, c->injected.n);
+	la->origin = PUGMARK_NONE; /* that a call returns there is chance */
+	la->foreign = true;
+	/* Where its frames lie says nothing: it may switch stacks. */
+	enter(p, la, c->injected.ahead ? SETTLED_AHEAD : SETTLED, 0);
+	return COMMIT_GO_ON;
+}
+
+void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
+{
+	if (e->val)
+		p->foreign.sp = 0;
+	if (p->lost)
+		return; /* the handler's own entry says enough */
+	enum settled settled = UNSETTLED;
+	if (p->position == LOST && parser_begin_placed(p, e))
+		settled = SETTLED;
+	else if (p->position == LOST)
+		return;
+	else if (p->n || !p->context)
+		settled = parser_settle(p, e, e->cfa, e->ret, e->signal.bp);
+	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
+		settled = SETTLED;
+	p->placed = settled != UNSETTLED;
+	struct pugmark_witness_event entry = {.kind = PUGMARK_EVENT_SIGNAL, .time_ns = e->time_ns};
+	uint32_t func = e->val ? parser_function_at(p, e->val, &entry.module) : PUGMARK_NONE;
+	p->unplaced = !settled && !e->val;
+	if (func == PUGMARK_NONE && e->val)
+		p->foreign = (struct foreign_handler){
+			.sp = e->cfa,
+			.ip = e->ret,
+			.alt = e->signal.alt,
+			.alt_bytes = e->signal.alt_bytes,
+			.since_ns = e->time_ns,
+			.settled = settled,
+		};
+	if (func == PUGMARK_NONE || p->plans[entry.module]->funcs[func].entry == PUGMARK_NONE)
+		return;
+	if (!settled)
+		lose_place(p, e, e->cfa);
+	struct lookahead la = {.e = &entry, .entered = func, .origin = PUGMARK_NONE};
+	uint32_t n_out = p->n_out;
+	enter(p, &la, settled, e->cfa);
+	if (p->failed || p->n_out == n_out)
+		return;
+	p->held = p->out[--p->n_out];
+	p->held_sp = e->cfa;
+	p->held_ip = e->ret;
+	p->holds = true;
+	if (parser_top(p)->boundary == BELOW_HANDLER) {
+		p->handlers[p->n_handlers - 1].alt = e->signal.alt;
+		p->handlers[p->n_handlers - 1].alt_bytes = e->signal.alt_bytes;
+	}
+}
+
+void parser_release_held(struct parser *p, const struct pugmark_witness_event *next)
+{
+	p->holds = false;
+	if (next->kind != PUGMARK_EVENT_SIGNAL || next->cfa != p->held_sp ||
+	    next->ret != p->held_ip) {
+		parser_emit(p, &p->held);
+		return;
+	}
+	parser_drop_frames(p, p->n - 1);
+	p->position = p->n ? parser_top(p)->position : OUTSIDE;
+}

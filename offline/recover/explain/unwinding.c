@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* unwinding.c: a landing pad or second return of setjmp: the frame that survived is on the stack,
+ * and those above it are left. */
+#include "offline/recover/explain/explain.h"
+
+struct unwinding unwinding_of(struct parser *p, uint32_t n, bool sure)
+{
+	uint32_t decision;
+	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
+		sure = sure && p->handlers[h].settled;
+	/* A handler that has come there has ended. */
+	uint32_t leaving = sure ? parser_leaving(p, true) : 0;
+	struct unwinding u = {.n = n, .open = leaving > n ? leaving : p->n};
+	u.sure = sure && (parser_in_noreturn(p, &p->stack[u.open - 1],
+					     parser_position_below(p, u.open - 1, &decision)) ||
+			  parser_call_is_last(p, u.open, n));
+	return u;
+}
+
+void unwinding_leave(struct parser *p, const struct unwinding *u)
+{
+	parser_end_frames(p, u->open);
+	if (!u->sure) {
+		parser_emit_gap(p, PUGMARK_CAUSE_UNWIND);
+		parser_drop_frames(p, u->n);
+		return;
+	}
+	if (p->position == AT_CALL)
+		parser_announce(p);
+	while (p->n > u->n) {
+		if (!parser_top(p)->gone)
+			parser_emit_frame(p, PUGMARK_TRACE_UNWIND, PUGMARK_CAUSE_NONE,
+					  parser_top(p));
+		parser_drop_frames(p, p->n - 1);
+	}
+	if (u->n)
+		parser_top(p)->announced = false;
+}
+
+/* Opens the frames between open frame @level and the event's, which the calls in @links made. */
+void parser_open_frames(struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
+			const struct stack_link *links, int n)
+{
+	for (int i = n; i-- > 0;) {
+		struct frame *f = parser_top(p);
+		const struct pugmark_plan_node *call = node_at(p, links[i].module, links[i].call);
+		f->module = links[i].module;
+		f->func = call->func; /* it may have got there by a jump that showed nothing */
+		f->node = links[i].call;
+		parser_push(p, (struct frame){
+				       .module = e->module,
+				       .cfa = links[i].cfa - call->height,
+				       .ret = return_address(p, f->module, call),
+				       .boundary = BELOW_CALL,
+			       });
+	}
+	parser_top(p)->module = e->module;
+	parser_top(p)->func = func;
+}
+
+/* The calls in progress from the frame of the event, a place where the unwinder lands, up to an
+ * open frame; how many, or -1. */
+static int calls_up(const struct parser *p, const struct lookahead *la, struct stack_link *links,
+		    uint32_t *level)
+{
+	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
+	const struct pugmark_plan_node *n = node_at(p, la->e->module, node);
+	if (!(n->flags & PUGMARK_NODE_ROOT) || !la->own_cfa)
+		return -1;
+	return stack_chain(p, la->e, n->func, links, STACK_LINKS_MAX, level);
+}
+
+void ask_unwinding(struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	struct stack_link links[STACK_LINKS_MAX];
+	uint32_t level;
+	int n = calls_up(p, la, links, &level);
+	if (n < 0)
+		return;
+	struct candidate c;
+	c.unwinding = unwinding_of(p, level + 1, n == 0);
+	c.unsaid = c.unwinding.sure ? PUGMARK_CAUSE_NONE : PUGMARK_CAUSE_UNWIND;
+	candidate_add(set, &c);
+}
+
+enum commit commit_unwinding(struct parser *p, struct lookahead *la, const struct candidate *c,
+			     uint32_t *first)
+{
+	(void)first;
+	struct stack_link links[STACK_LINKS_MAX];
+	uint32_t level, node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
+	int n = calls_up(p, la, links, &level);
+	unwinding_leave(p, &c->unwinding);
+	parser_open_frames(p, la->e, node_at(p, la->e->module, node)->func, links, n);
+	parser_take_event(p, node, la->e);
+	return COMMIT_TAKEN;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* feed.c: one event: where the grammar leads to it, the parser follows; else what else it
+ * can be, in the order of docs/theory.md, and last a gap. */
+#include "offline/recover/explain/explain.h"
+
+#include <errno.h>
+
+/* parser_call_before(), once for each return address. */
+static const struct origin *origin_of(struct parser *p, uint16_t module, uint64_t ret)
+{
+	struct origin *o = &p->origins[ret * 0x9e3779b97f4a7c15 >> (64 - ORIGINS_BITS)];
+	if (o->ret == ret && o->module == module)
+		return o;
+	*o = (struct origin){.ret = ret, .module = module};
+	o->node = parser_call_before(p, module, ret, &o->from);
+	return o;
+}
+
+static struct lookahead look(struct parser *p, const struct pugmark_witness_event *e)
+{
+	const struct site_facts *facts = &p->tables[e->module]->sites[e->site];
+	struct lookahead la = {
+		.e = e,
+		.entered = facts->entered,
+		.origin = PUGMARK_NONE,
+		.own_cfa = facts->own_cfa,
+	};
+	if (la.entered == PUGMARK_NONE || !e->ret)
+		return la;
+	const struct origin *known = origin_of(p, e->module, e->ret);
+	la.origin = known->node;
+	la.from = known->from;
+	la.foreign = la.origin == PUGMARK_NONE;
+	if (!la.foreign && la.own_cfa) {
+		la.cfa = e->cfa;
+		la.ret = e->ret;
+	}
+	return la;
+}
+
+/* When a cause is asked. */
+enum when {
+	AT_BEGIN = 1, /* at the thread's first event */
+	IN_STEP = 2,  /* while it is known where the thread is */
+	WHEN_LOST = 4,
+	ANYWHERE = IN_STEP | WHEN_LOST,
+};
+
+/* What an event can be, in the order in which it is asked (docs/theory.md). A later cause is the
+ * right one only where none before it has a candidate. */
+static const struct cause {
+	uint8_t when;
+	ask_fn *ask;
+	commit_fn *commit;
+} causes[] = {
+	{AT_BEGIN, ask_begun, commit_begun},
+	{IN_STEP, ask_next, commit_next},
+	{ANYWHERE, ask_called_by_handler, commit_called_by_handler},
+	{ANYWHERE, ask_handler, commit_handler},
+	{WHEN_LOST, ask_attached, commit_attached},
+	{ANYWHERE, ask_injected, commit_injected},
+	{ANYWHERE, ask_switch, commit_switch},
+	{IN_STEP, ask_callback, commit_callback},
+	{IN_STEP, ask_program, commit_program},
+	{IN_STEP, ask_unwinding, commit_unwinding},
+	{IN_STEP, ask_moved, commit_moved},
+};
+#define N_CAUSES (sizeof(causes) / sizeof(*causes))
+
+/* The first cause that has candidates, which are in *@set; NULL: there is none. */
+static const struct cause *explain(struct parser *p, const struct lookahead *la, bool begins,
+				   struct candidates *set)
+{
+	uint8_t now = (begins ? AT_BEGIN : 0) | (p->position == LOST ? WHEN_LOST : IN_STEP);
+	set->n = 0;
+	for (const struct cause *c = causes; c < causes + N_CAUSES; c++) {
+		if (!(c->when & now))
+			continue;
+		c->ask(p, la, set);
+		if (set->n)
+			return c;
+	}
+	return NULL;
+}
+
+/* Makes it so, and goes on to the event; false where nothing leads there after all, in *@torn
+ * whether since two ways do. */
+static bool commit(struct parser *p, struct lookahead *la, const struct cause *cause,
+		   const struct candidate *c, bool *torn)
+{
+	uint32_t first = PUGMARK_NONE;
+	*torn = false;
+	enum commit result = cause->commit(p, la, c, &first);
+	if (result != COMMIT_GO_ON)
+		return result == COMMIT_TAKEN;
+	enum found derived = parser_derive(p, la, first);
+	*torn = derived == FOUND_TORN;
+	return derived == FOUND_ONE;
+}
+
+static void feed_witness(struct parser *p, const struct pugmark_witness_event *e)
+{
+	if (!(p->bias_known >> e->module & 1) || p->bias[e->module] != e->bias)
+		parser_set_bias(p, e->module, e->bias);
+	struct lookahead la = look(p, e);
+	if (p->lost) {
+		parser_emit_gap(p, p->lost_cause);
+		p->gap_cause = p->lost_cause;
+	}
+	bool begins = !p->begun, torn;
+	p->begun = true;
+	struct candidates set;
+	const struct cause *cause = explain(p, &la, begins, &set);
+	torn = cause && set.n > 1;
+	if (cause && set.n == 1 && commit(p, &la, cause, &set.one, &torn))
+		return;
+	if (!p->failed)
+		parser_reanchor(p, &la,
+				torn ? PUGMARK_CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
+}
+
+/* What happened since what is probed was changed is not known. */
+static void end_pause(struct parser *p)
+{
+	if (p->paused)
+		parser_emit_gap(p, PUGMARK_CAUSE_PLAN);
+	p->paused = false;
+}
+
+int parser_feed(struct parser *p, const struct pugmark_witness_event *e)
+{
+	parser_drop_events(p);
+	return parser_feed_more(p, e);
+}
+
+/* Whether the event is one that a shortcut may lead to, as nearly all of most programs are. */
+static inline bool may_be_short(const struct parser *p, const struct pugmark_witness_event *e)
+{
+	return e->kind == PUGMARK_EVENT_WITNESS && p->position == AT_DECISION && !p->n_handlers &&
+	       !p->lost && !p->holds && p->begun && e->module < p->n_modules &&
+	       p->bias[e->module] == e->bias && p->bias_known >> e->module & 1;
+}
+
+/* Any event that no shortcut leads to. */
+static __attribute__((noinline)) int feed_any(struct parser *p,
+					      const struct pugmark_witness_event *e)
+{
+	if (p->holds)
+		parser_release_held(p, e);
+	if (e->kind != PUGMARK_EVENT_END)
+		p->placed = p->unplaced = false;
+	switch (e->kind) {
+	case PUGMARK_EVENT_WITNESS:
+		if (e->module >= p->n_modules || e->site >= p->plans[e->module]->n_sites ||
+		    parse_tables_node_of(p->tables[e->module], e->site) == PUGMARK_NONE) {
+			parser_emit_gap(p, PUGMARK_CAUSE_RECORDING);
+			break;
+		}
+		feed_witness(p, e);
+		break;
+	case PUGMARK_EVENT_SIGNAL:
+		parser_signal(p, e);
+		break;
+	case PUGMARK_EVENT_LOST:
+		if (!p->lost || e->flags & PUGMARK_EVENT_DAMAGED)
+			p->lost_cause = e->flags & PUGMARK_EVENT_DAMAGED ? PUGMARK_CAUSE_RECORDING
+									 : PUGMARK_CAUSE_LOST;
+		p->lost += e->lost;
+		p->position = LOST;
+		break;
+	case PUGMARK_EVENT_ATTACH:
+		p->position = LOST;
+		p->gap_cause = PUGMARK_CAUSE_ATTACH;
+		end_pause(p);
+		parser_attach(p, e);
+		break;
+	case PUGMARK_EVENT_PAUSE:
+		if (p->paused) /* it did nothing since: one gap */
+			break;
+		parser_finish(p, true);
+		p->position = LOST;
+		p->gap_cause = PUGMARK_CAUSE_PLAN;
+		parser_forget_biases(p); /* what follows may be of the same file by another plan */
+		p->paused = true;
+		break;
+	case PUGMARK_EVENT_END:
+		end_pause(p);
+		if (p->lost)
+			parser_emit_gap(p, p->lost_cause);
+		else if (e->val && p->unplaced)
+			parser_emit_gap(p, PUGMARK_CAUSE_STACK);
+		parser_finish(p, e->val != 0 || p->placed);
+		break;
+	case PUGMARK_EVENT_EXEC:
+	case PUGMARK_EVENT_STOP:
+		end_pause(p);
+		if (p->lost)
+			parser_emit_gap(p, p->lost_cause);
+		parser_finish(p, true);
+		if (e->kind == PUGMARK_EVENT_EXEC)
+			parser_forget_biases(p);
+		break;
+	default:
+		break;
+	}
+	if (e->kind != PUGMARK_EVENT_ATTACH)
+		p->attach_cfa = 0;
+	return p->failed ? -ENOMEM : 0;
+}
+
+int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
+{
+	int err = 0;
+	p->now_ns = e->time_ns;
+	p->from_ns = p->last_ns;
+	p->doubted = false;
+	if (may_be_short(p, e) && parser_shortcut(p, e)) {
+		p->placed = p->unplaced = false;
+		p->attach_cfa = 0;
+		err = p->failed ? -ENOMEM : 0;
+	} else {
+		err = feed_any(p, e);
+	}
+	p->last_ns = e->time_ns;
+	return err;
+}

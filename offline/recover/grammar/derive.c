@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* derive.c: follows the grammar in silence, along the alternatives of its decisions: to an
+ * event, or to the end of a frame. What was done so once is kept (parser_shortcut.c). */
+#include "offline/recover/grammar/grammar.h"
+
+/* The topmost frame, which is AT_DECISION, ends in silence. Returns false where it cannot. */
+static bool end_frame(struct parser *p)
+{
+	if (parser_shortcut_to_end(p)) {
+		parser_pop(p);
+		return true;
+	}
+	struct shortcut_start start = parser_shortcut_start(p);
+	while (p->lowest == start.n && !p->failed) {
+		if (p->position == AT_CALL) {
+			parser_leave_call(p);
+			continue;
+		}
+		if (p->position == LOST) /* by a jump that nothing tells of */
+			return false;
+		struct frame *f = parser_top(p);
+		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
+		if (!t || t->empty == PUGMARK_NONE) {
+			p->failed |= !t;
+			return false;
+		}
+		parser_pass(p, t->empty, NULL);
+	}
+	parser_keep_end(p, &start);
+	return true;
+}
+
+void parser_end_before(struct parser *p, uint32_t n, const struct lookahead *la)
+{
+	while (p->n > n && !p->failed) {
+		if (p->position == AT_CALL) {
+			parser_leave_call(p);
+			continue;
+		}
+		if (la)
+			parser_keep_past(p, la);
+		if (!end_frame(p))
+			return;
+	}
+}
+
+void parser_end_frames(struct parser *p, uint32_t n)
+{
+	parser_end_before(p, n, NULL);
+}
+
+/* From a decision of the topmost frame on. @alt: what parser_find() said of it. */
+static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt)
+{
+	while (p->n && !p->failed) {
+		struct frame *f = parser_top(p);
+		if (p->position == AT_CALL) {
+			if (parser_enters_through(p, f, la))
+				parser_enter_by_call(p, la);
+			else if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
+				return false;
+			else
+				parser_leave_call(p);
+			continue;
+		}
+		uint32_t level, found, empty = PUGMARK_NONE;
+		if (p->position != AT_DECISION ||
+		    (f->doubtful && parser_find(p, la, &level, &found) == FOUND_TORN))
+			return false;
+		if (alt == PUGMARK_NONE)
+			alt = parser_alternative(p, f, f->decision, la, &empty);
+		if (p->torn)
+			return false;
+		if (alt == PUGMARK_NONE)
+			alt = empty;
+		if (alt == PUGMARK_NONE)
+			return false;
+		const struct pugmark_plan_node *n = node_at(p, f->module, alt);
+		if (n->site == PUGMARK_NONE) {
+			parser_pass(p, alt, la->e);
+			alt = PUGMARK_NONE;
+			continue;
+		}
+		if (n->site != la->e->site || la->e->module != f->module)
+			return false;
+		parser_take_event(p, alt, la->e);
+		return true;
+	}
+	return false;
+}
+
+static bool derive(struct parser *p, const struct lookahead *la, uint32_t first)
+{
+	uint32_t empty;
+	while (p->n && p->position == AT_CALL && !parser_enters_through(p, parser_top(p), la)) {
+		struct frame *f = parser_top(p);
+		if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
+			return false;
+		parser_leave_call(p);
+	}
+	if (!p->n || p->position != AT_DECISION)
+		return derive_on(p, la, PUGMARK_NONE);
+	const struct frame *f = parser_top(p);
+	if (first == PUGMARK_NONE)
+		first = parser_alternative(p, f, f->decision, la, &empty);
+	if (first == PUGMARK_NONE)
+		return derive_on(p, la, PUGMARK_NONE);
+	if (parser_shortcut_here(p, la->e))
+		return true;
+	struct shortcut_start start = parser_shortcut_start(p);
+	bool derived = derive_on(p, la, first);
+	if (derived)
+		parser_keep_to_event(p, &start, la);
+	return derived;
+}
+
+enum found parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
+{
+	p->torn = false;
+	if (derive(p, la, first))
+		return FOUND_ONE;
+	return p->torn ? FOUND_TORN : FOUND_NONE;
+}

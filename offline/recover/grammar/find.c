@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* find.c: which alternative of a decision an event begins, by the FIRST sets of the plan's
+ * tables, and in which of the open frames. It looks, and changes nothing. */
+#include "offline/recover/grammar/grammar.h"
+#include "offline/recover/stack/snapshot.h"
+
+static bool fits(const struct parser *p, const struct lookahead *la, const struct first_entry *t,
+		 const struct frame *f)
+{
+	const struct pugmark_witness_event *e = la->e;
+	bool any = t->site == FIRST_ANY_ENTRY;
+	if (any && !la->cfa)
+		return false;
+	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
+	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : e->cfa));
+	if (depths && (t->or_below ? depth < t->depth : depth != t->depth))
+		return false;
+	if (t->ret == FIRST_SELF) {
+		uint64_t ret = any ? la->ret : e->ret;
+		return !f->ret || !ret || f->ret == ret;
+	}
+	if (any)
+		return la->from == f->module && la->origin == t->ret;
+	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & PUGMARK_CAPTURE_RET))
+		return true;
+	const struct pugmark_plan_node *call = node_at(p, f->module, t->ret);
+	return e->ret == e->bias + call->addr + call->call_len;
+}
+
+/* Of two alternatives that the event fits, neither is taken. */
+static uint32_t only_one(struct parser *p, uint32_t alt, uint32_t other)
+{
+	if (alt == PUGMARK_NONE || alt == other)
+		return other;
+	p->torn = true;
+	return alt;
+}
+
+/* Whether nothing tells where the frame lies: it is below a call at a height that is not known, of
+ * which no event tells. Then depths tell nothing apart. */
+static bool nothing_places(const struct frame *f)
+{
+	return f->doubtful && !f->cfa;
+}
+
+/* But where the plan says otherwise, the first alternative that the event fits is the only one. */
+static uint32_t first_fit(struct parser *p, const struct frame *f, const struct decision_table *t,
+			  const struct lookahead *la)
+{
+	bool only = !t->unsure && !nothing_places(f);
+	uint32_t alt = PUGMARK_NONE;
+	p->doubted |= t->unsure;
+	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
+	for (uint32_t i = n_sites ? parse_tables_first(t, la->e->site) : 0;
+	     i < n_sites && t->entries[i].site == la->e->site; i++)
+		if (fits(p, la, &t->entries[i], f)) {
+			alt = only_one(p, alt, t->entries[i].alt);
+			if (only)
+				return alt;
+		}
+	for (uint32_t i = t->n - t->n_any; la->entered != PUGMARK_NONE && i < t->n; i++)
+		if (fits(p, la, &t->entries[i], f)) {
+			alt = only_one(p, alt, t->entries[i].alt);
+			if (only)
+				return alt;
+		}
+	return alt;
+}
+
+/* Keeps what @t says of @site for the next time, if that is at most one entry. */
+static void keep_move(struct move *m, const struct frame *f, uint32_t decision, uint32_t site,
+		      const struct decision_table *t, uint32_t empty)
+{
+	uint32_t n_sites = t->n - t->n_any, at = parse_tables_first(t, site);
+	if (t->unsure || t->n_any || (at + 1 < n_sites && t->entries[at + 1].site == site))
+		return;
+	*m = (struct move){{.site = site, .alt = PUGMARK_NONE}, decision, empty, f->module};
+	if (at < n_sites)
+		m->entry = t->entries[at];
+}
+
+uint32_t parser_alternative(struct parser *p, const struct frame *f, uint32_t decision,
+			    const struct lookahead *la, uint32_t *empty)
+{
+	uint32_t site = la->e->site;
+	struct move *m =
+		&p->moves[(decision * 2654435769u ^ site * 2246822519u) >> (32 - MOVES_BITS)];
+	*empty = PUGMARK_NONE;
+	if (decision == PUGMARK_NONE)
+		return PUGMARK_NONE;
+	if (m->decision == decision && m->entry.site == site && m->module == f->module &&
+	    la->e->module == f->module) {
+		*empty = m->empty;
+		bool found = m->entry.alt != PUGMARK_NONE && fits(p, la, &m->entry, f);
+		return found ? m->entry.alt : PUGMARK_NONE;
+	}
+	const struct decision_table *t = parse_tables_at(p->tables[f->module], decision);
+	if (!t || t->top) {
+		p->failed |= !t;
+		return PUGMARK_NONE;
+	}
+	if (t->n_empty == 1)
+		*empty = t->empty;
+	if (la->e->module == f->module)
+		keep_move(m, f, decision, site, t, *empty);
+	return first_fit(p, f, t, la);
+}
+
+bool parser_enters_through(const struct parser *p, const struct frame *f,
+			   const struct lookahead *la)
+{
+	if (la->entered == PUGMARK_NONE || !la->cfa)
+		return false;
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+	if (f->foreign_target && !la->foreign && !la->jumped_back && la->e->module == f->module)
+		return false;
+	if (n->flags & PUGMARK_NODE_TAIL)
+		return (!f->cfa || f->cfa == la->cfa) && (!f->ret || !la->ret || f->ret == la->ret);
+	if (la->from != f->module || la->origin != f->node)
+		return false;
+	if (f->call_cfa)
+		return f->call_cfa == la->cfa;
+	bool depths = f->cfa && n->height != PUGMARK_HEIGHT_UNKNOWN;
+	return !depths || f->cfa - la->cfa == (uint64_t)n->height;
+}
+
+/* parser_find(), in one of the first @open frames. */
+static bool find_below(struct parser *p, const struct lookahead *la, uint32_t open, uint32_t *level,
+		       uint32_t *alt)
+{
+	uint32_t lo = 0;
+	if (p->n_handlers)
+		parser_handlers_bound(p, la->e, &lo, &open);
+	for (uint32_t i = p->n; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		uint32_t decision, empty;
+		uint8_t position = parser_position_below(p, i, &decision);
+		bool here = i < open && i >= lo;
+		*level = i;
+		if (position == AT_CALL) {
+			const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+			*alt = PUGMARK_NONE;
+			if (here && parser_enters_through(p, f, la))
+				return true;
+			if (n->flags & PUGMARK_NODE_NORETURN)
+				return false;
+			if (n->flags & PUGMARK_NODE_TAIL)
+				continue;
+			decision = n->next;
+		} else if (position != AT_DECISION) {
+			return false;
+		}
+		*alt = parser_alternative(p, f, decision, la, &empty);
+		if (here && *alt != PUGMARK_NONE)
+			return true;
+		p->torn = false;
+		if (empty == PUGMARK_NONE)
+			return false;
+	}
+	return false;
+}
+
+/* Whether the event may be of what is entered once frame @f has ended, by the code that has entered
+ * that, of which nothing shows; not where the stack says which call of ours it was during. */
+static bool may_enter_anew(const struct lookahead *la, const struct frame *f)
+{
+	return la->entered != PUGMARK_NONE && la->foreign && la->origin == PUGMARK_NONE &&
+	       (f->boundary == BELOW_ROOT || f->boundary == BELOW_CALLBACK);
+}
+
+/* Whether the event, which fits in frame @at by @alt, fits as well once that has gone on in
+ * silence: where the plan says that nothing tells the way from there, or behind a call of which it
+ * says that its end cannot be told. */
+static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t at, uint32_t alt,
+			uint32_t open)
+{
+	uint32_t lo = 0;
+	bool wanted = false;
+	if (p->n_handlers)
+		parser_handlers_bound(p, la->e, &lo, &open);
+	for (uint32_t i = at + 1; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		uint32_t decision, empty;
+		uint8_t position = parser_position_below(p, i, &decision);
+		bool behind = i < at, here = i < open && i >= lo, ends = false;
+		if (!wanted)
+			wanted = behind || position == AT_CALL
+					 ? parser_unsure_call(p, f)
+					 : nothing_places(f) ||
+						   parser_unsure_decision(p, f->module, decision);
+		if (position == AT_CALL) {
+			const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+			if (behind && wanted && here && parser_enters_through(p, f, la))
+				return true;
+			if (n->flags & PUGMARK_NODE_NORETURN)
+				return false;
+			ends = n->flags & PUGMARK_NODE_TAIL;
+			decision = n->next;
+			behind = behind || wanted || alt == PUGMARK_NONE;
+			wanted = wanted || (!behind && !ends &&
+					    (nothing_places(f) ||
+					     parser_unsure_decision(p, f->module, decision)));
+		} else if (position != AT_DECISION) {
+			return false;
+		}
+		if (!ends) {
+			bool fits = parser_alternative(p, f, decision, la, &empty) != PUGMARK_NONE;
+			p->torn = false;
+			if (behind && wanted && here && fits)
+				return true;
+			if (empty == PUGMARK_NONE)
+				return false;
+		}
+		if (wanted && may_enter_anew(la, f))
+			return true;
+	}
+	return false;
+}
+
+/* Whether @node alone can come next at @decision, but for what shows. */
+static bool only_next(const struct pugmark_plan *plan, uint32_t decision, uint32_t node)
+{
+	bool there = false;
+	if (decision == PUGMARK_NONE)
+		return false;
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
+	for (uint32_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t alt = plan->alternatives[i];
+		there |= alt == node;
+		if (alt != node && plan->nodes[alt].site == PUGMARK_NONE)
+			return false;
+	}
+	return there;
+}
+
+/* Whether the event, to which the grammar leads by @alt of frame @level, may as well come by
+ * unwinding, out of what was called on the way there. Not if all of the way is one call that does
+ * nothing of ours. */
+static bool may_have_landed(const struct parser *p, const struct lookahead *la, uint32_t level,
+			    uint32_t alt)
+{
+	const struct parse_tables *t = p->tables[la->e->module];
+	uint32_t node = parse_tables_node_of(t, la->e->site), decision;
+	if (!t->unsure_root || !t->unsure_root[node])
+		return false;
+	if (level + 1 < p->n || alt == PUGMARK_NONE || p->stack[level].node ||
+	    parser_position_below(p, level, &decision) != AT_DECISION)
+		return true;
+	const struct pugmark_plan_node *n = node_at(p, p->stack[level].module, alt);
+	return n->kind != PUGMARK_NODE_KIND_LEAF || !only_next(t->plan, decision, alt) ||
+	       !only_next(t->plan, n->next, node);
+}
+
+enum found parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+{
+	/* Where the event does not tell its frame, it tells its stack pointer. */
+	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
+	p->torn = false;
+	bool found = find_below(p, la, open, level, alt);
+	if (found && !p->torn && p->unsure)
+		p->torn = may_have_landed(p, la, *level, *alt) ||
+			  fits_behind(p, la, *level, *alt, open);
+	return p->torn ? FOUND_TORN : found ? FOUND_ONE : FOUND_NONE;
+}
+
+bool parser_can_come_below(struct parser *p, const struct lookahead *la, uint32_t n)
+{
+	uint32_t level, alt;
+	bool torn = p->torn, found = find_below(p, la, n, &level, &alt);
+	p->torn = torn;
+	return found;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* leaving.c: whether a thread may be leaving frames, or its stack, other than by returning. */
+#include "offline/recover/grammar/grammar.h"
+
+/* Then there is no doubt that it was still there when an exception came out of it. */
+bool parser_in_noreturn(const struct parser *p, const struct frame *f, uint8_t position)
+{
+	if (position == AT_CALL)
+		return node_at(p, f->module, f->node)->flags &
+		       (PUGMARK_NODE_NORETURN | PUGMARK_NODE_SWITCHES);
+	if (position != AT_DECISION || f->decision == PUGMARK_NONE)
+		return position == AT_DECISION;
+	return !p->plans[f->module]->decisions[f->decision].n; /* it is what leaves for good */
+}
+
+/* Whether the thread may be leaving its stack where frame @f is: in a call that may do that, in a
+ * function that does nothing else, or behind a jump that does. */
+static bool may_switch_in(const struct parser *p, const struct frame *f, uint8_t position)
+{
+	uint32_t flags = p->plans[f->module]->funcs[f->func].flags;
+	if (position == AT_CALL)
+		return node_at(p, f->module, f->node)->flags & PUGMARK_NODE_SWITCHES;
+	return position == AT_DECISION &&
+	       (flags & PUGMARK_PLAN_FUNC_SWITCHES ||
+		(flags & PUGMARK_PLAN_FUNC_LEAVES && parser_in_noreturn(p, f, position)));
+}
+
+/* The same, or, where the call may be of longjmp, in one that never returns. */
+static bool may_leave_in(const struct parser *p, const struct frame *f, uint8_t position,
+			 bool longjmp)
+{
+	return may_switch_in(p, f, position) || (longjmp && parser_in_noreturn(p, f, position));
+}
+
+uint32_t parser_leaving(struct parser *p, bool longjmp)
+{
+	if (!p->n || may_leave_in(p, parser_top(p), p->position, longjmp))
+		return p->n;
+	for (uint32_t h = p->n_handlers; h-- > 0;) {
+		uint32_t n = p->handlers[h].frame;
+		if (!n || parser_can_end_down_to(p, n) != n)
+			return 0;
+		const struct frame *f = &p->stack[n - 1];
+		if (may_leave_in(p, f, f->position, longjmp))
+			return n;
+	}
+	return 0;
+}

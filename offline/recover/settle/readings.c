@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* readings.c: see settle_impl.h. What calls are in progress is read from the stack: from a return
+ * address of ours on the calls lead from frame to frame up to one that is open. Which address is
+ * the innermost is known where the plan or call frame information tells; else each is tried, the
+ * innermost first. */
+#include "offline/recover/settle/settle_impl.h"
+
+#include <stdlib.h>
+
+/* Whether the innermost call in progress can have led to where the thread is. */
+static bool leads_here(const struct settling *s, const struct stack_link *link)
+{
+	const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
+	if (s->func == PUGMARK_NONE)
+		return c->kind != PUGMARK_NODE_KIND_CALL ||
+		       stack_jumps_out(s->p->plans[link->module], c->callee);
+	if (c->kind == PUGMARK_NODE_KIND_UNKNOWN)
+		return silent_just_entered(s);
+	if (c->kind != PUGMARK_NODE_KIND_CALL)
+		return false;
+	const struct pugmark_plan *plan = s->p->plans[link->module];
+	return (silent_just_entered(s) && stack_jumps_out(plan, c->callee)) ||
+	       (link->module == s->module && stack_jumps_to(plan, c->callee, s->func));
+}
+
+/* Whether frame @f can be the one that made the outermost call of the links: @cfa is where that is,
+ * 0 where its height is not known. */
+static bool made_by(const struct settling *s, const struct frame *f, uint64_t cfa)
+{
+	if (cfa)
+		return f->cfa == cfa;
+	if (!s->n_links)
+		return false;
+	const struct stack_link *link = &s->links[s->n_links - 1];
+	bool above = f->cfa > link->cfa;
+	if (node_at(s->p, link->module, link->call)->site == PUGMARK_NONE)
+		return above;
+	/* Its witness told where its callee's frame is. */
+	return (above || !f->cfa) && f->node == link->call && f->module == link->module &&
+	       (!f->call_cfa || f->call_cfa == link->cfa);
+}
+
+static bool try_level(struct settling *s, uint32_t level, uint64_t cfa)
+{
+	s->level = level;
+	return made_by(s, &s->p->stack[level], cfa) && stack_frames_intact(s->p, s->e, level) &&
+	       silent_allowed(s);
+}
+
+/* The readings in which an open frame's own code made the calls in the links. */
+static bool try_levels(struct settling *s, uint64_t cfa)
+{
+	uint64_t place = (cfa - 8 - s->e->stack_addr) / 8;
+	if (cfa && !s->twice && place < s->e->stack_words)
+		return s->frame_at[place] && try_level(s, s->frame_at[place] - 1, cfa);
+	for (uint32_t level = s->p->n; level-- > 0;)
+		if (try_level(s, level, cfa))
+			return true;
+	return false;
+}
+
+static bool index_frames(struct settling *s)
+{
+	const struct pugmark_witness_event *e = s->e;
+	s->twice = false;
+	s->frame_at = calloc(e->stack_words + 1, sizeof(*s->frame_at));
+	if (!s->frame_at)
+		return false;
+	for (uint32_t i = 0; i < s->p->n; i++) {
+		uint64_t cfa = s->p->stack[i].cfa;
+		if (!cfa || !stack_word_below(e, cfa - 8))
+			continue;
+		uint32_t *at = &s->frame_at[(cfa - 8 - e->stack_addr) / 8];
+		s->twice |= *at != 0;
+		*at = i + 1;
+	}
+	return true;
+}
+
+/* Whether the return address @word, right below @cfa, can be that of the call in progress around
+ * those of the links; then it is one of them. */
+static bool add_link(struct settling *s, uint64_t cfa, uint64_t word)
+{
+	const struct parser *p = s->p;
+	struct stack_link link = {.cfa = cfa};
+	if (s->n_links == LINKS_MAX)
+		return false;
+	link.call = parser_call_before(p, s->module, word, &link.module);
+	if (link.call == PUGMARK_NONE)
+		return false;
+	if (!s->n_links) {
+		if (!leads_here(s, &link))
+			return false;
+	} else {
+		const struct pugmark_plan_node *c = node_at(p, link.module, link.call);
+		const struct stack_link *inner = &s->links[s->n_links - 1];
+		uint32_t func = node_at(p, inner->module, inner->call)->func;
+		if (c->kind != PUGMARK_NODE_KIND_CALL || link.module != inner->module ||
+		    !stack_jumps_to(p->plans[link.module], c->callee, func))
+			return false;
+	}
+	s->links[s->n_links++] = link;
+	return true;
+}
+
+/* The readings in which what the links say is called by frames whose return addresses follow one
+ * another from the one right below @cfa on. */
+static bool try_chain(struct settling *s, uint64_t cfa)
+{
+	uint64_t word;
+	while (!try_levels(s, cfa)) {
+		if (!stack_word(s->e, cfa - 8, &word) || !add_link(s, cfa, word))
+			return false;
+		const struct stack_link *link = &s->links[s->n_links - 1];
+		const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
+		if (c->height == PUGMARK_HEIGHT_UNKNOWN)
+			return c->site != PUGMARK_NONE && try_levels(s, 0);
+		cfa += c->height;
+	}
+	return true;
+}
+
+/* The readings with the return address at @addr as the innermost one of ours. */
+static bool try_from(struct settling *s, uint64_t addr)
+{
+	s->n_links = 0;
+	if (try_chain(s, addr + 8))
+		return true;
+	if (!s->n_links)
+		return false;
+	const struct stack_link *link = &s->links[0];
+	const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
+	if (c->height != PUGMARK_HEIGHT_UNKNOWN || c->site != PUGMARK_NONE)
+		return false;
+	/* A call at an unknown height that nothing shows: its frame ends at the next return address
+	 * that leads on, or else beyond the snapshot. */
+	for (addr += 8; stack_word_below(s->e, addr); addr += 8) {
+		s->n_links = 1;
+		if (try_chain(s, addr + 8))
+			return true;
+	}
+	s->n_links = 1;
+	return try_levels(s, 0);
+}
+
+/* Whether the return address at @addr is of a call of a function of ours that is not traced: what
+ * called that lies above. */
+static bool is_opaque_call(const struct settling *s, uint64_t addr)
+{
+	uint16_t module;
+	uint64_t word;
+	return stack_word(s->e, addr, &word) &&
+	       parser_return_to(s->p, s->module, word, &module) != PUGMARK_NONE &&
+	       parser_call_before(s->p, s->module, word, &module) == PUGMARK_NONE;
+}
+
+/* The readings where call frame information has found the innermost call of ours, or that there is
+ * none: it may be in what a function of ours that was not called by another has jumped to. */
+static bool try_caller(struct settling *s, uint64_t addr)
+{
+	const struct parser *p = s->p;
+	bool none = s->caller == PUGMARK_SIGNAL_NO_CALLER;
+	uint16_t module;
+	s->n_links = 0;
+	for (; stack_word_below(s->e, addr) && (none || addr < s->caller); addr += 8) {
+		uint32_t i = s->frame_at[(addr - s->e->stack_addr) / 8];
+		if (i && parser_call_before(p, 0, p->stack[i - 1].ret, &module) == PUGMARK_NONE &&
+		    try_level(s, i - 1, addr + 8))
+			return true;
+	}
+	return !none && !is_opaque_call(s, s->caller) && try_from(s, s->caller);
+}
+
+/* Whether the thread is about to leave the module by a jump whose witness has been: then that
+ * counts as made, and the parser has ended the frame. */
+static bool counts_as_gone(const struct settling *s)
+{
+	if (s->func == PUGMARK_NONE || s->next == PUGMARK_NONE || !(s->next & PUGMARK_POINT_PASSED))
+		return false;
+	const struct pugmark_plan_node *n = node_at(s->p, s->module, PUGMARK_POINT_NODE(s->next));
+	return n->kind == PUGMARK_NODE_KIND_LEAF && n->flags & PUGMARK_NODE_TAIL;
+}
+
+/* The readings of the stack from @first on. */
+static bool read_from(struct settling *s, uint64_t first)
+{
+	s->n_links = 0;
+	if (s->cfa)
+		return try_chain(s, s->cfa);
+	if (s->caller && try_caller(s, first))
+		return true;
+	if (s->caller && !is_opaque_call(s, s->caller))
+		return false;
+	if (s->caller)
+		first = s->caller + 8;
+	for (uint64_t addr = first; stack_word_below(s->e, addr); addr += 8)
+		if (try_from(s, addr))
+			return true;
+	/* Its own code runs in a frame that the snapshot does not reach the end of. */
+	s->n_links = 0;
+	for (uint32_t i = s->p->n; i-- > 0;) {
+		s->level = i;
+		if (s->p->stack[i].cfa > s->sp && !stack_word_below(s->e, s->p->stack[i].cfa - 8) &&
+		    s->func != PUGMARK_NONE && silent_allowed(s))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the thread is in a function that code which is not traced has called, and of which no
+ * witness has told yet: as far as calls of ours go, it is still out there. */
+static bool counts_as_out(const struct settling *s)
+{
+	uint16_t module;
+	uint64_t ret;
+	return s->cfa && silent_just_entered(s) && stack_word(s->e, s->cfa - 8, &ret) &&
+	       parser_return_to(s->p, s->module, ret, &module) == PUGMARK_NONE;
+}
+
+static bool find_reading(struct settling *s)
+{
+	uint64_t first = (s->sp + 7) & ~7ull;
+	if (read_from(s, first))
+		return true;
+	if (!counts_as_gone(s) && !counts_as_out(s))
+		return false;
+	if (s->cfa)
+		first = s->cfa;
+	s->func = s->next = PUGMARK_NONE;
+	s->cfa = 0;
+	return read_from(s, first);
+}
+
+bool silent_find_reading(struct settling *s)
+{
+	bool found = index_frames(s) && find_reading(s);
+	free(s->frame_at);
+	return found;
+}

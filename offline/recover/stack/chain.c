@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* chain.c: calls in progress, from return addresses. Of each call of ours, traced or not, the
+ * plan tells how high its function's frame is there; so from one return address the next is found
+ * without a search, and it must be of a call that can have made the frame between them. Only code
+ * that the plans do not know (or a frame that grows at run time) hides where the next lies: then
+ * any word above may be it, if a chain that is right in each frame leads on from there. What
+ * earlier calls have left on the stack seldom is such a chain: the frame in which it parts from the
+ * calls in progress has one call in progress, not two. */
+#include "offline/recover/stack/chain.h"
+
+#include "offline/recover/stack/snapshot.h"
+
+#define JUMPS_MAX 64 /* functions that one frame can come to be of by tail jumps */
+
+static bool is_opaque(const struct pugmark_plan_node *n)
+{
+	return n->kind == PUGMARK_NODE_KIND_OPAQUE;
+}
+
+/* The function that the call @n names, or PUGMARK_NONE: any. */
+static uint32_t named_callee(const struct pugmark_plan_node *n)
+{
+	return n->import && n->kind != PUGMARK_NODE_KIND_CALL ? PUGMARK_NONE : n->callee;
+}
+
+/* Whether the entry of @f shows. */
+static bool shows(const struct pugmark_plan_func *f)
+{
+	return f->flags & PUGMARK_PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
+}
+
+/* Whether a frame that was made for @from can be @func's, by tail jumps of which none but the last
+ * shows. */
+static bool becomes(const struct parser *p, uint16_t module, uint32_t from, uint32_t func)
+{
+	const struct pugmark_plan *plan = p->plans[module];
+	uint32_t seen[JUMPS_MAX], n = 0;
+	seen[n++] = from;
+	for (uint32_t i = 0; i < n; i++) {
+		if (seen[i] == func)
+			return true;
+		const struct pugmark_plan_func *f = &plan->funcs[seen[i]];
+		if (i && shows(f))
+			continue;
+		for (uint32_t k = f->node; k < f->node + f->n_nodes; k++) {
+			const struct pugmark_plan_node *node = &plan->nodes[k];
+			if (!(node->flags & PUGMARK_NODE_TAIL) ||
+			    node->kind == PUGMARK_NODE_KIND_LEAF)
+				continue;
+			uint32_t to = named_callee(node), j = 0;
+			if (to == PUGMARK_NONE) {
+				if (parse_tables_enterable(p->tables[module], func))
+					return true;
+				continue;
+			}
+			while (j < n && seen[j] != to)
+				j++;
+			if (j < n)
+				continue;
+			if (n == JUMPS_MAX)
+				return true;
+			seen[n++] = to;
+		}
+	}
+	return false;
+}
+
+/* Whether the call @n of @module can have made a frame that is now @func's, of module @in. One of a
+ * traced function shows unless a call that names it has made it. */
+static bool may_make(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
+		     uint16_t in, uint32_t func, bool traced)
+{
+	uint32_t callee = named_callee(n);
+	if (n->kind == PUGMARK_NODE_KIND_LEAF || (traced && n->kind != PUGMARK_NODE_KIND_CALL))
+		return false;
+	if (callee != PUGMARK_NONE)
+		return module == in && becomes(p, in, callee, func);
+	return parse_tables_enterable(p->tables[in], func);
+}
+
+/* Whether the call @n of @module can have entered code that the plans do not know. */
+static bool may_leave(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n)
+{
+	uint32_t callee = named_callee(n);
+	if (n->kind == PUGMARK_NODE_KIND_LEAF)
+		return false;
+	return callee == PUGMARK_NONE || parse_tables_jumps_out(p->tables[module], callee);
+}
+
+/* Whether the chain has come to an open frame, as one of @func, which returns to @ret. It need not
+ * be the activation that is open, but one that the same call has made. */
+static bool meets_open(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
+		       uint64_t ret, struct chain *c)
+{
+	if (!stack_open_frame_at(p, e, c->cfa, &c->level))
+		return false;
+	const struct frame *f = &p->stack[c->level];
+	bool jumped = f->module == c->module && becomes(p, c->module, f->func, func);
+	if (!jumped && !stack_frame_in(p, c->level, c->module, func))
+		return false;
+	c->end = CHAIN_OPEN;
+	if (c->origin != PUGMARK_NONE)
+		return true;
+	c->origin = parser_call_before(p, c->module, ret, &c->from);
+	c->origin_cfa = c->cfa;
+	c->origin_ret = ret;
+	uint16_t module;
+	uint32_t call = parser_return_to(p, c->module, ret, &module);
+	bool named = call != PUGMARK_NONE && named_callee(node_at(p, module, call)) != PUGMARK_NONE;
+	c->anew = !named && parse_tables_enterable_unseen(p->tables[c->module], func);
+	return true;
+}
+
+/* The value of bp in a frame, where it is known. */
+struct caller_bp {
+	bool known;
+	uint64_t value;
+};
+
+/* The caller's, by @rule (see struct pugmark_cfa) of a frame at @cfa. */
+static struct caller_bp bp_above(const struct pugmark_witness_event *e, uint64_t cfa, uint8_t rule,
+				 struct caller_bp own)
+{
+	struct caller_bp bp = own;
+	if (rule == PUGMARK_BP_UNKNOWN)
+		bp.known = false;
+	else if (rule != PUGMARK_BP_KEPT)
+		bp.known = stack_word(e, cfa - 8 * (uint64_t)rule, &bp.value);
+	return bp;
+}
+
+/* Where the frame lies that the call @n is made from, whose callee's lies at @callee. */
+static bool frame_address(const struct pugmark_plan_node *n, const struct caller_bp *bp,
+			  uint64_t callee, uint64_t *cfa)
+{
+	if (n->height != PUGMARK_HEIGHT_UNKNOWN) {
+		*cfa = n->height < 8 ? 0 : callee + n->height;
+		return true;
+	}
+	if (!is_opaque(n) || n->next_taken == PUGMARK_NONE || !bp->known)
+		return false;
+	*cfa = bp->value + n->next_taken;
+	return true;
+}
+
+/* Up from the call @node of @c->module, whose callee lies at @c->cfa. */
+static void climb(const struct parser *p, const struct pugmark_witness_event *e, uint32_t node,
+		  struct caller_bp bp, struct chain *c)
+{
+	c->origin = PUGMARK_NONE;
+	for (;;) {
+		const struct pugmark_plan_node *n = node_at(p, c->module, node);
+		bool traced = !is_opaque(n);
+		uint64_t ret = 0;
+		c->func = n->func;
+		if (traced && c->origin == PUGMARK_NONE) {
+			c->origin = node;
+			c->from = c->module;
+			c->origin_cfa = c->cfa;
+			c->origin_ret = return_address(p, c->module, n);
+		}
+		uint64_t cfa;
+		if (!frame_address(n, &bp, c->cfa, &cfa)) {
+			c->end = CHAIN_HEIGHT;
+			for (uint32_t i = p->n; traced && i-- > 0 && c->end == CHAIN_HEIGHT;) {
+				const struct frame *f = &p->stack[i];
+				if (f->module != c->module || f->node != node ||
+				    stack_callee_cfa(p, i) != c->cfa)
+					continue;
+				c->level = i;
+				c->end = CHAIN_OPEN;
+			}
+			if (traced && c->end == CHAIN_HEIGHT)
+				c->end = CHAIN_WRONG;
+			return;
+		}
+		c->end = CHAIN_WRONG;
+		if (cfa < c->cfa + 8)
+			return;
+		c->cfa = cfa;
+		bp = bp_above(e, cfa, traced ? PUGMARK_BP_UNKNOWN : n->bp, bp);
+		bool known = stack_word(e, c->cfa - 8, &ret);
+		if (meets_open(p, e, n->func, ret, c))
+			return;
+		if (!known && c->cfa - 8 - e->stack_addr >= 8 * (uint64_t)e->stack_words) {
+			c->end = CHAIN_BEYOND;
+			return;
+		}
+		uint16_t caller;
+		uint32_t call = known ? parser_return_to(p, c->module, ret, &caller) : PUGMARK_NONE;
+		if (call == PUGMARK_NONE) {
+			if (!traced && parse_tables_enterable(p->tables[c->module], n->func))
+				c->end = CHAIN_OUT;
+			return;
+		}
+		if (!may_make(p, caller, node_at(p, caller, call), c->module, n->func, traced))
+			return;
+		c->module = caller;
+		node = call;
+	}
+}
+
+void chain_from_entry(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
+		      struct chain *c)
+{
+	*c = (struct chain){.end = CHAIN_OUT, .cfa = e->cfa, .origin = PUGMARK_NONE};
+	uint32_t node = parser_return_to(p, e->module, e->ret, &c->module);
+	if (node == PUGMARK_NONE || !is_opaque(node_at(p, c->module, node)))
+		return;
+	const struct pugmark_plan_site *site = &p->plans[e->module]->sites[e->site];
+	struct caller_bp bp = {e->flags & PUGMARK_EVENT_HAS_TARGET &&
+				       site->kind != PUGMARK_WITNESS_TARGET,
+			       e->val};
+	if (may_make(p, c->module, node_at(p, c->module, node), e->module, func, false))
+		climb(p, e, node, bp_above(e, e->cfa, site->bp, bp), c);
+	else
+		c->end = CHAIN_WRONG;
+	if (c->end == CHAIN_WRONG)
+		c->cfa = e->cfa;
+}
+
+bool chain_supports(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	struct chain c = {.cfa = f->cfa};
+	if (f->boundary == BELOW_CALL || !f->cfa || !f->ret)
+		return true;
+	uint32_t node = parser_return_to(p, f->module, f->ret, &c.module);
+	if (node == PUGMARK_NONE || !is_opaque(node_at(p, c.module, node)))
+		return true;
+	climb(p, e, node, (struct caller_bp){0}, &c);
+	if (c.end != CHAIN_OPEN)
+		return c.end != CHAIN_WRONG;
+	if (f->boundary != BELOW_CALLBACK)
+		return c.level < i;
+	const struct frame *by = &p->stack[c.level];
+	bool jumped = c.origin_cfa == by->cfa; /* the origin is what called that frame itself */
+	return c.level + 1 == i && (c.origin == PUGMARK_NONE || jumped || c.origin == by->node);
+}
+
+/* ---- where a chain has ended ---- */
+
+static void add_callee(struct chain_scan *s, uint16_t module, uint32_t func, uint64_t above)
+{
+	for (uint32_t i = 0; i < s->n_callees; i++) {
+		struct chain_callee *c = &s->callees[i];
+		if (c->func != func || (func != PUGMARK_NONE && c->module != module))
+			continue;
+		if (above < c->above)
+			c->above = above;
+		return;
+	}
+	if (s->n_callees == CHAIN_KNOWN_MAX)
+		s->too_many = true;
+	else
+		s->callees[s->n_callees++] = (struct chain_callee){module, func, above};
+}
+
+/* A frame of a height that is not known, above which the next call is to be found. */
+static void add_frame(struct chain_scan *s, const struct parser *p, const struct chain *c)
+{
+	add_callee(s, c->module, c->func, c->cfa);
+	if (parse_tables_enterable(p->tables[c->module], c->func))
+		add_callee(s, 0, PUGMARK_NONE, c->cfa);
+}
+
+void chain_scan_begin(struct chain_scan *s, const struct parser *p, const struct chain *from,
+		      uint32_t level)
+{
+	*s = (struct chain_scan){.level = level, .any = from->end == CHAIN_WRONG};
+	if (from->end == CHAIN_HEIGHT)
+		add_frame(s, p, from);
+	else if (from->end != CHAIN_BEYOND)
+		add_callee(s, 0, PUGMARK_NONE, from->cfa);
+}
+
+/* Whether the call @n of @module, whose callee lies at @cfa, can be the next. */
+static bool may_be_next(const struct chain_scan *s, const struct parser *p, uint16_t module,
+			const struct pugmark_plan_node *n, uint64_t cfa, bool known_only)
+{
+	for (uint32_t i = 0; i < s->n_callees; i++) {
+		const struct chain_callee *c = &s->callees[i];
+		if (cfa <= c->above || (known_only && c->func == PUGMARK_NONE))
+			continue;
+		if (s->any ||
+		    (c->func == PUGMARK_NONE ? may_leave(p, module, n)
+					     : may_make(p, module, n, c->module, c->func, false)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the open frame itself can have become what the scan is for. */
+static bool is_own(const struct chain_scan *s, const struct parser *p, uint64_t cfa)
+{
+	const struct frame *f = &p->stack[s->level];
+	if (cfa != f->cfa)
+		return false;
+	for (uint32_t i = 0; i < s->n_callees; i++) {
+		const struct chain_callee *c = &s->callees[i];
+		if (cfa > c->above &&
+		    (c->func == PUGMARK_NONE || s->any ||
+		     (c->module == f->module && becomes(p, f->module, f->func, c->func))))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the chain is a reading: it leads to an open frame by a call of ours, or out of ours over
+ * the level. */
+static bool is_reading(struct chain_scan *s, const struct parser *p, const struct chain *c)
+{
+	uint64_t top = p->stack[s->level].cfa;
+	bool over = top && c->cfa > top;
+	if (c->end == CHAIN_WRONG || (c->end == CHAIN_BEYOND && c->origin != PUGMARK_NONE))
+		return false;
+	if (c->end == CHAIN_OPEN)
+		return c->level == s->level || over;
+	if (c->end == CHAIN_HEIGHT && !over)
+		add_frame(s, p, c);
+	return over;
+}
+
+static bool has_known(const struct chain_scan *s)
+{
+	for (uint32_t i = 0; i < s->n_callees; i++)
+		if (s->callees[i].func != PUGMARK_NONE)
+			return true;
+	return false;
+}
+
+bool chain_scan_next(struct chain_scan *s, const struct parser *p,
+		     const struct pugmark_witness_event *e, struct chain *c)
+{
+	uint64_t top = p->stack[s->level].cfa;
+	while (s->at < e->stack_words) {
+		uint64_t word = e->stack[s->at], cfa = e->stack_addr + 8 * (uint64_t)s->at + 8;
+		s->at++;
+		*c = (struct chain){.cfa = cfa, .module = e->module, .level = s->level};
+		if (is_own(s, p, cfa)) {
+			c->end = CHAIN_OPEN;
+			c->origin = parser_call_before(p, e->module, word, &c->from);
+			c->origin_cfa = cfa;
+			c->origin_ret = word;
+			return true;
+		}
+		/* Above the level, only whether something else than it can be there. */
+		bool above = top && cfa > top;
+		if (above && !has_known(s))
+			return false;
+		uint32_t node = parser_return_to(p, e->module, word, &c->module);
+		if (node == PUGMARK_NONE ||
+		    !may_be_next(s, p, c->module, node_at(p, c->module, node), cfa, above))
+			continue;
+		climb(p, e, node, (struct caller_bp){0}, c);
+		if (is_reading(s, p, c))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* stack_chain.h: which calls in progress a stack snapshot allows between the entry of a function
+ * and an open frame. */
+#ifndef OFFLINE_STACK_CHAIN_H
+#define OFFLINE_STACK_CHAIN_H
+
+#include "offline/recover/state/state.h"
+
+/* Where a chain of frames leads, each at the return address of the call that made it:
+ * CHAIN_OPEN    to an open frame
+ * CHAIN_OUT     to code that the plans do not know
+ * CHAIN_HEIGHT  to a frame whose height is not known
+ * CHAIN_BEYOND  out of the snapshot
+ * CHAIN_WRONG   to a return address that is not of a call that can have made the frame: it is none
+ *		 of calls in progress */
+enum chain_end { CHAIN_OPEN, CHAIN_OUT, CHAIN_HEIGHT, CHAIN_BEYOND, CHAIN_WRONG };
+
+struct chain {
+	uint8_t end;	 /* enum chain_end */
+	uint16_t module; /* of func */
+	uint32_t func;	 /* CHAIN_HEIGHT: whose frame that is */
+	uint64_t cfa;	 /* all frames that are known lie below */
+	uint32_t level;	 /* CHAIN_OPEN: the frame */
+	bool anew;	 /* or one that was made in its place, which did not come by a jump */
+	/* CHAIN_OPEN: the innermost call of a traced function, or PUGMARK_NONE: the open frame
+	 * itself has become another function's by a jump; its callee's CFA, and return address. */
+	uint16_t from;
+	uint32_t origin;
+	uint64_t origin_cfa, origin_ret;
+};
+
+/* The chain up from the event @e, the entry of @func. */
+void chain_from_entry(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
+		      struct chain *chain);
+/* Whether the frame that open frame @i was made by may still be there. */
+bool chain_supports(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i);
+
+#define CHAIN_KNOWN_MAX 16
+
+/* Goes over the words of a snapshot from where a chain has ended, and finds the chains that can
+ * lead on from there: up to the open frame @level, or, of which there is none unless that frame is
+ * none any more, over it. */
+struct chain_scan {
+	uint32_t level;
+	uint32_t at;	    /* the next word */
+	bool other_reading; /* frames are possible in which @level is none that is open */
+	/* What the next call found may have entered: a function of the plan, of which one frame
+	 * lies above this address; PUGMARK_NONE: code that is not known. */
+	struct chain_callee {
+		uint16_t module;
+		uint32_t func;
+		uint64_t above;
+	} callees[CHAIN_KNOWN_MAX];
+	uint32_t n_callees;
+	bool any;      /* what was entered is not known at all */
+	bool too_many; /* not all could be found */
+};
+
+/* Starts where @from has ended. */
+void chain_scan_begin(struct chain_scan *scan, const struct parser *p, const struct chain *from,
+		      uint32_t level);
+/* The next such chain, the innermost first; the last up to the level is, for the case that the
+ * frame itself has jumped to another module, the call that entered it. False where there is none
+ * any more.
+ */
+bool chain_scan_next(struct chain_scan *scan, const struct parser *p,
+		     const struct pugmark_witness_event *e, struct chain *chain);
+
+#endif

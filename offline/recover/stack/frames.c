@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* frames.c: which of the open frames may still be on the stack that a snapshot shows. */
+#include "offline/recover/stack/snapshot.h"
+
+#include "offline/recover/stack/chain.h"
+
+/* Whether a word of a snapshot that is not known cannot be @addr: then it would be told. With
+ * several modules it is not known in which one an address has to be for that. */
+static bool would_be_told(const struct parser *p, uint64_t addr)
+{
+	uint64_t bias;
+	return p->n_modules == 1 && module_bias(p, 0, &bias) &&
+	       addr - bias >= p->plans[0]->text_addr && addr - bias < p->plans[0]->text_end;
+}
+
+bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa,
+		      uint64_t ret)
+{
+	uint64_t word;
+	if (!cfa || !ret || !stack_word_below(e, cfa - 8))
+		return true;
+	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_told(p, ret);
+}
+
+/* Whether frame @i has been reported, but was not called yet when a handler came. */
+static bool is_ahead(const struct parser *p, uint32_t i)
+{
+	for (uint32_t h = 0; h < p->n_handlers; h++)
+		if (p->handlers[h].ahead && p->handlers[h].frame == i + 1)
+			return true;
+	return false;
+}
+
+uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+	if (i + 1 < p->n && p->stack[i + 1].boundary == BELOW_CALL)
+		return p->stack[i + 1].cfa;
+	if (f->call_cfa)
+		return f->call_cfa;
+	if (n->flags & PUGMARK_NODE_TAIL || n->height == PUGMARK_HEIGHT_UNKNOWN || !f->cfa)
+		return 0;
+	return f->cfa - n->height;
+}
+
+/* Whether, where frame @i was called back, the call of ours that it came through is where it was. A
+ * frame that returned is not: the next call made from there has overwritten it. */
+static bool call_intact(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
+{
+	if (!i || p->stack[i].boundary != BELOW_CALLBACK)
+		return true;
+	const struct pugmark_plan_node *n =
+		node_at(p, p->stack[i - 1].module, p->stack[i - 1].node);
+	return n->flags & PUGMARK_NODE_TAIL ||
+	       stack_slot_holds(p, e, stack_callee_cfa(p, i - 1),
+				return_address(p, p->stack[i - 1].module, n));
+}
+
+bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint32_t level)
+{
+	for (uint32_t i = level + 1; i-- > 0;) {
+		const struct frame *f = &p->stack[i];
+		/* Not called yet, as long as the handler that came before runs. */
+		bool ahead = i < level && is_ahead(p, i);
+		if (!ahead && (!stack_slot_holds(p, e, f->cfa, f->ret) || !call_intact(p, e, i)))
+			return false;
+		if (f->cfa && !stack_word_below(e, f->cfa - 8))
+			break;
+	}
+	return true;
+}
+
+/* Whether frame @i and what it came through are where they were. */
+static bool frame_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint64_t above, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	return !(f->cfa && f->cfa <= above) && stack_slot_holds(p, e, f->cfa, f->ret) &&
+	       chain_supports(p, e, i) && call_intact(p, e, i);
+}
+
+uint32_t stack_frames_above(const struct parser *p, const struct pugmark_witness_event *e,
+			    uint64_t sp)
+{
+	uint32_t open = 0;
+	uint64_t nearest = UINT64_MAX;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct frame *f = &p->stack[i];
+		if (!f->cfa && nearest == UINT64_MAX)
+			open = i + 1; /* a frame at an unknown place: the last that it can be */
+		if (f->cfa <= sp || f->cfa - sp > nearest ||
+		    !stack_slot_holds(p, e, f->cfa, f->ret))
+			continue;
+		nearest = f->cfa - sp;
+		open = i + 1;
+	}
+	return open;
+}
+
+bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
+{
+	uint64_t word;
+	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
+}
+
+/* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
+ * that one but on the stack of what it interrupted. */
+static bool on_stack_below(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint32_t i)
+{
+	if (stack_covers(p, e, i))
+		return false;
+	while (i-- > 0)
+		if (stack_covers(p, e, i))
+			return true;
+	return false;
+}
+
+uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint64_t above, uint32_t end)
+{
+	uint32_t live = 0;
+	while (end) {
+		/* A handler's frames are on top of frames that may have returned unseen before it
+		 * came: they are looked at only if the handler has returned. */
+		uint32_t begin = end;
+		while (begin && p->stack[begin - 1].boundary != BELOW_HANDLER)
+			begin--;
+		if (begin)
+			begin--;
+		live = begin;
+		bool handler = p->stack[begin].boundary == BELOW_HANDLER;
+		if (!handler || !on_stack_below(p, e, begin))
+			while (live < end && frame_intact(p, e, above, live))
+				live++;
+		if (live > begin)
+			break;
+		end = live = begin;
+	}
+	return live;
+}
+
+void parser_handlers_bound(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint32_t *lo, uint32_t *hi)
+{
+	for (uint32_t i = p->n_handlers; i-- > 0;) {
+		const struct interruption *h = &p->handlers[i];
+		bool inside = e->cfa - 8 - h->alt < h->alt_bytes;
+		if (h->alt_bytes && inside) {
+			*lo = h->frame;
+			return;
+		}
+		if (h->sp && (h->alt_bytes || e->cfa > h->sp) && *hi > h->frame)
+			*hi = h->frame;
+	}
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* snapshot.h: what a stack snapshot says about how a function was entered from another module:
+ * by a signal, or during which call of ours. */
+#ifndef OFFLINE_RECOVER_SNAPSHOT_H
+#define OFFLINE_RECOVER_SNAPSHOT_H
+
+#include "offline/recover/state/state.h"
+
+/* The word at @addr of the snapshot; false where it has none, or it is not known. */
+bool stack_word(const struct pugmark_witness_event *e, uint64_t addr, uint64_t *word);
+/* Whether the snapshot goes on at @addr. */
+bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr);
+/* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
+bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa,
+		      uint64_t ret);
+/* Whether the activations of frame @level and of those that called it are the ones that the parser
+ * has open, as far as the snapshot goes. One that looks the same may have been called by another
+ * activation of its caller. */
+bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint32_t level);
+/* Where the return address of the call in progress of frame @i lies: its callee's CFA, or 0. */
+uint64_t stack_callee_cfa(const struct parser *p, uint32_t i);
+/* Whether the activation in the place of frame @level can be in @func of @module: what is open
+ * there, or what the same call has entered again. */
+bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func);
+/* The topmost open frame that lies at @cfa and is still there, as those that called it are. */
+bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint64_t cfa, uint32_t *level);
+/* Whether an activation that began in @from can be in @func by tail jumps that show nothing. */
+bool stack_jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func);
+/* The same, out of the module. */
+bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from);
+
+/* Whether the frame right above the event's is the one that the kernel makes for a handler; then
+ * *@sp, *@ip and *@bp are the interrupted stack pointer, instruction and rbp. */
+bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp);
+/* Whether the snapshot has, above the event's frame, that which the kernel made for a handler that
+ * found @sp and @ip, and which is still running as far as it can say. */
+bool stack_handler_runs(const struct pugmark_witness_event *e, uint64_t sp, uint64_t ip);
+
+/* How many of the open frames are still open when the stack pointer is @sp: the last of them is the
+ * nearest above it, whichever stack a frame is on. */
+uint32_t stack_frames_above(const struct parser *p, const struct pugmark_witness_event *e,
+			    uint64_t sp);
+
+/* The topmost of the first @end open frames whose activation still seems to be on the stack, above
+ * @above, plus one; 0: none is. */
+uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint64_t above, uint32_t end);
+/* Whether the snapshot reaches from the event's frame up to open frame @i. */
+bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i);
+
+#define STACK_LINKS_MAX 256 /* silent calls between an open frame and one that is found */
+
+/* One call in progress: node @call of a function of @module whose frame lies at @cfa. */
+struct stack_link {
+	uint16_t module;
+	uint32_t call;
+	uint64_t cfa;
+};
+
+/* The calls in progress from the event's frame, which is of @func, up to an open frame: at most
+ * @max of them, the innermost first, in @links. Returns how many and in *@level that frame; or -1
+ * where the snapshot does not lead to one. */
+int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
+		struct stack_link *links, int max, uint32_t *level);
+
+/* Which of the open frames the event can be of by the stacks that handlers run on: from *@lo up to
+ * *@hi. */
+void parser_handlers_bound(const struct parser *parser, const struct pugmark_witness_event *event,
+			   uint32_t *lo, uint32_t *hi);
+
+#endif

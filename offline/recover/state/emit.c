@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* emit.c: what comes out of the parser: the events that the last one fed to it has
+ * decided. */
+#include "offline/recover/state/state.h"
+
+#include <stdlib.h>
+
+bool parser_grow_out(struct parser *p, uint32_t n)
+{
+	uint32_t cap = p->cap_out ? 2 * p->cap_out : 1024;
+	while (cap - p->n_out < n)
+		cap *= 2;
+	struct pugmark_trace_event *out = realloc(p->out, cap * sizeof(*out));
+	if (!out) {
+		p->failed = true;
+		return false;
+	}
+	p->out = out;
+	p->cap_out = cap;
+	return true;
+}
+
+static inline __attribute__((always_inline)) void emit(struct parser *p,
+						       struct pugmark_trace_event event)
+{
+	if (p->n_out == p->cap_out && !parser_grow_out(p, 1))
+		return;
+	event.from_ns = p->from_ns;
+	event.to_ns = p->now_ns;
+	event.depth = p->n - p->gone;
+	p->out[p->n_out++] = event;
+}
+
+struct pugmark_trace_event *parser_events(struct parser *p, uint32_t *n)
+{
+	*n = p->n_out;
+	return p->out;
+}
+
+void parser_drop_events(struct parser *p)
+{
+	p->n_out = 0;
+}
+
+void parser_emit(struct parser *p, const struct pugmark_trace_event *event)
+{
+	if (p->n_out < p->cap_out || parser_grow_out(p, 1))
+		p->out[p->n_out++] = *event;
+}
+
+void parser_emit_frame(struct parser *p, uint8_t kind, uint8_t cause, const struct frame *f)
+{
+	emit(p, (struct pugmark_trace_event){
+			.kind = kind,
+			.cause = cause,
+			.module = f->module,
+			.func = f->func,
+			.addr = p->plans[f->module]->funcs[f->func].addr,
+		});
+}
+
+/* @callee, of module @to: PUGMARK_NONE where the call left the traced modules. */
+void parser_emit_call(struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
+		      uint16_t to, uint32_t callee)
+{
+	emit(p,
+	     (struct pugmark_trace_event){
+		     .kind = n->flags & PUGMARK_NODE_TAIL ? PUGMARK_TRACE_TAIL : PUGMARK_TRACE_CALL,
+		     .module = module,
+		     .target_module = to,
+		     .addr = n->addr,
+		     .func = callee,
+		     .target = callee == PUGMARK_NONE ? 0 : p->plans[to]->funcs[callee].addr,
+		     .import = p->plans[module]->strings + n->import,
+	     });
+}
+
+void parser_emit_block(struct parser *p, uint16_t module, const struct pugmark_plan_node *n)
+{
+	bool call = n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+		    n->kind == PUGMARK_NODE_KIND_LEAF;
+	emit(p, (struct pugmark_trace_event){
+			.kind = PUGMARK_TRACE_BLOCK,
+			.module = module,
+			.addr = call ? n->addr - n->next_taken : n->addr,
+			.func = n->func,
+		});
+}
+
+/* What the event's site read for those who look at the trace. */
+void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
+			const struct pugmark_witness_event *e)
+{
+	uint8_t what = site->reads & PUGMARK_READS_RESULT ? PUGMARK_VALUE_RETURNED
+		       : site->reads & PUGMARK_READS_CALL ? PUGMARK_VALUE_PASSED
+							  : PUGMARK_VALUE_TAKEN;
+	for (uint32_t i = 0; i < e->n_values; i++)
+		emit(p, (struct pugmark_trace_event){
+				.kind = PUGMARK_TRACE_VALUE,
+				.cause = what,
+				.module = e->module,
+				.addr = site->addr,
+				.target = e->values[i],
+				.func = i,
+				.import = "",
+			});
+}
+
+void parser_emit_gap(struct parser *p, uint8_t cause)
+{
+	p->gaps++;
+	emit(p, (struct pugmark_trace_event){.kind = PUGMARK_TRACE_GAP,
+					     .cause = cause,
+					     .lost = p->lost,
+					     .func = PUGMARK_NONE});
+	p->lost = 0;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* parser.c: the LL(1) parser. Its state is a stack of frames and a position in the topmost (see
+ * parser_state.h); here it is made, copied for a child, and released. Each event is first only
+ * looked for (parser_find.c): in the decision that the topmost frame is before, and, as long as
+ * frames can end in silence, in those below. Where an alternative is found that it begins, all that
+ * is silent up to it is reported, and the event is taken (parser_derive.c). What cannot be found is
+ * tried as what the grammar leaves to observation (parser_feed.c: unwinding, a handler, a new
+ * root), and only then is a gap; nothing is reported before it is known to have happened. */
+#include "offline/recover/parser.h"
+
+#include "offline/recover/state/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A parser without tables is only kept, and needs none. */
+static bool make_caches(struct parser *p)
+{
+	p->origins = calloc(ORIGINS, sizeof(*p->origins));
+	p->moves = aligned_alloc(64, MOVES * sizeof(*p->moves));
+	p->shortcuts = parser_shortcuts_new();
+	if (!p->origins || !p->moves || !p->shortcuts)
+		return false;
+	for (uint32_t i = 0; i < MOVES; i++)
+		p->moves[i].decision = PUGMARK_NONE;
+	return true;
+}
+
+int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
+	       uint32_t n_modules, struct parser **out)
+{
+	struct parser *p = n_modules <= PARSER_MODULES_MAX ? calloc(1, sizeof(*p)) : NULL;
+	if (!p)
+		return -ENOMEM;
+	*p = (struct parser){
+		.tables = tables,
+		.plans = plans,
+		.n_modules = n_modules,
+		.position = OUTSIDE,
+	};
+	for (uint32_t i = 0; i < n_modules; i++)
+		p->unsure |= tables[i] && tables[i]->unsure_call;
+	if (!make_caches(p) || !parser_grow_stack(p)) {
+		parser_free(p);
+		return -ENOMEM;
+	}
+	*out = p;
+	return 0;
+}
+
+void parser_free(struct parser *p)
+{
+	if (!p)
+		return;
+	parser_forget_contexts(p);
+	free(p->contexts);
+	free(p->origins);
+	free(p->moves);
+	free(p->shortcuts);
+	free(p->stack);
+	free(p->handlers);
+	free(p->out);
+	free(p);
+}
+
+int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
+		struct parser **out)
+{
+	struct parser *p = malloc(sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	*p = *parent;
+	p->tables = tables;
+	p->origins = NULL;
+	p->moves = NULL;
+	p->shortcuts = NULL;
+	p->out = NULL;
+	p->n_out = p->cap_out = 0;
+	p->gaps = 0;
+	p->lost = 0;
+	p->placed = false;
+	p->begun = true;
+	if (parser_copy_contexts(p, parent) || (tables && !make_caches(p))) {
+		parser_free(p);
+		return -ENOMEM;
+	}
+	/* The call that forks was made by the parent. */
+	if (p->n && p->position == AT_CALL)
+		p->stack[p->n - 1].announced = true;
+	*out = p;
+	return 0;
+}
+
+/* What was remembered while modules stayed where they are. */
+static void forget_places(struct parser *p)
+{
+	if (p->origins)
+		memset(p->origins, 0, ORIGINS * sizeof(*p->origins));
+	parser_forget_shortcuts(p);
+}
+
+void parser_set_bias(struct parser *p, uint16_t module, uint64_t bias)
+{
+	if (p->bias_known >> module & 1 && p->bias[module] == bias)
+		return;
+	p->bias[module] = bias;
+	p->bias_known |= 1ull << module;
+	forget_places(p);
+}
+
+void parser_forget_biases(struct parser *p)
+{
+	p->bias_known = 0;
+	forget_places(p);
+}
+
+bool parser_grow_stack(struct parser *p)
+{
+	uint32_t cap = p->cap ? 2 * p->cap : 256;
+	struct frame *stack = realloc(p->stack, cap * sizeof(*stack));
+	if (!stack) {
+		p->failed = true;
+		return false;
+	}
+	p->stack = stack;
+	p->cap = cap;
+	return true;
+}
+
+/* Whether an event that fits in the topmost frame may as well be one after a call below. */
+void parser_note_doubt(struct parser *p)
+{
+	struct frame *f = parser_top(p);
+	f->doubtful = p->n > 1 && (f[-1].doubtful || parser_unsure_call(p, &f[-1]));
+	p->doubted |= f->doubtful;
+}
+
+void parser_drop_frames(struct parser *p, uint32_t n)
+{
+	while (p->n > n) {
+		p->gone -= p->stack[--p->n].gone;
+		p->n_handlers -= p->stack[p->n].boundary == BELOW_HANDLER;
+	}
+	p->lowest = p->n < p->lowest ? p->n : p->lowest;
+}

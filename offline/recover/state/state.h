@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* state.h: the parser's state, and how it moves over one node of the grammar. Which node, and why,
+ * is for the folders that stand on this one. Private to offline/recover. */
+#ifndef OFFLINE_RECOVER_STATE_H
+#define OFFLINE_RECOVER_STATE_H
+
+#include "offline/recover/parser.h"
+
+#define PARSER_MODULES_MAX 64 /* as many as can be recorded */
+#define ORIGINS_BITS 11
+#define ORIGINS (1u << ORIGINS_BITS)
+#define MOVES_BITS 12
+#define MOVES (1u << MOVES_BITS)
+
+/* AT_DECISION  before one of the plan's decisions
+ * AT_CALL      inside of a call whose callee is not known: the next event says whether it enters
+ *              the module again
+ * OUTSIDE      no frame is open: the next event is the entry of a thread's first function
+ * LOST         the next event is taken as it is */
+enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
+
+/* What is above a frame: a call of ours, a call of ours through another module, what a signal
+ * interrupted, code that is not traced, or what a gap hides. */
+enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_GAP };
+
+struct frame {
+	uint32_t func;
+	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL; at the
+			      top the last call that was passed since its last event; 0: none */
+	uint64_t cfa;	   /* 0: not known */
+	uint64_t ret;	   /* run-time return address; 0: not known */
+	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
+	uint32_t decision; /* where to go on: for the top frame, or after a handler */
+	uint16_t module;
+	uint8_t position; /* enum position: where the frame was when a handler came */
+	uint8_t boundary; /* enum boundary */
+	uint8_t hidden;	  /* BELOW_GAP: why what is above is not known (enum pugmark_trace_cause) */
+	bool announced;	  /* AT_CALL: the call has been reported already */
+	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
+	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
+	bool doubtful;	     /* below it is a call of which its end cannot be told */
+};
+
+/* A signal whose handler is not traced. */
+struct foreign_handler {
+	uint64_t sp, ip;	 /* that it finds; sp 0: there was none */
+	uint64_t alt, alt_bytes; /* the stack that it runs on, if another */
+	uint64_t since_ns;
+	uint8_t settled; /* enum settled */
+};
+
+/* What a frame that is BELOW_HANDLER interrupts. */
+struct interruption {
+	uint32_t frame;		   /* its index */
+	bool settled;		   /* what it interrupts is known to the last silent call */
+	bool foreign;		   /* by a function that a handler which is not traced has called */
+	bool ahead;		   /* it interrupts what is about to call the frame below it */
+	uint64_t sp;		   /* that it finds; 0: not known */
+	uint64_t alt, alt_bytes;   /* the stack that it runs on, if another */
+	uint64_t since_ns;	   /* the last event before it */
+	struct foreign_handler by; /* foreign */
+};
+
+/* A stack that the thread has left: what of the parser is that stack's, kept as it was. */
+struct context {
+	struct frame *stack;
+	struct interruption *handlers;
+	uint32_t n, cap, gone;
+	uint32_t n_handlers, cap_handlers;
+	uint32_t id;
+	uint8_t position, gap_cause;
+	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
+};
+
+/* Where an event of an entry that returns to @ret came from, while modules stay where they are. */
+struct origin {
+	uint64_t ret; /* 0: the slot is free */
+	uint32_t node;
+	uint16_t module; /* of the event */
+	uint16_t from;	 /* of the node */
+};
+
+/* What a decision's table says of one site, where that is at most one entry: asked again, it is
+ * read from here, in one line of the cache. */
+struct move {
+	struct first_entry entry; /* its alt PUGMARK_NONE: there is none of its site */
+	uint32_t decision;	  /* PUGMARK_NONE: the slot is free */
+	uint32_t empty;		  /* of the table, as parser_alternative() gives it */
+	uint32_t module;
+};
+
+struct parser {
+	struct parse_tables *const *tables;
+	const struct pugmark_plan *const *plans;
+	uint32_t n_modules;
+	uint64_t bias[PARSER_MODULES_MAX]; /* of modules: run-time address minus ELF address */
+	uint64_t bias_known;		   /* a bit each: the module is where bias says */
+	struct origin *origins;		   /* ORIGINS of them, by a hash of ret */
+	struct move *moves;		   /* MOVES of them, by a hash of decision and site */
+	struct shortcuts *shortcuts;	   /* of parser_shortcut.c */
+	uint32_t lowest;		   /* fewest frames since a shortcut was begun */
+	struct pugmark_trace_event *out;   /* what the last event decided */
+	uint32_t n_out, cap_out;
+	struct frame *stack;
+	uint32_t n, cap;
+	uint32_t gone;		       /* how many of the n frames are */
+	struct interruption *handlers; /* one for each frame that is BELOW_HANDLER */
+	uint32_t n_handlers, cap_handlers;
+	struct context *contexts; /* heap: the stacks that the thread has left, the last one last */
+	uint32_t n_contexts, cap_contexts;
+	uint32_t context;      /* the number of that which it is on; 0: the one it began on */
+	uint32_t last_context; /* the highest number given */
+	uint64_t context_ret;  /* where the first function of one returns to; 0: not known */
+	struct pugmark_trace_event
+		held; /* the entry of a handler, until it is known to have happened */
+	uint64_t held_sp, held_ip;
+	bool holds;
+	struct foreign_handler foreign; /* the last one */
+	uint8_t position;
+	uint8_t gap_cause;  /* LOST: why */
+	uint8_t lost_cause; /* of the events that were lost: while recording, or with the file */
+	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
+	uint64_t now_ns;
+	uint64_t lost, gaps;
+	uint64_t attach_cfa,
+		attach_ret; /* right after PUGMARK_EVENT_ATTACH: of the next event's frame; or
+			       0 */
+	uint8_t attach_boundary;
+	bool paused;   /* what is probed is being changed: a gap is due */
+	bool begun;    /* it has had a witness event */
+	bool placed;   /* the last event said where the thread was, and it is there */
+	bool unplaced; /* it did, but there is no telling how it came there */
+	bool unsure;   /* a plan names places where an event may fit two things */
+	bool doubted;  /* since this event one of them was looked at */
+	bool torn;     /* and does: nothing is guessed */
+	bool failed;
+};
+
+/* An event, and for the entry of a function where it was entered from. */
+struct lookahead {
+	const struct pugmark_witness_event *e;
+	uint32_t entered; /* the function whose entry it is, or PUGMARK_NONE */
+	uint32_t origin;  /* the call node that led there, or PUGMARK_NONE */
+	uint16_t from;	  /* the module of that node: it need not be the event's */
+	bool foreign;	  /* not by returning to our code: through a module that is not traced */
+	bool own_cfa;	  /* e->cfa is the CFA of the frame of the event */
+	bool jumped_back; /* by another module's last jump: nothing else leads to the event */
+	uint64_t cfa;	  /* of the frame right below the origin: for what came through another
+			     module, that module's frame; 0: not known */
+	uint64_t ret;	  /* where that frame returns to; 0: not known */
+};
+
+static inline const struct pugmark_plan_node *node_at(const struct parser *p, uint16_t module,
+						      uint32_t node)
+{
+	return &p->plans[module]->nodes[node];
+}
+
+/* Where @module is loaded: false: not known. */
+static inline bool module_bias(const struct parser *p, uint16_t module, uint64_t *bias)
+{
+	*bias = p->bias[module];
+	return p->bias_known >> module & 1;
+}
+
+/* Whether the plan says that what comes after the call in @f may as well be of what it called. */
+static inline bool parser_unsure_call(const struct parser *p, const struct frame *f)
+{
+	const bool *unsure = p->tables[f->module]->unsure_call;
+	return unsure && unsure[f->node];
+}
+
+/* Whether nothing tells the way from @decision of @module on: the plan says so, or it leads into a
+ * callee of which nothing tells where its frame lies. */
+static inline bool parser_unsure_decision(const struct parser *p, uint16_t module,
+					  uint32_t decision)
+{
+	if (!p->tables[module]->unsure_decision || decision == PUGMARK_NONE)
+		return false;
+	const struct decision_table *t = parse_tables_at(p->tables[module], decision);
+	return !t || t->unsure;
+}
+
+/* Where the call @n of @module returns to in memory; 0: not known. */
+static inline uint64_t return_address(const struct parser *p, uint16_t module,
+				      const struct pugmark_plan_node *n)
+{
+	uint64_t bias;
+	return module_bias(p, module, &bias) ? bias + n->addr + n->call_len : 0;
+}
+
+/* Says that of all modules it is not known where they are. */
+void parser_forget_biases(struct parser *parser);
+
+static inline struct frame *parser_top(struct parser *p)
+{
+	return &p->stack[p->n - 1];
+}
+
+/* ---- of parser.c ---- */
+
+/* Room for more frames; false where memory is out. */
+bool parser_grow_stack(struct parser *parser);
+/* Notes whether an event that fits in the topmost frame may as well be one after a call below. */
+void parser_note_doubt(struct parser *parser);
+
+/* Returns the topmost frame: where memory is out the one that was it before, which there is, as
+ * every stack has room for a frame from the beginning. Inlined, so that what is passed by value is
+ * written to its place at once: a copy would wait for the stores to what it copies. */
+static inline __attribute__((always_inline)) struct frame *parser_push(struct parser *p,
+								       struct frame frame)
+{
+	if (p->n < p->cap || parser_grow_stack(p))
+		p->stack[p->n++] = frame;
+	if (p->unsure)
+		parser_note_doubt(p);
+	return parser_top(p);
+}
+
+/* Forgets the frames above the first @n, and reports nothing. */
+void parser_drop_frames(struct parser *parser, uint32_t n);
+
+/* ---- of emit.c ---- */
+
+/* Room for @n more events to report; false where memory is out. */
+bool parser_grow_out(struct parser *parser, uint32_t n);
+/* The place of @n more events; NULL where memory is out. The caller counts them. */
+static inline struct pugmark_trace_event *parser_reserve(struct parser *p, uint32_t n)
+{
+	return p->cap_out - p->n_out >= n || parser_grow_out(p, n) ? p->out + p->n_out : NULL;
+}
+
+/* Reports an event that is complete. */
+void parser_emit(struct parser *parser, const struct pugmark_trace_event *event);
+void parser_emit_frame(struct parser *parser, uint8_t kind, uint8_t cause, const struct frame *f);
+/* The call @n of @module has led to @callee of module @to; PUGMARK_NONE: out of the traced ones. */
+void parser_emit_call(struct parser *parser, uint16_t module, const struct pugmark_plan_node *n,
+		      uint16_t to, uint32_t callee);
+/* The block that @n shows. */
+void parser_emit_block(struct parser *parser, uint16_t module, const struct pugmark_plan_node *n);
+/* What the event's site read for those who look at the trace. */
+void parser_emit_values(struct parser *parser, const struct pugmark_plan_site *site,
+			const struct pugmark_witness_event *event);
+void parser_emit_gap(struct parser *parser, uint8_t cause);
+
+/* ---- of move.c ---- */
+
+/* Where frame @i goes on once those above it have ended (enum position), and in *@decision before
+ * which decision. */
+uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t *decision);
+/* Reports the call in progress, if it has not been. */
+void parser_announce(struct parser *parser);
+/* The topmost frame has ended: goes on in the one below it. */
+void parser_pop(struct parser *parser);
+/* The call in progress of the topmost frame, which is AT_CALL, came back in silence. */
+void parser_leave_call(struct parser *parser);
+/* Goes over @node of the topmost frame's decision, into its callee, where it has one; in silence
+ * (@event NULL), or by the event of it or behind it. */
+void parser_pass(struct parser *parser, uint32_t node, const struct pugmark_witness_event *event);
+/* The event is of @node of the topmost frame. */
+void parser_take_event(struct parser *parser, uint32_t node,
+		       const struct pugmark_witness_event *event);
+/* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
+void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
+		  uint8_t cause);
+/* The call in progress of the topmost frame has led to @func of @module, of which no witness has
+ * told yet: by itself, or through what is not traced. */
+void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
+/* The event came through the call that the topmost frame is in. */
+void parser_enter_by_call(struct parser *parser, const struct lookahead *la);
+
+/* ---- of context.c ---- */
+
+/* The current stack as a context; its arrays stay the parser's. */
+struct context context_current(const struct parser *parser);
+/* Makes @context the current one: its arrays are the parser's then. */
+void context_make_current(struct parser *parser, const struct context *context);
+void context_free(struct context *context);
+/* Room for the first frames of a new context, see parser_push(). False where memory is out. */
+bool context_give_room(struct parser *parser, struct context *context);
+/* Takes kept context @i out of those that are kept. */
+struct context context_take(struct parser *parser, uint32_t i);
+/* Keeps @left for later, or frees it where memory is out. */
+void context_keep(struct parser *parser, struct context *left);
+/* A stack is used again from @cfa, its first frame's, on: what was left on it is no more. */
+void context_drop_overwritten(struct parser *parser, uint64_t cfa);
+/* What was left is no more. */
+void parser_forget_contexts(struct parser *parser);
+/* Gives @parser, a copy of @from, stacks of its own. 0 or -ENOMEM. */
+int parser_copy_contexts(struct parser *parser, const struct parser *from);
+
+/* ---- of shortcut.c ---- */
+
+/* What the parser was before it did what may be kept as a shortcut. */
+struct shortcut_start {
+	struct frame frame; /* the topmost, AT_DECISION */
+	uint32_t n, n_out, gone;
+	uint64_t from_ns;
+};
+
+struct shortcuts *parser_shortcuts_new(void);
+/* They hold as long as all modules stay where they are. */
+void parser_forget_shortcuts(struct parser *parser);
+/* The topmost frame is AT_DECISION: goes on to the event as it was done from there before, as
+ * parser_find() would say, where no handler is open. The event's module is one; its site may be
+ * none of that: no shortcut leads there then. */
+bool parser_shortcut(struct parser *parser, const struct pugmark_witness_event *event);
+/* The same, where parser_alternative() has said that the event is of the topmost frame. */
+bool parser_shortcut_here(struct parser *parser, const struct pugmark_witness_event *event);
+/* The same in silence, up to the end of the frame, which is the caller's to take off. */
+bool parser_shortcut_to_end(struct parser *parser);
+struct shortcut_start parser_shortcut_start(struct parser *parser);
+/* Keeps what was done since @start up to the event, which parser_alternative() has found there. */
+void parser_keep_to_event(struct parser *parser, const struct shortcut_start *start,
+			  const struct lookahead *la);
+/* Keeps what was done in silence since @start, until the frame was taken off. */
+void parser_keep_end(struct parser *parser, const struct shortcut_start *start);
+/* Keeps that the topmost frame, which is AT_DECISION, ends in silence before the event, as
+ * parser_find() said. */
+void parser_keep_past(struct parser *parser, const struct lookahead *la);
+
+/* ---- of address.c ---- */
+
+/* A call of a traced module that returns to run-time address @ret: its node, and in *@module the
+ * module; PUGMARK_NONE where there is none. @first is looked at before the others. */
+uint32_t parser_call_before(const struct parser *parser, uint16_t first, uint64_t ret,
+			    uint16_t *module);
+/* The same, or one of a function that is not traced (PUGMARK_NODE_KIND_OPAQUE). */
+uint32_t parser_return_to(const struct parser *parser, uint16_t first, uint64_t ret,
+			  uint16_t *module);
+/* The function of a traced module at run-time address @addr, and in *@module the module, where that
+ * of *@module is looked at first; or PUGMARK_NONE. */
+uint32_t parser_function_at(const struct parser *parser, uint64_t addr, uint16_t *module);
+
+/* Where a thread is: the plan's point of its instruction pointer. */
+struct place {
+	uint16_t module;
+	uint32_t func,
+		next; /* as in struct pugmark_plan_point; func NONE: in code that is not traced */
+	uint64_t cfa; /* of the function's frame; 0: not known */
+};
+
+/* Where run-time address @ip is. Returns false where it is in a module that has no points. */
+bool parser_place_at(const struct parser *parser, uint64_t sp, uint64_t ip, uint64_t bp,
+		     struct place *at);
+
+#endif

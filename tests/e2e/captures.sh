@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# captures.sh: what level values captures is what strace and the files themselves say.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs gzip python3
+work_in_own_folder
+
+cp "$(command -v gzip)" packer
+for i in $(seq 4000); do echo "line $i of what is packed $((i * i % 977))"; done >input
+"$PUGMARK" record -q --level values -o rec -- ./packer -c input >packed 2>err
+claim 'the program ends well' is $? 0
+gzip -dc packed | cmp -s - input
+claim 'its output is right' is $? 0
+claim 'captures are for their owner alone' is "$(stat -c %a rec/captures)" 600
+"$PUGMARK" raw --captures rec >captures 2>>err
+claim 'they can be read' is $? 0
+
+# Each chunk that read() brought is a chunk of the file, in order and without a hole.
+python3 - >said 2>&1 <<'PY'
+import re, zlib
+data, at, wrong = open('input', 'rb').read(), 0, 0
+for line in open('captures'):
+    if ' kernel ' not in line or ' read(' not in line:
+        continue
+    for length, crc in re.findall(r' [0-9a-f]+\+(\d+):([0-9a-f]{8})', line):
+        wrong += zlib.crc32(data[at:at + int(length)]) != int(crc, 16)
+        at += int(length)
+print(wrong, at == len(data))
+PY
+claim 'what read() brought is the file' is "$(cat said)" '0 True'
+
+if command -v strace >/dev/null; then
+	calls='read fstat newfstatat rt_sigaction munmap'
+	strace -o trace -e "trace=${calls// /,}" ./packer -c input >/dev/null 2>>err
+	# Of before the entry point nothing is captured: compared from the last call on.
+	for name in $calls; do
+		grep -oE "^$name\(.* = -?[0-9]+" trace | sed 's/.* = //' >want
+		grep -oE " $name\([^)]*\)=-?[0-9]+" captures | sed 's/.*=//' >got
+		claim "$name: results as strace has them" is "$(cat got)" "$(tail -n "$(wc -l <got)" want)"
+		[ "$name" != read ] || claim 'there are some' test -s got
+	done
+else
+	skipped=$((skipped + 1))
+fi
+
+# Registers where the program begins and its first frame is made: as gdb would have them.
+claim 'it starts at the entry point' is "$(awk '$3 == "start" { print $4 }' captures)" \
+	"$(awk '$3 == "enter" { print $4; exit }' captures)"
+claim 'nothing is lost' is "$(grep -c ' lost ' captures)" 0
+claim 'the end is there' is "$(awk 'END { print $3 }' captures)" end
+
+# A bit that changes is found: the records of that segment are missing, and that is said.
+cp -r rec hurt
+size=$(stat -c %s hurt/captures)
+python3 - "$size" <<'PY'
+import sys
+f = open('hurt/captures', 'r+b')
+data = bytearray(f.read())
+heads = [i for i in range(len(data) - 11) if data[i:i + 8] == b'\x8fPMSEG\r\n' and data[i + 10] == 3]
+data[heads[0] + 64 + 20] ^= 4
+f.seek(0)
+f.write(data)
+PY
+"$PUGMARK" raw --captures hurt >captures2 2>>err
+claim 'damage is a record that says so' is "$(grep -c ' lost ' captures2)" 1
+
+# Rows of the user's own.
+echo 'fstat output arg1:200' >rows
+"$PUGMARK" record -q --level values --imports rows -o own -- ./packer -c input >packed 2>>err
+"$PUGMARK" raw --captures own | grep -q 'of=fstat .*+200:'
+claim 'a row of a file comes first' is $? 0
+echo 'fstat wrote arg1' >rows
+"$PUGMARK" record -q --level values --imports rows -o own -- ./packer -c input >packed 2>told
+claim 'a wrong row is refused' is $? 1
+claim 'and named' grep -q "rows: line 1: 'fstat' needs a kind" told
+conclude

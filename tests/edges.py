@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""edges.py: the rooms of offline/ and user/ are walls. tests/edges.txt says which room may use which;
+whatever a file includes, and whatever symbol an object takes from another (nm), is an edge that stands
+there. Also counts the cycles between files: groups of files of which each needs the others.
+
+  edges.py            check (BUILD: the build folder, whose objects are looked at)
+  edges.py --cycles   list the cycles between files, of the sources alone
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+TOPS = ("offline", "user")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
+# The libraries that only one side may see.
+NOT_OFFLINE = re.compile(r"^bpf/|^linux/(bpf|perf_event)|^sys/ptrace\.h$")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def read_table(text):
+    """Rooms to what they may use, in order."""
+    table = {}
+    for line in text.splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            room, uses = line.split(":")
+            table[room] = uses.split()
+    return table
+
+
+def sources():
+    found = {}
+    for top in TOPS:
+        for folder, _, names in os.walk(top):
+            for name in names:
+                if name.endswith((".c", ".h")):
+                    path = os.path.join(folder, name)
+                    found[path] = read(path)
+    return found
+
+
+def room_of(path):
+    return os.path.dirname(path)
+
+
+def allowed(table, room, used):
+    """Who may use a folder may use what is in it; a folder in a folder may use what that may."""
+    rows = table.get(room, [])
+    if used == room or used in rows or any(used.startswith(row + "/") for row in rows):
+        return True
+    parent = os.path.dirname(room)
+    outside = {parent: [row for row in table.get(parent, []) if not row.startswith(parent + "/")]}
+    return parent in table and used != parent and allowed(outside, parent, used)
+
+
+def table_faults(table):
+    seen = set()
+    for room, uses in table.items():
+        for used in uses:
+            if used not in seen and used != "bpf":
+                yield f"{room} uses {used}, which is not below it"
+            if room.startswith("offline/") and not used.startswith("offline/"):
+                yield f"{room} of the library uses {used}"
+        seen.add(room)
+
+
+def include_edges(files):
+    """(file, room, what room is used, by which header)."""
+    for path, text in sorted(files.items()):
+        for match in INCLUDE.finditer(text):
+            header = match[1] or match[2]
+            top = header.split("/")[0]
+            if top in TOPS:
+                yield path, room_of(path), room_of(header), header
+            elif match[1] and top == "bpf":
+                yield path, room_of(path), "bpf", header
+            elif path.startswith("offline/") and NOT_OFFLINE.match(header):
+                yield path, room_of(path), header, header
+
+
+def include_faults(files, table):
+    for path, room, used, header in include_edges(files):
+        if used == os.path.dirname(room):
+            continue  # the door of its own folder
+        if not allowed(table, room, used):
+            yield f"{path} includes {header}: {room} may not use {used}"
+
+
+def symbols(build):
+    """What each object defines, and what it takes from elsewhere."""
+    defined, wanted = {}, {}
+    for top in TOPS:
+        for folder, _, names in os.walk(os.path.join(build, top)):
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(folder, name), build)
+                # an object whose source is gone is of an earlier build
+                if not name.endswith(".o") or not os.path.exists(path[:-2] + ".c"):
+                    continue
+                out = subprocess.run(["nm", "-g", os.path.join(build, path)], check=True,
+                                     capture_output=True, text=True).stdout
+                for line in out.splitlines():
+                    kind, symbol = line.split()[-2:]
+                    if kind == "U":
+                        wanted.setdefault(path, set()).add(symbol)
+                    else:
+                        defined[symbol] = path
+    return defined, wanted
+
+
+def symbol_faults(defined, wanted, table):
+    for path, names in sorted(wanted.items()):
+        room = room_of(path)
+        taken = collections.defaultdict(list)
+        for name in sorted(names):
+            used = room_of(defined.get(name, path))
+            if room.startswith("user/") and used.startswith("offline/") and name.startswith("pugmark_"):
+                continue
+            if not allowed(table, room, used):
+                taken[used].append(name)
+        for used, some in taken.items():
+            yield f"{path} takes {' '.join(some)}: {room} may not use {used}"
+
+
+def room_faults(files, table):
+    rooms = {room_of(path) for path in files}
+    for room in sorted(rooms - set(table)):
+        yield f"{room} is not in tests/edges.txt"
+    for room in sorted(set(table) - rooms):
+        yield f"tests/edges.txt has {room}, which is not there"
+    for room in sorted(rooms):
+        if not any(os.path.exists(f"{room}/{name}") for name in ("README", "README.md")):
+            yield f"{room} has no README"
+
+
+def public_faults():
+    """What the public headers declare begins with pugmark_ or PUGMARK_."""
+    for name in sorted(os.listdir("include/pugmark")):
+        text = re.sub(r"/\*.*?\*/", "", read(f"include/pugmark/{name}"), flags=re.S)
+        names = re.findall(r"^#define (\w+)", text, re.M)
+        names += re.findall(r"\b(?:struct|enum|union)\s+(\w+)\s*[{;]", text)
+        names += re.findall(r"^\w[\w \t*]*?\b(\w+)\(", text, re.M)
+        for body in re.findall(r"\benum\s*\w*\s*\{(.*?)\}", text, re.S):
+            names += re.findall(r"(?:^|,)\s*(\w+)", re.sub(r"=[^,]*", "", body))
+        for declared in names:
+            if not re.match(r"pugmark_|PUGMARK_|static_assert$", declared):
+                yield f"include/pugmark/{name} declares {declared}"
+
+
+def components(uses):
+    """Tarjan's strongly connected components of more than one node, without recursion."""
+    index, low, on_stack, stack, found = {}, {}, set(), [], []
+    for root in sorted(uses):
+        if root in index:
+            continue
+        work = [(root, iter(sorted(uses[root])))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, rest = work[-1]
+            for to in rest:
+                if to not in index:
+                    index[to] = low[to] = len(index)
+                    stack.append(to)
+                    on_stack.add(to)
+                    work.append((to, iter(sorted(uses.get(to, ())))))
+                    break
+                if to in on_stack:
+                    low[node] = min(low[node], index[to])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    group = []
+                    while not group or group[-1] != node:
+                        group.append(stack.pop())
+                        on_stack.discard(group[-1])
+                    if len(group) > 1:
+                        found.append(sorted(group))
+    return sorted(found)
+
+
+def file_cycles(build):
+    """A file needs another whose symbols its object takes."""
+    defined, wanted = symbols(build)
+    uses = {}
+    for path, names in wanted.items():
+        uses[path] = {defined[n] for n in names if n in defined} - {path}
+    return components(uses)
+
+
+def plants():
+    """That each of the checks above finds what it looks for."""
+    table = read_table("offline/low:\noffline/high: offline/low\nuser/top: offline/high\n")
+    claims = {
+        "an include that climbs": list(include_faults({"offline/low/a.c": '#include "offline/high/b.h"\n'}, table)),
+        "an include of BPF": list(include_faults({"offline/low/a.c": "#include <bpf/libbpf.h>\n"}, table)),
+        "a symbol that climbs": list(symbol_faults(
+            {"b": "offline/high/b.o", "c": "offline/high/c.o"}, {"offline/low/a.o": {"b", "c"}}, table)),
+        "a private symbol of the library": list(symbol_faults(
+            {"a": "offline/low/a.o"}, {"user/top/c.o": {"a"}}, table)),
+        "an include of a deeper folder that climbs": list(include_faults(
+            {"offline/low/a/x.c": '#include "offline/low/b/y.h"\n#include "offline/low/z.h"\n'},
+            read_table("offline/low: offline/low/a offline/low/b\noffline/low/a:\noffline/low/b: offline/low/a\n"))),
+        "a table with a way back": list(table_faults(read_table("offline/a: offline/b\noffline/b:\n"))),
+        "a cycle": components({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}),
+    }
+    for claim, found in claims.items():
+        if len(found) != 1:
+            yield f"{claim} is not found once but {len(found)} times"
+    allowed = list(symbol_faults({"pugmark_a": "offline/low/a.o"}, {"user/top/c.o": {"pugmark_a"}}, table))
+    if allowed:
+        yield f"a public symbol is refused: {allowed[0]}"
+
+
+def main():
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    build = os.environ.get("BUILD", "build")
+    if sys.argv[1:] == ["--cycles"]:
+        groups = file_cycles(build)
+        for group in groups:
+            print(f"{len(group)} files: " + " ".join(p[:-2] + ".c" for p in group))
+        print(f"{len(groups)} cycles between files, of {sum(map(len, groups))} files")
+        return 0
+    files, table = sources(), read_table(read("tests/edges.txt"))
+    defined, wanted = symbols(build)
+    checks = {
+        "the checks find what is planted": plants(),
+        "the table has no way back": table_faults(table),
+        "each room is in the table, and has a README": room_faults(files, table),
+        "includes are in the table": include_faults(files, table),
+        "symbols are in the table": symbol_faults(defined, wanted, table),
+        "public headers declare pugmark_ names alone": public_faults(),
+    }
+    failed = 0
+    if not defined:
+        sys.exit(f"no objects in {build}: build first")
+    for claim, faults in checks.items():
+        faults = list(faults)
+        failed += bool(faults)
+        if faults:
+            print(f"FAIL {claim}:\n  " + "\n  ".join(faults))
+    print(f"{len(checks) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

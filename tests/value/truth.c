@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* truth.c: the evaluator against the processor. A real program is stepped by ptrace; the evaluator
+ * runs beside it from the same state, and all registers are compared before each instruction (or,
+ * with -c N, every N instructions at most, so that whole blocks run). What happens outside the
+ * chosen module, and in the kernel, is taken from the stepped process.
+ *
+ *   truth [-n STEPS] [-c CHUNK] [-m MODULE] [-i INPUT] [-s SKIP] PROGRAM [ARG...]
+ *
+ * MODULE: part of a path in the process's mappings (default: the program itself). SKIP: so many
+ * instructions inside are only stepped, before the comparison begins. The program's standard output
+ * goes to /dev/null. Exit 1: something was wrong. */
+#include "offline/value/machine.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { XSAVE_MAX = 16384, PAGES_MAX = 1 << 16, SHOWN = 12 };
+
+struct run {
+	pid_t pid;
+	int mem;
+	const char *module;
+	struct value_memory memory;
+	struct value_machine *m;
+	uint64_t pages[PAGES_MAX];
+	size_t n_pages;
+	struct user_regs_struct regs;
+	uint8_t xsave[XSAVE_MAX] __attribute__((aligned(64)));
+	size_t xsave_len;
+	uint64_t steps, compared, wrong, syncs, unknown;
+	uint16_t undefined; /* flags */
+	bool exited;
+	int pass; /* signal to hand on */
+};
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(2);
+}
+
+/* --- the process ----------------------------------------------------------------------------- */
+
+static void get_registers(struct run *r)
+{
+	if (ptrace(PTRACE_GETREGS, r->pid, 0, &r->regs))
+		die("PTRACE_GETREGS");
+	struct iovec iov = {r->xsave, sizeof(r->xsave)};
+	if (ptrace(PTRACE_GETREGSET, r->pid, NT_X86_XSTATE, &iov))
+		die("PTRACE_GETREGSET");
+	r->xsave_len = iov.iov_len;
+}
+
+/* False: the process is gone. */
+static bool wait_stop(struct run *r)
+{
+	int status;
+	if (waitpid(r->pid, &status, 0) != r->pid)
+		die("waitpid");
+	if (!WIFSTOPPED(status)) {
+		r->exited = true;
+		return false;
+	}
+	int sig = WSTOPSIG(status);
+	r->pass = sig == SIGTRAP ? 0 : sig;
+	return true;
+}
+
+static bool step(struct run *r)
+{
+	if (ptrace(PTRACE_SINGLESTEP, r->pid, 0, (long)r->pass))
+		die("PTRACE_SINGLESTEP");
+	return wait_stop(r);
+}
+
+static uint64_t peek_ip(struct run *r)
+{
+	errno = 0;
+	uint64_t ip = ptrace(PTRACE_PEEKUSER, r->pid, offsetof(struct user, regs.rip), 0);
+	if (errno)
+		die("PTRACE_PEEKUSER");
+	return ip;
+}
+
+static void start(struct run *r, char **argv, const char *input)
+{
+	r->pid = fork();
+	if (!r->pid) {
+		int in = open(input, O_RDONLY), null = open("/dev/null", O_WRONLY);
+		dup2(in, 0);
+		dup2(null, 1);
+		personality(ADDR_NO_RANDOMIZE);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execvp(argv[0], argv);
+		die(argv[0]);
+	}
+	if (!wait_stop(r))
+		exit(2);
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/auxv", r->pid);
+	int fd = open(path, O_RDONLY);
+	Elf64_auxv_t aux;
+	uint64_t entry = 0;
+	while (read(fd, &aux, sizeof(aux)) == sizeof(aux))
+		if (aux.a_type == AT_ENTRY)
+			entry = aux.a_un.a_val;
+	close(fd);
+	ptrace(PTRACE_POKEUSER, r->pid, offsetof(struct user, u_debugreg[0]), entry);
+	ptrace(PTRACE_POKEUSER, r->pid, offsetof(struct user, u_debugreg[7]), 1);
+	ptrace(PTRACE_CONT, r->pid, 0, 0);
+	if (!wait_stop(r) || peek_ip(r) != entry)
+		die("the entry point was not reached");
+	ptrace(PTRACE_POKEUSER, r->pid, offsetof(struct user, u_debugreg[7]), 0);
+	snprintf(path, sizeof(path), "/proc/%d/mem", r->pid);
+	r->mem = open(path, O_RDONLY);
+}
+
+/* --- the evaluator's memory: the process's, page by page as it is touched ----------------------
+ */
+
+static int fill(void *ctx, const struct value_region *region, uint64_t addr, uint8_t *bytes,
+		uint8_t *quality)
+{
+	struct run *r = ctx;
+	(void)region;
+	(void)quality;
+	if (pread(r->mem, bytes, VALUE_PAGE, addr) != VALUE_PAGE || r->n_pages == PAGES_MAX)
+		return -EFAULT;
+	r->pages[r->n_pages++] = addr;
+	return 0;
+}
+
+static void take_maps(struct run *r)
+{
+	char path[64], line[512];
+	snprintf(path, sizeof(path), "/proc/%d/maps", r->pid);
+	FILE *maps = fopen(path, "r");
+	while (fgets(line, sizeof(line), maps)) {
+		uint64_t start, end;
+		char prot[8], name[256] = "";
+		sscanf(line, "%lx-%lx %7s %*s %*s %*s %255s", &start, &end, prot, name);
+		if (strstr(line, "[v"))
+			continue;
+		struct value_region region = {.start = start, .end = end, .source = 1, .prot = 3};
+		const struct value_region *have = value_memory_region(&r->memory, start);
+		if (!have || have->start != start || have->end != end) {
+			value_memory_map(&r->memory, &region);
+			for (size_t i = 0; i < r->n_pages; i++) /* read again when touched */
+				while (i < r->n_pages && r->pages[i] >= start && r->pages[i] < end)
+					r->pages[i] = r->pages[--r->n_pages];
+		}
+		if (prot[2] == 'x' && strstr(name, r->module) &&
+		    !value_machine_is_code(r->m, start))
+			value_machine_code(r->m, start, end);
+	}
+	fclose(maps);
+}
+
+static void take_pages(struct run *r)
+{
+	uint8_t now[VALUE_PAGE], had[VALUE_PAGE];
+	for (size_t i = 0; i < r->n_pages; i++) {
+		uint64_t addr = r->pages[i];
+		if (pread(r->mem, now, sizeof(now), addr) != sizeof(now))
+			continue;
+		if (value_memory_read(&r->memory, addr, had, sizeof(had), NULL))
+			continue;
+		if (memcmp(now, had, sizeof(now)))
+			value_memory_write(&r->memory, addr, now, sizeof(now), VALUE_EXACT);
+		value_memory_set_quality(&r->memory, addr, sizeof(now), VALUE_EXACT);
+	}
+}
+
+/* --- registers ------------------------------------------------------------------------------- */
+
+static const size_t places[16] = {
+	offsetof(struct user_regs_struct, rax), offsetof(struct user_regs_struct, rcx),
+	offsetof(struct user_regs_struct, rdx), offsetof(struct user_regs_struct, rbx),
+	offsetof(struct user_regs_struct, rsp), offsetof(struct user_regs_struct, rbp),
+	offsetof(struct user_regs_struct, rsi), offsetof(struct user_regs_struct, rdi),
+	offsetof(struct user_regs_struct, r8),	offsetof(struct user_regs_struct, r9),
+	offsetof(struct user_regs_struct, r10), offsetof(struct user_regs_struct, r11),
+	offsetof(struct user_regs_struct, r12), offsetof(struct user_regs_struct, r13),
+	offsetof(struct user_regs_struct, r14), offsetof(struct user_regs_struct, r15),
+};
+static const char *const names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+				      "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+
+static uint64_t truth_gpr(const struct run *r, int i)
+{
+	uint64_t v;
+	memcpy(&v, (const char *)&r->regs + places[i], 8);
+	return v;
+}
+
+/* Components that are in their initial state are not written: zeros then. */
+static void truth_vec(const struct run *r, int i, uint8_t out[32])
+{
+	uint64_t in_use;
+	memcpy(&in_use, r->xsave + 512, 8);
+	memset(out, 0, 32);
+	if (in_use & 2)
+		memcpy(out, r->xsave + 160 + 16 * i, 16);
+	if (in_use & 4)
+		memcpy(out + 16, r->xsave + 576 + 16 * i, 16);
+}
+
+static void truth_x87(const struct run *r, uint8_t out[160])
+{
+	uint64_t in_use;
+	memcpy(&in_use, r->xsave + 512, 8);
+	memset(out, 0, 160);
+	if (in_use & 1) {
+		memcpy(out, r->xsave, 6);
+		for (int i = 0; i < 8; i++)
+			memcpy(out + 32 + 16 * i, r->xsave + 32 + 16 * i, 10);
+	} else {
+		out[0] = 0x7f;
+		out[1] = 0x03;
+	}
+}
+
+/* All from the process, exact. */
+static void take_all(struct run *r)
+{
+	struct value_state *s = value_machine_state(r->m);
+	get_registers(r);
+	for (int i = 0; i < 16; i++)
+		s->gpr[i] = truth_gpr(r, i);
+	s->gpr[VALUE_FS] = r->regs.fs_base;
+	s->gpr[VALUE_GS] = r->regs.gs_base;
+	s->rip = r->regs.rip;
+	value_set_rflags(s, r->regs.eflags);
+	for (int i = 0; i < 16; i++)
+		truth_vec(r, i, s->vec[i]);
+	memcpy(&s->mxcsr, r->xsave + 24, 4);
+	uint8_t x87[160];
+	truth_x87(r, x87);
+	memcpy(s->fx, x87, 6);
+	memcpy(s->fx + 32, x87 + 32, 128);
+	value_machine_known(r->m)->inexact = 0;
+	take_maps(r);
+	take_pages(r);
+	r->undefined = 0;
+	r->syncs++;
+}
+
+static void wrong(struct run *r, uint64_t ip, const char *what, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+static void wrong(struct run *r, uint64_t ip, const char *what, const char *format, ...)
+{
+	if (r->wrong++ >= SHOWN)
+		return;
+	const struct value_insn *insn = value_machine_insn(r->m, ip);
+	char text[256];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	printf("WRONG step %lu behind %lx %s: %s: %s\n", r->steps, ip,
+	       insn ? ZydisMnemonicGetString(insn->mnemonic) : "?", what, text);
+}
+
+static void compare(struct run *r, uint64_t ip)
+{
+	const struct value_state *s = value_machine_state(r->m);
+	uint64_t before = r->wrong;
+	get_registers(r);
+	r->compared++;
+	for (int i = 0; i < 16; i++) {
+		uint8_t q = value_quality(r->m, (uint64_t)1 << i);
+		r->unknown += q != 0;
+		if (!q && s->gpr[i] != truth_gpr(r, i))
+			wrong(r, ip, names[i], "%lx, is %lx", s->gpr[i], truth_gpr(r, i));
+	}
+	if (s->rip != r->regs.rip)
+		wrong(r, ip, "rip", "%lx, is %llx", s->rip, r->regs.rip);
+	uint64_t differ = value_rflags(s) ^ r->regs.eflags;
+	struct value_state undefined = {.flags = r->undefined};
+	differ &= 0xcd5 & ~(value_rflags(&undefined) & 0x8d5);
+	if (differ && !value_quality(r->m, (uint64_t)1 << VALUE_BIT_FLAGS))
+		wrong(r, ip, "flags", "%lx, is %llx", value_rflags(s), r->regs.eflags);
+	for (int i = 0; i < 16; i++) {
+		uint8_t vec[32];
+		truth_vec(r, i, vec);
+		uint64_t bits = (uint64_t)0x10001 << (VALUE_BIT_VEC + i);
+		if (memcmp(vec, s->vec[i], 32) && !value_quality(r->m, bits))
+			wrong(r, ip, "vector", "register %d", i);
+	}
+	uint8_t x87[160];
+	truth_x87(r, x87);
+	bool same = !memcmp(x87, s->fx, 6);
+	for (int i = 0; i < 8; i++)
+		same &= !memcmp(x87 + 32 + 16 * i, s->fx + 32 + 16 * i, 10);
+	if (!same && !value_quality(r->m, (uint64_t)1 << VALUE_BIT_X87))
+		wrong(r, ip, "x87", "differs");
+	uint32_t mxcsr;
+	memcpy(&mxcsr, r->xsave + 24, 4);
+	if (mxcsr != s->mxcsr && !value_quality(r->m, (uint64_t)1 << VALUE_BIT_MXCSR))
+		wrong(r, ip, "mxcsr", "%x, is %x", s->mxcsr, mxcsr);
+	if (r->wrong != before)
+		take_all(r);
+}
+
+/* --- side by side ---------------------------------------------------------------------------- */
+
+static bool follow(struct run *r, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t ip = peek_ip(r);
+		const struct value_insn *insn = value_machine_insn(r->m, ip);
+		if (!step(r))
+			return false;
+		/* The processor stops after each turn of a rep. */
+		while (insn && insn->kind == VALUE_INSN_STRING && peek_ip(r) == ip)
+			if (!step(r))
+				return false;
+		r->steps++;
+	}
+	return true;
+}
+
+static bool come_inside(struct run *r)
+{
+	while (!value_machine_is_code(r->m, peek_ip(r)))
+		if (!step(r))
+			return false;
+	return true;
+}
+
+static void side_by_side(struct run *r, uint64_t max, unsigned chunk)
+{
+	while (r->steps < max) {
+		uint64_t from = value_machine_count(r->m), ip = value_machine_state(r->m)->rip;
+		uint64_t want = chunk == 1 ? 1 : 1 + rand() % chunk;
+		enum value_stop stop = value_machine_run(r->m, from + want, NULL);
+		if (chunk == 1) {
+			const struct value_insn *insn = value_machine_insn(r->m, ip);
+			uint16_t written = 0;
+			for (int i = 0; insn && i < insn->n_access; i++)
+				if (insn->access[i].kind == VALUE_ACCESS_FLAGS &&
+				    insn->access[i].write)
+					written |= insn->access[i].mask;
+			r->undefined &= ~written;
+			r->undefined |= insn ? insn->undefined : 0;
+		} else {
+			r->undefined = VALUE_AF; /* what a whole block leaves is not followed */
+		}
+		if (!follow(r, value_machine_count(r->m) - from))
+			return;
+		if (stop == VALUE_STOP_LIMIT) {
+			compare(r, ip);
+			continue;
+		}
+		if (stop != VALUE_STOP_OUTSIDE && stop != VALUE_STOP_SYSCALL) {
+			if (stop != VALUE_STOP_CHANCE && !r->pass)
+				wrong(r, value_machine_state(r->m)->rip, "stop", "%d", stop);
+			if (!follow(r, 1))
+				return;
+		}
+		if (!come_inside(r))
+			return;
+		take_all(r);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct run *r = calloc(1, sizeof(*r));
+	uint64_t max = 100000, skip = 0;
+	unsigned chunk = 1;
+	const char *input = "/dev/null";
+	int option;
+	while ((option = getopt(argc, argv, "+n:c:m:i:s:")) != -1) {
+		if (option == 'n')
+			max = strtoull(optarg, NULL, 0);
+		else if (option == 'c')
+			chunk = atoi(optarg);
+		else if (option == 'm')
+			r->module = optarg;
+		else if (option == 'i')
+			input = optarg;
+		else if (option == 's')
+			skip = strtoull(optarg, NULL, 0);
+		else
+			return 2;
+	}
+	if (optind == argc)
+		return 2;
+	if (!r->module)
+		r->module = strrchr(argv[optind], '/') ? strrchr(argv[optind], '/') : argv[optind];
+	if (value_memory_init(&r->memory, fill, r))
+		die("memory");
+	r->m = value_machine_new(&r->memory);
+	if (!r->m)
+		die("memory");
+	start(r, argv + optind, input);
+	take_maps(r);
+	if (come_inside(r) && (!skip || follow(r, skip))) {
+		r->steps = 0;
+		if (come_inside(r)) {
+			take_all(r);
+			side_by_side(r, max, chunk);
+		}
+	}
+	uint64_t assumed, unknown;
+	value_machine_inexact(r->m, &assumed, &unknown);
+	printf("%s: %lu instructions, %lu comparisons, %lu wrong; %lu not computed; %lu times from "
+	       "outside\n",
+	       argv[optind], r->steps, r->compared, r->wrong, unknown, r->syncs);
+	if (!r->exited) {
+		kill(r->pid, SIGKILL);
+		waitpid(r->pid, NULL, 0);
+	}
+	close(r->mem);
+	value_machine_free(r->m);
+	value_memory_deinit(&r->memory);
+	bool fine = !r->wrong && r->compared;
+	free(r);
+	return !fine;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* capture_plan.h: what is captured of the traced modules: made before anything runs. */
+#ifndef USER_CAPTURE_PLAN_H
+#define USER_CAPTURE_PLAN_H
+
+#include "offline/value/places.h"
+#include "user/kernel/record_options.h"
+
+#include <jansson.h>
+
+struct capture_plan {
+	struct imports *imports;
+	struct place_list places;      /* of all modules, by module and address */
+	struct pugmark_model **models; /* one a module: names of places are theirs */
+	uint32_t n_modules;
+	json_t *modules; /* as in the table of the file of captures, without "bias" */
+};
+
+/* Plans what to capture of @modules. @imports: a file of rows, or NULL. Returns 0, or -errno with
+ * @diag filled. */
+int capture_plan_make(const struct recorder_module *modules, uint32_t n_modules,
+		      const char *imports, struct capture_plan **out, struct pugmark_diag *diag);
+void capture_plan_free(struct capture_plan *plan);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* process_maps.h: /proc/PID/maps, read at once. */
+#ifndef USER_PROCESS_MAPS_H
+#define USER_PROCESS_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_map {
+	uint64_t start, end, off;
+	uint64_t inode; /* 0: of no file */
+	int prot;	/* PROT_READ ... */
+	bool shared;
+	char *path;
+};
+
+struct process_maps {
+	struct process_map *at;
+	uint32_t n, cap;
+};
+
+/* 0 or -errno. What was there is forgotten. */
+int process_maps_read(struct process_maps *maps, pid_t pid);
+const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr);
+void process_maps_deinit(struct process_maps *maps);
+
+#endif
