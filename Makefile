@@ -93,6 +93,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(say) CC $<
 	$(Q)$(COMPILE) -c $< -o $@
 
+# What the page carries, as it is in the tree.
+$(BUILD)/user/page/assets.o: user/page/app.css user/page/body.html user/page/app.js
+
 # Rewritten, and so everything rebuilt, only when the compiler or a flag is another one.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)

@@ -79,6 +79,7 @@ uftrace               uftrace
 bpftrace              bpftrace
 valgrind              valgrind
 graphviz              graphviz
+chromium              chromium
 babeltrace2           babeltrace2
 protobuf-compiler     protobuf-compiler
 golang-go             golang-bin

@@ -3,6 +3,7 @@
 #include "user/cli/command.h"
 #include "user/cli/outbuf.h"
 #include "user/cli/tty.h"
+#include "user/page/page.h"
 #include "user/view/report.h"
 #include "user/view/report_lines.h"
 
@@ -22,6 +23,8 @@ struct report_show {
 	uint32_t *rows, n_rows;
 	struct report_wish wish;
 	bool distribution;
+	bool html;
+	const char *output;   /* --html: the file */
 	bool lines, coverage; /* source lines instead of functions */
 	const char *binary;   /* where the module is now, or NULL */
 };
@@ -48,6 +51,10 @@ static const char help[] =
 	"                           paths, of a program compiled with -g)\n"
 	"      --coverage           the same, and what was not executed, in lcov's format\n"
 	"      --binary FILE        for these: where the recorded file is now\n"
+	"      --html               a page, in one file that needs nothing else: overview, flame "
+	"graph,\n"
+	"                           timeline, call tree, functions; with -o FILE\n"
+	"  -o, --output FILE        of --html: the file, which must not be there yet\n"
 	"      --callers FUNCTION   who called it, how often (a glob, or /regular expression/)\n"
 	"      --callees FUNCTION   whom it called, how often\n"
 	"  -F, --function PATTERN   only functions that match (repeatable)\n"
@@ -489,6 +496,7 @@ enum {
 	OPT_DISTRIBUTION,
 	OPT_SLOWEST,
 	OPT_LONGER,
+	OPT_HTML,
 };
 
 static int own_option(void *ctx, int opt, const char *arg)
@@ -536,6 +544,12 @@ static int own_option(void *ctx, int opt, const char *arg)
 		return -1;
 	case OPT_SLOWEST:
 		return trace_view_number(&s->view, arg, 1000000, &s->wish.slowest);
+	case OPT_HTML:
+		s->html = true;
+		return -1;
+	case 'o':
+		s->output = arg;
+		return -1;
 	case OPT_LONGER:
 		return trace_view_duration(&s->view, arg, &s->wish.longer_ns);
 	default:
@@ -554,6 +568,8 @@ static int parse(struct report_show *s, int argc, char **argv)
 		{"distribution", no_argument, NULL, OPT_DISTRIBUTION},
 		{"slowest", required_argument, NULL, OPT_SLOWEST},
 		{"longer", required_argument, NULL, OPT_LONGER},
+		{"html", no_argument, NULL, OPT_HTML},
+		{"output", required_argument, NULL, 'o'},
 		{"sort", required_argument, NULL, OPT_SORT},
 		{"top", required_argument, NULL, OPT_TOP},
 		{"callers", required_argument, NULL, OPT_CALLERS},
@@ -577,10 +593,13 @@ static int parse(struct report_show *s, int argc, char **argv)
 		return command_usage("report", "--coverage has a format of its own");
 	if (s->wish.longer_ns && !s->wish.slowest)
 		return command_usage("report", "--longer goes with --slowest");
-	if (!!s->wish.slowest + s->distribution + (s->lines || s->coverage) +
+	if (s->html != !!s->output)
+		return command_usage("report",
+				     s->html ? "--html: where to? -o FILE" : "-o goes with --html");
+	if (s->html + !!s->wish.slowest + s->distribution + (s->lines || s->coverage) +
 		    (s->callers || s->callees) >
 	    1)
-		return command_usage("report", "one of --slowest, --distribution, --lines, "
+		return command_usage("report", "one of --html, --slowest, --distribution, --lines, "
 					       "--coverage, --callers and --callees");
 	if (s->binary && !s->lines && !s->coverage)
 		return command_usage("report", "--binary goes with --lines or --coverage");
@@ -589,15 +608,33 @@ static int parse(struct report_show *s, int argc, char **argv)
 
 static int check_times(const struct report_show *s, struct pugmark_diag *diag)
 {
-	if (s->view.info->times || !(s->wish.slowest || s->distribution))
+	if (s->view.info->times || s->html || !(s->wish.slowest || s->distribution))
 		return 0;
 	return pugmark_diag_set(diag, -ENODATA, s->view.dir, PUGMARK_NO_OFFSET,
 				"it was recorded without times: --slowest and --distribution have "
 				"nothing to go by");
 }
 
+/* The page walks the trace once more, for the timeline and the stacks of calls. */
+static int html_report(struct report_show *s, struct pugmark_diag *diag)
+{
+	const struct page_about about = {.report = &s->report};
+	struct export x = {
+		.format = &page_format, .output = s->output, .about = &about, .diag = diag};
+	x.weigh_calls = !s->view.info->times;
+	x.replay.view = s->view; /* lent: the names that it makes are its own */
+	x.replay.out = s->out;
+	outbuf_init(s->out, stdout);
+	int err = export_run(&x, diag);
+	s->view = x.replay.view;
+	export_deinit(&x);
+	return err;
+}
+
 static int report(struct report_show *s, struct pugmark_diag *diag)
 {
+	if (s->html)
+		s->wish.slowest = PAGE_SLOWEST;
 	int err = trace_view_open(&s->view, s->view.dir, diag);
 	if (!err && (s->lines || s->coverage)) {
 		outbuf_init(s->out, stdout);
@@ -614,6 +651,8 @@ static int report(struct report_show *s, struct pugmark_diag *diag)
 		err = check_times(s, diag);
 	if (!err)
 		err = report_collect(&s->view, &s->wish, &s->report, diag);
+	if (!err && s->html)
+		return html_report(s, diag);
 	if (!err)
 		err = choose_rows(s, diag);
 	if (err)

@@ -145,7 +145,7 @@ static void hand_call(struct export *x, const struct export_call *call)
 		return;
 	if (x->format->adds_up)
 		export_contexts_enter(x, call);
-	else if (x->format->call)
+	if (x->format->call)
 		x->format->call(x, call);
 }
 
@@ -264,7 +264,7 @@ static void on_close(struct replay *r, uint32_t level, const struct replay_end *
 	end.at_ns = draw(x, end.end);
 	if (x->format->adds_up)
 		export_contexts_leave(x, &end);
-	else if (x->format->ret)
+	if (x->format->ret)
 		x->format->ret(x, &call, &end);
 }
 
@@ -280,7 +280,7 @@ static void on_gap(struct replay *r, const struct pugmark_trace_event *e)
 	x->gaps++;
 	if (x->format->adds_up)
 		export_contexts_gap(x, &gap);
-	else if (x->format->gap)
+	if (x->format->gap)
 		x->format->gap(x, &gap);
 }
 

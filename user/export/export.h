@@ -75,7 +75,7 @@ struct export_format {
 	size_t state_bytes; /* of x->state, which is cleared for each part */
 	bool makes_path;    /* it creates x->path itself (a database, a folder), and not through
 			       x->out */
-	bool adds_up;	    /* it counts by call stack: x->contexts, and no stream */
+	bool adds_up;	    /* x->contexts is there at its end: what it counts by call stack */
 	/* Each returns nothing: what fails is said with export_fail(), and ends the export. NULL:
 	 * not asked for. */
 	void (*begin)(struct export *x);
@@ -102,6 +102,7 @@ struct export
 	char path[4096];	   /* of this part */
 	FILE *file;		   /* of this part, unless the format makes its path itself */
 	void *state;		   /* the format's */
+	const void *about;	   /* of one format alone (see user/page/page.h); else NULL */
 	bool times;		   /* the recording has them: else at_ns counts events */
 	bool weigh_calls;	   /* formats that add up: by calls, and not by time */
 	int err;

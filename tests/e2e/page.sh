@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# page.sh: the page of `report --html` in a real browser: what it shows is what report counts; search,
+# zoom, keys and a narrow screen; names that are markup are text; nothing is asked of any network.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs jq python3 objcopy
+browser=
+for candidate in chromium chromium-browser google-chrome; do
+	command -v $candidate >/dev/null && browser=$candidate && break
+done
+[ -n "$browser" ] || skip 'no chromium here'
+work_in_own_folder
+
+# Runs SCRIPT at the end of the page, and prints what it leaves in `result`.
+in_browser() { # PAGE WIDTH SCRIPT
+	sed '$d' "$1" >probe.html # but for </html>
+	cat >>probe.html <<-HTML
+	<script>
+	const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+	(async () => {
+		while (!document.body.dataset.ready) await wait(20);
+		let result;
+		try { result = await (async () => { $3 })(); } catch (e) { result = "error: " + e.message; }
+		const at = document.createElement("pre");
+		at.id = "result";
+		at.textContent = "RES" + "ULT" + JSON.stringify(result) + "END";
+		document.body.append(at);
+	})();
+	</script></html>
+	HTML
+	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir="$dir/profile" \
+		--window-size="$2,900" --virtual-time-budget=15000 \
+		--dump-dom "file://$dir/probe.html" 2>browser.err |
+		python3 -c 'import html, re, sys
+m = re.search("RESULT(.*)END</pre>", sys.stdin.read(), re.S)
+print(html.unescape(m[1]) if m else "the page did not answer")'
+}
+shows() { # CLAIM PAGE WIDTH SCRIPT EXPECTED
+	claim "$1" is "$(in_browser "$2" "$3" "$4")" "$5"
+}
+
+${CC:-cc} -O2 -Wno-attributes "$tests/programs/views.c" -o prog 2>err || skip 'no compiler'
+run 0 record -q -o rec -- ./prog
+run 0 report --html -o page.html rec
+run 0 report --format json rec
+cp out report.json
+calls=$(jq .calls report.json)
+claim 'one file, small' test "$(stat -c %s page.html)" -lt 200000
+
+shows 'it says that it is complete, and how many calls there are' page.html 1280 \
+	'return [document.querySelector("#overview p").className, document.querySelectorAll("#overview .facts b")[1].textContent]' \
+	"[\"good\",\"$(printf "%'d" "$calls" | sed 's/[^0-9]//g' | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta')\"]"
+shows 'the table of functions has those that ran, with their calls' page.html 1280 '
+	document.getElementById("tab-functions").click();
+	const rows = [...document.querySelectorAll("#function-table tbody tr")];
+	return rows.map((r) => r.lastChild.textContent.replace(" (import)", "") + " " + r.firstChild.textContent.replaceAll(",", "")).sort()' \
+	"$(jq -c '[.functions[] | "\(.function) \(.calls)"] | sort' report.json)"
+shows 'search leaves what matches' page.html 1280 '
+	const search = document.getElementById("search");
+	search.value = "fact";
+	search.dispatchEvent(new Event("input"));
+	return [...document.querySelectorAll("#function-table td.name")].map((e) => e.textContent)' '["factorial"]'
+shows 'a function has its callers and callees' page.html 1280 '
+	[...document.querySelectorAll("#overview button.link, #function-table button.link")].find((b) => b.textContent === "first_step").click();
+	const tables = document.querySelectorAll("#function table");
+	return [document.querySelector("#function h2").textContent, ...[0, 1].map((i) => [...tables[i].querySelectorAll("td.name")].map((e) => e.textContent).sort())]' \
+	"$(jq -c '.functions[] | select(.function == "first_step") | ["first_step", ([.callers[].function] | sort), ([.callees[].function] | sort)]' report.json)"
+shows 'the call tree opens' page.html 1280 '
+	document.getElementById("tab-calls").click();
+	const top = document.querySelector("#tree li button");
+	top.click();
+	return document.querySelector("#tree li").getAttribute("aria-expanded") + document.querySelectorAll("#tree li li").length.toString().replace(/^[1-9].*/, " some")' '"true some"'
+pixels='const ink = (id) => { const c = document.getElementById(id), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; };'
+shows 'the flame graph is drawn, and goes into what is chosen by key' page.html 1280 "$pixels"'
+	document.getElementById("tab-flame").click();
+	const before = ink("flame-canvas") > 1000, path = document.getElementById("flame-path");
+	const c = document.getElementById("flame-canvas");
+	const none = path.textContent;
+	c.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown" }));
+	const inside = path.textContent.length > 0;
+	c.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+	return [before, none, inside, path.textContent]' '[true,"",true,""]'
+shows 'the timeline is drawn, and zooms by key' page.html 1280 "$pixels"'
+	document.getElementById("tab-timeline").click();
+	await wait(300);
+	document.getElementById("zoom-all").click(); // now there is a scroll bar, or not
+	await wait(300);
+	const c = document.getElementById("timeline-canvas"), first = c.toDataURL(), drawn = ink("timeline-canvas") > 1000;
+	c.dispatchEvent(new KeyboardEvent("keydown", { key: "+" }));
+	await wait(100);
+	const zoomed = c.toDataURL() !== first;
+	c.dispatchEvent(new KeyboardEvent("keydown", { key: "Home" }));
+	await wait(100);
+	return [drawn, zoomed, c.toDataURL() === first]' '[true,true,true]'
+shows 'keys 1 to 5 change the view' page.html 1280 '
+	document.dispatchEvent(new KeyboardEvent("keydown", { key: "3" }));
+	return [document.getElementById("timeline").hidden, document.getElementById("overview").hidden, document.activeElement.id]' '[false,true,"tab-timeline"]'
+shows 'nothing is wider than a narrow screen' page.html 390 '
+	const wide = [];
+	for (const v of ["overview", "flame", "timeline", "calls", "functions"]) {
+		document.getElementById("tab-" + v).click();
+		await wait(100);
+		if (document.documentElement.scrollWidth > innerWidth) wide.push(v);
+	}
+	return wide' '[]'
+shows 'nothing but the file itself was asked for, nor may it be' page.html 1280 '
+	for (const v of ["flame", "timeline", "calls", "functions"]) {
+		document.getElementById("tab-" + v).click();
+		await wait(50);
+	}
+	const refused = await fetch("http://127.0.0.1:9/").then(() => "asked", (e) => e.name);
+	return [performance.getEntriesByType("resource").filter((r) => !r.name.startsWith("data:") && !r.name.includes("127.0.0.1")).length,
+		document.querySelector("meta[http-equiv]").content.startsWith("default-src '"'none'"'"), refused]' '[0,true,"TypeError"]'
+
+# Names of a function that are markup, quotes and a change of direction.
+cat >hostile.c <<'C'
+static volatile int sink;
+__attribute__((noipa)) void script(void) { sink++; }
+__attribute__((noipa)) void quote(void) { sink++; script(); }
+int main(void) { quote(); return 0; }
+C
+${CC:-cc} -O2 hostile.c -o hostile && objcopy \
+	--redefine-sym script="</script><script>document.title='broken'</script>" \
+	--redefine-sym quote="a\"b'c&lt;<img src=x onerror=document.title='broken'>"$'\u202e' hostile
+claim 'a program with such names' is $? 0
+run 0 record -q -o bad -- ./hostile
+run 0 report --html -o bad.html bad
+shows 'names that are markup stay text' bad.html 1280 '
+	document.getElementById("tab-functions").click();
+	const names = [...document.querySelectorAll("#function-table td.name")].map((e) => e.textContent);
+	return [document.title.includes("broken"), document.querySelectorAll("img").length, names.filter((n) => n.startsWith("<\/script>") || n.startsWith("a\"b")).length]' \
+	'[false,0,2]'
+
+run 0 record -q -o still --no-times -- ./prog
+run 0 report --html -o still.html still
+shows 'without times it counts calls' still.html 1280 '
+	return [document.getElementById("flame-weight").value, document.getElementById("flame-weight").disabled]' '["calls",true]'
+fails 1 'is there already' report --html -o page.html rec
+run 2 report --html rec
+claim 'where to is asked for' grep -q 'where to' err
+conclude

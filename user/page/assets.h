@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* assets.h: the files of this room that the page carries, as they are in the tree. */
+#ifndef USER_PAGE_ASSETS_H
+#define USER_PAGE_ASSETS_H
+
+#include <stddef.h>
+
+extern const char page_css[], page_css_end[], page_body[], page_body_end[], page_js[],
+	page_js_end[];
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* page.h: a recording as one HTML file that needs nothing else: overview, flame graph, timeline,
+ * call tree and functions. It is written like an export (user/export/export.h), by a format that is
+ * in no table: the file begins with the events of the timeline, as a stream; what is added up
+ * follows. */
+#ifndef USER_PAGE_PAGE_H
+#define USER_PAGE_PAGE_H
+
+#include "user/export/export.h"
+#include "user/view/report.h"
+
+/* Events that the timeline has at most: so many are drawn without a wait. */
+enum { PAGE_EVENTS_MAX = 4000000, PAGE_SLOWEST = 500, PAGE_GAPS_MAX = 10000 };
+
+/* export.about of this format: what has been counted, with PAGE_SLOWEST slowest calls. Borrowed. */
+struct page_about {
+	const struct report *report;
+};
+
+extern const struct export_format page_format;
+
+#endif

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* page_data.c: see page_data.h. */
+#include "user/page/page_data.h"
+
+#include "user/cli/printable.h"
+#include "user/export/contexts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+void page_gaps_add(struct page_gaps *gaps, struct export *x, const struct export_gap *gap)
+{
+	if (gaps->n == PAGE_GAPS_MAX)
+		return;
+	if (!gaps->at)
+		gaps->at = malloc(PAGE_GAPS_MAX * sizeof(*gaps->at));
+	if (!gaps->at) {
+		export_fail(x, -ENOMEM, "out of memory");
+		return;
+	}
+	gaps->at[gaps->n++] = (struct page_gap){*gap, x->on->task};
+}
+
+uint32_t page_thread(const struct export *x, uint32_t task)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < task; i++)
+		n += trace_view_has_task(&x->replay.view, i);
+	return n;
+}
+
+/* ---- JSON within a script: what would end the script is escaped too ---- */
+
+static void put_string(struct outbuf *out, const char *text)
+{
+	char escaped[PRINTABLE_ESCAPE_MAX];
+	outbuf_char(out, '"');
+	while (*text) {
+		size_t n = printable_run(text, PRINT_JSON), open = strcspn(text, "<");
+		if (open < n)
+			n = open;
+		outbuf_bytes(out, text, n);
+		text += n;
+		if (*text == '<') {
+			outbuf_text(out, "\\u003c");
+			text++;
+		} else if (*text) {
+			text += printable_escape(text, PRINT_JSON, escaped);
+			outbuf_text(out, escaped);
+		}
+	}
+	outbuf_char(out, '"');
+}
+
+static void put_text(struct outbuf *out, const char *key, const char *text)
+{
+	outbuf_text(out, key);
+	put_string(out, text);
+}
+
+static void put_number(struct outbuf *out, const char *key, uint64_t value)
+{
+	outbuf_text(out, key);
+	outbuf_dec(out, value);
+}
+
+static void put_bounds(struct export *x, const char *key, struct time_bounds t)
+{
+	if (!x->times)
+		return;
+	put_number(x->replay.out, key, t.min_ns);
+	put_number(x->replay.out, ",", t.max_ns);
+	outbuf_char(x->replay.out, ']');
+}
+
+static uint64_t after_start(const struct export *x, uint64_t ns)
+{
+	uint64_t start = x->replay.view.start_ns;
+	return ns > start ? ns - start : 0;
+}
+
+/* ---- parts ---- */
+
+static void put_summary(struct export *x, const struct page_facts *facts)
+{
+	const struct trace_view *view = &x->replay.view;
+	const struct report *report = ((const struct page_about *)x->about)->report;
+	struct outbuf *out = x->replay.out;
+	char when[64] = "";
+	uint64_t last_ns = 0;
+	struct tm tm;
+	time_t at = (time_t)(view->info->start_realtime_ns / 1000000000);
+	if (at && localtime_r(&at, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %Z", &tm);
+	for (uint32_t i = 0; i < view->n_tasks; i++)
+		if (view->tasks[i].last_ns > last_ns)
+			last_ns = view->tasks[i].last_ns;
+	put_text(out, "{\"title\":", view->dir);
+	put_text(out, ",\"when\":", when);
+	put_number(out, ",\"duration\":", after_start(x, last_ns));
+	put_number(out, ",\"end\":", facts->end_ns);
+	put_number(out, ",\"cut\":", facts->cut);
+	put_number(out, ",\"calls\":", report->calls);
+	put_number(out, ",\"witnesses\":", report->witnesses);
+	put_number(out, ",\"gaps\":", report->gaps);
+	put_number(out, ",\"gapTime\":", report->in_gaps.max_ns);
+	outbuf_text(out, x->times ? ",\"times\":true" : ",\"times\":false");
+	outbuf_text(out, trace_view_status(view, 0) ? ",\"whole\":false" : ",\"whole\":true");
+	outbuf_text(out, ",\"notes\":[");
+	for (uint32_t i = 0; pugmark_recording_note(view->rec, i); i++)
+		put_text(out, i ? ",\n" : "", pugmark_recording_note(view->rec, i));
+	outbuf_text(out, "]\n");
+}
+
+static void put_threads(struct export *x)
+{
+	const struct trace_view *view = &x->replay.view;
+	struct outbuf *out = x->replay.out;
+	const char *comma = "";
+	outbuf_text(out, ",\"threads\":[");
+	for (uint32_t i = 0; i < view->n_tasks; i++) {
+		const struct pugmark_recording_task *task = &view->tasks[i];
+		if (!trace_view_has_task(view, i))
+			continue;
+		outbuf_text(out, comma);
+		comma = ",\n";
+		put_number(out, "{\"tid\":", (uint64_t)task->tid);
+		put_number(out, ",\"pid\":", (uint64_t)task->pid);
+		put_text(out, ",\"n\":", task->comm);
+		put_number(out, ",\"first\":", after_start(x, task->first_ns));
+		put_number(out, ",\"last\":", after_start(x, task->last_ns));
+		put_number(out, ",\"events\":", task->n_events);
+		outbuf_char(out, '}');
+	}
+	outbuf_text(out, "]\n");
+}
+
+static void put_frames(struct export *x)
+{
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, ",\"frames\":[");
+	for (uint32_t i = 0; i < x->n_frames; i++) {
+		put_text(out, i ? ",\n{\"n\":" : "{\"n\":", x->frames[i].name);
+		put_text(out, ",\"m\":", x->frames[i].module);
+		outbuf_text(out, x->frames[i].outside ? ",\"o\":1}" : ",\"o\":0}");
+	}
+	outbuf_text(out, "]\n");
+}
+
+#define TREE_LIST(out, c, key, expression)                                                         \
+	do {                                                                                       \
+		outbuf_text(out, key);                                                             \
+		for (uint32_t i = 0; i < (c)->n; i++) {                                            \
+			const struct context_node *node = &(c)->nodes[i];                          \
+			if (i)                                                                     \
+				outbuf_text(out, i % 64 ? "," : ",\n");                            \
+			put_signed(out, expression);                                               \
+		}                                                                                  \
+		outbuf_text(out, "]\n");                                                           \
+	} while (0)
+
+static void put_signed(struct outbuf *out, int64_t value)
+{
+	if (value < 0)
+		outbuf_char(out, '-');
+	outbuf_dec(out, (uint64_t)(value < 0 ? -value : value));
+}
+
+static int64_t frame_number(uint32_t frame)
+{
+	return frame == EXPORT_GAP_FRAME ? -1 : frame == EXPORT_NO_FRAME ? -2 : (int64_t)frame;
+}
+
+static void put_tree(struct export *x)
+{
+	const struct export_contexts *c = x->contexts;
+	struct outbuf *out = x->replay.out;
+	TREE_LIST(out, c, ",\"tree\":{\"p\":[", node->parent);
+	TREE_LIST(out, c, ",\"f\":[", frame_number(node->frame));
+	TREE_LIST(out, c, ",\"c\":[", (int64_t)node->calls);
+	TREE_LIST(out, c, ",\"s\":[", (int64_t)node->self_ns);
+	TREE_LIST(out, c, ",\"lo\":[", (int64_t)node->certain_ns);
+	TREE_LIST(out, c, ",\"hi\":[", (int64_t)node->possible_ns);
+	outbuf_text(out, "}\n");
+}
+
+/* ---- functions, as report counts them ---- */
+
+static const char *function_name(struct export *x, const struct report_func *f)
+{
+	switch (f->kind) {
+	case REPORT_FUNC:
+		return trace_view_func_name(&x->replay.view, f->module, f->func);
+	case REPORT_IMPORT:
+		return f->import;
+	case REPORT_OUTSIDE:
+		return "[outside]";
+	case REPORT_START:
+		return "[start]";
+	default:
+		return "[unknown]";
+	}
+}
+
+static bool ran(const struct report_func *f)
+{
+	return f->kind != REPORT_START && (f->calls || f->total.max_ns || f->self.max_ns);
+}
+
+static int by_caller(const void *a, const void *b)
+{
+	const struct report_edge *x = *(const struct report_edge *const *)a;
+	const struct report_edge *y = *(const struct report_edge *const *)b;
+	return (x->caller > y->caller) - (x->caller < y->caller);
+}
+
+static int by_callee(const void *a, const void *b)
+{
+	const struct report_edge *x = *(const struct report_edge *const *)a;
+	const struct report_edge *y = *(const struct report_edge *const *)b;
+	return (x->callee > y->callee) - (x->callee < y->callee);
+}
+
+/* The edges at @id, of a list in their order; *@at goes past them. */
+static void put_edges(struct export *x, const char *key, const struct report_edge *const *edges,
+		      uint32_t n, uint32_t *at, uint32_t id, bool into, const uint32_t *number)
+{
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, key);
+	for (bool first = true; *at < n; ++*at, first = false) {
+		const struct report_edge *e = edges[*at];
+		if ((into ? e->callee : e->caller) != id)
+			break;
+		outbuf_text(out, first ? "[" : ",[");
+		outbuf_dec(out, number[into ? e->caller : e->callee]);
+		put_number(out, ",", e->calls);
+		put_bounds(x, ",[", e->total);
+		outbuf_char(out, ']');
+	}
+	outbuf_char(out, ']');
+}
+
+static void put_function(struct export *x, const struct report_func *f, uint32_t number)
+{
+	struct outbuf *out = x->replay.out;
+	put_number(out, number ? ",\n{\"id\":" : "{\"id\":", number);
+	put_text(out, ",\"n\":", function_name(x, f));
+	put_text(out, ",\"m\":",
+		 f->kind == REPORT_FUNC ? pugmark_trace_module_name(x->replay.view.trace, f->module)
+					: "");
+	if (f->kind == REPORT_FUNC)
+		outbuf_format(
+			out, ",\"a\":\"%" PRIx64 "\"",
+			pugmark_trace_plan(x->replay.view.trace, f->module)->funcs[f->func].addr);
+	outbuf_text(out, f->kind == REPORT_IMPORT ? ",\"i\":true" : ",\"i\":false");
+	outbuf_text(out, ran(f) ? ",\"ran\":true" : ",\"ran\":false");
+	put_number(out, ",\"c\":", f->calls);
+	put_bounds(x, ",\"t\":[", f->total);
+	put_bounds(x, ",\"s\":[", f->self);
+	if (!x->times || !f->spread.calls)
+		return;
+	put_bounds(x, ",\"d\":{\"min\":[", f->spread.min);
+	put_bounds(x, ",\"median\":[", f->spread.median);
+	put_bounds(x, ",\"p99\":[", f->spread.p99);
+	put_bounds(x, ",\"max\":[", f->spread.max);
+	outbuf_char(out, '}');
+}
+
+/* Those that ran, and where what no call of ours led to came from, numbered from 0. */
+static void put_functions(struct export *x, uint32_t *number, const struct report_edge **into,
+			  const struct report_edge **out_of)
+{
+	const struct report *report = ((const struct page_about *)x->about)->report;
+	uint32_t n = 0, at_into = 0, at_out = 0;
+	for (uint32_t i = 0; i < report->n_funcs; i++)
+		if (ran(&report->funcs[i]) || report->funcs[i].kind == REPORT_START)
+			number[i] = n++;
+	for (uint32_t i = 0; i < report->n_edges; i++)
+		into[i] = out_of[i] = &report->edges[i];
+	if (report->n_edges) {
+		qsort(into, report->n_edges, sizeof(*into), by_callee);
+		qsort(out_of, report->n_edges, sizeof(*out_of), by_caller);
+	}
+	outbuf_text(x->replay.out, ",\"functions\":[");
+	for (uint32_t i = 0; i < report->n_funcs; i++) {
+		if (!ran(&report->funcs[i]) && report->funcs[i].kind != REPORT_START)
+			continue;
+		put_function(x, &report->funcs[i], number[i]);
+		put_edges(x, ",\"callers\":[", into, report->n_edges, &at_into, i, true, number);
+		put_edges(x, ",\"callees\":[", out_of, report->n_edges, &at_out, i, false, number);
+		outbuf_char(x->replay.out, '}');
+	}
+	outbuf_text(x->replay.out, "]\n");
+}
+
+static void put_slowest(struct export *x, const uint32_t *number)
+{
+	const struct report *report = ((const struct page_about *)x->about)->report;
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, ",\"slow\":[");
+	for (uint32_t i = 0; i < report->n_slow; i++) {
+		const struct report_slow *slow = &report->slow[i];
+		put_number(out, i ? ",\n{\"f\":" : "{\"f\":", number[slow->id]);
+		put_number(out, ",\"tid\":", (uint64_t)x->replay.view.tasks[slow->task].tid);
+		outbuf_text(out, slow->open ? ",\"open\":true" : ",\"open\":false");
+		put_bounds(x, ",\"at\":[",
+			   (struct time_bounds){after_start(x, slow->from_ns),
+						after_start(x, slow->to_ns)});
+		put_bounds(x, ",\"took\":[", slow->took);
+		outbuf_char(out, '}');
+	}
+	outbuf_text(out, "]\n");
+}
+
+static void put_gaps(struct export *x, const struct page_gaps *gaps)
+{
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, ",\"gapList\":[");
+	for (uint32_t i = 0; i < gaps->n; i++) {
+		const struct page_gap *g = &gaps->at[i];
+		put_number(out, i ? ",\n{\"from\":" : "{\"from\":", g->gap.span.earliest_ns);
+		put_number(out, ",\"to\":", g->gap.span.latest_ns);
+		put_number(out, ",\"lost\":", g->gap.lost);
+		put_number(out, ",\"tid\":", (uint64_t)export_task(x, g->task)->tid);
+		put_text(out, ",\"cause\":", trace_view_cause(g->gap.cause));
+		outbuf_char(out, '}');
+	}
+	outbuf_text(out, "]\n");
+}
+
+void page_data(struct export *x, const struct page_facts *facts)
+{
+	const struct report *report = ((const struct page_about *)x->about)->report;
+	uint32_t *number = calloc(report->n_funcs + 1, sizeof(*number));
+	const struct report_edge **into = malloc((report->n_edges + 1) * sizeof(*into));
+	const struct report_edge **out_of = malloc((report->n_edges + 1) * sizeof(*out_of));
+	if (number && into && out_of) {
+		put_summary(x, facts);
+		put_threads(x);
+		put_frames(x);
+		put_tree(x);
+		put_functions(x, number, into, out_of);
+		put_slowest(x, number);
+		put_gaps(x, facts->gaps);
+		outbuf_text(x->replay.out, "}\n");
+	} else {
+		export_fail(x, -ENOMEM, "out of memory");
+	}
+	free(number);
+	free(into);
+	free(out_of);
+}
