@@ -56,7 +56,8 @@ static __always_inline void lane_note(struct task_state *st, __u32 *n)
 {
 	struct patch_ring ring;
 
-	if (!st->area || !ring_read(BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase), &ring))
+	if (!st->area ||
+	    !ring_read(BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase), &ring))
 		return;
 	__u64 pos = ring_position(&ring);
 	if (ring.lane == st->lane && pos == st->lane_pos && ring.lost == st->lane_lost)

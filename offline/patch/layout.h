@@ -50,7 +50,7 @@ struct patch_ring {
 	__u64 end;  /* one that would begin here or above needs another chunk */
 	__u64 last; /* the last record */
 	__u32 serial;
-	__u32 lane; /* 0: none yet, or this is a child of fork */
+	__u32 lane;  /* 0: none yet, or this is a child of fork */
 	__u64 chunk; /* address of the current one; 0: none */
 	__u64 lost;  /* events that found no chunk, ever */
 	__u64 reserved[2];
@@ -72,11 +72,12 @@ struct patch_chunk {
 struct patch_shared {
 	__u32 n_lanes; /* given out so far */
 	__u32 n_chunks;
-	__u32 waits; /* where no chunk is free: wait for one, or lose what comes */
-	__u32 alive; /* grows as long as somebody drains */
-	__u32 hint;  /* chunk to look at first */
+	__u32 waits;	/* where no chunk is free: wait for one, or lose what comes */
+	__u32 alive;	/* grows as long as somebody drains */
+	__u32 hint;	/* chunk to look at first */
 	__u32 ringless; /* events of threads that were one too many for PATCH_RINGS */
-	__u32 reserved[10];
+	__u32 full;	/* no chunk was free, and none was given back since */
+	__u32 reserved[9];
 };
 
 struct patch_local {
@@ -88,7 +89,7 @@ struct patch_local {
 struct patch_header {
 	__u64 magic;
 	__u64 rings, local, shared; /* addresses in the process */
-	__u64 bases[64];	    /* of each module: run-time address of its text_addr; 0: not patched */
+	__u64 bases[64]; /* of each module: run-time address of its text_addr; 0: not patched */
 };
 #define PATCH_MAGIC 0x316b72616d677570ull /* "pugmark1" */
 #define PATCH_CODE_START 1024		  /* where the runtime begins */
@@ -99,7 +100,7 @@ struct patch_header {
 #define PATCH_RARE_TAKEN (1u << 24)
 #define PATCH_RARE_WORDS 25 /* from here on, signed: the witness's sp is so many words above */
 #define PATCH_RARE_WORDS_MAX 63
-#define PATCH_RARE_BYTES (128 + 16)  /* from the stack pointer there up to that of the site */
+#define PATCH_RARE_BYTES (128 + 16) /* from the stack pointer there up to that of the site */
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct patch_ring) == PATCH_RING_BYTES, "the runtime counts on it");

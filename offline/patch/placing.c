@@ -87,8 +87,8 @@ static bool set_frame(const struct finder *f, const struct pugmark_plan_site *si
 	p->cfa_off = at.offset;
 	p->words = above / 8;
 	/* What runs into the probe of the runtime is told by the frame of the witness. */
-	return at.reg == site->cfa_reg && above % 8 == 0 && abs(above / 8) <= PATCH_RARE_WORDS_MAX &&
-	       (!above || !p->by_bp);
+	return at.reg == site->cfa_reg && above % 8 == 0 &&
+	       abs(above / 8) <= PATCH_RARE_WORDS_MAX && (!above || !p->by_bp);
 }
 
 static bool try_insn(const struct finder *f, const struct pugmark_plan_site *site, uint32_t block,

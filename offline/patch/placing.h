@@ -36,7 +36,7 @@ struct patch_place {
 	uint64_t addr;	     /* ELF address of the instruction that is patched */
 	uint32_t live;	     /* LIVE_ bits: what must be as it was (liveness.h) */
 	uint32_t live_after; /* PATCH_JCC: behind it, either way */
-	int8_t words; /* other: how far the witness's sp is above the one here */
+	int8_t words;	     /* other: how far the witness's sp is above the one here */
 	int32_t cfa_off;     /* frame word + cfa_off: what the event's CFA is (or sp as it is) */
 	uint8_t len;
 	uint8_t form;	/* enum patch_form */

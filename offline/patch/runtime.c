@@ -30,7 +30,8 @@ _Static_assert(offsetof(struct patch_shared, n_chunks) == 4 &&
 		       offsetof(struct patch_shared, waits) == 8 &&
 		       offsetof(struct patch_shared, alive) == 12 &&
 		       offsetof(struct patch_shared, hint) == 16 &&
-		       offsetof(struct patch_shared, ringless) == 20,
+		       offsetof(struct patch_shared, ringless) == 20 &&
+		       offsetof(struct patch_shared, full) == 24,
 	       "as below");
 
 /* Registers: r8 the header, r9 the ring, r10 what is shared, r11 and below scratch. On the stack:
@@ -46,6 +47,26 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	.quad -1\n"
 
 	".Lpatch_slow:\n"
+	/* Where there was no chunk the last time, and is none now, it is counted and no more. */
+	"	push	%rax\n"
+	"	mov	%fs:0x278, %rax\n"
+	"	test	%rax, %rax\n"
+	"	jz	9f\n"
+	"	cmpq	$0, 32(%rax)\n"
+	"	jne	9f\n"
+	"	cmpl	$0, 24(%rax)\n"
+	"	je	9f\n"
+	"	push	%rcx\n"
+	"	mov	.Lpatch_header+24(%rip), %rcx\n"
+	"	cmpl	$0, 24(%rcx)\n"
+	"	pop	%rcx\n"
+	"	je	9f\n"
+	"	incq	40(%rax)\n"
+	"	pop	%rax\n"
+	"	stc\n"
+	"	ret\n"
+	"9:\n"
+	"	pop	%rax\n"
 	"	push	%rax\n"
 	"	push	%rcx\n"
 	"	push	%rdx\n"
@@ -141,6 +162,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	jz	54f\n"
 	"	movl	$0, 8(%r10)\n"
 	"53:\n"
+	"	movl	$1, 24(%r10)\n"
 	"	incq	40(%r9)\n"
 	"	movq	$0, 8(%r9)\n"
 	"	jmp	8f\n"

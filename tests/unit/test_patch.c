@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test_patch.c: claims about trampolines, by executing them: from random registers, flags and memory,
- * a thread comes out of each with all that is live as it was, nothing changed from its red zone
- * upwards, and the record that was asked for in its ring; by the hot path, by the way to a new
+/* test_patch.c: claims about trampolines, by executing them: from random registers, flags and
+ * memory, a thread comes out of each with all that is live as it was, nothing changed from its red
+ * zone upwards, and the record that was asked for in its ring; by the hot path, by the way to a new
  * chunk, and by the way to the probe. The instructions that are patched are those of this program.
  *
  * A trampoline is entered and left by signals: SIGUSR1 brings the registers, and a breakpoint where
@@ -85,8 +85,8 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 
 static void *map(size_t bytes, int more)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE | more, MAP_PRIVATE | MAP_ANONYMOUS,
-			-1, 0);
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE | more, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
 
 	assert_true(at != MAP_FAILED);
 	return at;
@@ -121,7 +121,8 @@ static uint32_t choose_sites(void)
 			s->capture = 0;
 		if (m->insns[i].kind == PUGMARK_INSN_JCC && rnd() & 1)
 			s->capture |= PUGMARK_CAPTURE_FLAGS;
-		if ((m->insns[i].kind == PUGMARK_INSN_CALL_IND || m->insns[i].kind == PUGMARK_INSN_JMP_IND) &&
+		if ((m->insns[i].kind == PUGMARK_INSN_CALL_IND ||
+		     m->insns[i].kind == PUGMARK_INSN_JMP_IND) &&
 		    rnd() & 1)
 			s->capture |= PUGMARK_CAPTURE_TARGET;
 	}
@@ -247,8 +248,8 @@ static uint64_t set_out(uint32_t i, enum way way, uint64_t *cfa)
 	const struct patch_place *p = &w.placing.places[i];
 	bool called = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	uint64_t sp = ((uint64_t)w.stack + STACK / 2 + rnd() % 4096) & ~7ull;
-	uint64_t ret = w.model->text_addr + w.bias +
-		       rnd() % (w.model->text_end - w.model->text_addr);
+	uint64_t ret =
+		w.model->text_addr + w.bias + rnd() % (w.model->text_end - w.model->text_addr);
 
 	for (int k = 0; k < 16; k++)
 		enter[greg_of[k]] = rnd();
@@ -300,8 +301,8 @@ static void check_record(uint32_t i, uint64_t cfa, bool taken)
 	assert_int_equal(frame + w.made[i].frame_add, cfa);
 	if (capture & PUGMARK_CAPTURE_RET)
 		assert_int_equal(ret, *(uint64_t *)(cfa - 8));
-	assert_int_equal(ring()->next - ring()->last, 12 + 8 * !!(head & PATCH_HEAD_RET) +
-							      8 * !!(head & PATCH_HEAD_TARGET));
+	assert_int_equal(ring()->next - ring()->last,
+			 12 + 8 * !!(head & PATCH_HEAD_RET) + 8 * !!(head & PATCH_HEAD_TARGET));
 }
 
 static void free_chunks(void)

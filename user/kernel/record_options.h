@@ -60,12 +60,13 @@ struct recorder_options {
 	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
 	bool no_follow;		   /* leave forked children alone */
 
-	/* How events are carried. CARRIER_MIXED: for tests, a half of the witnesses, by the seed. */
+	/* How events are carried. CARRIER_MIXED: for tests, a half of the witnesses, by the seed.
+	 */
 	enum carrier_kind carrier;
 	uint32_t carrier_seed;
-	bool carrier_poison;  /* tests: registers that are not live do not survive */
-	bool on_full_wait;    /* a patched process waits for room in its lanes; else events are lost */
-	uint32_t lane_bytes;  /* of a patched process, in all; 0: 64 MiB */
+	bool carrier_poison; /* tests: registers that are not live do not survive */
+	bool on_full_wait; /* a patched process waits for room in its lanes; else events are lost */
+	uint32_t lane_bytes; /* of a patched process, in all; 0: 64 MiB */
 
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
 	uint32_t time_unit_ns; /* 0: no times */

@@ -143,9 +143,10 @@ static int make_memory(struct making *m, uint64_t code_bytes, uint32_t n_chunks,
 	int64_t shared = err ? err
 			     : call(m->t, SYS_mmap, 0, PATCH_CHUNK * (uint64_t)(n_chunks + 1),
 				    PROT_READ | PROT_WRITE, MAP_SHARED, fd, a->off_chunks);
-	int64_t rings = err ? err
-			    : call(m->t, SYS_mmap, 0, PATCH_RINGS * (uint64_t)PATCH_RING_BYTES + PAGE,
-				   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int64_t rings =
+		err ? err
+		    : call(m->t, SYS_mmap, 0, PATCH_RINGS * (uint64_t)PATCH_RING_BYTES + PAGE,
+			   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	call(m->t, SYS_close, fd, 0, 0, 0, 0, 0);
 	if (err || shared < 0 || rings < 0)
 		return err ? err : shared < 0 ? (int)shared : (int)rings;
@@ -191,8 +192,7 @@ static int find_regions(struct making *m, uint64_t *code_bytes, const char **why
 			int k = m->n_maps++;
 			for (; k && grown[k - 1].start > r->addr; k--)
 				grown[k] = grown[k - 1];
-			grown[k] = (struct tracee_map){.start = r->addr,
-						       .end = r->addr + r->bytes};
+			grown[k] = (struct tracee_map){.start = r->addr, .end = r->addr + r->bytes};
 		}
 	}
 	*why = found ? "there is no room for code within reach of its own"
@@ -251,8 +251,7 @@ static int emit_region(struct area *a, struct area_region *r, const struct patch
 	c->poison = settings->poison;
 	patch_code_append(c, start, sizeof(start), 1);
 	patch_code_append(c, pugmark_patch_runtime, pugmark_patch_runtime_bytes, 1);
-	uint32_t returns =
-		patch_code_append(c, module->returns, 8 * module->n_words, 8);
+	uint32_t returns = patch_code_append(c, module->returns, 8 * module->n_words, 8);
 	for (uint32_t i = 0; i < module->placing.n && !c->err; i++) {
 		if (!module->placing.places[i].form || emit_site(r, module, i, returns))
 			continue;
@@ -266,8 +265,8 @@ static int emit_region(struct area *a, struct area_region *r, const struct patch
 static int write_region(struct area *a, const struct area_region *r)
 {
 	for (uint32_t done = 0; done < r->code.len;) {
-		ssize_t n = pwrite(a->fd, r->code.bytes + done, r->code.len - done,
-				   r->off_fd + done);
+		ssize_t n =
+			pwrite(a->fd, r->code.bytes + done, r->code.len - done, r->off_fd + done);
 
 		if (n <= 0)
 			return n ? -errno : -ENOSPC;
@@ -279,10 +278,8 @@ static int write_region(struct area *a, const struct area_region *r)
 static int emit_all(struct making *m, const struct patch_settings *settings)
 {
 	struct area *a = m->area;
-	struct patch_header header = {.magic = PATCH_MAGIC,
-				      .rings = a->rings,
-				      .local = a->local,
-				      .shared = a->shared};
+	struct patch_header header = {
+		.magic = PATCH_MAGIC, .rings = a->rings, .local = a->local, .shared = a->shared};
 	struct patch_shared shared = {.n_chunks = settings->n_chunks, .waits = settings->waits};
 	int err = 0;
 
@@ -396,7 +393,8 @@ static bool patch_site(struct text_copy *copy, const struct area_region *r,
 {
 	const struct patch_place *p = &module->placing.places[i];
 	uint64_t own = module->sites[i].addr;
-	const uint8_t *bytes = file_bytes(module, p->addr, p->len), *its = file_bytes(module, own, 1);
+	const uint8_t *bytes = file_bytes(module, p->addr, p->len),
+		      *its = file_bytes(module, own, 1);
 
 	if (!bytes || !its ||
 	    !replace(copy, p->addr + r->bias, bytes, r->made[i].bytes, p->len, !p->other))
@@ -462,8 +460,7 @@ int area_restore(struct area *a, const struct tracee *t, const struct patch_modu
 	return n;
 }
 
-void area_image(const struct area *a, const struct patch_module *modules,
-		struct lanes_image *image)
+void area_image(const struct area *a, const struct patch_module *modules, struct lanes_image *image)
 {
 	*image = (struct lanes_image){
 		.area = a, .modules = modules, .frame_add = a->frame_add, .n_sites = a->n_sites};

@@ -15,8 +15,8 @@ struct patch_module {
 	const struct pugmark_model *model; /* NULL: is not to be patched */
 	const struct pugmark_plan_site *sites;
 	struct patch_placing placing;
-	uint64_t dev, ino;	 /* the file */
-	uint32_t first_site;	 /* over all modules */
+	uint64_t dev, ino;   /* the file */
+	uint32_t first_site; /* over all modules */
 	struct text_span span;
 	const uint64_t *returns; /* bits of the span, as return_bits_fill() has them */
 	uint32_t n_words;
@@ -30,10 +30,10 @@ struct patch_settings {
 
 /* The code near one module. */
 struct area_region {
-	uint64_t addr;	  /* in the process; 0: the module is not patched */
-	uint64_t off_fd;  /* in the memfd */
+	uint64_t addr;	 /* in the process; 0: the module is not patched */
+	uint64_t off_fd; /* in the memfd */
 	uint32_t bytes;
-	uint64_t bias;	  /* of the module: run-time address minus ELF address */
+	uint64_t bias; /* of the module: run-time address minus ELF address */
 	struct patch_code code;
 	struct patch_made *made; /* by site of the module */
 	bool *patched;

@@ -295,11 +295,13 @@ char *carrier_stop_words(const struct carrier *c)
 
 	if (!c->n_detached && !c->n_kept)
 		return NULL;
-	if (asprintf(&words, "patches taken out of %u process%s, whose threads were stopped for at "
-		     "most %.1f ms%s", c->n_detached, c->n_detached == 1 ? "" : "es",
-		     c->stopped_ns / 1e6,
+	if (asprintf(&words,
+		     "patches taken out of %u process%s, whose threads were stopped for at "
+		     "most %.1f ms%s",
+		     c->n_detached, c->n_detached == 1 ? "" : "es", c->stopped_ns / 1e6,
 		     c->n_kept ? "; the code of some stays, for a signal that interrupted it "
-				 "returns there, or somebody has changed what was patched" : "") < 0)
+				 "returns there, or somebody has changed what was patched"
+			       : "") < 0)
 		return NULL;
 	return words;
 }
@@ -313,12 +315,18 @@ char *carrier_words(const struct carrier *c)
 		for (int i = 0; i < N_PATCH_REASONS; i++)
 			n_places[i] += c->modules[m].placing.n_by_reason[i];
 	if (c->why)
-		return asprintf(&words, "process %d was not patched, so its events came by probes: "
-				"%s%s%s", c->why_pid, c->why, c->why_err ? ": " : "",
-				c->why_err ? strerror(-c->why_err) : "") < 0 ? NULL : words;
-	if (asprintf(&words, "%u of %u witnesses patched (no room at %u, read by probes %u, in code "
-		     "that is not known %u)", c->n_patched, c->n_sites, n_places[PATCH_SHORT],
-		     n_places[PATCH_READS], n_places[PATCH_UNKNOWN]) < 0)
+		return asprintf(&words,
+				"process %d was not patched, so its events came by probes: "
+				"%s%s%s",
+				c->why_pid, c->why, c->why_err ? ": " : "",
+				c->why_err ? strerror(-c->why_err) : "") < 0
+			       ? NULL
+			       : words;
+	if (asprintf(&words,
+		     "%u of %u witnesses patched (no room at %u, read by probes %u, in code "
+		     "that is not known %u)",
+		     c->n_patched, c->n_sites, n_places[PATCH_SHORT], n_places[PATCH_READS],
+		     n_places[PATCH_UNKNOWN]) < 0)
 		return NULL;
 	return words;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* detach.c: see detach.h. Threads are stopped by PTRACE_INTERRUPT, which no signal is needed for and
- * which none of them sees. */
+/* detach.c: see detach.h. Threads are stopped by PTRACE_INTERRUPT, which no signal is needed for
+ * and which none of them sees. */
 #include "user/patch/detach.h"
 
 #include <dirent.h>
@@ -95,8 +95,8 @@ static int stop_new(struct threads *all, pid_t pid)
 	for (struct dirent *e; (e = readdir(dir));) {
 		pid_t tid = atoi(e->d_name);
 
-		if (tid <= 0 || is_known(all, tid) ||
-		    ptrace(PTRACE_SEIZE, tid, NULL, NULL) || add(all, tid))
+		if (tid <= 0 || is_known(all, tid) || ptrace(PTRACE_SEIZE, tid, NULL, NULL) ||
+		    add(all, tid))
 			continue;
 		n++;
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -157,8 +157,8 @@ static void note_end(struct area *a, const struct tracee *t, pid_t tid, struct d
 	if (!ring.lane)
 		return;
 	uint64_t off = !ring.chunk || ring.next >= ring.end ? PATCH_CHUNK : ring.next - ring.chunk;
-	out->ends[out->n_ends++] = (struct lane_end){
-		tid, ring.lane, PATCH_POSITION(ring.serial, off), ring.lost};
+	out->ends[out->n_ends++] =
+		(struct lane_end){tid, ring.lane, PATCH_POSITION(ring.serial, off), ring.lost};
 }
 
 /* Whether anything above the thread's stack pointer looks like a way back into a trampoline, as the
@@ -190,10 +190,10 @@ static void unmap(const struct area *a, const struct tracee *t, bool keep)
 
 	for (uint32_t m = 0; !keep && m < a->n_regions; m++)
 		if (a->regions[m].addr)
-			tracee_syscall(t, SYS_munmap,
-				       (uint64_t[]){a->regions[m].addr, a->regions[m].bytes, 0, 0,
-						    0, 0},
-				       &result);
+			tracee_syscall(
+				t, SYS_munmap,
+				(uint64_t[]){a->regions[m].addr, a->regions[m].bytes, 0, 0, 0, 0},
+				&result);
 }
 
 static int stop_all(struct threads *all, pid_t pid)

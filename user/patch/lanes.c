@@ -171,8 +171,8 @@ static bool take_out(struct lanes *l, struct area *a, uint32_t i)
 	if (write_all(l->fd, l->room, bytes, l->off_file))
 		return false;
 	pthread_mutex_lock(&l->lock);
-	bool noted = !note_stored(a, header->lane,
-				  (struct stored){l->off_file, header->serial, bytes});
+	bool noted =
+		!note_stored(a, header->lane, (struct stored){l->off_file, header->serial, bytes});
 	if (noted) {
 		memset(chunk + 4, 0, PATCH_CHUNK - 4);
 		__atomic_store_n(&header->state, PATCH_FREE, __ATOMIC_RELEASE);
@@ -193,8 +193,13 @@ static uint32_t pass(struct lanes *l)
 		struct area *a = &l->areas[k];
 
 		__atomic_add_fetch(&shared_of(a)->alive, 1, __ATOMIC_RELAXED);
-		for (uint32_t i = 0; i < a->n_chunks; i++)
+		bool room = false;
+		for (uint32_t i = 0; i < a->n_chunks; i++) {
 			taken += take_out(l, a, i);
+			room |= *(uint32_t *)chunk_of(a, i) == PATCH_FREE;
+		}
+		if (room)
+			__atomic_store_n(&shared_of(a)->full, 0, __ATOMIC_RELAXED);
 	}
 	return taken;
 }
@@ -349,8 +354,7 @@ static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, 
 	for (uint32_t i = 0; i < a->n_chunks; i++) {
 		const struct patch_chunk *header = (const void *)chunk_of(a, i);
 
-		if (header->state == PATCH_FREE || header->lane != lane ||
-		    header->serial != serial)
+		if (header->state == PATCH_FREE || header->lane != lane || header->serial != serial)
 			continue;
 		memcpy(l->chunk + off, (const uint8_t *)header + off, end - off);
 		return 0;

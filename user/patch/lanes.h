@@ -27,11 +27,11 @@ struct lanes_image {
 };
 
 struct lanes_totals {
-	uint64_t chunks;     /* that were taken out full */
-	uint64_t bytes;	     /* in them */
-	uint64_t stored;     /* what became of them */
-	uint64_t cpu_ns;     /* it took */
-	uint64_t torn;	     /* records that were begun and never written */
+	uint64_t chunks; /* that were taken out full */
+	uint64_t bytes;	 /* in them */
+	uint64_t stored; /* what became of them */
+	uint64_t cpu_ns; /* it took */
+	uint64_t torn;	 /* records that were begun and never written */
 };
 
 /* @dir_fd: the folder whose file system is used. 0 or -errno. */

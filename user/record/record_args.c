@@ -349,9 +349,9 @@ static int check_together(const struct record_args *a)
 	if (o->carrier && o->time_unit_ns)
 		return command_usage("record",
 				     "--carrier patch does not tell times yet: --no-times");
-	if (o->carrier && (o->max_overhead > 0 || m->n_modes > 1 || m->sites))
+	if (o->carrier && (o->max_overhead > 0 || m->n_modes > 1 || m->sites || a->values))
 		return command_usage("record", "--carrier patch does not go with --max-overhead, "
-					       "nor with --twin or --sites");
+					       "--level values, --twin or --sites");
 	if ((o->cgroup || o->pid_namespace) && !o->all)
 		return command_usage("record", "--cgroup and --pid-namespace choose among what -a "
 					       "finds");

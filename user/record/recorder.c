@@ -54,7 +54,7 @@ struct recording_run {
 	struct probes *probes;
 	struct recording_writer *writer;
 	struct collector *collector;
-	struct carrier *carrier; /* NULL: probes carry everything */
+	struct carrier *carrier;     /* NULL: probes carry everything */
 	struct capturing *capturing; /* NULL: not at level values */
 	struct launch child;
 	char *path;

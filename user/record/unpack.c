@@ -604,8 +604,8 @@ static void unpack_lane_end(struct unpacker *u, int32_t tid)
 
 	if (!u->lanes || !g || !lanes_end(u->lanes, tid, &area, &lane, &pos, &lost))
 		return;
-	r = (struct batch_record){
-		.head = (uint32_t)RECORD_LANE << HEAD_RECORD_SHIFT | lane, .dt_ns = area};
+	r = (struct batch_record){.head = (uint32_t)RECORD_LANE << HEAD_RECORD_SHIFT | lane,
+				  .dt_ns = area};
 	r.value = pos;
 	unpack_lane(u, g, &r);
 	r.value = lost;
