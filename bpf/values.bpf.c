@@ -30,7 +30,9 @@ struct capture_state {
 	__u64 errno_addr;
 	__u64 base[MAX_ENTRY_MODULES]; /* run-time address of text_addr of modules met so far */
 	__u32 errno_last;
+	__u32 met; /* a place */
 	__u32 depth;
+	__u32 reserved;
 	struct pending_call pending[CAPTURE_PENDING];
 	struct capture_note note;
 	struct capture_bytes chunk;
@@ -449,27 +451,30 @@ int capture(struct pt_regs *ctx)
 	cs->note.pid = recorded_pid();
 	if (d->module < MAX_ENTRY_MODULES)
 		cs->base[d->module] = base;
-	if (d->roles & (ROLE_ENTER | ROLE_LAND)) {
-		__u64 ret = 0;
-
-		if (d->roles & ROLE_ENTER)
-			bpf_probe_read_user(&ret, sizeof(ret), (void *)(regs.sp + d->cfa_off - 8));
-		if (d->roles & ROLE_LAND || !is_ours(cs, ret)) {
-			note_all(cs->note.words, &regs);
-			note_send(cs, RING_CAPTURE_ENTER, task, index, regs.ip, regs.sp, 17);
-		}
-	}
+	__u64 ret = 0;
+	/* Of a task that ran before nothing is known at its first place: an entry tells all. */
+	bool first = !cs->met;
+	cs->met |= (d->roles & ~(ROLE_CALL | ROLE_TAIL)) != 0;
+	first &= cs->met;
+	if (d->roles & ROLE_ENTER)
+		bpf_probe_read_user(&ret, sizeof(ret), (void *)(regs.sp + d->cfa_off - 8));
 	if (d->roles & ROLE_RESULT) {
 		if (d->n_outputs)
 			send_outputs(cs, d, &regs, base);
 		send_errno(cs, regs.ax, d->roles & ROLE_ERRNO);
+	}
+	if (first || d->roles & ROLE_LAND || (d->roles & ROLE_ENTER && !is_ours(cs, ret))) {
+		note_all(cs->note.words, &regs);
+		note_send(cs, RING_CAPTURE_ENTER, task, index, regs.ip, regs.sp, 17);
+	}
+	if (d->roles & ROLE_RESULT && !first) {
 		cs->note.words[0] = regs.ax;
 		cs->note.words[1] = regs.dx;
 		cs->note.words[2] = kept_hash(&regs);
 		cs->note.words[3] = d->roles & ROLE_RDX ? 1 : 0;
 		note_send(cs, RING_CAPTURE_RESULT, task, index, regs.ip, regs.sp, 4);
 	}
-	if (d->roles & ROLE_INSN) {
+	if (d->roles & ROLE_INSN && !first) {
 		cs->note.words[0] = regs.ax;
 		cs->note.words[1] = regs.cx;
 		cs->note.words[2] = regs.dx;
@@ -553,6 +558,22 @@ int BPF_PROG(on_signal_values, int sig, struct kernel_siginfo *info, struct k_si
 	cs->note.words[17] = sig;
 	cs->note.words[18] = handler;
 	note_send(cs, RING_CAPTURE_SIGNAL, task, ~0u, regs.ip, regs.sp, 19);
+	return 0;
+}
+
+/* What the task had is gone: nothing is known of what it runs now. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec_values, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	struct capture_state *cs = bpf_task_storage_get(&capture_states, task, 0, 0);
+	__u32 number = capturing ? recorded_task() : 0;
+
+	if (!cs || !number)
+		return 0;
+	__builtin_memset(cs->base, 0, sizeof(cs->base));
+	cs->errno_addr = 0;
+	cs->depth = 0;
+	note_send(cs, RING_CAPTURE_EXEC, number, ~0u, 0, 0, 0);
 	return 0;
 }
 

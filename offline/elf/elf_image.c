@@ -333,6 +333,17 @@ int elf_image_open(const char *path, struct elf_image **out, struct pugmark_diag
 	return 0;
 }
 
+void elf_image_digest(const struct elf_image *image, struct digest *digest)
+{
+	const struct elf_file *debug = &image->debug;
+	digest_add(digest, image->file.data, image->file.size);
+	for (uint32_t i = 0; i < debug->n_sections; i++) {
+		const struct elf_section *s = &debug->sections[i];
+		if (s->type == SHT_SYMTAB || s->type == SHT_STRTAB)
+			digest_add(digest, debug->data + s->off, s->size);
+	}
+}
+
 void elf_image_free(struct elf_image *image)
 {
 	if (!image)

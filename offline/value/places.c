@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RAX = 1 << 0, RDX = 1 << 2, RSP = 1 << 4, LOOK_AHEAD = 12, ENTRY_SKIP = 3 };
+enum { RAX = 1 << 0, RDX = 1 << 2, RSP = 1 << 4, LOOK_AHEAD = 12, ENTRY_SKIP = 8 };
 
 struct builder {
 	const struct pugmark_model *model;
@@ -233,19 +233,26 @@ static int add_entry(struct builder *b, const struct pugmark_func *func)
 	const struct pugmark_block *block = &b->model->blocks[func->block];
 	uint16_t kept;
 
-	if (!func->n_blocks ||
-	    !(func->flags & (PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_EXPORTED)) ||
-	    func->flags & PUGMARK_FUNC_IFUNC)
+	if (!func->n_blocks || func->flags & PUGMARK_FUNC_IFUNC ||
+	    !(b->options->is_entered
+		      ? b->options->is_entered(b->options->ctx, func->addr)
+		      : func->flags & (PUGMARK_FUNC_ADDRESS_TAKEN | PUGMARK_FUNC_EXPORTED)))
 		return 0;
-	const struct pugmark_insn *insn = choose(b, block, RSP, false, ENTRY_SKIP, 0, &kept);
+	const struct pugmark_insn *insn = choose(b, block, 0, false, ENTRY_SKIP, 0, &kept);
 	if (!insn)
 		return 0;
 	struct pugmark_cfa cfa = pugmark_model_cfa_at(b->model, b->model->text_addr + insn->off);
+	if (cfa.reg != PUGMARK_CFA_SP) { /* then where the return address lies is not known */
+		insn = choose(b, block, 0, false, 1, 0, &kept);
+		cfa = (struct pugmark_cfa){.offset = 8, .reg = PUGMARK_CFA_SP};
+		if (!insn)
+			return 0;
+	}
 	struct place_site *p = add(b, insn);
 	if (!p)
 		return -ENOMEM;
 	p->desc.roles = ROLE_ENTER;
-	p->desc.cfa_off = cfa.reg == PUGMARK_CFA_SP ? cfa.offset : 8;
+	p->desc.cfa_off = cfa.offset;
 	p->place.kinds = 1 << CAPTURE_ENTER;
 	return 0;
 }

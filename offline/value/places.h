@@ -31,6 +31,9 @@ struct place_list {
 struct places_options {
 	const struct imports *imports;
 	uint32_t module; /* its number */
+	/* Whether the function at @addr may be entered from outside. NULL: any whose address is
+	 * taken or that is exported. */
+	bool (*is_entered)(void *ctx, uint64_t addr);
 	/* Whether another traced module exports a function of that name. */
 	bool (*is_inside)(void *ctx, const char *name);
 	void *ctx;

@@ -75,4 +75,44 @@ echo 'fstat wrote arg1' >rows
 "$PUGMARK" record -q --level values --imports rows -o own -- ./packer -c input >packed 2>told
 claim 'a wrong row is refused' is $? 1
 claim 'and named' grep -q "rows: line 1: 'fstat' needs a kind" told
+
+# A process that runs already: it stands still for a moment, and its first place has all registers.
+cat >slow.c <<'C'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	char line[64];
+	for (int i = 0; i < 40; i++) {
+		snprintf(line, sizeof(line), "turn %d", i);
+		puts(line);
+		fflush(stdout);
+		usleep(50000);
+	}
+}
+C
+if ${CC:-cc} -O1 -w -o slow slow.c; then
+	./slow >turns &
+	pid=$!
+	sleep 0.2
+	"$PUGMARK" record -q --level values --check-every 1 -o later -p $pid 2>>err
+	claim 'attaching ends with the process' is $? 0
+	wait $pid
+	claim 'the process ends well' is $? 0
+	claim 'it has done all that it does' is "$(wc -l <turns)" 40
+	"$PUGMARK" raw --captures later | grep -v '^#' >captures3
+	claim 'it starts where the process was' is "$(awk 'NR == 1 { print $3 }' captures3)" start
+	claim 'its first place has all registers' is \
+		"$(awk '/place=/ { print $3, /r15=/; exit }' captures3)" 'enter 1'
+	# What snprintf() has written is what was printed, turn by turn.
+	grep ' of=.*snprintf' captures3 | grep -oE ' [0-9a-f]+\+[0-9]+:[0-9a-f]{8}' | sed 's/.*+//' >got
+	python3 -c 'import zlib
+for l in open("turns"):
+    b = l.rstrip().encode() + bytes(1)
+    print("%d:%08x" % (len(b), zlib.crc32(b)))' | tail -n "$(wc -l <got)" >want
+	claim 'outputs of snprintf() are as printed' same got want
+	claim 'there are some of them' test "$(wc -l <got)" -gt 20
+else
+	skipped=$((skipped + 1))
+fi
 conclude

@@ -285,4 +285,16 @@ claim 'which is closed' grep -q '"closed": true' piped/meta.json
 (ulimit -f 140 && record -- ./target calls 4000000; exit "$status")
 claim 'a file that may not grow further is an error' is $? 1
 claim 'and no full disk' grep -q 'File too large: recording stopped' err
+
+# What was asked for and did not come is said.
+cp "$(type -P true)" nobody
+status=0
+"$PUGMARK" record -a ./nobody -o none --duration 0.2 2>err >out || status=$?
+claim 'nothing recorded is not success' is $status 3
+claim 'and says of what' grep -q 'nothing recorded: no process ran what is probed of ./nobody' err
+claim 'without a terminal it says when it has begun' grep -q 'none: recording$' err
+run 3 verify none
+claim 'nothing recorded is not complete' grep -q '^nothing recorded' out
+run 2 record -a ./nobody -a ./other -o x
+claim 'the first of two -a is not dropped in silence' grep -q 'twice' err
 conclude

@@ -8,8 +8,19 @@
 
 struct others {
 	const struct capture_plan *plan;
+	const struct recorder_module *modules;
 	uint32_t module;
 };
+
+/* By the plan of its calls, which has looked at who may call what. */
+static bool is_entered(void *ctx, uint64_t addr)
+{
+	const struct others *o = ctx;
+	const struct pugmark_plan *plan = o->modules[o->module].plan;
+	uint32_t f = pugmark_plan_func_at(plan, addr);
+
+	return f == PUGMARK_NONE || plan->funcs[f].flags & PUGMARK_PLAN_FUNC_ENTERED;
+}
 
 /* Whether a traced module but the one that asks exports @name. */
 static bool is_inside(void *ctx, const char *name)
@@ -74,10 +85,11 @@ int capture_plan_make(const struct recorder_module *modules, uint32_t n_modules,
 		p->n_modules += !err;
 	}
 	for (uint32_t m = 0; !err && m < n_modules; m++) {
-		struct others others = {p, m};
+		struct others others = {p, modules, m};
 		struct places_options options = {
 			.imports = p->imports,
 			.module = m,
+			.is_entered = modules[m].plan ? is_entered : NULL,
 			.is_inside = is_inside,
 			.ctx = &others,
 		};

@@ -7,6 +7,7 @@
 #include "user/values/capture_programs.h"
 #include "user/values/capture_writer.h"
 #include "user/values/entry_stop.h"
+#include "user/values/freeze.h"
 #include "user/values/start_image.h"
 
 #include <linux/types.h>
@@ -15,6 +16,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -96,10 +98,9 @@ static void *drain_main(void *context)
 	}
 }
 
-int capturing_open(struct capturing *c, struct pugmark_diag *diag)
+int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 {
-	int err =
-		capture_writer_open(c->options->output, c->options->check_every, &c->writer, diag);
+	int err = capture_writer_open(fd, c->options->check_every, &c->writer, diag);
 
 	if (err)
 		return err;
@@ -168,7 +169,11 @@ static int task_number(const struct capturing *c, pid_t pid, uint32_t *out)
 	const size_t tail = sizeof(struct batch) + BATCH_RECORDS * sizeof(struct batch_record);
 	struct bpf_map_info info = {0};
 	uint32_t len = sizeof(info);
-	int fd = syscall(SYS_pidfd_open, pid, 0), err = fd < 0 ? -errno : 0;
+	/* PIDFD_THREAD, since Linux 6.9; O_EXCL by another name. Before, of leaders alone. */
+	int fd = syscall(SYS_pidfd_open, pid, O_EXCL), err = 0;
+	if (fd < 0 && errno == EINVAL)
+		fd = syscall(SYS_pidfd_open, pid, 0);
+	err = fd < 0 ? -errno : 0;
 	uint8_t *state = NULL;
 
 	if (!err && bpf_obj_get_info_by_fd(c->tasks_fd, &info, &len))
@@ -185,27 +190,61 @@ static int task_number(const struct capturing *c, pid_t pid, uint32_t *out)
 	return err;
 }
 
-int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+/* The start of the stopped thread @tid. */
+static int write_start(struct capturing *c, pid_t tid, struct pugmark_diag *diag)
 {
 	struct capture start;
 	uint32_t task = 0;
+	int err = start_image_registers(c->image, tid, &start, diag);
+
+	if (!err && (err = task_number(c, tid, &task)))
+		pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "looking for the task %d: %s",
+				 tid, strerror(-err));
+	if (err)
+		return err;
+	start.time_ns = now_ns();
+	capture_writer_start(c->writer, task, &start);
+	return 0;
+}
+
+int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
+		     struct pugmark_diag *diag)
+{
+	uint64_t before_ns = now_ns();
+	struct frozen frozen;
+	int err = freeze(pid, &frozen, diag);
+
+	if (err)
+		return err;
+	err = start_image_memory(c->image, pid, diag);
+	for (uint32_t i = 0; !err && i < frozen.n; i++)
+		err = write_start(c, frozen.tids[i], diag);
+	if (!err)
+		capture_programs_enable(c->programs, true);
+	thaw(&frozen);
+	*stopped_ns = now_ns() - before_ns;
+	if (err)
+		return err;
+	start_image_write(c->image, pid);
+	err = write_table(c);
+	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
+}
+
+int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+{
 	int err = entry_stop_wait(pid, diag);
 
 	if (err)
 		return err;
 	err = start_image_memory(c->image, pid, diag);
 	if (!err)
-		err = start_image_registers(c->image, pid, &start, diag);
-	if (!err && (err = task_number(c, pid, &task)))
-		pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-				 "looking for the task that was started: %s", strerror(-err));
+		start_image_write(c->image, pid);
 	if (!err)
 		err = write_table(c);
-	if (!err) {
-		start.time_ns = now_ns();
-		capture_writer_start(c->writer, task, &start);
+	if (!err)
+		err = write_start(c, pid, diag);
+	if (!err)
 		capture_programs_enable(c->programs, true);
-	}
 	entry_stop_end(pid);
 	return err;
 }

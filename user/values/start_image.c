@@ -4,6 +4,7 @@
  * are not the file's any more; what is the file's is kept once, by file. */
 #include "user/values/start_image.h"
 
+#include "offline/base/varint.h"
 #include "offline/value/capture_code.h"
 #include "user/file/build_id.h"
 #include "user/values/process_maps.h"
@@ -47,7 +48,11 @@ struct start_image {
 	struct process_maps maps;
 	json_t *mappings;
 	uint8_t xsave[XSAVE_MAX];
-	uint8_t pages[CAPTURE_PAGES * PAGE];
+	struct bytes pages; /* runs of pages: struct run, then they */
+};
+
+struct run {
+	uint64_t addr, bytes;
 };
 
 struct start_image *start_image_new(const struct start_options *options,
@@ -74,6 +79,7 @@ void start_image_free(struct start_image *s)
 	free(s->files);
 	process_maps_deinit(&s->maps);
 	json_decref(s->mappings);
+	bytes_deinit(&s->pages);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -187,16 +193,22 @@ static bool is_own(uint64_t entry, const struct process_map *m)
 	return m->shared || !m->inode || !(entry & PAGE_OF_FILE);
 }
 
-static void write_run(struct start_image *s, int mem, uint64_t addr, uint32_t n)
+static void read_run(struct start_image *s, int mem, uint64_t addr, uint32_t n)
 {
-	uint32_t len = n * PAGE;
+	struct run run = {addr, (uint64_t)n * PAGE};
+	size_t before = s->pages.len;
 
-	if (n && pread(mem, s->pages, len, addr) == (ssize_t)len)
-		capture_writer_pages(s->writer, addr, s->pages, len);
+	if (!n || !bytes_reserve(&s->pages, sizeof(run) + run.bytes))
+		return;
+	bytes_put(&s->pages, &run, sizeof(run));
+	if (pread(mem, s->pages.data + s->pages.len, run.bytes, addr) == (ssize_t)run.bytes)
+		s->pages.len += run.bytes;
+	else
+		s->pages.len = before;
 }
 
 /* The pages of one mapping that are the process's own. */
-static void write_pages(struct start_image *s, int mem, int pagemap, const struct process_map *m)
+static void read_pages(struct start_image *s, int mem, int pagemap, const struct process_map *m)
 {
 	uint64_t entries[CAPTURE_PAGES];
 	uint64_t end = m->end;
@@ -211,19 +223,19 @@ static void write_pages(struct start_image *s, int mem, int pagemap, const struc
 		for (ssize_t i = 0, k; i < n; i = k + 1) {
 			for (k = i; k < n && is_own(entries[k], m);)
 				k++;
-			write_run(s, mem, addr + i * PAGE, k - i);
+			read_run(s, mem, addr + i * PAGE, k - i);
 		}
 		addr += n * PAGE;
 	}
 }
 
-static int note_mapping(struct start_image *s, const struct process_map *m, uint32_t file)
+static void note_mapping(struct start_image *s, const struct process_map *m, uint32_t file)
 {
 	json_t *row = json_pack("[I,I,I,i,i,i]", (json_int_t)m->start, (json_int_t)m->end,
 				(json_int_t)m->off, m->prot,
 				file >= CAPTURE_UNKNOWN ? -1 : (int)file, m->shared);
 
-	return json_array_append_new(s->mappings, row) ? -ENOMEM : 0;
+	json_array_append_new(s->mappings, row);
 }
 
 int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *diag)
@@ -241,14 +253,11 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 		err = process_maps_read(&s->maps, pid);
 	for (uint32_t i = 0; !err && i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
-		uint32_t file = m->inode ? take_file(s, pid, m) : CAPTURE_NONE;
 
-		if (m->start >> 63) /* vsyscall */
-			continue;
-		err = note_mapping(s, m, file);
-		/* Text is the file's, but for breakpoints of ours. */
-		if (!err && m->prot & PROT_READ && !(m->prot & PROT_EXEC && m->inode))
-			write_pages(s, mem, pagemap, m);
+		/* Text is the file's, but for breakpoints of ours; vsyscall is the kernel's. */
+		if (!(m->start >> 63) && m->prot & PROT_READ && !(m->prot & PROT_EXEC && m->inode))
+			read_pages(s, mem, pagemap, m);
+		err = s->pages.failed ? -ENOMEM : 0;
 	}
 	if (mem >= 0)
 		close(mem);
@@ -257,6 +266,25 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 				      "reading the memory of process %d: %s", pid, strerror(-err))
 		   : 0;
+}
+
+void start_image_write(struct start_image *s, pid_t pid)
+{
+	for (uint32_t i = 0; i < s->maps.n; i++) {
+		const struct process_map *m = &s->maps.at[i];
+
+		if (!(m->start >> 63))
+			note_mapping(s, m, m->inode ? take_file(s, pid, m) : CAPTURE_NONE);
+	}
+	for (size_t at = 0; at < s->pages.len;) {
+		struct run run;
+
+		memcpy(&run, s->pages.data + at, sizeof(run));
+		capture_writer_pages(s->writer, run.addr, s->pages.data + at + sizeof(run),
+				     run.bytes);
+		at += sizeof(run) + run.bytes;
+	}
+	bytes_deinit(&s->pages);
 }
 
 int start_image_registers(struct start_image *s, pid_t tid, struct capture *out,

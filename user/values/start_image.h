@@ -18,8 +18,10 @@ struct start_options {
 struct start_image *start_image_new(const struct start_options *options,
 				    struct capture_writer *writer);
 void start_image_free(struct start_image *image);
-/* Writes the memory of the stopped process @pid, and notes what it has mapped. */
+/* Reads the memory of the stopped process @pid, and notes what it has mapped. */
 int start_image_memory(struct start_image *image, pid_t pid, struct pugmark_diag *diag);
+/* Writes what was read, and the files that it is of: the process may have gone on by then. */
+void start_image_write(struct start_image *image, pid_t pid);
 /* The registers of its stopped thread @tid. *@xsave is owned by the image, until the next call. */
 int start_image_registers(struct start_image *image, pid_t tid, struct capture *out,
 			  struct pugmark_diag *diag);

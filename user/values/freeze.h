@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* freeze.h: stops all threads of a running process for a moment, by ptrace: all calls are of one
+ * thread. */
+#ifndef USER_FREEZE_H
+#define USER_FREEZE_H
+
+#include <pugmark/diag.h>
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct frozen {
+	pid_t *tids; /* of the threads, which are stopped */
+	uint32_t n, cap;
+};
+
+/* Returns 0, or -errno with @diag filled and nothing stopped: -EPERM (another tracer has it). */
+int freeze(pid_t pid, struct frozen *out, struct pugmark_diag *diag);
+/* Lets them go on, and frees the list. */
+void thaw(struct frozen *frozen);
+
+#endif
