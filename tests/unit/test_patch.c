@@ -353,6 +353,7 @@ static bool run(uint32_t i, enum way way)
 		for (int k = 1; k <= CHUNKS; k++)
 			*(uint32_t *)(w.shared + k * PATCH_CHUNK) = PATCH_FREE;
 		ring()->chunk = 0;
+		((struct patch_shared *)w.shared)->full = 0;
 	} else if (way != FOREIGN || !(w.sites[i].capture & PUGMARK_CAPTURE_SNAPSHOT)) {
 		check_record(i, cfa, taken);
 	}
