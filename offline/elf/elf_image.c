@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_image.c: opens and frees an image; reads what of it is loaded: segments, code sections, the
  * dynamic section, the build-id. The tables are read by the files that elf_parts.h names. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -247,10 +247,11 @@ static void place_topmost(const struct settling *s)
 		f->cfa = s->cfa;
 }
 
-enum settled parser_settle(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp,
-			   uint64_t ip, uint64_t bp)
+enum settled settle_ask(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp,
+			uint64_t ip, uint64_t bp, struct settling **out)
 {
 	uint64_t caller = e->kind == PUGMARK_EVENT_SIGNAL ? e->signal.caller : 0;
+	*out = NULL;
 	if (!p->n)
 		return SETTLED;
 	if (!stack_word_below(e, (sp + 7) & ~7ull))
@@ -264,17 +265,31 @@ enum settled parser_settle(struct parser *p, const struct pugmark_witness_event 
 	s->e = e;
 	s->sp = sp;
 	s->caller = caller;
-	enum settled result = UNSETTLED;
+	s->all_ended = false;
+	*out = s;
 	bool located = locate(s, ip, bp), outside = located && s->func == PUGMARK_NONE;
 	if (located)
 		place_topmost(s);
-	if (located && silent_find_reading(s) && !s->torn && !doubtful(s)) {
-		result = s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
+	if (located && silent_find_reading(s) && !s->torn && !doubtful(s))
+		return s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
+	s->all_ended = outside && none_left(p, e, caller) && parser_can_end(p, 0);
+	if (s->all_ended)
+		return SETTLED;
+	settle_free(s);
+	*out = NULL;
+	return UNSETTLED;
+}
+
+void settle_commit(struct settling *s)
+{
+	if (s && s->all_ended)
+		parser_end_frames(s->p, 0);
+	else if (s)
 		carry_out(s);
-	}
+	settle_free(s);
+}
+
+void settle_free(struct settling *s)
+{
 	free(s);
-	if (result || !outside || !none_left(p, e, caller) || parser_can_end_down_to(p, 0))
-		return result;
-	parser_end_frames(p, 0);
-	return SETTLED;
 }

@@ -47,6 +47,7 @@ struct settling {
 	int n_links;
 	/* What is to be done for it. */
 	bool keep;	/* nothing: it is where the parser is */
+	bool all_ended; /* all frames have ended in silence */
 	bool leave;	/* the call that the frame is in has come back */
 	bool announce;	/* it has not */
 	uint32_t enter; /* function that the last call has entered, or NONE */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* parser.c: the LL(1) parser. Its state is a stack of frames and a position in the topmost (see
- * parser_state.h); here it is made, copied for a child, and released. Each event is first only
- * looked for (parser_find.c): in the decision that the topmost frame is before, and, as long as
- * frames can end in silence, in those below. Where an alternative is found that it begins, all that
- * is silent up to it is reported, and the event is taken (parser_derive.c). What cannot be found is
- * tried as what the grammar leaves to observation (parser_feed.c: unwinding, a handler, a new
- * root), and only then is a gap; nothing is reported before it is known to have happened. */
+/* parser.c: makes, copies for a forked child, and releases a parser, whose state is a stack of
+ * frames and a position in the topmost (state.h). Its event's way: feed.c asks what the event is,
+ * first of all whether the grammar leads to it (grammar/find.c); then what was silent before it is
+ * reported (grammar/derive.c, move.c, emit.c). Nothing is reported before it is known to have
+ * happened. */
 #include "offline/recover/parser.h"
 
 #include "offline/recover/state/state.h"
