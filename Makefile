@@ -189,7 +189,6 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 		-c check-probe-shapes-quick '$(MAKE) --no-print-directory check-probe-shapes-quick' \
 		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
 		-c check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
-		-c check-value-quick '$(MAKE) --no-print-directory check-value-quick' \
 		-c check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
 		-t $(call limit,120) -c check-exact-paths-quick \
 			'$(MAKE) --no-print-directory check-exact-paths-quick'

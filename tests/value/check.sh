@@ -37,7 +37,6 @@ compare '' in gzip -c
 compare '' in.lua lua5.4 "$work/in.lua"
 compare '' in.bc bc -l
 compare libsqlite3 in.sql sqlite3
-compare '' in bzip2 -c
 # A recording of gzip, executed again: what it gives to write() is what was really written.
 rerun() {
 	if ! "$PUGMARK" record --level values -o "$work/r" -- "$work/gzip" -c "$work/in" >"$work/true" 2>"$work/err"; then
