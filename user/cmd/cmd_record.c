@@ -196,6 +196,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	char *left_out = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
+	if (!err)
+		err = record_check_shapes(a->options.quiet, diag);
 	if (modules)
 		modules->targets.guarded = true;
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
