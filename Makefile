@@ -271,6 +271,7 @@ help: ## this list
 
 -include bpf/bpf.mk
 -include tests/oracle/oracle.mk
+-include tests/value/value.mk
 -include tests/exact/exact.mk
 -include tests/programs/programs.mk
 -include tests/services/services.mk

@@ -26,7 +26,8 @@ struct pugmark_thread_certificate {
 };
 
 struct pugmark_certificate {
-	bool complete; /* no gap, no damage, nothing missing, and the recorder ended well */
+	bool complete; /* there is a thread, no gap, no damage, nothing missing, and the recorder
+			  ended well */
 	bool closed;   /* the recorder ended well */
 	uint64_t events, witness_events, gaps, lost; /* of all threads */
 	uint64_t unplaced;	/* recorded or lost events that are in no thread and in no gap */

@@ -57,13 +57,28 @@ struct pugmark_signal_event {
 
 struct pugmark_witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
-	uint64_t cfa;	  /* canonical frame address; or sp where the site's cfa_reg is
-			     PUGMARK_CFA_UNKNOWN;     PUGMARK_EVENT_END, PUGMARK_EVENT_SIGNAL: sp */
-	uint64_t ret;	  /* PUGMARK_CAPTURE_RET: run-time return address; 0: could not be read;
-			     PUGMARK_EVENT_END, PUGMARK_EVENT_SIGNAL: ip */
-	uint64_t val;	  /* PUGMARK_WITNESS_BRANCH: 0 or 1; PUGMARK_WITNESS_TARGET: run-time target
-			     address; with     PUGMARK_EVENT_HAS_TARGET of another: bp */
-	uint64_t lost;	  /* PUGMARK_EVENT_LOST: how many; 0: not known */
+	/* Which one of each union an event has is told by its kind; a witness event's by its site's
+	 * kind (enum pugmark_plan_site_kind) as well. */
+	union {
+		uint64_t cfa; /* EVENT_WITNESS: canonical frame address; or sp where the site's
+				 cfa_reg is CFA_UNKNOWN */
+		uint64_t sp;  /* EVENT_END, EVENT_SIGNAL */
+	};
+	union {
+		uint64_t ret; /* EVENT_WITNESS, CAPTURE_RET: run-time return address; 0: could not
+				 be read */
+		uint64_t ip;  /* EVENT_END, EVENT_SIGNAL */
+	};
+	union {
+		uint64_t val;	  /* whichever of these it is */
+		uint64_t taken;	  /* WITNESS_BRANCH: 0 or 1 */
+		uint64_t target;  /* WITNESS_TARGET: run-time target address */
+		uint64_t bp;	  /* EVENT_HAS_TARGET of another site: rbp */
+		uint64_t handler; /* EVENT_SIGNAL: the handler's run-time address; 0: it has none */
+		uint64_t child;	  /* EVENT_FORK: the number of the child's task */
+		uint64_t stopped; /* EVENT_END: 0 if it asked to end */
+	};
+	uint64_t lost;	       /* PUGMARK_EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;
 	const uint64_t

@@ -79,7 +79,7 @@ enum pugmark_plan_node_kind {
 		5, /* a witnessed jcc: `next` if not taken, `next_taken` if taken */
 	PUGMARK_NODE_KIND_RETURN = 6, /* one ret, where returns are kept apart */
 	PUGMARK_NODE_KIND_TARGET =
-		7, /* a witnessed indirect jump: targets[next .. next + next_taken) */
+		7, /* a witnessed indirect jump: targets[targets .. targets + n_targets) */
 	PUGMARK_NODE_KIND_BLOCK = 8,  /* a block without a call that no event shows (level paths) */
 	PUGMARK_NODE_KIND_OPAQUE = 9, /* a call or tail jump of a function that is not traced: what
 				 a stack may show of it. No decision leads to it */
@@ -92,7 +92,7 @@ enum pugmark_plan_node_flag {
 		8,	       /* its event's cfa is the callee's, since height is not known */
 	PUGMARK_NODE_ROOT = 4, /* also entered by unwinding: landing pad, second return of setjmp */
 	PUGMARK_NODE_SHOWS_BLOCK = 16, /* to pass it is to execute a block (level paths), which
-				  begins at addr; of a call or tail jump: at addr - next_taken */
+				  begins at addr; of a call or tail jump: at addr - block_bytes */
 	PUGMARK_NODE_SWITCHES =
 		32, /* a call that may go on on another stack, and come back later */
 	PUGMARK_NODE_IFUNC =
@@ -104,20 +104,29 @@ enum pugmark_plan_node_flag {
 struct pugmark_plan_node {
 	uint64_t addr; /* of the call or tail jump; for the others, of the block */
 	uint32_t func;
-	uint32_t site;	     /* the witness whose event shows the node, or PUGMARK_NONE: silent */
-	uint32_t callee;     /* PUGMARK_NODE_KIND_CALL: function; PUGMARK_NODE_KIND_UNKNOWN: the one
-				that has the     import's name, or without such the one that is not
-				traced;     PUGMARK_NODE_KIND_OPAQUE: function, if it is known; else
-				PUGMARK_NONE */
-	uint32_t import;     /* offset in strings of the import's name, or 0 */
-	uint32_t next;	     /* the decision that follows, or PUGMARK_NONE */
-	uint32_t next_taken; /* PUGMARK_NODE_KIND_BRANCH: the decision if taken;
-				PUGMARK_NODE_KIND_OPAQUE whose height is not known: CFA minus bp, or
-				PUGMARK_NONE */
-	int32_t height;	     /* the function's CFA minus the callee's; PUGMARK_HEIGHT_UNKNOWN */
-	uint8_t kind;	     /* enum pugmark_plan_node_kind */
-	uint8_t flags;	     /* enum pugmark_plan_node_flag */
-	uint8_t call_len;    /* bytes: the call returns to addr + call_len */
+	uint32_t site; /* the witness whose event shows the node, or PUGMARK_NONE: silent */
+	/* NODE_KIND_CALL: function; NODE_KIND_UNKNOWN: the one that has the import's name, or
+	 * without such the one that is not traced; NODE_KIND_OPAQUE: function, if it is known; else
+	 * PUGMARK_NONE */
+	uint32_t callee;
+	uint32_t import; /* offset in strings of the import's name, or 0 */
+	/* Which one of each union a node has is told by its kind and flags. */
+	union {
+		uint32_t next;	  /* the decision that follows, or PUGMARK_NONE */
+		uint32_t targets; /* NODE_KIND_TARGET: the first of its targets */
+	};
+	union {
+		uint32_t next_taken;  /* NODE_KIND_BRANCH: the decision if taken */
+		uint32_t n_targets;   /* NODE_KIND_TARGET */
+		uint32_t block_bytes; /* a call or tail jump with NODE_SHOWS_BLOCK: its block begins
+					 so far before addr */
+		uint32_t cfa_from_bp; /* NODE_KIND_OPAQUE whose height is not known: CFA minus bp,
+					 or PUGMARK_NONE */
+	};
+	int32_t height;	  /* the function's CFA minus the callee's; PUGMARK_HEIGHT_UNKNOWN */
+	uint8_t kind;	  /* enum pugmark_plan_node_kind */
+	uint8_t flags;	  /* enum pugmark_plan_node_flag */
+	uint8_t call_len; /* bytes: the call returns to addr + call_len */
 	uint8_t bp; /* PUGMARK_NODE_KIND_OPAQUE: where the caller's bp is, as in struct pugmark_cfa
 		     */
 };

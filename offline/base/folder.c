@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +17,98 @@
 
 enum { FOLDER_MODE = 0700, FILE_MODE = 0600, RANDOM_BYTES = 8, NEW_TRIES = 16 };
 
-int folder_parent(const char *path, const char **name)
+/* A path that is walked: what of it is left, from the folder @fd on. */
+struct walk {
+	int fd;
+	int links; /* how many were followed */
+	struct folder_owner owner;
+	char rest[PATH_MAX];
+};
+
+static bool is_trusted(const struct stat *st, struct folder_owner owner)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir = !slash	    ? strdup(".")
-		    : slash == path ? strdup("/")
-				    : strndup(path, slash - path);
-	int fd = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	int err = fd < 0 ? dir ? -errno : -ENOMEM : 0;
-	free(dir);
-	*name = slash ? slash + 1 : path;
-	return err ? err : fd;
+	return !st->st_uid || st->st_uid == geteuid() ||
+	       (owner.uid != (uid_t)-1 && st->st_uid == owner.uid);
+}
+
+/* Takes the descriptor @next in the place of the folder. */
+static int go_to(struct walk *w, int next)
+{
+	int err = next < 0 ? -errno : 0;
+	if (!err) {
+		close(w->fd);
+		w->fd = next;
+	}
+	return err;
+}
+
+/* Puts what the link @fd says in the place of its name; @after: what follows. */
+static int follow_link(struct walk *w, int fd, const struct stat *st, const char *after)
+{
+	enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
+	char to[PATH_MAX], rest[PATH_MAX];
+	if (!is_trusted(st, w->owner))
+		return -EPERM;
+	if (w->links++ == LINKS_MAX)
+		return -ELOOP;
+	ssize_t n = readlinkat(fd, "", to, sizeof(to) - 1);
+	if (n < 0)
+		return -errno;
+	to[n] = 0;
+	if (snprintf(rest, sizeof(rest), "%s%s%s", to, *after ? "/" : "", after) >=
+	    (int)sizeof(rest))
+		return -ENAMETOOLONG;
+	memcpy(w->rest, rest, sizeof(rest));
+	return *to == '/' ? go_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
+}
+
+/* One name further. Returns 1 where @name, the last one, is no link, 0, or -errno. */
+static int step(struct walk *w, char name[FOLDER_NAME_MAX])
+{
+	char *at = w->rest + strspn(w->rest, "/");
+	size_t len = strcspn(at, "/");
+	const char *after = at + len + strspn(at + len, "/");
+	struct stat st;
+	if (!len || len >= FOLDER_NAME_MAX)
+		return len ? -ENAMETOOLONG : -EINVAL;
+	memcpy(name, at, len);
+	name[len] = 0;
+	int fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = errno;
+		if (fd >= 0)
+			close(fd);
+		return err == ENOENT && !*after ? 1 : -err;
+	}
+	if (S_ISLNK(st.st_mode)) {
+		int err = follow_link(w, fd, &st, after);
+		close(fd);
+		return err;
+	}
+	if (!*after) {
+		close(fd);
+		return !strcmp(name, ".") || !strcmp(name, "..") ? -EINVAL : 1;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		close(fd);
+		return -ENOTDIR;
+	}
+	memmove(w->rest, after, strlen(after) + 1);
+	return go_to(w, fd);
+}
+
+int folder_parent(const char *path, struct folder_owner owner, char name[FOLDER_NAME_MAX])
+{
+	struct walk w = {.owner = owner};
+	if (snprintf(w.rest, sizeof(w.rest), "%s", path) >= (int)sizeof(w.rest))
+		return -ENAMETOOLONG;
+	w.fd = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int end = w.fd < 0 ? -errno : 0;
+	while (!end)
+		end = step(&w, name);
+	if (end < 0 && w.fd >= 0)
+		close(w.fd);
+	return end < 0 ? end : w.fd;
 }
 
 int folder_open(int parent_fd, const char *name)
@@ -40,7 +122,7 @@ static bool is_ours(const struct stat *st, struct folder_owner owner)
 	return st->st_uid == geteuid() || (owner.uid != (uid_t)-1 && st->st_uid == owner.uid);
 }
 
-int folder_is_ours(int fd, struct folder_owner owner)
+bool folder_is_ours(int fd, struct folder_owner owner)
 {
 	struct stat st;
 	return !fstat(fd, &st) && S_ISDIR(st.st_mode) && is_ours(&st, owner) &&
@@ -131,7 +213,7 @@ int folder_create(int fd, const char *name, struct folder_owner owner)
 	return err ? err : file;
 }
 
-static int write_bytes(int file, const uint8_t *at, size_t len)
+static int write_bytes(int file, const uint8_t *at, size_t len, bool sync)
 {
 	while (len) {
 		ssize_t n = write(file, at, len);
@@ -142,14 +224,17 @@ static int write_bytes(int file, const uint8_t *at, size_t len)
 		at += n;
 		len -= n;
 	}
-	return fsync(file) ? -errno : 0;
+	return sync && fsync(file) ? -errno : 0;
 }
 
-int folder_write(int fd, const char *name, const void *bytes, size_t len, struct folder_owner owner)
+#define NEW_MARK ".new-"
+
+int folder_write(int fd, const char *name, const void *bytes, size_t len, struct folder_owner owner,
+		 bool sync)
 {
 	char prefix[FOLDER_NAME_MAX], temp[FOLDER_NAME_MAX];
 	int file = -EEXIST;
-	if (snprintf(prefix, sizeof(prefix), "%s.new-", name) >= (int)sizeof(prefix))
+	if (snprintf(prefix, sizeof(prefix), "%s" NEW_MARK, name) >= (int)sizeof(prefix))
 		return -ENAMETOOLONG;
 	for (int i = 0; i < NEW_TRIES && file == -EEXIST; i++) {
 		int err = new_name(prefix, temp);
@@ -157,7 +242,7 @@ int folder_write(int fd, const char *name, const void *bytes, size_t len, struct
 	}
 	if (file < 0)
 		return file;
-	int err = write_bytes(file, bytes, len);
+	int err = write_bytes(file, bytes, len, sync);
 	if (close(file) && !err)
 		err = -errno;
 	if (!err && renameat(fd, temp, fd, name))
@@ -165,4 +250,13 @@ int folder_write(int fd, const char *name, const void *bytes, size_t len, struct
 	if (err)
 		unlinkat(fd, temp, 0);
 	return err;
+}
+
+bool folder_is_half_written(const char *name, const char *of)
+{
+	size_t len = strlen(of), mark = strlen(NEW_MARK);
+	const char *digits = name + len + mark;
+	return !strncmp(name, of, len) && !strncmp(name + len, NEW_MARK, mark) &&
+	       strlen(digits) == 2 * RANDOM_BYTES &&
+	       strspn(digits, "0123456789abcdef") == 2 * RANDOM_BYTES;
 }

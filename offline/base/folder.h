@@ -6,6 +6,7 @@
 #ifndef OFFLINE_BASE_FOLDER_H
 #define OFFLINE_BASE_FOLDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,9 +20,11 @@ struct folder_owner {
 
 enum { FOLDER_NAME_MAX = 256 };
 
-/* Opens the folder that @path lies in, and says what it is called there (borrowed from @path).
- * Returns a descriptor or -errno. */
-int folder_parent(const char *path, const char **name);
+/* Opens the folder that @path lies in, and says what it is called there. A link on the way, and one
+ * in the place of @path itself, is followed if it belongs to this process's user, to root or to
+ * @owner: one of anybody else could lead anywhere at any time.
+ * Returns a descriptor or -errno: -EPERM such a link, -EINVAL @path ends with no name. */
+int folder_parent(const char *path, struct folder_owner owner, char name[FOLDER_NAME_MAX]);
 /* Makes the folder @name in @parent_fd, mode 0700 whatever the umask. Returns its descriptor, or
  * -errno: -EEXIST; -ESTALE where somebody else has put another in its place meanwhile. */
 int folder_make(int parent_fd, const char *name, struct folder_owner owner);
@@ -33,13 +36,16 @@ int folder_make_new(int parent_fd, const char *prefix, struct folder_owner owner
 int folder_open(int parent_fd, const char *name);
 /* Whether the folder @fd belongs to this process's user, or to @owner, and nobody else may write
  * in it. */
-int folder_is_ours(int fd, struct folder_owner owner);
+bool folder_is_ours(int fd, struct folder_owner owner);
 /* Makes the file @name, which must not be there, mode 0600 whatever the umask. Returns a descriptor
  * to write to, or -errno. */
 int folder_create(int fd, const char *name, struct folder_owner owner);
-/* Makes @name a file of these bytes, written under a name that nobody can know before, synced and
- * renamed. Returns 0 or -errno; a file that was there is then as it was. */
-int folder_write(int fd, const char *name, const void *bytes, size_t len,
-		 struct folder_owner owner);
+/* Makes @name a file of these bytes, written under a name that nobody can know before and renamed;
+ * @sync: only when they are on the disk. Returns 0 or -errno; a file that was there is then as it
+ * was. */
+int folder_write(int fd, const char *name, const void *bytes, size_t len, struct folder_owner owner,
+		 bool sync);
+/* Whether @name is such a name of a file @of, which a process left that was killed. */
+bool folder_is_half_written(const char *name, const char *of);
 
 #endif

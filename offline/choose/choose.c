@@ -378,7 +378,12 @@ static int choose(const struct program *program, const struct manner *how, struc
 		err = -ECANCELED;
 	if (ch.failed)
 		err = -ENOMEM;
-	struct choice choice = {ch.marks, ch.capture_ret, ch.returns_apart, NULL, 0};
+	struct choice choice = {
+		.marks = ch.marks,
+		.capture_ret = ch.capture_ret,
+		.returns_apart = ch.returns_apart,
+		.steps = ch.steps,
+	};
 	if (!err)
 		err = take_unresolved(&ch, &choice);
 	if (!err) {

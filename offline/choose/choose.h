@@ -43,6 +43,7 @@ struct choice {
 			       others where it is asked for */
 	struct choice_unresolved *unresolved;
 	uint32_t n_unresolved;
+	uint64_t steps; /* work that the choice took: blocks, alternatives and terms looked at */
 };
 
 /* Chooses for @program. Returns 0 and a choice that the caller releases with choice_deinit(), or

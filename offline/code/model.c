@@ -241,6 +241,11 @@ int pugmark_model_open(const char *path, struct pugmark_model **out, struct pugm
 	return 0;
 }
 
+void model_digest(const struct pugmark_model *model, struct digest *digest)
+{
+	elf_image_digest(((const struct owned_model *)model)->image, digest);
+}
+
 void pugmark_model_free(struct pugmark_model *model)
 {
 	if (!model)

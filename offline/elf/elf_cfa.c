@@ -3,47 +3,17 @@
  * and where rbp is saved (DWARF 5, 6.4.2); other registers are skipped. rsp + N and rbp + N are
  * told apart, every other rule, expressions above all (the PLT's, realigned stacks), is
  * PUGMARK_CFA_UNKNOWN. A program that is damaged leaves the rest of its FDE unknown. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
-#include "elf_cursor.h"
+#include "offline/elf/elf_cursor.h"
+
+#include <dwarf.h>
 
 #define REG_RBP 6
 #define REG_RSP 7
 #define REG_RETURN 16 /* the return address column */
 #define REG_EXPRESSION UINT64_MAX
 #define MAX_REMEMBERED 32
-
-enum {
-	CFA_NOP = 0x00,
-	CFA_SET_LOC = 0x01,
-	CFA_ADVANCE_LOC1 = 0x02,
-	CFA_ADVANCE_LOC2 = 0x03,
-	CFA_ADVANCE_LOC4 = 0x04,
-	CFA_OFFSET_EXTENDED = 0x05,
-	CFA_RESTORE_EXTENDED = 0x06,
-	CFA_UNDEFINED = 0x07,
-	CFA_SAME_VALUE = 0x08,
-	CFA_REGISTER = 0x09,
-	CFA_REMEMBER_STATE = 0x0a,
-	CFA_RESTORE_STATE = 0x0b,
-	CFA_DEF_CFA = 0x0c,
-	CFA_DEF_CFA_REGISTER = 0x0d,
-	CFA_DEF_CFA_OFFSET = 0x0e,
-	CFA_DEF_CFA_EXPRESSION = 0x0f,
-	CFA_EXPRESSION = 0x10,
-	CFA_OFFSET_EXTENDED_SF = 0x11,
-	CFA_DEF_CFA_SF = 0x12,
-	CFA_DEF_CFA_OFFSET_SF = 0x13,
-	CFA_VAL_OFFSET = 0x14,
-	CFA_VAL_OFFSET_SF = 0x15,
-	CFA_VAL_EXPRESSION = 0x16,
-	CFA_GNU_WINDOW_SAVE = 0x2d,
-	CFA_GNU_ARGS_SIZE = 0x2e,
-	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	CFA_ADVANCE_LOC = 0x40, /* these three hold an operand in their low six bits */
-	CFA_OFFSET = 0x80,
-	CFA_RESTORE = 0xc0,
-};
 
 struct rule {
 	uint64_t reg; /* DWARF's number, or REG_EXPRESSION */
@@ -133,33 +103,33 @@ static bool change_register(struct run *run, struct elf_cursor *c, uint8_t op)
 {
 	uint64_t reg;
 	switch (op) {
-	case CFA_NOP:
-	case CFA_GNU_WINDOW_SAVE:
+	case DW_CFA_nop:
+	case DW_CFA_GNU_window_save:
 		return true;
-	case CFA_OFFSET_EXTENDED:
+	case DW_CFA_offset_extended:
 		reg = elf_read_uleb(c);
 		save_register(run, reg, (int64_t)elf_read_uleb(c));
 		return true;
-	case CFA_OFFSET_EXTENDED_SF:
+	case DW_CFA_offset_extended_sf:
 		reg = elf_read_uleb(c);
 		save_register(run, reg, elf_read_sleb(c));
 		return true;
-	case CFA_REGISTER:
-	case CFA_VAL_OFFSET:
-	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-	case CFA_VAL_OFFSET_SF: /* an SLEB128 is as long as the ULEB128 of the same bytes */
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+	case DW_CFA_GNU_negative_offset_extended:
+	case DW_CFA_val_offset_sf: /* an SLEB128 is as long as the ULEB128 of the same bytes */
 		note_register(run, elf_read_uleb(c), PUGMARK_BP_UNKNOWN);
 		elf_read_uleb(c);
 		return true;
-	case CFA_RESTORE_EXTENDED: /* no CIE saves rbp */
-	case CFA_SAME_VALUE:
+	case DW_CFA_restore_extended: /* no CIE saves rbp */
+	case DW_CFA_same_value:
 		note_register(run, elf_read_uleb(c), PUGMARK_BP_KEPT);
 		return true;
-	case CFA_GNU_ARGS_SIZE:
+	case DW_CFA_GNU_args_size:
 		elf_read_uleb(c);
 		return true;
-	case CFA_EXPRESSION:
-	case CFA_VAL_EXPRESSION:
+	case DW_CFA_expression:
+	case DW_CFA_val_expression:
 		note_register(run, elf_read_uleb(c), PUGMARK_BP_UNKNOWN);
 		elf_skip(c, elf_read_uleb(c));
 		return true;
@@ -173,41 +143,41 @@ static bool change_rule(struct run *run, struct elf_cursor *c, uint8_t op)
 {
 	struct rule *now = &run->now;
 	switch (op) {
-	case CFA_REMEMBER_STATE:
+	case DW_CFA_remember_state:
 		if (run->n_remembered == MAX_REMEMBERED)
 			return false;
 		run->remembered[run->n_remembered++] = *now;
 		return true;
-	case CFA_RESTORE_STATE:
+	case DW_CFA_restore_state:
 		if (!run->n_remembered)
 			return false;
 		*now = run->remembered[--run->n_remembered];
 		return true;
-	case CFA_DEF_CFA:
+	case DW_CFA_def_cfa:
 		now->reg = elf_read_uleb(c);
 		now->offset = (int64_t)elf_read_uleb(c);
 		return true;
-	case CFA_DEF_CFA_SF:
+	case DW_CFA_def_cfa_sf:
 		now->reg = elf_read_uleb(c);
 		set_offset_factored(run, elf_read_sleb(c));
 		return true;
-	case CFA_DEF_CFA_REGISTER: {
+	case DW_CFA_def_cfa_register: {
 		uint64_t reg = elf_read_uleb(c);
 		if (now->reg != REG_EXPRESSION)
 			now->reg = reg;
 		return true;
 	}
-	case CFA_DEF_CFA_OFFSET:
+	case DW_CFA_def_cfa_offset:
 		now->offset = (int64_t)elf_read_uleb(c);
 		return true;
-	case CFA_DEF_CFA_OFFSET_SF:
+	case DW_CFA_def_cfa_offset_sf:
 		set_offset_factored(run, elf_read_sleb(c));
 		return true;
-	case CFA_DEF_CFA_EXPRESSION:
+	case DW_CFA_def_cfa_expression:
 		elf_skip(c, elf_read_uleb(c));
 		now->reg = REG_EXPRESSION;
 		return true;
-	case CFA_UNDEFINED: {
+	case DW_CFA_undefined: {
 		/* A frame that nobody returns to (_start): its rule is for show, since such code
 		 * realigns the stack without saying so. */
 		uint64_t reg = elf_read_uleb(c);
@@ -228,29 +198,29 @@ static void run_program(struct run *run, struct elf_cursor *c)
 		uint8_t op = elf_read_u8(c);
 		uint64_t addr;
 		switch (op & 0xc0) {
-		case CFA_ADVANCE_LOC:
+		case DW_CFA_advance_loc:
 			more = advance(run, op & 0x3f);
 			break;
-		case CFA_OFFSET:
+		case DW_CFA_offset:
 			save_register(run, op & 0x3f, (int64_t)elf_read_uleb(c));
 			break;
-		case CFA_RESTORE:
+		case DW_CFA_restore:
 			note_register(run, op & 0x3f, PUGMARK_BP_KEPT);
 			break;
 		default:
 			switch (op) {
-			case CFA_SET_LOC:
+			case DW_CFA_set_loc:
 				addr = elf_read_pointer(c, run->cie->fde_encoding, 0, 0);
 				ok = addr >= run->row_start && addr <= run->addr_end;
 				more = !ok || end_row(run, addr);
 				break;
-			case CFA_ADVANCE_LOC1:
+			case DW_CFA_advance_loc1:
 				more = advance(run, elf_read_fixed(c, 1));
 				break;
-			case CFA_ADVANCE_LOC2:
+			case DW_CFA_advance_loc2:
 				more = advance(run, elf_read_fixed(c, 2));
 				break;
-			case CFA_ADVANCE_LOC4:
+			case DW_CFA_advance_loc4:
 				more = advance(run, elf_read_fixed(c, 4));
 				break;
 			default:

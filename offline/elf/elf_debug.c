@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_debug.c: finds the separate debug file, as gdb does: by build-id, else by .gnu_debuglink with
  * its checksum. A file that is there but does not fit is named in a note. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * The file is copied, not mapped: what is checked here is used long after, and its owner may write
  * to it meanwhile, or cut it short. The copy also has no breakpoints in it: the kernel writes those
  * of whoever probes the file into private mappings (valid_vma() in kernel/events/uprobes.c). */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

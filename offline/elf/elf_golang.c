@@ -16,12 +16,12 @@
  *
  * A table of pcsp is a list of varints: by how much the value changes (zigzag), and for how many
  * bytes it holds. It starts at -1 and ends with a change of 0. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "elf_cursor.h"
+#include "offline/elf/elf_cursor.h"
 
 enum {
 	FLAG_SPWRITE = 2 /* sets the stack pointer */,

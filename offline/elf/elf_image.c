@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_image.c: opens and frees an image; reads what of it is loaded: segments, code sections, the
  * dynamic section, the build-id. The tables are read by the files that elf_parts.h names. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -331,6 +331,17 @@ int elf_image_open(const char *path, struct elf_image **out, struct pugmark_diag
 	}
 	*out = image;
 	return 0;
+}
+
+void elf_image_digest(const struct elf_image *image, struct digest *digest)
+{
+	const struct elf_file *debug = &image->debug;
+	digest_add(digest, image->file.data, image->file.size);
+	for (uint32_t i = 0; i < debug->n_sections; i++) {
+		const struct elf_section *s = &debug->sections[i];
+		if (s->type == SHT_SYMTAB || s->type == SHT_STRTAB)
+			digest_add(digest, debug->data + s->off, s->size);
+	}
 }
 
 void elf_image_free(struct elf_image *image)

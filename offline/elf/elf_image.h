@@ -7,6 +7,8 @@
 #ifndef OFFLINE_ELF_IMAGE_H
 #define OFFLINE_ELF_IMAGE_H
 
+#include "offline/base/digest.h"
+
 #include <pugmark/model.h>
 
 struct elf_image;
@@ -49,6 +51,9 @@ struct elf_landing {
 int elf_image_open(const char *path, struct elf_image **out, struct pugmark_diag *diag);
 void elf_image_free(struct elf_image *image);
 
+/* Adds all bytes that the image is made of: the file's, and of its separate debug file the symbol
+ * tables. */
+void elf_image_digest(const struct elf_image *image, struct digest *digest);
 const char *elf_image_path(const struct elf_image *image);
 /* Descriptor of .note.gnu.build-id; NULL and 0 where there is none. */
 const uint8_t *elf_image_build_id(const struct elf_image *image, uint32_t *len_bytes);

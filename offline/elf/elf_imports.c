@@ -2,7 +2,7 @@
 /* elf_imports.c: makes the imports: one for each dynamic symbol that a GOT slot is filled with, and
  * one for each IFUNC of the module itself that its own code calls through a slot. One import may
  * have several slots and stubs; it shows one of each, and import_at() knows all. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * twice, which go on on another stack. Only functions of the C, C++ and compiler run-time libraries
  * and of GLib whose documentation says so for every call: error() and execve(), which may return,
  * are not here. Of other libraries only what libco, libcoro and Boost switch stacks by. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 static const struct {
 	const char *name;

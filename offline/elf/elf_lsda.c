@@ -6,12 +6,12 @@
  *   @LPStart encoding, [@LPStart], @TType encoding, [ULEB128 offset], call-site encoding,
  *   ULEB128 length, then records (start, length, landing pad, ULEB128 action) relative to the FDE's
  *   start, landing pads to @LPStart, which is the FDE's start unless given. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "elf_cursor.h"
+#include "offline/elf/elf_cursor.h"
 
 struct damage {
 	uint32_t bad, stray;

@@ -27,7 +27,7 @@
 
 #include "offline/base/private_file.h"
 
-#include "elf_image.h"
+#include "offline/elf/elf_image.h"
 
 struct elf_section {
 	const char *name;

@@ -7,7 +7,7 @@
  * the same bytes are a tail call; so only sections of those names are looked through. Where there
  * are none, or no names, a part that one FDE covers counts as a PLT if it is nothing but stubs, and
  * so do stubs that no FDE covers; then the code is split there. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 

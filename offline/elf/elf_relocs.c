@@ -5,7 +5,7 @@
  *
  * The tables are the dynamic section's, and those loaded ones of section headers that it does not
  * name (a static executable's). */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_symbols.c: the symbols that lie in executable code, of .symtab and .dynsym and of the
  * separate debug file's .symtab. A symbol that two tables hold is listed once. */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,12 +4,12 @@
  *
  * An entry is: length (4 bytes, or 0xffffffff and 8), id (0 for a CIE; in an FDE, the distance back
  * to its CIE), then fields as the CIE's augmentation says (LSB 5.0, Core, 10.6). */
-#include "elf_parts.h"
+#include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "elf_cursor.h"
+#include "offline/elf/elf_cursor.h"
 
 struct entry {
 	uint64_t off; /* of its length field, from the start of .eh_frame */

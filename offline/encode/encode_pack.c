@@ -158,19 +158,21 @@ static int write_file(struct packer *p, struct bytes *text, uint64_t calls, uint
 	const uint8_t *coded = err ? NULL : pack_coder_finish(coder, &n);
 	uint8_t *file = coded ? malloc(PACK_HEADER_BYTES + n) : NULL;
 	if (file) {
-		memset(file, 0, 16);
-		memcpy(file, PACK_MAGIC, 8);
-		memcpy(file + 16, &counts, sizeof(counts));
+		memset(file, 0, PACK_COUNTS_AT);
+		memcpy(file, PACK_MAGIC, PACK_CRC_AT);
+		memcpy(file + PACK_COUNTS_AT, &counts, sizeof(counts));
 		memcpy(file + PACK_HEADER_BYTES, coded, n);
-		uint32_t crc = (uint32_t)crc32(0, file + 12, (uInt)(PACK_HEADER_BYTES - 12 + n));
-		memcpy(file + 8, &crc, sizeof(crc));
+		uint32_t crc = (uint32_t)crc32(0, file + PACK_SUMMED_AT,
+					       (uInt)(PACK_HEADER_BYTES - PACK_SUMMED_AT + n));
+		memcpy(file + PACK_CRC_AT, &crc, sizeof(crc));
 		*out = file;
 		*len_bytes = PACK_HEADER_BYTES + n;
 	}
 	pack_coder_free(coder);
 	return err ? err : file ? 0 : -ENOMEM;
 }
-_Static_assert(sizeof(struct pack_counts) == PACK_HEADER_BYTES - 16, "the header is a format");
+_Static_assert(sizeof(struct pack_counts) == PACK_HEADER_BYTES - PACK_COUNTS_AT,
+	       "the header is a format");
 
 int pack_write(const struct dag *dag, const struct symbols *symbols,
 	       const struct pack_sequence *sequences, uint8_t **out, size_t *len_bytes)

@@ -23,9 +23,20 @@ struct pack_token {
 };
 
 #define PACK_MAGIC "PUGPACK\1"
-enum { PACK_HEADER_BYTES = 48, PACK_LAST = 4 };
+enum { PACK_LAST = 4 };
 
-/* The header: magic, u32 CRC-32 of all after it, u32 0, and: */
+/* The header: magic, u32 CRC-32 of all behind that, u32 0, and struct pack_counts. Bytes: */
+enum {
+	PACK_CRC_AT = 8,
+	PACK_SUMMED_AT = 12, /* from here to the end of the file */
+	PACK_COUNTS_AT = 16,
+	PACK_HEADER_BYTES = 48,
+};
+
+/* An arithmetic coder makes many tokens, or characters, of one byte, but not any number of them:
+ * more than so many say that the counts are damaged. */
+enum { PACK_TOKENS_PER_BYTE = 65536, PACK_TEXT_PER_BYTE = 4096 };
+
 struct pack_counts {
 	uint32_t tokens; /* different ones, PACK_END included */
 	uint32_t names, sequences, text_bytes;

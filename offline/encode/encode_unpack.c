@@ -198,11 +198,11 @@ static int read_file(struct packed *p, const uint8_t *bytes, size_t len)
 {
 	struct pack_coder *coder;
 	uint32_t crc;
-	memcpy(&crc, bytes + 8, sizeof(crc));
-	memcpy(&p->counts, bytes + 16, sizeof(p->counts));
-	/* An arithmetic coder makes thousands of tokens of a byte, but not any number of them. */
-	if (crc != crc32(0, bytes + 12, (uInt)(len - 12)) || !p->counts.tokens ||
-	    p->counts.stream / 65536 > len || p->counts.text_bytes / 4096 > len ||
+	memcpy(&crc, bytes + PACK_CRC_AT, sizeof(crc));
+	memcpy(&p->counts, bytes + PACK_COUNTS_AT, sizeof(p->counts));
+	if (crc != crc32(0, bytes + PACK_SUMMED_AT, (uInt)(len - PACK_SUMMED_AT)) ||
+	    !p->counts.tokens || p->counts.stream / PACK_TOKENS_PER_BYTE > len ||
+	    p->counts.text_bytes / PACK_TEXT_PER_BYTE > len ||
 	    p->counts.names > p->counts.text_bytes || p->counts.sequences > p->counts.text_bytes ||
 	    p->counts.tokens > p->counts.stream + 1)
 		return -EBADMSG;

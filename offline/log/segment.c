@@ -31,41 +31,60 @@ static uint64_t get(const uint8_t *in, int bytes)
 	return v;
 }
 
+/* Where each field of the header lies (docs/recording-format.md); all numbers little-endian. */
+enum header_at {
+	AT_VERSION = 8,
+	AT_KIND = 10,
+	AT_CODEC = 11,
+	AT_TASK = 12,
+	AT_FIRST_EVENT = 16,
+	AT_N = 24,
+	AT_RAW_BYTES = 28,
+	AT_STORED_BYTES = 32,
+	AT_PAYLOAD_CRC = 36,
+	AT_FIRST_NS = 40,
+	AT_LAST_NS = 48,
+	AT_NUMBER = 56,
+	AT_HEADER_CRC = 60, /* of all before it */
+};
+_Static_assert(AT_HEADER_CRC + 4 == SEGMENT_HEADER_BYTES, "the header is a format");
+
 void segment_header_write(const struct segment_header *header, uint8_t out[SEGMENT_HEADER_BYTES])
 {
-	memcpy(out, segment_magic, 8);
-	put(out + 8, SEGMENT_VERSION, 2);
-	out[10] = header->kind;
-	out[11] = header->codec;
-	put(out + 12, header->task, 4);
-	put(out + 16, header->first_event, 8);
-	put(out + 24, header->n, 4);
-	put(out + 28, header->raw_bytes, 4);
-	put(out + 32, header->stored_bytes, 4);
-	put(out + 36, header->crc, 4);
-	put(out + 40, header->first_ns, 8);
-	put(out + 48, header->last_ns, 8);
-	put(out + 56, header->number, 4);
-	put(out + 60, crc32(0, out, 60), 4);
+	memcpy(out, segment_magic, sizeof(segment_magic));
+	put(out + AT_VERSION, SEGMENT_VERSION, 2);
+	out[AT_KIND] = header->kind;
+	out[AT_CODEC] = header->codec;
+	put(out + AT_TASK, header->task, 4);
+	put(out + AT_FIRST_EVENT, header->first_event, 8);
+	put(out + AT_N, header->n, 4);
+	put(out + AT_RAW_BYTES, header->raw_bytes, 4);
+	put(out + AT_STORED_BYTES, header->stored_bytes, 4);
+	put(out + AT_PAYLOAD_CRC, header->crc, 4);
+	put(out + AT_FIRST_NS, header->first_ns, 8);
+	put(out + AT_LAST_NS, header->last_ns, 8);
+	put(out + AT_NUMBER, header->number, 4);
+	put(out + AT_HEADER_CRC, crc32(0, out, AT_HEADER_CRC), 4);
 }
 
 int segment_header_read(const uint8_t in[SEGMENT_HEADER_BYTES], struct segment_header *header)
 {
-	if (memcmp(in, segment_magic, 8) || get(in + 60, 4) != crc32(0, in, 60))
+	if (memcmp(in, segment_magic, sizeof(segment_magic)) ||
+	    get(in + AT_HEADER_CRC, 4) != crc32(0, in, AT_HEADER_CRC))
 		return -EBADMSG;
 	*header = (struct segment_header){
-		.version = get(in + 8, 2),
-		.kind = in[10],
-		.codec = in[11],
-		.task = get(in + 12, 4),
-		.first_event = get(in + 16, 8),
-		.n = get(in + 24, 4),
-		.raw_bytes = get(in + 28, 4),
-		.stored_bytes = get(in + 32, 4),
-		.crc = get(in + 36, 4),
-		.first_ns = get(in + 40, 8),
-		.last_ns = get(in + 48, 8),
-		.number = get(in + 56, 4),
+		.version = get(in + AT_VERSION, 2),
+		.kind = in[AT_KIND],
+		.codec = in[AT_CODEC],
+		.task = get(in + AT_TASK, 4),
+		.first_event = get(in + AT_FIRST_EVENT, 8),
+		.n = get(in + AT_N, 4),
+		.raw_bytes = get(in + AT_RAW_BYTES, 4),
+		.stored_bytes = get(in + AT_STORED_BYTES, 4),
+		.crc = get(in + AT_PAYLOAD_CRC, 4),
+		.first_ns = get(in + AT_FIRST_NS, 8),
+		.last_ns = get(in + AT_LAST_NS, 8),
+		.number = get(in + AT_NUMBER, 4),
 	};
 	return 0;
 }

@@ -89,7 +89,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 static void add_targets(struct plan_builder *b, uint32_t block, struct pugmark_plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
-	n->next = b->plan.n_targets;
+	n->targets = b->plan.n_targets;
 	for (uint32_t i = 0; i < pb->n_succ; i++) {
 		const struct prog_block *to = &b->prog->blocks[prog_succs(b->prog, block)[i]];
 		uint32_t decision = plan_builder_decision(b, (struct decision){pb->func, block, i});
@@ -102,7 +102,7 @@ static void add_targets(struct plan_builder *b, uint32_t block, struct pugmark_p
 			.decision = decision,
 		};
 	}
-	n->next_taken = b->plan.n_targets - n->next;
+	n->n_targets = b->plan.n_targets - n->targets;
 }
 
 void plan_builder_connect(struct plan_builder *b, uint32_t block)

@@ -20,7 +20,6 @@
 
 #define PLAN_MAGIC "PUGPLAN"
 #define PLAN_VERSION 3
-#define PLAN_MAX_BYTES (UINT64_C(1) << 30)
 #define FIRST_VERSION 1	 /* without points */
 #define PLACES_VERSION 3 /* the first that says where what is unresolved is */
 
@@ -136,8 +135,8 @@ static bool node_ok(const struct pugmark_plan *plan, const struct pugmark_plan_n
 	if (n->kind == PUGMARK_NODE_KIND_CALL && n->callee == PUGMARK_NONE)
 		return false;
 	if (n->kind == PUGMARK_NODE_KIND_TARGET)
-		return n->site != PUGMARK_NONE && n->next <= plan->n_targets &&
-		       n->next_taken <= plan->n_targets - n->next;
+		return n->site != PUGMARK_NONE && n->targets <= plan->n_targets &&
+		       n->n_targets <= plan->n_targets - n->targets;
 	bool needs_site = n->kind == PUGMARK_NODE_KIND_MARK || n->kind == PUGMARK_NODE_KIND_BRANCH;
 	if (needs_site && n->site == PUGMARK_NONE)
 		return false;
@@ -265,6 +264,24 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 	return 0;
 }
 
+int plan_take(struct private_file *file, const char *name, struct pugmark_plan **out,
+	      struct pugmark_diag *diag)
+{
+	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
+	int err = plan ? plan_decode(file->bytes, file->len_bytes, name, plan, diag) : -ENOMEM;
+	if (err) {
+		free(plan);
+		private_file_free(file);
+		return err;
+	}
+	plan->storage = (void *)file->bytes;
+	plan->storage_bytes = file->len_bytes;
+	plan->storage_is_file = true;
+	*file = (struct private_file){0};
+	*out = plan;
+	return 0;
+}
+
 int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmark_diag *diag)
 {
 	struct private_file file;
@@ -275,18 +292,7 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 	if (err)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					"cannot open the plan: %s", private_file_why(err));
-	struct pugmark_plan *plan = calloc(1, sizeof(*plan));
-	err = plan ? plan_decode(file.bytes, file.len_bytes, path, plan, diag) : -ENOMEM;
-	if (err) {
-		free(plan);
-		private_file_free(&file);
-		return err;
-	}
-	plan->storage = (void *)file.bytes;
-	plan->storage_bytes = file.len_bytes;
-	plan->storage_is_file = true;
-	*out = plan;
-	return 0;
+	return plan_take(&file, path, out, diag);
 }
 
 int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct pugmark_diag *diag)

@@ -4,12 +4,19 @@
 #ifndef OFFLINE_PLAN_FILE_H
 #define OFFLINE_PLAN_FILE_H
 
+#include "offline/base/private_file.h"
+
 #include <pugmark/plan.h>
+
+#define PLAN_MAX_BYTES (UINT64_C(1) << 30)
 
 /* Lays @plan out as a file in one heap block, which the caller frees. 0 or -ENOMEM. */
 int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes);
 /* Checks the @len_bytes at @bytes and points @plan into them; @name is for messages. */
 int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pugmark_plan *plan,
 		struct pugmark_diag *diag);
+/* The same of a file that was read, which the plan takes: @file is empty afterwards. */
+int plan_take(struct private_file *file, const char *name, struct pugmark_plan **out,
+	      struct pugmark_diag *diag);
 
 #endif

@@ -156,7 +156,7 @@ void plan_builder_node(struct plan_builder *b, uint32_t block)
 	if (shows_block(b, block)) {
 		n->flags |= PUGMARK_NODE_SHOWS_BLOCK;
 		if (pb->call != CALL_NONE)
-			n->next_taken = pb->call_addr - pb->addr;
+			n->block_bytes = pb->call_addr - pb->addr;
 	}
 	if (pb->flags & PROG_ROOT)
 		n->flags |= PUGMARK_NODE_ROOT;
@@ -177,7 +177,7 @@ void plan_builder_opaque_nodes(struct plan_builder *b, uint32_t func)
 			.site = PUGMARK_NONE,
 			.callee = call->callee,
 			.next = PUGMARK_NONE,
-			.next_taken = call->above_bp,
+			.cfa_from_bp = call->above_bp,
 			.height = call->height,
 			.bp = call->bp,
 			.flags = (call->flags & PROG_TAIL ? PUGMARK_NODE_TAIL : 0) |

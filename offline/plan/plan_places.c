@@ -4,8 +4,6 @@
 
 #include "offline/plan/site_operand.h"
 
-#include <zlib.h>
-
 enum plan_place plan_place_of(const struct pugmark_plan *plan, uint32_t site,
 			      const struct pugmark_model *model)
 {
@@ -21,18 +19,10 @@ enum plan_place plan_place_of(const struct pugmark_plan *plan, uint32_t site,
 	return frame ? PLACE_HOLDS : PLACE_NO_FRAME;
 }
 
-uint32_t plan_places_code(const struct pugmark_model *model)
+bool plan_places_hold(const struct pugmark_plan *plan, const struct pugmark_model *model)
 {
-	uint32_t sum = 0;
-	for (uint32_t i = 0; i < model->n_parts; i++) {
-		const struct pugmark_part *part = &model->parts[i];
-		size_t len;
-		const uint8_t *bytes = pugmark_model_bytes(model, part->addr, &len);
-		if (len > part->end - part->addr)
-			len = part->end - part->addr;
-		sum = crc32_z(sum, (const void *)&part->addr, sizeof(part->addr));
-		if (bytes)
-			sum = crc32_z(sum, bytes, len);
-	}
-	return sum;
+	for (uint32_t i = 0; i < plan->n_sites; i++)
+		if (plan_place_of(plan, i, model) != PLACE_HOLDS)
+			return false;
+	return true;
 }

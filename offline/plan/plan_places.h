@@ -17,7 +17,7 @@ enum plan_place {
 /* Of probe @site of @plan in the binary that @model is of. */
 enum plan_place plan_place_of(const struct pugmark_plan *plan, uint32_t site,
 			      const struct pugmark_model *model);
-/* A hash of all code of the binary. */
-uint32_t plan_places_code(const struct pugmark_model *model);
+/* Whether all probes of @plan hold there. */
+bool plan_places_hold(const struct pugmark_plan *plan, const struct pugmark_model *model);
 
 #endif

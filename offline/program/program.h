@@ -142,8 +142,9 @@ int program_settle_opaque(struct program *program);
 /* Sets PROG_ENTERED_TAIL from PROG_ENTRY_WITNESS and the tail calls. */
 void program_mark_entered_tails(struct program *program);
 
-/* Fills chances, and freq of blocks (per activation) and functions from the flow graph: loops run
- * ten times, branches halve, ways that end in a call that never returns are rare. */
+/* Fills chances, and freq of blocks (per activation) and functions from the flow graph: loops go
+ * round about eight times (LOOP_BACK of freq_static.c: 1 / (1 - 0.88)), branches halve, ways that
+ * end in a call that never returns are rare. */
 int program_estimate(struct program *program);
 /* Replaces the estimate where a recording has counted: @counts as in program_options. After
  * program_estimate(). Returns 0 or -ENOMEM. */

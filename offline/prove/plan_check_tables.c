@@ -156,8 +156,8 @@ static const char *node_fault(const struct checker *ck, const struct pugmark_pla
 	if (hides_frame(ck, n))
 		return "a call whose frame is at an unknown height, and no probe says where";
 	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
-		for (uint32_t i = 0; i < n->next_taken && !text; i++)
-			text = decision_fault(ck, plan->targets[n->next + i].decision, n->func,
+		for (uint32_t i = 0; i < n->n_targets && !text; i++)
+			text = decision_fault(ck, plan->targets[n->targets + i].decision, n->func,
 					      shown);
 		return text;
 	}
@@ -202,8 +202,8 @@ static void find_leads(const struct checker *ck, uint8_t *after, uint8_t *leads)
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
 		const struct pugmark_plan_node *n = check_node(ck, i);
 		enum lead lead = n->kind == PUGMARK_NODE_KIND_BRANCH ? BY_BRANCH : IN_SILENCE;
-		for (uint32_t k = 0; n->kind == PUGMARK_NODE_KIND_TARGET && k < n->next_taken; k++)
-			lead_to(after, plan->targets[n->next + k].decision, BY_TARGET);
+		for (uint32_t k = 0; n->kind == PUGMARK_NODE_KIND_TARGET && k < n->n_targets; k++)
+			lead_to(after, plan->targets[n->targets + k].decision, BY_TARGET);
 		if (n->kind != PUGMARK_NODE_KIND_TARGET)
 			lead_to(after, n->next, lead);
 		if (n->kind == PUGMARK_NODE_KIND_BRANCH)

@@ -187,9 +187,9 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 		end_pause(p);
 		if (p->lost)
 			parser_emit_gap(p, p->lost_cause);
-		else if (e->val && p->unplaced)
+		else if (e->stopped && p->unplaced)
 			parser_emit_gap(p, PUGMARK_CAUSE_STACK);
-		parser_finish(p, e->val != 0 || p->placed);
+		parser_finish(p, e->stopped || p->placed);
 		break;
 	case PUGMARK_EVENT_EXEC:
 	case PUGMARK_EVENT_STOP:

@@ -248,8 +248,8 @@ static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
 	if (e->kind == PUGMARK_EVENT_EXEC || e->kind == PUGMARK_EVENT_PAUSE)
 		it->biases_of = 0; /* the parser forgets them */
 	int err = parser_feed_more(it->parser, e);
-	if (!err && e->kind == PUGMARK_EVENT_FORK && e->val <= UINT32_MAX)
-		err = fork_states_keep(it->trace->forks, e->val, it->parser);
+	if (!err && e->kind == PUGMARK_EVENT_FORK && e->child <= UINT32_MAX)
+		err = fork_states_keep(it->trace->forks, e->child, it->parser);
 	return err ? err : 1;
 }
 

@@ -2,8 +2,8 @@
 /* capture_file.c: see capture_file.h. After damage, reading goes on at the next magic. */
 #include "offline/value/capture_file.h"
 
+#include "offline/base/open_regular.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,18 +70,14 @@ static bool is_sane(const struct segment_header *h, uint64_t left)
 
 int capture_segments_open(const char *path, struct capture_segments *out)
 {
-	struct capture_segments s = {.fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+	struct stat st;
+	struct capture_segments s = {.fd = open_regular(path, &st)};
 	uint8_t bytes[SEGMENT_HEADER_BYTES];
 	struct segment_header h;
-	struct stat st;
 	int err = 0;
 
 	if (s.fd < 0)
-		return -errno;
-	if (fstat(s.fd, &st) || !S_ISREG(st.st_mode)) {
-		close(s.fd);
-		return -EINVAL;
-	}
+		return s.fd == -ENXIO ? -EINVAL : s.fd;
 	for (uint64_t off = 0, size = st.st_size; !err && off < size;) {
 		ssize_t n = pread(s.fd, bytes, sizeof(bytes), off);
 

@@ -3,12 +3,12 @@
  */
 #include "offline/value/data_symbols.h"
 
+#include "offline/elf/private_elf.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct data_symbol {
 	char *name;
@@ -68,24 +68,18 @@ static int read_relocs(struct data_symbols *s, Elf *elf, Elf_Scn *scn, const GEl
 int data_symbols_open(const char *path, struct data_symbols **out)
 {
 	struct data_symbols *s = calloc(1, sizeof(*s));
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	int err = 0;
 
-	if (!s) {
-		if (fd >= 0)
-			close(fd);
+	if (!s)
 		return -ENOMEM;
-	}
-	elf_version(EV_CURRENT);
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	Elf *elf = private_elf_open(path, &file) ? NULL : file.elf;
 	for (Elf_Scn *scn = NULL; !err && elf && (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr shdr;
 
 		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_RELA)
 			err = read_relocs(s, elf, scn, &shdr);
 	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
 	if (err) {
 		data_symbols_free(s);
 		return err;

@@ -261,6 +261,7 @@ static int step(struct value_machine *m, struct value_trace *trace)
 	if (trace_full(trace))
 		return VALUE_STOP_TRACE_FULL;
 	m->resumed = 0;
+	m->left = &b->insns[0];
 	if (b->needs & m->known.inexact)
 		return value_step_slow(m, trace);
 	int stop = value_exec_single(m, b, trace);

@@ -302,7 +302,10 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 			out = VALUE_EXACT;
 		put_all(&s, out);
 	}
-	m->assumed += out == VALUE_ASSUMED;
-	m->unknown += out == VALUE_UNKNOWN;
+	bool writes = false;
+	for (int i = 0; i < insn->n_access; i++)
+		writes |= insn->access[i].write;
+	m->assumed += writes && out == VALUE_ASSUMED;
+	m->unknown += writes && out == VALUE_UNKNOWN;
 	return DONE;
 }

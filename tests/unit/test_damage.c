@@ -6,6 +6,7 @@
  * walk through a random program, so no kernel is needed; its files are those of the format's page.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,7 +120,6 @@ static void write_events(const struct walk *walk, uint64_t bias)
 
 static void write_meta(const struct walk *walk, const struct pugmark_plan *plan)
 {
-	struct pugmark_diag diag;
 	uint32_t witnesses = 0;
 
 	for (uint32_t i = 0; i < walk->n_events; i++)
@@ -132,7 +132,10 @@ static void write_meta(const struct walk *walk, const struct pugmark_plan *plan)
 				 "closed", 1, "stopped", "exit", "events", (json_int_t)witnesses,
 				 "lost", (json_int_t)0);
 	assert_non_null(meta);
-	assert_int_equal(recording_meta_write(dir, meta, &diag), 0);
+	struct recording_folder folder = {.fd = open(dir, O_RDONLY | O_DIRECTORY),
+					  .owner = FOLDER_OWN};
+	assert_int_equal(recording_meta_write(&folder, meta), 0);
+	close(folder.fd);
 	json_decref(meta);
 }
 

@@ -93,12 +93,12 @@ static void folders_are_not_left(void **state)
 {
 	(void)state;
 	char name[FOLDER_NAME_MAX];
-	const char *last;
+	char last[FOLDER_NAME_MAX];
 	struct stat st;
 	umask(0);
 	assert_int_equal(mkdir("victim", 0755), 0);
 	put("victim/meta", "precious");
-	int parent = folder_parent("./run", &last);
+	int parent = folder_parent("./run", FOLDER_OWN, last);
 	assert_true(parent >= 0);
 	assert_string_equal(last, "run");
 	int fd = folder_make_new(parent, "run.", FOLDER_OWN, name);
@@ -109,7 +109,7 @@ static void folders_are_not_left(void **state)
 	/* A link in the place of what is written is replaced, and not followed. */
 	assert_int_equal(symlinkat("../victim/meta", fd, "meta"), 0);
 	assert_int_equal(folder_create(fd, "meta", FOLDER_OWN), -EEXIST);
-	assert_int_equal(folder_write(fd, "meta", "new", 3, FOLDER_OWN), 0);
+	assert_int_equal(folder_write(fd, "meta", "new", 3, FOLDER_OWN, true), 0);
 	assert_string_equal(get("victim/meta"), "precious");
 	assert_int_equal(fstatat(fd, "meta", &st, AT_SYMLINK_NOFOLLOW), 0);
 	assert_true(S_ISREG(st.st_mode) && (st.st_mode & 07777) == 0600);
@@ -124,6 +124,42 @@ static void folders_are_not_left(void **state)
 	close(victim);
 	close(fd);
 	close(parent);
+}
+
+/* Links of root and of the user are followed, those of others are not; all lead where realpath()
+ * says. */
+static void links_of_others_are_not_followed(void **state)
+{
+	static const char *const paths[] = {"own/x", "./own/../own/x", "to-last", "own//x/",
+					    "chain/x"};
+	(void)state;
+	char name[FOLDER_NAME_MAX];
+	assert_int_equal(mkdir("there", 0755), 0);
+	assert_int_equal(symlink("there", "own"), 0);
+	assert_int_equal(symlink("own", "chain"), 0);
+	assert_int_equal(symlink("own/x", "to-last"), 0);
+	struct stat there, st;
+	assert_int_equal(stat("there", &there), 0);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		int fd = folder_parent(paths[i], FOLDER_OWN, name);
+		assert_true(fd >= 0 && !fstat(fd, &st));
+		assert_true(st.st_ino == there.st_ino);
+		assert_string_equal(name, "x");
+		close(fd);
+	}
+	assert_int_equal(folder_parent("none/x", FOLDER_OWN, name), -ENOENT);
+	assert_int_equal(folder_parent("own/..", FOLDER_OWN, name), -EINVAL);
+	assert_int_equal(folder_parent("/", FOLDER_OWN, name), -EINVAL);
+	assert_int_equal(symlink("loop", "loop"), 0);
+	assert_int_equal(folder_parent("loop/x", FOLDER_OWN, name), -ELOOP);
+	if (geteuid())
+		return;
+	assert_int_equal(lchown("own", 65534, 65534), 0);
+	assert_int_equal(folder_parent("own/x", FOLDER_OWN, name), -EPERM);
+	assert_int_equal(folder_parent("to-last", FOLDER_OWN, name), -EPERM);
+	int fd = folder_parent("own/x", (struct folder_owner){65534, 65534}, name);
+	assert_true(fd >= 0);
+	close(fd);
 }
 
 static void digests_are_known(void **state)
@@ -169,6 +205,7 @@ int main(void)
 		cmocka_unit_test(only_files_are_opened),
 		cmocka_unit_test(what_is_read_stays),
 		cmocka_unit_test(folders_are_not_left),
+		cmocka_unit_test(links_of_others_are_not_followed),
 		cmocka_unit_test(digests_are_known),
 	};
 	return cmocka_run_group_tests(tests, enter, leave);

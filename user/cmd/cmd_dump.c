@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cmd_dump.c: `pugmark dump`: every event of the recovered trace, one a line. The text format is a
+/* cmd_dump.c: `pugmark dump`: the events of the recovered trace, one a line; values that were read
+ * beside it (record --args) are in its JSON alone. The text format is a
  * contract for other programs (pugmark-dump(1)), and is written faster than events are recovered:
  * no printf, and what lines of a thread begin with is made once. */
 #include "user/cli/command.h"

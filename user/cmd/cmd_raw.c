@@ -37,14 +37,14 @@ static void print_event(const struct pugmark_recording_task *task,
 			printf(" %s%" PRIx64, i ? "" : "read ", e->values[i]);
 		break;
 	case PUGMARK_EVENT_FORK:
-		printf(" %" PRIu64, e->val);
+		printf(" %" PRIu64, e->child);
 		break;
 	case PUGMARK_EVENT_END:
-		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->cfa, e->ret,
-		       e->val ? " stopped" : "");
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->sp, e->ip,
+		       e->stopped ? " stopped" : "");
 		break;
 	case PUGMARK_EVENT_SIGNAL:
-		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, e->cfa, e->ret, e->val);
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, e->sp, e->ip, e->handler);
 		printf(" bp=%" PRIx64 " caller=%" PRIx64, e->signal.bp, e->signal.caller);
 		if (e->signal.alt_bytes)
 			printf(" alt=%" PRIx64 "+%" PRIu64, e->signal.alt, e->signal.alt_bytes);

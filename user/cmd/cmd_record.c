@@ -225,8 +225,10 @@ static void print_name(const struct recorder_options *o)
 	command_say(stderr, "pugmark: ", o->output, ": ");
 }
 
-static void print_summary(const struct recorder_options *o, const struct recorder_result *r)
+static void print_summary(const struct record_args *a, const struct recorder_result *r)
 {
+	const struct recorder_options *o = &a->options;
+
 	if (r->why == STOP_DISK) {
 		print_name(o);
 		fprintf(stderr, "%s: recording stopped\n",
@@ -251,6 +253,18 @@ static void print_summary(const struct recorder_options *o, const struct recorde
 		fprintf(stderr, "%llu events were lost%s\n",
 			(unsigned long long)(r->lost - r->unplanned),
 			r->why == STOP_DISK ? "" : " (a larger --ring helps)");
+	}
+	if (!r->tasks && !o->argv) {
+		print_name(o);
+		if (o->all)
+			command_say(stderr, "nothing recorded: no process ran what is probed of ",
+				    a->modules.binary,
+				    " (one that runs an older file of that name is recorded with "
+				    "-p)\n");
+		else
+			fputs("nothing recorded: no thread came to what is probed (an idle one "
+			      "needs a longer --duration)\n",
+			      stderr);
 	}
 	if (o->quiet)
 		return;
@@ -282,10 +296,10 @@ int cmd_record(int argc, char **argv)
 		record_explain_files(err, &diag);
 		return command_fail(&diag);
 	}
-	print_summary(&a.options, &result);
+	print_summary(&a, &result);
 	if (result.exit_status)
 		return result.exit_status;
 	return result.why == STOP_DISK || result.why == STOP_OVERHEAD ? EXIT_ERROR
-	       : result.lost					      ? EXIT_GAPS
+	       : result.lost || (!result.tasks && !a.options.argv)    ? EXIT_GAPS
 								      : EXIT_OK;
 }

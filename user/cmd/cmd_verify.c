@@ -158,12 +158,12 @@ static void text_certificate(const struct verify *v, struct outbuf *out)
 		outbuf_format(out, "%llu gap%s", (unsigned long long)c->gaps,
 			      c->gaps > 1 ? "s" : "");
 	else
-		outbuf_text(out, "not complete");
+		outbuf_text(out, v->view.n_tasks ? "not complete" : "nothing recorded");
 	outbuf_text(out, tty_style(&term, STYLE_NONE));
 	outbuf_format(out, ": %llu events of %u thread%s, recovered from %llu witnesses",
 		      (unsigned long long)c->events, v->view.n_tasks,
 		      v->view.n_tasks == 1 ? "" : "s", (unsigned long long)c->witness_events);
-	if (!c->complete)
+	if (!c->complete && v->view.n_tasks)
 		outbuf_text(out, "; exact everywhere else");
 	outbuf_char(out, '\n');
 }

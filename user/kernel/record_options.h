@@ -43,6 +43,7 @@ struct recorder_options {
 	uint32_t n_modules; /* at most 64 */
 	/* Who: a command (NULL-terminated), or running processes, or everybody. */
 	char *const *argv;
+	const char *user; /* whom the command runs as: a name or a number; NULL: this user */
 	/* Open files of the programs that libraries were planned for; the first 64 count. */
 	const int *program_fds;
 	uint32_t n_program_fds;

@@ -105,7 +105,7 @@ bool ring_is_empty(const struct ring_reader *ring)
 
 /* A record's header is its length, with two flags, and a word of the kernel's; each begins at a
  * multiple of 8. One that is still being written ends what can be read. */
-void ring_consume(struct ring_reader *ring)
+int ring_consume(struct ring_reader *ring)
 {
 	unsigned long at = ring_read(ring), end;
 	int stop = 0;
@@ -114,12 +114,17 @@ void ring_consume(struct ring_reader *ring)
 			char *header = ring->ring + (at & (ring->size - 1));
 			uint32_t len = __atomic_load_n((uint32_t *)header, __ATOMIC_ACQUIRE);
 			if (len & BPF_RINGBUF_BUSY_BIT)
-				return;
+				return 0;
 			uint32_t bytes = len & ~BPF_RINGBUF_DISCARD_BIT;
+			if (bytes > RECORD_MAX || bytes + BPF_RINGBUF_HDR_SZ > end - at) {
+				__atomic_store_n(ring->read, end, __ATOMIC_RELEASE);
+				return -EBADMSG;
+			}
 			if (!(len & BPF_RINGBUF_DISCARD_BIT))
 				stop = ring->record(ring->context, header + BPF_RINGBUF_HDR_SZ,
 						    bytes);
 			at += (bytes + BPF_RINGBUF_HDR_SZ + 7) & ~7ul;
 			__atomic_store_n(ring->read, at, __ATOMIC_RELEASE);
 		}
+	return stop;
 }

@@ -18,8 +18,10 @@ typedef int (*ring_record_fn)(void *context, void *data, size_t bytes);
  */
 struct ring_reader *ring_open(int map_fd, ring_record_fn record, void *context);
 void ring_close(struct ring_reader *ring);
-/* Hands over what is there; a record that was handed over is done with, whatever was returned. */
-void ring_consume(struct ring_reader *ring);
+/* Hands over what is there; a record that was handed over is done with, whatever was returned.
+ * Returns 0 where nothing is left, what the callback returned where that ended it, or -EBADMSG:
+ * what stands there is no record, and nothing behind it can be read any more. */
+int ring_consume(struct ring_reader *ring);
 /* Bytes that were ever written, and read. */
 unsigned long ring_written(const struct ring_reader *ring);
 unsigned long ring_read(const struct ring_reader *ring);

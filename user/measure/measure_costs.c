@@ -5,6 +5,8 @@
  * processor, together with a copy that has no probe. */
 #include "user/measure/measure_costs.h"
 
+#include "user/file/own_cache.h"
+
 #include "bpf/cost.skel.h"
 #include "user/kernel/probe_limits.h"
 #include "user/kernel/probes.h"
@@ -396,40 +398,26 @@ int costs_measure(struct measured_costs *costs, struct pugmark_diag *diag)
 	return 0;
 }
 
-static void make_parents(char *path)
-{
-	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = 0;
-		mkdir(path, 0700);
-		*p = '/';
-	}
-}
-
 int costs_save(const struct measured_costs *costs, struct pugmark_diag *diag)
 {
-	char *path = probe_costs_path(), *path_new = NULL;
+	char *path = probe_costs_path(), *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
 	int err = -ENOENT;
 
-	if (!path || asprintf(&path_new, "%s.new", path) < 0)
-		goto out;
-	make_parents(path);
-	FILE *f = fopen(path_new, "we");
-	if (!f) {
-		err = -errno;
-		goto out;
+	if (f) {
+		fprintf(f, "{\"emulated\": %.1f, \"stepped\": %.1f, \"witness\": %.1f",
+			costs->emulated_ns, costs->stepped_ns,
+			costs->witnesses[COST_WITNESS].added_ns);
+		for (unsigned i = 0; i < COST_INSNS; i++)
+			fprintf(f, ", \"%s\": %.1f", costs->rows[i].name, costs->rows[i].empty_ns);
+		fputs("}\n", f);
+		err = fclose(f) ? -ENOMEM : path ? own_cache_write(path, text, len) : -ENOENT;
 	}
-	fprintf(f, "{\"emulated\": %.1f, \"stepped\": %.1f, \"witness\": %.1f", costs->emulated_ns,
-		costs->stepped_ns, costs->witnesses[COST_WITNESS].added_ns);
-	for (unsigned i = 0; i < COST_INSNS; i++)
-		fprintf(f, ", \"%s\": %.1f", costs->rows[i].name, costs->rows[i].empty_ns);
-	fputs("}\n", f);
-	bool bad = ferror(f);
-	err = fclose(f) || bad || rename(path_new, path) ? -errno : 0;
-out:
 	if (err)
 		pugmark_diag_set(diag, err, path ? path : "costs.json", PUGMARK_NO_OFFSET,
-				 "keeping the costs: %s", strerror(-err));
+				 "keeping the costs: %s", own_cache_why(err));
 	free(path);
-	free(path_new);
+	free(text);
 	return err;
 }

@@ -23,18 +23,6 @@ const char *const cfg_via_names[] = {
 	[PUGMARK_VIA_IMPORT] = "import",
 	[PUGMARK_VIA_INDIRECT] = "indirect",
 };
-const char *const cfg_insn_names[] = {
-	[PUGMARK_INSN_OTHER] = "other",
-	[PUGMARK_INSN_CALL] = "call",
-	[PUGMARK_INSN_CALL_IND] = "call-indirect",
-	[PUGMARK_INSN_JMP] = "jmp",
-	[PUGMARK_INSN_JMP_IND] = "jmp-indirect",
-	[PUGMARK_INSN_JCC] = "jcc",
-	[PUGMARK_INSN_JCXZ] = "jcxz",
-	[PUGMARK_INSN_RET] = "ret",
-	[PUGMARK_INSN_TRAP] = "trap",
-	[PUGMARK_INSN_XBEGIN] = "xbegin",
-};
 const char *const cfg_probe_names[] = {
 	[PUGMARK_PROBE_EMULATED] = "emulated",
 	[PUGMARK_PROBE_NOP5] = "nop5",

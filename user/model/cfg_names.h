@@ -11,10 +11,8 @@ struct flag_name {
 	const char *name; /* NULL ends the table */
 };
 
-extern const char *const cfg_end_names[],
-	*const cfg_edge_names[], *const cfg_site_names[], *const cfg_via_names[],
-								  *const cfg_insn_names[],
-									  *const cfg_probe_names[];
+extern const char *const cfg_end_names[], *const cfg_edge_names[], *const cfg_site_names[];
+extern const char *const cfg_via_names[], *const cfg_probe_names[];
 extern const struct flag_name cfg_func_flags[], cfg_block_flags[], cfg_site_flags[];
 
 /* Names joined by commas, or `-` for none. */

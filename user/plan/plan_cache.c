@@ -1,103 +1,70 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* plan_cache.c: see plan_cache.h. A plan is written under a temporary name and renamed, so two
- * processes that plan the same binary at once cost time, not truth. */
+/* plan_cache.c: see plan_cache.h. What is kept is named by a digest of all that it is made from, so
+ * that what has the name is of these bytes and these options, whatever a file says of itself. */
 #include "user/plan/plan_cache.h"
 
+#include "offline/code/model_digest.h"
 #include "offline/plan/plan_file.h"
+#include "offline/plan/plan_places.h"
+#include "user/file/own_cache.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #define PLANNER_VERSION 31 /* another one where the same binary would be planned otherwise */
 
-int plan_cache_make_folders(char *path)
+static void add_texts(struct digest *d, const char *const *texts, uint32_t n)
 {
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		int err = mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
-		*slash = '/';
-		if (err)
-			return err;
+	digest_add_number(d, n);
+	for (uint32_t i = 0; i < n; i++)
+		digest_add_text(d, texts[i]);
+}
+
+/* What is asked for, of which binary. */
+static void add_question(struct digest *d, const struct pugmark_model *model,
+			 const struct planning_options *o)
+{
+	model_digest(model, d);
+	digest_add_text(d, planning_mode_name(o->mode));
+	add_texts(d, o->only, o->n_only);
+	add_texts(d, o->without, o->n_without);
+	digest_add_number(d, o->n_reads);
+	for (uint32_t i = 0; i < o->n_reads; i++) {
+		digest_add_text(d, o->reads[i].pattern);
+		digest_add_number(d, o->reads[i].what);
 	}
-	return 0;
 }
 
-static uint32_t add_text(uint32_t crc, const char *text)
+/* The path of the file that @d names. */
+static char *path_of(struct digest *d, const char *what, const char *suffix)
 {
-	return crc32(crc, (const void *)text, strlen(text) + 1);
-}
-
-static uint32_t scope_hash(const struct planning_options *o)
-{
-	uint32_t crc = 0;
-	for (uint32_t i = 0; i < o->n_only; i++)
-		crc = add_text(crc, o->only[i]);
-	crc = add_text(crc, "");
-	for (uint32_t i = 0; i < o->n_without; i++)
-		crc = add_text(crc, o->without[i]);
-	for (uint32_t i = 0; i < o->n_out; i++)
-		crc = crc32(crc, (const void *)&o->out[i], sizeof(o->out[i]));
-	for (uint32_t i = 0; i < o->n_reads; i++)
-		crc = crc32(add_text(crc, o->reads[i].pattern), &o->reads[i].what, 1);
-	return o->n_only || o->n_without || o->n_out || o->n_reads ? crc : 0;
-}
-
-/* What tells the file of @model from all others: its build-id, or else where it is and when it was
- * written. */
-static void identity(const struct pugmark_model *model, char id[80])
-{
-	struct stat st;
-	*id = 0;
-	for (uint32_t i = 0; i < model->build_id_len; i++)
-		sprintf(id + 2 * i, "%02x", model->build_id[i]);
-	if (!model->build_id_len && !stat(model->path, &st))
-		snprintf(id, 80, "file-%llx-%llx-%llx-%llx", (unsigned long long)st.st_dev,
-			 (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
-			 (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
-				 st.st_mtim.tv_nsec);
-}
-
-/* The file @name in the folder @what of the cache. */
-static char *path_in_cache(const char *what, const char *name)
-{
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	bool has_xdg = xdg && *xdg == '/';
-	char *path = NULL;
-	if (!has_xdg && !(home && *home))
-		return NULL;
-	if (asprintf(&path, "%s%s/pugmark/%s/%s", has_xdg ? xdg : home, has_xdg ? "" : "/.cache",
-		     what, name) < 0)
-		return NULL;
-	return path;
+	char name[DIGEST_HEX + 8], hex[DIGEST_HEX];
+	digest_hex(d, hex);
+	snprintf(name, sizeof(name), "%s%s", hex, suffix);
+	return own_cache_path(what, name);
 }
 
 char *plan_cache_path(const struct pugmark_model *model, const struct planning_options *o,
-		      uint32_t input_hash)
+		      const uint8_t inputs[DIGEST_BYTES])
 {
-	char id[80], name[160];
-	identity(model, id);
-	snprintf(name, sizeof(name), "%s-%s%s-%08" PRIx32 "-%08" PRIx32 "-v%d.plan", id,
-		 planning_mode_name(o->mode), o->returns_apart ? "-returns" : "", scope_hash(o),
-		 input_hash, PLANNER_VERSION);
-	return path_in_cache("plans", name);
+	struct digest d;
+	digest_init(&d);
+	digest_add_number(&d, PLANNER_VERSION);
+	add_question(&d, model, o);
+	digest_add_number(&d, o->returns_apart);
+	digest_add(&d, o->out, o->n_out * sizeof(*o->out));
+	digest_add(&d, inputs, DIGEST_BYTES);
+	return path_of(&d, "plans", ".plan");
 }
 
 char *plan_cache_taken_path(const struct pugmark_model *model, const struct planning_options *o)
 {
-	struct planning_options scope = *o;
-	char id[80], name[160];
-	scope.n_out = 0;
-	identity(model, id);
-	snprintf(name, sizeof(name), "%s-%s-%08" PRIx32 "-%g", id, planning_mode_name(o->mode),
-		 scope_hash(&scope), o->max_overhead);
-	return path_in_cache("taken-out", name);
+	struct digest d;
+	digest_init(&d);
+	add_question(&d, model, o);
+	digest_add(&d, &o->max_overhead, sizeof(o->max_overhead));
+	return path_of(&d, "taken-out", "");
 }
 
 /* Whether @plan is of this binary, and of a format that says all that one made now does. */
@@ -107,14 +74,16 @@ static bool fits(const struct pugmark_plan *plan, const struct pugmark_model *m,
 	return plan->mode == mode && plan->build_id_len == m->build_id_len &&
 	       !memcmp(plan->build_id, m->build_id, m->build_id_len) &&
 	       plan->n_funcs == m->n_funcs && (plan->n_nodes <= 1 || plan->n_points) &&
-	       (!plan->unresolved || plan->unresolved_at);
+	       (!plan->unresolved || plan->unresolved_at) && plan_places_hold(plan, m);
 }
 
 struct pugmark_plan *plan_cache_find(const char *path, const struct pugmark_model *model,
 				     enum plan_mode mode)
 {
+	struct private_file file;
 	struct pugmark_plan *plan;
-	if (!path || access(path, R_OK) || pugmark_plan_open(path, &plan, NULL))
+	if (!path || own_cache_read(path, PLAN_MAX_BYTES, &file) ||
+	    plan_take(&file, path, &plan, NULL))
 		return NULL;
 	if (fits(plan, model, mode))
 		return plan;
@@ -122,11 +91,15 @@ struct pugmark_plan *plan_cache_find(const char *path, const struct pugmark_mode
 	return NULL;
 }
 
-int plan_cache_keep(char *path, const struct pugmark_plan *plan, struct pugmark_diag *diag)
+int plan_cache_keep(const char *path, const struct pugmark_plan *plan, struct pugmark_diag *diag)
 {
-	int err = plan_cache_make_folders(path);
-	if (err)
-		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
-					"cannot make the folder: %s", strerror(-err));
-	return pugmark_plan_write(plan, path, diag);
+	void *bytes;
+	size_t len;
+	int err = plan_encode(plan, &bytes, &len);
+	if (!err) {
+		err = own_cache_write(path, bytes, len);
+		free(bytes);
+	}
+	return err ? pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", own_cache_why(err))
+		   : 0;
 }

@@ -34,7 +34,7 @@ uint32_t explainer_n_ways(const struct pugmark_plan_node *node)
 	case PUGMARK_NODE_KIND_BRANCH:
 		return 2;
 	case PUGMARK_NODE_KIND_TARGET:
-		return node->next_taken;
+		return node->n_targets;
 	default:
 		return node->next != PUGMARK_NONE;
 	}
@@ -43,7 +43,7 @@ uint32_t explainer_n_ways(const struct pugmark_plan_node *node)
 uint32_t explainer_way(const struct explainer *x, const struct pugmark_plan_node *node, uint32_t i)
 {
 	if (node->kind == PUGMARK_NODE_KIND_TARGET)
-		return x->plan->targets[node->next + i].decision;
+		return x->plan->targets[node->targets + i].decision;
 	return i ? node->next_taken : node->next;
 }
 

@@ -7,8 +7,8 @@
 #include "offline/link/callers_by_name.h"
 #include "offline/plan/plan_build.h"
 #include "offline/plan/plan_file.h"
-#include "offline/plan/plan_places.h"
 #include "user/cli/patterns.h"
+#include "user/file/own_cache.h"
 #include "user/plan/plan_cache.h"
 #include "user/plan/plan_scope.h"
 #include "user/plan/probe_costs.h"
@@ -21,7 +21,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #define NAMES_MAX 3000
 
@@ -152,7 +151,7 @@ static int recall(struct planner *p)
 		return 0;
 	p->taken_path = plan_cache_taken_path(p->model, o);
 	if (p->taken_path && o->fresh && !o->n_out)
-		unlink(p->taken_path);
+		own_cache_remove(p->taken_path);
 	if (!p->taken_path || o->fresh || taken_before_read(p->taken_path, &p->recalled, &n))
 		return 0;
 	uint64_t *both = realloc(p->recalled, (n + o->n_out + 1) * sizeof(*both));
@@ -173,7 +172,7 @@ static int recall(struct planner *p)
 /* For the next recording. That it cannot be kept costs that its time, and nothing else. */
 static void remember(struct planner *p)
 {
-	if (p->taken_path && p->o->n_out && !plan_cache_make_folders(p->taken_path))
+	if (p->taken_path && p->o->n_out)
 		taken_before_write(p->taken_path, p->o->out, p->o->n_out);
 }
 
@@ -356,17 +355,19 @@ static int make_file(struct planner *p)
 	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
 }
 
-/* Of all that a plan is made from beside the options; of the binary, its code: a build-id alone
- * does not tell that (plan_places.h). */
-static uint32_t input_hash(const struct planner *p)
+/* Of all that a plan is made from beside the options and the binary. */
+static void digest_inputs(const struct planner *p, uint8_t out[DIGEST_BYTES])
 {
 	const struct pugmark_model *m = p->model;
-	uint32_t code = plan_places_code(m);
-	uint32_t hash = crc32(p->profile.hash, (const void *)&p->costs, sizeof(p->costs));
-	hash = crc32(hash, (const void *)&code, sizeof(code));
-	hash = crc32(hash, p->entered, m->n_funcs);
-	hash = crc32(hash, p->traced, m->n_imports);
-	return crc32(hash, p->bound, m->n_imports);
+	struct digest d;
+	digest_init(&d);
+	digest_add(&d, p->profile.counts,
+		   p->profile.counts ? m->n_blocks * sizeof(*p->profile.counts) : 0);
+	digest_add(&d, &p->costs, sizeof(p->costs));
+	digest_add(&d, p->entered, m->n_funcs);
+	digest_add(&d, p->traced, m->n_imports);
+	digest_add(&d, p->bound, m->n_imports);
+	digest_end(&d, out);
 }
 
 static int plan_or_load(struct planner *p)
@@ -381,7 +382,9 @@ static int plan_or_load(struct planner *p)
 	}
 	if (err)
 		return err;
-	p->out->path = o->output ? strdup(o->output) : plan_cache_path(p->model, o, input_hash(p));
+	uint8_t inputs[DIGEST_BYTES];
+	digest_inputs(p, inputs);
+	p->out->path = o->output ? strdup(o->output) : plan_cache_path(p->model, o, inputs);
 	if (o->output && !p->out->path)
 		return failed(p, -ENOMEM);
 	if (!o->output && !o->fresh)

@@ -2,21 +2,16 @@
 /* probe_costs.c: finds and reads the cost file. */
 #include "user/plan/probe_costs.h"
 
+#include "user/file/own_cache.h"
+
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
+
+enum { MAX_BYTES = 65536 };
 
 char *probe_costs_path(void)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *path = NULL;
-	int n = -1;
-
-	if (cache && *cache == '/')
-		n = asprintf(&path, "%s/pugmark/costs.json", cache);
-	else if (home && *home)
-		n = asprintf(&path, "%s/.cache/pugmark/costs.json", home);
-	return n < 0 ? NULL : path;
+	return own_cache_path(NULL, "costs.json");
 }
 
 static bool read_cost(const json_t *costs, const char *key, float *cost)
@@ -32,7 +27,12 @@ static bool read_cost(const json_t *costs, const char *key, float *cost)
 bool probe_costs_of_machine(struct probe_costs *costs)
 {
 	char *path = probe_costs_path();
-	json_t *file = path ? json_load_file(path, 0, NULL) : NULL;
+	struct private_file kept = {.bytes = NULL};
+	json_t *file = NULL;
+
+	if (path && !own_cache_read(path, MAX_BYTES, &kept) && kept.bytes)
+		file = json_loadb((const char *)kept.bytes, kept.len_bytes, 0, NULL);
+	private_file_free(&kept);
 
 	*costs = probe_costs_default;
 	bool emulated = read_cost(file, "emulated", &costs->emulated_ns);

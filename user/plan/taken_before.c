@@ -2,20 +2,28 @@
 /* taken_before.c: see taken_before.h. */
 #include "user/plan/taken_before.h"
 
+#include "user/file/own_cache.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ADDRS_MAX = 1 << 20 };
+enum { ADDRS_MAX = 1 << 20, MAX_BYTES = 17 * ADDRS_MAX };
 
 int taken_before_read(const char *path, uint64_t **addrs, uint32_t *n)
 {
 	uint32_t cap = 64, count = 0;
 	char line[32], *end;
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return -errno;
+	struct private_file file;
+	int failed = own_cache_read(path, MAX_BYTES, &file);
+	if (failed)
+		return failed;
+	FILE *f = file.bytes ? fmemopen((void *)file.bytes, file.len_bytes, "r") : NULL;
+	if (!f) {
+		private_file_free(&file);
+		return -EINVAL;
+	}
 	uint64_t *list = malloc(cap * sizeof(*list));
 	int err = list ? 0 : -ENOMEM;
 	while (!err && fgets(line, sizeof(line), f)) {
@@ -33,6 +41,7 @@ int taken_before_read(const char *path, uint64_t **addrs, uint32_t *n)
 			err = -EINVAL;
 	}
 	fclose(f);
+	private_file_free(&file);
 	if (err) {
 		free(list);
 		return err;
@@ -44,18 +53,14 @@ int taken_before_read(const char *path, uint64_t **addrs, uint32_t *n)
 
 int taken_before_write(const char *path, const uint64_t *addrs, uint32_t n)
 {
-	char *path_new;
-	if (asprintf(&path_new, "%s.new", path) < 0)
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	if (!f)
 		return -ENOMEM;
-	FILE *f = fopen(path_new, "we");
-	int err = f ? 0 : -errno;
-	for (uint32_t i = 0; f && i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		fprintf(f, "%" PRIx64 "\n", addrs[i]);
-	if (f) {
-		int bad = ferror(f);
-		if (fclose(f) || bad || rename(path_new, path))
-			err = errno ? -errno : -EIO;
-	}
-	free(path_new);
+	int err = fclose(f) ? -ENOMEM : own_cache_write(path, text, len);
+	free(text);
 	return err;
 }

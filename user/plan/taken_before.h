@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /* Returns 0 and the addresses in the file at @path (the caller frees), or -errno: -ENOENT, or
- * -EINVAL where it is not such a file. */
+ * -EINVAL where it is not such a file, or as own_cache_read(). */
 int taken_before_read(const char *path, uint64_t **addrs, uint32_t *n);
-/* Puts them in the place of those at @path, whose folder is there. Returns 0 or -errno. */
+/* Puts them in the place of those at @path. Returns 0 or -errno. */
 int taken_before_write(const char *path, const uint64_t *addrs, uint32_t n);
 
 #endif

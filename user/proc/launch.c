@@ -6,10 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,22 +52,81 @@ char *launch_resolve(const char *name, struct pugmark_diag *diag)
 	return NULL;
 }
 
-static void child_main(int go, int error, const char *path, char *const *argv)
+/* Whatever this process may do, the command may not, but for what its user and its file give it. */
+static int become(const struct launch_user *user)
+{
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
+		return -1;
+	if (!user)
+		return 0;
+	if (setgroups(user->n_groups, user->groups) || setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return -1;
+	if (*user->name && (setenv("USER", user->name, 1) || setenv("LOGNAME", user->name, 1) ||
+			    setenv("HOME", user->home, 1)))
+		return -1;
+	return 0;
+}
+
+static void child_main(int go, int error, const char *path, char *const *argv,
+		       const struct launch_user *user)
 {
 	char word;
 
 	inherited_signals_restore();
 	if (read(go, &word, 1) != 1)
 		_exit(127);
-	execv(path, argv);
+	if (!become(user))
+		execv(path, argv);
 	int err = errno;
 	if (write(error, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
+static int take_entry(const struct passwd *entry, struct launch_user *out)
+{
+	snprintf(out->name, sizeof(out->name), "%s", entry->pw_name);
+	snprintf(out->home, sizeof(out->home), "%s", entry->pw_dir);
+	out->uid = entry->pw_uid;
+	out->gid = entry->pw_gid;
+	int n = LAUNCH_GROUPS_MAX;
+	if (getgrouplist(entry->pw_name, entry->pw_gid, out->groups, &n) < 0)
+		return -E2BIG;
+	out->n_groups = n;
+	return 0;
+}
+
+int launch_user_find(const char *name, struct launch_user *out, struct pugmark_diag *diag)
+{
+	char *end;
+	struct launch_user user = {.n_groups = 0};
+	unsigned long number = strtoul(name, &end, 10);
+	bool is_number = end != name && !*end && *name != '-' && number < UINT32_MAX;
+	const struct passwd *entry = getpwnam(name);
+	if (!entry && is_number)
+		entry = getpwuid((uid_t)number);
+	int err = 0;
+	if (entry)
+		err = take_entry(entry, &user);
+	else if (is_number) /* of no account: a container's, say */
+		user.uid = user.gid = (uid_t)number;
+	else
+		err = -ENOENT;
+	if (err)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					err == -E2BIG ? "user '%s' is in more groups than fit"
+						      : "no user '%s'",
+					name);
+	if (geteuid() && user.uid != geteuid())
+		return pugmark_diag_set(diag, -EPERM, NULL, PUGMARK_NO_OFFSET,
+					"only root may run a command as user '%s'", name);
+	*out = user;
+	return 0;
+}
+
 int launch_prepare(struct launch *launch, const char *path, char *const *argv,
-		   struct pugmark_diag *diag)
+		   const struct launch_user *user, struct pugmark_diag *diag)
 {
 	int go[2], error[2];
 
@@ -81,7 +143,7 @@ int launch_prepare(struct launch *launch, const char *path, char *const *argv,
 	if (!pid) {
 		close(go[1]);
 		close(error[0]);
-		child_main(go[0], error[1], path, argv);
+		child_main(go[0], error[1], path, argv, user);
 	}
 	int err = pid < 0 ? -errno : 0;
 	close(go[0]);

@@ -16,9 +16,23 @@ struct launch {
 /* The file that running @name would execute, through PATH. The caller frees it; NULL: none, @diag
  * filled. */
 char *launch_resolve(const char *name, struct pugmark_diag *diag);
-/* Forks a child that waits. */
+enum { LAUNCH_GROUPS_MAX = 256 };
+
+/* Whom a command runs as. */
+struct launch_user {
+	uid_t uid;
+	gid_t gid;
+	gid_t groups[LAUNCH_GROUPS_MAX];
+	int n_groups;
+	char name[256], home[4096]; /* empty: there is no such account */
+};
+
+/* @name: of an account, or a number. Returns 0 or -errno with @diag filled. */
+int launch_user_find(const char *name, struct launch_user *out, struct pugmark_diag *diag);
+/* Forks a child that waits; it has no ambient capability. @user: whom it runs as; NULL: as this
+ * process. */
 int launch_prepare(struct launch *launch, const char *path, char *const *argv,
-		   struct pugmark_diag *diag);
+		   const struct launch_user *user, struct pugmark_diag *diag);
 /* Lets it exec; returns once it has, or -errno where it could not. */
 int launch_go(struct launch *launch, const char *path, struct pugmark_diag *diag);
 /* Gives up a child that still waits; nothing where there is none. */

@@ -43,7 +43,6 @@ struct collector {
 	uint32_t stall_ms;
 
 	pthread_t drain_thread, write_thread;
-	bool drain_started, write_started;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct chunk chunks[CHUNKS];
@@ -190,6 +189,27 @@ static int on_process(void *context, void *data, size_t bytes)
 	return c->n_pending < PENDING_MAX ? 0 : -EAGAIN;
 }
 
+/* Under the lock: nothing more is written, and whoever waits is told. */
+static void fail(struct collector *c, int err)
+{
+	uint64_t one = 1;
+
+	if (c->err)
+		return;
+	c->err = err;
+	if (write(c->notify_fd, &one, sizeof(one)) < 0)
+		c->finishing = true;
+}
+
+static void consume(struct collector *c, struct ring_reader *ring)
+{
+	if (ring_consume(ring) != -EBADMSG)
+		return;
+	pthread_mutex_lock(&c->lock);
+	fail(c, -EBADMSG);
+	pthread_mutex_unlock(&c->lock);
+}
+
 /* One pass over both rings. A task's last word comes through the process ring, all that it said
  * before through the other: so process records are read first and passed on only once the events
  * ring is drained up to where it was filled at that time. Returns whether there was anything. */
@@ -200,10 +220,10 @@ static bool drain(struct collector *c)
 	if (!chunk_has_room(c))
 		return false;
 	if (c->n_pending < PENDING_MAX)
-		ring_consume(c->process);
+		consume(c, c->process);
 	unsigned long filled = ring_written(c->events);
 	unsigned long before = ring_read(c->events);
-	ring_consume(c->events);
+	consume(c, c->events);
 	unsigned long after = ring_read(c->events);
 	if ((long)(after - filled) < 0)
 		return after != before;
@@ -410,13 +430,8 @@ static void *write_main(void *context)
 		clock_gettime(CLOCK_MONOTONIC, &c->keeps_until);
 		c->keeps_until.tv_sec += KEPT_S;
 		c->writing = false;
-		if (err && !c->err) {
-			uint64_t one = 1;
-
-			c->err = err;
-			if (write(c->notify_fd, &one, sizeof(one)) < 0)
-				c->finishing = true;
-		}
+		if (err)
+			fail(c, err);
 		pthread_cond_broadcast(&c->changed);
 		pthread_mutex_unlock(&c->lock);
 	}

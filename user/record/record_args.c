@@ -71,6 +71,7 @@ static void print_help(void)
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   times are told to half of it (200)\n"
 	     "      --duration SECS  stop after so long\n"
+	     "      --user NAME          run the program as that user\n"
 	     "      --ring MIB       size of the event ring (16)\n"
 	     "  -q, --quiet          no progress, no summary\n\n"
 	     "Exit status: the program's own; 1 for an error, 2 for wrong usage, 3 where events "
@@ -129,6 +130,10 @@ static int take_ring(struct record_args *a, double value)
 
 static int take_all(struct record_args *a, const char *text)
 {
+	if (a->options.all)
+		return command_usage("record",
+				     "-a twice: a recording is of one binary (two recordings can "
+				     "run at a time)");
 	a->options.all = true;
 	a->modules.binary = text;
 	return EXIT_OK;
@@ -227,6 +232,7 @@ static const struct record_option record_options[] = {
 	{"imports", .text = AT(imports)},
 	{"check-every", .number = take_check_every, .max = 1 << 30, .whole = true},
 	{"duration", .number = take_duration, .max = 1e9},
+	{"user", .text = AT(options.user)},
 	{"ring", .number = take_ring, .max = 1024},
 	{"quiet", 'q', .flag = AT(options.quiet)},
 	{"help", 'h', .flag = AT(help)},
@@ -237,6 +243,7 @@ static const struct record_option record_options[] = {
 };
 
 enum { N_OPTIONS = sizeof(record_options) / sizeof(*record_options) };
+_Static_assert(N_OPTIONS <= 64, "record_args.given has a bit for each");
 
 static int take(struct record_args *a, const struct record_option *o)
 {
@@ -245,8 +252,12 @@ static int take(struct record_args *a, const struct record_option *o)
 
 	if (o->flag)
 		*(bool *)(base + o->flag) = true;
+	if (o->text && o->letter != 'o' && a->given & 1ull << (o - record_options))
+		return command_usage("record", "--%s twice: '%s' and '%s'", o->name,
+				     *(const char **)(base + o->text), optarg);
 	if (o->text)
 		*(const char **)(base + o->text) = optarg;
+	a->given |= 1ull << (o - record_options);
 	if (o->list) {
 		struct record_list *list = (struct record_list *)(base + o->list);
 
@@ -321,6 +332,9 @@ static int check_together(const struct record_args *a)
 					       "without --max-overhead");
 	if (a->placement_given && !a->paths)
 		return command_usage("record", "--placement goes with --level paths");
+	if (o->user && !o->argv)
+		return command_usage("record", "--user says whom a program runs as: it goes with "
+					       "one after --");
 	if (!*a->options.output)
 		return command_usage("record", "--output is empty: a folder's name is wanted");
 	if (m->no_program && !a->patterns.n)
@@ -328,8 +342,7 @@ static int check_together(const struct record_args *a)
 	return EXIT_OK;
 }
 
-/* A link to where recordings are to go stays one: what it leads to is moved aside. There is no
- * slash at the end, for what is put beside it. */
+/* No slash at the end, for what is put beside it. Links are recording_folder.h's to follow. */
 static void resolve_output(struct record_args *a)
 {
 	size_t len = strlen(a->options.output);
@@ -340,12 +353,6 @@ static void resolve_output(struct record_args *a)
 	memcpy(a->output, a->options.output, len);
 	a->output[len] = 0;
 	a->options.output = a->output;
-	char *real = realpath(a->output, NULL);
-	struct stat st;
-	if (real && !lstat(a->output, &st) && S_ISLNK(st.st_mode) &&
-	    strlen(real) < sizeof(a->output))
-		strcpy(a->output, real);
-	free(real);
 }
 
 /* Where a list or a number went to a place of its own. */

@@ -20,14 +20,15 @@ struct record_args {
 	enum plan_mode modes[1 + RECORD_TWINS_MAX];
 	struct planning_options planning;
 	bool help, no_times;
-	bool values; /* level values */
+	uint64_t given; /* a bit for each row of the options that was */
+	bool values;	/* level values */
 	const char *imports;
 	uint32_t check_every;			 /* 0: calls are witnessed as well */
 	bool paths, calls_only, placement_given; /* calls_only: a --mode that paths does not have */
 	enum plan_mode placement;		 /* of level paths */
 	struct record_list only, without, plugins, profiles, patterns, args_of, handles;
 	uint8_t n_args;	   /* --args */
-	char output[4096]; /* options.output; where that is a link: what it leads to */
+	char output[4096]; /* options.output */
 	pid_t pids[RECORD_ARGS_MAX];
 };
 

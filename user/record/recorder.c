@@ -162,6 +162,20 @@ static void give_memory_back(void)
 #endif
 }
 
+static int launch(struct recording_run *run, struct pugmark_diag *diag)
+{
+	const struct recorder_options *o = run->options;
+	struct launch_user *user = o->user ? malloc(sizeof(*user)) : NULL;
+	int err = o->user && !user ? -ENOMEM : 0;
+
+	if (!err && user)
+		err = launch_user_find(o->user, user, diag);
+	if (!err)
+		err = launch_prepare(&run->child, run->path, o->argv, user, diag);
+	free(user);
+	return err;
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
@@ -177,7 +191,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = probes_load(o, run->spans, &run->probes, diag);
 	if (!err && o->argv)
-		err = launch_prepare(&run->child, run->path, o->argv, diag);
+		err = launch(run, diag);
 	if (!err)
 		tell_removing(run);
 	uint64_t before_ns = now_ns();
@@ -205,7 +219,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
 				      diag);
 	if (!err && run->capturing)
-		err = capturing_open(run->capturing, diag);
+		err = capturing_open(run->capturing,
+				     recording_writer_create(run->writer, "captures"), diag);
 	run->now = *o;
 	if (!err && o->max_overhead > 0)
 		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
@@ -514,6 +529,15 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
+/* Where no progress shows it. What a command itself prints is not mixed with that. */
+static void say_begun(const struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+
+	if (!o->quiet && !run->progress && !o->argv)
+		say(run, "recording", o->duration_ns ? "" : " (SIGINT ends it)");
+}
+
 /* The command becomes the program. At level values it stops where that begins, or what runs already
  * stops for a moment. */
 static int let_go(struct recording_run *run, struct pugmark_diag *diag)
@@ -570,6 +594,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		probes_enable(run.probes);
 		err = let_go(&run, diag);
 	}
+	if (!err)
+		say_begun(&run);
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
 	if (!err)

@@ -23,9 +23,7 @@ enum { RESERVE_BYTES = 128 << 10 };
 struct recording_writer {
 	const struct recorder_options *options;
 	json_t *meta;
-	char *events_path;
-	int dir_fd;   /* the folder, whatever its name is by now */
-	char dir[32]; /* a path by way of that */
+	struct recording_folder folder;
 	int fd;
 	int err; /* once set, nothing more is written */
 	uint64_t off_file;
@@ -46,27 +44,16 @@ struct entry_ref {
 	uint32_t off;
 };
 
-static int open_files(struct recording_writer *w, const char *dir, struct pugmark_diag *diag)
+static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
 {
-	char events[PATH_MAX + 32], reserve[PATH_MAX + 32];
-
-	if (asprintf(&w->events_path, "%s/events", w->options->output) < 0)
-		return -ENOMEM;
-	w->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (w->dir_fd < 0)
-		return pugmark_diag_set(diag, -errno, w->options->output, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
-	snprintf(w->dir, sizeof(w->dir), "/proc/self/fd/%d", w->dir_fd);
-	snprintf(events, sizeof(events), "%s/events", dir);
-	w->fd = open(events, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	w->fd = recording_folder_create(&w->folder, "events");
 	if (w->fd < 0)
-		return pugmark_diag_set(diag, -errno, w->events_path, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
+		return pugmark_diag_set(diag, w->fd, w->options->output, PUGMARK_NO_OFFSET,
+					"cannot make its file `events`: %s", strerror(-w->fd));
 	/* Told to a recorder that would move it away. Some file systems have no locks. */
 	flock(w->fd, LOCK_EX | LOCK_NB);
 	/* Room for the last meta.json, should the disk be full by then. */
-	snprintf(reserve, sizeof(reserve), "%s/reserve", dir);
-	int fd = open(reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = recording_folder_create(&w->folder, "reserve");
 	if (fd >= 0) {
 		int err = posix_fallocate(fd, 0, RESERVE_BYTES);
 		close(fd);
@@ -85,21 +72,19 @@ void recording_writer_abandon(struct recording_writer *w)
 	unpacker_free(w->unpacker);
 	process_lines_deinit(&w->lines);
 	free(w->refs);
-	free(w->events_path);
 	codec_free(w->codec);
 	bytes_deinit(&w->stored);
 	json_decref(w->meta);
 	if (w->fd >= 0)
 		close(w->fd);
-	if (w->dir_fd >= 0)
-		close(w->dir_fd);
+	recording_folder_close(&w->folder);
 	free(w);
 }
 
 /* Writes meta.json anew. Errors are told by the name that the user knows. */
 static int write_meta(struct recording_writer *w, struct pugmark_diag *diag)
 {
-	int err = recording_meta_write(w->dir, w->meta, NULL);
+	int err = recording_meta_write(&w->folder, w->meta);
 
 	return err ? pugmark_diag_set(diag, err, w->options->output, PUGMARK_NO_OFFSET,
 				      "cannot write its meta.json: %s", strerror(-err))
@@ -117,7 +102,7 @@ int recording_writer_change(struct recording_writer *w, const struct recorder_op
 			diag, err, options->output, PUGMARK_NO_OFFSET,
 			"what is traced was changed too often: there is no room for "
 			"another plan");
-	err = recording_modules_add(options, w->dir, first, spans, w->meta, diag);
+	err = recording_modules_add(options, &w->folder, first, spans, w->meta, diag);
 	return err ? err : write_meta(w, diag);
 }
 
@@ -172,40 +157,42 @@ static int write_segment(void *ctx, struct segment_header *header, const uint8_t
 int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
 			  struct recording_writer **out, struct pugmark_diag *diag)
 {
-	char *dir;
-	int err = recording_directory_make(options, &dir, diag);
-	if (err)
-		return err;
 	struct recording_writer *w = calloc(1, sizeof(*w));
-	if (!w) {
-		recording_directory_remove(dir);
-		free(dir);
+	if (!w)
 		return -ENOMEM;
-	}
 	w->options = options;
-	w->fd = w->dir_fd = -1;
+	w->fd = -1;
+	w->folder = RECORDING_FOLDER_NONE;
 	w->codec = codec_new();
 	w->meta = recording_meta_start(options, spans);
-	err = w->codec && w->meta
-		      ? unpacker_new(options, &w->totals, write_segment, w, &w->unpacker)
-		      : -ENOMEM;
+	int err = w->codec && w->meta
+			  ? unpacker_new(options, &w->totals, write_segment, w, &w->unpacker)
+			  : -ENOMEM;
 	uint32_t first;
 	if (!err)
 		err = unpacker_change(w->unpacker, options, spans, &first);
 	if (!err)
-		err = open_files(w, dir, diag);
+		err = recording_folder_make(options->output, &w->folder, diag);
+	if (!err)
+		err = recording_plans_write(options, &w->folder, 0, diag);
+	if (!err)
+		err = open_files(w, diag);
 	if (!err)
 		err = write_meta(w, diag);
 	if (!err)
-		err = recording_directory_place(dir, options->output, diag);
+		err = recording_folder_place(&w->folder, diag);
 	if (err) {
+		recording_folder_discard(&w->folder);
 		recording_writer_abandon(w);
-		recording_directory_remove(dir);
 	} else {
 		*out = w;
 	}
-	free(dir);
 	return err;
+}
+
+int recording_writer_create(const struct recording_writer *w, const char *name)
+{
+	return recording_folder_create(&w->folder, name);
 }
 
 struct recording_totals *recording_writer_totals(struct recording_writer *w)
@@ -338,7 +325,7 @@ int recording_writer_close(struct recording_writer *w, const struct recorder_res
 {
 	static const char *const why[] = {"exit", "signal", "duration", "disk", "overhead"};
 
-	unlinkat(w->dir_fd, "reserve", 0);
+	unlinkat(w->folder.fd, "reserve", 0);
 	if (!w->err && fsync(w->fd))
 		w->err = -errno;
 	json_object_set_new(w->meta, "closed", json_true());

@@ -21,6 +21,9 @@ struct recording_totals {
 /* Makes the directory, copies the plans, writes meta.json. */
 int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
 			  struct recording_writer **out, struct pugmark_diag *diag);
+/* Makes a file more in the recording, which is one of those that recording_folder.c lists. Returns
+ * a descriptor, which the caller closes, or -errno. */
+int recording_writer_create(const struct recording_writer *w, const char *name);
 /* Writes what is in a chunk of @len bytes. Returns 0 or -errno (-ENOSPC); from then on nothing more
  * is written, and what is there stays readable. @more: another chunk follows soon, and for that the
  * events of a task which has most of this one may wait, until recording_writer_settle() at last. */

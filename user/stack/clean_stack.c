@@ -4,18 +4,12 @@
  * up stays as it is. */
 #include "user/stack/clean_stack.h"
 
+#include "offline/base/sigframe.h"
+
 #include <pugmark/event.h>
 #include <string.h>
 
-enum {
-	FRAMES_MAX = 512,
-	HANDLERS_MAX = 16,
-	SIGNAL_WORDS = 25,
-	SIGNAL_LINK = 2,
-	SIGNAL_BP = 16,
-	SIGNAL_SP = 21,
-	SIGNAL_IP = 22
-};
+enum { FRAMES_MAX = 512, HANDLERS_MAX = 16 };
 
 struct walk {
 	struct unwinder *unwinder;
@@ -60,12 +54,12 @@ static bool leave_handler(struct walk *w)
 {
 	uint64_t frame = w->at.sp - 8, sp, link;
 	bool own = w->e->flags & PUGMARK_EVENT_FROM_SIGNAL && frame == w->e->cfa - 8;
-	if (!own && w->n_handlers < HANDLERS_MAX && word_at(w, frame + 8 * SIGNAL_LINK, &link) &&
+	if (!own && w->n_handlers < HANDLERS_MAX && word_at(w, frame + 8 * SIGFRAME_LINK, &link) &&
 	    !link)
-		w->handlers[w->n_handlers++] = (frame + 8 * SIGNAL_LINK - w->e->stack_addr) / 8;
-	w->at.bp_known = word_at(w, frame + 8 * SIGNAL_BP, &w->at.bp);
-	if (!word_at(w, frame + 8 * SIGNAL_SP, &sp) || sp < w->at.sp ||
-	    !word_at(w, frame + 8 * SIGNAL_IP, &w->at.ip))
+		w->handlers[w->n_handlers++] = (frame + 8 * SIGFRAME_LINK - w->e->stack_addr) / 8;
+	w->at.bp_known = word_at(w, frame + 8 * SIGFRAME_BP, &w->at.bp);
+	if (!word_at(w, frame + 8 * SIGFRAME_SP, &sp) || sp < w->at.sp ||
+	    !word_at(w, frame + 8 * SIGFRAME_IP, &w->at.ip))
 		return false;
 	w->at.sp = sp;
 	return true;
@@ -106,7 +100,7 @@ void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint6
 	for (uint32_t i = 0, k = 0; i < w.slots[w.n - 1]; i++) {
 		if (k < w.n && w.slots[k] == i)
 			k++;
-		else if (words[i] >> 32 && !(signal && i - kept < SIGNAL_WORDS) &&
+		else if (words[i] >> 32 && !(signal && i - kept < SIGFRAME_WORDS) &&
 			 unwinder_is_code(unwinder, words[i]))
 			words[i] = 0;
 	}

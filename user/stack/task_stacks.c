@@ -2,6 +2,8 @@
 /* task_stacks.c: puts the stacks of a task together from what the probes sent of them. */
 #include "user/stack/task_stacks.h"
 
+#include "offline/base/sigframe.h"
+
 #include <pugmark/event.h>
 
 #include <errno.h>
@@ -13,10 +15,6 @@
 enum {
 	LOWEST_ADDRESS = 4096, /* nothing is mapped below */
 	ADDRESS_BITS = 56,
-	/* A frame that the kernel makes for a handler, from its return address to cs and ss. */
-	SIGNAL_WORDS = 25,
-	SIGNAL_CS = 0x33,
-	SIGNAL_SS = 0x2b,
 };
 
 void task_stacks_deinit(struct task_stacks *t)
@@ -140,10 +138,9 @@ int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **wo
 	if (e->stack != w)
 		memcpy(w, e->stack, e->stack_words * sizeof(*w));
 	for (uint32_t i = 0; i < e->stack_words; i++) {
-		uint32_t last = i + SIGNAL_WORDS - 1;
+		uint32_t last = i + SIGFRAME_SEGMENTS;
 
-		if (last < e->stack_words && (uint16_t)w[last] == SIGNAL_CS &&
-		    w[last] >> 48 == SIGNAL_SS)
+		if (last < e->stack_words && sigframe_is_user(w[last]))
 			kept = last + 1;
 		if (i >= kept && is_data(snap, e->stack_addr + 8 * (uint64_t)i, w[i]))
 			w[i] = 0;

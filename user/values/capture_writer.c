@@ -49,29 +49,24 @@ struct capture_writer {
 	void *file_ctx;
 };
 
-int capture_writer_open(const char *dir, uint32_t check_every, struct capture_writer **out,
+int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
 			struct pugmark_diag *diag)
 {
-	struct capture_writer *w = calloc(1, sizeof(*w));
-	char *path = NULL;
-	int err = -ENOMEM;
+	struct capture_writer *w = fd < 0 ? NULL : calloc(1, sizeof(*w));
+	int err = fd < 0 ? fd : w && (w->codec = codec_new()) ? 0 : -ENOMEM;
 
-	if (w && (w->codec = codec_new()) && asprintf(&path, "%s/captures", dir) >= 0) {
-		w->check_every = check_every;
-		w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		err = w->fd < 0 ? -errno : 0;
-	}
 	if (err) {
-		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
-		if (w)
-			codec_free(w->codec);
 		free(w);
-	} else {
-		pthread_mutex_init(&w->lock, NULL);
-		*out = w;
+		if (fd >= 0)
+			close(fd);
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"making the file `captures`: %s", strerror(-err));
 	}
-	free(path);
-	return err;
+	w->check_every = check_every;
+	w->fd = fd;
+	pthread_mutex_init(&w->lock, NULL);
+	*out = w;
+	return 0;
 }
 
 static void fail(struct capture_writer *w, int err)

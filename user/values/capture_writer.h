@@ -12,9 +12,9 @@
 
 struct capture_writer;
 
-/* Makes the file in the folder @dir, for its owner alone. Of every @check_every-th record behind a
- * call the hash is kept. */
-int capture_writer_open(const char *dir, uint32_t check_every, struct capture_writer **out,
+/* @fd: the file, new, which the writer takes; negative: why there is none. Of every @check_every-th
+ * record behind a call the hash is kept. */
+int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
 			struct pugmark_diag *diag);
 /* A record of the ring `captures`. Returns 0: errors are kept, see capture_writer_error(). */
 int capture_writer_ring(void *writer, void *record, size_t len);

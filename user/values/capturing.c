@@ -98,10 +98,9 @@ static void *drain_main(void *context)
 	}
 }
 
-int capturing_open(struct capturing *c, struct pugmark_diag *diag)
+int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 {
-	int err =
-		capture_writer_open(c->options->output, c->options->check_every, &c->writer, diag);
+	int err = capture_writer_open(fd, c->options->check_every, &c->writer, diag);
 
 	if (err)
 		return err;

@@ -14,8 +14,9 @@ struct capturing;
  * tasks. */
 int capturing_new(const struct recorder_options *options, const struct text_span *spans,
 		  int tasks_fd, struct capturing **out, struct pugmark_diag *diag);
-/* Once there is a recording: opens its file, and reads the ring from here on. */
-int capturing_open(struct capturing *c, struct pugmark_diag *diag);
+/* Once there is a recording: @fd is its file `captures`, which this takes, or why there is none.
+ * Reads the ring from here on. */
+int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag);
 /* Before the command's process @pid is let go, and after: the program stops at its entry point,
  * where all of it is written, and goes on. */
 int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag);

@@ -150,7 +150,7 @@ bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e
 {
 	struct place at;
 	uint64_t cfa = p->attach_cfa;
-	if (!cfa || !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at))
+	if (!cfa || !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at))
 		return false;
 	if (at.func != PUGMARK_NONE)
 		return begin_inside(p, &at, cfa);

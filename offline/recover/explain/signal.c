@@ -142,7 +142,7 @@ enum commit commit_injected(struct parser *p, struct lookahead *la, const struct
 
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 {
-	if (e->val)
+	if (e->handler)
 		p->foreign.sp = 0;
 	if (p->lost)
 		return; /* the handler's own entry says enough */
@@ -152,17 +152,18 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	else if (p->position == LOST)
 		return;
 	else if (p->n || !p->context)
-		settled = parser_settle(p, e, e->cfa, e->ret, e->signal.bp);
+		settled = parser_settle(p, e, e->sp, e->ip, e->signal.bp);
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
 	p->placed = settled != UNSETTLED;
 	struct pugmark_witness_event entry = {.kind = PUGMARK_EVENT_SIGNAL, .time_ns = e->time_ns};
-	uint32_t func = e->val ? parser_function_at(p, e->val, &entry.module) : PUGMARK_NONE;
-	p->unplaced = !settled && !e->val;
-	if (func == PUGMARK_NONE && e->val)
+	uint32_t func =
+		e->handler ? parser_function_at(p, e->handler, &entry.module) : PUGMARK_NONE;
+	p->unplaced = !settled && !e->handler;
+	if (func == PUGMARK_NONE && e->handler)
 		p->foreign = (struct foreign_handler){
-			.sp = e->cfa,
-			.ip = e->ret,
+			.sp = e->sp,
+			.ip = e->ip,
 			.alt = e->signal.alt,
 			.alt_bytes = e->signal.alt_bytes,
 			.since_ns = e->time_ns,
@@ -171,15 +172,15 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (func == PUGMARK_NONE || p->plans[entry.module]->funcs[func].entry == PUGMARK_NONE)
 		return;
 	if (!settled)
-		lose_place(p, e, e->cfa);
+		lose_place(p, e, e->sp);
 	struct lookahead la = {.e = &entry, .entered = func, .origin = PUGMARK_NONE};
 	uint32_t n_out = p->n_out;
-	enter(p, &la, settled, e->cfa);
+	enter(p, &la, settled, e->sp);
 	if (p->failed || p->n_out == n_out)
 		return;
 	p->held = p->out[--p->n_out];
-	p->held_sp = e->cfa;
-	p->held_ip = e->ret;
+	p->held_sp = e->sp;
+	p->held_ip = e->ip;
 	p->holds = true;
 	if (parser_top(p)->boundary == BELOW_HANDLER) {
 		p->handlers[p->n_handlers - 1].alt = e->signal.alt;
@@ -190,8 +191,8 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 void parser_release_held(struct parser *p, const struct pugmark_witness_event *next)
 {
 	p->holds = false;
-	if (next->kind != PUGMARK_EVENT_SIGNAL || next->cfa != p->held_sp ||
-	    next->ret != p->held_ip) {
+	if (next->kind != PUGMARK_EVENT_SIGNAL || next->sp != p->held_sp ||
+	    next->ip != p->held_ip) {
 		parser_emit(p, &p->held);
 		return;
 	}

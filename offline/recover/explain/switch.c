@@ -7,6 +7,7 @@
  * stack tells. */
 #include "offline/recover/explain/explain.h"
 #include "offline/recover/settle/settle.h"
+#include "offline/recover/stack/cursor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,7 @@ static void end_or_leave(struct parser *p)
 		parser_end_frames(p, 0);
 		return;
 	}
-	parser_emit_gap(p, PUGMARK_CAUSE_SWITCH);
-	p->position = LOST;
-	p->gap_cause = PUGMARK_CAUSE_SWITCH;
+	parser_lose(p, PUGMARK_CAUSE_SWITCH);
 }
 
 /* ---- going on in one ---- */
@@ -241,21 +240,19 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 		.cfa = e->cfa,
 		.boundary = BELOW_CALL,
 	};
+	struct frame_cursor at = cursor_at(p, e, e->module, e->cfa);
 	for (; n < FRAMES_MAX; n++) {
-		if (f.cfa && !stack_word(e, f.cfa - 8, &f.ret))
-			f.ret = 0;
+		bool called = cursor_find_call(&at);
+		f.ret = at.ret;
 		frames[n] = f;
-		uint16_t from;
-		uint32_t call =
-			f.ret ? parser_call_before(p, f.module, f.ret, &from) : PUGMARK_NONE;
-		if (call == PUGMARK_NONE)
+		if (!called)
 			break;
-		const struct pugmark_plan_node *c = node_at(p, from, call);
+		cursor_find_frame(&at);
 		f = (struct frame){
-			.func = c->func,
-			.module = from,
-			.node = call,
-			.cfa = c->height == PUGMARK_HEIGHT_UNKNOWN ? 0 : f.cfa + c->height,
+			.func = at.node->func,
+			.module = at.module,
+			.node = at.call,
+			.cfa = at.cfa,
 			.boundary = BELOW_CALL,
 			.announced = true,
 		};
@@ -311,7 +308,7 @@ static bool is_above(const struct pugmark_witness_event *e, uint64_t cfa)
  * it up to there. */
 static bool settles(struct parser *p, const struct pugmark_witness_event *e)
 {
-	return frames_intact(p, e) && parser_settle(p, e, e->cfa, e->ret, e->signal.bp) == SETTLED;
+	return frames_intact(p, e) && parser_settle(p, e, e->sp, e->ip, e->signal.bp) == SETTLED;
 }
 
 /* It has come before the first event of a new context's first function. */
@@ -321,7 +318,7 @@ static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *
 	struct context left = context_current(p);
 	uint32_t n_out = p->n_out, open = parser_leaving(p, false);
 	if (!open || is_above(e, parser_top(p)->cfa) ||
-	    !parser_place_at(p, e->cfa, e->ret, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
+	    !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
 	    !is_above(e, at.cfa) ||
 	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
 		return false;

@@ -20,8 +20,10 @@ static bool end_frame(struct parser *p)
 			return false;
 		struct frame *f = parser_top(p);
 		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
-		if (!t || t->empty == PUGMARK_NONE) {
+		if (!t || t->n_empty != 1) {
 			p->failed |= !t;
+			if (t && t->n_empty) /* nothing tells which way it took */
+				parser_lose(p, PUGMARK_CAUSE_UNRESOLVED);
 			return false;
 		}
 		parser_pass(p, t->empty, NULL);

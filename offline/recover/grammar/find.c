@@ -124,33 +124,36 @@ bool parser_enters_through(const struct parser *p, const struct frame *f,
 	return !depths || f->cfa - la->cfa == (uint64_t)n->height;
 }
 
-/* parser_find(), in one of the first @open frames. */
-static bool find_below(struct parser *p, const struct lookahead *la, uint32_t open, uint32_t *level,
-		       uint32_t *alt)
+/* Which of the open frames an event can be of. */
+struct range {
+	uint32_t lo, open;
+};
+
+static struct range range_of(const struct parser *p, const struct lookahead *la, uint32_t open)
 {
-	uint32_t lo = 0;
+	struct range r = {.open = open};
 	if (p->n_handlers)
-		parser_handlers_bound(p, la->e, &lo, &open);
-	for (uint32_t i = p->n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		uint32_t decision, empty;
-		uint8_t position = parser_position_below(p, i, &decision);
-		bool here = i < open && i >= lo;
+		parser_handlers_bound(p, la->e, &r.lo, &r.open);
+	return r;
+}
+
+/* parser_find(), in one of the frames of @r. */
+static bool find_below(struct parser *p, const struct lookahead *la, struct range r,
+		       uint32_t *level, uint32_t *alt)
+{
+	struct silence s;
+	for (uint32_t i = p->n; i-- > 0 && silence_in(&s, p, i);) {
+		bool here = i < r.open && i >= r.lo;
+		uint32_t empty;
 		*level = i;
-		if (position == AT_CALL) {
-			const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
-			*alt = PUGMARK_NONE;
-			if (here && parser_enters_through(p, f, la))
-				return true;
-			if (n->flags & PUGMARK_NODE_NORETURN)
-				return false;
-			if (n->flags & PUGMARK_NODE_TAIL)
-				continue;
-			decision = n->next;
-		} else if (position != AT_DECISION) {
+		*alt = PUGMARK_NONE;
+		if (s.call && here && parser_enters_through(p, s.frame, la))
+			return true;
+		if (!silence_after_call(&s))
 			return false;
-		}
-		*alt = parser_alternative(p, f, decision, la, &empty);
+		if (s.jumped)
+			continue;
+		*alt = parser_alternative(p, s.frame, s.decision, la, &empty);
 		if (here && *alt != PUGMARK_NONE)
 			return true;
 		p->torn = false;
@@ -168,50 +171,44 @@ static bool may_enter_anew(const struct lookahead *la, const struct frame *f)
 	       (f->boundary == BELOW_ROOT || f->boundary == BELOW_CALLBACK);
 }
 
+/* Whether at the decision of @s nothing tells which way is taken, or depths tell nothing apart. */
+static bool unsure_here(const struct silence *s)
+{
+	return nothing_places(s->frame) ||
+	       parser_unsure_decision(s->p, s->frame->module, s->decision);
+}
+
 /* Whether the event, which fits in frame @at by @alt, fits as well once that has gone on in
  * silence: where the plan says that nothing tells the way from there, or behind a call of which it
  * says that its end cannot be told. */
 static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t at, uint32_t alt,
-			uint32_t open)
+			struct range r)
 {
-	uint32_t lo = 0;
-	bool wanted = false;
-	if (p->n_handlers)
-		parser_handlers_bound(p, la->e, &lo, &open);
-	for (uint32_t i = at + 1; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		uint32_t decision, empty;
-		uint8_t position = parser_position_below(p, i, &decision);
-		bool behind = i < at, here = i < open && i >= lo, ends = false;
-		if (!wanted)
-			wanted = behind || position == AT_CALL
-					 ? parser_unsure_call(p, f)
-					 : nothing_places(f) ||
-						   parser_unsure_decision(p, f->module, decision);
-		if (position == AT_CALL) {
-			const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
-			if (behind && wanted && here && parser_enters_through(p, f, la))
-				return true;
-			if (n->flags & PUGMARK_NODE_NORETURN)
-				return false;
-			ends = n->flags & PUGMARK_NODE_TAIL;
-			decision = n->next;
-			behind = behind || wanted || alt == PUGMARK_NONE;
-			wanted = wanted || (!behind && !ends &&
-					    (nothing_places(f) ||
-					     parser_unsure_decision(p, f->module, decision)));
-		} else if (position != AT_DECISION) {
+	struct silence s;
+	bool doubt = false; /* from here on, what fits as well is as likely */
+	for (uint32_t i = at + 1; i-- > 0 && silence_in(&s, p, i);) {
+		bool behind = i < at, here = i < r.open && i >= r.lo;
+		if (behind || s.call)
+			doubt = doubt || parser_unsure_call(p, s.frame);
+		if (s.call && behind && doubt && here && parser_enters_through(p, s.frame, la))
+			return true;
+		if (!silence_after_call(&s))
 			return false;
-		}
-		if (!ends) {
-			bool fits = parser_alternative(p, f, decision, la, &empty) != PUGMARK_NONE;
+		if (s.call) /* it fits behind the call as well, or there alone */
+			behind = behind || doubt || alt == PUGMARK_NONE;
+		if (!behind && !s.jumped)
+			doubt = doubt || unsure_here(&s);
+		if (!s.jumped) {
+			uint32_t empty;
+			bool fits = parser_alternative(p, s.frame, s.decision, la, &empty) !=
+				    PUGMARK_NONE;
 			p->torn = false;
-			if (behind && wanted && here && fits)
+			if (behind && doubt && here && fits)
 				return true;
 			if (empty == PUGMARK_NONE)
 				return false;
 		}
-		if (wanted && may_enter_anew(la, f))
+		if (doubt && may_enter_anew(la, s.frame))
 			return true;
 	}
 	return false;
@@ -255,18 +252,19 @@ enum found parser_find(struct parser *p, const struct lookahead *la, uint32_t *l
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
+	struct range r = range_of(p, la, open);
 	p->torn = false;
-	bool found = find_below(p, la, open, level, alt);
+	bool found = find_below(p, la, r, level, alt);
 	if (found && !p->torn && p->unsure)
-		p->torn = may_have_landed(p, la, *level, *alt) ||
-			  fits_behind(p, la, *level, *alt, open);
+		p->torn =
+			may_have_landed(p, la, *level, *alt) || fits_behind(p, la, *level, *alt, r);
 	return p->torn ? FOUND_TORN : found ? FOUND_ONE : FOUND_NONE;
 }
 
 bool parser_can_come_below(struct parser *p, const struct lookahead *la, uint32_t n)
 {
 	uint32_t level, alt;
-	bool torn = p->torn, found = find_below(p, la, n, &level, &alt);
+	bool torn = p->torn, found = find_below(p, la, range_of(p, la, n), &level, &alt);
 	p->torn = torn;
 	return found;
 }

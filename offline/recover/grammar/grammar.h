@@ -29,6 +29,49 @@ bool parser_can_come_below(struct parser *parser, const struct lookahead *la, ui
 
 /* ---- of silence.c ---- */
 
+/* Down the open frames in silence: once those above frame @level have ended, that goes on where it
+ * is, in a call or before a decision. In all that follows the frames are looked at in this way,
+ *from the topmost down, as long as each can end:
+ *
+ *	for (uint32_t level = p->n; level-- > 0 && silence_in(&s, p, level);) {
+ *		... s.call: the event may be of what it enters ...
+ *		if (!silence_after_call(&s)) break;	(it never comes back)
+ *		... s.decision: the event may begin one of its alternatives ...
+ *	}
+ */
+struct silence {
+	const struct parser *p;
+	const struct frame *frame;
+	const struct pugmark_plan_node *call; /* that the frame is in; NULL: none */
+	uint32_t decision; /* what is next in it, after that call; PUGMARK_NONE: nothing is */
+	bool jumped;	   /* after the call: it was a jump, so the frame has ended with it */
+};
+
+/* Whether frame @level goes on in silence once those above it have ended: not where a gap hides
+ * how, or no frame of ours is below. */
+static inline bool silence_in(struct silence *s, const struct parser *p, uint32_t level)
+{
+	s->p = p;
+	s->frame = &p->stack[level];
+	s->jumped = false;
+	uint8_t position = parser_position_below(p, level, &s->decision);
+	s->call = position == AT_CALL ? node_at(p, s->frame->module, s->frame->node) : NULL;
+	return position == AT_CALL || position == AT_DECISION;
+}
+
+/* The call, if it is in one, has come back; false: it never does. */
+static inline bool silence_after_call(struct silence *s)
+{
+	if (!s->call)
+		return true;
+	s->jumped = s->call->flags & PUGMARK_NODE_TAIL;
+	s->decision = s->call->next;
+	return !(s->call->flags & PUGMARK_NODE_NORETURN);
+}
+
+/* Whether the frame can end in silence from there, in one way. */
+bool silence_ends(const struct silence *s);
+
 /* Of the frames above the first @n, the topmost that can end in silence: down to which number of
  * open frames that leads. */
 uint32_t parser_can_end_down_to(struct parser *parser, uint32_t n);

@@ -2,30 +2,24 @@
 /* silence.c: what the open frames can do before anything shows. */
 #include "offline/recover/grammar/grammar.h"
 
+bool silence_ends(const struct silence *s)
+{
+	if (s->jumped)
+		return true;
+	if (s->decision == PUGMARK_NONE)
+		return false;
+	const struct decision_table *t =
+		parse_tables_at(s->p->tables[s->frame->module], s->decision);
+	return t && t->n_empty == 1;
+}
+
 uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
 {
+	struct silence s;
 	uint32_t open = p->n;
-	for (; open > n; open--) {
-		uint32_t i = open - 1, decision;
-		uint8_t position = parser_position_below(p, i, &decision);
-		if (position == AT_CALL) {
-			const struct pugmark_plan_node *node =
-				node_at(p, p->stack[i].module, p->stack[i].node);
-			if (node->flags & PUGMARK_NODE_NORETURN)
-				break;
-			if (node->flags & PUGMARK_NODE_TAIL)
-				continue;
-			decision = node->next;
-		} else if (position != AT_DECISION) {
-			break;
-		}
-		if (decision == PUGMARK_NONE)
-			break;
-		const struct decision_table *t =
-			parse_tables_at(p->tables[p->stack[i].module], decision);
-		if (!t || t->n_empty != 1)
-			break;
-	}
+	while (open > n && silence_in(&s, p, open - 1) && silence_after_call(&s) &&
+	       silence_ends(&s))
+		open--;
 	return open;
 }
 

@@ -5,6 +5,9 @@
  * innermost first. */
 #include "offline/recover/settle/settle_impl.h"
 
+#include "offline/recover/stack/cursor.h"
+#include "offline/recover/tables/tail_jumps.h"
+
 #include <stdlib.h>
 
 /* Whether the innermost call in progress can have led to where the thread is. */
@@ -13,14 +16,14 @@ static bool leads_here(const struct settling *s, const struct stack_link *link)
 	const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
 	if (s->func == PUGMARK_NONE)
 		return c->kind != PUGMARK_NODE_KIND_CALL ||
-		       stack_jumps_out(s->p->plans[link->module], c->callee);
+		       tail_jumps_lead(s->p->tables[link->module], c->callee, PUGMARK_NONE);
 	if (c->kind == PUGMARK_NODE_KIND_UNKNOWN)
 		return silent_just_entered(s);
 	if (c->kind != PUGMARK_NODE_KIND_CALL)
 		return false;
-	const struct pugmark_plan *plan = s->p->plans[link->module];
-	return (silent_just_entered(s) && stack_jumps_out(plan, c->callee)) ||
-	       (link->module == s->module && stack_jumps_to(plan, c->callee, s->func));
+	struct parse_tables *tables = s->p->tables[link->module];
+	return (silent_just_entered(s) && tail_jumps_lead(tables, c->callee, PUGMARK_NONE)) ||
+	       (link->module == s->module && tail_jumps_lead(tables, c->callee, s->func));
 }
 
 /* Whether frame @f can be the one that made the outermost call of the links: @cfa is where that is,
@@ -77,26 +80,22 @@ static bool index_frames(struct settling *s)
 	return true;
 }
 
-/* Whether the return address @word, right below @cfa, can be that of the call in progress around
- * those of the links; then it is one of them. */
-static bool add_link(struct settling *s, uint64_t cfa, uint64_t word)
+/* Whether the call that the cursor has come to can be in progress around those of the links; then
+ * it is one of them. */
+static bool add_link(struct settling *s, const struct frame_cursor *at)
 {
 	const struct parser *p = s->p;
-	struct stack_link link = {.cfa = cfa};
-	if (s->n_links == LINKS_MAX)
-		return false;
-	link.call = parser_call_before(p, s->module, word, &link.module);
-	if (link.call == PUGMARK_NONE)
+	struct stack_link link = {.module = at->module, .call = at->call, .cfa = at->callee_cfa};
+	if (s->n_links == STACK_LINKS_MAX)
 		return false;
 	if (!s->n_links) {
 		if (!leads_here(s, &link))
 			return false;
 	} else {
-		const struct pugmark_plan_node *c = node_at(p, link.module, link.call);
 		const struct stack_link *inner = &s->links[s->n_links - 1];
 		uint32_t func = node_at(p, inner->module, inner->call)->func;
-		if (c->kind != PUGMARK_NODE_KIND_CALL || link.module != inner->module ||
-		    !stack_jumps_to(p->plans[link.module], c->callee, func))
+		if (at->node->kind != PUGMARK_NODE_KIND_CALL || link.module != inner->module ||
+		    !tail_jumps_lead(p->tables[link.module], at->node->callee, func))
 			return false;
 	}
 	s->links[s->n_links++] = link;
@@ -107,15 +106,12 @@ static bool add_link(struct settling *s, uint64_t cfa, uint64_t word)
  * another from the one right below @cfa on. */
 static bool try_chain(struct settling *s, uint64_t cfa)
 {
-	uint64_t word;
-	while (!try_levels(s, cfa)) {
-		if (!stack_word(s->e, cfa - 8, &word) || !add_link(s, cfa, word))
+	struct frame_cursor at = cursor_at(s->p, s->e, s->module, cfa);
+	while (!try_levels(s, at.cfa)) {
+		if (!cursor_find_call(&at) || !add_link(s, &at))
 			return false;
-		const struct stack_link *link = &s->links[s->n_links - 1];
-		const struct pugmark_plan_node *c = node_at(s->p, link->module, link->call);
-		if (c->height == PUGMARK_HEIGHT_UNKNOWN)
-			return c->site != PUGMARK_NONE && try_levels(s, 0);
-		cfa += c->height;
+		if (cursor_find_frame(&at) == STEP_LOST)
+			return at.node->site != PUGMARK_NONE && try_levels(s, 0);
 	}
 	return true;
 }

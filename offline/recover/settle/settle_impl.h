@@ -8,7 +8,6 @@
 #include "offline/recover/settle/settle.h"
 #include "offline/recover/stack/snapshot.h"
 
-#define LINKS_MAX 512  /* silent calls in progress */
 #define WAYS_MAX 4096  /* decisions looked at for one */
 #define STEPS_MAX 4096 /* nodes passed in all */
 
@@ -44,7 +43,7 @@ struct settling {
 	bool twice;
 	/* One reading of the stack: frame @level is open, and these calls are in progress. */
 	uint32_t level;
-	struct stack_link links[LINKS_MAX]; /* the innermost first */
+	struct stack_link links[STACK_LINKS_MAX]; /* the innermost first */
 	int n_links;
 	/* What is to be done for it. */
 	bool keep;	/* nothing: it is where the parser is */

@@ -8,61 +8,13 @@
  * calls in progress has one call in progress, not two. */
 #include "offline/recover/stack/chain.h"
 
+#include "offline/recover/stack/cursor.h"
 #include "offline/recover/stack/snapshot.h"
-
-#define JUMPS_MAX 64 /* functions that one frame can come to be of by tail jumps */
+#include "offline/recover/tables/tail_jumps.h"
 
 static bool is_opaque(const struct pugmark_plan_node *n)
 {
 	return n->kind == PUGMARK_NODE_KIND_OPAQUE;
-}
-
-/* The function that the call @n names, or PUGMARK_NONE: any. */
-static uint32_t named_callee(const struct pugmark_plan_node *n)
-{
-	return n->import && n->kind != PUGMARK_NODE_KIND_CALL ? PUGMARK_NONE : n->callee;
-}
-
-/* Whether the entry of @f shows. */
-static bool shows(const struct pugmark_plan_func *f)
-{
-	return f->flags & PUGMARK_PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
-}
-
-/* Whether a frame that was made for @from can be @func's, by tail jumps of which none but the last
- * shows. */
-static bool becomes(const struct parser *p, uint16_t module, uint32_t from, uint32_t func)
-{
-	const struct pugmark_plan *plan = p->plans[module];
-	uint32_t seen[JUMPS_MAX], n = 0;
-	seen[n++] = from;
-	for (uint32_t i = 0; i < n; i++) {
-		if (seen[i] == func)
-			return true;
-		const struct pugmark_plan_func *f = &plan->funcs[seen[i]];
-		if (i && shows(f))
-			continue;
-		for (uint32_t k = f->node; k < f->node + f->n_nodes; k++) {
-			const struct pugmark_plan_node *node = &plan->nodes[k];
-			if (!(node->flags & PUGMARK_NODE_TAIL) ||
-			    node->kind == PUGMARK_NODE_KIND_LEAF)
-				continue;
-			uint32_t to = named_callee(node), j = 0;
-			if (to == PUGMARK_NONE) {
-				if (parse_tables_enterable(p->tables[module], func))
-					return true;
-				continue;
-			}
-			while (j < n && seen[j] != to)
-				j++;
-			if (j < n)
-				continue;
-			if (n == JUMPS_MAX)
-				return true;
-			seen[n++] = to;
-		}
-	}
-	return false;
 }
 
 /* Whether the call @n of @module can have made a frame that is now @func's, of module @in. One of a
@@ -70,18 +22,18 @@ static bool becomes(const struct parser *p, uint16_t module, uint32_t from, uint
 static bool may_make(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n,
 		     uint16_t in, uint32_t func, bool traced)
 {
-	uint32_t callee = named_callee(n);
+	uint32_t callee = plan_named_callee(n);
 	if (n->kind == PUGMARK_NODE_KIND_LEAF || (traced && n->kind != PUGMARK_NODE_KIND_CALL))
 		return false;
 	if (callee != PUGMARK_NONE)
-		return module == in && becomes(p, in, callee, func);
+		return module == in && tail_jumps_may_lead(p->tables[in], callee, func);
 	return parse_tables_enterable(p->tables[in], func);
 }
 
 /* Whether the call @n of @module can have entered code that the plans do not know. */
 static bool may_leave(const struct parser *p, uint16_t module, const struct pugmark_plan_node *n)
 {
-	uint32_t callee = named_callee(n);
+	uint32_t callee = plan_named_callee(n);
 	if (n->kind == PUGMARK_NODE_KIND_LEAF)
 		return false;
 	return callee == PUGMARK_NONE || parse_tables_jumps_out(p->tables[module], callee);
@@ -95,7 +47,8 @@ static bool meets_open(const struct parser *p, const struct pugmark_witness_even
 	if (!stack_open_frame_at(p, e, c->cfa, &c->level))
 		return false;
 	const struct frame *f = &p->stack[c->level];
-	bool jumped = f->module == c->module && becomes(p, c->module, f->func, func);
+	bool jumped =
+		f->module == c->module && tail_jumps_may_lead(p->tables[c->module], f->func, func);
 	if (!jumped && !stack_frame_in(p, c->level, c->module, func))
 		return false;
 	c->end = CHAIN_OPEN;
@@ -106,115 +59,100 @@ static bool meets_open(const struct parser *p, const struct pugmark_witness_even
 	c->origin_ret = ret;
 	uint16_t module;
 	uint32_t call = parser_return_to(p, c->module, ret, &module);
-	bool named = call != PUGMARK_NONE && named_callee(node_at(p, module, call)) != PUGMARK_NONE;
+	bool named =
+		call != PUGMARK_NONE && plan_named_callee(node_at(p, module, call)) != PUGMARK_NONE;
 	c->anew = !named && parse_tables_enterable_unseen(p->tables[c->module], func);
 	return true;
 }
 
-/* The value of bp in a frame, where it is known. */
-struct caller_bp {
-	bool known;
-	uint64_t value;
-};
-
-/* The caller's, by @rule (see struct pugmark_cfa) of a frame at @cfa. */
-static struct caller_bp bp_above(const struct pugmark_witness_event *e, uint64_t cfa, uint8_t rule,
-				 struct caller_bp own)
+/* The frame of the traced call that the cursor is at ends where nothing tells: it is an open one if
+ * its event has told where the callee's lies. */
+static void find_open_call(const struct frame_cursor *at, struct chain *c)
 {
-	struct caller_bp bp = own;
-	if (rule == PUGMARK_BP_UNKNOWN)
-		bp.known = false;
-	else if (rule != PUGMARK_BP_KEPT)
-		bp.known = stack_word(e, cfa - 8 * (uint64_t)rule, &bp.value);
-	return bp;
-}
-
-/* Where the frame lies that the call @n is made from, whose callee's lies at @callee. */
-static bool frame_address(const struct pugmark_plan_node *n, const struct caller_bp *bp,
-			  uint64_t callee, uint64_t *cfa)
-{
-	if (n->height != PUGMARK_HEIGHT_UNKNOWN) {
-		*cfa = n->height < 8 ? 0 : callee + n->height;
-		return true;
+	const struct parser *p = at->p;
+	c->end = CHAIN_WRONG;
+	for (uint32_t i = p->n; i-- > 0 && c->end == CHAIN_WRONG;) {
+		const struct frame *f = &p->stack[i];
+		if (f->module != c->module || f->node != at->call ||
+		    stack_callee_cfa(p, i) != c->cfa)
+			continue;
+		c->level = i;
+		c->end = CHAIN_OPEN;
 	}
-	if (!is_opaque(n) || n->next_taken == PUGMARK_NONE || !bp->known)
-		return false;
-	*cfa = bp->value + n->next_taken;
-	return true;
 }
 
-/* Up from the call @node of @c->module, whose callee lies at @c->cfa. */
-static void climb(const struct parser *p, const struct pugmark_witness_event *e, uint32_t node,
-		  struct caller_bp bp, struct chain *c)
+/* Up from the call that the cursor is at, whose callee lies at @c->cfa. */
+static void climb(struct frame_cursor at, struct chain *c)
 {
+	const struct parser *p = at.p;
 	c->origin = PUGMARK_NONE;
 	for (;;) {
-		const struct pugmark_plan_node *n = node_at(p, c->module, node);
+		const struct pugmark_plan_node *n = at.node;
 		bool traced = !is_opaque(n);
-		uint64_t ret = 0;
 		c->func = n->func;
+		c->module = at.module;
 		if (traced && c->origin == PUGMARK_NONE) {
-			c->origin = node;
-			c->from = c->module;
+			c->origin = at.call;
+			c->from = at.module;
 			c->origin_cfa = c->cfa;
-			c->origin_ret = return_address(p, c->module, n);
+			c->origin_ret = return_address(p, at.module, n);
 		}
-		uint64_t cfa;
-		if (!frame_address(n, &bp, c->cfa, &cfa)) {
+		if (cursor_find_frame(&at) == STEP_LOST) {
 			c->end = CHAIN_HEIGHT;
-			for (uint32_t i = p->n; traced && i-- > 0 && c->end == CHAIN_HEIGHT;) {
-				const struct frame *f = &p->stack[i];
-				if (f->module != c->module || f->node != node ||
-				    stack_callee_cfa(p, i) != c->cfa)
-					continue;
-				c->level = i;
-				c->end = CHAIN_OPEN;
-			}
-			if (traced && c->end == CHAIN_HEIGHT)
-				c->end = CHAIN_WRONG;
+			if (traced)
+				find_open_call(&at, c);
 			return;
 		}
 		c->end = CHAIN_WRONG;
-		if (cfa < c->cfa + 8)
+		if (at.cfa < at.callee_cfa + 8)
 			return;
-		c->cfa = cfa;
-		bp = bp_above(e, cfa, traced ? PUGMARK_BP_UNKNOWN : n->bp, bp);
-		bool known = stack_word(e, c->cfa - 8, &ret);
-		if (meets_open(p, e, n->func, ret, c))
+		c->cfa = at.cfa;
+		bool called = cursor_find_call(&at);
+		if (meets_open(p, at.e, c->func, at.ret, c))
 			return;
-		if (!known && c->cfa - 8 - e->stack_addr >= 8 * (uint64_t)e->stack_words) {
+		if (!at.ret && c->cfa - 8 - at.e->stack_addr >= 8 * (uint64_t)at.e->stack_words) {
 			c->end = CHAIN_BEYOND;
 			return;
 		}
-		uint16_t caller;
-		uint32_t call = known ? parser_return_to(p, c->module, ret, &caller) : PUGMARK_NONE;
-		if (call == PUGMARK_NONE) {
+		if (!called) {
 			if (!traced && parse_tables_enterable(p->tables[c->module], n->func))
 				c->end = CHAIN_OUT;
 			return;
 		}
-		if (!may_make(p, caller, node_at(p, caller, call), c->module, n->func, traced))
+		if (!may_make(p, at.module, at.node, c->module, n->func, traced))
 			return;
-		c->module = caller;
-		node = call;
 	}
+}
+
+/* The call of ours, traced or not, that returns to @ret, of a frame of @module at @cfa; false:
+ * there is none. */
+static bool call_of(const struct parser *p, const struct pugmark_witness_event *e, uint16_t module,
+		    uint64_t cfa, uint64_t ret, struct frame_cursor *at)
+{
+	uint32_t node = parser_return_to(p, module, ret, &module);
+	*at = cursor_at(p, e, module, cfa);
+	at->opaque = true;
+	if (node != PUGMARK_NONE)
+		cursor_put_call(at, module, node);
+	return node != PUGMARK_NONE;
 }
 
 void chain_from_entry(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		      struct chain *c)
 {
+	struct frame_cursor at;
 	*c = (struct chain){.end = CHAIN_OUT, .cfa = e->cfa, .origin = PUGMARK_NONE};
-	uint32_t node = parser_return_to(p, e->module, e->ret, &c->module);
-	if (node == PUGMARK_NONE || !is_opaque(node_at(p, c->module, node)))
+	bool called = call_of(p, e, e->module, e->cfa, e->ret, &at);
+	c->module = at.module;
+	if (!called || !is_opaque(at.node))
 		return;
 	const struct pugmark_plan_site *site = &p->plans[e->module]->sites[e->site];
-	struct caller_bp bp = {e->flags & PUGMARK_EVENT_HAS_TARGET &&
-				       site->kind != PUGMARK_WITNESS_TARGET,
-			       e->val};
-	if (may_make(p, c->module, node_at(p, c->module, node), e->module, func, false))
-		climb(p, e, node, bp_above(e, e->cfa, site->bp, bp), c);
-	else
-		c->end = CHAIN_WRONG;
+	at.bp.known = e->flags & PUGMARK_EVENT_HAS_TARGET && site->kind != PUGMARK_WITNESS_TARGET;
+	at.bp.value = e->bp;
+	cursor_pass_bp(&at, site->bp);
+	c->end = CHAIN_WRONG;
+	if (may_make(p, at.module, at.node, e->module, func, false))
+		climb(at, c);
 	if (c->end == CHAIN_WRONG)
 		c->cfa = e->cfa;
 }
@@ -223,12 +161,11 @@ bool chain_supports(const struct parser *p, const struct pugmark_witness_event *
 {
 	const struct frame *f = &p->stack[i];
 	struct chain c = {.cfa = f->cfa};
-	if (f->boundary == BELOW_CALL || !f->cfa || !f->ret)
+	struct frame_cursor at;
+	if (f->boundary == BELOW_CALL || !f->cfa || !f->ret ||
+	    !call_of(p, e, f->module, f->cfa, f->ret, &at) || !is_opaque(at.node))
 		return true;
-	uint32_t node = parser_return_to(p, f->module, f->ret, &c.module);
-	if (node == PUGMARK_NONE || !is_opaque(node_at(p, c.module, node)))
-		return true;
-	climb(p, e, node, (struct caller_bp){0}, &c);
+	climb(at, &c);
 	if (c.end != CHAIN_OPEN)
 		return c.end != CHAIN_WRONG;
 	if (f->boundary != BELOW_CALLBACK)
@@ -300,7 +237,8 @@ static bool is_own(const struct chain_scan *s, const struct parser *p, uint64_t 
 		const struct chain_callee *c = &s->callees[i];
 		if (cfa > c->above &&
 		    (c->func == PUGMARK_NONE || s->any ||
-		     (c->module == f->module && becomes(p, f->module, f->func, c->func))))
+		     (c->module == f->module &&
+		      tail_jumps_may_lead(p->tables[f->module], f->func, c->func))))
 			return true;
 	}
 	return false;
@@ -348,11 +286,11 @@ bool chain_scan_next(struct chain_scan *s, const struct parser *p,
 		bool above = top && cfa > top;
 		if (above && !has_known(s))
 			return false;
-		uint32_t node = parser_return_to(p, e->module, word, &c->module);
-		if (node == PUGMARK_NONE ||
-		    !may_be_next(s, p, c->module, node_at(p, c->module, node), cfa, above))
+		struct frame_cursor at;
+		if (!call_of(p, e, e->module, cfa, word, &at) ||
+		    !may_be_next(s, p, at.module, at.node, cfa, above))
 			continue;
-		climb(p, e, node, (struct caller_bp){0}, c);
+		climb(at, c);
 		if (is_reading(s, p, c))
 			return true;
 	}

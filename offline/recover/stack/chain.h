@@ -42,8 +42,7 @@ bool chain_supports(const struct parser *p, const struct pugmark_witness_event *
  * none any more, over it. */
 struct chain_scan {
 	uint32_t level;
-	uint32_t at;	    /* the next word */
-	bool other_reading; /* frames are possible in which @level is none that is open */
+	uint32_t at; /* the next word */
 	/* What the next call found may have entered: a function of the plan, of which one frame
 	 * lies above this address; PUGMARK_NONE: code that is not known. */
 	struct chain_callee {

@@ -3,46 +3,8 @@
  * alone. */
 #include "offline/recover/stack/snapshot.h"
 
-#define TAIL_FUNCS_MAX 64 /* functions that one frame can be by tail jumps */
-
-/* Whether an activation that began in @from can be in @func, or for PUGMARK_NONE out of the module,
- * by tail jumps that show nothing. */
-static bool reaches_by_jumps(const struct pugmark_plan *plan, uint32_t from, uint32_t func)
-{
-	uint32_t seen[TAIL_FUNCS_MAX], n = 0;
-	seen[n++] = from;
-	for (uint32_t i = 0; i < n; i++) {
-		if (seen[i] == func)
-			return true;
-		const struct pugmark_plan_func *f = &plan->funcs[seen[i]];
-		for (uint32_t k = f->node; k < f->node + f->n_nodes && n < TAIL_FUNCS_MAX; k++) {
-			const struct pugmark_plan_node *node = &plan->nodes[k];
-			if (!(node->flags & PUGMARK_NODE_TAIL))
-				continue;
-			if (node->kind != PUGMARK_NODE_KIND_CALL) {
-				if (func == PUGMARK_NONE)
-					return true;
-				continue;
-			}
-			uint32_t j = 0;
-			while (j < n && seen[j] != node->callee)
-				j++;
-			if (j == n)
-				seen[n++] = node->callee;
-		}
-	}
-	return false;
-}
-
-bool stack_jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func)
-{
-	return reaches_by_jumps(plan, from, func);
-}
-
-bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from)
-{
-	return reaches_by_jumps(plan, from, PUGMARK_NONE);
-}
+#include "offline/recover/stack/cursor.h"
+#include "offline/recover/tables/tail_jumps.h"
 
 /* Whether what call @call of @module enters can be in @func of module @in: through another module
  * anything can be reached. */
@@ -50,14 +12,14 @@ static bool call_leads_to(const struct parser *p, uint16_t module,
 			  const struct pugmark_plan_node *call, uint16_t in, uint32_t func)
 {
 	if (call->kind == PUGMARK_NODE_KIND_CALL)
-		return module == in && stack_jumps_to(p->plans[in], call->callee, func);
+		return module == in && tail_jumps_lead(p->tables[in], call->callee, func);
 	return call->kind == PUGMARK_NODE_KIND_UNKNOWN;
 }
 
 bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func)
 {
 	const struct frame *f = &p->stack[level];
-	if (f->module == module && stack_jumps_to(p->plans[module], f->func, func))
+	if (f->module == module && tail_jumps_lead(p->tables[module], f->func, func))
 		return true;
 	if (f->boundary != BELOW_CALL || !level)
 		return false;
@@ -81,25 +43,16 @@ bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_ev
 int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level)
 {
-	uint64_t cfa = e->cfa, word;
-	uint16_t module = e->module;
+	struct frame_cursor at = cursor_at(p, e, e->module, e->cfa);
 	for (int n = 0; n <= max; n++) {
-		uint16_t from;
-		if (stack_open_frame_at(p, e, cfa, level))
+		uint16_t module = at.module;
+		if (stack_open_frame_at(p, e, at.cfa, level))
 			return stack_frame_in(p, *level, module, func) ? n : -1;
-		if (n == max || !stack_word(e, cfa - 8, &word))
+		if (n == max || cursor_up(&at) != STEP_HEIGHT ||
+		    !call_leads_to(p, at.module, at.node, module, func))
 			return -1;
-		uint32_t node = parser_call_before(p, module, word, &from);
-		if (node == PUGMARK_NONE)
-			return -1;
-		const struct pugmark_plan_node *call = node_at(p, from, node);
-		if (call->height == PUGMARK_HEIGHT_UNKNOWN ||
-		    !call_leads_to(p, from, call, module, func))
-			return -1;
-		cfa += call->height;
-		func = call->func;
-		module = from;
-		links[n] = (struct stack_link){module, node, cfa};
+		func = at.node->func;
+		links[n] = (struct stack_link){at.module, at.call, at.cfa};
 	}
 	return -1;
 }

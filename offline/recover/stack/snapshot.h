@@ -26,11 +26,6 @@ bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uin
 /* The topmost open frame that lies at @cfa and is still there, as those that called it are. */
 bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_event *e,
 			 uint64_t cfa, uint32_t *level);
-/* Whether an activation that began in @from can be in @func by tail jumps that show nothing. */
-bool stack_jumps_to(const struct pugmark_plan *plan, uint32_t from, uint32_t func);
-/* The same, out of the module. */
-bool stack_jumps_out(const struct pugmark_plan *plan, uint32_t from);
-
 /* Whether the frame right above the event's is the one that the kernel makes for a handler; then
  * *@sp, *@ip and *@bp are the interrupted stack pointer, instruction and rbp. */
 bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp);
@@ -50,7 +45,7 @@ uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_
 /* Whether the snapshot reaches from the event's frame up to open frame @i. */
 bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i);
 
-#define STACK_LINKS_MAX 256 /* silent calls between an open frame and one that is found */
+#define STACK_LINKS_MAX 512 /* silent calls in progress above an open frame */
 
 /* One call in progress: node @call of a function of @module whose frame lies at @cfa. */
 struct stack_link {

@@ -82,7 +82,7 @@ void parser_emit_block(struct parser *p, uint16_t module, const struct pugmark_p
 	emit(p, (struct pugmark_trace_event){
 			.kind = PUGMARK_TRACE_BLOCK,
 			.module = module,
-			.addr = call ? n->addr - n->next_taken : n->addr,
+			.addr = call ? n->addr - n->block_bytes : n->addr,
 			.func = n->func,
 		});
 }

@@ -31,6 +31,13 @@ static void set_gone(struct parser *p, struct frame *f, bool gone)
 	f->gone = gone;
 }
 
+void parser_lose(struct parser *p, uint8_t cause)
+{
+	parser_emit_gap(p, cause);
+	p->position = LOST;
+	p->gap_cause = cause;
+}
+
 /* The call that the topmost frame is AT_CALL of, unless it has been reported. */
 void parser_announce(struct parser *p)
 {
@@ -187,16 +194,16 @@ static uint64_t target_read(const struct parser *p, uint16_t module,
 {
 	bool read = shows(module, n, e) &&
 		    p->plans[module]->sites[n->site].kind == PUGMARK_WITNESS_TARGET;
-	return read ? e->val : 0;
+	return read ? e->target : 0;
 }
 
 /* Where an indirect jump went. */
 static uint32_t decision_at_target(const struct pugmark_plan *plan,
 				   const struct pugmark_plan_node *n, uint64_t addr)
 {
-	const struct pugmark_plan_target *t = &plan->targets[n->next];
+	const struct pugmark_plan_target *t = &plan->targets[n->targets];
 	uint32_t elsewhere = PUGMARK_NONE;
-	for (uint32_t i = 0; i < n->next_taken; i++) {
+	for (uint32_t i = 0; i < n->n_targets; i++) {
 		if (t[i].addr == addr)
 			return t[i].decision;
 		if (t[i].addr == PUGMARK_PLAN_TARGET_ELSEWHERE)
@@ -211,7 +218,7 @@ static void follow_jump(struct parser *p, const struct pugmark_plan_node *n,
 			const struct pugmark_witness_event *e)
 {
 	const struct pugmark_plan *plan = p->plans[parser_top(p)->module];
-	uint32_t decision = decision_at_target(plan, n, e->val - e->bias);
+	uint32_t decision = decision_at_target(plan, n, e->target - e->bias);
 	at_decision(p, decision);
 	if (decision == PUGMARK_NONE || plan->decisions[decision].n != 1)
 		return;
@@ -219,7 +226,7 @@ static void follow_jump(struct parser *p, const struct pugmark_plan_node *n,
 	const struct pugmark_plan_node *leave = &plan->nodes[node];
 	if (leave->kind == PUGMARK_NODE_KIND_UNKNOWN && leave->flags & PUGMARK_NODE_TAIL &&
 	    leave->site == PUGMARK_NONE && leave->addr == plan->sites[n->site].addr)
-		follow_unknown(p, node, NULL, e->val);
+		follow_unknown(p, node, NULL, e->target);
 }
 
 /* Goes over @node, whose event (if it has one) has been seen. */
@@ -230,9 +237,7 @@ void parser_pass(struct parser *p, uint32_t node, const struct pugmark_witness_e
 	if (n->flags & PUGMARK_NODE_SHOWS_BLOCK)
 		parser_emit_block(p, f->module, n);
 	if (n->flags & PUGMARK_NODE_UNTOLD) {
-		parser_emit_gap(p, PUGMARK_CAUSE_UNRESOLVED);
-		p->position = LOST;
-		p->gap_cause = PUGMARK_CAUSE_UNRESOLVED;
+		parser_lose(p, PUGMARK_CAUSE_UNRESOLVED);
 		return;
 	}
 	switch (n->kind) {
@@ -256,7 +261,7 @@ void parser_pass(struct parser *p, uint32_t node, const struct pugmark_witness_e
 		follow_unknown(p, node, e, target_read(p, f->module, n, e));
 		break;
 	case PUGMARK_NODE_KIND_BRANCH:
-		at_decision(p, e->val ? n->next_taken : n->next);
+		at_decision(p, e->taken ? n->next_taken : n->next);
 		break;
 	case PUGMARK_NODE_KIND_TARGET:
 		follow_jump(p, n, e);

@@ -248,6 +248,8 @@ void parser_emit_gap(struct parser *parser, uint8_t cause);
 /* Where frame @i goes on once those above it have ended (enum position), and in *@decision before
  * which decision. */
 uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t *decision);
+/* Reports a gap because of @cause: the next event is taken as it is. */
+void parser_lose(struct parser *parser, uint8_t cause);
 /* Reports the call in progress, if it has not been. */
 void parser_announce(struct parser *parser);
 /* The topmost frame has ended: goes on in the one below it. */

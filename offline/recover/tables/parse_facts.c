@@ -55,9 +55,10 @@ int parse_facts_outward(struct parse_tables *t)
 static void doubt_after(struct parse_tables *t, const struct pugmark_plan_node *n)
 {
 	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
-		for (uint32_t i = 0; i < n->next_taken; i++)
-			if (t->plan->targets[n->next + i].decision != PUGMARK_NONE)
-				t->unsure_decision[t->plan->targets[n->next + i].decision] = true;
+		for (uint32_t i = 0; i < n->n_targets; i++)
+			if (t->plan->targets[n->targets + i].decision != PUGMARK_NONE)
+				t->unsure_decision[t->plan->targets[n->targets + i].decision] =
+					true;
 		return;
 	}
 	if (n->next != PUGMARK_NONE)

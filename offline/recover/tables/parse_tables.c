@@ -119,8 +119,11 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->enterable_unseen = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
+	t->jumps.funcs = calloc(plan->n_funcs + 1, sizeof(*t->jumps.funcs));
+	t->jumps.seen = calloc(plan->n_funcs + 1, sizeof(*t->jumps.seen));
 	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->sites ||
-	    !t->returns || first_nullable_new(plan, &t->silent) || parse_facts_outward(t) ||
+	    !t->returns || !t->jumps.funcs || !t->jumps.seen ||
+	    first_nullable_new(plan, &t->silent) || parse_facts_outward(t) ||
 	    parse_facts_unsure(t) || index_nodes(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
@@ -145,6 +148,8 @@ void parse_tables_free(struct parse_tables *t)
 	free(t->enterable_unseen);
 	free(t->jumps_out);
 	free(t->returns);
+	free(t->jumps.funcs);
+	free(t->jumps.seen);
 	free(t->unsure_decision);
 	free(t->unsure_call);
 	free(t->unsure_root);

@@ -61,6 +61,12 @@ struct parse_tables {
 				  tells where the callee's frame lies */
 	uint32_t *returns;     /* calls, by where they return to */
 	uint32_t n_returns;
+	/* The last search over tail jumps (tail_jumps.c): the functions that it came to. */
+	struct jump_search {
+		uint32_t *funcs, n;
+		uint32_t *seen; /* per function: the number of the search that came there last */
+		uint32_t now;
+	} jumps;
 	bool go_runtime; /* which moves stacks, and makes threads go on in what nothing called */
 };
 

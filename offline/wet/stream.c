@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* stream.c: bidirectional predictors. Each side is a stack of entries: bits of hits, and the words
+ * of misses; the entry next to the window is on top of both. Pushing an entry compresses a value;
+ * popping one undoes exactly that push, the table's change with it:
+ *
+ *   push v:  p = prediction; hit: bit 1; else bit 0, and word p (the table then holds v)
+ *   pop:     p = prediction = v; bit 1: done; else the table holds the word again
+ *
+ * The window's neighbours are the context, the nearest first, whichever side it is.
+ */
+#include "offline/wet/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Entries of one side. */
+struct side {
+	uint64_t *hits; /* a bit each */
+	size_t n, room; /* entries; bits that @hits has room for */
+	uint64_t *words;
+	size_t n_words, room_words;
+	uint64_t *table;
+	size_t bits; /* of the entries, as they would be stored */
+};
+
+struct wet_stream {
+	enum wet_predictor predictor;
+	unsigned context;    /* values that a prediction looks at, or entries of a table of lasts */
+	unsigned table_bits; /* of FCM's tables */
+	unsigned window;     /* values that stand uncompressed */
+	size_t length;
+	size_t position; /* of the cursor: values of the stream on its left */
+	uint64_t *ring;	 /* the window: ring[(first + i) % window] is its value i from the left */
+	unsigned first;
+	struct side side[2]; /* left, right */
+};
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+static bool grow(void *list, size_t *room, size_t n, size_t size)
+{
+	if (n < *room)
+		return true;
+	size_t more = *room ? 2 * *room : 64;
+	void *now = realloc(*(void **)list, more * size);
+	if (!now)
+		return false;
+	*(void **)list = now;
+	*room = more;
+	return true;
+}
+
+static bool put_bit(struct side *s, bool hit)
+{
+	size_t words = s->room / 64;
+	if (s->n == s->room) {
+		if (!grow(&s->hits, &words, words, sizeof(*s->hits)))
+			return false;
+		s->room = words * 64;
+	}
+	uint64_t bit = (uint64_t)1 << s->n % 64;
+	s->hits[s->n / 64] = (s->hits[s->n / 64] & ~bit) | (hit ? bit : 0);
+	s->n++;
+	return true;
+}
+
+static bool put_word(struct side *s, uint64_t word)
+{
+	if (!grow(&s->words, &s->room_words, s->n_words, sizeof(*s->words)))
+		return false;
+	s->words[s->n_words++] = word;
+	return true;
+}
+
+static bool take_bit(struct side *s)
+{
+	s->n--;
+	return s->hits[s->n / 64] >> s->n % 64 & 1;
+}
+
+/* How many bits a word takes in a file: its bytes, and a length of four bits. */
+static size_t word_bits(uint64_t word)
+{
+	size_t bytes = 0;
+	for (; word; word >>= 8)
+		bytes++;
+	return 4 + 8 * bytes;
+}
+
+/* --- predictors ------------------------------------------------------------------------------ */
+
+/* Value @i of the context of @right's side, the nearest to the value that is predicted first. */
+static uint64_t near(const struct wet_stream *w, bool right, unsigned i)
+{
+	unsigned at = right ? w->window - 1 - i : i;
+	return w->ring[(w->first + at) % w->window];
+}
+
+static size_t hash(const struct wet_stream *w, bool right)
+{
+	uint64_t h = 0;
+	for (unsigned i = 0; i < w->context; i++) {
+		uint64_t v = near(w, right, i);
+		if (w->predictor == WET_DFCM)
+			v -= near(w, right, i + 1);
+		h = (h ^ v) * 0x9e3779b97f4a7c15;
+		h ^= h >> 32;
+	}
+	return h >> (64 - w->table_bits);
+}
+
+/* What a prediction is added to: 0, or the neighbour. */
+static uint64_t base(const struct wet_stream *w, bool right)
+{
+	return w->predictor == WET_DFCM || w->predictor == WET_STRIDE ? near(w, right, 0) : 0;
+}
+
+static bool is_fcm(const struct wet_stream *w)
+{
+	return w->predictor == WET_FCM || w->predictor == WET_DFCM;
+}
+
+/* FCM: one entry that the context chooses. */
+static bool push_fcm(struct wet_stream *w, bool right, uint64_t v)
+{
+	struct side *s = &w->side[right];
+	uint64_t *entry = &s->table[hash(w, right)];
+	bool hit = *entry == v;
+	if (!put_bit(s, hit) || (!hit && !put_word(s, *entry)))
+		return false;
+	s->bits += 1 + (hit ? 0 : word_bits(*entry));
+	*entry = v;
+	return true;
+}
+
+static uint64_t pop_fcm(struct wet_stream *w, bool right)
+{
+	struct side *s = &w->side[right];
+	uint64_t *entry = &s->table[hash(w, right)], v = *entry;
+	bool hit = take_bit(s);
+	if (!hit)
+		*entry = s->words[--s->n_words];
+	s->bits -= 1 + (hit ? 0 : word_bits(*entry));
+	return v;
+}
+
+/* Last n: the table is a list of the last values, the newest first, and one table serves both
+ * sides. A hit at index k moves that value to the front; its entry is k. A miss puts the value in
+ * front, and its entry is the value that falls out at the end. Both are undone from what the entry
+ * says, because the value in front is the one that was pushed. */
+static bool push_last(struct wet_stream *w, bool right, uint64_t v)
+{
+	struct side *s = &w->side[right];
+	uint64_t *table = w->side[0].table;
+	unsigned k = 0, n = w->context;
+	while (k < n && table[k] != v)
+		k++;
+	bool hit = k < n;
+	uint64_t word = hit ? k : table[n - 1];
+	if (!put_bit(s, hit) || !put_word(s, word))
+		return false;
+	memmove(table + 1, table, (hit ? k : n - 1) * sizeof(*table));
+	table[0] = v;
+	s->bits += 1 + (hit ? n > 4 ? 3 : n > 2 ? 2 : n > 1 ? 1 : 0 : word_bits(word));
+	return true;
+}
+
+static uint64_t pop_last(struct wet_stream *w, bool right)
+{
+	struct side *s = &w->side[right];
+	uint64_t *table = w->side[0].table, v = table[0];
+	unsigned n = w->context;
+	bool hit = take_bit(s);
+	uint64_t word = s->words[--s->n_words];
+	unsigned k = hit ? word : n - 1;
+	memmove(table, table + 1, k * sizeof(*table));
+	table[k] = hit ? v : word;
+	s->bits -= 1 + (hit ? n > 4 ? 3 : n > 2 ? 2 : n > 1 ? 1 : 0 : word_bits(word));
+	return v;
+}
+
+/* A stride is the same number for both sides: from the left value to the right one. */
+static uint64_t relative(const struct wet_stream *w, bool right, uint64_t v)
+{
+	if (w->predictor == WET_STRIDE && !right)
+		return base(w, right) - v;
+	return v - base(w, right);
+}
+
+static uint64_t absolute(const struct wet_stream *w, bool right, uint64_t d)
+{
+	return w->predictor == WET_STRIDE && !right ? base(w, right) - d : base(w, right) + d;
+}
+
+static bool push(struct wet_stream *w, bool right, uint64_t v)
+{
+	v = relative(w, right, v);
+	return is_fcm(w) ? push_fcm(w, right, v) : push_last(w, right, v);
+}
+
+static uint64_t pop(struct wet_stream *w, bool right)
+{
+	uint64_t v = is_fcm(w) ? pop_fcm(w, right) : pop_last(w, right);
+	return absolute(w, right, v);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* Moves the window by one to the right: @v comes in at its right end; what leaves it on the left is
+ * compressed with the window as it is then. */
+static bool shift_right(struct wet_stream *w, uint64_t v)
+{
+	uint64_t out = w->ring[w->first];
+	w->ring[w->first] = v;
+	w->first = (w->first + 1) % w->window;
+	return push(w, false, out);
+}
+
+static bool shift_left(struct wet_stream *w, uint64_t v)
+{
+	unsigned last = (w->first + w->window - 1) % w->window;
+	uint64_t out = w->ring[last];
+	w->ring[last] = v;
+	w->first = last;
+	return push(w, true, out);
+}
+
+/* The window's last value is the one on the left of the cursor: it begins over the zeros that stand
+ * before the stream, the paper's extension by n values at the ends. */
+bool wet_stream_next(struct wet_stream *w, uint64_t *value)
+{
+	if (w->position == w->length)
+		return false;
+	*value = pop(w, true);
+	w->position++;
+	return shift_right(w, *value);
+}
+
+bool wet_stream_previous(struct wet_stream *w, uint64_t *value)
+{
+	if (!w->position)
+		return false;
+	*value = near(w, true, 0);
+	w->position--;
+	uint64_t v = pop(w, false);
+	return shift_left(w, v);
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+void wet_stream_free(struct wet_stream *w)
+{
+	if (!w)
+		return;
+	for (int i = 0; i < 2; i++) {
+		free(w->side[i].hits);
+		free(w->side[i].words);
+		free(w->side[i].table);
+	}
+	free(w->ring);
+	free(w);
+}
+
+struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context,
+				  unsigned table_bits, const uint64_t *values, size_t n)
+{
+	struct wet_stream *w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->predictor = predictor;
+	w->context = context;
+	w->table_bits = table_bits;
+	bool fcm = is_fcm(w);
+	w->window = predictor == WET_DFCM ? context + 1 : fcm ? context : 1;
+	w->ring = calloc(w->window, sizeof(*w->ring));
+	size_t entries = fcm ? (size_t)1 << table_bits : context;
+	w->side[0].table = calloc(entries, sizeof(uint64_t));
+	w->side[1].table = fcm ? calloc(entries, sizeof(uint64_t)) : NULL;
+	bool fine = w->ring && w->side[0].table && (w->side[1].table || !fcm);
+	/* Walked once to its end, as if each value came from nowhere; then back to the start. */
+	for (size_t i = 0; fine && i < n; i++)
+		fine = shift_right(w, values[i]);
+	w->length = w->position = n;
+	uint64_t v;
+	while (fine && w->position)
+		fine = wet_stream_previous(w, &v);
+	if (!fine) {
+		wet_stream_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+struct wet_stream *wet_stream_best(const uint64_t *values, size_t n, size_t trial)
+{
+	static const unsigned contexts[] = {1, 2, 4};
+	size_t least = SIZE_MAX, tried = n < trial ? n : trial;
+	enum wet_predictor best = WET_FCM;
+	unsigned context = 1, bits = 4;
+	while (bits < 16 && (size_t)1 << bits < n)
+		bits++;
+	for (int p = 0; p < WET_PREDICTORS; p++)
+		for (unsigned c = 0; c < 3; c++) {
+			struct wet_stream *w = wet_stream_new((enum wet_predictor)p, contexts[c],
+							      bits, values, tried);
+			if (!w)
+				return NULL;
+			if (wet_stream_bits(w) < least) {
+				least = wet_stream_bits(w);
+				best = (enum wet_predictor)p;
+				context = contexts[c];
+			}
+			wet_stream_free(w);
+		}
+	return wet_stream_new(best, context, bits, values, n);
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+size_t wet_stream_length(const struct wet_stream *w)
+{
+	return w->length;
+}
+
+size_t wet_stream_position(const struct wet_stream *w)
+{
+	return w->position;
+}
+
+size_t wet_stream_bits(const struct wet_stream *w)
+{
+	return w->side[0].bits + w->side[1].bits + 64 * w->window + 8;
+}
+
+enum wet_predictor wet_stream_predictor(const struct wet_stream *w, unsigned *context)
+{
+	if (context)
+		*context = w->context;
+	return w->predictor;
+}
+
+uint64_t wet_stream_table(const struct wet_stream *w, bool right, size_t index)
+{
+	return w->side[right && is_fcm(w)].table[index];
+}
+
+bool wet_stream_hit(const struct wet_stream *w, bool right, size_t distance)
+{
+	const struct side *s = &w->side[right];
+	size_t at = s->n - 1 - distance;
+	return s->hits[at / 64] >> at % 64 & 1;
+}

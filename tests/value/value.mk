@@ -1,0 +1,21 @@
+# The evaluator against the processor (truth), a recording executed again (rerun), and how much of
+# the distribution's code has semantics (coverage).
+VALUE_TOOLS := $(addprefix $(BUILD)/value/,truth rerun coverage)
+
+.PHONY: value-tools check-value check-value-quick
+value-tools: $(VALUE_TOOLS)
+
+$(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
+# Ten thousand to a hundred thousand instructions of each of four programs.
+check-value-quick: value-tools
+	$(Q)TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh --quick
+
+# A million of each.
+check-value: value-tools ## the evaluator's every register against the processor
+	$(Q)TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh
+
+-include $(patsubst %,$(BUILD)/tests/value/%.d,truth rerun coverage)
