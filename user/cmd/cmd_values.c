@@ -12,8 +12,10 @@
 static void help(void)
 {
 	puts("usage: pugmark values [options] DIR [PLACE]\n\n"
-	     "Of a recording of level values: how much is known of each task; or of every time that a\n"
-	     "function, a FILE:LINE or an address 0x... was reached, arguments and result, or variables.\n\n"
+	     "Of a recording of level values: how much is known of each task; or of every time "
+	     "that a\n"
+	     "function, a FILE:LINE or an address 0x... was reached, arguments and result, or "
+	     "variables.\n\n"
 	     "      --watch 0xADDRESS[:LENGTH]|VARIABLE\n"
 	     "                       every write and read of that memory instead\n"
 	     "      --where 'NAME > NUMBER'\n"
@@ -21,17 +23,20 @@ static void help(void)
 	     "      --limit N        at most so many of a task (100)\n"
 	     "      --task N         of that task alone\n"
 	     "      --format text|json\n\n"
-	     "A value with ~ behind it is assumed, ? is one that is not known. Exit status: 0; 3 where a\n"
+	     "A value with ~ behind it is assumed, ? is one that is not known. Exit status: 0; 3 "
+	     "where a\n"
 	     "task is not known up to its end; 1 for an error, 2 for wrong usage.");
 }
 
 int cmd_values(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"watch", required_argument, NULL, 'w'},  {"where", required_argument, NULL, 'W'},
-		{"limit", required_argument, NULL, 'l'},  {"task", required_argument, NULL, 't'},
-		{"format", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"watch", required_argument, NULL, 'w'},
+						{"where", required_argument, NULL, 'W'},
+						{"limit", required_argument, NULL, 'l'},
+						{"task", required_argument, NULL, 't'},
+						{"format", required_argument, NULL, 'f'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
 	struct values_options o = {.limit = 100};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	char *end;
@@ -49,7 +54,8 @@ int cmd_values(int argc, char **argv)
 		case 'l':
 			o.limit = strtoull(optarg, &end, 10);
 			if (end == optarg || *end || !o.limit)
-				return command_usage("values", "--limit: '%s' is no number", optarg);
+				return command_usage("values", "--limit: '%s' is no number",
+						     optarg);
 			break;
 		case 't':
 			o.task = strtoul(optarg, &end, 10);
@@ -59,7 +65,8 @@ int cmd_values(int argc, char **argv)
 		case 'f':
 			o.json = !strcmp(optarg, "json");
 			if (!o.json && strcmp(optarg, "text") != 0)
-				return command_usage("values", "no format '%s' (text, json)", optarg);
+				return command_usage("values", "no format '%s' (text, json)",
+						     optarg);
 			break;
 		case 'h':
 			help();

@@ -26,6 +26,9 @@ struct finder {
 	 * not looked at yet; UINT16_MAX: none. */
 	uint16_t *first;
 	uint32_t n_first;
+	struct value_machine *machine;
+	struct value_trace trace;
+	size_t done; /* blocks of it that were looked at */
 	uint64_t count;
 	int err;
 };
@@ -148,29 +151,45 @@ static bool make_trace(struct value_trace *t)
 	return t->blocks && t->addresses && t->results;
 }
 
+static void take_trace(struct finder *f)
+{
+	while (f->done < f->trace.n_blocks && !f->err)
+		take_block(f, value_machine_block(f->machine, f->trace.blocks[f->done++]));
+}
+
+/* Some instructions are counted and in no trace: a return to code outside, for one. */
+static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
+		     const struct capture *capture, const char *import)
+{
+	struct finder *f = ctx;
+
+	(void)what, (void)capture, (void)import;
+	take_trace(f);
+	f->count = value_run_count(run);
+}
+
 int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_ips, uint64_t max,
 			 struct value_instances *out)
 {
 	struct finder f = {.ips = ips, .n_ips = n_ips, .max = max, .out = out};
-	struct value_machine *m = value_run_machine(run);
-	struct value_trace trace;
-
 	*out = (struct value_instances){.stop = VALUE_REPLAY_TRACE_FULL};
-	if (!make_trace(&trace))
+	f.machine = value_run_machine(run);
+	if (!make_trace(&f.trace))
 		f.err = -ENOMEM;
+	value_run_crossings(run, crossing, &f);
 	while (!f.err && out->stop == VALUE_REPLAY_TRACE_FULL) {
 		f.count = value_run_count(run);
-		trace.n_blocks = trace.n_addresses = trace.n_results = 0;
-		out->stop = value_run_forward(run, UINT64_MAX / 4, &trace);
-		for (size_t i = 0; i < trace.n_blocks && !f.err; i++)
-			take_block(&f, value_machine_block(m, trace.blocks[i]));
+		f.trace.n_blocks = f.trace.n_addresses = f.trace.n_results = f.done = 0;
+		out->stop = value_run_forward(run, UINT64_MAX / 4, &f.trace);
+		take_trace(&f);
 	}
+	value_run_crossings(run, NULL, NULL);
 	out->end = value_run_count(run);
 	if (out->stop == VALUE_REPLAY_NO_MEMORY)
 		f.err = -ENOMEM;
-	free(trace.blocks);
-	free(trace.addresses);
-	free(trace.results);
+	free(f.trace.blocks);
+	free(f.trace.addresses);
+	free(f.trace.results);
 	free(f.frames);
 	free(f.first);
 	if (f.err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* value_instances.h: when a task executed an instruction, counted in instructions before it, and when
- * the function that begins there was left: found by executing the task once. */
+/* value_instances.h: when a task executed an instruction, counted in instructions before it, and
+ * when the function that begins there was left: found by executing the task once. */
 #ifndef USER_VALUE_INSTANCES_H
 #define USER_VALUE_INSTANCES_H
 
@@ -9,9 +9,10 @@
 #define VALUE_NEVER UINT64_MAX
 
 struct value_instance {
-	uint64_t count;	 /* instructions before it */
-	uint64_t back;	 /* the same, where its function is back at its caller; VALUE_NEVER: not seen */
-	uint64_t ip;	 /* run-time */
+	uint64_t count; /* instructions before it */
+	uint64_t back;	/* the same, where its function is back at its caller; VALUE_NEVER: not seen
+			 */
+	uint64_t ip;	/* run-time */
 };
 
 struct value_instances {

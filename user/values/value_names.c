@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* value_names.c: functions by the plans that the recording holds, lines and variables by the files that
- * were traced, if they are still there with the same build id. */
+/* value_names.c: functions by the plans that the recording holds, lines and variables by the files
+ * that were traced, if they are still there with the same build id. */
 #include "user/values/value_names.h"
 
 #include "user/file/build_id.h"
@@ -153,7 +153,8 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static int find_functions(const struct value_names *v, const char *name, uint64_t **out, uint32_t *n)
+static int find_functions(const struct value_names *v, const char *name, uint64_t **out,
+			  uint32_t *n)
 {
 	int err = 0;
 

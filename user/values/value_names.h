@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* value_names.h: names of run-time addresses of a recording with values, and the addresses of places
- * that a user names. */
+/* value_names.h: names of run-time addresses of a recording with values, and the addresses of
+ * places that a user names. */
 #ifndef USER_VALUE_NAMES_H
 #define USER_VALUE_NAMES_H
 
@@ -12,8 +12,8 @@ struct value_names;
 int value_names_open(const char *dir, const struct captures *captures, struct value_names **out,
 		     struct pugmark_diag *diag);
 void value_names_free(struct value_names *names);
-/* The function that the run-time address @addr lies in, as far as is known; NULL. *@module, *@elf: of
- * which module, and its ELF address. */
+/* The function that the run-time address @addr lies in, as far as is known; NULL. *@module, *@elf:
+ * of which module, and its ELF address. */
 const char *value_names_at(const struct value_names *names, uint64_t addr, uint32_t *module,
 			   uint64_t *elf);
 /* Whether @addr is where a function begins. */

@@ -144,10 +144,10 @@ static void print_type(FILE *out, Dwarf_Die *type, const struct value_bytes *v, 
 static void print_scalar(FILE *out, Dwarf_Die *type, const struct value_bytes *v, uint64_t off,
 			 struct value_memory *memory)
 {
-	int size = dwarf_tag(type) == DW_TAG_pointer_type ||
-				   dwarf_tag(type) == DW_TAG_reference_type
-			   ? 8
-			   : dwarf_bytesize(type);
+	int size =
+		dwarf_tag(type) == DW_TAG_pointer_type || dwarf_tag(type) == DW_TAG_reference_type
+			? 8
+			: dwarf_bytesize(type);
 	uint8_t bytes[8] = {0}, quality;
 	uint64_t raw = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* value_vars.c: see value_vars.h. Locations are those of lists and expressions that are a register, a
- * place in memory or a value; others are "?", as what has been optimised away. */
+/* value_vars.c: see value_vars.h. Locations are those of lists and expressions that are a register,
+ * a place in memory or a value; others are "?", as what has been optimised away. */
 #include "user/values/value_vars.h"
 
 #include "user/file/debug_files.h"
@@ -37,8 +37,8 @@ struct value_vars *value_vars_open(const char *path)
 	struct value_vars *v = calloc(1, sizeof(*v));
 
 	if (v && (v->dwfl = dwfl_begin(&callbacks)) &&
-	    (v->module = debug_files_report(v->dwfl, path)) && !dwfl_report_end(v->dwfl, NULL, NULL) &&
-	    dwfl_module_getdwarf(v->module, &v->bias))
+	    (v->module = debug_files_report(v->dwfl, path)) &&
+	    !dwfl_report_end(v->dwfl, NULL, NULL) && dwfl_module_getdwarf(v->module, &v->bias))
 		return v;
 	value_vars_free(v);
 	return NULL;
@@ -258,7 +258,8 @@ static bool of_scope(const struct place_ctx *c, Dwarf_Die *scope, enum value_var
 }
 
 /* All that is visible at the address, from the innermost block out to its function. */
-static bool each_variable(struct place_ctx *c, enum value_vars_what what, variable_fn *fn, void *ctx)
+static bool each_variable(struct place_ctx *c, enum value_vars_what what, variable_fn *fn,
+			  void *ctx)
 {
 	Dwarf_Addr bias;
 	Dwarf_Addr at = c->addr + c->vars->bias;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* value_vars.h: the variables that DWARF names at an instruction, and their values in a state of a
- * replay, printed by their types as gdb does: what is assumed has a "~" behind it, what is not known
- * is "?". */
+ * replay, printed by their types as gdb does: what is assumed has a "~" behind it, what is not
+ * known is "?". */
 #ifndef USER_VALUE_VARS_H
 #define USER_VALUE_VARS_H
 
@@ -16,8 +16,8 @@ struct value_vars *value_vars_open(const char *path);
 void value_vars_free(struct value_vars *vars);
 /* Which of them. */
 enum value_vars_what { VARS_ARGUMENTS, VARS_ALL };
-/* Prints those that are visible at the ELF address @addr as "name=value, ...", for a module whose ELF
- * address 0 is at @bias. Returns how many; 0 where nothing is known of that function. */
+/* Prints those that are visible at the ELF address @addr as "name=value, ...", for a module whose
+ * ELF address 0 is at @bias. Returns how many; 0 where nothing is known of that function. */
 uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
 			  enum value_vars_what what, struct value_machine *m);
 /* The result of the function at @addr, by its type, in the state behind its call. False: it returns

@@ -26,11 +26,13 @@ struct watch {
 	struct access *at;
 	uint64_t n, cap;
 	uint8_t last[WATCH_MAX];
+	struct value_trace trace;
+	size_t done, done_addresses; /* of the trace: what was looked at */
 	int err;
 };
 
-static int read_range(struct value_names *names, const char *text,
-		      uint64_t *addr, uint64_t *len, struct pugmark_diag *diag)
+static int read_range(struct value_names *names, const char *text, uint64_t *addr, uint64_t *len,
+		      struct pugmark_diag *diag)
 {
 	char *end;
 
@@ -41,9 +43,9 @@ static int read_range(struct value_names *names, const char *text,
 			*len = strtoull(end + 1, &end, 0);
 		if (!*end && *len && *len <= WATCH_MAX)
 			return 0;
-		return pugmark_diag_set(diag, -EINVAL, text, PUGMARK_NO_OFFSET,
-					"--watch wants 0xADDRESS, with :LENGTH up to %d, or a variable",
-					WATCH_MAX);
+		return pugmark_diag_set(
+			diag, -EINVAL, text, PUGMARK_NO_OFFSET,
+			"--watch wants 0xADDRESS, with :LENGTH up to %d, or a variable", WATCH_MAX);
 	}
 	if (!value_names_variable(names, text, addr, len))
 		return pugmark_diag_set(diag, -ENOENT, text, PUGMARK_NO_OFFSET,
@@ -103,21 +105,22 @@ static void take_insn(struct watch *w, const struct value_insn *insn, const uint
 	}
 }
 
-static void take_trace(struct watch *w, struct value_machine *m, const struct value_trace *t)
+static void take_trace(struct watch *w)
 {
-	uint64_t at = 0;
+	const struct value_trace *t = &w->trace;
 
-	for (size_t i = 0; i < t->n_blocks; i++) {
-		const struct value_block *b = value_machine_block(m, t->blocks[i]);
+	for (; w->done < t->n_blocks; w->done++) {
+		const struct value_block *b =
+			value_machine_block(value_run_machine(w->run), t->blocks[w->done]);
 
 		for (uint16_t k = 0; k < b->n_insns; k++) {
 			const struct value_insn *insn = &b->insns[k];
 
-			if (at + insn->n_addresses > t->n_addresses)
+			if (w->done_addresses + insn->n_addresses > t->n_addresses)
 				return; /* the last block was left in its middle */
 			if (insn->n_addresses)
-				take_insn(w, insn, t->addresses + at, w->count + k);
-			at += insn->n_addresses;
+				take_insn(w, insn, t->addresses + w->done_addresses, w->count + k);
+			w->done_addresses += insn->n_addresses;
 		}
 		w->count += b->n_insns;
 	}
@@ -136,6 +139,8 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 	struct watch *w = ctx;
 	uint8_t now[WATCH_MAX];
 
+	take_trace(w);
+	w->count = value_run_count(run); /* some instructions are in no trace */
 	look(w, now);
 	if (what != VALUE_CROSSING_CALL && memcmp(now, w->last, w->len))
 		note(w, value_run_count(run), capture ? capture->ip : 0, true,
@@ -147,30 +152,31 @@ static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 
 static int collect(struct watch *w)
 {
-	struct value_trace t = {
-		.blocks = malloc(BLOCKS * sizeof(*t.blocks)),
-		.addresses = malloc(VALUES * sizeof(*t.addresses)),
-		.results = malloc(VALUES * sizeof(*t.results)),
+	struct value_trace *t = &w->trace;
+	*t = (struct value_trace){
+		.blocks = malloc(BLOCKS * sizeof(*t->blocks)),
+		.addresses = malloc(VALUES * sizeof(*t->addresses)),
+		.results = malloc(VALUES * sizeof(*t->results)),
 		.max_blocks = BLOCKS,
 		.max_addresses = VALUES,
 		.max_results = VALUES,
 	};
 	enum value_replay_stop stop = VALUE_REPLAY_TRACE_FULL;
 
-	if (!t.blocks || !t.addresses || !t.results)
+	if (!t->blocks || !t->addresses || !t->results)
 		w->err = -ENOMEM;
 	look(w, w->last);
 	value_run_crossings(w->run, crossing, w);
 	while (!w->err && stop == VALUE_REPLAY_TRACE_FULL) {
 		w->count = value_run_count(w->run);
-		t.n_blocks = t.n_addresses = t.n_results = 0;
-		stop = value_run_forward(w->run, UINT64_MAX / 4, &t);
-		take_trace(w, value_run_machine(w->run), &t);
+		t->n_blocks = t->n_addresses = t->n_results = w->done = w->done_addresses = 0;
+		stop = value_run_forward(w->run, UINT64_MAX / 4, t);
+		take_trace(w);
 	}
 	value_run_crossings(w->run, NULL, NULL);
-	free(t.blocks);
-	free(t.addresses);
-	free(t.results);
+	free(t->blocks);
+	free(t->addresses);
+	free(t->results);
 	if (stop == VALUE_REPLAY_NO_MEMORY)
 		w->err = -ENOMEM;
 	return stop;

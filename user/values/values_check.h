@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* values_check.h: how much of a recording's values is known: every task is executed again, and every
- * capture is checked against what that comes to. */
+/* values_check.h: how much of a recording's values is known: every task is executed again, and
+ * every capture is checked against what that comes to. */
 #ifndef USER_VALUES_CHECK_H
 #define USER_VALUES_CHECK_H
 
@@ -24,7 +24,8 @@ struct values_result {
 	bool complete;
 };
 
-/* Returns 0 and a result that the caller frees with values_check_deinit(); -ENODATA: the recording in
+/* Returns 0 and a result that the caller frees with values_check_deinit(); -ENODATA: the recording
+ * in
  * @dir has no values; or -errno with @diag filled. */
 int values_check(const char *dir, struct values_result *out, struct pugmark_diag *diag);
 void values_check_deinit(struct values_result *result);

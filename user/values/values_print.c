@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* values_print.c: see values_print.h. A task is executed twice: to find where something is, and to look
- * at it there, in order. */
+/* values_print.c: see values_print.h. A task is executed twice: to find where something is, and to
+ * look at it there, in order. */
 #include "user/values/values_print.h"
 
 #include "user/cli/printable.h"
@@ -176,9 +176,9 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	FILE *out = open_memstream(&args, &len);
 	if (!out)
 		return -ENOMEM;
-	uint32_t n = vars ? value_vars_print(vars, out, elf, bias,
-					     entry ? VARS_ARGUMENTS : VARS_ALL, m)
-			  : 0;
+	uint32_t n =
+		vars ? value_vars_print(vars, out, elf, bias, entry ? VARS_ARGUMENTS : VARS_ALL, m)
+		     : 0;
 	if (!n && entry && !vars)
 		print_arguments(out, m);
 	fclose(out);
@@ -228,8 +228,8 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 
 	if (err)
 		return err == -ENODATA ? 0 : err;
-	err = value_instances_find(run, ips, n_ips, p->options->where ? UINT64_MAX : p->options->limit,
-				   &found);
+	err = value_instances_find(run, ips, n_ips,
+				   p->options->where ? UINT64_MAX : p->options->limit, &found);
 	if (!err && value_run_seek(run, 0) != VALUE_REPLAY_LIMIT)
 		err = -EIO;
 	for (uint64_t i = 0; !err && i < found.n; i++)
@@ -237,7 +237,8 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 	if (!err) {
 		p->partial |= found.stop == VALUE_REPLAY_GAP;
 		if (!p->options->json && found.total > found.n)
-			printf("task %u: %" PRIu64 " more (--limit)\n", task, found.total - found.n);
+			printf("task %u: %" PRIu64 " more (--limit)\n", task,
+			       found.total - found.n);
 		if (!p->options->json && found.stop == VALUE_REPLAY_GAP)
 			printf("task %u: a gap after %" PRIu64 " instructions: %s\n", task,
 			       found.end, value_run_gap(run)->text);
@@ -287,7 +288,8 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 	}
 	err = value_replay_open(options->dir, &p.replay, diag);
 	if (!err)
-		err = value_names_open(options->dir, value_replay_captures(p.replay), &p.names, diag);
+		err = value_names_open(options->dir, value_replay_captures(p.replay), &p.names,
+				       diag);
 	if (!err)
 		err = print_each(&p, diag);
 	value_names_free(p.names);

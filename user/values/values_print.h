@@ -20,7 +20,8 @@ struct values_options {
 	bool json;
 };
 
-/* Prints to standard output. Returns 0, 1 where a part is not known, or -errno with @diag filled. */
+/* Prints to standard output. Returns 0, 1 where a part is not known, or -errno with @diag filled.
+ */
 int values_print(const struct values_options *options, struct pugmark_diag *diag);
 
 #endif
