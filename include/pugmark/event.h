@@ -26,6 +26,8 @@ enum pugmark_event_kind {
 			     the sp and ip that it finds, the snapshot is of the stack there, and
 			     `signal` says more. val: its handler's run-time address; 0: it has
 			     none, and ends the task or is nothing to it */
+	PUGMARK_EVENT_DIVERGED = 9, /* of a merge: the runs under two shares were not the same run
+			       from here on: what the task did is not known */
 };
 
 enum pugmark_event_flag {

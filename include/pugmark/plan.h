@@ -62,8 +62,8 @@ struct pugmark_plan_site {
 	uint8_t probe;	   /* enum pugmark_probe_class */
 	uint8_t reads;	   /* enum pugmark_plan_reads */
 	uint8_t bp;	   /* where the caller's bp is, as in struct pugmark_cfa */
-	uint8_t reserved;
-	uint32_t func;			     /* index in the plan's functions */
+	uint8_t elsewhere; /* 1: another share's, or nobody's: not probed (docs/shares.md) */
+	uint32_t func;	   /* index in the plan's functions */
 	struct pugmark_plan_operand operand; /* PUGMARK_CAPTURE_TARGET */
 };
 
@@ -222,6 +222,9 @@ struct pugmark_plan {
 	uint32_t unresolved;	/* places at which the trace may have gaps; of version 1: 0 */
 	const struct pugmark_plan_unresolved *unresolved_at; /* NULL in plans before version 3 */
 	uint64_t text_addr, text_end;
+	/* A share of a plan: which, from 1, of how many, and of which set. 0: a plan of its own. */
+	uint32_t share, n_shares;
+	uint64_t share_set;
 	void *storage; /* what the arrays point into: private */
 	size_t storage_bytes;
 	bool storage_is_file; /* read from a plan file */

@@ -52,11 +52,13 @@ struct pugmark_recording_info {
 	uint64_t start_monotonic_ns, start_realtime_ns;
 	uint64_t events, lost; /* as the recorder counted; 0 where it did not end well */
 	bool times;
-	bool closed;		/* the recorder ended well */
-	bool meta_damaged;	/* what is said here may be wrong */
-	int32_t exit_status;	/* of the command; 0 without one */
-	const char *meta;	/* the text of meta.json */
-	const char *stopped;	/* "exit", "signal", "duration", "disk", "overhead", or "" */
+	bool closed;	     /* the recorder ended well */
+	bool meta_damaged;   /* what is said here may be wrong */
+	bool not_whole;	     /* something was not seen that is no gap of a thread: a note says */
+	int32_t exit_status; /* of the command; 0 without one */
+	const char *meta;    /* the text of meta.json */
+	const char
+		*stopped; /* "exit", "signal", "duration", "disk", "overhead", "changed", or "" */
 	uint64_t damaged_bytes; /* of the file of events */
 };
 

@@ -42,6 +42,7 @@ enum pugmark_trace_cause {
 	PUGMARK_CAUSE_UNRESOLVED, /* gap: at a place that the plan names, where nothing tells what
 				   * happens
 				   */
+	PUGMARK_CAUSE_DIVERGED,	  /* gap: merged of runs that were not the same run from here on */
 };
 
 /* What a PUGMARK_TRACE_VALUE is: its `cause`. */

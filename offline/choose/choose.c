@@ -132,6 +132,9 @@ void force_function(struct conflicts *ch, uint32_t func)
 			 leads_to_root(ch, block, b))
 			force(ch, b);
 	}
+	for (uint32_t b = f->block; ch->given && b < f->block + f->n_blocks; b++)
+		if (!ch->marks[b])
+			ch->marks[b] = ch->given[b];
 }
 
 void choose_full(struct conflicts *ch, uint32_t func)
@@ -192,9 +195,17 @@ static choose_function *const by_mode[] = {
 	[MODE_PATHS_BEST] = choose_best,
 };
 
+/* With marks that are given, nothing is left to choose. */
+static void choose_nothing(struct conflicts *ch, uint32_t func)
+{
+	(void)ch;
+	(void)func;
+}
+
 /* How all functions are chosen for. */
 struct manner {
 	choose_function *choose;
+	const uint8_t *given;		/* NULL: no mark is */
 	const struct choice_seed *seed; /* NULL: from nothing */
 	bool returns_apart, plain;
 	double limit_ns; /* what costs more is not wanted */
@@ -373,6 +384,7 @@ static int choose(const struct program *program, const struct manner *how, struc
 	uint32_t *component = order + program->n_funcs;
 	ch.returns_apart = how->returns_apart;
 	ch.plain = how->plain;
+	ch.given = how->given;
 	err = callgraph_order(program, order, component);
 	if (!err && !choose_in_order(&ch, how, (struct call_order){order, component}, unresolved))
 		err = -ECANCELED;
@@ -426,7 +438,7 @@ static int choose_cheaper(const struct program *program, struct manner how, stru
 static int casper_if_cheaper(const struct program *program, struct choice *out,
 			     uint32_t *unresolved)
 {
-	struct manner how = {by_mode[MODE_CASPER], .returns_apart = true, .plain = true};
+	struct manner how = {.choose = by_mode[MODE_CASPER], .returns_apart = true, .plain = true};
 	const uint8_t *before = out->marks;
 	int err = choose_cheaper(program, how, out, unresolved);
 	if (err || out->marks == before)
@@ -437,7 +449,7 @@ static int casper_if_cheaper(const struct program *program, struct choice *out,
 	err = anew && marks ? 0 : -ENOMEM;
 	if (!err) {
 		memcpy(marks, out->marks, program->n_blocks);
-		how = (struct manner){choose_best, .seed = &seed, .returns_apart = true};
+		how = (struct manner){.choose = choose_best, .seed = &seed, .returns_apart = true};
 		err = choose_cheaper(program, how, out, unresolved);
 	}
 	free(anew);
@@ -479,6 +491,14 @@ int choose_witnesses_seeded(const struct program *program, const struct choice_s
 			    struct choice *out, uint32_t *unresolved)
 {
 	struct manner how = {.choose = choose_best, .seed = seed, .limit_ns = INFINITY};
+	int err = choose(program, &how, out, unresolved);
+	return err ? err : *unresolved ? -EDOM : 0;
+}
+
+int choose_witnesses_given(const struct program *program, const uint8_t *given, struct choice *out,
+			   uint32_t *unresolved)
+{
+	struct manner how = {.choose = choose_nothing, .given = given, .limit_ns = INFINITY};
 	int err = choose(program, &how, out, unresolved);
 	return err ? err : *unresolved ? -EDOM : 0;
 }

@@ -66,6 +66,10 @@ struct choice_seed {
  * Much faster, and what is left may have a few witnesses more than need be. */
 int choose_witnesses_seeded(const struct program *program, const struct choice_seed *seed,
 			    struct choice *out, uint32_t *unresolved);
+/* The choice that has the marks of @given, one a block of the program, those that no mode can do
+ * without, and what else it takes for every decision to hold. */
+int choose_witnesses_given(const struct program *program, const uint8_t *given, struct choice *out,
+			   uint32_t *unresolved);
 /* What its witnesses cost in a run, in ns, by the estimates; good for comparisons only. */
 double choice_cost(const struct program *program, const struct choice *choice);
 void choice_deinit(struct choice *choice);

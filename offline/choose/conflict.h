@@ -80,8 +80,9 @@ struct conflicts {
 	bool returns_apart;
 	bool plain;	 /* terminals are sites only, and no alternative may be empty (the paper) */
 	bool some_empty; /* plain: but some are, as nothing there can be probed: they have needs */
-	bool note_rets;	 /* record in capture_ret which comparisons hold by the return address */
-	bool failed;	 /* out of memory */
+	const uint8_t *given; /* per block: marks that are there in any case; NULL: none */
+	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
+	bool failed;	/* out of memory */
 
 	/* Blocks with the same successors go on alike: one of them stands for all, so that a
 	 * decision behind many copies of one dispatch is looked at once. */

@@ -151,6 +151,7 @@ int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag
 	}
 	free(path);
 	info->times |= json_is_true(json_object_get(rec->meta, "times"));
+	info->not_whole = json_is_false(json_object_get(rec->meta, "whole"));
 	info->closed |= json_is_true(json_object_get(rec->meta, "closed"));
 	info->start_monotonic_ns = number(rec->meta, "start_monotonic_ns");
 	info->start_realtime_ns = number(rec->meta, "start_realtime_ns");

@@ -19,7 +19,8 @@ struct realizable {
 	uint32_t *seen_edge, *seen_edge_stamp, *seen_node, *seen_node_stamp;
 	uint8_t *colour; /* cycles: 0 new, 1 open, 2 done */
 	uint32_t *next;
-	uint32_t *path; /* edges of a violation */
+	uint32_t *path;	     /* edges of a violation */
+	const uint8_t *only; /* forks that are asked about; NULL: all */
 };
 
 int realizable_new(const struct flow_graph *g, struct realizable **out)
@@ -192,10 +193,31 @@ static bool no_silent_cycle(struct realizable *r, const struct witness_set *w, s
 	return true;
 }
 
+static bool node_not_in_cycle(struct realizable *r, const struct witness_set *w, uint32_t node,
+			      struct violation *v);
+
+void realizable_only(struct realizable *r, const uint8_t *forks)
+{
+	r->only = forks;
+}
+
+bool realizable_fork_told(struct realizable *r, const struct witness_set *w, uint32_t fork,
+			  struct violation *v)
+{
+	if (v)
+		v->kind = VIOLATION_NONE;
+	return w->ways[fork] || (node_not_in_cycle(r, w, fork, v) && fork_holds(r, w, fork, v));
+}
+
 bool realizable_holds(struct realizable *r, const struct witness_set *w, struct violation *v)
 {
 	if (v)
 		v->kind = VIOLATION_NONE;
+	for (uint32_t i = 0; r->only && i < r->g->n_nodes; i++)
+		if (r->only[i] && !realizable_fork_told(r, w, i, v))
+			return false;
+	if (r->only)
+		return true;
 	if (!no_silent_cycle(r, w, v))
 		return false;
 	for (uint32_t i = 0; i < r->g->n_nodes; i++)
@@ -243,7 +265,8 @@ bool realizable_holds_around(struct realizable *r, const struct witness_set *w, 
 	uint32_t n = 0;
 	if (v)
 		v->kind = VIOLATION_NONE;
-	if (!node_not_in_cycle(r, w, node, v) || !fork_holds(r, w, node, v))
+	if (r->only ? r->only[node] && !realizable_fork_told(r, w, node, v)
+		    : !node_not_in_cycle(r, w, node, v) || !fork_holds(r, w, node, v))
 		return false;
 	uint32_t now = ++r->now; /* of the walk back; forks are asked once it is over */
 	r->back_stamp[node] = now;
@@ -260,9 +283,12 @@ bool realizable_holds_around(struct realizable *r, const struct witness_set *w, 
 			r->back_queue[n++] = from;
 		}
 	}
-	for (uint32_t i = 1; i < n; i++)
-		if (!fork_holds(r, w, r->back_queue[i], v))
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t fork = r->back_queue[i];
+		if (r->only ? r->only[fork] && !realizable_fork_told(r, w, fork, v)
+			    : !fork_holds(r, w, fork, v))
 			return false;
+	}
 	return true;
 }
 

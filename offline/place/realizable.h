@@ -28,6 +28,14 @@ struct violation {
 
 struct realizable;
 
+/* From here on, of the graph's condition, only what has to hold for these forks to be told is asked
+ * for: their diamonds, and the directed cycles through them. @forks is borrowed, one a node; NULL:
+ * all again. */
+void realizable_only(struct realizable *r, const uint8_t *forks);
+/* The same for one fork alone. */
+bool realizable_fork_told(struct realizable *r, const struct witness_set *w, uint32_t fork,
+			  struct violation *violation);
+
 /* For questions about sets over @g, which must outlive it. 0 or -ENOMEM. */
 int realizable_new(const struct flow_graph *g, struct realizable **out);
 void realizable_free(struct realizable *r);

@@ -201,6 +201,13 @@ static void program_text(const struct program *prog, struct pugmark_plan *plan)
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
 	       const struct pugmark_model *model, struct pugmark_plan **out)
 {
+	return plan_build_mapped(program, choice, mode, model, NULL, out);
+}
+
+int plan_build_mapped(const struct program *program, const struct choice *choice,
+		      enum plan_mode mode, const struct pugmark_model *model, uint32_t *node_of,
+		      struct pugmark_plan **out)
+{
 	struct plan_builder b;
 	int err = builder_init(&b, program, choice, model);
 	if (!err) {
@@ -217,6 +224,8 @@ int plan_build(const struct program *program, const struct choice *choice, enum 
 		}
 		for (uint32_t f = 0; f < program->n_funcs; f++)
 			add_func(&b, f);
+		if (node_of)
+			memcpy(node_of, b.node_of, program->n_blocks * sizeof(*node_of));
 		err = b.failed || b.ch.failed ? -ENOMEM : finish(&b, out);
 	}
 	builder_deinit(&b);

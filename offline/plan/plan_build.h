@@ -11,5 +11,10 @@
  * (a program that is not of a binary): then functions have no names and sites no operands. */
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
 	       const struct pugmark_model *model, struct pugmark_plan **out);
+/* The same, and in @node_of, which has a place for each block of the program, the node of each: 0
+ * where it is none. */
+int plan_build_mapped(const struct program *program, const struct choice *choice,
+		      enum plan_mode mode, const struct pugmark_model *model, uint32_t *node_of,
+		      struct pugmark_plan **out);
 
 #endif

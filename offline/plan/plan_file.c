@@ -3,7 +3,7 @@
  * memory, so that reading is checking:
  *
  *   header | sites | funcs | nodes | decisions | alternatives | targets | strings |
- *   points | unresolved places
+ *   points | unresolved places | of a share: which one it is
  *
  * Every index is checked once here, so that nobody else has to. */
 #include "offline/plan/plan_file.h"
@@ -19,9 +19,16 @@
 #include <sys/mman.h>
 
 #define PLAN_MAGIC "PUGPLAN"
-#define PLAN_VERSION 3
+#define PLAN_VERSION 4
 #define FIRST_VERSION 1	 /* without points */
 #define PLACES_VERSION 3 /* the first that says where what is unresolved is */
+#define SHARE_VERSION 4	 /* of shares alone: what reads no shares must not take one for a plan */
+
+/* The last part of a share's plan. */
+struct plan_share {
+	uint64_t set;
+	uint32_t share, n_shares;
+};
 
 struct plan_header {
 	char magic[8];
@@ -85,13 +92,16 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 	size_t len = sizeof(struct plan_header);
 	for (int i = 0; i < N_SPANS; i++)
 		len += padded(spans[i].count * spans[i].size);
+	len += plan->share ? sizeof(struct plan_share) : 0;
 	uint8_t *bytes = calloc(1, len);
 	if (!bytes)
 		return -ENOMEM;
 	struct plan_header *h = (struct plan_header *)bytes;
 	*h = (struct plan_header){
 		.magic = PLAN_MAGIC,
-		.version = places ? PLAN_VERSION : PLACES_VERSION - 1,
+		.version = plan->share ? SHARE_VERSION
+			   : places    ? PLACES_VERSION
+				       : PLACES_VERSION - 1,
 		.len_bytes = len,
 		.n_sites = plan->n_sites,
 		.n_funcs = plan->n_funcs,
@@ -115,6 +125,9 @@ int plan_encode(const struct pugmark_plan *plan, void **out, size_t *len_bytes)
 			memcpy(at, *spans[i].array, spans[i].count * spans[i].size);
 		at += padded(spans[i].count * spans[i].size);
 	}
+	if (plan->share)
+		memcpy(at, &(struct plan_share){plan->share_set, plan->share, plan->n_shares},
+		       sizeof(struct plan_share));
 	h->crc = checksum(bytes + CRC_FROM, len - CRC_FROM);
 	*out = bytes;
 	*len_bytes = len;
@@ -256,6 +269,17 @@ int plan_decode(const void *bytes, size_t len_bytes, const char *name, struct pu
 	}
 	if (h->version < PLACES_VERSION)
 		p.unresolved_at = NULL;
+	if (h->version >= SHARE_VERSION) {
+		struct plan_share s = {0};
+		if (sizeof(s) <= len_bytes - at)
+			memcpy(&s, (const uint8_t *)bytes + at, sizeof(s));
+		if (!s.share || s.share > s.n_shares)
+			return pugmark_diag_set(diag, -EBADMSG, name, at,
+						"damaged: no such share (plan again)");
+		p.share = s.share;
+		p.n_shares = s.n_shares;
+		p.share_set = s.set;
+	}
 	const char *fault = plan_fault(&p);
 	if (fault)
 		return pugmark_diag_set(diag, -EBADMSG, name, PUGMARK_NO_OFFSET,

@@ -183,6 +183,10 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 		parser_forget_biases(p); /* what follows may be of the same file by another plan */
 		p->paused = true;
 		break;
+	case PUGMARK_EVENT_DIVERGED:
+		parser_finish(p, true);
+		parser_emit_gap(p, PUGMARK_CAUSE_DIVERGED);
+		break;
 	case PUGMARK_EVENT_END:
 		end_pause(p);
 		if (p->lost)

@@ -119,7 +119,7 @@ void pugmark_certificate_join(const struct pugmark_trace *trace,
 	}
 	uint64_t recorded = info->events + info->lost, placed = c.witness_events + c.lost;
 	c.unplaced = recorded > placed ? recorded - placed : 0;
-	c.complete =
-		n && c.closed && !info->meta_damaged && !c.gaps && !c.damaged_bytes && !c.unplaced;
+	c.complete = n && c.closed && !info->meta_damaged && !info->not_whole && !c.gaps &&
+		     !c.damaged_bytes && !c.unplaced;
 	*out = c;
 }

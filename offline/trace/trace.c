@@ -52,6 +52,13 @@ static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_d
 		int err = pugmark_plan_open(modules[i].plan, &t->plans[i], diag);
 		if (err)
 			return err;
+		if (t->plans[i]->share)
+			return pugmark_diag_set(
+				diag, -ENOTSUP, dir, PUGMARK_NO_OFFSET,
+				"recorded under share %u of %u, which alone does not tell the "
+				"trace "
+				"(pugmark merge -o WHOLE, with a recording under each)",
+				t->plans[i]->share, t->plans[i]->n_shares);
 	}
 	return 0;
 }

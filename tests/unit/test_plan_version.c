@@ -54,7 +54,7 @@ static void a_plan_of_version_1_is_read(void **state)
 	assert_int_equal(old.n_nodes, plan->n_nodes);
 	assert_memory_equal(old.nodes, plan->nodes, plan->n_nodes * sizeof(*plan->nodes));
 	assert_memory_equal(old.strings, plan->strings, plan->strings_bytes);
-	memcpy(bytes + VERSION_AT, &(uint32_t){4}, 4);
+	memcpy(bytes + VERSION_AT, &(uint32_t){5}, 4);
 	assert_int_equal(plan_decode(bytes, first_len, "new", &old, NULL), -EPROTO);
 	free(bytes);
 	pugmark_plan_free(plan);

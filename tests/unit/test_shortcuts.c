@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test_shortcuts.c: claims that what a parser keeps of what it did (parser_shortcut.c) only saves
+/* test_shortcuts.c: claims that what a parser keeps of what it did (state/shortcut.c) only saves
  * time: a parser with a long memory and one that forgets before each event do the same. They are
  * fed walks through programs made at random, each again and again, mostly with some events changed
  * a little, left out, doubled or lost, and some stretches elsewhere on the stack or in another

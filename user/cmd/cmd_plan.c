@@ -3,6 +3,7 @@
 #include "user/cli/command.h"
 #include "user/plan/plan_checked.h"
 #include "user/plan/plan_show.h"
+#include "user/share/plan_shares.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -24,6 +25,8 @@ struct plan_request {
 	bool dot, paths;
 	bool calls_only, placement_given; /* a --mode that level paths does not have */
 	enum plan_mode placement;	  /* of level paths */
+	struct share_options shares;	  /* machines: 0: it is one plan */
+	const char *share_option;	  /* one that goes with --shares */
 	const char *binary;
 };
 
@@ -47,6 +50,14 @@ static const char help[] =
 	"                           one way only\n"
 	"      --plan FILE          with --check: that plan file, not one that is made now\n"
 	"      --format text|json   how to print (text)\n"
+	"\n"
+	"      --shares M           split the witnesses over M machines, such that the whole trace "
+	"can be\n"
+	"                           merged from one run under each share; with -o: a folder for "
+	"them\n"
+	"      --grouping fine|function|optimized|best\n"
+	"                           what one share tells together (best)\n"
+	"      --bound K            at most K probes in a share: a machine gets several\n"
 	"\n"
 	"      --mode full|branch|casper|best\n"
 	"                           how probes are chosen (best)\n"
@@ -88,6 +99,9 @@ enum {
 	OPT_SITES,
 	OPT_PROFILE,
 	OPT_FRESH,
+	OPT_SHARES,
+	OPT_GROUPING,
+	OPT_BOUND,
 };
 
 static const struct option long_options[] = {
@@ -109,6 +123,9 @@ static const struct option long_options[] = {
 	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"output", required_argument, NULL, 'o'},
 	{"fresh", no_argument, NULL, OPT_FRESH},
+	{"shares", required_argument, NULL, OPT_SHARES},
+	{"grouping", required_argument, NULL, OPT_GROUPING},
+	{"bound", required_argument, NULL, OPT_BOUND},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -127,6 +144,40 @@ static int add_pattern(const char **patterns, uint32_t *n)
 		return command_usage("plan", "more than %d of them", PATTERNS_MAX);
 	patterns[(*n)++] = optarg;
 	return -1;
+}
+
+/* A number from 1 to @max, or 0. */
+static uint32_t number(const char *text, uint32_t max)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && n <= max ? n : 0;
+}
+
+static int parse_share_option(struct plan_request *r, int opt)
+{
+	struct share_options *s = &r->shares;
+	switch (opt) {
+	case OPT_SHARES:
+		s->machines = number(optarg, SHARES_MAX);
+		if (s->machines)
+			return -1;
+		return command_usage("plan", "--shares takes a number from 1 to %d, not '%s'",
+				     SHARES_MAX, optarg);
+	case OPT_BOUND:
+		r->share_option = "bound";
+		s->bound = number(optarg, 1u << 20);
+		return s->bound
+			       ? -1
+			       : command_usage("plan", "--bound takes a number of probes, not '%s'",
+					       optarg);
+	default:
+		r->share_option = "grouping";
+		if (plan_shares_grouping(optarg, &s->grouping))
+			return -1;
+		return command_usage("plan", "no grouping '%s' (fine, function, optimized, best)",
+				     optarg);
+	}
 }
 
 static int parse_option(struct plan_request *r, int opt)
@@ -189,6 +240,10 @@ static int parse_option(struct plan_request *r, int opt)
 	case 'o':
 		o->output = optarg;
 		return -1;
+	case OPT_SHARES:
+	case OPT_GROUPING:
+	case OPT_BOUND:
+		return parse_share_option(r, opt);
 	default:
 		o->fresh = true;
 		return -1;
@@ -247,8 +302,16 @@ static int parse(struct plan_request *r, int argc, char **argv)
 		return command_usage("plan", "--mode is for level calls: paths has --placement");
 	if (r->placement_given && !r->paths)
 		return command_usage("plan", "--placement goes with --level paths");
+	if (r->share_option && !r->shares.machines)
+		return command_usage("plan", "--%s goes with --shares", r->share_option);
+	if (r->shares.machines && (r->action != ACTION_NONE || to_stdout(r)))
+		return command_usage("plan", "--shares shows a table of its own, and writes to a "
+					     "folder");
+	if (r->shares.machines && (r->placement_given || r->calls_only))
+		return command_usage("plan", "--shares has a placement of its own (--grouping)");
 	if (r->paths)
 		r->options.mode = r->placement;
+	r->shares.paths = r->paths;
 	r->binary = argv[optind];
 	r->options.only = r->only;
 	r->options.without = r->without;
@@ -342,6 +405,7 @@ int cmd_plan(int argc, char **argv)
 		.options = {.mode = MODE_BEST, .compare = true},
 		.format = &plan_text,
 		.placement = MODE_PATHS_BEST,
+		.shares = {.grouping = SHARE_BEST},
 	};
 	struct planning_result result = {0};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
@@ -352,6 +416,11 @@ int cmd_plan(int argc, char **argv)
 	if (r.plan_file) {
 		int err = check_file(&r, &diag);
 		return err == -EILSEQ ? EXIT_ERROR : err ? command_fail(&diag) : EXIT_OK;
+	}
+	if (r.shares.machines) {
+		int err =
+			plan_shares(r.binary, &r.options, &r.shares, r.format == &plan_json, &diag);
+		return err ? command_fail(&diag) : EXIT_OK;
 	}
 	r.options.progress = &progress;
 	progress_start(&progress, "planning", 0, false);

@@ -21,8 +21,8 @@ static void print_stack(const struct pugmark_witness_event *e)
 static void print_event(const struct pugmark_recording_task *task,
 			const struct pugmark_witness_event *e)
 {
-	static const char *const kinds[] = {"witness", "end",  "lost",	"exec",	 "attach",
-					    "stop",    "fork", "pause", "signal"};
+	static const char *const kinds[] = {"witness", "end",  "lost",	"exec",	  "attach",
+					    "stop",    "fork", "pause", "signal", "diverged"};
 
 	printf("%u %d %s %" PRIu64, task->number, task->tid,
 	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);

@@ -42,6 +42,20 @@ static bool wants(void *ctx, const char *file)
 	return record_modules_wants(r->options, file);
 }
 
+static const char *changed(void *ctx)
+{
+	struct replanning *r = ctx;
+
+	return targets_changed(&r->modules->targets);
+}
+
+static void release(void *ctx)
+{
+	struct replanning *r = ctx;
+
+	targets_release(&r->modules->targets);
+}
+
 /* A pattern may be wrong, or what it names may come later, or not at all. */
 static void tell_awaited(const struct record_modules_options *o, const struct record_modules *m,
 			 bool last)
@@ -168,6 +182,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	char *left_out = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
+	if (modules)
+		modules->targets.guarded = true;
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
 		err = record_check_process(a->pids[i], diag);
 	m->argv = a->options.argv;
@@ -200,6 +216,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.running = modules->running;
 		a->options.n_running = modules->n_running;
 		a->options.replan = replan;
+		a->options.changed = changed;
+		a->options.release = release;
 		a->options.replan_ctx = &replanning;
 		err = plan_captures(a, modules, &captures, diag);
 	}
@@ -299,7 +317,7 @@ int cmd_record(int argc, char **argv)
 	print_summary(&a, &result);
 	if (result.exit_status)
 		return result.exit_status;
-	return result.why == STOP_DISK || result.why == STOP_OVERHEAD ? EXIT_ERROR
-	       : result.lost || (!result.tasks && !a.options.argv)    ? EXIT_GAPS
-								      : EXIT_OK;
+	return result.why == STOP_DISK || result.why == STOP_OVERHEAD		       ? EXIT_ERROR
+	       : result.lost || result.not_whole || (!result.tasks && !a.options.argv) ? EXIT_GAPS
+										       : EXIT_OK;
 }

@@ -113,6 +113,8 @@ static const char *cause_in_words(uint8_t cause)
 		return "a thread left its stack where nothing known does that";
 	case PUGMARK_CAUSE_UNRESOLVED:
 		return "at a place that the plan names, nothing tells what happens";
+	case PUGMARK_CAUSE_DIVERGED:
+		return "merged of runs that were not the same run from here on";
 	default:
 		return trace_view_cause(cause);
 	}

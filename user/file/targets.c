@@ -43,7 +43,11 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 	struct target *at = realloc(t->at, (t->n + 1) * sizeof(*at));
 	if (at)
 		t->at = at;
-	struct target target = {.name = strdup(name), .fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+	struct target target = {.name = strdup(name),
+				.fd = fd,
+				.dev = st.st_dev,
+				.ino = st.st_ino,
+				.guard = FILE_GUARD_NONE};
 	if (asprintf(&target.path, "/proc/self/fd/%d", fd) < 0)
 		target.path = NULL;
 	if (!at || !target.name || !target.path) {
@@ -54,6 +58,8 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 	}
 	if (index)
 		*index = t->n;
+	if (t->guarded)
+		file_guard_take(&target.guard, fd);
 	t->at[t->n++] = target;
 	return 0;
 }
@@ -233,6 +239,20 @@ void targets_name(const struct targets *t, struct pugmark_diag *diag)
 			return;
 		}
 	}
+}
+
+const char *targets_changed(struct targets *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (file_guard_changed(&t->at[i].guard))
+			return t->at[i].name;
+	return NULL;
+}
+
+void targets_release(struct targets *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		file_guard_release(&t->at[i].guard);
 }
 
 static void target_deinit(struct target *target)

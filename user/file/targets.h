@@ -4,6 +4,8 @@
 #ifndef USER_TARGETS_H
 #define USER_TARGETS_H
 
+#include "user/file/file_guard.h"
+
 #include <pugmark/diag.h>
 
 #include <stdbool.h>
@@ -16,11 +18,13 @@ struct target {
 	int fd;
 	dev_t dev;
 	ino_t ino;
+	struct file_guard guard; /* where targets.guarded */
 };
 
 struct targets {
 	struct target *at; /* heap; each file once */
 	uint32_t n;
+	bool guarded; /* each file is guarded from when it is added, before anybody reads it */
 };
 
 /* All of these return 0, or -errno with @diag filled. */
@@ -44,6 +48,11 @@ int targets_add_mapped(struct targets *targets, const char *pattern, pid_t pid, 
 		       struct pugmark_diag *diag);
 /* Whether @pattern names the file that is mapped by the path @name. */
 bool targets_is_named(const char *name, const char *pattern);
+/* The name of a guarded file that was written to, or that somebody waits to write to; NULL: of
+ * none. Borrowed. */
+const char *targets_changed(struct targets *targets);
+/* Lets those who wait go on. */
+void targets_release(struct targets *targets);
 /* Leaves only the first @n. */
 void targets_drop(struct targets *targets, uint32_t n);
 /* Has @diag name the file as its users know it. */

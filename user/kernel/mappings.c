@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { RING_PAGES = 16 }; /* a power of two */
+enum { RING_PAGES = 64 }; /* a power of two */
 
 struct mapping_ring {
 	int fd;
@@ -132,6 +132,9 @@ static bool read_record(const struct mappings *m, const struct mapping_ring *rin
 	if (len > sizeof(out->file))
 		return false;
 	out->pid = r.pid;
+	out->addr = r.addr;
+	out->len = r.len;
+	out->ino = r.ino;
 	ring_read(m, ring, at + sizeof(r), out->file, len);
 	out->file[len - 1] = 0;
 	return out->file[0] == '/';

@@ -6,12 +6,15 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct mappings;
 
 struct mapping {
 	pid_t pid;	     /* in our pid namespace */
+	uint64_t addr, len;  /* in bytes: [addr, addr + len) */
+	uint64_t ino;	     /* of the file */
 	char file[PATH_MAX]; /* as the process sees it; empty: some mappings were missed */
 };
 

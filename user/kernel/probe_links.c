@@ -56,17 +56,21 @@ static int attach_multi(struct probe_links *l, const struct recorder_module *mod
 	unsigned long *offsets = malloc(mod->n_sites * sizeof(*offsets));
 	__u64 *cookies = malloc(mod->n_sites * sizeof(*cookies));
 	struct bpf_link *link = NULL;
+	uint32_t n = 0;
 	int err = -ENOMEM;
 
 	if (offsets && cookies) {
 		for (uint32_t i = 0; i < mod->n_sites; i++) {
-			offsets[i] = mod->sites[i].off_file;
-			cookies[i] = first + i;
+			if (mod->sites[i].elsewhere)
+				continue;
+			offsets[n] = mod->sites[i].off_file;
+			cookies[n++] = first + i;
 		}
-		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = mod->n_sites, .offsets = offsets,
+		LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .cnt = n, .offsets = offsets,
 			    .cookies = cookies);
-		link = bpf_program__attach_uprobe_multi(l->program, -1, mod->path, NULL, &opts);
-		err = link ? add_link(l, link) : -errno;
+		link = n ? bpf_program__attach_uprobe_multi(l->program, -1, mod->path, NULL, &opts)
+			 : NULL;
+		err = link ? add_link(l, link) : n ? -errno : 0;
 		if (err && link)
 			bpf_link__destroy(link);
 	}
@@ -79,6 +83,8 @@ static int attach_perf(struct probe_links *l, const struct recorder_module *mod,
 		       struct pugmark_diag *diag)
 {
 	for (uint32_t i = 0; i < mod->n_sites; i++) {
+		if (mod->sites[i].elsewhere)
+			continue;
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = first + i);
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(
 			l->program, -1, mod->path, mod->sites[i].off_file, &opts);

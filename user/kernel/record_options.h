@@ -76,6 +76,10 @@ struct recorder_options {
 	 * changes, -ENODATA where nothing is left, or -errno. */
 	int (*replan)(void *ctx, const struct replan_request *request,
 		      struct recorder_options *changed, char **news, struct pugmark_diag *diag);
+	/* The name of a file of the modules that was written to since it was planned, or that
+	 * somebody waits to write to; NULL: none. Then, when no probe is on it: he may. */
+	const char *(*changed)(void *ctx);
+	void (*release)(void *ctx);
 	void *replan_ctx;
 	/* Level values: what to capture besides, of the same modules in the same order; NULL:
 	 * nothing.

@@ -403,6 +403,21 @@ static double now_s(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+static void planner_deinit(struct planner *p)
+{
+	program_free(p->program);
+	free(p->entered);
+	free(p->traced);
+	free(p->bound);
+	free(p->recalled);
+	free(p->taken_path);
+	free(p->opaque);
+	free(p->func_reads);
+	free(p->import_reads);
+	profile_deinit(&p->profile);
+	pugmark_model_free(p->read);
+}
+
 int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag)
 {
@@ -426,19 +441,39 @@ int planning_make(const char *binary, const struct planning_options *options,
 		out->model = p.read;
 		p.read = NULL;
 	}
-	program_free(p.program);
-	free(p.entered);
-	free(p.traced);
-	free(p.bound);
-	free(p.recalled);
-	free(p.taken_path);
-	free(p.opaque);
-	free(p.func_reads);
-	free(p.import_reads);
-	profile_deinit(&p.profile);
-	pugmark_model_free(p.read);
+	planner_deinit(&p);
 	if (err)
 		planning_deinit(out);
+	return err;
+}
+
+int planning_shares(const char *binary, const struct planning_options *options,
+		    const struct share_options *shares, struct share_set *out, double *whole_ns,
+		    struct pugmark_diag *diag)
+{
+	struct planning_result result = {0};
+	struct planner p = {.o = options, .binary = binary, .out = &result, .diag = diag};
+	struct share_options alone = *shares;
+	probe_costs_of_machine(&p.costs);
+	int err = open_model(&p);
+	if (!err && options->n_profiles)
+		err = profile_read(options->profiles, options->n_profiles, p.model, &p.profile,
+				   diag);
+	if (!err)
+		err = make_program(&p);
+	*whole_ns = 0;
+	alone.machines = 1;
+	alone.bound = 0;
+	if (!err)
+		err = share_make(p.program, p.model, &alone, out, diag);
+	if (!err && (shares->machines > 1 || shares->bound)) {
+		*whole_ns = out->load_ns[0];
+		share_set_deinit(out);
+		err = share_make(p.program, p.model, shares, out, diag);
+	} else if (!err) {
+		*whole_ns = out->load_ns[0];
+	}
+	planner_deinit(&p);
 	return err;
 }
 

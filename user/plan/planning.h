@@ -6,6 +6,7 @@
 #include <pugmark/plan.h>
 
 #include "offline/choose/choose.h"
+#include "offline/share/share.h"
 #include "user/cli/progress.h"
 
 #define PLANNING_TRACED_MAX 64
@@ -82,6 +83,12 @@ struct planning_result {
 int planning_make(const char *binary, const struct planning_options *options,
 		  struct planning_result *out, struct pugmark_diag *diag);
 void planning_deinit(struct planning_result *result);
+/* Splits @binary, as @options say, over shares; nothing is cached. *@whole_ns: what one share of
+ * all would cost. 0 and a set that the caller releases with share_set_deinit(), or -errno with
+ * @diag filled. */
+int planning_shares(const char *binary, const struct planning_options *options,
+		    const struct share_options *shares, struct share_set *out, double *whole_ns,
+		    struct pugmark_diag *diag);
 
 /* The placements of level paths: "blocks", "targets", "edges", "nodes", "best", or false. */
 bool planning_placement_named(const char *name, enum plan_mode *out);

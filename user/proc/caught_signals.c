@@ -9,7 +9,7 @@
 
 int caught_signals_init(struct caught_signals *s)
 {
-	static const int caught[] = {SIGINT, SIGTERM, SIGCHLD};
+	static const int caught[] = {SIGINT, SIGTERM, SIGCHLD, SIGIO};
 	struct sigaction hangup;
 	sigset_t mask;
 
@@ -32,7 +32,7 @@ bool caught_signals_read(struct caught_signals *s)
 	bool asked = false;
 
 	while (read(s->fd, &info, sizeof(info)) == sizeof(info))
-		asked |= info.ssi_signo != SIGCHLD;
+		asked |= info.ssi_signo != SIGCHLD && info.ssi_signo != SIGIO;
 	return asked;
 }
 

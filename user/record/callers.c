@@ -4,12 +4,13 @@
  * matter. */
 #include "user/record/callers.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
+#include "offline/elf/private_elf.h"
 #include "user/kernel/mappings.h"
 #include "user/proc/running.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMED_MAX = 4, FILES_MAX = 4096, PIDS_MAX = 1024 };
+enum { NAMED_MAX = 4, FILES_MAX = 4096, PIDS_MAX = 1024, BURST_MAX = 4096 };
 
 /* A function that nobody outside is taken to call. */
 struct own_name {
@@ -30,13 +31,13 @@ struct seen_file {
 	ino_t ino;
 	const struct own_name *found; /* one that it may call; NULL: none */
 	char *file;		      /* then: its name, as a process sees it */
-	bool ours;		      /* a traced process has mapped it */
 };
 
-/* A process that mapped such a file and could not be told to be traced: it has ended, maybe. */
+/* What a process mapped that had ended before anybody could ask whether it is traced. */
 struct stranger {
-	uint32_t file;
 	pid_t pid;
+	uint64_t ino;
+	char *file;
 };
 
 struct callers {
@@ -47,34 +48,22 @@ struct callers {
 	VEC(struct own_name) names; /* sorted */
 	VEC(struct seen_file) seen;
 	VEC(struct stranger) strangers;
+	bool missed;   /* the kernel had no room to tell of some mappings */
+	bool not_seen; /* of a traced process: there is no more room, or it could not be read */
 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-static void end_elf(Elf **elf)
-{
-	elf_end(*elf);
-}
 
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct own_name *)a)->name, ((const struct own_name *)b)->name);
 }
 
-/* Calls @take for each global symbol of the .dynsym of @path until it says no. */
-static void each_symbol(const char *path,
+/* Calls @take for each global symbol of the .dynsym of @file until it says no. */
+static void each_symbol(const struct private_elf *file,
 			bool (*take)(void *ctx, const char *name, const GElf_Sym *sym), void *ctx)
 {
-	__attribute__((cleanup(close_fd))) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return;
-	elf_version(EV_CURRENT);
-	__attribute__((cleanup(end_elf))) Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	for (Elf_Scn *scn = NULL; elf && (scn = elf_nextscn(elf, scn));) {
+	Elf *elf = file->elf;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr sh;
 		GElf_Sym sym;
 		Elf_Data *data;
@@ -119,9 +108,13 @@ static int read_own(struct callers *c)
 {
 	struct reading r = {.c = c};
 
-	for (; r.module < c->options->n_modules && !r.failed; r.module++)
-		if (c->options->modules[r.module].plan)
-			each_symbol(c->options->modules[r.module].path, take_own, &r);
+	for (; r.module < c->options->n_modules && !r.failed; r.module++) {
+		const struct recorder_module *m = &c->options->modules[r.module];
+		private_elf_guard struct private_elf file = {.elf = NULL};
+
+		if (m->plan && !private_elf_open(m->path, &file))
+			each_symbol(&file, take_own, &r);
+	}
 	if (c->names.n)
 		qsort(c->names.at, c->names.n, sizeof(*c->names.at), by_name);
 	return r.failed ? -ENOMEM : 0;
@@ -146,6 +139,13 @@ int callers_new(const struct recorder_options *options, const struct probes *pro
 	return err;
 }
 
+static void forget_strangers(struct callers *c)
+{
+	for (uint32_t i = 0; i < c->strangers.n; i++)
+		free(c->strangers.at[i].file);
+	c->strangers.n = 0;
+}
+
 void callers_free(struct callers *c)
 {
 	if (!c)
@@ -156,6 +156,7 @@ void callers_free(struct callers *c)
 		free(c->seen.at[i].file);
 	VEC_FREE(&c->names);
 	VEC_FREE(&c->seen);
+	forget_strangers(c);
 	VEC_FREE(&c->strangers);
 	mappings_free(c->mappings);
 	free(c);
@@ -182,33 +183,51 @@ static bool take_foreign(void *ctx, const char *name, const GElf_Sym *sym)
 	return !s->found;
 }
 
-/* The place in `seen` of the file that process @pid knows as @file, or PUGMARK_NONE. */
-static uint32_t look_at(struct callers *c, pid_t pid, const char *file)
+static bool is_seen(struct callers *c, const struct stat *st)
 {
-	char path[PATH_MAX + 32];
-	struct stat st;
+	for (uint32_t i = 0; i < c->seen.n; i++)
+		if (c->seen.at[i].dev == st->st_dev && c->seen.at[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* The file @fd, which a traced process has mapped and knows as @file. */
+static void look_at(struct callers *c, int fd, const struct stat *st, const char *file)
+{
+	private_elf_guard struct private_elf elf = {.elf = NULL};
 	struct search search = {.c = c};
 
-	/* Which may be in another mount namespace. */
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, file);
-	if (stat(path, &st)) {
-		snprintf(path, sizeof(path), "%s", file);
-		if (stat(path, &st))
-			return PUGMARK_NONE;
-	}
-	for (uint32_t i = 0; i < c->seen.n; i++)
-		if (c->seen.at[i].dev == st.st_dev && c->seen.at[i].ino == st.st_ino)
-			return i;
-	if (c->seen.n >= FILES_MAX)
-		return PUGMARK_NONE;
-	each_symbol(path, take_foreign, &search);
-	struct seen_file seen = {st.st_dev, st.st_ino, .found = search.found};
+	if (is_seen(c, st))
+		return;
+	int err = private_elf_read(fd, &elf);
+	if (!err)
+		each_symbol(&elf, take_foreign, &search);
+	struct seen_file seen = {st->st_dev, st->st_ino, search.found, NULL};
 	seen.file = seen.found ? strdup(file) : NULL;
-	if ((seen.found && !seen.file) || !VEC_PUSH(&c->seen, seen)) {
+	c->not_seen |= err && err != -ENOEXEC;
+	if (c->seen.n >= FILES_MAX || (seen.found && !seen.file) || !VEC_PUSH(&c->seen, seen)) {
+		c->not_seen = true;
 		free(seen.file);
-		return PUGMARK_NONE;
 	}
-	return c->seen.n - 1;
+}
+
+/* Opens what was mapped: by the mapping while there is one, else by its name, if that still leads
+ * to it. Returns a descriptor or -errno. */
+static int open_mapped(pid_t pid, uint64_t addr, uint64_t len, uint64_t ino, const char *file,
+		       struct stat *st)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
+		 (unsigned long long)addr, (unsigned long long)(addr + len));
+	int fd = len ? open_regular(path, st) : -ENOENT;
+	if (fd >= 0)
+		return fd;
+	fd = open_regular(file, st);
+	if (fd < 0 || st->st_ino == ino)
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
 static bool is_traced(const struct callers *c, pid_t pid)
@@ -218,26 +237,16 @@ static bool is_traced(const struct callers *c, pid_t pid)
 	return o->all ? running_runs(pid, o->program) : probes_tracks(c->probes, pid);
 }
 
-void callers_look(struct callers *c)
+/* Whether it has not ended: what has has no program, also while nobody has asked how it ended. */
+static bool is_there(pid_t pid)
 {
-	while (c && mappings_next(c->mappings, &c->next)) {
-		const struct recorder_options *o = c->options;
+	char path[32], to[2];
 
-		/* What is asked for is planned together with all others. */
-		if (!c->next.pid || (o->later && o->wants(o->replan_ctx, c->next.file)))
-			continue;
-		uint32_t file = look_at(c, c->next.pid, c->next.file);
-		struct seen_file *seen = file == PUGMARK_NONE ? NULL : &c->seen.at[file];
-
-		if (!seen || !seen->found || seen->ours)
-			continue;
-		seen->ours = is_traced(c, c->next.pid);
-		if (!seen->ours && c->strangers.n < FILES_MAX)
-			(void)VEC_PUSH(&c->strangers, (struct stranger){file, c->next.pid});
-	}
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return readlink(path, to, sizeof(to)) >= 0 || errno == EACCES || errno == EPERM;
 }
 
-/* Processes whose events have come are traced, or were. */
+/* Of processes that have ended, those whose events have come were traced. */
 static void know_strangers(struct callers *c, struct collector *collector)
 {
 	int32_t pids[PIDS_MAX];
@@ -246,10 +255,85 @@ static void know_strangers(struct callers *c, struct collector *collector)
 		return;
 	collector_flush(collector);
 	uint32_t n = collector_processes(collector, pids, PIDS_MAX);
-	for (uint32_t i = 0; i < c->strangers.n; i++)
+	for (uint32_t i = 0; i < c->strangers.n; i++) {
+		const struct stranger *s = &c->strangers.at[i];
+		bool ours = false;
+
 		for (uint32_t k = 0; k < n; k++)
-			c->seen.at[c->strangers.at[i].file].ours |=
-				pids[k] == c->strangers.at[i].pid;
+			ours |= pids[k] == s->pid;
+		if (!ours)
+			continue;
+		struct stat st;
+		int fd = open_mapped(s->pid, 0, 0, s->ino, s->file, &st);
+		if (fd >= 0) {
+			look_at(c, fd, &st, s->file);
+			close(fd);
+		} else {
+			c->not_seen = true;
+		}
+	}
+	forget_strangers(c);
+}
+
+/* One mapping. Whose it is is asked first: nothing that a stranger has mapped is opened. One that
+ * is there and not traced is a stranger; of one that has ended its events may tell. */
+static void take_mapping(struct callers *c, struct collector *collector, const struct mapping *m)
+{
+	struct stat st;
+
+	if (is_traced(c, m->pid)) {
+		int fd = open_mapped(m->pid, m->addr, m->len, m->ino, m->file, &st);
+		if (fd >= 0) {
+			look_at(c, fd, &st, m->file);
+			close(fd);
+		}
+		return;
+	}
+	if (is_there(m->pid))
+		return;
+	if (c->strangers.n >= FILES_MAX)
+		know_strangers(c, collector);
+	struct stranger s = {m->pid, m->ino, strdup(m->file)};
+	if (!s.file || !VEC_PUSH(&c->strangers, s)) {
+		free(s.file);
+		c->not_seen = true;
+	}
+}
+
+void callers_look(struct callers *c, struct collector *collector)
+{
+	for (int i = 0; c && i < BURST_MAX && mappings_next(c->mappings, &c->next); i++) {
+		const struct recorder_options *o = c->options;
+
+		c->missed |= !c->next.pid;
+		/* Anonymous memory has no file; what is asked for is planned together with all
+		 * others. */
+		if (!c->next.pid || !c->next.ino ||
+		    (o->later && o->wants(o->replan_ctx, c->next.file)))
+			continue;
+		take_mapping(c, collector, &c->next);
+	}
+}
+
+/* Where mappings were missed: what the traced processes have mapped now. One that has ended may
+ * have had anything. */
+static void look_at_all(struct callers *c, struct collector *collector)
+{
+	int32_t pids[PIDS_MAX];
+
+	collector_flush(collector);
+	uint32_t n = collector_processes(collector, pids, PIDS_MAX);
+	for (uint32_t i = 0; i < n; i++) {
+		struct targets loaded = {0};
+
+		c->not_seen |= !is_there(pids[i]) || running_add_modules(&loaded, pids[i], NULL);
+		for (uint32_t k = 0; k < loaded.n; k++) {
+			struct stat st;
+			if (!fstat(loaded.at[k].fd, &st))
+				look_at(c, loaded.at[k].fd, &st, loaded.at[k].name);
+		}
+		targets_deinit(&loaded);
+	}
 }
 
 static const char *module_name(const struct recorder_module *m)
@@ -269,10 +353,12 @@ char *callers_words(struct callers *c, struct collector *collector)
 
 	if (!f)
 		return NULL;
-	callers_look(c);
+	callers_look(c, collector);
 	know_strangers(c, collector);
+	if (c->missed)
+		look_at_all(c, collector);
 	for (uint32_t i = 0; i < c->seen.n; i++) {
-		if (!c->seen.at[i].ours)
+		if (!c->seen.at[i].found)
 			continue;
 		name = name ? name : c->seen.at[i].found;
 		if (n++ < NAMED_MAX)
@@ -289,9 +375,21 @@ char *callers_words(struct callers *c, struct collector *collector)
 			"--plugin, or record with --exports all)",
 			n == 1 ? "was" : "were", module_name(&c->options->modules[name->module]),
 			name->name);
+	if (c->not_seen)
+		fprintf(f,
+			"%sof what traced processes loaded not all could be looked at: something "
+			"else may call functions that it was not planned for (record with "
+			"--exports "
+			"all)",
+			n ? "; " : "");
 	fclose(f);
-	if (n)
+	if (n || c->not_seen)
 		return words;
 	free(words);
 	return NULL;
+}
+
+bool callers_not_whole(const struct callers *c)
+{
+	return c && c->not_seen;
 }

@@ -18,9 +18,11 @@ int callers_new(const struct recorder_options *options, const struct probes *pro
 void callers_free(struct callers *c);
 /* Becomes readable when there may be something; -1 for NULL. */
 int callers_fd(const struct callers *c);
-/* Looks at what has been mapped since. Nothing for NULL. */
-void callers_look(struct callers *c);
+/* Looks at what traced processes have mapped since. Nothing for NULL. */
+void callers_look(struct callers *c, struct collector *collector);
 /* What has been found, for the recording and the user: heap; NULL: nothing, or no memory. */
 char *callers_words(struct callers *c, struct collector *collector);
+/* After that: whether there may have been something that was not found. */
+bool callers_not_whole(const struct callers *c);
 
 #endif

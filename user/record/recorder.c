@@ -62,6 +62,7 @@ struct recording_run {
 	uint64_t start_ns, shown_ns, shown_events;
 	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress;
+	bool changed; /* a file that is probed */
 	int child_status;
 };
 
@@ -181,6 +182,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
 	struct progress progress;
+	const char *changed;
 	int err = catch_signals(run, diag);
 
 	for (uint32_t m = 0; !err && m < o->n_modules && m < BATCH_MODULES; m++)
@@ -193,6 +195,10 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_load(o, run->spans, &run->probes, diag);
 	if (!err && o->argv)
 		err = launch(run, diag);
+	if (!err && o->changed && (changed = o->changed(o->replan_ctx)))
+		err = pugmark_diag_set(diag, -ESTALE, changed, PUGMARK_NO_OFFSET,
+				       "it was written to while it was planned (run this again "
+				       "when that is done)");
 	if (!err)
 		tell_removing(run);
 	uint64_t before_ns = now_ns();
@@ -427,6 +433,28 @@ static int follow(struct recording_run *run, uint64_t time_ns)
 	return err;
 }
 
+/* A file that is probed was written to, or is about to be: the probes go, for they would stand in
+ * the middle of other instructions, and then whoever waits may go on. What runs is not traced from
+ * then on. Returns whether that is so. */
+static bool check_files(struct recording_run *run)
+{
+	const struct recorder_options *o = run->options;
+	const char *name = run->replanner || !o->changed ? NULL : o->changed(o->replan_ctx);
+	char text[512];
+
+	if (run->changed || !name)
+		return run->changed;
+	run->changed = true;
+	pause_probes(run);
+	o->release(o->replan_ctx);
+	snprintf(text, sizeof(text),
+		 "%.400s was written to while it was probed: from here on nothing is traced "
+		 "(record again)",
+		 name);
+	note(run, text);
+	return true;
+}
+
 static enum recorder_stop wait_for_end(struct recording_run *run)
 {
 	const struct recorder_options *o = run->options;
@@ -443,7 +471,7 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* While it is planned, mappings wait. */
 		poll(fds, run->replanner ? 2 : 4, run->replanner ? SHORT_TICK_MS : TICK_MS);
 		uint64_t time_ns = now_ns();
-		callers_look(run->callers);
+		callers_look(run->callers, run->collector);
 		if (read_signals(run))
 			return STOP_SIGNAL;
 		if (collector_error(run->collector))
@@ -453,7 +481,10 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* What the command started is part of it. */
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
-		if (follow(run, time_ns))
+		/* What captures values has probes of its own, which go at the end. */
+		if (!run->changed && check_files(run) && run->capturing)
+			return STOP_CHANGED;
+		if (!run->changed && follow(run, time_ns))
 			return STOP_OVERHEAD;
 		show_progress(run, time_ns, false);
 	}
@@ -608,6 +639,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		struct progress progress;
 		uint64_t before_ns = now_ns();
 
+		check_files(&run);
 		progress_start(&progress, "removing probes", 0, options->quiet);
 		probes_stop(run.probes);
 		progress_end(&progress);
@@ -631,6 +663,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		const struct recording_totals *t = recording_writer_totals(run.writer);
 
 		done.exit_status = err ? 127 : exit_status(&run);
+		done.not_whole = run.changed || callers_not_whole(run.callers);
 		done.events = t->events;
 		done.lost = t->lost + probes_counters(run.probes)->hits_without_task;
 		done.unplanned = probes_counters(run.probes)->unplanned;

@@ -6,12 +6,20 @@
 
 #include "user/kernel/record_options.h"
 
-enum recorder_stop { STOP_EXIT, STOP_SIGNAL, STOP_DURATION, STOP_DISK, STOP_OVERHEAD };
+enum recorder_stop {
+	STOP_EXIT,
+	STOP_SIGNAL,
+	STOP_DURATION,
+	STOP_DISK,
+	STOP_OVERHEAD,
+	STOP_CHANGED
+};
 
 struct recorder_result {
 	int exit_status; /* of the command: as a shell says it; 0 without one */
 	enum recorder_stop why;
-	int write_err; /* STOP_DISK: -errno: why it could not be written */
+	bool not_whole; /* something was not seen that no gap of a thread tells of: noted */
+	int write_err;	/* STOP_DISK: -errno: why it could not be written */
 	uint64_t events, lost, tasks, segments, bytes;
 	uint64_t captures, capture_bytes; /* records, and what they took of the disk */
 	uint64_t

@@ -323,12 +323,15 @@ bool recording_writer_keeps(const struct recording_writer *w)
 int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,
 			   struct pugmark_diag *diag)
 {
-	static const char *const why[] = {"exit", "signal", "duration", "disk", "overhead"};
+	static const char *const why[] = {"exit", "signal",   "duration",
+					  "disk", "overhead", "changed"};
 
 	unlinkat(w->folder.fd, "reserve", 0);
 	if (!w->err && fsync(w->fd))
 		w->err = -errno;
 	json_object_set_new(w->meta, "closed", json_true());
+	if (result->not_whole)
+		json_object_set_new(w->meta, "whole", json_false());
 	json_object_set_new(w->meta, "stopped", json_string(why[result->why]));
 	if (w->options->argv)
 		json_object_set_new(w->meta, "exit_status", json_integer(result->exit_status));

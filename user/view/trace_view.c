@@ -28,6 +28,7 @@ const char *trace_view_cause(uint8_t cause)
 		[PUGMARK_CAUSE_RESUMED] = "resumed",
 		[PUGMARK_CAUSE_SWITCH] = "switch",
 		[PUGMARK_CAUSE_UNRESOLVED] = "unresolved",
+		[PUGMARK_CAUSE_DIVERGED] = "diverged",
 	};
 	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
 }

@@ -16,10 +16,12 @@
 #include "offline/recover/grammar/grammar.h"
 #include "offline/recover/stack/snapshot.h"
 
+struct settling;
+
 /* A way that the event may have come to be. */
 struct candidate {
-	uint8_t unsaid; /* enum pugmark_trace_cause: the gap that it would leave; NONE: it says all,
-			   or what it leaves is only known once the stack has been read */
+	uint8_t unsaid; /* enum pugmark_trace_cause: the gap that it would leave; NONE: it says all
+			   of the current stack; what it leaves of another is its own gap */
 	union {
 		/* next.c: it begins in frame @level, by node @alt; PUGMARK_NONE: the call that the
 		 * frame is in. @jumped_back: by another module's last jump. */
@@ -32,9 +34,12 @@ struct candidate {
 			struct foreign_handler by;
 			bool ended;
 		} called;
-		/* signal.c, a handler: what it found, by its stack; sp 0: not known. */
+		/* signal.c, a handler: the stack pointer that it found, by its stack; 0: not known.
+		 * Of what it interrupts, how far that came. */
 		struct {
-			uint64_t sp, ip, bp;
+			uint64_t sp;
+			uint8_t settled;	   /* enum settled */
+			struct settling *settling; /* the commit's */
 		} handler;
 		/* signal.c, injected: @n frames are open then. */
 		struct {

@@ -35,26 +35,28 @@ static void lose_place(struct parser *p, const struct pugmark_witness_event *e, 
 
 void ask_handler(struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	(void)p;
-	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE};
-	if (la->foreign && (stack_signal(la->e, &c.handler.sp, &c.handler.ip, &c.handler.bp) ||
-			    la->e->flags & PUGMARK_EVENT_FROM_SIGNAL))
-		candidate_add(set, &c);
+	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .handler = {.sp = 0}};
+	uint64_t ip, bp;
+	if (!la->foreign || (!stack_signal(la->e, &c.handler.sp, &ip, &bp) &&
+			     !(la->e->flags & PUGMARK_EVENT_FROM_SIGNAL)))
+		return;
+	if (!p->n)
+		c.handler.settled = SETTLED;
+	else if (c.handler.sp && p->position != LOST)
+		c.handler.settled = settle_ask(p, la->e, c.handler.sp, ip, bp, &c.handler.settling);
+	if (!c.handler.settled && p->position != LOST)
+		c.unsaid = PUGMARK_CAUSE_STACK;
+	candidate_add(set, &c);
 }
 
 enum commit commit_handler(struct parser *p, struct lookahead *la, const struct candidate *c,
 			   uint32_t *first)
 {
 	(void)first;
-	uint64_t sp = c->handler.sp;
-	enum settled settled = UNSETTLED;
-	if (!p->n)
-		settled = SETTLED;
-	else if (sp && p->position != LOST)
-		settled = parser_settle(p, la->e, sp, c->handler.ip, c->handler.bp);
-	if (!settled)
-		lose_place(p, la->e, sp);
-	enter(p, la, settled, sp);
+	settle_commit(c->handler.settling);
+	if (!c->handler.settled)
+		lose_place(p, la->e, c->handler.sp);
+	enter(p, la, c->handler.settled, c->handler.sp);
 	return COMMIT_GO_ON;
 }
 
@@ -140,6 +142,15 @@ enum commit commit_injected(struct parser *p, struct lookahead *la, const struct
 	return COMMIT_GO_ON;
 }
 
+/* Brings the thread to where the signal finds it, by what is open on the current stack. */
+static enum settled settle_here(struct parser *p, const struct pugmark_witness_event *e)
+{
+	struct settling *s;
+	enum settled settled = settle_ask(p, e, e->sp, e->ip, e->signal.bp, &s);
+	settle_commit(s);
+	return settled;
+}
+
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 {
 	if (e->handler)
@@ -152,7 +163,7 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	else if (p->position == LOST)
 		return;
 	else if (p->n || !p->context)
-		settled = parser_settle(p, e, e->sp, e->ip, e->signal.bp);
+		settled = settle_here(p, e);
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
 	p->placed = settled != UNSETTLED;

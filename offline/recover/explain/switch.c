@@ -10,7 +10,6 @@
 #include "offline/recover/stack/cursor.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define FRAMES_MAX 512 /* of a context that another thread has left */
 
@@ -50,6 +49,12 @@ static void end_or_leave(struct parser *p)
 		return;
 	}
 	parser_lose(p, PUGMARK_CAUSE_SWITCH);
+}
+
+/* Whether the current context is to be left where it is, or can end in silence. */
+static bool can_leave(struct parser *p)
+{
+	return parser_leaving(p, true) || parser_can_end(p, 0);
 }
 
 /* ---- going on in one ---- */
@@ -277,108 +282,95 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 
 /* ---- a signal, before anything else on the other stack ---- */
 
-/* Reports that the thread has gone from the current context to @there before what that has reported
- * since there were @n_out events. */
-static bool switch_before(struct parser *p, const struct context *there, uint32_t n_out)
-{
-	uint32_t n = p->n_out - n_out;
-	struct pugmark_trace_event *later = malloc((n + 1) * sizeof(*later));
-	if (!later) {
-		p->failed = true;
-		return false;
-	}
-	if (n)
-		memcpy(later, p->out + n_out, n * sizeof(*later));
-	p->n_out = n_out;
-	end_or_leave(p);
-	switch_to(p, there);
-	for (uint32_t i = 0; i < n; i++)
-		parser_emit(p, &later[i]);
-	free(later);
-	return true;
-}
-
 /* Whether a frame at @cfa of a context is where the signal has come, below it. */
 static bool is_above(const struct pugmark_witness_event *e, uint64_t cfa)
 {
 	return cfa && stack_word_below(e, cfa - 8);
 }
 
-/* Whether the signal has come in what the current context, which has been left, does next; brings
- * it up to there. */
-static bool settles(struct parser *p, const struct pugmark_witness_event *e)
+/* Whether the signal has come in what the current context, which has been left, does next; in *@s
+ * how that came there. */
+static bool settles(struct parser *p, const struct pugmark_witness_event *e, struct settling **s)
 {
-	return frames_intact(p, e) && parser_settle(p, e, e->sp, e->ip, e->signal.bp) == SETTLED;
+	*s = NULL;
+	if (!frames_intact(p, e))
+		return false;
+	if (settle_ask(p, e, e->sp, e->ip, e->signal.bp, s) == SETTLED)
+		return true;
+	settle_free(*s);
+	return false;
 }
 
-/* It has come before the first event of a new context's first function. */
-static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *e)
+/* The frame of a new context's first function, if the signal has come before its first event. */
+static bool first_frame(struct parser *p, const struct pugmark_witness_event *e,
+			struct frame *first)
 {
 	struct place at;
-	struct context left = context_current(p);
-	uint32_t n_out = p->n_out, open = parser_leaving(p, false);
-	if (!open || is_above(e, parser_top(p)->cfa) ||
+	if (is_above(e, parser_top(p)->cfa) ||
 	    !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
 	    !is_above(e, at.cfa) ||
 	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
 		return false;
-	struct frame first = {
+	*first = (struct frame){
 		.func = at.func,
 		.module = at.module,
 		.cfa = at.cfa,
 		.boundary = BELOW_ROOT,
 		.decision = p->plans[at.module]->funcs[at.func].entry,
 	};
-	if (!stack_word(e, at.cfa - 8, &first.ret))
+	return stack_word(e, at.cfa - 8, &first->ret);
+}
+
+static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *e)
+{
+	struct frame first;
+	struct settling *s;
+	uint32_t open = parser_leaving(p, false);
+	if (!open || !first_frame(p, e, &first))
 		return false;
+	struct context left = context_current(p);
 	struct context there = {.id = p->last_context + 1, .position = AT_DECISION};
 	if (!context_give_room(p, &there))
 		return false;
 	context_make_current(p, &there);
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
 	parser_push(p, first);
-	bool settled = settles(p, e);
+	bool settled = settles(p, e, &s);
 	there = context_current(p);
 	context_make_current(p, &left);
 	if (!settled) {
-		p->n_out = n_out;
 		context_free(&there);
 		return false;
 	}
 	p->last_context++;
 	if ((open == p->n ? p->position : p->stack[open - 1].position) == AT_CALL)
 		p->context_ret = first.ret;
-	if (!switch_before(p, &there, n_out)) {
-		context_free(&there);
-		return false;
-	}
-	context_drop_overwritten(p, at.cfa);
+	end_or_leave(p);
+	there.n = 0; /* the frame is opened once it has been reported */
+	switch_to(p, &there);
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
+	parser_push(p, first);
+	settle_commit(s);
+	context_drop_overwritten(p, first.cfa);
 	return true;
 }
 
 bool parser_settle_elsewhere(struct parser *p, const struct pugmark_witness_event *e)
 {
-	uint32_t n_out = p->n_out;
-	if (!parser_leaving(p, true) && parser_can_end_down_to(p, 0) != 0)
+	struct settling *s;
+	if (!can_leave(p))
 		return false;
 	for (uint32_t i = p->n_contexts; i-- > 0;) {
-		struct context left = context_current(p);
 		if (!is_above(e, p->contexts[i].low))
 			continue;
+		struct context left = context_current(p);
 		context_make_current(p, &p->contexts[i]);
-		bool settled = settles(p, e);
-		struct context there = context_current(p);
+		bool settled = settles(p, e, &s);
 		context_make_current(p, &left);
-		if (!settled) {
-			p->contexts[i].stack = there.stack; /* which may have grown */
-			p->contexts[i].cap = there.cap;
+		if (!settled)
 			continue;
-		}
-		context_take(p, i);
-		bool switched = switch_before(p, &there, n_out);
-		if (!switched)
-			context_free(&there);
-		return switched;
+		go_back(p, i);
+		settle_commit(s);
+		return true;
 	}
 	return p->n && settle_in_new(p, e);
 }
@@ -401,12 +393,6 @@ static void ask_new(struct parser *p, const struct lookahead *la, struct candida
 	bool known = la->foreign && p->context_ret && la->e->ret == p->context_ret;
 	if (p->position != LOST && (known || parser_leaving(p, false)))
 		candidate_add(set, &c);
-}
-
-/* Whether the current context is to be left where it is, or can end in silence. */
-static bool can_leave(struct parser *p)
-{
-	return parser_leaving(p, true) || parser_can_end(p, 0);
 }
 
 void ask_switch(struct parser *p, const struct lookahead *la, struct candidates *set)

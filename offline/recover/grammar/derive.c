@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* derive.c: follows the grammar in silence, along the alternatives of its decisions: to an
- * event, or to the end of a frame. What was done so once is kept (parser_shortcut.c). */
+ * event, or to the end of a frame. What was done so once is kept (state/shortcut.c). */
 #include "offline/recover/grammar/grammar.h"
 
 /* The topmost frame, which is AT_DECISION, ends in silence. Returns false where it cannot. */

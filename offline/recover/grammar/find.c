@@ -27,7 +27,7 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	return e->ret == e->bias + call->addr + call->call_len;
 }
 
-/* Of two alternatives that the event fits, neither is taken. */
+/* Two alternatives fit: notes that neither is to be taken. */
 static uint32_t only_one(struct parser *p, uint32_t alt, uint32_t other)
 {
 	if (alt == PUGMARK_NONE || alt == other)
@@ -43,7 +43,8 @@ static bool nothing_places(const struct frame *f)
 	return f->doubtful && !f->cfa;
 }
 
-/* But where the plan says otherwise, the first alternative that the event fits is the only one. */
+/* Returns the first alternative that fits. Looks for a second only where the plan marks the
+ * decision as ambiguous, or depths tell nothing apart. */
 static uint32_t first_fit(struct parser *p, const struct frame *f, const struct decision_table *t,
 			  const struct lookahead *la)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* stack_chain.h: which calls in progress a stack snapshot allows between the entry of a function
+/* chain.h: which calls in progress a stack snapshot allows between the entry of a function
  * and an open frame. */
 #ifndef OFFLINE_STACK_CHAIN_H
 #define OFFLINE_STACK_CHAIN_H

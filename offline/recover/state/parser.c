@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* parser.c: the LL(1) parser. Its state is a stack of frames and a position in the topmost (see
- * parser_state.h); here it is made, copied for a child, and released. Each event is first only
- * looked for (parser_find.c): in the decision that the topmost frame is before, and, as long as
- * frames can end in silence, in those below. Where an alternative is found that it begins, all that
- * is silent up to it is reported, and the event is taken (parser_derive.c). What cannot be found is
- * tried as what the grammar leaves to observation (parser_feed.c: unwinding, a handler, a new
- * root), and only then is a gap; nothing is reported before it is known to have happened. */
+/* parser.c: makes, copies for a forked child, and releases a parser, whose state is a stack of
+ * frames and a position in the topmost (state.h). Its event's way: feed.c asks what the event is,
+ * first of all whether the grammar leads to it (grammar/find.c); then what was silent before it is
+ * reported (grammar/derive.c, move.c, emit.c). Nothing is reported before it is known to have
+ * happened. */
 #include "offline/recover/parser.h"
 
 #include "offline/recover/state/state.h"
@@ -113,34 +111,4 @@ void parser_forget_biases(struct parser *p)
 {
 	p->bias_known = 0;
 	forget_places(p);
-}
-
-bool parser_grow_stack(struct parser *p)
-{
-	uint32_t cap = p->cap ? 2 * p->cap : 256;
-	struct frame *stack = realloc(p->stack, cap * sizeof(*stack));
-	if (!stack) {
-		p->failed = true;
-		return false;
-	}
-	p->stack = stack;
-	p->cap = cap;
-	return true;
-}
-
-/* Whether an event that fits in the topmost frame may as well be one after a call below. */
-void parser_note_doubt(struct parser *p)
-{
-	struct frame *f = parser_top(p);
-	f->doubtful = p->n > 1 && (f[-1].doubtful || parser_unsure_call(p, &f[-1]));
-	p->doubted |= f->doubtful;
-}
-
-void parser_drop_frames(struct parser *p, uint32_t n)
-{
-	while (p->n > n) {
-		p->gone -= p->stack[--p->n].gone;
-		p->n_handlers -= p->stack[p->n].boundary == BELOW_HANDLER;
-	}
-	p->lowest = p->n < p->lowest ? p->n : p->lowest;
 }

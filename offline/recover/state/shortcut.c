@@ -11,7 +11,7 @@
  * then, from the deciding one up. Addresses on the stack are kept relative to the event's CFA,
  * since that is how they are compared. What a shortcut stands for depends on nothing that is not in
  * its key: neither on frames below nor on handlers, nor on whether the last jump may have come back
- * (parser_find.c): no call that was passed in silence has told where it went. */
+ * (explain/next.c): no call that was passed in silence has told where it went. */
 #include "offline/recover/state/state.h"
 
 #include <stdlib.h>

@@ -12,17 +12,23 @@
 #define MOVES_BITS 12
 #define MOVES (1u << MOVES_BITS)
 
-/* AT_DECISION  before one of the plan's decisions
- * AT_CALL      inside of a call whose callee is not known: the next event says whether it enters
- *              the module again
- * OUTSIDE      no frame is open: the next event is the entry of a thread's first function
- * LOST         the next event is taken as it is */
+/* Where the thread is.
+ * AT_DECISION  in the topmost frame, before one of the plan's decisions
+ * AT_CALL      in a call of the topmost frame whose callee is not known: the next event says
+ * whether it entered traced code again OUTSIDE      in code that is not traced, which no call of
+ * ours led to: the next event is the entry of a thread's first function LOST         not known,
+ * since a gap: the next event says it */
 enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
 
-/* What is above a frame: a call of ours, a call of ours through another module, what a signal
- * interrupted, code that is not traced, or what a gap hides. */
+/* What made a frame; where the parser goes on once the frame has ended.
+ * BELOW_CALL      a call of the frame above it: behind that call
+ * BELOW_CALLBACK  code that is not traced, during a call of the frame above it: in that call
+ * BELOW_HANDLER   a signal, or a cause that is not known: where the frame above was interrupted
+ * BELOW_ROOT      code that is not traced: OUTSIDE
+ * BELOW_GAP       not known, a gap hides it: LOST */
 enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_GAP };
 
+/* One open activation. The stack's first is the outermost, its last the topmost. */
 struct frame {
 	uint32_t func;
 	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL; at the
@@ -38,10 +44,12 @@ struct frame {
 	bool announced;	  /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
-	bool doubtful;	     /* below it is a call of which its end cannot be told */
+	bool doubtful; /* it or a frame further out was made by a call of which the plan says that
+			  nothing tells its end, or where its callee's frame lies */
 };
 
-/* A signal whose handler is not traced. */
+/* A signal whose handler is not traced. It has no frame here; what it calls interrupts what it
+ * found. */
 struct foreign_handler {
 	uint64_t sp, ip;	 /* that it finds; sp 0: there was none */
 	uint64_t alt, alt_bytes; /* the stack that it runs on, if another */
@@ -72,7 +80,7 @@ struct context {
 	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
 };
 
-/* Where an event of an entry that returns to @ret came from, while modules stay where they are. */
+/* Cache: return address to call node. Cleared when a module moves. */
 struct origin {
 	uint64_t ret; /* 0: the slot is free */
 	uint32_t node;
@@ -80,8 +88,8 @@ struct origin {
 	uint16_t from;	 /* of the node */
 };
 
-/* What a decision's table says of one site, where that is at most one entry: asked again, it is
- * read from here, in one line of the cache. */
+/* Cache: a decision and a site to the one entry of the decision's table that has the site. Where
+ * the table has several it is not kept. */
 struct move {
 	struct first_entry entry; /* its alt PUGMARK_NONE: there is none of its site */
 	uint32_t decision;	  /* PUGMARK_NONE: the slot is free */
@@ -97,7 +105,7 @@ struct parser {
 	uint64_t bias_known;		   /* a bit each: the module is where bias says */
 	struct origin *origins;		   /* ORIGINS of them, by a hash of ret */
 	struct move *moves;		   /* MOVES of them, by a hash of decision and site */
-	struct shortcuts *shortcuts;	   /* of parser_shortcut.c */
+	struct shortcuts *shortcuts;	   /* of shortcut.c */
 	uint32_t lowest;		   /* fewest frames since a shortcut was begun */
 	struct pugmark_trace_event *out;   /* what the last event decided */
 	uint32_t n_out, cap_out;
@@ -128,15 +136,16 @@ struct parser {
 	uint8_t attach_boundary;
 	bool paused;   /* what is probed is being changed: a gap is due */
 	bool begun;    /* it has had a witness event */
-	bool placed;   /* the last event said where the thread was, and it is there */
-	bool unplaced; /* it did, but there is no telling how it came there */
-	bool unsure;   /* a plan names places where an event may fit two things */
-	bool doubted;  /* since this event one of them was looked at */
-	bool torn;     /* and does: nothing is guessed */
-	bool failed;
+	bool placed;   /* EVENT_SIGNAL just told where the thread is, and it was brought there */
+	bool unplaced; /* EVENT_SIGNAL just told it, of a thread that ends, and no way leads there
+			*/
+	bool unsure;   /* a plan names places where an event may fit two alternatives */
+	bool doubted;  /* this event met such a place: no shortcut is kept of it */
+	bool torn;     /* find.c: two alternatives fit this event */
+	bool failed;   /* memory is out */
 };
 
-/* An event, and for the entry of a function where it was entered from. */
+/* The event that is being explained; for the entry of a function, with the call that led there. */
 struct lookahead {
 	const struct pugmark_witness_event *e;
 	uint32_t entered; /* the function whose entry it is, or PUGMARK_NONE */

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* share_make.c: from a program to its shares, see share.h. What tells which function was entered
+ * from anywhere is one job, of share 1. What costs next to nothing is every share's: it is compared
+ * between the runs, and so are the landmarks, entries of a few functions that run often. */
+#include "offline/share/share_marks.h"
+#include "offline/share/share_split.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What all shares have, as a part of what everything costs: cold functions, and landmarks. */
+#define COLD_PART 0.004
+#define LANDMARKS_PART 0.01
+#define LANDMARKS_MAX 24
+
+struct maker {
+	struct share_whole whole;
+	struct share_split split;
+	struct share_cell *cold; /* per graph: of those that all shares have */
+	uint64_t *members;
+};
+
+static int make_graphs(struct maker *m)
+{
+	const struct pugmark_plan *plan = m->whole.plan;
+	struct share_split *s = &m->split;
+	uint32_t *component = calloc(plan->n_funcs + 1, sizeof(*component));
+	s->graphs = calloc(plan->n_funcs + 1, sizeof(*s->graphs));
+	int err = component && s->graphs ? share_components(plan, component) : -ENOMEM;
+	for (uint32_t f = 0; f < plan->n_funcs && !err; f++) {
+		struct share_graph *g = &s->graphs[s->n_graphs];
+		if (!plan->funcs[f].n_nodes || plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE)
+			continue;
+		err = share_graph_init(g, plan, f, component, component[plan->n_funcs],
+				       m->whole.site_ns);
+		if (err)
+			break;
+		if (g->n_told)
+			s->n_graphs++;
+		else
+			share_graph_deinit(g);
+	}
+	free(component);
+	if (err)
+		return err;
+	s->told = calloc(s->n_graphs + 1, sizeof(*s->told));
+	s->cells = calloc((size_t)SHARES_MAX * (s->n_graphs + 1), sizeof(*s->cells));
+	m->cold = calloc(s->n_graphs + 1, sizeof(*m->cold));
+	return s->told && s->cells && m->cold ? 0 : -ENOMEM;
+}
+
+struct weighed {
+	uint32_t graph;
+	double ns;
+};
+
+static int lighter_first(const void *a, const void *b)
+{
+	const struct weighed *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->graph < y->graph ? -1 : x->graph > y->graph;
+}
+
+/* Functions that cost next to nothing are told by all shares. */
+static int choose_cold(struct maker *m)
+{
+	struct share_split *s = &m->split;
+	struct weighed *list = calloc(s->n_graphs + 1, sizeof(*list));
+	double sum = 0, spent = 0;
+	int err = list ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < s->n_graphs && !err; i++) {
+		list[i].graph = i;
+		err = share_cover_weigh(s, 1, i, s->graphs[i].told, &list[i].ns);
+		sum += list[i].ns;
+	}
+	if (!err)
+		qsort(list, s->n_graphs, sizeof(*list), lighter_first);
+	for (uint32_t i = 0; i < s->n_graphs && !err && !s->options->bound; i++) {
+		struct share_graph *g = &s->graphs[list[i].graph];
+		struct share_cell *c = share_cell_at(s, SHARES_MAX - 1, list[i].graph);
+		uint32_t *forks = calloc(g->n_told + 1, sizeof(*forks)), n = 0;
+		spent += list[i].ns;
+		if (spent > COLD_PART * sum || !forks || !c) {
+			err = forks && c ? 0 : -ENOMEM;
+			free(forks);
+			break;
+		}
+		for (uint32_t k = 0; k < g->flow.n_nodes; k++)
+			if (g->told[k])
+				forks[n++] = k;
+		err = share_cover_add(s, SHARES_MAX - 1, list[i].graph, c, forks, n);
+		m->cold[list[i].graph] = *c;
+		*c = (struct share_cell){0};
+		memset(g->told, 0, g->flow.n_nodes);
+		g->n_told = 0;
+		free(forks);
+	}
+	free(list);
+	return err;
+}
+
+static void add_members(struct maker *m, uint32_t graph, const struct share_cell *c, uint64_t bits)
+{
+	const struct share_graph *g = &m->split.graphs[graph];
+	const struct pugmark_plan_func *f = &m->whole.plan->funcs[g->func];
+	for (uint32_t i = 0; c->forks && i < f->n_nodes; i++) {
+		uint32_t site = m->whole.plan->nodes[f->node + i].site;
+		if (witness_on_node(&c->w, i) && site != PUGMARK_NONE)
+			m->members[site] |= bits;
+	}
+}
+
+static void find_untold(struct maker *m)
+{
+	struct share_split *s = &m->split;
+	for (uint32_t i = 0; i < s->n_jobs; i++) {
+		const struct share_job *j = &s->jobs[i];
+		const struct share_cell *c = share_cell_at(s, j->share, j->graph);
+		for (uint32_t k = 0; c && k < j->n_forks; k++)
+			s->untold += !c->forks[s->forks[j->fork + k]];
+	}
+}
+
+/* The entries of functions that run often, as long as they cost little. */
+static void choose_landmarks(struct maker *m, double total, uint64_t all)
+{
+	const struct pugmark_plan *plan = m->whole.plan;
+	double budget = LANDMARKS_PART * total;
+	for (uint32_t n = 0; n < LANDMARKS_MAX; n++) {
+		uint32_t best = PUGMARK_NONE;
+		for (uint32_t f = 0; f < plan->n_funcs; f++) {
+			const struct pugmark_plan_func *func = &plan->funcs[f];
+			if (func->entry == PUGMARK_NONE || plan->decisions[func->entry].n != 1)
+				continue;
+			uint32_t node = plan->alternatives[plan->decisions[func->entry].first];
+			uint32_t site = node ? plan->nodes[node].site : PUGMARK_NONE;
+			if (site == PUGMARK_NONE || m->members[site] == all ||
+			    m->whole.site_ns[site] > budget / 2)
+				continue;
+			if (best == PUGMARK_NONE || m->whole.site_ns[site] > m->whole.site_ns[best])
+				best = site;
+		}
+		if (best == PUGMARK_NONE)
+			return;
+		m->members[best] = all;
+		budget -= m->whole.site_ns[best];
+	}
+}
+
+static uint32_t least_share(const struct share_split *s)
+{
+	uint32_t least = 0;
+	for (uint32_t k = 1; k < s->n; k++)
+		if (s->load_ns[k] < s->load_ns[least])
+			least = k;
+	return least;
+}
+
+static void collect(struct maker *m)
+{
+	struct share_split *s = &m->split;
+	uint64_t all = s->n == 64 ? UINT64_MAX : (1ull << s->n) - 1;
+	double total = 0;
+	for (uint32_t i = 0; i < s->n_graphs; i++) {
+		add_members(m, i, &m->cold[i], all);
+		for (uint32_t k = 0; k < s->n; k++)
+			add_members(m, i, &s->cells[(size_t)k * s->n_graphs + i], 1ull << k);
+	}
+	for (uint32_t i = 0; i < m->whole.plan->n_sites; i++) {
+		m->members[i] |= m->whole.all[i] ? all : m->whole.events[i];
+		if (m->whole.some[i] && !m->members[i]) {
+			uint32_t share = least_share(s);
+			m->members[i] = 1ull << share;
+			s->load_ns[share] += m->whole.site_ns[i];
+		}
+		for (uint64_t bits = m->members[i]; bits; bits &= bits - 1)
+			total += m->whole.site_ns[i];
+	}
+	if (s->n > 1 && !s->options->bound)
+		choose_landmarks(m, total, all);
+}
+
+/* FNV-1a: which set it is. Two that are the same are the same set. */
+static uint64_t set_number(const struct share_set *set)
+{
+	uint64_t h = 0xcbf29ce484222325;
+	const struct pugmark_plan *p = set->plan;
+	const struct {
+		const void *at;
+		size_t len;
+	} parts[] = {
+		{p->build_id, p->build_id_len},
+		{p->sites, p->n_sites * sizeof(*p->sites)},
+		{p->nodes, p->n_nodes * sizeof(*p->nodes)},
+		{set->members, p->n_sites * sizeof(*set->members)},
+	};
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		for (size_t k = 0; k < parts[i].len; k++)
+			h = (h ^ ((const uint8_t *)parts[i].at)[k]) * 0x100000001b3;
+	return h;
+}
+
+static void finish(struct maker *m, struct share_set *out)
+{
+	struct share_split *s = &m->split;
+	*out = (struct share_set){
+		.plan = m->whole.plan,
+		.members = m->members,
+		.site_ns = m->whole.site_ns,
+		.n = s->n,
+		.untold = s->untold,
+	};
+	m->whole.plan = NULL;
+	m->whole.site_ns = NULL;
+	m->members = NULL;
+	memcpy(out->machine, s->machine, sizeof(out->machine));
+	for (uint32_t i = 0; i < out->plan->n_sites; i++) {
+		if (m->whole.events[i])
+			out->largest_job_ns += out->site_ns[i];
+		for (uint32_t k = 0; k < s->n; k++)
+			out->load_ns[k] += out->members[i] >> k & 1 ? out->site_ns[i] : 0;
+	}
+	for (uint32_t i = 0; i < s->n_jobs; i++)
+		if (s->jobs[i].weight_ns > out->largest_job_ns)
+			out->largest_job_ns = s->jobs[i].weight_ns;
+	out->plan->share_set = set_number(out);
+	out->plan->n_shares = s->n;
+}
+
+static int polish(struct share_split *s)
+{
+	int err = 0;
+	for (uint32_t k = 0; k < s->n && !err; k++)
+		for (uint32_t i = 0; i < s->n_graphs && !err; i++) {
+			struct share_cell *c = &s->cells[(size_t)k * s->n_graphs + i];
+			double cost = c->cost_ns;
+			if (!c->forks)
+				continue;
+			err = share_cover_anew(s, k, i, c);
+			s->load_ns[k] += c->cost_ns - cost;
+		}
+	return err;
+}
+
+static int split(struct maker *m, struct pugmark_diag *diag)
+{
+	struct share_split *s = &m->split;
+	uint32_t n_events = 0;
+	s->n = s->options->machines;
+	for (uint32_t k = 0; k < s->n; k++)
+		s->machine[k] = k;
+	for (uint32_t i = 0; i < m->whole.plan->n_sites; i++)
+		if (m->whole.events[i]) {
+			s->load_ns[0] += m->whole.site_ns[i];
+			n_events++;
+		}
+	s->n_sites[0] = n_events;
+	if (s->options->bound && n_events > s->options->bound)
+		return pugmark_diag_set(
+			diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
+			"--bound %u: %u witnesses tell what is called from anywhere, "
+			"and no share can tell a part of that (a larger bound, or "
+			"fewer functions with -F)",
+			s->options->bound, n_events);
+	int err = share_jobs_make(s, s->options->grouping);
+	if (!err)
+		err = share_assign(s);
+	if (err == -E2BIG)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"--bound %u: one job has more witnesses than that, or more "
+					"than %d shares come of it (a larger bound, or --grouping "
+					"fine)",
+					s->options->bound, SHARES_MAX);
+	if (!err)
+		err = polish(s);
+	if (!err && s->options->grouping == SHARE_BEST)
+		err = share_refine(s);
+	return err;
+}
+
+static void maker_deinit(struct maker *m)
+{
+	struct share_split *s = &m->split;
+	for (uint32_t i = 0; i < s->n_graphs; i++) {
+		share_graph_deinit(&s->graphs[i]);
+		if (s->told)
+			realizable_free(s->told[i]);
+		if (m->cold)
+			share_cell_deinit(&m->cold[i]);
+	}
+	for (size_t i = 0; s->cells && i < (size_t)SHARES_MAX * s->n_graphs; i++)
+		share_cell_deinit(&s->cells[i]);
+	share_whole_deinit(&m->whole);
+	void *heap[] = {s->graphs, s->told, s->cells, s->forks, s->jobs, m->cold, m->members};
+	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
+		free(heap[i]);
+}
+
+int share_make(const struct program *program, const struct pugmark_model *model,
+	       const struct share_options *options, struct share_set *out,
+	       struct pugmark_diag *diag)
+{
+	struct maker m = {.split = {.options = options}};
+	int err = share_whole_make(program, model, options->paths, &m.whole);
+	if (!err) {
+		m.split.plan = m.whole.plan;
+		m.split.site_ns = m.whole.site_ns;
+		m.split.events = m.whole.events;
+		m.members = calloc(m.whole.plan->n_sites + 1, sizeof(*m.members));
+		err = m.members ? make_graphs(&m) : -ENOMEM;
+	}
+	if (!err)
+		err = choose_cold(&m);
+	if (!err)
+		err = split(&m, diag);
+	if (!err) {
+		find_untold(&m);
+		collect(&m);
+		finish(&m, out);
+	}
+	maker_deinit(&m);
+	return err == -ENOMEM
+		       ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory")
+		       : err;
+}
+
+void share_set_deinit(struct share_set *set)
+{
+	pugmark_plan_free(set->plan);
+	free(set->members);
+	free(set->site_ns);
+	*set = (struct share_set){0};
+}
+
+int share_plan(const struct share_set *set, uint32_t k, struct pugmark_plan *out,
+	       struct pugmark_plan_site **sites)
+{
+	uint32_t n = set->plan->n_sites;
+	*sites = malloc((n + 1) * sizeof(**sites));
+	if (!*sites)
+		return -ENOMEM;
+	memcpy(*sites, set->plan->sites, n * sizeof(**sites));
+	for (uint32_t i = 0; i < n; i++)
+		(*sites)[i].elsewhere = !(set->members[i] >> k & 1);
+	*out = *set->plan;
+	out->sites = *sites;
+	out->share = k + 1;
+	return 0;
+}

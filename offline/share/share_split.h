@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* share_split.h: a splitting while it is made, among the files that make it: what is to be told
+ * (share_jobs.c), which share tells it (share_assign.c, share_refine.c), by which witnesses
+ * (share_cover.c). A job is what one share tells together: some forks of one function. */
+#ifndef OFFLINE_SHARE_SHARE_SPLIT_H
+#define OFFLINE_SHARE_SHARE_SPLIT_H
+
+#include "offline/share/share.h"
+#include "offline/share/share_graph.h"
+
+struct share_job {
+	uint32_t graph;
+	uint32_t fork, n_forks; /* run in split->forks */
+	uint32_t share;		/* that tells it */
+	double weight_ns;	/* what it costs by itself */
+};
+
+/* What one share tells of one function, and by what. */
+struct share_cell {
+	struct witness_set w; /* none yet: nodes is NULL */
+	uint8_t *forks;	      /* per node: told by this share */
+	double cost_ns;	      /* of what is in @w beyond what the share has anyway */
+	uint32_t n_sites;
+};
+
+struct share_split {
+	const struct share_options *options;
+	const struct pugmark_plan *plan;
+	const float *site_ns;
+	const uint8_t *events; /* per site: tells entries from anywhere: of share 0 */
+	struct share_graph *graphs;
+	struct realizable **told; /* per graph; NULL: not asked yet */
+	uint32_t n_graphs;
+	struct share_cell *cells; /* n_graphs for each of SHARES_MAX shares */
+	uint32_t *forks;	  /* of the jobs: nodes */
+	uint32_t n_forks;
+	struct share_job *jobs;
+	uint32_t n_jobs;
+	uint32_t n; /* shares */
+	uint32_t machine[SHARES_MAX];
+	double load_ns[SHARES_MAX];
+	uint32_t n_sites[SHARES_MAX];
+	uint32_t untold;
+};
+
+/* Makes the jobs of all forks by @grouping. 0 or -ENOMEM. */
+int share_jobs_make(struct share_split *split, enum share_grouping grouping);
+
+/* The cell of share @share and graph @graph, made if there is none; NULL: no memory. */
+struct share_cell *share_cell_at(struct share_split *split, uint32_t share, uint32_t graph);
+void share_cell_deinit(struct share_cell *cell);
+/* Adds forks to @cell, with the cheapest witnesses that are found to tell them beside those it has:
+ * the paper's Figure 7, for witnesses on nodes and on ways. 0 or -ENOMEM. */
+int share_cover_add(struct share_split *split, uint32_t share, uint32_t graph,
+		    struct share_cell *cell, const uint32_t *forks, uint32_t n);
+/* Chooses the witnesses of @cell anew, for all its forks at once, and keeps them if they cost less.
+ * 0 or -ENOMEM. */
+int share_cover_anew(struct share_split *split, uint32_t share, uint32_t graph,
+		     struct share_cell *cell);
+/* What the forks of @mask cost in a share of their own. */
+int share_cover_weigh(struct share_split *split, uint32_t share, uint32_t graph,
+		      const uint8_t *mask, double *cost_ns);
+
+/* Figure 5: each job to the machine with the least load. 0, -ENOMEM, or -E2BIG with a bound. */
+int share_assign(struct share_split *split);
+/* Moves and swaps jobs between machines until the largest load does not fall any more. 0 or
+ * -ENOMEM. */
+int share_refine(struct share_split *split);
+
+#endif

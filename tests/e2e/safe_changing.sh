@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# safe_changing.sh: a file that is written to while it is probed. Whoever writes waits until the probes
+# are gone, what runs the new contents runs well, and the recording is not complete: of a program, of
+# a library, and of a file that somebody had open for writing before.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+cat >work.c <<'EOF'
+#include <stdio.h>
+#ifdef OTHER /* the same functions elsewhere, with other instructions where the first has its probes */
+int padding(int x) { for (int i = 0; i < x; i++) x ^= i * 77 + printf(""); return x; }
+#endif
+__attribute__((noinline)) int step(int x) { return x % 3 ? x * 7 + 1 : x / 3; }
+#ifdef OTHER
+__attribute__((noinline)) int more(int x) { return padding(x) + step(x); }
+#endif
+__attribute__((noinline)) int work(int x)
+{
+	int sum = 0;
+	for (int i = 0; i < x; i++)
+#ifdef OTHER
+		sum += step(i) + (i % 5 ? 0 : more(i));
+#else
+		sum += step(i);
+#endif
+	return sum;
+}
+#ifndef LIBRARY
+int main(void) { printf("%s %d\n", WHO, work(50) != 0); return 0; }
+#endif
+EOF
+cat >main.c <<'EOF'
+#include <stdio.h>
+int work(int x);
+int main(void) { printf("used %d\n", work(50) != 0); return 0; }
+EOF
+cc=${CC:-cc}
+$cc -O1 -DWHO='"first"' -o up work.c && $cc -O0 -DOTHER -DWHO='"other"' -o other work.c &&
+	$cc -O1 -fPIC -shared -DLIBRARY -o libup.so work.c &&
+	$cc -O0 -fPIC -shared -DLIBRARY -DOTHER -o libother.so work.c &&
+	$cc -O1 -o main main.c -L. -lup -Wl,-rpath,"$dir" || skip 'no compiler for the programs'
+cp up first
+cp libup.so libfirst.so
+
+begin() { # ARGUMENT...: recording to rec, in the background
+	rm -rf rec rec.old
+	"$PUGMARK" record -q -o rec "$@" >out 2>err </dev/null &
+	recorder=$!
+	started+=("$recorder")
+	for _ in $(seq 100); do [ -e rec/events ] && break; sleep 0.1; done
+	sleep 0.3
+}
+finish() {
+	kill -INT $recorder
+	wait $recorder
+	recorded=$?
+	"$PUGMARK" verify rec >certificate 2>&1
+	verified=$?
+}
+runs_well() { # PROGRAM TEXT: eight times
+	local status
+	for _ in 1 2 3 4 5 6 7 8; do
+		./"$1" >ran
+		status=$?
+		is "$status $(cat ran)" "0 $2" || return
+	done
+}
+tells() { # NAME FILE
+	claim "$1: the recording is not complete" is $verified 3
+	claim "$1: which is said" grep -q "note .*$2 was written to while it was probed" certificate
+	claim "$1: and by the recorder's status" is $recorded 3
+}
+
+begin -a ./up
+claim 'a program: it runs' runs_well up 'first 1'
+begun=$SECONDS
+timeout 30 cp other up
+claim 'a program: who writes to it goes on' is "$? $((SECONDS - begun < 5))" '0 1'
+claim 'a program: what runs then runs well' runs_well up 'other 1'
+finish
+tells 'a program' up
+claim 'a program: what came before is there' [ "$(grep -c '^thread' certificate)" -ge 8 ]
+
+begin --no-program --module libup.so -a ./main
+claim 'a library: it runs' runs_well main 'used 1'
+timeout 30 cp libother.so libup.so
+claim 'a library: who writes to it goes on' is $? 0
+claim 'a library: what runs then runs well' runs_well main 'used 1'
+finish
+tells 'a library' libup.so
+
+# Open for writing before: there is no lease to be had.
+cp libfirst.so libup.so
+exec 7<>libup.so
+begin --no-program --module libup.so -a ./main
+claim 'no lease: it runs' runs_well main 'used 1'
+cat libother.so >&7
+exec 7>&-
+sleep 0.5
+claim 'no lease: what runs later runs well' runs_well main 'used 1'
+finish
+tells 'no lease' libup.so
+
+# What does not change a file does not end its recording.
+cp first up
+begin -a ./up
+runs_well up 'first 1' >ran2
+ln up link
+mv up moved
+cp other up
+claim 'another file of the same name' runs_well moved 'first 1'
+finish
+claim 'links and names change nothing' is "$recorded" 0
+claim 'and the recording is complete' is $verified 0
+conclude

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# safe_strangers.sh: processes that nobody traces, beside a recording. Whatever they map, nothing of
+# theirs is opened: a file that is cut short while it is mapped does not end the recorder, a device
+# stays closed, and thousands of files do not hide what the traced program loads.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs python3
+work_in_own_folder
+cat >program.c <<'C'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noipa)) static int step(int i) { return i + 1; }
+__attribute__((noipa)) int asked_for(int i) { return step(i) - 1; }
+int main(int argc, char **argv)
+{
+	int n = 0;
+	for (int i = 3; i < argc; i++)
+		n += asked_for(i);
+	usleep(atoi(argv[1]));
+	void *plugin = dlopen(argv[2], RTLD_NOW);
+	int (*act)(int) = plugin ? (int (*)(int))dlsym(plugin, "act") : NULL;
+	for (int i = 0; act && i < 100; i++)
+		n += act(i);
+	return 0;
+}
+C
+echo 'int asked_for(int i); int act(int i) { return asked_for(i); }' >plugin.c
+${CC:-cc} -O1 -rdynamic program.c -o program -ldl && ${CC:-cc} -O1 -fPIC -shared plugin.c -o plugin.so &&
+	${CC:-cc} -O1 -o stranger "$tests/programs/stranger.c" || skip 'no compiler for the programs'
+seconds=${SAFE_SECONDS:-15}
+mkdir many
+mknod device c 1 5 || skip 'no device nodes here'
+
+# A large file, so that a reader is in the midst of it when it is cut.
+cp "$(readlink -f /lib/x86_64-linux-gnu/libc.so.6)" large.so
+./stranger cut large.so &
+cutter=$!
+started+=("$cutter")
+"$PUGMARK" record -q -o rec -- ./program $((seconds * 1000000)) ./none.so >out 2>err </dev/null
+claim 'files that are cut short while they are mapped: the recorder lives' is $? 0
+kill -9 $cutter
+wait $cutter 2>/dev/null
+"$PUGMARK" verify rec >certificate 2>&1
+claim 'and the recording is complete, with nothing to be said' is "$? $(grep -c ^note certificate)" '0 0'
+
+"$PUGMARK" record -q -o rec -- ./program 6000000 ./plugin.so >out 2>err </dev/null &
+recorder=$!
+started+=("$recorder")
+for _ in $(seq 100); do [ -e rec/events ] && break; sleep 0.1; done
+./stranger device device &
+maps_device=$!
+sleep 0.3
+"$tests/support/opened.py" device >opened &
+started+=($!)
+wait $maps_device
+./stranger many plugin.so many 4200
+wait $recorder
+claim 'thousands of files: the recorder lives' is $? 0
+sleep 0.3
+claim 'a device that a stranger maps is opened by nobody else' is "$(cat opened)" ready
+"$PUGMARK" verify rec >certificate 2>&1
+claim 'thousands of files: what the program itself loads is said' \
+	grep -q "^note .*$dir/plugin.so was loaded and may call" certificate
+claim 'and nothing of the others' eval '! grep -q many/ certificate'
+conclude

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shares.sh: recordings under each share of a plan are merged to the trace of one full recording, line
+# for line: of gzip and of a program with threads, forks and callbacks, at levels calls and paths, for
+# every grouping. Runs that were not the same are told as such, and what is no set of parts is refused.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs "${CC:-cc}" gzip setarch
+work_in_own_folder
+
+cat >threads.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+FN static int leaf(int i) { return i % 3 ? i ^ 5 : i + 7; }
+FN static int deep(int n) { return n < 2 ? leaf(n) : n % 2 ? deep(n - 1) + leaf(n) : deep(n / 2); }
+FN static int by_size(const void *a, const void *b) { return leaf(*(int *)a) - leaf(*(int *)b); }
+static int (*const ways[])(int) = {leaf, deep};
+static void *thread(void *arg)
+{
+	long sum = 0;
+	for (long i = 0; i < 50; i++)
+		sum += ways[(i + (long)arg) % 2](i);
+	return (void *)sum;
+}
+int main(void)
+{
+	int values[40], status;
+	pthread_t t[3];
+	for (int i = 0; i < 40; i++)
+		values[i] = i * 37 % 41;
+	qsort(values, 40, sizeof(int), by_size);
+	for (long i = 0; i < 3; i++) {
+		pthread_create(&t[i], NULL, thread, (void *)i);
+		pthread_join(t[i], NULL);
+	}
+	pid_t child = fork();
+	if (!child)
+		_exit(deep(values[3] + 9) & 7);
+	waitpid(child, &status, 0);
+	printf("%d %d\n", values[7], deep(60));
+	return 0;
+}
+C
+# Random in each run: which functions run, and in what order; what they do is hot, so it is shared out.
+cat >differs.c <<'C'
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+static volatile int grid[8][8][8];
+#define WORK(name, test, step)                                                                     \
+	FN static int name(int seed)                                                               \
+	{                                                                                          \
+		int sum = seed;                                                                    \
+		for (int i = 0; i < 8; i++)                                                        \
+			for (int j = 0; j < 8; j++)                                                \
+				for (int k = 0; k < 8; k++) {                                      \
+					if (grid[i][j][k] test)                                    \
+						grid[i][j][k] = sum step k;                        \
+					else                                                       \
+						sum += j;                                          \
+					if (sum > 1000)                                            \
+						sum -= grid[k][j][i];                              \
+				}                                                                  \
+		return sum;                                                                        \
+	}
+WORK(one, < 3, +)
+WORK(two, > 3, ^)
+WORK(three, != 5, -)
+int main(void)
+{
+	struct timespec now;
+	int sum = 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	unsigned seed = now.tv_nsec ^ getpid();
+	for (int i = 0; i < 12; i++) {
+		int r = rand_r(&seed) >> 8 & 3;
+		sum += r == 0 ? one(i) : r == 1 ? two(i) : three(i);
+	}
+	return sum == 12345;
+}
+C
+cp "$(command -v gzip)" gz
+"${CC:-cc}" -O2 -pthread -o threads threads.c || exit 1
+"${CC:-cc}" -O2 -o differs differs.c || exit 1
+head -c 20000 "$PUGMARK" >input
+
+# Without the thread's own number, which is another in each run.
+told() { "$PUGMARK" dump "$1" | sed 's/^[0-9]* //'; }
+
+record_parts() { # M COMMAND...
+	for k in $(seq "$1"); do
+		setarch -R "$PUGMARK" record -q --plan set/share-"$k".pmp -o part-"$k" -- "${@:2}" \
+			>out 2>err || return
+	done
+}
+parts() { seq -f part-%g "$1"; }
+
+merged_is_full() { # LEVEL M GROUPING COMMAND...
+	local what="$4, level $1, $2 shares, $3"
+	rm -rf set part-* whole*
+	run 0 plan --level "$1" --shares "$2" --grouping "$3" -o set "$4"
+	claim "$what: is recorded under each share" record_parts "$2" "${@:4}"
+	run 0 merge -o whole $(parts "$2")
+	run 0 verify whole
+	told whole >told.whole
+	claim "$what: the merge is the trace of a full recording" same told.whole told.full
+}
+for level in calls paths; do
+	for program in './gz -c input' ./threads; do
+		setarch -R "$PUGMARK" record -q --level $level -o full -- $program >out 2>err
+		told full >told.full
+		claim "a full recording of $program tells something" test "$(wc -l <told.full)" -gt 200
+		merged_is_full $level 2 best $program
+		merged_is_full $level 3 fine $program
+		merged_is_full $level 3 function $program
+		merged_is_full $level 4 optimized $program
+	done
+done
+
+# What is no set of parts.
+run 1 merge -o whole part-1 part-2
+claim 'a missing part is told' grep -q 'of 4, and 2 recordings are given' err
+run 1 merge -o whole part-1 part-2 part-3 part-3
+claim 'a part that is given twice is told' grep -q 'once more' err
+run 1 merge -o whole full
+claim 'a recording of all is no part' grep -q 'not recorded under a share' err
+run 1 dump part-1
+claim 'a part alone is not taken for a trace' grep -q 'pugmark merge' err
+cp -r part-1 other-1
+rm -rf set
+run 0 plan --level paths --shares 4 --grouping fine -o set ./threads
+record_parts 4 ./threads
+run 1 merge -o whole other-1 part-2 part-3 part-4
+claim 'a part of another set is told' grep -q 'another set of shares' err
+setarch -R "$PUGMARK" record -q --plan set/share-2.pmp -o part-2 -- ./threads more >out 2>err
+run 1 merge -o whole $(parts 4)
+claim 'other arguments are told' grep -q 'another command' err
+
+# Runs that were not the same run.
+run 0 plan --level paths --shares 2 --grouping fine -o differ ./differs
+told_apart=0
+for i in $(seq 10); do
+	for k in 1 2; do
+		"$PUGMARK" record -q --plan differ/share-$k.pmp -o part-$k -- ./differs >out 2>err
+	done
+	"$PUGMARK" merge -o whole part-1 part-2 >out 2>err
+	status=$?
+	"$PUGMARK" dump whole | grep -q ' gap diverged ' && [ $status = 3 ] &&
+		grep -q 'part, in' err && told_apart=$((told_apart + 1))
+done
+claim 'runs that differ are told apart, each time' is $told_apart 10
+conclude
