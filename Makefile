@@ -47,13 +47,8 @@ endif
 ifdef FUZZ # set by `make fuzz` alone
 MODE_FLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 endif
-# Against what the readers of strangers' files might have wrong. Sanitizers have checks of their own.
-ifeq ($(SAN)$(FUZZ)$(DEBUG),)
-HARD_FLAGS := -fstack-protector-strong -fcf-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
-HARD_LINK := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
-endif
-COMPILE = $(CC) $(CPPFLAGS) -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -MMD -MP $(CFLAGS) $(HARD_FLAGS) $(MODE_FLAGS)
-LINK = $(CC) $(CFLAGS) $(MODE_FLAGS) $(HARD_LINK) -Wl,--as-needed $(LDFLAGS)
+COMPILE = $(CC) $(CPPFLAGS) -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -MMD -MP $(CFLAGS) $(MODE_FLAGS)
+LINK = $(CC) $(CFLAGS) $(MODE_FLAGS) -Wl,--as-needed $(LDFLAGS)
 
 ifeq ($(V),1)
 Q :=
