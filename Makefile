@@ -186,6 +186,7 @@ check-all: all replays $(UNIT_BIN) $(BUILD)/tests/measure
 		-t $(call limit,240) tests/style.sh tests/edges.py $(wildcard tests/e2e/*.sh) \
 		-t $(call limit,420) -c check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \
 		-t $(call limit,420) -c check-exact-quick '$(MAKE) --no-print-directory check-exact-quick' \
+		-c check-probe-shapes-quick '$(MAKE) --no-print-directory check-probe-shapes-quick' \
 		-c check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
 		-c check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
 		-c check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
@@ -275,4 +276,5 @@ help: ## this list
 -include tests/exact/exact.mk
 -include tests/programs/programs.mk
 -include tests/services/services.mk
+-include tests/shapes/shapes.mk
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(USER_OBJ) $(TEST_OBJ))

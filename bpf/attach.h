@@ -66,9 +66,11 @@ static __always_inline void note_registers(const struct pt_regs *from, __u64 *re
 	regs[15] = from->r15;
 }
 
-/* What attach_send() sends next is of a task that is at @regs. snapshot_send() has made the state
+/* What attach_send() sends next is of a task that is at @regs, but for ip and sp, which a patched
+ * instruction's trampoline has changed. snapshot_send() has made the state
  * that this uses. */
-static __always_inline bool attach_begin(struct task_state *st, const struct pt_regs *regs)
+static __always_inline bool attach_begin(struct task_state *st, const struct pt_regs *regs,
+					 __u64 ip, __u64 sp)
 {
 	struct stack_state *stacks =
 		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
@@ -77,8 +79,9 @@ static __always_inline bool attach_begin(struct task_state *st, const struct pt_
 		return false;
 	stacks->attach.kind = RING_ATTACH;
 	stacks->attach.task = st->head.task;
-	stacks->attach.ip = regs->ip;
+	stacks->attach.ip = ip;
 	note_registers(regs, stacks->attach.regs);
+	stacks->attach.regs[7] = sp;
 	return true;
 }
 

@@ -23,6 +23,10 @@ struct task_state {
 	__u32 snapshots;   /* sent, ever */
 	__u32 last_module; /* of the last hit */
 	__u32 generation;  /* of the probes that the batch is by */
+	__u32 area;	   /* of the patched instructions of its program; 0: none that is known */
+	__u64 lane_pos;	   /* of its lane, as it was told last */
+	__u64 lane_lost;
+	__u32 lane;
 	__u32 reserved;
 	struct batch head;
 	struct batch_record records[BATCH_RECORDS];

@@ -5,6 +5,7 @@
 #define BPF_FOLLOW_H
 
 #include "bpf/bindings.h"
+#include "bpf/lane.h"
 #include "bpf/signal.h"
 #include "bpf/tasks.h"
 #include <bpf/bpf_tracing.h>
@@ -33,7 +34,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	}
 	/* What it does until every probe is in place is not seen. */
 	bool open = enabled;
+	lane_note_last(st);
 	struct task_state *born = task_new(child, st->head.task, !open);
+	if (born && st->area)
+		lane_inherit(st, born, parent, child);
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(parent);
 	struct pt_regs *its_regs = (struct pt_regs *)bpf_task_pt_regs(child);
 	/* On a stack of its own it does not go on, it starts. */
@@ -57,6 +61,10 @@ int BPF_PROG(on_prepare_exec, struct task_struct *task, struct linux_binprm *bpr
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 
+	if (st && !st->stopped) {
+		lane_note_last(st);
+		lane_give_back(st);
+	}
 	/* Where it has come is of no interest before its first hit. */
 	if (st && enabled && !st->stopped && !st->attached && st->last_cfa)
 		place_send(st, NULL, 0);
@@ -71,6 +79,8 @@ int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binp
 	if (!st)
 		return 0;
 	batch_send(st);
+	st->area = st->lane = 0;
+	st->lane_pos = st->lane_lost = 0;
 	st->head.execs++;
 	__builtin_memset(st->base, 0, sizeof(st->base));
 	struct process_record *r = process_reserve(PROCESS_EXEC, task, st);
@@ -101,6 +111,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	/* Since Linux 6.16 it still has its memory here. */
 	if (open && enabled && asked && !st->attached && BPF_CORE_READ(task, mm))
 		place_send(st, NULL, st->head.pid);
+	if (BPF_CORE_READ(task, mm)) {
+		lane_note_last(st);
+		lane_give_back(st);
+	}
 	batch_send(st);
 	st->stopped = 1;
 	struct process_record *r = process_reserve(open ? PROCESS_EXIT : PROCESS_STOP, task, st);

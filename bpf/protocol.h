@@ -84,7 +84,11 @@ enum batch_record_kind {
 	RECORD_FORK = 7,   /* value: number of the child that goes on with a copy of the stack */
 	RECORD_PAUSE = 8,  /* what is probed changes: from here to the next RECORD_ATTACH nothing
 			      of the task is seen */
+	RECORD_LANE = 9,   /* site: a lane, dt_ns: its area; value: PATCH_POSITION up to which its
+			      records come before what follows (offline/patch/layout.h) */
 	RECORD_VALUE = 10, /* value: one that the site reads, in their order */
+	RECORD_LANE_FROM = 11, /* the same; but the task's own begin there */
+	RECORD_LANE_LOST = 12, /* value: how many records found no room in the lane, ever */
 };
 
 struct batch_record {

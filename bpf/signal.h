@@ -7,6 +7,7 @@
 
 #include "bpf/attach.h"
 #include "bpf/batch.h"
+#include "bpf/lane.h"
 #include "bpf/snapshot.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
@@ -36,7 +37,7 @@ static __always_inline void attach_here(struct task_state *st, struct pt_regs *r
 {
 	__u32 n = batch_room(st);
 
-	if (attach_begin(st, regs))
+	if (attach_begin(st, regs, regs->ip, regs->sp))
 		attach_send(regs->sp);
 	st->attached = 0;
 	st->generation = generation; /* it has had no hit of another */
@@ -59,6 +60,7 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 	__u64 sp = regs->sp;
 	__u32 module = st->last_module & (BATCH_MODULES - 1);
 
+	lane_note_last(st);
 	batch_send(st);
 	bool told = snapshot_send(sp);
 	if (st->attached && !told) /* what comes next tells where it is */

@@ -28,6 +28,7 @@
 #include "bpf/bindings.h"
 #include "bpf/capture.h"
 #include "bpf/follow.h"
+#include "bpf/lane.h"
 #include "bpf/settings.h"
 #include "bpf/signal.h"
 #include "bpf/snapshot.h"
@@ -63,7 +64,10 @@ struct {
 struct hit {
 	__u64 base; /* run-time address of the module's text_addr */
 	__u64 cfa;
-	__u64 far; /* return address minus that of the site */
+	__u64 far;    /* return address minus that of the site */
+	__u64 ip, sp; /* at the site */
+	__u32 taken;  /* a conditional jump whose way is known: 1, or 2 if it is taken; 0: by flags
+		       */
 	__u32 head, dt_ns;
 	__u32 n; /* length of the batch */
 	bool attached;
@@ -176,7 +180,7 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
 		hit->head |= HEAD_SNAPSHOT;
 		if (hit->attached) {
-			if (attach_begin(st, ctx))
+			if (attach_begin(st, ctx, hit->ip, hit->sp))
 				attach_send(sp);
 		} else {
 			anchor_find(sp, hit->base, module_bytes[module]);
@@ -192,11 +196,12 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 	st->last_module = module;
 }
 
-SEC("uprobe.multi")
-int witness(struct pt_regs *ctx)
+/* A hit of site number @index of generation @now. @area: it is by a patched instruction of that
+ * area; 0: by a probe. */
+static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now, __u32 area,
+				    __u64 base, struct hit hit)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx);
-	__u32 index = cookie, now = cookie >> 32, at = index + (now & 1) * half_sites;
+	__u32 at = index + (now & 1) * half_sites;
 	struct site_desc *site = bpf_map_lookup_elem(&sites, &at);
 
 	if (!site)
@@ -211,10 +216,20 @@ int witness(struct pt_regs *ctx)
 	}
 	if (st->generation != now)
 		batch_pause(st);
-	struct hit hit = {.n = batch_room(st), .head = index, .base = ctx->ip - site->addr_off};
+	if (area)
+		st->area = area;
+	hit.n = batch_room(st);
+	hit.head = index;
+	lane_note(st, &hit.n);
 	__u32 module = site->module & (BATCH_MODULES - 1);
 	__u32 capture = site->capture;
 
+	if (area) {
+		bpf_probe_read_user(&hit.base, sizeof(hit.base), (void *)(base + 8 * module));
+		hit.ip = hit.base + site->addr_off;
+	} else {
+		hit.base = hit.ip - site->addr_off;
+	}
 	if (!note_place(st, module, &hit)) {
 		st->head.lost++;
 		count(&counters.unplanned);
@@ -222,15 +237,16 @@ int witness(struct pt_regs *ctx)
 	}
 	if (with_times)
 		note_time(st, &hit);
-	__u64 sp = ctx->sp, bp = ctx->bp;
+	__u64 sp = hit.sp, bp = ctx->bp;
 	barrier_var(sp); /* or clang picks the field by a computed offset: refused for a context */
 	note_frame(st, site, sp, bp, &hit);
 	if (capture & DESC_RET)
-		note_return(st, capture, ctx->ip, &hit);
+		note_return(st, capture, hit.ip, &hit);
 	if (capture & DESC_STACK)
 		hit.head |= HEAD_SNAPSHOT;
 	note_stack(ctx, st, sp, module, capture, &hit);
-	if (capture & DESC_FLAGS && flag_taken(ctx->flags, site->cond & 15))
+	if (capture & DESC_FLAGS &&
+	    (hit.taken ? hit.taken > 1 : flag_taken(ctx->flags, site->cond & 15)))
 		hit.head |= HEAD_TAKEN;
 	if (capture & DESC_TARGET)
 		batch_append(st, &hit.n, (__u32)RECORD_TARGET << HEAD_RECORD_SHIFT,
@@ -252,4 +268,33 @@ int witness(struct pt_regs *ctx)
 	    (hit.head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS))
 		batch_send(st);
 	return 0;
+}
+
+SEC("uprobe.multi")
+int witness(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct hit hit = {.ip = ctx->ip, .sp = ctx->sp};
+
+	return take_hit(ctx, cookie, cookie >> 32, 0, 0, hit);
+}
+
+/* A patched instruction whose event needs more than its trampoline can tell has come to the probe
+ * of the runtime. On the stack are where that is called from, and what event it is. The cookie has
+ * the area, and in its upper half how far behind the runtime's header the probe is. */
+SEC("uprobe.multi")
+int witness_patched(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), what = 0, ip = ctx->ip, sp = ctx->sp;
+	struct hit hit = {.sp = sp + PATCH_RARE_BYTES};
+
+	if (bpf_probe_read_user(&what, sizeof(what), (void *)(sp + 8)))
+		return 0;
+	if (what & PATCH_RARE_CALLED)
+		hit.sp += 8;
+	hit.sp += 8 * ((__s64)what >> PATCH_RARE_WORDS);
+	if (what & PATCH_RARE_FLAGS)
+		hit.taken = what & PATCH_RARE_TAKEN ? 2 : 1;
+	__u64 bases = ip - (cookie >> 32) + offsetof(struct patch_header, bases);
+	return take_hit(ctx, what & HEAD_SITE_MASK, generation, (__u32)cookie, bases, hit);
 }

@@ -9,6 +9,8 @@
  */
 #include "offline/code/probe_class.h"
 
+#include "offline/code/shape.h"
+
 enum { STEPPED, EMULATED, REFUSED };
 
 /* clang-format off */
@@ -102,6 +104,25 @@ static uint8_t legacy_class(const ZydisDecodedInstruction *insn)
 	return prefixed(insn, is_long_nop, class);
 }
 
+static const uint64_t known[] = {
+#include "offline/code/known_shapes.inc"
+};
+
+/* Whether the shape of @insn was tried with and without a probe, and the probe changed nothing. */
+static bool is_known(const ZydisDecodedInstruction *insn)
+{
+	uint64_t shape = shape_of(insn);
+	size_t low = 0, high = sizeof(known) / sizeof(*known);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (known[middle] < shape)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < sizeof(known) / sizeof(*known) && known[low] == shape;
+}
+
 enum pugmark_probe_class probe_class_of(const ZydisDecodedInstruction *insn)
 {
 	uint8_t class;
@@ -112,8 +133,10 @@ enum pugmark_probe_class probe_class_of(const ZydisDecodedInstruction *insn)
 				 one_byte[insn->opcode] == STEPPED ? STEPPED : REFUSED);
 	if (class == REFUSED)
 		return PUGMARK_PROBE_REFUSED;
-	if (class == STEPPED)
-		return PUGMARK_PROBE_STEPPED;
 	bool is_nop = insn->opcode == 0x90 || insn->opcode == 0x1f;
-	return is_nop && insn->length == 5 ? PUGMARK_PROBE_NOP5 : PUGMARK_PROBE_EMULATED;
+	if (class == EMULATED && is_nop && insn->length == 5)
+		return PUGMARK_PROBE_NOP5;
+	if (!is_known(insn))
+		return PUGMARK_PROBE_REFUSED;
+	return class == STEPPED ? PUGMARK_PROBE_STEPPED : PUGMARK_PROBE_EMULATED;
 }

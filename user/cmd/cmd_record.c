@@ -69,6 +69,20 @@ static void tell_awaited(const struct record_modules_options *o, const struct re
 					 : "' so far: it is traced from when one is loaded\n");
 }
 
+/* What is loaded later would be planned with all that is patched already. */
+static int refuse_awaited(const struct record_modules_options *o, const struct record_modules *m,
+			  struct pugmark_diag *diag)
+{
+	for (uint32_t i = 0; i < o->n_modules; i++)
+		if (m->awaited[i])
+			return pugmark_diag_set(diag, -ENOTSUP, NULL, PUGMARK_NO_OFFSET,
+						"--module %s: no such module so far, and with "
+						"--carrier patch none is taken in later (use "
+						"--carrier probe)",
+						o->modules[i]);
+	return 0;
+}
+
 /* The costs by which the overhead is told, where doctor has not left any. */
 static void measure_costs(bool quiet)
 {
@@ -182,6 +196,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	char *left_out = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
+	if (!err)
+		err = record_check_shapes(a->options.quiet, diag);
 	if (modules)
 		modules->targets.guarded = true;
 	for (uint32_t i = 0; !err && i < a->options.n_pids; i++)
@@ -197,14 +213,17 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	a->planning.keep_model = a->options.max_overhead > 0;
 	if (!err)
 		err = record_modules_open(m, modules, diag);
+	if (!err && a->options.carrier)
+		err = refuse_awaited(m, modules, diag);
 	if (!err) {
 		warn_unresolved(modules, a->options.quiet);
 		a->options.note = left_out = tell_left_out(modules, a->options.quiet);
-		if (!a->options.quiet)
+		if (!a->options.quiet && !a->options.carrier)
 			tell_awaited(m, modules, false);
 		if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
 			tell_forked(a, modules);
-		a->options.later = m->n_modules && !m->sites && !m->plan && m->n_modes == 1;
+		a->options.later = m->n_modules && !m->sites && !m->plan && m->n_modes == 1 &&
+				   !a->options.carrier;
 		a->options.wants = wants;
 		a->options.modules = modules->at;
 		a->options.n_modules = modules->n;

@@ -35,6 +35,8 @@ struct probes {
 	struct witness_bpf *skel;
 	struct probe_links links;
 	struct bpf_link *adopt, *stop;
+	struct bpf_link **patched; /* of the runtimes of patched processes, heap */
+	uint32_t n_patched;
 	struct probe_tables tables;
 	struct bound_table bound;
 	uint64_t changed_ns;
@@ -91,7 +93,10 @@ static void configure(struct probes *p, const struct recorder_options *options, 
 	}
 	if (!p->links.multi)
 		bpf_program__set_expected_attach_type(skel->progs.witness, 0);
+	if (!p->links.multi || !options->carrier)
+		bpf_program__set_autoload(skel->progs.witness_patched, false);
 	bpf_program__set_autoattach(skel->progs.witness, false);
+	bpf_program__set_autoattach(skel->progs.witness_patched, false);
 	bpf_program__set_autoattach(skel->progs.adopt, false);
 	bpf_program__set_autoattach(skel->progs.stop, false);
 	if (libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) <= 0)
@@ -249,6 +254,30 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 	return probe_links_place(&p->links, options, 0, diag);
 }
 
+int probes_attach_patched(struct probes *p, const char *path, const unsigned long *offsets,
+			  const __u64 *cookies, uint32_t n)
+{
+	LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .offsets = offsets, .cookies = cookies, .cnt = n);
+	struct bpf_link **grown = realloc(p->patched, (p->n_patched + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	p->patched = grown;
+	if (!p->links.multi)
+		return -ENOTSUP;
+	struct bpf_link *link = bpf_program__attach_uprobe_multi(p->skel->progs.witness_patched, -1,
+								 path, NULL, &opts);
+	if (!link)
+		return -errno;
+	p->patched[p->n_patched++] = link;
+	return 0;
+}
+
+bool probes_module_is_bound(const struct probes *p, uint32_t m)
+{
+	return p->bound.count[m] || p->bound.by_known_programs[m];
+}
+
 int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag *diag)
 {
 	uint32_t before = p->skel->bss->adopted;
@@ -271,6 +300,11 @@ void probes_enable(struct probes *p)
 	__atomic_store_n(&p->skel->bss->enabled, true, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->skel->data->enabled_boot_ns, time_ns(CLOCK_BOOTTIME),
 			 __ATOMIC_SEQ_CST);
+}
+
+void probes_disable(struct probes *p)
+{
+	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
 }
 
 uint32_t probes_generation(const struct probes *p)
@@ -371,6 +405,9 @@ void probes_free(struct probes *p)
 {
 	if (!p)
 		return;
+	for (uint32_t i = 0; i < p->n_patched; i++)
+		bpf_link__destroy(p->patched[i]);
+	free(p->patched);
 	probe_links_deinit(&p->links);
 	bpf_link__destroy(p->adopt);
 	bpf_link__destroy(p->stop);

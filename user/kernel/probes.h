@@ -18,6 +18,12 @@ int probes_load(const struct recorder_options *options, const struct text_span *
 /* Puts every probe in place; no event is taken before probes_enable(). */
 int probes_attach(struct probes *probes, const struct recorder_options *options,
 		  struct pugmark_diag *diag);
+/* Places the probes of a patched process's runtimes (offline/patch/runtime.h), at @offsets of the
+ * file @path. Returns 0 or -errno (-ENOTSUP: this kernel has no uprobe_multi). */
+int probes_attach_patched(struct probes *probes, const char *path, const unsigned long *offsets,
+			  const __u64 *cookies, uint32_t n);
+/* Whether the plan of module @m holds in some processes only, which is looked at at each hit. */
+bool probes_module_is_bound(const struct probes *probes, uint32_t m);
 /* How long it will take to remove the probes, in seconds, where that is one by one; else, or if it
  * cannot be found out, 0. */
 double probes_removing_s(struct probes *probes, const struct recorder_options *options);
@@ -38,6 +44,8 @@ uint32_t probes_generation(const struct probes *probes);
 /* When the last pause began, or the last change held. */
 uint64_t probes_changed_ns(const struct probes *probes);
 void probes_enable(struct probes *probes);
+/* Closes every task's log, as the first thing that probes_stop() does. */
+void probes_disable(struct probes *probes);
 /* Closes every task's log at once, takes the probes away and has each task's rest sent. The rings
  * must be read meanwhile. */
 void probes_stop(struct probes *probes);

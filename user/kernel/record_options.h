@@ -38,6 +38,8 @@ struct replan_request {
 	uint32_t n_pids;
 };
 
+enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED };
+
 struct recorder_options {
 	const struct recorder_module *modules;
 	uint32_t n_modules; /* at most 64 */
@@ -58,6 +60,14 @@ struct recorder_options {
 	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
 	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
 	bool no_follow;		   /* leave forked children alone */
+
+	/* How events are carried. CARRIER_MIXED: for tests, a half of the witnesses, by the seed.
+	 */
+	enum carrier_kind carrier;
+	uint32_t carrier_seed;
+	bool carrier_poison; /* tests: registers that are not live do not survive */
+	bool on_full_wait; /* a patched process waits for room in its lanes; else events are lost */
+	uint32_t lane_bytes; /* of a patched process, in all; 0: 64 MiB */
 
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
 	uint32_t time_unit_ns; /* 0: no times */

@@ -5,6 +5,7 @@
 
 #include "user/kernel/probe_limits.h"
 #include "user/kernel/probes.h"
+#include "user/shapes/shape_sample.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -193,6 +194,32 @@ static void look_at_probes(struct doctor_report *r)
 		ADVICE(item, "%.250s", why);
 }
 
+/* Also without a word of it in the cache: asked for by name, it is tried anew. */
+static void look_at_shapes(struct doctor_report *r)
+{
+	struct pugmark_diag diag = {.text = ""};
+	struct shape_answer answer;
+
+	if (probe_limits_have_multi() <= 0) {
+		VALUE(add(r, "instructions", DOCTOR_NOTE),
+		      "not tried with and without a probe (that takes uprobe_multi)");
+	} else if (shape_sample_ask(true, &answer, &diag)) {
+		struct doctor_item *item = add(r, "instructions", DOCTOR_NOTE);
+		VALUE(item, "could not be tried with and without a probe");
+		ADVICE(item, "%.250s", diag.text);
+	} else {
+		struct doctor_item *item =
+			add(r, "instructions", answer.n_harmed ? DOCTOR_LACKS : DOCTOR_OK);
+		VALUE(item, "%u tried with and without a probe, %u changed by it", answer.n_tried,
+		      answer.n_harmed);
+		if (answer.n_harmed)
+			ADVICE(item,
+			       "the first: %.100s; nothing is recorded on this kernel, so that "
+			       "no program is harmed: please report it",
+			       answer.harmed);
+	}
+}
+
 static void conclude(struct doctor_report *r)
 {
 	r->can_record = true;
@@ -214,5 +241,8 @@ void doctor_examine(struct doctor_report *r)
 	look_at_system(r);
 	look_at_rights(r);
 	look_at_probes(r);
+	conclude(r);
+	if (r->can_record)
+		look_at_shapes(r);
 	conclude(r);
 }

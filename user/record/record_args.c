@@ -68,6 +68,16 @@ static void print_help(void)
 	     "                       read the handles that functions of a C library take and "
 	     "return,\n"
 	     "                       for encode --handle (repeatable)\n"
+	     "      --carrier probe|patch\n"
+	     "                       how events come out of the program: by probes of the kernel, "
+	     "or\n"
+	     "                       by patched instructions, which cost a hundredth (probe)\n"
+	     "      --on-full lose|wait\n"
+	     "                       where patched instructions find no room: count what is lost, "
+	     "or\n"
+	     "                       wait for room (lose)\n"
+	     "      --lane-memory MIB\n"
+	     "                       room for them in each patched process (64)\n"
 	     "      --no-times       do not record when\n"
 	     "      --time-unit NS   times are told to half of it (200)\n"
 	     "      --duration SECS  stop after so long\n"
@@ -181,6 +191,32 @@ static int take_exports(struct record_args *a, const char *text)
 	return EXIT_OK;
 }
 
+static int take_carrier(struct record_args *a, const char *text)
+{
+	static const char *const names[] = {"probe", "patch", "mixed"};
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(text, names[i])) {
+			a->options.carrier = i;
+			return EXIT_OK;
+		}
+	return command_usage("record", "no carrier '%s' (probe, patch)", text);
+}
+
+static int take_on_full(struct record_args *a, const char *text)
+{
+	a->options.on_full_wait = !strcmp(text, "wait");
+	if (!a->options.on_full_wait && strcmp(text, "lose") != 0)
+		return command_usage("record", "--on-full takes lose or wait");
+	return EXIT_OK;
+}
+
+static int take_lane_memory(struct record_args *a, double value)
+{
+	a->options.lane_bytes = value * (1 << 20);
+	return EXIT_OK;
+}
+
 static int take_twin(struct record_args *a, const char *text)
 {
 	if (a->modules.n_modes > RECORD_TWINS_MAX ||
@@ -227,6 +263,9 @@ static const struct record_option record_options[] = {
 	{"args", .number = take_args, .max = 6, .whole = true},
 	{"args-of", .list = AT(args_of)},
 	{"handle", .list = AT(handles)},
+	{"carrier", .word = take_carrier},
+	{"on-full", .word = take_on_full},
+	{"lane-memory", .number = take_lane_memory, .max = 2048},
 	{"no-times", .flag = AT(no_times)},
 	{"time-unit", .number = take_unit, .max = 1e9},
 	{"imports", .text = AT(imports)},
@@ -315,6 +354,15 @@ static int check_together(const struct record_args *a)
 	if ((o->argv != NULL) + (o->n_pids > 0) + o->all != 1)
 		return command_usage("record",
 				     "a program, -p PID or -a BINARY is needed, one of them");
+	if (o->carrier && (o->n_pids || o->all))
+		return command_usage("record", "--carrier patch is for a program that is started: "
+					       "-- PROGRAM");
+	if (o->carrier && o->time_unit_ns)
+		return command_usage("record",
+				     "--carrier patch does not tell times yet: --no-times");
+	if (o->carrier && (o->max_overhead > 0 || m->n_modes > 1 || m->sites || a->values))
+		return command_usage("record", "--carrier patch does not go with --max-overhead, "
+					       "--level values, --twin or --sites");
 	if ((o->cgroup || o->pid_namespace) && !o->all)
 		return command_usage("record", "--cgroup and --pid-namespace choose among what -a "
 					       "finds");
@@ -379,6 +427,9 @@ static void connect(struct record_args *a)
 	const char *ring = getenv("PUGMARK_RING_BYTES"), *stall = getenv("PUGMARK_STALL_MS");
 	if (ring)
 		a->options.ring_bytes = strtoul(ring, NULL, 0);
+	a->options.carrier_poison = getenv("PUGMARK_PATCH_POISON") != NULL;
+	if (getenv("PUGMARK_PATCH_SEED"))
+		a->options.carrier_seed = strtoul(getenv("PUGMARK_PATCH_SEED"), NULL, 0);
 	if (stall)
 		a->options.debug_stall_ms = strtoul(stall, NULL, 0);
 }

@@ -6,7 +6,9 @@
 #include "offline/plan/plan_places.h"
 #include "user/cli/printable.h"
 #include "user/file/build_id.h"
+#include "user/cli/command.h"
 #include "user/kernel/probe_limits.h"
+#include "user/shapes/shape_sample.h"
 #include "user/measure/doctor.h"
 
 #include <elf.h>
@@ -34,6 +36,27 @@ int record_check_rights(struct pugmark_diag *diag)
 	struct doctor_report report;
 	doctor_examine_rights(&report);
 	return say_lack(&report, -EPERM, diag);
+}
+
+int record_check_shapes(bool quiet, struct pugmark_diag *diag)
+{
+	struct pugmark_diag untried = {.offset = PUGMARK_NO_OFFSET};
+	struct shape_answer answer;
+
+	if (probe_limits_have_multi() <= 0)
+		return 0;
+	if (shape_sample_ask(false, &answer, &untried)) {
+		if (!quiet)
+			command_say(stderr, "pugmark: note: ", untried.text, "\n");
+		return 0;
+	}
+	if (!answer.n_harmed)
+		return 0;
+	return pugmark_diag_set(diag, -ENOTSUP, NULL, PUGMARK_NO_OFFSET,
+				"this kernel changes what %u of %u instructions do when they are "
+				"probed (the first: %.200s): nothing is recorded, so that no "
+				"program is harmed (please report it; see: pugmark doctor)",
+				answer.n_harmed, answer.n_tried, answer.harmed);
 }
 
 int record_explain_failure(int err, struct pugmark_diag *diag)

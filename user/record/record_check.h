@@ -12,6 +12,10 @@
 
 /* Whether this user may record: before a minute is spent on planning. */
 int record_check_rights(struct pugmark_diag *diag);
+/* Before the first recording on a kernel: whether probes leave programs unharmed here
+ * (shape_sample.h). Returns 0, also where that cannot be found out, or -ENOTSUP with @diag filled.
+ */
+int record_check_shapes(bool quiet, struct pugmark_diag *diag);
 /* Whether @pid is a process with a program, and not ours. */
 int record_check_process(pid_t pid, struct pugmark_diag *diag);
 /* Whether @binary is (still) what @plan was made for. @plan_path: a plan of the user's own, or NULL

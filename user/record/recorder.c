@@ -5,6 +5,7 @@
 
 #include "user/cli/command.h"
 #include "user/cli/progress.h"
+#include "user/patch/carrier.h"
 #include "user/kernel/probes.h"
 #include "user/proc/caught_signals.h"
 #include "user/proc/launch.h"
@@ -53,6 +54,7 @@ struct recording_run {
 	struct probes *probes;
 	struct recording_writer *writer;
 	struct collector *collector;
+	struct carrier *carrier;     /* NULL: probes carry everything */
 	struct capturing *capturing; /* NULL: not at level values */
 	struct launch child;
 	char *path;
@@ -83,6 +85,7 @@ static void run_free(struct recording_run *run)
 	callers_free(run->callers);
 	overhead_free(run->overhead);
 	probes_free(run->probes);
+	carrier_free(run->carrier);
 	free(run->path);
 	if (run->notify_fd >= 0)
 		close(run->notify_fd);
@@ -221,6 +224,10 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
 		err = recording_writer_open(o, run->spans, &run->writer, diag);
+	if (!err && o->carrier)
+		err = carrier_new(o, run->spans, run->probes, &run->carrier, diag);
+	if (!err && o->carrier)
+		recording_writer_lanes(run->writer, carrier_lanes(run->carrier));
 	if (!err)
 		err = collector_start(o, run->probes, run->writer, run->notify_fd, &run->collector,
 				      diag);
@@ -560,6 +567,27 @@ static void note_replaced(struct recording_run *run)
 	note(run, text);
 }
 
+static void note_detached(struct recording_run *run)
+{
+	char *words = run->carrier ? carrier_stop_words(run->carrier) : NULL;
+
+	if (words)
+		note(run, words);
+	free(words);
+}
+
+/* The program is patched before any of it runs, but for its dynamic linker. */
+static void patch_program(struct recording_run *run)
+{
+	run->child_ended =
+		carrier_start(run->carrier, run->child.pid, &run->child_status) == -ESRCH;
+	char *words = carrier_words(run->carrier);
+
+	if (words)
+		note(run, words);
+	free(words);
+}
+
 /* Where no progress shows it. What a command itself prints is not mixed with that. */
 static void say_begun(const struct recording_run *run)
 {
@@ -590,10 +618,14 @@ static int let_go(struct recording_run *run, struct pugmark_diag *diag)
 		return 0;
 	if (run->capturing)
 		err = capturing_before(run->capturing, run->child.pid, diag);
+	if (!err && run->carrier)
+		err = carrier_seize(run->carrier, run->child.pid, diag);
 	if (!err)
 		err = launch_go(&run->child, run->path, diag);
 	if (!err && run->capturing)
 		err = capturing_begin(run->capturing, run->child.pid, diag);
+	if (!err && run->carrier)
+		patch_program(run);
 	return err;
 }
 
@@ -637,6 +669,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 
 		check_files(&run);
 		progress_start(&progress, "removing probes", 0, options->quiet);
+		if (run.carrier)
+			carrier_stop(run.carrier);
 		probes_stop(run.probes);
 		progress_end(&progress);
 		run.detach_ns = now_ns() - before_ns;
@@ -644,6 +678,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 			replanner_finish(run.replanner, NULL, NULL, NULL);
 		run.replanner = NULL;
 		note_counters(&run);
+		note_detached(&run);
 		note_callers(&run);
 		note_replaced(&run);
 		if (run.capturing)

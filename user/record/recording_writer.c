@@ -106,6 +106,11 @@ int recording_writer_change(struct recording_writer *w, const struct recorder_op
 	return err ? err : write_meta(w, diag);
 }
 
+void recording_writer_lanes(struct recording_writer *w, struct lanes *lanes)
+{
+	unpacker_lanes(w->unpacker, lanes);
+}
+
 void recording_writer_began(struct recording_writer *w, uint64_t time_ns)
 {
 	unpacker_began(w->unpacker, time_ns);

@@ -35,6 +35,9 @@ bool recording_writer_keeps(const struct recording_writer *w);
  * added to those of the recording; @text: what is noted of it. While no batch is written. */
 int recording_writer_change(struct recording_writer *w, const struct recorder_options *options,
 			    const struct text_span *spans, struct pugmark_diag *diag);
+/* Patched instructions write to @lanes (borrowed). Before anything is written. */
+struct lanes;
+void recording_writer_lanes(struct recording_writer *w, struct lanes *lanes);
 /* When that began to hold; when what was probed held no more. */
 void recording_writer_began(struct recording_writer *w, uint64_t time_ns);
 void recording_writer_ended(struct recording_writer *w, uint64_t time_ns);

@@ -6,6 +6,8 @@
 
 #include "user/stack/attach_stack.h"
 #include "user/stack/clean_stack.h"
+#include "user/patch/lanes.h"
+#include "user/patch/where.h"
 #include "user/record/generations.h"
 #include "user/file/text_span.h"
 #include "user/stack/task_stacks.h"
@@ -23,8 +25,10 @@ struct task {
 	uint64_t time_ns;
 	uint32_t execs;
 	struct task_stacks stacks;
-	struct stack_copy *attached; /* until the event that it is of */
-	bool paused;		     /* and not attached since */
+	struct stack_copy *attached;  /* until the event that it is of */
+	bool paused;		      /* and not attached since */
+	uint32_t area, lane;	      /* what its patched instructions write to; 0: none */
+	uint64_t lane_pos, lane_lost; /* up to where that was read, and was told to be lost */
 };
 
 struct unpacker {
@@ -45,6 +49,7 @@ struct unpacker {
 	} kept;
 	uint64_t *words; /* a snapshot with what lies above it */
 	struct attach_stacks *attach_stacks;
+	struct lanes *lanes;
 
 	uint32_t number; /* of the task that is unpacked, until unpacker_end() */
 	struct task *task;
@@ -106,6 +111,11 @@ int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 	return generations_add(&u->generations, options, spans, first);
 }
 
+void unpacker_lanes(struct unpacker *u, struct lanes *lanes)
+{
+	u->lanes = lanes;
+}
+
 void unpacker_began(struct unpacker *u, uint64_t time_ns)
 {
 	generations_began(&u->generations, time_ns);
@@ -152,6 +162,14 @@ static void add_plain(struct unpacker *u, enum pugmark_event_kind kind, uint64_t
 	add_event(u, &event);
 }
 
+static void note_lost(struct unpacker *u, uint64_t lost)
+{
+	if (!lost)
+		return;
+	add_plain(u, PUGMARK_EVENT_LOST, lost);
+	atomic_fetch_add(&u->totals->lost, lost);
+}
+
 /* What a record says of the task as a whole: losses, and programs that it went through. */
 static void note_task(struct unpacker *u, uint64_t lost, uint32_t execs)
 {
@@ -178,6 +196,7 @@ struct reading {
 	bool has_ret, has_target;
 	uint32_t serial;
 	pid_t pid;
+	bool lane_begins; /* the last RECORD_LANE_FROM was one */
 };
 
 /* Room for the words of a stack. */
@@ -346,6 +365,77 @@ static void end_pause(struct task *t, const struct generation *g, uint64_t next_
 	t->paused = false;
 }
 
+/* What a record of a lane is read by. */
+struct lane_reading {
+	struct unpacker *u;
+	const struct generation *generation;
+	const struct lanes_image *image;
+};
+
+/* A patched instruction's event. */
+static void unpack_lane_record(void *ctx, uint32_t head, uint64_t frame, uint64_t ret,
+			       uint64_t target)
+{
+	struct lane_reading *r = ctx;
+	const struct generation *g = r->generation;
+	uint32_t site = head & PATCH_HEAD_SITE, slot = generation_slot(g, site);
+	struct unpacker *u = r->u;
+	struct task *t = u->task;
+
+	if (site >= r->image->n_sites || site < g->first_site[slot] ||
+	    site - g->first_site[slot] >= g->modules[slot].n_sites)
+		return;
+	if (!(t->known >> (g->first + slot) & 1))
+		unpack_base(u, g, slot, r->image->bases[slot]);
+	struct pugmark_witness_event e = {
+		.kind = PUGMARK_EVENT_WITNESS,
+		.module = g->first + slot,
+		.site = site - g->first_site[slot],
+		.time_ns = t->time_ns,
+		.cfa = frame + r->image->frame_add[site],
+		.ret = ret,
+		.val = head & PATCH_HEAD_TARGET	 ? target
+		       : head & PATCH_HEAD_TAKEN ? 1
+						 : 0,
+		.flags = (head & PATCH_HEAD_RET ? PUGMARK_EVENT_HAS_RET : 0) |
+			 (head & PATCH_HEAD_TARGET ? PUGMARK_EVENT_HAS_TARGET : 0),
+	};
+	add_event(u, &e);
+	u->witnesses++;
+}
+
+/* What of the task's lane comes before what follows in the batch. */
+static void unpack_lane(struct unpacker *u, const struct generation *g,
+			const struct batch_record *r)
+{
+	uint32_t lane = r->head & HEAD_SITE_MASK;
+	struct task *t = u->task;
+	struct lane_reading reading = {u, g, u->lanes ? lanes_image(u->lanes, r->dt_ns) : NULL};
+	uint64_t lost = 0;
+
+	if (!reading.image)
+		return;
+	if (t->area != r->dt_ns || t->lane != lane)
+		t->lane_pos = t->lane_lost = 0;
+	t->area = r->dt_ns;
+	t->lane = lane;
+	if (r->head >> HEAD_RECORD_SHIFT == RECORD_LANE) {
+		fail(u, lanes_take(u->lanes, t->area, lane, t->lane_pos, r->value,
+				   unpack_lane_record, &reading, &lost));
+		note_lost(u, lost);
+	}
+	t->lane_pos = r->value;
+}
+
+static void unpack_lane_lost(struct unpacker *u, const struct batch_record *r, bool first)
+{
+	struct task *t = u->task;
+
+	if (!first && r->value > t->lane_lost)
+		note_lost(u, r->value - t->lane_lost);
+	t->lane_lost = r->value;
+}
+
 static void unpack_record(struct unpacker *u, struct reading *b, const struct batch_record *r)
 {
 	switch (r->head >> HEAD_RECORD_SHIFT) {
@@ -375,6 +465,14 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 		break;
 	case RECORD_PAUSE:
 		unpack_pause(u, b->generation);
+		break;
+	case RECORD_LANE:
+	case RECORD_LANE_FROM:
+		unpack_lane(u, b->generation, r);
+		b->lane_begins = r->head >> HEAD_RECORD_SHIFT == RECORD_LANE_FROM;
+		break;
+	case RECORD_LANE_LOST:
+		unpack_lane_lost(u, r, b->lane_begins);
 		break;
 	case RECORD_FORK:
 		add_plain(u, PUGMARK_EVENT_FORK, r->value);
@@ -432,27 +530,58 @@ static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 	return n_spans && n->pid ? attach_stacks_caller(u->attach_stacks, n, e, spans, n_spans) : 0;
 }
 
+/* A thread that is in a trampoline is, to all that look at it, where that was entered. */
+static void leave_trampoline(const struct unpacker *u, uint64_t *ip, uint64_t *sp,
+			     struct pugmark_witness_event *e)
+{
+	const struct task *t = u->task;
+	const struct lanes_image *image = u->lanes ? lanes_image(u->lanes, t->area) : NULL;
+	struct patch_thread thread = {*ip, *sp, NULL, 0, 0};
+
+	if (e && e->stack) {
+		thread.words = e->stack;
+		thread.addr = e->stack_addr;
+		thread.n_words = e->stack_words;
+	}
+	if (!image || !patch_where(image->area, image->modules, &thread))
+		return;
+	*ip = thread.ip;
+	*sp = thread.sp;
+	uint64_t below = (thread.sp - thread.addr) / 8;
+	if (thread.words && thread.sp > thread.addr && below < thread.n_words) {
+		e->stack += below;
+		e->stack_addr += 8 * below;
+		e->stack_words -= below;
+	}
+}
+
 static void unpack_signal(struct unpacker *u, const struct signal_note *sent, uint32_t bytes)
 {
 	if (bytes != sizeof(*sent) || !generations_last(&u->generations))
 		return;
 	struct signal_note at = *sent, *n = &at;
+	struct pugmark_witness_event e = {.kind = PUGMARK_EVENT_SIGNAL};
+	uint64_t ip, sp;
+
+	if (n->has_snapshot)
+		fail(u, task_stacks_tell(&u->task->stacks, n->snapshot, &u->words, &e));
+	ip = n->ip;
+	sp = n->regs[7];
+	leave_trampoline(u, &ip, &sp, &e);
+	n->ip = ip;
+	n->regs[7] = sp;
 	uint64_t returning =
 		n->handler && n->pid ? attach_stacks_returning(u->attach_stacks, n) : 0;
 	if (returning) /* as if it had: the stack, on which vfork's child ran, does not tell */
 		n->ip = returning;
 	note_task(u, n->lost, n->execs);
 	u->task->time_ns = n->time_ns;
-	struct pugmark_witness_event e = {
-		.kind = PUGMARK_EVENT_SIGNAL,
-		.time_ns = n->time_ns,
-		.cfa = n->regs[7],
-		.ret = n->ip,
-		.val = n->handler,
-		.signal = {.bp = n->regs[6], .alt = n->alt, .alt_bytes = n->alt_bytes},
-	};
-	if (n->has_snapshot)
-		fail(u, task_stacks_tell(&u->task->stacks, n->snapshot, &u->words, &e));
+	e.time_ns = n->time_ns;
+	e.cfa = n->regs[7];
+	e.ret = n->ip;
+	e.val = n->handler;
+	e.signal = (struct pugmark_signal_event){
+		.bp = n->regs[6], .alt = n->alt, .alt_bytes = n->alt_bytes};
 	if (e.stack)
 		e.signal.caller = caller_of(u, n, &e);
 	if (e.stack && n->pid && stack_room(u)) {
@@ -465,11 +594,31 @@ static void unpack_signal(struct unpacker *u, const struct signal_note *sent, ui
 	add_event(u, &e);
 }
 
+/* The thread was stopped while its program ran on: what its lane had by then. */
+static void unpack_lane_end(struct unpacker *u, int32_t tid)
+{
+	const struct generation *g = generations_last(&u->generations);
+	struct batch_record r;
+	uint32_t area, lane;
+	uint64_t pos, lost;
+
+	if (!u->lanes || !g || !lanes_end(u->lanes, tid, &area, &lane, &pos, &lost))
+		return;
+	r = (struct batch_record){.head = (uint32_t)RECORD_LANE << HEAD_RECORD_SHIFT | lane,
+				  .dt_ns = area};
+	r.value = pos;
+	unpack_lane(u, g, &r);
+	r.value = lost;
+	unpack_lane_lost(u, &r, false);
+}
+
 static void unpack_process(struct unpacker *u, const struct process_record *r)
 {
 	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
 		return;
 	note_task(u, r->lost, r->execs);
+	if (r->kind == PROCESS_STOP)
+		unpack_lane_end(u, r->tid);
 	const struct generation *g = generations_last(&u->generations);
 	if (u->task->paused && g && !g->ended_ns && g->began_ns) { /* it has done nothing since */
 		end_pause(u->task, g, r->time_ns);
@@ -482,6 +631,7 @@ static void unpack_process(struct unpacker *u, const struct process_record *r)
 		.ret = r->ip,
 		.val = r->stopped,
 	};
+	leave_trampoline(u, &e.ret, &e.cfa, NULL);
 	add_event(u, &e);
 }
 

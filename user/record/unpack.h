@@ -21,6 +21,9 @@ void unpacker_free(struct unpacker *u);
 int unpacker_change(struct unpacker *u, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first);
 
+/* Patched instructions write to @lanes (borrowed). */
+struct lanes;
+void unpacker_lanes(struct unpacker *u, struct lanes *lanes);
 /* When that began to hold; when what is probed held no more. */
 void unpacker_began(struct unpacker *u, uint64_t time_ns);
 void unpacker_ended(struct unpacker *u, uint64_t time_ns);

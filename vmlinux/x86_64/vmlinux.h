@@ -125,6 +125,10 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
@@ -141,6 +145,8 @@ struct task_struct {
 	struct css_set *cgroups;
 	unsigned long sas_ss_sp;
 	size_t sas_ss_size;
+	struct thread_struct thread;
+	struct completion *vfork_done;
 };
 
 struct kernel_siginfo;

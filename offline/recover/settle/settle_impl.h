@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* settle_impl.h: how a thread came in silence to where a moment that no witness marks finds it,
  * among its parts: ways through a function (ways.c), readings of the stack (readings.c), and what
- * the grammar says of one, and does by it (settle.c). */
+ * the grammar says of one (allowed.c). settle.c does what follows from it. */
 #ifndef OFFLINE_RECOVER_SETTLE_IMPL_H
 #define OFFLINE_RECOVER_SETTLE_IMPL_H
 
@@ -74,7 +74,7 @@ bool silent_add_step(struct settling *s, uint32_t node, bool into);
 /* Finds the reading of the stack that the grammar allows. */
 bool silent_find_reading(struct settling *s);
 
-/* ---- of settle.c ---- */
+/* ---- of allowed.c ---- */
 
 /* Whether what the thread is in, of @func of its module, has been entered but its first witness is
  * still to come. */

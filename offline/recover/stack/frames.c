@@ -2,8 +2,6 @@
 /* frames.c: which of the open frames may still be on the stack that a snapshot shows. */
 #include "offline/recover/stack/snapshot.h"
 
-#include "offline/recover/stack/chain.h"
-
 /* Whether a word of a snapshot that is not known cannot be @addr: then it would be told. With
  * several modules it is not known in which one an address has to be for that. */
 static bool would_be_told(const struct parser *p, uint64_t addr)
@@ -44,9 +42,7 @@ uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
 	return f->cfa - n->height;
 }
 
-/* Whether, where frame @i was called back, the call of ours that it came through is where it was. A
- * frame that returned is not: the next call made from there has overwritten it. */
-static bool call_intact(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
+bool stack_call_intact(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	if (!i || p->stack[i].boundary != BELOW_CALLBACK)
 		return true;
@@ -64,21 +60,13 @@ bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_ev
 		const struct frame *f = &p->stack[i];
 		/* Not called yet, as long as the handler that came before runs. */
 		bool ahead = i < level && is_ahead(p, i);
-		if (!ahead && (!stack_slot_holds(p, e, f->cfa, f->ret) || !call_intact(p, e, i)))
+		if (!ahead &&
+		    (!stack_slot_holds(p, e, f->cfa, f->ret) || !stack_call_intact(p, e, i)))
 			return false;
 		if (f->cfa && !stack_word_below(e, f->cfa - 8))
 			break;
 	}
 	return true;
-}
-
-/* Whether frame @i and what it came through are where they were. */
-static bool frame_intact(const struct parser *p, const struct pugmark_witness_event *e,
-			 uint64_t above, uint32_t i)
-{
-	const struct frame *f = &p->stack[i];
-	return !(f->cfa && f->cfa <= above) && stack_slot_holds(p, e, f->cfa, f->ret) &&
-	       chain_supports(p, e, i) && call_intact(p, e, i);
 }
 
 uint32_t stack_frames_above(const struct parser *p, const struct pugmark_witness_event *e,
@@ -103,43 +91,6 @@ bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e,
 {
 	uint64_t word;
 	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
-}
-
-/* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
- * that one but on the stack of what it interrupted. */
-static bool on_stack_below(const struct parser *p, const struct pugmark_witness_event *e,
-			   uint32_t i)
-{
-	if (stack_covers(p, e, i))
-		return false;
-	while (i-- > 0)
-		if (stack_covers(p, e, i))
-			return true;
-	return false;
-}
-
-uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_event *e,
-			   uint64_t above, uint32_t end)
-{
-	uint32_t live = 0;
-	while (end) {
-		/* A handler's frames are on top of frames that may have returned unseen before it
-		 * came: they are looked at only if the handler has returned. */
-		uint32_t begin = end;
-		while (begin && p->stack[begin - 1].boundary != BELOW_HANDLER)
-			begin--;
-		if (begin)
-			begin--;
-		live = begin;
-		bool handler = p->stack[begin].boundary == BELOW_HANDLER;
-		if (!handler || !on_stack_below(p, e, begin))
-			while (live < end && frame_intact(p, e, above, live))
-				live++;
-		if (live > begin)
-			break;
-		end = live = begin;
-	}
-	return live;
 }
 
 void parser_handlers_bound(const struct parser *p, const struct pugmark_witness_event *e,

@@ -18,6 +18,9 @@ bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event
  * activation of its caller. */
 bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_event *e,
 			 uint32_t level);
+/* Whether, where frame @i was called back, the call of ours that it came through is where it was. A
+ * frame that returned is not: the next call made from there has overwritten it. */
+bool stack_call_intact(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i);
 /* Where the return address of the call in progress of frame @i lies: its callee's CFA, or 0. */
 uint64_t stack_callee_cfa(const struct parser *p, uint32_t i);
 /* Whether the activation in the place of frame @level can be in @func of @module: what is open

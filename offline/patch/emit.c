@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* emit.c: see emit.h. */
+#include "offline/patch/emit.h"
+
+#include "offline/patch/assemble.h"
+#include "offline/patch/layout.h"
+#include "offline/patch/liveness.h"
+#include "offline/patch/runtime.h"
+
+#include <Zydis/Zydis.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RED_ZONE = 128, OP_LOAD = 0x8b, OP_STORE = 0x89, OP_LEA = 0x8d };
+
+/* The patched instruction, as far as it is to be made again elsewhere. */
+struct original {
+	ZydisDecodedInstruction insn;
+	bool by_rip;	 /* has a memory operand relative to the instruction */
+	uint64_t memory; /* then: its run-time address */
+	uint64_t target; /* of a direct call or jump */
+	uint16_t regs;	 /* that the memory operand is computed from */
+};
+
+/* One event in a trampoline, and what of its code is to come behind the hot path. */
+struct event {
+	const struct patch_spec *spec;
+	const struct original *original;
+	uint32_t head;	      /* of its record */
+	uint32_t rare;	      /* what is pushed for the probe */
+	bool called;	      /* the return address of a patched call has been pushed */
+	bool flags;	      /* are live */
+	bool stepped;	      /* over the red zone, in the hot path */
+	uint8_t ring, record; /* scratch registers */
+	uint8_t saved[3], n_saved;
+	int32_t up;		     /* site's sp minus sp, where the record is written */
+	uint32_t top, restore, tail; /* offsets */
+	uint32_t to_slow[2], to_rare[2], n_to_rare;
+};
+
+static void note_state(struct patch_code *c, const struct event *e, int32_t up, bool told)
+{
+	if (c->n_states == c->cap_states) {
+		uint32_t cap = c->cap_states ? 2 * c->cap_states : 1024;
+		struct patch_state *grown = realloc(c->states, cap * sizeof(*grown));
+
+		if (!grown) {
+			c->err = -ENOMEM;
+			return;
+		}
+		c->states = grown;
+		c->cap_states = cap;
+	}
+	c->states[c->n_states++] = (struct patch_state){
+		.off = c->len,
+		.place = e->spec->index,
+		.up = up,
+		.told = told,
+		.ended = e->called || e->spec->place->form == PATCH_JCC,
+	};
+}
+
+/* Takes in what the operand of an indirect call or jump is computed from; false: not from sp, which
+ * is another one in the trampoline, nor from half a register or a segment. */
+static bool add_registers(struct original *o, const ZydisDecodedOperand *op)
+{
+	ZydisRegister regs[] = {op->mem.base, op->mem.index};
+
+	if (op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS)
+		return false;
+	for (int k = 0; k < 2; k++) {
+		if (regs[k] == ZYDIS_REGISTER_NONE)
+			continue;
+		if (regs[k] < ZYDIS_REGISTER_RAX || regs[k] > ZYDIS_REGISTER_R15 ||
+		    regs[k] == ZYDIS_REGISTER_RSP)
+			return false;
+		o->regs |= 1 << (regs[k] - ZYDIS_REGISTER_RAX);
+	}
+	return true;
+}
+
+static int decode(const struct patch_spec *spec, struct original *o)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+
+	*o = (struct original){0};
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, spec->bytes, spec->place->len, &o->insn,
+					       op)) ||
+	    o->insn.length != spec->place->len)
+		return -EINVAL;
+	bool indirect = spec->place->form == PATCH_CALL_IND || spec->place->form == PATCH_JMP_IND;
+	uint64_t next = spec->addr + o->insn.length;
+	for (uint8_t i = 0; i < o->insn.operand_count_visible; i++) {
+		if (op[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && op[i].imm.is_relative)
+			o->target = next + op[i].imm.value.s;
+		if (op[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		if (op[i].mem.base == ZYDIS_REGISTER_EIP)
+			return -EINVAL;
+		if (op[i].mem.base == ZYDIS_REGISTER_RIP) {
+			o->by_rip = true;
+			o->memory = next + op[i].mem.disp.value;
+		} else if (indirect && !add_registers(o, &op[i])) {
+			return -EINVAL;
+		}
+	}
+	return indirect && (op[0].type != ZYDIS_OPERAND_TYPE_MEMORY) ? -EINVAL : 0;
+}
+
+/* Chooses scratch registers: what is dead first, and what functions may clobber in any case, so
+ * that whoever unwinds finds all others as they were. */
+static void choose_registers(struct event *e, uint32_t live)
+{
+	static const uint8_t order[] = {ASM_CX, ASM_DX, ASM_SI, ASM_DI, 8, 9, 10, 11, ASM_AX};
+	uint32_t barred = e->original->regs | (e->flags ? 1u << ASM_AX : 0);
+	uint8_t chosen[2], n = 0;
+
+	if (e->flags && live >> ASM_AX & 1)
+		e->saved[e->n_saved++] = ASM_AX;
+	for (int dead = 1; dead >= 0; dead--)
+		for (size_t i = 0; i < sizeof(order) && n < 2; i++) {
+			uint8_t reg = order[i];
+
+			bool is_dead = !(live >> reg & 1);
+
+			if (barred >> reg & 1 || is_dead != dead)
+				continue;
+			chosen[n++] = reg;
+			if (!dead)
+				e->saved[e->n_saved++] = reg;
+		}
+	e->ring = chosen[0];
+	e->record = chosen[1];
+}
+
+/* For tests: what is said to be dead does not survive. */
+static void poison(struct patch_code *c, const struct event *e, uint32_t live)
+{
+	for (uint8_t reg = 0; reg < 16; reg++)
+		if (!(live >> reg & 1) && reg != ASM_SP && reg != ASM_BP &&
+		    !(e->original->regs >> reg & 1))
+			asm_mov_imm(c, reg, 0xdeadbeef);
+	if (!e->flags) /* cmp $0x7fffffff, %esp */
+		asm_bytes(c, "\x81\xfc\xff\xff\xff\x7f", 6);
+}
+
+static void save(struct patch_code *c, struct event *e, uint32_t live)
+{
+	e->up = e->called ? 8 : 0;
+	e->stepped = e->n_saved && !e->called;
+	note_state(c, e, e->up, false);
+	if (e->stepped) {
+		asm_move_sp(c, -RED_ZONE);
+		e->up += RED_ZONE;
+		note_state(c, e, e->up, false);
+	}
+	for (uint8_t i = 0; i < e->n_saved; i++) {
+		asm_push(c, e->saved[i]);
+		e->up += 8;
+		note_state(c, e, e->up, false);
+	}
+	if (c->poison)
+		poison(c, e, live);
+	if (e->flags)
+		asm_bytes(c, "\x9f\x0f\x90\xc0", 4); /* lahf; seto %al */
+}
+
+static void restore(struct patch_code *c, struct event *e, bool told)
+{
+	int32_t up = e->up;
+
+	note_state(c, e, up, told);
+	if (e->flags)
+		asm_bytes(c, "\x04\x7f\x9e", 3); /* add $0x7f, %al; sahf */
+	for (uint8_t i = e->n_saved; i-- > 0;) {
+		asm_pop(c, e->saved[i]);
+		up -= 8;
+		note_state(c, e, up, told);
+	}
+	if (e->stepped) {
+		asm_move_sp(c, RED_ZONE);
+		note_state(c, e, up - RED_ZONE, told);
+	}
+}
+
+/* Where the return address of the function is. */
+static struct asm_mem return_slot(const struct event *e)
+{
+	const struct patch_place *p = e->spec->place;
+
+	if (p->by_bp)
+		return (struct asm_mem){ASM_BP, p->cfa_off - 8};
+	return (struct asm_mem){ASM_SP, p->cfa_off - 8 + e->up};
+}
+
+/* A return address that is none of ours is for the kernel to look at, with the stack. */
+static void check_return(struct patch_code *c, struct event *e)
+{
+	const struct patch_spec *s = e->spec;
+
+	asm_op_mem(c, OP_LOAD, e->ring, return_slot(e));
+	asm_op_rip(c, OP_LEA, e->record, s->text);
+	asm_op_reg(c, 0x29, e->record, e->ring); /* sub */
+	asm_cmp_imm(c, e->ring, s->text_bytes);
+	e->to_rare[e->n_to_rare++] = asm_jcc(c, ASM_AE);
+	asm_op_rip(c, 0x0fa3, e->ring, s->returns); /* bt */
+	e->to_rare[e->n_to_rare++] = asm_jcc(c, ASM_AE);
+}
+
+/* Loads where an indirect call or jump goes to into e->ring. */
+static void load_target(struct patch_code *c, const struct event *e)
+{
+	const ZydisDecodedInstruction *insn = &e->original->insn;
+	uint8_t disp_size = insn->raw.disp.size / 8;
+
+	if (e->original->by_rip) {
+		asm_op_rip(c, OP_LOAD, e->ring, e->original->memory);
+		return;
+	}
+	asm_byte(c, 0x48 | (e->ring >> 3) << 2 | insn->raw.rex.X << 1 | insn->raw.rex.B);
+	asm_byte(c, OP_LOAD);
+	asm_byte(c, insn->raw.modrm.mod << 6 | (e->ring & 7) << 3 | insn->raw.modrm.rm);
+	if (insn->raw.modrm.rm == 4)
+		asm_bytes(c, e->spec->bytes + insn->raw.sib.offset, 1);
+	asm_bytes(c, e->spec->bytes + insn->raw.disp.offset, disp_size);
+}
+
+static void write_record(struct patch_code *c, struct event *e)
+{
+	uint8_t len = 12;
+	uint8_t frame = e->spec->place->by_bp ? ASM_BP : ASM_SP;
+	bool ret = e->head & PATCH_HEAD_RET, target = e->head & PATCH_HEAD_TARGET;
+	uint32_t bytes = len + 8 * ret + 8 * target;
+
+	e->top = c->len;
+	asm_load_fs(c, e->ring, PATCH_SLOT);
+	asm_op_reg(c, 0x85, e->ring, e->ring); /* test */
+	e->to_slow[0] = asm_jcc(c, ASM_E);
+	asm_mov_imm(c, e->record, bytes);
+	asm_op_mem(c, 0x0fc1, e->record, (struct asm_mem){e->ring, 0}); /* xadd */
+	note_state(c, e, e->up, true);
+	asm_op_mem(c, 0x3b, e->record, /* cmp */
+		   (struct asm_mem){e->ring, offsetof(struct patch_ring, end)});
+	e->to_slow[1] = asm_jcc(c, ASM_AE);
+	asm_op_mem(c, OP_STORE, frame, (struct asm_mem){e->record, 4});
+	asm_op_mem(c, OP_STORE, e->record,
+		   (struct asm_mem){e->ring, offsetof(struct patch_ring, last)});
+	if (ret) {
+		asm_op_mem(c, OP_LOAD, e->ring, return_slot(e));
+		asm_op_mem(c, OP_STORE, e->ring, (struct asm_mem){e->record, len});
+		len += 8;
+	}
+	if (target) {
+		load_target(c, e);
+		asm_op_mem(c, OP_STORE, e->ring, (struct asm_mem){e->record, len});
+	}
+	asm_store_imm(c, (struct asm_mem){e->record, 0}, e->head);
+}
+
+/* The hot path of an event, up to where the instruction itself comes. */
+static void begin_event(struct patch_code *c, struct event *e, uint32_t live)
+{
+	e->flags = live & LIVE_FLAGS;
+	choose_registers(e, live);
+	save(c, e, live);
+	if (e->spec->capture & PUGMARK_CAPTURE_SNAPSHOT)
+		check_return(c, e);
+	write_record(c, e);
+	e->restore = c->len;
+	restore(c, e, true);
+	e->tail = c->len;
+}
+
+/* Its cold paths. */
+static void end_event(struct patch_code *c, struct event *e)
+{
+	bool step = !e->called && !e->stepped;
+	int32_t at_site = e->called ? 8 : 0;
+
+	note_state(c, e, e->up, false);
+	asm_land(c, e->to_slow[0]);
+	asm_land(c, e->to_slow[1]);
+	if (step) {
+		asm_move_sp(c, -RED_ZONE);
+		note_state(c, e, e->up + RED_ZONE, false);
+	}
+	asm_call(c, c->runtime + pugmark_patch_slow);
+	if (step) {
+		asm_move_sp(c, RED_ZONE);
+		note_state(c, e, e->up, false);
+	}
+	asm_jcc_to(c, ASM_E, e->top);
+	asm_jcc_to(c, ASM_B, e->restore);
+	for (uint32_t i = 0; i < e->n_to_rare; i++)
+		asm_land(c, e->to_rare[i]);
+	restore(c, e, false);
+	asm_move_sp(c, -RED_ZONE);
+	note_state(c, e, at_site + RED_ZONE, false);
+	asm_byte(c, 0x68); /* push */
+	asm_word(c, e->rare);
+	note_state(c, e, at_site + RED_ZONE + 8, false);
+	asm_call(c, c->runtime + pugmark_patch_rare);
+	note_state(c, e, at_site + RED_ZONE + 8, true);
+	asm_move_sp(c, RED_ZONE + 8);
+	note_state(c, e, at_site, true);
+	asm_jmp(c, c->addr + e->tail);
+}
+
+/* The original instruction as it is, but for where a memory operand lies and for @reg, which is the
+ * reg field of its ModRM byte where that is not 0xff. */
+static void relocate(struct patch_code *c, const struct patch_spec *spec, const struct original *o,
+		     uint8_t reg)
+{
+	uint8_t copy[16];
+	uint8_t len = o->insn.length;
+
+	memcpy(copy, spec->bytes, len);
+	if (reg != 0xff)
+		copy[o->insn.raw.modrm.offset] = (copy[o->insn.raw.modrm.offset] & 0xc7) | reg << 3;
+	if (o->by_rip) {
+		int64_t rel = (int64_t)(o->memory - (c->addr + c->len + len));
+		int32_t word = (int32_t)rel;
+
+		if (rel != word && !c->err)
+			c->err = -ERANGE;
+		memcpy(copy + o->insn.raw.disp.offset, &word, 4);
+	}
+	asm_bytes(c, copy, len);
+}
+
+/* What the patched instruction does, behind its event. */
+static void emit_tail(struct patch_code *c, const struct patch_spec *spec, const struct original *o)
+{
+	switch ((enum patch_form)spec->place->form) {
+	case PATCH_CALL:
+	case PATCH_JMP:
+		asm_jmp(c, o->target);
+		break;
+	case PATCH_CALL_IND:
+		relocate(c, spec, o, 4); /* jmp, for the call has been made */
+		break;
+	case PATCH_JMP_IND:
+		relocate(c, spec, o, 0xff);
+		break;
+	case PATCH_INSN:
+		relocate(c, spec, o, 0xff);
+		asm_jmp(c, spec->addr + spec->place->len);
+		break;
+	case PATCH_JCC:
+	case PATCH_NONE:
+		break;
+	}
+}
+
+static void emit_branch(struct patch_code *c, const struct patch_spec *spec,
+			const struct original *o, struct event *e, struct patch_made *made)
+{
+	uint32_t live = spec->place->live_after;
+	bool flags = spec->capture & PUGMARK_CAPTURE_FLAGS;
+	struct event taken = *e;
+
+	if (flags) {
+		e->rare |= PATCH_RARE_FLAGS;
+		taken.rare |= PATCH_RARE_FLAGS | PATCH_RARE_TAKEN;
+		taken.head |= PATCH_HEAD_TAKEN;
+	}
+	note_state(c, e, 0, false);
+	uint32_t to_taken = asm_jcc(c, spec->place->cond);
+	begin_event(c, e, live);
+	made->tail[0] = e->tail;
+	asm_jmp(c, spec->addr + spec->place->len);
+	end_event(c, e);
+	asm_land(c, to_taken);
+	made->taken = c->len;
+	begin_event(c, &taken, live);
+	made->tail[1] = taken.tail;
+	asm_jmp(c, o->target);
+	end_event(c, &taken);
+}
+
+/* What goes to the place of the instruction, to reach @off of the code. */
+static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint32_t off,
+		       struct patch_made *out)
+{
+	bool call = spec->place->form == PATCH_CALL || spec->place->form == PATCH_CALL_IND;
+	/* A call keeps its length by prefixes without meaning, so that it returns where it did. */
+	uint8_t at = call ? spec->place->len - 5 : 0;
+	int64_t rel = (int64_t)(c->addr + off - (spec->addr + at + 5));
+	int32_t word = (int32_t)rel;
+
+	if (rel != word && !c->err)
+		c->err = -ERANGE;
+	memcpy(out->bytes, spec->bytes, spec->place->len);
+	memcpy(out->bytes, "\x2e\x67" + (at == 1), at);
+	out->bytes[at] = call ? 0xe8 : 0xe9;
+	memcpy(out->bytes + at + 1, &word, 4);
+}
+
+int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch_made *out)
+{
+	const struct patch_place *p = spec->place;
+	struct original o;
+	struct event e = {.spec = spec, .original = &o};
+	struct patch_made made = {0};
+	uint32_t len = c->len, n_states = c->n_states;
+
+	if (c->err)
+		return c->err;
+	if (p->form == PATCH_NONE || decode(spec, &o))
+		return -EINVAL;
+	patch_code_append(c, NULL, 0, 16);
+	made.off = c->len;
+	e.called = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+	e.head = PATCH_HEAD_SET | spec->site;
+	e.rare = spec->site | (e.called ? PATCH_RARE_CALLED : 0) |
+		 (uint32_t)p->words << PATCH_RARE_WORDS;
+	if (spec->capture & PUGMARK_CAPTURE_RET)
+		e.head |= PATCH_HEAD_RET;
+	if (spec->capture & PUGMARK_CAPTURE_TARGET)
+		e.head |= PATCH_HEAD_TARGET;
+	if (p->form == PATCH_JCC) {
+		emit_branch(c, spec, &o, &e, &made);
+	} else {
+		begin_event(c, &e, p->live);
+		made.tail[0] = e.tail;
+		emit_tail(c, spec, &o);
+		end_event(c, &e);
+	}
+	made.frame_add = p->cfa_off + (p->by_bp ? 0 : e.up);
+	make_patch(c, spec, made.off, &made);
+	int err = c->err;
+	if (err) {
+		c->len = len;
+		c->n_states = n_states;
+		c->err = err == -ERANGE ? 0 : err;
+		return err;
+	}
+	*out = made;
+	return 0;
+}
+
+uint32_t patch_code_append(struct patch_code *c, const void *bytes, uint32_t n, uint32_t align)
+{
+	while (!c->err && c->len % align)
+		asm_byte(c, 0xcc);
+	uint32_t off = c->len;
+	if (n)
+		asm_bytes(c, bytes, n);
+	return c->err ? UINT32_MAX : off;
+}
+
+void patch_code_deinit(struct patch_code *c)
+{
+	free(c->bytes);
+	free(c->states);
+	*c = (struct patch_code){0};
+}
+
+const struct patch_state *patch_state_at(const struct patch_code *c, uint32_t off)
+{
+	uint32_t low = 0, high = c->n_states;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (c->states[mid].off <= off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && off < c->len ? &c->states[low - 1] : NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0 */
+/* layout.h: the memory that patched instructions, the BPF programs and the recorder share. It lives
+ * only between the three of one build.
+ *
+ * An *area* is what one program image is given: a memfd with code and chunks, and two anonymous
+ * pages. Forked children inherit all of it.
+ *
+ *   code    (memfd, private, read and execute) struct patch_header, the runtime, trampolines
+ *   chunks  (memfd, shared)  struct patch_shared, then chunks of PATCH_CHUNK bytes
+ *   local   (anonymous)      struct patch_local: a child of fork has a copy of it
+ *   rings   (anonymous, wiped on fork) struct patch_ring, one a thread: a child finds zeros
+ *
+ * A thread's events go to its *lane*: a sequence of chunks, numbered from 1 by `serial`. Which ring
+ * is the thread's stands in a word of its thread control block that glibc leaves unused
+ * (PATCH_SLOT); 0: it has none yet.
+ *
+ *   reserve:  old = ring->next; ring->next += length   (one instruction, so that a signal handler's
+ *             events come wholly before or wholly after)
+ *   write:    the head last, so that a record with a head is whole
+ *
+ * A record is a head (PATCH_HEAD bits), a frame word (sp or bp), and what the head says follows. */
+#ifndef OFFLINE_PATCH_LAYOUT_H
+#define OFFLINE_PATCH_LAYOUT_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+/* tcbhead_t.__glibc_unused2 ends at 0x280: room that an old dynamic linker saved registers in. */
+#define PATCH_SLOT 0x278
+
+#define PATCH_CHUNK (256u << 10)
+#define PATCH_CHUNK_HEADER 64
+#define PATCH_RECORD_MAX 32 /* bytes */
+#define PATCH_RINGS 16384   /* threads of one process, ever */
+#define PATCH_CHUNKS_MAX 16384
+
+/* What a record's head says, beside the site in bits 0 to 21. */
+#define PATCH_HEAD_TAKEN (1u << 22)
+#define PATCH_HEAD_RET (1u << 23)    /* 8 bytes: the return address */
+#define PATCH_HEAD_TARGET (1u << 24) /* 8 bytes: where an indirect call or jump goes */
+#define PATCH_HEAD_SET (1u << 31)    /* so that no head is 0, as what is not yet written is */
+#define PATCH_HEAD_SITE ((1u << 22) - 1)
+
+/* Of a lane: the chunk's number, and how far into it. */
+#define PATCH_POSITION(serial, off) ((__u64)(serial) << 32 | (off))
+
+struct patch_ring {
+	__u64 next; /* where the next record goes */
+	__u64 end;  /* one that would begin here or above needs another chunk */
+	__u64 last; /* the last record */
+	__u32 serial;
+	__u32 lane;  /* 0: none yet, or this is a child of fork */
+	__u64 chunk; /* address of the current one; 0: none */
+	__u64 lost;  /* events that found no chunk, ever */
+	__u64 reserved[2];
+};
+#define PATCH_RING_BYTES 64
+
+/* In a chunk's header. `state` is written last when one is taken, and when one is given back. */
+enum patch_chunk_state { PATCH_FREE, PATCH_TAKEN, PATCH_FULL };
+struct patch_chunk {
+	__u32 state;
+	__u32 lane;
+	__u32 serial;
+	__u32 index;
+	__u64 lost; /* of the thread, before its first record */
+	__u64 time; /* rdtsc when it was taken */
+	__u64 reserved[4];
+};
+
+struct patch_shared {
+	__u32 n_lanes; /* given out so far */
+	__u32 n_chunks;
+	__u32 waits;	/* where no chunk is free: wait for one, or lose what comes */
+	__u32 alive;	/* grows as long as somebody drains */
+	__u32 hint;	/* chunk to look at first */
+	__u32 ringless; /* events of threads that were one too many for PATCH_RINGS */
+	__u32 full;	/* no chunk was free, and none was given back since */
+	__u32 reserved[9];
+};
+
+struct patch_local {
+	__u32 n_rings; /* given out, to be never given out again */
+	__u32 reserved[15];
+};
+
+/* At the start of the code. */
+struct patch_header {
+	__u64 magic;
+	__u64 rings, local, shared; /* addresses in the process */
+	__u64 bases[64]; /* of each module: run-time address of its text_addr; 0: not patched */
+};
+#define PATCH_MAGIC 0x316b72616d677570ull /* "pugmark1" */
+#define PATCH_CODE_START 1024		  /* where the runtime begins */
+
+/* What a thread pushes before it runs into the probe of the runtime, below its red zone. */
+#define PATCH_RARE_CALLED (1u << 22) /* the return address of a call was pushed before that */
+#define PATCH_RARE_FLAGS (1u << 23)  /* which way a conditional jump goes is known: */
+#define PATCH_RARE_TAKEN (1u << 24)
+#define PATCH_RARE_WORDS 25 /* from here on, signed: the witness's sp is so many words above */
+#define PATCH_RARE_WORDS_MAX 63
+#define PATCH_RARE_BYTES (128 + 16) /* from the stack pointer there up to that of the site */
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct patch_ring) == PATCH_RING_BYTES, "the runtime counts on it");
+_Static_assert(sizeof(struct patch_chunk) == PATCH_CHUNK_HEADER, "the runtime counts on it");
+_Static_assert(sizeof(struct patch_header) <= PATCH_CODE_START, "the runtime lies behind it");
+#endif
+
+#endif

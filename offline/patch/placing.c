@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* placing.c: see placing.h. */
+#include "offline/patch/placing.h"
+
+#include "offline/patch/layout.h"
+#include "offline/patch/liveness.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JUMP_BYTES = 5 };
+
+struct finder {
+	const struct pugmark_model *model;
+	const struct pugmark_plan_site *sites;
+	struct liveness *live;
+	uint32_t *by_addr; /* sites in the order of their addresses */
+	struct patch_placing *out;
+};
+
+static const uint8_t *bytes_of(const struct pugmark_model *m, const struct pugmark_insn *insn)
+{
+	size_t len;
+	const uint8_t *at = pugmark_model_bytes(m, m->text_addr + insn->off, &len);
+
+	return at && len >= insn->len ? at : NULL;
+}
+
+/* Prefixes that mean something to a call or jump beside what they mean to its length. */
+static bool has_prefix(const uint8_t *bytes)
+{
+	return memchr("\x66\x67\x2e\x3e\x26\x36\x64\x65\xf0\xf2\xf3", bytes[0], 11) != NULL;
+}
+
+/* What becomes of @insn if it is patched. */
+static enum patch_form form_of(const struct pugmark_model *m, const struct pugmark_insn *insn)
+{
+	const uint8_t *b = bytes_of(m, insn);
+
+	if (!b || insn->len < JUMP_BYTES || insn->probe == PUGMARK_PROBE_REFUSED)
+		return PATCH_NONE;
+	switch (insn->kind) {
+	case PUGMARK_INSN_CALL:
+		return insn->len == 5 && b[0] == 0xe8 ? PATCH_CALL : PATCH_NONE;
+	case PUGMARK_INSN_JMP:
+		return insn->len == 5 && b[0] == 0xe9 ? PATCH_JMP : PATCH_NONE;
+	case PUGMARK_INSN_JCC:
+		return insn->len == 6 && b[0] == 0x0f ? PATCH_JCC : PATCH_NONE;
+	case PUGMARK_INSN_CALL_IND:
+		return insn->len <= 7 && !has_prefix(b) ? PATCH_CALL_IND : PATCH_NONE;
+	case PUGMARK_INSN_JMP_IND:
+		return has_prefix(b) ? PATCH_NONE : PATCH_JMP_IND;
+	case PUGMARK_INSN_OTHER:
+		return PATCH_INSN;
+	default:
+		return PATCH_NONE;
+	}
+}
+
+/* Whether @form can tell what @site asks for. */
+static bool tells(const struct pugmark_plan_site *site, enum patch_form form, bool own)
+{
+	if (site->capture & PUGMARK_CAPTURE_FLAGS)
+		return own && form == PATCH_JCC;
+	if (site->capture & PUGMARK_CAPTURE_TARGET)
+		return own && (form == PATCH_CALL_IND || form == PATCH_JMP_IND);
+	return form != PATCH_NONE;
+}
+
+/* Fills the frame of @p: what the probe's event would say is to be said from here. */
+static bool set_frame(const struct finder *f, const struct pugmark_plan_site *site,
+		      struct patch_place *p)
+{
+	struct pugmark_cfa at = {.reg = site->cfa_reg, .offset = site->cfa_off};
+
+	if (p->other)
+		at = pugmark_model_cfa_at(f->model, p->addr);
+	if (site->cfa_reg == PUGMARK_CFA_UNKNOWN) {
+		p->by_bp = false;
+		p->cfa_off = 0;
+		return !p->other;
+	}
+	int32_t above = at.offset - site->cfa_off;
+
+	p->by_bp = at.reg == PUGMARK_CFA_BP;
+	p->cfa_off = at.offset;
+	p->words = above / 8;
+	/* What runs into the probe of the runtime is told by the frame of the witness. */
+	return at.reg == site->cfa_reg && above % 8 == 0 &&
+	       abs(above / 8) <= PATCH_RARE_WORDS_MAX && (!above || !p->by_bp);
+}
+
+static bool try_insn(const struct finder *f, const struct pugmark_plan_site *site, uint32_t block,
+		     uint32_t i, bool own, struct patch_place *p)
+{
+	const struct pugmark_model *m = f->model;
+	const struct pugmark_insn *insn = &m->insns[i];
+	struct patch_place found = {
+		.addr = m->text_addr + insn->off,
+		.len = insn->len,
+		.form = form_of(m, insn),
+		.other = !own,
+		.cond = insn->cond,
+	};
+
+	if (!tells(site, found.form, own) || !set_frame(f, site, &found))
+		return false;
+	found.live = liveness_before(f->live, block, i);
+	found.live_after = liveness_after(f->live, block);
+	*p = found;
+	return true;
+}
+
+static bool is_out_of_reach(const struct pugmark_model *m, uint32_t block)
+{
+	uint32_t flags = m->funcs[m->blocks[block].func].flags;
+
+	return flags & (PUGMARK_FUNC_OPAQUE | PUGMARK_FUNC_SIGNAL_FRAME | PUGMARK_FUNC_NO_CFI);
+}
+
+static const struct pugmark_plan_site *neighbour(const struct finder *f, uint32_t k, int step)
+{
+	uint32_t at = k + step;
+
+	return at < f->out->n ? &f->sites[f->by_addr[at]] : NULL;
+}
+
+/* The instruction next to the witness's own that can carry it, without passing another witness: so
+ * that those of one block keep their order. */
+static bool try_others(const struct finder *f, uint32_t k, uint32_t block, uint32_t own,
+		       struct patch_place *p)
+{
+	const struct pugmark_model *m = f->model;
+	const struct pugmark_block *b = &m->blocks[block];
+	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
+	const struct pugmark_plan_site *before = neighbour(f, k, -1), *after = neighbour(f, k, 1);
+	uint64_t low = before ? before->addr : 0, high = after ? after->addr : UINT64_MAX;
+
+	for (uint32_t step = 1; step < b->n_insns; step++) {
+		for (int up = 1; up >= 0; up--) {
+			uint32_t i = up ? own + step : own - step;
+			uint64_t addr;
+
+			if (i < b->insn || i >= b->insn + b->n_insns)
+				continue;
+			addr = m->text_addr + m->insns[i].off;
+			if (addr <= low || addr >= high)
+				continue;
+			/* Between a place of the witness before and this one there may be none. */
+			if (before && k && f->out->places[f->by_addr[k - 1]].form &&
+			    f->out->places[f->by_addr[k - 1]].addr >= addr)
+				continue;
+			if (try_insn(f, site, block, i, false, p))
+				return true;
+		}
+	}
+	return false;
+}
+
+static uint32_t insn_at(const struct pugmark_model *m, uint32_t block, uint64_t addr)
+{
+	const struct pugmark_block *b = &m->blocks[block];
+
+	for (uint32_t i = b->insn; i < b->insn + b->n_insns; i++)
+		if (m->text_addr + m->insns[i].off == addr)
+			return i;
+	return PUGMARK_NONE;
+}
+
+static void find_place(const struct finder *f, uint32_t k)
+{
+	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
+	struct patch_place *p = &f->out->places[f->by_addr[k]];
+	uint32_t block = pugmark_model_block_at(f->model, site->addr);
+	uint32_t own = block == PUGMARK_NONE ? PUGMARK_NONE : insn_at(f->model, block, site->addr);
+
+	p->addr = site->addr;
+	p->reason = PATCH_SHORT;
+	if (site->reads || site->capture & PUGMARK_CAPTURE_STACK)
+		p->reason = PATCH_READS;
+	else if (own == PUGMARK_NONE || is_out_of_reach(f->model, block))
+		p->reason = PATCH_UNKNOWN;
+	else if (try_insn(f, site, block, own, true, p))
+		f->out->n_own++;
+	else if (try_others(f, k, block, own, p))
+		f->out->n_other++;
+	f->out->n_by_reason[p->reason]++;
+}
+
+static int by_address(const void *a, const void *b, void *ctx)
+{
+	const struct pugmark_plan_site *sites = ctx;
+	uint64_t x = sites[*(const uint32_t *)a].addr, y = sites[*(const uint32_t *)b].addr;
+
+	return x < y ? -1 : x > y;
+}
+
+int patch_placing_find(const struct pugmark_model *model, const struct pugmark_plan_site *sites,
+		       uint32_t n_sites, struct patch_placing *out)
+{
+	struct finder f = {.model = model, .sites = sites, .out = out};
+	int err = liveness_new(model, &f.live);
+
+	*out = (struct patch_placing){.n = n_sites};
+	f.by_addr = calloc(n_sites + 1, sizeof(*f.by_addr));
+	out->places = calloc(n_sites + 1, sizeof(*out->places));
+	if (!f.by_addr || !out->places)
+		err = -ENOMEM;
+	for (uint32_t i = 0; !err && i < n_sites; i++)
+		f.by_addr[i] = i;
+	if (!err)
+		qsort_r(f.by_addr, n_sites, sizeof(*f.by_addr), by_address, (void *)sites);
+	for (uint32_t k = 0; !err && k < n_sites; k++)
+		find_place(&f, k);
+	liveness_free(f.live);
+	free(f.by_addr);
+	if (err)
+		patch_placing_deinit(out);
+	return err;
+}
+
+void patch_placing_deinit(struct patch_placing *placing)
+{
+	free(placing->places);
+	*placing = (struct patch_placing){0};
+}
+
+const char *patch_reason_name(enum patch_reason reason)
+{
+	static const char *const names[] = {
+		[PATCH_CAN] = "patched",	  [PATCH_SHORT] = "short", [PATCH_READS] = "reads",
+		[PATCH_UNKNOWN] = "unknown code", [PATCH_UNFIT] = "unfit", [PATCH_MIXED] = "mixed",
+	};
+
+	return names[reason];
+}

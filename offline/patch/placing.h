@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* placing.h: which instruction carries each witness of a plan, and what a trampoline may use there.
+ *
+ *   own    the witness's own instruction has five bytes or more: it becomes (or stays) a call or
+ *          jump of its own length
+ *   other  another instruction of the same block does; each run through the block passes both
+ *
+ * In both cases the start of an instruction stays the start of one and nothing else changes, so
+ * whatever jumps to any instruction of the block finds what it looks for. */
+#ifndef OFFLINE_PATCH_PLACING_H
+#define OFFLINE_PATCH_PLACING_H
+
+#include <pugmark/plan.h>
+
+enum patch_form {
+	PATCH_NONE,	/* no instruction can carry it: why is in `reason` */
+	PATCH_CALL,	/* call rel32: gets another target */
+	PATCH_CALL_IND, /* call through memory, of six or seven bytes: becomes a call rel32 */
+	PATCH_JMP,	/* jmp rel32 */
+	PATCH_JMP_IND,	/* jmp through memory */
+	PATCH_JCC,	/* jcc rel32 */
+	PATCH_INSN,	/* any other: is executed in the trampoline */
+};
+
+enum patch_reason {
+	PATCH_CAN,
+	PATCH_SHORT,   /* no instruction of the block that could do has five bytes */
+	PATCH_READS,   /* it reads what only a probe does: a stack in any case, values */
+	PATCH_UNKNOWN, /* the place is in no function that is known whole */
+	PATCH_UNFIT,   /* an instruction that cannot be executed elsewhere */
+	PATCH_MIXED,   /* is to stay a probe (for tests) */
+};
+#define N_PATCH_REASONS 6
+
+struct patch_place {
+	uint64_t addr;	     /* ELF address of the instruction that is patched */
+	uint32_t live;	     /* LIVE_ bits: what must be as it was (liveness.h) */
+	uint32_t live_after; /* PATCH_JCC: behind it, either way */
+	int8_t words;	     /* other: how far the witness's sp is above the one here */
+	int32_t cfa_off;     /* frame word + cfa_off: what the event's CFA is (or sp as it is) */
+	uint8_t len;
+	uint8_t form;	/* enum patch_form */
+	uint8_t reason; /* enum patch_reason */
+	bool by_bp;	/* the frame word is bp and not sp */
+	bool other;	/* not the witness's own instruction */
+	uint8_t cond;	/* PATCH_JCC */
+};
+
+struct patch_placing {
+	struct patch_place *places; /* one for each site of the plan, heap */
+	uint32_t n;
+	uint32_t n_own, n_other;
+	uint32_t n_by_reason[N_PATCH_REASONS];
+};
+
+/* Finds places for the @n_sites of a plan for @model. 0 or -ENOMEM; freed with
+ * patch_placing_deinit(). */
+int patch_placing_find(const struct pugmark_model *model, const struct pugmark_plan_site *sites,
+		       uint32_t n_sites, struct patch_placing *out);
+void patch_placing_deinit(struct patch_placing *placing);
+/* "short", "reads", ...: for those who print them. */
+const char *patch_reason_name(enum patch_reason reason);
+
+#endif

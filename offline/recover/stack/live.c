@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* live.c: which of the open frames are still there, by the chains of calls that support them. */
+#include "offline/recover/stack/snapshot.h"
+
+#include "offline/recover/stack/chain.h"
+
+/* Whether frame @i and what it came through are where they were. */
+static bool frame_intact(const struct parser *p, const struct pugmark_witness_event *e,
+			 uint64_t above, uint32_t i)
+{
+	const struct frame *f = &p->stack[i];
+	return !(f->cfa && f->cfa <= above) && stack_slot_holds(p, e, f->cfa, f->ret) &&
+	       chain_supports(p, e, i) && stack_call_intact(p, e, i);
+}
+
+/* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
+ * that one but on the stack of what it interrupted. */
+static bool on_stack_below(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint32_t i)
+{
+	if (stack_covers(p, e, i))
+		return false;
+	while (i-- > 0)
+		if (stack_covers(p, e, i))
+			return true;
+	return false;
+}
+
+uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_event *e,
+			   uint64_t above, uint32_t end)
+{
+	uint32_t live = 0;
+	while (end) {
+		/* A handler's frames are on top of frames that may have returned unseen before it
+		 * came: they are looked at only if the handler has returned. */
+		uint32_t begin = end;
+		while (begin && p->stack[begin - 1].boundary != BELOW_HANDLER)
+			begin--;
+		if (begin)
+			begin--;
+		live = begin;
+		bool handler = p->stack[begin].boundary == BELOW_HANDLER;
+		if (!handler || !on_stack_below(p, e, begin))
+			while (live < end && frame_intact(p, e, above, live))
+				live++;
+		if (live > begin)
+			break;
+		end = live = begin;
+	}
+	return live;
+}

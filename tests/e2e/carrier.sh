@@ -1,0 +1,200 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# carrier.sh: patched instructions carry the events that probes do. A program of calls, recursion,
+# branches, calls by pointer, threads whose stacks others had, fork, vfork, posix_spawn, exceptions by
+# longjmp and signals is recorded both ways: the traces are the same to the last event, but for when
+# the signals come, and then there is no gap. With registers that are not live destroyed it is the same; with
+# a random half of the witnesses left to probes as well. What stops in the middle is whole up to there
+# and its text is as it was; who finds no room loses events, and says how many.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs "${CC:-cc}" python3
+work_in_own_folder
+
+cat >program.c <<'C'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+extern char **environ;
+static volatile long ticks;
+static jmp_buf back;
+static __thread long table[64];
+FN static void tick(int n) { ticks += n; }
+FN static void on_alarm(int signal) { tick(signal); }
+FN static long leaf(long x) { return x * 3 + 1; }
+FN static long other(long x) { return table[x & 63] + (x ^ 5); }
+static long (*volatile by[])(long) = {leaf, other};
+FN static long middle(long x)
+{
+	long r = 0;
+	for (int i = 0; i < 3; i++)
+		r += by[(x + i) & 1](x + i);
+	switch (x % 7) {
+	case 0: return leaf(r);
+	case 1: return other(r) + leaf(1);
+	case 2: r ^= other(2); break;
+	case 5: table[x & 63] = r; break;
+	}
+	return x & 1 ? r + leaf(r) : r;
+}
+FN static long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+FN static void jumps(int n)
+{
+	leaf(n);
+	if (!n)
+		longjmp(back, 1);
+	jumps(n - 1);
+}
+FN static long work(long n)
+{
+	long r = 0;
+	for (long i = 0; i < n; i++) {
+		r += middle(i);
+		if ((r & 7) == 3)
+			r ^= leaf(i);
+	}
+	return r;
+}
+static void *thread(void *n) { return (void *)work((long)n); }
+int main(int argc, char **argv)
+{
+	struct sigaction on = {.sa_handler = on_alarm};
+	struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+	char *child[] = {argv[0], "child", NULL};
+	int full = argc > 1 ? atoi(argv[1]) : 0;
+	pid_t pid;
+
+	if (argc > 1 && !strcmp(argv[1], "child"))
+		return work(300) & 1;
+	sigaction(SIGALRM, &on, NULL);
+	if (argc > 2)
+		setitimer(ITIMER_REAL, &often, NULL);
+	printf("%ld %ld\n", work(full ? full : 3000), fib(15));
+	setitimer(ITIMER_REAL, &never, NULL);
+	if (!setjmp(back))
+		jumps(9);
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(work(200) & 1);
+		work(50);
+		waitpid(pid, NULL, 0);
+	}
+	pid = vfork();
+	if (!pid) {
+		leaf(3);
+		middle(4);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	middle(9);
+	posix_spawn(&pid, argv[0], NULL, NULL, child, environ);
+	waitpid(pid, NULL, 0);
+	for (int round = 0; round < 3; round++) {
+		pthread_t threads[4];
+		void *result;
+		for (long i = 0; i < 4; i++)
+			pthread_create(&threads[i], NULL, thread, (void *)(100 + i));
+		for (int i = 0; i < 4; i++) {
+			pthread_join(threads[i], &result);
+			printf("%ld\n", (long)result);
+		}
+	}
+	return 0;
+}
+C
+
+told() { # NAME OPTION... -- COMMAND...: the trace without thread numbers in NAME
+	local name=$1
+	shift
+	"$PUGMARK" record -q -o rec --no-times "$@" >"$name.out" 2>err
+	"$PUGMARK" dump rec 2>>err | sed 's/^[0-9]* //' >"$name"
+	"$PUGMARK" verify rec >"$name.verdict" 2>&1
+}
+
+for level in -O0 '-O2 -no-pie' '-O3 -fno-plt -fcf-protection=full'; do
+	# shellcheck disable=SC2086 # several words
+	"${CC:-cc}" $level -pthread -o program program.c || exit 1
+	told probe -- ./program
+	told patch --carrier patch --on-full wait -- ./program
+	claim "$level: it does the same" same probe.out patch.out
+	claim "$level: its trace is the same" same probe patch
+	claim "$level: most witnesses are patched" grep -qE 'note .* [0-9]+ of [0-9]+ witnesses patched' \
+		patch.verdict
+	PUGMARK_PATCH_POISON=1 told poison --carrier patch --on-full wait -- ./program
+	claim "$level: what is not live is not missed" same probe.out poison.out
+	claim "$level: nor in the trace" same probe poison
+	for ((seed = 1; seed <= ${SEEDS:-2}; seed++)); do
+		PUGMARK_PATCH_SEED=$seed told mixed --carrier mixed --on-full wait -- ./program
+		claim "$level: mixed by seed $seed, its trace is the same" same probe mixed
+	done
+	told patch --carrier patch --on-full wait -- ./program 60000 signals
+	claim "$level: with signals, no gap" grep -q '^complete' patch.verdict
+done
+
+# In the middle: the text of what goes on is that of the file, but for other people's probes.
+"$PUGMARK" record -q -o rec --no-times --carrier patch --duration 0.5 -- ./program 2000000000 2>err
+claim 'what is stopped in the middle is whole' eval '"$PUGMARK" verify rec | grep -q "^complete"'
+pid=$(pgrep -x -n program) && started+=("$pid")
+claim 'the program goes on' kill -0 "$pid"
+cat >text.py <<'PY'
+import sys
+pid, path = sys.argv[1], sys.argv[2]
+data = open(path, 'rb').read()
+different = others = 0
+for line in open(f'/proc/{pid}/maps'):
+    f = line.split()
+    lo, hi = (int(x, 16) for x in f[0].split('-'))
+    others += 'memfd:pugmark' in line and 'x' in f[1]
+    if 'x' not in f[1] or len(f) < 6 or not f[5].endswith('/program'):
+        continue
+    with open(f'/proc/{pid}/mem', 'rb') as m:
+        m.seek(lo)
+        have = m.read(hi - lo)
+    want = data[int(f[2], 16):][:hi - lo].ljust(hi - lo, b'\0')
+    different += sum(a != b for a, b in zip(have, want))
+print(different, others)
+PY
+claim 'every byte is restored, and no code left' is "$(python3 text.py "$pid" program)" '0 0'
+kill -9 "$pid"
+
+# The recorder is killed: the program comes to its end, and the right one.
+./program 40000000 >plain
+"$PUGMARK" record -q -o rec --no-times --carrier patch -- ./program 40000000 >killed 2>err &
+recorder=$!
+for ((i = 0; i < 400; i++)); do # until it is patched
+	pid=$(pgrep -P $recorder -x program) && grep -q memfd:pugmark "/proc/$pid/maps" && break
+	sleep 0.02
+done
+sleep 0.1
+kill -9 $recorder
+wait $recorder 2>/dev/null
+for ((i = 0; i < 200; i++)); do
+	[ "$(wc -l <killed)" -ge 13 ] && break
+	sleep 0.05
+done
+claim 'a program whose recorder was killed does what it would' same plain killed
+
+# No room: what is lost is told.
+"$PUGMARK" record -q -o rec --no-times --carrier patch --lane-memory 0.5 -- ./program 300000 >out 2>err
+claim 'what is lost is said' grep -q 'events were lost' err
+"$PUGMARK" verify rec >verdict 2>&1
+claim 'and is in the trace' grep -qi 'lost' verdict
+run 2 record --carrier patch -o rec -- ./program
+claim 'times are refused' grep -q 'no-times' err
+run 2 record --carrier other --no-times -o rec -- ./program
+"${CC:-cc}" -O1 -static -pthread -o static program.c &&
+	"$PUGMARK" record -q -o rec --no-times --carrier patch -- ./static >out 2>err
+claim 'a static program is probed, and why' \
+	eval '"$PUGMARK" verify rec | grep -q "not patched.*dynamic linker"'
+conclude

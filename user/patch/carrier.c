@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* carrier.c: see carrier.h. */
+#include "user/patch/carrier.h"
+
+#include "offline/patch/runtime.h"
+#include "user/kernel/return_bits.h"
+#include "user/patch/area.h"
+#include "user/patch/detach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNKS = 256, AREAS_MAX = 1024 };
+
+struct carrier {
+	const struct recorder_options *options;
+	struct probes *probes;
+	struct patch_module modules[64];
+	struct pugmark_model *models[64];
+	uint32_t n_modules, n_sites;
+	uint64_t *returns;
+	struct patch_settings settings;
+	struct lanes *lanes;
+	struct area *areas[AREAS_MAX]; /* by number less 1 */
+	uint32_t n_areas, n_patched;
+	uint32_t n_detached, n_kept; /* processes; those that keep some of the code */
+	uint64_t stopped_ns;
+	const char *why; /* the last process that was not patched */
+	int why_err;
+	pid_t why_pid;
+};
+
+/* For tests: a witness in two stays a probe, by a generator that @seed begins. */
+static void mix(struct patch_placing *placing, uint64_t seed)
+{
+	uint64_t x = seed * 0x9e3779b97f4a7c15 + 1;
+
+	for (uint32_t i = 0; i < placing->n; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		if (x >> 20 & 1 || !placing->places[i].form)
+			continue;
+		placing->places[i].form = PATCH_NONE;
+		placing->places[i].reason = PATCH_MIXED;
+	}
+}
+
+static int add_module(struct carrier *c, uint32_t m, const struct text_span *span,
+		      const uint64_t *returns)
+{
+	const struct recorder_module *module = &c->options->modules[m];
+	struct patch_module *to = &c->modules[m];
+	struct pugmark_diag diag;
+	struct stat st;
+
+	*to = (struct patch_module){
+		.sites = module->sites,
+		.first_site = c->n_sites,
+		.span = *span,
+		.returns = returns,
+		.n_words = return_bits_words(span),
+	};
+	c->n_sites += module->n_sites;
+	/* What holds only as long as nothing else defines the same functions is looked at by the
+	 * probes. */
+	if (!module->plan || probes_module_is_bound(c->probes, m))
+		return 0;
+	if (stat(module->path, &st) || pugmark_model_open(module->path, &c->models[m], &diag))
+		return 0;
+	int err = patch_placing_find(c->models[m], module->sites, module->n_sites, &to->placing);
+	if (err)
+		return err;
+	if (c->options->carrier == CARRIER_MIXED)
+		mix(&to->placing, c->options->carrier_seed + m);
+	to->dev = st.st_dev;
+	to->ino = st.st_ino;
+	to->model = c->models[m];
+	return 0;
+}
+
+static int add_modules(struct carrier *c, const struct text_span *spans)
+{
+	const struct recorder_options *o = c->options;
+	uint64_t n_words = 0;
+	int err = 0;
+
+	for (uint32_t m = 0; m < o->n_modules; m++)
+		n_words += return_bits_words(&spans[m]);
+	c->returns = calloc(n_words + 1, sizeof(*c->returns));
+	if (!c->returns)
+		return -ENOMEM;
+	return_bits_fill(c->returns, o, spans);
+	uint64_t *words = c->returns;
+	for (uint32_t m = 0; !err && m < o->n_modules && m < 64; m++) {
+		err = add_module(c, m, &spans[m], words);
+		words += c->modules[m].n_words;
+		c->n_modules = m + 1;
+	}
+	return err;
+}
+
+int carrier_new(const struct recorder_options *options, const struct text_span *spans,
+		struct probes *probes, struct carrier **out, struct pugmark_diag *diag)
+{
+	struct carrier *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->options = options;
+	c->probes = probes;
+	c->settings = (struct patch_settings){
+		.n_chunks = options->lane_bytes ? options->lane_bytes / PATCH_CHUNK : CHUNKS,
+		.waits = options->on_full_wait,
+		.poison = options->carrier_poison,
+	};
+	int err = add_modules(c, spans);
+	int dir = open(options->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!err)
+		err = dir < 0 ? -errno : lanes_new(dir, &c->lanes);
+	if (dir >= 0)
+		close(dir);
+	if (err) {
+		carrier_free(c);
+		return pugmark_diag_set(diag, err, options->output, PUGMARK_NO_OFFSET,
+					"room for what patched instructions write: %s",
+					strerror(-err));
+	}
+	*out = c;
+	return 0;
+}
+
+void carrier_free(struct carrier *c)
+{
+	if (!c)
+		return;
+	lanes_free(c->lanes);
+	for (uint32_t i = 0; i < c->n_areas; i++)
+		area_free(c->areas[i]);
+	for (uint32_t m = 0; m < c->n_modules; m++) {
+		patch_placing_deinit(&c->modules[m].placing);
+		pugmark_model_free(c->models[m]);
+	}
+	free(c->returns);
+	free(c);
+}
+
+struct lanes *carrier_lanes(struct carrier *c)
+{
+	return c->lanes;
+}
+
+/* The probes of the runtimes: what a patched instruction leaves to the kernel. */
+static int probe_area(struct carrier *c, const struct area *a, uint32_t number)
+{
+	uint32_t rare = PATCH_CODE_START + pugmark_patch_rare, n = 0;
+	unsigned long offsets[64];
+	__u64 cookies[64];
+	char path[40];
+
+	for (uint32_t i = 0; i < a->n_regions; i++) {
+		if (!a->regions[i].addr)
+			continue;
+		offsets[n] = a->regions[i].off_fd + rare;
+		cookies[n++] = (uint64_t)rare << 32 | number;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->fd);
+	return probes_attach_patched(c->probes, path, offsets, cookies, n);
+}
+
+/* Patches the stopped process. */
+static int patch(struct carrier *c, const struct tracee *t)
+{
+	struct lanes_image image;
+	struct area *a;
+
+	c->why = "too many processes are patched";
+	if (c->n_areas == AREAS_MAX)
+		return -ENOSPC;
+	int err = area_new(t, c->modules, c->n_modules, c->n_sites, &c->settings, &a, &c->why);
+	if (err)
+		return err;
+	c->areas[c->n_areas++] = a;
+	area_image(a, c->modules, &image);
+	c->why = "what it writes cannot be read";
+	int number = lanes_add(c->lanes, a->fd, a->off_chunks, c->settings.n_chunks, &image);
+	if (number < 0)
+		return number;
+	c->why = "its rare events cannot be probed (uprobe_multi is needed: Linux 6.6)";
+	err = probe_area(c, a, number);
+	if (err)
+		return err;
+	c->why = "its code cannot be written";
+	err = area_write(a, t, c->modules);
+	if (err < 0)
+		return err;
+	a->number = number;
+	c->why = NULL;
+	c->n_patched += a->n_patched;
+	return 0;
+}
+
+int carrier_seize(struct carrier *c, pid_t pid, struct pugmark_diag *diag)
+{
+	(void)c;
+	return ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXEC)
+		       ? pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
+					  "--carrier patch: process %d cannot be traced: %s", pid,
+					  strerror(errno))
+		       : 0;
+}
+
+int carrier_start(struct carrier *c, pid_t pid, int *status)
+{
+	struct tracee t = {.pid = pid, .mem_fd = -1};
+	int err = tracee_run_to_start(&t);
+
+	c->why_pid = pid;
+	c->why = err == -ENOENT ? "it has no dynamic linker of glibc" : NULL;
+	if (!err) {
+		err = patch(c, &t);
+		ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	}
+	c->why_err = err;
+	tracee_close(&t);
+	*status = t.status;
+	return err == -ESRCH ? err : 0;
+}
+
+/* Whether @pid has the memory of the area. */
+static bool has_area(pid_t pid, const struct area *a)
+{
+	struct tracee_map *maps;
+	struct stat st;
+	int n = fstat(a->fd, &st) ? 0 : tracee_maps(pid, &maps);
+	bool found = false;
+
+	for (int i = 0; i < n; i++)
+		found |= maps[i].dev == st.st_dev && maps[i].ino == st.st_ino;
+	if (n > 0)
+		free(maps);
+	return found;
+}
+
+static void stop_probes(void *ctx)
+{
+	probes_disable(ctx);
+}
+
+static void detach_from(struct carrier *c, struct area *a, pid_t pid)
+{
+	struct detached done;
+	int err = detach_process(a, pid, c->modules, stop_probes, c->probes, &done);
+
+	if (!err)
+		c->n_detached++;
+	else if (err != -ESRCH)
+		c->n_kept++;
+	c->n_kept += !err && done.kept;
+	if (!err && done.stopped_ns > c->stopped_ns)
+		c->stopped_ns = done.stopped_ns;
+	for (uint32_t i = 0; i < done.n_ends; i++)
+		lanes_note_end(c->lanes, done.ends[i].tid, a->number, done.ends[i].lane,
+			       done.ends[i].pos, done.ends[i].lost);
+	free(done.ends);
+}
+
+void carrier_stop(struct carrier *c)
+{
+	DIR *dir = c->n_areas ? opendir("/proc") : NULL;
+
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		pid_t pid = atoi(e->d_name);
+
+		if (pid <= 0 || pid == getpid())
+			continue;
+		for (uint32_t i = 0; i < c->n_areas; i++)
+			if (c->areas[i]->number && has_area(pid, c->areas[i]))
+				detach_from(c, c->areas[i], pid);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+char *carrier_stop_words(const struct carrier *c)
+{
+	char *words = NULL;
+
+	if (!c->n_detached && !c->n_kept)
+		return NULL;
+	if (asprintf(&words,
+		     "patches taken out of %u process%s, whose threads were stopped for at "
+		     "most %.1f ms%s",
+		     c->n_detached, c->n_detached == 1 ? "" : "es", c->stopped_ns / 1e6,
+		     c->n_kept ? "; the code of some stays, for a signal that interrupted it "
+				 "returns there, or somebody has changed what was patched"
+			       : "") < 0)
+		return NULL;
+	return words;
+}
+
+char *carrier_words(const struct carrier *c)
+{
+	uint32_t n_places[N_PATCH_REASONS] = {0};
+	char *words = NULL;
+
+	for (uint32_t m = 0; m < c->n_modules; m++)
+		for (int i = 0; i < N_PATCH_REASONS; i++)
+			n_places[i] += c->modules[m].placing.n_by_reason[i];
+	if (c->why)
+		return asprintf(&words,
+				"process %d was not patched, so its events came by probes: "
+				"%s%s%s",
+				c->why_pid, c->why, c->why_err ? ": " : "",
+				c->why_err ? strerror(-c->why_err) : "") < 0
+			       ? NULL
+			       : words;
+	if (asprintf(&words,
+		     "%u of %u witnesses patched (no room at %u, read by probes %u, in code "
+		     "that is not known %u)",
+		     c->n_patched, c->n_sites, n_places[PATCH_SHORT], n_places[PATCH_READS],
+		     n_places[PATCH_UNKNOWN]) < 0)
+		return NULL;
+	return words;
+}

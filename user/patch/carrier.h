@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* carrier.h: `record --carrier patch`: which witnesses of which processes are carried by patched
+ * instructions instead of probes. All witnesses are probed as well, in every process; in one that
+ * is patched the patches lie over the probes. So a process that cannot be patched, or is not yet,
+ * tells the same events at the price of probes. */
+#ifndef USER_PATCH_CARRIER_H
+#define USER_PATCH_CARRIER_H
+
+#include "user/file/text_span.h"
+#include "user/kernel/probes.h"
+#include "user/patch/lanes.h"
+#include "user/kernel/record_options.h"
+
+struct carrier;
+
+/* Finds a place for each witness. Borrows @options, @spans and @probes. Returns 0, or -errno with
+ * @diag filled (-ENOTSUP: this kernel, or what is asked for, does not go with it). */
+int carrier_new(const struct recorder_options *options, const struct text_span *spans,
+		struct probes *probes, struct carrier **out, struct pugmark_diag *diag);
+void carrier_free(struct carrier *carrier);
+/* What the patches write; lives as long as the carrier. */
+struct lanes *carrier_lanes(struct carrier *carrier);
+
+/* Before the child @pid executes its program, and after it did: it is patched before any of that
+ * runs. Returns 0; or -ESRCH: it has ended already, *@status tells how. Where it cannot be patched
+ * that is noted. */
+int carrier_seize(struct carrier *carrier, pid_t pid, struct pugmark_diag *diag);
+int carrier_start(struct carrier *carrier, pid_t pid, int *status);
+/* Takes the patches out of whatever is patched and runs. In the same moment probes tell no more. */
+void carrier_stop(struct carrier *carrier);
+/* How that went: the caller frees; NULL: nothing was patched any more. */
+char *carrier_stop_words(const struct carrier *carrier);
+/* How many of the witnesses are patched where a process is, and what cannot be said of others: a
+ * sentence, which the caller frees. NULL: nothing is to be said. */
+char *carrier_words(const struct carrier *carrier);
+
+#endif

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* lanes.c: see lanes.h. One lock keeps the index and what is mapped; chunks are compressed outside
+ * of it, for one that is full belongs to the thread here alone. */
+#include "user/patch/lanes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#ifndef PUGMARK_NO_ZSTD
+#include <zstd.h>
+#endif
+
+enum { AREAS_MAX = 1024, POLL_MIN_NS = 200000, POLL_MAX_NS = 2000000, TORN_MS = 50 };
+
+/* A chunk that was taken out. */
+struct stored {
+	uint64_t off_file;
+	uint32_t serial, bytes; /* PATCH_CHUNK: as it was */
+};
+
+struct lane {
+	struct stored *at;
+	uint32_t n, cap;
+};
+
+struct area {
+	struct lanes_image image;
+	uint8_t *memory;
+	size_t bytes;
+	uint32_t n_chunks;
+	struct lane *lanes;
+	uint32_t n_lanes;
+};
+
+struct lane_end {
+	int32_t tid;
+	uint32_t area, lane;
+	uint64_t pos, lost;
+};
+
+struct lanes {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	bool finishing;
+	struct area areas[AREAS_MAX];
+	uint32_t n_areas;
+	int fd;
+	uint64_t off_file;
+	uint8_t *room;	/* for a compressed chunk */
+	uint8_t *chunk; /* one that is read again */
+	uint32_t chunk_area, chunk_lane, chunk_serial;
+	struct lanes_totals totals;
+	struct lane_end *ends;
+	uint32_t n_ends, cap_ends;
+#ifndef PUGMARK_NO_ZSTD
+	ZSTD_CCtx *compress;
+#endif
+};
+
+static struct patch_shared *shared_of(const struct area *a)
+{
+	return (struct patch_shared *)a->memory;
+}
+
+static uint8_t *chunk_of(const struct area *a, uint32_t i)
+{
+	return a->memory + PATCH_CHUNK * (size_t)(i + 1);
+}
+
+static uint32_t record_bytes(uint32_t head)
+{
+	return 12 + (head & PATCH_HEAD_RET ? 8 : 0) + (head & PATCH_HEAD_TARGET ? 8 : 0);
+}
+
+static uint32_t head_at(const uint8_t *chunk, uint32_t off)
+{
+	return __atomic_load_n((const uint32_t *)(chunk + off), __ATOMIC_ACQUIRE);
+}
+
+/* Whether no record of the full @chunk is still being written: a signal's handler may run while one
+ * is, and fill the rest. */
+static bool is_whole(const uint8_t *chunk)
+{
+	uint32_t off = PATCH_CHUNK_HEADER, head;
+
+	while (off < PATCH_CHUNK - PATCH_RECORD_MAX) {
+		head = head_at(chunk, off);
+		if (!head)
+			return false;
+		off += record_bytes(head);
+	}
+	return true;
+}
+
+static struct lane *lane_get(struct area *a, uint32_t number)
+{
+	if (number >= a->n_lanes) {
+		uint32_t n = number + 64;
+		struct lane *grown = realloc(a->lanes, n * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + a->n_lanes, 0, (n - a->n_lanes) * sizeof(*grown));
+		a->lanes = grown;
+		a->n_lanes = n;
+	}
+	return &a->lanes[number];
+}
+
+static int note_stored(struct area *a, uint32_t lane, struct stored stored)
+{
+	struct lane *l = lane_get(a, lane);
+
+	if (!l)
+		return -ENOMEM;
+	if (l->n == l->cap) {
+		uint32_t cap = l->cap ? 2 * l->cap : 16;
+		struct stored *grown = realloc(l->at, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		l->at = grown;
+		l->cap = cap;
+	}
+	l->at[l->n++] = stored;
+	return 0;
+}
+
+static int write_all(int fd, const uint8_t *from, size_t bytes, uint64_t off)
+{
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = pwrite(fd, from + done, bytes - done, off + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENOSPC;
+		done += n;
+	}
+	return 0;
+}
+
+static uint32_t pack(struct lanes *l, const uint8_t *chunk)
+{
+#ifndef PUGMARK_NO_ZSTD
+	size_t n = ZSTD_compressCCtx(l->compress, l->room, ZSTD_compressBound(PATCH_CHUNK), chunk,
+				     PATCH_CHUNK, 1);
+
+	if (!ZSTD_isError(n) && n < PATCH_CHUNK)
+		return n;
+#endif
+	memcpy(l->room, chunk, PATCH_CHUNK);
+	return PATCH_CHUNK;
+}
+
+/* Takes a full chunk out and gives it back empty. Where that cannot be it stays as it is. */
+static bool take_out(struct lanes *l, struct area *a, uint32_t i)
+{
+	uint8_t *chunk = chunk_of(a, i);
+	struct patch_chunk *header = (struct patch_chunk *)chunk;
+
+	if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != PATCH_FULL || !is_whole(chunk))
+		return false;
+	uint32_t bytes = pack(l, chunk);
+	if (write_all(l->fd, l->room, bytes, l->off_file))
+		return false;
+	pthread_mutex_lock(&l->lock);
+	bool noted =
+		!note_stored(a, header->lane, (struct stored){l->off_file, header->serial, bytes});
+	if (noted) {
+		memset(chunk + 4, 0, PATCH_CHUNK - 4);
+		__atomic_store_n(&header->state, PATCH_FREE, __ATOMIC_RELEASE);
+		l->off_file += bytes;
+		l->totals.chunks++;
+		l->totals.bytes += PATCH_CHUNK;
+		l->totals.stored += bytes;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return noted;
+}
+
+static uint32_t pass(struct lanes *l)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t k = 0; k < __atomic_load_n(&l->n_areas, __ATOMIC_ACQUIRE); k++) {
+		struct area *a = &l->areas[k];
+
+		__atomic_add_fetch(&shared_of(a)->alive, 1, __ATOMIC_RELAXED);
+		bool room = false;
+		for (uint32_t i = 0; i < a->n_chunks; i++) {
+			taken += take_out(l, a, i);
+			room |= *(uint32_t *)chunk_of(a, i) == PATCH_FREE;
+		}
+		if (room)
+			__atomic_store_n(&shared_of(a)->full, 0, __ATOMIC_RELAXED);
+	}
+	return taken;
+}
+
+static void *drain_main(void *context)
+{
+	struct lanes *l = context;
+	uint64_t wait_ns = POLL_MIN_NS;
+	struct timespec cpu;
+
+	setpriority(PRIO_PROCESS, gettid(), -20);
+	while (!__atomic_load_n(&l->finishing, __ATOMIC_RELAXED)) {
+		if (pass(l))
+			wait_ns = POLL_MIN_NS;
+		else if (wait_ns < POLL_MAX_NS)
+			wait_ns *= 2;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+		l->totals.cpu_ns = cpu.tv_sec * 1000000000ull + cpu.tv_nsec;
+		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+	}
+	return NULL;
+}
+
+int lanes_new(int dir_fd, struct lanes **out)
+{
+	struct lanes *l = calloc(1, sizeof(*l));
+	size_t room = PATCH_CHUNK;
+	int err = 0;
+
+	if (!l)
+		return -ENOMEM;
+	pthread_mutex_init(&l->lock, NULL);
+	l->fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (l->fd < 0)
+		err = -errno;
+#ifndef PUGMARK_NO_ZSTD
+	room = ZSTD_compressBound(PATCH_CHUNK);
+	l->compress = ZSTD_createCCtx();
+	if (!l->compress)
+		err = -ENOMEM;
+#endif
+	l->room = malloc(room);
+	l->chunk = malloc(PATCH_CHUNK);
+	if (!l->room || !l->chunk)
+		err = -ENOMEM;
+	if (!err)
+		err = -pthread_create(&l->thread, NULL, drain_main, l);
+	if (err) {
+		l->thread = 0;
+		lanes_free(l);
+		return err;
+	}
+	*out = l;
+	return 0;
+}
+
+void lanes_free(struct lanes *l)
+{
+	if (!l)
+		return;
+	__atomic_store_n(&l->finishing, true, __ATOMIC_RELAXED);
+	if (l->thread)
+		pthread_join(l->thread, NULL);
+	for (uint32_t k = 0; k < l->n_areas; k++) {
+		for (uint32_t i = 0; i < l->areas[k].n_lanes; i++)
+			free(l->areas[k].lanes[i].at);
+		free(l->areas[k].lanes);
+		munmap(l->areas[k].memory, l->areas[k].bytes);
+	}
+#ifndef PUGMARK_NO_ZSTD
+	ZSTD_freeCCtx(l->compress);
+#endif
+	free(l->ends);
+	free(l->room);
+	free(l->chunk);
+	if (l->fd >= 0)
+		close(l->fd);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+int lanes_add(struct lanes *l, int fd, uint64_t off, uint32_t n_chunks,
+	      const struct lanes_image *image)
+{
+	size_t bytes = PATCH_CHUNK * (size_t)(n_chunks + 1);
+
+	if (l->n_areas == AREAS_MAX)
+		return -ENOSPC;
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+	if (memory == MAP_FAILED)
+		return -errno;
+	l->areas[l->n_areas] = (struct area){
+		.image = *image, .memory = memory, .bytes = bytes, .n_chunks = n_chunks};
+	__atomic_store_n(&l->n_areas, l->n_areas + 1, __ATOMIC_RELEASE);
+	return l->n_areas;
+}
+
+const struct lanes_image *lanes_image(const struct lanes *l, uint32_t area)
+{
+	return area && area <= l->n_areas ? &l->areas[area - 1].image : NULL;
+}
+
+static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk)
+{
+	uint8_t *room = s->bytes < PATCH_CHUNK ? malloc(s->bytes) : chunk;
+
+	if (!room)
+		return -ENOMEM;
+	ssize_t n = pread(l->fd, room, s->bytes, s->off_file);
+	int err = n == (ssize_t)s->bytes ? 0 : -EIO;
+#ifndef PUGMARK_NO_ZSTD
+	if (!err && room != chunk &&
+	    ZSTD_decompress(chunk, PATCH_CHUNK, room, s->bytes) != PATCH_CHUNK)
+		err = -EBADMSG;
+#endif
+	if (room != chunk)
+		free(room);
+	return err;
+}
+
+static const struct stored *find_stored(const struct area *a, uint32_t lane, uint32_t serial)
+{
+	if (lane >= a->n_lanes)
+		return NULL;
+	/* By serial, but for what waited to be whole. */
+	for (uint32_t i = a->lanes[lane].n; i-- > 0;)
+		if (a->lanes[lane].at[i].serial == serial)
+			return &a->lanes[lane].at[i];
+	return NULL;
+}
+
+/* Copies chunk @serial of the lane to l->chunk, from wherever it is; at least from @off up to @end.
+ * Under the lock. */
+static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
+		uint32_t end)
+{
+	struct area *a = &l->areas[area - 1];
+	const struct stored *s = find_stored(a, lane, serial);
+
+	if (s && l->chunk_area == area && l->chunk_lane == lane && l->chunk_serial == serial)
+		return 0;
+	l->chunk_area = 0;
+	if (s) {
+		int err = unpack_stored(l, s, l->chunk);
+		if (err)
+			return err;
+		l->chunk_area = area;
+		l->chunk_lane = lane;
+		l->chunk_serial = serial;
+		return 0;
+	}
+	for (uint32_t i = 0; i < a->n_chunks; i++) {
+		const struct patch_chunk *header = (const void *)chunk_of(a, i);
+
+		if (header->state == PATCH_FREE || header->lane != lane || header->serial != serial)
+			continue;
+		memcpy(l->chunk + off, (const uint8_t *)header + off, end - off);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* The same; waits a little for a record at @off, which is begun, to be written. */
+static int load_written(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial,
+			uint32_t off, uint32_t end)
+{
+	for (int ms = 0;; ms++) {
+		pthread_mutex_lock(&l->lock);
+		int err = load(l, area, lane, serial, off, end);
+		pthread_mutex_unlock(&l->lock);
+		if (err || head_at(l->chunk, off) || ms == TORN_MS)
+			return err;
+		usleep(1000);
+	}
+}
+
+static uint64_t word_at(const uint8_t *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* Where the next record begins behind one at @off that was never written: those that follow up to
+ * @end tell how long it is. */
+static uint32_t behind_torn(const uint8_t *chunk, uint32_t off, uint32_t end)
+{
+	for (uint32_t bytes = 12; bytes <= 28; bytes += 8) {
+		uint32_t at = off + bytes;
+
+		while (at < end && head_at(chunk, at) & PATCH_HEAD_SET)
+			at += record_bytes(head_at(chunk, at));
+		if (at == end || (end == PATCH_CHUNK && at >= PATCH_CHUNK - PATCH_RECORD_MAX))
+			return off + bytes;
+	}
+	return end;
+}
+
+/* The records of l->chunk from @off to @end; with PATCH_CHUNK, of all that are there. */
+static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
+		      uint32_t end, lanes_record record, void *ctx, uint64_t *lost)
+{
+	uint32_t limit = PATCH_CHUNK - PATCH_RECORD_MAX;
+
+	while (off < end && off < limit) {
+		uint32_t head = head_at(l->chunk, off);
+
+		if (!head) {
+			int err = load_written(l, area, lane, serial, off, end);
+			if (err)
+				return err;
+			head = head_at(l->chunk, off);
+		}
+		if (!head) {
+			off = behind_torn(l->chunk, off, end);
+			l->totals.torn++;
+			++*lost;
+			continue;
+		}
+		const uint8_t *at = l->chunk + off;
+		uint32_t len = 12;
+		uint64_t ret = 0, target = 0;
+		if (head & PATCH_HEAD_RET) {
+			ret = word_at(at + len);
+			len += 8;
+		}
+		if (head & PATCH_HEAD_TARGET) {
+			target = word_at(at + len);
+			len += 8;
+		}
+		record(ctx, head, word_at(at + 4), ret, target);
+		off += len;
+	}
+	return 0;
+}
+
+int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
+	       lanes_record record, void *ctx, uint64_t *lost)
+{
+	uint32_t serial = from >> 32, last = to >> 32, off = (uint32_t)from;
+
+	if (!area || area > l->n_areas)
+		return -ENOENT;
+	if (!serial) {
+		serial = 1;
+		off = PATCH_CHUNK_HEADER;
+	}
+	for (; serial <= last; serial++, off = PATCH_CHUNK_HEADER) {
+		uint32_t end = serial == last ? (uint32_t)to : PATCH_CHUNK;
+
+		if (off >= end)
+			continue;
+		pthread_mutex_lock(&l->lock);
+		int err = load(l, area, lane, serial, off, end);
+		pthread_mutex_unlock(&l->lock);
+		if (!err)
+			err = take_chunk(l, area, lane, serial, off, end, record, ctx, lost);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+void lanes_note_end(struct lanes *l, int32_t tid, uint32_t area, uint32_t lane, uint64_t pos,
+		    uint64_t lost)
+{
+	pthread_mutex_lock(&l->lock);
+	if (l->n_ends == l->cap_ends) {
+		uint32_t cap = l->cap_ends ? 2 * l->cap_ends : 64;
+		struct lane_end *grown = realloc(l->ends, cap * sizeof(*grown));
+
+		if (grown) {
+			l->ends = grown;
+			l->cap_ends = cap;
+		}
+	}
+	if (l->n_ends < l->cap_ends)
+		l->ends[l->n_ends++] = (struct lane_end){tid, area, lane, pos, lost};
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool lanes_end(struct lanes *l, int32_t tid, uint32_t *area, uint32_t *lane, uint64_t *pos,
+	       uint64_t *lost)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&l->lock);
+	for (uint32_t i = 0; i < l->n_ends && !found; i++) {
+		if (l->ends[i].tid != tid)
+			continue;
+		*area = l->ends[i].area;
+		*lane = l->ends[i].lane;
+		*pos = l->ends[i].pos;
+		*lost = l->ends[i].lost;
+		found = true;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return found;
+}
+
+struct lanes_totals lanes_totals(struct lanes *l)
+{
+	return l->totals;
+}

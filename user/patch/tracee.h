@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tracee.h: a process that is stopped by ptrace, its memory, and system calls made in its name. */
+#ifndef USER_PATCH_TRACEE_H
+#define USER_PATCH_TRACEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tracee {
+	pid_t pid;
+	int mem_fd;
+	int status; /* as wait() tells it, where it has ended */
+};
+
+/* One mapping of a process. */
+struct tracee_map {
+	uint64_t start, end, off_file;
+	uint64_t dev, ino; /* of the file, as stat() has them; 0, 0: none */
+	bool executable, writable;
+};
+
+/* What a process has mapped, by address: *@maps is freed by the caller. Returns how many, or
+ * -errno. */
+int tracee_maps(pid_t pid, struct tracee_map **maps);
+/* Opens the memory of process @pid. 0 or -errno. */
+int tracee_open(struct tracee *t, pid_t pid);
+void tracee_close(struct tracee *t);
+/* All of @bytes, or -errno. Writing makes read-only pages private to the process. */
+int tracee_read(const struct tracee *t, uint64_t addr, void *to, size_t bytes);
+int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t bytes);
+
+/* Has the stopped thread @t->pid make a system call, and leaves it as it was. Returns 0 and in
+ * *@result what the call did (or -errno of its own), or -errno. */
+int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result);
+/* Lets the process, which was seized before its exec, go on until its dynamic linker is done with
+ * the program and what it needs, before any of that has run. Returns 0 and the process stopped
+ * there; -ENOENT: there is no such place, and it goes on, untraced; -ESRCH: it has ended, and
+ * @t->status tells how. */
+int tracee_run_to_start(struct tracee *t);
+
+#endif
