@@ -332,6 +332,19 @@ void value_trace_results(struct value_machine *m, struct value_trace *t,
 	}
 }
 
+void value_trace_insn(struct value_machine *m, struct value_trace *t,
+		      const struct value_block *single)
+{
+	if (!t)
+		return;
+	const struct value_insn *insn = &single->insns[0];
+	t->blocks[t->n_blocks++] = single->number;
+	for (int i = 0; i < insn->n_addresses; i++)
+		t->addresses[t->n_addresses++] =
+			i < insn->n_mem ? value_place_address(&insn->mem[i], &m->state) : 0;
+	value_trace_results(m, t, insn);
+}
+
 /* Of the last block only the first @n instructions were executed: as blocks of their own. */
 static int trace_cut(struct value_machine *m, struct value_trace *t, const struct value_block *b,
 		     unsigned n, const struct trace_mark *mark)

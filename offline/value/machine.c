@@ -321,12 +321,11 @@ int value_machine_skip(struct value_machine *m, struct value_trace *trace)
 	const struct value_block *b = value_translate(m, m->state.rip, true, &no_memory);
 	if (!b || trace_full(trace))
 		return b ? -EAGAIN : -ENOENT;
+	m->resumed = 0;
+	m->left = &b->insns[0];
+	value_trace_insn(m, trace, b);
 	m->state.rip += b->insns[0].len;
 	m->count++;
-	if (trace) {
-		trace->blocks[trace->n_blocks++] = b->number;
-		value_trace_results(m, trace, &b->insns[0]);
-	}
 	return 0;
 }
 

@@ -90,7 +90,8 @@ void value_machine_inexact(const struct value_machine *m, uint64_t *assumed, uin
 enum value_stop value_machine_run(struct value_machine *m, uint64_t until,
 				  struct value_trace *trace);
 
-/* After VALUE_STOP_CHANCE: the owner has set what the instruction at rip writes; goes behind it.
+/* After VALUE_STOP_CHANCE: the owner has set what the instruction at rip writes; goes behind it, as
+ * it does over any other that the owner executes itself.
  * 0; -EAGAIN: @trace is full; -ENOENT: there is no instruction. */
 int value_machine_skip(struct value_machine *m, struct value_trace *trace);
 

@@ -106,6 +106,10 @@ int value_exec_single(struct value_machine *m, struct value_block *b, struct val
 /* Appends the results of @insn, which was just executed, to @trace. */
 void value_trace_results(struct value_machine *m, struct value_trace *trace,
 			 const struct value_insn *insn);
+/* Appends an instruction that the threaded code has not executed, as a block of its own: the places
+ * as the registers are now. NULL is no trace. */
+void value_trace_insn(struct value_machine *m, struct value_trace *trace,
+		      const struct value_block *single);
 const void *const *value_exec_labels(bool traced);
 
 /* One instruction; an enum value_stop, or STEP_DONE. */

@@ -553,9 +553,9 @@ static int at_chance(struct value_run *run, struct value_trace *trace)
 	return VALUE_REPLAY_LIMIT;
 }
 
-/* A return to an address that nobody of ours has pushed goes to whoever called from outside. True:
- * rip is at such a return, and control has left. */
-static bool return_outside(struct value_run *run)
+/* A return to an address that nobody of ours has pushed goes to whoever called from outside. Any
+ * other branch on an unknown value is a gap. */
+static int return_outside(struct value_run *run, struct value_trace *trace)
 {
 	struct value_machine *m = run->machine;
 	struct value_state *s = value_machine_state(m);
@@ -566,11 +566,14 @@ static bool return_outside(struct value_run *run)
 	    value_quality(m, (uint64_t)1 << VALUE_RSP) != VALUE_EXACT ||
 	    value_memory_read(&run->memory, s->gpr[VALUE_RSP], &to, 8, &quality) ||
 	    quality == VALUE_EXACT)
-		return false;
+		return gap(run, "a branch on a value that is not known; the last call out: %s",
+			   run->import ? run->import : "none");
+	int err = value_machine_skip(m, trace);
+	if (err)
+		return err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL : VALUE_REPLAY_NO_MEMORY;
 	value_set_gpr(m, VALUE_RSP, s->gpr[VALUE_RSP] + 8, VALUE_EXACT);
-	value_machine_set_count(m, value_machine_count(m) + 1);
 	return_from_entry(run);
-	return true;
+	return VALUE_REPLAY_LIMIT;
 }
 
 /* Where the next record stands at a point that is not known before: stop there. */
@@ -614,10 +617,7 @@ static int one_stop(struct value_run *run, uint64_t until, struct value_trace *t
 			   import);
 	}
 	case VALUE_STOP_UNKNOWN_BRANCH:
-		if (return_outside(run))
-			return VALUE_REPLAY_LIMIT;
-		return gap(run, "a branch on a value that is not known; the last call out: %s",
-			   import);
+		return return_outside(run, trace);
 	case VALUE_STOP_UNKNOWN_STORE:
 		return gap(run, "a store to an address that is not known; the last call out: %s",
 			   import);
@@ -632,10 +632,14 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 		uint64_t count = value_machine_count(run->machine);
 		if (count >= run->snapshot_next && !value_run_keep(run))
 			return VALUE_REPLAY_NO_MEMORY;
-		if (count >= until)
+		bool inside =
+			value_machine_is_code(run->machine, value_machine_state(run->machine)->rip);
+		if (count >= until && !run->outside && inside)
 			return VALUE_REPLAY_LIMIT;
 		uint64_t to = until < run->snapshot_next ? until : run->snapshot_next;
-		int stop = run->outside ? take_outside(run) : one_stop(run, to, trace);
+		int stop = run->outside		       ? take_outside(run)
+			   : count >= until && !inside ? leave(run)
+						       : one_stop(run, to, trace);
 		if (stop != VALUE_REPLAY_LIMIT)
 			return stop;
 	}

@@ -58,7 +58,8 @@ int value_run_new(struct value_replay *replay, uint32_t task, struct value_run *
 void value_run_free(struct value_run *run);
 void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx);
 
-/* Goes forward until @until instructions were executed. */
+/* Goes forward until @until instructions were executed, and to where the next one is: what is
+ * outside of the traced modules in between is over then. */
 enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 					 struct value_trace *trace);
 /* Goes to the moment before instruction @count, in either direction. */

@@ -288,6 +288,7 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		/* Not to be computed with these inputs, or this MXCSR: then nothing is known of it.
 		 */
 		out = VALUE_UNKNOWN;
+		value_trace_insn(m, trace, b);
 		m->state.rip += insn->len;
 		m->count++;
 	} else if (stop != VALUE_STOP_LIMIT) {

@@ -151,7 +151,7 @@ static uint64_t pop_fcm(struct wet_stream *w, bool right)
 static bool push_last(struct wet_stream *w, bool right, uint64_t v)
 {
 	struct side *s = &w->side[right];
-	uint64_t *table = w->side[0].table;
+	uint64_t *table = s->table;
 	unsigned k = 0, n = w->context;
 	while (k < n && table[k] != v)
 		k++;
@@ -168,7 +168,7 @@ static bool push_last(struct wet_stream *w, bool right, uint64_t v)
 static uint64_t pop_last(struct wet_stream *w, bool right)
 {
 	struct side *s = &w->side[right];
-	uint64_t *table = w->side[0].table, v = table[0];
+	uint64_t *table = s->table, v = table[0];
 	unsigned n = w->context;
 	bool hit = take_bit(s);
 	uint64_t word = s->words[--s->n_words];
@@ -275,8 +275,8 @@ struct wet_stream *wet_stream_new(enum wet_predictor predictor, unsigned context
 	w->ring = calloc(w->window, sizeof(*w->ring));
 	size_t entries = fcm ? (size_t)1 << table_bits : context;
 	w->side[0].table = calloc(entries, sizeof(uint64_t));
-	w->side[1].table = fcm ? calloc(entries, sizeof(uint64_t)) : NULL;
-	bool fine = w->ring && w->side[0].table && (w->side[1].table || !fcm);
+	w->side[1].table = calloc(entries, sizeof(uint64_t));
+	bool fine = w->ring && w->side[0].table && w->side[1].table;
 	/* Walked once to its end, as if each value came from nowhere; then back to the start. */
 	for (size_t i = 0; fine && i < n; i++)
 		fine = shift_right(w, values[i]);
@@ -341,7 +341,7 @@ enum wet_predictor wet_stream_predictor(const struct wet_stream *w, unsigned *co
 
 uint64_t wet_stream_table(const struct wet_stream *w, bool right, size_t index)
 {
-	return w->side[right && is_fcm(w)].table[index];
+	return w->side[right].table[index];
 }
 
 bool wet_stream_hit(const struct wet_stream *w, bool right, size_t distance)

@@ -11,11 +11,11 @@ $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 
 # Ten thousand to a hundred thousand instructions of each of four programs.
-check-value-quick: value-tools
-	$(Q)TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh --quick
+check-value-quick: value-tools $(BUILD)/pugmark
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh --quick
 
 # A million of each.
-check-value: value-tools ## the evaluator's every register against the processor
-	$(Q)TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh
+check-value: value-tools $(BUILD)/pugmark ## the evaluator's every register against the processor
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh
 
 -include $(patsubst %,$(BUILD)/tests/value/%.d,truth rerun coverage)

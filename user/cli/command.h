@@ -36,6 +36,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_encode(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_gdb(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_raw(int argc, char **argv);
 int cmd_record(int argc, char **argv);

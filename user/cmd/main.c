@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{"dump", "every event of a recording, one a line", cmd_dump},
 	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode},
 	{"export", "a trace in formats that other programs open", cmd_export},
+	{"gdb", "debugs a recording of level values, forwards and backwards", cmd_gdb},
 	{"check", "does a recording do what a saved model does not", cmd_check},
 	{"diff", "what two recordings do differently", cmd_diff},
 	/* Without a brief, so not in the help: for work on Pugmark itself. */

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_gdb.c: `pugmark gdb DIR`: a recording of level values behind gdb's remote protocol, on
+ * standard input and output; from a terminal it starts gdb, which starts it again. */
+#include "user/cli/command.h"
+#include "user/values/gdb_recording.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: pugmark gdb [options] DIR\n"
+	"\n"
+	"Debugs the recording DIR (record --level values) with gdb, forwards and backwards:\n"
+	"reverse-continue, reverse-step, breakpoints and watchpoints in both directions. Nothing\n"
+	"can be changed. What the replay does not know, gdb calls unavailable.\n"
+	"      --task N             the task, as `pugmark dump` numbers them (the first)\n"
+	"      --serve              speak the protocol on standard input and output; so does\n"
+	"                           gdb's `target remote | pugmark gdb --serve DIR`\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exit status: 0; 1 for an error, 2 for wrong usage; gdb's own where it was started.\n";
+
+struct options {
+	const char *dir;
+	uint32_t task;
+	bool any_task, serve;
+};
+
+static int serve(const struct options *o)
+{
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	int err = gdb_serve_recording(o->dir, o->any_task ? NULL : &o->task, &diag);
+	return err ? command_fail(&diag) : EXIT_OK;
+}
+
+/* gdb splits the command of its pipe by the shell's rules. */
+static bool quote(char *out, size_t size, const char *word)
+{
+	size_t n = 0;
+	if (size < 3)
+		return false;
+	out[n++] = '\'';
+	for (; *word; word++) {
+		if (n + 6 >= size)
+			return false;
+		if (*word == '\'') {
+			memcpy(out + n, "'\\''", 4);
+			n += 4;
+		} else {
+			out[n++] = *word;
+		}
+	}
+	out[n++] = '\'';
+	out[n] = 0;
+	return true;
+}
+
+static int start_gdb(const struct options *o)
+{
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	char self[4096], dir[4096], command[9000];
+	char own[4096];
+	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	own[n > 0 ? n : 0] = 0;
+	if (n <= 0 || !quote(self, sizeof(self), own) || !quote(dir, sizeof(dir), o->dir)) {
+		pugmark_diag_set(&diag, -ENAMETOOLONG, o->dir, PUGMARK_NO_OFFSET,
+				 "its name is too long for gdb's command");
+		return command_fail(&diag);
+	}
+	int len = snprintf(command, sizeof(command), "target remote | %s gdb --serve ", self);
+	if (!o->any_task)
+		len += snprintf(command + len, sizeof(command) - len, "--task %u ", o->task);
+	snprintf(command + len, sizeof(command) - len, "-- %s", dir);
+	execlp("gdb", "gdb", "-q", "-ex", command, (char *)NULL);
+	pugmark_diag_set(&diag, -errno, "gdb", PUGMARK_NO_OFFSET, "cannot be started: %s",
+			 strerror(errno));
+	return command_fail(&diag);
+}
+
+int cmd_gdb(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"task", required_argument, NULL, 't'},
+		{"serve", no_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	struct options o = {.any_task = true};
+	int option;
+	optind = 1;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		char *end = NULL;
+		switch (option) {
+		case 't':
+			o.task = strtoul(optarg, &end, 10);
+			o.any_task = false;
+			if (*end || !*optarg)
+				return command_usage("gdb", "--task needs a number");
+			break;
+		case 's':
+			o.serve = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_OK;
+		default:
+			return command_usage("gdb", "no such option, or its argument is missing");
+		}
+	}
+	if (optind + 1 != argc)
+		return command_usage("gdb", "one recording is needed");
+	o.dir = argv[optind];
+	return o.serve || !isatty(STDIN_FILENO) ? serve(&o) : start_gdb(&o);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* gdb_history.h: moves through a replayed task up to a breakpoint or a watched place, in both
+ * directions. */
+#ifndef USER_VALUES_GDB_HISTORY_H
+#define USER_VALUES_GDB_HISTORY_H
+
+#include "offline/value/replay.h"
+
+enum gdb_hit_kind {
+	GDB_HIT_STEP, /* one instruction */
+	GDB_HIT_BREAK,
+	GDB_HIT_WATCH,
+	GDB_HIT_BEGIN, /* of what was recorded */
+	GDB_HIT_END,   /* or of what could be replayed */
+};
+
+struct gdb_hit {
+	enum gdb_hit_kind why;
+	unsigned kind;	/* of the watchpoint, as in gdb's Z packet: 2 write, 3 read, 4 both */
+	uint64_t addr;	/* of the watchpoint */
+	uint64_t count; /* instructions before the moment that gdb sees */
+};
+
+struct gdb_watch {
+	unsigned kind; /* 0, 1: breakpoints */
+	uint64_t addr, len;
+};
+
+struct gdb_history {
+	struct value_run *run;
+	struct gdb_watch *watches;
+	size_t n_watches;
+	struct value_trace trace;
+};
+
+int gdb_history_init(struct gdb_history *h, struct value_run *run);
+void gdb_history_deinit(struct gdb_history *h);
+/* 0 or -ENOMEM. */
+int gdb_history_watch(struct gdb_history *h, unsigned kind, uint64_t addr, uint64_t len);
+int gdb_history_unwatch(struct gdb_history *h, unsigned kind, uint64_t addr, uint64_t len);
+
+/* Each moves the run and says in @hit why it stopped there. */
+void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit);
+void gdb_history_step_back(struct gdb_history *h, struct gdb_hit *hit);
+void gdb_history_forward(struct gdb_history *h, struct gdb_hit *hit);
+void gdb_history_back(struct gdb_history *h, struct gdb_hit *hit);
+
+#endif
