@@ -12,27 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Marks the call or return in @block, or the jcc that it is one way of. */
-bool casper_mark_site(struct conflicts *ch, uint32_t block)
-{
-	const struct prog_block *b = &ch->prog->blocks[block];
-	if (ch->marks[block])
-		return false;
-	if (isfinite(b->last.cost_ns)) {
-		ch->marks[block] = MARK_LAST;
-		return true;
-	}
-	if (isfinite(b->any.cost_ns)) {
-		ch->marks[block] = MARK_BLOCK;
-		return true;
-	}
-	if (b->flags & PROG_VIRTUAL)
-		for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
-			if (ch->prog->blocks[ch->preds[p]].flags & PROG_BRANCH)
-				ch->marks[ch->preds[p]] = MARK_BRANCH;
-	return false;
-}
-
 /* The VC-transform condition is violated: what is called at @block (nothing, at a return) can run
  * without an event. */
 static bool callee_may_be_empty(const struct conflicts *ch, uint32_t block)

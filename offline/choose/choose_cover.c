@@ -5,11 +5,33 @@
  * other, one for each event and decision. */
 #include "offline/choose/choose_casper.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Pairs up to which the graph is made as such. */
 #define EDGES_MAX (1u << 20)
+
+/* Marks the call or return in @block, or the jcc that it is one way of. */
+bool casper_mark_site(struct conflicts *ch, uint32_t block)
+{
+	const struct prog_block *b = &ch->prog->blocks[block];
+	if (ch->marks[block])
+		return false;
+	if (isfinite(b->last.cost_ns)) {
+		ch->marks[block] = MARK_LAST;
+		return true;
+	}
+	if (isfinite(b->any.cost_ns)) {
+		ch->marks[block] = MARK_BLOCK;
+		return true;
+	}
+	if (b->flags & PROG_VIRTUAL)
+		for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
+			if (ch->prog->blocks[ch->preds[p]].flags & PROG_BRANCH)
+				ch->marks[ch->preds[p]] = MARK_BRANCH;
+	return false;
+}
 
 static void cover_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges)
 {

@@ -71,22 +71,6 @@ int backslice_enter(struct backslice *s, struct cfg *flow)
 	return 0;
 }
 
-const struct sem *backslice_sem(struct backslice *s, uint32_t insn)
-{
-	if (!s->sem_of_insn[insn]) {
-		struct sem sem;
-		if (!sem_decode(&s->decoder, builder_insn_bytes(s->b, insn),
-				s->b->insns.at[insn].len, insn_addr(s->b, insn), &sem))
-			sem.writes = UINT16_MAX;
-		s->sem_of_insn[insn] = s->sems.n;
-		if (!VEC_PUSH(&s->sems, sem)) {
-			s->sem_of_insn[insn] = 0;
-			return NULL;
-		}
-	}
-	return &s->sems.at[s->sem_of_insn[insn]];
-}
-
 enum effect { KEEPS, DEFINES, SPOILS };
 
 /* What the instruction @insn does to @loc. Stores elsewhere are taken not to reach it: a compiler

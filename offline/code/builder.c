@@ -139,3 +139,35 @@ void builder_deinit(struct builder *b)
 	free(b->block_of_insn);
 	free(b->table_of_insn);
 }
+
+void builder_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
+			  const struct pugmark_edge *edges, uint32_t base, uint32_t *stack)
+{
+	for (uint32_t i = 0; i < n_blocks; i++)
+		blocks[i].flags |= PUGMARK_BLOCK_UNREACHED;
+	for (uint32_t i = 0; i < n_blocks; i++) {
+		bool root = !i || blocks[i].flags &
+					  (PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_SETJMP_RETURN);
+		if (!root || !(blocks[i].flags & PUGMARK_BLOCK_UNREACHED))
+			continue;
+		uint32_t n = 0;
+		blocks[i].flags &= (uint8_t)~PUGMARK_BLOCK_UNREACHED;
+		stack[n++] = i;
+		while (n) {
+			const struct pugmark_block *from = &blocks[stack[--n]];
+			for (uint32_t k = 0; k < from->n_edges; k++) {
+				uint32_t to = edges[from->edge + k].to - base;
+				if (!(blocks[to].flags & PUGMARK_BLOCK_UNREACHED))
+					continue;
+				blocks[to].flags &= (uint8_t)~PUGMARK_BLOCK_UNREACHED;
+				stack[n++] = to;
+			}
+		}
+	}
+}
+
+const struct jump_table *builder_table_of(const struct builder *b, uint32_t insn)
+{
+	uint32_t row = b->table_of_insn ? b->table_of_insn[insn] : 0;
+	return row ? &b->tables.at[row - 1] : NULL;
+}

@@ -145,6 +145,12 @@ static inline bool cfa_is_entry(struct pugmark_cfa cfa)
 }
 /* Sorts addresses and drops duplicates; returns how many are left. */
 uint32_t sort_unique(uint64_t *at, uint32_t n);
+/* Marks the blocks of one function that nothing leads to. Edges name them from @base on; @stack has
+ * room for all of them. */
+void builder_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
+			  const struct pugmark_edge *edges, uint32_t base, uint32_t *stack);
+/* The row of the indirect jump @insn, or NULL before it was looked at. */
+const struct jump_table *builder_table_of(const struct builder *b, uint32_t insn);
 void builder_deinit(struct builder *b);
 /* Where the code of an FDE starts: a signal trampoline's FDE may start a byte early. */
 uint64_t builder_fde_start(const struct builder *b, const struct elf_fde *fde);
@@ -171,10 +177,6 @@ int func_parts_find(struct builder *b);
 int cfg_build(struct builder *b, uint32_t func, struct cfg *flow);
 void cfg_deinit(struct cfg *flow);
 int cfg_build_all(struct builder *b);
-/* Marks the blocks of one function that nothing leads to. Edges name them from @base on; @stack has
- * room for all of them. */
-void cfg_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
-		      const struct pugmark_edge *edges, uint32_t base, uint32_t *stack);
 /* noreturn.c: the calls that never return; then cuts what follows them from the blocks. */
 /* Marks this module's own longjmp and setjmp, whose code does not show what they do. */
 void noreturn_seed(struct builder *b);
@@ -182,8 +184,6 @@ int noreturn_solve(struct builder *b);
 /* jumptable.c: resolves the indirect jumps that are not settled. *crossed tells that
  * table_crossings grew, *changed that blocks and edges are not up to date any more. */
 int jumptable_resolve(struct builder *b, bool *crossed, bool *changed);
-/* The row of the indirect jump @insn, or NULL before it was looked at. */
-const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn);
 /* stack_height.c: stack heights of the sites, and CFA rows where there is no FDE. */
 int stack_height_solve(struct builder *b);
 

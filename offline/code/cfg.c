@@ -265,7 +265,7 @@ static int end_indirect_jump(struct ending *e)
 	uint64_t slot = decode_slot(insn, builder_insn_bytes(e->b, e->insn), e->addr);
 	struct pugmark_site site = {
 		.kind = PUGMARK_SITE_TAIL, .via = PUGMARK_VIA_INDIRECT, .import = PUGMARK_NONE};
-	const struct jump_table *table = jumptable_of(e->b, e->insn);
+	const struct jump_table *table = builder_table_of(e->b, e->insn);
 	if (slot || (table && table->grade == TABLE_TAIL)) {
 		if (slot)
 			site.import = elf_image_import_at(e->b->image, slot);
@@ -316,32 +316,6 @@ static int end_block(struct ending *e)
 		return 0;
 	default:
 		return end_fall(e);
-	}
-}
-
-void cfg_mark_reached(struct pugmark_block *blocks, uint32_t n_blocks,
-		      const struct pugmark_edge *edges, uint32_t base, uint32_t *stack)
-{
-	for (uint32_t i = 0; i < n_blocks; i++)
-		blocks[i].flags |= PUGMARK_BLOCK_UNREACHED;
-	for (uint32_t i = 0; i < n_blocks; i++) {
-		bool root = !i || blocks[i].flags &
-					  (PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_SETJMP_RETURN);
-		if (!root || !(blocks[i].flags & PUGMARK_BLOCK_UNREACHED))
-			continue;
-		uint32_t n = 0;
-		blocks[i].flags &= (uint8_t)~PUGMARK_BLOCK_UNREACHED;
-		stack[n++] = i;
-		while (n) {
-			const struct pugmark_block *from = &blocks[stack[--n]];
-			for (uint32_t k = 0; k < from->n_edges; k++) {
-				uint32_t to = edges[from->edge + k].to - base;
-				if (!(blocks[to].flags & PUGMARK_BLOCK_UNREACHED))
-					continue;
-				blocks[to].flags &= (uint8_t)~PUGMARK_BLOCK_UNREACHED;
-				stack[n++] = to;
-			}
-		}
 	}
 }
 

@@ -40,12 +40,6 @@ struct resolver {
 	bool leaves;
 };
 
-const struct jump_table *jumptable_of(const struct builder *b, uint32_t insn)
-{
-	uint32_t row = b->table_of_insn ? b->table_of_insn[insn] : 0;
-	return row ? &b->tables.at[row - 1] : NULL;
-}
-
 static int keep_target(struct resolver *r, uint64_t target)
 {
 	uint32_t n = r->targets.n;
@@ -435,7 +429,8 @@ static bool needs_resolving(const struct builder *b, const struct pugmark_func *
 		if (block->end != PUGMARK_END_OPEN && block->end != PUGMARK_END_TABLE &&
 		    block->end != PUGMARK_END_TAIL)
 			continue;
-		const struct jump_table *table = jumptable_of(b, block->insn + block->n_insns - 1);
+		const struct jump_table *table =
+			builder_table_of(b, block->insn + block->n_insns - 1);
 		if (is_indirect_jump(b, block) && !(table && table->settled))
 			return true;
 	}

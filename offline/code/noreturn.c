@@ -242,8 +242,8 @@ static void cut_edges(struct solver *s)
 		const struct pugmark_func *f = &b->funcs.at[i];
 		if (!f->n_blocks)
 			continue; /* there may be no blocks at all, and no array of them */
-		cfg_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at, f->block,
-				 s->stack);
+		builder_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at, f->block,
+				     s->stack);
 	}
 }
 

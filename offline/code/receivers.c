@@ -83,8 +83,8 @@ int receivers_find(struct builder *b)
 			continue;
 		uint32_t *stack = malloc(f->n_blocks * sizeof(*stack));
 		if (stack)
-			cfg_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
-					 f->block, stack);
+			builder_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
+					     f->block, stack);
 		err = stack ? 0 : -ENOMEM;
 		free(stack);
 	}

@@ -418,8 +418,8 @@ static int mark_reached(struct builder *b)
 			any |= b->blocks.at[k].flags & PUGMARK_BLOCK_SETJMP_RETURN &&
 			       b->blocks.at[k].flags & PUGMARK_BLOCK_UNREACHED;
 		if (any)
-			cfg_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
-					 f->block, stack);
+			builder_mark_reached(b->blocks.at + f->block, f->n_blocks, b->edges.at,
+					     f->block, stack);
 	}
 	free(stack);
 	return 0;

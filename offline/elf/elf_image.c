@@ -103,46 +103,6 @@ static int read_segments(struct elf_image *image, struct pugmark_diag *diag)
 	return 0;
 }
 
-const struct elf_segment *elf_segment_at(const struct elf_image *image, uint64_t addr)
-{
-	uint32_t low = 0, high = image->n_segments;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->segments[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < image->segments[low - 1].end_mem ? &image->segments[low - 1] : NULL;
-}
-
-const uint8_t *elf_image_bytes(const struct elf_image *image, uint64_t addr, size_t *len_bytes)
-{
-	const struct elf_segment *s = elf_segment_at(image, addr);
-	if (!s || addr >= s->end_file) {
-		*len_bytes = 0;
-		return NULL;
-	}
-	*len_bytes = s->end_file - addr;
-	return image->file.data + s->off + (addr - s->addr);
-}
-
-const uint8_t *elf_bytes(const struct elf_image *image, uint64_t addr, uint64_t len)
-{
-	size_t there;
-	const uint8_t *bytes = elf_image_bytes(image, addr, &there);
-	return bytes && len <= there ? bytes : NULL;
-}
-
-const uint8_t *elf_bytes_cut(const struct elf_image *image, uint64_t addr, uint64_t *len)
-{
-	size_t there;
-	const uint8_t *bytes = elf_image_bytes(image, addr, &there);
-	if (*len > there)
-		*len = there;
-	return bytes;
-}
-
 uint64_t elf_image_file_offset(const struct elf_image *image, uint64_t addr)
 {
 	const struct elf_segment *s = elf_segment_at(image, addr);
@@ -220,19 +180,6 @@ static int read_code(struct elf_image *image, struct pugmark_diag *diag)
 	}
 	image->n_code = kept;
 	return 0;
-}
-
-uint32_t elf_code_at(const struct elf_image *image, uint64_t addr)
-{
-	uint32_t low = 0, high = image->n_code;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->code[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < image->code[low - 1].end ? low - 1 : PUGMARK_NONE;
 }
 
 static void read_dynamic_entry(struct elf_dynamic *dynamic, const Elf64_Dyn *entry)
@@ -370,11 +317,6 @@ const uint8_t *elf_image_build_id(const struct elf_image *image, uint32_t *len_b
 {
 	*len_bytes = image->build_id_len;
 	return image->build_id;
-}
-
-bool elf_image_is_pie(const struct elf_image *image)
-{
-	return image->file.header.e_type == ET_DYN;
 }
 
 uint64_t elf_image_entry(const struct elf_image *image)

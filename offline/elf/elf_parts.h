@@ -2,6 +2,7 @@
 /* elf_parts.h: what the parts of the ELF reader share; everybody else includes elf_image.h.
  *
  *   elf_file.c     reads a file, checks its header, reads its section headers, keeps the notes
+ *   elf_bytes.c    what lies at an address: for all that follow
  *   elf_image.c    segments, code, dynamic section, build-id; opens and frees the whole
  *   elf_unwind.c   .eh_frame: CIEs and FDEs
  *   elf_cfa.c      the CFA programs in them

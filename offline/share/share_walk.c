@@ -503,24 +503,6 @@ static int outside(struct share_walk *w)
 	return is_entry(w, a) ? enter(w, a, false) : parted(w, 0, PUGMARK_NONE, a);
 }
 
-/* Unwinds to the frame that the event at a root is of. */
-static void unwind_to(struct share_walk *w, const struct pugmark_witness_event *e)
-{
-	uint32_t node = w->t->node_of[e->site];
-	uint32_t func = w->t->site_func[e->site];
-	for (uint32_t i = w->n_frames; i-- > 0;) {
-		struct walk_frame *f = &w->frames[i];
-		bool known = f->cfa && w->plan->sites[e->site].cfa_reg != PUGMARK_CFA_UNKNOWN;
-		if (f->func != func || (known && f->cfa != e->cfa))
-			continue;
-		w->n_frames = i + 1;
-		f->node = node;
-		go(w, node - f->f->graph.first);
-		return;
-	}
-	w->position = WALK_STUCK;
-}
-
 static bool same_special(const struct pugmark_witness_event *a,
 			 const struct pugmark_witness_event *b)
 {
@@ -545,11 +527,13 @@ static int take_special(struct share_walk *w)
 	if (!a)
 		return 3;
 	if (a->kind == PUGMARK_EVENT_WITNESS) {
-		unwind_to(w, a);
-		if (w->position == WALK_STUCK)
-			return parted(w, 0, PUGMARK_NONE, a);
-		return 0; /* and passes it */
+		bool here = w->position == WALK_AT && w->n_frames &&
+			    w->t->node_of[a->site] == top(w)->f->graph.first + w->at;
+		return here ? 0 : -EDOM;
 	}
+	/* What came in silence before a handler, a landing pad or a kill is not told: a gap. */
+	if ((a->kind == PUGMARK_EVENT_SIGNAL || a->kind == PUGMARK_EVENT_END) && a->val)
+		return -EDOM;
 	struct pugmark_witness_event e = *a;
 	if (e.kind == PUGMARK_EVENT_END && !e.val && w->position != WALK_STUCK && w->n_frames)
 		return 0; /* what is still to be done is done in silence */

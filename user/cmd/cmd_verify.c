@@ -6,10 +6,12 @@
 #include "user/cli/parallel.h"
 #include "user/cli/progress.h"
 #include "user/cli/tty.h"
+#include "user/values/values_check.h"
 #include "user/view/trace_view.h"
 
 #include <pugmark/certificate.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@ struct verify {
 	struct pugmark_thread_certificate *parts; /* one a thread */
 	struct pugmark_certificate whole;
 	_Atomic uint32_t failed_task;
+	bool has_values; /* level values */
+	struct values_result values;
 };
 
 static const char help[] =
@@ -62,6 +66,23 @@ static int verify(struct verify *v, struct pugmark_diag *diag)
 		return trace_view_task_failed(&v->view, v->failed_task, err, diag);
 	pugmark_certificate_join(v->view.trace, v->parts, &v->whole);
 	return 0;
+}
+
+/* Level values: executes all again, to see whether what was captured agrees with it. */
+static int verify_values(struct verify *v, struct pugmark_diag *diag)
+{
+	struct pugmark_diag none = {.offset = PUGMARK_NO_OFFSET};
+	int err = values_check(v->view.dir, &v->values, &none);
+
+	v->has_values = !err;
+	if (err && err != -ENODATA)
+		*diag = none;
+	return err == -ENODATA ? 0 : err;
+}
+
+static bool is_complete(const struct verify *v)
+{
+	return v->whole.complete && (!v->has_values || v->values.complete);
 }
 
 static uint64_t after_start(const struct verify *v, uint64_t time_ns)
@@ -139,6 +160,24 @@ static void text_threads(const struct verify *v, struct outbuf *out)
 	}
 }
 
+static void text_values(const struct verify *v, struct outbuf *out)
+{
+	for (uint32_t i = 0; v->has_values && i < v->values.n; i++) {
+		const struct values_task *t = &v->values.tasks[i];
+
+		outbuf_format(
+			out,
+			"values of task %u: %llu instructions, %llu wholly exact, %llu assumed, "
+			"%llu unknown; %s",
+			t->task, (unsigned long long)t->instructions,
+			(unsigned long long)(t->instructions - t->assumed - t->unknown),
+			(unsigned long long)t->assumed, (unsigned long long)t->unknown,
+			t->complete ? "up to its end" : "a gap ");
+		out_printable(out, t->gap, PRINT_TEXT);
+		outbuf_char(out, '\n');
+	}
+}
+
 static void text_certificate(const struct verify *v, struct outbuf *out)
 {
 	struct tty term = tty_of(STDOUT_FILENO);
@@ -153,6 +192,11 @@ static void text_certificate(const struct verify *v, struct outbuf *out)
 		outbuf_format(out,
 			      "note   %llu events that the recorder counted are in no thread\n",
 			      (unsigned long long)c->unplaced);
+	if (v->has_values && !c->witness_events) {
+		outbuf_text(out, "calls were not witnessed: values alone were recorded\n");
+		text_values(v, out);
+		return;
+	}
 	outbuf_text(out, tty_style(&term, c->complete ? STYLE_GOOD : STYLE_WARN));
 	if (c->complete)
 		outbuf_text(out, "complete");
@@ -168,9 +212,28 @@ static void text_certificate(const struct verify *v, struct outbuf *out)
 	if (!c->complete && v->view.n_tasks)
 		outbuf_text(out, "; exact everywhere else");
 	outbuf_char(out, '\n');
+	text_values(v, out);
 }
 
 /* ---- JSON ---- */
+
+static void json_values(const struct verify *v, struct outbuf *out)
+{
+	outbuf_text(out, ",\"values\":[");
+	for (uint32_t i = 0; i < v->values.n; i++) {
+		const struct values_task *t = &v->values.tasks[i];
+
+		outbuf_format(out,
+			      "%s{\"task\":%u,\"instructions\":%llu,\"assumed\":%llu,"
+			      "\"unknown\":%llu,\"complete\":%s,\"gap\":\"",
+			      i ? ",\n" : "", t->task, (unsigned long long)t->instructions,
+			      (unsigned long long)t->assumed, (unsigned long long)t->unknown,
+			      t->complete ? "true" : "false");
+		outbuf_json_text(out, t->gap);
+		outbuf_text(out, "\"}");
+	}
+	outbuf_text(out, "]");
+}
 
 static void json_gap(const struct verify *v, struct outbuf *out, uint32_t task, uint64_t index)
 {
@@ -205,8 +268,8 @@ static void json_certificate(const struct verify *v, struct outbuf *out)
 {
 	const struct pugmark_certificate *c = &v->whole;
 	outbuf_format(out, "{\"complete\":%s,\"events\":%llu,\"witness_events\":%llu,\"gaps\":[",
-		      c->complete ? "true" : "false", (unsigned long long)c->events,
-		      (unsigned long long)c->witness_events);
+		      is_complete(v) && (c->witness_events || !v->has_values) ? "true" : "false",
+		      (unsigned long long)c->events, (unsigned long long)c->witness_events);
 	bool first = true;
 	for (uint32_t i = 0; i < v->view.n_tasks; i++)
 		for (uint64_t g = 0; g < v->parts[i].n_gaps; g++) {
@@ -226,6 +289,8 @@ static void json_certificate(const struct verify *v, struct outbuf *out)
 	}
 	outbuf_text(out, "]");
 	json_threads(v, out);
+	if (v->has_values)
+		json_values(v, out);
 	outbuf_text(out, "}\n");
 }
 
@@ -270,17 +335,20 @@ int cmd_verify(int argc, char **argv)
 			      : trace_view_no_memory(&v.view, &diag);
 		if (!err)
 			err = verify(&v, &diag);
+		if (!err)
+			err = verify_values(&v, &diag);
 		if (!err) {
 			outbuf_init(out, stdout);
 			format->certificate(&v, out);
 			outbuf_flush(out);
 		}
 		free(out);
-		status = err ? command_fail(&diag) : v.whole.complete ? EXIT_OK : EXIT_GAPS;
+		status = err ? command_fail(&diag) : is_complete(&v) ? EXIT_OK : EXIT_GAPS;
 	}
 	for (uint32_t i = 0; v.parts && i < v.view.n_tasks; i++)
 		pugmark_thread_certificate_deinit(&v.parts[i]);
 	free(v.parts);
+	values_check_deinit(&v.values);
 	trace_view_deinit(&v.view);
 	return status;
 }

@@ -17,6 +17,7 @@ static const struct command commands[] = {
 	{"merge", "one recording out of one under each share of a plan", cmd_merge},
 	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify},
 	{"replay", "the call tree of a recording", cmd_replay},
+	{"values", "what registers, variables and memory were", cmd_values},
 	{"report", "functions of a recording: calls, callers, time", cmd_report},
 	{"dump", "every event of a recording, one a line", cmd_dump},
 	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode},

@@ -8,35 +8,6 @@
 
 enum { N_KINDS = PUGMARK_WITNESS_RETURN + 1, N_CLASSES = PUGMARK_PROBE_REFUSED + 1 };
 
-const char *const plan_kind_names[N_KINDS] = {
-	[PUGMARK_WITNESS_BLOCK] = "block",
-	[PUGMARK_WITNESS_BRANCH] = "branch",
-	[PUGMARK_WITNESS_TARGET] = "target",
-	[PUGMARK_WITNESS_RETURN] = "return",
-};
-
-void plan_put_captures(struct outbuf *out, const struct pugmark_plan_site *site)
-{
-	static const struct {
-		uint8_t flag;
-		const char *name;
-	} captures[] = {
-		{PUGMARK_CAPTURE_RET, "ret"},
-		{PUGMARK_CAPTURE_FLAGS, "flags"},
-		{PUGMARK_CAPTURE_TARGET, "target"},
-		{PUGMARK_CAPTURE_SNAPSHOT, "snapshot"},
-	};
-	const char *comma = "";
-	for (size_t i = 0; i < sizeof(captures) / sizeof(*captures); i++)
-		if (site->capture & captures[i].flag) {
-			outbuf_text(out, comma);
-			outbuf_text(out, captures[i].name);
-			comma = ",";
-		}
-	if (!*comma)
-		outbuf_char(out, '-');
-}
-
 struct tally {
 	uint32_t functions, call_sites; /* of the scope */
 	uint32_t kinds[N_KINDS], classes[N_CLASSES];

@@ -27,8 +27,4 @@ int plan_explain_text(const struct plan_shown *shown, uint32_t func);
 int plan_explain_json(const struct plan_shown *shown, uint32_t func);
 int plan_explain_dot(const struct plan_shown *shown, uint32_t func);
 
-extern const char *const plan_kind_names[]; /* by enum pugmark_plan_site_kind */
-/* What the probe of @site reads, joined by commas, or "-". */
-void plan_put_captures(struct outbuf *out, const struct pugmark_plan_site *site);
-
 #endif

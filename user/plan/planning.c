@@ -24,43 +24,6 @@
 
 #define NAMES_MAX 3000
 
-static const char *const mode_names[] = {
-	[MODE_FULL] = "full",
-	[MODE_BRANCH] = "branch",
-	[MODE_CASPER] = "casper",
-	[MODE_BEST] = "best",
-	[MODE_PATHS_BLOCKS] = "paths-blocks",
-	[MODE_PATHS_TARGETS] = "paths-targets",
-	[MODE_PATHS_EDGES] = "paths-edges",
-	[MODE_PATHS_NODES] = "paths-nodes",
-	[MODE_PATHS_BEST] = "paths-best",
-};
-
-bool planning_placement_named(const char *name, enum plan_mode *out)
-{
-	for (int i = MODE_PATHS_BLOCKS; i < N_PLAN_MODES; i++)
-		if (!strcmp(name, mode_names[i] + strlen("paths-"))) {
-			*out = i;
-			return true;
-		}
-	return false;
-}
-
-bool planning_mode_named(const char *name, enum plan_mode *out)
-{
-	for (int i = 0; i < N_PLAN_MODES; i++) /* paths-*: for record --twin */
-		if (!strcmp(name, mode_names[i])) {
-			*out = i;
-			return true;
-		}
-	return false;
-}
-
-const char *planning_mode_name(enum plan_mode mode)
-{
-	return mode < N_PLAN_MODES ? mode_names[mode] : "?";
-}
-
 /* One planning, and what it works with. */
 struct planner {
 	const struct planning_options *o;

@@ -8,6 +8,7 @@
 #include "offline/choose/choose.h"
 #include "offline/share/share.h"
 #include "user/cli/progress.h"
+#include "user/plan/plan_names.h"
 
 #define PLANNING_TRACED_MAX 64
 #define PLANNING_PLUGINS_MAX 512
@@ -89,11 +90,5 @@ void planning_deinit(struct planning_result *result);
 int planning_shares(const char *binary, const struct planning_options *options,
 		    const struct share_options *shares, struct share_set *out, double *whole_ns,
 		    struct pugmark_diag *diag);
-
-/* The placements of level paths: "blocks", "targets", "edges", "nodes", "best", or false. */
-bool planning_placement_named(const char *name, enum plan_mode *out);
-/* "full", "branch", "casper", "best", or false. */
-bool planning_mode_named(const char *name, enum plan_mode *out);
-const char *planning_mode_name(enum plan_mode mode);
 
 #endif

@@ -5,8 +5,9 @@
 
 #include "user/cli/command.h"
 #include "user/cli/progress.h"
-#include "user/patch/carrier.h"
+#include "user/kernel/probe_links.h"
 #include "user/kernel/probes.h"
+#include "user/patch/carrier.h"
 #include "user/proc/caught_signals.h"
 #include "user/proc/launch.h"
 #include "user/proc/running.h"
@@ -661,6 +662,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		say_begun(&run);
 	if (!err && options->note)
 		collector_note(run.collector, options->note);
+	if (!err && options->captures && !probe_links_first_site(options, options->n_modules))
+		collector_note(run.collector, "calls were not witnessed: values alone are recorded "
+					      "(pugmark values)");
 	if (!err)
 		done.why = wait_for_end(&run);
 	if (run.collector) {

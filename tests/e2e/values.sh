@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values.sh: what `pugmark values` says of a program's calls, variables and memory is what the program
+# itself has printed of them; real programs are executed again up to their end.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs gzip
+work_in_own_folder
+
+cat >target.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct point { int x, y; const char *name; };
+int counter;
+__attribute__((noinline)) long weigh(int n, const char *what, struct point *p, double d)
+{
+	long sum = n;
+	for (int i = 0; i < n; i++) {
+		counter += i;
+		sum += p->x * i + (long)strlen(what);
+	}
+	p->y += n;
+	return sum + (long)d;
+}
+int main(int argc, char **argv)
+{
+	struct point p = {atoi(argv[1]), 4, "here"};
+	for (int i = 0; i < 20; i++) {
+		const char *what = i % 3 ? "odd" : "even";
+		char *copy = strdup(what);
+		long got = weigh(i, copy, &p, i / 2.0);
+		printf("weigh(n=%d, what=0x%lx \"%s\", p=0x%lx, d=%.17g) = %ld\n", i, (long)copy, copy,
+		       (long)&p, i / 2.0, got);
+		free(copy);
+	}
+	fprintf(stderr, "%d\n", counter);
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -o target target.c || skip 'no compiler'
+for more in '' '--check-every 4'; do
+	rm -rf rec
+	# shellcheck disable=SC2086
+	"$PUGMARK" record -q --level values $more -o rec -- ./target 7 >printed 2>counted
+	claim "the program runs $more" is $? 0
+	"$PUGMARK" values rec weigh >got 2>err
+	claim "the whole is known $more" is $? 0
+	sed 's/^1 [0-9]* //' got >calls
+	claim "arguments and results are as printed $more" same printed calls
+done
+"$PUGMARK" values rec >said1
+claim 'every instruction is known up to the end' grep -qE ' [01] with something assumed, 0 unknown; up to its end' said1
+"$PUGMARK" verify rec >certificate
+claim 'without witnesses verify does not say that calls are complete' \
+	is "$(grep -c '^complete' certificate)$(grep -c '^calls were not witnessed' certificate)" 01
+"$PUGMARK" values rec weigh --where 'n > 16' >got
+claim 'where chooses' is "$(wc -l <got)" 3
+"$PUGMARK" values rec weigh --limit 5 >got
+claim 'limit limits, and says so' is "$(tail -n 1 got)" 'task 1: 15 more (--limit)'
+"$PUGMARK" values rec target.c:10 --where 'i == 5' >got
+claim 'a line is reached as often as it must be' is "$(wc -l <got)" 14
+claim 'with its variables' is "$(grep -cE '\(i=5, .*n=[0-9]+' got)" 14
+
+# The last that is written to the counter is what the program has printed of it.
+"$PUGMARK" values rec --watch counter --limit 100000 >got
+bytes=$(grep -w write got | tail -n 1 | awk '{ print $NF }')
+claim 'watch ends with what was printed' is \
+	$((16#${bytes:6:2}${bytes:4:2}${bytes:2:2}${bytes:0:2})) "$(tail -n 1 counted)"
+claim 'it has every write of the loop' is "$(grep -wc 'write weigh' got)" 190
+claim 'JSON is JSON' python3 -c 'import json,subprocess,sys
+for a in [["rec"], ["rec", "weigh"], ["rec", "--watch", "counter"]]:
+    json.loads(subprocess.run([sys.argv[1], "values", *a, "--format", "json"],
+        capture_output=True, check=True).stdout)' "$PUGMARK"
+
+cp "$(command -v gzip)" packer
+for i in $(seq 3000); do echo "line $i of what is packed $((i * i % 977))"; done >input
+"$PUGMARK" record -q --level values -o packed -- ./packer -c input >out.gz 2>err
+"$PUGMARK" values packed --format json >whole
+claim 'gzip is known up to its end' is $? 0
+claim 'of a million and more instructions at least 99.9 % are exact' python3 -c 'import json
+t = json.load(open("whole"))["tasks"][0]
+assert t["instructions"] > 1e6 and t["exact"] >= .999 * t["instructions"], t'
+"$PUGMARK" verify packed >certificate
+claim 'verify says so' grep -qE 'values.*wholly exact' certificate
+
+# A captured bit that is another one does not stay unseen: the segment is missing, and that is a gap.
+cp -r packed hurt
+python3 - <<'PY'
+f = open('hurt/captures', 'r+b')
+data = bytearray(f.read())
+heads = [i for i in range(len(data) - 11) if data[i:i + 8] == b'\x8fPMSEG\r\n' and data[i + 10] == 3]
+data[heads[0] + 64 + 30] ^= 1
+f.seek(0)
+f.write(data)
+PY
+"$PUGMARK" values hurt >got 2>err
+claim 'damage is no silence' test $? -ne 0
+run 1 values rec nowhere
+claim 'a place that is not there is named' grep -q 'nowhere: no such function' err
+run 2 values rec weigh --where
+run 1 values rec weigh --where 'n is 3'
+conclude

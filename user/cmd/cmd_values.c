@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_values.c: `pugmark values DIR`: what registers, variables and memory were. */
+#include "user/cli/command.h"
+#include "user/values/values_print.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void help(void)
+{
+	puts("usage: pugmark values [options] DIR [PLACE]\n\n"
+	     "Of a recording of level values: how much is known of each task; or of every time "
+	     "that a\n"
+	     "function, a FILE:LINE or an address 0x... was reached, arguments and result, or "
+	     "variables.\n\n"
+	     "      --watch 0xADDRESS[:LENGTH]|VARIABLE\n"
+	     "                       every write and read of that memory instead\n"
+	     "      --where 'NAME > NUMBER'\n"
+	     "                       only where that holds (==, !=, <, <=, >, >=)\n"
+	     "      --limit N        at most so many of a task (100)\n"
+	     "      --task N         of that task alone\n"
+	     "      --format text|json\n\n"
+	     "A value with ~ behind it is assumed, ? is one that is not known. Exit status: 0; 3 "
+	     "where a\n"
+	     "task is not known up to its end; 1 for an error, 2 for wrong usage.");
+}
+
+int cmd_values(int argc, char **argv)
+{
+	static const struct option options[] = {{"watch", required_argument, NULL, 'w'},
+						{"where", required_argument, NULL, 'W'},
+						{"limit", required_argument, NULL, 'l'},
+						{"task", required_argument, NULL, 't'},
+						{"format", required_argument, NULL, 'f'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
+	struct values_options o = {.limit = 100};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	char *end;
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'w':
+			o.watch = optarg;
+			break;
+		case 'W':
+			o.where = optarg;
+			break;
+		case 'l':
+			o.limit = strtoull(optarg, &end, 10);
+			if (end == optarg || *end || !o.limit)
+				return command_usage("values", "--limit: '%s' is no number",
+						     optarg);
+			break;
+		case 't':
+			o.task = strtoul(optarg, &end, 10);
+			if (end == optarg || *end || !o.task)
+				return command_usage("values", "--task: '%s' is no number", optarg);
+			break;
+		case 'f':
+			o.json = !strcmp(optarg, "json");
+			if (!o.json && strcmp(optarg, "text") != 0)
+				return command_usage("values", "no format '%s' (text, json)",
+						     optarg);
+			break;
+		case 'h':
+			help();
+			return EXIT_OK;
+		default:
+			return command_usage("values", "unknown or incomplete option '%s'",
+					     argv[optind - 1]);
+		}
+	}
+	if (argc - optind < 1 || argc - optind > 2)
+		return command_usage("values", "one directory is needed, and at most one place");
+	o.dir = argv[optind];
+	o.place = argc - optind == 2 ? argv[optind + 1] : NULL;
+	if (o.place && o.watch)
+		return command_usage("values", "a place or --watch, not both");
+	if (o.where && !o.place)
+		return command_usage("values", "--where needs a place");
+	int err = values_print(&o, &diag);
+	if (err < 0)
+		return command_fail(&diag);
+	return err ? EXIT_GAPS : EXIT_OK;
+}

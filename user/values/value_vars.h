@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* value_vars.h: the variables that DWARF names at an instruction, and their values in a state of a
+ * replay, printed by their types as gdb does: what is assumed has a "~" behind it, what is not
+ * known is "?". */
+#ifndef USER_VALUE_VARS_H
+#define USER_VALUE_VARS_H
+
+#include "offline/value/replay.h"
+
+#include <stdio.h>
+
+struct value_vars;
+
+/* Of the file at @path. NULL: it has no DWARF, or memory is out. */
+struct value_vars *value_vars_open(const char *path);
+void value_vars_free(struct value_vars *vars);
+/* Which of them. */
+enum value_vars_what { VARS_ARGUMENTS, VARS_ALL };
+/* Prints those that are visible at the ELF address @addr as "name=value, ...", for a module whose
+ * ELF address 0 is at @bias. Returns how many; 0 where nothing is known of that function. */
+uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uint64_t bias,
+			  enum value_vars_what what, struct value_machine *m);
+/* The result of the function at @addr, by its type, in the state behind its call. False: it returns
+ * nothing; @*known false: nothing is known of it, and nothing is printed. */
+bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct value_machine *m,
+		       bool *known);
+/* The value of the integer or pointer variable @name there. */
+bool value_vars_number(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
+		       struct value_machine *m, int64_t *out);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* values_check.h: how much of a recording's values is known: every task is executed again, and
+ * every capture is checked against what that comes to. */
+#ifndef USER_VALUES_CHECK_H
+#define USER_VALUES_CHECK_H
+
+#include <pugmark/diag.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct values_task {
+	uint32_t task;
+	uint64_t instructions;
+	uint64_t assumed, unknown; /* of them: with a result that is */
+	bool complete;		   /* up to the task's end */
+	char gap[240];		   /* why not; "" */
+};
+
+struct values_result {
+	struct values_task *tasks;
+	uint32_t n;
+	uint64_t instructions, assumed, unknown;
+	bool complete;
+};
+
+/* Returns 0 and a result that the caller frees with values_check_deinit(); -ENODATA: the recording
+ * in
+ * @dir has no values; or -errno with @diag filled. */
+int values_check(const char *dir, struct values_result *out, struct pugmark_diag *diag);
+void values_check_deinit(struct values_result *result);
+
+#endif

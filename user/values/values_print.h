@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* values_print.h: what `pugmark values` shows of a recording: how much is known of each task; the
+ * instances of a place with arguments, results or variables; who has written and read a range of
+ * memory. */
+#ifndef USER_VALUES_PRINT_H
+#define USER_VALUES_PRINT_H
+
+#include <pugmark/diag.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct values_options {
+	const char *dir;
+	const char *place; /* NULL: none */
+	const char *watch; /* an address 0x..., with :LENGTH, or a variable; NULL: none */
+	const char *where; /* "NAME OP NUMBER"; NULL: all */
+	uint64_t limit;	   /* of instances or accesses of one task */
+	uint32_t task;	   /* 0: all */
+	bool json;
+};
+
+/* Prints to standard output. Returns 0, 1 where a part is not known, or -errno with @diag filled.
+ */
+int values_print(const struct values_options *options, struct pugmark_diag *diag);
+
+#endif
