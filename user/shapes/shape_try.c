@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct batch {
 	const struct shape_case *cases;
 	struct shape_verdict *verdicts;
 	uint32_t n;
-	int code_fd;
+	int code_fd, cpu;
 	char path[32];
 	uint32_t *offsets; /* of the places in the file */
 	struct lab *lab;   /* shared with the child */
@@ -129,6 +130,11 @@ static _Noreturn void child_main(const struct batch *b)
 	void *at = (void *)(uintptr_t)LAB_CODE;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
+	/* All on one processor, whose number cpuid and others tell. */
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(b->cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
 	if (mmap(at, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, b->code_fd,
 		 0) != at)
 		_exit(3);
@@ -340,7 +346,7 @@ static int try_all(struct batch *b, const struct shape_case *cases, uint32_t n, 
 int shapes_try(const struct shape_case *cases, uint32_t n, uint64_t seed,
 	       struct shape_verdict *verdicts, struct shape_count *count, struct pugmark_diag *diag)
 {
-	struct batch b = {.code_fd = -1};
+	struct batch b = {.code_fd = -1, .cpu = sched_getcpu()};
 	uint64_t start = now_ns();
 	int err = 0;
 	b.lab = mmap(NULL, sizeof(*b.lab), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
