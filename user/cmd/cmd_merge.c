@@ -93,6 +93,9 @@ static void print_json(const struct merge_result *m)
 
 int cmd_merge(int argc, char **argv)
 {
+	fputs("pugmark merge: in work: a merged trace may be wrong, and not say so "
+	      "(docs/shares.md)\n",
+	      stderr);
 	struct merge_request r = {0};
 	struct merge_result result;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};

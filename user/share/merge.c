@@ -134,7 +134,7 @@ static int make_whole(struct merge *m)
 	memcpy(m->sites, first->sites, first->n_sites * sizeof(*m->sites));
 	for (uint32_t i = 0; i < first->n_sites; i++) {
 		m->sites[i].elsewhere = 0;
-		for (uint32_t k = 0; k < m->n; k++)
+		for (uint32_t k = 0; k < m->n && k < 64; k++) /* a bit each */
 			m->members[i] |= (uint64_t)!m->parts[k].plan->sites[i].elsewhere << k;
 	}
 	m->whole = *first;
