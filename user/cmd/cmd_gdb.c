@@ -15,7 +15,7 @@
 static const char help[] =
 	"usage: pugmark gdb [options] DIR\n"
 	"\n"
-	"Debugs the recording DIR (record --level values) with gdb, forwards and backwards:\n"
+	"Debugs the recording DIR, of level values, with gdb, forwards and backwards:\n"
 	"reverse-continue, reverse-step, breakpoints and watchpoints in both directions. Nothing\n"
 	"can be changed. What the replay does not know, gdb calls unavailable.\n"
 	"      --task N             the task, as `pugmark dump` numbers them (the first)\n"
