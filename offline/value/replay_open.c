@@ -261,6 +261,16 @@ static uint64_t find_heap_end(const struct value_run *run)
 int value_run_new(struct value_replay *replay, uint32_t task, struct value_run **out,
 		  struct pugmark_diag *diag)
 {
+	uint32_t n_tasks;
+	captures_tasks(replay->captures, &n_tasks);
+	/* A store of another thread is in nobody's captures: a byte would be called exact that is
+	 * not. */
+	if (n_tasks > 1)
+		return pugmark_diag_set(diag, -ENODATA, "captures", PUGMARK_NO_OFFSET,
+					"%u threads or processes ran side by side: what one reads "
+					"of another's is not known yet, so no value of task %u is "
+					"certain (values are of programs with one thread)",
+					n_tasks, task);
 	struct value_run *run = calloc(1, sizeof(*run));
 	int err = run ? value_memory_init(&run->memory, fill, run) : -ENOMEM;
 	if (!err) {

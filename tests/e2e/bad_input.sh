@@ -135,7 +135,9 @@ if command -v setpriv >/dev/null; then
 		fails 'CAP_BPF: no' as_nobody record -q -o open/rec -- ./prog -c text
 		claim 'planning needs no rights' as_nobody plan -o open/plan prog
 		"$PUGMARK" record -q -o rec -- ./prog -c text >out
+		chown -R 65534:65534 rec # it is its owner's alone
 		claim 'nor does reading' as_nobody verify rec
+		chown -R 0:0 rec
 		chmod 600 rec/events
 		fails 'cannot read its file' as_nobody verify rec
 		chmod 644 rec/events

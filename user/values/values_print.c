@@ -277,6 +277,20 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 	return err;
 }
 
+/* Of one thread alone values can be told: see value_run_new(). */
+static int check_alone(const struct printing *p, struct pugmark_diag *diag)
+{
+	uint32_t n_tasks;
+
+	captures_tasks(value_replay_captures(p->replay), &n_tasks);
+	return n_tasks < 2 ? 0
+			   : pugmark_diag_set(diag, -ENOTSUP, p->options->dir, PUGMARK_NO_OFFSET,
+					      "%u threads or processes ran side by side: what one "
+					      "reads of another's is not known yet (values are of "
+					      "programs with one thread)",
+					      n_tasks);
+}
+
 int values_print(const struct values_options *options, struct pugmark_diag *diag)
 {
 	struct printing p = {.options = options, .first = true};
@@ -287,6 +301,8 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 		return err ? err : p.partial;
 	}
 	err = value_replay_open(options->dir, &p.replay, diag);
+	if (!err)
+		err = check_alone(&p, diag);
 	if (!err)
 		err = value_names_open(options->dir, value_replay_captures(p.replay), &p.names,
 				       diag);
