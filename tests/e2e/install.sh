@@ -72,14 +72,17 @@ done
 export PKG_CONFIG_LIBDIR=$dir/pc
 pkg-config --exists libelf || { echo 'libelf needs zstd itself here: not tried without'; exit 0; }
 make -n BUILD="$dir/none" "$dir/none/pugmark" CC="${CC:-cc}" >"$dir/commands"
-compile=$(grep -- '-c offline/base/codec.c ' "$dir/commands" | sed 's| -o .*||; s|-MMD -MP||')
+compile_of() { grep -- "-c $1 " "$dir/commands" | sed 's| -o .*||; s|-MMD -MP||'; }
 libs=$(grep -- "-o $dir/none/pugmark " "$dir/commands" | grep -oE -- ' -l[A-Za-z0-9]+' | tr -d '\n')
 case $libs in *zstd*) echo "linked with zstd, which is missing: $libs"; exit 1 ;; esac
-eval "$compile ${flags[*]} -o '$dir/codec.o'"
+for source in offline/base/codec.c user/patch/lanes.c; do # those that know zstd
+	eval "$(compile_of $source) ${flags[*]} -o '$dir/$(basename $source .c).o'"
+done
 cp "$BUILD/libpugmark.a" "$dir/libpugmark.a"
 ar rcs "$dir/libpugmark.a" "$dir/codec.o"
 # shellcheck disable=SC2086 # words are wanted
-${CC:-cc} "${flags[@]}" -o "$dir/without" "$BUILD"/user/*/*.o "$dir/libpugmark.a" $libs
+${CC:-cc} "${flags[@]}" -o "$dir/without" $(printf '%s\n' "$BUILD"/user/*/*.o | grep -v '/lanes.o$') \
+	"$dir/lanes.o" "$dir/libpugmark.a" $libs
 echo "without zstd: linked with$libs"
 if "$PUGMARK" doctor >/dev/null 2>&1; then
 	cp "$(command -v gzip)" "$dir/traced"
