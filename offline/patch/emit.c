@@ -396,7 +396,8 @@ static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint
 	if (rel != word && !c->err)
 		c->err = -ERANGE;
 	memcpy(out->bytes, spec->bytes, spec->place->len);
-	memcpy(out->bytes, "\x2e\x67" + (at == 1), at);
+	static const uint8_t prefixes[2] = {0x2e, 0x67}; /* as many as the call had */
+	memcpy(out->bytes, &prefixes[at == 1], at);
 	out->bytes[at] = call ? 0xe8 : 0xe9;
 	memcpy(out->bytes + at + 1, &word, 4);
 }
