@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* attach.h: the whole stack and the registers of a task that ran before it was recorded, at the
- * first moment that is seen of it. */
+/* attach.h: sends the whole stack and the registers of a task that ran before it was recorded, when
+ * it is first seen. */
 #ifndef BPF_ATTACH_H
 #define BPF_ATTACH_H
 
@@ -66,9 +66,8 @@ static __always_inline void note_registers(const struct pt_regs *from, __u64 *re
 	regs[15] = from->r15;
 }
 
-/* What attach_send() sends next is of a task that is at @regs, but for ip and sp, which a patched
- * instruction's trampoline has changed. snapshot_send() has made the state
- * that this uses. */
+/* Prepares attach_send() for a task that is at @regs, but for ip and sp, which a trampoline of a
+ * patched instruction may have changed. snapshot_send() has made the state that this uses. */
 static __always_inline bool attach_begin(struct task_state *st, const struct pt_regs *regs,
 					 __u64 ip, __u64 sp)
 {

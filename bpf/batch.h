@@ -28,6 +28,7 @@ struct task_state {
 	__u64 lane_lost;
 	__u32 lane;
 	__u32 reserved;
+	struct fault_note fault; /* in the program that it runs now */
 	struct batch head;
 	struct batch_record records[BATCH_RECORDS];
 };

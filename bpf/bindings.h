@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* bindings.h: whether a process is as the plan of a module takes it to be. Asked for each load
- * address that a task meets, and looked at once a process: what fills these slots does so before
- * any code of the module runs, and the program of a process changes by exec alone, which forgets
- * the address. */
+/* bindings.h: whether a process is as the plan of a module assumes. This is asked for each load
+ * address that a task meets, and found out once for each process: the slots are filled before any
+ * code of the module runs, and the program of a process changes by exec alone, which forgets the
+ * address. */
 #ifndef BPF_BINDINGS_H
 #define BPF_BINDINGS_H
 
@@ -64,8 +64,8 @@ static long bound_step(__u32 i, struct bound_check *c)
 	return 0;
 }
 
-/* What was found of a module in a process and program: libcrypto has 3,000 slots, and to look at
- * them again in each thread takes 0.3 ms. */
+/* What was found out about a module in a process and program: libcrypto has 3,000 slots, and to
+ * look at them again in each thread would take 0.3 ms. */
 struct bound_key {
 	__u64 start_ns; /* of the process: with tgid, no other is the same */
 	__u64 base;

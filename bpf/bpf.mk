@@ -19,6 +19,6 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # Every object of user/ may include a skeleton, and so does a test.
-$(USER_OBJ) $(BUILD)/tests/unit/test_probe_frames.o: | $(BPF_SKEL)
+$(USER_OBJ) $(BUILD)/tests/unit/kernel/test_probe_frames.o: | $(BPF_SKEL)
 
 -include $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.d)

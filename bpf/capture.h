@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* capture.h: what a site asks for besides its frame: the way of a branch, the target of an indirect
- * call or jump, and what a return address says. */
+/* capture.h: what a site asks for beside its frame: which way a branch goes, the target of an
+ * indirect call or jump, and whether a return address is one of ours. */
 #ifndef BPF_CAPTURE_H
 #define BPF_CAPTURE_H
 
@@ -92,8 +92,8 @@ static __always_inline bool is_signal_trampoline(__u64 ret)
 }
 
 /* Whether @ret is where a call of a traced function returns to, as far as the task's events have
- * told where modules are. What lies in a module beside those is as foreign as another module.
- * Global, so that it is verified once. */
+ * told where modules lie. A return address in a module at another place is as foreign as one in
+ * another module. Global, so that it is verified once. */
 __noinline int is_return_of_ours(__u64 ret)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);

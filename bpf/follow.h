@@ -81,6 +81,7 @@ int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binp
 	batch_send(st);
 	st->area = st->lane = 0;
 	st->lane_pos = st->lane_lost = 0;
+	st->fault.signal = 0;
 	st->head.execs++;
 	__builtin_memset(st->base, 0, sizeof(st->base));
 	struct process_record *r = process_reserve(PROCESS_EXEC, task, st);
@@ -122,6 +123,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	r->exit_code = task->exit_code;
 	r->last = last;
+	r->fault = st->fault;
 	if (open) {
 		r->sp = regs->sp;
 		r->ip = regs->ip;

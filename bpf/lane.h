@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* lane.h: how far a task's patched instructions have come: what they have written to its lane
- * (offline/patch/layout.h) lies before whatever the programs here tell of it next. */
+/* lane.h: how far a task's patched instructions have come. What they have written to its lane
+ * (offline/patch/layout.h) comes before whatever the programs here send next. */
 #ifndef BPF_LANE_H
 #define BPF_LANE_H
 
@@ -21,10 +21,18 @@ static __always_inline bool ring_read(__u64 fs, struct patch_ring *ring)
 static __always_inline __u64 ring_position(const struct patch_ring *ring)
 {
 	__u64 off = ring->next - ring->chunk;
+	__u32 serial = ring->serial;
 
-	if (!ring->chunk || ring->next >= ring->end)
+	if (!ring->chunk)
+		return PATCH_POSITION(serial, PATCH_CHUNK);
+	bpf_probe_read_user(&serial, sizeof(serial),
+			    (void *)ring->chunk + offsetof(struct patch_chunk, serial));
+	if (off >= PATCH_CHUNK) /* it has just been taken, or a record was too many */
+		off = serial == ring->serial && ring->next >= ring->end ? PATCH_CHUNK
+									: PATCH_CHUNK_HEADER;
+	else if (ring->next >= ring->end)
 		off = PATCH_CHUNK;
-	return PATCH_POSITION(ring->serial, off);
+	return PATCH_POSITION(serial, off);
 }
 
 static __always_inline void lane_append(struct task_state *st, __u32 *n, __u32 kind, __u32 lane,
@@ -38,7 +46,7 @@ static __always_inline void lane_append(struct task_state *st, __u32 *n, __u32 k
 	++*n;
 }
 
-/* The frame that the last record is of: what looks for frames begins there. */
+/* Notes the frame of the last record: the search for frames begins there. */
 static __always_inline void note_last_frame(struct task_state *st, __u64 last)
 {
 	struct {
@@ -74,7 +82,7 @@ static __always_inline void lane_note(struct task_state *st, __u32 *n)
 /* The same, where nothing else is appended. */
 static __noinline int lane_note_last(struct task_state *st)
 {
-	if (!st || !st->area)
+	if (!st || !st->area || !enabled) /* then it is told where it was stopped */
 		return 0;
 	__u32 n = batch_room(st);
 
@@ -105,8 +113,8 @@ static __always_inline void lane_inherit(struct task_state *st, struct task_stat
 	born->n = n;
 }
 
-/* What vfork has started, the current task, is about to leave the ring to its parent, which waits
- * for that: its own records go on from here. */
+/* The current task, which vfork has started, is about to give the ring back to its parent, which
+ * waits for that; its own records will begin from there. */
 static __noinline int lane_give_back(struct task_state *st)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

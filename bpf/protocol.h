@@ -20,7 +20,7 @@
 #define BATCH_MAX_SITES (1u << 22)
 #define SNAPSHOT_WORDS 512
 #define DEEP_WORDS 8192 /* with the snapshot */
-#define DEEP_MAX 512
+#define DEEP_MAX 2048
 #define ATTACH_WORDS (1u << 20) /* of a stack, when its task is attached to */
 #define BATCH_SNAPSHOTS 16	/* in one batch */
 #define KNOWN_PROGRAMS 64
@@ -142,21 +142,19 @@ struct snapshot {
 };
 
 /* What lies above a snapshot, where the frames of foreign code are large: only the words that are
- * addresses in the module, which is what return addresses into it are among. */
-struct deep_word {
-	__u32 place; /* address, less that of the snapshot, in words */
-	__u32 off;   /* value minus base */
-};
+ * addresses in the module, in the program, where libraries are mapped (return addresses are among
+ * these), or of the stack there (saved frame pointers); where that is too much, in the module. */
 struct deep_stack {
 	__u32 kind;
 	__u32 task;
 	__u32 serial;  /* of the snapshot */
 	__u32 n_words; /* how far it goes, from the snapshot's address */
-	__u64 base;
 	__u32 n;
 	__u32 reserved;
-	struct deep_word words[DEEP_MAX]; /* n are sent */
+	__u64 words[DEEP_MAX]; /* n are sent: DEEP_PLACE and DEEP_VALUE of each */
 };
+#define DEEP_VALUE(word) ((word)&0xffffffffffffull)
+#define DEEP_PLACE(word) ((__s64)(word) >> 48) /* address, less that of the snapshot, in words */
 
 /* The stack of a task that ran before, at its first hit, in pieces upwards, without the pages that
  * are not there; each with the registers. It comes before the batch of that event. */
@@ -189,6 +187,15 @@ struct signal_note {
 
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };
 
+/* The last of SIGSEGV, SIGILL, SIGTRAP and SIGBUS that a task took. signal 0: none. */
+struct fault_note {
+	__u32 signal;
+	__s32 code; /* si_code: above 0 the kernel made it of what the task did, else it was sent */
+	__u64 addr; /* si_addr, if the kernel made it */
+	__u64 ip;
+	__u64 time_ns;
+};
+
 /* One step in a task's life. Numbers of processes are those of the recorder's own namespace. */
 struct process_record {
 	__u32 kind;
@@ -201,9 +208,10 @@ struct process_record {
 	__u32 execs;	/* how often the task has exec'ed */
 	__u32 stopped;	/* PROCESS_EXIT: not by a system call of its own */
 	__u64 time_ns;
-	__u64 start_ns; /* since boot */
-	__u64 sp, ip;	/* PROCESS_EXIT, PROCESS_STOP: the last ones of user mode */
-	__u64 lost;	/* PROCESS_EXIT, PROCESS_STOP: witness events lost, ever */
+	__u64 start_ns;		 /* since boot */
+	__u64 sp, ip;		 /* PROCESS_EXIT, PROCESS_STOP: the last ones of user mode */
+	__u64 lost;		 /* PROCESS_EXIT, PROCESS_STOP: witness events lost, ever */
+	struct fault_note fault; /* PROCESS_EXIT */
 	char comm[16];
 	char file[128]; /* PROCESS_EXEC */
 };

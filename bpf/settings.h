@@ -13,8 +13,8 @@ const volatile bool trace_all = false;
 const volatile bool follow = true;
 const volatile __u64 in_cgroup = 0;	   /* trace_all: only what is in cgroups[0]; its number */
 const volatile __u32 in_pid_namespace = 0; /* trace_all: only what is in it; its number */
-/* The tables of sites and of returns have two halves of so many: while what is probed changes, one
- * is in use and the other is filled. */
+/* The tables of sites and of returns have two halves of this size: while what is probed changes,
+ * one is in use and the other is filled. */
 const volatile __u32 half_sites = 0;
 const volatile __u32 half_returns = 0;
 const volatile __u32 half_bound = 0;
@@ -25,7 +25,7 @@ const volatile __u32 n_known_programs = 0;
 volatile __u64 module_bytes[BATCH_MODULES] = {};  /* length of text_addr..text_end */
 volatile __u32 returns_first[BATCH_MODULES] = {}; /* of its words in the map `returns` */
 volatile __u32 n_modules = 0;
-/* What is to be looked at before a module's events count (bindings.h): two halves as well. */
+/* What has to be checked before a module's events count (bindings.h): two halves as well. */
 volatile __u32 bound_first[2 * BATCH_MODULES] =
 	{}; /* of its words in the half of the map `bound` */
 volatile __u32 bound_count[2 * BATCH_MODULES] = {};

@@ -96,13 +96,36 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 	return 0;
 }
 
+#define SIGILL 4
+#define SIGTRAP 5
+#define SIGBUS 7
+#define SIGSEGV 11
+
+/* What a probe that does harm would end in. */
+static __always_inline void note_fault(struct task_state *st, int sig, struct kernel_siginfo *info)
+{
+	if (sig != SIGSEGV && sig != SIGILL && sig != SIGTRAP && sig != SIGBUS)
+		return;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	st->fault.code = BPF_CORE_READ(info, si_code);
+	st->fault.addr = 0;
+	if (st->fault.code > 0)
+		st->fault.addr = (__u64)BPF_CORE_READ(info, _sifields._sigfault._addr);
+	st->fault.ip = regs->ip;
+	st->fault.time_ns = bpf_ktime_get_ns();
+	st->fault.signal = sig;
+}
+
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 
-	if (st && enabled && !st->stopped)
+	if (st && enabled && !st->stopped) {
+		note_fault(st, sig, info);
 		place_send(st, ka, st->head.pid);
+	}
 	return 0;
 }
 

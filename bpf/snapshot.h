@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* snapshot.h: the stack of the current task, in two ways: a snapshot with only what has changed
- * since the one before, and the addresses of a module further up. */
+/* snapshot.h: sends the stack of the current task in two ways: as a snapshot with only what has
+ * changed since the one before, and, further up, only addresses in a module. */
 #ifndef BPF_SNAPSHOT_H
 #define BPF_SNAPSHOT_H
 
@@ -10,8 +10,8 @@
 
 #define PAD_BYTES (8 * SNAPSHOT_WORDS)
 
-/* How far above the last hit's frame the frame may lie that is in the foreign call; and how far
- * above a return address of ours, which an earlier call may have left. */
+/* How far above the last hit's frame the frame that called out may lie; and how far above a return
+ * address of ours, which an earlier call may have left. */
 #define DEEP_MARGIN 1024
 #define ANCHOR_MARGIN 4096
 
@@ -76,7 +76,8 @@ static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot
 	}
 	if ((__s64)apart < 0) /* what was not there then */
 		changed |= (1ull << ((-apart + 63) / 64 & 63)) - 1;
-	if (known < 64 * (__s64)n) /* nor was what lies above it: what is in its room is older */
+	if (known <
+	    64 * (__s64)n) /* nor is what lies above it known: what is in its room is older */
 		changed |= ~0ull << (known >> 6 & 63);
 	if (n < 64)
 		changed &= (1ull << n) - 1;
@@ -85,8 +86,9 @@ static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot
 
 static const char untouched[8 * SNAPSHOT_WORDS];
 
-/* Sends the stack from @sp upwards: SNAPSHOT_WORDS, or as much as there is. Where the one before
- * ends not far below that, it ends there as well, so that the rest can be told to be the same. */
+/* Sends the stack from @sp upwards: SNAPSHOT_WORDS, or as much as there is. If the snapshot before
+ * ended not far below that, this one ends there as well, so that the rest is known to be
+ * unchanged. */
 __noinline int snapshot_send(__u64 sp)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
@@ -145,37 +147,58 @@ __noinline int snapshot_send(__u64 sp)
 	return true;
 }
 
+/* Where libraries are mapped: below mmap_base, next to each other. */
+#define LIBRARIES_BYTES (1ull << 30)
+
+/* So many words are looked at in one step: the verifier follows each of them. Steps are aligned, so
+ * that none crosses a page. */
+#define SCAN_WORDS 128
+#define SCAN_BYTES (8ull * SCAN_WORDS)
+
+/* Addresses that are looked for. */
+struct address_window {
+	__u64 base, bytes;
+};
+
 struct deep_scan {
 	struct stack_state *stacks;
 	__u64 from, end;
-	__u64 base, bytes;
+	struct address_window module, program, libraries, stack;
 	__u32 place, n;
 };
+
+/* 1 if @value lies in @window, else 0. */
+static __always_inline __u64 lies_in(struct address_window window, __u64 value)
+{
+	__u64 off = value - window.base, inside = off - window.bytes;
+
+	barrier_var(inside); /* or clang makes a branch of it */
+	return inside >> 63 & ~off >> 63;
+}
 
 /* One step of deep_send(). Without a branch for each word, so that the verifier follows one path.
  */
 static long deep_scan_step(__u32 step, struct deep_scan *scan)
 {
 	struct stack_state *stacks = scan->stacks;
-	__u64 base = scan->base, bytes = scan->bytes;
+	struct address_window module = scan->module, program = scan->program,
+			      libraries = scan->libraries, stack = scan->stack;
 	__u32 n = scan->n, place = scan->place;
 
 	if (scan->from >= scan->end)
 		return 1;
-	scan->place = place + SNAPSHOT_WORDS;
-	scan->from += 8 * SNAPSHOT_WORDS;
+	scan->place = place + SCAN_WORDS;
+	scan->from += SCAN_BYTES;
 	/* A page of a large array that was never touched is not there, and holds nothing. */
-	if (bpf_probe_read_user(stacks->scratch, 8 * SNAPSHOT_WORDS,
-				(void *)(scan->from - 8 * SNAPSHOT_WORDS)))
+	if (bpf_probe_read_user(stacks->scratch, SCAN_BYTES, (void *)(scan->from - SCAN_BYTES)))
 		return 0;
-	for (__u32 i = 0; i < SNAPSHOT_WORDS; i++) {
-		struct deep_word *word = &stacks->deep.words[n & (DEEP_MAX - 1)];
-		__u64 off = stacks->scratch[i] - base, inside = off - bytes;
+	for (__u32 i = 0; i < SCAN_WORDS; i++) {
+		__u64 value = stacks->scratch[i];
 
-		word->place = place + i;
-		word->off = off;
-		barrier_var(inside); /* or clang makes a branch of it */
-		n += inside >> 63 & ~off >> 63;
+		stacks->deep.words[n & (DEEP_MAX - 1)] =
+			(__u64)(place + i) << 48 | DEEP_VALUE(value);
+		n += lies_in(module, value) | lies_in(program, value) | lies_in(libraries, value) |
+		     lies_in(stack, value);
 	}
 	scan->n = n;
 	return 0;
@@ -190,11 +213,11 @@ struct anchor_scan {
 
 static long anchor_word(__u32 i, struct anchor_scan *a)
 {
-	struct deep_word *word = &a->scan.stacks->deep.words[(a->seen + i) & (DEEP_MAX - 1)];
+	__u64 word = a->scan.stacks->deep.words[(a->seen + i) & (DEEP_MAX - 1)];
 
-	__s64 place = (__s32)word->place; /* what lies below sp is left over from earlier calls */
+	__s64 place = DEEP_PLACE(word); /* what lies below sp is left over from earlier calls */
 
-	if (place < 0 || !is_return_of_ours(a->scan.base + word->off))
+	if (place < 0 || !is_return_of_ours(DEEP_VALUE(word)))
 		return 0;
 	a->anchor = a->start + 8 * place;
 	return 1;
@@ -209,9 +232,9 @@ static long anchor_step(__u32 step, struct anchor_scan *a)
 	return a->anchor != 0;
 }
 
-/* Where the first return address of ours lies, at or above @sp: the frame that called out may be
- * there, or above it. 0: there is none. As a rule it is where it was the last time. Where none was
- * found, one can only have come since by a hit further up. Global, as deep_send(). */
+/* Finds the first return address of ours at or above @sp: the frame that called out lies there, or
+ * above. 0: there is none. Mostly it is where it was the last time. If none was found then, only a
+ * hit further up can have brought one since. Global, as deep_send(). */
 __noinline int anchor_find(__u64 sp, __u64 base, __u64 bytes)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
@@ -231,22 +254,32 @@ __noinline int anchor_find(__u64 sp, __u64 base, __u64 bytes)
 		return 0;
 	struct anchor_scan a = {
 		.scan = {.stacks = stacks,
-			 .from = sp & ~4095ull, /* by pages */
+			 .from = sp & ~(SCAN_BYTES - 1),
 			 .end = sp + 8 * DEEP_WORDS,
-			 .base = base,
-			 .bytes = bytes,
-			 .place = -((sp & 4095) >> 3)},
+			 .module = {base, bytes},
+			 .place = -((sp & (SCAN_BYTES - 1)) >> 3)},
 		.start = sp,
 	};
-	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, anchor_step, &a, 0);
+	bpf_loop(DEEP_WORDS / SCAN_WORDS + 1, anchor_step, &a, 0);
 	stacks->anchor = a.anchor;
 	stacks->bare = a.anchor ? 0 : sp > BARE_BYTES ? sp - BARE_BYTES : 1;
 	return 0;
 }
 
-/* The module's frames may lie further up than a snapshot goes: looks through the stack up to @end,
- * or to a return address of ours, for addresses in the module, whose text is @bytes long from @base
- * on. Global, so that it is verified once and not for every way that leads here. */
+/* Scans from behind snapshot @last on. Returns how many words were found. */
+static __noinline __u32 deep_look(struct deep_scan *scan, const struct snapshot *last)
+{
+	scan->from = (last->addr + 8 * (__u64)last->n_words) & ~(SCAN_BYTES - 1);
+	scan->place = (scan->from - last->addr) >> 3;
+	scan->n = 0;
+	bpf_loop(DEEP_WORDS / SCAN_WORDS + 1, deep_scan_step, scan, 0);
+	return scan->n;
+}
+
+/* Sends what lies above a snapshot: searches the stack up to @end, or to a return address of ours,
+ * for addresses in the module, whose text is @bytes long from @base on, and for addresses by which
+ * frames of other code can be followed. Global, so that it is verified once and not for every way
+ * that leads here. */
 __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 {
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
@@ -265,24 +298,31 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	struct deep_stack *deep = &stacks->deep;
 	struct deep_scan scan = {
 		.stacks = stacks,
-		.from = (last->addr + 8 * (__u64)last->n_words) & ~4095ull, /* by pages */
 		.end = end,
-		.base = base,
-		.bytes = bytes,
+		.module = {base, bytes},
+		.stack = {last->addr, end - last->addr},
 	};
+	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
 
-	scan.place = (scan.from - last->addr) >> 3;
+	if (mm) {
+		scan.program =
+			(struct address_window){mm->start_code, mm->end_code - mm->start_code};
+		scan.libraries =
+			(struct address_window){mm->mmap_base - LIBRARIES_BYTES, LIBRARIES_BYTES};
+	}
 	if (end <= last->addr + 8 * (__u64)last->n_words || !last->n_words)
 		return 0;
-	bpf_loop(DEEP_WORDS / SNAPSHOT_WORDS + 1, deep_scan_step, &scan, 0);
-	__u32 n = scan.n;
-	if (n >= DEEP_MAX) /* no stack of return addresses; the nearest are gone */
+	__u32 n = deep_look(&scan, last);
+	if (n >= DEEP_MAX) { /* much else; the nearest are gone */
+		scan.program.bytes = scan.libraries.bytes = scan.stack.bytes = 0;
+		n = deep_look(&scan, last);
+	}
+	if (n >= DEEP_MAX) /* no stack of return addresses */
 		return 0;
 	deep->kind = RING_DEEP;
 	deep->task = st->head.task;
 	deep->serial = last->serial;
 	deep->n_words = (end - last->addr) / 8;
-	deep->base = base;
 	deep->n = n;
 	return !bpf_ringbuf_output(&events, deep, sizeof(*deep) - sizeof(deep->words) + 8 * n,
 				   BPF_RB_NO_WAKEUP);

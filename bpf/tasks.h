@@ -46,7 +46,7 @@ static __always_inline int pid_seen(struct task_struct *task, int otherwise)
 	return upid.ns == self_ns ? upid.nr : otherwise;
 }
 
-/* Before anything that compares or reports numbers of processes: runs as the collector. */
+/* Must run before anything that compares or reports numbers of processes; runs as the collector. */
 static __always_inline void learn_self(void)
 {
 	struct task_struct *self = bpf_get_current_task_btf();
@@ -95,7 +95,7 @@ static struct task_state *task_new(struct task_struct *task, __u32 parent, bool 
 		count(&counters.hits_without_task);
 		return NULL;
 	}
-	/* Its parent's fork and the collector that adopts its process may meet here. */
+	/* Its parent's fork may meet the collector here, which adopts its process. */
 	if (st->head.task ||
 	    __sync_val_compare_and_swap(&st->head.task, 0, __sync_add_and_fetch(&n_tasks, 1)))
 		return st;

@@ -10,7 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include "offline/value/capture_ring.h"
+#include "offline/capture/capture_ring.h"
 
 #include "bpf/batch.h"
 
@@ -18,6 +18,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define MAX_ENTRY_MODULES 16
 #define MAX_IOVECS 64
+#define SYS_MMAP 9
+#define MAP_ANONYMOUS 0x20
 #define LOWEST_ADDR 65536 /* vm.mmap_min_addr: below are null pointers and small numbers */
 
 struct pending_call {
@@ -28,6 +30,7 @@ struct pending_call {
 struct capture_state {
 	__u64 number;
 	__u64 errno_addr;
+	__u64 entered; /* of the order: where the system call began; 0: none, or before capturing */
 	__u64 base[MAX_ENTRY_MODULES]; /* run-time address of text_addr of modules met so far */
 	__u32 errno_last;
 	__u32 met; /* a place */
@@ -75,9 +78,8 @@ volatile bool capturing = false;
 /* Length of the text of traced modules; beyond the first so many, entries from one of them into
  * another count as from outside. */
 volatile __u64 text_bytes[MAX_ENTRY_MODULES] = {};
-volatile bool own_syscalls = false; /* a traced module has system calls of its own */
 struct capture_counters capture_counters = {};
-__u64 capture_order = 0;
+__u64 capture_order = 1;
 
 /* The number of the current task among those that are recorded; 0: it is none. */
 static __always_inline __u32 recorded_task(void)
@@ -499,6 +501,32 @@ static long syscall_step(__u32 i, struct syscall_walk *w)
 	return 0;
 }
 
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
+{
+	if (!capturing)
+		return 0;
+	struct capture_state *cs = recorded_task() ? state_get() : NULL;
+	if (cs)
+		cs->entered = __sync_fetch_and_add(&capture_order, 1);
+	return 0;
+}
+
+struct mapped {
+	__u64 inode, size;
+};
+
+static long note_mapped(struct task_struct *task, struct vm_area_struct *vma, struct mapped *m)
+{
+	struct inode *inode = BPF_CORE_READ(vma, vm_file, f_inode);
+
+	if (inode) {
+		m->inode = BPF_CORE_READ(inode, i_ino);
+		m->size = BPF_CORE_READ(inode, i_size);
+	}
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 {
@@ -507,12 +535,9 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	__u32 task = recorded_task();
 	if (!task)
 		return 0;
-	__u32 nr = r->orig_ax;
+	/* rt_sigreturn() leaves -1 there, so that what it goes back to is not made again. */
+	__u32 nr = (__s32)r->orig_ax < 0 ? 15 : r->orig_ax;
 	struct capture_syscall *row = bpf_map_lookup_elem(&syscalls, &nr);
-	if (!own_syscalls && (!row || (!row->n_outputs && !row->wanted)))
-		return 0;
-	if (!own_syscalls && result < 0)
-		return 0;
 	struct capture_state *cs = state_get();
 	if (!cs)
 		return 0;
@@ -536,7 +561,14 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 		walk.c.v[VALUE_ONE] = 1;
 		bpf_loop(row->n_outputs, syscall_step, &walk, 0);
 	}
-	note_send(cs, RING_CAPTURE_KERNEL, task, ~0u, r->ip, r->sp, 8);
+	struct mapped m = {};
+	if (nr == SYS_MMAP && !(w[5] & MAP_ANONYMOUS) && (__u64)result < -4095ull)
+		bpf_find_vma(bpf_get_current_task_btf(), result, note_mapped, &m, 0);
+	w[8] = m.inode;
+	w[9] = m.size;
+	w[10] = cs->entered;
+	cs->entered = 0;
+	note_send(cs, RING_CAPTURE_KERNEL, task, ~0u, r->ip, r->sp, 11);
 	return 0;
 }
 
@@ -585,7 +617,12 @@ int BPF_PROG(on_exit_values, struct task_struct *task)
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	/* on_exit() of witness.bpf.c may have been before and have stopped it. */
-	if (capturing && cs && st)
-		note_send(cs, RING_CAPTURE_END, st->head.task, ~0u, r->ip, r->sp, 0);
+	if (capturing && cs && st) {
+		struct pt_regs regs;
+
+		bpf_probe_read_kernel(&regs, sizeof(regs), r);
+		note_all(cs->note.words, &regs);
+		note_send(cs, RING_CAPTURE_END, st->head.task, ~0u, regs.ip, regs.sp, 17);
+	}
 	return 0;
 }

@@ -49,10 +49,10 @@ struct {
 	__type(value, struct site_desc);
 } sites SEC(".maps");
 
-/* Never filled. A program with a tail call has its frames on the kernel stack of the task. Without,
- * Linux 6.13 and later put frames of 64 bytes or more into memory of the processor (a private
- * stack), which two tasks share that are preempted there: uprobes have no guard against that. To
- * read memory of the process to there takes longer as well. */
+/* Never filled: a program with a tail call has its frames on the task's own kernel stack. Without
+ * one, Linux 6.13 and later put frames of 64 bytes or more into memory of the processor (a private
+ * stack), which two tasks share if one is preempted there: uprobes have no guard against that.
+ * Reading memory of the process takes longer there as well. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -74,8 +74,8 @@ struct hit {
 	bool overdue; /* the batch is */
 };
 
-/* Where the module lies, and that the task ran before, if that is news. Returns whether its events
- * can be told by the plan. */
+/* Appends where the module lies, and that the task ran before, if that is new. Returns whether the
+ * plan holds for its events. */
 static __always_inline bool note_place(struct task_state *st, __u32 module, struct hit *hit)
 {
 	if (st->base[module] != hit->base) {
@@ -122,7 +122,7 @@ static __always_inline void note_frame(struct task_state *st, const struct site_
 	}
 }
 
-/* The return address, and whether the frame was entered from outside what is traced. */
+/* Appends the return address, and whether the frame was entered from outside of what is traced. */
 static __always_inline void note_return(struct task_state *st, __u32 capture, __u64 ip,
 					struct hit *hit)
 {
@@ -140,7 +140,7 @@ static __always_inline void note_return(struct task_state *st, __u32 capture, __
 	}
 }
 
-/* What it took to send a stack, unless something else ran meanwhile. */
+/* Adds the time that it took to send a stack, unless something else ran meanwhile. */
 static __always_inline void note_stack_cost(__u64 since_ns)
 {
 	__u64 took_ns = bpf_ktime_get_ns() - since_ns;
@@ -151,9 +151,9 @@ static __always_inline void note_stack_cost(__u64 since_ns)
 	__sync_fetch_and_add(&counters.stacks_ns, took_ns);
 }
 
-/* Foreign code that calls back once does so again, from the same frame of its own: the one of ours
- * that called out is then still where it was at the first time, far above the last hit. It has gone
- * on once a hit lies above all that was called back. */
+/* Foreign code that calls back once does so again, from the same frame. The frame of ours that
+ * called out is then still where it was the first time, far above the last hit. The call has ended
+ * once a hit lies above all that was called back. */
 static __always_inline void note_callback(struct task_state *st, __u64 sp, __u64 cfa)
 {
 	if (st->out_cfa <= cfa || st->out_cfa - sp >= 8 * DEEP_WORDS) {
@@ -162,6 +162,18 @@ static __always_inline void note_callback(struct task_state *st, __u64 sp, __u64
 	}
 	if (cfa > st->in_cfa)
 		st->in_cfa = cfa;
+}
+
+#define LARGE_FRAME (4 * SNAPSHOT_WORDS) /* bytes: half of a snapshot */
+#define FRAME_END 16			 /* bytes, with the return address */
+
+/* From where the stack of a function that was called back is sent: of a large frame of its own only
+ * the end, with its return address, or there would be no room for those that it came from. */
+static __always_inline __u64 stack_begin(const struct hit *hit, __u64 sp)
+{
+	__u64 frame_bytes = hit->cfa - sp;
+
+	return frame_bytes > LARGE_FRAME && frame_bytes >> 31 == 0 ? hit->cfa - FRAME_END : sp;
 }
 
 /* Sends the stack where it is asked for; HEAD_SNAPSHOT stays set where it was sent. */
@@ -177,6 +189,8 @@ static __always_inline void note_stack(struct pt_regs *ctx, struct task_state *s
 		note_callback(st, sp, hit->cfa);
 	else if (hit->cfa > st->in_cfa)
 		st->out_cfa = 0;
+	if (calls_back && !hit->attached)
+		sp = stack_begin(hit, sp);
 	if ((hit->head & HEAD_SNAPSHOT || hit->attached) && snapshot_send(sp)) {
 		hit->head |= HEAD_SNAPSHOT;
 		if (hit->attached) {
@@ -263,7 +277,7 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 	r->ret = hit.far;
 	st->head.witnesses++;
 	st->n = hit.n + 1;
-	/* What a task that ran before has on its stack is looked at while it is still there. */
+	/* The stack of a task that ran before is read while it is still there. */
 	if (hit.attached || hit.overdue ||
 	    (hit.head & HEAD_SNAPSHOT && st->snapshots - st->head.snapshots >= BATCH_SNAPSHOTS))
 		batch_send(st);

@@ -23,6 +23,7 @@ libc6-dev             glibc-devel
 libiberty-dev         binutils-devel
 libelf-dev            elfutils-libelf-devel
 libdw-dev             elfutils-devel
+libdebuginfod1        elfutils-debuginfod-client
 libbpf-dev            libbpf-devel
 bpftool               bpftool
 zlib1g-dev            zlib-devel
@@ -31,6 +32,7 @@ libzydis-dev          zydis-devel
 libcmocka-dev         libcmocka-devel
 libjansson-dev        jansson-devel
 libsqlite3-dev        sqlite-devel
+libncurses-dev        ncurses-devel
 nettle-dev            nettle-devel
 '
 test_table='
@@ -80,11 +82,27 @@ bpftrace              bpftrace
 valgrind              valgrind
 graphviz              graphviz
 chromium              chromium
+npm                   nodejs-npm
 babeltrace2           babeltrace2
 protobuf-compiler     protobuf-compiler
 golang-go             golang-bin
+etcd-server           etcd
+restic                restic
 tcl                   tcl
+tmux                  tmux
+less                  less
 dpkg-dev              -
+slurm-wlm             slurm-slurmctld
+munge                 munge
+upx-ucl               upx
+debuginfod            elfutils-debuginfod
+'
+# What no distribution has, for tests alone: speedscope, to open what `export` writes, and DuckDB. It
+# goes to build/node; without npm or its registry these tests say SKIP.
+node_packages='
+speedscope@1.25.0
+puppeteer-core@24.43.1
+@duckdb/node-bindings-linux-x64@1.5.6-r.1
 '
 min_libbpf=1.3
 
@@ -249,6 +267,20 @@ install_dnf() {
 	as_root dnf install -y --setopt=install_weak_deps=False --skip-unavailable "${missing[@]}"
 }
 
+node_folder=$(dirname "$0")/../build/node
+install_node() {
+	local pkg missing=()
+	for pkg; do
+		[ "$(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' "$node_folder/node_modules/${pkg%@*}/package.json" 2>/dev/null)" = \
+			"${pkg##*@}" ] || missing+=("$pkg")
+	done
+	[ ${#missing[@]} != 0 ] || return 0
+	mkdir -p "$node_folder"
+	timeout 300 npm install --prefix "$node_folder" --no-save --no-audit --no-fund --ignore-scripts \
+		--omit=optional --loglevel=error "$@" ||
+		say "npm could not install: ${missing[*]} (tests that need them say SKIP)"
+}
+
 if command -v apt-get >/dev/null; then
 	col=1 install=install_apt
 elif command -v dnf >/dev/null; then
@@ -269,8 +301,18 @@ mapfile -t packages < <(column $col <<<"$build_table")
 if [ -z "$build_only" ]; then
 	mapfile -t -O ${#packages[@]} packages < <(column $col <<<"$test_table")
 fi
+# One that came from elsewhere, with its node, may not go together with the distribution's.
+if command -v npm >/dev/null; then
+	for i in "${!packages[@]}"; do
+		[[ ${packages[i]} != npm && ${packages[i]} != nodejs-npm ]] || unset "packages[$i]"
+	done
+fi
 if [ -n "$list_only" ]; then
 	printf '%s\n' "${packages[@]}"
 	exit 0
 fi
 $install "${packages[@]}"
+if [ -z "$build_only" ] && command -v npm >/dev/null; then
+	mapfile -t packages < <(column 1 <<<"$node_packages")
+	install_node "${packages[@]}"
+fi

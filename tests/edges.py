@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """edges.py: the rooms of offline/ and user/ are walls. tests/edges.txt says which room may use which;
 whatever a file includes, and whatever symbol an object takes from another (nm), is an edge that stands
-there. Also counts the cycles between files: groups of files of which each needs the others.
+there. Nor may files need each other in a circle, but for those of which the room's README says why they
+are one thing ("One thing: a.c b.c: ...").
 
   edges.py            check (BUILD: the build folder, whose objects are looked at)
   edges.py --cycles   list the cycles between files, of the sources alone
@@ -128,8 +129,15 @@ def symbol_faults(defined, wanted, table):
             yield f"{path} takes {' '.join(some)}: {room} may not use {used}"
 
 
-def room_faults(files, table):
+def all_rooms(files):
+    """The folders with files, and the halls: folders of at least two such folders."""
     rooms = {room_of(path) for path in files}
+    above = collections.Counter(room_of(room) for room in rooms)
+    return rooms | {hall for hall, inner in above.items() if inner > 1 and "/" in hall}
+
+
+def room_faults(files, table):
+    rooms = all_rooms(files)
     for room in sorted(rooms - set(table)):
         yield f"{room} is not in tests/edges.txt"
     for room in sorted(set(table) - rooms):
@@ -197,6 +205,48 @@ def file_cycles(build):
     return components(uses)
 
 
+def said_to_be_one(readme):
+    """The groups of files that a room's README says are one thing."""
+    for match in re.finditer(r"^One thing: ([\w. ]+\.c): \w", readme, re.M):
+        yield sorted(match[1].split())
+
+
+def cycle_faults(groups, readmes):
+    """@groups: the circles, of paths of objects. @readmes: room to text."""
+    said = {(room, *group) for room, text in readmes.items() for group in said_to_be_one(text)}
+    for group in groups:
+        rooms = {room_of(path) for path in group}
+        names = sorted(os.path.basename(path)[:-2] + ".c" for path in group)
+        row = (next(iter(rooms)), *names)
+        if len(rooms) > 1 or row not in said:
+            yield "need each other: " + " ".join(path[:-2] + ".c" for path in group)
+        said.discard(row)
+    for room, *names in sorted(said):
+        yield f"{room}/README says that {' '.join(names)} are one thing: they need not each other"
+
+
+def room_readmes(table):
+    found = {}
+    for room in table:
+        for name in ("README", "README.md"):
+            if os.path.exists(f"{room}/{name}"):
+                found[room] = read(f"{room}/{name}")
+    return found
+
+
+def walk_faults(text, rooms, paths):
+    """docs/walk.md names each room once, and no room nor file that is not there."""
+    named = collections.Counter(re.findall(r"\b(?:offline|user)(?:/[a-z_]+)+\b(?![./])", text))
+    for room in sorted(set(rooms) | set(named)):
+        if room not in rooms:
+            yield f"{room} is not there"
+        elif named[room] != 1:
+            yield f"{room} is named {named[room]} times"
+    for file in sorted(set(re.findall(r"[\w/]+\.[ch]\b", text))):
+        if not any(("/" + path).endswith("/" + file) for path in paths):
+            yield f"{file} is not there"
+
+
 def plants():
     """That each of the checks above finds what it looks for."""
     table = read_table("offline/low:\noffline/high: offline/low\nuser/top: offline/high\n")
@@ -210,15 +260,32 @@ def plants():
         "an include of a deeper folder that climbs": list(include_faults(
             {"offline/low/a/x.c": '#include "offline/low/b/y.h"\n#include "offline/low/z.h"\n'},
             read_table("offline/low: offline/low/a offline/low/b\noffline/low/a:\noffline/low/b: offline/low/a\n"))),
+        "a hall that no row names": list(room_faults(
+            {"user/view/a/x.c": "", "user/view/b/y.c": ""}, {"user/view/a": [], "user/view/b": []}))[:1],
         "a table with a way back": list(table_faults(read_table("offline/a: offline/b\noffline/b:\n"))),
-        "a cycle": components({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}),
+        "a circle": components({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}),
+        "a circle that no README names": list(cycle_faults([["r/a.o", "r/b.o"]], {"r": "One thing: a.c c.c"})),
+        "a README that names no circle": list(cycle_faults([], {"r": "One thing: a.c b.c: as they are"})),
+        "a circle that grew": list(cycle_faults(
+            [["r/a.o", "r/b.o", "r/c.o"]], {"r": "One thing: a.c b.c: as they are"}))[:1],
+        "a walk that leaves a room out": list(walk_faults("user/top", {"offline/low", "user/top"}, {})),
+        "a walk of a room twice": list(walk_faults("user/top, user/top", {"user/top"}, {})),
+        "a walk into a room that is gone": list(walk_faults("user/top, user/old", {"user/top"}, {})),
+        "a walk to a file that is gone": list(walk_faults("user/top, top/b.c", {"user/top"}, {"user/top/a.c"})),
     }
     for claim, found in claims.items():
         if len(found) != 1:
             yield f"{claim} is not found once but {len(found)} times"
+    walk = "offline/low, and user/top: see low/a.c, offline/low/a.c"
+    named = list(walk_faults(walk, {"offline/low", "user/top"}, {"offline/low/a.c"}))
+    if named:
+        yield f"a walk of all rooms is refused: {named[0]}"
     allowed = list(symbol_faults({"pugmark_a": "offline/low/a.o"}, {"user/top/c.o": {"pugmark_a"}}, table))
     if allowed:
         yield f"a public symbol is refused: {allowed[0]}"
+    kept = list(cycle_faults([["r/a.o", "r/b.o"]], {"r": "r: a room.\nOne thing: a.c b.c: as they are"}))
+    if kept:
+        yield f"a circle that a README names is refused: {kept[0]}"
 
 
 def main():
@@ -238,6 +305,9 @@ def main():
         "each room is in the table, and has a README": room_faults(files, table),
         "includes are in the table": include_faults(files, table),
         "symbols are in the table": symbol_faults(defined, wanted, table),
+        "no files need each other in a circle": cycle_faults(file_cycles(build), room_readmes(table)),
+        "docs/walk.md names each room once": walk_faults(
+            read("docs/walk.md"), all_rooms(files), files),
         "public headers declare pugmark_ names alone": public_faults(),
     }
     failed = 0

@@ -1,11 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# run.sh: runs tests one after another and says how they went.
+# run.sh: runs tests, several side by side, and says how they went.
 #
-#   run.sh [-l LOGDIR] {[-t SECONDS] TEST | -c NAME COMMAND}...
+#   run.sh [-l LOGDIR] [-j JOBS]
+#          {[-t SECONDS] TEST | -c NAME COMMAND | -m NAME COMMAND | -q TEST}...
 #
-# TEST is a program; -c runs a shell command under a name; -t is the time limit of those that
-# follow. Each runs with no stdin and an empty TMPDIR of its own, which is removed afterwards.
+# TEST is a program; -c runs a shell command under a name, and -m does, but never two of these at
+# once (they build); -q is a test that asks how long things take, or needs races to be run often: it
+# runs when all others have ended, with nothing beside it. -t is the time limit of those that follow. Each runs with no stdin and an empty
+# TMPDIR of its own, which is removed afterwards.
 # Exit status 0 is a pass, 77 a skip whose reason is the last line, anything else a failure, whose
 # log is shown. A test that counts for itself counts as many: cmocka's summary is read, and so is
 # a last line "N passed, N failed, N skipped"; a skip in a cmocka test prints its reason first.
@@ -13,14 +16,17 @@
 set -u
 
 limit=120
+jobs=1
 logs=
 passed=0 failed=0 skipped=0
 failures=() skips=()
+# What is to run, by number; what runs, number by process.
+names=() programs=() commands=() limits=() kinds=() began=()
+declare -A running=()
 
 scratch=$(mktemp -d) || exit 1
-child=
 trap 'rm -rf "$scratch"' EXIT
-trap '[ -z "$child" ] || kill "$child"; wait; exit 130' INT TERM
+trap '[ ${#running[@]} = 0 ] || kill "${!running[@]}"; wait; exit 130' INT TERM
 # Job control: each test is a group of its own, in which SIGINT is not ignored, and a Ctrl-C is for
 # this script, which ends the group.
 set -m
@@ -49,8 +55,12 @@ cmocka_skips() {
 		NF { reason = $0 }' "$1"
 }
 
-fail() { # NAME WHY LOG
+fail() { # NAME WHY LOG: what of it does not hold is said again at the end
+	local line
 	failures+=("$1: $2")
+	while IFS= read -r line; do
+		failures+=("  $line")
+	done < <(grep -E '^(does not hold: |\[  FAILED  \] [a-z])' "$3" | head -n 20)
 	printf '%-28s FAIL  %s\n' "$1" "$2"
 	printf -- '--- log of %s' "$1"
 	[ "$(wc -l <"$3")" -le 200 ] || printf ' (last 200 lines)'
@@ -59,20 +69,22 @@ fail() { # NAME WHY LOG
 	printf -- '--- end of log ---\n'
 }
 
-run_one() { # NAME COMMAND...
-	local name=$1 log=$logs/$1.log started=$SECONDS status tally p f s reason
-	shift
-	mkdir "$scratch/tmp" || exit 1
-	TMPDIR=$scratch/tmp CMOCKA_MESSAGE_OUTPUT=STDOUT \
-		timeout --kill-after=10 "$limit" "$@" </dev/null >"$log" 2>&1 &
-	child=$!
-	wait "$child" 2>/dev/null
-	status=$?
-	child=
-	rm -rf "$scratch/tmp"
+start() { # NUMBER
+	local n=$1
+	mkdir "$scratch/tmp$n" || exit 1
+	TMPDIR=$scratch/tmp$n CMOCKA_MESSAGE_OUTPUT=STDOUT \
+		timeout --kill-after=10 "${limits[n]}" "${programs[n]}" ${commands[n]:+-c "${commands[n]}"} \
+		</dev/null >"$logs/${names[n]}.log" 2>&1 &
+	running[$!]=$n
+	began[n]=$SECONDS
+}
+
+ended() { # NUMBER STATUS
+	local n=$1 status=$2 name=${names[$1]} log=$logs/${names[$1]}.log tally p f s reason
+	rm -rf "$scratch/tmp$n"
 	tally=$(counts "$log")
 
-	if [ $status = 77 ] && [ -z "$tally" ]; then
+	if [ "$status" = 77 ] && [ -z "$tally" ]; then
 		reason=$(tail -n 1 "$log")
 		skipped=$((skipped + 1))
 		skips+=("$name: ${reason:-no reason given}")
@@ -80,19 +92,19 @@ run_one() { # NAME COMMAND...
 		return
 	fi
 	read -r p f s <<<"${tally:-$((status == 0)) $((status != 0)) 0}"
-	if [ $status != 0 ] && [ "$f" = 0 ]; then
+	if [ "$status" != 0 ] && [ "$f" = 0 ]; then
 		f=1
 	fi
-	if [ $status = 0 ] && [ $((p + f + s)) = 0 ]; then
+	if [ "$status" = 0 ] && [ $((p + f + s)) = 0 ]; then
 		f=1
 		fail "$name" "ran no test" "$log"
-	elif [ $status = 124 ] || [ $status = 137 ]; then
-		fail "$name" "not done after $limit s" "$log"
+	elif [ "$status" = 124 ] || [ "$status" = 137 ]; then
+		fail "$name" "not done after ${limits[n]} s" "$log"
 	elif [ "$f" != 0 ]; then
 		fail "$name" "exit status $status" "$log"
 	else
 		printf '%-28s ok    %d passed%s, %d s\n' "$name" "$p" \
-			"$([ "$s" = 0 ] || echo ", $s skipped")" $((SECONDS - started))
+			"$([ "$s" = 0 ] || echo ", $s skipped")" $((SECONDS - began[n]))
 	fi
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	if [ "$s" != 0 ]; then
@@ -103,21 +115,58 @@ run_one() { # NAME COMMAND...
 }
 
 logs=$scratch/log
+add() { # KIND NAME PROGRAM [COMMAND]
+	kinds+=("$1") names+=("$2") programs+=("$3") commands+=("${4-}") limits+=("$limit")
+}
 while [ $# -gt 0 ]; do
 	case $1 in
 	-l) logs=$2; shift 2 ;;
+	-j) jobs=$2; shift 2 ;;
 	-t) limit=$2; shift 2 ;;
-	-c)
-		mkdir -p "$logs" || exit 1
-		run_one "$2" bash -c "$3"
-		shift 3
-		;;
-	*)
-		mkdir -p "$logs" || exit 1
-		run_one "$(basename "$1")" "$1"
-		shift
-		;;
+	-c) add any "$2" bash "$3"; shift 3 ;;
+	-m) add builds "$2" bash "$3"; shift 3 ;;
+	-q) add quiet "$(basename "$2")" "$2"; shift 2 ;;
+	*) add any "$(basename "$1")" "$1"; shift ;;
 	esac
+done
+mkdir -p "$logs" || exit 1
+
+# Sets next to the number of the first test of kind $1 that waits; fails if none does.
+next_of() { # KIND
+	local n
+	for n in "${!waiting[@]}"; do
+		next=$n
+		[ "${kinds[n]}" != "$1" ] || return 0
+	done
+	return 1
+}
+
+# Sets next to the number of the test to start; fails if none may. Those that build come first, so
+# that they do not wait for each other at the end.
+pick() {
+	local n running_kinds=
+	for n in "${running[@]}"; do
+		running_kinds+=" ${kinds[n]}"
+	done
+	case $running_kinds in
+	*quiet*) return 1 ;;
+	*builds*) next_of any && return ;;
+	*) next_of builds || next_of any && return ;;
+	esac
+	[ -z "$running_kinds" ] && next_of quiet
+}
+
+waiting=("${names[@]}") next=
+while [ ${#waiting[@]} != 0 ] || [ ${#running[@]} != 0 ]; do
+	while [ ${#running[@]} -lt "$jobs" ] && pick; do
+		unset "waiting[$next]"
+		start "$next"
+	done
+	wait -n -p pid "${!running[@]}" 2>/dev/null
+	status=$?
+	n=${running[$pid]}
+	unset "running[$pid]"
+	ended "$n" "$status"
 done
 
 if [ ${#skips[@]} != 0 ]; then

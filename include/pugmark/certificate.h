@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* certificate.h: what can be relied on in a recording: all of it, or all but these gaps. Each
- * thread is certified on its own, by any thread of the caller, several at a time; the parts are
+/* certificate.h: what can be relied on in a recording: all of it, or all but the gaps listed here.
+ * Each thread is certified by itself, by any thread of the caller, several at a time; the parts are
  * then joined to the certificate of the whole. */
 #ifndef PUGMARK_CERTIFICATE_H
 #define PUGMARK_CERTIFICATE_H
@@ -16,6 +16,10 @@ struct pugmark_gap {
 	uint64_t lost;		 /* events that were lost in it; 0: none, or not known how many */
 	uint32_t frames;	 /* open frames that could not be followed any further */
 	uint8_t cause;		 /* enum pugmark_trace_cause */
+	uint16_t module;	 /* of addr */
+	uint16_t was_module;	 /* of was */
+	uint64_t addr; /* the instruction whose event fits nothing; 0: no event, or any would do */
+	struct pugmark_trace_was was;
 };
 
 struct pugmark_thread_certificate {
@@ -44,6 +48,28 @@ int pugmark_certify_thread(const struct pugmark_trace *trace, uint32_t task,
 			   pugmark_certify_progress *progress, void *ctx,
 			   struct pugmark_thread_certificate *out);
 void pugmark_thread_certificate_deinit(struct pugmark_thread_certificate *part);
+
+/* What would have fitted where the event of a gap (addr is set) did not: the functions of
+ * was_module whose events could have been next, and where these are. */
+#define PUGMARK_EXPECTED_MAX 3
+struct pugmark_expected {
+	uint64_t addr[PUGMARK_EXPECTED_MAX];
+	uint32_t func[PUGMARK_EXPECTED_MAX]; /* of the plan of was_module */
+	uint32_t n;
+	uint32_t more; /* that are not in the list */
+	bool any;      /* any event would have fitted */
+	bool entry;    /* the entry of any function that may be called from outside would */
+	bool end;      /* or the function ends without an event */
+};
+
+/* Answers that for the gaps of one trace, by one thread of the caller. Returns 0 and what the
+ * caller frees before the trace, or -ENOMEM. */
+struct pugmark_expectations;
+int pugmark_expectations_new(const struct pugmark_trace *trace, struct pugmark_expectations **out);
+void pugmark_expectations_free(struct pugmark_expectations *expectations);
+/* All zero where nothing is known to have been next. */
+struct pugmark_expected pugmark_expectations_at(struct pugmark_expectations *expectations,
+						const struct pugmark_gap *gap);
 
 /* The whole, from the parts of all threads of the recording, in their order. */
 void pugmark_certificate_join(const struct pugmark_trace *trace,

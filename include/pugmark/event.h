@@ -37,10 +37,10 @@ enum pugmark_event_flag {
 	PUGMARK_EVENT_DAMAGED = 8, /* PUGMARK_EVENT_LOST: not in the kernel but in the recording */
 };
 
-/* A word of a snapshot that is not known. Far from the stack pointer only those are that are
- * addresses in the module. One that is 1 reads as 0. */
+/* A word of a snapshot that is not known. Far from the stack pointer all words are, except
+ * addresses (docs/recording-format.md). A word whose value is 1 reads as 0. */
 #define PUGMARK_EVENT_STACK_UNKNOWN 1
-/* In place of uc_link, which is 0, in the frame that the kernel made for a handler, where call
+/* Stands in place of uc_link (which is 0) in a frame that the kernel made for a handler, if call
  * frame information leads from the event's frame through it: that handler is running. */
 #define PUGMARK_EVENT_STACK_HANDLER 0x6e75722072646e68
 
@@ -59,8 +59,8 @@ struct pugmark_signal_event {
 
 struct pugmark_witness_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
-	/* Which one of each union an event has is told by its kind; a witness event's by its site's
-	 * kind (enum pugmark_plan_site_kind) as well. */
+	/* Which member of each union an event has follows from its kind; for a witness event also
+	 * from its site's kind (enum pugmark_plan_site_kind). */
 	union {
 		uint64_t cfa; /* EVENT_WITNESS: canonical frame address; or sp where the site's
 				 cfa_reg is CFA_UNKNOWN */

@@ -32,16 +32,19 @@ enum pugmark_plan_capture {
 	PUGMARK_CAPTURE_STACK = 16,   /* such a copy in any case */
 };
 
-/* Values that the probe reads for whoever looks at the trace; the parser needs none of them. */
+/* Values that the probe reads for those who look at the trace; the parser needs none of them. */
 enum pugmark_plan_reads {
 	PUGMARK_READS_ARGS = 7,	  /* mask: the first so many of rdi, rsi, rdx, rcx, r8, r9 */
 	PUGMARK_READS_RESULT = 8, /* rax, of the call that ends here */
 	PUGMARK_READS_CALL =
 		16, /* the arguments are those of the call at the site, not of its function */
+	/* Nothing: the site is there so that its time is known, where a call begins or ends. */
+	PUGMARK_READS_TIME = 32,
 };
 
-/* The operand of an indirect call or jump, for PUGMARK_CAPTURE_TARGET. Registers by their number in
- * instruction encoding (0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, 8..15 r8..r15). */
+/* The operand of an indirect call or jump, for PUGMARK_CAPTURE_TARGET. Registers are numbered as in
+ * the encoding of instructions (0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, 8..15
+ * r8..r15). */
 struct pugmark_plan_operand {
 	uint8_t base;	   /* register, 16: rip (disp is then an ELF address), 255: none */
 	uint8_t index;	   /* register or 255 */
@@ -110,7 +113,7 @@ struct pugmark_plan_node {
 	 * PUGMARK_NONE */
 	uint32_t callee;
 	uint32_t import; /* offset in strings of the import's name, or 0 */
-	/* Which one of each union a node has is told by its kind and flags. */
+	/* Which member of each union a node has follows from its kind and flags. */
 	union {
 		uint32_t next;	  /* the decision that follows, or PUGMARK_NONE */
 		uint32_t targets; /* NODE_KIND_TARGET: the first of its targets */
@@ -139,8 +142,10 @@ enum pugmark_plan_func_flag {
 		4, /* another module can call it by name: also what an IFUNC may choose */
 	PUGMARK_PLAN_FUNC_START = 8,	 /* the file's entry, which only the kernel enters */
 	PUGMARK_PLAN_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
-	PUGMARK_PLAN_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it:
-				    so it   leaves its stack where nothing can follow */
+	PUGMARK_PLAN_FUNC_LEAVES = 32,	 /* a jump in it goes to another stack; it resumes when
+					    another switch jumps back behind it */
+	PUGMARK_PLAN_FUNC_WHOLE =
+		64, /* to choose for it would take too much: it is marked all over */
 };
 
 struct pugmark_plan_func {
@@ -166,8 +171,8 @@ struct pugmark_plan_target {
 	uint32_t reserved;
 };
 
-/* Where a thread can be when no witness says so: from here on, up to the next point, @next is what
- * the grammar has next in that frame. What else could be next is told apart by a witness. */
+/* Where a thread is, between witnesses: from here on, up to the next point, @next is what the
+ * grammar has next in that frame. Whatever else could be next is told apart by a witness. */
 struct pugmark_plan_point {
 	uint32_t off;  /* address minus text_addr */
 	uint32_t next; /* node, 0: the exit; with PUGMARK_POINT_PASSED: the node whose event has
@@ -182,7 +187,7 @@ struct pugmark_plan_point {
 #define PUGMARK_POINT_NODE(next) ((next) & ~(PUGMARK_POINT_PASSED | PUGMARK_POINT_AFTER))
 #define PUGMARK_POINT_CFA(reg, off) (4 * (off) + (int)(reg))
 
-/* Why the trace may have a gap at a place: what cannot be told there, since no instruction that
+/* Why the trace may have a gap at a place: what cannot be told there, because no instruction that
  * would tell it can be probed. Append-only. */
 enum pugmark_plan_unresolved_kind {
 	PUGMARK_UNRESOLVED_ENTRY = 0,	/* that the function was entered, and from where */
@@ -242,6 +247,8 @@ int pugmark_plan_write(const struct pugmark_plan *plan, const char *path,
 void pugmark_plan_free(struct pugmark_plan *plan);
 /* The function of @plan that begins at ELF address @addr, or PUGMARK_NONE. O(log n). */
 uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr);
+/* The function whose code is at ELF address @addr, or PUGMARK_NONE: none is known. O(log n). */
+uint32_t pugmark_plan_func_of(const struct pugmark_plan *plan, uint64_t addr);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,32 @@ struct pugmark_recording_map {
 	const char *path;
 };
 
+/* A probe that was hit. */
+struct pugmark_recording_hit {
+	uint32_t module, site; /* index of the recording's modules, of its plan's sites */
+	uint64_t time_ns;      /* 0 where recorded without times */
+};
+#define PUGMARK_DEATH_HITS 8
+
+/* A thread that ended, within the recording, of what a harmful probe would make it end of. */
+struct pugmark_recording_death {
+	uint32_t task; /* number of the thread */
+	int32_t tid, pid;
+	char comm[16];
+	int32_t code;	  /* how it ended, as wait() gives it */
+	int32_t signal;	  /* SIGSEGV, SIGILL, SIGTRAP or SIGBUS that it took last; 0: it ended with
+			     another thread that did */
+	int32_t si_code;  /* above 0: of what it did; else it was sent */
+	uint64_t si_addr; /* as in siginfo_t, if it was of what it did */
+	uint64_t ip;	  /* where it took it, */
+	uint32_t module;  /* in this module, UINT32_MAX: in none that is traced, */
+	uint64_t addr;	  /* at this ELF address, */
+	uint64_t at_ns;	  /* at this time */
+	uint64_t time_ns; /* of its end */
+	struct pugmark_recording_hit hits[PUGMARK_DEATH_HITS]; /* its last ones, oldest first */
+	uint32_t n_hits;
+};
+
 struct pugmark_recording_info {
 	uint64_t start_monotonic_ns, start_realtime_ns;
 	uint64_t events, lost; /* as the recorder counted; 0 where it did not end well */
@@ -76,10 +102,13 @@ const struct pugmark_recording_task *pugmark_recording_tasks(const struct pugmar
 							     uint32_t *n);
 /* The index of the task with that number; UINT32_MAX: none. */
 uint32_t pugmark_recording_task_index(const struct pugmark_recording *rec, uint32_t number);
-/* What the recorder had to say, and what is damaged: one line each; NULL past the last. */
+/* Notes of the recorder, and what is damaged: one line each; NULL past the last. */
 const char *pugmark_recording_note(const struct pugmark_recording *rec, uint32_t index);
-/* The executable mapping of process @pid that held @addr at @time_ns, or the nearest known in time;
- * NULL: none known. */
+/* The threads that died of a signal, in the order of their ends. */
+const struct pugmark_recording_death *pugmark_recording_deaths(const struct pugmark_recording *rec,
+							       uint32_t *n);
+/* The executable mapping of process @pid that held @addr at @time_ns, or else the one nearest in
+ * time; NULL: none is known. */
 const struct pugmark_recording_map *pugmark_recording_map_at(const struct pugmark_recording *rec,
 							     int32_t pid, uint64_t addr,
 							     uint64_t time_ns);

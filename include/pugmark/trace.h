@@ -32,9 +32,14 @@ const char *pugmark_trace_module_name(const struct pugmark_trace *trace, uint32_
 /* The name of function @func of @module; "?" for PUGMARK_NONE. Borrowed. */
 const char *pugmark_trace_func_name(const struct pugmark_trace *trace, uint32_t module,
 				    uint32_t func);
+/* Gives that function another name from now on, which is copied: where it has none of its own and
+ * another recording tells it. 0, -EINVAL: no such function, or -ENOMEM. */
+int pugmark_trace_rename_func(struct pugmark_trace *trace, uint32_t module, uint32_t func,
+			      const char *name);
 
-/* From here on only the events of @module, as if nothing else had been recorded: for modules that
- * are the same binary twice, under two plans. Before the first iterator. 0 or -ENOENT. */
+/* From here on only events of @module count, as if nothing else had been recorded: for recordings
+ * that have the same binary as two modules, under two plans. Before the first iterator. 0 or
+ * -ENOENT. */
 int pugmark_trace_select(struct pugmark_trace *trace, uint32_t module);
 
 /* What the thread at @task of pugmark_recording_tasks() did, from the first event on. Returns 0 and

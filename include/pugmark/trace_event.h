@@ -28,21 +28,22 @@ enum pugmark_trace_cause {
 	PUGMARK_CAUSE_MODEL,	 /* gap: the event fits nothing that the model allows */
 	PUGMARK_CAUSE_RECORDING, /* gap: the recording is damaged here */
 	PUGMARK_CAUSE_UNWIND, /* gap: an exception came out of a call that could have returned, and
-			 what follows that call is silent: what ran before it is not known */
-	PUGMARK_CAUSE_STACK,  /* gap: the stack does not say during which call the function that is
-			 entered next was called back, or what a signal found */
+				 what follows that call is silent: so what ran before it is not
+				 known */
+	PUGMARK_CAUSE_STACK,  /* gap: the stack does not say during which call the next function was
+				 called back, or where a signal found the thread */
 	PUGMARK_CAUSE_PLAN,   /* gap: what is traced was changed, to keep the overhead within bounds
 			       */
 	PUGMARK_CAUSE_CONTEXT, /* enter: the first function on a stack that the program switched to
 				*/
 	PUGMARK_CAUSE_RESUMED, /* enter: a frame on a stack that was left by another thread, or
 			  before the recording began */
-	PUGMARK_CAUSE_SWITCH,  /* gap: the thread left its stack where nothing is known that does
-				  that */
+	PUGMARK_CAUSE_SWITCH, /* gap: the thread left its stack at a place where no code is known to
+				 do that */
 	PUGMARK_CAUSE_UNRESOLVED, /* gap: at a place that the plan names, where nothing tells what
 				   * happens
 				   */
-	PUGMARK_CAUSE_DIVERGED,	  /* gap: merged of runs that were not the same run from here on */
+	PUGMARK_CAUSE_DIVERGED,	  /* gap: merged from runs that differ from here on */
 };
 
 /* What a PUGMARK_TRACE_VALUE is: its `cause`. */
@@ -52,21 +53,32 @@ enum pugmark_trace_value {
 	PUGMARK_VALUE_RETURNED, /* what the call that ended last returned */
 };
 
+/* Where a thread was before an event that fits nothing: in function @func, PUGMARK_NONE: not known;
+ * there @decision was next, PUGMARK_NONE: nothing of its own. */
+struct pugmark_trace_was {
+	uint32_t func, decision;
+};
+
 struct pugmark_trace_event {
 	uint64_t from_ns, to_ns; /* it happened between these two, CLOCK_MONOTONIC */
 	uint64_t addr;		 /* CALL, TAIL: the instruction; RET, UNWIND, ENTER: the function;
-				    BLOCK: the block; VALUE: the instruction */
+				    BLOCK: the block; VALUE: the instruction; GAP: the instruction
+				    whose event fits nothing, or 0 */
 	uint64_t target;	 /* CALL, TAIL: the callee's address; 0: not in a traced module;
 				    VALUE: it */
 	uint64_t lost;		 /* GAP: how many events were lost */
-	const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the plan */
-	uint32_t func;	    /* RET, UNWIND, ENTER, BLOCK: function of the plan; CALL, TAIL: the
-			       callee or PUGMARK_NONE; VALUE: its number, from 0 */
-	uint32_t depth;	    /* frames open before this event; SWITCH: on the stack that is left */
-	uint16_t module;    /* of addr */
-	uint16_t target_module;
-	uint8_t kind;  /* enum pugmark_trace_kind */
-	uint8_t cause; /* enum pugmark_trace_cause; VALUE: enum pugmark_trace_value */
+	union {
+		const char *import; /* CALL, TAIL: the import's name or "" ; lives as long as the
+				       plan */
+		struct pugmark_trace_was was; /* GAP with an addr */
+	};
+	uint32_t func;	 /* RET, UNWIND, ENTER, BLOCK: function of the plan; CALL, TAIL: the
+			    callee or PUGMARK_NONE; VALUE: its number, from 0 */
+	uint32_t depth;	 /* frames open before this event; SWITCH: on the stack that is left */
+	uint16_t module; /* of addr */
+	uint16_t target_module; /* and of was */
+	uint8_t kind;		/* enum pugmark_trace_kind */
+	uint8_t cause;		/* enum pugmark_trace_cause; VALUE: enum pugmark_trace_value */
 };
 
 #endif

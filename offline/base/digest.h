@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* digest.h: SHA-256 (FIPS 180-4, by way of nettle): names what was analysed so that nobody can make
- * another file of the same name. A checksum, which tells damage, is offline's checksum.h. */
+/* digest.h: SHA-256 (FIPS 180-4, by nettle): names what was analysed, so that nobody can make
+ * another file that has the same name. To find damage, checksum.h is enough. */
 #ifndef OFFLINE_BASE_DIGEST_H
 #define OFFLINE_BASE_DIGEST_H
 

@@ -229,8 +229,14 @@ static int write_bytes(int file, const uint8_t *at, size_t len, bool sync)
 
 #define NEW_MARK ".new-"
 
-int folder_write(int fd, const char *name, const void *bytes, size_t len, struct folder_owner owner,
-		 bool sync)
+/* The file with its mode, and when it is wanted on the disk. */
+struct finish {
+	mode_t mode;
+	bool sync;
+};
+
+static int write_as(int fd, const char *name, const void *bytes, size_t len,
+		    struct folder_owner owner, const struct finish *finish)
 {
 	char prefix[FOLDER_NAME_MAX], temp[FOLDER_NAME_MAX];
 	int file = -EEXIST;
@@ -242,7 +248,9 @@ int folder_write(int fd, const char *name, const void *bytes, size_t len, struct
 	}
 	if (file < 0)
 		return file;
-	int err = write_bytes(file, bytes, len, sync);
+	int err = write_bytes(file, bytes, len, finish->sync);
+	if (!err && finish->mode != FILE_MODE && fchmod(file, finish->mode))
+		err = -errno;
 	if (close(file) && !err)
 		err = -errno;
 	if (!err && renameat(fd, temp, fd, name))
@@ -250,6 +258,18 @@ int folder_write(int fd, const char *name, const void *bytes, size_t len, struct
 	if (err)
 		unlinkat(fd, temp, 0);
 	return err;
+}
+
+int folder_write(int fd, const char *name, const void *bytes, size_t len, struct folder_owner owner,
+		 bool sync)
+{
+	return write_as(fd, name, bytes, len, owner, &(struct finish){FILE_MODE, sync});
+}
+
+int folder_write_as(int fd, const char *name, const void *bytes, size_t len,
+		    struct folder_owner owner, mode_t mode)
+{
+	return write_as(fd, name, bytes, len, owner, &(struct finish){mode, false});
 }
 
 bool folder_is_half_written(const char *name, const char *of)

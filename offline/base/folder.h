@@ -45,6 +45,9 @@ int folder_create(int fd, const char *name, struct folder_owner owner);
  * was. */
 int folder_write(int fd, const char *name, const void *bytes, size_t len, struct folder_owner owner,
 		 bool sync);
+/* The same with this @mode. */
+int folder_write_as(int fd, const char *name, const void *bytes, size_t len,
+		    struct folder_owner owner, mode_t mode);
 /* Whether @name is such a name of a file @of, which a process left that was killed. */
 bool folder_is_half_written(const char *name, const char *of);
 

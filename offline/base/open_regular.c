@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* open_regular.c: see open_regular.h. O_PATH finds the file without opening it; the link to it in
- * /proc/self/fd is what is opened then. */
+ * /proc/self/fd is what is opened then. In a sandbox (user/sandbox/broker.h) what is found is open
+ * for reading already: it was found and opened there in the same way. */
 #include "offline/base/open_regular.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Closes @found. */
+/* Closes @found, or returns it. */
 static int reopen(int found, struct stat *st)
 {
 	char link[32];
@@ -22,6 +23,8 @@ static int reopen(int found, struct stat *st)
 		fd = -ELOOP;
 	else if (!fd && !S_ISREG(st->st_mode))
 		fd = -ENXIO;
+	if (!fd && !(fcntl(found, F_GETFL) & O_PATH))
+		return found;
 	if (!fd) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
 		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -14,7 +14,7 @@ struct private_file {
 	struct stat st; /* of the file, as it was when it was read */
 };
 
-/* More than any file that is to be read whole has. Holes take no memory. */
+/* No file that is read whole may be larger. (Holes take no memory.) */
 #define PRIVATE_FILE_MAX (UINT64_C(4) << 30)
 
 /* Reads all of the regular file @fd, which stays open. Returns 0, and @out is freed by

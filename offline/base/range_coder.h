@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* range_coder.h: bits in fractions of a bit, in both directions: a range coder over 64 bits that
- * moves by 32, and probabilities that learn. What is coded is passed, and comes back as it is read
- * when decoding. Past the end of what it reads a decoder finds zeros. */
+/* range_coder.h: writes bits at less than a bit each where they can be foreseen, and reads them
+ * back: a range coder over 64 bits that moves by 32, with probabilities that learn. The same
+ * function codes and decodes: it takes the value to write, and returns the value. A decoder that
+ * reads past the end finds zeros. */
 #ifndef OFFLINE_RANGE_CODER_H
 #define OFFLINE_RANGE_CODER_H
 
 #include "offline/base/varint.h"
 
-/* That the next bit is 1, in 65536ths; it moves the faster the fewer were seen. */
+/* The probability that the next bit is 1, in 65536ths. The fewer bits it has seen, the faster it
+ * moves. */
 struct bit_odds {
 	uint16_t p, seen;
 };
@@ -59,7 +61,7 @@ static inline void range_decoder_init(struct range_coder *c, struct cursor in,
 	c->code = c->code << 32 | range_word(c);
 }
 
-/* One more in the last place of what was written. */
+/* Adds one to the last byte written, and carries. */
 static inline void range_carry(struct bytes *out)
 {
 	for (size_t i = out->len; i-- > 0 && !++out->data[i];)
@@ -111,7 +113,7 @@ static inline __attribute__((always_inline)) bool range_bit(struct range_coder *
 	return bit;
 }
 
-/* @width bits of which nothing is known, at most 64. */
+/* Codes @width bits, at most 64, as they are: nothing is known of them. */
 static inline uint64_t range_raw(struct range_coder *c, bool decodes, uint32_t width, uint64_t v)
 {
 	uint64_t got = 0;
@@ -132,15 +134,15 @@ static inline uint32_t range_bits(struct range_coder *c, bool decodes, struct bi
 	return at - (1u << width);
 }
 
-/* A number, small ones in few bits: how long it is, the two bits after its highest, and the rest as
- * it is. @odds: NUMBER_ODDS of them. */
+/* Codes a number, a small one in few bits: its length, then the two bits below its highest, then
+ * the rest as it is. @odds: NUMBER_ODDS of them. */
 static inline uint64_t range_number(struct range_coder *c, bool decodes, struct bit_odds *odds,
 				    uint64_t v)
 {
 	uint32_t length = v ? 64 - (uint32_t)__builtin_clzll(v) : 0;
 
 	length = range_bits(c, decodes, odds, 7, length);
-	if (length < 2 || length > 64) /* more: not of an encoder */
+	if (length < 2 || length > 64) /* more than 64: no encoder wrote this */
 		return length & 1;
 	uint32_t next = length < 3 ? 1 : 2, rest = length - 1 - next;
 	uint64_t got = range_bits(c, decodes, odds + 128 + 4 * length, next,

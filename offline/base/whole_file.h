@@ -8,7 +8,8 @@
 
 /* All of @len bytes to @fd, however many calls that takes. Returns 0 or -errno. */
 int write_all(int fd, const void *bytes, size_t len);
-/* Makes @path, or what it links to, a file of these bytes: replaced atomically, with its owner and
+/* Makes @path, or what it links to by links of this user and of root (-EPERM: another's is on the
+ * way), a file of these bytes: replaced atomically, with its owner and
  * mode kept, where it is a regular file or absent; written straight where it is a device or a pipe.
  * Returns 0 or -errno; a file that was there is then as it was. */
 int whole_file_write(const char *path, const void *bytes, size_t len);

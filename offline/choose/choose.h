@@ -33,7 +33,7 @@ enum mark {
 struct choice_unresolved {
 	uint32_t block;
 	uint32_t kind; /* enum pugmark_plan_unresolved_kind */
-	bool entry;    /* where the function is entered, of which this is the first block */
+	bool entry;    /* the function's entry, of which `block` is the first block */
 };
 
 struct choice {
@@ -41,9 +41,11 @@ struct choice {
 	bool *capture_ret;  /* per block: the mark must read the return address */
 	bool returns_apart; /* each ret is a node of its own: modes full, branch and casper; the
 			       others where it is asked for */
+	bool *whole; /* per function: too large to choose for, so that it is marked all over */
 	struct choice_unresolved *unresolved;
 	uint32_t n_unresolved;
-	uint64_t steps; /* work that the choice took: blocks, alternatives and terms looked at */
+	uint64_t
+		steps; /* work that the choice took: blocks, alternatives and terminals looked at */
 };
 
 /* Chooses for @program. Returns 0 and a choice that the caller releases with choice_deinit(), or
@@ -55,19 +57,19 @@ int choose_witnesses(const struct program *program, enum plan_mode mode, struct 
 /* The same with each ret a node of its own, whatever the mode. */
 int choose_witnesses_returns_apart(const struct program *program, enum plan_mode mode,
 				   struct choice *out, uint32_t *unresolved);
-/* Where a choice starts that is not made from nothing (offline/plan/plan_seed.h makes one). Both
+/* What a choice starts from, where not from nothing (offline/plan/plan_seed.h makes it). Both
  * heap. */
 struct choice_seed {
 	uint8_t *marks; /* enum mark, per block of the program */
 	bool *anew;	/* per function: to be chosen for from nothing */
 };
 
-/* Mode best again, after a few functions went out of scope: what @seed says is kept where it holds.
- * Much faster, and what is left may have a few witnesses more than need be. */
+/* Chooses by mode best again, after a few functions went out of scope: a mark of @seed stays where
+ * all still holds with it. Much faster, and it may leave a few more witnesses than are needed. */
 int choose_witnesses_seeded(const struct program *program, const struct choice_seed *seed,
 			    struct choice *out, uint32_t *unresolved);
-/* The choice that has the marks of @given, one a block of the program, those that no mode can do
- * without, and what else it takes for every decision to hold. */
+/* The choice that has the marks of @given (one a block of the program), those that no mode can do
+ * without, and whatever else it takes for every decision to hold. */
 int choose_witnesses_given(const struct program *program, const uint8_t *given, struct choice *out,
 			   uint32_t *unresolved);
 /* What its witnesses cost in a run, in ns, by the estimates; good for comparisons only. */

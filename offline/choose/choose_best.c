@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* choose_best.c: the choice of mode `best` for one function, its callees chosen already: start
- * with a mark on everything that can carry one, then take marks away, the most expensive first,
- * as long as every decision that could feel it still holds. What remains is minimal: no mark can
- * be taken away alone.
+/* choose_best.c: the choice of mode `best` for one function whose callees are chosen for. It starts
+ * with a mark on everything that can carry one, then takes marks away, the most expensive first, as
+ * long as every decision that could feel it still holds. What remains is minimal: no mark can be
+ * taken away alone.
  *
  * Another order may lead to a cheaper minimum. Where a recording has counted the function, others
- * are tried: each mark that has stayed is in turn the first to go. Where all is guessed it is not
- * worth the time: what is cheaper by a guess was no cheaper in runs. What the recording has not
- * told of the function is guessed still; where that is wrong, a recording by this plan tells. */
+ * are tried: each mark that stayed is in turn the first to go. Where frequencies are only estimated
+ * this is not worth the time: what the estimate called cheaper was not cheaper in runs. */
+#include "offline/choose/choose_forced.h"
 #include "offline/choose/choose_modes.h"
-#include "offline/choose/choose_settle.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Work one function may cost, and more from what is there for all, so that one huge function, the
- * main loop of an interpreter, is done to the end. What is not tried by then keeps its mark. */
+/* Work that one function may cost, and what all may share beyond that, so that one huge function,
+ * the main loop of an interpreter, is done to the end. A mark that was not tried when the work is
+ * used up stays. */
 #define STEPS_PER_FUNCTION (30ull << 20)
 #define STEPS_PER_BLOCK (512ull << 10)
 #define STEPS_SPARE (200ull << 20)
 
-/* A mark on a call never sends more events than there are calls to report; one beside the calls
- * may, where its frequency is guessed too low. So it has to promise more. */
+/* A mark on a call never sends more events than there are calls to report. A mark elsewhere may,
+ * where its frequency is estimated too low. So it has to save more to be chosen. */
 #define NO_CALL_RISK 3.0f
-/* Where it is counted, what is left is that callers are the better for a call that shows. */
+/* Where frequencies are counted there is no such risk. What is left: a call that shows helps its
+ * callers as well. */
 #define NO_CALL_COUNTED 1.3f
 
 #define ORDERS_MAX 32	      /* that are tried for one function */
@@ -58,12 +58,13 @@ static struct candidate *mark_more(struct conflicts *ch, const struct prog_func 
 		const struct prog_block *block = &ch->prog->blocks[b];
 		if (ch->marks[b] || !(block->flags & PROG_REACHED) || (seed && !seed[b]))
 			continue;
-		bool branch = block->flags & PROG_BRANCH && isfinite(block->last.cost_ns);
+		bool branch = block->flags & PROG_BRANCH && prog_probeable(&block->last);
 		const struct prog_probe *probe = branch ? &block->last : &block->any;
-		if (!isfinite(probe->cost_ns))
+		if (!prog_probeable(probe))
 			continue;
 		ch->marks[b] = seed ? seed[b] : branch ? MARK_BRANCH : MARK_BLOCK;
-		/* What calls itself before anything shows is not looked for here. */
+		/* A call of a function that is not known yet stays: whether it calls itself before
+		 * anything shows is not checked here. */
 		if (seed && block->call == CALL_DIRECT && !ch->sums[block->callee].known)
 			continue;
 		float weight = block->freq * probe->cost_ns;
@@ -95,7 +96,7 @@ static void take_away(struct conflicts *ch, uint32_t func, const struct candidat
 {
 	if (!(ch->prog->funcs[func].flags & PROG_PATHS))
 		conflict_watch(ch, func);
-	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed; i++)
+	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed && !conflict_spent(ch); i++)
 		conflict_do_without(ch, func, order[i].block);
 }
 
@@ -115,8 +116,8 @@ static void move_first(struct candidate *order, uint32_t at)
 	order[0] = first;
 }
 
-/* Tries other orders than @order, by which what is marked now has stayed of @all; both hold the
- * marks of the function's blocks. */
+/* Tries other orders of taking marks away than @order, which led from the marks @all to those that
+ * the function has now. @all and @best hold the marks of the function's blocks. */
 static void try_orders(struct conflicts *ch, uint32_t func, struct candidate *order, uint32_t n,
 		       const uint8_t *all, uint8_t *best, uint64_t limit)
 {
@@ -154,8 +155,8 @@ static double events_of(const struct conflicts *ch, const struct prog_func *f)
 	return sum;
 }
 
-/* Where not all marks could be tried, far more may have stayed than there are calls and returns. So
- * begins with those instead, and keeps what sends less. */
+/* Where the work was used up, far more marks may have stayed than there are calls and returns. So
+ * this begins with a mark on each of those instead, and keeps whichever sends less. */
 static void choose_from_calls(struct conflicts *ch, uint32_t func)
 {
 	const struct prog_func *f = &ch->prog->funcs[func];

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The VC-transform condition is violated: what is called at @block (nothing, at a return) can run
- * without an event. */
+/* Whether the VC-transform condition is violated at @block: what is called there (nothing, at a
+ * return) can run without an event. */
 static bool callee_may_be_empty(const struct conflicts *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* choose_cover.c: the greedy vertex cover of Algorithm 1 (section 4.2 of the Casper paper): again
- * and again the node with the most conflicts is marked. Where thousands of nodes show alike, their
- * pairs are millions; then the conflicts are kept as groups of nodes that all conflict with each
- * other, one for each event and decision. */
+ * and again the node with the most conflicts is marked. Where thousands of nodes show the same
+ * event their pairs are millions; then conflicts are kept as groups of nodes that all conflict with
+ * each other, one group for each event and decision. */
 #include "offline/choose/choose_casper.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +17,11 @@ bool casper_mark_site(struct conflicts *ch, uint32_t block)
 	const struct prog_block *b = &ch->prog->blocks[block];
 	if (ch->marks[block])
 		return false;
-	if (isfinite(b->last.cost_ns)) {
+	if (prog_probeable(&b->last)) {
 		ch->marks[block] = MARK_LAST;
 		return true;
 	}
-	if (isfinite(b->any.cost_ns)) {
+	if (prog_probeable(&b->any)) {
 		ch->marks[block] = MARK_BLOCK;
 		return true;
 	}
@@ -39,7 +38,8 @@ static void cover_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edg
 	uint32_t *degree = calloc(f->n_blocks, sizeof(*degree));
 	uint32_t n = edges->n / 2;
 	ch->failed |= !degree;
-	while (n && degree) {
+	while (n && degree && !conflict_spent(ch)) {
+		ch->work += 2 * n + f->n_blocks;
 		memset(degree, 0, f->n_blocks * sizeof(*degree));
 		for (uint32_t i = 0; i < 2 * n; i++)
 			if (edges->at[i] != NODE_EXIT)
@@ -126,8 +126,9 @@ static void cover_groups(struct conflicts *ch, uint32_t func, const struct vec_u
 		cover_deinit(&c);
 		return;
 	}
-	for (;;) {
+	while (!conflict_spent(ch)) {
 		uint32_t best = 0;
+		ch->work += c.f->n_blocks;
 		for (uint32_t i = 1; i < c.f->n_blocks; i++)
 			best = c.degree[i] > c.degree[best] ? i : best;
 		if (!c.degree[best])
@@ -138,6 +139,7 @@ static void cover_groups(struct conflicts *ch, uint32_t func, const struct vec_u
 			uint32_t group = c.by_block[i].group;
 			c.live[group]--;
 			for (uint32_t k = c.start[group]; members->at[k] != NODE_NONE; k++) {
+				ch->work++;
 				uint32_t b = members->at[k];
 				if (b != NODE_EXIT && c.degree[b - c.f->block])
 					c.degree[b - c.f->block]--;

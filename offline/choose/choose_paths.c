@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* choose_paths.c: the choice for one function of level paths: the witnesses of a placement, which
- * tell every path through the function from every other, and then, as in mode best, what the calls
- * in between still need beyond them. A function whose blocks need not show is chosen for as in mode
- * best alone. */
+/* choose_paths.c: the choice for one function of level paths. First the witnesses of a placement,
+ * which tell every path through the function from every other; then, as in mode best, what its
+ * calls still need beyond them. A function whose blocks need not show is chosen for as in mode
+ * best. */
 #include "offline/choose/choose_modes.h"
 #include "offline/choose/conflict.h"
 #include "offline/place/placement.h"
@@ -11,15 +11,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What is marked already, as witnesses on the function's graph: there they must be as they are. */
+/* The marks that are there already, as witnesses on the function's graph: they stay as they are. */
 static void witnesses_from_marks(const struct conflicts *ch, const struct prog_func *f,
 				 struct flow_graph *g, struct witness_set *w)
 {
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
-		uint8_t mark = ch->marks[f->block + i];
-		const struct prog_block *b = &ch->prog->blocks[f->block + i];
-		bool way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
-		w->nodes[i] = mark && !way;
+		bool way = conflict_tells_way(ch, f->block + i);
+		w->nodes[i] = ch->marks[f->block + i] && !way;
 		w->ways[i] = way;
 		if (w->nodes[i])
 			g->nodes[i].way_weight = INFINITY;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* choose_prune.c: a second look at functions that call each other. While one of them was chosen
- * for, the others stood for anything at all, so it kept marks that it can do without now that all
- * are known. They are taken away on trial, the most expensive first, some at a time: what their
- * functions are then known by is found anew, and goes up to all callers that it makes a difference
- * to; a caller whose decisions do not hold any more is chosen for again. The trial stands if
- * everything holds and costs less than before. Else all is as it was, and the half is tried. */
+ * for, the others counted as anything at all, so it kept marks that it can do without now. Marks
+ * are taken away on trial, the most expensive first, several at a time. The summaries of their
+ * functions are computed anew, and those of all callers that this changes; a caller whose decisions
+ * no longer hold is chosen for again. The trial stands if everything holds and costs less than
+ * before. Otherwise everything is restored, and half of the marks are tried. */
 #include "offline/choose/choose_prune.h"
 
+#include "offline/choose/choice.h"
+#include "offline/choose/choose_forced.h"
 #include "offline/choose/choose_modes.h"
+#include "offline/choose/choose_whole.h"
 #include "offline/choose/conflict_impl.h"
 
 #include <stdlib.h>
@@ -188,9 +191,9 @@ static bool keep_summary(struct pruning *p, uint32_t func)
 	return true;
 }
 
-/* Adds to the summaries of the functions to be learnt, and of all callers that this concerns, what
- * is new. What is old stays, though it may not hold any more: that can only cost marks. Notes in
- * dirty whose decisions may feel it. */
+/* Brings the summaries up to date: of the functions in to_learn, and of all callers that this
+ * changes. Terminals are only added; old ones stay though they may not be right any more, which can
+ * only cost marks. Sets dirty for functions whose decisions may feel it. */
 static void learn(struct pruning *p)
 {
 	struct conflicts *ch = p->ch;
@@ -214,7 +217,8 @@ static void learn(struct pruning *p)
 	}
 }
 
-/* Chooses for @func again; returns whether that helps, at a price that is worth it. */
+/* Chooses for @func again; returns whether its decisions then hold and the trial still saves
+ * something. */
 static bool mend(struct pruning *p, uint32_t func)
 {
 	struct conflicts *ch = p->ch;
@@ -228,12 +232,13 @@ static bool mend(struct pruning *p, uint32_t func)
 	p->gain += choice_function_cost(ch->prog, ch->marks, func);
 	memset(ch->marks + f->block, 0, f->n_blocks);
 	force_function(ch, func);
-	choose_best(ch, func);
+	choose_bounded(ch, func, choose_best, NULL);
 	p->gain -= choice_function_cost(ch->prog, ch->marks, func);
 	return p->gain > 0 && !conflict_function_faults(ch, func);
 }
 
-/* Has the dirty functions, and those whom they concern, hold; false: not to be had. */
+/* Mends the dirty functions, and those that this makes dirty, until all hold; false: that cannot be
+ * had. */
 static bool settle_dirty(struct pruning *p)
 {
 	struct conflicts *ch = p->ch;
@@ -283,8 +288,9 @@ static void find_left_calls(struct pruning *p, uint32_t func)
 	}
 }
 
-/* Whether no function at [@from, @to) of the order, a component, can call itself, by way of others
- * or not, before anything shows: then all can be set aside, first those that call none so. */
+/* Whether no function at [@from, @to) of the order, a component, can call itself (by way of others
+ * or not) before anything shows. Then one after the other can be set aside, each time one that
+ * calls no function left in that way. */
 static bool no_left_recursion(struct pruning *p, uint32_t from, uint32_t to)
 {
 	p->left.n = 0;
@@ -337,8 +343,7 @@ static void look_at_unknown_calls(struct pruning *p)
 	}
 }
 
-/* Whether everything holds, for less, once the dirty functions and all whom they concern have been
- * seen to. */
+/* Whether in the end everything holds and costs less, once all dirty functions are mended. */
 static bool settle_everywhere(struct pruning *p)
 {
 	struct conflicts *ch = p->ch;
@@ -354,7 +359,8 @@ static bool settle_everywhere(struct pruning *p)
 	return false;
 }
 
-/* Takes those of @c away that their own functions can do without, if all others can. */
+/* Takes those marks of @c away that their own functions can do without; they stay away if the other
+ * functions then hold as well. */
 static void try_without(struct pruning *p, struct candidate *c, uint32_t n)
 {
 	struct conflicts *ch = p->ch;
@@ -417,7 +423,8 @@ static bool recursive(const struct pruning *p, uint32_t func)
 	return false;
 }
 
-/* The marks of functions that call themselves or each other, but for those that all modes have. */
+/* The marks that may be taken away: those of functions that call themselves or each other, without
+ * those that no mode can do without. */
 static struct candidate *find_candidates(struct pruning *p, uint32_t *n)
 {
 	struct conflicts *ch = p->ch;
@@ -442,7 +449,8 @@ static struct candidate *find_candidates(struct pruning *p, uint32_t *n)
 		float cost = marks[b] == MARK_BLOCK ? block->any.cost_ns : block->last.cost_ns;
 		cost *= block->freq * f->freq;
 		whole += cost;
-		if (!forced[b] && !(f->flags & PROG_PATHS) && recursive(p, block->func))
+		if (!forced[b] && !(f->flags & PROG_PATHS) && !ch->whole[block->func] &&
+		    recursive(p, block->func))
 			c[(*n)++] = (struct candidate){.block = b, .cost = cost};
 	}
 	free(forced);
@@ -452,8 +460,8 @@ static struct candidate *find_candidates(struct pruning *p, uint32_t *n)
 	return c;
 }
 
-/* Forgets what is old in summaries, and with it does not hide where functions call each other
- * without end and without an event. */
+/* Computes the summaries anew, without what is old in them: that could hide that functions call
+ * each other without end and without an event. */
 static void learn_anew(struct pruning *p)
 {
 	struct conflicts *ch = p->ch;

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* choose_settle.c: summaries of recursive functions, and, when all functions are chosen for, the
+/* choose_settle.c: summaries of recursive functions; and, when all functions are chosen for, the
  * mending of those whose decisions do not hold. After each round only what a change could have
- * touched is summarised and looked at again. */
+ * touched is summarised and checked again. */
 #include "offline/choose/choose_settle.h"
 
+#include "offline/choose/choose_forced.h"
 #include "offline/choose/choose_modes.h"
+#include "offline/choose/choose_whole.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool probeable(const struct prog_probe *probe)
-{
-	return isfinite(probe->cost_ns);
-}
-
-/* Marks the call in @block, or the jcc one way of which it is; returns whether it was not before.
- */
+/* Marks the call in @block, or the jcc that it is one way of; returns whether that is new. */
 static bool mark_jump_or_call(struct conflicts *ch, uint32_t block)
 {
 	bool marked = false;
-	if (probeable(&ch->prog->blocks[block].last)) {
+	if (prog_probeable(&ch->prog->blocks[block].last)) {
 		ch->marks[block] = MARK_LAST;
 		return true;
 	}
@@ -29,7 +24,7 @@ static bool mark_jump_or_call(struct conflicts *ch, uint32_t block)
 	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++) {
 		uint32_t pred = ch->preds[p];
 		if (!(ch->prog->blocks[pred].flags & PROG_BRANCH) || ch->marks[pred] ||
-		    !probeable(&ch->prog->blocks[pred].last))
+		    !prog_probeable(&ch->prog->blocks[pred].last))
 			continue;
 		ch->marks[pred] = MARK_BRANCH;
 		marked = true;
@@ -38,8 +33,8 @@ static bool mark_jump_or_call(struct conflicts *ch, uint32_t block)
 }
 
 /* Functions that call each other without end and without an event, unless something is thrown:
- * their calls must show (the paper's Definition 6 forbids left recursion), where sites alone tell
- * the back edges among them. Returns whether a mark was added. */
+ * their calls must show (the paper's Definition 6 forbids left recursion). Where sites alone tell,
+ * only the back edges among them. Returns whether a mark was added. */
 static bool mark_left_recursion(struct conflicts *ch, const uint32_t *funcs, uint32_t n)
 {
 	bool marked = false;
@@ -103,25 +98,8 @@ void summarise_anew(struct conflicts *ch, struct call_order order)
 	conflict_globalise(ch);
 }
 
-/* Marks @func all over. */
-static void repair(struct conflicts *ch, uint32_t func)
-{
-	const struct prog_func *f = &ch->prog->funcs[func];
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
-		const struct prog_block *block = &ch->prog->blocks[b];
-		bool entry = b == f->block && f->flags & PROG_ENTRY_WITNESS;
-		bool forced = entry || block->flags & (PROG_ROOT | PROG_READ | PROG_READ_CALL);
-		if (!(block->flags & PROG_REACHED) || (ch->marks[b] && forced))
-			continue;
-		/* a placement may have marked the block itself, which says less */
-		if (block->flags & PROG_BRANCH && probeable(&block->last))
-			ch->marks[b] = MARK_BRANCH;
-		else if (!ch->marks[b] && probeable(&block->any))
-			ch->marks[b] = MARK_BLOCK;
-	}
-}
-
-/* Of Algorithm 1, what comes before in the order stays known. */
+/* Sets whether the component is known, for mode casper only from @at on: Algorithm 1 knows what
+ * comes before in the order. */
 static void know_component(struct conflicts *ch, struct call_order order, uint32_t at, bool known)
 {
 	uint32_t component = order.component[order.funcs[at]];
@@ -131,7 +109,8 @@ static void know_component(struct conflicts *ch, struct call_order order, uint32
 		ch->sums[order.funcs[at]].known = known;
 }
 
-/* Again its own component stands for anything, or it might call itself before anything shows. */
+/* Chooses for a function again. Its own component counts as anything meanwhile, or it might call
+ * itself before anything shows. */
 static void choose_again(struct conflicts *ch, choose_function *choose, struct call_order order,
 			 uint32_t at)
 {
@@ -141,7 +120,7 @@ static void choose_again(struct conflicts *ch, choose_function *choose, struct c
 		ch->marks[b] = MARK_NONE;
 	force_function(ch, func);
 	know_component(ch, order, at, false);
-	choose(ch, func);
+	choose_bounded(ch, func, choose, NULL);
 	know_component(ch, order, at, true);
 }
 
@@ -161,8 +140,8 @@ static bool same_summary(const struct summary *a, const struct summary *b)
 	       a->global_depth == b->global_depth;
 }
 
-/* Whether one of the functions that @func calls is marked in @which; *@anything: or one is called
- * that is not known, or needs what such do. */
+/* Whether @func calls a function that @which has; *@anything: or calls unknown code, or a function
+ * that needs what unknown callees need. */
 static bool calls_one_of(const struct conflicts *ch, uint32_t func, const bool *which,
 			 bool *anything)
 {
@@ -241,7 +220,7 @@ static bool mend(struct conflicts *ch, struct settling *s, uint32_t at, bool aga
 	if (ch->plain && (!again || conflict_function_faults(ch, func)))
 		choose_full(ch, func);
 	if ((!again && !ch->plain) || conflict_function_faults(ch, func))
-		repair(ch, func);
+		mark_all_over(ch, func);
 	return memcmp(s->marks, ch->marks + f->block, f->n_blocks) != 0;
 }
 

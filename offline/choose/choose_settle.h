@@ -16,19 +16,13 @@ struct call_order {
 /* Where the component ends that begins at @i. */
 uint32_t component_end(const struct conflicts *ch, struct call_order order, uint32_t i);
 
-/* The marks that no mode can do without. */
-void force_function(struct conflicts *ch, uint32_t func);
-
-/* What the marks of @func cost in a run, by the estimates. */
-double choice_function_cost(const struct program *prog, const uint8_t *marks, uint32_t func);
-
 /* Summaries of @n functions that call each other, from their marks; returns whether some had to be
  * added, where they call each other without end and without an event. */
 bool summarise_component(struct conflicts *ch, const uint32_t *funcs, uint32_t n);
 
-/* What unknown callees need, and functions of one component of each other, is known only when all
- * is chosen. So functions whose decisions do not hold then are chosen for again, and those that
- * fall back are marked all over: then they hold, whatever the others are. */
+/* What unknown callees need, and what functions of one component need of each other, is known only
+ * when all is chosen. So functions whose decisions do not hold then are chosen for again; and those
+ * that still do not hold are marked all over, which holds whatever the others are. */
 void settle(struct conflicts *ch, choose_function *choose, struct call_order order);
 /* The summaries of all functions once more, from nothing. */
 void summarise_anew(struct conflicts *ch, struct call_order order);

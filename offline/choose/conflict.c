@@ -5,7 +5,6 @@
 #include "offline/choose/conflict_impl.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +23,7 @@ static int build_hops(struct conflicts *ch)
 		if (block->flags & PROG_RET)
 			hop->flags |= HOP_RET;
 		if (block->flags & PROG_RET &&
-		    (isfinite(block->any.cost_ns) || isfinite(block->last.cost_ns)))
+		    (prog_probeable(&block->any) || prog_probeable(&block->last)))
 			hop->flags |= HOP_RET_APART;
 		if (f->flags & PROG_ENTRY_WITNESS && f->block == b)
 			hop->flags |= HOP_ENTRY;
@@ -98,7 +97,7 @@ static int find_alike(struct conflicts *ch)
 
 int conflict_init(struct conflicts *ch, const struct program *prog)
 {
-	*ch = (struct conflicts){.prog = prog};
+	*ch = (struct conflicts){.prog = prog, .work_end = UINT64_MAX, .work_spare = WORK_SPARE};
 	size_t n = prog->n_blocks + 1;
 	ch->marks = calloc(n, 1);
 	ch->capture_ret = calloc(n, sizeof(bool));
@@ -106,13 +105,14 @@ int conflict_init(struct conflicts *ch, const struct program *prog)
 	ch->global_need = malloc(n * sizeof(uint32_t));
 	ch->global_depth = calloc(n, sizeof(int32_t));
 	ch->global_any = calloc(n, sizeof(bool));
+	ch->whole = calloc(prog->n_funcs + 1, sizeof(bool));
 	uint32_t **stamps[] = {&ch->seen_walk,	&ch->seen_closure, &ch->seen_back, &ch->head,
 			       &ch->head_stamp, &ch->seen_alike,   &ch->alike,	   &ch->seen_fan};
 	uint32_t **watched[] = {&ch->watch.head, &ch->watch.head_stamp, &ch->watch.new_alts};
 	uint8_t **flags[] = {&ch->watch.held, &ch->watch.ours, &ch->watch.our_starts,
 			     &ch->watch.rivals, &ch->watch.rival_starts};
 	bool ok = ch->marks && ch->capture_ret && ch->sums && ch->global_need && ch->global_depth &&
-		  ch->global_any;
+		  ch->global_any && ch->whole;
 	for (size_t i = 0; i < sizeof(stamps) / sizeof(*stamps); i++) {
 		*stamps[i] = calloc(n, sizeof(uint32_t));
 		ok = ok && *stamps[i];
@@ -155,7 +155,8 @@ void conflict_deinit(struct conflicts *ch)
 			ch->seen_closure, ch->seen_back,    ch->head,	    ch->head_stamp,
 			ch->preds,	  ch->pred_at,	    ch->alts.at,    ch->walk.at,
 			ch->closure.at,	  ch->back.at,	    ch->found,	    ch->decisions.at,
-			ch->seen_alike,	  ch->alike,	    ch->seen_fan,   ch->unresolved.at};
+			ch->seen_alike,	  ch->alike,	    ch->seen_fan,   ch->unresolved.at,
+			ch->whole};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct conflicts){0};
@@ -172,6 +173,7 @@ static void go_on(struct conflicts *ch, const struct hop *hop, uint32_t b)
 		ch->seen_fan[fan] = ch->stamp;
 	}
 	const uint32_t *succs = ch->prog->succs + hop->succ;
+	ch->work += hop->n_succ;
 	for (uint32_t i = 0; i < hop->n_succ; i++)
 		if (ch->seen_walk[succs[i]] != ch->stamp)
 			push(ch, &ch->walk, succs[i]);
@@ -188,6 +190,7 @@ static void reach(struct conflicts *ch, uint32_t start, struct vec_u32 *out, boo
 			continue;
 		ch->seen_walk[b] = ch->stamp;
 		ch->steps++;
+		ch->work++;
 		const struct hop *hop = &ch->hops[b];
 		if (conflict_is_node(ch, b)) {
 			push(ch, out, b);
@@ -222,4 +225,14 @@ void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec_u
 	uint32_t to = d.way == WAY_ALL ? block->n_succ : d.way + 1;
 	for (uint32_t i = from; i < to && i < block->n_succ; i++)
 		reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
+}
+
+uint32_t conflict_ways(const struct conflicts *ch, uint32_t block)
+{
+	return conflict_tells_way(ch, block) ? ch->prog->blocks[block].n_succ : 1;
+}
+
+uint32_t conflict_decision_way(const struct conflicts *ch, uint32_t block, uint32_t i)
+{
+	return conflict_tells_way(ch, block) ? i : WAY_ALL;
 }

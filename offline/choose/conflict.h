@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* conflict.h: the conflict rule, and what it is asked of: the marks so far and what is known of
- * each function. choose_modes.h has those who ask.
+/* conflict.h: the conflict rule, and the state that it is asked about: the marks so far, and what
+ * is known of each function. Those who ask are in choose_modes.h.
  *
  * A *node* is a block that shows in the grammar: one that is marked or holds a call (where returns
  * are kept apart, also one that returns; in a function with PROG_PATHS, every block). A *decision*
  * is what can come next after a node: the nodes that are reached without passing another, or the
  * exit. The choice is made bottom-up over the call graph, so a function is known to its callers by
- * a summary: nullable  it can run without an event; first     the terms that its first event can
- * be; need      the terms that must not come first after it returns, because inside of it they
- *             would decide against returning. FOLLOW is never built: each call site checks what
- *             follows it against its callee's need. */
+ * a summary:
+ *   nullable  it can run without an event
+ *   first     the terminals that its first event can be
+ *   need      the terminals that must not come first after it returns: inside of it they would be
+ *             taken for a decision against returning
+ * FOLLOW is never built: each call site checks what follows it against its callee's need. */
 #ifndef OFFLINE_CONFLICT_H
 #define OFFLINE_CONFLICT_H
 
@@ -24,8 +26,8 @@ struct summary {
 	struct terminal_set first, need;
 	bool nullable;
 	bool need_global;     /* ends in a call whose callee is not known */
-	int32_t global_depth; /* need_global: of the frame of what was so called, or further below
-			       */
+	int32_t global_depth; /* need_global: how far below this frame that of the unknown callee
+				 lies, or further */
 	bool known;	      /* false: not chosen for yet; taken as anything */
 };
 
@@ -36,7 +38,7 @@ struct found_term {
 	uint32_t next; /* chain of the same w */
 };
 
-/* What the walks ask of a block, packed: they are most of the work. */
+/* What the walks need of a block, packed: they are most of the work. */
 struct hop {
 	uint32_t succ;
 	uint32_t n_succ;
@@ -79,7 +81,8 @@ struct conflicts {
 	struct summary *sums;
 	bool returns_apart;
 	bool plain;	 /* terminals are sites only, and no alternative may be empty (the paper) */
-	bool some_empty; /* plain: but some are, as nothing there can be probed: they have needs */
+	bool some_empty; /* plain: some alternatives are empty, since nothing there can be probed;
+			    so there are needs */
 	const uint8_t *given; /* per block: marks that are there in any case; NULL: none */
 	bool note_rets; /* record in capture_ret which comparisons hold by the return address */
 	bool failed;	/* out of memory */
@@ -90,11 +93,12 @@ struct conflicts {
 	struct hop *hops;
 	uint32_t *preds, *pred_at; /* reverse edges: preds[pred_at[b] .. pred_at[b + 1]) */
 
-	/* What callees that are not known may need: per mark the return address, joined. */
+	/* What unknown callees may need: per mark the return address, joined. */
 	uint32_t *global_need; /* per block: RET_* or a call's block; GLOBAL_NONE */
-	int32_t *global_depth; /* per block: how far below what was called, or further */
+	int32_t *global_depth; /* per block: how far below the callee's frame, or further */
 	bool *global_any;      /* per call block: it may enter any function */
-	bool global_jumps;     /* named entries as well, which return to calls that are not known */
+	bool global_jumps; /* the needs have entries that were jumped to, which return to calls of
+			      unknown code */
 	bool global_top;
 	bool global_grew; /* since this was cleared */
 
@@ -102,11 +106,18 @@ struct conflicts {
 	uint32_t *seen_walk, *seen_closure, *seen_back, *seen_alike, *seen_fan, stamp, file_stamp;
 	uint32_t *head, *head_stamp; /* per w: first found_term */
 	struct vec_u32 alts, walk, closure, back, decisions;
-	struct vec_u32 unresolved; /* in the end, three each: of struct choice_unresolved */
+	struct vec_u32
+		unresolved; /* in the end: three numbers for each, see struct choice_unresolved */
 	struct found_term *found;
 	uint32_t n_found, cap_found;
 	uint64_t steps; /* work done, to bound the pruning of huge functions */
 	uint64_t spent; /* steps that huge functions took beyond their own */
+	/* conflict_begin(): all that was looked at; where the function's own part of that ends, and
+	 * where all that it may take does; what is left for those that take more than their part.
+	 */
+	uint64_t work, work_own, work_end, work_spare;
+	uint32_t looks;
+	bool *whole; /* per function: took too much, and is marked all over */
 	struct watch watch;
 };
 #define GLOBAL_NONE (UINT32_MAX - 2)
@@ -117,6 +128,19 @@ struct conflicts {
 struct decision {
 	uint32_t func, block, way;
 };
+
+#define WORK_SPARE                                                                                 \
+	(640ull << 20) /* of the work of one choice: beyond what each function may take */
+/* Whether the function at hand has taken all the work that it may: what is asked of it from then on
+ * does not hold. */
+static inline bool conflict_spent(const struct conflicts *ch)
+{
+	return ch->work >= ch->work_end;
+}
+/* A look at @func, whose work is bounded up to the matching conflict_end(); that returns whether it
+ * was too much. A look within another is part of it. */
+void conflict_begin(struct conflicts *ch, uint32_t func);
+bool conflict_end(struct conflicts *ch);
 
 int conflict_init(struct conflicts *ch, const struct program *prog);
 void conflict_deinit(struct conflicts *ch);
@@ -131,34 +155,42 @@ static inline bool conflict_is_node(const struct conflicts *ch, uint32_t block)
 	return ch->marks[block] || hop->is_node ||
 	       (ch->returns_apart && hop->flags & HOP_RET_APART);
 }
+/* Whether the mark of @block also says which of its successors is next. */
+static inline bool conflict_tells_way(const struct conflicts *ch, uint32_t block)
+{
+	uint8_t mark = ch->marks[block];
+	return mark == MARK_BRANCH ||
+	       (mark == MARK_TARGET && prog_jump_read(&ch->prog->blocks[block]));
+}
 /* The nodes (or NODE_EXIT) that a decision is between, in @out. */
 void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec_u32 *out);
-/* Fills ch->found with the first terms of every alternative in @alts; returns the number of
+/* Fills ch->found with the first terminals of every alternative in @alts; returns the number of
  * alternatives that may be empty, and in @top whether a first set was unbounded. */
 uint32_t conflict_first(struct conflicts *ch, const struct vec_u32 *alts, bool *top);
 /* Whether the decision's alternatives are pairwise distinguishable. */
 bool conflict_decision_holds(struct conflicts *ch, struct decision d);
 /* Whether what follows the call in @block is distinguishable from what its callee needs. */
 bool conflict_follow_holds(struct conflicts *ch, uint32_t block);
-/* Whether no run from @block comes back to it without an event while making calls (with
- * PROG_PATHS: at all). */
+/* Whether every run from @block back to it shows an event, if it makes calls (with PROG_PATHS:
+ * every run). */
 bool conflict_progress_holds(struct conflicts *ch, uint32_t block);
-/* Sets in @left, by function, which can call itself, by way of others or not, before anything
+/* Sets @left for each function that can call itself (by way of others or not) before anything
  * shows, or call such a function. @funcs: all, callees first. */
 void conflict_left_recursion(struct conflicts *ch, const uint32_t *funcs, bool *left);
 /* Whether all that could feel a change of the mark of @block holds. */
 bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t block);
-/* Begins to take marks of @func away: finds what holds with those that it has. */
+/* Begins to take marks of @func away: notes which decisions hold with all of them. */
 void conflict_watch(struct conflicts *ch, uint32_t func);
-/* Takes the mark of @block of that function away if all that could feel it holds without. Until the
- * next conflict_watch() no mark may change otherwise. Returns whether it did. */
+/* Takes the mark of @block of that function away, if everything that could feel it holds without;
+ * returns whether it did. Until the next conflict_watch() marks may change by this function
+ * alone. */
 bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block);
-/* Pairs of nodes of @func between which some decision cannot tell, in @edges as a, b, a, b, …, in
+/* The pairs of nodes of @func that some decision cannot tell apart, in @edges as a, b, a, b, …, in
  * any order, each once; for terminals that are sites only. Returns false if there are more than
  * @max, which is under 2^30. */
 bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges, uint32_t max);
-/* The same as groups of nodes that can none be told from each other, each group ended by NODE_NONE.
- * Returns how many. */
+/* The same as groups of nodes none of which can be told from another, each group ended by
+ * NODE_NONE. Returns how many groups there are. */
 uint32_t conflict_groups(struct conflicts *ch, uint32_t func, struct vec_u32 *members);
 /* What does not hold behind the node @block: a bit for each enum pugmark_plan_unresolved_kind. */
 uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
@@ -166,7 +198,7 @@ uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block);
 uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func);
 /* Computes the summary of @func from its marks; returns whether it grew. */
 bool conflict_summarise(struct conflicts *ch, uint32_t func);
-/* What the functions that may be entered from anywhere need: joins it to the global need. */
+/* Joins what functions need that may be entered from anywhere to the global need. */
 void conflict_globalise(struct conflicts *ch);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* Walks all ways on from @block in silence, each block at most once without and once with a call
- * behind it; back at @block after a call there is a cycle. */
+/* Walks on from @block in silence along all ways, through each block at most once before and once
+ * after a call; if it comes back to @block after a call, there is a cycle. */
 bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 {
 	if (ch->marks[block])
@@ -28,6 +28,9 @@ bool conflict_progress_holds(struct conflicts *ch, uint32_t block)
 		if (!first)
 			seen[called][b] = stamp;
 		ch->steps++;
+		ch->work += 1 + blk->n_succ;
+		if (conflict_spent(ch))
+			return false;
 		if (blk->call != CALL_NONE) {
 			ch->n_found = 0;
 			if (!conflict_call_first(ch, b, 0, &top) ||
@@ -81,22 +84,6 @@ void conflict_left_recursion(struct conflicts *ch, const uint32_t *funcs, bool *
 	}
 }
 
-/* How many decisions follow a node: one, but one for each way where the mark says which. */
-uint32_t conflict_ways(const struct conflicts *ch, uint32_t block)
-{
-	uint8_t mark = ch->marks[block];
-	const struct prog_block *b = &ch->prog->blocks[block];
-	bool by_way = mark == MARK_BRANCH || (mark == MARK_TARGET && prog_jump_read(b));
-	return by_way ? b->n_succ : 1;
-}
-
-uint32_t conflict_decision_way(const struct conflicts *ch, uint32_t block, uint32_t i)
-{
-	bool by_way = ch->marks[block] == MARK_BRANCH ||
-		      (ch->marks[block] == MARK_TARGET && prog_jump_read(&ch->prog->blocks[block]));
-	return by_way ? i : WAY_ALL;
-}
-
 uint32_t conflict_faults_after(struct conflicts *ch, uint32_t block)
 {
 	uint32_t func = ch->prog->blocks[block].func, faults = 0;
@@ -117,11 +104,13 @@ uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func)
 	const struct prog_func *f = &ch->prog->funcs[func];
 	if (!f->n_blocks)
 		return 0;
+	conflict_begin(ch, func);
 	uint32_t faults =
 		!conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
 		if (ch->prog->blocks[b].flags & PROG_REACHED && conflict_is_node(ch, b))
 			faults += __builtin_popcount(conflict_faults_after(ch, b));
+	faults += conflict_end(ch);
 	return faults;
 }
 
@@ -135,7 +124,7 @@ bool conflict_passes_silently(const struct conflicts *ch, uint32_t block)
 	return true;
 }
 
-/* Whether a walk ahead in silence goes no further than @block. */
+/* Whether a walk forwards in silence ends at @block. */
 static bool ends_way(const struct conflicts *ch, uint32_t block)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
@@ -196,7 +185,8 @@ bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t bl
 	uint32_t stamp = ++ch->stamp;
 	struct vec_u32 nodes = {0};
 	if (conflict_shows_blocks(ch, block) && !VEC_PUSH(&nodes, block))
-		ch->failed = true; /* without its mark, its own way out is a decision as well */
+		ch->failed =
+			true; /* without its mark, its own way out becomes a decision as well */
 	queue->n = 0;
 	for (uint32_t p = ch->pred_at[block]; p < ch->pred_at[block + 1]; p++)
 		VEC_PUSH(queue, ch->preds[p]);
@@ -206,6 +196,7 @@ bool conflict_surroundings_hold(struct conflicts *ch, uint32_t func, uint32_t bl
 			continue;
 		ch->seen_back[b] = stamp;
 		ch->steps++;
+		ch->work += 1 + ch->pred_at[b + 1] - ch->pred_at[b];
 		bool node = conflict_is_node(ch, b);
 		if (node && !VEC_PUSH(&nodes, b))
 			ch->failed = true;

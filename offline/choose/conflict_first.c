@@ -19,13 +19,13 @@ void conflict_note_ret(struct conflicts *ch, uint32_t w)
 		ch->capture_ret[w] = true;
 }
 
-/* Whether no one event fits both terms, seen from the same function. */
+/* Whether no one event fits both terminals, seen from the same function. */
 bool conflict_distinguishable(struct conflicts *ch, struct terminal a, struct terminal b)
 {
 	if (!same_event(ch, a.w, b.w))
 		return true;
-	/* An entry says which call site it came from in every mode: without that it would not
-	 * name its caller at all. */
+	/* An entry's event says which call site it came from in every mode: without that it would
+	 * not name its caller at all. */
 	if (ch->plain && !conflict_is_entry_term(ch, a.w))
 		return false;
 	if (!ch->plain && terminal_depths_differ(a, b))
@@ -49,6 +49,7 @@ static void add_found(struct conflicts *ch, struct terminal term, uint32_t alt)
 		ch->found = found;
 		ch->cap_found = cap;
 	}
+	ch->work++;
 	ch->found[ch->n_found++] = (struct found_term){.term = term, .alt = alt};
 }
 
@@ -91,8 +92,8 @@ bool conflict_call_first(struct conflicts *ch, uint32_t block, uint32_t alt, boo
 	return callee->nullable;
 }
 
-/* The first terms of one alternative, through all that is silent before them; returns whether the
- * function's exit is among what can be reached in silence. */
+/* Adds the first terminals of one alternative, through all that is silent before them; returns
+ * whether the function's exit can be reached in silence. */
 bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top)
 {
 	bool empty = false;
@@ -110,6 +111,11 @@ bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool
 			continue;
 		ch->seen_closure[n] = closure_stamp;
 		ch->steps++;
+		ch->work++;
+		if (conflict_spent(ch)) {
+			*top = true;
+			return true;
+		}
 		if (ch->marks[n]) {
 			add_found(ch, own_term(ch, n), alt);
 			continue;
@@ -135,9 +141,9 @@ uint32_t conflict_first(struct conflicts *ch, const struct vec_u32 *alts, bool *
 	return empty;
 }
 
-/* Files the found terms from @from on under their witness; returns whether each is distinguishable
- * from the ones of other alternatives that were filed before. @entries: chain of those that are
- * entries of functions. */
+/* Files the terminals found from @from on under their witness; returns whether each is told from
+ * those of other alternatives that were filed before. @entries: the chain of those that are entries
+ * of functions. */
 static bool file_terms(struct conflicts *ch, uint32_t from, uint32_t stamp, uint32_t *entries)
 {
 	for (uint32_t i = from; i < ch->n_found; i++) {
@@ -152,6 +158,9 @@ static bool file_terms(struct conflicts *ch, uint32_t from, uint32_t stamp, uint
 		}
 		for (uint32_t j = *head; j != UINT32_MAX; j = ch->found[j].next) {
 			ch->steps++;
+			ch->work++;
+			if (conflict_spent(ch))
+				return false;
 			if (ch->found[j].alt != f->alt &&
 			    !conflict_distinguishable(ch, ch->found[j].term, f->term))
 				return false;
@@ -162,9 +171,9 @@ static bool file_terms(struct conflicts *ch, uint32_t from, uint32_t stamp, uint
 	return true;
 }
 
-/* Foreign code may call one function after the other from the same place: the entry of the second
- * then looks as if the first had jumped there. So a frame that foreign code entered must not have
- * to choose between returning in silence and such a jump. */
+/* Foreign code may call two functions one after the other from the same place. The entry of the
+ * second then looks as if the first had jumped there. So a function that foreign code entered must
+ * not have to choose between returning in silence and such a jump. */
 static bool jumps_differ_from_return(struct conflicts *ch, struct decision d)
 {
 	uint32_t func = d.block == PUGMARK_NONE ? d.func : ch->prog->blocks[d.block].func;
@@ -181,10 +190,12 @@ static bool jumps_differ_from_return(struct conflicts *ch, struct decision d)
 
 bool conflict_decision_holds(struct conflicts *ch, struct decision d)
 {
+	if (conflict_spent(ch))
+		return false;
 	conflict_alternatives(ch, d, &ch->alts);
 	if (ch->alts.n <= 1)
 		return true;
-	/* Most decisions that do not hold show it in their first alternatives. */
+	/* In most decisions that do not hold the first alternatives already show it. */
 	uint32_t empty = 0, entries = UINT32_MAX, stamp = ++ch->file_stamp;
 	ch->n_found = 0;
 	for (uint32_t i = 0; i < ch->alts.n; i++) {

@@ -13,7 +13,7 @@ struct collection {
 	bool pairs;	/* as pairs, each once; or as groups */
 	uint32_t max;	/* pairs: so many may there be */
 	bool full;	/* pairs: there are more */
-	uint32_t stamp; /* pairs: ch->seen_alike has it for decisions that have been */
+	uint32_t stamp; /* pairs: decisions for which ch->seen_alike has this value are done */
 };
 
 /* In any order. */
@@ -53,6 +53,7 @@ static void add_pair(struct conflicts *ch, struct collection *to, uint32_t a, ui
 {
 	if (a == b)
 		return;
+	ch->work++;
 	push(ch, to->out, a < b ? a : b);
 	push(ch, to->out, a < b ? b : a);
 	if (!to->pairs)
@@ -62,7 +63,7 @@ static void add_pair(struct conflicts *ch, struct collection *to, uint32_t a, ui
 static void add_group(struct conflicts *ch, struct collection *to, const uint32_t *nodes,
 		      uint32_t n)
 {
-	for (uint32_t i = 0; i < n && has_room(to); i++)
+	for (uint32_t i = 0; i < n && has_room(to) && !conflict_spent(ch); i++)
 		for (uint32_t k = 0; to->pairs && k < i; k++)
 			add_pair(ch, to, nodes[i], nodes[k]);
 	for (uint32_t i = 0; i < n && !to->pairs; i++)
@@ -71,7 +72,7 @@ static void add_group(struct conflicts *ch, struct collection *to, const uint32_
 		push(ch, to->out, NODE_NONE);
 }
 
-/* The alternatives of @d, to be freed; nothing is found of them yet. */
+/* The alternatives of @d, which the caller frees; no terminals are found yet. */
 static struct vec_u32 begin_decision(struct conflicts *ch, struct decision d)
 {
 	struct vec_u32 nodes = {0};
@@ -90,8 +91,8 @@ static int by_event(const void *a, const void *b)
 	return x->alt < y->alt ? -1 : x->alt > y->alt;
 }
 
-/* The alternatives in found[@from .. @to), which is ordered, all of one event. Entries say where
- * they return to, so of them it is the pairs that are compared. */
+/* Adds the alternatives in found[@from .. @to), which is sorted and all of one event, as a group.
+ * Entries say where they return to, so these are compared pair by pair. */
 static void group_event(struct conflicts *ch, const struct vec_u32 *nodes, uint32_t from,
 			uint32_t end, struct collection *to)
 {
@@ -112,8 +113,9 @@ static void pair_entries(struct conflicts *ch, const struct vec_u32 *nodes, stru
 	for (uint32_t i = 0; i < ch->n_found; i++)
 		if (conflict_is_entry_term(ch, ch->found[i].term.w))
 			push(ch, &entries, i);
-	for (uint32_t i = 0; i < entries.n && has_room(to); i++)
+	for (uint32_t i = 0; i < entries.n && has_room(to) && !conflict_spent(ch); i++)
 		for (uint32_t j = 0; j < i; j++) {
+			ch->work++;
 			const struct found_term *a = &ch->found[entries.at[i]];
 			const struct found_term *b = &ch->found[entries.at[j]];
 			if (a->alt != b->alt && !conflict_distinguishable(ch, a->term, b->term))
@@ -122,8 +124,8 @@ static void pair_entries(struct conflicts *ch, const struct vec_u32 *nodes, stru
 	free(entries.at);
 }
 
-/* Whether @d is known to have the alternatives of another decision, whose pairs are there: behind
- * many copies of one dispatch there are thousands. */
+/* Whether @d has the same alternatives as a decision that was collected before: behind many copies
+ * of one dispatch there are thousands. */
 static bool seen_before(struct conflicts *ch, struct decision d, const struct collection *to)
 {
 	uint32_t c = to->pairs ? conflict_continuation(ch, d) : PUGMARK_NONE;
@@ -156,7 +158,7 @@ static bool collect_decision(struct conflicts *ch, struct decision d, struct col
 	}
 	pair_entries(ch, &nodes, to);
 	free(nodes.at);
-	return has_room(to) && !ch->failed;
+	return has_room(to) && !ch->failed && !conflict_spent(ch);
 }
 
 /* Collects what all decisions of @func cannot tell apart; returns whether there was room. */

@@ -19,27 +19,30 @@ static inline bool conflict_is_entry_term(const struct conflicts *ch, uint32_t w
 	return w == TERMINAL_ANY_ENTRY || ch->hops[w].flags & HOP_ENTRY;
 }
 
-/* The comparison just made holds by the return address that @w reads. */
+/* Notes that a comparison holds only by the return address that @w reads. */
 void conflict_note_ret(struct conflicts *ch, uint32_t w);
-/* Whether no one event fits both terms, seen from the same function. */
+/* Whether no one event fits both terminals, seen from the same function. */
 bool conflict_distinguishable(struct conflicts *ch, struct terminal a, struct terminal b);
 /* Adds to ch->found what the call in @block shows first; returns whether it can show nothing. */
 bool conflict_call_first(struct conflicts *ch, uint32_t block, uint32_t alt, bool *top);
-/* Adds the first terms of alternative @alt, from @node on; returns whether the function's exit can
- * be reached in silence. */
+/* Adds the first terminals of alternative @alt, from @node on; returns whether the function's exit
+ * can be reached in silence. */
 bool conflict_close_over(struct conflicts *ch, uint32_t node, uint32_t alt, bool *top);
 /* Whether a node can be passed without an event. */
 bool conflict_passes_silently(const struct conflicts *ch, uint32_t block);
-/* A block that stands for what follows @d: decisions for which it is the same have the same
- * alternatives. NONE: not known; often there is only one. */
+/* A block that stands for what follows @d: decisions with the same one have the same alternatives.
+ * NONE: not known; often there is only one alternative. */
 uint32_t conflict_continuation(const struct conflicts *ch, struct decision d);
-/* Whether the decisions behind @node hold. Those that @ch->seen_alike has at @stamp do. */
+/* Whether the decisions behind @node hold. Those for which ch->seen_alike is @stamp are known
+ * to. */
 bool conflict_node_decisions_hold(struct conflicts *ch, uint32_t func, uint32_t node,
 				  uint32_t stamp);
-/* Whether @n terms that come first after the call in @block are told from what its callee needs. */
+/* Whether @n terminals that come first after the call in @block are told from what its callee
+ * needs. */
 bool conflict_terms_follow(struct conflicts *ch, uint32_t block, const struct terminal *terms,
 			   uint32_t n);
-/* How many decisions follow a node, and the way of the i-th. */
+/* How many decisions follow a node: one for each successor where its mark says which is next, else
+ * one for all; and decision.way of the i-th. */
 uint32_t conflict_ways(const struct conflicts *ch, uint32_t block);
 uint32_t conflict_decision_way(const struct conflicts *ch, uint32_t block, uint32_t i);
 

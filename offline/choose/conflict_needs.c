@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* conflict_needs.c: rules 2 and 4: what must not come first after a function, joined up the calls
- * into summaries, what unknown callees need, and whether what follows a call is told from both. */
+/* conflict_needs.c: rules 2 and 4. What must not come first after a function, joined up the calls
+ * into summaries; what unknown callees need; and whether what follows a call is told from both. */
 #include "offline/choose/conflict_impl.h"
 
-/* Whether @t, first after a call, cannot be taken for what the functions need that a call may enter
- * whose callee is not known, @depth below or further. @call: that call, or RET_UNKNOWN. */
+/* Whether @t, first after a call, is told from what the functions need that unknown code may have
+ * entered, in frames @depth below or further. @call: the call of unknown code, or RET_UNKNOWN. */
 static bool global_need_holds(struct conflicts *ch, struct terminal t, int32_t depth, uint32_t call)
 {
 	if (ch->global_top)
@@ -14,7 +14,8 @@ static bool global_need_holds(struct conflicts *ch, struct terminal t, int32_t d
 			return false;
 		if (ch->global_jumps && ch->prog->blocks[t.ret].call == CALL_DIRECT &&
 		    t.w == TERMINAL_ANY_ENTRY)
-			return false; /* it jumped there, as did perhaps what is needed */
+			return false; /* it was jumped to, and perhaps so was the one that is needed
+				       */
 		if (t.w == TERMINAL_ANY_ENTRY)
 			return true;
 	}
@@ -32,8 +33,9 @@ static bool global_need_holds(struct conflicts *ch, struct terminal t, int32_t d
 	return true;
 }
 
-/* What a need of a callee is as its caller sees it. A call whose height is not known tells by its
- * event where the callee's frame is, which is below the caller's. */
+/* How a need of a callee is carried over into the caller. A call whose height is not known tells by
+ * its event where the callee's frame is; all that is known here is that it lies below the
+ * caller's. */
 struct lift {
 	int32_t height;
 	uint32_t call;
@@ -62,6 +64,7 @@ static bool need_range_differs(struct conflicts *ch, struct terminal t, uint32_t
 	struct lift lift = lift_of(ch, block);
 	for (uint32_t i = from; i < to; i++) {
 		ch->steps++;
+		ch->work++;
 		if (!conflict_distinguishable(ch, t, lift_need(lift, need->terms[i])))
 			return false;
 	}
@@ -85,7 +88,8 @@ static bool terminal_follows(struct conflicts *ch, struct terminal t, uint32_t b
 	}
 	const struct summary *callee = &ch->sums[b->callee];
 	if (!callee->known && ch->plain)
-		return true; /* what unknown callees need, at the most: see settle() */
+		return true; /* at most it needs what unknown callees need: settle() looks at that
+			      */
 	if (!callee->known || callee->need.top)
 		return false;
 	int32_t depth = lift_need(lift, (struct terminal){.depth = callee->global_depth}).depth;
@@ -122,7 +126,8 @@ bool conflict_terms_follow(struct conflicts *ch, uint32_t block, const struct te
 		return true;
 	for (uint32_t i = 0; i < n; i++) {
 		ch->steps++;
-		if (!terminal_follows(ch, terms[i], block))
+		ch->work++;
+		if (conflict_spent(ch) || !terminal_follows(ch, terms[i], block))
 			return false;
 	}
 	return true;
@@ -132,25 +137,31 @@ bool conflict_follow_holds(struct conflicts *ch, uint32_t block)
 {
 	if (needs_nothing(ch, block))
 		return true;
+	if (conflict_spent(ch))
+		return false;
 	conflict_alternatives(ch, (struct decision){0, block, WAY_ALL}, &ch->alts);
 	bool top;
 	conflict_first(ch, &ch->alts, &top);
 	if (top)
 		return false;
-	for (uint32_t i = 0; i < ch->n_found; i++)
-		if (!terminal_follows(ch, ch->found[i].term, block))
+	for (uint32_t i = 0; i < ch->n_found; i++) {
+		ch->work++;
+		if (conflict_spent(ch) || !terminal_follows(ch, ch->found[i].term, block))
 			return false;
+	}
 	return true;
 }
 
 static bool join_global(struct conflicts *ch, struct terminal t);
 
-/* A need past this many terms is given up as this function's own: it joins what unknown callees
- * need, which every caller then checks against. Coarser, and much cheaper in deep recursion. Terms
- * of the function's own frame stay: what lies further down is told from it by depth. */
+/* A function with a longer need keeps no more terminals of it: they join what unknown callees need,
+ * which every caller then checks against. That is coarser, and much cheaper in deep recursion.
+ * Terminals of the function's own frame stay: those of frames further down are told from them by
+ * depth. */
 #define NEED_MAX 192
 
-/* The function of @sum needs what unknown callees do, in a frame @depth below it or further. */
+/* Notes that the function of @sum needs what unknown callees need, in a frame @depth below its own
+ * or further; returns whether that is new. */
 static bool need_globally(struct summary *sum, int32_t depth)
 {
 	bool grew = !sum->need_global || depth < sum->global_depth;
@@ -180,15 +191,15 @@ static bool set_top(struct terminal_set *set)
 	return grew;
 }
 
-/* What decision @d adds to the need of its function: if one alternative may be empty, the others'
- * first terms must not follow the function. */
+/* Adds what decision @d needs: if one alternative may be empty, the first terminals of the others
+ * must not follow the function. */
 static bool need_of_decision(struct conflicts *ch, struct decision d, struct summary *sum)
 {
 	bool grew = false, top = false;
 	conflict_alternatives(ch, d, &ch->alts);
 	if (ch->alts.n <= 1 || (ch->plain && !ch->some_empty))
 		return false;
-	/* Where several are empty, the decision does not hold, and each is another one's other. */
+	/* If two alternatives are empty, the first terminals of every one count. */
 	uint32_t empty_alt = UINT32_MAX, n_empty = 0;
 	ch->n_found = 0;
 	for (uint32_t i = 0; i < ch->alts.n; i++)
@@ -204,7 +215,7 @@ static bool need_of_decision(struct conflicts *ch, struct decision d, struct sum
 	return grew;
 }
 
-/* What the callee of @block needs, where this function can end right after it. */
+/* Adds what the callee of @block needs, if this function can end right after it. */
 static bool need_of_call(struct conflicts *ch, uint32_t block, struct summary *sum)
 {
 	const struct prog_block *b = &ch->prog->blocks[block];
@@ -230,6 +241,7 @@ static bool need_of_call(struct conflicts *ch, uint32_t block, struct summary *s
 	struct terminal unknown = {.depth = callee->global_depth};
 	if (callee->need_global)
 		grew |= need_globally(sum, lift_need(lift, unknown).depth);
+	ch->work += callee->need.n;
 	for (uint32_t i = 0; i < callee->need.n; i++)
 		grew |= add_need(ch, sum, lift_need(lift, callee->need.terms[i]));
 	return grew;
@@ -241,6 +253,7 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 	struct summary *sum = &ch->sums[func];
 	if (!f->n_blocks)
 		return false;
+	conflict_begin(ch, func);
 	bool top, grew = false;
 	conflict_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
 	bool nullable = conflict_first(ch, &ch->alts, &top) > 0;
@@ -252,7 +265,7 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 	for (uint32_t i = 0; i < ch->n_found; i++)
 		grew |= terminal_set_add(&sum->first, ch->found[i].term);
 	grew |= need_of_decision(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, sum);
-	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
+	for (uint32_t b = f->block; b < f->block + f->n_blocks && !conflict_spent(ch); b++) {
 		if (!(ch->prog->blocks[b].flags & PROG_REACHED) || !conflict_is_node(ch, b))
 			continue;
 		for (uint32_t i = 0; i < conflict_ways(ch, b); i++)
@@ -261,6 +274,13 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 				sum);
 		grew |= need_of_call(ch, b, sum);
 	}
+	if (!conflict_end(ch))
+		return grew;
+	/* What was not looked at may be anything. */
+	grew |= set_top(&sum->first);
+	grew |= set_top(&sum->need);
+	grew |= !sum->nullable;
+	sum->nullable = true;
 	return grew;
 }
 
@@ -270,7 +290,7 @@ static bool join_global(struct conflicts *ch, struct terminal t)
 	bool grew = false;
 	if (t.w == TERMINAL_ANY_ENTRY && t.ret == RET_SELF)
 		return false; /* by a tail jump: it returns to the unknown call itself, which every
-				 unknown call checks for on its own */
+				 such call is checked for anyway */
 	if (t.w == TERMINAL_ANY_ENTRY && t.ret == RET_UNKNOWN) {
 		grew = !ch->global_top;
 		ch->global_top = true;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* conflict_without.c: whether everything in a function still holds without one of its marks.
  *
- * Let m be the marked block. Without its mark, what decides on the way to m is told by what comes
- * after m instead: by the new terms T, and if m is no node any more, by the nodes N after it. What
- * held before can only be hurt by T, and only where something else that T is not told from can be
- * reached in silence as well, by another way than through m. So of all decisions from which m is
- * reached, in a large function hundreds, only those are looked at again that such a place is
- * reached from too; the others cost one step of a walk. After each call only T is compared with
- * what the callee needs.
+ * Let m be the marked block. Without its mark, decisions on the way to m see what comes after m
+ * instead: the new terminals T and, if m is then no node any more, the nodes N after it. Only T can
+ * break what held before, and only in a decision from which something else can be reached in
+ * silence, by a way that does not lead through m, that T is not told from. So of all decisions from
+ * which m is reached (in a large function hundreds), only those are checked again from which such a
+ * place is reached as well; the others cost one step of a walk. After each call only T is compared
+ * with what the callee needs.
  *
  * The walks go back from a place to the decisions that have it as an alternative itself, or behind
  * a call that is silent. The first kind is harmless if the place is in N and the decision had m:
- * then it is one and the same alternative. */
+ * then both are one alternative. */
 #include "offline/choose/conflict_impl.h"
 
 #include <stdlib.h>
@@ -144,7 +144,7 @@ static bool look_behind(struct conflicts *ch, struct removal *r)
 	return true;
 }
 
-/* Notes that the start of @block is reached, if that is new. */
+/* Notes that a walk back has reached the start of @block, if that is new. */
 static void reach_back(struct conflicts *ch, uint8_t *reached, uint32_t block, uint8_t how)
 {
 	if (reached[block] & how)
@@ -154,8 +154,9 @@ static void reach_back(struct conflicts *ch, uint8_t *reached, uint32_t block, u
 	push(ch, &ch->back, how);
 }
 
-/* Walks back from what was given to reach_back(), not through the block of @r: in @starts which
- * blocks lead there, in @nodes the decisions after which nodes; those that are new go to @list. */
+/* Walks back from the blocks given to reach_back(), not through the block of @r. Sets in @starts
+ * which blocks lead there, in @nodes after which nodes the decisions do; nodes that are new go to
+ * @list. */
 static void walk_back(struct conflicts *ch, const struct removal *r, uint8_t *starts,
 		      uint8_t *nodes, struct vec_u32 *list)
 {
@@ -165,6 +166,7 @@ static void walk_back(struct conflicts *ch, const struct removal *r, uint8_t *st
 		for (uint32_t p = ch->pred_at[b]; p < ch->pred_at[b + 1]; p++) {
 			uint32_t pred = ch->preds[p];
 			ch->steps++;
+			ch->work++;
 			if (!conflict_is_node(ch, pred)) {
 				if (pred != r->block)
 					reach_back(ch, starts, pred, how);
@@ -188,7 +190,7 @@ static void start_from(struct conflicts *ch, const struct removal *r, uint32_t b
 			   same ? REACHED_ITSELF : REACHED_BEHIND);
 }
 
-/* The places that show as T does, and the ways out in silence where one is new. */
+/* Finds the places that show the same events as T, and the silent ways out if one is new. */
 static void find_rivals(struct conflicts *ch, const struct removal *r)
 {
 	struct watch *w = &ch->watch;
@@ -204,6 +206,9 @@ static void find_rivals(struct conflicts *ch, const struct removal *r)
 		for (; s != UINT32_MAX; s = w->sources[s].next) {
 			uint32_t b = w->sources[s].block;
 			ch->steps++;
+			ch->work++;
+			if (conflict_spent(ch))
+				return;
 			if (!ch->marks[b] && !conflict_distinguishable(ch, t, w->sources[s].term))
 				start_from(ch, r, b, is_new_alt(ch, r, b));
 		}
@@ -219,8 +224,8 @@ static void find_rivals(struct conflicts *ch, const struct removal *r)
 	}
 }
 
-/* Whether the decisions at which @ours leads to the block must be looked at again, where @rival
- * leads to something that shows as what comes after it. */
+/* Whether decisions from which @ours leads to the block must be checked again: @rival leads from
+ * them to something that shows the same event as what comes after the block. */
 static bool may_be_hurt(const struct conflicts *ch, const struct removal *r, uint8_t ours,
 			uint8_t rival)
 {
@@ -302,6 +307,7 @@ bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block)
 	};
 	bool paths = ch->prog->funcs[func].flags & PROG_PATHS;
 	bool holds = paths ? conflict_surroundings_hold(ch, func, block) : holds_without(ch, &r);
+	holds = holds && !conflict_spent(ch);
 	if (!holds)
 		ch->marks[block] = mark;
 	return holds;

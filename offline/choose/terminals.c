@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* terminals.c: bounded sets of terms: an unordered array while it is short, then one joined term a
- * witness, in order. */
+/* terminals.c: bounded sets of terminals: an unsorted array while it is short, then one joined
+ * terminal for each witness, in order. */
 #include "offline/choose/terminals.h"
+
+#include "offline/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@ static bool same_term(struct terminal a, struct terminal b)
 	return a.w == b.w && a.depth == b.depth && a.ret == b.ret && a.or_below == b.or_below;
 }
 
-/* The order of joined terms, and what counts as one of them. */
+/* The order of joined terminals, and what counts as one of them. */
 static int compare_keys(struct terminal a, struct terminal b, bool rets_apart)
 {
 	if (a.w != b.w)
@@ -29,14 +31,8 @@ static int compare_keys(struct terminal a, struct terminal b, bool rets_apart)
 
 static uint32_t lower_bound(const struct terminal_set *set, struct terminal term)
 {
-	uint32_t lo = 0, hi = set->n;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (compare_keys(set->terms[mid], term, set->rets_apart) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo = SEARCH_FIRST_NOT(0, set->n, i,
+				       compare_keys(set->terms[i], term, set->rets_apart) < 0);
 	return lo;
 }
 

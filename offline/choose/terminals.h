@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* terminals.h: the enriched terminals of the grammar, and small sets of them.
  *
- * A term says "the next event is that of witness w, in the frame `depth` bytes below this one, in
- * an activation that returns to call site `ret`". Below means: this function's CFA minus the CFA
+ * A terminal says "the next event is that of witness w, in the frame `depth` bytes below this one,
+ * in an activation that returns to call site `ret`". Below means: this function's CFA minus the CFA
  * of the event, so 0 is this function's own frame. Depth and ret are relative to one function;
  * terminal_lift() carries them over a call site into the caller's view. */
 #ifndef OFFLINE_TERMINALS_H
@@ -24,28 +24,27 @@ struct terminal {
 	bool or_below; /* at `depth` or any further below: a recursion's frames */
 };
 
-/* A small set holds its terms as they are. Past TERMINAL_SET_EXACT it is *joined*: one term for
- * each witness (for TERMINAL_ANY_ENTRY: and each return), in order, with what differs made unknown,
- * but for the depth: of that the least is kept, because it tells all of them from frames further
- * up. Past TERMINAL_SET_MAX it is "anything at all" (top), which nothing is distinguishable from.
- * Both bounds can only cost witnesses, never exactness: each step stands for more events than the
- * one before.
- */
+/* A small set holds its terminals as they are. Past TERMINAL_SET_EXACT it is *joined*: one terminal
+ * for each witness (for TERMINAL_ANY_ENTRY: for each return address), in order. Where the joined
+ * ones differ, the field is unknown; only of the depth the least is kept, since it tells all of
+ * them from frames further up. Past TERMINAL_SET_MAX the set is "anything at all" (top), which
+ * nothing is told from. Both bounds can only cost witnesses, never exactness: each step stands for
+ * more events than the one before. */
 #define TERMINAL_SET_EXACT 32
 #define TERMINAL_SET_MAX 1024
 struct terminal_set {
 	struct terminal *terms; /* heap, owned by the set */
 	uint32_t n, cap;
 	bool joined, top;
-	bool rets_apart; /* joined: one term for each witness and return */
+	bool rets_apart; /* joined: one terminal for each witness and return */
 };
 
 void terminal_set_free(struct terminal_set *set);
 /* Adds @term; returns whether the set changed. Out of memory makes it top. */
 bool terminal_set_add(struct terminal_set *set, struct terminal term);
-/* Whether both hold the same terms in the same order. */
+/* Whether both hold the same terminals in the same order. */
 bool terminal_set_same(const struct terminal_set *a, const struct terminal_set *b);
-/* Where terms of witness @w can be: [*from, *to). Not for top. */
+/* Where terminals of witness @w can be: [*from, *to). Not for top. */
 void terminal_set_range(const struct terminal_set *set, uint32_t w, uint32_t *from, uint32_t *to);
 
 /* @term of a callee as its caller sees it: @height is the caller's CFA minus the callee's, @call

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* FUEL: how many definitions to go through for each that reaches the place in question; a counter
- * in a loop is defined by itself. */
+/* FUEL: how many definitions a search may go through for each that reaches the place in question. A
+ * counter in a loop is defined by itself, so without a limit it would never end. */
 enum { MAX_DEPTH = 12, FUEL = 32, MODULE_BUDGET = 60 * 1000 * 1000 };
 
 int backslice_init(struct backslice *s, struct builder *b)
@@ -59,7 +59,8 @@ int backslice_enter(struct backslice *s, struct cfg *flow)
 		s->pred_first[flow->edges.at[i].to + 2]++;
 	for (uint32_t i = 0; i < n; i++)
 		s->pred_first[i + 2] += s->pred_first[i + 1];
-	/* pred_first[to + 1] is where the next one goes; in the end it is where the next starts. */
+	/* While this is filled, pred_first[to + 1] is where the next predecessor goes; in the end
+	 * it is where the next block's begin. */
 	for (uint32_t from = 0; from < n; from++) {
 		const struct pugmark_block *block = &flow->blocks.at[from];
 		for (uint32_t k = 0; k < block->n_edges; k++) {
@@ -94,7 +95,8 @@ static enum effect effect_on(struct backslice *s, uint32_t insn, const struct se
 	return sem_writes(sem, loc.reg) ? SPOILS : KEEPS;
 }
 
-/* Blocks still to search from their end, as a stack within the flow's own scratch. */
+/* Puts the predecessors of @block on the stack of blocks that are still to be searched, from their
+ * end. The stack is the CFG's scratch. */
 static bool push_preds(struct backslice *s, uint32_t block, uint32_t *n)
 {
 	uint32_t first = s->pred_first[block], end = s->pred_first[block + 1];
@@ -153,7 +155,8 @@ uint32_t backslice_defs(struct backslice *s, struct loc loc, struct place at, st
 static bool const_at(struct backslice *s, struct loc loc, struct place at, int depth,
 		     uint64_t *value);
 
-/* The same where one definition reaches only: what a counter is made of is not gone into. */
+/* The same, only where a single definition reaches @at. (What a counter adds up is not
+ * followed.) */
 static bool single_const_at(struct backslice *s, struct loc loc, struct place at, int depth,
 			    uint64_t *value)
 {
@@ -198,8 +201,8 @@ static bool const_of_def(struct backslice *s, struct place def, int depth, uint6
 	}
 }
 
-/* Whether something may lie there in the file: small numbers that other paths leave in a register
- * are no bases of tables. */
+/* Whether @value can be an address of this file: the small numbers that other paths leave in a
+ * register are not bases of tables. */
 static bool is_address(const struct backslice *s, uint64_t value)
 {
 	enum { HEADERS = 0x200 }; /* of an image that begins at 0, at least */

@@ -10,7 +10,7 @@
 
 enum { SLICE_MAX_DEFS = 64 };
 
-/* Just before the instruction @insn, which is in the block @block or one past its last. */
+/* A place in code: just before the instruction @insn of the block @block, or after its last one. */
 struct place {
 	uint32_t block, insn;
 };
@@ -33,16 +33,16 @@ struct backslice {
 	uint32_t max_blocks, max_preds;
 	uint32_t *sem_of_insn; /* index into sems, 0: not decoded yet */
 	VEC(struct sem) sems;
-	uint64_t budget;    /* steps left for the whole module */
-	uint32_t *callee;   /* by function: what backslice_call_writes() knows of it */
-	bool loose;	    /* of the search for a constant under way: any path will do */
+	uint64_t budget;  /* steps left for the whole module */
+	uint32_t *callee; /* by function: what backslice_call_writes() knows of it */
+	bool loose; /* of the search for a constant under way: a constant on any path will do */
 	uint32_t nth, fuel; /* likewise: which constant; definitions left to go through */
 	uint32_t n_consts;  /* the most that backslice_some_const() came upon at one place */
 };
 
 int backslice_init(struct backslice *s, struct builder *b);
 void backslice_deinit(struct backslice *s);
-/* Turns to the function whose control flow @flow holds. */
+/* Begins to search the function whose CFG is @flow. */
 int backslice_enter(struct backslice *s, struct cfg *flow);
 /* The instruction's semantics, decoded once; NULL when out of memory. Valid until the next call. */
 const struct sem *backslice_sem(struct backslice *s, uint32_t insn);
@@ -52,17 +52,17 @@ const struct sem *backslice_sem(struct backslice *s, uint32_t insn);
  * seen the callee keeps values in the others (gcc -fipa-ra, on from -O2). */
 uint16_t backslice_call_writes(struct backslice *s, uint32_t insn);
 
-/* Every instruction whose write to @loc may be what it holds at @at. Returns how many there are, at
- * most SLICE_MAX_DEFS; 0 if some path's cannot be told. */
+/* All instructions whose write to @loc may still be there at @at. Returns how many there are, at
+ * most SLICE_MAX_DEFS; 0 if they are not known on some path. */
 uint32_t backslice_defs(struct backslice *s, struct loc loc, struct place at, struct place *defs);
 /* The one constant that @loc holds at @at, on every path. */
 bool backslice_const(struct backslice *s, struct loc loc, struct place at, uint64_t *value);
-/* The @nth of the constants that it holds on those paths that show one; the last if there are
- * fewer. */
+/* The @nth constant that @loc can hold at @at, counting only paths on which it is a constant; the
+ * last one if there are fewer. */
 bool backslice_some_const(struct backslice *s, struct loc loc, struct place at, uint32_t nth,
 			  uint64_t *value);
-/* The largest value that the index @loc can have at @at, by the compares and masks on every path
- * to it. */
+/* The largest value that the index @loc can have at @at, by the compares and masks on every path to
+ * it. */
 bool index_bound(struct backslice *s, struct loc loc, struct place at, uint64_t *bound,
 		 bool *exact);
 

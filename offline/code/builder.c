@@ -2,6 +2,8 @@
 /* builder.c: lookups that the passes over a module share. */
 #include "offline/code/builder.h"
 
+#include "offline/base/search.h"
+
 #include <string.h>
 
 const struct elf_code *builder_code_at(const struct builder *b, uint64_t addr)
@@ -36,14 +38,7 @@ uint64_t builder_insn_target(const struct builder *b, uint32_t insn)
 
 uint32_t builder_part_at(const struct builder *b, uint64_t addr)
 {
-	uint32_t low = 0, high = b->parts.n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (b->parts.at[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, b->parts.n, i, b->parts.at[i].addr <= addr);
 	if (!low || addr >= b->parts.at[low - 1].end)
 		return PUGMARK_NONE;
 	return low - 1;
@@ -51,14 +46,7 @@ uint32_t builder_part_at(const struct builder *b, uint64_t addr)
 
 uint32_t builder_func_starting(const struct builder *b, uint64_t addr)
 {
-	uint32_t low = 0, high = b->funcs.n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (b->funcs.at[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, b->funcs.n, i, b->funcs.at[i].addr < addr);
 	return low < b->funcs.n && b->funcs.at[low].addr == addr ? low : PUGMARK_NONE;
 }
 
@@ -71,14 +59,7 @@ uint32_t builder_func_ending(const struct builder *b, uint64_t addr)
 
 struct pugmark_cfa builder_cfa_at(const struct builder *b, uint64_t addr)
 {
-	uint32_t low = 0, high = b->rows.n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (b->rows.at[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, b->rows.n, i, b->rows.at[i].addr <= addr);
 	if (!low || addr >= b->rows.at[low - 1].end)
 		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};
 	return b->rows.at[low - 1].cfa;

@@ -2,8 +2,8 @@
 /* builder.h: what the passes over one module share while its model is made. The builder owns its
  * arrays; model.c takes over those that the model keeps. Every pass returns 0 or -ENOMEM.
  *
- *   sweep -> gaps -> functions -> flow -> noreturn -> jumptable -+-> flow -> noreturn -> height
- *                        ^------- a table showed a cold part ----'
+ *   sweep -> undescribed_code -> func_parts -> cfg -> noreturn -> jumptable -+-> cfg -> noreturn
+ *                                    ^------ a table showed a cold part -----'     -> stack_height
  *
  * Places in code are instruction indices wherever they can be: the rank of the instruction's start
  * in `starts`. */
@@ -51,7 +51,7 @@ struct jump_table {
 	uint32_t target, n_targets; /* in table_targets: addresses */
 	uint8_t grade;		    /* enum table_grade */
 	bool leaves;		    /* some entries are other functions' starts */
-	bool settled;		    /* proven, whatever else is found out of functions */
+	bool settled;		    /* proven: it stays so, whatever the functions turn out to be */
 };
 
 /* The CFG of one function, indices local to it. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* callee_writes.c: which registers a call really overwrites. The calling convention gives a callee
- * nine of them; a compiler that sees it knows better, and keeps the base of a jump table in one of
- * the others across the call. Known is a callee whose every instruction is: no indirect call or
- * jump but through a table, nothing that leaves the module, and its callees known in turn. */
+/* callee_writes.c: which registers a call really overwrites. The calling convention lets a callee
+ * overwrite nine of them. A compiler that sees the callee knows better, and keeps the base of a
+ * jump table across the call in one that the callee does not touch. A callee is known if all of its
+ * instructions are: no indirect call or jump but through a table, nothing that leaves the module,
+ * and every callee of its own known. */
 #include "offline/code/backslice.h"
 
-/* LEVELS: how deep callees are gone into; the stack of this is a few hundred bytes each. */
+/* LEVELS: how deep callees of callees are followed; each takes a few hundred bytes of stack. */
 enum { LEVELS = 16 };
 enum state { UNSEEN, UNDER_WAY, KNOWN }; /* low bits of a row; the registers are above them */
 enum { STATE_BITS = 2, STATE_MASK = 3 };
@@ -13,7 +14,8 @@ static const uint16_t all_registers = UINT16_MAX;
 
 static uint16_t writes_of_function(struct backslice *s, uint32_t func, int level);
 
-/* What a block's last instruction hands control to, where that is not an edge of the function. */
+/* The registers that are written by what the last instruction of a block calls or jumps to, outside
+ * of the function. */
 static uint16_t writes_of_site(struct backslice *s, const struct pugmark_block *block, int level)
 {
 	const struct builder *b = s->b;
@@ -55,7 +57,7 @@ static uint16_t gather(struct backslice *s, uint32_t func, int level)
 	return writes;
 }
 
-/* A function that is under way is one that calls itself: taken to overwrite everything. */
+/* A function that is still under way calls itself: it is taken to overwrite everything. */
 static uint16_t writes_of_function(struct backslice *s, uint32_t func, int level)
 {
 	uint32_t *row = &s->callee[func];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cfg.c: the control flow of one function, from its instructions and from what is known by then of
- * tables and of calls that never return. The passes that need predecessors build it for one
- * function; in the end it is built for all of them, into the model's arrays. */
+/* cfg.c: the control flow of one function, from its instructions and from the jump tables and the
+ * calls that never return, as far as these are known by then. The passes that need predecessors
+ * build it for one function; in the end it is built for all of them, into the model's arrays. */
+#include "offline/base/search.h"
 #include "offline/code/builder.h"
 #include "offline/code/stack_switch.h"
 
@@ -122,24 +123,17 @@ static int add_direct_site(struct ending *e, uint8_t kind, uint64_t target, uint
 /* Landing pads of the call that ends the block. */
 static int add_unwind_edges(struct ending *e)
 {
-	uint32_t n, low = 0;
+	uint32_t n;
 	const struct elf_landing *pads = elf_image_landings(e->b->image, &n);
-	uint32_t high = n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (pads[mid].addr < e->next)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, n, i, pads[i].addr < e->next);
 	if (!low || e->next - 1 >= pads[low - 1].end)
 		return 0;
 	uint32_t to = local_block(e, pads[low - 1].pad);
 	return to == PUGMARK_NONE ? 0 : add_edge(e, to, PUGMARK_EDGE_UNWIND);
 }
 
-/* A call, once its site is there. What a call that ends its part would return to is not its
- * function any more: such a call does not return. */
+/* Ends the block with a call whose site was added. A call at the very end of a part does not
+ * return: what follows the part belongs to another function. */
 static int end_call(struct ending *e)
 {
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
@@ -185,7 +179,7 @@ static int end_fall(struct ending *e)
 	return add_direct_site(e, PUGMARK_SITE_TAIL, e->next, PUGMARK_SITE_FALLS);
 }
 
-/* Whether a jump to @target is one that the compiler knows is never taken: to a label after the
+/* Whether the compiler knows that a jump to @target is never taken: it leads to a label after the
  * last instruction of one of the function's own parts, while the frame is still there. */
 static bool is_jump_nowhere(const struct ending *e, uint64_t target)
 {
@@ -364,7 +358,7 @@ static void set_leader(struct builder *b, uint64_t addr)
 		rankmap_set(&b->leaders, addr - b->text_addr);
 }
 
-/* Where blocks start, as far as it is no matter of tables: those add their own. */
+/* Marks where blocks start, but for the targets of jump tables: jumptable.c marks those. */
 static void mark_leaders(struct builder *b)
 {
 	uint32_t n;

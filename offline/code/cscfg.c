@@ -43,7 +43,8 @@ static void visit_successors(struct walker *w, const struct pugmark_block *block
 	w->n_steps += block->n_edges + 1;
 }
 
-/* A block on the way: its site ends the path, unless control may also stay in the function. */
+/* Whether the path goes on past @block: its site ends the path, unless control may also stay in the
+ * function. */
 static int pass_block(struct walker *w, const struct pugmark_block *block)
 {
 	int err = 0;

@@ -12,11 +12,11 @@ struct decoder {
 	ZydisDecoder zydis;
 };
 
-/* The addresses that an instruction names, 0 where it names none. Whether they point to anything is
- * for the caller to see. */
+/* The addresses that an instruction names, 0 where it names none. Whether anything lies there is
+ * for the caller to find out. */
 struct decoded_refs {
 	uint64_t place;	  /* of its memory operand */
-	uint64_t pointer; /* that it makes a pointer of: by lea, or an immediate */
+	uint64_t pointer; /* the address that it makes a pointer to: by lea, or an immediate */
 };
 
 void decoder_init(struct decoder *decoder);
@@ -26,8 +26,8 @@ bool decode_insn(const struct decoder *decoder, const uint8_t *bytes, size_t len
 		 uint64_t addr, struct pugmark_insn *insn, struct decoded_refs *refs);
 /* Where the direct call or jump @insn (of any INSN_ kind with a relative operand) at @addr goes. */
 uint64_t decode_target(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
-/* The address of the memory operand of an PUGMARK_INSN_CALL_IND or PUGMARK_INSN_JMP_IND that names
- * one place, in whatever way: the GOT slot of `jmp *slot(%rip)`; 0 for a register or a computed
+/* The address of the memory operand of a PUGMARK_INSN_CALL_IND or PUGMARK_INSN_JMP_IND, where the
+ * instruction alone tells it (the GOT slot of `jmp *slot(%rip)`); 0 for a register or a computed
  * address. */
 uint64_t decode_slot(const struct pugmark_insn *insn, const uint8_t *bytes, uint64_t addr);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* func_parts.c: which ranges of code make a function. Every FDE is a part, and so is every reached
- * stretch without one; compilers put the unlikely rest of a function into a part of its own, and
- * that is a fragment: nothing calls it, and its frame is (nearly always) set up already where it
+ * stretch of code without one. Compilers put the unlikely rest of a function into a part of its
+ * own, a *fragment*: nothing calls it, and (nearly always) its frame is already set up where it
  * starts. A fragment joins the one function that jumps into it, that it jumps back into, or whose
  * calls unwind into it.
  *
- * Assembly also jumps into the middle of another function. There the function is split, so that
- * every function has one entry: control that crosses is a tail jump, and a part that runs into the
- * next one ends in a tail that falls. */
+ * Assembly also jumps into the middle of another function. There that function is split, so that
+ * every function has one entry: a jump across is then a tail jump, and a part that runs into the
+ * next one ends in a tail jump without an instruction. */
 #include "offline/code/builder.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ static int add_part(struct builder *b, uint64_t addr, uint64_t end, uint32_t fde
 	return 0;
 }
 
-/* Where the code that is reached from the gap start @addr ends, at most at @limit. */
-static uint64_t gap_part_end(const struct builder *b, uint64_t addr, uint64_t limit)
+/* The end of the part without an FDE that starts at @addr, at most @limit. */
+static uint64_t undescribed_part_end(const struct builder *b, uint64_t addr, uint64_t limit)
 {
 	const struct elf_code *code = builder_code_at(b, addr);
 	if (limit > code->end)
@@ -77,8 +77,8 @@ static int make_parts(struct builder *b)
 			if (gap + 1 < b->undescribed_starts.n &&
 			    b->undescribed_starts.at[gap + 1] < limit)
 				limit = b->undescribed_starts.at[gap + 1];
-			err = add_part(b, addr, gap_part_end(b, addr, limit), PUGMARK_NONE, &split,
-				       PART_CALLED);
+			err = add_part(b, addr, undescribed_part_end(b, addr, limit), PUGMARK_NONE,
+				       &split, PART_CALLED);
 		}
 		const struct elf_code *code = i < n_fdes ? builder_code_at(b, fde_addr) : NULL;
 		if (err || !code || code->plt)
@@ -113,7 +113,8 @@ static void mark_named(struct builder *b)
 		b->parts.at[entry].flags |= PART_CALLED;
 }
 
-/* One direct transfer out of the part @from; notes calls, crossings, and starts not known yet. */
+/* Looks at one direct call or jump in the part @from: notes calls, jumps into other parts, and
+ * starts that were not known yet. */
 static int scan_transfer(struct builder *b, uint32_t from, uint32_t insn)
 {
 	const struct pugmark_insn *i = &b->insns.at[insn];
@@ -136,7 +137,8 @@ static int scan_transfer(struct builder *b, uint32_t from, uint32_t insn)
 	return VEC_PUSH(&b->crossings, jump) ? 0 : -ENOMEM;
 }
 
-/* A part that runs into the next one, both with an entry's frame, enters it as a call would. */
+/* Where a part runs into the next one and both have an entry's frame there, the next one is entered
+ * as by a call. */
 static void mark_run_into(struct builder *b, uint32_t part)
 {
 	uint32_t end = insn_at(b, b->parts.at[part].end);
@@ -205,8 +207,8 @@ static bool is_fragment(const struct builder *b, uint32_t part)
 	return b->parts.at[part].flags & PART_FRAGMENT;
 }
 
-/* Fragments by their frame: the CFA at their start is not an entry's. A part that a table leads to
- * is one as well, for a table holds labels. */
+/* Marks the fragments that their frame shows: the CFA where they start is not an entry's. A part
+ * that a jump table leads to is a fragment as well, since tables hold labels. */
 static void mark_fragments(struct builder *b)
 {
 	for (uint32_t i = 0; i < b->parts.n; i++) {
@@ -252,9 +254,9 @@ static bool lies_among_fragments(const struct builder *b, uint32_t part)
 	return before && after;
 }
 
-/* Fragments that look like entries: leaf functions have no frame to tell them by. Only one set
- * jumps there; and from there control comes back into that set's middle, or the part lies where
- * fragments lie and is entered by conditional jumps, which compilers seldom make of calls. */
+/* Marks the other fragments: parts of leaf functions have no frame to tell them by. Such a part is
+ * jumped to by one function only; and it jumps back into that function's middle, or it lies among
+ * fragments and is entered by conditional jumps, which compilers seldom use for calls. */
 static void join_frameless(struct builder *b)
 {
 	uint32_t n = b->crossings.n;
@@ -287,8 +289,8 @@ static bool has_entry(struct builder *b, uint32_t part)
 	       (root->flags & PART_CALLED || rankmap_has(&b->taken, root->addr - b->text_addr));
 }
 
-/* A part whose first bytes are padding looks like an entry too; but nothing names it, and control
- * comes from a function into its middle. */
+/* Joins a part whose first bytes are padding, so that it looks like an entry: nothing names it, and
+ * a function jumps into its middle. */
 static void join_entered_inside(struct builder *b, uint32_t from, uint32_t to, uint64_t target)
 {
 	struct build_part *p = &b->parts.at[to];
@@ -326,9 +328,9 @@ static void join_parts(struct builder *b)
 	join_frameless(b);
 }
 
-/* Asks for a split wherever a jump still leads into the middle of another function, and the frames
- * on both sides are an entry's, or (assembly that keeps its frame elsewhere, or says nothing) may
- * be. */
+/* Splits functions wherever a jump still leads into the middle of another one, if the frame on both
+ * sides is an entry's or may be (assembly that keeps its frame elsewhere, or whose frame is not
+ * described). */
 static int split_at_crossings(struct builder *b)
 {
 	for (uint32_t i = 0; i < b->crossings.n; i++) {
@@ -342,7 +344,7 @@ static int split_at_crossings(struct builder *b)
 		bool from_ok = cfa_is_entry(from) || from.reg == PUGMARK_CFA_UNKNOWN;
 		if (!to_ok || !from_ok)
 			continue;
-		/* Not before tables are known: they may yet show that this is a cold part. */
+		/* Not before tables are known: they may yet show that this part is a fragment. */
 		b->has_loose_ends = true;
 		if (b->tables_known && request_split(b, jump->target))
 			return -ENOMEM;

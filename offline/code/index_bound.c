@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* index_bound.c: how large the index of a jump table can be. A compiler compares the index, or the
- * value that the index is a copy of, or that is a copy of the index, with a constant and jumps away
- * where it is above; or the index is masked, or a byte. The search follows the index upwards
- * through its copies; at each conditional jump it turns into the block that compares, it keeps what
- * is compared as a candidate, and if the index and the candidate turn out to be the same value,
- * that is the bound of this path. The bound is the largest over all paths. */
+/* index_bound.c: how large the index of a jump table can be. A compiler compares the index (or a
+ * value that one is a copy of the other) with a constant and jumps away where it is above; or it
+ * masks the index, or reads only a byte. The search follows the index upwards through its copies.
+ * At each conditional jump that decides whether it goes on to the block searched, what was compared
+ * is kept as a candidate; if the index turns out to be a copy of the candidate, the compare is the
+ * bound on this path. The result is the largest bound over all paths. */
 #include "offline/code/backslice.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ struct search {
 	struct path paths[MAX_PATHS];
 	uint32_t n_paths;
 	uint64_t bound;
-	bool exact; /* every path's bound is of a compare or a mask, none of a width alone */
+	bool exact; /* the bound of every path is of a compare or a mask; none follows from a width
+		       alone */
 	bool found;
 };
 
@@ -137,7 +138,7 @@ static enum step close_capped(struct search *q, const struct path *p)
 	return CLOSED;
 }
 
-/* The index is defined by @sem: follow what it is made of. */
+/* The index is defined by @sem: follows what it is made of. */
 static enum step through_definition(struct search *q, struct path *p, const struct sem *sem,
 				    uint32_t insn)
 {
@@ -200,7 +201,7 @@ static enum step step_up(struct search *q, struct path *p, uint32_t insn)
 	return GO_ON;
 }
 
-/* The top of a block: on to all its predecessors. */
+/* The top of a block: goes on to all its predecessors. */
 static enum step fork_up(struct search *q, const struct path *p)
 {
 	struct backslice *s = q->s;
@@ -211,7 +212,8 @@ static enum step fork_up(struct search *q, const struct path *p)
 		uint32_t from = s->preds[i].to;
 		const struct pugmark_block *pred = &s->flow->blocks.at[from];
 		struct candidate c = candidate_of(s, from, s->preds[i].kind);
-		/* A block seen once is not gone into again: a loop back adds no new bound. */
+		/* A block that was seen is not searched again: a way around a loop adds no new
+		 * bound. */
 		if (s->stamp[from] == s->now && !c.valid)
 			continue;
 		if (q->n_paths == MAX_PATHS)

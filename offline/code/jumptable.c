@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* jumptable.c: where indirect jumps go. For each the target register is traced back to one of
  *
- *	mov T(,i,8),R            jmp *T(,i,8)          addresses: code linked to a fixed place,
- *	mov (B,i,8),R            jmp *(B,i,8)          or computed goto through relocated words
- *	movslq (T,i,4),R; add B,R                      32-bit distances from B, mostly T itself
- *	movslq T(,i,4),R; lea B(R),R                   the same, fixed
- *	lea 0(,i,4),X; mov (X,T),R; cltq; add B,R      the same without optimisation
+ *   mov T(,i,8),R        jmp *T(,i,8)       addresses: code linked to a fixed place,
+ *   mov (B,i,8),R        jmp *(B,i,8)       or computed goto through relocated words
+ *   movslq (T,i,4),R; add B,R               32-bit distances from B, mostly T itself
+ *   movslq T(,i,4),R; lea B(R),R            the same, fixed
+ *   lea 0(,i,4),X; mov (X,T),R; cltq; add B,R  the same without optimisation
  *
- * with T and B constants. A table's natural end is the next data that an instruction names, or an
- * entry that leads out of the function; the bound of the index, where index_bound.c finds one, is
- *the better end. A jump with no table is an indirect tail call if the frame is gone at it and the
+ * with T and B constants. Where index_bound.c finds the bound of the index, the table ends there;
+ * else it has its natural end: the next data that an instruction names, or an entry that leads out
+ * of the function. A jump with no table is an indirect tail call if the frame is gone at it and the
  * function has no labels whose address is data; else its targets are open, and those labels are the
  * guess. Rounds go over a function until nothing new is found: a handler of an interpreter is known
  * to be reached only when the first dispatch is resolved. */
@@ -30,8 +30,9 @@ struct resolver {
 	uint32_t func;
 	bool loose; /* the base is known on some paths only; and it is the nth constant of those */
 	uint32_t nth;
-	bool looks_like_table; /* of the jump at hand: a table, but for its base */
-	bool is_sum;	       /* of the jump at hand: the target is computed, no pointer */
+	bool looks_like_table; /* the jump at hand has the form of a table jump, but its base is not
+				  known */
+	bool is_sum;	       /* the target of the jump at hand is computed, and so no pointer */
 	bool *crossed, *changed;
 	bool crosses; /* the jump at hand leads into a part that is not its function's yet */
 	VEC(uint64_t) targets; /* of the jump at hand */
@@ -296,10 +297,10 @@ static int guess_targets(struct resolver *r)
 	return 0;
 }
 
-/* A jump that no table explains. Where the frame is gone at it and its target is a pointer, it may
- * be a tail call, and is one if there are no labels to go to. If there are, even if a table leads
- * to all of them, it may as well be another jump through that table, whose base nobody could
- * follow. */
+/* Settles a jump that no table explains. If the frame is gone at it and its target is a pointer, it
+ * may be a tail call; and it is one if the function has no labels that data holds. If it has such
+ * labels, the jump stays open, even where a table leads to all of them: it may be another jump
+ * through that table whose base was not found. */
 static int settle_unknown(struct resolver *r)
 {
 	const struct builder *b = r->b;
@@ -353,9 +354,10 @@ static int record(struct resolver *r, uint32_t insn, bool *changed)
 	return 0;
 }
 
-/* A default that is never taken may lead anywhere, and from there back to the jump with something
- * else in the base's register. So the base may be any of the constants that some path shows; that
- * all entries of a table are labels of this function is the evidence for it. */
+/* Resolves a jump whose base is constant on some paths only. (A default case that is never taken
+ * may lead anywhere, and from there back to the jump with something else in the base's register.)
+ * Each constant that some path shows is tried as the base; that all entries of the table are labels
+ * of this function is the evidence for it. */
 static int resolve_loosely(struct resolver *r, struct place at)
 {
 	int result = 0;
@@ -451,8 +453,9 @@ static int prepare(struct builder *b, struct resolver *r)
 	return backslice_init(&r->backslice, b);
 }
 
-/* The functions that have something to resolve, the smallest first: an interpreter of thousands of
- * blocks may use up what is left of the budget, and nobody else should pay for that. */
+/* Lists the functions that have something to resolve, the smallest first: an interpreter of
+ * thousands of blocks may use up what is left of the budget, and no other function should lose by
+ * that. */
 static int find_order(struct resolver *r)
 {
 	const struct builder *b = r->b;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* model.c: runs the passes in order, hands their arrays over to the model, and looks things up in
  * it. */
+#include "offline/base/search.h"
 #include "offline/code/builder.h"
 #include "offline/code/receivers.h"
 #include "offline/code/stack_switch.h"
@@ -34,8 +35,8 @@ static int find_flow(struct builder *b)
 	return err ? err : noreturn_solve(b);
 }
 
-/* Functions, flow and tables, over again while tables show something that changes what the
- * functions are. */
+/* Finds functions, control flow and tables; and all over again while the tables show something that
+ * changes what the functions are. */
 static int find_functions_and_flow(struct builder *b)
 {
 	bool again = true, changed = false;
@@ -69,8 +70,8 @@ static int run_passes(struct builder *b)
 	return err ? err : stack_height_solve(b);
 }
 
-/* FUNC_ flags and names from the symbols at each function's start: the first that is a function and
- * no part of one. */
+/* Sets flags and names of functions from the symbols where they start: the first symbol that is of
+ * a function and not of a fragment counts. */
 static void name_functions(struct builder *b)
 {
 	uint32_t n, func = 0;
@@ -134,8 +135,8 @@ static int copy_imports(struct owned_model *o, struct builder *b)
 	return 0;
 }
 
-/* Parts grouped by function, and the order of parts and blocks by address. Parts tell the order of
- * blocks: within one, blocks go up. */
+/* Orders parts by function, and parts and blocks by address. The order of blocks follows from that
+ * of parts: within one part they are in order. */
 static int order_by_address(struct owned_model *o, struct builder *b)
 {
 	struct pugmark_part *parts = malloc((size_t)(b->parts.n + 1) * sizeof(*parts));
@@ -269,14 +270,8 @@ void pugmark_model_free(struct pugmark_model *model)
 uint32_t pugmark_model_func_at(const struct pugmark_model *model, uint64_t addr)
 {
 	const struct owned_model *o = owned(model);
-	uint32_t low = 0, high = model->n_parts;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (model->parts[o->part_order[mid]].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low =
+		SEARCH_FIRST_NOT(0, model->n_parts, i, model->parts[o->part_order[i]].addr <= addr);
 	if (!low || addr >= model->parts[o->part_order[low - 1]].end)
 		return PUGMARK_NONE;
 	return model->parts[o->part_order[low - 1]].func;
@@ -285,14 +280,8 @@ uint32_t pugmark_model_func_at(const struct pugmark_model *model, uint64_t addr)
 uint32_t pugmark_model_block_at(const struct pugmark_model *model, uint64_t addr)
 {
 	const struct owned_model *o = owned(model);
-	uint32_t low = 0, high = model->n_blocks;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (model->blocks[o->block_order[mid]].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, model->n_blocks, i,
+					model->blocks[o->block_order[i]].addr <= addr);
 	if (!low)
 		return PUGMARK_NONE;
 	const struct pugmark_block *block = &model->blocks[o->block_order[low - 1]];
@@ -328,14 +317,7 @@ struct pugmark_cfa pugmark_model_cfa_from(const struct pugmark_model *model, uin
 					  uint64_t *end)
 {
 	const struct owned_model *o = owned(model);
-	uint32_t low = 0, high = o->n_rows;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (o->rows[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, o->n_rows, i, o->rows[i].addr <= addr);
 	*end = addr + 1;
 	if (!low || addr >= o->rows[low - 1].end)
 		return (struct pugmark_cfa){.reg = PUGMARK_CFA_UNKNOWN, .bp = PUGMARK_BP_UNKNOWN};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* noreturn.c: calls that never return. Seeds are imports that elf_libc.c knows by name; a function
- * of this module never returns if no return, no tail jump to one that may return and no open jump
- * can be reached in it. That is the least fixpoint: a function is taken to return until it is shown
- * not to. */
+/* noreturn.c: calls that never return. It begins with the imports that elf_libc.c knows by name. A
+ * function of this module never returns if it can reach no return, no tail jump to a function that
+ * may return, and no open jump. This is the least fixpoint: a function is taken to return until it
+ * is shown not to. */
 #include "offline/code/builder.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Names that nothing but the C library, and Go's runtime, give to functions of their own. Behind
- * mcall another stack goes on, until somebody comes back behind the call; deferproc returns again
- * where a panic was recovered. */
+/* Names that only the C library and Go's runtime give to functions of their own. mcall continues on
+ * another stack until somebody jumps back behind the call; deferproc returns a second time where a
+ * panic was recovered. */
 static const struct {
 	const char *name;
 	uint8_t flags;
@@ -39,8 +39,8 @@ static bool is_bytes(const struct builder *b, uint32_t insn, const char *bytes, 
 	return b->insns.at[insn].len >= n && !memcmp(builder_insn_bytes(b, insn), bytes, n);
 }
 
-/* Whether @insn begins setjmp's code: it keeps rbx, and by its end what rsp is in its caller, and
- * where that goes on. glibc's and musl's do so. */
+/* Whether @insn begins setjmp's code: it stores rbx, and further on its caller's rsp and the return
+ * address, as in glibc and musl. */
 static bool is_setjmp(const struct builder *b, uint32_t insn)
 {
 	bool sp = false, ip = false;
@@ -69,8 +69,8 @@ static void seed_twice(struct builder *b, uint32_t insn)
 	rankmap_set(&b->returns_twice, b->insns.at[insn].off);
 }
 
-/* The same by their code, where there are no names: setjmp, and what says whether it is to keep the
- * signal mask and jumps to it. What is longjmp's is told in cfg.c. */
+/* Finds setjmp by its code, where there are no names; and the function in front of it that says
+ * whether to keep the signal mask and jumps to it. longjmp is found by cfg.c. */
 static void seed_by_code(struct builder *b)
 {
 	bool found = false;
@@ -141,7 +141,7 @@ static bool may_leave(const struct builder *b, const struct pugmark_block *block
 	}
 }
 
-/* Whether a path leads from the entry, or from a label whose address is data, out of @func. */
+/* Whether a path leads out of @func, from its entry or from a label that data holds. */
 static bool may_return(struct solver *s, uint32_t func)
 {
 	const struct builder *b = s->b;
@@ -181,7 +181,7 @@ static void enqueue(struct solver *s, uint32_t func)
 	s->todo[s->n_todo++] = func;
 }
 
-/* @func never returns: so do the sites that go there. */
+/* Notes that @func never returns, and so none of the calls of it. */
 static void settle(struct solver *s, uint32_t func)
 {
 	struct builder *b = s->b;

@@ -9,52 +9,105 @@
  */
 #include "offline/code/probe_class.h"
 
+#include "offline/base/search.h"
 #include "offline/code/shape.h"
 
-enum { STEPPED, EMULATED, REFUSED };
+#include <assert.h>
+#include <stdio.h>
+
+/* What is neither stepped nor emulated is refused, for one of these reasons. */
+enum {
+	STEPPED,
+	EMULATED,
+	INVALID,
+	PORT,
+	TRAP,
+	ENTERS,
+	PRIVILEGED,
+	UNDEFINED,
+	LOCKED,
+	OVERRIDE,
+	SIZED_BRANCH,
+	MASKING,
+	EXCHANGE,
+	LIKE_BRANCH,
+	FIVE_BYTES,
+	UNKNOWN,
+	REASONS
+};
+
+#define ALL "all"
+static const struct {
+	const char *why, *kernels;
+} reasons[REASONS] = {
+	[INVALID] = {"not valid in 64-bit mode: the kernel refuses it", ALL},
+	[PORT] = {"reads or writes a port: the kernel refuses it", ALL},
+	[TRAP] = {"traps: a breakpoint there is taken for the program's own", ALL},
+	[ENTERS] = {"enters the kernel, or never goes on: it cannot be stepped elsewhere", ALL},
+	[PRIVILEGED] = {"a system instruction: the kernel refuses it", ALL},
+	[UNDEFINED] = {"always faults: with a probe, with another address", "6.18"},
+	[LOCKED] = {"has a lock prefix: the kernel refuses it", ALL},
+	[OVERRIDE] = {"has a segment prefix of 32-bit mode, which the kernel refuses (notrack, "
+		      "branch hints)",
+		      ALL},
+	[SIZED_BRANCH] =
+		{"has an operand size prefix on what the kernel emulates, which it refuses",
+		 "all; on nops before 6.18"},
+	[MASKING] = {"loads ss, which masks the step behind it", ALL},
+	[EXCHANGE] = {"an exchange with r8, which the kernel takes for a nop and skips", "6.18"},
+	[LIKE_BRANCH] =
+		{"VEX or EVEX whose opcode byte is a branch's, a push's or a nop's, as which "
+		 "the kernel would take it",
+		 "6.18"},
+	[FIVE_BYTES] = {"a nop of five bytes: the optimised probe overwrites the red zone, and a "
+			"forked child dies there",
+			"6.18"},
+	[UNKNOWN] = {"of a shape that was not tried with and without a probe", "-"},
+};
 
 /* clang-format off */
 /* One-byte opcodes. What is not named is stepped. */
 static const uint8_t one_byte[256] = {
-	[0x06 ... 0x07] = REFUSED, /* invalid in 64-bit mode, as are the others up to 0x3f */
-	[0x0e] = REFUSED,
-	[0x16 ... 0x17] = REFUSED,
-	[0x1e ... 0x1f] = REFUSED,
-	[0x26 ... 0x27] = REFUSED,
-	[0x2e ... 0x2f] = REFUSED,
-	[0x36 ... 0x37] = REFUSED,
-	[0x3e ... 0x3f] = REFUSED,
+	[0x06 ... 0x07] = INVALID,
+	[0x0e] = INVALID,
+	[0x16 ... 0x17] = INVALID,
+	[0x1e ... 0x1f] = INVALID,
+	[0x26 ... 0x27] = INVALID,
+	[0x2e ... 0x2f] = INVALID,
+	[0x36 ... 0x37] = INVALID,
+	[0x3e ... 0x3f] = INVALID,
 	[0x50 ... 0x57] = EMULATED, /* push r64 */
-	[0x60 ... 0x62] = REFUSED,
-	[0x6c ... 0x6f] = REFUSED,  /* ins, outs */
+	[0x60 ... 0x62] = INVALID,
+	[0x6c ... 0x6f] = PORT,     /* ins, outs */
 	[0x70 ... 0x7f] = EMULATED, /* jcc rel8 */
-	[0x82] = REFUSED,
+	[0x82] = INVALID,
 	[0x90] = EMULATED,          /* nop, pause */
-	[0x9a] = REFUSED,
-	[0xcc ... 0xcf] = REFUSED,  /* int3, int, into, iret */
-	[0xd4 ... 0xd6] = REFUSED,
-	[0xe4 ... 0xe7] = REFUSED,  /* in, out */
+	[0x9a] = INVALID,
+	[0xcc ... 0xcf] = TRAP,     /* int3, int, into, iret */
+	[0xd4 ... 0xd6] = INVALID,
+	[0xe4 ... 0xe7] = PORT,     /* in, out */
 	[0xe8 ... 0xe9] = EMULATED, /* call, jmp rel32 */
-	[0xea] = REFUSED,
+	[0xea] = INVALID,
 	[0xeb] = EMULATED,          /* jmp rel8 */
-	[0xec ... 0xef] = REFUSED,  /* in, out */
-	[0xf1] = REFUSED,
-	[0xf4] = REFUSED,           /* hlt */
-	[0xfa ... 0xfb] = REFUSED,  /* cli, sti */
+	[0xec ... 0xef] = PORT,     /* in, out */
+	[0xf1] = TRAP,
+	[0xf4] = PRIVILEGED,        /* hlt */
+	[0xfa ... 0xfb] = PRIVILEGED,  /* cli, sti */
 };
 
 /* Opcodes after 0x0f; 0x38 and 0x3a stand for their whole maps. */
 static const uint8_t two_byte[256] = {
-	[0x00 ... 0x01] = REFUSED, /* system; rdtscp and xtest are among them */
-	[0x05 ... 0x0b] = REFUSED, /* syscall, ..., ud2 */
+	[0x00 ... 0x01] = PRIVILEGED, /* system; rdtscp and xtest are among them */
+	[0x05 ... 0x0a] = ENTERS,  /* syscall, ... */
+	[0x0b] = UNDEFINED,        /* ud2 */
 	[0x1f] = EMULATED,         /* nop with an operand */
-	[0x24 ... 0x27] = REFUSED,
-	[0x30] = REFUSED,          /* wrmsr */
-	[0x34 ... 0x37] = REFUSED, /* sysenter, sysexit, getsec */
-	[0x78 ... 0x79] = REFUSED, /* vmread, vmwrite */
+	[0x24 ... 0x27] = INVALID,
+	[0x30] = PRIVILEGED,       /* wrmsr */
+	[0x34 ... 0x37] = ENTERS,  /* sysenter, sysexit, getsec */
+	[0x78 ... 0x79] = PRIVILEGED, /* vmread, vmwrite */
 	[0x80 ... 0x8f] = EMULATED, /* jcc rel32 */
-	[0xb9] = REFUSED,          /* ud1 */
-	[0xff] = REFUSED,          /* ud0 */
+	[0xb9] = UNDEFINED,        /* ud1 */
+	[0xff] = UNDEFINED,        /* ud0 */
 };
 /* clang-format on */
 
@@ -67,12 +120,12 @@ static uint8_t prefixed(const ZydisDecodedInstruction *insn, bool is_long_nop, u
 		case 0x2e:
 		case 0x36:
 		case 0x3e:
+			return OVERRIDE;
 		case 0xf0:
-			return REFUSED;
+			return LOCKED;
 		case 0x66:
-			/* Refused on branches, and before Linux 6.18 on 0x90 as well. */
 			if (class == EMULATED && !is_long_nop)
-				return REFUSED;
+				return SIZED_BRANCH;
 			break;
 		}
 	}
@@ -92,9 +145,9 @@ static uint8_t legacy_class(const ZydisDecodedInstruction *insn)
 	if (!one && opcode == 0x1f && !is_long_nop)
 		class = STEPPED;
 	if (one && opcode == 0x8e && insn->raw.modrm.reg == 2)
-		class = REFUSED; /* a load of ss masks exceptions */
+		class = MASKING;
 	if (one && opcode == 0x90 && insn->raw.rex.B)
-		class = REFUSED; /* xchg r8, which the kernel skips as if it were a nop */
+		class = EXCHANGE;
 	if (one && (opcode & 0xf8) == 0x50) {
 		bool rex_b = insn->length == 2 && insn->raw.rex.B && !insn->raw.rex.W &&
 			     !insn->raw.rex.R && !insn->raw.rex.X;
@@ -108,35 +161,102 @@ static const uint64_t known[] = {
 #include "offline/code/known_shapes.inc"
 };
 
+/* A shape times 2^16, and what a probe did to it: bits of enum probe_finding. */
+static const uint64_t found[] = {
+#include "offline/code/refused_shapes.inc"
+};
+static_assert(SHAPE_BITS <= 48, "what was found lies below");
+
 /* Whether the shape of @insn was tried with and without a probe, and the probe changed nothing. */
 static bool is_known(const ZydisDecodedInstruction *insn)
 {
 	uint64_t shape = shape_of(insn);
-	size_t low = 0, high = sizeof(known) / sizeof(*known);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (known[middle] < shape)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = SEARCH_FIRST_NOT(0, sizeof(known) / sizeof(*known), i, known[i] < shape);
 	return low < sizeof(known) / sizeof(*known) && known[low] == shape;
 }
 
-enum pugmark_probe_class probe_class_of(const ZydisDecodedInstruction *insn)
+/* STEPPED, EMULATED, or why it is refused. */
+static uint8_t judge(const ZydisDecodedInstruction *insn)
 {
 	uint8_t class;
 	if (insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		class = legacy_class(insn);
 	else
 		class = prefixed(insn, false,
-				 one_byte[insn->opcode] == STEPPED ? STEPPED : REFUSED);
-	if (class == REFUSED)
-		return PUGMARK_PROBE_REFUSED;
+				 one_byte[insn->opcode] == STEPPED ? STEPPED : LIKE_BRANCH);
 	bool is_nop = insn->opcode == 0x90 || insn->opcode == 0x1f;
 	if (class == EMULATED && is_nop && insn->length == 5)
+		return FIVE_BYTES;
+	return class <= EMULATED && !is_known(insn) ? UNKNOWN : class;
+}
+
+enum pugmark_probe_class probe_class_of(const ZydisDecodedInstruction *insn)
+{
+	switch (judge(insn)) {
+	case STEPPED:
+		return PUGMARK_PROBE_STEPPED;
+	case EMULATED:
+		return PUGMARK_PROBE_EMULATED;
+	case FIVE_BYTES:
 		return PUGMARK_PROBE_NOP5;
-	if (!is_known(insn))
+	default:
 		return PUGMARK_PROBE_REFUSED;
-	return class == STEPPED ? PUGMARK_PROBE_STEPPED : PUGMARK_PROBE_EMULATED;
+	}
+}
+
+/* What was found of a shape that was tried, in words. */
+static bool tell_found(const ZydisDecodedInstruction *insn, struct probe_refusal *out)
+{
+	static const char *const words[PROBE_FINDINGS] = {
+		[PROBE_CHANGES_REGISTERS] = "changes general registers",
+		[PROBE_CHANGES_RIP] = "changes where it goes on",
+		[PROBE_CHANGES_FLAGS] = "changes flags",
+		[PROBE_CHANGES_SIGNAL] = "changes the signal that it raises",
+		[PROBE_CHANGES_SEGMENTS] = "changes segment registers",
+		[PROBE_CHANGES_MEMORY] = "changes memory",
+		[PROBE_CHANGES_X87] = "changes x87 state",
+		[PROBE_CHANGES_X87_POINTERS] = "changes x87's last instruction",
+		[PROBE_CHANGES_VECTORS] = "changes vectors",
+		[PROBE_FIRES_AGAIN] = "fires more than once",
+		[PROBE_DOES_NOT_END] = "keeps it from ending",
+		[PROBE_IS_REFUSED] = "is refused by the kernel",
+		[PROBE_ENTERS_KERNEL] = "cannot be tried, as it enters the kernel or another mode",
+		[PROBE_NOT_TRIED] = "was not tried, as the processor has no such instruction",
+	};
+	enum { N = sizeof(found) / sizeof(*found) };
+	uint64_t shape = shape_of(insn);
+	size_t at = SEARCH_FIRST_NOT(0, N, i, found[i] < shape << 16);
+	if (at == N || found[at] >> 16 != shape)
+		return false;
+	size_t len = (size_t)snprintf(out->why, sizeof(out->why), "a probe there");
+	for (unsigned i = 0, told = 0; i < PROBE_FINDINGS; i++)
+		if (found[at] >> i & 1 && len < sizeof(out->why))
+			len += (size_t)snprintf(out->why + len, sizeof(out->why) - len, "%s%s",
+						told++ ? ", " : " ", words[i]);
+	snprintf(out->kernels, sizeof(out->kernels), "%s", REFUSED_SHAPES_SEEN);
+	return true;
+}
+
+bool probe_refusal_of(const ZydisDecodedInstruction *insn, struct probe_refusal *out)
+{
+	uint8_t why = judge(insn);
+	if (why <= EMULATED)
+		return false;
+	if (why == UNKNOWN && tell_found(insn, out))
+		return true;
+	snprintf(out->why, sizeof(out->why), "%s", reasons[why].why);
+	snprintf(out->kernels, sizeof(out->kernels), "%s", reasons[why].kernels);
+	return true;
+}
+
+bool probe_refusal_at(const uint8_t *bytes, size_t len_bytes, struct probe_refusal *out)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction insn;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+	return ZYAN_SUCCESS(
+		       ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, len_bytes, &insn)) &&
+	       probe_refusal_of(&insn, out);
 }

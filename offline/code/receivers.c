@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* receivers.c: places in the middle of a function that its own code makes a pointer of, for
- * somebody else to come back to. */
+/* receivers.c: places in the middle of a function whose address its own code takes, so that
+ * somebody else can come back there. */
 #include "offline/code/receivers.h"
 
 #include "offline/code/builder.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Where code may lie anywhere only lea makes a pointer; other constants are numbers. */
+/* In code that may be loaded anywhere only lea makes pointers: other constants are numbers. */
 uint64_t receivers_pointer_made(struct builder *b, uint32_t i)
 {
 	const uint8_t *bytes = builder_insn_bytes(b, i);
@@ -29,8 +29,8 @@ static void mark_receiver(struct builder *b, const struct pugmark_func *f, uint6
 			b->blocks.at[k].flags |= PUGMARK_BLOCK_SETJMP_RETURN;
 }
 
-/* Whether the pointer that instruction @i makes goes on the stack at once: as what OCaml raises to,
- * and nothing that the function jumps to itself. */
+/* Whether the pointer that instruction @i makes is pushed at once. Then it is a handler that OCaml
+ * raises to, and nothing that the function itself jumps to. */
 static bool pushes_pointer(const struct builder *b, uint32_t i)
 {
 	const uint8_t *lea = builder_insn_bytes(b, i);
@@ -42,9 +42,9 @@ static bool pushes_pointer(const struct builder *b, uint32_t i)
 	       push[high] == (0x50 | (lea[2] >> 3 & 7));
 }
 
-/* Labels that an instruction of their own function makes a pointer of, and where no jump of the
- * function goes by it: it is __builtin_longjmp that does, from another function, or an exception.
- * Returns how many there are. */
+/* Marks the labels of @f whose address an instruction of @f takes, where no jump of the function
+ * goes by it: then __builtin_longjmp in another function goes there, or an exception. Returns how
+ * many there are. */
 static uint32_t mark_all_of(struct builder *b, const struct pugmark_func *f)
 {
 	bool may = false, open = f->flags & PUGMARK_FUNC_OPEN_JUMP;

@@ -43,7 +43,7 @@ static void note_writes(struct sem *sem, const ZydisDecodedInstruction *insn,
 				 (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_ZF);
 }
 
-/* The memory operand; false if it is none that an address can be told of. */
+/* Fills in the memory operand; false if its address cannot be described. */
 static bool take_memory(struct sem *sem, const ZydisDecodedInstruction *insn,
 			const ZydisDecodedOperand *op, uint64_t addr)
 {

@@ -37,7 +37,7 @@ static bool is_group(const ZydisDecodedInstruction *insn)
 	}
 }
 
-/* Whether ModRM.rm selects it too, in the register form. */
+/* Whether ModRM.rm selects the operation too, in the register form. */
 static bool is_whole_modrm(const ZydisDecodedInstruction *insn)
 {
 	uint8_t op = insn->opcode;
@@ -60,7 +60,8 @@ static void pack_prefixes(struct packer *p, const ZydisDecodedInstruction *insn)
 			seen[g] += value == groups[g];
 		for (uint8_t s = 1; s < sizeof(segments); s++)
 			if (value == segments[s]) {
-				/* One that the kernel refuses is what is kept of several. */
+				/* Of several segment overrides, one that the kernel refuses
+				 * counts. */
 				segment = segment && segment < 5 ? segment : s;
 				n_segments++;
 			}

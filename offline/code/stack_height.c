@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* stack_height.c: how deep the stack is at each site: CFA - sp. Where the CFA rule is sp plus a
- * constant, that constant is it. Elsewhere (frames with rbp; code without an FDE) the distances CFA
- * - sp and CFA - rbp are followed forwards from the entry, where sp is CFA - 8, through pushes,
- * pops and arithmetic with constants; a rule on the way corrects what is followed. Paths that
- * disagree leave the height unknown, and so does alloca. For code without an FDE, what is found so
- * becomes its CFA rules. */
+/* stack_height.c: the height of the stack at each site: CFA - sp. Where the CFA rule is sp plus a
+ * constant, the constant is the height. Elsewhere (frames with rbp; code without an FDE) the
+ * distances CFA - sp and CFA - rbp are followed forwards from the entry, where sp is CFA - 8,
+ * through pushes, pops and arithmetic with constants. A rule that is met on the way replaces what
+ * was followed. Where paths disagree the height is unknown, and so it is after alloca. For code
+ * without an FDE, what is found becomes its CFA rules. */
+#include "offline/base/search.h"
 #include "offline/code/builder.h"
 #include "offline/code/receivers.h"
 #include "offline/code/semantics.h"
@@ -86,8 +87,8 @@ static struct state after(const struct sem *sem, struct state s)
 	return out;
 }
 
-/* Whether the instruction may write rsp or rbp: a look at its bytes that is right whenever it says
- * no, and saves most of the decoding. */
+/* Whether the instruction may write rsp or rbp, by a quick look at its bytes: a no is certain, and
+ * saves most of the decoding. */
 static bool may_move_frame(const uint8_t *bytes, uint8_t len)
 {
 	uint8_t i = 0, rex = 0;
@@ -126,14 +127,7 @@ static bool may_move_frame(const uint8_t *bytes, uint8_t len)
 
 static uint32_t first_row(const struct builder *b, uint64_t addr)
 {
-	uint32_t low = 0, high = b->rows.n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (b->rows.at[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, b->rows.n, i, b->rows.at[i].end <= addr);
 	return low;
 }
 
@@ -179,8 +173,8 @@ static void flow_into(struct tracker *t, uint32_t block, struct state s)
 	t->queued[block] = 1;
 }
 
-/* What __builtin_longjmp comes back to finds both registers as they are at @insn, which tells where
- * that is. */
+/* Where __builtin_longjmp comes back to, both registers are as they are at @insn, which stores that
+ * address. */
 static void flow_into_receivers(struct tracker *t, uint32_t insn, struct state s)
 {
 	const struct builder *b = t->b;
@@ -191,8 +185,8 @@ static void flow_into_receivers(struct tracker *t, uint32_t insn, struct state s
 			flow_into(t, k, s);
 }
 
-/* Goes through a block. Sets its site's height, and *pushed if arguments are on the stack at its
- * end: an unwinder takes those off. */
+/* Follows the state through a block. Sets its site's height; sets *pushed if arguments are on the
+ * stack at its end, which an unwinder takes off. */
 static int walk_block(struct tracker *t, uint32_t block, struct state *s, bool *pushed)
 {
 	struct builder *b = t->b;
@@ -263,7 +257,7 @@ static int track_function(struct tracker *t, const struct pugmark_func *f)
 	return err;
 }
 
-/* Heights from the rules alone; false if one is missing. */
+/* Takes the heights from the CFA rules alone; false if one is missing. */
 static bool take_heights(struct builder *b, const struct pugmark_func *f)
 {
 	bool all = true;

@@ -16,13 +16,12 @@
 
 /* rcx, rdx, rsi, rdi, r8, r9: where the System V ABI passes arguments. */
 #define ARGUMENTS 0x03c6
-/* rax, rbx, r11 to r15: where other conventions keep what is the thread's; Go r14. Not r10, which
- * the rest of a function may find its frame by. */
+/* rax, rbx, r11 to r15: other calling conventions keep a thread's own data in these (Go in r14).
+ * Not r10: a function may find its frame by it. */
 #define OTHERS 0xf809
 #define SLOTS_MAX 32 /* words of a frame that are followed */
 
-/* mov, lea (but not by what the stack pointer is already) and xchg, with a REX.W prefix and the
- * stack pointer as what is written. */
+/* mov, lea (unless its base is rsp) and xchg, with a REX.W prefix, that write rsp. */
 bool stack_switch_may_load(const uint8_t *bytes, uint8_t len_bytes)
 {
 	if (len_bytes < 3 || (bytes[0] & 0xf8) != 0x48)
@@ -46,7 +45,7 @@ bool stack_switch_may_load(const uint8_t *bytes, uint8_t len_bytes)
 	}
 }
 
-/* Whether the instruction loads rsp, from memory of no frame that it is in. */
+/* Whether the instruction loads rsp from memory that is in no frame of this function. */
 static bool loads_elsewhere(const uint8_t *bytes, uint8_t len_bytes)
 {
 	if (!stack_switch_may_load(bytes, len_bytes) || bytes[1] != 0x8b || bytes[2] >> 6 == 3)
@@ -58,7 +57,7 @@ static bool loads_elsewhere(const uint8_t *bytes, uint8_t len_bytes)
 	return bytes[0] & 1 || !own;
 }
 
-/* Whether it copies rsp to memory, or to a register that is no frame's. */
+/* Whether it copies rsp to memory, or to a register that holds no frame pointer. */
 static bool keeps_stack(const uint8_t *bytes, uint8_t len_bytes)
 {
 	if (len_bytes == 1)
@@ -69,8 +68,8 @@ static bool keeps_stack(const uint8_t *bytes, uint8_t len_bytes)
 	return from_sp && !(bytes[2] >> 6 == 3 && (bytes[2] & 7) == REG_BP && !(bytes[0] & 1));
 }
 
-/* Whether an instruction of @func makes a pointer of a place in the middle of it, where another
- * activation may come back to it; or, in *@keeps, copies rsp. */
+/* Whether an instruction of @func takes the address of a place in the middle of it, where another
+ * activation may come back to; *@keeps: or copies rsp. */
 static bool makes_label(struct builder *b, uint32_t func, bool *keeps)
 {
 	const struct pugmark_func *f = &b->funcs.at[func];
@@ -91,7 +90,8 @@ static bool makes_label(struct builder *b, uint32_t func, bool *keeps)
 	return label;
 }
 
-/* Whether it and the next one copy registers to rsp and rbp: what glibc's longjmp has unmangled. */
+/* Whether instructions @i and @i + 1 copy registers to rsp and rbp: glibc's longjmp does so with
+ * what it has unmangled. */
 static bool loads_both(const struct builder *b, uint32_t i)
 {
 	const uint8_t *sp = builder_insn_bytes(b, i), *bp = builder_insn_bytes(b, i + 1);
@@ -102,8 +102,8 @@ static bool loads_both(const struct builder *b, uint32_t i)
 	       (bp[2] & 0xc7) == 0xc5;
 }
 
-/* Whether it and the next one take rsp from a place in memory and put there what is then on top of
- * the stack: the innermost handler is left for good, and the one before is that from now on. */
+/* Whether instructions @i and @i + 1 load rsp from a place in memory and pop into that place: OCaml
+ * leaves the innermost handler for good so, and the one before becomes the innermost. */
 static bool pops_handler(const struct builder *b, uint32_t i)
 {
 	const uint8_t *load = builder_insn_bytes(b, i), *pop = builder_insn_bytes(b, i + 1);
@@ -150,11 +150,12 @@ bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uin
 			  (!keeps && b->insns.at[last].kind == PUGMARK_INSN_JMP_IND));
 }
 
-/* The places, registers and words of the frame, that hold arguments, or what was reached through
- * them. */
+/* The registers and words of the frame that hold arguments, or what was reached through
+ * arguments. */
 struct held {
 	uint16_t regs;	/* a bit each */
-	uint16_t entry; /* with what they had at the entry, which may be the thread's own data */
+	uint16_t entry; /* registers that still have their value of the entry, which may be the
+			   thread's own data */
 	uint8_t n_slots;
 	struct slot {
 		uint8_t base;
@@ -256,7 +257,7 @@ static bool meet(struct held *into, const struct held *other)
 	return less;
 }
 
-/* One function's blocks, and what is held where each begins. */
+/* One function's blocks, and for each what is held where it begins. */
 struct search {
 	struct builder *b;
 	ZydisDecoder decoder;
@@ -266,7 +267,7 @@ struct search {
 	uint32_t *todo, n_todo;
 };
 
-/* From the beginning of block @index to its end; whether an instruction takes the stack pointer
+/* Follows what is held through block @index; returns whether an instruction takes the stack pointer
  * from elsewhere. */
 static bool walk(const struct search *s, uint32_t index, struct held *held)
 {
@@ -308,7 +309,8 @@ static bool is_final(const struct builder *b, const struct pugmark_block *block)
 	       insn_leaves(&b->insns.at[block->insn + block->n_insns - 1]);
 }
 
-/* Whether the function is come back to behind such a jump: it returns on its own stack then. */
+/* Whether some activation comes back behind such a jump: then the function returns on its own
+ * stack. */
 static bool is_come_back_to(const struct builder *b, const struct pugmark_func *f)
 {
 	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++)
@@ -317,7 +319,7 @@ static bool is_come_back_to(const struct builder *b, const struct pugmark_func *
 	return false;
 }
 
-/* What is held only shrinks, so what is found at last holds on every way. */
+/* The least fixpoint: what is held only shrinks, so what is left in the end holds on every path. */
 static bool switches(struct search *s)
 {
 	const struct pugmark_func *f = s->func;
@@ -344,8 +346,8 @@ static bool switches(struct search *s)
 	return false;
 }
 
-/* Whether it takes the stack pointer from rbp, which call frame information says points into the
- * frame there: as functions do that return from one of a variable size. */
+/* Whether it copies rbp to rsp where call frame information says that rbp points into the frame:
+ * functions do so that return from a frame of variable size. */
 static bool frees_frame(const struct builder *b, uint32_t i)
 {
 	const uint8_t *bytes = builder_insn_bytes(b, i);
@@ -355,7 +357,7 @@ static bool frees_frame(const struct builder *b, uint32_t i)
 	return is_bp && builder_cfa_at(b, insn_addr(b, i)).reg == PUGMARK_CFA_BP;
 }
 
-/* Whether an instruction of the function may be one that does; and only then it is looked into. */
+/* Whether some instruction of the function may be a switch: only then the function is searched. */
 static bool may_switch(const struct builder *b, const struct pugmark_func *f)
 {
 	for (uint32_t k = f->block; k < f->block + f->n_blocks; k++) {
@@ -393,8 +395,8 @@ static int find_written_by_hand(struct builder *b)
 	return err;
 }
 
-/* What the call returns to may be reached on another stack: also where no way leads there, as what
- * is called keeps where it was called from, for somebody else to jump to. */
+/* Marks where the call returns to as a place that may be reached on another stack; also where no
+ * path leads there: what is called may keep its return address for somebody else to jump to. */
 static void mark_call(struct builder *b, struct pugmark_site *site)
 {
 	const struct pugmark_func *f = &b->funcs.at[site->func];

@@ -12,12 +12,12 @@ struct builder;
 /* Sets PUGMARK_FUNC_SWITCHES, PUGMARK_SITE_SWITCHES, and PUGMARK_BLOCK_SETJMP_RETURN where such
  * calls return to. After everything else is known. 0 or -ENOMEM. */
 int stack_switch_solve(struct builder *b);
-/* Whether the code of @func from @first to @last, an indirect jump or a return, leaves the stack as
- * longjmp does: it takes rsp from memory that is not of its own frame, and the function nowhere
- * says where it was, or else to come back to a label of its own; or as OCaml raises, where that
+/* Whether the code of @func from @first to @last, an indirect jump or a return, leaves the stack
+ * for good. Either as longjmp does: it loads rsp from memory outside of its own frame, and the
+ * function nowhere stores rsp, or only to come back to a label of its own. Or as OCaml raises: that
  * memory then gets what is on top of the stack. */
 bool stack_switch_is_final(struct builder *b, uint32_t func, uint32_t first, uint32_t last);
-/* What code that leaves so ends with, and its block then as by a trap. */
+/* Whether @insn can end code that leaves so; its block then ends as by a trap. */
 static inline bool insn_leaves(const struct pugmark_insn *insn)
 {
 	return insn->kind == PUGMARK_INSN_JMP_IND || insn->kind == PUGMARK_INSN_RET;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* sweep.c: decodes every FDE from end to end, once, and notes on the way what its instructions
- * name: addresses in code (they may be called through a pointer) and places in data (they end the
- * jump table before them). Code without an FDE is left to undescribed_code.c. */
+/* sweep.c: decodes every FDE from end to end, once, and notes what its instructions name: addresses
+ * in code (which may be called through a pointer) and places in data (which end the jump table
+ * before them). Code without an FDE is left to undescribed_code.c. */
 #include "offline/code/builder.h"
 
 #include <errno.h>
@@ -112,7 +112,7 @@ int sweep_merge(struct builder *b, struct pugmark_insn *more, uint32_t n_more)
 	return 0;
 }
 
-/* The instruction that @target lies inside of, one lock or rep prefix past its start; or NONE. */
+/* The instruction that contains @target right behind its lock or rep prefix; or NONE. */
 static uint32_t prefix_jumped_over(const struct builder *b, uint64_t target)
 {
 	if (!in_text(b, target) || is_insn_start(b, target) || !is_insn_start(b, target - 1))
@@ -123,8 +123,8 @@ static uint32_t prefix_jumped_over(const struct builder *b, uint64_t target)
 	return prefix && b->insns.at[insn].len > 1 ? insn : PUGMARK_NONE;
 }
 
-/* A jump that skips a lock or rep prefix lands inside an instruction. The prefix then is an
- * instruction of its own, which cannot be probed, and the rest another: so blocks never overlap. */
+/* Splits instructions where a jump skips their lock or rep prefix: the prefix becomes an
+ * instruction of its own, which cannot be probed. So blocks never overlap. */
 static int split_prefixes(struct builder *b)
 {
 	VEC(struct pugmark_insn) rests = {0};

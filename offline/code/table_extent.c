@@ -1,37 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* table_extent.c: reads jump tables. Nothing is known of where one ends but the bound of its index,
- * if the code shows it; else it ends at its natural end: at the next data that an instruction
- * names, or at an entry that leads out of the function. */
+/* table_extent.c: reads jump tables. Where one ends is told by the bound of its index, if the code
+ * shows that. Else the table has its natural end: the next data that an instruction names, or an
+ * entry that leads out of the function. */
 #include "offline/code/table_extent.h"
+
+#include "offline/base/search.h"
 
 #include <string.h>
 
 static bool data_named_in(const struct builder *b, uint64_t from, uint64_t to)
 {
-	uint32_t low = 0, high = b->data_refs.n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (b->data_refs.at[mid] < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, b->data_refs.n, i, b->data_refs.at[i] < from);
 	return low < b->data_refs.n && b->data_refs.at[low] < to;
 }
 
 /* The 64-bit word at @addr as it is once relocated. */
 static bool read_pointer(const struct builder *b, uint64_t addr, uint64_t *value)
 {
-	uint32_t n, low = 0;
+	uint32_t n;
 	const uint64_t *values, *slots = elf_image_pointer_slots(b->image, &values, &n);
-	uint32_t high = n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (slots[mid] < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, n, i, slots[i] < addr);
 	if (low < n && slots[low] == addr) {
 		*value = values[low];
 		return true;
@@ -62,7 +50,7 @@ enum entry table_classify(const struct builder *b, uint32_t func, uint64_t targe
 {
 	uint32_t part = builder_part_at(b, target);
 	if (!is_insn_start(b, target) || part == PUGMARK_NONE) {
-		/* A label after the last instruction: what the compiler knows is not reached. */
+		/* A label after the last instruction: the compiler knows that it is not reached. */
 		return builder_func_ending(b, target) == func ? ENTRY_END : ENTRY_BAD;
 	}
 	const struct build_part *p = &b->parts.at[part];

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* undescribed_tables.c: where a jump table leads in code that is found only by following it.
- *jumptable.c needs whole functions, with all ways that lead to the jump; here there is only what
- *was decoded right before it. So the usual sequence is looked for, and nothing else:
+ * jumptable.c needs whole functions, with all paths that lead to the jump. Here only what was
+ * decoded right before the jump is known, so the usual sequences are looked for, and nothing else:
  *
- *	cmp $last,I; ja default; lea T(%rip),B; mov I,X; movslq (B,X,4),R; add B,R; jmp *R
- *	cmp $last,I; ja default; mov I,X; jmp *T(,X,8)
+ *   cmp $last,I; ja default; lea T(%rip),B; mov I,X; movslq (B,X,4),R; add B,R; jmp *R
+ *   cmp $last,I; ja default; mov I,X; jmp *T(,X,8)
  *
- * or with `and` in place of the mov, to clear what is above I in its register.
- *
- * What this misses is left undecoded, and the jump open. */
+ * or with `and` in place of the mov, to clear what is above I in its register. Tables of other
+ * forms are not found: their targets stay undecoded, and the jump open. */
 #include "offline/code/undescribed_tables.h"
 
 #include "offline/code/semantics.h"
@@ -79,7 +78,7 @@ bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns
 	struct search s = {.shape = {0}};
 	ZydisDecoder decoder;
 	sem_decoder_init(&decoder);
-	for (uint32_t i = n; i-- > 0 && n - i <= GAP_TABLE_WINDOW;) {
+	for (uint32_t i = n; i-- > 0 && n - i <= UNDESCRIBED_TABLE_WINDOW;) {
 		const struct pugmark_insn *insn = &insns[i];
 		uint64_t addr = b->text_addr + insn->off;
 		const struct elf_code *code = builder_code_at(b, addr);

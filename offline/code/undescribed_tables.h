@@ -6,11 +6,11 @@
 #include "offline/code/builder.h"
 #include "offline/code/table_extent.h"
 
-enum { GAP_TABLE_WINDOW = 16 }; /* instructions that are looked at */
+enum { UNDESCRIBED_TABLE_WINDOW = 16 }; /* instructions that are looked at */
 
-/* The table of the indirect jump that is the last of the @n instructions @insns, which lie one
- * behind the other, and in *@n_entries how many entries it has. False where they do not show both,
- * as compilers write it. */
+/* Finds the table of an indirect jump, the last of the @n instructions @insns (which lie one behind
+ * the other), and in *@n_entries how many entries it has. False where the instructions are not of a
+ * form that compilers write. */
 bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns, uint32_t n,
 		       struct shape *shape, uint32_t *n_entries);
 

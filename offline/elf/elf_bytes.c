@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_bytes.c: what lies at an address of an image whose segments and code sections are known:
  * every reader of a table asks here, and elf_image.c, which runs them, is above them. */
+#include "offline/base/search.h"
 #include "offline/elf/elf_parts.h"
 
 const struct elf_segment *elf_segment_at(const struct elf_image *image, uint64_t addr)
 {
-	uint32_t low = 0, high = image->n_segments;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->segments[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_segments, i, image->segments[i].addr <= addr);
 	return low && addr < image->segments[low - 1].end_mem ? &image->segments[low - 1] : NULL;
 }
 
@@ -45,14 +39,7 @@ const uint8_t *elf_bytes_cut(const struct elf_image *image, uint64_t addr, uint6
 
 uint32_t elf_code_at(const struct elf_image *image, uint64_t addr)
 {
-	uint32_t low = 0, high = image->n_code;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->code[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_code, i, image->code[i].addr <= addr);
 	return low && addr < image->code[low - 1].end ? low - 1 : PUGMARK_NONE;
 }
 

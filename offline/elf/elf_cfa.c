@@ -42,7 +42,8 @@ static struct pugmark_cfa public_rule(const struct rule *rule)
 				    .offset = (int32_t)rule->offset};
 }
 
-/* Ends the row that the rule of now holds for, at @addr. Returns false when no more is wanted. */
+/* Ends at @addr the row for which the current rule holds. Returns false when no more rows are
+ * wanted. */
 static bool end_row(struct run *run, uint64_t addr)
 {
 	if (addr <= run->row_start)
@@ -91,7 +92,8 @@ static void save_register(struct run *run, uint64_t reg, int64_t factored)
 	run->now.bp = (uint8_t)(-offset / 8);
 }
 
-/* By a rule that is not followed, or, by PUGMARK_BP_KEPT, not at all. */
+/* Notes that register @reg is saved by a rule that is not followed (or, with PUGMARK_BP_KEPT, not
+ * saved at all). */
 static void note_register(struct run *run, uint64_t reg, uint8_t bp)
 {
 	if (reg == REG_RBP)

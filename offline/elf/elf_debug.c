@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_debug.c: finds the separate debug file, as gdb does: by build-id, else by .gnu_debuglink with
  * its checksum. A file that is there but does not fit is named in a note. */
+#include "offline/base/debug_roots.h"
 #include "offline/elf/elf_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <zlib.h>
-
-#define DEBUG_ROOT "/usr/lib/debug"
 
 static void free_string(char **string)
 {
@@ -35,27 +34,37 @@ static int try_file(struct elf_image *image, const char *path)
 	return err;
 }
 
-static int find_by_build_id(struct elf_image *image)
+/* Tries the file of build-id @hex below @root. */
+static int try_build_id(struct elf_image *image, const char *root, const char *hex)
 {
 	string_guard char *path = NULL;
-	const uint8_t *id = image->build_id;
-	char hex[2 * 64 + 1];
 	uint32_t len = 0;
-	if (!id || image->build_id_len < 2 || image->build_id_len > 64)
-		return -ENOENT;
-	for (uint32_t i = 0; i < image->build_id_len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	if (asprintf(&path, DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2) < 0)
+	if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2) < 0)
 		return -ENOMEM;
 	int err = try_file(image, path);
 	if (err)
 		return err;
-	id = section_build_id(&image->debug, &len);
+	const uint8_t *id = section_build_id(&image->debug, &len);
 	if (id && len == image->build_id_len && !memcmp(id, image->build_id, len))
 		return 0;
 	elf_note(&image->file, "debug file %s has another build-id: left out", path);
 	elf_file_close(&image->debug);
 	return -ENOENT;
+}
+
+static int find_by_build_id(struct elf_image *image)
+{
+	const uint8_t *id = image->build_id;
+	const char *root;
+	char hex[2 * 64 + 1];
+	int err = -ENOENT;
+	if (!id || image->build_id_len < 2 || image->build_id_len > 64)
+		return -ENOENT;
+	for (uint32_t i = 0; i < image->build_id_len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	for (uint32_t i = 0; err && err != -ENOMEM && (root = debug_root(i)); i++)
+		err = try_build_id(image, root, hex);
+	return err;
 }
 
 /* Tries @dir/@sub/@name, which must have checksum @crc. */

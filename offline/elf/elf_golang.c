@@ -16,6 +16,7 @@
  *
  * A table of pcsp is a list of varints: by how much the value changes (zigzag), and for how many
  * bytes it holds. It starts at -1 and ends with a change of 0. */
+#include "offline/base/search.h"
 #include "offline/elf/elf_parts.h"
 
 #include <errno.h>
@@ -65,17 +66,10 @@ static uint64_t word_at(const struct table *t, uint64_t off, unsigned len_bytes)
 	return elf_read_fixed(&c, len_bytes);
 }
 
-/* The word at @addr of the header as the loader leaves it. */
+/* The word of the header at @addr, as it is once the loader has relocated it. */
 static uint64_t relocated(const struct elf_image *image, uint64_t addr, uint64_t word)
 {
-	uint32_t low = 0, high = image->n_slots;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->slot_places[mid] <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_slots, i, image->slot_places[i] <= addr);
 	return low && image->slot_places[low - 1] == addr ? image->slot_values[low - 1] : word;
 }
 
@@ -85,8 +79,9 @@ static uint64_t entry_of(const struct table *t, uint64_t i)
 	return t->text + word_at(t, t->functions + 2 * i * bytes, bytes);
 }
 
-/* Whether the table's functions go up, in code; *@budget falls by those looked at. Where they are
- * addresses that the loader is yet to fill in (before 1.18, in a PIE) they do not. */
+/* Whether the table's functions are in ascending order and lie in code; *@budget falls by the
+ * number looked at. A table whose addresses the loader has yet to fill in (before 1.18, in a PIE)
+ * is not in order. */
 static bool is_sound(const struct elf_image *image, const struct table *t, uint64_t *budget)
 {
 	uint64_t pair = 2 * t->layout->entry_bytes, last = 0;
@@ -224,14 +219,7 @@ static int by_fde_addr(const void *a, const void *b)
 /* Whether one of the first @n FDEs has a byte of [addr, end). */
 static bool is_covered(const struct elf_image *image, uint32_t n, uint64_t addr, uint64_t end)
 {
-	uint32_t low = 0, high = n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->fdes[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, n, i, image->fdes[i].end <= addr);
 	return low < n && image->fdes[low].addr < end;
 }
 
@@ -253,8 +241,8 @@ static bool add_symbol(struct elf_image *image, const struct table *t, uint64_t 
 	return true;
 }
 
-/* The function that record @off is about, with code in [addr, end), after @n FDEs that were there
- * before. */
+/* Adds the function that the record at @off describes, whose code is [addr, end). The first @n FDEs
+ * are those that were there before Go's. */
 static bool add_function(struct elf_image *image, const struct table *t, uint64_t off,
 			 uint64_t addr, uint64_t end, uint32_t n)
 {
@@ -272,7 +260,8 @@ static bool add_function(struct elf_image *image, const struct table *t, uint64_
 	uint64_t flags = t->layout->flags ? word_at(t, t->records + off + t->layout->flags, 1) : 0;
 	if (!add_symbol(image, t, name, addr, end))
 		return false;
-	if (flags & FLAG_SPWRITE) /* the table does not know what such a function does */
+	if (flags & FLAG_SPWRITE) /* such a function moves the stack pointer in ways that the table
+				     does not have */
 		return true;
 	if (!elf_room(&image->go_funcs, image->n_go_funcs, sizeof(*image->go_funcs)) ||
 	    !elf_room(&image->fdes, image->n_fdes, sizeof(*image->fdes)) ||
@@ -290,14 +279,7 @@ static bool add_function(struct elf_image *image, const struct table *t, uint64_
 
 static bool is_entry(const struct table *t, uint64_t addr)
 {
-	uint64_t low = 0, high = t->n;
-	while (low < high) {
-		uint64_t mid = low + (high - low) / 2;
-		if (entry_of(t, mid) <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint64_t low = SEARCH_FIRST_NOT(0, t->n, i, entry_of(t, i) <= addr);
 	return low && entry_of(t, low - 1) == addr;
 }
 
@@ -307,9 +289,9 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A method that is called through an interface or by reflection may be named by nothing but the
- * description of its type, where it is twice, as how far it is from the text's beginning: for
- * receivers that are pointers, and that are not. */
+/* A method that is called through an interface or by reflection may be named only by the
+ * description of its type: there it stands twice (for receivers that are pointers, and that are
+ * not), as a distance from the beginning of the text. */
 static int add_methods(struct elf_image *image, const struct table *t)
 {
 	uint32_t n = image->n_code_pointers, cap = n, kept = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* elf_image.h: one x86-64 ELF file, mapped and checked: its segments and sections, unwind table,
+/* elf_image.h: one x86-64 ELF file, read and checked: its segments and sections, unwind table,
  * symbols, imports and data references. Knows nothing of instructions. All that it hands out is
- * borrowed until elf_image_free(). Every number that the file states is checked against its size
- * before use; a part that is damaged is left out and named in a note, not fatal, unless without it
- * there is no image at all. */
+ * borrowed until elf_image_free(). Every number that the file states is checked against the file's
+ * size before use. A damaged part is left out and named in a note; only where no image can be made
+ * without it is that an error. */
 #ifndef OFFLINE_ELF_IMAGE_H
 #define OFFLINE_ELF_IMAGE_H
 
@@ -88,8 +88,8 @@ const uint64_t *elf_image_code_pointers(const struct elf_image *image, uint32_t 
 /* Places in executable code that relocations fill when it is loaded (DT_TEXTREL), up to 8 bytes
  * each, in order. */
 const uint64_t *elf_image_patched(const struct elf_image *image, uint32_t *count);
-/* Places of relocated data words that point into code, by place: what a table of a computed goto
- * is made of. @values is the parallel array of what they point to. */
+/* Data words that relocations fill with addresses in code, by place: a table of a computed goto is
+ * made of such. @values is the parallel array of what they point to. */
 const uint64_t *elf_image_pointer_slots(const struct elf_image *image, const uint64_t **values,
 					uint32_t *count);
 /* Bytes at @addr of any loaded segment that the file backs (at most the rest of the segment). */

@@ -2,6 +2,7 @@
 /* elf_imports.c: makes the imports: one for each dynamic symbol that a GOT slot is filled with, and
  * one for each IFUNC of the module itself that its own code calls through a slot. One import may
  * have several slots and stubs; it shows one of each, and import_at() knows all. */
+#include "offline/base/search.h"
 #include "offline/elf/elf_parts.h"
 
 #include <errno.h>
@@ -61,14 +62,7 @@ static int by_place_addr(const void *a, const void *b)
 /* The name of the IFUNC whose resolver is at @addr, or "". */
 static const char *ifunc_name(const struct elf_image *image, uint64_t addr)
 {
-	uint32_t low = 0, high = image->n_symbols;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->symbols[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_symbols, i, image->symbols[i].addr < addr);
 	for (; low < image->n_symbols && image->symbols[low].addr == addr; low++)
 		if (image->symbols[low].ifunc)
 			return image->symbols[low].name;
@@ -152,14 +146,8 @@ int elf_read_imports(struct elf_image *image)
 
 uint32_t elf_image_import_at(const struct elf_image *image, uint64_t addr)
 {
-	uint32_t low = 0, high = image->n_import_places;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->import_places[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_import_places, i,
+					image->import_places[i].addr <= addr);
 	return low && image->import_places[low - 1].addr == addr
 		       ? image->import_places[low - 1].import
 		       : PUGMARK_NONE;

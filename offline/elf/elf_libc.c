@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* elf_libc.c: what is known of imported functions by their names: which never return, which return
- * twice, which go on on another stack. Only functions of the C, C++ and compiler run-time libraries
- * and of GLib whose documentation says so for every call: error() and execve(), which may return,
- * are not here. Of other libraries only what libco, libcoro and Boost switch stacks by. */
+ * twice, which continue on another stack. Listed are only functions of the C, C++ and compiler
+ * run-time libraries and of GLib whose documentation says so for every call (so not error() or
+ * execve(), which may return); and, of other libraries, those of libco, libcoro and Boost that
+ * switch stacks. */
 #include "offline/elf/elf_parts.h"
 
 static const struct {

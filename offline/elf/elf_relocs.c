@@ -5,6 +5,7 @@
  *
  * The tables are the dynamic section's, and those loaded ones of section headers that it does not
  * name (a static executable's). */
+#include "offline/base/search.h"
 #include "offline/elf/elf_parts.h"
 
 #include <errno.h>
@@ -43,7 +44,8 @@ static void add_table(struct gather *g, uint64_t addr, uint64_t len, bool relr)
 	for (uint32_t i = 0; i < g->n_tables; i++) {
 		const struct table *t = &g->tables[i];
 		if (addr < t->addr + t->len && t->addr < addr + len)
-			return; /* DT_RELASZ may count the PLT's in; a section names the same */
+			return; /* DT_RELASZ may count the PLT's relocations as well; a section
+				   names the same ones */
 	}
 	uint64_t there = len;
 	if (!elf_bytes_cut(g->image, addr, &there) || there < len)
@@ -80,7 +82,7 @@ static void add_root(struct gather *g, uint64_t value)
 		g->no_memory = true;
 }
 
-/* What lies there is not what the file has, once the program runs. */
+/* Notes that the word at @place is not what the file has, once the program runs. */
 static void add_place(struct gather *g, uint64_t place)
 {
 	if (elf_code_at(g->image, place) == PUGMARK_NONE)
@@ -101,7 +103,7 @@ static void add_slot(struct gather *g, uint64_t place, uint64_t value)
 		g->no_memory = true;
 }
 
-/* A slot inside code is damage: stubs lie there. */
+/* Notes a GOT slot. One inside code is damage: stubs lie there. */
 static void add_got(struct gather *g, const struct elf_got_slot *slot)
 {
 	struct elf_image *image = g->image;
@@ -228,14 +230,7 @@ static void read_segment_words(struct gather *g, const struct elf_segment *segme
 {
 	const struct elf_image *image = g->image;
 	uint64_t addr = segment->addr;
-	uint32_t low = 0, high = image->n_fdes;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->fdes[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_fdes, i, image->fdes[i].addr < addr);
 	for (; low < image->n_fdes && image->fdes[low].end <= segment->end_file; low++) {
 		read_words(g, addr, image->fdes[low].addr - addr);
 		addr = image->fdes[low].end;
@@ -345,13 +340,6 @@ int elf_read_relocs(struct elf_image *image)
 
 struct elf_got_slot *elf_got_at(const struct elf_image *image, uint64_t addr)
 {
-	uint32_t low = 0, high = image->n_got;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->got[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_got, i, image->got[i].addr <= addr);
 	return low && image->got[low - 1].addr == addr ? &image->got[low - 1] : NULL;
 }

@@ -4,6 +4,7 @@
  *
  * An entry is: length (4 bytes, or 0xffffffff and 8), id (0 for a CIE; in an FDE, the distance back
  * to its CIE), then fields as the CIE's augmentation says (LSB 5.0, Core, 10.6). */
+#include "offline/base/search.h"
 #include "offline/elf/elf_parts.h"
 
 #include <errno.h>
@@ -145,14 +146,7 @@ static void read_cie(struct entry *entry, struct elf_cie *cie)
 
 static uint32_t find_cie(const struct elf_image *image, uint64_t off)
 {
-	uint32_t low = 0, high = image->n_cies;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (image->cies[mid].off <= off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, image->n_cies, i, image->cies[i].off <= off);
 	return low && image->cies[low - 1].off == off && image->cies[low - 1].valid ? low - 1
 										    : PUGMARK_NONE;
 }

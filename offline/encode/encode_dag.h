@@ -16,8 +16,8 @@ struct dag_item {
 	uint32_t node, count;
 };
 
-/* What the calls that are this node took, callees included, in ns: the sums of the lower and of the
- * upper bounds, and the sum of the squares of the middle between them. */
+/* What the calls that this node stands for took, callees included, in ns: the sums of their lower
+ * and of their upper bounds, and the sum of the squares of the middle between the two. */
 struct dag_times {
 	double min, max, squares;
 };

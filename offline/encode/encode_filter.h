@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* encode_filter.h: a part of a call tree: what passes on of a walk (encode_tree.h) is again calls
- * that open and close in pairs, a call that is left out giving its place to what it called. */
+/* encode_filter.h: a part of a call tree. What it passes on of a walk (encode_tree.h) is again
+ * calls that open and close in pairs: a call that is left out is replaced by the calls that it
+ * made. */
 #ifndef OFFLINE_ENCODE_FILTER_H
 #define OFFLINE_ENCODE_FILTER_H
 
@@ -29,7 +30,7 @@ struct filter;
 /* @next outlives the filter. 0 or -ENOMEM. */
 int filter_new(const struct filter_rules *rules, const struct tree_sink *next, struct filter **out);
 void filter_free(struct filter *filter);
-/* What a walk is to be told to; valid as long as the filter. */
+/* The sink to give to the walk; valid as long as the filter. */
 const struct tree_sink *filter_sink(const struct filter *filter);
 /* How many calls passed. */
 uint64_t filter_passed(const struct filter *filter);

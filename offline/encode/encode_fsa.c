@@ -5,6 +5,7 @@
 #include "offline/encode/encode_fsa.h"
 
 #include "offline/base/hash.h"
+#include "offline/base/search.h"
 #include "offline/encode/encode_fsa_graph.h"
 
 #include <errno.h>
@@ -126,7 +127,7 @@ void fsa_begin(struct fsa_cursor *c, uint32_t automaton, uint64_t weight)
 		.automaton = automaton, .state = FSA_NONE, .last = FSA_NONE, .weight = weight};
 }
 
-/* At the start, of which @tail can be seen; NULL: that is not known. */
+/* Enters the start state; @tail: the first k symbols; NULL: not known. */
 static int enter_start(struct fsa_builder *b, struct fsa_cursor *c, const uint32_t *tail)
 {
 	c->state = b->starts.at[c->automaton];
@@ -136,7 +137,7 @@ static int enter_start(struct fsa_builder *b, struct fsa_cursor *c, const uint32
 	return slot ? graph_merge(&b->graph, b->tails.at[slot - 1].state, c->state) : 0;
 }
 
-/* Goes on by @symbol, to a state that does not have to be one of a certain tail. */
+/* Follows @symbol to a state that need not have a certain tail. */
 static int step_anywhere(struct fsa_builder *b, struct fsa_cursor *c, uint32_t symbol)
 {
 	struct fsa_graph *g = &b->graph;
@@ -156,7 +157,7 @@ static int step_anywhere(struct fsa_builder *b, struct fsa_cursor *c, uint32_t s
 	return err;
 }
 
-/* Goes on by @symbol, to the state of which @tail, the next k symbols, can be seen. */
+/* Follows @symbol to the state from which @tail, the next k symbols, can be seen. */
 static int step(struct fsa_builder *b, struct fsa_cursor *c, uint32_t symbol, const uint32_t *tail)
 {
 	struct fsa_graph *g = &b->graph;
@@ -357,14 +358,8 @@ void fsa_free(struct fsa *fsa)
 
 uint32_t fsa_step(const struct fsa *fsa, uint32_t state, uint32_t symbol)
 {
-	uint32_t low = fsa->first[state], high = fsa->first[state + 1];
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (fsa->arcs[middle].symbol < symbol)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(fsa->first[state], fsa->first[state + 1], i,
+					fsa->arcs[i].symbol < symbol);
 	bool there = low < fsa->first[state + 1] && fsa->arcs[low].symbol == symbol;
 	return there ? fsa->arcs[low].to : FSA_NONE;
 }

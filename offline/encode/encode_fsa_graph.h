@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* encode_fsa_graph.h: a deterministic graph of states and arcs that grows and whose states can be
- * merged: what leads on by the same symbol is then merged too, so that it stays deterministic. */
+/* encode_fsa_graph.h: a deterministic graph of states and arcs that grows, and whose states can be
+ * merged. States that two merged states lead to by the same symbol are merged as well, so that it
+ * stays deterministic. */
 #ifndef OFFLINE_ENCODE_FSA_GRAPH_H
 #define OFFLINE_ENCODE_FSA_GRAPH_H
 

@@ -56,7 +56,7 @@ static void unite(struct merging *m, uint32_t a, uint32_t b)
 	m->merged = true;
 }
 
-/* An end goes on for ever, so from there every length is seen. */
+/* An end repeats for ever, so every length can be seen from there. */
 static int find_lengths(struct merging *m)
 {
 	const struct fsa_graph *g = m->g;
@@ -93,8 +93,8 @@ static int by_branch(const void *a, const void *b)
 
 static int split(struct merging *m, const struct member *group, uint32_t n, uint32_t depth);
 
-/* branches[0 .. n) share the word up to and with the next symbol: merges those that meet, and
- * follows the rest if they are not one yet. */
+/* branches[0 .. n) share the word up to and with the next symbol. Merges those that meet in one
+ * state, and follows the rest unless all are one by now. */
 static int follow(struct merging *m, const struct branch *branches, uint32_t n, uint32_t depth)
 {
 	uint32_t left = m->k - depth, met = 0;
@@ -122,7 +122,7 @@ static int follow(struct merging *m, const struct branch *branches, uint32_t n, 
 	return err;
 }
 
-/* The members of @group, from which a word of @depth symbols led on, by the next one. */
+/* Splits @group, whose members share a word of @depth symbols, by the next symbol. */
 static int split(struct merging *m, const struct member *group, uint32_t n, uint32_t depth)
 {
 	const struct fsa_graph *g = m->g;

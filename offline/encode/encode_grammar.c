@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* encode_grammar.c: see encode_grammar.h. A derived grammar is drafted rule by rule, users after
- * what they use, equal right-hand sides being one rule; what is left with one use is then written
- * out, and the rules that remain are numbered anew. */
+/* encode_grammar.c: see encode_grammar.h. A derived grammar is drafted rule by rule, each after the
+ * rules that it uses; rules with equal right-hand sides become one. A rule that is used only once
+ * is then written out at its place, and the others are numbered anew. */
 #include "offline/encode/encode_grammar.h"
 
 #include "offline/base/hash.h"
@@ -36,90 +36,6 @@ static bool is_rule(uint32_t symbol)
 static uint32_t rule_of(uint32_t symbol)
 {
 	return symbol & ~GRAMMAR_RULE;
-}
-
-/* ---- what a grammar says ---- */
-
-struct place {
-	uint32_t item, end; /* items to go on with */
-	uint32_t left;	    /* of the current item's count */
-};
-
-struct grammar_iter {
-	const struct grammar *g;
-	VEC(struct place) stack;
-};
-
-static int enter_rule(struct grammar_iter *it, struct grammar_rule rule)
-{
-	return VEC_PUSH(&it->stack, (struct place){rule.first, rule.first + rule.n, 0}) ? 0
-											: -ENOMEM;
-}
-
-int grammar_iter_new(const struct grammar *g, uint32_t sequence, struct grammar_iter **out)
-{
-	struct grammar_iter *it = calloc(1, sizeof(*it));
-	if (!it)
-		return -ENOMEM;
-	it->g = g;
-	int err = enter_rule(it, g->sequences[sequence]);
-	if (err)
-		grammar_iter_free(it);
-	else
-		*out = it;
-	return err;
-}
-
-void grammar_iter_free(struct grammar_iter *it)
-{
-	if (!it)
-		return;
-	VEC_FREE(&it->stack);
-	free(it);
-}
-
-int grammar_iter_next(struct grammar_iter *it, uint32_t *symbol)
-{
-	while (it->stack.n) {
-		struct place *p = &it->stack.at[it->stack.n - 1];
-		if (p->item == p->end) {
-			it->stack.n--;
-			continue;
-		}
-		const struct grammar_item *item = &it->g->items[p->item];
-		if (item->count == GRAMMAR_MANY)
-			return -EDOM;
-		if (!p->left)
-			p->left = item->count;
-		if (!--p->left)
-			p->item++;
-		if (!is_rule(item->symbol)) {
-			*symbol = item->symbol;
-			return 1;
-		}
-		int err = enter_rule(it, it->g->rules[rule_of(item->symbol)]);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-int grammar_expand(const struct grammar *g, uint32_t sequence, grammar_sink *sink, void *ctx)
-{
-	struct grammar_iter *it;
-	uint32_t out[1024], n = 0;
-	int got, err = grammar_iter_new(g, sequence, &it);
-	if (err)
-		return err;
-	while (!err && (got = grammar_iter_next(it, &out[n])) == 1)
-		if (++n == sizeof(out) / sizeof(*out)) {
-			err = sink(ctx, out, n);
-			n = 0;
-		}
-	grammar_iter_free(it);
-	if (!err && got < 0)
-		err = got;
-	return err || !n ? err : sink(ctx, out, n);
 }
 
 /* ---- a draft ---- */
@@ -230,15 +146,20 @@ static int push_item(item_vec *items, struct grammar_item item, bool runs, uint3
 	return VEC_PUSH(items, item) ? 0 : -ENOMEM;
 }
 
-/* Adds the rule's items, those of rules with one use in their place. */
+/* Items of a rule that are still to be written out. */
+struct to_write {
+	uint32_t item, end;
+};
+
+/* Adds the rule's items; those of a rule that is used once take its place. */
 static int write_out(const struct draft *d, struct grammar_rule rule, const uint32_t *uses,
 		     const uint32_t *numbers, bool runs, uint32_t k, item_vec *out)
 {
-	VEC(struct place) stack = {0};
+	VEC(struct to_write) stack = {0};
 	int err =
-		VEC_PUSH(&stack, (struct place){rule.first, rule.first + rule.n, 0}) ? 0 : -ENOMEM;
+		VEC_PUSH(&stack, (struct to_write){rule.first, rule.first + rule.n}) ? 0 : -ENOMEM;
 	while (!err && stack.n) {
-		struct place *p = &stack.at[stack.n - 1];
+		struct to_write *p = &stack.at[stack.n - 1];
 		if (p->item == p->end) {
 			stack.n--;
 			continue;
@@ -246,7 +167,7 @@ static int write_out(const struct draft *d, struct grammar_rule rule, const uint
 		struct grammar_item item = d->items.at[p->item++];
 		if (is_rule(item.symbol) && uses[rule_of(item.symbol)] < 2) {
 			struct grammar_rule used = d->rules.at[rule_of(item.symbol)];
-			if (!VEC_PUSH(&stack, (struct place){used.first, used.first + used.n, 0}))
+			if (!VEC_PUSH(&stack, (struct to_write){used.first, used.first + used.n}))
 				err = -ENOMEM;
 			continue;
 		}
@@ -440,7 +361,8 @@ static int balance_items(struct balancing *b, struct grammar_rule rule)
 	return err;
 }
 
-/* The stretch of items up to @end, from the last open bracket on, is balanced: one part. */
+/* The items from @from up to @end, behind the last open bracket, are balanced: they become one
+ * part. */
 static int push_part(struct balancing *b, uint32_t from, uint32_t end)
 {
 	if (end - from == 0)

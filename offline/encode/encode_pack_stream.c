@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* encode_pack_stream.c: see encode_pack_stream.h. A token is first guessed: what came the last time
- * after as many of the same tokens as possible, after five of them, after two; each guess is one
- * bit. A token that was not guessed is a bit that says whether it is a new one, and then its
- * number, or what it is. The contexts are the tokens before, and the functions that are open. */
+/* encode_pack_stream.c: see encode_pack_stream.h. A token is predicted from the longest match, then
+ * by order 5, then by order 2; each guess costs one bit. A token that was not guessed costs a bit
+ * that says whether it is new, and then its number or its description. The contexts are the tokens
+ * before, and the functions that are open. */
 #include "offline/encode/encode_pack_stream.h"
 
 #include "offline/encode/encode_symbols.h"
@@ -66,7 +66,7 @@ static uint32_t before(const struct pack_stream *s, uint32_t i)
 	return i <= s->past.n ? s->past.at[s->past.n - i] + 1 : 0;
 }
 
-/* Those that say what is not guessed come first. */
+/* The contexts for what was not guessed come first. */
 static void find_contexts(const struct pack_stream *s, uint64_t contexts[N_CONTEXTS])
 {
 	uint32_t n = s->parents.n;
@@ -83,7 +83,7 @@ static void find_contexts(const struct pack_stream *s, uint64_t contexts[N_CONTE
 		contexts[k++] = hash_past(s, orders[i], 1);
 }
 
-/* How many tokens before @at are those before now, up to 40. */
+/* How many tokens before @at are the same as those before the current one, up to 40. */
 static uint32_t length_at(const struct pack_stream *s, uint32_t at)
 {
 	uint32_t n = 0;
@@ -194,7 +194,7 @@ static int code_unguessed(struct pack_stream *s, const uint64_t *contexts, uint3
 	return *number < known ? 0 : -EBADMSG;
 }
 
-/* What is open once the token has come, and what has been seen. */
+/* Brings up to date what is open and what was seen, after the token. */
 static int go_on(struct pack_stream *s, uint32_t number, const struct pack_token *token)
 {
 	if (token->kind == PACK_NEW) {

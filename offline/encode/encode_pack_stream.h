@@ -33,8 +33,8 @@ enum {
 	PACK_HEADER_BYTES = 48,
 };
 
-/* An arithmetic coder makes many tokens, or characters, of one byte, but not any number of them:
- * more than so many say that the counts are damaged. */
+/* One byte of an arithmetic coder can hold many tokens, or characters, but not any number: more
+ * than this many a byte means that the counts are damaged. */
 enum { PACK_TOKENS_PER_BYTE = 65536, PACK_TEXT_PER_BYTE = 4096 };
 
 struct pack_counts {
@@ -50,7 +50,7 @@ struct pack_stream {
 	VEC(uint32_t) past;	       /* the stream so far */
 	VEC(uint32_t) parents;	       /* tokens of the nodes that are open */
 	int32_t *last[PACK_LAST];      /* by hash of the last few tokens: what came after them */
-	uint32_t match_at, match_len;  /* where the past went on as it does now; 0: nowhere */
+	uint32_t match_at, match_len;  /* where in the past the same tokens came; 0: nowhere */
 	uint32_t width;		       /* bits of a token's number */
 	uint32_t n_names, n_nodes;     /* seen so far */
 };

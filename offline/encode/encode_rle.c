@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* encode_rle.c: see encode_rle.h. Each symbol is compared with the sixteen before it at once, and a
- * repetition of period p is there when the last p symbols were all the one that came p before. From
- * then on only that distance is looked at, until it ends; what is then left of a last, incomplete
- * repetition is looked at again as if it came anew. */
+/* encode_rle.c: see encode_rle.h. Each symbol is compared with the sixteen before it at once. A
+ * repetition of period p is found when each of the last p symbols was the same as the one p before
+ * it. From there on only that distance is compared, until the repetition ends; the symbols of a
+ * last, incomplete round are then put in again as new ones. */
 #include "offline/encode/encode_rle.h"
 
 #include "offline/encode/encode_symbols.h"
@@ -37,8 +37,8 @@ static int give_run(struct rle *r)
 	return r->sink(r->ctx, r->unit, r->period, count);
 }
 
-/* Makes room in the window: what cannot become part of a repetition any more is given out, the
- * rest moves to the front. */
+/* Makes room in the window: symbols that cannot become part of a repetition any more are given out,
+ * the rest moves to the front. */
 static int slide(struct rle *r)
 {
 	uint32_t keep = r->n - r->first;
@@ -134,7 +134,7 @@ static int put_plain(struct rle *r, uint32_t symbol)
 	return period ? begin_run(r, period) : 0;
 }
 
-/* The repetition is over: what was seen of one more is put again. */
+/* Ends the repetition, and puts the symbols of an incomplete round in again. */
 static int end_run(struct rle *r)
 {
 	int err = give_run(r);

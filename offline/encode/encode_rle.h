@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* encode_rle.h: run-length encoding as symbols come: immediate repetitions of one symbol, or of up
- * to RLE_MAX_PERIOD symbols together. Of two repetitions the one that is complete first is taken,
- * of those the shortest: aaaabababc is 4a 2(ba) b c. */
+ * to RLE_MAX_PERIOD symbols together. The repetition that is complete first is taken; of those
+ * complete at the same time the shortest: aaaabababc is 4a 2(ba) b c. */
 #ifndef OFFLINE_ENCODE_RLE_H
 #define OFFLINE_ENCODE_RLE_H
 

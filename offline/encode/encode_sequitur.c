@@ -141,7 +141,7 @@ static void grow_table(struct sequitur *s)
 	uint32_t n = s->mask + 1;
 	slots = n < UINT32_C(1) << 31 ? calloc(2 * (size_t)n, sizeof(*slots)) : NULL;
 	if (!slots) {
-		s->failed = true; /* an eighth of the table is still empty: probing ends */
+		s->failed = true; /* an eighth of the table is still empty, so probing ends */
 		return;
 	}
 	s->slots = slots;
@@ -309,7 +309,8 @@ static void match(struct sequitur *s, uint32_t n, uint32_t m)
 	substitute(s, n, r);
 }
 
-/* Rules @twin and @rule have come to be the same pair: that takes sequences that grow in turns. */
+/* Merges rules @twin and @rule, which have become the same pair. (That takes sequences that grow in
+ * turns.) */
 static void merge_twin(struct sequitur *s, uint32_t twin, uint32_t rule)
 {
 	while (s->rules.at[twin].uses && !s->failed) {
@@ -353,7 +354,7 @@ static void expand(struct sequitur *s, uint32_t r)
 	uint32_t first = s->nodes.at[guard].next, last = s->nodes.at[guard].prev;
 	delete_node(s, n);
 	free_rule(s, r);
-	/* Between the two nothing is known yet, nor across the guard that is gone. */
+	/* The two neighbours are not linked yet, nor is the rule's guard a link any more. */
 	s->nodes.at[left].next = first;
 	s->nodes.at[first].prev = left;
 	s->nodes.at[last].next = right;
@@ -362,7 +363,7 @@ static void expand(struct sequitur *s, uint32_t r)
 		check(s, s->nodes.at[right].prev);
 }
 
-/* What was left with fewer than two uses is no rule any more. */
+/* Writes out rules that were left with fewer than two uses. */
 static void keep_useful(struct sequitur *s)
 {
 	while (s->lonely.n && !s->failed) {

@@ -22,8 +22,8 @@ void sequitur_free(struct sequitur *sequitur);
 int sequitur_begin(struct sequitur *sequitur, uint32_t *sequence);
 /* Symbols are at most 0x3fffffff. */
 int sequitur_put(struct sequitur *sequitur, uint32_t sequence, const uint32_t *symbols, size_t n);
-/* Leaves the sequence, which must not be put to again, and the rules that it alone uses out of the
- * result. It goes on taking its memory, and telling later sequences what repeats. */
+/* Leaves the sequence, and the rules that it alone uses, out of the result. It must not be put to
+ * again. It still takes its memory, and later sequences still find repetitions in it. */
 void sequitur_drop(struct sequitur *sequitur, uint32_t sequence);
 
 /* The grammar so far. 0 and a grammar that the caller frees, or -ENOMEM. */

@@ -231,7 +231,7 @@ static bool named_before(const struct symbol_map *m, uint16_t module, const char
 static int name_func(struct symbol_map *m, uint16_t module, uint32_t func, uint32_t *index)
 {
 	const struct pugmark_plan *plan = pugmark_trace_plan(m->trace, module);
-	const char *name = plan->strings + plan->funcs[func].name;
+	const char *name = pugmark_trace_func_name(m->trace, module, func);
 	const char *file = pugmark_trace_module_name(m->trace, module);
 	char *plain = pugmark_demangle(name), *full = NULL, ordinal[16] = "";
 	uint32_t before = namesakes_before(plan, func);

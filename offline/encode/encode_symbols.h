@@ -72,8 +72,8 @@ void symbol_map_free(struct symbol_map *map);
 /* The symbol of function @func of @module: 0 and @symbol, or an error of symbols_intern(). */
 int symbol_map_func(struct symbol_map *map, uint16_t module, uint32_t func, enum symbol_how how,
 		    uint32_t *symbol);
-/* The symbol of what @module called in another one; @import is its name, a string of the plan of
- * @module, "" where not known. */
+/* The symbol of a function in another module that @module called; @import is its name, a string of
+ * @module's plan, "" where not known. */
 int symbol_map_import(struct symbol_map *map, uint16_t module, const char *import,
 		      enum symbol_how how, uint32_t *symbol);
 

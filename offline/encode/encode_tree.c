@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* encode_tree.c: see encode_tree.h. The trace says how many frames are open before each event; that
+/* encode_tree.c: see encode_tree.h. The trace says how many frames are open before each event. That
  * number settles what has no event of its own: the end of a call into another module, and of a
  * frame that left by a jump into one.
  *
  * The stack has a node for each open call. `depth` is the number of frames that are open once the
- * node is: a frame raises it by one, a tail callee takes over its caller's, and a call into another
+ * node is: a frame raises it by one; a tail callee takes over its caller's; a call into another
  * module is no frame. */
 #include "offline/encode/encode_tree.h"
 
@@ -34,7 +34,7 @@ struct tree_walk {
 	struct tree_place place;
 	uint64_t number, events, gaps;
 	uint64_t last_ns;
-	/* Arguments of the call that is to come, at the instruction @passed_at. */
+	/* Arguments of the next call, read at the instruction @passed_at. */
 	uint64_t passed[VALUES_MAX], passed_at;
 	uint32_t n_passed;
 	bool just_closed; /* a call, and nothing since */
@@ -153,7 +153,7 @@ static int tell_value(struct tree_walk *w, struct tree_value value)
 	return w->sink->value ? w->sink->value(w->sink->ctx, &value) : 0;
 }
 
-/* The arguments that the call instruction of @e had, now that the call is open. */
+/* Tells the arguments that were read at the call instruction of @e, now that the call is open. */
 static int tell_passed(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	int err = 0;
@@ -165,8 +165,8 @@ static int tell_passed(struct tree_walk *w, const struct pugmark_trace_event *e)
 	return err;
 }
 
-/* Where a function begins with a loop its arguments are told again, and are others: only the first
- * are its own. */
+/* Takes a value. A function that begins with a loop reads its arguments again in each round: only
+ * the first ones are its own. */
 static int take_value(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	struct open_node *n = top(w);
@@ -209,7 +209,7 @@ static int enter(struct tree_walk *w, const struct pugmark_trace_event *e)
 	return err ? err : open_node(w, e, symbol, e->depth + 1, NODE_FRESH);
 }
 
-/* The frame at the event's depth is gone, and all the tail callees that shared it. */
+/* Closes the frame at the event's depth, and all the tail callees that shared it. */
 static int leave(struct tree_walk *w, const struct pugmark_trace_event *e)
 {
 	uint32_t token = e->kind == PUGMARK_TRACE_UNWIND ? TOKEN_UNWIND : TOKEN_RETURN;

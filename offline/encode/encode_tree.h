@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* encode_tree.h: the recovered trace of a thread as a walk over its call tree: calls are opened and
- * closed, always in pairs, and a sequence never runs across a gap. What every selection is made
- * from.
+ * closed, always in pairs, and a sequence never runs across a gap. Every selection is made from
+ * this.
  *
  * A tail callee is the last child of the function that jumped to it, and is closed together with
- * it. A call into a module that is not traced is a node as well; what called back during it are its
- * children. */
+ * it. A call into a module that is not traced is a node as well; functions that were called back
+ * during it are its children. */
 #ifndef OFFLINE_ENCODE_TREE_H
 #define OFFLINE_ENCODE_TREE_H
 
@@ -26,8 +26,8 @@ struct tree_return {
 	uint32_t token; /* TOKEN_RETURN, TOKEN_UNWIND or TOKEN_CUT */
 };
 
-/* What was read beside the calls (record --args): an argument of the call that was opened last,
- * right after that; or what the call returned that was closed last, right after that. */
+/* A value that was read (record --args): right after a call was opened, one of its arguments; right
+ * after a call was closed, its result. */
 struct tree_value {
 	uint64_t value;
 	uint32_t number; /* of the argument, from 0 */
@@ -73,7 +73,7 @@ int tree_walk_end(struct tree_walk *walk);
 /* Over all threads so far. */
 uint64_t tree_walk_events(const struct tree_walk *walk);
 uint64_t tree_walk_gaps(const struct tree_walk *walk);
-/* The number of the event in its thread that is being, or was last, handled. */
+/* The number in its thread of the event that is being handled, or was last. */
 uint64_t tree_walk_event_number(const struct tree_walk *walk);
 
 #endif

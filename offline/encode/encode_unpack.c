@@ -132,7 +132,7 @@ static int begin_node(struct packed *p, const struct pack_token *t)
 	return VEC_PUSH(&p->open, open) && VEC_PUSH(&p->nodes, node) ? 0 : -ENOMEM;
 }
 
-/* What has waited from @first on goes to the items. */
+/* Moves what has waited from @first on to the items. */
 static int keep_items(struct packed *p, uint32_t first, uint32_t *at, uint32_t *n)
 {
 	*n = p->waiting.n - first;

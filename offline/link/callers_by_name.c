@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* callers_by_name.c: follows DT_NEEDED through the files that library_search.c finds, each once,
- * and looks the names of its .dynsym up among the program's exported ones: those that are asked for
- * may be entered, those that are defined may come first where the program's own code asks. */
+ * and looks the names of each .dynsym up among the names that the program exports. A function whose
+ * name a file imports may be entered by it; a name that a file defines may come first where the
+ * program's own code asks for it. */
 #include "offline/link/callers_by_name.h"
 
 #include "offline/elf/private_elf.h"
@@ -100,7 +101,7 @@ static struct exported *exported_named(struct search *s, const char *name, uint3
 	return e;
 }
 
-/* What the file imports to ask for functions by their names. */
+/* Notes imports by which a file asks for functions at run time, by their names. */
 static void note_asking(struct search *s, const char *name, bool own)
 {
 	s->asks |= !strcmp(name, "dlsym") || !strcmp(name, "dlvsym");
@@ -152,7 +153,8 @@ static void export_name(struct search *s, const char *name, uint64_t addr)
 	}
 }
 
-/* The program's own table says what it exports; the others', what they name. */
+/* Reads a dynamic symbol table: the program's own says what it exports, another file's what it
+ * imports and defines. */
 static void read_symbols(struct search *s, Elf *elf, const GElf_Shdr *sh, Elf_Data *data, bool own)
 {
 	size_t n = sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
@@ -216,7 +218,8 @@ static int read_file(struct search *s, const char *path, bool own)
 	return any || own ? 0 : -ENODATA;
 }
 
-/* Some library asks for functions by names that the program, which does not, may have given it. */
+/* Takes the texts of the program's own constant data as names that may be asked for: some library
+ * asks by names, and the program, which does not, may have given it the name. */
 static void read_own_strings(struct search *s, const char *path)
 {
 	private_elf_guard struct private_elf file = {.elf = NULL};
@@ -256,7 +259,7 @@ static void search_deinit(struct search *s)
 	library_search_deinit(&s->found);
 }
 
-/* Of the imports that the file defines itself, those that no other file does. */
+/* Sets @bound for the imports that the file itself defines and no other file does. */
 static void mark_bound(struct search *s, uint8_t *bound)
 {
 	const struct pugmark_model *model = s->model;

@@ -12,8 +12,8 @@
 struct library_options {
 	const char *library_path;   /* as LD_LIBRARY_PATH; NULL: none */
 	const char *origin;	    /* where the program is, if it is opened under another path */
-	const char *const *plugins; /* modules that are loaded later, or folders of them, and what
-				       they need */
+	const char *const *plugins; /* modules that are loaded later; what they need comes with
+				       them */
 	uint32_t n_plugins;
 	const char *preloaded; /* as LD_PRELOAD; NULL: none */
 	bool any_program;      /* programs that nobody has named may be linked with it as well */

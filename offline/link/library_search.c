@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* library_search.c: looks for files as the dynamic linker does: DT_RPATH, LD_LIBRARY_PATH,
- * DT_RUNPATH, /etc/ld.so.cache, the standard folders; LD_PRELOAD and /etc/ld.so.preload. The cache,
- * which anyone may have written, is checked here. What is in the files is for callers_by_name.c to
- * read. */
+ * DT_RUNPATH, /etc/ld.so.cache, the standard folders; LD_PRELOAD and /etc/ld.so.preload. What is in
+ * the files is for callers_by_name.c to read. */
 #include "offline/link/library_search.h"
 
 #include "offline/base/open_regular.h"
 #include "offline/base/private_file.h"
+#include "offline/link/ld_cache.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FILES_MAX = 4096, CACHE_X86_64 = 0x0303, CACHE_MAX_BYTES = 64 << 20 };
-
-/* glibc's sysdeps/generic/dl-cache.h, the format since 2.2. */
-struct cache_entry {
-	int32_t flags;
-	uint32_t key, value; /* offsets of strings in the file */
-	uint32_t os_version;
-	uint64_t hwcap;
-};
-struct cache_header {
-	char magic[20]; /* with the version */
-	uint32_t n_libs, len_strings;
-	uint32_t rest[5];
-};
+enum { FILES_MAX = 4096, CACHE_MAX_BYTES = 64 << 20 };
 
 /* Puts the file at @path on the list, unless it is there. Returns whether it is an ELF file of
  * x86-64. */
@@ -114,35 +100,17 @@ static bool find_in(struct library_search *s, const char *list, const char *name
 	return false;
 }
 
-static const char *cache_string(const char *map, size_t size, uint32_t off)
+static bool take_cached(void *search, const char *path)
 {
-	return off < size && memchr(map + off, 0, size - off) ? map + off : NULL;
+	return add_file(search, path);
 }
 
 static bool find_in_cache(struct library_search *s, const char *name)
 {
 	struct private_file file;
-	struct cache_header h;
 	if (private_file_open("/etc/ld.so.cache", CACHE_MAX_BYTES, &file))
 		return false;
-	if (file.len_bytes < sizeof(h)) {
-		private_file_free(&file);
-		return false;
-	}
-	const char *map = (const char *)file.bytes;
-	size_t size = file.len_bytes;
-	memcpy(&h, map, sizeof(h));
-	bool found = false;
-	if (!memcmp(h.magic, "glibc-ld.so.cache1.1", sizeof(h.magic)) &&
-	    h.n_libs <= (size - sizeof(h)) / sizeof(struct cache_entry))
-		for (uint32_t i = 0; i < h.n_libs && !found; i++) {
-			struct cache_entry e;
-			memcpy(&e, map + sizeof(h) + i * sizeof(e), sizeof(e));
-			const char *key = cache_string(map, size, e.key);
-			const char *path = cache_string(map, size, e.value);
-			if (e.flags == CACHE_X86_64 && key && path && !strcmp(key, name))
-				found = add_file(s, path);
-		}
+	bool found = ld_cache_find(file.bytes, file.len_bytes, name, take_cached, s);
 	private_file_free(&file);
 	return found;
 }
@@ -173,36 +141,16 @@ void library_search_named(struct library_search *s, const char *name)
 	s->missing = missing;
 }
 
-static void close_fts(FTS **fts)
-{
-	if (*fts)
-		fts_close(*fts);
-}
-
 int library_search_plugin(struct library_search *s, const char *path, struct pugmark_diag *diag)
 {
 	struct stat st;
 	if (stat(path, &st))
 		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "%s",
 					strerror(errno));
-	if (!S_ISDIR(st.st_mode)) {
-		if (add_file(s, path))
-			return 0;
-		return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
-					"not an ELF file of x86-64");
-	}
-	char *const roots[] = {(char *)path, NULL};
-	__attribute__((cleanup(close_fts))) FTS *fts =
-		fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	FTSENT *at;
-	bool any = false;
-	while (fts && (at = fts_read(fts)))
-		if (at->fts_info == FTS_F && strstr(at->fts_name, ".so"))
-			any |= add_file(s, at->fts_path);
-	if (any)
+	if (add_file(s, path))
 		return 0;
 	return pugmark_diag_set(diag, -ENOEXEC, path, PUGMARK_NO_OFFSET,
-				"no module of x86-64 is below this folder");
+				"not an ELF file of x86-64");
 }
 
 /* Those of a list as LD_PRELOAD holds. */

@@ -21,8 +21,8 @@ struct library_search {
 	const struct library_options *options;
 	const char *program; /* where it is: for $ORIGIN */
 	VEC(struct library_file) files;
-	struct library_file own; /* the program's: what needs it leads back to it; its path may be
-				   NULL, and is not owned */
+	struct library_file own; /* the program itself: a library may need it in turn; its path may
+				    be NULL, and is not owned */
 	char *rpath;		 /* DT_RPATH of the program: holds for its libraries as well */
 	bool missing, failed;	 /* something was not found; memory is out */
 	bool linked;		 /* something that is run needs the program's own file */
@@ -33,13 +33,12 @@ void library_search_deinit(struct library_search *search);
  * NULL) are given. */
 void library_search_library(struct library_search *search, const char *name, const char *user,
 			    const char *rpath, const char *runpath);
-/* Puts those on the list that the dynamic linker loads first. What of them is not found, it goes
- * without. */
+/* Puts the files on the list that the dynamic linker loads first (LD_PRELOAD). One that is not
+ * found is skipped, as the dynamic linker does. */
 void library_search_preloaded(struct library_search *search);
 /* Puts the library on the list that the program may load by @name, where it is found. */
 void library_search_named(struct library_search *search, const char *name);
-/* Puts a module that is loaded later on the list, or all those below a folder of them. Returns 0,
- * or -errno with @diag filled. */
+/* Puts a module that is loaded later on the list. Returns 0, or -errno with @diag filled. */
 int library_search_plugin(struct library_search *search, const char *path,
 			  struct pugmark_diag *diag);
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,8 +31,8 @@ void pugmark_recording_free(struct pugmark_recording *rec)
 	for (uint32_t i = 0; i < rec->n_maps; i++)
 		free((char *)rec->maps[i].path);
 	free(rec->maps);
-	free(rec->tasks);
-	free(rec->by_number);
+	free(rec->deaths);
+	recording_tasks_free(rec);
 	free(rec->segments);
 	free(rec->dir);
 	free((char *)rec->info.meta);
@@ -222,7 +223,7 @@ static int index_tasks(struct pugmark_recording *rec)
 			continue;
 		struct pugmark_recording_task *task = recording_task_get(rec, h->task);
 		if (!task)
-			return -ENOMEM;
+			return recording_no_room(rec);
 		if (!task->n_events)
 			task->first_ns = h->first_ns;
 		task->n_events += h->n;
@@ -249,6 +250,15 @@ static int no_events(const char *dir, int err, struct pugmark_diag *diag)
 				"cannot read its file `events`: %s", strerror(-err));
 }
 
+/* Whether a recorder keeps its lock on the events. Some file systems have none. */
+static bool is_locked(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
+}
+
 int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
 			   struct pugmark_diag *diag)
 {
@@ -273,6 +283,7 @@ int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
 		err = no_events(dir, rec->fd, diag);
 		goto failed;
 	}
+	rec->file_bytes = (uint64_t)st.st_size;
 	err = recording_meta_read(rec, diag);
 	if (!err)
 		err = scan_segments(rec, st.st_size);
@@ -282,11 +293,18 @@ int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
 		err = index_tasks(rec);
 	if (err) {
 		if (err != -ENOTSUP)
-			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s",
+					 err == -EFBIG ? "it names more tasks and mappings than a "
+							 "recording of its size has"
+						       : strerror(-err));
 		goto failed;
 	}
 	if (!rec->info.closed)
-		recording_add_note(rec, "the recorder did not end well: the end may be missing");
+		recording_add_note(rec, is_locked(rec->fd)
+						? "it is still being recorded: this is what there "
+						  "is so far"
+						: "the recorder did not end well: the end may be "
+						  "missing");
 	free(path);
 	*out = rec;
 	return 0;
@@ -313,6 +331,13 @@ const struct pugmark_recording_task *pugmark_recording_tasks(const struct pugmar
 {
 	*n = rec->n_tasks;
 	return rec->tasks;
+}
+
+const struct pugmark_recording_death *pugmark_recording_deaths(const struct pugmark_recording *rec,
+							       uint32_t *n)
+{
+	*n = rec->n_deaths;
+	return rec->deaths;
 }
 
 const char *pugmark_recording_note(const struct pugmark_recording *rec, uint32_t index)

@@ -27,20 +27,24 @@ struct task_ref {
 struct pugmark_recording {
 	char *dir;
 	int fd; /* the file of events */
+	uint64_t file_bytes;
+	uint64_t table_bytes; /* of what process records have filled the tables with */
 	struct pugmark_recording_info info;
 	json_t *meta; /* owns the strings of info and modules */
 	struct pugmark_recording_module *modules;
 	uint32_t n_modules;
 	struct pugmark_recording_task *tasks;
-	struct task_ref *by_number; /* sorted */
+	void *by_number; /* struct task_ref, as tsearch() has them */
 	uint32_t n_tasks, cap_tasks;
 	struct segment_ref *segments; /* by kind, task, first event */
 	uint32_t n_segments, cap_segments;
 	struct pugmark_recording_map *maps;
 	uint32_t n_maps, cap_maps;
+	struct pugmark_recording_death *deaths;
+	uint32_t n_deaths, cap_deaths;
 	char **notes;
 	uint32_t n_notes;
-	/* What the last iterator expanded with, for the next one: or NULL. Iterators of several
+	/* The codec of an iterator that is done, for the next one; or NULL. Iterators of several
 	 * threads take it and put it back. */
 	struct codec *_Atomic spare;
 };
@@ -49,6 +53,15 @@ void recording_add_note(struct pugmark_recording *rec, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The task of that number, made where there is none; NULL: no memory. Moves the others. */
 struct pugmark_recording_task *recording_task_get(struct pugmark_recording *rec, uint32_t number);
+/* Frees all of them. */
+void recording_tasks_free(struct pugmark_recording *rec);
+/* Whether the tables may grow by so many bytes: what is in a file of a kilobyte must not take
+ * gigabytes. */
+bool recording_may_grow(struct pugmark_recording *rec, size_t bytes);
+/* Why it could not grow: -EFBIG or -ENOMEM. */
+int recording_no_room(const struct pugmark_recording *rec);
+/* A line of JSON takes forty times its length once it is read. */
+size_t recording_longest_line(const struct pugmark_recording *rec);
 /* Reads meta.json. Where it is damaged, modules are known by their plans alone. */
 int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag);
 /* What the member RECORDING_META_SUM of meta.json says: the CRC-32 of all others, as JSON without
@@ -57,8 +70,8 @@ uint32_t recording_meta_sum(const json_t *meta);
 #define RECORDING_META_SUM "crc"
 /* Takes in lines of JSON about processes; one that is wrong is noted and skipped. */
 int recording_process_lines(struct pugmark_recording *rec, const char *text, size_t len);
-/* pugmark_recording_next() without a copy: @*event is the iterator's, until the next call, and may
- * be changed. Its bias is said, where it is known. */
+/* As pugmark_recording_next(), without a copy: @*event is the iterator's, valid until the next
+ * call, and may be changed. Its bias is filled in where it is known. */
 int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_event **event);
 /* How many segments were opened so far: pugmark_recording_bias() is the same for all events of one.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* recording_iter.c: one task's events in order, segment by segment, with what is missing between
  * them said in its place. */
+#include "offline/base/search.h"
 #include "offline/log/recording_impl.h"
 
 #include <errno.h>
@@ -22,6 +23,12 @@ struct pugmark_recording_iter {
 	bool open, any, said_cut;
 };
 
+/* Whether a segment comes before those with the events of the task @number. */
+static bool is_before(const struct segment_header *h, uint32_t number)
+{
+	return h->kind < SEGMENT_EVENTS || (h->kind == SEGMENT_EVENTS && h->task < number);
+}
+
 int pugmark_recording_iter_new(const struct pugmark_recording *rec, uint32_t index,
 			       struct pugmark_recording_iter **out)
 {
@@ -40,18 +47,9 @@ int pugmark_recording_iter_new(const struct pugmark_recording *rec, uint32_t ind
 		return -ENOMEM;
 	}
 	/* Segments of events come first, by task. */
-	uint32_t low = 0, high = rec->n_segments, number = rec->tasks[index].number;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		const struct segment_header *h = &rec->segments[mid].header;
-
-		if (h->kind == SEGMENT_EVENTS && h->task < number)
-			low = mid + 1;
-		else if (h->kind < SEGMENT_EVENTS)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t number = rec->tasks[index].number;
+	uint32_t low = SEARCH_FIRST_NOT(0, rec->n_segments, i,
+					is_before(&rec->segments[i].header, number));
 	iter->next = iter->end = rec->segments + low;
 	while (iter->end < rec->segments + rec->n_segments &&
 	       iter->end->header.kind == SEGMENT_EVENTS && iter->end->header.task == number)

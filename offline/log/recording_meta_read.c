@@ -180,6 +180,8 @@ static int add_maps(struct pugmark_recording *rec, const json_t *line)
 			rec->cap_maps = cap;
 		}
 		const char *path = json_string_value(json_array_get(row, 3));
+		if (!recording_may_grow(rec, sizeof(*rec->maps) + (path ? strlen(path) : 0)))
+			return recording_no_room(rec);
 		char *copy = strdup(path ? path : "");
 		if (!copy)
 			return -ENOMEM;
@@ -190,6 +192,53 @@ static int add_maps(struct pugmark_recording *rec, const json_t *line)
 			.end = json_integer_value(json_array_get(row, 1)),
 			.off_file = json_integer_value(json_array_get(row, 2)),
 			.path = copy,
+		};
+	}
+	return 0;
+}
+
+static int add_death(struct pugmark_recording *rec, const json_t *line)
+{
+	const json_t *hits = json_object_get(line, "hits"), *row;
+	const json_t *module = json_object_get(line, "module");
+	size_t i;
+
+	if (!recording_may_grow(rec, sizeof(*rec->deaths)))
+		return recording_no_room(rec);
+	if (rec->n_deaths == rec->cap_deaths) {
+		uint32_t cap = rec->cap_deaths ? 2 * rec->cap_deaths : 8;
+		struct pugmark_recording_death *deaths =
+			realloc(rec->deaths, cap * sizeof(*deaths));
+
+		if (!deaths)
+			return -ENOMEM;
+		rec->deaths = deaths;
+		rec->cap_deaths = cap;
+	}
+	struct pugmark_recording_death *d = &rec->deaths[rec->n_deaths++];
+	*d = (struct pugmark_recording_death){
+		.task = number(line, "task"),
+		.tid = number(line, "tid"),
+		.pid = number(line, "pid"),
+		.code = number(line, "code"),
+		.signal = number(line, "signal"),
+		.si_code = number(line, "si_code"),
+		.si_addr = number(line, "si_addr"),
+		.ip = number(line, "ip"),
+		.module = json_is_integer(module) ? number(line, "module") : UINT32_MAX,
+		.addr = number(line, "addr"),
+		.at_ns = number(line, "at"),
+		.time_ns = number(line, "t"),
+	};
+	snprintf(d->comm, sizeof(d->comm), "%s", string(line, "comm"));
+	json_array_foreach(hits, i, row)
+	{
+		if (d->n_hits == PUGMARK_DEATH_HITS)
+			break;
+		d->hits[d->n_hits++] = (struct pugmark_recording_hit){
+			.module = json_integer_value(json_array_get(row, 0)),
+			.site = json_integer_value(json_array_get(row, 1)),
+			.time_ns = json_integer_value(json_array_get(row, 2)),
 		};
 	}
 	return 0;
@@ -210,10 +259,12 @@ static int take_line(struct pugmark_recording *rec, const json_t *line)
 		return 0;
 	struct pugmark_recording_task *task = recording_task_get(rec, task_number);
 	if (!task)
-		return -ENOMEM;
+		return recording_no_room(rec);
 	task->tid = number(line, "tid");
 	task->pid = number(line, "pid");
 	snprintf(task->comm, sizeof(task->comm), "%s", string(line, "comm"));
+	if (!strcmp(ev, "died"))
+		return add_death(rec, line);
 	if (!strcmp(ev, "task")) {
 		task->parent = number(line, "parent");
 		task->attached = json_is_true(json_object_get(line, "attached"));
@@ -231,7 +282,8 @@ int recording_process_lines(struct pugmark_recording *rec, const char *text, siz
 	while (text < end) {
 		const char *stop = memchr(text, '\n', end - text);
 		size_t n = stop ? stop - text : end - text;
-		json_t *line = json_loadb(text, n, 0, NULL);
+		json_t *line =
+			n <= recording_longest_line(rec) ? json_loadb(text, n, 0, NULL) : NULL;
 		int err = 0;
 
 		if (json_is_object(line))

@@ -3,6 +3,8 @@
  * (recording.c, recording_meta_read.c) add. */
 #include "offline/log/recording_impl.h"
 
+#include <errno.h>
+#include <search.h>
 #include <stdio.h>
 
 void recording_add_note(struct pugmark_recording *rec, const char *format, ...)
@@ -32,44 +34,85 @@ static int compare_numbers(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static const struct task_ref *find(const struct pugmark_recording *rec, uint32_t number)
+{
+	const struct task_ref key = {.number = number};
+	struct task_ref *const *found = tfind(&key, &rec->by_number, compare_numbers);
+
+	return found ? *found : NULL;
+}
+
+/* Whoever made the recording chose the numbers and their order: a tree, which stays even. */
+static bool add_ref(struct pugmark_recording *rec, uint32_t number)
+{
+	struct task_ref *ref = malloc(sizeof(*ref));
+
+	if (!ref)
+		return false;
+	*ref = (struct task_ref){number, rec->n_tasks};
+	if (tsearch(ref, &rec->by_number, compare_numbers))
+		return true;
+	free(ref);
+	return false;
+}
+
 struct pugmark_recording_task *recording_task_get(struct pugmark_recording *rec, uint32_t number)
 {
-	/* Numbers come mostly in rising order: look from the end. */
-	struct task_ref key = {.number = number}, *ref;
+	const struct task_ref *ref = find(rec, number);
 
-	if (!rec->n_tasks || number > rec->by_number[rec->n_tasks - 1].number)
-		ref = NULL;
-	else
-		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
 	if (ref)
 		return &rec->tasks[ref->index];
+	if (!recording_may_grow(rec, sizeof(*rec->tasks)))
+		return NULL;
 	if (rec->n_tasks == rec->cap_tasks) {
 		uint32_t cap = rec->cap_tasks ? 2 * rec->cap_tasks : 64;
 		struct pugmark_recording_task *tasks = realloc(rec->tasks, cap * sizeof(*tasks));
 
-		if (tasks)
-			rec->tasks = tasks;
-		struct task_ref *refs = realloc(rec->by_number, cap * sizeof(*refs));
-		if (refs)
-			rec->by_number = refs;
-		if (!tasks || !refs)
+		if (!tasks)
 			return NULL;
+		rec->tasks = tasks;
 		rec->cap_tasks = cap;
 	}
-	struct pugmark_recording_task *task = &rec->tasks[rec->n_tasks];
+	if (!add_ref(rec, number))
+		return NULL;
+	struct pugmark_recording_task *task = &rec->tasks[rec->n_tasks++];
 	*task = (struct pugmark_recording_task){.number = number};
-	rec->by_number[rec->n_tasks] = (struct task_ref){number, rec->n_tasks};
-	rec->n_tasks++;
-	if (rec->n_tasks > 1 && rec->by_number[rec->n_tasks - 2].number > number)
-		qsort(rec->by_number, rec->n_tasks, sizeof(*rec->by_number), compare_numbers);
 	return task;
 }
 
 uint32_t pugmark_recording_task_index(const struct pugmark_recording *rec, uint32_t number)
 {
-	struct task_ref key = {.number = number}, *ref = NULL;
+	const struct task_ref *ref = find(rec, number);
 
-	if (rec->n_tasks)
-		ref = bsearch(&key, rec->by_number, rec->n_tasks, sizeof(key), compare_numbers);
 	return ref ? ref->index : UINT32_MAX;
+}
+
+void recording_tasks_free(struct pugmark_recording *rec)
+{
+	tdestroy(rec->by_number, free);
+	free(rec->tasks);
+}
+
+/* Of a recording, what compresses best: the mappings of a thousand children that are alike. */
+enum { GROWTH = 256 };
+
+static uint64_t table_budget(const struct pugmark_recording *rec)
+{
+	return (16 << 20) + GROWTH * rec->file_bytes;
+}
+
+bool recording_may_grow(struct pugmark_recording *rec, size_t bytes)
+{
+	rec->table_bytes += bytes;
+	return rec->table_bytes <= table_budget(rec);
+}
+
+int recording_no_room(const struct pugmark_recording *rec)
+{
+	return rec->table_bytes > table_budget(rec) ? -EFBIG : -ENOMEM;
+}
+
+size_t recording_longest_line(const struct pugmark_recording *rec)
+{
+	return (64 << 10) + GROWTH * rec->file_bytes;
 }

@@ -285,8 +285,8 @@ static int begin_coding(struct segment_encoder *enc)
 	return err;
 }
 
-/* How large the model's tables are to be depends on how many events there are, up to a number: so
- * many are kept until that is known. */
+/* How large the model's tables are depends on how many events there are, up to SEGMENT_MODEL_MANY.
+ * So the first events are kept until that is known. */
 static int add_step(struct segment_encoder *enc, const struct event_step *step)
 {
 	if (enc->n < SEGMENT_MODEL_MANY) {
@@ -317,7 +317,7 @@ int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witnes
 	make_symbol(enc, event, has_value, &s);
 	if (!enc->n)
 		enc->first_ns = enc->last_ns = event->time_ns;
-	/* Times of one task never go back; those of made-up events might. */
+	/* Times of one task never go back; those of events that were made up for a test might. */
 	if (event->time_ns > enc->last_ns)
 		enc->last_ns = event->time_ns;
 	int err = add_step(enc, &(struct event_step){

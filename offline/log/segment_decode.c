@@ -18,9 +18,9 @@ struct symbol {
 	uint8_t kind;  /* enum pugmark_event_kind */
 	uint8_t flags; /* enum pugmark_event_flag */
 	uint8_t val;
-	uint8_t told; /* KIND_VALUE, KIND_SNAPSHOT: what is told of each */
+	uint8_t told; /* KIND_VALUE, KIND_SNAPSHOT: which fields each event has */
 	bool reads;   /* FORM_VALUES */
-	bool rare;    /* they have what few events have; a witness sets its value itself */
+	bool rare;    /* its events have rare fields; a witness sets `value` itself */
 };
 
 struct segment_decoder {
@@ -28,6 +28,8 @@ struct segment_decoder {
 	struct cursor values, snapshots, reads;
 	struct symbol *symbols; /* those that have come */
 	uint32_t n_symbols, cap_symbols;
+	struct event_step step;		    /* of the last event, as the model has it */
+	struct event_symbol new;	    /* that of it, where it had not come before */
 	struct pugmark_witness_event event; /* the last one */
 	bool rare;			    /* it has what few events have */
 	uint32_t left;
@@ -63,7 +65,7 @@ void segment_decoder_free(struct segment_decoder *dec)
 	free(dec);
 }
 
-/* Out of line, as what follows that few events ask for: what is done for each is short then. */
+/* Out of line, as are the functions below that few events need: the common path stays short. */
 static __attribute__((noinline)) bool add_symbol(struct segment_decoder *dec,
 						 const struct event_symbol *from)
 {
@@ -223,16 +225,15 @@ static __attribute__((noinline)) bool read_reads(struct segment_decoder *dec,
 
 int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_event **out)
 {
-	struct event_step step;
-	struct event_symbol new;
+	const struct event_step *step = &dec->step;
 	struct pugmark_witness_event *event = &dec->event;
 
 	if (!dec->left)
 		return 0;
-	segment_model_next(dec->model, &step, &new);
-	if (step.symbol == dec->n_symbols && !add_symbol(dec, &new))
+	segment_model_next(dec->model, &dec->step, &dec->new);
+	if (step->symbol == dec->n_symbols && !add_symbol(dec, &dec->new))
 		goto bad;
-	const struct symbol *s = &dec->symbols[step.symbol];
+	const struct symbol *s = &dec->symbols[step->symbol];
 	if (s->rare | dec->rare)
 		*event = (struct pugmark_witness_event){0};
 	dec->rare = s->rare;
@@ -243,8 +244,8 @@ int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_eve
 	event->ret = s->ret;
 	event->val = s->val;
 	event->bias = s->bias;
-	event->cfa = s->kind == PUGMARK_EVENT_WITNESS ? step.cfa : 0;
-	event->time_ns = step.time_ns;
+	event->cfa = s->kind == PUGMARK_EVENT_WITNESS ? step->cfa : 0;
+	event->time_ns = step->time_ns;
 	if (s->told && !read_values(dec, s->told, event))
 		goto bad;
 	if (s->reads && !read_reads(dec, event))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* segment_model.c: see segment_model.h. An event is guessed to be what came after the last place
- * where the same events came before it (the match); else its symbol and its CFA are guessed each by
- * itself (segment_symbols.h, segment_steps.h). Where a long match is right, which is mostly,
- * nothing else is looked at. */
+/* segment_model.c: see segment_model.h. An event is first guessed to be the one that followed the
+ * last place where the same events came before it (the match). If that is wrong, its symbol and its
+ * CFA are each guessed by themselves (segment_symbols.h, segment_steps.h). While a long match is
+ * right, which is mostly, nothing else is computed. */
 #include "offline/log/segment_model_impl.h"
 #include "offline/log/segment_steps.h"
 #include "offline/log/segment_symbols.h"
@@ -30,8 +30,8 @@ void segment_model_free(struct segment_model *m)
 	free(m);
 }
 
-/* Room that is used all over. @large: in large pages, where the system has any: what is read once
- * spends a tenth of its time on page faults otherwise. */
+/* Memory that is used all over. @large: in large pages, where the system has any: what is read once
+ * would spend a tenth of its time on page faults otherwise. */
 static void *room(size_t bytes, bool large)
 {
 	const size_t page = 2 << 20;
@@ -82,7 +82,7 @@ static int reserve(struct segment_model *m, uint32_t n)
 	return 0;
 }
 
-/* The same, where nothing is there that is needed. */
+/* The same, where nothing has to be kept. */
 static int make_past(struct segment_model *m, uint32_t n, bool large)
 {
 	free(m->past);
@@ -178,7 +178,8 @@ static inline bool is_witness(uint8_t kind)
 	return !(kind & KIND_MASK);
 }
 
-/* Hashes of what came before. Multiplied by so many powers of two, they forget what is long ago. */
+/* Moves the hashes of what came before on by @v. Each step multiplies by a power of two, so that
+ * old values are shifted out. */
 static inline void go_on(struct segment_model *m, uint64_t v)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -189,8 +190,8 @@ static inline void go_on(struct segment_model *m, uint64_t v)
 	m->context = (m->context + v) * (odd << 8);
 }
 
-/* What the next event asks for, unless it is the match, on its way into the cache while this one is
- * worked on. */
+/* Fetches into the cache what the next event needs if it is not the match, while this one is worked
+ * on. */
 static inline void fetch_ahead(const struct segment_model *m)
 {
 	for (int i = 0; i < ORDERS; i++)
@@ -198,7 +199,7 @@ static inline void fetch_ahead(const struct segment_model *m)
 	__builtin_prefetch(&m->places[m->context >> (64 - m->bits)]);
 }
 
-/* As long as the match is right nobody asks for them. */
+/* Brings those hashes up to date that are not needed while the match is right. */
 static void catch_up(struct segment_model *m)
 {
 	for (uint32_t i = m->n - MATCH_HASHED; i < m->n; i++)
@@ -207,7 +208,8 @@ static void catch_up(struct segment_model *m)
 	m->behind = false;
 }
 
-/* One that is not the match: its symbol, in step->symbol, and by how much the CFA moves. */
+/* Codes an event that is not the match: its symbol, in step->symbol; returns by how much the CFA
+ * moves. */
 static inline __attribute__((always_inline)) uint64_t
 pass_unmatched(struct segment_model *m, bool decodes, struct event_step *step, uint64_t move,
 	       struct event_symbol *description)

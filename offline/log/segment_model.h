@@ -30,12 +30,12 @@ struct segment_model;
 struct segment_model *segment_model_new(void);
 void segment_model_free(struct segment_model *model);
 
-/* From so many events on it makes no difference to the model how many there will be. */
+/* Past this many events, how many there will be makes no difference to the model. */
 #define SEGMENT_MODEL_MANY 8192
 
-/* Encoding, to the end of @out, a run of @n events, or of SEGMENT_MODEL_MANY or more where @n is
- * that. @time_unit_ns: as what comes back is at most half of it beside the truth; 0: no times, else
- * those of @first_ns and after. Each returns 0 or -ENOMEM. */
+/* Begins to encode a run of @n events (SEGMENT_MODEL_MANY stands for that many or more) at the end
+ * of @out. Times: what is read back is off by at most half of @time_unit_ns; 0: no times. Times are
+ * @first_ns and later. Each returns 0 or -ENOMEM. */
 int segment_model_begin(struct segment_model *model, uint32_t n, uint32_t time_unit_ns,
 			uint64_t first_ns, struct bytes *out);
 /* The next event. @description is what the number of its symbol says. */

@@ -13,7 +13,7 @@
 enum {
 	MATCH_MISSES = 16, /* then it is given up */
 	MATCH_HASHED = 8,  /* symbols that the index of places is by */
-	MATCH_SURE = 24,   /* then what else is known is not used, and learns nothing */
+	MATCH_SURE = 24,   /* then the other guesses are neither used nor taught */
 	MATCH_LENGTHS = 16,
 	ORDERS = 3,
 	SEEN_CLASSES = 8,
@@ -33,7 +33,7 @@ struct run_place {
 	uint32_t check;
 };
 
-/* What came last in a context, and what else did. */
+/* What followed a context last, and what else did before. */
 struct follower {
 	uint32_t symbol, second;
 	uint16_t check;

@@ -79,7 +79,7 @@ pass_units(struct segment_model *m, bool decodes, uint32_t spread, int64_t off)
 	return (int64_t)(late ? by : -by);
 }
 
-/* The time of the event; what is read for it is in m->time_ns then. */
+/* Codes the time of the event; decoding, the result is in m->time_ns. */
 static inline __attribute__((always_inline)) void pass_time(struct segment_model *m, bool decodes,
 							    uint64_t time_ns, struct pace *p,
 							    struct pace *arrival)

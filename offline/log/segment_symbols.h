@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* segment_symbols.h: one event's symbol: guessed to be what came last after the same six, three
- * symbols or one, then what else came after those; else it is told, and a new one described. */
+/* segment_symbols.h: one event's symbol. It is guessed to be what came last after the same six
+ * symbols, three, or one; then what else came after those. A symbol that was not guessed is written
+ * as a number, and a new one is described. */
 #ifndef OFFLINE_SEGMENT_SYMBOLS_H
 #define OFFLINE_SEGMENT_SYMBOLS_H
 
@@ -32,7 +33,7 @@ static inline __attribute__((always_inline)) void describe(struct segment_model 
 	s->ret = m->last_ret;
 }
 
-/* The number of one that is known: as often as it came, by the bits of the number. */
+/* Codes the number of a known symbol: bit by bit, by how often each bit came before. */
 static inline __attribute__((always_inline)) uint32_t known_symbol(struct segment_model *m,
 								   bool decodes, uint32_t v)
 {
@@ -82,7 +83,7 @@ static inline bool guessed(const struct guesses *g, uint32_t symbol)
 	return false;
 }
 
-/* Whether what is known of the contexts tells the symbol *@v. */
+/* Whether one of the contexts guesses the symbol *@v. */
 static inline __attribute__((always_inline)) bool guess(struct segment_model *m, bool decodes,
 							struct guesses *g, uint32_t *v)
 {
@@ -114,7 +115,8 @@ static inline __attribute__((always_inline)) bool guess(struct segment_model *m,
 	return right;
 }
 
-/* The symbol @v; returns what is read for it. Of the contexts only those learn that were asked. */
+/* Codes the symbol @v; returns the one that is read. Only contexts that were asked learn from
+ * it. */
 static inline __attribute__((always_inline)) uint32_t
 pass_symbol(struct segment_model *m, bool decodes, uint32_t v, struct event_symbol *description)
 {

@@ -164,6 +164,13 @@ void asm_call(struct patch_code *c, uint64_t to)
 	rel32(c, to, 0);
 }
 
+void asm_jcc_to_address(struct patch_code *c, uint8_t cond, uint64_t to)
+{
+	asm_byte(c, 0x0f);
+	asm_byte(c, 0x80 | cond);
+	rel32(c, to, 0);
+}
+
 uint32_t asm_jcc(struct patch_code *c, uint8_t cond)
 {
 	asm_byte(c, 0x0f);

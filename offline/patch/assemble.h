@@ -38,6 +38,7 @@ void asm_call(struct patch_code *c, uint64_t to);
 /* A conditional jump whose target asm_land() fills in. Returns what that takes. */
 uint32_t asm_jcc(struct patch_code *c, uint8_t cond);
 void asm_land(struct patch_code *c, uint32_t jump);
+void asm_jcc_to_address(struct patch_code *c, uint8_t cond, uint64_t to);
 void asm_jcc_to(struct patch_code *c, uint8_t cond, uint32_t off);
 
 #endif

@@ -5,9 +5,8 @@
 #include "offline/patch/assemble.h"
 #include "offline/patch/layout.h"
 #include "offline/patch/liveness.h"
+#include "offline/patch/original.h"
 #include "offline/patch/runtime.h"
-
-#include <Zydis/Zydis.h>
 
 #include <errno.h>
 #include <stddef.h>
@@ -16,24 +15,17 @@
 
 enum { RED_ZONE = 128, OP_LOAD = 0x8b, OP_STORE = 0x89, OP_LEA = 0x8d };
 
-/* The patched instruction, as far as it is to be made again elsewhere. */
-struct original {
-	ZydisDecodedInstruction insn;
-	bool by_rip;	 /* has a memory operand relative to the instruction */
-	uint64_t memory; /* then: its run-time address */
-	uint64_t target; /* of a direct call or jump */
-	uint16_t regs;	 /* that the memory operand is computed from */
-};
-
 /* One event in a trampoline, and what of its code is to come behind the hot path. */
 struct event {
 	const struct patch_spec *spec;
-	const struct original *original;
-	uint32_t head;	      /* of its record */
-	uint32_t rare;	      /* what is pushed for the probe */
-	bool called;	      /* the return address of a patched call has been pushed */
+	const struct original *original; /* the instruction that it is of */
+	uint32_t head;			 /* of its record */
+	uint32_t rare;			 /* what is pushed for the probe */
+	bool called;			 /* the return address of a patched call has been pushed */
+	bool ended;	      /* the patched instruction counts as done once it is told */
 	bool flags;	      /* are live */
 	bool stepped;	      /* over the red zone, in the hot path */
+	uint8_t at;	      /* which of the patched instructions is next, by its offset */
 	uint8_t ring, record; /* scratch registers */
 	uint8_t saved[3], n_saved;
 	int32_t up;		     /* site's sp minus sp, where the record is written */
@@ -58,58 +50,10 @@ static void note_state(struct patch_code *c, const struct event *e, int32_t up, 
 		.off = c->len,
 		.place = e->spec->index,
 		.up = up,
+		.at = e->at,
 		.told = told,
-		.ended = e->called || e->spec->place->form == PATCH_JCC,
+		.ended = e->ended,
 	};
-}
-
-/* Takes in what the operand of an indirect call or jump is computed from; false: not from sp, which
- * is another one in the trampoline, nor from half a register or a segment. */
-static bool add_registers(struct original *o, const ZydisDecodedOperand *op)
-{
-	ZydisRegister regs[] = {op->mem.base, op->mem.index};
-
-	if (op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS)
-		return false;
-	for (int k = 0; k < 2; k++) {
-		if (regs[k] == ZYDIS_REGISTER_NONE)
-			continue;
-		if (regs[k] < ZYDIS_REGISTER_RAX || regs[k] > ZYDIS_REGISTER_R15 ||
-		    regs[k] == ZYDIS_REGISTER_RSP)
-			return false;
-		o->regs |= 1 << (regs[k] - ZYDIS_REGISTER_RAX);
-	}
-	return true;
-}
-
-static int decode(const struct patch_spec *spec, struct original *o)
-{
-	ZydisDecoder decoder;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-
-	*o = (struct original){0};
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, spec->bytes, spec->place->len, &o->insn,
-					       op)) ||
-	    o->insn.length != spec->place->len)
-		return -EINVAL;
-	bool indirect = spec->place->form == PATCH_CALL_IND || spec->place->form == PATCH_JMP_IND;
-	uint64_t next = spec->addr + o->insn.length;
-	for (uint8_t i = 0; i < o->insn.operand_count_visible; i++) {
-		if (op[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && op[i].imm.is_relative)
-			o->target = next + op[i].imm.value.s;
-		if (op[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
-			continue;
-		if (op[i].mem.base == ZYDIS_REGISTER_EIP)
-			return -EINVAL;
-		if (op[i].mem.base == ZYDIS_REGISTER_RIP) {
-			o->by_rip = true;
-			o->memory = next + op[i].mem.disp.value;
-		} else if (indirect && !add_registers(o, &op[i])) {
-			return -EINVAL;
-		}
-	}
-	return indirect && (op[0].type != ZYDIS_OPERAND_TYPE_MEMORY) ? -EINVAL : 0;
 }
 
 /* Chooses scratch registers: what is dead first, and what functions may clobber in any case, so
@@ -212,24 +156,6 @@ static void check_return(struct patch_code *c, struct event *e)
 	e->to_rare[e->n_to_rare++] = asm_jcc(c, ASM_AE);
 }
 
-/* Loads where an indirect call or jump goes to into e->ring. */
-static void load_target(struct patch_code *c, const struct event *e)
-{
-	const ZydisDecodedInstruction *insn = &e->original->insn;
-	uint8_t disp_size = insn->raw.disp.size / 8;
-
-	if (e->original->by_rip) {
-		asm_op_rip(c, OP_LOAD, e->ring, e->original->memory);
-		return;
-	}
-	asm_byte(c, 0x48 | (e->ring >> 3) << 2 | insn->raw.rex.X << 1 | insn->raw.rex.B);
-	asm_byte(c, OP_LOAD);
-	asm_byte(c, insn->raw.modrm.mod << 6 | (e->ring & 7) << 3 | insn->raw.modrm.rm);
-	if (insn->raw.modrm.rm == 4)
-		asm_bytes(c, e->spec->bytes + insn->raw.sib.offset, 1);
-	asm_bytes(c, e->spec->bytes + insn->raw.disp.offset, disp_size);
-}
-
 static void write_record(struct patch_code *c, struct event *e)
 {
 	uint8_t len = 12;
@@ -256,7 +182,7 @@ static void write_record(struct patch_code *c, struct event *e)
 		len += 8;
 	}
 	if (target) {
-		load_target(c, e);
+		original_load_target(c, e->original, e->ring);
 		asm_op_mem(c, OP_STORE, e->ring, (struct asm_mem){e->record, len});
 	}
 	asm_store_imm(c, (struct asm_mem){e->record, 0}, e->head);
@@ -311,50 +237,48 @@ static void end_event(struct patch_code *c, struct event *e)
 	asm_jmp(c, c->addr + e->tail);
 }
 
-/* The original instruction as it is, but for where a memory operand lies and for @reg, which is the
- * reg field of its ModRM byte where that is not 0xff. */
-static void relocate(struct patch_code *c, const struct patch_spec *spec, const struct original *o,
-		     uint8_t reg)
-{
-	uint8_t copy[16];
-	uint8_t len = o->insn.length;
-
-	memcpy(copy, spec->bytes, len);
-	if (reg != 0xff)
-		copy[o->insn.raw.modrm.offset] = (copy[o->insn.raw.modrm.offset] & 0xc7) | reg << 3;
-	if (o->by_rip) {
-		int64_t rel = (int64_t)(o->memory - (c->addr + c->len + len));
-		int32_t word = (int32_t)rel;
-
-		if (rel != word && !c->err)
-			c->err = -ERANGE;
-		memcpy(copy + o->insn.raw.disp.offset, &word, 4);
-	}
-	asm_bytes(c, copy, len);
-}
-
-/* What the patched instruction does, behind its event. */
-static void emit_tail(struct patch_code *c, const struct patch_spec *spec, const struct original *o)
+/* The instruction that comes last, and where it goes. */
+static void emit_last(struct patch_code *c, const struct patch_spec *spec, struct event *e,
+		      const struct original *o)
 {
 	switch ((enum patch_form)spec->place->form) {
+	case PATCH_JCC:
+		asm_jcc_to_address(c, o->insn.opcode & 15, o->target);
+		asm_jmp(c, spec->addr + spec->place->code_len);
+		break;
 	case PATCH_CALL:
 	case PATCH_JMP:
 		asm_jmp(c, o->target);
 		break;
 	case PATCH_CALL_IND:
-		relocate(c, spec, o, 4); /* jmp, for the call has been made */
+		original_emit(c, o, 4); /* jmp, for the call has been made */
 		break;
 	case PATCH_JMP_IND:
-		relocate(c, spec, o, 0xff);
+		original_emit(c, o, ORIGINAL_AS_IT_IS);
 		break;
 	case PATCH_INSN:
-		relocate(c, spec, o, 0xff);
-		asm_jmp(c, spec->addr + spec->place->len);
+		original_emit(c, o, ORIGINAL_AS_IT_IS);
+		if (o->insn.meta.category == ZYDIS_CATEGORY_RET)
+			break;
+		e->at = spec->place->code_len;
+		note_state(c, e, 0, true);
+		asm_jmp(c, spec->addr + spec->place->code_len);
 		break;
-	case PATCH_JCC:
 	case PATCH_NONE:
 		break;
 	}
+}
+
+/* What the patched instructions do from the event on. */
+static void emit_tail(struct patch_code *c, const struct patch_spec *spec, struct event *e,
+		      const struct original *o, uint32_t n)
+{
+	for (; n > 1; n--, o++) {
+		original_emit(c, o, ORIGINAL_AS_IT_IS);
+		e->at = o[1].at;
+		note_state(c, e, e->called ? 8 : 0, true);
+	}
+	emit_last(c, spec, e, o);
 }
 
 static void emit_branch(struct patch_code *c, const struct patch_spec *spec,
@@ -370,10 +294,10 @@ static void emit_branch(struct patch_code *c, const struct patch_spec *spec,
 		taken.head |= PATCH_HEAD_TAKEN;
 	}
 	note_state(c, e, 0, false);
-	uint32_t to_taken = asm_jcc(c, spec->place->cond);
+	uint32_t to_taken = asm_jcc(c, o->insn.opcode & 15);
 	begin_event(c, e, live);
 	made->tail[0] = e->tail;
-	asm_jmp(c, spec->addr + spec->place->len);
+	asm_jmp(c, spec->addr + spec->place->code_len);
 	end_event(c, e);
 	asm_land(c, to_taken);
 	made->taken = c->len;
@@ -383,39 +307,82 @@ static void emit_branch(struct patch_code *c, const struct patch_spec *spec,
 	end_event(c, &taken);
 }
 
-/* What goes to the place of the instruction, to reach @off of the code. */
-static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint32_t off,
-		       struct patch_made *out)
+/* A jump or call (@opcode) of five bytes at @from to @off of the code. */
+static void make_jump(struct patch_code *c, uint8_t opcode, uint64_t from, uint32_t off,
+		      uint8_t *bytes)
 {
-	bool call = spec->place->form == PATCH_CALL || spec->place->form == PATCH_CALL_IND;
-	/* A call keeps its length by prefixes without meaning, so that it returns where it did. */
-	uint8_t at = call ? spec->place->len - 5 : 0;
-	int64_t rel = (int64_t)(c->addr + off - (spec->addr + at + 5));
+	int64_t rel = (int64_t)(c->addr + off - (from + 5));
 	int32_t word = (int32_t)rel;
 
 	if (rel != word && !c->err)
 		c->err = -ERANGE;
-	memcpy(out->bytes, spec->bytes, spec->place->len);
-	static const uint8_t prefixes[2] = {0x2e, 0x67}; /* as many as the call had */
-	memcpy(out->bytes, &prefixes[at == 1], at);
-	out->bytes[at] = call ? 0xe8 : 0xe9;
-	memcpy(out->bytes + at + 1, &word, 4);
+	bytes[0] = opcode;
+	memcpy(bytes + 1, &word, 4);
 }
 
-int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch_made *out)
+/* What goes to the place of the instructions, to reach @off of the code. */
+static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint32_t off,
+		       struct patch_made *out)
 {
 	const struct patch_place *p = spec->place;
-	struct original o;
-	struct event e = {.spec = spec, .original = &o};
-	struct patch_made made = {0};
-	uint32_t len = c->len, n_states = c->n_states;
+	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+	/* A call keeps its length by prefixes without meaning, so that it returns where it did. */
+	uint8_t at = call ? p->len - 5 : 0;
+	static const uint8_t prefixes[2] = {0x2e, 0x67};
 
-	if (c->err)
-		return c->err;
-	if (p->form == PATCH_NONE || decode(spec, &o))
-		return -EINVAL;
+	memcpy(out->bytes, spec->bytes, p->len);
+	memset(out->bytes, prefixes[at == 1], at);
+	if (p->island) {
+		make_jump(c, 0xe9, p->island + (spec->addr - p->addr), off, out->island);
+		out->bytes[0] = 0xeb;
+		out->bytes[1] = p->island - (p->addr + 2);
+		return;
+	}
+	make_jump(c, call ? 0xe8 : 0xe9, spec->addr + at, off, out->bytes + at);
+}
+
+/* The kernel takes a breakpoint away from where a probe was: what looks like one there, and is
+ * none, would be changed. */
+static bool looks_like_breakpoint(const struct patch_spec *spec, const struct patch_made *made)
+{
+	return spec->probe_at < spec->place->len && made->bytes[spec->probe_at] == 0xcc;
+}
+
+/* Decodes the instructions of the patch. Returns how many, 0: they cannot be made elsewhere; *@of:
+ * the one that the event is of. */
+static uint32_t decode(const struct patch_spec *spec, struct original *o, uint32_t *of)
+{
+	const struct patch_place *p = spec->place;
+	uint32_t n = 0;
+
+	*of = PATCH_INSNS_MAX;
+	for (uint8_t at = 0; at < p->code_len; at += o[n++].insn.length) {
+		if (n == PATCH_INSNS_MAX ||
+		    original_decode(spec->bytes + at, p->code_len - at, spec->addr + at, &o[n]))
+			return 0;
+		o[n].at = at;
+		if (at == p->event_at)
+			*of = n;
+	}
+	bool indirect = p->form == PATCH_CALL_IND || p->form == PATCH_JMP_IND;
+	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+	if (*of >= n || (indirect && !o[n - 1].readable) ||
+	    (spec->capture & PUGMARK_CAPTURE_TARGET && *of + 1 != n))
+		return 0;
+	for (uint32_t i = 0; call && i + 1 < n; i++)
+		if (o[i].touches_sp)
+			return 0;
+	return n;
+}
+
+static void emit(struct patch_code *c, const struct patch_spec *spec, const struct original *o,
+		 uint32_t n, uint32_t of, struct patch_made *made)
+{
+	const struct patch_place *p = spec->place;
+	struct event e = {.spec = spec, .original = &o[of]};
+
 	patch_code_append(c, NULL, 0, 16);
-	made.off = c->len;
+	made->off = c->len;
 	e.called = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	e.head = PATCH_HEAD_SET | spec->site;
 	e.rare = spec->site | (e.called ? PATCH_RARE_CALLED : 0) |
@@ -424,25 +391,53 @@ int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch
 		e.head |= PATCH_HEAD_RET;
 	if (spec->capture & PUGMARK_CAPTURE_TARGET)
 		e.head |= PATCH_HEAD_TARGET;
-	if (p->form == PATCH_JCC) {
-		emit_branch(c, spec, &o, &e, &made);
+	for (uint32_t i = 0; i < of; i++) {
+		e.at = o[i].at;
+		note_state(c, &e, e.called ? 8 : 0, false);
+		original_emit(c, &o[i], ORIGINAL_AS_IT_IS);
+	}
+	e.at = o[of].at;
+	made->event = c->len;
+	made->target = o[n - 1].target;
+	e.ended = of + 1 == n && (e.called || p->form == PATCH_JCC);
+	if (e.ended && p->form == PATCH_JCC) {
+		emit_branch(c, spec, &o[of], &e, made);
 	} else {
 		begin_event(c, &e, p->live);
-		made.tail[0] = e.tail;
-		emit_tail(c, spec, &o);
+		made->tail[0] = e.tail;
+		struct event tail = e;
+		emit_tail(c, spec, &tail, &o[of], n - of);
 		end_event(c, &e);
 	}
-	made.frame_add = p->cfa_off + (p->by_bp ? 0 : e.up);
-	make_patch(c, spec, made.off, &made);
-	int err = c->err;
-	if (err) {
-		c->len = len;
+	made->frame_add = p->cfa_off + (p->by_bp ? 0 : e.up);
+	make_patch(c, spec, made->off, made);
+}
+
+int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch_made *out)
+{
+	struct original o[PATCH_INSNS_MAX];
+	uint32_t len = c->len, n_states = c->n_states, of;
+
+	if (c->err)
+		return c->err;
+	uint32_t n = spec->place->form == PATCH_NONE ? 0 : decode(spec, o, &of);
+	if (!n)
+		return -EINVAL;
+	for (;;) {
+		struct patch_made made = {0};
+
+		emit(c, spec, o, n, of, &made);
+		int err = c->err;
+		if (!err && !looks_like_breakpoint(spec, &made)) {
+			*out = made;
+			return 0;
+		}
+		c->len = err ? len : (len += 16);
 		c->n_states = n_states;
 		c->err = err == -ERANGE ? 0 : err;
-		return err;
+		if (err)
+			return err;
 	}
-	*out = made;
-	return 0;
 }
 
 uint32_t patch_code_append(struct patch_code *c, const void *bytes, uint32_t n, uint32_t align)

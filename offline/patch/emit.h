@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* emit.h: the code of one trampoline. What it does, in the order of its instructions:
  *
+ *   the patched instructions before the witness
  *   step over the red zone, save what is live       only where nothing dead can be used
  *   [is the return address one of ours? else: rare]
  *   reserve a record in the ring                     [no room: slow]
  *   write it
  *   restore
- *   the patched instruction, and back                or on to where it goes
+ *   the others, and back                             or on to where the last one goes
  *   slow: call the runtime; try again, go on, or: rare
  *   rare: restore, run into the runtime's probe, on to the instruction
  *
@@ -22,8 +23,10 @@ struct patch_state {
 	uint32_t off; /* in the code */
 	uint32_t place;
 	int16_t up;    /* site's stack pointer minus the thread's, in bytes */
+	uint8_t at;    /* which of the patched instructions is next, by its offset; or the
+			  place's code_len: all are done */
 	uint8_t told;  /* the event has been written */
-	uint8_t ended; /* the patched instruction's place has been left: it is a jump that was
+	uint8_t ended; /* then the instruction's place has been left: it is a jump that was
 			  decided, or a call that has pushed its return address */
 };
 
@@ -42,9 +45,10 @@ struct patch_code {
 struct patch_spec {
 	const struct patch_place *place;
 	uint32_t index;	      /* of the place, for its states */
-	const uint8_t *bytes; /* the instruction as it is in the file, place->len of them */
+	const uint8_t *bytes; /* the instructions as they are in the file, place->len of them */
 	uint64_t addr;	      /* its run-time address */
 	uint32_t site;	      /* number of the site over all modules */
+	uint8_t probe_at;     /* where a probe of ours is in them, by its offset; 255: nowhere */
 	uint8_t capture;      /* enum pugmark_plan_capture */
 	/* PUGMARK_CAPTURE_SNAPSHOT: run-time address and length of the module's text, and where a
 	 * bit for each byte of it says whether a call of ours returns there. */
@@ -52,8 +56,11 @@ struct patch_spec {
 };
 
 struct patch_made {
-	uint8_t bytes[16]; /* what goes to the instruction's place, place->len of them */
-	uint32_t off;	   /* of the trampoline in the code */
+	uint8_t bytes[PATCH_BYTES_MAX]; /* what goes to their place, place->len of them */
+	uint8_t island[5];		/* what goes there, if it has one */
+	uint32_t off;			/* of the trampoline in the code */
+	uint32_t event;			/* where its event begins, behind the instructions before */
+	uint64_t target;   /* where the last one jumps to or what it calls, if it says so */
 	uint32_t taken;	   /* PATCH_JCC: from here on the code of where it is taken */
 	uint32_t tail[2];  /* in the code: where the instruction itself is done; PATCH_JCC: where it
 			      is not taken, and where it is */

@@ -3,10 +3,12 @@
  * only between the three of one build.
  *
  * An *area* is what one program image is given: a memfd with code and chunks, and two anonymous
- * pages. Forked children inherit all of it.
+ * pieces. Forked children inherit all of it.
  *
  *   code    (memfd, private, read and execute) struct patch_header, the runtime, trampolines
  *   chunks  (memfd, shared)  struct patch_shared, then chunks of PATCH_CHUNK bytes
+ *   record  (memfd, not mapped in the process)  struct patch_record: what is patched, and what was
+ *           there, for whoever takes it out again: another recorder, if need be
  *   local   (anonymous)      struct patch_local: a child of fork has a copy of it
  *   rings   (anonymous, wiped on fork) struct patch_ring, one a thread: a child finds zeros
  *
@@ -31,9 +33,9 @@
 
 #define PATCH_CHUNK (256u << 10)
 #define PATCH_CHUNK_HEADER 64
-#define PATCH_RECORD_MAX 32 /* bytes */
-#define PATCH_RINGS 16384   /* threads of one process, ever */
-#define PATCH_CHUNKS_MAX 16384
+#define PATCH_RECORD_MAX 32	 /* bytes */
+#define PATCH_RINGS 16384	 /* threads of one process, ever */
+#define PATCH_CHUNKS_GROWN 16384 /* that threads may hold beside what waits to be read */
 
 /* What a record's head says, beside the site in bits 0 to 21. */
 #define PATCH_HEAD_TAKEN (1u << 22)
@@ -58,7 +60,12 @@ struct patch_ring {
 #define PATCH_RING_BYTES 64
 
 /* In a chunk's header. `state` is written last when one is taken, and when one is given back. */
-enum patch_chunk_state { PATCH_FREE, PATCH_TAKEN, PATCH_FULL };
+enum patch_chunk_state {
+	PATCH_FREE,
+	PATCH_TAKEN,
+	PATCH_FULL,
+	PATCH_ENDED, /* nobody writes to its lane any more; by the recorder alone */
+};
 struct patch_chunk {
 	__u32 state;
 	__u32 lane;
@@ -70,29 +77,75 @@ struct patch_chunk {
 };
 
 struct patch_shared {
-	__u32 n_lanes; /* given out so far */
-	__u32 n_chunks;
+	__u32 n_lanes;	/* given out so far */
+	__u32 n_chunks; /* grows with how many are held by threads */
 	__u32 waits;	/* where no chunk is free: wait for one, or lose what comes */
 	__u32 alive;	/* grows as long as somebody drains */
 	__u32 hint;	/* chunk to look at first */
-	__u32 ringless; /* events of threads that were one too many for PATCH_RINGS */
-	__u32 full;	/* no chunk was free, and none was given back since */
+	__u32 reserved_0;
+	__u32 full; /* no chunk was free, and none was given back since */
 	__u32 reserved[9];
 };
 
+/* What is mapped of an area that begins with @n chunks. What is not used takes no memory. */
+static inline __u64 patch_chunks_bytes(__u32 n)
+{
+	return PATCH_CHUNK * (__u64)(1 + n + PATCH_CHUNKS_GROWN);
+}
+
 struct patch_local {
 	__u32 n_rings; /* given out, to be never given out again */
-	__u32 reserved[15];
+	__u32 reserved_0;
+	__u64 magic, self; /* by which a later recorder finds it: the rings stay */
+	__u32 reserved[10];
 };
+#define PATCH_LOCAL_BYTES 4096 /* before the rings */
 
 /* At the start of the code. */
 struct patch_header {
 	__u64 magic;
 	__u64 rings, local, shared; /* addresses in the process */
+	__u64 off_record;	    /* in the memfd */
 	__u64 bases[64]; /* of each module: run-time address of its text_addr; 0: not patched */
 };
-#define PATCH_MAGIC 0x316b72616d677570ull /* "pugmark1" */
-#define PATCH_CODE_START 1024		  /* where the runtime begins */
+#define PATCH_MAGIC 0x336b72616d677570ull /* "pugmark3" */
+
+/* One change of the text, or two: behind an entry whose patch jumps to idle bytes there is one of
+ * PATCH_ENTRY_ISLAND for these. All addresses are run-time ones. */
+enum { PATCH_ENTRY_WITNESS, PATCH_ENTRY_ISLAND };
+struct patch_entry {
+	__u64 addr;
+	__u64 own;  /* the witness's instruction: its probe goes while this is written */
+	__u64 told; /* where a thread is as the event is told */
+	__u32 site; /* over all modules */
+	__u8 kind;
+	__u8 len;
+	__u8 probe_at; /* where in these bytes a probe of ours may be; PATCH_NO_PROBE: nowhere */
+	__u8 own_was;  /* the byte at `own` without a probe */
+	__u8 written;
+	__u8 left; /* a thread stood in its midst: it stays as it was */
+	__u8 reserved[6];
+	__u8 was[24], now[24];
+};
+#define PATCH_NO_PROBE 255
+
+struct patch_record {
+	__u64 magic;
+	__u64 off_chunks, chunks_bytes; /* in the memfd; of what is mapped of it */
+	__u64 rings, rings_bytes, shared;
+	/* CLOCK_MONOTONIC: all threads are stopped then, and when they go on it is patched. */
+	__u64 patched_ns;
+	__u64 recorder_start; /* in ticks since boot */
+	__s32 recorder;	      /* its pid */
+	__u32 n_regions, n_entries, reserved;
+	struct patch_region {
+		__u64 code, code_bytes;	  /* in the process */
+		__u64 text_from, text_to; /* what its entries are of */
+		__u32 first, n;		  /* of the entries */
+	} regions[64];
+	struct patch_entry entries[];
+};
+#define PATCH_CODE_START 1024 /* where the runtime begins */
 
 /* What a thread pushes before it runs into the probe of the runtime, below its red zone. */
 #define PATCH_RARE_CALLED (1u << 22) /* the return address of a call was pushed before that */

@@ -4,17 +4,19 @@
 
 #include "offline/patch/layout.h"
 #include "offline/patch/liveness.h"
+#include "offline/patch/span.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { JUMP_BYTES = 5 };
+enum { JUMP_BYTES = 5, SHORT_JUMP_BYTES = 2 };
 
 struct finder {
 	const struct pugmark_model *model;
 	const struct pugmark_plan_site *sites;
 	struct liveness *live;
+	struct spans *spans;
 	uint32_t *by_addr; /* sites in the order of their addresses */
 	struct patch_placing *out;
 };
@@ -48,7 +50,7 @@ static enum patch_form form_of(const struct pugmark_model *m, const struct pugma
 	case PUGMARK_INSN_JCC:
 		return insn->len == 6 && b[0] == 0x0f ? PATCH_JCC : PATCH_NONE;
 	case PUGMARK_INSN_CALL_IND:
-		return insn->len <= 7 && !has_prefix(b) ? PATCH_CALL_IND : PATCH_NONE;
+		return !has_prefix(b) ? PATCH_CALL_IND : PATCH_NONE;
 	case PUGMARK_INSN_JMP_IND:
 		return has_prefix(b) ? PATCH_NONE : PATCH_JMP_IND;
 	case PUGMARK_INSN_OTHER:
@@ -99,6 +101,7 @@ static bool try_insn(const struct finder *f, const struct pugmark_plan_site *sit
 	struct patch_place found = {
 		.addr = m->text_addr + insn->off,
 		.len = insn->len,
+		.code_len = insn->len,
 		.form = form_of(m, insn),
 		.other = !own,
 		.cond = insn->cond,
@@ -126,16 +129,34 @@ static const struct pugmark_plan_site *neighbour(const struct finder *f, uint32_
 	return at < f->out->n ? &f->sites[f->by_addr[at]] : NULL;
 }
 
-/* The instruction next to the witness's own that can carry it, without passing another witness: so
- * that those of one block keep their order. */
+/* The bytes of the block that @site number @k (by address) may have patched: those between what
+ * belongs to the witnesses before and behind it, so that those of one block keep their order. */
+static struct span_range range_of(const struct finder *f, uint32_t k, uint32_t block)
+{
+	const struct pugmark_block *b = &f->model->blocks[block];
+	const struct pugmark_plan_site *before = neighbour(f, k, -1), *after = neighbour(f, k, 1);
+	struct span_range r = {b->addr, b->addr + b->size};
+
+	if (before && before->addr >= r.from) {
+		const struct patch_place *p = &f->out->places[f->by_addr[k - 1]];
+
+		r.from = before->addr + 1;
+		if (p->form && p->addr + p->len > r.from)
+			r.from = p->addr + p->len;
+	}
+	if (after && after->addr < r.to)
+		r.to = after->addr;
+	return r;
+}
+
+/* The instruction next to the witness's own that can carry it. */
 static bool try_others(const struct finder *f, uint32_t k, uint32_t block, uint32_t own,
 		       struct patch_place *p)
 {
 	const struct pugmark_model *m = f->model;
 	const struct pugmark_block *b = &m->blocks[block];
 	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
-	const struct pugmark_plan_site *before = neighbour(f, k, -1), *after = neighbour(f, k, 1);
-	uint64_t low = before ? before->addr : 0, high = after ? after->addr : UINT64_MAX;
+	struct span_range r = range_of(f, k, block);
 
 	for (uint32_t step = 1; step < b->n_insns; step++) {
 		for (int up = 1; up >= 0; up--) {
@@ -145,16 +166,50 @@ static bool try_others(const struct finder *f, uint32_t k, uint32_t block, uint3
 			if (i < b->insn || i >= b->insn + b->n_insns)
 				continue;
 			addr = m->text_addr + m->insns[i].off;
-			if (addr <= low || addr >= high)
-				continue;
-			/* Between a place of the witness before and this one there may be none. */
-			if (before && k && f->out->places[f->by_addr[k - 1]].form &&
-			    f->out->places[f->by_addr[k - 1]].addr >= addr)
-				continue;
-			if (try_insn(f, site, block, i, false, p))
+			if (addr >= r.from && addr < r.to && try_insn(f, site, block, i, false, p))
 				return true;
 		}
 	}
+	return false;
+}
+
+/* Several instructions, with the witness's own among them or not: @event is the one that the event
+ * is of. */
+static bool try_span(const struct finder *f, uint32_t k, uint32_t block, uint32_t event, bool own,
+		     uint8_t needed, struct patch_place *p)
+{
+	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
+	struct patch_place found = {.addr = f->model->text_addr + f->model->insns[event].off,
+				    .other = !own};
+	bool last = site->capture & (PUGMARK_CAPTURE_FLAGS | PUGMARK_CAPTURE_TARGET);
+
+	if (!set_frame(f, site, &found) ||
+	    !spans_find(f->spans, block, event, last, needed, range_of(f, k, block), &found) ||
+	    !tells(site, found.form, own))
+		return false;
+	if (needed < JUMP_BYTES)
+		found.island = spans_island(f->spans, found.addr);
+	if (needed < JUMP_BYTES && !found.island)
+		return false;
+	spans_take(f->spans, found.addr + found.code_len, found.addr + found.len);
+	if (found.island)
+		spans_take(f->spans, found.island, found.island + JUMP_BYTES);
+	found.live = liveness_before(f->live, block, event);
+	found.live_after = liveness_after(f->live, block);
+	*p = found;
+	return true;
+}
+
+static bool try_spans(const struct finder *f, uint32_t k, uint32_t block, uint32_t own,
+		      uint8_t needed, struct patch_place *p)
+{
+	const struct pugmark_block *b = &f->model->blocks[block];
+
+	if (try_span(f, k, block, own, true, needed, p))
+		return true;
+	for (uint32_t i = b->insn; i < b->insn + b->n_insns; i++)
+		if (i != own && try_span(f, k, block, i, false, needed, p))
+			return true;
 	return false;
 }
 
@@ -177,7 +232,7 @@ static void find_place(const struct finder *f, uint32_t k)
 
 	p->addr = site->addr;
 	p->reason = PATCH_SHORT;
-	if (site->reads || site->capture & PUGMARK_CAPTURE_STACK)
+	if (site->reads & ~PUGMARK_READS_TIME || site->capture & PUGMARK_CAPTURE_STACK)
 		p->reason = PATCH_READS;
 	else if (own == PUGMARK_NONE || is_out_of_reach(f->model, block))
 		p->reason = PATCH_UNKNOWN;
@@ -185,7 +240,22 @@ static void find_place(const struct finder *f, uint32_t k)
 		f->out->n_own++;
 	else if (try_others(f, k, block, own, p))
 		f->out->n_other++;
+	else if (try_spans(f, k, block, own, JUMP_BYTES, p))
+		f->out->n_span++;
+	else if (try_spans(f, k, block, own, SHORT_JUMP_BYTES, p))
+		f->out->n_island++;
+	f->out->n_found += p->form != PATCH_NONE;
 	f->out->n_by_reason[p->reason]++;
+}
+
+/* A witness may be where nothing seems to lead to. */
+static void keep_block(const struct finder *f, uint32_t k)
+{
+	uint32_t block = pugmark_model_block_at(f->model, f->sites[k].addr);
+
+	if (block != PUGMARK_NONE)
+		spans_take(f->spans, f->model->blocks[block].addr,
+			   f->model->blocks[block].addr + f->model->blocks[block].size);
 }
 
 static int by_address(const void *a, const void *b, void *ctx)
@@ -202,6 +272,8 @@ int patch_placing_find(const struct pugmark_model *model, const struct pugmark_p
 	struct finder f = {.model = model, .sites = sites, .out = out};
 	int err = liveness_new(model, &f.live);
 
+	if (!err)
+		err = spans_new(model, &f.spans);
 	*out = (struct patch_placing){.n = n_sites};
 	f.by_addr = calloc(n_sites + 1, sizeof(*f.by_addr));
 	out->places = calloc(n_sites + 1, sizeof(*out->places));
@@ -212,8 +284,11 @@ int patch_placing_find(const struct pugmark_model *model, const struct pugmark_p
 	if (!err)
 		qsort_r(f.by_addr, n_sites, sizeof(*f.by_addr), by_address, (void *)sites);
 	for (uint32_t k = 0; !err && k < n_sites; k++)
+		keep_block(&f, k);
+	for (uint32_t k = 0; !err && k < n_sites; k++)
 		find_place(&f, k);
 	liveness_free(f.live);
+	spans_free(f.spans);
 	free(f.by_addr);
 	if (err)
 		patch_placing_deinit(out);

@@ -4,21 +4,30 @@
  *   own    the witness's own instruction has five bytes or more: it becomes (or stays) a call or
  *          jump of its own length
  *   other  another instruction of the same block does; each run through the block passes both
+ *   span   several instructions of the block, one behind the other, have five bytes together: they
+ *          become one. What lies behind a block that goes nowhere else may be part of that
+ *   island one or more have two bytes at least, and become a jump to idle bytes near by, which are
+ *          made a jump as well
  *
- * In both cases the start of an instruction stays the start of one and nothing else changes, so
- * whatever jumps to any instruction of the block finds what it looks for. */
+ * In the first two cases the start of an instruction stays the start of one and nothing else
+ * changes, so whatever jumps to any instruction of the block finds what it looks for. A span needs
+ * more: nothing may come to its second instruction or a later one but through the first (span.h).
+ */
 #ifndef OFFLINE_PATCH_PLACING_H
 #define OFFLINE_PATCH_PLACING_H
 
 #include <pugmark/plan.h>
 
+enum { PATCH_BYTES_MAX = 24, PATCH_INSNS_MAX = 8 };
+
+/* What the last of the patched instructions is, which mostly is the only one. */
 enum patch_form {
 	PATCH_NONE,	/* no instruction can carry it: why is in `reason` */
 	PATCH_CALL,	/* call rel32: gets another target */
-	PATCH_CALL_IND, /* call through memory, of six or seven bytes: becomes a call rel32 */
+	PATCH_CALL_IND, /* becomes a call rel32 */
 	PATCH_JMP,	/* jmp rel32 */
 	PATCH_JMP_IND,	/* jmp through memory */
-	PATCH_JCC,	/* jcc rel32 */
+	PATCH_JCC,	/* conditional jump */
 	PATCH_INSN,	/* any other: is executed in the trampoline */
 };
 
@@ -33,23 +42,27 @@ enum patch_reason {
 #define N_PATCH_REASONS 6
 
 struct patch_place {
-	uint64_t addr;	     /* ELF address of the instruction that is patched */
+	uint64_t island;     /* ELF address of five bytes that are patched as well; 0: none */
+	uint64_t addr;	     /* ELF address of the (first) instruction that is patched */
 	uint32_t live;	     /* LIVE_ bits: what must be as it was (liveness.h) */
 	uint32_t live_after; /* PATCH_JCC: behind it, either way */
 	int8_t words;	     /* other: how far the witness's sp is above the one here */
 	int32_t cfa_off;     /* frame word + cfa_off: what the event's CFA is (or sp as it is) */
-	uint8_t len;
-	uint8_t form;	/* enum patch_form */
-	uint8_t reason; /* enum patch_reason */
-	bool by_bp;	/* the frame word is bp and not sp */
-	bool other;	/* not the witness's own instruction */
-	uint8_t cond;	/* PATCH_JCC */
+	uint8_t len;	     /* bytes that are patched */
+	uint8_t code_len;    /* of these, the instructions */
+	uint8_t event_at;    /* which of them the event comes before, by its offset */
+	uint8_t form;	     /* enum patch_form */
+	uint8_t reason;	     /* enum patch_reason */
+	bool by_bp;	     /* the frame word is bp and not sp */
+	bool other;	     /* the event is not of the witness's own instruction */
+	bool span;	     /* several instructions */
+	uint8_t cond;	     /* PATCH_JCC */
 };
 
 struct patch_placing {
 	struct patch_place *places; /* one for each site of the plan, heap */
 	uint32_t n;
-	uint32_t n_own, n_other;
+	uint32_t n_own, n_other, n_span, n_island, n_found; /* n_found: all of these */
 	uint32_t n_by_reason[N_PATCH_REASONS];
 };
 

@@ -30,7 +30,6 @@ _Static_assert(offsetof(struct patch_shared, n_chunks) == 4 &&
 		       offsetof(struct patch_shared, waits) == 8 &&
 		       offsetof(struct patch_shared, alive) == 12 &&
 		       offsetof(struct patch_shared, hint) == 16 &&
-		       offsetof(struct patch_shared, ringless) == 20 &&
 		       offsetof(struct patch_shared, full) == 24,
 	       "as below");
 
@@ -92,6 +91,8 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	jnz	1f\n"
 	/* A ring for this thread. */
 	"	mov	16(%r8), %rcx\n"
+	"	cmpl	$16384, (%rcx)\n"
+	"	jae	81f\n"
 	"	mov	$1, %eax\n"
 	"	lock xadd %eax, (%rcx)\n"
 	"	cmp	$16384, %eax\n"
@@ -189,19 +190,22 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	movq	$2, 8(%rsp)\n" /* the first of the thread, or of a child of fork */
 	"61:\n"
 	"	inc	%eax\n"
-	"	mov	%eax, 24(%r9)\n"
+	"	mov	%eax, %esi\n"
 	"	mov	%eax, 8(%rdi)\n"
 	"	mov	28(%r9), %eax\n"
 	"	mov	%eax, 4(%rdi)\n"
+	/* Whoever stops the thread here reads the number of the chunk, or else that of the last
+	   one. */
 	"	mov	%rdi, 32(%r9)\n"
+	"	mov	%esi, 24(%r9)\n"
 	"	movq	$0, 16(%r9)\n"
 	"	lea	64(%rdi), %rax\n"
 	"	mov	%rax, (%r9)\n"
 	"	lea	0x40000-32(%rdi), %rax\n"
 	"	mov	%rax, 8(%r9)\n"
 	"	jmp	8f\n"
-	"81:\n"
-	"	lock incl 20(%r10)\n"
+	"81:\n" /* a thread too many: the kernel carries its events */
+	"	movq	$2, 8(%rsp)\n"
 	"	jmp	8f\n"
 	"7:\n"
 	"	movq	$1, 8(%rsp)\n"

@@ -76,8 +76,8 @@ static void fit_edges(struct flow_graph *g)
 				g->edges[n->out + k].freq *= n->freq / out;
 			for (uint32_t k = 0; k < n->n_in; k++)
 				in += g->edges[g->in_edges[n->in + k]].freq;
-			/* what enters the function, or unwinds to a landing pad, comes by no edge
-			 */
+			/* what enters the function, or unwinds to a landing pad, comes by no
+			 * edge */
 			for (uint32_t k = 0; k < n->n_in && in > n->freq; k++)
 				g->edges[g->in_edges[n->in + k]].freq *= n->freq / in;
 		}

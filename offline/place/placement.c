@@ -66,7 +66,7 @@ static int start(const struct flow_graph *g, enum placement how, struct witness_
 	return -EINVAL;
 }
 
-/* Where what has been started with cannot be witnessed, it cannot stand. */
+/* Drops witnesses of the start that cannot be placed there. */
 static void drop_impossible(const struct flow_graph *g, const struct witness_set *fixed,
 			    struct witness_set *w)
 {

@@ -15,21 +15,22 @@ enum placement {
 	PLACE_BEST,    /* nodes and ways */
 };
 
-/* Adds to @w, which may hold witnesses that are there anyway, those of @how. Where that kind of
- * witness cannot do (a node that cannot be probed), others are taken. 0 or -ENOMEM; -EDOM where
- * nothing that can be witnessed does: then @w is as good as it gets. */
+/* Adds to @w the witnesses of @how; @w may hold some already. Where that kind of witness cannot
+ * stand (a node that cannot be probed), others are taken. 0 or -ENOMEM; -EDOM where no possible
+ * witnesses are enough: then @w is as good as it gets. */
 int placement_choose(const struct flow_graph *g, enum placement how, struct witness_set *w);
 
-/* Replaces the edges in @w, which is realizable, by what a breakpoint can do: the node at an end of
- * the edge where it stands for the edge alone, else the way out of its source, else (neither can
- * be) whatever makes it realizable again. 0, -ENOMEM or -EDOM as above. */
+/* Replaces the witnesses on edges in @w, which is realizable, by what a breakpoint can do: one on
+ * the node at an end of the edge that only this edge leads to or leaves; else on the way out of its
+ * source; else, where neither can be probed, any that make @w realizable again. 0, -ENOMEM or -EDOM
+ * as above. */
 int placement_without_edges(const struct flow_graph *g, struct witness_set *w);
 
-/* Figure 11 of FSE'13 as it is printed, on a graph without witnesses: it neither looks whether its
- * answer is realizable nor improves it. 0 or -ENOMEM. */
+/* Figure 11 of the FSE 2013 paper as it is printed, on a graph without witnesses: its answer may
+ * not be realizable, and is not improved. 0 or -ENOMEM. */
 int placement_figure_11(const struct flow_graph *g, struct witness_set *w);
-/* The edges that a maximum spanning tree leaves over, those that nothing can witness in it first;
- * diamonds and cycles that @w breaks already do not count. 0 or -ENOMEM. */
+/* The edges that a maximum spanning tree leaves out; those that no witness can stand on go into the
+ * tree first. Diamonds and cycles that @w already breaks do not count. 0 or -ENOMEM. */
 int placement_spanning_tree(const struct flow_graph *g, struct witness_set *w);
 
 #endif

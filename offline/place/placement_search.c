@@ -122,8 +122,8 @@ static bool usable(const struct search *s, uint32_t id)
 	return !s->out[id];
 }
 
-/* What must be added at least: the cheapest breaker of each of some violations that have no
- * breaker in common. The first of them is what the search branches over: it stays in s->ids. */
+/* A lower bound of what must be added: violations that have no breaker in common each need their
+ * cheapest one. The search branches over the first of them, whose breakers stay in s->ids. */
 static double lower_bound(struct search *s, uint32_t *n_first)
 {
 	struct violation v;

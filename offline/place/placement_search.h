@@ -16,9 +16,9 @@ int placement_repair(const struct flow_graph *g, struct realizable *r, unsigned 
  * none that is left can be taken away alone. 0 or -ENOMEM. */
 int placement_reduce(const struct flow_graph *g, struct realizable *r,
 		     const struct witness_set *fixed, struct witness_set *w);
-/* Looks for a realizable superset of @fixed by witnesses of @kinds that weighs less than @w, which
- * is realizable: branch and bound, which finds the least one unless @work (violations looked for,
- * times edges) runs out. 0 or -ENOMEM; *@proven says whether none is cheaper. */
+/* Looks for a realizable superset of @fixed by witnesses of @kinds that costs less than @w, which
+ * is realizable. Branch and bound: it finds the cheapest unless @work (violations looked for, times
+ * edges) runs out. 0 or -ENOMEM; *@proven: none is cheaper. */
 int placement_optimum(const struct flow_graph *g, struct realizable *r, unsigned kinds,
 		      const struct witness_set *fixed, uint64_t work, struct witness_set *w,
 		      bool *proven);

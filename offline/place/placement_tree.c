@@ -29,7 +29,7 @@ static bool join(struct forest *f, uint32_t edge)
 {
 	const struct fg_edge *e = &f->g->edges[edge];
 	if (f->w->edges[edge])
-		return true; /* witnessed: not part of what must be free of cycles */
+		return true; /* it has a witness: cycles through it are broken */
 	uint32_t from = f->w->ways[e->from] ? 2 * f->g->n_nodes + edge : 2 * e->from + 1;
 	uint32_t a = root(f, from), b = root(f, 2 * e->to);
 	if (a == b)
@@ -65,7 +65,8 @@ static int heavier_first(const void *a, const void *b)
 	return x->edge < y->edge ? -1 : x->edge > y->edge;
 }
 
-/* The edges, each time those of least weight left out: @special ones are taken first. */
+/* Leaves out the edges of least weight that would close a cycle; @special ones are taken into the
+ * tree first. */
 static int leave_over(struct forest *f, const uint8_t *special, uint8_t *over)
 {
 	const struct flow_graph *g = f->g;
@@ -100,8 +101,8 @@ int placement_spanning_tree(const struct flow_graph *g, struct witness_set *w)
 	return err;
 }
 
-/* Whether @edge, from a fork, is one path of a diamond all by itself: another leads from the fork
- * to the same join. */
+/* Whether @edge, from a fork, is a whole path of a diamond: another path leads from the fork to the
+ * node at its end. */
 static bool is_special(const struct flow_graph *g, uint32_t edge, uint32_t *queue, uint8_t *seen)
 {
 	uint32_t fork = g->edges[edge].from, join = g->edges[edge].to, n = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* realizable.c: see realizable.h. Both conditions are asked by walks through what is silent; stamps
- * instead of clearing make a walk cost no more than the silence that it meets. */
+/* realizable.c: see realizable.h. Both conditions are checked by walks through nodes and edges
+ * without a witness. A stamp per walk saves clearing, so a walk costs no more than the nodes that
+ * it visits. */
 #include "offline/place/realizable.h"
 
 #include <errno.h>
@@ -226,7 +227,7 @@ bool realizable_holds(struct realizable *r, const struct witness_set *w, struct 
 	return true;
 }
 
-/* Whether @node cannot be come back to in silence. */
+/* Whether no silent cycle leads through @node. */
 static bool node_not_in_cycle(struct realizable *r, const struct witness_set *w, uint32_t node,
 			      struct violation *v)
 {
@@ -268,7 +269,7 @@ bool realizable_holds_around(struct realizable *r, const struct witness_set *w, 
 	if (r->only ? r->only[node] && !realizable_fork_told(r, w, node, v)
 		    : !node_not_in_cycle(r, w, node, v) || !fork_holds(r, w, node, v))
 		return false;
-	uint32_t now = ++r->now; /* of the walk back; forks are asked once it is over */
+	uint32_t now = ++r->now; /* of the walk back; forks are checked once it is over */
 	r->back_stamp[node] = now;
 	r->back_queue[n++] = node;
 	for (uint32_t done = 0; done < n; done++) {

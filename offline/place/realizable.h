@@ -18,7 +18,7 @@
 
 enum violation_kind { VIOLATION_NONE, VIOLATION_CYCLE, VIOLATION_DIAMOND };
 
-/* What is not broken. The edges are those of the cycle, or of the diamond's two paths. */
+/* A cycle or diamond that no witness breaks: its edges, of a diamond those of both paths. */
 struct violation {
 	uint8_t kind;	     /* enum violation_kind */
 	uint32_t fork, join; /* of a diamond */
@@ -28,9 +28,8 @@ struct violation {
 
 struct realizable;
 
-/* From here on, of the graph's condition, only what has to hold for these forks to be told is asked
- * for: their diamonds, and the directed cycles through them. @forks is borrowed, one a node; NULL:
- * all again. */
+/* From here on only some forks are to be told: checked are their diamonds, and the directed cycles
+ * through them. @forks is borrowed, one byte a node; NULL: all forks again. */
 void realizable_only(struct realizable *r, const uint8_t *forks);
 /* The same for one fork alone. */
 bool realizable_fork_told(struct realizable *r, const struct witness_set *w, uint32_t fork,
@@ -40,14 +39,16 @@ bool realizable_fork_told(struct realizable *r, const struct witness_set *w, uin
 int realizable_new(const struct flow_graph *g, struct realizable **out);
 void realizable_free(struct realizable *r);
 
-/* Whether the graph's condition holds; if not, @violation (may be NULL) is one that it does not. */
+/* Whether the graph's condition holds; if not, @violation (may be NULL) is one cycle or diamond
+ * that is not broken. */
 bool realizable_holds(struct realizable *r, const struct witness_set *w,
 		      struct violation *violation);
-/* The same, where it is known to hold but for what runs through @node (a witness on it, on its way
- * out or on one of its edges has just been taken away). */
+/* The same, where only what runs through @node is in doubt: a witness on it, on its way out or on
+ * one of its edges has just been taken away. */
 bool realizable_holds_around(struct realizable *r, const struct witness_set *w, uint32_t node,
 			     struct violation *violation);
-/* Whether the paths' condition holds: the same answer by the other way. O(forks * edges). */
+/* Whether the paths' condition holds: the same answer, computed in another way. O(forks *
+ * edges). */
 bool realizable_witnesses_differ(struct realizable *r, const struct witness_set *w);
 
 #endif

@@ -50,6 +50,8 @@ static void add_func(struct plan_builder *b, uint32_t func)
 		f->flags |= PUGMARK_PLAN_FUNC_SWITCHES;
 	if (pf->flags & PROG_FUNC_LEAVES)
 		f->flags |= PUGMARK_PLAN_FUNC_LEAVES;
+	if (b->choice->whole && b->choice->whole[func])
+		f->flags |= PUGMARK_PLAN_FUNC_WHOLE;
 	if (b->model && b->model->entry && pf->addr == b->model->entry)
 		f->flags |= PUGMARK_PLAN_FUNC_START;
 	for (uint32_t i = pf->block; i < pf->block + pf->n_blocks; i++)
@@ -182,7 +184,8 @@ static int finish(struct plan_builder *b, struct pugmark_plan **out)
 	return 0;
 }
 
-/* Without a model: from the first block to the last, or the end of the last call. */
+/* The text of a program without a model: from its first block to its last, or to the end of its
+ * last call. */
 static void program_text(const struct program *prog, struct pugmark_plan *plan)
 {
 	plan->text_addr = UINT64_MAX;

@@ -7,12 +7,12 @@
 
 #include "offline/choose/choose.h"
 
-/* What a plan has beyond the program: names, and how each probe reads its site. @model may be NULL
- * (a program that is not of a binary): then functions have no names and sites no operands. */
+/* Makes the plan. @model gives what the program does not have: names, and how each probe reads its
+ * site. It may be NULL (a program that is not of a binary): then functions have no names and sites
+ * no operands. */
 int plan_build(const struct program *program, const struct choice *choice, enum plan_mode mode,
 	       const struct pugmark_model *model, struct pugmark_plan **out);
-/* The same, and in @node_of, which has a place for each block of the program, the node of each: 0
- * where it is none. */
+/* The same; @node_of[block of the program] is set to its node, or 0 where it has none. */
 int plan_build_mapped(const struct program *program, const struct choice *choice,
 		      enum plan_mode mode, const struct pugmark_model *model, uint32_t *node_of,
 		      struct pugmark_plan **out);

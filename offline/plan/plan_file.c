@@ -10,6 +10,7 @@
 
 #include "offline/base/checksum.h"
 #include "offline/base/private_file.h"
+#include "offline/base/search.h"
 #include "offline/base/whole_file.h"
 
 #include <errno.h>
@@ -21,8 +22,8 @@
 #define PLAN_MAGIC "PUGPLAN"
 #define PLAN_VERSION 4
 #define FIRST_VERSION 1	 /* without points */
-#define PLACES_VERSION 3 /* the first that says where what is unresolved is */
-#define SHARE_VERSION 4	 /* of shares alone: what reads no shares must not take one for a plan */
+#define PLACES_VERSION 3 /* the first that says where unresolved places are */
+#define SHARE_VERSION 4	 /* of shares: who knows none must not take one for a plan */
 
 /* The last part of a share's plan. */
 struct plan_share {
@@ -346,15 +347,24 @@ void pugmark_plan_free(struct pugmark_plan *plan)
 	free(plan);
 }
 
-uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr)
+uint32_t pugmark_plan_func_of(const struct pugmark_plan *plan, uint64_t addr)
 {
-	uint32_t lo = 0, hi = plan->n_funcs;
+	uint32_t lo = 0, hi = plan->n_points;
+
+	if (addr < plan->text_addr || addr >= plan->text_end)
+		return PUGMARK_NONE;
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
-		if (plan->funcs[mid].addr < addr)
+		if (plan->text_addr + plan->points[mid].off <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
+	return lo ? plan->points[lo - 1].func : PUGMARK_NONE;
+}
+
+uint32_t pugmark_plan_func_at(const struct pugmark_plan *plan, uint64_t addr)
+{
+	uint32_t lo = SEARCH_FIRST_NOT(0, plan->n_funcs, i, plan->funcs[i].addr < addr);
 	return lo < plan->n_funcs && plan->funcs[lo].addr == addr ? lo : PUGMARK_NONE;
 }

@@ -20,7 +20,8 @@ static void site_from_model(struct plan_builder *b, struct pugmark_plan_site *s)
 	s->operand = operand.target;
 }
 
-/* What the witness at @addr reads: what is asked for, if it is where that still stands. */
+/* Which of the values asked for the witness at @addr reads: those that are still in their registers
+ * there. */
 static uint8_t reads_at(const struct prog_block *pb, uint64_t addr)
 {
 	bool at_call = pb->flags & PROG_READ_CALL && addr == pb->call_addr;
@@ -63,8 +64,9 @@ static uint32_t add_site(struct plan_builder *b, uint32_t block)
 	return index;
 }
 
-/* A direct call at an unknown height reports where its callee's frame will be; one that begins a
- * landing pad by the stack that it reads, since its event is to say in which frame it is itself. */
+/* A direct call at an unknown height reports where its callee's frame will be. One that begins a
+ * landing pad reports that by the stack that it reads, since its event has to say which frame it is
+ * in itself. */
 static void report_callee_cfa(struct plan_builder *b, uint32_t block, struct pugmark_plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
@@ -110,15 +112,15 @@ static void node_from_call(struct plan_builder *b, uint32_t block, struct pugmar
 	}
 	if (pb->call == CALL_UNKNOWN && pb->flags & PROG_TO_OPAQUE)
 		n->callee = pb->callee;
-	/* What tells a jump into another module from one to anywhere is the import's name. */
+	/* The import's name tells a jump into another module from a jump to anywhere. */
 	if (!b->model && pb->call == CALL_UNKNOWN && pb->flags & PROG_TAIL &&
 	    !(pb->flags & (PROG_INDIRECT | PROG_TO_OPAQUE)))
 		n->import = b->elsewhere;
 	report_callee_cfa(b, block, n);
 }
 
-/* Whether the trace is to show that @block is executed: not for the way of a jump that leaves the
- * function, and once only for a block that was split before its call. */
+/* Whether the trace is to show that @block was executed: not a virtual block, and of a block that
+ * was split before its call only one half. */
 static bool shows_block(const struct plan_builder *b, uint32_t block)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plan_places.h: whether the probes of a plan stand where the binary has such instructions. A probe
- * in the middle of an instruction would break the program, and a build-id does not rule that out:
- * tools that move code keep it, and one may be given to any file. */
+/* plan_places.h: whether the probes of a plan stand on the starts of instructions of the binary. A
+ * probe in the middle of an instruction would break the program. A build-id does not rule that out:
+ * tools that move code keep it, and any file can be given one. */
 #ifndef OFFLINE_PLAN_PLACES_H
 #define OFFLINE_PLAN_PLACES_H
 

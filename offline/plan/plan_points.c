@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* plan_points.c: what can be next from each address on. That is a set of nodes, and any one of them
- * stands for it: were it next by two ways that nothing tells apart, the plan would not hold. */
+ * can stand for it: if two of them could be next and nothing told them apart, the plan would not
+ * hold. */
 #include "offline/plan/plan_points.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ struct pieces {
 	const uint32_t *node_of;
 	const struct pugmark_plan *plan;
 	uint32_t *next_of; /* per block: what can be next from its beginning on */
-	uint32_t *last_of; /* per block from which nothing can be next: what was last */
+	uint32_t *last_of; /* per block that nothing can follow: the node that was last */
 	struct piece *at;
 	uint32_t n;
 	struct pugmark_plan_point *points;
@@ -56,18 +57,18 @@ static void find_next(struct pieces *p)
 
 #define LAST_UNSEEN (PUGMARK_NONE - 1)
 
-/* @block comes after node @last, 0: the entry. Returns whether that is news. */
+/* Notes that @block comes after node @last (0: the entry). Returns whether that is new. */
 static bool comes_after(struct pieces *p, uint32_t block, uint32_t last)
 {
 	uint32_t *was = &p->last_of[block];
 	uint32_t now = *was == LAST_UNSEEN || *was == last ? last : PUGMARK_NONE;
-	bool news = p->next_of[block] == PUGMARK_NONE && now != *was;
+	bool news = now != *was;
 	if (news)
 		*was = now;
 	return news;
 }
 
-/* Where a function ends in a circle, or a thread cannot go on. */
+/* Finds the last node for blocks in endless loops, or after which a thread cannot go on. */
 static void find_last(struct pieces *p)
 {
 	const struct program *prog = p->prog;
@@ -167,7 +168,7 @@ static void add_point(struct pieces *p, uint64_t addr, uint32_t next, uint32_t f
 	p->points[p->n_points++] = (struct pugmark_plan_point){off, next, func, cfa};
 }
 
-/* The points of one piece: where its frame lies changes on the way. */
+/* Adds the points of one piece: one for each change of where its frame lies. */
 static void add_points(struct pieces *p, const struct piece *at, uint64_t end)
 {
 	uint64_t addr = at->addr, next = end;
@@ -183,7 +184,7 @@ static void add_points(struct pieces *p, const struct piece *at, uint64_t end)
 	}
 }
 
-/* Pieces in order become points; what lies between them is of no function. */
+/* Joins the pieces, in order, to points; what lies between pieces is in no function. */
 static void join(struct pieces *p)
 {
 	for (uint32_t i = 0; i < p->n; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* plan_seed.c: see plan_seed.h. A site is of the block whose cheapest or last instruction it is
- * on. */
+/* plan_seed.c: see plan_seed.h. A site belongs to the block whose cheapest or last instruction it
+ * is on. */
 #include "offline/plan/plan_seed.h"
 
 #include <errno.h>

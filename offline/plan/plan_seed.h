@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plan_seed.h: an earlier plan of the same file as the start of another choice: most functions do
- * not feel that a few others are traced no more. */
+/* plan_seed.h: an earlier plan of the same file as the start of another choice. Most functions are
+ * not affected when a few others are not traced any more. */
 #ifndef OFFLINE_PLAN_SEED_H
 #define OFFLINE_PLAN_SEED_H
 
@@ -8,9 +8,9 @@
 
 #include <pugmark/plan.h>
 
-/* What @plan, made for the same file with another scope, says of @program. Functions that were not
- * traced, and those that call one which is traced no more, are to be chosen for anew. Returns 0 or
- * -ENOMEM. */
+/* Makes a seed from @plan, made for the same file with another scope. Functions that were not
+ * traced, and those that call one that is not traced any more, are to be chosen for anew. Returns 0
+ * or -ENOMEM. */
 int choice_seed_from_plan(const struct program *program, const struct pugmark_plan *plan,
 			  struct choice_seed *out);
 void choice_seed_deinit(struct choice_seed *seed);

@@ -39,8 +39,9 @@ static const struct odds odds_of[] = {
 	[COMPARED_TWO] = {-0.28f, -0.05f, 0, 0},
 };
 
-/* Of the instruction before the jump. Compilers put nothing between that changes no flags but where
- * it fuses no more; such are COMPARED_OTHER. */
+/* What the instruction before the jump compares. Compilers put nothing that leaves the flags alone
+ * between a compare and its jump, unless that keeps the processor from fusing the two; such jumps
+ * are COMPARED_OTHER. */
 static enum compared compared_by(const uint8_t *code, uint32_t len)
 {
 	uint32_t i = 0;

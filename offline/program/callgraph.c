@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* callgraph.c: Tarjan's strongly connected components of the direct calls, with an explicit stack,
  * since call graphs are deep. Components come out callees first, which is the order in which
- * witnesses are chosen; within one, functions come in the order in which the search leaves them, so
- * that a call of what is not before its caller is one by which the search has found a cycle. */
+ * witnesses are chosen. Within a component functions come in the order in which the search leaves
+ * them: so a call of a function that is not before its caller is a back edge of the search. */
 #include "offline/program/callgraph.h"
 
 #include <errno.h>

@@ -6,9 +6,10 @@
 
 #include "offline/program/program.h"
 
-/* Functions in an order in which callees come first; components of recursion get one number, and
- * within one, a call of a function that does not come before its caller is a back edge of a search.
- * Both arrays have program->n_funcs entries. Returns 0 or -ENOMEM. */
+/* Puts functions in an order in which callees come first. Functions that call each other have one
+ * component number, and within a component a call of a function that does not come before its
+ * caller is a back edge of a search. Both arrays have program->n_funcs entries. Returns 0 or
+ * -ENOMEM. */
 int callgraph_order(const struct program *prog, uint32_t *order, uint32_t *component);
 
 #endif

@@ -15,7 +15,7 @@
 #define EXACT_ENOUGH 0.01 /* of the activations: how far flows may be off in all */
 #define NEVER 0.01f	  /* activations in a run of what the recording never ran */
 #define TRACE_OF 1e-4f	  /* how much of the static estimate is kept, to order what never ran */
-#define UNWOUND 1e-3 /* how often, beside an activation, a landing pad is taken to be reached */
+#define UNWOUND 1e-3	  /* how often, per activation, a landing pad is taken to be reached */
 
 struct measurer {
 	struct program *p;
@@ -72,7 +72,8 @@ static double flow_out(const struct measurer *m, const struct prog_block *block)
 	return sum;
 }
 
-/* An entry that is come back to runs oftener than the function is called, and that is its count. */
+/* Whether the count of block @b is known. An entry that a loop comes back to runs more often than
+ * its function is called, and only the calls are known of it. */
 static bool is_known(const struct measurer *m, const struct prog_func *f, uint32_t b,
 		     uint64_t *count)
 {
@@ -80,8 +81,8 @@ static bool is_known(const struct measurer *m, const struct prog_func *f, uint32
 	return !again && counted(m, b, count);
 }
 
-/* Scales the block's edges to its count, or where it has none to one another. Returns how far they
- * were off. */
+/* Scales the block's edges to its count or, where it has none, those that come in and those that go
+ * out to one another. Returns how far they were off. */
 static double fit_block(struct measurer *m, const struct prog_func *f, uint32_t b)
 {
 	const struct prog_block *block = &m->p->blocks[b];

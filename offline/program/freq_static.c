@@ -76,8 +76,7 @@ static void find_dead(struct estimator *e, const uint32_t *rpo)
 		}
 }
 
-/* What is certain about the way to block @to: whether a call or a return comes before anything is
- * decided. */
+/* Whether on the way from block @to a call, or a return, certainly comes before the next branch. */
 static void look_ahead(const struct estimator *e, uint32_t to, bool *calls, bool *returns)
 {
 	const struct prog_block *b = &e->p->blocks[to];
@@ -164,7 +163,8 @@ static int estimate_function(struct estimator *e, const struct prog_func *f)
 	return 0;
 }
 
-/* Activations: what enters from outside once, and then each caller's calls, callers first. */
+/* Estimates activations: a function that is entered from outside is so once; then each caller's
+ * calls are added, callers first. */
 static int estimate_activations(struct program *p)
 {
 	uint32_t *order = calloc(2 * (size_t)p->n_funcs + 1, sizeof(*order));

@@ -12,6 +12,8 @@
 
 #include <pugmark/plan.h>
 
+#include <math.h>
+
 enum prog_call {
 	CALL_NONE,
 	CALL_DIRECT,  /* callee is set */
@@ -31,11 +33,11 @@ enum prog_block_flag {
 	PROG_REACHED = 128,  /* on a path from the entry or from a root */
 	PROG_TABLE = 512,    /* ends with an indirect jump whose targets are known */
 	PROG_INDIRECT = 256, /* its call is through a register or memory, not an import */
-	PROG_FORKS = 1024,   /* its call returns in a child process as well, or runs another
-				program, or is made under a frame larger than a stack is read:
-				what led there is to show */
-	PROG_READ = 2048,    /* values are read where it begins: at `any`, where they still are */
-	PROG_READ_CALL = 4096, /* values are read at its call */
+	PROG_FORKS = 1024, /* its call returns in a child process as well, or runs another program,
+			      or is made under a frame larger than the stack that is copied: it has
+			      to show that it was reached */
+	PROG_READ = 2048,  /* values are read where it begins: at `any`, where they still are */
+	PROG_READ_CALL = 4096, /* values are read at its call; or the time, at its return */
 	PROG_TO_OPAQUE = 8192, /* CALL_UNKNOWN: of the function callee, which is not traced */
 	PROG_SWITCHES = 16384, /* its call may go on on another stack, and come back later */
 	PROG_STRAY = 32768,   /* its jump leads to what is no function's entry: into another one, */
@@ -74,9 +76,10 @@ enum prog_func_flag {
 	PROG_COUNTED = 64,	 /* freq is counted, and that of such blocks as a recording tells */
 	PROG_PATHS = 8,		 /* the trace is to hold every block that it executes */
 	PROG_FUNC_SWITCHES = 16, /* leaves the stack that it was called on */
-	PROG_FUNC_LEAVES = 32,	 /* a jump in it does, and another one comes back behind it */
-	PROG_ENTERED_TAIL = 4,	 /* its frame may be one that was entered so: by itself, or by a
-				    function that jumped to it */
+	PROG_FUNC_LEAVES = 32, /* a jump in it goes to another stack; it resumes when another switch
+				  jumps back behind it */
+	PROG_ENTERED_TAIL = 4, /* its frame may be one that was entered as by PROG_ENTRY_WITNESS: by
+				  itself, or by a function that jumped to it */
 };
 
 struct prog_func {
@@ -136,8 +139,8 @@ int program_from_model(const struct pugmark_model *model, const struct program_o
 		       struct program **out);
 void program_free(struct program *program);
 
-/* From the calls of functions without blocks: keeps those that may come back into one with blocks.
- * A call of such a function is then like one into another module. 0 or -ENOMEM. */
+/* Of the calls that functions without blocks make, keeps those that may come back into a function
+ * with blocks. A call of such a function is then like one into another module. 0 or -ENOMEM. */
 int program_settle_opaque(struct program *program);
 /* Sets PROG_ENTERED_TAIL from PROG_ENTRY_WITNESS and the tail calls. */
 void program_mark_entered_tails(struct program *program);
@@ -149,6 +152,12 @@ int program_estimate(struct program *program);
 /* Replaces the estimate where a recording has counted: @counts as in program_options. After
  * program_estimate(). Returns 0 or -ENOMEM. */
 int program_measure(struct program *program, const uint64_t *counts);
+
+/* Whether there can be a probe at all. */
+static inline bool prog_probeable(const struct prog_probe *probe)
+{
+	return isfinite(probe->cost_ns);
+}
 
 /* Whether the block ends with an indirect jump inside the function whose target can be read. */
 static inline bool prog_jump_read(const struct prog_block *b)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* program_calls.c: what a call of the model is in the program: of which function, of nothing that
- * could call back, or of what only a witness can tell; and which have to show, whatever they call.
- */
+/* program_calls.c: what a call of the model is in the program: a call of a known function, of code
+ * that never calls back, or of code that is not known; and which calls have to show, whatever they
+ * call. */
 #include "offline/program/program_maker.h"
 
 #include "offline/link/leaf_imports.h"
@@ -20,8 +20,8 @@ static bool forks_or_executes(const char *name)
 	return false;
 }
 
-/* A call under a frame of more than this shows, or the stack that an event brings would end before
- * the frame does that was open last. */
+/* A call under a larger frame has to show. The stack that an event brings would end before that
+ * frame does, so that it could not be told that the call is open. */
 #define FAR_FRAME_BYTES (16 << 10)
 
 bool maker_is_direct(const struct maker *m, const struct pugmark_site *s)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* program_from_model.c: the program of a binary. Blocks map one to one, but for what machine code
- * folds into one instruction: a jump that leaves the function on one of its ways gets a block of
- * its own for that way ("virtual"), a call at an unknown height is split off from its block,
- * because its event tells its callee's frame, and another may have to tell its own; and so is what
- * is behind a system call. */
+/* program_from_model.c: the program of a binary. Blocks map one to one, but for these. A jump that
+ * leaves the function on one of its ways gets a block of its own for that way ("virtual"). A call
+ * at an unknown height is split off from its block: its event tells its callee's frame, and another
+ * event may have to tell its own. What is behind a system call is split off as well. */
 #include "offline/program/program_maker.h"
 
 #include "offline/code/receivers.h"
@@ -78,7 +77,7 @@ static bool is_final(const struct maker *m, const struct pugmark_block *block)
 	       insn_leaves(&m->model->insns[block->insn + block->n_insns - 1]);
 }
 
-/* Whether @func goes on on another stack by such a jump, and is come back to behind it. */
+/* Whether @func continues on another stack by such a jump, and somebody comes back behind it. */
 static bool leaves_by_jump(const struct maker *m, const struct pugmark_func *f)
 {
 	bool leaves = false, comes_back = false;
@@ -99,8 +98,9 @@ static bool switches_in_silence(const struct maker *m, uint32_t func)
 	return f->flags & PUGMARK_FUNC_SWITCHES;
 }
 
-/* What follows in such a function runs on the other stack, whose frames it says nothing of: only
- * what is before can be probed. However it goes on, to its caller on this stack it returns. */
+/* What follows the switch runs on the other stack, where the function's own frame is not: only what
+ * is before the switch can be probed. Whatever happens there, the function returns to its caller on
+ * this stack. */
 static void leave_stack(const struct maker *m, const struct pugmark_block *block, bool entry,
 			struct prog_block *b)
 {
@@ -110,8 +110,8 @@ static void leave_stack(const struct maker *m, const struct pugmark_block *block
 		b->flags = (b->flags & ~PROG_OPEN) | PROG_RET;
 }
 
-/* How many of the instructions of @block make up its first system call with what is before that;
- * 0: none does, or nothing follows. */
+/* How many instructions @block has up to and with its first system call; 0: it has none, or nothing
+ * follows it. */
 static uint32_t up_to_system_call(const struct maker *m, const struct pugmark_block *block)
 {
 	for (uint32_t i = 0; i + 1 < block->n_insns; i++) {
@@ -127,7 +127,7 @@ static uint32_t up_to_system_call(const struct maker *m, const struct pugmark_bl
 	return 0;
 }
 
-/* What @block begins with, where one of its first @n instructions can be probed. */
+/* A block of the program for the first @n instructions of @block, if one of them can be probed. */
 static struct prog_block begin_block(const struct maker *m, const struct pugmark_block *block,
 				     uint32_t index, uint32_t n, bool entry, uint8_t reads)
 {
@@ -145,9 +145,9 @@ static struct prog_block begin_block(const struct maker *m, const struct pugmark
 	return b;
 }
 
-/* A system call may come back twice, in a child as well, or not at all, and signals come in it: so
- * what is behind one in @block is a block of its own. Leaves in @block what is behind the last.
- * Returns whether there was one. */
+/* A system call may come back twice (in a child as well) or not at all, and signals come in it. So
+ * what is behind each one in @block becomes a block of its own; @block is left with what is behind
+ * the last. Returns whether there was one. */
 static bool split_at_system_calls(struct maker *m, struct pugmark_block *block, uint32_t index,
 				  bool entry)
 {
@@ -167,6 +167,21 @@ static bool split_at_system_calls(struct maker *m, struct pugmark_block *block, 
 		block->flags &= ~(PUGMARK_BLOCK_LANDING_PAD | PUGMARK_BLOCK_SETJMP_RETURN);
 	}
 	return m->p->n_blocks != first;
+}
+
+/* Adds @b, which ends with a return, as what is before that. Returns the block of the return. */
+static struct prog_block split_return(struct maker *m, const struct pugmark_block *block,
+				      uint32_t index, struct prog_block b)
+{
+	const struct pugmark_insn *last = &m->model->insns[block->insn + block->n_insns - 1];
+	struct prog_block ret = blank(b.func, block->addr + block->size - last->len);
+	ret.origin = index;
+	ret.flags = PROG_RET;
+	ret.any = ret.last = b.last;
+	b.flags &= ~PROG_RET;
+	b.last = MAKER_NO_PROBE;
+	add_block(m, b);
+	return ret;
 }
 
 /* The blocks of the program for block @index of the model; their edges come later. */
@@ -200,16 +215,15 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		b.flags |= PROG_NORETURN;
 	} else if (switches_in_silence(m, func)) {
 		leave_stack(m, block, entry, &b);
-		bool both = entry && b.flags & PROG_RET; /* to enter it is not to return yet */
-		if (both) {
-			b.flags &= ~PROG_RET;
-			add_block(m, b);
-			b = blank(func, block->addr + block->size - last->len);
-			b.origin = index;
-			b.flags |= PROG_RET;
-		}
+		if (entry && b.flags & PROG_RET) /* to enter it is not to return yet */
+			b = split_return(m, block, index, b);
 		add_block(m, b);
 		return;
+	}
+	bool timed_exit = maker_is_timed_exit(m, func, block);
+	if (timed_exit && entry && b.flags & PROG_RET && block->n_insns > 1) {
+		b.any = maker_cheapest_in_frame(m, block, block->n_insns - 1);
+		b = split_return(m, block, index, b);
 	}
 	if (whole && block->site != PUGMARK_NONE) {
 		if (needs_split(m, block, reads)) {
@@ -227,6 +241,10 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 			b.flags |= PROG_READ_CALL;
 			b.reads = maker_reads_at_call(m, block->site) | PUGMARK_READS_CALL;
 		}
+	}
+	if (timed_exit) {
+		b.flags |= PROG_READ_CALL;
+		b.reads |= PUGMARK_READS_TIME;
 	}
 	add_block(m, b);
 }
@@ -334,9 +352,9 @@ static uint32_t func_flags(const struct maker *m, uint32_t func)
 	return flags;
 }
 
-/* What handlers of signals return to: it makes the system call that goes on with what was
- * interrupted, and so is entered and left by no call or return. Said by its call frame information
- * or, where it has none, by its code. */
+/* Whether @f is what handlers of signals return to: it makes the system call that continues what
+ * was interrupted, and so is entered and left by no call or return. Its call frame information says
+ * so or, without any, its code. */
 static bool is_trampoline(const struct maker *m, const struct pugmark_func *f)
 {
 	static const uint8_t ways[][9] = {
@@ -387,8 +405,8 @@ static void make_function(struct maker *m, uint32_t func)
 	pf->n_blocks = m->p->n_blocks - pf->block;
 }
 
-/* Blocks on a path from the entry or from where what switches comes back, landing pads by way of
- * the calls that unwind to them. */
+/* Marks the blocks on a path from the entry, from landing pads of calls that are reached, or from
+ * where a stack switch comes back. */
 static int mark_reached(struct maker *m)
 {
 	struct program *p = m->p;

@@ -34,19 +34,21 @@ struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *
 /* The cheapest of the block's first @n instructions. */
 struct prog_probe maker_cheapest(const struct maker *m, const struct pugmark_block *block,
 				 uint32_t n);
-/* The same of those where the frame is known, if there are any: what says that a function was
- * entered is to say in which frame. */
+/* The cheapest of those at which the frame is known, if there are any: an event that says that a
+ * function was entered has to say in which frame. */
 struct prog_probe maker_cheapest_in_frame(const struct maker *m, const struct pugmark_block *block,
 					  uint32_t n);
-/* How many instructions of the block find the stack that it begins on: up to the first that may
- * leave it, and that one. */
+/* How many instructions of the block run on the stack that it begins on: those up to and with the
+ * first that may leave it. */
 uint32_t maker_count_on_stack(const struct maker *m, const struct pugmark_block *block);
 
 /* ---- program_reads.c: values that are asked for ---- */
 
+/* Whether @block of @func ends a call whose end is to show (enum pugmark_plan_reads, TIME). */
+bool maker_is_timed_exit(const struct maker *m, uint32_t func, const struct pugmark_block *block);
 /* Arguments where functions begin, results where calls return to: in @m->reads. */
 void maker_find_reads(struct maker *m);
-/* What is read at the call itself: arguments of what has no entry here. */
+/* What is read at the call itself: arguments of a callee that has no entry in this module. */
 uint8_t maker_reads_at_call(const struct maker *m, uint32_t site);
 /* How many of the block's first @n instructions come before @reads is overwritten. */
 uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *block, uint32_t n,
@@ -54,9 +56,10 @@ uint32_t maker_count_intact(const struct maker *m, const struct pugmark_block *b
 
 /* ---- program_opaque.c: functions that are not modelled, or not traced ---- */
 
-/* What a function that is not modelled calls; it may jump anywhere if even that is not known. */
+/* Adds what a function calls that is not modelled; where even that is not known it may jump
+ * anywhere. */
 void maker_make_opaque(struct maker *m, uint32_t func);
-/* A call of a function that is not traced is like one into another module; and what is not traced
+/* Makes calls of functions that are not traced like those into another module; what is not traced
  * may call any function. Returns 0 or -ENOMEM. */
 int maker_settle_opaque(struct maker *m);
 

@@ -59,8 +59,8 @@ void maker_make_opaque(struct maker *m, uint32_t func)
 	}
 }
 
-/* Which functions that are not modelled may come back into one that is; and only calls that lead
- * there may be found in progress. */
+/* Finds which functions that are not modelled may come back into one that is. Only calls that lead
+ * to such functions may be found in progress; the others are dropped. */
 static void keep_calls_back(struct program *p, bool *back)
 {
 	bool grew = true;

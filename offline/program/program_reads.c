@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* program_reads.c: the values of arguments and results that are asked for: where they are read, and
- * up to where they are still there. */
+/* program_reads.c: what is asked for of calls: the values of arguments and results, where they are
+ * read, and up to where they are still there; and when they begin and end. */
 #include "offline/program/program_maker.h"
 
 #include "offline/code/semantics.h"
@@ -19,7 +19,24 @@ static uint8_t reads_of_callee(const struct maker *m, uint32_t site)
 uint8_t maker_reads_at_call(const struct maker *m, uint32_t site)
 {
 	const struct pugmark_site *s = &m->model->sites[site];
-	return s->target == PUGMARK_NONE ? reads_of_callee(m, site) & PUGMARK_READS_ARGS : 0;
+	return s->target == PUGMARK_NONE
+		       ? reads_of_callee(m, site) & (PUGMARK_READS_ARGS | PUGMARK_READS_TIME)
+		       : 0;
+}
+
+/* Whether what a call from @site returns to is to show. The result is read there of an import that
+ * is timed too: that is how the trace says that it has come back. */
+static bool is_end_read(const struct maker *m, uint32_t site)
+{
+	uint8_t reads = reads_of_callee(m, site);
+	bool outside = m->model->sites[site].target == PUGMARK_NONE;
+	return reads & PUGMARK_READS_RESULT || (outside && reads & PUGMARK_READS_TIME);
+}
+
+bool maker_is_timed_exit(const struct maker *m, uint32_t func, const struct pugmark_block *block)
+{
+	return m->options->func_reads && m->options->func_reads[func] & PUGMARK_READS_TIME &&
+	       (block->end == PUGMARK_END_RET || block->end == PUGMARK_END_TAIL);
 }
 
 void maker_find_reads(struct maker *m)
@@ -29,12 +46,12 @@ void maker_find_reads(struct maker *m)
 		return;
 	for (uint32_t f = 0; f < model->n_funcs && m->options->func_reads; f++)
 		if (model->funcs[f].n_blocks)
-			m->reads[model->funcs[f].block] =
-				m->options->func_reads[f] & PUGMARK_READS_ARGS;
+			m->reads[model->funcs[f].block] = m->options->func_reads[f] &
+							  (PUGMARK_READS_ARGS | PUGMARK_READS_TIME);
 	for (uint32_t b = 0; b < model->n_blocks; b++) {
 		const struct pugmark_block *block = &model->blocks[b];
 		if (block->end != PUGMARK_END_CALL || block->site == PUGMARK_NONE ||
-		    !(reads_of_callee(m, block->site) & PUGMARK_READS_RESULT))
+		    !is_end_read(m, block->site))
 			continue;
 		for (uint32_t i = block->edge; i < block->edge + block->n_edges; i++)
 			if (model->edges[i].kind == PUGMARK_EDGE_RETURN)

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* plan_check_follow.c: rule 2 of docs/theory.md. Where a function may go on or end in silence, an
- * event is taken to be of its going on. So no such event may come first after the function has
- * ended. These events travel from each decision up to the callers, as long as those can end in
- * silence as well, and at every call are compared with what can come first after it.
+/* plan_check_follow.c: rule 2 of docs/theory.md. Where a function may either continue or end in
+ * silence, an event is taken to mean that it continued. So no such event may come first after the
+ * function has ended. These facts travel from each decision up to the callers, as long as those can
+ * end in silence as well; at every call they are compared with what can come first after it.
  *
- * Calls of code that is not known stand for: an entry that returns to the call; the needs of a
- * function that was so entered; and those of one that unknown code has called, whose frame then
- * lies anywhere below. */
+ * Code that is not known may, when it is called: enter a function, which returns to the call; need
+ * what a function needs that was so entered; and need what a function needs that it called in turn,
+ * whose frame then lies anywhere below. */
+#include "offline/base/search.h"
 #include "offline/prove/plan_check_impl.h"
 
 #include <stdlib.h>
 
 typedef VEC(struct fact) fact_list;
 
-/* @fact of a need as it is worth handing up: false if no call is followed by what it could be taken
- * for. Calls that nothing compared returns to need not be told from each other. */
+/* Reduces @fact, of a need, to what matters further up; false if nothing that follows a call could
+ * be taken for it. Facts that return to calls which nothing is compared with need not be told from
+ * each other. */
 static bool worth_handing(const struct checker *ck, struct fact *fact)
 {
 	bool call = fact->ret < ck->plan->n_nodes && ck->other_return != PUGMARK_NONE;
@@ -51,9 +53,8 @@ static bool ends_after(const struct checker *ck, const struct pugmark_plan_node 
 	       n->next != PUGMARK_NONE && ck->decision_empty[n->next];
 }
 
-/* @fact of what node @call called, as the caller sees it. A call whose height is not
- * known tells by its event where that frame is: below the caller's, by the return address at least.
- */
+/* @fact of the callee of node @call, as the caller sees it. A call whose height is not known tells
+ * by its event where the callee's frame is: below the caller's, by the return address at least. */
 static struct fact called_fact(const struct checker *ck, struct fact fact, uint32_t call)
 {
 	const struct pugmark_plan_node *n = check_node(ck, call);
@@ -64,8 +65,8 @@ static struct fact called_fact(const struct checker *ck, struct fact fact, uint3
 	return fact_lifted(fact, RETURN_ADDRESS_BYTES, call);
 }
 
-/* Whether @fact, first after a call, is of a frame above the one @height below or further: then it
- * is told. */
+/* Whether @fact, first after a call, is of a frame above the one that lies @height below or
+ * further: then it is told from it. */
 static bool lies_above(const struct checker *ck, struct fact fact, int32_t height)
 {
 	bool reads = fact.site == SITE_ENTRY_OF_ANY || ck->reads_cfa[fact.site];
@@ -73,7 +74,7 @@ static bool lies_above(const struct checker *ck, struct fact fact, int32_t heigh
 	       fact.below < height;
 }
 
-/* The call @call, as an event of its callee's frame would be seen. */
+/* The frame of the callee of @call, as a fact of an event in it. */
 static struct fact frame_of_call(const struct checker *ck, uint32_t call)
 {
 	struct fact unknown = {SITE_UNKNOWN_CALL, 0, RETURNS_LIKE_SELF, false, false};
@@ -112,8 +113,9 @@ static void note_compared(struct checker *ck, struct fact fact)
 		ck->any_return_compared = true;
 }
 
-/* Most of what comes first after calls is of the caller's frame, which is told from any need. Only
- * what could be taken for the rest is worth handing up. */
+/* Finds which facts can come first after some call and could be taken for something inside of it:
+ * only those are worth comparing with. (Most events after calls are of the caller's frame, which is
+ * told from any need.) */
 static void find_compared(struct checker *ck, struct facts *set)
 {
 	for (uint32_t i = 0; i < ck->plan->n_sites; i++)
@@ -148,7 +150,7 @@ static void seed_unknown_calls(struct checker *ck)
 	}
 }
 
-/* Hands needs of the callee to the caller at node @call. */
+/* Hands needs of the callee on to the caller, at node @call. */
 static void hand_up(struct checker *ck, const fact_list *facts, uint32_t call)
 {
 	const struct pugmark_plan_node *n = check_node(ck, call);
@@ -161,7 +163,8 @@ static void hand_up(struct checker *ck, const fact_list *facts, uint32_t call)
 	}
 }
 
-/* Moves what @set has got since it was last asked to @list, as it is worth handing up. */
+/* Appends to @list what is new in @set since this was last called, reduced to what matters further
+ * up. */
 static void take_fresh(struct checker *ck, struct facts *set, fact_list *list)
 {
 	list->n = 0;
@@ -173,8 +176,8 @@ static void take_fresh(struct checker *ck, struct facts *set, fact_list *list)
 	}
 }
 
-/* Needs of decisions are there already. Of each function all that is new is handed on at once: much
- * of it has become one fact by then. */
+/* Hands needs up until nothing is new; needs of decisions are there already. All that is new in a
+ * function is handed on at once: much of it has become one fact by then. */
 static void find_needs(struct checker *ck)
 {
 	fact_list fresh = {0};
@@ -196,7 +199,7 @@ static int by_return(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The call that the event of @fact, an entry, reads that it returns to; or NONE. */
+/* The call to which the entry @fact says, by its event, that it returns; or NONE. */
 static uint32_t read_return(const struct checker *ck, struct fact fact)
 {
 	bool reads = fact.site == SITE_ENTRY_OF_ANY || ck->reads_ret[fact.site];
@@ -221,7 +224,7 @@ static void find_world_entries(struct checker *ck)
 		      by_return);
 }
 
-/* What functions that unknown code may enter need. */
+/* Collects what the functions need that unknown code may enter. */
 static void find_world(struct checker *ck)
 {
 	for (uint32_t f = 0; f < ck->plan->n_funcs; f++) {
@@ -230,8 +233,8 @@ static void find_world(struct checker *ck)
 		for (uint32_t i = 0; i < ck->need[f].n; i++) {
 			struct fact fact = ck->need[f].at[i];
 			if (fact.site == SITE_UNKNOWN_CALL) {
-				/* After it, an entry may be one more of its own. A jump: every call
-				 * of unknown code is checked for that anyway. */
+				/* A jump may lead to one more entry; every call of unknown code is
+				 * checked for that anyway. */
 				if (fact.ret == RETURNS_LIKE_SELF)
 					continue;
 				if (fact.ret < ck->plan->n_nodes)
@@ -243,8 +246,8 @@ static void find_world(struct checker *ck)
 	}
 }
 
-/* Whether @fact is told from @need, of a function that unknown code has called: its frame lies
- * below that of the unknown call, @height below, by at least the return address; it returns to
+/* Whether @fact is told from @need of a function that unknown code has called. Its frame lies below
+ * that of the unknown code, which is @height below, by the return address at least; it returns to
  * unknown code, or to a call that unknown code was entered from. */
 static bool distinct_from_outside(const struct checker *ck, struct fact fact, struct fact need,
 				  int32_t height)
@@ -267,8 +270,8 @@ static bool distinct_from_outside(const struct checker *ck, struct fact fact, st
 	       !ck->after_unknown[fact.ret];
 }
 
-/* Whether @fact, first after a call, is told from @need of a function that the call of unknown code
- * may have entered of which @entry tells. */
+/* Whether @fact, first after a call of unknown code, is told from @need of a function that this
+ * call may have entered. @entry describes the call. */
 static bool distinct_from_need(const struct checker *ck, struct fact fact, struct fact entry,
 			       struct fact need)
 {
@@ -279,23 +282,16 @@ static bool distinct_from_need(const struct checker *ck, struct fact fact, struc
 	return check_distinct(ck, fact, near) && distinct_from_outside(ck, fact, need, entry.below);
 }
 
-/* The first of the world's entries that reads that it returns to @ret, or to what is ordered after
- * it. */
+/* The first of the world's entries whose event says that it returns to @ret or to a call ordered
+ * after it. */
 static uint32_t world_entries_from(const struct checker *ck, uint32_t ret)
 {
-	uint32_t lo = 0, hi = ck->n_world_entries;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (ck->world_entries[mid].ret < ret)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo = SEARCH_FIRST_NOT(0, ck->n_world_entries, i, ck->world_entries[i].ret < ret);
 	return lo;
 }
 
-/* The same for the entry @fact and all entries that are needed. Those that are read to return to
- * another call are told from it. */
+/* The same where @fact is an entry, for all entries in the needs; entries whose events name another
+ * call to return to are told from it. */
 static bool distinct_from_entries(const struct checker *ck, struct fact fact, struct fact entry)
 {
 	uint32_t ret = read_return(ck, fact), from = 0, to = 0;
@@ -313,8 +309,8 @@ static bool distinct_from_entries(const struct checker *ck, struct fact fact, st
 	return true;
 }
 
-/* Whether @fact, first after a call, is told from what unknown code may do, by the call of it that
- * @entry tells of: how far below, or further, and where it returns to. */
+/* Whether @fact, first after a call of unknown code, is told from all that this code may do. @entry
+ * describes the call: how far below, or further, and where it returns to. */
 static bool distinct_from_unknown(const struct checker *ck, struct fact fact, struct fact entry)
 {
 	entry.site = SITE_ENTRY_OF_ANY;
@@ -332,7 +328,7 @@ static bool distinct_from_unknown(const struct checker *ck, struct fact fact, st
 	return true;
 }
 
-/* Whether @fact, first after the call @call, is told from the needs of what was called. */
+/* Whether @fact, first after the call @call, is told from the needs of the callee. */
 static bool follows(const struct checker *ck, struct fact fact, uint32_t call)
 {
 	const struct pugmark_plan_node *n = check_node(ck, call);
@@ -380,8 +376,8 @@ static void check_call(struct checker *ck, uint32_t call, struct facts *set)
 	}
 }
 
-/* Unknown code may call one function after the other from one place: a jump to the second must not
- * be an alternative to returning from the first. */
+/* Unknown code may call two functions one after the other from one place: so for a function that it
+ * entered, a jump to the second must not be an alternative to returning. */
 static void check_entered(struct checker *ck, uint32_t func)
 {
 	const struct facts *need = &ck->need[func];

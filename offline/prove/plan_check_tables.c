@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* plan_check_tables.c: what a plan's tables must say for the rest of the check to mean anything:
- * that each probe reads what its node is decided by, that what cannot be derived is witnessed
- * (entries from outside, landing pads, jumps that nobody announces), and rule 3 of docs/theory.md,
- * that silence comes to an end. */
+ * that each probe reads what its node is decided by; that what cannot be derived has a witness
+ * (entries from outside, landing pads, jumps that nothing announces); and rule 3 of docs/theory.md,
+ * that no silence is endless. */
 #include "offline/prove/plan_check_impl.h"
 
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static void check_sites(struct checker *ck)
 
 /* ---- nodes ---- */
 
-/* What the probe of @n must be, beyond being there. */
+/* What is wrong with the probe of @n, beyond its being there; NULL: nothing. */
 static const char *witness_fault(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	if (n->site == PUGMARK_NONE)
@@ -114,7 +114,7 @@ static const char *witness_fault(const struct checker *ck, const struct pugmark_
 	return NULL;
 }
 
-/* Whether where the callee's frame lies is told neither by the call's height nor by an event. */
+/* Whether neither the call's height nor an event tells where the callee's frame lies. */
 static bool hides_frame(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	if (n->kind != PUGMARK_NODE_KIND_CALL && n->kind != PUGMARK_NODE_KIND_UNKNOWN)
@@ -126,8 +126,8 @@ static bool hides_frame(const struct checker *ck, const struct pugmark_plan_node
 		 ck->plan->sites[n->site].kind == PUGMARK_WITNESS_TARGET);
 }
 
-/* All of the decision's nodes are of function @func; and those that the unwinder enters as well
- * come right after a probe or not at all. */
+/* All nodes of a decision are of function @func; and a node that the unwinder enters as well comes
+ * right after a probe or not at all. */
 static const char *decision_fault(const struct checker *ck, uint32_t decision, uint32_t func,
 				  bool after_probe)
 {
@@ -173,9 +173,9 @@ static const char *node_fault(const struct checker *ck, const struct pugmark_pla
 	return text;
 }
 
-/* Whether what never comes back from @n, which is not probed itself, shows all the same. Where it
- * enters a function that can do something, that is: each of these nodes comes back, shows, or is
- * looked at in its turn, and no function calls itself in silence (rule 3). */
+/* Whether it shows that a thread went into @n and never came back, though @n has no probe. It does
+ * if @n enters a function with nodes: each of those comes back, shows, or is checked in its turn,
+ * and no function calls itself in silence (rule 3). */
 static bool stop_shows(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	if (n->kind != PUGMARK_NODE_KIND_CALL || ck->plan->funcs[n->callee].entry == PUGMARK_NONE)
@@ -183,8 +183,7 @@ static bool stop_shows(const struct checker *ck, const struct pugmark_plan_node 
 	return ck->plan->decisions[ck->plan->funcs[n->callee].entry].n > 0;
 }
 
-/* What leads to a decision, or to a node: events that say that, after them, it alone is next; or
- * else silence. */
+/* What leads to a decision or node: an event after which it alone can be next, or silence. */
 enum lead { BY_TARGET = 1, BY_BRANCH = 2, IN_SILENCE = 4 };
 
 static void lead_to(uint8_t *after, uint32_t decision, enum lead lead)
@@ -257,8 +256,8 @@ static const char *entry_fault(const struct checker *ck, const struct pugmark_pl
 	return NULL;
 }
 
-/* Which functions' frames may be ones that unknown code made: those that it enters, and those that
- * they jump to. */
+/* Finds the functions whose frame may be one that unknown code made: those that it enters, and
+ * those that they jump to. */
 static void find_entered(struct checker *ck, bool *entered)
 {
 	uint32_t f;
@@ -280,8 +279,8 @@ static void find_entered(struct checker *ck, bool *entered)
 	}
 }
 
-/* Where an indirect jump goes from a frame that unknown code made cannot be told from what that
- * code does next. */
+/* An indirect jump from a frame that unknown code made has to read its target: where it goes cannot
+ * be told from what that code does next. */
 static void check_jumps(struct checker *ck, const uint8_t *leads)
 {
 	bool *entered = calloc(ck->plan->n_funcs + 1, sizeof(bool));
@@ -336,8 +335,8 @@ void check_tables(struct checker *ck)
 
 /* ---- silence comes to an end ---- */
 
-/* Depth-first through what can be passed in silence, from each node once; a node that is met while
- * it is on the path closes a circle. */
+/* A depth-first walk through what can be passed in silence. A node that is met while it is on the
+ * path closes a circle. */
 enum color { UNSEEN, ON_PATH, DONE };
 struct step {
 	uint32_t node, next; /* alternatives of what follows that were looked at */
@@ -380,8 +379,7 @@ static void find_circles(struct checker *ck, uint32_t from, uint8_t *color, stru
 	}
 }
 
-/* Whether each call that @func can begin with in silence is of a function of which that is known.
- */
+/* Whether @func can only begin, in silence, with calls of functions that @well has. */
 static bool begins_well(struct checker *ck, uint32_t func, const bool *well)
 {
 	ck->stamp++;

@@ -2,6 +2,8 @@
 /* plan_facts.c: ordered sets of facts with a bound for each site. */
 #include "offline/prove/plan_facts.h"
 
+#include "offline/base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,14 +29,7 @@ static inline bool same(struct fact a, struct fact b)
 
 static uint32_t position(const struct facts *set, struct fact fact)
 {
-	uint32_t lo = 0, hi = set->n;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (precedes(set->at[mid], fact))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo = SEARCH_FIRST_NOT(0, set->n, i, precedes(set->at[i], fact));
 	return lo;
 }
 
@@ -46,7 +41,7 @@ void facts_of(const struct facts *set, uint32_t site, uint32_t *from, uint32_t *
 		++*to;
 }
 
-/* A fact of the function's own frame is not joined with those of frames below. There are few. */
+/* Facts of the function's own frame are not joined with those of frames below. There are few. */
 static bool own_frame(struct fact fact)
 {
 	return fact.below == 0 && !fact.further && fact.ret == RETURNS_LIKE_SELF;
@@ -71,14 +66,7 @@ static void range_of(const struct facts *set, struct fact fact, uint32_t *from, 
 
 static uint32_t joined_position(const struct facts *set, uint64_t key)
 {
-	uint32_t lo = 0, hi = set->n_joined;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (set->joined[mid] < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo = SEARCH_FIRST_NOT(0, set->n_joined, i, set->joined[i] < key);
 	return lo;
 }
 
@@ -172,6 +160,53 @@ static enum facts_added add_to_one(struct fact *one, struct fact fact)
 	return FACTS_GREW;
 }
 
+/* Joins, of at[first .. last), which return to one place, all but the @keep nearest. */
+static void join_far(struct facts *set, uint32_t first, uint32_t last, uint32_t keep)
+{
+	if (last - first <= keep + 1)
+		return;
+	struct fact far = set->at[first + keep];
+	join_range(set, first + keep, last, far);
+}
+
+/* Adds @fact to at[first .. last), which return to the same place as it; the last of them stands
+ * for all that lies further below as well. */
+static enum facts_added add_before_far(struct facts *set, uint32_t first, uint32_t last,
+				       struct fact fact)
+{
+	struct fact far = set->at[last - 1];
+	if (!set->near || fact.below == BELOW_UNKNOWN)
+		return add_to_one(&set->at[last - 1], fact);
+	if (fact.below >= far.below)
+		return FACTS_SAME;
+	uint32_t at = position(set, fact);
+	if (fact.further) {
+		join_range(set, at, last, fact);
+		return FACTS_GREW;
+	}
+	if (!insert(set, at, fact))
+		return FACTS_NO_MEMORY;
+	join_far(set, first, last + 1, FACTS_NEAR);
+	return FACTS_GREW;
+}
+
+/* Joins, of at[from .. to), which have one key, those that return to one place and are joined in
+ * part already; returns whether that made room. */
+static bool give_up_near(struct facts *set, uint32_t from, uint32_t to)
+{
+	uint32_t n = set->n;
+	for (uint32_t first = from, last; first < to; first = last) {
+		uint32_t ret = set->at[first].ret, before = set->n;
+		for (last = first; last < to && set->at[last].ret == ret;)
+			last++;
+		if (set->at[last - 1].further)
+			join_far(set, first, last, 0);
+		to -= before - set->n;
+		last -= before - set->n;
+	}
+	return set->n < n;
+}
+
 enum facts_added facts_add(struct facts *set, struct fact fact)
 {
 	uint32_t from, to, at = position(set, fact);
@@ -187,14 +222,18 @@ enum facts_added facts_add(struct facts *set, struct fact fact)
 	if (first < last && set->at[first].below == BELOW_UNKNOWN && !own_frame(fact))
 		return add_to_one(&set->at[first], fact); /* at any depth */
 	if (first < last && set->at[last - 1].further && !own_frame(fact) && !set->unbounded)
-		return add_to_one(&set->at[last - 1], fact);
+		return add_before_far(set, first, last, fact);
 	uint32_t alike = set->apart && set->n < FACTS_APART ? last - first : to - from;
 	if (alike < most || set->unbounded || own_frame(fact))
 		return insert(set, at, fact) ? FACTS_GREW : FACTS_NO_MEMORY;
 	if (first < last) {
-		join_range(set, first, last, fact);
+		if (!insert(set, at, fact))
+			return FACTS_NO_MEMORY;
+		join_far(set, first, last + 1, set->near && most > 1 ? FACTS_NEAR : 0);
 		return FACTS_GREW;
 	}
+	if (set->near && most > 1 && give_up_near(set, from, to))
+		return insert(set, position(set, fact), fact) ? FACTS_GREW : FACTS_NO_MEMORY;
 	join_range(set, from, to, fact);
 	return note_joined(set, key_of(fact)) ? FACTS_GREW : FACTS_NO_MEMORY;
 }

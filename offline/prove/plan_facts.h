@@ -26,18 +26,18 @@ struct fact {
 	int32_t below; /* bytes: CFA of the function in question minus that of the event's frame */
 	uint32_t ret;  /* call node, or one of RETURNS_* */
 	bool further;  /* that far below or further */
-	bool fresh; /* it was added, or has grown, since the set's user has said that it is not */
+	bool fresh;    /* added or grown since the user of the set last cleared this */
 };
 
-/* Only a direct call leads to an entry that is named, so what is joined of one site returns to
- * such.
+/* A named entry is reached by direct calls alone, so what is joined for one site returns to such.
  *
- * Ordered by site, ret, below. More than FACTS_PER_SITE of one site (of SITE_ENTRY_OF_ANY and
- * SITE_UNKNOWN_CALL: of one return) become one that stands for all of them and more: a set only
- * ever grows in what it stands for. */
+ * Ordered by site, ret, below. When there are more than FACTS_PER_SITE facts of one site (for
+ * SITE_ENTRY_OF_ANY and SITE_UNKNOWN_CALL: of one return), they become one that stands for all of
+ * them and more: a set only ever grows in what it stands for. */
 #define FACTS_PER_SITE 64
-#define FACTS_EXACT 256 /* in a set of more, what comes is joined at once */
+#define FACTS_EXACT 256 /* in a set of more, new facts are joined at once */
 #define FACTS_APART 4096
+#define FACTS_NEAR 4 /* of one return, as many stay apart from what is joined further below */
 struct facts {
 	struct fact *at; /* heap */
 	uint32_t n, cap;
@@ -46,6 +46,8 @@ struct facts {
 	bool wide;	/* FACTS_EXACT does not bound it */
 	bool apart;	/* and FACTS_PER_SITE is of one return, up to FACTS_APART in all */
 	bool unbounded; /* nor FACTS_PER_SITE */
+	bool near; /* FACTS_NEAR holds: of a recursion, what lies before its second round is told
+		      from all rounds */
 };
 
 enum facts_added { FACTS_SAME, FACTS_GREW, FACTS_NO_MEMORY };

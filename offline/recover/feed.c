@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* feed.c: one event: where the grammar leads to it, the parser follows; else what else it
- * can be, in the order of docs/theory.md, and last a gap. */
+/* feed.c: one event: mostly a shortcut leads to it. Else it is asked what can have led to it
+ * (explain/causes.c), and that is committed; where nothing or several things can have, there is a
+ * gap. */
 #include "offline/recover/explain/explain.h"
 
 #include <errno.h>
 
-/* parser_call_before(), once for each return address. */
+/* The call of ours that returns to @ret: searched for once, and then taken from the cache. */
 static const struct origin *origin_of(struct parser *p, uint16_t module, uint64_t ret)
 {
 	struct origin *o = &p->origins[ret * 0x9e3779b97f4a7c15 >> (64 - ORIGINS_BITS)];
@@ -38,59 +39,13 @@ static struct lookahead look(struct parser *p, const struct pugmark_witness_even
 	return la;
 }
 
-/* When a cause is asked. */
-enum when {
-	AT_BEGIN = 1, /* at the thread's first event */
-	IN_STEP = 2,  /* while it is known where the thread is */
-	WHEN_LOST = 4,
-	ANYWHERE = IN_STEP | WHEN_LOST,
-};
-
-/* What an event can be, in the order in which it is asked (docs/theory.md). A later cause is the
- * right one only where none before it has a candidate. */
-static const struct cause {
-	uint8_t when;
-	ask_fn *ask;
-	commit_fn *commit;
-} causes[] = {
-	{AT_BEGIN, ask_begun, commit_begun},
-	{IN_STEP, ask_next, commit_next},
-	{ANYWHERE, ask_called_by_handler, commit_called_by_handler},
-	{ANYWHERE, ask_handler, commit_handler},
-	{WHEN_LOST, ask_attached, commit_attached},
-	{ANYWHERE, ask_injected, commit_injected},
-	{ANYWHERE, ask_switch, commit_switch},
-	{IN_STEP, ask_callback, commit_callback},
-	{IN_STEP, ask_program, commit_program},
-	{IN_STEP, ask_unwinding, commit_unwinding},
-	{IN_STEP, ask_moved, commit_moved},
-};
-#define N_CAUSES (sizeof(causes) / sizeof(*causes))
-
-/* The first cause that has candidates, which are in *@set; NULL: there is none. */
-static const struct cause *explain(struct parser *p, const struct lookahead *la, bool begins,
-				   struct candidates *set)
-{
-	uint8_t now = (begins ? AT_BEGIN : 0) | (p->position == LOST ? WHEN_LOST : IN_STEP);
-	set->n = 0;
-	for (const struct cause *c = causes; c < causes + N_CAUSES; c++) {
-		if (!(c->when & now))
-			continue;
-		c->ask(p, la, set);
-		if (set->n)
-			return c;
-	}
-	return NULL;
-}
-
-/* Makes it so, and goes on to the event; false where nothing leads there after all, in *@torn
- * whether since two ways do. */
-static bool commit(struct parser *p, struct lookahead *la, const struct cause *cause,
-		   const struct candidate *c, bool *torn)
+/* Makes the candidate so, and goes on to the event; false where nothing leads there after all, in
+ * *@torn whether since two ways do. */
+static bool commit(struct parser *p, struct lookahead *la, const struct candidate *c, bool *torn)
 {
 	uint32_t first = PUGMARK_NONE;
 	*torn = false;
-	enum commit result = cause->commit(p, la, c, &first);
+	enum commit result = cause_commit(c)(p, la, c, &first);
 	if (result != COMMIT_GO_ON)
 		return result == COMMIT_TAKEN;
 	enum found derived = parser_derive(p, la, first);
@@ -110,11 +65,14 @@ static void feed_witness(struct parser *p, const struct pugmark_witness_event *e
 	bool begins = !p->begun, torn;
 	p->begun = true;
 	struct candidates set;
-	const struct cause *cause = explain(p, &la, begins, &set);
-	torn = cause && set.n > 1;
-	if (cause && set.n == 1 && commit(p, &la, cause, &set.one, &torn))
+	bool looked = causes_ask(p, &la, begins, &set);
+	const struct candidate *c = set.n == 1 ? &set.at[0] : NULL;
+	if (looked)
+		parser_forget_overwritten(p, &la, c && c->cause == CAUSE_SWITCH ? c : NULL);
+	torn = set.n > 1;
+	if (c && commit(p, &la, c, &torn))
 		return;
-	if (!p->failed)
+	if (!p->notes->failed)
 		parser_reanchor(p, &la,
 				torn ? PUGMARK_CAUSE_UNRESOLVED : parser_misfit_cause(p, &la));
 }
@@ -183,9 +141,10 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 		parser_forget_biases(p); /* what follows may be of the same file by another plan */
 		p->paused = true;
 		break;
-	case PUGMARK_EVENT_DIVERGED:
-		parser_finish(p, true);
+	case PUGMARK_EVENT_DIVERGED: /* nothing more is known, nor of a call that would be next */
+		p->position = LOST;
 		parser_emit_gap(p, PUGMARK_CAUSE_DIVERGED);
+		parser_finish(p, true);
 		break;
 	case PUGMARK_EVENT_END:
 		end_pause(p);
@@ -209,7 +168,7 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 	}
 	if (e->kind != PUGMARK_EVENT_ATTACH)
 		p->attach_cfa = 0;
-	return p->failed ? -ENOMEM : 0;
+	return p->own_notes.failed ? -ENOMEM : 0;
 }
 
 int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
@@ -217,11 +176,11 @@ int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 	int err = 0;
 	p->now_ns = e->time_ns;
 	p->from_ns = p->last_ns;
-	p->doubted = false;
+	p->own_notes.doubted = false;
 	if (may_be_short(p, e) && parser_shortcut(p, e)) {
 		p->placed = p->unplaced = false;
 		p->attach_cfa = 0;
-		err = p->failed ? -ENOMEM : 0;
+		err = p->own_notes.failed ? -ENOMEM : 0;
 	} else {
 		err = feed_any(p, e);
 	}

@@ -18,12 +18,13 @@ struct parser;
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, struct parser **out);
 void parser_free(struct parser *parser);
-/* Says where @module is loaded (run-time address minus ELF address), from here on. What calls an
- * event's function may lie in a module that had no event yet. Each event says it for its own. */
+/* Says where @module is loaded (run-time address minus ELF address), from here on. Each event says
+ * it for its own module; but what called an event's function may lie in one that had no event yet.
+ */
 void parser_set_bias(struct parser *parser, uint16_t module, uint64_t bias);
 /* Takes the next event of the thread. 0 or -ENOMEM; whatever does not fit becomes a gap. */
 int parser_feed(struct parser *parser, const struct pugmark_witness_event *event);
-/* The same; what was decided before is still there to be read, since parser_drop_events(). */
+/* The same, but what was decided since the last parser_drop_events() is still there to be read. */
 int parser_feed_more(struct parser *parser, const struct pugmark_witness_event *event);
 /* What the last event decided, *@n events of the trace in order; the caller may change them, until
  * the next event is fed. */

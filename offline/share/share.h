@@ -18,14 +18,17 @@ enum share_grouping {
 	SHARE_FINE,	 /* each fork with its diamonds and the cycles through it by itself */
 	SHARE_FUNCTION,	 /* all of a function */
 	SHARE_OPTIMIZED, /* forks that have a cycle or an edge of a diamond in common */
-	SHARE_BEST,	 /* by measured cost; then moved until the largest load cannot fall */
+	SHARE_BEST,	 /* what costs least of the three, as they are, and refined: jobs moved
+			    between shares until the largest load cannot fall */
 };
 
 struct share_options {
 	uint32_t machines; /* 1 to SHARES_MAX */
 	enum share_grouping grouping;
-	uint32_t bound; /* witnesses that one share may have; 0: any number */
-	bool paths;	/* every block is to be told, not calls alone */
+	uint32_t bound;	  /* witnesses that one share may have; 0: any number */
+	uint32_t tellers; /* machines that tell each decision, if there are as many; 0 is 1. With
+			     two, no run can differ from the others in what it alone has seen */
+	bool paths;	  /* every block is to be told, not calls alone */
 };
 
 /* What the shares of a plan are. */

@@ -5,6 +5,7 @@
 #include "offline/share/share_split.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 static double machine_load(const struct share_split *s, uint32_t machine)
@@ -15,13 +16,14 @@ static double machine_load(const struct share_split *s, uint32_t machine)
 	return sum;
 }
 
-static uint32_t least_loaded(const struct share_split *s)
+/* Of the machines that do not tell the job already. */
+static uint32_t least_loaded(const struct share_split *s, const struct share_job *j)
 {
 	uint32_t best = 0;
-	double least = machine_load(s, 0);
-	for (uint32_t m = 1; m < s->options->machines; m++) {
+	double least = INFINITY;
+	for (uint32_t m = 0; m < s->options->machines; m++) {
 		double load = machine_load(s, m);
-		if (load < least) {
+		if (load < least && !(s->told_by[j->number] >> m & 1)) {
 			least = load;
 			best = m;
 		}
@@ -98,16 +100,17 @@ static int heavier_first(const void *a, const void *b)
 	const struct share_job *x = a, *y = b;
 	if (x->weight_ns != y->weight_ns)
 		return x->weight_ns < y->weight_ns ? 1 : -1;
-	return x->fork < y->fork ? -1 : x->fork > y->fork;
+	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 int share_assign(struct share_split *s)
 {
 	int err = 0;
-	if (s->options->grouping == SHARE_BEST)
+	if (s->refine)
 		qsort(s->jobs, s->n_jobs, sizeof(*s->jobs), heavier_first);
 	for (uint32_t i = 0; i < s->n_jobs && !err; i++) {
-		uint32_t machine = least_loaded(s);
+		uint32_t machine = least_loaded(s, &s->jobs[i]);
+		s->told_by[s->jobs[i].number] |= 1ull << machine;
 		err = s->options->bound ? add_bounded(s, machine, &s->jobs[i])
 					: add(s, machine, &s->jobs[i]);
 	}

@@ -21,7 +21,7 @@ static void fixed_of(const struct share_split *s, uint32_t share, const struct s
 		     struct witness_set *w)
 {
 	const struct pugmark_plan_func *f = &s->plan->funcs[g->func];
-	for (uint32_t i = 0; !share && i < f->n_nodes; i++) {
+	for (uint32_t i = 0; split_has_events(s, share) && i < f->n_nodes; i++) {
 		uint32_t site = s->plan->nodes[f->node + i].site;
 		if (site == PUGMARK_NONE || !s->events[site])
 			continue;
@@ -101,7 +101,7 @@ static void count(struct share_split *s, uint32_t share, uint32_t graph, struct 
 	c->n_sites = 0;
 	for (uint32_t i = 0; i < 2 * g->flow.n_nodes; i++)
 		c->n_sites += c->w.nodes[i];
-	if (!share && !witness_set_init(&fixed, &g->flow)) {
+	if (split_has_events(s, share) && !witness_set_init(&fixed, &g->flow)) {
 		fixed_of(s, share, g, &fixed);
 		c->cost_ns -= witness_set_weight(&fixed, &g->flow);
 		for (uint32_t i = 0; i < 2 * g->flow.n_nodes; i++)

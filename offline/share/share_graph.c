@@ -3,6 +3,8 @@
  * on the way out of its node, any other one on the node itself. */
 #include "offline/share/share_graph.h"
 
+#include "offline/base/search.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -35,21 +37,14 @@ static int add_edge(struct edges *e, uint32_t from, uint32_t to)
 uint32_t share_graph_after(const struct share_graph *g, const struct pugmark_plan *plan,
 			   uint32_t decision)
 {
-	uint32_t n = plan->funcs[g->func].n_nodes, lo = 0, hi = g->n_decisions;
+	uint32_t n = plan->funcs[g->func].n_nodes;
 	if (decision == PUGMARK_NONE || !plan->decisions[decision].n)
 		return PUGMARK_NONE;
 	if (plan->decisions[decision].n == 1) {
 		uint32_t node = plan->alternatives[plan->decisions[decision].first];
 		return node ? node - g->first : n + 1;
 	}
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (g->decisions[mid] < decision)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return n + 2 + lo;
+	return n + 2 + SEARCH_FIRST_NOT(0, g->n_decisions, i, g->decisions[i] < decision);
 }
 
 /* The decisions that follow a node: 0 to n of them. */
@@ -194,6 +189,10 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 	if (!err)
 		err = add_edge(e, exit, elsewhere);
 	bool told = frames_tell(plan, g->func);
+	g->by_frame = told;
+	for (uint32_t i = f->node; i < f->node + f->n_nodes; i++)
+		g->recursive |= is_call(&plan->nodes[i]) &&
+				comes_back(&plan->nodes[i], component, anywhere, g->func);
 	/* Where a call comes back into the function, its exit leads to behind that call. */
 	for (uint32_t i = 0; i < f->n_nodes && !err && !told; i++) {
 		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];

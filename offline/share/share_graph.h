@@ -22,6 +22,9 @@ struct share_graph {
 	uint32_t n_decisions;
 	uint8_t *told; /* per node: a fork that has to be told */
 	uint32_t n_told;
+	bool by_frame;	/* each event of the function says by its frame of which activation it is:
+			   the graph is of one activation. Else it has the edges of recursion */
+	bool recursive; /* a call may lead back into it */
 };
 
 /* @recursive: per function its component of the call graph, in which calls that nobody knows lead

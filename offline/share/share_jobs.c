@@ -148,10 +148,23 @@ static int weigh(struct share_split *s, struct share_job *j)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < j->n_forks; i++)
 		mask[s->forks[j->fork + i]] = 1;
-	/* of a share that has nothing of the function: number 0 may have */
-	int err = share_cover_weigh(s, 1, j->graph, mask, &j->weight_ns);
+	int err = share_cover_weigh(s, SHARE_WITHOUT_EVENTS, j->graph, mask, &j->weight_ns);
 	free(mask);
 	return err;
+}
+
+/* As many of each job as there are tellers: one after the other, so that a job is given out to all
+ * of them before the next is. */
+static void repeat(struct share_split *s)
+{
+	uint32_t n = split_tellers(s);
+	for (uint32_t i = s->n_jobs; i-- > 0;) {
+		struct share_job j = s->jobs[i];
+		j.number = i;
+		for (uint32_t k = 0; k < n; k++)
+			s->jobs[i * n + k] = j;
+	}
+	s->n_jobs *= n;
 }
 
 int share_jobs_make(struct share_split *s, enum share_grouping grouping)
@@ -160,8 +173,9 @@ int share_jobs_make(struct share_split *s, enum share_grouping grouping)
 	for (uint32_t i = 0; i < s->n_graphs; i++)
 		n += s->graphs[i].n_told;
 	s->forks = calloc(n + 1, sizeof(*s->forks));
-	s->jobs = calloc(n + 1, sizeof(*s->jobs));
-	int err = s->forks && s->jobs ? 0 : -ENOMEM;
+	s->jobs = calloc((size_t)split_tellers(s) * n + 1, sizeof(*s->jobs));
+	s->told_by = calloc(n + 1, sizeof(*s->told_by));
+	int err = s->forks && s->jobs && s->told_by ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_graphs && !err; i++) {
 		const struct share_graph *g = &s->graphs[i];
 		struct groups u;
@@ -180,5 +194,7 @@ int share_jobs_make(struct share_split *s, enum share_grouping grouping)
 		}
 		groups_deinit(&u);
 	}
+	if (!err)
+		repeat(s);
 	return err;
 }

@@ -12,14 +12,16 @@
 
 /* What all shares have, as a part of what everything costs: cold functions, and landmarks. */
 #define COLD_PART 0.004
-#define LANDMARKS_PART 0.01
+#define LANDMARKS_PART 0.02
 #define LANDMARKS_MAX 24
 
 struct maker {
 	struct share_whole whole;
 	struct share_split split;
 	struct share_cell *cold; /* per graph: of those that all shares have */
+	uint32_t cold_untold;	 /* forks of these that nothing can tell */
 	uint64_t *members;
+	struct share_whole kept; /* what remains of the whole: what some share has */
 };
 
 static int make_graphs(struct maker *m)
@@ -73,7 +75,7 @@ static int choose_cold(struct maker *m)
 	int err = list ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_graphs && !err; i++) {
 		list[i].graph = i;
-		err = share_cover_weigh(s, 1, i, s->graphs[i].told, &list[i].ns);
+		err = share_cover_weigh(s, SHARE_WITHOUT_EVENTS, i, s->graphs[i].told, &list[i].ns);
 		sum += list[i].ns;
 	}
 	if (!err)
@@ -92,6 +94,8 @@ static int choose_cold(struct maker *m)
 			if (g->told[k])
 				forks[n++] = k;
 		err = share_cover_add(s, SHARES_MAX - 1, list[i].graph, c, forks, n);
+		for (uint32_t k = 0; k < n; k++)
+			m->cold_untold += !c->forks[forks[k]];
 		m->cold[list[i].graph] = *c;
 		*c = (struct share_cell){0};
 		memset(g->told, 0, g->flow.n_nodes);
@@ -116,10 +120,12 @@ static void add_members(struct maker *m, uint32_t graph, const struct share_cell
 static void find_untold(struct maker *m)
 {
 	struct share_split *s = &m->split;
+	s->untold = m->cold_untold;
 	for (uint32_t i = 0; i < s->n_jobs; i++) {
 		const struct share_job *j = &s->jobs[i];
 		const struct share_cell *c = share_cell_at(s, j->share, j->graph);
-		for (uint32_t k = 0; c && k < j->n_forks; k++)
+		bool again = i && s->jobs[i - 1].number == j->number;
+		for (uint32_t k = 0; c && !again && k < j->n_forks; k++)
 			s->untold += !c->forks[s->forks[j->fork + k]];
 	}
 }
@@ -150,16 +156,38 @@ static void choose_landmarks(struct maker *m, double total, uint64_t all)
 	}
 }
 
-static uint32_t least_share(const struct share_split *s)
+/* The share that has the least load, and room, of those not in @but; s->n: none. */
+static uint32_t share_with_room(const struct share_split *s, uint64_t but)
 {
-	uint32_t least = 0;
-	for (uint32_t k = 1; k < s->n; k++)
-		if (s->load_ns[k] < s->load_ns[least])
+	uint32_t least = s->n;
+	for (uint32_t k = 0; k < s->n; k++)
+		if (!(but >> k & 1) && (!s->options->bound || s->n_sites[k] < s->options->bound) &&
+		    (least == s->n || s->load_ns[k] < s->load_ns[least]))
 			least = k;
 	return least;
 }
 
-static void collect(struct maker *m)
+/* Gives a site to as many shares as tell a decision, those that pay least. 0 or -E2BIG. */
+static int give_out(struct share_split *s, double site_ns, uint64_t *members)
+{
+	for (uint32_t n = __builtin_popcountll(*members); n < split_tellers(s); n++) {
+		uint32_t share = share_with_room(s, *members);
+		if (share == s->n)
+			return -E2BIG;
+		*members |= 1ull << share;
+		s->load_ns[share] += site_ns;
+		s->n_sites[share]++;
+	}
+	return 0;
+}
+
+/* A bit for each share that tells what is entered from anywhere. */
+static uint64_t event_members(const struct share_split *s)
+{
+	return split_tellers(s) == 64 ? UINT64_MAX : (1ull << split_tellers(s)) - 1;
+}
+
+static int collect(struct maker *m)
 {
 	struct share_split *s = &m->split;
 	uint64_t all = s->n == 64 ? UINT64_MAX : (1ull << s->n) - 1;
@@ -170,17 +198,15 @@ static void collect(struct maker *m)
 			add_members(m, i, &s->cells[(size_t)k * s->n_graphs + i], 1ull << k);
 	}
 	for (uint32_t i = 0; i < m->whole.plan->n_sites; i++) {
-		m->members[i] |= m->whole.all[i] ? all : m->whole.events[i];
-		if (m->whole.some[i] && !m->members[i]) {
-			uint32_t share = least_share(s);
-			m->members[i] = 1ull << share;
-			s->load_ns[share] += m->whole.site_ns[i];
-		}
+		m->members[i] |= m->whole.all[i] ? all : m->whole.events[i] ? event_members(s) : 0;
+		if (m->whole.some[i] && give_out(s, m->whole.site_ns[i], &m->members[i]))
+			return -E2BIG;
 		for (uint64_t bits = m->members[i]; bits; bits &= bits - 1)
 			total += m->whole.site_ns[i];
 	}
 	if (s->n > 1 && !s->options->bound)
 		choose_landmarks(m, total, all);
+	return 0;
 }
 
 /* FNV-1a: which set it is. Two that are the same are the same set. */
@@ -203,22 +229,74 @@ static uint64_t set_number(const struct share_set *set)
 	return h;
 }
 
+/* Who sees the sites of what is kept, where the whole's members are @had; what was added to it is
+ * seen by whoever has the least load. 0, -ENOMEM or -E2BIG. */
+static int share_kept(struct maker *m, const struct program *program, const uint64_t *had)
+{
+	struct share_split *s = &m->split;
+	const struct pugmark_plan *whole = m->whole.plan, *kept = m->kept.plan;
+	uint64_t all = s->n == 64 ? UINT64_MAX : (1ull << s->n) - 1;
+	for (uint32_t b = 0; b < program->n_blocks; b++) {
+		uint32_t from = whole->nodes[m->whole.node_of[b]].site;
+		uint32_t to = kept->nodes[m->kept.node_of[b]].site;
+		if (m->whole.node_of[b] && m->kept.node_of[b] && from != PUGMARK_NONE &&
+		    to != PUGMARK_NONE)
+			m->members[to] |= had[from];
+	}
+	for (uint32_t i = 0; i < kept->n_sites; i++) {
+		/* What shows the stack is taken from the first share, as all stack addresses are.
+		 */
+		bool stack =
+			kept->sites[i].capture & (PUGMARK_CAPTURE_SNAPSHOT | PUGMARK_CAPTURE_STACK);
+		bool added = !m->members[i];
+		m->members[i] |= m->kept.all[i]	     ? all
+				 : m->kept.events[i] ? event_members(s)
+						     : stack;
+		if (added && give_out(s, m->kept.site_ns[i], &m->members[i]))
+			return -E2BIG;
+	}
+	return 0;
+}
+
+/* The plan of the witnesses that some share has, and of what else it takes for their log to read
+ * one way. What no share sees is silent there, as in any plan. 0, -ENOMEM or -E2BIG. */
+static int keep_what_is_seen(struct maker *m, const struct program *program,
+			     const struct pugmark_model *model)
+{
+	uint8_t *given = calloc(program->n_blocks + 1, 1);
+	uint64_t *had = m->members;
+	int err = given ? 0 : -ENOMEM;
+	for (uint32_t b = 0; b < program->n_blocks && !err; b++) {
+		uint32_t site = m->whole.plan->nodes[m->whole.node_of[b]].site;
+		if (m->whole.node_of[b] && site != PUGMARK_NONE && had[site])
+			given[b] = m->whole.marks[b];
+	}
+	if (!err)
+		err = share_whole_make(program, model, m->split.options->paths, given, &m->kept);
+	m->members = err ? NULL : calloc(m->kept.plan->n_sites + 1, sizeof(*m->members));
+	if (!err)
+		err = m->members ? share_kept(m, program, had) : -ENOMEM;
+	free(given);
+	free(had);
+	return err;
+}
+
 static void finish(struct maker *m, struct share_set *out)
 {
 	struct share_split *s = &m->split;
 	*out = (struct share_set){
-		.plan = m->whole.plan,
+		.plan = m->kept.plan,
 		.members = m->members,
-		.site_ns = m->whole.site_ns,
+		.site_ns = m->kept.site_ns,
 		.n = s->n,
 		.untold = s->untold,
 	};
-	m->whole.plan = NULL;
-	m->whole.site_ns = NULL;
+	m->kept.plan = NULL;
+	m->kept.site_ns = NULL;
 	m->members = NULL;
 	memcpy(out->machine, s->machine, sizeof(out->machine));
 	for (uint32_t i = 0; i < out->plan->n_sites; i++) {
-		if (m->whole.events[i])
+		if (m->kept.events[i])
 			out->largest_job_ns += out->site_ns[i];
 		for (uint32_t k = 0; k < s->n; k++)
 			out->load_ns[k] += out->members[i] >> k & 1 ? out->site_ns[i] : 0;
@@ -245,6 +323,14 @@ static int polish(struct share_split *s)
 	return err;
 }
 
+static int bound_too_small(const struct share_options *o, struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
+				"--bound %u: one job has more witnesses than that, or more than %d "
+				"shares come of it (a larger bound, or --grouping fine)",
+				o->bound, SHARES_MAX);
+}
+
 static int split(struct maker *m, struct pugmark_diag *diag)
 {
 	struct share_split *s = &m->split;
@@ -254,10 +340,12 @@ static int split(struct maker *m, struct pugmark_diag *diag)
 		s->machine[k] = k;
 	for (uint32_t i = 0; i < m->whole.plan->n_sites; i++)
 		if (m->whole.events[i]) {
-			s->load_ns[0] += m->whole.site_ns[i];
+			for (uint32_t k = 0; k < split_tellers(s); k++)
+				s->load_ns[k] += m->whole.site_ns[i];
 			n_events++;
 		}
-	s->n_sites[0] = n_events;
+	for (uint32_t k = 0; k < split_tellers(s); k++)
+		s->n_sites[k] = n_events;
 	if (s->options->bound && n_events > s->options->bound)
 		return pugmark_diag_set(
 			diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
@@ -269,14 +357,10 @@ static int split(struct maker *m, struct pugmark_diag *diag)
 	if (!err)
 		err = share_assign(s);
 	if (err == -E2BIG)
-		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
-					"--bound %u: one job has more witnesses than that, or more "
-					"than %d shares come of it (a larger bound, or --grouping "
-					"fine)",
-					s->options->bound, SHARES_MAX);
+		return bound_too_small(s->options, diag);
 	if (!err)
 		err = polish(s);
-	if (!err && s->options->grouping == SHARE_BEST)
+	if (!err && s->refine)
 		err = share_refine(s);
 	return err;
 }
@@ -294,17 +378,20 @@ static void maker_deinit(struct maker *m)
 	for (size_t i = 0; s->cells && i < (size_t)SHARES_MAX * s->n_graphs; i++)
 		share_cell_deinit(&s->cells[i]);
 	share_whole_deinit(&m->whole);
-	void *heap[] = {s->graphs, s->told, s->cells, s->forks, s->jobs, m->cold, m->members};
+	share_whole_deinit(&m->kept);
+	void *heap[] = {s->graphs, s->told,    s->cells, s->forks,
+			s->jobs,   s->told_by, m->cold,	 m->members};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 }
 
-int share_make(const struct program *program, const struct pugmark_model *model,
-	       const struct share_options *options, struct share_set *out,
-	       struct pugmark_diag *diag)
+/* Splits by one grouping; @refine: and moves jobs until the largest load cannot fall. */
+static int make_set(const struct program *program, const struct pugmark_model *model,
+		    const struct share_options *options, bool refine, struct share_set *out,
+		    struct pugmark_diag *diag)
 {
-	struct maker m = {.split = {.options = options}};
-	int err = share_whole_make(program, model, options->paths, &m.whole);
+	struct maker m = {.split = {.options = options, .refine = refine}};
+	int err = share_whole_make(program, model, options->paths, NULL, &m.whole);
 	if (!err) {
 		m.split.plan = m.whole.plan;
 		m.split.site_ns = m.whole.site_ns;
@@ -318,13 +405,69 @@ int share_make(const struct program *program, const struct pugmark_model *model,
 		err = split(&m, diag);
 	if (!err) {
 		find_untold(&m);
-		collect(&m);
-		finish(&m, out);
+		err = collect(&m);
+		if (!err)
+			err = keep_what_is_seen(&m, program, model);
+		if (err == -E2BIG)
+			bound_too_small(options, diag);
 	}
+	if (!err)
+		finish(&m, out);
 	maker_deinit(&m);
 	return err == -ENOMEM
 		       ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory")
 		       : err;
+}
+
+static double largest_load(const struct share_set *set, uint32_t machines)
+{
+	double largest = 0;
+	for (uint32_t m = 0; m < machines; m++) {
+		double sum = 0;
+		for (uint32_t k = 0; k < set->n; k++)
+			sum += set->machine[k] == m ? set->load_ns[k] : 0;
+		if (sum > largest)
+			largest = sum;
+	}
+	return largest;
+}
+
+/* Jobs of every size, as they come and refined: none is best for all programs, since what is told
+ * together costs less, and what is small is shared out more evenly. */
+static int make_best(const struct program *program, const struct pugmark_model *model,
+		     const struct share_options *options, struct share_set *out,
+		     struct pugmark_diag *diag)
+{
+	struct share_options o = *options;
+	bool found = false;
+	int err = 0;
+	for (uint32_t i = 0; i < 2 * SHARE_BEST && err != -ENOMEM; i++) {
+		struct share_set set;
+		o.grouping = i / 2;
+		err = make_set(program, model, &o, i % 2, &set, diag);
+		if (err)
+			continue; /* with a bound, another grouping may fit */
+		if (found && largest_load(out, o.machines) <= largest_load(&set, o.machines)) {
+			share_set_deinit(&set);
+			continue;
+		}
+		if (found)
+			share_set_deinit(out);
+		*out = set;
+		found = true;
+	}
+	if (found && err == -ENOMEM)
+		share_set_deinit(out);
+	return found && err != -ENOMEM ? 0 : err;
+}
+
+int share_make(const struct program *program, const struct pugmark_model *model,
+	       const struct share_options *options, struct share_set *out,
+	       struct pugmark_diag *diag)
+{
+	return options->grouping == SHARE_BEST && options->machines > 1
+		       ? make_best(program, model, options, out, diag)
+		       : make_set(program, model, options, false, out, diag);
 }
 
 void share_set_deinit(struct share_set *set)

@@ -16,6 +16,10 @@ static bool probeable(const struct prog_probe *probe)
 
 static uint8_t cheapest_mark(const struct prog_block *b)
 {
+	const uint16_t jump = PROG_TAIL | PROG_INDIRECT;
+	/* What it enters looks like what its caller calls: only its target tells them apart. */
+	if (b->call == CALL_UNKNOWN && (b->flags & jump) == jump && probeable(&b->last))
+		return MARK_TARGET;
 	if (b->flags & PROG_BRANCH && probeable(&b->last) && b->last.cost_ns <= b->any.cost_ns)
 		return MARK_BRANCH;
 	if (probeable(&b->any))
@@ -101,36 +105,47 @@ static void classify(const struct program *prog, const struct choice *choice,
 	}
 }
 
+/* What is known of the sites beside the plan. 0 or -ENOMEM. */
+static int make_lists(struct share_whole *out)
+{
+	uint32_t n = out->plan->n_sites + 1;
+	out->site_ns = calloc(n, sizeof(*out->site_ns));
+	out->events = calloc(3 * (size_t)n, 1);
+	if (!out->site_ns || !out->events)
+		return -ENOMEM;
+	out->all = out->events + n;
+	out->some = out->all + n;
+	return 0;
+}
+
 int share_whole_make(const struct program *prog, const struct pugmark_model *model, bool paths,
-		     struct share_whole *out)
+		     const uint8_t *given, struct share_whole *out)
 {
 	uint8_t *marks = calloc(prog->n_blocks + 1, 1);
-	uint32_t *node_of = calloc(prog->n_blocks + 1, sizeof(*node_of)), unresolved;
 	struct choice choice = {0};
-	*out = (struct share_whole){0};
-	int err = marks && node_of ? 0 : -ENOMEM;
-	for (uint32_t f = 0; f < prog->n_funcs && !err; f++)
+	uint32_t unresolved;
+	*out = (struct share_whole){
+		.node_of = calloc(prog->n_blocks + 1, sizeof(*out->node_of)),
+	};
+	int err = marks && out->node_of ? 0 : -ENOMEM;
+	for (uint32_t f = 0; f < prog->n_funcs && !err && !given; f++)
 		mark_function(prog, &prog->funcs[f], paths, marks);
 	if (!err)
-		err = choose_witnesses_given(prog, marks, &choice, &unresolved);
+		err = choose_witnesses_given(prog, given ? given : marks, &choice, &unresolved);
 	if (err == -EDOM)
 		err = 0; /* what nothing can tell is named in the plan */
+	enum plan_mode mode = !paths ? MODE_BEST : given ? MODE_PATHS_BEST : MODE_PATHS_BLOCKS;
 	if (!err)
-		err = plan_build_mapped(prog, &choice, paths ? MODE_PATHS_BLOCKS : MODE_BEST, model,
-					node_of, &out->plan);
+		err = plan_build_mapped(prog, &choice, mode, model, out->node_of, &out->plan);
+	if (!err)
+		err = make_lists(out);
 	if (!err) {
-		uint32_t n = out->plan->n_sites + 1;
-		out->site_ns = calloc(n, sizeof(*out->site_ns));
-		out->events = calloc(3 * (size_t)n, 1);
-		out->all = out->events + n;
-		out->some = out->all + n;
-		err = out->site_ns && out->events ? 0 : -ENOMEM;
+		classify(prog, &choice, out->node_of, out);
+		out->marks = choice.marks;
+		choice.marks = NULL;
 	}
-	if (!err)
-		classify(prog, &choice, node_of, out);
 	choice_deinit(&choice);
 	free(marks);
-	free(node_of);
 	if (err)
 		share_whole_deinit(out);
 	return err;
@@ -141,5 +156,7 @@ void share_whole_deinit(struct share_whole *w)
 	pugmark_plan_free(w->plan);
 	free(w->site_ns);
 	free(w->events);
+	free(w->marks);
+	free(w->node_of);
 	*w = (struct share_whole){0};
 }

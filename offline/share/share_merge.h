@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* share_merge.h: the events of one thread, put together from runs under all shares of a plan: the
- * paper's Figure 8 over whole programs. The merge walks the grammar. At a fork the share that tells
- * it says which way was taken, by what it has seen next; each node that is passed
- * takes its event from the parts that have it, and where nobody probed it, one is made. What comes
- * out is what one run under all sites would have recorded. */
+ * paper's Figure 8 over whole programs. The merge walks the grammar. At a fork the shares that tell
+ * it say which way was taken, by what they see next; each witness that is passed takes its event
+ * from the parts that have it. What comes out is what one run under all shares' witnesses would
+ * have recorded, and nothing else. */
 #ifndef OFFLINE_SHARE_SHARE_MERGE_H
 #define OFFLINE_SHARE_SHARE_MERGE_H
 
@@ -18,6 +18,8 @@ struct share_teller;
 int share_teller_new(const struct pugmark_plan *plan, const uint64_t *members, uint32_t n_shares,
 		     struct share_teller **out);
 void share_teller_free(struct share_teller *teller);
+/* Whether a walk came to @func. */
+bool share_teller_came_to(const struct share_teller *teller, uint32_t func);
 
 /* Where the events come from and go to. Both return -errno for an error. */
 struct share_io {
@@ -38,6 +40,7 @@ struct share_divergence {
 	bool untold;		/* no share tells where it went on: no run was at fault */
 	uint64_t landmarks;	/* events that all shares have, and that were the same */
 	uint32_t last_landmark; /* site; PUGMARK_NONE: none */
+	uint64_t last_time;	/* how often this one has come by then */
 	/* The first landmark in which two runs differ, by site: in the first run, and in @other. */
 	bool differ;
 	uint32_t other, landmark_here, landmark_there;

@@ -105,17 +105,21 @@ static int move(struct share_split *s, uint32_t job, uint32_t to)
 		from->forks[s->forks[j->fork + i]] = 0;
 		into->forks[s->forks[j->fork + i]] = 1;
 	}
+	s->told_by[j->number] ^= 1ull << had | 1ull << to;
 	j->share = to;
 	int err = choose_cell(s, had, j->graph);
 	return err ? err : choose_cell(s, to, j->graph);
 }
 
-/* The jobs of @share that matter, the heaviest first (as all jobs are). */
-static uint32_t jobs_of(const struct share_split *s, uint32_t share, double least, uint32_t *out)
+/* The jobs of @share that matter and that @other does not tell, the heaviest first (as all jobs
+ * are). */
+static uint32_t jobs_of(const struct share_split *s, uint32_t share, uint32_t other, double least,
+			uint32_t *out)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < s->n_jobs && n < JOBS_MAX; i++)
-		if (s->jobs[i].share == share && s->jobs[i].weight_ns >= least)
+		if (s->jobs[i].share == share && s->jobs[i].weight_ns >= least &&
+		    !(s->told_by[s->jobs[i].number] >> other & 1))
 			out[n++] = i;
 	return n;
 }
@@ -135,11 +139,11 @@ static int improve(struct share_split *s, uint32_t from, uint32_t *tries)
 {
 	uint32_t ours[JOBS_MAX], theirs[JOBS_MAX];
 	double top = s->load_ns[from], least = top * MATTERS, enough = top * (1 - 1e-4);
-	uint32_t n = jobs_of(s, from, least, ours);
 	for (uint32_t to = 0; to < s->n; to++) {
 		if (to == from || s->load_ns[to] >= enough)
 			continue;
-		uint32_t m = jobs_of(s, to, least, theirs);
+		uint32_t n = jobs_of(s, from, to, least, ours);
+		uint32_t m = jobs_of(s, to, from, least, theirs);
 		theirs[m < JOBS_MAX ? m : JOBS_MAX - 1] = PUGMARK_NONE;
 		m += m < JOBS_MAX;
 		for (uint32_t i = 0; i < n; i++)

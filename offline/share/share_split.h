@@ -12,6 +12,7 @@ struct share_job {
 	uint32_t graph;
 	uint32_t fork, n_forks; /* run in split->forks */
 	uint32_t share;		/* that tells it */
+	uint32_t number;	/* those of the same forks, told by several, have the same one */
 	double weight_ns;	/* what it costs by itself */
 };
 
@@ -25,6 +26,7 @@ struct share_cell {
 
 struct share_split {
 	const struct share_options *options;
+	bool refine; /* the heaviest jobs first, and then moved */
 	const struct pugmark_plan *plan;
 	const float *site_ns;
 	const uint8_t *events; /* per site: tells entries from anywhere: of share 0 */
@@ -36,12 +38,28 @@ struct share_split {
 	uint32_t n_forks;
 	struct share_job *jobs;
 	uint32_t n_jobs;
-	uint32_t n; /* shares */
+	uint64_t *told_by; /* per number of a job: a bit for each machine that tells it */
+	uint32_t n;	   /* shares */
 	uint32_t machine[SHARES_MAX];
 	double load_ns[SHARES_MAX];
 	uint32_t n_sites[SHARES_MAX];
 	uint32_t untold;
 };
+
+/* How many machines tell each decision: of a single one that tells all, one. */
+static inline uint32_t split_tellers(const struct share_split *s)
+{
+	uint32_t n = s->options->tellers ? s->options->tellers : 1;
+	return n < s->options->machines ? n : s->options->machines;
+}
+
+/* Whether share @share tells which function was entered from anywhere. */
+static inline bool split_has_events(const struct share_split *s, uint32_t share)
+{
+	return share < split_tellers(s);
+}
+
+#define SHARE_WITHOUT_EVENTS SHARES_MAX /* in place of a share: one that has nothing as yet */
 
 /* Makes the jobs of all forks by @grouping. 0 or -ENOMEM. */
 int share_jobs_make(struct share_split *split, enum share_grouping grouping);

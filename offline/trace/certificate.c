@@ -11,7 +11,8 @@
 struct certifier {
 	struct pugmark_thread_certificate part;
 	uint64_t cap;
-	uint32_t open; /* frames before the last gap, where it is still to be told how many ended */
+	uint32_t open; /* how many frames were open before the last gap, until the next event says
+			  how many of them ended */
 	bool in_gap;
 };
 
@@ -31,13 +32,17 @@ static int add_gap(struct certifier *c, const struct pugmark_trace_event *e)
 		.to_ns = e->to_ns,
 		.lost = e->lost,
 		.cause = e->cause,
+		.module = e->module,
+		.was_module = e->target_module,
+		.addr = e->addr,
+		.was = e->was,
 	};
 	c->open = e->depth;
 	c->in_gap = true;
 	return 0;
 }
 
-/* What the first event after a gap says of the frames before it. */
+/* Takes what the first event after a gap says of the frames before it. */
 static void close_gap(struct certifier *c, uint32_t depth)
 {
 	if (c->in_gap && c->open > depth)

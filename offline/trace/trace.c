@@ -6,6 +6,7 @@
 #include "offline/log/recording_impl.h"
 #include "offline/recover/parser.h"
 #include "offline/trace/fork_states.h"
+#include "offline/trace/told_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +15,9 @@
 struct pugmark_trace {
 	struct pugmark_recording *rec;
 	struct pugmark_plan **plans; /* one a module; NULL where recorded without one */
+	char ***names;		     /* per module and function: given later, or NULL */
 	uint32_t n_modules;
-	uint32_t only; /* the module that is asked for, or PUGMARK_NONE: all */
+	uint32_t only; /* only this module; PUGMARK_NONE: all */
 	struct fork_states *forks;
 };
 
@@ -29,12 +31,14 @@ struct pugmark_trace_iter {
 	uint32_t biases_of; /* the segment whose load bases the parser knows; 0: none */
 	uint64_t witnesses;
 	uint64_t begin_ns, last_ns;
+	struct told_times told;
+	struct pugmark_witness_event stop; /* the last event, where the recording has none */
 	uint32_t task;
 	bool ended;
 	int state; /* 1: there may be more; 0: there is none; or -errno */
 };
 
-/* As many trace events are made at once: few enough to stay in the cache. */
+/* How many trace events are made at once: few enough to stay in the cache. */
 #define BATCH 128
 
 static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_diag *diag)
@@ -86,6 +90,12 @@ void pugmark_trace_free(struct pugmark_trace *t)
 {
 	if (!t)
 		return;
+	for (uint32_t i = 0; t->names && i < t->n_modules; i++) {
+		for (uint32_t f = 0; t->names[i] && f < t->plans[i]->n_funcs; f++)
+			free(t->names[i][f]);
+		free(t->names[i]);
+	}
+	free(t->names);
 	for (uint32_t i = 0; t->plans && i < t->n_modules; i++)
 		pugmark_plan_free(t->plans[i]);
 	free(t->plans);
@@ -123,10 +133,35 @@ const char *pugmark_trace_module_name(const struct pugmark_trace *t, uint32_t mo
 const char *pugmark_trace_func_name(const struct pugmark_trace *t, uint32_t module, uint32_t func)
 {
 	const struct pugmark_plan *plan = pugmark_trace_plan(t, module);
-	return plan && func < plan->n_funcs ? plan->strings + plan->funcs[func].name : "?";
+	if (!plan || func >= plan->n_funcs)
+		return "?";
+	if (t->names && t->names[module] && t->names[module][func])
+		return t->names[module][func];
+	return plan->strings + plan->funcs[func].name;
 }
 
-/* What called into the event's module may be in any other that is loaded. */
+int pugmark_trace_rename_func(struct pugmark_trace *t, uint32_t module, uint32_t func,
+			      const char *name)
+{
+	const struct pugmark_plan *plan = pugmark_trace_plan(t, module);
+	if (!plan || func >= plan->n_funcs)
+		return -EINVAL;
+	if (!t->names)
+		t->names = calloc(t->n_modules, sizeof(*t->names));
+	if (t->names && !t->names[module])
+		t->names[module] = calloc(plan->n_funcs, sizeof(char *));
+	char *copy = strdup(name);
+	if (!t->names || !t->names[module] || !copy) {
+		free(copy);
+		return -ENOMEM;
+	}
+	free(t->names[module][func]);
+	t->names[module][func] = copy;
+	return 0;
+}
+
+/* Tells the parser the load bases: the caller of an event's function may be in any module that is
+ * loaded. */
 static void set_biases(struct pugmark_trace_iter *it)
 {
 	uint64_t bias;
@@ -224,8 +259,7 @@ static uint64_t end_ns(const struct pugmark_trace_iter *it)
 }
 
 /* The next witness event, or the end of the task. Returns 1, or 0 where there is nothing left. */
-static int read_event(struct pugmark_trace_iter *it, struct pugmark_witness_event *stop,
-		      struct pugmark_witness_event **event)
+static inline int read_event(struct pugmark_trace_iter *it, struct pugmark_witness_event **event)
 {
 	if (it->ended)
 		return 0;
@@ -233,8 +267,9 @@ static int read_event(struct pugmark_trace_iter *it, struct pugmark_witness_even
 	if (got)
 		return got;
 	/* the recording stops while the task runs on: no more is known */
-	*stop = (struct pugmark_witness_event){.kind = PUGMARK_EVENT_STOP, .time_ns = end_ns(it)};
-	*event = stop;
+	it->stop =
+		(struct pugmark_witness_event){.kind = PUGMARK_EVENT_STOP, .time_ns = end_ns(it)};
+	*event = &it->stop;
 	it->ended = true;
 	return 1;
 }
@@ -255,6 +290,7 @@ static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
 	if (e->kind == PUGMARK_EVENT_EXEC || e->kind == PUGMARK_EVENT_PAUSE)
 		it->biases_of = 0; /* the parser forgets them */
 	int err = parser_feed_more(it->parser, e);
+	it->queue = parser_events(it->parser, &it->n);
 	if (!err && e->kind == PUGMARK_EVENT_FORK && e->child <= UINT32_MAX)
 		err = fork_states_keep(it->trace->forks, e->child, it->parser);
 	return err ? err : 1;
@@ -263,8 +299,8 @@ static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
 /* Feeds the parser one event. Returns 1, 0 at the end, or -errno. */
 static inline int feed(struct pugmark_trace_iter *it)
 {
-	struct pugmark_witness_event *e, stop;
-	int got = read_event(it, &stop, &e);
+	struct pugmark_witness_event *e;
+	int got = read_event(it, &e);
 	if (got != 1)
 		return got;
 	it->last_ns = e->time_ns;
@@ -274,11 +310,17 @@ static inline int feed(struct pugmark_trace_iter *it)
 		return 1;
 	it->witnesses++;
 	follow_biases(it);
+	uint32_t before = it->n;
 	int err = parser_feed_more(it->parser, e);
+	it->queue = parser_events(it->parser, &it->n);
+	if (!err && e->module < it->trace->n_modules &&
+	    e->site < it->trace->plans[e->module]->n_sites)
+		told_times_set(&it->told, it->tables[e->module], e, it->queue + before,
+			       it->n - before);
 	return err ? err : 1;
 }
 
-/* Before the first witness there was the start of the recording. */
+/* The recording's start comes before the first witness. */
 static void begin_at_start(struct pugmark_trace_iter *it)
 {
 	for (uint32_t i = 0; i < it->n; i++) {
@@ -294,10 +336,8 @@ static int fill(struct pugmark_trace_iter *it, uint32_t n)
 {
 	it->next = it->n = 0;
 	parser_drop_events(it->parser);
-	while (it->n < n && it->state == 1) {
+	while (it->n < n && it->state == 1)
 		it->state = feed(it);
-		it->queue = parser_events(it->parser, &it->n);
-	}
 	if (it->n) {
 		if (it->begin_ns)
 			begin_at_start(it);

@@ -64,4 +64,23 @@ for name in gzip lua5.4 redis-server postgres gdb; do
 	fi
 	printf '\n'
 done
+
+# What it adds to planning that files are analysed in a sandbox (user/sandbox): under 5 %.
+printf '\n%-14s %12s %12s %8s\n' program 'sandboxed s' 'not s' 'more %'
+for name in redis-server gdb; do
+	program=$(find_program $name) || continue
+	if ! row=$(XDG_CACHE_HOME=/nowhere "$BUILD/tests/sandbox_cost" "$rounds" "$program"); then
+		printf '%-14s FAILED\n' $name
+		failed=1
+		continue
+	fi
+	read -r with without more <<<"$row"
+	printf '%-14s %12s %12s %8s' $name "$with" "$without" "$more"
+	record $name sandbox_more "$more" %
+	if awk -v m="$more" 'BEGIN { exit !(m >= 5) }'; then
+		printf '  MISSED: under 5 %%'
+		failed=1
+	fi
+	printf '\n'
+done
 exit $failed

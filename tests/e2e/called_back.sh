@@ -3,9 +3,9 @@
 # called_back.sh: functions that a library calls back from far below the frame that called it, up to
 # 60 kB: the last event before such a call is one of the call before, which lies as far below. They are
 # called several times from the same frame, above which earlier calls have left what looks like a call
-# in progress. And such that it jumps to as the last thing it does, when the program has jumped to the library: they
-# return to the program. Modes casper and best tell what mode full tells of the same run, without a
-# gap.
+# in progress. And such that it jumps to as the last thing it does, when the program has jumped to the
+# library: they return to the program. And such of another module that is traced. Modes casper and best
+# tell what mode full tells of the same run, without a gap.
 set -u
 skip() { echo "SKIP: $1"; exit 77; }
 [ "$(id -u)" = 0 ] || skip 'recording needs root here'
@@ -89,5 +89,39 @@ for mode in full casper best; do
 	told=$(grep -c '^tail program [0-9a-f]* -$' $mode)
 	[ "$told" = "$jumps" ] || { echo "$mode: $told jumps to the library, not $jumps"; failed=1; }
 	m=$((m + 1))
+done
+
+# What is called back is of another module that is traced: the frame of the program that called the
+# library lies as far up, and the stack between is not of that module.
+cat >near.c <<'C'
+int near_leaf(int i) { return i ^ 3; }
+int near_called(int i) { return near_leaf(i) + near_leaf(i + 1); }
+C
+cat >both.c <<'C'
+int calls_back(int (*f)(int), int i, unsigned bytes);
+int near_called(int i);
+__attribute__((noipa)) static int calls(int i, unsigned bytes)
+{
+	return calls_back(near_called, i, bytes) + calls_back(near_called, i + 1, bytes / 2);
+}
+int main(void)
+{
+	int n = 0;
+	for (unsigned bytes = 1; bytes < 61000; bytes += bytes / 2 + 100)
+		for (int i = 0; i < 4; i++)
+			n += calls(i, bytes);
+	return n < 0;
+}
+C
+${CC:-cc} -O2 -shared -fPIC -o libnear.so near.c && ${CC:-cc} -O2 -o both both.c -L. -lfar -lnear ||
+	exit 1
+near=$(nm -D libnear.so | sed -nE 's/^0*([0-9a-f]+) T near_called$/\1/p')
+calls=$(awk 'BEGIN { for (b = 1; b < 61000; b += int(b / 2) + 100) n += 8; print n }')
+for mode in full casper best; do
+	"$PUGMARK" record -q -o rec --mode $mode --module 'libnear*' -- ./both || exit 1
+	"$PUGMARK" dump rec >$mode
+	gaps=$(grep -c ' gap ' $mode) entered=$(grep -c " enter libnear.so $near callback\$" $mode)
+	echo "$mode, of another module: $entered callbacks, $gaps gaps"
+	[ "$gaps" = 0 ] && [ "$entered" = "$calls" ] || failed=1
 done
 [ $failed = 0 ]

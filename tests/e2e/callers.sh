@@ -8,31 +8,8 @@ set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
 work_in_own_folder
-cat >program.c <<'C'
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <unistd.h>
-__attribute__((noipa)) static int step(int i) { return i + 1; }
-__attribute__((noipa)) int asked_for(int i) { return step(i) - 1; }
-int main(int argc, char **argv)
-{
-	int n = 0;
-	for (int i = 3; i < argc; i++)
-		n += asked_for(i);
-	usleep(atoi(argv[1]));
-	void *plugin = dlopen(argv[2], RTLD_NOW);
-	int (*act)(int) = plugin ? (int (*)(int))dlsym(plugin, "act") : NULL;
-	for (int i = 0; act && i < 100; i++)
-		n += act(i);
-	return n != 4950;
-}
-C
-cat >plugin.c <<'C'
-int asked_for(int i);
-int act(int i) { return asked_for(i); }
-C
-${CC:-cc} -O1 -rdynamic program.c -o program -ldl && ${CC:-cc} -O1 -fPIC -shared plugin.c -o plugin.so &&
-	cp program other && cp plugin.so others.so || skip 'no compiler for the programs'
+compile_plugged
+cp program other && cp plugin.so others.so
 asked=$(nm program | awk '$3 == "asked_for" { sub(/^0+/, "", $1); print $1 }')
 words="^note .*$dir/plugin.so was loaded and may call functions of program"
 

@@ -137,6 +137,8 @@ claim 'report: the median is that of SQL, to a 32nd' test \
 		NR == 2 { if ($1 < $2 || $1 - $2 > $2 / 32 + 1) bad = 1 } END { print bad + 0 }')" = 0
 run 0 report --distribution known
 claim 'report: distributions as text' grep -q 'leaf$' out
+run 0 report --distribution --top 1 known
+claim 'report: the first of them is one whose calls have ended' is "$(wc -l <out)" 2
 end=$(sqlite3 bounds.db 'select max(end_latest) from calls')
 half=$(sqlite3 bounds.db 'select begin_latest + 1 from calls order by begin_latest limit 1 offset
 	(select count(*) / 2 from calls)')
@@ -168,6 +170,29 @@ claim 'parts: what began before is said again' grep -q '"began":"before"' part.0
 claim 'parts: no call is lost or twice' is \
 	"$(cat part.0*.chrome | grep -c '"ph":"B"') $(cat part.0*.chrome | grep -c '"began"')" \
 	"$(($(run 0 export --format chrome -o whole.json known; grep -c '"ph":"B"' whole.json) + $(cat part.0*.chrome | grep -c '"began"'))) $(cat part.0*.chrome | grep -c '"began"')"
+
+# Parts by time: together they have every call once by when it began, and none that lies elsewhere.
+span=$(sqlite3 bounds.db 'select max(end_latest) / 3 + 1 from calls')
+run 0 export --format sqlite --split "${span}ns" -o span.db known
+claim 'parts by time: as many as the time has' is "$(echo span.*.db)" 'span.001.db span.002.db span.003.db'
+for part in span.*.db; do
+	sqlite3 "$part" 'select thread, begin_earliest, begin_latest, function, level from calls'
+done 2>said | sort -u >spans
+claim 'parts by time: every call is there' is \
+	"$(wc -l <spans)" "$(sqlite3 bounds.db 'select count(distinct thread || "," || begin_earliest ||
+		"," || begin_latest || "," || function || "," || level) from calls')"
+claim 'parts by time: none that began later' is "$(sqlite3 span.002.db \
+	"select count(*) from calls where begin_earliest > 2 * $span")" 0
+
+# Requests: those that were slow, with what they call.
+run 0 export --format sqlite --request work -o requests.db known
+claim '--request: its calls and nothing around them' is \
+	"$(sqlite3 requests.db "select count(*) from calls c join functions f on f.id = c.function where level = 0 and name <> 'work'")" 0
+run 0 export --format sqlite --request work --slow --longer 1ns -o slow.db known
+run 0 export --format sqlite --request work --slow --longer 1000s -o slowest.db known
+claim '--slow: all, or none' is \
+	"$(sqlite3 slow.db 'select count(*) > 0 from calls') $(sqlite3 slowest.db 'select count(*) from calls')" '1 0'
+run 2 export --format sqlite --slow -o x.db known
 
 # Filters.
 run 0 export --format folded --weight calls -o only.folded -F work -N leaf known

@@ -81,7 +81,7 @@ done
 cp "$BUILD/libpugmark.a" "$dir/libpugmark.a"
 ar rcs "$dir/libpugmark.a" "$dir/codec.o"
 # shellcheck disable=SC2086 # words are wanted
-${CC:-cc} "${flags[@]}" -o "$dir/without" $(printf '%s\n' "$BUILD"/user/*/*.o | grep -v '/lanes.o$') \
+${CC:-cc} "${flags[@]}" -o "$dir/without" $(find "$BUILD/user" -name "*.o" ! -name lanes.o) \
 	"$dir/lanes.o" "$dir/libpugmark.a" $libs
 echo "without zstd: linked with$libs"
 if "$PUGMARK" doctor >/dev/null 2>&1; then

@@ -46,23 +46,20 @@ check() { # NAME: rec
 }
 
 end_of() { # PID: some time after its library is loaded
-	for _ in $(seq 100); do
-		grep -q libwork "/proc/$1/maps" 2>/dev/null && break
-		sleep 0.05
-	done
-	sleep 1.5
+	await grep -q libwork "/proc/$1/maps"
+	sleep 3
 	kill -TERM "$1"
 }
 
 "$PUGMARK" record -o rec --module 'libwork.so*' -- ./program plugins/libwork.so.1 >out 2>err &
 recorder=$!
 started+=("$recorder")
-for _ in $(seq 100); do
+child_runs() {
 	pid=$(cat "/proc/$recorder/task/$recorder/children")
 	pid=${pid%% *}
-	[ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe")" = "$dir/program" ] && break
-	sleep 0.02
-done
+	[ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe")" = "$dir/program" ]
+}
+await child_runs # what this kernel does to probes is tried first
 end_of "$pid"
 wait $recorder
 claim 'a command: recorded' is $? 0
@@ -70,15 +67,18 @@ claim 'a command: that it is awaited is said' grep -q "no module 'libwork.so\*' 
 check 'a command'
 
 for who in -p -a; do
-	./program plugins/libwork.so.1 &
+	./program plugins/libwork.so.1 asked &
 	pid=$!
 	started+=("$pid")
-	sleep 0.1
+	await grep -q program "/proc/$pid/maps"
 	if [ $who = -p ]; then whom=$pid; else whom=./program; fi
 	rm -rf rec
-	"$PUGMARK" record -q -o rec --module 'libwork*' $who "$whom" >out 2>err </dev/null &
+	"$PUGMARK" record -o rec --module 'libwork*' $who "$whom" >out 2>err </dev/null &
 	recorder=$!
 	started+=("$recorder")
+	claim "$who: that it has begun is said" await grep -q ': recording' err
+	sleep 0.3
+	kill -USR1 $pid
 	end_of $pid
 	wait $pid
 	claim "$who: the program ends well" is $? 0

@@ -169,6 +169,7 @@ C
 if "${CC:-cc}" -O1 -pthread -o slow slow.c; then
 	./slow &
 	target=$!
+	wait_until 20 [ /proc/$target/exe -ef slow ] # it is the shell at first
 	"$PUGMARK" record -q -o slowly --mode full -p $target 2>err &
 	recorder=$!
 	wait_until 20 [ -e slowly/meta.json ]

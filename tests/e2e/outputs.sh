@@ -163,14 +163,12 @@ claim 'to the new one' "$PUGMARK" verify here
 claim 'the old one is beside it' "$PUGMARK" verify far/rec.old
 
 # --- a folder that gets another name while it is recorded -----------------------------------------------
-begun() { # OPTION...: a recorder of $program in `recorder`
-	"$PUGMARK" record -q -a "$program" "$@" >out 2>err </dev/null &
+begun() { # OPTION...: a recorder of $program in `recorder`, which has recorded it once
+	: >err # of the one before
+	"$PUGMARK" record -a "$program" "$@" >out 2>err </dev/null &
 	recorder=$!
 	started+=($recorder)
-	for ((i = 0; i < 200; i++)); do
-		[ ! -e moved/reserve ] || break
-		sleep 0.05
-	done
+	await grep -q '^pugmark: moved: recording' err
 	"$program"
 }
 ended() { # PID: its status in `status`
@@ -195,17 +193,14 @@ begun -o moved
 rm -r moved
 ended "$recorder"
 claim 'a folder that was removed is an error' is $status 1
-claim 'that names it' grep -qx 'pugmark: moved: cannot write its meta.json: No such file or directory' err
+claim 'that names it' grep -qxF 'pugmark: moved: cannot write its meta.json: No such file or directory' err
 claim 'and is not made anew' test ! -e moved
 
 # --- standard streams that are closed -----------------------------------------------------------------
 "$PUGMARK" record -q -o closed -a "$program" --duration 2 <&- >&- 2>&- &
 recorder=$!
 started+=($recorder)
-for ((i = 0; i < 100; i++)); do
-	[ -e closed/events ] && break
-	sleep 0.1
-done
+await test -e closed/events
 claim 'nothing that is written to stands in for a closed stream' is \
 	"$(readlink /proc/$recorder/fd/[012] | sort -u)" /dev/null
 wait $recorder

@@ -135,6 +135,13 @@ shows 'names that are markup stay text' bad.html 1280 '
 	return [document.title.includes("broken"), document.querySelectorAll("img").length, names.filter((n) => n.startsWith("<\/script>") || n.startsWith("a\"b")).length]' \
 	'[false,0,2]'
 
+run 0 report --html --request '*img*' -o requests.html bad
+shows 'requests have a tab, with names as text' requests.html 1280 '
+	document.getElementById("tab-requests").click();
+	const box = document.getElementById("requests");
+	return [box.hidden, box.querySelector("h2").textContent, box.querySelector(".facts b").textContent, document.querySelectorAll("img").length]' \
+	'[false,"Requests of *img*","1",0]'
+
 run 0 record -q -o still --no-times -- ./prog
 run 0 report --html -o still.html still
 shows 'without times it counts calls' still.html 1280 '

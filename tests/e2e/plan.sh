@@ -91,7 +91,7 @@ refuses 1 'long.plan: damaged: ' "$PUGMARK" plan --check --plan "$dir/long.plan"
 mkfifo "$dir/fifo.plan"
 refuses 1 'not a regular file' \
 	timeout 20 "$PUGMARK" plan --check --plan "$dir/fifo.plan" "$program"
-refuses 1 'not a regular file' "$PUGMARK" plan --check --plan "$dir" "$program"
+refuses 1 'this share is missing' "$PUGMARK" plan --check --plan "$dir" "$program"
 cp "$program" "$dir/elf.plan"
 refuses 1 'not a plan file' "$PUGMARK" plan --check --plan "$dir/elf.plan" "$program"
 refuses 1 'cannot open' "$PUGMARK" plan --check --plan "$dir/none.plan" "$program"

@@ -74,6 +74,21 @@ if alive; then
 	exit 1
 fi
 
+# Side by side: each of two waits for the other. Those with -m: neither sees the other.
+meets() { # ME OTHER
+	fake "$1" "touch $1-is-here; for _ in {1..30}; do [ -e $2-is-here ] && exit; sleep 0.1; done; exit 1"
+}
+meets one two
+meets two one
+expect 0 '2 passed, 0 failed, 0 skipped' -j 2 ./one ./two
+rm -f ./*-is-here
+expect 1 '1 passed, 1 failed, 0 skipped' ./one ./two
+apart="mkdir $dir/building && sleep 0.2 && rmdir $dir/building"
+expect 0 '3 passed, 0 failed, 0 skipped' -j 3 -m a "$apart" -m b "$apart" ./pass
+fake calm "[ ! -e $dir/building ] && mkdir $dir/quietly && sleep 0.2 && rmdir $dir/quietly"
+apart="[ ! -e $dir/quietly ] && $apart"
+expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -q ./calm -m a "$apart" -m b "$apart" -q ./calm
+
 # cmocka's own counts, from cmocka itself.
 cat >groups.c <<'C'
 #include <stdarg.h>

@@ -75,9 +75,10 @@ tells() { # NAME FILE
 
 begin -a ./up
 claim 'a program: it runs' runs_well up 'first 1'
-begun=$SECONDS
-timeout 30 cp other up
-claim 'a program: who writes to it goes on' is "$? $((SECONDS - begun < 5))" '0 1'
+# By itself the kernel breaks a lease after that many seconds: before, it was given up.
+patience=$(($(cat /proc/sys/fs/lease-break-time) * 2 / 3))
+timeout $patience cp other up
+claim 'a program: who writes to it goes on' is $? 0
 claim 'a program: what runs then runs well' runs_well up 'other 1'
 finish
 tells 'a program' up
@@ -85,7 +86,7 @@ claim 'a program: what came before is there' [ "$(grep -c '^thread' certificate)
 
 begin --no-program --module libup.so -a ./main
 claim 'a library: it runs' runs_well main 'used 1'
-timeout 30 cp libother.so libup.so
+timeout $patience cp libother.so libup.so
 claim 'a library: who writes to it goes on' is $? 0
 claim 'a library: what runs then runs well' runs_well main 'used 1'
 finish

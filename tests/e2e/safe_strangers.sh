@@ -8,28 +8,8 @@ set -u
 needs_recording
 needs python3
 work_in_own_folder
-cat >program.c <<'C'
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <unistd.h>
-__attribute__((noipa)) static int step(int i) { return i + 1; }
-__attribute__((noipa)) int asked_for(int i) { return step(i) - 1; }
-int main(int argc, char **argv)
-{
-	int n = 0;
-	for (int i = 3; i < argc; i++)
-		n += asked_for(i);
-	usleep(atoi(argv[1]));
-	void *plugin = dlopen(argv[2], RTLD_NOW);
-	int (*act)(int) = plugin ? (int (*)(int))dlsym(plugin, "act") : NULL;
-	for (int i = 0; act && i < 100; i++)
-		n += act(i);
-	return 0;
-}
-C
-echo 'int asked_for(int i); int act(int i) { return asked_for(i); }' >plugin.c
-${CC:-cc} -O1 -rdynamic program.c -o program -ldl && ${CC:-cc} -O1 -fPIC -shared plugin.c -o plugin.so &&
-	${CC:-cc} -O1 -o stranger "$tests/programs/stranger.c" || skip 'no compiler for the programs'
+compile_plugged
+${CC:-cc} -O1 -o stranger "$tests/programs/stranger.c" || skip 'no compiler for the programs'
 seconds=${SAFE_SECONDS:-15}
 mkdir many
 mknod device c 1 5 || skip 'no device nodes here'

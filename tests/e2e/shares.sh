@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shares.sh: recordings under each share of a plan are merged to the trace of one full recording, line
 # for line: of gzip and of a program with threads, forks and callbacks, at levels calls and paths, for
-# every grouping. Runs that were not the same are told as such, and what is no set of parts is refused.
+# every grouping. Runs that were not the same are told as such, what is no set of parts is refused, and
+# `distribute` makes a run again that failed.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -105,6 +106,8 @@ merged_is_full() { # LEVEL M GROUPING COMMAND...
 	local what="$4, level $1, $2 shares, $3"
 	rm -rf set part-* whole*
 	run 0 plan --level "$1" --shares "$2" --grouping "$3" -o set "$4"
+	run 0 plan --check --plan set "$4"
+	claim "$what: is proved" grep -q 'every run can be put together' out
 	claim "$what: is recorded under each share" record_parts "$2" "${@:4}"
 	run 0 merge -o whole $(parts "$2")
 	run 0 verify whole
@@ -122,6 +125,77 @@ for level in calls paths; do
 		merged_is_full $level 4 optimized $program
 	done
 done
+
+# All of it by one command; a run that fails is made again, and what cannot be recorded is an error.
+setarch -R "$PUGMARK" record -q --level paths -o full -- ./gz -c input >out 2>err
+told full >told.full
+cp input given
+"$PUGMARK" distribute --machines 3 --level paths -o whole -- ./gz -c <given >out 2>err
+claim 'distribute: its status is that of the command' is $? 0
+claim 'distribute: the command ran with its output' same out <(./gz -c <given)
+claim 'distribute: its table has three runs' test "$(grep -cE '^ +[123] ' err)" = 3
+setarch -R "$PUGMARK" record -q --level paths -o full -- ./gz -c <given >out 2>err
+told full >told.full
+told whole >told.whole
+claim 'distribute: the merge is the trace of a full recording' same told.whole told.full
+run 1 distribute --machines 2 -o whole2 -- ./nothing-there
+run 2 distribute --machines 2 --engine cloud -- ./gz
+run 2 distribute -- ./gz
+
+# A run whose recorder is killed is made again, as often as allowed.
+cat >kills.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noipa)) static int step(int i) { return i & 1 ? i : i + 3; }
+int main(int argc, char **argv)
+{
+	int sum = 0;
+	for (int i = 0; i < 100; i++)
+		sum += step(i);
+	if (!unlink(argv[1])) /* only once */
+		kill(getppid(), SIGKILL);
+	return sum == argc;
+}
+C
+"${CC:-cc}" -O2 -o kills kills.c || exit 1
+touch once
+run 1 distribute --machines 2 --level paths --retries 0 -o again -- ./kills once
+claim 'no retry: the share and its tries are named' grep -q 'under share 1 was not recorded whole in 1 try' err
+touch once
+run 0 distribute --machines 2 --level paths --retries 1 -o again -- ./kills once
+claim 'a retry: the run is made again' is "$(grep -c '^ *1 .*not at the first try' err)" 1
+claim 'a retry: of that share alone' is "$(grep -c 'not at the first try' err)" 1
+setarch -R "$PUGMARK" record -q --level paths -o full -- ./kills once >out 2>err
+told full >told.full
+told again >told.again
+claim 'a retry: the merge is the trace of a full recording' same told.again told.full
+
+# A cluster (tests/slurm has one): what can be said without.
+status=0
+PATH=$dir/nothing "$PUGMARK" distribute --machines 2 --engine slurm -- ./gz -c >out 2>err || status=$?
+claim 'without Slurm it fails' is $status 1
+claim 'and one line says what to install' grep -qx "pugmark: Slurm's sbatch is not installed here.*apt-get install.*" err
+run 2 distribute --machines 2 --input given -- ./gz
+claim '--input is for slurm' grep -q 'go with --engine slurm' err
+run 2 distribute --task part-1 --job 0
+mkdir job
+sum=$(printf x | sha256sum | cut -d' ' -f1)
+echo other >job/"$sum"
+printf 'program\0%s words\0' "$sum" >job/job
+export SLURM_ARRAY_TASK_ID=1
+fails 1 'not the list that was submitted' distribute --task job --job "$sum"
+fails 1 'it has another sum' distribute --task job --job "$(sha256sum <job/job | cut -d' ' -f1)"
+unset SLURM_ARRAY_TASK_ID
+
+# A folder that is no set of shares.
+mv set/share-2.pmp kept
+run 1 plan --check --plan set ./threads
+claim 'a missing share is told' grep -q 'share-2.pmp: this share is missing' err
+cp set/share-1.pmp set/share-2.pmp
+run 1 plan --check --plan set ./threads
+claim 'a share in the place of another is told' grep -q 'not share 2' err
+mv kept set/share-2.pmp
 
 # What is no set of parts.
 run 1 merge -o whole part-1 part-2

@@ -99,6 +99,12 @@ PY
 claim 'damage is no silence' test $? -ne 0
 run 1 values rec nowhere
 claim 'a place that is not there is named' grep -q 'nowhere: no such function' err
+run 1 values rec weigh --where 'zzz > 2'
+claim 'a variable that is not there is named' grep -q 'zzz > 2: there is no variable of that name at weigh' err
+run 1 values rec weigh --task 9999
+claim 'a task that is not there is named' grep -q 'no values of a task 9999' err
+run 1 values rec 0xdead000
+claim 'an address that is not there is named' grep -q '0xdead000: no such function, line or address' err
 run 2 values rec weigh --where
 run 1 values rec weigh --where 'n is 3'
 conclude

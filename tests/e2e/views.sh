@@ -119,9 +119,9 @@ if command -v script >/dev/null; then
 	claim 'colours on a terminal' grep -q $'\033\\[32mcomplete' out
 	TERM=xterm NO_COLOR=1 script -qec "'$PUGMARK' verify rec" /dev/null >out </dev/null
 	claim 'none where they are not wanted' is "$(grep -c $'\033\\[' out)" 0
-	TERM=xterm script -qec "'$PUGMARK' replay -F work still" /dev/null >out </dev/null
+	TERM=xterm PAGER= script -qec "'$PUGMARK' replay -F work still" /dev/null >out </dev/null
 	claim 'runs are one line on a terminal' grep -q 'leaf().* ×5' out
-	TERM=xterm script -qec "'$PUGMARK' replay --all -F work still" /dev/null >out </dev/null
+	TERM=xterm PAGER= script -qec "'$PUGMARK' replay --all -F work still" /dev/null >out </dev/null
 	claim 'unless all is wanted' is "$(grep -c '×' out)" 0
 fi
 

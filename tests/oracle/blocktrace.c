@@ -11,8 +11,7 @@
  * loses none of them. After fork() the child goes on in files of its own. A program that the
  * traced one executes is not traced: QEMU hands execve() to the kernel.
  *
- * QEMU's header is not packaged everywhere, so the part of API version 1 used here is declared by
- * hand. Translation callbacks are serialised by QEMU's mmap_lock, which fork holds as well; nothing
+ * Translation callbacks are serialised by QEMU's mmap_lock, which fork holds as well; nothing
  * here adds a lock to that. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -24,52 +23,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <elf.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "plugin_module.h"
+#include "plugin_tools.h"
+#include "qemu_plugin.h"
 #include "trace_format.h"
 
-/* --- QEMU's plugin API, version 1 --- */
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
-typedef void (*vcpu_udata_cb)(unsigned int vcpu_index, void *userdata);
-typedef void (*tb_trans_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
-typedef void (*syscall_cb)(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, uint64_t a1,
-			   uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
-			   uint64_t a7, uint64_t a8);
-enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W };
-typedef void (*mem_cb)(unsigned int vcpu_index, uint32_t info, uint64_t vaddr, void *userdata);
-typedef void (*syscall_ret_cb)(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, int64_t ret);
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_trans_cb cb);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, vcpu_udata_cb cb,
-					  enum qemu_plugin_cb_flags flags, void *userdata);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb cb,
-				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
-				      void *userdata);
-void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, syscall_cb cb);
-void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id, syscall_ret_cb cb);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
-const char *qemu_plugin_path_to_binary(void);
-
-__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+int qemu_plugin_version = 1;
 
 /* --- where things are --- */
 #define WINDOW_BYTES (1u << 20)
-#define MAX_SEGMENTS 64
 
 struct window { /* the end of a file that grows, mapped */
 	char *at, *end, *start;
@@ -96,28 +63,15 @@ struct block { /* one translated block, of any module */
 	bool handler;	 /* @pc is a registered signal handler */
 };
 
-struct range { /* [start, end) begins at @to of another space */
-	uint64_t start, end, to;
-};
-
 static __thread struct stream stream __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t thread_end; /* closes the thread's stream */
 
 static struct {
 	char dir[4000];
-	char module[4096]; /* what was asked for */
-	char path[4096];   /* the mapped file's path, once it was seen */
-	dev_t dev;
-	ino_t ino;
-	bool by_inode;
-	struct range mapped[MAX_SEGMENTS]; /* QEMU's addresses to the module's file offsets */
-	struct range code[MAX_SEGMENTS];   /* file offsets to ELF addresses */
-	unsigned n_mapped, n_code;
-	bool stale; /* they must be read again */
-	uint64_t base;
+	uint64_t base; /* of the module: run-time address minus ELF address */
 	uint64_t guest_base;
-} where = {.stale = true};
+} where;
 
 static struct {
 	uint8_t *bytes; /* what PID.blocks holds after its header */
@@ -137,37 +91,6 @@ static struct {
 	unsigned n_handlers;
 } blocks;
 
-static void die(const char *what)
-{
-	dprintf(2, "blocktrace: %s: %s\n", what, strerror(errno));
-	_exit(125);
-}
-
-static void *grow(void *old, size_t bytes)
-{
-	void *p = realloc(old, bytes);
-
-	if (!p)
-		die("memory");
-	return p;
-}
-
-static void write_all(int fd, const void *data, size_t len)
-{
-	const char *p = data;
-
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			die("write");
-		p += n;
-		len -= n;
-	}
-}
-
 /* --- the thread's file --- */
 static void dict_file_open(void)
 {
@@ -183,7 +106,7 @@ static void dict_file_open(void)
 	dict.fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (dict.fd < 0)
 		die(name);
-	strcpy(header.module, where.path);
+	strcpy(header.module, module_path());
 	write_all(dict.fd, &header, sizeof(header));
 	write_all(dict.fd, dict.bytes, dict.len);
 }
@@ -403,106 +326,10 @@ static void on_syscall(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, uint
 static void on_syscall_ret(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, int64_t ret)
 {
 	if (num == SYS_mmap || num == SYS_munmap || num == SYS_mremap)
-		where.stale = true;
+		module_moved();
 }
 
 /* --- translation --- */
-
-/* Reads which bytes of the module's file are code, and at which ELF address. */
-static void code_read(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph;
-
-	if (fd < 0)
-		die(path);
-	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || eh.e_phentsize != sizeof(ph))
-		die(path);
-	where.n_code = 0;
-	for (unsigned i = 0; i < eh.e_phnum && where.n_code < MAX_SEGMENTS; i++) {
-		if (pread(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)) != sizeof(ph))
-			die(path);
-		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
-			where.code[where.n_code++] =
-				(struct range){ph.p_offset, ph.p_offset + ph.p_filesz, ph.p_vaddr};
-	}
-	close(fd);
-}
-
-/* Finds out what the module's argument means; QEMU knows the program's path only once it runs. */
-static void module_choose(void)
-{
-	struct stat st;
-
-	if (!where.module[0])
-		snprintf(where.module, sizeof(where.module), "%s", qemu_plugin_path_to_binary());
-	if (!strchr(where.module, '/'))
-		return;
-	if (stat(where.module, &st))
-		die(where.module);
-	where.by_inode = true;
-	where.dev = st.st_dev;
-	where.ino = st.st_ino;
-}
-
-static bool is_module(const char *path, unsigned major, unsigned minor, unsigned long inode)
-{
-	size_t len = strlen(path), want = strlen(where.module);
-
-	if (where.by_inode)
-		return inode == where.ino && makedev(major, minor) == where.dev;
-	return len > want && path[len - want - 1] == '/' &&
-	       !strcmp(path + len - want, where.module);
-}
-
-static void maps_read(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[4400], path[4200];
-	unsigned long start, end, off, inode;
-	unsigned major, minor;
-
-	if (!maps)
-		die("/proc/self/maps");
-	if (!where.by_inode)
-		module_choose();
-	where.n_mapped = 0;
-	where.stale = false;
-	while (fgets(line, sizeof(line), maps)) {
-		path[0] = 0;
-		if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu %4199[^\n]", &start, &end, &off, &major,
-			   &minor, &inode, path) < 7)
-			continue;
-		if (!is_module(path, major, minor, inode) || where.n_mapped == MAX_SEGMENTS)
-			continue;
-		if (!where.n_mapped)
-			code_read(path);
-		where.mapped[where.n_mapped++] = (struct range){start, end, off};
-		snprintf(where.path, sizeof(where.path), "%s", path);
-	}
-	fclose(maps);
-}
-
-/* Maps @from through the first of the @n ranges that holds it; UINT64_MAX where none does. */
-static uint64_t through(const struct range *ranges, unsigned n, uint64_t from)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (from >= ranges[i].start && from < ranges[i].end)
-			return ranges[i].to + (from - ranges[i].start);
-	return UINT64_MAX;
-}
-
-/* The ELF address of @host if it lies in the module's code, else UINT64_MAX. */
-static uint64_t module_address(const void *host)
-{
-	uint64_t off;
-
-	if (where.stale)
-		maps_read();
-	off = through(where.mapped, where.n_mapped, (uintptr_t)host);
-	return off == UINT64_MAX ? off : through(where.code, where.n_code, off);
-}
 
 static void dict_rehash(void)
 {
@@ -622,14 +449,13 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 					     QEMU_PLUGIN_CB_NO_REGS, b);
 }
 
-__attribute__((visibility("default"))) int
-qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)
+int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "dir=", 4))
 			snprintf(where.dir, sizeof(where.dir), "%s", argv[i] + 4);
 		else if (!strncmp(argv[i], "module=", 7))
-			snprintf(where.module, sizeof(where.module), "%s", argv[i] + 7);
+			module_ask_for(argv[i] + 7);
 		else
 			return -EINVAL;
 	}

@@ -1,5 +1,5 @@
 # The independent oracle: what programs executed, by QEMU, against the model and the dump.
-ORACLE_BIN := $(addprefix $(BUILD)/oracle/,edges calls blocks compare blocktrace.so)
+ORACLE_BIN := $(addprefix $(BUILD)/oracle/,edges calls blocks compare blocktrace.so deptrace.so)
 ORACLE_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -D_GNU_SOURCE
 ORACLE_COMMON := $(addprefix tests/oracle/,flow.c model_text.c module.c trace.c)
 ORACLE_HEADERS := $(wildcard tests/oracle/*.h)
@@ -32,10 +32,14 @@ $(BUILD)/oracle/compare: tests/oracle/compare.c
 	$(say) LINK $@
 	$(Q)$(CC) $(ORACLE_CFLAGS) -o $@ $<
 
-$(BUILD)/oracle/blocktrace.so: tests/oracle/blocktrace.c tests/oracle/trace_format.h
+# QEMU's plugins.
+$(BUILD)/oracle/blocktrace.so: tests/oracle/blocktrace.c tests/oracle/plugin_module.c \
+		$(addprefix tests/oracle/,plugin_module.h plugin_tools.h qemu_plugin.h trace_format.h)
+$(BUILD)/oracle/deptrace.so: tests/oracle/deptrace.c tests/oracle/qemu_plugin.h
+$(BUILD)/oracle/blocktrace.so $(BUILD)/oracle/deptrace.so:
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(CC) $(ORACLE_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $<
+	$(Q)$(CC) $(ORACLE_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(filter %.c,$^)
 
 # Whether the oracle itself can be trusted.
 check-oracle-self: $(ORACLE_BIN) $(BUILD)/pugmark

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* later.c: a program that loads a library (its argument) half a second after its start, and then
- * goes in rounds: round i calls the library i % 5 times over, which calls back as often. Built with
- * -DLIBRARY it is the library. Ends by SIGTERM, well; after 20 s in any case. */
+/* later.c: a program that goes in rounds and loads a library, its first argument: after 500 of
+ * them, or, if there is a second argument, when SIGUSR1 comes. From then on round i calls the
+ * library i % 5 times over, which calls back as often. Built with -DLIBRARY it is the library. Ends
+ * by SIGTERM, well; after 60 s in any case. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,13 +30,15 @@ NOINLINE int all_steps(int n)
 	return sum;
 }
 #else
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, asked;
 static volatile int calls;
 
-static void end(int signal)
+static void take(int signal)
 {
-	(void)signal;
-	ended = 1;
+	if (signal == SIGUSR1)
+		asked = 1;
+	else
+		ended = 1;
 }
 
 NOINLINE int called_back(int n)
@@ -55,10 +58,11 @@ int main(int argc, char **argv)
 {
 	int (*work)(int) = NULL;
 	int sum = 0;
-	signal(SIGTERM, end);
-	alarm(20);
+	signal(SIGTERM, take);
+	signal(SIGUSR1, take);
+	alarm(60);
 	for (int i = 0; !ended; i++) {
-		if (i == 500 && argc > 1) {
+		if (argc > 1 && !work && (argc > 2 ? asked : i == 500)) {
 			void *library = dlopen(argv[1], RTLD_NOW);
 			if (library)
 				work = (int (*)(int))dlsym(library, "all_steps");

@@ -14,3 +14,8 @@ check-services-quick: $(BUILD)/pugmark
 .PHONY: check-services-overhead
 check-services-overhead: $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/services/overhead.sh
+
+# Beside processes that wish its user ill, HOSTILE_SECONDS=60 each.
+.PHONY: check-hostile
+check-hostile: $(BUILD)/pugmark ## a recorder of nginx beside hostile processes, a minute each
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/services/hostile.sh

@@ -2,10 +2,11 @@
 /* check.c: tries shapes of instruction with and without a probe, and holds what differs against the
  * table of probe classes: it must refuse all of that, and all that could not be tried.
  *
- *   check TABLE [-s EVERY] [-n SHAPE...] [-w KNOWN]
+ *   check [-lp] [-s EVERY] [-w KNOWN] [-r REFUSED] TABLE...
  *
  * TABLE is what gather wrote; -s: only each EVERYth of it; -w writes the shapes that are unharmed,
- * as offline/code/known_shapes.inc has them. Exit status 1 where a class is wrong. */
+ * as offline/code/known_shapes.inc has them, -r the others and why. Exit status 1 where a class is
+ * wrong. */
 #include "offline/code/probe_class.h"
 #include "offline/code/shape.h"
 #include "user/shapes/shape_try.h"
@@ -219,21 +220,79 @@ static void write_known(const char *path, const struct shape_case *cases,
 	free(shapes);
 }
 
+/* What a verdict says, as bits of enum probe_finding; 0: nothing against a probe. */
+static uint32_t findings_of(const struct shape_verdict *v)
+{
+	static const uint8_t of_part[N_PARTS] = {
+		[0 ... PART_REGISTERS - 1] = PROBE_CHANGES_REGISTERS,
+		[PART_RIP] = PROBE_CHANGES_RIP,
+		[PART_FLAGS] = PROBE_CHANGES_FLAGS,
+		[PART_SIGNAL... PART_TRAP_NUMBER] = PROBE_CHANGES_SIGNAL,
+		[PART_SEGMENTS] = PROBE_CHANGES_SEGMENTS,
+		[PART_MEMORY] = PROBE_CHANGES_MEMORY,
+		[PART_X87] = PROBE_CHANGES_X87,
+		[PART_X87_POINTERS] = PROBE_CHANGES_X87_POINTERS,
+		[PART_MXCSR... PART_OTHER] = PROBE_CHANGES_VECTORS,
+	};
+	uint32_t found = 0;
+	if (v->skipped)
+		return 1u << PROBE_ENTERS_KERNEL;
+	for (int p = 0; p < N_PARTS; p++)
+		if (p != PART_TRAP_NUMBER && v->differs >> p & 1)
+			found |= 1u << of_part[p];
+	return found | (uint32_t)v->repeated << PROBE_FIRES_AGAIN |
+	       (uint32_t)v->stuck << PROBE_DOES_NOT_END | (uint32_t)v->refused << PROBE_IS_REFUSED |
+	       (uint32_t)v->untried << PROBE_NOT_TRIED;
+}
+
+/* Why the other shapes are refused, beside offline/code/known_shapes.inc. */
+static void write_refused(const char *path, const struct shape_case *cases,
+			  const struct shape_verdict *verdicts, uint32_t n)
+{
+	uint64_t *found = calloc(n + 1, sizeof(*found));
+	uint32_t kept = 0;
+	unsigned major = 0, minor = 0;
+	struct utsname os;
+	FILE *f = fopen(path, "we");
+	if (!f || !found)
+		err(1, "%s", path);
+	for (uint32_t i = 0; i < n; i++) {
+		ZydisDecodedInstruction insn;
+		if (!is_usable(&verdicts[i]) && decode(&cases[i], true, &insn))
+			found[kept++] = shape_of(&insn) << 16 | findings_of(&verdicts[i]);
+	}
+	qsort(found, kept, sizeof(*found), by_value);
+	uname(&os);
+	sscanf(os.release, "%u.%u", &major, &minor);
+	fprintf(f,
+		"/* Shapes that no probe stands on, and why, in ascending order: make "
+		"known-shapes. "
+		"*/\n#define REFUSED_SHAPES_SEEN \"%u.%u\"",
+		major, minor);
+	for (uint32_t i = 0; i < kept; i++)
+		fprintf(f, "%s0x%llx,", i % 6 ? " " : "\n", (unsigned long long)found[i]);
+	fputc('\n', f);
+	fclose(f);
+	free(found);
+}
+
 int main(int argc, char **argv)
 {
 	struct table t = {0};
 	struct shape_count count = {0};
 	struct counts n = {0};
 	struct pugmark_diag diag = {.text = ""};
-	const char *known = NULL;
+	const char *known = NULL, *refused = NULL;
 	bool list = false, combinations = false;
 	uint32_t every = 1;
 	int opt;
-	while ((opt = getopt(argc, argv, "s:w:lp")) != -1) {
+	while ((opt = getopt(argc, argv, "s:w:r:lp")) != -1) {
 		if (opt == 's')
 			every = (uint32_t)atoi(optarg);
 		else if (opt == 'w')
 			known = optarg;
+		else if (opt == 'r')
+			refused = optarg;
 		else if (opt == 'l')
 			list = true;
 		else if (opt == 'p')
@@ -242,7 +301,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind == argc)
-		errx(2, "usage: check [-lp] [-s EVERY] [-w KNOWN] TABLE...");
+		errx(2, "usage: check [-lp] [-s EVERY] [-w KNOWN] [-r REFUSED] TABLE...");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = optind; i < argc; i++)
 		read_table(&t, argv[i]);
@@ -262,6 +321,8 @@ int main(int argc, char **argv)
 		judge(&n, &t.cases[i], &verdicts[i], list);
 	if (known)
 		write_known(known, t.cases, verdicts, n_gathered);
+	if (refused)
+		write_refused(refused, t.cases, verdicts, n_gathered);
 	struct utsname os;
 	uname(&os);
 	printf("Linux %s: %u shapes of %u files, %u combinations of prefixes; %llu runs in %.1f "

@@ -21,4 +21,4 @@ check-probe-shapes-quick: $(BUILD)/shapes/check
 
 # The table of what is unharmed, anew: after tests/shapes/seen.txt has grown, or for another kernel.
 known-shapes: $(BUILD)/shapes/check
-	$(Q)$(BUILD)/shapes/check -w offline/code/known_shapes.inc tests/shapes/seen.txt tests/shapes/others.txt; tests/shapes/sample.sh
+	$(Q)$(BUILD)/shapes/check -w offline/code/known_shapes.inc -r offline/code/refused_shapes.inc tests/shapes/seen.txt tests/shapes/others.txt; tests/shapes/sample.sh

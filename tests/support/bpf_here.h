@@ -43,7 +43,7 @@ struct file {
 	struct inode *f_inode;
 };
 struct mm_struct {
-	unsigned long start_brk, brk, start_stack, env_end;
+	unsigned long start_brk, brk, start_stack, env_end, mmap_base, start_code, end_code;
 	struct file *exe_file;
 };
 struct task_struct {

@@ -42,6 +42,16 @@ work_in_own_folder() { # $dir, with the cache of plans in it; gone at the end
 	export XDG_CACHE_HOME=$dir/cache
 }
 
+# Waits for at most half a minute until COMMAND succeeds; fails if it never does.
+await() { # COMMAND...
+	local i
+	for ((i = 0; i < 600; i++)); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.05
+	done
+	return 1
+}
+
 claim() { # TEXT COMMAND...: its output is in `said`
 	if "${@:2}" >said 2>&1; then
 		passed=$((passed + 1))
@@ -65,6 +75,13 @@ fails() { # STATUS TEXT ARGUMENT...
 	run "$1" "${@:3}"
 	claim "pugmark ${*:3}: says '$2'" grep -qF -- "$2" err
 	claim "pugmark ${*:3}: in one line, and nothing else" is "$(wc -l <err) $(wc -c <out)" '1 0'
+}
+
+# `program` and `plugin.so`, of tests/programs/plugged.c and plugin.c: nothing that the program is linked
+# with calls what it exports, but the plugin does.
+compile_plugged() {
+	${CC:-cc} -O1 -rdynamic "$tests/programs/plugged.c" -o program -ldl &&
+		${CC:-cc} -O1 -fPIC -shared "$tests/programs/plugin.c" -o plugin.so || skip 'no compiler for the programs'
 }
 
 # Three plans of one run: its recording rec is of modes full, casper and best, in this order.

@@ -128,10 +128,12 @@ bool walk_check_over(const struct walk *walk, const struct walk_ground *ground,
 			err = parse(walk, parser, &c);
 		if (err)
 			snprintf(verdict->text, sizeof(verdict->text), "out of memory");
-		else if (!c.done && c.next < walk->decided)
+		else if (!c.done && c.next < walk->decided) {
+			verdict->cut = true;
 			snprintf(verdict->text, sizeof(verdict->text),
 				 "step %u was not recovered, of %u decided ones", c.next,
 				 walk->decided);
+		}
 		parser_free(old);
 		old = parser;
 	}

@@ -78,6 +78,7 @@ struct walk_verdict {
 	uint32_t recovered; /* steps */
 	uint32_t gaps;	    /* those that a throw excuses */
 	bool gap;	    /* what differs is a gap where there should be none */
+	bool cut;	    /* nothing differs, but not all was recovered */
 	bool unresolved; /* compared only up to a gap, as a plan with unresolved places may have */
 	bool blind;	 /* compared only up to a gap where a stack was not seen far enough up */
 };

@@ -5,7 +5,7 @@
  * is captured count as covered.
  *
  *   coverage [-m] FILE...      -m: also the mnemonics that have none, the most frequent first */
-#include "offline/value/machine.h"
+#include "offline/eval/machine.h"
 
 #include <elf.h>
 #include <fcntl.h>

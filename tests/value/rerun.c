@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* rerun.c: replays a recording of level values from the start to the end of each task, and says how
- * far that went. With a FILE, what the program gave to write() for standard output is put there as
- * the replay has it in memory: equal to what it really wrote, or the replay is wrong.
+ * far that went. With a FILE, what the program, or a library, gave to write() for standard output
+ * is put there as the replay has it in memory: equal to what it really wrote, or the replay is
+ * wrong.
  *
  *   rerun DIR [FILE]      exit 1: a gap, or a byte written that was not exact */
-#include "offline/value/replay.h"
+#include "offline/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,10 @@ static void copy_out(struct written *w, struct value_run *run, uint64_t addr, ui
 static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
 		     const struct capture *c, const char *import)
 {
-	(void)c;
-	const struct value_state *s = value_machine_state(value_run_machine(run));
-	if (what == VALUE_CROSSING_CALL && import && !strcmp(import, "write") &&
-	    s->gpr[VALUE_RDI] == 1)
-		copy_out(ctx, run, s->gpr[VALUE_RSI], s->gpr[VALUE_RDX]);
+	enum { SYS_WRITE = 1 };
+	(void)import;
+	if (what == VALUE_CROSSING_KERNEL && c->nr == SYS_WRITE && c->args[0] == 1 && c->result > 0)
+		copy_out(ctx, run, c->args[1], c->result);
 }
 
 int main(int argc, char **argv)
@@ -70,6 +70,12 @@ int main(int argc, char **argv)
 		value_machine_inexact(value_run_machine(run), &assumed, &unknown);
 		printf("task %u: %lu instructions, %lu assumed, %lu unknown, %.1f M/s\n", tasks[i],
 		       count, assumed, unknown, count / seconds / 1e6);
+		const struct value_gap *last;
+		uint64_t blind = value_run_blind(run, &last);
+		if (blind)
+			printf("  %lu calls not executed, the last at %lu (ip %#lx, record %lu): "
+			       "%s\n",
+			       blind, last->count, last->ip, last->record, last->text);
 		if (stop != VALUE_REPLAY_END) {
 			const struct value_gap *gap = value_run_gap(run);
 			printf("  gap at %lu (ip %#lx, record %lu): %s\n", gap->count, gap->ip,

@@ -9,7 +9,7 @@
  * MODULE: part of a path in the process's mappings (default: the program itself). SKIP: so many
  * instructions inside are only stepped, before the comparison begins. The program's standard output
  * goes to /dev/null. Exit 1: something was wrong. */
-#include "offline/value/machine.h"
+#include "offline/eval/machine.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 # The evaluator against the processor (truth), a recording executed again (rerun), and how much of
 # the distribution's code has semantics (coverage).
-VALUE_TOOLS := $(addprefix $(BUILD)/value/,truth rerun coverage)
+VALUE_TOOLS := $(addprefix $(BUILD)/value/,truth rerun coverage slices naive_slices)
 
-.PHONY: value-tools check-value check-value-quick
+.PHONY: value-tools check-value check-value-quick check-slices
 value-tools: $(VALUE_TOOLS)
 
 $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
@@ -18,4 +18,9 @@ check-value-quick: value-tools $(BUILD)/pugmark
 check-value: value-tools $(BUILD)/pugmark ## the evaluator's every register against the processor
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh
 
--include $(patsubst %,$(BUILD)/tests/value/%.d,truth rerun coverage)
+# Slices against a naive slicer over QEMU's trace.
+check-slices: value-tools $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so ## slices against QEMU and a naive slicer
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) \
+		ORACLE=$(abspath $(BUILD)/oracle) tests/value/slices.sh
+
+-include $(patsubst %,$(BUILD)/tests/value/%.d,truth rerun coverage slices naive_slices)

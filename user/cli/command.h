@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* command.h: what every command of the program shares: its row in the table, and how it says what
- * went wrong. One file a command, user/cmd_NAME.c; its row is in main.c. */
+ * went wrong. One file a command, user/cmd/cmd_NAME.c; the table is in main.c. */
 #ifndef USER_COMMAND_H
 #define USER_COMMAND_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <pugmark/diag.h>
 
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_GAPS = 3, EXIT_DIFFERS = 4 };
 
+enum command_is {
+	/* What its arguments name is read, and no more: root becomes its owner first
+	 * (user/sandbox/as_owner.h). */
+	COMMAND_READS = 1,
+	COMMAND_CONFINED = 2, /* and gives up all else (user/sandbox/confine.h) */
+	COMMAND_FILTERS = 4,  /* but that it may start a program */
+	COMMAND_ASKS = 8,     /* has the option --debuginfod (user/file/debuginfod.h) */
+	COMMAND_PAGES = 16,   /* prints much: on a terminal through a pager (user/cli/pager.h) */
+};
+
 struct command {
 	const char *name;
 	const char *brief; /* one line for `pugmark --help` */
 	int (*run)(int argc,
 		   char **argv); /* argv[0] is the command's name; returns the exit status */
+	unsigned is;		 /* of enum command_is */
 };
 
 /* Prints `pugmark: FILE: text (at offset N)` to stderr, once, and returns EXIT_ERROR. */
@@ -34,6 +46,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_encode(int argc, char **argv);
+int cmd_distribute(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_gdb(int argc, char **argv);
@@ -42,7 +55,13 @@ int cmd_raw(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_reduce(int argc, char **argv);
+int cmd_switch(int argc, char **argv);
 int cmd_values(int argc, char **argv);
+int cmd_why(int argc, char **argv);
+int cmd_wet(int argc, char **argv);
+int cmd_tui(int argc, char **argv);
+int cmd_then(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 
 #endif

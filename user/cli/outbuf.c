@@ -17,13 +17,59 @@ void outbuf_init(struct outbuf *out, FILE *file)
 	out->file = file;
 	out->at = out->buf;
 	out->failed = false;
+	out->fit = (struct outbuf_fit){0};
+}
+
+void outbuf_fit(struct outbuf *out, unsigned width)
+{
+	out->fit.width = width;
+}
+
+static void put_held(struct outbuf_fit *fit, FILE *file)
+{
+	fwrite_unlocked(fit->held, 1, fit->n_held, file);
+	fit->n_held = 0;
+}
+
+/* One byte of a line that may have to be cut. */
+static void put_fitted(struct outbuf_fit *fit, char c, FILE *file)
+{
+	bool goes_on = ((unsigned char)c & 0xc0) == 0x80; /* in UTF-8, a character */
+	if (c == '\n') {
+		put_held(fit, file);
+		fit->column = 0;
+	} else if (c == '\033' || fit->escape) {
+		fit->escape = c == '\033' || c == '[' || c == ';' || (c >= '0' && c <= '9');
+		putc_unlocked(c, file);
+		return;
+	} else if (!goes_on) {
+		fit->column++;
+	}
+	if (fit->column < fit->width) {
+		putc_unlocked(c, file);
+	} else if (fit->column == fit->width && fit->n_held < sizeof(fit->held)) {
+		fit->held[fit->n_held++] = c;
+	} else if (fit->n_held) {
+		fit->n_held = 0;
+		fputs_unlocked("…", file);
+	}
+}
+
+/* False: not all of it was taken. */
+static bool hand_on(struct outbuf *out, size_t len)
+{
+	if (!out->fit.width)
+		return fwrite(out->buf, 1, len, out->file) == len;
+	for (size_t i = 0; i < len; i++)
+		put_fitted(&out->fit, out->buf[i], out->file);
+	return !ferror(out->file);
 }
 
 bool outbuf_flush(struct outbuf *out)
 {
 	size_t len = out->at - out->buf;
 
-	if (len && fwrite(out->buf, 1, len, out->file) != len) {
+	if (len && !hand_on(out, len)) {
 		out->failed = true;
 		if (out->file == stdout && !stdout_error)
 			stdout_error = errno;
@@ -98,32 +144,16 @@ void outbuf_spaces(struct outbuf *out, unsigned n)
 
 unsigned outbuf_duration(struct outbuf *out, uint64_t ns)
 {
-	static const struct {
-		uint64_t ns;
-		const char *name;
-	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
-	unsigned u = 0;
+	outbuf_room(out, DURATION_TEXT);
+	unsigned len = duration_text(out->at, ns);
+	out->at += len;
+	return len;
+}
 
-	outbuf_room(out, 32);
-	char *start = out->at;
-	while (u < 3 && ns < units[u].ns)
-		u++;
-	if (u == 3) {
-		outbuf_dec(out, ns);
-		outbuf_text(out, "ns");
-		return out->at - start;
-	}
-	/* Four digits, cut and not rounded: "9.999ms" never becomes "10.00ms". */
-	uint64_t whole = ns / units[u].ns, part = ns % units[u].ns * 1000 / units[u].ns;
-	unsigned places = whole < 10 ? 3 : whole < 100 ? 2 : whole < 1000 ? 1 : 0;
-	outbuf_dec(out, whole);
-	if (places) {
-		for (unsigned i = places; i < 3; i++)
-			part /= 10;
-		outbuf_char(out, '.');
-		for (uint64_t unit = places == 3 ? 100 : places == 2 ? 10 : 1; unit; unit /= 10)
-			outbuf_char(out, '0' + part / unit % 10);
-	}
-	outbuf_text(out, units[u].name);
-	return out->at - start;
+unsigned outbuf_bounds(struct outbuf *out, struct time_bounds t)
+{
+	outbuf_room(out, TIME_BOUNDS_TEXT);
+	unsigned len = time_bounds_text(out->at, t);
+	out->at += len;
+	return len;
 }

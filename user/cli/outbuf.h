@@ -4,6 +4,7 @@
 #ifndef USER_OUTBUF_H
 #define USER_OUTBUF_H
 
+#include "user/cli/duration.h"
 #include "user/cli/printable.h"
 
 #include <stdbool.h>
@@ -17,10 +18,20 @@ struct outbuf {
 	FILE *file; /* borrowed */
 	char *at;   /* where the next byte goes */
 	bool failed;
+	struct outbuf_fit {
+		unsigned width;	 /* columns; 0: lines are as long as they are */
+		unsigned column; /* of the line so far */
+		bool escape;	 /* within an escape sequence */
+		unsigned n_held; /* the line's last column waits: is there more, it is cut there */
+		char held[8];
+	} fit;
 	char buf[OUT_BYTES];
 };
 
 void outbuf_init(struct outbuf *out, FILE *file);
+/* From now on a line that is longer than @width columns ends in "…" (0: none is cut). Colours take
+ * no column, each other character takes one. */
+void outbuf_fit(struct outbuf *out, unsigned width);
 /* Hands the buffer on. Returns false where the file did not take it, now or earlier. */
 bool outbuf_flush(struct outbuf *out);
 /* Why standard output did not take a buffer, as errno says; 0: it has taken all. */
@@ -38,8 +49,9 @@ void outbuf_format(struct outbuf *out, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* @n spaces. */
 void outbuf_spaces(struct outbuf *out, unsigned n);
-/* @ns in a unit that fits it, four digits: "0ns", "12.34us", "1.500s". Returns how many bytes. */
+/* As duration.h writes them. Return how many bytes. */
 unsigned outbuf_duration(struct outbuf *out, uint64_t ns);
+unsigned outbuf_bounds(struct outbuf *out, struct time_bounds t);
 
 /* Makes room for @len bytes, at most OUT_BYTES. */
 static inline void outbuf_room(struct outbuf *out, size_t len)

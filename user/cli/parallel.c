@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* parallel.c: see parallel.h. Where a thread cannot be had, those that there are do its work. */
+/* parallel.c: see parallel.h. If a thread cannot be made, the others do its work. */
 #include "user/cli/parallel.h"
 
 #include <pthread.h>

@@ -2,6 +2,8 @@
 /* patterns.c: see patterns.h. Regular expressions are compiled once. */
 #include "user/cli/patterns.h"
 
+#include "user/cli/glob.h"
+
 #include <pugmark/model.h>
 
 #include <errno.h>
@@ -12,9 +14,28 @@
 
 struct pattern {
 	const char *text;
-	bool is_regex;
+	bool is_regex, is_foreign;
 	regex_t regex;
 };
+
+static bool is_regex(const char *text)
+{
+	size_t len = strlen(text);
+	return len >= 2 && *text == '/' && text[len - 1] == '/';
+}
+
+int patterns_add_glob(struct patterns *patterns, const char *text, struct pugmark_diag *diag)
+{
+	if (is_regex(text))
+		return pugmark_diag_set(diag, -EINVAL, NULL, PUGMARK_NO_OFFSET,
+					"'%s' is a regular expression, which is not taken from a "
+					"file (make it with globs)",
+					text);
+	int err = patterns_add(patterns, text, diag);
+	if (!err)
+		patterns->at[patterns->n - 1].is_foreign = true;
+	return err;
+}
 
 int patterns_add(struct patterns *patterns, const char *text, struct pugmark_diag *diag)
 {
@@ -25,7 +46,7 @@ int patterns_add(struct patterns *patterns, const char *text, struct pugmark_dia
 	struct pattern *p = &at[patterns->n];
 	size_t len = strlen(text);
 	*p = (struct pattern){.text = text};
-	if (len >= 2 && *text == '/' && text[len - 1] == '/') {
+	if (is_regex(text)) {
 		char *inside = strndup(text + 1, len - 2), why[128] = "out of memory";
 		int err =
 			inside ? regcomp(&p->regex, inside, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
@@ -52,6 +73,8 @@ void patterns_deinit(struct patterns *patterns)
 
 static bool matches(const struct pattern *p, const char *name)
 {
+	if (p->is_foreign)
+		return glob_matches(p->text, name);
 	return p->is_regex ? !regexec(&p->regex, name, 0, NULL, 0) : !fnmatch(p->text, name, 0);
 }
 

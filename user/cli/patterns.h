@@ -20,6 +20,10 @@ struct patterns {
  * name. Returns 0, or -errno with @diag filled (-EINVAL: no regular expression). @text is borrowed
  * until patterns_deinit(). */
 int patterns_add(struct patterns *patterns, const char *text, struct pugmark_diag *diag);
+/* The same of a text that somebody else may have written: a glob alone, whose match takes time in
+ * proportion to name and glob (of `fnmatch` it may take years, and a regular expression all
+ * memory). -EINVAL: it is a regular expression. */
+int patterns_add_glob(struct patterns *patterns, const char *text, struct pugmark_diag *diag);
 void patterns_deinit(struct patterns *patterns);
 /* The first pattern that the linker name @name matches as it is or demangled; -1: none. @seen, one
  * per pattern, is set for every pattern that matches; it may be NULL. */

@@ -178,6 +178,27 @@ void printable_print(FILE *file, const char *text, enum printable_form form)
 	}
 }
 
+void printable_copy(char *out, size_t room, const char *text, enum printable_form form)
+{
+	char escape[PRINTABLE_ESCAPE_MAX];
+
+	while (*text) {
+		size_t n = printable_run(text, form), fits = n < room ? n : room - 1;
+		memcpy(out, text, fits);
+		out += fits;
+		room -= fits;
+		text += n;
+		if (!*text || fits < n)
+			break;
+		text += printable_escape(text, form, escape);
+		if (strlen(escape) >= room)
+			break;
+		out = stpcpy(out, escape);
+		room -= strlen(escape);
+	}
+	*out = 0;
+}
+
 char *printable_dup(const char *text, enum printable_form form)
 {
 	char *copy = NULL;

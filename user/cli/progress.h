@@ -23,7 +23,7 @@ struct progress {
 /* @what: "reading the recording"; borrowed until progress_end(). @quiet: never shown, as where the
  * output itself goes to the terminal while the work is going on. */
 void progress_start(struct progress *progress, const char *what, uint64_t total, bool quiet);
-/* What is done from here on; a string that stays. */
+/* Names what is done from here on; the string must outlive the work. */
 void progress_phase(struct progress *progress, const char *what);
 /* Adds to what is done. Any thread may; cheap, but not for every event. */
 void progress_step(struct progress *progress, uint64_t n);

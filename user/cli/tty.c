@@ -14,11 +14,18 @@ static const char *const styles[N_STYLES] = {
 	[STYLE_GOOD] = "\033[32m", [STYLE_WARN] = "\033[33m", [STYLE_BAD] = "\033[31m",
 };
 
+static struct tty behind; /* standard output */
+
+void tty_leads_to(const struct tty *term)
+{
+	behind = *term;
+}
+
 struct tty tty_of(int fd)
 {
 	struct tty term = {.is_tty = isatty(fd)};
 	if (!term.is_tty)
-		return term;
+		return fd == STDOUT_FILENO ? behind : term;
 	struct winsize size;
 	term.width = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : DEFAULT_WIDTH;
 	const char *name = getenv("TERM");

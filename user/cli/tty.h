@@ -14,6 +14,8 @@ struct tty {
 enum tty_style { STYLE_NONE, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_WARN, STYLE_BAD, N_STYLES };
 
 struct tty tty_of(int fd);
+/* Standard output is a pipe whose reader shows it on the terminal @term. */
+void tty_leads_to(const struct tty *term);
 /* The escape sequence that begins @style (STYLE_NONE ends every style), or "" without colours. */
 const char *tty_style(const struct tty *term, enum tty_style style);
 

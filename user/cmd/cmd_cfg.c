@@ -2,7 +2,9 @@
 /* cmd_cfg.c: `pugmark cfg`: opens a binary's static model and shows what was asked for. */
 #include "user/cli/command.h"
 #include "user/model/cfg_print.h"
-#include "user/view/block_counts.h"
+#include "user/view/lines/block_counts.h"
+
+#include "offline/base/whole_file.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -119,13 +121,17 @@ static int export(const struct request *request, const struct pugmark_model *mod
 		cfg_export(model, stdout);
 		return EXIT_OK;
 	}
-	FILE *out = fopen(request->argument, "w");
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
 	if (!out)
 		return fail(request->argument, -errno);
 	cfg_export(model, out);
-	int failed = ferror(out);
+	bool failed = ferror(out);
 	failed = fclose(out) || failed;
-	return failed ? fail(request->argument, errno ? -errno : -EIO) : EXIT_OK;
+	int err = failed ? -ENOMEM : whole_file_write(request->argument, text, len);
+	free(text);
+	return err ? fail(request->argument, err) : EXIT_OK;
 }
 
 /* The module of the recording that was recorded from the file of @model. */

@@ -2,6 +2,8 @@
 /* cmd_diff.c: `pugmark diff`: the options, and how differences are told. */
 #include "user/cli/command.h"
 #include "user/encode/diff.h"
+#include "user/view/compare/against.h"
+#include "user/view/compare/compare_show.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,19 +17,27 @@ static const char help[] =
 	"functions that ran more often in one of them.\n"
 	"      --fsa K              order is told by what can follow K calls (3)\n"
 	"      --limit N            tell of at most N of a kind (50)\n"
+	"      --time               also functions of which a call certainly took longer, or less: "
+	"where\n"
+	"                           the bounds of the means do not overlap\n"
+	"      --match              functions without a name (of stripped builds) are matched by "
+	"whom\n"
+	"                           they call and who calls them, and not by their address\n"
 	"      --format text|json   how to print (text)\n" VIEW_HELP_TREE VIEW_HELP_DEPTH
-	"  -h, --help               this text\n"
+		VIEW_HELP_CALL_TIMES "  -h, --help               this text\n"
 	"\n"
 	"Exit status: 0 if they did the same, however often; 4 if not; 3 if they did but one has "
 	"gaps;\n"
 	"1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_LIMIT = VIEW_END, OPT_FSA };
+enum { OPT_LIMIT = VIEW_END, OPT_FSA, OPT_TIME, OPT_MATCH };
 enum { DEFAULT_LIMIT = 50, DEFAULT_TAIL = 3 };
 
 struct options {
 	struct diff *d;
 	uint32_t limit;
+	bool time, match;
+	struct against against;
 };
 
 static int take_option(struct options *o, int opt, const char *arg)
@@ -41,6 +51,12 @@ static int take_option(struct options *o, int opt, const char *arg)
 		status = trace_view_number(&a->view, arg, FSA_MAX_K, &a->k);
 		b->k = a->k;
 		return status;
+	case OPT_TIME:
+		o->time = true;
+		return -1;
+	case OPT_MATCH:
+		o->match = true;
+		return -1;
 	default:
 		status = trace_view_option(&a->view, opt, arg);
 		return status >= 0 ? status : trace_view_option(&b->view, opt, arg);
@@ -55,6 +71,9 @@ static int parse(struct options *o, int argc, char **argv)
 		VIEW_OPTIONS_FILTER,
 		VIEW_OPTIONS_MODULE,
 		VIEW_OPTIONS_DEPTH,
+		VIEW_OPTIONS_TIME,
+		{"time", no_argument, NULL, OPT_TIME},
+		{"match", no_argument, NULL, OPT_MATCH},
 		{"limit", required_argument, NULL, OPT_LIMIT},
 		{"fsa", required_argument, NULL, OPT_FSA},
 		{NULL, 0, NULL, 0},
@@ -119,7 +138,8 @@ static void put_difference(struct outbuf *out, const struct diff *d, const struc
 		outbuf_format(out, "  %llu\n", (unsigned long long)x->counts[x->second]);
 }
 
-static void show_text(struct outbuf *out, const struct diff *d, uint32_t limit)
+static void show_text(struct outbuf *out, const struct diff *d, uint32_t limit,
+		      const struct compare *times)
 {
 	static const char *const titles[N_DIFF_KINDS] = {
 		"functions that only one called",
@@ -137,7 +157,8 @@ static void show_text(struct outbuf *out, const struct diff *d, uint32_t limit)
 		if (end - i > limit)
 			outbuf_format(out, "and %u more\n", end - i - limit);
 	}
-	if (!d->found.n)
+	uint32_t apart = times ? compare_show_text(out, times, limit) : 0;
+	if (!d->found.n && !apart)
 		outbuf_text(out, "no difference\n");
 }
 
@@ -155,7 +176,8 @@ static void json_symbol(struct outbuf *out, const struct diff *d, uint32_t symbo
 	outbuf_char(out, '"');
 }
 
-static void show_json(struct outbuf *out, const struct diff *d, uint32_t limit)
+static void show_json(struct outbuf *out, const struct diff *d, uint32_t limit,
+		      const struct compare *times)
 {
 	static const char *const kinds[N_DIFF_KINDS] = {"function", "call", "order", "count"};
 	uint32_t of_kind[N_DIFF_KINDS] = {0};
@@ -187,10 +209,14 @@ static void show_json(struct outbuf *out, const struct diff *d, uint32_t limit)
 			outbuf_format(out, ",\"in\":\"%s\"", x->second ? "second" : "first");
 		outbuf_char(out, '}');
 	}
+	if (times) {
+		outbuf_text(out, "],\n\"times\":");
+		compare_show_json(out, times);
+	}
 	outbuf_format(out,
-		      "],\"functions\":%u,\"calls\":%u,\"orders\":%u,\"different_counts\":%u}\n",
-		      of_kind[DIFF_FUNCTION], of_kind[DIFF_CALL], of_kind[DIFF_ORDER],
-		      of_kind[DIFF_COUNT]);
+		      "%s,\"functions\":%u,\"calls\":%u,\"orders\":%u,\"different_counts\":%u}\n",
+		      times ? "" : "]", of_kind[DIFF_FUNCTION], of_kind[DIFF_CALL],
+		      of_kind[DIFF_ORDER], of_kind[DIFF_COUNT]);
 }
 
 static int diff(struct options *o, struct outbuf *out)
@@ -201,13 +227,29 @@ static int diff(struct options *o, struct outbuf *out)
 	int err = 0, status = EXIT_OK;
 	for (int side = 0; side < 2 && !err; side++)
 		err = trace_view_open(&d->sides[side].view, d->sides[side].view.dir, &diag);
+	if (!err && o->time && !(d->sides[0].view.info->times && d->sides[1].view.info->times))
+		err = pugmark_diag_set(
+			&diag, -ENODATA, d->sides[d->sides[0].view.info->times != 0].view.dir,
+			PUGMARK_NO_OFFSET,
+			"it was recorded without times: --time has nothing to go by");
+	struct trace_view *const views[2] = {&d->sides[0].view, &d->sides[1].view};
+	if (!err && (o->time || o->match))
+		err = against_collect(views, o->match, &o->against, &diag);
 	if (!err)
 		err = diff_run(d, &diag);
 	if (err)
 		return command_fail(&diag);
 	outbuf_init(out, stdout);
-	(strcmp(d->sides[0].view.format, "json") ? show_text : show_json)(out, d, o->limit);
+	if (!strcmp(d->sides[0].view.format, "json"))
+		show_json(out, d, o->limit, o->time ? &o->against.compare : NULL);
+	else
+		show_text(out, d, o->limit, o->time ? &o->against.compare : NULL);
+	if (o->match && strcmp(d->sides[0].view.format, "json"))
+		outbuf_format(out, "functions without a name that were matched: %lld\n",
+			      (long long)o->against.matched);
 	outbuf_flush(out);
+	for (uint32_t i = 0; o->time && i < o->against.compare.n; i++)
+		differs |= o->against.compare.rows[i].slower != 0;
 	for (uint32_t i = 0; i < d->found.n; i++)
 		differs |= d->found.at[i].kind != DIFF_COUNT;
 	for (int side = 0; side < 2; side++)
@@ -234,6 +276,7 @@ int cmd_diff(int argc, char **argv)
 		status = parse(&o, argc, argv);
 		if (status < 0)
 			status = diff(&o, out);
+		against_deinit(&o.against);
 		diff_deinit(d);
 		for (int side = 0; side < 2; side++)
 			trace_view_deinit(&d->sides[side].view);

@@ -2,6 +2,8 @@
 /* cmd_doctor.c: `pugmark doctor`: examines, measures, prints, keeps the costs for planning. */
 #include "user/cli/command.h"
 #include "user/cli/tty.h"
+#include "user/cmd/doctor_names.h"
+#include "user/cmd/doctor_process.h"
 #include "user/measure/doctor.h"
 #include "user/measure/measure_costs.h"
 
@@ -20,11 +22,15 @@ struct doctor_findings {
 
 static int print_help(void)
 {
-	puts("usage: pugmark doctor [--format text|json]\n\n"
+	puts("usage: pugmark doctor [--format text|json] [--debuginfod] [BINARY | PID]\n\n"
 	     "Says what this kernel and this user can do, and measures what a probe costs here.\n"
 	     "The costs are kept in $XDG_CACHE_HOME/pugmark/costs.json, where plans take them "
 	     "from.\n\n"
-	     "  --format text|json   how to print (text)\n\n"
+	     "Of BINARY it says which functions have names, and what would bring the others'.\n"
+	     "Of process PID it says which carrier of events is possible there, and why.\n\n"
+	     "  --format text|json   how to print (text)\n"
+	     "  --debuginfod         ask the servers of $DEBUGINFOD_URLS for names that it "
+	     "lacks\n\n"
 	     "Exit status: 0 recording works here, 1 something it needs is missing, 2 wrong "
 	     "usage.");
 	return EXIT_OK;
@@ -136,8 +142,12 @@ int cmd_doctor(int argc, char **argv)
 			return command_usage("doctor", "'%s' is no format: text or json", optarg);
 		json = !strcmp(optarg, "json");
 	}
+	if (optind + 1 < argc)
+		return command_usage("doctor", "'%s' is one argument too many", argv[optind + 1]);
+	if (optind < argc && doctor_is_process(argv[optind]))
+		return doctor_process(argv[optind], json);
 	if (optind < argc)
-		return command_usage("doctor", "'%s' is one argument too many", argv[optind]);
+		return doctor_names(argv[optind], json);
 	doctor_examine(&f.report);
 	if (f.report.can_record) {
 		f.measured = !costs_measure(&f.costs, &f.not_measured);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_dump.c: `pugmark dump`: the events of the recovered trace, one a line; values that were read
- * beside it (record --args) are in its JSON alone. The text format is a
- * contract for other programs (pugmark-dump(1)), and is written faster than events are recovered:
- * no printf, and what lines of a thread begin with is made once. */
+ * with them (record --args) are in its JSON alone. The text format is a contract for other programs
+ * (pugmark-dump(1)). It is written faster than events are recovered: there is no printf, and what
+ * the lines of a thread begin with is made once. */
 #include "user/cli/command.h"
 #include "user/cli/outbuf.h"
-#include "user/view/trace_view.h"
+#include "user/view/trace/trace_view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,6 +53,7 @@ static const char help[] =
 	"                           or a number with s, ms, us or ns\n"
 	"      --to TIME            only what may have happened before TIME\n"
 	"      --count              only how many: calls and returns, witness events, gaps\n"
+	"      --no-pager           on a terminal: not through $PAGER (less)\n"
 	"  -h, --help               this text\n"
 	"\n"
 	"Exit status: 0, or 3 where the trace has gaps; 1 for an error, 2 for wrong usage.\n";
@@ -117,7 +118,7 @@ static void text_event(struct dump *d, const struct pugmark_trace_event *e)
 		return;
 	}
 	if (e->kind ==
-	    PUGMARK_TRACE_VALUE) /* the lines of a trace do not depend on what was read beside */
+	    PUGMARK_TRACE_VALUE) /* the lines of a trace do not depend on values that were read */
 		return;
 	const struct head *head = &d->heads[e->module * N_KINDS + e->kind];
 	outbuf_room(out, 2 * HEAD_BYTES + 3 * OUT_NUMBER_MAX);
@@ -134,7 +135,7 @@ static void text_event(struct dump *d, const struct pugmark_trace_event *e)
 		} else {
 			outbuf_char(out, '-');
 		}
-		/* A target of ours says more than the name by which it was reached. */
+		/* A traced target says more than the name by which it was reached. */
 		if (*e->import && !e->target) {
 			outbuf_char(out, ' ');
 			outbuf_safe_text(out, e->import);
@@ -250,27 +251,58 @@ static bool wanted(const struct dump *d, const struct pugmark_trace_event *e)
 	}
 }
 
+/* Takes one event; false where nothing more is to be. */
+static inline bool dump_event(struct dump *d, const struct pugmark_trace_event *e, bool all)
+{
+	const struct trace_view *v = &d->view;
+	/* Events are in order, except those of a handler and of what it interrupted. */
+	if (v->timed && e->from_ns > v->to_ns && e->kind != PUGMARK_TRACE_GAP)
+		return false;
+	if (!all && !wanted(d, e))
+		return true;
+	d->gaps += e->kind == PUGMARK_TRACE_GAP;
+	d->events += e->kind <= PUGMARK_TRACE_RET;
+	if (!d->count_only)
+		d->format->event(d, e);
+	return !d->out->failed;
+}
+
+/* Takes @n events of which only their number is wanted. */
+static void count_events(struct dump *d, const struct pugmark_trace_event *e, uint32_t n)
+{
+	uint64_t gaps = 0, events = 0;
+	for (const struct pugmark_trace_event *end = e + n; e < end; e++) {
+		gaps += e->kind == PUGMARK_TRACE_GAP;
+		events += e->kind <= PUGMARK_TRACE_RET;
+	}
+	d->gaps += gaps;
+	d->events += events;
+}
+
+/* The next events; one by one where they may end in between, since --count says how many witnesses
+ * were read for those that it counts. */
+static int next_events(const struct dump *d, struct pugmark_trace_iter *it,
+		       const struct pugmark_trace_event **e, uint32_t *n)
+{
+	*n = 1;
+	return d->view.timed ? pugmark_trace_next(it, e) : pugmark_trace_batch(it, e, n);
+}
+
 static int dump_task(struct dump *d, uint32_t task, struct pugmark_trace_iter *it)
 {
 	const struct pugmark_trace_event *e;
 	const struct trace_view *v = &d->view;
-	bool all = !v->funcs && !v->timed && !v->modules.n;
+	bool all = !v->funcs && !v->timed && !v->modules.n, more = true;
 	d->tid = v->tasks[task].tid;
 	make_heads(d);
 	int got;
-	while ((got = pugmark_trace_next(it, &e)) == 1) {
-		/* Events are in order, but for a handler's and what it interrupted. */
-		if (v->timed && e->from_ns > v->to_ns && e->kind != PUGMARK_TRACE_GAP)
-			break;
-		if (!all && !wanted(d, e))
-			continue;
-		d->gaps += e->kind == PUGMARK_TRACE_GAP;
-		d->events += e->kind <= PUGMARK_TRACE_RET;
-		if (d->count_only)
-			continue;
-		d->format->event(d, e);
-		if (d->out->failed)
-			break;
+	uint32_t n;
+	while (more && (got = next_events(d, it, &e, &n)) == 1) {
+		if (all && d->count_only)
+			count_events(d, e, n);
+		else
+			for (; n && (more = dump_event(d, e, all)); n--)
+				e++;
 	}
 	d->witnesses += pugmark_trace_witnesses(it);
 	return got < 0 ? got : 0;

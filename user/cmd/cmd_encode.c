@@ -188,7 +188,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 	}
 }
 
-/* What was not said, and whether all of it goes together. */
+/* Fills in what was not said, and checks whether all of it goes together. */
 static int settle(struct encode *e, const struct options *o)
 {
 	static const struct encode_format *const formats[] = {
@@ -198,7 +198,7 @@ static int settle(struct encode *e, const struct options *o)
 		       : o->encoding == ENCODE_FSA ? SELECT_CALLEES
 						   : SELECT_STRINGS;
 	if (e->selection == SELECT_DAG && e->encoding == ENCODE_FSA)
-		e->selection = SELECT_CALLEES; /* the nodes' lists of callees are what those are */
+		e->selection = SELECT_CALLEES; /* the lists of callees of the nodes are the same */
 	if (e->selection == SELECT_CALLEES && o->encoding < 0) {
 		e->encoding = ENCODE_FSA;
 		e->k = DEFAULT_TAIL;

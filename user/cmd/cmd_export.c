@@ -2,6 +2,7 @@
 /* cmd_export.c: `pugmark export`: the options, and which format they ask for. */
 #include "user/cli/command.h"
 #include "user/export/formats.h"
+#include "user/request/choice.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,10 +28,15 @@ static const char help[] =
 	"      --format perfetto|chrome|speedscope|folded|pprof|callgrind|ctf|sqlite\n"
 	"  -o, --output FILE        what to write; - is standard output, where the format is one "
 	"file\n"
-	"      --split SIZE         begin another part when a file has SIZE bytes (a number with "
+	"      --split SIZE|TIME    begin another part when a file has SIZE bytes (a number with "
 	"k, M\n"
-	"                           or G): FILE.001, FILE.002 before its suffix; each opens by "
-	"itself\n"
+	"                           or G), or after a TIME (a number with s, ms or us): FILE.001,\n"
+	"                           FILE.002 before its suffix; each opens by itself\n"
+	"      --request FUNC       only calls of FUNC (a glob, or /regular expression/), and what "
+	"they\n"
+	"                           call\n"
+	"      --slow               of these only the slow ones, as report --request finds them\n"
+	"      --longer TIME        of --slow: slow is what certainly took TIME or longer\n"
 	"      --weight time|calls  of folded and pprof: what a stack weighs (time; calls where "
 	"there\n"
 	"                           are no times)\n"
@@ -45,7 +51,23 @@ static const char help[] =
 	"\n"
 	"Exit status: 0, or 3 where what is written has gaps; 1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_SPLIT = VIEW_END, OPT_WEIGHT, OPT_MIN_DURATION, OPT_RANGE };
+enum {
+	OPT_SPLIT = VIEW_END,
+	OPT_WEIGHT,
+	OPT_MIN_DURATION,
+	OPT_RANGE,
+	OPT_REQUEST,
+	OPT_SLOW,
+	OPT_LONGER,
+};
+
+struct export_command {
+	struct export x;
+	const char *request;
+	bool slow;
+	uint64_t longer_ns;
+	struct request_choice choice;
+};
 
 static int take_size(const char *arg, uint64_t *out)
 {
@@ -62,6 +84,20 @@ static int take_size(const char *arg, uint64_t *out)
 	return -1;
 }
 
+/* A time has a unit; all else is a size. */
+static int take_split(struct export *x, const char *arg)
+{
+	if (arg[0] && arg[strlen(arg) - 1] == 's') {
+		x->split_bytes = 0;
+		int status = trace_view_duration(&x->replay.view, arg, &x->split_ns);
+		return status < 0 && !x->split_ns
+			       ? command_usage("export", "--split: '%s' is no time", arg)
+			       : status;
+	}
+	x->split_ns = 0;
+	return take_size(arg, &x->split_bytes);
+}
+
 static int take_range(struct trace_view *view, const char *arg)
 {
 	const char *dots = strstr(arg, "..");
@@ -75,13 +111,22 @@ static int take_range(struct trace_view *view, const char *arg)
 
 static int own_option(void *ctx, int opt, const char *arg)
 {
-	struct export *x = ctx;
+	struct export_command *c = ctx;
+	struct export *x = &c->x;
 	switch (opt) {
 	case 'o':
 		x->output = arg;
 		return -1;
 	case OPT_SPLIT:
-		return take_size(arg, &x->split_bytes);
+		return take_split(x, arg);
+	case OPT_REQUEST:
+		c->request = arg;
+		return trace_view_option(&x->replay.view, 'F', arg);
+	case OPT_SLOW:
+		c->slow = true;
+		return -1;
+	case OPT_LONGER:
+		return trace_view_duration(&x->replay.view, arg, &c->longer_ns);
 	case OPT_WEIGHT:
 		x->weigh_calls = !strcmp(arg, "calls");
 		if (x->weigh_calls || !strcmp(arg, "time"))
@@ -96,9 +141,15 @@ static int own_option(void *ctx, int opt, const char *arg)
 	}
 }
 
-/* What the chosen format cannot do is wrong usage, and not left undone. */
-static int check(struct export *x)
+/* What the chosen format cannot do is wrong usage, and not silently left out. */
+static int check(struct export_command *c)
 {
+	struct export *x = &c->x;
+	if (c->request && x->replay.view.only.n > 1)
+		return command_usage("export", "one of --request and --function");
+	if ((c->slow && !c->request) || (c->longer_ns && !c->slow))
+		return command_usage("export", c->slow ? "--slow goes with --request"
+						       : "--longer goes with --slow");
 	if (!*x->replay.view.format)
 		return command_usage("export", "which --format?");
 	x->format = export_format_named(x->replay.view.format);
@@ -107,16 +158,17 @@ static int check(struct export *x)
 	if (!x->output)
 		return command_usage("export", "where to? -o FILE (for instance trace.%s)",
 				     x->format->suffix);
-	if (!strcmp(x->output, "-") && (x->format->makes_path || x->split_bytes))
+	bool split = x->split_bytes || x->split_ns;
+	if (!strcmp(x->output, "-") && (x->format->makes_path || split))
 		return command_usage("export", "%s cannot go to standard output",
-				     x->split_bytes ? "what is split" : x->format->name);
+				     split ? "what is split" : x->format->name);
 	if (x->split_bytes && (x->format->makes_path || x->format->adds_up))
 		return command_usage("export", "--split: %s is one %s, whatever its size",
 				     x->format->name, x->format->adds_up ? "sum" : "database");
 	return -1;
 }
 
-static int parse(struct export *x, int argc, char **argv)
+static int parse(struct export_command *c, int argc, char **argv)
 {
 	static const struct option options[] = {
 		VIEW_OPTIONS_COMMON,
@@ -129,38 +181,47 @@ static int parse(struct export *x, int argc, char **argv)
 		{"weight", required_argument, NULL, OPT_WEIGHT},
 		{"min-duration", required_argument, NULL, OPT_MIN_DURATION},
 		{"range", required_argument, NULL, OPT_RANGE},
+		{"request", required_argument, NULL, OPT_REQUEST},
+		{"slow", no_argument, NULL, OPT_SLOW},
+		{"longer", required_argument, NULL, OPT_LONGER},
 		{NULL, 0, NULL, 0},
 	};
-	int status = trace_view_parse(&x->replay.view, argc, argv, options, help, own_option, x);
-	return status >= 0 ? status : check(x);
+	int status = trace_view_parse(&c->x.replay.view, argc, argv, options, help, own_option, c);
+	return status >= 0 ? status : check(c);
 }
 
 int cmd_export(int argc, char **argv)
 {
-	struct export x = {0};
-	struct replay *r = &x.replay;
+	struct export_command c = {0};
+	struct export *x = &c.x;
+	struct replay *r = &x->replay;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	trace_view_init(&r->view, "export", "");
-	int status = parse(&x, argc, argv);
+	int status = parse(&c, argc, argv);
 	if (status < 0) {
 		r->out = malloc(sizeof(*r->out));
 		int err = r->out ? trace_view_open(&r->view, r->view.dir, &diag)
 				 : trace_view_no_memory(&r->view, &diag);
 		if (!err && !r->view.info->times) {
-			x.weigh_calls = true;
+			x->weigh_calls = true;
 			if (r->longer_ns)
 				err = pugmark_diag_set(&diag, -ENODATA, r->view.dir,
 						       PUGMARK_NO_OFFSET,
 						       "it was recorded without times: "
 						       "--min-duration has nothing to go by");
 		}
+		if (!err && c.slow)
+			err = request_choose(&r->view, c.request, c.longer_ns, &c.choice, &diag);
+		if (!err && c.slow)
+			r->choice = (struct replay_choice){request_choice_takes, &c.choice};
 		if (!err) {
 			outbuf_init(r->out, stdout);
-			err = export_run(&x, &diag);
+			err = export_run(x, &diag);
 		}
 		status = err ? command_fail(&diag) : trace_view_status(&r->view, r->gaps);
 	}
-	export_deinit(&x);
+	export_deinit(x);
+	request_choice_deinit(&c.choice);
 	free(r->out);
 	trace_view_deinit(&r->view);
 	return status;

@@ -2,6 +2,7 @@
 /* cmd_gdb.c: `pugmark gdb DIR`: a recording of level values behind gdb's remote protocol, on
  * standard input and output; from a terminal it starts gdb, which starts it again. */
 #include "user/cli/command.h"
+#include "user/sandbox/confine.h"
 #include "user/values/gdb_recording.h"
 
 #include <errno.h>
@@ -34,6 +35,12 @@ struct options {
 static int serve(const struct options *o)
 {
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	confine_bound(o->dir);
+	if (!confine_refuse(CONFINE_READ)) {
+		pugmark_diag_set(&diag, -ENOSYS, o->dir, PUGMARK_NO_OFFSET,
+				 "is not read: this kernel has no seccomp");
+		return command_fail(&diag);
+	}
 	int err = gdb_serve_recording(o->dir, o->any_task ? NULL : &o->task, &diag);
 	return err ? command_fail(&diag) : EXIT_OK;
 }

@@ -11,10 +11,11 @@
 static const char help[] =
 	"usage: pugmark merge [options] -o WHOLE PART...\n"
 	"\n"
-	"Puts recordings of the same run together, one under each share of a plan (pugmark plan\n"
-	"--shares, pugmark record --plan SHARE). WHOLE is a recording like any other. Where two of "
-	"the\n"
-	"runs were not the same run, the thread ends in a gap there, and that is said.\n"
+	"Puts recordings of the same run together, one under each share of a plan (man "
+	"pugmark-plan\n"
+	"has how shares are made). WHOLE is a recording like any other. Where two of the runs were "
+	"not\n"
+	"the same run, the thread ends in a gap there, and that is said.\n"
 	"  -o, --output DIR         the recording to make; one that is there becomes DIR.old\n"
 	"      --format text|json   how to print (text)\n"
 	"  -q, --quiet              only errors, and where runs differ\n"
@@ -75,6 +76,10 @@ static void print_text(const struct merge_request *r, const struct merge_result 
 		       m->shares, m->threads, m->threads == 1 ? "" : "s",
 		       (unsigned long long)m->taken, (unsigned long long)m->events, m->seconds,
 		       m->seconds > 0 ? m->events / m->seconds / 1e6 : 0);
+	if (!r->quiet && m->alone)
+		printf("exact if the runs agree in %llu decisions that one of them alone tells "
+		       "(shares of --tellers 2 have each told by two)\n",
+		       (unsigned long long)m->alone);
 	if (m->diverged) {
 		fprintf(stderr, "pugmark: %u thread%s diverged: ", m->diverged,
 			m->diverged == 1 ? "" : "s");
@@ -86,16 +91,13 @@ static void print_text(const struct merge_request *r, const struct merge_result 
 static void print_json(const struct merge_result *m)
 {
 	printf("{\"shares\": %u, \"threads\": %u, \"taken\": %llu, \"events\": %llu, "
-	       "\"seconds\": %.6f, \"diverged\": %u}\n",
+	       "\"seconds\": %.6f, \"diverged\": %u, \"alone\": %llu}\n",
 	       m->shares, m->threads, (unsigned long long)m->taken, (unsigned long long)m->events,
-	       m->seconds, m->diverged);
+	       m->seconds, m->diverged, (unsigned long long)m->alone);
 }
 
 int cmd_merge(int argc, char **argv)
 {
-	fputs("pugmark merge: in work: a merged trace may be wrong, and not say so "
-	      "(docs/shares.md)\n",
-	      stderr);
 	struct merge_request r = {0};
 	struct merge_result result;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_plan.c: `pugmark plan`: plans a binary and shows what was asked for. */
 #include "user/cli/command.h"
+#include "user/plan/plan_said.h"
 #include "user/plan/plan_checked.h"
 #include "user/plan/plan_show.h"
 #include "user/share/plan_shares.h"
+#include "user/share/shares_checked.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PATTERNS_MAX = 64 };
 enum action { ACTION_NONE, ACTION_STATS, ACTION_LIST, ACTION_EXPLAIN, ACTION_CHECK };
@@ -48,7 +51,10 @@ static const char help[] =
 	"      --check              prove from the finished plan alone that its log can be read "
 	"in\n"
 	"                           one way only\n"
-	"      --plan FILE          with --check: that plan file, not one that is made now\n"
+	"      --plan FILE          with --check: that plan file, or the shares in that folder, "
+	"not "
+	"one\n"
+	"                           that is made now\n"
 	"      --format text|json   how to print (text)\n"
 	"\n"
 	"      --mode full|branch|casper|best\n"
@@ -62,17 +68,32 @@ static const char help[] =
 	"                           repeatable)\n"
 	"  -N, --no-function PATTERN\n"
 	"                           leave out functions that match (repeatable)\n"
-	"      --exports needed|all exported functions that may be called from outside: those "
+	"      --exports auto|needed|all\n"
+	"                           exported functions that may be called from outside: those "
 	"that\n"
-	"                           linked libraries name (needed), or all\n"
+	"                           linked libraries name (needed), all, or all of a program that\n"
+	"                           modules on this host are made for (auto)\n"
 	"      --plugin FILE        a module that is loaded later and calls exported functions\n"
 	"                           (repeatable)\n"
 	"      --sites              keep every return instruction of a function apart\n"
 	"      --profile RECORDING  by the counts of an earlier recording, not by estimates "
 	"(repeatable)\n"
+	"      --shares M           split the plan over M runs, and write the shares and a "
+	"manifest "
+	"to\n"
+	"                           the folder of -o (pugmark merge puts their recordings "
+	"together)\n"
+	"      --grouping fine|function|optimized|best\n"
+	"                           what one share tells together (best: by cost, refined)\n"
+	"      --bound K            at most K probes a share; what does not fit makes more of "
+	"them\n"
+	"      --tellers N          each decision is told by N machines: with 2, a run that was "
+	"another\n"
+	"                           one than all others is always found out (1)\n"
 	"  -o, --output FILE        write the plan there (-: to standard output), not into the "
 	"cache\n"
 	"      --fresh              plan anew, whatever is in the cache\n"
+	"      --debuginfod         ask the servers of $DEBUGINFOD_URLS for names that it lacks\n"
 	"  -h, --help               this text\n";
 
 enum {
@@ -94,6 +115,7 @@ enum {
 	OPT_SHARES,
 	OPT_GROUPING,
 	OPT_BOUND,
+	OPT_TELLERS,
 };
 
 static const struct option long_options[] = {
@@ -118,6 +140,7 @@ static const struct option long_options[] = {
 	{"shares", required_argument, NULL, OPT_SHARES},
 	{"grouping", required_argument, NULL, OPT_GROUPING},
 	{"bound", required_argument, NULL, OPT_BOUND},
+	{"tellers", required_argument, NULL, OPT_TELLERS},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -163,6 +186,12 @@ static int parse_share_option(struct plan_request *r, int opt)
 			       ? -1
 			       : command_usage("plan", "--bound takes a number of probes, not '%s'",
 					       optarg);
+	case OPT_TELLERS:
+		r->share_option = "tellers";
+		s->tellers = number(optarg, SHARES_MAX);
+		return s->tellers
+			       ? -1
+			       : command_usage("plan", "--tellers takes 1 to 64, not '%s'", optarg);
 	default:
 		r->share_option = "grouping";
 		if (plan_shares_grouping(optarg, &s->grouping))
@@ -218,10 +247,10 @@ static int parse_option(struct plan_request *r, int opt)
 	case 'N':
 		return add_pattern(r->without, &o->n_without);
 	case OPT_EXPORTS:
-		o->all_exports = !strcmp(optarg, "all");
-		if (o->all_exports || !strcmp(optarg, "needed"))
+		if (planning_exports_named(optarg, &o->exports))
 			return -1;
-		return command_usage("plan", "--exports takes needed or all, not '%s'", optarg);
+		return command_usage("plan", "--exports takes auto, needed or all, not '%s'",
+				     optarg);
 	case OPT_PLUGIN:
 		return add_pattern(r->plugins, &o->n_plugins);
 	case OPT_SITES:
@@ -235,6 +264,7 @@ static int parse_option(struct plan_request *r, int opt)
 	case OPT_SHARES:
 	case OPT_GROUPING:
 	case OPT_BOUND:
+	case OPT_TELLERS:
 		return parse_share_option(r, opt);
 	default:
 		o->fresh = true;
@@ -296,6 +326,9 @@ static int parse(struct plan_request *r, int argc, char **argv)
 		return command_usage("plan", "--placement goes with --level paths");
 	if (r->share_option && !r->shares.machines)
 		return command_usage("plan", "--%s goes with --shares", r->share_option);
+	if (r->shares.tellers > r->shares.machines)
+		return command_usage("plan", "--tellers %u: there are only %u machines (--shares)",
+				     r->shares.tellers, r->shares.machines);
 	if (r->shares.machines && (r->action != ACTION_NONE || to_stdout(r)))
 		return command_usage("plan", "--shares shows a table of its own, and writes to a "
 					     "folder");
@@ -376,6 +409,39 @@ static int check(const struct plan_request *r, const struct pugmark_plan *plan, 
 	return err;
 }
 
+/* The shares of a folder: their plan as any other, and that runs under them can be put together. */
+static int check_shares(const struct plan_request *r, const struct pugmark_model *model,
+			struct pugmark_diag *diag)
+{
+	struct shares_read shares;
+	struct outbuf *out = malloc(sizeof(*out));
+	if (!out)
+		return pugmark_diag_set(diag, -ENOMEM, r->plan_file, PUGMARK_NO_OFFSET,
+					"out of memory");
+	int err = shares_read(r->plan_file, &shares, diag);
+	if (err) {
+		free(out);
+		return err;
+	}
+	err = check(r, &shares.whole, r->plan_file, model, diag);
+	if (!err || err == -EILSEQ) {
+		outbuf_init(out, stdout);
+		int told =
+			shares_checked(&shares, r->plan_file, r->format == &plan_json, out, diag);
+		outbuf_flush(out);
+		err = told ? told : err;
+	}
+	shares_read_deinit(&shares);
+	free(out);
+	return err;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 static int check_file(const struct plan_request *r, struct pugmark_diag *diag)
 {
 	struct pugmark_model *model;
@@ -383,12 +449,32 @@ static int check_file(const struct plan_request *r, struct pugmark_diag *diag)
 	int err = pugmark_model_open(r->binary, &model, diag);
 	if (err)
 		return err;
+	if (is_folder(r->plan_file)) {
+		err = check_shares(r, model, diag);
+		pugmark_model_free(model);
+		return err;
+	}
 	err = pugmark_plan_open(r->plan_file, &plan, diag);
 	if (!err)
 		err = check(r, plan, r->plan_file, model, diag);
 	pugmark_plan_free(plan);
 	pugmark_model_free(model);
 	return err;
+}
+
+/* In a sandbox (plan_said.h). */
+static int say(void *ctx, const struct planning_inside *inside, struct planning_result *result,
+	       struct pugmark_diag *diag)
+{
+	const struct plan_request *r = ctx;
+	if (r->plan_file)
+		return check_file(r, diag);
+	int err =
+		planning_make_here(inside->binary, inside->options, inside->modules, result, diag);
+	if (!err && r->action == ACTION_CHECK)
+		return check(r, result->plan, result->path ? result->path : r->binary,
+			     result->model, diag);
+	return err || to_stdout(r) ? err : show(r, result, diag);
 }
 
 int cmd_plan(int argc, char **argv)
@@ -399,31 +485,16 @@ int cmd_plan(int argc, char **argv)
 		.placement = MODE_PATHS_BEST,
 		.shares = {.grouping = SHARE_BEST},
 	};
-	struct planning_result result = {0};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	struct progress progress;
 	int status = parse(&r, argc, argv);
 	if (status >= 0)
 		return status;
-	if (r.plan_file) {
-		int err = check_file(&r, &diag);
-		return err == -EILSEQ ? EXIT_ERROR : err ? command_fail(&diag) : EXIT_OK;
-	}
-	if (r.shares.machines) {
+	if (r.shares.machines && !r.plan_file) {
 		int err =
 			plan_shares(r.binary, &r.options, &r.shares, r.format == &plan_json, &diag);
 		return err ? command_fail(&diag) : EXIT_OK;
 	}
-	r.options.progress = &progress;
-	progress_start(&progress, "planning", 0, false);
-	int err = planning_make(r.binary, &r.options, &result, &diag);
-	progress_end(&progress);
-	if (!err && r.action == ACTION_CHECK)
-		err = check(&r, result.plan, result.path ? result.path : r.binary, result.model,
-			    &diag);
-	else if (!err && !to_stdout(&r))
-		err = show(&r, &result, &diag);
-	planning_deinit(&result);
+	int err = plan_said(r.binary, &r.options, r.plan_file, say, &r, &diag);
 	if (err == -EILSEQ)
 		return EXIT_ERROR; /* what is wrong has been said */
 	return err ? command_fail(&diag) : EXIT_OK;

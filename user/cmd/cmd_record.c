@@ -2,12 +2,14 @@
 /* cmd_record.c: `pugmark record`: checks, plans, records, and the sentence at the end. */
 #include "user/cli/command.h"
 #include "user/cli/printable.h"
+#include "user/file/packed.h"
 #include "user/measure/measure_costs.h"
 #include "user/plan/probe_costs.h"
 #include "user/proc/running.h"
 #include "user/record/record_args.h"
 #include "user/record/record_check.h"
 #include "user/record/record_reads.h"
+#include "user/record/turns.h"
 #include "user/values/capture_plan.h"
 
 #include <errno.h>
@@ -56,7 +58,8 @@ static void release(void *ctx)
 	targets_release(&r->modules->targets);
 }
 
-/* A pattern may be wrong, or what it names may come later, or not at all. */
+/* Says which patterns have no match yet: such a pattern may be wrong, or its module may be loaded
+ * later, or never. */
 static void tell_awaited(const struct record_modules_options *o, const struct record_modules *m,
 			 bool last)
 {
@@ -69,7 +72,8 @@ static void tell_awaited(const struct record_modules_options *o, const struct re
 					 : "' so far: it is traced from when one is loaded\n");
 }
 
-/* What is loaded later would be planned with all that is patched already. */
+/* Refuses to wait for modules that are loaded later: they would be planned together with what is
+ * patched already. */
 static int refuse_awaited(const struct record_modules_options *o, const struct record_modules *m,
 			  struct pugmark_diag *diag)
 {
@@ -83,7 +87,7 @@ static int refuse_awaited(const struct record_modules_options *o, const struct r
 	return 0;
 }
 
-/* The costs by which the overhead is told, where doctor has not left any. */
+/* Measures the costs that the overhead is computed by, where doctor has not left any. */
 static void measure_costs(bool quiet)
 {
 	char *path = probe_costs_path();
@@ -99,7 +103,7 @@ static void measure_costs(bool quiet)
 	free(path);
 }
 
-/* Before anything is recorded: where no probe can tell what the program did. */
+/* Says, before anything is recorded, where no probe can tell what the program does. */
 static void warn_unresolved(const struct record_modules *modules, bool quiet)
 {
 	for (uint32_t i = 0; !quiet && i < modules->n; i++) {
@@ -117,7 +121,43 @@ static void warn_unresolved(const struct record_modules *modules, bool quiet)
 	}
 }
 
-/* What a process forks is traced from its fork on: workers that it has already are not. */
+/* Says which functions have a probe on each block, because they are too large to choose for. */
+static void tell_whole(const struct record_modules *modules)
+{
+	for (uint32_t i = 0; i < modules->n; i++) {
+		const struct pugmark_plan *p = modules->at[i].plan;
+		for (uint32_t f = 0; p && f < p->n_funcs; f++) {
+			if (!(p->funcs[f].flags & PUGMARK_PLAN_FUNC_WHOLE))
+				continue;
+			command_say(stderr, "pugmark: note: ", p->strings + p->funcs[f].name,
+				    " is too large to choose for: each of its blocks is probed "
+				    "(-N leaves it out)\n");
+		}
+	}
+}
+
+/* Says which files hold a program that only their memory shows; returns that for the recording, or
+ * NULL. The caller frees. */
+static char *tell_packed(const struct record_modules *modules, bool quiet)
+{
+	char *text = NULL;
+
+	for (uint32_t i = 0; i < modules->n && !text; i++) {
+		const struct recorder_module *m = &modules->at[i];
+		const char *name = m->name ? m->name : m->path;
+
+		if (!file_is_packed(m->path))
+			continue;
+		if (!quiet)
+			command_say(stderr, "pugmark: note: ", name, " " PACKED_WORDS "\n");
+		if (asprintf(&text, "%s " PACKED_WORDS, name) < 0)
+			text = NULL;
+	}
+	return text;
+}
+
+/* Says which processes are not traced: workers that a process has already. What it forks from now
+ * on is. */
 static void tell_forked(const struct record_args *a, const struct record_modules *modules)
 {
 	enum { NAMED = 8 };
@@ -141,8 +181,8 @@ static void tell_forked(const struct record_args *a, const struct record_modules
 	}
 }
 
-/* What an earlier recording has taken out and is not traced: in the recording as well. The caller
- * frees. */
+/* Says what an earlier recording has taken out, which is not traced; returns that for the
+ * recording. The caller frees. */
 static char *tell_left_out(const struct record_modules *modules, bool quiet)
 {
 	char *text = NULL;
@@ -166,8 +206,8 @@ static char *tell_left_out(const struct record_modules *modules, bool quiet)
 	return text;
 }
 
-/* Level values: what is captured of the modules; they are witnessed as well, unless that is not
- * wanted. */
+/* Level values: plans what is captured of the modules. They are witnessed as well, unless that is
+ * not wanted. */
 static int plan_captures(struct record_args *a, struct record_modules *modules,
 			 struct capture_plan **out, struct pugmark_diag *diag)
 {
@@ -178,12 +218,29 @@ static int plan_captures(struct record_args *a, struct record_modules *modules,
 	int err = capture_plan_make(modules->at, modules->n, a->imports, out, diag);
 	a->options.captures = *out;
 	a->options.check_every = a->check_every ? a->check_every : CHECK_EVERY;
+	a->options.no_memory = a->no_memory;
 	a->options.capture_ring_bytes = CAPTURE_RING_BYTES;
 	if (a->options.ring_bytes > CAPTURE_RING_BYTES)
 		a->options.capture_ring_bytes = a->options.ring_bytes;
 	for (uint32_t i = 0; a->check_every && i < modules->n; i++)
 		modules->at[i].n_sites = 0;
 	return err;
+}
+
+/* Refuses where arguments were asked for, and no probe of these functions can read any. */
+static int check_reads(const struct record_args *a, const struct record_modules *modules,
+		       struct pugmark_diag *diag)
+{
+	if (!a->args_of.n || a->modules.plan || modules->awaited[0])
+		return 0;
+	for (uint32_t m = 0; m < modules->n; m++)
+		for (uint32_t i = 0; i < modules->at[m].n_sites; i++)
+			if (modules->at[m].sites[i].reads & PUGMARK_READS_ARGS)
+				return 0;
+	return pugmark_diag_set(diag, -ENODATA, NULL, PUGMARK_NO_OFFSET,
+				"--args-of: at none of these functions' begins a probe can stand "
+				"while the arguments are in their registers (see: pugmark plan "
+				"--list)");
 }
 
 static int run(struct record_args *a, struct recorder_result *result, struct pugmark_diag *diag)
@@ -193,7 +250,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	struct record_reads *reads = NULL;
 	struct replanning replanning = {m, modules};
 	struct capture_plan *captures = NULL;
-	char *left_out = NULL;
+	char *left_out = NULL, *packed = NULL;
 	int err = modules ? record_check_rights(diag) : -ENOMEM;
 
 	if (!err)
@@ -210,14 +267,21 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		err = record_reads_make(a, &reads, diag);
 	if (!err && a->options.max_overhead > 0)
 		measure_costs(a->options.quiet);
-	a->planning.keep_model = a->options.max_overhead > 0;
 	if (!err)
 		err = record_modules_open(m, modules, diag);
+	if (err) {
+		char file[sizeof(diag->file)];
+		memcpy(file, diag->file, sizeof(file));
+		record_explain_script(file, err, diag);
+	}
 	if (!err && a->options.carrier)
 		err = refuse_awaited(m, modules, diag);
 	if (!err) {
 		warn_unresolved(modules, a->options.quiet);
-		a->options.note = left_out = tell_left_out(modules, a->options.quiet);
+		if (!a->options.quiet)
+			tell_whole(modules);
+		a->options.notes[0] = left_out = tell_left_out(modules, a->options.quiet);
+		a->options.notes[1] = packed = tell_packed(modules, a->options.quiet);
 		if (!a->options.quiet && !a->options.carrier)
 			tell_awaited(m, modules, false);
 		if (!a->options.quiet && !a->options.no_follow && a->options.n_pids)
@@ -239,11 +303,16 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.release = release;
 		a->options.replan_ctx = &replanning;
 		err = plan_captures(a, modules, &captures, diag);
+		if (!err)
+			err = check_reads(a, modules, diag);
+		a->options.forecast = a->options.refuse_above > 0 ||
+				      (!a->options.quiet && !a->options.argv &&
+				       !a->options.carrier && !(a->options.max_overhead > 0));
 	}
 	if (!err) {
 		err = recorder_run(&a->options, result, diag);
 		tell_awaited(m, modules, true);
-		if (err)
+		if (err && err != -ECANCELED)
 			record_explain_failure(err, diag);
 		targets_name(&modules->targets, diag);
 	}
@@ -252,6 +321,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	capture_plan_free(captures);
 	record_reads_free(reads);
 	free(left_out);
+	free(packed);
 	free(modules);
 	return err;
 }
@@ -260,6 +330,27 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 static void print_name(const struct recorder_options *o)
 {
 	command_say(stderr, "pugmark: ", o->output, ": ");
+}
+
+/* No process of -a came: the usual cause is an upgrade. */
+static void tell_nobody(const char *binary)
+{
+	enum { NAMED = 8 };
+	pid_t pids[NAMED];
+	uint32_t n = running_older(binary, pids, NAMED);
+
+	command_say(stderr, "nothing recorded: no process ran what is probed of ", binary, "");
+	if (!n)
+		fputs(" (they have to run that very file, and come to what is probed within "
+		      "--duration)\n",
+		      stderr);
+	else
+		fprintf(stderr,
+			": it was replaced, and %u process%s run%s the older file (restart %s, or "
+			"record with",
+			n, n == 1 ? "" : "es", n == 1 ? "s" : "", n == 1 ? "it" : "them");
+	for (uint32_t i = 0; i < n; i++)
+		fprintf(stderr, " -p %d%s", pids[i], i + 1 == n ? ")\n" : "");
 }
 
 static void print_summary(const struct record_args *a, const struct recorder_result *r)
@@ -276,6 +367,13 @@ static void print_summary(const struct record_args *a, const struct recorder_res
 		fputs("no function could be left in within the overhead allowed: recording "
 		      "stopped\n",
 		      stderr);
+	}
+	if (r->why == STOP_REFUSED) {
+		print_name(o);
+		fprintf(stderr,
+			"it costs more than --refuse-above allows (%.2f times): recording ended "
+			"(fewer functions with -F, or --max-overhead PERCENT)\n",
+			o->refuse_above);
 	}
 	if (r->unplanned) {
 		print_name(o);
@@ -294,10 +392,7 @@ static void print_summary(const struct record_args *a, const struct recorder_res
 	if (!r->tasks && !o->argv) {
 		print_name(o);
 		if (o->all)
-			command_say(stderr, "nothing recorded: no process ran what is probed of ",
-				    a->modules.binary,
-				    " (one that runs an older file of that name is recorded with "
-				    "-p)\n");
+			tell_nobody(a->modules.binary);
 		else
 			fputs("nothing recorded: no thread came to what is probed (an idle one "
 			      "needs a longer --duration)\n",
@@ -312,11 +407,75 @@ static void print_summary(const struct record_args *a, const struct recorder_res
 	fprintf(stderr, "%llu witness events of %llu task%s, %llu bytes\n",
 		(unsigned long long)r->events, (unsigned long long)r->tasks,
 		r->tasks == 1 ? "" : "s", (unsigned long long)r->bytes);
+	if (o->carrier && r->probed) {
+		print_name(o);
+		fprintf(stderr, "%llu of them (%.3f %%) by probes and not by patches: %s\n",
+			(unsigned long long)r->probed,
+			100.0 * (double)r->probed / (double)(r->events + !r->events),
+			r->probed_why);
+	}
 	if (o->captures) {
 		print_name(o);
 		fprintf(stderr, "%llu captures, %llu bytes\n", (unsigned long long)r->captures,
 			(unsigned long long)r->capture_bytes);
 	}
+}
+
+/* One turn, in a process of its own. Returns its exit status. */
+static int record_turn(void *ctx, uint32_t share, const char *output, int go_fd, int begun_fd)
+{
+	struct record_args *a = ctx;
+	struct recorder_result result = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+
+	a->options.share = a->planning.share = share;
+	a->options.n_shares = a->planning.n_shares = a->rotate;
+	a->options.output = output;
+	a->options.go_fd = go_fd;
+	a->options.begun_fd = begun_fd;
+	a->options.duration_ns = 0;
+	a->options.quiet = true;
+	int err = run(a, &result, &diag);
+	if (err == -ECANCELED || err == -ENODATA)
+		return err == -ENODATA ? TURN_EMPTY : EXIT_OK;
+	if (err) {
+		record_explain_files(err, &diag);
+		return command_fail(&diag);
+	}
+	return result.why == STOP_DISK		 ? EXIT_ERROR
+	       : result.lost || result.not_whole ? TURN_LOSSY
+						 : EXIT_OK;
+}
+
+static int record_in_turns(struct record_args *a)
+{
+	enum { EVERY_S = 10 };
+	struct turns turns = {
+		.output = a->options.output,
+		.shares = a->rotate,
+		.every_ns = (a->every_s > 0 ? a->every_s : EVERY_S) * 1e9,
+		.duration_ns = a->options.duration_ns,
+		.record = record_turn,
+		.ctx = a,
+	};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	uint32_t n, lossy;
+
+	int err = turns_run(&turns, &n, &lossy, &diag);
+	if (err)
+		return command_fail(&diag);
+	if (!a->options.quiet) {
+		command_say(stderr, "pugmark: ", a->options.output, ": ");
+		fprintf(stderr, "%u turn%s of %u shares\n", n, n == 1 ? "" : "s", a->rotate);
+	}
+	if (lossy) {
+		command_say(stderr, "pugmark: ", a->options.output, ": ");
+		fprintf(stderr,
+			"%u of its recordings are not whole (`pugmark verify` of each says "
+			"why)\n",
+			lossy);
+	}
+	return lossy ? EXIT_GAPS : EXIT_OK;
 }
 
 int cmd_record(int argc, char **argv)
@@ -328,6 +487,8 @@ int cmd_record(int argc, char **argv)
 
 	if (!record_args_parse(&a, argc, argv, &status))
 		return status;
+	if (a.rotate)
+		return record_in_turns(&a);
 	int err = run(&a, &result, &diag);
 	if (err) {
 		record_explain_files(err, &diag);
@@ -336,7 +497,8 @@ int cmd_record(int argc, char **argv)
 	print_summary(&a, &result);
 	if (result.exit_status)
 		return result.exit_status;
-	return result.why == STOP_DISK || result.why == STOP_OVERHEAD		       ? EXIT_ERROR
+	return result.why == STOP_DISK || result.why == STOP_OVERHEAD || result.why == STOP_REFUSED
+		       ? EXIT_ERROR
 	       : result.lost || result.not_whole || (!result.tasks && !a.options.argv) ? EXIT_GAPS
 										       : EXIT_OK;
 }

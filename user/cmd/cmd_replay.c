@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_replay.c: `pugmark replay`: the options, and the tree that they ask for. */
 #include "user/cli/command.h"
-#include "user/view/replay.h"
-#include "user/view/replay_paths.h"
+#include "user/view/replay/replay.h"
+#include "user/view/replay/replay_paths.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,6 +31,8 @@ static const char help[] =
 	"      --paths              the basic blocks as well, with their source lines, and "
 	"inlined\n"
 	"                           calls (of a recording of level paths)\n"
+	"      --no-pager           on a terminal: not through $PAGER (less)\n"
+	"      --debuginfod         ask the servers of $DEBUGINFOD_URLS for names and lines\n"
 	"  -h, --help               this text\n"
 	"\n"
 	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
@@ -118,6 +120,8 @@ int cmd_replay(int argc, char **argv)
 		err = err ? err : check_times(&r, &diag);
 		if (!err) {
 			outbuf_init(r.out, stdout);
+			if (r.format == &replay_text)
+				outbuf_fit(r.out, r.term.width);
 			err = replay_show(&r, &diag);
 			outbuf_flush(r.out);
 		}

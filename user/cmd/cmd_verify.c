@@ -7,12 +7,16 @@
 #include "user/cli/progress.h"
 #include "user/cli/tty.h"
 #include "user/values/values_check.h"
-#include "user/view/trace_view.h"
+#include "user/view/report/deaths_text.h"
+#include "user/view/trace/expected.h"
+#include "user/view/trace/trace_view.h"
 
 #include <pugmark/certificate.h>
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct verify {
@@ -20,6 +24,7 @@ struct verify {
 	struct progress progress;
 	struct pugmark_thread_certificate *parts; /* one a thread */
 	struct pugmark_certificate whole;
+	struct pugmark_expectations *expectations;
 	_Atomic uint32_t failed_task;
 	bool has_values; /* level values */
 	struct values_result values;
@@ -55,7 +60,7 @@ static int verify(struct verify *v, struct pugmark_diag *diag)
 {
 	uint64_t total = 0;
 	v->parts = calloc(v->view.n_tasks + 1, sizeof(*v->parts));
-	if (!v->parts)
+	if (!v->parts || pugmark_expectations_new(v->view.trace, &v->expectations))
 		return trace_view_no_memory(&v->view, diag);
 	for (uint32_t i = 0; i < v->view.n_tasks; i++)
 		total += v->view.tasks[i].n_events;
@@ -88,6 +93,15 @@ static bool is_complete(const struct verify *v)
 static uint64_t after_start(const struct verify *v, uint64_t time_ns)
 {
 	return time_ns > v->view.start_ns ? time_ns - v->view.start_ns : 0;
+}
+
+/* Of a merged recording: the decisions in which its runs are taken to agree. */
+static uint64_t merged_alone(const struct verify *v)
+{
+	json_t *meta = json_loads(v->view.info->meta, 0, NULL);
+	json_int_t n = json_integer_value(json_object_get(meta, "merged_alone"));
+	json_decref(meta);
+	return n > 0 ? n : 0;
 }
 
 /* ---- text ---- */
@@ -135,6 +149,7 @@ static void text_gap(const struct verify *v, struct outbuf *out, const struct pu
 	if (g->frames)
 		outbuf_format(out, ", %u open call%s given up", g->frames,
 			      g->frames > 1 ? "s" : "");
+	expected_text(v->expectations, &v->view, g, out);
 	outbuf_char(out, '\n');
 }
 
@@ -168,21 +183,49 @@ static void text_values(const struct verify *v, struct outbuf *out)
 		outbuf_format(
 			out,
 			"values of task %u: %llu instructions, %llu wholly exact, %llu assumed, "
-			"%llu unknown; %s",
+			"%llu unknown, %llu behind a branch on something assumed; %s",
 			t->task, (unsigned long long)t->instructions,
-			(unsigned long long)(t->instructions - t->assumed - t->unknown),
+			(unsigned long long)(t->instructions - t->assumed - t->unknown -
+					     t->supposed),
 			(unsigned long long)t->assumed, (unsigned long long)t->unknown,
-			t->complete ? "up to its end" : "a gap ");
+			(unsigned long long)t->supposed, t->complete ? "up to its end" : "a gap ");
 		out_printable(out, t->gap, PRINT_TEXT);
+		if (t->blind) {
+			outbuf_format(out,
+				      "; what %llu calls wrote is assumed, the last of them for ",
+				      (unsigned long long)t->blind);
+			out_printable(out, t->why, PRINT_TEXT);
+		}
 		outbuf_char(out, '\n');
 	}
 }
 
-static void text_certificate(const struct verify *v, struct outbuf *out)
+/* Where the recording ended before what it is of did. */
+static void text_stopped(const struct verify *v, struct outbuf *out)
+{
+	static const struct {
+		const char *why, *words;
+	} ends[] = {
+		{"signal", "until it was interrupted"},
+		{"duration", "for as long as --duration said"},
+		{"disk", "until the disk was full"},
+		{"overhead", "until it cost more than was allowed"},
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (!strcmp(v->view.info->stopped, ends[i].why)) {
+			outbuf_text(out, "; recorded ");
+			outbuf_text(out, ends[i].words);
+		}
+}
+
+static void text_certificate(struct verify *v, struct outbuf *out)
 {
 	struct tty term = tty_of(STDOUT_FILENO);
 	const struct pugmark_certificate *c = &v->whole;
+	uint64_t alone = merged_alone(v);
 	text_threads(v, out);
+	deaths_text(&v->view, out);
 	for (uint32_t i = 0; pugmark_recording_note(v->view.rec, i); i++) {
 		outbuf_text(out, "note   ");
 		outbuf_safe_text(out, pugmark_recording_note(v->view.rec, i));
@@ -198,7 +241,12 @@ static void text_certificate(const struct verify *v, struct outbuf *out)
 		return;
 	}
 	outbuf_text(out, tty_style(&term, c->complete ? STYLE_GOOD : STYLE_WARN));
-	if (c->complete)
+	if (c->complete && alone)
+		outbuf_format(out,
+			      "complete if its runs agree in %llu decisions that one of them "
+			      "alone tells",
+			      (unsigned long long)alone);
+	else if (c->complete)
 		outbuf_text(out, "complete");
 	else if (c->gaps)
 		outbuf_format(out, "%llu gap%s", (unsigned long long)c->gaps,
@@ -211,6 +259,7 @@ static void text_certificate(const struct verify *v, struct outbuf *out)
 		      v->view.n_tasks == 1 ? "" : "s", (unsigned long long)c->witness_events);
 	if (!c->complete && v->view.n_tasks)
 		outbuf_text(out, "; exact everywhere else");
+	text_stopped(v, out);
 	outbuf_char(out, '\n');
 	text_values(v, out);
 }
@@ -225,11 +274,15 @@ static void json_values(const struct verify *v, struct outbuf *out)
 
 		outbuf_format(out,
 			      "%s{\"task\":%u,\"instructions\":%llu,\"assumed\":%llu,"
-			      "\"unknown\":%llu,\"complete\":%s,\"gap\":\"",
+			      "\"unknown\":%llu,\"control_assumed\":%llu,\"complete\":%s,"
+			      "\"gap\":\"",
 			      i ? ",\n" : "", t->task, (unsigned long long)t->instructions,
 			      (unsigned long long)t->assumed, (unsigned long long)t->unknown,
-			      t->complete ? "true" : "false");
+			      (unsigned long long)t->supposed, t->complete ? "true" : "false");
 		outbuf_json_text(out, t->gap);
+		outbuf_format(out, "\",\"not_executed\":%llu,\"why\":\"",
+			      (unsigned long long)t->blind);
+		outbuf_json_text(out, t->why);
 		outbuf_text(out, "\"}");
 	}
 	outbuf_text(out, "]");
@@ -245,6 +298,7 @@ static void json_gap(const struct verify *v, struct outbuf *out, uint32_t task, 
 		outbuf_format(out, ",\"from_ns\":%llu,\"to_ns\":%llu",
 			      (unsigned long long)after_start(v, g->from_ns),
 			      (unsigned long long)after_start(v, g->to_ns));
+	expected_json(v->expectations, &v->view, g, out);
 	outbuf_char(out, '}');
 }
 
@@ -264,7 +318,7 @@ static void json_threads(const struct verify *v, struct outbuf *out)
 	outbuf_text(out, "]");
 }
 
-static void json_certificate(const struct verify *v, struct outbuf *out)
+static void json_certificate(struct verify *v, struct outbuf *out)
 {
 	const struct pugmark_certificate *c = &v->whole;
 	outbuf_format(out, "{\"complete\":%s,\"events\":%llu,\"witness_events\":%llu,\"gaps\":[",
@@ -277,7 +331,8 @@ static void json_certificate(const struct verify *v, struct outbuf *out)
 			first = false;
 			json_gap(v, out, i, g);
 		}
-	outbuf_format(out, "],\"closed\":%s,\"stopped\":\"", c->closed ? "true" : "false");
+	outbuf_format(out, "],\"merged_alone\":%llu,\"closed\":%s,\"stopped\":\"",
+		      (unsigned long long)merged_alone(v), c->closed ? "true" : "false");
 	outbuf_json_text(out, v->view.info->stopped);
 	outbuf_format(out, "\",\"lost\":%llu,\"unplaced\":%llu,\"damaged_bytes\":%llu,\"notes\":[",
 		      (unsigned long long)c->lost, (unsigned long long)c->unplaced,
@@ -288,6 +343,7 @@ static void json_certificate(const struct verify *v, struct outbuf *out)
 		outbuf_char(out, '"');
 	}
 	outbuf_text(out, "]");
+	deaths_json(&v->view, out);
 	json_threads(v, out);
 	if (v->has_values)
 		json_values(v, out);
@@ -298,7 +354,7 @@ static void json_certificate(const struct verify *v, struct outbuf *out)
 
 static const struct verify_format {
 	const char *name;
-	void (*certificate)(const struct verify *verify, struct outbuf *out);
+	void (*certificate)(struct verify *verify, struct outbuf *out);
 } formats[] = {{"text", text_certificate}, {"json", json_certificate}};
 
 static int own_option(void *ctx, int opt, const char *arg)
@@ -348,6 +404,7 @@ int cmd_verify(int argc, char **argv)
 	for (uint32_t i = 0; v.parts && i < v.view.n_tasks; i++)
 		pugmark_thread_certificate_deinit(&v.parts[i]);
 	free(v.parts);
+	pugmark_expectations_free(v.expectations);
 	values_check_deinit(&v.values);
 	trace_view_deinit(&v.view);
 	return status;

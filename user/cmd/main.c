@@ -1,33 +1,54 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* main.c: finds the command in the table and runs it. */
+/* main.c: finds the command in the table and runs it, with no more privileges than it needs. */
 #include "user/cli/command.h"
 #include "user/cli/outbuf.h"
+#include "user/cli/pager.h"
+#include "user/file/debuginfod.h"
 #include "user/proc/inherited_signals.h"
+#include "user/sandbox/as_owner.h"
+#include "user/sandbox/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+enum {
+	READER = COMMAND_READS | COMMAND_CONFINED,
+	FILTER = READER | COMMAND_FILTERS,
+	ASKS = COMMAND_ASKS,
+	PAGES = COMMAND_PAGES,
+};
 
 static const struct command commands[] = {
-	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg},
-	{"plan", "which instructions to probe, and what that costs", cmd_plan},
-	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor},
-	{"record", "records the run of a program", cmd_record},
-	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify},
-	{"replay", "the call tree of a recording", cmd_replay},
-	{"values", "what registers, variables and memory were", cmd_values},
-	{"report", "functions of a recording: calls, callers, time", cmd_report},
-	{"dump", "every event of a recording, one a line", cmd_dump},
-	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode},
-	{"export", "a trace in formats that other programs open", cmd_export},
-	{"gdb", "debugs a recording of level values, forwards and backwards", cmd_gdb},
-	{"check", "does a recording do what a saved model does not", cmd_check},
-	{"diff", "what two recordings do differently", cmd_diff},
+	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg, READER},
+	{"plan", "which instructions to probe, and what that costs", cmd_plan, ASKS},
+	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor,
+	 ASKS},
+	{"record", "records the run of a program", cmd_record, ASKS},
+	{"distribute", "records a command under shares of a plan, and merges", cmd_distribute, 0},
+	{"merge", "one recording out of one under each share of a plan", cmd_merge, READER},
+	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify, READER},
+	{"replay", "the call tree of a recording", cmd_replay, READER | ASKS | PAGES},
+	{"values", "what registers, variables and memory were", cmd_values, READER},
+	{"why", "what a value or bytes of output were computed from", cmd_why, READER},
+	{"then", "what was computed from a value or from bytes of input", cmd_then, READER},
+	{"switch", "which jump, turned, makes a failing run succeed", cmd_switch, 0},
+	{"reduce", "the smallest input with which a program fails", cmd_reduce, 0},
+	{"wet", "the whole execution trace of a recording, and what it takes", cmd_wet, READER},
+	{"report", "functions of a recording: calls, callers, time", cmd_report,
+	 READER | ASKS | PAGES},
+	{"tui", "a recording looked at in a terminal", cmd_tui, READER},
+	{"dump", "every event of a recording, one a line", cmd_dump, READER | PAGES},
+	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode, FILTER},
+	{"export", "a trace in formats that other programs open", cmd_export, READER},
+	{"gdb", "debugs a recording of level values, forwards and backwards", cmd_gdb,
+	 COMMAND_READS},
+	{"check", "does a recording do what a saved model does not", cmd_check, READER},
+	{"diff", "what two recordings do differently", cmd_diff, READER},
 	/* Without a brief, so not in the help: for work on Pugmark itself. */
-	{"raw", NULL, cmd_raw},
-	/* Not proved yet: docs/shares.md. */
-	{"merge", NULL, cmd_merge},
+	{"raw", NULL, cmd_raw, READER},
 };
 
 static const struct command *command_named(const char *name)
@@ -43,11 +64,12 @@ static void print_help(FILE *out)
 	fputs("usage: pugmark COMMAND [options] [-- PROGRAM [ARGS]]\n\ncommands:\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (commands[i].brief)
-			fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].brief);
+			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].brief);
 	fputs("\n`pugmark COMMAND --help` has the options of one command.\n", out);
 }
 
-/* What was printed must have arrived: a full disk behind stdout is an error of the command. */
+/* Checks that what was printed has arrived: a full disk behind stdout is an error of the
+ * command. */
 static int finish(int status)
 {
 	int err = outbuf_stdout_error(); /* fflush() has nothing left to fail with then */
@@ -62,15 +84,50 @@ static int finish(int status)
 	return status;
 }
 
-/* Where a standard stream is closed, the next file that is opened would be in its place, and what
- * is meant for the one go to the other. What stands there instead cannot be written to (or read, of
- * stdin), so that this is the error that it was, and is closed in a recorded program. */
+/* If a standard stream is closed, the next file that is opened would take its number, and what is
+ * meant for one would go to the other. So something is opened in its place that cannot be written
+ * to (or, for stdin, read): using it fails as before. It is closed in a recorded program. */
 static void keep_streams_apart(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
 			return;
+}
+
+/* Takes --debuginfod out of the words before `--`: it is there before all else. */
+static bool takes_debuginfod(int *argc, char **argv)
+{
+	for (int i = 2; i < *argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--debuginfod")) {
+			memmove(argv + i, argv + i + 1, (size_t)(*argc - i) * sizeof(*argv));
+			(*argc)--;
+			return true;
+		}
+	return false;
+}
+
+/* The first of its words that names what is there. */
+static const char *subject_of(int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++)
+		if (!access(argv[i], F_OK))
+			return argv[i];
+	return argv[1];
+}
+
+/* Gives up what @command does not need. 0, or -errno with @diag filled. */
+static int give_up(const struct command *command, int argc, char **argv, struct pugmark_diag *diag)
+{
+	const char *subject = subject_of(argc, argv);
+	int err = command->is & COMMAND_READS ? as_owner_of(argv + 2, argc - 2, diag) : 0;
+	if (err || !(command->is & COMMAND_CONFINED))
+		return err;
+	confine_bound(subject);
+	if (confine_refuse(command->is & COMMAND_FILTERS ? CONFINE_PROGRAMS : CONFINE_READ))
+		return 0;
+	return pugmark_diag_set(diag, -ENOSYS, subject, PUGMARK_NO_OFFSET,
+				"is not read: this kernel has no seccomp");
 }
 
 int main(int argc, char **argv)
@@ -94,5 +151,13 @@ int main(int argc, char **argv)
 		command_usage(NULL, "no command '%s'", argv[1]);
 		return EXIT_USAGE;
 	}
-	return finish(command->run(argc - 1, argv + 1));
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	if (command->is & COMMAND_ASKS && takes_debuginfod(&argc, argv) && debuginfod_begin(&diag))
+		return command_fail(&diag);
+	if (command->is & COMMAND_PAGES && !pager_is_refused(&argc, argv))
+		pager_start();
+	int status = give_up(command, argc, argv, &diag) ? command_fail(&diag)
+							 : finish(command->run(argc - 1, argv + 1));
+	pager_finish();
+	return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* check.c: see check.h. With automata of functions each open call is in a state of its function's
- * automaton; with strings each thread is in one state, or at one place of a grammar. What has
- * deviated is not followed any further, so that one cause is told once. */
+ * automaton; with strings each thread is in one state, or at one place of a grammar. Whatever has
+ * deviated is not followed any further, so that one cause is reported once. */
 #include "user/encode/check.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* check.h: a trace held against a model: where it does what the model has not. */
+/* check.h: compares a trace with a model: where it does what the model does not have. */
 #ifndef USER_CHECK_H
 #define USER_CHECK_H
 

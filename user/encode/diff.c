@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* diff.c: see diff.h. The automata of a function in both recordings are walked together, by the
- * symbols that both have; what only one has where the other could be as well is a difference. */
+ * symbols that both have. What only one of two corresponding states has is a difference. */
 #include "user/encode/diff.h"
 
 #include "offline/base/hash.h"
@@ -102,8 +102,8 @@ static int note_order(struct walk *w, uint32_t pair, bool second, uint32_t symbo
 	return add(w->d, found);
 }
 
-/* What the state of one side has and that of the other has not. A call that the other never makes
- * has been told of. */
+/* Reports what the state of one side has and that of the other has not. A call that the other side
+ * never makes was reported already. */
 static int compare_states(struct walk *w, uint32_t at, bool second)
 {
 	const struct fsa *mine = w->fsa[second], *other = w->fsa[!second];

@@ -11,75 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *const encode_selection_names[N_SELECTIONS] = {
-	[SELECT_STRINGS] = "strings", [SELECT_FACE] = "class",	   [SELECT_OBJECT] = "object",
-	[SELECT_DAG] = "dag",	      [SELECT_CHAINS] = "n-level", [SELECT_INTERVALS] = "intervals",
-	[SELECT_CALLEES] = "callees",
-};
-
-const char *const encode_encoding_names[N_ENCODINGS] = {
-	[ENCODE_PLAIN] = "plain",	[ENCODE_RLE] = "rle",
-	[ENCODE_GRAMMAR] = "grammar",	[ENCODE_GRAMMAR_RLE] = "grammar-rle",
-	[ENCODE_BALANCED] = "balanced", [ENCODE_FSA] = "fsa",
-};
-
-const char *encode_edge(enum tree_edge edge)
-{
-	static const char *const words[] = {"thread", "gap", "unknown return", "switch"};
-	return words[edge];
-}
-
-const char *encode_token(uint32_t symbol)
-{
-	static const char *const tokens[] = {")", ")!", ")?", ")"};
-	return tokens[symbol & 3];
-}
-
-const char *encode_how(uint32_t symbol)
-{
-	static const char *const words[] = {"", "=>", "^", ""};
-	return words[symbol_how(symbol)];
-}
-
-size_t encode_class_length(const char *name)
-{
-	const char *last = name;
-	uint32_t depth = 0;
-	for (const char *c = name; *c && *c != '('; c++) {
-		depth += *c == '<';
-		depth -= *c == '>' && depth;
-		if (!depth && c[0] == ':' && c[1] == ':')
-			last = c;
-	}
-	return (size_t)(last - name);
-}
-
-/* Which part of the tree a function of this name is in. */
-static uint8_t verdict(void *ctx, uint32_t name)
-{
-	struct encode *e = ctx;
-	const struct symbol_origin *o = symbol_map_origin(e->map, name);
-	if (!o)
-		return 0;
-	const char *import = o->import ? o->import : "";
-	uint8_t match = trace_view_match(&e->view, o->module, o->func, import), out = 0;
-	if (o->import ? e->view.modules.n > 0 : !trace_view_has_module(&e->view, o->module))
-		out |= FILTER_SKIP;
-	if (match & VIEW_LEFT_OUT)
-		out |= FILTER_HIDE;
-	if (e->view.only.n && match & VIEW_MATCHES)
-		out |= FILTER_ROOT;
-	if (e->selection != SELECT_FACE && e->selection != SELECT_OBJECT)
-		return out;
-	const char *linker_name =
-		o->import ? import : pugmark_trace_func_name(e->view.trace, o->module, o->func);
-	const char *module = o->import ? "" : pugmark_trace_module_name(e->view.trace, o->module);
-	if (patterns_match(&e->face, linker_name, NULL) >= 0 ||
-	    patterns_match(&e->face, module, NULL) >= 0)
-		out |= FILTER_FACE;
-	return out;
-}
-
 static int run_task(struct encode *e, uint32_t task)
 {
 	const struct pugmark_recording_task *t = &e->view.tasks[task];
@@ -104,22 +35,6 @@ static int run_task(struct encode *e, uint32_t task)
 	if (!err)
 		err = got < 0 ? got : tree_walk_end(e->walk);
 	return err;
-}
-
-int encode_pipe_new(struct encode *e, const struct tree_sink *sink, struct filter **filter,
-		    struct tree_walk **walk)
-{
-	const struct filter_rules rules = {
-		.verdict = verdict,
-		.ctx = e,
-		.roots = e->view.only.n,
-		.face = e->selection == SELECT_FACE || e->selection == SELECT_OBJECT,
-		.depth = e->view.depth,
-		.from_ns = e->view.timed ? e->view.from_ns : 0,
-		.to_ns = e->view.to_ns,
-	};
-	int err = filter_new(&rules, sink, filter);
-	return err ? err : tree_walk_new(e->map, filter_sink(*filter), walk);
 }
 
 static int set_up(struct encode *e, struct tree_sink *sink)
@@ -152,13 +67,6 @@ static double now(void)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-void encode_begin(struct encode *e)
-{
-	if (!e->begun)
-		e->format->begin(e);
-	e->begun = true;
 }
 
 static int read_tasks(struct encode *e, struct pugmark_diag *diag)
@@ -200,11 +108,11 @@ int encode_read(struct encode *e, struct pugmark_diag *diag)
 		return 0; /* main() says so */
 	if (!err && !e->passed)
 		err = pugmark_diag_set(diag, -ENODATA, e->view.dir, PUGMARK_NO_OFFSET,
-				       trace_view_status(&e->view, e->gaps)
-					       ? "the selection keeps none of the calls that can "
+				       trace_view_is_whole(&e->view, e->gaps)
+					       ? "the selection keeps none of its calls"
+					       : "the selection keeps none of the calls that can "
 						 "be read: it is not complete (`pugmark verify` "
-						 "says where)"
-					       : "the selection keeps none of its calls");
+						 "says where)");
 	return err;
 }
 
@@ -218,7 +126,7 @@ int encode_run(struct encode *e, struct pugmark_diag *diag)
 		encode_begin(e);
 	if (encode_selection_finish(e) || e->pack_err == -ENOMEM)
 		return trace_view_no_memory(&e->view, diag);
-	if (!encode_is_table(e))
+	if (!encode_is_table(e) && e->format->end)
 		e->format->end(e);
 	if (e->show_stats)
 		print_stats(e, now() - start);

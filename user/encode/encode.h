@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* encode.h: `pugmark encode`: what is selected of a trace, how that is encoded, and the formats
- * that write it. A selection turns a call tree into sequences, a graph or tables; an encoding says
- * sequences; a format writes what either of them has to say, as it comes where that is possible. */
+ * that write it. A selection turns a call tree into sequences, a graph or tables; an encoding
+ * compresses sequences; a format writes the result, as it comes where that is possible. */
 #ifndef USER_ENCODE_H
 #define USER_ENCODE_H
 
@@ -14,7 +14,7 @@
 #include "user/cli/outbuf.h"
 #include "user/cli/progress.h"
 #include "user/plan/handles.h"
-#include "user/view/trace_view.h"
+#include "user/view/trace/trace_view.h"
 
 enum encode_selection {
 	SELECT_STRINGS, /* a balanced string per thread */
@@ -51,7 +51,8 @@ struct encode_sequence {
 	enum tree_edge ends;
 	bool open;
 	uint64_t symbols;
-	VEC(uint32_t) held; /* where others may be open at the same time: until it ends */
+	VEC(uint32_t)
+	held; /* where several are open at the same time: its symbols, until it ends */
 	uint32_t automaton, in_grammar; /* as the encoding needs it */
 	struct fsa_cursor cursor;
 };
@@ -64,20 +65,28 @@ struct encode_format {
 	void (*sequence)(struct encode *e, const struct encode_sequence *s);
 	void (*items)(struct encode *e, const uint32_t *symbols, size_t n, uint64_t count);
 	void (*sequence_end)(struct encode *e, const struct encode_sequence *s);
+	/* Of automata, grammars and graphs; or NULL, and then the two below. */
+	const struct encode_parts *parts;
 	void (*automaton)(struct encode *e, const char *name, const struct fsa *fsa);
-	const struct encode_parts *parts; /* of grammars and graphs; or NULL, and then: */
 	void (*dag)(struct encode *e, const struct dag *dag);
 	void (*end)(struct encode *e);
 };
 
-/* What a format says of the parts of a grammar or a graph; encode_write.c goes over them. Lists are
- * separated by what item() says between. */
+/* What a format says of the parts of an automaton, a grammar or a graph; encode_write.c goes over
+ * them. Where item() and callee() are called with another index than 0, they separate as well. What
+ * begins or ends a whole may be NULL: nothing is said there. */
 struct encode_parts {
+	void (*automaton)(struct encode *e, const char *name, const struct fsa *fsa);
+	void (*state)(struct encode *e, const struct fsa *fsa, uint32_t state);
+	/* The arc at @index of those that leave the state. */
+	void (*arc)(struct encode *e, uint32_t index, const struct fsa_arc *arc);
+	void (*state_end)(struct encode *e, const struct fsa *fsa, uint32_t state);
+	void (*automaton_end)(struct encode *e);
 	/* The item at @index of a list, @count times in a row (0: many): a rule, or a symbol. */
 	void (*item)(struct encode *e, uint32_t index, uint32_t symbol, uint64_t count);
 	/* The callee at @index of a list of the graph. */
 	void (*callee)(struct encode *e, uint32_t index, uint32_t node, uint64_t count);
-	void (*sequences)(struct encode *e, bool begin); /* all of a graph; or NULL */
+	void (*sequences)(struct encode *e, bool begin); /* all of a graph */
 	/* Nodes, in the order of their numbers or (backwards) the last first. */
 	void (*nodes)(struct encode *e, const struct dag *dag, bool begin);
 	void (*node)(struct encode *e, uint32_t index, const struct dag_node *node);
@@ -116,7 +125,7 @@ struct encode {
 	uint64_t told; /* to progress */
 	/* What was read. */
 	uint64_t events, gaps, passed;
-	uint64_t calls_of_none; /* SELECT_OBJECT: of which it is not known of which object */
+	uint64_t calls_of_none; /* SELECT_OBJECT: calls whose object is not known */
 
 	/* What the selection and the encoding gather. */
 	struct encode_tables *tables;
@@ -127,9 +136,9 @@ struct encode {
 	struct fsa_builder *fsa;
 	struct rle rle;
 	VEC(struct encode_sequence) sequences;
-	VEC(uint32_t) closed;	       /* of them, those that are said and can be used anew */
-	VEC(uint32_t) automata;	       /* per name: the function's automaton + 1, or 0 */
-	VEC(const char *) titles;      /* per automaton */
+	VEC(uint32_t) closed;	  /* the ones of them that are written, and can be used again */
+	VEC(uint32_t) automata;	  /* per name: the function's automaton + 1, or 0 */
+	VEC(const char *) titles; /* per automaton */
 	VEC(struct fsa_cursor) frames; /* SELECT_CALLEES: of what is open */
 	VEC(struct dag_item) runs;     /* SELECT_DAG: the symbols of its grammar */
 
@@ -149,14 +158,13 @@ int encode_read(struct encode *e, struct pugmark_diag *diag);
 int encode_run(struct encode *e, struct pugmark_diag *diag);
 void encode_deinit(struct encode *e);
 
-/* The format begins, unless it has. */
-void encode_begin(struct encode *e);
-
 /* ---- encode_sequences.c: the encodings of sequences ---- */
 
 int encode_sequences_init(struct encode *e);
-/* @title: of an object, what its automaton is called; else NULL. Of sequences without one, one is
- * open at a time. */
+/* "worker-12" and "worker-3" are both "worker-*". */
+void encode_group(const char *thread, char group[24]);
+/* @title: what the automaton of an object is called; else NULL. Of sequences without a title only
+ * one is open at a time. */
 int encode_sequence_begin(struct encode *e, const struct tree_place *place, const char *title,
 			  uint32_t *index);
 int encode_sequence_put(struct encode *e, uint32_t index, const uint32_t *symbols, size_t n);
@@ -167,8 +175,11 @@ int encode_grammar(struct encode *e, struct grammar **out);
 /* Hands the automata to the format, by name. */
 int encode_automata(struct encode *e);
 
-/* ---- encode_write.c: grammars and graphs, part by part ---- */
+/* ---- encode_write.c: automata, grammars and graphs, part by part ---- */
 
+/* The format begins, unless it has. */
+void encode_begin(struct encode *e);
+void encode_write_automaton(struct encode *e, const char *name, const struct fsa *fsa);
 /* Those of e->sequences as they are in @g, and its rules. */
 void encode_write_grammar(struct encode *e, const struct grammar *g);
 /* The graph. @g: NULL; or its callees are the sequences of @g, node by node, then those of the
@@ -188,18 +199,21 @@ int encode_packed_read(struct encode *e, struct pugmark_diag *diag);
 int encode_selection_init(struct encode *e, struct tree_sink *sink);
 int encode_selection_finish(struct encode *e);
 
-/* A walk and a filter by the view's rules that tell @sink. 0, -ENOMEM. */
-int encode_pipe_new(struct encode *e, const struct tree_sink *sink, struct filter **filter,
-		    struct tree_walk **walk);
-/* How long the name of the class is that @name, demangled, is a method of; 0: of none. */
-size_t encode_class_length(const char *name);
-
-/* "worker-12" and "worker-3" are both "worker-*". */
-void encode_group(const char *thread, char group[24]);
 static inline bool encode_is_table(const struct encode *e)
 {
 	return e->selection == SELECT_CHAINS || e->selection == SELECT_INTERVALS;
 }
+
+/* ---- encode_pipe.c: from events to what the selection keeps ---- */
+
+/* A walk and a filter by the view's rules that tell @sink. 0, -ENOMEM. */
+int encode_pipe_new(struct encode *e, const struct tree_sink *sink, struct filter **filter,
+		    struct tree_walk **walk);
+
+/* ---- encode_words.c ---- */
+
+/* How long the name of the class is that @name, demangled, is a method of; 0: of none. */
+size_t encode_class_length(const char *name);
 /* The words for why a sequence begins or ends there. */
 const char *encode_edge(enum tree_edge edge);
 /* A closing bracket as text. */

@@ -10,20 +10,28 @@
 
 enum { NAME_BYTES = 28, MAX_LABELS = 6 };
 
-/* @text as the inside of a DOT string. */
+static bool is_within_character(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* @text as the inside of a DOT string. It is cut between characters. */
 static void dot_text(struct outbuf *out, const char *text)
 {
-	size_t len = strlen(text), keep = NAME_BYTES / 2 - 1;
-	for (size_t i = 0; i < len; i++) {
-		if (len > NAME_BYTES && i == keep) {
-			outbuf_text(out, "…");
-			i = len - keep;
-		}
-		unsigned char c = (unsigned char)text[i];
-		if (c == '"' || c == '\\')
-			outbuf_char(out, '\\');
-		outbuf_char(out, c < 0x20 || c >= 0x7f ? '?' : (char)c);
+	char head[NAME_BYTES] = "";
+	size_t len = strlen(text), keep = NAME_BYTES / 2 - 1, from = len - keep;
+	if (len <= NAME_BYTES) {
+		out_printable(out, text, PRINT_DOT);
+		return;
 	}
+	while (keep && is_within_character(text[keep]))
+		keep--;
+	while (is_within_character(text[from]))
+		from++;
+	memcpy(head, text, keep);
+	out_printable(out, head, PRINT_DOT);
+	outbuf_text(out, "…");
+	out_printable(out, text + from, PRINT_DOT);
 }
 
 /* "12", "34k", "5.6M": three digits or so. */

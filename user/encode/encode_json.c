@@ -108,7 +108,7 @@ static void sequence_end(struct encode *e, const struct encode_sequence *s)
 	e->comma = true;
 }
 
-/* ---- the parts of grammars and graphs ---- */
+/* ---- the parts of grammars, graphs and automata ---- */
 
 /* A callee, called @run times in a row, and that @times times. */
 static void callee_text(struct encode *e, uint32_t node, const char *key, uint64_t run)
@@ -196,28 +196,42 @@ static void rule_end(struct encode *e)
 
 static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
 {
+	(void)fsa;
 	comma(e);
 	outbuf_text(e->out, "\n{\"name\":\"");
 	outbuf_json_text(e->out, name);
 	outbuf_text(e->out, "\",\"states\":[");
-	for (uint32_t q = 0; q < fsa->n_states; q++) {
-		outbuf_text(e->out, q ? ",{\"arcs\":[" : "{\"arcs\":[");
-		for (uint32_t i = fsa->first[q]; i < fsa->first[q + 1]; i++) {
-			outbuf_text(e->out, i == fsa->first[q] ? "[" : ",[");
-			symbol_text(e, fsa->arcs[i].symbol);
-			outbuf_char(e->out, ',');
-			outbuf_dec(e->out, fsa->arcs[i].to);
-			outbuf_char(e->out, ',');
-			outbuf_dec(e->out, fsa->arcs[i].count);
-			outbuf_char(e->out, ']');
-		}
-		outbuf_char(e->out, ']');
-		if (fsa->accepted[q])
-			number(e, "ends", fsa->accepted[q]);
-		if (fsa->cut[q])
-			number(e, "cut", fsa->cut[q]);
-		outbuf_char(e->out, '}');
-	}
+}
+
+static void state(struct encode *e, const struct fsa *fsa, uint32_t state)
+{
+	(void)fsa;
+	outbuf_text(e->out, state ? ",{\"arcs\":[" : "{\"arcs\":[");
+}
+
+static void arc(struct encode *e, uint32_t index, const struct fsa_arc *arc)
+{
+	outbuf_text(e->out, index ? ",[" : "[");
+	symbol_text(e, arc->symbol);
+	outbuf_char(e->out, ',');
+	outbuf_dec(e->out, arc->to);
+	outbuf_char(e->out, ',');
+	outbuf_dec(e->out, arc->count);
+	outbuf_char(e->out, ']');
+}
+
+static void state_end(struct encode *e, const struct fsa *fsa, uint32_t state)
+{
+	outbuf_char(e->out, ']');
+	if (fsa->accepted[state])
+		number(e, "ends", fsa->accepted[state]);
+	if (fsa->cut[state])
+		number(e, "cut", fsa->cut[state]);
+	outbuf_char(e->out, '}');
+}
+
+static void automaton_end(struct encode *e)
+{
 	outbuf_text(e->out, "]}");
 }
 
@@ -230,6 +244,11 @@ static void end(struct encode *e)
 }
 
 static const struct encode_parts parts = {
+	.automaton = automaton,
+	.state = state,
+	.arc = arc,
+	.state_end = state_end,
+	.automaton_end = automaton_end,
 	.item = item,
 	.callee = callee,
 	.sequences = sequences,
@@ -247,7 +266,6 @@ const struct encode_format encode_json = {
 	.sequence = sequence,
 	.items = items,
 	.sequence_end = sequence_end,
-	.automaton = automaton,
 	.parts = &parts,
 	.end = end,
 };

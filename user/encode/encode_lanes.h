@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* encode_lanes.h: all threads of a recording at once, in the order of time, for the selections
- * whose sequences go across threads: what is done with one object, and the calls on a class merged.
- * Each thread is a lane, with a walk and a filter of its own. What two threads did between the same
- * two witnesses has no known order: it is told by the later of its bounds. */
+/* encode_lanes.h: reads all threads of a recording together, in the order of time, for selections
+ * whose sequences cross threads: what is done with one object, and the calls on a class merged.
+ * Each thread is a lane, with a walk and a filter of its own. The order of what two threads did
+ * between the same two witnesses is not known: the later bound decides. */
 #ifndef USER_ENCODE_LANES_H
 #define USER_ENCODE_LANES_H
 
@@ -16,7 +16,7 @@ struct encode_lane {
 	struct pugmark_trace_iter *it;
 	const struct pugmark_trace_event *event; /* the next one; NULL: there is none */
 	struct tree_sink sink;
-	/* SELECT_OBJECT: the call that waits for the value that says of which object it is. */
+	/* SELECT_OBJECT: the call that waits for the value that tells its object. */
 	uint32_t waiting; /* symbol, or 0 */
 	bool for_result;  /* it does so for what it returns */
 	uint32_t unknown; /* its sequence of calls of which that is not known, + 1 */

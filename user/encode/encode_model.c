@@ -2,6 +2,8 @@
 /* encode_model.c: see encode_model.h. Every number in the file is checked before it is used. */
 #include "user/encode/encode_model.h"
 
+#include "offline/base/private_file.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -27,6 +29,8 @@ static int no_memory(const struct reader *r)
 }
 
 /* A bracket, or a name with what stands before it. */
+enum { MODEL_FILE_MAX = 1 << 30 };
+
 static int read_symbol(const struct reader *r, const json_t *json, uint32_t *symbol)
 {
 	const char *text = json_string_value(json);
@@ -153,8 +157,8 @@ static int push_item(struct reader *r, uint32_t symbol, uint64_t count)
 										   : no_memory(r);
 }
 
-/* A run of @of: of one symbol it is an item, of several a rule that is read once the list that it
- * stands in is whole. So what is read is as small as what is written. */
+/* Reads a run of @of. A run of one symbol is an item; a run of several is a rule, which is read
+ * when the list that it stands in is done. So the model in memory is as small as the file. */
 static int read_run(struct reader *r, const json_t *of, uint64_t count, bool in_rule)
 {
 	uint32_t symbol;
@@ -291,7 +295,7 @@ static int read_model(struct reader *r, const json_t *json)
 	m->selection = (enum encode_selection)i;
 	for (size_t p = 0; p < json_array_size(face); p++) {
 		const char *text = json_string_value(json_array_get(face, p));
-		int err = text ? patterns_add(&m->face, text, r->diag) : bad(r, "no pattern");
+		int err = text ? patterns_add_glob(&m->face, text, r->diag) : bad(r, "no pattern");
 		if (err)
 			return err;
 	}
@@ -332,19 +336,14 @@ int encode_model_decode(const void *bytes, size_t len_bytes, const char *name,
 
 int encode_model_open(const char *path, struct encode_model **out, struct pugmark_diag *diag)
 {
-	json_error_t error;
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return pugmark_diag_set(diag, -errno, path, PUGMARK_NO_OFFSET, "cannot open: %s",
-					strerror(errno));
-	errno = 0;
-	json_t *json = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
-	int err = !json && ferror(file) ? -errno : 0;
-	fclose(file);
+	struct private_file file;
+	int err = private_file_open(path, MODEL_FILE_MAX, &file);
 	if (err)
-		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot read: %s",
-					strerror(-err));
-	return model_from_json(path, json, &error, out, diag);
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot open: %s",
+					private_file_why(err));
+	err = encode_model_decode(file.bytes, file.len_bytes, path, out, diag);
+	private_file_free(&file);
+	return err;
 }
 
 void encode_model_free(struct encode_model *m)

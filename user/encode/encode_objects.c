@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* encode_objects.c: what is done with each object, from where it is made to where it is destroyed:
  * a C++ object (the first argument of the functions of its class), or a handle of a C library
- * (where its functions take or return it: handles.h). Which object a call is of is known from the
- * values that were recorded with it; calls without are in a sequence of their own, thread by
- * thread.
+ * (where its functions take or return it: handles.h). The values that were recorded with a call
+ * tell its object. Calls without such a value are in a sequence of their own, one for each thread.
  *
  * Objects are told apart by process and value. A table has those that are alive. */
 #include "user/encode/encode_lanes.h"
@@ -80,7 +79,7 @@ static int grow(struct encode_objects *o)
 	return 0;
 }
 
-/* Frees the slot; those after it that it kept from their place move up. */
+/* Frees the slot; entries behind it that could not have their own place move up. */
 static void forget(struct encode_objects *o, struct object *slot)
 {
 	uint32_t hole = (uint32_t)(slot - o->slots);
@@ -192,7 +191,7 @@ static int title_of(struct encode *e, uint32_t symbol, const char **out)
 	return err;
 }
 
-/* The call is of no object, or of none that is known. */
+/* Puts a call that is of no object, or of none that is known, into a sequence of its own. */
 static int put_alone(struct encode_lane *l)
 {
 	struct encode *e = l->e;

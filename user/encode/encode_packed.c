@@ -3,6 +3,7 @@
  * of its calls, but neither times nor values. */
 #include "user/encode/encode.h"
 
+#include "offline/base/private_file.h"
 #include "offline/encode/encode_pack.h"
 
 #include <errno.h>
@@ -10,11 +11,6 @@
 #include <sys/stat.h>
 
 enum { FILE_MAX = 1 << 30 };
-
-static void nothing(struct encode *e)
-{
-	(void)e;
-}
 
 static void dag(struct encode *e, const struct dag *dag)
 {
@@ -36,9 +32,7 @@ static void dag(struct encode *e, const struct dag *dag)
 
 const struct encode_format encode_packed = {
 	.name = "packed",
-	.begin = nothing,
 	.dag = dag,
-	.end = nothing,
 };
 
 /* ---- in place of a recording ---- */
@@ -49,23 +43,12 @@ bool encode_is_packed(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-static int load(const char *path, uint8_t **out, size_t *len, struct pugmark_diag *diag)
+static int load(const char *path, struct private_file *out, struct pugmark_diag *diag)
 {
-	struct stat st;
-	FILE *file = fopen(path, "re");
-	if (!file || fstat(fileno(file), &st)) {
-		int err = -errno;
-		if (file)
-			fclose(file);
-		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot open: %s",
-					strerror(-err));
-	}
-	*out = st.st_size <= FILE_MAX ? malloc((size_t)st.st_size + 1) : NULL;
-	*len = *out ? fread(*out, 1, (size_t)st.st_size, file) : 0;
-	fclose(file);
-	return *out ? 0
-		    : pugmark_diag_set(diag, -ENOMEM, path, PUGMARK_NO_OFFSET,
-				       "not enough memory to read it");
+	int err = private_file_open(path, FILE_MAX, out);
+	return err ? pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "cannot read: %s",
+				      private_file_why(err))
+		   : 0;
 }
 
 /* As of a recording, but of names alone. */
@@ -117,17 +100,16 @@ static const char *not_in_it(const struct encode *e)
 int encode_packed_read(struct encode *e, struct pugmark_diag *diag)
 {
 	const char *path = e->view.dir, *lacks = not_in_it(e);
-	uint8_t *bytes = NULL;
-	size_t len;
+	struct private_file file = {0};
 	if (lacks)
 		return pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
 					"a packed graph of calls has no %s", lacks);
-	int err = load(path, &bytes, &len, diag);
+	int err = load(path, &file, diag);
 	if (!err && symbols_new(&e->symbols))
 		err = trace_view_no_memory(&e->view, diag);
 	if (!err)
-		err = packed_open(bytes, len, path, e->symbols, &e->packed, diag);
-	free(bytes);
+		err = packed_open(file.bytes, file.len_bytes, path, e->symbols, &e->packed, diag);
+	private_file_free(&file);
 	if (!err && tell(e, e->packed))
 		err = trace_view_no_memory(&e->view, diag);
 	if (!err && !e->passed)

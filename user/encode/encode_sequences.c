@@ -66,7 +66,8 @@ static bool streams(const struct encode *e)
 	return e->encoding == ENCODE_PLAIN || e->encoding == ENCODE_RLE;
 }
 
-/* Where the next sequence goes: of what is written as it comes, only what is open is kept. */
+/* Where the next sequence is kept: if sequences are written as they come, only open ones are
+ * kept. */
 static struct encode_sequence *add_sequence(struct encode *e, uint32_t *index)
 {
 	if (streams(e) && e->selection != SELECT_OBJECT)
@@ -201,7 +202,7 @@ int encode_automata(struct encode *e)
 		err = fsa_finish(e->fsa, titles[i].automaton, FSA_MINIMAL, &fsa);
 		if (err)
 			break;
-		e->format->automaton(e, titles[i].name, fsa);
+		encode_write_automaton(e, titles[i].name, fsa);
 		fsa_free(fsa);
 	}
 	free(titles);

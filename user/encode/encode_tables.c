@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* encode_tables.c: see encode_tables.h. A call belongs to the span that the middle of the times
- * between which it began lies in. Who waits and who allocates is known by name: the functions of
- * the C library that block, and those that hand out memory. */
+/* encode_tables.c: see encode_tables.h. A call began between two times; it belongs to the span that
+ * holds the middle between them. Which functions wait and which allocate is known by name:
+ * functions of the C library that block, and those that hand out memory. */
 #include "user/encode/encode_tables.h"
 
 #include "offline/encode/encode_chains.h"

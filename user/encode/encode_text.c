@@ -125,29 +125,29 @@ static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
 {
 	outbuf_safe_text(e->out, name);
 	outbuf_format(e->out, ": %u states, %u arcs\n", fsa->n_states, fsa->n_arcs);
-	for (uint32_t q = 0; q < fsa->n_states; q++) {
-		outbuf_format(e->out, "  %u", q);
-		if (fsa->accepted[q])
-			outbuf_format(e->out, ", end of %llu",
-				      (unsigned long long)fsa->accepted[q]);
-		if (fsa->cut[q])
-			outbuf_format(e->out, ", %llu cut off", (unsigned long long)fsa->cut[q]);
-		outbuf_char(e->out, '\n');
-		for (uint32_t i = fsa->first[q]; i < fsa->first[q + 1]; i++) {
-			const struct fsa_arc *arc = &fsa->arcs[i];
-			outbuf_text(e->out, "    ");
-			if (symbol_closes(arc->symbol)) {
-				outbuf_text(e->out, encode_token(arc->symbol));
-			} else {
-				outbuf_text(e->out, encode_how(arc->symbol));
-				outbuf_safe_text(
-					e->out,
-					symbols_name(e->symbols, symbol_name_index(arc->symbol)));
-			}
-			outbuf_format(e->out, " -> %u  %llu\n", arc->to,
-				      (unsigned long long)arc->count);
-		}
+}
+
+static void state(struct encode *e, const struct fsa *fsa, uint32_t state)
+{
+	outbuf_format(e->out, "  %u", state);
+	if (fsa->accepted[state])
+		outbuf_format(e->out, ", end of %llu", (unsigned long long)fsa->accepted[state]);
+	if (fsa->cut[state])
+		outbuf_format(e->out, ", %llu cut off", (unsigned long long)fsa->cut[state]);
+	outbuf_char(e->out, '\n');
+}
+
+static void arc(struct encode *e, uint32_t index, const struct fsa_arc *arc)
+{
+	(void)index;
+	outbuf_text(e->out, "    ");
+	if (symbol_closes(arc->symbol)) {
+		outbuf_text(e->out, encode_token(arc->symbol));
+	} else {
+		outbuf_text(e->out, encode_how(arc->symbol));
+		outbuf_safe_text(e->out, symbols_name(e->symbols, symbol_name_index(arc->symbol)));
 	}
+	outbuf_format(e->out, " -> %u  %llu\n", arc->to, (unsigned long long)arc->count);
 }
 
 /* ---- the graph ---- */
@@ -208,11 +208,6 @@ static void item(struct encode *e, uint32_t index, uint32_t symbol, uint64_t cou
 	}
 }
 
-static void sequences(struct encode *e, bool begin)
-{
-	(void)e, (void)begin;
-}
-
 static void nodes(struct encode *e, const struct dag *dag, bool begin)
 {
 	uint32_t n;
@@ -252,15 +247,12 @@ static void rule(struct encode *e, uint32_t index)
 	word(e, name, true);
 }
 
-static void nothing(struct encode *e)
-{
-	(void)e;
-}
-
 static const struct encode_parts parts = {
+	.automaton = automaton,
+	.state = state,
+	.arc = arc,
 	.item = item,
 	.callee = callee,
-	.sequences = sequences,
 	.nodes = nodes,
 	.node = node,
 	.node_end = node_end,
@@ -272,11 +264,8 @@ static const struct encode_parts parts = {
 
 const struct encode_format encode_text = {
 	.name = "text",
-	.begin = nothing,
 	.sequence = sequence,
 	.items = items,
 	.sequence_end = sequence_end,
-	.automaton = automaton,
 	.parts = &parts,
-	.end = nothing,
 };

@@ -96,7 +96,7 @@ static void items(struct encode *e, const uint32_t *symbols, size_t n, uint64_t 
 	times(e, count);
 }
 
-/* ---- the parts of grammars and graphs ---- */
+/* ---- the parts of grammars, graphs and automata ---- */
 
 static void callee(struct encode *e, uint32_t index, uint32_t node, uint64_t count)
 {
@@ -120,16 +120,6 @@ static void item(struct encode *e, uint32_t index, uint32_t of, uint64_t count)
 		symbol(e, of);
 	}
 	times(e, count);
-}
-
-static void no_list(struct encode *e, bool begin)
-{
-	(void)e, (void)begin;
-}
-
-static void no_nodes(struct encode *e, const struct dag *dag, bool begin)
-{
-	(void)e, (void)dag, (void)begin;
 }
 
 static void node(struct encode *e, uint32_t index, const struct dag_node *n)
@@ -165,30 +155,44 @@ static void rule_end(struct encode *e)
 	outbuf_text(e->out, "</rule>\n");
 }
 
-/* States in order, each with its arcs: "symbol>state:count". */
+/* An automaton's states in order, each with its arcs: "symbol>state:count". */
 static void automaton(struct encode *e, const char *name, const struct fsa *fsa)
 {
+	(void)fsa;
 	outbuf_text(e->out, "<automaton name=\"");
 	xml_text(e->out, name);
 	outbuf_text(e->out, "\">\n");
-	for (uint32_t q = 0; q < fsa->n_states; q++) {
-		outbuf_text(e->out, "<state");
-		if (fsa->accepted[q])
-			attribute(e, "ends", fsa->accepted[q]);
-		if (fsa->cut[q])
-			attribute(e, "cut", fsa->cut[q]);
-		outbuf_char(e->out, '>');
-		e->comma = false;
-		for (uint32_t i = fsa->first[q]; i < fsa->first[q + 1]; i++) {
-			space(e);
-			symbol(e, fsa->arcs[i].symbol);
-			outbuf_text(e->out, "&gt;");
-			outbuf_dec(e->out, fsa->arcs[i].to);
-			outbuf_char(e->out, ':');
-			outbuf_dec(e->out, fsa->arcs[i].count);
-		}
-		outbuf_text(e->out, "</state>\n");
-	}
+}
+
+static void state(struct encode *e, const struct fsa *fsa, uint32_t state)
+{
+	outbuf_text(e->out, "<state");
+	if (fsa->accepted[state])
+		attribute(e, "ends", fsa->accepted[state]);
+	if (fsa->cut[state])
+		attribute(e, "cut", fsa->cut[state]);
+	outbuf_char(e->out, '>');
+}
+
+static void arc(struct encode *e, uint32_t index, const struct fsa_arc *arc)
+{
+	if (index)
+		outbuf_char(e->out, ' ');
+	symbol(e, arc->symbol);
+	outbuf_text(e->out, "&gt;");
+	outbuf_dec(e->out, arc->to);
+	outbuf_char(e->out, ':');
+	outbuf_dec(e->out, arc->count);
+}
+
+static void state_end(struct encode *e, const struct fsa *fsa, uint32_t state)
+{
+	(void)fsa, (void)state;
+	outbuf_text(e->out, "</state>\n");
+}
+
+static void automaton_end(struct encode *e)
+{
 	outbuf_text(e->out, "</automaton>\n");
 }
 
@@ -203,13 +207,15 @@ static void end(struct encode *e)
 }
 
 static const struct encode_parts parts = {
+	.automaton = automaton,
+	.state = state,
+	.arc = arc,
+	.state_end = state_end,
+	.automaton_end = automaton_end,
 	.item = item,
 	.callee = callee,
-	.sequences = no_list,
-	.nodes = no_nodes,
 	.node = node,
 	.node_end = node_end,
-	.rules = no_list,
 	.rule = rule,
 	.rule_end = rule_end,
 };
@@ -220,7 +226,6 @@ const struct encode_format encode_xml = {
 	.sequence = sequence,
 	.items = items,
 	.sequence_end = sequence_end,
-	.automaton = automaton,
 	.parts = &parts,
 	.end = end,
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* callgrind.c: callgrind's profile format, for callgrind_annotate and kcachegrind: for each
- * function what it cost itself, and for each function that it called how often, and what that cost
- * with all that was called inside. Costs are calls and ns (as drawn). A call that runs inside of
- * another one between the same two functions counts once in its cost, as `report` counts recursion.
- */
+ * function its own cost; and for each function that it called how often, and the cost of these
+ * calls with all that they called. Costs are calls and ns (as drawn). Of calls between the same two
+ * functions inside of one another only the outermost counts in the cost, as `report` counts
+ * recursion. */
 #include "user/export/contexts.h"
 
 #include <errno.h>
@@ -25,7 +25,8 @@ static int by_frames(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-/* Whether the same pair of functions is around node @i: its cost holds that of this one. */
+/* Whether a call between the same two functions lies around node @i: then that one's cost includes
+ * this one's. */
 static bool is_inside_same(const struct export_contexts *c, uint32_t i)
 {
 	uint32_t callee = c->nodes[i].frame, caller = c->nodes[c->nodes[i].parent].frame;
@@ -61,30 +62,23 @@ static size_t collect(const struct export *x, struct share *shares, uint64_t *ca
 	return n;
 }
 
-/* Names stay on their line. */
-static void put_text(struct outbuf *out, const char *text)
-{
-	for (; *text; text++)
-		outbuf_char(out, (unsigned char)*text < ' ' ? '?' : *text);
-}
-
 static void put_frame(struct export *x, const char *prefix, uint32_t frame)
 {
 	struct outbuf *out = x->replay.out;
-	const char *module = frame == EXPORT_GAP_FRAME ? "" : x->frames[frame].module;
+	const char *module = frame == EXPORT_GAP_FRAME ? "" : x->frames.at[frame].module;
 	outbuf_text(out, prefix);
 	outbuf_text(out, "ob=");
-	put_text(out, *module ? module : "[outside]");
+	outbuf_text(out, *module ? module : "[outside]");
 	outbuf_char(out, '\n');
 	outbuf_text(out, prefix);
 	outbuf_text(out, *prefix ? "fi=???\n" : "fl=???\n");
 	outbuf_text(out, prefix);
 	outbuf_text(out, "fn=");
 	/* two modules may each have one of that name */
-	put_text(out, frame == EXPORT_GAP_FRAME ? "[gap]" : x->frames[frame].name);
+	outbuf_text(out, frame == EXPORT_GAP_FRAME ? "[gap]" : x->frames.at[frame].name);
 	if (*module) {
 		outbuf_char(out, '\'');
-		put_text(out, module);
+		outbuf_text(out, module);
 	}
 	outbuf_char(out, '\n');
 }

@@ -2,7 +2,9 @@
 /* chrome.c: the JSON trace event format, as chrome://tracing, Perfetto and speedscope read it. Each
  * call is a B and an E event of its thread; a stack that a thread switched to is a thread beside
  * it. Times are in microseconds with a fraction; where they are bounds, args say `earliest` and
- * `latest` in ns. Gaps are X events of a category of their own. */
+ * `latest` in ns, and of the end `end_earliest` and `end_latest`. They are the E event's, which
+ * viewers show of the whole call: speedscope takes a name with other args for another function.
+ * Gaps are async events, since they need not nest with calls. */
 #include "user/export/export.h"
 
 struct chrome {
@@ -42,14 +44,6 @@ static void put_where(struct export *x, uint64_t at_ns)
 	put_us(out, at_ns);
 }
 
-static void put_bounds(struct outbuf *out, struct export_time time)
-{
-	outbuf_text(out, "\"earliest\":");
-	outbuf_dec(out, time.earliest_ns);
-	outbuf_text(out, ",\"latest\":");
-	outbuf_dec(out, time.latest_ns);
-}
-
 static void begin(struct export *x)
 {
 	outbuf_text(x->replay.out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
@@ -74,11 +68,13 @@ static void track(struct export *x, const struct export_track *track)
 	const struct pugmark_recording_task *task = export_task(x, track->task);
 	s->pid = task->pid;
 	s->tid = track->stack ? STACK_TID + (int32_t)track->number : task->tid;
-	char name[64];
+	char name[EXPORT_TRACK_BYTES];
 	export_track_name(x, track, name, sizeof(name));
 	put_metadata(x, "thread_name", name);
-	if (task->tid == task->pid && !track->stack)
-		put_metadata(x, "process_name", task->comm);
+	if (task->tid == task->pid && !track->stack) {
+		export_comm(task, name);
+		put_metadata(x, "process_name", name);
+	}
 }
 
 static void settle_track(struct export *x)
@@ -92,7 +88,7 @@ static void settle_track(struct export *x)
 static void call(struct export *x, const struct export_call *call)
 {
 	struct outbuf *out = x->replay.out;
-	const struct export_frame *frame = &x->frames[call->frame];
+	const struct export_frame *frame = &x->frames.at[call->frame];
 	settle_track(x);
 	next(x);
 	outbuf_text(out, "{\"ph\":\"B\",\"name\":\"");
@@ -101,64 +97,91 @@ static void call(struct export *x, const struct export_call *call)
 	outbuf_json_text(out, *frame->module ? frame->module : "outside");
 	outbuf_char(out, '"');
 	put_where(x, call->at_ns);
-	bool inferred = x->times && call->begin.earliest_ns != call->begin.latest_ns;
-	bool cause = call->how == PUGMARK_TRACE_ENTER;
-	if (inferred || cause || call->again) {
-		outbuf_text(out, ",\"args\":{");
-		if (inferred)
-			put_bounds(out, call->begin);
-		if (cause) {
-			outbuf_text(out, inferred ? ",\"cause\":\"" : "\"cause\":\"");
-			outbuf_text(out, trace_view_cause(call->cause));
-			outbuf_char(out, '"');
-		}
-		if (call->again)
-			outbuf_text(out, inferred || cause ? ",\"began\":\"before\""
-							   : "\"began\":\"before\"");
-		outbuf_char(out, '}');
-	}
+	if (call->again)
+		outbuf_text(out, ",\"args\":{\"began\":\"before\"}");
 	outbuf_char(out, '}');
+}
+
+/* The next argument's name and `:`, in the braces that the first one opens. */
+static void put_key(struct outbuf *out, const char *name, bool *any)
+{
+	outbuf_text(out, *any ? ",\"" : ",\"args\":{\"");
+	outbuf_text(out, name);
+	outbuf_text(out, "\":");
+	*any = true;
+}
+
+static void put_number(struct outbuf *out, const char *name, uint64_t value, bool *any)
+{
+	put_key(out, name, any);
+	outbuf_dec(out, value);
+}
+
+static void put_word(struct outbuf *out, const char *name, const char *word, bool *any)
+{
+	put_key(out, name, any);
+	outbuf_char(out, '"');
+	outbuf_text(out, word);
+	outbuf_char(out, '"');
+}
+
+static void put_args(struct export *x, const struct export_call *call, const struct export_end *end)
+{
+	struct outbuf *out = x->replay.out;
+	const struct export_time begin = call->begin, over = end->end;
+	const char *word = export_end_word(end->how);
+	bool any = false;
+	if (x->times && begin.earliest_ns != begin.latest_ns) {
+		put_number(out, "earliest", begin.earliest_ns, &any);
+		put_number(out, "latest", begin.latest_ns, &any);
+	}
+	if (x->times && over.earliest_ns != over.latest_ns) {
+		put_number(out, "end_earliest", over.earliest_ns, &any);
+		put_number(out, "end_latest", over.latest_ns, &any);
+	}
+	if (call->how == PUGMARK_TRACE_ENTER)
+		put_word(out, "cause", trace_view_cause(call->cause), &any);
+	if (*word)
+		put_word(out, "end", word, &any);
+	if (any)
+		outbuf_char(out, '}');
 }
 
 static void ret(struct export *x, const struct export_call *call, const struct export_end *end)
 {
 	struct outbuf *out = x->replay.out;
-	(void)call;
 	settle_track(x);
 	next(x);
-	outbuf_text(out, "{\"ph\":\"E\"");
+	outbuf_text(out, "{\"ph\":\"E\",\"name\":\"");
+	outbuf_json_text(out, x->frames.at[call->frame].name);
+	outbuf_char(out, '"');
 	put_where(x, end->at_ns);
-	const char *word = export_end_word(end->how);
-	bool inferred = x->times && end->end.earliest_ns != end->end.latest_ns;
-	if (inferred || *word) {
-		outbuf_text(out, ",\"args\":{");
-		if (inferred)
-			put_bounds(out, end->end);
-		if (*word) {
-			outbuf_text(out, inferred ? ",\"end\":\"" : "\"end\":\"");
-			outbuf_text(out, word);
-			outbuf_char(out, '"');
-		}
-		outbuf_char(out, '}');
-	}
+	put_args(x, call, end);
 	outbuf_char(out, '}');
+}
+
+static void put_gap(struct export *x, const struct export_gap *gap, char phase, uint64_t at_ns)
+{
+	struct outbuf *out = x->replay.out;
+	next(x);
+	outbuf_text(out, "{\"ph\":\"");
+	outbuf_char(out, phase);
+	outbuf_text(out, "\",\"name\":\"gap: ");
+	outbuf_text(out, trace_view_cause(gap->cause));
+	outbuf_text(out, "\",\"cat\":\"gap\",\"id\":");
+	outbuf_dec(out, x->gaps);
+	put_where(x, at_ns);
+	outbuf_text(out, ",\"args\":{\"lost\":");
+	outbuf_dec(out, gap->lost);
+	outbuf_text(out, "}}");
 }
 
 static void gap(struct export *x, const struct export_gap *gap)
 {
-	struct outbuf *out = x->replay.out;
+	bool lasts = x->times && gap->span.latest_ns > gap->at_ns;
 	settle_track(x);
-	next(x);
-	outbuf_text(out, "{\"ph\":\"X\",\"name\":\"gap: ");
-	outbuf_text(out, trace_view_cause(gap->cause));
-	outbuf_text(out, "\",\"cat\":\"gap\"");
-	put_where(x, gap->at_ns);
-	outbuf_text(out, ",\"dur\":");
-	put_us(out,
-	       x->times && gap->span.latest_ns > gap->at_ns ? gap->span.latest_ns - gap->at_ns : 0);
-	outbuf_text(out, ",\"args\":{\"lost\":");
-	outbuf_dec(out, gap->lost);
-	outbuf_text(out, "}}");
+	put_gap(x, gap, 'b', gap->at_ns);
+	put_gap(x, gap, 'e', lasts ? gap->span.latest_ns : gap->at_ns);
 }
 
 static void end(struct export *x)
@@ -171,6 +194,7 @@ const struct export_format export_chrome = {
 	.suffix = "json",
 	.brief = "JSON trace events (chrome://tracing, Perfetto, speedscope)",
 	.state_bytes = sizeof(struct chrome),
+	.apart = true,
 	.begin = begin,
 	.track = track,
 	.call = call,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* contexts.c: see contexts.h. Time between two events belongs to what is innermost between them:
- * as drawn, certainly (from the one's latest to the other's earliest), and possibly (the other way
- * round, each span once a thread). */
+/* contexts.c: see contexts.h. The time between two events belongs to the call that is innermost
+ * between them: the time as drawn; the certain time (from the first event's latest to the second's
+ * earliest); and the possible time (the other way round; each span once for each thread). */
 #include "user/export/contexts.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ void export_contexts_free(struct export_contexts *c)
 
 const char *export_context_name(const struct export *x, const struct context_node *node)
 {
-	return node->frame == EXPORT_GAP_FRAME ? "[gap]" : x->frames[node->frame].name;
+	return node->frame == EXPORT_GAP_FRAME ? "[gap]" : x->frames.at[node->frame].name;
 }
 
 static uint32_t hash(uint32_t parent, uint32_t frame)

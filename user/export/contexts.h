@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* contexts.h: the calling context tree of what is exported: a node for each distinct stack of
  * calls, over all threads, with how often it was entered and the time that passed while it was
- * innermost. For the formats that add up. */
+ * innermost. For formats that add up. */
 #ifndef USER_EXPORT_CONTEXTS_H
 #define USER_EXPORT_CONTEXTS_H
 

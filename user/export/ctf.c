@@ -25,17 +25,17 @@ struct packet_head {
 	char comm[16];
 } __attribute__((packed));
 
+struct ctf_stream {
+	int fd;
+	uint32_t stack;
+	uint32_t n; /* bytes in the packet */
+	uint64_t from_ns, to_ns;
+	uint8_t *packet; /* heap, PACKET_BYTES */
+};
+
 struct ctf {
 	int dir;
-	/* The streams of the thread that is walked. */
-	struct ctf_stream {
-		int fd;
-		uint32_t stack;
-		uint32_t n; /* bytes in the packet */
-		uint64_t from_ns, to_ns;
-		uint8_t *packet; /* heap, PACKET_BYTES */
-	} * streams;
-	uint32_t n_streams;
+	VEC(struct ctf_stream) streams; /* of the thread that is walked */
 };
 
 static void put(struct ctf_stream *stream, const void *data, uint32_t n)
@@ -74,8 +74,7 @@ static void flush_packet(struct export *x, struct ctf_stream *stream, uint32_t t
 	};
 	if (stream->n <= sizeof(head))
 		return;
-	memcpy(head.comm, t->comm, sizeof(head.comm));
-	head.comm[sizeof(head.comm) - 1] = '\0';
+	printable_copy(head.comm, sizeof(head.comm), t->comm, PRINT_TEXT);
 	memcpy(stream->packet, &head, sizeof(head));
 	if (!write_all(stream->fd, stream->packet, stream->n))
 		export_fail(x, -errno, "a stream cannot be written: %m");
@@ -86,41 +85,33 @@ static void begin(struct export *x)
 {
 	struct ctf *s = x->state;
 	s->dir = -1;
-	if (mkdir(x->path, 0777))
-		export_fail(x, -errno,
-			    errno == EEXIST ? "is there already (remove it, or choose another with "
-					      "-o)"
-					    : "cannot be created: %m");
-	else if ((s->dir = open(x->path, O_DIRECTORY | O_PATH | O_CLOEXEC)) < 0)
-		export_fail(x, -errno, "cannot be opened: %m");
+	s->dir = export_create_folder(x);
 }
 
 static struct ctf_stream *stream_of(struct export *x)
 {
 	struct ctf *s = x->state;
-	for (uint32_t i = 0; i < s->n_streams; i++)
-		if (s->streams[i].stack == x->on->stack)
-			return &s->streams[i];
-	struct ctf_stream *streams = realloc(s->streams, (s->n_streams + 1) * sizeof(*streams));
+	for (uint32_t i = 0; i < s->streams.n; i++)
+		if (s->streams.at[i].stack == x->on->stack)
+			return &s->streams.at[i];
 	uint8_t *packet = malloc(PACKET_BYTES);
-	if (streams)
-		s->streams = streams;
-	if (!streams || !packet) {
+	if (!packet || !VEC_RESERVE(&s->streams, 1)) {
 		free(packet);
 		export_fail(x, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	char name[32];
 	snprintf(name, sizeof(name), "stream_%u", x->on->number);
-	int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		free(packet);
 		export_fail(x, -errno, "%s in it cannot be created: %m", name);
 		return NULL;
 	}
-	streams[s->n_streams] = (struct ctf_stream){
+	struct ctf_stream *stream = &s->streams.at[s->streams.n++];
+	*stream = (struct ctf_stream){
 		.fd = fd, .stack = x->on->stack, .n = sizeof(struct packet_head), .packet = packet};
-	return &streams[s->n_streams++];
+	return stream;
 }
 
 /* The stream that takes the next event, drawn @at_ns, with its header written; NULL: a failure. */
@@ -177,18 +168,18 @@ static void gap(struct export *x, const struct export_gap *gap)
 static void thread_end(struct export *x, uint32_t task)
 {
 	struct ctf *s = x->state;
-	for (uint32_t i = 0; i < s->n_streams; i++) {
-		flush_packet(x, &s->streams[i], task);
-		free(s->streams[i].packet);
-		if (close(s->streams[i].fd))
+	for (uint32_t i = 0; i < s->streams.n; i++) {
+		flush_packet(x, &s->streams.at[i], task);
+		free(s->streams.at[i].packet);
+		if (close(s->streams.at[i].fd))
 			export_fail(x, -errno, "a stream cannot be written: %m");
 	}
-	s->n_streams = 0;
+	s->streams.n = 0;
 }
 
 /* ---- the metadata ---- */
 
-/* A string of the metadata: quotes, and what has no glyph, escaped. */
+/* A string of the metadata; names are printable already. */
 static void put_string(FILE *file, const char *text)
 {
 	fputc('"', file);
@@ -196,8 +187,6 @@ static void put_string(FILE *file, const char *text)
 		unsigned char c = (unsigned char)*text;
 		if (c == '"' || c == '\\')
 			fprintf(file, "\\%c", c);
-		else if (c < ' ' || c == 127)
-			fprintf(file, "\\%03o", c);
 		else
 			fputc(c, file);
 	}
@@ -254,13 +243,13 @@ static void put_metadata(struct export *x, FILE *file)
 	put_words(file, "end", CALL_OPEN + 1, end_word);
 	put_words(file, "cause", PUGMARK_CAUSE_UNRESOLVED + 1, trace_view_cause);
 	fprintf(file, "typealias enum : u32 {");
-	for (uint32_t i = 0; i < x->n_frames; i++) {
+	for (uint32_t i = 0; i < x->frames.n; i++) {
 		fprintf(file, i ? ",\n\t" : "\n\t");
-		put_string(file, x->frames[i].name);
+		put_string(file, x->frames.at[i].name);
 		fprintf(file, " = %u", i);
 	}
 	fprintf(file, "%s } := func_t;\n\n",
-		x->n_frames ? "" : "\n\t\"none\" = 0"); /* no enumeration is empty */
+		x->frames.n ? "" : "\n\t\"none\" = 0"); /* no enumeration is empty */
 	fprintf(file,
 		"stream { id = 0;\n"
 		"\tpacket.context := struct { u64 content_size; u64 packet_size; stamp "
@@ -279,7 +268,7 @@ static void put_metadata(struct export *x, FILE *file)
 static void end(struct export *x)
 {
 	struct ctf *s = x->state;
-	int fd = openat(s->dir, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = openat(s->dir, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file) {
 		export_fail(x, -errno, "metadata in it cannot be created: %m");
@@ -296,11 +285,11 @@ static void end(struct export *x)
 static void deinit(struct export *x)
 {
 	struct ctf *s = x->state;
-	for (uint32_t i = 0; i < s->n_streams; i++) {
-		free(s->streams[i].packet);
-		close(s->streams[i].fd);
+	for (uint32_t i = 0; i < s->streams.n; i++) {
+		free(s->streams.at[i].packet);
+		close(s->streams.at[i].fd);
 	}
-	free(s->streams);
+	VEC_FREE(&s->streams);
 	if (s->dir >= 0)
 		close(s->dir);
 }

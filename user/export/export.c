@@ -6,46 +6,12 @@
 #include "user/export/contexts.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static struct export *export_of(struct replay *r)
 {
 	return (struct export *)r; /* its first member */
-}
-
-void export_fail(struct export *x, int err, const char *format, ...)
-{
-	if (x->err)
-		return;
-	char text[256];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	x->err = pugmark_diag_set(x->diag, err, x->path, PUGMARK_NO_OFFSET, "%s", text);
-	x->replay.failed = true;
-}
-
-const char *export_end_word(uint8_t how)
-{
-	static const char *const words[] = {
-		[CALL_RETURNED] = "",	    [CALL_JUMPED] = "tail call",
-		[CALL_UNWOUND] = "unwound", [CALL_GIVEN_UP] = "in a gap",
-		[CALL_OPEN] = "still open",
-	};
-	return words[how];
-}
-
-void export_track_name(const struct export *x, const struct export_track *track, char *out,
-		       size_t bytes)
-{
-	const struct pugmark_recording_task *task = export_task(x, track->task);
-	if (track->stack)
-		snprintf(out, bytes, "%s %d, stack %u", task->comm, task->tid, track->stack);
-	else
-		snprintf(out, bytes, "%s %d", task->comm, task->tid);
 }
 
 static struct export_time bounds(const struct export *x, uint64_t from_ns, uint64_t to_ns)
@@ -60,6 +26,7 @@ static uint64_t draw(struct export *x, struct export_time time)
 {
 	if (!x->times)
 		return ++x->at_ns;
+	x->at_ns += x->format->apart;
 	if (time.earliest_ns > x->at_ns)
 		x->at_ns = time.earliest_ns;
 	return x->at_ns;
@@ -70,7 +37,7 @@ static uint64_t draw(struct export *x, struct export_time time)
 /* The part's path: the output's, with the part's number before its last suffix. */
 static void name_part(struct export *x)
 {
-	if (!x->split_bytes) {
+	if (!x->split_bytes && !x->split_ns) {
 		snprintf(x->path, sizeof(x->path), "%s", x->output);
 		return;
 	}
@@ -81,18 +48,59 @@ static void name_part(struct export *x)
 		 x->output + stem);
 }
 
+/* Fails as @err says of making the part's file or folder. */
+static int cannot_create(struct export *x, int err)
+{
+	errno = -err;
+	export_fail(x, err,
+		    err == -EEXIST  ? "is there already (remove it, or choose another with -o)"
+		    : err == -EPERM ? "cannot be created: a link on the way belongs to another user"
+				    : "cannot be created: %m");
+	return err;
+}
+
+/* The folder that the part is to be in, and its name there. */
+static int open_parent(struct export *x, char name[FOLDER_NAME_MAX])
+{
+	int fd = folder_parent(x->path, FOLDER_OWN, name);
+	return fd < 0 ? cannot_create(x, fd == -EINVAL ? -EEXIST : fd) : fd;
+}
+
+int export_create(struct export *x)
+{
+	char name[FOLDER_NAME_MAX];
+	int parent = open_parent(x, name);
+	if (parent < 0)
+		return parent;
+	int fd = folder_create(parent, name, FOLDER_OWN);
+	close(parent);
+	return fd < 0 ? cannot_create(x, fd) : fd;
+}
+
+int export_create_folder(struct export *x)
+{
+	char name[FOLDER_NAME_MAX];
+	int parent = open_parent(x, name);
+	if (parent < 0)
+		return parent;
+	int fd = folder_make(parent, name, FOLDER_OWN);
+	close(parent);
+	return fd < 0 ? cannot_create(x, fd) : fd;
+}
+
 static void part_begin(struct export *x)
 {
 	x->part++;
 	name_part(x);
 	memset(x->state, 0, x->format->state_bytes);
 	if (!x->format->makes_path) {
-		x->file = strcmp(x->output, "-") ? fopen(x->path, "wx") : stdout;
+		int fd = strcmp(x->output, "-") ? export_create(x) : STDOUT_FILENO;
+		if (fd < 0)
+			return;
+		x->file = fd == STDOUT_FILENO ? stdout : fdopen(fd, "w");
 		if (!x->file) {
-			export_fail(x, -errno,
-				    errno == EEXIST ? "is there already (remove it, or choose "
-						      "another with -o)"
-						    : "cannot be created: %m");
+			close(fd);
+			export_fail(x, -ENOMEM, "out of memory");
 			return;
 		}
 		outbuf_init(x->replay.out, x->file);
@@ -151,9 +159,9 @@ static void hand_call(struct export *x, const struct export_call *call)
 
 static struct export_track *find_track(struct export *x, uint32_t stack)
 {
-	for (uint32_t i = 0; i < x->n_tracks; i++)
-		if (x->tracks[i].stack == stack)
-			return &x->tracks[i];
+	for (uint32_t i = 0; i < x->tracks.n; i++)
+		if (x->tracks.at[i].stack == stack)
+			return &x->tracks.at[i];
 	return NULL;
 }
 
@@ -162,18 +170,13 @@ static void go_on_track(struct export *x, uint32_t task, uint32_t stack)
 	x->on = find_track(x, stack);
 	if (x->on)
 		return;
-	if (x->n_tracks == x->cap_tracks) {
-		uint32_t cap = x->cap_tracks ? 2 * x->cap_tracks : 8;
-		struct export_track *tracks = realloc(x->tracks, cap * sizeof(*tracks));
-		if (!tracks) {
-			export_fail(x, -ENOMEM, "out of memory");
-			return;
-		}
-		x->tracks = tracks;
-		x->cap_tracks = cap;
+	const struct export_track track = {.number = x->next_track, .task = task, .stack = stack};
+	if (!VEC_PUSH(&x->tracks, track)) {
+		export_fail(x, -ENOMEM, "out of memory");
+		return;
 	}
-	x->on = &x->tracks[x->n_tracks++];
-	*x->on = (struct export_track){.number = x->next_track++, .task = task, .stack = stack};
+	x->next_track++;
+	x->on = &x->tracks.at[x->tracks.n - 1];
 }
 
 /* The track's first event in this part is about to come: what is open on it, from @levels on down,
@@ -204,6 +207,7 @@ static void split_if_large(struct export *x, uint32_t levels)
 	uint64_t bytes = (at > 0 ? (uint64_t)at : 0) + (x->replay.out->at - x->replay.out->buf);
 	if (bytes < x->split_bytes)
 		return;
+	x->at_ns += x->format->apart;
 	struct export_end end = {.at_ns = x->at_ns, .how = CALL_OPEN, .cut = true};
 	end.end = (struct export_time){x->at_ns, x->at_ns};
 	for (uint32_t i = levels; i-- > 0 && x->on && x->on->part == x->part;)
@@ -240,7 +244,7 @@ static void on_begin(struct replay *r)
 static void on_thread(struct replay *r, uint32_t task)
 {
 	struct export *x = export_of(r);
-	x->n_tracks = 0;
+	x->tracks.n = 0;
 	x->at_ns = 0;
 	if (!x->err)
 		go_on_track(x, task, 0);
@@ -312,6 +316,44 @@ static void on_end(struct replay *r)
 	part_end(export_of(r));
 }
 
+/* ---- all of it ---- */
+
+/* The last time at which anything that is shown can have happened. */
+static uint64_t last_of(const struct trace_view *view)
+{
+	uint64_t last_ns = 0;
+	for (uint32_t i = 0; i < view->n_tasks; i++)
+		if (trace_view_has_task(view, i) && view->tasks[i].last_ns > last_ns)
+			last_ns = view->tasks[i].last_ns;
+	return last_ns < view->to_ns ? last_ns : view->to_ns;
+}
+
+/* One walk for each span of the time: a part has the calls of all threads that go on in it. */
+static int run_spans(struct export *x, struct pugmark_diag *diag)
+{
+	struct trace_view *view = &x->replay.view;
+	uint64_t last_ns = last_of(view), to_ns = view->to_ns;
+	uint64_t at = view->from_ns > view->start_ns ? view->from_ns : view->start_ns;
+	int err = 0;
+	view->timed = true;
+	for (; !err && !x->err; at += x->split_ns) {
+		bool is_last = last_ns - at <= x->split_ns || at > last_ns;
+		view->from_ns = at;
+		view->to_ns = is_last ? to_ns : at + x->split_ns - 1;
+		x->first_id = x->next_track = 0;
+		if (x->format->adds_up) {
+			export_contexts_free(x->contexts);
+			x->contexts = NULL;
+			if (export_contexts_new(x))
+				return trace_view_no_memory(view, diag);
+		}
+		err = replay_show(&x->replay, diag);
+		if (is_last)
+			break;
+	}
+	return err;
+}
+
 int export_run(struct export *x, struct pugmark_diag *diag)
 {
 	static const struct replay_format walk = {
@@ -334,7 +376,7 @@ int export_run(struct export *x, struct pugmark_diag *diag)
 	if (!x->state || (x->format->adds_up && export_contexts_new(x)))
 		return trace_view_no_memory(&r->view, diag);
 	struct pugmark_diag walking = {.offset = PUGMARK_NO_OFFSET};
-	int err = replay_show(r, &walking);
+	int err = x->split_ns ? run_spans(x, &walking) : replay_show(r, &walking);
 	if (!x->err && err)
 		*diag = walking;
 	return x->err ? x->err : err;
@@ -344,6 +386,6 @@ void export_deinit(struct export *x)
 {
 	export_frames_deinit(x);
 	export_contexts_free(x->contexts);
-	free(x->tracks);
+	VEC_FREE(&x->tracks);
 	free(x->state);
 }

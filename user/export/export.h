@@ -2,25 +2,30 @@
 /* export.h: a recovered trace in the formats of other programs. The driver (export.c) walks the
  * call tree that replay.h shows, with its filters, thread by thread, and hands each format a stream
  * of calls that begin and end, of gaps and of marks; a format (one file each, a row of the table in
- * formats.c) writes them as they come. Memory is that of the open calls, of the names, and, for the
+ * formats.c) writes them as they come. Memory is that of the open calls, of the names, and, for
  * formats that add up, of the distinct call stacks.
  *
  * Where an event is drawn: only witnessed events have a time, the others have two bounds. A format
- * that can say bounds says them. Whatever has to be drawn at one time is drawn at the earliest that
- * it can have been, and never before what came before it in its thread: that keeps every order and
- * every nesting. In a recording without times the n-th event is drawn at n. */
+ * that can show bounds does. Where one time must be drawn, it is the earliest possible, but never
+ * before the event that came before in the thread: that keeps every order and every nesting.
+ * Readers of some formats tell what comes first by times alone, and what took no time they do not
+ * show: there an event is drawn 1 ns after the one before, or later. In a recording without times
+ * the n-th event is drawn at n. */
 #ifndef USER_EXPORT_EXPORT_H
 #define USER_EXPORT_EXPORT_H
 
-#include "user/view/replay.h"
+#include "offline/base/folder.h"
+#include "offline/base/vec.h"
+#include "user/view/replay/replay.h"
 
 #define EXPORT_NO_FRAME UINT32_MAX
 
 /* What a call is of: a function, an import, or something unnamed. Numbered from 0 as they appear.
  */
 struct export_frame {
-	const char *name;	/* as people write it, demangled */
+	const char *name;	/* as people write it, demangled, and printable (printable.h) */
 	char *plain;		/* heap: the name, where it is not the view's */
+	char *own_module;	/* heap: the same of the module */
 	const char *module;	/* base name; "" for what is outside of the traced modules */
 	uint32_t func;		/* of that module's plan; PUGMARK_NONE: none */
 	uint16_t module_number; /* of the recording; outside: the module that calls */
@@ -75,6 +80,7 @@ struct export_format {
 	size_t state_bytes; /* of x->state, which is cleared for each part */
 	bool makes_path;    /* it creates x->path itself (a database, a folder), and not through
 			       x->out */
+	bool apart;	    /* each event of a thread is drawn at a time of its own */
 	bool adds_up;	    /* x->contexts is there at its end: what it counts by call stack */
 	/* Each returns nothing: what fails is said with export_fail(), and ends the export. NULL:
 	 * not asked for. */
@@ -107,23 +113,21 @@ struct export
 	bool weigh_calls;	   /* formats that add up: by calls, and not by time */
 	int err;
 
-	struct export_frame *frames; /* heap, n_frames */
-	uint32_t n_frames, cap_frames;
+	VEC(struct export_frame) frames;
 	uint32_t **frame_of_func;   /* per module and function: frame + 1, or 0 */
 	uint32_t **frame_of_import; /* per module and place in its plan's strings: the same */
 	uint32_t frame_outside, frame_unknown; /* the same */
 
-	struct export_track *tracks; /* heap, n_tracks: of the thread that is walked */
-	uint32_t n_tracks, cap_tracks;
-	uint32_t next_track;	 /* the number of the next one that is new */
+	VEC(struct export_track) tracks; /* of the thread that is walked */
+	uint32_t next_track;		 /* the number of the next one that is new */
 	struct export_track *on; /* the current one; NULL: a thread's first event is to come */
 	uint64_t first_id;	 /* ids of the thread's calls are above */
 	uint64_t at_ns;		 /* where the thread's last event was drawn */
 	struct export_contexts *contexts; /* adds_up */
 
-	uint64_t split_bytes; /* --split; 0: one part */
-	uint32_t part;	      /* from 1 */
-	uint64_t calls, gaps; /* written, over all parts */
+	uint64_t split_bytes, split_ns; /* --split, one of them; 0: one part */
+	uint32_t part;			/* from 1 */
+	uint64_t calls, gaps;		/* written, over all parts */
 };
 
 /* Walks what the view shows and writes it. Returns 0, or -errno with @diag filled. x->replay.view
@@ -131,9 +135,14 @@ struct export
 int export_run(struct export *x, struct pugmark_diag *diag);
 void export_deinit(struct export *x);
 
-/* Says that the export failed with @err (-errno): the first that says so is the one that counts. */
+/* Notes that the export failed with @err (-errno); only the first failure counts. */
 void export_fail(struct export *x, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Make x->path, which must not be there, a file or a folder that this user alone may read, as the
+ * recording is; no link of another user is followed. Return a descriptor to write to, or to make
+ * files in, or -errno after export_fail(). */
+int export_create(struct export *x);
+int export_create_folder(struct export *x);
 /* The frame of a call; EXPORT_NO_FRAME and export_fail() where memory is out. */
 uint32_t export_frame_of(struct export *x, const struct call *call);
 void export_frames_deinit(struct export *x);
@@ -143,6 +152,10 @@ static inline const struct pugmark_recording_task *export_task(const struct expo
 {
 	return &x->replay.view.tasks[task];
 }
+/* A name of 15 bytes, each of them escaped, and a number and a stack behind it. */
+enum { EXPORT_COMM_BYTES = 80, EXPORT_TRACK_BYTES = 128 };
+/* The thread's own name, printable. */
+void export_comm(const struct pugmark_recording_task *task, char out[EXPORT_COMM_BYTES]);
 /* "NAME", or "NAME, stack N" on a stack that the thread switched to. */
 void export_track_name(const struct export *x, const struct export_track *track, char *out,
 		       size_t bytes);

@@ -7,13 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Names have no character that the format itself uses. */
+/* Names have no character that the format itself uses: they are printable, and so on one line. */
 static void put_name(struct outbuf *out, const char *name)
 {
-	for (; *name; name++) {
-		unsigned char c = (unsigned char)*name;
-		outbuf_char(out, c == ';' ? ',' : c < ' ' || c == 127 ? '?' : (char)c);
-	}
+	for (; *name; name++)
+		outbuf_char(out, *name == ';' ? ',' : *name);
 }
 
 static void end(struct export *x)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* frames.c: numbers for what calls are of. Each function of each plan, and each import, has a slot
- * of its own, so that a call costs one look. */
+/* frames.c: numbers the functions of calls. Each function of each plan, and each import, has a slot
+ * of its own, so that a call costs one look-up. */
 #include "user/export/export.h"
+
+#include "user/cli/printable.h"
 
 #include <pugmark/model.h>
 
@@ -33,36 +35,51 @@ static uint32_t *slot_of(struct export *x, const struct call *call)
 	return *slots + (call->outside ? (size_t)(call->import - plan->strings) : call->func);
 }
 
+/* @name, or, where not all of it is printable, what stands for it, which goes to *@heap, which may
+ * hold @name. NULL: out of memory. */
+static const char *shown(const char *name, char **heap)
+{
+	if (!name || !name[printable_run(name, PRINT_TEXT)])
+		return name;
+	char *text = printable_dup(name, PRINT_TEXT);
+	free(*heap);
+	*heap = text;
+	return text;
+}
+
 uint32_t export_frame_of(struct export *x, const struct call *call)
 {
 	uint32_t *slot = slot_of(x, call);
 	if (slot && *slot)
 		return *slot - 1;
-	if (slot && x->n_frames == x->cap_frames) {
-		uint32_t cap = x->cap_frames ? 2 * x->cap_frames : 256;
-		struct export_frame *frames = realloc(x->frames, cap * sizeof(*frames));
-		if (frames) {
-			x->frames = frames;
-			x->cap_frames = cap;
-		}
-	}
-	if (!slot || x->n_frames == x->cap_frames) {
+	if (!slot || !VEC_RESERVE(&x->frames, 1)) {
 		export_fail(x, -ENOMEM, "out of memory");
 		return EXPORT_NO_FRAME;
 	}
 	char *plain = call->outside ? pugmark_demangle(call->import) : NULL;
-	x->frames[x->n_frames] = (struct export_frame){
-		.name = plain ? plain : replay_call_name(&x->replay, call),
+	char *own_module = NULL;
+	const char *name = shown(plain ? plain : replay_call_name(&x->replay, call), &plain);
+	const char *module =
+		call->outside ? ""
+			      : shown(pugmark_trace_module_name(x->replay.view.trace, call->module),
+				      &own_module);
+	if (!name || !module) {
+		free(plain);
+		free(own_module);
+		export_fail(x, -ENOMEM, "out of memory");
+		return EXPORT_NO_FRAME;
+	}
+	x->frames.at[x->frames.n] = (struct export_frame){
+		.name = name,
 		.plain = plain,
-		.module = call->outside
-				  ? ""
-				  : pugmark_trace_module_name(x->replay.view.trace, call->module),
+		.own_module = own_module,
+		.module = module,
 		.func = call->outside ? PUGMARK_NONE : call->func,
 		.module_number = call->module,
 		.outside = call->outside,
 	};
-	*slot = ++x->n_frames;
-	return x->n_frames - 1;
+	*slot = ++x->frames.n;
+	return x->frames.n - 1;
 }
 
 void export_frames_deinit(struct export *x)
@@ -73,9 +90,11 @@ void export_frames_deinit(struct export *x)
 		if (x->frame_of_import)
 			free(x->frame_of_import[m]);
 	}
-	for (uint32_t i = 0; i < x->n_frames; i++)
-		free(x->frames[i].plain);
+	for (uint32_t i = 0; i < x->frames.n; i++) {
+		free(x->frames.at[i].plain);
+		free(x->frames.at[i].own_module);
+	}
 	free(x->frame_of_func);
 	free(x->frame_of_import);
-	free(x->frames);
+	VEC_FREE(&x->frames);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* perfetto.c: Perfetto's own trace format: TracePackets of one sequence, names interned, a track a
- * thread below its process, one more for each stack that it switched to and one for its gaps, and a
- * flow from where a thread was made to its first call. Bounds of a time are debug annotations
- * `earliest` and `latest`, in ns after the recording's start; what has none was witnessed. Clock:
- * CLOCK_MONOTONIC. Field numbers: perfetto's protos/perfetto/trace, 2024. */
+/* perfetto.c: Perfetto's own trace format: TracePackets of one sequence, names interned; a track
+ * for each thread, below its process, one more for each stack that it switched to, and one for its
+ * gaps; and a flow from where a thread was made to its first call. Bounds of a time are debug
+ * annotations `earliest` and `latest`, in ns after the recording's start; an event without them was
+ * witnessed. Clock: CLOCK_MONOTONIC. Field numbers: perfetto's protos/perfetto/trace, 2024. */
 #include "user/export/export.h"
 #include "user/export/protobuf.h"
 
@@ -185,8 +185,10 @@ static void describe_process(struct export *x, const struct pugmark_recording_ta
 	protobuf_uint(pb, TRACK_UUID, UUID_PROCESS + (uint32_t)task->pid);
 	size_t process = protobuf_open(pb, TRACK_PROCESS);
 	protobuf_uint(pb, PROCESS_PID, (uint64_t)task->pid);
+	char comm[EXPORT_COMM_BYTES];
+	export_comm(task, comm);
 	if (task->tid == task->pid)
-		protobuf_text(pb, PROCESS_NAME, task->comm);
+		protobuf_text(pb, PROCESS_NAME, comm);
 	protobuf_close(pb, process);
 	protobuf_close(pb, t);
 	close_packet(x, p);
@@ -201,7 +203,9 @@ static void describe_thread(struct export *x, const struct pugmark_recording_tas
 	size_t thread = protobuf_open(pb, TRACK_THREAD);
 	protobuf_uint(pb, THREAD_PID, (uint64_t)task->pid);
 	protobuf_uint(pb, THREAD_TID, (uint64_t)task->tid);
-	protobuf_text(pb, THREAD_NAME, task->comm);
+	char comm[EXPORT_COMM_BYTES];
+	export_comm(task, comm);
+	protobuf_text(pb, THREAD_NAME, comm);
 	protobuf_close(pb, thread);
 	protobuf_close(pb, t);
 	close_packet(x, p);
@@ -211,7 +215,7 @@ static void track(struct export *x, const struct export_track *track)
 {
 	const struct pugmark_recording_task *task = export_task(x, track->task);
 	uint64_t thread = UUID_THREAD + task->number;
-	char name[64];
+	char name[EXPORT_TRACK_BYTES];
 	if (!track->stack) {
 		describe_process(x, task);
 		describe_thread(x, task);
@@ -277,7 +281,7 @@ static void call(struct export *x, const struct export_call *call)
 {
 	struct perfetto *s = x->state;
 	struct protobuf *pb = &s->pb;
-	const struct export_frame *frame = &x->frames[call->frame];
+	const struct export_frame *frame = &x->frames.at[call->frame];
 	size_t p;
 	settle_track(x);
 	size_t e = event(x, &p, call->at_ns, SLICE_BEGIN, s->uuid);
@@ -296,7 +300,7 @@ static void call(struct export *x, const struct export_call *call)
 		size_t data = protobuf_open(pb, PACKET_INTERNED);
 		for (; s->n_named <= call->frame; s->n_named++)
 			intern(pb, INTERNED_EVENT, NAME_FRAMES + s->n_named,
-			       x->frames[s->n_named].name);
+			       x->frames.at[s->n_named].name);
 		protobuf_close(pb, data);
 	}
 	close_packet(x, p);

@@ -144,13 +144,13 @@ static void end(struct export *x)
 	}
 	put_samples(x);
 	put_function(x, 1, TEXT_GAP, 0);
-	for (uint32_t i = 0; i < x->n_frames; i++)
+	for (uint32_t i = 0; i < x->frames.n; i++)
 		put_function(x, (uint64_t)i + 2, TEXTS + 2 * i, TEXTS + 2 * i + 1);
 	for (uint32_t i = 0; i < TEXTS; i++)
 		protobuf_text(&s->pb, PROFILE_STRING, strings[i]);
-	for (uint32_t i = 0; i < x->n_frames; i++) {
-		protobuf_text(&s->pb, PROFILE_STRING, x->frames[i].name);
-		protobuf_text(&s->pb, PROFILE_STRING, x->frames[i].module);
+	for (uint32_t i = 0; i < x->frames.n; i++) {
+		protobuf_text(&s->pb, PROFILE_STRING, x->frames.at[i].name);
+		protobuf_text(&s->pb, PROFILE_STRING, x->frames.at[i].module);
 		flush_some(x);
 	}
 	uint64_t last_ns = view->start_ns;

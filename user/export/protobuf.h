@@ -77,8 +77,8 @@ static inline void protobuf_text(struct protobuf *pb, uint32_t field, const char
 	protobuf_bytes(pb, field, text, strlen(text));
 }
 
-/* Begins a message in a field; what it returns goes to protobuf_close(). Messages close in the
- * reverse order. */
+/* Begins a message in a field; the result is for protobuf_close(). Messages close in the reverse
+ * order. */
 static inline size_t protobuf_open(struct protobuf *pb, uint32_t field)
 {
 	protobuf_varint(pb, (uint64_t)field << 3 | PROTOBUF_BYTES);
@@ -87,7 +87,7 @@ static inline size_t protobuf_open(struct protobuf *pb, uint32_t field)
 	return pb->n;
 }
 
-/* The length takes one byte where it fits into it; else the message moves. */
+/* Ends a message. One byte was left for its length; if the length takes more, the message moves. */
 static inline void protobuf_close(struct protobuf *pb, size_t from)
 {
 	if (pb->failed)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* speedscope.c: the file format of speedscope, an evented profile a thread. A profile is one stack:
- * where the thread goes on on another stack, what is open is closed, and opened again when it comes
- * back. A gap is a frame of its own. The frames, which all profiles share, follow the profiles. */
+/* speedscope.c: the file format of speedscope, an evented profile for each thread. A profile shows
+ * one stack: where the thread switches to another stack, the open calls are closed, and opened
+ * again when it comes back. A gap is a frame of its own. The frames, which all profiles share, come
+ * after the profiles. */
 #include "user/export/export.h"
 
 #include <errno.h>
@@ -13,12 +14,8 @@ struct speedscope {
 	bool in_profile, comma, profiles;
 	uint64_t from_ns, at_ns;
 	uint32_t task;
-	uint32_t stack; /* number of the stack whose frames are open */
-	/* What is open, by stack: frames; heap. */
-	struct frames {
-		uint32_t *at, n, cap;
-	} * stacks;
-	uint32_t n_stacks;
+	uint32_t stack;		    /* number of the stack whose frames are open */
+	VEC(struct vec_u32) stacks; /* by number: the frames that are open on it */
 };
 
 /* Gaps have the first frames, one a cause. */
@@ -47,7 +44,7 @@ static void open_profile(struct export *x, uint64_t at_ns)
 {
 	struct speedscope *s = x->state;
 	struct outbuf *out = x->replay.out;
-	char name[64];
+	char name[EXPORT_TRACK_BYTES];
 	struct export_track track = {.task = x->on->task};
 	export_track_name(x, &track, name, sizeof(name));
 	outbuf_text(out, s->profiles ? ",\n" : "\n");
@@ -64,35 +61,29 @@ static void open_profile(struct export *x, uint64_t at_ns)
 	s->stack = x->on->stack;
 }
 
-static struct frames *stack_of(struct export *x, uint32_t number)
+static struct vec_u32 *stack_of(struct export *x, uint32_t number)
 {
 	struct speedscope *s = x->state;
-	if (number >= s->n_stacks) {
-		uint32_t n = 2 * number + 2;
-		struct frames *stacks = realloc(s->stacks, n * sizeof(*stacks));
-		if (!stacks) {
+	while (s->stacks.n <= number)
+		if (!VEC_PUSH(&s->stacks, (struct vec_u32){0})) {
 			export_fail(x, -ENOMEM, "out of memory");
 			return NULL;
 		}
-		memset(stacks + s->n_stacks, 0, (n - s->n_stacks) * sizeof(*stacks));
-		s->stacks = stacks;
-		s->n_stacks = n;
-	}
-	return &s->stacks[number];
+	return &s->stacks.at[number];
 }
 
 /* Makes the profile ready for an event at @at_ns of the current track; NULL: no memory. */
-static struct frames *settle(struct export *x, uint64_t at_ns)
+static struct vec_u32 *settle(struct export *x, uint64_t at_ns)
 {
 	struct speedscope *s = x->state;
 	if (!s->in_profile)
 		open_profile(x, at_ns);
 	if (s->stack != x->on->stack) {
-		const struct frames *old = stack_of(x, s->stack);
+		const struct vec_u32 *old = stack_of(x, s->stack);
 		for (uint32_t i = old ? old->n : 0; i-- > 0;)
 			put_event(x, 'C', old->at[i]);
 		s->stack = x->on->stack;
-		const struct frames *new = stack_of(x, s->stack);
+		const struct vec_u32 *new = stack_of(x, s->stack);
 		for (uint32_t i = 0; new &&i < new->n; i++)
 			put_event(x, 'O', new->at[i]);
 	}
@@ -103,26 +94,19 @@ static struct frames *settle(struct export *x, uint64_t at_ns)
 
 static void call(struct export *x, const struct export_call *call)
 {
-	struct frames *open = settle(x, call->at_ns);
-	if (open && open->n == open->cap) {
-		uint32_t cap = open->cap ? 2 * open->cap : 64;
-		uint32_t *at = realloc(open->at, cap * sizeof(*at));
-		if (!at) {
-			export_fail(x, -ENOMEM, "out of memory");
-			return;
-		}
-		open->at = at;
-		open->cap = cap;
-	}
+	struct vec_u32 *open = settle(x, call->at_ns);
 	if (!open)
 		return;
-	open->at[open->n++] = GAP_FRAMES + call->frame;
+	if (!VEC_PUSH(open, GAP_FRAMES + call->frame)) {
+		export_fail(x, -ENOMEM, "out of memory");
+		return;
+	}
 	put_event(x, 'O', GAP_FRAMES + call->frame);
 }
 
 static void ret(struct export *x, const struct export_call *call, const struct export_end *end)
 {
-	struct frames *open = settle(x, end->at_ns);
+	struct vec_u32 *open = settle(x, end->at_ns);
 	(void)call;
 	if (open && open->n)
 		put_event(x, 'C', open->at[--open->n]);
@@ -135,9 +119,11 @@ static void gap(struct export *x, const struct export_gap *gap)
 	if (!settle(x, gap->at_ns))
 		return;
 	put_event(x, 'O', frame);
+	s->at_ns++;
 	if (x->times && gap->span.latest_ns > s->at_ns)
 		s->at_ns = gap->span.latest_ns;
 	put_event(x, 'C', frame);
+	x->at_ns = s->at_ns; /* what comes next is drawn behind it */
 }
 
 static void thread_end(struct export *x, uint32_t task)
@@ -146,11 +132,11 @@ static void thread_end(struct export *x, uint32_t task)
 	(void)task;
 	if (!s->in_profile)
 		return;
-	struct frames *open = stack_of(x, s->stack);
+	struct vec_u32 *open = stack_of(x, s->stack);
 	while (open && open->n)
 		put_event(x, 'C', open->at[--open->n]);
-	for (uint32_t i = 0; i < s->n_stacks; i++)
-		s->stacks[i].n = 0;
+	for (uint32_t i = 0; i < s->stacks.n; i++)
+		s->stacks.at[i].n = 0;
 	outbuf_text(x->replay.out, "\n],\"endValue\":");
 	outbuf_dec(x->replay.out, s->at_ns);
 	outbuf_char(x->replay.out, '}');
@@ -166,12 +152,12 @@ static void end(struct export *x)
 		outbuf_text(out, trace_view_cause((uint8_t)i));
 		outbuf_text(out, "]\"}");
 	}
-	for (uint32_t i = 0; i < x->n_frames; i++) {
+	for (uint32_t i = 0; i < x->frames.n; i++) {
 		outbuf_text(out, ",\n{\"name\":\"");
-		outbuf_json_text(out, x->frames[i].name);
-		if (*x->frames[i].module) {
+		outbuf_json_text(out, x->frames.at[i].name);
+		if (*x->frames.at[i].module) {
 			outbuf_text(out, "\",\"file\":\"");
-			outbuf_json_text(out, x->frames[i].module);
+			outbuf_json_text(out, x->frames.at[i].module);
 		}
 		outbuf_text(out, "\"}");
 	}
@@ -181,9 +167,9 @@ static void end(struct export *x)
 static void deinit(struct export *x)
 {
 	struct speedscope *s = x->state;
-	for (uint32_t i = 0; i < s->n_stacks; i++)
-		free(s->stacks[i].at);
-	free(s->stacks);
+	for (uint32_t i = 0; i < s->stacks.n; i++)
+		VEC_FREE(&s->stacks.at[i]);
+	VEC_FREE(&s->stacks);
 }
 
 const struct export_format export_speedscope = {
@@ -191,6 +177,7 @@ const struct export_format export_speedscope = {
 	.suffix = "speedscope.json",
 	.brief = "speedscope's own format",
 	.state_bytes = sizeof(struct speedscope),
+	.apart = true,
 	.begin = begin,
 	.call = call,
 	.ret = ret,

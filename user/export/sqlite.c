@@ -5,9 +5,12 @@
  * name it as `parent`. */
 #include "user/export/export.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char schema[] =
 	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;\n"
@@ -78,18 +81,38 @@ static void run(struct export *x, sqlite3_stmt *stmt)
 	sqlite3_reset(stmt);
 }
 
+/* Whether another descriptor than @fd is of its file: SQLite opens by the path, where somebody may
+ * have put something else meanwhile. It has written nothing by then. */
+static bool is_opened(int fd)
+{
+	struct stat ours, st;
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	bool found = false;
+	if (!dir || fstat(fd, &ours))
+		return false;
+	while (!found && (entry = readdir(dir))) {
+		int other = atoi(entry->d_name);
+		found = other > 2 && other != fd && !fstat(other, &st) &&
+			st.st_dev == ours.st_dev && st.st_ino == ours.st_ino;
+	}
+	closedir(dir);
+	return found;
+}
+
 static void begin(struct export *x)
 {
 	struct sqlite_out *s = x->state;
-	struct stat st;
-	if (!lstat(x->path, &st)) {
-		export_fail(x, -EEXIST, "is there already (remove it, or choose another with -o)");
+	int fd = export_create(x);
+	if (fd < 0)
 		return;
-	}
-	if (sqlite3_open_v2(x->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
-		    SQLITE_OK ||
-	    sqlite3_exec(s->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(x->path, &s->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		fail(x);
+	else if (!is_opened(fd))
+		export_fail(x, -ESTALE, "was exchanged while it was made");
+	else if (sqlite3_exec(s->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+		fail(x);
+	close(fd);
 	prepare(x, "INSERT INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->call);
 	prepare(x, "INSERT INTO gaps VALUES (?,?,?,?,?,?)", &s->gap);
 	prepare(x, "INSERT INTO events VALUES (?,?,?,?,?,?)", &s->event);
@@ -179,8 +202,8 @@ static void put_functions(struct export *x)
 	struct sqlite_out *s = x->state;
 	sqlite3_stmt *stmt = NULL;
 	prepare(x, "INSERT INTO functions VALUES (?,?,?,?)", &stmt);
-	for (uint32_t i = 0; i < x->n_frames && !x->err; i++) {
-		const struct export_frame *frame = &x->frames[i];
+	for (uint32_t i = 0; i < x->frames.n && !x->err; i++) {
+		const struct export_frame *frame = &x->frames.at[i];
 		sqlite3_bind_int64(stmt, 1, i);
 		bind_word(stmt, 2, frame->name);
 		bind_word(stmt, 3, *frame->module ? frame->module : NULL);
@@ -204,7 +227,9 @@ static void put_threads(struct export *x)
 		sqlite3_bind_int64(stmt, 1, task->number);
 		sqlite3_bind_int64(stmt, 2, task->pid);
 		sqlite3_bind_int64(stmt, 3, task->tid);
-		sqlite3_bind_text(stmt, 4, task->comm, -1, SQLITE_STATIC);
+		char comm[EXPORT_COMM_BYTES];
+		export_comm(task, comm);
+		sqlite3_bind_text(stmt, 4, comm, -1, SQLITE_TRANSIENT);
 		sqlite3_bind_int64(stmt, 5, task->parent);
 		sqlite3_bind_int(stmt, 6, task->attached);
 		sqlite3_bind_int(stmt, 7, task->exited);

@@ -26,7 +26,7 @@ static bool find_note(const uint8_t *notes, size_t len, struct build_id *out)
 			return false;
 		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
 		    !memcmp(notes + name, "GNU", 4) && n.n_descsz) {
-			/* Of a long one the beginning counts, as in struct pugmark_model. */
+			/* Of a long id the beginning counts, as in struct pugmark_model. */
 			out->len =
 				n.n_descsz < sizeof(out->bytes) ? n.n_descsz : sizeof(out->bytes);
 			memcpy(out->bytes, notes + desc, out->len);

@@ -2,6 +2,7 @@
 /* debug_files.c: see debug_files.h. */
 #include "user/file/debug_files.h"
 
+#include "offline/base/debug_roots.h"
 #include "offline/base/open_regular.h"
 #include "offline/base/private_file.h"
 
@@ -13,7 +14,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define DEBUG_ROOT "/usr/lib/debug"
 enum { ID_BYTES_MAX = 64 };
 
 Dwfl_Module *debug_files_report(Dwfl *dwfl, const char *path)
@@ -74,7 +74,11 @@ static int find_by_build_id(Dwfl_Module *module, char **found)
 	for (int i = 1; i < len; i++)
 		n += snprintf(name + n, sizeof(name) - n, "%02x", id[i]);
 	snprintf(name + n, sizeof(name) - n, ".debug");
-	return try_file(DEBUG_ROOT, "/.build-id", name, NULL, found);
+	const char *root;
+	int fd = -1;
+	for (uint32_t i = 0; fd < 0 && (root = debug_root(i)); i++)
+		fd = try_file(root, "/.build-id", name, NULL, found);
+	return fd;
 }
 
 int debug_files_find(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* debug_files.h: hands libdwfl the files it reads as copies that nobody else can change, and finds
  * separate debug files by itself: by build-id, by .gnu_debuglink, by .gnu_debugaltlink, on this
- * machine alone. libdwfl's own way opens whatever a file names, and asks servers in the network. */
+ * machine alone (debuginfod.h brings files here first, if it is asked to). libdwfl's own way opens
+ * whatever a file names, and asks servers in the network. */
 #ifndef USER_FILE_DEBUG_FILES_H
 #define USER_FILE_DEBUG_FILES_H
 

@@ -4,6 +4,7 @@
  * out. */
 #include "user/file/dwarf_lines.h"
 
+#include "offline/base/search.h"
 #include "user/file/debug_files.h"
 
 #include <dwarf.h>
@@ -249,7 +250,7 @@ static int outer_first(const void *a, const void *b, void *ctx)
 	return dx != dy ? (dx < dy ? -1 : 1) : (x->index > y->index) - (x->index < y->index);
 }
 
-/* From nested ranges to flat ones, each with the innermost call. */
+/* Turns nested ranges into flat ones, each with its innermost call. */
 static void flatten_ranges(struct dwarf_lines *s)
 {
 	uint32_t n = s->ranges.n, open = 0, flat = 0;
@@ -362,14 +363,7 @@ void dwarf_lines_free(struct dwarf_lines *s)
 
 const struct source_row *dwarf_lines_row_at(const struct dwarf_lines *s, uint64_t addr)
 {
-	size_t lo = 0, hi = s->rows.n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (s->rows.at[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = SEARCH_FIRST_NOT(0, s->rows.n, i, s->rows.at[i].end <= addr);
 	return lo < s->rows.n && s->rows.at[lo].addr <= addr ? &s->rows.at[lo] : NULL;
 }
 
@@ -386,14 +380,7 @@ const struct source_function *dwarf_lines_functions(const struct dwarf_lines *s,
 
 uint32_t dwarf_lines_inline_at(const struct dwarf_lines *s, uint64_t addr)
 {
-	size_t lo = 0, hi = s->ranges.n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (s->ranges.at[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = SEARCH_FIRST_NOT(0, s->ranges.n, i, s->ranges.at[i].end <= addr);
 	bool in = lo < s->ranges.n && s->ranges.at[lo].start <= addr;
 	return in ? s->ranges.at[lo].index : SOURCE_NONE;
 }

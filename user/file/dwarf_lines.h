@@ -19,7 +19,7 @@ struct source_row {
 
 /* One function that was inlined at one place. */
 struct source_inline {
-	const char *name;    /* as in the source, linkage name where that is all there is */
+	const char *name;    /* as in the source; the linkage name if there is no other */
 	uint32_t file, line; /* of the call */
 	uint32_t parent;     /* the one it was inlined into, or SOURCE_NONE: a real function */
 	uint32_t depth;	     /* how many are around it */

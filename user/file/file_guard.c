@@ -21,8 +21,9 @@ void file_guard_take(struct file_guard *guard, int fd)
 	guard->changed = fstat(fd, &guard->was) != 0;
 }
 
-/* Links and names change ctime as well: with a lease it is not needed, which says what is written.
- * Without one it is, since who owns a file sets mtime as he likes. */
+/* Whether the file differs from what was guarded. ctime also changes when a link or name does, so
+ * with a lease, which tells of writes, it is not compared. Without a lease it is: the owner of a
+ * file can set mtime to anything. */
 static bool is_other(const struct file_guard *g)
 {
 	struct stat now;
@@ -38,7 +39,7 @@ bool file_guard_changed(struct file_guard *guard)
 {
 	if (guard->fd < 0 || guard->changed)
 		return guard->changed;
-	/* While somebody waits, it says what is left of the lease then. */
+	/* While somebody waits for the lease, F_GETLEASE returns what it is being broken to. */
 	bool breaking = guard->leased && fcntl(guard->fd, F_GETLEASE) != F_RDLCK;
 	guard->changed = breaking || is_other(guard);
 	return guard->changed;

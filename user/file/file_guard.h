@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* file_guard.h: whether a file is still what it was when it was analysed. A read lease (F_SETLEASE
- * in fcntl(2)) holds whoever opens it to write, or cuts it, until the lease is given back: time to
- * take probes away that would stand in the middle of other instructions. Where there is no lease to
- * be had (somebody has it open for writing already, or the file system has none), its times tell,
- * later. */
+ * in fcntl(2)) holds up whoever opens the file to write, or cuts it, until the lease is given back:
+ * that is the time to remove probes that would stand in the middle of other instructions. Where no
+ * lease can be had (somebody has the file open for writing already, or the file system has none),
+ * its times tell of a change, later. */
 #ifndef USER_FILE_GUARD_H
 #define USER_FILE_GUARD_H
 
@@ -18,8 +18,8 @@ struct file_guard {
 };
 #define FILE_GUARD_NONE ((struct file_guard){.fd = -1})
 
-/* Guards the file @fd, which is open for reading and outlives the guard, as it is now. SIGIO, which
- * the kernel sends when somebody waits, is blocked from here on: wait for it by signalfd(2). */
+/* Guards the file @fd as it is now; @fd is open for reading and outlives the guard. The kernel
+ * sends SIGIO when somebody waits: it is blocked from here on, so wait for it by signalfd(2). */
 void file_guard_take(struct file_guard *guard, int fd);
 /* Whether the file was written to, or somebody waits to do so. */
 bool file_guard_changed(struct file_guard *guard);

@@ -5,11 +5,15 @@
 
 #include "offline/base/folder.h"
 #include "offline/base/open_regular.h"
+#include "offline/base/whole_file.h"
+#include "user/sandbox/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,8 +60,82 @@ static int make_folders(const char *path)
 	return err;
 }
 
+/* ---- from within a sandbox ---- */
+
+enum { OP_READ = 'R', OP_WRITE = 'W', OP_REMOVE = 'D' };
+
+static int ask_to_read(const char *path, uint64_t max_bytes, struct private_file *out)
+{
+	int fd, err = sandbox_ask(OP_READ, path, -1, &fd);
+	if (err || fd < 0)
+		return err ? err : -EIO;
+	err = private_file_read(fd, max_bytes, out);
+	close(fd);
+	return err;
+}
+
+static int memory_of(const void *bytes, size_t len)
+{
+	int fd = memfd_create("pugmark-cache", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : write_all(fd, bytes, len);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+static int ask_to_write(const char *path, const void *bytes, size_t len)
+{
+	int fd = memory_of(bytes, len), none;
+	if (fd < 0)
+		return fd;
+	int err = sandbox_ask(OP_WRITE, path, fd, &none);
+	close(fd);
+	return err;
+}
+
+/* Whether @path is of a file that a sandbox may have. */
+static bool may_have(const char *path, const char *tag, char op)
+{
+	static const char *const folders[] = {"plans", "taken-out"};
+	char *costs = own_cache_path(NULL, "costs.json");
+	bool may = costs && op == OP_READ && !strcmp(path, costs);
+	free(costs);
+	for (size_t i = 0; !may && i < sizeof(folders) / sizeof(*folders); i++) {
+		char *start = own_cache_path(folders[i], tag);
+		size_t len = start ? strlen(start) : 0;
+		may = len && !strncmp(path, start, len) &&
+		      !path[len + strspn(path + len, "0123456789abcdef-.pln")];
+		free(start);
+	}
+	return may;
+}
+
+int own_cache_answer(void *tag, char op, const char *path, int sent, int *fd)
+{
+	struct private_file file = {.bytes = NULL};
+	if (!may_have(path, tag, op))
+		return -EPERM;
+	if (op == OP_REMOVE) {
+		own_cache_remove(path);
+		return 0;
+	}
+	int err = op == OP_READ ? own_cache_read(path, SANDBOX_RESULT_MAX, &file)
+		  : sent < 0	? -EBADF
+				: private_file_read(sent, SANDBOX_RESULT_MAX, &file);
+	if (!err && op == OP_WRITE) {
+		err = own_cache_write(path, file.bytes, file.len_bytes);
+	} else if (!err) {
+		*fd = memory_of(file.bytes, file.len_bytes);
+		err = *fd < 0 ? *fd : 0;
+	}
+	private_file_free(&file);
+	return err;
+}
+
 int own_cache_read(const char *path, uint64_t max_bytes, struct private_file *out)
 {
+	if (sandbox_is_inside())
+		return ask_to_read(path, max_bytes, out);
 	char name[FOLDER_NAME_MAX];
 	struct stat st;
 	int folder = open_folder(path, name);
@@ -75,6 +153,8 @@ int own_cache_read(const char *path, uint64_t max_bytes, struct private_file *ou
 
 int own_cache_write(const char *path, const void *bytes, size_t len)
 {
+	if (sandbox_is_inside())
+		return ask_to_write(path, bytes, len);
 	char name[FOLDER_NAME_MAX];
 	int err = make_folders(path);
 	int folder = err ? err : open_folder(path, name);
@@ -87,6 +167,11 @@ int own_cache_write(const char *path, const void *bytes, size_t len)
 
 void own_cache_remove(const char *path)
 {
+	int none;
+	if (sandbox_is_inside()) {
+		sandbox_ask(OP_REMOVE, path, -1, &none);
+		return;
+	}
 	char name[FOLDER_NAME_MAX];
 	int folder = open_folder(path, name);
 	if (folder < 0)

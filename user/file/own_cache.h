@@ -21,6 +21,10 @@ int own_cache_read(const char *path, uint64_t max_bytes, struct private_file *ou
  * above). */
 int own_cache_write(const char *path, const void *bytes, size_t len);
 void own_cache_remove(const char *path);
+/* What a sandbox's child asks for when it calls these (sandbox->answer; they are none of its own):
+ * a cost, and files whose names begin with @tag, a text: what is made of one binary is none of
+ * another's. */
+int own_cache_answer(void *tag, char op, const char *path, int sent, int *fd);
 /* Why, in words. Borrowed, until the next call. */
 const char *own_cache_why(int err);
 

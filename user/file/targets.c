@@ -5,15 +5,18 @@
 
 #include "offline/base/open_regular.h"
 #include "offline/link/callers_by_name.h"
+#include "user/file/maps_lines.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,7 +67,7 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 	return 0;
 }
 
-/* Where the link @path leads: what was deleted is called what it was called. */
+/* Where the link @path leads; a deleted file keeps its name (without the mark for deleted). */
 static bool read_name(const char *path, char name[PATH_MAX])
 {
 	ssize_t len = readlink(path, name, PATH_MAX - 1);
@@ -93,7 +96,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether the file at @path is called as @pattern says, or what it is a link to is. */
+/* Whether @pattern names the file at @path, or the file that it is a link to. */
 static bool is_called(const char *path, const char *pattern)
 {
 	char real[PATH_MAX];
@@ -110,20 +113,19 @@ bool targets_is_named(const char *name, const char *pattern)
 int targets_add_mapped(struct targets *t, const char *pattern, pid_t pid, uint32_t *found,
 		       struct pugmark_diag *diag)
 {
-	char path[64], line[PATH_MAX + 128], name[PATH_MAX];
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
+	char path[64], name[PATH_MAX];
+	struct maps_lines lines;
+	struct maps_line line;
+	int err = maps_lines_open(&lines, pid);
+	if (err)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 					"process %d: its mappings cannot be seen: %s", pid,
-					strerror(errno));
-	int err = 0;
-	while (!err && fgets(line, sizeof(line), f)) {
-		unsigned long start, end;
-		char perms[5];
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 || perms[2] != 'x')
+					strerror(-err));
+	while (!err && maps_lines_next(&lines, &line)) {
+		if (!(line.prot & PROT_EXEC))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, start, end);
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+			 line.start, line.end);
 		if (!read_name(path, name) || !targets_is_named(name, pattern))
 			continue;
 		err = targets_add(t, path, name, NULL, diag);
@@ -131,7 +133,7 @@ int targets_add_mapped(struct targets *t, const char *pattern, pid_t pid, uint32
 		if (err == -ENOENT) /* it has just been unmapped */
 			err = 0;
 	}
-	fclose(f);
+	maps_lines_close(&lines);
 	return err;
 }
 
@@ -173,7 +175,7 @@ static int add_globbed(struct targets *t, const char *pattern, uint32_t *found,
 	return err;
 }
 
-/* In the first folder that has any, as the dynamic linker would. */
+/* Adds from the first folder that has a match, as the dynamic linker would. */
 static int add_in_folders(struct targets *t, const char *folders, const char *pattern,
 			  uint32_t *found, struct pugmark_diag *diag)
 {

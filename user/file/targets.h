@@ -36,14 +36,14 @@ int targets_add(struct targets *targets, const char *path, const char *name, uin
 /* Adds the program that process @pid runs. */
 int targets_add_process(struct targets *targets, pid_t pid, uint32_t *index,
 			struct pugmark_diag *diag);
-/* Adds the libraries that @pattern names, of the program @program of the list and of the processes
- * @pids that run. A pattern without a slash is compared with file names: of what the processes
- * have mapped, or the program needs; where none of these matches, of what lies in the folders that
- * the dynamic linker looks in; *@later: there is none yet. One with a slash is a path; -ENOENT:
- * there is none. */
+/* Adds the libraries that @pattern names, of the program @program of the list and of the running
+ * processes @pids. A pattern without a slash is compared with file names: of the files that the
+ * processes have mapped, or that the program needs; if none of these matches, of the files in the
+ * folders that the dynamic linker searches. *@later: nothing matches yet. A pattern with a slash is
+ * a path; -ENOENT: there is no such file. */
 int targets_add_modules(struct targets *targets, const char *pattern, uint32_t program,
 			const pid_t *pids, uint32_t n_pids, bool *later, struct pugmark_diag *diag);
-/* Adds those that process @pid has mapped and @pattern names; to *@found how many that were. */
+/* Adds the files that process @pid has mapped and @pattern names; adds their number to *@found. */
 int targets_add_mapped(struct targets *targets, const char *pattern, pid_t pid, uint32_t *found,
 		       struct pugmark_diag *diag);
 /* Whether @pattern names the file that is mapped by the path @name. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* bindings.c: see bindings.h. A call node of a plan that has an import's name is such a call; all
- * slots that a relocation fills with that symbol count, whichever of them the call goes through. */
+/* bindings.c: see bindings.h. Such calls are the call nodes of a plan that have an import's name.
+ * All slots that a relocation fills with that symbol count, whichever of them the call goes
+ * through. */
 #include "user/kernel/bindings.h"
 
 #include "offline/base/vec.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bindings.h: what a plan takes for granted of the processes that it is used on, and a recorder has
- * to look at: that the module's calls by way of the linker end in the module itself where the plan
+/* bindings.h: what a plan assumes of the processes that it is used on, so that a recorder has to
+ * check it: that the module's calls by way of the linker end in the module itself where the plan
  * says so, and that the programs which enter a library are those that it was planned for. */
 #ifndef USER_BINDINGS_H
 #define USER_BINDINGS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bound_table.h: the table of what the recorder looks at in each process before it takes what a
- * plan makes of it: user/kernel/bindings.h, of all modules. */
+/* bound_table.h: the table of what the recorder checks in each process before it believes a plan:
+ * the bindings (user/kernel/bindings.h) of all modules. */
 #ifndef USER_BOUND_TABLE_H
 #define USER_BOUND_TABLE_H
 

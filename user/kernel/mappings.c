@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* mappings.c: see mappings.h. A dummy event on each processor, with a ring of records of which
- * those of the type PERF_RECORD_MMAP2 are of use (perf_event_open(2)). */
+/* mappings.c: see mappings.h. A dummy event on each processor has a ring of records, of which only
+ * those of the type PERF_RECORD_MMAP2 are used (perf_event_open(2)). */
 #include "user/kernel/mappings.h"
 
 #include <errno.h>
@@ -105,7 +105,7 @@ int mappings_fd(const struct mappings *m)
 	return m->epoll_fd;
 }
 
-/* Copies @bytes at the position @at of the ring, which may go round its end. */
+/* Copies @bytes bytes from position @at of the ring, also across its end. */
 static void ring_read(const struct mappings *m, const struct mapping_ring *ring, uint64_t at,
 		      void *to, size_t bytes)
 {
@@ -116,7 +116,7 @@ static void ring_read(const struct mappings *m, const struct mapping_ring *ring,
 	memcpy((uint8_t *)to + first, data, bytes - first);
 }
 
-/* What the record of this length at @at says; false: nothing of use. */
+/* Reads the record of this length at @at; false: it is of no use here. */
 static bool read_record(const struct mappings *m, const struct mapping_ring *ring, uint64_t at,
 			const struct perf_event_header *header, struct mapping *out)
 {

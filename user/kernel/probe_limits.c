@@ -59,7 +59,7 @@ int probe_limits_have_multi(void)
 
 int probe_limits_try_perf(void)
 {
-	/* A folder cannot be probed, but rights are looked at first. */
+	/* A folder cannot be probed, but the kernel checks rights before it says so. */
 	struct perf_event_attr attr = {.size = sizeof(attr), .uprobe_path = (uintptr_t) "/"};
 	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
 	bool have = f && fscanf(f, "%u", &attr.type) == 1;

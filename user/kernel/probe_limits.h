@@ -9,13 +9,14 @@
 
 /* Whether /sys/kernel/btf/vmlinux is there, can be read, and is BTF. */
 bool probe_limits_have_btf(void);
-/* Whether this kernel attaches many probes by one link (6.6): 1, 0, or -EPERM: may not find out.
- * PUGMARK_PERF_EVENTS in the environment says 0, for the tests of what is done then. */
+/* Whether this kernel attaches many probes by one link (6.6): 1, 0, or -EPERM: this user may not
+ * find out. With PUGMARK_PERF_EVENTS in the environment it is 0, so that tests can try the other
+ * way. */
 int probe_limits_have_multi(void);
 /* Whether we may place a probe by a perf event: 0, -EACCES (it takes CAP_SYS_ADMIN here) or -ENOENT
  * (this kernel has none). */
 int probe_limits_try_perf(void);
-/* How many probes @files file descriptors are enough for, without uprobe_multi. */
+/* How many probes can be placed with @files file descriptors, without uprobe_multi. */
 uint64_t probe_limits_perf_probes(uint64_t files);
 /* Whether there are not too many modules and sites. Returns 0 or -errno with @diag filled. */
 int probe_limits_check(const struct recorder_options *options, struct pugmark_diag *diag);

@@ -115,9 +115,9 @@ double probe_links_try_removing(struct probe_links *l, const struct recorder_opt
 	return (after.tv_sec - before.tv_sec) + (after.tv_nsec - before.tv_nsec) / 1e9;
 }
 
-/* Placing and removing are work of the kernel in our name, a few microseconds a probe and process,
- * and what is traced pays for half-placed probes: so where it keeps all processors busy, this goes
- * first. Without CAP_SYS_NICE it takes its turn. */
+/* Raises this thread's priority while probes are placed or removed. The kernel does that work in
+ * our name, a few microseconds for each probe and process, and the traced programs pay for probes
+ * that are only half placed. Without CAP_SYS_NICE the thread takes its turn. */
 static int hurry_begin(void)
 {
 	errno = 0;

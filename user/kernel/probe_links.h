@@ -19,8 +19,8 @@ struct probe_links {
 
 /* Sites before those of @module, over all modules. */
 uint32_t probe_links_first_site(const struct recorder_options *options, uint32_t module);
-/* Adds those of all modules. Returns 0, or -errno with @diag filled; what was placed by then stays.
- */
+/* Places the probes of all modules. Returns 0, or -errno with @diag filled; probes that were placed
+ * by then stay. */
 int probe_links_place(struct probe_links *links, const struct recorder_options *options,
 		      uint32_t generation, struct pugmark_diag *diag);
 /* Without uprobe_multi: places one probe, and returns how long it took to remove it, in seconds; 0

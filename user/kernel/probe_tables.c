@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* For libraries that are loaded later: their probes, and their text, of which a word is for 64
- * bytes. */
+/* Room for libraries that are loaded later: their probes, and their text (one word for 64
+ * bytes). */
 enum { LATER_SITES = 1 << 17, LATER_OPERANDS = 1 << 15, LATER_WORDS = 1 << 19 };
 
 /* Sites, and those of them with an operand, over all modules. */
@@ -32,7 +32,7 @@ void probe_tables_size(struct probe_tables *t, const struct recorder_options *op
 	bool changes = options->max_overhead > 0 || options->later;
 	count_sites(options, &t->max_sites, &t->max_operands);
 	t->max_words = t->n_words;
-	/* What is left of a plan when functions are taken out may need other witnesses. */
+	/* When functions are taken out, what is left of a plan may need other witnesses. */
 	if (changes) {
 		t->max_sites = 2 * t->max_sites + 4096;
 		t->max_operands += 4096;

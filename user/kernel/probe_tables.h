@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* probe_tables.h: the tables that a probe looks things up in: its site, the operand of an indirect
- * branch, and where calls return to. Each has two halves where what is probed may change: one is in
- * use, the other is filled. */
+/* probe_tables.h: the tables in which a probe looks up its site, the operand of an indirect branch,
+ * and where calls return to. Where what is probed may change, each table has two halves: one is in
+ * use while the other is filled. */
 #ifndef USER_PROBE_TABLES_H
 #define USER_PROBE_TABLES_H
 
@@ -26,8 +26,8 @@ struct probe_tables {
 
 /* Before the maps are created: makes room for what @options ask for, and may ask for later. */
 void probe_tables_size(struct probe_tables *t, const struct recorder_options *options);
-/* Takes in the modules of @options, which begin with those that are known: @spans, one for each.
- * Returns 0, or -E2BIG with @diag filled. */
+/* Takes in the modules of @options, which begin with those that are known already; @spans: one for
+ * each. Returns 0, or -E2BIG with @diag filled. */
 int probe_tables_add_modules(struct probe_tables *t, const struct recorder_options *options,
 			     const struct text_span *spans, struct pugmark_diag *diag);
 /* Fills the half that is @generation's. Returns 0, or -E2BIG or -ENOMEM with @diag filled. */

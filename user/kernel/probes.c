@@ -40,7 +40,7 @@ struct probes {
 	struct probe_tables tables;
 	struct bound_table bound;
 	uint64_t changed_ns;
-	bool paused; /* what is in use is the next generation, of which there is nothing yet */
+	bool paused; /* the next generation is in use, and has no probes yet */
 };
 
 static int quiet_print(enum libbpf_print_level level, const char *format, va_list args)
@@ -125,7 +125,7 @@ static int make_room(struct probes *p, const struct recorder_options *options,
 	return 0;
 }
 
-/* What the tables know of the modules is told to the programs. */
+/* Tells the programs what the tables know of the modules. */
 static void tell_modules(struct probes *p)
 {
 	const struct probe_tables *t = &p->tables;
@@ -273,11 +273,6 @@ int probes_attach_patched(struct probes *p, const char *path, const unsigned lon
 	return 0;
 }
 
-bool probes_module_is_bound(const struct probes *p, uint32_t m)
-{
-	return p->bound.count[m] || p->bound.by_known_programs[m];
-}
-
 int probes_adopt(struct probes *p, pid_t pid, bool running, struct pugmark_diag *diag)
 {
 	uint32_t before = p->skel->bss->adopted;
@@ -392,7 +387,7 @@ void probes_stop(struct probes *p)
 	__atomic_store_n(&p->skel->bss->closing, true, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->skel->bss->enabled, false, __ATOMIC_SEQ_CST);
 	probe_links_remove(&p->links, 0, p->links.n);
-	/* Ends: each round finds room for the records that the one before did not. */
+	/* This ends: each round has room for the records for which the one before had none. */
 	for (int round = 0; round < 1000; round++) {
 		p->skel->bss->stop_pending = 0;
 		if (iterate(p->stop) || !p->skel->bss->stop_pending)

@@ -22,17 +22,15 @@ int probes_attach(struct probes *probes, const struct recorder_options *options,
  * file @path. Returns 0 or -errno (-ENOTSUP: this kernel has no uprobe_multi). */
 int probes_attach_patched(struct probes *probes, const char *path, const unsigned long *offsets,
 			  const __u64 *cookies, uint32_t n);
-/* Whether the plan of module @m holds in some processes only, which is looked at at each hit. */
-bool probes_module_is_bound(const struct probes *probes, uint32_t m);
-/* How long it will take to remove the probes, in seconds, where that is one by one; else, or if it
- * cannot be found out, 0. */
+/* How long it will take to remove the probes one by one, in seconds; 0 where they go all at once,
+ * or if that cannot be found out. */
 double probes_removing_s(struct probes *probes, const struct recorder_options *options);
 /* Takes the process @pid (in our pid namespace) in; @running: it runs the traced code already.
  * Returns how many threads, or -errno. */
 int probes_adopt(struct probes *probes, pid_t pid, bool running, struct pugmark_diag *diag);
-/* What is probed changes to that of @options, which must not need more room than was loaded for:
- * the modules are those that were, and others behind them; @spans has one entry for each. Each task
- * changes from its next hit on, and its log says so. */
+/* Changes what is probed to the modules of @options: those that were, and new ones behind them;
+ * @spans has one entry for each. They must fit into the room that was made when the programs were
+ * loaded. Each task changes from its next hit on, and its log says so. */
 int probes_change(struct probes *probes, const struct recorder_options *options,
 		  const struct text_span *spans, struct pugmark_diag *diag);
 /* Whether process @pid (in our pid namespace) was taken in, or forked from one that was. */

@@ -38,12 +38,14 @@ struct replan_request {
 	uint32_t n_pids;
 };
 
-enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED };
+enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED, CARRIER_AUTO };
+
+#define RECORDER_NOTES 2
 
 struct recorder_options {
 	const struct recorder_module *modules;
 	uint32_t n_modules; /* at most 64 */
-	/* Who: a command (NULL-terminated), or running processes, or everybody. */
+	/* Who is recorded: a command (NULL-terminated), or running processes, or everybody. */
 	char *const *argv;
 	const char *user; /* whom the command runs as: a name or a number; NULL: this user */
 	/* Open files of the programs that libraries were planned for; the first 64 count. */
@@ -61,12 +63,14 @@ struct recorder_options {
 	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
 	bool no_follow;		   /* leave forked children alone */
 
-	/* How events are carried. CARRIER_MIXED: for tests, a half of the witnesses, by the seed.
+	/* How events are carried. Before recording begins CARRIER_AUTO has become another.
+	 * CARRIER_MIXED: for tests, a half of the witnesses, by the seed.
 	 */
 	enum carrier_kind carrier;
 	uint32_t carrier_seed;
 	bool carrier_poison; /* tests: registers that are not live do not survive */
-	bool on_full_wait; /* a patched process waits for room in its lanes; else events are lost */
+	bool on_full_wait; /* a patched process waits when its lanes are full; else events are lost
+			    */
 	uint32_t lane_bytes; /* of a patched process, in all; 0: 64 MiB */
 
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
@@ -75,13 +79,20 @@ struct recorder_options {
 	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
 	bool quiet;	       /* no progress, whatever stderr is */
 	double max_overhead;   /* in percent, not to be exceeded; 0: any */
-	const char *note;      /* to be said in the recording, or NULL */
+	bool forecast;	       /* say at first what it costs; */
+	double refuse_above;   /* and end where that is more, in times as long; 0: never */
+	const char *notes[RECORDER_NOTES]; /* to be said in the recording, or NULL */
+	/* The functions of share @share of @n_shares are traced, and no others; 0: it is no share.
+	 */
+	uint32_t share, n_shares;
+	int go_fd;    /* planned ahead: waits for a byte of it before anything is placed; 0: no */
+	int begun_fd; /* gets a byte when the probes are in place, and is closed; 0: nobody waits */
 	/* Room to take in modules that are loaded later, and whether the file that is mapped by
 	 * this path is one. */
 	bool later;
 	bool (*wants)(void *ctx, const char *file);
-	/* What plans anew: it fills modules and n_modules of @changed, which live as long as those
-	 * before and are the same in the same places, with new ones behind them; in *@news what is
+	/* Plans anew. It fills modules and n_modules of @changed, which live as long as those
+	 * before: the same modules in the same places, with new ones behind them. *@news: what is
 	 * to be noted (the caller frees; NULL: nothing). Returns 0, -EALREADY where nothing
 	 * changes, -ENODATA where nothing is left, or -errno. */
 	int (*replan)(void *ctx, const struct replan_request *request,
@@ -97,6 +108,7 @@ struct recorder_options {
 	const struct capture_plan *captures;
 	uint32_t check_every;	     /* behind so many calls out a hash of registers is kept */
 	uint32_t capture_ring_bytes; /* a power of two */
+	const char *no_memory;	     /* a glob of mappings whose memory is not kept; NULL: none */
 	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
 				  */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* return_bits.h: where calls of traced functions return to, as a bit for each byte of text: by
- * these a probe tells a caller of ours from a foreign one. */
+/* return_bits.h: where calls of traced functions return to, as a bit for each byte of text. By
+ * these a probe tells a traced caller from a foreign one. */
 #ifndef USER_RETURN_BITS_H
 #define USER_RETURN_BITS_H
 

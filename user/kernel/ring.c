@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* ring.c: see ring.h. The map's first page holds how far was read, and is the reader's; the second,
- * how far was written; the ring follows. */
+/* ring.c: see ring.h. The map's first page holds the position up to which was read, and belongs to
+ * the reader; the second page, the position up to which was written; the ring follows. */
 #include "user/kernel/ring.h"
 
 #include "bpf/protocol.h"
@@ -103,8 +103,8 @@ bool ring_is_empty(const struct ring_reader *ring)
 	return ring_written(ring) == ring_read(ring);
 }
 
-/* A record's header is its length, with two flags, and a word of the kernel's; each begins at a
- * multiple of 8. One that is still being written ends what can be read. */
+/* A record's header is its length, with two flags, and a word of the kernel's; each record begins
+ * at a multiple of 8. Reading ends at a record that is still being written. */
 int ring_consume(struct ring_reader *ring)
 {
 	unsigned long at = ring_read(ring), end;

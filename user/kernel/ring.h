@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* ring.h: the reading end of a BPF ring buffer (Documentation/bpf/ringbuf.rst). libbpf maps a
- * ring's pages twice, one after the other, so that a record that goes on at the ring's beginning
- * lies in one piece; they count twice as memory of the process then. Here the second time ends
- * where the longest record would. */
+/* ring.h: the reading end of a BPF ring buffer (Documentation/bpf/ringbuf.rst). libbpf maps all of
+ * a ring's pages twice, one after the other, so that a record that wraps around lies in one piece;
+ * but then they count twice as memory of the process. Here the second mapping ends where the
+ * longest record would. */
 #ifndef USER_RING_H
 #define USER_RING_H
 

@@ -2,7 +2,9 @@
 /* site_bytes.c: see site_bytes.h. */
 #include "user/kernel/site_bytes.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/code/decode.h"
+#include "offline/code/probe_class.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +18,7 @@ static int check_site(const struct decoder *decoder, int fd, const struct record
 {
 	uint8_t bytes[LONGEST_INSN];
 	struct pugmark_insn insn = {0};
+	struct probe_refusal refusal = {.why = "", .kernels = ""};
 	struct decoded_refs refs;
 	ssize_t got = pread(fd, bytes, sizeof(bytes), (off_t)site->off_file);
 
@@ -27,22 +30,23 @@ static int check_site(const struct decoder *decoder, int fd, const struct record
 		return pugmark_diag_set(diag, -EINVAL, module->path, site->off_file,
 					"there is no instruction where the plan has a probe (plan "
 					"it anew, with --fresh)");
-	if (insn.probe == PUGMARK_PROBE_REFUSED || insn.probe == PUGMARK_PROBE_NOP5)
+	if (probe_refusal_at(bytes, (size_t)got, &refusal))
 		return pugmark_diag_set(diag, -EINVAL, module->path, site->off_file,
-					"the plan has a probe where none is safe (plan it anew, "
-					"with --fresh)");
+					"the plan has a probe where none is safe: %s (seen on "
+					"Linux %s; plan it anew, with --fresh)",
+					refusal.why, refusal.kernels);
 	return 0;
 }
 
 int site_bytes_check(const struct recorder_module *module, struct pugmark_diag *diag)
 {
 	struct decoder decoder;
-	int fd = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open_regular(module->path, NULL);
 	int err = 0;
 
 	if (fd < 0)
-		return pugmark_diag_set(diag, -errno, module->path, PUGMARK_NO_OFFSET, "%s",
-					strerror(errno));
+		return pugmark_diag_set(diag, fd, module->path, PUGMARK_NO_OFFSET, "%s",
+					open_regular_why(fd));
 	decoder_init(&decoder);
 	for (uint32_t i = 0; i < module->n_sites && !err; i++)
 		err = check_site(&decoder, fd, module, &module->sites[i], diag);

@@ -5,8 +5,8 @@
 
 #include "user/kernel/record_options.h"
 
-/* Whether each site of @module stands on an instruction that may be probed, by the bytes that its
- * file has now and by the table of probe classes of this build: a plan may be older than either.
+/* Checks that each site of @module stands on an instruction that may be probed, by the bytes that
+ * its file has now and by this build's table of probe classes: a plan may be older than either.
  * Returns 0, or -errno with @diag filled: -EINVAL where a site may not be probed, -EIO where the
  * file ends before it. */
 int site_bytes_check(const struct recorder_module *module, struct pugmark_diag *diag);

@@ -194,7 +194,7 @@ static void look_at_probes(struct doctor_report *r)
 		ADVICE(item, "%.250s", why);
 }
 
-/* Also without a word of it in the cache: asked for by name, it is tried anew. */
+/* An answer in the cache is not used: doctor was asked for by name, so it tries anew. */
 static void look_at_shapes(struct doctor_report *r)
 {
 	struct pugmark_diag diag = {.text = ""};

@@ -33,8 +33,8 @@ enum { TURNS = 151, HITS_OF_TURN = 400 };
 enum copy { COPY_BARE, COPY_EMPTY, COPY_WITNESS, COPIES };
 _Static_assert(COPIES *COST_INSNS *SLOT_BYTES <= CODE_BYTES, "every loop has a slot in each copy");
 
-/* A loop: mov %edi,%ecx; L: body; dec %ecx; jnz L; ret. At @probe in the body is the instruction.
- */
+/* A loop: mov %edi,%ecx; L: body; dec %ecx; jnz L; ret. The instruction is at @probe in the
+ * body. */
 struct loop_code {
 	const char *name;
 	const char *body;
@@ -81,8 +81,7 @@ struct bench {
 	int talk; /* a socket to the child */
 };
 
-/* Processor time of this thread: what else the machine does, and it may be full, is no part of it.
- */
+/* Processor time of this thread. What else a busy machine does is no part of it. */
 static uint64_t spent_ns(void)
 {
 	struct timespec ts;
@@ -138,7 +137,8 @@ static void child_main(int code_fd, int talk)
 	_exit(0);
 }
 
-/* In memory: it is gone with us however we end, and no mount forbids to run it. */
+/* A file in memory: it is gone with this process however that ends, and no mount option forbids to
+ * run it. */
 static int open_code(void)
 {
 #ifndef MFD_NOEXEC_SEAL
@@ -200,7 +200,7 @@ static double time_once(struct bench *b, uint32_t loop, enum copy copy, uint32_t
 	return (double)took / hits;
 }
 
-/* The least of some rounds, for whatever disturbs only adds. */
+/* The least of several rounds: disturbances only add time. */
 static double time_loop(struct bench *b, uint32_t loop, uint32_t hits)
 {
 	double best = -1;
@@ -314,8 +314,8 @@ static int compare_copies(struct bench *b, const struct witness_kind *kind,
 	return 0;
 }
 
-/* A copy of the loop under the recording program, as the recorder runs it, beside one under the
- * empty program. */
+/* Measures one copy of the loop under the recording program, as the recorder runs it, against
+ * another under the empty program. */
 static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct witness_kind *kind,
 			   struct cost_witness *out, struct pugmark_diag *diag)
 {
@@ -333,7 +333,8 @@ static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct
 		.modules = &module,
 		.n_modules = 1,
 		.time_unit_ns = kind->time_unit_ns,
-		/* The rounds fit in, so that no consumer takes the other processor meanwhile. */
+		/* All rounds fit into the ring, so that no consumer takes the other processor
+		 * meanwhile. */
 		.ring_bytes = 4 << 20,
 	};
 	const struct text_span span = {0, CODE_BYTES};

@@ -41,8 +41,9 @@ struct cost_witness {
 	const char *name;  /* in doctor's table */
 	const char *key;   /* in its JSON */
 	double added_ns;   /* median of many short rounds */
-	double over_empty; /* that, of what an empty program on the same instruction adds, taken in
-			      turns with it: median, and between which half of the rounds lie */
+	double over_empty; /* added_ns as a multiple of what an empty program on the same
+			      instruction adds, in alternating rounds: the median, and the quartiles
+			    */
 	double low, high;
 };
 

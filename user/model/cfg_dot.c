@@ -35,7 +35,7 @@ static void open_graph(const struct pugmark_model *m, uint32_t func, FILE *out)
 	fputs("\" {\n\tnode [shape=box, fontname=monospace];\n", out);
 }
 
-/* How wide the edge that was gone over @n of @most times is drawn. */
+/* How wide an edge is drawn that was taken @n of at most @most times. */
 static double edge_width(uint64_t n, uint64_t most)
 {
 	return n ? 1 + 4.0 * (double)n / (double)most : 1;

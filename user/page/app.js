@@ -34,7 +34,7 @@ const colour = (frame) => frame < 0 ? style("--warn") : `hsl(${colours[frame]} $
 const name = (frame) => frame < 0 ? "[gap]" : frames[frame].n;
 
 // ---- what is shown ----
-const views = ["overview", "flame", "timeline", "calls", "functions", "function"];
+const views = ["overview", "flame", "timeline", "calls", "functions", "requests", "against", "function"];
 let query = "", shown = "overview";
 const redraw = { flame: () => {}, timeline: () => {} };
 function show(view) {
@@ -516,6 +516,14 @@ flameInit();
 timelineInit();
 callTree();
 drawFunctions();
+if (data.requests) {
+	requestsInit(data.requests, { $, make, number, time, bounds, table, zoomTo });
+	$("tab-requests").hidden = false;
+}
+if (data.against) {
+	againstInit(data.against, { $, make, number, time, bounds, table });
+	$("tab-against").hidden = false;
+}
 for (const v of views)
 	$("tab-" + v)?.addEventListener("click", () => show(v));
 $("search").oninput = (e) => {
@@ -533,7 +541,7 @@ document.onkeydown = (e) => {
 	if (e.key === "/") {
 		e.preventDefault();
 		$("search").focus();
-	} else if (e.key >= "1" && e.key <= "5") {
+	} else if (e.key >= "1" && e.key <= (data.requests ? "6" : "5")) {
 		show(views[+e.key - 1]);
 		$("tab-" + shown).focus();
 	}

@@ -151,6 +151,8 @@ static void end(struct export *x)
 			     .gaps = &s->gaps,
 		     });
 	outbuf_text(out, "</script>\n<script>\n");
+	put_asset(out, page_against_js, page_against_js_end);
+	put_asset(out, page_requests_js, page_requests_js_end);
 	put_asset(out, page_js, page_js_end);
 	outbuf_text(out, "</script>\n</body>\n</html>\n");
 }

@@ -7,14 +7,17 @@
 #define USER_PAGE_PAGE_H
 
 #include "user/export/export.h"
-#include "user/view/report.h"
+#include "user/view/report/report.h"
 
 /* Events that the timeline has at most: so many are drawn without a wait. */
 enum { PAGE_EVENTS_MAX = 4000000, PAGE_SLOWEST = 500, PAGE_GAPS_MAX = 10000 };
 
-/* export.about of this format: what has been counted, with PAGE_SLOWEST slowest calls. Borrowed. */
+/* export.about of this format. Borrowed. */
 struct page_about {
-	const struct report *report;
+	const struct report *report; /* what has been counted, with PAGE_SLOWEST slowest calls */
+	const char *against;  /* JSON: {"title": ..., "rows": as user/view/compare/compare_show.h};
+				 NULL: none */
+	const char *requests; /* JSON, as user/request/show.h writes it; NULL: none */
 };
 
 extern const struct export_format page_format;

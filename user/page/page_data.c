@@ -141,10 +141,10 @@ static void put_frames(struct export *x)
 {
 	struct outbuf *out = x->replay.out;
 	outbuf_text(out, ",\"frames\":[");
-	for (uint32_t i = 0; i < x->n_frames; i++) {
-		put_text(out, i ? ",\n{\"n\":" : "{\"n\":", x->frames[i].name);
-		put_text(out, ",\"m\":", x->frames[i].module);
-		outbuf_text(out, x->frames[i].outside ? ",\"o\":1}" : ",\"o\":0}");
+	for (uint32_t i = 0; i < x->frames.n; i++) {
+		put_text(out, i ? ",\n{\"n\":" : "{\"n\":", x->frames.at[i].name);
+		put_text(out, ",\"m\":", x->frames.at[i].module);
+		outbuf_text(out, x->frames.at[i].outside ? ",\"o\":1}" : ",\"o\":0}");
 	}
 	outbuf_text(out, "]\n");
 }
@@ -188,25 +188,9 @@ static void put_tree(struct export *x)
 
 /* ---- functions, as report counts them ---- */
 
-static const char *function_name(struct export *x, const struct report_func *f)
-{
-	switch (f->kind) {
-	case REPORT_FUNC:
-		return trace_view_func_name(&x->replay.view, f->module, f->func);
-	case REPORT_IMPORT:
-		return f->import;
-	case REPORT_OUTSIDE:
-		return "[outside]";
-	case REPORT_START:
-		return "[start]";
-	default:
-		return "[unknown]";
-	}
-}
-
 static bool ran(const struct report_func *f)
 {
-	return f->kind != REPORT_START && (f->calls || f->total.max_ns || f->self.max_ns);
+	return f->id.kind != FUNC_START && (f->calls || f->total.max_ns || f->self.max_ns);
 }
 
 static int by_caller(const void *a, const void *b)
@@ -223,7 +207,7 @@ static int by_callee(const void *a, const void *b)
 	return (x->callee > y->callee) - (x->callee < y->callee);
 }
 
-/* The edges at @id, of a list in their order; *@at goes past them. */
+/* Writes the edges at @id from a sorted list; *@at moves past them. */
 static void put_edges(struct export *x, const char *key, const struct report_edge *const *edges,
 		      uint32_t n, uint32_t *at, uint32_t id, bool into, const uint32_t *number)
 {
@@ -246,15 +230,17 @@ static void put_function(struct export *x, const struct report_func *f, uint32_t
 {
 	struct outbuf *out = x->replay.out;
 	put_number(out, number ? ",\n{\"id\":" : "{\"id\":", number);
-	put_text(out, ",\"n\":", function_name(x, f));
+	put_text(out, ",\"n\":", func_id_name(&x->replay.view, &f->id));
 	put_text(out, ",\"m\":",
-		 f->kind == REPORT_FUNC ? pugmark_trace_module_name(x->replay.view.trace, f->module)
-					: "");
-	if (f->kind == REPORT_FUNC)
-		outbuf_format(
-			out, ",\"a\":\"%" PRIx64 "\"",
-			pugmark_trace_plan(x->replay.view.trace, f->module)->funcs[f->func].addr);
-	outbuf_text(out, f->kind == REPORT_IMPORT ? ",\"i\":true" : ",\"i\":false");
+		 f->id.kind == FUNC_OF_PLAN
+			 ? pugmark_trace_module_name(x->replay.view.trace, f->id.module)
+			 : "");
+	if (f->id.kind == FUNC_OF_PLAN)
+		outbuf_format(out, ",\"a\":\"%" PRIx64 "\"",
+			      pugmark_trace_plan(x->replay.view.trace, f->id.module)
+				      ->funcs[f->id.func]
+				      .addr);
+	outbuf_text(out, f->id.kind == FUNC_IMPORT ? ",\"i\":true" : ",\"i\":false");
 	outbuf_text(out, ran(f) ? ",\"ran\":true" : ",\"ran\":false");
 	put_number(out, ",\"c\":", f->calls);
 	put_bounds(x, ",\"t\":[", f->total);
@@ -275,7 +261,7 @@ static void put_functions(struct export *x, uint32_t *number, const struct repor
 	const struct report *report = ((const struct page_about *)x->about)->report;
 	uint32_t n = 0, at_into = 0, at_out = 0;
 	for (uint32_t i = 0; i < report->n_funcs; i++)
-		if (ran(&report->funcs[i]) || report->funcs[i].kind == REPORT_START)
+		if (ran(&report->funcs[i]) || report->funcs[i].id.kind == FUNC_START)
 			number[i] = n++;
 	for (uint32_t i = 0; i < report->n_edges; i++)
 		into[i] = out_of[i] = &report->edges[i];
@@ -285,7 +271,7 @@ static void put_functions(struct export *x, uint32_t *number, const struct repor
 	}
 	outbuf_text(x->replay.out, ",\"functions\":[");
 	for (uint32_t i = 0; i < report->n_funcs; i++) {
-		if (!ran(&report->funcs[i]) && report->funcs[i].kind != REPORT_START)
+		if (!ran(&report->funcs[i]) && report->funcs[i].id.kind != FUNC_START)
 			continue;
 		put_function(x, &report->funcs[i], number[i]);
 		put_edges(x, ",\"callers\":[", into, report->n_edges, &at_into, i, true, number);
@@ -330,6 +316,21 @@ static void put_gaps(struct export *x, const struct page_gaps *gaps)
 	outbuf_text(out, "]\n");
 }
 
+/* JSON of another room. In JSON "<" is within strings alone. */
+static void put_json(struct outbuf *out, const char *key, const char *json)
+{
+	outbuf_text(out, key);
+	while (*json) {
+		size_t n = strcspn(json, "<");
+		outbuf_bytes(out, json, n);
+		json += n;
+		if (*json) {
+			outbuf_text(out, "\\u003c");
+			json++;
+		}
+	}
+}
+
 void page_data(struct export *x, const struct page_facts *facts)
 {
 	const struct report *report = ((const struct page_about *)x->about)->report;
@@ -344,6 +345,11 @@ void page_data(struct export *x, const struct page_facts *facts)
 		put_functions(x, number, into, out_of);
 		put_slowest(x, number);
 		put_gaps(x, facts->gaps);
+		const struct page_about *about = x->about;
+		if (about->requests)
+			put_json(x->replay.out, ",\"requests\":", about->requests);
+		if (about->against)
+			put_json(x->replay.out, ",\"against\":", about->against);
 		outbuf_text(x->replay.out, "}\n");
 	} else {
 		export_fail(x, -ENOMEM, "out of memory");

@@ -3,6 +3,9 @@
 #include "user/patch/area.h"
 
 #include "offline/patch/runtime.h"
+#include "user/patch/giving.h"
+#include "user/patch/remains.h"
+#include "user/patch/surgeon.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/user.h>
 #include <unistd.h>
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 enum {
 	PAGE = 4096,
 	TRAMPOLINE_BYTES = 384, /* more than one takes on average */
 	TRAMPOLINE_MOST = 1024, /* and more than any takes */
+	JUMP_BYTES = 5,
+	STOP_TRIES = 8,
 };
 
 /* Code there reaches a module and its data, both ways. */
@@ -36,21 +34,12 @@ struct making {
 	struct area *area;
 	struct tracee_map *maps;
 	int n_maps;
+	bool known;
 };
 
 static uint64_t page_up(uint64_t bytes)
 {
 	return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
-
-/* A system call of the process. Returns its result, or -errno whoever's. */
-static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
-		    uint64_t d, uint64_t e, uint64_t f)
-{
-	int64_t result;
-	int err = tracee_syscall(t, number, (uint64_t[]){a, b, c, d, e, f}, &result);
-
-	return err ? err : result;
 }
 
 /* Where the module is, by what is mapped; false: it is not, or in a way that is not understood. */
@@ -65,6 +54,8 @@ static bool find_module(const struct making *m, const struct patch_module *modul
 
 		if (map->dev != module->dev || map->ino != module->ino)
 			continue;
+		if (map->executable && (map->writable || map->shared))
+			return false; /* whoever writes there does not know of patches */
 		if (!found || map->start < *low)
 			*low = map->start;
 		if (!found || map->end > *high)
@@ -76,6 +67,23 @@ static bool find_module(const struct making *m, const struct patch_module *modul
 		}
 	}
 	return found;
+}
+
+/* Whether the plan of the module, which lies there, holds in this process. */
+static bool is_as_planned(const struct making *m, const struct patch_module *module, uint64_t bias)
+{
+	uint64_t base = module->span.addr + bias, value;
+
+	if (module->bound.by_known_programs && !m->known)
+		return false;
+	for (uint32_t i = 0; i < module->bound.n; i++) {
+		const struct bound_slot *slot = &module->bound.at[i];
+
+		if (tracee_read(m->t, base + slot->slot, &value, sizeof(value)) ||
+		    value != base + slot->func)
+			return false;
+	}
+	return true;
 }
 
 /* Room for @bytes that is near what lies from @low to @high: below it if possible, for heaps grow
@@ -103,60 +111,85 @@ static uint64_t find_room(const struct making *m, uint64_t low, uint64_t high, u
 	return best;
 }
 
-static int make_memory(struct making *m, uint64_t code_bytes, uint32_t n_chunks, const char **why)
+/* Where the shared memory of the process is in the memfd, by any process that has it mapped. */
+static int open_memory(pid_t pid, uint64_t shared, uint64_t bytes)
 {
-	static const char name[] = "pugmark";
-	struct user_regs_struct regs;
-	char path[64], old[sizeof(name)];
-	struct area *a = m->area;
+	char path[80];
 
-	*why = "its memory cannot be reached";
-	if (ptrace(PTRACE_GETREGS, m->t->pid, NULL, &regs))
-		return -errno;
-	uint64_t at = (regs.rsp - 1024) & ~15ull;
-	int err = tracee_read(m->t, at, old, sizeof(old));
-	if (!err)
-		err = tracee_write(m->t, at, name, sizeof(name));
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)shared, (unsigned long long)(shared + bytes));
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	/* Only a memfd has seals: whatever else stands there is not this tracee's to have written.
+	 */
+	if (fd >= 0 && fcntl(fd, F_GET_SEALS) < 0) {
+		close(fd);
+		errno = EPERM;
+		fd = -1;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* What an earlier recording has left of its rings, empty; 0: nothing. */
+static uint64_t find_local(const struct making *m)
+{
+	for (int i = 0; i < m->n_maps; i++) {
+		const struct tracee_map *map = &m->maps[i];
+		uint64_t at = map->start - PATCH_LOCAL_BYTES;
+		struct patch_local local;
+
+		if (!map->ino && map->writable && !map->shared &&
+		    map->end - map->start == PATCH_RINGS * (uint64_t)PATCH_RING_BYTES &&
+		    !tracee_read(m->t, at, &local, sizeof(local)) && local.magic == PATCH_MAGIC &&
+		    local.self == at)
+			return at;
+	}
+	return 0;
+}
+
+static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_t n_chunks,
+		       uint64_t *stopped_ns, const char **why)
+{
+	struct area *a = m->area;
+	uint64_t chunks_bytes = patch_chunks_bytes(n_chunks);
+	struct giving *g = surgeon_memory(sizeof(*g));
+
+	*why = "out of memory";
+	if (!g)
+		return -ENOMEM;
+	g->pid = m->t->pid;
+	g->off_chunks = code_bytes;
+	g->chunks_bytes = chunks_bytes;
+	g->old_local = find_local(m);
+	for (uint32_t i = 0; i < a->n_regions; i++)
+		if (a->regions[i].addr)
+			g->code[g->n_code++] = (struct giving_code){
+				a->regions[i].addr, a->regions[i].bytes, a->regions[i].off_fd};
+	int err = runs ? -ETIMEDOUT : giving_to_stopped(m->t, g);
+	for (int i = 0; i < STOP_TRIES && err == -ETIMEDOUT; i++)
+		err = surgeon_run(giving_to_running, g);
+	*why = err == -EINTR ? "it could not be given memory" : g->why;
+	*stopped_ns = g->stopped_ns;
+	a->off_chunks = code_bytes;
+	a->shared = g->shared;
+	a->local = g->local;
+	a->rings = g->local + PATCH_LOCAL_BYTES;
+	surgeon_free(g, sizeof(*g));
 	if (err)
 		return err;
-	int64_t fd = call(m->t, SYS_memfd_create, at, MFD_CLOEXEC, 0, 0, 0, 0);
-	tracee_write(m->t, at, old, sizeof(old));
-	*why = "it may not have memory to share (memfd_create is refused: a seccomp filter, or "
-	       "vm.memfd_noexec)";
-	if (fd < 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", m->t->pid, (int)fd);
-	a->fd = open(path, O_RDWR | O_CLOEXEC);
-	a->off_chunks = code_bytes;
-	err = a->fd < 0 ? -errno : 0;
-	if (!err && ftruncate(a->fd, code_bytes + PATCH_CHUNK * (uint64_t)(n_chunks + 1)))
-		err = -errno;
-	for (uint32_t i = 0; !err && i < a->n_regions; i++) {
-		struct area_region *r = &a->regions[i];
-		if (!r->addr)
-			continue;
-		int64_t got = call(m->t, SYS_mmap, r->addr, r->bytes, PROT_READ | PROT_EXEC,
-				   MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, r->off_fd);
-		*why = "it may not have more code (mmap is refused: a seccomp filter, or SELinux)";
-		err = got < 0 ? (int)got : 0;
-	}
-	int64_t shared = err ? err
-			     : call(m->t, SYS_mmap, 0, PATCH_CHUNK * (uint64_t)(n_chunks + 1),
-				    PROT_READ | PROT_WRITE, MAP_SHARED, fd, a->off_chunks);
-	int64_t rings =
-		err ? err
-		    : call(m->t, SYS_mmap, 0, PATCH_RINGS * (uint64_t)PATCH_RING_BYTES + PAGE,
-			   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	call(m->t, SYS_close, fd, 0, 0, 0, 0, 0);
-	if (err || shared < 0 || rings < 0)
-		return err ? err : shared < 0 ? (int)shared : (int)rings;
-	a->shared = shared;
-	a->local = rings;
-	a->rings = rings + PAGE;
-	int64_t wiped = call(m->t, SYS_madvise, a->rings, PATCH_RINGS * (uint64_t)PATCH_RING_BYTES,
-			     MADV_WIPEONFORK, 0, 0, 0);
-	*why = "this kernel cannot wipe memory on fork";
-	return wiped < 0 ? (int)wiped : 0;
+	*why = "its memory cannot be shared";
+	a->fd = open_memory(a->pid, a->shared, chunks_bytes);
+	if (a->fd < 0)
+		return a->fd;
+	a->record_bytes = page_up(sizeof(*a->record) + 2 * a->n_sites * sizeof(struct patch_entry));
+	a->off_record = code_bytes + chunks_bytes;
+	if (ftruncate(a->fd, a->off_record + a->record_bytes))
+		return -errno;
+	void *record = mmap(NULL, a->record_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd,
+			    a->off_record);
+	if (record == MAP_FAILED)
+		return -errno;
+	a->record = record;
+	return 0;
 }
 
 /* Finds the modules in the process, and room for their code. */
@@ -171,8 +204,9 @@ static int find_regions(struct making *m, uint64_t *code_bytes, const char **why
 		struct area_region *r = &a->regions[i];
 		uint64_t low = 0, high = 0;
 
-		if (!module->model || !(module->placing.n_own + module->placing.n_other) ||
-		    !find_module(m, module, &r->bias, &low, &high))
+		if (!module->model || !module->placing.n_found ||
+		    !find_module(m, module, &r->bias, &low, &high) ||
+		    !is_as_planned(m, module, r->bias))
 			continue;
 		found++;
 		uint64_t bytes = PATCH_CODE_START + pugmark_patch_runtime_bytes +
@@ -209,6 +243,12 @@ static const uint8_t *file_bytes(const struct patch_module *module, uint64_t add
 	return at && have >= len ? at : NULL;
 }
 
+/* Where in the patch the probe of the witness @own is. */
+static uint8_t probe_at(const struct patch_place *p, uint64_t own)
+{
+	return own - p->addr < p->len ? own - p->addr : PATCH_NO_PROBE;
+}
+
 static int emit_site(struct area_region *r, const struct patch_module *module, uint32_t site,
 		     uint32_t returns)
 {
@@ -221,6 +261,7 @@ static int emit_site(struct area_region *r, const struct patch_module *module, u
 		.bytes = bytes,
 		.addr = place->addr + r->bias,
 		.site = module->first_site + site,
+		.probe_at = probe_at(place, s->addr),
 		/* Without a CFA there is no slot to read. */
 		.capture = s->cfa_reg == PUGMARK_CFA_UNKNOWN
 				   ? s->capture & ~(PUGMARK_CAPTURE_RET | PUGMARK_CAPTURE_SNAPSHOT)
@@ -243,8 +284,8 @@ static int emit_region(struct area *a, struct area_region *r, const struct patch
 	struct patch_code *c = &r->code;
 
 	r->made = calloc(module->placing.n + 1, sizeof(*r->made));
-	r->patched = calloc(module->placing.n + 1, sizeof(*r->patched));
-	if (!r->made || !r->patched)
+	r->entries = calloc(module->placing.n + 1, sizeof(*r->entries));
+	if (!r->made || !r->entries)
 		return -ENOMEM;
 	c->addr = r->addr;
 	c->runtime = r->addr + PATCH_CODE_START;
@@ -255,11 +296,57 @@ static int emit_region(struct area *a, struct area_region *r, const struct patch
 	for (uint32_t i = 0; i < module->placing.n && !c->err; i++) {
 		if (!module->placing.places[i].form || emit_site(r, module, i, returns))
 			continue;
-		r->patched[i] = true;
 		a->frame_add[module->first_site + i] = r->made[i].frame_add;
-		a->n_patched++;
 	}
 	return c->err;
+}
+
+static struct patch_entry *new_entry(struct patch_record *record, uint32_t site, uint64_t addr,
+				     const uint8_t *was, const uint8_t *now, uint8_t len)
+{
+	struct patch_entry *e = &record->entries[record->n_entries++];
+
+	*e = (struct patch_entry){.addr = addr, .site = site, .len = len};
+	memcpy(e->was, was, len);
+	memcpy(e->now, now, len);
+	return e;
+}
+
+/* What is to be changed in the text of @module. */
+static void record_region(struct area *a, struct area_region *r, const struct patch_module *module)
+{
+	struct patch_record *record = a->record;
+	struct patch_region *to = &record->regions[record->n_regions++];
+
+	*to = (struct patch_region){.code = r->addr,
+				    .code_bytes = r->bytes,
+				    .text_from = module->span.addr + r->bias,
+				    .text_to = module->span.end + r->bias,
+				    .first = record->n_entries};
+	for (uint32_t i = 0; i < module->placing.n; i++) {
+		const struct patch_place *p = &module->placing.places[i];
+		uint64_t own = module->sites[i].addr;
+		const uint8_t *was = file_bytes(module, p->addr, p->len),
+			      *its = file_bytes(module, own, 1),
+			      *idle = p->island ? file_bytes(module, p->island, JUMP_BYTES) : was;
+
+		if (!r->made[i].off || !was || !its || !idle)
+			continue;
+		struct patch_entry *e = new_entry(record, module->first_site + i, p->addr + r->bias,
+						  was, r->made[i].bytes, p->len);
+		r->entries[i] = e;
+		e->own = own + r->bias;
+		e->told = p->addr + p->event_at + r->bias;
+		e->probe_at = probe_at(p, own);
+		e->own_was = *its;
+		if (!p->island)
+			continue;
+		e = new_entry(record, module->first_site + i, p->island + r->bias, idle,
+			      r->made[i].island, JUMP_BYTES);
+		e->kind = PATCH_ENTRY_ISLAND;
+		e->probe_at = PATCH_NO_PROBE;
+	}
+	to->n = record->n_entries - to->first;
 }
 
 static int write_region(struct area *a, const struct area_region *r)
@@ -275,14 +362,29 @@ static int write_region(struct area *a, const struct area_region *r)
 	return 0;
 }
 
-static int emit_all(struct making *m, const struct patch_settings *settings)
+static int emit_all(struct making *m, bool runs, const struct patch_settings *settings)
 {
 	struct area *a = m->area;
 	struct patch_header header = {
-		.magic = PATCH_MAGIC, .rings = a->rings, .local = a->local, .shared = a->shared};
-	struct patch_shared shared = {.n_chunks = settings->n_chunks, .waits = settings->waits};
+		.magic = PATCH_MAGIC,
+		.rings = a->rings,
+		.local = a->local,
+		.shared = a->shared,
+		.off_record = a->off_record,
+	};
 	int err = 0;
 
+	*a->record = (struct patch_record){
+		.magic = PATCH_MAGIC,
+		.off_chunks = a->off_chunks,
+		.chunks_bytes = patch_chunks_bytes(settings->shared.n_chunks),
+		.rings = a->rings,
+		.rings_bytes = PATCH_RINGS * (uint64_t)PATCH_RING_BYTES,
+		.shared = a->shared,
+		.patched_ns = runs ? UINT64_MAX : 0,
+		.recorder = getpid(),
+		.recorder_start = remains_start_of(getpid()),
+	};
 	for (uint32_t i = 0; i < a->n_regions; i++)
 		if (a->regions[i].addr)
 			header.bases[i] = m->modules[i].span.addr + a->regions[i].bias;
@@ -295,19 +397,21 @@ static int emit_all(struct making *m, const struct patch_settings *settings)
 		if (err)
 			break;
 		memcpy(r->code.bytes, &header, sizeof(header));
+		record_region(a, r, &m->modules[i]);
 		err = write_region(a, r);
 	}
-	if (!err && pwrite(a->fd, &shared, sizeof(shared), a->off_chunks) != sizeof(shared))
+	if (!err && pwrite(a->fd, &settings->shared, sizeof(settings->shared), a->off_chunks) !=
+			    sizeof(settings->shared))
 		err = -EIO;
 	return err;
 }
 
-int area_new(const struct tracee *t, const struct patch_module *modules, uint32_t n_modules,
-	     uint32_t n_sites, const struct patch_settings *settings, struct area **out,
-	     const char **why)
+int area_new(const struct tracee *t, bool runs, const struct patch_module *modules,
+	     uint32_t n_modules, uint32_t n_sites, const struct patch_settings *settings,
+	     struct area **out, uint64_t *stopped_ns, const char **why)
 {
 	struct area *a = calloc(1, sizeof(*a));
-	struct making m = {.t = t, .modules = modules, .area = a};
+	struct making m = {.t = t, .modules = modules, .area = a, .known = settings->known};
 	uint64_t code_bytes;
 
 	*why = "out of memory";
@@ -323,10 +427,10 @@ int area_new(const struct tracee *t, const struct patch_module *modules, uint32_
 	if (!err)
 		err = find_regions(&m, &code_bytes, why);
 	if (!err)
-		err = make_memory(&m, code_bytes, settings->n_chunks, why);
+		err = make_memory(&m, code_bytes, runs, settings->shared.n_chunks, stopped_ns, why);
 	if (!err) {
 		*why = "its code cannot be written";
-		err = emit_all(&m, settings);
+		err = emit_all(&m, runs, settings);
 	}
 	if (m.n_maps >= 0)
 		free(m.maps);
@@ -335,129 +439,6 @@ int area_new(const struct tracee *t, const struct patch_module *modules, uint32_
 	else
 		*out = a;
 	return err;
-}
-
-/* The text of a module as the process has it, and which pages of it are to be written. */
-struct text_copy {
-	uint64_t addr; /* run-time, of bytes[0]: at a page */
-	uint8_t *bytes;
-	bool *dirty;
-	uint64_t n_pages;
-};
-
-static int copy_text(const struct tracee *t, const struct patch_module *module, uint64_t bias,
-		     struct text_copy *copy)
-{
-	uint64_t start = (module->span.addr + bias) & ~(uint64_t)(PAGE - 1);
-	uint64_t end = page_up(module->span.end + bias);
-
-	*copy = (struct text_copy){.addr = start, .n_pages = (end - start) / PAGE};
-	copy->bytes = malloc(end - start);
-	copy->dirty = calloc(copy->n_pages, 1);
-	int err = copy->bytes && copy->dirty ? 0 : -ENOMEM;
-	/* Between executable segments there may be nothing. */
-	for (uint64_t i = 0; !err && i < copy->n_pages; i++)
-		if (tracee_read(t, start + i * PAGE, copy->bytes + i * PAGE, PAGE))
-			memset(copy->bytes + i * PAGE, 0, PAGE);
-	return err;
-}
-
-static int write_text(const struct tracee *t, struct text_copy *copy, int err)
-{
-	for (uint64_t i = 0; !err && i < copy->n_pages; i++)
-		if (copy->dirty[i])
-			err = tracee_write(t, copy->addr + i * PAGE, copy->bytes + i * PAGE, PAGE);
-	free(copy->bytes);
-	free(copy->dirty);
-	return err;
-}
-
-/* Replaces @len bytes at @addr if they are @old, of which the first may be a breakpoint where
- * @probed says that one of ours is there. */
-static bool replace(struct text_copy *copy, uint64_t addr, const uint8_t *old, const uint8_t *new,
-		    uint8_t len, bool probed)
-{
-	uint8_t *at = copy->bytes + (addr - copy->addr);
-	uint8_t first = probed && at[0] == 0xcc;
-
-	if (memcmp(at + first, old + first, len - first) != 0)
-		return false;
-	memcpy(at, new, len);
-	copy->dirty[(addr - copy->addr) / PAGE] = true;
-	copy->dirty[(addr + len - 1 - copy->addr) / PAGE] = true;
-	return true;
-}
-
-static bool patch_site(struct text_copy *copy, const struct area_region *r,
-		       const struct patch_module *module, uint32_t i)
-{
-	const struct patch_place *p = &module->placing.places[i];
-	uint64_t own = module->sites[i].addr;
-	const uint8_t *bytes = file_bytes(module, p->addr, p->len),
-		      *its = file_bytes(module, own, 1);
-
-	if (!bytes || !its ||
-	    !replace(copy, p->addr + r->bias, bytes, r->made[i].bytes, p->len, !p->other))
-		return false;
-	if (!p->other)
-		return true;
-	/* The probe goes: the event has another carrier. */
-	uint8_t *at = copy->bytes + (own + r->bias - copy->addr);
-	if (*at == 0xcc) {
-		*at = *its;
-		copy->dirty[(own + r->bias - copy->addr) / PAGE] = true;
-	}
-	return true;
-}
-
-int area_write(struct area *a, const struct tracee *t, const struct patch_module *modules)
-{
-	int n = 0;
-
-	for (uint32_t m = 0; m < a->n_regions; m++) {
-		struct area_region *r = &a->regions[m];
-		struct text_copy copy;
-
-		if (!r->addr)
-			continue;
-		int err = copy_text(t, &modules[m], r->bias, &copy);
-		for (uint32_t i = 0; !err && i < modules[m].placing.n; i++) {
-			if (r->patched[i])
-				r->patched[i] = patch_site(&copy, r, &modules[m], i);
-			n += r->patched[i];
-		}
-		err = write_text(t, &copy, err);
-		if (err)
-			return err;
-	}
-	a->n_patched = n;
-	return n;
-}
-
-int area_restore(struct area *a, const struct tracee *t, const struct patch_module *modules)
-{
-	int n = 0;
-
-	for (uint32_t m = 0; m < a->n_regions; m++) {
-		struct area_region *r = &a->regions[m];
-		struct text_copy copy;
-
-		if (!r->addr)
-			continue;
-		int err = copy_text(t, &modules[m], r->bias, &copy);
-		for (uint32_t i = 0; !err && i < modules[m].placing.n; i++) {
-			const struct patch_place *p = &modules[m].placing.places[i];
-			const uint8_t *bytes = file_bytes(&modules[m], p->addr, p->len);
-
-			if (r->patched[i] && bytes)
-				n += replace(&copy, p->addr + r->bias, r->made[i].bytes, bytes,
-					     p->len, false);
-		}
-		err = write_text(t, &copy, err);
-		if (err)
-			return err;
-	}
-	return n;
 }
 
 void area_image(const struct area *a, const struct patch_module *modules, struct lanes_image *image)
@@ -476,9 +457,11 @@ void area_free(struct area *a)
 	for (uint32_t i = 0; i < a->n_regions; i++) {
 		patch_code_deinit(&a->regions[i].code);
 		free(a->regions[i].made);
-		free(a->regions[i].patched);
+		free(a->regions[i].entries);
 	}
 	free(a->frame_add);
+	if (a->record)
+		munmap(a->record, a->record_bytes);
 	if (a->fd >= 0)
 		close(a->fd);
 	free(a);

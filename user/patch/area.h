@@ -7,6 +7,7 @@
 #include "offline/patch/emit.h"
 #include "offline/patch/layout.h"
 #include "user/file/text_span.h"
+#include "user/kernel/bindings.h"
 #include "user/patch/lanes.h"
 #include "user/patch/tracee.h"
 
@@ -20,12 +21,15 @@ struct patch_module {
 	struct text_span span;
 	const uint64_t *returns; /* bits of the span, as return_bits_fill() has them */
 	uint32_t n_words;
+	/* The plan holds where these slots have these functions, and if @by_known_programs, in
+	 * processes of a known program alone (user/kernel/bindings.h). */
+	struct bindings bound;
 };
 
 struct patch_settings {
-	uint32_t n_chunks;
-	bool waits;  /* for a chunk, where none is free */
-	bool poison; /* tests: registers that are not live do not survive */
+	struct patch_shared shared; /* as it begins */
+	bool poison;		    /* tests: registers that are not live do not survive */
+	bool known;		    /* the process runs one of the programs that were planned for */
 };
 
 /* The code near one module. */
@@ -35,31 +39,36 @@ struct area_region {
 	uint32_t bytes;
 	uint64_t bias; /* of the module: run-time address minus ELF address */
 	struct patch_code code;
-	struct patch_made *made; /* by site of the module */
-	bool *patched;
+	struct patch_made *made;	    /* by site of the module */
+	const struct patch_entry **entries; /* by site as well: its change; NULL: none */
 };
 
 struct area {
 	pid_t pid;
 	uint32_t number; /* among the lanes'; 0: was never patched */
 	int fd;
-	uint64_t off_chunks;
+	uint64_t off_chunks, off_record;
 	uint64_t rings, local, shared; /* in the process */
+	struct patch_record *record;   /* in the memfd */
+	size_t record_bytes;
 	struct area_region regions[64];
 	uint32_t n_regions; /* as there are modules */
 	int32_t *frame_add; /* by site, over all modules */
-	uint32_t n_sites, n_patched;
+	uint32_t n_sites;
 };
 
-/* Gives the stopped process @t what it needs; nothing is patched yet. Returns 0, or -errno with
- * *@why a sentence: what stands against it (-ENODATA: nothing of the modules can be patched). */
-int area_new(const struct tracee *t, const struct patch_module *modules, uint32_t n_modules,
-	     uint32_t n_sites, const struct patch_settings *settings, struct area **out,
-	     const char **why);
-/* Writes all patches, or takes them back; no thread may run meanwhile, or be where they are. What
- * is not as it is expected to be in the process is left alone. Returns how many, or -errno. */
-int area_write(struct area *area, const struct tracee *t, const struct patch_module *modules);
-int area_restore(struct area *area, const struct tracee *t, const struct patch_module *modules);
+/* Gives the process @t what it needs; nothing is patched yet. It is stopped; or with @runs its
+ * threads are for a moment, for *@stopped_ns. Returns 0, or -errno with *@why a sentence: what
+ * stands against it (-ENODATA: nothing of the modules can be patched). */
+int area_new(const struct tracee *t, bool runs, const struct patch_module *modules,
+	     uint32_t n_modules, uint32_t n_sites, const struct patch_settings *settings,
+	     struct area **out, uint64_t *stopped_ns, const char **why);
+/* Whether site @i of the region's module is patched, for whoever looks at a moment after that of
+ * the record's patched_ns. */
+static inline bool area_is_patched(const struct area_region *r, uint32_t i)
+{
+	return r->entries[i] && r->entries[i]->written;
+}
 /* How its records are to be read. */
 void area_image(const struct area *area, const struct patch_module *modules,
 		struct lanes_image *image);

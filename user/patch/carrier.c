@@ -5,9 +5,13 @@
 #include "offline/patch/runtime.h"
 #include "user/kernel/return_bits.h"
 #include "user/patch/area.h"
+#include "user/patch/attach.h"
 #include "user/patch/detach.h"
+#include "user/patch/patches.h"
+#include "user/patch/possible.h"
+#include "user/patch/remains.h"
+#include "user/patch/threads.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -69,9 +73,7 @@ static int add_module(struct carrier *c, uint32_t m, const struct text_span *spa
 		.n_words = return_bits_words(span),
 	};
 	c->n_sites += module->n_sites;
-	/* What holds only as long as nothing else defines the same functions is looked at by the
-	 * probes. */
-	if (!module->plan || probes_module_is_bound(c->probes, m))
+	if (!module->plan || bindings_read(module->path, module->plan, span, &to->bound, &diag))
 		return 0;
 	if (stat(module->path, &st) || pugmark_model_open(module->path, &c->models[m], &diag))
 		return 0;
@@ -117,8 +119,11 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 	c->options = options;
 	c->probes = probes;
 	c->settings = (struct patch_settings){
-		.n_chunks = options->lane_bytes ? options->lane_bytes / PATCH_CHUNK : CHUNKS,
-		.waits = options->on_full_wait,
+		.shared.n_chunks = options->lane_bytes > PATCH_CHUNK
+					   ? options->lane_bytes / PATCH_CHUNK
+				   : options->lane_bytes ? 1
+							 : CHUNKS,
+		.shared.waits = options->on_full_wait,
 		.poison = options->carrier_poison,
 	};
 	int err = add_modules(c, spans);
@@ -146,6 +151,7 @@ void carrier_free(struct carrier *c)
 		area_free(c->areas[i]);
 	for (uint32_t m = 0; m < c->n_modules; m++) {
 		patch_placing_deinit(&c->modules[m].placing);
+		bindings_deinit(&c->modules[m].bound);
 		pugmark_model_free(c->models[m]);
 	}
 	free(c->returns);
@@ -175,35 +181,71 @@ static int probe_area(struct carrier *c, const struct area *a, uint32_t number)
 	return probes_attach_patched(c->probes, path, offsets, cookies, n);
 }
 
-/* Patches the stopped process. */
-static int patch(struct carrier *c, const struct tracee *t)
+/* Whether it runs one of the programs that libraries were planned for. */
+static bool is_known(const struct carrier *c, pid_t pid)
 {
+	struct stat its, known;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (stat(path, &its))
+		return false;
+	for (uint32_t i = 0; i < c->options->n_program_fds; i++)
+		if (!fstat(c->options->program_fds[i], &known) && known.st_dev == its.st_dev &&
+		    known.st_ino == its.st_ino)
+			return true;
+	return false;
+}
+
+/* Gives the process its memory; nothing is patched yet. Returns 0 or -errno, with c->why. */
+static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_t *stopped_ns,
+		   struct area **out)
+{
+	struct patch_settings settings = c->settings;
 	struct lanes_image image;
 	struct area *a;
 
+	c->why = patch_forbidden(t->pid);
+	if (c->why)
+		return -EPERM;
 	c->why = "too many processes are patched";
 	if (c->n_areas == AREAS_MAX)
 		return -ENOSPC;
-	int err = area_new(t, c->modules, c->n_modules, c->n_sites, &c->settings, &a, &c->why);
+	settings.known = is_known(c, t->pid);
+	int err = area_new(t, runs, c->modules, c->n_modules, c->n_sites, &settings, &a, stopped_ns,
+			   &c->why);
 	if (err)
 		return err;
 	c->areas[c->n_areas++] = a;
 	area_image(a, c->modules, &image);
 	c->why = "what it writes cannot be read";
-	int number = lanes_add(c->lanes, a->fd, a->off_chunks, c->settings.n_chunks, &image);
+	int number = lanes_add(c->lanes, a->fd, a->off_chunks, &c->settings.shared, &image);
 	if (number < 0)
 		return number;
 	c->why = "its rare events cannot be probed (uprobe_multi is needed: Linux 6.6)";
 	err = probe_area(c, a, number);
 	if (err)
 		return err;
+	a->number = number;
+	*out = a;
+	return 0;
+}
+
+/* Patches the stopped process. */
+static int patch(struct carrier *c, const struct tracee *t)
+{
+	uint64_t stopped_ns;
+	struct area *a;
+	int err = prepare(c, t, false, &stopped_ns, &a);
+
+	if (err)
+		return err;
 	c->why = "its code cannot be written";
-	err = area_write(a, t, c->modules);
+	err = patches_write(a->record, t);
 	if (err < 0)
 		return err;
-	a->number = number;
 	c->why = NULL;
-	c->n_patched += a->n_patched;
+	c->n_patched += err;
 	return 0;
 }
 
@@ -228,80 +270,123 @@ int carrier_start(struct carrier *c, pid_t pid, int *status)
 		err = patch(c, &t);
 		ptrace(PTRACE_DETACH, pid, NULL, NULL);
 	}
-	c->why_err = err;
+	c->why_err = err == -EPERM || err == -ENODATA || err == -ENOENT ? 0 : err;
 	tracee_close(&t);
 	*status = t.status;
 	return err == -ESRCH ? err : 0;
 }
 
-/* Whether @pid has the memory of the area. */
-static bool has_area(pid_t pid, const struct area *a)
+/* Patches the process that runs. */
+static int patch_running(struct carrier *c, const struct tracee *t, struct attached *done,
+			 uint64_t *stopped_ns)
 {
-	struct tracee_map *maps;
-	struct stat st;
-	int n = fstat(a->fd, &st) ? 0 : tracee_maps(pid, &maps);
-	bool found = false;
+	struct area *a;
 
-	for (int i = 0; i < n; i++)
-		found |= maps[i].dev == st.st_dev && maps[i].ino == st.st_ino;
-	if (n > 0)
-		free(maps);
-	return found;
+	c->why = "it has no dynamic linker of glibc";
+	if (!tracee_is_of_glibc(t->pid))
+		return -ENOENT;
+	c->why = "another pugmark patches it, or what one has left there is still in use";
+	if (remains_remove(t->pid) < 0)
+		return -EPERM;
+	c->why = "one of its threads sleeps where nothing interrupts it (vfork?)";
+	if (threads_stuck(t->pid))
+		return -EPERM;
+	int err = prepare(c, t, true, stopped_ns, &a);
+	if (err)
+		return err;
+	err = attach_process(a->record, t->pid, done);
+	if (err) { /* it needs none of what it was given */
+		struct detached *given = NULL;
+
+		detach_process(a->record, t->pid, &given);
+		detached_free(given);
+		a->number = 0;
+		c->why = done->why;
+		return err;
+	}
+	c->why = NULL;
+	return 0;
+}
+
+char *carrier_attach(struct carrier *c, pid_t pid)
+{
+	struct tracee t = {.mem_fd = -1};
+	struct attached done = {0};
+	uint64_t before_ns = 0;
+	char *words = NULL;
+	int err = tracee_open(&t, pid);
+
+	c->why_pid = pid;
+	c->why = "its memory cannot be reached";
+	if (!err)
+		err = patch_running(c, &t, &done, &before_ns);
+	c->why_err = err == -EPERM || err == -ENODATA || err == -ENOENT ? 0 : err;
+	tracee_close(&t);
+	if (err)
+		return carrier_words(c);
+	if (asprintf(&words,
+		     "process %d: %u of %u witnesses patched, %u left to probes since a thread was "
+		     "there; its %u threads were stopped twice: for %.1f ms, in which it was given "
+		     "memory, and for %.1f ms, in which it was patched",
+		     pid, done.patched, c->n_sites, done.left, done.n_threads, before_ns / 1e6,
+		     done.stopped_ns / 1e6) < 0)
+		return NULL;
+	return words;
 }
 
 static void stop_probes(void *ctx)
 {
-	probes_disable(ctx);
+	const struct carrier *c = ctx;
+
+	probes_disable(c->probes);
 }
 
-static void detach_from(struct carrier *c, struct area *a, pid_t pid)
+static void note_ends(void *ctx, const struct detached *each, uint32_t n)
 {
-	struct detached done;
-	int err = detach_process(a, pid, c->modules, stop_probes, c->probes, &done);
+	struct carrier *c = ctx;
 
-	if (!err)
-		c->n_detached++;
-	else if (err != -ESRCH)
-		c->n_kept++;
-	c->n_kept += !err && done.kept;
-	if (!err && done.stopped_ns > c->stopped_ns)
-		c->stopped_ns = done.stopped_ns;
-	for (uint32_t i = 0; i < done.n_ends; i++)
-		lanes_note_end(c->lanes, done.ends[i].tid, a->number, done.ends[i].lane,
-			       done.ends[i].pos, done.ends[i].lost);
-	free(done.ends);
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < each[k].n_ends; i++)
+			lanes_note_end(c->lanes, each[k].ends[i].tid, each[k].area,
+				       each[k].ends[i].lane, each[k].ends[i].pos,
+				       each[k].ends[i].lost);
 }
 
 void carrier_stop(struct carrier *c)
 {
-	DIR *dir = c->n_areas ? opendir("/proc") : NULL;
+	struct detached_all *all = NULL;
 
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		pid_t pid = atoi(e->d_name);
+	if (c->n_areas)
+		detach_all(c->areas, c->n_areas, stop_probes, note_ends, c, &all);
+	for (uint32_t i = 0; all && i < all->n; i++) {
+		const struct detached *d = &all->each[i];
 
-		if (pid <= 0 || pid == getpid())
-			continue;
-		for (uint32_t i = 0; i < c->n_areas; i++)
-			if (c->areas[i]->number && has_area(pid, c->areas[i]))
-				detach_from(c, c->areas[i], pid);
+		c->n_detached += !d->err;
+		c->n_kept += d->kept;
+		if (d->stopped_ns > c->stopped_ns)
+			c->stopped_ns = d->stopped_ns;
 	}
-	if (dir)
-		closedir(dir);
+	detached_all_free(all);
 }
 
 char *carrier_stop_words(const struct carrier *c)
 {
-	char *words = NULL;
+	struct lanes_totals totals = lanes_totals(c->lanes);
+	char detached[256] = "", *words;
 
-	if (!c->n_detached && !c->n_kept)
+	if (!c->n_areas)
 		return NULL;
-	if (asprintf(&words,
-		     "patches taken out of %u process%s, whose threads were stopped for at "
-		     "most %.1f ms%s",
-		     c->n_detached, c->n_detached == 1 ? "" : "es", c->stopped_ns / 1e6,
-		     c->n_kept ? "; the code of some stays, for a signal that interrupted it "
-				 "returns there, or somebody has changed what was patched"
-			       : "") < 0)
+	if (c->n_detached || c->n_kept)
+		snprintf(detached, sizeof(detached),
+			 "; patches taken out of %u process%s, whose threads were stopped for at "
+			 "most %.1f ms%s",
+			 c->n_detached, c->n_detached == 1 ? "" : "es", c->stopped_ns / 1e6,
+			 c->n_kept ? "; the code of some stays, for a signal that interrupted it "
+				     "returns there, or somebody has changed what was patched"
+				   : "");
+	if (asprintf(&words, "%.1f MiB of memory for the patches and %u thread%s%s",
+		     totals.memory / 1048576.0, totals.lanes, totals.lanes == 1 ? "" : "s",
+		     detached) < 0)
 		return NULL;
 	return words;
 }

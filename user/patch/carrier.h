@@ -26,9 +26,12 @@ struct lanes *carrier_lanes(struct carrier *carrier);
  * that is noted. */
 int carrier_seize(struct carrier *carrier, pid_t pid, struct pugmark_diag *diag);
 int carrier_start(struct carrier *carrier, pid_t pid, int *status);
+/* Patches process @pid, which runs; or notes why not. Returns how that went, which the caller
+ * frees. */
+char *carrier_attach(struct carrier *carrier, pid_t pid);
 /* Takes the patches out of whatever is patched and runs. In the same moment probes tell no more. */
 void carrier_stop(struct carrier *carrier);
-/* How that went: the caller frees; NULL: nothing was patched any more. */
+/* How that went, and what memory it took: the caller frees; NULL: nothing was patched. */
 char *carrier_stop_words(const struct carrier *carrier);
 /* How many of the witnesses are patched where a process is, and what cannot be said of others: a
  * sentence, which the caller frees. NULL: nothing is to be said. */

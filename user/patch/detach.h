@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* detach.h: taking patches out of a running process. */
+/* detach.h: taking patches out of a running process. All that is needed for it is in the memory
+ * that the process was given (struct patch_record), so that another recorder can do it as well. */
 #ifndef USER_PATCH_DETACH_H
 #define USER_PATCH_DETACH_H
 
 #include "user/patch/area.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 /* Where the lane of a thread ends. */
 struct lane_end {
@@ -13,17 +18,35 @@ struct lane_end {
 };
 
 struct detached {
-	struct lane_end *ends; /* heap */
-	uint32_t n_ends;
+	pid_t pid;
+	uint32_t area;
+	struct patch_record *record; /* borrowed */
+	int err;		 /* -ESRCH: it has ended; -ETIMEDOUT: a thread does not stop, and
+				    all is left as it is */
 	uint32_t restored, left; /* instructions; those that somebody else has changed */
-	bool kept;		 /* the code stays mapped: a signal's frame leads back there */
+	bool kept;		 /* the code stays mapped: a signal's frame leads back there, or
+				    a patch to it is left */
 	uint64_t stopped_ns;	 /* how long the threads were */
+	uint32_t n_ends;
+	struct lane_end ends[PATCH_RINGS];
 };
 
-/* Stops all threads of @pid, which has @area, has each leave the trampolines, calls @stopped, and
- * restores the process as it was. Returns 0 or -errno (-ESRCH: it has ended; -ETIMEDOUT: a thread
- * does not come out, and all is left as it is). */
-int detach_process(struct area *area, pid_t pid, const struct patch_module *modules,
-		   void (*stopped)(void *ctx), void *ctx, struct detached *out);
+enum { DETACHED_MAX = 1024 };
+struct detached_all {
+	uint32_t n;
+	struct detached each[DETACHED_MAX];
+};
+
+/* Stops all processes that have one of @areas, calls @stopped, restores them, and lets them go.
+ * @noted is called before that, and takes in where their lanes end. In *@out, freed with
+ * detached_all_free(), what became of each. 0 or -errno. */
+int detach_all(struct area *const *areas, uint32_t n, void (*stopped)(void *ctx),
+	       void (*noted)(void *ctx, const struct detached *each, uint32_t n), void *ctx,
+	       struct detached_all **out);
+void detached_all_free(struct detached_all *all);
+/* One process, which was patched by @record. In *@out, freed with detached_free(), what became of
+ * it. 0 or -errno, as in `err`. */
+int detach_process(struct patch_record *record, pid_t pid, struct detached **out);
+void detached_free(struct detached *detached);
 
 #endif

@@ -3,6 +3,8 @@
  * of it, for one that is full belongs to the thread here alone. */
 #include "user/patch/lanes.h"
 
+#include "user/patch/holders.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #ifndef PUGMARK_NO_ZSTD
@@ -17,6 +20,9 @@
 #endif
 
 enum { AREAS_MAX = 1024, POLL_MIN_NS = 200000, POLL_MAX_NS = 2000000, TORN_MS = 50 };
+
+/* How often it is looked for chunks whose threads are no more. */
+#define RECLAIM_NS 100000000ull
 
 /* A chunk that was taken out. */
 struct stored {
@@ -29,11 +35,14 @@ struct lane {
 	uint32_t n, cap;
 };
 
-struct area {
+/* What comes from one area. */
+struct source {
 	struct lanes_image image;
 	uint8_t *memory;
 	size_t bytes;
-	uint32_t n_chunks;
+	uint32_t n_chunks, least; /* that may be used, now and at the begin */
+	bool waits;
+	uint64_t reclaimed_ns;
 	struct lane *lanes;
 	uint32_t n_lanes;
 };
@@ -48,7 +57,7 @@ struct lanes {
 	pthread_mutex_t lock;
 	pthread_t thread;
 	bool finishing;
-	struct area areas[AREAS_MAX];
+	struct source areas[AREAS_MAX];
 	uint32_t n_areas;
 	int fd;
 	uint64_t off_file;
@@ -63,12 +72,12 @@ struct lanes {
 #endif
 };
 
-static struct patch_shared *shared_of(const struct area *a)
+static struct patch_shared *shared_of(const struct source *a)
 {
 	return (struct patch_shared *)a->memory;
 }
 
-static uint8_t *chunk_of(const struct area *a, uint32_t i)
+static uint8_t *chunk_of(const struct source *a, uint32_t i)
 {
 	return a->memory + PATCH_CHUNK * (size_t)(i + 1);
 }
@@ -98,7 +107,7 @@ static bool is_whole(const uint8_t *chunk)
 	return true;
 }
 
-static struct lane *lane_get(struct area *a, uint32_t number)
+static struct lane *lane_get(struct source *a, uint32_t number)
 {
 	if (number >= a->n_lanes) {
 		uint32_t n = number + 64;
@@ -113,7 +122,7 @@ static struct lane *lane_get(struct area *a, uint32_t number)
 	return &a->lanes[number];
 }
 
-static int note_stored(struct area *a, uint32_t lane, struct stored stored)
+static int note_stored(struct source *a, uint32_t lane, struct stored stored)
 {
 	struct lane *l = lane_get(a, lane);
 
@@ -160,12 +169,13 @@ static uint32_t pack(struct lanes *l, const uint8_t *chunk)
 }
 
 /* Takes a full chunk out and gives it back empty. Where that cannot be it stays as it is. */
-static bool take_out(struct lanes *l, struct area *a, uint32_t i)
+static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 {
 	uint8_t *chunk = chunk_of(a, i);
 	struct patch_chunk *header = (struct patch_chunk *)chunk;
 
-	if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != PATCH_FULL || !is_whole(chunk))
+	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
+	if (state != PATCH_ENDED && (state != PATCH_FULL || !is_whole(chunk)))
 		return false;
 	uint32_t bytes = pack(l, chunk);
 	if (write_all(l->fd, l->room, bytes, l->off_file))
@@ -185,21 +195,73 @@ static bool take_out(struct lanes *l, struct area *a, uint32_t i)
 	return noted;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Calls chunks full that belong to processes which have ended, or execute another program. */
+static void reclaim(struct source *a)
+{
+	uint32_t n_lanes = __atomic_load_n(&shared_of(a)->n_lanes, __ATOMIC_ACQUIRE) + 1;
+	uint64_t *live = calloc(n_lanes / 64 + 1, sizeof(*live));
+	uint32_t *lanes = calloc(a->n_chunks, sizeof(*lanes));
+
+	a->reclaimed_ns = now_ns();
+	for (uint32_t i = 0; lanes && i < a->n_chunks; i++) {
+		const struct patch_chunk *header = (const void *)chunk_of(a, i);
+
+		if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) == PATCH_TAKEN)
+			lanes[i] = __atomic_load_n(&header->lane, __ATOMIC_ACQUIRE);
+	}
+	/* The lanes are looked for behind that: whose chunk was seen has had them all along. */
+	if (live && lanes && !holders_lanes(a->image.area, live, n_lanes))
+		for (uint32_t i = 0; i < a->n_chunks; i++)
+			if (lanes[i] && lanes[i] < n_lanes &&
+			    !(live[lanes[i] / 64] >> lanes[i] % 64 & 1))
+				__atomic_store_n((uint32_t *)chunk_of(a, i), PATCH_ENDED,
+						 __ATOMIC_RELEASE);
+	free(live);
+	free(lanes);
+}
+
+/* Threads hold @held chunks that they fill, and may do so for ever: beside these there is always
+ * room for as many as it began with. Where that cannot be, and nothing is to come back, there is
+ * nothing to wait for either. */
+static void make_room(struct source *a, uint32_t held, uint32_t idle)
+{
+	struct patch_shared *shared = shared_of(a);
+
+	if (held > a->least / 2 && now_ns() - a->reclaimed_ns > RECLAIM_NS)
+		reclaim(a);
+	uint32_t want = held < PATCH_CHUNKS_GROWN ? a->least + held : a->n_chunks;
+	if (want > a->n_chunks) {
+		a->n_chunks = want;
+		__atomic_store_n(&shared->n_chunks, want, __ATOMIC_RELEASE);
+		idle++;
+	}
+	__atomic_store_n(&shared->waits, a->waits && idle, __ATOMIC_RELAXED);
+	if (idle)
+		__atomic_store_n(&shared->full, 0, __ATOMIC_RELAXED);
+}
+
 static uint32_t pass(struct lanes *l)
 {
 	uint32_t taken = 0;
 
 	for (uint32_t k = 0; k < __atomic_load_n(&l->n_areas, __ATOMIC_ACQUIRE); k++) {
-		struct area *a = &l->areas[k];
+		struct source *a = &l->areas[k];
+		uint32_t held = 0;
 
 		__atomic_add_fetch(&shared_of(a)->alive, 1, __ATOMIC_RELAXED);
-		bool room = false;
 		for (uint32_t i = 0; i < a->n_chunks; i++) {
 			taken += take_out(l, a, i);
-			room |= *(uint32_t *)chunk_of(a, i) == PATCH_FREE;
+			held += *(uint32_t *)chunk_of(a, i) == PATCH_TAKEN;
 		}
-		if (room)
-			__atomic_store_n(&shared_of(a)->full, 0, __ATOMIC_RELAXED);
+		make_room(a, held, a->n_chunks - held);
 	}
 	return taken;
 }
@@ -281,18 +343,24 @@ void lanes_free(struct lanes *l)
 	free(l);
 }
 
-int lanes_add(struct lanes *l, int fd, uint64_t off, uint32_t n_chunks,
+int lanes_add(struct lanes *l, int fd, uint64_t off, const struct patch_shared *as,
 	      const struct lanes_image *image)
 {
-	size_t bytes = PATCH_CHUNK * (size_t)(n_chunks + 1);
+	size_t bytes = patch_chunks_bytes(as->n_chunks);
 
 	if (l->n_areas == AREAS_MAX)
 		return -ENOSPC;
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
 	if (memory == MAP_FAILED)
 		return -errno;
-	l->areas[l->n_areas] = (struct area){
-		.image = *image, .memory = memory, .bytes = bytes, .n_chunks = n_chunks};
+	l->areas[l->n_areas] = (struct source){
+		.image = *image,
+		.memory = memory,
+		.bytes = bytes,
+		.n_chunks = as->n_chunks,
+		.least = as->n_chunks,
+		.waits = as->waits,
+	};
 	__atomic_store_n(&l->n_areas, l->n_areas + 1, __ATOMIC_RELEASE);
 	return l->n_areas;
 }
@@ -320,7 +388,7 @@ static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk
 	return err;
 }
 
-static const struct stored *find_stored(const struct area *a, uint32_t lane, uint32_t serial)
+static const struct stored *find_stored(const struct source *a, uint32_t lane, uint32_t serial)
 {
 	if (lane >= a->n_lanes)
 		return NULL;
@@ -336,7 +404,7 @@ static const struct stored *find_stored(const struct area *a, uint32_t lane, uin
 static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
 		uint32_t end)
 {
-	struct area *a = &l->areas[area - 1];
+	struct source *a = &l->areas[area - 1];
 	const struct stored *s = find_stored(a, lane, serial);
 
 	if (s && l->chunk_area == area && l->chunk_lane == lane && l->chunk_serial == serial)
@@ -503,5 +571,13 @@ bool lanes_end(struct lanes *l, int32_t tid, uint32_t *area, uint32_t *lane, uin
 
 struct lanes_totals lanes_totals(struct lanes *l)
 {
-	return l->totals;
+	struct lanes_totals totals = l->totals;
+	struct stat memory;
+
+	for (uint32_t k = 0; k < l->n_areas; k++) {
+		totals.lanes += shared_of(&l->areas[k])->n_lanes;
+		if (!fstat(l->areas[k].image.area->fd, &memory))
+			totals.memory += memory.st_blocks * 512ull;
+	}
+	return totals;
 }

@@ -32,15 +32,17 @@ struct lanes_totals {
 	uint64_t stored; /* what became of them */
 	uint64_t cpu_ns; /* it took */
 	uint64_t torn;	 /* records that were begun and never written */
+	uint32_t lanes;	 /* threads that wrote some */
+	uint64_t memory; /* bytes that all this takes in the processes, and not twice */
 };
 
 /* @dir_fd: the folder whose file system is used. 0 or -errno. */
 int lanes_new(int dir_fd, struct lanes **out);
 /* Ends the thread. */
 void lanes_free(struct lanes *lanes);
-/* Adds an area, whose chunks are @fd from offset @off on; @n_chunks of them behind what is shared.
- * All is borrowed but for the mapping that is made. Returns its number, from 1, or -errno. */
-int lanes_add(struct lanes *lanes, int fd, uint64_t off, uint32_t n_chunks,
+/* Adds an area, whose shared memory is @fd from offset @off on, and begins as @as. All is borrowed
+ * but for the mapping that is made. Returns its number, from 1, or -errno. */
+int lanes_add(struct lanes *lanes, int fd, uint64_t off, const struct patch_shared *as,
 	      const struct lanes_image *image);
 /* NULL: no such area. */
 const struct lanes_image *lanes_image(const struct lanes *lanes, uint32_t area);

@@ -2,13 +2,19 @@
 /* tracee.c: see tracee.h. */
 #include "user/patch/tracee.h"
 
+#include "offline/elf/private_elf.h"
+#include "user/file/maps_lines.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <link.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/user.h>
@@ -31,21 +37,13 @@ static void stat_map(pid_t pid, struct tracee_map *map)
 int tracee_maps(pid_t pid, struct tracee_map **out)
 {
 	struct tracee_map *maps = NULL;
-	char path[32], *line = NULL;
-	size_t cap_line = 0;
-	int n = 0, cap = 0;
+	struct maps_lines lines;
+	struct maps_line line;
+	int n = 0, cap = 0, err = maps_lines_open(&lines, pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (getline(&line, &cap_line, f) > 0) {
-		unsigned long long start, end, off, ino;
-		char perms[5], dev[32];
-
-		if (sscanf(line, "%llx-%llx %4s %llx %31s %llu", &start, &end, perms, &off, dev,
-			   &ino) != 6)
-			continue;
+	if (err)
+		return err;
+	while (maps_lines_next(&lines, &line)) {
 		if (n == cap) {
 			cap = cap ? 2 * cap : 64;
 			struct tracee_map *grown = realloc(maps, cap * sizeof(*maps));
@@ -55,23 +53,57 @@ int tracee_maps(pid_t pid, struct tracee_map **out)
 			}
 			maps = grown;
 		}
-		maps[n] = (struct tracee_map){.start = start,
-					      .end = end,
-					      .off_file = off,
-					      .executable = perms[2] == 'x',
-					      .writable = perms[1] == 'w'};
-		if (ino)
+		maps[n] = (struct tracee_map){.start = line.start,
+					      .end = line.end,
+					      .off_file = line.off,
+					      .executable = line.prot & PROT_EXEC,
+					      .writable = line.prot & PROT_WRITE,
+					      .shared = line.shared};
+		if (line.inode)
 			stat_map(pid, &maps[n]);
 		n++;
 	}
-	free(line);
-	fclose(f);
+	maps_lines_close(&lines);
 	if (n <= 0) {
 		free(maps);
 		return n ? n : -ESRCH;
 	}
 	*out = maps;
 	return n;
+}
+
+/* The value of entry @type of the auxiliary vector; 0: none. */
+static uint64_t auxiliary(pid_t pid, uint64_t type)
+{
+	Elf64_auxv_t aux[64];
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, aux, sizeof(aux));
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i < n / (ssize_t)sizeof(*aux); i++)
+		if (aux[i].a_type == type)
+			return aux[i].a_un.a_val;
+	return 0;
+}
+
+/* Where the vDSO has a system call instruction. Nothing of the program's is changed to make one. */
+static uint64_t find_syscall(const struct tracee *t)
+{
+	enum { VDSO_PAGES = 4, PAGE = 4096 };
+	uint64_t base = auxiliary(t->pid, AT_SYSINFO_EHDR);
+	uint8_t bytes[PAGE];
+
+	for (int i = 0; base && i < VDSO_PAGES; i++) {
+		if (tracee_read(t, base + i * PAGE, bytes, PAGE))
+			return 0;
+		const uint8_t *at = memmem(bytes, PAGE, "\x0f\x05", 2);
+		if (at)
+			return base + i * PAGE + (at - bytes);
+	}
+	return 0;
 }
 
 int tracee_open(struct tracee *t, pid_t pid)
@@ -81,7 +113,10 @@ int tracee_open(struct tracee *t, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	t->pid = pid;
 	t->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	return t->mem_fd < 0 ? -errno : 0;
+	if (t->mem_fd < 0)
+		return -errno;
+	t->syscall_at = find_syscall(t);
+	return 0;
 }
 
 void tracee_close(struct tracee *t)
@@ -127,23 +162,40 @@ static int wait_stop(pid_t pid, int *status)
 	return WIFSTOPPED(*status) ? 0 : -ESRCH;
 }
 
-int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result)
+/* Has the thread, which is before a system call instruction, execute that and no more. What stops
+ * it before it has is met again when it goes on. */
+static int execute(const struct tracee *t, struct user_regs_struct *regs)
 {
-	static const uint8_t syscall_insn[2] = {0x0f, 0x05};
-	struct user_regs_struct old, regs;
-	uint8_t code[2];
-	uint64_t mask, all = ~0ull;
+	enum { TRIES = 16 };
 	int status;
 
+	for (int i = 0; i < TRIES; i++) {
+		if (ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL))
+			return -errno;
+		int err = wait_stop(t->pid, &status);
+		if (err)
+			return err;
+		if (ptrace(PTRACE_GETREGS, t->pid, NULL, regs))
+			return -errno;
+		if (regs->rip == t->syscall_at + 2)
+			return 0;
+	}
+	return -EIO;
+}
+
+int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result)
+{
+	struct user_regs_struct old, regs;
+	uint64_t mask, all = ~0ull;
+	int err = t->syscall_at ? 0 : -ENOSYS;
+
+	if (err)
+		return err;
 	if (ptrace(PTRACE_GETREGS, t->pid, NULL, &old) ||
 	    ptrace(PTRACE_GETSIGMASK, t->pid, sizeof(mask), &mask))
 		return -errno;
-	int err = tracee_read(t, old.rip, code, sizeof(code));
-	if (!err)
-		err = tracee_write(t, old.rip, syscall_insn, sizeof(syscall_insn));
-	if (err)
-		return err;
 	regs = old;
+	regs.rip = t->syscall_at;
 	regs.rax = number;
 	regs.rdi = args[0];
 	regs.rsi = args[1];
@@ -153,39 +205,18 @@ int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], 
 	regs.r9 = args[5];
 	regs.orig_rax = -1;
 	if (ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(all), &all) ||
-	    ptrace(PTRACE_SETREGS, t->pid, NULL, &regs) ||
-	    ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL))
+	    ptrace(PTRACE_SETREGS, t->pid, NULL, &regs))
 		err = -errno;
 	if (!err)
-		err = wait_stop(t->pid, &status);
+		err = execute(t, &regs);
 	if (err == -ESRCH)
 		return err;
-	if (!err && ptrace(PTRACE_GETREGS, t->pid, NULL, &regs))
-		err = -errno;
-	if (tracee_write(t, old.rip, code, sizeof(code)) ||
-	    ptrace(PTRACE_SETREGS, t->pid, NULL, &old) ||
+	if (ptrace(PTRACE_SETREGS, t->pid, NULL, &old) ||
 	    ptrace(PTRACE_SETSIGMASK, t->pid, sizeof(mask), &mask))
 		return -EIO;
 	if (!err)
 		*result = regs.rax;
 	return err;
-}
-
-/* The value of entry @type of the auxiliary vector; 0: none. */
-static uint64_t auxiliary(pid_t pid, uint64_t type)
-{
-	Elf64_auxv_t aux[64];
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, aux, sizeof(aux));
-	if (fd >= 0)
-		close(fd);
-	for (ssize_t i = 0; i < n / (ssize_t)sizeof(*aux); i++)
-		if (aux[i].a_type == type)
-			return aux[i].a_un.a_val;
-	return 0;
 }
 
 /* The ELF address of the dynamic symbol @name of the file at @path; 0: none. */
@@ -196,9 +227,9 @@ static uint64_t dynamic_symbol(const char *path, const char *name)
 	GElf_Shdr header;
 	GElf_Sym sym;
 
-	elf_version(EV_CURRENT);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	private_elf_guard struct private_elf file = {0};
+	private_elf_open(path, &file);
+	Elf *elf = file.elf;
 	while (elf && !found && (section = elf_nextscn(elf, section))) {
 		Elf_Data *data = elf_getdata(section, NULL);
 
@@ -211,18 +242,15 @@ static uint64_t dynamic_symbol(const char *path, const char *name)
 				found = sym.st_value;
 		}
 	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
 	return found;
 }
 
-/* Where glibc's dynamic linker tells debuggers that all is mapped and relocated, and nothing of it
- * has run; 0: it is another one, or there is none. */
-static uint64_t linker_done(pid_t pid)
+/* Where glibc's dynamic linker tells debuggers that what is mapped changes or has changed, and in
+ * *@state where it says which; 0: it is another one, or there is none. */
+static uint64_t linker_tells(pid_t pid, uint64_t *state)
 {
 	struct tracee_map *maps;
-	uint64_t base = auxiliary(pid, AT_BASE), at = 0;
+	uint64_t base = auxiliary(pid, AT_BASE), at = 0, debug = 0;
 	int n = base ? tracee_maps(pid, &maps) : 0;
 	char path[80];
 
@@ -235,17 +263,40 @@ static uint64_t linker_done(pid_t pid)
 			 (unsigned long long)maps[i].start, (unsigned long long)maps[i].end);
 		if (dynamic_symbol(path, "_rtld_global"))
 			at = dynamic_symbol(path, "_dl_debug_state");
+		debug = dynamic_symbol(path, "_r_debug");
 	}
 	free(maps);
-	return at ? base + at : 0;
+	*state = base + debug + offsetof(struct r_debug, r_state);
+	return at && debug ? base + at : 0;
 }
 
-/* Goes on until the breakpoint at @at. */
-static int run_to(struct tracee *t, uint64_t at)
+bool tracee_is_of_glibc(pid_t pid)
+{
+	uint64_t state;
+
+	return linker_tells(pid, &state) != 0;
+}
+
+/* Past the breakpoint at @at, whose place has @code, with that taken out for the moment. */
+static int step_over(struct tracee *t, uint64_t at, uint8_t code)
+{
+	static const uint8_t breakpoint = 0xcc;
+	int err = tracee_write(t, at, &code, 1);
+
+	if (!err && ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL))
+		err = -errno;
+	if (!err)
+		err = wait_stop(t->pid, &t->status);
+	return err ? err : tracee_write(t, at, &breakpoint, 1);
+}
+
+/* Goes on until the breakpoint at @at where the word at @state is 0. */
+static int run_to(struct tracee *t, uint64_t at, uint64_t state)
 {
 	static const uint8_t breakpoint = 0xcc;
 	struct user_regs_struct regs;
 	uint8_t code;
+	uint32_t changing = 0;
 	int status, signal = 0;
 	int err = tracee_read(t, at, &code, 1);
 
@@ -266,10 +317,15 @@ static int run_to(struct tracee *t, uint64_t at)
 		if (regs.rip != at + 1)
 			continue;
 		regs.rip = at;
-		err = tracee_write(t, at, &code, 1);
-		if (!err && ptrace(PTRACE_SETREGS, t->pid, NULL, &regs))
+		signal = 0;
+		if (ptrace(PTRACE_SETREGS, t->pid, NULL, &regs))
 			err = -errno;
-		break;
+		if (!err)
+			err = tracee_read(t, state, &changing, sizeof(changing));
+		if (!err && !changing)
+			return tracee_write(t, at, &code, 1);
+		if (!err)
+			err = step_over(t, at, code);
 	}
 	return err;
 }
@@ -283,9 +339,9 @@ int tracee_run_to_start(struct tracee *t)
 	if (err)
 		return err;
 	err = tracee_open(t, t->pid); /* of the new program */
-	uint64_t at = err ? 0 : linker_done(t->pid);
+	uint64_t state = 0, at = err ? 0 : linker_tells(t->pid, &state);
 	if (!err)
-		err = at ? run_to(t, at) : -ENOENT;
+		err = at ? run_to(t, at, state) : -ENOENT;
 	if (err && err != -ESRCH)
 		ptrace(PTRACE_DETACH, t->pid, NULL, NULL);
 	return err;

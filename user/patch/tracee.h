@@ -10,14 +10,15 @@
 struct tracee {
 	pid_t pid;
 	int mem_fd;
-	int status; /* as wait() tells it, where it has ended */
+	uint64_t syscall_at; /* a system call instruction of the vDSO; 0: none */
+	int status;	     /* as wait() tells it, where it has ended */
 };
 
 /* One mapping of a process. */
 struct tracee_map {
 	uint64_t start, end, off_file;
 	uint64_t dev, ino; /* of the file, as stat() has them; 0, 0: none */
-	bool executable, writable;
+	bool executable, writable, shared;
 };
 
 /* What a process has mapped, by address: *@maps is freed by the caller. Returns how many, or
@@ -33,6 +34,8 @@ int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t
 /* Has the stopped thread @t->pid make a system call, and leaves it as it was. Returns 0 and in
  * *@result what the call did (or -errno of its own), or -errno. */
 int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result);
+/* Whether it was started by glibc's dynamic linker. */
+bool tracee_is_of_glibc(pid_t pid);
 /* Lets the process, which was seized before its exec, go on until its dynamic linker is done with
  * the program and what it needs, before any of that has run. Returns 0 and the process stopped
  * there; -ENOENT: there is no such place, and it goes on, untraced; -ESRCH: it has ended, and

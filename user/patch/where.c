@@ -28,41 +28,17 @@ static const struct patch_state *state_by_stack(const struct area_region *r,
 	return NULL;
 }
 
-/* Where a jump or call at @place goes, if @taken. */
-static uint64_t direct_target(const struct area_region *r, const struct patch_module *module,
-			      const struct patch_place *place)
+/* Takes @t, which is before @from, to before @to in the same frame (ELF addresses). What is inside
+ * of an instruction is as what is before it. */
+static void move(const struct area_region *r, const struct patch_module *module,
+		 struct patch_thread *t, uint64_t from, uint64_t to)
 {
-	size_t have;
-	const uint8_t *b = pugmark_model_bytes(module->model, place->addr, &have);
-	int32_t rel = 0;
+	struct pugmark_cfa here = pugmark_model_cfa_at(module->model, from);
+	struct pugmark_cfa there = pugmark_model_cfa_at(module->model, to);
 
-	if (b && have >= place->len)
-		memcpy(&rel, b + place->len - 4, 4);
-	return place->addr + place->len + rel + r->bias;
-}
-
-static void leave_trampoline(const struct area_region *r, const struct patch_module *module,
-			     const struct patch_state *s, uint64_t sp, struct patch_thread *t)
-{
-	const struct patch_place *p = &module->placing.places[s->place];
-	uint64_t own = module->sites[s->place].addr + r->bias;
-
-	t->sp = sp + s->up + 8 * p->words;
-	t->ip = own + (s->told ? 1 : 0);
-	if (!s->told || !s->ended)
-		return;
-	/* The patched instruction is as good as done. */
-	t->sp = sp + s->up;
-	if (p->form == PATCH_JCC) {
-		bool taken = s->off >= r->made[s->place].taken;
-
-		t->ip = taken ? direct_target(r, module, p) : p->addr + p->len + r->bias;
-	} else if (p->form == PATCH_CALL) {
-		t->sp -= 8;
-		t->ip = direct_target(r, module, p);
-	} else {
-		t->ip = p->addr + r->bias + 1;
-	}
+	if (here.reg == PUGMARK_CFA_SP && there.reg == PUGMARK_CFA_SP)
+		t->sp += here.offset - there.offset;
+	t->ip = to + r->bias;
 }
 
 /* Between a witness's own instruction and another one that carries it. */
@@ -76,16 +52,57 @@ static bool leave_between(const struct area_region *r, const struct patch_module
 		uint64_t own = module->sites[i].addr;
 		bool after = p->addr > own;
 
-		if (!p->other || !r->patched[i] ||
-		    (after ? ip <= own || ip > p->addr : ip <= p->addr || ip > own))
+		/* Where a thread is as the event is told. */
+		uint64_t told = p->addr + p->event_at;
+
+		if (p->island && p->island == ip && area_is_patched(r, i)) {
+			t->ip = p->addr + r->bias;
+			leave_between(r, module, t);
+			return true;
+		}
+		if (!p->other || !area_is_patched(r, i) ||
+		    (after ? ip <= own || ip > told : ip <= told || ip > own))
 			continue;
-		struct pugmark_cfa here = pugmark_model_cfa_at(module->model, ip);
-		struct pugmark_cfa there = pugmark_model_cfa_at(module->model, own);
-		if (here.reg == PUGMARK_CFA_SP && there.reg == PUGMARK_CFA_SP)
-			t->sp += here.offset - there.offset;
-		t->ip = own + r->bias + (after ? 0 : 1);
+		move(r, module, t, ip, own + (after ? 0 : 1));
 		return true;
 	}
+	return false;
+}
+
+static void leave_trampoline(const struct area_region *r, const struct patch_module *module,
+			     const struct patch_state *s, uint64_t sp, struct patch_thread *t)
+{
+	const struct patch_place *p = &module->placing.places[s->place];
+	const struct patch_made *made = &r->made[s->place];
+	uint64_t own = module->sites[s->place].addr;
+
+	t->sp = sp + s->up;
+	if (!s->told || !s->ended) {
+		t->ip = p->addr + s->at + r->bias;
+		if (s->at == p->event_at)
+			move(r, module, t, p->addr + s->at, own + (s->told ? 1 : 0));
+		else if (p->other)
+			leave_between(r, module, t);
+		return;
+	}
+	/* The patched instruction is as good as done. */
+	if (p->form == PATCH_JCC) {
+		bool taken = s->off >= made->taken;
+
+		t->ip = taken ? made->target : p->addr + p->code_len + r->bias;
+	} else if (p->form == PATCH_CALL) {
+		t->sp -= 8;
+		t->ip = made->target;
+	} else {
+		t->ip = p->addr + s->at + r->bias + 1;
+	}
+}
+
+bool patch_is_code(const struct area *area, uint64_t ip)
+{
+	for (uint32_t m = 0; m < area->n_regions; m++)
+		if (area->regions[m].addr && ip - area->regions[m].addr < area->regions[m].bytes)
+			return true;
 	return false;
 }
 

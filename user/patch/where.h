@@ -13,6 +13,8 @@ struct patch_thread {
 	uint32_t n_words;
 };
 
+/* Whether @ip is in a trampoline of @area. */
+bool patch_is_code(const struct area *area, uint64_t ip);
 /* Changes @thread's ip and sp from where it is, in a trampoline or between a witness's instruction
  * and the one that carries it, to a place of the program that is before the witness as long as its
  * event is not written, and behind it from then on. Returns whether it did. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* handles.c: see handles.h. Those that are shipped are texts of the same form as a file. What gives
- * its handle through a pointer, as sqlite3_open() does, takes no part in its sequence. */
+/* handles.c: see handles.h. The handles that Pugmark knows are texts in the form of such a file. A
+ * function that gives out its handle through a pointer, as sqlite3_open() does, has no part in the
+ * handle's sequence. */
 #include "user/plan/handles.h"
 
 #include <errno.h>

@@ -25,15 +25,15 @@ struct handle {
 	char *text;	/* private: what the patterns point into */
 };
 
-/* Reads @spec: the name of one that is known (stdio, sockets, sqlite3), or a file of that form:
- * lines of `FUNCTION WHERE [end]`, WHERE being `return` or an argument's number from 1; `number`
- * alone says that the handle is one; # begins a comment. Returns 0 and a handle that
- * handle_deinit() frees, or -errno with @diag filled. */
+/* Reads @spec: the name of a known handle (stdio, sockets, sqlite3), or a file with lines of
+ * `FUNCTION WHERE [end]`, WHERE being `return` or an argument's number from 1; a line `number` says
+ * that handles are numbers; # begins a comment. Returns 0 and a handle that handle_deinit() frees,
+ * or -errno with @diag filled. */
 int handle_read(const char *spec, struct handle *out, struct pugmark_diag *diag);
 /* The same of a text in memory. */
 int handle_parse(const char *text, const char *spec, struct handle *out, struct pugmark_diag *diag);
 void handle_deinit(struct handle *handle);
-/* Whether @value is a handle, and not what says that there is none. */
+/* Whether @value is a handle, and not the value for none. */
 bool handle_valid(const struct handle *handle, uint64_t *value);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* plan_cache.c: see plan_cache.h. What is kept is named by a digest of all that it is made from, so
- * that what has the name is of these bytes and these options, whatever a file says of itself. */
+/* plan_cache.c: see plan_cache.h. A kept plan is named by a digest of all that it is made from. So
+ * a file of that name is of these bytes and these options, whatever it says of itself. */
 #include "user/plan/plan_cache.h"
 
 #include "offline/code/model_digest.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLANNER_VERSION 32 /* another one where the same binary would be planned otherwise */
+#define PLANNER_VERSION 34 /* raised when the same binary would be planned differently */
 
 static void add_texts(struct digest *d, const char *const *texts, uint32_t n)
 {
@@ -37,11 +37,11 @@ static void add_question(struct digest *d, const struct pugmark_model *model,
 }
 
 /* The path of the file that @d names. */
-static char *path_of(struct digest *d, const char *what, const char *suffix)
+static char *path_of(struct digest *d, const char *what, const char *tag, const char *suffix)
 {
-	char name[DIGEST_HEX + 8], hex[DIGEST_HEX];
+	char name[2 * DIGEST_HEX + 16], hex[DIGEST_HEX];
 	digest_hex(d, hex);
-	snprintf(name, sizeof(name), "%s%s", hex, suffix);
+	snprintf(name, sizeof(name), "%.*s%s%s", DIGEST_HEX, tag ? tag : "", hex, suffix);
 	return own_cache_path(what, name);
 }
 
@@ -54,8 +54,10 @@ char *plan_cache_path(const struct pugmark_model *model, const struct planning_o
 	add_question(&d, model, o);
 	digest_add_number(&d, o->returns_apart);
 	digest_add(&d, o->out, o->n_out * sizeof(*o->out));
+	digest_add_number(&d, o->share);
+	digest_add_number(&d, o->n_shares);
 	digest_add(&d, inputs, DIGEST_BYTES);
-	return path_of(&d, "plans", ".plan");
+	return path_of(&d, "plans", o->tag, ".plan");
 }
 
 char *plan_cache_taken_path(const struct pugmark_model *model, const struct planning_options *o)
@@ -64,7 +66,7 @@ char *plan_cache_taken_path(const struct pugmark_model *model, const struct plan
 	digest_init(&d);
 	add_question(&d, model, o);
 	digest_add(&d, &o->max_overhead, sizeof(o->max_overhead));
-	return path_of(&d, "taken-out", "");
+	return path_of(&d, "taken-out", o->tag, "");
 }
 
 /* Whether @plan is of this binary, and of a format that says all that one made now does. */

@@ -7,11 +7,10 @@
 
 #include <pugmark/plan.h>
 
-/* Checks that @plan, of the file @path (or of none, then this is what to call it), is of the binary
- * of
- * @model and that each of its probes stands on an instruction of it, and proves it from its tables.
- * Prints what comes out. Returns 0; -ESTALE with @diag filled where it is of another binary;
- * -EILSEQ where it has faults, which are printed; or -errno. */
+/* Checks that @plan is of the binary of @model and that each of its probes stands on an instruction
+ * there, and proves it from its tables; prints the result. @path: its file, or what to call it.
+ * Returns 0; -ESTALE with @diag filled where it is of another binary; -EILSEQ where it has faults,
+ * which are printed; or -errno. */
 int plan_checked(const struct pugmark_plan *plan, const char *path,
 		 const struct pugmark_model *model, bool json, struct outbuf *out,
 		 struct pugmark_diag *diag);

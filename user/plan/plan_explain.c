@@ -102,7 +102,8 @@ void explainer_compare(const struct explainer *x, const struct decision_table *t
 	for (uint32_t i = 0; i < t->n; i++)
 		for (uint32_t k = i + 1; k < t->n; k++) {
 			const struct first_entry *a = &t->entries[i], *b = &t->entries[k];
-			/* by site, those of any entry last: nothing more can meet */
+			/* sorted by site, entries of any function last: nothing further on can
+			 * meet */
 			if (a->site != b->site && a->site != FIRST_ANY_ENTRY && !t->n_any)
 				break;
 			if (a->alt != b->alt && may_meet(x, a, b))

@@ -31,7 +31,7 @@ uint32_t explainer_n_ways(const struct pugmark_plan_node *node);
 uint32_t explainer_way(const struct explainer *explainer, const struct pugmark_plan_node *node,
 		       uint32_t i);
 
-/* Counts in @told how the pairs of terms of different alternatives differ; sites that differ are
+/* Counts in @told how pairs of terminals of different alternatives differ. Sites that differ are
  * the rule, and counted once. */
 void explainer_compare(const struct explainer *explainer, const struct decision_table *table,
 		       uint32_t *told);

@@ -30,11 +30,21 @@ static int apply_patterns(const struct pugmark_model *model, const char *const *
 	return err;
 }
 
+/* Which of @n shares, from 1, traces a function. It follows from its address alone, so that all
+ * hosts that run a binary agree, whatever else each was asked for. What lies within 2 KiB goes
+ * together: functions of one source file call each other, and a call from what is not traced costs
+ * more. */
+static uint32_t share_of(const struct pugmark_model *model, uint32_t func, uint32_t n)
+{
+	enum { TOGETHER_BITS = 11 };
+	return (model->funcs[func].addr >> TOGETHER_BITS) % n + 1;
+}
+
 int plan_scope_find(const struct pugmark_model *model, const struct planning_options *o, bool **out,
 		    struct pugmark_diag *diag)
 {
 	*out = NULL;
-	if (!o->n_only && !o->n_without && !o->n_out)
+	if (!o->n_only && !o->n_without && !o->n_out && !o->n_shares)
 		return 0;
 	bool *in = calloc(model->n_funcs + 1, sizeof(bool));
 	bool *without = calloc(model->n_funcs + 1, sizeof(bool));
@@ -50,6 +60,8 @@ int plan_scope_find(const struct pugmark_model *model, const struct planning_opt
 		if (f != PUGMARK_NONE)
 			without[f] = true;
 	}
+	for (uint32_t f = 0; !err && o->n_shares && f < model->n_funcs; f++)
+		without[f] |= share_of(model, f, o->n_shares) != o->share;
 	bool any = false;
 	for (uint32_t f = 0; !err && f < model->n_funcs; f++) {
 		in[f] = !((in[f] || !o->n_only) && !without[f]); /* from here on: opaque */

@@ -5,9 +5,9 @@
 
 #include "user/plan/planning.h"
 
-/* Which functions of @model are opaque by its only, without and out: the caller frees; NULL in
- * *@out where none is. Returns 0, or -errno with @diag filled (-ENOENT: a pattern matches no
- * function; -ENODATA: nothing is left to trace). */
+/* Finds which functions of @model are opaque by options->only, ->without and ->out: the caller
+ * frees; *@out is NULL where none is. Returns 0, or -errno with @diag filled (-ENOENT: a pattern
+ * matches no function; -ENODATA: nothing is left to trace). */
 int plan_scope_find(const struct pugmark_model *model, const struct planning_options *options,
 		    bool **out, struct pugmark_diag *diag);
 

@@ -2,6 +2,9 @@
 /* plan_show.c: the numbers of a plan, and its probes one by one. */
 #include "user/plan/plan_show.h"
 
+#include "user/file/packed.h"
+#include "user/plan/plan_refusals.h"
+
 #include "user/model/cfg_names.h"
 
 #include <stdlib.h>
@@ -55,6 +58,39 @@ static void text_counts(struct outbuf *out, const uint32_t *counts, const char *
 	outbuf_char(out, '\n');
 }
 
+/* Which instructions are never probed, and why. */
+static void text_refusals(const struct plan_shown *s)
+{
+	struct plan_refusals *r = malloc(sizeof(*r));
+	if (!r || plan_refusals_count(s->result->model, s->result->plan, s->binary, r))
+		r = (free(r), NULL);
+	for (uint32_t i = 0; r && i < r->n; i++)
+		outbuf_format(s->out, "%s%u: %s (Linux %s)\n",
+			      i ? "                 " : "  never probed   ", r->at[i].n,
+			      r->at[i].reason.why, r->at[i].reason.kernels);
+	free(r);
+}
+
+/* Functions that are too large to choose for. */
+static void text_whole(const struct plan_shown *s)
+{
+	enum { NAMED = 8 };
+	const struct pugmark_plan *p = s->result->plan;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < p->n_funcs; i++) {
+		if (!(p->funcs[i].flags & PUGMARK_PLAN_FUNC_WHOLE))
+			continue;
+		outbuf_text(s->out, n == 0	 ? "  marked whole   "
+				    : n < NAMED	 ? ", "
+				    : n == NAMED ? ", ..."
+						 : "");
+		if (n++ < NAMED)
+			outbuf_safe_text(s->out, p->strings + p->funcs[i].name);
+	}
+	if (n)
+		outbuf_format(s->out, ": %u too large to choose for, so each block is probed\n", n);
+}
+
 static void text_stats(const struct plan_shown *s)
 {
 	const struct planning_result *r = s->result;
@@ -84,6 +120,10 @@ static void text_stats(const struct plan_shown *s)
 	outbuf_duration(out, (uint64_t)r->costs.stepped_ns);
 	outbuf_text(out, r->costs_measured ? " stepped, as measured here\n"
 					   : " stepped, as assumed (pugmark doctor measures it)\n");
+	text_refusals(s);
+	text_whole(s);
+	if (file_is_packed(s->binary))
+		outbuf_text(out, "  packed         this " PACKED_WORDS "\n");
 	if (r->plan->unresolved)
 		outbuf_format(
 			out,
@@ -92,6 +132,12 @@ static void text_stats(const struct plan_shown *s)
 			r->plan->unresolved);
 	outbuf_format(out, "  planned in     %.3f s%s\n", r->seconds,
 		      r->cached ? ", from the cache" : "");
+	if (r->plugin) {
+		outbuf_text(out, "  exports        all may be called: ");
+		outbuf_safe_text(out, r->plugin);
+		outbuf_text(out, ", for one, is made for this file (--exports needed: those that "
+				 "linked libraries name)\n");
+	}
 	outbuf_text(out, r->path ? "  plan           " : "  plan           not kept: ");
 	outbuf_safe_text(out, r->path ? r->path : r->not_kept);
 	outbuf_char(out, '\n');
@@ -129,6 +175,36 @@ static void json_counts(struct outbuf *out, const char *key, const uint32_t *cou
 	outbuf_char(out, '}');
 }
 
+static void json_refusals(const struct plan_shown *s)
+{
+	struct plan_refusals *r = malloc(sizeof(*r));
+	if (!r || plan_refusals_count(s->result->model, s->result->plan, s->binary, r))
+		r = (free(r), NULL);
+	outbuf_text(s->out, "\"refused\":[");
+	for (uint32_t i = 0; r && i < r->n; i++)
+		outbuf_format(
+			s->out, "%s{\"instructions\":%u,\"reason\":\"%s\",\"kernels\":\"%s\"}",
+			i ? "," : "", r->at[i].n, r->at[i].reason.why, r->at[i].reason.kernels);
+	outbuf_text(s->out, "],");
+	free(r);
+}
+
+static void json_whole(const struct plan_shown *s)
+{
+	const struct pugmark_plan *p = s->result->plan;
+	const char *comma = "";
+	outbuf_text(s->out, "\"whole\":[");
+	for (uint32_t i = 0; i < p->n_funcs; i++) {
+		if (!(p->funcs[i].flags & PUGMARK_PLAN_FUNC_WHOLE))
+			continue;
+		outbuf_format(s->out, "%s\"", comma);
+		outbuf_json_text(s->out, p->strings + p->funcs[i].name);
+		outbuf_char(s->out, '"');
+		comma = ",";
+	}
+	outbuf_text(s->out, "],");
+}
+
 static void json_stats(const struct plan_shown *s)
 {
 	const struct planning_result *r = s->result;
@@ -152,6 +228,14 @@ static void json_stats(const struct plan_shown *s)
 	outbuf_format(out, "\"emulated_ns\":%.0f,\"stepped_ns\":%.0f,\"costs_measured\":%s,",
 		      r->costs.emulated_ns, r->costs.stepped_ns,
 		      r->costs_measured ? "true" : "false");
+	json_refusals(s);
+	json_whole(s);
+	outbuf_format(out, "\"packed\":%s,", file_is_packed(s->binary) ? "true" : "false");
+	if (r->plugin) {
+		outbuf_text(out, "\"plugin\":\"");
+		outbuf_json_text(out, r->plugin);
+		outbuf_text(out, "\",");
+	}
 	outbuf_format(out, "\"unresolved\":%u,\"seconds\":%.6f,\"cached\":%s,\"plan\":",
 		      r->plan->unresolved, r->seconds, r->cached ? "true" : "false");
 	if (r->path) {

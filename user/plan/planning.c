@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* planning.c: see planning.h. What is kept of it is plan_cache.h's. */
+/* planning.c: see planning.h. Keeping plans is plan_cache.h's. */
 #include "user/plan/planning.h"
 
-#include "offline/base/whole_file.h"
 #include "offline/plan/plan_seed.h"
 #include "offline/link/callers_by_name.h"
 #include "offline/plan/plan_build.h"
-#include "offline/plan/plan_file.h"
 #include "user/cli/patterns.h"
+#include "user/file/debuginfod.h"
 #include "user/file/own_cache.h"
 #include "user/plan/plan_cache.h"
+#include "user/plan/plan_entered.h"
 #include "user/plan/plan_scope.h"
 #include "user/plan/probe_costs.h"
 #include "user/plan/profile.h"
@@ -28,6 +28,7 @@
 struct planner {
 	const struct planning_options *o;
 	const char *binary;
+	const struct plan_modules *modules;
 	struct probe_costs costs;
 	const struct pugmark_model *model;
 	struct pugmark_model *read; /* NULL: model is the options' */
@@ -60,18 +61,6 @@ static int failed(const struct planner *p, int err)
 static int open_model(struct planner *p)
 {
 	const struct planning_options *o = p->o;
-	const char *users[PLANNING_PLUGINS_MAX + PLANNING_TRACED_MAX];
-	struct library_options needed = {
-		.library_path = getenv("LD_LIBRARY_PATH"),
-		.preloaded = getenv("LD_PRELOAD"),
-		.origin = o->origin,
-		.any_program = o->any_program,
-		.plugins = users,
-	};
-	for (uint32_t i = 0; i < o->n_plugins && i < PLANNING_PLUGINS_MAX; i++)
-		users[needed.n_plugins++] = o->plugins[i];
-	for (uint32_t i = 0; i < o->n_traced && i < PLANNING_TRACED_MAX; i++)
-		users[needed.n_plugins++] = o->traced[i];
 	say(p, "reading the binary");
 	int err = o->seed_model ? 0 : pugmark_model_open(p->binary, &p->read, p->diag);
 	if (err)
@@ -83,10 +72,8 @@ static int open_model(struct planner *p)
 	if (!p->entered || !p->traced || !p->bound)
 		return failed(p, -ENOMEM);
 	callers_by_name_mark_traced(p->model, o->traced, o->n_traced, p->traced);
-	if (!o->all_exports)
-		return callers_by_name_mark(p->model, &needed, p->entered, p->bound, p->diag);
-	memset(p->entered, 1, p->model->n_funcs);
-	return 0;
+	return plan_entered_mark(p->model, o, p->modules, p->entered, p->bound, &p->out->plugin,
+				 p->diag);
 }
 
 /* The names of the first of @n functions. */
@@ -105,7 +92,7 @@ static char *name_functions(const struct pugmark_model *m, const uint64_t *addrs
 	return names;
 }
 
-/* What an earlier recording has taken out is out. */
+/* Takes functions out that an earlier recording took out. */
 static int recall(struct planner *p)
 {
 	const struct planning_options *o = p->o;
@@ -132,19 +119,21 @@ static int recall(struct planner *p)
 	return 0;
 }
 
-/* For the next recording. That it cannot be kept costs that its time, and nothing else. */
+/* Keeps what was taken out for the next recording. A failure costs that one time, and is no
+ * error. */
 static void remember(struct planner *p)
 {
 	if (p->taken_path && p->o->n_out)
 		taken_before_write(p->taken_path, p->o->out, p->o->n_out);
 }
 
-/* More arguments or fewer, with the result or without: all that is asked for. */
+/* The union of two requests: the larger number of arguments, and the result if either asks for
+ * it. */
 static uint8_t joined_reads(uint8_t a, uint8_t b)
 {
 	uint8_t n = (a & PUGMARK_READS_ARGS) > (b & PUGMARK_READS_ARGS) ? a & PUGMARK_READS_ARGS
 									: b & PUGMARK_READS_ARGS;
-	return n | ((a | b) & PUGMARK_READS_RESULT);
+	return n | ((a | b) & (PUGMARK_READS_RESULT | PUGMARK_READS_TIME));
 }
 
 /* Which values are to be read of which functions. */
@@ -171,8 +160,9 @@ static int find_reads(struct planner *p)
 		patterns_deinit(&pattern);
 		if (!err && !seen && !r->optional && !p->o->elsewhere)
 			err = pugmark_diag_set(p->diag, -ENOENT, m->path, PUGMARK_NO_OFFSET,
-					       "--args-of: no function matches '%s' (see: pugmark "
+					       "--%s: no function matches '%s' (see: pugmark "
 					       "cfg --list)",
+					       r->what & PUGMARK_READS_TIME ? "time-of" : "args-of",
 					       r->pattern);
 		if (err)
 			return err;
@@ -232,7 +222,7 @@ static int choose(const struct planner *p, enum plan_mode mode, struct choice *c
 	int err = p->o->returns_apart
 			  ? choose_witnesses_returns_apart(p->program, mode, choice, unresolved)
 			  : choose_witnesses(p->program, mode, choice, unresolved);
-	/* What cannot be told apart is as good as it gets, and reported. */
+	/* Places that no probe can tell apart are reported, and are no error. */
 	return err == -EDOM ? 0 : err;
 }
 
@@ -254,7 +244,7 @@ static int plan(struct planner *p)
 	return 0;
 }
 
-/* What mode full would do with the same scope and counts. */
+/* Counts what mode full would probe with the same scope and counts. */
 static int compare(struct planner *p)
 {
 	struct choice choice;
@@ -277,21 +267,7 @@ static int compare(struct planner *p)
 	return 0;
 }
 
-static int write_to_stdout(struct planner *p)
-{
-	void *bytes;
-	size_t len;
-	int err = plan_encode(p->out->plan, &bytes, &len);
-	if (err)
-		return failed(p, err);
-	err = write_all(STDOUT_FILENO, bytes, len);
-	free(bytes);
-	return err ? pugmark_diag_set(p->diag, err, "standard output", PUGMARK_NO_OFFSET,
-				      "cannot write the plan: %s", strerror(-err))
-		   : 0;
-}
-
-/* In the cache; that there is none costs the next planning its time, and nothing else. */
+/* Keeps the plan in the cache. A failure costs the next planning time, and is no error. */
 static int keep(struct planner *p)
 {
 	struct planning_result *out = p->out;
@@ -307,15 +283,6 @@ static int keep(struct planner *p)
 	if (n < 0)
 		out->not_kept = NULL;
 	return n < 0 ? failed(p, -ENOMEM) : 0;
-}
-
-static int make_file(struct planner *p)
-{
-	if (!p->o->output)
-		return keep(p);
-	if (!strcmp(p->o->output, "-"))
-		return write_to_stdout(p);
-	return pugmark_plan_write(p->out->plan, p->out->path, p->diag);
 }
 
 /* Of all that a plan is made from beside the options and the binary. */
@@ -356,7 +323,7 @@ static int plan_or_load(struct planner *p)
 	if (p->out->cached)
 		return 0;
 	err = plan(p);
-	return err ? err : make_file(p);
+	return err || o->output ? err : keep(p);
 }
 
 static double now_s(void)
@@ -381,11 +348,13 @@ static void planner_deinit(struct planner *p)
 	pugmark_model_free(p->read);
 }
 
-int planning_make(const char *binary, const struct planning_options *options,
-		  struct planning_result *out, struct pugmark_diag *diag)
+int planning_make_here(const char *binary, const struct planning_options *options,
+		       const struct plan_modules *modules, struct planning_result *out,
+		       struct pugmark_diag *diag)
 {
 	struct planner p = {
 		.o = options,
+		.modules = modules,
 		.binary = binary,
 		.out = out,
 		.diag = diag,
@@ -415,16 +384,22 @@ int planning_shares(const char *binary, const struct planning_options *options,
 		    struct pugmark_diag *diag)
 {
 	struct planning_result result = {0};
-	struct planner p = {.o = options, .binary = binary, .out = &result, .diag = diag};
+	struct plan_modules modules;
+	struct planner p = {
+		.o = options, .modules = &modules, .binary = binary, .out = &result, .diag = diag};
 	struct share_options alone = *shares;
+	*whole_ns = 0;
+	debuginfod_fetch(binary);
+	int err = plan_modules_list(binary, options, &modules, diag);
+	if (err)
+		return err;
 	probe_costs_of_machine(&p.costs);
-	int err = open_model(&p);
+	err = open_model(&p);
 	if (!err && options->n_profiles)
 		err = profile_read(options->profiles, options->n_profiles, p.model, &p.profile,
 				   diag);
 	if (!err)
 		err = make_program(&p);
-	*whole_ns = 0;
 	alone.machines = 1;
 	alone.bound = 0;
 	if (!err)
@@ -437,6 +412,8 @@ int planning_shares(const char *binary, const struct planning_options *options,
 		*whole_ns = out->load_ns[0];
 	}
 	planner_deinit(&p);
+	plan_modules_deinit(&modules);
+	free(result.plugin);
 	return err;
 }
 
@@ -447,5 +424,6 @@ void planning_deinit(struct planning_result *result)
 	free(result->path);
 	free(result->not_kept);
 	free(result->left_out);
+	free(result->plugin);
 	*result = (struct planning_result){0};
 }

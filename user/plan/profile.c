@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* profile.c: see profile.h. Addresses that a recording tells of are counted in a hash table, which
- * is then laid over the blocks of the model. Of several recordings each has counted some of them:
- * what one knows and another does not is taken to be as frequent, beside calls and returns, in the
- * other. */
+/* profile.c: see profile.h. Addresses in recordings are counted in a hash table, which is then
+ * mapped to the blocks of the model. Each of several recordings has counted some of the blocks: a
+ * count that one has and another has not is taken to be as frequent in the other, relative to calls
+ * and returns. */
 #include "user/plan/profile.h"
 
 #include <pugmark/trace.h>
@@ -157,15 +157,14 @@ static int count_witnesses(struct profiler *p, uint32_t task)
 
 /* ---- what it says of blocks ---- */
 
-/* A block whose own count is not all there is to know takes the larger one: gaps make counts too
- * small, never too large. */
+/* Sets a block's count, or keeps the larger one: gaps make counts too small, never too large. */
 static void say(uint64_t *counts, uint32_t block, uint64_t count)
 {
 	if (block != PUGMARK_NONE && (counts[block] == UINT64_MAX || counts[block] < count))
 		counts[block] = count;
 }
 
-/* The ways of a branch lead to blocks that may be reached by them alone. */
+/* Counts the ways of a branch: each may be the only way to the block that it leads to. */
 static void say_ways(struct profiler *p, uint64_t *counts, const uint32_t *n_ways, uint32_t site)
 {
 	const struct pugmark_model *m = p->model;
@@ -182,7 +181,7 @@ static void say_ways(struct profiler *p, uint64_t *counts, const uint32_t *n_way
 	}
 }
 
-/* What shows each time that it runs, of level paths, is counted, if only as never. */
+/* Of level paths, every block that shows each time it runs is counted, also if it never ran. */
 static void say_blocks(const struct profiler *p, uint64_t *counts)
 {
 	for (uint32_t i = 1; i < p->plan->n_nodes; i++) {
@@ -276,7 +275,7 @@ static void add_up(struct tally *tallies, uint32_t n, const struct profile *one)
 		}
 }
 
-/* As if all recordings had counted it: what has run at all stays above 0. */
+/* Scales a count as if all recordings had counted it; what has run at all stays above 0. */
 static uint64_t in_all(const struct tally *t, double events)
 {
 	if (t->runs <= 0 || t->events <= 0)

@@ -16,7 +16,7 @@ int caught_signals_init(struct caught_signals *s)
 	sigemptyset(&mask);
 	for (unsigned i = 0; i < sizeof(caught) / sizeof(*caught); i++)
 		sigaddset(&mask, caught[i]);
-	/* Whoever ignores it wants to outlive the terminal: nohup(1). */
+	/* A process that ignores SIGHUP wants to outlive its terminal: nohup(1). */
 	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN)
 		sigaddset(&mask, SIGHUP);
 	s->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* caught_signals.h: the signals that end a recording, or tell that its command has ended, as a file
- * to wait for; and SIGPIPE held back: whoever read what we say may be gone, and that is no reason
- * to lose the recording. */
+ * to wait for. SIGPIPE is held back: if whoever read our output is gone, the recording goes on. */
 #ifndef USER_CAUGHT_SIGNALS_H
 #define USER_CAUGHT_SIGNALS_H
 
@@ -13,7 +12,8 @@ struct caught_signals {
 	sigset_t old_mask;
 };
 
-/* Returns 0 or -errno. From here on they wait until they are released, also after an error. */
+/* Returns 0 or -errno. From here on the signals wait until they are released, also after an
+ * error. */
 int caught_signals_init(struct caught_signals *signals);
 /* Takes those that have come. Returns whether one of them asks for the end. */
 bool caught_signals_read(struct caught_signals *signals);

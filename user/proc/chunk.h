@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* chunk.h: the layout of a chunk, in which the collector hands to the writer what the rings said,
- * as they said it, and in between what the collector itself has seen of processes. */
+/* chunk.h: the layout of a chunk, in which the collector hands to the writer what the rings held,
+ * unchanged, and in between what the collector itself saw of processes. */
 #ifndef USER_CHUNK_H
 #define USER_CHUNK_H
 

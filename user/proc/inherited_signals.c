@@ -18,11 +18,12 @@ void inherited_signals_take(void)
 	struct sigaction usual = {.sa_handler = SIG_DFL};
 	sigset_t mask;
 
-	/* A file that outgrows its limit is an error of the write then, as a full disk is. */
+	/* With SIGXFSZ ignored, a file that outgrows its limit makes the write fail, as a full disk
+	 * does. */
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &mask, &inherited.mask);
-	/* Where it is ignored, children vanish before anybody learns how they ended. */
+	/* Where SIGCHLD is ignored, children vanish before anybody learns how they ended. */
 	sigaction(SIGCHLD, &usual, &inherited.child);
 	inherited.taken = true;
 }

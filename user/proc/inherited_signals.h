@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* inherited_signals.h: what signals do in this process, whatever they did in the one that started
- * it, and what they did there, for a program that is started in turn: it shall see no difference.
- */
+/* inherited_signals.h: gives signals their usual actions in this process, whatever it inherited,
+ * and gives the inherited actions back to a program that it starts: that shall see no
+ * difference. */
 #ifndef USER_INHERITED_SIGNALS_H
 #define USER_INHERITED_SIGNALS_H
 

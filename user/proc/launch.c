@@ -52,7 +52,7 @@ char *launch_resolve(const char *name, struct pugmark_diag *diag)
 	return NULL;
 }
 
-/* Whatever this process may do, the command may not, but for what its user and its file give it. */
+/* Drops rights: the command has none but those that its user and its file give it. */
 static int become(const struct launch_user *user)
 {
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)

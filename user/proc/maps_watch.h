@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* maps_watch.h: what the processes that send events have mapped: looked at when a process is first
- * seen, then ever more rarely. */
+/* maps_watch.h: what the processes that send events have mapped: read when a process is first seen,
+ * then more and more rarely. */
 #ifndef USER_MAPS_WATCH_H
 #define USER_MAPS_WATCH_H
 
@@ -14,9 +14,9 @@ struct maps_watch;
 
 struct maps_watch *maps_watch_new(void); /* NULL: no memory */
 void maps_watch_free(struct maps_watch *watch);
-/* Process @pid, which has exec'ed @execs times, is seen. Returns its executable mappings, as
- * CHUNK_MAPS of *@bytes bytes, if it was its turn to be looked at and they are news, or NULL;
- * borrowed until the next call. */
+/* To be called when process @pid, which has exec'ed @execs times, is seen. If it is its turn to be
+ * read and its executable mappings have changed, returns them, as CHUNK_MAPS of *@bytes bytes,
+ * borrowed until the next call; else NULL. */
 const struct chunk_text *maps_watch_look(struct maps_watch *watch, int32_t pid, uint32_t execs,
 					 uint64_t time_ns, uint32_t *bytes);
 /* The processes seen of late, at most @max of them; in any thread. Returns how many. */

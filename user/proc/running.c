@@ -4,20 +4,23 @@
 #include "user/proc/running.h"
 
 #include "offline/base/open_regular.h"
+#include "user/file/maps_lines.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An overlay shows a file of another file system with its number there, but as its own. */
+/* A file on an overlay has the number of the file below, but the overlay's own device. */
 static bool is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino &&
@@ -64,6 +67,27 @@ uint32_t running_processes(const struct target *program, pid_t *pids, uint32_t m
 	return n;
 }
 
+uint32_t running_older(const char *program, pid_t *pids, uint32_t max)
+{
+	char *path = realpath(program, NULL), link[32], exe[PATH_MAX + 16], older[PATH_MAX + 16];
+	DIR *proc = path ? opendir("/proc") : NULL;
+	struct dirent *entry;
+	uint32_t n = 0;
+	snprintf(older, sizeof(older), "%s (deleted)", path ? path : "");
+	while (proc && n < max && (entry = readdir(proc))) {
+		pid_t pid = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
+		snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+		ssize_t len = pid > 0 ? readlink(link, exe, sizeof(exe) - 1) : -1;
+		exe[len > 0 ? len : 0] = 0;
+		if (!strcmp(exe, older))
+			pids[n++] = pid;
+	}
+	if (proc)
+		closedir(proc);
+	free(path);
+	return n;
+}
+
 /* The process that has forked @pid, or that has taken it over since; 0: none. */
 static pid_t parent_of(pid_t pid)
 {
@@ -84,7 +108,10 @@ static pid_t parent_of(pid_t pid)
 /* Which of @pids the process @pid comes from, 0: none, or it is one of them. */
 static pid_t origin_of(pid_t pid, const pid_t *pids, uint32_t n_pids)
 {
-	enum { DEPTH = 64 }; /* numbers are given again while this looks: no circle may hold it */
+	enum {
+		DEPTH = 64
+	}; /* pids are used again while this reads them: the limit keeps a circle of them from being
+	      endless */
 	pid_t at = pid;
 	for (int depth = 0; at > 0 && depth < DEPTH; depth++) {
 		for (uint32_t i = 0; i < n_pids; i++)
@@ -126,25 +153,22 @@ static bool is_elf(const char *path)
 
 int running_add_modules(struct targets *loaded, pid_t pid, struct pugmark_diag *diag)
 {
-	char path[64], line[PATH_MAX + 128];
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	FILE *f = fopen(path, "re");
+	char path[64];
+	struct maps_lines lines;
+	struct maps_line line;
 	int err = 0;
-	while (f && !err && fgets(line, sizeof(line), f)) {
-		unsigned long start, end;
-		char perms[5];
-		int name = 0;
-		if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %n", &start, &end, perms, &name) != 3 ||
-		    perms[2] != 'x' || !name || line[name] != '/')
+	if (maps_lines_open(&lines, pid))
+		return 0;
+	while (!err && maps_lines_next(&lines, &line)) {
+		if (!(line.prot & PROT_EXEC) || *line.name != '/')
 			continue;
-		line[strcspn(line, "\n")] = 0;
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, start, end);
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+			 line.start, line.end);
 		if (is_elf(path))
-			err = targets_add(loaded, path, line + name, NULL, diag);
+			err = targets_add(loaded, path, line.name, NULL, diag);
 		if (err == -ENOENT) /* it has just been unmapped */
 			err = 0;
 	}
-	if (f)
-		fclose(f);
+	maps_lines_close(&lines);
 	return err;
 }

@@ -72,7 +72,7 @@ static uint32_t listed(const struct counter *c, uint32_t module, uint32_t func)
 	return known ? c->first[m] + func : PUGMARK_NONE;
 }
 
-/* A frame is open at place @depth: of what, and who has called it. */
+/* Notes that the frame at place @depth is open: of which function, and called by which. */
 static int opened(struct counter *c, uint32_t depth, uint32_t caller, uint32_t func)
 {
 	if (depth < DEPTH_MAX)

@@ -19,10 +19,10 @@ struct call_counts {
 	uint32_t cap, n;
 };
 
-/* Recovers what is written so far of the recording @now->output, and counts the calls of functions
- * of the modules that are probed now: those of module m are from first[m] on in the list. Returns
- * 0, or -errno: -EFBIG where that is so much that it would take long. The caller releases @out in
- * any case. */
+/* Recovers what is written so far of the recording @now->output, and counts calls between functions
+ * of the modules that are probed now. The functions of module m begin at first[m] in the list.
+ * Returns 0, or -errno: -EFBIG where there is so much that it would take long. The caller releases
+ * @out in any case. */
 int call_counts_read(const struct recorder_options *now, const uint32_t *first,
 		     struct call_counts *out);
 void call_counts_deinit(struct call_counts *counts);

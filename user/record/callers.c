@@ -6,12 +6,12 @@
 
 #include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
+#include "offline/elf/dynamic_symbols.h"
 #include "offline/elf/private_elf.h"
 #include "user/kernel/mappings.h"
 #include "user/proc/running.h"
 
 #include <errno.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 enum { NAMED_MAX = 4, FILES_MAX = 4096, PIDS_MAX = 1024, BURST_MAX = 4096 };
 
-/* A function that nobody outside is taken to call. */
+/* A function that the plan assumes nobody outside to call. */
 struct own_name {
 	char *name;
 	uint32_t module;
@@ -33,7 +33,7 @@ struct seen_file {
 	char *file;		      /* then: its name, as a process sees it */
 };
 
-/* What a process mapped that had ended before anybody could ask whether it is traced. */
+/* A mapping of a process that ended before anybody could ask whether it is traced. */
 struct stranger {
 	pid_t pid;
 	uint64_t ino;
@@ -55,30 +55,6 @@ struct callers {
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct own_name *)a)->name, ((const struct own_name *)b)->name);
-}
-
-/* Calls @take for each global symbol of the .dynsym of @file until it says no. */
-static void each_symbol(const struct private_elf *file,
-			bool (*take)(void *ctx, const char *name, const GElf_Sym *sym), void *ctx)
-{
-	Elf *elf = file->elf;
-
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-		GElf_Shdr sh;
-		GElf_Sym sym;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize ||
-		    !(data = elf_getdata(scn, NULL)))
-			continue;
-		size_t n = data->d_size / sh.sh_entsize;
-		for (size_t i = 1; i < n && gelf_getsym(data, i, &sym); i++) {
-			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
-			if (name && GELF_ST_BIND(sym.st_info) != STB_LOCAL &&
-			    !take(ctx, name, &sym))
-				return;
-		}
-	}
 }
 
 struct reading {
@@ -113,7 +89,7 @@ static int read_own(struct callers *c)
 		private_elf_guard struct private_elf file = {.elf = NULL};
 
 		if (m->plan && !private_elf_open(m->path, &file))
-			each_symbol(&file, take_own, &r);
+			dynamic_symbols_each(file.elf, take_own, &r);
 	}
 	if (c->names.n)
 		qsort(c->names.at, c->names.n, sizeof(*c->names.at), by_name);
@@ -191,7 +167,7 @@ static bool is_seen(struct callers *c, const struct stat *st)
 	return false;
 }
 
-/* The file @fd, which a traced process has mapped and knows as @file. */
+/* Checks the file @fd, which a traced process has mapped and knows as @file. */
 static void look_at(struct callers *c, int fd, const struct stat *st, const char *file)
 {
 	private_elf_guard struct private_elf elf = {.elf = NULL};
@@ -201,7 +177,7 @@ static void look_at(struct callers *c, int fd, const struct stat *st, const char
 		return;
 	int err = private_elf_read(fd, &elf);
 	if (!err)
-		each_symbol(&elf, take_foreign, &search);
+		dynamic_symbols_each(elf.elf, take_foreign, &search);
 	struct seen_file seen = {st->st_dev, st->st_ino, search.found, NULL};
 	seen.file = seen.found ? strdup(file) : NULL;
 	c->not_seen |= err && err != -ENOEXEC;
@@ -209,6 +185,17 @@ static void look_at(struct callers *c, int fd, const struct stat *st, const char
 		c->not_seen = true;
 		free(seen.file);
 	}
+}
+
+/* False: a path means something else there than here. Of what has ended nobody can tell. */
+static bool has_our_mounts(pid_t pid)
+{
+	char path[32];
+	struct stat its, ours;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	return stat(path, &its) ? errno == ENOENT
+				: !stat("/proc/self/ns/mnt", &ours) && its.st_ino == ours.st_ino;
 }
 
 /* Opens what was mapped: by the mapping while there is one, else by its name, if that still leads
@@ -223,7 +210,7 @@ static int open_mapped(pid_t pid, uint64_t addr, uint64_t len, uint64_t ino, con
 	int fd = len ? open_regular(path, st) : -ENOENT;
 	if (fd >= 0)
 		return fd;
-	fd = open_regular(file, st);
+	fd = has_our_mounts(pid) ? open_regular(file, st) : -ENOENT;
 	if (fd < 0 || st->st_ino == ino)
 		return fd;
 	close(fd);
@@ -237,7 +224,8 @@ static bool is_traced(const struct callers *c, pid_t pid)
 	return o->all ? running_runs(pid, o->program) : probes_tracks(c->probes, pid);
 }
 
-/* Whether it has not ended: what has has no program, also while nobody has asked how it ended. */
+/* Whether the process is there: one that has ended has no program, also before its parent has
+ * waited for it. */
 static bool is_there(pid_t pid)
 {
 	char path[32], to[2];
@@ -246,7 +234,7 @@ static bool is_there(pid_t pid)
 	return readlink(path, to, sizeof(to)) >= 0 || errno == EACCES || errno == EPERM;
 }
 
-/* Of processes that have ended, those whose events have come were traced. */
+/* Checks mappings of processes that have ended: those of which events came were traced. */
 static void know_strangers(struct callers *c, struct collector *collector)
 {
 	int32_t pids[PIDS_MAX];
@@ -275,8 +263,8 @@ static void know_strangers(struct callers *c, struct collector *collector)
 	forget_strangers(c);
 }
 
-/* One mapping. Whose it is is asked first: nothing that a stranger has mapped is opened. One that
- * is there and not traced is a stranger; of one that has ended its events may tell. */
+/* Takes in one mapping. Nothing that a process which is not traced has mapped is opened. Of a
+ * process that has ended its events may yet tell that it was traced. */
 static void take_mapping(struct callers *c, struct collector *collector, const struct mapping *m)
 {
 	struct stat st;
@@ -315,8 +303,8 @@ void callers_look(struct callers *c, struct collector *collector)
 	}
 }
 
-/* Where mappings were missed: what the traced processes have mapped now. One that has ended may
- * have had anything. */
+/* Where mappings were missed, checks all that the traced processes have mapped now. One that has
+ * ended may have mapped anything. */
 static void look_at_all(struct callers *c, struct collector *collector)
 {
 	int32_t pids[PIDS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* callers.h: notices what traced processes load while they are recorded and what may call exported
- * functions that the plans take for called by nobody outside. Such a call is a gap, or is missed.
- */
+/* callers.h: notices when traced processes load a file, while they are recorded, that may call
+ * exported functions which the plans assume nobody outside calls. Such a call is a gap, or is
+ * missed. */
 #ifndef USER_CALLERS_H
 #define USER_CALLERS_H
 

@@ -24,7 +24,8 @@ enum {
 	NOTE_MAX = 4096,
 	POLL_MIN_NS = 1000000,
 	POLL_MAX_NS = 8000000,
-	POLL_SHARE = 128, /* of the ring: while less comes in between, looks are farther apart */
+	POLL_SHARE = 128, /* of the ring: while less than that comes between two looks, they move
+			     apart */
 };
 #define FLUSH_NS 1000000000ull
 #define KEPT_S 1
@@ -50,7 +51,7 @@ struct collector {
 	unsigned n_queue, n_free;
 	unsigned n_flushes, n_flushed; /* asked for, and handed over to be written */
 	bool writing;
-	bool keeping;		     /* the writer has kept something back, until more comes, */
+	bool keeping;		     /* the writer keeps something back until more comes, */
 	bool settling;		     /* or somebody wants it, */
 	struct timespec keeps_until; /* or this time */
 	bool finishing, drained;
@@ -189,7 +190,7 @@ static int on_process(void *context, void *data, size_t bytes)
 	return c->n_pending < PENDING_MAX ? 0 : -EAGAIN;
 }
 
-/* Under the lock: nothing more is written, and whoever waits is told. */
+/* Ends all writing and tells whoever waits. Under the lock. */
 static void fail(struct collector *c, int err)
 {
 	uint64_t one = 1;
@@ -210,9 +211,10 @@ static void consume(struct collector *c, struct ring_reader *ring)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* One pass over both rings. A task's last word comes through the process ring, all that it said
- * before through the other: so process records are read first and passed on only once the events
- * ring is drained up to where it was filled at that time. Returns whether there was anything. */
+/* One pass over both rings. A task's last message comes through the process ring, all that it sent
+ * before through the events ring. So process records are read first, and passed on only once the
+ * events ring is drained up to where it was filled at that time. Returns whether there was
+ * anything. */
 static bool drain(struct collector *c)
 {
 	if (!chunk_has_room(c))
@@ -266,7 +268,7 @@ static void pass_note(struct collector *c)
 	free(note);
 }
 
-/* The rings have nothing more: nobody writes to them. */
+/* Drains the rest, now that nobody writes to the rings any more. */
 static void drain_last(struct collector *c)
 {
 	for (;;) {
@@ -280,7 +282,7 @@ static void drain_last(struct collector *c)
 	chunk_turn(c, false);
 }
 
-/* What was drained is handed over, if somebody waits for it. */
+/* Hands over what was drained, if somebody waits for it. */
 static void pass_flush(struct collector *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -315,8 +317,8 @@ void collector_flush(struct collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Many threads fill the ring and one empties it: where all processors are busy, with equal turns it
- * falls behind. Without CAP_SYS_NICE it takes its turn. */
+/* Raises this thread's priority: many threads fill the ring and one empties it, so on a busy
+ * machine it falls behind if it only takes its turn. Without CAP_SYS_NICE it does. */
 static void go_first(void)
 {
 	setpriority(PRIO_PROCESS, gettid(), -20); /* of this thread: Linux keeps that apart */
@@ -332,9 +334,10 @@ static struct drained drained_so_far(const struct collector *c)
 	return (struct drained){ring_read(c->events), ring_read(c->process)};
 }
 
-/* Each look wakes a thread that goes before what is traced, and makes that move to another
- * processor: so there are no more than the ring has room for. Births and deaths are looked at
- * soon, while /proc still knows of them. @before: the last look. */
+/* How long to wait until the next look. Each look wakes a thread that has priority over what is
+ * traced, which then moves to another processor; so there are no more looks than the ring has room
+ * for. Births and deaths are looked at soon, while /proc still knows the processes. @before: the
+ * last look. */
 static uint64_t next_wait_ns(const struct collector *c, struct drained before, uint64_t wait_ns)
 {
 	struct drained now = drained_so_far(c);
@@ -396,7 +399,7 @@ static struct chunk *wait_for_chunk(struct collector *c)
 	return chunk;
 }
 
-/* A chunk that was full is soon followed by another. */
+/* A chunk that was full is soon followed by another one. */
 static int write_chunk(struct collector *c, const struct chunk *chunk)
 {
 	if (!chunk)
@@ -467,7 +470,7 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 	c->writer = writer;
 	c->notify_fd = notify_fd;
 	c->stall_ms = options->debug_stall_ms;
-	if (options->max_overhead > 0) {
+	if (options->max_overhead > 0 || options->forecast) {
 		c->hits = calloc(BATCH_MAX_SITES, sizeof(*c->hits));
 		short_of_memory |= !c->hits;
 	}

@@ -21,17 +21,17 @@ int collector_start(const struct recorder_options *options, struct probes *probe
 int collector_finish(struct collector *c);
 /* The first error of writing so far. */
 int collector_error(const struct collector *c);
-/* How often a site was hit, and how often the stack was sent then. */
+/* How often a site was hit, and how often the stack was sent with it. */
 struct site_hits {
 	_Atomic uint32_t all, stacks;
 };
-/* Those of each site, over all modules in a row, as far as they were not lost: counted only with a
- * bound on the overhead; else NULL. The caller may set them to 0. */
+/* The hits of each site, over all modules in a row, without those that were lost; counted only
+ * where there is a bound on the overhead, else NULL. The caller may set them to 0. */
 struct site_hits *collector_hits(struct collector *c);
 /* Counts from 0 again, and only hits of the probes that are in use now. */
 void collector_count_anew(struct collector *c);
-/* Has all that is in the rings by now written to the recording, and waits for that: a second at
- * most. In any thread. */
+/* Writes all that is in the rings now to the recording, and waits for that, a second at most. In
+ * any thread. */
 void collector_flush(struct collector *c);
 /* The processes that had events lately, at most @max. Returns how many. */
 uint32_t collector_processes(struct collector *c, int32_t *pids, uint32_t max);

@@ -56,6 +56,17 @@ const struct generation *generations_last(const struct generations *all)
 	return n ? &all->at[n - 1] : NULL;
 }
 
+const struct generation *generations_of_module(const struct generations *all, uint32_t module,
+					       uint32_t *slot)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		if (module - all->at[i].first < all->at[i].n) {
+			*slot = module - all->at[i].first;
+			return &all->at[i];
+		}
+	return NULL;
+}
+
 uint32_t generation_slot(const struct generation *g, uint32_t site)
 {
 	uint32_t m = 0;

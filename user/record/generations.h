@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* generations.h: what was probed at which time of a recording. What is probed changes, and batches
- * of what was probed before are still on their way: each says of which generation it is. Of one
- * that is there nothing changes but when it was in use, so that one thread may add while another
+/* generations.h: what was probed at which time of a recording. What is probed changes while batches
+ * of the probes before are still on their way: each batch says of which generation it is. Once a
+ * generation is added only the times of its use change, so that one thread may add while another
  * reads. */
 #ifndef USER_GENERATIONS_H
 #define USER_GENERATIONS_H
@@ -22,7 +22,7 @@ struct generation {
 	uint32_t first, n;		       /* of the recording's modules */
 	uint64_t text_addr[BATCH_MODULES], text_end[BATCH_MODULES];
 	uint32_t first_site[BATCH_MODULES + 1];
-	/* From when to when its probes were those in use; 0: not known, or not yet. */
+	/* When its probes came into use and went out of it; 0: not known, or not yet. */
 	_Atomic uint64_t began_ns, ended_ns;
 };
 
@@ -33,17 +33,20 @@ struct generations {
 	uint32_t n_modules; /* of all of them */
 };
 
-/* From now on the modules of @options are probed; *@first: the number of the first of them in the
- * recording. Returns 0, or -E2BIG: it was changed too often. */
+/* Adds a generation: the modules of @options; *@first: the number of the first of them in the
+ * recording. Returns 0, or -E2BIG: there were too many changes. */
 int generations_add(struct generations *generations, const struct recorder_options *options,
 		    const struct text_span *spans, uint32_t *first);
-/* The last one is in use from then on, and the one before, if it was until then, no more; or
- * nothing is from then on. */
+/* `began`: the newest generation becomes active, and the one before, if it is active, ends.
+ * `ended`: none is active. */
 void generations_began(struct generations *generations, uint64_t time_ns);
 void generations_ended(struct generations *generations, uint64_t time_ns);
 /* NULL: there is none of that number; none at all. */
 const struct generation *generations_at(const struct generations *generations, uint32_t number);
 const struct generation *generations_last(const struct generations *generations);
+/* The generation with module @module of the recording, as its *@slot; NULL: there is none. */
+const struct generation *generations_of_module(const struct generations *generations,
+					       uint32_t module, uint32_t *slot);
 /* Which module of @generation has @site. */
 uint32_t generation_slot(const struct generation *generation, uint32_t site);
 

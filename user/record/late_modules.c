@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* late_modules.c: see late_modules.h. Where the kernel does not tell of mappings, the processes are
- * looked at once a second. */
+ * checked once a second. */
 #include "user/record/late_modules.h"
 
 #include "user/kernel/mappings.h"

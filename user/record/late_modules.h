@@ -8,7 +8,7 @@
 
 struct late_modules;
 
-/* Begins to listen; what runs already is looked at once more. Borrows all three. */
+/* Begins to listen; processes that run already are checked once more. Borrows all three. */
 int late_modules_new(const struct recorder_options *options, struct probes *probes,
 		     struct collector *collector, struct late_modules **out);
 void late_modules_free(struct late_modules *l);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* overhead.c: see overhead.h. Cost is hits, which the collector counts, times what a probe of that
- * class costs on this machine (measured by doctor) and what the program at it takes (measured by
- * the kernel, and by itself where it sends the stack). It is set against the processes' own CPU
- * time without it. */
+/* overhead.c: see overhead.h. The cost of probes is the number of hits, which the collector counts,
+ * times two things: what a probe of that class costs on this machine (measured by doctor), and what
+ * the BPF program at it takes (measured by the kernel, and by the program itself where it sends the
+ * stack). It is compared with the CPU time that the processes took without it. */
 #include "user/record/overhead.h"
 
 #include "user/plan/probe_costs.h"
@@ -18,14 +18,16 @@
 
 enum { PIDS_MAX = 1024 };
 #define CPU_ENOUGH_NS 40000000.0 /* below that too few calls tell too little */
-#define STACK_HITS 10 /* what the program takes to send a stack, in hits, until it is known */
-#define AIM 0.5	      /* of the bound: each change costs a gap, so it shall do for long */
-/* Where everything is many times slower than it will be, requests queue up: what is done once for
- * all that wait will be done once for a few. */
+/* What the program takes to send a stack, in hits, until that is measured. */
+#define STACK_HITS 10
+#define AIM 0.5 /* of the bound: each change costs a gap, so it shall do for long */
+/* A lower aim where everything is many times slower than it will be: requests have queued up, and
+ * work that is done once for all that wait will then be done once for a few. */
 #define AIM_FAR 0.2
 #define FAR 4 /* times the bound */
-/* So much processor time more than they may, less what they had left since, probes must have cost:
- * a burst, as of all clients that connect again, is over before any plan is made for it. */
+/* Probes must have cost this much more processor time than they may (less what was left over since)
+ * before anything is done: a burst, as when all clients connect again, is over before any plan is
+ * made for it. */
 #define EXCESS_NS 10000000.0
 
 struct process_time {
@@ -42,12 +44,12 @@ struct overhead {
 	struct process_time times[PIDS_MAX];
 	uint32_t n_times;
 	double cpu_ns; /* since the hits were last cleared */
-	/* What the last check has found: much more than is allowed; what probes cost, and what they
-	 * may; what is left to do about it. */
+	/* What the last check found: whether it is far more than is allowed; what probes cost, and
+	 * what they may; what is left to do about it. */
 	bool far;
 	double percent, bound_ns;
-	double excess_ns; /* what they have cost too much of late: a bucket that leaks */
-	double sum_ns;	  /* what probes have cost since what is probed was changed */
+	double excess_ns; /* what they cost too much of late: a leaky bucket */
+	double sum_ns;	  /* what probes have cost since what is probed was last changed */
 	struct overhead_choice choice;
 	struct taken_out *taken;
 	uint32_t n_taken;
@@ -61,6 +63,7 @@ int overhead_new(double max_percent, struct probes *probes, struct collector *co
 	if (!o)
 		return -ENOMEM;
 	o->max_percent = max_percent;
+	o->percent = -1;
 	o->probes = probes;
 	o->collector = collector;
 	probe_costs_of_machine(&o->costs);
@@ -100,7 +103,7 @@ static const struct process_time *last_time(const struct overhead *o, int32_t pi
 	return NULL;
 }
 
-/* Adds what the processes have used since the last time. One that is new counts from now on; one
+/* Adds the CPU time of the processes since the last time. A new process counts from now on; one
  * that has ended is forgotten. */
 static void add_cpu_time(struct overhead *o)
 {
@@ -120,7 +123,7 @@ static void add_cpu_time(struct overhead *o)
 	o->n_times = n_now;
 }
 
-/* Takes the hits. Returns what they have cost, in all. */
+/* Takes the hits; returns what they cost in all. */
 static double sum_up(struct overhead *o, const struct recorder_options *now)
 {
 	struct site_hits *hits = collector_hits(o->collector);
@@ -161,7 +164,8 @@ int overhead_check(struct overhead *o, const struct recorder_options *now)
 		return err;
 	double cost_ns = sum_up(o, now), cpu_ns = o->cpu_ns;
 	o->cpu_ns = 0;
-	/* Ticks are coarse, and costs an average: the program's own part is never nothing. */
+	/* Ticks are coarse and costs are averages: the program's own part is taken to be at least a
+	 * fiftieth. */
 	double own_ns = cpu_ns - cost_ns > cpu_ns / 50 ? cpu_ns - cost_ns : cpu_ns / 50;
 	o->percent = 100 * cost_ns / own_ns;
 	o->far = o->percent > FAR * o->max_percent;
@@ -193,6 +197,11 @@ int overhead_choose(struct overhead *o)
 	free(names);
 	o->n_taken += more > 0 ? more : 0;
 	return more;
+}
+
+double overhead_percent(const struct overhead *o)
+{
+	return o->percent;
 }
 
 bool overhead_is_far(const struct overhead *o)

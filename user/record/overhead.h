@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* overhead.h: what probes cost of the time of what is traced, and which functions must go for that
- * to stay within bounds. */
+/* overhead.h: which part of the traced processes' time probes cost, and which functions have to go
+ * for that to stay within bounds. */
 #ifndef USER_OVERHEAD_H
 #define USER_OVERHEAD_H
 
@@ -13,10 +13,13 @@ struct overhead;
 int overhead_new(double max_percent, struct probes *probes, struct collector *collector,
 		 struct overhead **out);
 void overhead_free(struct overhead *o);
-/* Looks at the time since it last did. Returns 1 where probes cost more than they may, 0, or
- * -ENOMEM. @now: what is probed; borrowed until the next time. */
+/* Checks the time since the last call. Returns 1 where probes cost more than they may, 0, or
+ * -ENOMEM. @now: what is probed; borrowed until the next call. */
 int overhead_check(struct overhead *o, const struct recorder_options *now);
-/* Whether that was so much that it had better not go on until something else is planned. */
+/* What the last check found: the percentage of their own time that probes cost the processes; below
+ * 0: there was not enough time yet to tell. */
+double overhead_percent(const struct overhead *o);
+/* Whether it is so much that probes should be off until something else is planned. */
 bool overhead_is_far(const struct overhead *o);
 /* Chooses the functions that go, after a check that found it necessary: takes a while, and may be
  * called in another thread while nothing else is asked of @o. Returns how many more they are than
@@ -26,7 +29,7 @@ int overhead_choose(struct overhead *o);
 const struct taken_out *overhead_taken(const struct overhead *o, uint32_t *n);
 /* In words: what was measured, and the functions that were chosen last. */
 const char *overhead_words(const struct overhead *o);
-/* What is probed was changed: what was counted before does not count any more. */
+/* To be called when what is probed was changed: what was counted before does not count any more. */
 void overhead_restart(struct overhead *o);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* overhead_choice.c: see overhead_choice.h. Where the recording so far can be read, what a function
- * will cost is known from how often it was called, and by whom: a witness a call or so, whatever
- * the plan has now, and the stack with it where the caller is not traced any more. Else it is
- * guessed from what its probes have cost. */
+ * will cost follows from how often it was called, and by which: about one witness a call, whatever
+ * the plan has now, and the stack with it where the caller is not traced any more. Otherwise what
+ * its probes have cost is taken. */
 #include "user/record/overhead_choice.h"
 
 #include "user/record/call_counts.h"
@@ -70,7 +70,7 @@ static bool take(struct taking *t, uint32_t module, uint32_t func)
 	return true;
 }
 
-/* No probe of @func could show that it is called. */
+/* Whether no probe of @func could show that it is called. */
 static bool is_silent(const struct pugmark_plan *plan, uint32_t func)
 {
 	const struct pugmark_plan_func *f = &plan->funcs[func];
@@ -80,8 +80,9 @@ static bool is_silent(const struct pugmark_plan *plan, uint32_t func)
 	return true;
 }
 
-/* What a function that is not traced calls may be entered from anywhere, so it will have a probe at
- * its entry. What had no probe at all would only be slowed down by that: it goes, too. */
+/* Takes callees of a function that is not traced. They may be entered from anywhere then, and get a
+ * probe at their entry. A callee without any probe would only become slower by that: it goes,
+ * too. */
 static void take_callees(struct taking *t, uint32_t module, uint32_t func)
 {
 	const struct pugmark_plan *plan = plan_of(t, module);
@@ -104,7 +105,8 @@ static void take_callees(struct taking *t, uint32_t module, uint32_t func)
 	}
 }
 
-/* What a function that is not traced calls is entered from outside, and brings the stack along. */
+/* Counts calls by a function that is not traced: each enters its callee from outside, and brings
+ * the stack along. */
 static void enter_callees(struct taking *t, uint32_t caller)
 {
 	const struct overhead_choice *c = t->c;
@@ -115,7 +117,7 @@ static void enter_callees(struct taking *t, uint32_t caller)
 	}
 }
 
-/* The function that will cost most of those that stay; in *@all_ns what all of these will. */
+/* The function that will cost most of those that stay; *@all_ns: what all of these will cost. */
 static struct func_cost *hottest(const struct overhead_choice *c, double *all_ns)
 {
 	struct func_cost *found = NULL;
@@ -134,7 +136,8 @@ static struct func_cost *hottest(const struct overhead_choice *c, double *all_ns
 	return found;
 }
 
-/* By name and costs, until the rest costs no more than @bound_ns. */
+/* Takes the most expensive functions until the rest costs no more than @bound_ns, and lists their
+ * names and costs. */
 static void take_hottest(struct taking *t, double bound_ns, char names[NAMES_MAX + 256])
 {
 	struct func_cost *f;
@@ -157,9 +160,9 @@ static void take_hottest(struct taking *t, double bound_ns, char names[NAMES_MAX
 	}
 }
 
-/* What the calls so far would cost with a witness each, where that is more than probes have cost:
- * what loops within one call stays as dear as it was. A few calls say nothing: what a clock starts
- * is frequent only as long as everything else is slow. */
+/* Sets what functions will cost by their calls so far, a witness each, where that is more than
+ * their probes have cost. (A loop within one call costs what it did.) A few calls say nothing: what
+ * a clock starts is frequent only while everything else is slow. */
 static void reckon_calls(struct taking *t)
 {
 	struct overhead_choice *c = t->c;

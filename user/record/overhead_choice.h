@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* overhead_choice.h: which functions are to go, for the others to cost no more than they may. */
+/* overhead_choice.h: which functions have to go, so that the others cost no more than they may. */
 #ifndef USER_OVERHEAD_CHOICE_H
 #define USER_OVERHEAD_CHOICE_H
 

@@ -3,6 +3,7 @@
  * (docs/recording-format.md). */
 #include "user/record/process_lines.h"
 
+#include "user/file/maps_lines.h"
 #include "user/record/recording_meta.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_line(struct process_lines *l, uint64_t time_ns, json_t *line)
+int process_lines_json(struct process_lines *l, uint64_t time_ns, json_t *line)
 {
 	char *text = line ? json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
 
@@ -59,26 +60,26 @@ int process_lines_add(struct process_lines *l, const struct process_record *r)
 		json_object_set_new(j, "last", json_boolean(r->last));
 		break;
 	}
-	return add_line(l, r->time_ns, j);
+	return process_lines_json(l, r->time_ns, j);
 }
 
-/* A line of /proc/PID/maps: start-end perms offset dev inode path. */
 int process_lines_maps(struct process_lines *l, const struct chunk_text *text, uint32_t bytes)
 {
-	char *copy = strndup(text->text, bytes - sizeof(*text)), *save = NULL;
+	char *copy = strndup(text->text, bytes - sizeof(*text)), *next;
 	json_t *maps = json_array(), *j = json_object();
 
-	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		unsigned long start, end, off;
-		int at = 0;
+	for (char *at = copy; at && *at; at = next) {
+		struct maps_line line;
 
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &start, &end, &off, &at) < 3)
+		next = at + strcspn(at, "\n");
+		next += *next == '\n';
+		if (!maps_line_parse(at, &line))
 			continue;
 		json_t *row = json_array();
-		json_array_append_new(row, json_integer(start));
-		json_array_append_new(row, json_integer(end));
-		json_array_append_new(row, json_integer(off));
-		json_array_append_new(row, recording_json_text(at ? line + at : ""));
+		json_array_append_new(row, json_integer(line.start));
+		json_array_append_new(row, json_integer(line.end));
+		json_array_append_new(row, json_integer(line.off));
+		json_array_append_new(row, recording_json_text(line.name));
 		json_array_append_new(maps, row);
 	}
 	free(copy);
@@ -86,7 +87,7 @@ int process_lines_maps(struct process_lines *l, const struct chunk_text *text, u
 	json_object_set_new(j, "t", json_integer(text->time_ns));
 	json_object_set_new(j, "pid", json_integer(text->pid));
 	json_object_set_new(j, "maps", maps);
-	return add_line(l, text->time_ns, j);
+	return process_lines_json(l, text->time_ns, j);
 }
 
 int process_lines_note(struct process_lines *l, const struct chunk_text *text, uint32_t bytes)
@@ -98,7 +99,7 @@ int process_lines_note(struct process_lines *l, const struct chunk_text *text, u
 	json_object_set_new(j, "t", json_integer(text->time_ns));
 	json_object_set_new(j, "text", recording_json_text(copy ? copy : ""));
 	free(copy);
-	return add_line(l, text->time_ns, j);
+	return process_lines_json(l, text->time_ns, j);
 }
 
 void process_lines_deinit(struct process_lines *l)

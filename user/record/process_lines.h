@@ -6,6 +6,8 @@
 #include "offline/base/varint.h"
 #include "user/record/recording_writer.h"
 
+#include <jansson.h>
+
 /* Zeroed to begin with; whoever has written the lines sets text.len and n to 0. */
 struct process_lines {
 	struct bytes text;
@@ -18,6 +20,8 @@ void process_lines_deinit(struct process_lines *lines);
 int process_lines_add(struct process_lines *lines, const struct process_record *r);
 /* @bytes: of @text and what follows it in the chunk. */
 int process_lines_maps(struct process_lines *lines, const struct chunk_text *text, uint32_t bytes);
+/* Takes @line over. */
+int process_lines_json(struct process_lines *lines, uint64_t time_ns, json_t *line);
 int process_lines_note(struct process_lines *lines, const struct chunk_text *text, uint32_t bytes);
 
 #endif

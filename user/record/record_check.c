@@ -10,6 +10,7 @@
 #include "user/kernel/probe_limits.h"
 #include "user/shapes/shape_sample.h"
 #include "user/measure/doctor.h"
+#include "user/plan/planning.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -133,27 +134,48 @@ int record_check_process(pid_t pid, struct pugmark_diag *diag)
 					: "");
 }
 
-/* Whether each probe of @plan, of the file @plan_path, stands on an instruction of @binary. */
-static int check_places(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
-			struct pugmark_diag *diag)
+struct places {
+	const struct pugmark_plan *plan;
+	const char *plan_path;
+};
+
+/* In a sandbox: the model of the code is made for that. */
+static int check_inside(void *ctx, FILE *out, struct pugmark_diag *diag)
 {
+	const struct planning_inside *inside = ctx;
+	const struct places *p = inside->ctx;
 	struct pugmark_model *model;
 	uint64_t addr = 0;
 	bool all = true;
-	int err = pugmark_model_open(binary, &model, diag);
+	(void)out;
+	int err = pugmark_model_open(inside->binary, &model, diag);
 	if (err)
 		return err;
-	for (uint32_t i = 0; all && i < plan->n_sites; i++) {
-		addr = plan->sites[i].addr;
-		all = plan_place_of(plan, i, model) == PLACE_HOLDS;
+	for (uint32_t i = 0; all && i < p->plan->n_sites; i++) {
+		addr = p->plan->sites[i].addr;
+		all = plan_place_of(p->plan, i, model) == PLACE_HOLDS;
 	}
 	pugmark_model_free(model);
 	return all ? 0
 		   : pugmark_diag_set(
-			     diag, -EINVAL, plan_path, PUGMARK_NO_OFFSET,
+			     diag, -EINVAL, p->plan_path, PUGMARK_NO_OFFSET,
 			     "not a plan of %s, though of the same build-id: that has other "
 			     "code at 0x%llx (plan again)",
-			     binary, (unsigned long long)addr);
+			     inside->binary, (unsigned long long)addr);
+}
+
+/* Whether each probe of @plan, of the file @plan_path, stands on an instruction of @binary. */
+static int check_places(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
+			struct pugmark_diag *diag)
+{
+	struct places places = {plan, plan_path};
+	struct planning_inside inside = {.ctx = &places};
+	const struct planning_options options = {.exports = EXPORTS_NEEDED};
+	void *bytes = NULL;
+	size_t len;
+	int err = planning_apart(binary, &options, NULL, check_inside, &inside, &bytes, &len, diag);
+	free(bytes);
+	return err;
 }
 
 int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, const char *binary,
@@ -185,7 +207,8 @@ void record_explain_files(int err, struct pugmark_diag *diag)
 int record_explain_script(const char *path, int err, struct pugmark_diag *diag)
 {
 	char line[256];
-	int fd = err == -ENOEXEC ? open_regular(path, NULL) : -1;
+	bool odd = err == -ENOEXEC || err == -EINVAL || err == -EBADMSG;
+	int fd = odd ? open_regular(path, NULL) : -1;
 	if (fd < 0)
 		return err;
 	ssize_t n = read(fd, line, sizeof(line) - 1);

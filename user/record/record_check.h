@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* record_check.h: what `record` looks at before it begins and when it cannot, so that the one line
- * that it prints names the cause and what to do. */
+/* record_check.h: what `record` checks before it begins, and again when it cannot begin, so that
+ * the one line that it prints names the cause and what to do. */
 #ifndef USER_RECORD_CHECK_H
 #define USER_RECORD_CHECK_H
 
@@ -25,8 +25,8 @@ int record_check_plan(const struct pugmark_plan *plan, const char *plan_path, co
 /* Where @err is that no more files can be opened: adds to @diag what to do about it. */
 void record_explain_files(int err, struct pugmark_diag *diag);
 
-/* A binary could not be planned because it is no ELF file: says what a script's user wants to
- * know. Returns @err. */
+/* To be called when a binary could not be planned because it is no ELF file: tells the user of a
+ * script what to do. Returns @err. */
 int record_explain_script(const char *path, int err, struct pugmark_diag *diag);
 /* Recording did not begin because of @err: where this machine or this user lacks something that it
  * needs, @diag names that instead of what failed first. Returns @err. */

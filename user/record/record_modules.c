@@ -91,7 +91,8 @@ static bool is_file_of(const struct record_modules *out, const struct target *lo
 	return t->dev == loaded->dev && t->ino == loaded->ino;
 }
 
-/* By its name, next to which may lie what it needs, as long as that leads to it. */
+/* The path by which to plan it: its name, as long as that leads to this file (what it needs may lie
+ * next to it). */
 static const char *place_of(const struct target *loaded)
 {
 	struct stat st;
@@ -132,6 +133,13 @@ static int plan_module(const struct record_modules_options *o, struct record_mod
 		progress_start(&progress, "planning", 0, o->quiet);
 		err = planning_make(module->path, &options, planned, diag);
 		progress_end(&progress);
+		if (!err && planned->plugin && !o->quiet)
+			command_say(
+				stderr,
+				"pugmark: note: all exported functions are planned for, "
+				"as modules of this host call them (--exports needed leaves that "
+				"out): ",
+				planned->plugin, "\n");
 		if (!err && planned->not_kept && !o->quiet)
 			command_say(stderr,
 				    "pugmark: note: the plan is not kept: ", planned->not_kept,
@@ -233,7 +241,8 @@ static int add_come(const struct record_modules_options *o, struct record_module
 			if (err == -ENOENT || err == -ESRCH) /* the process has ended */
 				err = 0;
 		}
-		/* One at a time may be refused: only then is it known which. */
+		/* If all at once fail, they are tried one at a time: only then it is known which
+		 * one is refused. */
 		while (out->targets.n > had &&
 		       is_among(&out->refused, &out->targets.at[out->targets.n - 1]))
 			targets_drop(&out->targets, out->targets.n - 1);
@@ -253,7 +262,7 @@ static void add_news(struct record_modules *out, const char *name, const char *t
 	out->news = news;
 }
 
-/* What has come from the target @from on and cannot be traced: nothing of it will be. */
+/* Refuses the targets from @from on: nothing of them can be traced. */
 static void refuse(struct record_modules *out, uint32_t from, const struct pugmark_diag *diag)
 {
 	for (uint32_t t = from; t < out->targets.n; t++) {
@@ -266,7 +275,7 @@ static void refuse(struct record_modules *out, uint32_t from, const struct pugma
 	targets_drop(&out->targets, from);
 }
 
-/* Plans number @m of those that are probed now again, without what is taken out of it. */
+/* Plans module number @m of those that are probed now again, without what is taken out of it. */
 static int plan_again(const struct record_modules_options *o, struct record_modules *out,
 		      uint32_t m, bool grown, const struct replan_request *request,
 		      struct pugmark_diag *diag)
@@ -284,7 +293,7 @@ static int plan_again(const struct record_modules_options *o, struct record_modu
 	planning.out = addrs;
 	/* What else is traced makes another plan. */
 	planning.seed_model = grown ? NULL : out->planned[out->models[m]].model;
-	planning.seed = planning.seed_model ? old->plan : NULL;
+	planning.seed = grown ? NULL : old->plan;
 	for (uint32_t i = 0; i < request->n_out; i++)
 		if (request->out[i].path == old->path)
 			addrs[planning.n_out++] = request->out[i].addr;
@@ -301,7 +310,7 @@ static int plan_again(const struct record_modules_options *o, struct record_modu
 	return 0;
 }
 
-/* All of them, and what has come from the target @come on. */
+/* Plans all of them again, and the targets that came, from @come on. */
 static int plan_all_again(const struct record_modules_options *o, struct record_modules *out,
 			  uint32_t come, const struct replan_request *request,
 			  struct pugmark_diag *diag)

@@ -20,7 +20,8 @@ struct record_modules_options {
 	bool no_program;   /* only those */
 	const char *plan;  /* a plan file for the program; NULL: it is planned here */
 	const char *sites; /* a list of sites instead of a plan */
-	/* How the program is planned: for tests, several times over. Libraries: by the first. */
+	/* The modes by which the program is planned: for tests, several. Libraries are planned by
+	 * the first. */
 	const enum plan_mode *modes;
 	uint32_t n_modes;
 	const struct planning_options *planning;
@@ -35,7 +36,7 @@ struct record_modules {
 	uint32_t n;
 	int program_fds[64]; /* the programs: open files, and how many */
 	uint32_t n_programs;
-	uint32_t first, n_now; /* those that are probed now, after all that was planned again */
+	uint32_t first, n_now; /* the modules that are probed now: those that were planned last */
 	uint32_t models[RECORD_MODULES_MAX]; /* of these: where in @planned the model is */
 	bool awaited[RECORD_MODULES_MAX];    /* per pattern: no such module was seen so far */
 	struct targets refused;		     /* came later, and cannot be traced */
@@ -52,10 +53,10 @@ struct record_modules {
  * record_modules_deinit() either way. */
 int record_modules_open(const struct record_modules_options *options, struct record_modules *out,
 			struct pugmark_diag *diag);
-/* Plans all modules anew as @request says: without functions, and with what processes have loaded.
- * Returns 0 and in *@first where the new ones begin in @modules, and in *@n how many: those before,
- * in their order, and behind them those that came; or -errno with @diag filled (-ENODATA: nothing
- * is left; -EALREADY: all stays as it is). */
+/* Plans all modules anew as @request says: without some functions, and with files that processes
+ * have loaded. Returns 0; *@first: where the new ones begin in @modules, *@n: how many (those
+ * before, in their order, and behind them those that came); or -errno with @diag filled (-ENODATA:
+ * nothing is left; -EALREADY: all stays as it is). */
 int record_modules_replan(const struct record_modules_options *options,
 			  struct record_modules *modules, const struct replan_request *request,
 			  uint32_t *first, uint32_t *n, struct pugmark_diag *diag);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct record_reads {
-	struct handle handles[RECORD_ARGS_MAX];
+	struct handle handles[OPTION_LIST_MAX];
 	uint32_t n_handles;
 	struct planning_reads *rows;
 	uint32_t n;
@@ -26,7 +26,7 @@ static void add_handle(struct record_reads *r, const struct handle *h)
 
 static int add_args(struct record_args *a, struct record_reads *r)
 {
-	uint32_t n_rows = a->args_of.n + 1;
+	uint32_t n_rows = a->args_of.n + a->time_of.n + 1;
 	for (uint32_t i = 0; i < r->n_handles; i++)
 		n_rows += r->handles[i].n_rows;
 	r->rows = calloc(n_rows, sizeof(*r->rows));
@@ -36,6 +36,9 @@ static int add_args(struct record_args *a, struct record_reads *r)
 		r->rows[r->n++] = (struct planning_reads){a->args_of.at[i], a->n_args, false};
 	if (a->n_args && !a->args_of.n)
 		r->rows[r->n++] = (struct planning_reads){"*", a->n_args, true};
+	for (uint32_t i = 0; i < a->time_of.n; i++)
+		r->rows[r->n++] =
+			(struct planning_reads){a->time_of.at[i], PUGMARK_READS_TIME, false};
 	for (uint32_t i = 0; i < r->n_handles; i++)
 		add_handle(r, &r->handles[i]);
 	a->planning.reads = r->rows;
@@ -46,7 +49,7 @@ static int add_args(struct record_args *a, struct record_reads *r)
 int record_reads_make(struct record_args *a, struct record_reads **out, struct pugmark_diag *diag)
 {
 	*out = NULL;
-	if (!a->n_args && !a->handles.n)
+	if (!a->n_args && !a->handles.n && !a->time_of.n)
 		return 0;
 	struct record_reads *r = calloc(1, sizeof(*r));
 	int err = r ? 0 : -ENOMEM;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* record_reads.h: from --args and --handle of `record` to the values that the plans are to read. */
+/* record_reads.h: from --args, --time-of and --handle of `record` to the values that the plans are
+ * to read. */
 #ifndef USER_RECORD_READS_H
 #define USER_RECORD_READS_H
 

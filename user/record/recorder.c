@@ -3,20 +3,19 @@
  * it go, wait for the end, stop, write the rest. What is opened is closed in run_free(). */
 #include "user/record/recorder.h"
 
+#include "offline/patch/placing.h"
 #include "user/cli/command.h"
 #include "user/cli/progress.h"
 #include "user/kernel/probe_links.h"
 #include "user/kernel/probes.h"
 #include "user/patch/carrier.h"
+#include "user/patch/remains.h"
 #include "user/proc/caught_signals.h"
 #include "user/proc/launch.h"
-#include "user/proc/running.h"
-#include "user/record/callers.h"
-#include "user/record/collector.h"
-#include "user/record/late_modules.h"
-#include "user/record/overhead.h"
-#include "user/record/recording_writer.h"
-#include "user/record/replanner.h"
+#include "user/record/adopting.h"
+#include "user/record/end_notes.h"
+#include "user/record/forecast.h"
+#include "user/record/probed_now.h"
 #include "user/values/capturing.h"
 
 #include <errno.h>
@@ -36,22 +35,15 @@ enum {
 	TICK_MS = 20,
 	SHORT_TICK_MS = 2,
 	PROGRESS_NS = 500000000,
-	OVERHEAD_NS = 50000000,
-	/* In half a second nothing is left of what goes; to remove it takes some of that. */
-	PATIENCE_NS = 350000000,
 };
 
 struct recording_run {
 	const struct recorder_options *options;
-	struct recorder_options now; /* with the modules that are probed at present */
-	struct overhead *overhead;
-	struct late_modules *later;  /* NULL: what is loaded later is not asked for */
-	struct callers *callers;     /* NULL: whatever is loaded, the plans hold */
-	struct replanner *replanner; /* NULL: what is probed is to stay */
-	bool replanning_out;	     /* without functions that cost too much */
-	uint64_t checked_ns;
-	uint64_t found_ns, gone_ns; /* that something must go; and when no probe of it was left */
-	struct text_span spans[BATCH_MODULES];
+	struct voice voice;
+	struct probed_now now;
+	struct forecast *forecast; /* NULL: has been made, or is not asked for */
+	double factor;		   /* what it found */
+	struct callers *callers;   /* NULL: whatever is loaded, the plans hold */
 	struct probes *probes;
 	struct recording_writer *writer;
 	struct collector *collector;
@@ -64,7 +56,7 @@ struct recording_run {
 	uint64_t start_ns, shown_ns, shown_events;
 	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress;
-	bool changed; /* a file that is probed */
+	bool deaths; /* were told of */
 	int child_status;
 };
 
@@ -79,12 +71,10 @@ static uint64_t now_ns(void)
 static void run_free(struct recording_run *run)
 {
 	launch_cancel(&run->child);
-	if (run->replanner)
-		replanner_finish(run->replanner, NULL, NULL, NULL);
+	probed_now_deinit(&run->now);
 	capturing_free(run->capturing);
-	late_modules_free(run->later);
 	callers_free(run->callers);
-	overhead_free(run->overhead);
+	forecast_free(run->forecast);
 	probes_free(run->probes);
 	carrier_free(run->carrier);
 	free(run->path);
@@ -101,49 +91,6 @@ static int catch_signals(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err && run->notify_fd < 0)
 		err = -errno;
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
-}
-
-/* Takes the running processes in. One may have become another program while its plan was made. */
-static int adopt_running(struct recording_run *run, struct pugmark_diag *diag)
-{
-	const struct recorder_options *o = run->options;
-
-	for (uint32_t i = 0; i < o->n_pids; i++) {
-		struct stat program, runs;
-		char path[32];
-		int n = probes_adopt(run->probes, o->pids[i], true, diag);
-
-		if (n < 0)
-			return n;
-		snprintf(path, sizeof(path), "/proc/%d/exe", o->pids[i]);
-		if (!o->pid_programs || stat(o->pid_programs[i], &program))
-			continue;
-		if (stat(path, &runs))
-			return pugmark_diag_set(diag, -ESRCH, NULL, PUGMARK_NO_OFFSET,
-						"process %d has just ended", o->pids[i]);
-		if (program.st_dev != runs.st_dev || program.st_ino != runs.st_ino)
-			return pugmark_diag_set(diag, -ESTALE, NULL, PUGMARK_NO_OFFSET,
-						"process %d has just become another program (run "
-						"this again to trace that)",
-						o->pids[i]);
-	}
-	return 0;
-}
-
-/* Takes in what runs the program now: by itself each would be at its first hit, and its signals
- * before that would not be seen. A filter that keeps one out finds no thread of it. */
-static int adopt_found(struct recording_run *run, struct pugmark_diag *diag)
-{
-	const struct recorder_options *o = run->options;
-
-	for (uint32_t i = 0; o->all && i < o->n_running; i++) {
-		if (!running_runs(o->running[i], o->program))
-			continue;
-		int n = probes_adopt(run->probes, o->running[i], true, diag);
-		if (n < 0 && n != -ESRCH)
-			return n;
-	}
-	return 0;
 }
 
 /* Without uprobe_multi the kernel waits for every processor at each probe that goes: minutes for
@@ -181,27 +128,48 @@ static int launch(struct recording_run *run, struct pugmark_diag *diag)
 	return err;
 }
 
+/* What recorders that were killed have left in processes. */
+static void remove_remains(const struct recorder_options *o)
+{
+	uint32_t failed, n = remains_remove_all(&failed);
+
+	if (n && !o->quiet)
+		fprintf(stderr,
+			"pugmark: patches of a recorder that was killed were taken out of %u "
+			"process%s\n",
+			n, n == 1 ? "" : "es");
+	if (failed && !o->quiet)
+		fprintf(stderr,
+			"pugmark: patches of a recorder that was killed stay in %u process%s, "
+			"which may still need them\n",
+			failed, failed == 1 ? "" : "es");
+}
+
 static int start(struct recording_run *run, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = run->options;
 	struct progress progress;
 	const char *changed;
+	char byte;
 	int err = catch_signals(run, diag);
 
+	remove_remains(o);
 	for (uint32_t m = 0; !err && m < o->n_modules && m < BATCH_MODULES; m++)
-		err = text_span_read(o->modules[m].path, &run->spans[m], diag);
+		err = text_span_read(o->modules[m].path, &run->now.spans[m], diag);
 	if (!err && o->argv) {
 		run->path = launch_resolve(o->argv[0], diag);
 		err = run->path ? 0 : -ENOENT;
 	}
 	if (!err)
-		err = probes_load(o, run->spans, &run->probes, diag);
+		err = probes_load(o, run->now.spans, &run->probes, diag);
 	if (!err && o->argv)
 		err = launch(run, diag);
 	if (!err && o->changed && (changed = o->changed(o->replan_ctx)))
 		err = pugmark_diag_set(diag, -ESTALE, changed, PUGMARK_NO_OFFSET,
 				       "it was written to while it was planned (run this again "
 				       "when that is done)");
+	if (!err && o->go_fd > 0 && read(o->go_fd, &byte, 1) != 1)
+		err = -ECANCELED;
 	if (!err)
 		tell_removing(run);
 	uint64_t before_ns = now_ns();
@@ -211,22 +179,16 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		progress_end(&progress);
 	}
 	if (!err && o->captures)
-		err = capturing_new(o, run->spans, probes_tasks_fd(run->probes), &run->capturing,
-				    diag);
+		err = capturing_new(o, run->now.spans, probes_tasks_fd(run->probes),
+				    &run->capturing, diag);
 	run->attach_ns = now_ns() - before_ns;
-	if (!err && o->argv) {
-		int n = probes_adopt(run->probes, run->child.pid, false, diag);
-		err = n < 0 ? n : 0;
-	}
 	if (!err)
-		err = adopt_running(run, diag);
-	if (!err)
-		err = adopt_found(run, diag);
+		err = adopt(o, run->probes, run->child.pid, diag);
 	/* The directory comes last: what fails before leaves the last recording where it is. */
 	if (!err)
-		err = recording_writer_open(o, run->spans, &run->writer, diag);
+		err = recording_writer_open(o, run->now.spans, &run->writer, diag);
 	if (!err && o->carrier)
-		err = carrier_new(o, run->spans, run->probes, &run->carrier, diag);
+		err = carrier_new(o, run->now.spans, run->probes, &run->carrier, diag);
 	if (!err && o->carrier)
 		recording_writer_lanes(run->writer, carrier_lanes(run->carrier));
 	if (!err)
@@ -235,11 +197,11 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err && run->capturing)
 		err = capturing_open(run->capturing,
 				     recording_writer_create(run->writer, "captures"), diag);
-	run->now = *o;
-	if (!err && o->max_overhead > 0)
-		err = overhead_new(o->max_overhead, run->probes, run->collector, &run->overhead);
-	if (!err && o->later)
-		err = late_modules_new(o, run->probes, run->collector, &run->later);
+	run->voice.collector = run->collector;
+	run->now.probes = run->probes;
+	run->now.writer = run->writer;
+	if (!err)
+		err = probed_now_watch(&run->now);
 	if (!err)
 		err = callers_new(o, run->probes, &run->callers);
 	give_memory_back();
@@ -272,194 +234,32 @@ static bool read_signals(struct recording_run *run)
 	return asked;
 }
 
-/* What is said on stderr: the recording's name, @what, @text. */
-static void say(const struct recording_run *run, const char *what, const char *text)
+/* A process that died is told of at once, each line as one. */
+static void say_deaths(struct recording_run *run, bool all)
 {
-	command_say(stderr, "pugmark: ", run->options->output, ": ");
-	command_say(stderr, what, text, "\n");
-}
+	char *words = recording_writer_deaths(run->writer, all), *save = NULL;
 
-/* Says what has come and what cannot be done about it. */
-static void note(struct recording_run *run, const char *text)
-{
-	collector_note(run->collector, text);
-	if (!run->options->quiet)
-		say(run, "", text);
-}
-
-/* What was loaded cannot be taken in: the rest goes on as it is. */
-static void refuse_later(struct recording_run *run, const struct pugmark_diag *diag)
-{
-	char text[sizeof(diag->text) + 64];
-
-	snprintf(text, sizeof(text), "what is loaded from here on is not traced: %s", diag->text);
-	note(run, text);
-	late_modules_free(run->later);
-	run->later = NULL;
-}
-
-/* Takes all probes away while it is planned. */
-static void pause_probes(struct recording_run *run)
-{
-	if (run->gone_ns)
-		return;
-	probes_pause(run->probes);
-	recording_writer_ended(run->writer, probes_changed_ns(run->probes));
-	run->gone_ns = now_ns();
-}
-
-/* What was done and how long it took, for the recording. */
-static void note_change(struct recording_run *run, double planned_s, double cpu_s,
-			uint64_t placing_ns)
-{
-	char text[240];
-	int len = snprintf(text, sizeof(text),
-			   "what is probed was changed: planned in %.0f ms (%.0f of processor "
-			   "time), placed and removed in %.0f",
-			   planned_s * 1e3, cpu_s * 1e3, placing_ns / 1e6);
-	if (run->replanning_out)
-		snprintf(
-			text + len, sizeof(text) - len,
-			"; found necessary at %.3f s, no probe of what goes was left %.0f ms later",
-			(run->found_ns - run->start_ns) / 1e9,
-			(run->gone_ns - run->found_ns) / 1e6);
-	collector_note(run->collector, text);
-}
-
-/* The new plans are made, or are not. */
-static int change_plans(struct recording_run *run, struct pugmark_diag *diag)
-{
-	struct recorder_options changed;
-	char *news;
-	double planned_s, cpu_s;
-	uint32_t n = run->now.n_modules;
-
-	replanner_took(run->replanner, &planned_s, &cpu_s);
-	int err = replanner_finish(run->replanner, &changed, &news, diag);
-	uint64_t before_ns = now_ns();
-	run->replanner = NULL;
-	if (news)
-		note(run, news);
-	free(news);
-	if (err == -EALREADY && (!run->replanning_out || !run->gone_ns))
-		return 0;
-	if (err == -EALREADY) /* but its probes are gone: they come back */
-		changed = run->now;
-	else if (run->replanning_out && !err)
-		collector_note(run->collector, overhead_words(run->overhead));
-	err = err == -EALREADY ? 0 : err;
-	for (; !err && n < changed.n_modules && n < BATCH_MODULES; n++)
-		err = text_span_read(changed.modules[n].path, &run->spans[n], diag);
-	if (!err)
-		err = recording_writer_change(run->writer, &changed, run->spans, diag);
-	if (!err)
-		err = probes_change(run->probes, &changed, run->spans, diag);
-	if (err)
-		return err;
-	recording_writer_began(run->writer, probes_changed_ns(run->probes));
-	uint64_t after_ns = now_ns();
-	run->gone_ns = run->gone_ns ? run->gone_ns : after_ns;
-	note_change(run, planned_s, cpu_s, after_ns - before_ns);
-	run->now = changed;
-	if (run->overhead)
-		overhead_restart(run->overhead);
-	return 0;
-}
-
-/* While it is planned without what is taken out, what is probed stays: but not for long. */
-static int follow_planning(struct recording_run *run, uint64_t time_ns, struct pugmark_diag *diag)
-{
-	if (replanner_done(run->replanner)) {
-		run->checked_ns = now_ns();
-		int err = change_plans(run, diag);
-		if (!err || run->overhead)
-			return err;
-		refuse_later(run, diag);
-		return 0;
+	for (char *line = words ? strtok_r(words, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		voice_say(&run->voice, "", line);
+		run->deaths = true;
 	}
-	if (run->replanning_out && time_ns - run->found_ns > PATIENCE_NS)
-		pause_probes(run);
-	return 0;
+	free(words);
 }
 
-static int begin_planning(struct recording_run *run, struct replan_request *request)
-{
-	uint32_t n = 0;
-
-	if (run->overhead)
-		request->out = overhead_taken(run->overhead, &n);
-	request->n_out = n;
-	run->replanning_out = request->more_out;
-	return replanner_start(run->options, &run->now, request,
-			       request->more_out ? run->overhead : NULL, &run->replanner);
-}
-
-static int check_overhead(struct recording_run *run, uint64_t time_ns)
-{
-	struct replan_request request = {.more_out = true};
-	int more = overhead_check(run->overhead, &run->now);
-
-	run->checked_ns = time_ns;
-	if (more <= 0)
-		return more;
-	run->found_ns = time_ns;
-	run->gone_ns = 0;
-	int err = begin_planning(run, &request);
-	if (!err && overhead_is_far(run->overhead)) /* takes as long as planning */
-		pause_probes(run);
-	return err;
-}
-
-static int check_later(struct recording_run *run, uint64_t time_ns)
-{
-	struct replan_request request = {0};
-
-	request.n_pids = late_modules_processes(run->later, time_ns, &request.pids);
-	if (!request.n_pids)
-		return 0;
-	int err = begin_planning(run, &request);
-	late_modules_done(run->later);
-	return err;
-}
-
-/* What is probed follows what it costs, and what is loaded. Returns 0, or -errno: no plan could be
- * put in the place of one that is gone. */
-static int follow(struct recording_run *run, uint64_t time_ns)
-{
-	struct pugmark_diag diag = {.text = "out of memory"};
-	int err = 0;
-
-	if (run->replanner)
-		err = follow_planning(run, time_ns, &diag);
-	else if (run->overhead && time_ns - run->checked_ns >= OVERHEAD_NS)
-		err = check_overhead(run, time_ns);
-	if (!err && !run->replanner && run->later)
-		err = check_later(run, time_ns);
-	if (err && !run->options->quiet)
-		say(run, "planning anew: ", diag.text);
-	return err;
-}
-
-/* A file that is probed was written to, or is about to be: the probes go, for they would stand in
- * the middle of other instructions, and then whoever waits may go on. What runs is not traced from
- * then on. Returns whether that is so. */
-static bool check_files(struct recording_run *run)
+/* Says once what it costs. Returns whether that is more than is allowed. */
+static bool is_too_dear(struct recording_run *run, uint64_t time_ns)
 {
 	const struct recorder_options *o = run->options;
-	const char *name = run->replanner || !o->changed ? NULL : o->changed(o->replan_ctx);
-	char text[512];
+	char text[128];
 
-	if (run->changed || !name)
-		return run->changed;
-	run->changed = true;
-	pause_probes(run);
-	o->release(o->replan_ctx);
-	snprintf(text, sizeof(text),
-		 "%.400s was written to while it was probed: from here on nothing is traced "
-		 "(record again)",
-		 name);
-	note(run, text);
-	return true;
+	if (!run->forecast || !forecast_known(run->forecast, time_ns, &run->now.modules,
+					      &run->factor, text, sizeof(text)))
+		return false;
+	forecast_free(run->forecast);
+	run->forecast = NULL;
+	voice_note(&run->voice, text);
+	return o->refuse_above > 0 && run->factor > o->refuse_above;
 }
 
 static enum recorder_stop wait_for_end(struct recording_run *run)
@@ -470,15 +270,17 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 	if (o->max_overhead > 0) /* when probes must go, it does not wait for a processor */
 		setpriority(PRIO_PROCESS, gettid(), -20);
 	for (;;) {
-		struct pollfd fds[] = {{run->signals.fd, POLLIN, 0},
-				       {run->notify_fd, POLLIN, 0},
-				       {run->later ? late_modules_fd(run->later) : -1, POLLIN, 0},
-				       {callers_fd(run->callers), POLLIN, 0}};
+		struct pollfd fds[] = {
+			{run->signals.fd, POLLIN, 0},
+			{run->notify_fd, POLLIN, 0},
+			{run->now.later ? late_modules_fd(run->now.later) : -1, POLLIN, 0},
+			{callers_fd(run->callers), POLLIN, 0}};
 
 		/* While it is planned, mappings wait. */
-		poll(fds, run->replanner ? 2 : 4, run->replanner ? SHORT_TICK_MS : TICK_MS);
+		poll(fds, run->now.replanner ? 2 : 4, run->now.replanner ? SHORT_TICK_MS : TICK_MS);
 		uint64_t time_ns = now_ns();
 		callers_look(run->callers, run->collector);
+		say_deaths(run, false);
 		if (read_signals(run))
 			return STOP_SIGNAL;
 		if (collector_error(run->collector))
@@ -489,9 +291,11 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
 		/* What captures values has probes of its own, which go at the end. */
-		if (!run->changed && check_files(run) && run->capturing)
+		if (!run->now.file_changed && probed_now_check_files(&run->now) && run->capturing)
 			return STOP_CHANGED;
-		if (!run->changed && follow(run, time_ns))
+		if (!run->now.file_changed && is_too_dear(run, time_ns))
+			return STOP_REFUSED;
+		if (!run->now.file_changed && probed_now_follow(&run->now, time_ns))
 			return STOP_OVERHEAD;
 		show_progress(run, time_ns, false);
 	}
@@ -513,80 +317,19 @@ static int exit_status(struct recording_run *run)
 					      : WEXITSTATUS(run->child_status);
 }
 
-static void note_counters(struct recording_run *run)
-{
-	const volatile struct batch_counters *k = probes_counters(run->probes);
-	char text[512];
-
-	if (k->unplanned) {
-		snprintf(text, sizeof(text),
-			 "not recorded: %llu events in processes that the plan of a library does "
-			 "not hold for: they run another program, or something else that is loaded "
-			 "defines functions of the library (name it with --plugin)",
-			 (unsigned long long)k->unplanned);
-		collector_note(run->collector, text);
-	}
-	if (k->stacks_cut) {
-		snprintf(
-			text, sizeof(text),
-			"of %llu thread%s the stack was not copied to its end when it was attached "
-			"to: which calls were in progress further out is not known (a larger "
-			"--ring helps)",
-			(unsigned long long)k->stacks_cut, k->stacks_cut == 1 ? "" : "s");
-		note(run, text);
-	}
-	if (!k->process_lost && !k->hits_without_task && !k->snapshots_lost && !k->untracked)
-		return;
-	snprintf(text, sizeof(text),
-		 "not recorded: %llu steps of processes, %llu hits of tasks without a state, %llu "
-		 "stack snapshots, %llu processes that were not followed",
-		 (unsigned long long)k->process_lost, (unsigned long long)k->hits_without_task,
-		 (unsigned long long)k->snapshots_lost, (unsigned long long)k->untracked);
-	collector_note(run->collector, text);
-}
-
-static void note_callers(struct recording_run *run)
-{
-	char *words = callers_words(run->callers, run->collector);
-
-	if (words)
-		note(run, words);
-	free(words);
-}
-
-/* Probes are on the file that was there at the beginning. */
-static void note_replaced(struct recording_run *run)
-{
-	const struct recorder_options *o = run->options;
-	char text[512];
-
-	if (!o->all || !running_is_replaced(o->program, o->program_name))
-		return;
-	snprintf(text, sizeof(text),
-		 "%.400s was replaced: what runs the new file is not traced (record again)",
-		 o->program_name);
-	note(run, text);
-}
-
-static void note_detached(struct recording_run *run)
-{
-	char *words = run->carrier ? carrier_stop_words(run->carrier) : NULL;
-
-	if (words)
-		note(run, words);
-	free(words);
-}
-
 /* The program is patched before any of it runs, but for its dynamic linker. */
 static void patch_program(struct recording_run *run)
 {
 	run->child_ended =
 		carrier_start(run->carrier, run->child.pid, &run->child_status) == -ESRCH;
-	char *words = carrier_words(run->carrier);
+	voice_note_words(&run->voice, carrier_words(run->carrier));
+}
 
-	if (words)
-		note(run, words);
-	free(words);
+/* Until then, and where that cannot be, their events come by probes. */
+static void patch_running(struct recording_run *run)
+{
+	for (uint32_t i = 0; i < run->options->n_pids; i++)
+		voice_note_words(&run->voice, carrier_attach(run->carrier, run->options->pids[i]));
 }
 
 /* Where no progress shows it. What a command itself prints is not mixed with that. */
@@ -595,7 +338,7 @@ static void say_begun(const struct recording_run *run)
 	const struct recorder_options *o = run->options;
 
 	if (!o->quiet && !run->progress && !o->argv)
-		say(run, "recording", o->duration_ns ? "" : " (SIGINT ends it)");
+		voice_say(&run->voice, "recording", o->duration_ns ? "" : " (SIGINT ends it)");
 }
 
 /* The command becomes the program. At level values it stops where that begins, or what runs already
@@ -612,9 +355,11 @@ static int let_go(struct recording_run *run, struct pugmark_diag *diag)
 		snprintf(text, sizeof(text), "stopped for %.1f ms while its memory was read",
 			 err ? 0 : stopped_ns / 1e6);
 		if (!err)
-			note(run, text);
+			voice_note(&run->voice, text);
 		return err;
 	}
+	if (!run->options->argv && run->carrier)
+		patch_running(run);
 	if (!run->options->argv)
 		return 0;
 	if (run->capturing)
@@ -636,79 +381,118 @@ static void finish_capturing(struct recording_run *run, struct recorder_result *
 	char *text;
 	int err = capturing_finish(run->capturing, &done->captures, &done->capture_bytes, &text);
 
-	if (text)
-		note(run, text);
-	free(text);
+	voice_note_words(&run->voice, text);
 	if (err && done->why != STOP_DISK) {
 		done->why = STOP_DISK;
 		done->write_err = err;
 	}
 }
 
+static void note_probed(const struct recording_totals *t, struct recorder_result *done)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < N_PATCH_REASONS; i++) {
+		if (!t->probed[i])
+			continue;
+		done->probed += t->probed[i];
+		len += snprintf(done->probed_why + len, sizeof(done->probed_why) - len, "%s%s %llu",
+				len ? ", " : "", i == PATCH_CAN ? "rare" : patch_reason_name(i),
+				(unsigned long long)t->probed[i]);
+		if (len >= sizeof(done->probed_why))
+			return;
+	}
+}
+
+/* Nothing is recorded from here on; what is in the rings is written. */
+static void stop(struct recording_run *run, struct recorder_result *done)
+{
+	struct progress progress;
+	uint64_t before_ns = now_ns();
+
+	probed_now_check_files(&run->now);
+	done->probed_to_ns = now_ns();
+	progress_start(&progress, "removing probes", 0, run->options->quiet);
+	if (run->carrier)
+		carrier_stop(run->carrier);
+	probes_stop(run->probes);
+	progress_end(&progress);
+	run->detach_ns = now_ns() - before_ns;
+	probed_now_settle(&run->now); /* it uses the collector */
+	end_notes(&run->voice, run->probes, run->callers, run->carrier);
+	if (run->capturing)
+		finish_capturing(run, done);
+	int write_err = collector_finish(run->collector);
+	if (write_err) {
+		done->write_err = write_err;
+		done->why = STOP_DISK;
+	}
+	show_progress(run, now_ns(), true);
+	say_deaths(run, true);
+	if (run->deaths)
+		voice_say(&run->voice, "",
+			  "does it die without pugmark as well? If not: -N FUNCTION "
+			  "leaves a function out; please report the probes above");
+}
+
+static void sum_up(struct recording_run *run, int err, struct recorder_result *done)
+{
+	const struct recording_totals *t = recording_writer_totals(run->writer);
+
+	done->exit_status = err ? 127 : exit_status(run);
+	done->not_whole = run->now.file_changed || callers_not_whole(run->callers);
+	done->events = t->events;
+	done->lost = t->lost + probes_counters(run->probes)->hits_without_task;
+	note_probed(t, done);
+	done->unplanned = probes_counters(run->probes)->unplanned;
+	done->tasks = t->tasks;
+	done->segments = t->segments;
+	done->bytes = t->bytes;
+	done->attach_ns = run->attach_ns;
+	done->detach_ns = run->detach_ns;
+	for (uint32_t m = 0; m < run->options->n_modules; m++)
+		done->n_probes += run->options->modules[m].n_sites;
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag)
 {
-	struct recording_run run = {.options = options, .signals.fd = -1, .notify_fd = -1};
+	struct recording_run run = {
+		.options = options,
+		.voice = {.options = options},
+		.now = {.modules = *options, .voice = &run.voice},
+		.signals.fd = -1,
+		.notify_fd = -1,
+	};
 	struct recorder_result done = {0};
 	int err = start(&run, diag);
 
 	run.progress = !options->quiet && isatty(STDERR_FILENO);
-	run.start_ns = run.shown_ns = now_ns();
+	run.start_ns = run.shown_ns = run.now.start_ns = now_ns();
 	if (!err) {
 		probes_enable(run.probes);
+		done.probed_from_ns = now_ns();
 		err = let_go(&run, diag);
 	}
+	if (!err && options->begun_fd > 0 && write(options->begun_fd, "", 1) != 1)
+		err = pugmark_diag_set(diag, -EPIPE, NULL, PUGMARK_NO_OFFSET,
+				       "who waits for this recording is gone");
 	if (!err)
 		say_begun(&run);
-	if (!err && options->note)
-		collector_note(run.collector, options->note);
+	if (!err && options->forecast)
+		err = forecast_new(run.start_ns, run.probes, run.collector, &run.forecast);
+	for (unsigned i = 0; !err && i < RECORDER_NOTES; i++)
+		if (options->notes[i])
+			collector_note(run.collector, options->notes[i]);
 	if (!err && options->captures && !probe_links_first_site(options, options->n_modules))
 		collector_note(run.collector, "calls were not witnessed: values alone are recorded "
 					      "(pugmark values)");
 	if (!err)
 		done.why = wait_for_end(&run);
-	if (run.collector) {
-		struct progress progress;
-		uint64_t before_ns = now_ns();
-
-		check_files(&run);
-		progress_start(&progress, "removing probes", 0, options->quiet);
-		if (run.carrier)
-			carrier_stop(run.carrier);
-		probes_stop(run.probes);
-		progress_end(&progress);
-		run.detach_ns = now_ns() - before_ns;
-		if (run.replanner) /* it uses the collector */
-			replanner_finish(run.replanner, NULL, NULL, NULL);
-		run.replanner = NULL;
-		note_counters(&run);
-		note_detached(&run);
-		note_callers(&run);
-		note_replaced(&run);
-		if (run.capturing)
-			finish_capturing(&run, &done);
-		int write_err = collector_finish(run.collector);
-		if (write_err) {
-			done.write_err = write_err;
-			done.why = STOP_DISK;
-		}
-		show_progress(&run, now_ns(), true);
-	}
+	if (run.collector)
+		stop(&run, &done);
 	if (run.writer) {
-		const struct recording_totals *t = recording_writer_totals(run.writer);
-
-		done.exit_status = err ? 127 : exit_status(&run);
-		done.not_whole = run.changed || callers_not_whole(run.callers);
-		done.events = t->events;
-		done.lost = t->lost + probes_counters(run.probes)->hits_without_task;
-		done.unplanned = probes_counters(run.probes)->unplanned;
-		done.tasks = t->tasks;
-		done.segments = t->segments;
-		done.bytes = t->bytes;
-		done.attach_ns = run.attach_ns;
-		done.detach_ns = run.detach_ns;
-		for (uint32_t m = 0; m < options->n_modules; m++)
-			done.n_probes += options->modules[m].n_sites;
+		sum_up(&run, err, &done);
 		int close_err = recording_writer_close(run.writer, &done, err ? NULL : diag);
 		if (!err && done.why != STOP_DISK)
 			err = close_err;

@@ -12,7 +12,8 @@ enum recorder_stop {
 	STOP_DURATION,
 	STOP_DISK,
 	STOP_OVERHEAD,
-	STOP_CHANGED
+	STOP_CHANGED,
+	STOP_REFUSED
 };
 
 struct recorder_result {
@@ -21,16 +22,22 @@ struct recorder_result {
 	bool not_whole; /* something was not seen that no gap of a thread tells of: noted */
 	int write_err;	/* STOP_DISK: -errno: why it could not be written */
 	uint64_t events, lost, tasks, segments, bytes;
+	uint64_t probed;      /* --carrier patch: of the events, those by probes where a process is
+				 patched */
+	double factor;	      /* STOP_REFUSED: what was found */
+	char probed_why[128]; /* how many for which reason */
 	uint64_t captures, capture_bytes; /* records, and what they took of the disk */
 	uint64_t
 		unplanned; /* of those lost: in processes that a library's plan does not hold for */
+	uint64_t probed_from_ns, probed_to_ns;	 /* CLOCK_MONOTONIC: when all probes were on */
 	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
 };
 
 /* Records until the command and all that it started have ended, or the processes, or SIGINT,
  * SIGTERM, the duration, or what cannot be written any more (a full disk). Returns 0 and fills
  * @result, or -errno with @diag filled: -EPERM (which capability is missing), -ENOENT, -ENOTSUP
- * (the kernel is too old: for what). A full disk returns 0: what is written stays readable. */
+ * (the kernel is too old: for what), -ECANCELED (of go_fd came nothing). A full disk returns 0:
+ * what is written stays readable. */
 int recorder_run(const struct recorder_options *options, struct recorder_result *result,
 		 struct pugmark_diag *diag);
 

@@ -18,12 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { META_MAX_BYTES = 1 << 28 };
+enum { META_MAX_BYTES = 1 << 28, OLD_MAX = 9999 };
 
-/* Of a folder that is being made: the name, this, and digits. */
+/* The name of a folder that is being made: its name, this, and digits. */
 static const char made_mark[] = ".pugmark-new";
 
-/* What a recording has beside its plans. The last to go is what makes it one. */
+/* The files of a recording beside its plans. meta.json is removed last: it is what makes the folder
+ * a recording. */
 static const char *const files[] = {"events", "captures", "reserve", "meta.json.new", "meta.json"};
 
 static bool parse_id(const char *text, unsigned *out)
@@ -45,7 +46,7 @@ struct folder_owner recording_owner(void)
 	return sudo ? (struct folder_owner){uid, gid} : FOLDER_OWN;
 }
 
-/* Whether somebody else has the lock of the file @fd, which is closed. */
+/* Whether somebody else has locked the file @fd, which is closed here. */
 static bool is_locked(int fd)
 {
 	bool is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
@@ -55,7 +56,7 @@ static bool is_locked(int fd)
 	return is;
 }
 
-/* Whether a recorder is writing it still, which keeps a lock on it and on its events. Some file
+/* Whether a recorder still writes it: it keeps locks on the folder and on its events. Some file
  * systems have no locks. */
 static bool is_in_use(int folder_fd)
 {
@@ -107,7 +108,8 @@ static bool is_listed(const char *name, unsigned n_plans)
 	return !strcmp(name, plan) || folder_is_half_written(name, plan);
 }
 
-/* Removes the recording @name, which @folder_fd is open of: of other files the folder stays. */
+/* Removes the recording @name, whose folder is @folder_fd. If it has other files, these and the
+ * folder stay. */
 static void remove_recording(int parent_fd, const char *name, int folder_fd)
 {
 	int copy = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,26 +217,41 @@ static int check_there(const struct recording_folder *f, int fd, struct pugmark_
 	return 0;
 }
 
-/* Makes room for what is moved aside. */
-static int remove_old(const struct recording_folder *f, const char *old, struct pugmark_diag *diag)
+/* Without replacing anything, where the file system can do that. */
+static int rename_without_replacing(int parent_fd, const char *from, const char *to)
 {
-	int fd = folder_open(f->parent_fd, old), err = 0;
+	struct stat st;
 
-	if (fd < 0)
-		return 0; /* nothing there, or what no folder can be renamed to */
-	if (is_in_use(fd))
-		err = pugmark_diag_set(diag, -EBUSY, f->output, PUGMARK_NO_OFFSET,
-				       "is being recorded (choose another with -o)");
-	else if (is_recording(fd) && is_owners(fd, f->owner))
-		remove_recording(f->parent_fd, old, fd);
-	close(fd);
+	if (!renameat2(parent_fd, from, parent_fd, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (!fstatat(parent_fd, to, &st, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	return renameat(parent_fd, from, parent_fd, to) ? -errno : 0;
+}
+
+/* The first of NAME.old, NAME.old.2, NAME.old.3 ... that is free. */
+static int rename_to_old(struct recording_folder *f, struct pugmark_diag *diag)
+{
+	int err = -EEXIST;
+
+	for (unsigned i = 1; err == -EEXIST && i <= OLD_MAX; i++) {
+		if (i == 1)
+			snprintf(f->moved, sizeof(f->moved), "%s.old", f->name);
+		else
+			snprintf(f->moved, sizeof(f->moved), "%s.old.%u", f->name, i);
+		err = rename_without_replacing(f->parent_fd, f->name, f->moved);
+	}
+	if (err)
+		pugmark_diag_set(diag, err, f->output, PUGMARK_NO_OFFSET,
+				 "moving the last recording to %s: %s", f->moved, strerror(-err));
 	return err;
 }
 
 /* Moves what has the name aside. */
-static int move_aside(const struct recording_folder *f, struct pugmark_diag *diag)
+static int move_aside(struct recording_folder *f, struct pugmark_diag *diag)
 {
-	char old[FOLDER_NAME_MAX + 8];
 	int fd = folder_open(f->parent_fd, f->name);
 
 	if (fd == -ENOENT)
@@ -247,32 +264,17 @@ static int move_aside(const struct recording_folder *f, struct pugmark_diag *dia
 	close(fd);
 	if (empty || err)
 		return err;
-	snprintf(old, sizeof(old), "%s.old", f->name);
-	err = remove_old(f, old, diag);
-	if (!err && renameat(f->parent_fd, f->name, f->parent_fd, old))
-		err = pugmark_diag_set(diag, -errno, f->output, PUGMARK_NO_OFFSET,
-				       "moving the last recording to %s: %s", old, strerror(errno));
-	return err;
+	return rename_to_old(f, diag);
 }
 
-/* Without replacing anything, where the file system can do that. */
-static int rename_new(const struct recording_folder *f)
-{
-	if (!renameat2(f->parent_fd, f->made, f->parent_fd, f->name, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	return renameat(f->parent_fd, f->made, f->parent_fd, f->name) ? -errno : 0;
-}
-
-int recording_folder_place(const struct recording_folder *folder, struct pugmark_diag *diag)
+int recording_folder_place(struct recording_folder *folder, struct pugmark_diag *diag)
 {
 	struct stat placed, own;
 	int err = move_aside(folder, diag);
 
 	if (err)
 		return err;
-	err = rename_new(folder);
+	err = rename_without_replacing(folder->parent_fd, folder->made, folder->name);
 	if (err)
 		return cannot_make(folder, err, diag);
 	if (fstat(folder->fd, &own) ||

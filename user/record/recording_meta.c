@@ -131,6 +131,10 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 			json_array_append_new(list, json_integer(options->pids[i]));
 		json_object_set_new(j, "pids", list);
 	}
+	if (options->n_shares) {
+		json_object_set_new(j, "share", json_integer(options->share));
+		json_object_set_new(j, "shares", json_integer(options->n_shares));
+	}
 	json_object_set_new(j, "clock", json_string("monotonic"));
 	json_object_set_new(j, "times", json_boolean(options->time_unit_ns));
 	json_object_set_new(j, "start_monotonic_ns", json_integer(clock_now(CLOCK_MONOTONIC)));

@@ -5,6 +5,8 @@
 
 #include "offline/base/codec.h"
 #include "offline/log/segment.h"
+#include "user/cli/command.h"
+#include "user/record/deaths.h"
 #include "user/record/process_lines.h"
 #include "user/record/recording_meta.h"
 #include "user/record/unpack.h"
@@ -13,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +38,7 @@ struct recording_writer {
 	uint32_t cap_refs;
 	struct unpacker *unpacker;
 	struct process_lines lines;
+	struct deaths *deaths;
 	struct recording_totals totals;
 };
 
@@ -50,9 +54,10 @@ static int open_files(struct recording_writer *w, struct pugmark_diag *diag)
 	if (w->fd < 0)
 		return pugmark_diag_set(diag, w->fd, w->options->output, PUGMARK_NO_OFFSET,
 					"cannot make its file `events`: %s", strerror(-w->fd));
-	/* Told to a recorder that would move it away. Some file systems have no locks. */
+	/* Locked, so that another recorder does not move it away. Some file systems have no
+	 * locks. */
 	flock(w->fd, LOCK_EX | LOCK_NB);
-	/* Room for the last meta.json, should the disk be full by then. */
+	/* Reserves room for the last meta.json, should the disk be full by then. */
 	int fd = recording_folder_create(&w->folder, "reserve");
 	if (fd >= 0) {
 		int err = posix_fallocate(fd, 0, RESERVE_BYTES);
@@ -71,6 +76,7 @@ void recording_writer_abandon(struct recording_writer *w)
 		return;
 	unpacker_free(w->unpacker);
 	process_lines_deinit(&w->lines);
+	deaths_free(w->deaths);
 	free(w->refs);
 	codec_free(w->codec);
 	bytes_deinit(&w->stored);
@@ -121,7 +127,7 @@ void recording_writer_ended(struct recording_writer *w, uint64_t time_ns)
 	unpacker_ended(w->unpacker, time_ns);
 }
 
-/* Appends one segment. What could be written of one that does not fit is cut off again. */
+/* Appends one segment. If it does not fit, what was written of it is cut off again. */
 static int write_segment(void *ctx, struct segment_header *header, const uint8_t *payload)
 {
 	struct recording_writer *w = ctx;
@@ -159,6 +165,18 @@ static int write_segment(void *ctx, struct segment_header *header, const uint8_t
 	return 0;
 }
 
+static int take_death(void *ctx, const struct death *death, const struct generations *all)
+{
+	struct recording_writer *w = ctx;
+
+	return deaths_add(w->deaths, death, all, &w->lines);
+}
+
+char *recording_writer_deaths(struct recording_writer *w, bool all)
+{
+	return deaths_words(w->deaths, all);
+}
+
 int recording_writer_open(const struct recorder_options *options, const struct text_span *spans,
 			  struct recording_writer **out, struct pugmark_diag *diag)
 {
@@ -170,10 +188,13 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 	w->folder = RECORDING_FOLDER_NONE;
 	w->codec = codec_new();
 	w->meta = recording_meta_start(options, spans);
-	int err = w->codec && w->meta
+	w->deaths = deaths_new();
+	int err = w->codec && w->meta && w->deaths
 			  ? unpacker_new(options, &w->totals, write_segment, w, &w->unpacker)
 			  : -ENOMEM;
 	uint32_t first;
+	if (!err)
+		unpacker_deaths(w->unpacker, take_death);
 	if (!err)
 		err = unpacker_change(w->unpacker, options, spans, &first);
 	if (!err)
@@ -186,6 +207,9 @@ int recording_writer_open(const struct recorder_options *options, const struct t
 		err = write_meta(w, diag);
 	if (!err)
 		err = recording_folder_place(&w->folder, diag);
+	if (!err && !options->quiet && strstr(w->folder.moved, ".old."))
+		command_say(stderr, "pugmark: note: the last recording of that name is ",
+			    w->folder.moved, " now\n");
 	if (err) {
 		recording_folder_discard(&w->folder);
 		recording_writer_abandon(w);
@@ -311,6 +335,7 @@ int recording_writer_chunk(struct recording_writer *w, const uint8_t *chunk, siz
 	}
 	if (!kept)
 		fail(w, unpacker_settle(w->unpacker));
+	finish_lines(w); /* of those that died, which their events have told */
 	return w->err;
 }
 
@@ -340,6 +365,8 @@ int recording_writer_close(struct recording_writer *w, const struct recorder_res
 	json_object_set_new(w->meta, "stopped", json_string(why[result->why]));
 	if (w->options->argv)
 		json_object_set_new(w->meta, "exit_status", json_integer(result->exit_status));
+	json_object_set_new(w->meta, "probed_from_ns", json_integer(result->probed_from_ns));
+	json_object_set_new(w->meta, "probed_to_ns", json_integer(result->probed_to_ns));
 	json_object_set_new(w->meta, "events", json_integer(w->totals.events));
 	json_object_set_new(w->meta, "lost", json_integer(w->totals.lost));
 	json_object_set_new(w->meta, "tasks", json_integer(w->totals.tasks));

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* It takes as much processor time sooner or later, and until it is done the trace may have a gap:
- * so it goes before what is traced. Without CAP_SYS_NICE it takes its turn. */
+/* Raises its priority: planning takes as much processor time sooner or later, and until it is done
+ * the trace may have a gap. Without CAP_SYS_NICE it takes its turn. */
 enum { NICE = -10 };
 
 struct replanner {

@@ -2,6 +2,8 @@
 /* site_list.c: reads sites from a text file. */
 #include "user/record/site_list.h"
 
+#include "offline/base/vec.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +33,7 @@ static uint64_t offset_of(FILE *elf, uint64_t addr)
 
 static int read_line(const char *line, FILE *elf, struct pugmark_plan_site *site)
 {
-	unsigned kind, capture, reg, cond, base = 0, index = 0, scale = 0, is_memory = 0;
+	unsigned kind, capture = 0, reg, cond, base = 0, index = 0, scale = 0, is_memory = 0;
 	uint64_t addr;
 	int64_t disp = 0;
 	int off;
@@ -57,8 +59,8 @@ int site_list_read(const char *path, const char *binary, struct pugmark_plan_sit
 		   uint32_t *n, struct pugmark_diag *diag)
 {
 	FILE *f = fopen(path, "re"), *elf = f ? fopen(binary, "re") : NULL;
-	struct pugmark_plan_site *sites = NULL;
-	uint32_t count = 0, cap = 0, number = 0;
+	VEC(struct pugmark_plan_site) sites = {0};
+	uint32_t number = 0;
 	char line[256];
 	int err = f && elf ? 0 : -errno;
 
@@ -66,27 +68,18 @@ int site_list_read(const char *path, const char *binary, struct pugmark_plan_sit
 		number++;
 		if (*line == '#' || *line == '\n')
 			continue;
-		if (count == cap) {
-			cap = cap ? 2 * cap : 256;
-			struct pugmark_plan_site *more = realloc(sites, cap * sizeof(*sites));
-			if (!more) {
-				err = -ENOMEM;
-				break;
-			}
-			sites = more;
-		}
-		err = read_line(line, elf, &sites[count++]);
+		err = VEC_RESERVE(&sites, 1) ? read_line(line, elf, &sites.at[sites.n++]) : -ENOMEM;
 	}
 	if (f)
 		fclose(f);
 	if (elf)
 		fclose(elf);
 	if (err) {
-		free(sites);
+		VEC_FREE(&sites);
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "line %u: %s", number,
 					strerror(-err));
 	}
-	*out = sites;
-	*n = count;
+	*out = sites.at;
+	*n = sites.n;
 	return 0;
 }

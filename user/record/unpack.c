@@ -8,6 +8,7 @@
 #include "user/stack/clean_stack.h"
 #include "user/patch/lanes.h"
 #include "user/patch/where.h"
+#include "user/record/deaths.h"
 #include "user/record/generations.h"
 #include "user/file/text_span.h"
 #include "user/stack/task_stacks.h"
@@ -29,10 +30,12 @@ struct task {
 	bool paused;		      /* and not attached since */
 	uint32_t area, lane;	      /* what its patched instructions write to; 0: none */
 	uint64_t lane_pos, lane_lost; /* up to where that was read, and was told to be lost */
+	struct last_hits last;
 };
 
 struct unpacker {
 	unpack_write write;
+	unpack_died died; /* NULL: nobody asks */
 	void *ctx;
 	struct recording_totals *totals;
 	int err; /* the first */
@@ -103,6 +106,11 @@ int unpacker_new(const struct recorder_options *options, struct recording_totals
 	else
 		*out = u;
 	return err;
+}
+
+void unpacker_deaths(struct unpacker *u, unpack_died died)
+{
+	u->died = died;
 }
 
 int unpacker_change(struct unpacker *u, const struct recorder_options *options,
@@ -227,6 +235,17 @@ static void clean_witness(struct unpacker *u, const struct reading *b,
 	attach_stacks_clean(u->attach_stacks, b->pid, &from, u->words, e);
 }
 
+/* A probe's event, in a process of which instructions are patched. */
+static void count_probed(struct unpacker *u, const struct lanes_image *image, uint32_t module,
+			 uint32_t site)
+{
+	enum patch_reason reason = image->modules[module].placing.n > site
+					   ? image->modules[module].placing.places[site].reason
+					   : PATCH_UNKNOWN;
+
+	atomic_fetch_add(&u->totals->probed[reason], 1);
+}
+
 static void unpack_witness(struct unpacker *u, struct reading *b, const struct batch_record *r)
 {
 	uint32_t site = r->head & HEAD_SITE_MASK;
@@ -267,6 +286,9 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 	e.n_values = b->n_values;
 	add_event(u, &e);
 	u->witnesses++;
+	if (t->area && u->lanes)
+		count_probed(u, lanes_image(u->lanes, t->area), slot, e.site);
+	last_hits_add(&t->last, m, e.site, e.time_ns);
 	b->has_ret = b->has_target = false;
 	b->n_values = 0;
 }
@@ -287,11 +309,43 @@ static void add_stack(struct unpacker *u, const struct stack_copy *copy)
 	}
 }
 
+/* What the task is patched by. It may not have told an event of that yet. */
+static const struct lanes_image *image_of(const struct unpacker *u, int32_t pid, uint64_t time_ns,
+					  uint64_t ip)
+{
+	const struct lanes_image *image = u->lanes ? lanes_image(u->lanes, u->task->area) : NULL;
+
+	for (uint32_t i = 1; u->lanes && !image && (image = lanes_image(u->lanes, i)); i++) {
+		if (patch_is_code(image->area, ip) ||
+		    (pid && image->area->pid == pid && time_ns >= image->area->record->patched_ns))
+			return image;
+		image = NULL;
+	}
+	return image;
+}
+
+/* A stack from which a trace begins, of a thread that is in a trampoline, is as where that was
+ * entered. */
+static void leave_at_start(const struct unpacker *u, pid_t pid, struct stack_copy *copy)
+{
+	const struct lanes_image *image = image_of(u, pid, 0, copy->ip);
+	struct patch_thread thread = {copy->ip, copy->regs[7], copy->words, copy->addr,
+				      copy->n_words};
+
+	if (!image || !patch_where(image->area, image->modules, &thread))
+		return;
+	copy->ip = thread.ip;
+	copy->regs[7] = thread.sp;
+}
+
 /* The task ran before: what its stack says, from which its trace begins. */
 static void unpack_attach(struct unpacker *u, const struct generation *g, pid_t pid)
 {
 	struct task *t = u->task;
 	uint64_t known = t->known;
+
+	if (t->attached)
+		leave_at_start(u, pid, t->attached);
 	bool told = t->attached && g->modules[0].plan &&
 		    attach_stacks_reduce(u->attach_stacks, pid, t->attached);
 
@@ -402,6 +456,7 @@ static void unpack_lane_record(void *ctx, uint32_t head, uint64_t frame, uint64_
 	};
 	add_event(u, &e);
 	u->witnesses++;
+	last_hits_add(&t->last, e.module, e.site, e.time_ns);
 }
 
 /* What of the task's lane comes before what follows in the batch. */
@@ -531,11 +586,10 @@ static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 }
 
 /* A thread that is in a trampoline is, to all that look at it, where that was entered. */
-static void leave_trampoline(const struct unpacker *u, uint64_t *ip, uint64_t *sp,
-			     struct pugmark_witness_event *e)
+static void leave_trampoline(const struct unpacker *u, int32_t pid, uint64_t time_ns, uint64_t *ip,
+			     uint64_t *sp, struct pugmark_witness_event *e)
 {
-	const struct task *t = u->task;
-	const struct lanes_image *image = u->lanes ? lanes_image(u->lanes, t->area) : NULL;
+	const struct lanes_image *image = image_of(u, pid, time_ns, *ip);
 	struct patch_thread thread = {*ip, *sp, NULL, 0, 0};
 
 	if (e && e->stack) {
@@ -567,7 +621,7 @@ static void unpack_signal(struct unpacker *u, const struct signal_note *sent, ui
 		fail(u, task_stacks_tell(&u->task->stacks, n->snapshot, &u->words, &e));
 	ip = n->ip;
 	sp = n->regs[7];
-	leave_trampoline(u, &ip, &sp, &e);
+	leave_trampoline(u, n->pid, n->time_ns, &ip, &sp, &e);
 	n->ip = ip;
 	n->regs[7] = sp;
 	uint64_t returning =
@@ -612,13 +666,39 @@ static void unpack_lane_end(struct unpacker *u, int32_t tid)
 	unpack_lane_lost(u, &r, false);
 }
 
+/* In which module the task's address @ip is. UINT32_MAX: in none that is traced. */
+static uint32_t module_at(const struct unpacker *u, uint64_t ip)
+{
+	const struct generation *g = generations_last(&u->generations);
+
+	for (uint32_t i = 0; g && i < g->n; i++) {
+		uint64_t addr = ip - u->task->bases[g->first + i];
+
+		if (u->task->known >> (g->first + i) & 1 && addr >= g->text_addr[i] &&
+		    addr < g->text_end[i])
+			return g->first + i;
+	}
+	return UINT32_MAX;
+}
+
+static void unpack_death(struct unpacker *u, const struct process_record *r)
+{
+	struct death death = {.exit = r, .hits = &u->task->last, .ip = r->fault.ip};
+	uint64_t sp = 0;
+
+	leave_trampoline(u, r->pid, r->time_ns, &death.ip, &sp, NULL);
+	death.module = module_at(u, death.ip);
+	if (death.module != UINT32_MAX)
+		death.addr = death.ip - u->task->bases[death.module];
+	fail(u, u->died(u->ctx, &death, &u->generations));
+}
+
 static void unpack_process(struct unpacker *u, const struct process_record *r)
 {
 	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
 		return;
 	note_task(u, r->lost, r->execs);
-	if (r->kind == PROCESS_STOP)
-		unpack_lane_end(u, r->tid);
+	unpack_lane_end(u, r->tid); /* it may have been stopped, and have ended then */
 	const struct generation *g = generations_last(&u->generations);
 	if (u->task->paused && g && !g->ended_ns && g->began_ns) { /* it has done nothing since */
 		end_pause(u->task, g, r->time_ns);
@@ -631,8 +711,10 @@ static void unpack_process(struct unpacker *u, const struct process_record *r)
 		.ret = r->ip,
 		.val = r->stopped,
 	};
-	leave_trampoline(u, &e.ret, &e.cfa, NULL);
+	leave_trampoline(u, r->pid, r->time_ns, &e.ret, &e.cfa, NULL);
 	add_event(u, &e);
+	if (u->died && r->kind == PROCESS_EXIT && death_is(r))
+		unpack_death(u, r);
 }
 
 static struct task *task_get(struct unpacker *u, uint32_t number)

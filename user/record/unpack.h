@@ -8,14 +8,21 @@
 #include "user/record/recording_writer.h"
 
 struct unpacker;
+struct death;
+struct generations;
 
 /* Takes a segment, whose header lacks what is about its storage. Returns 0 or -errno. */
 typedef int (*unpack_write)(void *ctx, struct segment_header *header, const uint8_t *payload);
+
+/* Takes a thread that died. Returns 0 or -errno. */
+typedef int (*unpack_died)(void *ctx, const struct death *death, const struct generations *all);
 
 /* Borrows @totals, and counts there. The caller frees *@out with unpacker_free(). */
 int unpacker_new(const struct recorder_options *options, struct recording_totals *totals,
 		 unpack_write write, void *ctx, struct unpacker **out);
 void unpacker_free(struct unpacker *u);
+/* Whom to tell of those; without it nobody is told. */
+void unpacker_deaths(struct unpacker *u, unpack_died died);
 /* What is probed is from now on @options->modules (borrowed), numbered from *@first in the
  * recording. Returns 0, or -E2BIG: too many in all. */
 int unpacker_change(struct unpacker *u, const struct recorder_options *options,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* shape_child.c: see shape_lab.h. All is done by one signal handler: it keeps the state that the
- * signal found as the outcome of the trial that was under way, writes the state that the next
- * begins with into the signal's frame, and returns into it. While a trial runs, fs is no thread
- * pointer: the handler calls nothing of the C library. */
+/* shape_child.c: see shape_lab.h. One signal handler does all: it keeps the state that the signal
+ * found as the outcome of the current trial, writes the state in which the next trial begins into
+ * the signal's frame, and returns into it. While a trial runs fs is no thread pointer, so the
+ * handler calls nothing of the C library. */
 #include "user/shapes/shape_lab.h"
 
 #include <asm/prctl.h>
@@ -14,13 +14,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define BARE __attribute__((no_sanitize("address", "undefined"), noinline))
+#define BARE __attribute__((no_sanitize("address", "undefined"), no_stack_protector, noinline))
 
 enum { STACK_BYTES = 1 << 17, MOST_XSAVE = 16384, LEGACY_BYTES = 512, HEADER_AT = 512 };
 enum { FLAG_TF = 0x100, FLAG_RF = 0x10000, FLAGS_RANDOM = 0xcd5, FLAGS_FIXED = 0x202 };
 enum { COMPONENTS = 10 };
 
-/* Of the child, which has but one thread; a handler gets no argument of ours. */
+/* The child's state. It has only one thread, and a handler gets no argument of ours. */
 static struct {
 	struct lab *lab;
 	unsigned long thread_pointer, gs;
@@ -74,7 +74,7 @@ static BARE uint64_t component(const uint8_t *area, unsigned c)
 	return present >> c & 1 ? hash(c, area + child.at[c], child.bytes[c]) : 0;
 }
 
-/* Zeros are the initial state, however they are told. */
+/* Whether all is zero: the initial state, in whatever form it is saved. */
 static BARE bool is_zero(const uint8_t *bytes, uint32_t n)
 {
 	uint8_t all = 0;
@@ -117,13 +117,13 @@ static BARE void keep(struct lab_outcome *o, const struct lab_trial *trial, int 
 	raw_call(SYS_arch_prctl, ARCH_GET_GS, (long)&gs);
 	o->part[PART_RIP] = (uint64_t)g[REG_RIP];
 	o->part[PART_FLAGS] = (uint64_t)g[REG_EFL] & ~(uint64_t)FLAG_RF;
-	/* Of a trap by the trap flag no more is asked than that it comes, and where. */
+	/* Of a trap by the trap flag only that it comes, and where, is compared. */
 	bool trapped = trial->trap && number == SIGTRAP;
 	o->part[PART_SIGNAL] = (uint64_t)number << 32 | (trapped ? 0 : (uint32_t)info->si_code);
 	o->part[PART_FAULT] = trapped ? 0 : (uint64_t)g[REG_ERR] << 48 ^ (uint64_t)info->si_addr;
 	o->part[PART_TRAP_NUMBER] = trapped ? 0 : (uint64_t)g[REG_TRAPNO];
 	o->part[PART_SEGMENTS] = fs ^ gs << 20 ^ (uint64_t)g[REG_CSGSFS] << 40;
-	/* What a call leaves below the stack pointer that faults at its target is nobody's. */
+	/* What a call that faults at its target leaves below the stack pointer does not count. */
 	uint64_t sp = (uint64_t)g[REG_RSP];
 	if ((uint64_t)g[REG_RIP] == trial->ip && sp >= LAB_WINDOW + 8 &&
 	    sp <= LAB_WINDOW + LAB_WINDOW_BYTES)
@@ -230,7 +230,7 @@ static void fill_window(void)
 	uint64_t seed = 1;
 	for (unsigned i = 0; i < LAB_WINDOW_BYTES / 8; i++) {
 		uint64_t word = next_random(&seed);
-		/* Most words are where a jump or a return may go: to a `hlt`. */
+		/* Most words are addresses that a jump or return may go to: of a `hlt`. */
 		child.window[i] = i % 8 < 6 ? LAB_CODE + (word & 31) : word;
 	}
 }

@@ -3,6 +3,7 @@
 #include "user/shapes/shape_sample.h"
 
 #include "offline/code/probe_class.h"
+#include "user/file/own_cache.h"
 #include "user/shapes/shape_try.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ static const struct shape_case sample[] = {
 #include "user/shapes/sample_shapes.inc"
 };
 
-enum { N_SAMPLE = sizeof(sample) / sizeof(*sample), FORMAT = 1 };
+enum { N_SAMPLE = sizeof(sample) / sizeof(*sample), FORMAT = 2, ANSWER_MAX = 4096 };
 
 static bool is_probed(const struct shape_case *c)
 {
@@ -35,53 +36,51 @@ static bool is_probed(const struct shape_case *c)
 /* The caller frees it; NULL: no home. */
 static char *answer_path(void)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	struct utsname os;
-	char *path = NULL;
-	int n = -1;
+	char name[sizeof(os.release) + 16];
 	if (uname(&os) || strchr(os.release, '/'))
 		return NULL;
-	if (cache && *cache == '/')
-		n = asprintf(&path, "%s/pugmark/shapes-%s", cache, os.release);
-	else if (home && *home == '/')
-		n = asprintf(&path, "%s/.cache/pugmark/shapes-%s", home, os.release);
-	return n < 0 ? NULL : path;
+	snprintf(name, sizeof(name), "shapes-%s", os.release);
+	return own_cache_path(NULL, name);
+}
+
+static bool parse_answer(const char *text, struct shape_answer *answer)
+{
+	struct shape_answer a = {.kept = true};
+	unsigned format = 0;
+	int at = 0;
+	if (sscanf(text, "shapes %u %u %u%n", &format, &a.n_tried, &a.n_harmed, &at) != 3 ||
+	    format != FORMAT || !a.n_tried || a.n_harmed > a.n_tried)
+		return false;
+	if (a.n_harmed && sscanf(text + at, " %255[^\n]", a.harmed) != 1)
+		return false;
+	*answer = a;
+	return true;
 }
 
 static bool read_answer(const char *path, struct shape_answer *answer)
 {
-	struct shape_answer a = {.kept = true};
-	unsigned format = 0;
-	FILE *f = path ? fopen(path, "re") : NULL;
-	bool found = f && fscanf(f, "shapes %u %u %u", &format, &a.n_tried, &a.n_harmed) == 3 &&
-		     format == FORMAT && a.n_tried && a.n_harmed <= a.n_tried;
-	if (found && a.n_harmed && fscanf(f, " %255[^\n]", a.harmed) != 1)
-		found = false;
-	if (f)
-		fclose(f);
-	if (found)
-		*answer = a;
+	struct private_file file;
+	if (!path || own_cache_read(path, ANSWER_MAX, &file))
+		return false;
+	char *text = strndup((const char *)file.bytes, file.len_bytes);
+	bool found = text && parse_answer(text, answer);
+	free(text);
+	private_file_free(&file);
 	return found;
 }
 
-/* By rename; that it cannot be kept costs the next recording half a second. */
+/* That it cannot be kept costs the next recording half a second. */
 static void keep_answer(const char *path, const struct shape_answer *a)
 {
-	char *temporary = NULL;
-	if (!path || asprintf(&temporary, "%s.%d", path, getpid()) < 0)
+	char *text = NULL;
+	int len = path ? asprintf(&text, "shapes %u %u %u\n%s\n", FORMAT, a->n_tried, a->n_harmed,
+				  a->harmed)
+		       : -1;
+	if (len < 0)
 		return;
-	for (char *slash = strchr(temporary + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		mkdir(temporary, 0755);
-		*slash = '/';
-	}
-	FILE *f = fopen(temporary, "wxe");
-	if (f) {
-		fprintf(f, "shapes %u %u %u\n%s\n", FORMAT, a->n_tried, a->n_harmed, a->harmed);
-		if (fclose(f) || rename(temporary, path))
-			unlink(temporary);
-	}
-	free(temporary);
+	own_cache_write(path, text, (size_t)len);
+	free(text);
 }
 
 static void say_harmed(struct shape_answer *a, const struct shape_case *c,
@@ -109,14 +108,20 @@ static int try_sample(struct shape_answer *a, struct pugmark_diag *diag)
 	int err = shapes_try(cases, n, 1, verdicts, NULL, diag);
 	if (err)
 		return err;
-	*a = (struct shape_answer){.n_tried = n};
+	*a = (struct shape_answer){0};
 	for (uint32_t i = 0; i < n; i++) {
 		const struct shape_verdict *v = &verdicts[i];
+		a->n_tried += !v->skipped && !v->untried && !v->stuck_bare;
 		if (v->skipped || v->stuck_bare || !shape_is_harmed(v))
 			continue;
 		if (!a->n_harmed++)
 			say_harmed(a, &cases[i], v);
 	}
+	if (a->n_tried < n / 2)
+		return pugmark_diag_set(diag, -EIO, NULL, PUGMARK_NO_OFFSET,
+					"only %u of %u kinds of instruction could be tried: what "
+					"probes do to them here is not known",
+					a->n_tried, n);
 	return 0;
 }
 

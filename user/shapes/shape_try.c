@@ -24,7 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 128, STUCK_NS = 1000000000 };
+enum { BATCH = 128 };
+/* A trial is stuck that takes so much of a processor, or, if it sleeps, so long: on a loaded
+ * machine the child may wait for seconds for its processor. */
+#define STUCK_CPU_NS 1000000000ull
+#define STUCK_NS 30000000000ull
 enum run { RUN_BARE, RUN_AGAIN, RUN_PROBED, RUNS };
 _Static_assert(BATCH *TRIALS_PER_CASE <= LAB_MOST_TRIALS, "a batch is one lab");
 
@@ -90,7 +94,7 @@ static void add_trials(struct batch *b, uint32_t i, const struct shape_place *pl
 		       uint64_t *seed)
 {
 	for (uint32_t k = 0; k < TRIALS_PER_CASE; k++) {
-		/* The last trials are of the first place again, with other values. */
+		/* The last trials repeat the first place, with other values. */
 		uint32_t place = k < PLACES_PER_CASE ? k : 0;
 		b->lab->trials[i * TRIALS_PER_CASE + k] = (struct lab_trial){
 			.ip = LAB_CODE + (uint64_t)i * CASE_BYTES + places[place].offset,
@@ -143,11 +147,21 @@ static _Noreturn void child_main(const struct batch *b)
 	shape_child_run(b->lab);
 }
 
-/* Waits until the child ends or does nothing for too long. */
+/* What the child @pid has had of a processor. */
+static uint64_t cpu_ns_of(pid_t pid)
+{
+	clockid_t clock;
+	struct timespec t;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Waits until the child ends or is stuck. */
 static int wait_for(pid_t pid, const struct lab *lab)
 {
 	uint32_t seen = lab->done;
-	uint64_t since = now_ns();
+	uint64_t since = now_ns(), cpu_since = 0;
 	int status;
 	for (;;) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
@@ -155,7 +169,9 @@ static int wait_for(pid_t pid, const struct lab *lab)
 		if (lab->done != seen) {
 			seen = lab->done;
 			since = now_ns();
-		} else if (now_ns() - since > STUCK_NS) {
+			cpu_since = cpu_ns_of(pid);
+		} else if (now_ns() - since > STUCK_NS ||
+			   cpu_ns_of(pid) > cpu_since + STUCK_CPU_NS) {
 			kill(pid, SIGKILL);
 			waitpid(pid, &status, 0);
 			return -1;

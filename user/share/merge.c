@@ -3,9 +3,12 @@
  * same one, by birth. */
 #include "user/share/merge.h"
 
+#include "offline/log/recording_impl.h"
+#include "offline/prove/share_check.h"
 #include "offline/share/share.h"
 #include "offline/share/share_merge.h"
 #include "user/share/merged_writer.h"
+#include "user/share/share_plan.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -22,7 +25,6 @@ struct part {
 	uint32_t n_tasks;
 	uint32_t *as_first; /* per task of the first part: index of the same one; or UINT32_MAX */
 	struct pugmark_recording_iter *iter;
-	struct pugmark_witness_event event;
 };
 
 struct merge {
@@ -66,6 +68,8 @@ static int open_part(struct merge *m, const char *dir, uint32_t n)
 			"share %u of %u, and %u recordings are given (give one under "
 			"each share)",
 			plan->share, plan->n_shares, n);
+	if (!err)
+		err = share_plan_check(plan, dir, m->diag);
 	struct part *p = err ? NULL : &m->parts[plan->share - 1];
 	if (!err && p->rec)
 		err = pugmark_diag_set(m->diag, -EINVAL, dir, PUGMARK_NO_OFFSET,
@@ -190,8 +194,9 @@ static int next(void *ctx, uint32_t part, const struct pugmark_witness_event **e
 {
 	struct merge *m = ctx;
 	struct part *p = &m->parts[part];
-	int got = p->iter ? pugmark_recording_next(p->iter, &p->event) : 0;
-	*event = &p->event;
+	struct pugmark_witness_event *taken = NULL;
+	int got = p->iter ? recording_take(p->iter, &taken) : 0;
+	*event = taken;
 	return got;
 }
 
@@ -204,16 +209,51 @@ static int emit(void *ctx, const struct pugmark_witness_event *event)
 	return merged_writer_add(m->writer, event);
 }
 
+/* Says which decisions of the functions that ran one share alone tells, and counts them. */
+static void print_alone(struct merge *m, const uint32_t *alone_of, FILE *out)
+{
+	enum { NAMED = 8 };
+	uint32_t n = 0;
+	for (uint32_t f = 0; f < m->whole.n_funcs; f++)
+		if (share_teller_came_to(m->teller, f))
+			m->result->alone += alone_of[f];
+	if (!m->result->alone) {
+		fputs("each decision was told by two of them or more", out);
+		return;
+	}
+	fprintf(out,
+		"exact if the runs agree in %llu decisions that one share alone tells "
+		"(--tellers 2 has each told by two):",
+		(unsigned long long)m->result->alone);
+	for (uint32_t f = 0; f < m->whole.n_funcs; f++)
+		if (share_teller_came_to(m->teller, f) && alone_of[f] && n++ < NAMED)
+			fprintf(out, "%s %u in %s", n > 1 ? "," : "", alone_of[f],
+				m->whole.strings + m->whole.funcs[f].name);
+	if (n > NAMED)
+		fprintf(out, ", and those of %u functions more", n - NAMED);
+}
+
 /* What the merge rests on, for whoever reads the certificate. */
 static int note_merge(struct merge *m)
 {
-	char text[200];
-	snprintf(
-		text, sizeof(text),
-		"merged of runs under %u shares, which agree in %llu landmarks: exact if they were "
-		"the same run",
-		m->n, (unsigned long long)m->result->landmarks);
-	return merged_writer_note(m->writer, text);
+	char *text = NULL;
+	size_t len = 0;
+	uint32_t *alone_of = calloc(m->whole.n_funcs + 1, sizeof(*alone_of));
+	FILE *f = alone_of ? open_memstream(&text, &len) : NULL;
+	struct share_check_counts counts = {.alone_of = alone_of};
+	int err = f ? share_check(&m->whole, m->members, m->n, NULL, NULL, &counts) : -ENOMEM;
+	if (!err) {
+		fprintf(f, "merged of runs under %u shares, which agree in %llu landmarks; ", m->n,
+			(unsigned long long)m->result->landmarks);
+		print_alone(m, alone_of, f);
+	}
+	if (f)
+		fclose(f);
+	if (!err)
+		err = merged_writer_note(m->writer, text);
+	free(text);
+	free(alone_of);
+	return err;
 }
 
 static const char *func_of(const struct merge *m, uint32_t site)
@@ -240,8 +280,9 @@ static int tell_divergence(struct merge *m, const struct share_divergence *d)
 	if (d->func != PUGMARK_NONE)
 		fprintf(f, ", in %s", m->whole.strings + m->whole.funcs[d->func].name);
 	if (d->last_landmark != PUGMARK_NONE)
-		fprintf(f, "; the last landmark that all have is number %llu, in %s",
-			(unsigned long long)d->landmarks, func_of(m, d->last_landmark));
+		fprintf(f, "; the last landmark that all have is number %llu, in %s for time %llu",
+			(unsigned long long)d->landmarks, func_of(m, d->last_landmark),
+			(unsigned long long)d->last_time);
 	if (d->differ)
 		fprintf(f,
 			"; the first landmark that differs is number %llu: %s in the one, %s in "
@@ -373,6 +414,7 @@ static int run(struct merge *m, const char *const *dirs, const char *out)
 	if (!err && m->n > 1)
 		err = note_merge(m);
 	m->result->events = merged_writer_events(m->writer);
+	merged_writer_alone(m->writer, m->result->alone);
 	int closed = merged_writer_close(m->writer, m->n, err != 0, m->diag);
 	return err ? err : closed;
 }

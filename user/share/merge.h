@@ -14,6 +14,7 @@ struct merge_result {
 	uint64_t taken;	    /* events read */
 	uint64_t landmarks; /* of them all parts had, and the same */
 	uint64_t events;    /* written */
+	uint64_t alone; /* decisions that one run alone tells: in these all are taken to agree */
 	double seconds;
 	char *first_divergence; /* heap, or NULL: what the first of them was */
 };

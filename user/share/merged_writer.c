@@ -3,6 +3,7 @@
  * with the trace. */
 #include "user/share/merged_writer.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/base/codec.h"
 #include "offline/log/segment.h"
 #include "user/record/recording_meta.h"
@@ -145,8 +146,11 @@ static int copy_processes(struct merged_writer *w, const char *first_dir)
 {
 	uint8_t bytes[SEGMENT_HEADER_BYTES];
 	char *path = path_in(first_dir, "events");
-	FILE *from = path ? fopen(path, "re") : NULL;
-	int err = from ? 0 : path ? -errno : -ENOMEM;
+	int fd = path ? open_regular(path, NULL) : -ENOMEM;
+	FILE *from = fd < 0 ? NULL : fdopen(fd, "r");
+	int err = fd < 0 ? fd : from ? 0 : -errno;
+	if (fd >= 0 && !from)
+		close(fd);
 	free(path);
 	while (!err && fread(bytes, sizeof(bytes), 1, from) == 1) {
 		struct segment_header h;
@@ -245,6 +249,11 @@ int merged_writer_open(const char *dir, const struct pugmark_plan *plan,
 uint64_t merged_writer_events(const struct merged_writer *w)
 {
 	return w->events;
+}
+
+void merged_writer_alone(struct merged_writer *w, uint64_t decisions)
+{
+	json_object_set_new(w->meta, "merged_alone", json_integer(decisions));
 }
 
 int merged_writer_close(struct merged_writer *w, uint32_t n_parts, bool abandon,

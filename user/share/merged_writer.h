@@ -22,6 +22,8 @@ int merged_writer_note(struct merged_writer *w, const char *text);
 /* Ends the recording, which gets its name, and frees the writer; with @abandon nothing stays. */
 int merged_writer_close(struct merged_writer *w, uint32_t n_parts, bool abandon,
 			struct pugmark_diag *diag);
+/* How many decisions one part alone tells. */
+void merged_writer_alone(struct merged_writer *writer, uint64_t decisions);
 uint64_t merged_writer_events(const struct merged_writer *w);
 
 #endif

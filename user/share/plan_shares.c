@@ -83,6 +83,7 @@ int plan_shares(const char *binary, const struct planning_options *options,
 		.paths = o->paths,
 		.machines = o->machines,
 		.bound = o->bound,
+		.tellers = o->tellers ? o->tellers : 1,
 	};
 	err = options->output ? share_files_write(&set, &files, options->output, diag) : 0;
 	if (!err)

@@ -2,6 +2,8 @@
 /* share_files.c: see share_files.h. */
 #include "user/share/share_files.h"
 
+#include "offline/base/folder.h"
+#include "offline/base/whole_file.h"
 #include "user/record/recording_meta.h"
 
 #include <errno.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 uint32_t share_files_sites(const struct share_set *set, uint32_t k)
 {
@@ -50,6 +53,7 @@ static json_t *manifest(const struct share_set *set, const struct share_files_op
 	json_object_set_new(j, "grouping", json_string(o->grouping));
 	json_object_set_new(j, "machines", json_integer(o->machines));
 	json_object_set_new(j, "bound", json_integer(o->bound));
+	json_object_set_new(j, "tellers", json_integer(o->tellers));
 	json_object_set_new(j, "sites", json_integer(set->plan->n_sites));
 	json_object_set_new(j, "untold", json_integer(set->untold));
 	for (uint32_t k = 0; k < set->n; k++) {
@@ -64,11 +68,23 @@ static json_t *manifest(const struct share_set *set, const struct share_files_op
 	return j;
 }
 
+/* One that is there is taken. Links of others on the way are not followed. */
+static int make_folder(const char *dir)
+{
+	char name[FOLDER_NAME_MAX];
+	int parent = folder_parent(dir, FOLDER_OWN, name);
+	if (parent < 0) /* "." and its like are there */
+		return parent == -EINVAL ? 0 : parent;
+	int err = mkdirat(parent, name, 0755) && errno != EEXIST ? -errno : 0;
+	close(parent);
+	return err;
+}
+
 int share_files_write(const struct share_set *set, const struct share_files_options *o,
 		      const char *dir, struct pugmark_diag *diag)
 {
 	char *path = NULL;
-	int err = mkdir(dir, 0755) && errno != EEXIST ? -errno : 0;
+	int err = make_folder(dir);
 	if (err)
 		return pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
 					"cannot make this folder: %s", strerror(-err));
@@ -79,9 +95,12 @@ int share_files_write(const struct share_set *set, const struct share_files_opti
 	json_t *j = manifest(set, o);
 	if (asprintf(&path, "%s/manifest.json", dir) < 0)
 		path = NULL;
-	if (!path || json_dump_file(j, path, JSON_INDENT(1) | JSON_PRESERVE_ORDER))
-		err = pugmark_diag_set(diag, path ? -EIO : -ENOMEM, dir, PUGMARK_NO_OFFSET,
-				       "cannot write its manifest.json");
+	char *text = json_dumps(j, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	err = path && text ? whole_file_write(path, text, strlen(text)) : -ENOMEM;
+	if (err)
+		pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET,
+				 "cannot write its manifest.json: %s", strerror(-err));
+	free(text);
 	free(path);
 	json_decref(j);
 	return err;

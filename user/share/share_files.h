@@ -10,7 +10,7 @@ struct share_files_options {
 	const char *binary;
 	const char *grouping;
 	bool paths;
-	uint32_t machines, bound;
+	uint32_t machines, bound, tellers;
 };
 
 /* Writes @set into the folder @dir, which is made if it is not there. 0, or -errno with @diag

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* attach_stack.c: see attach_stack.h. What a process has mapped is read once and kept for its other
- * threads, which have their first event at about the same time. */
+/* attach_stack.c: see attach_stack.h. What a process has mapped is read once, and kept for its
+ * other threads: they have their first events at about the same time. */
 #include "user/stack/attach_stack.h"
 
 #include "user/kernel/probes.h"
@@ -60,7 +60,7 @@ int stack_copy_add(struct stack_copy **out, const struct attach_stack *piece, ui
 	uint64_t ahead = piece->addr - copy->addr, place = ahead / 8;
 	if (ahead % 8 || place < copy->n_words || place > ATTACH_WORDS || n > ATTACH_WORDS - place)
 		return 0;
-	/* With room for the word that says that there are no more. */
+	/* With room for the word that ends the list. */
 	if (!grow(copy, place + n + 1))
 		return -ENOMEM;
 	while (copy->n_words < place) /* a page that is not there */
@@ -115,7 +115,7 @@ void attach_stacks_free(struct attach_stacks *s)
 	free(s);
 }
 
-/* @fresh: the process is looked at again. NULL: it has ended. */
+/* @fresh: reads again what the process has mapped. NULL: it has ended. */
 static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fresh)
 {
 	struct unwinder **slot = NULL, *u;
@@ -133,8 +133,8 @@ static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fre
 	return u;
 }
 
-/* A process that has ended had most likely been forked from one that is known: if its stack can be
- * walked to its end by what that one has mapped, it was. */
+/* Tries the mappings of other processes for one that has ended: it was most likely forked from one
+ * of them. If its stack can be walked to the end by another's mappings, they are its own. */
 static uint32_t walk_as_another(struct attach_stacks *s, const struct unwind_thread *thread,
 				uint32_t *slots, struct unwinder **by)
 {
@@ -232,8 +232,8 @@ uint64_t attach_stacks_returning(struct attach_stacks *s, const struct signal_no
 	return rule && rule->ret_reg >= 0 ? note->regs[rule->ret_reg] : 0;
 }
 
-/* To look at a process takes milliseconds: so it is done for one snapshot in many, but for the
- * first ones. */
+/* Reading what a process has mapped takes milliseconds: so only one snapshot in many may, beside
+ * the first ones. */
 static struct unwinder *unwinder_for(struct attach_stacks *s, pid_t pid, bool fresh)
 {
 	for (uint32_t i = 0; i < PROCESSES && !fresh; i++)

@@ -28,21 +28,22 @@ struct attach_stacks;
 
 int attach_stacks_new(const struct recorder_options *options, struct attach_stacks **out);
 void attach_stacks_free(struct attach_stacks *stacks);
-/* Leaves only return addresses in @copy, a thread of process @pid: the others become
- * PUGMARK_EVENT_STACK_UNKNOWN, and n_words ends with the last; or, where that is the end of the
- * stack, with a 0 behind it. Returns whether any was found. */
+/* Leaves only return addresses in @copy, a stack of a thread of process @pid: all other words
+ * become PUGMARK_EVENT_STACK_UNKNOWN, and n_words ends behind the last return address, or, if that
+ * is the outermost, behind a 0 that follows it. Returns whether any was found. */
 bool attach_stacks_reduce(struct attach_stacks *stacks, pid_t pid, struct stack_copy *copy);
-/* Where on the stack of @event, an PUGMARK_EVENT_SIGNAL that was made of @note, the innermost
- * return address into one of @n spans lies that is one of a call in progress;
- * PUGMARK_SIGNAL_NO_CALLER: there is none; 0: not known. */
+/* The place on the stack of @event (a PUGMARK_EVENT_SIGNAL made of @note) of the innermost return
+ * address of a call in progress that leads into one of @n spans; PUGMARK_SIGNAL_NO_CALLER: there is
+ * none; 0: not known. */
 uint64_t attach_stacks_caller(struct attach_stacks *stacks, const struct signal_note *note,
 			      const struct pugmark_witness_event *event,
 			      const struct text_span *spans, uint32_t n);
-/* Where what the signal of @note finds the task in is about to return to, if that is in a register
- * and no more on the stack, as behind the system call of vfork(); 0: it is not, or not known. */
+/* The address to which the code that the signal of @note interrupted is about to return, if that is
+ * in a register and no longer on the stack (as behind the system call of vfork()); 0: it is not, or
+ * not known. */
 uint64_t attach_stacks_returning(struct attach_stacks *stacks, const struct signal_note *note);
-/* Takes out of the snapshot of @event, of process @pid, what is no return address of a call in
- * progress, as far as that can be told; @words: DEEP_WORDS of room for what is left. */
+/* Removes from the snapshot of @event, of process @pid, what is no return address of a call in
+ * progress, as far as that can be told. @words: room for what is left, DEEP_WORDS of them. */
 struct clean_from;
 void attach_stacks_clean(struct attach_stacks *stacks, pid_t pid, const struct clean_from *from,
 			 uint64_t *words, struct pugmark_witness_event *event);

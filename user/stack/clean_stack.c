@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* clean_stack.c: see clean_stack.h. Rules that need sp and bp alone are followed, from return
- * address to return address; at a frame that has another one the walk ends, and what lies further
- * up stays as it is. */
+/* clean_stack.c: see clean_stack.h. The walk goes from return address to return address by rules
+ * that need only sp and bp. At a frame with another rule it ends, and what lies further up stays as
+ * it is. */
 #include "user/stack/clean_stack.h"
 
 #include "offline/base/sigframe.h"
@@ -32,8 +32,8 @@ static bool word_at(const struct walk *w, uint64_t addr, uint64_t *word)
 	return true;
 }
 
-/* The return address right below @cfa is one of a call in progress: goes on in that call's frame.
- */
+/* Takes the return address right below @cfa as one of a call in progress, and walks on in that
+ * call's frame. */
 static bool take_return(struct walk *w, uint64_t cfa)
 {
 	uint64_t ret;
@@ -49,7 +49,8 @@ static bool take_return(struct walk *w, uint64_t cfa)
 	return true;
 }
 
-/* The kernel's frame for a handler lies at sp, but for its first word, which was returned to. */
+/* Leaves the kernel's frame for a handler, which lies at sp without its first word (that was
+ * returned to). */
 static bool leave_handler(struct walk *w)
 {
 	uint64_t frame = w->at.sp - 8, sp, link;

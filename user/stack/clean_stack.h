@@ -16,11 +16,11 @@ struct clean_from {
 	bool bp_known;
 };
 
-/* Copies the snapshot of @event into @words, with 0 in place of such addresses, and makes it the
- * event's. Where nothing can be told it is left as it is. Of what a signal's frame right above
- * @event's holds, only the return address is one; the frames of other handlers that are running are
- * marked (PUGMARK_EVENT_STACK_HANDLER). *@unmapped: a return address that is
- * not known to be code, where the walk has ended; 0: there was none. */
+/* Copies the snapshot of @event into @words, with 0 in place of such words, and makes it the
+ * event's. Where nothing can be told the snapshot stays as it is. In the kernel's frame for a
+ * handler right above the event's frame, only the return address is one; frames of other handlers
+ * that are running are marked (PUGMARK_EVENT_STACK_HANDLER). *@unmapped: the return address at
+ * which the walk ended because no code is known there; 0: none. */
 void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint64_t *words,
 		 struct pugmark_witness_event *event, uint64_t *unmapped);
 

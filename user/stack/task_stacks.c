@@ -25,7 +25,7 @@ void task_stacks_deinit(struct task_stacks *t)
 	}
 }
 
-/* Puts it together from what was sent of it and the one before. */
+/* Makes the snapshot from what was sent and from the snapshot before. */
 int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uint32_t bytes)
 {
 	uint32_t n = sent->n_sent, total = sent->n_words;
@@ -45,7 +45,7 @@ int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uin
 
 		snap->words[i] = at < SNAPSHOT_WORDS ? old->words[at] : 0;
 	}
-	/* That value is kept for words that are not known. */
+	/* That value is reserved for words that are not known. */
 	for (uint32_t i = 0; i < total; i++)
 		snap->words[i] = snap->words[i] == PUGMARK_EVENT_STACK_UNKNOWN ? 0 : snap->words[i];
 	free(*slot); /* BATCH_SNAPSHOTS ago, so never the last one */
@@ -85,9 +85,11 @@ static int add_deep(const struct task_stacks *t, uint32_t serial, uint64_t **wor
 	memcpy(w, e->stack, e->stack_words * sizeof(*w));
 	for (uint32_t i = e->stack_words; i < deep->n_words; i++)
 		w[i] = PUGMARK_EVENT_STACK_UNKNOWN;
-	for (uint32_t i = 0; i < deep->n; i++)
-		if (deep->words[i].place >= e->stack_words && deep->words[i].place < deep->n_words)
-			w[deep->words[i].place] = deep->base + deep->words[i].off;
+	for (uint32_t i = 0; i < deep->n; i++) {
+		int64_t place = DEEP_PLACE(deep->words[i]);
+		if (place >= (int64_t)e->stack_words && place < (int64_t)deep->n_words)
+			w[place] = DEEP_VALUE(deep->words[i]);
+	}
 	e->stack = w;
 	e->stack_words = deep->n_words;
 	return 0;
@@ -106,9 +108,9 @@ int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **wo
 	return add_deep(t, serial, words, e);
 }
 
-/* Whether @word, which lies at @addr, cannot be of use to those who look for calls in progress:
- * neither is it a return address nor a frame pointer. What is there is data, and will be as long as
- * the process runs this program. */
+/* Whether @word, at @addr, is of no use in looking for calls in progress: it is neither a return
+ * address nor a frame pointer. It is data, and stays so as long as the process runs this
+ * program. */
 static bool is_data(const struct snapshot *s, uint64_t addr, uint64_t word)
 {
 	bool low = word < LOWEST_ADDRESS, no_address = word >> ADDRESS_BITS;
@@ -126,7 +128,7 @@ int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **wo
 		     struct pugmark_witness_event *e)
 {
 	const struct snapshot *snap = t->snapshots[serial % BATCH_SNAPSHOTS];
-	uint32_t kept = 0; /* up to here it is a frame that the kernel made for a handler */
+	uint32_t kept = 0; /* up to here lies a frame that the kernel made for a handler */
 
 	if (!e->stack || !snap || snap->serial != serial)
 		return 0;

@@ -22,13 +22,13 @@ void task_stacks_deinit(struct task_stacks *t);
  * left out. */
 int task_stacks_snapshot(struct task_stacks *t, const struct snapshot *sent, uint32_t bytes);
 int task_stacks_deep(struct task_stacks *t, const struct deep_stack *sent, uint32_t bytes);
-/* Gives @e the stack of that serial, where there is one, with what is known of the part above it;
- * for that *@words, DEEP_WORDS of them, is made at need (the caller frees). The stack is borrowed
- * until the next call with the same @words or @t. Returns 0 or -ENOMEM. */
+/* Gives @e the stack with that serial, if there is one, and what is known of the part above it. For
+ * that part *@words, DEEP_WORDS of them, is made when needed (the caller frees). The stack is
+ * borrowed until the next call with the same @words or @t. Returns 0 or -ENOMEM. */
 int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **words,
 		     struct pugmark_witness_event *e);
-/* Takes out of that stack, once it was told, what is neither code nor of the stack above: in its
- * place is 0. What the kernel saved for a handler stays. */
+/* Replaces with 0, in a stack that was given, words that are neither addresses of code nor of the
+ * stack above. What the kernel saved for a handler stays. */
 int task_stacks_slim(const struct task_stacks *t, uint32_t serial, uint64_t **words,
 		     struct pugmark_witness_event *e);
 

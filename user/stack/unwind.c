@@ -6,18 +6,20 @@
 
 #include "offline/base/open_regular.h"
 #include "offline/base/private_file.h"
+#include "offline/base/search.h"
+#include "user/file/maps_lines.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_RET = 16, RULES = 1 << 12 };
+enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_RET = 16, RULES = 1 << 12, EXPRESSION_MAX = 64 };
 
 /* One line of /proc/PID/maps. */
 struct mapping {
@@ -39,6 +41,7 @@ struct unwinder {
 	uint32_t n_slots, max;
 	bool lost;	/* a frame has no information */
 	bool unmapped;	/* as nothing is known to be mapped where it is */
+	bool began;	/* a frame was taken */
 	bool outermost; /* the last frame says that it has no caller */
 };
 
@@ -56,7 +59,7 @@ static void map_file_path(const struct unwinder *u, const struct mapping *m, cha
 		 (unsigned long long)m->end);
 }
 
-/* libdwfl hands nothing of ours to this; the process stands in the argument of the dwfl. */
+/* libdwfl passes no argument of ours to this, so the process stands in the argument of the dwfl. */
 static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 		    char **file, Elf **elf)
 {
@@ -100,7 +103,7 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *out, void *arg)
 	const struct unwind_thread *t = u->thread;
 	(void)dwfl;
 	if (addr < t->addr || addr & 7 || (addr - t->addr) / 8 >= t->n_words) {
-		u->lost = true; /* the library would take the frame for the outermost */
+		u->lost = true; /* else the library would take this frame for the outermost */
 		return false;
 	}
 	*out = t->words[(addr - t->addr) / 8];
@@ -136,17 +139,12 @@ static void learn_file(const struct unwinder *u, struct mapping *m)
 
 static int read_maps(struct unwinder *u)
 {
-	char path[32], line[PATH_MAX + 128];
-	snprintf(path, sizeof(path), "/proc/%d/maps", u->pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return -ESRCH;
+	struct maps_lines lines;
+	struct maps_line line;
 	int err = 0;
-	while (!err && fgets(line, sizeof(line), f)) {
-		unsigned long start, end, off;
-		char perms[5];
-		if (sscanf(line, "%lx-%lx %4s %lx", &start, &end, perms, &off) != 4)
-			continue;
+	if (maps_lines_open(&lines, u->pid))
+		return -ESRCH;
+	while (!err && maps_lines_next(&lines, &line)) {
 		if (u->n == u->cap) {
 			uint32_t cap = u->cap ? 2 * u->cap : 64;
 			struct mapping *maps = realloc(u->maps, cap * sizeof(*maps));
@@ -158,11 +156,11 @@ static int read_maps(struct unwinder *u)
 			u->cap = cap;
 		}
 		struct mapping *m = &u->maps[u->n++];
-		*m = (struct mapping){start, end, off, perms[2] == 'x', 0, 0};
+		*m = (struct mapping){line.start, line.end, line.off, line.prot & PROT_EXEC, 0, 0};
 		if (m->is_text)
 			learn_file(u, m);
 	}
-	fclose(f);
+	maps_lines_close(&lines);
 	return err ? err : u->n ? 0 : -ESRCH;
 }
 
@@ -284,17 +282,62 @@ static bool has_information(struct unwinder *u, uint64_t ip)
 	return true;
 }
 
+/* Whether what @cfi says at @ip is worked out in few steps: a jump backwards in an expression may
+ * go round for ever, a long one as often as another asks for it, and libdw counts no steps. */
+static bool is_short(Dwarf_CFI *cfi, uint64_t ip)
+{
+	Dwarf_Frame *frame;
+	Dwarf_Op space[3], *ops;
+	size_t n;
+	bool is = true;
+	if (!cfi || dwarf_cfi_addrframe(cfi, ip, &frame))
+		return true;
+	for (int reg = -1; reg <= DWARF_RET && is; reg++) {
+		if (reg < 0 ? dwarf_frame_cfa(frame, &ops, &n)
+			    : dwarf_frame_register(frame, reg, space, &ops, &n))
+			continue;
+		is = n <= EXPRESSION_MAX;
+		for (size_t i = 0; i < n && is; i++)
+			is = (ops[i].atom != DW_OP_skip && ops[i].atom != DW_OP_bra) ||
+			     (int16_t)ops[i].number >= 0;
+	}
+	free(frame);
+	return is;
+}
+
+/* The same of all that libdwfl may unwind a frame at @ip by. */
+static bool unwinds_soon(const struct unwinder *u, uint64_t ip)
+{
+	Dwarf_Addr bias = 0;
+	Dwfl_Module *module = dwfl_addrmodule(u->dwfl, ip);
+	if (!module)
+		return true;
+	Dwarf_CFI *eh = dwfl_module_eh_cfi(module, &bias);
+	bool is = is_short(eh, ip - bias) && is_short(eh, ip - 1 - bias);
+	Dwarf_CFI *debug = dwfl_module_dwarf_cfi(module, &bias);
+	return is && is_short(debug, ip - bias) && is_short(debug, ip - 1 - bias);
+}
+
 static int take_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwinder *u = arg;
 	Dwarf_Addr ip;
 	Dwarf_Word sp;
 	bool exact; /* no call: the probed instruction, or what a signal interrupted */
-	if (!dwfl_frame_pc(frame, &ip, &exact) || dwfl_frame_reg(frame, DWARF_SP, &sp)) {
+	/* To tell whether it is exact, the library unwinds the frame. */
+	if (!dwfl_frame_pc(frame, &ip, NULL) || !unwinds_soon(u, ip) ||
+	    !dwfl_frame_pc(frame, &ip, &exact) || dwfl_frame_reg(frame, DWARF_SP, &sp)) {
 		u->lost = true;
 		return DWARF_CB_ABORT;
 	}
-	if (sp != u->thread->regs[DWARF_SP]) {
+	/* Only the first one is where the thread stood: each call has taken a word at least. */
+	bool first = !u->began;
+	u->began = true;
+	if (first != (sp == u->thread->regs[DWARF_SP])) {
+		u->lost = true;
+		return DWARF_CB_ABORT;
+	}
+	if (!first) {
 		/* The frame before ended right below: its return address led here. */
 		uint64_t i = (sp - 8 - u->thread->addr) / 8;
 		if (exact || sp & 7 || sp - 8 < u->thread->addr || i >= u->thread->n_words ||
@@ -318,10 +361,10 @@ uint32_t unwinder_slots(struct unwinder *u, const struct unwind_thread *thread, 
 	u->slots = slots;
 	u->n_slots = 0;
 	u->max = max;
-	u->lost = u->unmapped = u->outermost = false;
+	u->lost = u->unmapped = u->outermost = u->began = false;
 	int end = dwfl_getthread_frames(u->dwfl, u->pid, take_frame, u);
 	u->thread = NULL;
-	/* Where a register has lost its value the library ends the walk as if it were complete. */
+	/* Where a register's value is lost the library ends the walk as if it were complete. */
 	*complete = !end && !u->lost && u->outermost;
 	return u->n_slots;
 }
@@ -333,14 +376,7 @@ bool unwinder_missed_code(const struct unwinder *u)
 
 bool unwinder_is_code(const struct unwinder *u, uint64_t addr)
 {
-	uint32_t lo = 0, hi = u->n;
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		if (u->maps[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t lo = SEARCH_FIRST_NOT(0, u->n, i, u->maps[i].end <= addr);
 	return lo < u->n && addr >= u->maps[lo].start && u->maps[lo].is_text;
 }
 

@@ -17,7 +17,7 @@ struct unwind_thread {
 
 struct unwinder;
 
-/* How the frame above is found from the place where a frame is left. */
+/* How to get from a place in a frame to the frame above. */
 struct frame_rule {
 	uint64_t ip;
 	int32_t cfa_off, bp_off; /* bp_off: of where the caller's bp is, from the CFA */
@@ -32,7 +32,7 @@ enum frame_bp { BP_KEPT, BP_SAVED, BP_UNKNOWN };
 /* Looks at what process @pid has mapped now. Returns 0, or -errno (-ESRCH: it has ended). */
 int unwinder_new(pid_t pid, struct unwinder **out);
 void unwinder_free(struct unwinder *unwinder);
-/* Opens the files of all modules, which are else opened when they are met: the process may end. */
+/* Opens the files of all modules now (else each when it is met): the process may end. */
 void unwinder_hold(struct unwinder *unwinder);
 /* Whether both have the same code mapped at the same places, as forked processes do. */
 bool unwinder_alike(const struct unwinder *a, const struct unwinder *b);
@@ -49,8 +49,7 @@ const struct frame_rule *unwinder_rule(struct unwinder *unwinder, uint64_t ip);
  * Returns how many; *@complete: the outermost frame was reached. */
 uint32_t unwinder_slots(struct unwinder *unwinder, const struct unwind_thread *thread,
 			uint32_t *slots, uint32_t max, bool *complete);
-/* Whether the last walk came to an address where nothing was mapped when the process was looked at.
- */
+/* Whether the last walk came to an address where nothing was mapped when the process was read. */
 bool unwinder_missed_code(const struct unwinder *unwinder);
 
 #endif

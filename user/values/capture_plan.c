@@ -39,7 +39,11 @@ static bool is_inside(void *ctx, const char *name)
 
 static int add_pair(json_t *list, uint64_t addr, const char *name)
 {
-	return json_array_append_new(list, json_pack("[I,s]", (json_int_t)addr, name)) ? -ENOMEM
+	/* A name that is not UTF-8 is no name that any table knows. */
+	json_t *word = json_string(name);
+	if (!word)
+		word = json_string("?");
+	return json_array_append_new(list, json_pack("[I,o]", (json_int_t)addr, word)) ? -ENOMEM
 										       : 0;
 }
 

@@ -3,7 +3,7 @@
 #ifndef USER_CAPTURE_PLAN_H
 #define USER_CAPTURE_PLAN_H
 
-#include "offline/value/places.h"
+#include "offline/capture/places.h"
 #include "user/kernel/record_options.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
 /* capture_programs.c: see capture_programs.h. */
 #include "user/values/capture_programs.h"
 
-#include "offline/value/syscalls.h"
+#include "offline/capture/syscalls.h"
 
 #include <linux/types.h>
 
@@ -76,7 +76,6 @@ int capture_programs_load(const struct capture_plan *plan, const struct text_spa
 
 		for (uint32_t m = 0; m < n_spans && m < max; m++)
 			p->skel->bss->text_bytes[m] = spans[m].end - spans[m].addr;
-		p->skel->bss->own_syscalls = plan->places.own_syscalls;
 		err = fill(p, plan);
 	}
 	if (err) {

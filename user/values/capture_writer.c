@@ -6,12 +6,12 @@
 
 #include "offline/base/codec.h"
 #include "offline/log/segment.h"
-#include "offline/value/capture_code.h"
+#include "offline/capture/capture_code.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include "offline/value/capture_ring.h"
+#include "offline/capture/capture_ring.h"
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -36,7 +36,9 @@ struct capture_task {
 };
 
 struct capture_writer {
-	pthread_mutex_t lock;
+	/* Of the tasks, while a record is taken, which may ask for a file; and, below it, of the
+	 * segments on disk, which keep what is seen of that file. */
+	pthread_mutex_t lock, segments;
 	int fd, err;
 	uint32_t check_every;
 	uint64_t off, records;
@@ -45,17 +47,22 @@ struct capture_writer {
 	struct bytes stored;
 	struct capture_task **tasks; /* by number */
 	uint32_t n_tasks;
-	uint32_t (*file_at)(void *ctx, pid_t pid, uint64_t addr);
+	uint32_t (*file_of)(void *ctx, const struct mapped_file *file);
 	void *file_ctx;
+	struct opened_files *opened;
 };
 
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
 			struct pugmark_diag *diag)
 {
 	struct capture_writer *w = fd < 0 ? NULL : calloc(1, sizeof(*w));
-	int err = fd < 0 ? fd : w && (w->codec = codec_new()) ? 0 : -ENOMEM;
+	int err = fd < 0 ? fd : -ENOMEM;
 
+	if (w && (w->codec = codec_new()) && (w->opened = opened_files_new()))
+		err = 0;
 	if (err) {
+		if (w)
+			codec_free(w->codec);
 		free(w);
 		if (fd >= 0)
 			close(fd);
@@ -65,6 +72,7 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 	w->check_every = check_every;
 	w->fd = fd;
 	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->segments, NULL);
 	*out = w;
 	return 0;
 }
@@ -75,7 +83,8 @@ static void fail(struct capture_writer *w, int err)
 		w->err = err;
 }
 
-static void append(struct capture_writer *w, struct segment_header *h, const uint8_t *payload)
+static void append_locked(struct capture_writer *w, struct segment_header *h,
+			  const uint8_t *payload)
 {
 	struct bytes *b = &w->stored;
 
@@ -108,6 +117,13 @@ static void append(struct capture_writer *w, struct segment_header *h, const uin
 	}
 	w->off += len;
 	w->n_segments++;
+}
+
+static void append(struct capture_writer *w, struct segment_header *h, const uint8_t *payload)
+{
+	pthread_mutex_lock(&w->segments);
+	append_locked(w, h, payload);
+	pthread_mutex_unlock(&w->segments);
 }
 
 static struct capture_task *task_of(struct capture_writer *w, uint32_t task)
@@ -251,11 +267,20 @@ static void take_kernel(struct capture_writer *w, const struct capture_note *n, 
 	c->nr = n->words[0];
 	c->result = (int64_t)n->words[1];
 	memcpy(c->args, n->words + 2, sizeof(c->args));
+	c->entered = n->n_words > 10 ? n->words[10] : 0;
+	opened_files_note(w->opened, n->pid, c);
 	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
 		       (c->result > 0 || c->result < -4095);
-	if (of_file)
-		c->map_file = w->file_at ? w->file_at(w->file_ctx, n->pid, (uint64_t)c->result)
-					 : CAPTURE_UNKNOWN;
+	if (!of_file)
+		return;
+	struct mapped_file file = {.pid = n->pid,
+				   .addr = (uint64_t)c->result,
+				   .len = c->args[1],
+				   .off = c->args[5],
+				   .inode = n->n_words > 8 ? n->words[8] : 0,
+				   .size = n->n_words > 9 ? n->words[9] : 0};
+	opened_files_find(w->opened, (int)c->args[4], &file);
+	c->map_file = w->file_of ? w->file_of(w->file_ctx, &file) : CAPTURE_UNKNOWN;
 }
 
 static void take_note(struct capture_writer *w, struct capture_task *t,
@@ -273,8 +298,13 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 
 	note_lost(w, t, n->number, n->order, n->time_ns);
 	t->ring_number = n->number + 1;
+	for (uint32_t i = 0; i < t->n_ranges; i++)
+		t->ranges[i].bytes = t->bytes.data + t->offs[i];
+	c.ranges = t->ranges;
+	c.n_ranges = t->n_ranges;
 	switch (n->kind) {
 	case RING_CAPTURE_ENTER:
+	case RING_CAPTURE_END:
 		take_registers(n, &c);
 		break;
 	case RING_CAPTURE_SIGNAL:
@@ -293,10 +323,6 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		take_kernel(w, n, &c);
 		break;
 	}
-	for (uint32_t i = 0; i < t->n_ranges; i++)
-		t->ranges[i].bytes = t->bytes.data + t->offs[i];
-	c.ranges = t->ranges;
-	c.n_ranges = t->n_ranges;
 	add_record(w, t, &c);
 	t->n_ranges = 0;
 	t->bytes.len = 0;
@@ -330,9 +356,7 @@ static void write_bytes(struct capture_writer *w, uint8_t kind, uint32_t task, u
 	struct segment_header h = {
 		.kind = kind, .task = task, .first_event = off, .n = 1, .raw_bytes = len};
 
-	pthread_mutex_lock(&w->lock);
 	append(w, &h, bytes);
-	pthread_mutex_unlock(&w->lock);
 }
 
 void capture_writer_pages(struct capture_writer *w, uint64_t addr, const uint8_t *bytes,
@@ -353,9 +377,10 @@ void capture_writer_table(struct capture_writer *w, const char *json, size_t len
 }
 
 void capture_writer_resolve(struct capture_writer *w,
-			    uint32_t (*file_at)(void *ctx, pid_t pid, uint64_t addr), void *ctx)
+			    uint32_t (*file_of)(void *ctx, const struct mapped_file *file),
+			    void *ctx)
 {
-	w->file_at = file_at;
+	w->file_of = file_of;
 	w->file_ctx = ctx;
 }
 
@@ -397,9 +422,11 @@ int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *
 	if (bytes)
 		*bytes = w->off;
 	free(w->tasks);
+	opened_files_free(w->opened);
 	codec_free(w->codec);
 	bytes_deinit(&w->stored);
 	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->segments);
 	int err = w->err;
 	free(w);
 	return err;

@@ -4,7 +4,8 @@
 #ifndef USER_CAPTURE_WRITER_H
 #define USER_CAPTURE_WRITER_H
 
-#include "offline/value/captures.h"
+#include "offline/capture/captures.h"
+#include "user/values/opened_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,10 +27,11 @@ void capture_writer_pages(struct capture_writer *w, uint64_t addr, const uint8_t
 void capture_writer_file(struct capture_writer *w, uint32_t file, uint64_t off,
 			 const uint8_t *bytes, uint32_t len);
 void capture_writer_table(struct capture_writer *w, const char *json, size_t len);
-/* What tells which file a mapping of a process is of, for system calls that map one: the number of
- * the file, or CAPTURE_UNKNOWN. */
+/* What tells which file a process has mapped, for system calls that map one: the number of the
+ * file, or CAPTURE_UNKNOWN. */
 void capture_writer_resolve(struct capture_writer *w,
-			    uint32_t (*file_at)(void *ctx, pid_t pid, uint64_t addr), void *ctx);
+			    uint32_t (*file_of)(void *ctx, const struct mapped_file *file),
+			    void *ctx);
 /* Writes what waits, of tasks whose last record is older than @age_ns. */
 void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns);
 /* 0, or what kept it from writing: from then on nothing more is written. */

@@ -3,8 +3,8 @@
  * a test can compare them with what it knows. */
 #include "user/values/captures_text.h"
 
-#include "offline/value/captures.h"
-#include "offline/value/syscalls.h"
+#include "offline/capture/captures.h"
+#include "offline/capture/syscalls.h"
 #include "user/cli/command.h"
 
 #include <inttypes.h>

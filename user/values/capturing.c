@@ -62,7 +62,8 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 		c->tasks_fd = tasks_fd;
 		for (uint32_t m = 0; m < options->n_modules; m++)
 			c->traced[m] = options->modules[m].path;
-		c->start = (struct start_options){c->traced, options->n_modules};
+		c->start =
+			(struct start_options){c->traced, options->n_modules, options->no_memory};
 		err = capture_programs_load(options->captures, spans, options->n_modules, tasks_fd,
 					    options->capture_ring_bytes, &c->programs, diag);
 	}
@@ -108,7 +109,7 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 	c->ring = ring_open(capture_programs_ring_fd(c->programs), capture_writer_ring, c->writer);
 	err = c->image && c->ring ? 0 : -ENOMEM;
 	if (!err) {
-		capture_writer_resolve(c->writer, start_image_file_at, c->image);
+		capture_writer_resolve(c->writer, start_image_file_of, c->image);
 		err = -pthread_create(&c->thread, NULL, drain_main, c);
 		c->runs = !err;
 	}
@@ -124,10 +125,13 @@ static json_t *places_json(const struct place_list *places)
 	for (uint32_t i = 0; i < places->n; i++) {
 		const struct capture_place *p = &places->at[i].place;
 
+		json_t *import = json_string(p->import);
+		if (!import) /* not UTF-8: no name that any table knows */
+			import = json_string("?");
 		json_array_append_new(list,
-				      json_pack("[i,I,I,I,i,i,s]", p->module, (json_int_t)p->addr,
+				      json_pack("[i,I,I,I,i,i,o]", p->module, (json_int_t)p->addr,
 						(json_int_t)p->site, (json_int_t)p->site_next,
-						p->kinds, p->flags, p->import));
+						p->kinds, p->flags, import));
 	}
 	return list;
 }
@@ -146,9 +150,9 @@ static int write_table(struct capturing *c)
 	}
 	c->n_files = start_image_n_files(c->image);
 	json_t *table =
-		json_pack("{s:i,s:O,s:o,s:o,s:o}", "version", 1, "modules", plan->modules, "places",
-			  places_json(&plan->places), "mappings", start_image_mappings(c->image),
-			  "files", start_image_files(c->image));
+		json_pack("{s:i,s:b,s:O,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules",
+			  plan->modules, "places", places_json(&plan->places), "mappings",
+			  start_image_mappings(c->image), "files", start_image_files(c->image));
 	char *text = table ? json_dumps(table, JSON_COMPACT) : NULL;
 	if (text)
 		capture_writer_table(c->writer, text, strlen(text));

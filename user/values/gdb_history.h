@@ -4,7 +4,7 @@
 #ifndef USER_VALUES_GDB_HISTORY_H
 #define USER_VALUES_GDB_HISTORY_H
 
-#include "offline/value/replay.h"
+#include "offline/replay/replay.h"
 
 enum gdb_hit_kind {
 	GDB_HIT_STEP, /* one instruction */

@@ -3,7 +3,7 @@
 #ifndef USER_VALUES_GDB_SERVER_H
 #define USER_VALUES_GDB_SERVER_H
 
-#include "offline/value/replay.h"
+#include "offline/replay/replay.h"
 
 /* Serves @run over the descriptors @in and @out until gdb detaches, kills or hangs up. @exec: the
  * program's path for gdb, and @entry its run-time entry point. Returns 0 or -errno. */

@@ -2,11 +2,11 @@
 /* process_maps.c: see process_maps.h. */
 #include "user/values/process_maps.h"
 
+#include "user/file/maps_lines.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static int add(struct process_maps *maps, const struct process_map *map)
 {
@@ -23,25 +23,16 @@ static int add(struct process_maps *maps, const struct process_map *map)
 	return 0;
 }
 
-static int add_line(struct process_maps *maps, char *line)
+static int add_line(struct process_maps *maps, const struct maps_line *line)
 {
-	unsigned long long start, end, off, inode;
-	char prot[5];
-	int path;
-
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %llu %n", &start, &end, prot, &off, &inode,
-		   &path) < 5)
-		return 0;
-	line[strcspn(line, "\n")] = 0;
 	struct process_map map = {
-		.start = start,
-		.end = end,
-		.off = off,
-		.inode = inode,
-		.prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) |
-			(prot[2] == 'x' ? PROT_EXEC : 0),
-		.shared = prot[3] == 's',
-		.path = strdup(line + path),
+		.start = line->start,
+		.end = line->end,
+		.off = line->off,
+		.inode = line->inode,
+		.prot = line->prot,
+		.shared = line->shared,
+		.path = strdup(line->name),
 	};
 	if (map.path && !add(maps, &map))
 		return 0;
@@ -51,19 +42,16 @@ static int add_line(struct process_maps *maps, char *line)
 
 int process_maps_read(struct process_maps *maps, pid_t pid)
 {
-	char name[32], *line = NULL;
-	size_t cap = 0;
-	int err = 0;
+	struct maps_lines lines;
+	struct maps_line line;
+	int err = maps_lines_open(&lines, pid);
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	FILE *f = fopen(name, "re");
-	if (!f)
-		return -errno;
+	if (err)
+		return err;
 	process_maps_deinit(maps);
-	while (!err && getline(&line, &cap, f) > 0)
-		err = add_line(maps, line);
-	free(line);
-	fclose(f);
+	while (!err && maps_lines_next(&lines, &line))
+		err = add_line(maps, &line);
+	maps_lines_close(&lines);
 	return err;
 }
 

@@ -4,14 +4,17 @@
  * are not the file's any more; what is the file's is kept once, by file. */
 #include "user/values/start_image.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/base/varint.h"
-#include "offline/value/capture_code.h"
+#include "offline/capture/capture_code.h"
+#include "offline/elf/private_elf.h"
 #include "user/file/build_id.h"
 #include "user/values/process_maps.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <gelf.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -46,6 +49,7 @@ struct start_image {
 	struct image_file *files;
 	uint32_t n_files, cap_files;
 	struct process_maps maps;
+	struct name_folders folders; /* of the process that was read first */
 	json_t *mappings;
 	uint8_t xsave[XSAVE_MAX];
 	struct bytes pages; /* runs of pages: struct run, then they */
@@ -66,6 +70,7 @@ struct start_image *start_image_new(const struct start_options *options,
 	}
 	s->options = options;
 	s->writer = writer;
+	s->folders = (struct name_folders){-1, -1};
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
 }
@@ -80,19 +85,15 @@ void start_image_free(struct start_image *s)
 	process_maps_deinit(&s->maps);
 	json_decref(s->mappings);
 	bytes_deinit(&s->pages);
+	name_folders_deinit(&s->folders);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
-static bool is_traced(const struct start_image *s, const struct stat *st)
+/* Whether nothing may be kept of what is mapped under the name @path. */
+static bool is_kept_out(const struct start_image *s, const char *path)
 {
-	struct stat traced;
-
-	for (uint32_t i = 0; i < s->options->n_traced; i++)
-		if (!stat(s->options->traced[i], &traced) && traced.st_dev == st->st_dev &&
-		    traced.st_ino == st->st_ino)
-			return true;
-	return false;
+	return s->options->no_memory && path && !fnmatch(s->options->no_memory, path, 0);
 }
 
 /* Keeps what the mapping shows of the file behind @fd, as far as that has not been. */
@@ -105,8 +106,6 @@ static void keep_bytes(struct start_image *s, uint32_t number, int fd, const str
 
 	if (end > (uint64_t)st->st_size)
 		end = ((uint64_t)st->st_size + PAGE - 1) & ~(PAGE - 1ull);
-	if (m->prot & PROT_EXEC && !is_traced(s, st))
-		return;
 	if (end > at && end - at > FILE_MAX_BYTES)
 		return;
 	uint8_t *bytes = end > at ? malloc(CAPTURE_FILE_BYTES) : NULL;
@@ -144,45 +143,62 @@ static uint32_t add_file(struct start_image *s, const struct stat *st, const cha
 	return s->n_files++;
 }
 
-/* The number of the file that is mapped there; what is seen of it is kept. */
-static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m)
+/* The number of the file behind @fd, which is closed; what @m shows of it is kept. */
+static uint32_t take_opened(struct start_image *s, int fd, const struct stat *st,
+			    const struct process_map *m)
 {
-	char link[80];
-	struct stat st;
+	char link[32];
 	uint32_t i = 0;
 
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	int fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		if (fd >= 0)
-			close(fd);
+	if (fd < 0)
 		return CAPTURE_UNKNOWN;
-	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	pthread_mutex_lock(&s->lock);
-	while (i < s->n_files && (s->files[i].dev != st.st_dev || s->files[i].ino != st.st_ino))
+	while (i < s->n_files && (s->files[i].dev != st->st_dev || s->files[i].ino != st->st_ino))
 		i++;
 	if (i == s->n_files)
-		i = add_file(s, &st, link, m->path);
+		i = add_file(s, st, link, m->path);
 	if (i != CAPTURE_UNKNOWN)
-		keep_bytes(s, i, fd, &st, m);
+		keep_bytes(s, i, fd, st, m);
 	pthread_mutex_unlock(&s->lock);
 	close(fd);
 	return i;
 }
 
-uint32_t start_image_file_at(void *image, pid_t pid, uint64_t addr)
+/* The number of the file that is mapped there. */
+static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m)
+{
+	char link[80];
+	struct stat st;
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	return take_opened(s, open_regular(link, &st), &st, m);
+}
+
+uint32_t start_image_file_of(void *image, const struct mapped_file *f)
 {
 	struct process_maps maps = {0};
-	uint32_t file = CAPTURE_UNKNOWN;
+	uint32_t number = CAPTURE_UNKNOWN;
+	bool read = !process_maps_read(&maps, f->pid);
+	const struct process_map *m = read ? process_maps_at(&maps, f->addr) : NULL;
 
-	if (process_maps_read(&maps, pid))
-		return file;
-	const struct process_map *m = process_maps_at(&maps, addr);
-	if (m && m->inode)
-		file = take_file(image, pid, m);
-	process_maps_deinit(&maps);
-	return file;
+	/* By now another file may be mapped there. */
+	bool same = m && m->inode && (!f->inode || m->inode == f->inode);
+	bool kept_out = is_kept_out(image, f->path) || (same && is_kept_out(image, m->path));
+	if (same && !kept_out)
+		number = take_file(image, f->pid, m);
+	if (read)
+		process_maps_deinit(&maps);
+	if (number != CAPTURE_UNKNOWN || !f->path || kept_out)
+		return number;
+	struct process_map was = {.start = f->addr,
+				  .end = (f->addr + f->len + PAGE - 1) & ~(PAGE - 1ull),
+				  .off = f->off,
+				  .path = (char *)f->path};
+	struct stat st;
+	int fd = opened_files_open(f, &((struct start_image *)image)->folders, &st);
+	return take_opened(image, fd, &st, &was);
 }
 
 /* Whether page @entry of pagemap is not what the mapping says by itself. */
@@ -231,9 +247,9 @@ static void read_pages(struct start_image *s, int mem, int pagemap, const struct
 
 static void note_mapping(struct start_image *s, const struct process_map *m, uint32_t file)
 {
+	int number = file == CAPTURE_NONE ? -1 : file == CAPTURE_UNKNOWN ? -2 : (int)file;
 	json_t *row = json_pack("[I,I,I,i,i,i]", (json_int_t)m->start, (json_int_t)m->end,
-				(json_int_t)m->off, m->prot,
-				file >= CAPTURE_UNKNOWN ? -1 : (int)file, m->shared);
+				(json_int_t)m->off, m->prot, number, m->shared);
 
 	json_array_append_new(s->mappings, row);
 }
@@ -251,11 +267,14 @@ int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *di
 	err = err ? err : pagemap < 0 ? -errno : 0;
 	if (!err)
 		err = process_maps_read(&s->maps, pid);
+	if (s->folders.root < 0)
+		s->folders = name_folders_of(pid);
 	for (uint32_t i = 0; !err && i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
 		/* Text is the file's, but for breakpoints of ours; vsyscall is the kernel's. */
-		if (!(m->start >> 63) && m->prot & PROT_READ && !(m->prot & PROT_EXEC && m->inode))
+		if (!(m->start >> 63) && m->prot & PROT_READ &&
+		    !(m->prot & PROT_EXEC && m->inode) && !is_kept_out(s, m->path))
 			read_pages(s, mem, pagemap, m);
 		err = s->pages.failed ? -ENOMEM : 0;
 	}
@@ -273,8 +292,12 @@ void start_image_write(struct start_image *s, pid_t pid)
 	for (uint32_t i = 0; i < s->maps.n; i++) {
 		const struct process_map *m = &s->maps.at[i];
 
+		bool kept_out = is_kept_out(s, m->path);
 		if (!(m->start >> 63))
-			note_mapping(s, m, m->inode ? take_file(s, pid, m) : CAPTURE_NONE);
+			note_mapping(s, m,
+				     kept_out	? CAPTURE_UNKNOWN
+				     : m->inode ? take_file(s, pid, m)
+						: CAPTURE_NONE);
 	}
 	for (size_t at = 0; at < s->pages.len;) {
 		struct run run;
@@ -319,14 +342,14 @@ int start_image_registers(struct start_image *s, pid_t tid, struct capture *out,
 /* From where the first segment of the file at @path is loaded. */
 bool start_image_bias(const struct start_image *s, const char *path, uint64_t *bias)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
+	private_elf_guard struct private_elf file = {0};
 	GElf_Phdr ph;
 	size_t n = 0;
 	bool found = false;
 
-	elf_version(EV_CURRENT);
-	Elf *elf = fd >= 0 && !fstat(fd, &st) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	private_elf_open(path, &file);
+	Elf *elf = file.elf;
+	const struct stat st = file.file.st;
 	if (elf && elf_getphdrnum(elf, &n))
 		n = 0;
 	for (size_t i = 0; !found && i < n && gelf_getphdr(elf, i, &ph); i++) {
@@ -341,9 +364,6 @@ bool start_image_bias(const struct start_image *s, const char *path, uint64_t *b
 				*bias = m->start - (ph.p_vaddr & ~(PAGE - 1ull));
 		}
 	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
 	return found;
 }
 

@@ -13,6 +13,7 @@ struct start_image;
 struct start_options {
 	const char *const *traced; /* paths of the traced modules: all of these is kept */
 	uint32_t n_traced;
+	const char *no_memory; /* a glob: nothing is kept of mappings with such a name; or NULL */
 };
 
 struct start_image *start_image_new(const struct start_options *options,
@@ -25,9 +26,9 @@ void start_image_write(struct start_image *image, pid_t pid);
 /* The registers of its stopped thread @tid. *@xsave is owned by the image, until the next call. */
 int start_image_registers(struct start_image *image, pid_t tid, struct capture *out,
 			  struct pugmark_diag *diag);
-/* The file that @pid has mapped at @addr, which is taken in where it is new: its number, or
+/* The file that a process has mapped, which is taken in where it is new: its number, or
  * CAPTURE_UNKNOWN. May be called by another thread than the rest. */
-uint32_t start_image_file_at(void *image, pid_t pid, uint64_t addr);
+uint32_t start_image_file_of(void *image, const struct mapped_file *file);
 /* The run-time address of ELF address 0 of the file at @path; false: it is not mapped. */
 bool start_image_bias(const struct start_image *image, const char *path, uint64_t *bias);
 /* New references to what the table says of mappings and files. */

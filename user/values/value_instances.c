@@ -3,6 +3,8 @@
  * over when control comes to the instruction behind it. */
 #include "user/values/value_instances.h"
 
+#include "offline/base/search.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +37,8 @@ struct finder {
 
 static bool holds(const struct finder *f, uint64_t ip)
 {
-	uint32_t low = 0, high = f->n_ips;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (f->ips[mid] < ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, f->n_ips, i, f->ips[i] < ip);
 	return low < f->n_ips && f->ips[low] == ip;
 }
 

@@ -4,7 +4,7 @@
 #ifndef USER_VALUE_INSTANCES_H
 #define USER_VALUE_INSTANCES_H
 
-#include "offline/value/replay.h"
+#include "offline/replay/replay.h"
 
 #define VALUE_NEVER UINT64_MAX
 

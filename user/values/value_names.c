@@ -3,18 +3,18 @@
  * that were traced, if they are still there with the same build id. */
 #include "user/values/value_names.h"
 
+#include "offline/base/search.h"
+#include "offline/elf/private_elf.h"
 #include "user/file/build_id.h"
 #include "user/file/dwarf_lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <pugmark/plan.h>
 #include <pugmark/recording.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct value_names {
 	struct pugmark_recording *rec;
@@ -22,7 +22,8 @@ struct value_names {
 	const struct pugmark_recording_module *modules;
 	struct pugmark_plan **plans; /* one a module; NULL: none */
 	struct value_vars **vars;
-	bool *asked; /* for vars */
+	struct dwarf_lines **lines;
+	bool *asked, *asked_lines; /* for vars, for lines */
 	uint32_t n;
 };
 
@@ -40,7 +41,9 @@ int value_names_open(const char *dir, const struct captures *captures, struct va
 		v->plans = calloc(v->n + 1, sizeof(*v->plans));
 		v->vars = calloc(v->n + 1, sizeof(*v->vars));
 		v->asked = calloc(v->n + 1, sizeof(*v->asked));
-		err = v->plans && v->vars && v->asked ? 0 : -ENOMEM;
+		v->lines = calloc(v->n + 1, sizeof(struct dwarf_lines *));
+		v->asked_lines = calloc(v->n + 1, sizeof(*v->asked_lines));
+		err = v->plans && v->vars && v->asked && v->lines && v->asked_lines ? 0 : -ENOMEM;
 	}
 	for (uint32_t m = 0; !err && m < v->n; m++)
 		if (v->modules[m].plan)
@@ -62,7 +65,11 @@ void value_names_free(struct value_names *v)
 			pugmark_plan_free(v->plans[m]);
 		if (v->vars)
 			value_vars_free(v->vars[m]);
+		if (v->lines)
+			dwarf_lines_free(v->lines[m]);
 	}
+	free(v->lines);
+	free(v->asked_lines);
 	free(v->plans);
 	free(v->vars);
 	free(v->asked);
@@ -92,15 +99,7 @@ const char *value_names_at(const struct value_names *v, uint64_t addr, uint32_t 
 	if (!module_of(v, addr, module, elf) || !v->plans[*module])
 		return NULL;
 	const struct pugmark_plan *plan = v->plans[*module];
-	uint32_t low = 0, high = plan->n_funcs;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (plan->funcs[mid].addr <= *elf)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = SEARCH_FIRST_NOT(0, plan->n_funcs, i, plan->funcs[i].addr <= *elf);
 	return low ? plan->strings + plan->funcs[low - 1].name : NULL;
 }
 
@@ -122,6 +121,25 @@ static const char *file_of(const struct value_names *v, uint32_t m)
 	return build_id_is(&id, mod->build_id, mod->build_id_len) ? mod->path : NULL;
 }
 
+const char *value_names_file(const struct value_names *v, uint32_t m)
+{
+	return m < v->n ? file_of(v, m) : NULL;
+}
+
+bool value_names_text(const struct value_names *v, uint32_t m, uint64_t *from, uint64_t *to)
+{
+	if (m >= v->n)
+		return false;
+	*from = v->modules[m].text_addr;
+	*to = v->modules[m].text_end;
+	return true;
+}
+
+uint32_t value_names_modules(const struct value_names *v)
+{
+	return v->n;
+}
+
 struct value_vars *value_names_vars(struct value_names *v, uint32_t m)
 {
 	if (m >= v->n)
@@ -133,6 +151,28 @@ struct value_vars *value_names_vars(struct value_names *v, uint32_t m)
 		v->asked[m] = true;
 	}
 	return v->vars[m];
+}
+
+uint32_t value_names_line(struct value_names *v, uint64_t addr, const char **file)
+{
+	struct pugmark_diag diag;
+	uint32_t m;
+	uint64_t elf;
+
+	if (!module_of(v, addr, &m, &elf))
+		return 0;
+	if (!v->asked_lines[m]) {
+		const char *path = file_of(v, m);
+
+		if (path && dwarf_lines_open(path, &v->lines[m], &diag))
+			v->lines[m] = NULL;
+		v->asked_lines[m] = true;
+	}
+	const struct source_row *row = v->lines[m] ? dwarf_lines_row_at(v->lines[m], elf) : NULL;
+	if (!row || !row->line)
+		return 0;
+	*file = dwarf_lines_file(v->lines[m], row->file);
+	return row->line;
 }
 
 static int add(uint64_t **out, uint32_t *n, uint64_t addr)
@@ -224,7 +264,8 @@ int value_names_find(struct value_names *v, const char *place, uint64_t **out, u
 	if (!strncmp(place, "0x", 2)) {
 		uint64_t addr = strtoull(place, &end, 16);
 
-		if (!*end && captures_bias(v->captures, 0, &bias))
+		if (!*end && captures_bias(v->captures, 0, &bias) && v->n &&
+		    addr >= v->modules[0].text_addr && addr < v->modules[0].text_end)
 			err = add(out, n, bias + addr);
 	} else if (colon && colon[1] >= '0' && colon[1] <= '9') {
 		file = strndup(place, colon - place);
@@ -249,11 +290,11 @@ int value_names_find(struct value_names *v, const char *place, uint64_t **out, u
 /* In the symbol table of the file at @path. */
 static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint64_t *size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	private_elf_guard struct private_elf file = {0};
 	bool found = false;
 
-	elf_version(EV_CURRENT);
-	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	private_elf_open(path, &file);
+	Elf *elf = file.elf;
 	for (Elf_Scn *scn = NULL; !found && elf && (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr shdr;
 		Elf_Data *data = elf_getdata(scn, NULL);
@@ -273,9 +314,6 @@ static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint
 			}
 		}
 	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
 	return found;
 }
 

@@ -4,7 +4,7 @@
 #ifndef USER_VALUE_NAMES_H
 #define USER_VALUE_NAMES_H
 
-#include "offline/value/captures.h"
+#include "offline/capture/captures.h"
 #include "user/values/value_vars.h"
 
 struct value_names;
@@ -18,6 +18,14 @@ const char *value_names_at(const struct value_names *names, uint64_t addr, uint3
 			   uint64_t *elf);
 /* Whether @addr is where a function begins. */
 bool value_names_is_entry(const struct value_names *names, uint64_t addr);
+/* The line of source at that run-time address, and its file as DWARF names it; 0: not known. */
+uint32_t value_names_line(struct value_names *names, uint64_t addr, const char **file);
+/* The module's file, if it is still what was traced; NULL. Modules count from 0. */
+const char *value_names_file(const struct value_names *names, uint32_t module);
+/* The ELF addresses between which the module's code lies. */
+bool value_names_text(const struct value_names *names, uint32_t module, uint64_t *from,
+		      uint64_t *to);
+uint32_t value_names_modules(const struct value_names *names);
 /* The variables of that module, or NULL. */
 struct value_vars *value_names_vars(struct value_names *names, uint32_t module);
 /* The run-time addresses of @place: a function, FILE:LINE, or an ELF address 0x... of the first

@@ -95,7 +95,8 @@ static void print_enum(FILE *out, Dwarf_Die *type, int64_t v)
 			if (dwarf_tag(&child) == DW_TAG_enumerator &&
 			    dwarf_attr_integrate(&child, DW_AT_const_value, &attr) &&
 			    !dwarf_formsdata(&attr, &value) && value == v) {
-				fputs(dwarf_diename(&child), out);
+				const char *name = dwarf_diename(&child);
+				printable_print(out, name ? name : "?", PRINT_TEXT);
 				return;
 			}
 		} while (!dwarf_siblingof(&child, &child));
@@ -199,7 +200,9 @@ static void print_members(FILE *out, Dwarf_Die *type, const struct value_bytes *
 				break;
 			}
 			const char *name = dwarf_diename(&child);
-			fprintf(out, "%s%s = ", n > 1 ? ", " : "", name ? name : "");
+			fputs(n > 1 ? ", " : "", out);
+			printable_print(out, name ? name : "", PRINT_TEXT);
+			fputs(" = ", out);
 			if (dwarf_hasattr(&child, DW_AT_bit_size))
 				fputs("...", out);
 			else

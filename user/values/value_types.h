@@ -3,7 +3,7 @@
 #ifndef USER_VALUE_TYPES_H
 #define USER_VALUE_TYPES_H
 
-#include "offline/value/memory.h"
+#include "offline/eval/memory.h"
 
 #include <elfutils/libdw.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@ struct value_bytes {
 	int place;
 	uint64_t addr;
 	uint8_t bytes[16], quality[16], len;
+	uint8_t reg; /* VALUE_IN_REGISTER: 1 and its number, general ones first; 0: it is in none */
 };
 
 /* Prints it as the type of @die, a variable or what it is of. */

@@ -3,6 +3,7 @@
  * a place in memory or a value; others are "?", as what has been optimised away. */
 #include "user/values/value_vars.h"
 
+#include "user/cli/printable.h"
 #include "user/file/debug_files.h"
 #include "user/values/value_types.h"
 
@@ -56,7 +57,7 @@ void value_vars_free(struct value_vars *v)
 /* Registers by their DWARF number: to that of the encoding. */
 static const uint8_t general[] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
 
-static bool read_register(const struct place_ctx *c, uint64_t number, struct value_bytes *out)
+static bool find_register(const struct place_ctx *c, uint64_t number, struct value_bytes *out)
 {
 	const struct value_state *s = value_machine_state(c->m);
 	const struct value_known *k = value_machine_known(c->m);
@@ -70,6 +71,7 @@ static bool read_register(const struct place_ctx *c, uint64_t number, struct val
 		if (k->inexact >> r & 1)
 			memcpy(out->quality, k->gpr[r], 8);
 		out->len = 8;
+		out->reg = 1 + r;
 		return true;
 	}
 	if (number < 17 || number > 32)
@@ -78,7 +80,18 @@ static bool read_register(const struct place_ctx *c, uint64_t number, struct val
 	if (k->inexact >> (VALUE_BIT_VEC + number - 17) & 1)
 		memcpy(out->quality, k->vec[number - 17], 16);
 	out->len = 16;
+	out->reg = 1 + 16 + number - 17;
 	return true;
+}
+
+static bool read_register(const struct place_ctx *c, uint64_t number, struct value_bytes *out)
+{
+	bool found = find_register(c, number, out);
+
+	/* All rests on a branch that was assumed. */
+	for (unsigned i = 0; value_machine_memory(c->m)->supposed && i < sizeof(out->quality); i++)
+		out->quality[i] = out->quality[i] ? out->quality[i] : VALUE_ASSUMED;
+	return found;
 }
 
 static bool evaluate(const struct place_ctx *c, const Dwarf_Op *ops, size_t n,
@@ -154,6 +167,10 @@ static bool step(const struct place_ctx *c, const Dwarf_Op *op, uint64_t *stack,
 		switch (op->atom) {
 		case DW_OP_addr:
 			v = op->number - c->vars->bias + c->bias;
+			break;
+		case DW_OP_bregx: /* what libdw makes of a rule of a CFA */
+			if (!register_plus(c, op->number, (int64_t)op->number2, &v))
+				return false;
 			break;
 		case DW_OP_fbreg:
 			if (!frame_base(c, &v))
@@ -290,7 +307,9 @@ static bool print_one(void *ctx, const struct place_ctx *c, Dwarf_Die *die, cons
 	struct print_ctx *p = ctx;
 	struct value_bytes v;
 
-	fprintf(p->out, "%s%s=", p->n++ ? ", " : "", name);
+	fputs(p->n++ ? ", " : "", p->out);
+	printable_print(p->out, name, PRINT_TEXT);
+	fputc('=', p->out);
 	if (locate(c, die, &v))
 		value_type_print(p->out, die, &v, value_machine_memory(c->m));
 	else
@@ -334,6 +353,58 @@ bool value_vars_number(struct value_vars *vars, const char *name, uint64_t addr,
 
 	each_variable(&c, VARS_ALL, take_number, &n);
 	return n.found;
+}
+
+struct find_ctx {
+	const char *name;
+	struct value_variable *out;
+	bool found;
+};
+
+/* In bytes; 8 where DWARF does not say. */
+static uint64_t size_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die type;
+	Dwarf_Word size;
+
+	if (!dwarf_attr_integrate(die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &type) ||
+	    dwarf_aggregate_size(&type, &size))
+		return 8;
+	return size;
+}
+
+static bool take_place(void *ctx, const struct place_ctx *c, Dwarf_Die *die, const char *name)
+{
+	struct find_ctx *f = ctx;
+	struct value_bytes v;
+
+	if (strcmp(name, f->name) != 0)
+		return false;
+	if (!locate(c, die, &v) || (v.place == VALUE_IN_REGISTER && !v.reg))
+		return true;
+	uint64_t size = size_of(die);
+	*f->out = (struct value_variable){
+		.memory = v.place == VALUE_IN_MEMORY,
+		.vector = v.reg > 16,
+		.reg = v.reg > 16 ? v.reg - 17
+		       : v.reg	  ? v.reg - 1
+				  : 0,
+		.addr = v.addr,
+		.len = v.place == VALUE_IN_REGISTER && size > v.len ? v.len : size,
+	};
+	f->found = true;
+	return true;
+}
+
+bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
+		     struct value_machine *m, struct value_variable *out)
+{
+	struct place_ctx c = {vars, m, NULL, addr, bias};
+	struct find_ctx f = {name, out, false};
+
+	each_variable(&c, VARS_ALL, take_place, &f);
+	return f.found;
 }
 
 bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct value_machine *m,

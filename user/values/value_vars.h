@@ -5,7 +5,7 @@
 #ifndef USER_VALUE_VARS_H
 #define USER_VALUE_VARS_H
 
-#include "offline/value/replay.h"
+#include "offline/replay/replay.h"
 
 #include <stdio.h>
 
@@ -24,6 +24,15 @@ uint32_t value_vars_print(struct value_vars *vars, FILE *out, uint64_t addr, uin
  * nothing; @*known false: nothing is known of it, and nothing is printed. */
 bool value_vars_result(struct value_vars *vars, FILE *out, uint64_t addr, struct value_machine *m,
 		       bool *known);
+/* Where a variable is: @len bytes of memory, or of a register (by number of the encoding). */
+struct value_variable {
+	bool memory, vector;
+	uint8_t reg;
+	uint64_t addr, len;
+};
+/* The variable @name there; false: there is none, or it is nowhere. */
+bool value_vars_find(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
+		     struct value_machine *m, struct value_variable *out);
 /* The value of the integer or pointer variable @name there. */
 bool value_vars_number(struct value_vars *vars, const char *name, uint64_t addr, uint64_t bias,
 		       struct value_machine *m, int64_t *out);

@@ -2,7 +2,7 @@
 /* values_check.c: see values_check.h. */
 #include "user/values/values_check.h"
 
-#include "offline/value/replay.h"
+#include "offline/replay/replay.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,6 +28,11 @@ static int check_task(struct value_replay *replay, uint32_t task, struct values_
 	enum value_replay_stop stop = value_run_forward(run, UINT64_MAX / 4, NULL);
 	out->instructions = value_run_count(run);
 	value_machine_inexact(value_run_machine(run), &out->assumed, &out->unknown);
+	out->supposed = value_run_supposed(run);
+	const struct value_gap *last;
+	out->blind = value_run_blind(run, &last);
+	if (out->blind)
+		snprintf(out->why, sizeof(out->why), "%s, at %" PRIx64, last->text, last->ip);
 	out->complete = stop == VALUE_REPLAY_END;
 	if (stop == VALUE_REPLAY_GAP) {
 		const struct value_gap *gap = value_run_gap(run);
@@ -59,6 +64,7 @@ int values_check(const char *dir, struct values_result *out, struct pugmark_diag
 		r.instructions += r.tasks[i].instructions;
 		r.assumed += r.tasks[i].assumed;
 		r.unknown += r.tasks[i].unknown;
+		r.supposed += r.tasks[i].supposed;
 		r.complete &= r.tasks[i].complete;
 	}
 	value_replay_free(replay);

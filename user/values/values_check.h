@@ -13,14 +13,18 @@ struct values_task {
 	uint32_t task;
 	uint64_t instructions;
 	uint64_t assumed, unknown; /* of them: with a result that is */
-	bool complete;		   /* up to the task's end */
-	char gap[240];		   /* why not; "" */
+	uint64_t supposed; /* of the exact ones: behind a branch that an assumed value decided */
+	bool complete;	   /* up to the task's end */
+	char gap[240];	   /* why not; "" */
+	uint64_t blind;	   /* how often a library was not executed to its end: what it may have
+			    * written is assumed */
+	char why[200];	   /* the last time; "" */
 };
 
 struct values_result {
 	struct values_task *tasks;
 	uint32_t n;
-	uint64_t instructions, assumed, unknown;
+	uint64_t instructions, assumed, unknown, supposed;
 	bool complete;
 };
 

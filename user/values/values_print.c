@@ -21,7 +21,8 @@ struct printing {
 	struct value_names *names;
 	char name[64], op[3]; /* of where */
 	int64_t number;
-	bool first; /* of a JSON list */
+	uint64_t met, known; /* instances of the place; of where the variable is known there */
+	bool first;	     /* of a JSON list */
 	bool partial;
 };
 
@@ -45,14 +46,14 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 		printf("{\"complete\":%s,\"tasks\":[", r.complete ? "true" : "false");
 	for (uint32_t i = 0; i < r.n; i++) {
 		const struct values_task *t = &r.tasks[i];
-		uint64_t inexact = t->assumed + t->unknown;
+		uint64_t inexact = t->assumed + t->unknown + t->supposed;
 
 		if (o->json) {
 			printf("%s{\"task\":%u,\"instructions\":%" PRIu64 ",\"exact\":%" PRIu64
-			       ",\"assumed\":%" PRIu64 ",\"unknown\":%" PRIu64
-			       ",\"complete\":%s,\"gap\":",
+			       ",\"assumed\":%" PRIu64 ",\"control_assumed\":%" PRIu64
+			       ",\"unknown\":%" PRIu64 ",\"complete\":%s,\"gap\":",
 			       i ? ",\n" : "", t->task, t->instructions, t->instructions - inexact,
-			       t->assumed, t->unknown, t->complete ? "true" : "false");
+			       t->assumed, t->supposed, t->unknown, t->complete ? "true" : "false");
 			print_text(stdout, t->gap, true);
 			putchar('}');
 			continue;
@@ -60,6 +61,8 @@ static int print_summary(const struct values_options *o, bool *partial, struct p
 		printf("task %u: %" PRIu64 " instructions, %" PRIu64 " wholly exact, %" PRIu64
 		       " with something assumed, %" PRIu64 " unknown; ",
 		       t->task, t->instructions, t->instructions - inexact, t->assumed, t->unknown);
+		if (t->supposed)
+			printf("%" PRIu64 " behind a branch on something assumed; ", t->supposed);
 		if (t->complete)
 			puts("up to its end");
 		else if (*t->gap) {
@@ -170,8 +173,10 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	struct value_vars *vars = value_names_vars(p->names, module);
 	captures_bias(value_replay_captures(p->replay), module, &bias);
 	int64_t v;
-	if (p->options->where &&
-	    (!vars || !value_vars_number(vars, p->name, elf, bias, m, &v) || !holds(p, v)))
+	bool known_there =
+		p->options->where && vars && value_vars_number(vars, p->name, elf, bias, m, &v);
+	p->known += known_there;
+	if (p->options->where && !(known_there && holds(p, v)))
 		return 0;
 	FILE *out = open_memstream(&args, &len);
 	if (!out)
@@ -232,6 +237,7 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 				   p->options->where ? UINT64_MAX : p->options->limit, &found);
 	if (!err && value_run_seek(run, 0) != VALUE_REPLAY_LIMIT)
 		err = -EIO;
+	p->met += err ? 0 : found.n;
 	for (uint64_t i = 0; !err && i < found.n; i++)
 		err = print_instance(p, run, task, &found.at[i]);
 	if (!err) {
@@ -250,6 +256,26 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		   : 0;
 }
 
+/* What was asked for and is not there. */
+static int check_found(const struct printing *p, bool task, struct pugmark_diag *diag)
+{
+	const struct values_options *o = p->options;
+
+	if (!task)
+		return pugmark_diag_set(diag, -ENOENT, o->dir, PUGMARK_NO_OFFSET,
+					"it has no values of a task %u", o->task);
+	if (o->where && p->met && !p->known)
+		return pugmark_diag_set(diag, -ENOENT, o->where, PUGMARK_NO_OFFSET,
+					"there is no variable of that name at %s, or nothing is "
+					"known of it there",
+					o->place);
+	if (o->place && !p->met && !p->partial && !o->json) {
+		print_text(stdout, o->place, false);
+		puts(" was not executed");
+	}
+	return 0;
+}
+
 static int print_each(struct printing *p, struct pugmark_diag *diag)
 {
 	const struct values_options *o = p->options;
@@ -262,9 +288,11 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 	const uint32_t *tasks = captures_tasks(value_replay_captures(p->replay), &n_tasks);
 	if (!err && o->json)
 		puts("[");
+	bool task = !o->task;
 	for (uint32_t i = 0; !err && i < n_tasks; i++) {
 		if (o->task && tasks[i] != o->task)
 			continue;
+		task = true;
 		if (o->place)
 			err = print_instances(p, tasks[i], ips, n_ips, diag);
 		else
@@ -273,22 +301,10 @@ static int print_each(struct printing *p, struct pugmark_diag *diag)
 	}
 	if (!err && o->json)
 		puts("]");
+	if (!err)
+		err = check_found(p, task, diag);
 	free(ips);
 	return err;
-}
-
-/* Of one thread alone values can be told: see value_run_new(). */
-static int check_alone(const struct printing *p, struct pugmark_diag *diag)
-{
-	uint32_t n_tasks;
-
-	captures_tasks(value_replay_captures(p->replay), &n_tasks);
-	return n_tasks < 2 ? 0
-			   : pugmark_diag_set(diag, -ENOTSUP, p->options->dir, PUGMARK_NO_OFFSET,
-					      "%u threads or processes ran side by side: what one "
-					      "reads of another's is not known yet (values are of "
-					      "programs with one thread)",
-					      n_tasks);
 }
 
 int values_print(const struct values_options *options, struct pugmark_diag *diag)
@@ -301,8 +317,6 @@ int values_print(const struct values_options *options, struct pugmark_diag *diag
 		return err ? err : p.partial;
 	}
 	err = value_replay_open(options->dir, &p.replay, diag);
-	if (!err)
-		err = check_alone(&p, diag);
 	if (!err)
 		err = value_names_open(options->dir, value_replay_captures(p.replay), &p.names,
 				       diag);

@@ -85,7 +85,10 @@ struct signal_struct {
 	atomic_t live;
 };
 
-struct inode;
+struct inode {
+	unsigned long i_ino;
+	long long i_size;
+};
 
 struct file {
 	struct inode *f_inode;
@@ -101,10 +104,11 @@ struct files_struct {
 
 struct vm_area_struct {
 	unsigned long vm_end;
+	struct file *vm_file;
 };
 
 struct mm_struct {
-	unsigned long start_brk, brk, start_stack, env_end;
+	unsigned long start_brk, brk, start_stack, env_end, mmap_base, start_code, end_code;
 	struct file *exe_file;
 };
 
@@ -149,7 +153,16 @@ struct task_struct {
 	struct completion *vfork_done;
 };
 
-struct kernel_siginfo;
+union __sifields {
+	struct {
+		void *_addr;
+	} _sigfault;
+};
+
+struct kernel_siginfo {
+	int si_code;
+	union __sifields _sifields;
+};
 
 struct sigaction {
 	void *sa_handler;

@@ -4,28 +4,32 @@
  * calls are frames of ours with the call in progress; between them lies code that is not traced.
  * The thread is at its first event, or wherever a signal finds it that comes before. */
 #include "offline/recover/explain/explain.h"
+#include "offline/recover/stack/cursor.h"
 
 #include <stdlib.h>
 
-/* A return address on the stack: of the frame that ends right above it. */
+/* A return address on the stack, at the end of the frame at @cfa: of the call @call of @module, or
+ * PUGMARK_NONE: of one of code that is not traced. */
 struct slot {
 	uint64_t cfa, ret;
 	uint16_t module;
-	uint32_t
-		call; /* the call that returns there, or PUGMARK_NONE: of code that is not traced */
+	uint32_t call;
 };
 
+/* Each word of such a stack is a return address or not known: so a scan goes from frame to frame.
+ */
 static uint32_t read_slots(const struct parser *p, const struct pugmark_witness_event *e,
 			   struct slot *slots)
 {
+	struct frame_cursor at = cursor_at(p, e, 0, e->stack_addr);
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < e->stack_words; i++) {
-		struct slot s = {e->stack_addr + 8 * (uint64_t)i + 8, e->stack[i], 0, 0};
-		if (s.ret == PUGMARK_EVENT_STACK_UNKNOWN || !s.ret)
-			continue;
-		s.call = parser_call_before(p, 0, s.ret, &s.module);
-		slots[n++] = s;
-	}
+	for (enum cursor_step step; (step = cursor_scan(&at)) != STEP_NONE; at.module = 0)
+		slots[n++] = (struct slot){
+			.cfa = at.cfa,
+			.ret = at.ret,
+			.module = at.module,
+			.call = step == STEP_SCAN ? PUGMARK_NONE : at.call,
+		};
 	return n;
 }
 
@@ -42,7 +46,7 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 	struct slot *slots = e->stack_words ? malloc(e->stack_words * sizeof(*slots)) : NULL;
 	uint32_t n = slots ? read_slots(p, e, slots) : 0;
 	bool complete = n && !e->stack[e->stack_words - 1];
-	p->failed |= e->stack_words && !slots;
+	p->notes->failed |= e->stack_words && !slots;
 	if (!goes_on(p, e)) {
 		p->attach_cfa = p->attach_ret = 0;
 		p->attach_boundary = complete ? BELOW_ROOT : BELOW_GAP;
@@ -161,10 +165,11 @@ bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e
 	return true;
 }
 
-void ask_attached(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_attached(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	if (p->attach_cfa && (!la->own_cfa || la->e->cfa == p->attach_cfa))
-		candidate_add(set, &(struct candidate){.unsaid = PUGMARK_CAUSE_NONE});
+		candidate_add(set, &(struct candidate){.cause = CAUSE_ATTACHED,
+						       .unsaid = PUGMARK_CAUSE_NONE});
 }
 
 enum commit commit_attached(struct parser *p, struct lookahead *la, const struct candidate *c,

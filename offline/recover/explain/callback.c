@@ -4,8 +4,6 @@
 #include "offline/recover/explain/explain.h"
 #include "offline/recover/stack/chain.h"
 
-#define SILENT_MAX 1024 /* calls that one function makes in silence, at most */
-
 /* Whether the origin is a call that itself left the module. */
 static bool calls_out(const struct parser *p, const struct lookahead *la)
 {
@@ -22,7 +20,7 @@ static void set_origin(struct lookahead *la, const struct chain *chain)
 }
 
 /* Whether the grammar allows that the chain is that of the calls in progress. */
-static enum found allows(struct parser *p, const struct chain *chain, struct lookahead *la)
+static enum found allows(const struct parser *p, const struct chain *chain, struct lookahead *la)
 {
 	uint32_t begins_in, alt, n = p->n;
 	if (chain->end == CHAIN_OPEN) {
@@ -40,16 +38,16 @@ static enum found allows(struct parser *p, const struct chain *chain, struct loo
 /* How many calls in progress of ours, by the stack above @from, may have led to the event, where
  * @level is the topmost frame that is open; in @la the innermost. A call by which the event fits
  * twice counts as two. */
-static uint32_t count_origins(struct parser *p, struct lookahead *la, const struct chain *from,
-			      uint32_t level)
+static uint32_t count_origins(const struct parser *p, struct lookahead *la,
+			      const struct chain *from, uint32_t level)
 {
 	uint32_t found = 0;
 	bool other = false;
 	struct lookahead right = *la;
 	struct chain_scan scan;
 	struct chain c;
-	chain_scan_begin(&scan, p, from, level);
-	while (chain_scan_next(&scan, p, la->e, &c)) {
+	chain_scan_begin(&scan, p, la->e, from, level);
+	while (chain_scan_next(&scan, &c)) {
 		struct lookahead next = *la;
 		if (c.end != CHAIN_OPEN || c.level != level) {
 			other = other || allows(p, &c, &next) == FOUND_ONE;
@@ -72,68 +70,10 @@ static uint32_t count_origins(struct parser *p, struct lookahead *la, const stru
 	return found ? found + other + scan.too_many : 0;
 }
 
-/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
- * is the only one that can be in progress: no other, there or in the frames below, can be reached
- * in silence. */
-static bool only_open_call(struct parser *p, uint32_t n)
-{
-	uint32_t decision;
-	if (parser_position_below(p, n - 1, &decision) != AT_CALL || !parser_can_end(p, n))
-		return false;
-	for (uint32_t i = n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
-		if (call->flags & PUGMARK_NODE_NORETURN)
-			return true;
-		if (!(call->flags & PUGMARK_NODE_TAIL)) {
-			const struct decision_table *t =
-				call->next == PUGMARK_NONE
-					? NULL
-					: parse_tables_at(p->tables[f->module], call->next);
-			if (!t || t->top || t->n_any)
-				return false;
-			if (!t->n_empty)
-				return true;
-		}
-		if (f->boundary != BELOW_CALL)
-			return false;
-	}
-	return false;
-}
-
-/* Whether the open frame @level, out of which the event can come, can end only by jumping to what
- * is not traced, by the way that leads to the event as well. Then it is a frame no more, and
- * whether what it has jumped to goes on, or has ended and its like was called in its place, makes
- * no difference: the jump was made, and the event came out of what is not traced. */
-static bool ends_by_jump(struct parser *p, const struct lookahead *la, uint32_t level)
-{
-	struct frame f = p->stack[level];
-	uint32_t node, empty, decision;
-	uint8_t position = parser_position_below(p, level, &decision);
-	if (position != AT_CALL && position != AT_DECISION)
-		return false;
-	for (uint32_t steps = 0; steps < SILENT_MAX; steps++) {
-		node = position == AT_CALL ? f.node
-					   : parser_alternative(p, &f, decision, la, &empty);
-		if (node == PUGMARK_NONE || (position == AT_DECISION && node != empty))
-			return false;
-		const struct pugmark_plan_node *n = node_at(p, f.module, node);
-		bool tail = n->flags & PUGMARK_NODE_TAIL;
-		if (tail && n->kind != PUGMARK_NODE_KIND_CALL)
-			return n->kind == PUGMARK_NODE_KIND_UNKNOWN;
-		if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
-		    n->flags & (PUGMARK_NODE_UNTOLD | PUGMARK_NODE_NORETURN))
-			return false;
-		position = AT_DECISION;
-		decision = tail ? p->plans[f.module]->funcs[n->callee].entry : n->next;
-	}
-	return false;
-}
-
 /* Whether the stack shows every call of ours that the open frame @i may be in. Where it is that far
  * up that only addresses of the event's module are kept of it, these are the calls; what cannot
  * have ended in silence is not taken to have by that. */
-static bool shows_calls(struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
+static bool shows_calls(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
 	const bool *hides = p->tables[f->module]->hides_frames;
@@ -143,14 +83,16 @@ static bool shows_calls(struct parser *p, const struct pugmark_witness_event *e,
 					 stack_word_below(e, f->cfa - 8) && parser_can_end(p, i));
 }
 
-/* BY_CALL       during a call of ours that is known; the grammar leads to it from there
- * BY_OPEN_CALL  during the one that the topmost frame left is in: no other can be in progress
- * OF_ROOT       no frame of ours is left
- * UNEXPLAINED   nothing tells during which call */
-enum callback_kind { BY_CALL, BY_OPEN_CALL, OF_ROOT, UNEXPLAINED };
+/* During which call of ours the function was entered. */
+enum callback_kind {
+	BY_CALL,      /* one that the stack shows; the grammar leads to the entry from there */
+	BY_OPEN_CALL, /* the call that the topmost live frame is in: no other can be in progress */
+	OF_ROOT,      /* none: no frame of ours is left */
+	UNEXPLAINED,  /* nothing tells */
+};
 
 /* Whether the call that @chain leads to, where it ends in an open frame, explains the entry. */
-static bool by_chain(struct parser *p, const struct chain *chain, struct candidate *c)
+static bool by_chain(const struct parser *p, const struct chain *chain, struct candidate *c)
 {
 	uint32_t level;
 	struct lookahead *la = &c->callback.la;
@@ -159,15 +101,16 @@ static bool by_chain(struct parser *p, const struct chain *chain, struct candida
 		    (chain->origin == PUGMARK_NONE || parser_can_come_below(p, la, chain->level));
 	bool outside = chain->origin == PUGMARK_NONE; /* else its call was made twice */
 	if ((anew && !outside) || parser_find(p, la, &level, &c->callback.alt) != FOUND_ONE ||
-	    (anew && (level != chain->level || !ends_by_jump(p, la, level))))
+	    (anew && (level != chain->level || !parser_ends_by_jump(p, la, level))))
 		return false;
 	c->callback.n = level + 1;
 	return true;
 }
 
-/* The same where its chain has ended before: of the words above it, one can lead on. In *@live how
- * many frames may still be open; in *@known whether calls were found at all. */
-static bool by_scan(struct parser *p, const struct chain *chain, struct candidate *c,
+/* Whether a call explains the entry where its chain ends before an open frame: one of the words
+ * above the chain's end may be the next return address. In *@live how many frames may still be
+ * open; in *@known whether any call was found. */
+static bool by_scan(const struct parser *p, const struct chain *chain, struct candidate *c,
 		    uint32_t *live, bool *known)
 {
 	uint32_t level, found = 0;
@@ -194,14 +137,16 @@ static void forget_origin(struct lookahead *la)
 	la->cfa = la->ret = 0;
 }
 
-void ask_callback(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_callback(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	if (!la->foreign && (p->position != OUTSIDE || la->entered == PUGMARK_NONE))
+	bool first = !p->n && !la->own_cfa && !la->e->ret; /* a program's: ask_program() */
+	if (!la->foreign && (p->position != OUTSIDE || la->entered == PUGMARK_NONE || first))
 		return;
 	struct candidate c;
 	struct chain chain;
 	uint32_t live;
 	bool known = true;
+	c.cause = CAUSE_CALLBACK;
 	c.unsaid = PUGMARK_CAUSE_NONE;
 	c.callback.kind = BY_CALL;
 	c.callback.la = *la;
@@ -213,8 +158,9 @@ void ask_callback(struct parser *p, const struct lookahead *la, struct candidate
 		candidate_add(set, &c);
 		return;
 	}
+	c.cause = CAUSE_OUTSIDE;
 	c.callback.n = live;
-	if (!known && live && only_open_call(p, live)) {
+	if (!known && live && parser_call_is_only(p, live)) {
 		c.callback.kind = BY_OPEN_CALL;
 		candidate_add(set, &c);
 		return;

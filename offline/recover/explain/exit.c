@@ -6,24 +6,17 @@
  * silence did. */
 void parser_finish(struct parser *p, bool stopped)
 {
+	struct silence s;
 	if (p->n && p->position == AT_CALL)
 		parser_announce(p); /* a call in progress was made, whatever has become of it */
-	while (p->n && !stopped && !p->failed) {
-		struct frame *f = parser_top(p);
-		if (p->position == AT_CALL) {
-			if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
-				break;
-			parser_leave_call(p);
-			continue;
+	if (!stopped) {
+		parser_end_frames(p, parser_can_end_down_to(p, 0));
+		/* The next frame ends in silence as well, but in more ways than one. */
+		if (p->n && silence_in(&s, p, p->n - 1) && silence_after_call(&s) && !s.jumped) {
+			const struct decision_table *t = silence_table(&s);
+			if (t && t->n_empty > 1)
+				parser_emit_gap(p, PUGMARK_CAUSE_UNRESOLVED);
 		}
-		if (p->position != AT_DECISION || f->decision == PUGMARK_NONE)
-			break;
-		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
-		if (t && t->n_empty > 1)
-			parser_emit_gap(p, PUGMARK_CAUSE_UNRESOLVED);
-		if (!t || t->n_empty != 1)
-			break;
-		parser_pass(p, t->empty, NULL);
 	}
 	parser_drop_frames(p, 0);
 	parser_forget_contexts(p);

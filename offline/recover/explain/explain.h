@@ -2,14 +2,14 @@
 /* explain.h: what an event can be, one file a cause. Each cause is a question and an answer's
  * doing:
  *
- *   ask_CAUSE()     could the event be this? Adds what it finds to a set of candidates, and changes
- *                   nothing of the trace's state (only tables and caches are filled)
- *   commit_CAUSE()  makes the state what it is if the candidate is right, and reports what that
- * says
+ * - ask_CAUSE() answers whether the event could be this: it adds what it finds to a set of
+ *   candidates. The state is const to it: a question fills tables and caches, nothing else.
+ * - commit_CAUSE() makes the state what it is if the candidate is right, and reports what that
+ *   says.
  *
- * feed.c asks in the order of docs/theory.md, "What an event can be", up to the first cause that
- * has a candidate. One candidate is committed. More than one are told apart by nothing: a gap; and
- * where no cause has any, a gap as well. */
+ * causes.c asks all of them, and drops the candidates that another one's cause is stronger than:
+ * its table says which, and why. One candidate that is left is committed. Several are told apart by
+ * nothing: a gap. None: a gap as well. */
 #ifndef OFFLINE_RECOVER_EXPLAIN_H
 #define OFFLINE_RECOVER_EXPLAIN_H
 
@@ -18,8 +18,45 @@
 
 struct settling;
 
+/* What an event can be (docs/theory.md). */
+enum cause {
+	/* The thread's first event is in the middle of a function of ours: the thread was started
+	 * behind a system call of ours, as in a program with the C library in it. */
+	CAUSE_BEGUN,
+	/* The grammar leads to the event. */
+	CAUSE_NEXT,
+	/* A handler that is not traced has called the function that is entered. */
+	CAUSE_CALLED_BY_HANDLER,
+	/* A handler is entered of whose signal no event has told. */
+	CAUSE_HANDLER,
+	/* The first event after attaching, in the frame that the stack has told. */
+	CAUSE_ATTACHED,
+	/* The last handler has made the thread go on in the function that is entered, as if what
+	 * the signal has interrupted had called it. */
+	CAUSE_INJECTED,
+	/* The event is of another stack: its frame says so, or the call in progress can be no other
+	 * than one that switches. */
+	CAUSE_SWITCH,
+	/* The first function on a new stack is entered, during a call that may be one of a function
+	 * that switches, or of any other. */
+	CAUSE_NEW_STACK,
+	/* Code that is not traced enters a function during a call of ours, which the stack shows.
+	 */
+	CAUSE_CALLBACK,
+	/* The same where the stack shows no such call. */
+	CAUSE_OUTSIDE,
+	/* A program's very first function is entered. */
+	CAUSE_PROGRAM,
+	/* The event is a landing pad, or the second return of setjmp, in a frame that is open. */
+	CAUSE_UNWINDING,
+	/* In Go, where stacks move: the grammar may lead to the event all the same. */
+	CAUSE_MOVED,
+	N_CAUSES,
+};
+
 /* A way that the event may have come to be. */
 struct candidate {
+	uint8_t cause;	/* enum cause: whose answer it is */
 	uint8_t unsaid; /* enum pugmark_trace_cause: the gap that it would leave; NONE: it says all
 			   of the current stack; what it leaves of another is its own gap */
 	union {
@@ -31,15 +68,15 @@ struct candidate {
 		} next;
 		/* signal.c, called by a handler: @by; what it had called before @ended. */
 		struct {
-			struct foreign_handler by;
+			struct interruption by;
 			bool ended;
 		} called;
 		/* signal.c, a handler: the stack pointer that it found, by its stack; 0: not known.
 		 * Of what it interrupts, how far that came. */
 		struct {
 			uint64_t sp;
-			uint8_t settled;	   /* enum settled */
-			struct settling *settling; /* the commit's */
+			uint8_t settled; /* enum settled */
+			const struct settling *how;
 		} handler;
 		/* signal.c, injected: @n frames are open then. */
 		struct {
@@ -68,76 +105,84 @@ struct candidate {
 	};
 };
 
-/* A bounded set of candidates: of more than one only that is kept. */
+/* A bounded set of candidates. A cause has two where nothing tells its own ways apart. */
+#define CANDIDATES_MAX (2 * N_CAUSES)
 struct candidates {
-	struct candidate one;
+	struct candidate at[CANDIDATES_MAX];
 	uint32_t n;
 };
 
 static inline void candidate_add(struct candidates *set, const struct candidate *c)
 {
-	set->one = *c;
-	set->n++;
+	set->at[set->n++] = *c;
 }
 
-/* COMMIT_TAKEN  the event has been taken
- * COMMIT_GO_ON  the grammar leads on to it from where the parser is now
- * COMMIT_FAILED it does not come about after all: a gap */
-enum commit { COMMIT_TAKEN, COMMIT_GO_ON, COMMIT_FAILED };
+/* What has come of a candidate that was committed. */
+enum commit {
+	COMMIT_TAKEN,  /* the event has been taken */
+	COMMIT_GO_ON,  /* the grammar leads on to the event from where the parser is now */
+	COMMIT_FAILED, /* it does not come about after all: a gap */
+};
 
 /* What is asked, and committed. @first: where the grammar goes on by a node that was found already.
  */
-typedef void ask_fn(struct parser *parser, const struct lookahead *la, struct candidates *set);
+typedef void ask_fn(const struct parser *parser, const struct lookahead *la,
+		    struct candidates *set);
 typedef enum commit commit_fn(struct parser *parser, struct lookahead *la,
 			      const struct candidate *c, uint32_t *first);
 
-/* The first event of a thread that begins in the middle of a function of ours: it was started
- * behind a system call of ours, as in a program with the C library in it. */
+/* Each answers with the cause of its name, or with those that are said. */
 ask_fn ask_begun;
 commit_fn commit_begun;
-/* Next in order: the grammar leads to it. */
 ask_fn ask_next;
 commit_fn commit_next;
-/* The entry of a function that a handler which is not traced has called. */
 ask_fn ask_called_by_handler;
 commit_fn commit_called_by_handler;
-/* The entry of a handler of whose signal no event has told. */
 ask_fn ask_handler;
 commit_fn commit_handler;
-/* The first event after attaching, in the frame that the stack has told. */
 ask_fn ask_attached;
 commit_fn commit_attached;
-/* The entry of a function in which the last handler has made the thread go on, as if what the
- * signal has interrupted had called it. */
 ask_fn ask_injected;
 commit_fn commit_injected;
-/* It is of another stack. */
-ask_fn ask_switch;
+ask_fn ask_switch; /* and new stack */
 commit_fn commit_switch;
-/* The entry of a function from code that is not traced. */
-ask_fn ask_callback;
+ask_fn ask_callback; /* and outside */
 commit_fn commit_callback;
-/* The entry of a program's very first function. */
 ask_fn ask_program;
 commit_fn commit_program;
-/* A landing pad or second return of setjmp in a frame that is open. */
 ask_fn ask_unwinding;
 commit_fn commit_unwinding;
-/* Go moves stacks: it may follow from where the parser is all the same. */
 ask_fn ask_moved;
 commit_fn commit_moved;
 
+/* ---- causes.c: which of them it is ---- */
+
+/* Asks what can have led to the event, @begins: the thread's first. In *@set what is left once the
+ * weaker candidates have gone. Returns whether stacks that were left have been looked at. */
+bool causes_ask(const struct parser *parser, const struct lookahead *la, bool begins,
+		struct candidates *set);
+/* Takes those out of the set that another one's cause is stronger than. */
+void causes_drop_weaker(struct candidates *set);
+/* What commits the candidate. */
+commit_fn *cause_commit(const struct candidate *c);
+
 /* ---- what causes do for one another ---- */
 
-/* unwinding.c: what leaving the frames above the first @n says; @sure: nothing else speaks against
- * it. */
-struct unwinding unwinding_of(struct parser *parser, uint32_t n, bool sure);
+/* unwinding.c: how the frames above the first @n were left. @sure: false if calls that no event
+ * told of were in progress above them. */
+struct unwinding unwinding_of(const struct parser *parser, uint32_t n, bool sure);
+/* Whether the event lands in a frame that is open: then in *@c what that leaves. */
+bool unwinding_lands(const struct parser *parser, const struct lookahead *la, struct candidate *c);
 /* Leaves them, with a gap where that is not sure. */
 void unwinding_leave(struct parser *parser, const struct unwinding *unwinding);
 /* Opens the frames between the topmost and the event's, of @func, which the calls in @links made.
  */
 void parser_open_frames(struct parser *parser, const struct pugmark_witness_event *event,
 			uint32_t func, const struct stack_link *links, int n);
+/* switch.c: forgets the stacks that were left and of which the event's shows that they are no more,
+ * once ask_switch() has looked for the one that it goes on in, which is @c, or NULL. */
+void parser_forget_overwritten(struct parser *parser, const struct lookahead *la,
+			       const struct candidate *c);
 /* thread.c: the entry of a thread's next function from outside: all that was open has ended. */
 void parser_enter_root(struct parser *parser, const struct lookahead *la);
 

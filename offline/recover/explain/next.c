@@ -3,9 +3,10 @@
  * it have ended in silence, the grammar leads to it. Nearly all events are this. */
 #include "offline/recover/explain/explain.h"
 
-void ask_next(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_next(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	struct candidate c;
+	c.cause = CAUSE_NEXT;
 	c.unsaid = PUGMARK_CAUSE_NONE;
 	c.next.jumped_back = false;
 	enum found found = parser_find(p, la, &c.next.level, &c.next.alt);
@@ -19,7 +20,8 @@ void ask_next(struct parser *p, const struct lookahead *la, struct candidates *s
 	if (found == FOUND_NONE)
 		return;
 	candidate_add(set, &c);
-	set->n += found == FOUND_TORN;
+	if (found == FOUND_TORN)
+		candidate_add(set, &c);
 }
 
 enum commit commit_next(struct parser *p, struct lookahead *la, const struct candidate *c,
@@ -32,10 +34,11 @@ enum commit commit_next(struct parser *p, struct lookahead *la, const struct can
 }
 
 /* Only where stacks move may the event follow from where the parser is, though nothing says so. */
-void ask_moved(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_moved(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	if (p->tables[la->e->module]->go_runtime)
-		candidate_add(set, &(struct candidate){.unsaid = PUGMARK_CAUSE_NONE});
+		candidate_add(set, &(struct candidate){.cause = CAUSE_MOVED,
+						       .unsaid = PUGMARK_CAUSE_NONE});
 }
 
 enum commit commit_moved(struct parser *p, struct lookahead *la, const struct candidate *c,

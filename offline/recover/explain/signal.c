@@ -10,18 +10,18 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
 {
 	uint8_t boundary = p->n ? BELOW_HANDLER : BELOW_ROOT;
 	parser_enter(p, la, boundary, PUGMARK_CAUSE_SIGNAL);
-	if (boundary == BELOW_ROOT || p->failed)
+	if (boundary == BELOW_ROOT || p->notes->failed)
 		return;
 	struct interruption *h = &p->handlers[p->n_handlers - 1];
 	h->sp = sp;
-	h->settled = settled != UNSETTLED;
-	h->ahead = settled == SETTLED_AHEAD;
+	h->settled = settled;
 	if (settled)
 		h->since_ns = p->now_ns;
 }
 
-/* Of what a handler at @sp interrupts it is not known how far it came: what ran before it is not
- * reported, nor taken for something that ran after it. */
+/* Gives up the place that a handler interrupts, which found the stack at @sp: nothing tells how far
+ * the thread had come there. What ran before the handler is a gap, so that none of it is taken for
+ * something that ran afterwards. */
 static void lose_place(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp)
 {
 	uint32_t live = stack_frames_above(p, e, sp ? sp : e->cfa);
@@ -33,9 +33,10 @@ static void lose_place(struct parser *p, const struct pugmark_witness_event *e, 
 	p->position = live ? LOST : OUTSIDE;
 }
 
-void ask_handler(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_handler(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .handler = {.sp = 0}};
+	struct candidate c = {
+		.cause = CAUSE_HANDLER, .unsaid = PUGMARK_CAUSE_NONE, .handler = {.sp = 0}};
 	uint64_t ip, bp;
 	if (!la->foreign || (!stack_signal(la->e, &c.handler.sp, &ip, &bp) &&
 			     !(la->e->flags & PUGMARK_EVENT_FROM_SIGNAL)))
@@ -43,7 +44,7 @@ void ask_handler(struct parser *p, const struct lookahead *la, struct candidates
 	if (!p->n)
 		c.handler.settled = SETTLED;
 	else if (c.handler.sp && p->position != LOST)
-		c.handler.settled = settle_ask(p, la->e, c.handler.sp, ip, bp, &c.handler.settling);
+		c.handler.settled = settle_ask(p, la->e, c.handler.sp, ip, bp, &c.handler.how);
 	if (!c.handler.settled && p->position != LOST)
 		c.unsaid = PUGMARK_CAUSE_STACK;
 	candidate_add(set, &c);
@@ -53,7 +54,7 @@ enum commit commit_handler(struct parser *p, struct lookahead *la, const struct 
 			   uint32_t *first)
 {
 	(void)first;
-	settle_commit(c->handler.settling);
+	settle_commit(p, c->handler.how);
 	if (!c->handler.settled)
 		lose_place(p, la->e, c->handler.sp);
 	enter(p, la, c->handler.settled, c->handler.sp);
@@ -62,16 +63,21 @@ enum commit commit_handler(struct parser *p, struct lookahead *la, const struct 
 
 /* The handler has called or jumped to the function: what is entered goes on before that handler,
  * which may have called another one before. */
-void ask_called_by_handler(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_called_by_handler(const struct parser *p, const struct lookahead *la,
+			   struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
 	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
-	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .called.by = p->foreign};
-	struct foreign_handler *by = &c.called.by;
+	struct candidate c = {
+		.cause = CAUSE_CALLED_BY_HANDLER,
+		.unsaid = PUGMARK_CAUSE_NONE,
+		.called.by = p->foreign,
+	};
+	struct interruption *by = &c.called.by;
 	if (!la->foreign)
 		return;
 	if (h && h->since_ns >= by->since_ns && h->foreign)
-		*by = h->by;
+		*by = *h;
 	else if (h && h->since_ns >= by->since_ns)
 		return;
 	if (!by->settled || !by->sp || !la->own_cfa || p->position == LOST)
@@ -81,7 +87,7 @@ void ask_called_by_handler(struct parser *p, const struct lookahead *la, struct 
 	if (jumped ? !stack_signal(e, &sp, &ip, &bp) || sp != by->sp || ip != by->ip
 		   : !stack_handler_runs(e, by->sp, by->ip))
 		return;
-	if (h && h->foreign && h->by.sp == by->sp) {
+	if (h && h->foreign && h->sp == by->sp) {
 		/* What it has called before is open, and has called out itself; or has ended. */
 		const struct frame *f = &p->stack[h->frame];
 		if ((!jumped && f->cfa > e->cfa && stack_slot_holds(p, e, f->cfa, f->ret)) ||
@@ -96,26 +102,25 @@ enum commit commit_called_by_handler(struct parser *p, struct lookahead *la,
 				     const struct candidate *c, uint32_t *first)
 {
 	(void)first;
-	const struct foreign_handler *by = &c->called.by;
+	const struct interruption *by = &c->called.by;
 	if (c->called.ended)
 		parser_end_frames(p, p->handlers[p->n_handlers - 1].frame);
 	enter(p, la, by->settled, by->sp);
-	if (p->failed || parser_top(p)->boundary != BELOW_HANDLER)
+	if (p->notes->failed || parser_top(p)->boundary != BELOW_HANDLER)
 		return COMMIT_GO_ON;
 	struct interruption *h = &p->handlers[p->n_handlers - 1];
-	h->foreign = true;
-	h->by = *by;
-	h->alt = by->alt;
-	h->alt_bytes = by->alt_bytes;
-	h->since_ns = by->since_ns;
+	uint32_t frame = h->frame;
+	*h = *by;
+	h->frame = frame;
 	return COMMIT_GO_ON;
 }
 
-void ask_injected(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_injected(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
 	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
-	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
+	struct candidate c = {
+		.cause = CAUSE_INJECTED, .unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
 	struct place at;
 	if (!p->tables[e->module]->go_runtime || la->entered == PUGMARK_NONE || !la->own_cfa ||
 	    !p->held_sp || p->held_sp != e->cfa || p->position == LOST || !p->n ||
@@ -125,7 +130,7 @@ void ask_injected(struct parser *p, const struct lookahead *la, struct candidate
 		if (!h->settled || !h->frame || !parser_can_end(p, h->frame))
 			return;
 		c.injected.n = h->frame;
-		c.injected.ahead = h->ahead;
+		c.injected.ahead = h->settled == SETTLED_AHEAD;
 	}
 	candidate_add(set, &c);
 }
@@ -145,9 +150,9 @@ enum commit commit_injected(struct parser *p, struct lookahead *la, const struct
 /* Brings the thread to where the signal finds it, by what is open on the current stack. */
 static enum settled settle_here(struct parser *p, const struct pugmark_witness_event *e)
 {
-	struct settling *s;
-	enum settled settled = settle_ask(p, e, e->sp, e->ip, e->signal.bp, &s);
-	settle_commit(s);
+	const struct settling *how;
+	enum settled settled = settle_ask(p, e, e->sp, e->ip, e->signal.bp, &how);
+	settle_commit(p, how);
 	return settled;
 }
 
@@ -172,7 +177,8 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 		e->handler ? parser_function_at(p, e->handler, &entry.module) : PUGMARK_NONE;
 	p->unplaced = !settled && !e->handler;
 	if (func == PUGMARK_NONE && e->handler)
-		p->foreign = (struct foreign_handler){
+		p->foreign = (struct interruption){
+			.foreign = true,
 			.sp = e->sp,
 			.ip = e->ip,
 			.alt = e->signal.alt,
@@ -187,7 +193,7 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	struct lookahead la = {.e = &entry, .entered = func, .origin = PUGMARK_NONE};
 	uint32_t n_out = p->n_out;
 	enter(p, &la, settled, e->sp);
-	if (p->failed || p->n_out == n_out)
+	if (p->notes->failed || p->n_out == n_out)
 		return;
 	p->held = p->out[--p->n_out];
 	p->held_sp = e->sp;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* switch.c: threads that go on on another stack. Each stack is a context with frames of its
- * own: one is the parser's, the others are kept as they were left. Where a thread can leave one, by
- * a call that may switch (PUGMARK_NODE_SWITCHES) or never returns, or with its last frame, an event
- * of the same frame, or the entry of a function that no call explains, says where it went: back to
- * a context that was left, to a new one, or to one that another thread has left, whose frames the
- * stack tells. */
+/* switch.c: threads that go on on another stack. Each stack is a context with frames of its own.
+ * The parser works on one context; the others are kept as the thread left them. A thread leaves one
+ * in a call that may switch (PUGMARK_NODE_SWITCHES), in one that never returns, or with its last
+ * frame. The next event says where it went: it is of a frame of a kept context; or it is the entry
+ * of a function that no call explains, on a new context, or on one that another thread has left,
+ * whose frames the stack tells. */
 #include "offline/recover/explain/explain.h"
 #include "offline/recover/settle/settle.h"
 #include "offline/recover/stack/cursor.h"
@@ -33,8 +33,8 @@ static void switch_to(struct parser *p, const struct context *next)
 	context_make_current(p, next);
 }
 
-/* What the context does before it is left is known: it is where it may be left, or all of its
- * frames end in silence. Else it is given up. */
+/* Brings the current context to where the thread leaves it: the call in which it may be left, or
+ * the end of all its frames, in silence. Where neither is known, its frames are given up. */
 static void end_or_leave(struct parser *p)
 {
 	if (!p->n || p->position == LOST)
@@ -52,7 +52,7 @@ static void end_or_leave(struct parser *p)
 }
 
 /* Whether the current context is to be left where it is, or can end in silence. */
-static bool can_leave(struct parser *p)
+static bool can_leave(const struct parser *p)
 {
 	return parser_leaving(p, true) || parser_can_end(p, 0);
 }
@@ -72,9 +72,10 @@ static bool frames_intact(const struct parser *p, const struct pugmark_witness_e
 	return true;
 }
 
-/* How many frames the current context has up to one that the event comes back to, in a call that
- * may switch, if it is that stack but as a whole @*by higher, as the stack of the event shows; 0:
- * it is not. Who makes stacks may move them: those of Go grow so. */
+/* Whether the current context has moved as a whole, as Go's stacks do when they grow: then the
+ * event comes back to one of its frames, in a call that may switch, and the stack of the event
+ * shows all frames further out *@by higher. Returns how many frames there are up to that one; 0: it
+ * has not moved. */
 static uint32_t moved_frames(const struct parser *p, const struct lookahead *la, uint64_t *by)
 {
 	const struct pugmark_witness_event *e = la->e;
@@ -106,14 +107,11 @@ static uint32_t moved_frames(const struct parser *p, const struct lookahead *la,
 }
 
 /* The same, of kept context @i. */
-static bool has_moved(struct parser *p, uint32_t i, const struct lookahead *la)
+static bool has_moved(const struct parser *p, uint32_t i, const struct lookahead *la)
 {
 	uint64_t by;
-	struct context left = context_current(p);
-	context_make_current(p, &p->contexts[i]);
-	bool moved = moved_frames(p, la, &by);
-	context_make_current(p, &left);
-	return moved;
+	struct parser there = context_view(p, &p->contexts[i]);
+	return moved_frames(&there, la, &by);
 }
 
 /* The frames are where the stack is now. */
@@ -136,52 +134,75 @@ static void go_back(struct parser *p, uint32_t i)
 	switch_to(p, &back);
 }
 
-/* GO_BACK       to a context that was left, by the grammar: where a call that switches came back
- * GO_BACK_JUMP  to one where setjmp or an exception came back to a frame of it
- * MOVED         this one is elsewhere now
- * MOVED_BACK    to one that was left and is elsewhere now
- * BEGIN_NEW     to a new one
- * TAKE_OVER     to one that another thread has left, or that was left before anything was known */
-enum switch_kind { GO_BACK, GO_BACK_JUMP, MOVED, MOVED_BACK, BEGIN_NEW, TAKE_OVER };
+/* How the event goes on on another context. */
+enum switch_kind {
+	GO_BACK,      /* a kept one: the call that switched away comes back, by the grammar */
+	GO_BACK_JUMP, /* a kept one: setjmp or an exception comes back to a frame of it */
+	MOVED,	      /* the current one, whose memory is elsewhere now */
+	MOVED_BACK,   /* a kept one, whose memory is elsewhere now */
+	BEGIN_NEW,    /* a new one */
+	TAKE_OVER,    /* one that another thread has left, or that nothing is known of */
+};
 
-/* Whether the event goes on in kept context @i: there in *@c how. In *@stale whether another thread
- * has gone on on it. */
-static bool goes_on_in(struct parser *p, uint32_t i, const struct lookahead *la,
-		       struct candidate *c, bool *stale)
+/* Whether the event, if it is of kept context @i at all, lies between its frames. */
+static bool lies_in(const struct parser *p, uint32_t i, const struct lookahead *la)
 {
-	const struct pugmark_witness_event *e = la->e;
 	const struct context *kept = &p->contexts[i];
-	*stale = false;
-	if (kept->low && (e->cfa < kept->low || e->cfa > kept->high))
-		return false;
-	struct context left = context_current(p);
-	struct candidates jump = {.n = 0};
-	context_make_current(p, kept);
-	bool intact = frames_intact(p, e);
-	bool next = intact && parser_find(p, la, &c->stack.level, &c->stack.alt) == FOUND_ONE;
-	if (intact && !next)
-		ask_unwinding(p, la, &jump);
-	context_make_current(p, &left);
-	*stale = !intact && kept->id;
-	c->stack.kind = next ? GO_BACK : GO_BACK_JUMP;
-	c->stack.context = i;
-	return next || jump.n;
+	return !kept->low || (la->e->cfa >= kept->low && la->e->cfa <= kept->high);
 }
 
-/* Looks for a context that was left and that the event goes on in, the last first. Those of which
- * the stack shows that they are no more are forgotten. */
-static bool find_left(struct parser *p, const struct lookahead *la, struct candidate *c)
+/* Whether the event goes on in kept context @i: there in *@c how. */
+static bool goes_on_in(const struct parser *p, uint32_t i, const struct lookahead *la,
+		       struct candidate *c)
 {
-	bool stale;
-	for (uint32_t i = p->n_contexts; i-- > 0;) {
-		if (goes_on_in(p, i, la, c, &stale))
+	if (!lies_in(p, i, la))
+		return false;
+	struct parser there = context_view(p, &p->contexts[i]);
+	if (!frames_intact(&there, la->e))
+		return false;
+	struct candidate jump;
+	bool next = parser_find(&there, la, &c->stack.level, &c->stack.alt) == FOUND_ONE;
+	c->stack.kind = next ? GO_BACK : GO_BACK_JUMP;
+	c->stack.context = i;
+	return next || unwinding_lands(&there, la, &jump);
+}
+
+/* The context that was left and that the event goes on in, the last first. */
+static bool find_left(const struct parser *p, const struct lookahead *la, struct candidate *c)
+{
+	for (uint32_t i = p->n_contexts; i-- > 0;)
+		if (goes_on_in(p, i, la, c))
 			return true;
-		if (!stale)
+	return false;
+}
+
+/* Whether the event can be of a stack that was left: where the unwinder lands, or a call comes back
+ * that switches, and in no frame of the current stack. */
+static bool may_be_elsewhere(const struct parser *p, const struct lookahead *la)
+{
+	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
+	struct candidate here;
+	return la->entered == PUGMARK_NONE && la->own_cfa &&
+	       node_at(p, la->e->module, node)->flags & PUGMARK_NODE_ROOT &&
+	       !unwinding_lands(p, la, &here);
+}
+
+void parser_forget_overwritten(struct parser *p, const struct lookahead *la,
+			       const struct candidate *c)
+{
+	bool back = c && (c->stack.kind == GO_BACK || c->stack.kind == GO_BACK_JUMP);
+	uint32_t end = back ? c->stack.context + 1 : 0;
+	if (p->n_contexts <= end || !may_be_elsewhere(p, la))
+		return;
+	for (uint32_t i = p->n_contexts; i-- > end;) {
+		if (!p->contexts[i].id || !lies_in(p, i, la))
+			continue;
+		struct parser there = context_view(p, &p->contexts[i]);
+		if (frames_intact(&there, la->e))
 			continue;
 		struct context gone = context_take(p, i);
 		context_free(&gone);
 	}
-	return false;
 }
 
 static bool begin_context(struct parser *p, uint64_t cfa)
@@ -236,7 +257,7 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site), n = 0;
 	struct frame *frames = malloc(FRAMES_MAX * sizeof(*frames));
 	if (!frames) {
-		p->failed = true;
+		p->notes->failed = true;
 		return COMMIT_FAILED;
 	}
 	struct frame f = {
@@ -290,23 +311,19 @@ static bool is_above(const struct pugmark_witness_event *e, uint64_t cfa)
 
 /* Whether the signal has come in what the current context, which has been left, does next; in *@s
  * how that came there. */
-static bool settles(struct parser *p, const struct pugmark_witness_event *e, struct settling **s)
+static bool settles(const struct parser *p, const struct pugmark_witness_event *e,
+		    const struct settling **how)
 {
-	*s = NULL;
-	if (!frames_intact(p, e))
-		return false;
-	if (settle_ask(p, e, e->sp, e->ip, e->signal.bp, s) == SETTLED)
-		return true;
-	settle_free(*s);
-	return false;
+	*how = NULL;
+	return frames_intact(p, e) && settle_ask(p, e, e->sp, e->ip, e->signal.bp, how) == SETTLED;
 }
 
 /* The frame of a new context's first function, if the signal has come before its first event. */
-static bool first_frame(struct parser *p, const struct pugmark_witness_event *e,
+static bool first_frame(const struct parser *p, const struct pugmark_witness_event *e,
 			struct frame *first)
 {
 	struct place at;
-	if (is_above(e, parser_top(p)->cfa) ||
+	if (is_above(e, parser_top_of(p)->cfa) ||
 	    !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
 	    !is_above(e, at.cfa) ||
 	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
@@ -324,52 +341,42 @@ static bool first_frame(struct parser *p, const struct pugmark_witness_event *e,
 static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct frame first;
-	struct settling *s;
+	const struct settling *how;
 	uint32_t open = parser_leaving(p, false);
 	if (!open || !first_frame(p, e, &first))
 		return false;
-	struct context left = context_current(p);
-	struct context there = {.id = p->last_context + 1, .position = AT_DECISION};
-	if (!context_give_room(p, &there))
+	struct context next = {.id = p->last_context + 1, .position = AT_DECISION};
+	struct context begun = next;
+	begun.stack = &first;
+	begun.n = 1;
+	struct parser there = context_view(p, &begun);
+	if (!settles(&there, e, &how) || !context_give_room(p, &next))
 		return false;
-	context_make_current(p, &there);
-	parser_push(p, first);
-	bool settled = settles(p, e, &s);
-	there = context_current(p);
-	context_make_current(p, &left);
-	if (!settled) {
-		context_free(&there);
-		return false;
-	}
 	p->last_context++;
 	if ((open == p->n ? p->position : p->stack[open - 1].position) == AT_CALL)
 		p->context_ret = first.ret;
 	end_or_leave(p);
-	there.n = 0; /* the frame is opened once it has been reported */
-	switch_to(p, &there);
+	switch_to(p, &next);
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
 	parser_push(p, first);
-	settle_commit(s);
+	settle_commit(p, how);
 	context_drop_overwritten(p, first.cfa);
 	return true;
 }
 
 bool parser_settle_elsewhere(struct parser *p, const struct pugmark_witness_event *e)
 {
-	struct settling *s;
+	const struct settling *how;
 	if (!can_leave(p))
 		return false;
 	for (uint32_t i = p->n_contexts; i-- > 0;) {
 		if (!is_above(e, p->contexts[i].low))
 			continue;
-		struct context left = context_current(p);
-		context_make_current(p, &p->contexts[i]);
-		bool settled = settles(p, e, &s);
-		context_make_current(p, &left);
-		if (!settled)
+		struct parser there = context_view(p, &p->contexts[i]);
+		if (!settles(&there, e, &how))
 			continue;
 		go_back(p, i);
-		settle_commit(s);
+		settle_commit(p, how);
 		return true;
 	}
 	return p->n && settle_in_new(p, e);
@@ -386,30 +393,52 @@ static bool comes_back(const struct parser *p, uint16_t module, uint32_t node)
 	       (flags & PUGMARK_NODE_SWITCHES || !(flags & PUGMARK_NODE_NORETURN));
 }
 
-/* The entry of a function, on a new context. */
-static void ask_new(struct parser *p, const struct lookahead *la, struct candidates *set)
+/* MAY_NOT     nothing says that a new context may have begun
+ * MAY_HAVE    the call in progress is one of what may be a function that switches, among others
+ * WILL_HAVE   it names such a function, which calls nothing back; or the entry returns to where the
+ *	       first functions of contexts do */
+enum may_begin { MAY_NOT, MAY_HAVE, WILL_HAVE };
+
+/* Whether the entry of a function is that of a new context's first. */
+static enum may_begin may_begin_new(const struct parser *p, const struct lookahead *la)
 {
-	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE, .stack.kind = BEGIN_NEW};
-	bool known = la->foreign && p->context_ret && la->e->ret == p->context_ret;
-	if (p->position != LOST && (known || parser_leaving(p, false)))
+	if (p->position == LOST)
+		return MAY_NOT;
+	if (la->foreign && p->context_ret && la->e->ret == p->context_ret)
+		return WILL_HAVE;
+	uint32_t open = parser_leaving(p, false), decision;
+	if (!open)
+		return MAY_NOT;
+	const struct frame *f = &p->stack[open - 1];
+	if (parser_position_below(p, open - 1, &decision) != AT_CALL)
+		return WILL_HAVE;
+	const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+	return call->import || call->callee != PUGMARK_NONE ? WILL_HAVE : MAY_HAVE;
+}
+
+static void ask_new(const struct parser *p, const struct lookahead *la, struct candidates *set)
+{
+	enum may_begin may = may_begin_new(p, la);
+	struct candidate c = {
+		.cause = may == WILL_HAVE ? CAUSE_SWITCH : CAUSE_NEW_STACK,
+		.unsaid = PUGMARK_CAUSE_NONE,
+		.stack.kind = BEGIN_NEW,
+	};
+	if (may != MAY_NOT)
 		candidate_add(set, &c);
 }
 
-void ask_switch(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_switch(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
 	uint32_t node = parse_tables_node_of(p->tables[e->module], e->site);
-	struct candidate c = {.unsaid = PUGMARK_CAUSE_NONE};
-	struct candidates here = {.n = 0};
+	struct candidate c = {.cause = CAUSE_SWITCH, .unsaid = PUGMARK_CAUSE_NONE};
 	uint64_t by;
 	if (la->entered != PUGMARK_NONE) {
 		ask_new(p, la, set);
 		return;
 	}
-	if (!(node_at(p, e->module, node)->flags & PUGMARK_NODE_ROOT) || !la->own_cfa)
-		return;
-	ask_unwinding(p, la, &here);
-	if (here.n)
+	if (!may_be_elsewhere(p, la))
 		return;
 	if (find_left(p, la, &c)) {
 		candidate_add(set, &c);
@@ -436,9 +465,9 @@ void ask_switch(struct parser *p, const struct lookahead *la, struct candidates 
 /* The event lands in the context that is current now. */
 static enum commit land(struct parser *p, struct lookahead *la, uint32_t *first)
 {
-	struct candidates landing = {.n = 0};
-	ask_unwinding(p, la, &landing);
-	return landing.n ? commit_unwinding(p, la, &landing.one, first) : COMMIT_FAILED;
+	struct candidate landing;
+	return unwinding_lands(p, la, &landing) ? commit_unwinding(p, la, &landing, first)
+						: COMMIT_FAILED;
 }
 
 enum commit commit_switch(struct parser *p, struct lookahead *la, const struct candidate *c,

@@ -51,11 +51,12 @@ static uint32_t begins_at(const struct parser *p, const struct lookahead *la, ui
 	return node;
 }
 
-void ask_begun(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_begun(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	uint16_t module;
 	if (begins_at(p, la, &module) != PUGMARK_NONE)
-		candidate_add(set, &(struct candidate){.unsaid = PUGMARK_CAUSE_NONE});
+		candidate_add(set, &(struct candidate){.cause = CAUSE_BEGUN,
+						       .unsaid = PUGMARK_CAUSE_NONE});
 }
 
 enum commit commit_begun(struct parser *p, struct lookahead *la, const struct candidate *c,
@@ -86,10 +87,11 @@ enum commit commit_begun(struct parser *p, struct lookahead *la, const struct ca
 }
 
 /* It has no return address: what libraries ran before it has ended. */
-void ask_program(struct parser *p, const struct lookahead *la, struct candidates *set)
+void ask_program(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	if (la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && parser_can_end(p, 0))
-		candidate_add(set, &(struct candidate){.unsaid = PUGMARK_CAUSE_NONE});
+		candidate_add(set, &(struct candidate){.cause = CAUSE_PROGRAM,
+						       .unsaid = PUGMARK_CAUSE_NONE});
 }
 
 enum commit commit_program(struct parser *p, struct lookahead *la, const struct candidate *c,

@@ -3,12 +3,12 @@
  * and those above it are left. */
 #include "offline/recover/explain/explain.h"
 
-struct unwinding unwinding_of(struct parser *p, uint32_t n, bool sure)
+struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 {
 	uint32_t decision;
 	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
 		sure = sure && p->handlers[h].settled;
-	/* A handler that has come there has ended. */
+	/* Frames of a handler that came while that call was made have ended in silence. */
 	uint32_t leaving = sure ? parser_leaving(p, true) : 0;
 	struct unwinding u = {.n = n, .open = leaving > n ? leaving : p->n};
 	u.sure = sure && (parser_in_noreturn(p, &p->stack[u.open - 1],
@@ -70,17 +70,24 @@ static int calls_up(const struct parser *p, const struct lookahead *la, struct s
 	return stack_chain(p, la->e, n->func, links, STACK_LINKS_MAX, level);
 }
 
-void ask_unwinding(struct parser *p, const struct lookahead *la, struct candidates *set)
+bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct candidate *c)
 {
 	struct stack_link links[STACK_LINKS_MAX];
 	uint32_t level;
 	int n = calls_up(p, la, links, &level);
 	if (n < 0)
-		return;
+		return false;
+	c->cause = CAUSE_UNWINDING;
+	c->unwinding = unwinding_of(p, level + 1, n == 0);
+	c->unsaid = c->unwinding.sure ? PUGMARK_CAUSE_NONE : PUGMARK_CAUSE_UNWIND;
+	return true;
+}
+
+void ask_unwinding(const struct parser *p, const struct lookahead *la, struct candidates *set)
+{
 	struct candidate c;
-	c.unwinding = unwinding_of(p, level + 1, n == 0);
-	c.unsaid = c.unwinding.sure ? PUGMARK_CAUSE_NONE : PUGMARK_CAUSE_UNWIND;
-	candidate_add(set, &c);
+	if (unwinding_lands(p, la, &c))
+		candidate_add(set, &c);
 }
 
 enum commit commit_unwinding(struct parser *p, struct lookahead *la, const struct candidate *c,

@@ -11,7 +11,7 @@ static bool end_frame(struct parser *p)
 		return true;
 	}
 	struct shortcut_start start = parser_shortcut_start(p);
-	while (p->lowest == start.n && !p->failed) {
+	while (p->lowest == start.n && !p->notes->failed) {
 		if (p->position == AT_CALL) {
 			parser_leave_call(p);
 			continue;
@@ -19,9 +19,8 @@ static bool end_frame(struct parser *p)
 		if (p->position == LOST) /* by a jump that nothing tells of */
 			return false;
 		struct frame *f = parser_top(p);
-		const struct decision_table *t = parse_tables_at(p->tables[f->module], f->decision);
+		const struct decision_table *t = table_at(p, f->module, f->decision);
 		if (!t || t->n_empty != 1) {
-			p->failed |= !t;
 			if (t && t->n_empty) /* nothing tells which way it took */
 				parser_lose(p, PUGMARK_CAUSE_UNRESOLVED);
 			return false;
@@ -34,7 +33,7 @@ static bool end_frame(struct parser *p)
 
 void parser_end_before(struct parser *p, uint32_t n, const struct lookahead *la)
 {
-	while (p->n > n && !p->failed) {
+	while (p->n > n && !p->notes->failed) {
 		if (p->position == AT_CALL) {
 			parser_leave_call(p);
 			continue;
@@ -52,31 +51,32 @@ void parser_end_frames(struct parser *p, uint32_t n)
 }
 
 /* From a decision of the topmost frame on. @alt: what parser_find() said of it. */
-static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt)
+static enum found derive_on(struct parser *p, const struct lookahead *la, uint32_t alt)
 {
-	while (p->n && !p->failed) {
+	while (p->n && !p->notes->failed) {
 		struct frame *f = parser_top(p);
 		if (p->position == AT_CALL) {
 			if (parser_enters_through(p, f, la))
 				parser_enter_by_call(p, la);
 			else if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
-				return false;
+				return FOUND_NONE;
 			else
 				parser_leave_call(p);
 			continue;
 		}
 		uint32_t level, found, empty = PUGMARK_NONE;
-		if (p->position != AT_DECISION ||
-		    (f->doubtful && parser_find(p, la, &level, &found) == FOUND_TORN))
-			return false;
+		if (p->position != AT_DECISION)
+			return FOUND_NONE;
+		if (f->doubtful && parser_find(p, la, &level, &found) == FOUND_TORN)
+			return FOUND_TORN;
 		if (alt == PUGMARK_NONE)
 			alt = parser_alternative(p, f, f->decision, la, &empty);
-		if (p->torn)
-			return false;
+		if (alt == ALTERNATIVE_TORN)
+			return FOUND_TORN;
 		if (alt == PUGMARK_NONE)
 			alt = empty;
 		if (alt == PUGMARK_NONE)
-			return false;
+			return FOUND_NONE;
 		const struct pugmark_plan_node *n = node_at(p, f->module, alt);
 		if (n->site == PUGMARK_NONE) {
 			parser_pass(p, alt, la->e);
@@ -84,20 +84,20 @@ static bool derive_on(struct parser *p, const struct lookahead *la, uint32_t alt
 			continue;
 		}
 		if (n->site != la->e->site || la->e->module != f->module)
-			return false;
+			return FOUND_NONE;
 		parser_take_event(p, alt, la->e);
-		return true;
+		return FOUND_ONE;
 	}
-	return false;
+	return FOUND_NONE;
 }
 
-static bool derive(struct parser *p, const struct lookahead *la, uint32_t first)
+enum found parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
 {
 	uint32_t empty;
 	while (p->n && p->position == AT_CALL && !parser_enters_through(p, parser_top(p), la)) {
 		struct frame *f = parser_top(p);
 		if (node_at(p, f->module, f->node)->flags & PUGMARK_NODE_NORETURN)
-			return false;
+			return FOUND_NONE;
 		parser_leave_call(p);
 	}
 	if (!p->n || p->position != AT_DECISION)
@@ -105,21 +105,13 @@ static bool derive(struct parser *p, const struct lookahead *la, uint32_t first)
 	const struct frame *f = parser_top(p);
 	if (first == PUGMARK_NONE)
 		first = parser_alternative(p, f, f->decision, la, &empty);
-	if (first == PUGMARK_NONE)
-		return derive_on(p, la, PUGMARK_NONE);
+	if (first == PUGMARK_NONE || first == ALTERNATIVE_TORN)
+		return derive_on(p, la, first);
 	if (parser_shortcut_here(p, la->e))
-		return true;
+		return FOUND_ONE;
 	struct shortcut_start start = parser_shortcut_start(p);
-	bool derived = derive_on(p, la, first);
-	if (derived)
+	enum found derived = derive_on(p, la, first);
+	if (derived == FOUND_ONE)
 		parser_keep_to_event(p, &start, la);
 	return derived;
-}
-
-enum found parser_derive(struct parser *p, const struct lookahead *la, uint32_t first)
-{
-	p->torn = false;
-	if (derive(p, la, first))
-		return FOUND_ONE;
-	return p->torn ? FOUND_TORN : FOUND_NONE;
 }

@@ -27,13 +27,10 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	return e->ret == e->bias + call->addr + call->call_len;
 }
 
-/* Two alternatives fit: notes that neither is to be taken. */
-static uint32_t only_one(struct parser *p, uint32_t alt, uint32_t other)
+/* Of two alternatives that fit neither is to be taken. */
+static uint32_t only_one(uint32_t alt, uint32_t other)
 {
-	if (alt == PUGMARK_NONE || alt == other)
-		return other;
-	p->torn = true;
-	return alt;
+	return alt == PUGMARK_NONE || alt == other ? other : ALTERNATIVE_TORN;
 }
 
 /* Whether nothing tells where the frame lies: it is below a call at a height that is not known, of
@@ -45,23 +42,23 @@ static bool nothing_places(const struct frame *f)
 
 /* Returns the first alternative that fits. Looks for a second only where the plan marks the
  * decision as ambiguous, or depths tell nothing apart. */
-static uint32_t first_fit(struct parser *p, const struct frame *f, const struct decision_table *t,
-			  const struct lookahead *la)
+static uint32_t first_fit(const struct parser *p, const struct frame *f,
+			  const struct decision_table *t, const struct lookahead *la)
 {
 	bool only = !t->unsure && !nothing_places(f);
 	uint32_t alt = PUGMARK_NONE;
-	p->doubted |= t->unsure;
+	p->notes->doubted |= t->unsure;
 	uint32_t n_sites = la->e->module == f->module ? t->n - t->n_any : 0;
 	for (uint32_t i = n_sites ? parse_tables_first(t, la->e->site) : 0;
 	     i < n_sites && t->entries[i].site == la->e->site; i++)
 		if (fits(p, la, &t->entries[i], f)) {
-			alt = only_one(p, alt, t->entries[i].alt);
+			alt = only_one(alt, t->entries[i].alt);
 			if (only)
 				return alt;
 		}
 	for (uint32_t i = t->n - t->n_any; la->entered != PUGMARK_NONE && i < t->n; i++)
 		if (fits(p, la, &t->entries[i], f)) {
-			alt = only_one(p, alt, t->entries[i].alt);
+			alt = only_one(alt, t->entries[i].alt);
 			if (only)
 				return alt;
 		}
@@ -80,7 +77,7 @@ static void keep_move(struct move *m, const struct frame *f, uint32_t decision, 
 		m->entry = t->entries[at];
 }
 
-uint32_t parser_alternative(struct parser *p, const struct frame *f, uint32_t decision,
+uint32_t parser_alternative(const struct parser *p, const struct frame *f, uint32_t decision,
 			    const struct lookahead *la, uint32_t *empty)
 {
 	uint32_t site = la->e->site;
@@ -95,11 +92,9 @@ uint32_t parser_alternative(struct parser *p, const struct frame *f, uint32_t de
 		bool found = m->entry.alt != PUGMARK_NONE && fits(p, la, &m->entry, f);
 		return found ? m->entry.alt : PUGMARK_NONE;
 	}
-	const struct decision_table *t = parse_tables_at(p->tables[f->module], decision);
-	if (!t || t->top) {
-		p->failed |= !t;
+	const struct decision_table *t = table_at(p, f->module, decision);
+	if (!t || t->top)
 		return PUGMARK_NONE;
-	}
 	if (t->n_empty == 1)
 		*empty = t->empty;
 	if (la->e->module == f->module)
@@ -139,8 +134,8 @@ static struct range range_of(const struct parser *p, const struct lookahead *la,
 }
 
 /* parser_find(), in one of the frames of @r. */
-static bool find_below(struct parser *p, const struct lookahead *la, struct range r,
-		       uint32_t *level, uint32_t *alt)
+static enum found find_below(const struct parser *p, const struct lookahead *la, struct range r,
+			     uint32_t *level, uint32_t *alt)
 {
 	struct silence s;
 	for (uint32_t i = p->n; i-- > 0 && silence_in(&s, p, i);) {
@@ -149,19 +144,18 @@ static bool find_below(struct parser *p, const struct lookahead *la, struct rang
 		*level = i;
 		*alt = PUGMARK_NONE;
 		if (s.call && here && parser_enters_through(p, s.frame, la))
-			return true;
+			return FOUND_ONE;
 		if (!silence_after_call(&s))
-			return false;
+			return FOUND_NONE;
 		if (s.jumped)
 			continue;
 		*alt = parser_alternative(p, s.frame, s.decision, la, &empty);
 		if (here && *alt != PUGMARK_NONE)
-			return true;
-		p->torn = false;
+			return *alt == ALTERNATIVE_TORN ? FOUND_TORN : FOUND_ONE;
 		if (empty == PUGMARK_NONE)
-			return false;
+			return FOUND_NONE;
 	}
-	return false;
+	return FOUND_NONE;
 }
 
 /* Whether the event may be of what is entered once frame @f has ended, by the code that has entered
@@ -182,8 +176,8 @@ static bool unsure_here(const struct silence *s)
 /* Whether the event, which fits in frame @at by @alt, fits as well once that has gone on in
  * silence: where the plan says that nothing tells the way from there, or behind a call of which it
  * says that its end cannot be told. */
-static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t at, uint32_t alt,
-			struct range r)
+static bool fits_behind(const struct parser *p, const struct lookahead *la, uint32_t at,
+			uint32_t alt, struct range r)
 {
 	struct silence s;
 	bool doubt = false; /* from here on, what fits as well is as likely */
@@ -203,7 +197,6 @@ static bool fits_behind(struct parser *p, const struct lookahead *la, uint32_t a
 			uint32_t empty;
 			bool fits = parser_alternative(p, s.frame, s.decision, la, &empty) !=
 				    PUGMARK_NONE;
-			p->torn = false;
 			if (behind && doubt && here && fits)
 				return true;
 			if (empty == PUGMARK_NONE)
@@ -249,23 +242,21 @@ static bool may_have_landed(const struct parser *p, const struct lookahead *la, 
 	       !only_next(t->plan, n->next, node);
 }
 
-enum found parser_find(struct parser *p, const struct lookahead *la, uint32_t *level, uint32_t *alt)
+enum found parser_find(const struct parser *p, const struct lookahead *la, uint32_t *level,
+		       uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
 	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
 	struct range r = range_of(p, la, open);
-	p->torn = false;
-	bool found = find_below(p, la, r, level, alt);
-	if (found && !p->torn && p->unsure)
-		p->torn =
-			may_have_landed(p, la, *level, *alt) || fits_behind(p, la, *level, *alt, r);
-	return p->torn ? FOUND_TORN : found ? FOUND_ONE : FOUND_NONE;
+	enum found found = find_below(p, la, r, level, alt);
+	if (found == FOUND_ONE && p->unsure &&
+	    (may_have_landed(p, la, *level, *alt) || fits_behind(p, la, *level, *alt, r)))
+		return FOUND_TORN;
+	return found;
 }
 
-bool parser_can_come_below(struct parser *p, const struct lookahead *la, uint32_t n)
+bool parser_can_come_below(const struct parser *p, const struct lookahead *la, uint32_t n)
 {
 	uint32_t level, alt;
-	bool torn = p->torn, found = find_below(p, la, range_of(p, la, n), &level, &alt);
-	p->torn = torn;
-	return found;
+	return find_below(p, la, range_of(p, la, n), &level, &alt) != FOUND_NONE;
 }

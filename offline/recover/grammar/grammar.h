@@ -9,9 +9,13 @@
 
 /* ---- of find.c ---- */
 
-/* The alternative of @decision in frame @f that the event begins, PUGMARK_NONE: none; and in
- * *@empty the one that can be silent up to the frame's end. */
-uint32_t parser_alternative(struct parser *parser, const struct frame *f, uint32_t decision,
+/* Two alternatives of a decision fit an event: no node. */
+#define ALTERNATIVE_TORN (PUGMARK_NONE - 1)
+
+/* The alternative of @decision in frame @f that the event begins, PUGMARK_NONE: none,
+ * ALTERNATIVE_TORN: there are two; and in *@empty the one that can be silent up to the frame's end.
+ */
+uint32_t parser_alternative(const struct parser *parser, const struct frame *f, uint32_t decision,
 			    const struct lookahead *la, uint32_t *empty);
 /* Whether the open call of an AT_CALL frame is where the event was entered from. */
 bool parser_enters_through(const struct parser *parser, const struct frame *f,
@@ -22,16 +26,16 @@ enum found { FOUND_NONE, FOUND_ONE, FOUND_TORN };
 /* Whether the grammar alone leads to the event, and for FOUND_ONE in *@level the frame that it
  * begins in and in *@alt the alternative there, PUGMARK_NONE: the call that the frame is in. Those
  * above it end in silence. */
-enum found parser_find(struct parser *parser, const struct lookahead *la, uint32_t *level,
+enum found parser_find(const struct parser *parser, const struct lookahead *la, uint32_t *level,
 		       uint32_t *alt);
 /* Whether the grammar leads to the event once no more than the first @n frames are open. */
-bool parser_can_come_below(struct parser *parser, const struct lookahead *la, uint32_t n);
+bool parser_can_come_below(const struct parser *parser, const struct lookahead *la, uint32_t n);
 
 /* ---- of silence.c ---- */
 
 /* Down the open frames in silence: once those above frame @level have ended, that goes on where it
- * is, in a call or before a decision. In all that follows the frames are looked at in this way,
- *from the topmost down, as long as each can end:
+ * is, in a call or before a decision. All that asks what can be silent looks at the frames in this
+ * way, from the topmost down, as long as each can end:
  *
  *	for (uint32_t level = p->n; level-- > 0 && silence_in(&s, p, level);) {
  *		... s.call: the event may be of what it enters ...
@@ -42,7 +46,9 @@ bool parser_can_come_below(struct parser *parser, const struct lookahead *la, ui
 struct silence {
 	const struct parser *p;
 	const struct frame *frame;
-	const struct pugmark_plan_node *call; /* that the frame is in; NULL: none */
+	const struct pugmark_plan_node *call;	/* that the frame is in; NULL: none */
+	const struct pugmark_plan_node *behind; /* whose callee's frame was above, and has ended;
+						   NULL: none */
 	uint32_t decision; /* what is next in it, after that call; PUGMARK_NONE: nothing is */
 	bool jumped;	   /* after the call: it was a jump, so the frame has ended with it */
 };
@@ -55,7 +61,10 @@ static inline bool silence_in(struct silence *s, const struct parser *p, uint32_
 	s->frame = &p->stack[level];
 	s->jumped = false;
 	uint8_t position = parser_position_below(p, level, &s->decision);
-	s->call = position == AT_CALL ? node_at(p, s->frame->module, s->frame->node) : NULL;
+	const struct pugmark_plan_node *node = node_at(p, s->frame->module, s->frame->node);
+	bool called = level + 1 < p->n && p->stack[level + 1].boundary == BELOW_CALL;
+	s->call = position == AT_CALL ? node : NULL;
+	s->behind = called ? node : NULL;
 	return position == AT_CALL || position == AT_DECISION;
 }
 
@@ -69,14 +78,20 @@ static inline bool silence_after_call(struct silence *s)
 	return !(s->call->flags & PUGMARK_NODE_NORETURN);
 }
 
+/* What can be next in the frame; NULL: nothing is, or memory is out. */
+static inline const struct decision_table *silence_table(const struct silence *s)
+{
+	return s->decision == PUGMARK_NONE ? NULL : table_at(s->p, s->frame->module, s->decision);
+}
+
 /* Whether the frame can end in silence from there, in one way. */
 bool silence_ends(const struct silence *s);
 
 /* Of the frames above the first @n, the topmost that can end in silence: down to which number of
  * open frames that leads. */
-uint32_t parser_can_end_down_to(struct parser *parser, uint32_t n);
+uint32_t parser_can_end_down_to(const struct parser *parser, uint32_t n);
 /* Whether the frames above the first @n can end in silence. */
-static inline bool parser_can_end(struct parser *parser, uint32_t n)
+static inline bool parser_can_end(const struct parser *parser, uint32_t n)
 {
 	return parser_can_end_down_to(parser, n) == n;
 }
@@ -84,6 +99,15 @@ static inline bool parser_can_end(struct parser *parser, uint32_t n)
  * event than that which frame @top - 1 is in: behind it, and behind the calls of the frames that
  * can end in silence after it, all that is done shows before it is done. */
 bool parser_call_is_last(const struct parser *parser, uint32_t top, uint32_t n);
+/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
+ * is the only one that can be in progress: no other, there or in the frames below, can be reached
+ * in silence. */
+bool parser_call_is_only(const struct parser *parser, uint32_t n);
+/* Whether open frame @level, out of which the event can come, can end only by jumping to what is
+ * not traced, by the way that leads to the event as well. Then it is a frame no more, and whether
+ * what it has jumped to goes on, or has ended and its like was called in its place, makes no
+ * difference: the jump was made, and the event came out of what is not traced. */
+bool parser_ends_by_jump(const struct parser *parser, const struct lookahead *la, uint32_t level);
 
 /* ---- of leaving.c ---- */
 
@@ -93,7 +117,7 @@ bool parser_in_noreturn(const struct parser *parser, const struct frame *f, uint
 /* How many frames are open where the thread may be leaving its stack or, @longjmp, frames of it:
  * all, or those that a handler has interrupted there which can have ended in silence; 0: it cannot
  * be leaving. */
-uint32_t parser_leaving(struct parser *parser, bool longjmp);
+uint32_t parser_leaving(const struct parser *parser, bool longjmp);
 
 /* ---- of derive.c ---- */
 

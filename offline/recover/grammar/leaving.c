@@ -2,7 +2,7 @@
 /* leaving.c: whether a thread may be leaving frames, or its stack, other than by returning. */
 #include "offline/recover/grammar/grammar.h"
 
-/* Then there is no doubt that it was still there when an exception came out of it. */
+/* True if the call that @f is in cannot return: @f was still open when an exception left it. */
 bool parser_in_noreturn(const struct parser *p, const struct frame *f, uint8_t position)
 {
 	if (position == AT_CALL)
@@ -32,9 +32,9 @@ static bool may_leave_in(const struct parser *p, const struct frame *f, uint8_t 
 	return may_switch_in(p, f, position) || (longjmp && parser_in_noreturn(p, f, position));
 }
 
-uint32_t parser_leaving(struct parser *p, bool longjmp)
+uint32_t parser_leaving(const struct parser *p, bool longjmp)
 {
-	if (!p->n || may_leave_in(p, parser_top(p), p->position, longjmp))
+	if (!p->n || may_leave_in(p, parser_top_of(p), p->position, longjmp))
 		return p->n;
 	for (uint32_t h = p->n_handlers; h-- > 0;) {
 		uint32_t n = p->handlers[h].frame;

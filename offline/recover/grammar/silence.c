@@ -2,18 +2,15 @@
 /* silence.c: what the open frames can do before anything shows. */
 #include "offline/recover/grammar/grammar.h"
 
+#define SILENT_MAX 1024 /* nodes that one function passes in silence, at most */
+
 bool silence_ends(const struct silence *s)
 {
-	if (s->jumped)
-		return true;
-	if (s->decision == PUGMARK_NONE)
-		return false;
-	const struct decision_table *t =
-		parse_tables_at(s->p->tables[s->frame->module], s->decision);
-	return t && t->n_empty == 1;
+	const struct decision_table *t = s->jumped ? NULL : silence_table(s);
+	return s->jumped || (t && t->n_empty == 1);
 }
 
-uint32_t parser_can_end_down_to(struct parser *p, uint32_t n)
+uint32_t parser_can_end_down_to(const struct parser *p, uint32_t n)
 {
 	struct silence s;
 	uint32_t open = p->n;
@@ -42,23 +39,86 @@ static bool shows_first(const struct parser *p, uint16_t module, uint32_t decisi
 	return !parser_unsure_decision(p, module, decision);
 }
 
+/* Whether the call, once it has come back, is followed by nothing but what shows, up to the end of
+ * its function, which is in *@ends. */
+static bool only_shows_after(const struct parser *p, const struct frame *f,
+			     const struct pugmark_plan_node *call, bool *ends)
+{
+	*ends = true;
+	if (parser_unsure_call(p, f) || call->flags & PUGMARK_NODE_UNTOLD)
+		return false;
+	return call->flags & PUGMARK_NODE_TAIL || shows_first(p, f->module, call->next, ends);
+}
+
 bool parser_call_is_last(const struct parser *p, uint32_t top, uint32_t n)
 {
+	struct silence s;
 	bool ends = true;
-	uint32_t decision;
-	if (parser_position_below(p, top - 1, &decision) != AT_CALL)
-		return false;
-	for (uint32_t i = top; ends; i--) {
-		const struct frame *f = &p->stack[i - 1];
-		const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
+	for (uint32_t level = top; ends && level-- > 0;) {
+		if (!silence_in(&s, p, level) || (level + 1 == top && !s.call))
+			return false;
+		const struct pugmark_plan_node *call = s.call ? s.call : s.behind;
 		if (call->flags & PUGMARK_NODE_NORETURN)
 			return true;
-		bool tail = call->flags & PUGMARK_NODE_TAIL;
-		if (parser_unsure_call(p, f) || call->flags & PUGMARK_NODE_UNTOLD ||
-		    (!tail && !shows_first(p, f->module, call->next, &ends)))
-			return false;
-		if (ends && (i <= n || f->boundary != BELOW_CALL))
+		if (!only_shows_after(p, s.frame, call, &ends) ||
+		    (ends && (level < n || s.frame->boundary != BELOW_CALL)))
 			return false;
 	}
 	return true;
+}
+
+bool parser_call_is_only(const struct parser *p, uint32_t n)
+{
+	struct silence s;
+	if (!silence_in(&s, p, n - 1) || !s.call || !parser_can_end(p, n))
+		return false;
+	for (uint32_t level = n; level-- > 0 && silence_in(&s, p, level);) {
+		const struct pugmark_plan_node *call = s.call ? s.call : s.behind;
+		if (!silence_after_call(&s) || call->flags & PUGMARK_NODE_NORETURN)
+			return true;
+		if (!(call->flags & PUGMARK_NODE_TAIL)) {
+			const struct decision_table *t = silence_table(&s);
+			if (!t || t->top || t->n_any)
+				return false;
+			if (!t->n_empty)
+				return true;
+		}
+		if (s.frame->boundary != BELOW_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* Goes on over @n in silence, into the function that takes the frame over where @n jumps to one of
+ * ours; false: it ends the frame, or nothing says how it goes on. */
+static bool silence_pass(struct silence *s, const struct pugmark_plan_node *n)
+{
+	bool tail = n->flags & PUGMARK_NODE_TAIL;
+	if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
+	    (tail && n->kind != PUGMARK_NODE_KIND_CALL) ||
+	    n->flags & (PUGMARK_NODE_UNTOLD | PUGMARK_NODE_NORETURN))
+		return false;
+	s->decision = tail ? s->p->plans[s->frame->module]->funcs[n->callee].entry : n->next;
+	return true;
+}
+
+bool parser_ends_by_jump(const struct parser *p, const struct lookahead *la, uint32_t level)
+{
+	struct silence s;
+	uint32_t empty;
+	if (!silence_in(&s, p, level))
+		return false;
+	const struct pugmark_plan_node *n = s.call;
+	for (uint32_t steps = 0; steps < SILENT_MAX; steps++) {
+		if (!n) {
+			uint32_t node = parser_alternative(p, s.frame, s.decision, la, &empty);
+			if (node == PUGMARK_NONE || node != empty)
+				return false;
+			n = node_at(p, s.frame->module, node);
+		}
+		if (!silence_pass(&s, n))
+			return n->kind == PUGMARK_NODE_KIND_UNKNOWN && n->flags & PUGMARK_NODE_TAIL;
+		n = NULL;
+	}
+	return false;
 }

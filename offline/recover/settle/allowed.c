@@ -39,52 +39,63 @@ static bool inside_function(struct settling *s, uint16_t module, struct way from
 	return silent_add_step(s, alt, true);
 }
 
+/* How many frames are open if the thread is in frame @level: a handler that interrupted that, or
+ * what that was about to call, has returned. */
+static uint32_t open_around(const struct parser *p, uint32_t level)
+{
+	for (uint32_t i = 0; i < p->n_handlers; i++)
+		if (p->handlers[i].frame > level)
+			return p->handlers[i].frame;
+	return p->n;
+}
+
 /* Whether the witness of a call in @level has been, but not the call itself. */
-static bool before_call(struct settling *s, uint8_t position, uint32_t decision)
+static bool before_call(struct settling *s, const struct silence *at)
 {
 	const struct parser *p = s->p;
 	const struct frame *f = &p->stack[s->level];
 	uint32_t node = PUGMARK_POINT_NODE(s->next);
+	struct silence callee;
 	if (s->n_links || s->func == PUGMARK_NONE || s->next == PUGMARK_NONE ||
 	    !(s->next & PUGMARK_POINT_PASSED) || f->node != node || f->module != s->module)
 		return false;
 	const struct pugmark_plan_node *n = node_at(p, s->module, node);
 	if (n->kind == PUGMARK_NODE_KIND_UNKNOWN)
-		s->keep = position == AT_CALL && s->level + 1 == p->n;
-	else if (s->level + 1 == p->n && n->flags & PUGMARK_NODE_TAIL)
-		s->keep = n->kind == PUGMARK_NODE_KIND_CALL && position == AT_DECISION &&
-			  decision == p->plans[s->module]->funcs[n->callee].entry;
-	else if (s->level + 1 == p->n)
-		s->keep = position == AT_DECISION && decision == n->next;
-	else if (n->kind == PUGMARK_NODE_KIND_CALL && s->level + 2 == p->n)
-		s->keep =
-			p->position == AT_DECISION && p->stack[p->n - 1].boundary == BELOW_CALL &&
-			p->stack[p->n - 1].decision == p->plans[s->module]->funcs[n->callee].entry;
+		s->keep = at->call && s->level + 1 == s->open;
+	else if (s->level + 1 == s->open && n->flags & PUGMARK_NODE_TAIL)
+		s->keep = n->kind == PUGMARK_NODE_KIND_CALL && !at->call &&
+			  at->decision == p->plans[s->module]->funcs[n->callee].entry;
+	else if (s->level + 1 == s->open)
+		s->keep = !at->call && at->decision == n->next;
+	else if (n->kind == PUGMARK_NODE_KIND_CALL && s->level + 2 == s->open)
+		s->keep = silence_in(&callee, p, s->level + 1) && !callee.call &&
+			  callee.frame->boundary == BELOW_CALL &&
+			  callee.decision == p->plans[s->module]->funcs[n->callee].entry;
 	return s->keep;
 }
 
 /* Whether the thread is in the topmost frame, where nothing follows: behind the witness of
  * longjmp's jump, or of one to another stack, it can only be there. */
-static bool at_dead_end(struct settling *s, uint8_t position, uint32_t decision)
+static bool at_dead_end(struct settling *s, const struct silence *at)
 {
 	const struct parser *p = s->p;
 	const struct frame *f = &p->stack[s->level];
-	s->keep = s->level + 1 == p->n && !s->n_links && position == AT_DECISION &&
-		  s->func == f->func && s->module == f->module &&
-		  (decision == PUGMARK_NONE || !p->plans[f->module]->decisions[decision].n);
+	s->keep = s->level + 1 == s->open && !s->n_links && !at->call && s->func == f->func &&
+		  s->module == f->module &&
+		  (at->decision == PUGMARK_NONE || !p->plans[f->module]->decisions[at->decision].n);
 	return s->keep;
 }
 
 /* Whether the parser takes the one call that is in progress for one that has just ended: its callee
  * has jumped out of the module, or is about to return. */
-static bool just_ended(const struct settling *s, uint8_t position, uint32_t decision)
+static bool just_ended(const struct settling *s, const struct silence *at)
 {
 	const struct frame *f = &s->p->stack[s->level];
 	const struct stack_link *link = &s->links[0];
 	bool out = s->func == PUGMARK_NONE ||
 		   (s->next != PUGMARK_NONE && s->next & PUGMARK_POINT_PASSED);
-	return s->n_links == 1 && out && position == AT_DECISION && f->module == link->module &&
-	       f->node == link->call && decision == node_at(s->p, f->module, f->node)->next;
+	return s->n_links == 1 && out && f->module == link->module && f->node == link->call &&
+	       at->decision == node_at(s->p, f->module, f->node)->next;
 }
 
 /* From there into the calls of the links below @n, and on to the thread's place. */
@@ -110,36 +121,48 @@ static bool follow_links(struct settling *s, int n, uint16_t module, struct way 
 	return inside_function(s, module, from);
 }
 
-bool silent_allowed(struct settling *s)
+/* Takes back what is to be done for a reading. */
+static void begin_reading(struct settling *s)
 {
-	struct parser *p = s->p;
-	const struct frame *f = &p->stack[s->level];
-	uint32_t decision;
-	uint8_t position = parser_position_below(p, s->level, &decision);
-	s->n_steps = 0;
-	s->keep = s->leave = s->announce = s->torn = false;
-	s->enter = PUGMARK_NONE;
-	if (before_call(s, position, decision) || at_dead_end(s, position, decision))
-		return true;
-	if ((position != AT_DECISION && position != AT_CALL) ||
-	    parser_can_end_down_to(p, s->level + 1) != s->level + 1)
-		return false;
-	if (position == AT_CALL) {
-		const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
-		const struct stack_link *first = s->n_links ? &s->links[s->n_links - 1] : NULL;
-		if (first ? first->call == f->node && first->module == f->module
-			  : n->flags & PUGMARK_NODE_TAIL)
-			return s->n_links <= 1 && inside_unknown(s);
-		if (n->flags & (PUGMARK_NODE_NORETURN | PUGMARK_NODE_TAIL))
-			return false;
-		s->leave = true;
-		decision = n->next;
-	}
-	struct way from = {.decision = decision, .func = f->func, .node = f->node};
-	if (follow_links(s, s->n_links, f->module, from))
-		return true;
 	s->n_steps = 0;
 	s->leave = s->announce = s->torn = false;
 	s->enter = PUGMARK_NONE;
-	return just_ended(s, position, decision);
+}
+
+/* Whether the thread, by this reading, is still in the call that its frame is in. */
+static bool still_in_call(const struct settling *s, const struct silence *at)
+{
+	const struct frame *f = at->frame;
+	const struct stack_link *first = s->n_links ? &s->links[s->n_links - 1] : NULL;
+	return first ? first->call == f->node && first->module == f->module
+		     : at->call->flags & PUGMARK_NODE_TAIL;
+}
+
+bool silent_allowed(struct settling *s)
+{
+	const struct parser *p = s->p;
+	struct silence at;
+	bool known = silence_in(&at, p, s->level);
+	begin_reading(s);
+	s->keep = false;
+	s->open = open_around(p, s->level);
+	if (!known)
+		return false;
+	if (parser_can_end(p, s->open) && (before_call(s, &at) || at_dead_end(s, &at)))
+		return true;
+	if (!parser_can_end(p, s->level + 1))
+		return false;
+	if (at.call) {
+		if (still_in_call(s, &at))
+			return s->n_links <= 1 && inside_unknown(s);
+		if (!silence_after_call(&at) || at.jumped)
+			return false;
+		s->leave = true;
+	}
+	const struct frame *f = at.frame;
+	struct way from = {.decision = at.decision, .func = f->func, .node = f->node};
+	if (follow_links(s, s->n_links, f->module, from))
+		return true;
+	begin_reading(s);
+	return !at.call && just_ended(s, &at);
 }

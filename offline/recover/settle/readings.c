@@ -67,8 +67,10 @@ static bool index_frames(struct settling *s)
 	const struct pugmark_witness_event *e = s->e;
 	s->twice = false;
 	s->frame_at = calloc(e->stack_words + 1, sizeof(*s->frame_at));
-	if (!s->frame_at)
+	if (!s->frame_at) {
+		s->p->notes->failed = true;
 		return false;
+	}
 	for (uint32_t i = 0; i < s->p->n; i++) {
 		uint64_t cfa = s->p->stack[i].cfa;
 		if (!cfa || !stack_word_below(e, cfa - 8))
@@ -102,11 +104,10 @@ static bool add_link(struct settling *s, const struct frame_cursor *at)
 	return true;
 }
 
-/* The readings in which what the links say is called by frames whose return addresses follow one
- * another from the one right below @cfa on. */
-static bool try_chain(struct settling *s, uint64_t cfa)
+/* The readings in which what the links say is called by frames that follow one another from the
+ * cursor's on. */
+static bool try_chain(struct settling *s, struct frame_cursor at)
 {
-	struct frame_cursor at = cursor_at(s->p, s->e, s->module, cfa);
 	while (!try_levels(s, at.cfa)) {
 		if (!cursor_find_call(&at) || !add_link(s, &at))
 			return false;
@@ -116,11 +117,11 @@ static bool try_chain(struct settling *s, uint64_t cfa)
 	return true;
 }
 
-/* The readings with the return address at @addr as the innermost one of ours. */
-static bool try_from(struct settling *s, uint64_t addr)
+/* The readings with the cursor's return address as the innermost one of ours. */
+static bool try_from(struct settling *s, struct frame_cursor at)
 {
 	s->n_links = 0;
-	if (try_chain(s, addr + 8))
+	if (try_chain(s, at))
 		return true;
 	if (!s->n_links)
 		return false;
@@ -130,9 +131,9 @@ static bool try_from(struct settling *s, uint64_t addr)
 		return false;
 	/* A call at an unknown height that nothing shows: its frame ends at the next return address
 	 * that leads on, or else beyond the snapshot. */
-	for (addr += 8; stack_word_below(s->e, addr); addr += 8) {
+	while (cursor_next_word(&at)) {
 		s->n_links = 1;
-		if (try_chain(s, addr + 8))
+		if (try_chain(s, at))
 			return true;
 	}
 	s->n_links = 1;
@@ -164,11 +165,12 @@ static bool try_caller(struct settling *s, uint64_t addr)
 		    try_level(s, i - 1, addr + 8))
 			return true;
 	}
-	return !none && !is_opaque_call(s, s->caller) && try_from(s, s->caller);
+	struct frame_cursor at = cursor_at(p, s->e, s->module, s->caller + 8);
+	return !none && !is_opaque_call(s, s->caller) && try_from(s, at);
 }
 
-/* Whether the thread is about to leave the module by a jump whose witness has been: then that
- * counts as made, and the parser has ended the frame. */
+/* Whether the thread is about to leave the module by a jump whose event has come already. The
+ * parser has counted the jump as made, and has ended the frame. */
 static bool counts_as_gone(const struct settling *s)
 {
 	if (s->func == PUGMARK_NONE || s->next == PUGMARK_NONE || !(s->next & PUGMARK_POINT_PASSED))
@@ -180,17 +182,19 @@ static bool counts_as_gone(const struct settling *s)
 /* The readings of the stack from @first on. */
 static bool read_from(struct settling *s, uint64_t first)
 {
+	struct frame_cursor at = cursor_at(s->p, s->e, s->module, s->cfa);
 	s->n_links = 0;
 	if (s->cfa)
-		return try_chain(s, s->cfa);
+		return try_chain(s, at);
 	if (s->caller && try_caller(s, first))
 		return true;
 	if (s->caller && !is_opaque_call(s, s->caller))
 		return false;
 	if (s->caller)
 		first = s->caller + 8;
-	for (uint64_t addr = first; stack_word_below(s->e, addr); addr += 8)
-		if (try_from(s, addr))
+	at.cfa = first;
+	while (cursor_next_word(&at))
+		if (try_from(s, at))
 			return true;
 	/* Its own code runs in a frame that the snapshot does not reach the end of. */
 	s->n_links = 0;

@@ -8,10 +8,10 @@
 #include "offline/recover/settle/settle_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static void pass_silently(struct settling *s, uint32_t node)
+static void pass_silently(struct parser *p, const struct settling *s, uint32_t node)
 {
-	struct parser *p = s->p;
 	uint32_t frames = p->n;
 	parser_pass(p, node, s->e);
 	parser_end_frames(p, frames);
@@ -19,20 +19,19 @@ static void pass_silently(struct settling *s, uint32_t node)
 		parser_leave_call(p);
 }
 
-static void carry_out(struct settling *s)
+static void carry_out(struct parser *p, const struct settling *s)
 {
-	struct parser *p = s->p;
+	parser_end_frames(p, s->keep ? s->open : s->level + 1);
 	if (s->keep)
 		return;
-	parser_end_frames(p, s->level + 1);
 	if (s->leave)
 		parser_leave_call(p);
-	for (uint32_t i = 0; i < s->n_steps && !p->failed; i++)
+	for (uint32_t i = 0; i < s->n_steps && !p->notes->failed; i++)
 		if (s->steps[i].into)
 			parser_pass(p, s->steps[i].node, s->e);
 		else
-			pass_silently(s, s->steps[i].node);
-	if (p->position != AT_CALL || p->failed)
+			pass_silently(p, s, s->steps[i].node);
+	if (p->position != AT_CALL || p->notes->failed)
 		return;
 	if (s->enter != PUGMARK_NONE)
 		parser_call_into(p, s->module, s->enter);
@@ -66,7 +65,7 @@ static bool none_left(const struct parser *p, const struct pugmark_witness_event
  * that may have ended in silence, and on from there. */
 static bool doubtful(const struct settling *s)
 {
-	struct parser *p = s->p;
+	const struct parser *p = s->p;
 	if (!p->unsure)
 		return false;
 	uint32_t decision, open = parser_can_end_down_to(p, 0);
@@ -92,58 +91,83 @@ static bool doubtful(const struct settling *s)
 
 /* Nothing may have told yet where the topmost frame lies, as that of a handler that is interrupted
  * before its first witness, by a signal that is delivered together with its own. */
-static void place_topmost(const struct settling *s)
+static uint64_t place_of_topmost(const struct settling *s)
 {
 	const struct parser *p = s->p;
-	struct frame *f = &p->stack[p->n - 1];
-	if (!f->cfa && f->func == s->func && f->module == s->module && p->position == AT_DECISION &&
-	    silent_just_entered(s) && f->decision == p->plans[s->module]->funcs[s->func].entry)
-		f->cfa = s->cfa;
+	const struct frame *f = parser_top_of(p);
+	bool same = !f->cfa && f->func == s->func && f->module == s->module &&
+		    p->position == AT_DECISION && silent_just_entered(s) &&
+		    f->decision == p->plans[s->module]->funcs[s->func].entry;
+	return same ? s->cfa : 0;
 }
 
-enum settled settle_ask(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp,
-			uint64_t ip, uint64_t bp, struct settling **out)
+/* The reading of the stack, of the parser as it is once the topmost frame's place is known. */
+static bool find_way(struct settling *s)
+{
+	const struct parser *p = s->p;
+	s->top_cfa = place_of_topmost(s);
+	if (!s->top_cfa)
+		return silent_find_reading(s) && !s->torn && !doubtful(s);
+	struct parser placed = *p;
+	placed.stack = malloc(p->n * sizeof(*placed.stack));
+	if (!placed.stack) {
+		p->notes->failed = true;
+		return false;
+	}
+	memcpy(placed.stack, p->stack, p->n * sizeof(*placed.stack));
+	parser_top(&placed)->cfa = s->top_cfa;
+	s->p = &placed;
+	bool found = silent_find_reading(s) && !s->torn && !doubtful(s);
+	s->p = p;
+	free(placed.stack);
+	return found;
+}
+
+/* Where the answer is put: one is enough for all questions of a parser. */
+static struct settling *answer_of(const struct parser *p)
+{
+	struct notes *notes = p->notes;
+	if (!notes->settling)
+		notes->settling = malloc(sizeof(*notes->settling));
+	notes->failed |= !notes->settling;
+	return notes->settling;
+}
+
+enum settled settle_ask(const struct parser *p, const struct pugmark_witness_event *e, uint64_t sp,
+			uint64_t ip, uint64_t bp, const struct settling **how)
 {
 	uint64_t caller = e->kind == PUGMARK_EVENT_SIGNAL ? e->signal.caller : 0;
-	*out = NULL;
+	*how = NULL;
 	if (!p->n)
 		return SETTLED;
 	if (!stack_word_below(e, (sp + 7) & ~7ull))
 		return UNSETTLED;
-	struct settling *s = malloc(sizeof(*s));
-	if (!s) {
-		p->failed = true;
+	struct settling *s = answer_of(p);
+	if (!s)
 		return UNSETTLED;
-	}
 	s->p = p;
 	s->e = e;
 	s->sp = sp;
 	s->caller = caller;
+	s->top_cfa = 0;
 	s->all_ended = false;
-	*out = s;
+	*how = s;
 	bool located = locate(s, ip, bp), outside = located && s->func == PUGMARK_NONE;
-	if (located)
-		place_topmost(s);
-	if (located && silent_find_reading(s) && !s->torn && !doubtful(s))
-		return s->keep && s->level + 1 < p->n ? SETTLED_AHEAD : SETTLED;
+	s->settled = located && find_way(s);
+	if (s->settled)
+		return s->keep && s->level + 1 < s->open ? SETTLED_AHEAD : SETTLED;
 	s->all_ended = outside && none_left(p, e, caller) && parser_can_end(p, 0);
-	if (s->all_ended)
-		return SETTLED;
-	settle_free(s);
-	*out = NULL;
-	return UNSETTLED;
+	return s->all_ended ? SETTLED : UNSETTLED;
 }
 
-void settle_commit(struct settling *s)
+void settle_commit(struct parser *p, const struct settling *s)
 {
-	if (s && s->all_ended)
-		parser_end_frames(s->p, 0);
-	else if (s)
-		carry_out(s);
-	settle_free(s);
-}
-
-void settle_free(struct settling *s)
-{
-	free(s);
+	if (!s)
+		return;
+	if (s->top_cfa)
+		parser_top(p)->cfa = s->top_cfa;
+	if (s->settled)
+		carry_out(p, s);
+	else if (s->all_ended)
+		parser_end_frames(p, 0);
 }

@@ -29,13 +29,15 @@ struct step {
 enum goal { GOAL_NODE, GOAL_AFTER, GOAL_OUT };
 
 struct settling {
-	struct parser *p;
+	const struct parser *p; /* as it was asked of */
 	const struct pugmark_witness_event *e;
 	uint64_t sp;
 	/* Where the instruction pointer is; func NONE: in code that is not traced. */
 	uint16_t module;
 	uint32_t func, next;
-	uint64_t cfa;	 /* of that frame; 0: not known */
+	uint64_t cfa;	  /* of that frame; 0: not known */
+	uint64_t top_cfa; /* of the topmost frame, if the place has told it; else 0 */
+	bool settled;
 	uint64_t caller; /* where the return address of its innermost call of ours lies; or 0 */
 	/* Which open frame lies at each place of the snapshot, plus one; the topmost, and whether
 	 * there are more. */
@@ -46,7 +48,8 @@ struct settling {
 	struct stack_link links[STACK_LINKS_MAX]; /* the innermost first */
 	int n_links;
 	/* What is to be done for it. */
-	bool keep;	/* nothing: it is where the parser is */
+	uint32_t open;	/* so many frames are, with a handler that has returned no more */
+	bool keep;	/* nothing but to end that: it is where the parser is */
 	bool all_ended; /* all frames have ended in silence */
 	bool leave;	/* the call that the frame is in has come back */
 	bool announce;	/* it has not */

@@ -8,7 +8,6 @@
  * calls in progress has one call in progress, not two. */
 #include "offline/recover/stack/chain.h"
 
-#include "offline/recover/stack/cursor.h"
 #include "offline/recover/stack/snapshot.h"
 #include "offline/recover/tables/tail_jumps.h"
 
@@ -201,10 +200,13 @@ static void add_frame(struct chain_scan *s, const struct parser *p, const struct
 		add_callee(s, 0, PUGMARK_NONE, c->cfa);
 }
 
-void chain_scan_begin(struct chain_scan *s, const struct parser *p, const struct chain *from,
+void chain_scan_begin(struct chain_scan *s, const struct parser *p,
+		      const struct pugmark_witness_event *e, const struct chain *from,
 		      uint32_t level)
 {
 	*s = (struct chain_scan){.level = level, .any = from->end == CHAIN_WRONG};
+	s->at = cursor_at(p, e, e->module, e->stack_addr);
+	s->at.opaque = true;
 	if (from->end == CHAIN_HEIGHT)
 		add_frame(s, p, from);
 	else if (from->end != CHAIN_BEYOND)
@@ -267,28 +269,25 @@ static bool has_known(const struct chain_scan *s)
 	return false;
 }
 
-bool chain_scan_next(struct chain_scan *s, const struct parser *p,
-		     const struct pugmark_witness_event *e, struct chain *c)
+bool chain_scan_next(struct chain_scan *s, struct chain *c)
 {
+	const struct parser *p = s->at.p;
 	uint64_t top = p->stack[s->level].cfa;
-	while (s->at < e->stack_words) {
-		uint64_t word = e->stack[s->at], cfa = e->stack_addr + 8 * (uint64_t)s->at + 8;
-		s->at++;
-		*c = (struct chain){.cfa = cfa, .module = e->module, .level = s->level};
-		if (is_own(s, p, cfa)) {
+	while (cursor_next_word(&s->at)) {
+		struct frame_cursor at = s->at;
+		*c = (struct chain){.cfa = at.cfa, .module = at.module, .level = s->level};
+		if (is_own(s, p, at.cfa)) {
 			c->end = CHAIN_OPEN;
-			c->origin = parser_call_before(p, e->module, word, &c->from);
-			c->origin_cfa = cfa;
-			c->origin_ret = word;
+			c->origin = parser_call_before(p, at.module, at.ret, &c->from);
+			c->origin_cfa = at.cfa;
+			c->origin_ret = at.ret;
 			return true;
 		}
 		/* Above the level, only whether something else than it can be there. */
-		bool above = top && cfa > top;
+		bool above = top && at.cfa > top;
 		if (above && !has_known(s))
 			return false;
-		struct frame_cursor at;
-		if (!call_of(p, e, e->module, cfa, word, &at) ||
-		    !may_be_next(s, p, at.module, at.node, cfa, above))
+		if (!cursor_find_call(&at) || !may_be_next(s, p, at.module, at.node, at.cfa, above))
 			continue;
 		climb(at, c);
 		if (is_reading(s, p, c))

@@ -4,7 +4,7 @@
 #ifndef OFFLINE_STACK_CHAIN_H
 #define OFFLINE_STACK_CHAIN_H
 
-#include "offline/recover/state/state.h"
+#include "offline/recover/stack/cursor.h"
 
 /* Where a chain of frames leads, each at the return address of the call that made it:
  * CHAIN_OPEN    to an open frame
@@ -38,11 +38,11 @@ bool chain_supports(const struct parser *p, const struct pugmark_witness_event *
 #define CHAIN_KNOWN_MAX 16
 
 /* Goes over the words of a snapshot from where a chain has ended, and finds the chains that can
- * lead on from there: up to the open frame @level, or, of which there is none unless that frame is
- * none any more, over it. */
+ * lead on from there: up to the open frame @level, or past it, which is possible only if that frame
+ * is gone. */
 struct chain_scan {
 	uint32_t level;
-	uint32_t at; /* the next word */
+	struct frame_cursor at; /* the last word that was looked at */
 	/* What the next call found may have entered: a function of the plan, of which one frame
 	 * lies above this address; PUGMARK_NONE: code that is not known. */
 	struct chain_callee {
@@ -56,13 +56,12 @@ struct chain_scan {
 };
 
 /* Starts where @from has ended. */
-void chain_scan_begin(struct chain_scan *scan, const struct parser *p, const struct chain *from,
+void chain_scan_begin(struct chain_scan *scan, const struct parser *p,
+		      const struct pugmark_witness_event *e, const struct chain *from,
 		      uint32_t level);
-/* The next such chain, the innermost first; the last up to the level is, for the case that the
- * frame itself has jumped to another module, the call that entered it. False where there is none
- * any more.
- */
-bool chain_scan_next(struct chain_scan *scan, const struct parser *p,
-		     const struct pugmark_witness_event *e, struct chain *chain);
+/* The next such chain, the innermost first. The last of those up to the level is the call that
+ * entered the frame there: the frame itself may have jumped to another module. False: there is no
+ * other chain. */
+bool chain_scan_next(struct chain_scan *scan, struct chain *chain);
 
 #endif

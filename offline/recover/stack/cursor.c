@@ -51,6 +51,28 @@ enum cursor_step cursor_find_frame(struct frame_cursor *c)
 	return by_bp ? STEP_BP : STEP_HEIGHT;
 }
 
+bool cursor_next_word(struct frame_cursor *c)
+{
+	if (!stack_word_below(c->e, c->cfa))
+		return false;
+	c->cfa += 8;
+	if (!stack_word(c->e, c->cfa - 8, &c->ret))
+		c->ret = 0;
+	return true;
+}
+
+enum cursor_step cursor_scan(struct frame_cursor *c)
+{
+	c->cfa = c->cfa > c->e->stack_addr ? c->cfa : c->e->stack_addr;
+	while (cursor_next_word(c)) {
+		if (cursor_find_call(c))
+			return STEP_LOST;
+		if (c->ret)
+			return STEP_SCAN;
+	}
+	return STEP_NONE;
+}
+
 enum cursor_step cursor_up(struct frame_cursor *c)
 {
 	return cursor_find_call(c) ? cursor_find_frame(c) : STEP_NONE;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* cursor.h: up the stack that a snapshot shows, from frame to frame: a frame's return address names
  * the call that made it, and that says where the calling frame lies. All that reads calls in
- * progress goes up by this. A step says how sure it is; where a frame's end is not known, a cursor
- * is put on the next word that may be a return address (chain_scan_next(), settle/readings.c). */
+ * progress goes up by this. A step says how sure it is. Where a frame's end is not known, each word
+ * that may be a return address is tried: a cursor is put there, or scans on to it. */
 #ifndef OFFLINE_RECOVER_CURSOR_H
 #define OFFLINE_RECOVER_CURSOR_H
 
 #include "offline/recover/state/state.h"
 
 /* STEP_NONE    no call of ours is there: the snapshot ends, or the word returns elsewhere
+ * STEP_SCAN    none either, but there is a word that may be a return address: the cursor is at the
+ *		frame that would end there
  * STEP_HEIGHT  by the height that the plan has of the calling frame at that call
  * STEP_BP      by call frame information through rbp, of a function that is not traced
  * STEP_LOST    the call is known, but not where its frame ends */
-enum cursor_step { STEP_NONE, STEP_HEIGHT, STEP_BP, STEP_LOST };
+enum cursor_step { STEP_NONE, STEP_SCAN, STEP_HEIGHT, STEP_BP, STEP_LOST };
 
 /* rbp in a frame, where it is known. */
 struct cursor_bp {
@@ -42,6 +44,13 @@ static inline struct frame_cursor cursor_at(const struct parser *p,
 	return (struct frame_cursor){.p = p, .e = e, .module = module, .cfa = cfa};
 }
 
+/* To the frame that would end at the next word up, whatever that is; false: the snapshot has no
+ * more. */
+bool cursor_next_word(struct frame_cursor *cursor);
+/* To the next word above the frame that may be a return address, and to the call that it would be
+ * of: the frame at the cursor ends there, and the call made it (STEP_LOST); or none of ours has
+ * (STEP_SCAN); STEP_NONE: the snapshot has no more. */
+enum cursor_step cursor_scan(struct frame_cursor *cursor);
 /* To what called the frame. */
 enum cursor_step cursor_up(struct frame_cursor *cursor);
 /* Its two halves: the call that the frame returns to, false where there is none; and the frame that

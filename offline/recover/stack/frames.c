@@ -24,7 +24,7 @@ bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event
 static bool is_ahead(const struct parser *p, uint32_t i)
 {
 	for (uint32_t h = 0; h < p->n_handlers; h++)
-		if (p->handlers[h].ahead && p->handlers[h].frame == i + 1)
+		if (p->handlers[h].settled == SETTLED_AHEAD && p->handlers[h].frame == i + 1)
 			return true;
 	return false;
 }

@@ -40,6 +40,13 @@ void context_make_current(struct parser *p, const struct context *c)
 	p->gap_cause = c->gap_cause;
 }
 
+struct parser context_view(const struct parser *p, const struct context *c)
+{
+	struct parser view = *p;
+	context_make_current(&view, c);
+	return view;
+}
+
 void context_free(struct context *c)
 {
 	free(c->stack);
@@ -121,7 +128,7 @@ static bool make_room(struct parser *p)
 	uint32_t cap = p->cap_contexts ? 2 * p->cap_contexts : 4;
 	struct context *more = realloc(p->contexts, cap * sizeof(*more));
 	if (!more) {
-		p->failed = true;
+		p->notes->failed = true;
 		return false;
 	}
 	p->contexts = more;
@@ -155,6 +162,6 @@ bool context_give_room(struct parser *p, struct context *c)
 {
 	c->cap = FIRST_FRAMES;
 	c->stack = malloc(c->cap * sizeof(*c->stack));
-	p->failed |= !c->stack;
+	p->notes->failed |= !c->stack;
 	return c->stack;
 }

@@ -12,7 +12,7 @@ bool parser_grow_out(struct parser *p, uint32_t n)
 		cap *= 2;
 	struct pugmark_trace_event *out = realloc(p->out, cap * sizeof(*out));
 	if (!out) {
-		p->failed = true;
+		p->notes->failed = true;
 		return false;
 	}
 	p->out = out;
@@ -106,12 +106,35 @@ void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
 			});
 }
 
+static void emit_gap(struct parser *p, struct pugmark_trace_event e)
+{
+	e.kind = PUGMARK_TRACE_GAP;
+	e.func = PUGMARK_NONE;
+	e.lost = p->lost;
+	p->gaps++;
+	emit(p, e);
+	p->lost = 0;
+}
+
 void parser_emit_gap(struct parser *p, uint8_t cause)
 {
-	p->gaps++;
-	emit(p, (struct pugmark_trace_event){.kind = PUGMARK_TRACE_GAP,
-					     .cause = cause,
-					     .lost = p->lost,
-					     .func = PUGMARK_NONE});
-	p->lost = 0;
+	emit_gap(p, (struct pugmark_trace_event){.cause = cause});
+}
+
+void parser_emit_misfit(struct parser *p, uint8_t cause, const struct lookahead *la)
+{
+	struct pugmark_trace_event e = {
+		.cause = cause,
+		.module = la->e->module,
+		.addr = p->plans[la->e->module]->sites[la->e->site].addr,
+		.was = {PUGMARK_NONE, PUGMARK_NONE},
+	};
+	if (p->n && (p->position == AT_DECISION || p->position == AT_CALL)) {
+		const struct frame *f = parser_top_of(p);
+		e.target_module = f->module;
+		e.was.func = f->func;
+		e.was.decision =
+			p->position == AT_CALL ? node_at(p, f->module, f->node)->next : f->decision;
+	}
+	emit_gap(p, e);
 }

@@ -9,7 +9,7 @@ bool parser_grow_stack(struct parser *p)
 	uint32_t cap = p->cap ? 2 * p->cap : 256;
 	struct frame *stack = realloc(p->stack, cap * sizeof(*stack));
 	if (!stack) {
-		p->failed = true;
+		p->notes->failed = true;
 		return false;
 	}
 	p->stack = stack;
@@ -22,7 +22,7 @@ void parser_note_doubt(struct parser *p)
 {
 	struct frame *f = parser_top(p);
 	f->doubtful = p->n > 1 && (f[-1].doubtful || parser_unsure_call(p, &f[-1]));
-	p->doubted |= f->doubtful;
+	p->notes->doubted |= f->doubtful;
 }
 
 void parser_drop_frames(struct parser *p, uint32_t n)

@@ -297,7 +297,7 @@ static void interrupt(struct parser *p)
 	if (p->n_handlers == p->cap_handlers) {
 		uint32_t cap = p->cap_handlers ? 2 * p->cap_handlers : 8;
 		struct interruption *more = realloc(p->handlers, cap * sizeof(*more));
-		p->failed |= !more;
+		p->notes->failed |= !more;
 		if (!more)
 			return;
 		p->handlers = more;

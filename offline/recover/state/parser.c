@@ -37,6 +37,7 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 		.n_modules = n_modules,
 		.position = OUTSIDE,
 	};
+	p->notes = &p->own_notes;
 	for (uint32_t i = 0; i < n_modules; i++)
 		p->unsure |= tables[i] && tables[i]->unsure_call;
 	if (!make_caches(p) || !parser_grow_stack(p)) {
@@ -58,6 +59,7 @@ void parser_free(struct parser *p)
 	free(p->shortcuts);
 	free(p->stack);
 	free(p->handlers);
+	free(p->own_notes.settling);
 	free(p->out);
 	free(p);
 }
@@ -75,6 +77,8 @@ int parser_fork(const struct parser *parent, struct parse_tables *const *tables,
 	p->shortcuts = NULL;
 	p->out = NULL;
 	p->n_out = p->cap_out = 0;
+	p->own_notes = (struct notes){.failed = parent->notes->failed};
+	p->notes = &p->own_notes;
 	p->gaps = 0;
 	p->lost = 0;
 	p->placed = false;

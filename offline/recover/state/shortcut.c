@@ -71,7 +71,8 @@ struct shortcuts {
 		events[KEPT_MAX]; /* without times; depths from the deciding frame's */
 	struct shortcut_frame frames[KEPT_MAX];
 	uint32_t n_events, n_frames;
-	struct shortcut *last; /* that was taken */
+	struct shortcut *last;		 /* that was taken */
+	struct shortcut *past[PAST_MAX]; /* while an event is looked for: those before its own */
 	bool any;
 };
 _Static_assert(SHORTCUTS - 1 <= UINT16_MAX, "the number of a slot is kept in 16 bits");
@@ -143,7 +144,8 @@ static inline struct shortcut *look_up(struct shortcuts *s, const struct key *ke
 	return same_key(&at->key, key) ? at : same_key(&at[1].key, key) ? at + 1 : NULL;
 }
 
-/* The same where it is about to be taken: mostly it is what was taken after the last one before. */
+/* The shortcut of @key, which is about to be taken. Tried first is the one that was taken after the
+ * last one the time before. */
 static inline struct shortcut *look_up_next(struct shortcuts *all, const struct key *key)
 {
 	struct shortcut *s = &all->slots[all->last->next];
@@ -161,7 +163,7 @@ static inline struct shortcut *look_up_next(struct shortcuts *all, const struct 
 /* Whether nothing else of the event matters. */
 static inline bool is_plain(const struct parser *p, const struct pugmark_witness_event *e)
 {
-	if (p->doubted || p->stack[p->n - 1].doubtful || e->stack || e->n_values ||
+	if (p->own_notes.doubted || p->stack[p->n - 1].doubtful || e->stack || e->n_values ||
 	    e->flags & PUGMARK_EVENT_FROM_SIGNAL)
 		return false;
 	const struct pugmark_plan *plan = p->plans[e->module];
@@ -218,7 +220,7 @@ static void go_to_event(struct parser *p, const struct shortcut *s,
 
 bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 {
-	struct shortcut *s, *past[PAST_MAX];
+	struct shortcut *s, **past = p->shortcuts->past;
 	uint32_t n = 0, decision = parser_top(p)->decision;
 	if (!is_plain(p, e))
 		return false;
@@ -309,7 +311,7 @@ static struct shortcut *room_for(struct parser *p, const struct shortcut_start *
 {
 	struct shortcuts *s = p->shortcuts;
 	uint32_t n_events = p->n_out - start->n_out;
-	if (p->failed || p->gone != start->gone || start->frame.gone ||
+	if (p->own_notes.failed || p->gone != start->gone || start->frame.gone ||
 	    p->from_ns != start->from_ns || n_events > LONGEST || n_frames > LONGEST)
 		return NULL;
 	if (s->n_events + LONGEST > KEPT_MAX || s->n_frames + LONGEST > KEPT_MAX)

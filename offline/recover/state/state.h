@@ -15,9 +15,10 @@
 /* Where the thread is.
  * AT_DECISION  in the topmost frame, before one of the plan's decisions
  * AT_CALL      in a call of the topmost frame whose callee is not known: the next event says
- * whether it entered traced code again OUTSIDE      in code that is not traced, which no call of
- * ours led to: the next event is the entry of a thread's first function LOST         not known,
- * since a gap: the next event says it */
+ *		whether it entered traced code again
+ * OUTSIDE      in code that is not traced, which no call of ours led to: the next event is the
+ *		entry of a thread's first function
+ * LOST         not known, since a gap: the next event says it */
 enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
 
 /* What made a frame; where the parser goes on once the frame has ended.
@@ -48,25 +49,21 @@ struct frame {
 			  nothing tells its end, or where its callee's frame lies */
 };
 
-/* A signal whose handler is not traced. It has no frame here; what it calls interrupts what it
- * found. */
-struct foreign_handler {
-	uint64_t sp, ip;	 /* that it finds; sp 0: there was none */
-	uint64_t alt, alt_bytes; /* the stack that it runs on, if another */
-	uint64_t since_ns;
-	uint8_t settled; /* enum settled */
-};
+/* How well the place is known that a signal finds a thread at.
+ * UNSETTLED      not
+ * SETTLED        to the last silent call
+ * SETTLED_AHEAD  as well; but the topmost frame has been reported, and its call is still to come */
+enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
 
-/* What a frame that is BELOW_HANDLER interrupts. */
+/* What a signal has interrupted. The handler's frame is BELOW_HANDLER; of a handler that is not
+ * traced it is the first frame of what that has called. */
 struct interruption {
-	uint32_t frame;		   /* its index */
-	bool settled;		   /* what it interrupts is known to the last silent call */
-	bool foreign;		   /* by a function that a handler which is not traced has called */
-	bool ahead;		   /* it interrupts what is about to call the frame below it */
-	uint64_t sp;		   /* that it finds; 0: not known */
-	uint64_t alt, alt_bytes;   /* the stack that it runs on, if another */
-	uint64_t since_ns;	   /* the last event before it */
-	struct foreign_handler by; /* foreign */
+	uint32_t frame;		 /* its index */
+	uint8_t settled;	 /* enum settled */
+	bool foreign;		 /* the handler is not traced */
+	uint64_t sp, ip;	 /* that it has found; 0: not known */
+	uint64_t alt, alt_bytes; /* the stack that it runs on, if another */
+	uint64_t since_ns;	 /* the last event before it */
 };
 
 /* A stack that the thread has left: what of the parser is that stack's, kept as it was. */
@@ -97,6 +94,14 @@ struct move {
 	uint32_t module;
 };
 
+/* What is noted on the way, by questions too: none of it is of the trace's state. */
+struct notes {
+	bool doubted; /* the plan names a place where this event may fit two alternatives, and it
+			 was met: no shortcut is kept of it */
+	bool failed;  /* memory is out */
+	struct settling *settling; /* heap, or NULL: the last answer of settle_ask() */
+};
+
 struct parser {
 	struct parse_tables *const *tables;
 	const struct pugmark_plan *const *plans;
@@ -123,7 +128,8 @@ struct parser {
 		held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
 	bool holds;
-	struct foreign_handler foreign; /* the last one */
+	struct interruption foreign; /* the last one by a handler that is not traced, which has no
+					frame as long as it calls nothing of ours; sp 0: none */
 	uint8_t position;
 	uint8_t gap_cause;  /* LOST: why */
 	uint8_t lost_cause; /* of the events that were lost: while recording, or with the file */
@@ -134,15 +140,14 @@ struct parser {
 		attach_ret; /* right after PUGMARK_EVENT_ATTACH: of the next event's frame; or
 			       0 */
 	uint8_t attach_boundary;
-	bool paused;   /* what is probed is being changed: a gap is due */
-	bool begun;    /* it has had a witness event */
-	bool placed;   /* EVENT_SIGNAL just told where the thread is, and it was brought there */
-	bool unplaced; /* EVENT_SIGNAL just told it, of a thread that ends, and no way leads there
-			*/
+	bool paused; /* what is probed is being changed: a gap is due */
+	bool begun;  /* it has had a witness event */
+	bool placed; /* the last event was EVENT_SIGNAL, and the thread was brought to its place */
+	bool unplaced; /* the last event was that of a thread that ends, and no way leads to its
+			  place */
 	bool unsure;   /* a plan names places where an event may fit two alternatives */
-	bool doubted;  /* this event met such a place: no shortcut is kept of it */
-	bool torn;     /* find.c: two alternatives fit this event */
-	bool failed;   /* memory is out */
+	struct notes own_notes;
+	struct notes *notes; /* own_notes; in a view those of the parser that is viewed */
 };
 
 /* The event that is being explained; for the entry of a function, with the call that led there. */
@@ -179,14 +184,23 @@ static inline bool parser_unsure_call(const struct parser *p, const struct frame
 	return unsure && unsure[f->node];
 }
 
-/* Whether nothing tells the way from @decision of @module on: the plan says so, or it leads into a
- * callee of which nothing tells where its frame lies. */
+/* The table of @decision of @module; NULL where memory is out. */
+static inline const struct decision_table *table_at(const struct parser *p, uint16_t module,
+						    uint32_t decision)
+{
+	const struct decision_table *t = parse_tables_at(p->tables[module], decision);
+	p->notes->failed |= !t;
+	return t;
+}
+
+/* Whether nothing tells the way from @decision of @module on: the plan says so, or the way leads
+ * into a callee whose frame lies where nothing tells. */
 static inline bool parser_unsure_decision(const struct parser *p, uint16_t module,
 					  uint32_t decision)
 {
 	if (!p->tables[module]->unsure_decision || decision == PUGMARK_NONE)
 		return false;
-	const struct decision_table *t = parse_tables_at(p->tables[module], decision);
+	const struct decision_table *t = table_at(p, module, decision);
 	return !t || t->unsure;
 }
 
@@ -198,10 +212,16 @@ static inline uint64_t return_address(const struct parser *p, uint16_t module,
 	return module_bias(p, module, &bias) ? bias + n->addr + n->call_len : 0;
 }
 
-/* Says that of all modules it is not known where they are. */
+/* Forgets where all modules are loaded. */
 void parser_forget_biases(struct parser *parser);
 
 static inline struct frame *parser_top(struct parser *p)
+{
+	return &p->stack[p->n - 1];
+}
+
+/* The same for questions, which take the state as it is. */
+static inline const struct frame *parser_top_of(const struct parser *p)
 {
 	return &p->stack[p->n - 1];
 }
@@ -213,9 +233,10 @@ bool parser_grow_stack(struct parser *parser);
 /* Notes whether an event that fits in the topmost frame may as well be one after a call below. */
 void parser_note_doubt(struct parser *parser);
 
-/* Returns the topmost frame: where memory is out the one that was it before, which there is, as
- * every stack has room for a frame from the beginning. Inlined, so that what is passed by value is
- * written to its place at once: a copy would wait for the stores to what it copies. */
+/* Opens @frame on top, and returns the topmost frame. Where memory is out that is the one that was
+ * topmost before: there is one, since every stack has room for its first frame. Inlined, so that
+ * what is passed by value is written to its place at once: a copy would wait for the stores to what
+ * it copies. */
 static inline __attribute__((always_inline)) struct frame *parser_push(struct parser *p,
 								       struct frame frame)
 {
@@ -251,6 +272,8 @@ void parser_emit_block(struct parser *parser, uint16_t module, const struct pugm
 void parser_emit_values(struct parser *parser, const struct pugmark_plan_site *site,
 			const struct pugmark_witness_event *event);
 void parser_emit_gap(struct parser *parser, uint8_t cause);
+/* The same where the event fits nothing: with where it is, and where the parser was. */
+void parser_emit_misfit(struct parser *parser, uint8_t cause, const struct lookahead *la);
 
 /* ---- of move.c ---- */
 
@@ -286,6 +309,9 @@ void parser_enter_by_call(struct parser *parser, const struct lookahead *la);
 struct context context_current(const struct parser *parser);
 /* Makes @context the current one: its arrays are the parser's then. */
 void context_make_current(struct parser *parser, const struct context *context);
+/* The parser as it would be if @context were the current one: to ask of, as long as @parser does
+ * not change; it owns nothing. */
+struct parser context_view(const struct parser *parser, const struct context *context);
 void context_free(struct context *context);
 /* Room for the first frames of a new context, see parser_push(). False where memory is out. */
 bool context_give_room(struct parser *parser, struct context *context);

@@ -73,20 +73,42 @@ static int sort_returns(struct parse_tables *t)
 	return 0;
 }
 
+/* What a site is by itself. */
+static struct site_facts facts_of(const struct pugmark_plan_site *s)
+{
+	bool returns = s->kind == PUGMARK_WITNESS_RETURN;
+	return (struct site_facts){
+		.addr = UINT64_MAX,
+		.node = PUGMARK_NONE,
+		.entered = PUGMARK_NONE,
+		.begins = PUGMARK_NONE,
+		.returns = returns,
+		.times_call = !returns && s->reads & PUGMARK_READS_TIME &&
+			      !(s->reads & PUGMARK_READS_CALL),
+	};
+}
+
+/* And what it is as the witness of node @node. */
+static void add_node(const struct pugmark_plan *plan, uint32_t node, struct site_facts *facts)
+{
+	const struct pugmark_plan_node *n = &plan->nodes[node];
+	facts->node = node;
+	facts->addr = n->addr;
+	bool begins = n->kind == PUGMARK_NODE_KIND_MARK && n->addr == plan->funcs[n->func].addr;
+	facts->begins = begins ? n->func : PUGMARK_NONE;
+	facts->own_cfa = plan->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN &&
+			 !(n->flags & PUGMARK_NODE_CALLEE_CFA);
+}
+
 static int index_nodes(struct parse_tables *t)
 {
 	const struct pugmark_plan *plan = t->plan;
 	for (uint32_t i = 0; i < plan->n_sites; i++)
-		t->sites[i] = (struct site_facts){PUGMARK_NONE, PUGMARK_NONE, false};
+		t->sites[i] = facts_of(&plan->sites[i]);
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
 		const struct pugmark_plan_node *n = &plan->nodes[i];
 		if (n->site != PUGMARK_NONE)
-			t->sites[n->site] = (struct site_facts){
-				.node = i,
-				.entered = PUGMARK_NONE,
-				.own_cfa = plan->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN &&
-					   !(n->flags & PUGMARK_NODE_CALLEE_CFA),
-			};
+			add_node(plan, i, &t->sites[n->site]);
 		bool call =
 			n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
 			n->kind == PUGMARK_NODE_KIND_LEAF || n->kind == PUGMARK_NODE_KIND_OPAQUE;
@@ -102,7 +124,7 @@ static int index_nodes(struct parse_tables *t)
 			continue;
 		uint32_t site = plan->nodes[plan->alternatives[d->first]].site;
 		if (site != PUGMARK_NONE)
-			t->sites[site].entered = f;
+			t->sites[site].entered = t->sites[site].begins = f;
 	}
 	return sort_returns(t);
 }

@@ -37,11 +37,15 @@ struct decision_table {
 	struct decision_table *older; /* the one that was built before */
 };
 
-/* What an event of a site is, whatever the state. */
+/* What an event of a site is, whatever the state. Functions and nodes may be PUGMARK_NONE. */
 struct site_facts {
-	uint32_t node;	  /* that the site witnesses, or PUGMARK_NONE */
-	uint32_t entered; /* the function whose entry it witnesses, or PUGMARK_NONE */
+	uint64_t addr;	  /* of the node; UINT64_MAX without one */
+	uint32_t node;	  /* that the site witnesses */
+	uint32_t entered; /* the function whose entry it witnesses */
+	uint32_t begins;  /* the function whose first instruction it stands at */
 	bool own_cfa;	  /* the event's CFA is that of the frame of the node */
+	bool returns;	  /* it stands at a ret of its function */
+	bool times_call;  /* it is in its function's first block, to tell when the call was made */
 };
 
 struct first_nullable;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* capture_encode.c: records to columns; compression is left to the segment's codec. */
+#include "offline/capture/capture_code.h"
+
+#include "offline/capture/capture_columns.h"
+
+#include <errno.h>
+
+struct capture_encoder {
+	struct bytes columns[N_COLUMNS], out;
+	struct capture_slot slots[1 << SLOT_BITS];
+	uint64_t order, time;
+	uint32_t n;
+};
+
+struct capture_encoder *capture_encoder_new(void)
+{
+	return calloc(1, sizeof(struct capture_encoder));
+}
+
+void capture_encoder_free(struct capture_encoder *enc)
+{
+	if (!enc)
+		return;
+	for (int i = 0; i < N_COLUMNS; i++)
+		bytes_deinit(&enc->columns[i]);
+	bytes_deinit(&enc->out);
+	free(enc);
+}
+
+static void put(struct capture_encoder *enc, enum capture_column column, uint64_t v)
+{
+	bytes_put_varint(&enc->columns[column], v);
+}
+
+/* Value @i of what the slot has, as the difference. */
+static void put_value(struct capture_encoder *enc, struct capture_slot *slot, uint32_t i,
+		      uint64_t v)
+{
+	put(enc, COLUMN_VALUES, zigzag((int64_t)(v - slot->values[i])));
+	slot->values[i] = v;
+}
+
+static void put_all(struct capture_encoder *enc, struct capture_slot *slot, const struct capture *c)
+{
+	for (int i = 0; i < 16; i++)
+		put_value(enc, slot, i, c->regs[i]);
+	put_value(enc, slot, 16, c->flags);
+}
+
+static void put_kernel(struct capture_encoder *enc, struct capture_slot *slot,
+		       const struct capture *c)
+{
+	put(enc, COLUMN_VALUES, c->nr);
+	put_value(enc, slot, 0, c->result);
+	for (int i = 0; i < 6; i++)
+		put_value(enc, slot, 1 + i, c->args[i]);
+	put_value(enc, slot, 7, c->ip);
+	put(enc, COLUMN_VALUES, (uint32_t)(c->map_file + 2));
+	if (c->entered)
+		put(enc, COLUMN_VALUES, c->order - c->entered);
+}
+
+static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
+		     const struct capture *c)
+{
+	switch (c->kind) {
+	case CAPTURE_START:
+		put_all(enc, slot, c);
+		put(enc, COLUMN_VALUES, c->ip);
+		put(enc, COLUMN_VALUES, c->fs_base);
+		put(enc, COLUMN_VALUES, c->gs_base);
+		put(enc, COLUMN_VALUES, c->xsave ? c->xsave_bytes : 0);
+		bytes_put(&enc->columns[COLUMN_BYTES], c->xsave, c->xsave ? c->xsave_bytes : 0);
+		break;
+	case CAPTURE_ENTER:
+		put_all(enc, slot, c);
+		break;
+	case CAPTURE_RESULT:
+		put_value(enc, slot, 0, c->regs[0]);
+		if (c->known >> 2 & 1)
+			put_value(enc, slot, 1, c->regs[2]);
+		break;
+	case CAPTURE_KERNEL:
+		put_kernel(enc, slot, c);
+		break;
+	case CAPTURE_SIGNAL:
+		put_all(enc, slot, c);
+		put(enc, COLUMN_VALUES, c->ip);
+		put(enc, COLUMN_VALUES, c->signal);
+		put(enc, COLUMN_VALUES, c->handler);
+		break;
+	case CAPTURE_INSN:
+		for (int i = 0; i < 4; i++)
+			put_value(enc, slot, i, c->regs[i]);
+		put_value(enc, slot, 4, c->flags);
+		break;
+	case CAPTURE_END:
+		if (c->known)
+			put_all(enc, slot, c);
+		put(enc, COLUMN_VALUES, c->ip);
+		break;
+	case CAPTURE_LOST:
+		put(enc, COLUMN_VALUES, c->lost);
+		break;
+	default:
+		put(enc, COLUMN_VALUES, c->ip);
+		break;
+	}
+}
+
+static void put_ranges(struct capture_encoder *enc, struct capture_slot *slot,
+		       const struct capture *c)
+{
+	put(enc, COLUMN_RANGES, c->n_ranges);
+	for (uint32_t i = 0; i < c->n_ranges; i++) {
+		const struct capture_range *r = &c->ranges[i];
+
+		put(enc, COLUMN_RANGES, zigzag((int64_t)(r->addr - slot->range)));
+		put(enc, COLUMN_RANGES, (uint64_t)r->len << 1 | r->unread);
+		slot->range = i ? slot->range : r->addr;
+		if (!r->unread)
+			bytes_put(&enc->columns[COLUMN_BYTES], r->bytes, r->len);
+	}
+}
+
+int capture_encoder_add(struct capture_encoder *enc, const struct capture *c)
+{
+	uint32_t by = c->kind == CAPTURE_KERNEL ? c->nr : c->place;
+	struct capture_slot *slot = &enc->slots[capture_slot_of(c->kind, by)];
+	bool rdx = (c->kind == CAPTURE_RESULT && c->known >> 2 & 1) ||
+		   (c->kind == CAPTURE_END && c->known) ||
+		   (c->kind == CAPTURE_KERNEL && c->entered);
+	uint8_t head = c->kind | (c->has_hash ? HEAD_HAS_HASH : 0) | (rdx ? HEAD_HAS_RDX : 0) |
+		       (c->n_ranges ? HEAD_HAS_RANGES : 0);
+	uint64_t time = c->time_ns >> CAPTURE_TIME_SHIFT;
+
+	bytes_put(&enc->columns[COLUMN_HEAD], &head, 1);
+	if (c->kind == CAPTURE_ENTER || c->kind == CAPTURE_RESULT || c->kind == CAPTURE_INSN)
+		put(enc, COLUMN_PLACE, c->place);
+	put_kind(enc, slot, c);
+	put(enc, COLUMN_CLOCK, zigzag((int64_t)(c->order - enc->order)));
+	put(enc, COLUMN_CLOCK, zigzag((int64_t)(time - enc->time)));
+	put(enc, COLUMN_SP, zigzag((int64_t)(c->sp - slot->sp)));
+	enc->order = c->order + 1;
+	enc->time = time;
+	slot->sp = c->sp;
+	if (c->has_hash)
+		bytes_put(&enc->columns[COLUMN_HASHES], &c->hash, 2);
+	if (c->n_ranges)
+		put_ranges(enc, slot, c);
+	enc->n++;
+	for (int i = 0; i < N_COLUMNS; i++)
+		if (enc->columns[i].failed)
+			return -ENOMEM;
+	return 0;
+}
+
+uint32_t capture_encoder_count(const struct capture_encoder *enc)
+{
+	return enc->n;
+}
+
+size_t capture_encoder_bytes(const struct capture_encoder *enc)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < N_COLUMNS; i++)
+		len += enc->columns[i].len;
+	return len;
+}
+
+const uint8_t *capture_encoder_finish(struct capture_encoder *enc, uint32_t *len)
+{
+	enc->out.len = 0;
+	bytes_put_varint(&enc->out, enc->n);
+	for (int i = 0; i < N_COLUMNS; i++) {
+		bytes_put_varint(&enc->out, enc->columns[i].len);
+		bytes_put(&enc->out, enc->columns[i].data, enc->columns[i].len);
+		enc->columns[i].len = 0;
+	}
+	memset(enc->slots, 0, sizeof(enc->slots));
+	enc->order = enc->time = 0;
+	enc->n = 0;
+	*len = enc->out.len;
+	return enc->out.failed ? NULL : enc->out.data;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* capture_file.c: see capture_file.h. After damage, reading goes on at the next magic. */
+#include "offline/capture/capture_file.h"
+
+#include "offline/base/open_regular.h"
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SEARCH_BYTES = 65536 };
+
+/* Where the next magic at or behind @off is; @size: nowhere. */
+static uint64_t find_magic(int fd, uint64_t off, uint64_t size)
+{
+	uint8_t *buf = malloc(SEARCH_BYTES);
+	uint64_t found = size;
+
+	while (buf && off < size && found == size) {
+		ssize_t n = pread(fd, buf, SEARCH_BYTES, off);
+		uint8_t *at = n > 0 ? memmem(buf, n, segment_magic, sizeof(segment_magic)) : NULL;
+
+		if (at)
+			found = off + (at - buf);
+		else if (n < (ssize_t)sizeof(segment_magic))
+			break;
+		else
+			off += n - (sizeof(segment_magic) - 1);
+	}
+	free(buf);
+	return found;
+}
+
+static int add(struct capture_segments *s, const struct segment_header *header, uint64_t off)
+{
+	if (s->n == s->cap) {
+		uint32_t cap = s->cap ? 2 * s->cap : 64;
+		struct segment_ref *at = realloc(s->at, cap * sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		s->at = at;
+		s->cap = cap;
+	}
+	s->at[s->n++] = (struct segment_ref){*header, off};
+	return 0;
+}
+
+static int compare(const struct segment_header *x, uint8_t kind, uint32_t task, uint64_t first)
+{
+	if (x->kind != kind)
+		return x->kind < kind ? -1 : 1;
+	if (x->task != task)
+		return x->task < task ? -1 : 1;
+	return x->first_event < first ? -1 : x->first_event > first;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct segment_ref *x = a, *y = b;
+	int c = compare(&x->header, y->header.kind, y->header.task, y->header.first_event);
+
+	return c ? c : x->off < y->off ? -1 : x->off > y->off;
+}
+
+static bool is_sane(const struct segment_header *h, uint64_t left)
+{
+	return h->raw_bytes <= SEGMENT_MAX_BYTES && h->stored_bytes <= left &&
+	       h->version == SEGMENT_VERSION;
+}
+
+int capture_segments_open(const char *path, struct capture_segments *out)
+{
+	struct stat st;
+	struct capture_segments s = {.fd = open_regular(path, &st)};
+	uint8_t bytes[SEGMENT_HEADER_BYTES];
+	struct segment_header h;
+	int err = 0;
+
+	if (s.fd < 0)
+		return s.fd == -ENXIO ? -EINVAL : s.fd;
+	for (uint64_t off = 0, size = st.st_size; !err && off < size;) {
+		ssize_t n = pread(s.fd, bytes, sizeof(bytes), off);
+
+		if (n == sizeof(bytes) && !segment_header_read(bytes, &h) &&
+		    is_sane(&h, size - off - sizeof(bytes))) {
+			err = add(&s, &h, off);
+			off += sizeof(bytes) + h.stored_bytes;
+			continue;
+		}
+		uint64_t next = find_magic(s.fd, off + 1, size);
+		s.damaged_bytes += next - off;
+		off = next;
+	}
+	if (err) {
+		capture_segments_deinit(&s);
+		return err;
+	}
+	if (s.n)
+		qsort(s.at, s.n, sizeof(*s.at), in_order);
+	*out = s;
+	return 0;
+}
+
+void capture_segments_deinit(struct capture_segments *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->at);
+	*s = (struct capture_segments){.fd = -1};
+}
+
+uint32_t capture_segments_find(const struct capture_segments *s, uint8_t kind, uint32_t task,
+			       uint64_t first)
+{
+	uint32_t low = 0, high = s->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (compare(&s->at[mid].header, kind, task, first) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	bool is = low < s->n && s->at[low].header.kind == kind && s->at[low].header.task == task;
+	return is ? low : s->n;
+}
+
+uint32_t capture_segments_holding(const struct capture_segments *s, uint8_t kind, uint32_t task,
+				  uint64_t at)
+{
+	uint32_t low = 0, high = s->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (compare(&s->at[mid].header, kind, task, at) <= 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return s->n;
+	const struct segment_header *h = &s->at[low - 1].header;
+	return h->kind == kind && h->task == task ? low - 1 : s->n;
+}

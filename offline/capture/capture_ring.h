@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR GPL-2.0 */
+/* capture_ring.h: what bpf/values.bpf.c and the recorder say to each other at level values: which
+ * places are probed and what is read there, and the records that come back through the ring
+ * `captures`. It lives only between the two of one build; what is kept is
+ * docs/recording-format.md. */
+#ifndef OFFLINE_CAPTURE_CAPTURE_RING_H
+#define OFFLINE_CAPTURE_CAPTURE_RING_H
+
+#ifndef __bpf__ /* there vmlinux.h has the types */
+#include <linux/types.h>
+#endif
+
+#define CAPTURE_CHUNK_BYTES 4096
+#define CAPTURE_PENDING 16    /* calls out that a task can be in at once: callbacks */
+#define CAPTURE_MAX_OUTPUTS 6 /* of one call */
+#define CAPTURE_MAX_SYSCALLS 512
+#define CAPTURE_MAX_RANGE (64u << 20)
+
+/* What is told of the place of a probe: it may stand for several things at once. */
+enum capture_role {
+	ROLE_RESULT = 1, /* a call out is over here */
+	ROLE_CALL = 2,	 /* a call out begins: its arguments are kept until it is over */
+	ROLE_ENTER = 4,	 /* a function that may be called from outside begins here */
+	ROLE_INSN = 8,	 /* behind an instruction whose result nothing else tells */
+	ROLE_LAND = 16,	 /* where control may come back from outside with all registers changed */
+	ROLE_TAIL = 32,	 /* with ROLE_CALL: a jump, the return address is on the stack already */
+	ROLE_ERRNO = 64, /* with ROLE_RESULT: the result is the address of errno */
+	ROLE_RDX = 128,	 /* with ROLE_RESULT: rdx is part of it */
+};
+
+/* Which number an output is computed from. */
+enum capture_value { VALUE_ARG0 = 0, VALUE_RESULT = 6, VALUE_ONE = 7, VALUE_SYMBOL = 8 };
+
+enum capture_length {
+	LENGTH_PRODUCT, /* a * b * k + c */
+	LENGTH_STRING,	/* up to its zero byte, at most k */
+	LENGTH_U32,	/* what the 32-bit word at a holds, at most k */
+	LENGTH_IOVEC,  /* base is an array of a struct iovec; of those as much as the result says */
+	LENGTH_MSGHDR, /* a struct msghdr and what it leads to */
+	LENGTH_FILE,   /* a FILE of glibc and what is unread in its buffer */
+};
+
+/* A range of memory that somebody else may have written. */
+struct capture_output {
+	__u8 base;  /* enum capture_value: the address, before the addend */
+	__u8 loads; /* how often what lies there is the address */
+	__u8 length;
+	__u8 a, b;
+	__u8 reserved[3];
+	__u32 k, c;
+	__s64 addend; /* of the base; VALUE_SYMBOL: relative to the module's text_addr */
+};
+
+struct capture_desc {
+	__u32 addr_off; /* address of the probed instruction minus the module's text_addr */
+	__u32 output;	/* first in the map `outputs` */
+	__u16 n_outputs;
+	__u16 module;
+	__s32 cfa_off; /* ROLE_ENTER: CFA minus sp */
+	__u8 roles;
+	__u8 reserved[7];
+};
+
+struct capture_syscall {
+	struct capture_output outputs[CAPTURE_MAX_OUTPUTS];
+	__u8 n_outputs;
+	__u8 wanted; /* its record is wanted, outputs or not: it changes the mappings */
+	__u8 reserved[6];
+};
+
+/* What a ring record is. Up to RING_LOST as enum capture_kind of captures.h. */
+enum capture_ring_kind {
+	RING_CAPTURE_ENTER = 2,
+	RING_CAPTURE_RESULT = 3,
+	RING_CAPTURE_KERNEL = 4,
+	RING_CAPTURE_SIGNAL = 5,
+	RING_CAPTURE_INSN = 6,
+	RING_CAPTURE_FORK = 7,
+	RING_CAPTURE_EXEC = 8,
+	RING_CAPTURE_END = 9,
+	RING_CAPTURE_RANGE = 32, /* bytes; they belong to the task's next record of another kind */
+};
+
+/* The words of a record, by its kind: those of registers in the order of the encoding. */
+#define CAPTURE_WORDS 18
+/* ENTER, SIGNAL: 16 registers, flags; SIGNAL: its number, the handler.
+ * RESULT: rax, rdx, the hash, whether rdx is that of the call. INSN: rax, rcx, rdx, rbx, flags.
+ * KERNEL: its number, the result, six arguments; of mmap() of a file its inode and bytes;
+ * where in the order it began. */
+struct capture_note {
+	__u32 kind;
+	__u32 task;
+	__u32 place;
+	__u32 n_words;
+	__u64 number; /* of this task's records, also of those that found the ring full */
+	__u64 order;  /* over all tasks */
+	__u64 time_ns;
+	__u64 ip, sp;
+	__s32 pid; /* its process, in the collector's namespace */
+	__u32 reserved;
+	__u64 words[CAPTURE_WORDS + 2]; /* n_words are sent */
+};
+
+struct capture_bytes {
+	__u32 kind; /* RING_CAPTURE_RANGE */
+	__u32 task;
+	__u32 len;
+	__u32 unread; /* they could not be read */
+	__u64 number;
+	__u64 addr;
+	__u8 data[CAPTURE_CHUNK_BYTES]; /* len are sent, unless unread */
+};
+
+struct capture_counters {
+	__u64 lost;	    /* records that found the ring full */
+	__u64 without_task; /* hits of tasks whose state could not be made */
+	__u64 hits;	    /* of places */
+};
+
+#endif

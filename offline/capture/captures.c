@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* captures.c: see captures.h. The file's segments are read when they are asked for. */
+#include "offline/capture/captures.h"
+
+#include "offline/capture/capture_code.h"
+#include "offline/capture/captures_impl.h"
+
+#include <errno.h>
+
+enum { PAGE = 4096 };
+
+static int list_tasks(struct captures *c)
+{
+	c->tasks = calloc(c->segments.n + 1, sizeof(*c->tasks));
+	if (!c->tasks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->segments.n; i++) {
+		const struct segment_header *h = &c->segments.at[i].header;
+
+		if (h->kind == CAPTURE_SEGMENT_RECORDS &&
+		    (!c->n_tasks || c->tasks[c->n_tasks - 1] != h->task))
+			c->tasks[c->n_tasks++] = h->task;
+	}
+	return 0;
+}
+
+int captures_open(const char *dir, struct captures **out, struct pugmark_diag *diag)
+{
+	struct captures *c = calloc(1, sizeof(*c));
+	char *path = NULL;
+	int err = -ENOMEM;
+
+	if (c)
+		c->segments.fd = -1;
+	if (c && (c->codec = codec_new()) && asprintf(&path, "%s/captures", dir) >= 0)
+		err = capture_segments_open(path, &c->segments);
+	free(path);
+	if (err == -ENOENT)
+		err = pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
+				       "was recorded without values (record --level values)");
+	else if (err)
+		pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "its file `captures`: %s",
+				 strerror(-err));
+	if (!err)
+		err = captures_table_read(c, diag);
+	if (!err)
+		err = list_tasks(c);
+	if (err) {
+		captures_free(c);
+		return err;
+	}
+	c->loaded = c->segments.n;
+	*out = c;
+	return 0;
+}
+
+void captures_free(struct captures *c)
+{
+	if (!c)
+		return;
+	captures_table_deinit(c);
+	capture_segments_deinit(&c->segments);
+	codec_free(c->codec);
+	bytes_deinit(&c->stored);
+	bytes_deinit(&c->raw);
+	free(c->tasks);
+	free(c);
+}
+
+const struct capture_place *captures_places(const struct captures *c, uint32_t *n)
+{
+	*n = c->n_places;
+	return c->places;
+}
+
+const struct capture_mapping *captures_mappings(const struct captures *c, uint32_t *n)
+{
+	*n = c->n_mappings;
+	return c->mappings;
+}
+
+const struct capture_file *captures_files(const struct captures *c, uint32_t *n)
+{
+	*n = c->n_files;
+	return c->files;
+}
+
+const uint32_t *captures_tasks(const struct captures *c, uint32_t *n)
+{
+	*n = c->n_tasks;
+	return c->tasks;
+}
+
+bool captures_whole(const struct captures *c)
+{
+	return c->whole;
+}
+
+bool captures_bias(const struct captures *c, uint32_t module, uint64_t *bias)
+{
+	if (module >= c->n_modules || c->bias[module] == UINT64_MAX)
+		return false;
+	*bias = c->bias[module];
+	return true;
+}
+
+/* Expands segment @i, unless it is the last one that was. */
+static int load(struct captures *c, uint32_t i)
+{
+	if (c->loaded == i)
+		return 0;
+	c->loaded = c->segments.n;
+	int err = segment_load(c->segments.fd, &c->segments.at[i], c->codec, &c->stored, &c->raw);
+	if (!err)
+		c->loaded = i;
+	return err;
+}
+
+/* Bytes [@off, @off + @len) of what segments of @kind and @task hold, which may be several. */
+static int read_bytes(struct captures *c, uint8_t kind, uint32_t task, uint64_t off, uint32_t len,
+		      uint8_t *out)
+{
+	while (len) {
+		uint32_t i = capture_segments_holding(&c->segments, kind, task, off);
+		if (i == c->segments.n)
+			return -ENOENT;
+		const struct segment_header *h = &c->segments.at[i].header;
+		uint64_t skip = off - h->first_event;
+		if (skip >= h->raw_bytes)
+			return -ENOENT;
+		int err = load(c, i);
+		if (err)
+			return err;
+		uint32_t part = h->raw_bytes - skip < len ? h->raw_bytes - skip : len;
+		memcpy(out, c->raw.data + skip, part);
+		out += part;
+		off += part;
+		len -= part;
+	}
+	return 0;
+}
+
+int captures_page(const struct captures *c, uint64_t addr, uint8_t out[4096])
+{
+	return read_bytes((struct captures *)c, CAPTURE_SEGMENT_PAGES, 0, addr & ~(PAGE - 1ull),
+			  PAGE, out);
+}
+
+int captures_file_bytes(const struct captures *c, uint32_t file, uint64_t off, uint32_t len,
+			uint8_t *out)
+{
+	return read_bytes((struct captures *)c, CAPTURE_SEGMENT_FILE, file, off, len, out);
+}
+
+static const char *name_at(const struct named_addrs *names, uint64_t addr)
+{
+	uint32_t low = 0, high = names->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (names->at[mid].addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < names->n && names->at[low].addr == addr ? names->at[low].name : NULL;
+}
+
+const char *captures_stub(const struct captures *c, uint64_t addr)
+{
+	return name_at(&c->stubs, addr);
+}
+
+const char *captures_slot(const struct captures *c, uint64_t addr)
+{
+	return name_at(&c->slots, addr);
+}

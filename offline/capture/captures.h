@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* captures.h: reads what a recording of level values captured: see docs/recording-format.md. Each
+ * task has a stream of records, in order. A record of a place is made each time the instruction
+ * there is about to be executed, and holds registers and memory as they are then (but an entry's
+ * only if the return address is outside of the traced modules). Damage is a record CAPTURE_LOST.
+ *
+ * All that is handed out is borrowed until captures_free(), what a record points to until the next
+ * captures_next() of that iterator. */
+#ifndef OFFLINE_CAPTURE_CAPTURES_H
+#define OFFLINE_CAPTURE_CAPTURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <pugmark/diag.h>
+
+#define CAPTURE_NONE UINT32_MAX
+#define CAPTURE_UNKNOWN (UINT32_MAX - 1)
+#define CAPTURE_FLAGS_KNOWN (1u << 16)
+#define CAPTURE_ALL_KNOWN 0x1ffffu
+
+/* Append-only: recordings outlive us. */
+enum capture_kind {
+	CAPTURE_START = 1,  /* all registers; with the memory of captures_page() */
+	CAPTURE_ENTER = 2,  /* control came in from outside: all registers, at the place */
+	CAPTURE_RESULT = 3, /* a call out is over: rax, rdx where the place says so, outputs */
+	CAPTURE_KERNEL = 4, /* exit of a system call: what it wrote, what it mapped */
+	CAPTURE_SIGNAL = 5, /* a signal found the task here, and a handler runs next */
+	CAPTURE_INSN = 6,   /* behind rdtsc and the like: rax, rcx, rdx, rbx, flags */
+	CAPTURE_FORK = 7,
+	CAPTURE_EXEC = 8,
+	CAPTURE_END = 9,   /* the task ended; ip, sp and (known) registers are its last */
+	CAPTURE_LOST = 10, /* records are missing: nothing is known up to the next START */
+};
+
+enum capture_place_flag {
+	PLACE_RDX = 1,	  /* CAPTURE_RESULT: rdx is still as the call left it */
+	PLACE_FULL = 2,	  /* CAPTURE_ENTER at a landing pad or behind setjmp: always made */
+	PLACE_TAIL = 4,	  /* the call out is a tail jump of what is called at the site */
+	PLACE_INSIDE = 8, /* the call may as well stay inside */
+};
+
+struct capture_place {
+	uint64_t addr;		  /* ELF, of the probed instruction */
+	uint64_t site, site_next; /* CAPTURE_RESULT: the call, and the instruction behind it (ELF);
+				     CAPTURE_INSN: the instruction, and the one behind it */
+	const char *import;	  /* what is called out; "": not known */
+	uint32_t module;	  /* index as in recording.h */
+	uint8_t kinds;		  /* a bit (1 << enum capture_kind) each: what records it makes */
+	uint8_t flags;		  /* enum capture_place_flag */
+};
+
+struct capture_range {
+	uint64_t addr;
+	uint32_t len;
+	bool unread; /* it was written, but the bytes could not be read */
+	const uint8_t *bytes;
+};
+
+enum capture_map_op {
+	MAP_NONE,
+	MAP_MAPPED,
+	MAP_UNMAPPED,
+	MAP_PROTECTED,
+	MAP_MOVED,     /* mremap(): from map_old */
+	MAP_BREAK,     /* brk(): map_addr is the new end of the heap */
+	MAP_FORGOTTEN, /* as the mapping was at first: madvise(MADV_DONTNEED) */
+};
+
+struct capture {
+	uint8_t kind; /* enum capture_kind */
+	bool has_hash;
+	uint16_t hash;	 /* capture_hash() of what a call keeps, at the place */
+	uint32_t place;	 /* index of captures_places(), or CAPTURE_NONE */
+	uint64_t number; /* of this task's records */
+	uint64_t order;	 /* over all tasks; some numbers are not used */
+	uint64_t time_ns;
+	uint64_t ip, sp;   /* run-time */
+	uint32_t known;	   /* bit i: regs[i] is told; CAPTURE_FLAGS_KNOWN: flags */
+	uint64_t regs[16]; /* by number of the encoding: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8
+			    */
+	uint64_t flags;
+	uint64_t fs_base, gs_base; /* START */
+	const uint8_t *xsave;	   /* START: an XSAVE area of the standard format, or NULL */
+	uint32_t xsave_bytes;
+	uint32_t signal; /* SIGNAL */
+	uint64_t handler;
+	uint64_t entered; /* KERNEL: where in the order the call began; 0: not known */
+	uint32_t nr;	  /* KERNEL: number, arguments and result of the system call */
+	uint64_t args[6];
+	int64_t result;
+	uint64_t lost; /* LOST: how many at least */
+	const struct capture_range *ranges;
+	uint32_t n_ranges;
+	/* KERNEL: what it did to the mappings. */
+	uint8_t map_op; /* enum capture_map_op */
+	uint32_t map_prot;
+	uint32_t map_file; /* index of captures_files(); CAPTURE_NONE: anonymous, zeros;
+			      CAPTURE_UNKNOWN: a file that nobody could look at */
+	uint64_t map_addr, map_len, map_old, map_old_len, map_off;
+};
+
+/* A mapping of the process at the start. */
+struct capture_mapping {
+	uint64_t start, end, off; /* run-time; offset in the file */
+	uint32_t prot;		  /* PROT_READ ... */
+	uint32_t file;		  /* index of captures_files(), or CAPTURE_NONE */
+	bool shared;
+};
+
+struct capture_file {
+	const char *path;
+	uint8_t build_id[20];
+	uint32_t build_id_len; /* 0: it has none */
+};
+
+struct captures;
+struct captures_iter;
+
+/* Opens what the recording in @dir has captured. Returns 0 and captures that the caller frees, or
+ * -errno with @diag filled (-ENODATA: it was recorded without values). */
+int captures_open(const char *dir, struct captures **out, struct pugmark_diag *diag);
+void captures_free(struct captures *captures);
+
+const struct capture_place *captures_places(const struct captures *captures, uint32_t *n);
+const struct capture_mapping *captures_mappings(const struct captures *captures, uint32_t *n);
+const struct capture_file *captures_files(const struct captures *captures, uint32_t *n);
+/* The numbers of the tasks that have records. */
+const uint32_t *captures_tasks(const struct captures *captures, uint32_t *n);
+/* Whether every system call has a record and the code of every library is kept, so that libraries
+ * can be executed again as well. */
+bool captures_whole(const struct captures *captures);
+/* The run-time address of ELF address 0 of a traced module at the start; false: it was not mapped.
+ */
+bool captures_bias(const struct captures *captures, uint32_t module, uint64_t *bias);
+
+/* The page at the run-time address @addr at the start. 0; -ENOENT: it is as its mapping says
+ * (zeros, or the file's bytes); -EBADMSG: it is damaged. */
+int captures_page(const struct captures *captures, uint64_t addr, uint8_t out[4096]);
+/* @len bytes of a file at @off that the recording keeps: 0, -ENOENT, -EBADMSG. */
+int captures_file_bytes(const struct captures *captures, uint32_t file, uint64_t off, uint32_t len,
+			uint8_t *out);
+
+/* The import that the PLT stub at @addr (run-time) is of, or that the GOT slot at @addr is of;
+ * NULL: there is none. */
+const char *captures_stub(const struct captures *captures, uint64_t addr);
+const char *captures_slot(const struct captures *captures, uint64_t addr);
+
+int captures_iter_new(const struct captures *captures, uint32_t task, struct captures_iter **out);
+void captures_iter_free(struct captures_iter *iter);
+/* 1 and the next record, 0 at the end, or -errno. */
+int captures_next(struct captures_iter *iter, struct capture *out);
+
+static inline uint64_t capture_hash_step(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15;
+	return h ^ h >> 29;
+}
+
+/* Of the registers that a call keeps, by number of the encoding. */
+static inline uint16_t capture_hash(const uint64_t regs[16])
+{
+	static const uint8_t kept[] = {3, 4, 5, 12, 13, 14, 15};
+	uint64_t h = 0;
+
+	for (unsigned i = 0; i < sizeof(kept); i++)
+		h = capture_hash_step(h, regs[kept[i]]);
+	return (uint16_t)(h >> 48);
+}
+
+#endif

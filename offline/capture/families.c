@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* families.c: see families.h. */
+#include "offline/capture/families.h"
+
+#include <pugmark/recording.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+int families_read(const char *dir, struct families *out, struct pugmark_diag *diag)
+{
+	struct pugmark_recording *rec;
+	struct families f = {0};
+	int err = pugmark_recording_open(dir, &rec, diag);
+
+	if (err)
+		return err;
+	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &f.n);
+	f.at = calloc(f.n + 1, sizeof(*f.at));
+	if (!f.at)
+		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	for (uint32_t i = 0; !err && i < f.n; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < f.n; k++)
+			n += tasks[k].pid == tasks[i].pid;
+		f.at[i] = (struct family_task){.number = tasks[i].number,
+					       .parent = tasks[i].parent,
+					       .tid = tasks[i].tid,
+					       .pid = tasks[i].pid,
+					       .alone = n == 1};
+	}
+	pugmark_recording_free(rec);
+	if (!err)
+		*out = f;
+	return err;
+}
+
+void families_deinit(struct families *f)
+{
+	free(f->at);
+	*f = (struct families){0};
+}
+
+const struct family_task *families_find(const struct families *f, uint32_t task)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		if (f->at[i].number == task)
+			return &f->at[i];
+	return NULL;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* mapping_calls.c: mmap, munmap, mprotect, mremap, brk; and madvise where it forgets. */
+#include "offline/capture/mapping_calls.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+static uint64_t whole_pages(uint64_t len)
+{
+	return (len + 4095) & ~4095ull;
+}
+
+static void mapped(struct capture *c)
+{
+	c->map_op = MAP_MAPPED;
+	c->map_addr = (uint64_t)c->result;
+	c->map_len = whole_pages(c->args[1]);
+	c->map_prot = c->args[2];
+	c->map_off = c->args[5];
+}
+
+static void moved(struct capture *c)
+{
+	c->map_op = MAP_MOVED;
+	c->map_addr = (uint64_t)c->result;
+	c->map_len = whole_pages(c->args[2]);
+	c->map_old = c->args[0];
+	c->map_old_len = whole_pages(c->args[1]);
+}
+
+void mapping_call(struct capture *c)
+{
+	if (c->result < 0 && c->result > -4096)
+		return;
+	switch (c->nr) {
+	case SYS_mmap:
+		mapped(c);
+		break;
+	case SYS_mremap:
+		moved(c);
+		break;
+	case SYS_brk:
+		c->map_op = MAP_BREAK;
+		c->map_addr = (uint64_t)c->result;
+		break;
+	case SYS_munmap:
+	case SYS_mprotect:
+		c->map_op = c->nr == SYS_munmap ? MAP_UNMAPPED : MAP_PROTECTED;
+		c->map_addr = c->args[0];
+		c->map_len = whole_pages(c->args[1]);
+		c->map_prot = c->args[2];
+		break;
+	case SYS_madvise: /* what was there reads as zeros, where it is anonymous */
+		if (c->args[2] != MADV_DONTNEED)
+			break;
+		c->map_op = MAP_FORGOTTEN;
+		c->map_addr = c->args[0];
+		c->map_len = whole_pages(c->args[1]);
+		break;
+	}
+}

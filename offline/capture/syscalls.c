@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* syscalls.c: the rows of syscalls.def by number. */
+#include "offline/capture/syscalls.h"
+
+#include "offline/capture/outputs.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+struct syscall_row {
+	uint16_t number;
+	uint8_t wanted;
+	const char *name, *outputs;
+};
+
+static const struct syscall_row known[] = {
+#define SYS(name, wanted, outputs) {SYS_##name, wanted, #name, outputs},
+#include "offline/capture/syscalls.def"
+#undef SYS
+};
+
+void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS])
+{
+	memset(rows, 0, CAPTURE_MAX_SYSCALLS * sizeof(*rows));
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct output_word words[CAPTURE_MAX_OUTPUTS];
+		struct capture_syscall *row = &rows[known[i].number];
+		const char *bad;
+		int n = outputs_read(known[i].outputs, words, &bad);
+
+		assert(n >= 0 && known[i].number < CAPTURE_MAX_SYSCALLS);
+		row->wanted = known[i].wanted;
+		row->n_outputs = n;
+		for (int k = 0; k < n; k++)
+			row->outputs[k] = words[k].output;
+	}
+}
+
+const char *syscall_name(uint32_t number)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].number == number)
+			return known[i].name;
+	return NULL;
+}

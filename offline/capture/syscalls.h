@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* syscalls.h: what each system call of x86-64 writes to memory, as a table (syscalls.def). */
+#ifndef OFFLINE_CAPTURE_SYSCALLS_H
+#define OFFLINE_CAPTURE_SYSCALLS_H
+
+#include "offline/capture/capture_ring.h"
+
+#include <stdint.h>
+
+/* Fills @rows, by number of the call: those not told of write nothing that is known here. */
+void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS]);
+/* Its name, or NULL. */
+const char *syscall_name(uint32_t number);
+
+#endif

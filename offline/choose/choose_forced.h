@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* choose_forced.h: the marks that no mode can do without. Private to the choice. */
+#ifndef OFFLINE_CHOOSE_FORCED_H
+#define OFFLINE_CHOOSE_FORCED_H
+
+#include "offline/choose/conflict.h"
+
+/* Sets the marks of @func that no mode can do without, and those of ch->given. */
+void force_function(struct conflicts *ch, uint32_t func);
+
+/* What is missing where such a mark is not on @block, or does not tell which frame it is in: enum
+ * pugmark_plan_unresolved_kind; or -1: nothing. */
+int forced_missing(const struct conflicts *ch, uint32_t block);
+
+#endif

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* build.c: follows the trace of a replay block by block, with who wrote each byte last. What
+ * crosses the boundary comes between blocks. */
+#include "offline/dep/build_impl.h"
+#include "offline/dep/flows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 1 << 15, VALUES = 1 << 18, SYS_RT_SIGRETURN = 15 };
+
+/* --- definitions ----------------------------------------------------------------------------- */
+
+/* The word of a load whose bytes have not all the same definition. */
+static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
+{
+	struct dep_words *many = &b->trace.many;
+	uint64_t first = many->n;
+	if (first + len >= DEP_LOAD_MANY || !dep_words_room(many, len + 1)) {
+		b->no_memory = true;
+		return 0;
+	}
+	many->n++;
+	for (uint64_t i = 0; i < len; i++) {
+		uint32_t def = shadow_get(&b->shadow, addr + i);
+		bool known = !def;
+		for (uint64_t k = first + 1; k < many->n && !known; k++)
+			known = many->at[k] == def;
+		if (!known)
+			many->at[many->n++] = def;
+	}
+	many->at[first] = many->n - first - 1;
+	return DEP_LOAD_MANY | (uint32_t)first;
+}
+
+static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t len)
+{
+	uint64_t off = addr % SHADOW_PAGE;
+	if (off + len > SHADOW_PAGE)
+		return several(b, addr, len);
+	const uint32_t *at = shadow_find(&b->shadow, addr / SHADOW_PAGE, false) + off;
+	uint32_t differs = 0;
+	for (uint64_t i = 1; i < len; i++)
+		differs |= at[i] ^ at[0];
+	return differs ? several(b, addr, len) : *at;
+}
+
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+static const struct dep_block *block_of(struct dep_build *b, uint32_t number)
+{
+	struct dep_trace *t = &b->trace;
+	if (number >= t->n_blocks) {
+		uint32_t n = 2 * number + 1024;
+		struct dep_block **blocks = realloc(t->blocks, n * sizeof(*blocks));
+		if (!blocks)
+			return NULL;
+		memset(blocks + t->n_blocks, 0, (n - t->n_blocks) * sizeof(*blocks));
+		t->blocks = blocks;
+		t->n_blocks = n;
+	}
+	if (!t->blocks[number])
+		t->blocks[number] = dep_block_new(value_machine_block(b->machine, number));
+	return t->blocks[number];
+}
+
+/* A string instruction at @count: @at is where it writes, where it reads, how many turns. */
+static void take_string(struct dep_build *b, const struct value_insn *insn, const uint64_t at[3],
+			uint64_t count)
+{
+	uint64_t size = insn->n_mem ? insn->mem[0].len : 1, len = at[2] * size;
+	uint64_t back = b->down && len ? len - size : 0;
+	bool reads = false, writes = false;
+	struct dep_words bytes = {0};
+	for (int i = 0; i < insn->n_mem; i++) {
+		reads |= insn->mem[i].read;
+		writes |= insn->mem[i].write;
+	}
+	dep_words_push(b, &b->trace.strings, (uint32_t)b->trace.n_events);
+	struct dep_event e = {.ip = insn->ip, .kind = DEP_STRING, .flags = DEP_READS_KNOWN};
+	struct dep_event *kept = dep_keep_event(b, &e);
+	if (!kept)
+		return;
+	kept->count = count;
+	if (reads && writes) {
+		/* Byte by byte from the first to the last: what overlaps is copied again. */
+		for (uint64_t i = 0; i < at[2] && !b->no_memory; i++) {
+			uint64_t off = b->down ? (uint64_t)0 - i * size : i * size;
+			bytes.n = 0;
+			dep_note_bytes(b, &bytes, at[1] + off, size);
+			dep_copy_defs(b, kept, at[0] + off, bytes.at, size);
+		}
+	} else if (writes) {
+		shadow_set(&b->shadow, at[0] - back, len, dep_more_defs(b, kept, 1));
+	} else {
+		for (int i = 0; i < insn->n_mem; i++)
+			dep_note_reads(b, &b->trace.sources,
+				       at[insn->mem[i].base == VALUE_RDI ? 0 : 1] - back, len);
+		kept->n_reads = b->trace.sources.n - kept->first_read;
+	}
+	free(bytes.at);
+}
+
+static void take_access(struct dep_build *b, const struct dep_access *a, const uint64_t *addresses)
+{
+	uint64_t addr = addresses[a->address];
+	if (!a->store) {
+		dep_words_push(b, &b->trace.loads, load_word(b, addr, a->len));
+		return;
+	}
+	uint32_t def = dep_new_defs(b, 1);
+	uint64_t off = addr % SHADOW_PAGE;
+	if (off + a->len > SHADOW_PAGE) {
+		shadow_set(&b->shadow, addr, a->len, def);
+		return;
+	}
+	uint32_t *at = shadow_find(&b->shadow, addr / SHADOW_PAGE, true) + off;
+	for (unsigned i = 0; i < a->len; i++)
+		at[i] = def;
+}
+
+/* A block with string instructions, or with one that turns the direction. */
+static void take_slowly(struct dep_build *b, const struct dep_block *d, const uint64_t *addresses)
+{
+	unsigned address = 0, access = 0;
+	for (unsigned i = 0; i < d->n_insns; i++) {
+		const struct dep_insn *insn = &d->insns[i];
+		b->down = insn->direction ? insn->direction < 0 : b->down;
+		if (insn->string)
+			take_string(b, &d->block->insns[i], addresses + address,
+				    b->trace.count + i);
+		for (int k = 0; k < insn->n_loads + insn->n_stores; k++)
+			take_access(b, &d->accesses[access++], addresses);
+		address += insn->n_addresses;
+	}
+}
+
+static void take_trace(struct dep_build *b)
+{
+	const struct value_trace *vt = &b->vt;
+	for (; b->done < vt->n_blocks && !b->no_memory; b->done++) {
+		uint32_t number = vt->blocks[b->done];
+		const struct dep_block *d = number < b->trace.n_blocks && b->trace.blocks[number]
+						    ? b->trace.blocks[number]
+						    : block_of(b, number);
+		if (!d) {
+			b->no_memory = true;
+			return;
+		}
+		const uint64_t *addresses = vt->addresses + b->done_addresses;
+		struct dep_mark before = {.item = b->trace.items.n,
+					  .count = b->trace.count,
+					  .load = b->trace.loads.n,
+					  .def = b->trace.n_defs,
+					  .string = b->trace.strings.n};
+		dep_add_item(b, number);
+		if (d->slow)
+			take_slowly(b, d, addresses);
+		else
+			for (unsigned i = 0; i < d->n_accesses; i++)
+				take_access(b, &d->accesses[i], addresses);
+		if (b->watch)
+			b->watch(b->watch_ctx, &b->trace, &before, d, NULL,
+				 vt->results + b->done_results);
+		b->done_addresses += d->n_addresses;
+		b->done_results += d->n_results;
+		b->trace.count += d->n_insns;
+	}
+}
+
+/* --- crossings ------------------------------------------------------------------------------- */
+
+static void take_signal(struct dep_build *b)
+{
+	uint32_t *signals = realloc(b->signals, (b->n_signals + 1) * sizeof(*signals));
+	if (!signals) {
+		b->no_memory = true;
+		return;
+	}
+	b->signals = signals;
+	b->signals[b->n_signals++] = ++b->next_id;
+	dep_add_event(b, &(struct dep_event){.kind = DEP_SIGNAL, .id = b->next_id});
+}
+
+static void take_ranges(struct dep_build *b, struct dep_event *e, const struct capture *c)
+{
+	for (uint32_t i = 0; e && i < c->n_ranges; i++)
+		shadow_set(&b->shadow, c->ranges[i].addr, c->ranges[i].len, dep_more_defs(b, e, 1));
+}
+
+static void take_kernel(struct dep_build *b, const struct capture *c)
+{
+	if (c->nr == SYS_RT_SIGRETURN && b->n_signals) {
+		uint32_t id = b->signals[--b->n_signals];
+		dep_add_event(b, &(struct dep_event){.kind = DEP_SIGNAL_END, .id = id});
+		return;
+	}
+	dep_stream_kernel(b, c);
+}
+
+/* Whether control was in traced code already: a record of an entry's place is met on the way. */
+static bool was_inside(const struct dep_build *b)
+{
+	const struct dep_trace *t = &b->trace;
+	uint32_t item = t->items.n ? t->items.at[t->items.n - 1] : DEP_ITEM_EVENT;
+	if (!t->items.n)
+		return false;
+	if (item & DEP_ITEM_EVENT) {
+		uint8_t kind = t->events[item & ~DEP_ITEM_EVENT].kind;
+		return kind == DEP_ENTER || kind == DEP_CALL;
+	}
+	uint8_t last = t->blocks[item]->last_kind;
+	return last == VALUE_INSN_PLAIN || last == VALUE_INSN_STRING || last == VALUE_INSN_JCC ||
+	       last == VALUE_INSN_JUMP;
+}
+
+static void enter(struct dep_build *b, const struct capture *c)
+{
+	if (c && was_inside(b))
+		return;
+	if (b->n_calls && !b->calls[b->n_calls - 1].spans) {
+		struct dep_pending *p = &b->calls[b->n_calls - 1];
+		p->spans = true;
+		p->id = ++b->next_id;
+		dep_add_event(b, &(struct dep_event){.kind = DEP_LEFT, .id = p->id, .ip = p->ret});
+	}
+	struct dep_event e = {.kind = DEP_ENTER, .ip = c ? c->ip : 0};
+	struct dep_event *kept = dep_add_event(b, &e);
+	if (c)
+		take_ranges(b, kept, c);
+}
+
+static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
+		     const struct capture *c, const char *import)
+{
+	struct dep_build *b = ctx;
+	take_trace(b);
+	b->trace.count = value_run_count(run); /* some instructions are in no trace */
+	switch (what) {
+	case VALUE_CROSSING_CALL:
+		dep_call_begins(b, import);
+		break;
+	case VALUE_CROSSING_RESULT:
+		dep_call_ends(b, c);
+		break;
+	case VALUE_CROSSING_ENTER:
+		enter(b, c);
+		break;
+	case VALUE_CROSSING_KERNEL:
+		take_kernel(b, c);
+		break;
+	case VALUE_CROSSING_SIGNAL:
+		take_signal(b);
+		break;
+	}
+}
+
+/* --- the builder ----------------------------------------------------------------------------- */
+
+int dep_build_new(struct value_run *run, struct dep_build **out)
+{
+	struct dep_build *b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->run = run;
+	b->machine = value_run_machine(run);
+	b->memory = value_machine_memory(b->machine);
+	b->vt = (struct value_trace){
+		.blocks = malloc(BLOCKS * sizeof(*b->vt.blocks)),
+		.addresses = malloc(VALUES * sizeof(*b->vt.addresses)),
+		.results = malloc(VALUES * sizeof(*b->vt.results)),
+		.max_blocks = BLOCKS,
+		.max_addresses = VALUES,
+		.max_results = VALUES,
+	};
+	struct pugmark_diag diag;
+	if (imports_open(NULL, &b->imports, &diag) || !shadow_init(&b->shadow) || !b->vt.blocks ||
+	    !b->vt.addresses || !b->vt.results) {
+		dep_build_free(b);
+		return -ENOMEM;
+	}
+	value_run_crossings(run, crossing, b);
+	*out = b;
+	return 0;
+}
+
+void dep_build_free(struct dep_build *b)
+{
+	if (!b)
+		return;
+	struct dep_trace *t = &b->trace;
+	struct dep_words *words[] = {&t->items, &t->loads, &t->many, &t->sources, &t->strings};
+	value_run_crossings(b->run, NULL, NULL);
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		free(words[i]->at);
+	for (uint32_t i = 0; i < t->n_blocks; i++)
+		free(t->blocks[i]);
+	free(t->blocks);
+	free(t->events);
+	free(t->runs);
+	free(t->marks);
+	free(b->vt.blocks);
+	free(b->vt.addresses);
+	free(b->vt.results);
+	free(b->signals);
+	dep_calls_deinit(b);
+	imports_free(b->imports);
+	dep_streams_deinit(b);
+	shadow_deinit(&b->shadow);
+	free(b);
+}
+
+enum value_replay_stop dep_build_forward(struct dep_build *b, uint64_t until)
+{
+	enum value_replay_stop stop = VALUE_REPLAY_TRACE_FULL;
+	while (stop == VALUE_REPLAY_TRACE_FULL && !b->no_memory) {
+		b->vt.n_blocks = b->vt.n_addresses = b->vt.n_results = 0;
+		b->done = b->done_addresses = b->done_results = 0;
+		stop = value_run_forward(b->run, until, &b->vt);
+		take_trace(b);
+	}
+	b->trace.count = value_run_count(b->run);
+	return b->no_memory || b->shadow.no_memory ? VALUE_REPLAY_NO_MEMORY : stop;
+}
+
+void dep_build_watch(struct dep_build *b, dep_watch_fn *fn, void *ctx)
+{
+	b->watch = fn;
+	b->watch_ctx = ctx;
+}
+
+const struct dep_trace *dep_build_trace(struct dep_build *b)
+{
+	return &b->trace;
+}
+
+uint32_t dep_build_def(struct dep_build *b, uint64_t addr)
+{
+	return shadow_get(&b->shadow, addr);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+const struct dep_mark *dep_trace_mark(const struct dep_trace *t, uint64_t count)
+{
+	uint64_t low = 0, high = t->n_marks;
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+		if (t->marks[mid].count <= count)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &t->marks[low - 1] : NULL;
+}
+
+struct dep_units dep_event_reads(const struct dep_event *e)
+{
+	static const uint8_t args[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, VALUE_RCX, 8, 9};
+	struct dep_units u = {{0}};
+	for (unsigned i = 0; i < DEP_ARGS; i++)
+		if (e->regs >> i & 1)
+			u.w[DEP_WORD_GPR] |= (uint64_t)15 << 4 * args[i];
+	for (unsigned i = 0; i < 8; i++)
+		if (e->regs >> (8 + i) & 1)
+			u.w[DEP_WORD_VEC] |= (uint64_t)7 << 4 * i;
+	return u;
+}
+
+struct dep_units dep_event_writes(const struct dep_event *e)
+{
+	static const uint8_t kept[] = {VALUE_RBX, VALUE_RSP, VALUE_RBP, 12, 13, 14, 15};
+	const struct dep_units all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+	struct dep_units call = {{UINT64_MAX, UINT64_MAX, 0x3f}};
+	for (unsigned i = 0; i < sizeof(kept); i++)
+		call.w[DEP_WORD_GPR] &= ~((uint64_t)15 << 4 * kept[i]);
+	switch (e->kind) {
+	case DEP_CALL:
+		return call;
+	case DEP_ENTER:
+		return all;
+	case DEP_KERNEL:
+		if (e->flags & DEP_SETS_RAX)
+			return dep_units_gpr(VALUE_RAX, 0, 8);
+		/* fallthrough */
+	default:
+		return (struct dep_units){{0}};
+	}
+}
+
+bool dep_build_open_call(const struct dep_build *b, struct dep_units *units, const uint32_t **defs,
+			 uint64_t *n)
+{
+	if (!b->n_calls)
+		return false;
+	const struct dep_pending *p = &b->calls[b->n_calls - 1];
+	const struct dep_flow *f = p->name ? dep_flow_find(p->name) : NULL;
+	struct dep_event e = {.kind = DEP_CALL, .regs = p->regs};
+	/* What becomes of the block that is given back is nothing that a slice needs else. */
+	if (f && f->kind == FLOW_GIVE)
+		e.regs |= 1u << f->from;
+	*units = dep_event_reads(&e);
+	*defs = p->reads.at;
+	*n = p->reads.n;
+	return true;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* format.c: which arguments a format reads, and of scanf() which memory it writes, and where they
+ * are by the ABI of x86-64: integers and pointers in the general registers that are left, numbers
+ * with a fraction in vector registers, the rest on the stack above the return address; or all of it
+ * through a va_list. */
+#include "offline/dep/build_impl.h"
+
+#include <stdlib.h>
+
+enum { FORMAT_MAX = 4096, TEXT_MAX = 1 << 16 };
+
+/* struct __va_list_tag of the ABI. */
+struct va_area {
+	uint32_t gp, fp;
+	uint64_t overflow, saved;
+};
+
+struct arguments {
+	struct dep_build *b;
+	struct dep_pending *p;
+	bool listed; /* through @area; else in registers */
+	struct va_area area;
+	unsigned general, vector; /* registers used so far */
+	uint64_t stack;
+};
+
+static uint64_t word_at(struct dep_build *b, uint64_t addr)
+{
+	uint64_t word = 0;
+	value_memory_read(b->memory, addr, &word, sizeof(word), NULL);
+	return word;
+}
+
+static uint64_t from_memory(struct arguments *a, uint64_t addr, unsigned len)
+{
+	dep_note_reads(a->b, &a->p->reads, addr, len);
+	return word_at(a->b, addr);
+}
+
+static uint64_t from_stack(struct arguments *a, unsigned len)
+{
+	uint64_t at = len > 8 ? (a->stack + 15) & ~(uint64_t)15 : a->stack;
+	a->stack = at + len;
+	return from_memory(a, at, len);
+}
+
+/* The next integer or pointer. */
+static uint64_t next_general(struct arguments *a)
+{
+	enum { SAVED_END = 48 };
+	if (a->listed && a->area.gp < SAVED_END) {
+		a->area.gp += 8;
+		return from_memory(a, a->area.saved + a->area.gp - 8, 8);
+	}
+	if (!a->listed && a->general < DEP_ARGS) {
+		a->p->regs |= 1u << a->general;
+		return a->p->args[a->general++];
+	}
+	return from_stack(a, 8);
+}
+
+static void next_real(struct arguments *a)
+{
+	enum { SAVED_END = 176, VECTORS = 8 };
+	if (a->listed && a->area.fp < SAVED_END) {
+		a->area.fp += 16;
+		from_memory(a, a->area.saved + a->area.fp - 16, 8);
+	} else if (!a->listed && a->vector < VECTORS) {
+		a->p->regs |= 1u << (8 + a->vector++);
+	} else {
+		from_stack(a, 8);
+	}
+}
+
+static void note_text(struct arguments *a, uint64_t addr, uint64_t max)
+{
+	uint64_t n = 0;
+	char c;
+	while (n < max && !value_memory_read(a->b->memory, addr + n, &c, 1, NULL) && c)
+		n++;
+	dep_note_reads(a->b, &a->p->reads, addr, n);
+}
+
+/* One conversion: @at is behind its '%'. Returns where it ends. */
+static const char *convert(struct arguments *a, const char *at)
+{
+	uint64_t most = TEXT_MAX;
+	bool wide = false; /* long double */
+	at += strspn(at, "-+ #0'I");
+	if (*at == '*') {
+		next_general(a);
+		at++;
+	}
+	at += strspn(at, "0123456789");
+	if (*at == '.') {
+		at++;
+		if (*at == '*') {
+			most = (uint32_t)next_general(a);
+			at++;
+		} else {
+			most = strtoul(at, NULL, 10);
+			at += strspn(at, "0123456789");
+		}
+		most = most < TEXT_MAX ? most : TEXT_MAX;
+	}
+	for (; *at && strchr("hlqjztL", *at); at++)
+		wide |= *at == 'L';
+	if (!*at)
+		return at;
+	if (*at == 's')
+		note_text(a, next_general(a), most);
+	else if (strchr("diouxXcCpSn", *at))
+		next_general(a);
+	else if (strchr("eEfFgGaA", *at) && wide)
+		from_stack(a, 16);
+	else if (strchr("eEfFgGaA", *at))
+		next_real(a);
+	return at + 1;
+}
+
+/* Where the arguments behind the format are, and in @text the format; false where that is not
+ * known. */
+static bool begin(struct arguments *a, char *text, unsigned format, int list)
+{
+	enum { STACK_ARGS = 8 }; /* above the return address */
+	struct dep_pending *p = a->p;
+	size_t n = 0;
+	a->general = format + 1;
+	a->stack = p->sp + STACK_ARGS;
+	while (n + 1 < FORMAT_MAX &&
+	       !value_memory_read(a->b->memory, p->args[format] + n, &text[n], 1, NULL) && text[n])
+		n++;
+	text[n] = 0;
+	dep_note_reads(a->b, &p->reads, p->args[format], n);
+	if (list < 0 || list >= DEP_ARGS)
+		return true;
+	a->listed = true;
+	if (value_memory_read(a->b->memory, p->args[list], &a->area, sizeof(a->area), NULL)) {
+		p->known = false;
+		return false;
+	}
+	a->stack = a->area.overflow;
+	return true;
+}
+
+void dep_format_reads(struct dep_build *b, struct dep_pending *p, unsigned format, int list)
+{
+	char text[FORMAT_MAX];
+	struct arguments a = {.b = b, .p = p};
+	if (!begin(&a, text, format, list))
+		return;
+	for (const char *at = text; (at = strchr(at, '%'));) {
+		at++;
+		at = *at == '%' ? at + 1 : convert(&a, at);
+	}
+}
+
+/* Behind "[...]" of scanf(): a "]" that is the first character is one of the set. */
+static const char *behind_set(const char *at)
+{
+	at += *at == '^';
+	at += *at == ']';
+	at += strcspn(at, "]");
+	return *at ? at + 1 : at;
+}
+
+/* How many bytes a number takes, by the modifiers before it. */
+static uint32_t number_bytes(char modifier, unsigned times, bool real)
+{
+	switch (modifier) {
+	case 'h':
+		return times > 1 ? 1 : 2;
+	case 'l':
+	case 'j':
+	case 'z':
+	case 't':
+		return 8;
+	case 'q':
+	case 'L':
+		return real ? 16 : 8;
+	default:
+		return 4;
+	}
+}
+
+/* One conversion of scanf(): @at is behind its '%'. Returns where it ends. */
+static const char *scan(struct arguments *a, const char *at)
+{
+	char *end;
+	bool kept = *at != '*', given = false;
+	unsigned long width = strtoul(at + !kept, &end, 10);
+	char modifier = 0;
+	unsigned times = 0;
+	for (at = end; *at && strchr("hlqjztLm'I", *at); at++) {
+		given |=
+			*at == 'm'; /* the string is in memory of its own, the pointer is written */
+		if (*at == modifier || !modifier)
+			times++;
+		modifier = *at;
+	}
+	char kind = *at;
+	if (!kind)
+		return at;
+	at = kind == '[' ? behind_set(at + 1) : at + 1;
+	if (!kept || kind == '%')
+		return at;
+	struct dep_range r = {.addr = next_general(a), .counted = kind != 'n'};
+	if (given || kind == 'p')
+		r.len = 8;
+	else if (kind == 'c')
+		r.len = width ? (uint32_t)width : 1;
+	else if (kind != 's' && kind != '[')
+		r.len = number_bytes(modifier, times, strchr("aAeEfFgG", kind));
+	if (a->p->n_scanned < DEP_SCANNED)
+		a->p->scanned[a->p->n_scanned++] = r;
+	else
+		a->p->known = false;
+	return at;
+}
+
+void dep_format_scans(struct dep_build *b, struct dep_pending *p, unsigned format, int list)
+{
+	char text[FORMAT_MAX];
+	struct arguments a = {.b = b, .p = p};
+	if (!begin(&a, text, format, list))
+		return;
+	for (const char *at = text; (at = strchr(at, '%'));)
+		at = scan(&a, at + 1);
+}

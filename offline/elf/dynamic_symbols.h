@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* dynamic_symbols.h: the names by which a file and what it is loaded with find each other. */
+#ifndef OFFLINE_ELF_DYNAMIC_SYMBOLS_H
+#define OFFLINE_ELF_DYNAMIC_SYMBOLS_H
+
+#include <gelf.h>
+#include <stdbool.h>
+
+/* Calls @take for each symbol of @elf's .dynsym that is not local, until it says no. @name is
+ * borrowed from @elf. An import has sym->st_shndx SHN_UNDEF. */
+void dynamic_symbols_each(Elf *elf, bool (*take)(void *ctx, const char *name, const GElf_Sym *sym),
+			  void *ctx);
+
+#endif

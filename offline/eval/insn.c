@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* insn.c: what an instruction reads and writes, from Zydis' operands: explicit, implicit and hidden
+ * ones alike. */
+#include "offline/eval/insn.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool value_gpr_place(ZydisRegister reg, uint8_t *number, uint8_t *off, uint8_t *len)
+{
+	*off = 0;
+	if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH) {
+		*number = reg - ZYDIS_REGISTER_AH;
+		*off = 1;
+		*len = 1;
+		return true;
+	}
+	ZydisRegisterClass class = ZydisRegisterGetClass(reg);
+	*len = class == ZYDIS_REGCLASS_GPR64   ? 8
+	       : class == ZYDIS_REGCLASS_GPR32 ? 4
+	       : class == ZYDIS_REGCLASS_GPR16 ? 2
+	       : class == ZYDIS_REGCLASS_GPR8  ? 1
+					       : 0;
+	if (!*len)
+		return false;
+	*number = ZydisRegisterGetId(
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg));
+	return true;
+}
+
+static uint16_t flags_of(uint32_t rflags)
+{
+	return (rflags & 0xd5) << 8 | (rflags >> 11 & 1);
+}
+
+static struct value_access *add(struct value_insn *insn, uint8_t kind, uint8_t reg, uint8_t off,
+				uint8_t len)
+{
+	assert(insn->n_access < VALUE_ACCESSES); /* Zydis has at most ten operands */
+	struct value_access *a = &insn->access[insn->n_access++];
+	*a = (struct value_access){.kind = kind, .reg = reg, .off = off, .len = len};
+	return a;
+}
+
+static void add_address_register(struct value_insn *insn, ZydisRegister reg)
+{
+	uint8_t number, off, len;
+	if (reg == ZYDIS_REGISTER_RIP || !value_gpr_place(reg, &number, &off, &len))
+		return;
+	struct value_access *a = add(insn, VALUE_ACCESS_GPR, number, off, len);
+	a->read = true;
+	a->address = true;
+}
+
+static uint8_t address_register(ZydisRegister reg)
+{
+	uint8_t number, off, len;
+	return value_gpr_place(reg, &number, &off, &len) ? number : VALUE_ZERO;
+}
+
+static bool is_read(const ZydisDecodedOperand *op)
+{
+	return op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+}
+
+static bool is_written(const ZydisDecodedOperand *op)
+{
+	return op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+}
+
+/* Instructions that name memory and neither read nor write it. */
+static bool only_names(const ZydisDecodedInstruction *zi)
+{
+	return zi->meta.category == ZYDIS_CATEGORY_NOP ||
+	       zi->meta.category == ZYDIS_CATEGORY_WIDENOP ||
+	       zi->meta.category == ZYDIS_CATEGORY_PREFETCH ||
+	       zi->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+	       zi->mnemonic == ZYDIS_MNEMONIC_CLFLUSHOPT || zi->mnemonic == ZYDIS_MNEMONIC_CLWB;
+}
+
+static void add_memory(struct value_insn *insn, const ZydisDecodedInstruction *zi,
+		       const ZydisDecodedOperand *op)
+{
+	if (only_names(zi))
+		return;
+	add_address_register(insn, op->mem.base);
+	add_address_register(insn, op->mem.index);
+	if (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN || insn->n_mem == 2)
+		return;
+	struct value_place *p = &insn->mem[insn->n_mem];
+	*p = (struct value_place){
+		.base = address_register(op->mem.base),
+		.index = address_register(op->mem.index),
+		.disp = op->mem.disp.has_displacement ? op->mem.disp.value : 0,
+		.len = op->size / 8,
+		.read = is_read(op),
+		.write = is_written(op),
+	};
+	for (unsigned scale = op->mem.scale; scale > 1; scale /= 2)
+		p->shift++;
+	if (op->mem.base == ZYDIS_REGISTER_RIP)
+		p->disp += insn->ip + insn->len;
+	p->segment = op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS;
+	p->seg = op->mem.segment == ZYDIS_REGISTER_FS ? VALUE_FS : VALUE_GS;
+	struct value_access *a = add(insn, VALUE_ACCESS_MEMORY, insn->n_mem++, 0, 0);
+	a->read = p->read;
+	a->write = p->write;
+	a->conditional = !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+}
+
+/* Loads of one element, and moves from general registers, clear the rest of the low half. */
+static bool clears_rest(const ZydisDecodedInstruction *zi)
+{
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVSS:
+	case ZYDIS_MNEMONIC_MOVSD:
+		return zi->raw.modrm.mod != 3;
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_MOVD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bytes of the first operand that an instruction without VEX writes, of one element of it alone,
+ * whatever was there; the rest stays. 0: it is no such instruction. */
+static uint8_t scalar_bytes(const ZydisDecodedInstruction *zi)
+{
+	if (zi->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return 0;
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_CVTSI2SD:
+	case ZYDIS_MNEMONIC_CVTSS2SD:
+	case ZYDIS_MNEMONIC_SQRTSD:
+	case ZYDIS_MNEMONIC_ROUNDSD:
+		return 8;
+	case ZYDIS_MNEMONIC_CVTSI2SS:
+	case ZYDIS_MNEMONIC_CVTSD2SS:
+	case ZYDIS_MNEMONIC_SQRTSS:
+	case ZYDIS_MNEMONIC_RCPSS:
+	case ZYDIS_MNEMONIC_RSQRTSS:
+	case ZYDIS_MNEMONIC_ROUNDSS:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+/* Whether the operand is the upper half of its register. */
+static bool is_high_half(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *op)
+{
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVHPS:
+	case ZYDIS_MNEMONIC_MOVHPD:
+		return true;
+	case ZYDIS_MNEMONIC_VMOVHPS:
+	case ZYDIS_MNEMONIC_VMOVHPD:
+		return zi->operand_count_visible == 2;
+	case ZYDIS_MNEMONIC_MOVLHPS:
+		return is_written(op);
+	case ZYDIS_MNEMONIC_MOVHLPS:
+		return !is_written(op);
+	default:
+		return false;
+	}
+}
+
+static void add_register(struct value_insn *insn, const ZydisDecodedInstruction *zi,
+			 const ZydisDecodedOperand *op)
+{
+	ZydisRegister reg = op->reg.value;
+	ZydisRegisterClass class = ZydisRegisterGetClass(reg);
+	uint8_t number, off, len;
+	struct value_access *a = NULL;
+	if (value_gpr_place(reg, &number, &off, &len)) {
+		/* A write of 32 bits clears the rest, so it defines the whole register. */
+		bool whole = len == 4 && is_written(op) && !is_read(op);
+		a = add(insn, VALUE_ACCESS_GPR, number, off, whole ? 8 : len);
+		if (len == 4 && is_written(op) && is_read(op)) {
+			a->read = true;
+			a = add(insn, VALUE_ACCESS_GPR, number, 0, 8);
+			a->write = true;
+			a->conditional = !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+			return;
+		}
+	} else if (class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM) {
+		uint8_t size = class == ZYDIS_REGCLASS_XMM ? 16 : 32;
+		/* A read of fewer bytes than the register has: movss, movq and their like. */
+		uint8_t used = op->size && op->size / 8 < size ? op->size / 8 : size;
+		if (is_written(op) && !is_read(op) && used < 16 && clears_rest(zi))
+			used = 16;
+		uint8_t off = is_high_half(zi, op) && used <= 8 ? 8 : 0;
+		if (scalar_bytes(zi) && op->id == 0) {
+			add(insn, VALUE_ACCESS_VEC, ZydisRegisterGetId(reg), 0, scalar_bytes(zi))
+				->write = true;
+			return;
+		}
+		bool upper = zi->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && is_written(op);
+		a = add(insn, VALUE_ACCESS_VEC, ZydisRegisterGetId(reg), off, used);
+		if (upper && is_read(op)) {
+			a->read = true;
+			a = add(insn, VALUE_ACCESS_VEC, ZydisRegisterGetId(reg), 0, 32);
+			a->write = true;
+			return;
+		}
+		if (upper)
+			a->len = 32;
+	} else if (class == ZYDIS_REGCLASS_X87 || class == ZYDIS_REGCLASS_MMX ||
+		   reg == ZYDIS_REGISTER_X87CONTROL || reg == ZYDIS_REGISTER_X87STATUS ||
+		   reg == ZYDIS_REGISTER_X87TAG) {
+		a = add(insn, VALUE_ACCESS_X87, 0, 0, 1);
+		a->read = true; /* the stack is known or not as a whole */
+		a->write = is_written(op);
+		return;
+	} else if (reg == ZYDIS_REGISTER_MXCSR) {
+		a = add(insn, VALUE_ACCESS_MXCSR, 0, 0, 4);
+	} else {
+		return;
+	}
+	a->read = is_read(op);
+	a->write = is_written(op);
+	a->conditional = a->write && !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+}
+
+static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi)
+{
+	if (zi->mnemonic == ZYDIS_MNEMONIC_SYSCALL) { /* r11 is what they were */
+		struct value_access *a = add(insn, VALUE_ACCESS_FLAGS, 0, 0, 1);
+		a->mask = VALUE_FLAGS;
+		a->read = true;
+	}
+	const ZydisAccessedFlags *f = zi->cpu_flags;
+	if (!f)
+		return;
+	insn->undefined = flags_of(f->undefined);
+	uint32_t written = f->modified | f->set_0 | f->set_1 | f->undefined;
+	if (flags_of(f->tested)) {
+		struct value_access *a = add(insn, VALUE_ACCESS_FLAGS, 0, 0, 1);
+		a->mask = flags_of(f->tested);
+		a->read = true;
+	}
+	if (flags_of(written)) {
+		struct value_access *a = add(insn, VALUE_ACCESS_FLAGS, 0, 0, 1);
+		a->mask = flags_of(written);
+		a->write = true;
+		/* What is not written stays, and the flags are known or not as a whole. */
+		a->read = a->mask != VALUE_FLAGS;
+		for (int i = 0; i < insn->n_access; i++) /* shifts by cl may leave all as it is */
+			if (insn->access[i].kind == VALUE_ACCESS_GPR &&
+			    insn->access[i].reg == VALUE_RCX && insn->access[i].len == 1)
+				a->read = true;
+	}
+	if (f->tested & ZYDIS_CPUFLAG_DF)
+		add(insn, VALUE_ACCESS_DF, 0, 0, 1)->read = true;
+	if ((f->set_0 | f->set_1 | f->modified) & ZYDIS_CPUFLAG_DF)
+		add(insn, VALUE_ACCESS_DF, 0, 0, 1)->write = true;
+}
+
+static uint8_t kind_of(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	bool direct = zi->operand_count && ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_JMP:
+		return direct ? VALUE_INSN_JUMP : VALUE_INSN_JUMP_IND;
+	case ZYDIS_MNEMONIC_CALL:
+		return direct ? VALUE_INSN_CALL : VALUE_INSN_CALL_IND;
+	case ZYDIS_MNEMONIC_RET:
+		return VALUE_INSN_RET;
+	case ZYDIS_MNEMONIC_SYSCALL:
+		return VALUE_INSN_SYSCALL;
+	case ZYDIS_MNEMONIC_RDTSC:
+	case ZYDIS_MNEMONIC_RDTSCP:
+	case ZYDIS_MNEMONIC_RDRAND:
+	case ZYDIS_MNEMONIC_RDSEED:
+	case ZYDIS_MNEMONIC_CPUID:
+	case ZYDIS_MNEMONIC_XGETBV:
+	case ZYDIS_MNEMONIC_RDPID:
+	case ZYDIS_MNEMONIC_RDPMC:
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XRSTOR:
+		return VALUE_INSN_CHANCE;
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_INT3:
+	case ZYDIS_MNEMONIC_INT1:
+	case ZYDIS_MNEMONIC_INT:
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
+	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_XBEGIN:
+	case ZYDIS_MNEMONIC_XABORT:
+	case ZYDIS_MNEMONIC_XEND:
+		return VALUE_INSN_TRAP;
+	case ZYDIS_MNEMONIC_MOVSB:
+	case ZYDIS_MNEMONIC_MOVSW:
+	case ZYDIS_MNEMONIC_MOVSQ:
+	case ZYDIS_MNEMONIC_STOSB:
+	case ZYDIS_MNEMONIC_STOSW:
+	case ZYDIS_MNEMONIC_STOSD:
+	case ZYDIS_MNEMONIC_STOSQ:
+	case ZYDIS_MNEMONIC_LODSB:
+	case ZYDIS_MNEMONIC_LODSW:
+	case ZYDIS_MNEMONIC_LODSD:
+	case ZYDIS_MNEMONIC_LODSQ:
+	case ZYDIS_MNEMONIC_SCASB:
+	case ZYDIS_MNEMONIC_SCASW:
+	case ZYDIS_MNEMONIC_SCASD:
+	case ZYDIS_MNEMONIC_SCASQ:
+	case ZYDIS_MNEMONIC_CMPSB:
+	case ZYDIS_MNEMONIC_CMPSW:
+	case ZYDIS_MNEMONIC_CMPSQ:
+		return VALUE_INSN_STRING;
+	case ZYDIS_MNEMONIC_MOVSD: /* an SSE instruction has the same name */
+	case ZYDIS_MNEMONIC_CMPSD:
+		return zi->meta.category == ZYDIS_CATEGORY_STRINGOP ? VALUE_INSN_STRING
+								    : VALUE_INSN_PLAIN;
+	default:
+		return zi->meta.category == ZYDIS_CATEGORY_COND_BR ? VALUE_INSN_JCC
+								   : VALUE_INSN_PLAIN;
+	}
+}
+
+bool value_insn_result(const struct value_insn *insn, const struct value_access *a)
+{
+	if (!a->write || a->kind == VALUE_ACCESS_FLAGS || a->kind == VALUE_ACCESS_X87 ||
+	    a->kind == VALUE_ACCESS_MXCSR || a->kind == VALUE_ACCESS_DF)
+		return false;
+	bool stack = insn->kind == VALUE_INSN_CALL || insn->kind == VALUE_INSN_CALL_IND ||
+		     insn->kind == VALUE_INSN_RET || insn->mnemonic == ZYDIS_MNEMONIC_PUSH ||
+		     insn->mnemonic == ZYDIS_MNEMONIC_POP;
+	if (a->kind == VALUE_ACCESS_GPR)
+		return !(stack && a->reg == VALUE_RSP) && insn->kind != VALUE_INSN_STRING;
+	return a->kind == VALUE_ACCESS_VEC ||
+	       (insn->flow != VALUE_FLOW_COPY && !stack && insn->kind != VALUE_INSN_STRING);
+}
+
+static void count_trace(struct value_insn *insn)
+{
+	insn->n_addresses = insn->kind == VALUE_INSN_STRING ? 3 : insn->n_mem;
+	for (int i = 0; i < insn->n_access; i++)
+		if (value_insn_result(insn, &insn->access[i]))
+			insn->n_results += insn->access[i].kind == VALUE_ACCESS_VEC ? 4 : 1;
+}
+
+void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+			 uint64_t ip, struct value_access *access, struct value_insn *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->ip = ip;
+	out->len = zi->length;
+	out->mnemonic = zi->mnemonic;
+	out->access = access;
+	out->kind = kind_of(zi, ops);
+	out->flow = value_insn_flow(zi, ops);
+	for (int i = 0; i < zi->operand_count; i++)
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			add_memory(out, zi, &ops[i]);
+		else if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			add_register(out, zi, &ops[i]);
+		else if (ops[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+			out->imm = ops[i].imm.value.u;
+			out->has_imm = true;
+		}
+	add_flags(out, zi);
+	if (out->flow == VALUE_FLOW_FRESH)
+		for (int i = 0; i < out->n_access; i++)
+			out->access[i].read =
+				out->access[i].kind == VALUE_ACCESS_FLAGS && out->access[i].read;
+	if (out->kind == VALUE_INSN_JUMP || out->kind == VALUE_INSN_JCC ||
+	    out->kind == VALUE_INSN_CALL)
+		ZydisCalcAbsoluteAddress(zi, &ops[0], ip, &out->target);
+	if (zi->mnemonic == ZYDIS_MNEMONIC_POP && out->n_mem == 2) {
+		/* In the order of access; the destination is addressed with rsp as it is then. */
+		struct value_place to = out->mem[0];
+		out->mem[0] = out->mem[1];
+		out->mem[1] = to;
+		if (to.base == VALUE_RSP)
+			out->mem[1].disp += out->mem[0].len;
+		for (int i = 0; i < out->n_access; i++)
+			if (access[i].kind == VALUE_ACCESS_MEMORY)
+				access[i].reg = !access[i].reg;
+	}
+	if (zi->mnemonic == ZYDIS_MNEMONIC_SBB && zi->operand_count >= 2 &&
+	    ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER && ops[0].reg.value == ops[1].reg.value)
+		for (int i = 0; i < out->n_access; i++) /* 0 or -1, of the carry alone */
+			if (access[i].kind == VALUE_ACCESS_GPR)
+				access[i].read = false;
+	if (zi->mnemonic == ZYDIS_MNEMONIC_LEAVE)
+		out->mem[0].base = VALUE_RBP;
+	count_trace(out);
+	/* Where the stack pointer moves before the store, the operand's address is the new one. */
+	if (zi->mnemonic == ZYDIS_MNEMONIC_PUSH || zi->mnemonic == ZYDIS_MNEMONIC_CALL ||
+	    zi->mnemonic == ZYDIS_MNEMONIC_PUSHFQ)
+		for (int i = 0; i < out->n_mem; i++)
+			if (out->mem[i].write && out->mem[i].base == VALUE_RSP)
+				out->mem[i].disp -= out->mem[i].len;
+}
+
+/* The bits of the registers that @a touches. */
+static uint64_t bits_of(const struct value_access *a)
+{
+	const uint64_t one = 1;
+	switch (a->kind) {
+	case VALUE_ACCESS_GPR:
+		return one << a->reg;
+	case VALUE_ACCESS_VEC:
+		return (a->off < 16 ? one << (VALUE_BIT_VEC + a->reg) : 0) |
+		       (a->off + a->len > 16 ? one << (VALUE_BIT_HIGH + a->reg) : 0);
+	case VALUE_ACCESS_FLAGS:
+		return one << VALUE_BIT_FLAGS;
+	case VALUE_ACCESS_X87:
+		return one << VALUE_BIT_X87;
+	case VALUE_ACCESS_MXCSR:
+		return one << VALUE_BIT_MXCSR;
+	case VALUE_ACCESS_DF:
+		return one << VALUE_BIT_DF;
+	default:
+		return 0;
+	}
+}
+
+/* Whether @a leaves nothing of what the registers of bits_of() were. */
+static bool defines_whole(const struct value_access *a)
+{
+	if (!a->write || a->conditional)
+		return false;
+	switch (a->kind) {
+	case VALUE_ACCESS_GPR:
+		return a->len == 8;
+	case VALUE_ACCESS_VEC:
+		return a->len == 16 || a->len == 32;
+	case VALUE_ACCESS_FLAGS:
+		return a->mask == VALUE_FLAGS;
+	case VALUE_ACCESS_X87:
+	case VALUE_ACCESS_MXCSR:
+		return false;
+	default:
+		return true;
+	}
+}
+
+uint64_t value_insn_reads(const struct value_insn *insn)
+{
+	uint64_t bits = 0;
+	for (int i = 0; i < insn->n_access; i++) {
+		const struct value_access *a = &insn->access[i];
+		/* What is written in part is read as well: the rest of it stays. */
+		if (a->read || (a->write && !defines_whole(a)))
+			bits |= bits_of(a);
+	}
+	return bits;
+}
+
+uint64_t value_insn_defines(const struct value_insn *insn)
+{
+	uint64_t bits = 0;
+	for (int i = 0; i < insn->n_access; i++)
+		if (defines_whole(&insn->access[i]))
+			bits |= bits_of(&insn->access[i]);
+	return bits;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* insn.h: one instruction as the evaluator, its qualities and the dependences see it: what it reads
+ * and writes, and where its memory operands lie. Made from Zydis' operands alone, so it is right
+ * for instructions that the evaluator cannot compute as well. */
+#ifndef OFFLINE_EVAL_INSN_H
+#define OFFLINE_EVAL_INSN_H
+
+#include <Zydis/Zydis.h>
+
+#include "offline/eval/state.h"
+
+enum value_access_kind {
+	VALUE_ACCESS_GPR,
+	VALUE_ACCESS_VEC,
+	VALUE_ACCESS_FLAGS, /* @mask: which, VALUE_CF and so on */
+	VALUE_ACCESS_X87,
+	VALUE_ACCESS_MXCSR,
+	VALUE_ACCESS_DF,
+	VALUE_ACCESS_MEMORY, /* @reg: index into value_insn.mem */
+};
+
+struct value_access {
+	uint8_t kind;
+	uint8_t reg;
+	uint8_t off, len; /* bytes of the register */
+	uint16_t mask;
+	bool read, write;
+	bool address;	  /* read to compute the address of a memory operand */
+	bool conditional; /* written perhaps */
+};
+
+/* A memory operand: gpr[base] + (gpr[index] << shift) + disp, len bytes. */
+struct value_place {
+	uint8_t base, index, shift;
+	bool segment; /* gpr[seg] is to be added as well */
+	uint8_t seg;
+	bool read, write;
+	uint16_t len;
+	int64_t disp;
+};
+
+/* How qualities go through an instruction. */
+enum value_flow {
+	VALUE_FLOW_ALL,	  /* every output is as good as the worst input */
+	VALUE_FLOW_COPY,  /* byte i of the only output is byte i of the only input */
+	VALUE_FLOW_BITS,  /* a bitwise operation: byte i is of byte i of the inputs */
+	VALUE_FLOW_AND,	  /* the same, and an exact zero byte in one of them settles it */
+	VALUE_FLOW_OR,	  /* the same, with an exact byte of ones */
+	VALUE_FLOW_CARRY, /* a sum: byte i is of bytes 0 to i of the inputs */
+	VALUE_FLOW_FRESH, /* outputs are exact whatever the inputs are: xor r,r */
+};
+
+enum value_insn_kind {
+	VALUE_INSN_PLAIN,
+	VALUE_INSN_JUMP, /* jmp to an address in it */
+	VALUE_INSN_JCC,
+	VALUE_INSN_CALL,
+	VALUE_INSN_JUMP_IND,
+	VALUE_INSN_CALL_IND,
+	VALUE_INSN_RET,
+	VALUE_INSN_SYSCALL,
+	VALUE_INSN_CHANCE, /* rdtsc, cpuid, xsavec: not computed here, but by the owner */
+	VALUE_INSN_TRAP,   /* ends the task or enters a handler: ud2, int3, hlt */
+	VALUE_INSN_STRING, /* movs, stos, ...: with a rep prefix, all its turns are one */
+};
+
+enum { VALUE_ACCESSES = 32 };
+
+struct value_insn {
+	uint64_t ip;
+	uint16_t mnemonic; /* Zydis */
+	uint8_t len;
+	uint8_t kind;  /* enum value_insn_kind */
+	uint8_t flow;  /* enum value_flow */
+	bool computed; /* the evaluator has semantics for it */
+	uint8_t n_mem;
+	uint8_t n_access;
+	uint16_t first_op;		/* in its block */
+	uint8_t n_addresses, n_results; /* that it adds to a trace (machine.h) */
+	uint16_t undefined;		/* flags that the manual leaves open, VALUE_CF ... */
+	uint64_t target;		/* JUMP, JCC, CALL */
+	uint64_t imm; /* of BITS, AND, OR, CARRY, to the operand's width or more */
+	bool has_imm;
+	struct value_place mem[2];
+	struct value_access *access;
+};
+
+/* Fills @out but for its computed and first_op from what Zydis says of the instruction at @ip.
+ * @access has room for VALUE_ACCESSES, and out->access is it. */
+void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+			 uint64_t ip, struct value_access *access, struct value_insn *out);
+
+/* Its enum value_flow. */
+uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops);
+
+/* Bits (state.h) of the registers that the instruction reads, and of those that it writes as a
+ * whole. */
+uint64_t value_insn_reads(const struct value_insn *insn);
+uint64_t value_insn_defines(const struct value_insn *insn);
+
+static inline uint64_t value_place_address(const struct value_place *p, const struct value_state *s)
+{
+	return s->gpr[p->base] + (s->gpr[p->index] << p->shift) + (uint64_t)p->disp +
+	       (p->segment ? s->gpr[p->seg] : 0);
+}
+
+/* Whether @a, one of @insn's, adds a result to a trace: one value, of a vector register four. */
+bool value_insn_result(const struct value_insn *insn, const struct value_access *a);
+
+/* Number 0 to 15 of a general register and the place of its bytes; false: none. */
+bool value_gpr_place(ZydisRegister reg, uint8_t *number, uint8_t *off, uint8_t *len);
+
+#endif

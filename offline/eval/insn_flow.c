@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* insn_flow.c: by mnemonic, which bytes of what an instruction reads a byte of its result is of.
+ * What is not listed is of all of them. */
+#include "offline/eval/insn.h"
+
+/* xor r,r and its like: a value that does not depend on what they read. */
+static bool is_zeroing(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	int last = zi->operand_count_visible - 1;
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_PXOR:
+	case ZYDIS_MNEMONIC_XORPS:
+	case ZYDIS_MNEMONIC_XORPD:
+	case ZYDIS_MNEMONIC_PCMPEQB:
+	case ZYDIS_MNEMONIC_PCMPEQW:
+	case ZYDIS_MNEMONIC_PCMPEQD:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_VXORPS:
+	case ZYDIS_MNEMONIC_VXORPD:
+		break;
+	default:
+		return false;
+	}
+	if (last < 1 || ops[last].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    ops[last - 1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    ops[last].reg.value != ops[last - 1].reg.value)
+		return false;
+	return true;
+}
+
+/* Where a byte of the result is not of all bytes that are read. */
+static uint8_t flow_of_bytes(ZydisMnemonic mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_PAND:
+	case ZYDIS_MNEMONIC_VPAND:
+	case ZYDIS_MNEMONIC_ANDPS:
+	case ZYDIS_MNEMONIC_ANDPD:
+		return VALUE_FLOW_AND;
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_POR:
+	case ZYDIS_MNEMONIC_VPOR:
+	case ZYDIS_MNEMONIC_ORPS:
+	case ZYDIS_MNEMONIC_ORPD:
+		return VALUE_FLOW_OR;
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_NOT:
+	case ZYDIS_MNEMONIC_PXOR:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_XORPS:
+	case ZYDIS_MNEMONIC_XORPD:
+		return VALUE_FLOW_BITS;
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_NEG:
+		return VALUE_FLOW_CARRY;
+	default:
+		return VALUE_FLOW_ALL;
+	}
+}
+
+uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+	case ZYDIS_MNEMONIC_PUSH:
+	case ZYDIS_MNEMONIC_POP:
+		return VALUE_FLOW_COPY;
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_MOVDQU:
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_MOVD:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVUPS:
+	case ZYDIS_MNEMONIC_VMOVUPD:
+	case ZYDIS_MNEMONIC_VMOVDQA:
+	case ZYDIS_MNEMONIC_VMOVDQU:
+		return VALUE_FLOW_COPY;
+	case ZYDIS_MNEMONIC_MOVZX: /* the rest is zeros, and exact */
+		return VALUE_FLOW_COPY;
+	default:
+		return is_zeroing(zi, ops) ? VALUE_FLOW_FRESH : flow_of_bytes(zi->mnemonic);
+	}
+}

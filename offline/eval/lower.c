@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* lower.c: from an instruction to operations (ops.def): the frequent ones have operations of their
+ * own (lowering.h), all others that only compute become a stub (stub.h). */
+#include "offline/eval/lowering.h"
+
+#include <string.h>
+
+static void stub(struct lowering *l)
+{
+	value_stub_fn *fn = value_stub(l->m->stubs, l->zi, l->ops, l->bytes);
+	struct value_stub_use *use = fn ? value_arena(l->m, sizeof(*use)) : NULL;
+	if (!use) {
+		l->failed = true;
+		return;
+	}
+	*use = (struct value_stub_use){.fn = fn};
+	const struct value_insn *insn = l->insn;
+	for (int i = 0; i < insn->n_access; i++) {
+		use->x87 |= insn->access[i].kind == VALUE_ACCESS_X87;
+		use->mxcsr |= insn->access[i].kind == VALUE_ACCESS_MXCSR;
+	}
+	use->x87 |= l->zi->meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
+		    l->zi->meta.isa_ext == ZYDIS_ISA_EXT_MMX;
+	if (insn->n_mem) {
+		use->len = insn->mem[0].len;
+		use->load = true; /* also what is only written: perhaps not all of it */
+		use->store = insn->mem[0].write;
+	}
+	struct value_op *op = insn->n_mem ? value_emit_mem(l, OP_stub, 0) : value_emit(l, OP_stub);
+	op->next = (uintptr_t)use;
+}
+
+/* What touches nothing that is looked at here. */
+static bool does_nothing(const ZydisDecodedInstruction *zi)
+{
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_NOP:
+	case ZYDIS_MNEMONIC_ENDBR64:
+	case ZYDIS_MNEMONIC_ENDBR32:
+	case ZYDIS_MNEMONIC_PAUSE:
+	case ZYDIS_MNEMONIC_LFENCE:
+	case ZYDIS_MNEMONIC_MFENCE:
+	case ZYDIS_MNEMONIC_SFENCE:
+	case ZYDIS_MNEMONIC_PREFETCH:
+	case ZYDIS_MNEMONIC_PREFETCHNTA:
+	case ZYDIS_MNEMONIC_PREFETCHT0:
+	case ZYDIS_MNEMONIC_PREFETCHT1:
+	case ZYDIS_MNEMONIC_PREFETCHT2:
+	case ZYDIS_MNEMONIC_PREFETCHW:
+	case ZYDIS_MNEMONIC_CLFLUSH:
+	case ZYDIS_MNEMONIC_CLFLUSHOPT:
+	case ZYDIS_MNEMONIC_CLWB:
+	case ZYDIS_MNEMONIC_FWAIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool special(struct lowering *l)
+{
+	switch (l->zi->mnemonic) {
+	case ZYDIS_MNEMONIC_VZEROUPPER:
+		value_emit(l, OP_vzeroupper);
+		return true;
+	case ZYDIS_MNEMONIC_VZEROALL:
+		value_emit(l, OP_vzeroall);
+		return true;
+	case ZYDIS_MNEMONIC_LDMXCSR:
+	case ZYDIS_MNEMONIC_VLDMXCSR:
+		value_emit_mem(l, OP_ldmxcsr, 0);
+		return true;
+	case ZYDIS_MNEMONIC_STMXCSR:
+	case ZYDIS_MNEMONIC_VSTMXCSR:
+		value_emit_mem(l, OP_stmxcsr, 0);
+		return true;
+	case ZYDIS_MNEMONIC_CLD:
+		value_emit(l, OP_cld);
+		return true;
+	case ZYDIS_MNEMONIC_STD:
+		value_emit(l, OP_std);
+		return true;
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		value_emit_mem(l, OP_pushfq, 0);
+		return true;
+	case ZYDIS_MNEMONIC_POPFQ:
+		value_emit_mem(l, OP_popfq, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What a trace is told after the instruction's last operation. */
+static uint8_t log_of(const struct value_insn *insn)
+{
+	if (!insn->n_results)
+		return LOG_NOTHING;
+	if (insn->n_results > 1)
+		return LOG_ALL;
+	for (int i = 0; i < insn->n_access; i++)
+		if (value_insn_result(insn, &insn->access[i]))
+			return insn->access[i].kind == VALUE_ACCESS_GPR
+				       ? LOG_GPR + insn->access[i].reg * 4
+				       : LOG_ALL;
+	return LOG_NOTHING;
+}
+
+unsigned value_lower(struct value_machine *m, const ZydisDecodedInstruction *zi,
+		     const ZydisDecodedOperand *ops, const uint8_t *bytes,
+		     const struct value_insn *insn, bool quiet, struct value_op *out)
+{
+	struct lowering l = {m, zi, ops, bytes, insn, quiet, out, 0, false};
+	bool narrow = zi->address_width != 64 && insn->n_mem;
+	if (does_nothing(zi))
+		value_emit(&l, OP_nop);
+	else if (narrow)
+		l.failed = true;
+	else if (!special(&l) && !value_lower_control(&l) && !value_lower_vector(&l) &&
+		 !value_lower_integer(&l))
+		l.failed = true;
+	if (l.failed && !narrow && insn->kind == VALUE_INSN_PLAIN) {
+		l.n = 0;
+		l.failed = false;
+		stub(&l);
+	}
+	if (l.failed)
+		return 0;
+	out[l.n - 1].log = log_of(insn);
+	return l.n;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* machine_impl.h: what the files of the evaluator share. machine.c owns the tables; lower.c turns
+ * an instruction into operations; translate.c makes blocks; exec.c runs them; slow.c runs one
+ * instruction whose inputs are not all exact. */
+#ifndef OFFLINE_EVAL_MACHINE_IMPL_H
+#define OFFLINE_EVAL_MACHINE_IMPL_H
+
+#include "offline/eval/machine.h"
+#include "offline/eval/stub.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* One operation of the threaded code. Registers of general operands are byte offsets into
+ * value_state.gpr (so that ah is 1), of vector operands numbers, of addresses numbers. */
+struct value_op {
+	const void *code[2]; /* in value_exec(), in value_exec_traced() */
+	uint8_t a, b;	     /* destination, source */
+	uint8_t base, index, shift;
+	uint8_t log;   /* what a trace is told: enum value_log */
+	uint16_t insn; /* index in its block */
+	uint16_t id;   /* OP_..., while it is lowered */
+	int64_t disp;
+	uint64_t imm;
+	uint64_t next; /* address of the next instruction; of a stub: its description */
+};
+
+/* 0: nothing; 1: all outputs, as the instruction says; else one general register, LOG_GPR + 4 times
+ * its number. */
+enum value_log { LOG_NOTHING, LOG_ALL, LOG_GPR = 2 };
+
+/* What a stub operation refers to. */
+struct value_stub_use {
+	value_stub_fn *fn;
+	uint16_t len; /* of the memory operand, 0: none */
+	bool load, store, mxcsr, x87;
+};
+
+enum {
+#define OP(name, ...) OP_##name,
+#define OP_END(name, ...) OP_##name,
+#include "offline/eval/ops.def"
+#undef OP
+#undef OP_END
+	OPS,
+};
+
+/* Beside enum value_stop. */
+enum { STOP_SLOW = -1, STEP_DONE = -2 };
+
+enum { TABLE = 1 << 14, JUMPS = 1 << 12, PER_INSN = 3 };
+#define VALUE_PLACE_BIT ((uint64_t)1 << 63) /* in value_block.needs */
+
+struct arena_chunk;
+struct code_range {
+	uint64_t start, end;
+	uint8_t side; /* enum value_side */
+};
+
+struct value_machine {
+	struct value_state state; /* first: the hot part */
+	struct value_known known;
+	struct value_memory *memory;
+	bool loose;	  /* slow.c is at work: bytes are used whatever their quality */
+	bool supposed;	  /* value_machine_supposed() */
+	bool guessing;	  /* what is loaded does not matter: the result is unknown anyway */
+	uint64_t resumed; /* address of the place that was reported last and not left yet */
+	uint64_t count;
+	const struct value_insn *left; /* value_machine_left() */
+	uint8_t side;		       /* enum value_side: whose code is executed now */
+	struct value_block **jumps;    /* those of this side */
+	struct value_block *jump_tables[VALUE_SIDES][JUMPS];
+	struct value_block *table[TABLE]; /* by ip */
+	struct value_block **blocks;	  /* by number */
+	uint32_t n_blocks, room_blocks;
+	uint32_t live_from; /* all blocks before that are gone */
+	struct code_range *code;
+	size_t n_code;
+	uint64_t *places; /* a hash set; 0: free */
+	size_t n_places, room_places;
+	uint64_t expected;   /* one of them, of value_machine_expect(); 0: none */
+	bool expected_place; /* it is one for that reason alone */
+	uint64_t expected_regs[16];
+	uint16_t expected_known;
+	uint8_t differed; /* the register that was another one the last time */
+	struct value_stubs *stubs;
+	ZydisDecoder decoder;
+	const void *const *labels[2];
+	struct arena_chunk *arena;
+	uint64_t assumed, unknown; /* instructions with such an output */
+	uint8_t bounce[16];
+	uint64_t bounced; /* guest address whose bytes are in bounce; 0: none */
+	uint8_t bounced_len;
+	uint8_t buffer[VALUE_STUB_BUFFER] __attribute__((aligned(64)));
+};
+
+static inline unsigned value_table_slot(uint64_t ip)
+{
+	return (ip ^ ip >> 14) % TABLE;
+}
+
+/* The block at @ip, translated if need be; @single: of one instruction. NULL: @ip is no code, or
+ * memory is out (@*no_memory). */
+struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool single,
+				    bool *no_memory);
+/* From the machine's arena; NULL: no memory. */
+void *value_arena(struct value_machine *m, size_t size);
+bool value_is_place(const struct value_machine *m, uint64_t addr);
+
+/* Appends the operations of an instruction to @ops (at most PER_INSN) and returns how many; 0: no
+ * semantics. @quiet: nobody reads the flags that it writes. */
+unsigned value_lower(struct value_machine *m, const ZydisDecodedInstruction *zi,
+		     const ZydisDecodedOperand *ops, const uint8_t *bytes,
+		     const struct value_insn *insn, bool quiet, struct value_op *out);
+
+/* Runs from rip. Returns why it stopped; STOP_SLOW: the instruction at rip has inputs that are not
+ * exact (or no semantics, or faults): value_step_slow() is next. */
+int value_exec(struct value_machine *m, uint64_t until, struct value_trace *trace);
+/* Runs the single-instruction block @b in whatever mode; the same results. */
+int value_exec_single(struct value_machine *m, struct value_block *b, struct value_trace *trace);
+/* Appends the results of @insn, which was just executed, to @trace. */
+void value_trace_results(struct value_machine *m, struct value_trace *trace,
+			 const struct value_insn *insn);
+/* Appends an instruction that the threaded code has not executed, as a block of its own: the places
+ * as the registers are now. NULL is no trace. */
+void value_trace_insn(struct value_machine *m, struct value_trace *trace,
+		      const struct value_block *single);
+const void *const *value_exec_labels(bool traced);
+
+/* One instruction; an enum value_stop, or STEP_DONE. */
+int value_step_slow(struct value_machine *m, struct value_trace *trace);
+
+#endif

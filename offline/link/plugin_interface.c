@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plugin_interface.c: see plugin_interface.h. Of a module only its dynamic symbols are read: there
+ * are a thousand modules on a host, and a few of them are large. */
+#include "offline/link/plugin_interface.h"
+
+#include "offline/base/open_regular.h"
+#include "offline/base/vec.h"
+#include "offline/elf/dynamic_symbols.h"
+#include "offline/elf/private_elf.h"
+#include "offline/link/callers_by_name.h"
+#include "offline/link/named_folders.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct names {
+	char **at; /* sorted once they are complete */
+	uint32_t n, max;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char **find(const struct names *names, const char *name)
+{
+	return names->n ? bsearch(&name, names->at, names->n, sizeof(*names->at), by_text) : NULL;
+}
+
+/* libelf on the file at @path, of which it copies what it is asked for, or NULL. */
+static Elf *open_parts(const char *path, int *fd)
+{
+	*fd = open_regular(path, NULL);
+	elf_version(EV_CURRENT);
+	Elf *elf = *fd < 0 ? NULL : elf_begin(*fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64)
+		return elf;
+	elf_end(elf);
+	if (*fd >= 0)
+		close(*fd);
+	return NULL;
+}
+
+struct own {
+	const struct pugmark_model *model;
+	const uint8_t *entered;
+	struct names exported, free; /* free: of functions that nobody is known to call */
+	struct names libraries;	     /* paths of what the program itself is linked with */
+	bool failed;
+};
+
+/* False: no memory. */
+static bool add(struct names *names, const char *name)
+{
+	char *copy = strdup(name);
+	if (copy && VEC_PUSH(names, copy))
+		return true;
+	free(copy);
+	return false;
+}
+
+static bool take_own(void *ctx, const char *name, const GElf_Sym *sym)
+{
+	struct own *own = ctx;
+	if (sym->st_shndx == SHN_UNDEF)
+		return true;
+	uint32_t f = pugmark_model_func_at(own->model, sym->st_value);
+	bool is_free =
+		f != PUGMARK_NONE && !own->entered[f] && own->model->funcs[f].addr == sym->st_value;
+	own->failed |= !add(&own->exported, name) || (is_free && !add(&own->free, name));
+	return !own->failed;
+}
+
+/* A module's imports. */
+struct imports {
+	const struct own *own;
+	struct names others; /* that the program does not export */
+	bool calls, failed;
+};
+
+static bool take_import(void *ctx, const char *name, const GElf_Sym *sym)
+{
+	struct imports *im = ctx;
+	if (sym->st_shndx != SHN_UNDEF || GELF_ST_BIND(sym->st_info) == STB_WEAK)
+		return true;
+	im->calls |= find(&im->own->free, name) != NULL;
+	im->failed |= !find(&im->own->exported, name) && !add(&im->others, name);
+	return !im->failed;
+}
+
+static void sort(struct names *names)
+{
+	if (names->n)
+		qsort(names->at, names->n, sizeof(*names->at), by_text);
+}
+
+static void free_names(struct names *names)
+{
+	for (uint32_t i = 0; i < names->n; i++)
+		free(names->at[i]);
+	VEC_FREE(names);
+}
+
+/* Takes a name that a library defines off the list. */
+static bool take_definition(void *ctx, const char *name, const GElf_Sym *sym)
+{
+	struct names *wanted = ctx;
+	char **at = sym->st_shndx == SHN_UNDEF ? NULL : find(wanted, name);
+	if (at) {
+		free(*at);
+		wanted->n--;
+		memmove(at, at + 1, (size_t)(wanted->at + wanted->n - at) * sizeof(*at));
+	}
+	return wanted->n;
+}
+
+static void drop_defined(const struct names *libraries, struct names *wanted)
+{
+	for (uint32_t i = 0; i < libraries->n && wanted->n; i++) {
+		int fd;
+		Elf *elf = open_parts(libraries->at[i], &fd);
+		if (!elf)
+			continue;
+		dynamic_symbols_each(elf, take_definition, wanted);
+		elf_end(elf);
+		close(fd);
+	}
+}
+
+/* What the file @path is linked with. */
+static void list_libraries(const char *path, struct names *out)
+{
+	struct library_options options = {.origin = path};
+	struct pugmark_diag diag;
+	if (!library_files(path, &options, &out->at, &out->n, &diag))
+		out->max = out->n;
+}
+
+/* Whether the module @path calls a free function, and finds all else that it imports in the
+ * program, and what that and the module are linked with: it is made for this program, and not for
+ * another that has a function of the same name. -ENOMEM. */
+static int is_made_for(const char *path, const struct own *own)
+{
+	struct imports im = {.own = own};
+	struct names libraries = {0};
+	int fd;
+	Elf *elf = open_parts(path, &fd);
+	if (!elf)
+		return 0;
+	dynamic_symbols_each(elf, take_import, &im);
+	elf_end(elf);
+	close(fd);
+	if (im.calls && !im.failed) {
+		sort(&im.others);
+		drop_defined(&own->libraries, &im.others);
+		list_libraries(path, &libraries);
+		drop_defined(&libraries, &im.others);
+	}
+	int made = im.failed ? -ENOMEM : im.calls && !im.others.n;
+	free_names(&libraries);
+	free_names(&im.others);
+	return made;
+}
+
+static bool loads_libraries(const struct pugmark_model *model)
+{
+	for (uint32_t i = 0; i < model->n_imports; i++)
+		if (!strcmp(model->imports[i].name, "dlopen") ||
+		    !strcmp(model->imports[i].name, "dlmopen"))
+			return true;
+	return false;
+}
+
+/* Looks through the modules that @named says. */
+static int look(struct own *own, char *const *modules, const uint8_t *named, uint32_t n,
+		uint32_t *at)
+{
+	int made = 0;
+	sort(&own->exported);
+	sort(&own->free);
+	list_libraries(own->model->path, &own->libraries);
+	for (uint32_t i = 0; own->free.n && !made && i < n; i++) {
+		made = named[i] ? is_made_for(modules[i], own) : 0;
+		if (made > 0)
+			*at = i;
+	}
+	return made < 0 ? made : 0;
+}
+
+int plugin_interface_find(const struct pugmark_model *model, const uint8_t *entered,
+			  char *const *modules, uint32_t n, uint32_t *at, struct pugmark_diag *diag)
+{
+	struct own own = {.model = model, .entered = entered};
+	private_elf_guard struct private_elf file = {.elf = NULL};
+	*at = n;
+	if (!loads_libraries(model) || private_elf_open(model->path, &file))
+		return 0;
+	uint8_t *named = calloc(n + 1, 1);
+	int err = named ? named_folders_mark(file.elf, modules, n, named) : -ENOMEM;
+	if (!err)
+		dynamic_symbols_each(file.elf, take_own, &own);
+	if (!err)
+		err = own.failed ? -ENOMEM : look(&own, modules, named, n, at);
+	free(named);
+	free_names(&own.exported);
+	free_names(&own.free);
+	free_names(&own.libraries);
+	return err ? pugmark_diag_set(diag, err, model->path, PUGMARK_NO_OFFSET, "out of memory")
+		   : 0;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* library.c: a call out of the traced modules is executed as well, where the recording has the
+ * library's code: its results and all that it writes are computed from the same memory that the
+ * program had, and no table has to say them. What a probe has captured behind the call is compared.
+ *
+ *   traced ──call out──> library ──system call──> KERNEL record ──> library
+ *      ^                   │  │ ──__vdso_...──> the time it tells is not known ──> library
+ *      └───return, callback┘  └── what cannot be executed ──> outside.c
+ *
+ * Instructions of libraries are not counted and are in no trace. */
+#include "offline/replay/replay_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of one stay in a library: a loop that does not end comes of a value that is wrong. */
+#define LIBRARY_INSNS 4000000000
+/* Where others write meanwhile, a loop may wait for them that has no end here. */
+enum { STEP = 1 << 23 };
+
+bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
+{
+	enum { XSAVE_BYTES = 576 + 256 };
+	struct value_machine *m = run->machine;
+	struct value_state *s = value_machine_state(m);
+	struct value_known *k = value_machine_known(m);
+	uint64_t halves = 0xffffffffull << VALUE_BIT_VEC;
+	uint64_t addr = insn->n_mem ? value_place_address(&insn->mem[0], s) : 0;
+	if (insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC || insn->mnemonic == ZYDIS_MNEMONIC_XSAVE) {
+		unsigned at = 0;
+		while (at < SAVES && run->saves[at].addr != addr)
+			at++;
+		struct saved_vectors *to = &run->saves[at < SAVES ? at : run->n_saves++ % SAVES];
+		to->addr = addr;
+		to->inexact = k->inexact & halves;
+		memcpy(to->vec, s->vec, sizeof(to->vec));
+		memcpy(to->known, k->vec, sizeof(to->known));
+		/* Which parts the processor leaves out is not known. */
+		value_memory_set_quality(&run->memory, addr, XSAVE_BYTES, VALUE_UNKNOWN);
+		return true;
+	}
+	if (insn->mnemonic != ZYDIS_MNEMONIC_XRSTOR)
+		return false;
+	for (unsigned i = 0; i < SAVES; i++)
+		if (run->saves[i].addr == addr) {
+			memcpy(s->vec, run->saves[i].vec, sizeof(s->vec));
+			memcpy(k->vec, run->saves[i].known, sizeof(k->vec));
+			k->inexact = (k->inexact & ~halves) | run->saves[i].inexact;
+			return true;
+		}
+	value_forget(m, halves, VALUE_UNKNOWN);
+	return true;
+}
+
+/* Nothing more can be executed until control is in traced code again. */
+static int go_blind(struct value_run *run, const char *why)
+{
+	run->blind++;
+	run->blind_at = (struct value_gap){.count = run->count,
+					   .ip = value_machine_state(run->machine)->rip,
+					   .record = run->next};
+	snprintf(run->blind_at.text, sizeof(run->blind_at.text), "%s%s%s", why,
+		 run->n_calls && run->calls[run->n_calls - 1].import ? ", in " : "",
+		 run->n_calls && run->calls[run->n_calls - 1].import
+			 ? run->calls[run->n_calls - 1].import
+			 : "");
+	import_clobber(run->machine);
+	run->in_library = false;
+	run->n_variants = 0;
+	run->outside = run->unseen = true;
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* Back to the return address at the stack pointer. */
+static int return_now(struct value_run *run)
+{
+	struct value_state *s = value_machine_state(run->machine);
+	uint8_t quality = VALUE_EXACT;
+	uint64_t to;
+	if (value_memory_read(&run->memory, s->gpr[VALUE_RSP], &to, 8, &quality) ||
+	    quality == VALUE_UNKNOWN)
+		return go_blind(run, "a return address that is not known");
+	s->gpr[VALUE_RSP] += 8;
+	s->rip = to;
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* A function of the kernel's image: it reads a clock that nobody has captured. What it cannot do by
+ * itself it asks the kernel for, which has a record; so without one it has not failed. */
+static int tell_time(struct value_run *run, const char *name)
+{
+	struct value_machine *m = run->machine;
+	const struct value_state *s = value_machine_state(m);
+	const struct capture *c = value_run_record(run);
+	const char *by;
+	if (c && c->kind == CAPTURE_KERNEL && value_libraries_vdso(&run->libraries, c->ip, &by)) {
+		run->next++;
+		import_clobber(m);
+		value_set_gpr(m, VALUE_RAX, c->result, VALUE_EXACT);
+		return value_run_kernel(run, c) ? VALUE_REPLAY_NO_MEMORY : return_now(run);
+	}
+	static const struct {
+		const char *name;
+		uint8_t len[2]; /* of what is written at the first and the second argument */
+		bool status;	/* the result is 0 */
+	} known[] = {{"__vdso_clock_gettime", {0, 16}, true},
+		     {"__vdso_clock_getres", {0, 16}, true},
+		     {"__vdso_gettimeofday", {16, 8}, true},
+		     {"__vdso_getcpu", {4, 4}, true},
+		     {"__vdso_time", {8, 0}, false}};
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (strcmp(known[i].name, name))
+			continue;
+		const uint64_t args[] = {s->gpr[VALUE_RDI], s->gpr[VALUE_RSI]};
+		for (unsigned a = 0; a < 2; a++)
+			if (known[i].len[a] && args[a])
+				value_memory_set_quality(&run->memory, args[a], known[i].len[a],
+							 VALUE_UNKNOWN);
+		import_clobber(m);
+		if (known[i].status)
+			value_set_gpr(m, VALUE_RAX, 0, VALUE_EXACT);
+		return return_now(run);
+	}
+	return go_blind(run, "a function of the kernel's image that is not known");
+}
+
+/* Another variant of a function is executed than the one that ran. It ends at an address that
+ * nothing else has, where what only the other one would have left in registers is forgotten. */
+#define VARIANT_END 0
+static int begin_variant(struct value_run *run, uint64_t ip)
+{
+	struct value_state *s = value_machine_state(run->machine);
+	uint64_t end = VARIANT_END;
+	if (run->n_variants == VARIANTS)
+		return go_blind(run, "too many functions with variants in each other");
+	struct variant *v = &run->variants[run->n_variants++];
+	v->sp = s->gpr[VALUE_RSP];
+	if (value_memory_read(&run->memory, v->sp, &v->ret, 8, NULL) ||
+	    value_memory_write(&run->memory, v->sp, &end, 8, VALUE_EXACT))
+		return go_blind(run, "no stack");
+	s->rip = ip;
+	return VALUE_REPLAY_LIMIT;
+}
+
+static int end_variant(struct value_run *run)
+{
+	struct value_machine *m = run->machine;
+	const struct variant *v = &run->variants[--run->n_variants];
+	uint64_t rax = value_machine_state(m)->gpr[VALUE_RAX];
+	uint8_t quality = value_quality(m, 1 << VALUE_RAX);
+	if (value_machine_state(m)->gpr[VALUE_RSP] != v->sp + 8)
+		return go_blind(run, "a variant that does not return");
+	value_memory_write(&run->memory, v->sp, &v->ret, 8, VALUE_EXACT);
+	import_clobber(m);
+	value_set_gpr(m, VALUE_RAX, rax, quality);
+	value_machine_state(m)->rip = v->ret;
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* Control is in traced code: back from a call, called back, or thrown further out. */
+static int come_back(struct value_run *run)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	const struct open_call *call = NULL;
+	while (run->n_calls && run->calls[run->n_calls - 1].sp < s->gpr[VALUE_RSP])
+		call = &run->calls[--run->n_calls];
+	run->in_library = false;
+	value_run_tell(run, call ? VALUE_CROSSING_RESULT : VALUE_CROSSING_ENTER, NULL,
+		       call ? call->import : NULL);
+	return VALUE_REPLAY_LIMIT;
+}
+
+static int arrive(struct value_run *run)
+{
+	uint64_t ip = value_machine_state(run->machine)->rip;
+	const char *name;
+	if (ip == VARIANT_END && run->n_variants)
+		return end_variant(run);
+	if (value_machine_has_code(run->machine, ip, VALUE_SIDE_TRACED))
+		return come_back(run);
+	return value_libraries_vdso(&run->libraries, ip, &name) ? tell_time(run, name)
+								: go_blind(run, "code of no file");
+}
+
+static int at_place(struct value_run *run)
+{
+	struct value_machine *m = run->machine;
+	struct value_state *s = value_machine_state(m);
+	const struct capture *c = value_run_record(run);
+	if (value_run_ends(run, c)) {
+		run->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_END;
+	}
+	if (c && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] && c->kind == CAPTURE_SIGNAL) {
+		bool same = true;
+		for (unsigned i = 0; i < 16; i++)
+			same &= !(c->known >> i & 1) || s->gpr[i] == c->regs[i] ||
+				value_quality(m, (uint64_t)1 << i);
+		if (same) {
+			value_run_agreed(run, c);
+			run->next++;
+			return value_run_signal(run, c);
+		}
+	}
+	const struct library_function *f = value_libraries_function(&run->libraries, s->rip);
+	int err = f && f->name ? import_model(f->name, m) : -ENOSYS;
+	if (!err)
+		return return_now(run);
+	if (err == -ENOMEM)
+		return VALUE_REPLAY_NO_MEMORY;
+	/* Not all is known of what the model looks at: the code may do with less. */
+	return f && f->plain ? begin_variant(run, f->plain) : VALUE_REPLAY_LIMIT;
+}
+
+/* rdtsc and the like: no probe is in a library, so what they tell is not known. */
+static int at_chance(struct value_run *run)
+{
+	struct value_machine *m = run->machine;
+	const struct value_insn *insn = value_machine_insn(m, value_machine_state(m)->rip);
+	if (!insn)
+		return go_blind(run, "no instruction");
+	uint64_t bits = 0;
+	for (int i = 0; i < insn->n_access; i++) {
+		const struct value_access *a = &insn->access[i];
+		if (a->write && a->kind == VALUE_ACCESS_GPR)
+			bits |= (uint64_t)1 << a->reg;
+		if (a->write && a->kind == VALUE_ACCESS_FLAGS)
+			bits |= (uint64_t)1 << VALUE_BIT_FLAGS;
+	}
+	if (!value_run_vectors(run, insn))
+		value_forget(m, bits, VALUE_UNKNOWN);
+	return value_machine_skip(m, NULL) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
+}
+
+static int one_stop(struct value_run *run)
+{
+	struct value_machine *m = run->machine;
+	const struct capture *c = value_run_record(run);
+	if (value_run_expect(run))
+		return VALUE_REPLAY_NO_MEMORY;
+	enum value_stop stop = value_machine_run(m, value_machine_count(m) + STEP, NULL);
+	value_run_note_supposed(run);
+	switch (stop) {
+	case VALUE_STOP_LIMIT:
+		return value_machine_count(m) < LIBRARY_INSNS && !run->supposition.holds
+			       ? VALUE_REPLAY_LIMIT
+			       : go_blind(run, "a loop without an end");
+	case VALUE_STOP_OUTSIDE:
+		return arrive(run);
+	case VALUE_STOP_PLACE:
+		return at_place(run);
+	case VALUE_STOP_SYSCALL:
+		c = value_run_record(run);
+		if (c && c->kind != CAPTURE_KERNEL && c->kind != CAPTURE_END &&
+		    c->kind != CAPTURE_EXEC)
+			return go_blind(run, "a system call whose record is not the next");
+		if (c && run->supposition.holds && !value_run_same_call(run, c))
+			return go_blind(run, "a system call that is not the one recorded");
+		return value_run_syscall(run);
+	case VALUE_STOP_CHANCE:
+		return at_chance(run);
+	case VALUE_STOP_NO_MEMORY:
+		return VALUE_REPLAY_NO_MEMORY;
+	case VALUE_STOP_UNKNOWN_BRANCH:
+		return go_blind(run, "a branch on a value that is not known");
+	case VALUE_STOP_UNKNOWN_STORE:
+		return go_blind(run, "a store to an address that is not known");
+	case VALUE_STOP_FAULT:
+		return go_blind(run, "an access that would have faulted");
+	case VALUE_STOP_TRAP:
+		return go_blind(run, "bytes that are no instruction");
+	default:
+		return go_blind(run, "a loop without an end");
+	}
+}
+
+int value_run_library(struct value_run *run)
+{
+	struct value_machine *m = run->machine;
+	int stop = VALUE_REPLAY_LIMIT;
+	run->count = value_machine_count(m);
+	run->executing = true;
+	value_machine_inexact(m, &run->assumed, &run->unknown);
+	value_machine_set_count(m, 0);
+	value_machine_side(m, VALUE_SIDE_LIBRARY);
+	while (stop == VALUE_REPLAY_LIMIT && run->in_library &&
+	       !(run->stop_behind && run->next >= run->stop_behind)) {
+		stop = one_stop(run);
+		stop = stop == VALUE_REPLAY_LIMIT ? value_run_neighbours(run) : stop;
+	}
+	value_machine_side(m, VALUE_SIDE_TRACED);
+	value_machine_set_count(m, run->count);
+	run->executing = false;
+	value_machine_set_inexact(m, run->assumed, run->unknown);
+	return stop;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* neighbours.c: the other threads of a task's process. Records have one order over all threads, and
+ * a system call has two places in it: where it began and where it was over. Between them its thread
+ * executes nothing:
+ *
+ *   this task   ──r──────────r──────────[ system call ]──r────
+ *   a neighbour      [ system call ]────r──[ system call  ]──
+ *                 asleep             awake     asleep
+ *
+ * While no neighbour is awake, nothing but this task and the kernel writes to memory, and all is as
+ * it would be with one thread. While one is, what is read may be another one's: nothing in memory
+ * is better than assumed. What neighbours have mapped is mapped here at the next record. */
+#include "offline/replay/replay_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct span {
+	uint64_t from, to; /* of the order */
+};
+
+struct neighbours {
+	struct span *awake; /* by from, no two touch */
+	size_t n_awake, room_awake;
+	struct capture *mappings; /* by order */
+	size_t n_mappings, room_mappings;
+};
+
+void value_neighbours_free(struct neighbours *n)
+{
+	if (!n)
+		return;
+	free(n->awake);
+	free(n->mappings);
+	free(n);
+}
+
+static bool grow(void **list, size_t *room, size_t n, size_t size)
+{
+	if (n < *room)
+		return true;
+	size_t more = *room ? 2 * *room : 64;
+	void *grown = realloc(*list, more * size);
+	if (!grown)
+		return false;
+	*list = grown;
+	*room = more;
+	return true;
+}
+
+static bool add_span(struct neighbours *n, uint64_t from, uint64_t to)
+{
+	if (!grow((void **)&n->awake, &n->room_awake, n->n_awake, sizeof(*n->awake)))
+		return false;
+	n->awake[n->n_awake++] = (struct span){from, to};
+	return true;
+}
+
+static bool add_mapping(struct neighbours *n, const struct capture *c)
+{
+	if (c->kind != CAPTURE_KERNEL || c->map_op == MAP_NONE)
+		return true;
+	if (!grow((void **)&n->mappings, &n->room_mappings, n->n_mappings, sizeof(*n->mappings)))
+		return false;
+	struct capture *copy = &n->mappings[n->n_mappings++];
+	*copy = *c;
+	copy->ranges = NULL;
+	copy->n_ranges = 0;
+	return true;
+}
+
+/* Whether a thread that was stopped there was in a system call: the kernel would make it again. */
+static bool was_asleep(const struct capture *start)
+{
+	return value_run_restarted((int64_t)start->regs[VALUE_RAX]);
+}
+
+static int add_neighbour(struct neighbours *n, const struct captures *captures, uint32_t task)
+{
+	struct captures_iter *iter;
+	int err = captures_iter_new(captures, task, &iter), more = 0;
+	if (err)
+		return err;
+	struct capture c;
+	uint64_t since = 0;
+	bool awake = false, known = false, fine = true;
+	while (fine && (more = captures_next(iter, &c)) == 1) {
+		bool asleep = c.kind == CAPTURE_KERNEL && c.entered;
+		fine = add_mapping(n, &c);
+		if (awake && (asleep || c.kind == CAPTURE_END))
+			fine &= add_span(n, since, asleep ? c.entered : c.order);
+		/* What began before anything was captured has told nothing of its beginning. */
+		bool slept = c.kind == CAPTURE_KERNEL && !known;
+		if (asleep || slept || !awake)
+			since = c.order;
+		awake = c.kind == CAPTURE_START ? !was_asleep(&c) : c.kind != CAPTURE_END;
+		known = awake;
+	}
+	captures_iter_free(iter);
+	if (awake)
+		fine &= add_span(n, since, UINT64_MAX);
+	return more < 0 ? more : fine ? 0 : -ENOMEM;
+}
+
+static int by_from(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct capture *x = a, *y = b;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void tidy(struct neighbours *n)
+{
+	size_t kept = 0;
+	if (n->n_mappings)
+		qsort(n->mappings, n->n_mappings, sizeof(*n->mappings), by_order);
+	if (n->n_awake)
+		qsort(n->awake, n->n_awake, sizeof(*n->awake), by_from);
+	for (size_t i = 1; i < n->n_awake; i++)
+		if (n->awake[i].from > n->awake[kept].to)
+			n->awake[++kept] = n->awake[i];
+		else if (n->awake[i].to > n->awake[kept].to)
+			n->awake[kept].to = n->awake[i].to;
+	n->n_awake = n->n_awake ? kept + 1 : 0;
+}
+
+int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out)
+{
+	const struct family_task *self = families_find(&replay->families, task);
+	uint32_t n_tasks;
+	const uint32_t *tasks = captures_tasks(replay->captures, &n_tasks);
+	struct neighbours *n = NULL;
+	int err = 0;
+	if (self && !self->alone)
+		err = (n = calloc(1, sizeof(*n))) ? 0 : -ENOMEM;
+	for (uint32_t i = 0; n && !err && i < n_tasks; i++) {
+		const struct family_task *other = families_find(&replay->families, tasks[i]);
+		if (tasks[i] != task && (!other || other->pid == self->pid))
+			err = add_neighbour(n, replay->captures, tasks[i]);
+	}
+	if (err) {
+		value_neighbours_free(n);
+		return err;
+	}
+	if (n)
+		tidy(n);
+	*out = n;
+	return 0;
+}
+
+/* Whether a neighbour is awake anywhere between two moments. */
+static bool is_awake(const struct neighbours *n, uint64_t from, uint64_t to)
+{
+	size_t low = 0, high = n->n_awake;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (n->awake[mid].to < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < n->n_awake && n->awake[low].from <= to;
+}
+
+static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
+{
+	const struct neighbours *n = run->neighbours;
+	for (size_t i = 0; i < n->n_mappings; i++) {
+		const struct capture *c = &n->mappings[i];
+		if (c->order <= from || c->order > to)
+			continue;
+		int err = value_run_map(run, c);
+		if (err == -ENOMEM)
+			return VALUE_REPLAY_NO_MEMORY;
+	}
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* The moment of the record before @i, and up to when code of ours runs before @i. */
+static uint64_t after(const struct value_run *run, uint64_t i)
+{
+	return i ? run->records[i - 1].order : 0;
+}
+
+static uint64_t until(const struct value_run *run, uint64_t i)
+{
+	if (i >= run->n_records)
+		return UINT64_MAX;
+	const struct capture *c = &run->records[i];
+	return c->kind == CAPTURE_KERNEL && c->entered ? c->entered : c->order;
+}
+
+int value_run_neighbours(struct value_run *run)
+{
+	const struct neighbours *n = run->neighbours;
+	if (!n || run->looked == run->next)
+		return VALUE_REPLAY_LIMIT;
+	uint64_t before = run->next ? run->next - 1 : 0;
+	uint64_t from = after(run, run->looked == NEVER_LOOKED ? before : run->looked);
+	uint64_t now = after(run, run->next);
+	run->looked = run->next;
+	if (is_awake(n, from, now)) {
+		value_memory_assume_all(&run->memory);
+		int stop = map_as_they_did(run, from, now);
+		if (stop != VALUE_REPLAY_LIMIT)
+			return stop;
+	}
+	value_memory_crowd(&run->memory, is_awake(n, now, until(run, run->next)));
+	return VALUE_REPLAY_LIMIT;
+}

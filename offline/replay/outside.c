@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* outside.c: where nothing is executed, from record to record. */
+#include "offline/replay/replay_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { RED_ZONE = 128, SIGNAL_FRAME = 12288 /* bytes; with all that a processor may save */ };
+
+static int take_result(struct value_run *run, const struct capture *c)
+{
+	const struct capture_place *p = &run->replay->places[c->place];
+	uint64_t back = value_run_place_ip(run, c, p->site_next);
+	uint64_t last = run->n_calls ? run->calls[run->n_calls - 1].ret : 0;
+	while (run->n_calls && run->calls[run->n_calls - 1].ret != back)
+		run->n_calls--; /* left by longjmp, or a callback's caller that was not ours */
+	if (!run->n_calls)
+		return value_run_fail(
+			run, "a result behind %#lx; the last call out returns to %#lx (%s)", back,
+			last, run->import ? run->import : "?");
+	struct open_call *call = &run->calls[--run->n_calls];
+	import_clobber(run->machine);
+	value_run_give_back(run, call);
+	value_run_registers(run, c);
+	if (call->import && value_blocks_tell(&run->blocks, &run->memory, call->import, call->args,
+					      c->regs[VALUE_RAX], run->next))
+		return VALUE_REPLAY_NO_MEMORY;
+	value_run_doubt(run);
+	if (value_run_ranges(run, c))
+		return VALUE_REPLAY_NO_MEMORY;
+	run->outside = false;
+	run->expected = value_run_place_ip(run, c, p->addr);
+	value_run_tell(run, VALUE_CROSSING_RESULT, c, call->import);
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* A handler begins: the kernel has put its frame onto the stack, perhaps another one. */
+static void forget_frame(struct value_run *run, const struct capture *c)
+{
+	const struct capture *before = run->next > 1 ? &run->records[run->next - 2] : NULL;
+	if (!before || before->kind != CAPTURE_SIGNAL)
+		return;
+	uint64_t len = SIGNAL_FRAME, top = before->sp - RED_ZONE;
+	if (c->sp < top && top - c->sp < len)
+		len = top - c->sp;
+	value_memory_set_quality(&run->memory, c->sp, len, VALUE_UNKNOWN);
+}
+
+static int enter(struct value_run *run, const struct capture *c)
+{
+	struct value_machine *m = run->machine;
+	import_clobber(m);
+	value_run_registers(run, c);
+	value_run_agreed(run, c);
+	value_run_doubt(run);
+	forget_frame(run, c);
+	if (value_run_ranges(run, c))
+		return VALUE_REPLAY_NO_MEMORY;
+	value_machine_state(m)->rip = c->ip;
+	run->outside = false;
+	run->expected = c->ip;
+	value_run_tell(run, VALUE_CROSSING_ENTER, c, NULL);
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* Keeps what a handler interrupts, for rt_sigreturn(). */
+int value_run_signal(struct value_run *run, const struct capture *c)
+{
+	struct value_machine *m = run->machine;
+	struct interrupted *was = realloc(run->signals, (run->n_signals + 1) * sizeof(*was));
+	if (!was)
+		return VALUE_REPLAY_NO_MEMORY;
+	run->signals = was;
+	was = &was[run->n_signals++];
+	was->outside = run->outside;
+	was->in_library = run->in_library;
+	was->unseen = run->unseen;
+	if (!run->outside)
+		value_run_registers(run, c);
+	was->n_calls = run->n_calls;
+	was->state = *value_machine_state(m);
+	was->known = *value_machine_known(m);
+	run->outside = true;
+	run->in_library = run->unseen = false;
+	if (!run->replay->whole)
+		value_run_dead_stack(run, c->sp - RED_ZONE);
+	value_run_tell(run, VALUE_CROSSING_SIGNAL, c, NULL);
+	return VALUE_REPLAY_LIMIT;
+}
+
+void value_run_sigreturn(struct value_run *run, const struct capture *c)
+{
+	if (!run->n_signals)
+		return;
+	value_run_doubt(run);
+	const struct interrupted *was = &run->signals[--run->n_signals];
+	*value_machine_state(run->machine) = was->state;
+	*value_machine_known(run->machine) = was->known;
+	run->outside = was->outside;
+	run->in_library = was->in_library;
+	run->unseen = was->unseen;
+	/* A system call that was interrupted is made again, or has failed. */
+	if (!run->outside) {
+		value_machine_state(run->machine)->rip = c->ip;
+		value_set_gpr(run->machine, VALUE_RAX, c->result, VALUE_EXACT);
+	}
+	run->n_calls = was->n_calls < run->n_calls ? was->n_calls : run->n_calls;
+}
+
+bool value_run_restarted(int64_t result)
+{
+	enum { RESTARTSYS = 512, RESTARTNOINTR = 513, RESTARTNOHAND = 514, RESTART_BLOCK = 516 };
+
+	return result == -RESTARTSYS || result == -RESTARTNOINTR || result == -RESTARTNOHAND ||
+	       result == -RESTART_BLOCK;
+}
+
+/* A child that shares the memory and is no thread writes there until it has memory of its own. */
+static bool shares_memory(struct value_run *run, const struct capture *c)
+{
+	enum {
+		SYS_CLONE = 56,
+		SYS_VFORK = 58,
+		SYS_CLONE3 = 435,
+		CLONE_VM = 0x100,
+		THREAD = 0x10000
+	};
+	uint64_t flags = c->nr == SYS_VFORK ? CLONE_VM : c->nr == SYS_CLONE ? c->args[0] : 0;
+
+	if (c->nr == SYS_CLONE3)
+		value_memory_read(&run->memory, c->args[0], &flags, sizeof(flags), NULL);
+	return flags & CLONE_VM && !(flags & THREAD);
+}
+
+enum { SYS_RESTART = 219, SYSCALL_BYTES = 2 };
+
+bool value_run_same_call(const struct value_run *run, const struct capture *c)
+{
+	static const uint8_t regs[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, 10, 8, 9};
+	const struct value_state *s = value_machine_state(run->machine);
+	if (c->kind != CAPTURE_KERNEL || c->nr == SYS_RT_SIGRETURN)
+		return true;
+	bool same = c->ip == s->rip && c->sp == s->gpr[VALUE_RSP];
+	if (c->nr != SYS_RESTART && !value_quality(run->machine, 1 << VALUE_RAX))
+		same &= s->gpr[VALUE_RAX] == c->nr;
+	for (unsigned i = 0; i < sizeof(regs); i++)
+		if (!value_quality(run->machine, (uint64_t)1 << regs[i]))
+			same &= s->gpr[regs[i]] == c->args[i];
+	return same;
+}
+
+int value_run_syscall(struct value_run *run)
+{
+	const struct capture *c = value_run_record(run);
+
+	if (c && (c->kind == CAPTURE_END || c->kind == CAPTURE_EXEC)) {
+		run->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_END;
+	}
+	if (!c) { /* the recording ends while the call lasts */
+		run->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_END;
+	}
+	if (c->kind != CAPTURE_KERNEL)
+		return value_run_fail(run, "a system call without a record");
+	if (!value_run_same_call(run, c))
+		return value_run_fail(run,
+				      "system call %lu here, recorded was %u at %#lx, or its "
+				      "arguments are not those",
+				      value_machine_state(run->machine)->gpr[VALUE_RAX], c->nr,
+				      c->ip);
+	value_run_agreed(run, c);
+	run->next++;
+	value_set_gpr(run->machine, VALUE_RAX, c->result, VALUE_EXACT);
+	int err = value_run_kernel(run, c);
+	if (!err && shares_memory(run, c))
+		value_memory_assume_all(&run->memory);
+	if (c->nr == SYS_RT_SIGRETURN)
+		value_run_sigreturn(run, c);
+	const struct capture *next = value_run_record(run);
+	/* Without a handler the call is made again at once. */
+	if (value_run_restarted(c->result) && next && next->kind == CAPTURE_KERNEL) {
+		value_machine_state(run->machine)->rip -= SYSCALL_BYTES;
+		value_set_gpr(run->machine, VALUE_RAX, next->nr == SYS_RESTART ? next->nr : c->nr,
+			      VALUE_EXACT);
+	}
+	return err ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
+}
+
+/* One record while control is outside. */
+int value_run_outside(struct value_run *run)
+{
+	const struct capture *c = value_run_record(run);
+	if (!c) {
+		run->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_END;
+	}
+	run->next++;
+	switch (c->kind) {
+	case CAPTURE_KERNEL:
+		if (value_run_kernel(run, c))
+			return VALUE_REPLAY_NO_MEMORY;
+		if (c->nr == SYS_RT_SIGRETURN)
+			value_run_sigreturn(run, c);
+		else
+			run->unseen |= run->n_signals > 0;
+		return VALUE_REPLAY_LIMIT;
+	case CAPTURE_ENTER:
+		return enter(run, c);
+	case CAPTURE_RESULT:
+		return take_result(run, c);
+	case CAPTURE_SIGNAL:
+		return value_run_signal(run, c);
+	case CAPTURE_FORK:
+	case CAPTURE_INSN: /* of a traced module's code that is entered unseen: nothing to lead */
+		return VALUE_REPLAY_LIMIT;
+	case CAPTURE_END:
+	case CAPTURE_EXEC:
+		run->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_END;
+	case CAPTURE_LOST:
+		run->next--;
+		return value_run_fail(run, "%lu records or more were lost", c->lost);
+	default:
+		run->next--;
+		return value_run_fail(run, "a record of kind %u where none may be", c->kind);
+	}
+}

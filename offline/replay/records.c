@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* records.c: what a record says becomes the state: registers, bytes, mappings; and what a run tells
+ * of itself. */
+#include "offline/replay/replay_impl.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int value_run_fail(struct value_run *run, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(run->gap.text, sizeof(run->gap.text), format, args);
+	va_end(args);
+	run->gap.count = value_run_count(run);
+	run->gap.ip = value_machine_state(run->machine)->rip;
+	run->gap.record = run->next;
+	run->ended = VALUE_REPLAY_GAP;
+	return VALUE_REPLAY_GAP;
+}
+
+void value_run_tell(struct value_run *run, enum value_crossing what, const struct capture *c,
+		    const char *import)
+{
+	if (run->crossing)
+		run->crossing(run->crossing_ctx, run, what, c, import);
+}
+
+const struct capture *value_run_record(const struct value_run *run)
+{
+	return run->next < run->n_records ? &run->records[run->next] : NULL;
+}
+
+uint64_t value_run_place_ip(const struct value_run *run, const struct capture *c, uint64_t addr)
+{
+	const struct capture_place *p = &run->replay->places[c->place];
+	uint64_t bias = 0;
+	captures_bias(run->replay->captures, p->module, &bias);
+	return bias + addr;
+}
+
+void value_run_registers(struct value_run *run, const struct capture *c)
+{
+	struct value_machine *m = run->machine;
+	for (unsigned i = 0; i < 16; i++)
+		if (c->known >> i & 1)
+			value_set_gpr(m, i, c->regs[i], VALUE_EXACT);
+	if (c->known & CAPTURE_FLAGS_KNOWN) {
+		value_set_rflags(value_machine_state(m), c->flags);
+		value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS | (uint64_t)1 << VALUE_BIT_DF,
+			     VALUE_EXACT);
+	}
+}
+
+int value_run_ranges(struct value_run *run, const struct capture *c)
+{
+	for (uint32_t i = 0; i < c->n_ranges; i++) {
+		const struct capture_range *r = &c->ranges[i];
+		int err = r->unread ? value_memory_set_quality(&run->memory, r->addr, r->len,
+							       VALUE_UNKNOWN)
+				    : value_memory_write(&run->memory, r->addr, r->bytes, r->len,
+							 VALUE_EXACT);
+		/* The kernel may have written where nothing of ours ever looks. */
+		if (err == -ENOMEM)
+			return err;
+	}
+	return 0;
+}
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + VALUE_PAGE - 1) & ~(uint64_t)(VALUE_PAGE - 1);
+}
+
+static int take_mapping(struct value_run *run, const struct capture *c)
+{
+	struct value_memory *mem = &run->memory;
+	uint64_t end = c->map_addr + page_up(c->map_len);
+	struct value_region region = {
+		.start = c->map_addr,
+		.end = end,
+		.off = c->map_off,
+		.prot = c->map_prot & 7,
+		.source = c->map_file == CAPTURE_NONE	   ? (uint32_t)VALUE_SOURCE_ZEROS
+			  : c->map_file == CAPTURE_UNKNOWN ? SOURCE_UNKNOWN
+							   : SOURCE_FILES + c->map_file,
+	};
+	enum { SYS_MMAP = 9, MAP_SHARED_BIT = 1 };
+	if (c->nr == SYS_MMAP && c->args[3] & MAP_SHARED_BIT && region.prot & VALUE_WRITE)
+		region.prot |= VALUE_SHARED;
+	switch (c->map_op) {
+	case MAP_MAPPED:
+		return value_memory_map(mem, &region);
+	case MAP_UNMAPPED:
+		return value_memory_unmap(mem, c->map_addr, end);
+	case MAP_PROTECTED:
+		value_memory_protect(mem, c->map_addr, end, c->map_prot & 7);
+		return 0;
+	case MAP_FORGOTTEN: {
+		const struct value_region *at = value_memory_region(mem, c->map_addr);
+		if (!at)
+			return 0;
+		struct value_region again = *at;
+		again.off += c->map_addr - at->start;
+		again.start = c->map_addr;
+		again.end = end < at->end ? end : at->end;
+		again.source &= ~SOURCE_START;
+		return value_memory_map(mem, &again);
+	}
+	case MAP_BREAK: {
+		uint64_t top = page_up(c->map_addr);
+		if (run->heap_end && top > run->heap_end) {
+			struct value_region heap = {.start = run->heap_end, .end = top, .prot = 3};
+			int err = value_memory_map(mem, &heap);
+			if (err)
+				return err;
+		} else if (run->heap_end && top < run->heap_end) {
+			value_memory_unmap(mem, top, run->heap_end);
+		}
+		run->heap_end = top;
+		return 0;
+	}
+	case MAP_MOVED: {
+		size_t old = page_up(c->map_old_len), len = page_up(c->map_len);
+		size_t kept = old < len ? old : len;
+		uint8_t *bytes = malloc(kept ? kept : 1), *quality = malloc(kept ? kept : 1);
+		int err = bytes && quality ? 0 : -ENOMEM;
+		if (!err && value_memory_read(mem, c->map_old, bytes, kept, NULL))
+			kept = 0;
+		if (!err && kept)
+			value_memory_read_qualities(mem, c->map_old, quality, kept);
+		region.source = VALUE_SOURCE_ZEROS;
+		region.prot = 3;
+		if (!err)
+			value_memory_unmap(mem, c->map_old, c->map_old + old);
+		err = err ? err : value_memory_map(mem, &region);
+		if (!err && kept) {
+			value_memory_write(mem, c->map_addr, bytes, kept, VALUE_EXACT);
+			value_memory_write_qualities(mem, c->map_addr, quality, kept);
+		}
+		free(bytes);
+		free(quality);
+		return err;
+	}
+	default:
+		return 0;
+	}
+}
+
+int value_run_map(struct value_run *run, const struct capture *c)
+{
+	int err = take_mapping(run, c);
+	if (!err && c->map_op != MAP_NONE)
+		err = value_run_code(run);
+	return err;
+}
+
+int value_run_kernel(struct value_run *run, const struct capture *c)
+{
+	int err = value_run_map(run, c);
+	err = err ? err : value_run_ranges(run, c);
+	value_run_tell(run, VALUE_CROSSING_KERNEL, c, NULL);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+bool value_run_awaits(const struct value_run *run, uint64_t ret)
+{
+	return bsearch(&ret, run->awaited, run->n_awaited, sizeof(ret), by_address);
+}
+
+uint64_t value_run_count(const struct value_run *run)
+{
+	return run->executing ? run->count : value_machine_count(run->machine);
+}
+
+void value_run_doubt(struct value_run *run)
+{
+	if (run->unseen)
+		value_memory_assume_all(&run->memory);
+	run->unseen = false;
+}
+
+/* Whether a record may be of this moment: every register that is exact is as it says. */
+bool value_run_agrees(const struct value_run *run, const struct capture *c)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	for (unsigned i = 0; i < 16; i++)
+		if (c->known >> i & 1 && !value_quality(run->machine, (uint64_t)1 << i) &&
+		    s->gpr[i] != c->regs[i])
+			return false;
+	return c->sp == s->gpr[VALUE_RSP];
+}
+
+/* Behind a system call what it has changed is not told. */
+static bool behind_syscall(struct value_run *run, uint64_t ip)
+{
+	uint8_t bytes[2];
+	return !value_memory_read(&run->memory, ip - 2, bytes, 2, NULL) && bytes[0] == 0x0f &&
+	       bytes[1] == 0x05;
+}
+
+bool value_run_ends(struct value_run *run, const struct capture *c)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	return c && c->kind == CAPTURE_END && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] &&
+	       (value_run_agrees(run, c) || behind_syscall(run, c->ip));
+}
+
+int value_run_expect(struct value_run *run)
+{
+	const struct capture *c = value_run_record(run);
+	bool anywhere = c && (c->kind == CAPTURE_SIGNAL || c->kind == CAPTURE_END) &&
+			value_machine_is_code(run->machine, c->ip);
+	if (!anywhere)
+		return value_machine_expect(run->machine, 0, NULL, 0);
+	/* At the end, which may be behind a system call, only the stack pointer has to be that. */
+	uint64_t regs[16];
+	memcpy(regs, c->regs, sizeof(regs));
+	regs[VALUE_RSP] = c->sp;
+	uint16_t known = 1 << VALUE_RSP | (c->kind == CAPTURE_SIGNAL ? c->known : 0);
+	return value_machine_expect(run->machine, c->ip, regs, known);
+}

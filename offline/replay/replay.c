@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* replay.c: leads the evaluator of one task from record to record.
+ *
+ *   inside ──call out──> outside ──RESULT──> inside, behind the call
+ *                           │ ──ENTER───> inside (a callback, a handler, a thread's start)
+ *                           │ ──KERNEL──> still outside: bytes and mappings change
+ *   inside ──syscall──> KERNEL ──> inside      inside ──rdtsc──> INSN ──> inside
+ *
+ * Outside, libraries are executed as well where the recording has all that takes (library.c): then
+ * records are met, not followed. The records of a
+ * task are all in memory (0.9 to 3.4 bytes per 1,000 instructions compressed, ten times that here),
+ * so that going back is an index.
+ */
+#include "offline/replay/replay_impl.h"
+
+#include <errno.h>
+
+/* A register that is told and exact must be what was computed. */
+static int check(struct value_run *run, const struct capture *c)
+{
+	struct value_machine *m = run->machine;
+	const struct value_state *s = value_machine_state(m);
+	if (value_quality(m, (uint64_t)1 << VALUE_RSP) == VALUE_EXACT && c->sp != s->gpr[VALUE_RSP])
+		return value_run_fail(run, "the stack pointer is %#lx, recorded was %#lx",
+				      s->gpr[VALUE_RSP], c->sp);
+	for (unsigned i = 0; i < 16; i++)
+		if (c->known >> i & 1 && !value_quality(m, (uint64_t)1 << i) &&
+		    s->gpr[i] != c->regs[i])
+			return value_run_fail(run, "register %u is %#lx, recorded was %#lx", i,
+					      s->gpr[i], c->regs[i]);
+	uint64_t bits = 1u << VALUE_RBX | 1u << VALUE_RSP | 1u << VALUE_RBP | 0xf000;
+	if (c->has_hash && !value_quality(m, bits) && capture_hash(s->gpr) != c->hash)
+		return value_run_fail(
+			run, "the registers that calls keep are not those that were recorded");
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* Rip is at a place. Its record, if it has one, is taken and checked. */
+static int at_place(struct value_run *run)
+{
+	struct value_state *s = value_machine_state(run->machine);
+	const struct capture *c = value_run_record(run);
+	bool expected = run->expected == s->rip;
+	if (expected)
+		run->expected = 0;
+	if (c && c->kind == CAPTURE_SIGNAL && c->ip == s->rip && c->sp == s->gpr[VALUE_RSP] &&
+	    check(run, c) == VALUE_REPLAY_LIMIT) {
+		run->next++;
+		return value_run_signal(run, c);
+	}
+	run->ended = 0;
+	if (value_run_ends(run, c)) {
+		run->ended = VALUE_REPLAY_END;
+		return VALUE_REPLAY_END;
+	}
+	int stop = expected ? check(run, &run->records[run->next - 1]) : VALUE_REPLAY_LIMIT;
+	if (expected && stop == VALUE_REPLAY_LIMIT)
+		value_run_agreed(run, &run->records[run->next - 1]);
+	if (stop != VALUE_REPLAY_LIMIT || !c || c->place == CAPTURE_NONE ||
+	    value_run_place_ip(run, c, run->replay->places[c->place].addr) != s->rip)
+		return stop;
+	const struct capture_place *p = &run->replay->places[c->place];
+	bool always = c->kind == CAPTURE_RESULT || p->flags & PLACE_FULL;
+	if (c->kind == CAPTURE_ENTER && !always && value_run_agrees(run, c)) {
+		run->next++;
+		value_run_registers(run, c);
+		value_run_agreed(run, c);
+		value_run_tell(run, VALUE_CROSSING_ENTER, c, NULL);
+		return value_run_ranges(run, c) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
+	}
+	if (expected || !always || c->sp != s->gpr[VALUE_RSP])
+		return VALUE_REPLAY_LIMIT;
+	stop = check(run, c);
+	if (stop != VALUE_REPLAY_LIMIT)
+		return stop;
+	run->next++;
+	value_run_registers(run, c);
+	value_run_agreed(run, c);
+	return value_run_ranges(run, c) ? VALUE_REPLAY_NO_MEMORY : VALUE_REPLAY_LIMIT;
+}
+
+static int at_chance(struct value_run *run, struct value_trace *trace)
+{
+	struct value_machine *m = run->machine;
+	const struct capture *c = value_run_record(run);
+	uint64_t ip = value_machine_state(m)->rip;
+	const struct value_insn *insn = value_machine_insn(m, ip);
+	if (insn && value_run_vectors(run, insn)) {
+		int err = value_machine_skip(m, trace);
+		return !err		? VALUE_REPLAY_LIMIT
+		       : err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL
+					: VALUE_REPLAY_NO_MEMORY;
+	}
+	const struct capture_place *p =
+		c && c->place != CAPTURE_NONE ? &run->replay->places[c->place] : NULL;
+	if (!p || c->kind != CAPTURE_INSN || value_run_place_ip(run, c, p->site) != ip)
+		return value_run_fail(run, "an unpredictable instruction without a record");
+	value_run_registers(run, c);
+	int err = value_machine_skip(m, trace);
+	if (err)
+		return err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL : VALUE_REPLAY_NO_MEMORY;
+	run->next++;
+	run->expected = value_run_place_ip(run, c, p->addr);
+	return VALUE_REPLAY_LIMIT;
+}
+
+/* A return to an address that nobody of ours has pushed goes to whoever called from outside. Any
+ * other branch on an unknown value is a gap. */
+static int return_outside(struct value_run *run, struct value_trace *trace)
+{
+	struct value_machine *m = run->machine;
+	struct value_state *s = value_machine_state(m);
+	const struct value_insn *insn = value_machine_insn(m, s->rip);
+	uint8_t quality = VALUE_EXACT;
+	uint64_t to;
+	if (!insn || insn->kind != VALUE_INSN_RET ||
+	    value_quality(m, (uint64_t)1 << VALUE_RSP) != VALUE_EXACT ||
+	    value_memory_read(&run->memory, s->gpr[VALUE_RSP], &to, 8, &quality) ||
+	    quality == VALUE_EXACT)
+		return value_run_fail(
+			run, "a branch on a value that is not known; the last call out: %s",
+			run->import ? run->import : "none");
+	int err = value_machine_skip(m, trace);
+	if (err)
+		return err == -EAGAIN ? VALUE_REPLAY_TRACE_FULL : VALUE_REPLAY_NO_MEMORY;
+	value_set_gpr(m, VALUE_RSP, s->gpr[VALUE_RSP] + 8, VALUE_EXACT);
+	value_run_returned(run);
+	return VALUE_REPLAY_LIMIT;
+}
+
+static int one_stop(struct value_run *run, uint64_t until, struct value_trace *trace)
+{
+	struct value_machine *m = run->machine;
+	if (value_run_expect(run))
+		return VALUE_REPLAY_NO_MEMORY;
+	enum value_stop stop = value_machine_run(m, until, trace);
+	value_run_note_supposed(run);
+	const char *import = run->import ? run->import : "none";
+	switch (stop) {
+	case VALUE_STOP_LIMIT:
+		return VALUE_REPLAY_LIMIT;
+	case VALUE_STOP_OUTSIDE:
+		return value_run_leave(run);
+	case VALUE_STOP_PLACE:
+		return at_place(run);
+	case VALUE_STOP_SYSCALL:
+		return value_run_syscall(run);
+	case VALUE_STOP_CHANCE:
+		return at_chance(run, trace);
+	case VALUE_STOP_TRACE_FULL:
+		return VALUE_REPLAY_TRACE_FULL;
+	case VALUE_STOP_NO_MEMORY:
+		return VALUE_REPLAY_NO_MEMORY;
+	case VALUE_STOP_TRAP:
+	case VALUE_STOP_FAULT: {
+		const struct capture *c = value_run_record(run);
+		if (c && c->kind == CAPTURE_END) {
+			run->ended = VALUE_REPLAY_END;
+			return VALUE_REPLAY_END;
+		}
+		return value_run_fail(
+			run, "the program would have faulted here; the last call out: %s", import);
+	}
+	case VALUE_STOP_UNKNOWN_BRANCH:
+		return return_outside(run, trace);
+	case VALUE_STOP_UNKNOWN_STORE:
+		return value_run_fail(
+			run, "a store to an address that is not known; the last call out: %s",
+			import);
+	}
+	return value_run_fail(run, "the evaluator stopped");
+}
+
+/* A loop that waits for what others write may have no end here. */
+enum { STEP = 1 << 22, SUPPOSED_MAX = 1 << 23 };
+
+static int check_supposed(struct value_run *run)
+{
+	const struct supposition *s = &run->supposition;
+	if (!s->holds || value_run_count(run) - s->since < SUPPOSED_MAX)
+		return VALUE_REPLAY_LIMIT;
+	return value_run_fail(run,
+			      "no record agrees with where a branch on something assumed has led, "
+			      "at instruction %lu",
+			      s->since);
+}
+
+enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
+					 struct value_trace *trace)
+{
+	run->memory.supposed = false;
+	while (!run->ended) {
+		if (value_run_neighbours(run) != VALUE_REPLAY_LIMIT)
+			return VALUE_REPLAY_NO_MEMORY;
+		if (run->stop_behind && run->next >= run->stop_behind)
+			return VALUE_REPLAY_LIMIT;
+		uint64_t count = value_run_count(run);
+		if (count >= run->snapshot_next && !value_run_keep(run))
+			return VALUE_REPLAY_NO_MEMORY;
+		bool inside =
+			value_machine_is_code(run->machine, value_machine_state(run->machine)->rip);
+		if (count >= until && !run->outside && !run->in_library && inside) {
+			run->memory.supposed = run->supposition.holds;
+			return VALUE_REPLAY_LIMIT;
+		}
+		uint64_t to = until < run->snapshot_next ? until : run->snapshot_next;
+		to = to < count + STEP ? to : count + STEP;
+		if (check_supposed(run) != VALUE_REPLAY_LIMIT)
+			return VALUE_REPLAY_GAP;
+		int stop = run->outside		       ? value_run_outside(run)
+			   : run->in_library	       ? value_run_library(run)
+			   : count >= until && !inside ? value_run_leave(run)
+						       : one_stop(run, to, trace);
+		if (stop != VALUE_REPLAY_LIMIT)
+			return stop;
+	}
+	return run->ended;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* replay.h: a recording of level values, executed again: the evaluator (machine.h) led from capture
+ * to capture (captures.h). Any point of a task, counted in instructions of its traced modules, can
+ * be reached in both directions: snapshots are kept on the way.
+ *
+ * Every record is checked against what was computed: the place, the stack pointer, the registers
+ * that a call keeps. A difference ends the replay as a gap with its cause. */
+#ifndef OFFLINE_REPLAY_REPLAY_H
+#define OFFLINE_REPLAY_REPLAY_H
+
+#include <pugmark/diag.h>
+
+#include "offline/capture/captures.h"
+#include "offline/capture/imports.h"
+#include "offline/eval/machine.h"
+
+enum value_replay_stop {
+	VALUE_REPLAY_LIMIT,
+	VALUE_REPLAY_END,	 /* of the task */
+	VALUE_REPLAY_GAP,	 /* value_replay_gap() says what it is */
+	VALUE_REPLAY_TRACE_FULL, /* the caller empties the trace and goes on */
+	VALUE_REPLAY_NO_MEMORY,
+};
+
+enum value_crossing {
+	VALUE_CROSSING_CALL,   /* control leaves: rip is outside, rsp at the return address */
+	VALUE_CROSSING_RESULT, /* it is back behind the call; rax is the result */
+	VALUE_CROSSING_ENTER,
+	VALUE_CROSSING_KERNEL,
+	VALUE_CROSSING_SIGNAL,
+};
+
+/* Why a replay went no further. */
+struct value_gap {
+	uint64_t count; /* instructions before it */
+	uint64_t ip;
+	uint64_t record; /* number of the record that did not fit, or that would have been next */
+	char text[160];
+};
+
+struct value_replay; /* of a recording */
+struct value_run;    /* of one of its tasks */
+
+/* Is told of what crosses the boundary while a run goes forward. @capture is NULL for a call, and
+ * for a result that was recomputed. @import: the function's name, or NULL. */
+typedef void value_crossing_fn(void *ctx, struct value_run *run, enum value_crossing what,
+			       const struct capture *capture, const char *import);
+
+/* Opens the recording in @dir. Returns 0 and a replay that the caller frees after its runs, or
+ * -errno with @diag filled. */
+int value_replay_open(const char *dir, struct value_replay **out, struct pugmark_diag *diag);
+void value_replay_free(struct value_replay *replay);
+const struct captures *value_replay_captures(const struct value_replay *replay);
+
+/* A run of the task with that number (captures_tasks()), at its start. Where other threads of its
+ * process are awake, nothing in memory is better than assumed. */
+int value_run_new(struct value_replay *replay, uint32_t task, struct value_run **out,
+		  struct pugmark_diag *diag);
+void value_run_free(struct value_run *run);
+void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx);
+
+/* Goes forward until @until instructions were executed, and to where the next one is: what is
+ * outside of the traced modules in between is over then. */
+enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
+					 struct value_trace *trace);
+/* Goes to the moment before instruction @count, in either direction. */
+enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count);
+uint64_t value_run_count(const struct value_run *run);
+struct value_machine *value_run_machine(struct value_run *run);
+const struct value_gap *value_run_gap(const struct value_run *run);
+/* How many instructions that are exact by themselves follow a branch, or a store to an address,
+ * that an assumed value decided, before a record agreed with where that led. What is known there,
+ * and all that no record has told by then, is assumed. */
+uint64_t value_run_supposed(const struct value_run *run);
+/* How often a library's code could not be executed to its end, so that what it may have written is
+ * assumed; where and why it was the last time. */
+uint64_t value_run_blind(const struct value_run *run, const struct value_gap **last);
+/* Instructions between snapshots; at first 10 million. */
+void value_run_snapshot_every(struct value_run *run, uint64_t instructions);
+
+#endif

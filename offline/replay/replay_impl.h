@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* replay_impl.h: what the files of a replay share. replay.c leads the evaluator through traced
+ * code, library.c through that of libraries, outside.c from record to record where nothing is
+ * executed; calls.c keeps the calls that are open between them, records.c applies records,
+ * own_code.c knows what is code, replay_open.c begins runs, snapshots.c keeps their moments. */
+#ifndef OFFLINE_REPLAY_REPLAY_IMPL_H
+#define OFFLINE_REPLAY_REPLAY_IMPL_H
+
+#include "offline/capture/families.h"
+#include "offline/replay/blocks.h"
+#include "offline/replay/libraries.h"
+#include "offline/replay/models.h"
+#include "offline/replay/replay.h"
+
+/* value_region.source: zeros, or a file; with what stood there at the start, or not. */
+#define SOURCE_UNKNOWN 1u
+#define SOURCE_FILES 2u
+#define SOURCE_START (1u << 31)
+
+enum { SYS_RT_SIGRETURN = 15, KEPT = 6, SAVES = 4, VARIANTS = 8 };
+
+/* A call out of the traced modules that has not come back. */
+struct open_call {
+	uint64_t sp;  /* where its return address lies */
+	uint64_t ret; /* 0: not known */
+	uint64_t kept[KEPT];
+	uint8_t quality[KEPT][8];
+	const char *import; /* NULL: not known */
+	uint64_t args[2];
+};
+
+/* What a signal handler interrupted. */
+struct interrupted {
+	bool outside, in_library, unseen;
+	size_t n_calls;
+	struct value_state state;
+	struct value_known known;
+};
+
+/* What rests on a branch that an assumed value decided. */
+struct supposition {
+	bool holds;	 /* since the branch no record has agreed */
+	uint64_t since;	 /* instruction count of the branch */
+	uint64_t doubts; /* instructions that were not exact by then */
+	uint64_t total;	 /* of those that came to their end: instructions that were exact */
+};
+
+/* A moment of a run. Lists are copies. */
+struct run_snapshot {
+	uint64_t count;
+	struct value_snapshot memory;
+	struct value_state state;
+	struct value_known known;
+	uint64_t next, expected, heap_end, assumed, unknown;
+	struct supposition supposition;
+	uint64_t looked;
+	bool outside, in_library, unseen, crowded;
+	const char *import;
+	struct open_call *calls;
+	size_t n_calls;
+	struct interrupted *signals;
+	size_t n_signals;
+};
+
+/* What xsavec has put into memory, until xrstor takes it back. */
+struct saved_vectors {
+	uint64_t addr; /* 0: nothing */
+	uint8_t vec[16][32], known[16][32];
+	uint64_t inexact;
+};
+
+/* Code of a traced module, as it was mapped at the start. */
+struct own_code {
+	struct value_region region;
+	bool there; /* now */
+};
+
+/* A variant of a library's function that is executed in place of another. */
+struct variant {
+	uint64_t sp, ret; /* where its return address lies, and what it is */
+};
+
+#define NEVER_LOOKED UINT64_MAX
+struct neighbours;
+
+struct value_replay {
+	struct captures *captures;
+	struct imports *imports;
+	struct families families;
+	const struct capture_place *places;
+	uint32_t n_places;
+	bool whole; /* captures_whole() */
+};
+
+/* Where control is: in traced code, in a library's (@in_library), or where nothing is executed and
+ * records alone lead on (@outside). */
+struct value_run {
+	struct value_replay *replay;
+	struct value_memory memory;
+	struct value_machine *machine;
+	struct value_libraries libraries;
+	struct own_code *code;
+	size_t n_code;
+	struct capture *records; /* of the task, all */
+	uint64_t n_records, room_records;
+	uint64_t next;	 /* record */
+	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
+	struct neighbours *neighbours; /* NULL: its process has one thread */
+	uint64_t stop_behind;	       /* 0: nowhere; else stop when @next is that */
+	uint64_t expected; /* address of a place whose record was taken already, 0: none */
+	uint64_t heap_end; /* 0: there is no heap yet */
+	bool outside, in_library;
+	bool unseen;	/* while outside: code ran that nobody has executed here */
+	bool executing; /* value_run_library() is at work: the machine counts on its own */
+	uint64_t count; /* then: instructions of traced code before it, */
+	uint64_t assumed, unknown; /* and how many were not exact */
+	int ended;		   /* an enum value_replay_stop; 0: not yet */
+	const char *import;	   /* the last call out */
+	struct open_call *calls;
+	size_t n_calls, room_calls;
+	struct interrupted *signals;
+	size_t n_signals;
+	struct saved_vectors saves[SAVES];
+	unsigned n_saves; /* so far */
+	struct variant variants[VARIANTS];
+	unsigned n_variants;
+	struct value_blocks blocks;
+	struct supposition supposition;
+	struct value_gap gap;
+	uint64_t blind;		   /* how often a library could not be executed to its end */
+	struct value_gap blind_at; /* the last time */
+	value_crossing_fn *crossing;
+	void *crossing_ctx;
+	uint64_t *awaited; /* return addresses of calls whose end is told, sorted */
+	size_t n_awaited;
+	struct run_snapshot *snapshots; /* by count */
+	size_t n_snapshots;
+	uint64_t snapshot_every, snapshot_next;
+};
+
+/* Whether a record tells of the end of a call that returns to @ret. */
+bool value_run_awaits(const struct value_run *run, uint64_t ret);
+
+/* own_code.c: after mappings have changed, what is code of traced modules and of libraries. 0 or
+ * -ENOMEM. */
+int value_run_code(struct value_run *run);
+
+/* snapshots.c: takes one; goes to one; gives one up. False: memory is out. */
+bool value_run_keep(struct value_run *run);
+bool value_run_go_back(struct value_run *run, const struct run_snapshot *s);
+void value_run_drop(struct value_run *run, struct run_snapshot *s);
+
+/* records.c. Those that return int: an enum value_replay_stop, LIMIT to go on; or 0 and -ENOMEM. */
+int value_run_fail(struct value_run *run, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void value_run_tell(struct value_run *run, enum value_crossing what, const struct capture *c,
+		    const char *import);
+const struct capture *value_run_record(const struct value_run *run); /* the next; NULL: none */
+/* Stops where the next record stands, if that is a point that is not known before. 0 or -ENOMEM. */
+int value_run_expect(struct value_run *run);
+uint64_t value_run_place_ip(const struct value_run *run, const struct capture *c, uint64_t addr);
+void value_run_registers(struct value_run *run, const struct capture *c);
+int value_run_ranges(struct value_run *run, const struct capture *c);
+int value_run_kernel(struct value_run *run, const struct capture *c);
+/* Code that nobody executes here may have written anything. */
+void value_run_doubt(struct value_run *run);
+
+/* suppose.c: asks the machine whether an assumed value has decided something. */
+void value_run_note_supposed(struct value_run *run);
+/* A record agrees with where the run is: what it does not tell is assumed, the way is known again.
+ */
+void value_run_agreed(struct value_run *run, const struct capture *c);
+
+/* neighbours.c: those of @task, NULL if there are none; and what they do between two records of the
+ * run: nothing if it was asked for them before. An enum value_replay_stop. */
+int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out);
+void value_neighbours_free(struct neighbours *n);
+int value_run_neighbours(struct value_run *run);
+/* records.c: what a system call did to the mappings. */
+int value_run_map(struct value_run *run, const struct capture *c);
+/* outside.c: the kernel's own results for a call that it makes again (linux/errno.h). */
+bool value_run_restarted(int64_t result);
+
+/* calls.c: control has left traced code. */
+int value_run_leave(struct value_run *run);
+void value_run_give_back(struct value_run *run, const struct open_call *call);
+/* What was below the stack pointer of a call is nobody's. */
+void value_run_dead_stack(struct value_run *run, uint64_t sp);
+/* A callback, a handler or the program has returned to its caller, which is not executed. */
+void value_run_returned(struct value_run *run);
+
+/* library.c: goes on in code of libraries, until control is in traced code or nothing more can be
+ * executed. */
+int value_run_library(struct value_run *run);
+/* xsavec, xrstor: they are executed here, and true is returned. */
+bool value_run_vectors(struct value_run *run, const struct value_insn *insn);
+
+/* outside.c */
+int value_run_outside(struct value_run *run); /* one record */
+/* Whether the registers that the record tells are what was computed. */
+bool value_run_agrees(const struct value_run *run, const struct capture *c);
+/* Whether the task has ended at this very moment: the place, and the registers where they are told.
+ */
+bool value_run_ends(struct value_run *run, const struct capture *c);
+int value_run_signal(struct value_run *run, const struct capture *c);
+void value_run_sigreturn(struct value_run *run, const struct capture *c);
+/* The evaluator is behind a system call. Whether the record @c may be of it: the place, the stack
+ * pointer, number and arguments are the same, as far as they are exact. */
+bool value_run_same_call(const struct value_run *run, const struct capture *c);
+/* Its record is taken. */
+int value_run_syscall(struct value_run *run);
+
+#endif

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* replay_open.c: how a run begins: from what was captured at the start of its task, or where the
+ * task that forked it was. */
+#include "offline/replay/replay_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SNAPSHOT_EVERY 10000000
+
+/* --- the recording --------------------------------------------------------------------------- */
+
+int value_replay_open(const char *dir, struct value_replay **out, struct pugmark_diag *diag)
+{
+	struct value_replay *replay = calloc(1, sizeof(*replay));
+	if (!replay)
+		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
+	int err = captures_open(dir, &replay->captures, diag);
+	err = err ? err : imports_open(NULL, &replay->imports, diag);
+	err = err ? err : families_read(dir, &replay->families, diag);
+	if (err) {
+		value_replay_free(replay);
+		return err;
+	}
+	replay->whole = captures_whole(replay->captures);
+	replay->places = captures_places(replay->captures, &replay->n_places);
+	*out = replay;
+	return 0;
+}
+
+void value_replay_free(struct value_replay *replay)
+{
+	if (!replay)
+		return;
+	imports_free(replay->imports);
+	families_deinit(&replay->families);
+	captures_free(replay->captures);
+	free(replay);
+}
+
+const struct captures *value_replay_captures(const struct value_replay *replay)
+{
+	return replay->captures;
+}
+
+/* --- memory at the start --------------------------------------------------------------------- */
+
+static int fill(void *ctx, const struct value_region *region, uint64_t addr, uint8_t *bytes,
+		uint8_t *quality)
+{
+	struct value_run *run = ctx;
+	const struct captures *captures = run->replay->captures;
+	uint32_t source = region->source & ~SOURCE_START;
+	if (region->source & SOURCE_START) {
+		int err = captures_page(captures, addr, bytes);
+		if (err != -ENOENT)
+			return err;
+	}
+	memset(bytes, 0, VALUE_PAGE);
+	if (source == VALUE_SOURCE_ZEROS)
+		return 0;
+	uint64_t off = region->off + (addr - region->start);
+	if (source == SOURCE_UNKNOWN ||
+	    captures_file_bytes(captures, source - SOURCE_FILES, off, VALUE_PAGE, bytes))
+		memset(quality, VALUE_UNKNOWN, VALUE_PAGE);
+	return 0;
+}
+
+static int map_start(struct value_run *run)
+{
+	uint32_t n;
+	const struct capture_mapping *maps = captures_mappings(run->replay->captures, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct value_region region = {
+			.start = maps[i].start,
+			.end = maps[i].end,
+			.off = maps[i].off,
+			.prot = (maps[i].prot & 7) |
+				(maps[i].shared && maps[i].prot & VALUE_WRITE ? VALUE_SHARED : 0),
+			.source = SOURCE_START |
+				  (maps[i].file == CAPTURE_NONE	     ? 0
+				   : maps[i].file == CAPTURE_UNKNOWN ? SOURCE_UNKNOWN
+								     : SOURCE_FILES + maps[i].file),
+		};
+		int err = value_memory_map(&run->memory, &region);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int note_awaited(struct value_run *run)
+{
+	const struct value_replay *replay = run->replay;
+	run->awaited = calloc(replay->n_places + 1, sizeof(*run->awaited));
+	if (!run->awaited)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < replay->n_places; i++) {
+		const struct capture_place *p = &replay->places[i];
+		uint64_t bias;
+		if (p->kinds >> CAPTURE_RESULT & 1 &&
+		    captures_bias(replay->captures, p->module, &bias))
+			run->awaited[run->n_awaited++] = bias + p->site_next;
+	}
+	qsort(run->awaited, run->n_awaited, sizeof(*run->awaited), by_address);
+	return 0;
+}
+
+/* The executable mapping that a place is in is code. */
+static int add_code(struct value_run *run, uint64_t ip)
+{
+	const struct value_region *at = value_memory_region(&run->memory, ip);
+	if (!at || !(at->prot & VALUE_EXEC) || value_machine_is_code(run->machine, ip))
+		return 0;
+	struct own_code *code = realloc(run->code, (run->n_code + 1) * sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	run->code = code;
+	code[run->n_code++] = (struct own_code){*at, true};
+	return value_machine_code(run->machine, at->start, at->end);
+}
+
+/* Executable mappings of the files that have places are code, and all their places are set. */
+static int set_places(struct value_run *run)
+{
+	int err = 0;
+	for (uint32_t i = 0; !err && i < run->replay->n_places; i++) {
+		const struct capture_place *p = &run->replay->places[i];
+		uint64_t bias;
+		if (!captures_bias(run->replay->captures, p->module, &bias))
+			continue;
+		err = add_code(run, bias + p->addr);
+		err = err ? err : value_machine_place(run->machine, bias + p->addr);
+	}
+	return err;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+static int keep_record(struct value_run *run, const struct capture *c)
+{
+	if (run->n_records == run->room_records) {
+		uint64_t room = run->room_records ? 2 * run->room_records : 256;
+		struct capture *records = realloc(run->records, room * sizeof(*records));
+		if (!records)
+			return -ENOMEM;
+		run->records = records;
+		run->room_records = room;
+	}
+	struct capture *copy = &run->records[run->n_records];
+	*copy = *c;
+	copy->ranges = NULL;
+	copy->n_ranges = 0;
+	copy->xsave = NULL;
+	size_t size = c->n_ranges * sizeof(*c->ranges) + c->xsave_bytes;
+	for (uint32_t i = 0; i < c->n_ranges; i++)
+		size += c->ranges[i].unread ? 0 : c->ranges[i].len;
+	run->n_records++;
+	if (!size)
+		return 0;
+	struct capture_range *ranges = malloc(size);
+	if (!ranges)
+		return -ENOMEM;
+	copy->ranges = ranges;
+	copy->n_ranges = c->n_ranges;
+	uint8_t *bytes = (uint8_t *)(ranges + c->n_ranges);
+	for (uint32_t i = 0; i < c->n_ranges; i++) {
+		ranges[i] = c->ranges[i];
+		ranges[i].bytes = bytes;
+		if (!ranges[i].unread) {
+			memcpy(bytes, c->ranges[i].bytes, ranges[i].len);
+			bytes += ranges[i].len;
+		}
+	}
+	if (c->xsave) {
+		memcpy(bytes, c->xsave, c->xsave_bytes);
+		copy->xsave = bytes;
+	}
+	return 0;
+}
+
+static int load_records(struct value_run *run, uint32_t task)
+{
+	struct captures_iter *iter;
+	int err = captures_iter_new(run->replay->captures, task, &iter);
+	if (err)
+		return err;
+	struct capture c;
+	int more;
+	while ((more = captures_next(iter, &c)) == 1 && !err)
+		err = keep_record(run, &c);
+	captures_iter_free(iter);
+	return err ? err : more < 0 ? more : 0;
+}
+
+/* --- registers at the start ------------------------------------------------------------------ */
+
+/* The XSAVE area of the standard format: x87 and SSE as FXSAVE has them, which parts are in use at
+ * 512, the upper halves of ymm at 576. What is not in use is as the processor starts. */
+static void take_xsave(struct value_state *s, const struct capture *c)
+{
+	uint64_t in_use;
+	if (!c->xsave || c->xsave_bytes < 576)
+		return;
+	memcpy(&in_use, c->xsave + 512, 8);
+	memcpy(&s->mxcsr, c->xsave + 24, 4);
+	if (in_use & 1) {
+		memcpy(s->fx, c->xsave, 6);
+		memcpy(s->fx + 32, c->xsave + 32, 128);
+	}
+	for (unsigned i = 0; i < 16; i++) {
+		if (in_use & 2)
+			memcpy(s->vec[i], c->xsave + 160 + 16 * i, 16);
+		if (in_use & 4 && c->xsave_bytes >= 832)
+			memcpy(s->vec[i] + 16, c->xsave + 576 + 16 * i, 16);
+	}
+}
+
+/* A task that was stopped in a system call makes it again. */
+static void resume_call(const struct value_run *run, struct value_state *s)
+{
+	enum { SYSCALL_BYTES = 2, SYS_RESTART = 219 };
+	const struct capture *next = run->n_records > 1 ? &run->records[1] : NULL;
+	if (!value_run_restarted((int64_t)s->gpr[VALUE_RAX]))
+		return;
+	s->rip -= SYSCALL_BYTES;
+	s->gpr[VALUE_RAX] = next && next->kind == CAPTURE_KERNEL ? next->nr : SYS_RESTART;
+}
+
+static int start(struct value_run *run, struct pugmark_diag *diag)
+{
+	const struct capture *c = run->n_records ? &run->records[0] : NULL;
+	if (!c || c->kind != CAPTURE_START)
+		return pugmark_diag_set(diag, -EBADMSG, "captures", PUGMARK_NO_OFFSET,
+					"the task has no start: its values are not known");
+	struct value_machine *m = run->machine;
+	struct value_state *s = value_machine_state(m);
+	for (unsigned i = 0; i < 16; i++)
+		s->gpr[i] = c->regs[i];
+	value_set_rflags(s, c->flags);
+	s->gpr[VALUE_FS] = c->fs_base;
+	s->gpr[VALUE_GS] = c->gs_base;
+	s->rip = c->ip;
+	resume_call(run, s);
+	if (c->xsave)
+		take_xsave(s, c);
+	else
+		value_forget(m,
+			     (uint64_t)0xffffffff << VALUE_BIT_VEC | (uint64_t)1 << VALUE_BIT_X87 |
+				     (uint64_t)1 << VALUE_BIT_MXCSR,
+			     VALUE_UNKNOWN);
+	if (value_run_code(run))
+		return pugmark_diag_set(diag, -ENOMEM, "captures", PUGMARK_NO_OFFSET,
+					"out of memory");
+	/* The first instruction may be a place as well: its record says the same again. */
+	const struct capture *again = run->n_records > 1 ? &run->records[1] : NULL;
+	bool same = again && again->kind == CAPTURE_ENTER && again->ip == c->ip &&
+		    again->regs[VALUE_RSP] == c->regs[VALUE_RSP];
+	run->next = same ? 2 : 1;
+	run->in_library = value_libraries_has(&run->libraries, s->rip);
+	run->outside = !run->in_library && !value_machine_is_code(m, s->rip);
+	run->expected = s->rip;
+	return 0;
+}
+
+static uint64_t find_heap_end(const struct value_run *run)
+{
+	/* brk() tells its end alone: the heap begins where the first one said. */
+	for (uint64_t i = 0; i < run->n_records; i++)
+		if (run->records[i].kind == CAPTURE_KERNEL && run->records[i].map_op == MAP_BREAK &&
+		    run->records[i].map_addr)
+			return (run->records[i].map_addr + VALUE_PAGE - 1) &
+			       ~(uint64_t)(VALUE_PAGE - 1);
+	return 0;
+}
+
+/* A run without a state. */
+static int run_make(struct value_replay *replay, uint32_t task, struct value_run **out,
+		    struct pugmark_diag *diag)
+{
+	struct value_run *run = calloc(1, sizeof(*run));
+	int err = run ? value_memory_init(&run->memory, fill, run) : -ENOMEM;
+	if (!err) {
+		run->replay = replay;
+		run->snapshot_every = SNAPSHOT_EVERY;
+		run->looked = NEVER_LOOKED;
+		run->machine = value_machine_new(&run->memory);
+		err = run->machine ? map_start(run) : -ENOMEM;
+	}
+	err = err ? err : set_places(run);
+	err = err ? err : note_awaited(run);
+	err = err ? err : load_records(run, task);
+	err = err ? err : value_neighbours_new(replay, task, &run->neighbours);
+	if (err) {
+		value_run_free(run);
+		return pugmark_diag_set(diag, err, "captures", PUGMARK_NO_OFFSET,
+					"cannot be read: %s", strerror(-err));
+	}
+	*out = run;
+	return 0;
+}
+
+static bool forks(const struct capture *c)
+{
+	enum { SYS_CLONE = 56, SYS_FORK = 57, SYS_VFORK = 58, SYS_CLONE3 = 435 };
+	return c->kind == CAPTURE_KERNEL && (c->nr == SYS_CLONE || c->nr == SYS_FORK ||
+					     c->nr == SYS_VFORK || c->nr == SYS_CLONE3);
+}
+
+/* A new thread has the stack and the thread pointer that the call gave it. */
+static void take_thread(struct value_run *run, const struct capture *c)
+{
+	enum { SYS_CLONE = 56, SETTLS = 0x80000, FLAGS = 0, STACK = 5, STACK_BYTES = 6, TLS = 7 };
+	uint64_t args[8] = {0}; /* struct clone_args, linux/sched.h */
+	if (c->nr == SYS_CLONE) {
+		args[FLAGS] = c->args[0];
+		args[STACK] = c->args[1];
+		args[TLS] = c->args[4];
+	} else if (value_memory_read(&run->memory, c->args[0], args, sizeof(args), NULL)) {
+		return;
+	}
+	if (args[STACK])
+		value_set_gpr(run->machine, VALUE_RSP, args[STACK] + args[STACK_BYTES],
+			      VALUE_EXACT);
+	if (args[FLAGS] & SETTLS)
+		value_machine_state(run->machine)->gpr[VALUE_FS] = args[TLS];
+}
+
+/* A child begins as its parent was behind the fork, but for the call's result. */
+static int start_as_parent(struct value_run *run, const struct family_task *child,
+			   struct pugmark_diag *diag)
+{
+	struct value_run *parent = NULL;
+	int err = value_run_new(run->replay, child->parent, &parent, diag);
+	if (err)
+		return err;
+	uint64_t i = 0;
+	while (i < parent->n_records &&
+	       !(forks(&parent->records[i]) && parent->records[i].result == child->tid))
+		i++;
+	value_run_snapshot_every(parent, UINT64_MAX / 2);
+	parent->stop_behind = i + 1;
+	enum value_replay_stop stop = i < parent->n_records
+					      ? value_run_forward(parent, UINT64_MAX / 4, NULL)
+					      : VALUE_REPLAY_GAP;
+	if (stop != VALUE_REPLAY_LIMIT || !value_run_keep(parent) ||
+	    parent->snapshots[parent->n_snapshots - 1].count != value_run_count(parent)) {
+		value_run_free(parent);
+		return pugmark_diag_set(
+			diag, -ENODATA, "captures", PUGMARK_NO_OFFSET,
+			"the values of the task that forked it, %u, are not known up "
+			"to there",
+			child->parent);
+	}
+	struct run_snapshot begin = parent->snapshots[parent->n_snapshots - 1];
+	bool own = run->n_records && forks(&run->records[0]) && !run->records[0].result;
+	begin.count = begin.assumed = begin.unknown = 0;
+	begin.supposition = (struct supposition){.holds = begin.supposition.holds};
+	begin.next = own ? 1 : 0;
+	begin.expected = 0;
+	begin.looked = NEVER_LOOKED;
+	struct capture call = parent->records[i];
+	bool fine = value_run_go_back(run, &begin);
+	run->memory.n_shared = parent->memory.n_shared;
+	value_run_free(parent);
+	value_set_gpr(run->machine, VALUE_RAX, 0, VALUE_EXACT);
+	take_thread(run, &call);
+	return fine ? 0
+		    : pugmark_diag_set(diag, -ENOMEM, "captures", PUGMARK_NO_OFFSET,
+				       "out of memory");
+}
+
+/* Which tasks are of its process cannot be told. */
+static bool is_lost(const struct value_replay *replay, const struct family_task *self)
+{
+	uint32_t n_tasks;
+	captures_tasks(replay->captures, &n_tasks);
+	return !self && n_tasks > 1;
+}
+
+int value_run_new(struct value_replay *replay, uint32_t task, struct value_run **out,
+		  struct pugmark_diag *diag)
+{
+	const struct family_task *self = families_find(&replay->families, task);
+	/* A store of another thread is in nobody's captures: a byte would be called exact that is
+	 * not. */
+	if (is_lost(replay, self))
+		return pugmark_diag_set(diag, -ENODATA, "captures", PUGMARK_NO_OFFSET,
+					"the process of task %u is not told: others may write to "
+					"its memory, so none of its values is certain",
+					task);
+	struct value_run *run = NULL;
+	int err = run_make(replay, task, &run, diag);
+	if (err)
+		return err;
+	bool begins = run->n_records && run->records[0].kind == CAPTURE_START;
+	if (!begins && replay->whole && self && self->parent) {
+		err = start_as_parent(run, self, diag);
+	} else {
+		run->heap_end = find_heap_end(run);
+		err = start(run, diag);
+	}
+	if (err) {
+		value_run_free(run);
+		return err;
+	}
+	*out = run;
+	return 0;
+}
+
+void value_run_free(struct value_run *run)
+{
+	if (!run)
+		return;
+	for (size_t i = 0; i < run->n_snapshots; i++)
+		value_run_drop(run, &run->snapshots[i]);
+	free(run->snapshots);
+	for (uint64_t i = 0; i < run->n_records; i++)
+		free((void *)run->records[i].ranges);
+	free(run->records);
+	free(run->calls);
+	free(run->signals);
+	free(run->awaited);
+	free(run->code);
+	value_neighbours_free(run->neighbours);
+	value_blocks_deinit(&run->blocks);
+	value_libraries_deinit(&run->libraries);
+	value_machine_free(run->machine);
+	value_memory_deinit(&run->memory);
+	free(run);
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+struct value_machine *value_run_machine(struct value_run *run)
+{
+	return run->machine;
+}
+
+const struct value_gap *value_run_gap(const struct value_run *run)
+{
+	return &run->gap;
+}
+
+uint64_t value_run_blind(const struct value_run *run, const struct value_gap **last)
+{
+	*last = &run->blind_at;
+	return run->blind;
+}
+
+void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx)
+{
+	run->crossing = fn;
+	run->crossing_ctx = ctx;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* snapshots.c: the moments of a run that it can go back to. They are taken every so many
+ * instructions; when there are SNAPSHOTS_MAX of them, every other one is given up and the distance
+ * doubles, so that both memory and the way from the nearest one stay bounded. */
+#include "offline/replay/replay_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SNAPSHOTS_MAX = 256 };
+
+void value_run_drop(struct value_run *run, struct run_snapshot *snapshot)
+{
+	value_memory_forget(&run->memory, &snapshot->memory);
+	free(snapshot->calls);
+	free(snapshot->signals);
+}
+
+static void *copy(const void *list, size_t size)
+{
+	void *out = malloc(size ? size : 1);
+	if (out && size)
+		memcpy(out, list, size);
+	return out;
+}
+
+static void thin_out(struct value_run *run)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < run->n_snapshots; i++)
+		if (i % 2)
+			value_run_drop(run, &run->snapshots[i]);
+		else
+			run->snapshots[n++] = run->snapshots[i];
+	run->n_snapshots = n;
+	run->snapshot_every *= 2;
+}
+
+bool value_run_keep(struct value_run *run)
+{
+	uint64_t count = value_run_count(run);
+	run->snapshot_next = count + run->snapshot_every;
+	if (run->n_snapshots && run->snapshots[run->n_snapshots - 1].count >= count)
+		return true;
+	if (run->n_snapshots == SNAPSHOTS_MAX)
+		thin_out(run);
+	if (!run->snapshots)
+		run->snapshots = calloc(SNAPSHOTS_MAX, sizeof(*run->snapshots));
+	if (!run->snapshots)
+		return false;
+	uint64_t assumed, unknown;
+	value_machine_inexact(run->machine, &assumed, &unknown);
+	struct run_snapshot s = {
+		.supposition = run->supposition,
+		.looked = run->looked,
+		.crowded = run->memory.crowded,
+		.assumed = assumed,
+		.unknown = unknown,
+		.count = count,
+		.state = *value_machine_state(run->machine),
+		.known = *value_machine_known(run->machine),
+		.next = run->next,
+		.expected = run->expected,
+		.heap_end = run->heap_end,
+		.outside = run->outside,
+		.in_library = run->in_library,
+		.unseen = run->unseen,
+		.import = run->import,
+		.calls = copy(run->calls, run->n_calls * sizeof(*run->calls)),
+		.n_calls = run->n_calls,
+		.signals = copy(run->signals, run->n_signals * sizeof(*run->signals)),
+		.n_signals = run->n_signals,
+	};
+	if (!s.calls || !s.signals) {
+		free(s.calls);
+		free(s.signals);
+		return false;
+	}
+	s.memory = value_memory_snapshot(&run->memory);
+	run->snapshots[run->n_snapshots++] = s;
+	return true;
+}
+
+bool value_run_go_back(struct value_run *run, const struct run_snapshot *s)
+{
+	struct open_call *calls = copy(s->calls, s->n_calls * sizeof(*calls));
+	struct interrupted *signals = copy(s->signals, s->n_signals * sizeof(*signals));
+	if (!calls || !signals) {
+		free(calls);
+		free(signals);
+		return false;
+	}
+	free(run->calls);
+	free(run->signals);
+	run->calls = calls;
+	run->n_calls = run->room_calls = s->n_calls;
+	run->signals = signals;
+	run->n_signals = s->n_signals;
+	run->next = s->next;
+	run->expected = s->expected;
+	run->heap_end = s->heap_end;
+	run->outside = s->outside;
+	run->in_library = s->in_library;
+	run->unseen = s->unseen;
+	run->import = s->import;
+	run->supposition = s->supposition;
+	run->looked = s->looked;
+	value_memory_crowd(&run->memory, s->crowded);
+	value_machine_supposed(run->machine);
+	run->ended = 0;
+	value_memory_restore(&run->memory, &s->memory);
+	*value_machine_state(run->machine) = s->state;
+	*value_machine_known(run->machine) = s->known;
+	value_machine_set_count(run->machine, s->count);
+	value_machine_set_inexact(run->machine, s->assumed, s->unknown);
+	return !value_run_code(run);
+}
+
+enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count)
+{
+	uint64_t now = value_run_count(run);
+	size_t best = run->n_snapshots;
+	while (best && run->snapshots[best - 1].count > count)
+		best--;
+	if (count < now && !best)
+		return VALUE_REPLAY_GAP; /* the first snapshot is that of the start */
+	bool nearer = best && run->snapshots[best - 1].count > now;
+	if ((count < now || nearer) && !value_run_go_back(run, &run->snapshots[best - 1]))
+		return VALUE_REPLAY_NO_MEMORY;
+	return value_run_forward(run, count, NULL);
+}
+
+void value_run_snapshot_every(struct value_run *run, uint64_t instructions)
+{
+	run->snapshot_every = instructions ? instructions : 1;
+	run->snapshot_next = value_machine_count(run->machine);
+}

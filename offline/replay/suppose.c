@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* suppose.c: a branch, or the address of a store, that an assumed value decides. If the assumption
+ * is wrong, the program has gone another way and has written what is not written here. So nothing
+ * that follows is exact, until a record agrees with the place that was reached; and then the way is
+ * known again, but what memory and registers hold is assumed, unless that record tells it. */
+#include "offline/replay/replay_impl.h"
+
+static uint64_t doubts_of(const struct value_run *run)
+{
+	uint64_t assumed, unknown;
+
+	if (run->executing)
+		return run->assumed + run->unknown;
+	value_machine_inexact(run->machine, &assumed, &unknown);
+	return assumed + unknown;
+}
+
+/* Instructions since the supposition began that are exact by themselves. */
+static uint64_t so_far(const struct value_run *run)
+{
+	const struct supposition *s = &run->supposition;
+	uint64_t all = value_run_count(run) - s->since, doubts = doubts_of(run) - s->doubts;
+
+	return !s->holds || doubts > all ? 0 : all - doubts;
+}
+
+void value_run_note_supposed(struct value_run *run)
+{
+	struct supposition *s = &run->supposition;
+
+	if (!value_machine_supposed(run->machine) || s->holds)
+		return;
+	s->holds = true;
+	s->since = value_run_count(run);
+	s->doubts = doubts_of(run);
+}
+
+void value_run_agreed(struct value_run *run, const struct capture *c)
+{
+	const uint64_t kept = 1 << VALUE_RBX | 1 << VALUE_RBP | 0xf000;
+	uint64_t told = (c->known & 0xffff) | 1 << VALUE_RSP | (c->has_hash ? kept : 0);
+
+	if (!run->supposition.holds)
+		return;
+	run->supposition.total += so_far(run);
+	run->supposition.holds = false;
+	value_memory_assume_all(&run->memory);
+	if (c->known & CAPTURE_FLAGS_KNOWN)
+		told |= (uint64_t)1 << VALUE_BIT_FLAGS | (uint64_t)1 << VALUE_BIT_DF;
+	value_doubt(run->machine, VALUE_BITS_ALL & ~told);
+}
+
+uint64_t value_run_supposed(const struct value_run *run)
+{
+	return run->supposition.total + so_far(run);
+}

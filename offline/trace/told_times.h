@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* told_times.h: the times of what a witness stands at. All that an event decides has happened since
+ * the event before it; but the call whose instruction or whose callee's entry was probed, and the
+ * return whose instruction was, happened when the probe was hit. What is told so is the last thing
+ * that an event decides (values that it read come behind it); a ret that was told has happened
+ * before anything that the next event decides. It is asked at every event, and so inline. */
+#ifndef OFFLINE_TRACE_TOLD_TIMES_H
+#define OFFLINE_TRACE_TOLD_TIMES_H
+
+#include "offline/recover/parser.h"
+
+#include <pugmark/trace_event.h>
+
+/* Of one thread; all zero at its begin. */
+struct told_times {
+	bool returned;	 /* the last event was of a ret that no event of the trace tells yet, */
+	uint16_t module; /* of this function */
+	uint32_t func;
+};
+
+static inline bool told_is_call(const struct pugmark_trace_event *e)
+{
+	return e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL;
+}
+
+static inline bool told_is_return(const struct pugmark_trace_event *e, uint16_t module,
+				  uint32_t func)
+{
+	return e->kind == PUGMARK_TRACE_RET && e->module == module && e->func == func;
+}
+
+/* Whether the event enters @func, which may be PUGMARK_NONE. */
+static inline bool told_enters(const struct pugmark_trace_event *e, uint16_t module, uint32_t func)
+{
+	return e->func == func && func != PUGMARK_NONE &&
+	       ((told_is_call(e) && e->target_module == module) ||
+		(e->kind == PUGMARK_TRACE_ENTER && e->module == module));
+}
+
+/* @events are the @n that @e, a witness event of the module with @tables, has decided: in their
+ * order, after what the event before it decided. */
+static inline void told_times_set(struct told_times *told, const struct parse_tables *tables,
+				  const struct pugmark_witness_event *e,
+				  struct pugmark_trace_event *events, uint32_t n)
+{
+	const struct site_facts *site = &tables->sites[e->site];
+	struct pugmark_trace_event *last;
+	uint32_t func = PUGMARK_NONE;
+	if (told->returned && n && told_is_return(&events[0], told->module, told->func))
+		events[0].to_ns = events[0].from_ns;
+	told->returned = site->returns;
+	if (site->returns | site->times_call) {
+		func = tables->plan->sites[e->site].func;
+		told->module = e->module;
+		told->func = func;
+	}
+	while (n && events[n - 1].kind == PUGMARK_TRACE_VALUE)
+		n--;
+	if (!n)
+		return;
+	last = &events[n - 1];
+	bool returns = site->returns && told_is_return(last, e->module, func);
+	bool calls = told_is_call(last) && last->addr == site->addr && last->module == e->module;
+	if (!calls && !returns && !told_enters(last, e->module, site->begins))
+		return;
+	last->from_ns = last->to_ns;
+	told->returned &= !returns;
+	/* What the first block calls may be told by the same event. */
+	if (site->times_call && n > 1 && told_enters(&events[n - 2], e->module, func))
+		events[n - 2].from_ns = events[n - 2].to_ns;
+}
+
+#endif

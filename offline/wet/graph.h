@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* graph.h: the whole execution trace of a window of a run, after tier one: nodes with timestamps,
+ * values by groups, dependence edges with labels (paths.h, groups.h, labels.h). A statement is an
+ * instruction of a node; the same instruction is a statement of each node that it is in. */
+#ifndef OFFLINE_WET_GRAPH_H
+#define OFFLINE_WET_GRAPH_H
+
+#include "offline/dep/dep.h"
+#include "offline/wet/groups.h"
+#include "offline/wet/labels.h"
+#include "offline/wet/paths.h"
+
+/* A register that a statement reads and no statement before it in its node has written. */
+struct wet_outer {
+	uint16_t stmt; /* in the node */
+	uint8_t unit;  /* reads.h */
+};
+
+/* What is in a register unit when the node is left. */
+struct wet_last {
+	uint8_t unit;
+	uint16_t stmt;
+};
+
+struct wet_node {
+	uint32_t first_stmt, n_stmts;
+	uint32_t n_values; /* of one execution */
+	uint32_t executions;
+	uint32_t *times; /* one an execution */
+	size_t room_times;
+	uint64_t n_inner; /* edges between its statements by registers: all inferred */
+	struct wet_outer *outer;
+	uint32_t n_outer;
+	struct wet_last *last;
+	uint32_t n_last;
+	struct wet_group *groups;
+	uint32_t n_groups;
+	uint16_t *order;	/* its values, those of a group together */
+	uint32_t *next, n_next; /* nodes that were executed behind it */
+};
+
+struct wet_graph;
+
+/* To be fed by dep_build_watch() with wet_graph_watch. NULL: out of memory. */
+struct wet_graph *wet_graph_new(uint64_t from, uint64_t to);
+void wet_graph_free(struct wet_graph *graph);
+void wet_graph_watch(void *graph, const struct dep_trace *trace, const struct dep_mark *before,
+		     const struct dep_block *block, const struct dep_event *event,
+		     const uint64_t *results);
+/* Ends the last path and gives up labels that need none. 0 or -ENOMEM. */
+int wet_graph_finish(struct wet_graph *graph, const struct dep_trace *trace);
+
+const struct wet_node *wet_graph_nodes(const struct wet_graph *graph, uint32_t *n);
+const struct wet_edges *wet_graph_edges(const struct wet_graph *graph);
+/* Totals of the window. */
+struct wet_totals {
+	uint64_t statements, blocks, paths, values, dependences;
+};
+void wet_graph_totals(const struct wet_graph *graph, struct wet_totals *out);
+/* The node of timestamp 1. */
+uint32_t wet_graph_first(const struct wet_graph *graph);
+
+#endif

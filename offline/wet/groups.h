@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* groups.h: values of the statements of a node, by groups that depend on the same inputs: each
+ * different tuple of values is kept once, and a pattern says which one each execution had (section
+ * 3.2 of the WET paper):  Values[i] = UVals[Pattern[i]]. */
+#ifndef OFFLINE_WET_GROUPS_H
+#define OFFLINE_WET_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Puts @n statements into groups by @inputs, a bit for each input of the node that a statement
+ * depends on, directly or not: those with the same inputs are a group; a group whose inputs are
+ * part of another's joins it (the smallest such). @group[i] becomes the group of statement i, from
+ * 0. Returns how many groups there are. */
+uint32_t wet_groups_form(const uint64_t *inputs, uint32_t n, uint32_t *group);
+
+struct wet_group {
+	uint32_t width;		    /* statements */
+	uint64_t *uvals;	    /* tuple k is uvals[k * width] on */
+	size_t n_uvals, room_uvals; /* tuples */
+	uint32_t *pattern;
+	size_t n, room;	 /* executions */
+	uint32_t *slots; /* a hash table of tuples + 1 */
+	size_t n_slots;
+};
+
+void wet_group_deinit(struct wet_group *g);
+/* One more execution; @values has the group's width. False: out of memory. */
+bool wet_group_add(struct wet_group *g, const uint64_t *values);
+/* The value of statement @s of the group in execution @i. */
+static inline uint64_t wet_group_value(const struct wet_group *g, uint32_t s, size_t i)
+{
+	return g->uvals[g->pattern[i] * (size_t)g->width + s];
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* labels.h: dependence edges of a WET and their labels, pairs of timestamps (section 3.3 of the WET
+ * paper). Timestamps are those of a node: how often it was executed before. An edge within a node
+ * that was there in every execution, from the same one, needs no label; edges between the same two
+ * nodes with the same labels share them. */
+#ifndef OFFLINE_WET_LABELS_H
+#define OFFLINE_WET_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wet_edge {
+	uint32_t to, from; /* statements: consumer and producer */
+	uint32_t to_node, from_node;
+	uint32_t operand; /* of the consumer */
+	bool inferred;	  /* no label: in every execution of its node, from the same one */
+	uint32_t shares;  /* 1 + the edge whose labels are this one's; 0: its own */
+	uint64_t n;	  /* instances */
+	uint32_t *times;  /* pairs: of the consumer, of the producer */
+	uint64_t n_times, room_times;
+};
+
+struct wet_edges {
+	struct wet_edge *at;
+	uint32_t n, room;
+	uint32_t *slots; /* a hash table of edges + 1, by consumer, operand and producer */
+	uint32_t n_slots;
+};
+
+void wet_edges_deinit(struct wet_edges *edges);
+/* One instance: statement @to of the execution @to_time of its node has read operand @operand of
+ * what statement @from made in execution @from_time. False: out of memory. */
+bool wet_edges_add(struct wet_edges *edges, const struct wet_edge *edge, uint32_t to_time,
+		   uint32_t from_time);
+/* Gives up labels that are inferred or shared: @executions has how often each node was executed. */
+bool wet_edges_finish(struct wet_edges *edges, const uint32_t *executions);
+
+#endif

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# safe_bounded.sh: what planning takes is in proportion to a file, whatever its author has thought of:
+# thousands of calls in a row that may enter anything (more than a minute of a processor without a
+# bound), and thousands of calls each of which may be the next one (the square of them as memory). Such
+# a function is named and probed all over, and its trace is whole.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs jq nm /usr/bin/time
+work_in_own_folder
+
+compile() { # NAME
+	${CC:-cc} -O1 -w -o "$1" -x c - || skip 'no compiler for the programs'
+}
+{
+	echo 'static void f(int x) { volatile int y = x; (void)y; } void (*volatile h)(int) = f;'
+	echo 'int main(int argc, char **argv) {'
+	yes 'h(argc);' | head -n 4000
+	echo 'return 0; }'
+} | compile anything
+{
+	echo '__attribute__((noinline)) void f(int x) { volatile int y = x; (void)y; }'
+	echo 'int main(int argc, char **argv) { volatile int k = argc;'
+	yes 'if (k) f(1);' | head -n 3000
+	echo 'return 0; }'
+} | compile next
+
+for name in anything next; do
+	(ulimit -t 20 && /usr/bin/time -f %M -o $name.kb "$PUGMARK" plan --format json ./$name) \
+		>$name.json 2>$name.err
+	claim "$name: planned within 20 s of a processor" [ $? = 0 ]
+	claim "$name: and within 64 MB: $(tail -n 1 $name.kb) kB" [ "$(tail -n 1 $name.kb)" -lt 65536 ]
+done
+claim "next: main is named" [ "$(jq -r '.whole[]' next.json)" = main ]
+claim "next: as text" grep -q 'marked whole .*main' <("$PUGMARK" plan ./next)
+claim "and what is small is not" [ "$(jq -r '.whole|length' anything.json)" -le 1 ]
+
+if [ "$(id -u)" = 0 ] && [ -e /sys/kernel/btf/vmlinux ]; then
+	"$PUGMARK" record -o rec -- ./next >out 2>err
+	claim "record names it" grep -q 'main is too large to choose for' err
+	"$PUGMARK" verify rec >verify 2>&1
+	claim "its trace is whole: $(grep -v complete verify | head -n 1)" grep -q '^complete' verify
+	f=$(nm next | awk '$3 == "f" { sub(/^0+/, "", $1); print $1 }')
+	calls=$("$PUGMARK" dump rec | grep -c " call next .* next:$f\$")
+	claim "with 3000 calls of f: $calls" [ "$calls" = 3000 ]
+else
+	skipped=$((skipped + 1))
+	echo 'skip: recording does not work here'
+fi
+conclude

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shares_apart.sh: a program that differs between its runs, by the clock, by chance, or by how addresses
+# sort, is told as diverged in 100 of 100 merges of runs under shares in which two machines tell each
+# decision. A single other call in one run of three is found
+# as well. Where one share alone tells something, that is said and the trace is not called complete.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs "${CC:-cc}" setarch jq
+work_in_own_folder
+"${CC:-cc}" -O2 -o differs "$tests/programs/differs.c" || exit 1
+
+# Four runs under each share make 64 combinations; what each run did it has printed itself.
+run 0 plan --level paths --shares 3 --tellers 2 --grouping function -o set ./differs
+run 0 plan --check --plan set ./differs
+claim 'nothing is told by one share alone' grep -q 'and 0 by one alone: every run can be put together' out
+for way in clock chance addresses; do
+	for share in 1 2 3; do
+		for i in 1 2 3 4; do
+			"$PUGMARK" record -q --plan set/share-$share.pmp -o $way-$share-$i -- ./differs $way \
+				>$way-$share-$i.did 2>err || cat err
+		done
+	done
+	for combination in {1..4}\ {4..1}\ {1..4}; do
+		read -r a b c <<<"$combination"
+		parts=($way-1-$a $way-2-$b $way-3-$c)
+		cmp -s "${parts[0]}.did" "${parts[1]}.did" && cmp -s "${parts[0]}.did" "${parts[2]}.did" && continue
+		[ "$(cat merges.$way 2>/dev/null | wc -l)" -lt 34 ] || break
+		status=0
+		"$PUGMARK" merge -o whole "${parts[@]}" >out 2>err || status=$?
+		echo "$(cat "${parts[@]/%/.did}" | tr -d '\n')| $status | $(cat err)" >>merges.$way
+	done
+	cat merges.$way >>merges
+done
+head -n 100 merges >tries
+claim 'there are 100 tries' is "$(wc -l <tries)" 100
+
+claim 'each is told as diverged, with its landmarks' is \
+	"$(grep -cE '\| 3 \| .*the runs under share 1 and share [23] part, .*the last landmark that all have is number [0-9]+' tries)" 100
+
+# The same runs under shares that trust each other: the claim is less.
+cat >same.c <<'C'
+#include <stdlib.h>
+#define FN __attribute__((noipa))
+static volatile int sum;
+FN static void a(int n) { for (int i = 0; i < n; i++) if (i % 3) sum += i; }
+FN static void b(int n) { for (int i = 0; i < n; i++) if (i % 5) sum ^= i; else sum++; }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	for (int i = 0; i < 60; i++)
+		if (i == 37 && getenv("OTHER"))
+			b(i + argc);
+		else
+			a(i + argc);
+	return 0;
+}
+C
+"${CC:-cc}" -O1 -o same same.c || exit 1
+merge_with_odd() { # M TELLERS ODD: share ODD is of a run with one other call, 0: none is
+	rm -rf set part-*
+	"$PUGMARK" plan --level paths --shares "$1" --tellers "$2" -o set ./same >out 2>err || return
+	for k in $(seq "$1"); do
+		env $([ "$k" = "$3" ] && echo OTHER=1) setarch -R "$PUGMARK" record -q \
+			--plan set/share-"$k".pmp -o part-"$k" -- ./same 2>err || return
+	done
+	"$PUGMARK" merge -o whole part-* >out 2>err
+}
+for odd in 1 2 3; do
+	merge_with_odd 3 2 $odd
+	claim "one other call of 60, in run $odd alone: it is told" is $? 3
+done
+claim 'three runs that are alike' merge_with_odd 3 2 0
+run 0 verify whole
+claim 'are complete without an if' grep -q '^complete: ' out
+claim 'and it is said why' grep -q 'each decision was told by two' out
+claim 'runs that each tell something alone' merge_with_odd 3 1 0
+claim 'merge says so' grep -q 'exact if the runs agree in [1-9][0-9]* decisions that one of them alone tells' out
+run 0 verify whole
+claim 'verify says so' grep -q '^complete if its runs agree in [1-9][0-9]* decisions that one of them alone tells' out
+claim 'and names the functions' grep -qE 'one share alone tells .*: [0-9]+ in [a-z_]' out
+run 0 verify --format json whole
+claim 'for scripts as well' test "$(jq .merged_alone out)" -gt 0
+
+run 2 plan --shares 2 --tellers 3 -o set ./same
+run 2 plan --tellers 2 ./same
+run 2 distribute --machines 2 --tellers 3 -- ./same
+run 0 distribute --machines 3 --level paths -o whole -- ./same
+run 0 verify whole
+claim 'distribute has each decision told by two' grep -q '^complete: ' out
+conclude

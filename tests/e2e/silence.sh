@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# silence.sh: what was asked for and cannot be done is said, with what to do about it: a replaced
+# binary, arguments that are not read, a recording that still runs, one that would be deleted, and
+# what recording costs.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs jq objcopy strip
+work_in_own_folder
+
+cat >fib.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noipa)) static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int main(int c, char **v)
+{
+	volatile int s;
+	for (int i = 0; i < (c > 1 ? atoi(v[1]) : 1); i++) {
+		s = fib(15);
+		if (c > 1)
+			usleep(5000);
+	}
+	return s & 0;
+}
+C
+${CC:-cc} -O1 fib.c -o fib 2>err || skip "does not compile: $(head -n 1 err)"
+
+# Each call of fib(15): 1,973 of them, and how many there are with each argument is a Fibonacci number.
+for mode in full casper best; do
+	rm -rf rec
+	run 0 record -q -o rec --mode $mode --args 1 --args-of fib -- ./fib
+	"$PUGMARK" dump --format ndjson rec >out
+	claim "$mode: every argument is read" is \
+		"$(jq -c 'select(.event == "value") | .value' out | sort | uniq -c | awk '{ print $1 }' | sort -n | tr '\n' ' ')" \
+		'1 1 2 3 5 8 13 21 34 55 89 144 233 377 377 610 '
+done
+
+# Names: as many as nm has, none once stripped, and those of the debug file that .gnu_debuglink names.
+run 0 doctor --format json ./fib
+claim 'names: main, fib and the others' is "$(jq '.functions == .named' out)" true
+objcopy --only-keep-debug fib fib.debug
+cp fib linked
+strip linked
+run 0 doctor --format json ./linked
+claim 'names: stripped' is "$(jq .named out)" 0
+run 0 doctor ./linked
+claim 'names: what would bring them' grep -q 'no package of this machine has this file' out
+objcopy --add-gnu-debuglink=fib.debug linked
+run 0 doctor --format json ./linked
+claim 'names: by .gnu_debuglink' is "$(jq '.functions == .named' out)" true
+fails 1 'No such file' doctor ./nonesuch
+if [ -x /usr/bin/dpkg-query ] && dpkg-query -S /usr/bin/lua5.4 >/dev/null 2>&1; then
+	run 0 doctor /usr/bin/lua5.4
+	claim 'names: the package' grep -q 'the package lua5.4-dbgsym' out
+fi
+
+# Nothing is deleted.
+rm -rf rec rec.old
+for i in 1 2 3; do run 0 record -o rec -- ./fib; done
+claim 'the third of a name: the first is there still' is "$(echo rec*)" 'rec rec.old rec.old.2'
+claim 'the third of a name: said where it is' grep -q 'the last recording of that name is rec.old.2 now' err
+
+# A binary that was replaced, and one that nobody runs.
+cp fib served
+./served 100000 &
+older=$!
+started+=($older)
+sleep .2
+cp fib other && mv other served
+run 3 record -o replaced -a ./served --duration .5
+claim 'a replaced binary: who runs the older file' grep -q "it was replaced, and 1 process runs the older file .*-p $older)" err
+for command in report replay 'dump --count'; do
+	run 3 $command replaced
+	claim "$command: nothing was recorded" grep -q 'nothing was recorded in it' err
+done
+fails 2 'recording is of one binary' record -o x -a ./fib -a ./served
+
+# One that runs says so, and what it costs.
+"$PUGMARK" record -o runs -p $older --duration 60 2>said_by_it >/dev/null &
+recorder=$!
+started+=($recorder)
+for ((i = 0; i < 100; i++)); do
+	grep -q 'times as much processor time' said_by_it && break
+	sleep .1
+done
+claim 'it says that recording has begun' grep -q ': recording' said_by_it
+claim 'it says what it costs' grep -Eq 'takes about [0-9.]+ times as much processor time' said_by_it
+run 3 verify runs
+claim 'a recording that runs: said' grep -q 'it is still being recorded' out
+kill -INT $recorder
+wait $recorder 2>/dev/null
+run 0 report runs
+fails 2 'a factor is 1 or more' record -o x --refuse-above 0.5 -p $older
+run 1 record -o dear -p $older --duration 60 --refuse-above 1.05
+claim 'it is refused' grep -q 'costs more than --refuse-above allows' err
+run 0 record -o dear -p $older --duration 1 --refuse-above 100000
+kill $older
+conclude

@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_mapped.sh: level values of programs whose code and files come and go. What a library is
+# loaded in the place of is forgotten, traced or not; a file that a program maps just before it ends
+# is found; many signals in a loop are met each at its instruction.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+cc=${CC:-cc}
+
+# Two libraries that differ in what a function computes, and are mapped at the same place in turn.
+for k in 3 5; do
+	echo "long work(long n) { long s = $k; for (long i = 0; i < n; i++) s = s * $k + i; return s; }" >lib$k.c
+	$cc -O1 -g -shared -fPIC -o libturn$k.so lib$k.c || skip 'no compiler'
+done
+cat >turns.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *at;
+static int moved;
+__attribute__((noinline)) long note(int turn, long value) { printf("note(turn=%d, value=%ld)\n", turn, value); return value; }
+static void turn(int i)
+{
+	void *lib = dlopen(i % 2 ? "./libturn5.so" : "./libturn3.so", RTLD_NOW);
+	long (*work)(long) = (long (*)(long))dlsym(lib, "work");
+	if (at && at != (void *)work)
+		moved++;
+	at = (void *)work;
+	note(i, work(10 + i));
+	if (!i && getenv("WAIT"))
+		read(0, &(char){0}, 1);
+	note(i, work(20 + i));
+	dlclose(lib);
+}
+int main(void)
+{
+	for (int i = 0; i < 6; i++)
+		turn(i);
+	fprintf(stderr, "%d moved\n", moved);
+	return 0;
+}
+C
+$cc -O1 -g -w -o turns turns.c -ldl || skip 'no compiler'
+notes() { "$PUGMARK" values "$1" note --limit 1000 | sed -nE 's/^1 [0-9]+ (note\([^)]*\)).*/\1/p'; }
+"$PUGMARK" record -q --level values -o rec -- ./turns >printed 2>err
+claim 'libraries that are loaded in turn lie at one place' grep -q '^0 moved' err
+claim 'each computes what it did' same printed <(notes rec)
+claim 'and nothing of it is unknown' \
+	grep -qE ' 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values rec)
+
+# The first one is traced, and is unloaded while it is recorded. The parts of a library that lie at one
+# address are of one size in both, so that what was translated of the first would be found again.
+mkfifo go
+WAIT=1 ./turns <go >printed 2>err &
+turning=$!
+started+=($turning)
+exec 9>go
+await grep -q libturn3 /proc/$turning/maps
+: >said
+"$PUGMARK" record --level values -p $turning --module 'libturn3*' -o attached >said 2>&1 &
+recorder=$!
+started+=($recorder)
+await grep -q recording said
+echo >&9
+exec 9>&-
+wait $turning
+wait $recorder
+notes attached >told
+claim 'a traced module that was unloaded is not executed any more' \
+	same <(tail -n +2 printed) told
+
+# What is mapped in the last moment of a short life, by an absolute name and by one from the folder.
+seq 1000 >kept
+cat >last.c <<'C'
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) long sum(const unsigned char *p, long n)
+{
+	long s = 0;
+	for (long i = 0; i < n; i++)
+		s = s * 3 + p[i];
+	return s;
+}
+int main(int argc, char **argv)
+{
+	_exit(sum(mmap(0, 4096, PROT_READ, MAP_PRIVATE, open(argv[1], O_RDONLY), 0), 3000) & 7);
+}
+C
+$cc -O1 -g -w -o last last.c
+want=0
+for name in "$PWD/kept" kept "$PWD/kept" kept; do
+	rm -rf ended
+	"$PUGMARK" record -q --level values -o ended -- ./last "$name" 2>err
+	want=$((want + 1))
+	"$PUGMARK" values ended sum >told 2>&1 && grep -qE 'sum\(.*\) = -?[0-9]+$' told || break
+	want=$((want - 1))
+done
+claim 'a file that is mapped just before the end is known' is $want 0
+
+# The locale's files are mapped by names of the C library's own.
+cat >locale.c <<'C'
+#include <locale.h>
+#include <wchar.h>
+__attribute__((noinline)) long wide(long n) { return n; }
+int main(void)
+{
+	wchar_t text[9];
+	const char *from = "\xc3\xa4\xc3\xb6";
+	setlocale(LC_ALL, "");
+	return wide(mbsrtowcs(text, &from, 9, 0)) != 2;
+}
+C
+$cc -O1 -g -w -o locale locale.c
+if LC_ALL=C.UTF-8 ./locale; then
+	LC_ALL=C.UTF-8 "$PUGMARK" record -q --level values -o utf8 -- ./locale 2>err
+	claim 'a program in UTF-8 is known to its end' \
+		grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values utf8)
+	claim 'with what its locale says' grep -qE 'wide\(n=2\)' <("$PUGMARK" values utf8 wide)
+fi
+
+# Flags of a byte, beside bytes of the register that no one knows: of what a call has left there.
+cat >bytes.c <<'C'
+long leaves(void);
+__attribute__((noinline)) int either(long a, long b)
+{
+	long out;
+	__asm__ volatile("call clock\n\tcmp %1, %2\n\tsete %%r9b\n\ttest %1, %1\n\tsete %%sil\n\t"
+			 "or %%r9d, %%esi\n\tor %%r9b, %%sil\n\tmov $0, %%eax\n\tjne 1f\n\tinc %%eax\n1:"
+			 : "=a"(out) : "b"(a), "r"(b)
+			 : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+	return out;
+}
+int main(int argc, char **argv) { return either(argc, argc + 1) != 1; }
+C
+$cc -O1 -g -w -no-pie -o bytes bytes.c || $cc -O1 -g -w -o bytes bytes.c
+"$PUGMARK" record -q --level values -o byte -- ./bytes 2>err
+claim 'a flag of a known byte is known' \
+	grep -q 'up to its end' <("$PUGMARK" values byte)
+
+# Signals in a loop, each at another instruction.
+cat >signals.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static volatile long n;
+static void handler(int s) { n++; }
+__attribute__((noinline)) long spin(long turns)
+{
+	long s = 1;
+	for (long i = 0; n < turns; i++)
+		s = s * 3 + i % 7;
+	return s;
+}
+int main(void)
+{
+	struct itimerval every = {{0, 4000}, {0, 4000}};
+	signal(SIGVTALRM, handler);
+	setitimer(ITIMER_VIRTUAL, &every, 0);
+	long s = spin(4);
+	printf("%ld\n", s);
+	return 0;
+}
+C
+$cc -O1 -g -w -o signals signals.c
+"$PUGMARK" record -q --level values -o signalled -- ./signals >printed 2>err
+claim 'a loop with many signals is known to its end' \
+	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values signalled)
+claim 'with its result' grep -qF " = $(cat printed)" <("$PUGMARK" values signalled spin)
+conclude

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_threads.sh: level values of programs with several threads. What a thread does while the others
+# sleep is known exactly; what may be another one's is marked, and nothing that is not marked differs
+# from what the program has printed. redis, attached to while it serves, is known to its end.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+work_in_own_folder
+
+cat >target.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile long shared;
+static int go[2];
+__attribute__((noinline)) void note(int kind, long value)
+{
+	char line[99];
+	write(1, line, snprintf(line, sizeof(line), "note(kind=%d, value=%ld)\n", kind, value));
+}
+static void *work(void *arg)
+{
+	long mine = (long)arg;
+	char byte;
+	for (int i = 0; i < 1000; i++)
+		mine = mine * 31 + i;
+	note(2, mine);
+	read(go[0], &byte, 1); /* asleep while main works */
+	shared = 99;
+	note(3, shared);
+	return (void *)mine;
+}
+int main(void)
+{
+	pthread_t t;
+	long sum = 0;
+	void *result;
+	pipe(go);
+	for (int i = 0; i < 1000; i++)
+		sum += i * i;
+	note(1, sum);
+	pthread_create(&t, NULL, work, (void *)5);
+	usleep(200000);
+	sum = 0;
+	for (int i = 0; i < 100000; i++)
+		sum = sum * 3 + i;
+	note(4, sum);
+	shared = 7;
+	write(go[1], "x", 1);
+	pthread_join(t, &result);
+	note(5, shared);
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -pthread -o target target.c || skip 'no compiler'
+"$PUGMARK" record -q --level values -o rec -- ./target >printed 2>err
+claim 'the program runs' is $? 0
+"$PUGMARK" values rec note >got 2>>err
+sed -nE 's/^[12] [0-9]+ (note\([^)]*\)).*/\1/p' got >said
+grep -v '~' said | sort >sure
+claim 'what is not marked is what was printed' is "$(comm -13 <(sort printed) sure | wc -l)" 0
+claim 'exact while the other one sleeps, or is not there' \
+	is "$(grep -cxE 'note\(kind=[12], value=[0-9]+\)' sure)" 2
+claim 'what the other one wrote is not called exact' is "$(grep -c 'kind=5, value=[0-9]*)' said)" 0
+claim 'a thread begins with the argument it was given' \
+	grep -qE '^2 [0-9]+ work\(arg=0x5\)' <("$PUGMARK" values rec work)
+
+# A mapping of what is no regular file: nobody looks into it, so what it holds is not known.
+cat >mapped.c <<'C'
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) long first(const volatile char *p)
+{
+	return *p;
+}
+int main(int argc, char **argv)
+{
+	char byte;
+	char *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, open(argv[1], O_RDWR), 0);
+	read(0, &byte, 1);
+	return first(p);
+}
+C
+${CC:-cc} -O1 -w -o mapped mapped.c
+echo secret >kept.txt
+mkfifo go
+attached_to() # FILE REC OPTION...: records the program while it looks at what it has mapped of FILE
+{
+	./mapped "$1" <go &
+	local mapped=$! recorder
+	exec 9>go
+	"$PUGMARK" record --level values -p $mapped -o "${@:2}" >said 2>&1 &
+	recorder=$!
+	for _ in $(seq 300); do
+		grep -q recording said && break
+		sleep 0.1
+	done
+	echo >&9
+	exec 9>&-
+	wait $recorder
+}
+attached_to /dev/zero device
+attached_to kept.txt secret
+attached_to kept.txt hidden --no-memory '*/kept.txt'
+claim 'what is mapped of a file is known' \
+	grep -qE ' first\(.*\) = (0x73|115)$' <("$PUGMARK" values secret first)
+claim 'nothing is kept of what --no-memory names' \
+	grep -qE ' first\(.*\) = \?$' <("$PUGMARK" values hidden first)
+claim 'a device that was mapped is not taken for zeros' \
+	grep -qE ' first\(.*\) = \?$' <("$PUGMARK" values device first)
+if ! command -v redis-server redis-benchmark >/dev/null; then
+	echo 'skip redis: not installed'
+	conclude
+fi
+# Copies: a probe is in a file. The allocator asks for the time, which only traced code is told.
+mkdir lib
+cp "$(command -v redis-server)" server
+allocator=$(ldd server | awk '/jemalloc/ { print $3 }')
+[ -z "$allocator" ] || cp "$allocator" lib/
+port=$((20000 + $$ % 20000))
+LD_LIBRARY_PATH=$PWD/lib ./server --port $port --save '' --appendonly no --bind 127.0.0.1 >log 2>&1 &
+server=$!
+for _ in $(seq 100); do
+	redis-cli -p $port ping >/dev/null 2>&1 && break
+	sleep 0.1
+done
+"$PUGMARK" record --level values -p $server --module 'libjemalloc*' -o attached >said 2>&1 &
+recorder=$!
+for _ in $(seq 200); do
+	grep -q recording said && break
+	sleep 0.1
+done
+redis-benchmark -h 127.0.0.1 -p $port -t set,get -n 100 -c 2 -q >bench 2>&1
+kill -INT $recorder
+wait $recorder
+"$PUGMARK" values attached --format json >whole
+claim 'redis, with threads that sleep, is known up to where recording ended' is $? 0
+claim 'of a million and more instructions at least 99.9 % are exact' python3 -c 'import json
+t = json.load(open("whole"))["tasks"][0]
+assert t["instructions"] > 1e6 and t["exact"] >= .999 * t["instructions"], t'
+kill $server
+wait $server 2>/dev/null
+conclude

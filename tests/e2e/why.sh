@@ -1,0 +1,194 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# why.sh: slices of programs whose answers can be read from their source: which bytes of input made
+# which bytes of output, through the functions of libc; and of gzip and bc, whose outputs are known.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs gzip bc python3
+work_in_own_folder
+
+cat >target.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int table[16];
+__attribute__((noinline)) int weigh(int n, int by)
+{
+	int sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += table[i] * by;
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	char line[64], copy[64];
+	int n = 0, by = atoi(argv[1]);
+	while (n < 16 && fgets(line, sizeof(line), stdin)) {
+		strcpy(copy, line);
+		table[n++] = copy[0] - '0';
+	}
+	int unrelated = by + 3;
+	char text[32], *again;
+	snprintf(text, sizeof(text), "%d", weigh(n / 2, by));
+	fputs(text, stdout);
+	printf(" and %d\n", unrelated);
+	memmove(copy + 1, copy, 3);
+	again = strdup(copy);
+	again = realloc(again, 5000);
+	strcat(again, text);
+	fwrite(again, 1, strlen(again), stdout);
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -w -o target target.c || skip 'no compiler'
+printf '1\n2\n3\n4\n5\n6\n7\n8\n' >numbers
+"$PUGMARK" record -q --level values -o rec -- ./target 7 <numbers >printed 2>err
+claim 'the program ran' is "$(head -c 9 printed)" '70 and 10'
+bytes() { # the input of a slice, as "from-to ..."
+	python3 -c 'import json, sys
+print(*("%d:%d-%d" % (b["fd"], b["from"], b["to"]) for b in json.load(open("out"))["bytes"] if not b["output"]))'
+}
+lines() { # the lines of target.c in a slice
+	python3 -c 'import json
+print(*sorted({l["line"] for l in json.load(open("out"))["lines"] if (l["file"] or "").endswith("target.c")}))'
+}
+run 0 why rec --write 1:0 --format json
+claim 'the sum came from the first four digits' is "$(bytes)" '0:0-0 0:2-2 0:4-4 0:6-6'
+claim 'by these lines' is "$(lines)" '7 9 11 16 17 18 22'
+run 0 why rec --write 1:7 --format json
+claim 'another number came from no input' is "$(bytes)" ''
+claim 'by these lines' is "$(lines)" '20 24'
+run 0 why rec --write 1:10 --format json
+claim 'a byte that was copied three times came from one' is "$(bytes)" '0:14-14'
+run 0 why rec --write 1:11 --format json
+claim 'so did its neighbour, by memmove()' is "$(bytes)" '0:14-14'
+run 0 why rec --write 1:13 --format json
+claim 'what strcat() appended is the sum' is "$(bytes)" '0:0-0 0:2-2 0:4-4 0:6-6'
+run 0 then rec --input 0:2 --format json
+claim 'the second digit goes into the sum' is "$(lines)" '9 11 16 17 18 22 23 28 29'
+run 0 then rec --input 0:0 --format json
+claim 'the first as well, which the first fgets() itself reads' is "$(lines)" '9 11 16 17 18 22 23 28 29'
+run 0 then rec --input 0:12 --format json
+claim 'the seventh goes nowhere' is "$(lines)" '16 17 18'
+run 0 why rec weigh by --time 1 --format json
+claim 'an argument came from its caller' is "$(lines)" 22
+run 1 why rec weigh by --time 2
+claim 'a time that never came is named' grep -q 'reached 1 times' err
+run 1 why rec --write 1:100000
+run 1 why rec nowhere
+run 2 why rec
+run 2 why rec weigh --write 1:0
+run 2 why rec --input 0:0
+
+# Control: what decided that something was executed, and nothing that did not.
+cat >decide.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+int sign(int x)
+{
+	if (x > 0)
+		return 1;
+	return 0;
+}
+int unused;
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+	int *a = calloc(10, sizeof(int));
+	int sum = 0, other = 0;
+	int flag = n > 3;
+	for (int i = 0; i < n; i++) {
+		other += i;
+		if (a[i] == 0)
+			sum = sum + 2;
+	}
+	if (flag)
+		unused = 4;
+	int r = sign(sum);
+	char c = '0' + r;
+	if (other > 1000)
+		c = 'x';
+	write(1, &c, 1);
+	if (n == 7)
+		abort();
+	if (n == 5)
+		*(int *)(long)sum = 1;
+	return 0;
+}
+C
+${CC:-cc} -O0 -g -w -o decide decide.c
+for n in 4 5 7; do
+	"$PUGMARK" record -q --level values -o "decide$n" -- ./decide "$n" >printed 2>err
+done
+decided() { # the lines of decide.c in a slice
+	python3 -c 'import json
+print(*sorted({l["line"] for l in json.load(open("out"))["lines"] if (l["file"] or "").endswith("decide.c")}))'
+}
+run 0 why decide4 --write 1:0 --format json
+claim 'by data it came from a constant' is "$(decided)" '6 23 24'
+run 0 why decide4 --write 1:0 --control --format json
+claim 'by control from the sum and the loop as well, not from the jump that was not taken' \
+	is "$(decided)" '4 5 6 12 13 14 16 18 19 23 24 27'
+run 0 why decide5 --crash --format json
+claim 'the address that failed' is "$(decided)" '14 19 31'
+run 0 why decide5 --crash --control --format json
+claim 'and what led there' is "$(decided)" '12 13 14 16 18 19 28 30 31'
+run 0 why decide7 --crash --format json
+claim 'what led to abort()' is "$(decided)" '12 28 29'
+run 0 then decide4 decide.c:15 --control --format json
+claim 'forward: what a flag decided' is "$(decided)" '15 21 22'
+run 0 why decide4 decide.c:27 other --format json
+claim 'a variable in a frame with a frame pointer' is "$(decided)" '14 16 17'
+mv decide gone
+run 1 why decide4 --write 1:0 --control
+claim 'without the file no control' grep -q 'control needs the files' err
+
+cp "$(command -v gzip)" packer
+for i in $(seq 3000); do echo "line $i of what is packed $((i * i % 977))"; done >input
+"$PUGMARK" record -q --level values -o packed -- ./packer -c input >out.gz 2>err
+size=$(wc -c <out.gz)
+run 0 why packed --write "1:$((size - 8)):4" --format json
+claim 'no byte of the input is data of the checksum: each chose a word of a table' is "$(bytes)" ''
+# Functions whose inputs are not known are among what chose the addresses: the slice says so.
+run 3 why packed --write "1:$((size - 8)):4" --addresses --format json
+claim 'with addresses it came from all of them' is "$(bytes | cut -d: -f2)" "0-$(($(wc -c <input) - 1))"
+run 0 why packed --write "1:$((size - 4)):4" --format json
+claim 'their number from none of them' is "$(bytes)" ''
+
+cp "$(command -v bc)" calc
+echo 'scale=40; a(1)*4' >pi.bc
+"$PUGMARK" record -q --level values -o pi -- ./calc -l pi.bc </dev/null >pi.txt 2>err
+run 0 why pi --output 3.14159 --format json
+claim 'of the digits of pi the factor is data' is "$(bytes | cut -d: -f2)" 15-15
+claim 'the factor is what the script has there' is "$(tail -c +16 pi.bc | head -c 1)" 4
+# --- what scanf() finds in a string -------------------------------------------------------------------
+cat >scans.c <<'C'
+#include <stdio.h>
+int main(void)
+{
+	char line[80], word[16];
+	int first = 0, second = 0;
+	unsigned short third = 0;
+	fgets(line, sizeof(line), stdin);
+	if (sscanf(line, "%d %*d %15s %hx", &first, word, &third) != 3)
+		return 1;
+	fgets(line, sizeof(line), stdin);
+	sscanf(line, "%d", &second);
+	putchar('a' + first);
+	putchar(word[1]);
+	putchar('a' + third);
+	putchar('a' + second);
+	return 0;
+}
+C
+${CC:-cc} -O1 -w -o scans scans.c || skip 'no compiler'
+printf '3 99 xyz 5\n7\n' | "$PUGMARK" record -q --level values -o scanned -- ./scans >printed 2>err
+claim 'scanf(): the program ran' is "$(cat printed)" dyfh
+for at in 0 1 2; do
+	"$PUGMARK" why scanned --write 1:$at --format json >out 2>err
+	claim "scanf(): byte $at came from the first line" eval '[[ $(bytes) = 0:0-* && $(bytes) != *-1[12] ]]'
+done
+"$PUGMARK" why scanned --write 1:3 --format json >out 2>err
+claim 'scanf(): the last byte came from the second line' is "$(bytes)" '0:11-12'
+conclude

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# faults.mk: real programs with planted faults; tests/faults/run.py says how. The sources come from
+# Debian's archive, and are kept in FAULT_SOURCES (~/.cache/pugmark-faults).
+
+.PHONY: check-faults
+# About ten minutes.
+check-faults: $(BUILD)/pugmark ## how soon planted faults in real programs are found: a table
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) tests/faults/run.py

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_captures.c: captures survive their code, whatever they hold; damaged ones are refused; and
+ * each row of the tables of outputs can be read. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "offline/capture/capture_code.h"
+#include "offline/capture/imports.h"
+#include "offline/capture/outputs.h"
+#include "offline/capture/syscalls.h"
+
+static uint64_t seed;
+
+static uint64_t next_random(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+static uint64_t any_number(void)
+{
+	return next_random() >> (next_random() & 63);
+}
+
+enum { N = 500, RANGES = 4, BYTES = 3000 };
+static uint8_t bytes[BYTES];
+static struct capture_range ranges[N][RANGES];
+
+/* What the encoder is told of record @i: only what its kind has. */
+static struct capture any_capture(uint32_t i)
+{
+	struct capture c = {.place = CAPTURE_NONE, .map_file = CAPTURE_NONE};
+
+	c.kind = 1 + next_random() % CAPTURE_LOST;
+	if (c.kind == CAPTURE_FORK || c.kind == CAPTURE_EXEC)
+		c.kind = CAPTURE_RESULT;
+	c.order = i + next_random() % 3;
+	c.time_ns = next_random() % 1000 << CAPTURE_TIME_SHIFT;
+	c.sp = any_number();
+	if (c.kind == CAPTURE_ENTER || c.kind == CAPTURE_RESULT || c.kind == CAPTURE_INSN)
+		c.place = next_random() % 2000;
+	else if (c.kind != CAPTURE_LOST)
+		c.ip = any_number();
+	c.known = c.kind == CAPTURE_RESULT ? 1 | (next_random() & 1) << 2
+		  : c.kind == CAPTURE_INSN ? 15 | CAPTURE_FLAGS_KNOWN
+		  : c.kind <= CAPTURE_ENTER || c.kind == CAPTURE_SIGNAL ? CAPTURE_ALL_KNOWN
+									: 0;
+	for (int r = 0; r < 16; r++)
+		c.regs[r] = c.known >> r & 1 ? any_number() : 0;
+	c.flags = c.known & CAPTURE_FLAGS_KNOWN ? any_number() : 0;
+	if (c.kind == CAPTURE_START) {
+		c.fs_base = any_number();
+		c.gs_base = any_number();
+		c.xsave_bytes = next_random() % BYTES;
+		c.xsave = c.xsave_bytes ? bytes : NULL;
+	}
+	if (c.kind == CAPTURE_SIGNAL) {
+		c.signal = next_random() % 64;
+		c.handler = any_number();
+	}
+	if (c.kind == CAPTURE_KERNEL) {
+		c.nr = 1000 + next_random() % 300; /* none that maps */
+		c.result = (int64_t)any_number();
+		for (int a = 0; a < 6; a++)
+			c.args[a] = any_number();
+	}
+	if (c.kind == CAPTURE_LOST)
+		c.lost = any_number();
+	c.has_hash = c.kind == CAPTURE_RESULT && next_random() & 1;
+	c.hash = c.has_hash ? (uint16_t)next_random() : 0;
+	c.n_ranges = next_random() % (RANGES + 1);
+	c.ranges = c.n_ranges ? ranges[i] : NULL;
+	for (uint32_t k = 0; k < c.n_ranges; k++)
+		ranges[i][k] = (struct capture_range){.addr = any_number(),
+						      .len = next_random() % BYTES,
+						      .unread = next_random() % 8 == 0,
+						      .bytes = bytes};
+	return c;
+}
+
+static void assert_same(const struct capture *a, const struct capture *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->place, b->place);
+	assert_int_equal(a->order, b->order);
+	assert_int_equal(a->time_ns, b->time_ns);
+	assert_int_equal(a->ip, b->ip);
+	assert_int_equal(a->sp, b->sp);
+	assert_int_equal(a->known, b->known);
+	assert_memory_equal(a->regs, b->regs, sizeof(a->regs));
+	assert_int_equal(a->flags, b->flags);
+	assert_int_equal(a->fs_base, b->fs_base);
+	assert_int_equal(a->gs_base, b->gs_base);
+	assert_int_equal(a->xsave_bytes, b->xsave_bytes);
+	assert_memory_equal(a->xsave, b->xsave, a->xsave_bytes);
+	assert_int_equal(a->signal, b->signal);
+	assert_int_equal(a->handler, b->handler);
+	assert_int_equal(a->nr, b->nr);
+	assert_int_equal(a->result, b->result);
+	assert_memory_equal(a->args, b->args, sizeof(a->args));
+	assert_int_equal(a->lost, b->lost);
+	assert_int_equal(a->has_hash, b->has_hash);
+	assert_int_equal(a->hash, b->hash);
+	assert_int_equal(a->n_ranges, b->n_ranges);
+	for (uint32_t i = 0; i < a->n_ranges; i++) {
+		assert_int_equal(a->ranges[i].addr, b->ranges[i].addr);
+		assert_int_equal(a->ranges[i].len, b->ranges[i].len);
+		assert_int_equal(a->ranges[i].unread, b->ranges[i].unread);
+		if (!a->ranges[i].unread)
+			assert_memory_equal(a->ranges[i].bytes, b->ranges[i].bytes,
+					    a->ranges[i].len);
+	}
+}
+
+static void test_round_trip(void **state)
+{
+	struct capture_encoder *enc = capture_encoder_new();
+	struct capture_decoder *dec = capture_decoder_new();
+	struct capture in[N], out;
+
+	(void)state;
+	for (int i = 0; i < BYTES; i++)
+		bytes[i] = next_random();
+	for (int round = 0; round < 20; round++) {
+		uint32_t len;
+
+		for (uint32_t i = 0; i < N; i++) {
+			in[i] = any_capture(i);
+			assert_int_equal(capture_encoder_add(enc, &in[i]), 0);
+		}
+		assert_int_equal(capture_encoder_count(enc), N);
+		const uint8_t *raw = capture_encoder_finish(enc, &len);
+		assert_int_equal(capture_decoder_open(dec, raw, len), 0);
+		for (uint32_t i = 0; i < N; i++) {
+			assert_int_equal(capture_decoder_next(dec, &out), 1);
+			assert_same(&in[i], &out);
+		}
+		assert_int_equal(capture_decoder_next(dec, &out), 0);
+	}
+	capture_encoder_free(enc);
+	capture_decoder_free(dec);
+}
+
+/* No byte that is changed or cut off makes the decoder read elsewhere (with sanitizers), and what
+ * it says then ends. */
+static void test_damage(void **state)
+{
+	struct capture_encoder *enc = capture_encoder_new();
+	struct capture_decoder *dec = capture_decoder_new();
+	struct capture out;
+	uint32_t len, refused = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 50; i++) {
+		struct capture c = any_capture(i);
+
+		assert_int_equal(capture_encoder_add(enc, &c), 0);
+	}
+	const uint8_t *good = capture_encoder_finish(enc, &len);
+	uint8_t *raw = malloc(len);
+	for (int round = 0; round < 3000; round++) {
+		uint32_t n = round & 1 ? len : next_random() % len;
+		int more = 1, had = 0;
+
+		memcpy(raw, good, len);
+		raw[next_random() % len] ^= 1 << (next_random() & 7);
+		if (!capture_decoder_open(dec, raw, n))
+			while ((more = capture_decoder_next(dec, &out)) > 0)
+				assert_in_range(++had, 1, len);
+		refused += more != 0;
+	}
+	assert_true(refused > 1500); /* all that were cut, and more */
+	free(raw);
+	capture_encoder_free(enc);
+	capture_decoder_free(dec);
+}
+
+static void test_tables(void **state)
+{
+	struct output_word words[CAPTURE_MAX_OUTPUTS];
+	struct imports *imports;
+	struct pugmark_diag diag;
+	const char *bad;
+
+	(void)state;
+	assert_int_equal(imports_open(NULL, &imports, &diag), 0);
+	for (uint32_t i = 0; imports_builtin(i); i++) {
+		const struct import_row *row = imports_builtin(i);
+		int n = outputs_read(row->outputs, words, &bad);
+
+		if (n < 0 || (n > 0) != (row->kind == IMPORT_OUTPUT))
+			fail_msg("row of %s: %s", row->name, bad);
+		/* No other row of that name: which one counts would be a matter of chance. */
+		assert_ptr_equal(imports_find(imports, row->name), row);
+	}
+	imports_free(imports);
+	struct capture_syscall *rows = malloc(CAPTURE_MAX_SYSCALLS * sizeof(*rows));
+	syscalls_table(rows);
+	assert_int_equal(rows[0].n_outputs, 1); /* read(): behind its second argument, the result */
+	assert_int_equal(rows[0].outputs[0].base, 1);
+	assert_int_equal(rows[0].outputs[0].a, VALUE_RESULT);
+	free(rows);
+}
+
+static void test_words(void **state)
+{
+	static const char *const wrong[] = {"arg6:8",	"arg0",	       "arg0:",
+					    "result:x", "arg0:8 ,",    "@:8",
+					    "arg0:8:9", "*****arg0:8", "arg0:arg1xarg2xarg3",
+					    "arg0+:8"};
+	struct output_word w[CAPTURE_MAX_OUTPUTS];
+	const char *bad;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(outputs_read(wrong[i], w, &bad), -EINVAL);
+	assert_int_equal(outputs_read("*arg0+8:resultxarg1x4+1 @optarg:8", w, &bad), 2);
+	assert_int_equal(w[0].output.loads, 1);
+	assert_int_equal(w[0].output.addend, 8);
+	assert_int_equal(w[0].output.k, 4);
+	assert_int_equal(w[0].output.c, 1);
+	assert_int_equal(w[0].output.b, 1);
+	assert_string_equal(w[1].symbol, "optarg");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_words),
+	};
+
+	seed = 0x123456789abcdef;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Which bytes of a result are called exact: random integer instructions, of registers and memory of
+ * which random bytes are not known, are executed a second time with other bytes in the place of
+ * those, all exact. What the first run has called exact is the same in the second. */
+#include "offline/eval/machine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CODE ((uint64_t)0x400000)
+#define DATA ((uint64_t)0x500000)
+enum { FORMS = 4096, TURNS = 40, SLOT = 16, CODE_BYTES = FORMS * SLOT };
+
+struct inputs {
+	uint64_t gpr[16], memory;
+	uint8_t quality[16][8], of_memory[8];
+};
+
+static uint64_t any(void)
+{
+	uint64_t n = 0;
+	for (int i = 0; i < 4; i++)
+		n = n << 16 ^ (uint64_t)rand();
+	return n;
+}
+
+/* Two operands, one, or a number: of 8 to 64 bits; a register, or memory at rbx. */
+static size_t make(uint8_t *out)
+{
+	static const uint8_t pairs[] = {0x00, 0x08, 0x10, 0x18, 0x20, 0x28, 0x30, 0x38};
+	size_t n = 0;
+	bool memory = rand() % 4 == 0, wide = rand() % 2;
+	uint8_t reg = rand() % 8, rm = memory ? VALUE_RBX : rand() % 8;
+	if (rand() % 4 == 0)
+		out[n++] = 0x66;
+	if (rand() % 2)
+		out[n++] = 0x40 | (rand() % 2 ? 8 : 0) | (rand() % 2 ? 4 : 0);
+	uint8_t mod = memory ? 0 : 0xc0;
+	switch (rand() % 6) {
+	case 0:
+	case 1:
+		out[n++] = pairs[rand() % 8] + 2 * (rand() % 2) + wide;
+		break;
+	case 2: /* by a byte */
+		out[n++] = wide ? 0x83 : 0x80;
+		out[n++] = mod | reg << 3 | rm;
+		out[n++] = rand() % 3 ? rand() : rand() % 2 ? 0 : 0xff;
+		return n;
+	case 3: /* not, neg */
+		out[n++] = 0xf6 + wide;
+		reg = 2 + rand() % 2;
+		break;
+	case 4: /* inc, dec */
+		out[n++] = 0xfe + wide;
+		reg = rand() % 2;
+		break;
+	default: /* test, mov, movzx */
+		if (rand() % 3 == 0)
+			out[n++] = 0x0f;
+		if (n && out[n - 1] == 0x0f)
+			out[n++] = 0xb6 + wide;
+		else
+			out[n++] = (rand() % 2 ? 0x84 : 0x88) + wide;
+	}
+	out[n++] = mod | reg << 3 | rm;
+	return n;
+}
+
+static void choose(struct inputs *in)
+{
+	static const uint8_t telling[] = {0, 0xff, 0x80, 1};
+	for (int i = 0; i < 16; i++)
+		in->gpr[i] = any();
+	in->gpr[VALUE_RBX] = DATA;
+	in->memory = any();
+	memset(in->quality, 0, sizeof(in->quality));
+	memset(in->of_memory, 0, sizeof(in->of_memory));
+	for (int i = 0; i < 17; i++) {
+		uint8_t *bytes = i < 16 ? (uint8_t *)&in->gpr[i] : (uint8_t *)&in->memory;
+		uint8_t *quality = i < 16 ? in->quality[i] : in->of_memory;
+		for (int k = 0; i != VALUE_RBX && k < 8; k++) {
+			if (rand() % 2)
+				bytes[k] = telling[rand() % 4];
+			if (rand() % 3 == 0)
+				quality[k] = rand() % 2 ? VALUE_ASSUMED : VALUE_UNKNOWN;
+		}
+	}
+}
+
+/* Executes the instruction at @ip; @known: as @in says, else all is exact. */
+static void execute(struct value_machine *m, uint64_t ip, const struct inputs *in, bool known)
+{
+	struct value_memory *memory = value_machine_memory(m);
+	for (unsigned i = 0; i < 16; i++) {
+		value_set_gpr(m, i, in->gpr[i], VALUE_EXACT);
+		uint8_t worst = 0;
+		for (int k = 0; known && k < 8; k++)
+			worst |= in->quality[i][k];
+		if (!worst)
+			continue;
+		value_forget(m, (uint64_t)1 << i, worst);
+		memcpy(value_machine_known(m)->gpr[i], in->quality[i], 8);
+	}
+	value_set_rflags(value_machine_state(m), 0);
+	value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, VALUE_EXACT);
+	assert_int_equal(value_memory_write(memory, DATA, &in->memory, 8, VALUE_EXACT), 0);
+	if (known)
+		assert_int_equal(value_memory_write_qualities(memory, DATA, in->of_memory, 8), 0);
+	value_machine_state(m)->rip = ip;
+	assert_int_equal(value_machine_run(m, value_machine_count(m) + 1, NULL), VALUE_STOP_LIMIT);
+}
+
+struct outcome {
+	struct value_state state;
+	struct value_known known;
+	uint8_t memory[8], quality[8];
+};
+
+static void keep(struct value_machine *m, struct outcome *out)
+{
+	struct value_memory *memory = value_machine_memory(m);
+	out->state = *value_machine_state(m);
+	out->known = *value_machine_known(m);
+	assert_int_equal(value_memory_read(memory, DATA, out->memory, 8, NULL), 0);
+	assert_int_equal(value_memory_read_qualities(memory, DATA, out->quality, 8), 0);
+}
+
+/* How many bytes that the first run calls exact there are; all of them are those of the second. */
+static unsigned agree(const struct outcome *first, const struct outcome *second, uint16_t undefined)
+{
+	unsigned exact = 0;
+	for (int i = 0; i < 16; i++)
+		for (int k = 0; k < 8; k++) {
+			bool known = !(first->known.inexact >> i & 1) || !first->known.gpr[i][k];
+			exact += known;
+			if (known)
+				assert_int_equal(first->state.gpr[i] >> 8 * k & 0xff,
+						 second->state.gpr[i] >> 8 * k & 0xff);
+		}
+	for (int k = 0; k < 8; k++)
+		if (!first->quality[k])
+			assert_int_equal(first->memory[k], second->memory[k]);
+	struct value_state open = {.flags = undefined};
+	uint64_t differ = value_rflags(&first->state) ^ value_rflags(&second->state);
+	if (!(first->known.inexact >> VALUE_BIT_FLAGS & 1))
+		assert_int_equal(differ & 0xcd5 & ~value_rflags(&open), 0);
+	return exact;
+}
+
+static struct value_machine *begin(struct value_memory *memory, const uint8_t *code, size_t n)
+{
+	struct value_region text = {.start = CODE, .end = CODE + CODE_BYTES, .prot = 7};
+	struct value_region data = {.start = DATA, .end = DATA + VALUE_PAGE, .prot = 3};
+	assert_int_equal(value_memory_init(memory, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(memory, &text), 0);
+	assert_int_equal(value_memory_map(memory, &data), 0);
+	assert_int_equal(value_memory_write(memory, CODE, code, n, VALUE_EXACT), 0);
+	struct value_machine *m = value_machine_new(memory);
+	assert_non_null(m);
+	assert_int_equal(value_machine_code(m, CODE, CODE + CODE_BYTES), 0);
+	return m;
+}
+
+static void what_is_called_exact_does_not_depend_on_what_is_not(void **state)
+{
+	(void)state;
+	uint8_t *code = malloc(CODE_BYTES);
+	struct value_memory memory;
+	unsigned exact = 0, forms = 0;
+	memset(code, 0x90, CODE_BYTES);
+	srand(23);
+	for (int i = 0; i < FORMS; i++)
+		make(code + i * SLOT);
+	struct value_machine *m = begin(&memory, code, CODE_BYTES);
+	for (int i = 0; i < FORMS; i++) {
+		uint64_t ip = CODE + i * SLOT;
+		const struct value_insn *insn = value_machine_insn(m, ip);
+		if (!insn || !insn->computed || insn->kind != VALUE_INSN_PLAIN)
+			continue;
+		forms++;
+		for (int turn = 0; turn < TURNS; turn++) {
+			struct inputs in;
+			struct outcome first, second;
+			choose(&in);
+			execute(m, ip, &in, true);
+			keep(m, &first);
+			for (int r = 0; r < 17; r++)
+				for (int k = 0; k < 8; k++) {
+					uint8_t *byte = r < 16 ? (uint8_t *)&in.gpr[r] + k
+							       : (uint8_t *)&in.memory + k;
+					if (r < 16 ? in.quality[r][k] : in.of_memory[k])
+						*byte = rand();
+				}
+			execute(m, ip, &in, false);
+			keep(m, &second);
+			exact += agree(&first, &second, insn->undefined);
+		}
+	}
+	assert_true(forms > FORMS / 2 && exact > forms * TURNS);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+	free(code);
+}
+
+/* sete sil; or esi, r9d; or sil, r9b: of two registers whose lowest bytes alone are known. */
+static void a_byte_is_known_beside_others_that_are_not(void **state)
+{
+	(void)state;
+	static const uint8_t code[] = {0x44, 0x09, 0xce, 0x44, 0x08, 0xce, 0x83, 0xe6, 0x7f};
+	struct value_memory memory;
+	struct value_machine *m = begin(&memory, code, sizeof(code));
+	for (unsigned reg = 6; reg <= 9; reg += 3) {
+		value_set_gpr(m, reg, 0x1230000000000001 + reg, VALUE_UNKNOWN);
+		value_machine_known(m)->gpr[reg][0] = VALUE_EXACT;
+	}
+	value_machine_state(m)->rip = CODE;
+	assert_int_equal(value_machine_run(m, 2, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_machine_known(m)->gpr[6][0], VALUE_EXACT);
+	assert_int_equal(value_machine_known(m)->gpr[6][1], VALUE_UNKNOWN);
+	assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_BIT_FLAGS), VALUE_EXACT);
+	/* and esi, 0x7f leaves nothing that is not known. */
+	assert_int_equal(value_machine_run(m, 3, NULL), VALUE_STOP_LIMIT);
+	assert_int_equal(value_quality(m, (uint64_t)1 << 6), VALUE_EXACT);
+	value_machine_free(m);
+	value_memory_deinit(&memory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_called_exact_does_not_depend_on_what_is_not),
+		cmocka_unit_test(a_byte_is_known_beside_others_that_are_not),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

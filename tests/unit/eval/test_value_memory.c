@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The evaluated memory against a flat array of the same bytes and qualities: random reads, writes
+ * and snapshots, over page boundaries, with what went before a snapshot coming back with it. */
+#include "offline/eval/memory.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PAGES = 5, SIZE = PAGES * VALUE_PAGE, SNAPSHOTS = 6, STEPS = 20000 };
+#define BASE ((uint64_t)0x7ffff000 << 16)
+
+struct model {
+	uint8_t bytes[SIZE], quality[SIZE];
+};
+
+static int fill(void *ctx, const struct value_region *region, uint64_t addr, uint8_t *bytes,
+		uint8_t *quality)
+{
+	const struct model *start = ctx;
+	assert_int_equal(addr % VALUE_PAGE, 0);
+	assert_int_equal(region->source, 1);
+	memcpy(bytes, start->bytes + (addr - BASE), VALUE_PAGE);
+	memcpy(quality, start->quality + (addr - BASE), VALUE_PAGE);
+	return 0;
+}
+
+static void is_a_flat_memory_with_snapshots(void **state)
+{
+	struct model *start = malloc(sizeof(*start)), *now = malloc(sizeof(*now));
+	struct model *kept = malloc(SNAPSHOTS * sizeof(*kept));
+	struct value_snapshot snapshots[SNAPSHOTS] = {0};
+	bool taken[SNAPSHOTS] = {false};
+	struct value_memory mem;
+	(void)state;
+	srand(3);
+	for (int i = 0; i < SIZE; i++) {
+		start->bytes[i] = rand();
+		start->quality[i] = i / VALUE_PAGE % 2 ? rand() % 3 : 0;
+	}
+	*now = *start;
+	assert_int_equal(value_memory_init(&mem, fill, start), 0);
+	struct value_region region = {.start = BASE, .end = BASE + SIZE, .source = 1, .prot = 3};
+	assert_int_equal(value_memory_map(&mem, &region), 0);
+	for (int step = 0; step < STEPS; step++) {
+		uint8_t bytes[300], quality[300], worst;
+		size_t len = 1 + rand() % sizeof(bytes), at = rand() % (SIZE - len);
+		int k = rand() % SNAPSHOTS;
+		switch (rand() % 8) {
+		case 0:
+		case 1:
+		case 2:
+			for (size_t i = 0; i < len; i++)
+				bytes[i] = rand();
+			memcpy(now->bytes + at, bytes, len);
+			memset(now->quality + at, step % 3, len);
+			assert_int_equal(value_memory_write(&mem, BASE + at, bytes, len, step % 3),
+					 0);
+			break;
+		case 3:
+			if (taken[k])
+				value_memory_forget(&mem, &snapshots[k]);
+			snapshots[k] = value_memory_snapshot(&mem);
+			kept[k] = *now;
+			taken[k] = true;
+			break;
+		case 4:
+			if (!taken[k])
+				break;
+			value_memory_restore(&mem, &snapshots[k]);
+			*now = kept[k];
+			break;
+		default:
+			assert_int_equal(value_memory_read(&mem, BASE + at, bytes, len, &worst), 0);
+			assert_int_equal(value_memory_read_qualities(&mem, BASE + at, quality, len),
+					 0);
+			assert_memory_equal(bytes, now->bytes + at, len);
+			assert_memory_equal(quality, now->quality + at, len);
+			for (size_t i = 0; i < len; i++)
+				assert_true(quality[i] <= worst);
+		}
+	}
+	for (int k = 0; k < SNAPSHOTS; k++)
+		if (taken[k])
+			value_memory_forget(&mem, &snapshots[k]);
+	uint8_t byte;
+	assert_int_equal(value_memory_read(&mem, BASE + SIZE, &byte, 1, NULL), -EFAULT);
+	assert_int_equal(value_memory_unmap(&mem, BASE + VALUE_PAGE, BASE + 2 * VALUE_PAGE), 0);
+	assert_int_equal(value_memory_read(&mem, BASE + VALUE_PAGE, &byte, 1, NULL), -EFAULT);
+	assert_int_equal(value_memory_read(&mem, BASE + 2 * VALUE_PAGE, &byte, 1, NULL), 0);
+	value_memory_deinit(&mem);
+	assert_int_equal(mem.pages_held, 0);
+	free(start);
+	free(now);
+	free(kept);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(is_a_flat_memory_with_snapshots)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_needed.c: claims that of the functions that a program exports, just those are taken to be
+ * entered from outside that a library on its way names: directly, by way of another library, by
+ * $ORIGIN, as one that it defines itself too; and all of them where a library cannot be found. And
+ * that a library's calls of its own exports are taken for direct where no other file defines them,
+ * and its exports to be entered by those that name them only where all who may are known. The files
+ * are made by the compiler, so what they name is known. */
+#include <errno.h>
+#include "tests/unit/elf/elf_helper.h"
+
+#include "offline/link/callers_by_name.h"
+#include "offline/link/module_files.h"
+#include "offline/link/plugin_interface.h"
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+	char path[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* main -> near/liba.so -> near/libb.so; plugin.so apart. Each export is named by one of them. */
+static void make_files(const char *dir)
+{
+	const char *cc = getenv("CC") ? getenv("CC") : "cc";
+	write_text(dir, "a.c",
+		   "int by_a(void), in_b(void); int in_a(void) { return by_a() + in_b(); }\n");
+	write_text(dir, "b.c",
+		   "int by_b(void); int both(void) { return 1; }\n"
+		   "int in_b(void) { return by_b() + both(); }\n");
+	write_text(dir, "plugin.c",
+		   "int by_plugin(void); int in_plugin(void) { return by_plugin(); }\n");
+	write_text(dir, "main.c",
+		   "int by_a(void) { return 1; } int by_b(void) { return 2; }\n"
+		   "int both(void) { return 3; } int by_plugin(void) { return 4; }\n"
+		   "int by_nobody(void) { return 5; } int in_a(void);\n"
+		   "int main(void) { return in_a(); }\n");
+	shell("cd %s && mkdir near && %s -shared -fPIC -o near/libb.so b.c && "
+	      "%s -shared -fPIC -o near/liba.so a.c -Lnear -lb -Wl,-rpath,'$ORIGIN' && "
+	      "%s -shared -fPIC -o plugin.so plugin.c && "
+	      "%s -rdynamic -o main main.c -Lnear -la -Wl,-rpath-link,near "
+	      "-Wl,--enable-new-dtags,-rpath,'$ORIGIN/near'",
+	      dir, cc, cc, cc, cc);
+}
+
+struct entered {
+	struct pugmark_model *model;
+	uint8_t *bytes, *bound;
+};
+
+static struct entered mark_file(const char *dir, const char *name,
+				const struct library_options *options)
+{
+	struct entered e;
+	struct pugmark_diag diag;
+	char path[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(pugmark_model_open(path, &e.model, &diag), 0);
+	e.bytes = calloc(e.model->n_funcs, 1);
+	e.bound = calloc(e.model->n_imports + 1, 1);
+	assert_int_equal(callers_by_name_mark(e.model, options, e.bytes, e.bound, &diag), 0);
+	return e;
+}
+
+static struct entered mark(const char *dir, const struct library_options *options)
+{
+	return mark_file(dir, "main", options);
+}
+
+static bool is_entered(const struct entered *e, const char *name)
+{
+	uint32_t func = pugmark_model_func_named(e->model, name);
+	assert_int_not_equal(func, PUGMARK_NONE);
+	return e->bytes[func];
+}
+
+/* Whether some import called @name is bound; it has to be there. */
+static bool is_bound(const struct entered *e, const char *name)
+{
+	bool bound = false, there = false;
+	for (uint32_t i = 0; i < e->model->n_imports; i++)
+		if (!strcmp(e->model->imports[i].name, name)) {
+			there = true;
+			bound |= e->bound[i];
+		}
+	assert_true(there);
+	return bound;
+}
+
+static void entered_deinit(struct entered *e)
+{
+	pugmark_model_free(e->model);
+	free(e->bytes);
+	free(e->bound);
+}
+
+static void named_by_libraries(void **state)
+{
+	make_files(*state);
+	struct entered e = mark(*state, &(struct library_options){0});
+	assert_true(is_entered(&e, "by_a"));
+	assert_true(is_entered(&e, "by_b"));
+	assert_true(is_entered(&e, "both"));
+	assert_false(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	assert_false(is_entered(&e, "main"));
+	entered_deinit(&e);
+}
+
+static void named_by_plugin(void **state)
+{
+	char path[512];
+	make_files(*state);
+	snprintf(path, sizeof(path), "%s/plugin.so", (char *)*state);
+	const char *plugins[] = {path};
+	struct entered e =
+		mark(*state, &(struct library_options){.plugins = plugins, .n_plugins = 1});
+	assert_true(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+}
+
+/* A program that loads a library names it in its constant data; one that loads none may name what
+ * it likes. */
+static void named_by_what_is_loaded(void **state)
+{
+	static const char text[] = "int by_plugin(void) { return 4; }\n"
+				   "int by_nobody(void) { return 5; }\n"
+				   "void *dlopen(const char *, int); int puts(const char *);\n";
+	const char *cc = getenv("CC") ? getenv("CC") : "cc", *dir = *state;
+	make_files(dir);
+	write_text(dir, "loads.c", text);
+	write_text(dir, "names.c", text);
+	shell("cd %s && echo 'int main(void) { return !dlopen(\"plug-in.so\", 1); }' >>loads.c && "
+	      "echo 'int main(void) { return !puts(\"plug-in.so\"); }' >>names.c && "
+	      "cp plugin.so plug-in.so && %s -rdynamic -o loads loads.c && "
+	      "%s -rdynamic -o names names.c",
+	      dir, cc, cc);
+	const struct library_options options = {.library_path = dir};
+	struct entered e = mark_file(dir, "loads", &options);
+	assert_true(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+	e = mark_file(dir, "names", &options);
+	assert_false(is_entered(&e, "by_plugin"));
+	entered_deinit(&e);
+	e = mark_file(dir, "loads", &(struct library_options){0}); /* where it is not found */
+	assert_false(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+}
+
+static void named_by_plugins_in_a_folder(void **state)
+{
+	struct module_files files = {0};
+	char path[512];
+	struct pugmark_diag diag;
+	make_files(*state);
+	shell("mkdir -p %s/mods/deep %s/none && cp %s/plugin.so %s/mods/deep/p.so.1 && "
+	      "touch %s/mods/empty.so %s/none/text",
+	      (char *)*state, (char *)*state, (char *)*state, (char *)*state, (char *)*state,
+	      (char *)*state);
+	snprintf(path, sizeof(path), "%s/mods", (char *)*state);
+	assert_int_equal(module_files_add(&files, path, &diag), 0);
+	assert_int_equal(files.n, 1); /* empty.so is no ELF file */
+	struct entered e =
+		mark(*state, &(struct library_options){.plugins = (const char *const *)files.at,
+						       .n_plugins = files.n});
+	assert_true(is_entered(&e, "by_plugin"));
+	assert_false(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+	snprintf(path, sizeof(path), "%s/none", (char *)*state);
+	assert_int_equal(module_files_add(&files, path, &diag), -ENOEXEC);
+	assert_non_null(strstr(diag.text, "no module"));
+	snprintf(path, sizeof(path), "%s/nosuch", (char *)*state);
+	assert_int_equal(module_files_add(&files, path, &diag), -ENOENT);
+	module_files_deinit(&files);
+}
+
+/* The first of @modules, files in @dir, that is made for the program @dir/host; "": none. */
+static const char *made_for_host(const char *dir, const char *const *modules, uint32_t n)
+{
+	struct entered e = mark_file(dir, "host", &(struct library_options){0});
+	struct pugmark_diag diag;
+	char *paths[3];
+	uint32_t at;
+	assert_true(n <= 3);
+	for (uint32_t i = 0; i < n; i++)
+		assert_true(asprintf(&paths[i], "%s/%s", dir, modules[i]) > 0);
+	assert_int_equal(plugin_interface_find(e.model, e.bytes, paths, n, &at, &diag), 0);
+	for (uint32_t i = 0; i < n; i++)
+		free(paths[i]);
+	entered_deinit(&e);
+	return at < n ? modules[at] : "";
+}
+
+static void made_to_be_loaded(void **state)
+{
+	const char *dir = *state, *cc = getenv("CC") ? getenv("CC") : "cc";
+	static const char *const modules[] = {"apart/good.so", "extras/plain.so",
+					      "extras/alien.so"};
+	write_text(dir, "host.c",
+		   "#include <dlfcn.h>\n#include <stdio.h>\n"
+		   "int by_module(int x) { return x + 1; }\n"
+		   "int main(int n, char **v) { char p[99]; snprintf(p, 99, \"%s/extras/m\", v[0]);"
+		   " return !dlopen(p, 1); }\n");
+	write_text(dir, "good.c",
+		   "#include <math.h>\nint by_module(int);\n"
+		   "int good(double x) { return by_module(1) + (int)exp(x); }\n");
+	write_text(dir, "plain.c", "int plain(void) { return 1; }\n");
+	write_text(dir, "alien.c",
+		   "int by_module(int), other_host(void);\n"
+		   "int alien(void) { return by_module(1) + other_host(); }\n");
+	shell("cd %s && mkdir apart extras && %s -rdynamic -o host host.c && "
+	      "%s -shared -fPIC -o apart/good.so good.c -lm && "
+	      "for m in plain alien; do %s -shared -fPIC -o extras/$m.so $m.c || exit; done",
+	      dir, cc, cc, cc);
+	assert_string_equal(made_for_host(dir, modules, 3), ""); /* good.so is not where it looks */
+	shell("cp %s/apart/good.so %s/extras/alien.so", dir, dir);
+	assert_string_equal(made_for_host(dir, modules, 3), "extras/alien.so");
+	/* A program that loads nothing is made for nobody's modules. */
+	shell("cd %s && %s -rdynamic -Ddlopen=fputs_ -include stdio.h -o host host.c "
+	      "-Wl,--defsym,fputs_=main",
+	      dir, cc);
+	assert_string_equal(made_for_host(dir, modules, 3), "");
+}
+
+static void missing_library(void **state)
+{
+	char path[512];
+	make_files(*state);
+	shell("mv %s/near/libb.so %s/elsewhere.so", (char *)*state, (char *)*state);
+	struct entered e = mark(*state, &(struct library_options){0});
+	assert_true(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+	/* Found again by the path of the environment. */
+	shell("mkdir %s/far && mv %s/elsewhere.so %s/far/libb.so", (char *)*state, (char *)*state,
+	      (char *)*state);
+	snprintf(path, sizeof(path), "/nowhere::%s/far", (char *)*state);
+	e = mark(*state, &(struct library_options){.library_path = path});
+	assert_true(is_entered(&e, "by_b"));
+	assert_false(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+}
+
+static void damaged_library(void **state)
+{
+	make_files(*state);
+	shell("head -c 200 %s/near/libb.so >%s/cut && mv %s/cut %s/near/libb.so", (char *)*state,
+	      (char *)*state, (char *)*state, (char *)*state);
+	struct entered e = mark(*state, &(struct library_options){0});
+	assert_true(is_entered(&e, "by_nobody"));
+	entered_deinit(&e);
+}
+
+/* A library that calls its own exports `mine` and `yours`, and runs of it. */
+static void make_library(const char *dir)
+{
+	const char *cc = getenv("CC") ? getenv("CC") : "cc";
+	write_text(
+		dir, "own.c",
+		"int mine(int i) { return i; } int yours(int i) { return i + 1; }\n"
+		"int calls(int i) { return mine(i) + yours(i); } int dark(void) { return 1; }\n");
+	write_text(dir, "runs.c", "int calls(int); int main(void) { return calls(1); }\n");
+	write_text(dir, "asks.c",
+		   "int calls(int); void *dlsym(void *, const char *);\n"
+		   "int main(void) { return calls(1) + !dlsym(0, \"dark\"); }\n");
+	write_text(dir, "alone.c", "int main(void) { return 0; }\n");
+	write_text(dir, "takes.c", "int yours(int i) { return i + 2; }\n");
+	shell("cd %s && for z in now lazy; do %s -O1 -fno-inline -fno-ipa-cp "
+	      "-fsemantic-interposition -shared -fPIC "
+	      "-Wl,-z,$z -o libown-$z.so own.c; done && cp libown-now.so libown.so && "
+	      "%s -o runs runs.c -L. -lown -Wl,-rpath,'$ORIGIN' && "
+	      "%s -o asks asks.c -L. -lown -ldl -Wl,-rpath,'$ORIGIN' && %s -o alone alone.c && "
+	      "%s -shared -fPIC -o takes.so takes.c && rm libown.so && ln libown-now.so libown.so",
+	      dir, cc, cc, cc, cc, cc);
+}
+
+static struct entered mark_library(const char *dir, const char *name, const char *user,
+				   struct library_options options)
+{
+	char path[512];
+	snprintf(path, sizeof(path), "%s/%s", dir, user);
+	const char *plugins[] = {path};
+	options.plugins = plugins;
+	options.n_plugins = 1;
+	return mark_file(dir, name, &options);
+}
+
+static void own_calls_of_a_library(void **state)
+{
+	char path[512];
+	make_library(*state);
+	struct entered e = mark_file(*state, "libown-now.so", &(struct library_options){0});
+	assert_true(is_bound(&e, "mine") && is_bound(&e, "yours"));
+	entered_deinit(&e);
+	e = mark_file(*state, "libown-lazy.so", &(struct library_options){0});
+	assert_false(is_bound(&e, "mine") || is_bound(&e, "yours"));
+	entered_deinit(&e);
+	e = mark_library(*state, "libown-now.so", "takes.so", (struct library_options){0});
+	assert_true(is_bound(&e, "mine"));
+	assert_false(is_bound(&e, "yours"));
+	entered_deinit(&e);
+	snprintf(path, sizeof(path), "/nowhere/gone.so:%s/takes.so", (char *)*state);
+	e = mark_library(*state, "libown-now.so", "runs",
+			 (struct library_options){.preloaded = path});
+	assert_true(is_bound(&e, "mine"));
+	assert_false(is_bound(&e, "yours"));
+	entered_deinit(&e);
+}
+
+static void a_library_as_its_programs_enter_it(void **state)
+{
+	make_library(*state);
+	struct entered e =
+		mark_library(*state, "libown-now.so", "runs", (struct library_options){0});
+	assert_true(is_entered(&e, "calls"));
+	assert_false(is_entered(&e, "mine"));
+	assert_false(is_entered(&e, "dark"));
+	entered_deinit(&e);
+	/* Any of them: by nobody known, by name, by a program that is not linked with it. */
+	const char *const users[] = {"takes.so", "asks", "alone"};
+	for (int i = 0; i < 3; i++) {
+		e = mark_library(*state, "libown-now.so", users[i], (struct library_options){0});
+		assert_true(is_entered(&e, "mine") && is_entered(&e, "dark"));
+		entered_deinit(&e);
+	}
+	e = mark_library(*state, "libown-now.so", "runs",
+			 (struct library_options){.any_program = true});
+	assert_true(is_entered(&e, "dark"));
+	entered_deinit(&e);
+}
+
+int main(void)
+{
+	if (system("${CC:-cc} --version >/dev/null 2>&1")) {
+		puts("no compiler here");
+		return 77;
+	}
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(named_by_libraries, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(named_by_plugin, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(named_by_what_is_loaded, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(named_by_plugins_in_a_folder, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(made_to_be_loaded, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(missing_library, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(damaged_library, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(own_calls_of_a_library, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(a_library_as_its_programs_enter_it, scratch_setup,
+						scratch_teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* cmd_switch.c: `pugmark switch DIR -- CMD`: the jump that makes the difference. */
+#include "user/cli/command.h"
+#include "user/switch/switch.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: pugmark switch [options] DIR [--until CONDITION]... -- PROGRAM [ARGS]\n"
+	"\n"
+	"Runs PROGRAM, of which DIR is a recording of level values that went wrong, again and "
+	"again "
+	"on the\n"
+	"same input, each time with one execution of one conditional jump turned, until the "
+	"outcome "
+	"is as\n"
+	"asked. Every run has private copies of the files that it writes, and no network.\n"
+	"\n"
+	"The outcome that is asked for, all of it:\n"
+	"      --until 'exit = N'          (or !=)\n"
+	"      --until 'stdout = FILE'     it prints exactly what FILE has (or stderr; or !=)\n"
+	"      --until 'stdout ~ REGEX'    it prints something like that (or stderr; or !~)\n"
+	"      --not-crash                 no signal ends it\n"
+	"What is wrong, so that jumps that it depends on are tried first:\n"
+	"      --crash          the end (if nothing else is told)\n"
+	"      --write FD:OFFSET[:LENGTH]  bytes that were written; with 'stdout = FILE' the "
+	"first\n"
+	"                       that differs, if nothing else is told\n"
+	"      --output TEXT    the first time that this text was written\n"
+	"      --addresses      what says where memory operands lie is followed as well\n"
+	"      --in-slice       no other jumps\n"
+	"How:\n"
+	"      --order last|each  the last executed first (last); or of each jump its last "
+	"execution,\n"
+	"                       then of each its first, then the last but one, ...\n"
+	"      --tries N        at most so many (1000)\n"
+	"      --seconds N      for each (5)\n"
+	"      --memory MB      for each (1024)\n"
+	"  -j, --jobs N         so many side by side (one a processor)\n"
+	"      --format text|json\n"
+	"\n"
+	"Exit status: 0 found; 3 none of those tried; 1 for an error, 2 for wrong usage.\n";
+
+enum {
+	OPT_UNTIL = 256,
+	OPT_NOT_CRASH,
+	OPT_CRASH,
+	OPT_WRITE,
+	OPT_OUTPUT,
+	OPT_ADDRESSES,
+	OPT_IN_SLICE,
+	OPT_ORDER,
+	OPT_TRIES,
+	OPT_SECONDS,
+	OPT_MEMORY,
+	OPT_FORMAT
+};
+
+static const struct option options[] = {{"until", required_argument, NULL, OPT_UNTIL},
+					{"not-crash", no_argument, NULL, OPT_NOT_CRASH},
+					{"crash", no_argument, NULL, OPT_CRASH},
+					{"write", required_argument, NULL, OPT_WRITE},
+					{"output", required_argument, NULL, OPT_OUTPUT},
+					{"addresses", no_argument, NULL, OPT_ADDRESSES},
+					{"in-slice", no_argument, NULL, OPT_IN_SLICE},
+					{"order", required_argument, NULL, OPT_ORDER},
+					{"tries", required_argument, NULL, OPT_TRIES},
+					{"seconds", required_argument, NULL, OPT_SECONDS},
+					{"memory", required_argument, NULL, OPT_MEMORY},
+					{"jobs", required_argument, NULL, 'j'},
+					{"format", required_argument, NULL, OPT_FORMAT},
+					{"help", no_argument, NULL, 'h'},
+					{NULL, 0, NULL, 0}};
+
+static bool read_number(const char *text, uint64_t most, uint64_t *out)
+{
+	char *end;
+	*out = strtoull(text, &end, 10);
+	return end != text && !*end && *out && *out <= most;
+}
+
+static int take_number(int opt, struct switch_options *o)
+{
+	uint64_t n;
+	if (!read_number(optarg, opt == OPT_TRIES ? UINT32_MAX : opt == 'j' ? 64 : 1 << 20, &n))
+		return command_usage("switch", "'%s' is no number that can be", optarg);
+	if (opt == OPT_TRIES)
+		o->tries = n;
+	else if (opt == OPT_SECONDS)
+		o->command.seconds = n;
+	else if (opt == OPT_MEMORY)
+		o->command.memory_bytes = n << 20;
+	else
+		o->jobs = n;
+	return 0;
+}
+
+/* What is wrong. */
+static int take_criterion(int opt, struct switch_options *o)
+{
+	if (o->asked)
+		return command_usage("switch", "one thing can be wrong: --crash, --write or "
+					       "--output");
+	o->asked = true;
+	o->why.what = opt == OPT_CRASH ? WHY_END : opt == OPT_WRITE ? WHY_WRITE : WHY_OUTPUT;
+	o->why.text = optarg;
+	return opt != OPT_WRITE || why_read_bytes(optarg, &o->why)
+		       ? 0
+		       : command_usage("switch", "'%s' is no FD:OFFSET[:LENGTH]", optarg);
+}
+
+/* 0; or the status to end with; -1: no such option. */
+static int take_option(int opt, struct switch_options *o, struct outcome *outcome)
+{
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	switch (opt) {
+	case OPT_UNTIL:
+	case OPT_NOT_CRASH:
+		return outcome_add(outcome, opt == OPT_UNTIL ? optarg : "not crash", &diag)
+			       ? command_fail(&diag)
+			       : 0;
+	case OPT_CRASH:
+	case OPT_WRITE:
+	case OPT_OUTPUT:
+		return take_criterion(opt, o);
+	case OPT_ADDRESSES:
+		o->why.follow |= SLICE_ADDRESSES;
+		return 0;
+	case OPT_IN_SLICE:
+		o->beside = false;
+		return 0;
+	case OPT_ORDER:
+		o->order = !strcmp(optarg, "each") ? ORDER_EACH : ORDER_LAST;
+		return !strcmp(optarg, "each") || !strcmp(optarg, "last")
+			       ? 0
+			       : command_usage("switch", "no order '%s' (last, each)", optarg);
+	case OPT_TRIES:
+	case OPT_SECONDS:
+	case OPT_MEMORY:
+	case 'j':
+		return take_number(opt, o);
+	case OPT_FORMAT:
+		o->json = !strcmp(optarg, "json");
+		return o->json || !strcmp(optarg, "text")
+			       ? 0
+			       : command_usage("switch", "no format '%s' (text, json)", optarg);
+	default:
+		return -1;
+	}
+}
+
+static int parse(int argc, char **argv, struct switch_options *o, struct outcome *outcome)
+{
+	int opt;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "+hj:", options, NULL)) != -1 ||
+	       (!o->why.dir && optind < argc && strcmp(argv[optind - 1], "--") != 0)) {
+		if (opt == -1) { /* the recording, between options */
+			o->why.dir = argv[optind++];
+			continue;
+		}
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		int status = take_option(opt, o, outcome);
+		if (status)
+			return status < 0 ? command_usage("switch",
+							  "unknown or incomplete option '%s'",
+							  argv[optind - 1])
+					  : status;
+	}
+	if (!o->why.dir || optind >= argc || strcmp(argv[optind - 1], "--") != 0)
+		return command_usage("switch", "a recording is needed, and behind -- the program "
+					       "that it is of");
+	if (!outcome_any(outcome))
+		return command_usage("switch", "which outcome? --until or --not-crash");
+	o->command.argv = argv + optind;
+	return -1;
+}
+
+int cmd_switch(int argc, char **argv)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	struct switch_options o = {.why = {.what = WHY_END, .control = true},
+				   .beside = true,
+				   .tries = 1000,
+				   .jobs = processors < 1    ? 1
+					   : processors > 64 ? 64
+							     : processors,
+				   .command = {.seconds = 5, .memory_bytes = 1024 << 20}};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	struct outcome *outcome = NULL;
+	int err = 0;
+	if (outcome_new(&outcome))
+		return EXIT_ERROR;
+	o.outcome = outcome;
+	int status = parse(argc, argv, &o, outcome);
+	if (status < 0) {
+		o.command.input = private_input(&diag);
+		err = o.command.input < -1 ? o.command.input : switch_print(&o, &diag);
+		status = err < 0 ? command_fail(&diag) : err ? EXIT_GAPS : EXIT_OK;
+		if (o.command.input >= 0)
+			close(o.command.input);
+	}
+	outcome_free(outcome);
+	return status;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* attach.c: see attach.h. */
+#include "user/patch/attach.h"
+
+#include "user/patch/frames.h"
+#include "user/patch/patches.h"
+#include "user/patch/surgeon.h"
+#include "user/patch/threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+enum { STEPS_MAX = 64, TCB_SELF = 0x10, TRIES = 8 };
+
+struct attaching {
+	struct patch_record *record;
+	struct patches_midst *midst;
+	pid_t pid;
+	struct tracee_map *maps;
+	int n_maps;
+	struct attached *out;
+};
+
+/* Whether the thread has a control block as glibc makes them, with a word for its ring: the block
+ * names itself, and nobody uses that word. */
+static bool has_slot(const struct patch_record *record, const struct tracee *t,
+		     const struct user_regs_struct *regs)
+{
+	uint64_t self, slot;
+
+	return regs->fs_base && !tracee_read(t, regs->fs_base + TCB_SELF, &self, sizeof(self)) &&
+	       self == regs->fs_base &&
+	       !tracee_read(t, regs->fs_base + PATCH_SLOT, &slot, sizeof(slot)) &&
+	       (!slot || slot - record->rings < record->rings_bytes);
+}
+
+/* A few steps take most threads out of the midst of a patch. */
+static void step_out(const struct attaching *a, struct threads *all, uint32_t i, uint64_t *ip)
+{
+	struct user_regs_struct regs;
+
+	for (int k = 0; k < STEPS_MAX && patches_midst_has(a->midst, *ip); k++) {
+		if (!threads_step(all, i) || ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs))
+			return;
+		*ip = regs.rip;
+	}
+}
+
+/* What a signal has interrupted there: its frame leads back into the midst. */
+static void leave_frame(void *ctx, uint64_t ip)
+{
+	const struct attaching *a = ctx;
+
+	if (patches_midst_has(a->midst, ip))
+		patches_leave(a->record, ip);
+}
+
+static int look_at(struct attaching *a, struct threads *all, uint32_t i, const struct tracee *t)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, all->at[i].tid, NULL, &regs))
+		return 0;
+	if (!has_slot(a->record, t, &regs)) {
+		a->out->why = "a thread of it has no control block of glibc";
+		return -ENOTSUP;
+	}
+	uint64_t ip = regs.rip;
+	step_out(a, all, i, &ip);
+	leave_frame(a, ip);
+	frames_each(t, a->maps, a->n_maps, regs.rsp, leave_frame, a);
+	return 0;
+}
+
+/* An operation of surgeon_run(). */
+static int operate(void *ctx)
+{
+	struct attaching *a = ctx;
+	struct attached *out = a->out;
+	struct threads all = {0};
+	struct tracee t = {.mem_fd = -1};
+	int err = tracee_open(&t, a->pid);
+
+	out->why = "its memory cannot be reached";
+	if (!err) {
+		out->why = "its threads cannot be stopped";
+		err = threads_stop(&all, a->pid);
+	}
+	for (uint32_t i = all.n; !err && i-- > 0;)
+		err = look_at(a, &all, i, &t);
+	if (!err) {
+		out->why = "its code cannot be written";
+		a->record->patched_ns = threads_now_ns();
+		int n = patches_write(a->record, &t);
+		err = n < 0 ? n : 0;
+		out->patched = n < 0 ? 0 : n;
+		if (err) {
+			patches_restore(a->record, &t);
+			a->record->patched_ns = UINT64_MAX;
+		}
+	}
+	uint64_t since_ns = all.since_ns;
+	out->n_threads = all.n;
+	threads_release(&all);
+	out->stopped_ns = since_ns ? threads_now_ns() - since_ns : 0;
+	tracee_close(&t);
+	return err;
+}
+
+int attach_process(struct patch_record *record, pid_t pid, struct attached *out)
+{
+	struct attaching a = {.record = record,
+			      .midst = patches_midst_new(record),
+			      .pid = pid,
+			      .out = surgeon_memory(sizeof(*a.out))};
+	int err = a.midst && a.out ? 0 : -ENOMEM;
+
+	*out = (struct attached){.why = "out of memory"};
+	if (!err)
+		a.n_maps = tracee_maps(pid, &a.maps);
+	if (!err) {
+		a.out->why = "one of its threads sleeps where nothing interrupts it (vfork?)";
+		err = threads_stuck(pid) ? -EBUSY : -ETIMEDOUT;
+		for (int i = 0; i < TRIES && err == -ETIMEDOUT; i++)
+			err = surgeon_run(operate, &a);
+		*out = *a.out;
+		if (err == -EINTR)
+			out->why = "who was to patch it was killed";
+	}
+	for (uint32_t i = 0; i < record->n_entries; i++)
+		out->left += record->entries[i].left;
+	if (a.n_maps > 0)
+		free(a.maps);
+	patches_midst_free(a.midst);
+	surgeon_free(a.out, sizeof(*a.out));
+	return err;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* giving.c: see giving.h. */
+#include "user/patch/giving.h"
+
+#include "offline/patch/layout.h"
+#include "user/patch/threads.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { PAGE = 4096 };
+
+/* A system call of the process. Returns its result, or -errno whoever's. */
+static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
+		    uint64_t d, uint64_t e, uint64_t f)
+{
+	int64_t result;
+	int err = tracee_syscall(t, number, (uint64_t[]){a, b, c, d, e, f}, &result);
+
+	return err ? err : result;
+}
+
+/* The rings, behind a page that a child of fork has a copy of. */
+static int give_rings(const struct tracee *t, struct giving *g)
+{
+	uint64_t bytes = PATCH_RINGS * (uint64_t)PATCH_RING_BYTES;
+
+	g->local = g->old_local;
+	if (g->local)
+		return 0;
+	int64_t at = call(t, SYS_mmap, 0, PATCH_LOCAL_BYTES + bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	g->why = "it may not have more memory (mmap is refused)";
+	if (at < 0)
+		return (int)at;
+	struct patch_local local = {.magic = PATCH_MAGIC, .self = at};
+	int err = tracee_write(t, at, &local, sizeof(local));
+	g->local = at;
+	g->why = "this kernel cannot wipe memory on fork";
+	return err ? err
+		   : (int)call(t, SYS_madvise, at + PATCH_LOCAL_BYTES, bytes, MADV_WIPEONFORK, 0, 0,
+			       0);
+}
+
+static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint32_t *n_code)
+{
+	for (uint32_t i = 0; i < g->n_code; i++, ++*n_code) {
+		const struct giving_code *code = &g->code[i];
+		int64_t got = call(t, SYS_mmap, code->addr, code->bytes, PROT_READ | PROT_EXEC,
+				   MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, code->off);
+
+		g->why =
+			"it may not have more code (mmap is refused: a seccomp filter, or SELinux)";
+		if (got < 0)
+			return (int)got;
+	}
+	int64_t shared = call(t, SYS_mmap, 0, g->chunks_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      fd, g->off_chunks);
+	g->why = "it may not have so much more memory (mmap is refused: a limit?)";
+	if (shared < 0)
+		return (int)shared;
+	g->shared = shared;
+	return give_rings(t, g);
+}
+
+int giving_to_stopped(const struct tracee *t, struct giving *g)
+{
+	static const char name[] = "pugmark";
+
+	g->why = "its memory cannot be reached";
+	int64_t at = call(t, SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	if (at < 0)
+		return (int)at;
+	int err = tracee_write(t, at, name, sizeof(name));
+	int64_t fd = err ? err : call(t, SYS_memfd_create, at, MFD_CLOEXEC, 0, 0, 0, 0);
+	call(t, SYS_munmap, at, PAGE, 0, 0, 0, 0);
+	g->why = "it may not have memory to share (memfd_create is refused: a seccomp filter, or "
+		 "vm.memfd_noexec)";
+	if (fd < 0)
+		return (int)fd;
+	uint32_t n_code = 0;
+	err = give_mappings(t, g, (int)fd, &n_code);
+	for (uint32_t i = 0; err && i < n_code; i++)
+		call(t, SYS_munmap, g->code[i].addr, g->code[i].bytes, 0, 0, 0, 0);
+	if (err && g->shared)
+		call(t, SYS_munmap, g->shared, g->chunks_bytes, 0, 0, 0, 0);
+	call(t, SYS_close, fd, 0, 0, 0, 0, 0);
+	return err;
+}
+
+int giving_to_running(void *ctx)
+{
+	struct giving *g = ctx;
+	struct threads all = {0};
+	struct tracee t = {.mem_fd = -1};
+	int err = threads_stop(&all, g->pid);
+
+	g->why = "it cannot be stopped";
+	if (!err)
+		err = tracee_open(&t, g->pid);
+	if (!err) {
+		t.pid = all.at[0].tid;
+		err = giving_to_stopped(&t, g);
+	}
+	uint64_t since_ns = all.since_ns;
+	threads_release(&all);
+	g->stopped_ns = since_ns ? threads_now_ns() - since_ns : 0;
+	tracee_close(&t);
+	return err;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* giving.h: the memory of an area (offline/patch/layout.h), mapped in a process by system calls
+ * made in its name. */
+#ifndef USER_PATCH_GIVING_H
+#define USER_PATCH_GIVING_H
+
+#include "user/patch/tracee.h"
+
+struct giving {
+	pid_t pid;
+	uint64_t off_chunks, chunks_bytes; /* of the memfd, to be shared */
+	struct giving_code {
+		uint64_t addr, bytes, off;
+	} code[64];
+	uint32_t n_code;
+	uint64_t old_local; /* what an earlier recording has left, with its rings; 0: nothing */
+	/* What became of it: */
+	uint64_t shared, local; /* where; the rings are behind PATCH_LOCAL_BYTES */
+	uint64_t stopped_ns;	/* how long all its threads were; giving_to_running() */
+	const char *why;	/* what stands against it */
+};
+
+/* To the stopped process @t; the memfd has no bytes yet. 0 or -errno. */
+int giving_to_stopped(const struct tracee *t, struct giving *giving);
+/* The same to what runs, a struct giving: an operation of surgeon_run(). All its threads are
+ * stopped for that: one that ran, and lost its processor while it looked at what is mapped, would
+ * keep the mappings from being made, and every other thread waiting for them. */
+int giving_to_running(void *giving);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* patches.h: writing what struct patch_record (offline/patch/layout.h) says into a process whose
+ * threads are stopped, and taking it back. */
+#ifndef USER_PATCH_PATCHES_H
+#define USER_PATCH_PATCHES_H
+
+#include "offline/patch/layout.h"
+#include "user/patch/tracee.h"
+
+/* Where a thread must not stand while patches are written: behind the start of one, or between a
+ * witness and the instruction that carries it, where its event would be told twice, or not at all.
+ */
+struct patches_midst;
+/* NULL: out of memory. Patches that are left are in it as well. */
+struct patches_midst *patches_midst_new(const struct patch_record *record);
+void patches_midst_free(struct patches_midst *midst);
+bool patches_midst_has(const struct patches_midst *midst, uint64_t ip);
+
+/* Has the patches that @ip is in the midst of stay unwritten. */
+void patches_leave(struct patch_record *record, uint64_t ip);
+/* Writes all patches but those that are left, or takes back what was written. What is not as it is
+ * expected to be in the process is left alone. Returns how many witnesses, or -errno. */
+int patches_write(struct patch_record *record, const struct tracee *t);
+int patches_restore(struct patch_record *record, const struct tracee *t);
+/* Whether a thread at @ip is in what was put there for patches: a trampoline, or idle bytes. */
+bool patches_hold(const struct patch_record *record, uint64_t ip);
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* remains.c: see remains.h. What is to be restored stands in the memory that the process was given.
+ * Another process could have made memory that looks like that, so nothing of it is believed but
+ * addresses and bytes of that process itself. */
+#include "user/patch/remains.h"
+
+#include "offline/patch/layout.h"
+#include "user/patch/detach.h"
+#include "user/patch/tracee.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t remains_start_of(pid_t pid)
+{
+	char path[40], line[1024];
+	unsigned long long start = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	const char *end = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	if (end)
+		sscanf(end,
+		       ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+		       "%*d %*d %llu",
+		       &start);
+	if (f)
+		fclose(f);
+	return start;
+}
+
+/* The first mapping of code of ours, as map_files names it. */
+static bool find_code(pid_t pid, unsigned long long *start, unsigned long long *end)
+{
+	char path[32], *line = NULL;
+	size_t cap = 0;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !found && getline(&line, &cap, f) > 0)
+		found = strstr(line, "/memfd:pugmark (deleted)") &&
+			sscanf(line, "%llx-%llx r-xp", start, end) == 2 && strstr(line, " r-xp ");
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool is_sane(const struct patch_record *r, size_t bytes)
+{
+	if (bytes < sizeof(*r) || r->magic != PATCH_MAGIC || r->n_regions > 64 ||
+	    r->n_entries > (bytes - sizeof(*r)) / sizeof(r->entries[0]) ||
+	    r->rings_bytes != PATCH_RINGS * (uint64_t)PATCH_RING_BYTES)
+		return false;
+	for (uint32_t k = 0; k < r->n_regions; k++) {
+		const struct patch_region *region = &r->regions[k];
+		uint64_t text = region->text_to - region->text_from;
+
+		if (text > 1ull << 32 || region->first > r->n_entries ||
+		    region->n > r->n_entries - region->first)
+			return false;
+		for (uint32_t i = region->first; i < region->first + region->n; i++) {
+			const struct patch_entry *e = &r->entries[i];
+
+			if (e->len > sizeof(e->was) || e->addr - region->text_from >= text ||
+			    e->addr - region->text_from + e->len > text)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Whether somebody reads what process @pid writes: a recorder in another pid namespace has another
+ * number there. */
+static bool is_read(pid_t pid, const struct patch_record *record)
+{
+	struct tracee t = {.mem_fd = -1};
+	struct patch_shared before, after;
+	bool moved = false;
+
+	if (tracee_open(&t, pid))
+		return false;
+	if (!tracee_read(&t, record->shared, &before, sizeof(before))) {
+		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+		moved = !tracee_read(&t, record->shared, &after, sizeof(after)) &&
+			after.alive != before.alive;
+	}
+	tracee_close(&t);
+	return moved;
+}
+
+static bool has_recorder(pid_t pid, const struct patch_record *r)
+{
+	return (r->recorder_start && remains_start_of(r->recorder) == r->recorder_start) ||
+	       is_read(pid, r);
+}
+
+/* A copy of what process @pid is patched by, so that it stays as it was looked at. */
+static int open_record(pid_t pid, struct patch_record **out)
+{
+	unsigned long long start, end;
+	struct patch_header header;
+	struct stat st;
+	char path[80];
+
+	if (!find_code(pid, &start, &end))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, start, end);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int err = fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) ||
+				  pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+				  header.magic != PATCH_MAGIC ||
+				  header.off_record >= (uint64_t)st.st_size ||
+				  st.st_size - header.off_record > 1 << 30
+			  ? -EBADMSG
+			  : 0;
+	size_t n = err ? 0 : st.st_size - header.off_record;
+	struct patch_record *record = err ? NULL : malloc(n);
+	if (!err && !record)
+		err = -ENOMEM;
+	for (size_t done = 0; !err && done < n;) {
+		ssize_t got = pread(fd, (char *)record + done, n - done, header.off_record + done);
+
+		err = got <= 0 ? -EIO : 0;
+		done += got > 0 ? got : 0;
+	}
+	close(fd);
+	if (!err && !is_sane(record, n))
+		err = -EBADMSG;
+	if (err) {
+		free(record);
+		return err;
+	}
+	*out = record;
+	return 0;
+}
+
+bool remains_is_recorded(pid_t pid)
+{
+	struct patch_record *record;
+
+	if (open_record(pid, &record))
+		return false;
+	bool is = has_recorder(pid, record);
+	free(record);
+	return is;
+}
+
+int remains_remove(pid_t pid)
+{
+	struct patch_record *record;
+	struct detached *done = NULL;
+	int err = open_record(pid, &record);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (has_recorder(pid, record))
+		err = -EBUSY;
+	if (!err)
+		err = detach_process(record, pid, &done);
+	if (!err)
+		err = done->kept ? -EAGAIN : (int)done->restored;
+	detached_free(done);
+	free(record);
+	return err;
+}
+
+uint32_t remains_remove_all(uint32_t *failed)
+{
+	DIR *dir = opendir("/proc");
+	uint32_t n = 0;
+
+	*failed = 0;
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		pid_t pid = atoi(e->d_name);
+		int removed = pid > 0 && pid != getpid() ? remains_remove(pid) : 0;
+
+		n += removed > 0;
+		*failed += removed < 0 && removed != -EBUSY && removed != -ESRCH;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* remains.h: processes that still have the patches of a recorder which has ended without taking
+ * them out, as one that was killed. */
+#ifndef USER_PATCH_REMAINS_H
+#define USER_PATCH_REMAINS_H
+
+#include <stdint.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* When process @pid began, in ticks since boot; 0: there is none. */
+uint64_t remains_start_of(pid_t pid);
+/* Whether process @pid is patched by a recorder that still runs. */
+bool remains_is_recorded(pid_t pid);
+/* Takes them out of @pid. Returns how many instructions were restored, 0: it has none; -EBUSY:
+ * another recorder patches it now; -EAGAIN: some are still needed, for a signal's frame leads back
+ * to them or somebody has changed what was patched; or -errno. */
+int remains_remove(pid_t pid);
+/* Takes them out of every process that may be looked at. Returns out of how many; *@failed: how
+ * many keep some. */
+uint32_t remains_remove_all(uint32_t *failed);
+
+#endif

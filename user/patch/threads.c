@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* threads.c: see threads.h. */
+#include "user/patch/threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* How long the others are stopped to wait for one that has not. */
+#define STOP_NS 200000000ull
+/* Two seconds: a fork on a busy machine is done by then. */
+enum { LOOKS = 400, LOOK_NS = 5000000 };
+enum { ROUNDS_MAX = 64, NICE_AHEAD = -20 };
+
+uint64_t threads_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static bool is_known(const struct threads *all, pid_t tid)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		if (all->at[i].tid == tid)
+			return true;
+	return false;
+}
+
+static int add(struct threads *all, pid_t tid)
+{
+	if (all->n == all->cap) {
+		uint32_t cap = all->cap ? 2 * all->cap : 64;
+		struct thread *grown = realloc(all->at, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		all->at = grown;
+		all->cap = cap;
+	}
+	all->at[all->n++] = (struct thread){tid, 0, getpriority(PRIO_PROCESS, tid)};
+	return 0;
+}
+
+static void drop(struct threads *all, uint32_t i)
+{
+	all->at[i] = all->at[--all->n];
+}
+
+/* Takes in how thread number @i has stopped; false: it has ended, and is gone from the list. */
+static bool has_stopped(struct threads *all, uint32_t i, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		drop(all, i);
+		return false;
+	}
+	if (!(status >> 16)) /* a signal that is not yet taken */
+		all->at[i].signal = WSTOPSIG(status);
+	return true;
+}
+
+/* Waits for those from number @first on. */
+static int wait_for(struct threads *all, uint32_t first)
+{
+	uint64_t until_ns = threads_now_ns() + STOP_NS;
+
+	for (uint32_t i = first; i < all->n;) {
+		int status;
+		pid_t got = waitpid(all->at[i].tid, &status, __WALL | WNOHANG);
+
+		if (got < 0 && errno != EINTR) {
+			drop(all, i);
+			continue;
+		}
+		if (got > 0) {
+			i += has_stopped(all, i, status);
+			continue;
+		}
+		if (threads_now_ns() > until_ns) {
+			for (uint32_t k = i; k < all->n; k++) /* let go when this process ends */
+				setpriority(PRIO_PROCESS, all->at[k].tid, all->at[k].nice);
+			all->n = i;
+			return -ETIMEDOUT;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+	}
+	return 0;
+}
+
+/* The letter of proc_pid_stat(5) for the state of @tid; 0: it is no more. */
+static char state_of(pid_t pid, pid_t tid)
+{
+	char path[64], line[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	FILE *f = fopen(path, "re");
+	bool read = f && fgets(line, sizeof(line), f);
+	if (f)
+		fclose(f);
+	const char *end = read ? strrchr(line, ')') : NULL;
+	return end && end[1] == ' ' ? end[2] : 0;
+}
+
+/* Asks the threads that are there and not yet known. Returns how many, or -errno. */
+static int ask_new(struct threads *all, pid_t pid)
+{
+	uint32_t first = all->n;
+	char path[32];
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return -ESRCH;
+	for (struct dirent *e; !err && (e = readdir(dir));) {
+		pid_t tid = atoi(e->d_name);
+
+		if (tid <= 0 || is_known(all, tid))
+			continue;
+		if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+			/* A thread that has ended, as the first may, is refused as well. */
+			bool ended = errno != EPERM || !state_of(pid, tid) ||
+				     strchr("ZX", state_of(pid, tid));
+			err = ended ? 0 : -EBUSY;
+			continue;
+		}
+		err = add(all, tid);
+	}
+	closedir(dir);
+	if (first == 0 && all->n)
+		all->since_ns = threads_now_ns();
+	for (uint32_t i = first; i < all->n; i++) {
+		setpriority(PRIO_PROCESS, all->at[i].tid, NICE_AHEAD);
+		ptrace(PTRACE_INTERRUPT, all->at[i].tid, NULL, NULL);
+	}
+	uint32_t asked = all->n - first;
+	int waited = wait_for(all, first);
+	return err ? err : waited ? waited : (int)asked;
+}
+
+bool threads_stuck(pid_t pid)
+{
+	pid_t asleep[64];
+	uint32_t n = 0;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	for (struct dirent *e; dir && n < 64 && (e = readdir(dir));)
+		if (atoi(e->d_name) > 0 && state_of(pid, atoi(e->d_name)) == 'D')
+			asleep[n++] = atoi(e->d_name);
+	if (dir)
+		closedir(dir);
+	for (int look = 0; n && look < LOOKS; look++) {
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		for (uint32_t i = n; i-- > 0;)
+			if (state_of(pid, asleep[i]) != 'D')
+				asleep[i] = asleep[--n];
+	}
+	return n != 0;
+}
+
+int threads_stop(struct threads *all, pid_t pid)
+{
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		int n = ask_new(all, pid);
+
+		if (n < 0)
+			return n;
+		if (!n)
+			return all->n ? 0 : -ESRCH;
+	}
+	return -ETIMEDOUT;
+}
+
+bool threads_step(struct threads *all, uint32_t i)
+{
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, all->at[i].tid, NULL, NULL)) {
+		drop(all, i);
+		return false;
+	}
+	while (waitpid(all->at[i].tid, &status, __WALL) < 0)
+		if (errno != EINTR) {
+			drop(all, i);
+			return false;
+		}
+	if (!has_stopped(all, i, status))
+		return false;
+	if (all->at[i].signal == SIGTRAP)
+		all->at[i].signal = 0;
+	return true;
+}
+
+/* Of a thread: the signals that wait for it, are not blocked and have a handler. */
+static bool has_signal(pid_t tid)
+{
+	unsigned long long pending = 0, shared = 0, blocked = 0, caught = 0;
+	char path[32], line[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return true;
+	while (fgets(line, sizeof(line), f)) {
+		sscanf(line, "SigPnd: %llx", &pending);
+		sscanf(line, "ShdPnd: %llx", &shared);
+		sscanf(line, "SigBlk: %llx", &blocked);
+		sscanf(line, "SigCgt: %llx", &caught);
+	}
+	fclose(f);
+	return (pending | shared) & ~blocked & caught;
+}
+
+/* These end with EINTR where a thread is stopped in them (signal(7)); all others go on. */
+static bool ends_by_stop(uint64_t number)
+{
+	static const uint16_t calls[] = {SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
+					 SYS_semop,	 SYS_semtimedop,  SYS_rt_sigtimedwait,
+					 SYS_recvfrom,	 SYS_recvmsg,	  SYS_accept,
+					 SYS_accept4,	 SYS_io_getevents};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i] == number)
+			return true;
+	return false;
+}
+
+/* The thread makes the system call again that the stop has ended, as if it had not been stopped. A
+ * signal of its own that waits has ended it as well: then it is as it should be. */
+static void call_again(const struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (t->signal || ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) ||
+	    (int64_t)regs.rax != -EINTR || !ends_by_stop(regs.orig_rax) || has_signal(t->tid))
+		return;
+	regs.rax = regs.orig_rax;
+	regs.rip -= 2;
+	regs.orig_rax = -1;
+	ptrace(PTRACE_SETREGS, t->tid, NULL, &regs);
+}
+
+static void let_go(const struct thread *t)
+{
+	call_again(t);
+	setpriority(PRIO_PROCESS, t->tid, t->nice);
+	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)t->signal);
+}
+
+void threads_release_others(struct threads *all)
+{
+	for (uint32_t i = 1; i < all->n; i++)
+		let_go(&all->at[i]);
+	all->n = all->n ? 1 : 0;
+}
+
+void threads_release(struct threads *all)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		let_go(&all->at[i]);
+	free(all->at);
+	*all = (struct threads){0};
+}

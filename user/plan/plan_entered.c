@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* plan_entered.c: see plan_entered.h. */
+#include "user/plan/plan_entered.h"
+
+#include "offline/link/callers_by_name.h"
+#include "offline/link/plugin_interface.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool planning_exports_named(const char *word, enum planning_exports *out)
+{
+	static const char *const names[] = {"auto", "needed", "all"};
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(word, names[i])) {
+			*out = (enum planning_exports)i;
+			return true;
+		}
+	return false;
+}
+
+int plan_modules_list(const char *binary, const struct planning_options *o,
+		      struct plan_modules *out, struct pugmark_diag *diag)
+{
+	int err = 0;
+	*out = (struct plan_modules){0};
+	for (uint32_t i = 0; i < o->n_plugins && !err; i++)
+		err = module_files_add(&out->plugins, o->plugins[i], diag);
+	for (uint32_t i = 0; i < o->n_traced && !err; i++)
+		err = module_files_add(&out->plugins, o->traced[i], diag);
+	if (!err && o->exports == EXPORTS_AUTO &&
+	    module_files_add_host(&out->host, o->origin ? o->origin : binary))
+		err = pugmark_diag_set(diag, -ENOMEM, binary, PUGMARK_NO_OFFSET, "out of memory");
+	if (err)
+		plan_modules_deinit(out);
+	return err;
+}
+
+void plan_modules_deinit(struct plan_modules *modules)
+{
+	module_files_deinit(&modules->plugins);
+	module_files_deinit(&modules->host);
+}
+
+int plan_entered_mark(const struct pugmark_model *model, const struct planning_options *o,
+		      const struct plan_modules *modules, uint8_t *entered, uint8_t *bound,
+		      char **plugin, struct pugmark_diag *diag)
+{
+	const struct library_options loaded = {
+		.library_path = getenv("LD_LIBRARY_PATH"),
+		.preloaded = getenv("LD_PRELOAD"),
+		.origin = o->origin,
+		.any_program = o->any_program,
+		.plugins = (const char *const *)modules->plugins.at,
+		.n_plugins = modules->plugins.n,
+	};
+	uint32_t at = modules->host.n;
+	int err = 0;
+	*plugin = NULL;
+	if (o->exports != EXPORTS_ALL)
+		err = callers_by_name_mark(model, &loaded, entered, bound, diag);
+	if (!err && o->exports == EXPORTS_AUTO)
+		err = plugin_interface_find(model, entered, modules->host.at, modules->host.n, &at,
+					    diag);
+	if (err || (o->exports != EXPORTS_ALL && at == modules->host.n))
+		return err;
+	memset(entered, 1, model->n_funcs);
+	memset(bound, 0, model->n_imports);
+	if (at < modules->host.n && !(*plugin = strdup(modules->host.at[at])))
+		return pugmark_diag_set(diag, -ENOMEM, model->path, PUGMARK_NO_OFFSET,
+					"out of memory");
+	return 0;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* turns.c: see turns.h. At most four processes: this one, the turn that is on, the one before,
+ * which writes what is left, and the next one, which plans. */
+#include "user/record/turns.h"
+
+#include "offline/base/folder.h"
+#include "user/proc/caught_signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct turn {
+	pid_t pid; /* 0: there is none */
+	int go_fd, begun_fd;
+};
+
+struct turning {
+	const struct turns *turns;
+	struct caught_signals signals;
+	struct turn before, on, next;
+	uint64_t end_ns;
+	uint32_t n, n_planned, lossy;
+	uint32_t empty; /* turns in a row */
+	bool asked;	/* to end */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int make_folder(const char *output, struct pugmark_diag *diag)
+{
+	char name[FOLDER_NAME_MAX];
+	int parent = folder_parent(output, FOLDER_OWN, name);
+	int fd = parent < 0 ? parent : folder_make(parent, name, FOLDER_OWN);
+	if (parent >= 0)
+		close(parent);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? 0
+		       : pugmark_diag_set(diag, fd, output, PUGMARK_NO_OFFSET,
+					  "cannot make this folder: %s%s", strerror(-fd),
+					  fd == -EEXIST ? " (name another with --output)" : "");
+}
+
+/* Waits for the end of a turn, if there is one. Returns 0, or -EIO: it failed. */
+static int finish(struct turning *t, struct turn *turn, struct pugmark_diag *diag)
+{
+	int status = 0;
+	pid_t pid = turn->pid;
+	if (!pid)
+		return 0;
+	*turn = (struct turn){0};
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	t->lossy += code == TURN_LOSSY;
+	t->empty = code == TURN_EMPTY ? t->empty + 1 : 0;
+	if (!code || code == TURN_LOSSY || code == TURN_EMPTY)
+		return 0;
+	return pugmark_diag_set(diag, -EIO, NULL, PUGMARK_NO_OFFSET,
+				"a turn ended with status %d (what it said is above)", code);
+}
+
+/* In the process of the next turn. */
+static int record(struct turning *t, int go_fd, int begun_fd)
+{
+	const struct turns *turns = t->turns;
+	char *output;
+	setpgid(0, 0); /* the terminal's SIGINT is for the process that waits */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	caught_signals_deinit(&t->signals);
+	if (asprintf(&output, "%s/turn-%06u", turns->output, t->n_planned + 1) < 0)
+		return 1;
+	return turns->record(turns->ctx, t->n_planned % turns->shares + 1, output, go_fd, begun_fd);
+}
+
+/* Lets the next turn be planned. */
+static int plan(struct turning *t, struct pugmark_diag *diag)
+{
+	int go[2] = {-1, -1}, begun[2] = {-1, -1};
+	fflush(NULL);
+	int err = pipe2(go, O_CLOEXEC) || pipe2(begun, O_CLOEXEC) ? -errno : 0;
+	pid_t pid = err ? 0 : fork();
+	if (!err && !pid) {
+		close(go[1]);
+		close(begun[0]);
+		int status = record(t, go[0], begun[1]);
+		fflush(NULL);
+		_exit(status);
+	}
+	err = pid < 0 ? -errno : err;
+	close(go[0]);
+	close(begun[1]);
+	if (err) {
+		close(go[1]);
+		close(begun[0]);
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"cannot begin a turn: %s", strerror(-err));
+	}
+	t->next = (struct turn){pid, go[1], begun[0]};
+	t->n_planned++;
+	return 0;
+}
+
+/* Takes the next turn back. */
+static void cancel(struct turning *t)
+{
+	if (!t->next.pid)
+		return;
+	close(t->next.go_fd);
+	close(t->next.begun_fd);
+	finish(t, &t->next, NULL);
+}
+
+/* Begins the turn that is planned, ends the one that is on when its probes are in place, and plans
+ * another. */
+static int turn_over(struct turning *t, struct pugmark_diag *diag)
+{
+	struct turn next = t->next;
+	char byte = 0;
+	ssize_t n = write(next.go_fd, &byte, 1);
+	while (n == 1 && (n = read(next.begun_fd, &byte, 1)) < 0 && errno == EINTR)
+		n = 1;
+	close(next.go_fd);
+	close(next.begun_fd);
+	t->next.pid = 0;
+	int err = finish(t, &t->before, diag); /* it has had the time of a turn to write */
+	if (n != 1) {
+		err = finish(t, &next, err ? NULL : diag) ? -EIO : err;
+		if (!err && (!t->empty || t->empty == t->turns->shares))
+			err = pugmark_diag_set(diag, -EIO, NULL, PUGMARK_NO_OFFSET,
+					       "a turn ended before it began");
+		return err ? err : plan(t, diag);
+	}
+	t->before = t->on;
+	t->on = next;
+	t->n++;
+	t->empty = 0;
+	if (t->before.pid)
+		kill(t->before.pid, SIGTERM);
+	return err ? err : plan(t, diag);
+}
+
+static bool is_over(pid_t pid)
+{
+	siginfo_t info = {0};
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}
+
+/* Lets the turn that is on go on for its time, or until there is a reason to end. */
+static void pass_time(struct turning *t)
+{
+	uint64_t until_ns = now_ns() + t->turns->every_ns, time_ns;
+	if (until_ns > t->end_ns)
+		until_ns = t->end_ns;
+	while (!t->asked && (time_ns = now_ns()) < until_ns) {
+		struct pollfd fd = {.fd = t->signals.fd, .events = POLLIN};
+		uint64_t ms = (until_ns - time_ns + 999999) / 1000000;
+		poll(&fd, 1, ms > 1000 ? 1000 : (int)ms);
+		t->asked = caught_signals_read(&t->signals);
+		if (is_over(t->on.pid))
+			return; /* it ended by itself: finish() says how */
+	}
+}
+
+int turns_run(const struct turns *turns, uint32_t *n, uint32_t *lossy, struct pugmark_diag *diag)
+{
+	struct turning t = {
+		.turns = turns,
+		.end_ns = turns->duration_ns ? now_ns() + turns->duration_ns : UINT64_MAX,
+	};
+	int err = make_folder(turns->output, diag);
+	if (err)
+		return err;
+	err = caught_signals_init(&t.signals);
+	if (err)
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	err = plan(&t, diag);
+	while (!err && !t.asked && now_ns() < t.end_ns) {
+		err = turn_over(&t, diag);
+		if (!err && t.n == 1 && turns->duration_ns)
+			t.end_ns = now_ns() + turns->duration_ns; /* planning does not count */
+		if (!err && !t.empty)
+			pass_time(&t);
+	}
+	if (t.on.pid)
+		kill(t.on.pid, SIGTERM);
+	int last = finish(&t, &t.before, err ? NULL : diag);
+	last = finish(&t, &t.on, err || last ? NULL : diag) ? -EIO : last;
+	cancel(&t);
+	caught_signals_deinit(&t.signals);
+	err = err ? err : last;
+	*n = t.n;
+	*lossy = t.lossy;
+	return err;
+}

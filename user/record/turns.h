@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* turns.h: shares of a program's functions one after the other, each a recording of its own. A turn
+ * is planned while the one before is on. The probes of a turn are in place before those of the turn
+ * before go: there is no time in between, and what is on twice meanwhile are different functions.
+ */
+#ifndef USER_RECORD_TURNS_H
+#define USER_RECORD_TURNS_H
+
+#include <pugmark/diag.h>
+
+#include <stdint.h>
+
+/* The status of a turn that has lost events, or has not seen all: its recording says so; and of one
+ * whose share has no function, which is left out. */
+enum { TURN_LOSSY = 3, TURN_EMPTY = 4 };
+
+struct turns {
+	const char *output; /* the folder of the recordings, turn-000001 and so on: made here */
+	uint32_t shares;
+	uint64_t every_ns, duration_ns; /* of a turn; of all of them, 0: until SIGINT or SIGTERM */
+	/* Records share @share, from 1, in @output until SIGTERM, in a process of its own. It plans
+	 * at once, waits for a byte from @go_fd (at its end: nothing is recorded), and writes one
+	 * to
+	 * @begun_fd when its probes are in place. Returns its exit status. */
+	int (*record)(void *ctx, uint32_t share, const char *output, int go_fd, int begun_fd);
+	void *ctx;
+};
+
+/* Returns 0, how many turns there were, and how many of them are lossy, or -errno with @diag
+ * filled. A turn that fails ends all, and has said why. */
+int turns_run(const struct turns *turns, uint32_t *n, uint32_t *lossy, struct pugmark_diag *diag);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* show_words.c: what several ways to show requests write alike. */
+#include "user/request/show.h"
+
+unsigned request_put_means(struct outbuf *out, double min_ns, double max_ns)
+{
+	return outbuf_bounds(out, (struct time_bounds){min_ns > 0 ? (uint64_t)min_ns : 0,
+						       max_ns > 0 ? (uint64_t)max_ns : 0});
+}
+
+void request_put_function(struct request_show *s, uint32_t id)
+{
+	const struct func_id *f = &s->requests->of.ids.at[id];
+	outbuf_text(s->out, "\"function\":\"");
+	outbuf_json_text(s->out, func_id_name(s->view, f));
+	outbuf_char(s->out, '"');
+	if (f->kind <= FUNC_IMPORT) {
+		outbuf_text(s->out, ",\"module\":\"");
+		outbuf_json_text(s->out, pugmark_trace_module_name(s->view->trace, f->module));
+		outbuf_char(s->out, '"');
+	}
+	if (f->kind == FUNC_IMPORT)
+		outbuf_text(s->out, ",\"import\":true");
+}

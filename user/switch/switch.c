@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* switch.c: see switch.h. As many tries side by side as there are processors; the answer is the
+ * first candidate in order that does it, whichever try ends first. */
+#include "user/switch/switch.h"
+
+#include "user/cli/printable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOBS = 64 };
+
+struct job {
+	struct private_run run;
+	size_t candidate;
+	bool used;
+};
+
+struct tries {
+	const struct switch_options *o;
+	const struct candidates *c;
+	struct job jobs[JOBS];
+	size_t next, found; /* candidates; found: c->n while none is */
+	bool was_taken;
+	uint64_t done, too_long, unturned;
+};
+
+static int start(struct tries *t, struct pugmark_diag *diag)
+{
+	for (unsigned i = 0; i < t->o->jobs; i++) {
+		struct job *j = &t->jobs[i];
+		if (j->used || t->next >= t->c->n || t->next >= t->found || t->next >= t->o->tries)
+			continue;
+		j->candidate = t->next++;
+		int err = private_run_start(&t->o->command, &t->c->at[j->candidate].jump, &j->run,
+					    diag);
+		if (err)
+			return err;
+		j->used = true;
+	}
+	return 0;
+}
+
+static int take(struct tries *t, struct job *j, struct pugmark_diag *diag)
+{
+	struct private_result r;
+	int err = 0;
+	private_run_wait(&j->run, &r);
+	t->done++;
+	t->too_long += r.end == PRIVATE_TOO_LONG;
+	t->unturned += r.end == PRIVATE_UNTURNED;
+	if (r.end == PRIVATE_FAILED)
+		err = pugmark_diag_set(diag, -ECHILD, t->o->command.argv[0], PUGMARK_NO_OFFSET,
+				       "%s", r.why);
+	else if (r.end == PRIVATE_ENDED && j->candidate < t->found &&
+		 outcome_holds(t->o->outcome, &j->run, &r)) {
+		t->found = j->candidate;
+		t->was_taken = r.was_taken;
+	}
+	private_run_close(&j->run);
+	j->used = false;
+	return err;
+}
+
+static int try_all(struct tries *t, struct pugmark_diag *diag)
+{
+	int err = 0;
+	t->found = t->c->n;
+	while (!err) {
+		struct pollfd polls[JOBS];
+		unsigned n = 0;
+		err = start(t, diag);
+		for (unsigned i = 0; i < JOBS; i++) {
+			polls[i] = (struct pollfd){-1, POLLIN, 0};
+			/* What comes behind a find in the order is of no use any more. */
+			if (t->jobs[i].used && t->jobs[i].candidate > t->found) {
+				private_run_close(&t->jobs[i].run);
+				t->jobs[i].used = false;
+			}
+			if (t->jobs[i].used)
+				polls[i].fd = t->jobs[i].run.pipe;
+			n += t->jobs[i].used;
+		}
+		if (err || !n)
+			break;
+		if (poll(polls, JOBS, -1) < 0 && errno != EINTR)
+			err = -errno;
+		for (unsigned i = 0; !err && i < JOBS; i++)
+			if (polls[i].fd >= 0 && polls[i].revents)
+				err = take(t, &t->jobs[i], diag);
+	}
+	for (unsigned i = 0; i < JOBS; i++)
+		if (t->jobs[i].used)
+			private_run_close(&t->jobs[i].run);
+	return err;
+}
+
+/* --- as it was ------------------------------------------------------------------------------- */
+
+/* The program as it is has to fail; where it prints something else than it should, that tells what
+ * is wrong. */
+static int run_as_it_is(struct switch_options *o, struct pugmark_diag *diag)
+{
+	struct private_run run;
+	struct private_result r;
+	int err = private_run_start(&o->command, NULL, &run, diag);
+	if (err)
+		return err;
+	private_run_wait(&run, &r);
+	if (r.end == PRIVATE_FAILED)
+		err = pugmark_diag_set(diag, -ECHILD, o->command.argv[0], PUGMARK_NO_OFFSET, "%s",
+				       r.why);
+	else if (outcome_holds(o->outcome, &run, &r))
+		err = pugmark_diag_set(diag, -EEXIST, o->command.argv[0], PUGMARK_NO_OFFSET,
+				       "the outcome is as asked without any jump turned");
+	else if (!o->asked && outcome_wrong_at(o->outcome, &run, &o->why.offset)) {
+		o->why.what = WHY_WRITE;
+		o->why.fd = 1;
+		o->why.len = 1;
+	}
+	private_run_close(&run);
+	return err;
+}
+
+/* --- what came of it ------------------------------------------------------------------------- */
+
+static void print_place(const struct why_run *w, const struct candidate *c)
+{
+	const char *file = NULL;
+	uint32_t module, line = value_names_line(w->names, c->ip, &file);
+	uint64_t elf;
+	const char *function = value_names_at(w->names, c->ip, &module, &elf);
+	if (line) {
+		const char *slash = strrchr(file, '/');
+		printable_print(stdout, slash ? slash + 1 : file, PRINT_TEXT);
+		printf(":%u ", line);
+	}
+	printable_print(stdout, function ? function : "?", PRINT_TEXT);
+}
+
+static void print_text(const struct tries *t, const struct why_run *w)
+{
+	const struct candidates *c = t->c;
+	fputs("slice of ", stdout);
+	printable_print(stdout, w->said, PRINT_TEXT);
+	printf(": %zu of %" PRIu64 " executions of conditional jumps are of jumps in it; %" PRIu64
+	       " tried",
+	       c->in_slice, c->executed, t->done);
+	if (t->too_long)
+		printf(", %" PRIu64 " of them took too long", t->too_long);
+	if (t->unturned)
+		printf(", in %" PRIu64 " the jump was not reached again", t->unturned);
+	if (c->elsewhere)
+		printf("; %" PRIu64 " in libraries left out", c->elsewhere);
+	if (t->found == c->n) {
+		printf("\nno critical jump found\n");
+		return;
+	}
+	const struct candidate *f = &c->at[t->found];
+	printf("\ncritical jump: ");
+	print_place(w, f);
+	printf(", 0x%" PRIx64 ", time %" PRIu64 " of %" PRIu64 ": it was %s\n", f->jump.elf,
+	       f->jump.time, f->times, t->was_taken ? "taken" : "not taken");
+	printf("found as candidate %zu%s; next: pugmark why DIR 0x%" PRIx64 " --time %" PRIu64
+	       " --both --control\n",
+	       t->found + 1, f->beside ? " (not in the slice)" : "", f->jump.elf, f->jump.time);
+}
+
+static void print_json(const struct tries *t, const struct why_run *w)
+{
+	const struct candidates *c = t->c;
+	printf("{\"candidates\":%zu,\"in_slice\":%zu,\"executed\":%" PRIu64 ",\"tried\":%" PRIu64
+	       ",\"too_long\":%" PRIu64 ",\"unturned\":%" PRIu64 ",\"elsewhere\":%" PRIu64
+	       ",\"critical\":",
+	       c->n, c->in_slice, c->executed, t->done, t->too_long, t->unturned, c->elsewhere);
+	if (t->found == c->n) {
+		puts("null}");
+		return;
+	}
+	const struct candidate *f = &c->at[t->found];
+	const char *file = NULL;
+	uint32_t line = value_names_line(w->names, f->ip, &file);
+	printf("{\"number\":%zu,\"address\":\"0x%" PRIx64 "\",\"time\":%" PRIu64
+	       ",\"times\":%" PRIu64 ",\"taken\":%s,\"line\":%u,\"file\":\"",
+	       t->found + 1, f->jump.elf, f->jump.time, f->times, t->was_taken ? "true" : "false",
+	       line);
+	printable_print(stdout, line ? file : "", PRINT_JSON);
+	puts("\"}}");
+}
+
+int switch_print(struct switch_options *o, struct pugmark_diag *diag)
+{
+	struct why_run w = {0};
+	struct candidates c = {0};
+	struct tries *t = calloc(1, sizeof(*t));
+	int err = t ? run_as_it_is(o, diag) : -ENOMEM;
+	if (t && !err)
+		err = why_run_init(&w, &o->why, diag);
+	if (t && !err)
+		err = candidates_find(&w, &o->why, o->beside, o->order, &c, diag);
+	if (t && !err) {
+		t->o = o;
+		t->c = &c;
+		err = try_all(t, diag);
+	}
+	if (!err)
+		(o->json ? print_json : print_text)(t, &w);
+	bool found = !err && t->found < c.n;
+	candidates_deinit(&c);
+	why_run_deinit(&w);
+	free(t);
+	return err ? err : !found;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* expected.h: of a gap at an event that fits nothing: where that event is, where the thread was,
+ * and which events would have fitted there, so that a person can report it. */
+#ifndef USER_EXPECTED_H
+#define USER_EXPECTED_H
+
+#include "user/cli/outbuf.h"
+#include "user/view/trace/trace_view.h"
+
+#include <pugmark/certificate.h>
+
+/* Appends nothing where the gap is not of that kind. As text: "ADDRESS in FUNCTION, after ...". */
+void expected_text(struct pugmark_expectations *x, const struct trace_view *view,
+		   const struct pugmark_gap *gap, struct outbuf *out);
+/* As members of an object that is open. */
+void expected_json(struct pugmark_expectations *x, const struct trace_view *view,
+		   const struct pugmark_gap *gap, struct outbuf *out);
+
+#endif

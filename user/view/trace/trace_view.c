@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* trace_view.c: see trace_view.h. Names are matched once, when the recording is opened: an event
+ * asks only for a bit. */
+#include "user/view/trace/trace_view.h"
+
+#include "user/cli/command.h"
+#include "user/view/trace/late_names.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *trace_view_cause(uint8_t cause)
+{
+	static const char *const words[] = {
+		[PUGMARK_CAUSE_NONE] = "-",
+		[PUGMARK_CAUSE_THREAD] = "thread",
+		[PUGMARK_CAUSE_CALLBACK] = "callback",
+		[PUGMARK_CAUSE_SIGNAL] = "signal",
+		[PUGMARK_CAUSE_ATTACH] = "attach",
+		[PUGMARK_CAUSE_LOST] = "lost",
+		[PUGMARK_CAUSE_MODEL] = "model",
+		[PUGMARK_CAUSE_RECORDING] = "recording",
+		[PUGMARK_CAUSE_UNWIND] = "unwind",
+		[PUGMARK_CAUSE_STACK] = "stack",
+		[PUGMARK_CAUSE_PLAN] = "plan",
+		[PUGMARK_CAUSE_CONTEXT] = "context",
+		[PUGMARK_CAUSE_RESUMED] = "resumed",
+		[PUGMARK_CAUSE_SWITCH] = "switch",
+		[PUGMARK_CAUSE_UNRESOLVED] = "unresolved",
+		[PUGMARK_CAUSE_DIVERGED] = "diverged",
+	};
+	return cause < sizeof(words) / sizeof(*words) ? words[cause] : "other";
+}
+
+void trace_view_init(struct trace_view *view, const char *command, const char *format)
+{
+	*view = (struct trace_view){.command = command, .format = format, .to_ns = UINT64_MAX};
+}
+
+void trace_view_deinit(struct trace_view *view)
+{
+	for (uint32_t m = 0; m < view->n_modules; m++) {
+		if (view->funcs)
+			free(view->funcs[m]);
+		if (view->imports)
+			free(view->imports[m]);
+		const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, m);
+		for (uint32_t f = 0; view->plain && view->plain[m] && f < plan->n_funcs; f++)
+			free(view->plain[m][f]);
+		if (view->plain)
+			free(view->plain[m]);
+	}
+	free(view->plain);
+	free(view->module_in);
+	free(view->funcs);
+	free(view->imports);
+	patterns_deinit(&view->only);
+	patterns_deinit(&view->without);
+	patterns_deinit(&view->modules);
+	pugmark_trace_free(view->trace);
+	view->trace = NULL;
+}
+
+static int add_pattern(struct trace_view *view, struct patterns *patterns, const char *text)
+{
+	struct pugmark_diag diag;
+
+	if (!patterns_add(patterns, text, &diag))
+		return -1;
+	return command_usage(view->command, "%s", diag.text);
+}
+
+int trace_view_option(struct trace_view *view, int opt, const char *arg)
+{
+	char *end;
+
+	switch (opt) {
+	case 'F':
+		return add_pattern(view, &view->only, arg);
+	case 'N':
+		return add_pattern(view, &view->without, arg);
+	case VIEW_MODULE:
+		if (*arg && strspn(arg, "0123456789") == strlen(arg)) {
+			view->only_module = strtoul(arg, NULL, 10) + 1;
+			return -1;
+		}
+		return add_pattern(view, &view->modules, arg);
+	case VIEW_FORMAT:
+		view->format = arg;
+		return -1;
+	case VIEW_FROM:
+	case VIEW_TO:
+		view->timed = true;
+		if (when_parse(arg, opt == VIEW_FROM ? &view->from : &view->to))
+			return -1;
+		return command_usage(view->command,
+				     "'%s' is not a time: seconds, or a number with s, ms, us, "
+				     "ns; or HH:MM:SS, after YYYY-MM-DDT or not",
+				     arg);
+	case VIEW_DEPTH:
+		return trace_view_number(view, arg, UINT32_MAX, &view->depth);
+	case VIEW_THREAD:
+		if (view->n_tids == VIEW_MAX_THREADS)
+			return command_usage(view->command, "more than %d threads",
+					     VIEW_MAX_THREADS);
+		view->tids[view->n_tids] = (int32_t)strtol(arg, &end, 10);
+		if (end != arg && !*end && view->tids[view->n_tids] > 0) {
+			view->n_tids++;
+			return -1;
+		}
+		return command_usage(view->command, "'%s' is not a thread's number", arg);
+	}
+	return command_usage(view->command, "wrong option");
+}
+
+int trace_view_number(const struct trace_view *view, const char *arg, uint32_t max, uint32_t *out)
+{
+	char *end;
+	errno = 0;
+	unsigned long n = strtoul(arg, &end, 10);
+	if (end == arg || *end || errno || !n || n > max || *arg == '-')
+		return command_usage(view->command, "'%s' is not a number from 1 to %u", arg, max);
+	*out = (uint32_t)n;
+	return -1;
+}
+
+int trace_view_duration(const struct trace_view *view, const char *arg, uint64_t *out_ns)
+{
+	if (when_parse_duration(arg, out_ns))
+		return -1;
+	return command_usage(view->command,
+			     "'%s' is not a duration: seconds, or a number with s, ms, us, ns",
+			     arg);
+}
+
+int trace_view_format(const struct trace_view *view, const char *const *names)
+{
+	char list[128] = "";
+	for (size_t i = 0, n = 0; names[i]; i++) {
+		if (!strcmp(view->format, names[i]))
+			return -1;
+		n += snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", names[i]);
+	}
+	return command_usage(view->command, "no format '%s' (%s)", view->format, list);
+}
+
+/* The short options of @options, as getopt_long() takes them. */
+static void short_options(const struct option *options, char *out)
+{
+	*out++ = ':'; /* tells a missing value from an unknown option */
+	for (; options->name; options++)
+		if (options->val > 0 && options->val <= CHAR_MAX) {
+			*out++ = (char)options->val;
+			if (options->has_arg == required_argument)
+				*out++ = ':';
+		}
+	*out = '\0';
+}
+
+int trace_view_parse(struct trace_view *view, int argc, char **argv, const struct option *options,
+		     const char *help, view_own_option own, void *ctx)
+{
+	char shorts[2 * CHAR_MAX + 2];
+	int opt;
+
+	short_options(options, shorts);
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, shorts, options, NULL)) >= 0) {
+		if (opt == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (opt == '?' || opt == ':')
+			return command_usage(view->command,
+					     opt == ':' ? "'%s' needs a value" : "no option '%s'",
+					     argv[optind - 1]);
+		int status = own(ctx, opt, optarg);
+		if (status >= 0)
+			return status;
+	}
+	if (optind + 1 != argc)
+		return command_usage(view->command,
+				     optind == argc ? "which recording?" : "one recording only");
+	view->dir = argv[optind];
+	return -1;
+}
+
+int trace_view_no_memory(const struct trace_view *view, struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, -ENOMEM, view->dir, PUGMARK_NO_OFFSET, "out of memory");
+}
+
+static int find_threads(struct trace_view *view, struct pugmark_diag *diag)
+{
+	for (uint32_t i = 0; i < view->n_tids; i++) {
+		bool found = false;
+		for (uint32_t t = 0; t < view->n_tasks; t++)
+			found |= view->tasks[t].tid == view->tids[i];
+		if (!found)
+			return pugmark_diag_set(diag, -ENOENT, view->dir, PUGMARK_NO_OFFSET,
+						"no thread %d in it (see: pugmark verify)",
+						view->tids[i]);
+	}
+	return 0;
+}
+
+static int find_modules(struct trace_view *view, struct pugmark_diag *diag)
+{
+	pugmark_recording_modules(view->rec, &view->n_modules);
+	view->module_in = calloc(view->n_modules + 1, sizeof(bool));
+	bool *seen = calloc(view->modules.n + 1, sizeof(bool));
+	if (!view->module_in || !seen) {
+		free(seen);
+		return trace_view_no_memory(view, diag);
+	}
+	for (uint32_t m = 0; m < view->n_modules; m++) {
+		const char *name = pugmark_trace_module_name(view->trace, m);
+		view->module_in[m] =
+			!view->modules.n || patterns_match(&view->modules, name, seen) >= 0;
+	}
+	int err = 0;
+	for (uint32_t i = 0; i < view->modules.n && !err; i++)
+		if (!seen[i])
+			err = pugmark_diag_set(diag, -ENOENT, view->dir, PUGMARK_NO_OFFSET,
+					       "no module '%s' in it",
+					       patterns_text(&view->modules, i));
+	free(seen);
+	return err;
+}
+
+/* Notes in @seen which of the patterns, those of -F first, the name matched. */
+static uint8_t match_name(const struct trace_view *view, const char *name, bool *seen)
+{
+	bool in = !view->only.n || patterns_match(&view->only, name, seen) >= 0;
+	bool out = patterns_match(&view->without, name, seen + view->only.n) >= 0;
+	return (in ? VIEW_MATCHES : 0) | (out ? VIEW_LEFT_OUT : 0);
+}
+
+/* What has no name matches no pattern. */
+static uint8_t match_unnamed(const struct trace_view *view)
+{
+	return view->only.n ? 0 : VIEW_MATCHES;
+}
+
+static int match_module(struct trace_view *view, uint32_t m, bool *seen, struct pugmark_diag *diag)
+{
+	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, m);
+	view->funcs[m] = calloc(plan->n_funcs + 1, 1);
+	view->imports[m] = calloc(plan->strings_bytes + 1, 1);
+	bool *asked = calloc(plan->strings_bytes + 1, sizeof(bool));
+	if (!view->funcs[m] || !view->imports[m] || !asked) {
+		free(asked);
+		return trace_view_no_memory(view, diag);
+	}
+	for (uint32_t f = 0; f < plan->n_funcs; f++)
+		view->funcs[m][f] =
+			match_name(view, pugmark_trace_func_name(view->trace, m, f), seen);
+	for (uint32_t i = 0; i < plan->n_nodes; i++) {
+		uint32_t import = plan->nodes[i].import;
+		if (asked[import])
+			continue;
+		asked[import] = true;
+		view->imports[m][import] = import ? match_name(view, plan->strings + import, seen)
+						  : match_unnamed(view);
+	}
+	free(asked);
+	return 0;
+}
+
+static int find_functions(struct trace_view *view, struct pugmark_diag *diag)
+{
+	uint32_t n = view->only.n + view->without.n;
+	if (!n)
+		return 0;
+	view->funcs = calloc(view->n_modules + 1, sizeof(uint8_t *));
+	view->imports = calloc(view->n_modules + 1, sizeof(uint8_t *));
+	bool *seen = calloc(n, sizeof(bool));
+	int err = view->funcs && view->imports && seen ? 0 : trace_view_no_memory(view, diag);
+	for (uint32_t m = 0; m < view->n_modules && !err; m++)
+		err = match_module(view, m, seen, diag);
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (!seen[i])
+			err = pugmark_diag_set(
+				diag, -ENOENT, view->dir, PUGMARK_NO_OFFSET,
+				"no function in it matches '%s'",
+				i < view->only.n ? patterns_text(&view->only, i)
+						 : patterns_text(&view->without, i - view->only.n));
+	free(seen);
+	return err;
+}
+
+static int settle_times(struct trace_view *view, struct pugmark_diag *diag)
+{
+	const struct pugmark_recording_info *info = view->info;
+	uint64_t last_ns = 0;
+	view->start_ns = info->start_monotonic_ns;
+	for (uint32_t i = 0; i < view->n_tasks; i++) {
+		if (!info->start_monotonic_ns && (!i || view->tasks[i].first_ns < view->start_ns))
+			view->start_ns = view->tasks[i].first_ns;
+		if (view->tasks[i].last_ns > last_ns)
+			last_ns = view->tasks[i].last_ns;
+	}
+	if (!view->timed)
+		return 0;
+	if (!info->times)
+		return pugmark_diag_set(diag, -ENODATA, view->dir, PUGMARK_NO_OFFSET,
+					"it was recorded without times: --from and --to have "
+					"nothing to go by");
+	if ((view->from.kind > WHEN_AFTER_START || view->to.kind > WHEN_AFTER_START) &&
+	    (!info->start_realtime_ns || !info->start_monotonic_ns))
+		return pugmark_diag_set(diag, -ENODATA, view->dir, PUGMARK_NO_OFFSET,
+					"it does not say at what time of day it began: give --from "
+					"and --to in seconds from its start");
+	if (view->from.kind)
+		view->from_ns =
+			when_resolve(&view->from, view->start_ns, info->start_realtime_ns, last_ns);
+	if (view->to.kind)
+		view->to_ns =
+			when_resolve(&view->to, view->start_ns, info->start_realtime_ns, last_ns);
+	return view->from_ns <= view->to_ns
+		       ? 0
+		       : pugmark_diag_set(diag, -EINVAL, view->dir, PUGMARK_NO_OFFSET,
+					  "--from is later than --to");
+}
+
+bool trace_view_is_whole(const struct trace_view *view, uint64_t gaps)
+{
+	const struct pugmark_recording_info *info = view->info;
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < view->n_tasks; i++)
+		n += view->tasks[i].n_events;
+	if (gaps || !view->trace) /* a packed file: it is read whole or not at all */
+		return !gaps;
+	return info->closed && strcmp(info->stopped, "disk") && !info->meta_damaged &&
+	       !info->damaged_bytes && n >= info->events && view->n_tasks;
+}
+
+int trace_view_status(const struct trace_view *view, uint64_t gaps)
+{
+	if (view->trace && !view->n_tasks)
+		command_say(stderr, "pugmark: ", view->dir,
+			    ": nothing was recorded in it (pugmark verify says what is known)\n");
+	return trace_view_is_whole(view, gaps) ? EXIT_OK : EXIT_GAPS;
+}
+
+int trace_view_open(struct trace_view *view, const char *dir, struct pugmark_diag *diag)
+{
+	view->dir = dir;
+	int err = pugmark_trace_open(dir, &view->trace, diag);
+	if (err)
+		return err;
+	view->rec = pugmark_trace_recording(view->trace);
+	view->info = pugmark_recording_info(view->rec);
+	view->tasks = pugmark_recording_tasks(view->rec, &view->n_tasks);
+	if (view->only_module && pugmark_trace_select(view->trace, view->only_module - 1))
+		return pugmark_diag_set(diag, -ENOENT, dir, PUGMARK_NO_OFFSET, "no module %u in it",
+					view->only_module - 1);
+	err = find_modules(view, diag);
+	if (!err && late_names_take(view->trace))
+		err = trace_view_no_memory(view, diag);
+	if (!err)
+		err = find_threads(view, diag);
+	if (!err)
+		err = find_functions(view, diag);
+	return err ? err : settle_times(view, diag);
+}
+
+bool trace_view_has_task(const struct trace_view *view, uint32_t task)
+{
+	for (uint32_t i = 0; i < view->n_tids; i++)
+		if (view->tids[i] == view->tasks[task].tid)
+			return true;
+	return !view->n_tids;
+}
+
+uint8_t trace_view_match(const struct trace_view *view, uint32_t module, uint32_t func,
+			 const char *import)
+{
+	if (!view->funcs)
+		return VIEW_MATCHES;
+	if (func != PUGMARK_NONE)
+		return view->funcs[module][func];
+	if (!*import)
+		return match_unnamed(view);
+	return view->imports[module][import - pugmark_trace_plan(view->trace, module)->strings];
+}
+
+bool trace_view_has_callee(const struct trace_view *view, const struct pugmark_trace_event *e)
+{
+	uint32_t module = e->func == PUGMARK_NONE ? e->module : e->target_module;
+	return trace_view_has_module(view, module) &&
+	       trace_view_match(view, module, e->func, e->import) == VIEW_MATCHES;
+}
+
+int trace_view_task_failed(const struct trace_view *view, uint32_t task, int err,
+			   struct pugmark_diag *diag)
+{
+	return pugmark_diag_set(diag, err, view->dir, PUGMARK_NO_OFFSET, "thread %d: %s",
+				view->tasks[task].tid, strerror(-err));
+}
+
+const char *trace_view_func_name(struct trace_view *view, uint32_t module, uint32_t func)
+{
+	const char *name = pugmark_trace_func_name(view->trace, module, func);
+	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, module);
+	if (strncmp(name, "_Z", 2) || !plan || func >= plan->n_funcs)
+		return name;
+	if (!view->plain)
+		view->plain = calloc(view->n_modules + 1, sizeof(*view->plain));
+	if (view->plain && !view->plain[module])
+		view->plain[module] = calloc(plan->n_funcs, sizeof(char *));
+	if (!view->plain || !view->plain[module])
+		return name;
+	char **plain = &view->plain[module][func];
+	if (!*plain)
+		*plain = pugmark_demangle(name);
+	return *plain ? *plain : name;
+}

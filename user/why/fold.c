@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* fold.c: see fold.h. */
+#include "user/why/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct fold_entry *slot_of(struct fold_entry *at, size_t room, uint64_t ip, const char *name,
+				  uint8_t kind)
+{
+	uint64_t key = (ip ^ (uintptr_t)name ^ (uint64_t)kind << 56) * 0x9e3779b97f4a7c15;
+	size_t i = key >> 32 & (room - 1);
+	while (at[i].times && (at[i].ip != ip || at[i].name != name || at[i].kind != kind))
+		i = (i + 1) & (room - 1);
+	return &at[i];
+}
+
+static bool make_room(struct fold *f)
+{
+	if (2 * (f->n + 1) <= f->room)
+		return true;
+	size_t room = f->room ? 2 * f->room : 1024;
+	struct fold_entry *at = calloc(room, sizeof(*at));
+	if (!at)
+		return false;
+	for (size_t i = 0; i < f->room; i++)
+		if (f->at[i].times)
+			*slot_of(at, room, f->at[i].ip, f->at[i].name, f->at[i].kind) = f->at[i];
+	free(f->at);
+	f->at = at;
+	f->room = room;
+	return true;
+}
+
+static void add_bytes(struct fold *f, int fd, bool output, uint64_t from, uint64_t n)
+{
+	struct fold_bytes *last = f->n_bytes ? &f->bytes[f->n_bytes - 1] : NULL;
+	if (last && last->fd == fd && last->output == output && last->to == from) {
+		last->to += n;
+		return;
+	}
+	if (f->n_bytes == f->room_bytes) {
+		size_t room = 2 * f->room_bytes + 16;
+		struct fold_bytes *bytes = realloc(f->bytes, room * sizeof(*bytes));
+		if (!bytes) {
+			f->no_memory = true;
+			return;
+		}
+		f->bytes = bytes;
+		f->room_bytes = room;
+	}
+	f->bytes[f->n_bytes++] = (struct fold_bytes){fd, output, from, from + n};
+}
+
+void fold_visit(void *ctx, const struct slice_step *step)
+{
+	struct fold *f = ctx;
+	const struct dep_event *e = step->insn ? NULL : step->event;
+	if (!make_room(f)) {
+		f->no_memory = true;
+		return;
+	}
+	if (e && e->flags & DEP_INPUT && step->first)
+		add_bytes(f, e->fd, false, e->offset + (step->first - e->first_def),
+			  step->last - step->first + 1);
+	f->instances += !e;
+	/* An event without a name is one of its kind. */
+	const char *name = e ? e->name ? e->name : "" : NULL;
+	uint8_t kind = e ? e->kind : 0;
+	struct fold_entry *entry = slot_of(f->at, f->room, step->ip, name, kind);
+	if (!entry->times) {
+		f->n++;
+		*entry = (struct fold_entry){.ip = step->ip,
+					     .name = name,
+					     .kind = kind,
+					     .first = step->count,
+					     .last = step->count,
+					     .near = UINT64_MAX,
+					     .order = f->n};
+	}
+	uint64_t off = step->count > f->center ? step->count - f->center : f->center - step->count;
+	entry->near = off < entry->near ? off : entry->near;
+	entry->times++;
+	if (f->pinned && !e)
+		entry->pinned += f->pinned[step->count / 64] >> step->count % 64 & 1;
+	entry->ends |= step->ends;
+	entry->first = step->count < entry->first ? step->count : entry->first;
+	entry->last = step->count > entry->last ? step->count : entry->last;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct fold_bytes *x = a, *y = b;
+	if (x->output != y->output)
+		return x->output - y->output;
+	if (x->fd != y->fd)
+		return x->fd < y->fd ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+void fold_finish(struct fold *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->room; i++)
+		if (f->at[i].times)
+			f->at[n++] = f->at[i];
+	f->n = n;
+	if (f->n_bytes)
+		qsort(f->bytes, f->n_bytes, sizeof(*f->bytes), by_place);
+	size_t k = 0;
+	for (size_t i = 0; i < f->n_bytes; i++) {
+		struct fold_bytes *last = k ? &f->bytes[k - 1] : NULL;
+		if (last && last->fd == f->bytes[i].fd && last->output == f->bytes[i].output &&
+		    last->to >= f->bytes[i].from)
+			last->to = f->bytes[i].to > last->to ? f->bytes[i].to : last->to;
+		else
+			f->bytes[k++] = f->bytes[i];
+	}
+	f->n_bytes = k;
+}
+
+void fold_deinit(struct fold *f)
+{
+	free(f->at);
+	free(f->bytes);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* fold.h: the instances of a slice, folded by instruction and by event. */
+#ifndef USER_WHY_FOLD_H
+#define USER_WHY_FOLD_H
+
+#include "offline/slice/slice.h"
+
+/* One instruction, or one function or system call at one place. */
+struct fold_entry {
+	uint64_t ip;
+	const char *name; /* of an event; NULL: an instruction */
+	uint8_t kind;	  /* enum dep_event_kind of an event */
+	bool ends;
+	uint64_t pinned; /* of @times: an output that was right shows that they were right */
+	uint64_t near;	 /* the least distance of an instance from the center, in instructions */
+	uint64_t times, first, last; /* instances, and when the first and the last of them were */
+	uint32_t order;		     /* 1 + the step that came first */
+};
+
+/* Bytes of an input or an output. */
+struct fold_bytes {
+	int fd;
+	bool output;
+	uint64_t from, to;
+};
+
+struct fold {
+	const struct dep_trace *trace;
+	uint64_t center;
+	const uint64_t *pinned; /* a bit an instruction, or NULL */
+	struct fold_entry *at;	/* a hash table; times 0: free */
+	size_t n, room;
+	struct fold_bytes *bytes;
+	size_t n_bytes, room_bytes;
+	uint64_t instances; /* of instructions */
+	bool no_memory;
+};
+
+/* A slice_visit_fn; @ctx is a struct fold with its trace set, otherwise zeroed. */
+void fold_visit(void *ctx, const struct slice_step *step);
+/* Puts the entries that are in use to the front, and runs of bytes together. */
+void fold_finish(struct fold *fold);
+void fold_deinit(struct fold *fold);
+
+#endif

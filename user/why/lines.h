@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* lines.h: the entries of a folded slice as lines: of source where DWARF tells them, else
+ * instructions. */
+#ifndef USER_WHY_LINES_H
+#define USER_WHY_LINES_H
+
+#include "user/why/criterion.h"
+#include "user/why/fold.h"
+
+struct why_line {
+	uint64_t times, first, last;
+	uint64_t near;
+	bool by_data;		    /* in the slice by data alone */
+	uint64_t instances, pinned; /* of all its instructions; events are never pinned */
+	uint64_t ip;		    /* of its last instance */
+	uint64_t elf;
+	const char *function; /* NULL: not known */
+	const char *file;     /* NULL: an instruction */
+	uint32_t line;
+	const char *event; /* of a call or a system call; NULL */
+	uint8_t kind;
+	bool ends;
+	char *text;  /* of the source, of the instruction */
+	char *value; /* NULL: nothing to say */
+};
+
+/* The lines of @fold, the last executed first (@forward: the first). 0 or -ENOMEM. */
+int why_lines(struct why_run *w, const struct fold *fold, bool instructions, bool forward,
+	      struct why_line **out, size_t *n);
+/* Says of the first @n lines what their last instance has computed: executes the task again. */
+void why_lines_values(struct why_run *w, struct why_line *lines, size_t n);
+void why_lines_free(struct why_line *lines, size_t n);
+
+#endif

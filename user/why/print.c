@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* print.c: see why.h. Text has a line a place: how often, when for the last time, where, what. */
+#include "user/why/fold.h"
+#include "user/why/lines.h"
+#include "user/why/prune.h"
+#include "user/why/why.h"
+
+#include "user/cli/printable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slice {
+	struct fold fold;
+	struct why_line *lines;
+	size_t n, functions;
+	size_t whole;	  /* lines before other slices took some away */
+	size_t pruned;	  /* of n, at the end: lines of which nothing is in doubt */
+	uint64_t *pinned; /* NULL: no output is said to be right */
+	bool ends;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* What stands for an event: "memcpy()", "a system call", ... */
+static void print_event(const struct why_line *l)
+{
+	static const char *const kinds[] = {
+		[DEP_CALL] = "a call",
+		[DEP_KERNEL] = "a system call",
+		[DEP_ENTER] = "entered from outside",
+	};
+	if (*l->event) {
+		printable_print(stdout, l->event, PRINT_TEXT);
+		fputs("()", stdout);
+	} else {
+		fputs(l->kind < sizeof(kinds) / sizeof(*kinds) && kinds[l->kind] ? kinds[l->kind]
+										 : "outside",
+		      stdout);
+	}
+	if (l->ends)
+		fputs(": what it depends on is not known", stdout);
+}
+
+static void print_line(const struct why_line *l)
+{
+	printf("%10s%-6" PRIu64 " %12" PRIu64 "  ", "\u00d7", l->times, l->last);
+	if (l->file) {
+		printable_print(stdout, base_name(l->file), PRINT_TEXT);
+		printf(":%u", l->line);
+	} else {
+		printf("0x%" PRIx64, l->elf);
+	}
+	putchar(' ');
+	printable_print(stdout, l->function ? l->function : "?", PRINT_TEXT);
+	fputs("  ", stdout);
+	if (l->text)
+		printable_print(stdout, l->text, PRINT_TEXT);
+	if (l->event) {
+		fputs(l->text ? "  | " : "", stdout);
+		print_event(l);
+	}
+	if (l->value)
+		printf("  | %s", l->value);
+	putchar('\n');
+}
+
+static void print_bytes(const struct fold *f)
+{
+	enum { MOST = 20 };
+	size_t i = 0;
+	for (; i < f->n_bytes && i < MOST; i++)
+		printf("%s bytes %" PRIu64 " to %" PRIu64 " of descriptor %d\n",
+		       f->bytes[i].output ? "written:" : "input:", f->bytes[i].from,
+		       f->bytes[i].to - 1, f->bytes[i].fd);
+	if (i < f->n_bytes)
+		printf("and %zu more ranges of bytes\n", f->n_bytes - i);
+}
+
+static void print_text(const struct why_run *w, const struct slice *s, const struct why_options *o,
+		       uint64_t executed)
+{
+	printf("%s slice of ", o->both ? "bidirectional" : o->forward ? "forward" : "backward");
+	printable_print(stdout, w->said, PRINT_TEXT);
+	printf(": %zu places of %zu functions, %" PRIu64 " instances of %" PRIu64 " executed\n",
+	       s->whole, s->functions, s->fold.instances, executed);
+	if (s->whole != s->n)
+		printf("of them %zu are in the other slices as well\n", s->n);
+	if (s->pruned)
+		printf("right, as outputs show that were right: %zu, left out; the others by "
+		       "doubt\n",
+		       s->pruned);
+	size_t left = s->n - s->pruned;
+	size_t n = left < o->limit ? left : o->limit;
+	for (size_t i = 0; i < n; i++)
+		print_line(&s->lines[i]);
+	if (n < left)
+		printf("and %zu more (--limit)\n", left - n);
+	print_bytes(&s->fold);
+	if (w->partial)
+		printf("the values of the recording end in a gap: %s\n",
+		       value_run_gap(w->run)->text);
+}
+
+static void json_string(const char *name, const char *text)
+{
+	printf(",\"%s\":", name);
+	if (!text) {
+		fputs("null", stdout);
+		return;
+	}
+	putchar('"');
+	printable_print(stdout, text, PRINT_JSON);
+	putchar('"');
+}
+
+static void print_json(const struct why_run *w, const struct slice *s, const struct why_options *o,
+		       uint64_t executed)
+{
+	printf("{\"direction\":\"%s\"", o->both ? "both" : o->forward ? "forward" : "backward");
+	json_string("criterion", w->said);
+	printf(",\"executed\":%" PRIu64 ",\"instances\":%" PRIu64
+	       ",\"functions\":%zu,\"places\":%zu",
+	       executed, s->fold.instances, s->functions, s->whole);
+	printf(",\"common\":%zu,\"pruned\":%zu", s->n, s->pruned);
+	printf(",\"gap\":%s,\"lines\":[", w->partial ? "true" : "false");
+	for (size_t i = 0; i < s->n - s->pruned && i < o->limit; i++) {
+		const struct why_line *l = &s->lines[i];
+		printf("%s{\"times\":%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64
+		       ",\"address\":\"%" PRIx64 "\",\"line\":%u,\"ends\":%s",
+		       i ? ",\n" : "\n", l->times, l->first, l->last, l->elf, l->line,
+		       l->ends ? "true" : "false");
+		printf(",\"instances\":%" PRIu64 ",\"pinned\":%" PRIu64, l->instances, l->pinned);
+		json_string("function", l->function);
+		json_string("file", l->file);
+		json_string("event", l->event);
+		json_string("text", l->text);
+		json_string("value", l->value);
+		putchar('}');
+	}
+	fputs("],\"bytes\":[", stdout);
+	for (size_t i = 0; i < s->fold.n_bytes; i++)
+		printf("%s{\"fd\":%d,\"output\":%s,\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}",
+		       i ? "," : "", s->fold.bytes[i].fd,
+		       s->fold.bytes[i].output ? "true" : "false", s->fold.bytes[i].from,
+		       s->fold.bytes[i].to - 1);
+	puts("]}");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int count_functions(struct slice *s)
+{
+	const char **names = calloc(s->n + 1, sizeof(*names));
+	size_t n = 0;
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++) {
+		s->ends |= s->lines[i].ends;
+		if (s->lines[i].function)
+			names[n++] = s->lines[i].function;
+	}
+	if (n)
+		qsort(names, n, sizeof(*names), by_name);
+	for (size_t i = 0; i < n; i++)
+		s->functions += !i || strcmp(names[i], names[i - 1]);
+	free(names);
+	return 0;
+}
+
+static int one_slice(struct why_run *w, const struct slice_criterion *c, unsigned follow,
+		     const struct slice_control *control, bool backward, bool forward,
+		     struct fold *fold)
+{
+	const struct dep_trace *t = dep_build_trace(w->build);
+	int err = 0;
+	fold->trace = t;
+	if (backward)
+		err = slice_backward(t, c, follow, control, fold_visit, fold);
+	if (!err && forward)
+		err = slice_forward(t, c, follow, control, fold_visit, fold);
+	fold_finish(fold);
+	return err || !fold->no_memory ? err : -ENOMEM;
+}
+
+static int compute(struct why_run *w, struct slice *s, const struct why_options *o)
+{
+	int err = why_pinned(w, &s->pinned);
+	s->fold.pinned = s->pinned;
+	const struct slice_criterion *data = &w->criterion;
+	bool critical = false;
+	for (unsigned i = 0; i < w->n_extras; i++)
+		if (w->extras[i].kind == WHY_THROUGH) {
+			data = &w->extras[i].criterion;
+			critical = true;
+		}
+	s->fold.center = data->count;
+	err = err ? err
+		  : one_slice(w, &w->criterion, o->follow, w->control, !o->forward || o->both,
+			      o->forward || o->both, &s->fold);
+	err = err ? err : why_lines(w, &s->fold, o->instructions, o->forward, &s->lines, &s->n);
+	s->whole = s->n;
+	for (unsigned i = 0; !err && i < w->n_extras; i++) {
+		const struct why_extra *e = &w->extras[i];
+		struct fold other = {0};
+		if (e->kind != WHY_OK) {
+			err = one_slice(w, &e->criterion, o->follow, w->control,
+					e->kind == WHY_THROUGH, true, &other);
+			err = err ? err : why_keep_common(w, &other, o, s->lines, &s->n);
+		}
+		fold_deinit(&other);
+	}
+	if (!err && o->n_sets) {
+		struct fold by_data = {0};
+		err = one_slice(w, data, SLICE_DATA, NULL, true, critical, &by_data);
+		err = err ? err : why_mark_data(w, &by_data, o, s->lines, s->n);
+		fold_deinit(&by_data);
+		s->pruned = err ? 0 : why_put_by_doubt(s->lines, s->n);
+	}
+	return err ? err : count_functions(s);
+}
+
+int why_print(const struct why_options *o, struct pugmark_diag *diag)
+{
+	struct why_run w;
+	struct slice s = {0};
+	int err = why_run_init(&w, o, diag);
+	if (!err) {
+		err = compute(&w, &s, o);
+		if (err)
+			pugmark_diag_set(diag, err, o->dir, PUGMARK_NO_OFFSET, "%s",
+					 strerror(-err));
+	}
+	if (!err) {
+		uint64_t executed = dep_build_trace(w.build)->count;
+		why_lines_values(&w, s.lines, s.n < o->limit ? s.n : o->limit);
+		(o->json ? print_json : print_text)(&w, &s, o, executed);
+	}
+	bool partial = s.ends || w.partial;
+	why_lines_free(s.lines, s.n);
+	fold_deinit(&s.fold);
+	free(s.pinned);
+	why_run_deinit(&w);
+	return err ? err : partial;
+}

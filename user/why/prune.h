@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* prune.h: lines of a slice that need no look. *Fine*: an instance is pinned if another result of
+ * it would have changed an output that was right, along instructions that are one to one
+ * (offline/slice/one_to_one.h); a line all of whose instances are pinned is likely right. Values
+ * that instructions have had elsewhere are not looked at: what is not one to one pins nothing.
+ * *Coarse*: a line that another slice does not have. */
+#ifndef USER_WHY_PRUNE_H
+#define USER_WHY_PRUNE_H
+
+#include "user/why/lines.h"
+
+/* A bit an instruction: it is pinned. NULL where no output is said to be right. The caller frees
+ * it.
+ */
+int why_pinned(struct why_run *w, uint64_t **out);
+/* Keeps the lines that @other has as well. */
+int why_keep_common(struct why_run *w, const struct fold *other, const struct why_options *o,
+		    struct why_line *lines, size_t *n);
+/* Marks the lines that @data, a slice by data alone, has as well. */
+int why_mark_data(struct why_run *w, const struct fold *data, const struct why_options *o,
+		  struct why_line *lines, size_t n);
+/* The lines in the order of doubt: those whose instances are all pinned last, of the others those
+ * that the slice has by data alone first, then those executed next to the center of the slice (the
+ * critical jump, or what is asked about). Returns how many at the end are in no doubt. */
+size_t why_put_by_doubt(struct why_line *lines, size_t n);
+
+#endif
