@@ -7,8 +7,11 @@
 #
 # TEST is a program; -c runs a shell command under a name, and -m does, but never two of these at
 # once (they build); -q is a test that asks how long things take, or needs races to be run often: it
-# runs when all others have ended, with nothing beside it. -t is the time limit of those that follow. Each runs with no stdin and an empty
-# TMPDIR of its own, which is removed afterwards.
+# runs when all others have ended, with nothing beside it. -t is the time limit of those that follow.
+# Each runs with no stdin and an empty TMPDIR of its own, which is removed afterwards.
+# Scripts (*.sh) race with real programs: one that fails is run once more, alone, and what held only
+# then is said as unsteady at the end, with what had not. More than three such are no accident: none
+# of them is run again.
 # Exit status 0 is a pass, 77 a skip whose reason is the last line, anything else a failure, whose
 # log is shown. A test that counts for itself counts as many: cmocka's summary is read, and so is
 # a last line "N passed, N failed, N skipped"; a skip in a cmocka test prints its reason first.
@@ -19,7 +22,9 @@ limit=120
 jobs=1
 logs=
 passed=0 failed=0 skipped=0
-failures=() skips=()
+failures=() skips=() took=()
+# Scripts that failed at their first try, what did not hold then, and whether this is the second try.
+again=() unsteady=() second=
 # What is to run, by number; what runs, number by process.
 names=() programs=() commands=() limits=() kinds=() began=()
 declare -A running=()
@@ -95,6 +100,13 @@ ended() { # NUMBER STATUS
 	if [ "$status" != 0 ] && [ "$f" = 0 ]; then
 		f=1
 	fi
+	took+=("$((SECONDS - began[n])) s $name")
+	if [ "$f" != 0 ] && [ ! "$second" ] && [[ $name == *.sh ]]; then
+		cp "$log" "$log.first"
+		again+=("$n")
+		printf '%-28s FAIL  %s: once more at the end\n' "$name" "exit status $status"
+		return
+	fi
 	if [ "$status" = 0 ] && [ $((p + f + s)) = 0 ]; then
 		f=1
 		fail "$name" "ran no test" "$log"
@@ -156,18 +168,46 @@ pick() {
 	[ -z "$running_kinds" ] && next_of quiet
 }
 
-waiting=("${names[@]}") next=
-while [ ${#waiting[@]} != 0 ] || [ ${#running[@]} != 0 ]; do
-	while [ ${#running[@]} -lt "$jobs" ] && pick; do
-		unset "waiting[$next]"
-		start "$next"
+run_waiting() {
+	local pid status n
+	while [ ${#waiting[@]} != 0 ] || [ ${#running[@]} != 0 ]; do
+		while [ ${#running[@]} -lt "$jobs" ] && pick; do
+			unset "waiting[$next]"
+			start "$next"
+		done
+		wait -n -p pid "${!running[@]}" 2>/dev/null
+		status=$?
+		n=${running[$pid]}
+		unset "running[$pid]"
+		ended "$n" "$status"
 	done
-	wait -n -p pid "${!running[@]}" 2>/dev/null
-	status=$?
-	n=${running[$pid]}
-	unset "running[$pid]"
-	ended "$n" "$status"
+}
+
+waiting=("${names[@]}") next=
+run_waiting
+
+second=yes
+for n in "${again[@]}"; do
+	log=$logs/${names[n]}.log
+	if [ ${#again[@]} -gt 3 ]; then
+		ended "$n" 1
+		continue
+	fi
+	kinds[n]=quiet waiting=([n]=${names[n]})
+	before=$failed
+	run_waiting
+	[ "$failed" != "$before" ] || unsteady+=("${names[n]}:
+$(grep '^does not hold: ' "$log.first" | head -n 5 | sed 's/^/    /')")
 done
+
+if [ ${#took[@]} -gt 5 ]; then
+	printf '\nin %d s, of which longest:\n' "$SECONDS"
+	printf '%s\n' "${took[@]}" | sort -rn | head -n 10 | sed 's/^/  /'
+fi
+if [ ${#unsteady[@]} != 0 ]; then
+	printf '\nunsteady:\n'
+	printf '  %s\n' "${unsteady[@]}"
+fi
 
 if [ ${#skips[@]} != 0 ]; then
 	printf '\nskipped:\n'

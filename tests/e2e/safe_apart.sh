@@ -13,13 +13,16 @@ chmod 755 . # for another user
 cp "$large" large || skip 'no large program here'
 cp "$(readlink -f "$(command -v cat)")" cat
 
-# The child that analyses, while it does: a child of the recorder's that has a filter.
-find_child() { # RECORDER
-	local task pid
+# The child that analyses, while it does: a child of the recorder's that has a filter, and has used
+# TICKS (hundredths of a second) of a processor.
+find_child() { # RECORDER [TICKS]
+	local task pid used
 	for _ in $(seq 400); do
 		for task in "/proc/$1/task/"*; do
 			for pid in $(cat "$task/children" 2>/dev/null); do
-				grep -q '^Seccomp:.2' "/proc/$pid/status" 2>/dev/null && child=$pid && return
+				grep -q '^Seccomp:.2' "/proc/$pid/status" 2>/dev/null || continue
+				used=$(cut -d ' ' -f 14 "/proc/$pid/stat" 2>/dev/null)
+				[ "${used:-0}" -ge "${2:-0}" ] && child=$pid && return
 			done
 		done
 		sleep 0.02
@@ -95,7 +98,7 @@ for _ in $(seq 500); do
 	sleep 0.01
 done
 child=
-if find_child $recorder; then
+if find_child $recorder 20; then # the program, which is planned again too, takes less
 	kill -SEGV "$child"
 	wait $recorder
 	claim 'while it records: it goes on, and the program ends well' is $? 0

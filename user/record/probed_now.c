@@ -50,9 +50,10 @@ void probed_now_deinit(struct probed_now *p)
 /* What was loaded cannot be taken in: the rest goes on as it is. */
 static void refuse_later(struct probed_now *p, const struct pugmark_diag *diag)
 {
-	char text[sizeof(diag->text) + 64];
+	char text[sizeof(diag->file) + sizeof(diag->text) + 64];
 
-	snprintf(text, sizeof(text), "what is loaded from here on is not traced: %s", diag->text);
+	snprintf(text, sizeof(text), "what is loaded from here on is not traced: %s%s%s", diag->file,
+		 *diag->file ? ": " : "", diag->text);
 	voice_note(p->voice, text);
 	late_modules_free(p->later);
 	p->later = NULL;
