@@ -89,6 +89,19 @@ fake calm "[ ! -e $dir/building ] && mkdir $dir/quietly && sleep 0.2 && rmdir $d
 apart="[ ! -e $dir/quietly ] && $apart"
 expect 0 '4 passed, 0 failed, 0 skipped' -j 3 -q ./calm -m a "$apart" -m b "$apart" -q ./calm
 
+# Scripts that fail are tried once more, unless there are many.
+fake once.sh "[ -e $dir/tried ] && exit; touch $dir/tried; echo 'does not hold: it is so'; exit 1"
+fake never.sh "echo again >>$dir/tries; exit 1"
+expect 0 '2 passed, 0 failed, 0 skipped' ./once.sh ./pass
+says 'unsteady:'
+says 'does not hold: it is so'
+expect 1 '1 passed, 1 failed, 0 skipped' ./never.sh ./pass
+[ "$(wc -l <tries)" = 2 ]
+for n in 1 2 3 4; do cp never.sh "never$n.sh"; done
+rm tries tried
+expect 1 '0 passed, 5 failed, 0 skipped' ./once.sh ./never?.sh
+[ "$(wc -l <tries)" = 4 ]
+
 # cmocka's own counts, from cmocka itself.
 cat >groups.c <<'C'
 #include <stdarg.h>
