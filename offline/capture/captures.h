@@ -104,7 +104,8 @@ struct capture {
 struct capture_mapping {
 	uint64_t start, end, off; /* run-time; offset in the file */
 	uint32_t prot;		  /* PROT_READ ... */
-	uint32_t file;		  /* index of captures_files(), or CAPTURE_NONE */
+	/* as map_file above: index of captures_files(), CAPTURE_NONE or CAPTURE_UNKNOWN */
+	uint32_t file;
 	bool shared;
 };
 

@@ -39,10 +39,12 @@ struct cross_jump {
 };
 
 enum table_grade {
-	TABLE_PROVEN,  /* the bound was found */
-	TABLE_NATURAL, /* only the table's natural end */
-	TABLE_OPEN,    /* the targets, if any, are guesses */
-	TABLE_TAIL,    /* not a table: an indirect tail call */
+	/* all targets are known: the bound is exact, and every entry up to it was read */
+	TABLE_PROVEN,
+	/* the end is not proven: the natural one, or by a bound that is not exact */
+	TABLE_NATURAL,
+	TABLE_OPEN, /* the targets, if any, are guesses */
+	TABLE_TAIL, /* not a table: an indirect tail call */
 };
 
 /* What is known of one indirect jump. */

@@ -38,8 +38,9 @@ struct extent {
 bool table_entry(const struct builder *b, const struct shape *shape, uint32_t i, uint64_t *target);
 /* What an entry that leads to @target means to the function @func. */
 enum entry table_classify(const struct builder *b, uint32_t func, uint64_t target);
-/* Finds the end of the table: the bound of the index if there is an exact one, else the natural
- * end. Every entry that is read is taken from @entries_left. */
+/* Finds the end of the table. An exact bound of the index is the end, and proves it. Else the end
+ * is the natural one, or that of a bound that is not exact if that comes first. Every entry that is
+ * read is taken from @entries_left. */
 void table_measure(struct backslice *s, uint32_t func, const struct shape *shape,
 		   uint32_t *entries_left, struct extent *extent);
 

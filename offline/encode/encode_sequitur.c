@@ -4,7 +4,7 @@
  *
  *   append x:  the last pair is looked up; if it stands elsewhere too, both become a rule's name
  *              (`match`), which makes new pairs, which are looked up in turn;
- *   a rule that is left with one use is written out there (`expand`).
+ *   Rules left with one use are written out in its place (`expand`), those with none are deleted.
  *
  * Of overlapping pairs (aaa) the table holds one; when that goes the other is entered (`join`).
  *
@@ -363,7 +363,7 @@ static void expand(struct sequitur *s, uint32_t r)
 		check(s, s->nodes.at[right].prev);
 }
 
-/* Writes out rules that were left with fewer than two uses. */
+/* Rules left with one use are written out in its place, those with none are deleted. */
 static void keep_useful(struct sequitur *s)
 {
 	while (s->lonely.n && !s->failed) {

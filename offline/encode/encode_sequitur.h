@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* encode_sequitur.h: Sequitur (Nevill-Manning and Witten, "Identifying Hierarchical Structure in
  * Sequences", 1997): a grammar of a string, built in linear time as the symbols come, in which no
- * pair of neighbours occurs twice and every rule is used twice.
+ * pair of neighbours occurs twice and every rule is used at least twice.
  *
  * Any number of sequences share one set of rules, and any number may be unfinished at once. The
  * memory is that of the grammar so far. */

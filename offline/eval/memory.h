@@ -117,8 +117,8 @@ int value_memory_set_quality(struct value_memory *mem, uint64_t addr, size_t len
  * Costs a visit of each page when it is next touched. */
 void value_memory_assume_all(struct value_memory *mem);
 
-/* Whether others write at any time from now on: then nothing that may be written is better than
- * assumed, as in memory that is shared. */
+/* Says whether others may write at any time from now on. While they may, nothing that may be
+ * written is better than assumed, as in memory that is shared. */
 void value_memory_crowd(struct value_memory *mem, bool crowded);
 
 /* The page of @addr, for reading or for writing, in the translation cache; NULL where it is not

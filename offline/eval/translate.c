@@ -55,7 +55,7 @@ struct draft {
 	bool quiet[VALUE_BLOCK_INSNS];
 	struct value_op ops[VALUE_BLOCK_INSNS * PER_INSN + 1];
 	unsigned n_insns, n_ops;
-	bool ended; /* by an instruction that goes elsewhere */
+	bool ended; /* by an instruction that is neither PLAIN nor STRING */
 };
 
 static void decode(struct value_machine *m, struct draft *d, uint64_t ip, unsigned max)

@@ -50,13 +50,14 @@ struct patch_place {
 	int32_t cfa_off;     /* frame word + cfa_off: what the event's CFA is (or sp as it is) */
 	uint8_t len;	     /* bytes that are patched */
 	uint8_t code_len;    /* of these, the instructions */
-	uint8_t event_at;    /* which of them the event comes before, by its offset */
-	uint8_t form;	     /* enum patch_form */
-	uint8_t reason;	     /* enum patch_reason */
-	bool by_bp;	     /* the frame word is bp and not sp */
-	bool other;	     /* the event is not of the witness's own instruction */
-	bool span;	     /* several instructions */
-	uint8_t cond;	     /* PATCH_JCC */
+	/* offset, in the patched bytes, of the instruction that the event comes before */
+	uint8_t event_at;
+	uint8_t form;	/* enum patch_form */
+	uint8_t reason; /* enum patch_reason */
+	bool by_bp;	/* the frame word is bp and not sp */
+	bool other;	/* the event is not of the witness's own instruction */
+	bool span;	/* several instructions */
+	uint8_t cond;	/* PATCH_JCC */
 };
 
 struct patch_placing {

@@ -92,7 +92,8 @@ static int reallocated(struct value_memory *memory, uint64_t from, uint64_t to, 
 {
 	if (!from)
 		return forget(memory, to, len);
-	if (old == UNKNOWN_LENGTH) /* made by a function that is not in the list below */
+	/* made before the recording, by a function not in the list below, or longer than LONGEST */
+	if (old == UNKNOWN_LENGTH)
 		return from == to ? 0 : move(memory, to, from, len, VALUE_ASSUMED);
 	uint64_t moved = old < len ? old : len;
 	int err = from == to ? 0 : move(memory, to, from, moved, VALUE_EXACT);

@@ -69,7 +69,8 @@ static bool add_mapping(struct neighbours *n, const struct capture *c)
 	return true;
 }
 
-/* Whether a thread that was stopped there was in a system call: the kernel would make it again. */
+/* Whether the thread was in a system call when it was stopped for its START: rax says that the
+ * kernel would make the call again. */
 static bool was_asleep(const struct capture *start)
 {
 	return value_run_restarted((int64_t)start->regs[VALUE_RAX]);

@@ -28,7 +28,8 @@ struct pugmark_trace_iter {
 	struct parser *parser;
 	struct pugmark_trace_event *queue; /* what the last witness events decided; the parser's */
 	uint32_t n, next;
-	uint32_t biases_of; /* the segment whose load bases the parser knows; 0: none */
+	/* recording_opened() when the parser was told the load bases; 0: it was not */
+	uint32_t biases_of;
 	uint64_t witnesses;
 	uint64_t begin_ns, last_ns;
 	struct told_times told;

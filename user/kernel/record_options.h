@@ -59,7 +59,8 @@ struct recorder_options {
 	const char *program_name; /* and where it was */
 	const pid_t *running;	  /* what ran already: pids, or with @all those that were found */
 	uint32_t n_running;
-	const char *cgroup;	   /* all: only what is in this cgroup (v2); NULL: anywhere */
+	/* all: only what is in this cgroup (v2) or one below it; NULL: anywhere */
+	const char *cgroup;
 	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */
 	bool no_follow;		   /* leave forked children alone */
 

@@ -207,7 +207,8 @@ static int by_callee(const void *a, const void *b)
 	return (x->callee > y->callee) - (x->callee < y->callee);
 }
 
-/* Writes the edges at @id from a sorted list; *@at moves past them. */
+/* Writes the edges that lead into @id (@into) or out of it, from a list sorted by that end; *@at
+ * moves past them. @number: of the page, by id. */
 static void put_edges(struct export *x, const char *key, const struct report_edge *const *edges,
 		      uint32_t n, uint32_t *at, uint32_t id, bool into, const uint32_t *number)
 {

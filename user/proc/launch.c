@@ -24,14 +24,23 @@ static bool is_program(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
+static void out_of_memory(struct pugmark_diag *diag)
+{
+	pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory");
+}
+
 char *launch_resolve(const char *name, struct pugmark_diag *diag)
 {
 	const char *dirs = getenv("PATH");
 	char *path = NULL;
 
 	if (strchr(name, '/')) {
-		if (is_program(name))
-			return strdup(name);
+		if (is_program(name)) {
+			path = strdup(name);
+			if (!path)
+				out_of_memory(diag);
+			return path;
+		}
 		pugmark_diag_set(diag, -ENOENT, name, PUGMARK_NO_OFFSET,
 				 access(name, F_OK) ? "no such program" : "not an executable file");
 		return NULL;
@@ -41,8 +50,10 @@ char *launch_resolve(const char *name, struct pugmark_diag *diag)
 	while (*name && dirs) {
 		int len = strcspn(dirs, ":");
 
-		if (asprintf(&path, "%.*s%s%s", len, dirs, len ? "/" : "", name) < 0)
+		if (asprintf(&path, "%.*s%s%s", len, dirs, len ? "/" : "", name) < 0) {
+			out_of_memory(diag);
 			return NULL;
+		}
 		if (is_program(path))
 			return path;
 		free(path);

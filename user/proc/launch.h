@@ -13,8 +13,8 @@ struct launch {
 	int error_fd; /* tells errno where exec failed */
 };
 
-/* The file that running @name would execute, through PATH. The caller frees it; NULL: none, @diag
- * filled. */
+/* The file that running @name would execute, through PATH. The caller frees it; NULL: none, or out
+ * of memory; @diag says which. */
 char *launch_resolve(const char *name, struct pugmark_diag *diag);
 enum { LAUNCH_GROUPS_MAX = 256 };
 

@@ -25,9 +25,11 @@ struct walk {
 	struct request_feed *feed;
 	const struct request_spec *spec;
 	VEC(struct open_request) open;
-	struct level *levels;	/* the notes of the calls */
-	uint64_t current, next; /* numbers */
-	uint64_t jumped_ends;	/* of the call that was left by a tail call last */
+	struct level *levels; /* the notes of the calls */
+	/* of the request into which calls count now, or NONE; and the number that the next one gets
+	 */
+	uint64_t current, next;
+	uint64_t jumped_ends; /* of the call that was left by a tail call last */
 	bool failed;
 };
 

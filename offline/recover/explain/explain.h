@@ -186,7 +186,7 @@ void parser_forget_overwritten(struct parser *parser, const struct lookahead *la
 /* thread.c: the entry of a thread's next function from outside: all that was open has ended. */
 void parser_enter_root(struct parser *parser, const struct lookahead *la);
 
-/* ---- gap.c: no cause, or several ---- */
+/* ---- misfit.c: no cause, or several ---- */
 
 /* Why an event fits nothing: it may well be of a frame that an earlier gap has hidden. */
 uint8_t parser_misfit_cause(struct parser *parser, const struct lookahead *la);

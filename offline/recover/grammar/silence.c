@@ -2,7 +2,8 @@
 /* silence.c: what the open frames can do before anything shows. */
 #include "offline/recover/grammar/grammar.h"
 
-#define SILENT_MAX 1024 /* nodes that one function passes in silence, at most */
+/* nodes that parser_ends_by_jump() passes in one frame; beyond them it says no */
+#define SILENT_MAX 1024
 
 bool silence_ends(const struct silence *s)
 {

@@ -15,7 +15,7 @@
 struct way {
 	uint32_t decision, func;
 	uint32_t node;
-	int from;   /* -1: the first */
+	int from; /* which of the ways that earlier decision is; -1: none, the search began here */
 	bool twice; /* another way leads there as well */
 };
 

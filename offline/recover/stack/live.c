@@ -31,8 +31,8 @@ uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_
 {
 	uint32_t live = 0;
 	while (end) {
-		/* A handler's frames are on top of frames that may have returned unseen before it
-		 * came: they are looked at only if the handler has returned. */
+		/* Frames below a handler's may have returned unseen before it came. They are looked
+		 * at only if none of the handler's own frames is still there. */
 		uint32_t begin = end;
 		while (begin && p->stack[begin - 1].boundary != BELOW_HANDLER)
 			begin--;

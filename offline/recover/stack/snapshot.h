@@ -48,7 +48,8 @@ uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_
 /* Whether the snapshot reaches from the event's frame up to open frame @i. */
 bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i);
 
-#define STACK_LINKS_MAX 512 /* silent calls in progress above an open frame */
+/* calls in progress between an event's frame and an open one, at most */
+#define STACK_LINKS_MAX 512
 
 /* One call in progress: node @call of a function of @module whose frame lies at @cfa. */
 struct stack_link {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tail_jumps.h: which functions' frame one activation can come to be by tail jumps. */
+/* tail_jumps.h: which functions can take over a function's frame by tail jumps. */
 #ifndef OFFLINE_RECOVER_TAIL_JUMPS_H
 #define OFFLINE_RECOVER_TAIL_JUMPS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* gap.c: nothing explains the event, or two causes that nothing tells apart: why, and how the
+/* misfit.c: nothing explains the event, or two causes that nothing tells apart: why, and how the
  * parser starts anew at it. */
 #include "offline/recover/explain/explain.h"
 
