@@ -4,7 +4,7 @@
 #include "tests/fuzz/as_file.h"
 
 #include "user/file/maps_lines.h"
-#include "user/record/process_lines.h"
+#include "user/record/write/process_lines.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -6,9 +6,10 @@
 #include "user/measure/measure_costs.h"
 #include "user/plan/probe_costs.h"
 #include "user/proc/running.h"
-#include "user/record/record_args.h"
-#include "user/record/record_check.h"
-#include "user/record/record_reads.h"
+#include "user/record/ask/record_args.h"
+#include "user/record/ask/record_check.h"
+#include "user/record/ask/record_reads.h"
+#include "user/record/recorder.h"
 #include "user/record/turns.h"
 #include "user/values/capture_plan.h"
 

@@ -3,8 +3,8 @@
 #ifndef USER_END_NOTES_H
 #define USER_END_NOTES_H
 
-#include "user/record/callers.h"
-#include "user/record/voice.h"
+#include "user/record/probed/callers.h"
+#include "user/record/write/voice.h"
 
 struct carrier;
 

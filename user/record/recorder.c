@@ -14,8 +14,8 @@
 #include "user/proc/launch.h"
 #include "user/record/adopting.h"
 #include "user/record/end_notes.h"
-#include "user/record/forecast.h"
-#include "user/record/probed_now.h"
+#include "user/record/cost/forecast.h"
+#include "user/record/probed/probed_now.h"
 #include "user/values/capturing.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "offline/base/open_regular.h"
 #include "offline/base/codec.h"
 #include "offline/log/segment.h"
-#include "user/record/recording_meta.h"
+#include "user/record/write/recording_meta.h"
 
 #include <errno.h>
 #include <stdio.h>

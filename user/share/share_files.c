@@ -4,7 +4,7 @@
 
 #include "offline/base/folder.h"
 #include "offline/base/whole_file.h"
-#include "user/record/recording_meta.h"
+#include "user/record/write/recording_meta.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@
 #include "offline/plan/plan_build.h"
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
-#include "user/record/recording_meta.h"
+#include "user/record/write/recording_meta.h"
 
 enum { PARTS = 3, STEPS = 150, STEPS_MAX = 4096 };
 

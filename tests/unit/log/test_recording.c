@@ -19,7 +19,7 @@
 #include <pugmark/recording.h>
 
 #include "user/kernel/probes.h"
-#include "user/record/recording_writer.h"
+#include "user/record/write/recording_writer.h"
 
 enum { SITES = 50, BATCHES = 8, RECORDS = 50, TASKS = 3 };
 #define TEXT_ADDR 0x1000ull

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "user/file/text_span.h"
-#include "user/record/generations.h"
+#include "user/record/write/generations.h"
 
 static const struct recorder_module modules[BATCH_MODULES + 1] = {
 	{.n_sites = 3}, {.n_sites = 0}, {.n_sites = 1}, {.n_sites = 5}};

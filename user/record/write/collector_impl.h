@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* collector_impl.h: the collector among its parts: collector_chunks.c hands chunks from one of its
+ * threads to the other, drain.c is the thread that fills them, collector.c has the one that writes
+ * them, and what others ask of both. Memory is bounded: CHUNKS chunks, a table of pending process
+ * records, a table of processes. */
+#ifndef USER_COLLECTOR_IMPL_H
+#define USER_COLLECTOR_IMPL_H
+
+#include "user/proc/maps_watch.h"
+#include "user/record/write/collector.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	CHUNKS = 3,
+	CHUNK_BYTES = 4 << 20,
+	CHUNK_ROOM = MAPS_MAX_BYTES + (64 << 10), /* what one step of draining may append */
+	PENDING_MAX = 4096,
+};
+
+struct chunk {
+	uint8_t *data;
+	size_t len;
+	uint64_t since_ns;
+};
+
+struct collector {
+	struct probes *probes;
+	struct recording_writer *writer;
+	struct ring_reader *events, *process;
+	int notify_fd;
+	uint32_t stall_ms;
+
+	pthread_t drain_thread, write_thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct chunk chunks[CHUNKS];
+	struct chunk *queue[CHUNKS], *free[CHUNKS]; /* under lock, as the counts and flags below */
+	unsigned n_queue, n_free;
+	unsigned n_flushes, n_flushed; /* asked for, and handed over to be written */
+	bool writing;
+	bool keeping;		     /* the writer keeps something back until more comes, */
+	bool settling;		     /* or somebody wants it, */
+	struct timespec keeps_until; /* or this time */
+	bool finishing, drained;
+	int err;
+	char *note;
+
+	struct site_hits *hits;		  /* BATCH_MAX_SITES; NULL: not counted */
+	_Atomic uint32_t n_hits;	  /* from here on none */
+	_Atomic uint32_t hits_generation; /* those of others are not counted */
+
+	/* Of the draining thread. */
+	struct chunk *current;
+	struct process_record *pending;
+	uint32_t n_pending;
+	struct maps_watch *maps;
+};
+
+static inline uint64_t collector_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Raises this thread's priority: many threads fill the ring and one empties it, so on a busy
+ * machine it falls behind if it only takes its turn. Without CAP_SYS_NICE it does. */
+static inline void collector_go_first(void)
+{
+	setpriority(PRIO_PROCESS, gettid(), -20); /* of this thread: Linux keeps that apart */
+}
+
+/* ---- collector_chunks.c ---- */
+
+/* Hands the current chunk over and takes a free one; @wait for it, or go without. */
+void chunk_turn(struct collector *c, bool wait);
+/* Whether one step of draining finds room in the current chunk. */
+bool chunk_has_room(const struct collector *c);
+/* Appends an entry. The caller has seen that there is room. */
+void *chunk_add(struct collector *c, const void *data, uint32_t bytes);
+/* Waits for something to write: the next chunk, or NULL: what was kept back, or, where that is
+ * nothing, nothing more comes. Under the lock. */
+struct chunk *chunk_wait(struct collector *c);
+/* Ends all writing and tells whoever waits. Under the lock. */
+void collector_fail(struct collector *c, int err);
+
+/* ---- drain.c ---- */
+
+/* Opens both rings, which ring_close() closes. Returns 0 or -errno. */
+int collector_open_rings(struct collector *c);
+/* The thread that drains the rings; @context: the collector. */
+void *collector_drain(void *context);
+
+#endif
