@@ -53,6 +53,11 @@ for mode in full branch; do
 	claim "$mode: complete" is $? 0
 	claim "$mode: what was thrown left its frame" is "$(second)" "$expected"
 done
+"$PUGMARK" report rec >report 2>err
+claim 'an import has the name that people write' grep -q ' std::locale::locale(char const\*) (import)' report
+"$PUGMARK" report -F 'std::locale::locale(char const\*)' rec >report 2>err
+claim 'and is found by it' grep -q 'std::locale::locale' report
+claim 'in the call tree too' eval '"$PUGMARK" replay rec | grep -q "std::locale::locale(char const\*)"'
 
 # The unwinder is part of a static program, and leaves for a landing pad by a jump of its own.
 if ${CXX:-c++} -O1 -static program.cc -o program; then

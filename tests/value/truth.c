@@ -317,6 +317,15 @@ static void compare(struct run *r, uint64_t ip)
 
 /* --- side by side ---------------------------------------------------------------------------- */
 
+/* What the processor's manual leaves open of the flags, after @insn: processors differ in it. */
+static void leave_open(struct run *r, const struct value_insn *insn)
+{
+	for (int i = 0; insn && i < insn->n_access; i++)
+		if (insn->access[i].kind == VALUE_ACCESS_FLAGS && insn->access[i].write)
+			r->undefined &= ~insn->access[i].mask;
+	r->undefined |= insn ? insn->undefined : 0;
+}
+
 static bool follow(struct run *r, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
@@ -328,6 +337,7 @@ static bool follow(struct run *r, uint64_t n)
 		while (insn && insn->kind == VALUE_INSN_STRING && peek_ip(r) == ip)
 			if (!step(r))
 				return false;
+		leave_open(r, insn);
 		r->steps++;
 	}
 	return true;
@@ -347,18 +357,6 @@ static void side_by_side(struct run *r, uint64_t max, unsigned chunk)
 		uint64_t from = value_machine_count(r->m), ip = value_machine_state(r->m)->rip;
 		uint64_t want = chunk == 1 ? 1 : 1 + rand() % chunk;
 		enum value_stop stop = value_machine_run(r->m, from + want, NULL);
-		if (chunk == 1) {
-			const struct value_insn *insn = value_machine_insn(r->m, ip);
-			uint16_t written = 0;
-			for (int i = 0; insn && i < insn->n_access; i++)
-				if (insn->access[i].kind == VALUE_ACCESS_FLAGS &&
-				    insn->access[i].write)
-					written |= insn->access[i].mask;
-			r->undefined &= ~written;
-			r->undefined |= insn ? insn->undefined : 0;
-		} else {
-			r->undefined = VALUE_AF; /* what a whole block leaves is not followed */
-		}
 		if (!follow(r, value_machine_count(r->m) - from))
 			return;
 		if (stop == VALUE_STOP_LIMIT) {

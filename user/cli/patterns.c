@@ -82,7 +82,8 @@ int patterns_match(const struct patterns *patterns, const char *name, bool *seen
 {
 	if (!patterns->n)
 		return -1;
-	char *plain = strncmp(name, "_Z", 2) ? NULL : pugmark_demangle(name);
+	bool mangled = !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2);
+	char *plain = mangled ? pugmark_demangle(name) : NULL;
 	int first = -1;
 	for (uint32_t i = 0; i < patterns->n && (first < 0 || seen); i++) {
 		const struct pattern *p = &patterns->at[i];

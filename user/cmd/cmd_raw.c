@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* cmd_raw.c: `pugmark raw DIR`: the witness events of a recording as they are, one a line. For
- * those who work on Pugmark itself: without the plan an event says little. */
+/* cmd_raw.c: `pugmark raw`: what a recording holds, as it is, before anything is recovered from it.
+ * Without the plan an event says little: it is for those who work on Pugmark or write a reader. */
 #include "user/cli/command.h"
+#include "user/cli/options.h"
 #include "user/values/captures_text.h"
 
 #include <pugmark/recording.h>
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,55 +61,94 @@ static void print_event(const struct pugmark_recording_task *task,
 	putchar('\n');
 }
 
-int cmd_raw(int argc, char **argv)
+struct raw {
+	const char *dir;
+	bool captures, count;
+};
+
+static const struct option_row rows[] = {
+	{.name = "captures",
+	 .help = "what was captured at level values instead, one capture a line",
+	 .flag = offsetof(struct raw, captures)},
+	{.name = "count",
+	 .help = "only how many events there are",
+	 .flag = offsetof(struct raw, count)},
+	{.name = "help", .letter = 'h', .help = "this text"},
+};
+
+static const struct option_table table = {
+	.command = "raw",
+	.usage = "usage: pugmark raw [options] DIR\n\n"
+		 "Prints the witness events of the recording DIR as they were recorded, one a "
+		 "line,\n"
+		 "task by task; pugmark-raw(1) has their fields. `pugmark dump` has the trace.\n",
+	.after = "Exit status: 0; 1 for an error, 2 for wrong usage.\n",
+	.rows = rows,
+	.n = sizeof(rows) / sizeof(*rows),
+};
+
+/* Adds the events of task number @i to *@n_events, and prints them unless only that is asked. */
+static int print_task(const struct raw *raw, struct pugmark_recording *rec, uint32_t i,
+		      uint64_t *n_events)
 {
-	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	uint32_t n;
+	uint64_t bias;
 	struct pugmark_witness_event event;
+	struct pugmark_recording_iter *iter;
+	const struct pugmark_recording_task *task = &pugmark_recording_tasks(rec, &n)[i];
+	int more = pugmark_recording_iter_new(rec, i, &iter);
+	if (more)
+		return more;
+	if (!raw->count) {
+		printf("# task %u tid %d pid %d parent %u ", task->number, task->tid, task->pid,
+		       task->parent);
+		command_say(stdout, "", task->comm, "");
+		printf(", %" PRIu64 " events\n", task->n_events);
+	}
+	while ((more = pugmark_recording_next(iter, &event)) == 1) {
+		++*n_events;
+		if (!raw->count)
+			print_event(task, &event);
+	}
+	if (!raw->count && pugmark_recording_bias(iter, 0, &bias))
+		printf("# module 0 at %" PRIx64 "\n", bias);
+	pugmark_recording_iter_free(iter);
+	return more;
+}
+
+static int print_recording(const struct raw *raw, struct pugmark_diag *diag)
+{
 	struct pugmark_recording *rec;
-	bool count_only = argc == 3 && !strcmp(argv[1], "--count");
 	uint64_t n_events = 0;
 	uint32_t n;
-
-	if (argc == 3 && !strcmp(argv[1], "--captures"))
-		return captures_text_print(argv[2], &diag) ? command_fail(&diag) : EXIT_OK;
-	if (argc != 2 && !count_only)
-		return command_usage("raw", "one directory is needed");
-	if (pugmark_recording_open(argv[argc - 1], &rec, &diag))
-		return command_fail(&diag);
-	const struct pugmark_recording_task *tasks = pugmark_recording_tasks(rec, &n);
-	for (uint32_t i = 0; i < n; i++) {
-		struct pugmark_recording_iter *iter;
-		uint64_t bias;
-		int more = pugmark_recording_iter_new(rec, i, &iter);
-
-		if (!count_only) {
-			printf("# task %u tid %d pid %d parent %u ", tasks[i].number, tasks[i].tid,
-			       tasks[i].pid, tasks[i].parent);
-			command_print_safe(stdout, tasks[i].comm);
-			printf(", %" PRIu64 " events\n", tasks[i].n_events);
-		}
-		if (more) {
-			pugmark_recording_free(rec);
-			pugmark_diag_set(&diag, more, argv[1], PUGMARK_NO_OFFSET, "%s",
-					 strerror(-more));
-			return command_fail(&diag);
-		}
-		while ((more = pugmark_recording_next(iter, &event)) == 1) {
-			n_events++;
-			if (!count_only)
-				print_event(&tasks[i], &event);
-		}
-		if (!count_only && pugmark_recording_bias(iter, 0, &bias))
-			printf("# module 0 at %" PRIx64 "\n", bias);
-		pugmark_recording_iter_free(iter);
-	}
-	for (uint32_t i = 0; pugmark_recording_note(rec, i); i++) {
-		fputs("# note: ", stdout);
-		command_print_safe(stdout, pugmark_recording_note(rec, i));
-		putchar('\n');
-	}
-	if (count_only)
+	int err = pugmark_recording_open(raw->dir, &rec, diag);
+	if (err)
+		return err;
+	pugmark_recording_tasks(rec, &n);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = print_task(raw, rec, i, &n_events);
+	if (err)
+		pugmark_diag_set(diag, err, raw->dir, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	for (uint32_t i = 0; !err && pugmark_recording_note(rec, i); i++)
+		command_say(stdout, "# note: ", pugmark_recording_note(rec, i), "\n");
+	if (!err && raw->count)
 		printf("%" PRIu64 " events\n", n_events);
 	pugmark_recording_free(rec);
-	return EXIT_OK;
+	return err;
+}
+
+int cmd_raw(int argc, char **argv)
+{
+	struct raw raw = {0};
+	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
+	int status = options_parse(&table, &raw, argc, argv);
+	if (status)
+		return status == OPTIONS_HELP ? EXIT_OK : status;
+	if (argc - optind != 1)
+		return command_usage("raw", "one recording is needed");
+	if (raw.captures && raw.count)
+		return command_usage("raw", "--captures and --count exclude each other");
+	raw.dir = argv[optind];
+	int err = raw.captures ? captures_text_print(raw.dir, &diag) : print_recording(&raw, &diag);
+	return err ? command_fail(&diag) : EXIT_OK;
 }

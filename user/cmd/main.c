@@ -47,8 +47,7 @@ static const struct command commands[] = {
 	 COMMAND_READS},
 	{"check", "does a recording do what a saved model does not", cmd_check, READER},
 	{"diff", "what two recordings do differently", cmd_diff, READER},
-	/* Without a brief, so not in the help: for work on Pugmark itself. */
-	{"raw", NULL, cmd_raw, READER},
+	{"raw", "what a recording holds, before anything is recovered from it", cmd_raw, READER},
 };
 
 static const struct command *command_named(const char *name)
@@ -63,8 +62,7 @@ static void print_help(FILE *out)
 {
 	fputs("usage: pugmark COMMAND [options] [-- PROGRAM [ARGS]]\n\ncommands:\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		if (commands[i].brief)
-			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].brief);
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].brief);
 	fputs("\n`pugmark COMMAND --help` has the options of one command.\n", out);
 }
 

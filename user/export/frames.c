@@ -56,9 +56,8 @@ uint32_t export_frame_of(struct export *x, const struct call *call)
 		export_fail(x, -ENOMEM, "out of memory");
 		return EXPORT_NO_FRAME;
 	}
-	char *plain = call->outside ? pugmark_demangle(call->import) : NULL;
-	char *own_module = NULL;
-	const char *name = shown(plain ? plain : replay_call_name(&x->replay, call), &plain);
+	char *plain = NULL, *own_module = NULL;
+	const char *name = shown(replay_call_name(&x->replay, call), &plain);
 	const char *module =
 		call->outside ? ""
 			      : shown(pugmark_trace_module_name(x->replay.view.trace, call->module),

@@ -234,7 +234,7 @@ uint64_t tui_row_time(const struct tui_rows *rows, const struct tui_facts *f, ui
 }
 
 /* The report's function of a frame. */
-static uint32_t func_of_frame(const struct tui_facts *f, uint32_t frame)
+static uint32_t func_of_frame(struct tui_facts *f, uint32_t frame)
 {
 	if (frame >= f->x.frames.n)
 		return UINT32_MAX;
@@ -242,7 +242,7 @@ static uint32_t func_of_frame(const struct tui_facts *f, uint32_t frame)
 	for (uint32_t i = 0; i < f->report.n_funcs; i++) {
 		const struct func_id *id = &f->report.funcs[i].id;
 		if (x->outside ? id->kind == FUNC_IMPORT && id->module == x->module_number &&
-					 !strcmp(id->import, x->name)
+					 !strcmp(func_id_name(&f->x.replay.view, id), x->name)
 			       : id->kind == FUNC_OF_PLAN && id->module == x->module_number &&
 					 id->func == x->func)
 			return i;
@@ -250,7 +250,7 @@ static uint32_t func_of_frame(const struct tui_facts *f, uint32_t frame)
 	return UINT32_MAX;
 }
 
-uint32_t tui_row_func(const struct tui_rows *rows, const struct tui_facts *f, uint32_t row)
+uint32_t tui_row_func(const struct tui_rows *rows, struct tui_facts *f, uint32_t row)
 {
 	if (row >= rows->n)
 		return UINT32_MAX;

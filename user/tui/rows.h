@@ -35,6 +35,6 @@ void tui_rows_heading(const struct tui_rows *rows, const struct tui_facts *facts
 /* When it was, after the start; UINT64_MAX: it has no time. */
 uint64_t tui_row_time(const struct tui_rows *rows, const struct tui_facts *facts, uint32_t row);
 /* Which function of the report it is about; UINT32_MAX: none. */
-uint32_t tui_row_func(const struct tui_rows *rows, const struct tui_facts *facts, uint32_t row);
+uint32_t tui_row_func(const struct tui_rows *rows, struct tui_facts *facts, uint32_t row);
 
 #endif

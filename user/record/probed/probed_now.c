@@ -52,8 +52,8 @@ static void refuse_later(struct probed_now *p, const struct pugmark_diag *diag)
 {
 	char text[sizeof(diag->file) + sizeof(diag->text) + 64];
 
-	snprintf(text, sizeof(text), "what is loaded from here on is not traced: %s%s%s", diag->file,
-		 *diag->file ? ": " : "", diag->text);
+	snprintf(text, sizeof(text), "what is loaded from here on is not traced: %s%s%s",
+		 diag->file, *diag->file ? ": " : "", diag->text);
 	voice_note(p->voice, text);
 	late_modules_free(p->later);
 	p->later = NULL;

@@ -14,7 +14,8 @@ const char *replay_call_name(struct replay *r, const struct call *call)
 		return call->func == PUGMARK_NONE
 			       ? "[unknown]"
 			       : trace_view_func_name(&r->view, call->module, call->func);
-	return *call->import ? call->import : "[outside]";
+	return *call->import ? trace_view_import_name(&r->view, call->module, call->import)
+			     : "[outside]";
 }
 
 /* The level below @level that is shown, or -1. */

@@ -66,7 +66,7 @@ static void put_what(struct replay *r, const struct call *call)
 		put_key(r->out, ",\"cause\":\"", trace_view_cause(call->cause));
 	if (call->outside) {
 		if (*call->import)
-			put_key(r->out, ",\"import\":\"", call->import);
+			put_key(r->out, ",\"import\":\"", replay_call_name(r, call));
 	} else {
 		put_key(r->out, ",\"module\":\"",
 			pugmark_trace_module_name(r->view.trace, call->module));

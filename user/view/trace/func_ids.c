@@ -87,7 +87,7 @@ const char *func_id_name(struct trace_view *view, const struct func_id *id)
 	case FUNC_OF_PLAN:
 		return trace_view_func_name(view, id->module, id->func);
 	case FUNC_IMPORT:
-		return id->import;
+		return trace_view_import_name(view, id->module, id->import);
 	case FUNC_OUTSIDE:
 		return "[outside]";
 	case FUNC_START:

@@ -39,6 +39,15 @@ void trace_view_init(struct trace_view *view, const char *command, const char *f
 	*view = (struct trace_view){.command = command, .format = format, .to_ns = UINT64_MAX};
 }
 
+static void free_plain(char ***plain, uint32_t module, uint32_t n)
+{
+	if (!plain || !plain[module])
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		free(plain[module][i]);
+	free(plain[module]);
+}
+
 void trace_view_deinit(struct trace_view *view)
 {
 	for (uint32_t m = 0; m < view->n_modules; m++) {
@@ -47,12 +56,11 @@ void trace_view_deinit(struct trace_view *view)
 		if (view->imports)
 			free(view->imports[m]);
 		const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, m);
-		for (uint32_t f = 0; view->plain && view->plain[m] && f < plan->n_funcs; f++)
-			free(view->plain[m][f]);
-		if (view->plain)
-			free(view->plain[m]);
+		free_plain(view->plain, m, plan ? plan->n_funcs : 0);
+		free_plain(view->plain_imports, m, plan ? plan->strings_bytes : 0);
 	}
 	free(view->plain);
+	free(view->plain_imports);
 	free(view->module_in);
 	free(view->funcs);
 	free(view->imports);
@@ -402,20 +410,37 @@ int trace_view_task_failed(const struct trace_view *view, uint32_t task, int err
 				view->tasks[task].tid, strerror(-err));
 }
 
+/* @name, demangled and kept at place @i of @n in @plain[@module]; @name itself where it is not
+ * mangled, or memory is short. */
+static const char *plain_name(const struct trace_view *view, char ****plain, uint32_t module,
+			      uint32_t i, uint32_t n, const char *name)
+{
+	if (strncmp(name, "_Z", 2) && strncmp(name, "_R", 2))
+		return name;
+	if (!*plain)
+		*plain = calloc(view->n_modules + 1, sizeof(**plain));
+	if (*plain && !(*plain)[module])
+		(*plain)[module] = calloc(n, sizeof(char *));
+	if (!*plain || !(*plain)[module])
+		return name;
+	char **kept = &(*plain)[module][i];
+	if (!*kept)
+		*kept = pugmark_demangle(name);
+	return *kept ? *kept : name;
+}
+
 const char *trace_view_func_name(struct trace_view *view, uint32_t module, uint32_t func)
 {
 	const char *name = pugmark_trace_func_name(view->trace, module, func);
 	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, module);
-	if (strncmp(name, "_Z", 2) || !plan || func >= plan->n_funcs)
+	if (!plan || func >= plan->n_funcs)
 		return name;
-	if (!view->plain)
-		view->plain = calloc(view->n_modules + 1, sizeof(*view->plain));
-	if (view->plain && !view->plain[module])
-		view->plain[module] = calloc(plan->n_funcs, sizeof(char *));
-	if (!view->plain || !view->plain[module])
-		return name;
-	char **plain = &view->plain[module][func];
-	if (!*plain)
-		*plain = pugmark_demangle(name);
-	return *plain ? *plain : name;
+	return plain_name(view, &view->plain, module, func, plan->n_funcs, name);
+}
+
+const char *trace_view_import_name(struct trace_view *view, uint32_t module, const char *import)
+{
+	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, module);
+	return plain_name(view, &view->plain_imports, module, (uint32_t)(import - plan->strings),
+			  plan->strings_bytes, import);
 }

@@ -93,7 +93,9 @@ struct trace_view {
 	/* enum trace_view_match for each function of each module's plan, and for each import, at
 	 * the place of its name in the plan's strings. NULL: no patterns were given. */
 	uint8_t **funcs, **imports;
-	char ***plain; /* per module and function: demangled names, as they are asked for */
+	/* Demangled names, as they are asked for: per module and function, and per module and place
+	 * of the import's name in the plan's strings. */
+	char ***plain, ***plain_imports;
 };
 
 /* A view for the command @command, which shows everything as @format. */
@@ -159,5 +161,7 @@ const char *trace_view_cause(uint8_t cause);
 /* The function's name as people write it, demangled; "?" for PUGMARK_NONE. Borrowed from the view;
  * for one thread at a time. */
 const char *trace_view_func_name(struct trace_view *view, uint32_t module, uint32_t func);
+/* The same of @import, a string of the plan of @module. */
+const char *trace_view_import_name(struct trace_view *view, uint32_t module, const char *import);
 
 #endif
