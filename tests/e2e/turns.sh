@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # turns.sh: `record --share I/M` and `--rotate M`: each function is in one share, the turns overlap, and
-# `report` of their folder weighs calls by the time in which they were seen: the intervals that it names
-# hold the rates that the program itself has counted.
+# `report` of their folder weighs calls by the time in which they were seen: of functions of all kinds the
+# calls are those that the program itself has counted while their turn was on, and the intervals hold
+# the rates.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs "${CC:-cc}" jq
+needs "${CC:-cc}" jq python3
 work_in_own_folder
 
 # What makes the intervals wide or narrow is tests/unit/test_rates.c's. 48 functions, half of them called at random, and a main loop that goes round some thousand times in a
@@ -101,6 +102,34 @@ mkdir hosts && cp -r turns hosts/a && cp -r turns hosts/b
 "$PUGMARK" report --format json hosts | jq -r '.functions[] | select(.function == "work_3") | .on_s * 100 | round' >both
 "$PUGMARK" report --format json turns | jq -r '.functions[] | select(.function == "work_3") | .on_s * 200 | round' >one
 claim 'recordings of two hosts add up' same both one
+
+# Functions of all kinds, of which shares take callers and callees apart.
+"${CC:-cc}" -O2 -pthread -o kinds "$tests/programs/kinds.c" || exit 1
+./kinds >notes &
+kinds=$!
+started+=($kinds)
+"$PUGMARK" record -q -a ./kinds --rotate 3 --every 0.3 -o kinds-turns 2>err &
+recorder=$!
+for _ in $(seq 1200); do
+	[ -e kinds-turns/turn-000010 ] && break
+	sleep 0.1
+done
+kill -TERM $recorder
+wait $recorder
+kill -TERM $kinds
+wait $kinds
+"$PUGMARK" report --format json kinds-turns >told 2>err
+python3 "$tests/support/kinds.py" notes kinds-turns "$PUGMARK" <told >holds
+read -r n exact within narrow <<<"$(tail -n 1 holds)"
+claim 'of 25 kinds of functions each call is counted, and no other' is "$n $exact $(head -n -1 holds)" "25 25 "
+claim 'of their 25 intervals of 95 % at least 22 hold' test "${within:-0}" -ge 22
+claim 'and most are narrow: within a tenth of the rate' test "${narrow:-0}" -ge 13
+claim 'all shares were seen' is "$(jq -c '[.shares, .shares_seen]' told)" '[3,3]'
+mkdir some && cp -r kinds-turns/turn-000001 some/
+run 0 report some
+claim 'what was never traced is said' grep -q 'of 3 shares 1: functions of the others were never traced' out
+run 3 record -q -a ./steady --rotate 8 --every 1 --duration 0.5 -o few
+claim 'shares without a turn are said' grep -qE '[67] of 8 shares had no turn' err
 
 run 2 report --callers main turns
 run 2 record --rotate 4 -- ./steady

@@ -460,23 +460,31 @@ static int record_in_turns(struct record_args *a)
 		.ctx = a,
 	};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
-	uint32_t n, lossy;
+	struct turns_result result;
 
-	int err = turns_run(&turns, &n, &lossy, &diag);
+	int err = turns_run(&turns, &result, &diag);
 	if (err)
 		return command_fail(&diag);
 	if (!a->options.quiet) {
 		command_say(stderr, "pugmark: ", a->options.output, ": ");
-		fprintf(stderr, "%u turn%s of %u shares\n", n, n == 1 ? "" : "s", a->rotate);
+		fprintf(stderr, "%u turn%s of %u shares\n", result.n, result.n == 1 ? "" : "s",
+			a->rotate);
 	}
-	if (lossy) {
+	if (result.missed) {
+		command_say(stderr, "pugmark: ", a->options.output, ": ");
+		fprintf(stderr,
+			"%u of %u shares had no turn, and their functions were not traced (a "
+			"longer --duration, or fewer shares)\n",
+			result.missed, a->rotate);
+	}
+	if (result.lossy) {
 		command_say(stderr, "pugmark: ", a->options.output, ": ");
 		fprintf(stderr,
 			"%u of its recordings are not whole (`pugmark verify` of each says "
 			"why)\n",
-			lossy);
+			result.lossy);
 	}
-	return lossy ? EXIT_GAPS : EXIT_OK;
+	return result.lossy || result.missed ? EXIT_GAPS : EXIT_OK;
 }
 
 int cmd_record(int argc, char **argv)

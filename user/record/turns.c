@@ -30,8 +30,9 @@ struct turning {
 	struct turn before, on, next;
 	uint64_t end_ns;
 	uint32_t n, n_planned, lossy;
-	uint32_t empty; /* turns in a row */
-	bool asked;	/* to end */
+	uint32_t empty;	  /* turns in a row */
+	uint32_t n_empty; /* all of them */
+	bool asked;	  /* to end */
 };
 
 static uint64_t now_ns(void)
@@ -68,6 +69,7 @@ static int finish(struct turning *t, struct turn *turn, struct pugmark_diag *dia
 		;
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	t->lossy += code == TURN_LOSSY;
+	t->n_empty += code == TURN_EMPTY;
 	t->empty = code == TURN_EMPTY ? t->empty + 1 : 0;
 	if (!code || code == TURN_LOSSY || code == TURN_EMPTY)
 		return 0;
@@ -177,7 +179,7 @@ static void pass_time(struct turning *t)
 	}
 }
 
-int turns_run(const struct turns *turns, uint32_t *n, uint32_t *lossy, struct pugmark_diag *diag)
+int turns_run(const struct turns *turns, struct turns_result *out, struct pugmark_diag *diag)
 {
 	struct turning t = {
 		.turns = turns,
@@ -204,7 +206,8 @@ int turns_run(const struct turns *turns, uint32_t *n, uint32_t *lossy, struct pu
 	cancel(&t);
 	caught_signals_deinit(&t.signals);
 	err = err ? err : last;
-	*n = t.n;
-	*lossy = t.lossy;
+	*out = (struct turns_result){.n = t.n, .lossy = t.lossy};
+	if (t.n + t.n_empty < turns->shares)
+		out->missed = turns->shares - t.n - t.n_empty;
 	return err;
 }

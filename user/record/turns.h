@@ -26,8 +26,12 @@ struct turns {
 	void *ctx;
 };
 
-/* Returns 0, how many turns there were, and how many of them are lossy, or -errno with @diag
- * filled. A turn that fails ends all, and has said why. */
-int turns_run(const struct turns *turns, uint32_t *n, uint32_t *lossy, struct pugmark_diag *diag);
+struct turns_result {
+	uint32_t n, lossy; /* turns, and those of them that are lossy */
+	uint32_t missed;   /* shares that had none, for want of time */
+};
+
+/* Returns 0, or -errno with @diag filled. A turn that fails ends all, and has said why. */
+int turns_run(const struct turns *turns, struct turns_result *out, struct pugmark_diag *diag);
 
 #endif

@@ -14,7 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 3 }; /* folder, host, turn */
+enum {
+	DEPTH_MAX = 3,	 /* folder, host, turn */
+	SHARES_MAX = 64, /* a bit each */
+};
 
 /* 97.5 % of Student's distribution lies below it. */
 static double student(uint32_t freedom)
@@ -93,12 +96,27 @@ bool rates_is_folder(const char *dir)
 	return !is_recording(dir) && each_recording(dir, 0, found, NULL, NULL) == 1;
 }
 
+/* Which share of how many a recording is of. */
+static void note_share(struct rates *r, const json_t *meta)
+{
+	json_int_t share = json_integer_value(json_object_get(meta, "share"));
+	json_int_t shares = json_integer_value(json_object_get(meta, "shares"));
+	if (share < 1 || share > shares || shares > SHARES_MAX || shares < r->shares)
+		return;
+	if (shares > r->shares)
+		r->seen = 0; /* of another number of them: not the same shares */
+	r->shares = (uint32_t)shares;
+	r->seen |= 1ull << (share - 1);
+}
+
 /* How long all probes of the recording were on. */
-static int time_on(const struct trace_view *view, double *seconds, struct pugmark_diag *diag)
+static int time_on(struct rates *r, const struct trace_view *view, double *seconds,
+		   struct pugmark_diag *diag)
 {
 	json_t *meta = json_loads(view->info->meta, 0, NULL);
 	json_int_t from = json_integer_value(json_object_get(meta, "probed_from_ns"));
 	json_int_t to = json_integer_value(json_object_get(meta, "probed_to_ns"));
+	note_share(r, meta);
 	json_decref(meta);
 	*seconds = (to - from) / 1e9;
 	if (from > 0 && to > from)
@@ -196,7 +214,7 @@ static int add(void *ctx, const char *dir, struct pugmark_diag *diag)
 	view.dir = dir;
 	int err = trace_view_open(&view, dir, diag);
 	if (!err)
-		err = time_on(&view, &seconds, diag);
+		err = time_on(r, &view, &seconds, diag);
 	if (!err)
 		err = report_collect(&view, &wish, &report, diag);
 	for (uint32_t m = 0; !err && m < view.n_modules; m++)
@@ -246,17 +264,27 @@ static void put_text(const struct rates *r, const struct shown *at, uint32_t n, 
 		outbuf_safe_text(out, f->name);
 		outbuf_text(out, "\n");
 	}
-	snprintf(line, sizeof(line), "%u recording%s, %.1f s, gaps %llu\n", r->n_recordings,
+	snprintf(line, sizeof(line), "%u recording%s, %.1f s, gaps %llu", r->n_recordings,
 		 r->n_recordings == 1 ? "" : "s", r->seconds, (unsigned long long)r->gaps);
 	outbuf_text(out, line);
+	uint32_t seen = (uint32_t)__builtin_popcountll(r->seen);
+	if (seen < r->shares) {
+		snprintf(line, sizeof(line),
+			 "; of %u shares %u: functions of the others were never traced", r->shares,
+			 seen);
+		outbuf_text(out, line);
+	}
+	outbuf_text(out, "\n");
 }
 
 static void put_json(const struct rates *r, const struct shown *at, uint32_t n, struct outbuf *out)
 {
 	char line[200];
 	snprintf(line, sizeof(line),
-		 "{\"recordings\":%u,\"seconds\":%.3f,\"gaps\":%llu,\"functions\":[",
-		 r->n_recordings, r->seconds, (unsigned long long)r->gaps);
+		 "{\"recordings\":%u,\"seconds\":%.3f,\"gaps\":%llu,\"shares\":%u,"
+		 "\"shares_seen\":%u,\"functions\":[",
+		 r->n_recordings, r->seconds, (unsigned long long)r->gaps, r->shares,
+		 (uint32_t)__builtin_popcountll(r->seen));
 	outbuf_text(out, line);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rate *f = at[i].rate;

@@ -37,6 +37,8 @@ struct rates {
 	uint32_t n_modules, n_recordings;
 	double seconds; /* of all recordings */
 	uint64_t gaps;
+	uint32_t shares; /* functions were split into so many; 0: they were not */
+	uint64_t seen;	 /* a bit for each share that some recording is of */
 	bool not_whole;
 };
 
