@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* build_impl.h: what the files of the builder share. events.c adds to the trace; build.c
- * follows the replay; calls.c knows what
- * imported functions do (flows.def); streams.c what was read and written of each file descriptor;
- * format.c the arguments of printf() and its like. */
+ * follows the replay; calls.c knows what imported functions do (flows.def); streams.c what was read
+ * and written of each file descriptor; format.c the arguments of printf() and its like. */
 #ifndef OFFLINE_DEP_BUILD_IMPL_H
 #define OFFLINE_DEP_BUILD_IMPL_H
 
 #include "offline/dep/dep.h"
+#include "offline/dep/render.h"
 #include "offline/dep/shadow.h"
 
 #include <string.h>
 
 enum { DEP_ARGS = 6, DEP_FDS = 1024 };
 
-/* A call out of the traced modules that is not over. What it reads is noted when it begins. */
 /* Memory that a call may write. */
 struct dep_range {
 	uint64_t addr;
@@ -22,6 +21,7 @@ struct dep_range {
 };
 enum { DEP_SCANNED = 12, DEP_TEXT = 0 };
 
+/* A call out of the traced modules that is not over. What it reads is noted when it begins. */
 struct dep_pending {
 	const char *name;
 	uint64_t args[DEP_ARGS];
@@ -34,6 +34,7 @@ struct dep_pending {
 	struct dep_words copied; /* definitions of the bytes that it is going to copy */
 	struct dep_range scanned[DEP_SCANNED]; /* where a scanf() puts what it reads, in order */
 	uint8_t n_scanned;
+	struct dep_text text; /* what a printf() is going to make */
 };
 
 /* Bytes of a file that were read, each a definition. */

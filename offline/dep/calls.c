@@ -113,8 +113,9 @@ static struct dep_pending *push(struct dep_build *b)
 	}
 	struct dep_pending *p = &b->calls[b->n_calls++];
 	struct dep_words reads = p->reads, copied = p->copied;
+	struct dep_text text = {.at = p->text.at, .room = p->text.room};
 	reads.n = copied.n = 0;
-	*p = (struct dep_pending){.reads = reads, .copied = copied};
+	*p = (struct dep_pending){.reads = reads, .copied = copied, .text = text};
 	return p;
 }
 
@@ -220,7 +221,9 @@ static void print_text(struct dep_build *b, struct dep_event *e, const struct de
 	if (!defs)
 		b->no_memory = true;
 	else
-		dep_stream_output(b, e, stream_fd(b, p, f->stream), defs, NULL, n);
+		dep_stream_output(b, e, stream_fd(b, p, f->stream), defs,
+				  p->text.known && p->text.n == n ? (uint8_t *)p->text.at : NULL,
+				  n);
 	free(defs);
 }
 
@@ -436,6 +439,7 @@ void dep_calls_deinit(struct dep_build *b)
 	for (size_t i = 0; i < b->room_calls; i++) {
 		free(b->calls[i].reads.at);
 		free(b->calls[i].copied.at);
+		free(b->calls[i].text.at);
 	}
 	free(b->calls);
 	free(b->heap.addr);

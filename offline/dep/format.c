@@ -2,7 +2,7 @@
 /* format.c: which arguments a format reads, and of scanf() which memory it writes, and where they
  * are by the ABI of x86-64: integers and pointers in the general registers that are left, numbers
  * with a fraction in vector registers, the rest on the stack above the return address; or all of it
- * through a va_list. */
+ * through a va_list. What printf() makes of them is kept as p->text. */
 #include "offline/dep/build_impl.h"
 
 #include <stdlib.h>
@@ -59,62 +59,102 @@ static uint64_t next_general(struct arguments *a)
 	return from_stack(a, 8);
 }
 
-static void next_real(struct arguments *a)
+/* The next double. */
+static double next_real(struct arguments *a)
 {
 	enum { SAVED_END = 176, VECTORS = 8 };
+	uint64_t bits;
+	double value;
 	if (a->listed && a->area.fp < SAVED_END) {
 		a->area.fp += 16;
-		from_memory(a, a->area.saved + a->area.fp - 16, 8);
+		bits = from_memory(a, a->area.saved + a->area.fp - 16, 8);
 	} else if (!a->listed && a->vector < VECTORS) {
+		memcpy(&bits, value_machine_state(a->b->machine)->vec[a->vector], sizeof(bits));
 		a->p->regs |= 1u << (8 + a->vector++);
 	} else {
-		from_stack(a, 8);
+		bits = from_stack(a, 8);
 	}
+	memcpy(&value, &bits, sizeof(value));
+	return value;
 }
 
-static void note_text(struct arguments *a, uint64_t addr, uint64_t max)
+static long double next_long_double(struct arguments *a)
+{
+	long double value = 0;
+	from_stack(a, 16);
+	value_memory_read(a->b->memory, a->stack - 16, &value, 10, NULL);
+	return value;
+}
+
+/* The string at @addr, of @max bytes at most. */
+static void take_string(struct arguments *a, const struct dep_conversion *how, uint64_t addr,
+			uint64_t max)
 {
 	uint64_t n = 0;
 	char c;
-	while (n < max && !value_memory_read(a->b->memory, addr + n, &c, 1, NULL) && c)
+	struct dep_text string = {.known = true};
+	while (n < max && !value_memory_read(a->b->memory, addr + n, &c, 1, NULL) && c) {
+		dep_render_plain(&string, &c, 1);
 		n++;
+	}
 	dep_note_reads(a->b, &a->p->reads, addr, n);
+	dep_render_plain(&string, "", 1);
+	if (string.known)
+		dep_render_string(&a->p->text, how, string.at);
+	a->p->text.known &= string.known;
+	free(string.at);
+}
+
+/* A number of a format, or the argument that stands for it. */
+static int number(struct arguments *a, const char **at)
+{
+	if (**at == '*') {
+		++*at;
+		return (int)next_general(a);
+	}
+	return (int)strtol(*at, (char **)at, 10);
+}
+
+/* Flags, width, precision and length: @at is behind the '%'. Returns where the kind is. */
+static const char *read_conversion(struct arguments *a, const char *at, struct dep_conversion *out)
+{
+	size_t flags = strspn(at, "-+ #0'I");
+	*out = (struct dep_conversion){.precision = -1};
+	a->p->text.known &= flags < sizeof(out->flags) && !memchr(at, 'I', flags);
+	if (a->p->text.known)
+		memcpy(out->flags, at, flags);
+	at += flags;
+	out->width = *at == '*' || (*at >= '1' && *at <= '9') ? number(a, &at) : 0;
+	if (*at == '.') {
+		at++;
+		out->precision = number(a, &at);
+	}
+	for (; *at && strchr("hlqjztL", *at); at++)
+		out->length = *at == 'h'   ? (out->length == 'h' ? 'H' : 'h')
+			      : *at == 'L' ? 'L'
+					   : 'l';
+	out->kind = *at;
+	a->p->text.known &= dep_conversion_is_small(out);
+	return at;
 }
 
 /* One conversion: @at is behind its '%'. Returns where it ends. */
 static const char *convert(struct arguments *a, const char *at)
 {
-	uint64_t most = TEXT_MAX;
-	bool wide = false; /* long double */
-	at += strspn(at, "-+ #0'I");
-	if (*at == '*') {
-		next_general(a);
-		at++;
-	}
-	at += strspn(at, "0123456789");
-	if (*at == '.') {
-		at++;
-		if (*at == '*') {
-			most = (uint32_t)next_general(a);
-			at++;
-		} else {
-			most = strtoul(at, NULL, 10);
-			at += strspn(at, "0123456789");
-		}
-		most = most < TEXT_MAX ? most : TEXT_MAX;
-	}
-	for (; *at && strchr("hlqjztL", *at); at++)
-		wide |= *at == 'L';
-	if (!*at)
+	struct dep_conversion c;
+	struct dep_text *text = &a->p->text;
+	at = read_conversion(a, at, &c);
+	if (!c.kind)
 		return at;
-	if (*at == 's')
-		note_text(a, next_general(a), most);
-	else if (strchr("diouxXcCpSn", *at))
-		next_general(a);
-	else if (strchr("eEfFgGaA", *at) && wide)
-		from_stack(a, 16);
-	else if (strchr("eEfFgGaA", *at))
-		next_real(a);
+	if (c.kind == 's')
+		take_string(a, &c, next_general(a),
+			    c.precision < 0 || c.precision > TEXT_MAX ? TEXT_MAX : c.precision);
+	else if (strchr("diouxXcCpSn", c.kind))
+		dep_render_integer(text, &c, next_general(a));
+	else if (strchr("eEfFgGaA", c.kind))
+		dep_render_real(text, &c, c.length == 'L' ? next_long_double(a) : next_real(a));
+	else
+		text->known = false;
 	return at + 1;
 }
 
@@ -149,9 +189,17 @@ void dep_format_reads(struct dep_build *b, struct dep_pending *p, unsigned forma
 	struct arguments a = {.b = b, .p = p};
 	if (!begin(&a, text, format, list))
 		return;
-	for (const char *at = text; (at = strchr(at, '%'));) {
-		at++;
-		at = *at == '%' ? at + 1 : convert(&a, at);
+	p->text.known = true;
+	for (const char *at = text; *at;) {
+		size_t plain = strcspn(at, "%");
+		dep_render_plain(&p->text, at, plain);
+		at += plain;
+		if (at[0] == '%' && at[1] == '%') {
+			dep_render_plain(&p->text, at, 1);
+			at += 2;
+		} else if (*at) {
+			at = convert(&a, at + 1);
+		}
 	}
 }
 

@@ -191,4 +191,46 @@ for at in 0 1 2; do
 done
 "$PUGMARK" why scanned --write 1:3 --format json >out 2>err
 claim 'scanf(): the last byte came from the second line' is "$(bytes)" '0:11-12'
+
+# What printf() makes is found by what it says: each line of the program's own output.
+cat >prints.c <<'C'
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void say(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+}
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+	double x = atof(argv[2]);
+	printf("whole %d|%5d|%-7d|%+d|%05d|%.4d|%x|%#o|%X\n", n, n, n, n, n, n, n, n, n);
+	printf("narrow %hhd %hd %hhu %hu %ld %lld %zu %jd\n", n, n, n, n, n * 100000000000L, -9999999999LL * n,
+	       (size_t)n, (long)-n);
+	printf("real %f %e %g %G %.3f %10.2f %-12.5e| %a %Lf %.0f\n", x, x, x, x / 1e30, x, x, x, x, (long double)x / 3, x);
+	printf("text %s|%10s|%-10s|%.3s|%c%c|%%\n", argv[0] + strlen(argv[0]) - 3, "right", "left", "cut off", 'a' + n % 26, '?');
+	printf("many %d %d %d %d %d %d %d %d %d\n", n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8);
+	printf("reals %g %g %g %g %g %g %g %g %g %g\n", x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7, x + 8, x + 9);
+	printf("given %*d|%-*d|%.*f|%*.*s|\n", 8, n, 8, n, 2, x, 6, 2, "stars");
+	say("listed %d %s %g %d %d %d %d %g %d\n", n, "word", x, n, n, n, n, x / 7, n);
+	fprintf(stdout, "none\n");
+	return 0;
+}
+C
+${CC:-cc} -O2 -w -fno-builtin-printf -o prints prints.c || skip 'no compiler'
+"$PUGMARK" record -q --level values -o printed.rec -- ./prints 1234 -271.828 >printed 2>err
+at=0
+while IFS= read -r line; do
+	"$PUGMARK" why printed.rec --output "$line" >out 2>err
+	claim "printf(): found by '$line'" grep -q "bytes $at to $((at + ${#line} - 1)) written to 1:" out
+	at=$((at + ${#line} + 1))
+done <printed
+claim 'printf(): all lines were asked for' is "$at" "$(wc -c <printed)"
+"$PUGMARK" why printed.rec --output 'whole 1235' >out 2>err
+claim 'printf(): what it did not say is not found' is $? 1
 conclude

@@ -126,8 +126,8 @@ static int ask_output(struct why_run *w, const struct why_options *o, struct pug
 		return fail(
 			o, diag, -ENOENT,
 			o->what == WHY_OUTPUT
-				? "that text was not written by a call that is known here (text "
-				  "that printf() has made: name it by --write FD:OFFSET)"
+				? "that text was not written by a call that is known here "
+				  "(name it by --write FD:OFFSET)"
 				: "so many bytes were not written to that descriptor by calls that "
 				  "are known here");
 	return err ? err : take_output(w, o, fd, offset, len, diag);
