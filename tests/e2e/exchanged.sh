@@ -53,8 +53,9 @@ C
 } >main.c
 ${CC:-cc} -O1 -o exchange main.c exchange.s 2>cc.err || skip "no compiler: $(head -n 1 cc.err)"
 ./exchange >plain
-claim 'each form exchanges, but for those that F3 makes a pause of' is \
-	"$(awk '($2 ~ /b6b7$/) != ($1 ~ /f3/) { n++ } END { print n }' plain)" "$(wc -w <<<"$forms")"
+# With F3 it is a pause on some processors and an exchange on others.
+claim 'each form exchanges, but for those that F3 may make a pause of' is \
+	"$(awk '$2 ~ /b6b7$/ || $1 ~ /f3/ { n++ } END { print n }' plain)" "$(wc -w <<<"$forms")"
 
 for mode in full casper best branch; do
 	"$PUGMARK" record -q -o rec.$mode --mode $mode -- ./exchange >out 2>err </dev/null
