@@ -19,9 +19,20 @@
 /* Where others write meanwhile, a loop may wait for them that has no end here. */
 enum { STEP = 1 << 23 };
 
+/* How many bytes xsavec writes at most of the components that edx:eax names, by the sizes that the
+ * manual has (Intel SDM 1, 13.4 and 13.5); xsave leaves gaps between them. */
+static uint64_t xsave_bytes(const struct value_run *run, const struct value_state *s, bool compact)
+{
+	static const uint16_t sizes[] = {0, 0, 256, 64, 64, 64, 512, 1024, 0, 8};
+	enum { LEGACY = 512 + 64, STANDARD = 2696 };
+	uint64_t bytes = LEGACY, asked = s->gpr[VALUE_RAX] & run->xstate;
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		bytes += asked >> i & 1 ? sizes[i] : 0;
+	return compact ? bytes : STANDARD;
+}
+
 bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 {
-	enum { XSAVE_BYTES = 576 + 256 };
 	struct value_machine *m = run->machine;
 	struct value_state *s = value_machine_state(m);
 	struct value_known *k = value_machine_known(m);
@@ -37,7 +48,10 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 		memcpy(to->vec, s->vec, sizeof(to->vec));
 		memcpy(to->known, k->vec, sizeof(to->known));
 		/* Which parts the processor leaves out is not known. */
-		value_memory_set_quality(&run->memory, addr, XSAVE_BYTES, VALUE_UNKNOWN);
+		value_memory_set_quality(
+			&run->memory, addr,
+			xsave_bytes(run, s, insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC),
+			VALUE_UNKNOWN);
 		return true;
 	}
 	if (insn->mnemonic != ZYDIS_MNEMONIC_XRSTOR)

@@ -160,8 +160,12 @@ int value_run_map(struct value_run *run, const struct capture *c)
 
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
+	enum { SYS_RSEQ = 334 };
 	int err = value_run_map(run, c);
 	err = err ? err : value_run_ranges(run, c);
+	/* There the kernel writes from now on whenever it likes. */
+	if (c->nr == SYS_RSEQ && !c->result && c->args[1] < VALUE_PAGE)
+		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
 	value_run_tell(run, VALUE_CROSSING_KERNEL, c, NULL);
 	return err == -ENOMEM ? err : 0;
 }

@@ -109,6 +109,7 @@ struct value_run {
 	uint64_t stop_behind;	       /* 0: nowhere; else stop when @next is that */
 	uint64_t expected; /* address of a place whose record was taken already, 0: none */
 	uint64_t heap_end; /* 0: there is no heap yet */
+	uint64_t xstate;   /* components that the processor had switched on: XCR0 */
 	bool outside, in_library;
 	bool unseen;	/* while outside: code ran that nobody has executed here */
 	bool executing; /* value_run_library() is at work: the machine counts on its own */

@@ -204,12 +204,14 @@ static int load_records(struct value_run *run, uint32_t task)
 
 /* The XSAVE area of the standard format: x87 and SSE as FXSAVE has them, which parts are in use at
  * 512, the upper halves of ymm at 576. What is not in use is as the processor starts. */
-static void take_xsave(struct value_state *s, const struct capture *c)
+static void take_xsave(struct value_run *run, struct value_state *s, const struct capture *c)
 {
+	enum { XCR0 = 464 }; /* the kernel's: struct user_xstateregs, arch/x86/include/asm/user.h */
 	uint64_t in_use;
 	if (!c->xsave || c->xsave_bytes < 576)
 		return;
 	memcpy(&in_use, c->xsave + 512, 8);
+	memcpy(&run->xstate, c->xsave + XCR0, 8);
 	memcpy(&s->mxcsr, c->xsave + 24, 4);
 	if (in_use & 1) {
 		memcpy(s->fx, c->xsave, 6);
@@ -250,13 +252,13 @@ static int start(struct value_run *run, struct pugmark_diag *diag)
 	s->rip = c->ip;
 	resume_call(run, s);
 	if (c->xsave)
-		take_xsave(s, c);
+		take_xsave(run, s, c);
 	else
 		value_forget(m,
 			     (uint64_t)0xffffffff << VALUE_BIT_VEC | (uint64_t)1 << VALUE_BIT_X87 |
 				     (uint64_t)1 << VALUE_BIT_MXCSR,
 			     VALUE_UNKNOWN);
-	if (value_run_code(run))
+	if (value_run_ranges(run, c) || value_run_code(run))
 		return pugmark_diag_set(diag, -ENOMEM, "captures", PUGMARK_NO_OFFSET,
 					"out of memory");
 	/* The first instruction may be a place as well: its record says the same again. */
@@ -369,6 +371,7 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	struct capture call = parent->records[i];
 	bool fine = value_run_go_back(run, &begin);
 	run->memory.n_shared = parent->memory.n_shared;
+	run->xstate = parent->xstate;
 	value_run_free(parent);
 	value_set_gpr(run->machine, VALUE_RAX, 0, VALUE_EXACT);
 	take_thread(run, &call);

@@ -11,122 +11,28 @@
  * goes to /dev/null. Exit 1: something was wrong. */
 #include "offline/eval/machine.h"
 
-#include <elf.h>
+#include "tests/value/stepped.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { XSAVE_MAX = 16384, PAGES_MAX = 1 << 16, SHOWN = 12 };
+enum { PAGES_MAX = 1 << 16, SHOWN = 12 };
 
 struct run {
-	pid_t pid;
-	int mem;
+	struct stepped p;
 	const char *module;
 	struct value_memory memory;
 	struct value_machine *m;
 	uint64_t pages[PAGES_MAX];
 	size_t n_pages;
-	struct user_regs_struct regs;
-	uint8_t xsave[XSAVE_MAX] __attribute__((aligned(64)));
-	size_t xsave_len;
 	uint64_t steps, compared, wrong, syncs, unknown;
 	uint16_t undefined; /* flags */
-	bool exited;
-	int pass; /* signal to hand on */
 };
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(2);
-}
-
-/* --- the process ----------------------------------------------------------------------------- */
-
-static void get_registers(struct run *r)
-{
-	if (ptrace(PTRACE_GETREGS, r->pid, 0, &r->regs))
-		die("PTRACE_GETREGS");
-	struct iovec iov = {r->xsave, sizeof(r->xsave)};
-	if (ptrace(PTRACE_GETREGSET, r->pid, NT_X86_XSTATE, &iov))
-		die("PTRACE_GETREGSET");
-	r->xsave_len = iov.iov_len;
-}
-
-/* False: the process is gone. */
-static bool wait_stop(struct run *r)
-{
-	int status;
-	if (waitpid(r->pid, &status, 0) != r->pid)
-		die("waitpid");
-	if (!WIFSTOPPED(status)) {
-		r->exited = true;
-		return false;
-	}
-	int sig = WSTOPSIG(status);
-	r->pass = sig == SIGTRAP ? 0 : sig;
-	return true;
-}
-
-static bool step(struct run *r)
-{
-	if (ptrace(PTRACE_SINGLESTEP, r->pid, 0, (long)r->pass))
-		die("PTRACE_SINGLESTEP");
-	return wait_stop(r);
-}
-
-static uint64_t peek_ip(struct run *r)
-{
-	errno = 0;
-	uint64_t ip = ptrace(PTRACE_PEEKUSER, r->pid, offsetof(struct user, regs.rip), 0);
-	if (errno)
-		die("PTRACE_PEEKUSER");
-	return ip;
-}
-
-static void start(struct run *r, char **argv, const char *input)
-{
-	r->pid = fork();
-	if (!r->pid) {
-		int in = open(input, O_RDONLY), null = open("/dev/null", O_WRONLY);
-		dup2(in, 0);
-		dup2(null, 1);
-		personality(ADDR_NO_RANDOMIZE);
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		execvp(argv[0], argv);
-		die(argv[0]);
-	}
-	if (!wait_stop(r))
-		exit(2);
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/auxv", r->pid);
-	int fd = open(path, O_RDONLY);
-	Elf64_auxv_t aux;
-	uint64_t entry = 0;
-	while (read(fd, &aux, sizeof(aux)) == sizeof(aux))
-		if (aux.a_type == AT_ENTRY)
-			entry = aux.a_un.a_val;
-	close(fd);
-	ptrace(PTRACE_POKEUSER, r->pid, offsetof(struct user, u_debugreg[0]), entry);
-	ptrace(PTRACE_POKEUSER, r->pid, offsetof(struct user, u_debugreg[7]), 1);
-	ptrace(PTRACE_CONT, r->pid, 0, 0);
-	if (!wait_stop(r) || peek_ip(r) != entry)
-		die("the entry point was not reached");
-	ptrace(PTRACE_POKEUSER, r->pid, offsetof(struct user, u_debugreg[7]), 0);
-	snprintf(path, sizeof(path), "/proc/%d/mem", r->pid);
-	r->mem = open(path, O_RDONLY);
-}
 
 /* --- the evaluator's memory: the process's, page by page as it is touched ----------------------
  */
@@ -137,7 +43,7 @@ static int fill(void *ctx, const struct value_region *region, uint64_t addr, uin
 	struct run *r = ctx;
 	(void)region;
 	(void)quality;
-	if (pread(r->mem, bytes, VALUE_PAGE, addr) != VALUE_PAGE || r->n_pages == PAGES_MAX)
+	if (!stepped_read(&r->p, addr, bytes, VALUE_PAGE) || r->n_pages == PAGES_MAX)
 		return -EFAULT;
 	r->pages[r->n_pages++] = addr;
 	return 0;
@@ -146,7 +52,7 @@ static int fill(void *ctx, const struct value_region *region, uint64_t addr, uin
 static void take_maps(struct run *r)
 {
 	char path[64], line[512];
-	snprintf(path, sizeof(path), "/proc/%d/maps", r->pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", r->p.pid);
 	FILE *maps = fopen(path, "r");
 	while (fgets(line, sizeof(line), maps)) {
 		uint64_t start, end;
@@ -174,7 +80,7 @@ static void take_pages(struct run *r)
 	uint8_t now[VALUE_PAGE], had[VALUE_PAGE];
 	for (size_t i = 0; i < r->n_pages; i++) {
 		uint64_t addr = r->pages[i];
-		if (pread(r->mem, now, sizeof(now), addr) != sizeof(now))
+		if (!stepped_read(&r->p, addr, now, sizeof(now)))
 			continue;
 		if (value_memory_read(&r->memory, addr, had, sizeof(had), NULL))
 			continue;
@@ -186,69 +92,22 @@ static void take_pages(struct run *r)
 
 /* --- registers ------------------------------------------------------------------------------- */
 
-static const size_t places[16] = {
-	offsetof(struct user_regs_struct, rax), offsetof(struct user_regs_struct, rcx),
-	offsetof(struct user_regs_struct, rdx), offsetof(struct user_regs_struct, rbx),
-	offsetof(struct user_regs_struct, rsp), offsetof(struct user_regs_struct, rbp),
-	offsetof(struct user_regs_struct, rsi), offsetof(struct user_regs_struct, rdi),
-	offsetof(struct user_regs_struct, r8),	offsetof(struct user_regs_struct, r9),
-	offsetof(struct user_regs_struct, r10), offsetof(struct user_regs_struct, r11),
-	offsetof(struct user_regs_struct, r12), offsetof(struct user_regs_struct, r13),
-	offsetof(struct user_regs_struct, r14), offsetof(struct user_regs_struct, r15),
-};
-static const char *const names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
-				      "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-
-static uint64_t truth_gpr(const struct run *r, int i)
-{
-	uint64_t v;
-	memcpy(&v, (const char *)&r->regs + places[i], 8);
-	return v;
-}
-
-/* Components that are in their initial state are not written: zeros then. */
-static void truth_vec(const struct run *r, int i, uint8_t out[32])
-{
-	uint64_t in_use;
-	memcpy(&in_use, r->xsave + 512, 8);
-	memset(out, 0, 32);
-	if (in_use & 2)
-		memcpy(out, r->xsave + 160 + 16 * i, 16);
-	if (in_use & 4)
-		memcpy(out + 16, r->xsave + 576 + 16 * i, 16);
-}
-
-static void truth_x87(const struct run *r, uint8_t out[160])
-{
-	uint64_t in_use;
-	memcpy(&in_use, r->xsave + 512, 8);
-	memset(out, 0, 160);
-	if (in_use & 1) {
-		memcpy(out, r->xsave, 6);
-		for (int i = 0; i < 8; i++)
-			memcpy(out + 32 + 16 * i, r->xsave + 32 + 16 * i, 10);
-	} else {
-		out[0] = 0x7f;
-		out[1] = 0x03;
-	}
-}
-
 /* All from the process, exact. */
 static void take_all(struct run *r)
 {
 	struct value_state *s = value_machine_state(r->m);
-	get_registers(r);
+	stepped_registers(&r->p);
 	for (int i = 0; i < 16; i++)
-		s->gpr[i] = truth_gpr(r, i);
-	s->gpr[VALUE_FS] = r->regs.fs_base;
-	s->gpr[VALUE_GS] = r->regs.gs_base;
-	s->rip = r->regs.rip;
-	value_set_rflags(s, r->regs.eflags);
+		s->gpr[i] = stepped_gpr(&r->p, i);
+	s->gpr[VALUE_FS] = r->p.regs.fs_base;
+	s->gpr[VALUE_GS] = r->p.regs.gs_base;
+	s->rip = r->p.regs.rip;
+	value_set_rflags(s, r->p.regs.eflags);
 	for (int i = 0; i < 16; i++)
-		truth_vec(r, i, s->vec[i]);
-	memcpy(&s->mxcsr, r->xsave + 24, 4);
-	uint8_t x87[160];
-	truth_x87(r, x87);
+		stepped_vec(&r->p, i, s->vec[i]);
+	s->mxcsr = stepped_mxcsr(&r->p);
+	uint8_t x87[STEPPED_X87];
+	stepped_x87(&r->p, x87);
 	memcpy(s->fx, x87, 6);
 	memcpy(s->fx + 32, x87 + 32, 128);
 	value_machine_known(r->m)->inexact = 0;
@@ -278,37 +137,37 @@ static void compare(struct run *r, uint64_t ip)
 {
 	const struct value_state *s = value_machine_state(r->m);
 	uint64_t before = r->wrong;
-	get_registers(r);
+	stepped_registers(&r->p);
 	r->compared++;
 	for (int i = 0; i < 16; i++) {
 		uint8_t q = value_quality(r->m, (uint64_t)1 << i);
 		r->unknown += q != 0;
-		if (!q && s->gpr[i] != truth_gpr(r, i))
-			wrong(r, ip, names[i], "%lx, is %lx", s->gpr[i], truth_gpr(r, i));
+		if (!q && s->gpr[i] != stepped_gpr(&r->p, i))
+			wrong(r, ip, stepped_name(i), "%lx, is %lx", s->gpr[i],
+			      stepped_gpr(&r->p, i));
 	}
-	if (s->rip != r->regs.rip)
-		wrong(r, ip, "rip", "%lx, is %llx", s->rip, r->regs.rip);
-	uint64_t differ = value_rflags(s) ^ r->regs.eflags;
+	if (s->rip != r->p.regs.rip)
+		wrong(r, ip, "rip", "%lx, is %llx", s->rip, r->p.regs.rip);
+	uint64_t differ = value_rflags(s) ^ r->p.regs.eflags;
 	struct value_state undefined = {.flags = r->undefined};
 	differ &= 0xcd5 & ~(value_rflags(&undefined) & 0x8d5);
 	if (differ && !value_quality(r->m, (uint64_t)1 << VALUE_BIT_FLAGS))
-		wrong(r, ip, "flags", "%lx, is %llx", value_rflags(s), r->regs.eflags);
+		wrong(r, ip, "flags", "%lx, is %llx", value_rflags(s), r->p.regs.eflags);
 	for (int i = 0; i < 16; i++) {
 		uint8_t vec[32];
-		truth_vec(r, i, vec);
+		stepped_vec(&r->p, i, vec);
 		uint64_t bits = (uint64_t)0x10001 << (VALUE_BIT_VEC + i);
 		if (memcmp(vec, s->vec[i], 32) && !value_quality(r->m, bits))
 			wrong(r, ip, "vector", "register %d", i);
 	}
-	uint8_t x87[160];
-	truth_x87(r, x87);
+	uint8_t x87[STEPPED_X87];
+	stepped_x87(&r->p, x87);
 	bool same = !memcmp(x87, s->fx, 6);
 	for (int i = 0; i < 8; i++)
 		same &= !memcmp(x87 + 32 + 16 * i, s->fx + 32 + 16 * i, 10);
 	if (!same && !value_quality(r->m, (uint64_t)1 << VALUE_BIT_X87))
 		wrong(r, ip, "x87", "differs");
-	uint32_t mxcsr;
-	memcpy(&mxcsr, r->xsave + 24, 4);
+	uint32_t mxcsr = stepped_mxcsr(&r->p);
 	if (mxcsr != s->mxcsr && !value_quality(r->m, (uint64_t)1 << VALUE_BIT_MXCSR))
 		wrong(r, ip, "mxcsr", "%x, is %x", s->mxcsr, mxcsr);
 	if (r->wrong != before)
@@ -329,13 +188,13 @@ static void leave_open(struct run *r, const struct value_insn *insn)
 static bool follow(struct run *r, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t ip = peek_ip(r);
+		uint64_t ip = stepped_ip(&r->p);
 		const struct value_insn *insn = value_machine_insn(r->m, ip);
-		if (!step(r))
+		if (!stepped_step(&r->p))
 			return false;
 		/* The processor stops after each turn of a rep. */
-		while (insn && insn->kind == VALUE_INSN_STRING && peek_ip(r) == ip)
-			if (!step(r))
+		while (insn && insn->kind == VALUE_INSN_STRING && stepped_ip(&r->p) == ip)
+			if (!stepped_step(&r->p))
 				return false;
 		leave_open(r, insn);
 		r->steps++;
@@ -345,8 +204,8 @@ static bool follow(struct run *r, uint64_t n)
 
 static bool come_inside(struct run *r)
 {
-	while (!value_machine_is_code(r->m, peek_ip(r)))
-		if (!step(r))
+	while (!value_machine_is_code(r->m, stepped_ip(&r->p)))
+		if (!stepped_step(&r->p))
 			return false;
 	return true;
 }
@@ -364,7 +223,7 @@ static void side_by_side(struct run *r, uint64_t max, unsigned chunk)
 			continue;
 		}
 		if (stop != VALUE_STOP_OUTSIDE && stop != VALUE_STOP_SYSCALL) {
-			if (stop != VALUE_STOP_CHANCE && !r->pass)
+			if (stop != VALUE_STOP_CHANCE && !r->p.pass)
 				wrong(r, value_machine_state(r->m)->rip, "stop", "%d", stop);
 			if (!follow(r, 1))
 				return;
@@ -401,11 +260,11 @@ int main(int argc, char **argv)
 	if (!r->module)
 		r->module = strrchr(argv[optind], '/') ? strrchr(argv[optind], '/') : argv[optind];
 	if (value_memory_init(&r->memory, fill, r))
-		die("memory");
+		stepped_die("memory");
 	r->m = value_machine_new(&r->memory);
 	if (!r->m)
-		die("memory");
-	start(r, argv + optind, input);
+		stepped_die("memory");
+	stepped_start(&r->p, argv + optind, input, "/dev/null");
 	take_maps(r);
 	if (come_inside(r) && (!skip || follow(r, skip))) {
 		r->steps = 0;
@@ -419,11 +278,7 @@ int main(int argc, char **argv)
 	printf("%s: %lu instructions, %lu comparisons, %lu wrong; %lu not computed; %lu times from "
 	       "outside\n",
 	       argv[optind], r->steps, r->compared, r->wrong, unknown, r->syncs);
-	if (!r->exited) {
-		kill(r->pid, SIGKILL);
-		waitpid(r->pid, NULL, 0);
-	}
-	close(r->mem);
+	stepped_end(&r->p);
 	value_machine_free(r->m);
 	value_memory_deinit(&r->memory);
 	bool fine = !r->wrong && r->compared;

@@ -1,10 +1,14 @@
-# The evaluator against the processor (truth), a recording executed again (rerun), and how much of
-# the distribution's code has semantics (coverage).
-VALUE_TOOLS := $(addprefix $(BUILD)/value/,truth rerun coverage slices naive_slices)
+# The evaluator against the processor (truth), a recording against it (recorded), one executed again
+# (rerun), and how much of the distribution's code has semantics (coverage).
+VALUE_NAMES := truth recorded rerun coverage slices naive_slices
+VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
+VALUE_SHARED := stepped followed chance
 
-.PHONY: value-tools check-value check-value-quick check-slices
+.PHONY: value-tools check-value check-value-quick check-value-truth check-slices
 value-tools: $(VALUE_TOOLS)
 
+$(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o
+$(BUILD)/value/recorded: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o)
 $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
 	@mkdir -p $(@D)
 	$(say) LINK $@
@@ -13,14 +17,19 @@ $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
 # Ten thousand to a hundred thousand instructions of each of four programs.
 check-value-quick: value-tools $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh --quick
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/truth.sh --quick
 
 # A million of each.
 check-value: value-tools $(BUILD)/pugmark ## the evaluator's every register against the processor
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/check.sh
+
+# Recordings of seventeen programs, a million instructions of each.
+check-value-truth: value-tools $(BUILD)/pugmark ## recordings of values against the processor, each instruction
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/truth.sh
 
 # Slices against a naive slicer over QEMU's trace.
 check-slices: value-tools $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so ## slices against QEMU and a naive slicer
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) \
 		ORACLE=$(abspath $(BUILD)/oracle) tests/value/slices.sh
 
--include $(patsubst %,$(BUILD)/tests/value/%.d,truth rerun coverage slices naive_slices)
+-include $(patsubst %,$(BUILD)/tests/value/%.d,$(VALUE_NAMES) $(VALUE_SHARED))

@@ -52,7 +52,8 @@ struct start_image {
 	struct name_folders folders; /* of the process that was read first */
 	json_t *mappings;
 	uint8_t xsave[XSAVE_MAX];
-	struct bytes pages; /* runs of pages: struct run, then they */
+	struct capture_range rseq; /* of the task whose registers were read last */
+	struct bytes pages;	   /* runs of pages: struct run, then they */
 };
 
 struct run {
@@ -310,6 +311,21 @@ void start_image_write(struct start_image *s, pid_t pid)
 	bytes_deinit(&s->pages);
 }
 
+/* What the kernel writes whenever it likes (rseq(2): on which processor the task runs) is not
+ * known. Returns how many ranges that are: 0, also where the kernel is too old to tell
+ * (Linux 5.13). */
+static uint32_t read_rseq(struct start_image *s, pid_t tid)
+{
+	struct __ptrace_rseq_configuration rseq = {0};
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(rseq), &rseq) <= 0 ||
+	    !rseq.rseq_abi_pointer)
+		return 0;
+	s->rseq = (struct capture_range){
+		.addr = rseq.rseq_abi_pointer, .len = rseq.rseq_abi_size, .unread = true};
+	return 1;
+}
+
 int start_image_registers(struct start_image *s, pid_t tid, struct capture *out,
 			  struct pugmark_diag *diag)
 {
@@ -335,6 +351,8 @@ int start_image_registers(struct start_image *s, pid_t tid, struct capture *out,
 		.gs_base = r.gs_base,
 		.xsave = has_xsave ? s->xsave : NULL,
 		.xsave_bytes = has_xsave ? xsave.iov_len : 0,
+		.ranges = &s->rseq,
+		.n_ranges = read_rseq(s, tid),
 	};
 	return 0;
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* chance.c: what another run of the same program may see otherwise, put as the recording has it:
+ * see followed.h. */
+#include "tests/value/followed.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+/* System calls whose results are the clock's, of process numbers, of times of files, of load. */
+static const uint16_t by_chance[] = {
+	SYS_getrandom,
+	SYS_clock_gettime,
+	SYS_gettimeofday,
+	SYS_time,
+	SYS_times,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getppid,
+	SYS_getrusage,
+	SYS_sysinfo,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_stat,
+	SYS_lstat,
+	SYS_statfs,
+	SYS_fstatfs,
+	SYS_prlimit64,
+	SYS_set_tid_address,
+	SYS_getcpu,
+	SYS_sched_getaffinity,
+	SYS_uname,
+	SYS_readlink,
+	SYS_readlinkat,
+	SYS_getpgrp,
+	SYS_getpgid,
+	SYS_getsid,
+	SYS_lseek,
+};
+
+static bool may_differ(uint32_t nr)
+{
+	for (size_t i = 0; i < sizeof(by_chance) / sizeof(*by_chance); i++)
+		if (by_chance[i] == nr)
+			return true;
+	return false;
+}
+
+/* --- the start ------------------------------------------------------------------------------- */
+
+static void start_page(struct followed *f, uint64_t addr)
+{
+	struct value_memory *mem = value_machine_memory(f->machine);
+	uint8_t was[VALUE_PAGE], now[VALUE_PAGE], quality[VALUE_PAGE];
+	if (value_memory_read(mem, addr, was, sizeof(was), NULL) ||
+	    value_memory_read_qualities(mem, addr, quality, sizeof(quality)) ||
+	    !stepped_read(&f->p, addr, now, sizeof(now)))
+		return;
+	unsigned differ = 0;
+	for (size_t i = 0; i < sizeof(was); i++) {
+		if (quality[i])
+			continue;
+		differ += was[i] != now[i];
+		now[i] = was[i];
+	}
+	f->start_bytes += differ;
+	if (differ)
+		stepped_write(&f->p, addr, now, sizeof(now));
+}
+
+void chance_start(struct followed *f)
+{
+	const struct value_region *at;
+	size_t n = value_memory_regions(value_machine_memory(f->machine), &at);
+	for (size_t i = 0; i < n; i++)
+		for (uint64_t a = at[i].start; at[i].prot & VALUE_WRITE && a < at[i].end;
+		     a += VALUE_PAGE)
+			start_page(f, a);
+	if (f->start_bytes > START_MAX)
+		followed_part(f, "%lu bytes of the start are others", f->start_bytes);
+}
+
+/* --- on the way ------------------------------------------------------------------------------ */
+
+/* Puts what @c captured. Returns how much of it was another value. */
+static unsigned put_ranges(struct followed *f, const struct capture *c, bool change)
+{
+	uint8_t now[65536];
+	unsigned differ = 0;
+	for (uint32_t i = 0; i < c->n_ranges; i++) {
+		const struct capture_range *r = &c->ranges[i];
+		if (r->unread || r->len > sizeof(now) || !stepped_read(&f->p, r->addr, now, r->len))
+			continue;
+		if (!memcmp(now, r->bytes, r->len))
+			continue;
+		differ++;
+		if (change)
+			stepped_write(&f->p, r->addr, r->bytes, r->len);
+	}
+	return differ;
+}
+
+bool chance_syscall(struct followed *f)
+{
+	struct met *met = &f->met;
+	if (met->next_call == met->n_calls) {
+		followed_part(f, "a system call at %llx that the replay has not met",
+			      f->p.regs.rip - 2);
+		return false;
+	}
+	const struct capture *c = &met->calls[met->next_call++];
+	bool change = may_differ(c->nr), other = (int64_t)f->p.regs.rax != c->result;
+	if (c->ip != f->p.regs.rip) {
+		followed_part(f, "a system call behind %llx, recorded was %lx", f->p.regs.rip,
+			      c->ip);
+		return false;
+	}
+	unsigned differ = put_ranges(f, c, change);
+	if (!differ && !other)
+		return true;
+	if (!change) {
+		followed_part(f, "system call %u had another result: %lld, recorded was %ld", c->nr,
+			      f->p.regs.rax, c->result);
+		return false;
+	}
+	f->chances++;
+	if (other) {
+		f->p.regs.rax = c->result;
+		stepped_write_registers(&f->p);
+	}
+	return true;
+}
+
+void chance_clock(struct followed *f)
+{
+	uint32_t n;
+	const struct capture_place *places = captures_places(f->captures, &n);
+	struct capture c;
+	while (captures_next(f->clocks, &c) == 1) {
+		if (c.kind != CAPTURE_RESULT || c.place >= n ||
+		    !followed_clock(places[c.place].import))
+			continue;
+		put_ranges(f, &c, true);
+		stepped_general(&f->p);
+		if (c.known & 1)
+			stepped_set_gpr(&f->p, 0, c.regs[0]);
+		stepped_write_registers(&f->p);
+		f->chances++;
+		return;
+	}
+}
+
+void chance_insn(struct followed *f, const struct value_insn *insn)
+{
+	const struct value_state *s = value_machine_state(f->machine);
+	stepped_general(&f->p);
+	for (int i = 0; i < insn->n_access; i++)
+		if (insn->access[i].write && insn->access[i].kind == VALUE_ACCESS_GPR)
+			stepped_set_gpr(&f->p, insn->access[i].reg, s->gpr[insn->access[i].reg]);
+	stepped_write_registers(&f->p);
+	f->chances++;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* stepped.c: see stepped.h. The entry point is reached by a breakpoint in a debug register, which
+ * changes no instruction. */
+#include "tests/value/stepped.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void stepped_die(const char *what)
+{
+	perror(what);
+	exit(2);
+}
+
+/* --- going ----------------------------------------------------------------------------------- */
+
+static bool wait_stop(struct stepped *s)
+{
+	int status;
+	if (waitpid(s->pid, &status, 0) != s->pid)
+		stepped_die("waitpid");
+	if (!WIFSTOPPED(status)) {
+		s->exited = true;
+		return false;
+	}
+	int sig = WSTOPSIG(status);
+	s->pass = sig == SIGTRAP ? 0 : sig;
+	return true;
+}
+
+bool stepped_step(struct stepped *s)
+{
+	if (ptrace(PTRACE_SINGLESTEP, s->pid, 0, (long)s->pass))
+		stepped_die("PTRACE_SINGLESTEP");
+	return wait_stop(s);
+}
+
+uint64_t stepped_ip(struct stepped *s)
+{
+	errno = 0;
+	uint64_t ip = ptrace(PTRACE_PEEKUSER, s->pid, offsetof(struct user, regs.rip), 0);
+	if (errno)
+		stepped_die("PTRACE_PEEKUSER");
+	return ip;
+}
+
+static uint64_t entry_of(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	int fd = open(path, O_RDONLY);
+	Elf64_auxv_t aux;
+	uint64_t entry = 0;
+	while (read(fd, &aux, sizeof(aux)) == sizeof(aux))
+		if (aux.a_type == AT_ENTRY)
+			entry = aux.a_un.a_val;
+	close(fd);
+	return entry;
+}
+
+static void become(char **argv, const char *input, const char *output)
+{
+	int in = open(input, O_RDONLY), out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	dup2(in, 0);
+	dup2(out, 1);
+	close(in);
+	close(out);
+	personality(ADDR_NO_RANDOMIZE);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	execvp(argv[0], argv);
+	stepped_die(argv[0]);
+}
+
+void stepped_start(struct stepped *s, char **argv, const char *input, const char *output)
+{
+	char path[64];
+	s->pid = fork();
+	if (!s->pid)
+		become(argv, input, output);
+	if (!wait_stop(s))
+		exit(2);
+	uint64_t entry = entry_of(s->pid);
+	ptrace(PTRACE_SETOPTIONS, s->pid, 0, PTRACE_O_EXITKILL);
+	ptrace(PTRACE_POKEUSER, s->pid, offsetof(struct user, u_debugreg[0]), entry);
+	ptrace(PTRACE_POKEUSER, s->pid, offsetof(struct user, u_debugreg[7]), 1);
+	ptrace(PTRACE_CONT, s->pid, 0, 0);
+	if (!wait_stop(s) || stepped_ip(s) != entry)
+		stepped_die("the entry point was not reached");
+	ptrace(PTRACE_POKEUSER, s->pid, offsetof(struct user, u_debugreg[7]), 0);
+	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
+	s->mem = open(path, O_RDWR);
+	if (s->mem < 0)
+		stepped_die(path);
+}
+
+void stepped_end(struct stepped *s)
+{
+	if (!s->exited) {
+		kill(s->pid, SIGKILL);
+		waitpid(s->pid, NULL, 0);
+	}
+	close(s->mem);
+}
+
+bool stepped_read(const struct stepped *s, uint64_t addr, void *out, size_t len)
+{
+	return pread(s->mem, out, len, addr) == (ssize_t)len;
+}
+
+bool stepped_write(const struct stepped *s, uint64_t addr, const void *in, size_t len)
+{
+	return pwrite(s->mem, in, len, addr) == (ssize_t)len;
+}
+
+/* --- registers ------------------------------------------------------------------------------- */
+
+static const size_t places[16] = {
+	offsetof(struct user_regs_struct, rax), offsetof(struct user_regs_struct, rcx),
+	offsetof(struct user_regs_struct, rdx), offsetof(struct user_regs_struct, rbx),
+	offsetof(struct user_regs_struct, rsp), offsetof(struct user_regs_struct, rbp),
+	offsetof(struct user_regs_struct, rsi), offsetof(struct user_regs_struct, rdi),
+	offsetof(struct user_regs_struct, r8),	offsetof(struct user_regs_struct, r9),
+	offsetof(struct user_regs_struct, r10), offsetof(struct user_regs_struct, r11),
+	offsetof(struct user_regs_struct, r12), offsetof(struct user_regs_struct, r13),
+	offsetof(struct user_regs_struct, r14), offsetof(struct user_regs_struct, r15),
+};
+
+const char *stepped_name(unsigned number)
+{
+	static const char *const names[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
+					      "rsi", "rdi", "r8",  "r9",  "r10", "r11",
+					      "r12", "r13", "r14", "r15"};
+	return names[number];
+}
+
+void stepped_general(struct stepped *s)
+{
+	if (ptrace(PTRACE_GETREGS, s->pid, 0, &s->regs))
+		stepped_die("PTRACE_GETREGS");
+}
+
+void stepped_registers(struct stepped *s)
+{
+	stepped_general(s);
+	struct iovec iov = {s->xsave, sizeof(s->xsave)};
+	if (ptrace(PTRACE_GETREGSET, s->pid, NT_X86_XSTATE, &iov))
+		stepped_die("PTRACE_GETREGSET");
+	s->xsave_len = iov.iov_len;
+}
+
+uint64_t stepped_gpr(const struct stepped *s, unsigned number)
+{
+	uint64_t v;
+	memcpy(&v, (const char *)&s->regs + places[number], 8);
+	return v;
+}
+
+void stepped_set_gpr(struct stepped *s, unsigned number, uint64_t value)
+{
+	memcpy((char *)&s->regs + places[number], &value, 8);
+}
+
+void stepped_write_registers(struct stepped *s)
+{
+	if (ptrace(PTRACE_SETREGS, s->pid, 0, &s->regs))
+		stepped_die("PTRACE_SETREGS");
+}
+
+/* Components that are in their initial state are not written: zeros then. */
+void stepped_vec(const struct stepped *s, unsigned number, uint8_t out[32])
+{
+	uint64_t in_use;
+	memcpy(&in_use, s->xsave + 512, 8);
+	memset(out, 0, 32);
+	if (in_use & 2)
+		memcpy(out, s->xsave + 160 + 16 * number, 16);
+	if (in_use & 4)
+		memcpy(out + 16, s->xsave + 576 + 16 * number, 16);
+}
+
+void stepped_x87(const struct stepped *s, uint8_t out[STEPPED_X87])
+{
+	uint64_t in_use;
+	memcpy(&in_use, s->xsave + 512, 8);
+	memset(out, 0, STEPPED_X87);
+	if (in_use & 1) {
+		memcpy(out, s->xsave, 6);
+		for (int i = 0; i < 8; i++)
+			memcpy(out + 32 + 16 * i, s->xsave + 32 + 16 * i, 10);
+	} else {
+		out[0] = 0x7f;
+		out[1] = 0x03;
+	}
+}
+
+uint32_t stepped_mxcsr(const struct stepped *s)
+{
+	uint32_t mxcsr;
+	memcpy(&mxcsr, s->xsave + 24, 4);
+	return mxcsr;
+}
