@@ -31,20 +31,29 @@ struct share_io {
 	void *ctx;
 };
 
+/* Something that all shares see: of a witness that all have, or of what is none. */
+struct share_landmark {
+	uint8_t kind;  /* enum pugmark_event_kind; SHARE_NO_LANDMARK: nothing more */
+	uint32_t site; /* of a witness */
+};
+enum { SHARE_NO_LANDMARK = 255 };
+
 /* Two runs were not the same run. */
 struct share_divergence {
-	uint32_t part;		/* index of the one that does not fit, */
-	uint32_t expected_site; /* where this was to come: PUGMARK_NONE: something else */
-	uint32_t found_site;	/* and this came: PUGMARK_NONE: no witness */
-	uint8_t found_kind;	/* enum pugmark_event_kind; 255: nothing */
-	bool untold;		/* no share tells where it went on: no run was at fault */
-	uint64_t landmarks;	/* events that all shares have, and that were the same */
-	uint32_t last_landmark; /* site; PUGMARK_NONE: none */
-	uint64_t last_time;	/* how often this one has come by then */
-	/* The first landmark in which two runs differ, by site: in the first run, and in @other. */
+	uint32_t part;		    /* index of the one that does not fit, */
+	uint32_t expected_site;	    /* where this was to come: PUGMARK_NONE: something else */
+	uint32_t found_site;	    /* and this came: PUGMARK_NONE: no witness */
+	uint8_t found_kind;	    /* enum pugmark_event_kind; 255: nothing */
+	bool untold;		    /* no share tells where it went on: no run was at fault */
+	uint64_t landmarks;	    /* that were the same in all runs */
+	struct share_landmark last; /* of these */
+	uint64_t last_time;	    /* of a witness: how often it has come by then */
+	/* The landmark after these, in which runs differ: in the first run, and in that of @other.
+	 * @as_first, @as_other: a bit for each run that has the same as this one. */
 	bool differ;
-	uint32_t other, landmark_here, landmark_there;
-	uint64_t landmark_number;
+	uint32_t other;
+	struct share_landmark here, there;
+	uint64_t as_first, as_other;
 	uint32_t func; /* where the walk was; PUGMARK_NONE: in none */
 };
 

@@ -170,6 +170,21 @@ static int agree(struct share_walk *w, uint32_t site)
 	return 0;
 }
 
+static struct share_landmark landmark_of(const struct pugmark_witness_event *e)
+{
+	return (struct share_landmark){e->kind,
+				       e->kind == PUGMARK_EVENT_WITNESS ? e->site : PUGMARK_NONE};
+}
+
+/* All parts have come to the event @e. */
+static void note_landmark(struct share_walk *w, const struct pugmark_witness_event *e)
+{
+	w->landmarks++;
+	w->last = landmark_of(e);
+	if (w->last.site != PUGMARK_NONE)
+		w->landmark_hits[w->last.site]++;
+}
+
 int walk_take(struct share_walk *w, uint32_t site, struct pugmark_witness_event *event)
 {
 	uint64_t members = w->t->members[site];
@@ -200,11 +215,8 @@ int walk_take(struct share_walk *w, uint32_t site, struct pugmark_witness_event 
 	err = emit(w, event);
 	for (uint64_t bits = members; bits && !err; bits &= bits - 1)
 		err = pop(w, __builtin_ctzll(bits));
-	if (members == w->all) {
-		w->landmarks++;
-		w->landmark_hits[site]++;
-		w->last_landmark = site;
-	}
+	if (members == w->all)
+		note_landmark(w, event);
 	w->silent = 0;
 	return err;
 }
@@ -247,45 +259,76 @@ int walk_take_special(struct share_walk *w, struct pugmark_witness_event *event)
 	int err = emit(w, event);
 	for (uint32_t k = 0; k < w->t->n_shares && !err; k++)
 		err = pop(w, k);
-	w->landmarks++;
+	note_landmark(w, event);
 	w->silent = 0;
 	return err;
 }
 
-/* The next landmark of @part, past everything else; PUGMARK_NONE: none. 0 or -errno. */
-static int next_landmark(struct share_walk *w, uint32_t part, uint32_t *site)
+/* The next landmark of @part, past everything else. 1; 0: there is none; or -errno. */
+static int next_landmark(struct share_walk *w, uint32_t part, struct pugmark_witness_event *out)
 {
-	*site = PUGMARK_NONE;
 	while (w->fronts[part]) {
 		const struct pugmark_witness_event *e = w->fronts[part];
-		if (e->kind == PUGMARK_EVENT_WITNESS && w->t->members[e->site] == w->all)
-			*site = e->site;
+		bool is = e->kind != PUGMARK_EVENT_WITNESS || w->t->members[e->site] == w->all;
+		*out = *e;
+		out->stack = NULL; /* the reader's */
 		int err = pop(w, part);
-		if (err || *site != PUGMARK_NONE)
-			return err;
+		if (err || is)
+			return err ? err : 1;
 	}
+	*out = (struct pugmark_witness_event){.kind = SHARE_NO_LANDMARK};
 	return 0;
+}
+
+static bool same_landmark(const struct share_walk *w, const struct pugmark_witness_event *a,
+			  const struct pugmark_witness_event *b)
+{
+	return a->kind == SHARE_NO_LANDMARK ? b->kind == a->kind : same_special(w, a, b);
+}
+
+/* The next landmark of all runs. 1: they differ in it; 0; -ENOENT: no run has any; or -errno. */
+static int compare_next(struct share_walk *w, struct share_divergence *d)
+{
+	struct pugmark_witness_event first, other = {0}, e;
+	int any = next_landmark(w, 0, &first);
+	if (any < 0)
+		return any;
+	d->here = landmark_of(&first);
+	d->as_first = 1;
+	for (uint32_t k = 1; k < w->t->n_shares; k++) {
+		int got = next_landmark(w, k, &e);
+		if (got < 0)
+			return got;
+		any |= got;
+		if (same_landmark(w, &first, &e)) {
+			d->as_first |= 1ull << k;
+		} else if (!d->differ) {
+			d->differ = true;
+			d->other = k;
+			d->as_other = 1ull << k;
+			d->there = landmark_of(&e);
+			other = e;
+		} else if (same_landmark(w, &other, &e)) {
+			d->as_other |= 1ull << k;
+		}
+	}
+	return d->differ ? 1 : any ? 0 : -ENOENT;
 }
 
 int walk_compare_landmarks(struct share_walk *w)
 {
 	enum { FAR = 1 << 22 };
-	uint32_t other = w->diverged.part ? w->diverged.part : 1;
-	for (uint64_t number = w->landmarks; number < w->landmarks + FAR; number++) {
-		uint32_t here, there;
-		int err = next_landmark(w, 0, &here);
-		if (!err)
-			err = next_landmark(w, other, &there);
-		if (err)
-			return err;
-		if (here == there && here != PUGMARK_NONE)
-			continue;
-		w->diverged.differ = here != there;
-		w->diverged.other = other;
-		w->diverged.landmark_here = here;
-		w->diverged.landmark_there = there;
-		w->diverged.landmark_number = number;
-		return 0;
+	struct share_divergence found = w->diverged;
+	for (uint32_t n = 0; n < FAR; n++) {
+		int got = compare_next(w, &found);
+		if (got == 1)
+			w->diverged = found;
+		if (got)
+			return got == 1 || got == -ENOENT ? 0 : got;
+		found.landmarks++;
+		found.last = found.here;
+		if (found.last.site != PUGMARK_NONE)
+			found.last_time = ++w->landmark_hits[found.last.site];
 	}
 	return 0;
 }

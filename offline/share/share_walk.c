@@ -54,7 +54,7 @@ int share_walk_new(struct share_teller *t, const struct share_io *io,
 	w->io = *io;
 	w->taken = w->landmarks = w->ordinary = w->silent = 0;
 	w->last_ns = 0;
-	w->last_landmark = PUGMARK_NONE;
+	w->last = (struct share_landmark){SHARE_NO_LANDMARK, PUGMARK_NONE};
 	memset(w->ns_off, 0, sizeof(w->ns_off));
 	w->cfa_known |= 1;
 	w->all = t->n_shares == 64 ? UINT64_MAX : (1ull << t->n_shares) - 1;
@@ -442,12 +442,13 @@ static int end_diverged(struct share_walk *w, struct share_divergence *out)
 {
 	struct share_divergence *d = &w->diverged;
 	d->landmarks = w->landmarks;
-	d->last_landmark = w->last_landmark;
-	if (d->last_landmark != PUGMARK_NONE)
-		d->last_time = w->landmark_hits[d->last_landmark];
+	d->last = w->last;
+	if (d->last.site != PUGMARK_NONE)
+		d->last_time = w->landmark_hits[d->last.site];
 	int err = 0;
-	if (!d->untold && w->t->n_shares > 1)
+	if (w->t->n_shares > 1)
 		err = walk_compare_landmarks(w);
+	d->untold &= !d->differ;
 	*out = *d;
 	return err ? err : -ESTALE;
 }

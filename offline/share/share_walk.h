@@ -50,9 +50,9 @@ struct share_walk {
 	uint64_t ns_off[SHARES_MAX];  /* and times, since the last landmark */
 	uint64_t last_ns;
 	uint64_t taken, landmarks;
-	uint64_t silent; /* steps since the last event */
-	uint32_t last_landmark;
-	uint64_t *landmark_hits; /* per site */
+	uint64_t silent;	    /* steps since the last event */
+	struct share_landmark last; /* that was taken */
+	uint64_t *landmark_hits;    /* per site */
 	struct share_divergence diverged;
 };
 

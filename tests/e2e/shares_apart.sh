@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shares_apart.sh: a program that differs between its runs, by the clock, by chance, or by how addresses
 # sort, is told as diverged in 100 of 100 merges of runs under shares in which two machines tell each
-# decision. A single other call in one run of three is found
-# as well. Where one share alone tells something, that is said and the trace is not called complete.
+# decision, and the first landmark in which they differ is named, as it is in what they recorded. A single
+# other call in one run of three, whose place is known, is found at that place. Where one share alone tells something, that is said and the trace is not called complete.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs "${CC:-cc}" setarch jq
+needs "${CC:-cc}" setarch jq python3
 work_in_own_folder
 "${CC:-cc}" -O2 -o differs "$tests/programs/differs.c" || exit 1
 
 # Four runs under each share make 64 combinations; what each run did it has printed itself.
 run 0 plan --level paths --shares 3 --tellers 2 --grouping function -o set ./differs
+run 0 plan --level paths --shares 3 --tellers 2 --grouping function --format json ./differs
+mv out set.json
 run 0 plan --check --plan set ./differs
 claim 'nothing is told by one share alone' grep -q 'and 0 by one alone: every run can be put together' out
 for way in clock chance addresses; do
@@ -20,6 +22,7 @@ for way in clock chance addresses; do
 		for i in 1 2 3 4; do
 			"$PUGMARK" record -q --plan set/share-$share.pmp -o $way-$share-$i -- ./differs $way \
 				>$way-$share-$i.did 2>err || cat err
+			"$PUGMARK" raw $way-$share-$i >$way-$share-$i.raw
 		done
 	done
 	for combination in {1..4}\ {4..1}\ {1..4}; do
@@ -30,14 +33,57 @@ for way in clock chance addresses; do
 		status=0
 		"$PUGMARK" merge -o whole "${parts[@]}" >out 2>err || status=$?
 		echo "$(cat "${parts[@]/%/.did}" | tr -d '\n')| $status | $(cat err)" >>merges.$way
+		python3 "$tests/support/landmarks.py" set.json "${parts[@]/%/.raw}" >>differ.$way
 	done
 	cat merges.$way >>merges
+	cat differ.$way >>differ
 done
 head -n 100 merges >tries
 claim 'there are 100 tries' is "$(wc -l <tries)" 100
 
 claim 'each is told as diverged, with its landmarks' is \
 	"$(grep -cE '\| 3 \| .*the runs under share 1 and share [23] part, .*the last landmark that all have is number [0-9]+' tries)" 100
+grep -oE 'the first landmark that differs is number [0-9]+: .*' tries |
+	sed -E 's/the first landmark that differs is //; s/\+0x[0-9a-f]+//g' >named
+claim 'and the first landmark that differs is that of the recordings' same named <(head -n 100 differ)
+
+# Another call where it is known: what the program says of itself tells the landmarks.
+"${CC:-cc}" -O1 -o planted "$tests/programs/planted.c" || exit 1
+run 0 record -q --level paths -o counts -- ./planted
+mv out did
+run 0 plan --level paths --profile counts --shares 3 --tellers 2 --grouping function -o planted-set ./planted
+claim 'plan --shares lists the landmarks: play, and what it calls' is \
+	"$(grep '^landmarks' out | tr -c 'a-z_' '\n' | grep -cxE 'play|one|two|three|four|five|six|seven|eight')" 9
+"$PUGMARK" plan --level paths --profile counts --shares 3 --tellers 2 --grouping function --format json ./planted |
+	jq -r '.landmarks[].function' | sort -u >listed
+claim 'and as JSON' is "$(grep -cxE 'play|one|two|three|four|five|six|seven|eight' listed)" 9
+for share in 1 2 3; do
+	"$PUGMARK" record -q --plan planted-set/share-$share.pmp -o usual-$share -- ./planted >usual 2>err || cat err
+done
+for place in 0 17 41 59; do
+	export PLACE=$place
+	for share in 1 2 3; do
+		parts=(usual-1 usual-2 usual-3)
+		parts[share - 1]=odd
+		rm -rf odd
+		"$PUGMARK" record -q --plan planted-set/share-$share.pmp -o odd -- ./planted >unusual 2>err || cat err
+		"$PUGMARK" merge -o whole "${parts[@]}" >out 2>err
+		here=$(sed -n $((place + 1))p usual) there=$(sed -n $((place + 1))p unusual)
+		case $share in
+		1) at="$there in share 1, $here in share 2, 3" ;;
+		2) at="$here in share 1, 3, $there in share 2" ;;
+		3) at="$here in share 1, 2, $there in share 3" ;;
+		esac
+		claim "another call $place under share $share: the place is named" grep -qE \
+			"play for time $((place + 1)); the first landmark that differs is number [0-9]+: $at\$" \
+			<(sed -E 's/\+0x[0-9a-f]+//g' err)
+		grep -oE 'differs is number [0-9]+' err | grep -oE '[0-9]+' >>numbers
+	done
+	unset PLACE
+done
+first=$(head -n 1 numbers)
+claim 'landmarks are counted: two a call' same numbers \
+	<(for place in 0 17 41 59; do for _ in 1 2 3; do echo $((first + 2 * place)); done; done)
 
 # The same runs under shares that trust each other: the claim is less.
 cat >same.c <<'C'

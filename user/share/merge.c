@@ -7,6 +7,7 @@
 #include "offline/prove/share_check.h"
 #include "offline/share/share.h"
 #include "offline/share/share_merge.h"
+#include "user/share/divergence_words.h"
 #include "user/share/merged_writer.h"
 #include "user/share/share_plan.h"
 
@@ -256,13 +257,6 @@ static int note_merge(struct merge *m)
 	return err;
 }
 
-static const char *func_of(const struct merge *m, uint32_t site)
-{
-	if (site == PUGMARK_NONE)
-		return "nothing more";
-	return m->whole.strings + m->whole.funcs[m->whole.sites[site].func].name;
-}
-
 static int tell_divergence(struct merge *m, const struct share_divergence *d)
 {
 	const struct pugmark_recording_task *t = &m->parts[0].tasks[m->task];
@@ -272,29 +266,7 @@ static int tell_divergence(struct merge *m, const struct share_divergence *d)
 	if (!f)
 		return -ENOMEM;
 	fprintf(f, "thread %u (%d): ", t->number, t->tid);
-	if (d->untold)
-		fputs("no share tells where it goes on", f);
-	else
-		fprintf(f, "the runs under share 1 and share %u part",
-			(d->differ ? d->other : d->part) + 1);
-	if (d->func != PUGMARK_NONE)
-		fprintf(f, ", in %s", m->whole.strings + m->whole.funcs[d->func].name);
-	if (d->last_landmark != PUGMARK_NONE)
-		fprintf(f, "; the last landmark that all have is number %llu, in %s for time %llu",
-			(unsigned long long)d->landmarks, func_of(m, d->last_landmark),
-			(unsigned long long)d->last_time);
-	if (d->differ)
-		fprintf(f,
-			"; the first landmark that differs is number %llu: %s in the one, %s in "
-			"the "
-			"other",
-			(unsigned long long)d->landmark_number + 1, func_of(m, d->landmark_here),
-			func_of(m, d->landmark_there));
-	else if (!d->untold)
-		fprintf(f, "; share %u has %s, %s%s is next", d->part + 1,
-			func_of(m, d->found_site),
-			d->expected_site == PUGMARK_NONE ? "and another way" : "where ",
-			d->expected_site == PUGMARK_NONE ? "" : func_of(m, d->expected_site));
+	divergence_write(d, &m->whole, m->n, f);
 	fclose(f);
 	int err = merged_writer_note(m->writer, text);
 	if (!m->result->first_divergence)

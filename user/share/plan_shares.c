@@ -2,10 +2,13 @@
 /* plan_shares.c: see plan_shares.h. */
 #include "user/share/plan_shares.h"
 
+#include "user/cli/command.h"
+#include "user/record/write/recording_meta.h"
 #include "user/share/share_files.h"
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const groupings[] = {
@@ -33,6 +36,90 @@ static double machine_ns(const struct share_set *set, uint32_t machine)
 	return sum;
 }
 
+/* A site that all shares have: the merge compares the runs there. */
+struct landmark {
+	uint32_t site;
+	bool entry; /* of its function */
+	float ns;   /* what it is expected to cost */
+};
+
+static int dearest_first(const void *a, const void *b)
+{
+	const struct landmark *x = a, *y = b;
+	if (x->entry != y->entry)
+		return x->entry ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->site < y->site ? -1 : x->site > y->site;
+}
+
+/* Whether a site is on the only way into its function. */
+static bool is_entry(const struct pugmark_plan *p, uint32_t site)
+{
+	uint32_t entry = p->funcs[p->sites[site].func].entry;
+	if (entry == PUGMARK_NONE || p->decisions[entry].n != 1)
+		return false;
+	uint32_t node = p->alternatives[p->decisions[entry].first];
+	return node && p->nodes[node].site == site;
+}
+
+/* The landmarks of a set, entries first, those that run most before; the caller frees. */
+static struct landmark *landmarks_of(const struct share_set *set, uint32_t *n)
+{
+	uint64_t all = set->n == 64 ? UINT64_MAX : (1ull << set->n) - 1;
+	const struct pugmark_plan *p = set->plan;
+	struct landmark *list = calloc(p->n_sites + 1, sizeof(*list));
+	*n = 0;
+	for (uint32_t i = 0; list && set->n > 1 && i < p->n_sites; i++)
+		if (set->members[i] == all)
+			list[(*n)++] = (struct landmark){i, is_entry(p, i), set->site_ns[i]};
+	if (list)
+		qsort(list, *n, sizeof(*list), dearest_first);
+	return list;
+}
+
+static void print_landmarks(const struct share_set *set)
+{
+	enum { NAMED = 24 };
+	uint32_t n, entries = 0;
+	struct landmark *list = landmarks_of(set, &n);
+	while (list && entries < n && list[entries].entry)
+		entries++;
+	if (list && n)
+		printf("landmarks, which all shares have: %u site%s, %u of them entries%s", n,
+		       n == 1 ? "" : "s", entries, entries ? ":" : "");
+	for (uint32_t i = 0; i < entries && i < NAMED; i++) {
+		fputs(i ? ", " : " ", stdout);
+		command_print_safe(
+			stdout, set->plan->strings +
+					set->plan->funcs[set->plan->sites[list[i].site].func].name);
+	}
+	if (list && n)
+		puts(entries > NAMED ? ", ..." : "");
+	free(list);
+}
+
+static json_t *json_landmarks(const struct share_set *set)
+{
+	uint32_t n;
+	struct landmark *list = landmarks_of(set, &n);
+	json_t *j = json_array();
+	for (uint32_t i = 0; list && i < n; i++) {
+		const struct pugmark_plan_site *s = &set->plan->sites[list[i].site];
+		char addr[17];
+		snprintf(addr, sizeof(addr), "%llx", (unsigned long long)s->addr);
+		json_t *one =
+			json_pack("{s:i, s:s, s:b, s:f}", "site", list[i].site, "address", addr,
+				  "entry", list[i].entry, "cost_ns", (double)list[i].ns);
+		json_object_set_new(
+			one, "function",
+			recording_json_text(set->plan->strings + set->plan->funcs[s->func].name));
+		json_array_append_new(j, one);
+	}
+	free(list);
+	return j;
+}
+
 static void print_text(const struct share_set *set, const struct share_options *o, double whole_ns)
 {
 	double most = 0;
@@ -48,6 +135,7 @@ static void print_text(const struct share_set *set, const struct share_options *
 	       "job: %.3f ms\n",
 	       most / 1e6, whole_ns > 0 ? 100 * most / whole_ns : 0, whole_ns / 1e6,
 	       set->largest_job_ns / 1e6);
+	print_landmarks(set);
 	if (set->untold)
 		printf("%u fork%s nothing can tell: there the merged trace may have a gap\n",
 		       set->untold, set->untold == 1 ? "" : "s");
@@ -64,6 +152,7 @@ static void print_json(const struct share_set *set, const struct share_options *
 	json_t *j = json_pack("{s:s, s:i, s:o, s:f, s:f, s:i}", "grouping", groupings[o->grouping],
 			      "machines", o->machines, "shares", list, "undistributed_ns", whole_ns,
 			      "largest_job_ns", set->largest_job_ns, "untold", set->untold);
+	json_object_set_new(j, "landmarks", json_landmarks(set));
 	json_dumpf(j, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
 	putchar('\n');
 	json_decref(j);
