@@ -3,6 +3,8 @@
  * mkdirat() and openat() somebody who may write in the parent can put something else there. */
 #include "offline/base/folder.h"
 
+#include "offline/base/write_all.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -215,16 +217,8 @@ int folder_create(int fd, const char *name, struct folder_owner owner)
 
 static int write_bytes(int file, const uint8_t *at, size_t len, bool sync)
 {
-	while (len) {
-		ssize_t n = write(file, at, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		len -= n;
-	}
-	return sync && fsync(file) ? -errno : 0;
+	int err = write_all(file, at, len);
+	return err ? err : sync && fsync(file) ? -errno : 0;
 }
 
 #define NEW_MARK ".new-"

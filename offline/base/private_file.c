@@ -4,6 +4,7 @@
 #include "offline/base/private_file.h"
 
 #include "offline/base/open_regular.h"
+#include "offline/base/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,11 +165,8 @@ int private_file_copy(int fd, uint64_t max_bytes)
 	int copy = memfd_create("pugmark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (copy < 0)
 		err = -errno;
-	for (uint64_t done = 0; !err && done < file.len_bytes;) {
-		ssize_t n = write(copy, file.bytes + done, file.len_bytes - done);
-		err = n < 0 && errno != EINTR ? -errno : 0;
-		done += n > 0 ? n : 0;
-	}
+	if (!err)
+		err = write_all(copy, file.bytes, file.len_bytes);
 	private_file_free(&file);
 	if (!err &&
 	    fcntl(copy, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))

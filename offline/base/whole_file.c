@@ -6,26 +6,12 @@
 #include "offline/base/whole_file.h"
 
 #include "offline/base/folder.h"
+#include "offline/base/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int write_all(int fd, const void *bytes, size_t len)
-{
-	const uint8_t *at = bytes;
-	while (len) {
-		ssize_t n = write(fd, at, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		len -= n;
-	}
-	return 0;
-}
 
 static int write_to(int fd, const void *bytes, size_t len)
 {

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All of @len bytes to @fd, however many calls that takes. Returns 0 or -errno. */
-int write_all(int fd, const void *bytes, size_t len);
 /* Makes @path, or what it links to by links of this user and of root (-EPERM: another's is on the
  * way), a file of these bytes: replaced atomically, with its owner and
  * mode kept, where it is a regular file or absent; written straight where it is a device or a pipe.

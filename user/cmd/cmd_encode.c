@@ -264,7 +264,7 @@ static int parse(struct encode *e, int argc, char **argv)
 }
 
 /* The whole, written to stdout or through the format's filter. */
-static int write_all(struct encode *e, struct pugmark_diag *diag)
+static int encode_whole(struct encode *e, struct pugmark_diag *diag)
 {
 	static const struct pugmark_recording_info no_times;
 	const char *filter = e->format->filter;
@@ -316,7 +316,7 @@ int cmd_encode(int argc, char **argv)
 		status = parse(e, argc, argv);
 	}
 	if (status < 0) {
-		int err = write_all(e, &diag);
+		int err = encode_whole(e, &diag);
 		status = err ? command_fail(&diag) : trace_view_status(&e->view, e->gaps);
 		if (!err && e->calls_of_none)
 			fprintf(stderr,

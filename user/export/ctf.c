@@ -5,6 +5,8 @@
  * the event is drawn. Little-endian, packed to bytes. */
 #include "user/export/export.h"
 
+#include "offline/base/write_all.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -44,21 +46,6 @@ static void put(struct ctf_stream *stream, const void *data, uint32_t n)
 	stream->n += n;
 }
 
-static bool write_all(int fd, const void *data, size_t n)
-{
-	const char *at = data;
-	while (n) {
-		ssize_t wrote = write(fd, at, n);
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return false;
-		at += wrote;
-		n -= (size_t)wrote;
-	}
-	return true;
-}
-
 static void flush_packet(struct export *x, struct ctf_stream *stream, uint32_t task)
 {
 	const struct pugmark_recording_task *t = export_task(x, task);
@@ -76,8 +63,9 @@ static void flush_packet(struct export *x, struct ctf_stream *stream, uint32_t t
 		return;
 	printable_copy(head.comm, sizeof(head.comm), t->comm, PRINT_TEXT);
 	memcpy(stream->packet, &head, sizeof(head));
-	if (!write_all(stream->fd, stream->packet, stream->n))
-		export_fail(x, -errno, "a stream cannot be written: %m");
+	int err = write_all(stream->fd, stream->packet, stream->n);
+	if (err)
+		export_fail(x, err, "a stream cannot be written: %s", strerror(-err));
 	stream->n = sizeof(head);
 }
 

@@ -5,7 +5,7 @@
 
 #include "offline/base/folder.h"
 #include "offline/base/open_regular.h"
-#include "offline/base/whole_file.h"
+#include "offline/base/write_all.h"
 #include "user/sandbox/sandbox.h"
 
 #include <errno.h>

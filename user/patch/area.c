@@ -2,6 +2,7 @@
 /* area.c: see area.h. */
 #include "user/patch/area.h"
 
+#include "offline/base/write_all.h"
 #include "offline/patch/runtime.h"
 #include "user/patch/giving.h"
 #include "user/patch/remains.h"
@@ -351,15 +352,7 @@ static void record_region(struct area *a, struct area_region *r, const struct pa
 
 static int write_region(struct area *a, const struct area_region *r)
 {
-	for (uint32_t done = 0; done < r->code.len;) {
-		ssize_t n =
-			pwrite(a->fd, r->code.bytes + done, r->code.len - done, r->off_fd + done);
-
-		if (n <= 0)
-			return n ? -errno : -ENOSPC;
-		done += n;
-	}
-	return 0;
+	return pwrite_all(a->fd, r->code.bytes, r->code.len, r->off_fd);
 }
 
 static int emit_all(struct making *m, bool runs, const struct patch_settings *settings)

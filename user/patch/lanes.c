@@ -3,6 +3,7 @@
  * of it, for one that is full belongs to the thread here alone. */
 #include "user/patch/lanes.h"
 
+#include "offline/base/write_all.h"
 #include "user/patch/holders.h"
 
 #include <errno.h>
@@ -141,20 +142,6 @@ static int note_stored(struct source *a, uint32_t lane, struct stored stored)
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *from, size_t bytes, uint64_t off)
-{
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = pwrite(fd, from + done, bytes - done, off + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENOSPC;
-		done += n;
-	}
-	return 0;
-}
-
 static uint32_t pack(struct lanes *l, const uint8_t *chunk)
 {
 #ifndef PUGMARK_NO_ZSTD
@@ -178,7 +165,7 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	if (state != PATCH_ENDED && (state != PATCH_FULL || !is_whole(chunk)))
 		return false;
 	uint32_t bytes = pack(l, chunk);
-	if (write_all(l->fd, l->room, bytes, l->off_file))
+	if (pwrite_all(l->fd, l->room, bytes, l->off_file))
 		return false;
 	pthread_mutex_lock(&l->lock);
 	bool noted =

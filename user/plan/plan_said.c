@@ -3,7 +3,7 @@
  * plan is decoded as a plan file is, and the text is printed as names are. */
 #include "user/plan/plan_said.h"
 
-#include "offline/base/whole_file.h"
+#include "offline/base/write_all.h"
 #include "offline/plan/plan_file.h"
 #include "user/cli/printable.h"
 

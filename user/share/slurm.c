@@ -4,6 +4,7 @@
 #include "user/share/slurm.h"
 
 #include "offline/base/whole_file.h"
+#include "offline/base/write_all.h"
 #include "user/share/share_run.h"
 #include "user/share/staged.h"
 

@@ -4,6 +4,7 @@
 
 #include "offline/base/open_regular.h"
 #include "offline/base/whole_file.h"
+#include "offline/base/write_all.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include "user/values/capture_writer.h"
 
 #include "offline/base/codec.h"
+#include "offline/base/write_all.h"
 #include "offline/log/segment.h"
 #include "offline/capture/capture_code.h"
 
@@ -101,19 +102,13 @@ static void append_locked(struct capture_writer *w, struct segment_header *h,
 	h->number = w->n_segments;
 	segment_header_write(h, b->data);
 	size_t len = SEGMENT_HEADER_BYTES + h->stored_bytes;
-	for (size_t done = 0; done < len;) {
-		ssize_t n = pwrite(w->fd, b->data + done, len - done, w->off + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			fail(w, n ? -errno : -ENOSPC);
-			/* Else the reader sees a segment that is cut short. */
-			if (ftruncate(w->fd, w->off))
-				return;
+	int err = pwrite_all(w->fd, b->data, len, w->off);
+	if (err) {
+		fail(w, err);
+		/* Else the reader sees a segment that is cut short. */
+		if (ftruncate(w->fd, w->off))
 			return;
-		}
-		done += n;
+		return;
 	}
 	w->off += len;
 	w->n_segments++;

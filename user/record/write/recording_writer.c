@@ -4,6 +4,7 @@
 #include "user/record/write/recording_writer.h"
 
 #include "offline/base/codec.h"
+#include "offline/base/write_all.h"
 #include "offline/log/segment.h"
 #include "user/cli/command.h"
 #include "user/record/write/deaths.h"
@@ -145,18 +146,11 @@ static int write_segment(void *ctx, struct segment_header *header, const uint8_t
 	segment_header_write(header, b->data);
 
 	size_t len = SEGMENT_HEADER_BYTES + header->stored_bytes;
-	for (size_t done = 0; done < len;) {
-		ssize_t n = pwrite(w->fd, b->data + done, len - done, w->off_file + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			w->err = n ? -errno : -ENOSPC;
-			if (ftruncate(w->fd, w->off_file))
-				return w->err; /* the reader sees a segment cut short */
-			return w->err;
-		}
-		done += n;
+	w->err = pwrite_all(w->fd, b->data, len, w->off_file);
+	if (w->err) {
+		if (ftruncate(w->fd, w->off_file))
+			return w->err; /* the reader sees a segment cut short */
+		return w->err;
 	}
 	w->off_file += len;
 	w->n_segments++;
