@@ -25,35 +25,15 @@ static void go_to(struct jump_search *s, uint32_t func)
 	s->funcs[s->n++] = func;
 }
 
-bool tail_jumps_lead(struct parse_tables *t, uint32_t from, uint32_t to)
-{
-	const struct pugmark_plan *plan = t->plan;
-	struct jump_search *s = begin(t);
-	go_to(s, from);
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct pugmark_plan_func *f = &plan->funcs[s->funcs[i]];
-		if (s->funcs[i] == to)
-			return true;
-		for (uint32_t k = f->node; k < f->node + f->n_nodes; k++) {
-			const struct pugmark_plan_node *n = &plan->nodes[k];
-			if (!(n->flags & PUGMARK_NODE_TAIL))
-				continue;
-			if (n->kind == PUGMARK_NODE_KIND_CALL)
-				go_to(s, n->callee);
-			else if (to == PUGMARK_NONE)
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Whether the entry of @f shows. */
 static bool shows(const struct pugmark_plan_func *f)
 {
 	return f->flags & PUGMARK_PLAN_FUNC_ENTERED && f->entry != PUGMARK_NONE;
 }
 
-bool tail_jumps_may_lead(struct parse_tables *t, uint32_t from, uint32_t to)
+/* One search for both questions. @unseen: also through functions that are not traced and by
+ * pointers, but not on from a function whose entry shows. */
+static bool search(struct parse_tables *t, uint32_t from, uint32_t to, bool unseen)
 {
 	const struct pugmark_plan *plan = t->plan;
 	struct jump_search *s = begin(t);
@@ -62,18 +42,31 @@ bool tail_jumps_may_lead(struct parse_tables *t, uint32_t from, uint32_t to)
 		const struct pugmark_plan_func *f = &plan->funcs[s->funcs[i]];
 		if (s->funcs[i] == to)
 			return true;
-		if (i && shows(f))
+		if (unseen && i && shows(f))
 			continue;
 		for (uint32_t k = f->node; k < f->node + f->n_nodes; k++) {
 			const struct pugmark_plan_node *n = &plan->nodes[k];
-			if (!(n->flags & PUGMARK_NODE_TAIL) || n->kind == PUGMARK_NODE_KIND_LEAF)
+			if (!(n->flags & PUGMARK_NODE_TAIL) ||
+			    (unseen && n->kind == PUGMARK_NODE_KIND_LEAF))
 				continue;
-			uint32_t callee = plan_named_callee(n);
+			uint32_t callee = unseen || n->kind == PUGMARK_NODE_KIND_CALL
+						  ? plan_named_callee(n)
+						  : PUGMARK_NONE;
 			if (callee != PUGMARK_NONE)
 				go_to(s, callee);
-			else if (parse_tables_enterable(t, to))
+			else if (unseen ? parse_tables_enterable(t, to) : to == PUGMARK_NONE)
 				return true;
 		}
 	}
 	return false;
+}
+
+bool tail_jumps_lead(struct parse_tables *t, uint32_t from, uint32_t to)
+{
+	return search(t, from, to, false);
+}
+
+bool tail_jumps_may_lead(struct parse_tables *t, uint32_t from, uint32_t to)
+{
+	return search(t, from, to, true);
 }
