@@ -6,6 +6,7 @@
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
+needs setarch
 work_in_own_folder
 chmod 755 "$dir"
 user=54321
@@ -96,6 +97,25 @@ chown $user:$user his/model
 chmod 700 own
 "$PUGMARK" check --model=his/model own >out 2>err
 claim "behind = as well" grep -q 'Permission denied' err
+
+# Words are taken as the commands take them: behind -- nothing is an option, and one letter's value may
+# follow others in one word.
+mkdir dashed && cp -r his/long dashed/-xlong && cp -r his/long dashed/-efile && chown -hR $user:$user dashed/-*
+for name in -xlong -efile; do
+	status "dashed$name" env -C dashed "$PUGMARK" dump -- $name
+	claim "behind -- as well: $name" grep -q "^Uid:	$user	$user	$user	$user$" "dashed$name.status"
+done
+mkdir -m 1777 common && cp own/plan-0.pmp common/ && cp target common/
+whole=pugmark-whole-$$
+parts() { # in a folder in which others make files
+	cd common && "$PUGMARK" plan --shares 2 -o set ./target && for k in 1 2; do
+		setarch -R "$PUGMARK" record -q --plan set/share-$k.pmp -o part-$k -- ./target || return
+	done
+}
+(parts) >out 2>err
+claim "-qoNAME is written where it was asked for" eval "(cd common && '$PUGMARK' merge -qo$whole part-1 part-2) &&
+	[ -d common/$whole ] && ! [ -e /$whole ]"
+rm -rf "/${whole:?}"
 
 # He takes his recording away while it is looked who owns it, and puts it back before it is opened.
 needs setpriv

@@ -7,18 +7,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "user/cli/command_words.h"
+
 #include <pugmark/diag.h>
 
 enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_GAPS = 3, EXIT_DIFFERS = 4 };
 
 enum command_is {
-	/* What its arguments name is read, and no more: root becomes its owner first
-	 * (user/sandbox/as_owner.h). */
-	COMMAND_READS = 1,
-	COMMAND_CONFINED = 2, /* and gives up all else (user/sandbox/confine.h) */
-	COMMAND_FILTERS = 4,  /* but that it may start a program */
-	COMMAND_ASKS = 8,     /* has the option --debuginfod (user/file/debuginfod.h) */
-	COMMAND_PAGES = 16,   /* prints much: on a terminal through a pager (user/cli/pager.h) */
+	COMMAND_CONFINED = 1, /* reads files, and gives up all else (user/sandbox/confine.h) */
+	COMMAND_FILTERS = 2,  /* but that it may start a program */
+	COMMAND_ASKS = 4,     /* has the option --debuginfod (user/file/debuginfod.h) */
+	COMMAND_PAGES = 8,    /* prints much: on a terminal through a pager (user/cli/pager.h) */
 };
 
 struct command {
@@ -27,6 +26,9 @@ struct command {
 	int (*run)(int argc,
 		   char **argv); /* argv[0] is the command's name; returns the exit status */
 	unsigned is;		 /* of enum command_is */
+	/* What its words name is read, and no more: root becomes its owner first
+	 * (user/sandbox/as_owner.h). NULL: it does more. */
+	const struct command_words *words;
 };
 
 /* Prints `pugmark: FILE: text (at offset N)` to stderr, once, and returns EXIT_ERROR. */
@@ -63,5 +65,10 @@ int cmd_wet(int argc, char **argv);
 int cmd_tui(int argc, char **argv);
 int cmd_then(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+
+/* The options of those that only read. */
+extern const struct command_words cfg_words, check_words, diff_words, dump_words, encode_words,
+	export_words, gdb_words, merge_words, raw_words, replay_words, report_words, tui_words,
+	values_words, verify_words, wet_words, why_words;
 
 #endif

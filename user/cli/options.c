@@ -107,9 +107,8 @@ static bool takes_value(const struct option_row *o)
 	return o->text || o->list || o->word || o->number;
 }
 
-/* The rows as getopt wants them: an option's value is ROW_VALUE and its row's number. */
-static void rows_for_getopt(const struct option_table *t, struct option rows[OPTIONS_MAX + 1],
-			    char letters[2 * OPTIONS_MAX + 2])
+void options_for_getopt(const struct option_table *t, struct option rows[OPTIONS_MAX + 1],
+			char letters[OPTIONS_LETTERS_MAX])
 {
 	*letters++ = '+';
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -137,12 +136,12 @@ static const struct option_row *row_of(const struct option_table *t, int opt)
 int options_parse(const struct option_table *t, void *args, int argc, char **argv)
 {
 	struct option rows[OPTIONS_MAX + 1];
-	char letters[2 * OPTIONS_MAX + 2];
+	char letters[OPTIONS_LETTERS_MAX];
 	uint64_t given = 0; /* a bit for each row that was */
 	int opt, status = EXIT_OK;
 
 	opterr = 0;
-	rows_for_getopt(t, rows, letters);
+	options_for_getopt(t, rows, letters);
 	while (!status && (opt = getopt_long(argc, argv, letters, rows, NULL)) != -1) {
 		const struct option_row *o = row_of(t, opt);
 

@@ -4,11 +4,17 @@
 #ifndef USER_OPTIONS_H
 #define USER_OPTIONS_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPTIONS_MAX = 64, OPTION_LIST_MAX = 64, OPTIONS_HELP = -1 };
+enum {
+	OPTIONS_MAX = 64,
+	OPTIONS_LETTERS_MAX = 2 * OPTIONS_MAX + 2,
+	OPTION_LIST_MAX = 64,
+	OPTIONS_HELP = -1
+};
 
 /* What an option that can be repeated was given; borrowed from argv. */
 struct option_list {
@@ -42,6 +48,9 @@ struct option_table {
 	uint32_t n; /* at most OPTIONS_MAX */
 };
 
+/* The rows as getopt_long() wants them: an option's value is above all letters. */
+void options_for_getopt(const struct option_table *table, struct option rows[OPTIONS_MAX + 1],
+			char letters[OPTIONS_LETTERS_MAX]);
 /* Takes the options of @argv, up to the first word that is none, which is argv[optind] then, into
  * @args, the command's struct. Returns EXIT_OK; OPTIONS_HELP: help was asked for by --help or -h,
  * and has been printed; or EXIT_USAGE, said what is wrong. */

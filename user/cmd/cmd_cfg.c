@@ -7,7 +7,6 @@
 #include "offline/base/whole_file.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +49,7 @@ static const struct option options[] = {
 	{"export", required_argument, NULL, 'e'}, {"format", required_argument, NULL, OPT_FORMAT},
 	{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 };
+const struct command_words cfg_words = {.options = options, .writes = "export"};
 
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(int argc, char **argv, struct request *request)
@@ -57,9 +57,8 @@ static int parse(int argc, char **argv, struct request *request)
 	static const char actions[] = {
 		[LIST] = 'l', [FUNCTION] = 'F', [DOT] = 'd', [CALL_GRAPH] = 'g', [EXPORT] = 'e'};
 	int option;
-	optind = 1;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":lF:d:t:cge:h", options, NULL)) >= 0) {
+	command_options_begin();
+	while ((option = command_option(&cfg_words, argc, argv)) >= 0) {
 		const char *action =
 			option < 256 ? memchr(actions + 1, option, sizeof(actions) - 1) : NULL;
 		if (action && request->action != SUMMARY)
@@ -111,7 +110,7 @@ static uint32_t find_function(const struct pugmark_model *model, const char *nam
 static int fail(const char *what, int err)
 {
 	struct pugmark_diag diag;
-	pugmark_diag_set(&diag, err, what, PUGMARK_NO_OFFSET, "%s", strerror(-err));
+	pugmark_diag_set(&diag, err, what, PUGMARK_NO_OFFSET, "%s", whole_file_why(err));
 	return command_fail(&diag);
 }
 

@@ -198,21 +198,23 @@ static void show_json(struct outbuf *out, const struct check *c, uint32_t limit)
 	outbuf_text(out, "]}\n");
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON,
+	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_MODULE,
+	VIEW_OPTIONS_DEPTH,
+	{"model", required_argument, NULL, OPT_MODEL},
+	{"limit", required_argument, NULL, OPT_LIMIT},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words check_words = {.options = options};
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct options *o, int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON,
-		VIEW_OPTIONS_FILTER,
-		VIEW_OPTIONS_TIME,
-		VIEW_OPTIONS_MODULE,
-		VIEW_OPTIONS_DEPTH,
-		{"model", required_argument, NULL, OPT_MODEL},
-		{"limit", required_argument, NULL, OPT_LIMIT},
-		{NULL, 0, NULL, 0},
-	};
 	struct trace_view *view = &o->c->e.view;
-	int status = trace_view_parse(view, argc, argv, options, help, own_option, o);
+	int status = trace_view_parse(view, argc, argv, &check_words, help, own_option, o);
 	if (status >= 0)
 		return status;
 	if (!o->model)

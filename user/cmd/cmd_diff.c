@@ -63,25 +63,26 @@ static int take_option(struct options *o, int opt, const char *arg)
 	}
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON,
+	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_MODULE,
+	VIEW_OPTIONS_DEPTH,
+	VIEW_OPTIONS_TIME,
+	{"time", no_argument, NULL, OPT_TIME},
+	{"match", no_argument, NULL, OPT_MATCH},
+	{"limit", required_argument, NULL, OPT_LIMIT},
+	{"fsa", required_argument, NULL, OPT_FSA},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words diff_words = {.options = options};
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct options *o, int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON,
-		VIEW_OPTIONS_FILTER,
-		VIEW_OPTIONS_MODULE,
-		VIEW_OPTIONS_DEPTH,
-		VIEW_OPTIONS_TIME,
-		{"time", no_argument, NULL, OPT_TIME},
-		{"match", no_argument, NULL, OPT_MATCH},
-		{"limit", required_argument, NULL, OPT_LIMIT},
-		{"fsa", required_argument, NULL, OPT_FSA},
-		{NULL, 0, NULL, 0},
-	};
 	int opt;
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":F:N:h", options, NULL)) >= 0) {
+	command_options_begin();
+	while ((opt = command_option(&diff_words, argc, argv)) >= 0) {
 		if (opt == 'h') {
 			fputs(help, stdout);
 			return EXIT_OK;

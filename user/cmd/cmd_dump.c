@@ -342,18 +342,20 @@ static int own_option(void *ctx, int opt, const char *arg)
 	return -1;
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON,
+	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_MODULE,
+	{"count", no_argument, NULL, OPT_COUNT},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words dump_words = {.options = options};
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct dump *d, int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON,
-		VIEW_OPTIONS_FILTER,
-		VIEW_OPTIONS_TIME,
-		VIEW_OPTIONS_MODULE,
-		{"count", no_argument, NULL, OPT_COUNT},
-		{NULL, 0, NULL, 0},
-	};
-	int status = trace_view_parse(&d->view, argc, argv, options, help, own_option, d);
+	int status = trace_view_parse(&d->view, argc, argv, &dump_words, help, own_option, d);
 	if (status >= 0)
 		return status;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)

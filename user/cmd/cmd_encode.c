@@ -230,36 +230,38 @@ static int settle(struct encode *e, const struct options *o)
 	return -1;
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON,
+	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_MODULE,
+	VIEW_OPTIONS_DEPTH,
+	{"strings", no_argument, NULL, OPT_STRINGS},
+	{"class", required_argument, NULL, OPT_CLASS},
+	{"handle", required_argument, NULL, OPT_HANDLE},
+	{"object", required_argument, NULL, OPT_OBJECT},
+	{"merge", no_argument, NULL, OPT_MERGE},
+	{"dag", no_argument, NULL, OPT_DAG},
+	{"n-level", required_argument, NULL, OPT_N_LEVEL},
+	{"intervals", required_argument, NULL, OPT_INTERVALS},
+	{"callees", no_argument, NULL, OPT_CALLEES},
+	{"rle", optional_argument, NULL, OPT_RLE},
+	{"grammar", no_argument, NULL, OPT_GRAMMAR},
+	{"grammar-rle", optional_argument, NULL, OPT_GRAMMAR_RLE},
+	{"balanced", no_argument, NULL, OPT_BALANCED},
+	{"fsa", optional_argument, NULL, OPT_FSA},
+	{"stats", no_argument, NULL, OPT_STATS},
+	{"top", required_argument, NULL, OPT_TOP},
+	{"no-times", no_argument, NULL, OPT_NO_TIMES},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words encode_words = {.options = options};
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct encode *e, int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON,
-		VIEW_OPTIONS_FILTER,
-		VIEW_OPTIONS_TIME,
-		VIEW_OPTIONS_MODULE,
-		VIEW_OPTIONS_DEPTH,
-		{"strings", no_argument, NULL, OPT_STRINGS},
-		{"class", required_argument, NULL, OPT_CLASS},
-		{"handle", required_argument, NULL, OPT_HANDLE},
-		{"object", required_argument, NULL, OPT_OBJECT},
-		{"merge", no_argument, NULL, OPT_MERGE},
-		{"dag", no_argument, NULL, OPT_DAG},
-		{"n-level", required_argument, NULL, OPT_N_LEVEL},
-		{"intervals", required_argument, NULL, OPT_INTERVALS},
-		{"callees", no_argument, NULL, OPT_CALLEES},
-		{"rle", optional_argument, NULL, OPT_RLE},
-		{"grammar", no_argument, NULL, OPT_GRAMMAR},
-		{"grammar-rle", optional_argument, NULL, OPT_GRAMMAR_RLE},
-		{"balanced", no_argument, NULL, OPT_BALANCED},
-		{"fsa", optional_argument, NULL, OPT_FSA},
-		{"stats", no_argument, NULL, OPT_STATS},
-		{"top", required_argument, NULL, OPT_TOP},
-		{"no-times", no_argument, NULL, OPT_NO_TIMES},
-		{NULL, 0, NULL, 0},
-	};
 	struct options o = {e, argv, -1, -1};
-	int status = trace_view_parse(&e->view, argc, argv, options, help, own_option, &o);
+	int status = trace_view_parse(&e->view, argc, argv, &encode_words, help, own_option, &o);
 	return status >= 0 ? status : settle(e, &o);
 }
 

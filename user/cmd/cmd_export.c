@@ -168,25 +168,28 @@ static int check(struct export_command *c)
 	return -1;
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON,
+	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_MODULE,
+	VIEW_OPTIONS_DEPTH,
+	{"output", required_argument, NULL, 'o'},
+	{"split", required_argument, NULL, OPT_SPLIT},
+	{"weight", required_argument, NULL, OPT_WEIGHT},
+	{"min-duration", required_argument, NULL, OPT_MIN_DURATION},
+	{"range", required_argument, NULL, OPT_RANGE},
+	{"request", required_argument, NULL, OPT_REQUEST},
+	{"slow", no_argument, NULL, OPT_SLOW},
+	{"longer", required_argument, NULL, OPT_LONGER},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words export_words = {.options = options, .writes = "output"};
+
 static int parse(struct export_command *c, int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON,
-		VIEW_OPTIONS_FILTER,
-		VIEW_OPTIONS_TIME,
-		VIEW_OPTIONS_MODULE,
-		VIEW_OPTIONS_DEPTH,
-		{"output", required_argument, NULL, 'o'},
-		{"split", required_argument, NULL, OPT_SPLIT},
-		{"weight", required_argument, NULL, OPT_WEIGHT},
-		{"min-duration", required_argument, NULL, OPT_MIN_DURATION},
-		{"range", required_argument, NULL, OPT_RANGE},
-		{"request", required_argument, NULL, OPT_REQUEST},
-		{"slow", no_argument, NULL, OPT_SLOW},
-		{"longer", required_argument, NULL, OPT_LONGER},
-		{NULL, 0, NULL, 0},
-	};
-	int status = trace_view_parse(&c->x.replay.view, argc, argv, options, help, own_option, c);
+	int status =
+		trace_view_parse(&c->x.replay.view, argc, argv, &export_words, help, own_option, c);
 	return status >= 0 ? status : check(c);
 }
 

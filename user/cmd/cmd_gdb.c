@@ -6,7 +6,6 @@
 #include "user/values/gdb_recording.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,19 +88,20 @@ static int start_gdb(const struct options *o)
 	return command_fail(&diag);
 }
 
+static const struct option options[] = {
+	{"task", required_argument, NULL, 't'},
+	{"serve", no_argument, NULL, 's'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words gdb_words = {.options = options, .letters = ":h"};
+
 int cmd_gdb(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"task", required_argument, NULL, 't'},
-		{"serve", no_argument, NULL, 's'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
 	struct options o = {.any_task = true};
 	int option;
-	optind = 1;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	command_options_begin();
+	while ((option = command_option(&gdb_words, argc, argv)) != -1) {
 		char *end = NULL;
 		switch (option) {
 		case 't':

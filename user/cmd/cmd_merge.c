@@ -3,7 +3,6 @@
 #include "user/cli/command.h"
 #include "user/share/merge.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,8 @@ static const struct option long_options[] = {
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
+const struct command_words merge_words = {
+	.options = long_options, .letters = ":o:qh", .writes = "output"};
 
 struct merge_request {
 	const char *output;
@@ -39,9 +40,8 @@ struct merge_request {
 static int parse(struct merge_request *r, int argc, char **argv)
 {
 	int opt;
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":o:qh", long_options, NULL)) >= 0)
+	command_options_begin();
+	while ((opt = command_option(&merge_words, argc, argv)) >= 0)
 		switch (opt) {
 		case 'o':
 			r->output = optarg;

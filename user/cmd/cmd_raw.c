@@ -86,6 +86,7 @@ static const struct option_table table = {
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(*rows),
 };
+const struct command_words raw_words = {.table = &table};
 
 /* Adds the events of task number @i to *@n_events, and prints them unless only that is asked. */
 static int print_task(const struct raw *raw, struct pugmark_recording *rec, uint32_t i,

@@ -60,22 +60,24 @@ static int own_option(void *ctx, int opt, const char *arg)
 	}
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON,
+	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_MODULE,
+	VIEW_OPTIONS_DEPTH,
+	{"all", no_argument, NULL, OPT_ALL},
+	{"runs", no_argument, NULL, OPT_RUNS},
+	{"paths", no_argument, NULL, OPT_PATHS},
+	{"longer", required_argument, NULL, OPT_LONGER},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words replay_words = {.options = options};
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct replay *r, int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON,
-		VIEW_OPTIONS_FILTER,
-		VIEW_OPTIONS_TIME,
-		VIEW_OPTIONS_MODULE,
-		VIEW_OPTIONS_DEPTH,
-		{"all", no_argument, NULL, OPT_ALL},
-		{"runs", no_argument, NULL, OPT_RUNS},
-		{"paths", no_argument, NULL, OPT_PATHS},
-		{"longer", required_argument, NULL, OPT_LONGER},
-		{NULL, 0, NULL, 0},
-	};
-	int status = trace_view_parse(&r->view, argc, argv, options, help, own_option, r);
+	int status = trace_view_parse(&r->view, argc, argv, &replay_words, help, own_option, r);
 	if (status >= 0)
 		return status;
 	r->format = strcmp(r->view.format, "json") ? &replay_text : &replay_json;

@@ -173,34 +173,36 @@ static int own_option(void *ctx, int opt, const char *arg)
 	}
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON,
+	VIEW_OPTIONS_FILTER,
+	VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_MODULE,
+	{"distribution", no_argument, NULL, OPT_DISTRIBUTION},
+	{"slowest", required_argument, NULL, OPT_SLOWEST},
+	{"longer", required_argument, NULL, OPT_LONGER},
+	{"html", no_argument, NULL, OPT_HTML},
+	{"request", required_argument, NULL, OPT_REQUEST},
+	{"against", required_argument, NULL, OPT_AGAINST},
+	{"when", required_argument, NULL, OPT_WHEN},
+	{"outliers", no_argument, NULL, OPT_OUTLIERS},
+	{"output", required_argument, NULL, 'o'},
+	{"sort", required_argument, NULL, OPT_SORT},
+	{"top", required_argument, NULL, OPT_TOP},
+	{"callers", required_argument, NULL, OPT_CALLERS},
+	{"callees", required_argument, NULL, OPT_CALLEES},
+	{"lines", no_argument, NULL, OPT_LINES},
+	{"coverage", no_argument, NULL, OPT_COVERAGE},
+	{"binary", required_argument, NULL, OPT_BINARY},
+	{NULL, 0, NULL, 0},
+};
+const struct command_words report_words = {.options = options, .writes = "output"};
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct report_command *c, int argc, char **argv)
 {
 	struct report_show *s = &c->show;
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON,
-		VIEW_OPTIONS_FILTER,
-		VIEW_OPTIONS_TIME,
-		VIEW_OPTIONS_MODULE,
-		{"distribution", no_argument, NULL, OPT_DISTRIBUTION},
-		{"slowest", required_argument, NULL, OPT_SLOWEST},
-		{"longer", required_argument, NULL, OPT_LONGER},
-		{"html", no_argument, NULL, OPT_HTML},
-		{"request", required_argument, NULL, OPT_REQUEST},
-		{"against", required_argument, NULL, OPT_AGAINST},
-		{"when", required_argument, NULL, OPT_WHEN},
-		{"outliers", no_argument, NULL, OPT_OUTLIERS},
-		{"output", required_argument, NULL, 'o'},
-		{"sort", required_argument, NULL, OPT_SORT},
-		{"top", required_argument, NULL, OPT_TOP},
-		{"callers", required_argument, NULL, OPT_CALLERS},
-		{"callees", required_argument, NULL, OPT_CALLEES},
-		{"lines", no_argument, NULL, OPT_LINES},
-		{"coverage", no_argument, NULL, OPT_COVERAGE},
-		{"binary", required_argument, NULL, OPT_BINARY},
-		{NULL, 0, NULL, 0},
-	};
-	int status = trace_view_parse(&s->view, argc, argv, options, help, own_option, c);
+	int status = trace_view_parse(&s->view, argc, argv, &report_words, help, own_option, c);
 	if (status >= 0)
 		return status;
 	if (strcmp(s->view.format, "text") && strcmp(s->view.format, "json"))

@@ -33,17 +33,19 @@ static int own_option(void *ctx, int opt, const char *arg)
 	return trace_view_option(ctx, opt, arg);
 }
 
+static const struct option options[] = {
+	VIEW_OPTIONS_COMMON, VIEW_OPTIONS_FILTER, VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_MODULE, {NULL, 0, NULL, 0},
+};
+const struct command_words tui_words = {.options = options};
+
 int cmd_tui(int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS_COMMON, VIEW_OPTIONS_FILTER, VIEW_OPTIONS_TIME,
-		VIEW_OPTIONS_MODULE, {NULL, 0, NULL, 0},
-	};
 	struct trace_view view;
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	uint64_t gaps = 0;
 	trace_view_init(&view, "tui", "");
-	int status = trace_view_parse(&view, argc, argv, options, help, own_option, &view);
+	int status = trace_view_parse(&view, argc, argv, &tui_words, help, own_option, &view);
 	if (status < 0 && *view.format)
 		status = command_usage("tui", "it has no formats (see: pugmark report)");
 	if (status < 0) {

@@ -4,7 +4,6 @@
 #include "user/values/values_print.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,22 +27,24 @@ static void help(void)
 	     "task is not known up to its end; 1 for an error, 2 for wrong usage.");
 }
 
+static const struct option options[] = {{"watch", required_argument, NULL, 'w'},
+					{"where", required_argument, NULL, 'W'},
+					{"limit", required_argument, NULL, 'l'},
+					{"task", required_argument, NULL, 't'},
+					{"format", required_argument, NULL, 'f'},
+					{"help", no_argument, NULL, 'h'},
+					{NULL, 0, NULL, 0}};
+const struct command_words values_words = {.options = options, .letters = ":h"};
+
 int cmd_values(int argc, char **argv)
 {
-	static const struct option options[] = {{"watch", required_argument, NULL, 'w'},
-						{"where", required_argument, NULL, 'W'},
-						{"limit", required_argument, NULL, 'l'},
-						{"task", required_argument, NULL, 't'},
-						{"format", required_argument, NULL, 'f'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
 	struct values_options o = {.limit = 100};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	char *end;
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	command_options_begin();
+	while ((opt = command_option(&values_words, argc, argv)) != -1) {
 		switch (opt) {
 		case 'w':
 			o.watch = optarg;

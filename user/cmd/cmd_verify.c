@@ -363,11 +363,13 @@ static int own_option(void *ctx, int opt, const char *arg)
 	return trace_view_option(&v->view, opt, arg);
 }
 
+static const struct option options[] = {VIEW_OPTIONS_COMMON, {NULL, 0, NULL, 0}};
+const struct command_words verify_words = {.options = options};
+
 /* Returns an exit status, or -1 if there is something to do. */
 static int parse(struct verify *v, int argc, char **argv, const struct verify_format **format)
 {
-	static const struct option options[] = {VIEW_OPTIONS_COMMON, {NULL, 0, NULL, 0}};
-	int status = trace_view_parse(&v->view, argc, argv, options, help, own_option, v);
+	int status = trace_view_parse(&v->view, argc, argv, &verify_words, help, own_option, v);
 	if (status >= 0)
 		return status;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)

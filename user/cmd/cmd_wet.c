@@ -5,7 +5,6 @@
 #include "user/cli/command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,19 +194,21 @@ static bool read_window(const char *text, struct wet_options *o)
 	return end != text && !*end && o->to > o->from;
 }
 
+static const struct option options[] = {{"window", required_argument, NULL, 'w'},
+					{"format", required_argument, NULL, 'f'},
+					{"help", no_argument, NULL, 'h'},
+					{NULL, 0, NULL, 0}};
+const struct command_words wet_words = {.options = options, .letters = ":h"};
+
 int cmd_wet(int argc, char **argv)
 {
-	static const struct option options[] = {{"window", required_argument, NULL, 'w'},
-						{"format", required_argument, NULL, 'f'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
 	struct wet_options o = {.to = UINT64_MAX / 4};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	struct wet_made made = {0};
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	command_options_begin();
+	while ((opt = command_option(&wet_words, argc, argv)) != -1) {
 		switch (opt) {
 		case 'w':
 			if (!read_window(optarg, &o))

@@ -4,7 +4,6 @@
 #include "user/cli/command.h"
 #include "user/why/why.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,32 +157,33 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 	}
 }
 
+static const struct option options[] = {{"time", required_argument, NULL, OPT_TIME},
+					{"write", required_argument, NULL, OPT_WRITE},
+					{"output", required_argument, NULL, OPT_OUTPUT},
+					{"input", required_argument, NULL, OPT_INPUT},
+					{"crash", no_argument, NULL, OPT_CRASH},
+					{"addresses", no_argument, NULL, OPT_ADDRESSES},
+					{"control", no_argument, NULL, OPT_CONTROL},
+					{"ok", required_argument, NULL, OPT_OK},
+					{"from", required_argument, NULL, OPT_FROM},
+					{"through", required_argument, NULL, OPT_THROUGH},
+					{"both", no_argument, NULL, OPT_BOTH},
+					{"instructions", no_argument, NULL, OPT_INSTRUCTIONS},
+					{"limit", required_argument, NULL, OPT_LIMIT},
+					{"format", required_argument, NULL, OPT_FORMAT},
+					{"help", no_argument, NULL, 'h'},
+					{NULL, 0, NULL, 0}};
+const struct command_words why_words = {.options = options, .letters = ":h"};
+
 static int run(int argc, char **argv, bool then)
 {
-	static const struct option options[] = {
-		{"time", required_argument, NULL, OPT_TIME},
-		{"write", required_argument, NULL, OPT_WRITE},
-		{"output", required_argument, NULL, OPT_OUTPUT},
-		{"input", required_argument, NULL, OPT_INPUT},
-		{"crash", no_argument, NULL, OPT_CRASH},
-		{"addresses", no_argument, NULL, OPT_ADDRESSES},
-		{"control", no_argument, NULL, OPT_CONTROL},
-		{"ok", required_argument, NULL, OPT_OK},
-		{"from", required_argument, NULL, OPT_FROM},
-		{"through", required_argument, NULL, OPT_THROUGH},
-		{"both", no_argument, NULL, OPT_BOTH},
-		{"instructions", no_argument, NULL, OPT_INSTRUCTIONS},
-		{"limit", required_argument, NULL, OPT_LIMIT},
-		{"format", required_argument, NULL, OPT_FORMAT},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0}};
 	struct why_options o = {.limit = 50, .forward = then};
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	const char *name = then ? "then" : "why";
 	int opt, criteria = 0;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	command_options_begin();
+	while ((opt = command_option(&why_words, argc, argv)) != -1) {
 		if (opt == 'h') {
 			help(then);
 			return EXIT_OK;

@@ -120,7 +120,7 @@ int doctor_names(const char *path, bool json)
 	struct pugmark_model *model;
 	struct names names = {0};
 	char *subject = (char *)path;
-	if (as_owner_of(&subject, 1, &diag))
+	if (as_owner_of(&(struct command_file){.word = &subject}, 1, &diag))
 		return command_fail(&diag);
 	find_package(path, names.package); /* while it may start a program */
 	confine_bound(path);

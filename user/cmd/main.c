@@ -11,43 +11,55 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-	READER = COMMAND_READS | COMMAND_CONFINED,
-	FILTER = READER | COMMAND_FILTERS,
+	READER = COMMAND_CONFINED,
+	FILTER = COMMAND_CONFINED | COMMAND_FILTERS,
 	ASKS = COMMAND_ASKS,
 	PAGES = COMMAND_PAGES,
 };
 
 static const struct command commands[] = {
-	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg, READER},
-	{"plan", "which instructions to probe, and what that costs", cmd_plan, ASKS},
+	{"cfg", "the static model of a binary: functions, blocks, call sites", cmd_cfg, READER,
+	 &cfg_words},
+	{"plan", "which instructions to probe, and what that costs", cmd_plan, ASKS, NULL},
 	{"doctor", "what this kernel and this user can do, and what a probe costs", cmd_doctor,
-	 ASKS},
-	{"record", "records the run of a program", cmd_record, ASKS},
-	{"distribute", "records a command under shares of a plan, and merges", cmd_distribute, 0},
-	{"merge", "one recording out of one under each share of a plan", cmd_merge, READER},
-	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify, READER},
-	{"replay", "the call tree of a recording", cmd_replay, READER | ASKS | PAGES},
-	{"values", "what registers, variables and memory were", cmd_values, READER},
-	{"why", "what a value or bytes of output were computed from", cmd_why, READER},
-	{"then", "what was computed from a value or from bytes of input", cmd_then, READER},
-	{"switch", "which jump, turned, makes a failing run succeed", cmd_switch, 0},
-	{"reduce", "the smallest input with which a program fails", cmd_reduce, 0},
-	{"wet", "the whole execution trace of a recording, and what it takes", cmd_wet, READER},
+	 ASKS, NULL},
+	{"record", "records the run of a program", cmd_record, ASKS, NULL},
+	{"distribute", "records a command under shares of a plan, and merges", cmd_distribute, 0,
+	 NULL},
+	{"merge", "one recording out of one under each share of a plan", cmd_merge, READER,
+	 &merge_words},
+	{"verify", "is a recording complete, and if not, where are its gaps", cmd_verify, READER,
+	 &verify_words},
+	{"replay", "the call tree of a recording", cmd_replay, READER | ASKS | PAGES,
+	 &replay_words},
+	{"values", "what registers, variables and memory were", cmd_values, READER, &values_words},
+	{"why", "what a value or bytes of output were computed from", cmd_why, READER, &why_words},
+	{"then", "what was computed from a value or from bytes of input", cmd_then, READER,
+	 &why_words},
+	{"switch", "which jump, turned, makes a failing run succeed", cmd_switch, 0, NULL},
+	{"reduce", "the smallest input with which a program fails", cmd_reduce, 0, NULL},
+	{"wet", "the whole execution trace of a recording, and what it takes", cmd_wet, READER,
+	 &wet_words},
 	{"report", "functions of a recording: calls, callers, time", cmd_report,
-	 READER | ASKS | PAGES},
-	{"tui", "a recording looked at in a terminal", cmd_tui, READER},
-	{"dump", "every event of a recording, one a line", cmd_dump, READER | PAGES},
-	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode, FILTER},
-	{"export", "a trace in formats that other programs open", cmd_export, READER},
-	{"gdb", "debugs a recording of level values, forwards and backwards", cmd_gdb,
-	 COMMAND_READS},
-	{"check", "does a recording do what a saved model does not", cmd_check, READER},
-	{"diff", "what two recordings do differently", cmd_diff, READER},
-	{"raw", "what a recording holds, before anything is recovered from it", cmd_raw, READER},
+	 READER | ASKS | PAGES, &report_words},
+	{"tui", "a recording looked at in a terminal", cmd_tui, READER, &tui_words},
+	{"dump", "every event of a recording, one a line", cmd_dump, READER | PAGES, &dump_words},
+	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode, FILTER,
+	 &encode_words},
+	{"export", "a trace in formats that other programs open", cmd_export, READER,
+	 &export_words},
+	{"gdb", "debugs a recording of level values, forwards and backwards", cmd_gdb, 0,
+	 &gdb_words},
+	{"check", "does a recording do what a saved model does not", cmd_check, READER,
+	 &check_words},
+	{"diff", "what two recordings do differently", cmd_diff, READER, &diff_words},
+	{"raw", "what a recording holds, before anything is recovered from it", cmd_raw, READER,
+	 &raw_words},
 };
 
 static const struct command *command_named(const char *name)
@@ -105,27 +117,40 @@ static bool takes_debuginfod(int *argc, char **argv)
 	return false;
 }
 
-/* The first of its words that names what is there. */
-static const char *subject_of(int argc, char **argv)
+/* The first of @files that is there. */
+static const char *subject_of(const struct command_file *files, int n, const char *otherwise)
 {
-	for (int i = 2; i < argc; i++)
-		if (!access(argv[i], F_OK))
-			return argv[i];
-	return argv[1];
+	for (int i = 0; i < n; i++)
+		if (!files[i].written && !access(*files[i].word + files[i].at, F_OK))
+			return *files[i].word + files[i].at;
+	return otherwise;
 }
 
-/* Gives up what @command does not need. 0, or -errno with @diag filled. */
-static int give_up(const struct command *command, int argc, char **argv, struct pugmark_diag *diag)
+static int confine(const struct command *command, const char *subject, struct pugmark_diag *diag)
 {
-	const char *subject = subject_of(argc, argv);
-	int err = command->is & COMMAND_READS ? as_owner_of(argv + 2, argc - 2, diag) : 0;
-	if (err || !(command->is & COMMAND_CONFINED))
-		return err;
 	confine_bound(subject);
 	if (confine_refuse(command->is & COMMAND_FILTERS ? CONFINE_PROGRAMS : CONFINE_READ))
 		return 0;
 	return pugmark_diag_set(diag, -ENOSYS, subject, PUGMARK_NO_OFFSET,
 				"is not read: this kernel has no seccomp");
+}
+
+/* Gives up what @command does not need. 0, or -errno with @diag filled. */
+static int give_up(const struct command *command, int argc, char **argv, struct pugmark_diag *diag)
+{
+	if (!command->words)
+		return 0;
+	struct command_file *files = calloc((size_t)argc, sizeof(*files));
+	int n = files ? command_files(command->words, argc - 1, argv + 1, files) : -1;
+	int err = n < 0 ? pugmark_diag_set(diag, -ENOMEM, NULL, PUGMARK_NO_OFFSET, "out of memory")
+			: 0;
+	const char *subject = n < 0 ? NULL : subject_of(files, n, argv[1]);
+	if (!err)
+		err = as_owner_of(files, n, diag);
+	if (!err && command->is & COMMAND_CONFINED)
+		err = confine(command, subject, diag);
+	free(files);
+	return err;
 }
 
 int main(int argc, char **argv)

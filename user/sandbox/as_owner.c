@@ -126,41 +126,18 @@ static char *hold_own(const struct walk *w)
 
 /* ---- the words ---- */
 
-/* Whether the option @word, of @len bytes, names a file that is written: also where it is cut, as
- * getopt_long() takes it. */
-static bool is_output(const char *word, size_t len)
+static const char *name_in(const struct command_file *f)
 {
-	static const char *const options[] = {"-o", "--output", "-e", "--export"}; /* -e: of cfg */
-	for (unsigned k = 0; k < sizeof(options) / sizeof(*options); k++)
-		if (len > 1 + (options[k][1] == '-') && len <= strlen(options[k]) &&
-		    !strncmp(word, options[k], len))
-			return true;
-	return false;
+	return *f->word + f->at;
 }
 
-/* Where in @words[@i] the name of a file may begin that is read; its length: nowhere. @written: or
- * written. */
-static size_t path_in(char *const *words, int i, bool *written)
-{
-	const char *word = words[i], *equals = strchr(word, '=');
-	*written = i > 0 && is_output(words[i - 1], strlen(words[i - 1]));
-	if (*written || *word != '-' || !word[1])
-		return 0;
-	if (word[1] != '-') { /* -tFILE; what else it may be is no file's name */
-		*written = is_output(word, 2);
-		return 2;
-	}
-	*written = equals && is_output(word, (size_t)(equals - word));
-	return equals ? (size_t)(equals - word + 1) : strlen(word);
-}
-
-/* Puts @path in place of what follows the first @before bytes of *@word. */
-static bool replace(char **word, size_t before, const char *path)
+/* Puts @path in place of the file's name. */
+static bool replace(const struct command_file *f, const char *path)
 {
 	char *whole;
-	if (asprintf(&whole, "%.*s%s", (int)before, *word, path) < 0)
+	if (asprintf(&whole, "%.*s%s", (int)f->at, *f->word, path) < 0)
 		return false;
-	*word = whole;
+	*f->word = whole;
 	return true;
 }
 
@@ -171,76 +148,74 @@ static int cannot(struct pugmark_diag *diag, int err, const char *path, const ch
 
 /* Relative names lead from the root folder from now on, in which nobody else makes files: those
  * that were there, or are written, are made absolute before. */
-static int leave_folder(char **words, int n, const bool *missing, struct pugmark_diag *diag)
+static int leave_folder(const struct command_file *files, int n, const bool *missing,
+			struct pugmark_diag *diag)
 {
 	char here[PATH_MAX], whole[2 * PATH_MAX];
 	if (!getcwd(here, sizeof(here)) || *here != '/')
 		return cannot(diag, -EACCES, ".", "this folder has no name (go elsewhere)");
 	for (int i = 0; i < n; i++) {
-		bool written;
-		size_t at = path_in(words, i, &written);
-		const char *path = words[i] + at;
-		if (!*path || *path == '/' || !strcmp(path, "-") || (!written && missing[i]))
+		const char *path = name_in(&files[i]);
+		if (!*path || *path == '/' || !strcmp(path, "-") ||
+		    (!files[i].written && missing[i]))
 			continue;
 		snprintf(whole, sizeof(whole), "%s/%s", here, path);
-		if (!replace(&words[i], at, whole))
+		if (!replace(&files[i], whole))
 			return cannot(diag, -ENOMEM, path, "out of memory");
 	}
 	return chdir("/") ? cannot(diag, -errno, "/", strerror(errno)) : 0;
 }
 
-/* Looks at the file that @word names behind @at, and adds who owns it. @missing: a relative one is
- * not there now. */
-static int take_word(struct owner *o, char **word, size_t at, bool *missing,
+/* Looks at the file @f, and adds who owns it. @missing: a relative one is not there now. */
+static int take_file(struct owner *o, const struct command_file *f, bool *missing,
 		     struct pugmark_diag *diag)
 {
 	struct owner before = *o;
 	struct walk w;
-	look(o, *word + at, &w);
+	look(o, name_in(f), &w);
 	if (w.missing) {
 		*o = before;
 		*missing = true;
-		return (*word)[at] != '/' ? 0 : cannot(diag, -ENOENT, *word + at, strerror(ENOENT));
+		return *name_in(f) != '/' ? 0 : cannot(diag, -ENOENT, name_in(f), strerror(ENOENT));
 	}
 	if (!o->several && o->uid == before.uid)
 		return 0;
 	char *held = o->led ? NULL : hold_own(&w);
 	if (held) {
-		bool replaced = replace(word, at, held);
+		bool replaced = replace(f, held);
 		free(held);
 		*o = before;
-		return replaced ? 0 : cannot(diag, -ENOMEM, *word + at, "out of memory");
+		return replaced ? 0 : cannot(diag, -ENOMEM, name_in(f), "out of memory");
 	}
 	return !o->several
 		       ? 0
-		       : cannot(diag, -EPERM, *word + at,
+		       : cannot(diag, -EPERM, name_in(f),
 				"several users can change it or the way to it, so that root does "
 				"not read it (read it as one of them, or copy it to a folder of "
 				"root)");
 }
 
-/* @missing: for each word, at first false. */
-static int as_owner_of_words(char **words, int n, bool *missing, struct pugmark_diag *diag)
+/* @missing: for each file, at first false. */
+static int as_owner_of_all(const struct command_file *files, int n, bool *missing,
+			   struct pugmark_diag *diag)
 {
 	struct owner o = {0};
 	const char *last = NULL;
 	bool any_missing = false;
 	int err = 0;
 	for (int i = 0; i < n && !err; i++) {
-		bool written;
-		size_t at = path_in(words, i, &written);
 		uid_t before = o.uid;
-		if (written || !words[i][at])
+		if (files[i].written || !*name_in(&files[i]))
 			continue;
-		err = take_word(&o, &words[i], at, &missing[i], diag);
+		err = take_file(&o, &files[i], &missing[i], diag);
 		any_missing |= missing[i];
 		if (o.uid != before)
-			last = words[i];
+			last = name_in(&files[i]);
 	}
 	if (err || (!o.uid && !any_missing))
 		return err;
 	if (!o.uid)
-		return leave_folder(words, n, missing, diag);
+		return leave_folder(files, n, missing, diag);
 	if (confine_become(o.uid, o.gid))
 		return 0;
 	return pugmark_diag_set(diag, -EPERM, last, PUGMARK_NO_OFFSET,
@@ -249,14 +224,14 @@ static int as_owner_of_words(char **words, int n, bool *missing, struct pugmark_
 				o.uid);
 }
 
-int as_owner_of(char **words, int n, struct pugmark_diag *diag)
+int as_owner_of(const struct command_file *files, int n, struct pugmark_diag *diag)
 {
 	if (geteuid()) {
 		confine_drop();
 		return 0;
 	}
 	bool *missing = calloc((size_t)n + 1, sizeof(*missing));
-	int err = missing ? as_owner_of_words(words, n, missing, diag)
+	int err = missing ? as_owner_of_all(files, n, missing, diag)
 			  : cannot(diag, -ENOMEM, NULL, "out of memory");
 	free(missing);
 	return err;

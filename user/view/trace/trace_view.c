@@ -7,7 +7,6 @@
 #include "user/view/trace/late_names.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,29 +153,14 @@ int trace_view_format(const struct trace_view *view, const char *const *names)
 	return command_usage(view->command, "no format '%s' (%s)", view->format, list);
 }
 
-/* The short options of @options, as getopt_long() takes them. */
-static void short_options(const struct option *options, char *out)
+int trace_view_parse(struct trace_view *view, int argc, char **argv,
+		     const struct command_words *words, const char *help, view_own_option own,
+		     void *ctx)
 {
-	*out++ = ':'; /* tells a missing value from an unknown option */
-	for (; options->name; options++)
-		if (options->val > 0 && options->val <= CHAR_MAX) {
-			*out++ = (char)options->val;
-			if (options->has_arg == required_argument)
-				*out++ = ':';
-		}
-	*out = '\0';
-}
-
-int trace_view_parse(struct trace_view *view, int argc, char **argv, const struct option *options,
-		     const char *help, view_own_option own, void *ctx)
-{
-	char shorts[2 * CHAR_MAX + 2];
 	int opt;
 
-	short_options(options, shorts);
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, shorts, options, NULL)) >= 0) {
+	command_options_begin();
+	while ((opt = command_option(words, argc, argv)) >= 0) {
 		if (opt == 'h') {
 			fputs(help, stdout);
 			return EXIT_OK;

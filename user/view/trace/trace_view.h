@@ -6,11 +6,10 @@
 
 #include <pugmark/trace.h>
 
+#include "user/cli/command_words.h"
 #include "user/cli/patterns.h"
 
 #include "user/view/trace/when.h"
-
-#include <getopt.h>
 
 enum { VIEW_MAX_THREADS = 256 };
 
@@ -111,10 +110,11 @@ int trace_view_duration(const struct trace_view *view, const char *arg, uint64_t
 /* What a command does with an option of its own (or passes on to trace_view_option()); @ctx is the
  * command's. Returns -1, or the exit status of wrong usage, which has been reported. */
 typedef int (*view_own_option)(void *ctx, int opt, const char *arg);
-/* Parses a command line of @options and one recording, and prints @help where it is asked for.
+/* Parses a command line of @words and one recording, and prints @help where it is asked for.
  * Returns an exit status, or -1 if there is something to do: view->dir is the recording then. */
-int trace_view_parse(struct trace_view *view, int argc, char **argv, const struct option *options,
-		     const char *help, view_own_option own, void *ctx);
+int trace_view_parse(struct trace_view *view, int argc, char **argv,
+		     const struct command_words *words, const char *help, view_own_option own,
+		     void *ctx);
 /* Whether the command writes that format: -1, or the exit status of wrong usage as above. @names
  * ends with NULL. */
 int trace_view_format(const struct trace_view *view, const char *const *names);
