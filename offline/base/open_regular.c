@@ -46,7 +46,21 @@ int open_regular_at(int dir_fd, const char *name, struct stat *st)
 	return found < 0 ? -errno : reopen(found, st);
 }
 
+FILE *open_regular_stream(const char *path)
+{
+	int fd = open_regular(path, NULL);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	int err = fd < 0 ? -fd : errno;
+	if (!file && fd >= 0)
+		close(fd);
+	errno = err;
+	return file;
+}
+
 const char *open_regular_why(int err)
 {
-	return err == -ENXIO ? "not a regular file" : strerror(-err);
+	return err == -ENXIO
+		       ? "not a regular file (a FIFO, a socket or a device is not read: write what "
+			 "comes from it to a file, and give that)"
+		       : strerror(-err);
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,17 @@ static int replace(int folder, const char *name, const struct stat *old, const v
 	return err == -EPERM ? folder_write_as(folder, name, bytes, len, FOLDER_OWN, mode) : err;
 }
 
+/* A device, or a FIFO that somebody reads: to open one that nobody does would wait for him. */
+static int open_taker(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fcntl(fd, F_SETFL, 0)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 int whole_file_write(const char *path, const void *bytes, size_t len)
 {
 	char name[FOLDER_NAME_MAX];
@@ -44,7 +56,15 @@ int whole_file_write(const char *path, const void *bytes, size_t len)
 	else if (S_ISREG(st.st_mode))
 		err = replace(folder, name, &st, bytes, len);
 	else
-		err = write_to(openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC), bytes, len);
+		err = write_to(open_taker(folder, name), bytes, len);
 	close(folder);
 	return err;
+}
+
+const char *whole_file_why(int err)
+{
+	return err == -ENXIO
+		       ? "a FIFO that nobody reads, or a socket (start its reader first, or give a "
+			 "file)"
+		       : strerror(-err);
 }

@@ -9,7 +9,9 @@
 /* Makes @path, or what it links to by links of this user and of root (-EPERM: another's is on the
  * way), a file of these bytes: replaced atomically, with its owner and
  * mode kept, where it is a regular file or absent; written straight where it is a device or a pipe.
- * Returns 0 or -errno; a file that was there is then as it was. */
+ * Returns 0 or -errno; a file that was there is then as it was. -ENXIO: a FIFO without a reader. */
 int whole_file_write(const char *path, const void *bytes, size_t len);
+/* Why, in words. Borrowed, until the next call. */
+const char *whole_file_why(int err);
 
 #endif

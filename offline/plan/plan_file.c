@@ -9,6 +9,7 @@
 #include "offline/plan/plan_file.h"
 
 #include "offline/base/checksum.h"
+#include "offline/base/open_regular.h"
 #include "offline/base/private_file.h"
 #include "offline/base/search.h"
 #include "offline/base/whole_file.h"
@@ -313,7 +314,7 @@ int pugmark_plan_open(const char *path, struct pugmark_plan **out, struct pugmar
 	int err = private_file_open(path, PLAN_MAX_BYTES, &file);
 	if (err == -ENXIO || err == -EISDIR)
 		return pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
-					"not a plan file: not a regular file");
+					"not a plan file: %s", open_regular_why(-ENXIO));
 	if (err)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					"cannot open the plan: %s", private_file_why(err));
@@ -331,7 +332,7 @@ int pugmark_plan_write(const struct pugmark_plan *plan, const char *path, struct
 	free(bytes);
 	if (err)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
-					"cannot write the plan: %s", strerror(-err));
+					"cannot write the plan: %s", whole_file_why(err));
 	return 0;
 }
 

@@ -4,6 +4,8 @@
  * handle's sequence. */
 #include "user/plan/handles.h"
 
+#include "offline/base/private_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,19 +98,20 @@ static char *load(const char *spec, struct pugmark_diag *diag)
 	for (size_t i = 0; i < sizeof(shipped) / sizeof(*shipped); i++)
 		if (!strcmp(spec, shipped[i].name))
 			return strdup(shipped[i].text);
-	FILE *file = fopen(spec, "re");
-	char *text = file ? calloc(1, TEXT_MAX + 1) : NULL;
-	if (!file)
-		pugmark_diag_set(diag, -errno, spec, PUGMARK_NO_OFFSET,
-				 "neither stdio, sockets nor sqlite3, nor a file: %s",
-				 strerror(errno));
-	else if (text && fread(text, 1, TEXT_MAX, file) == TEXT_MAX) {
-		pugmark_diag_set(diag, -E2BIG, spec, PUGMARK_NO_OFFSET, "too long for a list");
-		free(text);
-		text = NULL;
+	struct private_file file;
+	int err = private_file_open(spec, TEXT_MAX, &file);
+	if (err) {
+		pugmark_diag_set(diag, err, spec, PUGMARK_NO_OFFSET,
+				 err == -EFBIG
+					 ? "%s for a list of functions"
+					 : "neither stdio, sockets nor sqlite3, nor a file: %s",
+				 private_file_why(err));
+		return NULL;
 	}
-	if (file)
-		fclose(file);
+	char *text = calloc(1, file.len_bytes + 1);
+	if (text && file.bytes)
+		memcpy(text, file.bytes, file.len_bytes);
+	private_file_free(&file);
 	return text;
 }
 

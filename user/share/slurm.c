@@ -3,6 +3,7 @@
  * here, whatever the reason, so that --retries counts all of them. */
 #include "user/share/slurm.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/base/whole_file.h"
 #include "offline/base/write_all.h"
 #include "user/share/share_run.h"
@@ -160,7 +161,7 @@ static bool is_there(const struct slurm_job *job, uint32_t k)
 	free(path);
 	if (!there || asprintf(&path, "%s/status-%u", job->folder, k + 1) < 0)
 		return false;
-	FILE *f = fopen(path, "re");
+	FILE *f = open_regular_stream(path);
 	free(path);
 	there = f &&
 		fscanf(f, "%d %lf %llu %64s", &exit_status, &run->seconds, &events, run->node) == 4;
@@ -271,7 +272,7 @@ static void last_words(const struct slurm_job *job, uint32_t machine, char *word
 	snprintf(words, room, "its task said nothing");
 	if (asprintf(&path, "%s/log-%u", job->folder, machine + 1) < 0)
 		return;
-	FILE *f = fopen(path, "re");
+	FILE *f = open_regular_stream(path);
 	for (char line[300]; f && fgets(line, sizeof(line), f);) {
 		line[strcspn(line, "\n")] = 0;
 		if (*line)

@@ -2,6 +2,7 @@
 /* site_list.c: reads sites from a text file. */
 #include "user/record/ask/site_list.h"
 
+#include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
 
 #include <elf.h>
@@ -58,7 +59,7 @@ static int read_line(const char *line, FILE *elf, struct pugmark_plan_site *site
 int site_list_read(const char *path, const char *binary, struct pugmark_plan_site **out,
 		   uint32_t *n, struct pugmark_diag *diag)
 {
-	FILE *f = fopen(path, "re"), *elf = f ? fopen(binary, "re") : NULL;
+	FILE *f = open_regular_stream(path), *elf = f ? open_regular_stream(binary) : NULL;
 	VEC(struct pugmark_plan_site) sites = {0};
 	uint32_t number = 0;
 	char line[256];
