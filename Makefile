@@ -16,7 +16,7 @@ space := $(empty) $(empty)
 comma := ,
 variant = $(subst $(space),-,$(strip $(if $(findstring clang,$(notdir $(CC))),clang) $(1) \
 	  $(if $(DEBUG),debug)))
-VARIANT := $(if $(FUZZ),fuzz,$(call variant,$(if $(SAN),san)))
+VARIANT := $(if $(FUZZ),fuzz,$(if $(COVER),cover,$(call variant,$(if $(SAN),san))))
 BUILD := build$(VARIANT:%=/%)
 SAN_BUILD := build/$(call variant,san)
 JOBS ?= $(shell nproc)
@@ -43,7 +43,7 @@ LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -liberty -lm -l
 
 # What a fault in a reader of others' files meets first; docs/security.md. Sanitizers have their own,
 # and fortification needs an optimiser.
-HARDEN := $(if $(SAN)$(FUZZ)$(DEBUG),,$(if $(filter -O0,$(CFLAGS)),,yes))
+HARDEN := $(if $(SAN)$(FUZZ)$(COVER)$(DEBUG),,$(if $(filter -O0,$(CFLAGS)),,yes))
 HARDEN_CFLAGS := $(if $(HARDEN),$(if $(filter -O%,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3) \
 		 -fstack-protector-strong -fstack-clash-protection -fcf-protection)
 HARDEN_LDFLAGS := $(if $(HARDEN),-Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now)
@@ -56,6 +56,9 @@ MODE_FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 endif
 ifdef FUZZ # set by `make fuzz` alone
 MODE_FLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+endif
+ifdef COVER # set by `make fuzz-each` alone
+MODE_FLAGS += -fprofile-instr-generate -fcoverage-mapping
 endif
 COMPILE = $(CC) $(CPPFLAGS) -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -MMD -MP $(HARDEN_CFLAGS) $(CFLAGS) $(MODE_FLAGS)
 LINK = $(CC) $(HARDEN_CFLAGS) $(CFLAGS) $(MODE_FLAGS) -Wl,--as-needed $(HARDEN_LDFLAGS) $(LDFLAGS)
@@ -91,7 +94,7 @@ SONAME := libpugmark.so.$(SOVERSION)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-all check-unit replays replay-bins bench bench-static fuzz fuzz-run fuzz-walks \
+.PHONY: all deps demo check check-all check-unit replays replay-bins bench bench-static fuzz fuzz-run fuzz-each fuzz-bins fuzz-walks \
 	install uninstall clean help FORCE
 
 all: $(BUILD)/pugmark $(BUILD)/libpugmark.a $(BUILD)/libpugmark.so ## the command and the library
@@ -234,11 +237,12 @@ bench: all $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost e
 		$(wildcard tests/bench/bench_*.sh)
 
 FUZZ_SECONDS ?= 60
+clang = $(if $(findstring clang,$(CC)),$(CC),clang)
 
 FUZZ_WALKS ?= 200000
 
 fuzz: ## libFuzzer on every target, FUZZ_SECONDS=60 in total; then millions of random walks
-	$(remake) CC=$(if $(findstring clang,$(CC)),$(CC),clang) FUZZ=1 fuzz-run
+	$(remake) CC="$(clang)" FUZZ=1 fuzz-run
 	$(remake) fuzz-walks
 
 # FUZZ_WALKS over the model of each of seven real programs, in each of two modes; and as many random
@@ -250,6 +254,14 @@ fuzz-walks: $(BUILD)/tests/test_walks $(BUILD)/tests/test_walks_real
 
 fuzz-run: $(FUZZ_BIN)
 	$(Q)tests/fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_NAMES)
+
+# With FUZZ_NAMES="a b", these alone.
+SECONDS ?= 600
+fuzz-each: ## libFuzzer on each target for SECONDS=600, JOBS at once; build/cover/fuzz-each.txt: lines of its readers that ran
+	$(remake) CC="$(clang)" FUZZ=1 fuzz-bins
+	$(remake) CC="$(clang)" COVER=1 replay-bins
+	$(Q)tests/fuzz/each.sh build/fuzz build/cover $(SECONDS) $(JOBS) $(FUZZ_NAMES)
+fuzz-bins: $(FUZZ_BIN)
 
 # --- installing ------------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* replay.c: a plain main() for a fuzz target: gives it every file of the folders that are named,
- * whole and cut at every 1 % of its length. A folder that does not exist holds no file. Any input
+ * whole and, without --whole before them, cut at every 1 % of its length. A folder that does not exist holds no file. Any input
  * that takes over ten seconds is a failure. The last line says how many files passed. */
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void run(const char *path, const uint8_t *data, size_t size)
 	free(copy);
 }
 
-static int run_file(const char *path)
+static int run_file(const char *path, bool cuts)
 {
 	FILE *file = fopen(path, "rb");
 	uint8_t *data = malloc(MAX_BYTES);
@@ -40,7 +41,7 @@ static int run_file(const char *path)
 	} else {
 		run(path, data, size);
 		size_t last = size;
-		for (unsigned percent = 99; percent < 100; percent--) {
+		for (unsigned percent = 99; cuts && percent < 100; percent--) {
 			size_t cut = size / 100 * percent + size % 100 * percent / 100;
 			if (cut != last)
 				run(path, data, cut);
@@ -53,7 +54,7 @@ static int run_file(const char *path)
 	return err;
 }
 
-static int run_folder(const char *folder, unsigned *passed)
+static int run_folder(const char *folder, bool cuts, unsigned *passed)
 {
 	struct dirent **entries;
 	int n = scandir(folder, &entries, NULL, alphasort);
@@ -68,7 +69,7 @@ static int run_folder(const char *folder, unsigned *passed)
 		char path[4096];
 		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
 		if (entries[i]->d_name[0] != '.') {
-			err |= run_file(path);
+			err |= run_file(path, cuts);
 			(*passed)++;
 		}
 		free(entries[i]);
@@ -80,8 +81,9 @@ static int run_folder(const char *folder, unsigned *passed)
 int main(int argc, char **argv)
 {
 	unsigned passed = 0;
-	for (int i = 1; i < argc; i++)
-		if (run_folder(argv[i], &passed))
+	bool cuts = argc < 2 || strcmp(argv[1], "--whole") != 0;
+	for (int i = cuts ? 1 : 2; i < argc; i++)
+		if (run_folder(argv[i], cuts, &passed))
 			return 1;
 	printf("%u passed, 0 failed, 0 skipped\n", passed);
 	return 0;
