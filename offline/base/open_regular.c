@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Closes @found, or returns it. */
-static int reopen(int found, struct stat *st)
+int open_regular_found(int found, struct stat *st)
 {
 	char link[32];
 	struct stat own;
@@ -37,13 +36,13 @@ static int reopen(int found, struct stat *st)
 int open_regular(const char *path, struct stat *st)
 {
 	int found = open(path, O_PATH | O_CLOEXEC);
-	return found < 0 ? -errno : reopen(found, st);
+	return found < 0 ? -errno : open_regular_found(found, st);
 }
 
 int open_regular_at(int dir_fd, const char *name, struct stat *st)
 {
 	int found = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	return found < 0 ? -errno : reopen(found, st);
+	return found < 0 ? -errno : open_regular_found(found, st);
 }
 
 FILE *open_regular_stream(const char *path)

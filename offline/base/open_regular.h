@@ -16,6 +16,8 @@
 int open_regular(const char *path, struct stat *st);
 /* The same of @name in the folder @dir_fd; a link in the place of @name itself is -ELOOP. */
 int open_regular_at(int dir_fd, const char *name, struct stat *st);
+/* The same of @found, a descriptor of O_PATH, which it closes (or returns). */
+int open_regular_found(int found, struct stat *st);
 /* As open_regular(), to be closed with fclose(). NULL: errno says why, as that does. */
 FILE *open_regular_stream(const char *path);
 /* Why, in words, of a negative value that the two return. Borrowed, until the next call. */

@@ -51,18 +51,21 @@ claim 'it dies: the status is an error' is $? 1
 claim 'of that file, and says so' grep -q 'large: its analysis died of SIGSEGV' err
 claim 'in one line' is "$(wc -l <err)" 1
 
-# `plan` shows what was found there, and its child is the same.
-"$PUGMARK" plan --fresh large >out 2>err </dev/null &
-planner=$!
-started+=("$planner")
-child=
-claim 'plan: the analysis has a child of its own' find_child $planner
-cp "/proc/$child/status" status 2>said
-claim 'plan: which is nobody, without capabilities' is "$(grep -cP '^Uid:\t65534\t65534|^Cap(Eff|Prm):\t0+$' status)" 3
-kill -SEGV "$child"
-wait $planner
-claim 'plan: it dies: the status is an error' is $? 1
-claim 'plan: of that file' grep -q 'large: its analysis died of SIGSEGV' err
+# `plan` shows what was found there, and its child is the same; that of shares as well.
+for command in 'plan --fresh' 'plan --shares 2 -o set' 'distribute -o whole --'; do
+	# shellcheck disable=SC2086 # several words
+	"$PUGMARK" $command ./large >out 2>err </dev/null &
+	planner=$!
+	started+=("$planner")
+	child=
+	claim "$command: the analysis has a child of its own" find_child $planner
+	cp "/proc/$child/status" status 2>said
+	claim "$command: which is nobody, without capabilities" is "$(grep -cP '^Uid:\t65534\t65534|^Cap(Eff|Prm):\t0+$' status)" 3
+	kill -SEGV "$child"
+	wait $planner
+	claim "$command: it dies: the status is an error" is $? 1
+	claim "$command: of that file" grep -q 'large: its analysis died of SIGSEGV' err
+done
 "$PUGMARK" plan -o cat.plan cat >out 2>err
 claim 'plan: what it writes is a plan' "$PUGMARK" plan --check --plan cat.plan cat
 claim 'plan: and is shown' grep -q '^  probes ' out

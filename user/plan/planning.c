@@ -6,7 +6,6 @@
 #include "offline/link/callers_by_name.h"
 #include "offline/plan/plan_build.h"
 #include "user/cli/patterns.h"
-#include "user/file/debuginfod.h"
 #include "user/file/own_cache.h"
 #include "user/plan/plan_cache.h"
 #include "user/plan/plan_entered.h"
@@ -379,22 +378,20 @@ int planning_make_here(const char *binary, const struct planning_options *option
 	return err;
 }
 
-int planning_shares(const char *binary, const struct planning_options *options,
-		    const struct share_options *shares, struct share_set *out, double *whole_ns,
-		    struct pugmark_diag *diag)
+int planning_shares_here(const struct planning_inside *inside, const struct share_options *shares,
+			 struct share_set *out, double *whole_ns, struct pugmark_diag *diag)
 {
+	const struct planning_options *options = inside->options;
 	struct planning_result result = {0};
-	struct plan_modules modules;
-	struct planner p = {
-		.o = options, .modules = &modules, .binary = binary, .out = &result, .diag = diag};
+	struct planner p = {.o = options,
+			    .modules = inside->modules,
+			    .binary = inside->binary,
+			    .out = &result,
+			    .diag = diag};
 	struct share_options alone = *shares;
 	*whole_ns = 0;
-	debuginfod_fetch(binary);
-	int err = plan_modules_list(binary, options, &modules, diag);
-	if (err)
-		return err;
 	probe_costs_of_machine(&p.costs);
-	err = open_model(&p);
+	int err = open_model(&p);
 	if (!err && options->n_profiles)
 		err = profile_read(options->profiles, options->n_profiles, p.model, &p.profile,
 				   diag);
@@ -412,7 +409,6 @@ int planning_shares(const char *binary, const struct planning_options *options,
 		*whole_ns = out->load_ns[0];
 	}
 	planner_deinit(&p);
-	plan_modules_deinit(&modules);
 	free(result.plugin);
 	return err;
 }

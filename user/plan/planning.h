@@ -126,9 +126,13 @@ int planning_make(const char *binary, const struct planning_options *options,
 void planning_deinit(struct planning_result *result);
 /* Reads the word of --exports: auto, needed, all. */
 bool planning_exports_named(const char *word, enum planning_exports *out);
-/* Splits the plan of @binary over shares; nothing is cached. *@whole_ns: what one share of all
- * would cost. 0 and a set that the caller releases with share_set_deinit(), or -errno with @diag
- * filled. */
+/* Splits the plan of @inside->binary over shares, in this process. *@whole_ns: what one share of
+ * all would cost. 0 and a set that the caller releases with share_set_deinit(), or -errno with
+ * @diag filled. */
+int planning_shares_here(const struct planning_inside *inside, const struct share_options *shares,
+			 struct share_set *out, double *whole_ns, struct pugmark_diag *diag);
+/* The same of @binary in a sandbox; nothing is cached. What is handed back is checked: a plan as
+ * planning_make()'s, shares that there are, costs that are numbers. */
 int planning_shares(const char *binary, const struct planning_options *options,
 		    const struct share_options *shares, struct share_set *out, double *whole_ns,
 		    struct pugmark_diag *diag);

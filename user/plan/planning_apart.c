@@ -160,7 +160,7 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 		   sandbox_work *work, struct planning_inside *inside, void **bytes, size_t *len,
 		   struct pugmark_diag *diag)
 {
-	const char *grants[2 + PLANNING_TRACED_MAX];
+	const char *grants[2 + 2 * PLANNING_TRACED_MAX];
 	char tag[TAG_BYTES];
 	struct planning_options own = *options;
 	struct plan_modules modules;
@@ -179,6 +179,8 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 		grants[sandbox.n_grants++] = grant;
 	for (uint32_t i = 0; i < options->n_profiles && i < PLANNING_TRACED_MAX; i++)
 		grants[sandbox.n_grants++] = options->profiles[i];
+	for (uint32_t i = 0; i < options->n_traced && i < PLANNING_TRACED_MAX; i++)
+		grants[sandbox.n_grants++] = options->traced[i];
 	own.tag = tag;
 	own.progress = NULL; /* its thread is not in the child */
 	inside->binary = binary;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* broker.c: see broker.h. A path is read once, out of the child's memory, and what is opened by it
  * is handed over as a descriptor: the child has no second chance to change it.
+ * A path is followed as this process sees it, so that /proc/self is this process: a grant may be
+ * one of its descriptors (/proc/self/fd/5), which the child has not. Nothing else of any process is
+ * shown: neither what lies in /proc, nor what its links lead to.
  * open_regular() finds by O_PATH; for the child that is a descriptor to read from already (seccomp
  * hands over none of the other kind). */
 #include "user/sandbox/broker.h"
@@ -11,13 +14,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* At @addr in the child, to its NUL, a page at a time: the next one may not be there. */
@@ -61,6 +68,47 @@ static bool is_granted(const struct sandbox *s, const char *path)
 	return false;
 }
 
+/* Whether @path is that or a folder on the way there: realpath() asks for each. */
+static bool leads_to(const char *path, const char *there)
+{
+	size_t len = strlen(path);
+	return !strncmp(path, there, len) && (!there[len] || there[len] == '/');
+}
+
+/* Whether the child may see @path in /proc, as one that it is granted or that leads there. */
+static bool is_granted_in_proc(const struct sandbox *s, const char *path)
+{
+	static const char own[] = "/proc/self/";
+	char numbered[PATH_MAX];
+	for (uint32_t i = 0; i < s->n_grants; i++) {
+		if (strncmp(s->grants[i], own, strlen(own)) != 0)
+			continue;
+		snprintf(numbered, sizeof(numbered), "/proc/%d/%s", (int)getpid(),
+			 s->grants[i] + strlen(own));
+		if (leads_to(path, s->grants[i]) || leads_to(path, numbered))
+			return true;
+	}
+	return false;
+}
+
+/* A descriptor of O_PATH, with @flags, or -errno: -EACCES where it is in /proc or a link there is
+ * on the way (-ELOOP), unless that is granted. */
+static int find(const struct sandbox *s, const char *path, int flags)
+{
+	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags)};
+	struct statfs fs;
+	bool granted = is_granted(s, path) || is_granted_in_proc(s, path);
+	if (!granted)
+		how.resolve = RESOLVE_NO_MAGICLINKS;
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	if (fd < 0)
+		return -errno;
+	if (granted || (!fstatfs(fd, &fs) && fs.f_type != PROC_SUPER_MAGIC))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
 /* What is analysed are ELF files, but no memory of processes. */
 static bool is_elf(int fd)
 {
@@ -74,7 +122,8 @@ static int open_for(const struct broker *b, const char *path, int flags)
 {
 	if ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC | O_DIRECTORY))
 		return -EACCES;
-	int fd = open_regular(path, NULL);
+	int found = find(b->sandbox, path, 0);
+	int fd = found < 0 ? found : open_regular_found(found, NULL);
 	if (fd < 0 || is_granted(b->sandbox, path) || is_elf(fd))
 		return fd;
 	close(fd);
@@ -94,34 +143,45 @@ static void hand_over(const struct broker *b, const struct seccomp_notif *n, int
 	close(fd);
 }
 
-/* Looks, and gives what there is. Returns what the call returns. */
-static int64_t look(const struct seccomp_notif *n, const char *path, const uint64_t args[])
+static bool follows(const struct seccomp_notif *n, const uint64_t args[])
+{
+	int nr = n->data.nr;
+	return nr != SYS_lstat && nr != SYS_readlink && nr != SYS_readlinkat &&
+	       !(nr == SYS_newfstatat && args[2] & AT_SYMLINK_NOFOLLOW);
+}
+
+/* Gives what there is to see of @fd, which @path led to. Returns what the call returns. */
+static int64_t show(const struct seccomp_notif *n, int fd, const uint64_t args[])
 {
 	char text[PATH_MAX];
 	struct stat st;
-	int err = 0;
+	ssize_t len;
 	switch (n->data.nr) {
 	case SYS_stat:
-		err = stat(path, &st) ? -errno : 0;
-		break;
 	case SYS_lstat:
-		err = lstat(path, &st) ? -errno : 0;
-		break;
 	case SYS_newfstatat:
-		err = fstatat(AT_FDCWD, path, &st, (int)args[2] & AT_SYMLINK_NOFOLLOW) ? -errno : 0;
-		break;
+		return fstat(fd, &st) ? -errno : give((pid_t)n->pid, args[1], &st, sizeof(st));
 	case SYS_readlink:
-	case SYS_readlinkat: {
-		ssize_t len = readlink(path, text, sizeof(text));
+	case SYS_readlinkat:
+		len = readlinkat(fd, "", text, sizeof(text));
 		if (len < 0)
-			return -errno;
+			return errno == ENOENT ? -EINVAL : -errno; /* it is there, and no link */
 		len = (uint64_t)len < args[2] ? len : (ssize_t)args[2];
 		return give((pid_t)n->pid, args[1], text, (size_t)len) ? -EFAULT : len;
-	}
 	default:
-		return faccessat(AT_FDCWD, path, (int)args[1], 0) ? -errno : 0;
+		return syscall(SYS_faccessat2, fd, "", (int)args[1], AT_EMPTY_PATH) ? -errno : 0;
 	}
-	return err ? err : give((pid_t)n->pid, args[1], &st, sizeof(st));
+}
+
+static int64_t look(const struct broker *b, const struct seccomp_notif *n, const char *path,
+		    const uint64_t args[])
+{
+	int fd = find(b->sandbox, path, follows(n, args) ? 0 : O_NOFOLLOW);
+	if (fd < 0)
+		return fd;
+	int64_t answer = show(n, fd, args);
+	close(fd);
+	return answer;
 }
 
 static bool is_relative_to_folder(int nr)
@@ -155,7 +215,7 @@ void broker_answer(struct broker *b)
 		}
 		answer = fd;
 	} else if (!answer) {
-		answer = look(&n, path, args);
+		answer = look(b, &n, path, args);
 	}
 	struct seccomp_notif_resp resp = {.id = n.id};
 	resp.error = answer < 0 ? (int)answer : 0;

@@ -166,7 +166,82 @@ static void it_reads_what_it_may(void **state)
 	free(out);
 }
 
+/* A grant may be a descriptor of this process, which the child does not have. */
+static int finds_by_number(void *ctx, FILE *out, struct pugmark_diag *diag)
+{
+	(void)diag;
+	put_file(out, "it", ctx);
+	char *real = realpath(ctx, NULL);
+	fprintf(out, "real:%d;", real && !strcmp(real, granted));
+	return 0;
+}
+
+static void a_grant_by_number(void **state)
+{
+	(void)state;
+	char path[32], *out;
+	int fd = open(granted, O_RDONLY);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	const char *grants[] = {path};
+	struct sandbox s = {.subject = "the file", .grants = grants, .n_grants = 1};
+	struct pugmark_diag diag;
+	assert_int_equal(run(&s, finds_by_number, path, &out, &diag), 0);
+	assert_string_equal(out, "it:0:granted\n;real:1;");
+	free(out);
+	close(fd);
+}
+
 /* ---- what it may not ---- */
+
+/* Of any process it sees nothing, its own and this one's included: the kernel's answers would be
+ * those for this process, which is root's. @ctx: a descriptor of this process. */
+static int looks_into_proc(void *ctx, FILE *out, struct pugmark_diag *diag)
+{
+	(void)diag;
+	char path[128], text[64];
+	struct stat st;
+	int parent = (int)getppid();
+	static const char *const forms[] = {"/proc/%d",	     "/proc/%d/exe",  "/proc/%d/cwd",
+					    "/proc/%d/root", "/proc/%d/maps", "/proc/%d/environ"};
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		for (int k = 0; k < 3; k++) {
+			const int pids[] = {parent, 1, (int)getpid()};
+			snprintf(path, sizeof(path), forms[i], pids[k]);
+			if (!stat(path, &st) || !lstat(path, &st) || !access(path, F_OK) ||
+			    readlink(path, text, sizeof(text)) >= 0 || open(path, O_RDONLY) >= 0)
+				fprintf(out, "%s ", path);
+		}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *(int *)ctx); /* an ELF file, here */
+	if (open(path, O_RDONLY) >= 0 || readlink(path, text, sizeof(text)) >= 0 ||
+	    !stat(path, &st))
+		fprintf(out, "%s ", path);
+	if (readlink("/proc/self", text, sizeof(text)) >= 0 ||
+	    readlink("/proc/thread-self", text, sizeof(text)) >= 0)
+		fprintf(out, "self ");
+	snprintf(path, sizeof(path), "%s/self", dir); /* a link to this process's program */
+	if (open(path, O_RDONLY) >= 0)
+		fprintf(out, "%s ", path);
+	snprintf(path, sizeof(path), "/proc/1/root%.40s", elf);
+	if (open(path, O_RDONLY) >= 0)
+		fprintf(out, "%s ", path);
+	return 0;
+}
+
+static void it_sees_no_process(void **state)
+{
+	(void)state;
+	struct sandbox s = ordinary();
+	struct pugmark_diag diag;
+	char path[120], *out;
+	int fd = open(elf, O_RDONLY);
+	snprintf(path, sizeof(path), "%s/self", dir);
+	assert_int_equal(symlink("/proc/self/exe", path), 0);
+	assert_int_equal(run(&s, looks_into_proc, &fd, &out, &diag), 0);
+	assert_string_equal(out, "");
+	free(out);
+	close(fd);
+	unlink(path);
+}
 
 static int escapes(void *ctx, FILE *out, struct pugmark_diag *diag)
 {
@@ -383,13 +458,43 @@ static void however_it_ends(void **state)
 	free(out);
 }
 
+/* What is handed back is the heap's, whatever its length. */
+static int hands_back(void *ctx, FILE *out, struct pugmark_diag *diag)
+{
+	(void)diag;
+	for (size_t i = 0; i < *(size_t *)ctx; i++)
+		putc_unlocked((int)(i % 251), out);
+	return 0;
+}
+
+static void bytes_of_every_length(void **state)
+{
+	(void)state;
+	static const size_t lengths[] = {0,    1,    15,   16,	  4080,	  4095,
+					 4096, 4097, 8192, 65536, 131072, 3 << 20};
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		size_t len = lengths[i], got = 0, right = 0;
+		struct sandbox s = ordinary();
+		struct pugmark_diag diag;
+		void *bytes = NULL;
+		assert_int_equal(sandbox_run(&s, hands_back, &len, &bytes, &got, &diag), 0);
+		assert_int_equal(got, len);
+		while (right < len && ((uint8_t *)bytes)[right] == right % 251)
+			right++;
+		assert_int_equal(right, len);
+		bytes = realloc(bytes, len + 5000); /* only the heap's can */
+		assert_non_null(bytes);
+		free(bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_reads_what_it_may),
-		cmocka_unit_test(it_does_not_get_out),
-		cmocka_unit_test(it_has_no_privileges),
-		cmocka_unit_test(however_it_ends),
+		cmocka_unit_test(it_reads_what_it_may),	 cmocka_unit_test(a_grant_by_number),
+		cmocka_unit_test(it_sees_no_process),	 cmocka_unit_test(it_does_not_get_out),
+		cmocka_unit_test(it_has_no_privileges),	 cmocka_unit_test(however_it_ends),
+		cmocka_unit_test(bytes_of_every_length),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
