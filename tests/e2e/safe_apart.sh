@@ -52,7 +52,7 @@ claim 'of that file, and says so' grep -q 'large: its analysis died of SIGSEGV' 
 claim 'in one line' is "$(wc -l <err)" 1
 
 # `plan` shows what was found there, and its child is the same; that of shares as well.
-for command in 'plan --fresh' 'plan --shares 2 -o set' 'distribute -o whole --'; do
+for command in 'plan --fresh' 'plan --shares 2 -o set' 'distribute --machines 2 -o whole --'; do
 	# shellcheck disable=SC2086 # several words
 	"$PUGMARK" $command ./large >out 2>err </dev/null &
 	planner=$!

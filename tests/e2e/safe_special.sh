@@ -71,6 +71,5 @@ for path in ./fifo ./socket; do
 	quick $path 'cfg -e' cfg -e $path ./prog
 	quick $path 'export -o' export --format folded -o $path rec
 	quick $path 'report -o' report --html -o $path rec
-	quick $path 'reduce -o' reduce -o $path -- ./prog
 done
 conclude

@@ -14,6 +14,7 @@
 /* What the child hands back; behind it members, costs of sites, and the plan. */
 struct found {
 	double whole_ns, largest_job_ns, load_ns[SHARES_MAX];
+	uint64_t number; /* of the set, which the file of a whole plan has not */
 	uint32_t n, n_sites, untold, machine[SHARES_MAX];
 };
 
@@ -23,6 +24,7 @@ static int hand_back(const struct share_set *set, double whole_ns, FILE *out)
 {
 	struct found f = {.whole_ns = whole_ns,
 			  .largest_job_ns = set->largest_job_ns,
+			  .number = set->plan->share_set,
 			  .n = set->n,
 			  .n_sites = set->plan->n_sites,
 			  .untold = set->untold};
@@ -113,6 +115,8 @@ static int take(const char *bytes, size_t len, const char *binary, struct share_
 		share_set_deinit(out);
 		return err;
 	}
+	out->plan->share_set = f.number;
+	out->plan->n_shares = f.n;
 	out->n = f.n;
 	out->untold = f.untold;
 	out->largest_job_ns = f.largest_job_ns;
