@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* replay.c: a plain main() for a fuzz target: gives it every file of the folders that are named,
- * whole and, without --whole before them, cut at every 1 % of its length. A folder that does not exist holds no file. Any input
- * that takes over ten seconds is a failure. The last line says how many files passed. */
+ * whole and, without --whole before them, cut at every 1 % of its length. A folder that does not
+ * exist holds no file. Any input that takes over ten seconds is a failure. The last line says how
+ * many files passed. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
