@@ -32,6 +32,7 @@ enum {
 	EXCHANGE,
 	LIKE_BRANCH,
 	FIVE_BYTES,
+	UNLIKE,
 	UNKNOWN,
 	REASONS
 };
@@ -62,6 +63,9 @@ static const struct {
 	[FIVE_BYTES] = {"a nop of five bytes: the optimised probe overwrites the red zone, and a "
 			"forked child dies there",
 			"6.18"},
+	[UNLIKE] = {"a loop with an operand size prefix, or xabort: what it does differs between "
+		    "makers of processors, and with a probe on some",
+		    "6.18"},
 	[UNKNOWN] = {"of a shape that was not tried with and without a probe", "-"},
 };
 
@@ -132,10 +136,21 @@ static uint8_t prefixed(const ZydisDecodedInstruction *insn, bool is_long_nop, u
 	return class;
 }
 
+/* A one-byte opcode of which processors make different things: AMD's cut the target of a loop with
+ * an operand size prefix to 16 bits, and those without transactions know no xabort. */
+static bool is_unlike(const ZydisDecodedInstruction *insn)
+{
+	bool is_loop = (insn->opcode & 0xfc) == 0xe0; /* loopne, loope, loop, jrcxz */
+	bool is_xabort = insn->opcode == 0xc6 && insn->raw.modrm.reg == 7;
+	return is_xabort || (is_loop && insn->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE);
+}
+
 static uint8_t legacy_class(const ZydisDecodedInstruction *insn)
 {
 	bool one = insn->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
 	uint8_t opcode = insn->opcode;
+	if (one && is_unlike(insn))
+		return UNLIKE;
 	if (insn->opcode_map == ZYDIS_OPCODE_MAP_0F38)
 		opcode = 0x38;
 	else if (insn->opcode_map == ZYDIS_OPCODE_MAP_0F3A)
