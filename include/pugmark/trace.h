@@ -23,6 +23,18 @@ struct pugmark_trace_iter;
 int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugmark_diag *diag);
 void pugmark_trace_free(struct pugmark_trace *trace);
 
+/* The same of a recording that may still be made: iterators go on where it had ended, once
+ * pugmark_trace_more() has taken in what was written since. Trace and iterators are used by one
+ * thread of the caller. */
+int pugmark_trace_open_growing(const char *dir, struct pugmark_trace **out,
+			       struct pugmark_diag *diag);
+/* Takes in what has been written since it was opened or last asked. Returns 1: there may be more
+ * later (the recorder has not ended), 0: that was all, and what iterators return from here on is
+ * what they would if it had been read at once; or -errno with @diag filled. There may be more
+ * tasks, behind those that were there, and more modules; what was borrowed of the recording is to
+ * be asked for anew, but what was borrowed of plans stays. */
+int pugmark_trace_more(struct pugmark_trace *trace, struct pugmark_diag *diag);
+
 /* The recording below; borrowed until the trace is freed. */
 const struct pugmark_recording *pugmark_trace_recording(const struct pugmark_trace *trace);
 /* The plan of @module of the recording, or NULL; trace_event.func is an index of its functions. */
@@ -43,11 +55,13 @@ int pugmark_trace_rename_func(struct pugmark_trace *trace, uint32_t module, uint
 int pugmark_trace_select(struct pugmark_trace *trace, uint32_t module);
 
 /* What the thread at @task of pugmark_recording_tasks() did, from the first event on. Returns 0 and
- * an iterator that the caller frees before the trace, or -errno. */
+ * an iterator that the caller frees before the trace, or -errno. While the recording grows,
+ * -EAGAIN: it was forked, and no iterator of its parent has come to where. */
 int pugmark_trace_iter_new(const struct pugmark_trace *trace, uint32_t task,
 			   struct pugmark_trace_iter **out);
 void pugmark_trace_iter_free(struct pugmark_trace_iter *iter);
-/* The next event, borrowed until the next call: 1 with @event set, 0 at the end, or -errno. */
+/* The next event, borrowed until the next call: 1 with @event set, 0 at the end, or -errno. While
+ * the recording grows, 0 is the end of what has been taken in. */
 int pugmark_trace_next(struct pugmark_trace_iter *iter, const struct pugmark_trace_event **event);
 /* The same, several at once: 1 with the next @n events, borrowed until the next call of either. */
 int pugmark_trace_batch(struct pugmark_trace_iter *iter, const struct pugmark_trace_event **events,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* recording.c: opens a recording: finds its segments, reads what they say of processes, and hands
- * out iterators over a task's events. recording_meta_read.c reads the JSON. Nothing in the
- * directory is trusted; the file of events may be growing or shrinking while it is read. */
+ * out iterators over a task's events. recording_meta_read.c reads the JSON, recording_more.c goes
+ * on where a recording that is being made had ended. Nothing in the directory is trusted; the file
+ * of events may be growing or shrinking while it is read. */
 #include "offline/log/recording_impl.h"
 
 #include "offline/base/checksum.h"
@@ -115,11 +116,25 @@ int segment_load(int fd, const struct segment_ref *seg, struct codec *codec, str
 	return codec_expand(codec, h->codec, stored->data, n, raw->data, h->raw_bytes);
 }
 
-/* Walks over the whole file, header by header. */
-static int scan_segments(struct pugmark_recording *rec, uint64_t size)
+/* Notes that [@from, @to) is damaged. */
+static void note_damage(struct pugmark_recording *rec, uint64_t from, uint64_t to, bool end)
+{
+	if (end)
+		recording_add_note(rec,
+				   "events: cut off or damaged from %llu to the end, %llu bytes",
+				   (unsigned long long)from, (unsigned long long)(to - from));
+	else
+		recording_add_note(rec, "events: %llu damaged bytes at %llu",
+				   (unsigned long long)(to - from), (unsigned long long)from);
+	rec->info.damaged_bytes += to - from;
+}
+
+/* Walks over the file from where it was left, header by header. What is no segment is damaged only
+ * once one follows, or @last. */
+static int scan_segments(struct pugmark_recording *rec, uint64_t size, bool last)
 {
 	uint8_t bytes[SEGMENT_HEADER_BYTES];
-	uint64_t off = 0, bad_from = UINT64_MAX, n_unknown = 0;
+	uint64_t off = rec->scanned, bad_from = UINT64_MAX;
 
 	while (off < size) {
 		struct segment_header h;
@@ -128,41 +143,30 @@ static int scan_segments(struct pugmark_recording *rec, uint64_t size)
 		if (n < 0)
 			return n;
 		if (n < (ssize_t)sizeof(bytes) || segment_header_read(bytes, &h) ||
-		    !header_is_sane(&h)) {
+		    !header_is_sane(&h) || h.stored_bytes > size - off - sizeof(bytes)) {
 			if (bad_from == UINT64_MAX)
 				bad_from = off;
 			off = find_magic(rec->fd, off + 1, size);
 			continue;
 		}
 		if (bad_from != UINT64_MAX) {
-			recording_add_note(rec, "events: %llu damaged bytes at %llu",
-					   (unsigned long long)(off - bad_from),
-					   (unsigned long long)bad_from);
-			rec->info.damaged_bytes += off - bad_from;
+			note_damage(rec, bad_from, off, false);
 			bad_from = UINT64_MAX;
 		}
-		if (h.stored_bytes > size - off - sizeof(bytes)) {
-			bad_from = off;
-			off = find_magic(rec->fd, off + 1, size);
-			continue;
-		}
-		n_unknown += !codec_known(h.codec);
+		rec->n_unknown += !codec_known(h.codec);
 		int err = add_segment(rec, &h, off);
 		if (err)
 			return err;
 		off += sizeof(bytes) + h.stored_bytes;
+		rec->scanned = off;
 	}
-	if (n_unknown)
+	if (bad_from != UINT64_MAX && last)
+		note_damage(rec, bad_from, size, true);
+	if (rec->n_unknown && last)
 		recording_add_note(rec,
 				   "events: %llu segments are compressed by what this program was "
 				   "built without, as zstd may be (read them with one that has it)",
-				   (unsigned long long)n_unknown);
-	if (bad_from != UINT64_MAX) {
-		recording_add_note(
-			rec, "events: cut off or damaged from %llu to the end, %llu bytes",
-			(unsigned long long)bad_from, (unsigned long long)(size - bad_from));
-		rec->info.damaged_bytes += size - bad_from;
-	}
+				   (unsigned long long)rec->n_unknown);
 	return 0;
 }
 
@@ -179,13 +183,14 @@ static int by_task_and_event(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-static int read_processes(struct pugmark_recording *rec)
+/* Of the segments from @first on, in the order of the file. */
+static int read_processes(struct pugmark_recording *rec, uint32_t first)
 {
 	struct codec *codec = codec_new();
 	struct bytes stored = {0}, raw = {0};
 	int err = codec ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !err && i < rec->n_segments; i++) {
+	for (uint32_t i = first; !err && i < rec->n_segments; i++) {
 		const struct segment_ref *seg = &rec->segments[i];
 
 		if (seg->header.kind != SEGMENT_PROCESS)
@@ -211,12 +216,30 @@ static int read_processes(struct pugmark_recording *rec)
 	return err;
 }
 
-/* Orders the segments by task, and adds the tasks that only these name. */
-static int index_tasks(struct pugmark_recording *rec)
+/* Puts the segments from @first on, which are in order, among those before, which are as well. */
+static int merge_segments(struct pugmark_recording *rec, uint32_t first)
 {
-	if (rec->n_segments)
-		qsort(rec->segments, rec->n_segments, sizeof(*rec->segments), by_task_and_event);
-	for (uint32_t i = 0; i < rec->n_segments; i++) {
+	struct segment_ref *at = rec->segments;
+	uint32_t n = rec->n_segments - first, to = rec->n_segments;
+
+	if (!first || !n)
+		return 0;
+	struct segment_ref *added = malloc(n * sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	memcpy(added, at + first, n * sizeof(*added));
+	while (n)
+		at[--to] = first && by_task_and_event(&at[first - 1], &added[n - 1]) > 0
+				   ? at[--first]
+				   : added[--n];
+	free(added);
+	return 0;
+}
+
+/* Adds the tasks that only segments from @first on name, and what these tell of all. */
+static int index_tasks(struct pugmark_recording *rec, uint32_t first)
+{
+	for (uint32_t i = first; i < rec->n_segments; i++) {
 		const struct segment_header *h = &rec->segments[i].header;
 
 		if (h->kind != SEGMENT_EVENTS)
@@ -230,6 +253,25 @@ static int index_tasks(struct pugmark_recording *rec)
 		task->last_ns = h->last_ns;
 	}
 	return 0;
+}
+
+int recording_scan(struct pugmark_recording *rec, uint64_t size, bool last)
+{
+	uint32_t first = rec->n_segments;
+
+	rec->file_bytes = size;
+	int err = scan_segments(rec, size, last);
+	if (!err)
+		err = read_processes(rec, first);
+	if (rec->n_segments > first)
+		qsort(rec->segments + first, rec->n_segments - first, sizeof(*rec->segments),
+		      by_task_and_event);
+	if (!err)
+		err = index_tasks(rec, first);
+	if (!err)
+		err = merge_segments(rec, first);
+	rec->grown += rec->n_segments != first;
+	return err;
 }
 
 /* Why there is no file of events in @dir. Returns @err. */
@@ -250,68 +292,106 @@ static int no_events(const char *dir, int err, struct pugmark_diag *diag)
 				"cannot read its file `events`: %s", strerror(-err));
 }
 
-/* Whether a recorder keeps its lock on the events. Some file systems have none. */
-static bool is_locked(int fd)
+bool recording_is_locked(const struct pugmark_recording *rec)
 {
-	if (flock(fd, LOCK_SH | LOCK_NB))
+	if (flock(rec->fd, LOCK_SH | LOCK_NB))
 		return errno == EWOULDBLOCK;
-	flock(fd, LOCK_UN);
+	flock(rec->fd, LOCK_UN);
 	return false;
 }
 
-int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
-			   struct pugmark_diag *diag)
+int recording_cannot_read(const struct pugmark_recording *rec, int err, struct pugmark_diag *diag)
+{
+	char *path = NULL;
+
+	if (err != -ENOTSUP && asprintf(&path, "%s/events", rec->dir) >= 0) {
+		pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s",
+				 err == -EFBIG ? "it names more tasks and mappings than a "
+						 "recording of its size has"
+					       : strerror(-err));
+		free(path);
+	}
+	return err;
+}
+
+/* Opens the files of the recording; nothing is read yet. */
+static int open_files(const char *dir, struct pugmark_recording **out, struct pugmark_diag *diag)
 {
 	struct pugmark_recording *rec = calloc(1, sizeof(*rec));
 	struct stat st;
 	char *path = NULL;
-	int err = -ENOMEM;
+	int err = 0;
 
 	if (!rec)
 		return -ENOMEM;
 	rec->fd = -1;
 	rec->dir = strdup(dir);
-	if (!rec->dir || asprintf(&path, "%s/events", dir) < 0)
-		goto failed;
+	if (!rec->dir || asprintf(&path, "%s/events", dir) < 0) {
+		pugmark_recording_free(rec);
+		return -ENOMEM;
+	}
 	rec->fd = open_regular(path, &st);
-	if (rec->fd == -ENXIO) {
+	if (rec->fd == -ENXIO)
 		err = pugmark_diag_set(diag, -EINVAL, path, PUGMARK_NO_OFFSET,
 				       "not a regular file");
-		goto failed;
-	}
-	if (rec->fd < 0) {
+	else if (rec->fd < 0)
 		err = no_events(dir, rec->fd, diag);
-		goto failed;
+	free(path);
+	if (err) {
+		pugmark_recording_free(rec);
+		return err;
 	}
 	rec->file_bytes = (uint64_t)st.st_size;
+	*out = rec;
+	return 0;
+}
+
+int pugmark_recording_open(const char *dir, struct pugmark_recording **out,
+			   struct pugmark_diag *diag)
+{
+	struct pugmark_recording *rec;
+	int err = open_files(dir, &rec, diag);
+
+	if (err)
+		return err;
 	err = recording_meta_read(rec, diag);
 	if (!err)
-		err = scan_segments(rec, st.st_size);
-	if (!err)
-		err = read_processes(rec);
-	if (!err)
-		err = index_tasks(rec);
+		err = recording_scan(rec, rec->file_bytes, true);
 	if (err) {
-		if (err != -ENOTSUP)
-			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s",
-					 err == -EFBIG ? "it names more tasks and mappings than a "
-							 "recording of its size has"
-						       : strerror(-err));
-		goto failed;
+		recording_cannot_read(rec, err, diag);
+		pugmark_recording_free(rec);
+		return err;
 	}
 	if (!rec->info.closed)
-		recording_add_note(rec, is_locked(rec->fd)
+		recording_add_note(rec, recording_is_locked(rec)
 						? "it is still being recorded: this is what there "
 						  "is so far"
 						: "the recorder did not end well: the end may be "
 						  "missing");
-	free(path);
 	*out = rec;
 	return 0;
-failed:
-	free(path);
-	pugmark_recording_free(rec);
-	return err;
+}
+
+int recording_open_growing(const char *dir, struct pugmark_recording **out,
+			   struct pugmark_diag *diag)
+{
+	struct pugmark_recording *rec;
+	int err = open_files(dir, &rec, diag);
+
+	if (err)
+		return err;
+	err = recording_meta_read(rec, diag);
+	rec->growing = true;
+	if (err)
+		recording_cannot_read(rec, err, diag);
+	else
+		err = recording_more(rec, diag);
+	if (err < 0) {
+		pugmark_recording_free(rec);
+		return err;
+	}
+	*out = rec;
+	return 0;
 }
 
 const struct pugmark_recording_info *pugmark_recording_info(const struct pugmark_recording *rec)

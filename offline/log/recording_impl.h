@@ -28,6 +28,10 @@ struct pugmark_recording {
 	char *dir;
 	int fd; /* the file of events */
 	uint64_t file_bytes;
+	uint64_t scanned;     /* of the file: what the segments below are of */
+	bool growing;	      /* a recorder may still write it */
+	uint32_t grown;	      /* how often segments were added: their places are others since */
+	uint32_t n_unknown;   /* segments compressed in an unknown way */
 	uint64_t table_bytes; /* of what process records have filled the tables with */
 	struct pugmark_recording_info info;
 	json_t *meta; /* owns the strings of info and modules */
@@ -62,8 +66,27 @@ bool recording_may_grow(struct pugmark_recording *rec, size_t bytes);
 int recording_no_room(const struct pugmark_recording *rec);
 /* A line of JSON takes forty times its length once it is read. */
 size_t recording_longest_line(const struct pugmark_recording *rec);
+/* As pugmark_recording_open(), of a recording that may still be made: what is missing at its end
+ * may come, and is not damage yet. */
+int recording_open_growing(const char *dir, struct pugmark_recording **out,
+			   struct pugmark_diag *diag);
+/* Takes in what has been written since. Returns 1: there may be more later; 0: that was all, and
+ * from here on it is as if opened now; or -errno with @diag filled. Tasks keep their indices, but
+ * what was borrowed of tasks, modules and info is to be asked for anew. No other thread uses the
+ * recording or its iterators meanwhile. */
+int recording_more(struct pugmark_recording *rec, struct pugmark_diag *diag);
+/* Takes in the segments of the file up to @size. @last: what is no whole segment at the end is
+ * damage; else it is left for the next time. 0 or -errno. */
+int recording_scan(struct pugmark_recording *rec, uint64_t size, bool last);
+/* Whether a recorder keeps its lock on the events. Some file systems have none. */
+bool recording_is_locked(const struct pugmark_recording *rec);
+/* The diagnostic for what recording_scan() and what reads process records return. */
+int recording_cannot_read(const struct pugmark_recording *rec, int err, struct pugmark_diag *diag);
 /* Reads meta.json. Where it is damaged, modules are known by their plans alone. */
 int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag);
+/* Reads it again: there may be more modules, and it may be closed. What cannot be read is as it
+ * was. 0 or -ENOMEM. */
+int recording_meta_again(struct pugmark_recording *rec);
 /* What the member RECORDING_META_SUM of meta.json says: the CRC-32 of all others, as JSON without
  * blanks. */
 uint32_t recording_meta_sum(const json_t *meta);
@@ -73,6 +96,8 @@ int recording_process_lines(struct pugmark_recording *rec, const char *text, siz
 /* As pugmark_recording_next(), without a copy: @*event is the iterator's, valid until the next
  * call, and may be changed. Its bias is filled in where it is known. */
 int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_event **event);
+/* Whether the task may have events that are not written yet. */
+bool recording_may_go_on(const struct pugmark_recording_iter *iter);
 /* How many segments were opened so far: pugmark_recording_bias() is the same for all events of one.
  */
 uint32_t recording_opened(const struct pugmark_recording_iter *iter);

@@ -10,7 +10,8 @@
 
 struct pugmark_recording_iter {
 	struct pugmark_recording *rec;
-	const struct segment_ref *next, *end; /* of this task */
+	uint32_t number;	   /* of the task */
+	uint32_t next, end, grown; /* its segments, when the recording had grown so often */
 	struct codec *codec;
 	struct segment_decoder *dec;
 	struct bytes stored, raw;
@@ -23,10 +24,26 @@ struct pugmark_recording_iter {
 	bool open, any, said_cut;
 };
 
-/* Whether a segment comes before those with the events of the task @number. */
-static bool is_before(const struct segment_header *h, uint32_t number)
+/* Whether a segment comes before those with the events of the task @number from @event on. */
+static bool is_before(const struct segment_header *h, uint64_t number, uint64_t event)
 {
-	return h->kind < SEGMENT_EVENTS || (h->kind == SEGMENT_EVENTS && h->task < number);
+	if (h->kind != SEGMENT_EVENTS)
+		return h->kind < SEGMENT_EVENTS;
+	return h->task < number || (h->task == number && h->first_event < event);
+}
+
+/* Where the task's segments are now that have not been read. Segments of events come first, by
+ * task. */
+static void find_segments(struct pugmark_recording_iter *iter)
+{
+	const struct segment_ref *at = iter->rec->segments;
+	uint32_t n = iter->rec->n_segments;
+
+	iter->next =
+		SEARCH_FIRST_NOT(0u, n, i, is_before(&at[i].header, iter->number, iter->expected));
+	iter->end = SEARCH_FIRST_NOT(iter->next, n, i,
+				     is_before(&at[i].header, iter->number + 1ull, 0));
+	iter->grown = iter->rec->grown;
 }
 
 int pugmark_recording_iter_new(const struct pugmark_recording *rec, uint32_t index,
@@ -46,14 +63,8 @@ int pugmark_recording_iter_new(const struct pugmark_recording *rec, uint32_t ind
 		pugmark_recording_iter_free(iter);
 		return -ENOMEM;
 	}
-	/* Segments of events come first, by task. */
-	uint32_t number = rec->tasks[index].number;
-	uint32_t low = SEARCH_FIRST_NOT(0, rec->n_segments, i,
-					is_before(&rec->segments[i].header, number));
-	iter->next = iter->end = rec->segments + low;
-	while (iter->end < rec->segments + rec->n_segments &&
-	       iter->end->header.kind == SEGMENT_EVENTS && iter->end->header.task == number)
-		iter->end++;
+	iter->number = rec->tasks[index].number;
+	find_segments(iter);
 	*out = iter;
 	return 0;
 }
@@ -86,8 +97,10 @@ static int say_lost(struct pugmark_recording_iter *iter, uint64_t lost)
  * end. */
 static int next_segment(struct pugmark_recording_iter *iter)
 {
+	if (iter->grown != iter->rec->grown)
+		find_segments(iter);
 	while (iter->next < iter->end) {
-		const struct segment_ref *seg = iter->next;
+		const struct segment_ref *seg = &iter->rec->segments[iter->next];
 		const struct segment_header *h = &seg->header;
 
 		if (h->first_event < iter->expected) { /* one that was there already */
@@ -123,6 +136,16 @@ static int next_segment(struct pugmark_recording_iter *iter)
 	return 0;
 }
 
+static bool is_ended(const struct pugmark_recording_iter *iter)
+{
+	return iter->last_kind == PUGMARK_EVENT_END || iter->last_kind == PUGMARK_EVENT_STOP;
+}
+
+bool recording_may_go_on(const struct pugmark_recording_iter *iter)
+{
+	return iter->rec->growing && !(iter->any && is_ended(iter));
+}
+
 int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_event **event)
 {
 	for (;;) {
@@ -150,8 +173,7 @@ int recording_take(struct pugmark_recording_iter *iter, struct pugmark_witness_e
 		if (n < 0)
 			return say_lost(iter, iter->left);
 	}
-	if (iter->said_cut || !iter->any || iter->last_kind == PUGMARK_EVENT_END ||
-	    iter->last_kind == PUGMARK_EVENT_STOP)
+	if (iter->said_cut || !iter->any || is_ended(iter) || iter->rec->growing)
 		return 0;
 	iter->said_cut = true;
 	return say_lost(iter, 0);

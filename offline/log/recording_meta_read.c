@@ -117,6 +117,60 @@ static bool sum_holds(json_t *meta)
 	return sum == recording_meta_sum(meta);
 }
 
+/* What it says of the recording as a whole. */
+static void read_info(struct pugmark_recording *rec)
+{
+	struct pugmark_recording_info *info = &rec->info;
+
+	info->times |= json_is_true(json_object_get(rec->meta, "times"));
+	info->not_whole = json_is_false(json_object_get(rec->meta, "whole"));
+	info->closed |= json_is_true(json_object_get(rec->meta, "closed"));
+	info->start_monotonic_ns = number(rec->meta, "start_monotonic_ns");
+	info->start_realtime_ns = number(rec->meta, "start_realtime_ns");
+	info->events = number(rec->meta, "events");
+	info->lost = number(rec->meta, "lost");
+	info->exit_status = number(rec->meta, "exit_status");
+	info->stopped = string(rec->meta, "stopped");
+}
+
+static void free_modules(struct pugmark_recording_module *modules, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		free((char *)modules[i].plan);
+	free(modules);
+}
+
+int recording_meta_again(struct pugmark_recording *rec)
+{
+	struct pugmark_recording_module *modules = rec->modules;
+	uint32_t n = rec->n_modules;
+	char *path;
+
+	if (asprintf(&path, "%s/meta.json", rec->dir) < 0)
+		return -ENOMEM;
+	char *text = read_text(path);
+	free(path);
+	json_t *meta = text && (!rec->info.meta || strcmp(text, rec->info.meta) != 0)
+			       ? json_loads(text, 0, NULL)
+			       : NULL;
+	if (!json_is_object(meta) || json_array_size(json_object_get(meta, "modules")) < n ||
+	    !sum_holds(meta)) {
+		json_decref(meta);
+		free(text);
+		return 0;
+	}
+	free((char *)rec->info.meta);
+	json_decref(rec->meta);
+	rec->info.meta = text;
+	rec->meta = meta;
+	read_info(rec);
+	int err = read_modules(rec);
+	if (err) /* what is listed is gone */
+		rec->n_modules = 0;
+	free_modules(modules, n);
+	return err;
+}
+
 int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag)
 {
 	struct pugmark_recording_info *info = &rec->info;
@@ -150,15 +204,7 @@ int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag
 		return -ENOTSUP;
 	}
 	free(path);
-	info->times |= json_is_true(json_object_get(rec->meta, "times"));
-	info->not_whole = json_is_false(json_object_get(rec->meta, "whole"));
-	info->closed |= json_is_true(json_object_get(rec->meta, "closed"));
-	info->start_monotonic_ns = number(rec->meta, "start_monotonic_ns");
-	info->start_realtime_ns = number(rec->meta, "start_realtime_ns");
-	info->events = number(rec->meta, "events");
-	info->lost = number(rec->meta, "lost");
-	info->exit_status = number(rec->meta, "exit_status");
-	info->stopped = string(rec->meta, "stopped");
+	read_info(rec);
 	return read_modules(rec);
 }
 

@@ -18,6 +18,8 @@ struct parser;
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, struct parser **out);
 void parser_free(struct parser *parser);
+/* @tables and @plans have as many modules from here on, at least as many as before. */
+void parser_add_modules(struct parser *parser, uint32_t n_modules);
 /* Says where @module is loaded (run-time address minus ELF address), from here on. Each event says
  * it for its own module; but what called an event's function may lie in one that had no event yet.
  */

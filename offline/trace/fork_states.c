@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct slot {
 	struct parser *state;
@@ -19,15 +20,26 @@ struct fork_states {
 	pthread_mutex_t lock;
 };
 
+int fork_states_grow(struct fork_states *s)
+{
+	uint32_t n;
+	s->tasks = pugmark_recording_tasks(s->rec, &n);
+	struct slot *slots = realloc(s->slots, (n + 1ul) * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	memset(slots + s->n, 0, (n + 1ul - s->n) * sizeof(*slots));
+	s->slots = slots;
+	s->n = n;
+	return 0;
+}
+
 int fork_states_new(const struct pugmark_recording *rec, struct fork_states **out)
 {
 	struct fork_states *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->rec = rec;
-	s->tasks = pugmark_recording_tasks(rec, &s->n);
-	s->slots = calloc(s->n + 1, sizeof(*s->slots));
-	if (!s->slots) {
+	if (fork_states_grow(s)) {
 		free(s);
 		return -ENOMEM;
 	}

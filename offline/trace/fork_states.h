@@ -13,6 +13,8 @@ struct fork_states;
 /* @rec outlives the result, which fork_states_free() frees. 0 or -ENOMEM. */
 int fork_states_new(const struct pugmark_recording *rec, struct fork_states **out);
 void fork_states_free(struct fork_states *states);
+/* The recording has more tasks. While no other thread uses it. 0 or -ENOMEM. */
+int fork_states_grow(struct fork_states *states);
 /* Keeps a copy of @parser for the child whose task number is @child, unless there is one. 0 or
  * -ENOMEM. */
 int fork_states_keep(struct fork_states *states, uint32_t child, const struct parser *parser);

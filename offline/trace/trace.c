@@ -19,12 +19,16 @@ struct pugmark_trace {
 	uint32_t n_modules;
 	uint32_t only; /* only this module; PUGMARK_NONE: all */
 	struct fork_states *forks;
+	/* Of one that grows, whose iterators share them: one a module, as they are needed. */
+	struct parse_tables **tables;
+	bool growing;
 };
 
 struct pugmark_trace_iter {
 	const struct pugmark_trace *trace;
 	struct pugmark_recording_iter *events;
-	struct parse_tables **tables;
+	struct parse_tables **tables; /* its own, unless the trace grows */
+	uint32_t n_modules;	      /* which have tables */
 	struct parser *parser;
 	struct pugmark_trace_event *queue; /* what the last witness events decided; the parser's */
 	uint32_t n, next;
@@ -42,41 +46,51 @@ struct pugmark_trace_iter {
 /* How many trace events are made at once: few enough to stay in the cache. */
 #define BATCH 128
 
-static int open_plans(struct pugmark_trace *t, const char *dir, struct pugmark_diag *diag)
+static int open_plans(struct pugmark_trace *t, struct pugmark_diag *diag)
 {
-	const struct pugmark_recording_module *modules =
-		pugmark_recording_modules(t->rec, &t->n_modules);
-	t->plans = calloc(t->n_modules + 1, sizeof(*t->plans));
-	if (!t->plans)
-		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
-	for (uint32_t i = 0; i < t->n_modules; i++) {
+	uint32_t n;
+	const struct pugmark_recording_module *modules = pugmark_recording_modules(t->rec, &n);
+	for (; t->n_modules < n; t->n_modules++) {
+		uint32_t i = t->n_modules;
 		if (!modules[i].plan)
-			return pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
+			return pugmark_diag_set(diag, -ENODATA, t->rec->dir, PUGMARK_NO_OFFSET,
 						"module %s was recorded without a plan",
 						modules[i].name);
 		int err = pugmark_plan_open(modules[i].plan, &t->plans[i], diag);
 		if (err)
 			return err;
-		if (t->plans[i]->share)
+		if (t->plans[i]->share) {
+			uint32_t share = t->plans[i]->share, n_shares = t->plans[i]->n_shares;
+			pugmark_plan_free(t->plans[i]);
+			t->plans[i] = NULL;
 			return pugmark_diag_set(
-				diag, -ENOTSUP, dir, PUGMARK_NO_OFFSET,
+				diag, -ENOTSUP, t->rec->dir, PUGMARK_NO_OFFSET,
 				"recorded under share %u of %u, which alone does not tell the "
 				"trace "
 				"(pugmark merge -o WHOLE, with a recording under each)",
-				t->plans[i]->share, t->plans[i]->n_shares);
+				share, n_shares);
+		}
 	}
 	return 0;
 }
 
-int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugmark_diag *diag)
+static int open_trace(const char *dir, bool growing, struct pugmark_trace **out,
+		      struct pugmark_diag *diag)
 {
 	struct pugmark_trace *t = calloc(1, sizeof(*t));
 	if (!t)
 		return pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
 	t->only = PUGMARK_NONE;
-	int err = pugmark_recording_open(dir, &t->rec, diag);
-	if (!err)
-		err = open_plans(t, dir, diag);
+	t->growing = growing;
+	int err = growing ? recording_open_growing(dir, &t->rec, diag)
+			  : pugmark_recording_open(dir, &t->rec, diag);
+	if (!err) {
+		t->plans = calloc(SEGMENT_MAX_MODULES + 1, sizeof(*t->plans));
+		t->tables = calloc(SEGMENT_MAX_MODULES + 1, sizeof(*t->tables));
+		err = t->plans && t->tables ? open_plans(t, diag)
+					    : pugmark_diag_set(diag, -ENOMEM, dir,
+							       PUGMARK_NO_OFFSET, "out of memory");
+	}
 	if (!err && fork_states_new(t->rec, &t->forks))
 		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
 	if (err) {
@@ -85,6 +99,29 @@ int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugma
 	}
 	*out = t;
 	return 0;
+}
+
+int pugmark_trace_open(const char *dir, struct pugmark_trace **out, struct pugmark_diag *diag)
+{
+	return open_trace(dir, false, out, diag);
+}
+
+int pugmark_trace_open_growing(const char *dir, struct pugmark_trace **out,
+			       struct pugmark_diag *diag)
+{
+	return open_trace(dir, true, out, diag);
+}
+
+int pugmark_trace_more(struct pugmark_trace *t, struct pugmark_diag *diag)
+{
+	int more = recording_more(t->rec, diag);
+	if (more < 0)
+		return more;
+	int err = open_plans(t, diag);
+	if (!err && fork_states_grow(t->forks))
+		err = pugmark_diag_set(diag, -ENOMEM, t->rec->dir, PUGMARK_NO_OFFSET,
+				       "out of memory");
+	return err ? err : more;
 }
 
 void pugmark_trace_free(struct pugmark_trace *t)
@@ -100,6 +137,9 @@ void pugmark_trace_free(struct pugmark_trace *t)
 	for (uint32_t i = 0; t->plans && i < t->n_modules; i++)
 		pugmark_plan_free(t->plans[i]);
 	free(t->plans);
+	for (uint32_t i = 0; t->tables && i < t->n_modules; i++)
+		parse_tables_free(t->tables[i]);
+	free(t->tables);
 	fork_states_free(t->forks);
 	if (t->rec)
 		pugmark_recording_free(t->rec);
@@ -148,7 +188,7 @@ int pugmark_trace_rename_func(struct pugmark_trace *t, uint32_t module, uint32_t
 	if (!plan || func >= plan->n_funcs)
 		return -EINVAL;
 	if (!t->names)
-		t->names = calloc(t->n_modules, sizeof(*t->names));
+		t->names = calloc(SEGMENT_MAX_MODULES + 1, sizeof(*t->names));
 	if (t->names && !t->names[module])
 		t->names[module] = calloc(plan->n_funcs, sizeof(char *));
 	char *copy = strdup(name);
@@ -193,6 +233,8 @@ static int parse_ancestors(const struct pugmark_trace *t, uint32_t task)
 {
 	uint32_t parent, older;
 	int err = 0;
+	if (t->rec->growing)
+		return fork_states_missing(t->forks, task) == PUGMARK_NONE ? 0 : -EAGAIN;
 	while (!err && (parent = fork_states_missing(t->forks, task)) != PUGMARK_NONE) {
 		while ((older = fork_states_missing(t->forks, parent)) != PUGMARK_NONE)
 			parent = older;
@@ -204,10 +246,25 @@ static int parse_ancestors(const struct pugmark_trace *t, uint32_t task)
 static int start_parser(const struct pugmark_trace *t, struct pugmark_trace_iter *it)
 {
 	const struct parser *parent = fork_states_of(t->forks, it->task);
-	if (parent)
-		return parser_fork(parent, it->tables, &it->parser);
-	return parser_new(it->tables, (const struct pugmark_plan *const *)t->plans, t->n_modules,
-			  &it->parser);
+	if (!parent)
+		return parser_new(it->tables, (const struct pugmark_plan *const *)t->plans,
+				  t->n_modules, &it->parser);
+	int err = parser_fork(parent, it->tables, &it->parser);
+	if (!err)
+		parser_add_modules(it->parser, t->n_modules);
+	return err;
+}
+
+/* Makes the tables of modules that have none yet. 0 or -ENOMEM. */
+static int add_tables(struct pugmark_trace_iter *it)
+{
+	int err = 0;
+	for (; !err && it->n_modules < it->trace->n_modules; it->n_modules += !err) {
+		struct parse_tables **tables = &it->tables[it->n_modules];
+		if (!*tables)
+			err = parse_tables_new(it->trace->plans[it->n_modules], tables);
+	}
+	return err;
 }
 
 int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
@@ -224,10 +281,10 @@ int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 	it->state = 1;
 	if (pugmark_recording_info(t->rec)->times)
 		it->begin_ns = pugmark_recording_info(t->rec)->start_monotonic_ns;
-	it->tables = calloc(t->n_modules + 1, sizeof(*it->tables));
+	it->tables = t->growing ? t->tables : calloc(t->n_modules + 1, sizeof(*it->tables));
 	err = it->tables ? pugmark_recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
-	for (uint32_t i = 0; !err && i < t->n_modules; i++)
-		err = parse_tables_new(t->plans[i], &it->tables[i]);
+	if (!err)
+		err = add_tables(it);
 	if (!err)
 		err = start_parser(t, it);
 	if (err) {
@@ -243,9 +300,10 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 	if (!it)
 		return;
 	parser_free(it->parser);
-	for (uint32_t i = 0; it->tables && i < it->trace->n_modules; i++)
+	for (uint32_t i = 0; !it->trace->growing && i < it->n_modules; i++)
 		parse_tables_free(it->tables[i]);
-	free(it->tables);
+	if (!it->trace->growing)
+		free(it->tables);
 	if (it->events)
 		pugmark_recording_iter_free(it->events);
 	free(it);
@@ -265,7 +323,7 @@ static inline int read_event(struct pugmark_trace_iter *it, struct pugmark_witne
 	if (it->ended)
 		return 0;
 	int got = recording_take(it->events, event);
-	if (got)
+	if (got || recording_may_go_on(it->events))
 		return got;
 	/* the recording stops while the task runs on: no more is known */
 	it->stop =
@@ -331,12 +389,22 @@ static void begin_at_start(struct pugmark_trace_iter *it)
 	}
 }
 
+/* Takes in modules that have been added. Returns 1, or -ENOMEM. */
+static int go_on(struct pugmark_trace_iter *it)
+{
+	int err = add_tables(it);
+	parser_add_modules(it->parser, it->n_modules);
+	return err ? err : 1;
+}
+
 /* Makes the next events, at least @n unless there are fewer. Returns 1, 0 at the end, or
  * -errno, once what was decided before it has been taken. */
 static int fill(struct pugmark_trace_iter *it, uint32_t n)
 {
 	it->next = it->n = 0;
 	parser_drop_events(it->parser);
+	if (!it->state && !it->ended) /* what it had come to the end of may have grown */
+		it->state = go_on(it);
 	while (it->n < n && it->state == 1)
 		it->state = feed(it);
 	if (it->n) {
@@ -344,7 +412,7 @@ static int fill(struct pugmark_trace_iter *it, uint32_t n)
 			begin_at_start(it);
 		return 1;
 	}
-	if (!it->state)
+	if (!it->state && it->ended)
 		fork_states_parsed(it->trace->forks, it->task);
 	return it->state;
 }

@@ -25,6 +25,14 @@ static bool make_caches(struct parser *p)
 	return true;
 }
 
+void parser_add_modules(struct parser *p, uint32_t n_modules)
+{
+	for (; p->n_modules < n_modules && p->n_modules < PARSER_MODULES_MAX; p->n_modules++) {
+		const struct parse_tables *tables = p->tables[p->n_modules];
+		p->unsure |= tables && tables->unsure_call;
+	}
+}
+
 int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *const *plans,
 	       uint32_t n_modules, struct parser **out)
 {
@@ -34,12 +42,10 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 	*p = (struct parser){
 		.tables = tables,
 		.plans = plans,
-		.n_modules = n_modules,
 		.position = OUTSIDE,
 	};
 	p->notes = &p->own_notes;
-	for (uint32_t i = 0; i < n_modules; i++)
-		p->unsure |= tables[i] && tables[i]->unsure_call;
+	parser_add_modules(p, n_modules);
 	if (!make_caches(p) || !parser_grow_stack(p)) {
 		parser_free(p);
 		return -ENOMEM;
