@@ -382,11 +382,8 @@ int recording_open_growing(const char *dir, struct pugmark_recording **out,
 		return err;
 	err = recording_meta_read(rec, diag);
 	rec->growing = true;
-	if (err)
+	if (err) {
 		recording_cannot_read(rec, err, diag);
-	else
-		err = recording_more(rec, diag);
-	if (err < 0) {
 		pugmark_recording_free(rec);
 		return err;
 	}

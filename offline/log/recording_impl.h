@@ -66,8 +66,8 @@ bool recording_may_grow(struct pugmark_recording *rec, size_t bytes);
 int recording_no_room(const struct pugmark_recording *rec);
 /* A line of JSON takes forty times its length once it is read. */
 size_t recording_longest_line(const struct pugmark_recording *rec);
-/* As pugmark_recording_open(), of a recording that may still be made: what is missing at its end
- * may come, and is not damage yet. */
+/* As pugmark_recording_open(), of a recording that may still be made: it has no events until
+ * recording_more() is called; what is missing at its end then may come, and is not damage yet. */
 int recording_open_growing(const char *dir, struct pugmark_recording **out,
 			   struct pugmark_diag *diag);
 /* Takes in what has been written since. Returns 1: there may be more later; 0: that was all, and

@@ -84,6 +84,8 @@ static int open_trace(const char *dir, bool growing, struct pugmark_trace **out,
 	t->growing = growing;
 	int err = growing ? recording_open_growing(dir, &t->rec, diag)
 			  : pugmark_recording_open(dir, &t->rec, diag);
+	int more = growing && !err ? recording_more(t->rec, diag) : 0;
+	err = more < 0 ? more : err;
 	if (!err) {
 		t->plans = calloc(SEGMENT_MAX_MODULES + 1, sizeof(*t->plans));
 		t->tables = calloc(SEGMENT_MAX_MODULES + 1, sizeof(*t->tables));
