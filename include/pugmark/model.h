@@ -177,6 +177,8 @@ struct pugmark_func {
 	uint32_t block, n_blocks; /* the entry's block first */
 	uint32_t site, n_sites;	  /* by address within a part */
 	uint32_t flags;		  /* enum pugmark_func_flag */
+	uint32_t personality; /* the function that the unwinder asks whether to land in a frame of
+				 this one, or PUGMARK_NONE: none of this module */
 };
 
 struct pugmark_part {

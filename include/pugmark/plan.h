@@ -154,7 +154,8 @@ struct pugmark_plan_func {
 	uint32_t entry;		/* the decision at its entry, or PUGMARK_NONE: not modelled */
 	uint32_t flags;		/* enum pugmark_plan_func_flag */
 	uint32_t node, n_nodes; /* its nodes */
-	uint32_t reserved;
+	uint32_t personality;	/* index of the function that the unwinder asks whether to land in a
+				   frame of this one, plus one; 0: none of this module is known */
 };
 
 /* What can come next: alternatives[first .. first + n) are nodes. */

@@ -99,6 +99,26 @@ static void name_functions(struct builder *b)
 		b->funcs.at[entry].flags |= PUGMARK_FUNC_ADDRESS_TAKEN;
 }
 
+/* Of a function whose parts name different routines none is known. */
+static void find_personalities(struct builder *b)
+{
+	uint32_t n_fdes;
+	const struct elf_fde *fdes = elf_image_fdes(b->image, &n_fdes);
+	for (uint32_t i = 0; i < b->funcs.n; i++) {
+		struct pugmark_func *f = &b->funcs.at[i];
+		bool one = true;
+		f->personality = PUGMARK_NONE;
+		for (uint32_t k = 0; k < f->n_parts; k++) {
+			uint32_t fde = b->parts.at[b->func_parts.at[f->part + k]].fde;
+			uint64_t addr =
+				fde < n_fdes ? elf_image_personality(b->image, &fdes[fde]) : 0;
+			uint32_t routine = addr ? builder_func_starting(b, addr) : PUGMARK_NONE;
+			one = one && (!k || routine == f->personality);
+			f->personality = one ? routine : PUGMARK_NONE;
+		}
+	}
+}
+
 static int name_nameless(struct owned_model *o, struct builder *b)
 {
 	enum { NAME_BYTES = sizeof("sub_") + 16 };
@@ -187,6 +207,7 @@ static int hand_over(struct owned_model *o, struct builder *b)
 {
 	struct pugmark_model *m = &o->model;
 	name_functions(b);
+	find_personalities(b);
 	int err = stack_switch_solve(b);
 	if (!err)
 		err = name_nameless(o, b);

@@ -72,6 +72,8 @@ uint32_t elf_image_cfa_rows(const struct elf_image *image, uint32_t index, struc
 			    uint32_t max);
 /* All landing pads of the module, by addr of the covered range. */
 const struct elf_landing *elf_image_landings(const struct elf_image *image, uint32_t *count);
+/* The address of the personality routine of @fde's function, 0: it has none in this module. */
+uint64_t elf_image_personality(const struct elf_image *image, const struct elf_fde *fde);
 /* Function symbols of .symtab, .dynsym and, if found by build-id or .gnu_debuglink, the separate
  * debug file, by address, duplicates by address kept (global before local). */
 const struct elf_symbol *elf_image_symbols(const struct elf_image *image, uint32_t *count);

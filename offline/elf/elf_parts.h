@@ -7,6 +7,7 @@
  *   elf_unwind.c   .eh_frame: CIEs and FDEs
  *   elf_cfa.c      the CFA programs in them
  *   elf_lsda.c     .gcc_except_table: landing pads
+ *   elf_personality.c  the routines that the unwinder asks for them
  *   elf_symbols.c  .symtab, .dynsym and those of the separate debug file
  *   elf_debug.c    finds the separate debug file
  *   elf_relocs.c   relocations: GOT slots and data that points into code
@@ -80,11 +81,13 @@ struct elf_cie {
 	uint64_t code_align;
 	int64_t data_align;
 	const uint8_t *program, *program_end;
-	uint64_t cfa_reg; /* after its initial instructions */
+	uint64_t personality; /* its routine, or 0 */
+	uint64_t cfa_reg;     /* after its initial instructions */
 	int64_t cfa_offset;
 	uint8_t fde_encoding, lsda_encoding;
 	bool augmented, signal;
 	bool valid;
+	bool personality_indirect; /* personality is the address of a word that holds it */
 };
 
 /* Where the CFA program of an FDE lies. */

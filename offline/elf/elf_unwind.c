@@ -82,8 +82,17 @@ static bool next_entry(struct elf_cursor *walk, bool bounded, struct entry *entr
 	return true;
 }
 
+static void read_personality(struct elf_cursor *c, const struct elf_image *image,
+			     struct elf_cie *cie)
+{
+	uint8_t encoding = elf_read_u8(c);
+	cie->personality = elf_read_pointer(c, encoding, image->eh_frame_hdr, 0);
+	cie->personality_indirect = encoding & PE_INDIRECT;
+}
+
 /* The augmentation data that string @letters announces. */
-static void read_augmentation(struct elf_cursor *c, const char *letters, struct elf_cie *cie)
+static void read_augmentation(struct elf_cursor *c, const char *letters,
+			      const struct elf_image *image, struct elf_cie *cie)
 {
 	uint64_t len = elf_read_uleb(c);
 	if (len > elf_cursor_left(c)) {
@@ -100,7 +109,7 @@ static void read_augmentation(struct elf_cursor *c, const char *letters, struct 
 			cie->lsda_encoding = elf_read_u8(c);
 			break;
 		case 'P':
-			elf_read_format(c, elf_read_u8(c));
+			read_personality(c, image, cie);
 			break;
 		case 'S':
 			cie->signal = true;
@@ -114,7 +123,7 @@ static void read_augmentation(struct elf_cursor *c, const char *letters, struct 
 	c->at = after;
 }
 
-static void read_cie(struct entry *entry, struct elf_cie *cie)
+static void read_cie(const struct elf_image *image, struct entry *entry, struct elf_cie *cie)
 {
 	struct elf_cursor *c = &entry->body;
 	*cie = (struct elf_cie){
@@ -135,7 +144,7 @@ static void read_cie(struct entry *entry, struct elf_cie *cie)
 		elf_read_uleb(c);
 	cie->augmented = letters[0] == 'z';
 	if (cie->augmented)
-		read_augmentation(c, letters + 1, cie);
+		read_augmentation(c, letters + 1, image, cie);
 	if (c->bad || (letters[0] && !cie->augmented))
 		return;
 	cie->program = c->at;
@@ -267,7 +276,7 @@ int elf_read_unwind(struct elf_image *image)
 			continue;
 		if (!elf_room(&image->cies, image->n_cies, sizeof(*image->cies)))
 			return -ENOMEM;
-		read_cie(&entry, &image->cies[image->n_cies++]);
+		read_cie(image, &entry, &image->cies[image->n_cies++]);
 	}
 	if (walk.bad)
 		elf_note(&image->file, "the unwind table breaks off at address %#" PRIx64,

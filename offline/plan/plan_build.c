@@ -38,6 +38,7 @@ static void add_func(struct plan_builder *b, uint32_t func)
 	if (b->model) {
 		const struct pugmark_func *mf = &b->model->funcs[pf->origin];
 		f->name = add_string(b, mf->name);
+		f->personality = mf->personality + 1; /* PUGMARK_NONE + 1 is 0 */
 		if (mf->flags & PUGMARK_FUNC_EXPORTED ||
 		    (b->has_ifunc && mf->flags & PUGMARK_FUNC_ADDRESS_TAKEN))
 			f->flags |= PUGMARK_PLAN_FUNC_EXPORTED;

@@ -189,8 +189,9 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 			return "a site of no function";
 	for (uint32_t i = 0; i < plan->n_funcs; i++) {
 		const struct pugmark_plan_func *f = &plan->funcs[i];
-		if (f->name >= plan->strings_bytes || !index_ok(f->entry, plan->n_decisions) ||
-		    f->node > plan->n_nodes || f->n_nodes > plan->n_nodes - f->node)
+		if (f->name >= plan->strings_bytes || f->personality > plan->n_funcs ||
+		    !index_ok(f->entry, plan->n_decisions) || f->node > plan->n_nodes ||
+		    f->n_nodes > plan->n_nodes - f->node)
 			return "a function that points outside";
 	}
 	const struct pugmark_plan_node *exit = &plan->nodes[0];

@@ -3,11 +3,19 @@
  * and those above it are left. */
 #include "offline/recover/explain/explain.h"
 
+/* Whether it is known how far what the handlers above the first @n frames interrupt has come. */
+static bool handlers_settled(const struct parser *p, uint32_t n)
+{
+	bool settled = true;
+	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
+		settled = settled && p->handlers[h].settled;
+	return settled;
+}
+
 struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 {
 	uint32_t decision;
-	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
-		sure = sure && p->handlers[h].settled;
+	sure = sure && handlers_settled(p, n);
 	/* Frames of a handler that came while that call was made have ended in silence. */
 	uint32_t leaving = sure ? parser_leaving(p, true) : 0;
 	struct unwinding u = {.n = n, .open = leaving > n ? leaving : p->n};
@@ -70,6 +78,29 @@ static int calls_up(const struct parser *p, const struct lookahead *la, struct s
 	return stack_chain(p, la->e, n->func, links, STACK_LINKS_MAX, level);
 }
 
+/* The unwinder calls the personality routine of a function right before it lands in a frame of it.
+ * Where each entry of the routine shows, the landing is out of the call during which the last one
+ * came, if nothing was called back since, and the routine has returned, by an event or in silence.
+ * How many frames were open at that call, all of the first @n among them; 0: it does not tell. */
+static uint32_t asked_from(const struct parser *p, const struct lookahead *la, uint32_t n)
+{
+	const struct pugmark_plan *plan = p->plans[la->e->module];
+	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site), decision;
+	uint32_t routine = plan->funcs[plan->nodes[node].func].personality;
+	if (!routine || !(plan->funcs[routine - 1].flags & PUGMARK_PLAN_FUNC_ENTERED) ||
+	    !handlers_settled(p, n))
+		return 0;
+	for (uint32_t open = p->n; open >= n; open--) {
+		const struct frame *f = &p->stack[open - 1];
+		if (parser_position_below(p, open - 1, &decision) == AT_CALL && f->back)
+			return f->back == routine && f->back_module == la->e->module &&
+					       parser_can_end(p, open)
+				       ? open
+				       : 0;
+	}
+	return 0;
+}
+
 bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct candidate *c)
 {
 	struct stack_link links[STACK_LINKS_MAX];
@@ -77,8 +108,10 @@ bool unwinding_lands(const struct parser *p, const struct lookahead *la, struct 
 	int n = calls_up(p, la, links, &level);
 	if (n < 0)
 		return false;
+	uint32_t open = n ? 0 : asked_from(p, la, level + 1);
 	c->cause = CAUSE_UNWINDING;
-	c->unwinding = unwinding_of(p, level + 1, n == 0);
+	c->unwinding = open ? (struct unwinding){.n = level + 1, .open = open, .sure = true}
+			    : unwinding_of(p, level + 1, n == 0);
 	c->unsaid = c->unwinding.sure ? PUGMARK_CAUSE_NONE : PUGMARK_CAUSE_UNWIND;
 	return true;
 }

@@ -171,6 +171,7 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct pugmark
 	const struct pugmark_plan_node *n = node_at(p, f->module, node);
 	f->node = node;
 	f->announced = f->foreign_target = false;
+	f->back = 0;
 	f->call_cfa = n->height == PUGMARK_HEIGHT_UNKNOWN ? callee_cfa(p, f, n, e) : 0;
 	p->position = AT_CALL;
 	if (!target)
@@ -317,6 +318,10 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 	};
 	if (boundary == BELOW_HANDLER)
 		interrupt(p);
+	if (boundary == BELOW_CALLBACK) {
+		parser_top(p)->back = f.func + 1;
+		parser_top(p)->back_module = f.module;
+	}
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, cause, &f);
 	parser_push(p, f);
 	at_decision(p, p->plans[f.module]->funcs[f.func].entry);

@@ -45,6 +45,9 @@ struct frame {
 	bool announced;	  /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
+	uint8_t back_module; /* of back */
+	uint32_t back;	     /* AT_CALL: the function, plus one, that code which is not traced has
+				called last during this call; 0: none */
 	bool doubtful; /* it or a frame further out was made by a call of which the plan says that
 			  nothing tells its end, or where its callee's frame lies */
 };
