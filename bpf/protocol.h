@@ -19,7 +19,8 @@
 #define BATCH_MODULES 64
 #define BATCH_MAX_SITES (1u << 22)
 #define SNAPSHOT_WORDS 512
-#define DEEP_WORDS 8192 /* with the snapshot */
+#define DEEP_WORDS 16384     /* with the snapshot */
+#define DEEP_NEAR_WORDS 8192 /* that are looked at where nothing says how far to look */
 #define DEEP_MAX 2048
 #define ATTACH_WORDS (1u << 20) /* of a stack, when its task is attached to */
 #define BATCH_SNAPSHOTS 16	/* in one batch */

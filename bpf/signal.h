@@ -67,10 +67,14 @@ static __noinline int place_send(struct task_state *st, struct k_sigaction *ka, 
 		return 0;
 	if (st->attached)
 		attach_here(st, regs);
-	/* All of the stack that can be; where that is too much, as far as the last hit's frame. */
-	if (told && !deep_send(sp + 8 * DEEP_WORDS, st->base[module], module_bytes[module]) &&
-	    st->last_cfa - sp < 8 * DEEP_WORDS)
-		deep_send(st->last_cfa + DEEP_MARGIN, st->base[module], module_bytes[module]);
+	/* More than up to the last hit's frame; where that is too much, no further. */
+	__u64 known = st->last_cfa + DEEP_MARGIN, near = sp + 8 * DEEP_NEAR_WORDS;
+	bool above = st->last_cfa - sp < 8 * DEEP_WORDS;
+	if (told &&
+	    !deep_send(above && known > near ? known : near, st->base[module],
+		       module_bytes[module]) &&
+	    above)
+		deep_send(known, st->base[module], module_bytes[module]);
 	struct signal_note *note = bpf_ringbuf_reserve(&events, sizeof(*note), 0);
 	if (note) {
 		__builtin_memset(note, 0, sizeof(*note));

@@ -15,7 +15,7 @@ enum {
 	SEGMENT_MAX_BYTES = 16 << 20, /* of a payload once expanded */
 	SEGMENT_MAX_EVENTS = 1 << 19,
 	SEGMENT_MAX_MODULES = 64,
-	SNAPSHOT_MAX_WORDS = 8192,
+	SNAPSHOT_MAX_WORDS = 16384,
 };
 
 enum segment_kind { SEGMENT_EVENTS = 1, SEGMENT_PROCESS = 2 };

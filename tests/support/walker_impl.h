@@ -13,7 +13,8 @@
 #define FOREIGN 0x7f0000001000ull
 #define TRAMPOLINE 0x7f0000009000ull
 #define SNAPSHOT_WORDS 512
-#define DEEP_WORDS 8192
+#define DEEP_WORDS 16384
+#define DEEP_NEAR_WORDS 8192
 #define DEEP_MARGIN 1024 /* bytes */
 #define STACK_TOP 0x7ffffff00000ull
 #define STACK_WORDS 65536

@@ -87,11 +87,18 @@ static uint64_t innermost_call(struct walker *w)
 	return PUGMARK_SIGNAL_NO_CALLER;
 }
 
-/* Whether there are frames further up than a stack is read. */
+/* Up to where the stack is read when a signal comes (bpf/signal.h). */
+static uint64_t end_of_reading(const struct walker *w, uint64_t sp)
+{
+	uint64_t known = w->last_cfa + DEEP_MARGIN, near = sp + 8 * DEEP_NEAR_WORDS;
+	return w->last_cfa - sp < 8 * DEEP_WORDS && known > near ? known : near;
+}
+
+/* Whether there are frames further up than that. */
 static bool is_far(const struct walker *w, uint64_t sp)
 {
 	for (uint32_t i = 0; i < w->n; i++)
-		if (w->stack[i].cfa > sp && w->stack[i].cfa - sp > 8 * DEEP_WORDS)
+		if (w->stack[i].cfa > end_of_reading(w, sp))
 			return true;
 	return false;
 }
@@ -110,7 +117,7 @@ static void signal_event(struct walker *w, uint32_t handler, uint64_t sp, uint64
 		.signal.alt = alt ? ALT_TOP - 8 * ALT_WORDS : 0,
 		.signal.alt_bytes = alt ? 8 * ALT_WORDS : 0,
 	};
-	walker_snapshot(w, &e, sp, sp + 8 * DEEP_WORDS, 0);
+	walker_snapshot(w, &e, sp, end_of_reading(w, sp), 0);
 	if (is_far(w, sp))
 		walker_blind(w);
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
