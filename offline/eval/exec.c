@@ -187,6 +187,8 @@ static bool run_stub(struct value_machine *m, const struct value_op *op)
 		return false;
 	if (use->x87 && (s->fx[0] & 0x3f) != 0x3f)
 		return false;
+	if (use->points && !m->loose) /* not all that it stores is known */
+		return false;
 	s->mxcsr_run = s->mxcsr;
 	use->fn(s, m->buffer);
 	if (use->mxcsr)
@@ -194,6 +196,24 @@ static bool run_stub(struct value_machine *m, const struct value_op *op)
 	if (use->x87)
 		memset(s->fx + 6, 0, 18); /* opcode, instruction and data pointer are the stub's */
 	return !use->store || slow_store(m, addr, m->buffer, use->len);
+}
+
+/* bt and its like, of a bit of memory whose number is in a register. */
+static bool run_bits(struct value_machine *m, const struct value_insn *insn)
+{
+	const struct value_place *p = &insn->mem[0];
+	uint64_t addr = value_place_address(p, &m->state), word = 0;
+	uint64_t bit = (uint64_t)1 << (m->state.gpr[p->bits - 1] & (8 * p->len - 1));
+	if (!slow_load(m, addr, &word, p->len))
+		return false;
+	bool set = word & bit;
+	word = insn->mnemonic == ZYDIS_MNEMONIC_BTS   ? word | bit
+	       : insn->mnemonic == ZYDIS_MNEMONIC_BTR ? word & ~bit
+						      : word ^ bit;
+	if (insn->mnemonic != ZYDIS_MNEMONIC_BT && !slow_store(m, addr, &word, p->len))
+		return false;
+	m->state.flags = (m->state.flags & ~(uint64_t)VALUE_CF) | (set ? VALUE_CF : 0);
+	return true;
 }
 
 /* The next turn of a string instruction: false where memory cannot be touched. */
@@ -397,7 +417,7 @@ static int trace_cut(struct value_machine *m, struct value_trace *t, const struc
 	const uint64_t turns = GPR(VALUE_RCX);                                                     \
 	TRACE(GPR(VALUE_RDI));                                                                     \
 	TRACE(GPR(VALUE_RSI))
-#define TRACE_UNSUPPORTED                                                                          \
+#define TRACE_INSN                                                                                 \
 	for (int i = 0; TRACED && i < b->insns[op->insn].n_addresses; i++)                         \
 	TRACE(value_place_address(&b->insns[op->insn].mem[i], state))
 #define TRACE_TURNS TRACE(op->b ? turns - GPR(VALUE_RCX) : 1)

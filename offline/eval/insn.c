@@ -78,12 +78,52 @@ static bool only_names(const ZydisDecodedInstruction *zi)
 	       zi->mnemonic == ZYDIS_MNEMONIC_CLFLUSHOPT || zi->mnemonic == ZYDIS_MNEMONIC_CLWB;
 }
 
+int64_t value_bits_offset(const struct value_place *p, uint64_t bit)
+{
+	int64_t n = p->len == 8 ? (int64_t)bit : p->len == 4 ? (int32_t)bit : (int16_t)bit;
+	return (n >> (p->len == 8 ? 6 : p->len == 4 ? 5 : 4)) * p->len;
+}
+
+/* The register that bt and its like take the number of a bit of memory from, plus 1; 0: it is none.
+ */
+static uint8_t bit_register(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	uint8_t number, off, len;
+	bool bits = zi->mnemonic == ZYDIS_MNEMONIC_BT || zi->mnemonic == ZYDIS_MNEMONIC_BTC ||
+		    zi->mnemonic == ZYDIS_MNEMONIC_BTR || zi->mnemonic == ZYDIS_MNEMONIC_BTS;
+	return bits && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			       value_gpr_place(ops[1].reg.value, &number, &off, &len)
+		       ? number + 1
+		       : 0;
+}
+
+/* Stores of the elements that a mask chooses. */
+static bool writes_in_part(const ZydisDecodedInstruction *zi)
+{
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_VMASKMOVPS:
+	case ZYDIS_MNEMONIC_VMASKMOVPD:
+	case ZYDIS_MNEMONIC_VPMASKMOVD:
+	case ZYDIS_MNEMONIC_VPMASKMOVQ:
+	case ZYDIS_MNEMONIC_MASKMOVQ:
+	case ZYDIS_MNEMONIC_MASKMOVDQU:
+	case ZYDIS_MNEMONIC_VMASKMOVDQU:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void add_memory(struct value_insn *insn, const ZydisDecodedInstruction *zi,
-		       const ZydisDecodedOperand *op)
+		       const ZydisDecodedOperand *ops, const ZydisDecodedOperand *op)
 {
 	if (only_names(zi))
 		return;
 	add_address_register(insn, op->mem.base);
+	if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB) { /* as many places as the index has elements */
+		insn->scatters = is_written(op);
+		return;
+	}
 	add_address_register(insn, op->mem.index);
 	if (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN || insn->n_mem == 2)
 		return;
@@ -102,10 +142,15 @@ static void add_memory(struct value_insn *insn, const ZydisDecodedInstruction *z
 		p->disp += insn->ip + insn->len;
 	p->segment = op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS;
 	p->seg = op->mem.segment == ZYDIS_REGISTER_FS ? VALUE_FS : VALUE_GS;
+	p->bits = bit_register(zi, ops);
+	if (p->bits)
+		add_address_register(insn, ops[1].reg.value);
 	struct value_access *a = add(insn, VALUE_ACCESS_MEMORY, insn->n_mem++, 0, 0);
 	a->read = p->read;
 	a->write = p->write;
-	a->conditional = !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+	a->conditional = p->write && !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+	if (a->conditional || writes_in_part(zi)) /* the rest stays */
+		a->read = p->read = true;
 }
 
 /* Loads of one element, and moves from general registers, clear the rest of the low half. */
@@ -174,18 +219,24 @@ static void add_register(struct value_insn *insn, const ZydisDecodedInstruction 
 	uint8_t number, off, len;
 	struct value_access *a = NULL;
 	if (value_gpr_place(reg, &number, &off, &len)) {
-		/* A write of 32 bits clears the rest, so it defines the whole register. */
-		bool whole = len == 4 && is_written(op) && !is_read(op);
+		/* What is written perhaps may be what it was. A write of 32 bits clears the rest,
+		 * so it defines the whole register. */
+		bool perhaps = is_written(op) && !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+		bool stays = is_read(op) || perhaps;
+		bool whole = len == 4 && is_written(op) && !stays;
 		a = add(insn, VALUE_ACCESS_GPR, number, off, whole ? 8 : len);
-		if (len == 4 && is_written(op) && is_read(op)) {
+		if (len == 4 && is_written(op) && stays) {
 			a->read = true;
 			a = add(insn, VALUE_ACCESS_GPR, number, 0, 8);
 			a->write = true;
-			a->conditional = !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+			a->conditional = perhaps;
 			return;
 		}
-	} else if (class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM) {
+	} else if (class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM ||
+		   class == ZYDIS_REGCLASS_ZMM) {
 		uint8_t size = class == ZYDIS_REGCLASS_XMM ? 16 : 32;
+		if (ZydisRegisterGetId(reg) >= 16)
+			return; /* of AVX-512, which nothing here computes */
 		/* A read of fewer bytes than the register has: movss, movq and their like. */
 		uint8_t used = op->size && op->size / 8 < size ? op->size / 8 : size;
 		if (is_written(op) && !is_read(op) && used < 16 && clears_rest(zi))
@@ -214,13 +265,58 @@ static void add_register(struct value_insn *insn, const ZydisDecodedInstruction 
 		a->write = is_written(op);
 		return;
 	} else if (reg == ZYDIS_REGISTER_MXCSR) {
-		a = add(insn, VALUE_ACCESS_MXCSR, 0, 0, 4);
+		a = add(insn, VALUE_ACCESS_STICKY, 0, 0, 1);
+		a->read = is_read(op);
+		a->write = is_written(op);
+		a = add(insn, VALUE_ACCESS_MXCSR, 0, 0, 1);
 	} else {
 		return;
 	}
-	a->read = is_read(op);
 	a->write = is_written(op);
 	a->conditional = a->write && !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
+	a->read = is_read(op) || a->conditional;
+}
+
+bool value_insn_rounds(const ZydisDecodedInstruction *zi)
+{
+	switch (zi->meta.exception_class) { /* with floating-point exceptions */
+	case ZYDIS_EXCEPTION_CLASS_SSE2:
+	case ZYDIS_EXCEPTION_CLASS_SSE3:
+	case ZYDIS_EXCEPTION_CLASS_AVX2:
+	case ZYDIS_EXCEPTION_CLASS_AVX3:
+	case ZYDIS_EXCEPTION_CLASS_AVX11:
+		return true;
+	default:
+		break;
+	}
+	switch (zi->mnemonic) { /* of MMX registers */
+	case ZYDIS_MNEMONIC_CVTPI2PS:
+	case ZYDIS_MNEMONIC_CVTPI2PD:
+	case ZYDIS_MNEMONIC_CVTPS2PI:
+	case ZYDIS_MNEMONIC_CVTPD2PI:
+	case ZYDIS_MNEMONIC_CVTTPS2PI:
+	case ZYDIS_MNEMONIC_CVTTPD2PI:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Zydis does not say it. */
+static void add_rounding(struct value_insn *insn, const ZydisDecodedInstruction *zi)
+{
+	if (!value_insn_rounds(zi))
+		return;
+	add(insn, VALUE_ACCESS_MXCSR, 0, 0, 1)->read = true;
+	struct value_access *a = add(insn, VALUE_ACCESS_STICKY, 0, 0, 1);
+	a->write = true;
+	a->conditional = true;
+}
+
+static bool repeats(const ZydisDecodedInstruction *zi)
+{
+	return zi->attributes &
+	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 }
 
 static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi)
@@ -245,7 +341,8 @@ static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi
 		a->mask = flags_of(written);
 		a->write = true;
 		/* What is not written stays, and the flags are known or not as a whole. */
-		a->read = a->mask != VALUE_FLAGS;
+		a->read = a->mask != VALUE_FLAGS ||
+			  (insn->kind == VALUE_INSN_STRING && repeats(zi)); /* perhaps no turn */
 		for (int i = 0; i < insn->n_access; i++) /* shifts by cl may leave all as it is */
 			if (insn->access[i].kind == VALUE_ACCESS_GPR &&
 			    insn->access[i].reg == VALUE_RCX && insn->access[i].len == 1)
@@ -328,7 +425,8 @@ static uint8_t kind_of(const ZydisDecodedInstruction *zi, const ZydisDecodedOper
 bool value_insn_result(const struct value_insn *insn, const struct value_access *a)
 {
 	if (!a->write || a->kind == VALUE_ACCESS_FLAGS || a->kind == VALUE_ACCESS_X87 ||
-	    a->kind == VALUE_ACCESS_MXCSR || a->kind == VALUE_ACCESS_DF)
+	    a->kind == VALUE_ACCESS_MXCSR || a->kind == VALUE_ACCESS_DF ||
+	    a->kind == VALUE_ACCESS_STICKY)
 		return false;
 	bool stack = insn->kind == VALUE_INSN_CALL || insn->kind == VALUE_INSN_CALL_IND ||
 		     insn->kind == VALUE_INSN_RET || insn->mnemonic == ZYDIS_MNEMONIC_PUSH ||
@@ -359,7 +457,7 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 	out->flow = value_insn_flow(zi, ops);
 	for (int i = 0; i < zi->operand_count; i++)
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			add_memory(out, zi, &ops[i]);
+			add_memory(out, zi, ops, &ops[i]);
 		else if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
 			add_register(out, zi, &ops[i]);
 		else if (ops[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
@@ -367,6 +465,9 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 			out->has_imm = true;
 		}
 	add_flags(out, zi);
+	add_rounding(out, zi);
+	if (zi->mnemonic == ZYDIS_MNEMONIC_BSF || zi->mnemonic == ZYDIS_MNEMONIC_BSR)
+		access[0].read = access[0].conditional = true; /* of 0 it is what was there */
 	if (out->flow == VALUE_FLOW_FRESH)
 		for (int i = 0; i < out->n_access; i++)
 			out->access[i].read =
@@ -420,6 +521,8 @@ static uint64_t bits_of(const struct value_access *a)
 		return one << VALUE_BIT_MXCSR;
 	case VALUE_ACCESS_DF:
 		return one << VALUE_BIT_DF;
+	case VALUE_ACCESS_STICKY:
+		return one << VALUE_BIT_STICKY;
 	default:
 		return 0;
 	}
@@ -438,7 +541,6 @@ static bool defines_whole(const struct value_access *a)
 	case VALUE_ACCESS_FLAGS:
 		return a->mask == VALUE_FLAGS;
 	case VALUE_ACCESS_X87:
-	case VALUE_ACCESS_MXCSR:
 		return false;
 	default:
 		return true;
@@ -450,8 +552,10 @@ uint64_t value_insn_reads(const struct value_insn *insn)
 	uint64_t bits = 0;
 	for (int i = 0; i < insn->n_access; i++) {
 		const struct value_access *a = &insn->access[i];
-		/* What is written in part is read as well: the rest of it stays. */
-		if (a->read || (a->write && !defines_whole(a)))
+		/* What is written in part is read as well: the rest of it stays. Exceptions that
+		 * are added are of no use to what adds them. */
+		bool adds = a->kind == VALUE_ACCESS_STICKY && a->conditional;
+		if (a->read || (a->write && !defines_whole(a) && !adds))
 			bits |= bits_of(a);
 	}
 	return bits;

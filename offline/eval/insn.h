@@ -16,6 +16,7 @@ enum value_access_kind {
 	VALUE_ACCESS_X87,
 	VALUE_ACCESS_MXCSR,
 	VALUE_ACCESS_DF,
+	VALUE_ACCESS_STICKY, /* written: exceptions are added */
 	VALUE_ACCESS_MEMORY, /* @reg: index into value_insn.mem */
 };
 
@@ -36,6 +37,9 @@ struct value_place {
 	uint8_t seg;
 	bool read, write;
 	uint16_t len;
+	/* Of bt and its like: 1 + the register that says which bit behind there it is, so that the
+	 * operand is the len bytes with that bit; 0: no such instruction. */
+	uint8_t bits;
 	int64_t disp;
 };
 
@@ -73,6 +77,7 @@ struct value_insn {
 	uint8_t kind;  /* enum value_insn_kind */
 	uint8_t flow;  /* enum value_flow */
 	bool computed; /* the evaluator has semantics for it */
+	bool scatters; /* writes to places that are not among its operands */
 	uint8_t n_mem;
 	uint8_t n_access;
 	uint16_t first_op;		/* in its block */
@@ -98,14 +103,30 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 uint64_t value_insn_reads(const struct value_insn *insn);
 uint64_t value_insn_defines(const struct value_insn *insn);
 
+/* Where the bytes with that bit are, from the operand's own address. */
+int64_t value_bits_offset(const struct value_place *p, uint64_t bit);
+
 static inline uint64_t value_place_address(const struct value_place *p, const struct value_state *s)
 {
+	if (__builtin_expect(p->bits, 0))
+		return s->gpr[p->base] + (s->gpr[p->index] << p->shift) + (uint64_t)p->disp +
+		       (p->segment ? s->gpr[p->seg] : 0) +
+		       (uint64_t)value_bits_offset(p, s->gpr[p->bits - 1]);
 	return s->gpr[p->base] + (s->gpr[p->index] << p->shift) + (uint64_t)p->disp +
 	       (p->segment ? s->gpr[p->seg] : 0);
 }
 
 /* Whether @a, one of @insn's, adds a result to a trace: one value, of a vector register four. */
 bool value_insn_result(const struct value_insn *insn, const struct value_access *a);
+
+/* Whether MXCSR decides what it computes, and remembers the exceptions. */
+bool value_insn_rounds(const ZydisDecodedInstruction *zi);
+
+/* Whether it stores where the last x87 instruction and its operand were. */
+static inline bool value_insn_points(const struct value_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_FNSTENV || insn->mnemonic == ZYDIS_MNEMONIC_FNSAVE;
+}
 
 /* Number 0 to 15 of a general register and the place of its bytes; false: none. */
 bool value_gpr_place(ZydisRegister reg, uint8_t *number, uint8_t *off, uint8_t *len);

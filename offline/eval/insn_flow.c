@@ -67,6 +67,10 @@ static uint8_t flow_of_bytes(ZydisMnemonic mnemonic)
 
 uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
+	for (int i = 0; i < zi->operand_count_visible; i++)
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    ZydisRegisterGetClass(ops[i].reg.value) == ZYDIS_REGCLASS_MMX)
+			return VALUE_FLOW_ALL; /* the stack that they are in is known as a whole */
 	switch (zi->mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_PUSH:

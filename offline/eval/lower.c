@@ -21,6 +21,7 @@ static void stub(struct lowering *l)
 	}
 	use->x87 |= l->zi->meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
 		    l->zi->meta.isa_ext == ZYDIS_ISA_EXT_MMX;
+	use->points = value_insn_points(insn);
 	if (insn->n_mem) {
 		use->len = insn->mem[0].len;
 		use->load = true; /* also what is only written: perhaps not all of it */
@@ -57,6 +58,13 @@ static bool does_nothing(const ZydisDecodedInstruction *zi)
 	}
 }
 
+static void segment_base(struct lowering *l, uint8_t base)
+{
+	struct value_op *op = value_emit(l, l->ops[0].size == 64 ? OP_mov_64_RR : OP_mov_32_RR);
+	op->a = 8 * base;
+	op->b = value_gpr_of(l, &l->ops[0]);
+}
+
 static bool special(struct lowering *l)
 {
 	switch (l->zi->mnemonic) {
@@ -85,6 +93,18 @@ static bool special(struct lowering *l)
 		return true;
 	case ZYDIS_MNEMONIC_POPFQ:
 		value_emit_mem(l, OP_popfq, 0);
+		return true;
+	case ZYDIS_MNEMONIC_WRFSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+		segment_base(l, l->zi->mnemonic == ZYDIS_MNEMONIC_WRFSBASE ? VALUE_FS : VALUE_GS);
+		return true;
+	case ZYDIS_MNEMONIC_BT:
+	case ZYDIS_MNEMONIC_BTC:
+	case ZYDIS_MNEMONIC_BTR:
+	case ZYDIS_MNEMONIC_BTS:
+		if (!l->insn->n_mem || !l->insn->mem[0].bits)
+			return false;
+		value_emit(l, OP_bits)->imm = l->zi->mnemonic;
 		return true;
 	default:
 		return false;

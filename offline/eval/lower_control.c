@@ -40,6 +40,16 @@ static bool conditional(struct lowering *l)
 		op->disp = op->next;
 		return true;
 	}
+	if (mnemonic == ZYDIS_MNEMONIC_LOOP || mnemonic == ZYDIS_MNEMONIC_LOOPE ||
+	    mnemonic == ZYDIS_MNEMONIC_LOOPNE) {
+		struct value_op *op = value_emit(l, mnemonic == ZYDIS_MNEMONIC_LOOP    ? OP_loop
+						    : mnemonic == ZYDIS_MNEMONIC_LOOPE ? OP_loope
+										       : OP_loopne);
+		op->imm = l->insn->target;
+		op->disp = op->next;
+		l->failed |= l->zi->address_width != 64;
+		return true;
+	}
 	code = condition(mnemonic, set_codes);
 	if (code >= 0) {
 		if (is_mem(&l->ops[0]))

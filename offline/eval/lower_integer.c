@@ -189,9 +189,11 @@ static void pop(struct lowering *l)
 	if (l->insn->mem[0].len != 8 || (is_reg(d) && value_offset_of(d->reg.value) == 0xff)) {
 		l->failed = true;
 	} else if (is_mem(d)) {
-		/* Two memory accesses: the second may fail with rsp moved already. Rare: not done.
-		 */
-		l->failed = true;
+		/* The stack pointer moves when both memory accesses are done. */
+		value_emit_mem(l, OP_load_scratch, 0);
+		value_emit_mem(l, OP_store_scratch, 1);
+		value_emit(l, OP_drop);
+		l->failed |= l->insn->mem[1].segment;
 	} else {
 		value_emit_mem(l, OP_pop_R, 0)->a = value_gpr_of(l, d);
 	}

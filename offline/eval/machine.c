@@ -307,6 +307,7 @@ void value_forget(struct value_machine *m, uint64_t bits, uint8_t quality)
 	k->x87 = bits >> VALUE_BIT_X87 & 1 ? quality : k->x87;
 	k->mxcsr = bits >> VALUE_BIT_MXCSR & 1 ? quality : k->mxcsr;
 	k->df = bits >> VALUE_BIT_DF & 1 ? quality : k->df;
+	k->sticky = bits >> VALUE_BIT_STICKY & 1 ? quality : k->sticky;
 	k->inexact = quality ? k->inexact | bits : k->inexact & ~bits;
 }
 
@@ -319,7 +320,7 @@ static void doubt_bytes(uint8_t *q, size_t n, bool inexact)
 void value_doubt(struct value_machine *m, uint64_t bits)
 {
 	struct value_known *k = &m->known;
-	uint8_t *const others[] = {&k->flags, &k->x87, &k->mxcsr, &k->df};
+	uint8_t *const others[] = {&k->flags, &k->x87, &k->mxcsr, &k->df, &k->sticky};
 	for (unsigned i = 0; i < 16; i++) {
 		unsigned low = VALUE_BIT_VEC + i, high = VALUE_BIT_HIGH + i;
 		if (bits >> i & 1)
@@ -360,7 +361,7 @@ static uint8_t worst_of(const uint8_t *q, size_t n)
 uint8_t value_quality(const struct value_machine *m, uint64_t bits)
 {
 	const struct value_known *k = &m->known;
-	uint8_t q[VALUE_BIT_DF + 1] = {0};
+	uint8_t q[VALUE_BITS_USED] = {0};
 	bits &= k->inexact;
 	for (unsigned i = 0; i < 16; i++) {
 		q[i] = bits >> i & 1 ? worst_of(k->gpr[i], 8) : 0;
@@ -373,6 +374,7 @@ uint8_t value_quality(const struct value_machine *m, uint64_t bits)
 	q[VALUE_BIT_X87] = bits >> VALUE_BIT_X87 & 1 ? k->x87 : 0;
 	q[VALUE_BIT_MXCSR] = bits >> VALUE_BIT_MXCSR & 1 ? k->mxcsr : 0;
 	q[VALUE_BIT_DF] = bits >> VALUE_BIT_DF & 1 ? k->df : 0;
+	q[VALUE_BIT_STICKY] = bits >> VALUE_BIT_STICKY & 1 ? k->sticky : 0;
 	uint8_t worst = worst_of(q, sizeof(q));
 	return m->memory && m->memory->supposed && !worst ? VALUE_ASSUMED : worst;
 }

@@ -33,7 +33,7 @@ enum value_log { LOG_NOTHING, LOG_ALL, LOG_GPR = 2 };
 struct value_stub_use {
 	value_stub_fn *fn;
 	uint16_t len; /* of the memory operand, 0: none */
-	bool load, store, mxcsr, x87;
+	bool load, store, mxcsr, x87, points;
 };
 
 enum {

@@ -78,6 +78,9 @@ static size_t get(const struct step *s, const struct value_access *a, uint8_t ou
 	case VALUE_ACCESS_DF:
 		*out = is_inexact(k, VALUE_BIT_DF) ? k->df : 0;
 		return 1;
+	case VALUE_ACCESS_STICKY:
+		*out = is_inexact(k, VALUE_BIT_STICKY) ? k->sticky : 0;
+		return 1;
 	default: {
 		size_t len = s->insn->mem[a->reg].len;
 		memcpy(out, s->qualities[a->reg], len);
@@ -121,6 +124,11 @@ static void put(struct step *s, const struct value_access *a, const uint8_t *q)
 		k->df = *q;
 		mark(k, VALUE_BIT_DF, *q);
 		break;
+	case VALUE_ACCESS_STICKY:
+		k->sticky = a->conditional && is_inexact(k, VALUE_BIT_STICKY) ? worse(k->sticky, *q)
+									      : *q;
+		mark(k, VALUE_BIT_STICKY, k->sticky);
+		break;
 	default:
 		value_memory_write_qualities(s->m->memory, s->place[a->reg], q,
 					     s->insn->mem[a->reg].len);
@@ -129,6 +137,27 @@ static void put(struct step *s, const struct value_access *a, const uint8_t *q)
 
 /* --- one step -------------------------------------------------------------------------------- */
 
+/* What the destination of bsf was, if the number whose bits are looked for is not 0. */
+static bool does_not_matter(const struct step *s, const struct value_access *a)
+{
+	const struct value_insn *insn = s->insn;
+	uint64_t of = 0;
+	uint8_t quality = VALUE_EXACT;
+	bool first =
+		(insn->mnemonic == ZYDIS_MNEMONIC_BSF || insn->mnemonic == ZYDIS_MNEMONIC_BSR) &&
+		a == &insn->access[0];
+	if (first && insn->n_mem)
+		return !value_memory_read(s->m->memory,
+					  value_place_address(&insn->mem[0], &s->m->state), &of,
+					  insn->mem[0].len, &quality) &&
+		       !quality && of;
+	if (!first || insn->n_access < 2 || insn->access[1].kind != VALUE_ACCESS_GPR ||
+	    is_inexact(&s->m->known, insn->access[1].reg))
+		return false;
+	memcpy(&of, &s->m->state.gpr[insn->access[1].reg], insn->access[1].len);
+	return of;
+}
+
 /* What is read, and how good it is. False: a page is not there. */
 static bool look(struct step *s)
 {
@@ -136,7 +165,7 @@ static bool look(struct step *s)
 	uint8_t q[MEMORY_MAX];
 	for (int i = 0; i < insn->n_access; i++) {
 		const struct value_access *a = &insn->access[i];
-		if (a->kind != VALUE_ACCESS_MEMORY && a->read) {
+		if (a->kind != VALUE_ACCESS_MEMORY && a->read && !does_not_matter(s, a)) {
 			uint8_t w = worst(q, get(s, a, q));
 			s->in = worse(s->in, w);
 			s->address = a->address ? worse(s->address, w) : s->address;
@@ -186,7 +215,7 @@ static void put_all(struct step *s, uint8_t quality)
 		const struct value_access *a = &s->insn->access[i];
 		/* rsp moves by a number that is known, whatever is pushed. */
 		bool stack = a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->read &&
-			     s->address == VALUE_EXACT && moves_stack(s->insn);
+			     s->address == VALUE_EXACT && moves_stack(s->insn) && s->insn->computed;
 		if (a->write && !stack)
 			put(s, a, q);
 	}
@@ -275,16 +304,32 @@ static void fold_all(struct step *s, uint8_t out[WIDEST])
 		out[i] = worse(settled[i] ? VALUE_EXACT : out[i], s->address);
 }
 
-/* Flags are of all bytes. Returns the worst of what is written. */
+/* Flags are of all bytes, and of what they were if not all of them are written. Returns the worst
+ * of what is written. */
 static uint8_t put_bytes(struct step *s, const uint8_t q[WIDEST])
 {
-	uint8_t all = worst(q, WIDEST);
+	uint8_t all = worst(q, WIDEST), flags = all;
 	for (int i = 0; i < s->insn->n_access; i++) {
 		const struct value_access *a = &s->insn->access[i];
-		if (a->write)
-			put(s, a, a->kind == VALUE_ACCESS_FLAGS ? &all : q);
+		if (!a->write)
+			continue;
+		if (a->kind == VALUE_ACCESS_FLAGS && a->read &&
+		    is_inexact(&s->m->known, VALUE_BIT_FLAGS))
+			flags = worse(flags, s->m->known.flags);
+		put(s, a, a->kind == VALUE_ACCESS_FLAGS ? &flags : q);
 	}
-	return all;
+	return worse(all, flags);
+}
+
+/* Where an instruction last was is stored by fnstenv and fnsave, and is not followed here. */
+static void forget_pointers(struct step *s)
+{
+	const struct value_insn *insn = s->insn;
+	if (!value_insn_points(insn))
+		return;
+	bool narrow = insn->mem[0].len == 14 || insn->mem[0].len == 94;
+	value_memory_set_quality(s->m->memory, s->place[0] + (narrow ? 6 : 12), narrow ? 8 : 16,
+				 VALUE_UNKNOWN);
 }
 
 static bool decides(const struct value_insn *insn)
@@ -357,7 +402,7 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		return VALUE_STOP_FAULT;
 	if (insn->kind == VALUE_INSN_STRING && insn->computed)
 		return string_step(&s, b, trace);
-	if (s.address == VALUE_UNKNOWN && writes_memory(insn))
+	if ((s.address == VALUE_UNKNOWN && writes_memory(insn)) || insn->scatters)
 		return VALUE_STOP_UNKNOWN_STORE;
 	if (decides(insn) && s.in == VALUE_UNKNOWN)
 		return VALUE_STOP_UNKNOWN_BRANCH;
@@ -395,6 +440,7 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		if (insn->flow == VALUE_FLOW_FRESH && stop == VALUE_STOP_LIMIT && insn->computed)
 			out = VALUE_EXACT;
 		put_all(&s, out);
+		forget_pointers(&s);
 	}
 	bool writes = false;
 	for (int i = 0; i < insn->n_access; i++)

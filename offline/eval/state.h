@@ -44,11 +44,13 @@ enum {
 	VALUE_BIT_VEC = 16,
 	VALUE_BIT_HIGH = 32,
 	VALUE_BIT_FLAGS = 48,
-	VALUE_BIT_X87 = 49, /* the whole stack with its control and status words */
-	VALUE_BIT_MXCSR = 50,
+	VALUE_BIT_X87 = 49,   /* the whole stack with its control and status words */
+	VALUE_BIT_MXCSR = 50, /* what it decides: rounding, masks, denormals */
 	VALUE_BIT_DF = 51,
+	VALUE_BIT_STICKY = 52, /* the exceptions that MXCSR remembers */
+	VALUE_BITS_USED = 53,
 };
-#define VALUE_BITS_ALL (((uint64_t)1 << (VALUE_BIT_DF + 1)) - 1)
+#define VALUE_BITS_ALL (((uint64_t)1 << VALUE_BITS_USED) - 1)
 
 struct value_state {
 	uint64_t gpr[VALUE_GPRS];
@@ -68,7 +70,7 @@ struct value_known {
 	uint64_t inexact;
 	uint8_t gpr[16][8];
 	uint8_t vec[16][32];
-	uint8_t flags, x87, mxcsr, df;
+	uint8_t flags, x87, mxcsr, df, sticky;
 };
 
 /* RFLAGS as the processor has it (with bit 1 and IF set, as in user space) from and to the form

@@ -10,6 +10,8 @@
  */
 #include "offline/eval/stub.h"
 
+#include "offline/eval/insn.h"
+
 #include <cpuid.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -214,6 +216,16 @@ static bool see_operand(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 	}
 }
 
+/* Of adcx and adox Zydis calls the register one that is read alone. */
+static void see_flags(const ZydisDecodedInstruction *zi, struct needs *n)
+{
+	const ZydisAccessedFlags *f = zi->cpu_flags;
+	uint32_t written = f ? (f->modified | f->set_0 | f->set_1 | f->undefined) : 0;
+	const uint32_t status = 0x8d5;
+	n->flags_out |= written & status;
+	n->flags_in |= n->flags_out || (f && f->tested & status);
+}
+
 static bool see_all(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
 		    struct needs *n)
 {
@@ -226,6 +238,8 @@ static bool see_all(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand
 			return false;
 	n->x87 |= zi->meta.isa_ext == ZYDIS_ISA_EXT_X87 || zi->meta.isa_ext == ZYDIS_ISA_EXT_MMX;
 	n->vex = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX;
+	n->mxcsr |= value_insn_rounds(zi);
+	see_flags(zi, n);
 	/* Which bit of memory it is depends on the register: not a place of the operand's length.
 	 */
 	bool bits = zi->mnemonic == ZYDIS_MNEMONIC_BT || zi->mnemonic == ZYDIS_MNEMONIC_BTC ||
@@ -310,7 +324,11 @@ static void put_instruction(struct writer *w, const struct needs *n,
 		if (prefix && (byte == 0x64 || byte == 0x65 || byte == 0x2e || byte == 0x3e ||
 			       byte == 0x26 || byte == 0x36 || byte == 0xf0))
 			continue; /* segments, and lock: the buffer is nobody else's */
-		if (n->memory && prefix && (byte & 0xf0) == 0x40)
+		/* A REX that another prefix follows does nothing, and must not begin to. */
+		bool rex = prefix && (byte & 0xf0) == 0x40;
+		if (rex && !(zi->attributes & ZYDIS_ATTRIB_HAS_REX && i == zi->raw.rex.offset))
+			continue;
+		if (n->memory && rex)
 			byte &= ~3; /* X and B belong to the old address */
 		if (n->memory && vex && bytes[zi->raw.vex.offset] == 0xc4 &&
 		    i == zi->raw.vex.offset + 1u)

@@ -256,7 +256,8 @@ static int start(struct value_run *run, struct pugmark_diag *diag)
 	else
 		value_forget(m,
 			     (uint64_t)0xffffffff << VALUE_BIT_VEC | (uint64_t)1 << VALUE_BIT_X87 |
-				     (uint64_t)1 << VALUE_BIT_MXCSR,
+				     (uint64_t)1 << VALUE_BIT_MXCSR |
+				     (uint64_t)1 << VALUE_BIT_STICKY,
 			     VALUE_UNKNOWN);
 	if (value_run_ranges(run, c) || value_run_code(run))
 		return pugmark_diag_set(diag, -ENOMEM, "captures", PUGMARK_NO_OFFSET,

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Random forms of the instructions that the evaluator computes, mostly SSE to AVX2, BMI, FMA, MMX
+ * and x87, on random states: all registers, flags, MXCSR, x87 and memory are what the processor
+ * itself makes of the same state. Then, with bytes of which some are not known: what is called
+ * exact is the same whatever those are. SEED and FORMS choose others than the default. */
+#include "offline/eval/machine.h"
+#include "tests/support/processor.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#define CODE ((uint64_t)0x400000)
+enum { SLOT = 16, DATA_BYTES = 64, STATES = 4, TURNS = 6, SHOWN = 20, CODE_PAGES = 8192 };
+enum { X87_WORDS = 6, X87_AT = 32, MXCSR_AT = 24, SSE_AT = 160, AVX_AT = 576 };
+
+struct form {
+	uint8_t bytes[SLOT];
+	uint8_t len;
+	uint64_t ip;
+	const struct value_insn *insn;
+};
+
+static struct processor *processor;
+static struct value_memory memory;
+static struct value_machine *machine;
+static uint8_t *data; /* of both: rbx points there */
+static struct form *forms;
+static unsigned n_forms, n_wrong, n_faults;
+static uint64_t seed;
+
+static uint32_t any(void)
+{
+	seed = seed * 6364136223846793005 + 1442695040888963407;
+	return seed >> 32;
+}
+
+static unsigned below(unsigned n)
+{
+	return any() % n;
+}
+
+/* --- forms ----------------------------------------------------------------------------------- */
+
+/* ModRM of a register, or of memory at rbx, and a number behind it, if one is taken. */
+static size_t put_operands(uint8_t *out, bool memory_too)
+{
+	size_t n = 0;
+	bool in_memory = memory_too && below(3) == 0;
+	out[n++] = in_memory ? (any() & 0x38) | VALUE_RBX : 0xc0 | any();
+	for (int i = 0; i < 4; i++)
+		out[n++] = any();
+	return n;
+}
+
+static size_t make_legacy(uint8_t *out)
+{
+	static const uint8_t prefixes[] = {0, 0x66, 0xf2, 0xf3},
+			     maps[] = {0, 0, 0, 0x38, 0x38, 0x3a};
+	size_t n = 0;
+	uint8_t prefix = prefixes[below(4)], map = maps[below(6)];
+	if (prefix)
+		out[n++] = prefix;
+	if (below(2))
+		out[n++] = 0x40 | (any() & 0xd);
+	out[n++] = 0x0f;
+	if (map)
+		out[n++] = map;
+	out[n++] = any();
+	return n + put_operands(out + n, true);
+}
+
+static size_t make_vex(uint8_t *out)
+{
+	size_t n = 0;
+	out[n++] = 0xc4;
+	out[n++] = (any() & 0xe0) | 0x40 | (1 + below(3));
+	out[n++] = any();
+	out[n++] = any();
+	return n + put_operands(out + n, true);
+}
+
+static size_t make_x87(uint8_t *out)
+{
+	out[0] = 0xd8 + below(8);
+	return 1 + put_operands(out + 1, true);
+}
+
+static size_t make_integer(uint8_t *out)
+{
+	size_t n = 0;
+	if (below(4) == 0)
+		out[n++] = 0x66;
+	if (below(2))
+		out[n++] = 0x40 | (any() & 0xd);
+	if (below(2))
+		out[n++] = 0x0f;
+	out[n++] = any();
+	return n + put_operands(out + n, true);
+}
+
+/* Changes what decides how others compute, or is another thing on another processor. */
+static bool changes_control(uint16_t mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_LDMXCSR:
+	case ZYDIS_MNEMONIC_VLDMXCSR:
+	case ZYDIS_MNEMONIC_FLDCW:
+	case ZYDIS_MNEMONIC_FLDENV:
+	case ZYDIS_MNEMONIC_FRSTOR:
+	case ZYDIS_MNEMONIC_NOP: /* prefetchw of a register */
+	case ZYDIS_MNEMONIC_CLFLUSH: /* needs an address that is mapped */
+	case ZYDIS_MNEMONIC_CLFLUSHOPT:
+	case ZYDIS_MNEMONIC_CLWB:
+	case ZYDIS_MNEMONIC_WRFSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+	case ZYDIS_MNEMONIC_FNSTENV: /* what points to the last instruction is another's */
+	case ZYDIS_MNEMONIC_FNSAVE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Computes, of registers but rsp and rbx, and of memory at rbx and nowhere else. */
+static bool is_fit(const struct value_insn *insn)
+{
+	if (!insn || !insn->computed || insn->kind != VALUE_INSN_PLAIN ||
+	    changes_control(insn->mnemonic) || insn->n_mem > 1)
+		return false;
+	if (insn->n_mem && (insn->mem[0].base != VALUE_RBX || insn->mem[0].index != VALUE_ZERO ||
+			    insn->mem[0].disp || insn->mem[0].segment ||
+			    insn->mem[0].len > DATA_BYTES || insn->mem[0].bits))
+		return false;
+	for (int i = 0; i < insn->n_access; i++) {
+		const struct value_access *a = &insn->access[i];
+		if (a->kind == VALUE_ACCESS_GPR &&
+		    (a->reg == VALUE_RSP || (a->reg == VALUE_RBX && a->write)))
+			return false;
+	}
+	return true;
+}
+
+static void make_forms(unsigned want)
+{
+	static size_t (*const makers[])(uint8_t *) = {
+		make_legacy, make_legacy, make_vex, make_vex, make_vex, make_x87, make_integer};
+	forms = calloc(want, sizeof(*forms));
+	assert_non_null(forms);
+	/* Each at an address of its own, as translations are kept by address. */
+	for (uint64_t ip = CODE; n_forms < want; ip += SLOT) {
+		struct form *f = &forms[n_forms];
+		assert_true(ip < CODE + (uint64_t)CODE_PAGES * VALUE_PAGE);
+		memset(f->bytes, 0x90, SLOT);
+		makers[below(7)](f->bytes);
+		assert_int_equal(value_memory_write(&memory, ip, f->bytes, SLOT, VALUE_EXACT), 0);
+		f->insn = value_machine_insn(machine, ip);
+		f->ip = ip;
+		f->len = f->insn ? f->insn->len : 0;
+		n_forms += is_fit(f->insn);
+	}
+}
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+static uint64_t number(void)
+{
+	static const uint64_t telling[] = {
+		0,
+		1,
+		UINT64_MAX,
+		0x8000000000000000,
+		0x3ff8000000000000,
+		0xbff0000000000001,
+		0x7ff0000000000000,
+		0xfff8000000000001,
+		0x7ff0000000000001,
+		0x000fffffffffffff,
+		0x0000000000000003,
+		0x7fefffffffffffff,
+		0x3f8000003fc00000,
+		0x7f800000ff800001,
+		0x0000000180000000,
+		0x7f7fffff00800000,
+		0x41dfffffffe00000,
+		0x43e0000000000000,
+		0x4f0000005f000000,
+		0x4330000000000001,
+	};
+	uint64_t wide = (uint64_t)any() << 32 | any();
+	switch (below(4)) {
+	case 0:
+		return telling[below(sizeof(telling) / sizeof(*telling))];
+	case 1: /* doubles and floats of usual size */
+		return (wide & 0x800fffffffffffff) | (uint64_t)(1023 - 40 + below(80)) << 52;
+	case 2:
+		return (wide & 0x807fffff807fffff) | (uint64_t)(127 - 20 + below(40)) << 55 |
+		       (uint64_t)(127 - 20 + below(40)) << 23;
+	default:
+		return wide;
+	}
+}
+
+static void choose_x87(uint8_t *xsave)
+{
+	uint16_t control = 0x37f & ~0xc00, status = below(8) << 11;
+	static const uint16_t precision[] = {0x000, 0x200, 0x300};
+	control = 0x7f | precision[below(3)] | below(4) << 10;
+	memset(xsave, 0, MXCSR_AT);
+	memcpy(xsave, &control, 2);
+	memcpy(xsave + 2, &status, 2);
+	xsave[4] = below(3) ? 0xff : any();
+	for (int i = 0; i < 8; i++) {
+		uint64_t bits = number();
+		double v;
+		memcpy(&v, &bits, sizeof(v));
+		long double wide = v;
+		memset(xsave + X87_AT + 16 * i, 0, 16);
+		memcpy(xsave + X87_AT + 16 * i, &wide, 10);
+	}
+}
+
+static void choose_state(struct processor_state *s)
+{
+	for (int i = 0; i < 16; i++)
+		s->gpr[i] = number();
+	s->gpr[VALUE_RBX] = (uint64_t)(uintptr_t)data;
+	s->gpr[VALUE_RSP] = 0;
+	s->rflags = (any() & 0x8d5) | 0x202;
+	memset(s->xsave, 0, sizeof(s->xsave));
+	choose_x87(s->xsave);
+	uint32_t mxcsr = 0x1f80 | below(4) << 13 | (any() & 0x803f & (below(2) ? 0xffff : 0)) |
+			 (below(4) ? 0 : 0x40);
+	memcpy(s->xsave + MXCSR_AT, &mxcsr, 4);
+	for (int i = 0; i < 32; i++) {
+		uint64_t n[2] = {number(), number()};
+		memcpy(s->xsave + (i < 16 ? SSE_AT + 16 * i : AVX_AT + 16 * (i - 16)), n, 16);
+	}
+	for (int i = 0; i < DATA_BYTES / 8; i++) {
+		uint64_t n = number();
+		memcpy(data + 8 * i, &n, 8);
+	}
+}
+
+/* The evaluator begins with the same, all exact. */
+static void take_state(const struct processor_state *s)
+{
+	struct value_state *v = value_machine_state(machine);
+	memcpy(v->gpr, s->gpr, sizeof(s->gpr));
+	value_set_rflags(v, s->rflags);
+	memcpy(v->fx, s->xsave, X87_WORDS);
+	memcpy(v->fx + X87_AT, s->xsave + X87_AT, 128);
+	memcpy(&v->mxcsr, s->xsave + MXCSR_AT, 4);
+	for (int i = 0; i < 16; i++) {
+		memcpy(v->vec[i], s->xsave + SSE_AT + 16 * i, 16);
+		memcpy(v->vec[i] + 16, s->xsave + AVX_AT + 16 * i, 16);
+	}
+	value_machine_known(machine)->inexact = 0;
+	assert_int_equal(
+		value_memory_write(&memory, s->gpr[VALUE_RBX], data, DATA_BYTES, VALUE_EXACT), 0);
+}
+
+/* False: it would fault (a division). */
+static bool step(const struct form *f)
+{
+	value_machine_state(machine)->rip = f->ip;
+	enum value_stop stop =
+		value_machine_run(machine, value_machine_count(machine) + 1, NULL);
+	assert_true(stop == VALUE_STOP_LIMIT || stop == VALUE_STOP_FAULT);
+	return stop == VALUE_STOP_LIMIT;
+}
+
+static void wrong(const struct form *f, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void wrong(const struct form *f, const char *format, ...)
+{
+	va_list args;
+	if (n_wrong++ >= SHOWN)
+		return;
+	printf("wrong: %-12s", ZydisMnemonicGetString(f->insn->mnemonic));
+	for (int i = 0; i < f->len; i++)
+		printf("%02x", f->bytes[i]);
+	printf(": ");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* --- against the processor ------------------------------------------------------------------- */
+
+static void compare(const struct form *f, const struct processor_state *truth)
+{
+	const struct value_state *v = value_machine_state(machine);
+	struct value_state open = {.flags = f->insn->undefined};
+	uint64_t differ =
+		(value_rflags(v) ^ truth->rflags) & 0xcd5 & ~(value_rflags(&open) & 0x8d5);
+	uint32_t mxcsr;
+	uint8_t bytes[DATA_BYTES];
+	for (unsigned i = 0; i < 16; i++)
+		if (i != VALUE_RSP && v->gpr[i] != truth->gpr[i])
+			wrong(f, "register %u: %" PRIx64 ", is %" PRIx64, i, v->gpr[i],
+			      truth->gpr[i]);
+	if (differ)
+		wrong(f, "flags: %" PRIx64 ", is %" PRIx64, value_rflags(v), truth->rflags);
+	memcpy(&mxcsr, truth->xsave + MXCSR_AT, 4);
+	if (mxcsr != v->mxcsr)
+		wrong(f, "mxcsr: %x, is %x", v->mxcsr, mxcsr);
+	for (unsigned i = 0; i < 16; i++)
+		if (memcmp(v->vec[i], truth->xsave + SSE_AT + 16 * i, 16) ||
+		    memcmp(v->vec[i] + 16, truth->xsave + AVX_AT + 16 * i, 16))
+			wrong(f, "vector register %u", i);
+	if (memcmp(v->fx, truth->xsave, X87_WORDS - 1))
+		wrong(f, "x87: %02x%02x %02x%02x %02x, is %02x%02x %02x%02x %02x", v->fx[1],
+		      v->fx[0], v->fx[3], v->fx[2], v->fx[4], truth->xsave[1], truth->xsave[0],
+		      truth->xsave[3], truth->xsave[2], truth->xsave[4]);
+	for (unsigned i = 0; i < 8; i++)
+		if (memcmp(v->fx + X87_AT + 16 * i, truth->xsave + X87_AT + 16 * i, 10))
+			wrong(f, "x87: stack register %u", i);
+	assert_int_equal(
+		value_memory_read(&memory, truth->gpr[VALUE_RBX], bytes, sizeof(bytes), NULL), 0);
+	if (memcmp(bytes, data, sizeof(bytes)))
+		wrong(f, "memory");
+	/* Of an instruction that faults with these exceptions nothing would be known. */
+	if (value_machine_known(machine)->inexact)
+		wrong(f, "not exact: %" PRIx64, value_machine_known(machine)->inexact);
+}
+
+static void each_form_does_what_the_processor_does(void **state)
+{
+	struct processor_state *s = processor_state(processor);
+	bool said[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {false};
+	unsigned mnemonics = 0, compared = 0;
+	(void)state;
+	for (unsigned i = 0; i < n_forms; i++) {
+		const struct form *f = &forms[i];
+		for (int k = 0; k < STATES; k++) {
+			choose_state(s);
+			take_state(s);
+			bool here = step(f), there = processor_run(processor, f->bytes, f->len);
+			if (here != there)
+				wrong(f, "%s here, %s there", here ? "done" : "a fault",
+				      there ? "done" : "a fault");
+			else if (here)
+				compare(f, s);
+			compared += here && there;
+			n_faults += !there;
+		}
+		mnemonics += !said[f->insn->mnemonic];
+		said[f->insn->mnemonic] = true;
+	}
+	printf("%u forms of %u mnemonics, %u states, %u faults, %u wrong\n", n_forms, mnemonics,
+	       compared, n_faults, n_wrong);
+	assert_int_equal(n_wrong, 0);
+	assert_true(compared > n_forms);
+}
+
+static int set_up(void **state)
+{
+	const char *by = getenv("SEED"), *want = getenv("FORMS");
+	struct value_region text = {
+		.start = CODE, .end = CODE + (uint64_t)CODE_PAGES * VALUE_PAGE, .prot = 7};
+	(void)state;
+	processor = processor_new();
+	if (!processor) {
+		printf("SKIP: this processor has no AVX2\n");
+		return 0;
+	}
+	seed = by ? strtoull(by, NULL, 0) : 20261123;
+	printf("seed %" PRIu64 "\n", seed);
+	data = mmap(NULL, VALUE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(data != MAP_FAILED);
+	struct value_region page = {.start = (uint64_t)(uintptr_t)data,
+				    .end = (uint64_t)(uintptr_t)data + VALUE_PAGE,
+				    .prot = 3};
+	assert_int_equal(value_memory_init(&memory, NULL, NULL), 0);
+	assert_int_equal(value_memory_map(&memory, &text), 0);
+	assert_int_equal(value_memory_map(&memory, &page), 0);
+	machine = value_machine_new(&memory);
+	assert_non_null(machine);
+	assert_int_equal(value_machine_code(machine, text.start, text.end), 0);
+	make_forms(want ? strtoul(want, NULL, 0) : 10000);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	if (!processor)
+		return 0;
+	value_machine_free(machine);
+	value_memory_deinit(&memory);
+	munmap(data, VALUE_PAGE);
+	processor_free(processor);
+	free(forms);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_form_does_what_the_processor_does),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
