@@ -34,7 +34,35 @@ static bool same_frame(const struct parser *p, const struct parser *q, uint32_t 
 		(a->announced == b->announced && a->foreign_target == b->foreign_target)) &&
 	       a->func == b->func && a->node == b->node && a->cfa == b->cfa && a->ret == b->ret &&
 	       a->call_cfa == b->call_cfa && a->module == b->module && a->boundary == b->boundary &&
-	       a->hidden == b->hidden && a->gone == b->gone && a->doubtful == b->doubtful;
+	       a->gone == b->gone && a->doubtful == b->doubtful;
+}
+
+/* Whether there is one record for each frame that no call has made, in order. */
+static bool interruptions_in_step(const struct parser *p)
+{
+	uint32_t n = 0, handlers = 0;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct interruption *by = &p->interruptions[n];
+		if (p->stack[i].boundary == BELOW_CALL)
+			continue;
+		if (n++ == p->n_interruptions || by->frame != i || by->kind != p->stack[i].boundary)
+			return false;
+		handlers += by->kind == BELOW_HANDLER;
+	}
+	return n == p->n_interruptions && handlers == p->n_handlers;
+}
+
+static bool same_interruption(const struct interruption *a, const struct interruption *b)
+{
+	if (a->frame != b->frame || a->kind != b->kind || a->position != b->position)
+		return false;
+	if (a->kind == BELOW_HANDLER)
+		return a->handler.settled == b->handler.settled &&
+		       a->handler.foreign == b->handler.foreign && a->handler.sp == b->handler.sp &&
+		       a->handler.ip == b->handler.ip && a->handler.alt == b->handler.alt &&
+		       a->handler.alt_bytes == b->handler.alt_bytes &&
+		       a->handler.since_ns == b->handler.since_ns;
+	return a->kind != BELOW_GAP || a->hidden == b->hidden;
 }
 
 static bool same_event(const struct pugmark_trace_event *a, const struct pugmark_trace_event *b)
@@ -61,6 +89,11 @@ const char *twin_feed(struct twin *twin, const struct pugmark_witness_event *eve
 	for (uint32_t i = 0; i < a->n; i++)
 		if (!same_frame(a, b, i))
 			return "an open frame";
+	if (!interruptions_in_step(a) || !interruptions_in_step(b))
+		return "records of interruptions and frames";
+	for (uint32_t i = 0; i < a->n_interruptions; i++)
+		if (!same_interruption(&a->interruptions[i], &b->interruptions[i]))
+			return "a record of an interruption";
 	if (a->position != b->position || a->n_handlers != b->n_handlers ||
 	    a->n_contexts != b->n_contexts || a->context != b->context || a->gaps != b->gaps)
 		return "the position";

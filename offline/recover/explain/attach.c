@@ -41,6 +41,13 @@ static bool goes_on(const struct parser *p, const struct pugmark_witness_event *
 	       (p->attach_cfa - e->stack_addr) / 8 > e->stack_words;
 }
 
+/* Opens the next frame further in. Returns whether there is memory for it. */
+static bool open(struct parser *p, struct frame f)
+{
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
+	return parser_push_on(p, f, p->attach_boundary, PUGMARK_CAUSE_ATTACH);
+}
+
 void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct slot *slots = e->stack_words ? malloc(e->stack_words * sizeof(*slots)) : NULL;
@@ -62,8 +69,6 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 			.node = s->call,
 			.announced =
 				true, /* by whom, if not by this thread before it was recorded */
-			.boundary = p->attach_boundary,
-			.hidden = PUGMARK_CAUSE_ATTACH,
 		};
 		p->attach_cfa = s->cfa;
 		p->attach_ret = s->ret;
@@ -72,8 +77,7 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 			continue;
 		}
 		f.func = node_at(p, s->module, s->call)->func;
-		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
-		parser_push(p, f);
+		open(p, f);
 		p->attach_boundary = BELOW_CALL;
 	}
 	free(slots);
@@ -138,13 +142,9 @@ static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 		.cfa = cfa,
 		.ret = p->attach_ret,
 		.decision = decision_before(p->plans[at->module], at->func, at->next),
-		.boundary = p->attach_boundary,
-		.hidden = PUGMARK_CAUSE_ATTACH,
 	};
-	if (f.decision == PUGMARK_NONE)
+	if (f.decision == PUGMARK_NONE || !open(p, f))
 		return false;
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
-	parser_push(p, f);
 	p->position = AT_DECISION;
 	p->begun = true;
 	return true;
@@ -184,11 +184,9 @@ enum commit commit_attached(struct parser *p, struct lookahead *la, const struct
 		.module = e->module,
 		.cfa = p->attach_cfa,
 		.ret = p->attach_ret,
-		.boundary = p->attach_boundary,
-		.hidden = PUGMARK_CAUSE_ATTACH,
 	};
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_ATTACH, &f);
-	parser_push(p, f);
+	if (!open(p, f))
+		return COMMIT_FAILED;
 	parser_take_event(p, node, e);
 	return COMMIT_TAKEN;
 }

@@ -68,7 +68,7 @@ struct candidate {
 		} next;
 		/* signal.c, called by a handler: @by; what it had called before @ended. */
 		struct {
-			struct interruption by;
+			struct interrupted by;
 			bool ended;
 		} called;
 		/* signal.c, a handler: the stack pointer that it found, by its stack; 0: not known.
@@ -81,7 +81,7 @@ struct candidate {
 		/* signal.c, injected: @n frames are open then. */
 		struct {
 			uint32_t n;
-			bool ahead; /* see struct interruption */
+			bool ahead; /* see enum settled */
 		} injected;
 		/* switch.c: @kind is enum switch_kind; of kept context @context, where it goes back
 		 * to one; there as in next. */

@@ -9,16 +9,13 @@ uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)
 		return p->gap_cause;
 	if (!p->n)
 		return p->gaps ? PUGMARK_CAUSE_MODEL : PUGMARK_CAUSE_ATTACH;
-	for (uint32_t i = p->n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		if (f->boundary == BELOW_CALL)
-			continue;
-		bool above = !la->own_cfa || !f->cfa || la->e->cfa > f->cfa;
-		return f->boundary == BELOW_GAP && above && parser_can_end(p, i)
-			       ? f->hidden
-			       : PUGMARK_CAUSE_MODEL;
-	}
-	return PUGMARK_CAUSE_MODEL;
+	if (!p->n_interruptions)
+		return PUGMARK_CAUSE_MODEL;
+	const struct interruption *by = &p->interruptions[p->n_interruptions - 1];
+	const struct frame *f = &p->stack[by->frame];
+	bool above = !la->own_cfa || !f->cfa || la->e->cfa > f->cfa;
+	return by->kind == BELOW_GAP && above && parser_can_end(p, by->frame) ? by->hidden
+									      : PUGMARK_CAUSE_MODEL;
 }
 
 /* Starts anew at the event itself: in the frame that it belongs to, where it is open or the stack
@@ -39,14 +36,14 @@ void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 	} else {
 		while (p->n && la->own_cfa && parser_top(p)->cfa && parser_top(p)->cfa <= e->cfa)
 			parser_drop_frames(p, p->n - 1);
-		parser_push(p, (struct frame){
-				       .func = n->func,
-				       .module = e->module,
-				       .cfa = la->own_cfa ? e->cfa : 0,
-				       .ret = e->ret,
-				       .boundary = BELOW_GAP,
-				       .hidden = cause,
-			       });
+		struct frame f = {
+			.func = n->func,
+			.module = e->module,
+			.cfa = la->own_cfa ? e->cfa : 0,
+			.ret = e->ret,
+		};
+		if (!parser_push_on(p, f, BELOW_GAP, cause))
+			return;
 	}
 	parser_take_event(p, node, e);
 }

@@ -12,7 +12,7 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
 	parser_enter(p, la, boundary, PUGMARK_CAUSE_SIGNAL);
 	if (boundary == BELOW_ROOT || p->notes->failed)
 		return;
-	struct interruption *h = &p->handlers[p->n_handlers - 1];
+	struct interrupted *h = &parser_handler(p)->handler;
 	h->sp = sp;
 	h->settled = settled;
 	if (settled)
@@ -67,13 +67,14 @@ void ask_called_by_handler(const struct parser *p, const struct lookahead *la,
 			   struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
-	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
+	const struct interruption *last = parser_handler(p);
+	const struct interrupted *h = last ? &last->handler : NULL;
 	struct candidate c = {
 		.cause = CAUSE_CALLED_BY_HANDLER,
 		.unsaid = PUGMARK_CAUSE_NONE,
 		.called.by = p->foreign,
 	};
-	struct interruption *by = &c.called.by;
+	struct interrupted *by = &c.called.by;
 	if (!la->foreign)
 		return;
 	if (h && h->since_ns >= by->since_ns && h->foreign)
@@ -89,9 +90,9 @@ void ask_called_by_handler(const struct parser *p, const struct lookahead *la,
 		return;
 	if (h && h->foreign && h->sp == by->sp) {
 		/* What it has called before is open, and has called out itself; or has ended. */
-		const struct frame *f = &p->stack[h->frame];
+		const struct frame *f = &p->stack[last->frame];
 		if ((!jumped && f->cfa > e->cfa && stack_slot_holds(p, e, f->cfa, f->ret)) ||
-		    !parser_can_end(p, h->frame))
+		    !parser_can_end(p, last->frame))
 			return;
 		c.called.ended = true;
 	}
@@ -102,23 +103,19 @@ enum commit commit_called_by_handler(struct parser *p, struct lookahead *la,
 				     const struct candidate *c, uint32_t *first)
 {
 	(void)first;
-	const struct interruption *by = &c->called.by;
+	const struct interrupted *by = &c->called.by;
 	if (c->called.ended)
-		parser_end_frames(p, p->handlers[p->n_handlers - 1].frame);
+		parser_end_frames(p, parser_handler(p)->frame);
 	enter(p, la, by->settled, by->sp);
-	if (p->notes->failed || parser_top(p)->boundary != BELOW_HANDLER)
-		return COMMIT_GO_ON;
-	struct interruption *h = &p->handlers[p->n_handlers - 1];
-	uint32_t frame = h->frame;
-	*h = *by;
-	h->frame = frame;
+	if (!p->notes->failed && parser_top(p)->boundary == BELOW_HANDLER)
+		parser_handler(p)->handler = *by;
 	return COMMIT_GO_ON;
 }
 
 void ask_injected(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	const struct pugmark_witness_event *e = la->e;
-	const struct interruption *h = p->n_handlers ? &p->handlers[p->n_handlers - 1] : NULL;
+	const struct interruption *h = parser_handler(p);
 	struct candidate c = {
 		.cause = CAUSE_INJECTED, .unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
 	struct place at;
@@ -126,11 +123,11 @@ void ask_injected(const struct parser *p, const struct lookahead *la, struct can
 	    !p->held_sp || p->held_sp != e->cfa || p->position == LOST || !p->n ||
 	    !parser_place_at(p, e->cfa, e->ret, 0, &at) || at.func == PUGMARK_NONE)
 		return;
-	if (h && h->sp == e->cfa) {
-		if (!h->settled || !h->frame || !parser_can_end(p, h->frame))
+	if (h && h->handler.sp == e->cfa) {
+		if (!h->handler.settled || !h->frame || !parser_can_end(p, h->frame))
 			return;
 		c.injected.n = h->frame;
-		c.injected.ahead = h->settled == SETTLED_AHEAD;
+		c.injected.ahead = h->handler.settled == SETTLED_AHEAD;
 	}
 	candidate_add(set, &c);
 }
@@ -177,7 +174,7 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 		e->handler ? parser_function_at(p, e->handler, &entry.module) : PUGMARK_NONE;
 	p->unplaced = !settled && !e->handler;
 	if (func == PUGMARK_NONE && e->handler)
-		p->foreign = (struct interruption){
+		p->foreign = (struct interrupted){
 			.foreign = true,
 			.sp = e->sp,
 			.ip = e->ip,
@@ -200,8 +197,9 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	p->held_ip = e->ip;
 	p->holds = true;
 	if (parser_top(p)->boundary == BELOW_HANDLER) {
-		p->handlers[p->n_handlers - 1].alt = e->signal.alt;
-		p->handlers[p->n_handlers - 1].alt_bytes = e->signal.alt_bytes;
+		struct interrupted *h = &parser_handler(p)->handler;
+		h->alt = e->signal.alt;
+		h->alt_bytes = e->signal.alt_bytes;
 	}
 }
 
@@ -213,6 +211,6 @@ void parser_release_held(struct parser *p, const struct pugmark_witness_event *n
 		parser_emit(p, &p->held);
 		return;
 	}
+	p->position = parser_interruption_at(p, p->n - 1)->position;
 	parser_drop_frames(p, p->n - 1);
-	p->position = p->n ? parser_top(p)->position : OUTSIDE;
 }

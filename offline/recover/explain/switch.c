@@ -217,6 +217,13 @@ static bool begin_context(struct parser *p, uint64_t cfa)
 	return true;
 }
 
+/* Opens a new context's first frame, of which no event of its own has told. */
+static bool open_first(struct parser *p, struct frame first)
+{
+	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
+	return parser_push_on(p, first, BELOW_SWITCH, PUGMARK_CAUSE_NONE);
+}
+
 /* The entry of a new context's first function, or, where a call of ours led to it of which no event
  * has told, of its second. */
 static enum commit begin_new(struct parser *p, const struct lookahead *la)
@@ -231,7 +238,7 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 	if (la->foreign || la->origin == PUGMARK_NONE) {
 		if (by_library)
 			p->context_ret = e->ret;
-		parser_enter(p, la, BELOW_ROOT, PUGMARK_CAUSE_CONTEXT);
+		parser_enter(p, la, BELOW_SWITCH, PUGMARK_CAUSE_CONTEXT);
 		return COMMIT_GO_ON;
 	}
 	const struct pugmark_plan_node *call = node_at(p, la->from, la->origin);
@@ -241,10 +248,9 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 		.module = la->from,
 		.node = la->origin,
 		.cfa = known ? la->cfa + call->height : 0,
-		.boundary = BELOW_ROOT,
 	};
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
-	parser_push(p, first);
+	if (!open_first(p, first))
+		return COMMIT_FAILED;
 	parser_call_into(p, e->module, la->entered);
 	return COMMIT_GO_ON;
 }
@@ -264,7 +270,6 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 		.func = node_at(p, e->module, node)->func,
 		.module = e->module,
 		.cfa = e->cfa,
-		.boundary = BELOW_CALL,
 	};
 	struct frame_cursor at = cursor_at(p, e, e->module, e->cfa);
 	for (; n < FRAMES_MAX; n++) {
@@ -279,7 +284,6 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 			.module = at.module,
 			.node = at.call,
 			.cfa = at.cfa,
-			.boundary = BELOW_CALL,
 			.announced = true,
 		};
 	}
@@ -290,11 +294,10 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 	bool root = n < FRAMES_MAX && p->context_ret && frames[n].ret == p->context_ret;
 	if (n == FRAMES_MAX)
 		n--;
-	frames[n].boundary = root ? BELOW_ROOT : BELOW_GAP;
-	frames[n].hidden = PUGMARK_CAUSE_SWITCH;
-	for (uint32_t i = n + 1; i-- > 0;) {
+	uint8_t boundary = root ? BELOW_SWITCH : BELOW_GAP;
+	for (uint32_t i = n + 1; i-- > 0; boundary = BELOW_CALL) {
 		parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_RESUMED, &frames[i]);
-		parser_push(p, frames[i]);
+		parser_push_on(p, frames[i], boundary, PUGMARK_CAUSE_SWITCH);
 	}
 	free(frames);
 	parser_take_event(p, node, e);
@@ -332,7 +335,7 @@ static bool first_frame(const struct parser *p, const struct pugmark_witness_eve
 		.func = at.func,
 		.module = at.module,
 		.cfa = at.cfa,
-		.boundary = BELOW_ROOT,
+		.boundary = BELOW_SWITCH,
 		.decision = p->plans[at.module]->funcs[at.func].entry,
 	};
 	return stack_word(e, at.cfa - 8, &first->ret);
@@ -353,12 +356,13 @@ static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *
 	if (!settles(&there, e, &how) || !context_give_room(p, &next))
 		return false;
 	p->last_context++;
-	if ((open == p->n ? p->position : p->stack[open - 1].position) == AT_CALL)
+	uint32_t decision;
+	if (parser_position_below(p, open - 1, &decision) == AT_CALL)
 		p->context_ret = first.ret;
 	end_or_leave(p);
 	switch_to(p, &next);
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
-	parser_push(p, first);
+	if (!open_first(p, first))
+		return false;
 	settle_commit(p, how);
 	context_drop_overwritten(p, first.cfa);
 	return true;

@@ -75,10 +75,10 @@ enum commit commit_begun(struct parser *p, struct lookahead *la, const struct ca
 		.cfa = known		    ? la->cfa + n->height
 		       : own && la->own_cfa ? la->e->cfa
 					    : 0,
-		.boundary = BELOW_ROOT,
 	};
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_THREAD, &f);
-	parser_push(p, f);
+	if (!parser_push_on(p, f, BELOW_ROOT, PUGMARK_CAUSE_NONE))
+		return COMMIT_FAILED;
 	if (own)
 		parser_take_event(p, node, la->e);
 	else

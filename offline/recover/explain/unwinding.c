@@ -7,8 +7,9 @@
 static bool handlers_settled(const struct parser *p, uint32_t n)
 {
 	bool settled = true;
-	for (uint32_t h = p->n_handlers; h-- > 0 && p->handlers[h].frame >= n;)
-		settled = settled && p->handlers[h].settled;
+	for (uint32_t i = p->n_interruptions; i-- > 0 && p->interruptions[i].frame >= n;)
+		settled = settled && (p->interruptions[i].kind != BELOW_HANDLER ||
+				      p->interruptions[i].handler.settled);
 	return settled;
 }
 

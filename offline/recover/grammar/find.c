@@ -163,7 +163,8 @@ static enum found find_below(const struct parser *p, const struct lookahead *la,
 static bool may_enter_anew(const struct lookahead *la, const struct frame *f)
 {
 	return la->entered != PUGMARK_NONE && la->foreign && la->origin == PUGMARK_NONE &&
-	       (f->boundary == BELOW_ROOT || f->boundary == BELOW_CALLBACK);
+	       (f->boundary == BELOW_ROOT || f->boundary == BELOW_SWITCH ||
+		f->boundary == BELOW_CALLBACK);
 }
 
 /* Whether at the decision of @s nothing tells which way is taken, or depths tell nothing apart. */

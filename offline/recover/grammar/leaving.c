@@ -36,12 +36,14 @@ uint32_t parser_leaving(const struct parser *p, bool longjmp)
 {
 	if (!p->n || may_leave_in(p, parser_top_of(p), p->position, longjmp))
 		return p->n;
-	for (uint32_t h = p->n_handlers; h-- > 0;) {
-		uint32_t n = p->handlers[h].frame;
+	for (uint32_t i = p->n_handlers ? p->n_interruptions : 0; i-- > 0;) {
+		const struct interruption *by = &p->interruptions[i];
+		uint32_t n = by->frame;
+		if (by->kind != BELOW_HANDLER)
+			continue;
 		if (!n || parser_can_end_down_to(p, n) != n)
 			return 0;
-		const struct frame *f = &p->stack[n - 1];
-		if (may_leave_in(p, f, f->position, longjmp))
+		if (may_leave_in(p, &p->stack[n - 1], by->position, longjmp))
 			return n;
 	}
 	return 0;

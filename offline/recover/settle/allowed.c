@@ -43,9 +43,9 @@ static bool inside_function(struct settling *s, uint16_t module, struct way from
  * what that was about to call, has returned. */
 static uint32_t open_around(const struct parser *p, uint32_t level)
 {
-	for (uint32_t i = 0; i < p->n_handlers; i++)
-		if (p->handlers[i].frame > level)
-			return p->handlers[i].frame;
+	for (uint32_t i = 0; p->n_handlers && i < p->n_interruptions; i++)
+		if (p->interruptions[i].kind == BELOW_HANDLER && p->interruptions[i].frame > level)
+			return p->interruptions[i].frame;
 	return p->n;
 }
 

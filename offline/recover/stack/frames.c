@@ -23,10 +23,8 @@ bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event
 /* Whether frame @i has been reported, but was not called yet when a handler came. */
 static bool is_ahead(const struct parser *p, uint32_t i)
 {
-	for (uint32_t h = 0; h < p->n_handlers; h++)
-		if (p->handlers[h].settled == SETTLED_AHEAD && p->handlers[h].frame == i + 1)
-			return true;
-	return false;
+	return i + 1 < p->n && p->stack[i + 1].boundary == BELOW_HANDLER &&
+	       parser_interruption_at(p, i + 1)->handler.settled == SETTLED_AHEAD;
 }
 
 uint64_t stack_callee_cfa(const struct parser *p, uint32_t i)
@@ -96,14 +94,17 @@ bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e,
 void parser_handlers_bound(const struct parser *p, const struct pugmark_witness_event *e,
 			   uint32_t *lo, uint32_t *hi)
 {
-	for (uint32_t i = p->n_handlers; i-- > 0;) {
-		const struct interruption *h = &p->handlers[i];
+	for (uint32_t i = p->n_handlers ? p->n_interruptions : 0; i-- > 0;) {
+		const struct interruption *by = &p->interruptions[i];
+		const struct interrupted *h = &by->handler;
+		if (by->kind != BELOW_HANDLER)
+			continue;
 		bool inside = e->cfa - 8 - h->alt < h->alt_bytes;
 		if (h->alt_bytes && inside) {
-			*lo = h->frame;
+			*lo = by->frame;
 			return;
 		}
-		if (h->sp && (h->alt_bytes || e->cfa > h->sp) && *hi > h->frame)
-			*hi = h->frame;
+		if (h->sp && (h->alt_bytes || e->cfa > h->sp) && *hi > by->frame)
+			*hi = by->frame;
 	}
 }

@@ -14,12 +14,13 @@ struct context context_current(const struct parser *p)
 {
 	return (struct context){
 		.stack = p->stack,
-		.handlers = p->handlers,
+		.interruptions = p->interruptions,
 		.n = p->n,
 		.cap = p->cap,
 		.gone = p->gone,
+		.n_interruptions = p->n_interruptions,
+		.cap_interruptions = p->cap_interruptions,
 		.n_handlers = p->n_handlers,
-		.cap_handlers = p->cap_handlers,
 		.id = p->context,
 		.position = p->position,
 		.gap_cause = p->gap_cause,
@@ -29,12 +30,13 @@ struct context context_current(const struct parser *p)
 void context_make_current(struct parser *p, const struct context *c)
 {
 	p->stack = c->stack;
-	p->handlers = c->handlers;
+	p->interruptions = c->interruptions;
 	p->n = c->n;
 	p->cap = c->cap;
 	p->gone = c->gone;
+	p->n_interruptions = c->n_interruptions;
+	p->cap_interruptions = c->cap_interruptions;
 	p->n_handlers = c->n_handlers;
-	p->cap_handlers = c->cap_handlers;
 	p->context = c->id;
 	p->position = c->position;
 	p->gap_cause = c->gap_cause;
@@ -50,7 +52,7 @@ struct parser context_view(const struct parser *p, const struct context *c)
 void context_free(struct context *c)
 {
 	free(c->stack);
-	free(c->handlers);
+	free(c->interruptions);
 }
 
 void parser_forget_contexts(struct parser *p)
@@ -63,14 +65,15 @@ static bool copy_context(struct context *to, const struct context *from)
 {
 	*to = *from;
 	to->cap = from->n + 1;
-	to->cap_handlers = from->n_handlers;
+	to->cap_interruptions = from->n_interruptions + 1;
 	to->stack = malloc(to->cap * sizeof(*to->stack));
-	to->handlers = malloc((from->n_handlers + 1) * sizeof(*to->handlers));
+	to->interruptions = malloc(to->cap_interruptions * sizeof(*to->interruptions));
 	if (to->stack && from->n)
 		memcpy(to->stack, from->stack, from->n * sizeof(*to->stack));
-	if (to->handlers && from->n_handlers)
-		memcpy(to->handlers, from->handlers, from->n_handlers * sizeof(*to->handlers));
-	return to->stack && to->handlers;
+	if (to->interruptions && from->n_interruptions)
+		memcpy(to->interruptions, from->interruptions,
+		       from->n_interruptions * sizeof(*to->interruptions));
+	return to->stack && to->interruptions;
 }
 
 int parser_copy_contexts(struct parser *p, const struct parser *from)
@@ -157,11 +160,16 @@ void context_drop_overwritten(struct parser *p, uint64_t cfa)
 	}
 }
 
-/* Room for the first frames of a new context: see parser_push(). */
+/* Room for the first frames of a new context, and the record of the first: see parser_push(). */
 bool context_give_room(struct parser *p, struct context *c)
 {
 	c->cap = FIRST_FRAMES;
+	c->cap_interruptions = 1;
 	c->stack = malloc(c->cap * sizeof(*c->stack));
-	p->notes->failed |= !c->stack;
-	return c->stack;
+	c->interruptions = malloc(c->cap_interruptions * sizeof(*c->interruptions));
+	if (c->stack && c->interruptions)
+		return true;
+	context_free(c);
+	p->notes->failed = true;
+	return false;
 }

@@ -3,25 +3,16 @@
  * and back from what has ended. Which node is for others to say. */
 #include "offline/recover/state/state.h"
 
-#include <stdlib.h>
-
 uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *decision)
 {
 	const struct frame *f = &p->stack[i];
 	*decision = f->decision;
 	if (i + 1 == p->n)
 		return p->position;
-	switch (p->stack[i + 1].boundary) {
-	case BELOW_CALLBACK:
-		return AT_CALL;
-	case BELOW_HANDLER:
-		return f->position;
-	case BELOW_CALL:
-		*decision = node_at(p, f->module, f->node)->next;
-		return AT_DECISION;
-	default:
-		return LOST;
-	}
+	if (p->stack[i + 1].boundary != BELOW_CALL)
+		return parser_interruption_at(p, i + 1)->position;
+	*decision = node_at(p, f->module, f->node)->next;
+	return AT_DECISION;
 }
 
 static void set_gone(struct parser *p, struct frame *f, bool gone)
@@ -59,26 +50,22 @@ static void at_decision(struct parser *p, uint32_t decision)
 /* The topmost frame has ended: goes on in the one below it. */
 void parser_pop(struct parser *p)
 {
-	uint8_t boundary = parser_top(p)->boundary, hidden = parser_top(p)->hidden;
-	if (boundary == BELOW_HANDLER) /* what was interrupted was so before the handler */
-		p->from_ns = p->handlers[p->n_handlers - 1].since_ns;
+	if (parser_top(p)->boundary == BELOW_CALL) {
+		parser_drop_frames(p, p->n - 1);
+		if (p->n)
+			at_decision(p,
+				    node_at(p, parser_top(p)->module, parser_top(p)->node)->next);
+		else
+			p->position = OUTSIDE;
+		return;
+	}
+	const struct interruption *by = &p->interruptions[p->n_interruptions - 1];
+	p->position = by->position;
+	if (by->kind == BELOW_GAP)
+		p->gap_cause = by->hidden;
+	else if (by->kind == BELOW_HANDLER) /* what was interrupted was so before the handler */
+		p->from_ns = by->handler.since_ns;
 	parser_drop_frames(p, p->n - 1);
-	if (boundary == BELOW_GAP) {
-		p->position = LOST;
-		p->gap_cause = hidden;
-		return;
-	}
-	if (!p->n || boundary == BELOW_ROOT) {
-		p->position = OUTSIDE;
-		return;
-	}
-	struct frame *f = parser_top(p);
-	if (boundary == BELOW_CALLBACK)
-		p->position = AT_CALL;
-	else if (boundary == BELOW_HANDLER)
-		p->position = f->position;
-	else
-		at_decision(p, node_at(p, f->module, f->node)->next);
 }
 
 static void return_from(struct parser *p)
@@ -290,23 +277,6 @@ void parser_take_event(struct parser *p, uint32_t node, const struct pugmark_wit
 	parser_pass(p, node, e);
 }
 
-/* What comes next is BELOW_HANDLER. */
-static void interrupt(struct parser *p)
-{
-	if (p->n)
-		parser_top(p)->position = p->position;
-	if (p->n_handlers == p->cap_handlers) {
-		uint32_t cap = p->cap_handlers ? 2 * p->cap_handlers : 8;
-		struct interruption *more = realloc(p->handlers, cap * sizeof(*more));
-		p->notes->failed |= !more;
-		if (!more)
-			return;
-		p->handlers = more;
-		p->cap_handlers = cap;
-	}
-	p->handlers[p->n_handlers++] = (struct interruption){.frame = p->n, .since_ns = p->last_ns};
-}
-
 void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary, uint8_t cause)
 {
 	struct frame f = {
@@ -314,17 +284,14 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 		.module = la->e->module,
 		.cfa = la->own_cfa ? la->e->cfa : 0,
 		.ret = la->e->ret,
-		.boundary = boundary,
 	};
-	if (boundary == BELOW_HANDLER)
-		interrupt(p);
 	if (boundary == BELOW_CALLBACK) {
 		parser_top(p)->back = f.func + 1;
 		parser_top(p)->back_module = f.module;
 	}
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, cause, &f);
-	parser_push(p, f);
-	at_decision(p, p->plans[f.module]->funcs[f.func].entry);
+	if (parser_push_on(p, f, boundary, PUGMARK_CAUSE_NONE))
+		at_decision(p, p->plans[f.module]->funcs[f.func].entry);
 }
 
 /* Whether the call @n of @module, through a register or by name, can be one of @func of module @to

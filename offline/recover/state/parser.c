@@ -46,7 +46,7 @@ int parser_new(struct parse_tables *const *tables, const struct pugmark_plan *co
 	};
 	p->notes = &p->own_notes;
 	parser_add_modules(p, n_modules);
-	if (!make_caches(p) || !parser_grow_stack(p)) {
+	if (!make_caches(p) || !parser_grow_stack(p) || !parser_grow_interruptions(p)) {
 		parser_free(p);
 		return -ENOMEM;
 	}
@@ -64,7 +64,7 @@ void parser_free(struct parser *p)
 	free(p->moves);
 	free(p->shortcuts);
 	free(p->stack);
-	free(p->handlers);
+	free(p->interruptions);
 	free(p->own_notes.settling);
 	free(p->out);
 	free(p);

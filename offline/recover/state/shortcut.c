@@ -202,14 +202,16 @@ static void go_to_event(struct parser *p, const struct shortcut *s,
 {
 	const struct shortcut_frame *from = &p->shortcuts->frames[s->frame];
 	struct frame *f = parser_top(p);
-	uint8_t boundary = f->boundary, hidden = f->hidden;
+	uint8_t boundary = f->boundary;
 	uint64_t ret = from->keeps_ret ? f->ret : from->frame.ret;
 	place(f, from, e->cfa);
 	f->boundary = boundary;
-	f->hidden = hidden;
 	f->ret = ret;
 	for (uint32_t i = 1; i < s->n_frames; i++) {
 		if (p->n == p->cap && !parser_grow_stack(p))
+			return;
+		if (from[i].frame.boundary != BELOW_CALL &&
+		    !parser_interrupt(p, from[i].frame.boundary, PUGMARK_CAUSE_NONE))
 			return;
 		place(&p->stack[p->n++], &from[i], e->cfa);
 		if (p->unsure)

@@ -21,13 +21,15 @@
  * LOST         not known, since a gap: the next event says it */
 enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
 
-/* What made a frame; where the parser goes on once the frame has ended.
- * BELOW_CALL      a call of the frame above it: behind that call
- * BELOW_CALLBACK  code that is not traced, during a call of the frame above it: in that call
- * BELOW_HANDLER   a signal, or a cause that is not known: where the frame above was interrupted
+/* What made a frame: a call of the frame that it came out of, behind which that goes on once the
+ * frame has ended; or an interruption, and where to go on stands in its record.
+ * BELOW_CALL      a call
+ * BELOW_CALLBACK  code that is not traced, during a call: in that call
+ * BELOW_HANDLER   a signal, or a cause that is not known: where that frame was interrupted
  * BELOW_ROOT      code that is not traced: OUTSIDE
+ * BELOW_SWITCH    the same, on a stack that it is the first frame of: OUTSIDE
  * BELOW_GAP       not known, a gap hides it: LOST */
-enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_GAP };
+enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_SWITCH, BELOW_GAP };
 
 /* One open activation. The stack's first is the outermost, its last the topmost. */
 struct frame {
@@ -39,10 +41,8 @@ struct frame {
 	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
 	uint32_t decision; /* where to go on: for the top frame, or after a handler */
 	uint16_t module;
-	uint8_t position; /* enum position: where the frame was when a handler came */
-	uint8_t boundary; /* enum boundary */
-	uint8_t hidden;	  /* BELOW_GAP: why what is above is not known (enum pugmark_trace_cause) */
-	bool announced;	  /* AT_CALL: the call has been reported already */
+	uint8_t boundary;    /* enum boundary; not BELOW_CALL: it has a record in `interruptions` */
+	bool announced;	     /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
 	uint8_t back_module; /* of back */
@@ -58,10 +58,8 @@ struct frame {
  * SETTLED_AHEAD  as well; but the topmost frame has been reported, and its call is still to come */
 enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
 
-/* What a signal has interrupted. The handler's frame is BELOW_HANDLER; of a handler that is not
- * traced it is the first frame of what that has called. */
-struct interruption {
-	uint32_t frame;		 /* its index */
+/* What a signal has interrupted. */
+struct interrupted {
 	uint8_t settled;	 /* enum settled */
 	bool foreign;		 /* the handler is not traced */
 	uint64_t sp, ip;	 /* that it has found; 0: not known */
@@ -69,12 +67,25 @@ struct interruption {
 	uint64_t since_ns;	 /* the last event before it */
 };
 
+/* One for each open frame that no call has made, in the order of the stack. A handler's frame, of
+ * one that is not traced, is the first of what that has called. */
+struct interruption {
+	uint32_t frame;	  /* its index */
+	uint8_t kind;	  /* enum boundary, as the frame has it */
+	uint8_t position; /* enum position: where the thread goes on once the frame has ended */
+	union {
+		struct interrupted handler; /* BELOW_HANDLER */
+		uint8_t hidden;		    /* BELOW_GAP: why what is above is not known (enum
+					       pugmark_trace_cause) */
+	};
+};
+
 /* A stack that the thread has left: what of the parser is that stack's, kept as it was. */
 struct context {
 	struct frame *stack;
-	struct interruption *handlers;
+	struct interruption *interruptions;
 	uint32_t n, cap, gone;
-	uint32_t n_handlers, cap_handlers;
+	uint32_t n_interruptions, cap_interruptions, n_handlers;
 	uint32_t id;
 	uint8_t position, gap_cause;
 	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
@@ -119,9 +130,10 @@ struct parser {
 	uint32_t n_out, cap_out;
 	struct frame *stack;
 	uint32_t n, cap;
-	uint32_t gone;		       /* how many of the n frames are */
-	struct interruption *handlers; /* one for each frame that is BELOW_HANDLER */
-	uint32_t n_handlers, cap_handlers;
+	uint32_t gone; /* how many of the n frames are */
+	struct interruption *interruptions;
+	uint32_t n_interruptions, cap_interruptions;
+	uint32_t n_handlers;	  /* how many of them are BELOW_HANDLER */
 	struct context *contexts; /* heap: the stacks that the thread has left, the last one last */
 	uint32_t n_contexts, cap_contexts;
 	uint32_t context;      /* the number of that which it is on; 0: the one it began on */
@@ -131,8 +143,8 @@ struct parser {
 		held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
 	bool holds;
-	struct interruption foreign; /* the last one by a handler that is not traced, which has no
-					frame as long as it calls nothing of ours; sp 0: none */
+	struct interrupted foreign; /* the last one by a handler that is not traced, which has no
+				       frame as long as it calls nothing of ours; sp 0: none */
 	uint8_t position;
 	uint8_t gap_cause;  /* LOST: why */
 	uint8_t lost_cause; /* of the events that were lost: while recording, or with the file */
@@ -229,17 +241,18 @@ static inline const struct frame *parser_top_of(const struct parser *p)
 	return &p->stack[p->n - 1];
 }
 
-/* ---- of parser.c ---- */
+/* ---- of frames.c ---- */
 
-/* Room for more frames; false where memory is out. */
+/* Room for more frames, or records; false where memory is out. */
 bool parser_grow_stack(struct parser *parser);
+bool parser_grow_interruptions(struct parser *parser);
 /* Notes whether an event that fits in the topmost frame may as well be one after a call below. */
 void parser_note_doubt(struct parser *parser);
 
-/* Opens @frame on top, and returns the topmost frame. Where memory is out that is the one that was
- * topmost before: there is one, since every stack has room for its first frame. Inlined, so that
- * what is passed by value is written to its place at once: a copy would wait for the stores to what
- * it copies. */
+/* Opens @frame on top, which a call has made, and returns the topmost frame. Where memory is out
+ * that is the one that was topmost before: there is one, since every stack has room for its first
+ * frame. Inlined, so that what is passed by value is written to its place at once: a copy would
+ * wait for the stores to what it copies. */
 static inline __attribute__((always_inline)) struct frame *parser_push(struct parser *p,
 								       struct frame frame)
 {
@@ -250,6 +263,16 @@ static inline __attribute__((always_inline)) struct frame *parser_push(struct pa
 	return parser_top(p);
 }
 
+/* Adds the record of the frame that is about to be opened: @boundary, not BELOW_CALL, BELOW_GAP
+ * because of @hidden. Returns whether there is memory for it. */
+bool parser_interrupt(struct parser *parser, uint8_t boundary, uint8_t hidden);
+/* Opens @frame on top, with the record of what has made it: @boundary, BELOW_GAP because of
+ * @hidden; or BELOW_CALL. Returns whether there is memory for that. */
+bool parser_push_on(struct parser *parser, struct frame frame, uint8_t boundary, uint8_t hidden);
+/* The record of frame @i, which is not BELOW_CALL. */
+const struct interruption *parser_interruption_at(const struct parser *parser, uint32_t i);
+/* That of the innermost handler, or NULL. */
+struct interruption *parser_handler(const struct parser *parser);
 /* Forgets the frames above the first @n, and reports nothing. */
 void parser_drop_frames(struct parser *parser, uint32_t n);
 
