@@ -86,6 +86,12 @@ REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
 FUZZ_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/fuzz_%)
 # What a test program may use: the library, and the command's own modules but for its main().
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+# Unit tests that `make check` runs once more with sanitizers, as san-NAME: not those that probe or ask
+# for time, nor what takes minutes even of few programs. The others take fewer than without.
+SAN_UNITS := $(filter-out $(addprefix test_,bindings budgets paths_real probe_frames ring walks_real), \
+	     $(notdir $(UNIT_BIN)))
+SAN_COUNTS := CASPER_PROGRAMS=300 CHECK_PROGRAMS=100 COST_PROGRAMS=600 ODD_PROGRAMS=60 PLACEMENT_GRAPHS=2000 \
+	      PLACEMENT_SMALL=2000 SHARE_PROGRAMS=25 SHORTCUT_PROGRAMS=60 UNRESOLVED_PROGRAMS=100 WALK_PROGRAMS=25
 TEST_LIBS := $(BUILD)/libsupport.a $(BUILD)/libuser.a $(BUILD)/libpugmark.a
 
 SHARED := libpugmark.so.$(VERSION)
@@ -94,7 +100,7 @@ SONAME := libpugmark.so.$(SOVERSION)
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
-.PHONY: all deps demo check check-all check-unit replays replay-bins bench bench-static fuzz fuzz-run fuzz-each fuzz-bins fuzz-walks \
+.PHONY: all deps demo check check-all check-unit sanitized replay-bins san-unit-bins bench bench-static fuzz fuzz-run fuzz-each fuzz-bins fuzz-walks \
 	install uninstall clean help FORCE
 
 all: $(BUILD)/pugmark $(BUILD)/libpugmark.a $(BUILD)/libpugmark.so ## the command and the library
@@ -191,9 +197,10 @@ check: ## all set-up, then every test
 	$(remake) check-all
 
 # With sanitizers, whatever the rest is built with.
-replays:
-	$(Q)$(MAKE) --no-print-directory SAN=1 replay-bins
+sanitized:
+	$(Q)$(MAKE) --no-print-directory SAN=1 replay-bins $(if $(SAN),,san-unit-bins)
 replay-bins: $(REPLAY_BIN)
+san-unit-bins: $(SAN_UNITS:%=$(BUILD)/tests/%)
 # Seconds that a test may take; sanitizers take several times as long.
 limit = $(if $(SAN),$(1)0,$(1))
 RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC)'
@@ -202,11 +209,13 @@ RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC
 # take away (a killed one's patches).
 QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks safe_folders safe_races)
 
-check-all: all replays $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost)
+check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost)
 	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) \
 		-t $(call limit,420) $(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
 			'$(SAN_BUILD)/tests/replay_$(n) tests/fuzz/seeds/$(n) tests/fuzz/crashes/$(n)') \
+		$(if $(SAN),,$(foreach n,$(SAN_UNITS),-c san-$(n:test_%=%) \
+			'$(SAN_COUNTS) $(SAN_BUILD)/tests/$(n)')) \
 		-t $(call limit,420) tests/style.sh tests/edges.py \
 		$(filter-out $(QUIET),$(wildcard tests/e2e/*.sh)) $(addprefix -q ,$(QUIET)) \
 		-t $(call limit,420) -m check-oracle-quick '$(MAKE) --no-print-directory check-oracle-quick' \

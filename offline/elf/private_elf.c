@@ -7,16 +7,24 @@
 #include <errno.h>
 #include <unistd.h>
 
+Elf *private_elf_of(const struct private_file *file)
+{
+	elf_version(EV_CURRENT);
+	Elf *elf = file->bytes ? elf_memory((char *)file->bytes, file->len_bytes) : NULL;
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		return elf;
+	elf_end(elf);
+	return NULL;
+}
+
 int private_elf_read(int fd, struct private_elf *out)
 {
 	struct private_elf elf = {.elf = NULL};
 	int err = private_file_read(fd, PRIVATE_FILE_MAX, &elf.file);
 	if (err)
 		return err;
-	elf_version(EV_CURRENT);
-	if (elf.file.bytes)
-		elf.elf = elf_memory((char *)elf.file.bytes, elf.file.len_bytes);
-	if (!elf.elf || elf_kind(elf.elf) != ELF_K_ELF) {
+	elf.elf = private_elf_of(&elf.file);
+	if (!elf.elf) {
 		private_elf_close(&elf);
 		return -ENOEXEC;
 	}

@@ -19,6 +19,8 @@ struct private_elf {
 int private_elf_open(const char *path, struct private_elf *out);
 /* The same of @fd, which stays open. */
 int private_elf_read(int fd, struct private_elf *out);
+/* libelf on @file, which it borrows, to be ended with elf_end(); NULL: no ELF file. */
+Elf *private_elf_of(const struct private_file *file);
 /* Of zeros as well. */
 void private_elf_close(struct private_elf *elf);
 #define private_elf_guard __attribute__((cleanup(private_elf_close)))

@@ -81,6 +81,17 @@ static uint64_t any_place(void)
 	return BASE + 16 + next_random() % (BYTES / 2);
 }
 
+/* As the C library's functions, to the number; a sanitizer's say only which is less. */
+static void is_order(uint64_t ours, int order)
+{
+#ifdef __SANITIZE_ADDRESS__
+	int32_t got = (int32_t)ours;
+	assert_int_equal((got > 0) - (got < 0), (order > 0) - (order < 0));
+#else
+	assert_int_equal(ours, (uint32_t)order);
+#endif
+}
+
 static void test_looking(void **state)
 {
 	(void)state;
@@ -95,11 +106,11 @@ static void test_looking(void **state)
 		call("strnlen", a, n, 0, 0);
 		assert_int_equal(result(), strnlen(at(a), n));
 		call("strcmp", a, b, 0, 0);
-		assert_int_equal(result(), (uint32_t)strcmp(at(a), at(b)));
+		is_order(result(), strcmp(at(a), at(b)));
 		call("strncmp", a, b, n, 0);
-		assert_int_equal(result(), (uint32_t)strncmp(at(a), at(b), n));
+		is_order(result(), strncmp(at(a), at(b), n));
 		call("memcmp", a, b, n, 0);
-		assert_int_equal(result(), (uint32_t)memcmp(at(a), at(b), n));
+		is_order(result(), memcmp(at(a), at(b), n));
 		call("memchr", a, c, n, 0);
 		assert_int_equal(result(), guest(memchr(at(a), c, n)));
 		call("memrchr", a, c, n, 0);

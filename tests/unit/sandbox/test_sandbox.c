@@ -401,7 +401,7 @@ static int ends(void *ctx, FILE *out, struct pugmark_diag *diag)
 		}
 	case 'l':
 		getrlimit(RLIMIT_CPU, &cpu);
-		for (volatile int i = 0;; i++)
+		for (volatile unsigned i = 0;; i++)
 			;
 	case 'x':
 		_exit(0);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* callers.c: see callers.h. The undefined names in the .dynsym of each file that is mapped are
- * looked up among the names of those functions. What an opaque function is called by does not
- * matter. */
+ * looked up among the names of those functions, by a child (callers_apart.h). What an opaque
+ * function is called by does not matter. */
 #include "user/record/probed/callers.h"
 
 #include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
-#include "offline/elf/dynamic_symbols.h"
-#include "offline/elf/private_elf.h"
 #include "user/kernel/mappings.h"
 #include "user/proc/running.h"
+#include "user/record/probed/callers_apart.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,15 @@
 #include <unistd.h>
 
 enum { NAMED_MAX = 4, FILES_MAX = 4096, PIDS_MAX = 1024, BURST_MAX = 4096 };
-
-/* A function that the plan assumes nobody outside to call. */
-struct own_name {
-	char *name;
-	uint32_t module;
-};
+/* What waits to be looked at, by one child. */
+enum { WAITING_MAX = 48, BYTES_MAX = 256 << 20 };
 
 struct seen_file {
 	dev_t dev;
 	ino_t ino;
-	const struct own_name *found; /* one that it may call; NULL: none */
-	char *file;		      /* then: its name, as a process sees it */
+	uint32_t found; /* of the names: one that it may call; PUGMARK_NONE: none */
+	int fd;		/* it is yet to be looked at; -1: it was */
+	char *file;	/* while it is, and where one is found: its name, as a process sees it */
 };
 
 /* A mapping of a process that ended before anybody could ask whether it is traced. */
@@ -45,56 +42,13 @@ struct callers {
 	const struct probes *probes;
 	struct mappings *mappings;
 	struct mapping next;
-	VEC(struct own_name) names; /* sorted */
+	struct own_names names;
 	VEC(struct seen_file) seen;
+	uint32_t looked; /* at so many of them; the others wait to be looked at together */
 	VEC(struct stranger) strangers;
 	bool missed;   /* the kernel had no room to tell of some mappings */
 	bool not_seen; /* of a traced process: there is no more room, or it could not be read */
 };
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct own_name *)a)->name, ((const struct own_name *)b)->name);
-}
-
-struct reading {
-	struct callers *c;
-	uint32_t module;
-	bool failed;
-};
-
-static bool take_own(void *ctx, const char *name, const GElf_Sym *sym)
-{
-	struct reading *r = ctx;
-	const struct pugmark_plan *plan = r->c->options->modules[r->module].plan;
-	uint32_t f = sym->st_shndx == SHN_UNDEF ? PUGMARK_NONE
-						: pugmark_plan_func_at(plan, sym->st_value);
-
-	if (f == PUGMARK_NONE || !(plan->funcs[f].flags & PUGMARK_PLAN_FUNC_EXPORTED) ||
-	    plan->funcs[f].flags & (PUGMARK_PLAN_FUNC_ENTERED | PUGMARK_PLAN_FUNC_OPAQUE))
-		return true;
-	struct own_name own = {strdup(name), r->module};
-	r->failed |= !own.name || !VEC_PUSH(&r->c->names, own);
-	if (r->failed)
-		free(own.name);
-	return !r->failed;
-}
-
-static int read_own(struct callers *c)
-{
-	struct reading r = {.c = c};
-
-	for (; r.module < c->options->n_modules && !r.failed; r.module++) {
-		const struct recorder_module *m = &c->options->modules[r.module];
-		private_elf_guard struct private_elf file = {.elf = NULL};
-
-		if (m->plan && !private_elf_open(m->path, &file))
-			dynamic_symbols_each(file.elf, take_own, &r);
-	}
-	if (c->names.n)
-		qsort(c->names.at, c->names.n, sizeof(*c->names.at), by_name);
-	return r.failed ? -ENOMEM : 0;
-}
 
 int callers_new(const struct recorder_options *options, const struct probes *probes,
 		struct callers **out)
@@ -105,7 +59,7 @@ int callers_new(const struct recorder_options *options, const struct probes *pro
 	if (c) {
 		c->options = options;
 		c->probes = probes;
-		err = read_own(c);
+		err = own_names_read(options->modules, options->n_modules, &c->names);
 	}
 	if (err || !c->names.n || mappings_open(&c->mappings)) {
 		callers_free(c);
@@ -113,6 +67,15 @@ int callers_new(const struct recorder_options *options, const struct probes *pro
 	}
 	*out = c;
 	return err;
+}
+
+static void forget_file(struct seen_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->file);
+	f->fd = -1;
+	f->file = NULL;
 }
 
 static void forget_strangers(struct callers *c)
@@ -126,11 +89,9 @@ void callers_free(struct callers *c)
 {
 	if (!c)
 		return;
-	for (uint32_t i = 0; i < c->names.n; i++)
-		free(c->names.at[i].name);
 	for (uint32_t i = 0; i < c->seen.n; i++)
-		free(c->seen.at[i].file);
-	VEC_FREE(&c->names);
+		forget_file(&c->seen.at[i]);
+	own_names_deinit(&c->names);
 	VEC_FREE(&c->seen);
 	forget_strangers(c);
 	VEC_FREE(&c->strangers);
@@ -143,22 +104,6 @@ int callers_fd(const struct callers *c)
 	return c ? mappings_fd(c->mappings) : -1;
 }
 
-struct search {
-	const struct callers *c;
-	const struct own_name *found;
-};
-
-/* One name is enough to say so of the file. */
-static bool take_foreign(void *ctx, const char *name, const GElf_Sym *sym)
-{
-	struct search *s = ctx;
-	struct own_name key = {.name = (char *)name};
-
-	if (sym->st_shndx == SHN_UNDEF)
-		s->found = bsearch(&key, s->c->names.at, s->c->names.n, sizeof(key), by_name);
-	return !s->found;
-}
-
 static bool is_seen(struct callers *c, const struct stat *st)
 {
 	for (uint32_t i = 0; i < c->seen.n; i++)
@@ -167,24 +112,61 @@ static bool is_seen(struct callers *c, const struct stat *st)
 	return false;
 }
 
-/* Checks the file @fd, which a traced process has mapped and knows as @file. */
+/* Reads the next files that wait, up to @max bytes of them or one: their bytes, for a child.
+ * Returns how many. */
+static uint32_t read_waiting(struct callers *c, uint64_t max, struct caller_file files[WAITING_MAX])
+{
+	uint64_t bytes = 0;
+	uint32_t n = 0;
+
+	for (; c->looked + n < c->seen.n && n < WAITING_MAX && bytes < max; n++) {
+		struct private_file *file = &files[n].file;
+
+		*file = (struct private_file){0};
+		c->not_seen |= private_file_read(c->seen.at[c->looked + n].fd, PRIVATE_FILE_MAX,
+						 file) != 0;
+		bytes += file->len_bytes;
+	}
+	return n;
+}
+
+/* Looks at all that waits. */
+static void look_at_waiting(struct callers *c)
+{
+	struct caller_file files[WAITING_MAX];
+
+	while (c->looked < c->seen.n) {
+		uint32_t n = read_waiting(c, BYTES_MAX, files);
+
+		callers_find(&c->names, files, n);
+		for (uint32_t i = 0; i < n; i++, c->looked++) {
+			struct seen_file *f = &c->seen.at[c->looked];
+
+			c->not_seen |= files[i].err != 0;
+			f->found = files[i].found;
+			private_file_free(&files[i].file);
+			close(f->fd);
+			f->fd = -1;
+			if (f->found == PUGMARK_NONE)
+				forget_file(f);
+		}
+	}
+}
+
+/* The file @fd, which a traced process has mapped and knows as @file, is to be looked at: together
+ * with others, and at the latest when what was found is asked for. */
 static void look_at(struct callers *c, int fd, const struct stat *st, const char *file)
 {
-	private_elf_guard struct private_elf elf = {.elf = NULL};
-	struct search search = {.c = c};
-
 	if (is_seen(c, st))
 		return;
-	int err = private_elf_read(fd, &elf);
-	if (!err)
-		dynamic_symbols_each(elf.elf, take_foreign, &search);
-	struct seen_file seen = {st->st_dev, st->st_ino, search.found, NULL};
-	seen.file = seen.found ? strdup(file) : NULL;
-	c->not_seen |= err && err != -ENOEXEC;
-	if (c->seen.n >= FILES_MAX || (seen.found && !seen.file) || !VEC_PUSH(&c->seen, seen)) {
+	struct seen_file seen = {st->st_dev, st->st_ino, PUGMARK_NONE,
+				 fcntl(fd, F_DUPFD_CLOEXEC, 3), strdup(file)};
+	if (c->seen.n >= FILES_MAX || !seen.file || seen.fd < 0 || !VEC_PUSH(&c->seen, seen)) {
 		c->not_seen = true;
-		free(seen.file);
+		forget_file(&seen);
 	}
+	if (c->seen.n - c->looked >= WAITING_MAX)
+		look_at_waiting(c);
 }
 
 /* False: a path means something else there than here. Of what has ended nobody can tell. */
@@ -345,10 +327,11 @@ char *callers_words(struct callers *c, struct collector *collector)
 	know_strangers(c, collector);
 	if (c->missed)
 		look_at_all(c, collector);
+	look_at_waiting(c);
 	for (uint32_t i = 0; i < c->seen.n; i++) {
-		if (!c->seen.at[i].found)
+		if (c->seen.at[i].found == PUGMARK_NONE)
 			continue;
-		name = name ? name : c->seen.at[i].found;
+		name = name ? name : &c->names.at[c->seen.at[i].found];
 		if (n++ < NAMED_MAX)
 			fprintf(f, "%s%s", n > 1 ? ", " : "", c->seen.at[i].file);
 	}
