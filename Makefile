@@ -226,6 +226,7 @@ check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox
 		-m check-go-quick '$(MAKE) --no-print-directory check-go-quick' \
 		-m check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
 		-m check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
+		-m check-shares-quick '$(MAKE) --no-print-directory check-shares-quick' \
 		-m check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
 		-m check-exact-paths-quick \
 			'$(MAKE) --no-print-directory check-exact-paths-quick'
@@ -329,4 +330,5 @@ help: ## this list
 -include tests/go/go.mk
 -include tests/faults/faults.mk
 -include tests/slurm/slurm.mk
+-include tests/shares/shares.mk
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(USER_OBJ) $(TEST_OBJ))

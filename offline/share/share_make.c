@@ -385,10 +385,9 @@ static void maker_deinit(struct maker *m)
 		free(heap[i]);
 }
 
-/* Splits by one grouping; @refine: and moves jobs until the largest load cannot fall. */
-static int make_set(const struct program *program, const struct pugmark_model *model,
-		    const struct share_options *options, bool refine, struct share_set *out,
-		    struct pugmark_diag *diag)
+int share_make_set(const struct program *program, const struct pugmark_model *model,
+		   const struct share_options *options, bool refine, struct share_set *out,
+		   struct pugmark_diag *diag)
 {
 	struct maker m = {.split = {.options = options, .refine = refine}};
 	int err = share_whole_make(program, model, options->paths, NULL, &m.whole);
@@ -417,79 +416,4 @@ static int make_set(const struct program *program, const struct pugmark_model *m
 	return err == -ENOMEM
 		       ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory")
 		       : err;
-}
-
-static double largest_load(const struct share_set *set, uint32_t machines)
-{
-	double largest = 0;
-	for (uint32_t m = 0; m < machines; m++) {
-		double sum = 0;
-		for (uint32_t k = 0; k < set->n; k++)
-			sum += set->machine[k] == m ? set->load_ns[k] : 0;
-		if (sum > largest)
-			largest = sum;
-	}
-	return largest;
-}
-
-/* Jobs of every size, as they come and refined: none is best for all programs, since what is told
- * together costs less, and what is small is shared out more evenly. */
-static int make_best(const struct program *program, const struct pugmark_model *model,
-		     const struct share_options *options, struct share_set *out,
-		     struct pugmark_diag *diag)
-{
-	struct share_options o = *options;
-	bool found = false;
-	int err = 0;
-	for (uint32_t i = 0; i < 2 * SHARE_BEST && err != -ENOMEM; i++) {
-		struct share_set set;
-		o.grouping = i / 2;
-		err = make_set(program, model, &o, i % 2, &set, diag);
-		if (err)
-			continue; /* with a bound, another grouping may fit */
-		if (found && largest_load(out, o.machines) <= largest_load(&set, o.machines)) {
-			share_set_deinit(&set);
-			continue;
-		}
-		if (found)
-			share_set_deinit(out);
-		*out = set;
-		found = true;
-	}
-	if (found && err == -ENOMEM)
-		share_set_deinit(out);
-	return found && err != -ENOMEM ? 0 : err;
-}
-
-int share_make(const struct program *program, const struct pugmark_model *model,
-	       const struct share_options *options, struct share_set *out,
-	       struct pugmark_diag *diag)
-{
-	return options->grouping == SHARE_BEST && options->machines > 1
-		       ? make_best(program, model, options, out, diag)
-		       : make_set(program, model, options, false, out, diag);
-}
-
-void share_set_deinit(struct share_set *set)
-{
-	pugmark_plan_free(set->plan);
-	free(set->members);
-	free(set->site_ns);
-	*set = (struct share_set){0};
-}
-
-int share_plan(const struct share_set *set, uint32_t k, struct pugmark_plan *out,
-	       struct pugmark_plan_site **sites)
-{
-	uint32_t n = set->plan->n_sites;
-	*sites = malloc((n + 1) * sizeof(**sites));
-	if (!*sites)
-		return -ENOMEM;
-	memcpy(*sites, set->plan->sites, n * sizeof(**sites));
-	for (uint32_t i = 0; i < n; i++)
-		(*sites)[i].elsewhere = !(set->members[i] >> k & 1);
-	*out = *set->plan;
-	out->sites = *sites;
-	out->share = k + 1;
-	return 0;
 }

@@ -85,4 +85,12 @@ int share_assign(struct share_split *split);
  * -ENOMEM. */
 int share_refine(struct share_split *split);
 
+/* ---- share_make.c ---- */
+
+/* Splits by one grouping; @refine: and moves jobs until the largest load cannot fall. As
+ * share_make(), but that a share may have more witnesses than the bound. */
+int share_make_set(const struct program *program, const struct pugmark_model *model,
+		   const struct share_options *options, bool refine, struct share_set *out,
+		   struct pugmark_diag *diag);
+
 #endif

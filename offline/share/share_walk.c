@@ -290,12 +290,34 @@ static int outside(struct share_walk *w)
 	return a ? enter(w, a, false) : walk_parted(w, 0, PUGMARK_NONE, w->fronts[0]);
 }
 
-/* Takes what the parts have that have anything, if it has only one order. */
+/* The sites that all parts which have them come to next: how many, and the last one. */
+static uint32_t count_ready(const struct share_walk *w, uint32_t *site)
+{
+	uint32_t n = 0;
+	for (uint64_t bits = w->ordinary; bits; bits &= bits - 1) {
+		uint32_t part = __builtin_ctzll(bits), at = w->fronts[part]->site;
+		uint64_t members = w->t->members[at], others = members;
+		if ((uint32_t)__builtin_ctzll(members) != part)
+			continue; /* it is looked at from the first part that has it */
+		while (others && w->ordinary >> __builtin_ctzll(others) & 1 &&
+		       w->fronts[__builtin_ctzll(others)]->site == at)
+			others &= others - 1;
+		if (!others) {
+			n++;
+			*site = at;
+		}
+	}
+	return n;
+}
+
+/* Takes what comes next whatever the walk was: a part that has a site next which another part has
+ * not, but will have, waits for what that one has before. Where a single one does not wait, it is
+ * the first of all; two that do not wait have no order. */
 static int step_lost(struct share_walk *w)
 {
-	uint32_t part = __builtin_ctzll(w->ordinary), site = w->fronts[part]->site;
+	uint32_t site = w->fronts[__builtin_ctzll(w->ordinary)]->site;
 	struct pugmark_witness_event e;
-	if (w->ordinary & ~w->t->members[site])
+	if (count_ready(w, &site) > 1)
 		return -EDOM;
 	int err = walk_take(w, site, &e);
 	/* The only part there is has everything in order. */

@@ -4,6 +4,9 @@
 # all witnesses, by each grouping, at both levels (the tables of Figures 13 to 15 of "Distributed
 # Program Tracing", ESEC/FSE 2013; weights are this machine's costs times estimated frequencies).
 #
+# And what it takes to merge the runs of gzip -c under 4 shares, where this user may record: events put out
+# a second of one core, and the bytes of events of the parts and of what is merged.
+#
 # Bounds: best is never worse than another grouping, and at most 1.15 times an even split where no
 # single job is larger than that. One that is missed is printed and fails.
 set -u -o pipefail
@@ -61,4 +64,31 @@ for program in $programs; do
 		done
 	done
 done
+
+bytes_of() { stat -c %s "$@" | awk '{ n += $1 } END { print n + 0 }'; }
+merge_runs() { # LEVEL
+	local k parts=() events seconds from to
+	rm -rf "$folder/set" "$folder"/part-* "$folder/whole"
+	"$PUGMARK" plan --level "$1" --shares 4 -o "$folder/set" "$folder/gzip" >/dev/null || return
+	for k in 1 2 3 4; do
+		setarch -R "$PUGMARK" record -q --plan "$folder/set/share-$k.pmp" -o "$folder/part-$k" -- \
+			"$folder/gzip" -9c "$folder/text" >/dev/null || return
+		parts+=("$folder/part-$k")
+	done
+	"$PUGMARK" merge --format json -o "$folder/whole" "${parts[@]}" >"$folder/said" || return
+	read -r events seconds < <(python3 -c 'import json, sys
+j = json.load(open(sys.argv[1])); print(j["events"], j["seconds"])' "$folder/said")
+	from=$(bytes_of "${parts[@]/%//events}") to=$(bytes_of "$folder/whole/events")
+	echo "gzip -c, 4 shares, $1: $events events merged, $(calc "$events / $seconds / 1e6") M a second;" \
+		"$from bytes of the parts became $to"
+	record 'gzip -c m=4' "$1" merge_speed "$(calc "$events / $seconds / 1e6")" Mevents/s
+	record 'gzip -c m=4' "$1" merged_bytes "$(calc "100 * $to / $from")" '% of the parts'
+}
+if [[ " $programs " == *' gzip '* ]] && [ "$(id -u)" = 0 ]; then
+	. tests/oracle/inputs.sh
+	cp -L "$(command -v gzip)" "$folder/gzip" && make_text "${LINES_OF_TEXT:-6000}" >"$folder/text"
+	for level in calls paths; do
+		merge_runs $level || failed=1
+	done
+fi
 exit ${failed:-0}

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "offline/prove/share_check.h"
 #include "tests/support/random_program.h"
@@ -23,7 +24,8 @@
 #define WALKS_PER_PROGRAM 6
 
 struct tally {
-	uint64_t programs, unmade, untold, walks, whole, gaps, plain, plain_gaps, blind, events;
+	uint64_t programs, bounded, unmade, untold, walks, whole, gaps, plain, plain_gaps, blind,
+		events;
 	uint64_t hidden, faulty, faulty_unsaid, together;
 };
 
@@ -113,6 +115,22 @@ static void print_fault(void *ctx, const struct share_fault *f)
 			       : (unsigned long long)set->plan->nodes[f->other].addr);
 }
 
+/* Whether no share has more witnesses than the bound allows. */
+static bool keeps_bound(const struct share_set *set, uint32_t bound)
+{
+	for (uint32_t k = 0; bound && k < set->n; k++) {
+		uint32_t n = 0;
+		for (uint32_t i = 0; i < set->plan->n_sites; i++)
+			n += set->members[i] >> k & 1;
+		if (n > bound) {
+			print_error("share %u of %u has %u witnesses, the bound is %u\n", k + 1,
+				    set->n, n, bound);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool merge_program(uint64_t seed, bool paths, struct tally *t)
 {
 	struct program *prog = random_program(seed);
@@ -132,11 +150,15 @@ static bool merge_program(uint64_t seed, bool paths, struct tally *t)
 	t->programs++;
 	int err = share_make(prog, NULL, &o, &set, &diag);
 	if (err == -E2BIG && o.bound) {
+		assert_non_null(strstr(diag.text, "--bound "));
 		t->unmade++;
 		program_free(prog);
 		return true;
 	}
 	assert_int_equal(err, 0);
+	if (!keeps_bound(&set, o.bound))
+		fail_msg("program %llu", (unsigned long long)seed);
+	t->bounded += o.bound != 0;
 	struct share_teller *teller;
 	struct walk_ground ground;
 	struct choice choice;

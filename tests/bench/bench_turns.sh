@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bench_turns.sh: what `record -a BINARY --rotate 8` costs a server, and how well it tells how often
+# functions are called, beside one recording of all functions.
+#
+#   bench_turns.sh [nginx] [redis]
+#
+# Cost: the server's own processor time a request at full load (wrk, redis-benchmark), untraced, recorded
+# whole, and in turns over TURNS=1 rounds of 8 turns of EVERY=3 seconds; of what recording adds, the part
+# that turns add. Asked for is less than a fifth, and no failed request.
+#
+# Rates: RATE=200 requests a second, which neither recording slows down (at full load whoever records less
+# has more requests, and each function more calls). Of the functions that a recording of all saw called, how
+# many have their calls a second within the interval of 95 % of the turns. Asked for are 95 of 100.
+set -u -o pipefail
+cd "$(dirname "$0")/../.." || exit 1
+pieces='nginx redis'
+. tests/bench/lib.sh
+needs_recording
+shares=8 every=${EVERY:-3} rounds_of_turns=${TURNS:-1} rate=${RATE:-200}
+command -v python3 jq >/dev/null || skip 'python3 and jq are needed'
+
+free_port() {
+	local p
+	for p in $(seq $((20000 + $$ % 20000)) 65000); do
+		(: </dev/tcp/127.0.0.1/"$p") 2>/dev/null || break
+	done
+	echo "$p"
+}
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+
+start_redis() {
+	command -v redis-server redis-benchmark >/dev/null && program=$(copy redis-server) || return
+	"$program" --bind 127.0.0.1 --port "$port" --save '' --dir "$tmp" >"$tmp/server.log" 2>&1 &
+	server=$!
+	request='INCR counter\r\n'
+}
+load_redis() { # SECONDS: requests, and how many of them failed
+	local end=$((SECONDS + $1)) n=0 failed=0
+	while [ $SECONDS -lt $end ]; do
+		redis-benchmark -h 127.0.0.1 -p "$port" -q -c 8 -n 2000 -t set,get,incr,lpush,rpop >"$tmp/load" 2>&1 ||
+			failed=$((failed + 1))
+		grep -qi error "$tmp/load" && failed=$((failed + 1))
+		n=$((n + 10000))
+	done
+	echo "$n $failed"
+}
+start_nginx() {
+	command -v wrk >/dev/null && program=$(copy nginx) || return
+	mkdir -p "$tmp/www"
+	seq 500 >"$tmp/www/index.html"
+	chmod 755 "$tmp"
+	cat >"$tmp/nginx.conf" <<-CONF
+		daemon off; master_process off; worker_processes 1; pid $tmp/nginx.pid;
+		error_log $tmp/nginx.log;
+		events { worker_connections 64; }
+		http {
+			access_log $tmp/access.log; keepalive_requests 1000000;
+			client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
+			uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
+			server { listen 127.0.0.1:$port; root $tmp/www; }
+		}
+	CONF
+	"$program" -c "$tmp/nginx.conf" >"$tmp/server.log" 2>&1 &
+	server=$!
+	request='GET /index.html HTTP/1.1\r\nHost: a\r\n\r\n'
+}
+load_nginx() {
+	wrk -t 1 -c 8 -d "${1}s" "http://127.0.0.1:$port/index.html" >"$tmp/load" 2>&1
+	awk '/requests in/ { n = $1 } /Socket errors/ { gsub(",", ""); f += $4 + $6 + $8 + $10 }
+		/Non-2xx/ { f += $NF } END { print n + 0, f + 0 }' "$tmp/load"
+}
+
+# Begins to record, and waits until it does.
+begin() { # DIR OPTIONS...
+	rm -rf "$1"
+	"$PUGMARK" record -q -a "$program" -o "$1" "${@:2}" 2>"$tmp/record.err" &
+	recorder=$!
+	for _ in $(seq 600); do
+		[ -e "$1/reserve" ] || [ -e "$1/turn-000001/reserve" ] && break
+		kill -0 $recorder 2>/dev/null || { cat "$tmp/record.err"; return 1; }
+		sleep 0.05
+	done
+	sleep 0.5
+}
+end() {
+	kill -INT $recorder
+	wait $recorder
+	recorder=
+}
+
+# Sets us (of the server's processor time a request) and adds to failed_requests.
+under_load() { # NAME SECONDS
+	local before n failed
+	before=$(ticks "$server")
+	read -r n failed < <("load_$1" "$2")
+	us=$(calc "($(ticks "$server") - $before) / $(getconf CLK_TCK) / ${n:-0} * 1e6")
+	failed_requests=$((failed_requests + failed))
+	[ "${n:-0}" -gt 0 ]
+}
+# Both ways of recording under the paced load.
+record_paced() { # SECONDS-IN-TURNS
+	local right failed
+	python3 tests/bench/loads/paced.py "$port" "$rate" "$request" >"$tmp/paced" 2>"$tmp/err" &
+	local paced=$!
+	sleep 1
+	rm -rf "$tmp/whole" "$tmp/turns"
+	"$PUGMARK" record -q -a "$program" -o "$tmp/whole" --duration 15 2>"$tmp/record.err" || return
+	"$PUGMARK" record -q -a "$program" -o "$tmp/turns" --rotate $shares --every "$every" --duration "$1" \
+		2>"$tmp/record.err" || return
+	kill -TERM $paced && wait $paced
+	read -r right failed <"$tmp/paced"
+	failed_requests=$((failed_requests + failed))
+	[ "${right:-0}" -gt 0 ]
+}
+
+bench_server() { # NAME
+	local alone whole turns within seen failed_requests=0 part round=$((shares * every * rounds_of_turns))
+	port=$(free_port)
+	"start_$1" || { echo "$1: not installed, or no load generator"; return 0; }
+	for _ in $(seq 100); do
+		(: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break
+		sleep 0.05
+	done
+	under_load "$1" 5 && alone=$us || return
+	begin "$tmp/whole" && under_load "$1" 5 && whole=$us && end || return
+	begin "$tmp/turns" --rotate $shares --every "$every" && under_load "$1" $round && turns=$us && end || return
+	part=$(calc "100 * ($turns - $alone) / ($whole - $alone)")
+	record_paced $((2 * round)) || { cat "$tmp/record.err"; return 1; }
+	"$PUGMARK" report --format json "$tmp/whole" >"$tmp/whole.json" 2>"$tmp/err"
+	"$PUGMARK" report --format json "$tmp/turns" >"$tmp/turns.json" 2>"$tmp/err"
+	read -r within seen < <(python3 tests/bench/turns_within.py "$tmp/whole/meta.json" "$tmp/whole.json" \
+		"$tmp/turns.json" 2>"$tmp/outside")
+	echo "$1: $alone us a request alone, $whole recorded, $turns in turns: $part % of what recording adds;" \
+		"$failed_requests failed requests"
+	echo "$1: at $rate requests a second $within of $seen functions within their interval, of" \
+		"$(jq '"\(.recordings) recordings, \(.shares_seen) of \(.shares) shares"' "$tmp/turns.json")"
+	sed "s/^/  /" "$tmp/outside" | head -n 10
+	record "$1" turns added_cpu_of_whole "$part" %
+	record "$1" turns failed_requests "$failed_requests" requests
+	record "$1" turns functions_within "$(calc "100 * $within / $seen")" %
+	kill "$server" && wait "$server" 2>/dev/null
+	[ "$failed_requests" = 0 ] && [ "$(calc "($part < 20 && $within >= 0.95 * $seen)")" = 1 ] ||
+		{ echo "$1: a bound is missed"; return 1; }
+}
+
+failed=0
+# shellcheck disable=SC2086 # they are words
+[ $# -gt 0 ] || set -- $pieces
+for name in "$@"; do
+	bench_server "$name" || { failed=1; echo "$name: FAILED"; }
+done
+exit $failed
