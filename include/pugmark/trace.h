@@ -35,6 +35,10 @@ int pugmark_trace_open_growing(const char *dir, struct pugmark_trace **out,
  * be asked for anew, but what was borrowed of plans stays. */
 int pugmark_trace_more(struct pugmark_trace *trace, struct pugmark_diag *diag);
 
+/* So many bytes from the beginning of its file of events have been taken in: once all iterators
+ * that there will be have come to their ends so far, they are not read again. */
+uint64_t pugmark_trace_taken_bytes(const struct pugmark_trace *trace);
+
 /* The recording below; borrowed until the trace is freed. */
 const struct pugmark_recording *pugmark_trace_recording(const struct pugmark_trace *trace);
 /* The plan of @module of the recording, or NULL; trace_event.func is an index of its functions. */
@@ -66,6 +70,8 @@ int pugmark_trace_next(struct pugmark_trace_iter *iter, const struct pugmark_tra
 /* The same, several at once: 1 with the next @n events, borrowed until the next call of either. */
 int pugmark_trace_batch(struct pugmark_trace_iter *iter, const struct pugmark_trace_event **events,
 			uint32_t *n);
+/* Whether that was all: nothing more will come, not even of a recording that grows. */
+bool pugmark_trace_ended(const struct pugmark_trace_iter *iter);
 /* How many witness events were read so far, for all that was handed out. */
 uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *iter);
 

@@ -443,3 +443,13 @@ uint64_t pugmark_trace_witnesses(const struct pugmark_trace_iter *it)
 {
 	return it->witnesses;
 }
+
+bool pugmark_trace_ended(const struct pugmark_trace_iter *it)
+{
+	return it->ended && it->next == it->n && it->state != 1;
+}
+
+uint64_t pugmark_trace_taken_bytes(const struct pugmark_trace *t)
+{
+	return t->rec->scanned;
+}

@@ -62,6 +62,7 @@ int cmd_switch(int argc, char **argv);
 int cmd_values(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 int cmd_wet(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_tui(int argc, char **argv);
 int cmd_then(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* screen.c: draws with ncurses and reads keys. A title, a strip of the time, the views' names, the
  * lines of one view, and a line for search and help. */
+#include "user/tui/draw.h"
 #include "user/tui/rows.h"
 #include "user/tui/tui.h"
 
 #include <errno.h>
 #include <langinfo.h>
-#include <locale.h>
 #include <ncurses.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <wchar.h>
 
 enum { ROW_TITLE, ROW_STRIP, ROW_VIEWS, ROW_HEADING, ROW_FIRST };
-enum { COLOUR_GOOD = 1, COLOUR_BAD, COLOUR_DIM };
 enum { NOWHERE = UINT32_MAX };
 
 struct screen {
 	struct tui_facts *facts;
 	struct tui_rows rows;
 	uint32_t selected, top, func;
-	bool utf8, colour, whole;
+	bool utf8, whole;
 	char query[128];
 	char said[160]; /* in the last line, until a key is pressed */
 };
@@ -29,35 +27,6 @@ static int height(void)
 {
 	int n = LINES - ROW_FIRST - 1;
 	return n > 0 ? n : 1;
-}
-
-/* Writes @text, at most to the end of the line. */
-static void put(int y, int x, const char *text)
-{
-	wchar_t wide[TUI_LINE];
-	size_t n = mbstowcs(wide, text, TUI_LINE - 1);
-	int column = x;
-	if (n == (size_t)-1) { /* not of this locale */
-		mvaddnstr(y, x, text, COLS - x);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		int width = wcwidth(wide[i]);
-		if (column + width > COLS)
-			n = i;
-		column += width > 0 ? width : 0;
-	}
-	wide[n] = 0;
-	mvaddwstr(y, x, wide);
-}
-
-static void style(const struct screen *s, int colour, bool on)
-{
-	attr_t as = s->colour		   ? (attr_t)COLOR_PAIR(colour)
-		    : colour == COLOUR_BAD ? A_BOLD
-		    : colour == COLOUR_DIM ? A_DIM
-					   : A_NORMAL;
-	(on ? attron : attroff)((int)as);
 }
 
 static void draw_title(struct screen *s)
@@ -73,9 +42,9 @@ static void draw_title(struct screen *s)
 	size_t len = strlen(text);
 	snprintf(text + len, sizeof(text) - len, "%s",
 		 s->whole ? "complete" : "not complete: what happened in gaps is not known");
-	style(s, s->whole ? COLOUR_GOOD : COLOUR_BAD, true);
-	put(ROW_TITLE, 0, text);
-	style(s, s->whole ? COLOUR_GOOD : COLOUR_BAD, false);
+	draw_style(s->whole ? DRAW_GOOD : DRAW_BAD, true);
+	draw_text(ROW_TITLE, 0, text);
+	draw_style(s->whole ? DRAW_GOOD : DRAW_BAD, false);
 }
 
 /* One column of the strip: how many calls begin there, by powers of four below the most. */
@@ -89,10 +58,10 @@ static void draw_column(struct screen *s, int x, uint64_t calls, uint64_t most, 
 	if (here)
 		attron(A_REVERSE);
 	if (gap)
-		style(s, COLOUR_BAD, true);
-	put(ROW_STRIP, x, gap ? "!" : (s->utf8 ? blocks : signs)[level]);
+		draw_style(DRAW_BAD, true);
+	draw_text(ROW_STRIP, x, gap ? "!" : (s->utf8 ? blocks : signs)[level]);
 	if (gap)
-		style(s, COLOUR_BAD, false);
+		draw_style(DRAW_BAD, false);
 	if (here)
 		attroff(A_REVERSE);
 }
@@ -128,7 +97,7 @@ static void draw_views(struct screen *s)
 		snprintf(text, sizeof(text), " %d %s ", v + 1, tui_view_names[v]);
 		if (v == (int)s->rows.view)
 			attron(A_REVERSE);
-		put(ROW_VIEWS, x, text);
+		draw_text(ROW_VIEWS, x, text);
 		if (v == (int)s->rows.view)
 			attroff(A_REVERSE);
 		x += (int)strlen(text) + 1;
@@ -150,23 +119,24 @@ static void draw(struct screen *s)
 	draw_strip(s);
 	draw_views(s);
 	tui_rows_heading(&s->rows, s->facts, text);
-	style(s, COLOUR_DIM, true);
-	put(ROW_HEADING, 0, text);
-	style(s, COLOUR_DIM, false);
+	draw_style(DRAW_DIM, true);
+	draw_text(ROW_HEADING, 0, text);
+	draw_style(DRAW_DIM, false);
 	for (int i = 0; i < lines && s->top + (unsigned)i < s->rows.n; i++) {
 		bool is_selected = s->top + (unsigned)i == s->selected;
 		tui_row_text(&s->rows, s->facts, s->top + (unsigned)i, text);
 		if (is_selected)
 			attron(A_REVERSE);
-		put(ROW_FIRST + i, 0, text);
+		draw_text(ROW_FIRST + i, 0, text);
 		if (is_selected)
 			attroff(A_REVERSE);
 	}
 	if (!s->rows.n)
-		put(ROW_FIRST, 0, s->rows.view == TUI_GAP ? "  no gaps" : "  nothing");
-	put(LINES - 1, 0,
-	    *s->said ? s->said
-		     : "arrows move  Enter opens  / search  n next  g gap  s slowest  q quit");
+		draw_text(ROW_FIRST, 0, s->rows.view == TUI_GAP ? "  no gaps" : "  nothing");
+	draw_text(LINES - 1, 0,
+		  *s->said
+			  ? s->said
+			  : "arrows move  Enter opens  / search  n next  g gap  s slowest  q quit");
 	refresh();
 }
 
@@ -245,7 +215,7 @@ static int ask(struct screen *s)
 		snprintf(text, sizeof(text), "/%s", s->query);
 		move(LINES - 1, 0);
 		clrtoeol();
-		put(LINES - 1, 0, text);
+		draw_text(LINES - 1, 0, text);
 		refresh();
 		key = getch();
 		if (key == 27 || key == ERR)
@@ -331,32 +301,16 @@ static int on_key(struct screen *s, int key)
 
 static int run_screen(struct screen *s)
 {
-	const char *no_colour = getenv("NO_COLOR");
-	setlocale(LC_CTYPE, "");
-	s->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	SCREEN *terminal = newterm(NULL, stdout, stdin);
+	SCREEN *terminal = draw_begin();
 	if (!terminal)
 		return -ENOTTY;
-	s->colour = has_colors() && !(no_colour && *no_colour);
-	if (s->colour) {
-		start_color();
-		use_default_colors();
-		init_pair(COLOUR_GOOD, COLOR_GREEN, -1);
-		init_pair(COLOUR_BAD, COLOR_RED, -1);
-		init_pair(COLOUR_DIM, COLOR_CYAN, -1);
-	}
-	cbreak();
-	noecho();
-	keypad(stdscr, true);
-	curs_set(0);
-	set_escdelay(25);
+	s->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	int done = show(s, TUI_TREE);
 	while (!done) {
 		draw(s);
 		done = on_key(s, getch());
 	}
-	endwin();
-	delscreen(terminal);
+	draw_end(terminal);
 	return done < 0 ? done : 0;
 }
 

@@ -11,23 +11,13 @@
 
 /* ---- the sum ---- */
 
-/* The k-th of the lower bounds is a lower bound of the k-th duration, and so are the upper ones. */
-static struct time_bounds quantile(const struct report_counter *c, double q)
-{
-	struct time_bounds t;
-	uint64_t unused;
-	durations_quantile(&c->certain, q, &t.min_ns, &unused);
-	durations_quantile(&c->possible, q, &unused, &t.max_ns);
-	return t;
-}
-
-static struct report_spread spread_of(const struct report_counter *c)
+static struct report_spread spread_of(const struct report_took *c)
 {
 	struct report_spread spread = {
 		.calls = c->certain.n,
 		.min = {c->certain.min_ns, c->possible.min_ns},
-		.median = quantile(c, .5),
-		.p99 = quantile(c, .99),
+		.median = report_quantile(c, .5),
+		.p99 = report_quantile(c, .99),
 		.max = {c->certain.max_ns, c->possible.max_ns},
 	};
 	spread.outliers = durations_above(&c->certain, REPORT_OUTLIER * spread.median.max_ns,
@@ -44,8 +34,8 @@ static int add_up(struct report_job *j, struct report *out)
 			all->counters[i].calls += w->counters[i].calls;
 			time_bounds_add(&all->counters[i].total, w->counters[i].total);
 			time_bounds_add(&all->counters[i].self, w->counters[i].self);
-			if (durations_merge(&all->counters[i].certain, &w->counters[i].certain) ||
-			    durations_merge(&all->counters[i].possible, &w->counters[i].possible))
+			if (durations_merge(&all->took[i].certain, &w->took[i].certain) ||
+			    durations_merge(&all->took[i].possible, &w->took[i].possible))
 				return -ENOMEM;
 		}
 		slowest_merge(&all->slow, &w->slow);
@@ -71,7 +61,7 @@ static int add_up(struct report_job *j, struct report *out)
 		j->funcs[i].calls = all->counters[i].calls;
 		j->funcs[i].total = all->counters[i].total;
 		j->funcs[i].self = all->counters[i].self;
-		j->funcs[i].spread = spread_of(&all->counters[i]);
+		j->funcs[i].spread = spread_of(&all->took[i]);
 		out->calls += all->counters[i].calls;
 	}
 	out->funcs = j->funcs;
@@ -103,7 +93,8 @@ static int make_workers(struct report_job *j)
 		struct report_worker *w = &j->workers[j->n_workers];
 		w->job = j;
 		w->counters = calloc(j->ids.n + 1, sizeof(*w->counters));
-		if (!w->counters || slowest_init(&w->slow, j->wish->slowest))
+		w->took = calloc(j->ids.n + 1, sizeof(*w->took));
+		if (!w->counters || !w->took || slowest_init(&w->slow, j->wish->slowest))
 			return -ENOMEM;
 	}
 	return 0;
@@ -113,11 +104,9 @@ static void job_deinit(struct report_job *j)
 {
 	for (uint32_t i = 0; i < j->n_workers; i++) {
 		struct report_worker *w = &j->workers[i];
-		for (uint32_t c = 0; w->counters && c < j->ids.n; c++) {
-			durations_deinit(&w->counters[c].certain);
-			durations_deinit(&w->counters[c].possible);
-		}
-		void *heap[] = {w->counters, w->edges, w->edge_covered_ns, w->table, w->slow.at};
+		report_took_deinit(w->took, j->ids.n);
+		void *heap[] = {w->counters,	    w->took,  w->edges,
+				w->edge_covered_ns, w->table, w->slow.at};
 		for (size_t k = 0; k < sizeof(heap) / sizeof(*heap); k++)
 			free(heap[k]);
 	}

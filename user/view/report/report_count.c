@@ -137,10 +137,10 @@ static void note_duration(struct report_worker *w, const struct call *call, uint
 		.took = {from_ns > call->to_ns ? from_ns - call->to_ns : 0, to_ns - call->from_ns},
 		.open = how == CALL_OPEN,
 	};
-	struct report_counter *c = &w->counters[id];
+	struct report_took *took = &w->took[id];
 	if (how != CALL_OPEN && how != CALL_GIVEN_UP &&
-	    (durations_add(&c->certain, slow.took.min_ns) ||
-	     durations_add(&c->possible, slow.took.max_ns)))
+	    (durations_add(&took->certain, slow.took.min_ns) ||
+	     durations_add(&took->possible, slow.took.max_ns)))
 		w->failed = true;
 	if (w->job->wish->slowest && slow.took.max_ns >= w->job->wish->longer_ns &&
 	    how != CALL_GIVEN_UP && is_shown(w, call))
@@ -215,19 +215,17 @@ static void on_left_stack(void *ctx, const struct pugmark_trace_event *e)
 	touch_top(w);
 }
 
-/* Begins another thread. Threads run at the same time, so the time that one has covered says
+/* Forgets the thread before. Threads run at the same time, so the time that one has covered says
  * nothing of another. */
-static void begin_task(struct report_worker *w)
+static void forget_task(struct report_worker *w)
 {
 	for (uint32_t i = 0; i < w->job->ids.n; i++)
 		w->counters[i].covered_ns = w->counters[i].span = 0;
 	for (uint32_t i = 0; i < w->n_edges; i++)
 		w->edge_covered_ns[i] = 0;
-	w->span = 0;
-	w->top = w->job->ids.start;
 }
 
-int report_count_task(void *ctx, uint32_t worker, uint32_t index)
+void report_count_begin(struct report_worker *w, uint32_t task)
 {
 	static const struct calls_sink sink = {
 		.enter = on_enter,
@@ -236,6 +234,45 @@ int report_count_task(void *ctx, uint32_t worker, uint32_t index)
 		.left_stack = on_left_stack,
 		.note_bytes = sizeof(struct level),
 	};
+	w->span = 0;
+	w->top = w->job->ids.start;
+	w->task = task;
+	calls_init(&w->calls, &sink, w);
+}
+
+int report_count_feed(struct report_worker *w, const struct pugmark_trace_event *e)
+{
+	int err = calls_feed(&w->calls, e);
+	return w->failed ? -ENOMEM : err;
+}
+
+void report_count_finish(struct report_worker *w, uint64_t end_ns)
+{
+	if (!w->failed)
+		calls_finish(&w->calls, end_ns);
+	calls_deinit(&w->calls);
+}
+
+/* The k-th of the lower bounds is a lower bound of the k-th duration, and so are the upper ones. */
+struct time_bounds report_quantile(const struct report_took *took, double q)
+{
+	struct time_bounds t;
+	uint64_t unused;
+	durations_quantile(&took->certain, q, &t.min_ns, &unused);
+	durations_quantile(&took->possible, q, &unused, &t.max_ns);
+	return t;
+}
+
+void report_took_deinit(struct report_took *took, uint32_t n)
+{
+	for (uint32_t i = 0; took && i < n; i++) {
+		durations_deinit(&took[i].certain);
+		durations_deinit(&took[i].possible);
+	}
+}
+
+int report_count_task(void *ctx, uint32_t worker, uint32_t index)
+{
 	struct report_job *j = ctx;
 	struct report_worker *w = &j->workers[worker];
 	uint32_t task = j->tasks[index], n = 0;
@@ -245,16 +282,15 @@ int report_count_task(void *ctx, uint32_t worker, uint32_t index)
 	int got = pugmark_trace_iter_new(j->view->trace, task, &it);
 	if (got)
 		return got;
-	begin_task(w);
-	w->task = task;
+	forget_task(w);
+	report_count_begin(w, task);
 	uint64_t end_ns = j->view->tasks[task].last_ns;
-	calls_init(&w->calls, &sink, w);
 	while (!w->failed && (got = pugmark_trace_next(it, &e)) == 1) {
 		if (e->from_ns > j->view->to_ns) {
 			end_ns = e->to_ns;
 			break;
 		}
-		got = calls_feed(&w->calls, e);
+		got = report_count_feed(w, e);
 		if (got)
 			break;
 		if (++n == PROGRESS_EVERY) {
@@ -264,9 +300,7 @@ int report_count_task(void *ctx, uint32_t worker, uint32_t index)
 			n = 0;
 		}
 	}
-	if (!w->failed)
-		calls_finish(&w->calls, end_ns);
-	calls_deinit(&w->calls);
+	report_count_finish(w, end_ns);
 	w->witnesses += pugmark_trace_witnesses(it);
 	pugmark_trace_iter_free(it);
 	got = w->failed ? -ENOMEM : got;

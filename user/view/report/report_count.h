@@ -14,10 +14,14 @@
 struct report_counter {
 	uint64_t calls;
 	struct time_bounds total, self;
-	uint64_t covered_ns;		    /* the upper bound has the time up to here */
-	uint64_t span;			    /* the last span that self's upper bound has */
-	uint32_t open;			    /* activations */
-	struct durations certain, possible; /* of each call: what it took at least and at most */
+	uint64_t covered_ns; /* the upper bound has the time up to here */
+	uint64_t span;	     /* the last span that self's upper bound has */
+	uint32_t open;	     /* activations */
+};
+
+/* Of each call of a function: what it took at least and at most. */
+struct report_took {
+	struct durations certain, possible;
 };
 
 /* An open call. */
@@ -29,6 +33,7 @@ struct level {
 struct report_worker {
 	struct report_job *job;
 	struct report_counter *counters;
+	struct report_took *took; /* by number of function, as the counters */
 	struct report_edge *edges;
 	uint64_t *edge_covered_ns;
 	uint32_t *table; /* hash of edges: index + 1 */
@@ -56,6 +61,16 @@ struct report_job {
 	_Atomic uint32_t failed_task;
 };
 
+/* Begins to count task @task with @worker, whose counters are as after another one or zero; then it
+ * takes the task's events, and in the end the time of its end. report_count_feed() returns 0 or
+ * -ENOMEM. */
+void report_count_begin(struct report_worker *worker, uint32_t task);
+int report_count_feed(struct report_worker *worker, const struct pugmark_trace_event *event);
+void report_count_finish(struct report_worker *worker, uint64_t end_ns);
+/* The bounds of the duration that the share @q of all calls does not exceed. */
+struct time_bounds report_quantile(const struct report_took *took, double q);
+/* Frees what @n functions have of durations. */
+void report_took_deinit(struct report_took *took, uint32_t n);
 /* Counts the task at @index of job->tasks with @worker: what parallel_do() calls. 0 or -errno. */
 int report_count_task(void *job, uint32_t worker, uint32_t index);
 /* The index of the calls of @callee by @caller among w->edges, made where there is none; where

@@ -34,29 +34,44 @@ static int number_module(struct func_ids *ids, uint32_t m)
 	return 0;
 }
 
-int func_ids_init(struct func_ids *ids, const struct trace_view *view)
+int func_ids_grow(struct func_ids *ids)
 {
-	uint32_t n = view->n_modules, most = 3;
-	*ids = (struct func_ids){.view = view, .n_modules = n};
-	for (uint32_t m = 0; m < n; m++) {
-		const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, m);
+	uint32_t n = ids->view->n_modules;
+	uint64_t most = ids->n + 3ul;
+	for (uint32_t m = ids->n_modules; m < n; m++) {
+		const struct pugmark_plan *plan = pugmark_trace_plan(ids->view->trace, m);
 		most += plan->n_funcs + plan->n_nodes;
 	}
-	ids->first_func = calloc(n + 1, sizeof(*ids->first_func));
-	ids->import_id = calloc(n + 1, sizeof(*ids->import_id));
-	ids->at = calloc(most, sizeof(*ids->at));
-	if (!ids->first_func || !ids->import_id || !ids->at)
+	struct func_id *at = realloc(ids->at, most * sizeof(*at));
+	if (at)
+		ids->at = at;
+	uint32_t *first = realloc(ids->first_func, (n + 1) * sizeof(*first));
+	if (first)
+		ids->first_func = first;
+	uint32_t **imports = realloc(ids->import_id, (n + 1) * sizeof(*imports));
+	if (imports)
+		ids->import_id = imports;
+	if (!at || !first || !imports)
 		return -ENOMEM;
-	/* First, so that no import has the number 0. */
-	ids->start = add(ids, (struct func_id){.kind = FUNC_START, .func = PUGMARK_NONE});
-	ids->outside = add(ids, (struct func_id){.kind = FUNC_OUTSIDE, .func = PUGMARK_NONE});
-	ids->unknown = add(ids, (struct func_id){.kind = FUNC_UNKNOWN, .func = PUGMARK_NONE});
-	for (uint32_t m = 0; m < n; m++) {
-		int err = number_module(ids, m);
+	if (!ids->n) { /* First, so that no import has the number 0. */
+		ids->start = add(ids, (struct func_id){.kind = FUNC_START, .func = PUGMARK_NONE});
+		ids->outside =
+			add(ids, (struct func_id){.kind = FUNC_OUTSIDE, .func = PUGMARK_NONE});
+		ids->unknown =
+			add(ids, (struct func_id){.kind = FUNC_UNKNOWN, .func = PUGMARK_NONE});
+	}
+	for (; ids->n_modules < n; ids->n_modules++) {
+		int err = number_module(ids, ids->n_modules);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+int func_ids_init(struct func_ids *ids, const struct trace_view *view)
+{
+	*ids = (struct func_ids){.view = view};
+	return func_ids_grow(ids);
 }
 
 void func_ids_deinit(struct func_ids *ids)

@@ -35,6 +35,9 @@ struct func_ids {
 /* Numbers what @view shows, which is open and stays so. 0 or -ENOMEM; func_ids_deinit() either
  * way. */
 int func_ids_init(struct func_ids *ids, const struct trace_view *view);
+/* Numbers the modules that @view has more than before; all others keep their numbers. 0 or -ENOMEM.
+ */
+int func_ids_grow(struct func_ids *ids);
 void func_ids_deinit(struct func_ids *ids);
 uint32_t func_ids_of(const struct func_ids *ids, const struct call *call);
 /* As people write it, demangled, or a word in brackets. Borrowed from the view; for one thread at a

@@ -199,6 +199,13 @@ static int find_threads(struct trace_view *view, struct pugmark_diag *diag)
 	return 0;
 }
 
+/* Notes in @seen, unless that is NULL, which patterns matched. */
+static bool has_module_name(const struct trace_view *view, uint32_t m, bool *seen)
+{
+	const char *name = pugmark_trace_module_name(view->trace, m);
+	return !view->modules.n || patterns_match(&view->modules, name, seen) >= 0;
+}
+
 static int find_modules(struct trace_view *view, struct pugmark_diag *diag)
 {
 	pugmark_recording_modules(view->rec, &view->n_modules);
@@ -208,11 +215,8 @@ static int find_modules(struct trace_view *view, struct pugmark_diag *diag)
 		free(seen);
 		return trace_view_no_memory(view, diag);
 	}
-	for (uint32_t m = 0; m < view->n_modules; m++) {
-		const char *name = pugmark_trace_module_name(view->trace, m);
-		view->module_in[m] =
-			!view->modules.n || patterns_match(&view->modules, name, seen) >= 0;
-	}
+	for (uint32_t m = 0; m < view->n_modules; m++)
+		view->module_in[m] = has_module_name(view, m, seen);
 	int err = 0;
 	for (uint32_t i = 0; i < view->modules.n && !err; i++)
 		if (!seen[i])
@@ -338,10 +342,12 @@ int trace_view_status(const struct trace_view *view, uint64_t gaps)
 	return trace_view_is_whole(view, gaps) ? EXIT_OK : EXIT_GAPS;
 }
 
-int trace_view_open(struct trace_view *view, const char *dir, struct pugmark_diag *diag)
+static int open_view(struct trace_view *view, const char *dir, bool growing,
+		     struct pugmark_diag *diag)
 {
 	view->dir = dir;
-	int err = pugmark_trace_open(dir, &view->trace, diag);
+	int err = growing ? pugmark_trace_open_growing(dir, &view->trace, diag)
+			  : pugmark_trace_open(dir, &view->trace, diag);
 	if (err)
 		return err;
 	view->rec = pugmark_trace_recording(view->trace);
@@ -358,6 +364,64 @@ int trace_view_open(struct trace_view *view, const char *dir, struct pugmark_dia
 	if (!err)
 		err = find_functions(view, diag);
 	return err ? err : settle_times(view, diag);
+}
+
+int trace_view_open(struct trace_view *view, const char *dir, struct pugmark_diag *diag)
+{
+	return open_view(view, dir, false, diag);
+}
+
+int trace_view_open_growing(struct trace_view *view, const char *dir, struct pugmark_diag *diag)
+{
+	return open_view(view, dir, true, diag);
+}
+
+/* Makes the heap array that is pointed to at @array, if there is one, as long as there are modules;
+ * @size: bytes of each item. */
+static bool grow_by_module(void *array, uint32_t from, uint32_t to, size_t size)
+{
+	char *at;
+	memcpy(&at, array, sizeof(at));
+	if (!at)
+		return true;
+	at = realloc(at, (to + 1) * size);
+	if (!at)
+		return false;
+	memset(at + from * size, 0, (to + 1 - from) * size);
+	memcpy(array, &at, sizeof(at));
+	return true;
+}
+
+static int add_modules(struct trace_view *view, uint32_t n, struct pugmark_diag *diag)
+{
+	uint32_t from = view->n_modules;
+	bool *seen = calloc(view->only.n + view->without.n + 1ul, sizeof(bool));
+	int err = 0;
+	if (!seen || !grow_by_module(&view->module_in, from, n, sizeof(*view->module_in)) ||
+	    !grow_by_module(&view->funcs, from, n, sizeof(*view->funcs)) ||
+	    !grow_by_module(&view->imports, from, n, sizeof(*view->imports)) ||
+	    !grow_by_module(&view->plain, from, n, sizeof(*view->plain)) ||
+	    !grow_by_module(&view->plain_imports, from, n, sizeof(*view->plain_imports)))
+		err = trace_view_no_memory(view, diag);
+	for (; !err && view->n_modules < n; view->n_modules++) {
+		view->module_in[view->n_modules] = has_module_name(view, view->n_modules, NULL);
+		if (view->funcs)
+			err = match_module(view, view->n_modules, seen, diag);
+	}
+	free(seen);
+	return err;
+}
+
+int trace_view_more(struct trace_view *view, struct pugmark_diag *diag)
+{
+	int more = pugmark_trace_more(view->trace, diag);
+	if (more < 0)
+		return more;
+	uint32_t n;
+	view->tasks = pugmark_recording_tasks(view->rec, &view->n_tasks);
+	pugmark_recording_modules(view->rec, &n);
+	int err = n > view->n_modules ? add_modules(view, n, diag) : 0;
+	return err ? err : more;
 }
 
 bool trace_view_has_task(const struct trace_view *view, uint32_t task)

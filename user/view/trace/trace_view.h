@@ -122,6 +122,12 @@ int trace_view_format(const struct trace_view *view, const char *const *names);
  * (-ENOENT: a thread, a module or a function that is not in the recording). */
 int trace_view_open(struct trace_view *view, const char *dir, struct pugmark_diag *diag);
 
+/* The same of a recording that may still be made. Patterns hold for modules that come later, too.
+ */
+int trace_view_open_growing(struct trace_view *view, const char *dir, struct pugmark_diag *diag);
+/* Takes in what has been written since: as pugmark_trace_more(). */
+int trace_view_more(struct trace_view *view, struct pugmark_diag *diag);
+
 /* False: there were @gaps, or the recording is empty, was cut off or damaged, so that what is
  * missing need not be a gap. */
 bool trace_view_is_whole(const struct trace_view *view, uint64_t gaps);
