@@ -107,6 +107,9 @@ const char *pugmark_recording_note(const struct pugmark_recording *rec, uint32_t
 /* The threads that died of a signal, in the order of their ends. */
 const struct pugmark_recording_death *pugmark_recording_deaths(const struct pugmark_recording *rec,
 							       uint32_t *n);
+/* All executable mappings that were looked at. */
+const struct pugmark_recording_map *pugmark_recording_maps(const struct pugmark_recording *rec,
+							   uint32_t *n);
 /* The executable mapping of process @pid that held @addr at @time_ns, or else the one nearest in
  * time; NULL: none is known. */
 const struct pugmark_recording_map *pugmark_recording_map_at(const struct pugmark_recording *rec,

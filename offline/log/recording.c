@@ -417,6 +417,13 @@ const struct pugmark_recording_death *pugmark_recording_deaths(const struct pugm
 	return rec->deaths;
 }
 
+const struct pugmark_recording_map *pugmark_recording_maps(const struct pugmark_recording *rec,
+							   uint32_t *n)
+{
+	*n = rec->n_maps;
+	return rec->maps;
+}
+
 const char *pugmark_recording_note(const struct pugmark_recording *rec, uint32_t index)
 {
 	return index < rec->n_notes ? rec->notes[index] : NULL;

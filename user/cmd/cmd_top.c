@@ -277,9 +277,10 @@ int cmd_top(int argc, char **argv)
 {
 	struct top_args a = {.once = !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)};
 	trace_view_init(&a.view, "top", "");
-	int status = asks_for_recording(argc, argv)
-			     ? parse_recording(&a, argc, argv)
-			     : trace_view_parse(&a.view, argc, argv, &top_words, help, own_option, &a);
+	int status =
+		asks_for_recording(argc, argv)
+			? parse_recording(&a, argc, argv)
+			: trace_view_parse(&a.view, argc, argv, &top_words, help, own_option, &a);
 	if (status < 0 && *a.view.format)
 		status = command_usage("top", "it has no formats (see: pugmark report)");
 	if (status >= 0)

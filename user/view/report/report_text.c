@@ -3,6 +3,7 @@
  * of who called one. */
 #include "user/view/report/deaths_text.h"
 #include "user/view/report/report_show.h"
+#include "user/view/report/untraced.h"
 #include "user/view/trace/hints.h"
 
 #include <errno.h>
@@ -190,6 +191,24 @@ static int text_around(struct report_show *s, const char *text, bool into,
 	return err;
 }
 
+/* What could be seen by tracing one more file. */
+static void tell_untraced(struct report_show *s)
+{
+	struct untraced most;
+	const struct trace_view *v = &s->view;
+	bool all = !v->timed && !v->only.n && !v->without.n && !v->modules.n && !v->only_module;
+	if (!all || !v->info->times || !untraced_most(v, &s->report, &most))
+		return;
+	outbuf_format(s->out, "up to %u %% of the time %s in ", most.percent,
+		      most.certain ? "lies" : "may lie");
+	outbuf_safe_text(s->out, most.library);
+	outbuf_text(s->out, " (");
+	outbuf_safe_text(s->out, report_show_name(s, most.func));
+	outbuf_text(s->out, "), which is not traced: record with --module ");
+	outbuf_safe_text(s->out, most.library);
+	outbuf_char(s->out, '\n');
+}
+
 int report_show_text(struct report_show *s, struct pugmark_diag *diag)
 {
 	int err = 0;
@@ -203,8 +222,10 @@ int report_show_text(struct report_show *s, struct pugmark_diag *diag)
 		text_outliers(s);
 	else if (s->distribution)
 		text_distribution(s);
-	else if (!s->callers && !s->callees)
+	else if (!s->callers && !s->callees) {
 		text_table(s);
+		tell_untraced(s);
+	}
 	if (s->report.gaps && !err) {
 		outbuf_format(s->out, "%llu gap%s", (unsigned long long)s->report.gaps,
 			      s->report.gaps > 1 ? "s" : "");
