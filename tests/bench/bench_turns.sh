@@ -83,10 +83,11 @@ begin() { # DIR OPTIONS...
 	done
 	sleep 0.5
 }
+# Status 3 says that something is missing: events were lost, say.
+whole_or_not() { "$@" || [ $? = 3 ]; }
 end() {
 	kill -INT $recorder
-	wait $recorder
-	recorder=
+	whole_or_not wait $recorder
 }
 
 # Sets us (of the server's processor time a request) and adds to failed_requests.
@@ -105,9 +106,9 @@ record_paced() { # SECONDS-IN-TURNS
 	local paced=$!
 	sleep 1
 	rm -rf "$tmp/whole" "$tmp/turns"
-	"$PUGMARK" record -q -a "$program" -o "$tmp/whole" --duration 15 2>"$tmp/record.err" || return
-	"$PUGMARK" record -q -a "$program" -o "$tmp/turns" --rotate $shares --every "$every" --duration "$1" \
-		2>"$tmp/record.err" || return
+	whole_or_not "$PUGMARK" record -q -a "$program" -o "$tmp/whole" --duration 15 2>"$tmp/record.err" || return
+	whole_or_not "$PUGMARK" record -q -a "$program" -o "$tmp/turns" --rotate $shares --every "$every" \
+		--duration "$1" 2>"$tmp/record.err" || return
 	kill -TERM $paced && wait $paced
 	read -r right failed <"$tmp/paced"
 	failed_requests=$((failed_requests + failed))

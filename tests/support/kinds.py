@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """kinds.py NOTES FOLDER PUGMARK: sets what `report --format json` says of a folder of recordings in turns
 (its input) against what kinds.c has counted itself. Prints the functions whose calls are not those
-counted while their turn was on; then four numbers: all functions, those whose calls are, those whose
-interval holds their rate over all the time, and those whose interval is within a tenth of it."""
+counted while their turn was on; then three numbers: all functions, those whose calls are, and those whose
+interval holds their rate over all the time."""
 import bisect
 import glob
 import json
@@ -38,16 +38,15 @@ for turn in sorted(glob.glob(folder + "/turn-*")):
             low, high, calls = bounds.get(k, (0, 0, 0))
             bounds[k] = (low + least, high + most, calls + f["calls"])
 told = {f["function"]: f for f in json.load(sys.stdin)["functions"]}
-exact = within = narrow = 0
+exact = within = 0
 seconds = (max(lasts) - min(firsts)) / 1e9
 for k, name in enumerate(names):
     low, high, calls = bounds.get(k, (0, 0, 0))
     rate = (counted(k, max(lasts), False) - counted(k, min(firsts), False)) / seconds
     f = told.get(name, {"low": 0, "high": 0, "calls": 0, "calls_s": 0})
     within += f["low"] <= rate <= f["high"]
-    narrow += f["high"] - f["low"] <= 0.2 * rate
     if low <= calls <= high and f["calls"] == calls > 0:
         exact += 1
     else:
         print(f"{name}: {f['calls']} calls, {calls} by turn, counted {low} to {high}")
-print(len(names), exact, within, narrow)
+print(len(names), exact, within)

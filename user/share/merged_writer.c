@@ -18,6 +18,10 @@
 
 enum { SEGMENT_EVENTS_MAX = 1 << 18 };
 
+/* As record has it by default. Times of several runs beside each other have no more digits that
+ * mean anything, and each would be kept. */
+enum { TIME_UNIT_NS = 200 };
+
 struct merged_writer {
 	const char *dir; /* what it is to be; borrowed */
 	struct recording_folder folder;
@@ -231,7 +235,7 @@ int merged_writer_open(const char *dir, const struct pugmark_plan *plan,
 	}
 	w->meta = json_loads(pugmark_recording_info(first)->meta, 0, NULL);
 	w->codec = codec_new();
-	w->enc = segment_encoder_new(pugmark_recording_info(first)->times ? 1 : 0);
+	w->enc = segment_encoder_new(pugmark_recording_info(first)->times ? TIME_UNIT_NS : 0);
 	err = w->meta && w->codec && w->enc ? 0 : -ENOMEM;
 	if (!err)
 		segment_encoder_reset(w->enc, w->bases, 0);
