@@ -82,10 +82,11 @@ check_counts() { # NAME TABLE COUNTS FUNCTION...
 }
 
 # A program that is started, whole; what it prints comes as well.
-run 0 top --once -- ./busy 300
+run 0 top --once -- ./busy 1500
 check_counts 'started' out out fast slow
-claim 'started: nanosleep is called as often as slow' is "$(awk '$(NF - 1) == "nanosleep" { print $2 }' out)" 300
-claim 'started: no gaps, and the end is said' grep -q '^./busy 300: .* no gaps, ended$' out
+claim 'started: nanosleep is called as often as slow' is "$(awk '$(NF - 1) == "nanosleep" { print $2 }' out)" 1500
+claim 'started: what it costs is said' grep -q 'about [0-9.]* times as much processor time' out
+claim 'started: no gaps, and the end is said' grep -q '^./busy 1500: .* no gaps, ended$' out
 claim 'started: nothing is left' nothing_left
 
 # A recording that is there: as report has it.

@@ -230,13 +230,25 @@ static char *make_label(char **words, int n)
 	return text;
 }
 
+/* Of a program that is started, the recorder looks at the cost only to refuse what is too dear:
+ * this is never too dear. Where the cost is bounded, or patches carry the events, it is not asked.
+ */
+static bool wants_cost(char **words, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (begins(words[i], "--refuse-above") || begins(words[i], "--max-overhead") ||
+		    begins(words[i], "--carrier"))
+			return false;
+	return true;
+}
+
 /* Takes its own options out; all others are the recorder's. -1, or the exit status. */
 static int parse_recording(struct top_args *a, int argc, char **argv)
 {
 	int i = 1;
 	char *value;
 	a->records = true;
-	a->words = calloc((size_t)argc + 1, sizeof(*a->words));
+	a->words = calloc((size_t)argc + 2, sizeof(*a->words));
 	if (!a->words)
 		return EXIT_ERROR;
 	for (; i < argc && strcmp(argv[i], "--"); i++) {
@@ -257,6 +269,8 @@ static int parse_recording(struct top_args *a, int argc, char **argv)
 			a->words[a->n++] = argv[i];
 	}
 	a->launches = i < argc;
+	if (a->launches && wants_cost(a->words, a->n))
+		a->words[a->n++] = "--refuse-above=1000000";
 	for (; i < argc; i++)
 		a->words[a->n++] = argv[i];
 	a->label = a->output ? NULL : make_label(a->words, a->n);
