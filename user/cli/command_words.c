@@ -98,6 +98,7 @@ int command_files(const struct command_words *words, int argc, char **argv,
 		}
 	for (int i = optind; i < argc; i++)
 		files[n++] = file_at(argc, argv, order[i]);
+	command_options_begin(); /* for whoever comes next */
 	free(order);
 	return n;
 }

@@ -114,6 +114,18 @@ static void what_is_wrong(void **state)
 	assert_string_equal(files_of(&long_only, "-tdir rec"), "rec");
 }
 
+/* A command that begins without a word about it begins at the beginning. */
+static void the_next_begins_anew(void **state)
+{
+	char *argv[] = {"command", "-q", "--model", "a", "rec", NULL};
+	struct command_file files[5];
+	(void)state;
+	assert_int_equal(command_files(&words, 5, argv, files), 2);
+	assert_int_equal(getopt_long(5, argv, "q", options, NULL), 'q');
+	assert_int_equal(getopt_long(5, argv, "q", options, NULL), 300);
+	assert_string_equal(optarg, "a");
+}
+
 /* The command itself is handed the same, also after all was looked at once. */
 static void the_command_gets_the_same(void **state)
 {
@@ -139,6 +151,7 @@ int main(void)
 		cmocka_unit_test(of_a_table_of_rows),
 		cmocka_unit_test(what_is_wrong),
 		cmocka_unit_test(the_command_gets_the_same),
+		cmocka_unit_test(the_next_begins_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
