@@ -76,7 +76,7 @@ begin() { # DIR OPTIONS...
 	rm -rf "$1"
 	"$PUGMARK" record -q -a "$program" -o "$1" "${@:2}" 2>"$tmp/record.err" &
 	recorder=$!
-	for _ in $(seq 600); do
+	for _ in $(seq 3600); do # planning a large program takes a while
 		[ -e "$1/reserve" ] || [ -e "$1/turn-000001/reserve" ] && break
 		kill -0 $recorder 2>/dev/null || { cat "$tmp/record.err"; return 1; }
 		sleep 0.05
