@@ -83,53 +83,6 @@ void parser_attach(struct parser *p, const struct pugmark_witness_event *e)
 	free(slots);
 }
 
-static bool has(const struct pugmark_plan *plan, uint32_t decision, uint32_t node)
-{
-	const struct pugmark_plan_decision *d = &plan->decisions[decision];
-	for (uint32_t i = d->first; i < d->first + d->n; i++)
-		if (plan->alternatives[i] == node)
-			return true;
-	return false;
-}
-
-static bool has_all(const struct pugmark_plan *plan, uint32_t decision, uint32_t of)
-{
-	const struct pugmark_plan_decision *d = &plan->decisions[of];
-	for (uint32_t i = d->first; i < d->first + d->n; i++)
-		if (!has(plan, decision, plan->alternatives[i]))
-			return false;
-	return true;
-}
-
-/* Whether @decision is one of function @func by which @node can be next. */
-static bool leads_to(const struct pugmark_plan *plan, uint32_t decision, uint32_t func,
-		     uint32_t node)
-{
-	const struct pugmark_plan_decision *d = &plan->decisions[decision];
-	if (!has(plan, decision, node))
-		return false;
-	for (uint32_t i = d->first; i < d->first + d->n; i++)
-		if (plan->alternatives[i] && plan->nodes[plan->alternatives[i]].func != func)
-			return false;
-	return true;
-}
-
-/* The decision that holds where @node is next in @func: the thread has come there by one of those
- * that lead to it, and the one that has all of their alternatives tells these apart as well.
- * PUGMARK_NONE: there is none such. */
-static uint32_t decision_before(const struct pugmark_plan *plan, uint32_t func, uint32_t node)
-{
-	uint32_t widest = PUGMARK_NONE;
-	for (uint32_t d = 0; d < plan->n_decisions; d++)
-		if ((widest == PUGMARK_NONE || plan->decisions[d].n > plan->decisions[widest].n) &&
-		    leads_to(plan, d, func, node))
-			widest = d;
-	for (uint32_t d = 0; d < plan->n_decisions; d++)
-		if (leads_to(plan, d, func, node) && !has_all(plan, widest, d))
-			return PUGMARK_NONE;
-	return widest;
-}
-
 /* In a function of ours, whose frame the attach has told. */
 static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 {
@@ -141,7 +94,7 @@ static bool begin_inside(struct parser *p, const struct place *at, uint64_t cfa)
 		.module = at->module,
 		.cfa = cfa,
 		.ret = p->attach_ret,
-		.decision = decision_before(p->plans[at->module], at->func, at->next),
+		.decision = parser_decision_before(p->plans[at->module], at->func, at->next),
 	};
 	if (f.decision == PUGMARK_NONE || !open(p, f))
 		return false;

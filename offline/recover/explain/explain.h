@@ -45,6 +45,9 @@ enum cause {
 	CAUSE_CALLBACK,
 	/* The same where the stack shows no such call. */
 	CAUSE_OUTSIDE,
+	/* The first function on the stack has returned to a place in one of ours that no call led
+	 * from; the grammar leads to the event from there. */
+	CAUSE_BOTTOM,
 	/* A program's very first function is entered. */
 	CAUSE_PROGRAM,
 	/* The event is a landing pad, or the second return of setjmp, in a frame that is open. */
@@ -60,8 +63,8 @@ struct candidate {
 	uint8_t unsaid; /* enum pugmark_trace_cause: the gap that it would leave; NONE: it says all
 			   of the current stack; what it leaves of another is its own gap */
 	union {
-		/* next.c: it begins in frame @level, by node @alt; PUGMARK_NONE: the call that the
-		 * frame is in. @jumped_back: by another module's last jump. */
+		/* next.c, bottom.c: it begins in frame @level, by node @alt; PUGMARK_NONE: the call
+		 * that the frame is in. @jumped_back: by another module's last jump. */
 		struct {
 			uint32_t level, alt;
 			bool jumped_back;
@@ -148,6 +151,8 @@ ask_fn ask_switch; /* and new stack */
 commit_fn commit_switch;
 ask_fn ask_callback; /* and outside */
 commit_fn commit_callback;
+ask_fn ask_bottom;
+commit_fn commit_bottom;
 ask_fn ask_program;
 commit_fn commit_program;
 ask_fn ask_unwinding;
@@ -179,6 +184,8 @@ void unwinding_leave(struct parser *parser, const struct unwinding *unwinding);
  */
 void parser_open_frames(struct parser *parser, const struct pugmark_witness_event *event,
 			uint32_t func, const struct stack_link *links, int n);
+/* bottom.c: whether frame @f is the first one of its stack, by where it returns to. */
+bool parser_is_bottom(const struct parser *parser, const struct frame *f);
 /* switch.c: forgets the stacks that were left and of which the event's shows that they are no more,
  * once ask_switch() has looked for the one that it goes on in, which is @c, or NULL. */
 void parser_forget_overwritten(struct parser *parser, const struct lookahead *la,

@@ -124,6 +124,7 @@ static void follow_move(struct parser *p, const struct lookahead *la)
 		f->cfa += f->cfa ? by : 0;
 		f->call_cfa += f->call_cfa ? by : 0;
 	}
+	p->bottom += p->bottom ? by : 0;
 }
 
 /* Goes on in kept context @i. */
@@ -291,7 +292,8 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 		free(frames);
 		return COMMIT_FAILED;
 	}
-	bool root = n < FRAMES_MAX && p->context_ret && frames[n].ret == p->context_ret;
+	bool root = n < FRAMES_MAX && ((p->context_ret && frames[n].ret == p->context_ret) ||
+				       parser_is_bottom(p, &frames[n]));
 	if (n == FRAMES_MAX)
 		n--;
 	uint8_t boundary = root ? BELOW_SWITCH : BELOW_GAP;

@@ -84,3 +84,47 @@ bool parser_place_at(const struct parser *p, uint64_t sp, uint64_t ip, uint64_t 
 	}
 	return true;
 }
+
+static bool has(const struct pugmark_plan *plan, uint32_t decision, uint32_t node)
+{
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (plan->alternatives[i] == node)
+			return true;
+	return false;
+}
+
+static bool has_all(const struct pugmark_plan *plan, uint32_t decision, uint32_t of)
+{
+	const struct pugmark_plan_decision *d = &plan->decisions[of];
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (!has(plan, decision, plan->alternatives[i]))
+			return false;
+	return true;
+}
+
+/* Whether @decision is one of function @func by which @node can be next. */
+static bool leads_to(const struct pugmark_plan *plan, uint32_t decision, uint32_t func,
+		     uint32_t node)
+{
+	const struct pugmark_plan_decision *d = &plan->decisions[decision];
+	if (!has(plan, decision, node))
+		return false;
+	for (uint32_t i = d->first; i < d->first + d->n; i++)
+		if (plan->alternatives[i] && plan->nodes[plan->alternatives[i]].func != func)
+			return false;
+	return true;
+}
+
+uint32_t parser_decision_before(const struct pugmark_plan *plan, uint32_t func, uint32_t node)
+{
+	uint32_t widest = PUGMARK_NONE;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		if ((widest == PUGMARK_NONE || plan->decisions[d].n > plan->decisions[widest].n) &&
+		    leads_to(plan, d, func, node))
+			widest = d;
+	for (uint32_t d = 0; d < plan->n_decisions; d++)
+		if (leads_to(plan, d, func, node) && !has_all(plan, widest, d))
+			return PUGMARK_NONE;
+	return widest;
+}

@@ -24,6 +24,7 @@ struct context context_current(const struct parser *p)
 		.id = p->context,
 		.position = p->position,
 		.gap_cause = p->gap_cause,
+		.bottom = p->bottom,
 	};
 }
 
@@ -40,6 +41,8 @@ void context_make_current(struct parser *p, const struct context *c)
 	p->context = c->id;
 	p->position = c->position;
 	p->gap_cause = c->gap_cause;
+	p->bottom = c->bottom;
+	p->ended.ret = 0;
 }
 
 struct parser context_view(const struct parser *p, const struct context *c)
@@ -153,7 +156,8 @@ void context_keep(struct parser *p, struct context *left)
 void context_drop_overwritten(struct parser *p, uint64_t cfa)
 {
 	for (uint32_t i = p->n_contexts; cfa && i-- > 0;) {
-		if (!p->contexts[i].id || p->contexts[i].high != cfa)
+		const struct context *kept = &p->contexts[i];
+		if (!kept->id || (kept->bottom ? kept->bottom : kept->high) != cfa)
 			continue;
 		struct context gone = context_take(p, i);
 		context_free(&gone);

@@ -65,6 +65,8 @@ void parser_pop(struct parser *p)
 		p->gap_cause = by->hidden;
 	else if (by->kind == BELOW_HANDLER) /* what was interrupted was so before the handler */
 		p->from_ns = by->handler.since_ns;
+	if (p->n == 1)
+		p->ended = *parser_top(p);
 	parser_drop_frames(p, p->n - 1);
 }
 

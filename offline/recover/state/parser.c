@@ -105,6 +105,7 @@ static void forget_places(struct parser *p)
 {
 	if (p->origins)
 		memset(p->origins, 0, ORIGINS * sizeof(*p->origins));
+	p->notes->bottom_ret = 0;
 	parser_forget_shortcuts(p);
 }
 

@@ -89,6 +89,7 @@ struct context {
 	uint32_t id;
 	uint8_t position, gap_cause;
 	uint64_t low, high; /* of the frames' CFAs that are known; 0: none is */
+	uint64_t bottom;    /* CFA of its first function's frame, where that has returned; or 0 */
 };
 
 /* Cache: return address to call node. Cleared when a module moves. */
@@ -114,6 +115,10 @@ struct notes {
 			 was met: no shortcut is kept of it */
 	bool failed;  /* memory is out */
 	struct settling *settling; /* heap, or NULL: the last answer of settle_ask() */
+	/* Cache of bottom.c: where the first function of a stack returned to last, and what is
+	 * next there. Cleared when a module moves. */
+	uint64_t bottom_ret;
+	uint32_t bottom_decision;
 };
 
 struct parser {
@@ -139,6 +144,8 @@ struct parser {
 	uint32_t context;      /* the number of that which it is on; 0: the one it began on */
 	uint32_t last_context; /* the highest number given */
 	uint64_t context_ret;  /* where the first function of one returns to; 0: not known */
+	uint64_t bottom;       /* of the current one, as in struct context */
+	struct frame ended;    /* its last first frame that has ended; ret 0: none has */
 	struct pugmark_trace_event
 		held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
@@ -406,5 +413,9 @@ struct place {
 /* Where run-time address @ip is. Returns false where it is in a module that has no points. */
 bool parser_place_at(const struct parser *parser, uint64_t sp, uint64_t ip, uint64_t bp,
 		     struct place *at);
+/* The decision that holds where @node is next in @func: the thread has come there by one of those
+ * that lead to it, and the one that has all of their alternatives tells these apart as well.
+ * PUGMARK_NONE: there is none such. */
+uint32_t parser_decision_before(const struct pugmark_plan *plan, uint32_t func, uint32_t node);
 
 #endif
