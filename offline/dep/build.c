@@ -11,6 +11,16 @@ enum { BLOCKS = 1 << 15, VALUES = 1 << 18, SYS_RT_SIGRETURN = 15 };
 
 /* --- definitions ----------------------------------------------------------------------------- */
 
+/* What others may have written is theirs. */
+uint32_t dep_def_at(struct dep_build *b, uint64_t addr)
+{
+	uint32_t def = shadow_get(&b->shadow, addr);
+	if (def >= b->others && !b->crowded)
+		return def;
+	const struct value_region *region = def ? NULL : value_memory_region(b->memory, addr);
+	return region && !(region->prot & VALUE_WRITE) ? 0 : b->others;
+}
+
 /* The word of a load whose bytes have not all the same definition. */
 static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
 {
@@ -22,12 +32,17 @@ static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
 	}
 	many->n++;
 	for (uint64_t i = 0; i < len; i++) {
-		uint32_t def = shadow_get(&b->shadow, addr + i);
+		uint32_t def = dep_def_at(b, addr + i);
 		bool known = !def;
 		for (uint64_t k = first + 1; k < many->n && !known; k++)
 			known = many->at[k] == def;
 		if (!known)
 			many->at[many->n++] = def;
+	}
+	if (many->n <= first + 2) {
+		uint32_t one = many->n == first + 2 ? many->at[first + 1] : 0;
+		many->n = first;
+		return one;
 	}
 	many->at[first] = many->n - first - 1;
 	return DEP_LOAD_MANY | (uint32_t)first;
@@ -36,7 +51,7 @@ static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
 static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t len)
 {
 	uint64_t off = addr % SHADOW_PAGE;
-	if (off + len > SHADOW_PAGE)
+	if (off + len > SHADOW_PAGE || b->others)
 		return several(b, addr, len);
 	const uint32_t *at = shadow_find(&b->shadow, addr / SHADOW_PAGE, false) + off;
 	uint32_t differs = 0;
@@ -135,9 +150,22 @@ static void take_slowly(struct dep_build *b, const struct dep_block *d, const ui
 	}
 }
 
+/* What lies before the blocks that are taken next: others may have written, or still do. */
+static void meet_others(struct dep_build *b)
+{
+	unsigned met = value_run_met(b->run);
+	b->crowded = met & VALUE_MET_DURING;
+	if (!met)
+		return;
+	struct dep_event *e = dep_add_event(b, &(struct dep_event){.kind = DEP_OTHERS, .fd = -1});
+	if (e)
+		b->others = dep_more_defs(b, e, 1);
+}
+
 static void take_trace(struct dep_build *b)
 {
 	const struct value_trace *vt = &b->vt;
+	meet_others(b);
 	for (; b->done < vt->n_blocks && !b->no_memory; b->done++) {
 		uint32_t number = vt->blocks[b->done];
 		const struct dep_block *d = number < b->trace.n_blocks && b->trace.blocks[number]
@@ -336,7 +364,7 @@ const struct dep_trace *dep_build_trace(struct dep_build *b)
 
 uint32_t dep_build_def(struct dep_build *b, uint64_t addr)
 {
-	return shadow_get(&b->shadow, addr);
+	return dep_def_at(b, addr);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

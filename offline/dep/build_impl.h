@@ -34,7 +34,8 @@ struct dep_pending {
 	struct dep_words copied; /* definitions of the bytes that it is going to copy */
 	struct dep_range scanned[DEP_SCANNED]; /* where a scanf() puts what it reads, in order */
 	uint8_t n_scanned;
-	struct dep_text text; /* what a printf() is going to make */
+	struct dep_text text; /* what a printf() is going to make, */
+	bool assumed;	      /* of something that is assumed */
 };
 
 /* Bytes of a file that were read, each a definition. */
@@ -49,6 +50,7 @@ struct dep_stream {
 	uint64_t consumed; /* of what the kernel has read, by the functions of stdio */
 	struct dep_input *inputs;
 	size_t n_inputs, room_inputs;
+	bool unsure;   /* some output had a length that is not known, or assumed */
 	uint8_t *text; /* what was written */
 	size_t n_text, room_text;
 };
@@ -79,6 +81,8 @@ struct dep_build {
 	uint32_t next_id;
 	struct dep_stream streams[DEP_FDS];
 	struct dep_heap heap;
+	uint32_t others;	 /* the definition of the last DEP_OTHERS; 0: there was none */
+	bool crowded;		 /* others are awake now: all that can be written may be theirs */
 	struct imports *imports; /* which memory functions write */
 };
 
@@ -104,6 +108,8 @@ static inline void dep_words_push(struct dep_build *b, struct dep_words *w, uint
 		w->at[w->n++] = word;
 }
 
+/* The definition of the byte at @addr. */
+uint32_t dep_def_at(struct dep_build *b, uint64_t addr);
 /* The first of @n new definitions. */
 uint32_t dep_new_defs(struct dep_build *b, uint32_t n);
 void dep_add_item(struct dep_build *b, uint32_t item);

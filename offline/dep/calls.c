@@ -211,9 +211,14 @@ static int stream_fd(struct dep_build *b, const struct dep_pending *p, uint8_t s
 
 /* A text that the event itself has made. */
 static void print_text(struct dep_build *b, struct dep_event *e, const struct dep_pending *p,
-		       const struct dep_flow *f, int64_t result)
+		       const struct dep_flow *f, int64_t result, bool told)
 {
 	uint64_t n = result > 0 && result < STRING_MAX ? (uint64_t)result : 0;
+	struct dep_stream *s = dep_stream(b, stream_fd(b, p, f->stream));
+	if (!told && p->text.known)
+		n = p->text.n;
+	if (!told && s)
+		s->unsure |= p->assumed || !p->text.known;
 	uint32_t def = dep_more_defs(b, e, 1);
 	uint32_t *defs = malloc((n + 1) * sizeof(*defs));
 	for (uint64_t i = 0; defs && i < n; i++)
@@ -359,7 +364,7 @@ static void end_flow(struct dep_build *b, struct dep_event *e, struct dep_pendin
 		break;
 	case FLOW_PRINT:
 		if (f->stream)
-			print_text(b, e, p, f, result);
+			print_text(b, e, p, f, result, told);
 		break;
 	case FLOW_WRITE:
 		write_bytes(b, e, p, f, result, told);

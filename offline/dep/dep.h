@@ -30,6 +30,8 @@ enum dep_event_kind {
 		     */
 	DEP_SIGNAL, /* a handler runs next; its end has the same @id */
 	DEP_SIGNAL_END, /* registers are those of the signal again */
+	DEP_OTHERS, /* other threads were awake: its one definition is of what they may have written
+		     */
 };
 
 enum dep_event_flag {
@@ -116,6 +118,8 @@ bool dep_build_open_call(const struct dep_build *build, struct dep_units *units,
 			 const uint32_t **defs, uint64_t *n);
 /* The text that was written to @fd so far. */
 const uint8_t *dep_build_output(const struct dep_build *build, int fd, size_t *len);
+/* Whether it is known for sure: no text, nor the length of one, is assumed. */
+bool dep_build_output_is_sure(const struct dep_build *build, int fd);
 
 /* Where the scan stands at the last mark at or before instruction @count. */
 const struct dep_mark *dep_trace_mark(const struct dep_trace *t, uint64_t count);

@@ -20,7 +20,7 @@ void dep_note_reads(struct dep_build *b, struct dep_words *to, uint64_t addr, ui
 {
 	uint32_t last = 0;
 	for (uint64_t i = 0; i < len; i++) {
-		uint32_t def = shadow_get(&b->shadow, addr + i);
+		uint32_t def = dep_def_at(b, addr + i);
 		if (def && def != last)
 			dep_words_push(b, to, def);
 		last = def;
@@ -30,7 +30,7 @@ void dep_note_reads(struct dep_build *b, struct dep_words *to, uint64_t addr, ui
 void dep_note_bytes(struct dep_build *b, struct dep_words *to, uint64_t addr, uint64_t len)
 {
 	for (uint64_t i = 0; i < len; i++)
-		dep_words_push(b, to, shadow_get(&b->shadow, addr + i));
+		dep_words_push(b, to, dep_def_at(b, addr + i));
 }
 
 /* --- events ---------------------------------------------------------------------------------- */

@@ -24,17 +24,21 @@ struct arguments {
 	uint64_t stack;
 };
 
-static uint64_t word_at(struct dep_build *b, uint64_t addr)
+/* A text is no better known than what it is made of. */
+static void rely_on(struct arguments *a, uint8_t quality)
 {
-	uint64_t word = 0;
-	value_memory_read(b->memory, addr, &word, sizeof(word), NULL);
-	return word;
+	a->p->text.known &= quality != VALUE_UNKNOWN;
+	a->p->assumed |= quality != VALUE_EXACT;
 }
 
 static uint64_t from_memory(struct arguments *a, uint64_t addr, unsigned len)
 {
+	uint64_t word = 0;
+	uint8_t quality = VALUE_UNKNOWN;
 	dep_note_reads(a->b, &a->p->reads, addr, len);
-	return word_at(a->b, addr);
+	value_memory_read(a->b->memory, addr, &word, sizeof(word), &quality);
+	rely_on(a, quality);
+	return word;
 }
 
 static uint64_t from_stack(struct arguments *a, unsigned len)
@@ -53,7 +57,9 @@ static uint64_t next_general(struct arguments *a)
 		return from_memory(a, a->area.saved + a->area.gp - 8, 8);
 	}
 	if (!a->listed && a->general < DEP_ARGS) {
+		static const uint8_t gprs[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX, VALUE_RCX, 8, 9};
 		a->p->regs |= 1u << a->general;
+		rely_on(a, value_quality(a->b->machine, (uint64_t)1 << gprs[a->general]));
 		return a->p->args[a->general++];
 	}
 	return from_stack(a, 8);
@@ -70,6 +76,8 @@ static double next_real(struct arguments *a)
 		bits = from_memory(a, a->area.saved + a->area.fp - 16, 8);
 	} else if (!a->listed && a->vector < VECTORS) {
 		memcpy(&bits, value_machine_state(a->b->machine)->vec[a->vector], sizeof(bits));
+		rely_on(a,
+			value_quality(a->b->machine, (uint64_t)1 << (VALUE_BIT_VEC + a->vector)));
 		a->p->regs |= 1u << (8 + a->vector++);
 	} else {
 		bits = from_stack(a, 8);
@@ -82,7 +90,9 @@ static long double next_long_double(struct arguments *a)
 {
 	long double value = 0;
 	from_stack(a, 16);
-	value_memory_read(a->b->memory, a->stack - 16, &value, 10, NULL);
+	uint8_t quality = VALUE_UNKNOWN;
+	value_memory_read(a->b->memory, a->stack - 16, &value, 10, &quality);
+	rely_on(a, quality);
 	return value;
 }
 
@@ -92,8 +102,12 @@ static void take_string(struct arguments *a, const struct dep_conversion *how, u
 {
 	uint64_t n = 0;
 	char c;
+	uint8_t quality;
 	struct dep_text string = {.known = true};
-	while (n < max && !value_memory_read(a->b->memory, addr + n, &c, 1, NULL) && c) {
+	while (n < max && !value_memory_read(a->b->memory, addr + n, &c, 1, &quality)) {
+		rely_on(a, quality);
+		if (!c)
+			break;
 		dep_render_plain(&string, &c, 1);
 		n++;
 	}

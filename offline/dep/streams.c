@@ -165,6 +165,11 @@ const uint8_t *dep_build_output(const struct dep_build *b, int fd, size_t *len)
 	return s ? s->text : NULL;
 }
 
+bool dep_build_output_is_sure(const struct dep_build *b, int fd)
+{
+	return fd < 0 || fd >= DEP_FDS || !b->streams[fd].unsure;
+}
+
 void dep_streams_deinit(struct dep_build *b)
 {
 	for (int i = 0; i < DEP_FDS; i++) {

@@ -207,10 +207,20 @@ int value_run_neighbours(struct value_run *run)
 	run->looked = run->next;
 	if (is_awake(n, from, now)) {
 		value_memory_assume_all(&run->memory);
+		run->met |= VALUE_MET_BEFORE;
 		int stop = map_as_they_did(run, from, now);
 		if (stop != VALUE_REPLAY_LIMIT)
 			return stop;
 	}
-	value_memory_crowd(&run->memory, is_awake(n, now, until(run, run->next)));
+	bool crowded = is_awake(n, now, until(run, run->next));
+	run->met |= crowded ? VALUE_MET_DURING : 0;
+	value_memory_crowd(&run->memory, crowded);
 	return VALUE_REPLAY_LIMIT;
+}
+
+unsigned value_run_met(struct value_run *run)
+{
+	unsigned met = run->met;
+	run->met = run->memory.crowded ? VALUE_MET_DURING : 0;
+	return met;
 }

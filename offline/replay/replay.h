@@ -57,6 +57,14 @@ const struct captures *value_replay_captures(const struct value_replay *replay);
 int value_run_new(struct value_replay *replay, uint32_t task, struct value_run **out,
 		  struct pugmark_diag *diag);
 void value_run_free(struct value_run *run);
+
+/* When other threads of the process were awake, so that what memory holds may be theirs. */
+enum value_met {
+	VALUE_MET_BEFORE = 1, /* before the instructions that were executed last */
+	VALUE_MET_DURING = 2, /* while they were executed */
+};
+/* A bit for each, since it was asked last; asked at each crossing it is of what lies between. */
+unsigned value_run_met(struct value_run *run);
 void value_run_crossings(struct value_run *run, value_crossing_fn *fn, void *ctx);
 
 /* Goes forward until @until instructions were executed, and to where the next one is: what is

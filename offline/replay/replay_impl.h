@@ -105,6 +105,7 @@ struct value_run {
 	uint64_t n_records, room_records;
 	uint64_t next;	 /* record */
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
+	unsigned met;	 /* of enum value_met, since it was asked last */
 	struct neighbours *neighbours; /* NULL: its process has one thread */
 	uint64_t stop_behind;	       /* 0: nowhere; else stop when @next is that */
 	uint64_t expected; /* address of a place whose record was taken already, 0: none */

@@ -21,6 +21,7 @@ static void help(bool then)
 	     "0xADDRESS)\n"
 	     "      PLACE VARIABLE   the variable before that line\n"
 	     "      --time N         the Nth time that PLACE was reached (the last)\n"
+	     "      --task N         in that task (the first in which it is found)\n"
 	     "      --write FD:OFFSET[:LENGTH]\n"
 	     "                       bytes that were written to a descriptor\n"
 	     "      --output TEXT    the first time that this text was written\n"
@@ -60,6 +61,7 @@ static bool read_number(const char *text, uint64_t *out)
 
 enum {
 	OPT_TIME = 256,
+	OPT_TASK,
 	OPT_WRITE,
 	OPT_OUTPUT,
 	OPT_INPUT,
@@ -106,7 +108,13 @@ static int take_set(int opt, const char *name, struct why_options *o)
 /* 0, or the status to end with. */
 static int take_option(int opt, const char *name, struct why_options *o, int *criteria)
 {
+	uint64_t task;
 	switch (opt) {
+	case OPT_TASK:
+		if (!read_number(optarg, &task) || task > UINT32_MAX)
+			return command_usage(name, "--task: '%s' is no number from 1 on", optarg);
+		o->task = (uint32_t)task;
+		return 0;
 	case OPT_TIME:
 		return read_number(optarg, &o->instance)
 			       ? 0
@@ -158,6 +166,7 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 }
 
 static const struct option options[] = {{"time", required_argument, NULL, OPT_TIME},
+					{"task", required_argument, NULL, OPT_TASK},
 					{"write", required_argument, NULL, OPT_WRITE},
 					{"output", required_argument, NULL, OPT_OUTPUT},
 					{"input", required_argument, NULL, OPT_INPUT},

@@ -16,25 +16,33 @@ static int fail(const struct why_options *o, struct pugmark_diag *diag, int err,
 	return pugmark_diag_set(diag, err, o->dir, PUGMARK_NO_OFFSET, "%s", text);
 }
 
-static int open_all(struct why_run *w, const struct why_options *o, struct pugmark_diag *diag)
+static int open_recording(struct why_run *w, const struct why_options *o, struct pugmark_diag *diag)
 {
-	uint32_t n_tasks;
 	int err = value_replay_open(o->dir, &w->replay, diag);
-	if (err)
-		return err;
-	const struct captures *captures = value_replay_captures(w->replay);
-	const uint32_t *tasks = captures_tasks(captures, &n_tasks);
-	if (n_tasks != 1)
-		return fail(o, diag, -ENOTSUP,
-			    n_tasks ? "several threads or processes ran side by side: what one "
-				      "reads of another's is not known yet (slices are of programs "
-				      "with one thread)"
-				    : "no task has values (record with --level values)");
-	err = value_names_open(o->dir, captures, &w->names, diag);
-	err = err ? err : value_run_new(w->replay, tasks[0], &w->run, diag);
+	return err ? err
+		   : value_names_open(o->dir, value_replay_captures(w->replay), &w->names, diag);
+}
+
+static int open_task(struct why_run *w, const struct why_options *o, uint32_t task,
+		     struct pugmark_diag *diag)
+{
+	w->task = task;
+	int err = value_run_new(w->replay, task, &w->run, diag);
 	if (err)
 		return err;
 	return dep_build_new(w->run, &w->build) ? fail(o, diag, -ENOMEM, "out of memory") : 0;
+}
+
+static void close_task(struct why_run *w)
+{
+	free(w->defs);
+	dep_build_free(w->build);
+	value_run_free(w->run);
+	w->defs = NULL;
+	w->build = NULL;
+	w->run = NULL;
+	w->partial = false;
+	w->criterion = (struct slice_criterion){0};
 }
 
 /* Goes on to @until. 0, or -ENOMEM; a gap or the end is no error. */
@@ -106,8 +114,10 @@ static int take_output(struct why_run *w, const struct why_options *o, int fd, u
 	/* A call that makes the text itself is in the slice, so the scan begins behind it. */
 	if (w->criterion.count > t->count)
 		w->criterion.count = t->count;
-	snprintf(w->said, sizeof(w->said), "bytes %" PRIu64 " to %" PRIu64 " written to %d", offset,
-		 offset + len - 1, fd);
+	snprintf(w->said, sizeof(w->said), "bytes %" PRIu64 " to %" PRIu64 " written to %d%s",
+		 offset, offset + len - 1, fd,
+		 dep_build_output_is_sure(w->build, fd) ? ""
+							: " (some of what was written is assumed)");
 	return 0;
 }
 
@@ -346,16 +356,41 @@ static int ask_extras(struct why_run *w, const struct why_options *o, struct pug
 	return err;
 }
 
-int why_run_init(struct why_run *w, const struct why_options *o, struct pugmark_diag *diag)
+/* In the task that is asked for, or in the first in which it is found. */
+static int ask_tasks(struct why_run *w, const struct why_options *o, struct pugmark_diag *diag)
 {
 	static int (*const ask[])(struct why_run *, const struct why_options *,
 				  struct pugmark_diag *) = {
 		[WHY_PLACE] = ask_place, [WHY_WRITE] = ask_output, [WHY_OUTPUT] = ask_output,
 		[WHY_INPUT] = ask_input, [WHY_END] = ask_end,
 	};
+	uint32_t n;
+	const uint32_t *tasks = captures_tasks(value_replay_captures(w->replay), &n);
+	int err = fail(o, diag, -ENOENT,
+		       n ? "it has no values of that task (pugmark values lists them)"
+			 : "no task has values (record with --level values)");
+	if (o->what == WHY_END && n > 1 && !o->task)
+		return fail(o, diag, -EINVAL,
+			    "there are several tasks: whose last instruction (--task N; pugmark "
+			    "values lists them)");
+	for (uint32_t i = 0; i < n && err == -ENOENT; i++) {
+		if (o->task && tasks[i] != o->task)
+			continue;
+		close_task(w);
+		err = open_task(w, o, tasks[i], diag);
+		err = err ? err : ask[o->what](w, o, diag);
+	}
+	size_t len = strlen(w->said);
+	if (!err && n > 1)
+		snprintf(w->said + len, sizeof(w->said) - len, ", by task %u", w->task);
+	return err;
+}
+
+int why_run_init(struct why_run *w, const struct why_options *o, struct pugmark_diag *diag)
+{
 	*w = (struct why_run){0};
-	int err = open_all(w, o, diag);
-	err = err ? err : ask[o->what](w, o, diag);
+	int err = open_recording(w, o, diag);
+	err = err ? err : ask_tasks(w, o, diag);
 	err = err ? err : ask_extras(w, o, diag);
 	return err || (!o->control && !w->needs_control) ? err : why_run_control(w, o, diag);
 }
@@ -363,12 +398,10 @@ int why_run_init(struct why_run *w, const struct why_options *o, struct pugmark_
 void why_run_deinit(struct why_run *w)
 {
 	slice_control_free(w->control);
-	free(w->defs);
+	close_task(w);
 	for (unsigned i = 0; i < w->n_extras; i++)
 		free(w->extras[i].defs);
 	free(w->extras);
-	dep_build_free(w->build);
-	value_run_free(w->run);
 	value_names_free(w->names);
 	value_replay_free(w->replay);
 }

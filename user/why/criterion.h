@@ -17,6 +17,7 @@ struct why_extra {
 struct why_run {
 	struct value_replay *replay;
 	struct value_names *names;
+	uint32_t task; /* the number of the one whose slice it is */
 	struct value_run *run;
 	struct dep_build *build;
 	struct slice_criterion criterion;

@@ -36,6 +36,7 @@ static void print_event(const struct why_line *l)
 		[DEP_CALL] = "a call",
 		[DEP_KERNEL] = "a system call",
 		[DEP_ENTER] = "entered from outside",
+		[DEP_OTHERS] = "other threads, which were awake",
 	};
 	if (*l->event) {
 		printable_print(stdout, l->event, PRINT_TEXT);

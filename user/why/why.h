@@ -33,6 +33,7 @@ struct why_options {
 	const char *dir;
 	enum why_what what;
 	const char *place, *variable, *text;
+	uint32_t task;	   /* its number; 0: the first one in which it is found */
 	uint64_t instance; /* from 1; 0: the last one */
 	int fd;
 	uint64_t offset, len;

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# why_threads.sh: slices of one thread of several. What a thread has written itself while no other ran is
+# followed; what others may have written ends the slice, and it says so. Which bytes of which request
+# made a reply of redis, whose threads sleep.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs python3
+work_in_own_folder
+
+cat >shares.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int own, theirs, done[2];
+static void *other(void *arg)
+{
+	theirs = atoi(arg);
+	write(done[1], "", 1);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	char byte;
+	pipe(done);
+	theirs = atoi(argv[1]);
+	pthread_create(&thread, NULL, other, argv[2]);
+	read(done[0], &byte, 1);
+	usleep(100000);
+	own = atoi(argv[3]);
+	printf("theirs %d\n", theirs);
+	printf("own %d\n", own);
+	return 0;
+}
+C
+${CC:-cc} -O1 -w -g -fno-builtin-printf -o shares shares.c -lpthread || skip 'no compiler'
+"$PUGMARK" record -q --level values -o rec -- ./shares 1 22 333 >said 2>err
+claim 'the program ran' is "$(tr '\n' ' ' <said)" 'theirs 22 own 333 '
+line=$(grep -n 'printf("theirs' shares.c | cut -d : -f 1)
+"$PUGMARK" why rec "shares.c:$line" theirs >out 2>err
+claim "what another thread has written: the slice ends, and says so" is $? 3
+claim 'at the others' grep -q 'other threads, which were awake: what it depends on is not known' out
+claim "not at what this one had written there before" eval '! grep -q "atoi(argv\[1\])" out'
+claim 'of the first thread' grep -q 'by task 1' out
+"$PUGMARK" why rec --output 'own 333' >out 2>err
+claim 'a text behind one that is assumed: its place is not told for sure' \
+	eval 'grep -q "some of what was written is assumed" out || grep -q "bytes 10 to 16" out'
+claim 'what this thread wrote when the other had ended is followed' grep -q 'strtol()' out
+"$PUGMARK" why rec --task 2 --output 'own 333' >out 2>err
+claim 'a text that the task asked for has not written' is $? 1
+fails 1 'it has no values of that task' why rec --task 9 --output own
+fails 1 'there are several tasks' why rec --crash
+fails 2 "'0' is no number" why rec --task 0 --crash
+
+# One connection, three requests.
+if ! server=$(command -v redis-server); then
+	echo 'skip a reply of redis: no redis-server here'
+	skipped=$((skipped + 1))
+	conclude
+fi
+cp "$(readlink -f "$server")" redis-server
+"$PUGMARK" record -q --level values -o redis -- ./redis-server --port 0 --unixsocket "$dir/sock" \
+	--save '' --appendonly no >log 2>err &
+started+=($!)
+python3 - "$dir/sock" >talk <<'P'
+import socket, sys, time
+for _ in range(600):
+    try:
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(sys.argv[1])
+        break
+    except OSError:
+        time.sleep(0.1)
+def request(*words):
+    text = "*%d\r\n" % len(words) + "".join("$%d\r\n%s\r\n" % (len(w), w) for w in words)
+    s.sendall(text.encode())
+    return text
+sent = ""
+for words in (("set", "colour", "crimson"), ("append", "colour", "-dusk"), ("get", "colour")):
+    at = len(sent)
+    sent += request(*words)
+    for word in words:
+        if word in ("crimson", "-dusk"):
+            n = at + sent[at:].index(word)
+            print("%d to %d" % (n, n + len(word) - 1))
+    reply = s.recv(1000).decode()
+print(reply.split("\r\n")[1])
+s.sendall(b"*2\r\n$8\r\nshutdown\r\n$6\r\nnosave\r\n")
+s.recv(1000)
+P
+wait "${started[-1]}"
+claim 'redis: the reply' is "$(sed -n 3p talk)" crimson-dusk
+"$PUGMARK" why redis --output crimson-dusk >out 2>err
+claim 'redis: the slice is whole' is $? 0
+for word in 1 2; do
+	claim "redis: it leads to the bytes of request $word" \
+		grep -q "^input: bytes $(sed -n ${word}p talk) of descriptor" out
+done
+claim 'redis: and to no others' is "$(grep -c '^input:' out)" 2
+claim 'redis: through the functions that made it' grep -q ' sdscatlen ' out
+conclude
