@@ -19,16 +19,51 @@
 /* Where others write meanwhile, a loop may wait for them that has no end here. */
 enum { STEP = 1 << 23 };
 
-/* How many bytes xsavec writes at most of the components that edx:eax names, by the sizes that the
- * manual has (Intel SDM 1, 13.4 and 13.5); xsave leaves gaps between them. */
-static uint64_t xsave_bytes(const struct value_run *run, const struct value_state *s, bool compact)
+/* The halves of the vector registers from byte @half on, as xsavec puts them at @addr. Where all
+ * are zeros, the processor may leave them out. */
+static void save_halves(struct value_run *run, uint64_t addr, unsigned half)
+{
+	const struct value_state *s = value_machine_state(run->machine);
+	const struct value_known *k = value_machine_known(run->machine);
+	uint8_t bytes[16][16], quality[16][16];
+	bool in_use = false;
+	for (unsigned i = 0; i < 16; i++) {
+		bool exact = !(k->inexact >> ((half ? VALUE_BIT_HIGH : VALUE_BIT_VEC) + i) & 1);
+		for (unsigned b = 0; b < 16; b++) {
+			bytes[i][b] = s->vec[i][half + b];
+			quality[i][b] = exact ? VALUE_EXACT : k->vec[i][half + b];
+			in_use |= bytes[i][b] && !quality[i][b];
+		}
+	}
+	if (!in_use)
+		memset(quality, VALUE_UNKNOWN, sizeof(quality));
+	value_memory_write(&run->memory, addr, bytes, sizeof(bytes), VALUE_EXACT);
+	value_memory_write_qualities(&run->memory, addr, (uint8_t *)quality, sizeof(quality));
+}
+
+/* What xsavec writes of the components that edx:eax names, by the layout and the sizes that the
+ * manual has (Intel SDM 1, 13.4 and 13.10); xsave leaves gaps between them and writes more. */
+static void save_area(struct value_run *run, uint64_t addr, bool compact)
 {
 	static const uint16_t sizes[] = {0, 0, 256, 64, 64, 64, 512, 1024, 0, 8};
-	enum { LEGACY = 512 + 64, STANDARD = 2696 };
-	uint64_t bytes = LEGACY, asked = s->gpr[VALUE_RAX] & run->xstate;
+	enum { X87 = 1, SSE = 2, AVX = 4, CONTROL = 24, XMM = 160, HEADER = 512, REST = 576 };
+	enum { STANDARD = 2696 };
+	uint64_t asked = value_machine_state(run->machine)->gpr[VALUE_RAX] & run->xstate;
+	uint64_t end = REST;
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
-		bytes += asked >> i & 1 ? sizes[i] : 0;
-	return compact ? bytes : STANDARD;
+		end += asked >> i & 1 ? sizes[i] : 0;
+	if (!compact || asked & X87) {
+		value_memory_set_quality(&run->memory, addr, compact ? end : STANDARD,
+					 VALUE_UNKNOWN);
+		return;
+	}
+	value_memory_set_quality(&run->memory, addr + CONTROL, 8, VALUE_UNKNOWN);
+	value_memory_set_quality(&run->memory, addr + HEADER, 16, VALUE_UNKNOWN);
+	value_memory_set_quality(&run->memory, addr + REST, end - REST, VALUE_UNKNOWN);
+	if (asked & SSE)
+		save_halves(run, addr + XMM, 0);
+	if (asked & AVX)
+		save_halves(run, addr + REST, 16);
 }
 
 bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
@@ -36,7 +71,8 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 	struct value_machine *m = run->machine;
 	struct value_state *s = value_machine_state(m);
 	struct value_known *k = value_machine_known(m);
-	uint64_t halves = 0xffffffffull << VALUE_BIT_VEC;
+	const uint64_t halves = 0xffffffffull << VALUE_BIT_VEC;
+	const uint64_t control = 1ull << VALUE_BIT_MXCSR | 1ull << VALUE_BIT_STICKY;
 	uint64_t addr = insn->n_mem ? value_place_address(&insn->mem[0], s) : 0;
 	if (insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC || insn->mnemonic == ZYDIS_MNEMONIC_XSAVE) {
 		unsigned at = 0;
@@ -44,26 +80,28 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 			at++;
 		struct saved_vectors *to = &run->saves[at < SAVES ? at : run->n_saves++ % SAVES];
 		to->addr = addr;
-		to->inexact = k->inexact & halves;
+		to->inexact = k->inexact & (halves | control);
+		to->mxcsr = s->mxcsr;
 		memcpy(to->vec, s->vec, sizeof(to->vec));
 		memcpy(to->known, k->vec, sizeof(to->known));
-		/* Which parts the processor leaves out is not known. */
-		value_memory_set_quality(
-			&run->memory, addr,
-			xsave_bytes(run, s, insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC),
-			VALUE_UNKNOWN);
+		save_area(run, addr, insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC);
 		return true;
 	}
 	if (insn->mnemonic != ZYDIS_MNEMONIC_XRSTOR)
 		return false;
+	if (s->gpr[VALUE_RAX] & 1)
+		value_forget(m, 1ull << VALUE_BIT_X87, VALUE_UNKNOWN);
 	for (unsigned i = 0; i < SAVES; i++)
 		if (run->saves[i].addr == addr) {
 			memcpy(s->vec, run->saves[i].vec, sizeof(s->vec));
 			memcpy(k->vec, run->saves[i].known, sizeof(k->vec));
-			k->inexact = (k->inexact & ~halves) | run->saves[i].inexact;
+			k->inexact = (k->inexact & ~halves) | (run->saves[i].inexact & halves);
+			s->mxcsr = run->saves[i].mxcsr;
+			value_forget(m, control,
+				     run->saves[i].inexact & control ? VALUE_UNKNOWN : VALUE_EXACT);
 			return true;
 		}
-	value_forget(m, halves, VALUE_UNKNOWN);
+	value_forget(m, halves | control, VALUE_UNKNOWN);
 	return true;
 }
 

@@ -37,11 +37,15 @@ void value_run_note_supposed(struct value_run *run)
 
 void value_run_agreed(struct value_run *run, const struct capture *c)
 {
-	const uint64_t kept = 1 << VALUE_RBX | 1 << VALUE_RBP | 0xf000;
-	uint64_t told = (c->known & 0xffff) | 1 << VALUE_RSP | (c->has_hash ? kept : 0);
+	const uint64_t kept = 1 << VALUE_RBX | 1 << VALUE_RSP | 1 << VALUE_RBP | 0xf000;
+	const struct value_state *s = value_machine_state(run->machine);
+	uint64_t told = (c->known & 0xffff) | 1 << VALUE_RSP;
 
 	if (!run->supposition.holds)
 		return;
+	/* Nobody has looked at the hash where one of these registers is not exact by itself. */
+	if (c->has_hash && !value_quality(run->machine, kept) && capture_hash(s->gpr) == c->hash)
+		told |= kept;
 	run->supposition.total += so_far(run);
 	run->supposition.holds = false;
 	value_memory_assume_all(&run->memory);

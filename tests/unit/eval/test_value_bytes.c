@@ -20,6 +20,8 @@ enum { FORMS = 4096, TURNS = 40, SLOT = 16, CODE_BYTES = FORMS * SLOT };
 struct inputs {
 	uint64_t gpr[16], memory;
 	uint8_t quality[16][8], of_memory[8];
+	uint64_t flags;
+	uint8_t of_flags;
 };
 
 static uint64_t any(void)
@@ -30,7 +32,8 @@ static uint64_t any(void)
 	return n;
 }
 
-/* Two operands, one, or a number: of 8 to 64 bits; a register, or memory at rbx. */
+/* Two operands, one, or a number: of 8 to 64 bits; a register, or memory at rbx; what may leave its
+ * destination as it was, or some flags. */
 static size_t make(uint8_t *out)
 {
 	static const uint8_t pairs[] = {0x00, 0x08, 0x10, 0x18, 0x20, 0x28, 0x30, 0x38};
@@ -42,7 +45,7 @@ static size_t make(uint8_t *out)
 	if (rand() % 2)
 		out[n++] = 0x40 | (rand() % 2 ? 8 : 0) | (rand() % 2 ? 4 : 0);
 	uint8_t mod = memory ? 0 : 0xc0;
-	switch (rand() % 6) {
+	switch (rand() % 8) {
 	case 0:
 	case 1:
 		out[n++] = pairs[rand() % 8] + 2 * (rand() % 2) + wide;
@@ -59,6 +62,13 @@ static size_t make(uint8_t *out)
 	case 4: /* inc, dec */
 		out[n++] = 0xfe + wide;
 		reg = rand() % 2;
+		break;
+	case 5: /* cmov, bsf, bsr */
+		out[n++] = 0x0f;
+		out[n++] = rand() % 3 ? 0x40 + rand() % 16 : 0xbc + wide;
+		break;
+	case 6: /* shifts and rotations by 1, or by cl */
+		out[n++] = 0xd0 + wide + 2 * (rand() % 2);
 		break;
 	default: /* test, mov, movzx */
 		if (rand() % 3 == 0)
@@ -81,6 +91,8 @@ static void choose(struct inputs *in)
 	in->memory = any();
 	memset(in->quality, 0, sizeof(in->quality));
 	memset(in->of_memory, 0, sizeof(in->of_memory));
+	in->flags = any() & 0x8d5;
+	in->of_flags = rand() % 3 ? VALUE_EXACT : VALUE_UNKNOWN;
 	for (int i = 0; i < 17; i++) {
 		uint8_t *bytes = i < 16 ? (uint8_t *)&in->gpr[i] : (uint8_t *)&in->memory;
 		uint8_t *quality = i < 16 ? in->quality[i] : in->of_memory;
@@ -107,8 +119,8 @@ static void execute(struct value_machine *m, uint64_t ip, const struct inputs *i
 		value_forget(m, (uint64_t)1 << i, worst);
 		memcpy(value_machine_known(m)->gpr[i], in->quality[i], 8);
 	}
-	value_set_rflags(value_machine_state(m), 0);
-	value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, VALUE_EXACT);
+	value_set_rflags(value_machine_state(m), in->flags);
+	value_forget(m, (uint64_t)1 << VALUE_BIT_FLAGS, known ? in->of_flags : VALUE_EXACT);
 	assert_int_equal(value_memory_write(memory, DATA, &in->memory, 8, VALUE_EXACT), 0);
 	if (known)
 		assert_int_equal(value_memory_write_qualities(memory, DATA, in->of_memory, 8), 0);
@@ -197,6 +209,8 @@ static void what_is_called_exact_does_not_depend_on_what_is_not(void **state)
 					if (r < 16 ? in.quality[r][k] : in.of_memory[k])
 						*byte = rand();
 				}
+			if (in.of_flags)
+				in.flags = any() & 0x8d5;
 			execute(m, ip, &in, false);
 			keep(m, &second);
 			exact += agree(&first, &second, insn->undefined);

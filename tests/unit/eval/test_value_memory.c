@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The evaluated memory against a flat array of the same bytes and qualities: random reads, writes
  * and snapshots, over page boundaries, with what went before a snapshot coming back with it. */
-#include "offline/eval/memory.h"
+#include "offline/eval/machine.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -101,8 +101,52 @@ static void is_a_flat_memory_with_snapshots(void **state)
 	free(kept);
 }
 
+/* mov [rdi], rax; mov rcx, [rsi]: of two pages that have the same place in them. */
+static void a_store_makes_nothing_else_certain_while_others_write(void **state)
+{
+	static const uint8_t code[] = {0x48, 0x89, 0x07, 0x48, 0x8b, 0x0e};
+	const uint64_t text = 0x400000, one = 0x500080, other = 0x501080;
+	struct value_region regions[] = {{.start = text, .end = text + VALUE_PAGE, .prot = 7},
+					 {.start = 0x500000, .end = 0x502000, .prot = 3}};
+	struct value_memory mem;
+	(void)state;
+	assert_int_equal(value_memory_init(&mem, NULL, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(value_memory_map(&mem, &regions[i]), 0);
+	assert_int_equal(value_memory_write(&mem, text, code, sizeof(code), VALUE_EXACT), 0);
+	assert_int_equal(value_memory_protect(&mem, text, text + VALUE_PAGE, 5), 0);
+	struct value_machine *m = value_machine_new(&mem);
+	assert_non_null(m);
+	assert_int_equal(value_machine_code(m, text, text + sizeof(code)), 0);
+	for (int how = 0; how < 2; how++) {
+		struct value_span span = {other & ~(uint64_t)(VALUE_PAGE - 1), other + 8};
+		value_memory_crowd(&mem, !how);
+		assert_int_equal(value_memory_contest(&mem, &span, how), 0);
+		for (int turn = 0; turn < 3; turn++) {
+			value_set_gpr(m, VALUE_RDI, turn == 2 && how ? other : one, VALUE_EXACT);
+			value_set_gpr(m, VALUE_RSI, other, VALUE_EXACT);
+			value_set_gpr(m, VALUE_RAX, turn, VALUE_EXACT);
+			value_machine_state(m)->rip = text;
+			assert_int_equal(value_machine_run(m, value_machine_count(m) + 2, NULL),
+					 VALUE_STOP_LIMIT);
+			assert_int_equal(value_quality(m, (uint64_t)1 << VALUE_RCX), VALUE_ASSUMED);
+		}
+	}
+	/* And when nobody else writes any more, nothing is that was exact. */
+	uint8_t quality;
+	uint64_t word;
+	assert_int_equal(value_memory_contest(&mem, NULL, 0), 0);
+	assert_int_equal(value_memory_read(&mem, one, &word, 8, &quality), 0);
+	assert_int_equal(quality, VALUE_EXACT);
+	value_machine_free(m);
+	value_memory_deinit(&mem);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(is_a_flat_memory_with_snapshots)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_a_flat_memory_with_snapshots),
+		cmocka_unit_test(a_store_makes_nothing_else_certain_while_others_write),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

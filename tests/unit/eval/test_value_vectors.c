@@ -115,7 +115,7 @@ static bool changes_control(uint16_t mnemonic)
 	case ZYDIS_MNEMONIC_FLDCW:
 	case ZYDIS_MNEMONIC_FLDENV:
 	case ZYDIS_MNEMONIC_FRSTOR:
-	case ZYDIS_MNEMONIC_NOP: /* prefetchw of a register */
+	case ZYDIS_MNEMONIC_NOP:     /* prefetchw of a register */
 	case ZYDIS_MNEMONIC_CLFLUSH: /* needs an address that is mapped */
 	case ZYDIS_MNEMONIC_CLFLUSHOPT:
 	case ZYDIS_MNEMONIC_CLWB:
@@ -271,8 +271,7 @@ static void take_state(const struct processor_state *s)
 static bool step(const struct form *f)
 {
 	value_machine_state(machine)->rip = f->ip;
-	enum value_stop stop =
-		value_machine_run(machine, value_machine_count(machine) + 1, NULL);
+	enum value_stop stop = value_machine_run(machine, value_machine_count(machine) + 1, NULL);
 	assert_true(stop == VALUE_STOP_LIMIT || stop == VALUE_STOP_FAULT);
 	return stop == VALUE_STOP_LIMIT;
 }
@@ -362,6 +361,179 @@ static void each_form_does_what_the_processor_does(void **state)
 	assert_true(compared > n_forms);
 }
 
+/* --- what is called exact --------------------------------------------------------------------- */
+
+/* How well each byte is known. */
+struct qualities {
+	uint8_t gpr[16][8], vec[16][32], data[DATA_BYTES];
+	uint8_t flags, x87, mxcsr, sticky;
+};
+
+struct outcome {
+	struct value_state state;
+	struct value_known known;
+	uint8_t data[DATA_BYTES], quality[DATA_BYTES];
+};
+
+static uint8_t sometimes(void)
+{
+	return below(3) ? VALUE_EXACT : VALUE_ASSUMED + below(2);
+}
+
+static void choose_bytes(uint8_t *q, unsigned n)
+{
+	bool some = below(2);
+	for (unsigned i = 0; i < n; i++)
+		q[i] = some ? sometimes() : VALUE_EXACT;
+}
+
+static void choose_qualities(struct qualities *q)
+{
+	memset(q, 0, sizeof(*q));
+	for (int i = 0; i < 16; i++) {
+		if (i != VALUE_RBX && i != VALUE_RSP)
+			choose_bytes(q->gpr[i], 8);
+		choose_bytes(q->vec[i], 32);
+	}
+	choose_bytes(q->data, DATA_BYTES);
+	q->flags = sometimes();
+	q->x87 = sometimes();
+	q->mxcsr = below(4) ? VALUE_EXACT : VALUE_UNKNOWN;
+	q->sticky = sometimes();
+}
+
+static bool any_inexact(const uint8_t *q, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (q[i])
+			return true;
+	return false;
+}
+
+static void take_qualities(const struct qualities *q)
+{
+	struct value_known *k = value_machine_known(machine);
+	k->inexact = 0;
+	for (unsigned i = 0; i < 16; i++) {
+		memcpy(k->gpr[i], q->gpr[i], 8);
+		memcpy(k->vec[i], q->vec[i], 32);
+		k->inexact |= (uint64_t)any_inexact(q->gpr[i], 8) << i;
+		k->inexact |= (uint64_t)any_inexact(q->vec[i], 16) << (VALUE_BIT_VEC + i);
+		k->inexact |= (uint64_t)any_inexact(q->vec[i] + 16, 16) << (VALUE_BIT_HIGH + i);
+	}
+	k->flags = q->flags;
+	k->x87 = q->x87;
+	k->mxcsr = q->mxcsr;
+	k->sticky = q->sticky;
+	k->inexact |= (uint64_t) !!q->flags << VALUE_BIT_FLAGS;
+	k->inexact |= (uint64_t) !!q->x87 << VALUE_BIT_X87;
+	k->inexact |= (uint64_t) !!q->mxcsr << VALUE_BIT_MXCSR;
+	k->inexact |= (uint64_t) !!q->sticky << VALUE_BIT_STICKY;
+	assert_int_equal(value_memory_write_qualities(&memory, (uint64_t)(uintptr_t)data, q->data,
+						      DATA_BYTES),
+			 0);
+}
+
+/* Others in the place of all that is not exact. */
+static void change(struct processor_state *s, const struct qualities *q)
+{
+	uint32_t mxcsr, other = 0x1f80 | below(4) << 13 | (any() & 0x807f);
+	const uint32_t sticky = 0x3f;
+	for (int i = 0; i < 16; i++) {
+		for (int b = 0; b < 8; b++)
+			if (q->gpr[i][b])
+				((uint8_t *)&s->gpr[i])[b] = any();
+		for (int b = 0; b < 32; b++)
+			if (q->vec[i][b])
+				s->xsave[(b < 16 ? SSE_AT : AVX_AT - 16) + 16 * i + b] = any();
+	}
+	for (int b = 0; b < DATA_BYTES; b++)
+		if (q->data[b])
+			data[b] = any();
+	if (q->flags)
+		s->rflags = (any() & 0x8d5) | 0x202;
+	memcpy(&mxcsr, s->xsave + MXCSR_AT, 4);
+	mxcsr = (q->mxcsr ? other & ~sticky : mxcsr & ~sticky) |
+		((q->sticky ? other : mxcsr) & sticky);
+	if (q->x87)
+		choose_x87(s->xsave);
+	memcpy(s->xsave + MXCSR_AT, &mxcsr, 4);
+}
+
+static void keep(struct outcome *out)
+{
+	const uint64_t at = (uint64_t)(uintptr_t)data;
+	out->state = *value_machine_state(machine);
+	out->known = *value_machine_known(machine);
+	assert_int_equal(value_memory_read(&memory, at, out->data, DATA_BYTES, NULL), 0);
+	assert_int_equal(value_memory_read_qualities(&memory, at, out->quality, DATA_BYTES), 0);
+}
+
+static bool exact(const struct outcome *o, unsigned bit, const uint8_t *q)
+{
+	return !(o->known.inexact >> bit & 1) || !*q;
+}
+
+static void agree(const struct form *f, const struct outcome *a, const struct outcome *b)
+{
+	const struct value_state *x = &a->state, *y = &b->state;
+	struct value_state open = {.flags = f->insn->undefined};
+	uint64_t differ =
+		(value_rflags(x) ^ value_rflags(y)) & 0xcd5 & ~(value_rflags(&open) & 0x8d5);
+	for (unsigned i = 0; i < 16; i++) {
+		for (unsigned k = 0; k < 8; k++)
+			if (exact(a, i, &a->known.gpr[i][k]) &&
+			    (x->gpr[i] ^ y->gpr[i]) >> 8 * k & 0xff)
+				wrong(f, "byte %u of register %u is called exact", k, i);
+		for (unsigned k = 0; k < 32; k++)
+			if (exact(a, (k < 16 ? VALUE_BIT_VEC : VALUE_BIT_HIGH) + i,
+				  &a->known.vec[i][k]) &&
+			    x->vec[i][k] != y->vec[i][k])
+				wrong(f, "byte %u of vector register %u is called exact", k, i);
+	}
+	for (unsigned k = 0; k < DATA_BYTES; k++)
+		if (!a->quality[k] && a->data[k] != b->data[k])
+			wrong(f, "byte %u of memory is called exact", k);
+	if (differ && exact(a, VALUE_BIT_FLAGS, &a->known.flags))
+		wrong(f, "flags are called exact: %" PRIx64 ", %" PRIx64, value_rflags(x),
+		      value_rflags(y));
+	if (exact(a, VALUE_BIT_X87, &a->known.x87) &&
+	    (memcmp(x->fx, y->fx, X87_WORDS - 1) || memcmp(x->fx + X87_AT, y->fx + X87_AT, 128)))
+		wrong(f, "x87 is called exact");
+	if (exact(a, VALUE_BIT_MXCSR, &a->known.mxcsr) &&
+	    exact(a, VALUE_BIT_STICKY, &a->known.sticky) && x->mxcsr != y->mxcsr)
+		wrong(f, "mxcsr is called exact: %x, %x", x->mxcsr, y->mxcsr);
+}
+
+static void what_is_called_exact_does_not_depend_on_what_is_not(void **state)
+{
+	struct processor_state *s = processor_state(processor);
+	struct outcome first, second;
+	struct qualities q;
+	unsigned compared = 0, before = n_wrong;
+	(void)state;
+	for (unsigned i = 0; i < n_forms; i++)
+		for (int k = 0; k < TURNS; k++) {
+			choose_state(s);
+			choose_qualities(&q);
+			take_state(s);
+			take_qualities(&q);
+			if (!step(&forms[i]))
+				continue;
+			keep(&first);
+			change(s, &q);
+			take_state(s);
+			if (!step(&forms[i]))
+				continue;
+			keep(&second);
+			agree(&forms[i], &first, &second);
+			compared++;
+		}
+	printf("%u pairs of states, %u wrong\n", compared, n_wrong - before);
+	assert_int_equal(n_wrong - before, 0);
+	assert_true(compared > n_forms);
+}
+
 static int set_up(void **state)
 {
 	const char *by = getenv("SEED"), *want = getenv("FORMS");
@@ -407,6 +579,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_does_what_the_processor_does),
+		cmocka_unit_test(what_is_called_exact_does_not_depend_on_what_is_not),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
