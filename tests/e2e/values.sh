@@ -55,6 +55,18 @@ claim 'every instruction is known up to the end' grep -qE ' [01] with something 
 "$PUGMARK" verify rec >certificate
 claim 'without witnesses verify does not say that calls are complete' \
 	is "$(grep -c '^complete' certificate)$(grep -c '^calls were not witnessed' certificate)" 01
+# The tree of all calls has the same ones, and they lie in main.
+run 0 replay --values rec
+sed -nE 's/^1 [0-9]+ +(weigh.*)/\1/p' out >calls
+claim 'replay --values has each call with its arguments and its result' same printed calls
+claim 'and they are inside of main' is "$(grep -cE '^1 [0-9]+ +main\(argc=2, argv=0x[0-9a-f]+\)' out)" 1
+claim 'deeper than it' test "$(grep -E ' main\(' out | sed -E 's/^1 [0-9]+ ( *).*/\1/' | wc -c)" -lt \
+	"$(grep -m1 -E ' weigh\(' out | sed -E 's/^1 [0-9]+ ( *).*/\1/' | wc -c)"
+run 0 replay --values --format json rec
+claim 'as JSON too' python3 -c 'import json
+calls = [c for c in json.load(open("out")) if c["function"] == "weigh"]
+assert len(calls) == 20 and all(c["result"] and c["depth"] > 0 for c in calls), calls'
+run 2 replay --values --depth 3 rec
 "$PUGMARK" values rec weigh --where 'n > 16' >got
 claim 'where chooses' is "$(wc -l <got)" 3
 "$PUGMARK" values rec weigh --limit 5 >got

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_replay.c: `pugmark replay`: the options, and the tree that they ask for. */
 #include "user/cli/command.h"
+#include "user/values/values_calls.h"
 #include "user/view/replay/replay.h"
 #include "user/view/replay/replay_paths.h"
 
@@ -31,18 +32,32 @@ static const char help[] =
 	"      --paths              the basic blocks as well, with their source lines, and "
 	"inlined\n"
 	"                           calls (of a recording of level paths)\n"
+	"      --values             the calls of a recording of level values, each with "
+	"arguments\n"
+	"                           and result, as in pugmark values (with --format alone)\n"
 	"      --no-pager           on a terminal: not through $PAGER (less)\n"
 	"      --debuginfod         ask the servers of $DEBUGINFOD_URLS for names and lines\n"
 	"  -h, --help               this text\n"
 	"\n"
 	"Exit status: 0, or 3 where what is shown has gaps; 1 for an error, 2 for wrong usage.\n";
 
-enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS, OPT_LONGER };
+enum { OPT_ALL = VIEW_END, OPT_RUNS, OPT_PATHS, OPT_LONGER, OPT_VALUES };
+
+/* What own_option() fills. */
+struct asked {
+	struct replay *replay;
+	bool values, others; /* --values; and what does not go with it */
+};
 
 static int own_option(void *ctx, int opt, const char *arg)
 {
-	struct replay *r = ctx;
+	struct asked *asked = ctx;
+	struct replay *r = asked->replay;
+	asked->others |= opt != OPT_VALUES && opt != VIEW_FORMAT;
 	switch (opt) {
+	case OPT_VALUES:
+		asked->values = true;
+		return -1;
 	case OPT_ALL:
 		r->all = true;
 		return -1;
@@ -70,16 +85,22 @@ static const struct option options[] = {
 	{"runs", no_argument, NULL, OPT_RUNS},
 	{"paths", no_argument, NULL, OPT_PATHS},
 	{"longer", required_argument, NULL, OPT_LONGER},
+	{"values", no_argument, NULL, OPT_VALUES},
 	{NULL, 0, NULL, 0},
 };
 const struct command_words replay_words = {.options = options};
 
 /* Returns an exit status, or -1 if there is something to do. */
-static int parse(struct replay *r, int argc, char **argv)
+static int parse(struct replay *r, bool *values, int argc, char **argv)
 {
-	int status = trace_view_parse(&r->view, argc, argv, &replay_words, help, own_option, r);
+	struct asked asked = {.replay = r};
+	int status =
+		trace_view_parse(&r->view, argc, argv, &replay_words, help, own_option, &asked);
 	if (status >= 0)
 		return status;
+	if (asked.values && asked.others)
+		return command_usage("replay", "--values goes with --format alone");
+	*values = asked.values;
 	r->format = strcmp(r->view.format, "json") ? &replay_text : &replay_json;
 	return trace_view_format(&r->view, (const char *const[]){"text", "json", NULL});
 }
@@ -113,8 +134,12 @@ int cmd_replay(int argc, char **argv)
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	trace_view_init(&r.view, "replay", "text");
 	r.all = !r.term.is_tty;
-	int status = parse(&r, argc, argv);
-	if (status < 0) {
+	bool values = false;
+	int status = parse(&r, &values, argc, argv);
+	if (status < 0 && values) {
+		int err = values_calls_print(r.view.dir, r.format == &replay_json, &diag);
+		status = err < 0 ? command_fail(&diag) : err ? EXIT_GAPS : EXIT_OK;
+	} else if (status < 0) {
 		r.out = malloc(sizeof(*r.out));
 		int err = r.out ? trace_view_open(&r.view, r.view.dir, &diag)
 				: trace_view_no_memory(&r.view, &diag);

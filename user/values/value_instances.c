@@ -86,7 +86,7 @@ static void add_instance(struct finder *f, uint64_t count, uint64_t ip)
 	}
 	if (f->n_frames && f->frames[f->n_frames - 1].instance == VALUE_NEVER)
 		f->frames[f->n_frames - 1].instance = out->n;
-	out->at[out->n++] = (struct value_instance){count, VALUE_NEVER, ip};
+	out->at[out->n++] = (struct value_instance){count, VALUE_NEVER, ip, f->n_frames};
 }
 
 static void push_frame(struct finder *f, uint64_t ret)

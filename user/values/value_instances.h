@@ -13,6 +13,7 @@ struct value_instance {
 	uint64_t back;	/* the same, where its function is back at its caller; VALUE_NEVER: not seen
 			 */
 	uint64_t ip;	/* run-time */
+	uint32_t depth; /* calls that were open */
 };
 
 struct value_instances {

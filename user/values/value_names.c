@@ -287,6 +287,27 @@ int value_names_find(struct value_names *v, const char *place, uint64_t **out, u
 	return 0;
 }
 
+int value_names_entries(struct value_names *v, uint64_t **out, uint32_t *n)
+{
+	uint64_t bias;
+	int err = 0;
+
+	*out = NULL;
+	*n = 0;
+	for (uint32_t m = 0; m < v->n; m++)
+		for (uint32_t i = 0; !err && v->plans[m] && captures_bias(v->captures, m, &bias) &&
+				     i < v->plans[m]->n_funcs;
+		     i++)
+			err = add(out, n, bias + v->plans[m]->funcs[i].addr);
+	if (*n)
+		qsort(*out, *n, sizeof(**out), by_value);
+	if (err) {
+		free(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
 /* In the symbol table of the file at @path. */
 static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint64_t *size)
 {

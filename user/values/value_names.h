@@ -32,6 +32,8 @@ struct value_vars *value_names_vars(struct value_names *names, uint32_t module);
  * module; sorted. The caller frees *@out. -ENOENT with @diag filled: there is none. */
 int value_names_find(struct value_names *names, const char *place, uint64_t **out, uint32_t *n,
 		     struct pugmark_diag *diag);
+/* Those of all functions. 0 or -ENOMEM. */
+int value_names_entries(struct value_names *names, uint64_t **out, uint32_t *n);
 /* The run-time address and size of the global variable @name. */
 bool value_names_variable(struct value_names *names, const char *name, uint64_t *addr,
 			  uint64_t *size);

@@ -6,6 +6,7 @@
 #include "user/cli/printable.h"
 #include "user/values/value_instances.h"
 #include "user/values/value_names.h"
+#include "user/values/value_texts.h"
 #include "user/values/value_watch.h"
 #include "user/values/values_check.h"
 
@@ -123,29 +124,6 @@ static bool holds(const struct printing *p, int64_t v)
 	}
 }
 
-static void print_number(FILE *out, struct value_machine *m, unsigned reg)
-{
-	uint8_t quality = value_quality(m, 1ull << reg);
-
-	if (quality == VALUE_UNKNOWN)
-		fputc('?', out);
-	else
-		fprintf(out, "0x%" PRIx64 "%s", value_machine_state(m)->gpr[reg],
-			quality ? "~" : "");
-}
-
-/* The arguments by the ABI, where nothing names them. */
-static void print_arguments(FILE *out, struct value_machine *m)
-{
-	static const uint8_t regs[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX};
-	static const char *const names[] = {"rdi", "rsi", "rdx"};
-
-	for (int i = 0; i < 3; i++) {
-		fprintf(out, "%s%s=", i ? ", " : "", names[i]);
-		print_number(out, m, regs[i]);
-	}
-}
-
 /* Goes to what is before instruction @count. */
 static bool go(struct value_run *run, uint64_t count)
 {
@@ -164,7 +142,7 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	uint64_t elf = 0, bias = 0;
 	char *args = NULL, *result = NULL;
 	size_t len;
-	bool known = false, returns = true;
+	bool returns = true;
 
 	if (!go(run, i->count))
 		return 0;
@@ -181,19 +159,12 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 	FILE *out = open_memstream(&args, &len);
 	if (!out)
 		return -ENOMEM;
-	uint32_t n =
-		vars ? value_vars_print(vars, out, elf, bias, entry ? VARS_ARGUMENTS : VARS_ALL, m)
-		     : 0;
-	if (!n && entry && !vars)
-		print_arguments(out, m);
+	value_text_arguments(out, vars, elf, bias, entry, m);
 	fclose(out);
 	if (entry && i->back != VALUE_NEVER && go(run, i->back)) {
 		out = open_memstream(&result, &len);
 		if (out) {
-			if (vars)
-				returns = value_vars_result(vars, out, elf, m, &known);
-			if (!known)
-				print_number(out, m, VALUE_RAX);
+			returns = value_text_result(out, vars, elf, m);
 			fclose(out);
 		}
 	}
