@@ -192,6 +192,21 @@ static uint8_t scalar_bytes(const ZydisDecodedInstruction *zi)
 	}
 }
 
+static bool takes_high(const ZydisDecodedInstruction *zi)
+{
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_PUNPCKHBW:
+	case ZYDIS_MNEMONIC_PUNPCKHWD:
+	case ZYDIS_MNEMONIC_PUNPCKHDQ:
+	case ZYDIS_MNEMONIC_PUNPCKHQDQ:
+	case ZYDIS_MNEMONIC_UNPCKHPS:
+	case ZYDIS_MNEMONIC_UNPCKHPD:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Whether the operand is the upper half of its register. */
 static bool is_high_half(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *op)
 {
@@ -224,7 +239,9 @@ static void add_register(struct value_insn *insn, const ZydisDecodedInstruction 
 		bool perhaps = is_written(op) && !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
 		bool stays = is_read(op) || perhaps;
 		bool whole = len == 4 && is_written(op) && !stays;
-		a = add(insn, VALUE_ACCESS_GPR, number, off, whole ? 8 : len);
+		/* cmpxchg leaves all of a register that it does not write; cmov clears the rest. */
+		bool all = perhaps && zi->meta.category != ZYDIS_CATEGORY_CMOV;
+		a = add(insn, VALUE_ACCESS_GPR, number, off, whole || (all && len == 4) ? 8 : len);
 		if (len == 4 && is_written(op) && stays) {
 			a->read = true;
 			a = add(insn, VALUE_ACCESS_GPR, number, 0, 8);
@@ -241,6 +258,8 @@ static void add_register(struct value_insn *insn, const ZydisDecodedInstruction 
 		uint8_t used = op->size && op->size / 8 < size ? op->size / 8 : size;
 		if (is_written(op) && !is_read(op) && used < 16 && clears_rest(zi))
 			used = 16;
+		if (takes_high(zi)) /* Zydis tells how much it reads, and not from where */
+			used = size;
 		uint8_t off = is_high_half(zi, op) && used <= 8 ? 8 : 0;
 		if (scalar_bytes(zi) && op->id == 0) {
 			add(insn, VALUE_ACCESS_VEC, ZydisRegisterGetId(reg), 0, scalar_bytes(zi))
@@ -313,6 +332,15 @@ static void add_rounding(struct value_insn *insn, const ZydisDecodedInstruction 
 	a->conditional = true;
 }
 
+/* By 0 places nothing changes, and no flag. */
+static bool shifts_by_zero(const ZydisDecodedInstruction *zi)
+{
+	bool shift = zi->meta.category == ZYDIS_CATEGORY_SHIFT ||
+		     zi->meta.category == ZYDIS_CATEGORY_ROTATE ||
+		     zi->mnemonic == ZYDIS_MNEMONIC_SHLD || zi->mnemonic == ZYDIS_MNEMONIC_SHRD;
+	return shift && zi->raw.imm[0].size && !(zi->raw.imm[0].value.u & 31);
+}
+
 static bool repeats(const ZydisDecodedInstruction *zi)
 {
 	return zi->attributes &
@@ -341,7 +369,7 @@ static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi
 		a->mask = flags_of(written);
 		a->write = true;
 		/* What is not written stays, and the flags are known or not as a whole. */
-		a->read = a->mask != VALUE_FLAGS ||
+		a->read = a->mask != VALUE_FLAGS || shifts_by_zero(zi) ||
 			  (insn->kind == VALUE_INSN_STRING && repeats(zi)); /* perhaps no turn */
 		for (int i = 0; i < insn->n_access; i++) /* shifts by cl may leave all as it is */
 			if (insn->access[i].kind == VALUE_ACCESS_GPR &&
