@@ -160,7 +160,7 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 		   sandbox_work *work, struct planning_inside *inside, void **bytes, size_t *len,
 		   struct pugmark_diag *diag)
 {
-	const char *grants[2 + 2 * PLANNING_TRACED_MAX];
+	const char *grants[2 + 2 * PLANNING_TRACED_MAX + PLANNING_PLUGINS_MAX];
 	char tag[TAG_BYTES];
 	struct planning_options own = *options;
 	struct plan_modules modules;
@@ -181,6 +181,11 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 		grants[sandbox.n_grants++] = options->profiles[i];
 	for (uint32_t i = 0; i < options->n_traced && i < PLANNING_TRACED_MAX; i++)
 		grants[sandbox.n_grants++] = options->traced[i];
+	/* What a process has loaded is a descriptor of this one; the child sees no other way there.
+	 */
+	for (uint32_t i = 0; i < options->n_plugins && i < PLANNING_PLUGINS_MAX; i++)
+		if (!strncmp(options->plugins[i], "/proc/", 6))
+			grants[sandbox.n_grants++] = options->plugins[i];
 	own.tag = tag;
 	own.progress = NULL; /* its thread is not in the child */
 	inside->binary = binary;
