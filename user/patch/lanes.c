@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* lanes.c: see lanes.h. One lock keeps the index and what is mapped; chunks are compressed outside
- * of it, for one that is full belongs to the thread here alone. */
-#include "user/patch/lanes.h"
+/* lanes.c: the thread that takes full chunks out of the areas and stores them; areas and ends of
+ * lanes as others tell of them. */
+#include "user/patch/lanes_impl.h"
 
+#include "offline/base/clock.h"
 #include "offline/base/write_all.h"
 #include "user/patch/holders.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,82 +16,11 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#ifndef PUGMARK_NO_ZSTD
-#include <zstd.h>
-#endif
 
-enum { AREAS_MAX = 1024, POLL_MIN_NS = 200000, POLL_MAX_NS = 2000000, TORN_MS = 50 };
+enum { POLL_MIN_NS = 200000, POLL_MAX_NS = 2000000 };
 
 /* How often it is looked for chunks whose threads are no more. */
 #define RECLAIM_NS 100000000ull
-
-/* A chunk that was taken out. */
-struct stored {
-	uint64_t off_file;
-	uint32_t serial, bytes; /* PATCH_CHUNK: as it was */
-};
-
-struct lane {
-	struct stored *at;
-	uint32_t n, cap;
-};
-
-/* What comes from one area. */
-struct source {
-	struct lanes_image image;
-	uint8_t *memory;
-	size_t bytes;
-	uint32_t n_chunks, least; /* that may be used, now and at the begin */
-	bool waits;
-	uint64_t reclaimed_ns;
-	struct lane *lanes;
-	uint32_t n_lanes;
-};
-
-struct lane_end {
-	int32_t tid;
-	uint32_t area, lane;
-	uint64_t pos, lost;
-};
-
-struct lanes {
-	pthread_mutex_t lock;
-	pthread_t thread;
-	bool finishing;
-	struct source areas[AREAS_MAX];
-	uint32_t n_areas;
-	int fd;
-	uint64_t off_file;
-	uint8_t *room;	/* for a compressed chunk */
-	uint8_t *chunk; /* one that is read again */
-	uint32_t chunk_area, chunk_lane, chunk_serial;
-	struct lanes_totals totals;
-	struct lane_end *ends;
-	uint32_t n_ends, cap_ends;
-#ifndef PUGMARK_NO_ZSTD
-	ZSTD_CCtx *compress;
-#endif
-};
-
-static struct patch_shared *shared_of(const struct source *a)
-{
-	return (struct patch_shared *)a->memory;
-}
-
-static uint8_t *chunk_of(const struct source *a, uint32_t i)
-{
-	return a->memory + PATCH_CHUNK * (size_t)(i + 1);
-}
-
-static uint32_t record_bytes(uint32_t head)
-{
-	return 12 + (head & PATCH_HEAD_RET ? 8 : 0) + (head & PATCH_HEAD_TARGET ? 8 : 0);
-}
-
-static uint32_t head_at(const uint8_t *chunk, uint32_t off)
-{
-	return __atomic_load_n((const uint32_t *)(chunk + off), __ATOMIC_ACQUIRE);
-}
 
 /* Whether no record of the full @chunk is still being written: a signal's handler may run while one
  * is, and fill the rest. */
@@ -182,14 +111,6 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	return noted;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 /* Calls chunks full that belong to processes which have ended, or execute another program. */
 static void reclaim(struct source *a)
 {
@@ -197,7 +118,7 @@ static void reclaim(struct source *a)
 	uint64_t *live = calloc(n_lanes / 64 + 1, sizeof(*live));
 	uint32_t *lanes = calloc(a->n_chunks, sizeof(*lanes));
 
-	a->reclaimed_ns = now_ns();
+	a->reclaimed_ns = clock_now_ns();
 	for (uint32_t i = 0; lanes && i < a->n_chunks; i++) {
 		const struct patch_chunk *header = (const void *)chunk_of(a, i);
 
@@ -222,7 +143,7 @@ static void make_room(struct source *a, uint32_t held, uint32_t idle)
 {
 	struct patch_shared *shared = shared_of(a);
 
-	if (held > a->least / 2 && now_ns() - a->reclaimed_ns > RECLAIM_NS)
+	if (held > a->least / 2 && clock_now_ns() - a->reclaimed_ns > RECLAIM_NS)
 		reclaim(a);
 	uint32_t want = held < PATCH_CHUNKS_GROWN ? a->least + held : a->n_chunks;
 	if (want > a->n_chunks) {
@@ -355,168 +276,6 @@ int lanes_add(struct lanes *l, int fd, uint64_t off, const struct patch_shared *
 const struct lanes_image *lanes_image(const struct lanes *l, uint32_t area)
 {
 	return area && area <= l->n_areas ? &l->areas[area - 1].image : NULL;
-}
-
-static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk)
-{
-	uint8_t *room = s->bytes < PATCH_CHUNK ? malloc(s->bytes) : chunk;
-
-	if (!room)
-		return -ENOMEM;
-	ssize_t n = pread(l->fd, room, s->bytes, s->off_file);
-	int err = n == (ssize_t)s->bytes ? 0 : -EIO;
-#ifndef PUGMARK_NO_ZSTD
-	if (!err && room != chunk &&
-	    ZSTD_decompress(chunk, PATCH_CHUNK, room, s->bytes) != PATCH_CHUNK)
-		err = -EBADMSG;
-#endif
-	if (room != chunk)
-		free(room);
-	return err;
-}
-
-static const struct stored *find_stored(const struct source *a, uint32_t lane, uint32_t serial)
-{
-	if (lane >= a->n_lanes)
-		return NULL;
-	/* By serial, but for what waited to be whole. */
-	for (uint32_t i = a->lanes[lane].n; i-- > 0;)
-		if (a->lanes[lane].at[i].serial == serial)
-			return &a->lanes[lane].at[i];
-	return NULL;
-}
-
-/* Copies chunk @serial of the lane to l->chunk, from wherever it is; at least from @off up to @end.
- * Under the lock. */
-static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
-		uint32_t end)
-{
-	struct source *a = &l->areas[area - 1];
-	const struct stored *s = find_stored(a, lane, serial);
-
-	if (s && l->chunk_area == area && l->chunk_lane == lane && l->chunk_serial == serial)
-		return 0;
-	l->chunk_area = 0;
-	if (s) {
-		int err = unpack_stored(l, s, l->chunk);
-		if (err)
-			return err;
-		l->chunk_area = area;
-		l->chunk_lane = lane;
-		l->chunk_serial = serial;
-		return 0;
-	}
-	for (uint32_t i = 0; i < a->n_chunks; i++) {
-		const struct patch_chunk *header = (const void *)chunk_of(a, i);
-
-		if (header->state == PATCH_FREE || header->lane != lane || header->serial != serial)
-			continue;
-		memcpy(l->chunk + off, (const uint8_t *)header + off, end - off);
-		return 0;
-	}
-	return -ENOENT;
-}
-
-/* The same; waits a little for a record at @off, which is begun, to be written. */
-static int load_written(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial,
-			uint32_t off, uint32_t end)
-{
-	for (int ms = 0;; ms++) {
-		pthread_mutex_lock(&l->lock);
-		int err = load(l, area, lane, serial, off, end);
-		pthread_mutex_unlock(&l->lock);
-		if (err || head_at(l->chunk, off) || ms == TORN_MS)
-			return err;
-		usleep(1000);
-	}
-}
-
-static uint64_t word_at(const uint8_t *at)
-{
-	uint64_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return word;
-}
-
-/* Where the next record begins behind one at @off that was never written: those that follow up to
- * @end tell how long it is. */
-static uint32_t behind_torn(const uint8_t *chunk, uint32_t off, uint32_t end)
-{
-	for (uint32_t bytes = 12; bytes <= 28; bytes += 8) {
-		uint32_t at = off + bytes;
-
-		while (at < end && head_at(chunk, at) & PATCH_HEAD_SET)
-			at += record_bytes(head_at(chunk, at));
-		if (at == end || (end == PATCH_CHUNK && at >= PATCH_CHUNK - PATCH_RECORD_MAX))
-			return off + bytes;
-	}
-	return end;
-}
-
-/* The records of l->chunk from @off to @end; with PATCH_CHUNK, of all that are there. */
-static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
-		      uint32_t end, lanes_record record, void *ctx, uint64_t *lost)
-{
-	uint32_t limit = PATCH_CHUNK - PATCH_RECORD_MAX;
-
-	while (off < end && off < limit) {
-		uint32_t head = head_at(l->chunk, off);
-
-		if (!head) {
-			int err = load_written(l, area, lane, serial, off, end);
-			if (err)
-				return err;
-			head = head_at(l->chunk, off);
-		}
-		if (!head) {
-			off = behind_torn(l->chunk, off, end);
-			l->totals.torn++;
-			++*lost;
-			continue;
-		}
-		const uint8_t *at = l->chunk + off;
-		uint32_t len = 12;
-		uint64_t ret = 0, target = 0;
-		if (head & PATCH_HEAD_RET) {
-			ret = word_at(at + len);
-			len += 8;
-		}
-		if (head & PATCH_HEAD_TARGET) {
-			target = word_at(at + len);
-			len += 8;
-		}
-		record(ctx, head, word_at(at + 4), ret, target);
-		off += len;
-	}
-	return 0;
-}
-
-int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
-	       lanes_record record, void *ctx, uint64_t *lost)
-{
-	uint32_t serial = from >> 32, last = to >> 32, off = (uint32_t)from;
-
-	if (!area || area > l->n_areas)
-		return -ENOENT;
-	if (!serial) {
-		serial = 1;
-		off = PATCH_CHUNK_HEADER;
-	}
-	for (; serial <= last; serial++, off = PATCH_CHUNK_HEADER) {
-		uint32_t end = serial == last ? (uint32_t)to : PATCH_CHUNK;
-
-		if (off >= end)
-			continue;
-		pthread_mutex_lock(&l->lock);
-		int err = load(l, area, lane, serial, off, end);
-		pthread_mutex_unlock(&l->lock);
-		if (!err)
-			err = take_chunk(l, area, lane, serial, off, end, record, ctx, lost);
-		if (err)
-			return err;
-	}
-	return 0;
 }
 
 void lanes_note_end(struct lanes *l, int32_t tid, uint32_t area, uint32_t lane, uint64_t pos,

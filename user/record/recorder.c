@@ -3,6 +3,7 @@
  * it go, wait for the end, stop, write the rest. What is opened is closed in run_free(). */
 #include "user/record/recorder.h"
 
+#include "offline/base/clock.h"
 #include "offline/patch/placing.h"
 #include "user/cli/command.h"
 #include "user/cli/progress.h"
@@ -59,14 +60,6 @@ struct recording_run {
 	bool deaths; /* were told of */
 	int child_status;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static void run_free(struct recording_run *run)
 {
@@ -172,7 +165,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = -ECANCELED;
 	if (!err)
 		tell_removing(run);
-	uint64_t before_ns = now_ns();
+	uint64_t before_ns = clock_now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);
 		err = probes_attach(run->probes, o, diag);
@@ -181,7 +174,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err && o->captures)
 		err = capturing_new(o, run->now.spans, probes_tasks_fd(run->probes),
 				    &run->capturing, diag);
-	run->attach_ns = now_ns() - before_ns;
+	run->attach_ns = clock_now_ns() - before_ns;
 	if (!err)
 		err = adopt(o, run->probes, run->child.pid, diag);
 	/* The directory comes last: what fails before leaves the last recording where it is. */
@@ -278,7 +271,7 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 
 		/* While it is planned, mappings wait. */
 		poll(fds, run->now.replanner ? 2 : 4, run->now.replanner ? SHORT_TICK_MS : TICK_MS);
-		uint64_t time_ns = now_ns();
+		uint64_t time_ns = clock_now_ns();
 		callers_look(run->callers, run->collector);
 		say_deaths(run, false);
 		if (read_signals(run))
@@ -408,16 +401,16 @@ static void note_probed(const struct recording_totals *t, struct recorder_result
 static void stop(struct recording_run *run, struct recorder_result *done)
 {
 	struct progress progress;
-	uint64_t before_ns = now_ns();
+	uint64_t before_ns = clock_now_ns();
 
 	probed_now_check_files(&run->now);
-	done->probed_to_ns = now_ns();
+	done->probed_to_ns = clock_now_ns();
 	progress_start(&progress, "removing probes", 0, run->options->quiet);
 	if (run->carrier)
 		carrier_stop(run->carrier);
 	probes_stop(run->probes);
 	progress_end(&progress);
-	run->detach_ns = now_ns() - before_ns;
+	run->detach_ns = clock_now_ns() - before_ns;
 	probed_now_settle(&run->now); /* it uses the collector */
 	end_notes(&run->voice, run->probes, run->callers, run->carrier);
 	if (run->capturing)
@@ -427,7 +420,7 @@ static void stop(struct recording_run *run, struct recorder_result *done)
 		done->write_err = write_err;
 		done->why = STOP_DISK;
 	}
-	show_progress(run, now_ns(), true);
+	show_progress(run, clock_now_ns(), true);
 	say_deaths(run, true);
 	if (run->deaths)
 		voice_say(&run->voice, "",
@@ -468,10 +461,10 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 	int err = start(&run, diag);
 
 	run.progress = !options->quiet && isatty(STDERR_FILENO);
-	run.start_ns = run.shown_ns = run.now.start_ns = now_ns();
+	run.start_ns = run.shown_ns = run.now.start_ns = clock_now_ns();
 	if (!err) {
 		probes_enable(run.probes);
-		done.probed_from_ns = now_ns();
+		done.probed_from_ns = clock_now_ns();
 		err = let_go(&run, diag);
 	}
 	if (!err && options->begun_fd > 0 && write(options->begun_fd, "", 1) != 1)

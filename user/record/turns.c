@@ -3,6 +3,7 @@
  * which writes what is left, and the next one, which plans. */
 #include "user/record/turns.h"
 
+#include "offline/base/clock.h"
 #include "offline/base/folder.h"
 #include "user/proc/caught_signals.h"
 
@@ -34,13 +35,6 @@ struct turning {
 	uint32_t n_empty; /* all of them */
 	bool asked;	  /* to end */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static int make_folder(const char *output, struct pugmark_diag *diag)
 {
@@ -166,10 +160,10 @@ static bool is_over(pid_t pid)
 /* Lets the turn that is on go on for its time, or until there is a reason to end. */
 static void pass_time(struct turning *t)
 {
-	uint64_t until_ns = now_ns() + t->turns->every_ns, time_ns;
+	uint64_t until_ns = clock_now_ns() + t->turns->every_ns, time_ns;
 	if (until_ns > t->end_ns)
 		until_ns = t->end_ns;
-	while (!t->asked && (time_ns = now_ns()) < until_ns) {
+	while (!t->asked && (time_ns = clock_now_ns()) < until_ns) {
 		struct pollfd fd = {.fd = t->signals.fd, .events = POLLIN};
 		uint64_t ms = (until_ns - time_ns + 999999) / 1000000;
 		poll(&fd, 1, ms > 1000 ? 1000 : (int)ms);
@@ -183,7 +177,7 @@ int turns_run(const struct turns *turns, struct turns_result *out, struct pugmar
 {
 	struct turning t = {
 		.turns = turns,
-		.end_ns = turns->duration_ns ? now_ns() + turns->duration_ns : UINT64_MAX,
+		.end_ns = turns->duration_ns ? clock_now_ns() + turns->duration_ns : UINT64_MAX,
 	};
 	int err = make_folder(turns->output, diag);
 	if (err)
@@ -192,10 +186,11 @@ int turns_run(const struct turns *turns, struct turns_result *out, struct pugmar
 	if (err)
 		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err));
 	err = plan(&t, diag);
-	while (!err && !t.asked && now_ns() < t.end_ns) {
+	while (!err && !t.asked && clock_now_ns() < t.end_ns) {
 		err = turn_over(&t, diag);
 		if (!err && t.n == 1 && turns->duration_ns)
-			t.end_ns = now_ns() + turns->duration_ns; /* planning does not count */
+			t.end_ns =
+				clock_now_ns() + turns->duration_ns; /* planning does not count */
 		if (!err && !t.empty)
 			pass_time(&t);
 	}

@@ -5,6 +5,7 @@
  * kernel refuses an instruction, it does so without a word, and the probe never fires. */
 #include "user/shapes/shape_try.h"
 
+#include "offline/base/clock.h"
 #include "bpf/shapes.skel.h"
 #include "user/kernel/probe_limits.h"
 #include "user/shapes/shape_places.h"
@@ -83,13 +84,6 @@ bool shape_can_be_tried(const struct shape_case *c)
 	return !(op >= 0xca && op <= 0xcf) && op != 0xf1 && op != 0x9a && op != 0xea && !far;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void add_trials(struct batch *b, uint32_t i, const struct shape_place *places,
 		       uint64_t *seed)
 {
@@ -161,16 +155,16 @@ static uint64_t cpu_ns_of(pid_t pid)
 static int wait_for(pid_t pid, const struct lab *lab)
 {
 	uint32_t seen = lab->done;
-	uint64_t since = now_ns(), cpu_since = 0;
+	uint64_t since = clock_now_ns(), cpu_since = 0;
 	int status;
 	for (;;) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return status;
 		if (lab->done != seen) {
 			seen = lab->done;
-			since = now_ns();
+			since = clock_now_ns();
 			cpu_since = cpu_ns_of(pid);
-		} else if (now_ns() - since > STUCK_NS ||
+		} else if (clock_now_ns() - since > STUCK_NS ||
 			   cpu_ns_of(pid) > cpu_since + STUCK_CPU_NS) {
 			kill(pid, SIGKILL);
 			waitpid(pid, &status, 0);
@@ -363,7 +357,7 @@ int shapes_try(const struct shape_case *cases, uint32_t n, uint64_t seed,
 	       struct shape_verdict *verdicts, struct shape_count *count, struct pugmark_diag *diag)
 {
 	struct batch b = {.code_fd = -1, .cpu = sched_getcpu()};
-	uint64_t start = now_ns();
+	uint64_t start = clock_now_ns();
 	int err = 0;
 	b.lab = mmap(NULL, sizeof(*b.lab), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
@@ -382,7 +376,7 @@ int shapes_try(const struct shape_case *cases, uint32_t n, uint64_t seed,
 	for (int i = 0; i < RUNS; i++)
 		free(b.outcomes[i]);
 	if (count)
-		count->seconds += (double)(now_ns() - start) / 1e9;
+		count->seconds += (double)(clock_now_ns() - start) / 1e9;
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
 				      "trying instructions with and without a probe: %s",
 				      strerror(-err))

@@ -2,6 +2,8 @@
 /* probed_now.c: see probed_now.h. */
 #include "user/record/probed/probed_now.h"
 
+#include "offline/base/clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -11,14 +13,6 @@ enum {
 	/* In half a second nothing is left of what goes; to remove it takes some of that. */
 	PATIENCE_NS = 350000000,
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 int probed_now_watch(struct probed_now *p)
 {
@@ -66,7 +60,7 @@ static void pause_probes(struct probed_now *p)
 		return;
 	probes_pause(p->probes);
 	recording_writer_ended(p->writer, probes_changed_ns(p->probes));
-	p->gone_ns = now_ns();
+	p->gone_ns = clock_now_ns();
 }
 
 /* What was done and how long it took, for the recording. */
@@ -95,7 +89,7 @@ static int change_plans(struct probed_now *p, struct pugmark_diag *diag)
 
 	replanner_took(p->replanner, &planned_s, &cpu_s);
 	int err = replanner_finish(p->replanner, &changed, &news, diag);
-	uint64_t before_ns = now_ns();
+	uint64_t before_ns = clock_now_ns();
 	p->replanner = NULL;
 	voice_note_words(p->voice, news);
 	if (err == -EALREADY && (!p->replanning_out || !p->gone_ns))
@@ -114,7 +108,7 @@ static int change_plans(struct probed_now *p, struct pugmark_diag *diag)
 	if (err)
 		return err;
 	recording_writer_began(p->writer, probes_changed_ns(p->probes));
-	uint64_t after_ns = now_ns();
+	uint64_t after_ns = clock_now_ns();
 	p->gone_ns = p->gone_ns ? p->gone_ns : after_ns;
 	note_change(p, planned_s, cpu_s, after_ns - before_ns);
 	p->modules = changed;
@@ -127,7 +121,7 @@ static int change_plans(struct probed_now *p, struct pugmark_diag *diag)
 static int follow_planning(struct probed_now *p, uint64_t time_ns, struct pugmark_diag *diag)
 {
 	if (replanner_done(p->replanner)) {
-		p->checked_ns = now_ns();
+		p->checked_ns = clock_now_ns();
 		int err = change_plans(p, diag);
 		if (!err || p->overhead)
 			return err;

@@ -35,7 +35,7 @@ void *chunk_add(struct collector *c, const void *data, uint32_t bytes)
 	uint8_t *at = chunk->data + chunk->len;
 
 	if (!chunk->len)
-		chunk->since_ns = collector_now_ns();
+		chunk->since_ns = clock_now_ns();
 	memcpy(at, &entry, sizeof(entry));
 	at += sizeof(entry);
 	memcpy(at, data, bytes);

@@ -6,6 +6,7 @@
 #ifndef USER_COLLECTOR_IMPL_H
 #define USER_COLLECTOR_IMPL_H
 
+#include "offline/base/clock.h"
 #include "user/proc/maps_watch.h"
 #include "user/record/write/collector.h"
 
@@ -59,14 +60,6 @@ struct collector {
 	uint32_t n_pending;
 	struct maps_watch *maps;
 };
-
-static inline uint64_t collector_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 /* Raises this thread's priority: many threads fill the ring and one empties it, so on a busy
  * machine it falls behind if it only takes its turn. Without CAP_SYS_NICE it does. */

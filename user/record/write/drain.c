@@ -24,7 +24,7 @@ static void look_at_process(struct collector *c, int32_t pid, uint32_t execs)
 	if (!chunk_has_room(c))
 		return;
 	const struct chunk_text *text =
-		maps_watch_look(c->maps, pid, execs, collector_now_ns(), &bytes);
+		maps_watch_look(c->maps, pid, execs, clock_now_ns(), &bytes);
 	if (text)
 		chunk_add(c, text, bytes);
 }
@@ -140,7 +140,7 @@ static void pass_note(struct collector *c)
 	size_t len = strnlen(note, NOTE_MAX);
 	struct chunk_text *text = malloc(sizeof(*text) + len);
 	if (text) {
-		*text = (struct chunk_text){.kind = CHUNK_NOTE, .time_ns = collector_now_ns()};
+		*text = (struct chunk_text){.kind = CHUNK_NOTE, .time_ns = clock_now_ns()};
 		memcpy(text->text, note, len);
 		chunk_add(c, text, sizeof(*text) + len);
 	}
@@ -220,7 +220,7 @@ void *collector_drain(void *context)
 			c->stall_ms = 0;
 		}
 		if (c->current && c->current->len &&
-		    collector_now_ns() - c->current->since_ns > FLUSH_NS)
+		    clock_now_ns() - c->current->since_ns > FLUSH_NS)
 			chunk_turn(c, false);
 		wait_ns = next_wait_ns(c, before, wait_ns);
 		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* lanes_impl.h: lanes among their parts: lanes.c takes full chunks out of the areas and stores
+ * them, lanes_take.c reads them again. One lock keeps the index and what is mapped; chunks are
+ * compressed outside of it, for one that is full belongs to the thread of lanes.c alone. */
+#ifndef USER_PATCH_LANES_IMPL_H
+#define USER_PATCH_LANES_IMPL_H
+
+#include "user/patch/lanes.h"
+
+#include <pthread.h>
+#ifndef PUGMARK_NO_ZSTD
+#include <zstd.h>
+#endif
+
+enum { AREAS_MAX = 1024 };
+
+/* A chunk that was taken out. */
+struct stored {
+	uint64_t off_file;
+	uint32_t serial, bytes; /* PATCH_CHUNK: as it was */
+};
+
+struct lane {
+	struct stored *at;
+	uint32_t n, cap;
+};
+
+/* What comes from one area. */
+struct source {
+	struct lanes_image image;
+	uint8_t *memory;
+	size_t bytes;
+	uint32_t n_chunks, least; /* that may be used, now and at the begin */
+	bool waits;
+	uint64_t reclaimed_ns;
+	struct lane *lanes;
+	uint32_t n_lanes;
+};
+
+struct lane_end {
+	int32_t tid;
+	uint32_t area, lane;
+	uint64_t pos, lost;
+};
+
+struct lanes {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	bool finishing;
+	struct source areas[AREAS_MAX];
+	uint32_t n_areas;
+	int fd;
+	uint64_t off_file;
+	uint8_t *room;	/* for a compressed chunk */
+	uint8_t *chunk; /* one that is read again */
+	uint32_t chunk_area, chunk_lane, chunk_serial;
+	struct lanes_totals totals;
+	struct lane_end *ends;
+	uint32_t n_ends, cap_ends;
+#ifndef PUGMARK_NO_ZSTD
+	ZSTD_CCtx *compress;
+#endif
+};
+
+static inline struct patch_shared *shared_of(const struct source *a)
+{
+	return (struct patch_shared *)a->memory;
+}
+
+static inline uint8_t *chunk_of(const struct source *a, uint32_t i)
+{
+	return a->memory + PATCH_CHUNK * (size_t)(i + 1);
+}
+
+static inline uint32_t record_bytes(uint32_t head)
+{
+	return 12 + (head & PATCH_HEAD_RET ? 8 : 0) + (head & PATCH_HEAD_TARGET ? 8 : 0);
+}
+
+static inline uint32_t head_at(const uint8_t *chunk, uint32_t off)
+{
+	return __atomic_load_n((const uint32_t *)(chunk + off), __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* lanes_take.c: the records of a lane, from wherever its chunks are by now: stored, or still in the
+ * area. */
+#include "user/patch/lanes_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TORN_MS = 50 };
+
+static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk)
+{
+	uint8_t *room = s->bytes < PATCH_CHUNK ? malloc(s->bytes) : chunk;
+
+	if (!room)
+		return -ENOMEM;
+	ssize_t n = pread(l->fd, room, s->bytes, s->off_file);
+	int err = n == (ssize_t)s->bytes ? 0 : -EIO;
+#ifndef PUGMARK_NO_ZSTD
+	if (!err && room != chunk &&
+	    ZSTD_decompress(chunk, PATCH_CHUNK, room, s->bytes) != PATCH_CHUNK)
+		err = -EBADMSG;
+#endif
+	if (room != chunk)
+		free(room);
+	return err;
+}
+
+static const struct stored *find_stored(const struct source *a, uint32_t lane, uint32_t serial)
+{
+	if (lane >= a->n_lanes)
+		return NULL;
+	/* By serial, but for what waited to be whole. */
+	for (uint32_t i = a->lanes[lane].n; i-- > 0;)
+		if (a->lanes[lane].at[i].serial == serial)
+			return &a->lanes[lane].at[i];
+	return NULL;
+}
+
+/* Copies chunk @serial of the lane to l->chunk, from wherever it is; at least from @off up to @end.
+ * Under the lock. */
+static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
+		uint32_t end)
+{
+	struct source *a = &l->areas[area - 1];
+	const struct stored *s = find_stored(a, lane, serial);
+
+	if (s && l->chunk_area == area && l->chunk_lane == lane && l->chunk_serial == serial)
+		return 0;
+	l->chunk_area = 0;
+	if (s) {
+		int err = unpack_stored(l, s, l->chunk);
+		if (err)
+			return err;
+		l->chunk_area = area;
+		l->chunk_lane = lane;
+		l->chunk_serial = serial;
+		return 0;
+	}
+	for (uint32_t i = 0; i < a->n_chunks; i++) {
+		const struct patch_chunk *header = (const void *)chunk_of(a, i);
+
+		if (header->state == PATCH_FREE || header->lane != lane || header->serial != serial)
+			continue;
+		memcpy(l->chunk + off, (const uint8_t *)header + off, end - off);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* The same; waits a little for a record at @off, which is begun, to be written. */
+static int load_written(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial,
+			uint32_t off, uint32_t end)
+{
+	for (int ms = 0;; ms++) {
+		pthread_mutex_lock(&l->lock);
+		int err = load(l, area, lane, serial, off, end);
+		pthread_mutex_unlock(&l->lock);
+		if (err || head_at(l->chunk, off) || ms == TORN_MS)
+			return err;
+		usleep(1000);
+	}
+}
+
+static uint64_t word_at(const uint8_t *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* Where the next record begins behind one at @off that was never written: those that follow up to
+ * @end tell how long it is. */
+static uint32_t behind_torn(const uint8_t *chunk, uint32_t off, uint32_t end)
+{
+	for (uint32_t bytes = 12; bytes <= 28; bytes += 8) {
+		uint32_t at = off + bytes;
+
+		while (at < end && head_at(chunk, at) & PATCH_HEAD_SET)
+			at += record_bytes(head_at(chunk, at));
+		if (at == end || (end == PATCH_CHUNK && at >= PATCH_CHUNK - PATCH_RECORD_MAX))
+			return off + bytes;
+	}
+	return end;
+}
+
+/* The records of l->chunk from @off to @end; with PATCH_CHUNK, of all that are there. */
+static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
+		      uint32_t end, lanes_record record, void *ctx, uint64_t *lost)
+{
+	uint32_t limit = PATCH_CHUNK - PATCH_RECORD_MAX;
+
+	while (off < end && off < limit) {
+		uint32_t head = head_at(l->chunk, off);
+
+		if (!head) {
+			int err = load_written(l, area, lane, serial, off, end);
+			if (err)
+				return err;
+			head = head_at(l->chunk, off);
+		}
+		if (!head) {
+			off = behind_torn(l->chunk, off, end);
+			l->totals.torn++;
+			++*lost;
+			continue;
+		}
+		const uint8_t *at = l->chunk + off;
+		uint32_t len = 12;
+		uint64_t ret = 0, target = 0;
+		if (head & PATCH_HEAD_RET) {
+			ret = word_at(at + len);
+			len += 8;
+		}
+		if (head & PATCH_HEAD_TARGET) {
+			target = word_at(at + len);
+			len += 8;
+		}
+		record(ctx, head, word_at(at + 4), ret, target);
+		off += len;
+	}
+	return 0;
+}
+
+int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
+	       lanes_record record, void *ctx, uint64_t *lost)
+{
+	uint32_t serial = from >> 32, last = to >> 32, off = (uint32_t)from;
+
+	if (!area || area > l->n_areas)
+		return -ENOENT;
+	if (!serial) {
+		serial = 1;
+		off = PATCH_CHUNK_HEADER;
+	}
+	for (; serial <= last; serial++, off = PATCH_CHUNK_HEADER) {
+		uint32_t end = serial == last ? (uint32_t)to : PATCH_CHUNK;
+
+		if (off >= end)
+			continue;
+		pthread_mutex_lock(&l->lock);
+		int err = load(l, area, lane, serial, off, end);
+		pthread_mutex_unlock(&l->lock);
+		if (!err)
+			err = take_chunk(l, area, lane, serial, off, end, record, ctx, lost);
+		if (err)
+			return err;
+	}
+	return 0;
+}
