@@ -19,24 +19,9 @@ struct span {
 	uint64_t from, to; /* of the order */
 };
 
-/* What the kernel wrote for a neighbour in a system call: at any time between its two ends. */
-struct kernel_write {
-	struct span when;
-	struct value_span where;
-};
-
-struct writer {			 /* one neighbour */
-	struct kernel_write *at; /* by time */
-	size_t n, room;
-};
-
 struct neighbours {
 	struct span *awake; /* by from, no two touch */
 	size_t n_awake, room_awake;
-	struct writer *writers;
-	size_t n_writers, room_writers;
-	struct value_span *now; /* where the kernel may write for one of them */
-	size_t n_now, room_now;
 	struct capture *mappings; /* by order */
 	size_t n_mappings, room_mappings;
 };
@@ -45,10 +30,6 @@ void value_neighbours_free(struct neighbours *n)
 {
 	if (!n)
 		return;
-	for (size_t i = 0; i < n->n_writers; i++)
-		free(n->writers[i].at);
-	free(n->writers);
-	free(n->now);
 	free(n->awake);
 	free(n->mappings);
 	free(n);
@@ -88,18 +69,6 @@ static bool add_mapping(struct neighbours *n, const struct capture *c)
 	return true;
 }
 
-static bool add_writes(struct writer *w, const struct capture *c)
-{
-	for (uint32_t i = 0; c->kind == CAPTURE_KERNEL && c->entered && i < c->n_ranges; i++) {
-		if (!grow((void **)&w->at, &w->room, w->n, sizeof(*w->at)))
-			return false;
-		w->at[w->n++] = (struct kernel_write){
-			{c->entered, c->order},
-			{c->ranges[i].addr, c->ranges[i].addr + c->ranges[i].len}};
-	}
-	return true;
-}
-
 /* Whether the thread was in a system call when it was stopped for its START: rax says that the
  * kernel would make the call again. */
 static bool was_asleep(const struct capture *start)
@@ -116,13 +85,10 @@ static int add_neighbour(struct neighbours *n, const struct captures *captures, 
 	struct capture c;
 	uint64_t since = 0;
 	bool awake = false, known = false;
-	bool fine = grow((void **)&n->writers, &n->room_writers, n->n_writers, sizeof(*n->writers));
-	struct writer *writer = fine ? &n->writers[n->n_writers++] : NULL;
-	if (fine)
-		*writer = (struct writer){0};
+	bool fine = true;
 	while (fine && (more = captures_next(iter, &c)) == 1) {
 		bool asleep = c.kind == CAPTURE_KERNEL && c.entered;
-		fine = add_mapping(n, &c) && add_writes(writer, &c);
+		fine = add_mapping(n, &c);
 		if (awake && (asleep || c.kind == CAPTURE_END))
 			fine &= add_span(n, since, asleep ? c.entered : c.order);
 		/* What began before anything was captured has told nothing of its beginning. */
@@ -226,8 +192,6 @@ static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 		if (err == -ENOMEM)
 			return VALUE_REPLAY_NO_MEMORY;
 	}
-	/* What they have mapped they have written to since. */
-	value_memory_assume_all(&run->memory);
 	return VALUE_REPLAY_LIMIT;
 }
 
@@ -243,32 +207,6 @@ static uint64_t until(const struct value_run *run, uint64_t i)
 		return UINT64_MAX;
 	const struct capture *c = &run->records[i];
 	return c->kind == CAPTURE_KERNEL && c->entered ? c->entered : c->order;
-}
-
-int value_run_contest(struct value_run *run)
-{
-	struct neighbours *n = run->neighbours;
-	if (!n)
-		return 0;
-	uint64_t from = after(run, run->next), to = until(run, run->next);
-	n->n_now = 0;
-	for (size_t i = 0; i < n->n_writers; i++) {
-		const struct writer *w = &n->writers[i];
-		size_t low = 0, high = w->n;
-		while (low < high) {
-			size_t mid = (low + high) / 2;
-			if (w->at[mid].when.to < from)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		for (; low < w->n && w->at[low].when.from <= to; low++) {
-			if (!grow((void **)&n->now, &n->room_now, n->n_now, sizeof(*n->now)))
-				return -ENOMEM;
-			n->now[n->n_now++] = w->at[low].where;
-		}
-	}
-	return value_memory_contest(&run->memory, n->now, n->n_now);
 }
 
 int value_run_neighbours(struct value_run *run)
@@ -290,8 +228,6 @@ int value_run_neighbours(struct value_run *run)
 	bool crowded = is_awake(n, now, until(run, run->next));
 	run->met |= crowded ? VALUE_MET_DURING : 0;
 	value_memory_crowd(&run->memory, crowded);
-	if (value_run_contest(run))
-		return VALUE_REPLAY_NO_MEMORY;
 	return VALUE_REPLAY_LIMIT;
 }
 

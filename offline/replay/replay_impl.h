@@ -179,9 +179,6 @@ void value_run_agreed(struct value_run *run, const struct capture *c);
 int value_neighbours_new(const struct value_replay *replay, uint32_t task, struct neighbours **out);
 void value_neighbours_free(struct neighbours *n);
 int value_run_neighbours(struct value_run *run);
-/* What the kernel writes for neighbours that sleep, up to the next record, is not certain. 0 or
- * -ENOMEM. */
-int value_run_contest(struct value_run *run);
 /* records.c: what a system call did to the mappings. */
 int value_run_map(struct value_run *run, const struct capture *c);
 /* outside.c: the kernel's own results for a call that it makes again (linux/errno.h). */

@@ -113,7 +113,7 @@ bool value_run_go_back(struct value_run *run, const struct run_snapshot *s)
 	*value_machine_known(run->machine) = s->known;
 	value_machine_set_count(run->machine, s->count);
 	value_machine_set_inexact(run->machine, s->assumed, s->unknown);
-	return !value_run_code(run) && !value_run_contest(run);
+	return !value_run_code(run);
 }
 
 enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count)
