@@ -114,6 +114,12 @@ static bool writes_in_part(const ZydisDecodedInstruction *zi)
 	}
 }
 
+static bool repeats(const ZydisDecodedInstruction *zi)
+{
+	return zi->attributes &
+	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
+}
+
 static void add_memory(struct value_insn *insn, const ZydisDecodedInstruction *zi,
 		       const ZydisDecodedOperand *ops, const ZydisDecodedOperand *op)
 {
@@ -149,7 +155,8 @@ static void add_memory(struct value_insn *insn, const ZydisDecodedInstruction *z
 	a->read = p->read;
 	a->write = p->write;
 	a->conditional = p->write && !(op->actions & ZYDIS_OPERAND_ACTION_WRITE);
-	if (a->conditional || writes_in_part(zi)) /* the rest stays */
+	/* The rest stays; what a string instruction does not come to is no operand of it. */
+	if ((a->conditional && !repeats(zi)) || writes_in_part(zi))
 		a->read = p->read = true;
 }
 
@@ -339,12 +346,6 @@ static bool shifts_by_zero(const ZydisDecodedInstruction *zi)
 		     zi->meta.category == ZYDIS_CATEGORY_ROTATE ||
 		     zi->mnemonic == ZYDIS_MNEMONIC_SHLD || zi->mnemonic == ZYDIS_MNEMONIC_SHRD;
 	return shift && zi->raw.imm[0].size && !(zi->raw.imm[0].value.u & 31);
-}
-
-static bool repeats(const ZydisDecodedInstruction *zi)
-{
-	return zi->attributes &
-	       (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 }
 
 static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi)
