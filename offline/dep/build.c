@@ -11,16 +11,6 @@ enum { BLOCKS = 1 << 15, VALUES = 1 << 18, SYS_RT_SIGRETURN = 15 };
 
 /* --- definitions ----------------------------------------------------------------------------- */
 
-/* What others may have written is theirs. */
-uint32_t dep_def_at(struct dep_build *b, uint64_t addr)
-{
-	uint32_t def = shadow_get(&b->shadow, addr);
-	if (def >= b->others && !b->crowded)
-		return def;
-	const struct value_region *region = def ? NULL : value_memory_region(b->memory, addr);
-	return region && !(region->prot & VALUE_WRITE) ? 0 : b->others;
-}
-
 /* The word of a load whose bytes have not all the same definition. */
 static uint32_t several(struct dep_build *b, uint64_t addr, uint64_t len)
 {

@@ -16,6 +16,16 @@ uint32_t dep_new_defs(struct dep_build *b, uint32_t n)
 	return first;
 }
 
+/* What others may have written is theirs. */
+uint32_t dep_def_at(struct dep_build *b, uint64_t addr)
+{
+	uint32_t def = shadow_get(&b->shadow, addr);
+	if (def >= b->others && !b->crowded)
+		return def;
+	const struct value_region *region = def ? NULL : value_memory_region(b->memory, addr);
+	return region && !(region->prot & VALUE_WRITE) ? 0 : b->others;
+}
+
 void dep_note_reads(struct dep_build *b, struct dep_words *to, uint64_t addr, uint64_t len)
 {
 	uint32_t last = 0;

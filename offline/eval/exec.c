@@ -85,7 +85,7 @@ static bool divide_8(struct value_machine *m, uint64_t by, bool sign)
 static bool divide_16(struct value_machine *m, uint64_t by, bool sign)
 {
 	uint64_t *rax = &m->state.gpr[VALUE_RAX], *rdx = &m->state.gpr[VALUE_RDX];
-	uint32_t n = (uint16_t)*rdx << 16 | (uint16_t)*rax, q, r;
+	uint32_t n = (uint32_t)(uint16_t)*rdx << 16 | (uint16_t)*rax, q, r;
 	if (!(uint16_t)by)
 		return false;
 	if (sign) {
