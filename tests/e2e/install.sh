@@ -75,14 +75,26 @@ make -n BUILD="$dir/none" "$dir/none/pugmark" CC="${CC:-cc}" >"$dir/commands"
 compile_of() { grep -- "-c $1 " "$dir/commands" | sed 's| -o .*||; s|-MMD -MP||'; }
 libs=$(grep -- "-o $dir/none/pugmark " "$dir/commands" | grep -oE -- ' -l[A-Za-z0-9]+' | tr -d '\n')
 case $libs in *zstd*) echo "linked with zstd, which is missing: $libs"; exit 1 ;; esac
-for source in offline/base/codec.c user/patch/lanes.c; do # those that know zstd
-	eval "$(compile_of $source) ${flags[*]} -o '$dir/$(basename $source .c).o'"
-done
 cp "$BUILD/libpugmark.a" "$dir/libpugmark.a"
-ar rcs "$dir/libpugmark.a" "$dir/codec.o"
+know=$(grep -rlF '<zstd.h>' user offline)
+objects=() n_without=0
+while read -r object; do
+	source=${object#"$BUILD/"}
+	source=${source%.o}.c
+	[ -f "$source" ] || continue # of a tree before
+	if grep -qF "$know" "${object%.o}.d"; then
+		n_without=$((n_without + 1))
+		object=$dir/$(basename "$object")
+		eval "$(compile_of "$source") ${flags[*]} -o '$object'"
+	fi
+	case $source in
+	user/*) objects+=("$object") ;;
+	*) [ "$(dirname "$object")" != "$dir" ] || ar rcs "$dir/libpugmark.a" "$object" ;;
+	esac
+done < <(find "$BUILD/user" "$BUILD/offline" -name '*.o')
+[ "$n_without" -ge 2 ]
 # shellcheck disable=SC2086 # words are wanted
-${CC:-cc} "${flags[@]}" -o "$dir/without" $(find "$BUILD/user" -name "*.o" ! -name lanes.o) \
-	"$dir/lanes.o" "$dir/libpugmark.a" $libs
+${CC:-cc} "${flags[@]}" -o "$dir/without" "${objects[@]}" "$dir/libpugmark.a" $libs
 echo "without zstd: linked with$libs"
 if "$PUGMARK" doctor >/dev/null 2>&1; then
 	cp "$(command -v gzip)" "$dir/traced"
