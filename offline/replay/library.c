@@ -80,8 +80,10 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 			at++;
 		struct saved_vectors *to = &run->saves[at < SAVES ? at : run->n_saves++ % SAVES];
 		to->addr = addr;
-		to->inexact = k->inexact & (halves | control);
+		to->inexact = k->inexact & halves;
 		to->mxcsr = s->mxcsr;
+		to->control = value_quality(m, 1ull << VALUE_BIT_MXCSR);
+		to->sticky = value_quality(m, 1ull << VALUE_BIT_STICKY);
 		memcpy(to->vec, s->vec, sizeof(to->vec));
 		memcpy(to->known, k->vec, sizeof(to->known));
 		save_area(run, addr, insn->mnemonic == ZYDIS_MNEMONIC_XSAVEC);
@@ -97,8 +99,8 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 			memcpy(k->vec, run->saves[i].known, sizeof(k->vec));
 			k->inexact = (k->inexact & ~halves) | (run->saves[i].inexact & halves);
 			s->mxcsr = run->saves[i].mxcsr;
-			value_forget(m, control,
-				     run->saves[i].inexact & control ? VALUE_UNKNOWN : VALUE_EXACT);
+			value_forget(m, 1ull << VALUE_BIT_MXCSR, run->saves[i].control);
+			value_forget(m, 1ull << VALUE_BIT_STICKY, run->saves[i].sticky);
 			return true;
 		}
 	value_forget(m, halves | control, VALUE_UNKNOWN);

@@ -67,6 +67,7 @@ struct saved_vectors {
 	uint64_t addr; /* 0: nothing */
 	uint8_t vec[16][32], known[16][32];
 	uint32_t mxcsr;
+	uint8_t control, sticky; /* how well its two parts are known */
 	uint64_t inexact;
 };
 
