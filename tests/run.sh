@@ -10,7 +10,7 @@
 # runs when all others have ended, with nothing beside it. -t is the time limit of those that follow.
 # Each runs with no stdin and an empty TMPDIR of its own, which is removed afterwards.
 # Scripts (*.sh) race with real programs: one that fails is run once more, alone, and what held only
-# then is said as unsteady at the end, with what had not. More than three such are no accident: none
+# then is said as unsteady at the end, with what had not. More than five such are no accident: none
 # of them is run again.
 # Exit status 0 is a pass, 77 a skip whose reason is the last line, anything else a failure, whose
 # log is shown. A test that counts for itself counts as many: cmocka's summary is read, and so is
@@ -189,7 +189,7 @@ run_waiting
 second=yes
 for n in "${again[@]}"; do
 	log=$logs/${names[n]}.log
-	if [ ${#again[@]} -gt 3 ]; then
+	if [ ${#again[@]} -gt 5 ]; then
 		ended "$n" 1
 		continue
 	fi

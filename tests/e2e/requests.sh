@@ -59,11 +59,11 @@ static volatile long sink;
 __attribute__((noipa)) static void work(int n) { for (int i = 0; i < n; i++) sink += i; }
 __attribute__((noipa)) static void begin(long id) { sink = id; }
 __attribute__((noipa)) static void finish(long id) { sink = id; }
-__attribute__((noipa)) static long handle(long n, long user) { work(n % 5 ? 100 : 300000); return user + 1; }
+__attribute__((noipa)) static long handle(long n, long user) { work(n % 5 ? 100 : 3000000); return user + 1; }
 int main(void)
 {
 	for (long i = 0; i < 40; i++) {
-		begin(2 * i), begin(2 * i + 1), finish(2 * i + 1), work(200000), finish(2 * i);
+		begin(2 * i), begin(2 * i + 1), finish(2 * i + 1), work(2000000), finish(2 * i);
 	}
 	for (long i = 0; i < 100; i++)
 		sink = handle(i, i % 5 ? i % 7 + 100 : 42);

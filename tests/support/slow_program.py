@@ -43,7 +43,7 @@ def main():
         if at_fault and kind == "extra":
             print("\tif (slow)\n\t\textra(n);")
         if at_fault and kind == "work":
-            print("\tfor (int i = 0; i < (slow ? 3000000 : 30); i++)\n\t\tsink += i;")
+            print("\tfor (int i = 0; i < (slow ? 20000000 : 30); i++)\n\t\tsink += i;")
         for c in children[f]:
             if at_fault and kind == "loop" and c == children[f][0]:
                 print(f"\tfor (int i = 0; i < (slow ? 500 : 1); i++)\n\t\tf{c}(n + i, slow);")
