@@ -251,22 +251,13 @@ static struct page *page_writable(struct value_memory *mem, uint64_t addr)
 	return page && is_doubted(mem, page, addr) ? doubt(mem, page, addr) : page;
 }
 
-/* Whether others write to the page now. */
-static bool is_contested(const struct value_memory *mem, uint64_t tag)
-{
-	for (size_t i = 0; i < mem->n_contested; i++)
-		if (mem->contested[i].start < tag + VALUE_PAGE && mem->contested[i].end > tag)
-			return true;
-	return false;
-}
-
 static bool is_shared(const struct value_memory *mem, uint64_t addr)
 {
-	if (!mem->n_shared && !mem->crowded && !mem->n_contested)
+	if (!mem->n_shared && !mem->crowded)
 		return false;
 	const struct value_region *region = value_memory_region(mem, addr);
 	uint32_t others = VALUE_SHARED | (mem->crowded ? VALUE_WRITE : 0);
-	return region && (region->prot & others || is_contested(mem, page_of(addr)));
+	return region && region->prot & others;
 }
 
 /* Of memory that others write as well. */
@@ -573,23 +564,6 @@ void value_memory_crowd(struct value_memory *mem, bool crowded)
 	flush(mem->write);
 }
 
-int value_memory_contest(struct value_memory *mem, const struct value_span *spans, size_t n)
-{
-	if (!n && !mem->n_contested)
-		return 0;
-	struct value_span *copy = malloc((n + 1) * sizeof(*copy));
-	if (!copy)
-		return -ENOMEM;
-	if (n)
-		memcpy(copy, spans, n * sizeof(*copy));
-	free(mem->contested);
-	mem->contested = copy;
-	mem->n_contested = n;
-	flush(mem->read);
-	flush(mem->write);
-	return 0;
-}
-
 /* --- snapshots ----------------------------------------------------------------------------- */
 
 struct value_snapshot value_memory_snapshot(struct value_memory *mem)
@@ -653,6 +627,5 @@ void value_memory_deinit(struct value_memory *mem)
 	free(mem->all_exact);
 	free(mem->shared_quality);
 	free(mem->all_assumed);
-	free(mem->contested);
 	memset(mem, 0, sizeof(*mem));
 }

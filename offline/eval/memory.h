@@ -56,11 +56,6 @@ struct value_tlb {
 	uintptr_t quality;
 };
 
-/* Memory from @start up to @end. */
-struct value_span {
-	uint64_t start, end;
-};
-
 struct value_node;
 struct value_regions;
 
@@ -82,9 +77,7 @@ struct value_memory {
 	 * qualities of its own: in no cache, and nothing in it is better than assumed. */
 	struct value_tlb shared;
 	uint8_t *shared_quality;
-	bool crowded;		      /* value_memory_crowd() */
-	struct value_span *contested; /* value_memory_contest() */
-	size_t n_contested;
+	bool crowded;	       /* value_memory_crowd() */
 	bool supposed;	       /* whoever asks for a quality is told nothing better than assumed */
 	uint32_t n_shared;     /* such mappings so far; 0: none has to be looked for */
 	uint32_t doubt;	       /* how often value_memory_assume_all() was called on the way here */
@@ -127,11 +120,6 @@ void value_memory_assume_all(struct value_memory *mem);
 /* Says whether others may write at any time from now on. While they may, nothing that may be
  * written is better than assumed, as in memory that is shared. */
 void value_memory_crowd(struct value_memory *mem, bool crowded);
-
-/* The same of the pages of the @n @spans alone, instead of those that were told before. 0 or
- * -ENOMEM.
- */
-int value_memory_contest(struct value_memory *mem, const struct value_span *spans, size_t n);
 
 /* The page of @addr, for reading or for writing, in the translation cache; NULL where it is not
  * mapped or memory is out. */
