@@ -230,6 +230,7 @@ check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox
 		-m check-programs-quick '$(MAKE) --no-print-directory check-programs-quick' \
 		-m check-threads-quick '$(MAKE) --no-print-directory check-threads-quick' \
 		-m check-shares-quick '$(MAKE) --no-print-directory check-shares-quick' \
+		-m check-wide-quick '$(MAKE) --no-print-directory check-wide-quick' \
 		-m check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
 		-m check-exact-paths-quick \
 			'$(MAKE) --no-print-directory check-exact-paths-quick'
@@ -325,6 +326,7 @@ help: ## this list
 
 -include bpf/bpf.mk
 -include tests/oracle/oracle.mk
+-include tests/wide/wide.mk
 -include tests/value/value.mk
 -include tests/exact/exact.mk
 -include tests/programs/programs.mk

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""check.py: tries Pugmark on programs and services that nobody chose.
+
+    check.py --table FILE [--seed N] [--programs N] [--services N] [--seconds N]
+    check.py --quick [--seed N]
+
+Draws packages by lot (lot.py), takes each out of the archive into a folder of its own, and adds a row to
+the table. What has a row is not tried again, so that it goes on where it was ended. --quick: a tenth of
+the programs, out of those that are installed. Exit status 1 if a trace was wrong or harm was done, 77 if it cannot run here."""
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+here = os.path.dirname(os.path.abspath(__file__))
+top = os.path.dirname(os.path.dirname(here))
+os.environ.setdefault("PUGMARK", f"{top}/build/pugmark")
+os.environ.setdefault("TOOLS", f"{top}/build/oracle")
+sys.path.insert(0, here)
+import lot  # noqa: E402
+import packages  # noqa: E402
+import recorded  # noqa: E402
+
+ROW_SECONDS = 150
+WRONG = ("HARM", "WRONG", "OTHER", "FAILED")
+GOOD = ("exact", "agree")
+
+
+class Table:
+    """Rows in a file of tab separated columns, written as they come."""
+
+    def __init__(self, path):
+        self.path, self.rows = path, []
+        if os.path.exists(path):
+            with open(path) as f:
+                for line in f.read().splitlines()[1:]:
+                    self.rows.append(dict(zip(recorded.Row.COLUMNS, line.split("\t"))))
+        else:
+            self.write("\t".join(recorded.Row.COLUMNS))
+
+    def write(self, line):
+        with open(self.path, "a") as f:
+            f.write(line + "\n")
+
+    def add(self, row, details):
+        self.write(row.line())
+        self.rows.append({c: str(row.get(c, "-")) for c in row.COLUMNS})
+        if details.strip():
+            with open(self.path + ".details", "a") as f:
+                f.write(f"=== {row['package']} {row.get('program', '-')}\n{details.strip()}\n")
+
+    def has(self, kind, package):
+        return any(r["kind"] == kind and r["package"] == package for r in self.rows)
+
+    def of(self, kind):
+        return [r for r in self.rows if r["kind"] == kind and r["verdict"] != "skip"]
+
+
+def row_of(kind, package, *names):
+    """A row made in namespaces of its own: (row, details)."""
+    row, details = recorded.Row(kind=kind, package=package), ""
+    scratch = tempfile.mkdtemp(prefix="pugmark-wide.")
+    os.chmod(scratch, 0o755)
+    try:
+        root = "-"
+        if not names:
+            root = f"{scratch}/root"
+            os.makedirs(root)
+            packages.unpack(package, root)
+        os.makedirs(f"{scratch}/folder")
+        process = subprocess.Popen(
+            ["unshare", "--mount", "--net", sys.executable, f"{here}/{kind}.py", root, f"{scratch}/folder",
+             package, *names],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="replace", env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        try:
+            out, err = process.communicate(timeout=ROW_SECONDS)
+            line, _, details = out.partition("\n")
+            if line.count("\t"):
+                row.update(zip(row.COLUMNS, line.split("\t")))
+            else:
+                row.update(verdict="FAILED", why=f"the test itself: {err.strip()[-300:]}")
+        except subprocess.TimeoutExpired:
+            end_namespace(process)
+            row.update(verdict="skip", why=f"not done after {ROW_SECONDS} s")
+    except packages.Skip as why:
+        row.update(verdict="skip", why=str(why))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return row, details
+
+
+def end_namespace(process):
+    """All that runs in the namespace of the network that @process has."""
+    theirs = os.readlink(f"/proc/{process.pid}/ns/net")
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/ns/net") == theirs:
+                os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
+    process.communicate()
+
+
+def show(row):
+    print(
+        f"{row['kind'][:7]:7} {row['package'][:22]:22} {row.get('program', '-')[:18]:18} {row.get('verdict'):6}"
+        f" {row.get('events', '-'):>9} {row.get('gaps', '-'):>6} {row.get('causes', '-')[:24]:24}"
+        f" {row.get('plan_s', '-'):>6} s {row.get('plan_mb', '-'):>4} MB  x{row.get('slowdown', '-'):6}"
+        f" {row.get('work', '-')[:20]:20} {row.get('why', '')[:90]}",
+        flush=True,
+    )
+
+
+def fill(table, kind, packages_drawn, wanted, until):
+    """Rows of packages in the order drawn, until there are enough or it is too late."""
+    for drawn in packages_drawn:
+        if len(table.of(kind)) >= wanted or time.monotonic() > until:
+            return
+        package, names = (drawn, ()) if isinstance(drawn, str) else (drawn[0], drawn[1:])
+        if table.has(kind, package):
+            continue
+        row, details = row_of(kind, package, *names)
+        table.add(row, details)
+        if row["verdict"] != "skip":
+            show(table.rows[-1])
+
+
+def number(text):
+    return int(text) if text.isdigit() else 0
+
+
+def sum_up(table):
+    """How many of each kind are as they should be. True unless a trace is wrong or harm was done."""
+    right = True
+    for kind in ("program", "service"):
+        rows = table.of(kind)
+        if not rows:
+            continue
+        none = sum(r["verdict"] in GOOD for r in rows)
+        few = sum(
+            number(r["gaps"]) * 1000000 <= number(r["events"]) and r["verdict"] not in WRONG for r in rows
+        )
+        by = ", ".join(f"{sum(r['verdict'] == v for r in rows)} {v}" for v in (*GOOD, "gaps", *WRONG))
+        print(f"{len(rows)} {kind}s: {by}; no gap in {100 * none / len(rows):.1f} %, "
+              f"at most one in a million events in {100 * few / len(rows):.1f} %")
+        right = right and not any(r["verdict"] in WRONG for r in rows)
+    return right
+
+
+def cannot_run(quick):
+    if os.getuid() != 0 or not os.path.exists("/sys/kernel/btf/vmlinux"):
+        return "recording needs root and a kernel with BTF"
+    for tool in ["unshare", "setpriv", "setarch", "ip", "qemu-x86_64"] + ([] if quick else ["apt-cache", "dpkg-deb"]):
+        if not shutil.which(tool):
+            return f"no {tool} here"
+    return None
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ask.add_argument("--table")
+    ask.add_argument("--seed", type=int, default=20)
+    ask.add_argument("--programs", type=int, default=120)
+    ask.add_argument("--services", type=int, default=30)
+    ask.add_argument("--seconds", type=int, default=1 << 30)
+    ask.add_argument("--quick", action="store_true")
+    args = ask.parse_args()
+    why = cannot_run(args.quick)
+    if why:
+        print(f"SKIP: {why}")
+        return 77
+    until = time.monotonic() + args.seconds
+    if args.quick:
+        with tempfile.TemporaryDirectory() as folder:
+            table = Table(f"{folder}/table")
+            fill(table, "program", lot.draw_installed(args.seed), 12, until)
+            right = sum_up(table)
+        return 0 if right and table.rows else 1
+    table = Table(args.table)
+    fill(table, "program", lot.draw(args.seed, "program"), args.programs, until)
+    fill(table, "service", lot.draw(args.seed, "service"), args.services, until)
+    return 0 if sum_up(table) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""lot.py: which packages are tried. The distribution's index is shuffled by a seed, so that nobody
+chooses them and everybody who has the seed gets the same ones. Nothing is downloaded here.
+
+A program is what its maintainers tag as a command line program, a service what they tag as a daemon
+or a server. What is large, or part of how a machine is administered, is left out."""
+import random
+import re
+import subprocess
+
+LARGEST_KB = {"program": 4000, "service": 8000}
+
+
+def index():
+    """Each package of the index: a dictionary of its fields, once."""
+    text = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True).stdout
+    seen = set()
+    for paragraph in text.split("\n\n"):
+        fields = dict(re.findall(r"^([A-Z][\w-]*): ?(.*(?:\n .*)*)", paragraph, re.M))
+        if fields.get("Package") and fields["Package"] not in seen:
+            seen.add(fields["Package"])
+            yield fields
+
+
+def fits(fields, kind):
+    tags = set(re.split(r"[,\s]+", fields.get("Tag", "")))
+    daemon = tags & {"interface::daemon", "network::server"}
+    return (
+        fields.get("Architecture") == "amd64"
+        and fields.get("Priority") in ("optional", "extra")
+        and fields.get("Section") not in ("kernel", "debug", "libs", "oldlibs")
+        and (kind == "service" or fields.get("Section") != "admin")
+        and int(fields.get("Size", 0)) < LARGEST_KB[kind] * 1000
+        and "role::program" in tags
+        and bool(daemon if kind == "service" else "interface::commandline" in tags and not daemon)
+    )
+
+
+def draw(seed, kind):
+    """Names of packages, in the order in which they are tried."""
+    names = sorted(f["Package"] for f in index() if fits(f, kind))
+    random.Random(f"{seed} {kind}").shuffle(names)
+    return names
+
+
+def draw_installed(seed):
+    """The same among programs that are installed: (package, program), without the index."""
+    owners = subprocess.run(["dpkg", "-S", "/usr/bin/*"], capture_output=True, text=True).stdout
+    pairs = sorted(
+        (package.split(",")[0].split(":")[0], path)
+        for package, path in (line.split(": ", 1) for line in owners.splitlines() if line.count(": ") == 1)
+        if path.count("/") == 3 and "diversion" not in package
+    )
+    random.Random(f"{seed} installed").shuffle(pairs)
+    return pairs

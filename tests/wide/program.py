@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""program.py: the row of one program.
+
+    program.py ROOT FOLDER PACKAGE [PROGRAM]
+
+ROOT is where packages.py has unpacked the package, or - for a program that is installed; FOLDER an
+empty one to work in. Prints the row, and what does not fit, after it. It is started in namespaces
+of its own, and what it runs has no rights (isolation.py).
+
+    plain    twice: what it prints, its status; whether that is the same each time
+    -a       recorded in the default mode while it runs as before: that it prints the same
+    --twin   one run by the plans of three modes: that they tell the same
+    QEMU     that what QEMU saw is what mode full tells, where the program runs the same way each time:
+             twice under QEMU, and with its memory laid out in another way"""
+import hashlib
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+import isolation
+import packages
+import recorded
+import work
+from recorded import PUGMARK, TOOLS
+
+TRIAL_SECONDS, RUN_SECONDS, QEMU_SECONDS = 2, 30, 60
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "USER": "nobody", "LOGNAME": "nobody", "HOME": "/nonexistent",
+               "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"}
+
+
+class Run:
+    """One run: what can be seen of it."""
+
+    def __init__(self, folder, before, binary, args, stdin, seconds, qemu=False):
+        at = f"{folder}/work"
+        shutil.rmtree(at, ignore_errors=True)
+        work.fill(at, isolation.NOBODY)
+        variables = [f"{k}={v}" for k, v in {**ENVIRONMENT, "XDG_CACHE_HOME": f"{folder}/cache"}.items()]
+        # QEMU hands the environment on the other way round.
+        command = ["env", "-i", *(variables[::-1] if qemu else variables), *before, binary, *args]
+        began = time.monotonic()
+        with open(f"{at}/{stdin}" if stdin else os.devnull, "rb") as given:
+            process = subprocess.Popen(
+                command, cwd=at, stdin=given, start_new_session=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28)),
+            )
+            try:
+                self.out, self.err = process.communicate(timeout=seconds)
+                self.status = process.returncode
+            except subprocess.TimeoutExpired:
+                isolation.end_all()
+                self.out, self.err = process.communicate()
+                self.status = None
+        self.ms = (time.monotonic() - began) * 1000
+        self.made = self.files(at)
+
+    @staticmethod
+    def files(at):
+        """A hash of each file that is there now."""
+        found = []
+        for folder, _, names in os.walk(at):
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as f:
+                        found.append((path, hashlib.sha256(f.read()).hexdigest()))
+        return sorted(found)
+
+    def differs(self, other):
+        """What differs, or None."""
+        for what in ("status", "out", "err", "made"):
+            if getattr(self, what) != getattr(other, what):
+                return f"{what}: {str(getattr(self, what))[:150]!r}, was {str(getattr(other, what))[:150]!r}"
+        return None
+
+
+class Program:
+    def __init__(self, folder, package, installed, now):
+        self.folder = folder
+        self.name = os.path.basename(installed)
+        self.row = recorded.Row(kind="program", package=package, program=self.name)
+        os.makedirs(f"{folder}/bin")
+        self.binary = f"{folder}/bin/{self.name}"
+        shutil.copyfile(now, self.binary)
+        os.chmod(self.binary, 0o755)
+        self.details = []
+
+    def run(self, before=(), seconds=RUN_SECONDS, qemu=False):
+        before = [*before] if qemu else [*isolation.as_nobody(), "setarch", "-R", *before]
+        return Run(self.folder, before, self.binary, self.args, self.stdin, seconds, qemu)
+
+    def choose_work(self):
+        best = None
+        for self.args, self.stdin in work.trials():
+            tried = self.run(seconds=TRIAL_SECONDS)
+            if tried.status == 127:
+                raise packages.Skip(f"does not run here: {tried.err[:120].decode(errors='replace')}")
+            if tried.status is None or tried.status < 0:
+                continue
+            is_help = self.args and self.args in work.HELP
+            order = (tried.status == 0, not is_help, len(tried.out) + sum(len(p) for p, _ in tried.made))
+            if best is None or order > best[0]:
+                best = order, self.args, self.stdin
+        if best is None:
+            raise packages.Skip("nothing that it is given lets it end by itself")
+        _, self.args, self.stdin = best
+        self.row["work"] = " ".join(self.args) + (f" <{self.stdin}" if self.stdin else "")
+
+    def say(self, verdict, why=""):
+        """The first verdict that is not good stays."""
+        if "verdict" not in self.row:
+            self.row["verdict"] = verdict
+            if why:
+                self.row["why"] = " ".join(why.split())[:400]
+                self.details.append(why)
+
+    def plain(self):
+        self.first, second = self.run(), self.run()
+        self.steady = self.first.differs(second) is None
+        self.row["plain_ms"] = f"{min(self.first.ms, second.ms):.0f}"
+
+    def attached(self):
+        """By a recorder that waits for whoever runs the copy."""
+        recorder = recorded.Recorder(self.binary, f"{self.folder}/rec")
+        again = self.run()
+        status = recorder.end()
+        if status not in (0, 3):
+            return self.say("FAILED", f"record: status {status}: {recorder.said()}")
+        self.row["recorded_ms"] = f"{again.ms:.0f}"
+        if float(self.row["plain_ms"]) >= 50:
+            self.row["slowdown"] = f"{again.ms / float(self.row['plain_ms']):.2f}"
+        changed = again.differs(self.first)
+        if self.steady and changed or (again.status or 0) < 0 <= (self.first.status or 0):
+            self.say("HARM", changed)
+        if not recorded.gaps_of(f"{self.folder}/rec", self.row):
+            self.say("FAILED")
+        return None
+
+    def launched(self, layout, to, *modes):
+        """One run that the recorder itself starts, by the plans of @modes at once."""
+        command = [*layout, PUGMARK, "record", "-q", "-o", to, "--user", "nobody", "--mode", modes[0]]
+        for mode in modes[1:]:
+            command += ["--twin", mode]
+        return Run(self.folder, [*command, "--"], self.binary, self.args, self.stdin, RUN_SECONDS)
+
+    def twin(self):
+        """Three plans of one run; what mode full tells of it is in told.full."""
+        run = self.launched(["setarch", "-R"], f"{self.folder}/twin", *recorded.MODES)
+        changed = run.differs(self.first)
+        if self.steady and changed and not (changed.startswith("status") and run.status == 3):
+            self.say("HARM", f"by three plans at once: {changed}")
+        gaps, first = recorded.modes_agree(f"{self.folder}/twin", self.folder)
+        if first and not gaps:
+            self.say("WRONG", f"modes differ, without a gap: {first}")
+        return gaps
+
+    def emulated(self, to):
+        """The events that QEMU saw, in the file @to; False if it could not run it."""
+        traces = f"{self.folder}/trace"
+        shutil.rmtree(traces, ignore_errors=True)
+        os.makedirs(traces)
+        os.chmod(traces, 0o777)
+        plugin = f"{TOOLS}/blocktrace.so,dir={traces},module={self.binary}"
+        run = self.run([*isolation.as_nobody(), "qemu-x86_64", "-plugin", plugin], QEMU_SECONDS, qemu=True)
+        if run.status != self.first.status:
+            return False
+        with open(to, "wb") as f:
+            subprocess.run([f"{TOOLS}/calls", f"{self.folder}/model", self.binary, traces], stdout=f,
+                           stderr=subprocess.DEVNULL)
+        return os.path.getsize(to) > 0
+
+    def against_qemu(self):
+        """`exact` if mode full's events are QEMU's; `agree` where it does not run the same way twice."""
+        one, two, full = (f"{self.folder}/{n}" for n in ("qemu.1", "qemu.2", "told.full"))
+        subprocess.run([PUGMARK, "cfg", self.binary, "--export", f"{self.folder}/model"], check=True)
+        if not self.emulated(one):
+            return self.say("agree", "QEMU does not run it as the processor does")
+        first = recorded.difference(one, full)
+        if not first:
+            return self.say("exact")
+        if not self.emulated(two) or recorded.difference(one, two):
+            return self.say("agree", "two runs under QEMU differ")
+        self.launched([], f"{self.folder}/elsewhere", "full")
+        recorded.dump(f"{self.folder}/elsewhere", 0, two)
+        if recorded.difference(full, two):
+            return self.say("agree", "it depends on where its memory lies")
+        return self.say("OTHER", f"QEMU saw another run: {first}")
+
+    def measure(self):
+        self.choose_work()
+        if not recorded.plan(self.binary, self.row):
+            raise packages.Skip("cannot be planned")
+        self.plain()
+        self.attached()
+        gaps = self.twin()
+        if self.row.get("gaps"):
+            self.say("gaps")
+        if gaps:
+            self.say("gaps", f"{gaps} by three plans at once")
+        else:
+            self.against_qemu()
+
+
+def main():
+    root, folder, package = sys.argv[1:4]
+    os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
+    row, details = recorded.Row(kind="program", package=package), []
+    try:
+        if root != "-":
+            isolation.lay_over(root, folder)
+        found = [(sys.argv[4], sys.argv[4])] if len(sys.argv) > 4 else packages.programs_of(package, root)
+        if not found or not packages.is_program(found[0][1]):
+            raise packages.Skip("has no program")
+        program = Program(folder, package, *random.Random(package).choice(found))
+        row, details = program.row, program.details
+        program.measure()
+    except packages.Skip as why:
+        row.update(verdict="skip", why=str(why))
+    finally:
+        isolation.end_all()
+    print(row.line())
+    print("\n".join(details))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""recorded.py: runs the command under test, and asks it what a recording says. Used for programs and
+for services alike; a row of the table is made of what is here."""
+import collections
+import json
+import os
+import subprocess
+import time
+
+PUGMARK = os.environ["PUGMARK"]
+TOOLS = os.environ["TOOLS"]
+MODES = ("full", "casper", "best")
+
+
+class Row(dict):
+    """COLUMN: value; COLUMNS is the order in the table."""
+
+    COLUMNS = (
+        "kind package program verdict events gaps causes plan_s plan_mb plain_ms recorded_ms"
+        " slowdown work why"
+    ).split()
+
+    def line(self):
+        return "\t".join(str(self.get(c, "-")).replace("\t", " ").replace("\n", " ") for c in self.COLUMNS)
+
+
+def plan(binary, row):
+    """A plan made from nothing: processor time and memory of that."""
+    pid = subprocess.Popen(
+        [PUGMARK, "plan", "--fresh", binary], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ).pid
+    _, status, usage = os.wait4(pid, 0)
+    row["plan_s"] = f"{usage.ru_utime + usage.ru_stime:.2f}"
+    row["plan_mb"] = usage.ru_maxrss // 1024
+    return status == 0
+
+
+def gaps_of(recording, row):
+    """Events, gaps and their causes, into the row; what the recorder says of a death."""
+    said = subprocess.run([PUGMARK, "verify", "--format", "json", recording], capture_output=True, text=True)
+    try:
+        told = json.loads(said.stdout)
+    except ValueError:
+        row["why"] = f"verify says: {said.stderr.strip()[:200]}"
+        return False
+    causes = collections.Counter(g["cause"] for g in told["gaps"])
+    row["events"], row["gaps"] = told["events"], len(told["gaps"])
+    row["causes"] = " ".join(f"{n} {c}" for c, n in sorted(causes.items())) or "-"
+    if told.get("deaths"):
+        row["why"] = f"a traced process died: {told['deaths']}"
+    return True
+
+
+def gaps_in(dumped):
+    with open(dumped, errors="replace") as f:
+        return sum(" gap " in line for line in f)
+
+
+def dump(recording, module, to):
+    with open(to, "wb") as f:
+        subprocess.run([PUGMARK, "dump", "--format", "text", "--module", str(module), recording], stdout=f)
+
+
+def difference(one, other):
+    """None, or the first difference between two files of events."""
+    said = subprocess.run([f"{TOOLS}/compare", one, other], capture_output=True, text=True, errors="replace")
+    return None if said.returncode == 0 else said.stdout[:2000] or said.stderr[:300]
+
+
+def modes_agree(recording, folder):
+    """Whether the three plans of one run (--twin) tell the same: (gaps, first difference or None)."""
+    told = []
+    for k, mode in enumerate(MODES):
+        told.append(f"{folder}/told.{mode}")
+        dump(recording, k, told[-1])
+    first = next((d for d in (difference(told[0], t) for t in told[1:]) if d), None)
+    return sum(map(gaps_in, told)), first
+
+
+class Recorder:
+    """`record -a` of a copy, while something else starts what runs it."""
+
+    def __init__(self, binary, to, *options):
+        self.to = to
+        self.log = open(f"{to}.log", "w+")
+        self.process = subprocess.Popen(
+            [PUGMARK, "record", "-q", "-o", to, *options, "-a", binary],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+        )
+        until = time.monotonic() + 60
+        while not os.path.exists(f"{to}/meta.json") and self.process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.1)
+
+    def end(self):
+        """Stops it; its exit status."""
+        self.process.send_signal(2)
+        try:
+            return self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return -9
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()[-300:]
