@@ -484,6 +484,7 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 	out->access = access;
 	out->kind = kind_of(zi, ops);
 	out->flow = value_insn_flow(zi, ops);
+	out->condition = zi->opcode & 15;
 	for (int i = 0; i < zi->operand_count; i++)
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
 			add_memory(out, zi, ops, &ops[i]);

@@ -45,13 +45,14 @@ struct value_place {
 
 /* How qualities go through an instruction. */
 enum value_flow {
-	VALUE_FLOW_ALL,	  /* every output is as good as the worst input */
-	VALUE_FLOW_COPY,  /* byte i of the only output is byte i of the only input */
-	VALUE_FLOW_BITS,  /* a bitwise operation: byte i is of byte i of the inputs */
-	VALUE_FLOW_AND,	  /* the same, and an exact zero byte in one of them settles it */
-	VALUE_FLOW_OR,	  /* the same, with an exact byte of ones */
-	VALUE_FLOW_CARRY, /* a sum: byte i is of bytes 0 to i of the inputs */
-	VALUE_FLOW_FRESH, /* outputs are exact whatever the inputs are: xor r,r */
+	VALUE_FLOW_ALL,	   /* every output is as good as the worst input */
+	VALUE_FLOW_COPY,   /* byte i of the only output is byte i of the only input */
+	VALUE_FLOW_BITS,   /* a bitwise operation: byte i is of byte i of the inputs */
+	VALUE_FLOW_AND,	   /* the same, and an exact zero byte in one of them settles it */
+	VALUE_FLOW_OR,	   /* the same, with an exact byte of ones */
+	VALUE_FLOW_CARRY,  /* a sum: byte i is of bytes 0 to i of the inputs */
+	VALUE_FLOW_SELECT, /* byte i is byte i of the one of two inputs that flags choose: cmov */
+	VALUE_FLOW_FRESH,  /* outputs are exact whatever the inputs are: xor r,r */
 };
 
 enum value_insn_kind {
@@ -74,10 +75,11 @@ struct value_insn {
 	uint64_t ip;
 	uint16_t mnemonic; /* Zydis */
 	uint8_t len;
-	uint8_t kind;  /* enum value_insn_kind */
-	uint8_t flow;  /* enum value_flow */
-	bool computed; /* the evaluator has semantics for it */
-	bool scatters; /* writes to places that are not among its operands */
+	uint8_t kind;	   /* enum value_insn_kind */
+	uint8_t flow;	   /* enum value_flow */
+	uint8_t condition; /* of SELECT: as the low four bits of a cmov's opcode say it */
+	bool computed;	   /* the evaluator has semantics for it */
+	bool scatters;	   /* writes to places that are not among its operands */
 	uint8_t n_mem;
 	uint8_t n_access;
 	uint16_t first_op;		/* in its block */

@@ -71,6 +71,8 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 		if (ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    ZydisRegisterGetClass(ops[i].reg.value) == ZYDIS_REGCLASS_MMX)
 			return VALUE_FLOW_ALL; /* the stack that they are in is known as a whole */
+	if (zi->meta.category == ZYDIS_CATEGORY_CMOV)
+		return VALUE_FLOW_SELECT;
 	switch (zi->mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_PUSH:

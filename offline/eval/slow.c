@@ -252,7 +252,7 @@ enum { WIDEST = 32 }; /* bytes of such an operation */
 static bool by_bytes(uint8_t flow)
 {
 	return flow == VALUE_FLOW_BITS || flow == VALUE_FLOW_AND || flow == VALUE_FLOW_OR ||
-	       flow == VALUE_FLOW_CARRY;
+	       flow == VALUE_FLOW_CARRY || flow == VALUE_FLOW_SELECT;
 }
 
 /* The bytes that @a reads. */
@@ -302,6 +302,42 @@ static void fold_all(struct step *s, uint8_t out[WIDEST])
 	}
 	for (size_t i = 0; i < WIDEST; i++)
 		out[i] = worse(settled[i] ? VALUE_EXACT : out[i], s->address);
+}
+
+/* Whether the condition that a jump, setcc or cmov has in the low four bits of its opcode holds
+ * (Intel SDM 2, appendix B.1.4.7). */
+static bool holds(uint8_t condition, const struct value_state *state)
+{
+	const uint64_t f = value_rflags(state);
+	const bool carry = f & 1, parity = f & 4, zero = f & 0x40, sign = f & 0x80;
+	const bool overflow = f & 0x800, less = sign != overflow;
+	const bool of_pairs[] = {overflow, carry,  zero, carry || zero,
+				 sign,	   parity, less, less || zero};
+	return of_pairs[condition >> 1] != (condition & 1);
+}
+
+/* Flags that are known say which of the two inputs it is: the destination as it was, or the
+ * source behind it. Else a byte is as good as the worst of the three. */
+static void select_one(struct step *s, uint8_t out[WIDEST])
+{
+	const struct value_insn *insn = s->insn;
+	uint8_t q[MEMORY_MAX],
+		flags = is_inexact(&s->m->known, VALUE_BIT_FLAGS) ? s->m->known.flags : VALUE_EXACT;
+	unsigned n_inputs = 0, chosen = holds(insn->condition, &s->m->state);
+	memset(out, flags, WIDEST);
+	for (int i = 0; i < insn->n_access; i++) {
+		const struct value_access *a = &insn->access[i];
+		if (!a->read || a->address || a->kind == VALUE_ACCESS_FLAGS)
+			continue;
+		size_t n = get(s, a, q);
+		if (flags == VALUE_EXACT && n_inputs++ != chosen)
+			continue;
+		for (size_t b = 0; b < n && b < WIDEST; b++)
+			out[b] = worse(out[b], q[b]);
+	}
+	/* A source whose address is not known may also be one that cannot be read. */
+	for (size_t b = 0; b < WIDEST; b++)
+		out[b] = worse(out[b], s->address);
 }
 
 /* Flags are of all bytes, and of what they were if not all of them are written. Returns the worst
@@ -410,7 +446,9 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 		       (s.address == VALUE_ASSUMED && writes_memory(insn));
 	uint8_t source[MEMORY_MAX], out = insn->computed ? s.in : VALUE_UNKNOWN;
 	size_t n = insn->flow == VALUE_FLOW_COPY ? copy_source(&s, source) : 0;
-	if (by_bytes(insn->flow))
+	if (insn->flow == VALUE_FLOW_SELECT)
+		select_one(&s, source);
+	else if (by_bytes(insn->flow))
 		fold_all(&s, source);
 	m->loose = true;
 	m->guessing = s.address == VALUE_UNKNOWN || out == VALUE_UNKNOWN;

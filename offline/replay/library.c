@@ -110,15 +110,14 @@ bool value_run_vectors(struct value_run *run, const struct value_insn *insn)
 /* Nothing more can be executed until control is in traced code again. */
 static int go_blind(struct value_run *run, const char *why)
 {
-	run->blind++;
-	run->blind_at = (struct value_gap){.count = run->count,
-					   .ip = value_machine_state(run->machine)->rip,
-					   .record = run->next};
-	snprintf(run->blind_at.text, sizeof(run->blind_at.text), "%s%s%s", why,
-		 run->n_calls && run->calls[run->n_calls - 1].import ? ", in " : "",
-		 run->n_calls && run->calls[run->n_calls - 1].import
-			 ? run->calls[run->n_calls - 1].import
-			 : "");
+	const char *in = run->n_calls ? run->calls[run->n_calls - 1].import : NULL;
+	if (!run->blind++) {
+		run->blind_at = (struct value_gap){.count = run->count,
+						   .ip = value_machine_state(run->machine)->rip,
+						   .record = run->next};
+		snprintf(run->blind_at.text, sizeof(run->blind_at.text), "%s%s%s", why,
+			 in ? ", in " : "", in ? in : "");
+	}
 	import_clobber(run->machine);
 	run->in_library = false;
 	run->n_variants = 0;

@@ -81,8 +81,8 @@ const struct value_gap *value_run_gap(const struct value_run *run);
  * and all that no record has told by then, is assumed. */
 uint64_t value_run_supposed(const struct value_run *run);
 /* How often a library's code could not be executed to its end, so that what it may have written is
- * assumed; where and why it was the last time. */
-uint64_t value_run_blind(const struct value_run *run, const struct value_gap **last);
+ * assumed; where and why it was the first time. */
+uint64_t value_run_blind(const struct value_run *run, const struct value_gap **first);
 /* Instructions between snapshots; at first 10 million. */
 void value_run_snapshot_every(struct value_run *run, uint64_t instructions);
 

@@ -132,7 +132,7 @@ struct value_run {
 	struct supposition supposition;
 	struct value_gap gap;
 	uint64_t blind;		   /* how often a library could not be executed to its end */
-	struct value_gap blind_at; /* the last time */
+	struct value_gap blind_at; /* the first time */
 	value_crossing_fn *crossing;
 	void *crossing_ctx;
 	uint64_t *awaited; /* return addresses of calls whose end is told, sorted */

@@ -453,9 +453,9 @@ const struct value_gap *value_run_gap(const struct value_run *run)
 	return &run->gap;
 }
 
-uint64_t value_run_blind(const struct value_run *run, const struct value_gap **last)
+uint64_t value_run_blind(const struct value_run *run, const struct value_gap **first)
 {
-	*last = &run->blind_at;
+	*first = &run->blind_at;
 	return run->blind;
 }
 

@@ -86,6 +86,29 @@ for a in [["rec"], ["rec", "weigh"], ["rec", "--watch", "counter"]]:
     json.loads(subprocess.run([sys.argv[1], "values", *a, "--format", "json"],
         capture_output=True, check=True).stdout)' "$PUGMARK"
 
+# A library that asks for the time on its own account, inside of a call: for a name by chance.
+cat >chance.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	char name[] = "chance-XXXXXX";
+	unsigned sum = 0;
+	int fd = mkstemp(name);
+	for (int i = 0; i < 10000; i++)
+		sum = sum * 31 + name[i % 13];
+	close(fd);
+	unlink(name);
+	printf("%u\n", sum);
+	return 0;
+}
+C
+${CC:-cc} -O1 -w -o chance chance.c
+"$PUGMARK" record -q --level values -o dated -- ./chance >printed 2>err
+claim 'what a library has made of the time is known' \
+	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values dated)
+
 cp "$(command -v gzip)" packer
 for i in $(seq 3000); do echo "line $i of what is packed $((i * i % 977))"; done >input
 "$PUGMARK" record -q --level values -o packed -- ./packer -c input >out.gz 2>err

@@ -129,7 +129,8 @@ __attribute__((noinline)) int either(long a, long b)
 {
 	long out;
 	__asm__ volatile("call clock\n\tcmp %1, %2\n\tsete %%r9b\n\ttest %1, %1\n\tsete %%sil\n\t"
-			 "or %%r9d, %%esi\n\tor %%r9b, %%sil\n\tmov $0, %%eax\n\tjne 1f\n\tinc %%eax\n1:"
+			 "or %%r9d, %%esi\n\tor %%r9b, %%sil\n\t"
+			 "cmp %1, %1\n\tcmovne %%r9d, %%esi\n\ttest %%sil, %%sil\n\tmov $0, %%eax\n\tjne 1f\n\tinc %%eax\n1:"
 			 : "=a"(out) : "b"(a), "r"(b)
 			 : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 	return out;
@@ -138,7 +139,7 @@ int main(int argc, char **argv) { return either(argc, argc + 1) != 1; }
 C
 $cc -O1 -g -w -no-pie -o bytes bytes.c || $cc -O1 -g -w -o bytes bytes.c
 "$PUGMARK" record -q --level values -o byte -- ./bytes 2>err
-claim 'a flag of a known byte is known' \
+claim 'a flag of a known byte is known, and a register that cmov leaves as it was is known as before' \
 	grep -q 'up to its end' <("$PUGMARK" values byte)
 
 # Signals in a loop, each at another instruction.

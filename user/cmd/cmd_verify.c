@@ -192,7 +192,7 @@ static void text_values(const struct verify *v, struct outbuf *out)
 		out_printable(out, t->gap, PRINT_TEXT);
 		if (t->blind) {
 			outbuf_format(out,
-				      "; what %llu calls wrote is assumed, the last of them for ",
+				      "; what %llu calls wrote is assumed, the first of them for ",
 				      (unsigned long long)t->blind);
 			out_printable(out, t->why, PRINT_TEXT);
 		}

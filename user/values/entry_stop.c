@@ -3,6 +3,8 @@
  * none single steps. */
 #include "user/values/entry_stop.h"
 
+#include "user/values/hidden_vdso.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -89,6 +91,9 @@ int entry_stop_wait(pid_t pid, struct pugmark_diag *diag)
 		err = go_on(pid, false, status >> 16 ? 0 : WSTOPSIG(status), &status);
 	if (err || !WIFSTOPPED(status))
 		return failed(-ESRCH, "it ended", diag);
+	err = hide_vdso(pid);
+	if (err)
+		return failed(err, "its auxiliary vector cannot be changed", diag);
 	uint64_t entry = entry_of(pid);
 	if (!entry)
 		return failed(-ENOENT, "its entry point is not known", diag);

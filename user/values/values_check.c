@@ -29,10 +29,10 @@ static int check_task(struct value_replay *replay, uint32_t task, struct values_
 	out->instructions = value_run_count(run);
 	value_machine_inexact(value_run_machine(run), &out->assumed, &out->unknown);
 	out->supposed = value_run_supposed(run);
-	const struct value_gap *last;
-	out->blind = value_run_blind(run, &last);
+	const struct value_gap *first;
+	out->blind = value_run_blind(run, &first);
 	if (out->blind)
-		snprintf(out->why, sizeof(out->why), "%s, at %" PRIx64, last->text, last->ip);
+		snprintf(out->why, sizeof(out->why), "%s, at %" PRIx64, first->text, first->ip);
 	out->complete = stop == VALUE_REPLAY_END;
 	if (stop == VALUE_REPLAY_GAP) {
 		const struct value_gap *gap = value_run_gap(run);
