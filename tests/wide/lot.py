@@ -3,7 +3,7 @@
 chooses them and everybody who has the seed gets the same ones. Nothing is downloaded here.
 
 A program is what its maintainers tag as a command line program, a service what they tag as a daemon
-or a server. What is large, or part of how a machine is administered, is left out."""
+or a server and what depends on that which starts services. What is large, or part of how a machine is administered, is left out."""
 import random
 import re
 import subprocess
@@ -25,6 +25,8 @@ def index():
 def fits(fields, kind):
     tags = set(re.split(r"[,\s]+", fields.get("Tag", "")))
     daemon = tags & {"interface::daemon", "network::server"}
+    needs = fields.get("Pre-Depends", "") + fields.get("Depends", "")
+    started = "init-system-helpers" in needs or "lsb-base" in needs
     return (
         fields.get("Architecture") == "amd64"
         and fields.get("Priority") in ("optional", "extra")
@@ -32,7 +34,7 @@ def fits(fields, kind):
         and (kind == "service" or fields.get("Section") != "admin")
         and int(fields.get("Size", 0)) < LARGEST_KB[kind] * 1000
         and "role::program" in tags
-        and bool(daemon if kind == "service" else "interface::commandline" in tags and not daemon)
+        and bool(daemon and started if kind == "service" else "interface::commandline" in tags and not daemon)
     )
 
 

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""service.py: the row of one service.
+
+    service.py ROOT FOLDER PACKAGE
+
+As program.py, but what runs is what the package's systemd unit starts, with the package's own
+configuration, in folders laid over /usr, /etc, /var and /run; and it is asked over loopback what
+many protocols ask first (traffic.py).
+
+    plain    started, asked, ended
+    -a       the same while a recorder waits for whoever runs the copy, in the default mode
+    --twin   the same by the plans of three modes at once: that they tell the same"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import isolation
+import packages
+import recorded
+import traffic
+import unit
+
+READY_SECONDS, END_SECONDS, ROUNDS, MOST_PORTS = 12, 6, 3, 3
+
+
+class Service:
+    def __init__(self, root, folder, package):
+        self.folder = folder
+        self.before, self.words, given = unit.command_of(package, root)
+        self.environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC", **given}
+        self.row = recorded.Row(kind="service", package=package, program=os.path.basename(self.words[0]))
+        self.row["work"] = " ".join(self.words[1:])[:60] or "-"
+        os.makedirs(f"{folder}/bin")
+        os.chmod(folder, 0o755)
+        self.binary = f"{folder}/bin/{self.row['program']}"
+        shutil.copyfile(self.words[0], self.binary)
+        os.chmod(self.binary, 0o755)
+
+    def running(self):
+        """Processes that run the copy."""
+        for pid in isolation.processes_here():
+            try:
+                if os.readlink(f"/proc/{pid}/exe") == self.binary:
+                    yield pid
+            except OSError:
+                pass
+
+    def start(self):
+        self.log = open(f"{self.folder}/log", "a+")
+        subprocess.Popen(
+            ["setarch", "-R", *self.before, self.binary, *self.words[1:]], cwd="/", env=self.environment,
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True,
+        )
+        until = time.monotonic() + READY_SECONDS
+        while time.monotonic() < until:
+            time.sleep(0.2)
+            if traffic.listening():
+                time.sleep(0.3)
+                return traffic.listening()
+        return []
+
+    def stop(self):
+        """Ends it as a service manager does; whether it went by itself."""
+        left = list(self.running())
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+        until = time.monotonic() + END_SECONDS
+        while time.monotonic() < until and list(self.running()):
+            time.sleep(0.1)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                pass
+        by_itself = not list(self.running())
+        for pid in list(self.running()):
+            os.kill(pid, signal.SIGKILL)
+        return by_itself
+
+    def serve(self):
+        """One life of it: (answers, milliseconds of the load, ended by itself), or why there is none."""
+        ports = self.start()
+        if not ports or not list(self.running()):
+            self.log.seek(0)
+            return " ".join(self.log.read()[-160:].split()) or "listens nowhere"
+        if not getattr(self, "ports", None):
+            self.ports = ports[:MOST_PORTS]
+        began = time.monotonic()
+        seen, served = traffic.load(self.ports, ROUNDS)
+        ms = (time.monotonic() - began) * 1000
+        alive = bool(list(self.running()))
+        ended = self.stop()
+        return {"seen": seen, "served": served, "ms": ms, "alive": alive, "ended": ended}
+
+    def say(self, verdict, why=""):
+        if "verdict" not in self.row:
+            self.row["verdict"] = verdict
+            self.row["why"] = " ".join(why.split())[:400]
+
+    def changed(self, life):
+        """What of a recorded life was in no plain one, or None."""
+        if isinstance(life, str):
+            return f"does not start: {life}"
+        for what in ("alive", "ended"):
+            if life[what] != self.plain[what]:
+                return f"{what}: {life[what]}"
+        for job, answers in life["seen"].items():
+            usual = self.plain["seen"].get(job, set())
+            if b"refused" in answers - usual or (answers <= {b"silent", b"closed"}) and not (usual & {b"silent", b"closed"}):
+                return f"{job}: {answers}, was {usual}"
+        return None
+
+    def recorded_life(self, to, *options):
+        recorder = recorded.Recorder(self.binary, to, *options)
+        life = self.serve()
+        status = recorder.end()
+        if status not in (0, 3):
+            self.say("FAILED", f"record: status {status}: {recorder.said()}")
+            return None
+        wrong = self.changed(life)
+        if wrong:
+            self.say("HARM", wrong)
+        return life
+
+    def measure(self):
+        if not recorded.plan(self.binary, self.row):
+            raise packages.Skip("cannot be planned")
+        self.plain = self.serve()
+        if isinstance(self.plain, str):
+            raise packages.Skip(f"does not start here: {self.plain}")
+        if not self.plain["served"]:
+            raise packages.Skip("answers nobody")
+        life = self.recorded_life(f"{self.folder}/rec")
+        if isinstance(life, dict):
+            self.row["plain_ms"], self.row["recorded_ms"] = f"{self.plain['ms']:.0f}", f"{life['ms']:.0f}"
+            self.row["slowdown"] = f"{life['ms'] / self.plain['ms']:.2f}"
+            if not recorded.gaps_of(f"{self.folder}/rec", self.row):
+                self.say("FAILED")
+        self.recorded_life(f"{self.folder}/twin", "--mode", "full", "--twin", "casper", "--twin", "best")
+        gaps, first = recorded.modes_agree(f"{self.folder}/twin", self.folder)
+        if first and not gaps:
+            self.say("WRONG", f"modes differ, without a gap: {first}")
+        if self.row.get("gaps") or gaps:
+            self.say("gaps", f"{gaps} by three plans at once")
+        elif not os.path.getsize(f"{self.folder}/told.full"):
+            self.say("FAILED", "nothing recorded")
+        self.say("agree")
+
+
+def main():
+    root, folder, package = sys.argv[1:4]
+    os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
+    row = recorded.Row(kind="service", package=package)
+    try:
+        isolation.lay_over(root, folder, ("usr", "etc", "var"))
+        service = Service(root, folder, package)
+        row = service.row
+        service.measure()
+    except packages.Skip as why:
+        row.update(verdict="skip", why=str(why))
+    finally:
+        isolation.end_all()
+    print(row.line())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""traffic.py: a load for a service that nobody here knows: the first words of many protocols, and
+noise, to each port of TCP and UDP on which it listens. Only answers' kinds are told, since times and numbers
+in them change."""
+import concurrent.futures
+import random
+import re
+import socket
+import subprocess
+
+noise = random.Random(20)
+WORDS = [
+    b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n",
+    b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nConnection: close\r\n\r\na=b",
+    b"EHLO a\r\nNOOP\r\nQUIT\r\n",
+    b"USER a\r\nPASS b\r\nHELP\r\nQUIT\r\n",
+    b"stats\r\nversion\r\nhelp\r\nquit\r\n",
+    b"PING\r\nINFO\r\n",
+    b"a CAPABILITY\r\nb LOGOUT\r\n",
+    b"NICK a\r\nUSER a 0 * :a\r\nQUIT\r\n",
+    b"\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\x00\x80\x00",  # LDAP: bind
+    b"\0\x1d" + b"\x12\x34\1\0\0\1\0\0\0\0\0\0\1a\7example\0\0\1\0\1",  # DNS over TCP
+    b"\x12\x34\1\0\0\1\0\0\0\0\0\0\1a\7example\0\0\1\0\1",  # DNS
+    b"\x23" + b"\0" * 47,  # NTP
+    bytes(noise.randrange(256) for _ in range(200)),
+]
+
+
+def listening():
+    """(protocol, port), of this namespace of the network."""
+    said = subprocess.run(["ss", "-Hlntu"], capture_output=True, text=True).stdout
+    found = set()
+    for line in said.splitlines():
+        words = line.split()
+        found.add((words[0], int(words[4].rsplit(":", 1)[1])))
+    return sorted(found)
+
+
+def ask(protocol, port, words):
+    """What answers, digits left out, or why nothing does."""
+    kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
+    for host, family in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
+        with socket.socket(family, kind) as s:
+            s.settimeout(2)
+            try:
+                s.connect((host, port))
+                s.sendall(words)
+                s.settimeout(0.4)
+                answer = s.recv(4096)
+                return re.sub(rb"[\d:]+", b"0", answer[:24])
+            except ConnectionRefusedError:
+                continue
+            except TimeoutError:
+                return b"silent"
+            except OSError:
+                return b"closed"
+    return b"refused"
+
+
+def load(ports, rounds):
+    """{(protocol, port, words): answers seen}, and how many requests were not refused."""
+    jobs = [(p, n, w) for p, n in ports for w in range(len(WORDS))]
+    random.Random(rounds).shuffle(jobs)
+    seen, served = {}, 0
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        for _ in range(rounds):
+            answers = pool.map(lambda job: ask(job[0], job[1], WORDS[job[2]]), jobs)
+            for job, answer in zip(jobs, answers):
+                seen.setdefault(job, set()).add(answer)
+                served += answer != b"refused"
+    return seen, served
