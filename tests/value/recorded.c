@@ -27,16 +27,28 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void report(const struct followed *f, const char *name)
+/* Of all instructions up to here. */
+static void print_shares(const struct followed *f)
 {
 	uint64_t assumed, unknown;
 	value_machine_inexact(f->machine, &assumed, &unknown);
 	assumed += value_run_supposed(f->run);
 	uint64_t all = value_run_count(f->run);
-	printf("%-14s %8lu compared, %8.4f %% exact, %.4f %% assumed, %.4f %% unknown, %lu wrong; "
-	       "%lu stores, %lu pages; %lu bytes of chance at the start, %lu later",
-	       name, f->compared, share(all - assumed - unknown, all), share(assumed, all),
-	       share(unknown, all), f->wrong, f->stores, f->pages, f->start_bytes, f->chances);
+	printf("%8.4f %% of %9lu exact, %.4f %% assumed, %.4f %% unknown",
+	       share(all - assumed - unknown, all), all, share(assumed, all), share(unknown, all));
+}
+
+/* The replay goes on alone, so that the shares that are said last are those of the whole run. */
+static void report(struct followed *f, const char *name)
+{
+	printf("%-14s %8lu compared, %lu wrong, ", name, f->compared, f->wrong);
+	print_shares(f);
+	printf("; %lu stores, %lu pages; %lu bytes of chance at the start, %lu later", f->stores,
+	       f->pages, f->start_bytes, f->chances);
+	value_run_crossings(f->run, NULL, NULL);
+	enum value_replay_stop stop = value_run_forward(f->run, UINT64_MAX, NULL);
+	printf("; to the %s: ", stop == VALUE_REPLAY_END ? "end" : "gap");
+	print_shares(f);
 	if (*f->parted)
 		printf("; parted: %s", f->parted);
 	putchar('\n');
