@@ -3,6 +3,8 @@
  * changes no instruction. */
 #include "tests/value/stepped.h"
 
+#include "user/values/hidden_vdso.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -89,6 +91,8 @@ void stepped_start(struct stepped *s, char **argv, const char *input, const char
 		become(argv, input, output);
 	if (!wait_stop(s))
 		exit(2);
+	if (hide_vdso(s->pid))
+		stepped_die("hiding the vDSO, as the recorder does");
 	uint64_t entry = entry_of(s->pid);
 	ptrace(PTRACE_SETOPTIONS, s->pid, 0, PTRACE_O_EXITKILL);
 	ptrace(PTRACE_POKEUSER, s->pid, offsetof(struct user, u_debugreg[0]), entry);
