@@ -383,74 +383,6 @@ static void add_flags(struct value_insn *insn, const ZydisDecodedInstruction *zi
 		add(insn, VALUE_ACCESS_DF, 0, 0, 1)->write = true;
 }
 
-static uint8_t kind_of(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
-{
-	bool direct = zi->operand_count && ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-	switch (zi->mnemonic) {
-	case ZYDIS_MNEMONIC_JMP:
-		return direct ? VALUE_INSN_JUMP : VALUE_INSN_JUMP_IND;
-	case ZYDIS_MNEMONIC_CALL:
-		return direct ? VALUE_INSN_CALL : VALUE_INSN_CALL_IND;
-	case ZYDIS_MNEMONIC_RET:
-		return VALUE_INSN_RET;
-	case ZYDIS_MNEMONIC_SYSCALL:
-		return VALUE_INSN_SYSCALL;
-	case ZYDIS_MNEMONIC_RDTSC:
-	case ZYDIS_MNEMONIC_RDTSCP:
-	case ZYDIS_MNEMONIC_RDRAND:
-	case ZYDIS_MNEMONIC_RDSEED:
-	case ZYDIS_MNEMONIC_CPUID:
-	case ZYDIS_MNEMONIC_XGETBV:
-	case ZYDIS_MNEMONIC_RDPID:
-	case ZYDIS_MNEMONIC_RDPMC:
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XRSTOR:
-		return VALUE_INSN_CHANCE;
-	case ZYDIS_MNEMONIC_UD0:
-	case ZYDIS_MNEMONIC_UD1:
-	case ZYDIS_MNEMONIC_UD2:
-	case ZYDIS_MNEMONIC_INT3:
-	case ZYDIS_MNEMONIC_INT1:
-	case ZYDIS_MNEMONIC_INT:
-	case ZYDIS_MNEMONIC_HLT:
-	case ZYDIS_MNEMONIC_IRET:
-	case ZYDIS_MNEMONIC_IRETD:
-	case ZYDIS_MNEMONIC_IRETQ:
-	case ZYDIS_MNEMONIC_SYSENTER:
-	case ZYDIS_MNEMONIC_XBEGIN:
-	case ZYDIS_MNEMONIC_XABORT:
-	case ZYDIS_MNEMONIC_XEND:
-		return VALUE_INSN_TRAP;
-	case ZYDIS_MNEMONIC_MOVSB:
-	case ZYDIS_MNEMONIC_MOVSW:
-	case ZYDIS_MNEMONIC_MOVSQ:
-	case ZYDIS_MNEMONIC_STOSB:
-	case ZYDIS_MNEMONIC_STOSW:
-	case ZYDIS_MNEMONIC_STOSD:
-	case ZYDIS_MNEMONIC_STOSQ:
-	case ZYDIS_MNEMONIC_LODSB:
-	case ZYDIS_MNEMONIC_LODSW:
-	case ZYDIS_MNEMONIC_LODSD:
-	case ZYDIS_MNEMONIC_LODSQ:
-	case ZYDIS_MNEMONIC_SCASB:
-	case ZYDIS_MNEMONIC_SCASW:
-	case ZYDIS_MNEMONIC_SCASD:
-	case ZYDIS_MNEMONIC_SCASQ:
-	case ZYDIS_MNEMONIC_CMPSB:
-	case ZYDIS_MNEMONIC_CMPSW:
-	case ZYDIS_MNEMONIC_CMPSQ:
-		return VALUE_INSN_STRING;
-	case ZYDIS_MNEMONIC_MOVSD: /* an SSE instruction has the same name */
-	case ZYDIS_MNEMONIC_CMPSD:
-		return zi->meta.category == ZYDIS_CATEGORY_STRINGOP ? VALUE_INSN_STRING
-								    : VALUE_INSN_PLAIN;
-	default:
-		return zi->meta.category == ZYDIS_CATEGORY_COND_BR ? VALUE_INSN_JCC
-								   : VALUE_INSN_PLAIN;
-	}
-}
-
 bool value_insn_result(const struct value_insn *insn, const struct value_access *a)
 {
 	if (!a->write || a->kind == VALUE_ACCESS_FLAGS || a->kind == VALUE_ACCESS_X87 ||
@@ -482,7 +414,7 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 	out->len = zi->length;
 	out->mnemonic = zi->mnemonic;
 	out->access = access;
-	out->kind = kind_of(zi, ops);
+	out->kind = value_insn_kind(zi, ops);
 	out->flow = value_insn_flow(zi, ops);
 	out->condition = zi->opcode & 15;
 	for (int i = 0; i < zi->operand_count; i++)
@@ -531,71 +463,4 @@ void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 		for (int i = 0; i < out->n_mem; i++)
 			if (out->mem[i].write && out->mem[i].base == VALUE_RSP)
 				out->mem[i].disp -= out->mem[i].len;
-}
-
-/* The bits of the registers that @a touches. */
-static uint64_t bits_of(const struct value_access *a)
-{
-	const uint64_t one = 1;
-	switch (a->kind) {
-	case VALUE_ACCESS_GPR:
-		return one << a->reg;
-	case VALUE_ACCESS_VEC:
-		return (a->off < 16 ? one << (VALUE_BIT_VEC + a->reg) : 0) |
-		       (a->off + a->len > 16 ? one << (VALUE_BIT_HIGH + a->reg) : 0);
-	case VALUE_ACCESS_FLAGS:
-		return one << VALUE_BIT_FLAGS;
-	case VALUE_ACCESS_X87:
-		return one << VALUE_BIT_X87;
-	case VALUE_ACCESS_MXCSR:
-		return one << VALUE_BIT_MXCSR;
-	case VALUE_ACCESS_DF:
-		return one << VALUE_BIT_DF;
-	case VALUE_ACCESS_STICKY:
-		return one << VALUE_BIT_STICKY;
-	default:
-		return 0;
-	}
-}
-
-/* Whether @a leaves nothing of what the registers of bits_of() were. */
-static bool defines_whole(const struct value_access *a)
-{
-	if (!a->write || a->conditional)
-		return false;
-	switch (a->kind) {
-	case VALUE_ACCESS_GPR:
-		return a->len == 8;
-	case VALUE_ACCESS_VEC:
-		return a->len == 16 || a->len == 32;
-	case VALUE_ACCESS_FLAGS:
-		return a->mask == VALUE_FLAGS;
-	case VALUE_ACCESS_X87:
-		return false;
-	default:
-		return true;
-	}
-}
-
-uint64_t value_insn_reads(const struct value_insn *insn)
-{
-	uint64_t bits = 0;
-	for (int i = 0; i < insn->n_access; i++) {
-		const struct value_access *a = &insn->access[i];
-		/* What is written in part is read as well: the rest of it stays. Exceptions that
-		 * are added are of no use to what adds them. */
-		bool adds = a->kind == VALUE_ACCESS_STICKY && a->conditional;
-		if (a->read || (a->write && !defines_whole(a) && !adds))
-			bits |= bits_of(a);
-	}
-	return bits;
-}
-
-uint64_t value_insn_defines(const struct value_insn *insn)
-{
-	uint64_t bits = 0;
-	for (int i = 0; i < insn->n_access; i++)
-		if (defines_whole(&insn->access[i]))
-			bits |= bits_of(&insn->access[i]);
-	return bits;
 }

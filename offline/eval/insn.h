@@ -97,7 +97,8 @@ struct value_insn {
 void value_insn_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
 			 uint64_t ip, struct value_access *access, struct value_insn *out);
 
-/* Its enum value_flow. */
+/* Its enum value_insn_kind, and its enum value_flow. */
+uint8_t value_insn_kind(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops);
 uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops);
 
 /* Bits (state.h) of the registers that the instruction reads, and of those that it writes as a

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* machine_impl.h: what the files of the evaluator share. machine.c owns the tables; lower.c turns
- * an instruction into operations; translate.c makes blocks; exec.c runs them; slow.c runs one
- * instruction whose inputs are not all exact. */
+/* machine_impl.h: what the files of the evaluator share. machine.c owns the tables; places.c says
+ * where it may run and has to stop; lower.c turns an instruction into operations; translate.c makes
+ * blocks; exec.c runs them, and exec_trace.c tells of them; slow.c runs one instruction whose
+ * inputs are not all exact, and known.c keeps how well registers are known. */
 #ifndef OFFLINE_EVAL_MACHINE_IMPL_H
 #define OFFLINE_EVAL_MACHINE_IMPL_H
 
@@ -105,6 +106,7 @@ struct value_block *value_translate(struct value_machine *m, uint64_t ip, bool s
 				    bool *no_memory);
 /* From the machine's arena; NULL: no memory. */
 void *value_arena(struct value_machine *m, size_t size);
+void value_arena_free(struct value_machine *m);
 bool value_is_place(const struct value_machine *m, uint64_t addr);
 
 /* Appends the operations of an instruction to @ops (at most PER_INSN) and returns how many; 0: no
@@ -125,6 +127,14 @@ void value_trace_results(struct value_machine *m, struct value_trace *trace,
  * as the registers are now. NULL is no trace. */
 void value_trace_insn(struct value_machine *m, struct value_trace *trace,
 		      const struct value_block *single);
+/* How long @trace was before its last block. */
+struct value_trace_mark {
+	size_t n_blocks, n_addresses, n_results;
+};
+/* Of the last block, @b, only the first @n instructions were executed: they are blocks of their own
+ * in @trace. Returns 0, or -1: memory is out. */
+int value_trace_cut(struct value_machine *m, struct value_trace *trace, const struct value_block *b,
+		    unsigned n, const struct value_trace_mark *mark);
 const void *const *value_exec_labels(bool traced);
 
 /* One instruction; an enum value_stop, or STEP_DONE. */

@@ -2,34 +2,9 @@
 /* translate.c: blocks. Code is read from the evaluated memory when control first comes to it. */
 #include "offline/eval/machine_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { ARENA = 1 << 20, INSN_MAX = ZYDIS_MAX_INSTRUCTION_LENGTH };
-
-struct arena_chunk {
-	struct arena_chunk *next;
-	size_t used, size;
-	_Alignas(16) char bytes[];
-};
-
-void *value_arena(struct value_machine *m, size_t size)
-{
-	size = (size + 15) & ~(size_t)15;
-	struct arena_chunk *chunk = m->arena;
-	if (!chunk || chunk->size - chunk->used < size) {
-		size_t room = size > ARENA ? size : ARENA;
-		chunk = malloc(sizeof(*chunk) + room);
-		if (!chunk)
-			return NULL;
-		chunk->used = 0;
-		chunk->size = room;
-		chunk->next = m->arena;
-		m->arena = chunk;
-	}
-	chunk->used += size;
-	return chunk->bytes + chunk->used - size;
-}
+enum { INSN_MAX = ZYDIS_MAX_INSTRUCTION_LENGTH };
 
 /* The bytes of the instruction at @ip, as many as there are in code; 0: none. */
 static size_t fetch(struct value_machine *m, uint64_t ip, uint8_t *bytes)

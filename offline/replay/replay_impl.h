@@ -2,7 +2,8 @@
 /* replay_impl.h: what the files of a replay share. replay.c leads the evaluator through traced
  * code, library.c through that of libraries, outside.c from record to record where nothing is
  * executed; calls.c keeps the calls that are open between them, records.c applies records,
- * own_code.c knows what is code, replay_open.c begins runs, snapshots.c keeps their moments. */
+ * own_code.c knows what is code, replay_open.c begins runs, snapshots.c keeps their moments and
+ * seek.c goes to any. */
 #ifndef OFFLINE_REPLAY_REPLAY_IMPL_H
 #define OFFLINE_REPLAY_REPLAY_IMPL_H
 

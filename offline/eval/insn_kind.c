@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* insn_kind.c: how an instruction hands on control: jump, call, return, string, system call, plain.
+ */
+#include "offline/eval/insn.h"
+
+uint8_t value_insn_kind(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	bool direct = zi->operand_count && ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_JMP:
+		return direct ? VALUE_INSN_JUMP : VALUE_INSN_JUMP_IND;
+	case ZYDIS_MNEMONIC_CALL:
+		return direct ? VALUE_INSN_CALL : VALUE_INSN_CALL_IND;
+	case ZYDIS_MNEMONIC_RET:
+		return VALUE_INSN_RET;
+	case ZYDIS_MNEMONIC_SYSCALL:
+		return VALUE_INSN_SYSCALL;
+	case ZYDIS_MNEMONIC_RDTSC:
+	case ZYDIS_MNEMONIC_RDTSCP:
+	case ZYDIS_MNEMONIC_RDRAND:
+	case ZYDIS_MNEMONIC_RDSEED:
+	case ZYDIS_MNEMONIC_CPUID:
+	case ZYDIS_MNEMONIC_XGETBV:
+	case ZYDIS_MNEMONIC_RDPID:
+	case ZYDIS_MNEMONIC_RDPMC:
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XRSTOR:
+		return VALUE_INSN_CHANCE;
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_INT3:
+	case ZYDIS_MNEMONIC_INT1:
+	case ZYDIS_MNEMONIC_INT:
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
+	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_XBEGIN:
+	case ZYDIS_MNEMONIC_XABORT:
+	case ZYDIS_MNEMONIC_XEND:
+		return VALUE_INSN_TRAP;
+	case ZYDIS_MNEMONIC_MOVSB:
+	case ZYDIS_MNEMONIC_MOVSW:
+	case ZYDIS_MNEMONIC_MOVSQ:
+	case ZYDIS_MNEMONIC_STOSB:
+	case ZYDIS_MNEMONIC_STOSW:
+	case ZYDIS_MNEMONIC_STOSD:
+	case ZYDIS_MNEMONIC_STOSQ:
+	case ZYDIS_MNEMONIC_LODSB:
+	case ZYDIS_MNEMONIC_LODSW:
+	case ZYDIS_MNEMONIC_LODSD:
+	case ZYDIS_MNEMONIC_LODSQ:
+	case ZYDIS_MNEMONIC_SCASB:
+	case ZYDIS_MNEMONIC_SCASW:
+	case ZYDIS_MNEMONIC_SCASD:
+	case ZYDIS_MNEMONIC_SCASQ:
+	case ZYDIS_MNEMONIC_CMPSB:
+	case ZYDIS_MNEMONIC_CMPSW:
+	case ZYDIS_MNEMONIC_CMPSQ:
+		return VALUE_INSN_STRING;
+	case ZYDIS_MNEMONIC_MOVSD: /* an SSE instruction has the same name */
+	case ZYDIS_MNEMONIC_CMPSD:
+		return zi->meta.category == ZYDIS_CATEGORY_STRINGOP ? VALUE_INSN_STRING
+								    : VALUE_INSN_PLAIN;
+	default:
+		return zi->meta.category == ZYDIS_CATEGORY_COND_BR ? VALUE_INSN_JCC
+								   : VALUE_INSN_PLAIN;
+	}
+}

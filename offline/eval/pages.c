@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* pages.c: pages in a radix tree of four levels, nine address bits each, as the processor's own
+ * page tables. A snapshot is one more reference to the root; a write copies each node and page on
+ * its way that has more than one reference, so that a snapshot costs nothing until pages change.
+ *
+ *   root -> node -> node -> node -> page (bytes, and their qualities where not all are exact)
+ */
+#include "offline/eval/pages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FANOUT = 512, LEVELS = 4 };
+
+struct value_node {
+	uint32_t refs;
+	void *child[FANOUT]; /* nodes; pages at the lowest level */
+};
+
+static unsigned index_at(uint64_t addr, int level)
+{
+	return addr >> (12 + 9 * (LEVELS - 1 - level)) & (FANOUT - 1);
+}
+
+void value_page_put(struct value_memory *mem, struct value_page *page)
+{
+	if (!page || --page->refs)
+		return;
+	mem->pages_held--;
+	free(page->quality);
+	free(page);
+}
+
+static void node_put(struct value_memory *mem, struct value_node *node, int level)
+{
+	if (!node || --node->refs)
+		return;
+	for (unsigned i = 0; i < FANOUT; i++)
+		if (!node->child[i])
+			continue;
+		else if (level == LEVELS - 1)
+			value_page_put(mem, node->child[i]);
+		else
+			node_put(mem, node->child[i], level + 1);
+	free(node);
+}
+
+static struct value_node *node_copy(const struct value_node *node, int level)
+{
+	struct value_node *copy = malloc(sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = *node;
+	copy->refs = 1;
+	for (unsigned i = 0; i < FANOUT; i++)
+		if (!copy->child[i])
+			continue;
+		else if (level == LEVELS - 1)
+			((struct value_page *)copy->child[i])->refs++;
+		else
+			((struct value_node *)copy->child[i])->refs++;
+	return copy;
+}
+
+struct value_page *value_page_new(struct value_memory *mem)
+{
+	struct value_page *page = aligned_alloc(64, sizeof(struct value_page));
+	if (!page)
+		return NULL;
+	page->refs = 1;
+	page->quality = NULL;
+	page->doubt = mem->doubt;
+	mem->pages_held++;
+	return page;
+}
+
+struct value_page *value_page_copy(struct value_memory *mem, const struct value_page *page)
+{
+	struct value_page *copy = value_page_new(mem);
+	if (!copy)
+		return NULL;
+	memcpy(copy->bytes, page->bytes, VALUE_PAGE);
+	copy->doubt = page->doubt;
+	if (page->quality) {
+		copy->quality = malloc(VALUE_PAGE);
+		if (!copy->quality) {
+			value_page_put(mem, copy);
+			return NULL;
+		}
+		memcpy(copy->quality, page->quality, VALUE_PAGE);
+	}
+	mem->pages_copied++;
+	return copy;
+}
+
+/* The lowest node of @addr that is this memory's own, made where there is none; NULL: no memory. */
+static struct value_node *own_leaf(struct value_memory *mem, uint64_t addr)
+{
+	struct value_node **slot = &mem->root;
+	for (int level = 0;; level++) {
+		struct value_node *node = *slot;
+		if (!node) {
+			node = calloc(1, sizeof(*node));
+			if (!node)
+				return NULL;
+			node->refs = 1;
+			*slot = node;
+		} else if (node->refs > 1) {
+			struct value_node *copy = node_copy(node, level);
+			if (!copy)
+				return NULL;
+			node->refs--;
+			*slot = node = copy;
+		}
+		if (level == LEVELS - 1)
+			return node;
+		slot = (struct value_node **)&node->child[index_at(addr, level)];
+	}
+}
+
+struct value_page *value_page_at(const struct value_memory *mem, uint64_t addr)
+{
+	const struct value_node *node = mem->root;
+	for (int level = 0; node && level < LEVELS - 1; level++)
+		node = node->child[index_at(addr, level)];
+	return node ? node->child[index_at(addr, LEVELS - 1)] : NULL;
+}
+
+bool value_page_is_own(const struct value_memory *mem, uint64_t addr)
+{
+	const struct value_node *node = mem->root;
+	for (int level = 0; level < LEVELS - 1; level++) {
+		if (node->refs > 1)
+			return false;
+		node = node->child[index_at(addr, level)];
+	}
+	const struct value_page *page = node->child[index_at(addr, LEVELS - 1)];
+	return node->refs == 1 && page->refs == 1;
+}
+
+void **value_page_slot(struct value_memory *mem, uint64_t addr)
+{
+	struct value_node *leaf = own_leaf(mem, addr);
+	return leaf ? &leaf->child[index_at(addr, LEVELS - 1)] : NULL;
+}
+
+int value_pages_drop(struct value_memory *mem, uint64_t start, uint64_t end)
+{
+	for (uint64_t addr = start; addr < end;) {
+		const struct value_node *node = mem->root;
+		int level = 0;
+		for (; node && level < LEVELS - 1; level++)
+			node = node->child[index_at(addr, level)];
+		if (!node) { /* nothing below a node of this level */
+			uint64_t span = (uint64_t)1 << (12 + 9 * (LEVELS - level));
+			addr = (addr & ~(span - 1)) + span;
+			continue;
+		}
+		unsigned i = index_at(addr, LEVELS - 1);
+		if (node->child[i]) {
+			struct value_node *leaf = own_leaf(mem, addr);
+			if (!leaf)
+				return -ENOMEM;
+			value_page_put(mem, leaf->child[i]);
+			leaf->child[i] = NULL;
+		}
+		addr += VALUE_PAGE;
+	}
+	return 0;
+}
+
+void value_pages_hold(struct value_node *root)
+{
+	if (root)
+		root->refs++;
+}
+
+void value_pages_put(struct value_memory *mem, struct value_node *root)
+{
+	node_put(mem, root, 0);
+}
