@@ -43,6 +43,9 @@ static struct rate observe(double rate, uint32_t n, enum how how, double uneven)
 		double by = how == NORMAL ? normal() : 2 * drand48() - 1;
 		uint64_t c = count(rate * (1 + uneven * by));
 		r.calls += c;
+		r.told += c;
+		r.least += c;
+		r.most += c;
 		r.squares += (double)c * c;
 		r.on_s++;
 		r.n++;
@@ -97,12 +100,27 @@ static void test_narrow(void **state)
 	assert_true(none.low == 0 && none.high > 0.3 && none.high < 0.4); /* 3.69 calls in 10 s */
 }
 
+/* Calls that may be missing at the edges, or were lost, lie in the interval. */
+static void test_missing(void **state)
+{
+	(void)state;
+	struct rate r = {.on_s = 10, .n = 1, .calls = 80, .told = 100, .least = 78, .most = 120};
+	struct rate all = {
+		.on_s = 10, .n = 1, .calls = 120, .told = 120, .least = 120, .most = 120};
+	struct rate few = {.on_s = 10, .n = 1, .calls = 78, .told = 78, .least = 78, .most = 78};
+	rate_settle(&r);
+	rate_settle(&all);
+	rate_settle(&few);
+	assert_true(r.mean == 10 && r.low == few.low && r.high == all.high);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steady),
 		cmocka_unit_test(test_uneven),
 		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_missing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,8 @@ static double student(uint32_t freedom)
 void rate_settle(struct rate *r)
 {
 	const double z = 1.96;
-	double c = r->calls, t = r->on_s, most = c + 1;
-	r->mean = t > 0 ? c / t : 0;
+	double c = r->least, t = r->on_s, most = r->most + 1;
+	r->mean = t > 0 ? r->told / t : 0;
 	if (t <= 0)
 		return;
 	/* Byar's approximation of the interval of a Poisson count. */
@@ -109,16 +109,29 @@ static void note_share(struct rates *r, const json_t *meta)
 	r->seen |= 1ull << (share - 1);
 }
 
-/* How long all probes of the recording were on. */
-static int time_on(struct rates *r, const struct trace_view *view, double *seconds,
-		   struct pugmark_diag *diag)
+/* What a recording's meta.json says of how its calls count. */
+struct weight {
+	double seconds; /* in which all of its probes were on */
+	double missing; /* lost events by those that there are */
+};
+
+/* Reads it, and has the view show the time in which all probes of the recording were on. */
+static int weigh(struct rates *r, struct trace_view *view, struct weight *out,
+		 struct pugmark_diag *diag)
 {
 	json_t *meta = json_loads(view->info->meta, 0, NULL);
 	json_int_t from = json_integer_value(json_object_get(meta, "probed_from_ns"));
 	json_int_t to = json_integer_value(json_object_get(meta, "probed_to_ns"));
+	json_int_t events = json_integer_value(json_object_get(meta, "events"));
+	json_int_t lost = json_integer_value(json_object_get(meta, "lost"));
 	note_share(r, meta);
 	json_decref(meta);
-	*seconds = (to - from) / 1e9;
+	*out = (struct weight){.seconds = (to - from) / 1e9};
+	if (events > 0 && lost > 0)
+		out->missing = (double)lost / events;
+	r->n_lossy += lost > 0;
+	view->from_ns = from;
+	view->to_ns = to;
 	if (from > 0 && to > from)
 		return 0;
 	return pugmark_diag_set(diag, -EINVAL, view->dir, PUGMARK_NO_OFFSET,
@@ -155,7 +168,7 @@ static struct rates_module *module_of(struct rates *r, const struct pugmark_reco
 
 /* The functions that the recording has of its module @module. */
 static int add_module(struct rates *r, struct trace_view *view, const struct report *report,
-		      uint32_t module, double seconds, struct pugmark_diag *diag)
+		      uint32_t module, const struct weight *weight, struct pugmark_diag *diag)
 {
 	uint32_t n;
 	const struct pugmark_recording_module *mod =
@@ -184,12 +197,13 @@ static int add_module(struct rates *r, struct trace_view *view, const struct rep
 					m->name);
 	for (uint32_t f = 0; f < m->n_funcs; f++)
 		if (!(plan->funcs[f].flags & PUGMARK_PLAN_FUNC_OPAQUE)) {
-			m->funcs[f].on_s += seconds;
+			m->funcs[f].on_s += weight->seconds;
 			m->funcs[f].n++;
 		}
 	for (uint32_t i = 0; i < report->n_funcs; i++) {
 		const struct report_func *f = &report->funcs[i];
-		if (f->id.kind != FUNC_OF_PLAN || f->id.module != module || !f->calls ||
+		if (f->id.kind != FUNC_OF_PLAN || f->id.module != module ||
+		    !(f->calls + f->hidden) ||
 		    plan->funcs[f->id.func].flags & PUGMARK_PLAN_FUNC_OPAQUE)
 			continue;
 		struct rate *rate = &m->funcs[f->id.func];
@@ -197,8 +211,12 @@ static int add_module(struct rates *r, struct trace_view *view, const struct rep
 			rate->name = strdup(trace_view_func_name(view, module, f->id.func));
 		if (!rate->name)
 			return trace_view_no_memory(view, diag);
+		double told = f->calls * (1 + weight->missing);
 		rate->calls += f->calls;
-		rate->squares += (double)f->calls * f->calls / seconds;
+		rate->told += told;
+		rate->least += f->calls - f->unsure;
+		rate->most += f->calls + f->hidden + 2 * (told - f->calls);
+		rate->squares += told * told / weight->seconds;
 	}
 	return 0;
 }
@@ -209,19 +227,19 @@ static int add(void *ctx, const char *dir, struct pugmark_diag *diag)
 	struct trace_view view;
 	struct report report = {0};
 	struct report_wish wish = {0};
-	double seconds;
+	struct weight weight;
 	trace_view_init(&view, "report", "text");
 	view.dir = dir;
 	int err = trace_view_open(&view, dir, diag);
 	if (!err)
-		err = time_on(r, &view, &seconds, diag);
+		err = weigh(r, &view, &weight, diag);
 	if (!err)
 		err = report_collect(&view, &wish, &report, diag);
 	for (uint32_t m = 0; !err && m < view.n_modules; m++)
-		err = add_module(r, &view, &report, m, seconds, diag);
+		err = add_module(r, &view, &report, m, &weight, diag);
 	if (!err) {
 		r->n_recordings++;
-		r->seconds += seconds;
+		r->seconds += weight.seconds;
 		r->gaps += report.gaps;
 		r->not_whole |= trace_view_status(&view, report.gaps) != 0;
 	}
@@ -254,7 +272,7 @@ static int by_mean(const void *a, const void *b)
 
 static void put_text(const struct rates *r, const struct shown *at, uint32_t n, struct outbuf *out)
 {
-	char line[160];
+	char line[200];
 	outbuf_text(out, "       calls   on s  n      calls/s  95% from           to  function\n");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rate *f = at[i].rate;
@@ -275,16 +293,24 @@ static void put_text(const struct rates *r, const struct shown *at, uint32_t n, 
 		outbuf_text(out, line);
 	}
 	outbuf_text(out, "\n");
+	if (!r->n_lossy)
+		return;
+	snprintf(line, sizeof(line),
+		 "%u of the recordings lost events: calls/s has as large a share added, and the "
+		 "interval "
+		 "reaches from what was seen to twice as much more\n",
+		 r->n_lossy);
+	outbuf_text(out, line);
 }
 
 static void put_json(const struct rates *r, const struct shown *at, uint32_t n, struct outbuf *out)
 {
-	char line[200];
+	char line[300];
 	snprintf(line, sizeof(line),
 		 "{\"recordings\":%u,\"seconds\":%.3f,\"gaps\":%llu,\"shares\":%u,"
-		 "\"shares_seen\":%u,\"functions\":[",
+		 "\"shares_seen\":%u,\"lossy\":%u,\"functions\":[",
 		 r->n_recordings, r->seconds, (unsigned long long)r->gaps, r->shares,
-		 (uint32_t)__builtin_popcountll(r->seen));
+		 (uint32_t)__builtin_popcountll(r->seen), r->n_lossy);
 	outbuf_text(out, line);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rate *f = at[i].rate;
@@ -293,9 +319,11 @@ static void put_json(const struct rates *r, const struct shown *at, uint32_t n, 
 		outbuf_text(out, "\",\"module\":\"");
 		outbuf_json_text(out, at[i].module->name);
 		snprintf(line, sizeof(line),
-			 "\",\"calls\":%llu,\"on_s\":%.6f,\"n\":%u,\"calls_s\":%.6g,\"low\":%.6g,"
+			 "\",\"calls\":%llu,\"least\":%.0f,\"most\":%.0f,\"on_s\":%.6f,\"n\":%u,"
+			 "\"calls_s\":%.6g,\"low\":%.6g,"
 			 "\"high\":%.6g}",
-			 (unsigned long long)f->calls, f->on_s, f->n, f->mean, f->low, f->high);
+			 (unsigned long long)f->calls, f->least, f->most, f->on_s, f->n, f->mean,
+			 f->low, f->high);
 		outbuf_text(out, line);
 	}
 	outbuf_text(out, "]}\n");

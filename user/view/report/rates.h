@@ -5,6 +5,8 @@
  *
  * The interval holds the rate with 95 % if what was seen is like what was not. It is the wider of
  * two: of a Poisson process, as if calls came independently; and of how much the recordings differ.
+ * It begins at the least and ends at the most calls that there can have been: what is not known of
+ * the edges of a recording's time, and what it has lost, make it wider.
  */
 #ifndef USER_VIEW_RATES_H
 #define USER_VIEW_RATES_H
@@ -15,8 +17,12 @@
 struct rate {
 	char *name;	/* demangled; heap; NULL: never called */
 	uint64_t calls; /* seen */
+	/* Calls, with the same share of them added as of all events were lost; and between which
+	 * numbers they lie: from those seen that certainly were within the time to those seen,
+	 * hidden at its edges, and twice what was added for lost events. */
+	double told, least, most;
 	double on_s;	/* while it was traced, over all recordings */
-	double squares; /* the sum of calls² / seconds */
+	double squares; /* the sum of told² / seconds */
 	uint32_t n;	/* recordings that had it */
 	double mean;	/* calls a second */
 	double low, high;
@@ -40,6 +46,7 @@ struct rates {
 	uint32_t shares; /* functions were split into so many; 0: they were not */
 	uint64_t seen;	 /* a bit for each share that some recording is of */
 	bool not_whole;
+	uint32_t n_lossy; /* recordings that have lost events */
 };
 
 /* Whether @dir holds recordings and is none. */

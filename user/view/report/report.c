@@ -32,6 +32,8 @@ static int add_up(struct report_job *j, struct report *out)
 		const struct report_worker *w = &j->workers[k];
 		for (uint32_t i = 0; i < j->ids.n; i++) {
 			all->counters[i].calls += w->counters[i].calls;
+			all->counters[i].unsure += w->counters[i].unsure;
+			all->counters[i].hidden += w->counters[i].hidden;
 			time_bounds_add(&all->counters[i].total, w->counters[i].total);
 			time_bounds_add(&all->counters[i].self, w->counters[i].self);
 			if (durations_merge(&all->took[i].certain, &w->took[i].certain) ||
@@ -59,6 +61,8 @@ static int add_up(struct report_job *j, struct report *out)
 	for (uint32_t i = 0; i < j->ids.n; i++) {
 		j->funcs[i].id = j->ids.at[i];
 		j->funcs[i].calls = all->counters[i].calls;
+		j->funcs[i].unsure = all->counters[i].unsure;
+		j->funcs[i].hidden = all->counters[i].hidden;
 		j->funcs[i].total = all->counters[i].total;
 		j->funcs[i].self = all->counters[i].self;
 		j->funcs[i].spread = spread_of(&all->took[i]);

@@ -35,6 +35,11 @@ struct report_slow {
 
 struct report_func {
 	uint64_t calls;
+	/* Of the calls, those that may have begun before or after the time that was asked for. And
+	 * at most how many may be missing, because nothing is known of a thread before its first
+	 * witness and after its last one: what lay between two witnesses elsewhere in it, at either
+	 * end. */
+	uint64_t unsure, hidden;
 	struct time_bounds total; /* what it called included */
 	struct time_bounds self;
 	struct report_spread spread;

@@ -149,6 +149,17 @@ static void note_duration(struct report_worker *w, const struct call *call, uint
 
 /* ---- calls ---- */
 
+/* Adds a call to those between the same two witnesses. */
+static void note_stretch(struct report_counter *c, const struct call *call)
+{
+	if (call->from_ns != c->stretch_ns)
+		c->stretch = 0;
+	c->stretch_ns = call->from_ns;
+	c->stretch++;
+	if (c->stretch > c->stretch_most)
+		c->stretch_most = c->stretch;
+}
+
 static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 {
 	struct report_worker *w = ctx;
@@ -164,10 +175,14 @@ static void on_enter(void *ctx, const struct call *stack, uint32_t at)
 	l->edge = report_edge_between(w, caller, id);
 	if (w->failed)
 		return;
+	w->was_open |= call_was_open(call) && !at;
 	bool counts = !call_was_open(call) && call->to_ns >= w->job->view->from_ns &&
 		      call->from_ns <= w->job->view->to_ns;
 	l->counted = counts;
 	c->calls += counts;
+	c->unsure += counts &&
+		     (call->from_ns < w->job->view->from_ns || call->to_ns > w->job->view->to_ns);
+	note_stretch(c, call);
 	w->edges[l->edge].calls += counts;
 	move_on(w, call->from_ns, call->to_ns);
 	w->top = id;
@@ -220,7 +235,8 @@ static void on_left_stack(void *ctx, const struct pugmark_trace_event *e)
 static void forget_task(struct report_worker *w)
 {
 	for (uint32_t i = 0; i < w->job->ids.n; i++)
-		w->counters[i].covered_ns = w->counters[i].span = 0;
+		w->counters[i].covered_ns = w->counters[i].span = w->counters[i].stretch_ns =
+			w->counters[i].stretch_most = 0;
 	for (uint32_t i = 0; i < w->n_edges; i++)
 		w->edge_covered_ns[i] = 0;
 }
@@ -235,6 +251,7 @@ void report_count_begin(struct report_worker *w, uint32_t task)
 		.note_bytes = sizeof(struct level),
 	};
 	w->span = 0;
+	w->was_open = false;
 	w->top = w->job->ids.start;
 	w->task = task;
 	calls_init(&w->calls, &sink, w);
@@ -246,8 +263,18 @@ int report_count_feed(struct report_worker *w, const struct pugmark_trace_event 
 	return w->failed ? -ENOMEM : err;
 }
 
+/* A thread that ran before its first event, or goes on after its last one, may have called there
+ * what it calls between any two witnesses. */
+static void note_hidden(struct report_worker *w)
+{
+	uint64_t edges = w->was_open + (w->calls.n > 0);
+	for (uint32_t i = 0; edges && i < w->job->ids.n; i++)
+		w->counters[i].hidden += edges * w->counters[i].stretch_most;
+}
+
 void report_count_finish(struct report_worker *w, uint64_t end_ns)
 {
+	note_hidden(w);
 	if (!w->failed)
 		calls_finish(&w->calls, end_ns);
 	calls_deinit(&w->calls);

@@ -17,6 +17,11 @@ struct report_counter {
 	uint64_t covered_ns; /* the upper bound has the time up to here */
 	uint64_t span;	     /* the last span that self's upper bound has */
 	uint32_t open;	     /* activations */
+	uint64_t unsure;     /* of the calls: they may have begun before or after the view's time */
+	/* Calls between the same two witnesses of the present thread: the stretch that began at
+	 * stretch_ns has so many, and no other one had more than @stretch_most. */
+	uint64_t stretch_ns, stretch, stretch_most;
+	uint64_t hidden; /* as report_func's */
 };
 
 /* Of each call of a function: what it took at least and at most. */
@@ -42,6 +47,7 @@ struct report_worker {
 	struct calls calls;
 	uint32_t top, left; /* id of the innermost open call; of the one that has just been left */
 	uint64_t span, span_from_ns, span_to_ns;
+	bool was_open; /* the present thread ran before its first event */
 	uint64_t gaps, witnesses;
 	uint32_t task;
 	struct slowest slow;
