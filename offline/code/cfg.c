@@ -4,6 +4,7 @@
  * build it for one function; in the end it is built for all of them, into the model's arrays. */
 #include "offline/base/search.h"
 #include "offline/code/builder.h"
+#include "offline/code/semantics.h"
 #include "offline/code/stack_switch.h"
 
 #include <errno.h>
@@ -279,6 +280,48 @@ static int end_indirect_jump(struct ending *e)
 	return add_table_edges(e, table);
 }
 
+/* Whether the code from instruction @first, a function's entry, to the return @last has replaced
+ * the return address by a word of memory: it pops one and pushes the other. Such a return is a
+ * jump, and nobody comes back; Free Pascal leaves a program so, to where main() was called from. */
+static bool replaces_return(const struct builder *b, uint32_t first, uint32_t last)
+{
+	const uint8_t *push = builder_insn_bytes(b, last - 1), len = b->insns.at[last - 1].len;
+	bool high = len == 2 && push[0] == 0x41, loaded = false;
+	uint8_t reg = (uint8_t)((push[len - 1] & 7) | high << 3);
+	if ((len != 1 && !high) || (push[len - 1] & 0xf8) != 0x50)
+		return false;
+	struct sem sem;
+	ZydisDecoder decoder;
+	sem_decoder_init(&decoder);
+	int popped = 0;
+	for (uint32_t i = first; i + 1 < last; i++) {
+		if (!sem_decode(&decoder, builder_insn_bytes(b, i), b->insns.at[i].len,
+				insn_addr(b, i), &sem))
+			return false;
+		if (sem.op == SEM_PUSH || sem.op == SEM_POP)
+			popped += sem.op == SEM_POP ? 1 : -1;
+		else if (sem_writes(&sem, REG_SP))
+			return false;
+		if (sem_writes(&sem, reg))
+			loaded = sem.op == SEM_LOAD && sem.base != REG_SP && sem.base != REG_BP;
+	}
+	return loaded && popped == 1;
+}
+
+static int end_return(struct ending *e)
+{
+	struct pugmark_block *block = &e->flow->blocks.at[e->block];
+	block->end = PUGMARK_END_RET;
+	if (block->addr != e->b->funcs.at[e->func].addr || block->n_insns < 4 ||
+	    !replaces_return(e->b, block->insn, e->insn))
+		return 0;
+	block->end = PUGMARK_END_TAIL;
+	return add_site(e, (struct pugmark_site){.kind = PUGMARK_SITE_TAIL,
+						 .via = PUGMARK_VIA_INDIRECT,
+						 .import = PUGMARK_NONE,
+						 .flags = PUGMARK_SITE_NORETURN});
+}
+
 static int end_block(struct ending *e)
 {
 	struct pugmark_block *block = &e->flow->blocks.at[e->block];
@@ -303,8 +346,7 @@ static int end_block(struct ending *e)
 	case PUGMARK_INSN_XBEGIN:
 		return end_conditional(e);
 	case PUGMARK_INSN_RET:
-		block->end = PUGMARK_END_RET;
-		return 0;
+		return end_return(e);
 	case PUGMARK_INSN_TRAP:
 		block->end = PUGMARK_END_TRAP;
 		return 0;

@@ -63,5 +63,9 @@ int site_operand_at(const struct pugmark_model *model, uint64_t addr, struct sit
 	};
 	if (insn->kind == PUGMARK_INSN_CALL_IND || insn->kind == PUGMARK_INSN_JMP_IND)
 		decode_target(model, addr, &out->target);
+	else if (insn->kind ==
+		 PUGMARK_INSN_RET) /* one that jumps: to what lies on top of the stack */
+		out->target = (struct pugmark_plan_operand){
+			.is_memory = 1, .base = 4, .index = 255, .scale = 1};
 	return 0;
 }

@@ -53,7 +53,10 @@ static bool needs_split(const struct maker *m, const struct pugmark_block *block
 		return false;
 	const struct pugmark_site *s = &m->model->sites[block->site];
 	bool hides_height = s->kind == PUGMARK_SITE_CALL && s->height == PUGMARK_HEIGHT_UNKNOWN;
-	return hides_height || (reads && maker_reads_at_call(m, block->site));
+	/* A return that jumps: the word that it was pushed over was the return address. */
+	bool hides_return =
+		m->model->insns[block->insn + block->n_insns - 1].kind == PUGMARK_INSN_RET;
+	return hides_height || hides_return || (reads && maker_reads_at_call(m, block->site));
 }
 
 static struct prog_block blank(uint32_t func, uint64_t addr)

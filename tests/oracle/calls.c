@@ -145,6 +145,16 @@ static void emit_inner(struct calls *c, const struct tblock *b)
 	}
 }
 
+/* Whether the block's return pops what the instruction before it has pushed, out of a register. */
+static bool pops_pushed(const struct tblock *b)
+{
+	size_t at = 0, i;
+
+	for (i = 0; i + 2 < b->n_insns; i++)
+		at += b->lens[i];
+	return b->n_insns > 1 && b->lens[i] <= 2 && (b->bytes[at + b->lens[i] - 1] & 0xf8) == 0x50;
+}
+
 /* The event of the block that @s starts from, once its end is known. */
 static struct event event_of(const struct calls *c, const struct flow_step *s)
 {
@@ -156,6 +166,10 @@ static struct event event_of(const struct calls *c, const struct flow_step *s)
 
 	if (s->cut || b->func == NO_FUNC)
 		return e;
+	if (b->kind == LAST_RET && !inside && pops_pushed(b)) {
+		e.kind = EVENT_TAIL;
+		return e;
+	}
 	if (b->kind == LAST_RET) {
 		e.kind = EVENT_RET;
 		e.addr = c->model->funcs[b->func].addr;

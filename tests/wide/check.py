@@ -26,7 +26,7 @@ import lot  # noqa: E402
 import packages  # noqa: E402
 import recorded  # noqa: E402
 
-ROW_SECONDS = 150
+ROW_SECONDS = 240
 WRONG = ("HARM", "WRONG", "OTHER", "FAILED")
 GOOD = ("exact", "agree")
 

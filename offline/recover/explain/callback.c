@@ -137,6 +137,30 @@ static void forget_origin(struct lookahead *la)
 	la->cfa = la->ret = 0;
 }
 
+/* Whether frame @f, which is in a call, has replaced its return address and returned. */
+static bool has_replaced_return(const struct parser *p, const struct frame *f)
+{
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+	const uint8_t both = PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN;
+	if ((n->flags & both) != both || n->site == PUGMARK_NONE)
+		return false;
+	const struct pugmark_plan_operand *to = &p->plans[f->module]->sites[n->site].operand;
+	return to->is_memory && to->base == 4 && to->index == 255 && !to->disp;
+}
+
+/* How many frames are open, up to one that has gone on in code that is not traced, below all of
+ * them, by a return to another address than its own: what is entered from then on is called from
+ * there. The frames above have ended. 0: there is none. */
+static uint32_t gone_on_below(const struct parser *p, const struct pugmark_witness_event *e)
+{
+	uint32_t decision;
+	for (uint32_t n = p->n; n; n--)
+		if (parser_position_below(p, n - 1, &decision) == AT_CALL &&
+		    has_replaced_return(p, &p->stack[n - 1]))
+			return e->cfa <= p->stack[n - 1].cfa && parser_can_end(p, n) ? n : 0;
+	return 0;
+}
+
 void ask_callback(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
 	bool first = !p->n && !la->own_cfa && !la->e->ret; /* a program's: ask_program() */
@@ -159,8 +183,9 @@ void ask_callback(const struct parser *p, const struct lookahead *la, struct can
 		return;
 	}
 	c.cause = CAUSE_OUTSIDE;
-	c.callback.n = live;
-	if (!known && live && parser_call_is_only(p, live)) {
+	uint32_t below = gone_on_below(p, la->e);
+	c.callback.n = below ? below : live;
+	if (below || (!known && live && parser_call_is_only(p, live))) {
 		c.callback.kind = BY_OPEN_CALL;
 		candidate_add(set, &c);
 		return;
