@@ -3,9 +3,8 @@
  * where control comes in from outside, results and outputs behind calls out, what the kernel writes
  * at the exit of system calls, and signals.
  *
- * Each record goes to the ring `captures` at once: there are few. What a record needs while it is
- * made is in the task's storage, since uprobes are preemptible. The tasks are those that
- * witness.bpf.c follows: its map `tasks` is shared. */
+ * Each record goes to the ring `captures` at once (capture_send.h): there are few. The tasks are
+ * those that witness.bpf.c follows: its map `tasks` is shared. */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -13,45 +12,12 @@
 #include "offline/capture/capture_ring.h"
 
 #include "bpf/batch.h"
+#include "bpf/capture_send.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define MAX_ENTRY_MODULES 16
-#define MAX_IOVECS 64
 #define SYS_MMAP 9
 #define MAP_ANONYMOUS 0x20
-#define LOWEST_ADDR 65536 /* vm.mmap_min_addr: below are null pointers and small numbers */
-
-struct pending_call {
-	__u64 sp;
-	__u64 args[6];
-};
-
-struct capture_state {
-	__u64 number;
-	__u64 errno_addr;
-	__u64 entered; /* of the order: where the system call began; 0: none, or before capturing */
-	__u64 base[MAX_ENTRY_MODULES]; /* run-time address of text_addr of modules met so far */
-	__u32 errno_last;
-	__u32 met; /* a place */
-	__u32 depth;
-	__u32 reserved;
-	struct pending_call pending[CAPTURE_PENDING];
-	struct capture_note note;
-	struct capture_bytes chunk;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct capture_state);
-} capture_states SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 26);
-} captures SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -78,8 +44,6 @@ volatile bool capturing = false;
 /* Length of the text of traced modules; beyond the first so many, entries from one of them into
  * another count as from outside. */
 volatile __u64 text_bytes[MAX_ENTRY_MODULES] = {};
-struct capture_counters capture_counters = {};
-__u64 capture_order = 1;
 
 /* The number of the current task among those that are recorded; 0: it is none. */
 static __always_inline __u32 recorded_task(void)
@@ -94,206 +58,6 @@ static __always_inline __s32 recorded_pid(void)
 	struct task_state *st = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
 
 	return st ? st->head.pid : 0;
-}
-
-static __always_inline struct capture_state *state_get(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct capture_state *cs = NULL;
-
-	/* As task_new() of tasks.h: more are made while this tries again. */
-	for (int i = 0; i < 64 && !cs; i++)
-		cs = bpf_task_storage_get(&capture_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!cs)
-		count(&capture_counters.without_task);
-	return cs;
-}
-
-/* Sends the note that cs holds. */
-static __always_inline void note_send(struct capture_state *cs, __u32 kind, __u32 task, __u32 place,
-				      __u64 ip, __u64 sp, __u32 n_words)
-{
-	struct capture_note *n = &cs->note;
-
-	n->kind = kind;
-	n->task = task;
-	n->place = place;
-	n->n_words = n_words;
-	n->number = cs->number++;
-	n->order = __sync_fetch_and_add(&capture_order, 1);
-	n->time_ns = bpf_ktime_get_ns();
-	n->ip = ip;
-	n->sp = sp;
-	if (n_words <= CAPTURE_WORDS + 2 &&
-	    bpf_ringbuf_output(&captures, n,
-			       __builtin_offsetof(struct capture_note, words) + 8 * n_words,
-			       BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
-}
-
-struct range_walk {
-	struct capture_state *cs;
-	__u64 addr, end;
-};
-
-/* One chunk of a range. */
-static long range_step(__u32 step, struct range_walk *w)
-{
-	struct capture_bytes *c = &w->cs->chunk;
-	__u64 left = w->end - w->addr;
-
-	if (w->addr >= w->end)
-		return 1;
-	__u32 len = left > CAPTURE_CHUNK_BYTES ? CAPTURE_CHUNK_BYTES : left;
-	barrier_var(len);
-	if (len > CAPTURE_CHUNK_BYTES)
-		return 1;
-	c->kind = RING_CAPTURE_RANGE;
-	c->number = w->cs->number++;
-	c->addr = w->addr;
-	c->len = len;
-	c->unread = bpf_probe_read_user(c->data, len, (void *)w->addr) != 0;
-	__u32 sent = c->unread ? 0 : len;
-	barrier_var(sent);
-	if (sent > CAPTURE_CHUNK_BYTES)
-		return 1;
-	if (bpf_ringbuf_output(&captures, c, __builtin_offsetof(struct capture_bytes, data) + sent,
-			       BPF_RB_NO_WAKEUP))
-		count(&capture_counters.lost);
-	w->addr += len;
-	return 0;
-}
-
-/* Global, so that it is verified once. */
-__noinline int range_send(__u64 addr, __u64 len)
-{
-	struct capture_state *cs =
-		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
-
-	if (!cs || !addr || !len)
-		return 0;
-	if (len > CAPTURE_MAX_RANGE)
-		len = CAPTURE_MAX_RANGE;
-	struct range_walk w = {.cs = cs, .addr = addr, .end = addr + len};
-	bpf_loop(CAPTURE_MAX_RANGE / CAPTURE_CHUNK_BYTES, range_step, &w, 0);
-	return 0;
-}
-
-/* A string with its zero byte, and at most @max bytes of it. */
-__noinline int string_send(__u64 addr, __u64 max)
-{
-	struct capture_state *cs =
-		bpf_task_storage_get(&capture_states, bpf_get_current_task_btf(), 0, 0);
-
-	if (!cs || !addr)
-		return 0;
-	for (int i = 0; i < 16 && max; i++) {
-		long n = bpf_probe_read_user_str(cs->chunk.data, CAPTURE_CHUNK_BYTES, (void *)addr);
-
-		if (n <= 0)
-			return 0;
-		/* Without room for the zero byte, the last one read is another one's. */
-		bool whole = n < CAPTURE_CHUNK_BYTES;
-		range_send(addr, whole ? n : n - 1);
-		if (whole)
-			return 0;
-		addr += n - 1;
-	}
-	return 0;
-}
-
-struct iovec_walk {
-	__u64 at, left;
-};
-
-static long iovec_step(__u32 step, struct iovec_walk *w)
-{
-	__u64 iov[2] = {};
-
-	if (!w->left || bpf_probe_read_user(iov, sizeof(iov), (void *)w->at))
-		return 1;
-	__u64 len = iov[1] < w->left ? iov[1] : w->left;
-	range_send(iov[0], len);
-	w->left -= len;
-	w->at += sizeof(iov);
-	return 0;
-}
-
-__noinline int iovec_send(__u64 at, __u64 n, __u64 bytes)
-{
-	struct iovec_walk w = {.at = at, .left = bytes};
-
-	bpf_loop(n < MAX_IOVECS ? n : MAX_IOVECS, iovec_step, &w, 0);
-	return 0;
-}
-
-/* struct msghdr: name, its length, iovecs, how many, control data, its length, flags. */
-__noinline int msghdr_send(__u64 at, __u64 bytes)
-{
-	__u64 m[7] = {};
-
-	if (bpf_probe_read_user(m, sizeof(m), (void *)at))
-		return 0;
-	range_send(at, sizeof(m));
-	range_send(m[0], (__u32)m[1]);
-	range_send(m[4], m[5]);
-	iovec_send(m[2], m[3], bytes);
-	return 0;
-}
-
-/* struct _IO_FILE of glibc: behind the flags where reading stands, and where what is read ends. */
-__noinline int file_send(__u64 at)
-{
-	__u64 f[3] = {};
-
-	if (bpf_probe_read_user(f, sizeof(f), (void *)at))
-		return 0;
-	range_send(at, 216);
-	if (f[2] > f[1] && f[2] - f[1] <= 1 << 20)
-		range_send(f[1], f[2] - f[1]);
-	return 0;
-}
-
-struct output_ctx {
-	__u64 v[9]; /* by enum capture_value */
-};
-
-static __always_inline void output_send(const struct capture_output *o, struct output_ctx *c)
-{
-	__u64 addr = (o->base == VALUE_SYMBOL ? c->v[8] : c->v[o->base & 7]) + o->addend;
-
-	for (int i = 0; i < 3; i++)
-		if (i < o->loads && bpf_probe_read_user(&addr, sizeof(addr), (void *)addr))
-			return;
-	if (addr < LOWEST_ADDR)
-		return;
-	__u64 a = c->v[o->a & 7], b = c->v[o->b & 7], result = c->v[VALUE_RESULT];
-	__u32 word = 0;
-
-	switch (o->length) {
-	case LENGTH_PRODUCT:
-		if ((o->a == VALUE_RESULT || o->b == VALUE_RESULT) && (__s64)result < 0)
-			return;
-		range_send(addr, a * b * o->k + o->c);
-		break;
-	case LENGTH_STRING:
-		string_send(addr, o->k);
-		break;
-	case LENGTH_U32:
-		if (!bpf_probe_read_user(&word, sizeof(word), (void *)a))
-			range_send(addr, word < o->k ? word : o->k);
-		break;
-	case LENGTH_IOVEC:
-		if ((__s64)result > 0)
-			iovec_send(addr, a, result);
-		break;
-	case LENGTH_MSGHDR:
-		msghdr_send(addr, (__s64)result > 0 ? result : 0);
-		break;
-	case LENGTH_FILE:
-		file_send(addr);
-		break;
-	}
 }
 
 /* By number of the encoding, then the flags. */
