@@ -30,6 +30,11 @@ char *guest_string(struct guest *g, uint64_t addr, uint64_t max);
 void guest_copy(struct guest *g, uint64_t to, uint64_t from, uint64_t len);
 void guest_fill(struct guest *g, uint64_t to, uint8_t byte, uint64_t len);
 void guest_write(struct guest *g, uint64_t to, const void *bytes, uint64_t len);
+/* The guest's address of what was found in a copy of what is at @addr. */
+static inline uint64_t guest_found(uint64_t addr, const void *copy, const void *at)
+{
+	return at ? addr + (uint64_t)((const uint8_t *)at - (const uint8_t *)copy) : 0;
+}
 /* The double in the low half of xmm@reg. */
 double guest_double(struct guest *g, unsigned reg);
 

@@ -4,8 +4,8 @@
 #include "offline/replay/models.h"
 
 #include "offline/replay/model_guest.h"
+#include "offline/replay/model_numbers.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,11 +17,6 @@ enum model_result {
 	RESULT_WORD,   /* rax */
 	RESULT_DOUBLE, /* xmm0 */
 	RESULT_NONE,   /* a function without one */
-};
-
-struct model_value {
-	uint64_t word;
-	double real;
 };
 
 struct model {
@@ -79,12 +74,6 @@ static void run_memcmp(struct guest *g, struct model_value *out)
 	out->word = a && b ? difference(a, b, g->arg[2], false) : 0;
 }
 
-/* The guest's address of what was found in a copy of what is at @addr. */
-static uint64_t found(uint64_t addr, const void *copy, const void *at)
-{
-	return at ? addr + (uint64_t)((const uint8_t *)at - (const uint8_t *)copy) : 0;
-}
-
 static void run_memchr(struct guest *g, struct model_value *out)
 {
 	uint64_t addr = g->arg[0], left = g->arg[2];
@@ -124,7 +113,7 @@ static void run_memrchr(struct guest *g, struct model_value *out)
 	const uint8_t *a = guest_bytes(g, g->arg[0], g->arg[2]);
 
 	if (a)
-		out->word = found(g->arg[0], a, memrchr(a, (int)g->arg[1], g->arg[2]));
+		out->word = guest_found(g->arg[0], a, memrchr(a, (int)g->arg[1], g->arg[2]));
 }
 
 /* Blocks that are given back belong to the library: it may keep two words of its own in front. */
@@ -177,7 +166,7 @@ static void run_strncmp(struct guest *g, struct model_value *out)
 		char *s = guest_string(g, g->arg[0], UINT64_MAX);                                  \
                                                                                                    \
 		if (s)                                                                             \
-			out->word = found(g->arg[0], s, call);                                     \
+			out->word = guest_found(g->arg[0], s, call);                               \
 	}
 FINDS(strchr, strchr(s, (int)g->arg[1]))
 FINDS(strrchr, strrchr(s, (int)g->arg[1]))
@@ -193,8 +182,8 @@ FINDS(strchrnul, strchrnul(s, (int)g->arg[1]))
 		if (s && t)                                                                        \
 			out->word = value;                                                         \
 	}
-BOTH(strstr, found(g->arg[0], s, strstr(s, t)))
-BOTH(strpbrk, found(g->arg[0], s, strpbrk(s, t)))
+BOTH(strstr, guest_found(g->arg[0], s, strstr(s, t)))
+BOTH(strpbrk, guest_found(g->arg[0], s, strpbrk(s, t)))
 BOTH(strspn, strspn(s, t))
 BOTH(strcspn, strcspn(s, t))
 #undef BOTH
@@ -250,83 +239,6 @@ static void run_strncat(struct guest *g, struct model_value *out)
 	out->word = g->arg[0];
 }
 
-/* --- numbers -----------------------------------------------------------------------------------
- */
-
-static void run_abs(struct guest *g, struct model_value *out)
-{
-	int32_t v = (int32_t)g->arg[0];
-
-	out->word = v < 0 ? 0u - (uint32_t)v : (uint32_t)v;
-}
-
-static void run_labs(struct guest *g, struct model_value *out)
-{
-	int64_t v = (int64_t)g->arg[0];
-
-	out->word = v < 0 ? 0ull - (uint64_t)v : (uint64_t)v;
-}
-
-static void run_htons(struct guest *g, struct model_value *out)
-{
-	out->word = htons((uint16_t)g->arg[0]);
-}
-
-static void run_htonl(struct guest *g, struct model_value *out)
-{
-	out->word = htonl((uint32_t)g->arg[0]);
-}
-
-static void run_ldexp(struct guest *g, struct model_value *out)
-{
-	out->real = ldexp(guest_double(g, 0), (int)g->arg[0]);
-}
-
-static void run_frexp(struct guest *g, struct model_value *out)
-{
-	int exponent = 0;
-
-	out->real = frexp(guest_double(g, 0), &exponent);
-	guest_write(g, g->arg[0], &exponent, sizeof(exponent));
-}
-
-static void run_modf(struct guest *g, struct model_value *out)
-{
-	double whole = 0;
-
-	out->real = modf(guest_double(g, 0), &whole);
-	guest_write(g, g->arg[0], &whole, sizeof(whole));
-}
-
-static void run_strtod(struct guest *g, struct model_value *out)
-{
-	const char *s = guest_string(g, g->arg[0], UINT64_MAX);
-	char *end = NULL;
-
-	if (!s)
-		return;
-	out->real = strtod(s, &end);
-	uint64_t at = found(g->arg[0], s, end);
-	if (g->arg[1])
-		guest_write(g, g->arg[1], &at, sizeof(at));
-}
-
-static void run_atof(struct guest *g, struct model_value *out)
-{
-	g->arg[1] = 0;
-	run_strtod(g, out);
-}
-
-static void run_lround(struct guest *g, struct model_value *out)
-{
-	out->word = (uint64_t)lround(guest_double(g, 0));
-}
-
-static void run_lrint(struct guest *g, struct model_value *out)
-{
-	out->word = (uint64_t)lrint(guest_double(g, 0));
-}
-
 /* By name. */
 static const struct model models[] = {
 	{"_ZdaPv", 1, RESULT_NONE, run_free, 0, 0},
@@ -342,12 +254,12 @@ static const struct model models[] = {
 	{"__strcpy_chk", 3, RESULT_WORD, run_strcpy, 0, 0},
 	{"__strncat_chk", 7, RESULT_WORD, run_strncat, 0, 0},
 	{"__strncpy_chk", 7, RESULT_WORD, run_strncpy, 0, 0},
-	{"abs", 1, RESULT_INT, run_abs, 0, 0},
+	{"abs", 1, RESULT_INT, model_abs, 0, 0},
 	{"acos", 0, RESULT_DOUBLE, 0, acos, 0},
 	{"asin", 0, RESULT_DOUBLE, 0, asin, 0},
 	{"atan", 0, RESULT_DOUBLE, 0, atan, 0},
 	{"atan2", 0, RESULT_DOUBLE, 0, 0, atan2},
-	{"atof", 1, RESULT_DOUBLE, run_atof, 0, 0},
+	{"atof", 1, RESULT_DOUBLE, model_atof, 0, 0},
 	{"bcmp", 7, RESULT_INT, run_memcmp, 0, 0},
 	{"bzero", 3, RESULT_WORD, run_bzero, 0, 0},
 	{"cbrt", 0, RESULT_DOUBLE, 0, cbrt, 0},
@@ -365,19 +277,19 @@ static const struct model models[] = {
 	{"fmin", 0, RESULT_DOUBLE, 0, 0, fmin},
 	{"fmod", 0, RESULT_DOUBLE, 0, 0, fmod},
 	{"free", 1, RESULT_NONE, run_free, 0, 0},
-	{"frexp", 1, RESULT_DOUBLE, run_frexp, 0, 0},
-	{"htonl", 1, RESULT_INT, run_htonl, 0, 0},
-	{"htons", 1, RESULT_INT, run_htons, 0, 0},
+	{"frexp", 1, RESULT_DOUBLE, model_frexp, 0, 0},
+	{"htonl", 1, RESULT_INT, model_htonl, 0, 0},
+	{"htons", 1, RESULT_INT, model_htons, 0, 0},
 	{"hypot", 0, RESULT_DOUBLE, 0, 0, hypot},
-	{"labs", 1, RESULT_WORD, run_labs, 0, 0},
-	{"ldexp", 1, RESULT_DOUBLE, run_ldexp, 0, 0},
-	{"llround", 0, RESULT_WORD, run_lround, 0, 0},
+	{"labs", 1, RESULT_WORD, model_labs, 0, 0},
+	{"ldexp", 1, RESULT_DOUBLE, model_ldexp, 0, 0},
+	{"llround", 0, RESULT_WORD, model_lround, 0, 0},
 	{"log", 0, RESULT_DOUBLE, 0, log, 0},
 	{"log10", 0, RESULT_DOUBLE, 0, log10, 0},
 	{"log1p", 0, RESULT_DOUBLE, 0, log1p, 0},
 	{"log2", 0, RESULT_DOUBLE, 0, log2, 0},
-	{"lrint", 0, RESULT_WORD, run_lrint, 0, 0},
-	{"lround", 0, RESULT_WORD, run_lround, 0, 0},
+	{"lrint", 0, RESULT_WORD, model_lrint, 0, 0},
+	{"lround", 0, RESULT_WORD, model_lround, 0, 0},
 	{"memchr", 7, RESULT_WORD, run_memchr, 0, 0},
 	{"memcmp", 7, RESULT_INT, run_memcmp, 0, 0},
 	{"memcpy", 7, RESULT_WORD, run_memcpy, 0, 0},
@@ -385,16 +297,16 @@ static const struct model models[] = {
 	{"mempcpy", 7, RESULT_WORD, run_mempcpy, 0, 0},
 	{"memrchr", 7, RESULT_WORD, run_memrchr, 0, 0},
 	{"memset", 7, RESULT_WORD, run_memset, 0, 0},
-	{"modf", 1, RESULT_DOUBLE, run_modf, 0, 0},
+	{"modf", 1, RESULT_DOUBLE, model_modf, 0, 0},
 	{"nearbyint", 0, RESULT_DOUBLE, 0, nearbyint, 0},
-	{"ntohl", 1, RESULT_INT, run_htonl, 0, 0},
-	{"ntohs", 1, RESULT_INT, run_htons, 0, 0},
+	{"ntohl", 1, RESULT_INT, model_htonl, 0, 0},
+	{"ntohs", 1, RESULT_INT, model_htons, 0, 0},
 	{"pow", 0, RESULT_DOUBLE, 0, 0, pow},
 	{"rawmemchr", 3, RESULT_WORD, run_rawmemchr, 0, 0},
 	{"remainder", 0, RESULT_DOUBLE, 0, 0, remainder},
 	{"rint", 0, RESULT_DOUBLE, 0, rint, 0},
 	{"round", 0, RESULT_DOUBLE, 0, round, 0},
-	{"scalbn", 1, RESULT_DOUBLE, run_ldexp, 0, 0},
+	{"scalbn", 1, RESULT_DOUBLE, model_ldexp, 0, 0},
 	{"sin", 0, RESULT_DOUBLE, 0, sin, 0},
 	{"sinh", 0, RESULT_DOUBLE, 0, sinh, 0},
 	{"sqrt", 0, RESULT_DOUBLE, 0, sqrt, 0},
@@ -414,7 +326,7 @@ static const struct model models[] = {
 	{"strrchr", 3, RESULT_WORD, run_strrchr, 0, 0},
 	{"strspn", 3, RESULT_WORD, run_strspn, 0, 0},
 	{"strstr", 3, RESULT_WORD, run_strstr, 0, 0},
-	{"strtod", 3, RESULT_DOUBLE, run_strtod, 0, 0},
+	{"strtod", 3, RESULT_DOUBLE, model_strtod, 0, 0},
 	{"tan", 0, RESULT_DOUBLE, 0, tan, 0},
 	{"tanh", 0, RESULT_DOUBLE, 0, tanh, 0},
 	{"trunc", 0, RESULT_DOUBLE, 0, trunc, 0},
@@ -436,7 +348,7 @@ const char *import_model_by_standard(const char *name)
 {
 	const struct model *m = find_model(name);
 	bool is = m && m->run && m->result != RESULT_DOUBLE && m->run != run_free &&
-		  m->run != run_lround && m->run != run_lrint;
+		  m->run != model_lround && m->run != model_lrint;
 
 	return is ? m->name : NULL;
 }
@@ -454,7 +366,7 @@ static bool is_rounded_exactly(const struct model *m)
 	for (unsigned i = 0; i < sizeof(two) / sizeof(*two); i++)
 		if (m->two == two[i])
 			return true;
-	return m->run == run_ldexp || m->run == run_frexp || m->run == run_modf;
+	return m->run == model_ldexp || m->run == model_frexp || m->run == model_modf;
 }
 
 void import_clobber(struct value_machine *m)

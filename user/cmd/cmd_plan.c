@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_plan.c: `pugmark plan`: plans a binary and shows what was asked for. */
+#include "user/cmd/plan_proof.h"
 #include "user/cli/command.h"
 #include "user/plan/plan_said.h"
-#include "user/plan/plan_checked.h"
 #include "user/plan/plan_show.h"
 #include "user/share/plan_shares.h"
-#include "user/share/shares_checked.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { PATTERNS_MAX = 64 };
 enum action { ACTION_NONE, ACTION_STATS, ACTION_LIST, ACTION_EXPLAIN, ACTION_CHECK };
@@ -395,85 +393,18 @@ static int show(const struct plan_request *r, const struct planning_result *resu
 	return err;
 }
 
-/* Checks the plan that was made just now, or that of the file that the user named. */
-static int check(const struct plan_request *r, const struct pugmark_plan *plan, const char *path,
-		 const struct pugmark_model *model, struct pugmark_diag *diag)
-{
-	struct outbuf *out = malloc(sizeof(*out));
-	if (!out)
-		return pugmark_diag_set(diag, -ENOMEM, path, PUGMARK_NO_OFFSET, "out of memory");
-	outbuf_init(out, stdout);
-	int err = plan_checked(plan, path, model, r->format == &plan_json, out, diag);
-	outbuf_flush(out);
-	free(out);
-	return err;
-}
-
-/* The shares of a folder: their plan as any other, and that runs under them can be put together. */
-static int check_shares(const struct plan_request *r, const struct pugmark_model *model,
-			struct pugmark_diag *diag)
-{
-	struct shares_read shares;
-	struct outbuf *out = malloc(sizeof(*out));
-	if (!out)
-		return pugmark_diag_set(diag, -ENOMEM, r->plan_file, PUGMARK_NO_OFFSET,
-					"out of memory");
-	int err = shares_read(r->plan_file, &shares, diag);
-	if (err) {
-		free(out);
-		return err;
-	}
-	err = check(r, &shares.whole, r->plan_file, model, diag);
-	if (!err || err == -EILSEQ) {
-		outbuf_init(out, stdout);
-		int told =
-			shares_checked(&shares, r->plan_file, r->format == &plan_json, out, diag);
-		outbuf_flush(out);
-		err = told ? told : err;
-	}
-	shares_read_deinit(&shares);
-	free(out);
-	return err;
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-static int check_file(const struct plan_request *r, struct pugmark_diag *diag)
-{
-	struct pugmark_model *model;
-	struct pugmark_plan *plan = NULL;
-	int err = pugmark_model_open(r->binary, &model, diag);
-	if (err)
-		return err;
-	if (is_folder(r->plan_file)) {
-		err = check_shares(r, model, diag);
-		pugmark_model_free(model);
-		return err;
-	}
-	err = pugmark_plan_open(r->plan_file, &plan, diag);
-	if (!err)
-		err = check(r, plan, r->plan_file, model, diag);
-	pugmark_plan_free(plan);
-	pugmark_model_free(model);
-	return err;
-}
-
 /* In a sandbox (plan_said.h). */
 static int say(void *ctx, const struct planning_inside *inside, struct planning_result *result,
 	       struct pugmark_diag *diag)
 {
 	const struct plan_request *r = ctx;
 	if (r->plan_file)
-		return check_file(r, diag);
+		return plan_proof_of_file(r->format == &plan_json, r->binary, r->plan_file, diag);
 	int err =
 		planning_make_here(inside->binary, inside->options, inside->modules, result, diag);
 	if (!err && r->action == ACTION_CHECK)
-		return check(r, result->plan, result->path ? result->path : r->binary,
-			     result->model, diag);
+		return plan_proof(r->format == &plan_json, result->plan,
+				  result->path ? result->path : r->binary, result->model, diag);
 	return err || to_stdout(r) ? err : show(r, result, diag);
 }
 

@@ -207,9 +207,9 @@ void parser_signal(struct parser *parser, const struct pugmark_witness_event *ev
 /* The entry of a handler that the last event has told of: it happened, unless @next says that its
  * frame could not be made. */
 void parser_release_held(struct parser *parser, const struct pugmark_witness_event *next);
-/* switch.c: a signal has come, but not on the current stack, by what is known of it: where it came
- * on one that was left, or on a new one in its first function, goes on there, and brings it up to
- * the place. Returns whether it did. */
+/* signal_stack.c: a signal has come, but not on the current stack, by what is known of it: where it
+ * came on one that was left, or on a new one in its first function, goes on there, and brings it up
+ * to the place. Returns whether it did. */
 bool parser_settle_elsewhere(struct parser *parser, const struct pugmark_witness_event *event);
 /* attach.c: opens the frames that the stack of a PUGMARK_EVENT_ATTACH tells of, and says where the
  * next event's is. */

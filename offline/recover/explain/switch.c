@@ -5,7 +5,7 @@
  * frame. The next event says where it went: it is of a frame of a kept context; or it is the entry
  * of a function that no call explains, on a new context, or on one that another thread has left,
  * whose frames the stack tells. */
-#include "offline/recover/explain/explain.h"
+#include "offline/recover/explain/stacks.h"
 #include "offline/recover/settle/settle.h"
 #include "offline/recover/stack/cursor.h"
 
@@ -13,64 +13,7 @@
 
 #define FRAMES_MAX 512 /* of a context that another thread has left */
 
-/* ---- leaving one ---- */
-
-/* Keeps the current context for later, and goes on in @next. */
-static void switch_to(struct parser *p, const struct context *next)
-{
-	if (p->n && p->position == AT_CALL)
-		parser_announce(p);
-	parser_emit(p, &(struct pugmark_trace_event){
-			       .kind = PUGMARK_TRACE_SWITCH,
-			       .from_ns = p->from_ns,
-			       .to_ns = p->now_ns,
-			       .func = next->id,
-			       .depth = p->n - p->gone,
-			       .import = "",
-		       });
-	struct context left = context_current(p);
-	context_keep(p, &left);
-	context_make_current(p, next);
-}
-
-/* Brings the current context to where the thread leaves it: the call in which it may be left, or
- * the end of all its frames, in silence. Where neither is known, its frames are given up. */
-static void end_or_leave(struct parser *p)
-{
-	if (!p->n || p->position == LOST)
-		return;
-	uint32_t open = parser_leaving(p, true);
-	if (open) {
-		parser_end_frames(p, open);
-		return;
-	}
-	if (parser_can_end_down_to(p, 0) == 0) {
-		parser_end_frames(p, 0);
-		return;
-	}
-	parser_lose(p, PUGMARK_CAUSE_SWITCH);
-}
-
-/* Whether the current context is to be left where it is, or can end in silence. */
-static bool can_leave(const struct parser *p)
-{
-	return parser_leaving(p, true) || parser_can_end(p, 0);
-}
-
 /* ---- going on in one ---- */
-
-/* Whether the frames of the current context are those that the stack of the event shows. */
-static bool frames_intact(const struct parser *p, const struct pugmark_witness_event *e)
-{
-	for (uint32_t i = p->n; i-- > 0;) {
-		const struct frame *f = &p->stack[i];
-		if (!stack_slot_holds(p, e, f->cfa, f->ret))
-			return false;
-		if (f->cfa > e->cfa && !stack_word_below(e, f->cfa - 8))
-			break; /* so do those above */
-	}
-	return true;
-}
 
 /* Whether the current context has moved as a whole, as Go's stacks do when they grow: then the
  * event comes back to one of its frames, in a call that may switch, and the stack of the event
@@ -127,14 +70,6 @@ static void follow_move(struct parser *p, const struct lookahead *la)
 	p->bottom += p->bottom ? by : 0;
 }
 
-/* Goes on in kept context @i. */
-static void go_back(struct parser *p, uint32_t i)
-{
-	struct context back = context_take(p, i);
-	end_or_leave(p);
-	switch_to(p, &back);
-}
-
 /* How the event goes on on another context. */
 enum switch_kind {
 	GO_BACK,      /* a kept one: the call that switched away comes back, by the grammar */
@@ -159,7 +94,7 @@ static bool goes_on_in(const struct parser *p, uint32_t i, const struct lookahea
 	if (!lies_in(p, i, la))
 		return false;
 	struct parser there = context_view(p, &p->contexts[i]);
-	if (!frames_intact(&there, la->e))
+	if (!stacks_frames_intact(&there, la->e))
 		return false;
 	struct candidate jump;
 	bool next = parser_find(&there, la, &c->stack.level, &c->stack.alt) == FOUND_ONE;
@@ -199,7 +134,7 @@ void parser_forget_overwritten(struct parser *p, const struct lookahead *la,
 		if (!p->contexts[i].id || !lies_in(p, i, la))
 			continue;
 		struct parser there = context_view(p, &p->contexts[i]);
-		if (frames_intact(&there, la->e))
+		if (stacks_frames_intact(&there, la->e))
 			continue;
 		struct context gone = context_take(p, i);
 		context_free(&gone);
@@ -212,17 +147,10 @@ static bool begin_context(struct parser *p, uint64_t cfa)
 	if (!context_give_room(p, &next))
 		return false;
 	p->last_context++;
-	end_or_leave(p);
-	switch_to(p, &next);
+	stacks_leave(p);
+	stacks_switch_to(p, &next);
 	context_drop_overwritten(p, cfa);
 	return true;
-}
-
-/* Opens a new context's first frame, of which no event of its own has told. */
-static bool open_first(struct parser *p, struct frame first)
-{
-	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_CONTEXT, &first);
-	return parser_push_on(p, first, BELOW_SWITCH, PUGMARK_CAUSE_NONE);
 }
 
 /* The entry of a new context's first function, or, where a call of ours led to it of which no event
@@ -250,7 +178,7 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 		.node = la->origin,
 		.cfa = known ? la->cfa + call->height : 0,
 	};
-	if (!open_first(p, first))
+	if (!stacks_open_first(p, first))
 		return COMMIT_FAILED;
 	parser_call_into(p, e->module, la->entered);
 	return COMMIT_GO_ON;
@@ -304,88 +232,6 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 	free(frames);
 	parser_take_event(p, node, e);
 	return COMMIT_TAKEN;
-}
-
-/* ---- a signal, before anything else on the other stack ---- */
-
-/* Whether a frame at @cfa of a context is where the signal has come, below it. */
-static bool is_above(const struct pugmark_witness_event *e, uint64_t cfa)
-{
-	return cfa && stack_word_below(e, cfa - 8);
-}
-
-/* Whether the signal has come in what the current context, which has been left, does next; in *@s
- * how that came there. */
-static bool settles(const struct parser *p, const struct pugmark_witness_event *e,
-		    const struct settling **how)
-{
-	*how = NULL;
-	return frames_intact(p, e) && settle_ask(p, e, e->sp, e->ip, e->signal.bp, how) == SETTLED;
-}
-
-/* The frame of a new context's first function, if the signal has come before its first event. */
-static bool first_frame(const struct parser *p, const struct pugmark_witness_event *e,
-			struct frame *first)
-{
-	struct place at;
-	if (is_above(e, parser_top_of(p)->cfa) ||
-	    !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
-	    !is_above(e, at.cfa) ||
-	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
-		return false;
-	*first = (struct frame){
-		.func = at.func,
-		.module = at.module,
-		.cfa = at.cfa,
-		.boundary = BELOW_SWITCH,
-		.decision = p->plans[at.module]->funcs[at.func].entry,
-	};
-	return stack_word(e, at.cfa - 8, &first->ret);
-}
-
-static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *e)
-{
-	struct frame first;
-	const struct settling *how;
-	uint32_t open = parser_leaving(p, false);
-	if (!open || !first_frame(p, e, &first))
-		return false;
-	struct context next = {.id = p->last_context + 1, .position = AT_DECISION};
-	struct context begun = next;
-	begun.stack = &first;
-	begun.n = 1;
-	struct parser there = context_view(p, &begun);
-	if (!settles(&there, e, &how) || !context_give_room(p, &next))
-		return false;
-	p->last_context++;
-	uint32_t decision;
-	if (parser_position_below(p, open - 1, &decision) == AT_CALL)
-		p->context_ret = first.ret;
-	end_or_leave(p);
-	switch_to(p, &next);
-	if (!open_first(p, first))
-		return false;
-	settle_commit(p, how);
-	context_drop_overwritten(p, first.cfa);
-	return true;
-}
-
-bool parser_settle_elsewhere(struct parser *p, const struct pugmark_witness_event *e)
-{
-	const struct settling *how;
-	if (!can_leave(p))
-		return false;
-	for (uint32_t i = p->n_contexts; i-- > 0;) {
-		if (!is_above(e, p->contexts[i].low))
-			continue;
-		struct parser there = context_view(p, &p->contexts[i]);
-		if (!settles(&there, e, &how))
-			continue;
-		go_back(p, i);
-		settle_commit(p, how);
-		return true;
-	}
-	return p->n && settle_in_new(p, e);
 }
 
 /* Whether @node is where a call comes back to: one that may switch, or setjmp's like. */
@@ -464,7 +310,8 @@ void ask_switch(const struct parser *p, const struct lookahead *la, struct candi
 			}
 	}
 	c.stack.kind = TAKE_OVER;
-	if (p->position != LOST && e->stack && comes_back(p, e->module, node) && can_leave(p))
+	if (p->position != LOST && e->stack && comes_back(p, e->module, node) &&
+	    stacks_can_leave(p))
 		candidate_add(set, &c);
 }
 
@@ -481,18 +328,18 @@ enum commit commit_switch(struct parser *p, struct lookahead *la, const struct c
 {
 	switch ((enum switch_kind)c->stack.kind) {
 	case GO_BACK:
-		go_back(p, c->stack.context);
+		stacks_go_back(p, c->stack.context);
 		parser_end_frames(p, c->stack.level + 1);
 		*first = c->stack.alt;
 		return COMMIT_GO_ON;
 	case GO_BACK_JUMP:
-		go_back(p, c->stack.context);
+		stacks_go_back(p, c->stack.context);
 		return land(p, la, first);
 	case MOVED:
 		follow_move(p, la);
 		return land(p, la, first);
 	case MOVED_BACK:
-		go_back(p, c->stack.context);
+		stacks_go_back(p, c->stack.context);
 		follow_move(p, la);
 		return land(p, la, first);
 	case BEGIN_NEW:
