@@ -56,8 +56,8 @@ static bool settle_in_new(struct parser *p, const struct pugmark_witness_event *
 	if (!settles(&there, e, &how) || !context_give_room(p, &next))
 		return false;
 	p->last_context++;
-	uint32_t decision;
-	if (parser_position_below(p, open - 1, &decision) == AT_CALL)
+	struct silence at;
+	if (silence_in(&at, p, open - 1) && at.call)
 		p->context_ret = first.ret;
 	stacks_leave(p);
 	stacks_switch_to(p, &next);

@@ -258,14 +258,13 @@ static enum may_begin may_begin_new(const struct parser *p, const struct lookahe
 		return MAY_NOT;
 	if (la->foreign && p->context_ret && la->e->ret == p->context_ret)
 		return WILL_HAVE;
-	uint32_t open = parser_leaving(p, false), decision;
+	uint32_t open = parser_leaving(p, false);
 	if (!open)
 		return MAY_NOT;
-	const struct frame *f = &p->stack[open - 1];
-	if (parser_position_below(p, open - 1, &decision) != AT_CALL)
-		return WILL_HAVE;
-	const struct pugmark_plan_node *call = node_at(p, f->module, f->node);
-	return call->import || call->callee != PUGMARK_NONE ? WILL_HAVE : MAY_HAVE;
+	struct silence at;
+	bool in_call = silence_in(&at, p, open - 1) && at.call;
+	return !in_call || at.call->import || at.call->callee != PUGMARK_NONE ? WILL_HAVE
+									      : MAY_HAVE;
 }
 
 static void ask_new(const struct parser *p, const struct lookahead *la, struct candidates *set)

@@ -86,15 +86,16 @@ static int calls_up(const struct parser *p, const struct lookahead *la, struct s
 static uint32_t asked_from(const struct parser *p, const struct lookahead *la, uint32_t n)
 {
 	const struct pugmark_plan *plan = p->plans[la->e->module];
-	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site), decision;
+	uint32_t node = parse_tables_node_of(p->tables[la->e->module], la->e->site);
 	uint32_t routine = plan->funcs[plan->nodes[node].func].personality;
 	if (!routine || !(plan->funcs[routine - 1].flags & PUGMARK_PLAN_FUNC_ENTERED) ||
 	    !handlers_settled(p, n))
 		return 0;
 	for (uint32_t open = p->n; open >= n; open--) {
-		const struct frame *f = &p->stack[open - 1];
-		if (parser_position_below(p, open - 1, &decision) == AT_CALL && f->back)
-			return f->back == routine && f->back_module == la->e->module &&
+		struct silence at;
+		if (silence_in(&at, p, open - 1) && at.call && at.frame->back)
+			return at.frame->back == routine &&
+					       at.frame->back_module == la->e->module &&
 					       parser_can_end(p, open)
 				       ? open
 				       : 0;

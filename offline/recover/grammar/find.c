@@ -232,14 +232,15 @@ static bool may_have_landed(const struct parser *p, const struct lookahead *la, 
 			    uint32_t alt)
 {
 	const struct parse_tables *t = p->tables[la->e->module];
-	uint32_t node = parse_tables_node_of(t, la->e->site), decision;
+	uint32_t node = parse_tables_node_of(t, la->e->site);
+	struct silence s;
 	if (!t->unsure_root || !t->unsure_root[node])
 		return false;
 	if (level + 1 < p->n || alt == PUGMARK_NONE || p->stack[level].node ||
-	    parser_position_below(p, level, &decision) != AT_DECISION)
+	    !silence_in(&s, p, level) || s.call)
 		return true;
 	const struct pugmark_plan_node *n = node_at(p, p->stack[level].module, alt);
-	return n->kind != PUGMARK_NODE_KIND_LEAF || !only_next(t->plan, decision, alt) ||
+	return n->kind != PUGMARK_NODE_KIND_LEAF || !only_next(t->plan, s.decision, alt) ||
 	       !only_next(t->plan, n->next, node);
 }
 

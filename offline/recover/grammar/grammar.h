@@ -78,6 +78,20 @@ static inline bool silence_after_call(struct silence *s)
 	return !(s->call->flags & PUGMARK_NODE_NORETURN);
 }
 
+/* Where silence leads over @n, of which nothing shows, once a callee of it has ended: to *@decision
+ * behind it, or to the first one of the function that takes the frame over. false: nowhere; it ends
+ * the frame, or leaves the module, or never comes back. */
+static inline bool silence_over(const struct pugmark_plan *plan, const struct pugmark_plan_node *n,
+				uint32_t *decision)
+{
+	bool tail = n->flags & PUGMARK_NODE_TAIL;
+	if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
+	    (tail ? n->kind != PUGMARK_NODE_KIND_CALL : n->flags & PUGMARK_NODE_NORETURN))
+		return false;
+	*decision = tail ? plan->funcs[n->callee].entry : n->next;
+	return true;
+}
+
 /* What can be next in the frame; NULL: nothing is, or memory is out. */
 static inline const struct decision_table *silence_table(const struct silence *s)
 {

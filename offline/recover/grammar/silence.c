@@ -90,17 +90,11 @@ bool parser_call_is_only(const struct parser *p, uint32_t n)
 	return false;
 }
 
-/* Goes on over @n in silence, into the function that takes the frame over where @n jumps to one of
- * ours; false: it ends the frame, or nothing says how it goes on. */
+/* Goes on over @n (silence_over()) in the frame, where the plan says that there is no other way. */
 static bool silence_pass(struct silence *s, const struct pugmark_plan_node *n)
 {
-	bool tail = n->flags & PUGMARK_NODE_TAIL;
-	if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
-	    (tail && n->kind != PUGMARK_NODE_KIND_CALL) ||
-	    n->flags & (PUGMARK_NODE_UNTOLD | PUGMARK_NODE_NORETURN))
-		return false;
-	s->decision = tail ? s->p->plans[s->frame->module]->funcs[n->callee].entry : n->next;
-	return true;
+	return !(n->flags & (PUGMARK_NODE_UNTOLD | PUGMARK_NODE_NORETURN)) &&
+	       silence_over(s->p->plans[s->frame->module], n, &s->decision);
 }
 
 bool parser_ends_by_jump(const struct parser *p, const struct lookahead *la, uint32_t level)

@@ -68,12 +68,12 @@ static bool doubtful(const struct settling *s)
 	const struct parser *p = s->p;
 	if (!p->unsure)
 		return false;
-	uint32_t decision, open = parser_can_end_down_to(p, 0);
+	uint32_t open = parser_can_end_down_to(p, 0);
 	for (uint32_t i = open ? open - 1 : 0; i < p->n; i++) {
-		const struct frame *f = &p->stack[i];
-		bool called = parser_position_below(p, i, &decision) == AT_CALL || i + 1 < p->n;
-		if ((called && parser_unsure_call(p, f)) ||
-		    parser_unsure_decision(p, f->module, decision))
+		struct silence at;
+		bool called = (silence_in(&at, p, i) && at.call) || i + 1 < p->n;
+		if ((called && parser_unsure_call(p, at.frame)) ||
+		    parser_unsure_decision(p, at.frame->module, at.decision))
 			return true;
 	}
 	uint16_t module = p->stack[s->level].module;

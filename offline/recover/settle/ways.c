@@ -29,20 +29,13 @@ static void add_next(struct settling *s, uint16_t module, uint32_t node, int fro
 {
 	const struct parser *p = s->p;
 	const struct pugmark_plan_node *n = node_at(p, module, node);
-	uint32_t func = s->ways[from].func;
-	if (n->site != PUGMARK_NONE)
+	bool call = n->kind == PUGMARK_NODE_KIND_CALL, tail = n->flags & PUGMARK_NODE_TAIL;
+	uint32_t decision;
+	if (n->site != PUGMARK_NONE ||
+	    (call && !tail && !parse_tables_func_empty(p->tables[module], n->callee)))
 		return;
-	if (n->kind == PUGMARK_NODE_KIND_CALL && n->flags & PUGMARK_NODE_TAIL)
-		add_way(s, p->plans[module]->funcs[n->callee].entry, n->callee, node, from);
-	else if (n->flags & PUGMARK_NODE_NORETURN)
-		return;
-	else if (n->kind == PUGMARK_NODE_KIND_CALL
-			 ? parse_tables_func_empty(p->tables[module], n->callee)
-			 : n->kind == PUGMARK_NODE_KIND_BLOCK ||
-				   (!(n->flags & PUGMARK_NODE_TAIL) &&
-				    (n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
-				     n->kind == PUGMARK_NODE_KIND_LEAF)))
-		add_way(s, n->next, func, node, from);
+	if (silence_over(p->plans[module], n, &decision))
+		add_way(s, decision, tail ? n->callee : s->ways[from].func, node, from);
 }
 
 /* The alternative of the way's decision by which it comes to the goal, or PUGMARK_NONE. */
