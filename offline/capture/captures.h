@@ -101,12 +101,15 @@ struct capture {
 };
 
 /* A mapping of the process at the start. */
+/* Of a mapping in the table: others may have it as well; it ends where brk() says. */
+enum { CAPTURE_MAPPING_SHARED = 1, CAPTURE_MAPPING_HEAP = 2 };
+
 struct capture_mapping {
 	uint64_t start, end, off; /* run-time; offset in the file */
 	uint32_t prot;		  /* PROT_READ ... */
 	/* as map_file above: index of captures_files(), CAPTURE_NONE or CAPTURE_UNKNOWN */
 	uint32_t file;
-	bool shared;
+	bool shared, heap;
 };
 
 struct capture_file {

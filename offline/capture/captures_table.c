@@ -65,7 +65,8 @@ static int read_mappings(struct captures *c, const json_t *list)
 			.file = file == -1  ? CAPTURE_NONE
 				: file < -1 ? CAPTURE_UNKNOWN
 					    : file,
-			.shared = number_at(m, 5),
+			.shared = number_at(m, 5) & CAPTURE_MAPPING_SHARED,
+			.heap = number_at(m, 5) & CAPTURE_MAPPING_HEAP,
 		};
 	}
 	c->n_mappings = n;

@@ -12,6 +12,7 @@ struct step {
 	struct value_machine *m;
 	const struct value_insn *insn;
 	uint8_t in;			  /* the worst quality of all that is read */
+	uint8_t kept;			  /* of the flags, where some stay as they were */
 	uint8_t address;		  /* of what addresses are computed from */
 	uint64_t place[2];		  /* addresses of the memory operands */
 	uint8_t qualities[2][MEMORY_MAX]; /* of the memory that is read */
@@ -167,6 +168,10 @@ static bool look(struct step *s)
 		const struct value_access *a = &insn->access[i];
 		if (a->kind != VALUE_ACCESS_MEMORY && a->read && !does_not_matter(s, a)) {
 			uint8_t w = worst(q, get(s, a, q));
+			if (a->kind == VALUE_ACCESS_FLAGS && a->write) {
+				s->kept = w; /* nothing but these flags themselves is of it */
+				continue;
+			}
 			s->in = worse(s->in, w);
 			s->address = a->address ? worse(s->address, w) : s->address;
 		}
@@ -207,18 +212,23 @@ static bool moves_stack(const struct value_insn *insn)
 	       insn->mnemonic == ZYDIS_MNEMONIC_POPFQ;
 }
 
-static void put_all(struct step *s, uint8_t quality)
+/* Returns the worst quality of what is written. */
+static uint8_t put_all(struct step *s, uint8_t quality)
 {
-	uint8_t q[MEMORY_MAX];
+	uint8_t q[MEMORY_MAX], flags = worse(quality, s->kept), all = quality;
 	memset(q, quality, sizeof(q));
 	for (int i = 0; i < s->insn->n_access; i++) {
 		const struct value_access *a = &s->insn->access[i];
 		/* rsp moves by a number that is known, whatever is pushed. */
 		bool stack = a->kind == VALUE_ACCESS_GPR && a->reg == VALUE_RSP && a->read &&
 			     s->address == VALUE_EXACT && moves_stack(s->insn) && s->insn->computed;
+		bool kept = a->kind == VALUE_ACCESS_FLAGS && a->read;
 		if (a->write && !stack)
-			put(s, a, q);
+			put(s, a, kept ? &flags : q);
+		if (a->write && kept)
+			all = flags;
 	}
+	return all;
 }
 
 /* Byte by byte from the only source to the only destination. */
@@ -349,9 +359,8 @@ static uint8_t put_bytes(struct step *s, const uint8_t q[WIDEST])
 		const struct value_access *a = &s->insn->access[i];
 		if (!a->write)
 			continue;
-		if (a->kind == VALUE_ACCESS_FLAGS && a->read &&
-		    is_inexact(&s->m->known, VALUE_BIT_FLAGS))
-			flags = worse(flags, s->m->known.flags);
+		if (a->kind == VALUE_ACCESS_FLAGS && a->read)
+			flags = worse(flags, s->kept);
 		put(s, a, a->kind == VALUE_ACCESS_FLAGS ? &flags : q);
 	}
 	return worse(all, flags);
@@ -416,7 +425,7 @@ static int string_step(struct step *s, struct value_block *b, struct value_trace
 		value_memory_set_quality(m->memory, from, len, w);
 		w = count_quality;
 	}
-	put_all(s, w);
+	w = put_all(s, w);
 	m->assumed += w == VALUE_ASSUMED;
 	m->unknown += w == VALUE_UNKNOWN;
 	return DONE;
@@ -477,7 +486,7 @@ int value_step_slow(struct value_machine *m, struct value_trace *trace)
 	} else {
 		if (insn->flow == VALUE_FLOW_FRESH && stop == VALUE_STOP_LIMIT && insn->computed)
 			out = VALUE_EXACT;
-		put_all(&s, out);
+		out = put_all(&s, out);
 		forget_pointers(&s);
 	}
 	bool writes = false;

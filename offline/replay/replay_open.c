@@ -275,7 +275,12 @@ static int start(struct value_run *run, struct pugmark_diag *diag)
 
 static uint64_t find_heap_end(const struct value_run *run)
 {
-	/* brk() tells its end alone: the heap begins where the first one said. */
+	uint32_t n;
+	const struct capture_mapping *maps = captures_mappings(run->replay->captures, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (maps[i].heap)
+			return maps[i].end;
+	/* There was none: brk() tells its end alone, so it begins where the first one said. */
 	for (uint64_t i = 0; i < run->n_records; i++)
 		if (run->records[i].kind == CAPTURE_KERNEL && run->records[i].map_op == MAP_BREAK &&
 		    run->records[i].map_addr)

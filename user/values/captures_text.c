@@ -84,7 +84,7 @@ static void print_capture(uint32_t task, const struct capture_place *places,
 int captures_text_print(const char *dir, struct pugmark_diag *diag)
 {
 	struct captures *captures;
-	uint32_t n_tasks, n_places, n_mappings;
+	uint32_t n_tasks, n_places, n_mappings, n_files;
 	int err = captures_open(dir, &captures, diag);
 
 	if (err)
@@ -94,9 +94,15 @@ int captures_text_print(const char *dir, struct pugmark_diag *diag)
 	const struct capture_mapping *m = captures_mappings(captures, &n_mappings);
 	printf("# %u places\n", n_places);
 	for (uint32_t i = 0; i < n_mappings; i++)
-		printf("# mapping %" PRIx64 "-%" PRIx64 " %" PRIx64 " prot %u file %d%s\n",
+		printf("# mapping %" PRIx64 "-%" PRIx64 " %" PRIx64 " prot %u file %d%s%s\n",
 		       m[i].start, m[i].end, m[i].off, m[i].prot, (int)m[i].file,
-		       m[i].shared ? " shared" : "");
+		       m[i].shared ? " shared" : "", m[i].heap ? " heap" : "");
+	const struct capture_file *files = captures_files(captures, &n_files);
+	for (uint32_t i = 0; i < n_files; i++) {
+		printf("# file %u ", i);
+		command_print_safe(stdout, files[i].path);
+		putchar('\n');
+	}
 	for (uint32_t i = 0; !err && i < n_tasks; i++) {
 		struct captures_iter *iter;
 		struct capture c;

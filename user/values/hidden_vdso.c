@@ -3,7 +3,8 @@
  *
  *   argc | argv[0] ... NULL | envp[0] ... NULL | type, value | type, value | ... | AT_NULL
  *
- * (System V ABI for x86-64, 3.4.1). The entry whose type is AT_SYSINFO_EHDR becomes one to ignore. */
+ * (System V ABI for x86-64, 3.4.1). The entry whose type is AT_SYSINFO_EHDR becomes one to ignore.
+ */
 #include "user/values/hidden_vdso.h"
 
 #include <elf.h>

@@ -249,8 +249,11 @@ static void read_pages(struct start_image *s, int mem, int pagemap, const struct
 static void note_mapping(struct start_image *s, const struct process_map *m, uint32_t file)
 {
 	int number = file == CAPTURE_NONE ? -1 : file == CAPTURE_UNKNOWN ? -2 : (int)file;
+	bool heap = !m->inode && m->path && !strcmp(m->path, "[heap]");
 	json_t *row = json_pack("[I,I,I,i,i,i]", (json_int_t)m->start, (json_int_t)m->end,
-				(json_int_t)m->off, m->prot, number, m->shared);
+				(json_int_t)m->off, m->prot, number,
+				(m->shared ? CAPTURE_MAPPING_SHARED : 0) |
+					(heap ? CAPTURE_MAPPING_HEAP : 0));
 
 	json_array_append_new(s->mappings, row);
 }
