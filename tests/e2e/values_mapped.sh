@@ -142,6 +142,45 @@ $cc -O1 -g -w -no-pie -o bytes bytes.c || $cc -O1 -g -w -o bytes bytes.c
 claim 'a flag of a known byte is known, and a register that cmov leaves as it was is known as before' \
 	grep -q 'up to its end' <("$PUGMARK" values byte)
 
+# A shift by cl may leave the flags as they were, which nobody knows behind a call; its result may not.
+cat >shifted.c <<'C'
+__attribute__((noinline)) int shifted(int by)
+{
+	long out = 1;
+	__asm__ volatile("mov %2, %%rdi\n\tcall strlen\n\tmov $1, %%eax\n\tmov %1, %%ecx\n\tshl %%cl, %%eax\n\t"
+			 "cmp $8, %%eax\n\tjne 1f\n\tdec %%eax\n1:"
+			 : "=&a"(out) : "b"(by), "r"("text")
+			 : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+	return out;
+}
+int main(int argc, char **argv) { return shifted(argc + 2) != 7; }
+C
+$cc -O1 -g -w -no-pie -o shifted shifted.c || $cc -O1 -g -w -o shifted shifted.c
+"$PUGMARK" record -q --level values -o shift -- ./shifted 2>err
+claim 'what is shifted by a known count is known' grep -q 'up to its end' <("$PUGMARK" values shift)
+
+# A library that allocates before the program's entry point: the heap is there, and grows.
+printf '#include <stdlib.h>\nvoid *early;\n__attribute__((constructor)) static void f(void) { early = malloc(9); }\n' >early.c
+cat >grown.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+extern void *early;
+int main(void)
+{
+	unsigned sum = 0;
+	for (int i = 0; i < 200; i++) {
+		char *p = malloc(4000);
+		memset(p, i, 4000);
+		sum += p[i] & 1;
+	}
+	return !early || sum != 100;
+}
+C
+$cc -shared -fPIC -o libearly.so early.c && $cc -O1 -w -o grown grown.c ./libearly.so
+"$PUGMARK" record -q --level values -o heap -- ./grown 2>err
+claim 'a heap from before the entry point grows on' \
+	grep -qE ', 0 with something assumed, 0 unknown; up to its end' <("$PUGMARK" values heap)
+
 # Signals in a loop, each at another instruction.
 cat >signals.c <<'C'
 #include <signal.h>
