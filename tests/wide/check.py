@@ -147,7 +147,7 @@ def sum_up(table):
         few = sum(
             number(r["gaps"]) * 1000000 <= number(r["events"]) and r["verdict"] not in WRONG for r in rows
         )
-        by = ", ".join(f"{sum(r['verdict'] == v for r in rows)} {v}" for v in (*GOOD, "gaps", *WRONG))
+        by = ", ".join(f"{sum(r['verdict'] == v for r in rows)} {v}" for v in (*GOOD, "slow", "gaps", *WRONG))
         print(f"{len(rows)} {kind}s: {by}; no gap in {100 * none / len(rows):.1f} %, "
               f"at most one in a million events in {100 * few / len(rows):.1f} %")
         right = right and not any(r["verdict"] in WRONG for r in rows)

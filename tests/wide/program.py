@@ -152,7 +152,7 @@ class Program:
         """Three plans of one run; what mode full tells of it is in told.full."""
         run = self.launched(["setarch", "-R"], f"{self.folder}/twin", *recorded.MODES)
         if run.status is None:
-            self.say("gaps" if self.row.get("gaps") else "agree", "three plans at once take too long")
+            self.say("gaps" if self.row.get("gaps") else "slow", "three plans at once take too long")
             return 1
         changed = run.differs(self.first)
         if self.steady and changed and not (changed.startswith("status") and run.status == 3):

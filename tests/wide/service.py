@@ -29,21 +29,22 @@ READY_SECONDS, END_SECONDS, ROUNDS, MOST_PORTS = 12, 6, 3, 3
 class Service:
     def __init__(self, root, folder, package):
         self.folder = folder
-        self.before, self.words, given = unit.command_of(package, root)
+        self.before, program, self.words, given = unit.command_of(package, root)
         self.environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC", **given}
-        self.row = recorded.Row(kind="service", package=package, program=os.path.basename(self.words[0]))
+        self.row = recorded.Row(kind="service", package=package, program=os.path.basename(program))
         self.row["work"] = " ".join(self.words[1:])[:60] or "-"
         os.makedirs(f"{folder}/bin")
         os.chmod(folder, 0o755)
         self.binary = f"{folder}/bin/{self.row['program']}"
-        shutil.copyfile(self.words[0], self.binary)
+        shutil.copyfile(program, self.binary)
         os.chmod(self.binary, 0o755)
+        isolation.mount("--bind", self.binary, program)  # whoever starts it runs the copy
 
     def running(self):
         """Processes that run the copy."""
         for pid in isolation.processes_here():
             try:
-                if os.readlink(f"/proc/{pid}/exe") == self.binary:
+                if os.path.samefile(f"/proc/{pid}/exe", self.binary):
                     yield pid
             except OSError:
                 pass
@@ -51,12 +52,14 @@ class Service:
     def start(self):
         self.log = open(f"{self.folder}/log", "a+")
         subprocess.Popen(
-            ["setarch", "-R", *self.before, self.binary, *self.words[1:]], cwd="/", env=self.environment,
+            ["setarch", "-R", *self.before, *self.words], cwd="/", env=self.environment,
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True,
         )
-        until = time.monotonic() + READY_SECONDS
-        while time.monotonic() < until:
+        began = time.monotonic()
+        while time.monotonic() < began + READY_SECONDS:
             time.sleep(0.2)
+            if time.monotonic() > began + 2 and not list(self.running()):
+                return []
             if traffic.listening():
                 time.sleep(0.3)
                 return traffic.listening()

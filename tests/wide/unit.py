@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""unit.py: how a package starts its service: its systemd unit, and the users that its maintainers'
+"""unit.py: how a package starts its service: its systemd unit, else its script in /etc/init.d, and the users that its maintainers'
 scripts would make. What systemd would prepare is prepared here, in folders laid over the host's."""
 import glob
 import os
@@ -97,8 +97,24 @@ def own_user(unit, start):
     return ["setpriv", f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups"]
 
 
+def by_script(package, root):
+    """(program, command) of the package's script in /etc/init.d, if that names the program."""
+    for path in sorted(packages.files_of(package, root)) + sorted(glob.glob(f"{root}/etc/init.d/*")):
+        path = path.removeprefix(root)
+        if not path.startswith("/etc/init.d/") or not os.path.isfile(path):
+            continue
+        for program in re.findall(r"^\s*\w+=[\"']?(/usr/s?bin/[\w.-]+)", read(path), re.M):
+            if is_of(program, root) and packages.is_program(program):
+                return program, [path, "start"]
+    return None
+
+
+def is_of(program, root):
+    return os.path.exists(root + program)
+
+
 def command_of(package, root):
-    """(command line before it, command, environment) of the first unit of @package that starts a program."""
+    """(command line before it, program, command, environment) of how @package starts its service."""
     configure(root)
     for path in sorted(packages.files_of(package, root)):
         if not re.search(r"/systemd/system/[^@/]+\.service$", path):
@@ -119,5 +135,9 @@ def command_of(package, root):
             else:
                 words.append(re.sub(r"\$\{?(\w+)\}?", lambda m: given.get(m[1], ""), word.replace("%%", "%")))
         if words and packages.is_program(words[0]):
-            return own_user(unit, starts[-1]), words, given
-    raise packages.Skip("has no unit that starts a program")
+            return own_user(unit, starts[-1]), words[0], words, given
+    found = by_script(package, root)
+    if found:
+        make_folders(package, root, {})
+        return [], *found, {}
+    raise packages.Skip("has no unit or script that starts a program")
