@@ -87,6 +87,7 @@ check_counts 'started' out out fast slow
 claim 'started: nanosleep is called as often as slow' is "$(awk '$(NF - 1) == "nanosleep" { print $2 }' out)" 1500
 claim 'started: what it costs is said' grep -q 'about [0-9.]* times as much processor time' out
 claim 'started: no gaps, and the end is said' grep -q '^./busy 1500: .* no gaps, ended$' out
+claim 'started: its threads are counted, though none is left' grep -q '^./busy 1500: [0-9.]* s, 1 thread, ' out
 claim 'started: nothing is left' nothing_left
 
 # A recording that is there: as report has it.

@@ -58,6 +58,7 @@ int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_switch(int argc, char **argv);
 int cmd_values(int argc, char **argv);
 int cmd_why(int argc, char **argv);
@@ -69,7 +70,7 @@ int cmd_verify(int argc, char **argv);
 
 /* The options of those that only read. */
 extern const struct command_words cfg_words, check_words, diff_words, dump_words, encode_words,
-	export_words, gdb_words, merge_words, raw_words, replay_words, report_words, tui_words,
-	values_words, verify_words, wet_words, why_words;
+	export_words, gdb_words, merge_words, raw_words, replay_words, report_words, serve_words,
+	tui_words, values_words, verify_words, wet_words, why_words;
 
 #endif

@@ -48,6 +48,8 @@ static const struct command commands[] = {
 	{"report", "functions of a recording: calls, callers, time", cmd_report,
 	 READER | ASKS | PAGES, &report_words},
 	{"tui", "a recording looked at in a terminal", cmd_tui, READER, &tui_words},
+	{"serve", "a recording of any size in a browser of this machine", cmd_serve, 0,
+	 &serve_words},
 	{"top", "what runs now, by calls and by time", cmd_top, 0, NULL},
 	{"dump", "every event of a recording, one a line", cmd_dump, READER | PAGES, &dump_words},
 	{"encode", "a trace as strings, grammars, graphs and automata", cmd_encode, FILTER,

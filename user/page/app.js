@@ -317,59 +317,27 @@ function flameInit() {
 let tracks = null;
 const view = { from: 0, to: 1 };
 let timelineBoxes = [];
+// All of them, or of who served the page those of the view; null: a later view has been asked for.
 async function readTracks() {
-	if (tracks)
+	if (!data.served)
+		return tracks ||= await tracksOfPage($("events").textContent);
+	try {
+		const width = Math.max($("timeline-canvas").parentElement.clientWidth, 1);
+		const list = await tracksServed(view, width);
+		if (list)
+			$("timeline-note").textContent = "";
+		return list;
+	} catch (e) {
+		$("timeline-note").textContent = `The timeline cannot be asked for (${e.message}): does pugmark serve still run?`;
 		return tracks;
-	const packed = Uint8Array.from(atob($("events").textContent.replace(/\s/g, "")), (c) => c.charCodeAt(0));
-	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-	const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-	let i = 0;
-	const varint = () => { let v = 0, m = 1, b; do { b = bytes[i++]; v += (b & 127) * m; m *= 128; } while (b > 127); return v; };
-	const list = [], byKey = new Map();
-	let on = null, now = 0, last = 0;
-	while (i < bytes.length) {
-		const tag = varint();
-		if (tag === 1) { // another track: thread, stack
-			const thread = varint(), stack = varint(), key = thread + "/" + stack;
-			now = varint();
-			if (!byKey.has(key)) {
-				byKey.set(key, { thread, stack, open: [], rows: [], gaps: [] });
-				list.push(byKey.get(key));
-			}
-			on = byKey.get(key);
-			continue;
-		}
-		if (tag === 3) { // a gap: when, how long, cause
-			now += varint();
-			const length = varint();
-			on.gaps.push({ at: now, to: now + length, cause: varint() });
-			continue;
-		}
-		now += varint();
-		const doubt = varint();
-		last = Math.max(last, now + doubt);
-		if (tag) {
-			const depth = on.open.length, row = (on.rows[depth] ||= { from: [], to: [], frame: [], doubt: [] });
-			on.open.push(row.from.length);
-			row.from.push(now);
-			row.to.push(now);
-			row.frame.push(tag / 2 - 1);
-			row.doubt.push(doubt);
-		} else if (on.open.length) {
-			const at = on.open.pop(), row = on.rows[on.open.length];
-			row.to[at] = now;
-			row.doubt[at] = Math.max(row.doubt[at], doubt);
-		}
 	}
-	for (const t of list)
-		for (let d = 0; d < t.open.length; d++)
-			t.rows[d].to[t.open[d]] = last;
-	tracks = list;
-	return list;
 }
 const firstAfter = (list, value) => { let a = 0, b = list.length; while (a < b) { const m = (a + b) >> 1; if (list[m] <= value) a = m + 1; else b = m; } return a; };
 redraw.timeline = async () => {
-	await readTracks();
+	const list = await readTracks();
+	if (!list)
+		return;
+	tracks = list;
 	const most = 30;
 	let rows = 1;
 	for (const t of tracks)
@@ -388,7 +356,7 @@ redraw.timeline = async () => {
 	for (const t of tracks) {
 		const thread = threads[t.thread];
 		g.fillStyle = style("--dim");
-		g.fillText(`${thread.n} ${thread.tid}${t.stack ? ", stack " + t.stack : ""}${t.rows.length > most ? `, ${t.rows.length} levels, ${most} shown` : ""}`, 4, top * ROW + ROW / 2);
+		g.fillText(`${thread.n} ${thread.tid}${t.stack ? ", stack " + t.stack : ""}${t.levels > most ? `, ${t.levels} levels, ${most} shown` : ""}`, 4, top * ROW + ROW / 2);
 		top++;
 		const depth = Math.min(t.rows.length, most);
 		for (let d = 0; d < depth; d++) {
@@ -474,7 +442,7 @@ function timelineInit() {
 	$("pan-left").onclick = () => pan(-0.25);
 	$("pan-right").onclick = () => pan(0.25);
 	if (data.cut)
-		$("timeline-note").textContent = `The timeline ends after ${number(data.cut)} events; report --from and --to choose another part.`;
+		$("timeline-note").textContent = `The timeline ends after ${number(data.cut)} events; report --from and --to choose another part, and pugmark serve shows all.`;
 }
 
 // ---- the call tree ----

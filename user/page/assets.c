@@ -11,3 +11,4 @@ ASSET(page_body, "user/page/body.html");
 ASSET(page_js, "user/page/app.js");
 ASSET(page_against_js, "user/page/against.js");
 ASSET(page_requests_js, "user/page/requests.js");
+ASSET(page_tracks_js, "user/page/tracks.js");

@@ -58,6 +58,34 @@ static void put(struct page *s, uint64_t value)
 	s->bytes[s->n++] = (uint8_t)value;
 }
 
+void page_begin(struct outbuf *out, bool served)
+{
+	/* Nothing is asked of any network, whatever the recording holds. */
+	outbuf_text(out,
+		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:");
+	outbuf_text(out, served ? "; connect-src 'self'\">\n" : "\">\n");
+	outbuf_text(out, "<link rel=\"icon\" href=\"data:,\">\n<title>pugmark</title>\n<style>\n");
+	put_asset(out, page_css, page_css_end);
+	outbuf_text(out, "</style>\n</head>\n<body>\n");
+	put_asset(out, page_body, page_body_end);
+}
+
+void page_end(struct export *x, const struct page_facts *facts)
+{
+	struct outbuf *out = x->replay.out;
+	outbuf_text(out, "<script type=\"application/json\" id=\"data\">\n");
+	page_data(x, facts);
+	outbuf_text(out, "</script>\n<script>\n");
+	put_asset(out, page_against_js, page_against_js_end);
+	put_asset(out, page_requests_js, page_requests_js_end);
+	put_asset(out, page_tracks_js, page_tracks_js_end);
+	put_asset(out, page_js, page_js_end);
+	outbuf_text(out, "</script>\n</body>\n</html>\n");
+}
+
 static void begin(struct export *x)
 {
 	struct page *s = x->state;
@@ -68,16 +96,7 @@ static void begin(struct export *x)
 		return;
 	}
 	s->open = true;
-	/* Nothing is asked of any network, whatever the recording holds. */
-	outbuf_text(out,
-		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
-		    "<link rel=\"icon\" href=\"data:,\">\n<title>pugmark</title>\n<style>\n");
-	put_asset(out, page_css, page_css_end);
-	outbuf_text(out, "</style>\n</head>\n<body>\n");
-	put_asset(out, page_body, page_body_end);
+	page_begin(out, false);
 	outbuf_text(out, "<script type=\"text/plain\" id=\"events\">\n");
 }
 
@@ -144,17 +163,12 @@ static void end(struct export *x)
 	struct outbuf *out = x->replay.out;
 	compress_all(x, Z_FINISH);
 	base64_end(&s->base64);
-	outbuf_text(out, "\n</script>\n<script type=\"application/json\" id=\"data\">\n");
-	page_data(x, &(struct page_facts){
-			     .end_ns = s->end_ns,
-			     .cut = s->events > PAGE_EVENTS_MAX ? PAGE_EVENTS_MAX : 0,
-			     .gaps = &s->gaps,
-		     });
-	outbuf_text(out, "</script>\n<script>\n");
-	put_asset(out, page_against_js, page_against_js_end);
-	put_asset(out, page_requests_js, page_requests_js_end);
-	put_asset(out, page_js, page_js_end);
-	outbuf_text(out, "</script>\n</body>\n</html>\n");
+	outbuf_text(out, "\n</script>\n");
+	page_end(x, &(struct page_facts){
+			    .end_ns = s->end_ns,
+			    .cut = s->events > PAGE_EVENTS_MAX ? PAGE_EVENTS_MAX : 0,
+			    .gaps = &s->gaps,
+		    });
 }
 
 static void deinit(struct export *x)

@@ -106,6 +106,7 @@ static void put_summary(struct export *x, const struct page_facts *facts)
 	put_number(out, ",\"witnesses\":", report->witnesses);
 	put_number(out, ",\"gaps\":", report->gaps);
 	put_number(out, ",\"gapTime\":", report->in_gaps.max_ns);
+	outbuf_text(out, facts->served ? ",\"served\":true" : ",\"served\":false");
 	outbuf_text(out, x->times ? ",\"times\":true" : ",\"times\":false");
 	outbuf_text(out, trace_view_status(view, 0) ? ",\"whole\":false" : ",\"whole\":true");
 	outbuf_text(out, ",\"notes\":[");

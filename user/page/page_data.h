@@ -18,11 +18,18 @@ struct page_facts {
 	uint64_t end_ns; /* of what is drawn */
 	uint64_t cut;	 /* the timeline has only so many events; 0: all */
 	const struct page_gaps *gaps;
+	bool served; /* the timeline is asked for by ranges */
 };
+
+/* The page up to where its data comes; @served: it may ask who served it. And the data with all
+ * that follows. */
+void page_begin(struct outbuf *out, bool served);
+void page_end(struct export *x, const struct page_facts *facts);
 
 void page_gaps_add(struct page_gaps *gaps, struct export *x, const struct export_gap *gap);
 /* The thread's place among those that are shown. */
 uint32_t page_thread(const struct export *x, uint32_t task);
+/* page_end()'s JSON. */
 void page_data(struct export *x, const struct page_facts *facts);
 
 #endif

@@ -166,11 +166,12 @@ void top_title(const struct top *t, char out[TOP_LINE])
 	const struct live *l = &t->live;
 	char name[TOP_LINE / 2], gaps[DURATION_TEXT];
 	double seconds = live_seconds(l);
+	uint32_t threads = l->more ? l->threads : l->shown;
 	uint64_t passed = l->time_ns > t->view->start_ns ? l->time_ns - t->view->start_ns : 0;
 	printable_copy(name, sizeof(name), t->label ? t->label : t->view->dir, PRINT_TEXT);
 	int len =
 		snprintf(out, TOP_LINE, "%.200s: %.1f s, %u thread%s, %.0f events/s, ", name,
-			 (double)passed / 1e9, l->threads, l->threads == 1 ? "" : "s",
+			 (double)passed / 1e9, threads, threads == 1 ? "" : "s",
 			 seconds > 0 ? (double)(l->witnesses - l->witnesses_before) / seconds : 0);
 	duration_text(gaps, l->gaps_ns);
 	if (l->gaps)

@@ -217,10 +217,11 @@ static void look(struct live *l)
 	l->gaps = l->past_gaps;
 	l->gaps_ns = l->past_gaps_ns;
 	l->witnesses = l->past_witnesses;
-	l->threads = l->waiting = 0;
+	l->threads = l->waiting = l->shown = 0;
 	for (uint32_t i = 0; i < l->n_tasks; i++) {
 		const struct live_task *t = &l->tasks[i];
-		bool counts = !t->ended && trace_view_has_task(l->view, i);
+		bool is_shown = trace_view_has_task(l->view, i), counts = !t->ended && is_shown;
+		l->shown += is_shown;
 		l->threads += counts;
 		l->waiting += counts && !t->it;
 		if (!t->it)

@@ -36,6 +36,7 @@ struct live {
 	uint64_t witnesses, witnesses_before, time_ns, time_before_ns;
 	uint64_t gaps, gaps_ns;
 	uint32_t threads; /* that have not ended */
+	uint32_t shown;	  /* these, and those that have */
 	uint32_t waiting; /* of these, whose parents have to be read before */
 	bool more;	  /* the recorder has not ended */
 };

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# serve.sh: `pugmark serve` in a real browser: the timeline is asked for by ranges and shows what
+# report counts; nobody without the token, of another host's name or of another site gets anything;
+# bad requests neither end it nor hold it; nothing of it is left.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs jq python3 curl
+browser=
+for candidate in chromium chromium-browser google-chrome; do
+	command -v $candidate >/dev/null && browser=$candidate && break
+done
+work_in_own_folder
+
+serve() { # ARGUMENTS...: in the background; its address is in $url
+	: >address
+	"$PUGMARK" serve "$@" >address 2>serve.err &
+	server=$!
+	started+=($server)
+	await test -s address || { echo 'serve did not begin:'; cat serve.err; }
+	url=$(cat address)
+}
+ends() { # SIGNAL: its exit status is in $status
+	kill -"$1" $server
+	wait $server
+	status=$?
+}
+status_of() { # CURL ARGUMENTS...
+	curl -s -o /dev/null -m 20 -w '%{http_code}' --path-as-is "$@"
+}
+
+${CC:-cc} -O2 -Wno-attributes "$tests/programs/views.c" -o prog 2>err || skip 'no compiler'
+run 0 record -q -o rec -- ./prog
+run 0 report --format json rec
+cp out report.json
+calls=$(jq .calls report.json)
+
+serve rec
+host=${url#http://}
+host=${host%%/*}
+base=http://$host
+claim 'its address is of this machine alone, with a token' grep -Eqx 'http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/' address
+claim 'it listens nowhere else' is "$(ss -Hltnp 2>/dev/null | grep "pid=$server," | awk '{ print $4 }')" "$host"
+claim 'the page comes' is "$(status_of "$url")" 200
+claim 'a range comes' is "$(status_of "${url}range?from=0&to=1000000000&width=1000")" 200
+claim 'HEAD has no body' is "$(curl -sI -m 20 "$url" -w '%{size_download}' -o head)" 0
+for header in 'cache-control: no-store' 'referrer-policy: no-referrer' 'x-content-type-options: nosniff' "frame-ancestors 'none'"; do
+	claim "it says $header" grep -qi "$header" head
+done
+
+# ---- strangers ----
+claim 'without the token nothing' is "$(status_of "$base/")" 403
+claim 'with another token nothing' is "$(status_of "$base/00000000000000000000000000000000/")" 403
+claim 'a host of another name gets nothing' is "$(status_of -H 'Host: evil.example' "$url")" 403
+claim 'nor one with our port' is "$(status_of -H "Host: evil.example:${host#*:}" "$url")" 403
+claim 'nor one that begins like ours' is "$(status_of -H "Host: 127.0.0.1.evil.example:${host#*:}" "$url")" 403
+claim 'a page of another site gets nothing' is "$(status_of -H 'Origin: http://evil.example' "$url")" 403
+claim 'nor one without an origin' is "$(status_of -H 'Origin: null' "$url")" 403
+claim 'nor one that the browser calls of another site' is "$(status_of -H 'Sec-Fetch-Site: cross-site' "$url")" 403
+claim 'no other file' is "$(status_of "${url}../../etc/passwd")" 404
+claim 'nothing is written' is "$(status_of -d x "$url")" 400
+claim 'a range must be one' is "$(status_of "${url}range?from=5&to=5&width=10")" 400
+
+cat >bad.py <<'PY'
+import os, random, socket, sys, time
+host, token = sys.argv[1], sys.argv[2]
+where = (host.split(':')[0], int(host.split(':')[1]))
+def send(data, wait=True):
+    s = socket.create_connection(where, timeout=20)
+    try:
+        s.sendall(data)
+        if wait:
+            return s.recv(100)
+    except (ConnectionResetError, BrokenPipeError):
+        return b''
+    finally:
+        s.close()
+chance = random.Random(1)
+whole = f'GET /{token}/range?from=0&to=9&width=9 HTTP/1.1\r\nHost: {host}\r\n\r\n'.encode()
+got = 0
+for i in range(300): # a byte that is another, none that is random
+    data = bytearray(whole)
+    for _ in range(chance.randrange(1, 4)):
+        data[chance.randrange(len(data) - 4)] = chance.randrange(256)
+    got += (send(bytes(data)) or b'HTTP')[:4] == b'HTTP'
+send(b'GET /' + b'x' * 100000)
+send(b'\0' * 9000)
+for i in range(50):
+    send(os.urandom(100), wait=False)
+    send(whole, wait=False) # hangs up before the answer
+print('answered' if got == 300 else f'{got} of 300')
+PY
+claim 'bad requests are answered' is "$(timeout 60 python3 bad.py "$host" "$(basename "$url")" 2>&1)" answered
+cat >full.py <<'PY'
+import socket, sys, time
+host = sys.argv[1]
+where = (host.split(':')[0], int(host.split(':')[1]))
+held = []
+for i in range(60): # say nothing, more of them than have a place
+    held.append(socket.create_connection(where, timeout=20))
+    held[-1].sendall(b'GET /')
+began = time.monotonic()
+s = socket.create_connection(where, timeout=40)
+s.sendall(f'GET / HTTP/1.1\r\nHost: {host}\r\n\r\n'.encode())
+print(s.recv(12).decode(), 'at once' if time.monotonic() - began < 5 else 'later' if time.monotonic() - began < 30 else 'late')
+PY
+timeout 60 python3 full.py "$host" >full.out 2>&1 &
+full=$!
+started+=($full)
+
+# ---- in the browser ----
+shows() { # CLAIM URL WIDTH SCRIPT EXPECTED
+	claim "$1" is "$(timeout 100 python3 "$tests/support/browser.py" "$browser" "$dir/profile" "$3" "$2" "$4" 2>&1)" "$5"
+}
+wait $full
+claim 'who says nothing holds a place for ten seconds' is "$(cat full.out)" 'HTTP/1.1 403 later'
+pixels='const ink = () => { const c = document.getElementById("timeline-canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; };'
+if [ -z "$browser" ]; then
+	skipped=$((skipped + 1))
+	echo 'SKIP: no chromium here: the page is not looked at'
+else
+	shows 'the page has what report counts' "$url" 1280 \
+		'return document.querySelectorAll("#overview .facts b")[1].textContent.replaceAll(",", "")' "\"$calls\""
+	shows 'the timeline is asked for, drawn, and zooms by key' "$url" 1280 "$pixels"'
+		const asked = () => performance.getEntriesByType("resource").map((e) => e.name).filter((n) => n.includes("range?"));
+		const until = async (n) => { for (let i = 0; i < 500 && asked().length < n; i++) await wait(20); await wait(100); };
+		document.getElementById("tab-timeline").click();
+		await until(1);
+		const c = document.getElementById("timeline-canvas"), first = c.toDataURL(), drawn = ink() > 1000;
+		c.dispatchEvent(new KeyboardEvent("keydown", { key: "+" }));
+		await until(2);
+		const zoomed = c.toDataURL() !== first;
+		c.dispatchEvent(new KeyboardEvent("keydown", { key: "Home" }));
+		await until(3);
+		return [drawn, zoomed, c.toDataURL() === first, asked().length, asked().every((n) => n.startsWith(location.href))]' \
+		'[true,true,true,3,true]'
+	run 0 report --html -o page.html rec
+	shot='document.getElementById("tab-timeline").click(); await wait(1000); document.getElementById("zoom-all").click(); await wait(1000); return document.getElementById("timeline-canvas").toDataURL()'
+	timeout 100 python3 "$tests/support/browser.py" "$browser" "$dir/profile" 1280 "file://$dir/page.html" "$shot" >of_file 2>&1
+	timeout 100 python3 "$tests/support/browser.py" "$browser" "$dir/profile" 1280 "$url" "$shot" >of_server 2>&1
+	claim 'it is the timeline of the page in one file' cmp of_file of_server
+	claim 'which is a picture' grep -q '^"data:image/png' of_file
+	shows 'it may ask nobody else' "$url" 1280 \
+		'return await fetch("http://127.0.0.1:9/").then(() => "asked", (e) => e.name)' '"TypeError"'
+	ends TERM
+	claim 'it ends when it is told to' is $status 0
+	serve rec
+	shows 'when it has ended the page says so' "$url" 1280 "
+		document.getElementById('tab-timeline').click();
+		await wait(500);
+		globalThis.fetch = () => Promise.reject(new TypeError('gone'));
+		document.getElementById('zoom-in').click();
+		await wait(500);
+		return document.getElementById('timeline-note').textContent.includes('does pugmark serve still run')" true
+fi
+ends INT
+claim 'Ctrl-C ends it' is $status 0
+
+# ---- a Unix socket ----
+umask 0
+serve --socket page.sock rec
+umask 022
+claim 'a socket of its owner alone' is "$(stat -c '%F %a' page.sock)" 'socket 600'
+claim 'which has the page' is "$(status_of --unix-socket page.sock "$url")" 200
+claim 'but with the token' is "$(status_of --unix-socket page.sock http://localhost/)" 403
+claim 'and not for another name' is "$(status_of --unix-socket page.sock -H 'Host: evil.example' "$url")" 403
+fails 1 'is there already' serve --socket page.sock rec
+ends TERM
+claim 'the socket is gone with it' test ! -e page.sock
+fails 2 'one of' serve --socket page.sock --port 8000 rec
+fails 2 'not a number' serve --port 99999 rec
+fails 1 'nowhere' serve nowhere
+
+# ---- as the recording's owner ----
+if who=$(getent passwd nobody | cut -d : -f 3) && [ -n "$who" ]; then
+	chmod 755 .
+	cp -r rec theirs && chown -R nobody theirs
+	serve theirs
+	claim 'root serves as the owner of the recording' is "$(awk '/^Uid/ { print $3 }' /proc/$server/status)" "$who"
+	claim 'without a capability' is "$(awk '/^CapEff/ { print $2 }' /proc/$server/status)" 0000000000000000
+	claim 'and may make no other socket' is "$(awk '/^Seccomp:/ { print $2 }' /proc/$server/status)" 2
+	claim 'it still answers' is "$(status_of "$url")" 200
+	ends TERM
+fi
+conclude
