@@ -96,4 +96,29 @@ run 1 record -o dear -p $older --duration 60 --refuse-above 1.05
 claim 'it is refused' grep -q 'costs more than --refuse-above allows' err
 run 0 record -o dear -p $older --duration 1 --refuse-above 100000
 kill $older
+# A command: as long as it runs.
+cat >long.c <<'C'
+#include <unistd.h>
+static volatile int sink;
+__attribute__((noipa)) void step(void) { sink++; }
+int main(int argc, char **argv)
+{
+	alarm(100);
+	while (access(argc > 1 ? argv[1] : "enough", F_OK))
+		for (int i = 0; i < 1000; i++)
+			step();
+	return 0;
+}
+C
+${CC:-cc} -O1 long.c -o long
+"$PUGMARK" record -o long.rec -- ./long 2>said_by_it &
+recorder=$!
+started+=($recorder)
+claim 'of a command too it says what it costs' await grep -Eq 'takes about [0-9.]+ times as much processor time' said_by_it
+touch enough
+wait $recorder
+claim 'the command has ended well' is $? 0
+claim 'the recording says it as well' grep -q 'times as much processor time' <("$PUGMARK" verify long.rec)
+"$PUGMARK" record -o short.rec -- ./long . 2>said_by_it
+claim 'nothing is said of what is over at once' is "$(grep -c 'processor time' said_by_it)" 0
 conclude

@@ -16,8 +16,8 @@
 static const char help[] =
 	"usage: pugmark serve [options] DIR\n"
 	"\n"
-	"Shows the recording DIR in a browser, as `report --html` does, however large it is: what "
-	"is\n"
+	"Shows the recording DIR in a browser, as the page of `pugmark report` does, however large "
+	"it is: what is\n"
 	"seen of the timeline is asked for. Prints the page's address, which holds a secret token, "
 	"and\n"
 	"answers until Ctrl-C. Only this machine can connect.\n"
@@ -79,7 +79,9 @@ static int parse(struct serve_command *c, int argc, char **argv)
 /* A file without a name, of this user alone. */
 static int unnamed_file(struct pugmark_diag *diag)
 {
-	const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/var/tmp";
+	const char *folder = getenv("TMPDIR");
+	if (!folder || !*folder)
+		folder = "/var/tmp";
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	return fd >= 0 ? fd
 		       : pugmark_diag_set(diag, -errno, folder, PUGMARK_NO_OFFSET,
@@ -91,7 +93,7 @@ static int unnamed_file(struct pugmark_diag *diag)
 static int confine(const struct serve_command *c, struct pugmark_diag *diag)
 {
 	confine_bound(c->view.dir);
-	return confine_refuse(CONFINE_READ)
+	return confine_drop() && confine_refuse(CONFINE_READ)
 		       ? 0
 		       : pugmark_diag_set(diag, -ENOSYS, c->view.dir, PUGMARK_NO_OFFSET,
 					  "is not read: this kernel has no seccomp");

@@ -36,13 +36,14 @@ enum {
 	TICK_MS = 20,
 	SHORT_TICK_MS = 2,
 	PROGRESS_NS = 500000000,
+	FORECAST_NS = 500000000, /* a shorter command need not wait until probes are priced */
 };
 
 struct recording_run {
 	const struct recorder_options *options;
 	struct voice voice;
 	struct probed_now now;
-	struct forecast *forecast; /* NULL: has been made, or is not asked for */
+	struct forecast *forecast; /* NULL: has been made, or is not asked for (yet) */
 	double factor;		   /* what it found */
 	struct callers *callers;   /* NULL: whatever is loaded, the plans hold */
 	struct probes *probes;
@@ -56,7 +57,7 @@ struct recording_run {
 	int notify_fd;
 	uint64_t start_ns, shown_ns, shown_events;
 	uint64_t attach_ns, detach_ns;
-	bool child_ended, progress;
+	bool child_ended, progress, forecast_later;
 	bool deaths; /* were told of */
 	int child_status;
 };
@@ -246,6 +247,11 @@ static bool is_too_dear(struct recording_run *run, uint64_t time_ns)
 	const struct recorder_options *o = run->options;
 	char text[128];
 
+	if (run->forecast_later && time_ns - run->start_ns > FORECAST_NS) {
+		run->forecast_later = false;
+		if (forecast_new(time_ns, run->probes, run->collector, &run->forecast))
+			voice_note(&run->voice, "what it costs cannot be known");
+	}
 	if (!run->forecast || !forecast_known(run->forecast, time_ns, &run->now.modules,
 					      &run->factor, text, sizeof(text)))
 		return false;
@@ -472,7 +478,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 				       "who waits for this recording is gone");
 	if (!err)
 		say_begun(&run);
-	if (!err && options->forecast)
+	run.forecast_later = options->forecast && options->argv && !(options->refuse_above > 0);
+	if (!err && options->forecast && !run.forecast_later)
 		err = forecast_new(run.start_ns, run.probes, run.collector, &run.forecast);
 	for (unsigned i = 0; !err && i < RECORDER_NOTES; i++)
 		if (options->notes[i])
