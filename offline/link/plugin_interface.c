@@ -173,6 +173,31 @@ static bool loads_libraries(const struct pugmark_model *model)
 	return false;
 }
 
+static bool take_loader(void *ctx, const char *name, const GElf_Sym *sym)
+{
+	bool *found = ctx;
+	*found |=
+		sym->st_shndx == SHN_UNDEF && (!strcmp(name, "dlopen") || !strcmp(name, "dlmopen"));
+	return !*found;
+}
+
+/* Whether a library that the program is linked with loads others: as libltdl and libgmodule do for
+ * whoever asks them. */
+static bool linked_with_loader(const struct names *libraries)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < libraries->n && !found; i++) {
+		int fd;
+		Elf *elf = open_parts(libraries->at[i], &fd);
+		if (!elf)
+			continue;
+		dynamic_symbols_each(elf, take_loader, &found);
+		elf_end(elf);
+		close(fd);
+	}
+	return found;
+}
+
 /* Looks through the modules that @named says. */
 static int look(struct own *own, char *const *modules, const uint8_t *named, uint32_t n,
 		uint32_t *at)
@@ -180,7 +205,6 @@ static int look(struct own *own, char *const *modules, const uint8_t *named, uin
 	int made = 0;
 	sort(&own->exported);
 	sort(&own->free);
-	list_libraries(own->model->path, &own->libraries);
 	for (uint32_t i = 0; own->free.n && !made && i < n; i++) {
 		made = named[i] ? is_made_for(modules[i], own) : 0;
 		if (made > 0)
@@ -195,14 +219,18 @@ int plugin_interface_find(const struct pugmark_model *model, const uint8_t *ente
 	struct own own = {.model = model, .entered = entered};
 	private_elf_guard struct private_elf file = {.elf = NULL};
 	*at = n;
-	if (!loads_libraries(model) || private_elf_open(model->path, &file))
+	if (private_elf_open(model->path, &file))
 		return 0;
+	dynamic_symbols_each(file.elf, take_own, &own);
+	if (own.free.n)
+		list_libraries(model->path, &own.libraries);
+	bool loads = own.free.n && (loads_libraries(model) || linked_with_loader(&own.libraries));
 	uint8_t *named = calloc(n + 1, 1);
-	int err = named ? named_folders_mark(file.elf, modules, n, named) : -ENOMEM;
-	if (!err)
-		dynamic_symbols_each(file.elf, take_own, &own);
-	if (!err)
-		err = own.failed ? -ENOMEM : look(&own, modules, named, n, at);
+	int err = named && !own.failed ? 0 : -ENOMEM;
+	if (!err && loads)
+		err = named_folders_mark(file.elf, modules, n, named);
+	if (!err && loads)
+		err = look(&own, modules, named, n, at);
 	free(named);
 	free_names(&own.exported);
 	free_names(&own.free);

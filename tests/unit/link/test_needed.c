@@ -226,6 +226,14 @@ static void made_to_be_loaded(void **state)
 	      "-Wl,--defsym,fputs_=main",
 	      dir, cc);
 	assert_string_equal(made_for_host(dir, modules, 3), "");
+	/* A library that it is linked with loads them for it, as libltdl does. */
+	write_text(dir, "loader.c",
+		   "#include <dlfcn.h>\nvoid *load(const char *p) { return dlopen(p, 1); }\n");
+	shell("cd %s && %s -shared -fPIC -o libloader.so loader.c && "
+	      "%s -rdynamic -Ddlopen=load_ -include stdio.h -o host host.c -Wl,--defsym,load_=main "
+	      "-Wl,--no-as-needed,-rpath,%s -L. -lloader",
+	      dir, cc, cc, dir);
+	assert_string_equal(made_for_host(dir, modules, 3), "extras/alien.so");
 }
 
 static void missing_library(void **state)
