@@ -65,6 +65,51 @@ static uint8_t flow_of_bytes(ZydisMnemonic mnemonic)
 	}
 }
 
+/* Bytes are moved as the instruction says, and no byte is changed or decides on another. */
+static bool moves_bytes(ZydisMnemonic mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_BSWAP:
+	case ZYDIS_MNEMONIC_PINSRB:
+	case ZYDIS_MNEMONIC_PINSRW:
+	case ZYDIS_MNEMONIC_PINSRD:
+	case ZYDIS_MNEMONIC_PINSRQ:
+	case ZYDIS_MNEMONIC_PEXTRB:
+	case ZYDIS_MNEMONIC_PEXTRW:
+	case ZYDIS_MNEMONIC_PEXTRD:
+	case ZYDIS_MNEMONIC_PEXTRQ:
+	case ZYDIS_MNEMONIC_PUNPCKLBW:
+	case ZYDIS_MNEMONIC_PUNPCKLWD:
+	case ZYDIS_MNEMONIC_PUNPCKLDQ:
+	case ZYDIS_MNEMONIC_PUNPCKLQDQ:
+	case ZYDIS_MNEMONIC_PUNPCKHBW:
+	case ZYDIS_MNEMONIC_PUNPCKHWD:
+	case ZYDIS_MNEMONIC_PUNPCKHDQ:
+	case ZYDIS_MNEMONIC_PUNPCKHQDQ:
+	case ZYDIS_MNEMONIC_PSHUFD:
+	case ZYDIS_MNEMONIC_PSHUFLW:
+	case ZYDIS_MNEMONIC_PSHUFHW:
+	case ZYDIS_MNEMONIC_PSLLDQ:
+	case ZYDIS_MNEMONIC_PSRLDQ:
+	case ZYDIS_MNEMONIC_PALIGNR:
+	case ZYDIS_MNEMONIC_MOVHPS:
+	case ZYDIS_MNEMONIC_MOVHPD:
+	case ZYDIS_MNEMONIC_MOVLPS:
+	case ZYDIS_MNEMONIC_MOVLPD:
+	case ZYDIS_MNEMONIC_MOVHLPS:
+	case ZYDIS_MNEMONIC_MOVLHPS:
+	case ZYDIS_MNEMONIC_UNPCKLPS:
+	case ZYDIS_MNEMONIC_UNPCKLPD:
+	case ZYDIS_MNEMONIC_UNPCKHPS:
+	case ZYDIS_MNEMONIC_UNPCKHPD:
+	case ZYDIS_MNEMONIC_SHUFPS:
+	case ZYDIS_MNEMONIC_SHUFPD:
+		return true;
+	default:
+		return false;
+	}
+}
+
 uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
 	for (int i = 0; i < zi->operand_count_visible; i++)
@@ -96,6 +141,8 @@ uint8_t value_insn_flow(const ZydisDecodedInstruction *zi, const ZydisDecodedOpe
 	case ZYDIS_MNEMONIC_MOVZX: /* the rest is zeros, and exact */
 		return VALUE_FLOW_COPY;
 	default:
-		return is_zeroing(zi, ops) ? VALUE_FLOW_FRESH : flow_of_bytes(zi->mnemonic);
+		return is_zeroing(zi, ops)	   ? VALUE_FLOW_FRESH
+		       : moves_bytes(zi->mnemonic) ? VALUE_FLOW_MOVED
+						   : flow_of_bytes(zi->mnemonic);
 	}
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* step.h: one instruction whose inputs are not all exact (slow.c), and what each byte of its result
+ * is worth (worth.c). */
+#ifndef OFFLINE_EVAL_STEP_H
+#define OFFLINE_EVAL_STEP_H
+
+#include "offline/eval/machine_impl.h"
+
+enum { MEMORY_MAX = VALUE_STUB_BUFFER };
+
+/* One instruction at the current place. */
+struct step {
+	struct value_machine *m;
+	const struct value_insn *insn;
+	uint8_t in;			  /* the worst quality of all that is read */
+	uint8_t kept;			  /* of the flags, where some stay as they were */
+	uint8_t address;		  /* of what addresses are computed from */
+	const struct value_state *before; /* the registers before it */
+	uint64_t place[2];		  /* addresses of the memory operands */
+	uint8_t qualities[2][MEMORY_MAX]; /* of the memory that is read */
+};
+
+static inline uint8_t worse(uint8_t a, uint8_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint8_t worst(const uint8_t *q, size_t n)
+{
+	uint8_t w = VALUE_EXACT;
+	for (size_t i = 0; i < n; i++)
+		w = worse(w, q[i]);
+	return w;
+}
+
+static inline bool is_inexact(const struct value_known *k, unsigned bit)
+{
+	return k->inexact >> bit & 1;
+}
+
+/* The qualities of the bytes that @a reads; returns how many. */
+size_t value_step_get(const struct step *s, const struct value_access *a, uint8_t out[MEMORY_MAX]);
+/* Says of what @a writes how well it is known. */
+void value_step_put(struct step *s, const struct value_access *a, const uint8_t *q);
+
+/* Before it is executed: what each byte of its result will be worth, where that is told byte by
+ * byte; else false. @b: the instruction as a block of its own. */
+bool value_step_worth(struct step *s, struct value_block *b, uint8_t out[MEMORY_MAX]);
+/* After that: says so of what it has written. Returns the worst of it. */
+uint8_t value_step_put_bytes(struct step *s, const uint8_t *q);
+
+#endif
