@@ -13,6 +13,7 @@
 
 #include "bpf/batch.h"
 #include "bpf/capture_send.h"
+#include "bpf/opened_name.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -41,6 +42,8 @@ struct {
 } syscalls SEC(".maps");
 
 volatile bool capturing = false;
+/* The recorder wants to know where each descriptor leads whose content a system call brings. */
+const volatile bool redacting = false;
 /* Length of the text of traced modules; beyond the first so many, entries from one of them into
  * another count as from outside. */
 volatile __u64 text_bytes[MAX_ENTRY_MODULES] = {};
@@ -265,15 +268,49 @@ static long syscall_step(__u32 i, struct syscall_walk *w)
 	return 0;
 }
 
+static __always_inline __u64 descriptor(const struct pt_regs *r, __u32 nr)
+{
+	return nr == SYS_MMAP ? r->r8 : r->di;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *r, long nr)
 {
 	if (!capturing)
 		return 0;
 	struct capture_state *cs = recorded_task() ? state_get() : NULL;
-	if (cs)
-		cs->entered = __sync_fetch_and_add(&capture_order, 1);
+	if (!cs)
+		return 0;
+	cs->entered = __sync_fetch_and_add(&capture_order, 1);
+	if (redacting)
+		cs->file = (__u64)opened_file(descriptor(r, nr));
 	return 0;
+}
+
+/* Sends what the descriptor @fd leads to. It is not whole where another thread has made it lead
+ * elsewhere since the call began, or where the path is too long. */
+static __always_inline void name_send(struct capture_state *cs, __u64 fd)
+{
+	struct file *file = opened_file(fd);
+	struct name_walk w = {.out = cs->chunk.data,
+			      .at = BPF_CORE_READ(file, f_path.dentry),
+			      .mnt = BPF_CORE_READ(file, f_path.mnt)};
+
+	if (file && (__u64)file == cs->file)
+		bpf_loop(NAME_DEPTH, name_step, &w, 0);
+	cs->chunk.kind = RING_CAPTURE_NAME;
+	cs->chunk.number = cs->number++;
+	cs->chunk.addr = (__u64)BPF_CORE_READ(file, f_inode, i_mode) << 32 | (__u32)fd;
+	cs->chunk.unread = !w.whole;
+	__u32 len = w.whole ? w.len : 0;
+	barrier_var(len);
+	if (len > CAPTURE_CHUNK_BYTES)
+		return;
+	cs->chunk.len = len;
+	if (bpf_ringbuf_output(&captures, &cs->chunk,
+			       __builtin_offsetof(struct capture_bytes, data) + len,
+			       BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
 }
 
 struct mapped {
@@ -316,6 +353,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	w[5] = r->r10;
 	w[6] = r->r8;
 	w[7] = r->r9;
+	if (redacting && row && row->content)
+		name_send(cs, descriptor(r, nr));
 	if (row && row->n_outputs && result >= 0) {
 		struct syscall_walk walk = {.row = row};
 

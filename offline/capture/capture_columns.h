@@ -19,8 +19,15 @@ enum capture_column {
 };
 
 /* HEAD_HAS_RDX: of RESULT that there is rdx, of END that there are registers,
- * of KERNEL that there is how long before its order it began. */
-enum { HEAD_KIND = 15, HEAD_HAS_HASH = 16, HEAD_HAS_RDX = 32, HEAD_HAS_RANGES = 64 };
+ * of KERNEL that there is how long before its order it began. HEAD_HIDDEN: of RESULT and ENTER that
+ * there are no registers. */
+enum {
+	HEAD_KIND = 15,
+	HEAD_HAS_HASH = 16,
+	HEAD_HAS_RDX = 32,
+	HEAD_HAS_RANGES = 64,
+	HEAD_HIDDEN = 128
+};
 
 /* What was told last by a hash of kind and place: the values, the stack pointer, where a range lay.
  */

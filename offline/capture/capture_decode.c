@@ -144,6 +144,8 @@ static bool get_result(struct capture_decoder *dec, struct capture_slot *slot, u
 static bool get_kind(struct capture_decoder *dec, uint8_t head, struct capture *c,
 		     struct capture_slot **slot)
 {
+	if (head & HEAD_HIDDEN)
+		return c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER;
 	switch (c->kind) {
 	case CAPTURE_START:
 		return get_start(dec, *slot, c);

@@ -61,9 +61,17 @@ static void put_kernel(struct capture_encoder *enc, struct capture_slot *slot,
 		put(enc, COLUMN_VALUES, c->order - c->entered);
 }
 
+/* Nothing may be told of its registers. */
+static bool hidden(const struct capture *c)
+{
+	return (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER) && !c->known;
+}
+
 static void put_kind(struct capture_encoder *enc, struct capture_slot *slot,
 		     const struct capture *c)
 {
+	if (hidden(c))
+		return;
 	switch (c->kind) {
 	case CAPTURE_START:
 		put_all(enc, slot, c);
@@ -132,7 +140,7 @@ int capture_encoder_add(struct capture_encoder *enc, const struct capture *c)
 		   (c->kind == CAPTURE_END && c->known) ||
 		   (c->kind == CAPTURE_KERNEL && c->entered);
 	uint8_t head = c->kind | (c->has_hash ? HEAD_HAS_HASH : 0) | (rdx ? HEAD_HAS_RDX : 0) |
-		       (c->n_ranges ? HEAD_HAS_RANGES : 0);
+		       (c->n_ranges ? HEAD_HAS_RANGES : 0) | (hidden(c) ? HEAD_HIDDEN : 0);
 	uint64_t time = c->time_ns >> CAPTURE_TIME_SHIFT;
 
 	bytes_put(&enc->columns[COLUMN_HEAD], &head, 1);

@@ -64,7 +64,7 @@ struct capture_desc {
 struct capture_syscall {
 	struct capture_output outputs[CAPTURE_MAX_OUTPUTS];
 	__u8 n_outputs;
-	__u8 wanted; /* its record is wanted, outputs or not: it changes the mappings */
+	__u8 content; /* what it brings or maps is what a descriptor leads to */
 	__u8 reserved[6];
 };
 
@@ -79,6 +79,10 @@ enum capture_ring_kind {
 	RING_CAPTURE_EXEC = 8,
 	RING_CAPTURE_END = 9,
 	RING_CAPTURE_RANGE = 32, /* bytes; they belong to the task's next record of another kind */
+	/* Before these, of one with content, if somebody asks: a struct capture_bytes whose addr is
+	 * the descriptor, and above it the mode of the file; the names of its path, from the last
+	 * to the first, a zero byte behind each; unread: they are not known. */
+	RING_CAPTURE_NAME = 33,
 };
 
 /* The words of a record, by its kind: those of registers in the order of the encoding. */

@@ -10,12 +10,12 @@
 
 struct syscall_row {
 	uint16_t number;
-	uint8_t wanted;
+	uint8_t content;
 	const char *name, *outputs;
 };
 
 static const struct syscall_row known[] = {
-#define SYS(name, wanted, outputs) {SYS_##name, wanted, #name, outputs},
+#define SYS(name, content, outputs) {SYS_##name, content, #name, outputs},
 #include "offline/capture/syscalls.def"
 #undef SYS
 };
@@ -30,17 +30,31 @@ void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS])
 		int n = outputs_read(known[i].outputs, words, &bad);
 
 		assert(n >= 0 && known[i].number < CAPTURE_MAX_SYSCALLS);
-		row->wanted = known[i].wanted;
+		row->content = known[i].content;
 		row->n_outputs = n;
 		for (int k = 0; k < n; k++)
 			row->outputs[k] = words[k].output;
 	}
 }
 
-const char *syscall_name(uint32_t number)
+static const struct syscall_row *find(uint32_t number)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (known[i].number == number)
-			return known[i].name;
+			return &known[i];
 	return NULL;
+}
+
+const char *syscall_name(uint32_t number)
+{
+	const struct syscall_row *row = find(number);
+
+	return row ? row->name : NULL;
+}
+
+bool syscall_content(uint32_t number)
+{
+	const struct syscall_row *row = find(number);
+
+	return row && row->content;
 }

@@ -5,11 +5,14 @@
 
 #include "offline/capture/capture_ring.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Fills @rows, by number of the call: those not told of write nothing that is known here. */
 void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS]);
 /* Its name, or NULL. */
 const char *syscall_name(uint32_t number);
+/* Whether what it brings, or maps, is what a descriptor leads to. */
+bool syscall_content(uint32_t number);
 
 #endif

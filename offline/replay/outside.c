@@ -22,7 +22,7 @@ static int take_result(struct value_run *run, const struct capture *c)
 	import_clobber(run->machine);
 	value_run_give_back(run, call);
 	value_run_registers(run, c);
-	if (call->import && value_blocks_tell(&run->blocks, &run->memory, call->import, call->args,
+	if (call->import && c->known && value_blocks_tell(&run->blocks, &run->memory, call->import, call->args,
 					      c->regs[VALUE_RAX], run->next))
 		return VALUE_REPLAY_NO_MEMORY;
 	value_run_doubt(run);
@@ -50,6 +50,10 @@ static int enter(struct value_run *run, const struct capture *c)
 {
 	struct value_machine *m = run->machine;
 	import_clobber(m);
+	if (!c->known) { /* redacted */
+		value_forget(m, 0xffff, VALUE_UNKNOWN);
+		value_set_gpr(m, VALUE_RSP, c->sp, VALUE_EXACT);
+	}
 	value_run_registers(run, c);
 	value_run_agreed(run, c);
 	value_run_doubt(run);

@@ -265,7 +265,7 @@ static int start(struct value_run *run, struct pugmark_diag *diag)
 	/* The first instruction may be a place as well: its record says the same again. */
 	const struct capture *again = run->n_records > 1 ? &run->records[1] : NULL;
 	bool same = again && again->kind == CAPTURE_ENTER && again->ip == c->ip &&
-		    again->regs[VALUE_RSP] == c->regs[VALUE_RSP];
+		    again->sp == c->regs[VALUE_RSP];
 	run->next = same ? 2 : 1;
 	run->in_library = value_libraries_has(&run->libraries, s->rip);
 	run->outside = !run->in_library && !value_machine_is_code(m, s->rip);

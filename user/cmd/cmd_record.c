@@ -221,6 +221,8 @@ static int plan_captures(struct record_args *a, struct record_modules *modules,
 	a->options.captures = *out;
 	a->options.check_every = a->check_every ? a->check_every : CHECK_EVERY;
 	a->options.no_memory = a->no_memory;
+	a->options.redact = a->redact.at;
+	a->options.n_redact = a->redact.n;
 	a->options.capture_ring_bytes = CAPTURE_RING_BYTES;
 	if (a->options.ring_bytes > CAPTURE_RING_BYTES)
 		a->options.capture_ring_bytes = a->options.ring_bytes;

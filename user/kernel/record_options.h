@@ -110,6 +110,8 @@ struct recorder_options {
 	uint32_t check_every;	     /* behind so many calls out a hash of registers is kept */
 	uint32_t capture_ring_bytes; /* a power of two */
 	const char *no_memory;	     /* a glob of mappings whose memory is not kept; NULL: none */
+	const char *const *redact;   /* descriptors and globs of paths whose content is not kept */
+	uint32_t n_redact;
 	uint32_t debug_stall_ms; /* tests of loss: the consumer sleeps so long after the first data
 				  */
 };

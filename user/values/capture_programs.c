@@ -47,10 +47,11 @@ static int fill(struct capture_programs *p, const struct capture_plan *plan)
 	return err ? -errno : 0;
 }
 
-int capture_programs_load(const struct capture_plan *plan, const struct text_span *spans,
-			  uint32_t n_spans, int tasks_fd, uint32_t ring_bytes,
-			  struct capture_programs **out, struct pugmark_diag *diag)
+int capture_programs_load(const struct recorder_options *options, const struct text_span *spans,
+			  int tasks_fd, struct capture_programs **out, struct pugmark_diag *diag)
 {
+	const struct capture_plan *plan = options->captures;
+	const uint32_t n_spans = options->n_modules;
 	struct capture_programs *p = calloc(1, sizeof(*p));
 	int err = -ENOMEM;
 
@@ -64,7 +65,8 @@ int capture_programs_load(const struct capture_plan *plan, const struct text_spa
 		bpf_map__set_max_entries(s->maps.places, plan->places.n ? plan->places.n : 1);
 		bpf_map__set_max_entries(s->maps.outputs,
 					 plan->places.n_outputs ? plan->places.n_outputs : 1);
-		bpf_map__set_max_entries(s->maps.captures, ring_bytes);
+		bpf_map__set_max_entries(s->maps.captures, options->capture_ring_bytes);
+		s->rodata->redacting = options->n_redact;
 		/* That of the witnesses has all events. */
 		bpf_map__set_max_entries(s->maps.events, 4096);
 		bpf_program__set_autoattach(s->progs.capture, false);

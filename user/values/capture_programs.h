@@ -11,10 +11,10 @@
 
 struct capture_programs;
 
-/* Loads the programs and fills their tables. @tasks_fd: the map of the recorded tasks. */
-int capture_programs_load(const struct capture_plan *plan, const struct text_span *spans,
-			  uint32_t n_spans, int tasks_fd, uint32_t ring_bytes,
-			  struct capture_programs **out, struct pugmark_diag *diag);
+/* Loads the programs and fills their tables. @spans: of the options' modules; @tasks_fd: the map of
+ * the recorded tasks. */
+int capture_programs_load(const struct recorder_options *options, const struct text_span *spans,
+			  int tasks_fd, struct capture_programs **out, struct pugmark_diag *diag);
 /* Puts the probes in place; nothing is captured before capture_programs_enable(). */
 int capture_programs_attach(struct capture_programs *programs, const struct capture_plan *plan,
 			    const struct recorder_module *modules, struct pugmark_diag *diag);

@@ -8,6 +8,7 @@
 #include "offline/base/write_all.h"
 #include "offline/log/segment.h"
 #include "offline/capture/capture_code.h"
+#include "offline/capture/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,7 @@ struct capture_task {
 	size_t *offs;
 	uint32_t n_ranges, cap_ranges;
 	struct bytes bytes;
+	bool shown; /* the content of the next system call may be kept */
 };
 
 struct capture_writer {
@@ -51,6 +53,7 @@ struct capture_writer {
 	uint32_t (*file_of)(void *ctx, const struct mapped_file *file);
 	void *file_ctx;
 	struct opened_files *opened;
+	struct redaction redaction; /* n 0: nothing is hidden */
 };
 
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
@@ -76,6 +79,11 @@ int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **ou
 	pthread_mutex_init(&w->segments, NULL);
 	*out = w;
 	return 0;
+}
+
+void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction)
+{
+	w->redaction = *redaction;
 }
 
 static void fail(struct capture_writer *w, int err)
@@ -240,6 +248,27 @@ static void take_range(struct capture_writer *w, struct capture_task *t,
 		fail(w, -ENOMEM);
 }
 
+static void take_name(struct capture_writer *w, struct capture_task *t,
+		      const struct capture_bytes *name)
+{
+	note_lost(w, t, name->number, 0, t->last_ns);
+	t->ring_number = name->number + 1;
+	t->shown = !redaction_hides(&w->redaction, name);
+}
+
+/* Takes away what must not be kept, or what may have been made of it. */
+static void redact(struct capture_task *t, struct capture *c)
+{
+	if (c->kind == CAPTURE_KERNEL && syscall_content(c->nr) && !t->shown) {
+		for (uint32_t i = 0; i < t->n_ranges; i++)
+			t->ranges[i].unread = true;
+	} else if (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER ||
+		   c->kind == CAPTURE_END) {
+		c->known = 0;
+		c->n_ranges = 0;
+	}
+}
+
 static void take_registers(const struct capture_note *n, struct capture *c)
 {
 	memcpy(c->regs, n->words, sizeof(c->regs));
@@ -257,7 +286,8 @@ static void take_result(struct capture_writer *w, struct capture_task *t,
 	c->has_hash = t->checked++ % w->check_every == 0;
 }
 
-static void take_kernel(struct capture_writer *w, const struct capture_note *n, struct capture *c)
+static void take_kernel(struct capture_writer *w, const struct capture_task *t,
+			const struct capture_note *n, struct capture *c)
 {
 	c->nr = n->words[0];
 	c->result = (int64_t)n->words[1];
@@ -268,6 +298,9 @@ static void take_kernel(struct capture_writer *w, const struct capture_note *n, 
 		       (c->result > 0 || c->result < -4095);
 	if (!of_file)
 		return;
+	c->map_file = CAPTURE_UNKNOWN;
+	if (w->redaction.n && !t->shown)
+		return;
 	struct mapped_file file = {.pid = n->pid,
 				   .addr = (uint64_t)c->result,
 				   .len = c->args[1],
@@ -275,7 +308,8 @@ static void take_kernel(struct capture_writer *w, const struct capture_note *n, 
 				   .inode = n->n_words > 8 ? n->words[8] : 0,
 				   .size = n->n_words > 9 ? n->words[9] : 0};
 	opened_files_find(w->opened, (int)c->args[4], &file);
-	c->map_file = w->file_of ? w->file_of(w->file_ctx, &file) : CAPTURE_UNKNOWN;
+	if (w->file_of)
+		c->map_file = w->file_of(w->file_ctx, &file);
 }
 
 static void take_note(struct capture_writer *w, struct capture_task *t,
@@ -315,12 +349,15 @@ static void take_note(struct capture_writer *w, struct capture_task *t,
 		c.flags = n->words[4];
 		break;
 	case RING_CAPTURE_KERNEL:
-		take_kernel(w, n, &c);
+		take_kernel(w, t, n, &c);
 		break;
 	}
+	if (w->redaction.n)
+		redact(t, &c);
 	add_record(w, t, &c);
 	t->n_ranges = 0;
 	t->bytes.len = 0;
+	t->shown = false;
 }
 
 int capture_writer_ring(void *writer, void *record, size_t len)
@@ -337,6 +374,8 @@ int capture_writer_ring(void *writer, void *record, size_t len)
 		fail(w, -ENOMEM);
 	} else if (n->kind == RING_CAPTURE_RANGE) {
 		take_range(w, t, record);
+	} else if (n->kind == RING_CAPTURE_NAME) {
+		take_name(w, t, record);
 	} else {
 		memcpy(&whole, record, len < sizeof(whole) ? len : sizeof(whole));
 		take_note(w, t, &whole);

@@ -6,6 +6,7 @@
 
 #include "offline/capture/captures.h"
 #include "user/values/opened_files.h"
+#include "user/values/redaction.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,9 @@ struct capture_writer;
  * record behind a call the hash is kept. */
 int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
 			struct pugmark_diag *diag);
+/* From here on nothing is kept of what @redaction hides, nor of what follows from it: registers and
+ * memory behind calls out, where control comes in from outside, and at the end. */
+void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction);
 /* A record of the ring `captures`. Returns 0: errors are kept, see capture_writer_error(). */
 int capture_writer_ring(void *writer, void *record, size_t len);
 /* A record of our own: the start of @task. */

@@ -62,10 +62,13 @@ int capturing_new(const struct recorder_options *options, const struct text_span
 		c->tasks_fd = tasks_fd;
 		for (uint32_t m = 0; m < options->n_modules; m++)
 			c->traced[m] = options->modules[m].path;
-		c->start =
-			(struct start_options){c->traced, options->n_modules, options->no_memory};
-		err = capture_programs_load(options->captures, spans, options->n_modules, tasks_fd,
-					    options->capture_ring_bytes, &c->programs, diag);
+		c->start = (struct start_options){
+			.traced = c->traced,
+			.n_traced = options->n_modules,
+			.no_memory = options->no_memory,
+			.redaction = {options->redact, options->n_redact},
+		};
+		err = capture_programs_load(options, spans, tasks_fd, &c->programs, diag);
 	}
 	if (!err)
 		err = capture_programs_attach(c->programs, options->captures, options->modules,
@@ -105,6 +108,7 @@ int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
 
 	if (err)
 		return err;
+	capture_writer_redact(c->writer, &c->start.redaction);
 	c->image = start_image_new(&c->start, c->writer);
 	c->ring = ring_open(capture_programs_ring_fd(c->programs), capture_writer_ring, c->writer);
 	err = c->image && c->ring ? 0 : -ENOMEM;

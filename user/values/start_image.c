@@ -94,7 +94,8 @@ void start_image_free(struct start_image *s)
 /* Whether nothing may be kept of what is mapped under the name @path. */
 static bool is_kept_out(const struct start_image *s, const char *path)
 {
-	return s->options->no_memory && path && !fnmatch(s->options->no_memory, path, 0);
+	return path && ((s->options->no_memory && !fnmatch(s->options->no_memory, path, 0)) ||
+			redaction_hides_path(&s->options->redaction, path));
 }
 
 /* Keeps what the mapping shows of the file behind @fd, as far as that has not been. */
@@ -177,6 +178,16 @@ static uint32_t take_file(struct start_image *s, pid_t pid, const struct process
 	return take_opened(s, open_regular(link, &st), &st, m);
 }
 
+static bool leads_to_kept_out(const struct start_image *s, int fd)
+{
+	char link[32], path[4096];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = 0;
+	return n <= 0 || is_kept_out(s, path);
+}
+
 uint32_t start_image_file_of(void *image, const struct mapped_file *f)
 {
 	struct process_maps maps = {0};
@@ -199,6 +210,11 @@ uint32_t start_image_file_of(void *image, const struct mapped_file *f)
 				  .path = (char *)f->path};
 	struct stat st;
 	int fd = opened_files_open(f, &((struct start_image *)image)->folders, &st);
+	/* It may have been opened by a name that is not the whole path. */
+	if (fd >= 0 && leads_to_kept_out(image, fd)) {
+		close(fd);
+		return CAPTURE_UNKNOWN;
+	}
 	return take_opened(image, fd, &st, &was);
 }
 

@@ -14,6 +14,7 @@ struct start_options {
 	const char *const *traced; /* paths of the traced modules: all of these is kept */
 	uint32_t n_traced;
 	const char *no_memory; /* a glob: nothing is kept of mappings with such a name; or NULL */
+	struct redaction redaction; /* what it hides of files is not kept either */
 };
 
 struct start_image *start_image_new(const struct start_options *options,

@@ -86,15 +86,42 @@ struct signal_struct {
 };
 
 struct inode {
+	unsigned short i_mode;
 	unsigned long i_ino;
 	long long i_size;
 };
 
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
 struct file {
+	struct path f_path;
 	struct inode *f_inode;
 };
 
 struct fdtable {
+	unsigned int max_fds;
 	struct file **fd;
 };
 

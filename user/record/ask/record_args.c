@@ -224,6 +224,11 @@ static const struct option_row record_options[] = {
 	 .help = "level values: keep nothing of mappings whose name, as in /proc/PID/maps,\n"
 		 "it matches: what is read there is not known",
 	 .text = AT(no_memory)},
+	{"redact", .value = "FD|PATTERN",
+	 .help = "level values: keep nothing of what is read from that descriptor, or from\n"
+		 "files whose path matches (socket:*, pipe:), nor of what calls out\n"
+		 "bring; it is not known (repeatable)",
+	 .list = AT(redact)},
 	{"imports", .value = "FILE",
 	 .help = "level values: what functions outside do, before the table that\n"
 		 "is built in: NAME model|result|output|opaque [OUTPUTS] a line",
@@ -397,9 +402,9 @@ static int check_together(const struct record_args *a)
 		return command_usage("record", "--args-of says of which: --args N says how many");
 	if (a->paths && a->calls_only)
 		return command_usage("record", "--mode is for level calls: paths has --placement");
-	if (!a->values && (a->imports || a->check_every || a->no_memory))
-		return command_usage("record", "--imports, --no-memory and --check-every go with "
-					       "--level values");
+	if (!a->values && (a->imports || a->check_every || a->no_memory || a->redact.n))
+		return command_usage("record", "--imports, --no-memory, --redact and --check-every "
+					       "go with --level values");
 	if (a->values && (o->all || o->n_pids > 1 || o->max_overhead > 0 || m->sites))
 		return command_usage("record", "--level values is for one program or process, "
 					       "without --max-overhead");

@@ -21,6 +21,7 @@ struct record_args {
 	double every_s;	 /* how long a turn is */
 	const char *imports;
 	const char *no_memory;
+	struct option_list redact;
 	uint32_t check_every;			 /* 0: calls are witnessed as well */
 	bool paths, calls_only, placement_given; /* calls_only: a --mode that paths does not have */
 	enum plan_mode placement;		 /* of level paths */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* opened_name.h: what a descriptor of the current task leads to: the names of the path, from the
+ * file up to the root of its mounts, a zero byte behind each. (bpf_d_path() may not be called from
+ * the exit of a system call.) */
+#ifndef BPF_OPENED_NAME_H
+#define BPF_OPENED_NAME_H
+
+#define NAME_BYTES 256 /* NAME_MAX and its zero byte */
+#define NAME_DEPTH 64  /* folders and mounts on the way up */
+
+/* NULL: it is not open. */
+static __always_inline struct file *opened_file(__u64 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(bpf_get_current_task_btf(), files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if ((__u32)fd < BPF_CORE_READ(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), files + (__u32)fd);
+	return file;
+}
+
+struct name_walk {
+	__u8 *out; /* CAPTURE_CHUNK_BYTES */
+	struct dentry *at;
+	struct vfsmount *mnt;
+	__u32 len;
+	bool whole;
+};
+
+/* From the root of a mount to where it is mounted. */
+static __always_inline bool name_leave_mount(struct name_walk *w)
+{
+	void *mount = (void *)w->mnt - __builtin_preserve_field_info(
+					       ((struct mount *)0)->mnt, BPF_FIELD_BYTE_OFFSET);
+	struct mount *m = mount, *parent = BPF_CORE_READ(m, mnt_parent);
+
+	if (parent == m || !parent)
+		return false;
+	w->at = BPF_CORE_READ(m, mnt_mountpoint);
+	w->mnt = &parent->mnt;
+	return true;
+}
+
+static long name_step(__u32 step, struct name_walk *w)
+{
+	struct vfsmount *mnt = w->mnt;
+	struct dentry *at = w->at, *parent;
+
+	if (at == BPF_CORE_READ(mnt, mnt_root)) {
+		w->whole = !name_leave_mount(w);
+		return w->whole;
+	}
+	__u32 len = w->len;
+	if (len > CAPTURE_CHUNK_BYTES - NAME_BYTES)
+		return 1;
+	long n = bpf_probe_read_kernel_str(w->out + len, NAME_BYTES,
+					   BPF_CORE_READ(at, d_name.name));
+	if (n <= 0)
+		return 1;
+	w->len += n;
+	parent = BPF_CORE_READ(at, d_parent);
+	w->whole = parent == at; /* a socket or pipe, which lies nowhere */
+	w->at = parent;
+	return w->whole;
+}
+
+#endif

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# values_redacted.sh: secrets that `record --redact` and `--no-memory` keep out of a recording of
+# level values: no eight bytes of them are in any of its bytes, unpacked; the replay does not know
+# them, and knows all else.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs python3 zstd
+work_in_own_folder
+
+cat >reader.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int compare(const void *a, const void *b) { return memcmp(a, b, 8); }
+static __attribute__((noinline)) long look(const char *text, long plain) { return text[3] ^ plain; }
+int main(void)
+{
+	static char line[100], input[100], again[100], open_text[100], parts[40];
+	fgets(open_text, sizeof(open_text), fopen("public", "r"));
+	long n = read(0, input, sizeof(input)), m = 0, sum = look(open_text, n) + look(input, n);
+	FILE *file = fopen("folder/secret", "r");
+	fgets(line, 50, file);
+	for (int i = 0; i < 40; i++)
+		parts[i] = getc(file);
+	int fd = open("folder/secret", O_RDONLY), other = dup(fd);
+	if (!fork())
+		_exit(pread(other, again, 90, 0) < 90);
+	wait(NULL);
+	m = pread(other, again, 90, 0);
+	char *copy = strdup("a copy of a line that is long enough for all of it, so that it fits");
+	memcpy(copy, line, 40);
+	const char *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, open("mapped", O_RDONLY), 0);
+	memcpy(again + 40, map, 40);
+	qsort(parts, 5, 8, compare);
+	return sum + look(copy, n + m) == 12345;
+}
+C
+${CC:-cc} -O1 -g -w -o reader reader.c || exit 1
+mkdir folder
+words() { head -c 4000 /dev/urandom | tr -dc a-zA-Z0-9 | head -c "$1"; }
+{ words 49; words 49; } >folder/secret
+words 60 >input
+words 90 >mapped
+words 60 >public
+
+# Which of the files have eight bytes in a row that are in the recording, unpacked.
+cat >found.py <<'PY'
+import os, subprocess, sys
+recording, names = sys.argv[1], sys.argv[2:]
+pieces = []
+for top, _, files in os.walk(recording):
+    for f in files:
+        data = open(os.path.join(top, f), 'rb').read()
+        pieces.append(data)
+        at = data.find(b'\x8fPMSEG\r\n')
+        while at >= 0:
+            stored = int.from_bytes(data[at + 32:at + 36], 'little')
+            body = data[at + 64:at + 64 + stored]
+            out = subprocess.run(['zstd', '-dcq'], input=body, capture_output=True).stdout
+            pieces.append(out)
+            at = data.find(b'\x8fPMSEG\r\n', at + 64)
+whole = b'\0'.join(pieces)
+for name in names:
+    text = open(name, 'rb').read()
+    if any(text[i:i + 8] in whole for i in range(len(text) - 7)):
+        print(name)
+PY
+found() { python3 found.py "$1" folder/secret input mapped public | tr '\n' ' '; }
+try() { # OUT OPTIONS...
+	local out=$1
+	shift
+	"$PUGMARK" record -q --level values "$@" -o "$out" -- ./reader <input >/dev/null 2>>err
+	claim "$out: the program ends as it does alone" is $? 0
+}
+
+try all
+claim 'without, all of them are there (so the search finds them)' \
+	is "$(found all)" 'folder/secret input mapped public '
+try named --redact '*/folder/secret' --redact '*/mapped'
+claim 'what was read or mapped from files that match is not there' is "$(found named)" 'input public '
+try number --redact 0 --no-memory '*/mapped'
+claim 'nor what a descriptor brings, nor what --no-memory names' \
+	is "$(found number)" 'folder/secret public '
+try both --redact 0 --redact '*/secret' --redact '*/mapped'
+claim 'several at once' is "$(found both)" 'public '
+
+"$PUGMARK" values both look >looked 2>>err
+claim 'the replay goes on to the end' is $? 0
+claim 'what is read of other files is known' is "$(sed -n '1s/.*text=[^ ]* \"\([^"]*\).*= \([0-9?~]*\)$/\1/p' looked)" "$(cat public)"
+claim 'a secret is not known' is "$(sed -n '2s/.*plain=60) = //p' looked)" '?'
+"$PUGMARK" verify both >known 2>>err
+claim 'verify says that some are not known' grep -Eq ' [1-9][0-9]* unknown' known
+claim 'and that it is known up to its end' grep -q 'up to its end' known
+"$PUGMARK" record -q --redact 0 -o none -- ./reader <input >told 2>&1
+claim 'without level values it is refused' is $? 2
+conclude
