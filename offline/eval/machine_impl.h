@@ -2,7 +2,8 @@
 /* machine_impl.h: what the files of the evaluator share. machine.c owns the tables; places.c says
  * where it may run and has to stop; lower.c turns an instruction into operations; translate.c makes
  * blocks; exec.c runs them, and exec_trace.c tells of them; slow.c runs one instruction whose
- * inputs are not all exact, worth.c what that makes of each byte, and known.c keeps how well registers are known. */
+ * inputs are not all exact, worth.c what that makes of each byte, and known.c keeps how well
+ * registers are known. */
 #ifndef OFFLINE_EVAL_MACHINE_IMPL_H
 #define OFFLINE_EVAL_MACHINE_IMPL_H
 
