@@ -247,11 +247,9 @@ static bool is_too_dear(struct recording_run *run, uint64_t time_ns)
 	const struct recorder_options *o = run->options;
 	char text[128];
 
-	if (run->forecast_later && time_ns - run->start_ns > FORECAST_NS) {
-		run->forecast_later = false;
-		if (forecast_new(time_ns, run->probes, run->collector, &run->forecast))
-			voice_note(&run->voice, "what it costs cannot be known");
-	}
+	if (run->forecast_later && time_ns - run->start_ns > FORECAST_NS)
+		run->forecast_later =
+			forecast_new(time_ns, run->probes, run->collector, &run->forecast) != 0;
 	if (!run->forecast || !forecast_known(run->forecast, time_ns, &run->now.modules,
 					      &run->factor, text, sizeof(text)))
 		return false;
