@@ -178,6 +178,7 @@ def main():
         return 77
     until = time.monotonic() + args.seconds
     if args.quick:
+        os.environ["WIDE_KINDS"] = "4"
         with tempfile.TemporaryDirectory() as folder:
             table = Table(f"{folder}/table")
             fill(table, "program", lot.draw_installed(args.seed), 12, until)
