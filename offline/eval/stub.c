@@ -58,6 +58,7 @@ static void look_at_processor(struct value_processor *has)
 		has->bmi1 = b >> 3 & 1;
 		has->bmi2 = b >> 8 & 1;
 		has->adx = b >> 19 & 1;
+		has->sha = b >> 29 & 1;
 	}
 	if (__get_cpuid(0x80000001, &a, &b, &c, &d))
 		has->lzcnt = c >> 5 & 1;
@@ -141,6 +142,8 @@ static bool allowed(const struct value_processor *has, const ZydisDecodedInstruc
 		return has->adx;
 	case ZYDIS_ISA_EXT_AES:
 		return has->aes;
+	case ZYDIS_ISA_EXT_SHA:
+		return has->sha;
 	case ZYDIS_ISA_EXT_AVXAES:
 		return has->aes && has->avx;
 	case ZYDIS_ISA_EXT_PCLMULQDQ:

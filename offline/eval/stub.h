@@ -19,7 +19,8 @@ struct value_stubs;
 
 /* Which extensions of the instruction set this processor has (a stub needs them). */
 struct value_processor {
-	bool avx, avx2, fma, bmi1, bmi2, lzcnt, popcnt, adx, aes, pclmul, f16c, movbe, sse42, ssse3;
+	bool avx, avx2, fma, bmi1, bmi2, lzcnt, popcnt, adx, aes, sha, pclmul, f16c, movbe, sse42,
+		ssse3;
 };
 
 struct value_stubs *value_stubs_new(void); /* NULL: no memory */
