@@ -37,7 +37,9 @@ COMMAND_LIBS := $(shell pkg-config --libs sqlite3 2>/dev/null || echo -lsqlite3)
 		$(shell pkg-config --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 CPPFLAGS += -Iinclude -I. -I$(BUILD) -D_GNU_SOURCE -DPUGMARK_VERSION=\"$(VERSION)\" \
 	    $(if $(ZSTD),,-DPUGMARK_NO_ZSTD) $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
+# With sanitizers less: optimising what they add takes most of the time (exec.c: three minutes), and what
+# an optimiser takes away they do not see.
+CFLAGS ?= $(if $(DEBUG),-O0,$(if $(SAN),-Og,-O2)) -g
 WERROR ?= -Werror
 LDLIBS += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lZydis -liberty -lm -lpthread
 
@@ -53,6 +55,8 @@ HARDEN_PROGRAM := $(if $(HARDEN),-pie)
 MODE_FLAGS :=
 ifdef SAN
 MODE_FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# Under -Og gcc sees fewer conditions than it needs to say this truly.
+MODE_FLAGS += $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
 endif
 ifdef FUZZ # set by `make fuzz` alone
 MODE_FLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined

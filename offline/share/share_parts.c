@@ -54,6 +54,8 @@ int walk_fill(struct share_walk *w, uint32_t part)
 	if (got && e->kind == PUGMARK_EVENT_WITNESS && e->site >= w->plan->n_sites)
 		return -EBADMSG;
 	if (got && is_ordinary(w, e)) {
+		if (!(w->t->members[e->site] >> part & 1))
+			return -EBADMSG; /* its plan has no probe there */
 		w->ordinary |= 1ull << part;
 		return 0;
 	}

@@ -43,7 +43,7 @@ static uint64_t take(struct input *in, unsigned bytes)
 
 static void check_event(const struct pugmark_plan *plan, const struct pugmark_trace_event *e)
 {
-	MUST(e->kind <= PUGMARK_TRACE_VALUE && e->cause <= PUGMARK_CAUSE_PLAN);
+	MUST(e->kind <= PUGMARK_TRACE_VALUE && e->cause <= PUGMARK_CAUSE_DIVERGED);
 	MUST(e->from_ns <= e->to_ns);
 	MUST(e->depth < 1 << 24);
 	MUST(e->func == PUGMARK_NONE || e->func < plan->n_funcs);
