@@ -30,8 +30,8 @@ struct name_walk {
 /* From the root of a mount to where it is mounted. */
 static __always_inline bool name_leave_mount(struct name_walk *w)
 {
-	void *mount = (void *)w->mnt - __builtin_preserve_field_info(
-					       ((struct mount *)0)->mnt, BPF_FIELD_BYTE_OFFSET);
+	void *mount = (void *)w->mnt - __builtin_preserve_field_info(((struct mount *)0)->mnt,
+								     BPF_FIELD_BYTE_OFFSET);
 	struct mount *m = mount, *parent = BPF_CORE_READ(m, mnt_parent);
 
 	if (parent == m || !parent)
@@ -53,8 +53,8 @@ static long name_step(__u32 step, struct name_walk *w)
 	__u32 len = w->len;
 	if (len > CAPTURE_CHUNK_BYTES - NAME_BYTES)
 		return 1;
-	long n = bpf_probe_read_kernel_str(w->out + len, NAME_BYTES,
-					   BPF_CORE_READ(at, d_name.name));
+	long n =
+		bpf_probe_read_kernel_str(w->out + len, NAME_BYTES, BPF_CORE_READ(at, d_name.name));
 	if (n <= 0)
 		return 1;
 	w->len += n;

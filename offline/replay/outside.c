@@ -22,8 +22,9 @@ static int take_result(struct value_run *run, const struct capture *c)
 	import_clobber(run->machine);
 	value_run_give_back(run, call);
 	value_run_registers(run, c);
-	if (call->import && c->known && value_blocks_tell(&run->blocks, &run->memory, call->import, call->args,
-					      c->regs[VALUE_RAX], run->next))
+	if (call->import && c->known &&
+	    value_blocks_tell(&run->blocks, &run->memory, call->import, call->args,
+			      c->regs[VALUE_RAX], run->next))
 		return VALUE_REPLAY_NO_MEMORY;
 	value_run_doubt(run);
 	if (value_run_ranges(run, c))

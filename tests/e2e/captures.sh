@@ -76,6 +76,18 @@ echo 'fstat wrote arg1' >rows
 claim 'a wrong row is refused' is $? 1
 claim 'and named' grep -q "rows: line 1: 'fstat' needs a kind" told
 
+# The number of a new thread, which the kernel writes for its parent.
+printf '#include <pthread.h>\nstatic void *f(void *p) { return p; }\nint main(void) { pthread_t t; return pthread_create(&t, 0, f, 0) || pthread_join(t, 0); }\n' >threads.c
+if ${CC:-cc} -O1 -w -o threads threads.c -lpthread; then
+	"$PUGMARK" record -q --level values -o thread -- ./threads 2>>err
+	"$PUGMARK" raw --captures thread >captures4
+	# By clone3(), or clone() where that is not there.
+	line=$(grep -E '^1 .* clone3?\(' captures4 | head -n 1)
+	crc=$(python3 -c 'import sys, zlib; print("%08x" % zlib.crc32(int(sys.argv[1]).to_bytes(4, "little")))' \
+		"$(sed -E 's/.*\)=([0-9]+).*/\1/' <<<"$line")")
+	claim "a new thread's number is captured" grep -q "+4:$crc" <<<"$line"
+fi
+
 # A process that runs already: it stands still for a moment, and its first place has all registers.
 cat >slow.c <<'C'
 #include <stdio.h>
