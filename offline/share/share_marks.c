@@ -41,16 +41,28 @@ static void mark_before(const struct program *prog, const struct prog_func *f, u
 	}
 }
 
+/* Whether a loop of @f comes back to its entry: what marks the entry then tells no activation from
+ * a round. */
+static bool loops_at_entry(const struct program *prog, const struct prog_func *f)
+{
+	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
+		for (uint32_t i = 0; i < prog->blocks[b].n_succ; i++)
+			if (prog_succs(prog, b)[i] == f->block)
+				return true;
+	return false;
+}
+
 static void mark_function(const struct program *prog, const struct prog_func *f, bool paths,
 			  uint8_t *marks)
 {
+	bool all = paths || loops_at_entry(prog, f);
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++) {
 		const struct prog_block *block = &prog->blocks[b];
 		if (!(block->flags & PROG_REACHED) || block->flags & PROG_VIRTUAL)
 			continue;
 		/* The entry as well: it tells one activation from the next, which may call nothing.
 		 */
-		if (paths || block->call != CALL_NONE || b == f->block)
+		if (all || block->call != CALL_NONE || b == f->block)
 			marks[b] = cheapest_mark(block);
 	}
 	mark_before(prog, f, marks);

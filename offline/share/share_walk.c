@@ -378,25 +378,6 @@ static int step(struct share_walk *w)
 	return err;
 }
 
-/* Whether the frame at @index may have been left in silence, and another activation stand in its
- * place, since the last event; @same_call: called from the same place. 1, 0 or -ENOMEM. */
-static int may_be_another(const struct share_walk *w, uint32_t index, bool same_call)
-{
-	if (!index || w->frames[index].handler)
-		return w->base_lost;
-	const struct walk_frame *caller = &w->frames[index - 1];
-	const struct share_graph *g = &caller->f->graph;
-	const struct pugmark_plan_node *n = &w->plan->nodes[caller->node];
-	uint32_t after = n->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN)
-				 ? PUGMARK_NONE
-				 : share_graph_after(g, w->plan, n->next);
-	if (after == PUGMARK_NONE)
-		return (n->flags & PUGMARK_NODE_TAIL) != 0;
-	int leaves = share_tell_possible(w->t, caller->f, TELL_ANYBODY, after,
-					 same_call ? TELL_REACHES : TELL_LEAVES, g->flow.exit);
-	return leaves == 1 && same_call ? may_be_another(w, index - 1, false) : leaves;
-}
-
 /* The unwinder, or a second return, has come to the place that @e shows; or the walk comes there as
  * to any other. */
 static int land(struct share_walk *w, const struct pugmark_witness_event *e)
@@ -405,12 +386,7 @@ static int land(struct share_walk *w, const struct pugmark_witness_event *e)
 	while (i && (w->frames[i - 1].func != func || w->frames[i - 1].cfa != e->cfa))
 		i--;
 	bool same_call = i && e->flags & PUGMARK_EVENT_HAS_RET && w->frames[i - 1].ret == e->ret;
-	int another = i ? may_be_another(w, i - 1, same_call) : 1;
-	if (another == 1 && i && i == w->n_frames && w->position == WALK_AT) {
-		const struct tell_func *f = walk_top(w)->f; /* it cannot have been left */
-		another = share_tell_possible(w->t, f, TELL_ANYBODY, w->at, TELL_REACHES,
-					      f->graph.flow.exit);
-	}
+	int another = i ? walk_may_be_another(w, i - 1, same_call) : 1;
 	if (another)
 		return another < 0 ? another : find_place(w, e);
 	w->n_frames = i;

@@ -82,6 +82,12 @@ int walk_take_special(struct share_walk *w, struct pugmark_witness_event *event)
  * goes with what the parts have; or -ENOMEM. */
 int walk_tell(struct share_walk *w, uint32_t node, uint32_t *way);
 
+/* ---- share_left.c ---- */
+
+/* Whether the frame at @index may have been left in silence since the last event, and another
+ * activation stand in its place; @same_call: called from the same place. 1, 0 or -ENOMEM. */
+int walk_may_be_another(const struct share_walk *w, uint32_t index, bool same_call);
+
 /* ---- share_entries.c ---- */
 
 /* How the entry that is next came to be. */

@@ -16,6 +16,7 @@ top=$(realpath "$(dirname "$0")/../..")
 export PUGMARK=${PUGMARK:-$top/build/pugmark}
 tools=${TOOLS:-$top/build/oracle}
 . "$top/tests/oracle/inputs.sh"
+. "$top/tests/shares/programs.sh"
 
 skip() {
 	echo "SKIP check-shares: $*"
@@ -30,32 +31,6 @@ trap 'exit 143' TERM
 cd "$tmp" || exit 1
 export XDG_CACHE_HOME=$tmp/cache
 
-# Sets program, a copy, and args. Status 1: it is not here.
-set_up() { # NAME
-	local from
-	case $1 in
-	gzip-c) from=$(command -v gzip) args=(-9c text) && make_text 300 >text ;;
-	gzip-d) from=$(command -v gzip) args=(-dc text.gz) && make_text 3000 | gzip -nc >text.gz ;;
-	lua) from=$tools/liblua args=(work.lua) && SCALE=40 lua_script >work.lua ;;
-	bzip2) from=$tools/libbz2 args=(text) && make_text 60 >text ;;
-	sqlite) from=$tools/libsqlite args=(:memory: work.sql) && SCALE=200 sqlite_script >work.sql ;;
-	git-log) from=$(command -v git) args=(-C repo log --stat -p) && repository ;;
-	*) return 1 ;;
-	esac
-	[ -n "$from" ] && [ -e "$from" ] && cp -L "$from" "./$1" && program=./$1
-}
-repository() { (
-	export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
-	export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z' HOME=$tmp
-	rm -rf repo && mkdir repo && cd repo && git init -q . || return
-	for i in 1 2 3; do
-		make_text $((i * 10)) >file
-		git add file && git commit -q -m "$i" || return
-	done
-) }
-
-# The same surroundings for all runs.
-alike() { env -i PATH="$PATH" HOME="$tmp" XDG_CACHE_HOME="$XDG_CACHE_HOME" LC_ALL=C setarch -R "$@"; }
 lines_of() { sed 's/^[0-9]* //' "$1"; } # without the thread's number
 
 truth_of() { # LEVEL: what one run did, in `truth`
