@@ -19,6 +19,7 @@ set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 pieces='lua sqlite3 redis git'
 . tests/bench/lib.sh
+. tests/bench/servers.sh
 needs_recording
 scale=${SCALE:-1}
 failed=0
@@ -66,13 +67,6 @@ make_repository() { # DIR: files that change in every commit
 		done
 		printf '\n'
 	done | git -C "$1" fast-import --quiet
-}
-free_port() {
-	local p
-	for p in $(seq $((20000 + $$ % 20000)) 65000); do
-		(: </dev/tcp/127.0.0.1/"$p") 2>/dev/null || break
-	done
-	echo "$p"
 }
 
 record_lua() {

@@ -13,22 +13,12 @@ set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 pieces='redis nginx'
 . tests/bench/lib.sh
+. tests/bench/servers.sh
 needs_recording
 modes='full branch casper best'
 
-free_port() {
-	local p
-	for p in $(seq $((20000 + $$ % 20000)) 65000); do
-		(: </dev/tcp/127.0.0.1/"$p") 2>/dev/null || break
-	done
-	echo "$p"
-}
-ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-
 start_redis() {
-	command -v redis-server redis-benchmark >/dev/null && program=$(copy redis-server) || return
-	"$program" --bind 127.0.0.1 --port "$port" --save '' --dir "$tmp" >"$tmp/server.log" 2>&1 &
-	server=$!
+	serve_redis || return
 	load=redis_load
 }
 redis_load() { # prints the number of requests
@@ -37,22 +27,7 @@ redis_load() { # prints the number of requests
 		-t set,get,incr,lpush,rpop,sadd,hset,mset >/dev/null && echo $((n * 8))
 }
 start_nginx() {
-	command -v wrk >/dev/null && program=$(copy nginx) || return
-	mkdir -p "$tmp/www"
-	seq 500 >"$tmp/www/index.html"
-	cat >"$tmp/nginx.conf" <<-CONF
-		daemon off; master_process off; worker_processes 1; pid $tmp/nginx.pid;
-		error_log $tmp/nginx.log;
-		events { worker_connections 64; }
-		http {
-			access_log $tmp/access.log;
-			client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
-			uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
-			server { listen 127.0.0.1:$port; root $tmp/www; }
-		}
-	CONF
-	"$program" -c "$tmp/nginx.conf" >"$tmp/server.log" 2>&1 &
-	server=$!
+	serve_nginx || return
 	load=nginx_load
 }
 nginx_load() {

@@ -16,23 +16,13 @@ set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 pieces='nginx redis'
 . tests/bench/lib.sh
+. tests/bench/servers.sh
 needs_recording
 shares=8 every=${EVERY:-3} rounds_of_turns=${TURNS:-1} rate=${RATE:-200}
 command -v python3 jq >/dev/null || skip 'python3 and jq are needed'
 
-free_port() {
-	local p
-	for p in $(seq $((20000 + $$ % 20000)) 65000); do
-		(: </dev/tcp/127.0.0.1/"$p") 2>/dev/null || break
-	done
-	echo "$p"
-}
-ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-
 start_redis() {
-	command -v redis-server redis-benchmark >/dev/null && program=$(copy redis-server) || return
-	"$program" --bind 127.0.0.1 --port "$port" --save '' --dir "$tmp" >"$tmp/server.log" 2>&1 &
-	server=$!
+	serve_redis || return
 	request='INCR counter\r\n'
 }
 load_redis() { # SECONDS: requests, and how many of them failed
@@ -46,23 +36,7 @@ load_redis() { # SECONDS: requests, and how many of them failed
 	echo "$n $failed"
 }
 start_nginx() {
-	command -v wrk >/dev/null && program=$(copy nginx) || return
-	mkdir -p "$tmp/www"
-	seq 500 >"$tmp/www/index.html"
-	chmod 755 "$tmp"
-	cat >"$tmp/nginx.conf" <<-CONF
-		daemon off; master_process off; worker_processes 1; pid $tmp/nginx.pid;
-		error_log $tmp/nginx.log;
-		events { worker_connections 64; }
-		http {
-			access_log $tmp/access.log; keepalive_requests 1000000;
-			client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
-			uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
-			server { listen 127.0.0.1:$port; root $tmp/www; }
-		}
-	CONF
-	"$program" -c "$tmp/nginx.conf" >"$tmp/server.log" 2>&1 &
-	server=$!
+	serve_nginx || return
 	request='GET /index.html HTTP/1.1\r\nHost: a\r\n\r\n'
 }
 load_nginx() {

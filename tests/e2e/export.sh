@@ -6,6 +6,7 @@
 # recording without times and one with gaps.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
+. "$(dirname "$0")/../support/viewed.sh"
 needs_recording
 needs jq python3 protoc babeltrace2 callgrind_annotate sqlite3 c++filt
 work_in_own_folder
@@ -48,40 +49,8 @@ all_formats_agree() { # NAME RECORDING STATUS
 	done
 }
 
-compile() { # SOURCE OUT LIBRARY...
-	case $1 in
-	*.cc) ${CXX:-c++} -std=c++20 -O2 "$tests/programs/$1" -o "$2" "${@:3}" 2>err ;;
-	*) ${CC:-cc} -O2 -Wno-attributes "$tests/programs/$1" -o "$2" "${@:3}" 2>err ;;
-	esac || skip "does not compile: $(head -n 1 err)"
-}
-cat >threads.c <<'C'
-#include <pthread.h>
-#include <stdlib.h>
-static volatile int sink;
-__attribute__((noipa)) static void work(int n)
-{
-	for (int i = 0; i < n; i++)
-		sink += abs(i);
-}
-__attribute__((noipa)) static void *of_thread(void *n)
-{
-	work((int)(long)n);
-	return NULL;
-}
-int main(void)
-{
-	pthread_t threads[64];
-	for (long i = 0; i < 64; i++)
-		pthread_create(&threads[i], NULL, of_thread, (void *)i);
-	for (int i = 0; i < 64; i++)
-		pthread_join(threads[i], NULL);
-	return 0;
-}
-C
-compile views.c prog
-compile cases/exceptions.cc thrower
+compile_viewed
 compile cases/coroutines.cc coroutines
-${CC:-cc} -O2 -pthread threads.c -o threads 2>err || skip 'no threads'
 
 run 0 record -q -o known -- ./prog
 all_formats_agree 'every call known' known 0

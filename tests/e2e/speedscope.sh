@@ -5,6 +5,7 @@
 # program whose every call is known, of C++ exceptions, 64 threads, gaps and no times.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
+. "$(dirname "$0")/../support/viewed.sh"
 needs_recording
 needs jq python3 c++filt chromium node
 modules=$tests/../build/node/node_modules
@@ -13,43 +14,11 @@ for module in speedscope puppeteer-core; do
 done
 work_in_own_folder
 
-compile() { # SOURCE OUT OPTION...
-	case $1 in
-	*.cc) ${CXX:-c++} -std=c++20 -O2 "$tests/programs/$1" -o "$2" "${@:3}" 2>err ;;
-	*) ${CC:-cc} -O2 -Wno-attributes "$tests/programs/$1" -o "$2" "${@:3}" 2>err ;;
-	esac || skip "does not compile: $(head -n 1 err)"
-}
-cat >crowd.c <<'C'
-#include <pthread.h>
-#include <stdlib.h>
-static volatile int sink;
-__attribute__((noipa)) static void work(int n)
-{
-	for (int i = 0; i < n; i++)
-		sink += abs(i);
-}
-__attribute__((noipa)) static void *of_thread(void *n)
-{
-	work((int)(long)n);
-	return NULL;
-}
-int main(void)
-{
-	pthread_t threads[64];
-	for (long i = 0; i < 64; i++)
-		pthread_create(&threads[i], NULL, of_thread, (void *)i);
-	for (int i = 0; i < 64; i++)
-		pthread_join(threads[i], NULL);
-	return 0;
-}
-C
-compile views.c prog
-compile cases/exceptions.cc thrower
-${CC:-cc} -O2 -pthread crowd.c -o crowd 2>err || skip 'no threads'
+compile_viewed
 run 0 record -q -o known -- ./prog
 run 0 record -q -o still --no-times -- ./prog
 "$PUGMARK" record -q -o thrown -- ./thrower >out 2>err
-run 0 record -q -o many -- ./crowd
+run 0 record -q -o many -- ./threads
 cp -r many torn
 dd if=/dev/zero of=torn/events bs=1 seek=$(($(stat -c %s torn/events) / 2)) count=16 conv=notrunc 2>err
 

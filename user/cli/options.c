@@ -58,7 +58,16 @@ static int take_number(const struct option_table *t, const struct option_row *o,
 		return command_usage(t->command,
 				     "--%s: '%s' is not a number that fits: %sup to %.0f, above 0",
 				     o->name, optarg, o->whole ? "a whole one, " : "", o->max);
-	return o->number(args, value);
+	if (o->number)
+		return o->number(args, value);
+	value *= o->unit > 0 ? o->unit : 1;
+	if (o->u32)
+		*(uint32_t *)((char *)args + o->u32) = value;
+	else if (o->u64)
+		*(uint64_t *)((char *)args + o->u64) = value;
+	else
+		*(double *)((char *)args + o->real) = value;
+	return EXIT_OK;
 }
 
 static int take_text(const struct option_table *t, const struct option_row *o, const char **text,

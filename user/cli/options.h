@@ -37,8 +37,11 @@ struct option_row {
 	/* What else is to be done with it: an exit status. */
 	int (*word)(void *args, const char *text);
 	int (*number)(void *args, double value);
-	double max; /* of the number, which is above 0 */
-	bool whole; /* it has no fraction */
+	/* Or where the number goes: a uint32_t, a uint64_t, or a double. */
+	size_t u32, u64, real;
+	double unit; /* it is multiplied with that before; 0: it is not */
+	double max;  /* of the number, which is above 0 */
+	bool whole;  /* it has no fraction */
 };
 
 struct option_table {

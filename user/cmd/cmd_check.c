@@ -199,11 +199,7 @@ static void show_json(struct outbuf *out, const struct check *c, uint32_t limit)
 }
 
 static const struct option options[] = {
-	VIEW_OPTIONS_COMMON,
-	VIEW_OPTIONS_FILTER,
-	VIEW_OPTIONS_TIME,
-	VIEW_OPTIONS_MODULE,
-	VIEW_OPTIONS_DEPTH,
+	VIEW_OPTIONS_PART,
 	{"model", required_argument, NULL, OPT_MODEL},
 	{"limit", required_argument, NULL, OPT_LIMIT},
 	{NULL, 0, NULL, 0},

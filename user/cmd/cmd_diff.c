@@ -64,11 +64,7 @@ static int take_option(struct options *o, int opt, const char *arg)
 }
 
 static const struct option options[] = {
-	VIEW_OPTIONS_COMMON,
-	VIEW_OPTIONS_FILTER,
-	VIEW_OPTIONS_MODULE,
-	VIEW_OPTIONS_DEPTH,
-	VIEW_OPTIONS_TIME,
+	VIEW_OPTIONS_PART,
 	{"time", no_argument, NULL, OPT_TIME},
 	{"match", no_argument, NULL, OPT_MATCH},
 	{"limit", required_argument, NULL, OPT_LIMIT},

@@ -231,11 +231,7 @@ static int settle(struct encode *e, const struct options *o)
 }
 
 static const struct option options[] = {
-	VIEW_OPTIONS_COMMON,
-	VIEW_OPTIONS_FILTER,
-	VIEW_OPTIONS_TIME,
-	VIEW_OPTIONS_MODULE,
-	VIEW_OPTIONS_DEPTH,
+	VIEW_OPTIONS_PART,
 	{"strings", no_argument, NULL, OPT_STRINGS},
 	{"class", required_argument, NULL, OPT_CLASS},
 	{"handle", required_argument, NULL, OPT_HANDLE},

@@ -169,11 +169,7 @@ static int check(struct export_command *c)
 }
 
 static const struct option options[] = {
-	VIEW_OPTIONS_COMMON,
-	VIEW_OPTIONS_FILTER,
-	VIEW_OPTIONS_TIME,
-	VIEW_OPTIONS_MODULE,
-	VIEW_OPTIONS_DEPTH,
+	VIEW_OPTIONS_PART,
 	{"output", required_argument, NULL, 'o'},
 	{"split", required_argument, NULL, OPT_SPLIT},
 	{"weight", required_argument, NULL, OPT_WEIGHT},

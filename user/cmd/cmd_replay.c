@@ -76,11 +76,7 @@ static int own_option(void *ctx, int opt, const char *arg)
 }
 
 static const struct option options[] = {
-	VIEW_OPTIONS_COMMON,
-	VIEW_OPTIONS_FILTER,
-	VIEW_OPTIONS_TIME,
-	VIEW_OPTIONS_MODULE,
-	VIEW_OPTIONS_DEPTH,
+	VIEW_OPTIONS_PART,
 	{"all", no_argument, NULL, OPT_ALL},
 	{"runs", no_argument, NULL, OPT_RUNS},
 	{"paths", no_argument, NULL, OPT_PATHS},

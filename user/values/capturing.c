@@ -40,6 +40,7 @@ struct capturing {
 	pthread_t thread;
 	bool runs;
 	atomic_bool ends;
+	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
 	uint32_t n_files; /* that the table says */
 };
 
@@ -90,7 +91,7 @@ static void *drain_main(void *context)
 	for (;;) {
 		bool ends = c->ends;
 
-		ring_consume(c->ring);
+		c->broken |= ring_consume(c->ring) == -EBADMSG;
 		uint64_t time_ns = now_ns();
 		if (time_ns - flushed_ns > FLUSH_NS) {
 			capture_writer_flush(c->writer, time_ns, FLUSH_NS);
@@ -271,11 +272,12 @@ int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, ch
 	}
 	if (c->image && start_image_n_files(c->image) != c->n_files)
 		write_table(c);
-	if (lost + without_task &&
+	if ((lost + without_task || c->broken) &&
 	    asprintf(text,
 		     "%llu captures were lost (a larger --ring helps) and %llu were of tasks "
-		     "without a state: values are not known behind them",
-		     (unsigned long long)lost, (unsigned long long)without_task) < 0)
+		     "without a state%s: values are not known behind them",
+		     (unsigned long long)lost, (unsigned long long)without_task,
+		     c->broken ? ", and others stood in the ring damaged" : "") < 0)
 		*text = NULL;
 	int err = capture_writer_close(c->writer, records, bytes);
 	c->writer = NULL;

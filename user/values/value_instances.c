@@ -22,8 +22,7 @@ struct finder {
 	uint32_t n_ips;
 	uint64_t max;
 	struct value_instances *out;
-	struct open_frame *frames;
-	size_t n_frames, cap_frames;
+	VEC(struct open_frame) frames;
 	/* By number of the block: 1 and the index of its first instruction that is looked for; 0:
 	 * not looked at yet; UINT16_MAX: none. */
 	uint16_t *first;
@@ -73,46 +72,29 @@ static void add_instance(struct finder *f, uint64_t count, uint64_t ip)
 	out->total++;
 	if (out->n == f->max)
 		return;
-	if (out->n == out->cap) {
-		uint64_t cap = out->cap ? 2 * out->cap : 256;
-		struct value_instance *at = realloc(out->at, cap * sizeof(*at));
-
-		if (!at) {
-			f->err = -ENOMEM;
-			return;
-		}
-		out->at = at;
-		out->cap = cap;
+	if (!VEC_RESERVE(out, 1)) {
+		f->err = -ENOMEM;
+		return;
 	}
-	if (f->n_frames && f->frames[f->n_frames - 1].instance == VALUE_NEVER)
-		f->frames[f->n_frames - 1].instance = out->n;
-	out->at[out->n++] = (struct value_instance){count, VALUE_NEVER, ip, f->n_frames};
+	if (f->frames.n && f->frames.at[f->frames.n - 1].instance == VALUE_NEVER)
+		f->frames.at[f->frames.n - 1].instance = out->n;
+	out->at[out->n++] = (struct value_instance){count, VALUE_NEVER, ip, f->frames.n};
 }
 
 static void push_frame(struct finder *f, uint64_t ret)
 {
-	if (f->n_frames == f->cap_frames) {
-		size_t cap = f->cap_frames ? 2 * f->cap_frames : 256;
-		struct open_frame *frames = realloc(f->frames, cap * sizeof(*frames));
-
-		if (!frames) {
-			f->err = -ENOMEM;
-			return;
-		}
-		f->frames = frames;
-		f->cap_frames = cap;
-	}
-	f->frames[f->n_frames++] = (struct open_frame){ret, VALUE_NEVER};
+	if (!VEC_PUSH(&f->frames, (struct open_frame){ret, VALUE_NEVER}))
+		f->err = -ENOMEM;
 }
 
 /* Control is at @ip: behind the innermost call, or (by longjmp or an exception) one further out. */
 static void close_frames(struct finder *f, uint64_t ip)
 {
-	size_t n = f->n_frames;
+	size_t n = f->frames.n;
 
-	if (!n || f->frames[n - 1].ret != ip)
+	if (!n || f->frames.at[n - 1].ret != ip)
 		return;
-	const struct open_frame *top = &f->frames[--f->n_frames];
+	const struct open_frame *top = &f->frames.at[--f->frames.n];
 	if (top->instance != VALUE_NEVER && f->out->at[top->instance].back == VALUE_NEVER)
 		f->out->at[top->instance].back = f->count;
 }
@@ -184,7 +166,7 @@ int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_
 	free(f.trace.blocks);
 	free(f.trace.addresses);
 	free(f.trace.results);
-	free(f.frames);
+	VEC_FREE(&f.frames);
 	free(f.first);
 	if (f.err)
 		value_instances_deinit(out);
@@ -193,7 +175,5 @@ int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_
 
 void value_instances_deinit(struct value_instances *instances)
 {
-	free(instances->at);
-	instances->at = NULL;
-	instances->n = instances->cap = 0;
+	VEC_FREE(instances);
 }

@@ -4,6 +4,7 @@
 #ifndef USER_VALUE_INSTANCES_H
 #define USER_VALUE_INSTANCES_H
 
+#include "offline/base/vec.h"
 #include "offline/replay/replay.h"
 
 #define VALUE_NEVER UINT64_MAX
@@ -18,7 +19,7 @@ struct value_instance {
 
 struct value_instances {
 	struct value_instance *at; /* in their order; at most as many as were asked for */
-	uint64_t n, cap;
+	uint32_t n, max;
 	uint64_t total; /* how many there were */
 	uint64_t end;	/* instructions of the whole task */
 	enum value_replay_stop stop;

@@ -3,6 +3,7 @@
  * seen by the bytes, which are compared where control comes back. */
 #include "user/values/value_watch.h"
 
+#include "offline/base/vec.h"
 #include "user/cli/printable.h"
 
 #include <errno.h>
@@ -23,8 +24,7 @@ struct watch {
 	struct value_run *run;
 	uint64_t addr, len, limit, total;
 	uint64_t count;
-	struct access *at;
-	uint64_t n, cap;
+	VEC(struct access) seen;
 	uint8_t last[WATCH_MAX];
 	struct value_trace trace;
 	size_t done, done_addresses; /* of the trace: what was looked at */
@@ -57,22 +57,12 @@ static int read_range(struct value_names *names, const char *text, uint64_t *add
 static void note(struct watch *w, uint64_t count, uint64_t ip, bool write, const char *by)
 {
 	w->total++;
-	if (w->n == w->limit || w->err)
+	if (w->seen.n == w->limit || w->err)
 		return;
-	if (w->n == w->cap) {
-		uint64_t cap = w->cap ? 2 * w->cap : 256;
-		struct access *at = realloc(w->at, cap * sizeof(*at));
-
-		if (!at) {
-			w->err = -ENOMEM;
-			return;
-		}
-		w->at = at;
-		w->cap = cap;
-	}
-	struct access *a = &w->at[w->n++];
-	*a = (struct access){.count = count, .ip = ip, .write = write};
-	snprintf(a->by, sizeof(a->by), "%s", by);
+	struct access a = {.count = count, .ip = ip, .write = write};
+	snprintf(a.by, sizeof(a.by), "%s", by);
+	if (!VEC_PUSH(&w->seen, a))
+		w->err = -ENOMEM;
 }
 
 static bool overlaps(const struct watch *w, uint64_t addr, uint64_t len)
@@ -238,22 +228,22 @@ int value_watch_print(struct value_replay *replay, struct value_names *names, ui
 	*partial |= stop == VALUE_REPLAY_GAP;
 	if (!w.err && value_run_seek(w.run, 0) != VALUE_REPLAY_LIMIT)
 		w.err = -EIO;
-	if (w.n)
-		qsort(w.at, w.n, sizeof(*w.at), by_count);
-	for (uint64_t i = 0; !w.err && i < w.n; i++) {
+	if (w.seen.n)
+		qsort(w.seen.at, w.seen.n, sizeof(*w.seen.at), by_count);
+	for (uint64_t i = 0; !w.err && i < w.seen.n; i++) {
 		/* What a write leaves is there behind it. */
-		uint64_t to = w.at[i].count + (w.at[i].write && !*w.at[i].by);
+		uint64_t to = w.seen.at[i].count + (w.seen.at[i].write && !*w.seen.at[i].by);
 
 		if (to > value_run_count(w.run))
 			value_run_forward(w.run, to, NULL);
 		else if (to < value_run_count(w.run))
 			value_run_seek(w.run, to);
-		print_access(&w, names, task, &w.at[i], o->json, *first);
+		print_access(&w, names, task, &w.seen.at[i], o->json, *first);
 		*first = false;
 	}
-	if (!w.err && !o->json && w.total > w.n)
-		printf("task %u: %" PRIu64 " more (--limit)\n", task, w.total - w.n);
-	free(w.at);
+	if (!w.err && !o->json && w.total > w.seen.n)
+		printf("task %u: %" PRIu64 " more (--limit)\n", task, w.total - w.seen.n);
+	VEC_FREE(&w.seen);
 	value_run_free(w.run);
 	return w.err ? pugmark_diag_set(diag, w.err, o->dir, PUGMARK_NO_OFFSET, "%s",
 					strerror(-w.err))

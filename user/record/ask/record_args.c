@@ -27,13 +27,6 @@ static int take_unit(void *args, double value)
 	return EXIT_OK;
 }
 
-static int take_duration(void *args, double value)
-{
-	struct record_args *a = args;
-	a->options.duration_ns = value * 1e9;
-	return EXIT_OK;
-}
-
 static int take_overhead(void *args, double value)
 {
 	struct record_args *a = args;
@@ -58,33 +51,12 @@ static int take_share(void *args, const char *text)
 	return EXIT_OK;
 }
 
-static int take_rotate(void *args, double value)
-{
-	struct record_args *a = args;
-	a->rotate = value;
-	return EXIT_OK;
-}
-
-static int take_every(void *args, double value)
-{
-	struct record_args *a = args;
-	a->every_s = value;
-	return EXIT_OK;
-}
-
 static int take_refuse(void *args, double value)
 {
 	struct record_args *a = args;
 	if (value < 1)
 		return command_usage("record", "--refuse-above: a factor is 1 or more");
 	a->options.refuse_above = value;
-	return EXIT_OK;
-}
-
-static int take_args(void *args, double value)
-{
-	struct record_args *a = args;
-	a->n_args = value;
 	return EXIT_OK;
 }
 
@@ -115,13 +87,6 @@ static int take_mode(void *args, const char *text)
 	a->calls_only = strcmp(text, "best") != 0;
 	if (!planning_mode_named(text, &a->planning.mode))
 		return command_usage("record", "no mode '%s' (full, branch, casper, best)", text);
-	return EXIT_OK;
-}
-
-static int take_check_every(void *args, double value)
-{
-	struct record_args *a = args;
-	a->check_every = value;
 	return EXIT_OK;
 }
 
@@ -178,13 +143,6 @@ static int take_on_full(void *args, const char *text)
 	return EXIT_OK;
 }
 
-static int take_lane_memory(void *args, double value)
-{
-	struct record_args *a = args;
-	a->options.lane_bytes = value * (1 << 20);
-	return EXIT_OK;
-}
-
 static int take_twin(void *args, const char *text)
 {
 	struct record_args *a = args;
@@ -195,6 +153,10 @@ static int take_twin(void *args, const char *text)
 }
 
 #define AT(member) offsetof(struct record_args, member)
+/* The same of a number, which has that type or does not compile. */
+#define IS_A(type, member)                                                                         \
+	__builtin_types_compatible_p(type, __typeof__(((struct record_args *)NULL)->member))
+#define AT_A(type, member) (AT(member) + 0 * sizeof(char[IS_A(type, member) ? 1 : -1]))
 
 static const struct option_row record_options[] = {
 	{"output", 'o', .value = "DIR",
@@ -219,7 +181,7 @@ static const struct option_row record_options[] = {
 	{"check-every", .value = "N",
 	 .help = "level values: do not witness calls, and check registers behind\n"
 		 "every Nth call out of what is traced",
-	 .number = take_check_every, .max = 1 << 30, .whole = true},
+	 .u32 = AT_A(uint32_t, check_every), .max = 1 << 30, .whole = true},
 	{"no-memory", .value = "PATTERN",
 	 .help = "level values: keep nothing of mappings whose name, as in /proc/PID/maps,\n"
 		 "it matches: what is read there is not known",
@@ -266,9 +228,9 @@ static const struct option_row record_options[] = {
 	{"rotate", .value = "M",
 	 .help = "with -a: M shares, one after the other, each a recording in the folder\n"
 		 "of --output; `pugmark report` of that folder weighs them",
-	 .number = take_rotate, .max = SHARES_MAX, .whole = true},
-	{"every", .value = "SECS", .help = "how long each is on (10)", .number = take_every,
-	 .max = 1e6},
+	 .u32 = AT_A(uint32_t, rotate), .max = SHARES_MAX, .whole = true},
+	{"every", .value = "SECS", .help = "how long each is on (10)",
+	 .real = AT_A(double, every_s), .max = 1e6},
 	/* Taken by main.c, for every command. */
 	{"debuginfod", .help = "ask the servers of $DEBUGINFOD_URLS for names that a file lacks"},
 	{"fresh", .help = "plan anew, and begin with what earlier recordings took out",
@@ -282,7 +244,7 @@ static const struct option_row record_options[] = {
 	{"args", .value = "N",
 	 .help = "read the first N arguments (at most 6), integers or pointers, of\n"
 		 "all functions, or:",
-	 .number = take_args, .max = 6, .whole = true},
+	 .u32 = AT_A(uint32_t, n_args), .max = 6, .whole = true},
 	{"args-of", .value = "PAT", .help = "of those that match, here or imported (repeatable)",
 	 .list = AT(args_of)},
 	{"time-of", .value = "PAT",
@@ -305,12 +267,12 @@ static const struct option_row record_options[] = {
 	{"lane-memory", .value = "MIB",
 	 .help = "room for them in each patched process (64), beside 256 KiB a\n"
 		 "thread",
-	 .number = take_lane_memory, .max = 2048},
+	 .u32 = AT_A(uint32_t, options.lane_bytes), .unit = 1 << 20, .max = 2048},
 	{"no-times", .help = "do not record when", .flag = AT(no_times)},
 	{"time-unit", .value = "NS", .help = "times are told to half of it (200)",
 	 .number = take_unit, .max = 1e9},
-	{"duration", .value = "SECS", .help = "stop after so long", .number = take_duration,
-	 .max = 1e9},
+	{"duration", .value = "SECS", .help = "stop after so long",
+	 .u64 = AT_A(uint64_t, options.duration_ns), .unit = 1e9, .max = 1e9},
 	{"user", .value = "NAME", .help = "run the program as that user", .text = AT(options.user)},
 	{"ring", .value = "MIB", .help = "size of the event ring (16)", .number = take_ring,
 	 .max = 1024},

@@ -26,7 +26,7 @@ struct record_args {
 	bool paths, calls_only, placement_given; /* calls_only: a --mode that paths does not have */
 	enum plan_mode placement;		 /* of level paths */
 	struct option_list only, without, plugins, profiles, patterns, args_of, time_of, handles;
-	uint8_t n_args;	   /* --args */
+	uint32_t n_args;   /* --args */
 	char output[4096]; /* options.output */
 	pid_t pids[RECORD_PIDS_MAX];
 };

@@ -49,6 +49,10 @@ enum view_opt {
 	{                                                                                          \
 		"depth", required_argument, NULL, VIEW_DEPTH                                       \
 	}
+/* Those of commands that read any part of a trace. */
+#define VIEW_OPTIONS_PART                                                                          \
+	VIEW_OPTIONS_COMMON, VIEW_OPTIONS_FILTER, VIEW_OPTIONS_TIME, VIEW_OPTIONS_MODULE,          \
+		VIEW_OPTIONS_DEPTH
 
 /* What --help says of them, for commands that follow calls as a tree. */
 #define VIEW_HELP_TREE                                                                             \
