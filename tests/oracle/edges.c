@@ -430,26 +430,6 @@ static void on_step(void *ctx, const struct flow_step *s)
 }
 
 /* --- the report --- */
-static int by_from(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-
-	if (!x->count || !y->count)
-		return !x->count - !y->count;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
-}
-
-static void list(struct pairs *p, const char *title)
-{
-	if (p->n)
-		qsort(p->slots, p->room, sizeof(*p->slots), by_from);
-	for (size_t i = 0; i < p->n; i++)
-		printf("%s %lx %lx %s\n", title, p->slots[i].from, p->slots[i].to,
-		       p->slots[i].what ? p->slots[i].what : "");
-}
-
 int main(int argc, char **argv)
 {
 	static const struct flow_hooks hooks = {.step = on_step};
@@ -493,8 +473,8 @@ int main(int argc, char **argv)
 	       "cuts %lu undecoded %u threads %zu heights %lu unknown-heights %lu\n",
 	       c.done.n, counts.blocks, c.misses.n, c.open.n, c.unwound, c.opaque, counts.signals,
 	       counts.cuts, undecoded, n, c.heights, c.heights_unknown);
-	list(&c.misses, "miss");
-	list(&c.open, "open");
+	pairs_list(&c.misses, "miss");
+	pairs_list(&c.open, "open");
 	free(threads);
 	free(c.stack);
 	free(c.done.slots);

@@ -4,6 +4,7 @@
 #define ORACLE_PAIRS_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct pair {
@@ -52,6 +53,27 @@ static inline struct pair *pairs_add(struct pairs *p, uint64_t from, uint64_t to
 	slot->to = to;
 	slot->count++;
 	return slot;
+}
+
+static inline int pairs_by_from(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (!x->count || !y->count)
+		return !x->count - !y->count;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Sorts them, after which none can be added, and prints each behind @title. */
+static inline void pairs_list(struct pairs *p, const char *title)
+{
+	if (p->n)
+		qsort(p->slots, p->room, sizeof(*p->slots), pairs_by_from);
+	for (size_t i = 0; i < p->n; i++)
+		printf("%s %lx %lx %s\n", title, p->slots[i].from, p->slots[i].to,
+		       p->slots[i].what ? p->slots[i].what : "");
 }
 
 #endif

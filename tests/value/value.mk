@@ -9,6 +9,7 @@ value-tools: $(VALUE_TOOLS)
 
 $(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(BUILD)/user/values/hidden_vdso.o
 $(BUILD)/value/recorded: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o) $(BUILD)/user/values/hidden_vdso.o
+$(BUILD)/value/naive_slices: $(BUILD)/tests/value/naive_insn.o
 $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
 	@mkdir -p $(@D)
 	$(say) LINK $@
@@ -32,4 +33,4 @@ check-slices: value-tools $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so ## slices
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) \
 		ORACLE=$(abspath $(BUILD)/oracle) tests/value/slices.sh
 
--include $(patsubst %,$(BUILD)/tests/value/%.d,$(VALUE_NAMES) $(VALUE_SHARED))
+-include $(patsubst %,$(BUILD)/tests/value/%.d,$(VALUE_NAMES) $(VALUE_SHARED) naive_insn)

@@ -239,12 +239,12 @@ static int find_instance(struct why_run *w, const struct why_options *o, uint64_
 	uint64_t n = o->instance ? o->instance : found.n;
 	if (!n || n > found.n)
 		err = pugmark_diag_set(diag, -ENOENT, o->place, PUGMARK_NO_OFFSET,
-				       "reached %" PRIu64 " times, so there is no #%" PRIu64,
+				       "reached %" PRIu32 " times, so there is no #%" PRIu64,
 				       found.n, n);
 	if (!err) {
 		*count = found.at[n - 1].count;
 		*ip = found.at[n - 1].ip;
-		snprintf(w->said, sizeof(w->said), "%s%s%s, time %" PRIu64 " of %" PRIu64,
+		snprintf(w->said, sizeof(w->said), "%s%s%s, time %" PRIu64 " of %" PRIu32,
 			 o->variable ? o->variable : "", o->variable ? " at " : "", o->place, n,
 			 found.n);
 	}

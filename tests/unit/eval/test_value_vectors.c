@@ -5,6 +5,7 @@
  * exact is the same whatever those are. SEED and FORMS choose others than the default. */
 #include "offline/eval/machine.h"
 #include "tests/support/processor.h"
+#include "tests/support/random_forms.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -18,7 +19,14 @@
 #include <cmocka.h>
 
 #define CODE ((uint64_t)0x400000)
-enum { SLOT = 16, DATA_BYTES = 64, STATES = 4, TURNS = 6, SHOWN = 20, CODE_PAGES = 8192 };
+enum {
+	SLOT = RANDOM_FORM_BYTES,
+	DATA_BYTES = 64,
+	STATES = 4,
+	TURNS = 6,
+	SHOWN = 20,
+	CODE_PAGES = 8192
+};
 enum { X87_WORDS = 6, X87_AT = 32, MXCSR_AT = 24, SSE_AT = 160, AVX_AT = 576 };
 
 struct form {
@@ -38,8 +46,7 @@ static uint64_t seed;
 
 static uint32_t any(void)
 {
-	seed = seed * 6364136223846793005 + 1442695040888963407;
-	return seed >> 32;
+	return random_form_next(&seed);
 }
 
 static unsigned below(unsigned n)
@@ -49,122 +56,20 @@ static unsigned below(unsigned n)
 
 /* --- forms ----------------------------------------------------------------------------------- */
 
-/* ModRM of a register, or of memory at rbx, and a number behind it, if one is taken. */
-static size_t put_operands(uint8_t *out, bool memory_too)
-{
-	size_t n = 0;
-	bool in_memory = memory_too && below(3) == 0;
-	out[n++] = in_memory ? (any() & 0x38) | VALUE_RBX : 0xc0 | any();
-	for (int i = 0; i < 4; i++)
-		out[n++] = any();
-	return n;
-}
-
-static size_t make_legacy(uint8_t *out)
-{
-	static const uint8_t prefixes[] = {0, 0x66, 0xf2, 0xf3},
-			     maps[] = {0, 0, 0, 0x38, 0x38, 0x3a};
-	size_t n = 0;
-	uint8_t prefix = prefixes[below(4)], map = maps[below(6)];
-	if (prefix)
-		out[n++] = prefix;
-	if (below(2))
-		out[n++] = 0x40 | (any() & 0xd);
-	out[n++] = 0x0f;
-	if (map)
-		out[n++] = map;
-	out[n++] = any();
-	return n + put_operands(out + n, true);
-}
-
-static size_t make_vex(uint8_t *out)
-{
-	size_t n = 0;
-	out[n++] = 0xc4;
-	out[n++] = (any() & 0xe0) | 0x40 | (1 + below(3));
-	out[n++] = any();
-	out[n++] = any();
-	return n + put_operands(out + n, true);
-}
-
-static size_t make_x87(uint8_t *out)
-{
-	out[0] = 0xd8 + below(8);
-	return 1 + put_operands(out + 1, true);
-}
-
-static size_t make_integer(uint8_t *out)
-{
-	size_t n = 0;
-	if (below(4) == 0)
-		out[n++] = 0x66;
-	if (below(2))
-		out[n++] = 0x40 | (any() & 0xd);
-	if (below(2))
-		out[n++] = 0x0f;
-	out[n++] = any();
-	return n + put_operands(out + n, true);
-}
-
-/* Changes what decides how others compute, or is another thing on another processor. */
-static bool changes_control(uint16_t mnemonic)
-{
-	switch (mnemonic) {
-	case ZYDIS_MNEMONIC_LDMXCSR:
-	case ZYDIS_MNEMONIC_VLDMXCSR:
-	case ZYDIS_MNEMONIC_FLDCW:
-	case ZYDIS_MNEMONIC_FLDENV:
-	case ZYDIS_MNEMONIC_FRSTOR:
-	case ZYDIS_MNEMONIC_NOP:     /* prefetchw of a register */
-	case ZYDIS_MNEMONIC_CLFLUSH: /* needs an address that is mapped */
-	case ZYDIS_MNEMONIC_CLFLUSHOPT:
-	case ZYDIS_MNEMONIC_CLWB:
-	case ZYDIS_MNEMONIC_WRFSBASE:
-	case ZYDIS_MNEMONIC_WRGSBASE:
-	case ZYDIS_MNEMONIC_FNSTENV: /* what points to the last instruction is another's */
-	case ZYDIS_MNEMONIC_FNSAVE:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Computes, of registers but rsp and rbx, and of memory at rbx and nowhere else. */
-static bool is_fit(const struct value_insn *insn)
-{
-	if (!insn || !insn->computed || insn->kind != VALUE_INSN_PLAIN ||
-	    changes_control(insn->mnemonic) || insn->n_mem > 1)
-		return false;
-	if (insn->n_mem && (insn->mem[0].base != VALUE_RBX || insn->mem[0].index != VALUE_ZERO ||
-			    insn->mem[0].disp || insn->mem[0].segment ||
-			    insn->mem[0].len > DATA_BYTES || insn->mem[0].bits))
-		return false;
-	for (int i = 0; i < insn->n_access; i++) {
-		const struct value_access *a = &insn->access[i];
-		if (a->kind == VALUE_ACCESS_GPR &&
-		    (a->reg == VALUE_RSP || (a->reg == VALUE_RBX && a->write)))
-			return false;
-	}
-	return true;
-}
-
 static void make_forms(unsigned want)
 {
-	static size_t (*const makers[])(uint8_t *) = {
-		make_legacy, make_legacy, make_vex, make_vex, make_vex, make_x87, make_integer};
 	forms = calloc(want, sizeof(*forms));
 	assert_non_null(forms);
 	/* Each at an address of its own, as translations are kept by address. */
 	for (uint64_t ip = CODE; n_forms < want; ip += SLOT) {
 		struct form *f = &forms[n_forms];
 		assert_true(ip < CODE + (uint64_t)CODE_PAGES * VALUE_PAGE);
-		memset(f->bytes, 0x90, SLOT);
-		makers[below(7)](f->bytes);
+		random_form(&seed, f->bytes);
 		assert_int_equal(value_memory_write(&memory, ip, f->bytes, SLOT, VALUE_EXACT), 0);
 		f->insn = value_machine_insn(machine, ip);
 		f->ip = ip;
 		f->len = f->insn ? f->insn->len : 0;
-		n_forms += is_fit(f->insn);
+		n_forms += random_form_is_fit(f->insn, DATA_BYTES);
 	}
 }
 
