@@ -50,6 +50,11 @@ static bool parse_number(const char *text, double max, double *out)
 	return end != text && !*end && *out > 0 && *out <= max;
 }
 
+static bool is_number(const struct option_row *o)
+{
+	return o->number || o->u32 || o->u64 || o->real;
+}
+
 static int take_number(const struct option_table *t, const struct option_row *o, void *args)
 {
 	double value;
@@ -104,7 +109,7 @@ static int take(const struct option_table *t, const struct option_row *o, void *
 		status = take_one_of_list(t, o, (struct option_list *)(base + o->list));
 	if (!status && o->word)
 		status = o->word(args, optarg);
-	if (!status && o->number)
+	if (!status && is_number(o))
 		status = take_number(t, o, args);
 	return status;
 }
@@ -113,7 +118,7 @@ static int take(const struct option_table *t, const struct option_row *o, void *
 
 static bool takes_value(const struct option_row *o)
 {
-	return o->text || o->list || o->word || o->number;
+	return o->text || o->list || o->word || is_number(o);
 }
 
 void options_for_getopt(const struct option_table *t, struct option rows[OPTIONS_MAX + 1],

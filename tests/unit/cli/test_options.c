@@ -17,6 +17,9 @@ struct args {
 	const char *text, *last;
 	struct option_list list;
 	double number;
+	uint32_t count;
+	uint64_t ns;
+	double factor;
 };
 
 static int take_number(void *args, double value)
@@ -37,6 +40,9 @@ static const struct option_row rows[] = {
 	{"last", .text = offsetof(struct args, last), .last_counts = true},
 	{"list", .list = offsetof(struct args, list)},
 	{"number", 'n', .number = take_number, .max = 10, .whole = true},
+	{"count", .u32 = offsetof(struct args, count), .max = 10, .whole = true},
+	{"seconds", .u64 = offsetof(struct args, ns), .unit = 1e9, .max = 1e9},
+	{"factor", .real = offsetof(struct args, factor), .max = 10},
 	{"refused", .word = refuse},
 };
 static const struct option_table table = {"test", "usage: test", "", rows,
@@ -113,10 +119,25 @@ static void a_list_has_an_end(void **state)
 	assert_int_equal(options_parse(&one, &a, 2 * OPTION_LIST_MAX + 3, argv), EXIT_USAGE);
 }
 
+static void numbers_go_into_what_their_rows_name(void **state)
+{
+	struct args a;
+	(void)state;
+	assert_int_equal(PARSE(&a, "--count", "3", "--seconds", "2.5", "--factor=.5", "word"),
+			 EXIT_OK);
+	assert_int_equal(a.count, 3);
+	assert_true(a.ns == 2500000000);
+	assert_true(a.factor > .4 && a.factor < .6);
+	assert_int_equal(PARSE(&a, "--count", "2.5"), EXIT_USAGE);
+	assert_int_equal(PARSE(&a, "--count", "11"), EXIT_USAGE);
+	assert_int_equal(PARSE(&a, "--factor", "x"), EXIT_USAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_goes_where_its_row_says),
+		cmocka_unit_test(numbers_go_into_what_their_rows_name),
 		cmocka_unit_test(the_first_word_ends_them),
 		cmocka_unit_test(what_is_wrong_is_a_usage_error),
 		cmocka_unit_test(a_list_has_an_end),
