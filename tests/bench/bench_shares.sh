@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bench_shares.sh: the tables of tests/shares/tables.sh by estimated frequencies.
-# And what it takes to merge the runs of gzip -c under 4 shares, where this user may record: events put out
-# a second of one core, and the bytes of events of the parts and of what is merged.
-#
+# bench_shares.sh: the tables of tests/shares/tables.sh by estimated frequencies. And what it takes to merge
+# the runs of gzip -c under 4 shares, where this user may record: events put out a second of one core, and the
+# bytes of events of the parts and of what is merged.
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/bench/lib.sh
@@ -18,7 +17,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
 # shellcheck disable=SC2086 # they are words
-BENCH_OUT=${BENCH_OUT:-/dev/null} WEIGHTS=estimates tests/shares/tables.sh $programs || failed=1
+BENCH_OUT=$(realpath -m "${BENCH_OUT:-/dev/null}") WEIGHTS=estimates tests/shares/tables.sh $programs || failed=1
 
 bytes_of() { stat -c %s "$@" | awk '{ n += $1 } END { print n + 0 }'; }
 merge_runs() { # LEVEL
