@@ -69,14 +69,15 @@ struct lazy_call {
 
 enum { STUB = 16, PUSHED = 16 /* bytes */ };
 
+/* The words are the task's own, though no more than assumed while another thread is awake. */
 static struct lazy_call lazy_call(struct value_run *run, const struct value_insn *by)
 {
 	struct lazy_call call = {0};
 	uint64_t words[2], sp = value_machine_state(run->machine)->gpr[VALUE_RSP];
 	uint8_t quality;
 	if (by->kind != VALUE_INSN_JUMP_IND ||
-	    value_memory_read(&run->memory, sp, words, sizeof(words), &quality) || quality ||
-	    words[1] > UINT32_MAX)
+	    value_memory_read(&run->memory, sp, words, sizeof(words), &quality) ||
+	    quality == VALUE_UNKNOWN || words[1] > UINT32_MAX)
 		return call;
 	/* By its number: the common stub is the 16 bytes that the jump lies in. */
 	call.stub = (by->ip & ~(uint64_t)(STUB - 1)) + STUB * (words[1] + 1);

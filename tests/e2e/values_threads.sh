@@ -142,4 +142,35 @@ t = json.load(open("whole"))["tasks"][0]
 assert t["instructions"] > 1e6 and t["exact"] >= .999 * t["instructions"], t'
 kill $server
 wait $server 2>/dev/null
+
+# Two threads compute while main waits for each: its first call of pthread_join() is bound then.
+cat >join.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+static void *work(void *p)
+{
+	long s = 0;
+	for (long i = 0; i < 30000000; i++)
+		s += i ^ (long)p;
+	return (void *)s;
+}
+__attribute__((noinline)) long note(long v) { return v; }
+int main(void)
+{
+	pthread_t t[2];
+	void *r;
+	for (long k = 0; k < 2; k++)
+		pthread_create(&t[k], 0, work, (void *)k);
+	for (int k = 0; k < 2; k++) {
+		pthread_join(t[k], &r);
+		printf("%ld\n", note((long)r));
+	}
+	return 0;
+}
+C
+if ${CC:-cc} -O1 -w -Wl,-z,lazy -o join join.c -lpthread; then
+	"$PUGMARK" record -q --level values -o joined -- ./join >printed 2>>err
+	"$PUGMARK" values --task 1 joined >noted 2>>err
+	claim 'who waits for threads is known to its end' is $? 0
+fi
 conclude
