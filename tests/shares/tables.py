@@ -19,13 +19,12 @@ if sys.argv[1] == "mean":
         worst = max(worst, mean)
     sys.exit(worst > 100 / 3)
 name, weights, level, machines, out = sys.argv[1:]
-cost = {}
-for g in GROUPINGS:
-    j = json.load(open(g))
+cost, said = {}, {g: json.load(open(g)) for g in GROUPINGS}
+whole = said["best"]["undistributed_ns"] or 1  # of all: what one machine pays depends a little on the grouping
+for g, j in said.items():
     loads = {}
     for s in j["shares"]:
         loads[s["machine"]] = loads.get(s["machine"], 0) + s["cost_ns"]
-    whole = j["undistributed_ns"] or 1
     cost[g] = 100 * max(loads.values()) / whole
 total, job = 100 * sum(loads.values()) / whole, 100 * j["largest_job_ns"] / whole  # of best
 least = max(total / int(machines), job)
