@@ -25,7 +25,6 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], "cut")) {
 			if (ftruncate(fd, round % 3 ? 4096 : 0))
 				return 1;
-			usleep(rand() % 2000);
 		} else {
 			memcpy(bad, good, st.st_size);
 			for (int i = 0; i < 2000; i++)
@@ -34,6 +33,7 @@ int main(int argc, char **argv)
 			if (pwrite(fd, bad, st.st_size, 0) != st.st_size)
 				return 1;
 		}
+		usleep(rand() % 2000); /* long enough for a reader to meet it */
 		if (pwrite(fd, good, st.st_size, 0) != st.st_size)
 			return 1;
 		usleep(rand() % 4000);
