@@ -178,7 +178,7 @@ static void take_trace(struct dep_build *b)
 			for (unsigned i = 0; i < d->n_accesses; i++)
 				take_access(b, &d->accesses[i], addresses);
 		if (b->watch)
-			b->watch(b->watch_ctx, &b->trace, &before, d, NULL,
+			b->watch(b->watch_ctx, &b->trace, &before, d, NULL, addresses,
 				 vt->results + b->done_results);
 		b->done_addresses += d->n_addresses;
 		b->done_results += d->n_results;

@@ -96,10 +96,10 @@ struct dep_trace {
 struct dep_build;
 
 /* Is told of each block behind which the trace has grown, or (@block NULL) of each event: where the
- * trace stood before, and the block's results as the evaluator's trace has them. */
+ * trace stood before, and the block's addresses and results as the evaluator's trace has them. */
 typedef void dep_watch_fn(void *ctx, const struct dep_trace *trace, const struct dep_mark *before,
 			  const struct dep_block *block, const struct dep_event *event,
-			  const uint64_t *results);
+			  const uint64_t *addresses, const uint64_t *results);
 
 /* Follows @run, which must stand at its start, and whose crossings are the builder's until it is
  * freed. 0 or -ENOMEM. */

@@ -112,7 +112,7 @@ struct dep_event *dep_add_event(struct dep_build *b, const struct dep_event *e)
 	if (kept)
 		kept->count = b->trace.count;
 	if (kept && b->watch)
-		b->watch(b->watch_ctx, &b->trace, NULL, NULL, kept, NULL);
+		b->watch(b->watch_ctx, &b->trace, NULL, NULL, kept, NULL, NULL);
 	return kept;
 }
 

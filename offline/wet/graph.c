@@ -365,9 +365,10 @@ static void end_path(struct wet_graph *g, const struct dep_trace *t)
 
 void wet_graph_watch(void *graph, const struct dep_trace *t, const struct dep_mark *before,
 		     const struct dep_block *block, const struct dep_event *event,
-		     const uint64_t *results)
+		     const uint64_t *addresses, const uint64_t *results)
 {
 	struct wet_graph *g = graph;
+	(void)addresses;
 	if (event) {
 		end_path(g, t);
 		struct dep_units writes = dep_event_writes(event);

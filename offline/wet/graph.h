@@ -46,7 +46,7 @@ struct wet_graph *wet_graph_new(uint64_t from, uint64_t to);
 void wet_graph_free(struct wet_graph *graph);
 void wet_graph_watch(void *graph, const struct dep_trace *trace, const struct dep_mark *before,
 		     const struct dep_block *block, const struct dep_event *event,
-		     const uint64_t *results);
+		     const uint64_t *addresses, const uint64_t *results);
 /* Ends the last path and gives up labels that need none. 0 or -ENOMEM. */
 int wet_graph_finish(struct wet_graph *graph, const struct dep_trace *trace);
 

@@ -173,6 +173,7 @@ for format in text json; do
 	all $format doctor --format $format
 	all $format why --format $format values "$f"
 	all $format then --format $format values "$f"
+	all $format match --format $format values values
 	all $format wet --format $format values
 done
 claim 'merge: parts that are none' errs merge -o whole "$rec" again

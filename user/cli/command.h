@@ -62,6 +62,7 @@ int cmd_serve(int argc, char **argv);
 int cmd_switch(int argc, char **argv);
 int cmd_values(int argc, char **argv);
 int cmd_why(int argc, char **argv);
+int cmd_match(int argc, char **argv);
 int cmd_wet(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_tui(int argc, char **argv);
@@ -70,7 +71,7 @@ int cmd_verify(int argc, char **argv);
 
 /* The options of those that only read. */
 extern const struct command_words cfg_words, check_words, diff_words, dump_words, encode_words,
-	export_words, gdb_words, merge_words, raw_words, replay_words, report_words, serve_words,
-	tui_words, values_words, verify_words, wet_words, why_words;
+	export_words, gdb_words, match_words, merge_words, raw_words, replay_words, report_words,
+	serve_words, tui_words, values_words, verify_words, wet_words, why_words;
 
 #endif

@@ -41,6 +41,8 @@ static const struct command commands[] = {
 	{"why", "what a value or bytes of output were computed from", cmd_why, READER, &why_words},
 	{"then", "what was computed from a value or from bytes of input", cmd_then, READER,
 	 &why_words},
+	{"match", "what two builds of a program do differently, by values", cmd_match, READER,
+	 &match_words},
 	{"switch", "which jump, turned, makes a failing run succeed", cmd_switch, 0, NULL},
 	{"reduce", "the smallest input with which a program fails", cmd_reduce, 0, NULL},
 	{"wet", "the whole execution trace of a recording, and what it takes", cmd_wet, READER,

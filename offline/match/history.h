@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* history.h: what each instruction of a run has done, each time: its signature. Noted are
+ *
+ *   results     of instructions that compute
+ *   loads       outside of the stack: address and value
+ *   stores      outside of the stack: address and value
+ *   jumps       conditional ones: what was compared, and whether it was taken
+ *
+ * each as a hash of values in a common form (layout.h). Instructions that only move a value between
+ * registers or to and from the stack, and constants, have no history: where compilers keep a value
+ * is not what the program does. Whoever reads such a copy has read of the instruction that made the
+ * value: that is its *maker*, and makers are the structure of a run. */
+#ifndef OFFLINE_MATCH_HISTORY_H
+#define OFFLINE_MATCH_HISTORY_H
+
+#include "offline/dep/dep.h"
+#include "offline/match/layout.h"
+
+enum match_kind { MATCH_RESULT, MATCH_LOAD, MATCH_STORE, MATCH_JUMP, MATCH_KINDS };
+
+enum { MATCH_MAKERS = 6 };
+/* A maker that is no instruction but an imported function: this bit and a hash of its name. */
+#define MATCH_MAKER_CALL (1u << 31)
+
+struct match_insn {
+	uint64_t ip; /* run-time */
+	uint16_t mnemonic;
+	uint8_t kind; /* enum match_kind */
+	uint8_t n_makers;
+	uint32_t
+		makers[MATCH_MAKERS]; /* 1 + the instruction's number, or MATCH_MAKER_CALL | hash */
+	uint64_t first[2];	      /* of match_layout_value(): of its address, of its result */
+	uint32_t *what;		      /* a hash each time; of a jump bit 0: taken */
+	uint32_t *when;		      /* instructions before it, or UINT32_MAX */
+	uint32_t n, room;
+};
+
+struct match_history;
+
+/* To be fed by dep_build_watch() with match_history_watch. @run's program is mapped from
+ * @image_start to @image_end. NULL: memory is out. */
+struct match_history *match_history_new(struct value_run *run, uint64_t image_start,
+					uint64_t image_end);
+void match_history_free(struct match_history *h);
+void match_history_watch(void *history, const struct dep_trace *trace,
+			 const struct dep_mark *before, const struct dep_block *block,
+			 const struct dep_event *event, const uint64_t *addresses,
+			 const uint64_t *results);
+/* All instructions that were executed; those without a history have n 0. NULL: memory was out. */
+const struct match_insn *match_history_insns(const struct match_history *h, uint32_t *n);
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* match_print.c: see match_print.h. */
+#include "user/match/match_print.h"
+
+#include "user/cli/printable.h"
+#include "user/match/intervals.h"
+#include "user/match/match_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct shown {
+	struct match_run runs[2];
+	struct match_names names;
+	struct match_found *found; /* of the second run's instructions */
+	struct match_intervals intervals;
+	uint32_t *unmatched; /* by time: those that are listed first */
+	uint32_t n_unmatched;
+	uint32_t n_valued, n_matched; /* instructions of the second run with a history */
+	uint64_t executions, agreed;  /* of them; consistent with their partner's */
+};
+
+static const char *const kinds[MATCH_KINDS] = {"result", "load", "store", "jump"};
+
+/* --- counting -------------------------------------------------------------------------------- */
+
+static const struct shown *sorted; /* by_time() */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct match_side *side = &sorted->runs[1].side;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t s = match_left(side, sorted->found, x), t = match_left(side, sorted->found, y);
+	return s < t ? -1 : s > t ? 1 : x < y ? -1 : x > y;
+}
+
+/* Those that are unmatched from the interval of the rise on; without a rise all of them. */
+static int list_unmatched(struct shown *s)
+{
+	const struct match_side *b = &s->runs[1].side;
+	uint64_t from =
+		s->intervals.rise < s->intervals.n ? s->intervals.at[s->intervals.rise].from : 0;
+	s->unmatched = calloc(b->n + 1, sizeof(*s->unmatched));
+	if (!s->unmatched)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint32_t left = match_left(b, s->found, i);
+		if (left != UINT32_MAX && left >= from)
+			s->unmatched[s->n_unmatched++] = i;
+	}
+	sorted = s;
+	qsort(s->unmatched, s->n_unmatched, sizeof(*s->unmatched), by_time);
+	return 0;
+}
+
+static void count(struct shown *s)
+{
+	const struct match_side *b = &s->runs[1].side;
+	for (uint32_t i = 0; i < b->n; i++) {
+		s->n_valued += !!b->insns[i].n;
+		s->n_matched += b->insns[i].n && s->found[i].matched;
+		s->executions += b->insns[i].n;
+		s->agreed += s->found[i].matched ? b->insns[i].n : 0;
+	}
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static double share(uint64_t a, uint64_t b)
+{
+	return b ? 100 * (double)a / (double)b : 100;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static void print_place(const struct match_run *r, uint32_t i)
+{
+	const char *file = NULL;
+	uint32_t module;
+	uint64_t elf = 0, ip = r->side.insns[i].ip;
+	const char *function = value_names_at(r->names, ip, &module, &elf);
+	uint32_t line = value_names_line(r->names, ip, &file);
+	if (line) {
+		printable_print(stdout, base_name(file), PRINT_TEXT);
+		printf(":%u ", line);
+	}
+	printable_print(stdout, function ? function : "?", PRINT_TEXT);
+	printf(" 0x%" PRIx64 " %s %s", elf, ZydisMnemonicGetString(r->side.insns[i].mnemonic),
+	       kinds[r->side.insns[i].kind]);
+}
+
+static void print_unmatched(const struct shown *s, uint32_t i)
+{
+	const struct match_insn *m = &s->runs[1].side.insns[i];
+	const struct match_found *f = &s->found[i];
+	printf("%12u  ", match_left(&s->runs[1].side, s->found, i));
+	print_place(&s->runs[1], i);
+	if (f->partner == MATCH_NONE) {
+		puts("\n              like nothing in the other program");
+		return;
+	}
+	printf("\n              as ");
+	print_place(&s->runs[0], f->partner);
+	if (f->agreed < m->n)
+		printf(": %u of %u executions, and another value then\n", f->agreed, m->n);
+	else
+		printf(": %u executions, too few values to tell\n", m->n);
+}
+
+static void print_match(const struct shown *s, uint32_t i)
+{
+	const struct match_found *f = &s->found[i];
+	print_place(&s->runs[1], i);
+	printf("\n              as ");
+	print_place(&s->runs[0], f->partner);
+	printf(": %u executions of %u; makers %u of %u; %u alike\n", s->runs[1].side.insns[i].n,
+	       s->runs[0].side.insns[f->partner].n, f->makers_matched, f->makers, f->alike);
+}
+
+static void print_text(const struct shown *s, const struct match_options *o)
+{
+	const struct match_intervals *in = &s->intervals;
+	printf("%u of %u instructions matched (%.1f %%), %.1f %% of their %" PRIu64 " executions\n",
+	       s->n_matched, s->n_valued, share(s->n_matched, s->n_valued),
+	       share(s->agreed, s->executions), s->executions);
+	for (int i = 0; i < 2; i++)
+		if (s->runs[i].partial)
+			printf("the values of %s end in a gap: %s\n", o->dirs[i],
+			       value_run_gap(s->runs[i].run)->text);
+	puts("\n    interval of instructions  executed  unmatched  of them matched before");
+	for (uint64_t i = 0; i < in->n; i++)
+		if (in->at[i].executed || in->at[i].unmatched)
+			printf("%13" PRIu64 " %13" PRIu64 " %9u %10u %10u%s\n", in->at[i].from,
+			       in->at[i].to, in->at[i].executed, in->at[i].unmatched,
+			       in->at[i].left, i == in->rise ? "  the rise" : "");
+	puts(in->rise < in->n ? "\nunmatched from the rise on, in the order of time:"
+			      : "\nno rise; unmatched, in the order of time:");
+	for (uint32_t i = 0; i < s->n_unmatched && i < o->limit; i++)
+		print_unmatched(s, s->unmatched[i]);
+	if (s->n_unmatched > o->limit)
+		printf("and %" PRIu64 " more (--limit)\n", s->n_unmatched - o->limit);
+	if (o->all)
+		puts("\nmatched:");
+	for (uint32_t i = 0; o->all && i < s->runs[1].side.n; i++)
+		if (s->runs[1].side.insns[i].n && s->found[i].matched)
+			print_match(s, i);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void json_text(const char *name, const char *text)
+{
+	printf("\"%s\":", name);
+	if (!text) {
+		fputs("null", stdout);
+		return;
+	}
+	putchar('"');
+	printable_print(stdout, text, PRINT_JSON);
+	putchar('"');
+}
+
+static void json_place(const struct match_run *r, uint32_t i)
+{
+	const char *file = NULL;
+	uint32_t module;
+	uint64_t elf = 0, ip = r->side.insns[i].ip;
+	const char *function = value_names_at(r->names, ip, &module, &elf);
+	uint32_t line = value_names_line(r->names, ip, &file);
+	printf("{\"address\":\"%" PRIx64 "\",\"line\":%u,\"kind\":\"%s\",\"executions\":%u,", elf,
+	       line, kinds[r->side.insns[i].kind], r->side.insns[i].n);
+	json_text("function", function);
+	putchar(',');
+	json_text("file", line ? file : NULL);
+	putchar('}');
+}
+
+static void json_pair(const struct shown *s, uint32_t i)
+{
+	const struct match_found *f = &s->found[i];
+	uint32_t left = match_left(&s->runs[1].side, s->found, i);
+	fputs("{\"second\":", stdout);
+	json_place(&s->runs[1], i);
+	fputs(",\"first\":", stdout);
+	if (f->partner == MATCH_NONE)
+		fputs("null", stdout);
+	else
+		json_place(&s->runs[0], f->partner);
+	printf(",\"agreed\":%u,\"makers\":%u,\"makers_matched\":%u,\"alike\":%u,\"left\":",
+	       f->agreed, f->makers, f->makers_matched, f->alike);
+	if (left == UINT32_MAX)
+		fputs("null}", stdout);
+	else
+		printf("%u}", left);
+}
+
+static void print_json(const struct shown *s, const struct match_options *o)
+{
+	const struct match_intervals *in = &s->intervals;
+	bool any = false;
+	printf("{\"instructions\":%u,\"matched\":%u,\"executions\":%" PRIu64
+	       ",\"executions_matched\":%" PRIu64 ",\"gap\":%s,\"rise\":",
+	       s->n_valued, s->n_matched, s->executions, s->agreed,
+	       s->runs[0].partial || s->runs[1].partial ? "true" : "false");
+	if (in->rise < in->n)
+		printf("%" PRIu64, in->rise);
+	else
+		fputs("null", stdout);
+	fputs(",\"intervals\":[", stdout);
+	for (uint64_t i = 0; i < in->n; i++)
+		printf("%s{\"from\":%" PRIu64 ",\"to\":%" PRIu64
+		       ",\"executed\":%u,\"unmatched\":%u,\"matched_before\":%u}",
+		       i ? "," : "", in->at[i].from, in->at[i].to, in->at[i].executed,
+		       in->at[i].unmatched, in->at[i].left);
+	printf("],\"unmatched_instructions\":%u,\"unmatched\":[", s->n_unmatched);
+	for (uint32_t i = 0; i < s->n_unmatched && i < o->limit; i++) {
+		fputs(i ? ",\n" : "\n", stdout);
+		json_pair(s, s->unmatched[i]);
+	}
+	fputs("],\"matches\":[", stdout);
+	for (uint32_t i = 0; o->all && i < s->runs[1].side.n; i++) {
+		if (!s->runs[1].side.insns[i].n || !s->found[i].matched)
+			continue;
+		fputs(any ? ",\n" : "\n", stdout);
+		any = true;
+		json_pair(s, i);
+	}
+	puts("]}");
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+int match_print(const struct match_options *o, struct pugmark_diag *diag)
+{
+	struct shown s = {0};
+	int err = match_run_init(&s.runs[0], o->dirs[0], o->tasks[0], &s.names, diag);
+	err = err ? err : match_run_init(&s.runs[1], o->dirs[1], o->tasks[1], &s.names, diag);
+	if (!err) {
+		err = match_find(&s.runs[0].side, &s.runs[1].side, &s.found);
+		err = err ? err
+			  : match_intervals_of(&s.runs[1].side, s.found, s.runs[1].executed,
+					       o->intervals, &s.intervals);
+		err = err ? err : list_unmatched(&s);
+		if (err)
+			pugmark_diag_set(diag, err, o->dirs[1], PUGMARK_NO_OFFSET, "out of memory");
+	}
+	if (!err) {
+		count(&s);
+		(o->json ? print_json : print_text)(&s, o);
+	}
+	bool said = s.intervals.rise < s.intervals.n || s.runs[0].partial || s.runs[1].partial;
+	free(s.unmatched);
+	free(s.intervals.at);
+	free(s.found);
+	free(s.names.at);
+	match_run_deinit(&s.runs[0]);
+	match_run_deinit(&s.runs[1]);
+	return err ? err : said;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* match_run.h: the history of one task of a recording of level values, with names. */
+#ifndef USER_MATCH_MATCH_RUN_H
+#define USER_MATCH_MATCH_RUN_H
+
+#include "offline/match/match.h"
+#include "user/values/value_names.h"
+
+struct match_run {
+	struct value_replay *replay;
+	struct value_names *names;
+	struct value_run *run;
+	struct dep_build *build;
+	struct match_history *history;
+	struct match_side side;
+	uint32_t *functions;
+	uint64_t executed; /* instructions */
+	bool partial;	   /* its values end in a gap */
+};
+
+/* Names of functions, numbered for both runs together. */
+struct match_names {
+	const char **at; /* borrowed from the runs' names */
+	uint32_t n, room;
+};
+
+/* Executes the task with that number (0: the first) again. 0, or -errno with @diag filled; to be
+ * freed with match_run_deinit() in both cases. */
+int match_run_init(struct match_run *r, const char *dir, uint32_t task, struct match_names *names,
+		   struct pugmark_diag *diag);
+void match_run_deinit(struct match_run *r);
+
+#endif
