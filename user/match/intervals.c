@@ -46,7 +46,8 @@ int match_intervals_of(const struct match_side *b, const struct match_found *fou
 		if (left == UINT32_MAX)
 			continue;
 		out->at[interval_of(out, left)].unmatched++;
-		out->at[interval_of(out, left)].left += found[i].agreed > 0;
+		out->at[interval_of(out, left)].left +=
+			found[i].agreed && found[i].agreed < b->insns[i].n;
 	}
 	out->rise = find_rise(out);
 	return 0;
