@@ -11,13 +11,38 @@
 struct syscall_row {
 	uint16_t number;
 	uint8_t content;
-	const char *name, *outputs;
+	const char *outputs;
 };
 
 static const struct syscall_row known[] = {
-#define SYS(name, content, outputs) {SYS_##name, content, #name, outputs},
+#define SYS(name, content, outputs) {SYS_##name, content, outputs},
+#define MORE(name)
+#define NONE(name)
 #include "offline/capture/syscalls.def"
 #undef SYS
+#undef MORE
+#undef NONE
+};
+
+/* All that they write is told. */
+static const bool told[CAPTURE_MAX_SYSCALLS] = {
+#define SYS(name, content, outputs) [SYS_##name] = true,
+#define MORE(name)
+#define NONE(name) [SYS_##name] = true,
+#include "offline/capture/syscalls.def"
+#undef SYS
+#undef MORE
+#undef NONE
+};
+/* But of these. */
+static const uint16_t more[] = {
+#define SYS(name, content, outputs)
+#define MORE(name) SYS_##name,
+#define NONE(name)
+#include "offline/capture/syscalls.def"
+#undef SYS
+#undef MORE
+#undef NONE
 };
 
 void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS])
@@ -47,9 +72,17 @@ static const struct syscall_row *find(uint32_t number)
 
 const char *syscall_name(uint32_t number)
 {
-	const struct syscall_row *row = find(number);
+	static const char *const names[CAPTURE_MAX_SYSCALLS] = {
+#define SYS(name, content, outputs) [SYS_##name] = #name,
+#define MORE(name)
+#define NONE(name) [SYS_##name] = #name,
+#include "offline/capture/syscalls.def"
+#undef SYS
+#undef MORE
+#undef NONE
+	};
 
-	return row ? row->name : NULL;
+	return number < CAPTURE_MAX_SYSCALLS ? names[number] : NULL;
 }
 
 bool syscall_content(uint32_t number)
@@ -57,4 +90,12 @@ bool syscall_content(uint32_t number)
 	const struct syscall_row *row = find(number);
 
 	return row && row->content;
+}
+
+bool syscall_writes_untold(uint32_t number)
+{
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
+		if (more[i] == number)
+			return true;
+	return number >= CAPTURE_MAX_SYSCALLS || !told[number];
 }

@@ -8,8 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fills @rows, by number of the call: those not told of write nothing that is known here. */
+/* Fills @rows, by number of the call: nothing is told of what the others write. */
 void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS]);
+/* Whether it may write what its row does not tell: most of all where it has none. */
+bool syscall_writes_untold(uint32_t number);
 /* Its name, or NULL. */
 const char *syscall_name(uint32_t number);
 /* Whether what it brings, or maps, is what a descriptor leads to. */

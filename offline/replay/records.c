@@ -3,6 +3,8 @@
  * of itself. */
 #include "offline/replay/replay_impl.h"
 
+#include "offline/capture/syscalls.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,9 +162,12 @@ int value_run_map(struct value_run *run, const struct capture *c)
 
 int value_run_kernel(struct value_run *run, const struct capture *c)
 {
-	enum { SYS_RSEQ = 334 };
+	enum { SYS_RSEQ = 334, ERROR_MOST = 4095 };
 	int err = value_run_map(run, c);
 	err = err ? err : value_run_ranges(run, c);
+	bool failed = c->result < 0 && c->result >= -ERROR_MOST;
+	if (!failed && syscall_writes_untold(c->nr))
+		value_memory_assume_all(&run->memory);
 	/* There the kernel writes from now on whenever it likes. */
 	if (c->nr == SYS_RSEQ && !c->result && c->args[1] < VALUE_PAGE)
 		value_memory_set_quality(&run->memory, c->args[0], c->args[1], VALUE_UNKNOWN);
