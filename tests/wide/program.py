@@ -99,7 +99,7 @@ class Program:
         best = None
         for self.args, self.stdin in work.trials():
             tried = self.run(seconds=TRIAL_SECONDS)
-            if tried.status == 127:
+            if tried.status in (126, 127):
                 raise packages.Skip(f"does not run here: {tried.err[:120].decode(errors='replace')}")
             if tried.status is None or tried.status < 0:
                 continue

@@ -19,17 +19,7 @@
 #include <cmocka.h>
 
 #include "offline/elf/elf_image.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "tests/support/sanitized.h"
 
 /* Skips the test, and says why, unless this machine has @path. */
 static inline void need_file(const char *path)

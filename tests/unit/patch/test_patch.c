@@ -23,6 +23,7 @@
 #include "offline/patch/liveness.h"
 #include "offline/patch/runtime.h"
 #include "offline/plan/site_operand.h"
+#include "tests/support/sanitized.h"
 
 enum { SITES = 4000, STACK = 256 << 10, CHUNKS = 4, CODE = 32 << 20 };
 
@@ -428,7 +429,8 @@ static void patches_keep_their_length(void **state)
 	}
 	print_message("%u spans with instructions before the witness, %u islands\n", n_spans,
 		      n_islands);
-	assert_true(n_spans > 20 && n_islands > 5);
+	/* Code with sanitizers has next to no jumps that are short. */
+	assert_true(n_spans > 20 && (SANITIZED || n_islands > 5));
 }
 
 /* No two patches have a byte in common, none but its own witness's instruction is in one that is
