@@ -12,7 +12,8 @@
 #include "bpf/batch.h"
 
 #define MAX_ENTRY_MODULES 16
-#define MAX_IOVECS 64
+#define MAX_IOVECS 1024 /* UIO_MAXIOV of the kernel: no call takes more */
+#define MAX_STRING_CHUNKS 256
 #define LOWEST_ADDR 65536 /* vm.mmap_min_addr: below are null pointers and small numbers */
 
 struct pending_call {
@@ -118,6 +119,21 @@ static long range_step(__u32 step, struct range_walk *w)
 	return 0;
 }
 
+/* These bytes were written, and are not told. */
+static __always_inline void unread_send(struct capture_state *cs, __u64 addr, __u64 len)
+{
+	struct capture_bytes *c = &cs->chunk;
+
+	c->kind = RING_CAPTURE_RANGE;
+	c->number = cs->number++;
+	c->addr = addr;
+	c->len = len > CAPTURE_MAX_UNREAD ? CAPTURE_MAX_UNREAD : len;
+	c->unread = 1;
+	if (bpf_ringbuf_output(&captures, c, __builtin_offsetof(struct capture_bytes, data),
+			       BPF_RB_NO_WAKEUP))
+		count(&capture_counters.lost);
+}
+
 /* Global, so that it is verified once. */
 __noinline int range_send(__u64 addr, __u64 len)
 {
@@ -126,14 +142,16 @@ __noinline int range_send(__u64 addr, __u64 len)
 
 	if (!cs || !addr || !len)
 		return 0;
-	if (len > CAPTURE_MAX_RANGE)
-		len = CAPTURE_MAX_RANGE;
-	struct range_walk w = {.cs = cs, .addr = addr, .end = addr + len};
+	__u64 told = len > CAPTURE_MAX_RANGE ? CAPTURE_MAX_RANGE : len;
+	struct range_walk w = {.cs = cs, .addr = addr, .end = addr + told};
 	bpf_loop(CAPTURE_MAX_RANGE / CAPTURE_CHUNK_BYTES, range_step, &w, 0);
+	if (len > told)
+		unread_send(cs, addr + told, len - told);
 	return 0;
 }
 
-/* A string with its zero byte, and at most @max bytes of it. */
+/* A string with its zero byte; @max 0: nothing. Where it cannot be read, or is longer than what is
+ * told, what follows is not known. */
 __noinline int string_send(__u64 addr, __u64 max)
 {
 	struct capture_state *cs =
@@ -141,11 +159,13 @@ __noinline int string_send(__u64 addr, __u64 max)
 
 	if (!cs || !addr)
 		return 0;
-	for (int i = 0; i < 16 && max; i++) {
+	if (!max)
+		return 0;
+	for (int i = 0; i < MAX_STRING_CHUNKS; i++) {
 		long n = bpf_probe_read_user_str(cs->chunk.data, CAPTURE_CHUNK_BYTES, (void *)addr);
 
 		if (n <= 0)
-			return 0;
+			break;
 		/* Without room for the zero byte, the last one read is another one's. */
 		bool whole = n < CAPTURE_CHUNK_BYTES;
 		range_send(addr, whole ? n : n - 1);
@@ -153,6 +173,7 @@ __noinline int string_send(__u64 addr, __u64 max)
 			return 0;
 		addr += n - 1;
 	}
+	unread_send(cs, addr, CAPTURE_CHUNK_BYTES);
 	return 0;
 }
 

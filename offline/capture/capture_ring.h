@@ -15,6 +15,7 @@
 #define CAPTURE_MAX_OUTPUTS 6 /* of one call */
 #define CAPTURE_MAX_SYSCALLS 512
 #define CAPTURE_MAX_RANGE (64u << 20)
+#define CAPTURE_MAX_UNREAD 0x7fffffffu
 
 /* What is told of the place of a probe: it may stand for several things at once. */
 enum capture_role {

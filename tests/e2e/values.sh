@@ -131,6 +131,31 @@ ${CC:-cc} -O1 -g -w -o untold untold.c
 "$PUGMARK" values asked show >got
 claim 'what such a call has written is not called exact' grep -qE 'show\(n=[0-9]+~\)' got
 
+# As many buffers as readv() takes.
+cat >buffers.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/uio.h>
+static char bytes[1024][3];
+__attribute__((noinline)) int show(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+int main(int argc, char **argv)
+{
+	struct iovec at[1024];
+	int sum = 0;
+	for (int i = 0; i < 1024; i++)
+		at[i] = (struct iovec){bytes[i], 3};
+	readv(open(argv[0], O_RDONLY), at, 1024);
+	for (int i = 0; i < 1024; i++)
+		sum = sum * 31 + bytes[i][0] + 7 * bytes[i][2];
+	printf("%d\n", sum);
+	return !show(sum);
+}
+C
+${CC:-cc} -O1 -g -w -o buffers buffers.c
+"$PUGMARK" record -q --level values -o readv -- ./buffers >printed 2>err
+"$PUGMARK" values readv show >got
+claim 'what went into the last of a thousand buffers is known' grep -qF "show(n=$(cat printed))" got
+
 cp "$(command -v gzip)" packer
 for i in $(seq 3000); do echo "line $i of what is packed $((i * i % 977))"; done >input
 "$PUGMARK" record -q --level values -o packed -- ./packer -c input >out.gz 2>err
