@@ -353,9 +353,9 @@ int BPF_PROG(on_sys_exit, struct pt_regs *r, long result)
 	w[5] = r->r10;
 	w[6] = r->r8;
 	w[7] = r->r9;
-	if (redacting && row && row->content)
+	if (redacting && row && row->traits & CAPTURE_CONTENT)
 		name_send(cs, descriptor(r, nr));
-	if (row && row->n_outputs && result >= 0) {
+	if (row && row->n_outputs && (result >= 0 || row->traits & CAPTURE_WHEN_FAILED)) {
 		struct syscall_walk walk = {.row = row};
 
 		for (int i = 0; i < 6; i++)

@@ -17,6 +17,10 @@
 #define CAPTURE_MAX_RANGE (64u << 20)
 #define CAPTURE_MAX_UNREAD 0x7fffffffu
 
+/* Of a system call. */
+#define CAPTURE_CONTENT 1     /* what it brings or maps is what a descriptor leads to */
+#define CAPTURE_WHEN_FAILED 2 /* it writes where it fails as well */
+
 /* What is told of the place of a probe: it may stand for several things at once. */
 enum capture_role {
 	ROLE_RESULT = 1, /* a call out is over here */
@@ -65,7 +69,7 @@ struct capture_desc {
 struct capture_syscall {
 	struct capture_output outputs[CAPTURE_MAX_OUTPUTS];
 	__u8 n_outputs;
-	__u8 content; /* what it brings or maps is what a descriptor leads to */
+	__u8 traits; /* CAPTURE_CONTENT, ... */
 	__u8 reserved[6];
 };
 
@@ -80,7 +84,7 @@ enum capture_ring_kind {
 	RING_CAPTURE_EXEC = 8,
 	RING_CAPTURE_END = 9,
 	RING_CAPTURE_RANGE = 32, /* bytes; they belong to the task's next record of another kind */
-	/* Before these, of one with content, if somebody asks: a struct capture_bytes whose addr is
+	/* Before these, of one with CAPTURE_CONTENT, if somebody asks: a struct capture_bytes whose addr is
 	 * the descriptor, and above it the mode of the file; the names of its path, from the last
 	 * to the first, a zero byte behind each; unread: they are not known. */
 	RING_CAPTURE_NAME = 33,

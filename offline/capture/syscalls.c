@@ -10,12 +10,12 @@
 
 struct syscall_row {
 	uint16_t number;
-	uint8_t content;
+	uint8_t traits;
 	const char *outputs;
 };
 
 static const struct syscall_row known[] = {
-#define SYS(name, content, outputs) {SYS_##name, content, outputs},
+#define SYS(name, traits, outputs) {SYS_##name, traits, outputs},
 #define MORE(name)
 #define NONE(name)
 #include "offline/capture/syscalls.def"
@@ -26,7 +26,7 @@ static const struct syscall_row known[] = {
 
 /* All that they write is told. */
 static const bool told[CAPTURE_MAX_SYSCALLS] = {
-#define SYS(name, content, outputs) [SYS_##name] = true,
+#define SYS(name, traits, outputs) [SYS_##name] = true,
 #define MORE(name)
 #define NONE(name) [SYS_##name] = true,
 #include "offline/capture/syscalls.def"
@@ -36,7 +36,7 @@ static const bool told[CAPTURE_MAX_SYSCALLS] = {
 };
 /* But of these. */
 static const uint16_t more[] = {
-#define SYS(name, content, outputs)
+#define SYS(name, traits, outputs)
 #define MORE(name) SYS_##name,
 #define NONE(name)
 #include "offline/capture/syscalls.def"
@@ -55,7 +55,7 @@ void syscalls_table(struct capture_syscall rows[CAPTURE_MAX_SYSCALLS])
 		int n = outputs_read(known[i].outputs, words, &bad);
 
 		assert(n >= 0 && known[i].number < CAPTURE_MAX_SYSCALLS);
-		row->content = known[i].content;
+		row->traits = known[i].traits;
 		row->n_outputs = n;
 		for (int k = 0; k < n; k++)
 			row->outputs[k] = words[k].output;
@@ -73,7 +73,7 @@ static const struct syscall_row *find(uint32_t number)
 const char *syscall_name(uint32_t number)
 {
 	static const char *const names[CAPTURE_MAX_SYSCALLS] = {
-#define SYS(name, content, outputs) [SYS_##name] = #name,
+#define SYS(name, traits, outputs) [SYS_##name] = #name,
 #define MORE(name)
 #define NONE(name) [SYS_##name] = #name,
 #include "offline/capture/syscalls.def"
@@ -89,7 +89,7 @@ bool syscall_content(uint32_t number)
 {
 	const struct syscall_row *row = find(number);
 
-	return row && row->content;
+	return row && row->traits & CAPTURE_CONTENT;
 }
 
 bool syscall_writes_untold(uint32_t number)

@@ -131,9 +131,11 @@ static void print_text(const struct shown *s, const struct match_options *o)
 	       s->n_matched, s->n_valued, share(s->n_matched, s->n_valued),
 	       share(s->agreed, s->executions), s->executions);
 	for (int i = 0; i < 2; i++)
-		if (s->runs[i].partial)
-			printf("the values of %s end in a gap: %s\n", o->dirs[i],
-			       value_run_gap(s->runs[i].run)->text);
+		if (s->runs[i].partial) {
+			printf("the values of %s end in a gap: ", o->dirs[i]);
+			printable_print(stdout, value_run_gap(s->runs[i].run)->text, PRINT_TEXT);
+			putchar('\n');
+		}
 	puts("\n    interval of instructions  executed  unmatched  of them matched before");
 	for (uint64_t i = 0; i < in->n; i++)
 		if (in->at[i].executed || in->at[i].unmatched)

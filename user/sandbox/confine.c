@@ -52,7 +52,7 @@ static const uint32_t refused[] = {
 	SYS_tkill,   SYS_personality,
 };
 static const uint32_t programs[] = {SYS_execve, SYS_execveat};
-static const uint32_t sockets[] = {SYS_socket, SYS_socketpair};
+static const uint32_t sockets[] = {SYS_socket, SYS_socketpair, SYS_connect};
 
 enum {
 	LENGTH_MAX =

@@ -215,6 +215,7 @@ static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t
 		return;
 	t->n_ranges = 0;
 	t->bytes.len = 0;
+	t->shown = false; /* what said so may have been of a call that is lost */
 	add_record(w, t, &lost);
 }
 
@@ -256,15 +257,24 @@ static void take_name(struct capture_writer *w, struct capture_task *t,
 	t->shown = !redaction_hides(&w->redaction, name);
 }
 
+/* More is read there than the kernel has written: what lies beside it is the program's own. */
+static bool reads_beside(uint32_t nr)
+{
+	return nr == SYS_ioctl || nr == SYS_mincore || nr == SYS_fcntl || nr == SYS_prctl ||
+	       nr == SYS_name_to_handle_at;
+}
+
 /* Takes away what must not be kept, or what may have been made of it. */
 static void redact(struct capture_task *t, struct capture *c)
 {
-	if (c->kind == CAPTURE_KERNEL && syscall_content(c->nr) && !t->shown) {
+	if (c->kind == CAPTURE_KERNEL &&
+	    (reads_beside(c->nr) || (syscall_content(c->nr) && !t->shown))) {
 		for (uint32_t i = 0; i < t->n_ranges; i++)
 			t->ranges[i].unread = true;
 	} else if (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER ||
 		   c->kind == CAPTURE_END) {
 		c->known = 0;
+		c->has_hash = false; /* of registers that hold it, perhaps */
 		c->n_ranges = 0;
 	}
 }

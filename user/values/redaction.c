@@ -4,6 +4,7 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -48,13 +49,13 @@ bool redaction_hides_path(const struct redaction *redaction, const char *path)
 
 bool redaction_hides(const struct redaction *redaction, const struct capture_bytes *name)
 {
-	char path[CAPTURE_CHUNK_BYTES + 16], number[16];
+	char path[CAPTURE_CHUNK_BYTES + 16];
 
 	if (!name || name->unread || !path_of(name, path, sizeof(path)))
 		return true;
-	snprintf(number, sizeof(number), "%u", (uint32_t)name->addr);
 	for (uint32_t i = 0; i < redaction->n; i++)
-		if (!strcmp(redaction->words[i], number))
+		if (is_number(redaction->words[i]) &&
+		    strtoul(redaction->words[i], NULL, 10) == (uint32_t)name->addr)
 			return true;
 	return redaction_hides_path(redaction, path);
 }

@@ -16,8 +16,10 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <gelf.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -91,9 +93,20 @@ void start_image_free(struct start_image *s)
 	free(s);
 }
 
-/* Whether nothing may be kept of what is mapped under the name @path. */
+/* Whether nothing may be kept of what is mapped under the name @path; of a file that was removed,
+ * the name that it had counts. */
 static bool is_kept_out(const struct start_image *s, const char *path)
 {
+	static const char removed[] = " (deleted)";
+	size_t len = path ? strlen(path) : 0, tail = sizeof(removed) - 1;
+	char had[PATH_MAX];
+
+	if (len > tail && len - tail < sizeof(had) && !strcmp(path + len - tail, removed)) {
+		memcpy(had, path, len - tail);
+		had[len - tail] = 0;
+		if (is_kept_out(s, had))
+			return true;
+	}
 	return path && ((s->options->no_memory && !fnmatch(s->options->no_memory, path, 0)) ||
 			redaction_hides_path(&s->options->redaction, path));
 }

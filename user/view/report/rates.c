@@ -130,8 +130,10 @@ static int weigh(struct rates *r, struct trace_view *view, struct weight *out,
 	if (events > 0 && lost > 0)
 		out->missing = (double)lost / events;
 	r->n_lossy += lost > 0;
-	view->from_ns = from;
-	view->to_ns = to;
+	if (view->info->times) {
+		view->from_ns = from;
+		view->to_ns = to;
+	}
 	if (from > 0 && to > from)
 		return 0;
 	return pugmark_diag_set(diag, -EINVAL, view->dir, PUGMARK_NO_OFFSET,
