@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""isolation.py: what a strange program may see and touch while it is tried: namespaces of mounts and
-of the network with nothing but loopback; a package's files over those of the host; and at the end no
+"""isolation.py: what keeps a strange program from the host while it is tried: namespaces of mounts and
+of the network with nothing but loopback (processes, /home, /boot and /dev stay the host's); a package's files over those of the host; and at the end no
 process of it that is left. To be used by a process that `unshare --mount --net` has started."""
 import os
 import signal
@@ -35,6 +35,8 @@ def lay_over(root, scratch, writable=()):
 def processes_here():
     """Those of our namespace of the network, but this one and what it descends from."""
     ours = os.readlink("/proc/self/ns/net")
+    if ours == os.readlink("/proc/1/ns/net"):
+        raise RuntimeError("not in a namespace of its own: start check.py, or unshare --mount --net")
     spared = {os.getpid()}
     at = os.getpid()
     while at > 1:

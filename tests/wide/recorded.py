@@ -64,7 +64,7 @@ def dump(recording, module, to):
 def difference(one, other):
     """None, or the first difference between two files of events."""
     said = subprocess.run([f"{TOOLS}/compare", one, other], capture_output=True, text=True, errors="replace")
-    return None if said.returncode == 0 else said.stdout[:2000] or said.stderr[:300]
+    return None if said.returncode == 0 else said.stdout[:2000] or said.stderr[:300] or f"status {said.returncode}"
 
 
 def modes_agree(recording, folder):

@@ -76,11 +76,11 @@ class Service:
         until = time.monotonic() + END_SECONDS
         while time.monotonic() < until and list(self.running()):
             time.sleep(0.1)
-            try:
-                while os.waitpid(-1, os.WNOHANG)[0]:
+            for pid in left:  # not the recorder, whose status is asked for elsewhere
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
                     pass
-            except ChildProcessError:
-                pass
         by_itself = not list(self.running())
         for pid in list(self.running()):
             os.kill(pid, signal.SIGKILL)
