@@ -91,6 +91,7 @@ claim 'a recording that runs: said' grep -q 'it is still being recorded' out
 kill -INT $recorder
 wait $recorder 2>/dev/null
 run 0 report runs
+fails 2 'asks a plan' record -o x --refuse-above 2 --sites nowhere -p $older
 fails 2 'a factor is 1 or more' record -o x --refuse-above 0.5 -p $older
 run 1 record -o dear -p $older --duration 60 --refuse-above 1.05
 claim 'it is refused' grep -q 'costs more than --refuse-above allows' err

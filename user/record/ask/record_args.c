@@ -349,6 +349,8 @@ static int check_together(const struct record_args *a)
 	if (o->max_overhead > 0 && o->refuse_above > 0)
 		return command_usage("record", "--max-overhead keeps it cheap: no --refuse-above "
 					       "with it");
+	if (o->refuse_above > 0 && m->sites)
+		return command_usage("record", "--refuse-above asks a plan, which --sites has not");
 	if (o->max_overhead > 0 && (m->n_modes > 1 || m->plan || m->sites))
 		return command_usage("record", "--max-overhead plans by itself: no --plan with it");
 	if ((o->n_shares || a->rotate) && (m->plan || m->sites || m->n_modes > 1))
