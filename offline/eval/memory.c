@@ -30,6 +30,7 @@ static struct value_page *page_filled(struct value_memory *mem, uint64_t addr)
 		err = mem->fill(mem->fill_ctx, region, value_page_addr(addr), page->bytes, quality);
 	void **slot = err ? NULL : value_page_slot(mem, addr);
 	if (!slot) {
+		mem->exhausted |= !err || err == -ENOMEM;
 		if (page)
 			value_page_put(mem, page);
 		free(quality);
@@ -56,8 +57,10 @@ static bool is_doubted(const struct value_memory *mem, const struct value_page *
 /* Makes the exact bytes of @page, which is this memory's own, assumed. */
 static struct value_page *doubt(struct value_memory *mem, struct value_page *page, uint64_t addr)
 {
-	if (!page->quality && !(page->quality = calloc(1, VALUE_PAGE)))
+	if (!page->quality && !(page->quality = calloc(1, VALUE_PAGE))) {
+		mem->exhausted = true;
 		return NULL;
+	}
 	for (unsigned i = 0; i < VALUE_PAGE; i++)
 		page->quality[i] += page->quality[i] == VALUE_EXACT;
 	page->doubt = mem->doubt;
@@ -76,8 +79,10 @@ static struct value_page *page_own(struct value_memory *mem, uint64_t addr)
 		return page;
 	void **slot = value_page_slot(mem, addr);
 	struct value_page *copy = slot ? value_page_copy(mem, page) : NULL;
-	if (!copy)
+	if (!copy) {
+		mem->exhausted = true;
 		return NULL;
+	}
 	*slot = copy;
 	value_page_put(mem, page);
 	struct value_tlb *old = &mem->read[addr / VALUE_PAGE % VALUE_TLB];
@@ -196,8 +201,10 @@ static int own_qualities(struct value_memory *mem, uint64_t addr, bool needed, u
 		return -EFAULT;
 	if (!page->quality && needed) {
 		page->quality = calloc(1, VALUE_PAGE);
-		if (!page->quality)
+		if (!page->quality) {
+			mem->exhausted = true;
 			return -ENOMEM;
+		}
 		mem->read[addr / VALUE_PAGE % VALUE_TLB].tag = 1;
 		mem->write[addr / VALUE_PAGE % VALUE_TLB].tag = 1;
 	}

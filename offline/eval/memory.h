@@ -4,7 +4,8 @@
  * owner's fill function, when a page is touched for the first time.
  *
  * Allocation: pages and page-table nodes are counted and freed with the last snapshot that holds
- * them. Where memory is out, the access fails as -ENOMEM. */
+ * them. Where memory is out an access fails as one to what is not mapped, and `exhausted` says so
+ * from then on: whoever runs looks at it. */
 #ifndef OFFLINE_EVAL_MEMORY_H
 #define OFFLINE_EVAL_MEMORY_H
 
@@ -78,6 +79,7 @@ struct value_memory {
 	struct value_tlb shared;
 	uint8_t *shared_quality;
 	bool crowded;	       /* value_memory_crowd() */
+	bool exhausted;	       /* a page or its qualities could not be allocated */
 	bool supposed;	       /* whoever asks for a quality is told nothing better than assumed */
 	uint32_t n_shared;     /* such mappings so far; 0: none has to be looked for */
 	uint32_t doubt;	       /* how often value_memory_assume_all() was called on the way here */

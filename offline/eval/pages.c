@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* pages.c: pages in a radix tree of four levels, nine address bits each, as the processor's own
- * page tables. A snapshot is one more reference to the root; a write copies each node and page on
- * its way that has more than one reference, so that a snapshot costs nothing until pages change.
+ * page tables. A snapshot is one more reference to the root; before a write each node on the way
+ * that has more than one reference is copied here, and the page by memory.c, so that a snapshot
+ * costs nothing until pages change.
  *
  *   root -> node -> node -> node -> page (bytes, and their qualities where not all are exact)
  */

@@ -8,7 +8,7 @@
 
 struct value_page {
 	uint32_t refs;
-	uint32_t doubt;	  /* value_memory.doubt that its qualities are of */
+	uint32_t doubt;	  /* the value_memory.doubt at which its qualities were right */
 	uint8_t *quality; /* VALUE_PAGE of them, or NULL: all exact */
 	uint8_t bytes[VALUE_PAGE] __attribute__((aligned(64)));
 };

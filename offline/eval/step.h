@@ -12,12 +12,12 @@ enum { MEMORY_MAX = VALUE_STUB_BUFFER };
 struct step {
 	struct value_machine *m;
 	const struct value_insn *insn;
-	uint8_t in;			  /* the worst quality of all that is read */
+	uint8_t in;			  /* the worst quality of what its result depends on */
 	uint8_t kept;			  /* of the flags, where some stay as they were */
 	uint8_t address;		  /* of what addresses are computed from */
-	const struct value_state *before; /* the registers before it */
+	const struct value_state *before; /* set while bytes are flipped (worth.c) */
 	uint64_t place[2];		  /* addresses of the memory operands */
-	uint8_t qualities[2][MEMORY_MAX]; /* of the memory that is read */
+	uint8_t qualities[2][MEMORY_MAX]; /* of its memory operands, before it */
 };
 
 static inline uint8_t worse(uint8_t a, uint8_t b)

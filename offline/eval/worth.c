@@ -116,7 +116,7 @@ static void bytes_read(const struct step *s, const struct value_access *a, uint8
 		memset(out, 0x55, n); /* settles nothing */
 }
 
-/* An input with @n bytes and their qualities @q is one of the operation's. */
+/* Takes one more input, of @n bytes with the qualities @q, into those of the result. */
 static void fold(struct step *s, const uint8_t *bytes, const uint8_t *q, size_t n, uint8_t *out,
 		 bool *settled)
 {
@@ -220,7 +220,7 @@ static bool flip_inexact(struct step *s)
 }
 
 /* An instruction that moves bytes and changes none is executed twice, once with all bytes changed
- * that are not exact: those of the result that come out otherwise are of these. */
+ * that are not exact: bytes of the result that differ come from these. */
 static bool moved(struct step *s, struct value_block *b, uint8_t out[MEMORY_MAX])
 {
 	struct value_machine *m = s->m;

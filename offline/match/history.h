@@ -8,8 +8,8 @@
  *
  * each as a hash of values in a common form (layout.h). Instructions that only move a value between
  * registers or to and from the stack, and constants, have no history: where compilers keep a value
- * is not what the program does. Whoever reads such a copy has read of the instruction that made the
- * value: that is its *maker*, and makers are the structure of a run. */
+ * is not what the program does. Who reads such a copy counts as reading from the instruction that
+ * first computed the value, its *maker*; makers are the structure of a run. */
 #ifndef OFFLINE_MATCH_HISTORY_H
 #define OFFLINE_MATCH_HISTORY_H
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* layout.h: values of a run in a form that two runs with different memory layouts share. A value
- * that lies in a mapping is taken for an address of it:
+ * that lies in a mapping is taken for an address of it.
  *
- *   stack             (where the stack pointer is, too) all addresses are the same: frames differ
- * between compilers program's image   how far it is from the first such address of the same
- * instruction anonymous memory  the number of the mapping, in the order in which they are met, and
- * how far it is from its start (the heap: the same calls of malloc() give the same distances)
- *   mapped files      the offset in the file (both runs have the same libraries)
+ * - Of the stack (where the stack pointer is, too) all are the same: frames differ between
+ * compilers.
+ * - Of the program's image: how far it is from the first such address of the same instruction.
+ * - Of anonymous memory: the number of the mapping, in the order in which they are met, and how far
+ *   it is from its start. Of the heap that is the same where the calls of malloc() are.
+ * - Of mapped files: the offset in the file, as both runs have the same libraries.
  *
  * Anything else is a number; those that are the same when their lower half is extended with its
  * sign or with zeros are one, because compilers choose freely between the two. */

@@ -27,7 +27,8 @@ struct match_side {
 };
 
 struct match_found {
-	uint32_t partner; /* of the other side; MATCH_NONE. Where @agreed < n: up to there */
+	uint32_t partner; /* of the other side; MATCH_NONE. If @agreed < n, only of the first
+			     @agreed */
 	uint32_t agreed;  /* executions that are consistent with the partner's */
 	uint32_t at;	  /* the partner's execution that would have been next */
 	uint16_t alike; /* instructions of the partner's function that fit as well as it, with it */

@@ -190,7 +190,7 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 {
 	run->memory.supposed = false;
 	while (!run->ended) {
-		if (value_run_neighbours(run) != VALUE_REPLAY_LIMIT)
+		if (run->memory.exhausted || value_run_neighbours(run) != VALUE_REPLAY_LIMIT)
 			return VALUE_REPLAY_NO_MEMORY;
 		if (run->stop_behind && run->next >= run->stop_behind)
 			return VALUE_REPLAY_LIMIT;
@@ -211,6 +211,8 @@ enum value_replay_stop value_run_forward(struct value_run *run, uint64_t until,
 			   : run->in_library	       ? value_run_library(run)
 			   : count >= until && !inside ? value_run_leave(run)
 						       : one_stop(run, to, trace);
+		if (run->memory.exhausted)
+			return VALUE_REPLAY_NO_MEMORY;
 		if (stop != VALUE_REPLAY_LIMIT)
 			return stop;
 	}

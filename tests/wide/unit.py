@@ -17,7 +17,7 @@ def read(path):
 
 
 def settings(text):
-    """KEY: values of a unit's [Service], in order."""
+    """KEY: values of a unit, whatever the section, in order."""
     found = {}
     text = re.sub(r"\\\n", " ", text)
     for key, value in re.findall(r"^([A-Za-z]+)=(.*)$", text, re.M):

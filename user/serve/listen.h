@@ -18,7 +18,8 @@ struct listener {
 	struct request_rules rules; /* with a token of chance, and the port that was taken */
 };
 
-/* Takes the port @port (0: any that is free) of 127.0.0.1, or looks that nothing is at the path
+/* Binds the port @port (0: any that is free) of 127.0.0.1, on which somebody else may still come to
+ * listen before listener_begin(), or looks that nothing is at the path
  * @path. No socket is made later. 0 or -errno with @diag filled; listener_close() in both cases. */
 int listener_open(struct listener *listener, uint16_t port, const char *path,
 		  struct pugmark_diag *diag);

@@ -33,7 +33,7 @@ struct server {
 };
 
 static volatile sig_atomic_t stopped;
-static sigset_t waiting; /* what is blocked while poll() waits, and only there not the ends */
+static sigset_t waiting; /* for ppoll(): what ends it is let in there, and blocked elsewhere */
 
 static void stop(int signal_nr)
 {

@@ -298,7 +298,7 @@ static bool next_seen(const struct row *row, const struct window *w, uint64_t *i
 		*seen = first;
 		if ((double)(to - from) >= w->pixel_ns)
 			return true;
-		/* What else begins within this pixel, but for the last, which may go on. */
+		/* Skips what begins in this pixel but the last, which may reach beyond it. */
 		uint64_t after = first_after(row, from + (uint64_t)w->pixel_ns);
 		if (after > *i)
 			*i = after - 1 > *i ? after - 1 : *i;

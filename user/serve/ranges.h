@@ -33,8 +33,10 @@ void ranges_finish(struct ranges *ranges, uint64_t end_ns);
 
 /* What is seen, as numbers of seven bits a byte (user/page/tracks.js reads them): the number of
  * tracks, and of each
- *   THREAD STACK LEVELS  GAPS {AT LENGTH CAUSE}  ROWS { CALLS {DFROM LENGTH FRAME DOUBT} }
- * DFROM is the distance from the call before in the row. The caller frees *@out. 0 or -errno. */
+ *   THREAD STACK DEEPEST  GAPS {AT LENGTH CAUSE}  ROWS { CALLS {DFROM LENGTH FRAME DOUBT} }
+ * A name before { } is how many follow. DEEPEST is how deep the track went, of which ROWS were
+ * kept. DFROM is the distance from the call before in the row, of the first from 0. The caller
+ * frees *@out. 0 or -errno. */
 int ranges_get(const struct ranges *ranges, uint64_t from_ns, uint64_t to_ns, uint32_t width,
 	       uint8_t **out, size_t *n);
 
