@@ -17,9 +17,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_RET = 16, RULES = 1 << 12, EXPRESSION_MAX = 64 };
+#define SLOW_NS 100000000 /* of the processor, for what takes microseconds */
 
 /* One line of /proc/PID/maps. */
 struct mapping {
@@ -35,6 +37,7 @@ struct unwinder {
 	struct mapping *maps;
 	uint32_t n, cap;
 	struct frame_rule *rules; /* RULES of them, by a hash of ip; NULL: none yet */
+	bool slow; /* call frame information was met that takes too long: nothing is unwound */
 	/* Of the walk in progress. */
 	const struct unwind_thread *thread;
 	uint32_t *slots;
@@ -305,17 +308,33 @@ static bool is_short(Dwarf_CFI *cfi, uint64_t ip)
 	return is;
 }
 
-/* The same of all that libdwfl may unwind a frame at @ip by. */
-static bool unwinds_soon(const struct unwinder *u, uint64_t ip)
+static uint64_t processor_ns(void)
 {
-	Dwarf_Addr bias = 0;
-	Dwfl_Module *module = dwfl_addrmodule(u->dwfl, ip);
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The same of all that libdwfl may unwind a frame at @ip by. A file may name a register of so high
+ * a number that libdw clears gigabytes for each address: after the first such one nothing is
+ * unwound. */
+static bool unwinds_soon(struct unwinder *u, uint64_t ip)
+{
+	Dwarf_Addr eh_bias = 0, debug_bias = 0;
+	Dwfl_Module *module = u->slow ? NULL : dwfl_addrmodule(u->dwfl, ip);
 	if (!module)
-		return true;
-	Dwarf_CFI *eh = dwfl_module_eh_cfi(module, &bias);
-	bool is = is_short(eh, ip - bias) && is_short(eh, ip - 1 - bias);
-	Dwarf_CFI *debug = dwfl_module_dwarf_cfi(module, &bias);
-	return is && is_short(debug, ip - bias) && is_short(debug, ip - 1 - bias);
+		return !u->slow;
+	Dwarf_CFI *eh = dwfl_module_eh_cfi(module, &eh_bias);
+	Dwarf_CFI *debug = dwfl_module_dwarf_cfi(module, &debug_bias);
+	uint64_t before_ns = processor_ns();
+	bool is = is_short(eh, ip - eh_bias) && is_short(eh, ip - 1 - eh_bias);
+	u->slow = processor_ns() - before_ns > SLOW_NS;
+	if (!is || u->slow)
+		return false;
+	is = is_short(debug, ip - debug_bias) && is_short(debug, ip - 1 - debug_bias);
+	u->slow = processor_ns() - before_ns > SLOW_NS;
+	return is && !u->slow;
 }
 
 static int take_frame(Dwfl_Frame *frame, void *arg)
