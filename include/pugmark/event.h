@@ -60,7 +60,7 @@ struct pugmark_signal_event {
 #define PUGMARK_SIGNAL_NO_CALLER 1
 
 struct pugmark_witness_event {
-	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
+	uint64_t time_ns;  /* CLOCK_MONOTONIC; 0 where recorded without times */
 	uint64_t early_ns; /* it may have happened by so much earlier; 0: it was then */
 	/* Which member of each union an event has follows from its kind; for a witness event also
 	 * from its site's kind (enum pugmark_plan_site_kind). */

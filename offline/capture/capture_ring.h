@@ -84,9 +84,9 @@ enum capture_ring_kind {
 	RING_CAPTURE_EXEC = 8,
 	RING_CAPTURE_END = 9,
 	RING_CAPTURE_RANGE = 32, /* bytes; they belong to the task's next record of another kind */
-	/* Before these, of one with CAPTURE_CONTENT, if somebody asks: a struct capture_bytes whose addr is
-	 * the descriptor, and above it the mode of the file; the names of its path, from the last
-	 * to the first, a zero byte behind each; unread: they are not known. */
+	/* Before these, of one with CAPTURE_CONTENT, if somebody asks: a struct capture_bytes whose
+	 * addr is the descriptor, and above it the mode of the file; the names of its path, from
+	 * the last to the first, a zero byte behind each; unread: they are not known. */
 	RING_CAPTURE_NAME = 33,
 };
 

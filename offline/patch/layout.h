@@ -23,9 +23,9 @@
  * A record is a head (PATCH_HEAD bits), a frame word (sp or bp), and what the head says follows.
  *
  * A stamp fills a record that was reserved for an event, whose trampoline reserves another one. Its
- * time is read after it was reserved: all records before it were reserved by then. A signal's handler
- * may come in between, and write what follows earlier than that; but how far the lane had come is
- * noted, with a time, when the signal is delivered. */
+ * time is read after it was reserved: all records before it were reserved by then. A signal's
+ * handler may come in between, and write what follows earlier than that; but how far the lane had
+ * come is noted, with a time, when the signal is delivered. */
 #ifndef OFFLINE_PATCH_LAYOUT_H
 #define OFFLINE_PATCH_LAYOUT_H
 
@@ -38,7 +38,7 @@
 
 #define PATCH_CHUNK (256u << 10)
 #define PATCH_CHUNK_HEADER 64
-#define PATCH_RECORD_MAX 64	 /* bytes: two records */
+#define PATCH_RECORD_MAX 64			      /* bytes: two records */
 #define PATCH_FILLED (PATCH_CHUNK - PATCH_RECORD_MAX) /* from here on none begins */
 #define PATCH_STAMP_BYTES 4096	 /* so many lie between two stamps, where there are any */
 #define PATCH_RINGS 16384	 /* threads of one process, ever */
@@ -86,13 +86,13 @@ struct patch_chunk {
 };
 
 struct patch_shared {
-	__u32 n_lanes;	/* given out so far */
-	__u32 n_chunks; /* grows with how many are held by threads */
-	__u32 waits;	/* where no chunk is free: wait for one, or lose what comes */
-	__u32 alive;	/* grows as long as somebody drains */
-	__u32 hint;	/* chunk to look at first */
+	__u32 n_lanes;	   /* given out so far */
+	__u32 n_chunks;	   /* grows with how many are held by threads */
+	__u32 waits;	   /* where no chunk is free: wait for one, or lose what comes */
+	__u32 alive;	   /* grows as long as somebody drains */
+	__u32 hint;	   /* chunk to look at first */
 	__u32 stamp_bytes; /* PATCH_STAMP_BYTES; PATCH_CHUNK: one a chunk */
-	__u32 full; /* no chunk was free, and none was given back since */
+	__u32 full;	   /* no chunk was free, and none was given back since */
 	__u32 reserved[9];
 };
 

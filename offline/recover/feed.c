@@ -185,7 +185,8 @@ int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 	} else {
 		err = feed_any(p, e);
 	}
-	if (p->since_ns > p->last_ns)
+	/* Of times that are bounds, one that begins earlier tells nothing new. */
+	if (!e->early_ns || p->since_ns > p->last_ns)
 		p->last_ns = p->since_ns;
 	return err;
 }

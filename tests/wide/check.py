@@ -78,7 +78,8 @@ def row_of(kind, package, *names):
             ["unshare", "--mount", "--net", sys.executable, f"{here}/{kind}.py", root, f"{scratch}/folder",
              package, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            errors="replace", env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            errors="replace", env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
+                 "WIDE_HOST_NET": os.readlink("/proc/self/ns/net")},
         )
         try:
             out, err = process.communicate(timeout=ROW_SECONDS)

@@ -309,10 +309,9 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		err = plan_captures(a, modules, &captures, diag);
 		if (!err)
 			err = check_reads(a, modules, diag);
-		a->options.forecast =
-			a->options.refuse_above > 0 ||
-			(!a->options.quiet && !a->options.carrier && !modules->sites &&
-			 !(a->options.max_overhead > 0));
+		a->options.forecast = a->options.refuse_above > 0 ||
+				      (!a->options.quiet && !a->options.carrier &&
+				       !modules->sites && !(a->options.max_overhead > 0));
 	}
 	if (!err) {
 		err = recorder_run(&a->options, result, diag);

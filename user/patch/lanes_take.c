@@ -123,7 +123,8 @@ static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t se
 	while (off < end && off + RECORD_BYTES_MOST <= PATCH_CHUNK) {
 		uint32_t head = head_at(l->chunk, off);
 
-		/* Behind there is one only where a handler took the next chunk as it was written. */
+		/* Behind there is one only where a handler took the next chunk as it was written.
+		 */
 		if (!head && off >= PATCH_FILLED)
 			break;
 		if (!head) {

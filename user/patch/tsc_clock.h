@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tsc_clock.h: CLOCK_MONOTONIC from what rdtsc said. The kernel makes that clock of the counter by a
- * rate that it adjusts; so pairs of both are taken often, and times between are interpolated. */
+/* tsc_clock.h: CLOCK_MONOTONIC from what rdtsc said. The kernel makes that clock of the counter by
+ * a rate that it adjusts; so pairs of both are taken often, and times between are interpolated. */
 #ifndef USER_PATCH_TSC_CLOCK_H
 #define USER_PATCH_TSC_CLOCK_H
 

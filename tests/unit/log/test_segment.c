@@ -320,7 +320,8 @@ static void headers_survive(void **state)
 	segment_header_write(&want, bytes);
 	assert_int_equal(segment_header_read(bytes, &got), 0);
 	/* what follows its last field is padding */
-	assert_memory_equal(&got, &want, offsetof(struct segment_header, number) + sizeof(want.number));
+	assert_memory_equal(&got, &want,
+			    offsetof(struct segment_header, number) + sizeof(want.number));
 	for (unsigned bit = 0; bit < 8 * sizeof(bytes); bit++) {
 		bytes[bit / 8] ^= 1u << bit % 8;
 		assert_int_equal(segment_header_read(bytes, &got), -EBADMSG);

@@ -347,8 +347,8 @@ bool recording_writer_keeps(const struct recording_writer *w)
 	return unpacker_keeps(w->unpacker);
 }
 
-/* Where times are bounds: by how much they may be wrong. Where no process was patched each is that of
- * its event. */
+/* Where times are bounds: by how much they may be wrong. Where no process was patched each is that
+ * of its event. */
 static void note_slack(struct recording_writer *w)
 {
 	uint32_t unit_ns = w->options->time_unit_ns;

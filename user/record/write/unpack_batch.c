@@ -221,8 +221,8 @@ void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t bytes)
 	const struct generation *g = generations_at(&u->generations, b->generation);
 	if (!g)
 		return;
-	struct reading reading = {g, b->time_ns, b->cfa_high, b->time_ns, .serial = b->snapshots,
-				  .pid = b->pid};
+	struct reading reading = {
+		g, b->time_ns, b->cfa_high, b->time_ns, .serial = b->snapshots, .pid = b->pid};
 
 	if (u->task->execs != b->execs)
 		attach_stacks_forget(u->attach_stacks, b->pid);

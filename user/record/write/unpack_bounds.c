@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* unpack_bounds.c: the times of what patched instructions have written. No record of a lane has one;
- * the lane has stamps, and is noted with a time where the kernel looks at it: when a probe is hit, a
- * signal comes, the thread stops and goes on. An event gets the first time that is told behind it:
- * it had happened by then. After which it happened is the last time told before, as that is the time
- * of the events before; but a time with no event before it, since when the thread had waited, is an
- * event of its own. */
+/* unpack_bounds.c: the times of what patched instructions have written. No record of a lane has
+ * one; the lane has stamps, and is noted with a time where the kernel looks at it: when a probe is
+ * hit, a signal comes, the thread stops and goes on. An event gets the first time that is told
+ * behind it: it had happened by then. After which it happened is the last time told before, as that
+ * is the time of the events before; but a time with no event before it, since when the thread had
+ * waited, is an event of its own. */
 #include "user/record/write/unpack_impl.h"
 
 #include <errno.h>
