@@ -33,7 +33,6 @@
 #include "bpf/signal.h"
 #include "bpf/snapshot.h"
 #include "bpf/tasks.h"
-#include "bpf/waits.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* runtime.c: see runtime.h. Runs in the traced program: it calls nothing, takes no lock, and uses
- * about 150 bytes of stack below the red zone. Signals are blocked while a ring changes its chunk,
+ * about 130 bytes of stack below the red zone. Signals are blocked while a ring changes its chunk,
  * so that a handler finds the ring as it was or as it is to be. */
 #include "offline/patch/runtime.h"
 
@@ -9,10 +9,7 @@
 #include <stddef.h>
 
 /* The numbers that the code below has in it. */
-_Static_assert((PATCH_HEAD_SET | PATCH_HEAD_STAMP) == 0x82000000 && PATCH_HEAD_RET == 0x800000 &&
-		       PATCH_HEAD_TARGET == 0x1000000,
-	       "as below");
-_Static_assert(PATCH_SLOT == 0x278 && PATCH_CHUNK == 0x40000 && PATCH_RECORD_MAX == 64 &&
+_Static_assert(PATCH_SLOT == 0x278 && PATCH_CHUNK == 0x40000 && PATCH_RECORD_MAX == 32 &&
 		       PATCH_RINGS == 16384 && PATCH_CODE_START == 1024 &&
 		       offsetof(struct patch_header, rings) == 8 &&
 		       offsetof(struct patch_header, local) == 16 &&
@@ -33,7 +30,6 @@ _Static_assert(offsetof(struct patch_shared, n_chunks) == 4 &&
 		       offsetof(struct patch_shared, waits) == 8 &&
 		       offsetof(struct patch_shared, alive) == 12 &&
 		       offsetof(struct patch_shared, hint) == 16 &&
-		       offsetof(struct patch_shared, stamp_bytes) == 20 &&
 		       offsetof(struct patch_shared, full) == 24,
 	       "as below");
 
@@ -50,63 +46,6 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	.quad -1\n"
 
 	".Lpatch_slow:\n"
-	/* A stamp, in what the trampoline has reserved: its bytes at 8(%rsp), its address at
-	   16(%rsp), or 0. A handler may have taken another chunk since: this one is not read before
-	   the stamp is there. */
-	"	push	%rax\n"
-	"	push	%rcx\n"
-	"	push	%rdx\n"
-	"	push	%rsi\n"
-	"	push	%rdi\n"
-	"	mov	56(%rsp), %rcx\n"
-	"	test	%rcx, %rcx\n"
-	"	jz	19f\n"
-	"	mov	%fs:0x278, %rdi\n"
-	"	mov	.Lpatch_header+24(%rip), %rsi\n"
-	"	mov	%rcx, %rdx\n"
-	"	sub	%rsi, %rdx\n"
-	"	jb	19f\n" /* no chunk is there */
-	"	and	$0x3ffff, %edx\n"
-	"	cmp	$0x40000-64, %edx\n"
-	"	jae	19f\n"
-	"	neg	%rdx\n"
-	"	add	%rcx, %rdx\n" /* its chunk */
-	"	mov	8(%rdi), %rax\n"
-	"	cmp	32(%rdi), %rdx\n"
-	"	jne	17f\n"
-	"	add	$0x40000-64, %rdx\n"
-	"	mov	20(%rsi), %esi\n"
-	"	add	%rcx, %rsi\n"
-	"	cmp	%rdx, %rsi\n"
-	"	cmova	%rdx, %rsi\n"
-	"	cmpxchg	%rsi, 8(%rdi)\n" /* unless a handler has moved it */
-	"17:\n"
-	"	lfence\n"
-	"	rdtsc\n"
-	"	mov	%eax, 4(%rcx)\n"
-	"	mov	%edx, 8(%rcx)\n"
-	"	mov	$0x82000000, %eax\n" /* PATCH_HEAD_SET | PATCH_HEAD_STAMP */
-	"	cmpl	$12, 48(%rsp)\n"
-	"	je	18f\n"
-	"	or	$0x800000, %eax\n" /* PATCH_HEAD_RET */
-	"	cmpl	$20, 48(%rsp)\n"
-	"	je	18f\n"
-	"	or	$0x1000000, %eax\n" /* PATCH_HEAD_TARGET */
-	"18:\n"
-	"	mov	%eax, (%rcx)\n"
-	"	pop	%rdi\n"
-	"	pop	%rsi\n"
-	"	pop	%rdx\n"
-	"	pop	%rcx\n"
-	"	cmp	%eax, %eax\n" /* equal: try again */
-	"	pop	%rax\n"
-	"	ret\n"
-	"19:\n"
-	"	pop	%rdi\n"
-	"	pop	%rsi\n"
-	"	pop	%rdx\n"
-	"	pop	%rcx\n"
-	"	pop	%rax\n"
 	/* Where there was no chunk the last time, and is none now, it is counted and no more. */
 	"	push	%rax\n"
 	"	mov	%fs:0x278, %rax\n"
@@ -167,16 +106,6 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	(%r9), %rax\n"
 	"	cmp	8(%r9), %rax\n"
 	"	jb	7f\n"
-	/* Or the chunk is its own, and only a stamp was due there. */
-	"	mov	32(%r9), %rcx\n"
-	"	test	%rcx, %rcx\n"
-	"	jz	12f\n"
-	"	add	$0x40000-64, %rcx\n"
-	"	cmp	%rcx, %rax\n"
-	"	jae	12f\n"
-	"	mov	%rcx, 8(%r9)\n"
-	"	jmp	7f\n"
-	"12:\n"
 	"	cmpl	$0, 28(%r9)\n"
 	"	jne	2f\n"
 	"	mov	$1, %eax\n"
@@ -248,7 +177,6 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	/* The chunk at rdx is this thread's. */
 	"	mov	%ecx, 16(%r10)\n"
 	"	mov	%rdx, %rdi\n"
-	"	lfence\n"
 	"	rdtsc\n"
 	"	shl	$32, %rdx\n"
 	"	or	%rax, %rdx\n"
@@ -266,19 +194,15 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	%eax, 8(%rdi)\n"
 	"	mov	28(%r9), %eax\n"
 	"	mov	%eax, 4(%rdi)\n"
-	/* Whoever looks at the thread here finds the last chunk full, or this one with its
-	   position. */
+	/* Whoever stops the thread here reads the number of the chunk, or else that of the last
+	   one. */
+	"	mov	%rdi, 32(%r9)\n"
+	"	mov	%esi, 24(%r9)\n"
 	"	movq	$0, 16(%r9)\n"
 	"	lea	64(%rdi), %rax\n"
 	"	mov	%rax, (%r9)\n"
-	"	mov	20(%r10), %ecx\n"
-	"	add	%rcx, %rax\n"
-	"	lea	0x40000-64(%rdi), %rcx\n"
-	"	cmp	%rcx, %rax\n"
-	"	cmova	%rcx, %rax\n"
+	"	lea	0x40000-32(%rdi), %rax\n"
 	"	mov	%rax, 8(%r9)\n"
-	"	mov	%rdi, 32(%r9)\n"
-	"	mov	%esi, 24(%r9)\n"
 	"	jmp	8f\n"
 	"81:\n" /* a thread too many: the kernel carries its events */
 	"	movq	$2, 8(%rsp)\n"

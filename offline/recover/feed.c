@@ -175,7 +175,6 @@ int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 {
 	int err = 0;
 	p->now_ns = e->time_ns;
-	p->since_ns = e->time_ns - e->early_ns;
 	p->from_ns = p->last_ns;
 	p->own_notes.doubted = false;
 	if (may_be_short(p, e) && parser_shortcut(p, e)) {
@@ -185,8 +184,6 @@ int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 	} else {
 		err = feed_any(p, e);
 	}
-	/* Of times that are bounds, one that begins earlier tells nothing new. */
-	if (!e->early_ns || p->since_ns > p->last_ns)
-		p->last_ns = p->since_ns;
+	p->last_ns = e->time_ns;
 	return err;
 }
