@@ -179,7 +179,20 @@ else
 		document.getElementById('zoom-in').click();
 		for (let i = 0; i < 500 && !note.textContent; i++) await wait(20);
 		return [before, note.textContent.includes('does pugmark serve still run')]" '["",true]'
+	serve --request leaf --longer 1us --against still rec
+	shows 'requests and another recording have a tab each, and a key' "$url" 1280 '
+		const key = (k) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true }));
+		const shown = () => document.querySelector("[role=tab][aria-selected=true]").textContent;
+		key("6");
+		const six = shown(), requests = +document.querySelector("#requests .facts b").textContent, limit = document.querySelectorAll("#requests .facts div")[1].textContent;
+		key("7");
+		return [six, shown(), requests, limit.includes("slow, from 1.000us on"), document.querySelector("#against h2").textContent]' \
+		"[\"Requests\",\"Against\",$(jq '.functions[] | select(.function == "leaf").calls' report.json),true,\"Against still\"]"
+	ends TERM
+	server=$first
 fi
+fails 2 '--longer goes with --request' serve --longer 5ms rec
+fails 1 'nowhere' serve --against nowhere rec
 ends INT
 claim 'Ctrl-C ends it' is $status 0
 wait $full

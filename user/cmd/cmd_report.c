@@ -2,10 +2,8 @@
 /* cmd_report.c: `pugmark report`: options and order. What is counted is
  * user/view/report/report.c's, how it is shown user/view/report/report_show.h's. */
 #include "user/cli/command.h"
-#include "user/page/page.h"
+#include "user/cmd/page_asked.h"
 #include "user/request/show.h"
-#include "user/view/compare/against.h"
-#include "user/view/compare/compare_show.h"
 #include "user/view/report/rates.h"
 #include "user/view/lines/report_lines.h"
 #include "user/view/report/report_show.h"
@@ -247,74 +245,20 @@ static int check_times(const struct report_command *c, struct pugmark_diag *diag
 				"--outliers have nothing to go by");
 }
 
-/* The same of the page, as text that the caller frees. */
-static int requests_json(struct report_command *c, char **out, struct pugmark_diag *diag)
-{
-	struct report_show *s = &c->show;
-	size_t bytes;
-	FILE *file = open_memstream(out, &bytes);
-	if (!file)
-		return trace_view_no_memory(&s->view, diag);
-	struct request_show show = {.out = s->out, .slowest = PAGE_SLOWEST};
-	outbuf_init(s->out, file);
-	s->view.format = "json";
-	int err = request_report(&s->view, c->request, s->wish.longer_ns, &show, diag);
-	bool whole = outbuf_flush(s->out);
-	if ((fclose(file) || !whole) && !err)
-		err = trace_view_no_memory(&s->view, diag);
-	if (err) {
-		free(*out);
-		*out = NULL;
-	}
-	return err;
-}
-
-/* Another recording beside this one, which is the second. */
-static int against_json(struct report_command *c, char **out, struct pugmark_diag *diag)
-{
-	struct report_show *s = &c->show;
-	struct trace_view other;
-	struct against against = {0};
-	size_t bytes;
-	trace_view_init(&other, "report", "json");
-	int err = trace_view_open(&other, c->against, diag);
-	struct trace_view *const views[2] = {&other, &s->view};
-	if (!err)
-		err = against_collect(views, false, &against, diag);
-	FILE *file = err ? NULL : open_memstream(out, &bytes);
-	if (!err && !file)
-		err = trace_view_no_memory(&s->view, diag);
-	if (!err) {
-		outbuf_init(s->out, file);
-		outbuf_text(s->out, "{\"title\":\"");
-		outbuf_json_text(s->out, c->against);
-		outbuf_text(s->out, "\",\"rows\":");
-		compare_show_json(s->out, &against.compare);
-		outbuf_char(s->out, '}');
-		bool whole = outbuf_flush(s->out);
-		if (fclose(file) || !whole)
-			err = trace_view_no_memory(&s->view, diag);
-	}
-	against_deinit(&against);
-	trace_view_deinit(&other);
-	return err;
-}
-
 /* The page walks the trace once more, for the timeline and the stacks of calls. */
 static int html_report(struct report_command *c, struct pugmark_diag *diag)
 {
 	struct report_show *s = &c->show;
-	char *requests = NULL;
-	char *against = NULL;
-	int err = c->request ? requests_json(c, &requests, diag) : 0;
-	if (!err && c->against)
-		err = against_json(c, &against, diag);
+	struct page_asked asked = {
+		.request = c->request, .longer_ns = s->wish.longer_ns, .against = c->against};
+	int err = page_asked_collect(&asked, &s->view, s->out, diag);
 	if (err) {
-		free(requests);
+		page_asked_deinit(&asked);
 		return err;
 	}
-	const struct page_about about = {
-		.report = &s->report, .requests = requests, .against = against};
+	const struct page_about about = {.report = &s->report,
+					 .requests = asked.requests_json,
+					 .against = asked.against_json};
 	struct export x = {
 		.format = &page_format, .output = c->output, .about = &about, .diag = diag};
 	x.weigh_calls = !s->view.info->times;
@@ -324,8 +268,7 @@ static int html_report(struct report_command *c, struct pugmark_diag *diag)
 	err = export_run(&x, diag);
 	s->view = x.replay.view;
 	export_deinit(&x);
-	free(requests);
-	free(against);
+	page_asked_deinit(&asked);
 	return err;
 }
 

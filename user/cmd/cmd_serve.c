@@ -2,6 +2,7 @@
 /* cmd_serve.c: `pugmark serve`: options and order. The sockets are made first; then the process
  * gives up all but reading, and only then reads the recording, and requests. */
 #include "user/cli/command.h"
+#include "user/cmd/page_asked.h"
 #include "user/sandbox/confine.h"
 #include "user/serve/listen.h"
 #include "user/serve/serve.h"
@@ -23,6 +24,12 @@ static const char help[] =
 	"answers until Ctrl-C. Only this machine can connect.\n"
 	"      --port N             on port N of 127.0.0.1 (any that is free)\n"
 	"      --socket PATH        at a Unix socket instead, which is made for its owner alone\n"
+	"      --request FUNC[..FUNC_B][,ID[:ID_B]]\n"
+	"                           also requests: how many are slow, and why (see: pugmark "
+	"report)\n"
+	"      --longer TIME        of --request: slow is what took TIME or longer (otherwise "
+	"found)\n"
+	"      --against DIR        also what is different from that recording\n"
 	"      --from TIME          only what happened after TIME: from the start in seconds, or a "
 	"number\n"
 	"                           with s, ms, us or ns; or a time of day, HH:MM:SS\n"
@@ -32,13 +39,14 @@ static const char help[] =
 	"Exit status: 0, or 3 where the trace has gaps or is not whole; 1 for an error, 2 for "
 	"wrong usage.\n";
 
-enum { OPT_PORT = VIEW_END, OPT_SOCKET };
+enum { OPT_PORT = VIEW_END, OPT_SOCKET, OPT_REQUEST, OPT_LONGER, OPT_AGAINST };
 
 struct serve_command {
 	struct trace_view view;
 	struct listener listener;
 	struct report report;
 	struct served served;
+	struct page_asked asked;
 	uint32_t port; /* 0: any */
 	const char *socket;
 	uint64_t gaps;
@@ -47,12 +55,23 @@ struct serve_command {
 static int own_option(void *ctx, int opt, const char *arg)
 {
 	struct serve_command *c = ctx;
-	if (opt == OPT_PORT)
+	switch (opt) {
+	case OPT_PORT:
 		return trace_view_number(&c->view, arg, UINT16_MAX, &c->port);
-	if (opt != OPT_SOCKET)
+	case OPT_LONGER:
+		return trace_view_duration(&c->view, arg, &c->asked.longer_ns);
+	case OPT_REQUEST:
+		c->asked.request = arg;
+		return -1;
+	case OPT_AGAINST:
+		c->asked.against = arg;
+		return -1;
+	case OPT_SOCKET:
+		c->socket = arg;
+		return -1;
+	default:
 		return trace_view_option(&c->view, opt, arg);
-	c->socket = arg;
-	return -1;
+	}
 }
 
 static const struct option options[] = {
@@ -62,6 +81,9 @@ static const struct option options[] = {
 	VIEW_OPTIONS_MODULE,
 	{"port", required_argument, NULL, OPT_PORT},
 	{"socket", required_argument, NULL, OPT_SOCKET},
+	{"request", required_argument, NULL, OPT_REQUEST},
+	{"longer", required_argument, NULL, OPT_LONGER},
+	{"against", required_argument, NULL, OPT_AGAINST},
 	{NULL, 0, NULL, 0},
 };
 const struct command_words serve_words = {.options = options, .writes = "socket"};
@@ -73,6 +95,8 @@ static int parse(struct serve_command *c, int argc, char **argv)
 		return command_usage("serve", "it has no formats (see: pugmark report)");
 	if (status < 0 && c->port && c->socket)
 		return command_usage("serve", "one of --port and --socket");
+	if (status < 0 && c->asked.longer_ns && !c->asked.request)
+		return command_usage("serve", "--longer goes with --request");
 	return status;
 }
 
@@ -109,11 +133,16 @@ static int collect(struct serve_command *c, int fd, struct pugmark_diag *diag)
 			       : trace_view_no_memory(&c->view, diag);
 	if (!err)
 		err = report_collect(&c->view, &wish, &c->report, diag);
+	if (!err)
+		err = page_asked_collect(&c->asked, &c->view, x.replay.out, diag);
 	if (err) {
 		close(fd);
 	} else {
+		const struct page_about about = {.report = &c->report,
+						 .requests = c->asked.requests_json,
+						 .against = c->asked.against_json};
 		x.replay.view = c->view; /* lent: the names that it makes are its own */
-		err = serve_collect(&x, &c->report, fd, &c->served, diag);
+		err = serve_collect(&x, &about, fd, &c->served, diag);
 		c->view = x.replay.view;
 		c->gaps = x.replay.gaps;
 		export_deinit(&x);
@@ -163,6 +192,7 @@ int cmd_serve(int argc, char **argv)
 			serve(&c, &diag) ? command_fail(&diag) : trace_view_status(&c.view, c.gaps);
 	listener_close(&c.listener);
 	served_deinit(&c.served);
+	page_asked_deinit(&c.asked);
 	report_deinit(&c.report);
 	trace_view_deinit(&c.view);
 	return status;

@@ -510,8 +510,11 @@ document.onkeydown = (e) => {
 	if (e.key === "/") {
 		e.preventDefault();
 		$("search").focus();
-	} else if (e.key >= "1" && e.key <= (data.requests ? "6" : "5")) {
-		show(views[+e.key - 1]);
+		return;
+	}
+	const view = views.filter((v) => !$("tab-" + v).hidden)[+e.key - 1];
+	if (view) {
+		show(view);
 		$("tab-" + shown).focus();
 	}
 };

@@ -108,10 +108,10 @@ static const struct export_format format = {
 	.deinit = deinit,
 };
 
-int serve_collect(struct export *x, const struct report *report, int fd, struct served *out,
+int serve_collect(struct export *x, const struct page_about *about, int fd, struct served *out,
 		  struct pugmark_diag *diag)
 {
-	const struct collect collect = {.about = {.report = report}, .served = out};
+	const struct collect collect = {.about = *about, .served = out};
 	int err = ranges_new(fd, &out->ranges);
 	if (err)
 		return trace_view_no_memory(&x->replay.view, diag);

@@ -13,9 +13,10 @@ struct served {
 	size_t page_bytes;
 };
 
-/* Walks what @report's view shows, once, into @out; @fd: an empty file for the calls, which is
- * taken. x->replay.view and ->out are the caller's. 0 or -errno with @diag filled. */
-int serve_collect(struct export *x, const struct report *report, int fd, struct served *out,
+/* Walks what @x's view shows, once, into @out, with what @about says beside it; @fd: an empty file
+ * for the calls, which is taken. x->replay.view and ->out are the caller's. 0 or -errno with @diag
+ * filled. */
+int serve_collect(struct export *x, const struct page_about *about, int fd, struct served *out,
 		  struct pugmark_diag *diag);
 void served_deinit(struct served *served);
 

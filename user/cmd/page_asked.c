@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* page_asked.c: see page_asked.h. Both are the JSON that `report --request` and `diff` print. */
+#include "user/cmd/page_asked.h"
+
+#include "user/request/show.h"
+#include "user/view/compare/against.h"
+#include "user/view/compare/compare_show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int collect_requests(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
+			    struct pugmark_diag *diag)
+{
+	size_t bytes;
+	const char *format = view->format;
+	FILE *file = open_memstream(&asked->requests_json, &bytes);
+	if (!file)
+		return trace_view_no_memory(view, diag);
+	struct request_show show = {.out = out, .slowest = PAGE_SLOWEST};
+	outbuf_init(out, file);
+	view->format = "json";
+	int err = request_report(view, asked->request, asked->longer_ns, &show, diag);
+	view->format = format;
+	bool whole = outbuf_flush(out);
+	if ((fclose(file) || !whole) && !err)
+		err = trace_view_no_memory(view, diag);
+	return err;
+}
+
+static int write_against(struct page_asked *asked, const struct trace_view *view,
+			 const struct against *against, struct outbuf *out,
+			 struct pugmark_diag *diag)
+{
+	size_t bytes;
+	FILE *file = open_memstream(&asked->against_json, &bytes);
+	if (!file)
+		return trace_view_no_memory(view, diag);
+	outbuf_init(out, file);
+	outbuf_text(out, "{\"title\":\"");
+	outbuf_json_text(out, asked->against);
+	outbuf_text(out, "\",\"rows\":");
+	compare_show_json(out, &against->compare);
+	outbuf_char(out, '}');
+	bool whole = outbuf_flush(out);
+	return fclose(file) || !whole ? trace_view_no_memory(view, diag) : 0;
+}
+
+/* The other recording is the first of the two. */
+static int collect_against(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
+			   struct pugmark_diag *diag)
+{
+	struct trace_view other;
+	struct against against = {0};
+	trace_view_init(&other, view->command, "json");
+	int err = trace_view_open(&other, asked->against, diag);
+	struct trace_view *const views[2] = {&other, view};
+	if (!err)
+		err = against_collect(views, false, &against, diag);
+	if (!err)
+		err = write_against(asked, view, &against, out, diag);
+	against_deinit(&against);
+	trace_view_deinit(&other);
+	return err;
+}
+
+int page_asked_collect(struct page_asked *asked, struct trace_view *view, struct outbuf *out,
+		       struct pugmark_diag *diag)
+{
+	int err = asked->request ? collect_requests(asked, view, out, diag) : 0;
+	return !err && asked->against ? collect_against(asked, view, out, diag) : err;
+}
+
+void page_asked_deinit(struct page_asked *asked)
+{
+	free(asked->requests_json);
+	free(asked->against_json);
+}
