@@ -25,16 +25,10 @@ struct match_history {
 	struct match_layout layout;
 	struct value_run *run;
 	struct value_memory *memory;
-	struct match_insn *insns;
-	uint32_t n, room;
-	uint32_t *slots; /* a hash table of instructions + 1, by address */
-	uint32_t n_slots;
-	uint32_t **blocks; /* the numbers of a block's instructions */
-	uint32_t n_blocks;
+	struct match_insns insns;
 	struct made regs[REGISTERS]; /* general ones, then vector registers */
 	struct flags flags;
-	struct made *defs; /* by number of the definition */
-	uint32_t room_defs;
+	VEC(struct made) defs; /* by number of the definition */
 	/* The last block's conditional jump, until the next block shows where it went. */
 	struct pending {
 		uint64_t target, count;
@@ -57,12 +51,6 @@ struct step {
 	struct made read; /* of its memory operand */
 };
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15;
-	return h ^ h >> 29;
-}
-
 struct match_history *match_history_new(struct value_run *run, uint64_t image_start,
 					uint64_t image_end)
 {
@@ -79,158 +67,36 @@ void match_history_free(struct match_history *h)
 {
 	if (!h)
 		return;
-	for (uint32_t i = 0; i < h->n; i++) {
-		free(h->insns[i].what);
-		free(h->insns[i].when);
-	}
-	for (uint32_t i = 0; i < h->n_blocks; i++)
-		free(h->blocks[i]);
+	match_insns_deinit(&h->insns);
 	match_layout_deinit(&h->layout);
-	free(h->blocks);
-	free(h->insns);
-	free(h->slots);
-	free(h->defs);
+	VEC_FREE(&h->defs);
 	free(h);
 }
 
 const struct match_insn *match_history_insns(const struct match_history *h, uint32_t *n)
 {
-	*n = h->n;
-	return h->no_memory || h->layout.no_memory ? NULL : h->insns;
-}
-
-/* --- instructions by address ----------------------------------------------------------------- */
-
-static bool grow_slots(struct match_history *h)
-{
-	uint32_t n = 2 * h->n_slots + 1024;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-	if (!slots)
-		return false;
-	for (uint32_t i = 0; i < h->n; i++) {
-		uint32_t at = (uint32_t)(mix(0, h->insns[i].ip) % n);
-		while (slots[at])
-			at = (at + 1) % n;
-		slots[at] = i + 1;
-	}
-	free(h->slots);
-	h->slots = slots;
-	h->n_slots = n;
-	return true;
-}
-
-static bool reads_memory(const struct value_insn *insn)
-{
-	return insn->n_mem && insn->mem[0].read;
-}
-
-static enum match_kind kind_of(const struct value_insn *insn)
-{
-	bool writes = false;
-	for (int i = 0; i < insn->n_mem; i++)
-		writes |= insn->mem[i].write;
-	if (insn->kind == VALUE_INSN_JCC)
-		return MATCH_JUMP;
-	if (writes)
-		return MATCH_STORE;
-	return reads_memory(insn) && insn->flow == VALUE_FLOW_COPY ? MATCH_LOAD : MATCH_RESULT;
-}
-
-static uint32_t number_of(struct match_history *h, const struct value_insn *insn)
-{
-	if (2 * h->n >= h->n_slots && !grow_slots(h))
-		return UINT32_MAX;
-	uint32_t at = (uint32_t)(mix(0, insn->ip) % h->n_slots);
-	for (; h->slots[at]; at = (at + 1) % h->n_slots)
-		if (h->insns[h->slots[at] - 1].ip == insn->ip)
-			return h->slots[at] - 1;
-	if (h->n == h->room) {
-		uint32_t room = 2 * h->room + 1024;
-		struct match_insn *insns = realloc(h->insns, room * sizeof(*insns));
-		if (!insns)
-			return UINT32_MAX;
-		h->insns = insns;
-		h->room = room;
-	}
-	h->insns[h->n] = (struct match_insn){
-		.ip = insn->ip, .mnemonic = insn->mnemonic, .kind = kind_of(insn)};
-	h->slots[at] = ++h->n;
-	return h->n - 1;
-}
-
-static const uint32_t *numbers_of(struct match_history *h, const struct dep_block *b)
-{
-	uint32_t number = b->block->number;
-	if (number >= h->n_blocks) {
-		uint32_t n = 2 * number + 1024;
-		uint32_t **blocks = realloc(h->blocks, n * sizeof(*blocks));
-		if (!blocks)
-			return NULL;
-		memset(blocks + h->n_blocks, 0, (n - h->n_blocks) * sizeof(*blocks));
-		h->blocks = blocks;
-		h->n_blocks = n;
-	}
-	if (h->blocks[number])
-		return h->blocks[number];
-	uint32_t *numbers = malloc((b->n_insns + 1) * sizeof(*numbers));
-	for (unsigned i = 0; numbers && i < b->n_insns; i++) {
-		numbers[i] = number_of(h, &b->block->insns[i]);
-		if (numbers[i] == UINT32_MAX) {
-			free(numbers);
-			return NULL;
-		}
-	}
-	return h->blocks[number] = numbers;
-}
-
-/* --- a history ------------------------------------------------------------------------------- */
-
-static void note(struct match_history *h, uint32_t number, uint64_t count, uint32_t what)
-{
-	struct match_insn *m = &h->insns[number];
-	if (m->n == m->room) {
-		uint32_t room = 2 * m->room + 4;
-		uint32_t *whats = realloc(m->what, room * sizeof(*whats));
-		m->what = whats ? whats : m->what;
-		uint32_t *whens = realloc(m->when, room * sizeof(*whens));
-		m->when = whens ? whens : m->when;
-		if (!whats || !whens) {
-			h->no_memory = true;
-			return;
-		}
-		m->room = room;
-	}
-	m->what[m->n] = what;
-	m->when[m->n++] = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
-}
-
-static void note_maker(struct match_history *h, uint32_t number, uint32_t maker)
-{
-	struct match_insn *m = &h->insns[number];
-	if (!maker || maker == number + 1 || m->n_makers == MATCH_MAKERS)
-		return;
-	for (unsigned i = 0; i < m->n_makers; i++)
-		if (m->makers[i] == maker)
-			return;
-	m->makers[m->n_makers++] = maker;
+	*n = h->insns.of.n;
+	return h->no_memory || h->layout.no_memory ? NULL : h->insns.of.at;
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
 static struct made *def_of(struct match_history *h, uint32_t def)
 {
-	if (def >= h->room_defs) {
-		uint32_t room = def + def / 2 + 4096;
-		struct made *defs = realloc(h->defs, room * sizeof(*defs));
-		if (!defs) {
+	if (def >= h->defs.n) {
+		if (!VEC_RESERVE(&h->defs, def + 1 - h->defs.n)) {
 			h->no_memory = true;
 			return NULL;
 		}
-		memset(defs + h->room_defs, 0, (room - h->room_defs) * sizeof(*defs));
-		h->defs = defs;
-		h->room_defs = room;
+		memset(h->defs.at + h->defs.n, 0, (h->defs.max - h->defs.n) * sizeof(*h->defs.at));
+		h->defs.n = h->defs.max;
 	}
-	return &h->defs[def];
+	return &h->defs.at[def];
+}
+
+static void note(struct match_history *h, uint32_t number, uint64_t count, uint32_t what)
+{
+	h->no_memory |= !match_insn_note(&h->insns.of.at[number], count, what);
 }
 
 static uint64_t cut(uint64_t value, unsigned len)
@@ -281,8 +147,8 @@ static uint64_t common(struct match_history *h, const uint64_t *words, unsigned 
 	if (len <= 8)
 		return match_layout_value(&h->layout, vector ? cut(words[0], len) : words[0],
 					  first);
-	uint64_t v = mix(words[0], words[1]);
-	return len > 16 ? mix(mix(v, words[2]), words[3]) : v;
+	uint64_t v = match_mix(words[0], words[1]);
+	return len > 16 ? match_mix(match_mix(v, words[2]), words[3]) : v;
 }
 
 /* The value of the register that @a reads. */
@@ -343,7 +209,8 @@ static void set_flags(struct match_history *h, const struct step *s)
 		o[0].maker = s->number + 1;
 		o[1].maker = 0;
 	}
-	h->flags = (struct flags){a + b + (mix(0, a) ^ mix(0, b)), {o[0].maker, o[1].maker}};
+	h->flags = (struct flags){a + b + (match_mix(0, a) ^ match_mix(0, b)),
+				  {o[0].maker, o[1].maker}};
 }
 
 static bool sets_flags(const struct value_insn *insn)
@@ -370,7 +237,7 @@ static void begin_jump(struct match_history *h, const struct step *s)
 	h->pending = (struct pending){.target = s->insn->target,
 				      .count = s->count,
 				      .number = s->number,
-				      .what = (uint32_t)(mix(1, h->flags.pair) >> 32) & ~1u,
+				      .what = (uint32_t)(match_mix(1, h->flags.pair) >> 32) & ~1u,
 				      .any = true};
 }
 
@@ -427,7 +294,7 @@ static void give(struct match_history *h, const struct step *s, const struct mad
 /* The hash of its results (@value: of what it stores, where that is no result) and addresses. */
 static void note_values(struct match_history *h, const struct step *s, const struct made *value)
 {
-	struct match_insn *m = &h->insns[s->number];
+	struct match_insn *m = &h->insns.of.at[s->number];
 	const uint64_t *result = s->results;
 	uint64_t hash = m->kind;
 	bool any = false;
@@ -438,35 +305,36 @@ static void note_values(struct match_history *h, const struct step *s, const str
 		bool vector = a->kind == VALUE_ACCESS_VEC;
 		uint64_t v = common(h, result, vector ? a->len : 8, vector, &m->first[1]);
 		any |= vector || match_layout_class(&h->layout, *result) != MATCH_STACK;
-		hash = mix(hash, v);
+		hash = match_mix(hash, v);
 		result += vector ? 4 : 1;
 	}
 	if (value) {
-		hash = mix(hash, match_layout_value(&h->layout, value->value, &m->first[1]));
+		hash = match_mix(hash, match_layout_value(&h->layout, value->value, &m->first[1]));
 		any = true;
 	}
 	bool outside = false;
 	for (int i = 0; i < s->insn->n_mem; i++)
 		if (!on_stack(h, s->addresses[i]) && m->kind != MATCH_RESULT) {
-			hash = mix(hash,
-				   match_layout_value(&h->layout, s->addresses[i], &m->first[0]));
+			hash = match_mix(hash, match_layout_value(&h->layout, s->addresses[i],
+								  &m->first[0]));
 			outside = true;
 		}
 	if (any && (outside || (s->dep->n_results && !is_copy(s->insn))))
-		note(h, s->number, s->count, (uint32_t)(mix(2, hash) >> 32));
+		note(h, s->number, s->count, (uint32_t)(match_mix(2, hash) >> 32));
 }
 
 static void take_insn(struct match_history *h, struct step *s)
 {
 	struct made o[4] = {{0}};
 	const struct value_insn *insn = s->insn;
+	struct match_insn *m = &h->insns.of.at[s->number];
 	s->read = read_of(h, s);
 	unsigned n = operands(h, s, o, 4);
 	if (insn->kind == VALUE_INSN_JCC || reads_flags(insn))
 		for (unsigned i = 0; i < COMPARED; i++)
-			note_maker(h, s->number, h->flags.makers[i]);
+			match_insn_made_by(m, s->number, h->flags.makers[i]);
 	for (unsigned i = 0; i < n; i++)
-		note_maker(h, s->number, o[i].maker);
+		match_insn_made_by(m, s->number, o[i].maker);
 	if (insn->kind == VALUE_INSN_JCC) {
 		begin_jump(h, s);
 		return;
@@ -496,7 +364,7 @@ static uint32_t hash_of(const char *name)
 {
 	uint64_t h = 3;
 	for (; name && *name; name++)
-		h = mix(h, (unsigned char)*name);
+		h = match_mix(h, (unsigned char)*name);
 	return (uint32_t)(h >> 32) | MATCH_MAKER_CALL;
 }
 
@@ -524,7 +392,7 @@ void match_history_watch(void *history, const struct dep_trace *trace,
 		take_event(h, event);
 		return;
 	}
-	const uint32_t *numbers = numbers_of(h, b);
+	const uint32_t *numbers = match_insns_of_block(&h->insns, b);
 	uint32_t string = before->string;
 	struct step s = {.trace = trace,
 			 .addresses = addresses,

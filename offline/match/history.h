@@ -13,27 +13,8 @@
 #ifndef OFFLINE_MATCH_HISTORY_H
 #define OFFLINE_MATCH_HISTORY_H
 
-#include "offline/dep/dep.h"
+#include "offline/match/insns.h"
 #include "offline/match/layout.h"
-
-enum match_kind { MATCH_RESULT, MATCH_LOAD, MATCH_STORE, MATCH_JUMP, MATCH_KINDS };
-
-enum { MATCH_MAKERS = 6 };
-/* A maker that is no instruction but an imported function: this bit and a hash of its name. */
-#define MATCH_MAKER_CALL (1u << 31)
-
-struct match_insn {
-	uint64_t ip; /* run-time */
-	uint16_t mnemonic;
-	uint8_t kind; /* enum match_kind */
-	uint8_t n_makers;
-	uint32_t
-		makers[MATCH_MAKERS]; /* 1 + the instruction's number, or MATCH_MAKER_CALL | hash */
-	uint64_t first[2];	      /* of match_layout_value(): of its address, of its result */
-	uint32_t *what;		      /* a hash each time; of a jump bit 0: taken */
-	uint32_t *when;		      /* instructions before it, or UINT32_MAX */
-	uint32_t n, room;
-};
 
 struct match_history;
 

@@ -2,6 +2,8 @@
 /* layout.c: see layout.h. */
 #include "offline/match/layout.h"
 
+#include "offline/base/vec.h"
+
 #include <stdlib.h>
 
 enum { LEAST_ADDRESS = 1 << 16 };
@@ -35,15 +37,9 @@ static struct match_mapping *meet(struct match_layout *l, const struct value_reg
 			l->at[i].end = r->end;
 			return &l->at[i];
 		}
-	if (l->n == l->room) {
-		uint32_t room = 2 * l->room + 16;
-		struct match_mapping *at = realloc(l->at, room * sizeof(*at));
-		if (!at) {
-			l->no_memory = true;
-			return NULL;
-		}
-		l->at = at;
-		l->room = room;
+	if (!VEC_RESERVE(l, 1)) {
+		l->no_memory = true;
+		return NULL;
 	}
 	struct match_mapping *m = &l->at[l->n++];
 	*m = (struct match_mapping){.start = r->start,

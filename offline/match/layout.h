@@ -35,8 +35,8 @@ struct match_layout {
 	struct value_machine *machine;
 	const struct value_memory *memory;
 	uint64_t image_start, image_end; /* the traced program's own mappings */
-	struct match_mapping *at;
-	uint32_t n, room, numbers;
+	struct match_mapping *at;	 /* a vector */
+	uint32_t n, max, numbers;
 	uint32_t last; /* of @at: the one that was asked for last */
 	bool no_memory;
 };

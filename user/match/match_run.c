@@ -2,6 +2,8 @@
 /* match_run.c: see match_run.h. */
 #include "user/match/match_run.h"
 
+#include "offline/base/vec.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,17 +46,8 @@ static int number_function(struct match_names *names, const char *name, uint32_t
 			*out = i;
 			return 0;
 		}
-	if (names->n == names->room) {
-		uint32_t room = 2 * names->room + 64;
-		const char **at = realloc(names->at, room * sizeof(*at));
-		if (!at)
-			return -ENOMEM;
-		names->at = at;
-		names->room = room;
-	}
 	*out = names->n;
-	names->at[names->n++] = name;
-	return 0;
+	return VEC_PUSH(names, name) ? 0 : -ENOMEM;
 }
 
 static int name_functions(struct match_run *r, struct match_names *names)

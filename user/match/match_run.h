@@ -20,8 +20,8 @@ struct match_run {
 
 /* Names of functions, numbered for both runs together. */
 struct match_names {
-	const char **at; /* borrowed from the runs' names */
-	uint32_t n, room;
+	const char **at; /* a vector; borrowed from the runs' names */
+	uint32_t n, max;
 };
 
 /* Executes the task with that number (0: the first) again. 0, or -errno with @diag filled; to be

@@ -9,6 +9,7 @@
 ASSET(page_css, "user/page/app.css");
 ASSET(page_body, "user/page/body.html");
 ASSET(page_js, "user/page/app.js");
+ASSET(page_flame_js, "user/page/flame.js");
 ASSET(page_against_js, "user/page/against.js");
 ASSET(page_requests_js, "user/page/requests.js");
 ASSET(page_tracks_js, "user/page/tracks.js");

@@ -81,6 +81,7 @@ void page_end(struct export *x, const struct page_facts *facts)
 	outbuf_text(out, "</script>\n<script>\n");
 	put_asset(out, page_against_js, page_against_js_end);
 	put_asset(out, page_requests_js, page_requests_js_end);
+	put_asset(out, page_flame_js, page_flame_js_end);
 	put_asset(out, page_tracks_js, page_tracks_js_end);
 	put_asset(out, page_js, page_js_end);
 	outbuf_text(out, "</script>\n</body>\n</html>\n");

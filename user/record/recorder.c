@@ -4,7 +4,6 @@
 #include "user/record/recorder.h"
 
 #include "offline/base/clock.h"
-#include "offline/patch/placing.h"
 #include "user/cli/command.h"
 #include "user/cli/progress.h"
 #include "user/kernel/probe_links.h"
@@ -17,6 +16,7 @@
 #include "user/record/end_notes.h"
 #include "user/record/cost/forecast.h"
 #include "user/record/probed/probed_now.h"
+#include "user/record/write/recorder_result.h"
 #include "user/values/capturing.h"
 
 #include <errno.h>
@@ -385,22 +385,6 @@ static void finish_capturing(struct recording_run *run, struct recorder_result *
 	}
 }
 
-static void note_probed(const struct recording_totals *t, struct recorder_result *done)
-{
-	size_t len = 0;
-
-	for (int i = 0; i < N_PATCH_REASONS; i++) {
-		if (!t->probed[i])
-			continue;
-		done->probed += t->probed[i];
-		len += snprintf(done->probed_why + len, sizeof(done->probed_why) - len, "%s%s %llu",
-				len ? ", " : "", i == PATCH_CAN ? "rare" : patch_reason_name(i),
-				(unsigned long long)t->probed[i]);
-		if (len >= sizeof(done->probed_why))
-			return;
-	}
-}
-
 /* Nothing is recorded from here on; what is in the rings is written. */
 static void stop(struct recording_run *run, struct recorder_result *done)
 {
@@ -434,17 +418,11 @@ static void stop(struct recording_run *run, struct recorder_result *done)
 
 static void sum_up(struct recording_run *run, int err, struct recorder_result *done)
 {
-	const struct recording_totals *t = recording_writer_totals(run->writer);
-
+	recorder_result_take(done, recording_writer_totals(run->writer));
 	done->exit_status = err ? 127 : exit_status(run);
 	done->not_whole = run->now.file_changed || callers_not_whole(run->callers);
-	done->events = t->events;
-	done->lost = t->lost + probes_counters(run->probes)->hits_without_task;
-	note_probed(t, done);
+	done->lost += probes_counters(run->probes)->hits_without_task;
 	done->unplanned = probes_counters(run->probes)->unplanned;
-	done->tasks = t->tasks;
-	done->segments = t->segments;
-	done->bytes = t->bytes;
 	done->attach_ns = run->attach_ns;
 	done->detach_ns = run->detach_ns;
 	for (uint32_t m = 0; m < run->options->n_modules; m++)

@@ -4,6 +4,7 @@
 #include "user/switch/candidates.h"
 
 #include "offline/base/open_regular.h"
+#include "offline/base/vec.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -21,7 +22,7 @@ struct search {
 	const struct dep_trace *t;
 	uint64_t *in_slice;	  /* a bit an instruction */
 	struct executions *jumps; /* a hash table by ip; 0: free */
-	size_t n_jumps, room_jumps, room;
+	size_t n_jumps, room_jumps;
 	uint64_t text, end; /* of the program, at run time */
 	uint64_t moment;    /* that is asked about */
 };
@@ -61,20 +62,6 @@ static struct executions *jump_at(struct search *s, uint64_t ip)
 	return e;
 }
 
-static bool add(struct search *s, struct candidates *c, const struct candidate *one)
-{
-	if (c->n == s->room) {
-		size_t room = 2 * s->room + 256;
-		struct candidate *at = realloc(c->at, room * sizeof(*at));
-		if (!at)
-			return false;
-		c->at = at;
-		s->room = room;
-	}
-	c->at[c->n++] = *one;
-	return true;
-}
-
 /* A block that ends in a conditional jump was executed; @count: instructions before the jump. */
 static bool take(struct search *s, struct candidates *c, const struct dep_block *b, uint64_t count)
 {
@@ -93,7 +80,7 @@ static bool take(struct search *s, struct candidates *c, const struct dep_block 
 	e->in_slice |= wanted;
 	c->executed++;
 	struct candidate one = {.count = count, .ip = ip, .jump.time = e->times};
-	return add(s, c, &one);
+	return VEC_PUSH(c, one);
 }
 
 static bool walk(struct search *s, struct candidates *c)
@@ -173,8 +160,8 @@ static int entry_of(const char *path, uint64_t *entry)
 static void finish(struct search *s, struct candidates *c, bool beside, uint64_t bias,
 		   uint64_t entry)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < c->n; i++) {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->n; i++) {
 		const struct executions *e = slot(s->jumps, s->room_jumps, c->at[i].ip);
 		struct candidate *to = &c->at[n];
 		*to = c->at[i];
@@ -218,5 +205,5 @@ int candidates_find(struct why_run *w, const struct why_options *o, bool beside,
 
 void candidates_deinit(struct candidates *c)
 {
-	free(c->at);
+	VEC_FREE(c);
 }

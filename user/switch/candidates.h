@@ -24,8 +24,9 @@ struct candidate {
 };
 
 struct candidates {
-	struct candidate *at;
-	size_t n, in_slice; /* those whose jumps are in the slice come first */
+	struct candidate *at; /* a vector (offline/base/vec.h) */
+	uint32_t n, max;
+	size_t in_slice;    /* those whose jumps are in the slice come first */
 	uint64_t executed;  /* executions of conditional jumps in the program */
 	uint64_t elsewhere; /* in the slice, but in libraries: they are left out */
 };

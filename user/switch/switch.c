@@ -172,7 +172,7 @@ static void print_text(const struct tries *t, const struct why_run *w)
 static void print_json(const struct tries *t, const struct why_run *w)
 {
 	const struct candidates *c = t->c;
-	printf("{\"candidates\":%zu,\"in_slice\":%zu,\"executed\":%" PRIu64 ",\"tried\":%" PRIu64
+	printf("{\"candidates\":%u,\"in_slice\":%zu,\"executed\":%" PRIu64 ",\"tried\":%" PRIu64
 	       ",\"too_long\":%" PRIu64 ",\"unturned\":%" PRIu64 ",\"elsewhere\":%" PRIu64
 	       ",\"critical\":",
 	       c->n, c->in_slice, c->executed, t->done, t->too_long, t->unturned, c->elsewhere);

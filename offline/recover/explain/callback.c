@@ -153,9 +153,9 @@ static bool has_replaced_return(const struct parser *p, const struct frame *f)
  * there. The frames above have ended. 0: there is none. */
 static uint32_t gone_on_below(const struct parser *p, const struct pugmark_witness_event *e)
 {
-	uint32_t decision;
+	struct silence at;
 	for (uint32_t n = p->n; n; n--)
-		if (parser_position_below(p, n - 1, &decision) == AT_CALL &&
+		if (silence_in(&at, p, n - 1) && at.call &&
 		    has_replaced_return(p, &p->stack[n - 1]))
 			return e->cfa <= p->stack[n - 1].cfa && parser_can_end(p, n) ? n : 0;
 	return 0;

@@ -15,13 +15,12 @@ static bool handlers_settled(const struct parser *p, uint32_t n)
 
 struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 {
-	uint32_t decision;
+	struct silence at;
 	sure = sure && handlers_settled(p, n);
 	/* Frames of a handler that came while that call was made have ended in silence. */
 	uint32_t leaving = sure ? parser_leaving(p, true) : 0;
 	struct unwinding u = {.n = n, .open = leaving > n ? leaving : p->n};
-	u.sure = sure && (parser_in_noreturn(p, &p->stack[u.open - 1],
-					     parser_position_below(p, u.open - 1, &decision)) ||
+	u.sure = sure && ((silence_in(&at, p, u.open - 1) && silence_is_final(&at)) ||
 			  parser_call_is_last(p, u.open, n));
 	return u;
 }

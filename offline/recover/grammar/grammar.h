@@ -125,9 +125,9 @@ bool parser_ends_by_jump(const struct parser *parser, const struct lookahead *la
 
 /* ---- of leaving.c ---- */
 
-/* Whether the call that frame @f is in, or just passed, where it is at @position, never returns to
- * it. */
-bool parser_in_noreturn(const struct parser *parser, const struct frame *f, uint8_t position);
+/* Whether the call that the frame is in, or just passed, never returns to it: then the frame was
+ * still open when an exception left it. */
+bool silence_is_final(const struct silence *s);
 /* How many frames are open where the thread may be leaving its stack or, @longjmp, frames of it:
  * all, or those that a handler has interrupted there which can have ended in silence; 0: it cannot
  * be leaving. */

@@ -33,4 +33,8 @@ struct recorder_result {
 	uint64_t n_probes, attach_ns, detach_ns; /* what it took to place and to remove them */
 };
 
+/* Takes over what was counted while it was written. */
+struct recording_totals;
+void recorder_result_take(struct recorder_result *result, const struct recording_totals *totals);
+
 #endif
