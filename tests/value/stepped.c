@@ -3,7 +3,7 @@
  * changes no instruction. */
 #include "tests/value/stepped.h"
 
-#include "user/values/hidden_vdso.h"
+#include "user/values/write/hidden_vdso.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -7,8 +7,8 @@ VALUE_SHARED := stepped followed chance
 .PHONY: value-tools check-value check-value-quick check-value-truth check-slices
 value-tools: $(VALUE_TOOLS)
 
-$(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(BUILD)/user/values/hidden_vdso.o
-$(BUILD)/value/recorded: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o) $(BUILD)/user/values/hidden_vdso.o
+$(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(BUILD)/user/values/write/hidden_vdso.o
+$(BUILD)/value/recorded: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o) $(BUILD)/user/values/write/hidden_vdso.o
 $(BUILD)/value/naive_slices: $(BUILD)/tests/value/naive_insn.o
 $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
 	@mkdir -p $(@D)

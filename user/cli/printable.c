@@ -178,6 +178,17 @@ void printable_print(FILE *file, const char *text, enum printable_form form)
 	}
 }
 
+void printable_json(FILE *file, const char *text)
+{
+	if (!text) {
+		fputs("null", file);
+		return;
+	}
+	putc('"', file);
+	printable_print(file, text, PRINT_JSON);
+	putc('"', file);
+}
+
 void printable_copy(char *out, size_t room, const char *text, enum printable_form form)
 {
 	char escape[PRINTABLE_ESCAPE_MAX];

@@ -3,7 +3,7 @@
  * standard input and output; from a terminal it starts gdb, which starts it again. */
 #include "user/cli/command.h"
 #include "user/sandbox/confine.h"
-#include "user/values/gdb_recording.h"
+#include "user/values/gdb/gdb_recording.h"
 
 #include <errno.h>
 #include <stdbool.h>

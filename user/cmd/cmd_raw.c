@@ -3,7 +3,7 @@
  * Without the plan an event says little: it is for those who work on Pugmark or write a reader. */
 #include "user/cli/command.h"
 #include "user/cli/options.h"
-#include "user/values/captures_text.h"
+#include "user/values/show/captures_text.h"
 
 #include <pugmark/recording.h>
 

@@ -12,7 +12,7 @@
 #include "user/record/ask/record_reads.h"
 #include "user/record/recorder.h"
 #include "user/record/turns.h"
-#include "user/values/capture_plan.h"
+#include "user/values/write/capture_plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_replay.c: `pugmark replay`: the options, and the tree that they ask for. */
 #include "user/cli/command.h"
-#include "user/values/values_calls.h"
+#include "user/values/show/values_calls.h"
 #include "user/view/replay/replay.h"
 #include "user/view/replay/replay_paths.h"
 

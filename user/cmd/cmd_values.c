@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* cmd_values.c: `pugmark values DIR`: what registers, variables and memory were. */
 #include "user/cli/command.h"
-#include "user/values/values_print.h"
+#include "user/values/show/values_print.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "user/cli/parallel.h"
 #include "user/cli/progress.h"
 #include "user/cli/tty.h"
-#include "user/values/values_check.h"
+#include "user/values/show/values_check.h"
 #include "user/view/report/deaths_text.h"
 #include "user/view/trace/expected.h"
 #include "user/view/trace/trace_view.h"

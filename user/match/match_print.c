@@ -160,13 +160,7 @@ static void print_text(const struct shown *s, const struct match_options *o)
 static void json_text(const char *name, const char *text)
 {
 	printf("\"%s\":", name);
-	if (!text) {
-		fputs("null", stdout);
-		return;
-	}
-	putchar('"');
-	printable_print(stdout, text, PRINT_JSON);
-	putchar('"');
+	printable_json(stdout, text);
 }
 
 static void json_place(const struct match_run *r, uint32_t i)

@@ -2,7 +2,7 @@
 /* criterion.c: see criterion.h. */
 #include "user/why/criterion.h"
 
-#include "user/values/value_instances.h"
+#include "user/values/show/value_instances.h"
 
 #include <errno.h>
 #include <inttypes.h>

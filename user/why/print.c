@@ -105,21 +105,17 @@ static void print_text(const struct why_run *w, const struct slice *s, const str
 	if (n < left)
 		printf("and %zu more (--limit)\n", left - n);
 	print_bytes(&s->fold);
-	if (w->partial)
-		printf("the values of the recording end in a gap: %s\n",
-		       value_run_gap(w->run)->text);
+	if (w->partial) {
+		fputs("the values of the recording end in a gap: ", stdout);
+		printable_print(stdout, value_run_gap(w->run)->text, PRINT_TEXT);
+		putchar('\n');
+	}
 }
 
 static void json_string(const char *name, const char *text)
 {
 	printf(",\"%s\":", name);
-	if (!text) {
-		fputs("null", stdout);
-		return;
-	}
-	putchar('"');
-	printable_print(stdout, text, PRINT_JSON);
-	putchar('"');
+	printable_json(stdout, text);
 }
 
 static void print_json(const struct why_run *w, const struct slice *s, const struct why_options *o,

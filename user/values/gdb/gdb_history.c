@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* gdb_history.c: executes with a trace and looks through it for what gdb waits for. A breakpoint is
+ * hit before its instruction; a watched place, going forward, behind the instruction that touched
+ * it, and going back before it: that is where the old value stands. */
+#include "user/values/gdb/gdb_history.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCKS = 1 << 16, ADDRESSES = 1 << 18, RESULTS = 1 << 19 };
+/* How much is executed before it is looked through, and how far a search backwards goes at once. */
+#define CHUNK 1000000
+
+int gdb_history_init(struct gdb_history *h, struct value_run *run)
+{
+	memset(h, 0, sizeof(*h));
+	h->run = run;
+	h->trace.blocks = calloc(BLOCKS, sizeof(*h->trace.blocks));
+	h->trace.addresses = calloc(ADDRESSES, sizeof(*h->trace.addresses));
+	h->trace.results = calloc(RESULTS, sizeof(*h->trace.results));
+	h->trace.max_blocks = BLOCKS;
+	h->trace.max_addresses = ADDRESSES;
+	h->trace.max_results = RESULTS;
+	return h->trace.blocks && h->trace.addresses && h->trace.results ? 0 : -ENOMEM;
+}
+
+void gdb_history_deinit(struct gdb_history *h)
+{
+	free(h->trace.blocks);
+	free(h->trace.addresses);
+	free(h->trace.results);
+	free(h->watches);
+	memset(h, 0, sizeof(*h));
+}
+
+int gdb_history_watch(struct gdb_history *h, unsigned kind, uint64_t addr, uint64_t len)
+{
+	struct gdb_watch *more = realloc(h->watches, (h->n_watches + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	h->watches = more;
+	more[h->n_watches++] = (struct gdb_watch){kind, addr, len};
+	return 0;
+}
+
+int gdb_history_unwatch(struct gdb_history *h, unsigned kind, uint64_t addr, uint64_t len)
+{
+	for (size_t i = 0; i < h->n_watches; i++) {
+		const struct gdb_watch *w = &h->watches[i];
+		if (w->kind != kind || w->addr != addr || w->len != len)
+			continue;
+		h->watches[i] = h->watches[--h->n_watches];
+		break;
+	}
+	return 0;
+}
+
+static bool touches(const struct gdb_watch *w, const struct value_insn *insn, const uint64_t *addrs)
+{
+	if (insn->kind == VALUE_INSN_STRING) {
+		uint64_t len = addrs[2] * insn->mem[0].len;
+		bool stored = insn->mem[0].write && addrs[0] < w->addr + w->len &&
+			      w->addr < addrs[0] + len;
+		bool loaded = addrs[1] < w->addr + w->len && w->addr < addrs[1] + len;
+		return w->kind == 2 ? stored : w->kind == 3 ? loaded : stored || loaded;
+	}
+	for (int i = 0; i < insn->n_mem; i++) {
+		const struct value_place *p = &insn->mem[i];
+		bool wanted = w->kind == 2 ? p->write : w->kind == 3 ? p->read : true;
+		if (wanted && addrs[i] < w->addr + w->len && w->addr < addrs[i] + p->len)
+			return true;
+	}
+	return false;
+}
+
+/* Looks at one executed instruction, the @count-th; true: it was a hit, which is in @hit. */
+static bool look(const struct gdb_history *h, const struct value_insn *insn, const uint64_t *addrs,
+		 uint64_t count, bool forward, struct gdb_hit *hit)
+{
+	for (size_t i = 0; i < h->n_watches; i++) {
+		const struct gdb_watch *w = &h->watches[i];
+		if (w->kind < 2) {
+			if (w->addr != insn->ip)
+				continue;
+			*hit = (struct gdb_hit){.why = GDB_HIT_BREAK, .count = count};
+			return true;
+		}
+		if (!touches(w, insn, addrs))
+			continue;
+		*hit = (struct gdb_hit){.why = GDB_HIT_WATCH,
+					.kind = w->kind,
+					.addr = w->addr,
+					.count = forward ? count + 1 : count};
+		return true;
+	}
+	return false;
+}
+
+/* Looks through the trace, whose first instruction is the @count-th. Of hits at instruction @from
+ * or later the first, or the last. Breakpoints of the instruction that gdb stands at do not count.
+ */
+static bool search(struct gdb_history *h, uint64_t count, uint64_t from, bool forward,
+		   struct gdb_hit *hit)
+{
+	const struct value_machine *m = value_run_machine(h->run);
+	const uint64_t *addrs = h->trace.addresses;
+	bool found = false;
+	for (size_t b = 0; b < h->trace.n_blocks; b++) {
+		const struct value_block *block = value_machine_block(m, h->trace.blocks[b]);
+		for (unsigned i = 0; i < block->n_insns; i++, count++) {
+			struct gdb_hit now;
+			if (look(h, &block->insns[i], addrs, count, forward, &now) &&
+			    (now.why != GDB_HIT_BREAK || count >= from)) {
+				*hit = now;
+				found = true;
+				if (forward)
+					return true;
+			}
+			addrs += block->insns[i].n_addresses;
+		}
+	}
+	return found;
+}
+
+/* Executes from where the run is to @to, or to the end; @last: the last hit, else the first. */
+static bool scan(struct gdb_history *h, uint64_t to, uint64_t from, bool last, struct gdb_hit *hit)
+{
+	bool found = false;
+	for (;;) {
+		uint64_t count = value_run_count(h->run);
+		uint64_t until = to - count < CHUNK ? to : count + CHUNK;
+		h->trace.n_blocks = h->trace.n_addresses = h->trace.n_results = 0;
+		enum value_replay_stop stop = value_run_forward(h->run, until, &h->trace);
+		found |= search(h, count, from, !last, hit);
+		if (found && !last)
+			return true;
+		bool on = stop == VALUE_REPLAY_TRACE_FULL || stop == VALUE_REPLAY_LIMIT;
+		if (!on || value_run_count(h->run) >= to)
+			return found;
+	}
+}
+
+void gdb_history_forward(struct gdb_history *h, struct gdb_hit *hit)
+{
+	uint64_t now = value_run_count(h->run);
+	if (scan(h, UINT64_MAX, now + 1, false, hit))
+		value_run_seek(h->run, hit->count);
+	else
+		*hit = (struct gdb_hit){.why = GDB_HIT_END, .count = value_run_count(h->run)};
+}
+
+/* From the last piece of the past to the first. */
+void gdb_history_back(struct gdb_history *h, struct gdb_hit *hit)
+{
+	uint64_t now = value_run_count(h->run);
+	while (now) {
+		uint64_t from = now > CHUNK ? now - CHUNK : 0;
+		if (value_run_seek(h->run, from) != VALUE_REPLAY_LIMIT)
+			break;
+		if (scan(h, now, 0, true, hit)) {
+			value_run_seek(h->run, hit->count);
+			return;
+		}
+		now = from;
+	}
+	value_run_seek(h->run, 0);
+	*hit = (struct gdb_hit){.why = GDB_HIT_BEGIN};
+}
+
+void gdb_history_step(struct gdb_history *h, struct gdb_hit *hit)
+{
+	uint64_t now = value_run_count(h->run);
+	enum value_replay_stop stop = value_run_forward(h->run, now + 1, NULL);
+	hit->why = stop == VALUE_REPLAY_LIMIT ? GDB_HIT_STEP : GDB_HIT_END;
+	hit->count = value_run_count(h->run);
+}
+
+void gdb_history_step_back(struct gdb_history *h, struct gdb_hit *hit)
+{
+	uint64_t now = value_run_count(h->run);
+	hit->why = now ? GDB_HIT_STEP : GDB_HIT_BEGIN;
+	hit->count = now ? now - 1 : 0;
+	value_run_seek(h->run, hit->count);
+}

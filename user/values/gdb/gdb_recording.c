@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* gdb_recording.c: opens what gdb_server.c serves, and finds what gdb has to be told of the
+ * program.
+ */
+#include "user/values/gdb/gdb_recording.h"
+#include "user/values/gdb/gdb_server.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The traced program's path, and its entry point as it was loaded. */
+static const char *program(const struct captures *captures, struct value_run *run, uint64_t *entry)
+{
+	uint32_t n, n_files;
+	const struct capture_mapping *maps = captures_mappings(captures, &n);
+	const struct capture_file *files = captures_files(captures, &n_files);
+	struct value_machine *m = value_run_machine(run);
+	*entry = value_machine_state(m)->rip;
+	for (uint32_t i = 0; i < n; i++) {
+		if (maps[i].file >= n_files || maps[i].off)
+			continue;
+		/* The ELF header is the first page of the first file: e_type at 16, e_entry at 24.
+		 */
+		struct {
+			uint8_t ident[16];
+			uint16_t type, machine;
+			uint32_t version;
+			uint64_t entry;
+		} header;
+		if (!value_memory_read(value_machine_memory(m), maps[i].start, &header,
+				       sizeof(header), NULL) &&
+		    !memcmp(header.ident, "\177ELF", 4) && header.entry)
+			*entry = header.entry + (header.type == 3 ? maps[i].start : 0);
+		return files[maps[i].file].path;
+	}
+	return "";
+}
+
+int gdb_serve_recording(const char *dir, const uint32_t *task, struct pugmark_diag *diag)
+{
+	struct value_replay *replay;
+	struct value_run *run;
+	uint32_t n;
+	int err = value_replay_open(dir, &replay, diag);
+	if (err)
+		return err;
+	const struct captures *captures = value_replay_captures(replay);
+	const uint32_t *tasks = captures_tasks(captures, &n);
+	err = n ? value_run_new(replay, task ? *task : tasks[0], &run, diag)
+		: pugmark_diag_set(diag, -ENODATA, dir, PUGMARK_NO_OFFSET,
+				   "no task of it was captured");
+	if (!err) {
+		uint64_t entry;
+		const char *exec = program(captures, run, &entry);
+		err = gdb_serve(run, STDIN_FILENO, STDOUT_FILENO, exec, entry);
+		if (err)
+			pugmark_diag_set(diag, err, dir, PUGMARK_NO_OFFSET, "serving gdb: %s",
+					 strerror(-err));
+		value_run_free(run);
+	}
+	value_replay_free(replay);
+	return err;
+}

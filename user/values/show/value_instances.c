@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* value_instances.c: blocks as they were executed, with a stack of the calls that are open: one is
+ * over when control comes to the instruction behind it. */
+#include "user/values/show/value_instances.h"
+
+#include "offline/base/search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCKS = 1 << 15, VALUES = 1 << 20 };
+
+/* A call that is open, and the first of the instances that are of what it has called. */
+struct open_frame {
+	uint64_t ret;
+	uint64_t instance; /* VALUE_NEVER: none */
+};
+
+struct finder {
+	const uint64_t *ips;
+	uint32_t n_ips;
+	uint64_t max;
+	struct value_instances *out;
+	VEC(struct open_frame) frames;
+	/* By number of the block: 1 and the index of its first instruction that is looked for; 0:
+	 * not looked at yet; UINT16_MAX: none. */
+	uint16_t *first;
+	uint32_t n_first;
+	struct value_machine *machine;
+	struct value_trace trace;
+	size_t done; /* blocks of it that were looked at */
+	uint64_t count;
+	int err;
+};
+
+static bool holds(const struct finder *f, uint64_t ip)
+{
+
+	uint32_t low = SEARCH_FIRST_NOT(0, f->n_ips, i, f->ips[i] < ip);
+	return low < f->n_ips && f->ips[low] == ip;
+}
+
+static uint16_t first_of(struct finder *f, const struct value_block *b)
+{
+	if (b->number >= f->n_first) {
+		uint32_t n = 2 * b->number + 1024;
+		uint16_t *first = realloc(f->first, n * sizeof(*first));
+
+		if (!first) {
+			f->err = -ENOMEM;
+			return UINT16_MAX;
+		}
+		memset(first + f->n_first, 0, (n - f->n_first) * sizeof(*first));
+		f->first = first;
+		f->n_first = n;
+	}
+	uint16_t *known = &f->first[b->number];
+	if (*known)
+		return *known;
+	*known = UINT16_MAX;
+	for (uint16_t i = 0; i < b->n_insns && *known == UINT16_MAX; i++)
+		if (holds(f, b->insns[i].ip))
+			*known = i + 1;
+	return *known;
+}
+
+static void add_instance(struct finder *f, uint64_t count, uint64_t ip)
+{
+	struct value_instances *out = f->out;
+
+	out->total++;
+	if (out->n == f->max)
+		return;
+	if (!VEC_RESERVE(out, 1)) {
+		f->err = -ENOMEM;
+		return;
+	}
+	if (f->frames.n && f->frames.at[f->frames.n - 1].instance == VALUE_NEVER)
+		f->frames.at[f->frames.n - 1].instance = out->n;
+	out->at[out->n++] = (struct value_instance){count, VALUE_NEVER, ip, f->frames.n};
+}
+
+static void push_frame(struct finder *f, uint64_t ret)
+{
+	if (!VEC_PUSH(&f->frames, (struct open_frame){ret, VALUE_NEVER}))
+		f->err = -ENOMEM;
+}
+
+/* Control is at @ip: behind the innermost call, or (by longjmp or an exception) one further out. */
+static void close_frames(struct finder *f, uint64_t ip)
+{
+	size_t n = f->frames.n;
+
+	if (!n || f->frames.at[n - 1].ret != ip)
+		return;
+	const struct open_frame *top = &f->frames.at[--f->frames.n];
+	if (top->instance != VALUE_NEVER && f->out->at[top->instance].back == VALUE_NEVER)
+		f->out->at[top->instance].back = f->count;
+}
+
+static void take_block(struct finder *f, const struct value_block *b)
+{
+	uint16_t first = first_of(f, b);
+
+	close_frames(f, b->ip);
+	if (first != UINT16_MAX)
+		for (uint16_t i = first - 1; i < b->n_insns; i++)
+			if (i == first - 1 || holds(f, b->insns[i].ip))
+				add_instance(f, f->count + i, b->insns[i].ip);
+	f->count += b->n_insns;
+	const struct value_insn *last = &b->insns[b->n_insns - 1];
+	if (last->kind == VALUE_INSN_CALL || last->kind == VALUE_INSN_CALL_IND)
+		push_frame(f, last->ip + last->len);
+}
+
+static bool make_trace(struct value_trace *t)
+{
+	*t = (struct value_trace){
+		.blocks = malloc(BLOCKS * sizeof(*t->blocks)),
+		.addresses = malloc(VALUES * sizeof(*t->addresses)),
+		.results = malloc(VALUES * sizeof(*t->results)),
+		.max_blocks = BLOCKS,
+		.max_addresses = VALUES,
+		.max_results = VALUES,
+	};
+	return t->blocks && t->addresses && t->results;
+}
+
+static void take_trace(struct finder *f)
+{
+	while (f->done < f->trace.n_blocks && !f->err)
+		take_block(f, value_machine_block(f->machine, f->trace.blocks[f->done++]));
+}
+
+/* Some instructions are counted and in no trace: a return to code outside, for one. */
+static void crossing(void *ctx, struct value_run *run, enum value_crossing what,
+		     const struct capture *capture, const char *import)
+{
+	struct finder *f = ctx;
+
+	(void)what, (void)capture, (void)import;
+	take_trace(f);
+	f->count = value_run_count(run);
+}
+
+int value_instances_find(struct value_run *run, const uint64_t *ips, uint32_t n_ips, uint64_t max,
+			 struct value_instances *out)
+{
+	struct finder f = {.ips = ips, .n_ips = n_ips, .max = max, .out = out};
+	*out = (struct value_instances){.stop = VALUE_REPLAY_TRACE_FULL};
+	f.machine = value_run_machine(run);
+	if (!make_trace(&f.trace))
+		f.err = -ENOMEM;
+	value_run_crossings(run, crossing, &f);
+	while (!f.err && out->stop == VALUE_REPLAY_TRACE_FULL) {
+		f.count = value_run_count(run);
+		f.trace.n_blocks = f.trace.n_addresses = f.trace.n_results = f.done = 0;
+		out->stop = value_run_forward(run, UINT64_MAX / 4, &f.trace);
+		take_trace(&f);
+	}
+	value_run_crossings(run, NULL, NULL);
+	out->end = value_run_count(run);
+	if (out->stop == VALUE_REPLAY_NO_MEMORY)
+		f.err = -ENOMEM;
+	free(f.trace.blocks);
+	free(f.trace.addresses);
+	free(f.trace.results);
+	VEC_FREE(&f.frames);
+	free(f.first);
+	if (f.err)
+		value_instances_deinit(out);
+	return f.err;
+}
+
+void value_instances_deinit(struct value_instances *instances)
+{
+	VEC_FREE(instances);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* value_names.c: functions by the plans that the recording holds, lines and variables by the files
+ * that were traced, if they are still there with the same build id. */
+#include "user/values/show/value_names.h"
+
+#include "offline/base/search.h"
+#include "offline/elf/private_elf.h"
+#include "user/file/build_id.h"
+#include "user/file/dwarf_lines.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <pugmark/plan.h>
+#include <pugmark/recording.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct value_names {
+	struct pugmark_recording *rec;
+	const struct captures *captures;
+	const struct pugmark_recording_module *modules;
+	struct pugmark_plan **plans; /* one a module; NULL: none */
+	struct value_vars **vars;
+	struct dwarf_lines **lines;
+	bool *asked, *asked_lines; /* for vars, for lines */
+	uint32_t n;
+};
+
+int value_names_open(const char *dir, const struct captures *captures, struct value_names **out,
+		     struct pugmark_diag *diag)
+{
+	struct value_names *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	v->captures = captures;
+	int err = pugmark_recording_open(dir, &v->rec, diag);
+	if (!err) {
+		v->modules = pugmark_recording_modules(v->rec, &v->n);
+		v->plans = calloc(v->n + 1, sizeof(*v->plans));
+		v->vars = calloc(v->n + 1, sizeof(*v->vars));
+		v->asked = calloc(v->n + 1, sizeof(*v->asked));
+		v->lines = calloc(v->n + 1, sizeof(struct dwarf_lines *));
+		v->asked_lines = calloc(v->n + 1, sizeof(*v->asked_lines));
+		err = v->plans && v->vars && v->asked && v->lines && v->asked_lines ? 0 : -ENOMEM;
+	}
+	for (uint32_t m = 0; !err && m < v->n; m++)
+		if (v->modules[m].plan)
+			err = pugmark_plan_open(v->modules[m].plan, &v->plans[m], diag);
+	if (err) {
+		value_names_free(v);
+		return err;
+	}
+	*out = v;
+	return 0;
+}
+
+void value_names_free(struct value_names *v)
+{
+	if (!v)
+		return;
+	for (uint32_t m = 0; m < v->n; m++) {
+		if (v->plans && v->plans[m])
+			pugmark_plan_free(v->plans[m]);
+		if (v->vars)
+			value_vars_free(v->vars[m]);
+		if (v->lines)
+			dwarf_lines_free(v->lines[m]);
+	}
+	free(v->lines);
+	free(v->asked_lines);
+	free(v->plans);
+	free(v->vars);
+	free(v->asked);
+	pugmark_recording_free(v->rec);
+	free(v);
+}
+
+/* The module whose text @addr lies in. */
+static bool module_of(const struct value_names *v, uint64_t addr, uint32_t *module, uint64_t *elf)
+{
+	for (uint32_t m = 0; m < v->n; m++) {
+		uint64_t bias;
+
+		if (!captures_bias(v->captures, m, &bias) ||
+		    addr - bias < v->modules[m].text_addr || addr - bias >= v->modules[m].text_end)
+			continue;
+		*module = m;
+		*elf = addr - bias;
+		return true;
+	}
+	return false;
+}
+
+const char *value_names_at(const struct value_names *v, uint64_t addr, uint32_t *module,
+			   uint64_t *elf)
+{
+	if (!module_of(v, addr, module, elf) || !v->plans[*module])
+		return NULL;
+	const struct pugmark_plan *plan = v->plans[*module];
+	uint32_t low = SEARCH_FIRST_NOT(0, plan->n_funcs, i, plan->funcs[i].addr <= *elf);
+	return low ? plan->strings + plan->funcs[low - 1].name : NULL;
+}
+
+bool value_names_is_entry(const struct value_names *v, uint64_t addr)
+{
+	uint32_t module;
+	uint64_t elf;
+
+	return module_of(v, addr, &module, &elf) && v->plans[module] &&
+	       pugmark_plan_func_at(v->plans[module], elf) != PUGMARK_NONE;
+}
+
+/* The file of module @m, if it is what was traced. */
+static const char *file_of(const struct value_names *v, uint32_t m)
+{
+	const struct pugmark_recording_module *mod = &v->modules[m];
+	struct build_id id = build_id_read(mod->path);
+
+	return build_id_is(&id, mod->build_id, mod->build_id_len) ? mod->path : NULL;
+}
+
+const char *value_names_file(const struct value_names *v, uint32_t m)
+{
+	return m < v->n ? file_of(v, m) : NULL;
+}
+
+bool value_names_text(const struct value_names *v, uint32_t m, uint64_t *from, uint64_t *to)
+{
+	if (m >= v->n)
+		return false;
+	*from = v->modules[m].text_addr;
+	*to = v->modules[m].text_end;
+	return true;
+}
+
+uint32_t value_names_modules(const struct value_names *v)
+{
+	return v->n;
+}
+
+struct value_vars *value_names_vars(struct value_names *v, uint32_t m)
+{
+	if (m >= v->n)
+		return NULL;
+	if (!v->asked[m]) {
+		const char *path = file_of(v, m);
+
+		v->vars[m] = path ? value_vars_open(path) : NULL;
+		v->asked[m] = true;
+	}
+	return v->vars[m];
+}
+
+uint32_t value_names_line(struct value_names *v, uint64_t addr, const char **file)
+{
+	struct pugmark_diag diag;
+	uint32_t m;
+	uint64_t elf;
+
+	if (!module_of(v, addr, &m, &elf))
+		return 0;
+	if (!v->asked_lines[m]) {
+		const char *path = file_of(v, m);
+
+		if (path && dwarf_lines_open(path, &v->lines[m], &diag))
+			v->lines[m] = NULL;
+		v->asked_lines[m] = true;
+	}
+	const struct source_row *row = v->lines[m] ? dwarf_lines_row_at(v->lines[m], elf) : NULL;
+	if (!row || !row->line)
+		return 0;
+	*file = dwarf_lines_file(v->lines[m], row->file);
+	return row->line;
+}
+
+static int add(uint64_t **out, uint32_t *n, uint64_t addr)
+{
+	uint64_t *more = realloc(*out, (*n + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	*out = more;
+	more[(*n)++] = addr;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int find_functions(const struct value_names *v, const char *name, uint64_t **out,
+			  uint32_t *n)
+{
+	int err = 0;
+
+	for (uint32_t m = 0; !err && m < v->n; m++) {
+		const struct pugmark_plan *plan = v->plans[m];
+		uint64_t bias;
+
+		if (!plan || !captures_bias(v->captures, m, &bias))
+			continue;
+		for (uint32_t f = 0; !err && f < plan->n_funcs; f++)
+			if (!strcmp(plan->strings + plan->funcs[f].name, name))
+				err = add(out, n, bias + plan->funcs[f].addr);
+	}
+	return err;
+}
+
+/* Whether @file, as DWARF has it, is what the user calls @name. */
+static bool is_file(const char *file, const char *name)
+{
+	size_t len = strlen(file), want = strlen(name);
+
+	return len >= want && !strcmp(file + len - want, name) &&
+	       (len == want || file[len - want - 1] == '/');
+}
+
+/* Where code of that line begins. */
+static int find_line(const struct value_names *v, const char *name, unsigned line, uint64_t **out,
+		     uint32_t *n)
+{
+	int err = 0;
+
+	for (uint32_t m = 0; !err && m < v->n; m++) {
+		struct pugmark_diag diag;
+		struct dwarf_lines *lines;
+		const char *path = file_of(v, m);
+		const struct source_row *row;
+		uint64_t bias;
+
+		if (!path || !captures_bias(v->captures, m, &bias) ||
+		    dwarf_lines_open(path, &lines, &diag))
+			continue;
+		bool inside = false;
+		for (uint64_t at = v->modules[m].text_addr; !err && at < v->modules[m].text_end;
+		     at = row ? row->end : at + 1) {
+			row = dwarf_lines_row_at(lines, at);
+			bool is = row && row->line == line &&
+				  is_file(dwarf_lines_file(lines, row->file), name);
+			if (is && !inside)
+				err = add(out, n, bias + row->addr);
+			inside = is;
+		}
+		dwarf_lines_free(lines);
+	}
+	return err;
+}
+
+int value_names_find(struct value_names *v, const char *place, uint64_t **out, uint32_t *n,
+		     struct pugmark_diag *diag)
+{
+	const char *colon = strrchr(place, ':');
+	char *end, *file = NULL;
+	uint64_t bias;
+	int err = 0;
+
+	*out = NULL;
+	*n = 0;
+	if (!strncmp(place, "0x", 2)) {
+		uint64_t addr = strtoull(place, &end, 16);
+
+		if (!*end && captures_bias(v->captures, 0, &bias) && v->n &&
+		    addr >= v->modules[0].text_addr && addr < v->modules[0].text_end)
+			err = add(out, n, bias + addr);
+	} else if (colon && colon[1] >= '0' && colon[1] <= '9') {
+		file = strndup(place, colon - place);
+		err = file ? find_line(v, file, strtoul(colon + 1, NULL, 10), out, n) : -ENOMEM;
+		free(file);
+	} else {
+		err = find_functions(v, place, out, n);
+	}
+	if (!err && !*n)
+		err = pugmark_diag_set(diag, -ENOENT, place, PUGMARK_NO_OFFSET,
+				       "no such function, line or address in what was traced (for "
+				       "lines the binary must be there, with its DWARF)");
+	if (err) {
+		free(*out);
+		*out = NULL;
+		return err;
+	}
+	qsort(*out, *n, sizeof(**out), by_value);
+	return 0;
+}
+
+int value_names_entries(struct value_names *v, uint64_t **out, uint32_t *n)
+{
+	uint64_t bias;
+	int err = 0;
+
+	*out = NULL;
+	*n = 0;
+	for (uint32_t m = 0; m < v->n; m++)
+		for (uint32_t i = 0; !err && v->plans[m] && captures_bias(v->captures, m, &bias) &&
+				     i < v->plans[m]->n_funcs;
+		     i++)
+			err = add(out, n, bias + v->plans[m]->funcs[i].addr);
+	if (*n)
+		qsort(*out, *n, sizeof(**out), by_value);
+	if (err) {
+		free(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+/* In the symbol table of the file at @path. */
+static bool find_symbol(const char *path, const char *name, uint64_t *addr, uint64_t *size)
+{
+	private_elf_guard struct private_elf file = {0};
+	bool found = false;
+
+	private_elf_open(path, &file);
+	Elf *elf = file.elf;
+	for (Elf_Scn *scn = NULL; !found && elf && (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr shdr;
+		Elf_Data *data = elf_getdata(scn, NULL);
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(scn, &shdr) || !data ||
+		    (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM))
+			continue;
+		for (int i = 0; !found && gelf_getsym(data, i, &sym); i++) {
+			const char *s = elf_strptr(elf, shdr.sh_link, sym.st_name);
+
+			found = s && sym.st_shndx != SHN_UNDEF &&
+				GELF_ST_TYPE(sym.st_info) == STT_OBJECT && !strcmp(s, name);
+			if (found) {
+				*addr = sym.st_value;
+				*size = sym.st_size;
+			}
+		}
+	}
+	return found;
+}
+
+bool value_names_variable(struct value_names *v, const char *name, uint64_t *addr, uint64_t *size)
+{
+	for (uint32_t m = 0; m < v->n; m++) {
+		const char *path = file_of(v, m);
+		uint64_t bias;
+
+		if (path && captures_bias(v->captures, m, &bias) &&
+		    find_symbol(path, name, addr, size)) {
+			*addr += bias;
+			return true;
+		}
+	}
+	return false;
+}

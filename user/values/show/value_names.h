@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* value_names.h: names of run-time addresses of a recording with values, and the addresses of
+ * places that a user names. */
+#ifndef USER_VALUE_NAMES_H
+#define USER_VALUE_NAMES_H
+
+#include "offline/capture/captures.h"
+#include "user/values/show/value_vars.h"
+
+struct value_names;
+
+int value_names_open(const char *dir, const struct captures *captures, struct value_names **out,
+		     struct pugmark_diag *diag);
+void value_names_free(struct value_names *names);
+/* The function that the run-time address @addr lies in, as far as is known; NULL. *@module, *@elf:
+ * of which module, and its ELF address. */
+const char *value_names_at(const struct value_names *names, uint64_t addr, uint32_t *module,
+			   uint64_t *elf);
+/* Whether @addr is where a function begins. */
+bool value_names_is_entry(const struct value_names *names, uint64_t addr);
+/* The line of source at that run-time address, and its file as DWARF names it; 0: not known. */
+uint32_t value_names_line(struct value_names *names, uint64_t addr, const char **file);
+/* The module's file, if it is still what was traced; NULL. Modules count from 0. */
+const char *value_names_file(const struct value_names *names, uint32_t module);
+/* The ELF addresses between which the module's code lies. */
+bool value_names_text(const struct value_names *names, uint32_t module, uint64_t *from,
+		      uint64_t *to);
+uint32_t value_names_modules(const struct value_names *names);
+/* The variables of that module, or NULL. */
+struct value_vars *value_names_vars(struct value_names *names, uint32_t module);
+/* The run-time addresses of @place: a function, FILE:LINE, or an ELF address 0x... of the first
+ * module; sorted. The caller frees *@out. -ENOENT with @diag filled: there is none. */
+int value_names_find(struct value_names *names, const char *place, uint64_t **out, uint32_t *n,
+		     struct pugmark_diag *diag);
+/* Those of all functions. 0 or -ENOMEM. */
+int value_names_entries(struct value_names *names, uint64_t **out, uint32_t *n);
+/* The run-time address and size of the global variable @name. */
+bool value_names_variable(struct value_names *names, const char *name, uint64_t *addr,
+			  uint64_t *size);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* value_texts.c: see value_texts.h. */
+#include "user/values/show/value_texts.h"
+
+#include <inttypes.h>
+
+static void print_number(FILE *out, struct value_machine *m, unsigned reg)
+{
+	uint8_t quality = value_quality(m, 1ull << reg);
+
+	if (quality == VALUE_UNKNOWN)
+		fputc('?', out);
+	else
+		fprintf(out, "0x%" PRIx64 "%s", value_machine_state(m)->gpr[reg],
+			quality ? "~" : "");
+}
+
+/* The arguments by the ABI, where nothing names them. */
+static void print_arguments(FILE *out, struct value_machine *m)
+{
+	static const uint8_t regs[] = {VALUE_RDI, VALUE_RSI, VALUE_RDX};
+	static const char *const names[] = {"rdi", "rsi", "rdx"};
+
+	for (int i = 0; i < 3; i++) {
+		fprintf(out, "%s%s=", i ? ", " : "", names[i]);
+		print_number(out, m, regs[i]);
+	}
+}
+
+void value_text_arguments(FILE *out, struct value_vars *vars, uint64_t elf, uint64_t bias,
+			  bool entry, struct value_machine *m)
+{
+	uint32_t n =
+		vars ? value_vars_print(vars, out, elf, bias, entry ? VARS_ARGUMENTS : VARS_ALL, m)
+		     : 0;
+	if (!n && entry && !vars)
+		print_arguments(out, m);
+}
+
+bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct value_machine *m)
+{
+	bool known = false, returns = true;
+
+	if (vars)
+		returns = value_vars_result(vars, out, elf, m, &known);
+	if (!known)
+		print_number(out, m, VALUE_RAX);
+	return returns;
+}

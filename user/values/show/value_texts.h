@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* value_texts.h: the arguments and the result of a function as text: by DWARF where the file has
+ * it, by the registers of the ABI where it has not. */
+#ifndef USER_VALUE_TEXTS_H
+#define USER_VALUE_TEXTS_H
+
+#include "offline/eval/machine.h"
+#include "user/values/show/value_vars.h"
+
+#include <stdio.h>
+
+/* At the ELF address @elf, of which @entry says whether a function begins there: its arguments, or
+ * all variables. @vars may be NULL. */
+void value_text_arguments(FILE *out, struct value_vars *vars, uint64_t elf, uint64_t bias,
+			  bool entry, struct value_machine *m);
+/* Of the function that begins at @elf, where it is back at its caller. False: it returns nothing.
+ */
+bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct value_machine *m);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* value_watch.h: every write and read of a range of memory by a task, in order. */
+#ifndef USER_VALUE_WATCH_H
+#define USER_VALUE_WATCH_H
+
+#include "user/values/show/value_names.h"
+#include "user/values/show/values_print.h"
+
+/* Prints those of options->watch. *@first, of a JSON list, is cleared; *@partial is set where the
+ * task has a gap. */
+int value_watch_print(struct value_replay *replay, struct value_names *names, uint32_t task,
+		      const struct values_options *options, bool *first, bool *partial,
+		      struct pugmark_diag *diag);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* values_print.c: see values_print.h. A task is executed twice: to find where something is, and to
+ * look at it there, in order. */
+#include "user/values/show/values_print.h"
+
+#include "user/cli/printable.h"
+#include "user/values/show/value_instances.h"
+#include "user/values/show/value_names.h"
+#include "user/values/show/value_texts.h"
+#include "user/values/show/value_watch.h"
+#include "user/values/show/values_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct printing {
+	const struct values_options *options;
+	struct value_replay *replay;
+	struct value_names *names;
+	char name[64], op[3]; /* of where */
+	int64_t number;
+	uint64_t met, known; /* instances of the place; of where the variable is known there */
+	bool first;	     /* of a JSON list */
+	bool partial;
+};
+
+static void print_text(FILE *out, const char *text, bool json)
+{
+	if (json)
+		fputc('"', out);
+	printable_print(out, text, json ? PRINT_JSON : PRINT_TEXT);
+	if (json)
+		fputc('"', out);
+}
+
+static int print_summary(const struct values_options *o, bool *partial, struct pugmark_diag *diag)
+{
+	struct values_result r;
+	int err = values_check(o->dir, &r, diag);
+
+	if (err)
+		return err;
+	if (o->json)
+		printf("{\"complete\":%s,\"tasks\":[", r.complete ? "true" : "false");
+	for (uint32_t i = 0; i < r.n; i++) {
+		const struct values_task *t = &r.tasks[i];
+		uint64_t inexact = t->assumed + t->unknown + t->supposed;
+
+		if (o->json) {
+			printf("%s{\"task\":%u,\"instructions\":%" PRIu64 ",\"exact\":%" PRIu64
+			       ",\"assumed\":%" PRIu64 ",\"control_assumed\":%" PRIu64
+			       ",\"unknown\":%" PRIu64 ",\"complete\":%s,\"gap\":",
+			       i ? ",\n" : "", t->task, t->instructions, t->instructions - inexact,
+			       t->assumed, t->supposed, t->unknown, t->complete ? "true" : "false");
+			print_text(stdout, t->gap, true);
+			putchar('}');
+			continue;
+		}
+		printf("task %u: %" PRIu64 " instructions, %" PRIu64 " wholly exact, %" PRIu64
+		       " with something assumed, %" PRIu64 " unknown; ",
+		       t->task, t->instructions, t->instructions - inexact, t->assumed, t->unknown);
+		if (t->supposed)
+			printf("%" PRIu64 " behind a branch on something assumed; ", t->supposed);
+		if (t->complete)
+			puts("up to its end");
+		else if (*t->gap) {
+			fputs("a gap ", stdout);
+			print_text(stdout, t->gap, false);
+			putchar('\n');
+		} else
+			puts("not up to its end");
+	}
+	if (o->json)
+		puts("]}");
+	*partial = !r.complete;
+	values_check_deinit(&r);
+	return 0;
+}
+
+/* "x > 3" in its parts. */
+static int parse_where(struct printing *p, struct pugmark_diag *diag)
+{
+	static const char *const ops[] = {"==", "!=", "<=", ">=", "<", ">"};
+	const char *text = p->options->where, *at, *op = NULL;
+	char *end;
+
+	if (!text)
+		return 0;
+	at = strpbrk(text, "=!<>");
+	for (size_t i = 0; at && !op && i < sizeof(ops) / sizeof(*ops); i++)
+		if (!strncmp(at, ops[i], strlen(ops[i])))
+			op = ops[i];
+	size_t len = op ? (size_t)(at - text) : 0;
+	while (len && text[len - 1] == ' ')
+		len--;
+	if (len && len < sizeof(p->name)) {
+		memcpy(p->name, text, len);
+		strcpy(p->op, op);
+		at += strlen(op);
+		p->number = strtoll(at, &end, 0);
+		while (end != at && *end == ' ')
+			end++;
+		if (end != at && !*end)
+			return 0;
+	}
+	return pugmark_diag_set(diag, -EINVAL, text, PUGMARK_NO_OFFSET,
+				"--where wants NAME, one of == != <= >= < >, and a number");
+}
+
+static bool holds(const struct printing *p, int64_t v)
+{
+	switch (p->op[0]) {
+	case '=':
+		return v == p->number;
+	case '!':
+		return v != p->number;
+	case '<':
+		return p->op[1] ? v <= p->number : v < p->number;
+	default:
+		return p->op[1] ? v >= p->number : v > p->number;
+	}
+}
+
+/* Goes to what is before instruction @count. */
+static bool go(struct value_run *run, uint64_t count)
+{
+	if (count < value_run_count(run))
+		return value_run_seek(run, count) == VALUE_REPLAY_LIMIT;
+	return count == value_run_count(run) ||
+	       value_run_forward(run, count, NULL) == VALUE_REPLAY_LIMIT;
+}
+
+/* One instance. Its text is made before it is printed, as its result comes later. */
+static int print_instance(struct printing *p, struct value_run *run, uint32_t task,
+			  const struct value_instance *i)
+{
+	struct value_machine *m = value_run_machine(run);
+	uint32_t module = 0;
+	uint64_t elf = 0, bias = 0;
+	char *args = NULL, *result = NULL;
+	size_t len;
+	bool returns = true;
+
+	if (!go(run, i->count))
+		return 0;
+	const char *function = value_names_at(p->names, i->ip, &module, &elf);
+	bool entry = value_names_is_entry(p->names, i->ip);
+	struct value_vars *vars = value_names_vars(p->names, module);
+	captures_bias(value_replay_captures(p->replay), module, &bias);
+	int64_t v;
+	bool known_there =
+		p->options->where && vars && value_vars_number(vars, p->name, elf, bias, m, &v);
+	p->known += known_there;
+	if (p->options->where && !(known_there && holds(p, v)))
+		return 0;
+	FILE *out = open_memstream(&args, &len);
+	if (!out)
+		return -ENOMEM;
+	value_text_arguments(out, vars, elf, bias, entry, m);
+	fclose(out);
+	if (entry && i->back != VALUE_NEVER && go(run, i->back)) {
+		out = open_memstream(&result, &len);
+		if (out) {
+			returns = value_text_result(out, vars, elf, m);
+			fclose(out);
+		}
+	}
+	bool json = p->options->json;
+	printf(json ? "%s{\"task\":%u,\"at\":%" PRIu64 ",\"function\":" : "%s%u %" PRIu64 " ",
+	       json && !p->first ? ",\n" : "", task, i->count);
+	p->first = false;
+	print_text(stdout, function ? function : "?", json);
+	if (json) {
+		printf(",\"address\":\"%" PRIx64 "\",\"values\":", elf);
+		print_text(stdout, args ? args : "", true);
+		fputs(",\"result\":", stdout);
+		if (result && returns)
+			print_text(stdout, result, true);
+		else
+			fputs("null", stdout);
+		putchar('}');
+	} else {
+		if (!entry)
+			printf("+0x%" PRIx64 " ", elf);
+		printf("(%s)", args ? args : "");
+		if (result && returns)
+			printf(" = %s", result);
+		putchar('\n');
+	}
+	free(args);
+	free(result);
+	return 0;
+}
+
+static int print_instances(struct printing *p, uint32_t task, const uint64_t *ips, uint32_t n_ips,
+			   struct pugmark_diag *diag)
+{
+	struct value_instances found;
+	struct value_run *run;
+	int err = value_run_new(p->replay, task, &run, diag);
+
+	if (err)
+		return err == -ENODATA ? 0 : err;
+	err = value_instances_find(run, ips, n_ips,
+				   p->options->where ? UINT64_MAX : p->options->limit, &found);
+	if (!err && value_run_seek(run, 0) != VALUE_REPLAY_LIMIT)
+		err = -EIO;
+	p->met += err ? 0 : found.n;
+	for (uint64_t i = 0; !err && i < found.n; i++)
+		err = print_instance(p, run, task, &found.at[i]);
+	if (!err) {
+		p->partial |= found.stop == VALUE_REPLAY_GAP;
+		if (!p->options->json && found.total > found.n)
+			printf("task %u: %" PRIu64 " more (--limit)\n", task,
+			       found.total - found.n);
+		if (!p->options->json && found.stop == VALUE_REPLAY_GAP) {
+			printf("task %u: a gap after %" PRIu64 " instructions: ", task, found.end);
+			printable_print(stdout, value_run_gap(run)->text, PRINT_TEXT);
+			putchar('\n');
+		}
+		value_instances_deinit(&found);
+	}
+	value_run_free(run);
+	return err ? pugmark_diag_set(diag, err, p->options->dir, PUGMARK_NO_OFFSET, "%s",
+				      strerror(-err))
+		   : 0;
+}
+
+/* What was asked for and is not there. */
+static int check_found(const struct printing *p, bool task, struct pugmark_diag *diag)
+{
+	const struct values_options *o = p->options;
+
+	if (!task)
+		return pugmark_diag_set(diag, -ENOENT, o->dir, PUGMARK_NO_OFFSET,
+					"it has no values of a task %u", o->task);
+	if (o->where && p->met && !p->known)
+		return pugmark_diag_set(diag, -ENOENT, o->where, PUGMARK_NO_OFFSET,
+					"there is no variable of that name at %s, or nothing is "
+					"known of it there",
+					o->place);
+	if (o->place && !p->met && !p->partial && !o->json) {
+		print_text(stdout, o->place, false);
+		puts(" was not executed");
+	}
+	return 0;
+}
+
+static int print_each(struct printing *p, struct pugmark_diag *diag)
+{
+	const struct values_options *o = p->options;
+	uint32_t n_tasks, n_ips = 0;
+	uint64_t *ips = NULL;
+	int err = parse_where(p, diag);
+
+	if (!err && o->place)
+		err = value_names_find(p->names, o->place, &ips, &n_ips, diag);
+	const uint32_t *tasks = captures_tasks(value_replay_captures(p->replay), &n_tasks);
+	if (!err && o->json)
+		puts("[");
+	bool task = !o->task;
+	for (uint32_t i = 0; !err && i < n_tasks; i++) {
+		if (o->task && tasks[i] != o->task)
+			continue;
+		task = true;
+		if (o->place)
+			err = print_instances(p, tasks[i], ips, n_ips, diag);
+		else
+			err = value_watch_print(p->replay, p->names, tasks[i], o, &p->first,
+						&p->partial, diag);
+	}
+	if (!err && o->json)
+		puts("]");
+	if (!err)
+		err = check_found(p, task, diag);
+	free(ips);
+	return err;
+}
+
+int values_print(const struct values_options *options, struct pugmark_diag *diag)
+{
+	struct printing p = {.options = options, .first = true};
+	int err;
+
+	if (!options->place && !options->watch) {
+		err = print_summary(options, &p.partial, diag);
+		return err ? err : p.partial;
+	}
+	err = value_replay_open(options->dir, &p.replay, diag);
+	if (!err)
+		err = value_names_open(options->dir, value_replay_captures(p.replay), &p.names,
+				       diag);
+	if (!err)
+		err = print_each(&p, diag);
+	value_names_free(p.names);
+	value_replay_free(p.replay);
+	return err ? err : p.partial;
+}

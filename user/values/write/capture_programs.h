@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* capture_programs.h: bpf/values.bpf.c in the kernel: loading, placing its probes, taking them
+ * away.
+ */
+#ifndef USER_CAPTURE_PROGRAMS_H
+#define USER_CAPTURE_PROGRAMS_H
+
+#include "user/file/text_span.h"
+#include "user/kernel/record_options.h"
+#include "user/values/write/capture_plan.h"
+
+struct capture_programs;
+
+/* Loads the programs and fills their tables. @spans: of the options' modules; @tasks_fd: the map of
+ * the recorded tasks. */
+int capture_programs_load(const struct recorder_options *options, const struct text_span *spans,
+			  int tasks_fd, struct capture_programs **out, struct pugmark_diag *diag);
+/* Puts the probes in place; nothing is captured before capture_programs_enable(). */
+int capture_programs_attach(struct capture_programs *programs, const struct capture_plan *plan,
+			    const struct recorder_module *modules, struct pugmark_diag *diag);
+void capture_programs_enable(struct capture_programs *programs, bool enabled);
+int capture_programs_ring_fd(const struct capture_programs *programs);
+/* Records that found the ring full; hits of tasks whose state could not be made. */
+void capture_programs_counters(const struct capture_programs *programs, uint64_t *lost,
+			       uint64_t *without_task);
+void capture_programs_free(struct capture_programs *programs);
+
+#endif

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* capture_writer.c: records of the ring, sorted by task, and whole segments appended to the file.
+ * Ranges of bytes come before the record that they belong to. The numbers in records of the ring
+ * tell where one found it full. */
+#include "user/values/write/capture_writer.h"
+
+#include "offline/base/codec.h"
+#include "offline/base/write_all.h"
+#include "offline/log/segment.h"
+#include "offline/capture/capture_code.h"
+#include "offline/capture/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include "offline/capture/capture_ring.h"
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* So that a record fits into a segment: of what is written beyond that only where it lies is kept.
+ */
+enum { RECORD_MAX_BYTES = 12 << 20 };
+
+struct capture_task {
+	uint32_t task;
+	uint64_t ring_number; /* that the next record of the ring has */
+	uint64_t records;     /* in segments before */
+	uint64_t checked;     /* how many could have had a hash */
+	uint64_t first_ns, last_ns;
+	struct capture_encoder *encoder;
+	struct capture_range *ranges; /* of the next record; where their bytes are comes last */
+	size_t *offs;
+	uint32_t n_ranges, cap_ranges;
+	struct bytes bytes;
+	bool shown; /* the content of the next system call may be kept */
+};
+
+struct capture_writer {
+	/* Of the tasks, while a record is taken, which may ask for a file; and, below it, of the
+	 * segments on disk, which keep what is seen of that file. */
+	pthread_mutex_t lock, segments;
+	int fd, err;
+	uint32_t check_every;
+	uint64_t off, records;
+	uint32_t n_segments;
+	struct codec *codec;
+	struct bytes stored;
+	struct capture_task **tasks; /* by number */
+	uint32_t n_tasks;
+	uint32_t (*file_of)(void *ctx, const struct mapped_file *file);
+	void *file_ctx;
+	struct opened_files *opened;
+	struct redaction redaction; /* n 0: nothing is hidden */
+};
+
+int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
+			struct pugmark_diag *diag)
+{
+	struct capture_writer *w = fd < 0 ? NULL : calloc(1, sizeof(*w));
+	int err = fd < 0 ? fd : -ENOMEM;
+
+	if (w && (w->codec = codec_new()) && (w->opened = opened_files_new()))
+		err = 0;
+	if (err) {
+		if (w)
+			codec_free(w->codec);
+		free(w);
+		if (fd >= 0)
+			close(fd);
+		return pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+					"making the file `captures`: %s", strerror(-err));
+	}
+	w->check_every = check_every;
+	w->fd = fd;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->segments, NULL);
+	*out = w;
+	return 0;
+}
+
+void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction)
+{
+	w->redaction = *redaction;
+}
+
+static void fail(struct capture_writer *w, int err)
+{
+	if (!w->err)
+		w->err = err;
+}
+
+static void append_locked(struct capture_writer *w, struct segment_header *h,
+			  const uint8_t *payload)
+{
+	struct bytes *b = &w->stored;
+
+	b->len = 0;
+	if (w->err)
+		return;
+	if (!bytes_reserve(b, SEGMENT_HEADER_BYTES + codec_bound(h->raw_bytes))) {
+		fail(w, -ENOMEM);
+		return;
+	}
+	h->stored_bytes = codec_compress(w->codec, payload, h->raw_bytes,
+					 b->data + SEGMENT_HEADER_BYTES, &h->codec);
+	h->crc = crc32(0, b->data + SEGMENT_HEADER_BYTES, h->stored_bytes);
+	h->number = w->n_segments;
+	segment_header_write(h, b->data);
+	size_t len = SEGMENT_HEADER_BYTES + h->stored_bytes;
+	int err = pwrite_all(w->fd, b->data, len, w->off);
+	if (err) {
+		fail(w, err);
+		/* Else the reader sees a segment that is cut short. */
+		if (ftruncate(w->fd, w->off))
+			return;
+		return;
+	}
+	w->off += len;
+	w->n_segments++;
+}
+
+static void append(struct capture_writer *w, struct segment_header *h, const uint8_t *payload)
+{
+	pthread_mutex_lock(&w->segments);
+	append_locked(w, h, payload);
+	pthread_mutex_unlock(&w->segments);
+}
+
+static struct capture_task *task_of(struct capture_writer *w, uint32_t task)
+{
+	if (task >= w->n_tasks) {
+		uint32_t n = task < 64 ? 64 : 2 * task;
+		struct capture_task **tasks = realloc(w->tasks, n * sizeof(*tasks));
+
+		if (!tasks)
+			return NULL;
+		memset(tasks + w->n_tasks, 0, (n - w->n_tasks) * sizeof(*tasks));
+		w->tasks = tasks;
+		w->n_tasks = n;
+	}
+	if (!w->tasks[task]) {
+		struct capture_task *t = calloc(1, sizeof(*t));
+
+		if (!t || !(t->encoder = capture_encoder_new())) {
+			free(t);
+			return NULL;
+		}
+		t->task = task;
+		w->tasks[task] = t;
+	}
+	return w->tasks[task];
+}
+
+static void finish_segment(struct capture_writer *w, struct capture_task *t)
+{
+	struct segment_header h = {
+		.kind = CAPTURE_SEGMENT_RECORDS,
+		.task = t->task,
+		.first_event = t->records,
+		.n = capture_encoder_count(t->encoder),
+		.first_ns = t->first_ns,
+		.last_ns = t->last_ns,
+	};
+
+	if (!h.n)
+		return;
+	const uint8_t *payload = capture_encoder_finish(t->encoder, &h.raw_bytes);
+	t->records += h.n;
+	if (payload)
+		append(w, &h, payload);
+	else
+		fail(w, -ENOMEM);
+}
+
+static void add_record(struct capture_writer *w, struct capture_task *t, const struct capture *c)
+{
+	if (!capture_encoder_count(t->encoder))
+		t->first_ns = c->time_ns;
+	t->last_ns = c->time_ns;
+	if (capture_encoder_add(t->encoder, c))
+		fail(w, -ENOMEM);
+	w->records++;
+	if (capture_encoder_bytes(t->encoder) >= CAPTURE_SEGMENT_BYTES)
+		finish_segment(w, t);
+}
+
+void capture_writer_start(struct capture_writer *w, uint32_t task, const struct capture *start)
+{
+	pthread_mutex_lock(&w->lock);
+	struct capture_task *t = task_of(w, task);
+	if (t)
+		add_record(w, t, start);
+	else
+		fail(w, -ENOMEM);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Tells of what the ring had no room for, before what has the number @number. */
+static void note_lost(struct capture_writer *w, struct capture_task *t, uint64_t number,
+		      uint64_t order, uint64_t time_ns)
+{
+	struct capture lost = {
+		.kind = CAPTURE_LOST,
+		.place = CAPTURE_NONE,
+		.map_file = CAPTURE_NONE,
+		.order = order,
+		.time_ns = time_ns,
+		.lost = number - t->ring_number,
+	};
+
+	if (number == t->ring_number)
+		return;
+	t->n_ranges = 0;
+	t->bytes.len = 0;
+	t->shown = false; /* what said so may have been of a call that is lost */
+	add_record(w, t, &lost);
+}
+
+static void take_range(struct capture_writer *w, struct capture_task *t,
+		       const struct capture_bytes *r)
+{
+	note_lost(w, t, r->number, 0, t->last_ns);
+	t->ring_number = r->number + 1;
+	if (t->n_ranges == t->cap_ranges) {
+		uint32_t cap = t->cap_ranges ? 2 * t->cap_ranges : 16;
+		struct capture_range *ranges = realloc(t->ranges, cap * sizeof(*ranges));
+
+		if (ranges)
+			t->ranges = ranges;
+		size_t *offs = realloc(t->offs, cap * sizeof(*offs));
+		if (offs)
+			t->offs = offs;
+		if (!ranges || !offs) {
+			fail(w, -ENOMEM);
+			return;
+		}
+		t->cap_ranges = cap;
+	}
+	bool unread = r->unread || t->bytes.len + r->len > RECORD_MAX_BYTES;
+	t->offs[t->n_ranges] = t->bytes.len;
+	t->ranges[t->n_ranges++] =
+		(struct capture_range){.addr = r->addr, .len = r->len, .unread = unread};
+	if (!unread)
+		bytes_put(&t->bytes, r->data, r->len);
+	if (t->bytes.failed)
+		fail(w, -ENOMEM);
+}
+
+static void take_name(struct capture_writer *w, struct capture_task *t,
+		      const struct capture_bytes *name)
+{
+	note_lost(w, t, name->number, 0, t->last_ns);
+	t->ring_number = name->number + 1;
+	t->shown = !redaction_hides(&w->redaction, name);
+}
+
+/* More is read there than the kernel has written: what lies beside it is the program's own. */
+static bool reads_beside(uint32_t nr)
+{
+	return nr == SYS_ioctl || nr == SYS_mincore || nr == SYS_fcntl || nr == SYS_prctl ||
+	       nr == SYS_name_to_handle_at;
+}
+
+/* Takes away what must not be kept, or what may have been made of it. */
+static void redact(struct capture_task *t, struct capture *c)
+{
+	if (c->kind == CAPTURE_KERNEL &&
+	    (reads_beside(c->nr) || (syscall_content(c->nr) && !t->shown))) {
+		for (uint32_t i = 0; i < t->n_ranges; i++)
+			t->ranges[i].unread = true;
+	} else if (c->kind == CAPTURE_RESULT || c->kind == CAPTURE_ENTER ||
+		   c->kind == CAPTURE_END) {
+		c->known = 0;
+		c->has_hash = false; /* of registers that hold it, perhaps */
+		c->n_ranges = 0;
+	}
+}
+
+static void take_registers(const struct capture_note *n, struct capture *c)
+{
+	memcpy(c->regs, n->words, sizeof(c->regs));
+	c->flags = n->words[16];
+	c->known = CAPTURE_ALL_KNOWN;
+}
+
+static void take_result(struct capture_writer *w, struct capture_task *t,
+			const struct capture_note *n, struct capture *c)
+{
+	c->regs[0] = n->words[0];
+	c->regs[2] = n->words[1];
+	c->known = 1 | (n->words[3] ? 1 << 2 : 0);
+	c->hash = n->words[2];
+	c->has_hash = t->checked++ % w->check_every == 0;
+}
+
+static void take_kernel(struct capture_writer *w, const struct capture_task *t,
+			const struct capture_note *n, struct capture *c)
+{
+	c->nr = n->words[0];
+	c->result = (int64_t)n->words[1];
+	memcpy(c->args, n->words + 2, sizeof(c->args));
+	c->entered = n->n_words > 10 ? n->words[10] : 0;
+	opened_files_note(w->opened, n->pid, c);
+	bool of_file = c->nr == SYS_mmap && !(c->args[3] & MAP_ANONYMOUS) &&
+		       (c->result > 0 || c->result < -4095);
+	if (!of_file)
+		return;
+	c->map_file = CAPTURE_UNKNOWN;
+	if (w->redaction.n && !t->shown)
+		return;
+	struct mapped_file file = {.pid = n->pid,
+				   .addr = (uint64_t)c->result,
+				   .len = c->args[1],
+				   .off = c->args[5],
+				   .inode = n->n_words > 8 ? n->words[8] : 0,
+				   .size = n->n_words > 9 ? n->words[9] : 0};
+	opened_files_find(w->opened, (int)c->args[4], &file);
+	if (w->file_of)
+		c->map_file = w->file_of(w->file_ctx, &file);
+}
+
+static void take_note(struct capture_writer *w, struct capture_task *t,
+		      const struct capture_note *n)
+{
+	struct capture c = {
+		.kind = n->kind,
+		.place = n->place,
+		.map_file = CAPTURE_NONE,
+		.order = n->order,
+		.time_ns = n->time_ns,
+		.ip = n->ip,
+		.sp = n->sp,
+	};
+
+	note_lost(w, t, n->number, n->order, n->time_ns);
+	t->ring_number = n->number + 1;
+	for (uint32_t i = 0; i < t->n_ranges; i++)
+		t->ranges[i].bytes = t->bytes.data + t->offs[i];
+	c.ranges = t->ranges;
+	c.n_ranges = t->n_ranges;
+	switch (n->kind) {
+	case RING_CAPTURE_ENTER:
+	case RING_CAPTURE_END:
+		take_registers(n, &c);
+		break;
+	case RING_CAPTURE_SIGNAL:
+		take_registers(n, &c);
+		c.signal = n->words[17];
+		c.handler = n->words[18];
+		break;
+	case RING_CAPTURE_RESULT:
+		take_result(w, t, n, &c);
+		break;
+	case RING_CAPTURE_INSN:
+		memcpy(c.regs, n->words, 4 * sizeof(*c.regs));
+		c.flags = n->words[4];
+		break;
+	case RING_CAPTURE_KERNEL:
+		take_kernel(w, t, n, &c);
+		break;
+	}
+	if (w->redaction.n)
+		redact(t, &c);
+	add_record(w, t, &c);
+	t->n_ranges = 0;
+	t->bytes.len = 0;
+	t->shown = false;
+}
+
+int capture_writer_ring(void *writer, void *record, size_t len)
+{
+	struct capture_writer *w = writer;
+	const struct capture_note *n = record;
+	struct capture_note whole = {0};
+
+	if (len < sizeof(uint32_t) * 2)
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	struct capture_task *t = task_of(w, n->task);
+	if (!t) {
+		fail(w, -ENOMEM);
+	} else if (n->kind == RING_CAPTURE_RANGE) {
+		take_range(w, t, record);
+	} else if (n->kind == RING_CAPTURE_NAME) {
+		take_name(w, t, record);
+	} else {
+		memcpy(&whole, record, len < sizeof(whole) ? len : sizeof(whole));
+		take_note(w, t, &whole);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+static void write_bytes(struct capture_writer *w, uint8_t kind, uint32_t task, uint64_t off,
+			const uint8_t *bytes, uint32_t len)
+{
+	struct segment_header h = {
+		.kind = kind, .task = task, .first_event = off, .n = 1, .raw_bytes = len};
+
+	append(w, &h, bytes);
+}
+
+void capture_writer_pages(struct capture_writer *w, uint64_t addr, const uint8_t *bytes,
+			  uint32_t len)
+{
+	write_bytes(w, CAPTURE_SEGMENT_PAGES, 0, addr, bytes, len);
+}
+
+void capture_writer_file(struct capture_writer *w, uint32_t file, uint64_t off,
+			 const uint8_t *bytes, uint32_t len)
+{
+	write_bytes(w, CAPTURE_SEGMENT_FILE, file, off, bytes, len);
+}
+
+void capture_writer_table(struct capture_writer *w, const char *json, size_t len)
+{
+	write_bytes(w, CAPTURE_SEGMENT_TABLE, 0, w->n_segments, (const uint8_t *)json, len);
+}
+
+void capture_writer_resolve(struct capture_writer *w,
+			    uint32_t (*file_of)(void *ctx, const struct mapped_file *file),
+			    void *ctx)
+{
+	w->file_of = file_of;
+	w->file_ctx = ctx;
+}
+
+void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns)
+{
+	pthread_mutex_lock(&w->lock);
+	for (uint32_t i = 0; i < w->n_tasks; i++)
+		if (w->tasks[i] && w->tasks[i]->first_ns + age_ns <= now_ns)
+			finish_segment(w, w->tasks[i]);
+	pthread_mutex_unlock(&w->lock);
+}
+
+int capture_writer_error(const struct capture_writer *w)
+{
+	return w->err;
+}
+
+int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes)
+{
+	if (!w)
+		return 0;
+	for (uint32_t i = 0; i < w->n_tasks; i++) {
+		struct capture_task *t = w->tasks[i];
+
+		if (!t)
+			continue;
+		finish_segment(w, t);
+		capture_encoder_free(t->encoder);
+		free(t->ranges);
+		free(t->offs);
+		bytes_deinit(&t->bytes);
+		free(t);
+	}
+	if (!w->err && fsync(w->fd))
+		fail(w, -errno);
+	close(w->fd);
+	if (records)
+		*records = w->records;
+	if (bytes)
+		*bytes = w->off;
+	free(w->tasks);
+	opened_files_free(w->opened);
+	codec_free(w->codec);
+	bytes_deinit(&w->stored);
+	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->segments);
+	int err = w->err;
+	free(w);
+	return err;
+}

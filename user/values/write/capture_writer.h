@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* capture_writer.h: writes the file `captures` of a recording (docs/recording-format.md). All of it
+ * may be called by several threads. */
+#ifndef USER_CAPTURE_WRITER_H
+#define USER_CAPTURE_WRITER_H
+
+#include "offline/capture/captures.h"
+#include "user/values/write/opened_files.h"
+#include "user/values/write/redaction.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct capture_writer;
+
+/* @fd: the file, new, which the writer takes; negative: why there is none. Of every @check_every-th
+ * record behind a call the hash is kept. */
+int capture_writer_open(int fd, uint32_t check_every, struct capture_writer **out,
+			struct pugmark_diag *diag);
+/* From here on nothing is kept of what @redaction hides, nor of what follows from it: registers and
+ * memory behind calls out, where control comes in from outside, and at the end. */
+void capture_writer_redact(struct capture_writer *w, const struct redaction *redaction);
+/* A record of the ring `captures`. Returns 0: errors are kept, see capture_writer_error(). */
+int capture_writer_ring(void *writer, void *record, size_t len);
+/* A record of our own: the start of @task. */
+void capture_writer_start(struct capture_writer *w, uint32_t task, const struct capture *start);
+/* Pages of the start's memory in a row, or bytes of file @file at @off. */
+void capture_writer_pages(struct capture_writer *w, uint64_t addr, const uint8_t *bytes,
+			  uint32_t len);
+void capture_writer_file(struct capture_writer *w, uint32_t file, uint64_t off,
+			 const uint8_t *bytes, uint32_t len);
+void capture_writer_table(struct capture_writer *w, const char *json, size_t len);
+/* What tells which file a process has mapped, for system calls that map one: the number of the
+ * file, or CAPTURE_UNKNOWN. */
+void capture_writer_resolve(struct capture_writer *w,
+			    uint32_t (*file_of)(void *ctx, const struct mapped_file *file),
+			    void *ctx);
+/* Writes what waits, of tasks whose last record is older than @age_ns. */
+void capture_writer_flush(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns);
+/* 0, or what kept it from writing: from then on nothing more is written. */
+int capture_writer_error(const struct capture_writer *w);
+/* Writes the rest and frees the writer; NULL, or how many records and bytes there were in all.
+ * Returns what capture_writer_error() would. */
+int capture_writer_close(struct capture_writer *w, uint64_t *records, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* capturing.c: see capturing.h. One thread drains the ring; the recorder's own stops the program
+ * and writes its start. */
+#include "user/values/write/capturing.h"
+
+#include "user/kernel/ring.h"
+#include "user/values/write/capture_programs.h"
+#include "user/values/write/capture_writer.h"
+#include "user/values/write/entry_stop.h"
+#include "user/values/write/freeze.h"
+#include "user/values/write/start_image.h"
+
+#include <linux/types.h>
+
+#include "bpf/protocol.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POLL_NS = 1000000, FLUSH_NS = 1000000000 };
+
+struct capturing {
+	const struct recorder_options *options;
+	int tasks_fd;
+	struct capture_programs *programs;
+	struct capture_writer *writer;
+	struct start_image *image;
+	struct start_options start;
+	const char **traced;
+	struct ring_reader *ring;
+	pthread_t thread;
+	bool runs;
+	atomic_bool ends;
+	bool broken;	  /* the ring held what nobody writes; read once the thread has ended */
+	uint32_t n_files; /* that the table says */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+int capturing_new(const struct recorder_options *options, const struct text_span *spans,
+		  int tasks_fd, struct capturing **out, struct pugmark_diag *diag)
+{
+	struct capturing *c = calloc(1, sizeof(*c));
+	int err = -ENOMEM;
+
+	if (c && (c->traced = calloc(options->n_modules + 1, sizeof(*c->traced)))) {
+		c->options = options;
+		c->tasks_fd = tasks_fd;
+		for (uint32_t m = 0; m < options->n_modules; m++)
+			c->traced[m] = options->modules[m].path;
+		c->start = (struct start_options){
+			.traced = c->traced,
+			.n_traced = options->n_modules,
+			.no_memory = options->no_memory,
+			.redaction = {options->redact, options->n_redact},
+		};
+		err = capture_programs_load(options, spans, tasks_fd, &c->programs, diag);
+	}
+	if (!err)
+		err = capture_programs_attach(c->programs, options->captures, options->modules,
+					      diag);
+	if (err) {
+		capturing_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+static void *drain_main(void *context)
+{
+	struct capturing *c = context;
+	const struct timespec pause = {.tv_nsec = POLL_NS};
+	uint64_t flushed_ns = now_ns();
+
+	for (;;) {
+		bool ends = c->ends;
+
+		c->broken |= ring_consume(c->ring) == -EBADMSG;
+		uint64_t time_ns = now_ns();
+		if (time_ns - flushed_ns > FLUSH_NS) {
+			capture_writer_flush(c->writer, time_ns, FLUSH_NS);
+			flushed_ns = time_ns;
+		}
+		if (ends)
+			return NULL;
+		nanosleep(&pause, NULL);
+	}
+}
+
+int capturing_open(struct capturing *c, int fd, struct pugmark_diag *diag)
+{
+	int err = capture_writer_open(fd, c->options->check_every, &c->writer, diag);
+
+	if (err)
+		return err;
+	capture_writer_redact(c->writer, &c->start.redaction);
+	c->image = start_image_new(&c->start, c->writer);
+	c->ring = ring_open(capture_programs_ring_fd(c->programs), capture_writer_ring, c->writer);
+	err = c->image && c->ring ? 0 : -ENOMEM;
+	if (!err) {
+		capture_writer_resolve(c->writer, start_image_file_of, c->image);
+		err = -pthread_create(&c->thread, NULL, drain_main, c);
+		c->runs = !err;
+	}
+	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+				      "starting to read captures: %s", strerror(-err))
+		   : 0;
+}
+
+static json_t *places_json(const struct place_list *places)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < places->n; i++) {
+		const struct capture_place *p = &places->at[i].place;
+
+		json_t *import = json_string(p->import);
+		if (!import) /* not UTF-8: no name that any table knows */
+			import = json_string("?");
+		json_array_append_new(list,
+				      json_pack("[i,I,I,I,i,i,o]", p->module, (json_int_t)p->addr,
+						(json_int_t)p->site, (json_int_t)p->site_next,
+						p->kinds, p->flags, import));
+	}
+	return list;
+}
+
+/* Where each module is by now goes into what is said of it. */
+static int write_table(struct capturing *c)
+{
+	const struct capture_plan *plan = c->options->captures;
+
+	for (uint32_t m = 0; m < plan->n_modules; m++) {
+		uint64_t bias;
+
+		if (start_image_bias(c->image, c->options->modules[m].path, &bias))
+			json_object_set_new(json_array_get(plan->modules, m), "bias",
+					    json_integer((json_int_t)bias));
+	}
+	c->n_files = start_image_n_files(c->image);
+	json_t *table =
+		json_pack("{s:i,s:b,s:O,s:o,s:o,s:o}", "version", 1, "whole", 1, "modules",
+			  plan->modules, "places", places_json(&plan->places), "mappings",
+			  start_image_mappings(c->image), "files", start_image_files(c->image));
+	char *text = table ? json_dumps(table, JSON_COMPACT) : NULL;
+	if (text)
+		capture_writer_table(c->writer, text, strlen(text));
+	json_decref(table);
+	free(text);
+	return text ? 0 : -ENOMEM;
+}
+
+int capturing_before(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+{
+	(void)c;
+	return entry_stop_begin(pid, diag);
+}
+
+/* The number of the task whose thread is @pid: in the batch at the end of its state. */
+static int task_number(const struct capturing *c, pid_t pid, uint32_t *out)
+{
+	const size_t tail = sizeof(struct batch) + BATCH_RECORDS * sizeof(struct batch_record);
+	struct bpf_map_info info = {0};
+	uint32_t len = sizeof(info);
+	/* PIDFD_THREAD, since Linux 6.9; O_EXCL by another name. Before, of leaders alone. */
+	int fd = syscall(SYS_pidfd_open, pid, O_EXCL), err = 0;
+	if (fd < 0 && errno == EINVAL)
+		fd = syscall(SYS_pidfd_open, pid, 0);
+	err = fd < 0 ? -errno : 0;
+	uint8_t *state = NULL;
+
+	if (!err && bpf_obj_get_info_by_fd(c->tasks_fd, &info, &len))
+		err = -errno;
+	if (!err && (info.value_size < tail || !(state = malloc(info.value_size))))
+		err = -ENOMEM;
+	if (!err && bpf_map_lookup_elem(c->tasks_fd, &fd, state))
+		err = -errno;
+	if (!err)
+		*out = ((const struct batch *)(state + info.value_size - tail))->task;
+	free(state);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* The start of the stopped thread @tid. */
+static int write_start(struct capturing *c, pid_t tid, struct pugmark_diag *diag)
+{
+	struct capture start;
+	uint32_t task = 0;
+	int err = start_image_registers(c->image, tid, &start, diag);
+
+	if (!err && (err = task_number(c, tid, &task)))
+		pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "looking for the task %d: %s",
+				 tid, strerror(-err));
+	if (err)
+		return err;
+	start.time_ns = now_ns();
+	capture_writer_start(c->writer, task, &start);
+	return 0;
+}
+
+int capturing_attach(struct capturing *c, pid_t pid, uint64_t *stopped_ns,
+		     struct pugmark_diag *diag)
+{
+	uint64_t before_ns = now_ns();
+	struct frozen frozen;
+	int err = freeze(pid, &frozen, diag);
+
+	if (err)
+		return err;
+	err = start_image_memory(c->image, pid, diag);
+	for (uint32_t i = 0; !err && i < frozen.n; i++)
+		err = write_start(c, frozen.tids[i], diag);
+	if (!err)
+		capture_programs_enable(c->programs, true);
+	thaw(&frozen);
+	*stopped_ns = now_ns() - before_ns;
+	if (err)
+		return err;
+	start_image_write(c->image, pid);
+	err = write_table(c);
+	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "%s", strerror(-err)) : 0;
+}
+
+int capturing_begin(struct capturing *c, pid_t pid, struct pugmark_diag *diag)
+{
+	int err = entry_stop_wait(pid, diag);
+
+	if (err)
+		return err;
+	err = start_image_memory(c->image, pid, diag);
+	if (!err)
+		start_image_write(c->image, pid);
+	if (!err)
+		err = write_table(c);
+	if (!err)
+		err = write_start(c, pid, diag);
+	if (!err)
+		capture_programs_enable(c->programs, true);
+	entry_stop_end(pid);
+	return err;
+}
+
+int capturing_finish(struct capturing *c, uint64_t *records, uint64_t *bytes, char **text)
+{
+	uint64_t lost, without_task;
+
+	*text = NULL;
+	capture_programs_enable(c->programs, false);
+	capture_programs_counters(c->programs, &lost, &without_task);
+	if (c->runs) {
+		c->ends = true;
+		pthread_join(c->thread, NULL);
+		c->runs = false;
+	}
+	if (c->image && start_image_n_files(c->image) != c->n_files)
+		write_table(c);
+	if ((lost + without_task || c->broken) &&
+	    asprintf(text,
+		     "%llu captures were lost (a larger --ring helps) and %llu were of tasks "
+		     "without a state%s: values are not known behind them",
+		     (unsigned long long)lost, (unsigned long long)without_task,
+		     c->broken ? ", and others stood in the ring damaged" : "") < 0)
+		*text = NULL;
+	int err = capture_writer_close(c->writer, records, bytes);
+	c->writer = NULL;
+	return err;
+}
+
+void capturing_free(struct capturing *c)
+{
+	if (!c)
+		return;
+	if (c->runs) {
+		c->ends = true;
+		pthread_join(c->thread, NULL);
+	}
+	capture_programs_free(c->programs);
+	ring_close(c->ring);
+	start_image_free(c->image);
+	capture_writer_close(c->writer, NULL, NULL);
+	free(c->traced);
+	free(c);
+}

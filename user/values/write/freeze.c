@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* freeze.c: see freeze.h. PTRACE_INTERRUPT stops a thread without a signal that it could see;
+ * system calls that are interrupted go on by themselves. Threads that are born meanwhile are found
+ * by looking again. */
+#include "user/values/write/freeze.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+static bool is_stopped(const struct frozen *f, pid_t tid)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		if (f->tids[i] == tid)
+			return true;
+	return false;
+}
+
+/* Seizes thread @tid and waits until it stands. -ESRCH: it has ended. */
+static int stop_thread(struct frozen *f, pid_t tid)
+{
+	int status;
+
+	if (f->n == f->cap) {
+		uint32_t cap = f->cap ? 2 * f->cap : 16;
+		pid_t *tids = realloc(f->tids, cap * sizeof(*tids));
+
+		if (!tids)
+			return -ENOMEM;
+		f->tids = tids;
+		f->cap = cap;
+	}
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return -errno;
+	for (;;) {
+		if (waitpid(tid, &status, __WALL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (!WIFSTOPPED(status))
+			return -ESRCH;
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			break;
+		/* A signal was on its way: it gets it, and stops at the next. */
+		ptrace(PTRACE_CONT, tid, NULL, (long)WSTOPSIG(status));
+	}
+	f->tids[f->n++] = tid;
+	return 0;
+}
+
+/* Stops what is not yet. Returns how many that were, or -errno. */
+static int stop_round(struct frozen *f, pid_t pid)
+{
+	char path[32];
+	struct dirent *e;
+	int n = 0, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (!err && (e = readdir(dir))) {
+		pid_t tid = atoi(e->d_name);
+
+		if (tid <= 0 || is_stopped(f, tid))
+			continue;
+		err = stop_thread(f, tid);
+		n += !err;
+		if (err == -ESRCH)
+			err = 0;
+	}
+	closedir(dir);
+	return err ? err : n;
+}
+
+int freeze(pid_t pid, struct frozen *out, struct pugmark_diag *diag)
+{
+	struct frozen f = {0};
+	int n;
+
+	do
+		n = stop_round(&f, pid);
+	while (n > 0);
+	if (!n && !f.n)
+		n = -ESRCH;
+	if (n < 0) {
+		thaw(&f);
+		return pugmark_diag_set(diag, n, NULL, PUGMARK_NO_OFFSET,
+					"stopping process %d for a moment: %s%s", pid, strerror(-n),
+					n == -EPERM ? " (a debugger or strace may have it)" : "");
+	}
+	*out = f;
+	return 0;
+}
+
+void thaw(struct frozen *f)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		ptrace(PTRACE_DETACH, f->tids[i], NULL, NULL);
+	free(f->tids);
+	*f = (struct frozen){0};
+}

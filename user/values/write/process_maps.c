@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* process_maps.c: see process_maps.h. */
+#include "user/values/write/process_maps.h"
+
+#include "user/file/maps_lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add(struct process_maps *maps, const struct process_map *map)
+{
+	if (maps->n == maps->cap) {
+		uint32_t cap = maps->cap ? 2 * maps->cap : 64;
+		struct process_map *at = realloc(maps->at, cap * sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		maps->at = at;
+		maps->cap = cap;
+	}
+	maps->at[maps->n++] = *map;
+	return 0;
+}
+
+static int add_line(struct process_maps *maps, const struct maps_line *line)
+{
+	struct process_map map = {
+		.start = line->start,
+		.end = line->end,
+		.off = line->off,
+		.inode = line->inode,
+		.prot = line->prot,
+		.shared = line->shared,
+		.path = strdup(line->name),
+	};
+	if (map.path && !add(maps, &map))
+		return 0;
+	free(map.path);
+	return -ENOMEM;
+}
+
+int process_maps_read(struct process_maps *maps, pid_t pid)
+{
+	struct maps_lines lines;
+	struct maps_line line;
+	int err = maps_lines_open(&lines, pid);
+
+	if (err)
+		return err;
+	process_maps_deinit(maps);
+	while (!err && maps_lines_next(&lines, &line))
+		err = add_line(maps, &line);
+	maps_lines_close(&lines);
+	return err;
+}
+
+const struct process_map *process_maps_at(const struct process_maps *maps, uint64_t addr)
+{
+	for (uint32_t i = 0; i < maps->n; i++)
+		if (addr >= maps->at[i].start && addr < maps->at[i].end)
+			return &maps->at[i];
+	return NULL;
+}
+
+void process_maps_deinit(struct process_maps *maps)
+{
+	for (uint32_t i = 0; i < maps->n; i++)
+		free(maps->at[i].path);
+	free(maps->at);
+	*maps = (struct process_maps){0};
+}

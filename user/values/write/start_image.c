@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* start_image.c: see start_image.h. By /proc/PID/maps, pagemap and mem
+ * (Documentation/admin-guide/mm/pagemap.rst). Of private memory only those pages are written that
+ * are not the file's any more; what is the file's is kept once, by file. */
+#include "user/values/write/start_image.h"
+
+#include "offline/base/open_regular.h"
+#include "offline/base/varint.h"
+#include "offline/capture/capture_code.h"
+#include "offline/elf/private_elf.h"
+#include "user/file/build_id.h"
+#include "user/values/write/process_maps.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <gelf.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, XSAVE_MAX = 16384 };
+
+/* Of a file that is no traced module, so much at most of one mapping is kept. */
+#define FILE_MAX_BYTES (64u << 20)
+
+#define PAGE_PRESENT (1ull << 63)
+#define PAGE_SWAPPED (1ull << 62)
+#define PAGE_OF_FILE (1ull << 61) /* or shared */
+
+struct image_file {
+	char *path;
+	struct build_id id;
+	dev_t dev;
+	ino_t ino;
+	uint64_t kept_end; /* what was written of it, from the first mapping on */
+};
+
+struct start_image {
+	const struct start_options *options;
+	struct capture_writer *writer;
+	pthread_mutex_t lock; /* of files */
+	struct image_file *files;
+	uint32_t n_files, cap_files;
+	struct process_maps maps;
+	struct name_folders folders; /* of the process that was read first */
+	json_t *mappings;
+	uint8_t xsave[XSAVE_MAX];
+	struct capture_range rseq; /* of the task whose registers were read last */
+	struct bytes pages;	   /* runs of pages: struct run, then they */
+};
+
+struct run {
+	uint64_t addr, bytes;
+};
+
+struct start_image *start_image_new(const struct start_options *options,
+				    struct capture_writer *writer)
+{
+	struct start_image *s = calloc(1, sizeof(*s));
+
+	if (!s || !(s->mappings = json_array())) {
+		free(s);
+		return NULL;
+	}
+	s->options = options;
+	s->writer = writer;
+	s->folders = (struct name_folders){-1, -1};
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+void start_image_free(struct start_image *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->n_files; i++)
+		free(s->files[i].path);
+	free(s->files);
+	process_maps_deinit(&s->maps);
+	json_decref(s->mappings);
+	bytes_deinit(&s->pages);
+	name_folders_deinit(&s->folders);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+/* Whether nothing may be kept of what is mapped under the name @path; of a file that was removed,
+ * the name that it had counts. */
+static bool is_kept_out(const struct start_image *s, const char *path)
+{
+	static const char removed[] = " (deleted)";
+	size_t len = path ? strlen(path) : 0, tail = sizeof(removed) - 1;
+	char had[PATH_MAX];
+
+	if (len > tail && len - tail < sizeof(had) && !strcmp(path + len - tail, removed)) {
+		memcpy(had, path, len - tail);
+		had[len - tail] = 0;
+		if (is_kept_out(s, had))
+			return true;
+	}
+	return path && ((s->options->no_memory && !fnmatch(s->options->no_memory, path, 0)) ||
+			redaction_hides_path(&s->options->redaction, path));
+}
+
+/* Keeps what the mapping shows of the file behind @fd, as far as that has not been. */
+static void keep_bytes(struct start_image *s, uint32_t number, int fd, const struct stat *st,
+		       const struct process_map *m)
+{
+	struct image_file *f = &s->files[number];
+	uint64_t at = m->off > f->kept_end ? m->off : f->kept_end;
+	uint64_t end = m->off + (m->end - m->start);
+
+	if (end > (uint64_t)st->st_size)
+		end = ((uint64_t)st->st_size + PAGE - 1) & ~(PAGE - 1ull);
+	if (end > at && end - at > FILE_MAX_BYTES)
+		return;
+	uint8_t *bytes = end > at ? malloc(CAPTURE_FILE_BYTES) : NULL;
+	while (bytes && at < end) {
+		uint32_t len = end - at < CAPTURE_FILE_BYTES ? end - at : CAPTURE_FILE_BYTES;
+		ssize_t n = pread(fd, bytes, len, at);
+
+		if (n <= 0)
+			break;
+		memset(bytes + n, 0, len - n); /* behind the end of the file a page has zeros */
+		capture_writer_file(s->writer, number, at, bytes, len);
+		at += len;
+		f->kept_end = at;
+	}
+	free(bytes);
+}
+
+static uint32_t add_file(struct start_image *s, const struct stat *st, const char *link,
+			 const char *name)
+{
+	if (s->n_files == s->cap_files) {
+		uint32_t cap = s->cap_files ? 2 * s->cap_files : 16;
+		struct image_file *files = realloc(s->files, cap * sizeof(*files));
+
+		if (!files)
+			return CAPTURE_UNKNOWN;
+		s->files = files;
+		s->cap_files = cap;
+	}
+	char *path = strdup(name);
+	if (!path)
+		return CAPTURE_UNKNOWN;
+	s->files[s->n_files] = (struct image_file){
+		.path = path, .id = build_id_read(link), .dev = st->st_dev, .ino = st->st_ino};
+	return s->n_files++;
+}
+
+/* The number of the file behind @fd, which is closed; what @m shows of it is kept. */
+static uint32_t take_opened(struct start_image *s, int fd, const struct stat *st,
+			    const struct process_map *m)
+{
+	char link[32];
+	uint32_t i = 0;
+
+	if (fd < 0)
+		return CAPTURE_UNKNOWN;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	pthread_mutex_lock(&s->lock);
+	while (i < s->n_files && (s->files[i].dev != st->st_dev || s->files[i].ino != st->st_ino))
+		i++;
+	if (i == s->n_files)
+		i = add_file(s, st, link, m->path);
+	if (i != CAPTURE_UNKNOWN)
+		keep_bytes(s, i, fd, st, m);
+	pthread_mutex_unlock(&s->lock);
+	close(fd);
+	return i;
+}
+
+/* The number of the file that is mapped there. */
+static uint32_t take_file(struct start_image *s, pid_t pid, const struct process_map *m)
+{
+	char link[80];
+	struct stat st;
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	return take_opened(s, open_regular(link, &st), &st, m);
+}
+
+static bool leads_to_kept_out(const struct start_image *s, int fd)
+{
+	char link[32], path[4096];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = 0;
+	return n <= 0 || is_kept_out(s, path);
+}
+
+uint32_t start_image_file_of(void *image, const struct mapped_file *f)
+{
+	struct process_maps maps = {0};
+	uint32_t number = CAPTURE_UNKNOWN;
+	bool read = !process_maps_read(&maps, f->pid);
+	const struct process_map *m = read ? process_maps_at(&maps, f->addr) : NULL;
+
+	/* By now another file may be mapped there. */
+	bool same = m && m->inode && (!f->inode || m->inode == f->inode);
+	bool kept_out = is_kept_out(image, f->path) || (same && is_kept_out(image, m->path));
+	if (same && !kept_out)
+		number = take_file(image, f->pid, m);
+	if (read)
+		process_maps_deinit(&maps);
+	if (number != CAPTURE_UNKNOWN || !f->path || kept_out)
+		return number;
+	struct process_map was = {.start = f->addr,
+				  .end = (f->addr + f->len + PAGE - 1) & ~(PAGE - 1ull),
+				  .off = f->off,
+				  .path = (char *)f->path};
+	struct stat st;
+	int fd = opened_files_open(f, &((struct start_image *)image)->folders, &st);
+	/* It may have been opened by a name that is not the whole path. */
+	if (fd >= 0 && leads_to_kept_out(image, fd)) {
+		close(fd);
+		return CAPTURE_UNKNOWN;
+	}
+	return take_opened(image, fd, &st, &was);
+}
+
+/* Whether page @entry of pagemap is not what the mapping says by itself. */
+static bool is_own(uint64_t entry, const struct process_map *m)
+{
+	if (!(entry & (PAGE_PRESENT | PAGE_SWAPPED)))
+		return false;
+	return m->shared || !m->inode || !(entry & PAGE_OF_FILE);
+}
+
+static void read_run(struct start_image *s, int mem, uint64_t addr, uint32_t n)
+{
+	struct run run = {addr, (uint64_t)n * PAGE};
+	size_t before = s->pages.len;
+
+	if (!n || !bytes_reserve(&s->pages, sizeof(run) + run.bytes))
+		return;
+	bytes_put(&s->pages, &run, sizeof(run));
+	if (pread(mem, s->pages.data + s->pages.len, run.bytes, addr) == (ssize_t)run.bytes)
+		s->pages.len += run.bytes;
+	else
+		s->pages.len = before;
+}
+
+/* The pages of one mapping that are the process's own. */
+static void read_pages(struct start_image *s, int mem, int pagemap, const struct process_map *m)
+{
+	uint64_t entries[CAPTURE_PAGES];
+	uint64_t end = m->end;
+
+	for (uint64_t addr = m->start; addr < end;) {
+		uint64_t want =
+			(end - addr) / PAGE < CAPTURE_PAGES ? (end - addr) / PAGE : CAPTURE_PAGES;
+		ssize_t n = pread(pagemap, entries, want * 8, addr / PAGE * 8) / 8;
+
+		if (n <= 0)
+			return;
+		for (ssize_t i = 0, k; i < n; i = k + 1) {
+			for (k = i; k < n && is_own(entries[k], m);)
+				k++;
+			read_run(s, mem, addr + i * PAGE, k - i);
+		}
+		addr += n * PAGE;
+	}
+}
+
+static void note_mapping(struct start_image *s, const struct process_map *m, uint32_t file)
+{
+	int number = file == CAPTURE_NONE ? -1 : file == CAPTURE_UNKNOWN ? -2 : (int)file;
+	bool heap = !m->inode && m->path && !strcmp(m->path, "[heap]");
+	json_t *row = json_pack("[I,I,I,i,i,i]", (json_int_t)m->start, (json_int_t)m->end,
+				(json_int_t)m->off, m->prot, number,
+				(m->shared ? CAPTURE_MAPPING_SHARED : 0) |
+					(heap ? CAPTURE_MAPPING_HEAP : 0));
+
+	json_array_append_new(s->mappings, row);
+}
+
+int start_image_memory(struct start_image *s, pid_t pid, struct pugmark_diag *diag)
+{
+	char path[32];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	int mem = open(path, O_RDONLY | O_CLOEXEC);
+	err = mem < 0 ? -errno : 0;
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	int pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	err = err ? err : pagemap < 0 ? -errno : 0;
+	if (!err)
+		err = process_maps_read(&s->maps, pid);
+	if (s->folders.root < 0)
+		s->folders = name_folders_of(pid);
+	for (uint32_t i = 0; !err && i < s->maps.n; i++) {
+		const struct process_map *m = &s->maps.at[i];
+
+		/* Text is the file's, but for breakpoints of ours; vsyscall is the kernel's. */
+		if (!(m->start >> 63) && m->prot & PROT_READ &&
+		    !(m->prot & PROT_EXEC && m->inode) && !is_kept_out(s, m->path))
+			read_pages(s, mem, pagemap, m);
+		err = s->pages.failed ? -ENOMEM : 0;
+	}
+	if (mem >= 0)
+		close(mem);
+	if (pagemap >= 0)
+		close(pagemap);
+	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET,
+				      "reading the memory of process %d: %s", pid, strerror(-err))
+		   : 0;
+}
+
+void start_image_write(struct start_image *s, pid_t pid)
+{
+	for (uint32_t i = 0; i < s->maps.n; i++) {
+		const struct process_map *m = &s->maps.at[i];
+
+		bool kept_out = is_kept_out(s, m->path);
+		if (!(m->start >> 63))
+			note_mapping(s, m,
+				     kept_out	? CAPTURE_UNKNOWN
+				     : m->inode ? take_file(s, pid, m)
+						: CAPTURE_NONE);
+	}
+	for (size_t at = 0; at < s->pages.len;) {
+		struct run run;
+
+		memcpy(&run, s->pages.data + at, sizeof(run));
+		capture_writer_pages(s->writer, run.addr, s->pages.data + at + sizeof(run),
+				     run.bytes);
+		at += sizeof(run) + run.bytes;
+	}
+	bytes_deinit(&s->pages);
+}
+
+/* What the kernel writes whenever it likes (rseq(2): on which processor the task runs) is not
+ * known. Returns how many ranges that are: 0, also where the kernel is too old to tell
+ * (Linux 5.13). */
+static uint32_t read_rseq(struct start_image *s, pid_t tid)
+{
+	struct __ptrace_rseq_configuration rseq = {0};
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(rseq), &rseq) <= 0 ||
+	    !rseq.rseq_abi_pointer)
+		return 0;
+	s->rseq = (struct capture_range){
+		.addr = rseq.rseq_abi_pointer, .len = rseq.rseq_abi_size, .unread = true};
+	return 1;
+}
+
+int start_image_registers(struct start_image *s, pid_t tid, struct capture *out,
+			  struct pugmark_diag *diag)
+{
+	struct iovec xsave = {s->xsave, sizeof(s->xsave)};
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &r))
+		return pugmark_diag_set(diag, -errno, NULL, PUGMARK_NO_OFFSET,
+					"reading the registers of task %d: %s", tid,
+					strerror(errno));
+	bool has_xsave = !ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &xsave);
+	*out = (struct capture){
+		.kind = CAPTURE_START,
+		.place = CAPTURE_NONE,
+		.map_file = CAPTURE_NONE,
+		.ip = r.rip,
+		.sp = r.rsp,
+		.known = CAPTURE_ALL_KNOWN,
+		.regs = {r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10,
+			 r.r11, r.r12, r.r13, r.r14, r.r15},
+		.flags = r.eflags,
+		.fs_base = r.fs_base,
+		.gs_base = r.gs_base,
+		.xsave = has_xsave ? s->xsave : NULL,
+		.xsave_bytes = has_xsave ? xsave.iov_len : 0,
+		.ranges = &s->rseq,
+		.n_ranges = read_rseq(s, tid),
+	};
+	return 0;
+}
+
+/* From where the first segment of the file at @path is loaded. */
+bool start_image_bias(const struct start_image *s, const char *path, uint64_t *bias)
+{
+	private_elf_guard struct private_elf file = {0};
+	GElf_Phdr ph;
+	size_t n = 0;
+	bool found = false;
+
+	private_elf_open(path, &file);
+	Elf *elf = file.elf;
+	const struct stat st = file.file.st;
+	if (elf && elf_getphdrnum(elf, &n))
+		n = 0;
+	for (size_t i = 0; !found && i < n && gelf_getphdr(elf, i, &ph); i++) {
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		for (uint32_t k = 0; k < s->maps.n && !found; k++) {
+			const struct process_map *m = &s->maps.at[k];
+
+			found = m->inode == st.st_ino && m->prot & PROT_EXEC &&
+				m->off == (ph.p_offset & ~(PAGE - 1ull));
+			if (found)
+				*bias = m->start - (ph.p_vaddr & ~(PAGE - 1ull));
+		}
+	}
+	return found;
+}
+
+json_t *start_image_mappings(const struct start_image *s)
+{
+	return json_incref(s->mappings);
+}
+
+json_t *start_image_files(struct start_image *s)
+{
+	json_t *list = json_array();
+
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		const struct image_file *f = &s->files[i];
+		char hex[2 * sizeof(f->id.bytes) + 1] = "";
+		json_t *path = json_string(f->path);
+
+		for (uint32_t k = 0; k < f->id.len && k < 20; k++)
+			sprintf(hex + 2 * k, "%02x", f->id.bytes[k]);
+		/* Where the name is no UTF-8. */
+		json_array_append_new(list,
+				      json_pack("[o,s]", path ? path : json_string("?"), hex));
+	}
+	pthread_mutex_unlock(&s->lock);
+	return list;
+}
+
+uint32_t start_image_n_files(struct start_image *s)
+{
+	pthread_mutex_lock(&s->lock);
+	uint32_t n = s->n_files;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
