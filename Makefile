@@ -270,6 +270,14 @@ fuzz-walks: $(BUILD)/tests/test_walks $(BUILD)/tests/test_walks_real
 	$(Q)from=$$(date +%s); echo "WALK_FROM=$$from"; \
 		WALK_FROM=$$from WALK_PROGRAMS=$(FUZZ_WALKS) $(BUILD)/tests/test_walks
 
+# Half an hour of one processor: recovered is what ran, or there is a gap.
+.PHONY: check-walks
+check-walks: $(addprefix $(BUILD)/tests/,test_unresolved test_walks test_walks_real) ## two times 30,000 random programs with places that nothing tells, and a million walks of each of eight kinds
+	$(Q)UNRESOLVED_PROGRAMS=30000 $(BUILD)/tests/test_unresolved
+	$(Q)UNRESOLVED_FROM=6000000 UNRESOLVED_PROGRAMS=30000 $(BUILD)/tests/test_unresolved
+	$(Q)WALK_PROGRAMS=100000 $(BUILD)/tests/test_walks
+	$(Q)WALKS=143000 $(BUILD)/tests/test_walks_real
+
 fuzz-run: $(FUZZ_BIN)
 	$(Q)tests/fuzz/run.sh $(BUILD) $(FUZZ_SECONDS) $(FUZZ_NAMES)
 

@@ -17,9 +17,12 @@ struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 {
 	struct silence at;
 	sure = sure && handlers_settled(p, n);
-	/* Frames of a handler that came while that call was made have ended in silence. */
+	/* Frames of a handler that came while that call was made have ended in silence, unless it
+	 * is the handler that was left, out of a call that does not show. */
 	uint32_t leaving = sure ? parser_leaving(p, true) : 0;
 	struct unwinding u = {.n = n, .open = leaving > n ? leaving : p->n};
+	if (u.open < p->n && !parser_ends_without_calls(p, u.open))
+		return (struct unwinding){.n = n, .open = p->n};
 	u.sure = sure && ((silence_in(&at, p, u.open - 1) && silence_is_final(&at)) ||
 			  parser_call_is_last(p, u.open, n));
 	return u;

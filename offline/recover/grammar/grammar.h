@@ -113,6 +113,9 @@ static inline bool parser_can_end(const struct parser *parser, uint32_t n)
  * event than that which frame @top - 1 is in: behind it, and behind the calls of the frames that
  * can end in silence after it, all that is done shows before it is done. */
 bool parser_call_is_last(const struct parser *parser, uint32_t top, uint32_t n);
+/* Whether the frames above the first @n, which can end in silence, are in no call that an exception
+ * could have come out of, and can have made none since the last event: each would show. */
+bool parser_ends_without_calls(const struct parser *parser, uint32_t n);
 /* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
  * is the only one that can be in progress: no other, there or in the frames below, can be reached
  * in silence. */

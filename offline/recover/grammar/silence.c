@@ -68,6 +68,28 @@ bool parser_call_is_last(const struct parser *p, uint32_t top, uint32_t n)
 	return true;
 }
 
+/* Whether the frame may still be in a call that leaves the module and does not come back before it
+ * returns: the parser goes on behind such a call at once. */
+static bool may_be_in_leaf(const struct silence *s)
+{
+	const struct frame *f = s->frame;
+	return !s->behind && node_at(s->p, f->module, f->node)->kind == PUGMARK_NODE_KIND_LEAF;
+}
+
+bool parser_ends_without_calls(const struct parser *p, uint32_t n)
+{
+	struct silence s;
+	bool ends = true;
+	for (uint32_t level = p->n; ends && level-- > n;) {
+		if (!silence_in(&s, p, level) || s.call || may_be_in_leaf(&s))
+			return false;
+		if (s.behind ? !only_shows_after(p, s.frame, s.behind, &ends)
+			     : !shows_first(p, s.frame->module, s.decision, &ends))
+			return false;
+	}
+	return true;
+}
+
 bool parser_call_is_only(const struct parser *p, uint32_t n)
 {
 	struct silence s;
