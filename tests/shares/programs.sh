@@ -15,9 +15,11 @@ set_up() { # NAME
 	sqlite) from=$tools/libsqlite args=(:memory: work.sql) && SCALE=200 sqlite_script >work.sql ;;
 	git-log) from=$(command -v git) args=(-C repo log --stat -p) && repository ;;
 	mawk) from=$(command -v mawk) args=('{ n[$1] += NF } END { for (i in n) print i, n[i] }' text) && make_text 100 >text ;;
+	perl) from=$(command -v perl) args=(-ne '$n{$_}++ for split; END { print "$_ $n{$_}\n" for sort keys %n }' text) && make_text 100 >text ;;
 	*) return 1 ;;
 	esac
-	[ -n "$from" ] && [ -e "$from" ] && cp -L "$from" "./$1" && program=./$1
+	# By its own name: git does what the name says that it is called by.
+	[ -n "$from" ] && [ -e "$from" ] && program=./${from##*/} && cp -L "$from" "$program"
 }
 repository() { (
 	export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
