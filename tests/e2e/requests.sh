@@ -53,6 +53,21 @@ run 0 report --request handle --top 1 --format json rec
 claim '--top' is "$(jq '.functions | length' out)" 1
 run 0 report --request 'hand*' --longer 1000s rec
 claim 'none is slow: said' grep -q 'no request was certainly slow' out
+# Slow requests that differ more among themselves than the least of them from the fast ones.
+cat >differ.c <<'C'
+#include <unistd.h>
+static volatile int sink;
+__attribute__((noipa)) static void keys(int n) { for (int i = 0; i < 8; i++) usleep(n * 1000); }
+__attribute__((noipa)) static void handle(int n) { static const int ms[] = {12, 12, 14, 18, 27, 55}; sink++; if (n % 100 == 30) keys(ms[n / 100]); }
+int main(void) { for (int i = 0; i < 600; i++) handle(i); return 0; }
+C
+${CC:-cc} -O2 -fno-optimize-sibling-calls differ.c -o differ
+rm -rf rec
+run 0 record -q -o rec --time-of handle --time-of keys -- ./differ
+run 0 report --request handle --format json rec
+claim 'all six are slow, because of what they alone call' is \
+	"$(jq -c '[.slow.requests, .fault.function]' out)" '[6,"keys"]'
+
 # Whose a request is, and requests from one function to another: two at a time, the even ones slow.
 cat >whose.c <<'C'
 static volatile long sink;

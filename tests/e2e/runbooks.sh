@@ -101,7 +101,11 @@ nginx_pages() { # SEED
 	follow slow-location.md
 	wait $load
 	stop "$PID"
-	claim "nginx, load $1: the sorted listing is named" grep -qx 'slow because of qsort' answers
+	# Where the sort takes less than half of it, the handler that lists a folder and sorts it is named.
+	local lister
+	lister=$("$PUGMARK" report --callers qsort --format text slow-location | grep -o 'sub_[0-9a-f]*' | head -n 1)
+	claim "nginx, load $1: the sorted listing is named" \
+		grep -Eqx "slow because of (qsort|${lister:-qsort})" answers
 	rm -rf slow-location* www
 }
 

@@ -18,6 +18,8 @@
 /* The loop goes round more often, or its calls take longer, if that is so many times as much as in
  * fast requests. */
 #define GROWTH 2.0
+/* Next to no fast request makes a call if so many times the share of slow ones does. */
+#define HARDLY_EVER 50.0
 
 struct request_means request_means_of(const struct requests *r, const struct request_weight *w,
 				      int class)
@@ -138,17 +140,26 @@ static uint32_t looped(const struct request_tree *t, const struct family *f, uin
 	return best;
 }
 
+/* Whether slow requests call @node, and next to no fast one. */
+static bool of_slow_ones(const struct requests *r, const struct request_node *node)
+{
+	return request_means_of(r, &node->of[REQUEST_SLOW], REQUEST_SLOW).requests >=
+	       HARDLY_EVER * request_means_of(r, &node->of[REQUEST_FAST], REQUEST_FAST).requests;
+}
+
 /* Whether @child is called in a loop of @at that goes round more often, and that explains more of
  * the excess than that each of its calls certainly took longer: a machine that is busy with other
- * things makes calls longer too. */
-static bool only_repeats(const struct request_tree *t, uint32_t at, uint32_t child)
+ * things makes calls longer too. Where only slow requests call @at, its loop is what they have
+ * more. */
+static bool only_repeats(const struct requests *r, const struct request_tree *t, uint32_t at,
+			 uint32_t child)
 {
 	const struct request_weight *of = t->nodes[child].of;
 	double calls = at ? calls_each(t, at, child, REQUEST_SLOW) : 0;
 	if (calls < LOOP_CALLS)
 		return false;
 	const struct request_weight *slow = &of[REQUEST_SLOW], *fast = &of[REQUEST_FAST];
-	if (!fast->calls || !fast->total.max_ns)
+	if (!fast->calls || !fast->total.max_ns || of_slow_ones(r, &t->nodes[at]))
 		return true;
 	double longer = (double)slow->total.min_ns / (double)slow->calls /
 			((double)fast->total.max_ns / (double)fast->calls);
@@ -169,7 +180,7 @@ static int find_fault(const struct requests *r, const struct request_tree *t, st
 	}
 	struct request_excess excess = out->excess;
 	for (uint32_t at = 0, child; (child = explained_by(r, t, f, at, excess)); at = child) {
-		if (only_repeats(t, at, child))
+		if (only_repeats(r, t, at, child))
 			break;
 		out->path[out->n_path++] = child;
 		excess = request_excess_of(r, &t->nodes[child]);

@@ -2,7 +2,9 @@
 /* requests.c: see requests.h. The limit between fast and slow is Otsu's (IEEE Trans. SMC 9, 1979):
  * of all limits the one that leaves the least variance within the two classes. Durations are taken
  * as they are and not by their logarithm: a few that took a thousand times as long are what a user
- * waits for, and many that took twice as long are not. */
+ * waits for, and many that took twice as long are not. Of limits that leave nearly as little, the
+ * one with the widest empty stretch around it by ratio is taken: where the slow ones differ much
+ * among themselves, the best limit alone would divide these. */
 #include "user/request/requests.h"
 
 #include "user/cli/parallel.h"
@@ -117,32 +119,67 @@ static double middle_of(unsigned bucket)
 	return exp2((bucket + .5) / BUCKETS_PER_OCTAVE);
 }
 
-static void otsu(const uint64_t *counts, struct requests *out)
+/* A limit has to explain this share of what the best one explains. */
+#define NEARLY_AS_MUCH 0.8
+
+/* Moments of the durations in the buckets. */
+struct moments {
+	double n, sum, squares;
+};
+
+static struct moments moments_of(const uint64_t *counts)
 {
-	double n = 0, sum = 0, squares = 0, below = 0, sum_below = 0, best = 0;
+	struct moments m = {0};
 	for (unsigned i = 0; i < BUCKETS; i++) {
-		n += (double)counts[i];
-		sum += (double)counts[i] * middle_of(i);
-		squares += (double)counts[i] * middle_of(i) * middle_of(i);
+		m.n += (double)counts[i];
+		m.sum += (double)counts[i] * middle_of(i);
+		m.squares += (double)counts[i] * middle_of(i) * middle_of(i);
 	}
-	double variance = squares - sum * sum / n;
-	for (unsigned i = 0; i + 1 < BUCKETS; i++) {
+	return m;
+}
+
+/* The variance between the classes, for a limit above each bucket that is not empty; 0 elsewhere
+ * and above the last. Returns the largest. */
+static double between_classes(const uint64_t *counts, struct moments all, double *between)
+{
+	double below = 0, sum_below = 0, best = 0;
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		between[i] = 0;
 		below += (double)counts[i];
 		sum_below += (double)counts[i] * middle_of(i);
-		if (!below || below >= n)
+		if (!counts[i] || below >= all.n)
 			continue;
-		double apart = sum_below / below - (sum - sum_below) / (n - below);
-		double between = below * (n - below) / n * apart * apart;
-		if (between <= best)
+		double apart = sum_below / below - (all.sum - sum_below) / (all.n - below);
+		between[i] = below * (all.n - below) / all.n * apart * apart;
+		if (between[i] > best)
+			best = between[i];
+	}
+	return best;
+}
+
+static void otsu(const uint64_t *counts, struct requests *out)
+{
+	double between[BUCKETS];
+	const struct moments all = moments_of(counts);
+	double best = between_classes(counts, all, between);
+	double variance = all.squares - all.sum * all.sum / all.n;
+	unsigned widest = 0;
+	double chosen = 0;
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		if (between[i] <= 0 || between[i] < NEARLY_AS_MUCH * best)
 			continue;
-		best = between;
-		/* Empty buckets above: the limit goes into their middle. */
 		unsigned next = i + 1;
 		while (!counts[next])
 			next++;
+		unsigned width = next - i;
+		if (width < widest || (width == widest && between[i] <= chosen))
+			continue;
+		widest = width;
+		chosen = between[i];
+		/* In the middle of the empty buckets. */
 		out->limit_ns = begin_of((i + 1 + next) / 2);
 	}
-	out->explained = variance > 0 ? best / variance : 0;
+	out->explained = variance > 0 ? chosen / variance : 0;
 }
 
 static int classify(struct requests *r, struct request *one)
