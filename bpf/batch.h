@@ -28,6 +28,7 @@ struct task_state {
 	__u64 lane_lost;
 	__u32 lane;
 	__u32 reserved;
+	struct wait_note wait;	 /* from_ns 0: it runs; waits.h's alone */
 	struct fault_note fault; /* in the program that it runs now */
 	struct batch head;
 	struct batch_record records[BATCH_RECORDS];

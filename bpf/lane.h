@@ -27,10 +27,7 @@ static __always_inline __u64 ring_position(const struct patch_ring *ring)
 		return PATCH_POSITION(serial, PATCH_CHUNK);
 	bpf_probe_read_user(&serial, sizeof(serial),
 			    (void *)ring->chunk + offsetof(struct patch_chunk, serial));
-	if (off >= PATCH_CHUNK) /* it has just been taken, or a record was too many */
-		off = serial == ring->serial && ring->next >= ring->end ? PATCH_CHUNK
-									: PATCH_CHUNK_HEADER;
-	else if (ring->next >= ring->end)
+	if (off >= PATCH_FILLED)
 		off = PATCH_CHUNK;
 	return PATCH_POSITION(serial, off);
 }
@@ -70,6 +67,8 @@ static __always_inline void lane_note(struct task_state *st, __u32 *n)
 	__u64 pos = ring_position(&ring);
 	if (ring.lane == st->lane && pos == st->lane_pos && ring.lost == st->lane_lost)
 		return;
+	if (with_times)
+		lane_append(st, n, RECORD_LANE_TIME, ring.lane, bpf_ktime_get_ns());
 	lane_append(st, n, RECORD_LANE, ring.lane, pos);
 	if (ring.lost != st->lane_lost)
 		lane_append(st, n, RECORD_LANE_LOST, ring.lane, ring.lost);

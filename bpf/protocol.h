@@ -4,7 +4,8 @@
  * between the two of one build; what is kept on disk is docs/recording-format.md.
  *
  *   ring `events`:  struct batch (of one task, in order), or what its events refer to: struct
- *                   snapshot, deep_stack, attach_stack; or struct signal_note, an event of its own
+ *                   snapshot, deep_stack, attach_stack; or struct signal_note, an event of its own;
+ *                   or struct wait_note
  *   ring `process`: struct process_record
  *
  * A batch stands on its own but for the load bases, which are said again after every loss. */
@@ -89,6 +90,7 @@ enum batch_record_kind {
 			      records come before what follows (offline/patch/layout.h) */
 	RECORD_VALUE = 10, /* value: one that the site reads, in their order */
 	RECORD_LANE_FROM = 11, /* the same; but the task's own begin there */
+	RECORD_LANE_TIME = 13, /* value: when that of the next RECORD_LANE was so */
 	RECORD_LANE_LOST = 12, /* value: how many records found no room in the lane, ever */
 };
 
@@ -109,7 +111,8 @@ enum ring_kind {
 	RING_SNAPSHOT = 2,
 	RING_DEEP = 3,
 	RING_ATTACH = 4,
-	RING_SIGNAL = 5
+	RING_SIGNAL = 5,
+	RING_WAIT = 6
 };
 
 struct batch {
@@ -184,6 +187,15 @@ struct signal_note {
 	__u64 regs[16];	      /* by their DWARF number */
 	__u64 handler;	      /* 0: none */
 	__u64 alt, alt_bytes; /* the stack that the handler runs on, if another */
+};
+
+/* The task did not run between two times, and its lane had come up to there. */
+struct wait_note {
+	__u32 kind;
+	__u32 task;
+	__u32 area, lane;
+	__u64 pos; /* as of RECORD_LANE */
+	__u64 from_ns, to_ns;
 };
 
 enum process_kind { PROCESS_TASK = 16, PROCESS_EXEC, PROCESS_EXIT, PROCESS_STOP };

@@ -33,6 +33,7 @@
 #include "bpf/signal.h"
 #include "bpf/snapshot.h"
 #include "bpf/tasks.h"
+#include "bpf/waits.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

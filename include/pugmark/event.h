@@ -28,6 +28,8 @@ enum pugmark_event_kind {
 			     none, and ends the task or is nothing to it */
 	PUGMARK_EVENT_DIVERGED = 9, /* of a merge: the runs under two shares were not the same run
 			       from here on: what the task did is not known */
+	PUGMARK_EVENT_TIME = 10, /* of a recording whose times are bounds: all before had happened
+				    by then, and all that follows happened later */
 };
 
 enum pugmark_event_flag {
@@ -58,7 +60,8 @@ struct pugmark_signal_event {
 #define PUGMARK_SIGNAL_NO_CALLER 1
 
 struct pugmark_witness_event {
-	uint64_t time_ns; /* CLOCK_MONOTONIC; 0 where recorded without times */
+	uint64_t time_ns;  /* CLOCK_MONOTONIC; 0 where recorded without times */
+	uint64_t early_ns; /* it may have happened by so much earlier; 0: it was then */
 	/* Which member of each union an event has follows from its kind; for a witness event also
 	 * from its site's kind (enum pugmark_plan_site_kind). */
 	union {

@@ -78,6 +78,9 @@ struct pugmark_recording_info {
 	uint64_t start_monotonic_ns, start_realtime_ns;
 	uint64_t events, lost; /* as the recorder counted; 0 where it did not end well */
 	bool times;
+	bool bounded; /* times are those that events had happened by, not before the last lower one;
+			 all may be wrong by slack_ns */
+	uint64_t slack_ns;
 	bool closed;	     /* the recorder ended well */
 	bool meta_damaged;   /* what is said here may be wrong */
 	bool not_whole;	     /* something was not seen that is no gap of a thread: a note says */

@@ -123,6 +123,8 @@ static void read_info(struct pugmark_recording *rec)
 	struct pugmark_recording_info *info = &rec->info;
 
 	info->times |= json_is_true(json_object_get(rec->meta, "times"));
+	info->bounded = json_object_get(rec->meta, "bounds_slack_ns") != NULL;
+	info->slack_ns = number(rec->meta, "bounds_slack_ns");
 	info->not_whole = json_is_false(json_object_get(rec->meta, "whole"));
 	info->closed |= json_is_true(json_object_get(rec->meta, "closed"));
 	info->start_monotonic_ns = number(rec->meta, "start_monotonic_ns");

@@ -156,18 +156,22 @@ static void check_return(struct patch_code *c, struct event *e)
 	e->to_rare[e->n_to_rare++] = asm_jcc(c, ASM_AE);
 }
 
+static uint32_t record_bytes(const struct event *e)
+{
+	return 12 + (e->head & PATCH_HEAD_RET ? 8 : 0) + (e->head & PATCH_HEAD_TARGET ? 8 : 0);
+}
+
 static void write_record(struct patch_code *c, struct event *e)
 {
 	uint8_t len = 12;
 	uint8_t frame = e->spec->place->by_bp ? ASM_BP : ASM_SP;
 	bool ret = e->head & PATCH_HEAD_RET, target = e->head & PATCH_HEAD_TARGET;
-	uint32_t bytes = len + 8 * ret + 8 * target;
 
 	e->top = c->len;
 	asm_load_fs(c, e->ring, PATCH_SLOT);
 	asm_op_reg(c, 0x85, e->ring, e->ring); /* test */
 	e->to_slow[0] = asm_jcc(c, ASM_E);
-	asm_mov_imm(c, e->record, bytes);
+	asm_mov_imm(c, e->record, record_bytes(e));
 	asm_op_mem(c, 0x0fc1, e->record, (struct asm_mem){e->ring, 0}); /* xadd */
 	note_state(c, e, e->up, true);
 	asm_op_mem(c, 0x3b, e->record, /* cmp */
@@ -208,18 +212,24 @@ static void end_event(struct patch_code *c, struct event *e)
 	bool step = !e->called && !e->stepped;
 	int32_t at_site = e->called ? 8 : 0;
 
+	int32_t stepped = step ? RED_ZONE : 0;
+
 	note_state(c, e, e->up, false);
 	asm_land(c, e->to_slow[0]);
+	asm_mov_imm(c, e->record, 0); /* nothing is reserved */
 	asm_land(c, e->to_slow[1]);
 	if (step) {
 		asm_move_sp(c, -RED_ZONE);
-		note_state(c, e, e->up + RED_ZONE, false);
+		note_state(c, e, e->up + stepped, false);
 	}
+	asm_push(c, e->record);
+	note_state(c, e, e->up + stepped + 8, false);
+	asm_byte(c, 0x68); /* push */
+	asm_word(c, record_bytes(e));
+	note_state(c, e, e->up + stepped + 16, false);
 	asm_call(c, c->runtime + pugmark_patch_slow);
-	if (step) {
-		asm_move_sp(c, RED_ZONE);
-		note_state(c, e, e->up, false);
-	}
+	asm_move_sp(c, stepped + 16);
+	note_state(c, e, e->up, false);
 	asm_jcc_to(c, ASM_E, e->top);
 	asm_jcc_to(c, ASM_B, e->restore);
 	for (uint32_t i = 0; i < e->n_to_rare; i++)

@@ -20,7 +20,16 @@
  *             events come wholly before or wholly after)
  *   write:    the head last, so that a record with a head is whole
  *
- * A record is a head (PATCH_HEAD bits), a frame word (sp or bp), and what the head says follows. */
+ * A record is a head (PATCH_HEAD bits), a frame word (sp or bp), and what the head says follows.
+ *
+ * A stamp fills a record that was reserved for an event, whose trampoline reserves another one. Its
+ * time is read after it was reserved: all records before it were reserved by then. A signal's
+ * handler may come in between, and write what follows earlier than that; but how far the lane had
+ * come is noted, with a time, when the signal is delivered.
+ *
+ * A handler may come between reserving and looking whether that is below the end, and take another
+ * chunk. What it interrupted is then written behind PATCH_FILLED, or, if it sees that it is too
+ * late, made a stamp: the chunk is not whole before. */
 #ifndef OFFLINE_PATCH_LAYOUT_H
 #define OFFLINE_PATCH_LAYOUT_H
 
@@ -33,14 +42,20 @@
 
 #define PATCH_CHUNK (256u << 10)
 #define PATCH_CHUNK_HEADER 64
-#define PATCH_RECORD_MAX 32	 /* bytes */
-#define PATCH_RINGS 16384	 /* threads of one process, ever */
-#define PATCH_CHUNKS_GROWN 16384 /* that threads may hold beside what waits to be read */
+/* At a chunk's end there is room for what handlers reserve which interrupt one another before they
+ * have looked where it ends: 36 of them. */
+#define PATCH_TAIL 1024
+#define PATCH_FILLED (PATCH_CHUNK - PATCH_TAIL)
+#define PATCH_NOWHERE (1ull << 63) /* of a ring that has no chunk: `next`, and more */
+#define PATCH_STAMP_BYTES 4096	   /* so many lie between two stamps, where there are any */
+#define PATCH_RINGS 16384	   /* threads of one process, ever */
+#define PATCH_CHUNKS_GROWN 16384   /* that threads may hold beside what waits to be read */
 
 /* What a record's head says, beside the site in bits 0 to 21. */
 #define PATCH_HEAD_TAKEN (1u << 22)
 #define PATCH_HEAD_RET (1u << 23)    /* 8 bytes: the return address */
 #define PATCH_HEAD_TARGET (1u << 24) /* 8 bytes: where an indirect call or jump goes */
+#define PATCH_HEAD_STAMP (1u << 25)  /* no event: the frame word is what rdtsc said */
 #define PATCH_HEAD_SET (1u << 31)    /* so that no head is 0, as what is not yet written is */
 #define PATCH_HEAD_SITE ((1u << 22) - 1)
 
@@ -49,7 +64,8 @@
 
 struct patch_ring {
 	__u64 next; /* where the next record goes */
-	__u64 end;  /* one that would begin here or above needs another chunk */
+	__u64 end;  /* in place of one that would begin here or above comes a stamp, or, behind
+		       PATCH_FILLED, another chunk */
 	__u64 last; /* the last record */
 	__u32 serial;
 	__u32 lane;  /* 0: none yet, or this is a child of fork */
@@ -71,19 +87,21 @@ struct patch_chunk {
 	__u32 lane;
 	__u32 serial;
 	__u32 index;
-	__u64 lost; /* of the thread, before its first record */
-	__u64 time; /* rdtsc when it was taken */
-	__u64 reserved[4];
+	__u64 lost;   /* of the thread, before its first record */
+	__u64 time;   /* rdtsc when it was taken */
+	__u32 closed; /* when it is full: records before this offset are there, or will be */
+	__u32 reserved_0;
+	__u64 reserved[3];
 };
 
 struct patch_shared {
-	__u32 n_lanes;	/* given out so far */
-	__u32 n_chunks; /* grows with how many are held by threads */
-	__u32 waits;	/* where no chunk is free: wait for one, or lose what comes */
-	__u32 alive;	/* grows as long as somebody drains */
-	__u32 hint;	/* chunk to look at first */
-	__u32 reserved_0;
-	__u32 full; /* no chunk was free, and none was given back since */
+	__u32 n_lanes;	   /* given out so far */
+	__u32 n_chunks;	   /* grows with how many are held by threads */
+	__u32 waits;	   /* where no chunk is free: wait for one, or lose what comes */
+	__u32 alive;	   /* grows as long as somebody drains */
+	__u32 hint;	   /* chunk to look at first */
+	__u32 stamp_bytes; /* PATCH_STAMP_BYTES; PATCH_CHUNK: one a chunk */
+	__u32 full;	   /* no chunk was free, and none was given back since */
 	__u32 reserved[9];
 };
 

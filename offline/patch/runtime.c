@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* runtime.c: see runtime.h. Runs in the traced program: it calls nothing, takes no lock, and uses
- * about 130 bytes of stack below the red zone. Signals are blocked while a ring changes its chunk,
+ * about 150 bytes of stack below the red zone. Signals are blocked while a ring changes its chunk,
  * so that a handler finds the ring as it was or as it is to be. */
 #include "offline/patch/runtime.h"
 
@@ -9,7 +9,10 @@
 #include <stddef.h>
 
 /* The numbers that the code below has in it. */
-_Static_assert(PATCH_SLOT == 0x278 && PATCH_CHUNK == 0x40000 && PATCH_RECORD_MAX == 32 &&
+_Static_assert((PATCH_HEAD_SET | PATCH_HEAD_STAMP) == 0x82000000 && PATCH_HEAD_RET == 0x800000 &&
+		       PATCH_HEAD_TARGET == 0x1000000,
+	       "as below");
+_Static_assert(PATCH_SLOT == 0x278 && PATCH_CHUNK == 0x40000 && PATCH_TAIL == 1024 &&
 		       PATCH_RINGS == 16384 && PATCH_CODE_START == 1024 &&
 		       offsetof(struct patch_header, rings) == 8 &&
 		       offsetof(struct patch_header, local) == 16 &&
@@ -24,12 +27,14 @@ _Static_assert(offsetof(struct patch_ring, end) == 8 && offsetof(struct patch_ri
 _Static_assert(offsetof(struct patch_chunk, lane) == 4 &&
 		       offsetof(struct patch_chunk, serial) == 8 &&
 		       offsetof(struct patch_chunk, lost) == 16 &&
-		       offsetof(struct patch_chunk, time) == 24,
+		       offsetof(struct patch_chunk, time) == 24 &&
+		       offsetof(struct patch_chunk, closed) == 32 && PATCH_NOWHERE == 1ull << 63,
 	       "as below");
 _Static_assert(offsetof(struct patch_shared, n_chunks) == 4 &&
 		       offsetof(struct patch_shared, waits) == 8 &&
 		       offsetof(struct patch_shared, alive) == 12 &&
 		       offsetof(struct patch_shared, hint) == 16 &&
+		       offsetof(struct patch_shared, stamp_bytes) == 20 &&
 		       offsetof(struct patch_shared, full) == 24,
 	       "as below");
 
@@ -42,10 +47,53 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"pugmark_patch_runtime:\n"
 	".Lpatch_start:\n"
 	"	.set .Lpatch_header, .Lpatch_start - 1024\n"
+	"	.set .Lpatch_filled, 0x40000 - 1024\n"
 	".Lpatch_every_signal:\n"
 	"	.quad -1\n"
 
 	".Lpatch_slow:\n"
+	/* What the trampoline has reserved: its bytes at 8(%rsp), its address at 16(%rsp), or 0. A
+	   stamp fills it, where one is due; and where a handler has closed the chunk since, which
+	   is not read before all that is reserved there is filled. */
+	"	push	%rax\n"
+	"	push	%rcx\n"
+	"	push	%rdx\n"
+	"	push	%rsi\n"
+	"	push	%rdi\n"
+	"	mov	56(%rsp), %rcx\n"
+	"	call	.Lpatch_chunk_of\n"
+	"	test	%rdx, %rdx\n"
+	"	jz	19f\n"
+	"	mov	%fs:0x278, %rdi\n"
+	"	cmpl	$0, 28(%rdi)\n"
+	"	je	19f\n" /* it is the parent's */
+	"	cmp	32(%rdi), %rdx\n"
+	"	jne	17f\n"
+	"	mov	8(%rdi), %rax\n"
+	"	add	$.Lpatch_filled, %rdx\n"
+	"	cmp	%rdx, %rcx\n"
+	"	jae	19f\n"
+	"	mov	20(%rsi), %esi\n"
+	"	add	%rcx, %rsi\n"
+	"	cmp	%rdx, %rsi\n"
+	"	cmova	%rdx, %rsi\n"
+	"	cmpxchg	%rsi, 8(%rdi)\n" /* unless a handler has moved it */
+	"17:\n"
+	"	mov	48(%rsp), %esi\n"
+	"	call	.Lpatch_fill\n"
+	"	pop	%rdi\n"
+	"	pop	%rsi\n"
+	"	pop	%rdx\n"
+	"	pop	%rcx\n"
+	"	cmp	%eax, %eax\n" /* equal: try again */
+	"	pop	%rax\n"
+	"	ret\n"
+	"19:\n"
+	"	pop	%rdi\n"
+	"	pop	%rsi\n"
+	"	pop	%rdx\n"
+	"	pop	%rcx\n"
+	"	pop	%rax\n"
 	/* Where there was no chunk the last time, and is none now, it is counted and no more. */
 	"	push	%rax\n"
 	"	mov	%fs:0x278, %rax\n"
@@ -102,10 +150,38 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	add	%rax, %r9\n"
 	"	mov	%r9, %fs:0x278\n"
 	"1:\n"
+	"	mov	104(%rsp), %rcx\n"
+	"	cmpl	$0, 28(%r9)\n"
+	"	jne	10f\n"
+	/* In a child of fork what a handler interrupts may have reserved the first bytes of
+	   nothing, and must not find a chunk behind that. */
+	"	test	%rcx, %rcx\n"
+	"	jnz	81f\n"
+	"	jmp	12f\n"
+	"10:\n"
+	/* A handler may have closed the chunk before signals were blocked. */
+	"	call	.Lpatch_chunk_of\n"
+	"	test	%rdx, %rdx\n"
+	"	jz	11f\n"
+	"	cmp	32(%r9), %rdx\n"
+	"	je	11f\n"
+	"	mov	96(%rsp), %esi\n"
+	"	call	.Lpatch_fill\n"
+	"11:\n"
 	/* A handler that came before signals were blocked may have done it. */
 	"	mov	(%r9), %rax\n"
 	"	cmp	8(%r9), %rax\n"
 	"	jb	7f\n"
+	/* Or the chunk is its own, and only a stamp was due there. */
+	"	mov	32(%r9), %rcx\n"
+	"	test	%rcx, %rcx\n"
+	"	jz	12f\n"
+	"	add	$.Lpatch_filled, %rcx\n"
+	"	cmp	%rcx, %rax\n"
+	"	jae	12f\n"
+	"	mov	%rcx, 8(%r9)\n"
+	"	jmp	7f\n"
+	"12:\n"
 	"	cmpl	$0, 28(%r9)\n"
 	"	jne	2f\n"
 	"	mov	$1, %eax\n"
@@ -118,8 +194,16 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	32(%r9), %rcx\n"
 	"	test	%rcx, %rcx\n"
 	"	jz	3f\n"
-	"	movl	$2, (%rcx)\n"
+	"	mov	104(%rsp), %rax\n"
+	"	sub	%rcx, %rax\n"
+	"	cmp	$0x40000, %rax\n"
+	"	jb	21f\n"
+	"	mov	(%r9), %rax\n"
+	"	sub	%rcx, %rax\n"
+	"21:\n"
+	"	mov	%eax, 32(%rcx)\n" /* all before that is reserved, and filled or being so */
 	"	movq	$0, 32(%r9)\n"
+	"	movl	$2, (%rcx)\n" /* from here on it may be anybody's */
 	"3:\n"
 	/* Waiting: since when (rdx), and what `alive` was then (rsi). */
 	"	rdtsc\n"
@@ -165,6 +249,10 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"53:\n"
 	"	movl	$1, 24(%r10)\n"
 	"	incq	40(%r9)\n"
+	/* PATCH_NOWHERE: behind the end of any chunk that a handler may find. */
+	"	mov	$1, %eax\n"
+	"	shl	$63, %rax\n"
+	"	mov	%rax, (%r9)\n"
 	"	movq	$0, 8(%r9)\n"
 	"	jmp	8f\n"
 	"54:\n"
@@ -177,6 +265,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	/* The chunk at rdx is this thread's. */
 	"	mov	%ecx, 16(%r10)\n"
 	"	mov	%rdx, %rdi\n"
+	"	lfence\n"
 	"	rdtsc\n"
 	"	shl	$32, %rdx\n"
 	"	or	%rax, %rdx\n"
@@ -194,15 +283,19 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	%eax, 8(%rdi)\n"
 	"	mov	28(%r9), %eax\n"
 	"	mov	%eax, 4(%rdi)\n"
-	/* Whoever stops the thread here reads the number of the chunk, or else that of the last
-	   one. */
-	"	mov	%rdi, 32(%r9)\n"
-	"	mov	%esi, 24(%r9)\n"
+	/* Whoever looks at the thread here finds the last chunk full, or this one with its
+	   position. */
 	"	movq	$0, 16(%r9)\n"
 	"	lea	64(%rdi), %rax\n"
 	"	mov	%rax, (%r9)\n"
-	"	lea	0x40000-32(%rdi), %rax\n"
+	"	mov	20(%r10), %ecx\n"
+	"	add	%rcx, %rax\n"
+	"	lea	.Lpatch_filled(%rdi), %rcx\n"
+	"	cmp	%rcx, %rax\n"
+	"	cmova	%rcx, %rax\n"
 	"	mov	%rax, 8(%r9)\n"
+	"	mov	%rdi, 32(%r9)\n"
+	"	mov	%esi, 24(%r9)\n"
 	"	jmp	8f\n"
 	"81:\n" /* a thread too many: the kernel carries its events */
 	"	movq	$2, 8(%rsp)\n"
@@ -229,6 +322,37 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	pop	%rdx\n"
 	"	pop	%rcx\n"
 	"	pop	%rax\n"
+	"	ret\n"
+
+	/* rdx: the chunk that the address rcx lies in; 0: in none. rsi: what is shared. */
+	".Lpatch_chunk_of:\n"
+	"	mov	.Lpatch_header+24(%rip), %rsi\n"
+	"	xor	%edx, %edx\n"
+	"	cmp	%rsi, %rcx\n"
+	"	jle	1f\n" /* signed: below, or PATCH_NOWHERE */
+	"	mov	%rcx, %rdx\n"
+	"	sub	%rsi, %rdx\n"
+	"	and	$0x3ffff, %edx\n"
+	"	neg	%rdx\n"
+	"	add	%rcx, %rdx\n"
+	"1:\n"
+	"	ret\n"
+
+	/* Fills the esi bytes that are reserved at rcx with a stamp. Changes rax and rdx. */
+	".Lpatch_fill:\n"
+	"	lfence\n"
+	"	rdtsc\n"
+	"	mov	%eax, 4(%rcx)\n"
+	"	mov	%edx, 8(%rcx)\n"
+	"	mov	$0x82000000, %eax\n" /* PATCH_HEAD_SET | PATCH_HEAD_STAMP */
+	"	cmp	$12, %esi\n"
+	"	je	1f\n"
+	"	or	$0x800000, %eax\n" /* PATCH_HEAD_RET */
+	"	cmp	$20, %esi\n"
+	"	je	1f\n"
+	"	or	$0x1000000, %eax\n" /* PATCH_HEAD_TARGET */
+	"1:\n"
+	"	mov	%eax, (%rcx)\n"
 	"	ret\n"
 
 	"	.balign 16\n"

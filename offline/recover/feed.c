@@ -175,6 +175,7 @@ int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 {
 	int err = 0;
 	p->now_ns = e->time_ns;
+	p->since_ns = e->time_ns - e->early_ns;
 	p->from_ns = p->last_ns;
 	p->own_notes.doubted = false;
 	if (may_be_short(p, e) && parser_shortcut(p, e)) {
@@ -184,6 +185,8 @@ int parser_feed_more(struct parser *p, const struct pugmark_witness_event *e)
 	} else {
 		err = feed_any(p, e);
 	}
-	p->last_ns = e->time_ns;
+	/* Of times that are bounds, one that begins earlier tells nothing new. */
+	if (!e->early_ns || p->since_ns > p->last_ns)
+		p->last_ns = p->since_ns;
 	return err;
 }

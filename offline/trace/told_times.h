@@ -16,6 +16,7 @@ struct told_times {
 	bool returned;	 /* the last event was of a ret that no event of the trace tells yet, */
 	uint16_t module; /* of this function */
 	uint32_t func;
+	uint64_t by_ns; /* it had happened by then; 0: when what follows began */
 };
 
 static inline bool told_is_call(const struct pugmark_trace_event *e)
@@ -37,6 +38,13 @@ static inline bool told_enters(const struct pugmark_trace_event *e, uint16_t mod
 		(e->kind == PUGMARK_TRACE_ENTER && e->module == module));
 }
 
+/* It happened when the event was recorded that tells it: not before @since_ns, and by its own time.
+ */
+static inline void told_by(struct pugmark_trace_event *e, uint64_t since_ns)
+{
+	e->from_ns = since_ns < e->to_ns ? since_ns : e->to_ns;
+}
+
 /* @events are the @n that @e, a witness event of the module with @tables, has decided: in their
  * order, after what the event before it decided. */
 static inline void told_times_set(struct told_times *told, const struct parse_tables *tables,
@@ -46,13 +54,15 @@ static inline void told_times_set(struct told_times *told, const struct parse_ta
 	const struct site_facts *site = &tables->sites[e->site];
 	struct pugmark_trace_event *last;
 	uint32_t func = PUGMARK_NONE;
+	uint64_t since_ns = e->time_ns - e->early_ns;
 	if (told->returned && n && told_is_return(&events[0], told->module, told->func))
-		events[0].to_ns = events[0].from_ns;
+		events[0].to_ns = told->by_ns > events[0].from_ns ? told->by_ns : events[0].from_ns;
 	told->returned = site->returns;
 	if (site->returns | site->times_call) {
 		func = tables->plan->sites[e->site].func;
 		told->module = e->module;
 		told->func = func;
+		told->by_ns = e->early_ns ? e->time_ns : 0;
 	}
 	while (n && events[n - 1].kind == PUGMARK_TRACE_VALUE)
 		n--;
@@ -63,11 +73,11 @@ static inline void told_times_set(struct told_times *told, const struct parse_ta
 	bool calls = told_is_call(last) && last->addr == site->addr && last->module == e->module;
 	if (!calls && !returns && !told_enters(last, e->module, site->begins))
 		return;
-	last->from_ns = last->to_ns;
+	told_by(last, since_ns);
 	told->returned &= !returns;
 	/* What the first block calls may be told by the same event. */
 	if (site->times_call && n > 1 && told_enters(&events[n - 2], e->module, func))
-		events[n - 2].from_ns = events[n - 2].to_ns;
+		told_by(&events[n - 2], since_ns);
 }
 
 #endif

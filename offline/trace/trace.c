@@ -36,6 +36,8 @@ struct pugmark_trace_iter {
 	uint32_t biases_of;
 	uint64_t witnesses;
 	uint64_t begin_ns, last_ns;
+	uint64_t told_ns, before_ns; /* where times are bounds: the first of those told last, which
+				     may be the same one, and of those before */
 	struct told_times told;
 	struct pugmark_witness_event stop; /* the last event, where the recording has none */
 	uint32_t task;
@@ -357,6 +359,28 @@ static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
 	return err ? err : 1;
 }
 
+/* Where times are bounds: those of the event. Returns whether a time is all that it tells. */
+static bool set_bounds(struct pugmark_trace_iter *it, struct pugmark_witness_event *e)
+{
+	uint64_t slack_ns = pugmark_recording_info(it->trace->rec)->slack_ns;
+	bool exact = e->kind != PUGMARK_EVENT_WITNESS;
+
+	/* The same time comes back differently for each of its events, by the unit at most. */
+	if (e->time_ns > it->told_ns + 2 * slack_ns) {
+		it->before_ns = it->told_ns;
+		it->told_ns = e->time_ns;
+	}
+	if (e->kind == PUGMARK_EVENT_TIME) {
+		it->before_ns = it->told_ns = e->time_ns;
+		return true;
+	}
+	uint64_t since_ns = exact ? e->time_ns : it->before_ns;
+	since_ns = since_ns > slack_ns ? since_ns - slack_ns : 0;
+	e->time_ns += slack_ns;
+	e->early_ns = e->time_ns - since_ns;
+	return false;
+}
+
 /* Feeds the parser one event. Returns 1, 0 at the end, or -errno. */
 static inline int feed(struct pugmark_trace_iter *it)
 {
@@ -365,6 +389,8 @@ static inline int feed(struct pugmark_trace_iter *it)
 	if (got != 1)
 		return got;
 	it->last_ns = e->time_ns;
+	if (pugmark_recording_info(it->trace->rec)->bounded && set_bounds(it, e))
+		return 1;
 	if (e->kind != PUGMARK_EVENT_WITNESS)
 		return feed_other(it, e);
 	if (it->trace->only != PUGMARK_NONE && e->module != it->trace->only)

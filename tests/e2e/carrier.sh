@@ -171,8 +171,8 @@ claim 'and it does the same' same probe.out patch.out
 "$PUGMARK" record -o rec --no-times --module libwork.so --carrier auto --on-full wait -- ./caller >out 2>err
 claim 'auto says what it is' grep -q -- '--carrier patch$' err
 claim 'a library is patched' eval '! grep -qE " [0-9]{3,} of them .*by probes" err'
-"$PUGMARK" record -o rec --carrier auto -- ./caller >out 2>err
-claim 'auto with times is by probes, and says why' grep -q -- '--carrier probe: .*times' err
+"$PUGMARK" record -o rec --carrier auto --time-of work -- ./caller >out 2>err
+claim 'auto with times of calls is by probes, and says why' grep -q -- '--carrier probe: .*--time-of' err
 
 # In the middle: the text of what goes on is that of the file, but for other people's probes.
 "$PUGMARK" record -q -o rec --no-times --carrier patch --on-full wait --duration 0.5 -- ./program 2000000000 2>err
@@ -222,8 +222,8 @@ claim 'a program whose recorder was killed does what it would' same plain killed
 claim 'what is lost is said' grep -q 'events were lost' err
 "$PUGMARK" verify rec >verdict 2>&1
 claim 'and is in the trace' grep -qi 'lost' verdict
-run 2 record --carrier patch -o rec -- ./program
-claim 'times are refused' grep -q 'no-times' err
+run 2 record --carrier patch --time-of leaf -o rec -- ./program
+claim 'times of calls by themselves are refused' grep -q 'no --time-of' err
 run 2 record --carrier other --no-times -o rec -- ./program
 "${CC:-cc}" -O1 -static -pthread -o static program.c &&
 	"$PUGMARK" record -q -o rec --no-times --carrier patch -- ./static >out 2>err

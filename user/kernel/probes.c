@@ -95,6 +95,8 @@ static void configure(struct probes *p, const struct recorder_options *options, 
 		bpf_program__set_expected_attach_type(skel->progs.witness, 0);
 	if (!p->links.multi || !options->carrier)
 		bpf_program__set_autoload(skel->progs.witness_patched, false);
+	if (!options->carrier || !options->time_unit_ns)
+		bpf_program__set_autoload(skel->progs.on_switch, false);
 	bpf_program__set_autoattach(skel->progs.witness, false);
 	bpf_program__set_autoattach(skel->progs.witness_patched, false);
 	bpf_program__set_autoattach(skel->progs.adopt, false);

@@ -11,6 +11,7 @@
 #include "user/patch/possible.h"
 #include "user/patch/remains.h"
 #include "user/patch/threads.h"
+#include "user/patch/tsc_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,6 +117,7 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 
 	if (!c)
 		return -ENOMEM;
+	bool stamps = options->time_unit_ns && tsc_is_clock();
 	c->options = options;
 	c->probes = probes;
 	c->settings = (struct patch_settings){
@@ -124,12 +126,13 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 				   : options->lane_bytes ? 1
 							 : CHUNKS,
 		.shared.waits = options->on_full_wait,
+		.shared.stamp_bytes = stamps ? PATCH_STAMP_BYTES : PATCH_CHUNK,
 		.poison = options->carrier_poison,
 	};
 	int err = add_modules(c, spans);
 	int dir = open(options->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!err)
-		err = dir < 0 ? -errno : lanes_new(dir, &c->lanes);
+		err = dir < 0 ? -errno : lanes_new(dir, stamps, &c->lanes);
 	if (dir >= 0)
 		close(dir);
 	if (err) {

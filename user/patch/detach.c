@@ -74,10 +74,7 @@ static uint64_t position(const struct tracee *t, const struct patch_ring *ring)
 
 	if (!ring->chunk || tracee_read(t, ring->chunk, &chunk, sizeof(chunk)))
 		return PATCH_POSITION(ring->serial, PATCH_CHUNK);
-	if (off >= PATCH_CHUNK) /* it has just been taken, or a record was too many */
-		off = chunk.serial == ring->serial && ring->next >= ring->end ? PATCH_CHUNK
-									      : PATCH_CHUNK_HEADER;
-	else if (ring->next >= ring->end)
+	if (off >= PATCH_FILLED)
 		off = PATCH_CHUNK;
 	return PATCH_POSITION(chunk.serial, off);
 }

@@ -27,8 +27,9 @@ enum { POLL_MIN_NS = 200000, POLL_MAX_NS = 2000000 };
 static bool is_whole(const uint8_t *chunk)
 {
 	uint32_t off = PATCH_CHUNK_HEADER, head;
+	uint32_t closed = ((const struct patch_chunk *)chunk)->closed;
 
-	while (off < PATCH_CHUNK - PATCH_RECORD_MAX) {
+	while (off < PATCH_FILLED || (off < closed && off < PATCH_CHUNK)) {
 		head = head_at(chunk, off);
 		if (!head)
 			return false;
@@ -186,6 +187,8 @@ static void *drain_main(void *context)
 			wait_ns = POLL_MIN_NS;
 		else if (wait_ns < POLL_MAX_NS)
 			wait_ns *= 2;
+		if (l->clock)
+			tsc_clock_step(l->clock);
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 		l->totals.cpu_ns = cpu.tv_sec * 1000000000ull + cpu.tv_nsec;
 		nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
@@ -193,7 +196,7 @@ static void *drain_main(void *context)
 	return NULL;
 }
 
-int lanes_new(int dir_fd, struct lanes **out)
+int lanes_new(int dir_fd, bool stamps, struct lanes **out)
 {
 	struct lanes *l = calloc(1, sizeof(*l));
 	size_t room = PATCH_CHUNK;
@@ -213,7 +216,9 @@ int lanes_new(int dir_fd, struct lanes **out)
 #endif
 	l->room = malloc(room);
 	l->chunk = malloc(PATCH_CHUNK);
-	if (!l->room || !l->chunk)
+	if (stamps)
+		l->clock = tsc_clock_new();
+	if (!l->room || !l->chunk || (stamps && !l->clock))
 		err = -ENOMEM;
 	if (!err)
 		err = -pthread_create(&l->thread, NULL, drain_main, l);
@@ -242,6 +247,7 @@ void lanes_free(struct lanes *l)
 #ifndef PUGMARK_NO_ZSTD
 	ZSTD_freeCCtx(l->compress);
 #endif
+	tsc_clock_free(l->clock);
 	free(l->ends);
 	free(l->room);
 	free(l->chunk);
@@ -313,6 +319,11 @@ bool lanes_end(struct lanes *l, int32_t tid, uint32_t *area, uint32_t *lane, uin
 	}
 	pthread_mutex_unlock(&l->lock);
 	return found;
+}
+
+uint64_t lanes_slack_ns(const struct lanes *l)
+{
+	return l->clock ? tsc_clock_slack_ns(l->clock) : 0;
 }
 
 struct lanes_totals lanes_totals(struct lanes *l)

@@ -36,8 +36,8 @@ struct lanes_totals {
 	uint64_t memory; /* bytes that all this takes in the processes, and not twice */
 };
 
-/* @dir_fd: the folder whose file system is used. 0 or -errno. */
-int lanes_new(int dir_fd, struct lanes **out);
+/* @dir_fd: the folder whose file system is used. @stamps: areas have any. 0 or -errno. */
+int lanes_new(int dir_fd, bool stamps, struct lanes **out);
 /* Ends the thread. */
 void lanes_free(struct lanes *lanes);
 /* Adds an area, whose shared memory is @fd from offset @off on, and begins as @as. All is borrowed
@@ -47,13 +47,21 @@ int lanes_add(struct lanes *lanes, int fd, uint64_t off, const struct patch_shar
 /* NULL: no such area. */
 const struct lanes_image *lanes_image(const struct lanes *lanes, uint32_t area);
 
-/* A record; what its head does not have is 0. */
-typedef void (*lanes_record)(void *ctx, uint32_t head, uint64_t frame, uint64_t ret,
-			     uint64_t target);
+/* What a lane's records are told to; @pos: where each is (PATCH_POSITION). */
+struct lanes_sink {
+	void *ctx;
+	/* What the record's head does not have is 0. */
+	void (*record)(void *ctx, uint64_t pos, uint32_t head, uint64_t frame, uint64_t ret,
+		       uint64_t target);
+	/* What is told before had happened by then, what follows had not. NULL: nobody asks. */
+	void (*stamp)(void *ctx, uint64_t pos, uint64_t time_ns);
+};
 /* Hands over the records of a lane from position @from up to @to (PATCH_POSITION). *@lost: how
  * many were not there to be read. 0 or -errno. */
 int lanes_take(struct lanes *lanes, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
-	       lanes_record record, void *ctx, uint64_t *lost);
+	       const struct lanes_sink *sink, uint64_t *lost);
+/* By how much the times of stamps may be wrong. */
+uint64_t lanes_slack_ns(const struct lanes *lanes);
 /* The thread @tid was stopped, and its lane ends there. */
 void lanes_note_end(struct lanes *lanes, int32_t tid, uint32_t area, uint32_t lane, uint64_t pos,
 		    uint64_t lost);

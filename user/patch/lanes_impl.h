@@ -6,6 +6,7 @@
 #define USER_PATCH_LANES_IMPL_H
 
 #include "user/patch/lanes.h"
+#include "user/patch/tsc_clock.h"
 
 #include <pthread.h>
 #ifndef PUGMARK_NO_ZSTD
@@ -55,6 +56,7 @@ struct lanes {
 	uint8_t *chunk; /* one that is read again */
 	uint32_t chunk_area, chunk_lane, chunk_serial;
 	struct lanes_totals totals;
+	struct tsc_clock *clock; /* NULL: stamps tell nothing */
 	struct lane_end *ends;
 	uint32_t n_ends, cap_ends;
 #ifndef PUGMARK_NO_ZSTD

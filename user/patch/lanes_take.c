@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TORN_MS = 50 };
+enum { TORN_MS = 50, RECORD_BYTES_MOST = 28 };
 
 static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk)
 {
@@ -64,6 +64,7 @@ static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, 
 
 		if (header->state == PATCH_FREE || header->lane != lane || header->serial != serial)
 			continue;
+		memcpy(l->chunk, header, PATCH_CHUNK_HEADER);
 		memcpy(l->chunk + off, (const uint8_t *)header + off, end - off);
 		return 0;
 	}
@@ -101,21 +102,34 @@ static uint32_t behind_torn(const uint8_t *chunk, uint32_t off, uint32_t end)
 
 		while (at < end && head_at(chunk, at) & PATCH_HEAD_SET)
 			at += record_bytes(head_at(chunk, at));
-		if (at == end || (end == PATCH_CHUNK && at >= PATCH_CHUNK - PATCH_RECORD_MAX))
+		if (at == end || (end == PATCH_CHUNK && at >= PATCH_FILLED))
 			return off + bytes;
 	}
 	return end;
 }
 
+static void tell(struct lanes *l, const struct lanes_sink *sink, uint64_t pos, uint32_t head,
+		 uint64_t frame, uint64_t ret, uint64_t target)
+{
+	if (!(head & PATCH_HEAD_STAMP))
+		sink->record(sink->ctx, pos, head, frame, ret, target);
+	else if (sink->stamp && l->clock)
+		sink->stamp(sink->ctx, pos, tsc_clock_ns(l->clock, frame));
+}
+
 /* The records of l->chunk from @off to @end; with PATCH_CHUNK, of all that are there. */
 static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
-		      uint32_t end, lanes_record record, void *ctx, uint64_t *lost)
+		      uint32_t end, const struct lanes_sink *sink, uint64_t *lost)
 {
-	uint32_t limit = PATCH_CHUNK - PATCH_RECORD_MAX;
+	uint32_t closed = ((const struct patch_chunk *)l->chunk)->closed;
 
-	while (off < end && off < limit) {
+	while (off < end && off + RECORD_BYTES_MOST <= PATCH_CHUNK) {
 		uint32_t head = head_at(l->chunk, off);
 
+		/* Behind there is one only where a handler took the next chunk before it was
+		 * written. */
+		if (off >= PATCH_FILLED && !head && off >= closed)
+			break;
 		if (!head) {
 			int err = load_written(l, area, lane, serial, off, end);
 			if (err)
@@ -139,14 +153,14 @@ static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t se
 			target = word_at(at + len);
 			len += 8;
 		}
-		record(ctx, head, word_at(at + 4), ret, target);
+		tell(l, sink, PATCH_POSITION(serial, off), head, word_at(at + 4), ret, target);
 		off += len;
 	}
 	return 0;
 }
 
 int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uint64_t to,
-	       lanes_record record, void *ctx, uint64_t *lost)
+	       const struct lanes_sink *sink, uint64_t *lost)
 {
 	uint32_t serial = from >> 32, last = to >> 32, off = (uint32_t)from;
 
@@ -165,7 +179,7 @@ int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uin
 		int err = load(l, area, lane, serial, off, end);
 		pthread_mutex_unlock(&l->lock);
 		if (!err)
-			err = take_chunk(l, area, lane, serial, off, end, record, ctx, lost);
+			err = take_chunk(l, area, lane, serial, off, end, sink, lost);
 		if (err)
 			return err;
 	}

@@ -16,7 +16,7 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
 	h->sp = sp;
 	h->settled = settled;
 	if (settled)
-		h->since_ns = p->now_ns;
+		h->since_ns = p->since_ns;
 }
 
 /* Gives up the place that a handler interrupts, which found the stack at @sp: nothing tells how far
@@ -180,7 +180,7 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 			.ip = e->ip,
 			.alt = e->signal.alt,
 			.alt_bytes = e->signal.alt_bytes,
-			.since_ns = e->time_ns,
+			.since_ns = p->since_ns,
 			.settled = settled,
 		};
 	if (func == PUGMARK_NONE || p->plans[entry.module]->funcs[func].entry == PUGMARK_NONE)

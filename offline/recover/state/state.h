@@ -156,7 +156,7 @@ struct parser {
 	uint8_t gap_cause;  /* LOST: why */
 	uint8_t lost_cause; /* of the events that were lost: while recording, or with the file */
 	uint64_t from_ns, last_ns; /* what is inferred happened after from_ns */
-	uint64_t now_ns;
+	uint64_t since_ns, now_ns; /* the event was between these */
 	uint64_t lost, gaps;
 	uint64_t attach_cfa,
 		attach_ret; /* right after PUGMARK_EVENT_ATTACH: of the next event's frame; or

@@ -143,6 +143,7 @@ static void emit_all(uint32_t n)
 	w.rings = map(PATCH_RINGS * PATCH_RING_BYTES, 0);
 	w.shared = map(PATCH_CHUNK * (CHUNKS + 1), 0);
 	((struct patch_shared *)w.shared)->n_chunks = CHUNKS;
+	((struct patch_shared *)w.shared)->stamp_bytes = PATCH_CHUNK;
 	header.rings = (uint64_t)w.rings;
 	header.shared = (uint64_t)w.shared;
 	header.local = (uint64_t)map(4096, 0);
@@ -234,7 +235,7 @@ static bool is_taken(uint32_t cond, uint64_t flags)
 }
 
 /* How a trampoline is entered. */
-enum way { HOT, NEW_CHUNK, LOST, FOREIGN, N_WAYS };
+enum way { HOT, STAMP, NEW_CHUNK, LOST, FOREIGN, N_WAYS };
 
 static struct patch_ring *ring(void)
 {
@@ -308,6 +309,19 @@ static void check_record(uint32_t i, uint64_t cfa, bool taken)
 			 12 + 8 * !!(head & PATCH_HEAD_RET) + 8 * !!(head & PATCH_HEAD_TARGET));
 }
 
+/* What was reserved at @at first is a stamp of the time since @since. */
+static void check_stamp(uint64_t at, uint64_t since)
+{
+	uint64_t tsc, bytes = ring()->next - ring()->last;
+	uint32_t head;
+
+	memcpy(&head, (const void *)at, 4);
+	memcpy(&tsc, (const void *)(at + 4), 8);
+	assert_true(head & PATCH_HEAD_STAMP && head & PATCH_HEAD_SET);
+	assert_int_equal(at + bytes, ring()->last);
+	assert_true(tsc > since && tsc < __builtin_ia32_rdtsc());
+}
+
 static void free_chunks(void)
 {
 	for (int k = 1; k <= CHUNKS; k++)
@@ -334,9 +348,13 @@ static bool run(uint32_t i, enum way way)
 		return false;
 	if (ring() && way != HOT)
 		ring()->end = 0;
+	if (ring() && ring()->chunk && way != HOT && way != STAMP)
+		ring()->next = ring()->chunk + PATCH_FILLED;
 	if (way == LOST)
 		take_chunks();
-	uint64_t lost = ring() ? ring()->lost : 0;
+	uint64_t lost = ring() ? ring()->lost : 0, at = ring() ? ring()->next : 0;
+	uint64_t since = __builtin_ia32_rdtsc();
+	bool stamps = way == STAMP && ring() && ring()->chunk && at - ring()->chunk < PATCH_FILLED;
 	memcpy(w.before, w.stack, STACK);
 	raise(SIGUSR1);
 
@@ -360,6 +378,8 @@ static bool run(uint32_t i, enum way way)
 		((struct patch_shared *)w.shared)->full = 0;
 	} else if (way != FOREIGN || !(w.sites[i].capture & PUGMARK_CAPTURE_SNAPSHOT)) {
 		check_record(i, cfa, taken);
+		if (stamps)
+			check_stamp(at, since);
 	}
 	free_chunks();
 	return true;

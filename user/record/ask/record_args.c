@@ -308,8 +308,8 @@ static const char *why_not_patched(const struct record_args *a)
 
 	if (o->all)
 		return "is for a program that is started, or for processes: -- PROGRAM, or -p";
-	if (o->time_unit_ns)
-		return "does not tell times yet: --no-times";
+	if (a->time_of.n)
+		return "tells times by bounds, of no function when it was called: no --time-of";
 	if (o->max_overhead > 0 || o->refuse_above > 0 || m->n_modes > 1 || m->sites || a->values)
 		return "does not go with --max-overhead, --refuse-above, --level values, "
 		       "--twin or "

@@ -86,6 +86,9 @@ static json_t *module_json(const struct recorder_module *mod, uint32_t m,
 	return j;
 }
 
+/* Of times that are bounds, until it is known: for a recorder that is killed. */
+enum { SLACK_NS = 100000 };
+
 static json_int_t clock_now(clockid_t clock)
 {
 	struct timespec ts;
@@ -137,6 +140,8 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 	}
 	json_object_set_new(j, "clock", json_string("monotonic"));
 	json_object_set_new(j, "times", json_boolean(options->time_unit_ns));
+	if (options->carrier && options->time_unit_ns) /* until more is known */
+		json_object_set_new(j, "bounds_slack_ns", json_integer(SLACK_NS));
 	json_object_set_new(j, "start_monotonic_ns", json_integer(clock_now(CLOCK_MONOTONIC)));
 	json_object_set_new(j, "start_realtime_ns", json_integer(clock_now(CLOCK_REALTIME)));
 	json_object_set_new(j, "boot_id", boot_id());

@@ -7,6 +7,7 @@
 #include "offline/base/write_all.h"
 #include "offline/log/segment.h"
 #include "user/cli/command.h"
+#include "user/patch/lanes.h"
 #include "user/record/write/deaths.h"
 #include "user/record/write/process_lines.h"
 #include "user/record/write/recording_meta.h"
@@ -32,6 +33,7 @@ struct recording_writer {
 	int err; /* once set, nothing more is written */
 	uint64_t off_file;
 	uint32_t n_segments;
+	struct lanes *lanes; /* NULL: no instructions are patched */
 	struct codec *codec;
 	struct bytes stored; /* a segment as it goes to the file */
 
@@ -116,6 +118,7 @@ int recording_writer_change(struct recording_writer *w, const struct recorder_op
 void recording_writer_lanes(struct recording_writer *w, struct lanes *lanes)
 {
 	unpacker_lanes(w->unpacker, lanes);
+	w->lanes = lanes;
 }
 
 void recording_writer_began(struct recording_writer *w, uint64_t time_ns)
@@ -344,6 +347,21 @@ bool recording_writer_keeps(const struct recording_writer *w)
 	return unpacker_keeps(w->unpacker);
 }
 
+/* Where times are bounds: by how much they may be wrong. Where no process was patched each is that
+ * of its event. */
+static void note_slack(struct recording_writer *w)
+{
+	uint32_t unit_ns = w->options->time_unit_ns;
+
+	if (!w->lanes || !unit_ns)
+		return;
+	if (lanes_totals(w->lanes).lanes)
+		json_object_set_new(w->meta, "bounds_slack_ns",
+				    json_integer(lanes_slack_ns(w->lanes) + (unit_ns + 1) / 2));
+	else
+		json_object_del(w->meta, "bounds_slack_ns");
+}
+
 int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,
 			   struct pugmark_diag *diag)
 {
@@ -361,6 +379,7 @@ int recording_writer_close(struct recording_writer *w, const struct recorder_res
 		json_object_set_new(w->meta, "exit_status", json_integer(result->exit_status));
 	json_object_set_new(w->meta, "probed_from_ns", json_integer(result->probed_from_ns));
 	json_object_set_new(w->meta, "probed_to_ns", json_integer(result->probed_to_ns));
+	note_slack(w);
 	json_object_set_new(w->meta, "events", json_integer(w->totals.events));
 	json_object_set_new(w->meta, "lost", json_integer(w->totals.lost));
 	json_object_set_new(w->meta, "tasks", json_integer(w->totals.tasks));

@@ -15,6 +15,7 @@ static void task_free(struct task *t)
 	if (!t)
 		return;
 	task_stacks_deinit(&t->stacks);
+	free(t->waits.at);
 	stack_copy_free(t->attached);
 	free(t);
 }
@@ -27,6 +28,7 @@ void unpacker_free(struct unpacker *u)
 		task_free(u->tasks[i]);
 	free(u->tasks);
 	free(u->words);
+	free(u->untimed.at);
 	attach_stacks_free(u->attach_stacks);
 	segment_encoder_free(u->enc);
 	segment_encoder_free(u->kept.enc);
@@ -142,6 +144,8 @@ void unpacker_add(struct unpacker *u, const void *data, uint32_t bytes)
 		unpack_fail(u, task_stacks_deep(&t->stacks, data, bytes));
 	else if (kind == RING_SIGNAL)
 		unpack_signal(u, data, bytes);
+	else if (kind == RING_WAIT)
+		unpack_wait(u, data, bytes);
 	else if (kind == RING_ATTACH)
 		unpack_fail(u, stack_copy_add(&t->attached, data, bytes));
 	else

@@ -9,6 +9,7 @@
 struct reading {
 	const struct generation *generation;
 	uint64_t time_ns, cfa_high;
+	uint64_t lane_ns; /* of the next RECORD_LANE */
 	uint64_t ret, target;
 	uint64_t values[PUGMARK_EVENT_VALUES_MAX];
 	uint8_t n_values;
@@ -195,9 +196,12 @@ static void unpack_record(struct unpacker *u, struct reading *b, const struct ba
 	case RECORD_PAUSE:
 		unpack_pause(u, b->generation);
 		break;
+	case RECORD_LANE_TIME:
+		b->lane_ns = r->value;
+		break;
 	case RECORD_LANE:
 	case RECORD_LANE_FROM:
-		unpack_lane(u, b->generation, r);
+		unpack_lane(u, b->generation, r, b->lane_ns);
 		b->lane_begins = r->head >> HEAD_RECORD_SHIFT == RECORD_LANE_FROM;
 		break;
 	case RECORD_LANE_LOST:
@@ -217,8 +221,8 @@ void unpack_batch(struct unpacker *u, const struct batch *b, uint32_t bytes)
 	const struct generation *g = generations_at(&u->generations, b->generation);
 	if (!g)
 		return;
-	struct reading reading = {g, b->time_ns, b->cfa_high, .serial = b->snapshots,
-				  .pid = b->pid};
+	struct reading reading = {
+		g, b->time_ns, b->cfa_high, b->time_ns, .serial = b->snapshots, .pid = b->pid};
 
 	if (u->task->execs != b->execs)
 		attach_stacks_forget(u->attach_stacks, b->pid);

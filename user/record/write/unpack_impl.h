@@ -2,6 +2,7 @@
 /* unpack_impl.h: the unpacker among its parts, each on those before it:
  *
  *   unpack_segments.c   a task's events into segments
+ *   unpack_bounds.c     times that are bounds
  *   unpack_lanes.c      where instructions are patched
  *   unpack_batch.c      what probes have sent
  *   unpack_notes.c      signals and ends
@@ -31,6 +32,10 @@ struct task {
 	bool paused;		      /* and not attached since */
 	uint32_t area, lane;	      /* what its patched instructions write to; 0: none */
 	uint64_t lane_pos, lane_lost; /* up to where that was read, and was told to be lost */
+	struct unpack_waits {
+		struct wait_note *at; /* in the order of time: those from `next` on are to come */
+		uint32_t n, cap, next;
+	} waits;
 	struct last_hits last;
 };
 
@@ -54,6 +59,11 @@ struct unpacker {
 	uint64_t *words; /* a snapshot with what lies above it */
 	struct attach_stacks *attach_stacks;
 	struct lanes *lanes;
+	struct unpack_untimed {
+		struct pugmark_witness_event *at; /* of the lane that is read, until a time is told
+						     that they had happened by */
+		uint32_t n, cap;
+	} untimed;
 
 	uint32_t number; /* of the task that is unpacked, until unpacker_end() */
 	struct task *task;
@@ -84,6 +94,19 @@ uint64_t *unpack_stack_room(struct unpacker *u);
 /* The module of @slot has been mapped somewhere. */
 void unpack_base(struct unpacker *u, const struct generation *g, uint32_t slot, uint64_t addr);
 
+/* ---- unpack_bounds.c ---- */
+
+/* An event of the lane at hand: it waits for a time that it had happened by. */
+void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e);
+/* What waits had happened by @time_ns; 0: there are no times. */
+void unpack_bound(struct unpacker *u, uint64_t time_ns);
+/* The thread stopped and went on. */
+void unpack_wait(struct unpacker *u, const struct wait_note *note, uint32_t bytes);
+/* Tells of all waits of the lane at hand up to @pos that began before @end_ns. */
+void unpack_waits(struct unpacker *u, uint64_t pos, uint64_t end_ns);
+/* When the next of them began, at most @end_ns. */
+uint64_t unpack_next_wait(const struct task *t, uint64_t end_ns);
+
 /* ---- unpack_lanes.c ---- */
 
 /* Counts a probe's event in a process of which instructions are patched: why @site of its module
@@ -95,12 +118,14 @@ void unpack_leave_at_start(const struct unpacker *u, pid_t pid, struct stack_cop
 /* A thread that is in a trampoline is, to all that look at it, where that was entered. */
 void unpack_leave_trampoline(const struct unpacker *u, int32_t pid, uint64_t time_ns, uint64_t *ip,
 			     uint64_t *sp, struct pugmark_witness_event *e);
-/* What of the task's lane comes before what follows in the batch. */
-void unpack_lane(struct unpacker *u, const struct generation *g, const struct batch_record *r);
+/* What of the task's lane comes before what follows in the batch. @time_ns: when it had come so
+ * far. */
+void unpack_lane(struct unpacker *u, const struct generation *g, const struct batch_record *r,
+		 uint64_t time_ns);
 /* The record @r tells how many events the lane has lost; @first: for the first time. */
 void unpack_lane_lost(struct unpacker *u, const struct batch_record *r, bool first);
 /* The thread was stopped while its program ran on: what its lane had by then. */
-void unpack_lane_end(struct unpacker *u, int32_t tid);
+void unpack_lane_end(struct unpacker *u, int32_t tid, uint64_t time_ns);
 
 /* ---- unpack_batch.c ---- */
 

@@ -71,10 +71,11 @@ struct lane_reading {
 	struct unpacker *u;
 	const struct generation *generation;
 	const struct lanes_image *image;
+	uint64_t end_ns; /* when the lane had come up to where it is read to */
 };
 
 /* A patched instruction's event. */
-static void unpack_lane_record(void *ctx, uint32_t head, uint64_t frame, uint64_t ret,
+static void unpack_lane_record(void *ctx, uint64_t pos, uint32_t head, uint64_t frame, uint64_t ret,
 			       uint64_t target)
 {
 	struct lane_reading *r = ctx;
@@ -83,6 +84,7 @@ static void unpack_lane_record(void *ctx, uint32_t head, uint64_t frame, uint64_
 	struct unpacker *u = r->u;
 	struct task *t = u->task;
 
+	unpack_waits(u, pos, r->end_ns);
 	if (site >= r->image->n_sites || site < g->first_site[slot] ||
 	    site - g->first_site[slot] >= g->modules[slot].n_sites)
 		return;
@@ -92,7 +94,6 @@ static void unpack_lane_record(void *ctx, uint32_t head, uint64_t frame, uint64_
 		.kind = PUGMARK_EVENT_WITNESS,
 		.module = g->first + slot,
 		.site = site - g->first_site[slot],
-		.time_ns = t->time_ns,
 		.cfa = frame + r->image->frame_add[site],
 		.ret = ret,
 		.val = head & PATCH_HEAD_TARGET	 ? target
@@ -101,16 +102,28 @@ static void unpack_lane_record(void *ctx, uint32_t head, uint64_t frame, uint64_
 		.flags = (head & PATCH_HEAD_RET ? PUGMARK_EVENT_HAS_RET : 0) |
 			 (head & PATCH_HEAD_TARGET ? PUGMARK_EVENT_HAS_TARGET : 0),
 	};
-	unpack_event(u, &e);
-	u->witnesses++;
-	last_hits_add(&t->last, e.module, e.site, e.time_ns);
+	unpack_untimed(u, &e);
 }
 
-void unpack_lane(struct unpacker *u, const struct generation *g, const struct batch_record *r)
+/* The lane's stamps are told by another clock than what was noted of it: they are not later than
+ * that. */
+static void unpack_stamp(void *ctx, uint64_t pos, uint64_t time_ns)
+{
+	struct lane_reading *r = ctx;
+
+	unpack_waits(r->u, pos, r->end_ns);
+	uint64_t most_ns = unpack_next_wait(r->u->task, r->end_ns);
+	unpack_bound(r->u, time_ns < most_ns ? time_ns : most_ns);
+}
+
+void unpack_lane(struct unpacker *u, const struct generation *g, const struct batch_record *r,
+		 uint64_t time_ns)
 {
 	uint32_t lane = r->head & HEAD_SITE_MASK;
 	struct task *t = u->task;
-	struct lane_reading reading = {u, g, u->lanes ? lanes_image(u->lanes, r->dt_ns) : NULL};
+	struct lane_reading reading = {u, g, u->lanes ? lanes_image(u->lanes, r->dt_ns) : NULL,
+				       time_ns};
+	struct lanes_sink sink = {&reading, unpack_lane_record, unpack_stamp};
 	uint64_t lost = 0;
 
 	if (!reading.image)
@@ -120,8 +133,10 @@ void unpack_lane(struct unpacker *u, const struct generation *g, const struct ba
 	t->area = r->dt_ns;
 	t->lane = lane;
 	if (r->head >> HEAD_RECORD_SHIFT == RECORD_LANE) {
-		unpack_fail(u, lanes_take(u->lanes, t->area, lane, t->lane_pos, r->value,
-					  unpack_lane_record, &reading, &lost));
+		unpack_fail(u, lanes_take(u->lanes, t->area, lane, t->lane_pos, r->value, &sink,
+					  &lost));
+		unpack_waits(u, r->value, time_ns);
+		unpack_bound(u, time_ns);
 		unpack_lost(u, lost);
 	}
 	t->lane_pos = r->value;
@@ -136,7 +151,7 @@ void unpack_lane_lost(struct unpacker *u, const struct batch_record *r, bool fir
 	t->lane_lost = r->value;
 }
 
-void unpack_lane_end(struct unpacker *u, int32_t tid)
+void unpack_lane_end(struct unpacker *u, int32_t tid, uint64_t time_ns)
 {
 	const struct generation *g = generations_last(&u->generations);
 	struct batch_record r;
@@ -148,7 +163,7 @@ void unpack_lane_end(struct unpacker *u, int32_t tid)
 	r = (struct batch_record){.head = (uint32_t)RECORD_LANE << HEAD_RECORD_SHIFT | lane,
 				  .dt_ns = area};
 	r.value = pos;
-	unpack_lane(u, g, &r);
+	unpack_lane(u, g, &r, time_ns);
 	r.value = lost;
 	unpack_lane_lost(u, &r, false);
 }

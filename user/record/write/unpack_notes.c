@@ -100,7 +100,7 @@ void unpack_process(struct unpacker *u, const struct process_record *r)
 	if (r->kind != PROCESS_EXIT && r->kind != PROCESS_STOP)
 		return;
 	unpack_note_task(u, r->lost, r->execs);
-	unpack_lane_end(u, r->tid); /* it may have been stopped, and have ended then */
+	unpack_lane_end(u, r->tid, r->time_ns); /* it may have been stopped, and have ended then */
 	const struct generation *g = generations_last(&u->generations);
 	if (u->task->paused && g && !g->ended_ns && g->began_ns) { /* it has done nothing since */
 		unpack_end_pause(u->task, g, r->time_ns);
