@@ -433,7 +433,8 @@ int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch
 	uint32_t n = spec->place->form == PATCH_NONE ? 0 : decode(spec, o, &of);
 	if (!n)
 		return -EINVAL;
-	for (;;) {
+	/* Elsewhere a jump has other bytes; one to idle bytes near by has the same wherever. */
+	for (uint32_t tries = 0; tries < 64; tries++) {
 		struct patch_made made = {0};
 
 		emit(c, spec, o, n, of, &made);
@@ -448,6 +449,8 @@ int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch
 		if (err)
 			return err;
 	}
+	c->len = len;
+	return -EINVAL;
 }
 
 uint32_t patch_code_append(struct patch_code *c, const void *bytes, uint32_t n, uint32_t align)

@@ -66,6 +66,27 @@ for command in 'plan --fresh' 'plan --shares 2 -o set' 'distribute --machines 2 
 	claim "$command: it dies: the status is an error" is $? 1
 	claim "$command: of that file" grep -q 'large: its analysis died of SIGSEGV' err
 done
+# Behind the plan comes what else is found in a file: it has a child of its own, the second one.
+cp "$(readlink -f "$(command -v bash)")" medium
+for options in '--level values' '--carrier patch --no-times'; do
+	# shellcheck disable=SC2086 # several words
+	"$PUGMARK" record -q -o rec $options -- ./medium -c : >out 2>err </dev/null &
+	recorder=$!
+	started+=("$recorder")
+	child=
+	find_child $recorder
+	first=$child
+	while [ "$child" = "$first" ] && find_child $recorder; do :; done
+	kill -STOP "$child" # it is soon over
+	claim "$options: it has a child of its own" [ "$child" != "$first" ]
+	claim "$options: which is nobody, without capabilities" is \
+		"$(grep -cP '^Uid:\t65534\t65534|^Cap(Eff|Prm):\t0+$' "/proc/$child/status")" 3
+	kill -SEGV "$child"
+	kill -CONT "$child"
+	wait $recorder
+	claim "$options: it dies: the status is an error" is $? 1
+	claim "$options: of that file" grep -q 'medium: its analysis died of SIGSEGV' err
+done
 "$PUGMARK" plan -o cat.plan cat >out 2>err
 claim 'plan: what it writes is a plan' "$PUGMARK" plan --check --plan cat.plan cat
 claim 'plan: and is shown' grep -q '^  probes ' out

@@ -6,6 +6,8 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +15,7 @@ int text_span_read(const char *path, struct text_span *span, struct pugmark_diag
 {
 	int fd = open_regular(path, NULL);
 	Elf64_Ehdr eh;
-	struct text_span found = {UINT64_MAX, 0};
+	struct text_span found = {.addr = UINT64_MAX};
 
 	if (fd < 0)
 		return pugmark_diag_set(diag, fd, path, PUGMARK_NO_OFFSET, "%s",
@@ -30,8 +32,10 @@ int text_span_read(const char *path, struct text_span *span, struct pugmark_diag
 			break;
 		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
-		if (ph.p_vaddr < found.addr)
+		if (ph.p_vaddr < found.addr) {
 			found.addr = ph.p_vaddr;
+			found.off_file = ph.p_offset;
+		}
 		if (ph.p_vaddr + ph.p_memsz > found.end)
 			found.end = ph.p_vaddr + ph.p_memsz;
 	}
@@ -41,4 +45,44 @@ int text_span_read(const char *path, struct text_span *span, struct pugmark_diag
 					"no executable segment, or one too large");
 	*span = found;
 	return 0;
+}
+
+/* One segment, as far as it lies in @span. */
+static bool take_segment(int fd, const Elf64_Phdr *ph, const struct text_span *span, uint8_t *bytes)
+{
+	uint64_t from = ph->p_vaddr - span->addr, room = span->end - span->addr;
+	if (ph->p_vaddr < span->addr || from >= room)
+		return true;
+	uint64_t len = ph->p_filesz < room - from ? ph->p_filesz : room - from, at = 0;
+	while (at < len) {
+		ssize_t got = pread(fd, bytes + from + at, len - at, (off_t)(ph->p_offset + at));
+		if (got < 0)
+			return false;
+		if (!got)
+			break; /* the file ends before its segment */
+		at += (uint64_t)got;
+	}
+	return true;
+}
+
+uint8_t *text_span_bytes(const char *path, const struct text_span *span)
+{
+	int fd = open_regular(path, NULL);
+	uint8_t *bytes = fd < 0 ? NULL : calloc(1, span->end - span->addr + 1);
+	Elf64_Ehdr eh;
+	bool taken = bytes && pread(fd, &eh, sizeof(eh), 0) == sizeof(eh);
+	for (unsigned i = 0; taken && i < eh.e_phnum; i++) {
+		Elf64_Phdr ph;
+		if (pread(fd, &ph, sizeof(ph), (off_t)(eh.e_phoff + i * sizeof(ph))) != sizeof(ph))
+			break;
+		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X)
+			taken = take_segment(fd, &ph, span, bytes);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!taken) {
+		free(bytes);
+		return NULL;
+	}
+	return bytes;
 }

@@ -149,7 +149,7 @@ static int try_load(char *why, size_t size)
 	const struct recorder_module module = {.path = "", .sites = &site, .n_sites = 1};
 	const struct recorder_options options = {
 		.modules = &module, .n_modules = 1, .time_unit_ns = 1, .ring_bytes = 4096};
-	const struct text_span span = {0, 4096};
+	const struct text_span span = {.end = 4096};
 	struct pugmark_diag diag = {.text = ""};
 	struct probes *probes = NULL;
 	int err = probes_load(&options, &span, &probes, &diag);

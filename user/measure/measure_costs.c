@@ -337,7 +337,7 @@ static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct
 		 * meanwhile. */
 		.ring_bytes = 4 << 20,
 	};
-	const struct text_span span = {0, CODE_BYTES};
+	const struct text_span span = {.end = CODE_BYTES};
 	struct probes *probes;
 	int err = probes_load(&options, &span, &probes, diag);
 

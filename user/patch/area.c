@@ -47,7 +47,7 @@ static uint64_t page_up(uint64_t bytes)
 static bool find_module(const struct making *m, const struct patch_module *module, uint64_t *bias,
 			uint64_t *low, uint64_t *high)
 {
-	uint64_t off = pugmark_model_file_offset(module->model, module->model->text_addr);
+	uint64_t off = module->span.off_file;
 	bool found = false;
 
 	for (int i = 0; i < m->n_maps; i++) {
@@ -63,7 +63,7 @@ static bool find_module(const struct making *m, const struct patch_module *modul
 			*high = map->end;
 		if (map->executable && off >= map->off_file &&
 		    off - map->off_file < map->end - map->start) {
-			*bias = map->start + (off - map->off_file) - module->model->text_addr;
+			*bias = map->start + (off - map->off_file) - module->span.addr;
 			found = true;
 		}
 	}
@@ -205,8 +205,7 @@ static int find_regions(struct making *m, uint64_t *code_bytes, const char **why
 		struct area_region *r = &a->regions[i];
 		uint64_t low = 0, high = 0;
 
-		if (!module->model || !module->placing.n_found ||
-		    !find_module(m, module, &r->bias, &low, &high) ||
+		if (!module->placing.n_found || !find_module(m, module, &r->bias, &low, &high) ||
 		    !is_as_planned(m, module, r->bias))
 			continue;
 		found++;
@@ -238,10 +237,9 @@ static int find_regions(struct making *m, uint64_t *code_bytes, const char **why
 /* The original bytes of the instruction at @addr. */
 static const uint8_t *file_bytes(const struct patch_module *module, uint64_t addr, uint8_t len)
 {
-	size_t have;
-	const uint8_t *at = pugmark_model_bytes(module->model, addr, &have);
+	uint64_t at = addr - module->span.addr, have = module->span.end - module->span.addr;
 
-	return at && have >= len ? at : NULL;
+	return at < have && len <= have - at ? module->text + at : NULL;
 }
 
 /* Where in the patch the probe of the witness @own is. */

@@ -9,13 +9,15 @@
 #include "user/file/text_span.h"
 #include "user/kernel/bindings.h"
 #include "user/patch/lanes.h"
+#include "user/patch/placing_apart.h"
 #include "user/patch/tracee.h"
 
 /* A module as it may be patched in any process. */
 struct patch_module {
-	const struct pugmark_model *model; /* NULL: is not to be patched */
 	const struct pugmark_plan_site *sites;
-	struct patch_placing placing;
+	struct patch_placing placing; /* without places: is not to be patched */
+	struct patch_heights heights;
+	uint8_t *text;	     /* what the file has in the span */
 	uint64_t dev, ino;   /* the file */
 	uint32_t first_site; /* over all modules */
 	struct text_span span;

@@ -28,7 +28,6 @@ struct carrier {
 	const struct recorder_options *options;
 	struct probes *probes;
 	struct patch_module modules[64];
-	struct pugmark_model *models[64];
 	uint32_t n_modules, n_sites;
 	uint64_t *returns;
 	struct patch_settings settings;
@@ -58,12 +57,13 @@ static void mix(struct patch_placing *placing, uint64_t seed)
 	}
 }
 
+/* One that cannot be patched stays with its probes. */
 static int add_module(struct carrier *c, uint32_t m, const struct text_span *span,
-		      const uint64_t *returns)
+		      const uint64_t *returns, struct pugmark_diag *diag)
 {
 	const struct recorder_module *module = &c->options->modules[m];
 	struct patch_module *to = &c->modules[m];
-	struct pugmark_diag diag;
+	struct pugmark_diag unread;
 	struct stat st;
 
 	*to = (struct patch_module){
@@ -74,22 +74,23 @@ static int add_module(struct carrier *c, uint32_t m, const struct text_span *spa
 		.n_words = return_bits_words(span),
 	};
 	c->n_sites += module->n_sites;
-	if (!module->plan || bindings_read(module->path, module->plan, span, &to->bound, &diag))
+	if (!module->plan || bindings_read(module->path, module->plan, span, &to->bound, &unread))
 		return 0;
-	if (stat(module->path, &st) || pugmark_model_open(module->path, &c->models[m], &diag))
+	to->text = text_span_bytes(module->path, span);
+	if (stat(module->path, &st) || !to->text)
 		return 0;
-	int err = patch_placing_find(c->models[m], module->sites, module->n_sites, &to->placing);
+	int err = patch_placing_apart(module->path, module->sites, module->n_sites, span,
+				      &to->placing, &to->heights, diag);
 	if (err)
-		return err;
+		return err == -ENOTSUP ? 0 : err;
 	if (c->options->carrier == CARRIER_MIXED)
 		mix(&to->placing, c->options->carrier_seed + m);
 	to->dev = st.st_dev;
 	to->ino = st.st_ino;
-	to->model = c->models[m];
 	return 0;
 }
 
-static int add_modules(struct carrier *c, const struct text_span *spans)
+static int add_modules(struct carrier *c, const struct text_span *spans, struct pugmark_diag *diag)
 {
 	const struct recorder_options *o = c->options;
 	uint64_t n_words = 0;
@@ -103,7 +104,7 @@ static int add_modules(struct carrier *c, const struct text_span *spans)
 	return_bits_fill(c->returns, o, spans);
 	uint64_t *words = c->returns;
 	for (uint32_t m = 0; !err && m < o->n_modules && m < 64; m++) {
-		err = add_module(c, m, &spans[m], words);
+		err = add_module(c, m, &spans[m], words, diag);
 		words += c->modules[m].n_words;
 		c->n_modules = m + 1;
 	}
@@ -129,7 +130,11 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 		.shared.stamp_bytes = stamps ? PATCH_STAMP_BYTES : PATCH_CHUNK,
 		.poison = options->carrier_poison,
 	};
-	int err = add_modules(c, spans);
+	int err = add_modules(c, spans, diag);
+	if (err && err != -ENOMEM) {
+		carrier_free(c);
+		return err;
+	}
 	int dir = open(options->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!err)
 		err = dir < 0 ? -errno : lanes_new(dir, stamps, &c->lanes);
@@ -154,8 +159,9 @@ void carrier_free(struct carrier *c)
 		area_free(c->areas[i]);
 	for (uint32_t m = 0; m < c->n_modules; m++) {
 		patch_placing_deinit(&c->modules[m].placing);
+		patch_heights_deinit(&c->modules[m].heights);
 		bindings_deinit(&c->modules[m].bound);
-		pugmark_model_free(c->models[m]);
+		free(c->modules[m].text);
 	}
 	free(c->returns);
 	free(c);

@@ -33,11 +33,11 @@ static const struct patch_state *state_by_stack(const struct area_region *r,
 static void move(const struct area_region *r, const struct patch_module *module,
 		 struct patch_thread *t, uint64_t from, uint64_t to)
 {
-	struct pugmark_cfa here = pugmark_model_cfa_at(module->model, from);
-	struct pugmark_cfa there = pugmark_model_cfa_at(module->model, to);
+	int32_t here, there;
 
-	if (here.reg == PUGMARK_CFA_SP && there.reg == PUGMARK_CFA_SP)
-		t->sp += here.offset - there.offset;
+	if (patch_height_at(&module->heights, from, &here) &&
+	    patch_height_at(&module->heights, to, &there))
+		t->sp += (int64_t)here - there;
 	t->ip = to + r->bias;
 }
 

@@ -134,28 +134,6 @@ static int make_tag(const char *binary, char tag[TAG_BYTES], struct pugmark_diag
 	return 0;
 }
 
-static void say_without(void)
-{
-	static bool said;
-	if (!said)
-		fputs("pugmark: note: this kernel has no sandbox (seccomp with a listener): files "
-		      "are "
-		      "analysed with this process's privileges\n",
-		      stderr);
-	said = true;
-}
-
-/* Where there is no sandbox: what it would hand back. */
-static int run_here(sandbox_work *work, struct planning_inside *inside, void **bytes, size_t *len,
-		    struct pugmark_diag *diag)
-{
-	FILE *out = open_memstream((char **)bytes, len);
-	int err = out ? work(inside, out, diag) : -ENOMEM;
-	if (out && fclose(out) && !err)
-		err = -ENOMEM;
-	return err;
-}
-
 int planning_apart(const char *binary, const struct planning_options *options, const char *grant,
 		   sandbox_work *work, struct planning_inside *inside, void **bytes, size_t *len,
 		   struct pugmark_diag *diag)
@@ -191,11 +169,7 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 	inside->binary = binary;
 	inside->options = &own;
 	inside->modules = &modules;
-	err = sandbox_run(&sandbox, work, inside, bytes, len, diag);
-	if (err == -ENOSYS) {
-		say_without();
-		err = run_here(work, inside, bytes, len, diag);
-	}
+	err = sandbox_or_here(&sandbox, work, inside, bytes, len, diag);
 	inside->options = NULL;
 	inside->modules = NULL;
 	plan_modules_deinit(&modules);

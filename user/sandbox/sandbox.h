@@ -41,6 +41,10 @@ typedef int sandbox_work(void *ctx, FILE *out, struct pugmark_diag *diag);
 int sandbox_run(const struct sandbox *sandbox, sandbox_work *work, void *ctx, void **bytes,
 		size_t *len, struct pugmark_diag *diag);
 
+/* The same; where this kernel has no such child, @work is done here, which is said once. */
+int sandbox_or_here(const struct sandbox *sandbox, sandbox_work *work, void *ctx, void **bytes,
+		    size_t *len, struct pugmark_diag *diag);
+
 /* In the child. */
 bool sandbox_is_inside(void);
 /* Asks sandbox->answer. *@fd: the descriptor that came, which the caller closes, or -1. */

@@ -106,7 +106,7 @@ static struct recording_writer *open_writer(void)
 		.path = "/bin/true", .sites = sites, .n_sites = SITES};
 	static const struct recorder_options options = {
 		.modules = &module, .n_modules = 1, .output = dir, .time_unit_ns = 1};
-	const struct text_span span = {TEXT_ADDR, TEXT_ADDR + 0x10000};
+	const struct text_span span = {.addr = TEXT_ADDR, .end = TEXT_ADDR + 0x10000};
 	struct recording_writer *w = NULL;
 	struct pugmark_diag diag;
 

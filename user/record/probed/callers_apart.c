@@ -21,19 +21,11 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct own_name *)a)->name, ((const struct own_name *)b)->name);
 }
 
-/* Work in a sandbox; where this kernel has none, here (planning has said so). */
 static int run(const struct sandbox *s, sandbox_work *work, void *ctx, void **bytes, size_t *len)
 {
 	struct pugmark_diag diag;
 	*bytes = NULL;
-	int err = sandbox_run(s, work, ctx, bytes, len, &diag);
-	if (err != -ENOSYS)
-		return err;
-	FILE *out = open_memstream((char **)bytes, len);
-	err = out ? work(ctx, out, &diag) : -ENOMEM;
-	if (out && fclose(out) && !err)
-		err = -ENOMEM;
-	return err;
+	return sandbox_or_here(s, work, ctx, bytes, len, &diag);
 }
 
 /* ---- our own names ---- */

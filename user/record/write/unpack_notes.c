@@ -20,8 +20,8 @@ static uint64_t caller_of(struct unpacker *u, const struct signal_note *n,
 
 		if (!(t->known >> (g->first + i) & 1))
 			continue;
-		spans[n_spans++] =
-			(struct text_span){g->text_addr[i] + bias, g->text_end[i] + bias};
+		spans[n_spans++] = (struct text_span){.addr = g->text_addr[i] + bias,
+						      .end = g->text_end[i] + bias};
 		if (n->ip - spans[n_spans - 1].addr <
 		    spans[n_spans - 1].end - spans[n_spans - 1].addr)
 			return 0;

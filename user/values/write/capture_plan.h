@@ -10,14 +10,15 @@
 
 struct capture_plan {
 	struct imports *imports;
-	struct place_list places;      /* of all modules, by module and address */
-	struct pugmark_model **models; /* one a module: names of places are theirs */
+	struct place_list places; /* of all modules, by module and address */
+	char **names;		  /* one text a module: the imports that its places name */
 	uint32_t n_modules;
 	json_t *modules; /* as in the table of the file of captures, without "bias" */
 };
 
-/* Plans what to capture of @modules. @imports: a file of rows, or NULL. Returns 0, or -errno with
- * @diag filled. */
+/* Plans what to capture of @modules. @imports: a file of rows, or NULL. Each module is looked at in
+ * a sandbox of its own (user/sandbox), and what that hands back is checked, each probe against the
+ * file's bytes. Returns 0, or -errno with @diag filled. */
 int capture_plan_make(const struct recorder_module *modules, uint32_t n_modules,
 		      const char *imports, struct capture_plan **out, struct pugmark_diag *diag);
 void capture_plan_free(struct capture_plan *plan);

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* placing_apart.c: see placing_apart.h. */
+#include "user/patch/placing_apart.h"
+
+#include "offline/base/vec.h"
+#include "user/sandbox/sandbox.h"
+
+#include <pugmark/model.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JUMP_BYTES = 5, SHORT_JUMP_BYTES = 2, CONDITIONS = 16 };
+
+/* What is asked; and, behind this, places and heights are what comes back. */
+struct asked {
+	const char *path;
+	const struct pugmark_plan_site *sites;
+	uint32_t n_sites;
+};
+struct found {
+	uint32_t modelled, n_heights;
+};
+struct height_vec {
+	struct patch_height *at;
+	uint32_t n, max;
+};
+
+/* ---- in the child ---- */
+
+static int add_heights(const struct pugmark_model *model, uint64_t from, uint64_t to,
+		       struct height_vec *heights)
+{
+	for (uint64_t at = from, end; at < to; at = end) {
+		struct pugmark_cfa cfa = pugmark_model_cfa_from(model, at, &end);
+		if (end <= at || end > to)
+			end = end <= at ? at + 1 : to;
+		struct patch_height row = {at, end, cfa.offset};
+		if (cfa.reg == PUGMARK_CFA_SP && !VEC_PUSH(heights, row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct patch_height *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Those of several places may overlap, and say the same then. */
+static void set_apart(struct height_vec *h)
+{
+	uint32_t n = 0;
+	if (h->n)
+		qsort(h->at, h->n, sizeof(*h->at), by_addr);
+	for (uint32_t i = 0; i < h->n; i++) {
+		struct patch_height row = h->at[i];
+		if (n && row.addr < h->at[n - 1].end)
+			row.addr = h->at[n - 1].end;
+		if (row.addr < row.end)
+			h->at[n++] = row;
+	}
+	h->n = n;
+}
+
+static int hand_back(const struct pugmark_model *model, const struct asked *a, FILE *out)
+{
+	struct height_vec heights = {0};
+	struct patch_placing placing;
+	int err = patch_placing_find(model, a->sites, a->n_sites, &placing);
+	if (err)
+		return err;
+	for (uint32_t i = 0; !err && i < placing.n; i++) {
+		const struct patch_place *p = &placing.places[i];
+		uint64_t own = a->sites[i].addr, end = p->addr + p->len;
+		if (p->form)
+			err = add_heights(model, own < p->addr ? own : p->addr,
+					  own + 2 > end ? own + 2 : end, &heights);
+	}
+	set_apart(&heights);
+	struct found f = {.modelled = 1, .n_heights = (uint32_t)heights.n};
+	if (!err) {
+		fwrite(&f, sizeof(f), 1, out);
+		fwrite(placing.places, sizeof(*placing.places), placing.n, out);
+		fwrite(heights.at, sizeof(*heights.at), heights.n, out);
+	}
+	free(heights.at);
+	patch_placing_deinit(&placing);
+	return err;
+}
+
+static int find_inside(void *ctx, FILE *out, struct pugmark_diag *diag)
+{
+	const struct asked *a = ctx;
+	struct found none = {0};
+	struct pugmark_model *model;
+	if (pugmark_model_open(a->path, &model, diag)) {
+		fwrite(&none, sizeof(none), 1, out);
+		return 0;
+	}
+	int err = hand_back(model, a, out);
+	pugmark_model_free(model);
+	return err ? pugmark_diag_set(diag, err, a->path, PUGMARK_NO_OFFSET, "out of memory") : 0;
+}
+
+/* ---- in the process that asked ---- */
+
+static bool is_within(const struct text_span *span, uint64_t addr, uint64_t len)
+{
+	return addr >= span->addr && addr < span->end && len <= span->end - addr;
+}
+
+/* @p has any bytes: what is a bool may be none. */
+static bool are_bools(const struct patch_place *p)
+{
+	static const size_t at[] = {offsetof(struct patch_place, by_bp),
+				    offsetof(struct patch_place, other),
+				    offsetof(struct patch_place, span)};
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+		if (((const uint8_t *)p)[at[i]] > 1)
+			return false;
+	return true;
+}
+
+/* Whether a patch can be made of it that stays in its bounds. */
+static bool is_sound(const struct patch_place *p, const struct text_span *span)
+{
+	if (!are_bools(p) || p->form > PATCH_INSN || p->reason >= N_PATCH_REASONS)
+		return false;
+	if (p->form == PATCH_NONE)
+		return p->reason != PATCH_CAN;
+	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
+	uint8_t least = p->island && !call ? SHORT_JUMP_BYTES : JUMP_BYTES;
+	return p->len >= least && p->len <= PATCH_BYTES_MAX && p->code_len <= p->len &&
+	       p->event_at < p->code_len && p->cond < CONDITIONS &&
+	       is_within(span, p->addr, p->len) &&
+	       (!p->island || is_within(span, p->island, JUMP_BYTES));
+}
+
+static void count(struct patch_placing *placing)
+{
+	for (uint32_t i = 0; i < placing->n; i++) {
+		const struct patch_place *p = &placing->places[i];
+		placing->n_by_reason[p->reason]++;
+		if (!p->form)
+			continue;
+		placing->n_found++;
+		if (p->island)
+			placing->n_island++;
+		else if (p->span)
+			placing->n_span++;
+		else if (p->other)
+			placing->n_other++;
+		else
+			placing->n_own++;
+	}
+}
+
+static bool take_places(const char *bytes, uint32_t n, const struct text_span *span,
+			struct patch_placing *out)
+{
+	out->places = calloc(n + 1, sizeof(*out->places));
+	if (!out->places)
+		return false;
+	if (n)
+		memcpy((void *)out->places, bytes, n * sizeof(*out->places));
+	out->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_sound(&out->places[i], span))
+			return false;
+	count(out);
+	return true;
+}
+
+static bool take_heights(const char *bytes, uint32_t n, struct patch_heights *out)
+{
+	out->at = calloc(n + 1, sizeof(*out->at));
+	if (!out->at)
+		return false;
+	if (n)
+		memcpy(out->at, bytes, n * sizeof(*out->at));
+	out->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		if (out->at[i].addr >= out->at[i].end ||
+		    (i && out->at[i].addr < out->at[i - 1].end))
+			return false;
+	return true;
+}
+
+/* 0, -ENOTSUP, or -EBADMSG. */
+static int take(const char *bytes, size_t len, uint32_t n_sites, const struct text_span *span,
+		struct patch_placing *placing, struct patch_heights *heights)
+{
+	struct found f;
+	if (len < sizeof(f))
+		return -EBADMSG;
+	memcpy(&f, bytes, sizeof(f));
+	if (!f.modelled)
+		return -ENOTSUP;
+	size_t places = n_sites * sizeof(*placing->places);
+	if (len != sizeof(f) + places + f.n_heights * sizeof(*heights->at))
+		return -EBADMSG;
+	return take_places(bytes + sizeof(f), n_sites, span, placing) &&
+			       take_heights(bytes + sizeof(f) + places, f.n_heights, heights)
+		       ? 0
+		       : -EBADMSG;
+}
+
+int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites, uint32_t n_sites,
+			const struct text_span *span, struct patch_placing *placing,
+			struct patch_heights *heights, struct pugmark_diag *diag)
+{
+	struct asked asked = {path, sites, n_sites};
+	struct sandbox sandbox = {.subject = path, .grants = &path, .n_grants = 1};
+	void *bytes = NULL;
+	size_t len = 0;
+	*placing = (struct patch_placing){0};
+	*heights = (struct patch_heights){0};
+	int err = sandbox_or_here(&sandbox, find_inside, &asked, &bytes, &len, diag);
+	if (!err) {
+		err = take(bytes, len, n_sites, span, placing, heights);
+		if (err == -EBADMSG)
+			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
+					 "its analysis handed back what are no places of patches");
+	}
+	free(bytes);
+	if (err) {
+		patch_placing_deinit(placing);
+		patch_heights_deinit(heights);
+	}
+	return err;
+}
+
+void patch_heights_deinit(struct patch_heights *heights)
+{
+	free(heights->at);
+	*heights = (struct patch_heights){0};
+}
+
+bool patch_height_at(const struct patch_heights *h, uint64_t addr, int32_t *offset)
+{
+	uint32_t low = 0, high = h->n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (h->at[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == h->n || h->at[low].addr > addr)
+		return false;
+	*offset = h->at[low].offset;
+	return true;
+}
