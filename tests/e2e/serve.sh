@@ -51,6 +51,15 @@ for header in 'cache-control: no-store' 'referrer-policy: no-referrer' 'x-conten
 	claim "it says $header" grep -qi "$header" head
 done
 
+bound_of() { awk '/^Max cpu time/ { print $4 }' /proc/$1/limits; }
+claim 'its time is bounded anew with each answer, and not for as long as it runs' \
+	test "$(bound_of $server)" -ge 600 -a "$(bound_of $server)" -lt 900
+(ulimit -S -t 99 && exec "$PUGMARK" serve rec) >lower 2>&1 &
+lower=$!
+started+=($lower)
+await test -s lower
+claim "the user's own bound stays" is "$(status_of "$(cat lower)") $(bound_of $lower)" '200 99'
+
 # ---- strangers ----
 claim 'without the token nothing' is "$(status_of "$base/")" 403
 claim 'with another token nothing' is "$(status_of "$base/00000000000000000000000000000000/")" 403

@@ -160,8 +160,12 @@ end_with_words(const char *subject)
 		sigaction(faults[i], &action, NULL);
 }
 
+static bool time_is_ours; /* the user's own limit of time was not lower */
+
 void confine_bound(const char *subject)
 {
+	struct rlimit time;
+	time_is_ours |= !getrlimit(RLIMIT_CPU, &time) && time.rlim_cur > SECONDS;
 	lower(RLIMIT_CPU, SECONDS);
 	lower(RLIMIT_NOFILE, OPEN_FILES);
 	lower(RLIMIT_CORE, 0);
@@ -171,4 +175,20 @@ void confine_bound(const char *subject)
 	end_with_words(subject);
 #endif
 	(void)subject;
+}
+
+void confine_time_anew(unsigned seconds)
+{
+	struct rlimit time;
+	struct rusage used;
+	if (!time_is_ours || getrlimit(RLIMIT_CPU, &time) || getrusage(RUSAGE_SELF, &used))
+		return;
+	time.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + seconds;
+	if (time.rlim_cur > time.rlim_max)
+		time.rlim_cur = time.rlim_max;
+	setrlimit(RLIMIT_CPU, &time);
+	snprintf(last_words[1], sizeof(last_words[1]),
+		 "pugmark: one answer took more than %u s of a processor, and the process was "
+		 "ended (ulimit -S -t sets another bound)\n",
+		 seconds);
 }

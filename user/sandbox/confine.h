@@ -28,5 +28,8 @@ bool confine_refuse(unsigned may);
  * time ends says that it was @subject, a path, which took it; and so does one that dies of a fault.
  */
 void confine_bound(const char *subject);
+/* So many seconds of a processor from now on, for a process that lives on after it has read; where
+ * the user has set a lower limit, that one stays. After confine_bound(). */
+void confine_time_anew(unsigned seconds);
 
 #endif

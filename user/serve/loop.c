@@ -3,6 +3,7 @@
 #include "user/serve/serve.h"
 
 #include "offline/base/clock.h"
+#include "user/sandbox/confine.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_HEAD_MAX = 1024 };
+/* ANSWER_PROGRESS: bytes within ANSWER_SECONDS. */
+enum { ANSWER_HEAD_MAX = 1024, ANSWER_PROGRESS = 1 << 16 };
 
 struct connection {
 	int fd; /* -1: free */
@@ -22,6 +24,7 @@ struct connection {
 	char in[REQUEST_HEAD_MAX];
 	char head[ANSWER_HEAD_MAX];
 	size_t head_bytes, body_bytes, sent; /* head_bytes 0: the request is to come */
+	size_t due;			     /* when so much is sent, ->until_ns is put off */
 	const void *body;
 	uint8_t *own_body; /* heap, or NULL */
 };
@@ -74,6 +77,7 @@ static void set_answer(struct connection *c, int status, const char *type, const
 	c->body = body;
 	c->body_bytes = n;
 	c->sent = 0;
+	c->due = ANSWER_PROGRESS;
 	c->head_bytes = (size_t)snprintf(
 		c->head, sizeof(c->head),
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
@@ -97,6 +101,7 @@ static int answer_range(struct server *s, struct connection *c, const struct req
 static void answer(struct server *s, struct connection *c, size_t head_bytes)
 {
 	struct request request = {0};
+	confine_time_anew(ANSWER_PROCESSOR_SECONDS);
 	int status = head_bytes ? request_read(c->in, head_bytes, s->rules, &request) : 400;
 	if (status == 200 && request.what == REQUEST_PAGE)
 		set_answer(c, 200, "text/html; charset=utf-8", s->served->page,
@@ -139,6 +144,10 @@ static void send_more(struct connection *c)
 		return;
 	}
 	c->sent += (size_t)n;
+	if (c->sent >= c->due) {
+		c->due = c->sent + ANSWER_PROGRESS;
+		c->until_ns = clock_now_ns() + ANSWER_SECONDS * 1000000000ull;
+	}
 	if (c->sent == c->head_bytes + c->body_bytes)
 		hang_up(c);
 }

@@ -23,8 +23,14 @@ void served_deinit(struct served *served);
 /* From now on SIGINT, SIGTERM and SIGHUP end serve_loop(), and nothing else. */
 void serve_catch_end(void);
 /* Answers on @listener until then, at most SERVE_CONNECTIONS at a time; one that has not sent its
- * request within REQUEST_SECONDS, or taken its answer within ANSWER_SECONDS, is closed. */
-enum { SERVE_CONNECTIONS = 32, REQUEST_SECONDS = 10, ANSWER_SECONDS = 60 };
+ * request within REQUEST_SECONDS, or taken 64 KiB of its answer within ANSWER_SECONDS, is closed.
+ * An answer may take ANSWER_PROCESSOR_SECONDS to make; how many are made has no bound. */
+enum {
+	SERVE_CONNECTIONS = 32,
+	REQUEST_SECONDS = 10,
+	ANSWER_SECONDS = 60,
+	ANSWER_PROCESSOR_SECONDS = 600
+};
 int serve_loop(int listener, const struct request_rules *rules, const struct served *served,
 	       struct pugmark_diag *diag);
 
