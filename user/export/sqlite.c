@@ -14,7 +14,7 @@
 
 static const char schema[] =
 	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;\n"
-	"PRAGMA page_size = 65536; PRAGMA cache_size = -65536;\n"
+	"PRAGMA page_size = 16384; PRAGMA cache_size = -65536;\n"
 	"CREATE TABLE recording (key TEXT PRIMARY KEY, value) WITHOUT ROWID;\n"
 	"CREATE TABLE functions (id INTEGER PRIMARY KEY, name TEXT NOT NULL, module TEXT,\n"
 	"  outside INTEGER NOT NULL);\n"
@@ -55,9 +55,17 @@ static const char schema[] =
 static const char indexes[] = "CREATE INDEX calls_by_parent ON calls (parent);\n"
 			      "COMMIT;\n";
 
+/* A value stays bound until another one takes its place: these are bound where they change. */
+struct bound {
+	bool any;
+	uint32_t thread, stack;
+	const char *how, *cause, *ended;
+};
+
 struct sqlite_out {
 	sqlite3 *db;
 	sqlite3_stmt *call, *gap, *event;
+	struct bound bound; /* to ->call */
 };
 
 static void fail(struct export *x)
@@ -155,6 +163,31 @@ static void put_event(struct export *x, const char *kind, struct export_time tim
 	run(x, s->event);
 }
 
+static void bind_what_changes(struct sqlite_out *s, const struct bound *now)
+{
+	struct bound *was = &s->bound;
+	if (!was->any || was->thread != now->thread)
+		sqlite3_bind_int64(s->call, 2, now->thread);
+	if (!was->any || was->stack != now->stack)
+		sqlite3_bind_int64(s->call, 3, now->stack);
+	if (!was->any || was->how != now->how)
+		bind_word(s->call, 7, now->how);
+	if (!was->any || was->cause != now->cause)
+		bind_word(s->call, 8, now->cause);
+	if (!was->any || was->ended != now->ended)
+		bind_word(s->call, 14, now->ended);
+	*was = *now;
+}
+
+/* 0: there is none. */
+static void bind_number(sqlite3_stmt *stmt, int at, uint64_t number)
+{
+	if (number)
+		sqlite3_bind_int64(stmt, at, (sqlite3_int64)number);
+	else
+		sqlite3_bind_null(stmt, at);
+}
+
 static void ret(struct export *x, const struct export_call *call, const struct export_end *end)
 {
 	static const char *const hows[] = {[PUGMARK_TRACE_CALL] = "call",
@@ -162,25 +195,22 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 					   [PUGMARK_TRACE_ENTER] = "enter",
 					   [PUGMARK_TRACE_GAP] = "found open"};
 	struct sqlite_out *s = x->state;
+	const struct bound now = {
+		.any = true,
+		.thread = thread_of(x),
+		.stack = x->on->stack,
+		.how = hows[call->how],
+		.cause = call->how == PUGMARK_TRACE_ENTER ? trace_view_cause(call->cause) : NULL,
+		.ended = end->how == CALL_RETURNED ? "returned" : export_end_word(end->how),
+	};
+	bind_what_changes(s, &now);
 	sqlite3_bind_int64(s->call, 1, (sqlite3_int64)call->id);
-	sqlite3_bind_int64(s->call, 2, thread_of(x));
-	sqlite3_bind_int64(s->call, 3, x->on->stack);
-	if (call->parent)
-		sqlite3_bind_int64(s->call, 4, (sqlite3_int64)call->parent);
-	else
-		sqlite3_bind_null(s->call, 4);
-	sqlite3_bind_int64(s->call, 5, call->level);
+	bind_number(s->call, 4, call->parent);
+	sqlite3_bind_int(s->call, 5, (int)call->level);
 	sqlite3_bind_int64(s->call, 6, call->frame);
-	bind_word(s->call, 7, hows[call->how]);
-	bind_word(s->call, 8,
-		  call->how == PUGMARK_TRACE_ENTER ? trace_view_cause(call->cause) : NULL);
-	if (call->site)
-		sqlite3_bind_int64(s->call, 9, (sqlite3_int64)call->site);
-	else
-		sqlite3_bind_null(s->call, 9);
+	bind_number(s->call, 9, call->site);
 	bind_time(x, s->call, 10, call->begin);
 	bind_time(x, s->call, 12, end->end);
-	bind_word(s->call, 14, end->how == CALL_RETURNED ? "returned" : export_end_word(end->how));
 	run(x, s->call);
 	if (call->how == PUGMARK_TRACE_ENTER)
 		put_event(x, trace_view_cause(call->cause), call->begin, call->id);
