@@ -25,6 +25,7 @@ struct longest {
 
 struct row {
 	VEC(struct call *) chunks; /* of CHUNK_CALLS, mapped */
+	VEC(uint64_t) begins;	   /* in ns, of each chunk's first call: a search reads one chunk */
 	uint64_t n;
 	VEC(struct longest) levels[LEVELS]; /* [0]: of each FAN calls */
 };
@@ -70,6 +71,7 @@ void ranges_free(struct ranges *r)
 		for (unsigned d = 0; d < RANGES_DEPTH; d++) {
 			struct row *row = &r->tracks.at[i]->rows[d];
 			VEC_FREE(&row->chunks);
+			VEC_FREE(&row->begins);
 			for (unsigned k = 0; k < LEVELS; k++)
 				VEC_FREE(&row->levels[k]);
 		}
@@ -143,7 +145,7 @@ int ranges_call(struct ranges *r, uint32_t track, uint64_t at_ns, uint64_t doubt
 	if (row->n == (uint64_t)row->chunks.n * CHUNK_CALLS) {
 		struct call *chunk = NULL;
 		int err = new_chunk(r, &chunk);
-		if (err || !VEC_PUSH(&row->chunks, chunk)) {
+		if (err || !VEC_PUSH(&row->begins, at_ns) || !VEC_PUSH(&row->chunks, chunk)) {
 			t->depth--;
 			return err ? err : -ENOMEM;
 		}
@@ -205,10 +207,21 @@ void ranges_finish(struct ranges *r, uint64_t end_ns)
 
 /* ---- asking ---- */
 
-/* The first call that begins after @ns. */
+/* The first call that begins after @ns: of the last chunk that does not begin after it. */
 static uint64_t first_after(const struct row *row, uint64_t ns)
 {
-	uint64_t a = 0, b = row->n;
+	uint64_t a = 0, b = row->chunks.n;
+	while (a < b) {
+		uint64_t middle = a + (b - a) / 2;
+		if (row->begins.at[middle] <= ns)
+			a = middle + 1;
+		else
+			b = middle;
+	}
+	if (!a)
+		return 0;
+	b = a * CHUNK_CALLS < row->n ? a * CHUNK_CALLS : row->n;
+	a = (a - 1) * CHUNK_CALLS;
 	while (a < b) {
 		uint64_t middle = a + (b - a) / 2;
 		if (call_at(row, middle)->from_ns <= ns)
