@@ -52,22 +52,24 @@ claim 'of that file, and says so' grep -q 'large: its analysis died of SIGSEGV' 
 claim 'in one line' is "$(wc -l <err)" 1
 
 # `plan` shows what was found there, and its child is the same; that of shares as well.
+cp "$(readlink -f "$(command -v bash)")" medium
 for command in 'plan --fresh' 'plan --shares 2 -o set' 'distribute --machines 2 -o whole --'; do
 	# shellcheck disable=SC2086 # several words
-	"$PUGMARK" $command ./large >out 2>err </dev/null &
+	"$PUGMARK" $command ./medium >out 2>err </dev/null &
 	planner=$!
 	started+=("$planner")
 	child=
 	claim "$command: the analysis has a child of its own" find_child $planner
+	kill -STOP "$child" # it is soon over
 	cp "/proc/$child/status" status 2>said
 	claim "$command: which is nobody, without capabilities" is "$(grep -cP '^Uid:\t65534\t65534|^Cap(Eff|Prm):\t0+$' status)" 3
 	kill -SEGV "$child"
+	kill -CONT "$child"
 	wait $planner
 	claim "$command: it dies: the status is an error" is $? 1
-	claim "$command: of that file" grep -q 'large: its analysis died of SIGSEGV' err
+	claim "$command: of that file" grep -q 'medium: its analysis died of SIGSEGV' err
 done
 # Behind the plan comes what else is found in a file: it has a child of its own, the second one.
-cp "$(readlink -f "$(command -v bash)")" medium
 for options in '--level values' '--carrier patch --no-times'; do
 	# shellcheck disable=SC2086 # several words
 	"$PUGMARK" record -q -o rec $options -- ./medium -c : >out 2>err </dev/null &
@@ -77,7 +79,7 @@ for options in '--level values' '--carrier patch --no-times'; do
 	find_child $recorder
 	first=$child
 	while [ "$child" = "$first" ] && find_child $recorder; do :; done
-	kill -STOP "$child" # it is soon over
+	kill -STOP "$child"
 	claim "$options: it has a child of its own" [ "$child" != "$first" ]
 	claim "$options: which is nobody, without capabilities" is \
 		"$(grep -cP '^Uid:\t65534\t65534|^Cap(Eff|Prm):\t0+$' "/proc/$child/status")" 3

@@ -119,6 +119,20 @@ SUDO_UID=$stranger SUDO_GID=$stranger record -o sudo -- ./target
 claim 'under sudo it belongs to who called sudo' is "$(stat -c %u:%g sudo sudo/* | sort -u)" $stranger:$stranger
 claim 'who can read it' as $stranger ./pugmark verify sudo
 claim 'and nobody else' eval '! as $other ./pugmark verify sudo'
+# A file of the user's own, in a folder of his.
+theirs
+cp target theirs/his && chown $stranger theirs/his
+claim 'sudo, a file of his: it is recorded' eval \
+	'(cd theirs && SUDO_UID=$stranger SUDO_GID=$stranger SUDO_USER=him record -o rec -- ./his)'
+claim 'sudo, a file of his: all of the recording is his, and nobody else may so much as look' is \
+	"$(find theirs/rec -printf '%U:%G %m\n' | sort -u)" "$stranger:$stranger 600"$'\n'"$stranger:$stranger 700"
+for command in verify report dump; do
+	claim "sudo, a file of his: $command opens it for him" as $stranger ./pugmark $command theirs/rec
+	for who in $other 65534; do
+		claim "sudo, a file of his: $command opens it for nobody else ($who)" \
+			eval '! as $who ./pugmark $command theirs/rec >out 2>err && grep -q "theirs/rec.*ermission denied" err'
+	done
+done
 SUDO_UID=$stranger SUDO_GID=$stranger record -o sudo -- ./target
 claim 'and the next one moves it aside' is "$(stat -c %u sudo sudo.old)" "$stranger"$'\n'"$stranger"
 

@@ -29,19 +29,6 @@ race() { # NAME MANNER FILE COMMAND...: how its runs ended, in NAME.ends
 	kill -9 $mangler
 	wait $mangler 2>/dev/null
 }
-cp -r rec rec2
-cp lua whole
-race plan garbage rec2/plan-0.pmp "$PUGMARK" verify rec2 &
-one=$!
-race elf cut whole "$PUGMARK" cfg whole &
-two=$!
-wait $one $two
-for name in plan elf; do
-	claim "$name: it was tried often" [ "$(wc -l <$name.ends)" -ge $((seconds / 2)) ]
-	claim "$name: no run crashed or hung" is "$(awk '$1 > 3' $name.ends | sort | uniq -c)" ''
-	claim "$name: some runs saw a whole file, and some did not" [ "$(sort -u $name.ends | wc -l)" -ge 2 ]
-done
-
 # A needed library, and the reader of DWARF: cut short while each is looked at.
 cat >lib.c <<'EOF'
 int given(void) { return 1; }
@@ -51,14 +38,26 @@ EOF
 echo 'int given(void); int main(void) { return !given(); }' >main.c
 ${CC:-cc} -shared -fPIC -g -o libgiven.so lib.c &&
 	${CC:-cc} -g -o main main.c -L. -lgiven -Wl,-rpath,"$dir" || skip 'no compiler for a library'
-seconds=$((seconds / 5 + 1))
 cp target lined
-race library cut libgiven.so "$PUGMARK" plan --fresh -o library.plan main &
-one=$!
 "$PUGMARK" record -q -o lines --level paths -- ./lined >out 2>err
+cp -r rec rec2
+cp lua whole
+races=()
+race plan garbage rec2/plan-0.pmp "$PUGMARK" verify rec2 &
+races+=($!)
+race elf cut whole "$PUGMARK" cfg whole &
+races+=($!)
+race library cut libgiven.so "$PUGMARK" plan --fresh -o library.plan main &
+races+=($!)
 race lines cut lined "$PUGMARK" report --lines lines &
-two=$!
-wait $one $two
+races+=($!)
+wait "${races[@]}"
+for name in plan elf; do
+	claim "$name: it was tried often" [ "$(wc -l <$name.ends)" -ge $((seconds / 2)) ]
+	claim "$name: no run crashed or hung" is "$(awk '$1 > 3' $name.ends | sort | uniq -c)" ''
+	claim "$name: some runs saw a whole file, and some did not" [ "$(sort -u $name.ends | wc -l)" -ge 2 ]
+done
+
 for name in library lines; do
 	claim "$name: no run crashed or hung" is "$(awk '$1 > 3' $name.ends | sort | uniq -c)" ''
 done
