@@ -23,14 +23,16 @@ const time = (ns) => {
 // Both bounds, or one where they are the same.
 const bounds = (b) => !b ? "" : b[0] === b[1] ? time(b[0]) : b[0] ? time(b[0]) + ".." + time(b[1]) : "<" + time(b[1]);
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
+// By name, until the colour scheme is another one: asking for each box that is drawn takes longer than drawing it.
+const styles = new Map(), hues = [];
+const style = (name) => styles.get(name) ?? (styles.set(name, getComputedStyle(document.documentElement).getPropertyValue(name)), styles.get(name));
 const colours = frames.map((f) => {
 	let h = 7;
 	for (const c of f.n + f.m)
 		h = (h * 31 + c.charCodeAt(0)) >>> 0;
 	return h % 360;
 });
-const colour = (frame) => frame < 0 ? style("--warn") : `hsl(${colours[frame]} ${frames[frame].o ? 12 : 60}% ${dark.matches ? 38 : 78}%)`;
+const colour = (frame) => frame < 0 ? style("--warn") : hues[frame] ??= `hsl(${colours[frame]} ${frames[frame].o ? 12 : 60}% ${dark.matches ? 38 : 78}%)`;
 const name = (frame) => frame < 0 ? "[gap]" : frames[frame].n;
 
 // ---- what is shown ----
@@ -408,7 +410,7 @@ document.onkeydown = (e) => {
 	}
 };
 addEventListener("resize", () => redraw[shown]?.());
-dark.addEventListener("change", () => redraw[shown]?.());
+dark.addEventListener("change", () => { styles.clear(); hues.length = 0; redraw[shown]?.(); });
 show("overview");
 document.body.dataset.ready = "yes";
 })();
