@@ -107,14 +107,20 @@ static bool is_shared(const struct value_memory *mem, uint64_t addr)
 	return region && region->prot & others;
 }
 
-/* Of memory that others write as well. */
+/* Of memory that others write as well: unknown or at best assumed, and so at each access, since
+ * what was written there is not to be believed by the next one. Eight qualities at a time. */
 static const struct value_tlb *shared_entry(struct value_memory *mem, const struct value_page *page,
 					    uint64_t tag)
 {
-	for (unsigned i = 0; i < VALUE_PAGE; i++)
-		mem->shared_quality[i] = page->quality && page->quality[i] == VALUE_UNKNOWN
-						 ? VALUE_UNKNOWN
-						 : VALUE_ASSUMED;
+	const uint64_t each = 0x0101010101010101;
+	const uint8_t *from = page->quality ? page->quality : mem->all_assumed;
+	for (unsigned i = 0; i < VALUE_PAGE; i += sizeof(each)) {
+		uint64_t qualities;
+		memcpy(&qualities, from + i, sizeof(qualities));
+		uint64_t unknown = qualities & each * VALUE_UNKNOWN;
+		qualities = unknown | (~(unknown / VALUE_UNKNOWN) & each * VALUE_ASSUMED);
+		memcpy(mem->shared_quality + i, &qualities, sizeof(qualities));
+	}
 	mem->shared = (struct value_tlb){.tag = tag,
 					 .data = (uintptr_t)page->bytes - tag,
 					 .quality = (uintptr_t)mem->shared_quality - tag};
