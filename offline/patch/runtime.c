@@ -53,8 +53,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 
 	".Lpatch_slow:\n"
 	/* What the trampoline has reserved: its bytes at 8(%rsp), its address at 16(%rsp), or 0. A
-	   stamp fills it, where one is due; and where a handler has closed the chunk since, which
-	   is not read before all that is reserved there is filled. */
+	   stamp fills it, where one is due. */
 	"	push	%rax\n"
 	"	push	%rcx\n"
 	"	push	%rdx\n"
@@ -68,7 +67,7 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	cmpl	$0, 28(%rdi)\n"
 	"	je	19f\n" /* it is the parent's */
 	"	cmp	32(%rdi), %rdx\n"
-	"	jne	17f\n"
+	"	jne	19f\n"
 	"	mov	8(%rdi), %rax\n"
 	"	add	$.Lpatch_filled, %rdx\n"
 	"	cmp	%rdx, %rcx\n"
@@ -78,7 +77,6 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	cmp	%rdx, %rsi\n"
 	"	cmova	%rdx, %rsi\n"
 	"	cmpxchg	%rsi, 8(%rdi)\n" /* unless a handler has moved it */
-	"17:\n"
 	"	mov	48(%rsp), %esi\n"
 	"	call	.Lpatch_fill\n"
 	"	pop	%rdi\n"
@@ -159,7 +157,8 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	jnz	81f\n"
 	"	jmp	12f\n"
 	"10:\n"
-	/* A handler may have closed the chunk before signals were blocked. */
+	/* A handler may have closed the chunk before signals were blocked: it is not read before
+	   all that is reserved there is filled. */
 	"	call	.Lpatch_chunk_of\n"
 	"	test	%rdx, %rdx\n"
 	"	jz	11f\n"
