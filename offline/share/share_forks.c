@@ -119,13 +119,29 @@ static int only_way(struct share_walk *w, uint32_t node, uint32_t *way)
 	return *way == PUGMARK_NONE ? walk_parted(w, 0, PUGMARK_NONE, w->fronts[0]) : 0;
 }
 
+uint32_t walk_way_told(const struct share_walk *w, uint32_t node)
+{
+	const struct walk_frame *f = walk_top((struct share_walk *)w);
+	const struct tell_fork *fork = &f->f->forks[node];
+	const struct tell_share *s = fork->shares;
+	if (!fork->known || fork->n_shares != 1)
+		return PUGMARK_NONE;
+	enum told told = what_is_next(w, s->share);
+	uint32_t n;
+	if (told != TOLD_SITE && told != TOLD_OTHER)
+		return PUGMARK_NONE;
+	const struct tell_entry *entries = share_tell_ways(
+		s, told == TOLD_SITE ? w->fronts[s->share]->site : TELL_ELSEWHERE, &n);
+	return n == 1 ? entries->way : PUGMARK_NONE;
+}
+
 /* Which way the fork at @node goes, by what its shares have next. 0, -EDOM: that is not told,
  * -ESTALE or -ENOMEM. */
 int walk_tell(struct share_walk *w, uint32_t node, uint32_t *way)
 {
-	struct tell_fork *fork = share_tell_fork(w->t, walk_top(w)->f, node);
+	struct tell_fork *fork = &walk_top(w)->f->forks[node];
 	uint32_t n = PUGMARK_NONE;
-	if (!fork)
+	if (!fork->known && !share_tell_fork(w->t, walk_top(w)->f, node))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < fork->n_shares; i++) {
 		const struct tell_share *s = &fork->shares[i];

@@ -51,12 +51,17 @@ int walk_fill(struct share_walk *w, uint32_t part)
 	if (got < 0)
 		return got;
 	w->fronts[part] = got ? e : NULL;
+	if (!part)
+		w->handler_next = false;
 	if (got && e->kind == PUGMARK_EVENT_WITNESS && e->site >= w->plan->n_sites)
 		return -EBADMSG;
 	if (got && is_ordinary(w, e)) {
 		if (!(w->t->members[e->site] >> part & 1))
 			return -EBADMSG; /* its plan has no probe there */
 		w->ordinary |= 1ull << part;
+		if (!part)
+			w->handler_next =
+				e->flags & PUGMARK_EVENT_FROM_SIGNAL && w->t->is_entry[e->site];
 		return 0;
 	}
 	w->ordinary &= ~(1ull << part);
@@ -185,6 +190,30 @@ static void note_landmark(struct share_walk *w, const struct pugmark_witness_eve
 	w->last = landmark_of(e);
 	if (w->last.site != PUGMARK_NONE)
 		w->landmark_hits[w->last.site]++;
+}
+
+int walk_take_alone(struct share_walk *w, const struct tell_node *n,
+		    struct pugmark_witness_event *event)
+{
+	uint32_t part = n->part;
+	const struct pugmark_witness_event *e = w->fronts[part];
+	const struct walk_frame *f = walk_top(w);
+	if (!(w->ordinary >> part & 1) || e->site != n->site || e->stack ||
+	    e->flags & PUGMARK_EVENT_HAS_RET || !f->cfa || !e->cfa || !(w->cfa_known >> part & 1) ||
+	    f->cfa - e->cfa != w->cfa_off[part])
+		return 0;
+	*event = *e;
+	event->time_ns += w->ns_off[part];
+	event->cfa = f->cfa;
+	if (part)
+		event->bias = w->bias;
+	else
+		w->bias = event->bias;
+	w->silent = 0;
+	int err = emit(w, event);
+	if (!err)
+		err = pop(w, part);
+	return err ? err : 1;
 }
 
 int walk_take(struct share_walk *w, uint32_t site, struct pugmark_witness_event *event)

@@ -88,6 +88,7 @@ void share_teller_free(struct share_teller *t)
 		for (uint32_t i = 0; func->forks && i < func->graph.flow.n_nodes; i++)
 			fork_deinit(&func->forks[i]);
 		free(func->forks);
+		free(func->nodes);
 		share_graph_deinit(&func->graph);
 	}
 	void *heap[] = {t->component, t->site_ns, t->funcs,    t->site_func,
@@ -101,13 +102,58 @@ bool share_teller_came_to(const struct share_teller *t, uint32_t func)
 	return t->funcs[func].forks;
 }
 
+static struct tell_node node_at(const struct share_teller *t, const struct share_graph *g,
+				const struct pugmark_plan_node *n)
+{
+	uint64_t members = n->site == PUGMARK_NONE ? 0 : t->members[n->site];
+	const struct pugmark_plan_site *s = members ? &t->plan->sites[n->site] : NULL;
+	bool jumps = n->kind == PUGMARK_NODE_KIND_TARGET; /* where to, its event tells */
+	struct tell_node out = {
+		.site = s ? n->site : PUGMARK_NONE,
+		.next = jumps ? PUGMARK_NONE : share_graph_after(g, t->plan, n->next),
+		.taken = PUGMARK_NONE,
+		.kind = TELL_PASSES,
+		.part = s ? __builtin_ctzll(members) : 0,
+		.alone = s && t->n_shares > 1 && !(members & (members - 1)) &&
+			 s->cfa_reg != PUGMARK_CFA_UNKNOWN && s->kind != PUGMARK_WITNESS_TARGET &&
+			 !(n->flags & (PUGMARK_NODE_CALLEE_CFA | PUGMARK_NODE_ROOT)),
+	};
+	switch (n->kind) {
+	case PUGMARK_NODE_KIND_BRANCH:
+		out.kind = TELL_BRANCHES;
+		out.taken = share_graph_after(g, t->plan, n->next_taken);
+		break;
+	case PUGMARK_NODE_KIND_TARGET:
+	case PUGMARK_NODE_KIND_CALL:
+	case PUGMARK_NODE_KIND_UNKNOWN:
+	case PUGMARK_NODE_KIND_LEAF:
+	case PUGMARK_NODE_KIND_RETURN:
+		out.kind = TELL_IS_MORE;
+		break;
+	default:
+		break;
+	}
+	return out;
+}
+
+static int note_nodes(const struct share_teller *t, struct tell_func *f)
+{
+	const struct share_graph *g = &f->graph;
+	uint32_t n = g->flow.entry; /* nodes of the plan come first */
+	f->nodes = malloc((n + 1) * sizeof(*f->nodes));
+	for (uint32_t i = 0; f->nodes && i < n; i++)
+		f->nodes[i] = node_at(t, g, &t->plan->nodes[g->first + i]);
+	return f->nodes ? 0 : -ENOMEM;
+}
+
 struct tell_func *share_tell_func(struct share_teller *t, uint32_t func)
 {
 	struct tell_func *f = &t->funcs[func];
 	if (f->forks)
 		return f;
 	if (share_graph_init(&f->graph, t->plan, func, t->component, t->component[t->plan->n_funcs],
-			     t->site_ns))
+			     t->site_ns) ||
+	    note_nodes(t, f))
 		return NULL;
 	f->forks = calloc(f->graph.flow.n_nodes, sizeof(*f->forks));
 	return f->forks ? f : NULL;

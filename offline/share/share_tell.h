@@ -30,8 +30,24 @@ struct tell_fork {
 	bool known; /* it was looked at */
 };
 
+enum tell_node_kind {
+	TELL_PASSES, /* to `next`, whatever its event says */
+	TELL_BRANCHES,
+	TELL_IS_MORE, /* a call, a return, a jump that is read */
+};
+
+/* What a walk asks of a node of the plan each time that it comes there. */
+struct tell_node {
+	uint32_t site;	      /* PUGMARK_NONE: no share has one there */
+	uint32_t next, taken; /* nodes of the graph that follow; PUGMARK_NONE: none */
+	uint8_t kind;	      /* enum tell_node_kind */
+	bool alone;	      /* one share has the site, */
+	uint8_t part;	      /* this one, and its events show their own frame and nothing else */
+};
+
 struct tell_func {
 	struct share_graph graph;
+	struct tell_node *nodes; /* those of the plan, by their place in the graph */
 	struct tell_fork *forks; /* per node of the graph; NULL: not looked at yet */
 };
 

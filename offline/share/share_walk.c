@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps without an event of any part after which a walk goes round in circles. */
-#define SILENT_MAX (1u << 20)
-
 struct share_walk *share_walk_copy(const struct share_walk *from)
 {
 	struct share_walk *w = calloc(1, sizeof(*w));
@@ -148,7 +145,7 @@ static void after_call(struct share_walk *w)
 	else if (n->flags & PUGMARK_NODE_NORETURN)
 		w->position = WALK_STUCK;
 	else
-		go(w, share_graph_after(g, w->plan, n->next));
+		go(w, f->f->nodes[f->node - g->first].next);
 }
 
 /* What the call of node @n does; @callee_cfa: 0, or what its event has said. */
@@ -194,6 +191,7 @@ static int pass(struct share_walk *w, const struct pugmark_plan_node *n,
 {
 	struct walk_frame *f = walk_top(w);
 	const struct share_graph *g = &f->f->graph;
+	const struct tell_node *at = &f->f->nodes[n - w->plan->nodes - g->first];
 	bool callee = n->flags & PUGMARK_NODE_CALLEE_CFA;
 	if (e && !callee && w->plan->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN)
 		f->cfa = e->cfa;
@@ -209,7 +207,7 @@ static int pass(struct share_walk *w, const struct pugmark_plan_node *n,
 	case PUGMARK_NODE_KIND_BRANCH:
 		if (!e)
 			return lose(w);
-		go(w, share_graph_after(g, w->plan, e->val ? n->next_taken : n->next));
+		go(w, e->val ? at->taken : at->next);
 		return 0;
 	case PUGMARK_NODE_KIND_TARGET:
 		if (!e)
@@ -224,7 +222,7 @@ static int pass(struct share_walk *w, const struct pugmark_plan_node *n,
 		go(w, g->flow.exit);
 		return 0;
 	default:
-		go(w, share_graph_after(g, w->plan, n->next));
+		go(w, at->next);
 		return 0;
 	}
 }
@@ -328,11 +326,10 @@ static int step_lost(struct share_walk *w)
  * does, to the shares that do not see its entry. */
 static bool handler_untold(const struct share_walk *w)
 {
-	const struct pugmark_witness_event *a = walk_next_entry(w);
-	if (!a || !(a->flags & PUGMARK_EVENT_FROM_SIGNAL) || w->t->n_shares == 1)
+	if (!w->handler_next || w->t->n_shares == 1)
 		return false;
 	const struct walk_frame *f = w->n_frames ? &w->frames[w->n_frames - 1] : NULL;
-	return !f || !f->handler || f->func != w->t->site_func[a->site];
+	return !f || !f->handler || f->func != w->t->site_func[w->fronts[0]->site];
 }
 
 static int step(struct share_walk *w)
@@ -357,9 +354,10 @@ static int step(struct share_walk *w)
 	if (at < g->entry) {
 		const struct pugmark_plan_node *n = &w->plan->nodes[f->f->graph.first + at];
 		struct pugmark_witness_event e;
-		if (n->site == PUGMARK_NONE || !w->t->members[n->site])
+		uint32_t site = f->f->nodes[at].site;
+		if (site == PUGMARK_NONE)
 			return pass(w, n, NULL);
-		int err = walk_take(w, n->site, &e);
+		int err = walk_take(w, site, &e);
 		return err ? err : pass(w, n, &e);
 	}
 	if (at == g->exit) {
@@ -454,7 +452,9 @@ static int end_diverged(struct share_walk *w, struct share_divergence *out)
 int share_walk_run(struct share_walk *w, struct share_divergence *diverged)
 {
 	for (;;) {
-		int got = w->ordinary ? step(w) : take_special(w);
+		int got = walk_quickly(w);
+		if (!got)
+			got = w->ordinary ? step(w) : take_special(w);
 		if (got == 1)
 			return 1;
 		if (got == 2)

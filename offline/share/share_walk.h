@@ -7,6 +7,9 @@
 #include "offline/share/share.h"
 #include "offline/share/share_tell.h"
 
+/* Steps without an event of any part after which a walk goes round in circles. */
+#define SILENT_MAX (1u << 20)
+
 enum walk_position {
 	WALK_OUTSIDE, /* in no function of ours */
 	WALK_AT,      /* comes to node `at` of the top frame's graph */
@@ -34,6 +37,7 @@ struct share_walk {
 	const struct pugmark_witness_event **fronts;
 	uint64_t ordinary; /* a bit for each part whose next event is an ordinary witness */
 	uint64_t all;	   /* the bits of all shares */
+	bool handler_next; /* the first part comes to the entry of a signal's handler next */
 	struct walk_frame *frames;
 	uint32_t n_frames, cap_frames;
 	uint32_t *ways, cap_ways; /* scratch */
@@ -73,14 +77,27 @@ bool walk_in_frame(const struct share_walk *w, uint32_t part, const struct walk_
  * *@event: what the first of them says; its stack is gone. 0, -ESTALE, -EDOM: where that run has
  * its stack is not known, or -errno. */
 int walk_take(struct share_walk *w, uint32_t site, struct pugmark_witness_event *event);
+/* As walk_take(), at node @n, which is `alone`, of the top frame: most events. 1, -errno, or 0 and
+ * nothing is done: something is to be asked or noted beside. */
+int walk_take_alone(struct share_walk *w, const struct tell_node *n,
+		    struct pugmark_witness_event *event);
 /* Takes what no ordinary witness is, and all parts have next. *@event: what the first one says, and
  * the stack is gone. 0, -ESTALE or -errno. */
 int walk_take_special(struct share_walk *w, struct pugmark_witness_event *event);
+
+/* ---- share_quick.c ---- */
+
+/* Makes steps of a walk, as long as they are those that most steps are: share_walk.c's, but without
+ * what they need not ask. 0 where another comes, or -errno. */
+int walk_quickly(struct share_walk *w);
+
 /* ---- share_forks.c ---- */
 
 /* Which way the fork at @node of the top frame goes. 0; -EDOM: that is not told; -ESTALE: no way
  * goes with what the parts have; or -ENOMEM. */
 int walk_tell(struct share_walk *w, uint32_t node, uint32_t *way);
+/* The same where one share tells it and has seen enough; else PUGMARK_NONE. */
+uint32_t walk_way_told(const struct share_walk *w, uint32_t node);
 
 /* ---- share_left.c ---- */
 
