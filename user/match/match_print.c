@@ -132,7 +132,9 @@ static void print_text(const struct shown *s, const struct match_options *o)
 	       share(s->agreed, s->executions), s->executions);
 	for (int i = 0; i < 2; i++)
 		if (s->runs[i].partial) {
-			printf("the values of %s end in a gap: ", o->dirs[i]);
+			fputs("the values of ", stdout);
+			printable_print(stdout, o->dirs[i], PRINT_TEXT);
+			fputs(" end in a gap: ", stdout);
 			printable_print(stdout, value_run_gap(s->runs[i].run)->text, PRINT_TEXT);
 			putchar('\n');
 		}

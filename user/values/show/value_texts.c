@@ -2,6 +2,8 @@
 /* value_texts.c: see value_texts.h. */
 #include "user/values/show/value_texts.h"
 
+#include "user/cli/printable.h"
+
 #include <inttypes.h>
 
 static void print_number(FILE *out, struct value_machine *m, unsigned reg)
@@ -46,4 +48,11 @@ bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct 
 	if (!known)
 		print_number(out, m, VALUE_RAX);
 	return returns;
+}
+
+void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap)
+{
+	printf("task %" PRIu32 ": a gap after %" PRIu64 " instructions: ", task, count);
+	printable_print(stdout, gap->text, PRINT_TEXT);
+	putchar('\n');
 }

@@ -5,6 +5,7 @@
 #define USER_VALUE_TEXTS_H
 
 #include "offline/eval/machine.h"
+#include "offline/replay/replay.h"
 #include "user/values/show/value_vars.h"
 
 #include <stdio.h>
@@ -16,5 +17,8 @@ void value_text_arguments(FILE *out, struct value_vars *vars, uint64_t elf, uint
 /* Of the function that begins at @elf, where it is back at its caller. False: it returns nothing.
  */
 bool value_text_result(FILE *out, struct value_vars *vars, uint64_t elf, struct value_machine *m);
+
+/* One line to stdout: where @task ends in the gap @gap, after @count instructions. */
+void value_text_gap(uint32_t task, uint64_t count, const struct value_gap *gap);
 
 #endif

@@ -177,8 +177,7 @@ static int print_task(struct calls *c, uint32_t task, const uint64_t *ips, uint3
 		err = print_found(c, run, task, &found);
 		c->partial |= found.stop == VALUE_REPLAY_GAP;
 		if (!err && !c->json && found.stop == VALUE_REPLAY_GAP)
-			printf("task %u: a gap after %" PRIu64 " instructions: %s\n", task,
-			       found.end, gap.text);
+			value_text_gap(task, found.end, &gap);
 		value_instances_deinit(&found);
 	}
 	value_run_free(run);

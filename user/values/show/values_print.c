@@ -216,11 +216,8 @@ static int print_instances(struct printing *p, uint32_t task, const uint64_t *ip
 		if (!p->options->json && found.total > found.n)
 			printf("task %u: %" PRIu64 " more (--limit)\n", task,
 			       found.total - found.n);
-		if (!p->options->json && found.stop == VALUE_REPLAY_GAP) {
-			printf("task %u: a gap after %" PRIu64 " instructions: ", task, found.end);
-			printable_print(stdout, value_run_gap(run)->text, PRINT_TEXT);
-			putchar('\n');
-		}
+		if (!p->options->json && found.stop == VALUE_REPLAY_GAP)
+			value_text_gap(task, found.end, value_run_gap(run));
 		value_instances_deinit(&found);
 	}
 	value_run_free(run);
