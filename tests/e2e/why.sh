@@ -17,7 +17,7 @@ __attribute__((noinline)) int weigh(int n, int by)
 {
 	int sum = 0;
 	for (int i = 0; i < n; i++)
-		sum += table[i] * by;
+		sum += table[i] * by; /* </text><script>"TURNED */
 	return sum;
 }
 int main(int argc, char **argv)
@@ -41,6 +41,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 C
+sed -i "s/TURNED/$(printf '\342\200\256')/" target.c
 ${CC:-cc} -O1 -g -w -o target target.c || skip 'no compiler'
 printf '1\n2\n3\n4\n5\n6\n7\n8\n' >numbers
 "$PUGMARK" record -q --level values -o rec -- ./target 7 <numbers >printed 2>err
@@ -73,6 +74,33 @@ run 0 then rec --input 0:12 --format json
 claim 'the seventh goes nowhere' is "$(lines)" '16 17 18'
 run 0 why rec weigh by --time 1 --format json
 claim 'an argument came from its caller' is "$(lines)" 22
+# How they hang together: who read what who made. The hostile comment of line 9 stays text.
+run 0 why rec --write 1:0 --format json
+edges() { # "FROM>TO×TIMES" between lines of target.c
+	python3 -c 'import json
+slice = json.load(open("out"))
+line = [l["line"] if (l["file"] or "").endswith("target.c") else 0 for l in slice["lines"]]
+print(*sorted({"%d>%d×%d" % (line[e["from"]], line[e["to"]], e["times"]) for e in slice["edges"]
+	if line[e["from"]] and line[e["to"]] and e["from"] != e["to"] and e["kind"] == "data"}))'
+}
+claim 'each line reads what the lines before it made' is "$(edges)" \
+	'11>22×1 16>17×1 16>17×3 17>18×1 17>18×3 18>9×4 22>22×1 22>9×4 7>9×1 9>11×1'
+n_edges=$(python3 -c 'import json; print(len(json.load(open("out"))["edges"]))')
+run 0 why rec --write 1:0 --format svg
+claim 'a picture has an arc an edge, and names are text' is "$(python3 -c 'import xml.dom.minidom
+svg = xml.dom.minidom.parse("out")
+arcs = [p for p in svg.getElementsByTagName("path") if p.getAttribute("class") == "data"]
+text = "".join(n.data for t in svg.getElementsByTagName("text") for n in t.childNodes)
+print(len(arcs), len(svg.getElementsByTagName("script")), "<script>" in text, "\u202e" in text)')" "$n_edges 0 True False"
+run 0 why rec --write 1:0 --format html
+claim 'so has a page, without a script' is "$(grep -c '<path class="data"' out) $(grep -c '<script' out)" "$n_edges 0"
+run 0 why rec --write 1:0 --format dot
+if command -v dot >/dev/null; then
+	claim 'and a graph, which Graphviz draws' is "$(dot -Tplain out | grep -c '^edge')" "$n_edges"
+fi
+run 0 why rec --write 1:0 --limit 3 --format dot
+claim 'which has the lines that are shown' is "$(grep -c '\[label="' out) $(grep -c ' lines more' out)" '3 1'
+run 2 why rec --write 1:0 --format png
 run 1 why rec weigh by --time 2
 claim 'a time that never came is named' grep -q 'reached 1 times' err
 run 1 why rec --write 1:100000

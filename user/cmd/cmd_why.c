@@ -44,7 +44,9 @@ static void help(bool then)
 	     "How it is shown:\n"
 	     "      --instructions   instructions instead of lines of source\n"
 	     "      --limit N        at most so many lines (50)\n"
-	     "      --format text|json\n\n"
+	     "      --format text|json|dot|svg|html\n"
+	     "                       dot, svg, html: a graph of the lines, by who read what who "
+	     "made\n\n"
 	     "A line: how often, when for the last time (in instructions from the start), where, "
 	     "what, "
 	     "and\nwhat it computed then. Exit status: 0; 3 where the slice ends at something "
@@ -108,6 +110,11 @@ static int take_set(int opt, const char *name, struct why_options *o)
 /* 0, or the status to end with. */
 static int take_option(int opt, const char *name, struct why_options *o, int *criteria)
 {
+	static const char *const formats[] = {[WHY_TEXT] = "text",
+					      [WHY_JSON] = "json",
+					      [WHY_DOT] = "dot",
+					      [WHY_SVG] = "svg",
+					      [WHY_HTML] = "html"};
 	uint64_t task;
 	switch (opt) {
 	case OPT_TASK:
@@ -156,10 +163,12 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 			       ? 0
 			       : command_usage(name, "--limit: '%s' is no number", optarg);
 	case OPT_FORMAT:
-		o->json = !strcmp(optarg, "json");
-		return o->json || !strcmp(optarg, "text")
-			       ? 0
-			       : command_usage(name, "no format '%s' (text, json)", optarg);
+		for (unsigned i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+			if (!strcmp(optarg, formats[i])) {
+				o->format = (enum why_format)i;
+				return 0;
+			}
+		return command_usage(name, "no format '%s' (text, json, dot, svg, html)", optarg);
 	default:
 		return -1;
 	}

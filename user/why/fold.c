@@ -5,11 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t hash_of(uint64_t ip, const char *name, uint8_t kind)
+{
+	return (ip ^ (uintptr_t)name ^ (uint64_t)kind << 56) * 0x9e3779b97f4a7c15 >> 32;
+}
+
+/* By what an instance is folded. An event without a name is one of its kind. */
+static const char *name_of(const struct slice_step *step)
+{
+	if (step->insn)
+		return NULL;
+	return step->event->name ? step->event->name : "";
+}
+
+static uint8_t kind_of(const struct slice_step *step)
+{
+	return step->insn ? 0 : step->event->kind;
+}
+
+int fold_keep_members(struct fold *f)
+{
+	f->keeps_members = true;
+	return slice_members_init(&f->members, f->trace);
+}
+
 static struct fold_entry *slot_of(struct fold_entry *at, size_t room, uint64_t ip, const char *name,
 				  uint8_t kind)
 {
-	uint64_t key = (ip ^ (uintptr_t)name ^ (uint64_t)kind << 56) * 0x9e3779b97f4a7c15;
-	size_t i = key >> 32 & (room - 1);
+	size_t i = hash_of(ip, name, kind) & (room - 1);
 	while (at[i].times && (at[i].ip != ip || at[i].name != name || at[i].kind != kind))
 		i = (i + 1) & (room - 1);
 	return &at[i];
@@ -64,9 +87,10 @@ void fold_visit(void *ctx, const struct slice_step *step)
 		add_bytes(f, e->fd, false, e->offset + (step->first - e->first_def),
 			  step->last - step->first + 1);
 	f->instances += !e;
-	/* An event without a name is one of its kind. */
-	const char *name = e ? e->name ? e->name : "" : NULL;
-	uint8_t kind = e ? e->kind : 0;
+	if (f->keeps_members)
+		slice_members_add(&f->members, f->trace, step);
+	const char *name = name_of(step);
+	uint8_t kind = kind_of(step);
 	struct fold_entry *entry = slot_of(f->at, f->room, step->ip, name, kind);
 	if (!entry->times) {
 		f->n++;
@@ -98,6 +122,36 @@ static int by_place(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+static void make_index(struct fold *f)
+{
+	f->index = calloc(f->room + 1, sizeof(*f->index));
+	if (!f->index) {
+		f->no_memory = true;
+		return;
+	}
+	for (size_t k = 0; k < f->n; k++) {
+		size_t i = hash_of(f->at[k].ip, f->at[k].name, f->at[k].kind) & (f->room - 1);
+		while (f->index[i])
+			i = (i + 1) & (f->room - 1);
+		f->index[i] = (uint32_t)k + 1;
+	}
+}
+
+const struct fold_entry *fold_find(const struct fold *f, const struct slice_step *step)
+{
+	const char *name = name_of(step);
+	uint8_t kind = kind_of(step);
+	if (!f->index || !f->room)
+		return NULL;
+	for (size_t i = hash_of(step->ip, name, kind) & (f->room - 1); f->index[i];
+	     i = (i + 1) & (f->room - 1)) {
+		const struct fold_entry *e = &f->at[f->index[i] - 1];
+		if (e->ip == step->ip && e->name == name && e->kind == kind)
+			return e;
+	}
+	return NULL;
+}
+
 void fold_finish(struct fold *f)
 {
 	size_t n = 0;
@@ -105,6 +159,8 @@ void fold_finish(struct fold *f)
 		if (f->at[i].times)
 			f->at[n++] = f->at[i];
 	f->n = n;
+	if (f->keeps_members)
+		make_index(f);
 	if (f->n_bytes)
 		qsort(f->bytes, f->n_bytes, sizeof(*f->bytes), by_place);
 	size_t k = 0;
@@ -121,6 +177,8 @@ void fold_finish(struct fold *f)
 
 void fold_deinit(struct fold *f)
 {
+	slice_members_deinit(&f->members);
+	free(f->index);
 	free(f->at);
 	free(f->bytes);
 }

@@ -3,7 +3,7 @@
 #ifndef USER_WHY_FOLD_H
 #define USER_WHY_FOLD_H
 
-#include "offline/slice/slice.h"
+#include "offline/slice/edges.h"
 
 /* One instruction, or one function or system call at one place. */
 struct fold_entry {
@@ -15,6 +15,7 @@ struct fold_entry {
 	uint64_t near;	 /* the least distance of an instance from the center, in instructions */
 	uint64_t times, first, last; /* instances, and when the first and the last of them were */
 	uint32_t order;		     /* 1 + the step that came first */
+	uint32_t group;		     /* lines.c: the entry that stands for this one's line */
 };
 
 /* Bytes of an input or an output. */
@@ -33,13 +34,20 @@ struct fold {
 	struct fold_bytes *bytes;
 	size_t n_bytes, room_bytes;
 	uint64_t instances; /* of instructions */
+	struct slice_members members;
+	bool keeps_members; /* @members is in use, and fold_find() */
+	uint32_t *index;    /* hash of 1 + an entry, of @room */
 	bool no_memory;
 };
 
+/* Has each instance kept as well. 0 or -ENOMEM. */
+int fold_keep_members(struct fold *fold);
 /* A slice_visit_fn; @ctx is a struct fold with its trace set, otherwise zeroed. */
 void fold_visit(void *ctx, const struct slice_step *step);
 /* Puts the entries that are in use to the front, and runs of bytes together. */
 void fold_finish(struct fold *fold);
+/* The entry of a step, where members were kept and the fold is finished; NULL: none. */
+const struct fold_entry *fold_find(const struct fold *fold, const struct slice_step *step);
 void fold_deinit(struct fold *fold);
 
 #endif

@@ -107,7 +107,7 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Lines of the same source become one. */
-static size_t merge(struct why_line *lines, size_t n)
+static size_t merge(struct why_line *lines, size_t n, struct fold *fold)
 {
 	size_t k = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -116,8 +116,10 @@ static size_t merge(struct why_line *lines, size_t n)
 		if (!to || !l->file || !to->file || strcmp(to->file, l->file) != 0 ||
 		    to->line != l->line || to->event != l->event) {
 			lines[k++] = *l;
+			fold->at[l->group].group = l->group;
 			continue;
 		}
+		fold->at[l->group].group = to->group;
 		/* As often as its instruction that was executed most. */
 		to->times = l->times > to->times ? l->times : to->times;
 		to->first = l->first < to->first ? l->first : to->first;
@@ -135,7 +137,21 @@ static size_t merge(struct why_line *lines, size_t n)
 	return k;
 }
 
-int why_lines(struct why_run *w, const struct fold *fold, bool instructions, bool forward,
+const char *why_event_name(const struct why_line *l)
+{
+	static const char *const kinds[] = {
+		[DEP_CALL] = "a call",
+		[DEP_KERNEL] = "a system call",
+		[DEP_ENTER] = "entered from outside",
+		[DEP_OTHERS] = "other threads, which were awake",
+	};
+	if (*l->event)
+		return l->event;
+	return l->kind < sizeof(kinds) / sizeof(*kinds) && kinds[l->kind] ? kinds[l->kind]
+									  : "outside";
+}
+
+int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forward,
 	      struct why_line **out, size_t *n)
 {
 	struct why_line *lines = calloc(fold->n + 1, sizeof(*lines));
@@ -152,6 +168,7 @@ int why_lines(struct why_run *w, const struct fold *fold, bool instructions, boo
 				       .near = e->near,
 				       .instances = e->times,
 				       .pinned = e->pinned,
+				       .group = (uint32_t)i,
 				       .ip = e->ip,
 				       .event = e->name,
 				       .kind = e->kind,
@@ -166,7 +183,7 @@ int why_lines(struct why_run *w, const struct fold *fold, bool instructions, boo
 			l->file = NULL;
 	}
 	qsort(lines, fold->n, sizeof(*lines), by_source);
-	*n = merge(lines, fold->n);
+	*n = merge(lines, fold->n, fold);
 	for (size_t i = 0; i < *n; i++)
 		if (lines[i].file)
 			lines[i].text = read_line(&source, lines[i].file, lines[i].line);

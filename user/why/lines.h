@@ -12,6 +12,7 @@ struct why_line {
 	uint64_t near;
 	bool by_data;		    /* in the slice by data alone */
 	uint64_t instances, pinned; /* of all its instructions; events are never pinned */
+	uint32_t group;		    /* of all its entries in the fold */
 	uint64_t ip;		    /* of its last instance */
 	uint64_t elf;
 	const char *function; /* NULL: not known */
@@ -25,8 +26,10 @@ struct why_line {
 };
 
 /* The lines of @fold, the last executed first (@forward: the first). 0 or -ENOMEM. */
-int why_lines(struct why_run *w, const struct fold *fold, bool instructions, bool forward,
+int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forward,
 	      struct why_line **out, size_t *n);
+/* What an event is called: "memcpy", "a system call", "outside". */
+const char *why_event_name(const struct why_line *line);
 /* Says of the first @n lines what their last instance has computed: executes the task again. */
 void why_lines_values(struct why_run *w, struct why_line *lines, size_t n);
 void why_lines_free(struct why_line *lines, size_t n);

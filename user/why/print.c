@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* print.c: see why.h. Text has a line a place: how often, when for the last time, where, what. */
-#include "user/why/fold.h"
-#include "user/why/lines.h"
+#include "user/why/graph.h"
+#include "user/why/picture.h"
 #include "user/why/prune.h"
 #include "user/why/why.h"
 
@@ -15,6 +15,7 @@
 
 struct slice {
 	struct fold fold;
+	struct why_graph graph; /* not for text */
 	struct why_line *lines;
 	size_t n, functions;
 	size_t whole;	  /* lines before other slices took some away */
@@ -23,29 +24,28 @@ struct slice {
 	bool ends;
 };
 
+/* How many of the lines are shown. */
+static size_t shown(const struct slice *s, const struct why_options *o)
+{
+	size_t left = s->n - s->pruned;
+	return left < o->limit ? left : o->limit;
+}
+
+static const char *direction(const struct why_options *o)
+{
+	return o->both ? "bidirectional" : o->forward ? "forward" : "backward";
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
 
-/* What stands for an event: "memcpy()", "a system call", ... */
 static void print_event(const struct why_line *l)
 {
-	static const char *const kinds[] = {
-		[DEP_CALL] = "a call",
-		[DEP_KERNEL] = "a system call",
-		[DEP_ENTER] = "entered from outside",
-		[DEP_OTHERS] = "other threads, which were awake",
-	};
-	if (*l->event) {
-		printable_print(stdout, l->event, PRINT_TEXT);
-		fputs("()", stdout);
-	} else {
-		fputs(l->kind < sizeof(kinds) / sizeof(*kinds) && kinds[l->kind] ? kinds[l->kind]
-										 : "outside",
-		      stdout);
-	}
+	printable_print(stdout, why_event_name(l), PRINT_TEXT);
+	fputs(*l->event ? "()" : "", stdout);
 	if (l->ends)
 		fputs(": what it depends on is not known", stdout);
 }
@@ -88,7 +88,7 @@ static void print_bytes(const struct fold *f)
 static void print_text(const struct why_run *w, const struct slice *s, const struct why_options *o,
 		       uint64_t executed)
 {
-	printf("%s slice of ", o->both ? "bidirectional" : o->forward ? "forward" : "backward");
+	printf("%s slice of ", direction(o));
 	printable_print(stdout, w->said, PRINT_TEXT);
 	printf(": %zu places of %zu functions, %" PRIu64 " instances of %" PRIu64 " executed\n",
 	       s->whole, s->functions, s->fold.instances, executed);
@@ -98,8 +98,7 @@ static void print_text(const struct why_run *w, const struct slice *s, const str
 		printf("right, as outputs show that were right: %zu, left out; the others by "
 		       "doubt\n",
 		       s->pruned);
-	size_t left = s->n - s->pruned;
-	size_t n = left < o->limit ? left : o->limit;
+	size_t left = s->n - s->pruned, n = shown(s, o);
 	for (size_t i = 0; i < n; i++)
 		print_line(&s->lines[i]);
 	if (n < left)
@@ -128,7 +127,7 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 	       executed, s->fold.instances, s->functions, s->whole);
 	printf(",\"common\":%zu,\"pruned\":%zu", s->n, s->pruned);
 	printf(",\"gap\":%s,\"lines\":[", w->partial ? "true" : "false");
-	for (size_t i = 0; i < s->n - s->pruned && i < o->limit; i++) {
+	for (size_t i = 0; i < shown(s, o); i++) {
 		const struct why_line *l = &s->lines[i];
 		printf("%s{\"times\":%" PRIu64 ",\"first\":%" PRIu64 ",\"last\":%" PRIu64
 		       ",\"address\":\"%" PRIx64 "\",\"line\":%u,\"ends\":%s",
@@ -148,7 +147,29 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 		       i ? "," : "", s->fold.bytes[i].fd,
 		       s->fold.bytes[i].output ? "true" : "false", s->fold.bytes[i].from,
 		       s->fold.bytes[i].to - 1);
+	fputs("],\"edges\":[", stdout);
+	for (size_t i = 0; i < s->graph.n; i++) {
+		const struct why_edge *e = &s->graph.edges[i];
+		printf("%s{\"from\":%" PRIu32 ",\"to\":%" PRIu32
+		       ",\"kind\":\"%s\",\"times\":%" PRIu64 "}",
+		       i ? ",\n" : "\n", e->from, e->to, why_graph_kind(e->kind), e->times);
+	}
 	puts("]}");
+}
+
+static void print_picture(const struct why_run *w, const struct slice *s,
+			  const struct why_options *o, uint64_t executed)
+{
+	char title[400];
+	snprintf(title, sizeof(title),
+		 "%s slice of %s: %zu places, %" PRIu64 " instances of %" PRIu64, direction(o),
+		 w->said, s->whole, s->fold.instances, executed);
+	struct why_picture p = {title, s->lines, shown(s, o), 0, &s->graph};
+	p.left_out = s->n - s->pruned - p.n;
+	if (o->format == WHY_DOT)
+		why_picture_dot(stdout, &p);
+	else
+		(o->format == WHY_SVG ? why_picture_svg : why_picture_html)(stdout, &p);
 }
 
 static int by_name(const void *a, const void *b)
@@ -202,6 +223,10 @@ static int compute(struct why_run *w, struct slice *s, const struct why_options 
 			critical = true;
 		}
 	s->fold.center = data->count;
+	if (!err && o->format != WHY_TEXT) {
+		s->fold.trace = dep_build_trace(w->build);
+		err = fold_keep_members(&s->fold);
+	}
 	err = err ? err
 		  : one_slice(w, &w->criterion, o->follow, w->control, !o->forward || o->both,
 			      o->forward || o->both, &s->fold);
@@ -224,6 +249,9 @@ static int compute(struct why_run *w, struct slice *s, const struct why_options 
 		fold_deinit(&by_data);
 		s->pruned = err ? 0 : why_put_by_doubt(s->lines, s->n);
 	}
+	if (!err && o->format != WHY_TEXT)
+		err = why_graph_init(&s->graph, dep_build_trace(w->build), &s->fold, s->lines,
+				     shown(s, o), o->follow, w->control);
 	return err ? err : count_functions(s);
 }
 
@@ -241,10 +269,18 @@ int why_print(const struct why_options *o, struct pugmark_diag *diag)
 	if (!err) {
 		uint64_t executed = dep_build_trace(w.build)->count;
 		why_lines_values(&w, s.lines, s.n < o->limit ? s.n : o->limit);
-		(o->json ? print_json : print_text)(&w, &s, o, executed);
+		static void (*const printers[])(const struct why_run *, const struct slice *,
+						const struct why_options *,
+						uint64_t) = {[WHY_TEXT] = print_text,
+							     [WHY_JSON] = print_json,
+							     [WHY_DOT] = print_picture,
+							     [WHY_SVG] = print_picture,
+							     [WHY_HTML] = print_picture};
+		printers[o->format](&w, &s, o, executed);
 	}
 	bool partial = s.ends || w.partial;
 	why_lines_free(s.lines, s.n);
+	why_graph_deinit(&s.graph);
 	fold_deinit(&s.fold);
 	free(s.pinned);
 	why_run_deinit(&w);

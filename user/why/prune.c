@@ -36,7 +36,7 @@ static bool is_place(const struct why_line *a, const struct why_line *b)
 	return a->line == b->line && !strcmp(a->file, b->file);
 }
 
-int why_keep_common(struct why_run *w, const struct fold *other, const struct why_options *o,
+int why_keep_common(struct why_run *w, struct fold *other, const struct why_options *o,
 		    struct why_line *lines, size_t *n)
 {
 	struct why_line *others = NULL;
@@ -60,7 +60,7 @@ int why_keep_common(struct why_run *w, const struct fold *other, const struct wh
 	return 0;
 }
 
-int why_mark_data(struct why_run *w, const struct fold *data, const struct why_options *o,
+int why_mark_data(struct why_run *w, struct fold *data, const struct why_options *o,
 		  struct why_line *lines, size_t n)
 {
 	struct why_line *others = NULL;

@@ -14,10 +14,10 @@
  */
 int why_pinned(struct why_run *w, uint64_t **out);
 /* Keeps the lines that @other has as well. */
-int why_keep_common(struct why_run *w, const struct fold *other, const struct why_options *o,
+int why_keep_common(struct why_run *w, struct fold *other, const struct why_options *o,
 		    struct why_line *lines, size_t *n);
 /* Marks the lines that @data, a slice by data alone, has as well. */
-int why_mark_data(struct why_run *w, const struct fold *data, const struct why_options *o,
+int why_mark_data(struct why_run *w, struct fold *data, const struct why_options *o,
 		  struct why_line *lines, size_t n);
 /* The lines in the order of doubt: those whose instances are all pinned last, of the others those
  * that the slice has by data alone first, then those executed next to the center of the slice (the

@@ -29,6 +29,8 @@ struct why_set {
 	uint64_t time;
 };
 
+enum why_format { WHY_TEXT, WHY_JSON, WHY_DOT, WHY_SVG, WHY_HTML };
+
 struct why_options {
 	const char *dir;
 	enum why_what what;
@@ -41,7 +43,7 @@ struct why_options {
 	bool control;
 	bool forward, both;
 	bool instructions; /* not folded to lines of source */
-	bool json;
+	enum why_format format;
 	/* Pruning: outputs that were right; and lines are left that another slice has as well. */
 	struct why_set *sets;
 	unsigned n_sets;
