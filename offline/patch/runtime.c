@@ -66,9 +66,9 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	%fs:0x278, %rdi\n"
 	"	cmpl	$0, 28(%rdi)\n"
 	"	je	19f\n" /* it is the parent's */
+	"	mov	8(%rdi), %rax\n" /* before it is known whose: a handler may take another chunk */
 	"	cmp	32(%rdi), %rdx\n"
 	"	jne	19f\n"
-	"	mov	8(%rdi), %rax\n"
 	"	add	$.Lpatch_filled, %rdx\n"
 	"	cmp	%rdx, %rcx\n"
 	"	jae	19f\n"
@@ -92,8 +92,11 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	pop	%rdx\n"
 	"	pop	%rcx\n"
 	"	pop	%rax\n"
-	/* Where there was no chunk the last time, and is none now, it is counted and no more. */
+	/* Where there was no chunk the last time, and is none now, it is counted and no more; unless
+	   something was reserved in a chunk that a handler has closed since. */
 	"	push	%rax\n"
+	"	cmpq	$0, 24(%rsp)\n"
+	"	jg	9f\n"
 	"	mov	%fs:0x278, %rax\n"
 	"	test	%rax, %rax\n"
 	"	jz	9f\n"
@@ -164,6 +167,9 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	jz	11f\n"
 	"	cmp	32(%r9), %rdx\n"
 	"	je	11f\n"
+	"	mov	28(%r9), %eax\n"
+	"	cmp	%eax, 4(%rdx)\n"
+	"	jne	11f\n" /* the parent's, in a child of fork */
 	"	mov	96(%rsp), %esi\n"
 	"	call	.Lpatch_fill\n"
 	"11:\n"

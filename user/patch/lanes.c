@@ -5,6 +5,7 @@
 
 #include "offline/base/clock.h"
 #include "offline/base/write_all.h"
+#include "bpf/protocol.h"
 #include "user/patch/holders.h"
 
 #include <errno.h>
@@ -38,8 +39,11 @@ static bool is_whole(const uint8_t *chunk)
 	return true;
 }
 
+/* NULL: memory is out, or there can be no such lane: the number is the program's. */
 static struct lane *lane_get(struct source *a, uint32_t number)
 {
+	if (number > HEAD_SITE_MASK)
+		return NULL;
 	if (number >= a->n_lanes) {
 		uint32_t n = number + 64;
 		struct lane *grown = realloc(a->lanes, n * sizeof(*grown));
@@ -90,16 +94,18 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 {
 	uint8_t *chunk = chunk_of(a, i);
 	struct patch_chunk *header = (struct patch_chunk *)chunk;
+	const struct patch_chunk *taken = (const struct patch_chunk *)l->taken;
 
 	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
 	if (state != PATCH_ENDED && (state != PATCH_FULL || !is_whole(chunk)))
 		return false;
-	uint32_t bytes = pack(l, chunk);
+	memcpy(l->taken, chunk, PATCH_CHUNK);
+	uint32_t bytes = pack(l, l->taken);
 	if (pwrite_all(l->fd, l->room, bytes, l->off_file))
 		return false;
 	pthread_mutex_lock(&l->lock);
 	bool noted =
-		!note_stored(a, header->lane, (struct stored){l->off_file, header->serial, bytes});
+		!note_stored(a, taken->lane, (struct stored){l->off_file, taken->serial, bytes});
 	if (noted) {
 		memset(chunk + 4, 0, PATCH_CHUNK - 4);
 		__atomic_store_n(&header->state, PATCH_FREE, __ATOMIC_RELEASE);
@@ -216,9 +222,10 @@ int lanes_new(int dir_fd, bool stamps, struct lanes **out)
 #endif
 	l->room = malloc(room);
 	l->chunk = malloc(PATCH_CHUNK);
+	l->taken = malloc(PATCH_CHUNK);
 	if (stamps)
 		l->clock = tsc_clock_new();
-	if (!l->room || !l->chunk || (stamps && !l->clock))
+	if (!l->room || !l->chunk || !l->taken || (stamps && !l->clock))
 		err = -ENOMEM;
 	if (!err)
 		err = -pthread_create(&l->thread, NULL, drain_main, l);
@@ -251,6 +258,7 @@ void lanes_free(struct lanes *l)
 	free(l->ends);
 	free(l->room);
 	free(l->chunk);
+	free(l->taken);
 	if (l->fd >= 0)
 		close(l->fd);
 	pthread_mutex_destroy(&l->lock);

@@ -53,6 +53,7 @@ struct lanes {
 	int fd;
 	uint64_t off_file;
 	uint8_t *room;	/* for a compressed chunk */
+	uint8_t *taken; /* one that is taken out: programs may write in theirs at any time */
 	uint8_t *chunk; /* one that is read again */
 	uint32_t chunk_area, chunk_lane, chunk_serial;
 	struct lanes_totals totals;

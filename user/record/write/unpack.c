@@ -45,6 +45,7 @@ int unpacker_new(const struct recorder_options *options, struct recording_totals
 	u->write = write;
 	u->ctx = ctx;
 	u->totals = totals;
+	u->times = options->time_unit_ns;
 	u->enc = segment_encoder_new(options->time_unit_ns);
 	u->kept.enc = segment_encoder_new(options->time_unit_ns);
 	int err = u->enc && u->kept.enc ? attach_stacks_new(options, &u->attach_stacks) : -ENOMEM;

@@ -10,6 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* What a thread has waited since its lane was last read. */
+enum { WAITS_MAX = 1 << 18 };
+
 /* Doubles an array of elements of @size. Returns it, or NULL: it is as it was. */
 static void *grow(void *at, uint32_t *cap, size_t size)
 {
@@ -35,6 +38,8 @@ void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e)
 		list->at = grown;
 	}
 	list->at[list->n++] = *e;
+	if (!u->times)
+		unpack_bound(u, 0);
 }
 
 void unpack_bound(struct unpacker *u, uint64_t time_ns)
@@ -62,6 +67,8 @@ void unpack_wait(struct unpacker *u, const struct wait_note *note, uint32_t byte
 		return;
 	if (list->next == list->n)
 		list->next = list->n = 0;
+	if (list->n == WAITS_MAX)
+		return; /* less is known of times */
 	if (list->n == list->cap) {
 		void *grown = grow(list->at, &list->cap, sizeof(*list->at));
 

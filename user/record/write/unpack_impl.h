@@ -59,6 +59,7 @@ struct unpacker {
 	uint64_t *words; /* a snapshot with what lies above it */
 	struct attach_stacks *attach_stacks;
 	struct lanes *lanes;
+	bool times; /* they are recorded */
 	struct unpack_untimed {
 		struct pugmark_witness_event *at; /* of the lane that is read, until a time is told
 						     that they had happened by */
@@ -96,7 +97,7 @@ void unpack_base(struct unpacker *u, const struct generation *g, uint32_t slot, 
 
 /* ---- unpack_bounds.c ---- */
 
-/* An event of the lane at hand: it waits for a time that it had happened by. */
+/* An event of the lane at hand: it waits for a time that it had happened by, if there are any. */
 void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e);
 /* What waits had happened by @time_ns; 0: there are no times. */
 void unpack_bound(struct unpacker *u, uint64_t time_ns);
