@@ -65,8 +65,9 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	jz	19f\n"
 	"	mov	%fs:0x278, %rdi\n"
 	"	cmpl	$0, 28(%rdi)\n"
-	"	je	19f\n" /* it is the parent's */
-	"	mov	8(%rdi), %rax\n" /* before it is known whose: a handler may take another chunk */
+	"	je	19f\n"		 /* it is the parent's */
+	"	mov	8(%rdi), %rax\n" /* before it is known whose: a handler may take another
+					    chunk */
 	"	cmp	32(%rdi), %rdx\n"
 	"	jne	19f\n"
 	"	add	$.Lpatch_filled, %rdx\n"
@@ -92,8 +93,8 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	pop	%rdx\n"
 	"	pop	%rcx\n"
 	"	pop	%rax\n"
-	/* Where there was no chunk the last time, and is none now, it is counted and no more; unless
-	   something was reserved in a chunk that a handler has closed since. */
+	/* Where there was no chunk the last time, and is none now, it is counted and no more;
+	   unless something was reserved in a chunk that a handler has closed since. */
 	"	push	%rax\n"
 	"	cmpq	$0, 24(%rsp)\n"
 	"	jg	9f\n"
