@@ -177,7 +177,10 @@ claim 'auto with times of calls is by probes, and says why' grep -q -- '--carrie
 # In the middle: the text of what goes on is that of the file, but for other people's probes.
 "$PUGMARK" record -q -o rec --no-times --carrier patch --on-full wait --duration 0.5 -- ./program 2000000000 2>err
 claim 'what is stopped in the middle is whole' eval '"$PUGMARK" verify rec | grep -q "^complete"'
-pid=$(pgrep -x -n program) && started+=("$pid")
+for pid in $(pgrep -x program); do # this folder's, and no other test's
+	[ "$(readlink "/proc/$pid/cwd")" = "$(pwd -P)" ] && break
+done
+started+=("$pid")
 claim 'the program goes on' kill -0 "$pid"
 cat >text.py <<'PY'
 import sys

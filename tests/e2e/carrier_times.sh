@@ -121,6 +121,7 @@ PY
 for carrier in probe patch; do
 	"$PUGMARK" record -q -o rec --carrier "$carrier" --on-full wait -- ./program >read 2>err
 	claim "$carrier: exact" eval '"$PUGMARK" verify rec >verdict && grep -q "^complete" verdict'
+	grep -q '^complete' verdict || head -n 9 verdict err
 	"$PUGMARK" dump --format ndjson -F marked -F tick rec >told
 	read -r n wrong turned back width <<<"$(python3 within.py read told)"
 	claim "$carrier: every call is there" is "$n" 1500
