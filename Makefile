@@ -51,6 +51,9 @@ HARDEN_CFLAGS := $(if $(HARDEN),$(if $(filter -O%,$(CFLAGS)),-U_FORTIFY_SOURCE -
 HARDEN_LDFLAGS := $(if $(HARDEN),-Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now)
 HARDEN_PROGRAM := $(if $(HARDEN),-pie)
 
+# Arms of tagged unions are read under their own tag alone: asserted here (include/pugmark/plan.h).
+CHECKED := $(if $(SAN)$(FUZZ)$(COVER)$(DEBUG),-DPUGMARK_CHECKED)
+
 # What no command line takes away.
 MODE_FLAGS :=
 ifdef SAN
@@ -64,7 +67,7 @@ endif
 ifdef COVER # set by `make fuzz-each` alone
 MODE_FLAGS += -fprofile-instr-generate -fcoverage-mapping
 endif
-COMPILE = $(CC) $(CPPFLAGS) -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -MMD -MP $(HARDEN_CFLAGS) $(CFLAGS) $(MODE_FLAGS)
+COMPILE = $(CC) $(CPPFLAGS) $(CHECKED) -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -MMD -MP $(HARDEN_CFLAGS) $(CFLAGS) $(MODE_FLAGS)
 LINK = $(CC) $(HARDEN_CFLAGS) $(CFLAGS) $(MODE_FLAGS) -Wl,--as-needed $(HARDEN_LDFLAGS) $(LDFLAGS)
 
 ifeq ($(V),1)
@@ -117,7 +120,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(COMPILE) -c $< -o $@
 
 # One large switch: with sanitizers and a fuzzer's counters clang optimises it for more than ten minutes.
-$(BUILD)/offline/eval/exec.o: private CFLAGS += $(if $(FUZZ),-O0)
+$(BUILD)/offline/eval/exec.o: private CFLAGS += $(if $(FUZZ)$(COVER),-O0)
 
 # What the page carries, as it is in the tree.
 $(BUILD)/user/page/assets.o: user/page/app.css user/page/body.html $(wildcard user/page/*.js)
@@ -214,7 +217,7 @@ RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC
 
 # They ask how long things take, need races to be run often, or leave what any other recorder would
 # take away (a killed one's patches).
-QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks safe_folders safe_races)
+QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks safe_races)
 
 check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost)
 	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) \
@@ -236,6 +239,7 @@ check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox
 		-m check-shares-quick '$(MAKE) --no-print-directory check-shares-quick' \
 		-m check-wide-quick '$(MAKE) --no-print-directory check-wide-quick' \
 		-m check-services-quick '$(MAKE) --no-print-directory check-services-quick' \
+		-m check-carrier-quick '$(MAKE) --no-print-directory check-carrier-quick' \
 		-m check-exact-paths-quick \
 			'$(MAKE) --no-print-directory check-exact-paths-quick'
 
@@ -253,6 +257,10 @@ bench-static: all $(BUILD)/tests/measure $(BUILD)/tests/sandbox_cost ## speed, m
 bench: all $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost) oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json tests/bench/static.sh tests/bench/plans.sh \
 		$(wildcard tests/bench/bench_*.sh)
+
+.PHONY: bench-recovery
+bench-recovery: all $(BUILD)/tests/measure ## OLD=/path/to/pugmark: how fast this build recovers beside that older one
+	$(Q)$(RUN_ENV) OLD='$(OLD)' tests/bench/bench_recovery.sh
 
 FUZZ_SECONDS ?= 60
 clang = $(if $(findstring clang,$(CC)),$(CC),clang)
@@ -343,6 +351,7 @@ help: ## this list
 -include tests/exact/exact.mk
 -include tests/programs/programs.mk
 -include tests/services/services.mk
+-include tests/carrier/carrier.mk
 -include tests/shapes/shapes.mk
 -include tests/go/go.mk
 -include tests/faults/faults.mk

@@ -113,19 +113,29 @@ struct pugmark_plan_node {
 	 * PUGMARK_NONE */
 	uint32_t callee;
 	uint32_t import; /* offset in strings of the import's name, or 0 */
-	/* Which member of each union a node has follows from its kind and flags. */
-	union {
-		uint32_t next;	  /* the decision that follows, or PUGMARK_NONE */
-		uint32_t targets; /* NODE_KIND_TARGET: the first of its targets */
-	};
-	union {
-		uint32_t next_taken;  /* NODE_KIND_BRANCH: the decision if taken */
-		uint32_t n_targets;   /* NODE_KIND_TARGET */
-		uint32_t block_bytes; /* a call or tail jump with NODE_SHOWS_BLOCK: its block begins
-					 so far before addr */
-		uint32_t cfa_from_bp; /* NODE_KIND_OPAQUE whose height is not known: CFA minus bp,
-					 or PUGMARK_NONE */
-	};
+	/* What follows. `kind` is the tag; the functions below read the arm of that kind, and
+	 * nothing else does but what makes plans, and what checks a file. Decisions: or
+	 * PUGMARK_NONE. */
+	union pugmark_plan_node_arm {
+		struct {
+			uint32_t next;	/* the decision if not taken */
+			uint32_t taken; /* if taken */
+		} branch;		/* PUGMARK_NODE_KIND_BRANCH */
+		struct {
+			uint32_t first; /* of the plan's targets */
+			uint32_t n;
+		} targets; /* PUGMARK_NODE_KIND_TARGET */
+		struct {
+			uint32_t next;	      /* PUGMARK_NONE: no decision leads to it */
+			uint32_t cfa_from_bp; /* where its height is not known: CFA minus bp, or
+						 PUGMARK_NONE */
+		} opaque;		      /* PUGMARK_NODE_KIND_OPAQUE */
+		struct {
+			uint32_t next;	      /* the decision that follows */
+			uint32_t block_bytes; /* a call or tail jump with PUGMARK_NODE_SHOWS_BLOCK:
+						 its block begins so far before addr */
+		} other;		      /* every other kind */
+	} arm;
 	int32_t height;	  /* the function's CFA minus the callee's; PUGMARK_HEIGHT_UNKNOWN */
 	uint8_t kind;	  /* enum pugmark_plan_node_kind */
 	uint8_t flags;	  /* enum pugmark_plan_node_flag */
@@ -134,6 +144,13 @@ struct pugmark_plan_node {
 		     */
 };
 static_assert(sizeof(struct pugmark_plan_node) == 40, "plan files depend on this layout");
+/* The arm of a node after which nothing comes, of any kind but PUGMARK_NODE_KIND_TARGET. */
+#define PUGMARK_NODE_NOTHING_NEXT                                                                  \
+	{                                                                                          \
+		{                                                                                  \
+			PUGMARK_NONE, PUGMARK_NONE                                                 \
+		}                                                                                  \
+	}
 
 enum pugmark_plan_func_flag {
 	PUGMARK_PLAN_FUNC_ENTERED = 1, /* its entry is witnessed: it may be entered from anywhere */
@@ -235,6 +252,59 @@ struct pugmark_plan {
 	size_t storage_bytes;
 	bool storage_is_file; /* read from a plan file */
 };
+
+/* The arms of a node. In builds that define PUGMARK_CHECKED, asking for what a node of that kind
+ * has not ends the program. */
+#ifdef PUGMARK_CHECKED
+#define PUGMARK_ARM(is_there) assert(is_there)
+#else
+#define PUGMARK_ARM(is_there) ((void)0)
+#endif
+
+/* The decision that follows, or PUGMARK_NONE; of a branch, if it is not taken. Not of a
+ * PUGMARK_NODE_KIND_TARGET. */
+static inline uint32_t pugmark_node_next(const struct pugmark_plan_node *node)
+{
+	PUGMARK_ARM(node->kind != PUGMARK_NODE_KIND_TARGET);
+	return node->arm.other.next; /* all arms but `targets` begin with it */
+}
+
+/* PUGMARK_NODE_KIND_BRANCH: the decision if it is taken. */
+static inline uint32_t pugmark_node_taken(const struct pugmark_plan_node *node)
+{
+	PUGMARK_ARM(node->kind == PUGMARK_NODE_KIND_BRANCH);
+	return node->arm.branch.taken;
+}
+
+/* PUGMARK_NODE_KIND_TARGET: how many targets it has, and these, in @plan. */
+static inline uint32_t pugmark_node_n_targets(const struct pugmark_plan_node *node)
+{
+	PUGMARK_ARM(node->kind == PUGMARK_NODE_KIND_TARGET);
+	return node->arm.targets.n;
+}
+static inline const struct pugmark_plan_target *
+pugmark_node_targets(const struct pugmark_plan *plan, const struct pugmark_plan_node *node)
+{
+	PUGMARK_ARM(node->kind == PUGMARK_NODE_KIND_TARGET);
+	return plan->targets + node->arm.targets.first;
+}
+
+/* PUGMARK_NODE_KIND_OPAQUE: CFA minus bp, or PUGMARK_NONE. */
+static inline uint32_t pugmark_node_cfa_from_bp(const struct pugmark_plan_node *node)
+{
+	PUGMARK_ARM(node->kind == PUGMARK_NODE_KIND_OPAQUE);
+	return node->arm.opaque.cfa_from_bp;
+}
+
+/* A call or tail jump with PUGMARK_NODE_SHOWS_BLOCK: bytes from the beginning of its block. */
+static inline uint32_t pugmark_node_block_bytes(const struct pugmark_plan_node *node)
+{
+	PUGMARK_ARM(node->flags & PUGMARK_NODE_SHOWS_BLOCK &&
+		    (node->kind == PUGMARK_NODE_KIND_CALL ||
+		     node->kind == PUGMARK_NODE_KIND_UNKNOWN ||
+		     node->kind == PUGMARK_NODE_KIND_LEAF));
+	return node->arm.other.block_bytes;
+}
 
 /* Maps the plan file @path and checks all of it: every index is inside its array.
  * Returns 0 and a plan that the caller frees with pugmark_plan_free(); -EBADMSG with @diag filled

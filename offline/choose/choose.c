@@ -105,9 +105,11 @@ static void find_unresolved(struct conflicts *ch, struct call_order order)
 	for (uint32_t f = 0; f < ch->prog->n_funcs; f++) {
 		const struct prog_func *func = &ch->prog->funcs[f];
 		conflict_begin(ch, f);
+		conflict_keep(ch, f);
 		for (uint32_t b = func->block; b < func->block + func->n_blocks; b++)
 			if (ch->prog->blocks[b].flags & PROG_REACHED)
 				find_unresolved_at(ch, b);
+		conflict_keep_nothing(ch);
 		conflict_end(ch);
 	}
 }

@@ -94,10 +94,12 @@ static struct candidate *marks_beyond(struct conflicts *ch, const struct prog_fu
 static void take_away(struct conflicts *ch, uint32_t func, const struct candidate *order,
 		      uint32_t n, uint64_t limit)
 {
+	conflict_keep(ch, func);
 	if (!(ch->prog->funcs[func].flags & PROG_PATHS))
 		conflict_watch(ch, func);
 	for (uint32_t i = 0; i < n && ch->steps < limit && !ch->failed && !conflict_spent(ch); i++)
 		conflict_do_without(ch, func, order[i].block);
+	conflict_keep_nothing(ch);
 }
 
 /* What those marks cost that have stayed. */

@@ -74,10 +74,12 @@ void choose_casper(struct conflicts *ch, uint32_t func)
 	for (uint32_t i = 0; i < nodes.n; i++)
 		if (!ch->marks[nodes.at[i]] && !conflict_progress_holds(ch, nodes.at[i]))
 			casper_mark_site(ch, nodes.at[i]); /* an endless loop */
+	conflict_keep(ch, func);
 	conflict_watch(ch, func);
 	for (uint32_t i = 0; i < special.n; i++)
 		if (ch->marks[special.at[i]])
 			conflict_do_without(ch, func, special.at[i]);
+	conflict_keep_nothing(ch);
 	free(nodes.at);
 	free(special.at);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* conflict.c: the conflict rule. Answers, for the marks as they stand: between which nodes a
- * decision is, by which first events they show, and whether those tell them apart. Everything is
- * computed on demand by short walks, because marks are dense while the choice is made. */
+ * decision is (conflict_walk.c), by which first events they show, and whether those tell them apart
+ * (conflict_first.c). Everything is computed on demand by short walks, because marks are dense
+ * while the choice is made. Here: what the walks need of a program, made once. */
 #include "offline/choose/conflict_impl.h"
 
 #include <errno.h>
@@ -150,89 +151,14 @@ void conflict_deinit(struct conflicts *ch)
 			   w->rivals,	w->rival_starts};
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		free(watched[i]);
-	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	    ch->capture_ret,
-			ch->sums,	  ch->global_need,  ch->global_any, ch->seen_walk,
-			ch->seen_closure, ch->seen_back,    ch->head,	    ch->head_stamp,
-			ch->preds,	  ch->pred_at,	    ch->alts.at,    ch->walk.at,
-			ch->closure.at,	  ch->back.at,	    ch->found,	    ch->decisions.at,
-			ch->seen_alike,	  ch->alike,	    ch->seen_fan,   ch->unresolved.at,
-			ch->whole};
+	void *heap[] = {ch->hops,	  ch->global_depth, ch->marks,	      ch->capture_ret,
+			ch->sums,	  ch->global_need,  ch->global_any,   ch->seen_walk,
+			ch->seen_closure, ch->seen_back,    ch->head,	      ch->head_stamp,
+			ch->preds,	  ch->pred_at,	    ch->alts.at,      ch->walk.at,
+			ch->closure.at,	  ch->back.at,	    ch->found,	      ch->decisions.at,
+			ch->seen_alike,	  ch->alike,	    ch->seen_fan,     ch->unresolved.at,
+			ch->whole,	  ch->kept.walks,   ch->kept.nodes.at};
 	for (size_t i = 0; i < sizeof(heap) / sizeof(*heap); i++)
 		free(heap[i]);
 	*ch = (struct conflicts){0};
-}
-
-/* The successors of @b are to be walked next, but for those that have been, or are to be already:
- * behind many copies of one dispatch the same hundreds. */
-static void go_on(struct conflicts *ch, const struct hop *hop, uint32_t b)
-{
-	uint32_t fan = ch->alike[b];
-	if (hop->n_succ > 1) {
-		if (ch->seen_fan[fan] == ch->stamp)
-			return;
-		ch->seen_fan[fan] = ch->stamp;
-	}
-	const uint32_t *succs = ch->prog->succs + hop->succ;
-	ch->work += hop->n_succ;
-	for (uint32_t i = 0; i < hop->n_succ; i++)
-		if (ch->seen_walk[succs[i]] != ch->stamp)
-			push(ch, &ch->walk, succs[i]);
-}
-
-/* Adds to @out the nodes reached from @start through blocks that are none. */
-static void reach(struct conflicts *ch, uint32_t start, struct vec_u32 *out, bool *exit_seen)
-{
-	ch->walk.n = 0;
-	push(ch, &ch->walk, start);
-	while (ch->walk.n) {
-		uint32_t b = ch->walk.at[--ch->walk.n];
-		if (ch->seen_walk[b] == ch->stamp)
-			continue;
-		ch->seen_walk[b] = ch->stamp;
-		ch->steps++;
-		ch->work++;
-		const struct hop *hop = &ch->hops[b];
-		if (conflict_is_node(ch, b)) {
-			push(ch, out, b);
-		} else if (hop->flags & HOP_RET) {
-			if (!*exit_seen)
-				push(ch, out, NODE_EXIT);
-			*exit_seen = true;
-		} else {
-			go_on(ch, hop, b);
-		}
-	}
-}
-
-void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec_u32 *out)
-{
-	out->n = 0;
-	ch->stamp++;
-	bool exit_seen = false;
-	if (d.block == PUGMARK_NONE) {
-		reach(ch, ch->prog->funcs[d.func].block, out, &exit_seen);
-		return;
-	}
-	const struct prog_block *block = &ch->prog->blocks[d.block];
-	if (block->flags & PROG_NORETURN)
-		return;
-	if (block->flags & (PROG_RET | PROG_TAIL)) {
-		push(ch, out, NODE_EXIT);
-		return;
-	}
-	/* A jump through a table may have thousands of ways, each with a decision of its own. */
-	uint32_t from = d.way == WAY_ALL ? 0 : d.way;
-	uint32_t to = d.way == WAY_ALL ? block->n_succ : d.way + 1;
-	for (uint32_t i = from; i < to && i < block->n_succ; i++)
-		reach(ch, prog_succs(ch->prog, d.block)[i], out, &exit_seen);
-}
-
-uint32_t conflict_ways(const struct conflicts *ch, uint32_t block)
-{
-	return conflict_tells_way(ch, block) ? ch->prog->blocks[block].n_succ : 1;
-}
-
-uint32_t conflict_decision_way(const struct conflicts *ch, uint32_t block, uint32_t i)
-{
-	return conflict_tells_way(ch, block) ? i : WAY_ALL;
 }

@@ -74,6 +74,21 @@ struct watch {
 	uint32_t func;
 };
 
+/* A walk to the nodes of a decision, that was made before: kept.nodes[at .. at + n). */
+struct kept_walk {
+	uint32_t epoch; /* it holds while kept.epoch is this */
+	uint32_t at, n;
+	uint32_t steps, work; /* that it took */
+};
+
+/* The walks of one function that are kept while its marks stay as they are: conflict_keep(). */
+struct kept {
+	struct kept_walk *walks;    /* two for each block: after it, from it on */
+	uint32_t block, n_blocks;   /* of the function; n_blocks 0: nothing is kept */
+	uint32_t max_blocks, epoch; /* epoch: 0 is never */
+	struct vec_u32 nodes;
+};
+
 struct conflicts {
 	const struct program *prog;
 	uint8_t *marks;
@@ -119,6 +134,7 @@ struct conflicts {
 	uint32_t looks;
 	bool *whole; /* per function: took too much, and is marked all over */
 	struct watch watch;
+	struct kept kept;
 };
 #define GLOBAL_NONE (UINT32_MAX - 2)
 
@@ -164,6 +180,10 @@ static inline bool conflict_tells_way(const struct conflicts *ch, uint32_t block
 }
 /* The nodes (or NODE_EXIT) that a decision is between, in @out. */
 void conflict_alternatives(struct conflicts *ch, struct decision d, struct vec_u32 *out);
+/* From now on walks to alternatives within @func are kept, until conflict_keep_nothing() or another
+ * call of this. Meanwhile marks of @func change by conflict_do_without() alone. */
+void conflict_keep(struct conflicts *ch, uint32_t func);
+void conflict_keep_nothing(struct conflicts *ch);
 /* Fills ch->found with the first terminals of every alternative in @alts; returns the number of
  * alternatives that may be empty, and in @top whether a first set was unbounded. */
 uint32_t conflict_first(struct conflicts *ch, const struct vec_u32 *alts, bool *top);

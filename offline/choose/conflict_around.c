@@ -105,11 +105,13 @@ uint32_t conflict_function_faults(struct conflicts *ch, uint32_t func)
 	if (!f->n_blocks)
 		return 0;
 	conflict_begin(ch, func);
+	conflict_keep(ch, func);
 	uint32_t faults =
 		!conflict_decision_holds(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL});
 	for (uint32_t b = f->block; b < f->block + f->n_blocks; b++)
 		if (ch->prog->blocks[b].flags & PROG_REACHED && conflict_is_node(ch, b))
 			faults += __builtin_popcount(conflict_faults_after(ch, b));
+	conflict_keep_nothing(ch);
 	faults += conflict_end(ch);
 	return faults;
 }

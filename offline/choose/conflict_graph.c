@@ -182,7 +182,10 @@ static bool collect(struct conflicts *ch, uint32_t func, struct collection *to)
 bool conflict_edges(struct conflicts *ch, uint32_t func, struct vec_u32 *edges, uint32_t max)
 {
 	struct collection to = {.out = edges, .pairs = true, .max = max, .stamp = ++ch->stamp};
-	if (!collect(ch, func, &to))
+	conflict_keep(ch, func);
+	bool all = collect(ch, func, &to);
+	conflict_keep_nothing(ch);
+	if (!all)
 		return false;
 	sort_edges(edges);
 	return edges->n / 2 <= max;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* conflict_impl.h: what the parts of the conflict rule share. conflict.c walks from a decision to
- * its alternatives, conflict_first.c tells them by first events, conflict_needs.c has what must not
- * follow a function, conflict_around.c what one mark touches. Private to them. */
+/* conflict_impl.h: what the parts of the conflict rule share. conflict_walk.c walks from a decision
+ * to its alternatives, conflict_first.c tells them by first events, conflict_needs.c has what must
+ * not follow a function, conflict_around.c what one mark touches. Private to them. */
 #ifndef OFFLINE_CONFLICT_IMPL_H
 #define OFFLINE_CONFLICT_IMPL_H
 
@@ -41,6 +41,8 @@ bool conflict_node_decisions_hold(struct conflicts *ch, uint32_t func, uint32_t 
  * needs. */
 bool conflict_terms_follow(struct conflicts *ch, uint32_t block, const struct terminal *terms,
 			   uint32_t n);
+/* @block has become a node, or is none any more: kept walks that it lies on are not kept. */
+void conflict_forget(struct conflicts *ch, uint32_t block);
 /* How many decisions follow a node: one for each successor where its mark says which is next, else
  * one for all; and decision.way of the i-th. */
 uint32_t conflict_ways(const struct conflicts *ch, uint32_t block);

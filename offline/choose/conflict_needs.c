@@ -254,6 +254,7 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 	if (!f->n_blocks)
 		return false;
 	conflict_begin(ch, func);
+	conflict_keep(ch, func);
 	bool top, grew = false;
 	conflict_alternatives(ch, (struct decision){func, PUGMARK_NONE, WAY_ALL}, &ch->alts);
 	bool nullable = conflict_first(ch, &ch->alts, &top) > 0;
@@ -274,6 +275,7 @@ bool conflict_summarise(struct conflicts *ch, uint32_t func)
 				sum);
 		grew |= need_of_call(ch, b, sum);
 	}
+	conflict_keep_nothing(ch);
 	if (!conflict_end(ch))
 		return grew;
 	/* What was not looked at may be anything. */

@@ -298,6 +298,7 @@ static bool holds_without(struct conflicts *ch, struct removal *r)
 bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block)
 {
 	uint8_t mark = ch->marks[block];
+	bool was_node = conflict_is_node(ch, block);
 	ch->marks[block] = MARK_NONE;
 	struct removal r = {
 		.func = func,
@@ -305,10 +306,15 @@ bool conflict_do_without(struct conflicts *ch, uint32_t func, uint32_t block)
 		.node = conflict_is_node(ch, block),
 		.q = ++ch->watch.removals,
 	};
+	if (r.node != was_node)
+		conflict_forget(ch, block);
 	bool paths = ch->prog->funcs[func].flags & PROG_PATHS;
 	bool holds = paths ? conflict_surroundings_hold(ch, func, block) : holds_without(ch, &r);
 	holds = holds && !conflict_spent(ch);
-	if (!holds)
+	if (!holds) {
 		ch->marks[block] = mark;
+		if (r.node != was_node)
+			conflict_forget(ch, block);
+	}
 	return holds;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* build.c: follows the trace of a replay block by block, with who wrote each byte last. What
  * crosses the boundary comes between blocks. */
+#include "offline/base/search.h"
 #include "offline/dep/build_impl.h"
 #include "offline/dep/flows.h"
 
@@ -361,15 +362,8 @@ uint32_t dep_build_def(struct dep_build *b, uint64_t addr)
 
 const struct dep_mark *dep_trace_mark(const struct dep_trace *t, uint64_t count)
 {
-	uint64_t low = 0, high = t->n_marks;
-	while (low < high) {
-		uint64_t mid = low + (high - low) / 2;
-		if (t->marks[mid].count <= count)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &t->marks[low - 1] : NULL;
+	uint64_t behind = SEARCH_FIRST_NOT(0, t->n_marks, i, t->marks[i].count <= count);
+	return behind ? &t->marks[behind - 1] : NULL;
 }
 
 struct dep_units dep_event_reads(const struct dep_event *e)

@@ -90,10 +90,8 @@ static int builder_init(struct plan_builder *b, const struct program *prog,
 		b->elsewhere = add_string(b, "elsewhere");
 	for (uint32_t i = 0; model && i < model->n_funcs; i++)
 		b->has_ifunc |= model->funcs[i].flags & PUGMARK_FUNC_IFUNC;
-	b->nodes[0] = (struct pugmark_plan_node){.site = PUGMARK_NONE,
-						 .callee = PUGMARK_NONE,
-						 .next = PUGMARK_NONE,
-						 .next_taken = PUGMARK_NONE};
+	b->nodes[0] = (struct pugmark_plan_node){
+		.site = PUGMARK_NONE, .callee = PUGMARK_NONE, .arm = PUGMARK_NODE_NOTHING_NEXT};
 	b->plan.n_nodes = 1;
 	return 0;
 }

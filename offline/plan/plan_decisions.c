@@ -89,7 +89,7 @@ uint32_t plan_builder_decision(struct plan_builder *b, struct decision d)
 static void add_targets(struct plan_builder *b, uint32_t block, struct pugmark_plan_node *n)
 {
 	const struct prog_block *pb = &b->prog->blocks[block];
-	n->targets = b->plan.n_targets;
+	n->arm.targets.first = b->plan.n_targets;
 	for (uint32_t i = 0; i < pb->n_succ; i++) {
 		const struct prog_block *to = &b->prog->blocks[prog_succs(b->prog, block)[i]];
 		uint32_t decision = plan_builder_decision(b, (struct decision){pb->func, block, i});
@@ -102,7 +102,7 @@ static void add_targets(struct plan_builder *b, uint32_t block, struct pugmark_p
 			.decision = decision,
 		};
 	}
-	n->n_targets = b->plan.n_targets - n->targets;
+	n->arm.targets.n = b->plan.n_targets - n->arm.targets.first;
 }
 
 void plan_builder_connect(struct plan_builder *b, uint32_t block)
@@ -112,9 +112,12 @@ void plan_builder_connect(struct plan_builder *b, uint32_t block)
 	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
 		add_targets(b, block, n);
 	} else if (n->kind == PUGMARK_NODE_KIND_BRANCH) {
-		n->next = plan_builder_decision(b, (struct decision){pb->func, block, 0});
-		n->next_taken = plan_builder_decision(b, (struct decision){pb->func, block, 1});
+		n->arm.branch.next =
+			plan_builder_decision(b, (struct decision){pb->func, block, 0});
+		n->arm.branch.taken =
+			plan_builder_decision(b, (struct decision){pb->func, block, 1});
 	} else if (!(n->flags & PUGMARK_NODE_NORETURN)) {
-		n->next = plan_builder_decision(b, (struct decision){pb->func, block, WAY_ALL});
+		n->arm.other.next =
+			plan_builder_decision(b, (struct decision){pb->func, block, WAY_ALL});
 	}
 }

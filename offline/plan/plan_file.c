@@ -150,8 +150,8 @@ static bool node_ok(const struct pugmark_plan *plan, const struct pugmark_plan_n
 	if (n->kind == PUGMARK_NODE_KIND_CALL && n->callee == PUGMARK_NONE)
 		return false;
 	if (n->kind == PUGMARK_NODE_KIND_TARGET)
-		return n->site != PUGMARK_NONE && n->targets <= plan->n_targets &&
-		       n->n_targets <= plan->n_targets - n->targets;
+		return n->site != PUGMARK_NONE && n->arm.targets.first <= plan->n_targets &&
+		       n->arm.targets.n <= plan->n_targets - n->arm.targets.first;
 	bool needs_site = n->kind == PUGMARK_NODE_KIND_MARK || n->kind == PUGMARK_NODE_KIND_BRANCH;
 	if (needs_site && n->site == PUGMARK_NONE)
 		return false;
@@ -159,8 +159,8 @@ static bool node_ok(const struct pugmark_plan *plan, const struct pugmark_plan_n
 		    n->kind == PUGMARK_NODE_KIND_LEAF;
 	bool offset = (call && n->flags & PUGMARK_NODE_SHOWS_BLOCK) ||
 		      n->kind == PUGMARK_NODE_KIND_OPAQUE;
-	return index_ok(n->next, plan->n_decisions) &&
-	       (offset || index_ok(n->next_taken, plan->n_decisions));
+	return index_ok(pugmark_node_next(n), plan->n_decisions) &&
+	       (offset || index_ok(n->arm.branch.taken, plan->n_decisions));
 }
 
 static bool points_ok(const struct pugmark_plan *plan)
@@ -196,7 +196,7 @@ static const char *plan_fault(const struct pugmark_plan *plan)
 	}
 	const struct pugmark_plan_node *exit = &plan->nodes[0];
 	if (exit->kind != PUGMARK_NODE_KIND_EXIT || exit->site != PUGMARK_NONE ||
-	    !index_ok(exit->next, plan->n_decisions))
+	    !index_ok(pugmark_node_next(exit), plan->n_decisions))
 		return "no exit node";
 	for (uint32_t i = 1; i < plan->n_nodes; i++)
 		if (!node_ok(plan, &plan->nodes[i]))

@@ -141,8 +141,7 @@ void plan_builder_node(struct plan_builder *b, uint32_t block)
 		.func = pb->func,
 		.site = mark ? add_site(b, block) : PUGMARK_NONE,
 		.callee = PUGMARK_NONE,
-		.next = PUGMARK_NONE,
-		.next_taken = PUGMARK_NONE,
+		.arm = PUGMARK_NODE_NOTHING_NEXT,
 		.height = PUGMARK_HEIGHT_UNKNOWN,
 	};
 	if (pb->call != CALL_NONE)
@@ -158,7 +157,7 @@ void plan_builder_node(struct plan_builder *b, uint32_t block)
 	if (shows_block(b, block)) {
 		n->flags |= PUGMARK_NODE_SHOWS_BLOCK;
 		if (pb->call != CALL_NONE)
-			n->block_bytes = pb->call_addr - pb->addr;
+			n->arm.other.block_bytes = pb->call_addr - pb->addr;
 	}
 	if (pb->flags & PROG_ROOT)
 		n->flags |= PUGMARK_NODE_ROOT;
@@ -178,8 +177,7 @@ void plan_builder_opaque_nodes(struct plan_builder *b, uint32_t func)
 			.func = func,
 			.site = PUGMARK_NONE,
 			.callee = call->callee,
-			.next = PUGMARK_NONE,
-			.cfa_from_bp = call->above_bp,
+			.arm.opaque = {PUGMARK_NONE, call->above_bp},
 			.height = call->height,
 			.bp = call->bp,
 			.flags = (call->flags & PROG_TAIL ? PUGMARK_NODE_TAIL : 0) |

@@ -14,7 +14,8 @@ static bool node_empty(const struct checker *ck, const struct pugmark_plan_node 
 {
 	if (!check_passes(ck, n))
 		return false;
-	return check_leaves(n) || (n->next != PUGMARK_NONE && ck->decision_empty[n->next]);
+	return check_leaves(n) ||
+	       (pugmark_node_next(n) != PUGMARK_NONE && ck->decision_empty[pugmark_node_next(n)]);
 }
 
 /* Finds what can run in silence to the end of its function: the least fixpoint. */
@@ -101,7 +102,7 @@ bool check_first(struct checker *ck, uint32_t node, struct facts *out)
 		if (check_leaves(n))
 			empty = true;
 		else
-			check_visit(ck, n->next);
+			check_visit(ck, pugmark_node_next(n));
 	}
 	return empty;
 }

@@ -50,7 +50,7 @@ static void add_need(struct checker *ck, uint32_t func, struct fact fact)
 static bool ends_after(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	return !(n->flags & (PUGMARK_NODE_NORETURN | PUGMARK_NODE_TAIL)) &&
-	       n->next != PUGMARK_NONE && ck->decision_empty[n->next];
+	       pugmark_node_next(n) != PUGMARK_NONE && ck->decision_empty[pugmark_node_next(n)];
 }
 
 /* @fact of the callee of node @call, as the caller sees it. A call whose height is not known tells
@@ -86,13 +86,14 @@ static bool goes_on_after(const struct pugmark_plan_node *n)
 {
 	bool calls = n->kind == PUGMARK_NODE_KIND_CALL || n->kind == PUGMARK_NODE_KIND_UNKNOWN;
 	return calls && !(n->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN)) &&
-	       n->next != PUGMARK_NONE;
+	       pugmark_node_next(n) != PUGMARK_NONE;
 }
 
 /* What can come first after the call @call. */
 static void first_after(struct checker *ck, uint32_t call, struct facts *set)
 {
-	const struct pugmark_plan_decision *d = &ck->plan->decisions[check_node(ck, call)->next];
+	const struct pugmark_plan_decision *d =
+		&ck->plan->decisions[pugmark_node_next(check_node(ck, call))];
 	facts_clear(set);
 	for (uint32_t i = 0; i < d->n; i++)
 		check_first(ck, ck->plan->alternatives[d->first + i], set);

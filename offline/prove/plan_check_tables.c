@@ -156,19 +156,19 @@ static const char *node_fault(const struct checker *ck, const struct pugmark_pla
 	if (hides_frame(ck, n))
 		return "a call whose frame is at an unknown height, and no probe says where";
 	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
-		for (uint32_t i = 0; i < n->n_targets && !text; i++)
-			text = decision_fault(ck, plan->targets[n->targets + i].decision, n->func,
-					      shown);
+		for (uint32_t i = 0; i < pugmark_node_n_targets(n) && !text; i++)
+			text = decision_fault(ck, pugmark_node_targets(plan, n)[i].decision,
+					      n->func, shown);
 		return text;
 	}
 	if (n->kind == PUGMARK_NODE_KIND_BRANCH)
-		text = decision_fault(ck, n->next_taken, n->func, shown);
+		text = decision_fault(ck, pugmark_node_taken(n), n->func, shown);
 	if (!text && !check_leaves(n))
-		text = decision_fault(ck, n->next, n->func, shown);
+		text = decision_fault(ck, pugmark_node_next(n), n->func, shown);
 	bool goes_on = !check_leaves(n) && !(n->flags & PUGMARK_NODE_NORETURN);
 	if (!text && goes_on &&
-	    (n->next == PUGMARK_NONE ||
-	     (n->kind == PUGMARK_NODE_KIND_BRANCH && n->next_taken == PUGMARK_NONE)))
+	    (pugmark_node_next(n) == PUGMARK_NONE ||
+	     (n->kind == PUGMARK_NODE_KIND_BRANCH && pugmark_node_taken(n) == PUGMARK_NONE)))
 		text = "a node that nothing follows";
 	return text;
 }
@@ -201,12 +201,13 @@ static void find_leads(const struct checker *ck, uint8_t *after, uint8_t *leads)
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
 		const struct pugmark_plan_node *n = check_node(ck, i);
 		enum lead lead = n->kind == PUGMARK_NODE_KIND_BRANCH ? BY_BRANCH : IN_SILENCE;
-		for (uint32_t k = 0; n->kind == PUGMARK_NODE_KIND_TARGET && k < n->n_targets; k++)
-			lead_to(after, plan->targets[n->targets + k].decision, BY_TARGET);
+		for (uint32_t k = 0;
+		     n->kind == PUGMARK_NODE_KIND_TARGET && k < pugmark_node_n_targets(n); k++)
+			lead_to(after, pugmark_node_targets(plan, n)[k].decision, BY_TARGET);
 		if (n->kind != PUGMARK_NODE_KIND_TARGET)
-			lead_to(after, n->next, lead);
+			lead_to(after, pugmark_node_next(n), lead);
 		if (n->kind == PUGMARK_NODE_KIND_BRANCH)
-			lead_to(after, n->next_taken, lead);
+			lead_to(after, pugmark_node_taken(n), lead);
 	}
 	for (uint32_t d = 0; d < plan->n_decisions; d++)
 		for (uint32_t i = 0; i < plan->decisions[d].n; i++)
@@ -345,9 +346,9 @@ struct step {
 static const struct pugmark_plan_decision *silently_on(const struct checker *ck, uint32_t node)
 {
 	const struct pugmark_plan_node *n = check_node(ck, node);
-	if (!check_passes(ck, n) || check_leaves(n) || n->next == PUGMARK_NONE)
+	if (!check_passes(ck, n) || check_leaves(n) || pugmark_node_next(n) == PUGMARK_NONE)
 		return NULL;
-	return &ck->plan->decisions[n->next];
+	return &ck->plan->decisions[pugmark_node_next(n)];
 }
 
 static void find_circles(struct checker *ck, uint32_t from, uint8_t *color, struct step *path)
@@ -392,7 +393,7 @@ static bool begins_well(struct checker *ck, uint32_t func, const bool *well)
 		if (n->kind == PUGMARK_NODE_KIND_CALL && !well[n->callee])
 			return false;
 		if (check_passes(ck, n) && !check_leaves(n))
-			check_visit(ck, n->next);
+			check_visit(ck, pugmark_node_next(n));
 	}
 	return true;
 }

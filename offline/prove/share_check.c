@@ -108,10 +108,13 @@ static uint32_t follows(const struct check *c, const struct pugmark_plan_node *n
 {
 	switch (node->kind) {
 	case PUGMARK_NODE_KIND_BRANCH:
-		return k > 1 ? PUGMARK_NONE - 1 : k ? node->next_taken : node->next;
+		return k > 1 ? PUGMARK_NONE - 1
+		       : k   ? pugmark_node_taken(node)
+			     : pugmark_node_next(node);
 	case PUGMARK_NODE_KIND_TARGET:
-		return k < node->n_targets ? c->plan->targets[node->targets + k].decision
-					   : PUGMARK_NONE - 1;
+		return k < pugmark_node_n_targets(node)
+			       ? pugmark_node_targets(c->plan, node)[k].decision
+			       : PUGMARK_NONE - 1;
 	case PUGMARK_NODE_KIND_RETURN:
 	case PUGMARK_NODE_KIND_OPAQUE:
 	case PUGMARK_NODE_KIND_EXIT:
@@ -119,7 +122,7 @@ static uint32_t follows(const struct check *c, const struct pugmark_plan_node *n
 	default:
 		if (node->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN))
 			return PUGMARK_NONE - 1;
-		return k ? PUGMARK_NONE - 1 : node->next;
+		return k ? PUGMARK_NONE - 1 : pugmark_node_next(node);
 	}
 }
 

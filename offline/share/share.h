@@ -40,7 +40,10 @@ struct share_set {
 	uint32_t machine[SHARES_MAX];
 	double load_ns[SHARES_MAX]; /* of each share, expected */
 	double largest_job_ns;	    /* what has to be told by one share, at the most */
-	uint32_t untold; /* forks that no witness can tell, whatever the shares: gaps there */
+	double two_jobs_ns; /* what some machine pays for two of these, as there are more than
+			       machines */
+	double least_ns;    /* proven: some machine pays this in any split, by whatever jobs */
+	uint32_t untold;    /* forks that no witness can tell, whatever the shares: gaps there */
 };
 
 /* Splits @program, as seen at level calls or paths; @model as for plan_build(). Returns 0 and a set

@@ -75,10 +75,11 @@ static int make_best(const struct program *program, const struct pugmark_model *
 	struct share_options o = *options;
 	bool found = false;
 	int err = 0;
-	for (uint32_t i = 0; i < 2 * SHARE_BEST && err != -ENOMEM; i++) {
+	uint32_t ways = options->machines > 1 ? 2 : 1; /* a single one has nobody to move jobs to */
+	for (uint32_t i = 0; i < ways * SHARE_BEST && err != -ENOMEM; i++) {
 		struct share_set set;
-		o.grouping = i / 2;
-		err = make_bounded(program, model, &o, i % 2, &set, diag);
+		o.grouping = i / ways;
+		err = make_bounded(program, model, &o, i % ways, &set, diag);
 		if (err)
 			continue; /* with a bound, another grouping may fit */
 		if (found && largest_load(out, o.machines) <= largest_load(&set, o.machines)) {
@@ -99,7 +100,7 @@ int share_make(const struct program *program, const struct pugmark_model *model,
 	       const struct share_options *options, struct share_set *out,
 	       struct pugmark_diag *diag)
 {
-	return options->grouping == SHARE_BEST && options->machines > 1
+	return options->grouping == SHARE_BEST
 		       ? make_best(program, model, options, out, diag)
 		       : make_bounded(program, model, options, false, out, diag);
 }

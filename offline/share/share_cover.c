@@ -79,9 +79,8 @@ static uint32_t cheapest_breaker(const struct flow_graph *g, const struct violat
 	return best;
 }
 
-/* Adds to @w until @fork is told; false: nothing there can be witnessed. */
-static bool mend(const struct flow_graph *g, struct realizable *r, uint32_t fork,
-		 struct witness_set *w)
+bool share_cover_fork(const struct flow_graph *g, struct realizable *r, uint32_t fork,
+		      struct witness_set *w)
 {
 	struct violation v;
 	while (!realizable_fork_told(r, w, fork, &v)) {
@@ -120,7 +119,7 @@ int share_cover_add(struct share_split *s, uint32_t share, uint32_t graph, struc
 		return -ENOMEM;
 	witness_set_copy(&before, &c->w, &g->flow);
 	for (uint32_t i = 0; i < n; i++)
-		c->forks[forks[i]] = mend(&g->flow, r, forks[i], &c->w);
+		c->forks[forks[i]] = share_cover_fork(&g->flow, r, forks[i], &c->w);
 	realizable_only(r, c->forks);
 	int err = placement_reduce(&g->flow, r, &before, &c->w);
 	realizable_only(r, NULL);
@@ -143,7 +142,7 @@ static int cover(struct share_split *s, uint32_t share, uint32_t graph, const ui
 	witness_set_copy(w, &fixed, &g->flow);
 	for (uint32_t i = 0; i < g->flow.n_nodes; i++)
 		if (mask[i])
-			mend(&g->flow, r, i, w);
+			share_cover_fork(&g->flow, r, i, w);
 	realizable_only(r, mask);
 	int err = placement_reduce(&g->flow, r, &fixed, w);
 	if (!err && g->flow.n_nodes <= SEARCH_NODES_MAX)

@@ -67,8 +67,9 @@ static int caller_calls_again(const struct share_walk *w, const struct pugmark_w
 	uint64_t members = w->t->members[a->site];
 	if (n->flags & PUGMARK_NODE_TAIL)
 		return 1;
-	uint32_t after = n->flags & PUGMARK_NODE_NORETURN ? PUGMARK_NONE
-							  : share_graph_after(g, w->plan, n->next);
+	uint32_t after = n->flags & PUGMARK_NODE_NORETURN
+				 ? PUGMARK_NONE
+				 : share_graph_after(g, w->plan, pugmark_node_next(n));
 	if (after == PUGMARK_NONE || (n->site != PUGMARK_NONE && w->t->members[n->site] & members))
 		return 0;
 	const uint32_t goals[] = {caller->node - g->first, g->flow.exit};

@@ -52,8 +52,8 @@ static uint32_t decision_after(const struct pugmark_plan *plan, const struct pug
 			       uint32_t i)
 {
 	if (n->kind == PUGMARK_NODE_KIND_TARGET)
-		return plan->targets[n->next + i].decision;
-	return i ? n->next_taken : n->next;
+		return pugmark_node_targets(plan, n)[i].decision;
+	return i ? pugmark_node_taken(n) : pugmark_node_next(n);
 }
 
 static uint32_t n_decisions_after(const struct pugmark_plan_node *n)
@@ -63,7 +63,7 @@ static uint32_t n_decisions_after(const struct pugmark_plan_node *n)
 	    n->kind == PUGMARK_NODE_KIND_RETURN)
 		return 0;
 	if (n->kind == PUGMARK_NODE_KIND_TARGET)
-		return n->next_taken;
+		return pugmark_node_n_targets(n);
 	return n->kind == PUGMARK_NODE_KIND_BRANCH ? 2 : 1;
 }
 
@@ -198,7 +198,8 @@ static int add_edges(struct share_graph *g, struct edges *e, const struct pugmar
 		const struct pugmark_plan_node *n = &plan->nodes[f->node + i];
 		if (!is_call(n) || !comes_back(n, component, anywhere, g->func))
 			continue;
-		to = n_decisions_after(n) ? share_graph_after(g, plan, n->next) : PUGMARK_NONE;
+		to = n_decisions_after(n) ? share_graph_after(g, plan, pugmark_node_next(n))
+					  : PUGMARK_NONE;
 		if (to != PUGMARK_NONE)
 			err = add_edge(e, exit, to);
 	}

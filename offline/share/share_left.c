@@ -9,7 +9,7 @@ static uint32_t node_after_call(const struct share_walk *w, const struct walk_fr
 	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
 	return n->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN)
 		       ? PUGMARK_NONE
-		       : share_graph_after(&f->f->graph, w->plan, n->next);
+		       : share_graph_after(&f->f->graph, w->plan, pugmark_node_next(n));
 }
 
 /* Whether the frame at @index may have been left in silence, and another activation stand in its

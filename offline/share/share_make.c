@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What all shares have, as a part of what everything costs: cold functions, and landmarks. */
+/* What all shares have, as a part of what everything costs: cold functions, and landmarks; and
+ * these as a part of what a share pays. */
 #define COLD_PART 0.004
 #define LANDMARKS_PART 0.02
+#define LANDMARKS_OF_SHARE 0.06
 #define LANDMARKS_MAX 24
 
 struct maker {
@@ -130,11 +132,11 @@ static void find_untold(struct maker *m)
 	}
 }
 
-/* The entries of functions that run often, as long as they cost little. */
+/* The entries of functions that run often, as long as they cost little beside what a share pays. */
 static void choose_landmarks(struct maker *m, double total, uint64_t all)
 {
 	const struct pugmark_plan *plan = m->whole.plan;
-	double budget = LANDMARKS_PART * total;
+	double budget = total * fmin(LANDMARKS_PART, LANDMARKS_OF_SHARE / m->split.n);
 	for (uint32_t n = 0; n < LANDMARKS_MAX; n++) {
 		uint32_t best = PUGMARK_NONE;
 		for (uint32_t f = 0; f < plan->n_funcs; f++) {
@@ -258,6 +260,26 @@ static int share_kept(struct maker *m, const struct program *program, const uint
 	return 0;
 }
 
+/* Has each fork of what is kept told by as many shares as shall. 0 or -ENOMEM. */
+static int mend_kept(struct maker *m)
+{
+	struct share_split *s = &m->split;
+	const struct pugmark_plan *kept = m->kept.plan;
+	struct share_mended set = {
+		.site_ns = m->kept.site_ns,
+		.members = m->members,
+		.n = s->n,
+		.tellers = split_tellers(s),
+	};
+	for (uint32_t i = 0; i < kept->n_sites; i++)
+		for (uint64_t bits = m->members[i]; bits; bits &= bits - 1)
+			set.load_ns[__builtin_ctzll(bits)] += m->kept.site_ns[i];
+	int err = share_mend(kept, &set);
+	if (s->n > 1)
+		s->untold = set.untold;
+	return err;
+}
+
 /* The plan of the witnesses that some share has, and of what else it takes for their log to read
  * one way. What no share sees is silent there, as in any plan. 0, -ENOMEM or -E2BIG. */
 static int keep_what_is_seen(struct maker *m, const struct program *program,
@@ -276,12 +298,14 @@ static int keep_what_is_seen(struct maker *m, const struct program *program,
 	m->members = err ? NULL : calloc(m->kept.plan->n_sites + 1, sizeof(*m->members));
 	if (!err)
 		err = m->members ? share_kept(m, program, had) : -ENOMEM;
+	if (!err)
+		err = mend_kept(m);
 	free(given);
 	free(had);
 	return err;
 }
 
-static void finish(struct maker *m, struct share_set *out)
+static void finish(struct maker *m, const struct share_bounds *bounds, struct share_set *out)
 {
 	struct share_split *s = &m->split;
 	*out = (struct share_set){
@@ -290,6 +314,8 @@ static void finish(struct maker *m, struct share_set *out)
 		.site_ns = m->kept.site_ns,
 		.n = s->n,
 		.untold = s->untold,
+		.least_ns = bounds->least_ns,
+		.two_jobs_ns = bounds->two_jobs_ns,
 	};
 	m->kept.plan = NULL;
 	m->kept.site_ns = NULL;
@@ -410,8 +436,11 @@ int share_make_set(const struct program *program, const struct pugmark_model *mo
 		if (err == -E2BIG)
 			bound_too_small(options, diag);
 	}
+	struct share_bounds bounds;
 	if (!err)
-		finish(&m, out);
+		err = share_bound(&m.split, &bounds);
+	if (!err)
+		finish(&m, &bounds, out);
 	maker_deinit(&m);
 	return err == -ENOMEM
 		       ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory")

@@ -79,11 +79,40 @@ int share_cover_anew(struct share_split *split, uint32_t share, uint32_t graph,
 int share_cover_weigh(struct share_split *split, uint32_t share, uint32_t graph,
 		      const uint8_t *mask, double *cost_ns);
 
+/* Adds to @w, from the cheapest on, what breaks each diamond of @fork and each cycle through it;
+ * false: nothing there can be witnessed. */
+bool share_cover_fork(const struct flow_graph *g, struct realizable *r, uint32_t fork,
+		      struct witness_set *w);
+
 /* Figure 5: each job to the machine with the least load. 0, -ENOMEM, or -E2BIG with a bound. */
 int share_assign(struct share_split *split);
 /* Moves and swaps jobs between machines until the largest load does not fall any more. 0 or
  * -ENOMEM. */
 int share_refine(struct share_split *split);
+
+/* Who sees what of a plan, while it is mended. Borrowed, but for what comes out. */
+struct share_mended {
+	const float *site_ns;
+	uint64_t *members; /* grows */
+	double load_ns[SHARES_MAX];
+	uint32_t n;	  /* shares */
+	uint32_t tellers; /* shares that shall tell each fork */
+	uint32_t untold;  /* out: forks that no share can tell */
+};
+
+/* Makes @tellers shares tell each fork of @plan, with its sites. 0 or -ENOMEM. */
+int share_mend(const struct pugmark_plan *plan, struct share_mended *set);
+
+/* The least that it costs to break all directed cycles through @fork: whoever tells it pays that. 0
+ * where there are none, it would take too long, or there is no memory; INFINITY: it cannot be. */
+double share_bound_fork(const struct flow_graph *g, uint32_t fork);
+struct share_bounds {
+	double least_ns;    /* some machine pays this in any split, because of a single fork */
+	double two_jobs_ns; /* and this in any split of the jobs there are */
+};
+
+/* 0 or -ENOMEM. */
+int share_bound(const struct share_split *split, struct share_bounds *out);
 
 /* ---- share_make.c ---- */
 

@@ -110,7 +110,7 @@ static struct tell_node node_at(const struct share_teller *t, const struct share
 	bool jumps = n->kind == PUGMARK_NODE_KIND_TARGET; /* where to, its event tells */
 	struct tell_node out = {
 		.site = s ? n->site : PUGMARK_NONE,
-		.next = jumps ? PUGMARK_NONE : share_graph_after(g, t->plan, n->next),
+		.next = jumps ? PUGMARK_NONE : share_graph_after(g, t->plan, pugmark_node_next(n)),
 		.taken = PUGMARK_NONE,
 		.kind = TELL_PASSES,
 		.part = s ? __builtin_ctzll(members) : 0,
@@ -121,7 +121,7 @@ static struct tell_node node_at(const struct share_teller *t, const struct share
 	switch (n->kind) {
 	case PUGMARK_NODE_KIND_BRANCH:
 		out.kind = TELL_BRANCHES;
-		out.taken = share_graph_after(g, t->plan, n->next_taken);
+		out.taken = share_graph_after(g, t->plan, pugmark_node_taken(n));
 		break;
 	case PUGMARK_NODE_KIND_TARGET:
 	case PUGMARK_NODE_KIND_CALL:

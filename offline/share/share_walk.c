@@ -175,8 +175,8 @@ static uint32_t after_target(struct share_walk *w, const struct pugmark_plan_nod
 			     const struct pugmark_witness_event *e)
 {
 	uint32_t decision = PUGMARK_NONE;
-	for (uint32_t i = 0; i < n->n_targets; i++) {
-		const struct pugmark_plan_target *t = &w->plan->targets[n->targets + i];
+	for (uint32_t i = 0; i < pugmark_node_n_targets(n); i++) {
+		const struct pugmark_plan_target *t = &pugmark_node_targets(w->plan, n)[i];
 		if (t->addr == e->val - w->bias)
 			return t->decision;
 		if (t->addr == PUGMARK_PLAN_TARGET_ELSEWHERE)

@@ -52,12 +52,17 @@ static void close_gap(struct certifier *c, uint32_t depth)
 
 static int take(struct certifier *c, const struct pugmark_trace_event *events, uint32_t n)
 {
+	uint64_t n_events = 0;
 	for (const struct pugmark_trace_event *e = events; e < events + n; e++) {
-		close_gap(c, e->depth);
-		if (e->kind == PUGMARK_TRACE_GAP && add_gap(c, e))
+		uint8_t kind = e->kind;
+		if (c->in_gap)
+			close_gap(c, e->depth);
+		if (kind != PUGMARK_TRACE_GAP)
+			n_events += kind < PUGMARK_TRACE_BLOCK;
+		else if (add_gap(c, e))
 			return -ENOMEM;
-		c->part.events += e->kind < PUGMARK_TRACE_BLOCK && e->kind != PUGMARK_TRACE_GAP;
 	}
+	c->part.events += n_events;
 	return 0;
 }
 

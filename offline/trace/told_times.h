@@ -45,6 +45,29 @@ static inline void told_by(struct pugmark_trace_event *e, uint64_t since_ns)
 	e->from_ns = since_ns < e->to_ns ? since_ns : e->to_ns;
 }
 
+static inline uint32_t told_before_values(const struct pugmark_trace_event *events, uint32_t n)
+{
+	while (n && events[n - 1].kind == PUGMARK_TRACE_VALUE)
+		n--;
+	return n;
+}
+
+static inline bool told_calls_at(const struct pugmark_trace_event *e, const struct site_facts *site,
+				 uint16_t module)
+{
+	return e->addr == site->addr && told_is_call(e) && e->module == module;
+}
+
+/* told_times_set() where the site tells no more than a call that is made there. */
+static inline void told_time_call(const struct site_facts *site,
+				  const struct pugmark_witness_event *e,
+				  struct pugmark_trace_event *events, uint32_t n)
+{
+	n = told_before_values(events, n);
+	if (n && told_calls_at(&events[n - 1], site, e->module))
+		told_by(&events[n - 1], e->time_ns - e->early_ns);
+}
+
 /* @events are the @n that @e, a witness event of the module with @tables, has decided: in their
  * order, after what the event before it decided. */
 static inline void told_times_set(struct told_times *told, const struct parse_tables *tables,
@@ -55,6 +78,10 @@ static inline void told_times_set(struct told_times *told, const struct parse_ta
 	struct pugmark_trace_event *last;
 	uint32_t func = PUGMARK_NONE;
 	uint64_t since_ns = e->time_ns - e->early_ns;
+	if (!(site->times_more | told->returned)) {
+		told_time_call(site, e, events, n);
+		return;
+	}
 	if (told->returned && n && told_is_return(&events[0], told->module, told->func))
 		events[0].to_ns = told->by_ns > events[0].from_ns ? told->by_ns : events[0].from_ns;
 	told->returned = site->returns;
@@ -64,14 +91,13 @@ static inline void told_times_set(struct told_times *told, const struct parse_ta
 		told->func = func;
 		told->by_ns = e->early_ns ? e->time_ns : 0;
 	}
-	while (n && events[n - 1].kind == PUGMARK_TRACE_VALUE)
-		n--;
+	n = told_before_values(events, n);
 	if (!n)
 		return;
 	last = &events[n - 1];
 	bool returns = site->returns && told_is_return(last, e->module, func);
-	bool calls = told_is_call(last) && last->addr == site->addr && last->module == e->module;
-	if (!calls && !returns && !told_enters(last, e->module, site->begins))
+	if (!told_calls_at(last, site, e->module) && !returns &&
+	    !told_enters(last, e->module, site->begins))
 		return;
 	told_by(last, since_ns);
 	told->returned &= !returns;

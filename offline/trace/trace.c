@@ -26,6 +26,7 @@ struct pugmark_trace {
 
 struct pugmark_trace_iter {
 	const struct pugmark_trace *trace;
+	const struct pugmark_recording_info *info; /* of the trace's recording */
 	struct pugmark_recording_iter *events;
 	struct parse_tables **tables; /* its own, unless the trace grows */
 	uint32_t n_modules;	      /* which have tables */
@@ -281,10 +282,11 @@ int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 	if (!it)
 		return -ENOMEM;
 	it->trace = t;
+	it->info = pugmark_recording_info(t->rec);
 	it->task = task;
 	it->state = 1;
-	if (pugmark_recording_info(t->rec)->times)
-		it->begin_ns = pugmark_recording_info(t->rec)->start_monotonic_ns;
+	if (it->info->times)
+		it->begin_ns = it->info->start_monotonic_ns;
 	it->tables = t->growing ? t->tables : calloc(t->n_modules + 1, sizeof(*it->tables));
 	err = it->tables ? pugmark_recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
 	if (!err)
@@ -362,7 +364,7 @@ static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
 /* Where times are bounds: those of the event. Returns whether a time is all that it tells. */
 static bool set_bounds(struct pugmark_trace_iter *it, struct pugmark_witness_event *e)
 {
-	uint64_t slack_ns = pugmark_recording_info(it->trace->rec)->slack_ns;
+	uint64_t slack_ns = it->info->slack_ns;
 	bool exact = e->kind != PUGMARK_EVENT_WITNESS;
 
 	/* The same time comes back differently for each of its events, by the unit at most. */
@@ -389,7 +391,7 @@ static inline int feed(struct pugmark_trace_iter *it)
 	if (got != 1)
 		return got;
 	it->last_ns = e->time_ns;
-	if (pugmark_recording_info(it->trace->rec)->bounded && set_bounds(it, e))
+	if (it->info->bounded && set_bounds(it, e))
 		return 1;
 	if (e->kind != PUGMARK_EVENT_WITNESS)
 		return feed_other(it, e);
@@ -400,7 +402,7 @@ static inline int feed(struct pugmark_trace_iter *it)
 	uint32_t before = it->n;
 	int err = parser_feed_more(it->parser, e);
 	it->queue = parser_events(it->parser, &it->n);
-	if (!err && e->module < it->trace->n_modules &&
+	if (it->info->times && !err && e->module < it->trace->n_modules &&
 	    e->site < it->trace->plans[e->module]->n_sites)
 		told_times_set(&it->told, it->tables[e->module], e, it->queue + before,
 			       it->n - before);

@@ -51,6 +51,7 @@ merged_of() { # LEVEL M: what is merged of M runs, in `merged`, and its gaps in 
 	local k parts=()
 	rm -rf set part-* whole
 	"$PUGMARK" plan --level "$1" --shares "$2" -o set "$program" >out 2>err || return
+	"$PUGMARK" plan --check --plan set "$program" >err 2>&1 || return # no decision is untold
 	for k in $(seq "$2"); do
 		alike "$PUGMARK" record -q --plan set/share-"$k".pmp -o part-"$k" -- "$program" "${args[@]}" \
 			>out 2>err || return
@@ -85,6 +86,11 @@ printf '%-8s %-5s %6s %10s %5s\n' program level shares events gaps
 if [ "${1:-}" = --quick ]; then
 	set_up gzip-c && check gzip-c calls 3 && check gzip-c paths 3
 	set_up sqlite && check sqlite calls 3
+	for m in 8 16; do # where witnesses that one share alone sees once left a decision to nobody
+		"$PUGMARK" plan --level calls --shares $m -o set "$program" >out 2>err &&
+			"$PUGMARK" plan --check --plan set "$program" >err 2>&1 ||
+			{ echo "sqlite calls $m: $(tail -n 1 err)"; failed=$((failed + 1)); }
+	done
 else
 	[ $# -gt 0 ] || set -- gzip-c gzip-d lua bzip2 sqlite git-log
 	for name in "$@"; do

@@ -27,7 +27,7 @@ for g, j in said.items():
         loads[s["machine"]] = loads.get(s["machine"], 0) + s["cost_ns"]
     cost[g] = 100 * max(loads.values()) / whole
 total, job = 100 * sum(loads.values()) / whole, 100 * j["largest_job_ns"] / whole  # of best
-least = max(total / int(machines), job)
+least = max(total / int(machines), job, 100 * said["best"]["two_jobs_ns"] / whole)
 print(f"| {name} | {weights} | {level} | {machines} | " + " | ".join(f"{cost[g]:.1f}" for g in GROUPINGS)
       + f" | {least:.1f} |", flush=True)
 if level == "paths" and machines == "6":

@@ -3,8 +3,8 @@
  * left there by earlier calls, and nothing else. Foreign code is what lies beyond the program: it
  * returns, calls back, throws, or ends the thread; a signal handler may interrupt anything. What
  * no machine can do is left out: a frame of a function keeps its size, a handler lies below the
- * red zone of what it interrupts (or on a stack of its own), and a frame whose address only the
- * witnesses know is none. */
+ * red zone of what it interrupts (or on a stack of its own, whose end no call runs over), and a
+ * frame whose address only the witnesses know is none. */
 #include "tests/support/walker_impl.h"
 
 #include <stdlib.h>

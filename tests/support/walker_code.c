@@ -175,6 +175,8 @@ static enum outcome do_call(struct walker *w, uint32_t block)
 	uint64_t callee_cfa =
 		f->cfa -
 		(known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, SAVED_WORDS));
+	if (walker_off_stack(callee_cfa))
+		return OVER;
 	walker_grow_frame(w, callee_cfa);
 	if (w->choice->marks[block] == MARK_TARGET)
 		return call_by_target(w, block, callee_cfa);

@@ -19,7 +19,8 @@
 #define STACK_TOP 0x7ffffff00000ull
 #define STACK_WORDS 65536
 #define ALT_TOP 0x600000800000ull /* of the stack that some handlers run on */
-#define ALT_WORDS 16384
+#define ALT_WORDS 65536
+#define ALT_SPARE 65536 /* bytes at its end that no call begins in: for frames of other code */
 #define FRAMES_MAX 200
 #define LEAST_HEIGHT 16
 #define SAVED_WORDS 6
@@ -151,6 +152,13 @@ static inline uint64_t walker_func_addr(const struct walker *w, uint32_t func)
 	if (func == PUGMARK_NONE || w->prog->funcs[func].flags & PROG_OPAQUE)
 		return 0;
 	return w->prog->funcs[func].addr;
+}
+
+/* Whether a frame at @addr would run over the end of the stack that handlers run on: the program
+ * would end there. */
+static inline bool walker_off_stack(uint64_t addr)
+{
+	return addr < ALT_TOP - 8ull * ALT_WORDS + ALT_SPARE;
 }
 
 static inline bool walker_full(const struct walker *w)

@@ -2,6 +2,7 @@
 /* walker_machine.c: the walker's memory, and the two logs of what it does: steps and events. */
 #include "tests/support/walker_impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint64_t *word_in(uint64_t *words, uint32_t count, uint32_t *used, uint64_t index)
@@ -176,6 +177,7 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 
 void walker_push_frame(struct walker *w, uint32_t func, uint64_t cfa, uint64_t ret)
 {
+	assert(cfa >= ALT_TOP - 8ull * ALT_WORDS); /* a frame lies on one of the two stacks */
 	w->stack[w->n++] = (struct walk_frame){
 		.func = func,
 		.cfa = cfa,

@@ -83,6 +83,8 @@ static enum outcome make_opaque_call(struct walker *w, const struct prog_block *
 	uint64_t cfa =
 		w->stack[w->n - 1].cfa -
 		(known ? b->height : LEAST_HEIGHT + 8 * (int)random_below(&w->rng, SAVED_WORDS));
+	if (walker_off_stack(cfa))
+		return OVER;
 	uint32_t callee = pick_callee(w, b);
 	if (!tail)
 		walker_grow_frame(w, cfa);

@@ -136,6 +136,8 @@ enum outcome walker_maybe_signal(struct walker *w)
 		return RETURNED;
 	uint64_t bp, sp = stack_pointer(w, &bp), under = sp - 128;
 	bool alt = w->temper.alt_stack && under >= STACK_TOP - 8ull * STACK_WORDS;
+	if (walker_off_stack(under))
+		return RETURNED;
 	if (w->temper.told)
 		signal_event(w, handler, sp, bp, alt);
 	else /* by the stack that the handler's entry shows, where it is on the same */

@@ -34,17 +34,17 @@ uint32_t explainer_n_ways(const struct pugmark_plan_node *node)
 	case PUGMARK_NODE_KIND_BRANCH:
 		return 2;
 	case PUGMARK_NODE_KIND_TARGET:
-		return node->n_targets;
+		return pugmark_node_n_targets(node);
 	default:
-		return node->next != PUGMARK_NONE;
+		return pugmark_node_next(node) != PUGMARK_NONE;
 	}
 }
 
 uint32_t explainer_way(const struct explainer *x, const struct pugmark_plan_node *node, uint32_t i)
 {
 	if (node->kind == PUGMARK_NODE_KIND_TARGET)
-		return x->plan->targets[node->targets + i].decision;
-	return i ? node->next_taken : node->next;
+		return pugmark_node_targets(x->plan, node)[i].decision;
+	return i ? pugmark_node_taken(node) : pugmark_node_next(node);
 }
 
 int explainer_init(struct explainer *x, const struct plan_shown *s, uint32_t func)

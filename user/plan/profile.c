@@ -191,7 +191,7 @@ static void say_blocks(const struct profiler *p, uint64_t *counts)
 		bool call = n->kind == PUGMARK_NODE_KIND_CALL ||
 			    n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
 			    n->kind == PUGMARK_NODE_KIND_LEAF;
-		uint64_t addr = call ? n->addr - n->block_bytes : n->addr;
+		uint64_t addr = call ? n->addr - pugmark_node_block_bytes(n) : n->addr;
 		uint32_t block = pugmark_model_block_at(p->model, addr);
 		if (block != PUGMARK_NONE)
 			say(counts, block, p->ran[block]);

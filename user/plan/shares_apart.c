@@ -13,7 +13,7 @@
 
 /* What the child hands back; behind it members, costs of sites, and the plan. */
 struct found {
-	double whole_ns, largest_job_ns, load_ns[SHARES_MAX];
+	double whole_ns, largest_job_ns, least_ns, two_jobs_ns, load_ns[SHARES_MAX];
 	uint64_t number; /* of the set, which the file of a whole plan has not */
 	uint32_t n, n_sites, untold, machine[SHARES_MAX];
 };
@@ -24,6 +24,8 @@ static int hand_back(const struct share_set *set, double whole_ns, FILE *out)
 {
 	struct found f = {.whole_ns = whole_ns,
 			  .largest_job_ns = set->largest_job_ns,
+			  .least_ns = set->least_ns,
+			  .two_jobs_ns = set->two_jobs_ns,
 			  .number = set->plan->share_set,
 			  .n = set->n,
 			  .n_sites = set->plan->n_sites,
@@ -68,7 +70,8 @@ static bool is_cost(double ns)
 static bool is_sound(const struct found *f, const struct share_set *set)
 {
 	bool sound = f->n && f->n <= SHARES_MAX && f->n_sites == set->plan->n_sites &&
-		     is_cost(f->whole_ns) && is_cost(f->largest_job_ns);
+		     is_cost(f->whole_ns) && is_cost(f->largest_job_ns) && is_cost(f->least_ns) &&
+		     is_cost(f->two_jobs_ns);
 	for (uint32_t k = 0; sound && k < f->n; k++)
 		sound = f->machine[k] < SHARES_MAX && is_cost(f->load_ns[k]);
 	for (uint32_t i = 0; sound && i < f->n_sites; i++)
@@ -120,6 +123,8 @@ static int take(const char *bytes, size_t len, const char *binary, struct share_
 	out->n = f.n;
 	out->untold = f.untold;
 	out->largest_job_ns = f.largest_job_ns;
+	out->least_ns = f.least_ns;
+	out->two_jobs_ns = f.two_jobs_ns;
 	memcpy(out->machine, f.machine, sizeof(f.machine));
 	memcpy(out->load_ns, f.load_ns, sizeof(f.load_ns));
 	*whole_ns = f.whole_ns;

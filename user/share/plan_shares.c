@@ -132,9 +132,9 @@ static void print_text(const struct share_set *set, const struct share_options *
 		if (machine_ns(set, m) > most)
 			most = machine_ns(set, m);
 	printf("the costliest machine: %.3f ms, %.1f %% of the undistributed %.3f ms; the largest "
-	       "job: %.3f ms\n",
+	       "job: %.3f ms; in any split some machine pays %.3f ms or more\n",
 	       most / 1e6, whole_ns > 0 ? 100 * most / whole_ns : 0, whole_ns / 1e6,
-	       set->largest_job_ns / 1e6);
+	       set->largest_job_ns / 1e6, set->least_ns / 1e6);
 	print_landmarks(set);
 	if (set->untold)
 		printf("%u fork%s nothing can tell: there the merged trace may have a gap\n",
@@ -149,9 +149,11 @@ static void print_json(const struct share_set *set, const struct share_options *
 						      "machine", set->machine[k] + 1, "probes",
 						      share_files_sites(set, k), "cost_ns",
 						      set->load_ns[k]));
-	json_t *j = json_pack("{s:s, s:i, s:o, s:f, s:f, s:i}", "grouping", groupings[o->grouping],
-			      "machines", o->machines, "shares", list, "undistributed_ns", whole_ns,
-			      "largest_job_ns", set->largest_job_ns, "untold", set->untold);
+	json_t *j = json_pack("{s:s, s:i, s:o, s:f, s:f, s:f, s:f, s:i}", "grouping",
+			      groupings[o->grouping], "machines", o->machines, "shares", list,
+			      "undistributed_ns", whole_ns, "largest_job_ns", set->largest_job_ns,
+			      "two_jobs_ns", set->two_jobs_ns, "least_ns", set->least_ns, "untold",
+			      set->untold);
 	json_object_set_new(j, "landmarks", json_landmarks(set));
 	json_dumpf(j, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
 	putchar('\n');

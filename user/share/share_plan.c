@@ -32,13 +32,13 @@ static bool node_stays(struct check *c, const struct pugmark_plan_node *n)
 	bool holds = true;
 	switch (n->kind) {
 	case PUGMARK_NODE_KIND_TARGET:
-		for (uint32_t i = 0; i < n->n_targets && holds; i++)
-			holds = stays(c, c->plan->targets[n->targets + i].decision);
+		for (uint32_t i = 0; i < pugmark_node_n_targets(n) && holds; i++)
+			holds = stays(c, pugmark_node_targets(c->plan, n)[i].decision);
 		return holds;
 	case PUGMARK_NODE_KIND_BRANCH:
-		return stays(c, n->next) && stays(c, n->next_taken);
+		return stays(c, pugmark_node_next(n)) && stays(c, pugmark_node_taken(n));
 	default:
-		return stays(c, n->next);
+		return stays(c, pugmark_node_next(n));
 	}
 }
 

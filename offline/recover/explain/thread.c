@@ -24,9 +24,9 @@ static bool follows_silent_call(const struct parser *p, uint16_t module, uint32_
 			    n->kind == PUGMARK_NODE_KIND_UNKNOWN ||
 			    n->kind == PUGMARK_NODE_KIND_LEAF;
 		if (!call || n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_TAIL ||
-		    n->next == PUGMARK_NONE)
+		    pugmark_node_next(n) == PUGMARK_NONE)
 			continue;
-		const struct pugmark_plan_decision *d = &plan->decisions[n->next];
+		const struct pugmark_plan_decision *d = &plan->decisions[pugmark_node_next(n)];
 		for (uint32_t k = d->first; k < d->first + d->n; k++)
 			if (plan->alternatives[k] == node)
 				return true;

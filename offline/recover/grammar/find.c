@@ -241,7 +241,7 @@ static bool may_have_landed(const struct parser *p, const struct lookahead *la, 
 		return true;
 	const struct pugmark_plan_node *n = node_at(p, p->stack[level].module, alt);
 	return n->kind != PUGMARK_NODE_KIND_LEAF || !only_next(t->plan, s.decision, alt) ||
-	       !only_next(t->plan, n->next, node);
+	       !only_next(t->plan, pugmark_node_next(n), node);
 }
 
 enum found parser_find(const struct parser *p, const struct lookahead *la, uint32_t *level,

@@ -74,7 +74,7 @@ static inline bool silence_after_call(struct silence *s)
 	if (!s->call)
 		return true;
 	s->jumped = s->call->flags & PUGMARK_NODE_TAIL;
-	s->decision = s->call->next;
+	s->decision = pugmark_node_next(s->call);
 	return !(s->call->flags & PUGMARK_NODE_NORETURN);
 }
 
@@ -88,7 +88,7 @@ static inline bool silence_over(const struct pugmark_plan *plan, const struct pu
 	if (n->kind == PUGMARK_NODE_KIND_EXIT || n->kind == PUGMARK_NODE_KIND_RETURN ||
 	    (tail ? n->kind != PUGMARK_NODE_KIND_CALL : n->flags & PUGMARK_NODE_NORETURN))
 		return false;
-	*decision = tail ? plan->funcs[n->callee].entry : n->next;
+	*decision = tail ? plan->funcs[n->callee].entry : pugmark_node_next(n);
 	return true;
 }
 

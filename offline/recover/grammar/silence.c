@@ -48,7 +48,8 @@ static bool only_shows_after(const struct parser *p, const struct frame *f,
 	*ends = true;
 	if (parser_unsure_call(p, f) || call->flags & PUGMARK_NODE_UNTOLD)
 		return false;
-	return call->flags & PUGMARK_NODE_TAIL || shows_first(p, f->module, call->next, ends);
+	return call->flags & PUGMARK_NODE_TAIL ||
+	       shows_first(p, f->module, pugmark_node_next(call), ends);
 }
 
 bool parser_call_is_last(const struct parser *p, uint32_t top, uint32_t n)

@@ -66,7 +66,7 @@ static bool before_call(struct settling *s, const struct silence *at)
 		s->keep = n->kind == PUGMARK_NODE_KIND_CALL && !at->call &&
 			  at->decision == p->plans[s->module]->funcs[n->callee].entry;
 	else if (s->level + 1 == s->open)
-		s->keep = !at->call && at->decision == n->next;
+		s->keep = !at->call && at->decision == pugmark_node_next(n);
 	else if (n->kind == PUGMARK_NODE_KIND_CALL && s->level + 2 == s->open)
 		s->keep = silence_in(&callee, p, s->level + 1) && !callee.call &&
 			  callee.frame->boundary == BELOW_CALL &&
@@ -95,7 +95,7 @@ static bool just_ended(const struct settling *s, const struct silence *at)
 	bool out = s->func == PUGMARK_NONE ||
 		   (s->next != PUGMARK_NONE && s->next & PUGMARK_POINT_PASSED);
 	return s->n_links == 1 && out && f->module == link->module && f->node == link->call &&
-	       at->decision == node_at(s->p, f->module, f->node)->next;
+	       at->decision == pugmark_node_next(node_at(s->p, f->module, f->node));
 }
 
 /* From there into the calls of the links below @n, and on to the thread's place. */

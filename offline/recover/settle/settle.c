@@ -22,8 +22,13 @@ static void pass_silently(struct parser *p, const struct settling *s, uint32_t n
 static void carry_out(struct parser *p, const struct settling *s)
 {
 	parser_end_frames(p, s->keep ? s->open : s->level + 1);
-	if (s->keep)
+	if (s->keep) {
+		/* The call may be made only behind the handler: it has begun before what comes
+		 * next. */
+		if (p->n && p->position == AT_CALL)
+			parser_top(p)->called_ns = 0;
 		return;
+	}
 	if (s->leave)
 		parser_leave_call(p);
 	for (uint32_t i = 0; i < s->n_steps && !p->notes->failed; i++)
@@ -81,7 +86,8 @@ static bool doubtful(const struct settling *s)
 		const struct pugmark_plan_node *n = node_at(p, module, s->steps[i].node);
 		bool into = s->steps[i].into && n->kind == PUGMARK_NODE_KIND_CALL;
 		struct frame f = {.module = module, .node = s->steps[i].node};
-		uint32_t next = into ? p->plans[module]->funcs[n->callee].entry : n->next;
+		uint32_t next =
+			into ? p->plans[module]->funcs[n->callee].entry : pugmark_node_next(n);
 		if (parser_unsure_call(p, &f) || (n->kind != PUGMARK_NODE_KIND_TARGET &&
 						  parser_unsure_decision(p, module, next)))
 			return true;

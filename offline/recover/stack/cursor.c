@@ -41,8 +41,8 @@ enum cursor_step cursor_find_frame(struct frame_cursor *c)
 	c->cfa = 0;
 	if (n->height != PUGMARK_HEIGHT_UNKNOWN) {
 		c->cfa = c->callee_cfa + n->height;
-	} else if (opaque && n->cfa_from_bp != PUGMARK_NONE && c->bp.known) {
-		c->cfa = c->bp.value + n->cfa_from_bp;
+	} else if (opaque && pugmark_node_cfa_from_bp(n) != PUGMARK_NONE && c->bp.known) {
+		c->cfa = c->bp.value + pugmark_node_cfa_from_bp(n);
 		by_bp = true;
 	}
 	if (!c->cfa)

@@ -82,7 +82,7 @@ void parser_emit_block(struct parser *p, uint16_t module, const struct pugmark_p
 	emit(p, (struct pugmark_trace_event){
 			.kind = PUGMARK_TRACE_BLOCK,
 			.module = module,
-			.addr = call ? n->addr - n->block_bytes : n->addr,
+			.addr = call ? n->addr - pugmark_node_block_bytes(n) : n->addr,
 			.func = n->func,
 		});
 }
@@ -133,8 +133,9 @@ void parser_emit_misfit(struct parser *p, uint8_t cause, const struct lookahead 
 		const struct frame *f = parser_top_of(p);
 		e.target_module = f->module;
 		e.was.func = f->func;
-		e.was.decision =
-			p->position == AT_CALL ? node_at(p, f->module, f->node)->next : f->decision;
+		e.was.decision = p->position == AT_CALL
+					 ? pugmark_node_next(node_at(p, f->module, f->node))
+					 : f->decision;
 	}
 	emit_gap(p, e);
 }

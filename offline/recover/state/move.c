@@ -11,7 +11,7 @@ uint8_t parser_position_below(const struct parser *p, uint32_t i, uint32_t *deci
 		return p->position;
 	if (p->stack[i + 1].boundary != BELOW_CALL)
 		return parser_interruption_at(p, i + 1)->position;
-	*decision = node_at(p, f->module, f->node)->next;
+	*decision = pugmark_node_next(node_at(p, f->module, f->node));
 	return AT_DECISION;
 }
 
@@ -36,7 +36,15 @@ void parser_announce(struct parser *p)
 	if (f->announced)
 		return;
 	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+	uint64_t now_ns = p->now_ns, from_ns = p->from_ns;
+	if (f->called_ns && f->called_ns < now_ns) {
+		p->now_ns = f->called_ns;
+		p->from_ns = from_ns < f->called_ns ? from_ns : f->called_ns;
+	}
 	parser_emit_call(p, f->module, n, f->module, PUGMARK_NONE);
+	p->now_ns = now_ns;
+	p->from_ns = from_ns;
+	f->called_ns = 0;
 	f->announced = true;
 	set_gone(p, f, n->flags & PUGMARK_NODE_TAIL);
 }
@@ -53,8 +61,8 @@ void parser_pop(struct parser *p)
 	if (parser_top(p)->boundary == BELOW_CALL) {
 		parser_drop_frames(p, p->n - 1);
 		if (p->n)
-			at_decision(p,
-				    node_at(p, parser_top(p)->module, parser_top(p)->node)->next);
+			at_decision(p, pugmark_node_next(node_at(p, parser_top(p)->module,
+								 parser_top(p)->node)));
 		else
 			p->position = OUTSIDE;
 		return;
@@ -149,7 +157,14 @@ void parser_leave_call(struct parser *p)
 	if (n->flags & PUGMARK_NODE_TAIL)
 		parser_pop(p);
 	else
-		at_decision(p, n->next);
+		at_decision(p, pugmark_node_next(n));
+}
+
+/* Where the site of node @n of @module stands, which has one. */
+static uint64_t site_addr(const struct parser *p, uint16_t module,
+			  const struct pugmark_plan_node *n)
+{
+	return p->plans[module]->sites[n->site].addr;
 }
 
 /* @target: run-time address, where the call's event or that of its jump has read it; else 0. */
@@ -161,6 +176,10 @@ static void follow_unknown(struct parser *p, uint32_t node, const struct pugmark
 	f->node = node;
 	f->announced = f->foreign_target = false;
 	f->back = 0;
+	f->called_ns =
+		shows(f->module, n, e) && !e->early_ns && site_addr(p, f->module, n) == n->addr
+			? p->now_ns
+			: 0;
 	f->call_cfa = n->height == PUGMARK_HEIGHT_UNKNOWN ? callee_cfa(p, f, n, e) : 0;
 	p->position = AT_CALL;
 	if (!target)
@@ -191,9 +210,9 @@ static uint64_t target_read(const struct parser *p, uint16_t module,
 static uint32_t decision_at_target(const struct pugmark_plan *plan,
 				   const struct pugmark_plan_node *n, uint64_t addr)
 {
-	const struct pugmark_plan_target *t = &plan->targets[n->targets];
+	const struct pugmark_plan_target *t = pugmark_node_targets(plan, n);
 	uint32_t elsewhere = PUGMARK_NONE;
-	for (uint32_t i = 0; i < n->n_targets; i++) {
+	for (uint32_t i = 0; i < pugmark_node_n_targets(n); i++) {
 		if (t[i].addr == addr)
 			return t[i].decision;
 		if (t[i].addr == PUGMARK_PLAN_TARGET_ELSEWHERE)
@@ -245,19 +264,19 @@ void parser_pass(struct parser *p, uint32_t node, const struct pugmark_witness_e
 		if (n->flags & PUGMARK_NODE_TAIL)
 			parser_pop(p);
 		else
-			at_decision(p, n->next);
+			at_decision(p, pugmark_node_next(n));
 		break;
 	case PUGMARK_NODE_KIND_UNKNOWN:
 		follow_unknown(p, node, e, target_read(p, f->module, n, e));
 		break;
 	case PUGMARK_NODE_KIND_BRANCH:
-		at_decision(p, e->taken ? n->next_taken : n->next);
+		at_decision(p, e->taken ? pugmark_node_taken(n) : pugmark_node_next(n));
 		break;
 	case PUGMARK_NODE_KIND_TARGET:
 		follow_jump(p, n, e);
 		break;
 	default:
-		at_decision(p, n->next);
+		at_decision(p, pugmark_node_next(n));
 	}
 }
 

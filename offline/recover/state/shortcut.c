@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORTCUTS_BITS 12
+#define SHORTCUTS_BITS 13
 #define SHORTCUTS (1u << SHORTCUTS_BITS)
 #define KEPT_MAX 32768 /* events, and frames: then all is forgotten */
 #define LONGEST 64     /* events, or frames, of one */
@@ -104,8 +104,8 @@ void parser_forget_shortcuts(struct parser *p)
 static inline struct key key_of(const struct frame *f, uint32_t decision,
 				const struct pugmark_witness_event *e)
 {
-	uint64_t state = KEY_USED | (f->cfa ? KEY_CFA_KNOWN : 0) | (f->ret ? 0 : KEY_RET_UNKNOWN) |
-			 (f->ret == e->ret ? KEY_RET_SAME : 0);
+	uint64_t state = KEY_USED | !f->ret * KEY_RET_UNKNOWN | (f->ret == e->ret) * KEY_RET_SAME |
+			 (f->cfa != 0) * KEY_CFA_KNOWN;
 	return (struct key){
 		.where = (uint64_t)decision << 32 | e->site,
 		.what = (uint64_t)f->func << 32 | (uint64_t)f->module << 16 | state,
@@ -178,12 +178,13 @@ static inline bool report(struct parser *p, const struct shortcut *s)
 	const struct pugmark_trace_event *from = &p->shortcuts->events[s->event];
 	struct pugmark_trace_event *to = parser_reserve(p, s->n_events);
 	uint32_t depth = p->n - p->gone;
+	uint64_t from_ns = p->from_ns, now_ns = p->now_ns;
 	if (!to)
 		return false;
 	for (const struct pugmark_trace_event *end = from + s->n_events; from < end; from++, to++) {
 		*to = *from;
-		to->from_ns = p->from_ns;
-		to->to_ns = p->now_ns;
+		to->from_ns = from_ns;
+		to->to_ns = now_ns;
 		to->depth += depth;
 	}
 	p->n_out += s->n_events;
@@ -197,8 +198,25 @@ static inline void place(struct frame *f, const struct shortcut_frame *from, uin
 	f->call_cfa = from->frame.call_cfa + (from->call_cfa_known ? cfa : 0);
 }
 
-static void go_to_event(struct parser *p, const struct shortcut *s,
-			const struct pugmark_witness_event *e)
+/* Opens the @n frames of @from, which are behind the deciding one. */
+static __attribute__((noinline)) bool
+open_frames(struct parser *p, const struct shortcut_frame *from, uint32_t n, uint64_t cfa)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (p->n == p->cap && !parser_grow_stack(p))
+			return false;
+		if (from[i].frame.boundary != BELOW_CALL &&
+		    !parser_interrupt(p, from[i].frame.boundary, PUGMARK_CAUSE_NONE))
+			return false;
+		place(&p->stack[p->n++], &from[i], cfa);
+		if (p->unsure)
+			parser_note_doubt(p);
+	}
+	return true;
+}
+
+static inline void go_to_event(struct parser *p, const struct shortcut *s,
+			       const struct pugmark_witness_event *e)
 {
 	const struct shortcut_frame *from = &p->shortcuts->frames[s->frame];
 	struct frame *f = parser_top(p);
@@ -207,27 +225,21 @@ static void go_to_event(struct parser *p, const struct shortcut *s,
 	place(f, from, e->cfa);
 	f->boundary = boundary;
 	f->ret = ret;
-	for (uint32_t i = 1; i < s->n_frames; i++) {
-		if (p->n == p->cap && !parser_grow_stack(p))
-			return;
-		if (from[i].frame.boundary != BELOW_CALL &&
-		    !parser_interrupt(p, from[i].frame.boundary, PUGMARK_CAUSE_NONE))
-			return;
-		place(&p->stack[p->n++], &from[i], e->cfa);
-		if (p->unsure)
-			parser_note_doubt(p);
-	}
+	if (s->n_frames > 1 && !open_frames(p, from + 1, s->n_frames - 1, e->cfa))
+		return;
 	p->position = s->position;
+	if (parser_top(p)->called_ns)
+		parser_top(p)->called_ns = e->early_ns ? 0 : p->now_ns;
 }
 
 bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct shortcut *s, **past = p->shortcuts->past;
-	uint32_t n = 0, decision = parser_top(p)->decision;
+	const struct frame *f = parser_top(p);
+	uint32_t n = 0, decision = f->decision;
 	if (!is_plain(p, e))
 		return false;
-	for (;; n++) {
-		const struct frame *f = &p->stack[p->n - 1 - n];
+	for (;; n++, f--) {
 		struct key key = key_of(f, decision, e);
 		s = f->module == e->module && !f->gone ? look_up_next(p->shortcuts, &key) : NULL;
 		if (!s)
@@ -237,7 +249,7 @@ bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 		if (n == PAST_MAX || n + 1 == p->n || f->boundary != BELOW_CALL)
 			return false;
 		past[n] = s;
-		decision = node_at(p, f[-1].module, f[-1].node)->next;
+		decision = pugmark_node_next(node_at(p, f[-1].module, f[-1].node));
 	}
 	if (!s->own_cfa)
 		return false;

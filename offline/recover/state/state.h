@@ -34,22 +34,25 @@ enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_SWI
 /* One open activation. The stack's first is the outermost, its last the topmost. */
 struct frame {
 	uint32_t func;
-	uint32_t node;	   /* the call in progress, below the top of the stack or AT_CALL; at the
-			      top the last call that was passed since its last event; 0: none */
-	uint64_t cfa;	   /* 0: not known */
-	uint64_t ret;	   /* run-time return address; 0: not known */
-	uint64_t call_cfa; /* AT_CALL: the CFA of what was called, where the call's event told */
-	uint32_t decision; /* where to go on: for the top frame, or after a handler */
+	uint32_t node;	    /* the call in progress, below the top of the stack or AT_CALL; at the
+			       top the last call that was passed since its last event; 0: none */
+	uint64_t cfa;	    /* 0: not known */
+	uint64_t ret;	    /* run-time return address; 0: not known */
+	uint64_t call_cfa;  /* AT_CALL: the CFA of what was called, where the call's event told */
+	uint64_t called_ns; /* AT_CALL, until it is reported: when it was made, where an event of
+			       its own instruction has told it exactly, and
+			       nothing has come between; else 0 */
+	uint32_t decision;  /* where to go on: for the top frame, or after a handler */
 	uint16_t module;
 	uint8_t boundary;    /* enum boundary; not BELOW_CALL: it has a record in `interruptions` */
 	bool announced;	     /* AT_CALL: the call has been reported already */
 	bool foreign_target; /* AT_CALL: its target was read, and is in another module */
 	bool gone;	     /* AT_CALL: it has jumped out of the module and is a frame no more */
 	uint8_t back_module; /* of back */
-	uint32_t back;	     /* AT_CALL: the function, plus one, that code which is not traced has
-				called last during this call; 0: none */
 	bool doubtful; /* it or a frame further out was made by a call of which the plan says that
 			  nothing tells its end, or where its callee's frame lies */
+	uint32_t back; /* AT_CALL: the function, plus one, that code which is not traced has
+			  called last during this call; 0: none */
 };
 
 /* How well the place is known that a signal finds a thread at.

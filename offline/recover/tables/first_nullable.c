@@ -70,7 +70,8 @@ static uint32_t waits_for(const struct first_nullable *s, const struct pugmark_p
 		if (entry != PUGMARK_NONE && s->known[entry] != SILENT)
 			return entry;
 	}
-	return parse_leaves(n) || s->known[n->next] == SILENT ? PUGMARK_NONE : n->next;
+	return parse_leaves(n) || s->known[pugmark_node_next(n)] == SILENT ? PUGMARK_NONE
+									   : pugmark_node_next(n);
 }
 
 static void look_at(struct first_nullable *s, uint32_t waiting)
@@ -100,7 +101,7 @@ static void look_at_all(struct first_nullable *s, uint32_t decision)
 		uint32_t node = s->plan->alternatives[d->first + i];
 		const struct pugmark_plan_node *n = &s->plan->nodes[node];
 		if (n->site != PUGMARK_NONE || n->flags & PUGMARK_NODE_NORETURN ||
-		    (!parse_leaves(n) && n->next == PUGMARK_NONE))
+		    (!parse_leaves(n) && pugmark_node_next(n) == PUGMARK_NONE))
 			continue;
 		s->all[++s->n] = (struct waiting){decision, node, 0};
 		look_at(s, s->n);

@@ -55,16 +55,16 @@ int parse_facts_outward(struct parse_tables *t)
 static void doubt_after(struct parse_tables *t, const struct pugmark_plan_node *n)
 {
 	if (n->kind == PUGMARK_NODE_KIND_TARGET) {
-		for (uint32_t i = 0; i < n->n_targets; i++)
-			if (t->plan->targets[n->targets + i].decision != PUGMARK_NONE)
-				t->unsure_decision[t->plan->targets[n->targets + i].decision] =
+		for (uint32_t i = 0; i < pugmark_node_n_targets(n); i++)
+			if (pugmark_node_targets(t->plan, n)[i].decision != PUGMARK_NONE)
+				t->unsure_decision[pugmark_node_targets(t->plan, n)[i].decision] =
 					true;
 		return;
 	}
-	if (n->next != PUGMARK_NONE)
-		t->unsure_decision[n->next] = true;
-	if (n->kind == PUGMARK_NODE_KIND_BRANCH && n->next_taken != PUGMARK_NONE)
-		t->unsure_decision[n->next_taken] = true;
+	if (pugmark_node_next(n) != PUGMARK_NONE)
+		t->unsure_decision[pugmark_node_next(n)] = true;
+	if (n->kind == PUGMARK_NODE_KIND_BRANCH && pugmark_node_taken(n) != PUGMARK_NONE)
+		t->unsure_decision[pugmark_node_taken(n)] = true;
 }
 
 /* Whether events may fit two things because of it; others are gaps wherever they are met. */
@@ -81,10 +81,10 @@ static void doubt_roots(struct parse_tables *t)
 	const struct pugmark_plan *plan = t->plan;
 	for (uint32_t i = 1; i < plan->n_nodes; i++) {
 		const struct pugmark_plan_node *n = &plan->nodes[i];
-		if (n->site != PUGMARK_NONE || n->next == PUGMARK_NONE ||
+		if (n->site != PUGMARK_NONE || pugmark_node_next(n) == PUGMARK_NONE ||
 		    n->kind == PUGMARK_NODE_KIND_OPAQUE)
 			continue;
-		const struct pugmark_plan_decision *d = &plan->decisions[n->next];
+		const struct pugmark_plan_decision *d = &plan->decisions[pugmark_node_next(n)];
 		for (uint32_t k = d->first; k < d->first + d->n; k++)
 			t->unsure_root[plan->alternatives[k]] |=
 				plan->nodes[plan->alternatives[k]].flags & PUGMARK_NODE_ROOT;

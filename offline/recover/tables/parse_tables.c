@@ -26,8 +26,8 @@ static bool node_empty(const struct parse_tables *t, const struct pugmark_plan_n
 {
 	if (!node_silent(t, n) || n->flags & PUGMARK_NODE_NORETURN)
 		return false;
-	return parse_leaves(n) ||
-	       (n->next != PUGMARK_NONE && first_nullable_decision(t->silent, n->next));
+	return parse_leaves(n) || (pugmark_node_next(n) != PUGMARK_NONE &&
+				   first_nullable_decision(t->silent, pugmark_node_next(n)));
 }
 
 /* Where the call @node returns to. */
@@ -126,6 +126,8 @@ static int index_nodes(struct parse_tables *t)
 		if (site != PUGMARK_NONE)
 			t->sites[site].entered = t->sites[site].begins = f;
 	}
+	for (struct site_facts *s = t->sites; s < t->sites + plan->n_sites; s++)
+		s->times_more = s->returns || s->times_call || s->begins != PUGMARK_NONE;
 	return sort_returns(t);
 }
 
@@ -360,7 +362,7 @@ static void pass(struct walk *w, uint32_t node, struct place p)
 	}
 	if (n->kind == PUGMARK_NODE_KIND_UNKNOWN)
 		find(w, FIRST_ANY_ENTRY, callee);
-	p.decision = n->next;
+	p.decision = pugmark_node_next(n);
 	if (node_silent(w->t, n) && !parse_leaves(n) && !(n->flags & PUGMARK_NODE_NORETURN))
 		go_to(w, p);
 }

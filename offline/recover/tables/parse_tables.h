@@ -46,6 +46,7 @@ struct site_facts {
 	bool own_cfa;	  /* the event's CFA is that of the frame of the node */
 	bool returns;	  /* it stands at a ret of its function */
 	bool times_call;  /* it is in its function's first block, to tell when the call was made */
+	bool times_more; /* more than a call that is made where it stands: one of the three above */
 };
 
 struct first_nullable;

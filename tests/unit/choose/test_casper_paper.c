@@ -197,8 +197,9 @@ static void grammar_is_that_of_figure_4(void **state)
 	char text[TEXT_MAX];
 	for (size_t i = 0; i < sizeof(figure_4a) / sizeof(*figure_4a); i++) {
 		const char *left = figure_4a[i].left;
-		uint32_t decision = left[0] == 'c' ? x.plan->nodes[node_named(&x, left)].next
-						   : x.plan->funcs[func_named(&x, left)].entry;
+		uint32_t decision =
+			left[0] == 'c' ? pugmark_node_next(&x.plan->nodes[node_named(&x, left)])
+				       : x.plan->funcs[func_named(&x, left)].entry;
 		decision_text(&x, decision, text);
 		assert_string_equal(text, figure_4a[i].right);
 		rules += x.plan->decisions[decision].n;
@@ -234,7 +235,8 @@ static void decisions_are_told_as_in_figure_5(void **state)
 	(void)state;
 	struct example x = plan_example(MODE_CASPER);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
-		uint32_t decision = x.plan->nodes[node_named(&x, expected[i].after)].next;
+		uint32_t decision =
+			pugmark_node_next(&x.plan->nodes[node_named(&x, expected[i].after)]);
 		const struct decision_table *t = parse_tables_at(x.tables, decision);
 		const char *words[16];
 		char text[TEXT_MAX] = "", word[16][16];

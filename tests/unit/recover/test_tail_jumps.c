@@ -45,7 +45,7 @@ static void make(struct chain_plan *c, uint32_t n, uint8_t last_kind)
 			.callee = !last					? i + 1
 				  : last_kind == PUGMARK_NODE_KIND_CALL ? 0
 									: PUGMARK_NONE,
-			.next = PUGMARK_NONE,
+			.arm = PUGMARK_NODE_NOTHING_NEXT,
 			.kind = last ? last_kind : PUGMARK_NODE_KIND_CALL,
 			.flags = PUGMARK_NODE_TAIL,
 		};

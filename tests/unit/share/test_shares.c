@@ -3,7 +3,8 @@
  * grouping, with a bound and without, at both levels: what runs under the shares record of a walk
  * is merged to exactly that walk; or the merge says in a gap where it does not know on. Never is it
  * another walk. Of the walks that end by themselves, of programs that throw nothing, and that take
- * no signal, hardly one has a gap: where a jump to other code looks like what that code calls.
+ * no signal, hardly one has a gap: where a jump to other code looks like what that code calls. And
+ * the proof finds no decision untold of which the set does not say that nothing can tell it.
  *
  * SHARE_PROGRAMS=n walks programs 1 to n, SHARE_FROM=n begins elsewhere, SHARE_SEED=n walks only
  * program n, and with SHARE_PRINT=1 a walk that fails is printed. */
@@ -220,7 +221,7 @@ static void merge_many(bool paths, uint64_t programs)
 		(unsigned long long)t.faulty, (unsigned long long)t.faulty_unsaid,
 		(unsigned long long)t.together);
 	assert_int_equal(failed, 0);
-	assert_true(only || t.faulty_unsaid * 200 <= t.programs);
+	assert_int_equal(t.faulty_unsaid, 0);
 	assert_true(only || t.plain_gaps * 100 <= t.plain);
 	assert_true(only || t.gaps * 10 <= t.walks);
 }
