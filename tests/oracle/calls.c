@@ -15,7 +15,8 @@
  *    the function that is reached. `call *SLOT` of a GOT slot with a symbol prints it too.
  *  - jmp, jcc (if taken): `tail MODULE SITE TARGET` if the target is not in the same function, with
  *    the target as above. A jump to the entry of its own function is a loop, not an event, unless
- *    the model calls it a tail site and has no edge for it.
+ *    the model calls it a tail site and has no edge for it. Nor is a jump through a register or memory to
+ *    where the model says that setjmp comes back (to no entry): it leaves calls, as longjmp does.
  *  - Code that runs on into another function without a jump is a tail call too; its site is the
  *    last instruction before.
  *  - ret: `ret MODULE FUNCTION`, wherever it goes; the function is the one that holds the ret.
@@ -155,6 +156,15 @@ static bool pops_pushed(const struct tblock *b)
 	return b->n_insns > 1 && b->lens[i] <= 2 && (b->bytes[at + b->lens[i] - 1] & 0xf8) == 0x50;
 }
 
+/* Whether the jump that @s is goes back to where a call like setjmp's has returned once. */
+static bool is_longjmp(const struct calls *c, const struct flow_step *s)
+{
+	const struct mt_block *to = model_text_block_at(c->model, s->to->addr);
+
+	return s->from->kind == LAST_JMP_IND && to && model_text_has(to->flags, "setjmp-return") &&
+	       !model_text_func_start(c->model, to->addr);
+}
+
 /* The event of the block that @s starts from, once its end is known. */
 static struct event event_of(const struct calls *c, const struct flow_step *s)
 {
@@ -194,6 +204,8 @@ static struct event event_of(const struct calls *c, const struct flow_step *s)
 	}
 	if (e.kind == EVENT_TAIL && e.inside && model_text_func_at(c->model, e.target) == b->func &&
 	    !model_text_tail_to_self(c->model, b->last, e.target))
+		e.kind = EVENT_NONE;
+	if (e.kind == EVENT_TAIL && inside && is_longjmp(c, s))
 		e.kind = EVENT_NONE;
 	return e;
 }

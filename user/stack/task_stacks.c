@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-	LOWEST_ADDRESS = 4096, /* nothing is mapped below */
 	ADDRESS_BITS = 56,
 };
 
@@ -113,7 +112,7 @@ int task_stacks_tell(const struct task_stacks *t, uint32_t serial, uint64_t **wo
  * program. */
 static bool is_data(const struct snapshot *s, uint64_t addr, uint64_t word)
 {
-	bool low = word < LOWEST_ADDRESS, no_address = word >> ADDRESS_BITS;
+	bool low = word < PUGMARK_EVENT_ADDRESS_LOWEST, no_address = word >> ADDRESS_BITS;
 	bool below = word >= s->addr && word <= addr;
 	bool heap = word - s->heap < s->heap_end - s->heap &&
 		    s->addr - s->heap >= s->heap_end - s->heap; /* or the stack is there */

@@ -15,7 +15,8 @@ bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event
 		      uint64_t ret)
 {
 	uint64_t word;
-	if (!cfa || !ret || !stack_word_below(e, cfa - 8))
+	/* What is no address snapshots do not tell: argc, below where a program begins. */
+	if (!cfa || ret < PUGMARK_EVENT_ADDRESS_LOWEST || !stack_word_below(e, cfa - 8))
 		return true;
 	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_told(p, ret);
 }
