@@ -56,26 +56,28 @@ static __always_inline void note_last_frame(struct task_state *st, __u64 last)
 		st->last_cfa = (__u64)record.high << 32 | record.low;
 }
 
-/* Appends how far the lane has come, if that is news, to the batch of @n records. */
-static __always_inline void lane_note(struct task_state *st, __u32 *n)
+/* Appends how far the lane has come, if that is news, to the batch of @n records. Returns how many
+ * it has then. Global, so that it is verified once. */
+__noinline int lane_note(struct task_state *st, __u32 n)
 {
 	struct patch_ring ring;
 
-	if (!st->area ||
+	if (!st || !st->area ||
 	    !ring_read(BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase), &ring))
-		return;
+		return n;
 	__u64 pos = ring_position(&ring);
 	if (ring.lane == st->lane && pos == st->lane_pos && ring.lost == st->lane_lost)
-		return;
+		return n;
 	if (with_times)
-		lane_append(st, n, RECORD_LANE_TIME, ring.lane, bpf_ktime_get_ns());
-	lane_append(st, n, RECORD_LANE, ring.lane, pos);
+		lane_append(st, &n, RECORD_LANE_TIME, ring.lane, bpf_ktime_get_ns());
+	lane_append(st, &n, RECORD_LANE, ring.lane, pos);
 	if (ring.lost != st->lane_lost)
-		lane_append(st, n, RECORD_LANE_LOST, ring.lane, ring.lost);
+		lane_append(st, &n, RECORD_LANE_LOST, ring.lane, ring.lost);
 	st->lane = ring.lane;
 	st->lane_pos = pos;
 	st->lane_lost = ring.lost;
 	note_last_frame(st, ring.last);
+	return n;
 }
 
 /* The same, where nothing else is appended. */
@@ -85,8 +87,7 @@ static __noinline int lane_note_last(struct task_state *st)
 		return 0;
 	__u32 n = batch_room(st);
 
-	lane_note(st, &n);
-	st->n = n;
+	st->n = lane_note(st, n);
 	return 0;
 }
 

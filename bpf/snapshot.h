@@ -18,6 +18,22 @@
 /* Callbacks on a stack without a frame of ours come at places that differ by less. */
 #define BARE_BYTES 4096
 
+/* Addresses that are looked for. */
+struct address_window {
+	__u64 base, bytes;
+};
+
+/* A search for them. In the task's storage and not on the program's stack: of what changes there
+ * from step to step the verifier would follow each step, and not one for all. */
+struct deep_scan {
+	__u64 from, end;
+	struct address_window module, program, libraries, stack;
+	__u64 start;
+	__u32 place, n;
+	__u32 seen; /* of n */
+	__u32 reserved;
+};
+
 /* The last two snapshots of a task; few tasks need any. They are compared at the same address, not
  * at the same place: so there is room on either side of each. */
 struct stack_state {
@@ -32,6 +48,7 @@ struct stack_state {
 	__u8 pad3[PAD_BYTES];
 	struct deep_stack deep;
 	struct attach_stack attach;
+	struct deep_scan scan;
 	__u64 scratch[SNAPSHOT_WORDS];
 };
 
@@ -54,10 +71,18 @@ static __always_inline __u32 lines_below(__u64 bits)
 	return n + 1;
 }
 
-/* How many lines of 8 words, from the first, are not as in @old at the same address. Compares all
- * of them without a branch: the verifier has one path to follow instead of one a word. */
-static __always_inline __u32 lines_changed(struct snapshot *now, struct snapshot *old)
+/* How many lines of 8 words of the snapshot that is being made, from the first, are not as in the
+ * one before at the same address. Compares all of them without a branch: the verifier has one path
+ * to follow instead of one a word. Global, so that it is verified once. */
+__noinline int lines_changed(void)
 {
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!stacks)
+		return 0;
+	struct snapshot *now = stacks->current & 1 ? &stacks->even : &stacks->odd;
+	struct snapshot *old = stacks->current & 1 ? &stacks->odd : &stacks->even;
 	__u64 apart = now->addr - old->addr, changed = 0;
 	__s64 known = 8 * (__s64)old->n_words - (__s64)apart; /* bytes from now->addr on */
 	__u32 n = now->n_words / 8 & 127;
@@ -132,7 +157,7 @@ __noinline int snapshot_send(__u64 sp)
 	now->args_end = mm ? mm->env_end : 0;
 	now->n_words = bytes / 8;
 	now->serial = st->snapshots;
-	__u32 n = 8 * lines_changed(now, old);
+	__u32 n = 8 * (__u32)lines_changed();
 	if (n > SNAPSHOT_WORDS)
 		n = SNAPSHOT_WORDS;
 	now->n_sent = n;
@@ -155,18 +180,6 @@ __noinline int snapshot_send(__u64 sp)
 #define SCAN_WORDS 128
 #define SCAN_BYTES (8ull * SCAN_WORDS)
 
-/* Addresses that are looked for. */
-struct address_window {
-	__u64 base, bytes;
-};
-
-struct deep_scan {
-	struct stack_state *stacks;
-	__u64 from, end;
-	struct address_window module, program, libraries, stack;
-	__u32 place, n;
-};
-
 /* 1 if @value lies in @window, else 0. */
 static __always_inline __u64 lies_in(struct address_window window, __u64 value)
 {
@@ -176,22 +189,18 @@ static __always_inline __u64 lies_in(struct address_window window, __u64 value)
 	return inside >> 63 & ~off >> 63;
 }
 
-/* One step of deep_send(). Without a branch for each word, so that the verifier follows one path.
- */
-static long deep_scan_step(__u32 step, struct deep_scan *scan)
+/* Looks at SCAN_WORDS words in `scratch`, of which the first is at @place. Without a branch for
+ * each word, so that the verifier follows one path; global, so that it does so once. */
+__noinline int words_look(__u32 place)
 {
-	struct stack_state *stacks = scan->stacks;
-	struct address_window module = scan->module, program = scan->program,
-			      libraries = scan->libraries, stack = scan->stack;
-	__u32 n = scan->n, place = scan->place;
+	struct stack_state *stacks =
+		bpf_task_storage_get(&stacks_of_tasks, bpf_get_current_task_btf(), 0, 0);
 
-	if (scan->from >= scan->end)
-		return 1;
-	scan->place = place + SCAN_WORDS;
-	scan->from += SCAN_BYTES;
-	/* A page of a large array that was never touched is not there, and holds nothing. */
-	if (bpf_probe_read_user(stacks->scratch, SCAN_BYTES, (void *)(scan->from - SCAN_BYTES)))
+	if (!stacks)
 		return 0;
+	struct address_window module = stacks->scan.module, program = stacks->scan.program,
+			      libraries = stacks->scan.libraries, stack = stacks->scan.stack;
+	__u32 n = stacks->scan.n;
 	for (__u32 i = 0; i < SCAN_WORDS; i++) {
 		__u64 value = stacks->scratch[i];
 
@@ -200,36 +209,49 @@ static long deep_scan_step(__u32 step, struct deep_scan *scan)
 		n += lies_in(module, value) | lies_in(program, value) | lies_in(libraries, value) |
 		     lies_in(stack, value);
 	}
-	scan->n = n;
+	stacks->scan.n = n;
 	return 0;
 }
 
-struct anchor_scan {
-	struct deep_scan scan;
-	__u64 start, anchor;
-	__u32 seen; /* of scan.n */
-	__u32 reserved;
-};
-
-static long anchor_word(__u32 i, struct anchor_scan *a)
+/* One step of deep_send(). */
+static long deep_scan_step(__u32 step, struct stack_state **of)
 {
-	__u64 word = a->scan.stacks->deep.words[(a->seen + i) & (DEEP_MAX - 1)];
+	struct stack_state *stacks = *of;
+	struct deep_scan *scan = &stacks->scan;
+	__u32 place = scan->place;
+
+	if (scan->from >= scan->end)
+		return 1;
+	scan->place = place + SCAN_WORDS;
+	scan->from += SCAN_BYTES;
+	/* A page of a large array that was never touched is not there, and holds nothing. */
+	if (!bpf_probe_read_user(stacks->scratch, SCAN_BYTES, (void *)(scan->from - SCAN_BYTES)))
+		words_look(place);
+	return 0;
+}
+
+static long anchor_word(__u32 i, struct stack_state **of)
+{
+	struct stack_state *stacks = *of;
+	__u64 word = stacks->deep.words[(stacks->scan.seen + i) & (DEEP_MAX - 1)];
 
 	__s64 place = DEEP_PLACE(word); /* what lies below sp is left over from earlier calls */
 
 	if (place < 0 || !is_return_of_ours(DEEP_VALUE(word)))
 		return 0;
-	a->anchor = a->start + 8 * place;
+	stacks->anchor = stacks->scan.start + 8 * place;
 	return 1;
 }
 
-static long anchor_step(__u32 step, struct anchor_scan *a)
+static long anchor_step(__u32 step, struct stack_state **of)
 {
-	if (deep_scan_step(step, &a->scan))
+	struct deep_scan *scan = &(*of)->scan;
+
+	if (deep_scan_step(step, of))
 		return 1;
-	bpf_loop((a->scan.n - a->seen) & (SNAPSHOT_WORDS - 1), anchor_word, a, 0);
-	a->seen = a->scan.n;
-	return a->anchor != 0;
+	bpf_loop((scan->n - scan->seen) & (SNAPSHOT_WORDS - 1), anchor_word, of, 0);
+	scan->seen = scan->n;
+	return (*of)->anchor != 0;
 }
 
 /* Finds the first return address of ours at or above @sp: the frame that called out lies there, or
@@ -252,27 +274,27 @@ __noinline int anchor_find(__u64 sp, __u64 base, __u64 bytes)
 	if (stacks->bare && sp - stacks->bare < 2 * BARE_BYTES &&
 	    st->last_cfa < stacks->bare + 2 * BARE_BYTES)
 		return 0;
-	struct anchor_scan a = {
-		.scan = {.stacks = stacks,
-			 .from = sp & ~(SCAN_BYTES - 1),
-			 .end = sp + 8 * DEEP_WORDS,
-			 .module = {base, bytes},
-			 .place = -((sp & (SCAN_BYTES - 1)) >> 3)},
+	stacks->scan = (struct deep_scan){
+		.from = sp & ~(SCAN_BYTES - 1),
+		.end = sp + 8 * DEEP_WORDS,
+		.module = {base, bytes},
+		.place = -((sp & (SCAN_BYTES - 1)) >> 3),
 		.start = sp,
 	};
-	bpf_loop(DEEP_WORDS / SCAN_WORDS + 1, anchor_step, &a, 0);
-	stacks->anchor = a.anchor;
-	stacks->bare = a.anchor ? 0 : sp > BARE_BYTES ? sp - BARE_BYTES : 1;
+	bpf_loop(DEEP_WORDS / SCAN_WORDS + 1, anchor_step, &stacks, 0);
+	stacks->bare = stacks->anchor ? 0 : sp > BARE_BYTES ? sp - BARE_BYTES : 1;
 	return 0;
 }
 
 /* Scans from behind snapshot @last on. Returns how many words were found. */
-static __noinline __u32 deep_look(struct deep_scan *scan, const struct snapshot *last)
+static __always_inline __u32 deep_look(struct stack_state *stacks, const struct snapshot *last)
 {
+	struct deep_scan *scan = &stacks->scan;
+
 	scan->from = (last->addr + 8 * (__u64)last->n_words) & ~(SCAN_BYTES - 1);
 	scan->place = (scan->from - last->addr) >> 3;
 	scan->n = 0;
-	bpf_loop(DEEP_WORDS / SCAN_WORDS + 1, deep_scan_step, scan, 0);
+	bpf_loop(DEEP_WORDS / SCAN_WORDS + 1, deep_scan_step, &stacks, 0);
 	return scan->n;
 }
 
@@ -296,8 +318,8 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	if (end > last->addr + 8 * DEEP_WORDS)
 		end = last->addr + 8 * DEEP_WORDS;
 	struct deep_stack *deep = &stacks->deep;
-	struct deep_scan scan = {
-		.stacks = stacks,
+	struct deep_scan *scan = &stacks->scan;
+	*scan = (struct deep_scan){
 		.end = end,
 		.module = {base, bytes},
 		.stack = {last->addr, end - last->addr},
@@ -305,17 +327,17 @@ __noinline int deep_send(__u64 end, __u64 base, __u64 bytes)
 	struct mm_struct *mm = bpf_get_current_task_btf()->mm;
 
 	if (mm) {
-		scan.program =
+		scan->program =
 			(struct address_window){mm->start_code, mm->end_code - mm->start_code};
-		scan.libraries =
+		scan->libraries =
 			(struct address_window){mm->mmap_base - LIBRARIES_BYTES, LIBRARIES_BYTES};
 	}
 	if (end <= last->addr + 8 * (__u64)last->n_words || !last->n_words)
 		return 0;
-	__u32 n = deep_look(&scan, last);
+	__u32 n = deep_look(stacks, last);
 	if (n >= DEEP_MAX) { /* much else; the nearest are gone */
-		scan.program.bytes = scan.libraries.bytes = scan.stack.bytes = 0;
-		n = deep_look(&scan, last);
+		scan->program.bytes = scan->libraries.bytes = scan->stack.bytes = 0;
+		n = deep_look(stacks, last);
 	}
 	if (n >= DEEP_MAX) /* no stack of return addresses */
 		return 0;

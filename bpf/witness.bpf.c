@@ -235,7 +235,7 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 		st->area = area;
 	hit.n = batch_room(st);
 	hit.head = index;
-	lane_note(st, &hit.n);
+	hit.n = lane_note(st, hit.n);
 	__u32 module = site->module & (BATCH_MODULES - 1);
 	__u32 capture = site->capture;
 
@@ -259,7 +259,9 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 		note_return(st, capture, hit.ip, &hit);
 	if (capture & DESC_STACK)
 		hit.head |= HEAD_SNAPSHOT;
+	hit.head = task_forget(st, hit.head);
 	note_stack(ctx, st, sp, module, capture, &hit);
+	hit.head = task_forget(st, hit.head);
 	if (capture & DESC_FLAGS &&
 	    (hit.taken ? hit.taken > 1 : flag_taken(ctx->flags, site->cond & 15)))
 		hit.head |= HEAD_TAKEN;
@@ -271,6 +273,8 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 	if (site->cond >> DESC_READS_SHIFT)
 		hit.n = append_values(ctx, st, hit.n, site->cond >> DESC_READS_SHIFT);
 
+	hit.head = task_forget(st, hit.head);
+	hit.n = task_forget(st, hit.n);
 	struct batch_record *r = &st->records[hit.n & (BATCH_RECORDS - 1)];
 	r->head = hit.head;
 	r->dt_ns = hit.dt_ns;

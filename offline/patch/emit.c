@@ -2,6 +2,7 @@
 /* emit.c: see emit.h. */
 #include "offline/patch/emit.h"
 
+#include "offline/base/search.h"
 #include "offline/patch/assemble.h"
 #include "offline/patch/layout.h"
 #include "offline/patch/liveness.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RED_ZONE = 128, OP_LOAD = 0x8b, OP_STORE = 0x89, OP_LEA = 0x8d };
+enum { RED_ZONE = 128, OP_LOAD = 0x8b, OP_STORE = 0x89, OP_XCHG = 0x87, OP_LEA = 0x8d };
 
 /* One event in a trampoline, and what of its code is to come behind the hot path. */
 struct event {
@@ -64,7 +65,7 @@ static void choose_registers(struct event *e, uint32_t live)
 	uint32_t barred = e->original->regs | (e->flags ? 1u << ASM_AX : 0);
 	uint8_t chosen[2], n = 0;
 
-	if (e->flags && live >> ASM_AX & 1)
+	if (e->flags && (live | e->original->regs) >> ASM_AX & 1)
 		e->saved[e->n_saved++] = ASM_AX;
 	for (int dead = 1; dead >= 0; dead--)
 		for (size_t i = 0; i < sizeof(order) && n < 2; i++) {
@@ -156,6 +157,20 @@ static void check_return(struct patch_code *c, struct event *e)
 	e->to_rare[e->n_to_rare++] = asm_jcc(c, ASM_AE);
 }
 
+/* Loads the target of the indirect call or jump to the ring's register. Where the flags are kept in
+ * ax, and the target is found by ax, that is as it was meanwhile. */
+static void load_target(struct patch_code *c, const struct event *e)
+{
+	struct asm_mem ax = {ASM_SP, 8 * (e->n_saved - 1)}; /* the first that was pushed */
+	bool exchange = e->flags && e->original->regs >> ASM_AX & 1;
+
+	if (exchange)
+		asm_op_mem(c, OP_XCHG, ASM_AX, ax);
+	original_load_target(c, e->original, e->ring);
+	if (exchange)
+		asm_op_mem(c, OP_XCHG, ASM_AX, ax);
+}
+
 static uint32_t record_bytes(const struct event *e)
 {
 	return 12 + (e->head & PATCH_HEAD_RET ? 8 : 0) + (e->head & PATCH_HEAD_TARGET ? 8 : 0);
@@ -186,7 +201,7 @@ static void write_record(struct patch_code *c, struct event *e)
 		len += 8;
 	}
 	if (target) {
-		original_load_target(c, e->original, e->ring);
+		load_target(c, e);
 		asm_op_mem(c, OP_STORE, e->ring, (struct asm_mem){e->record, len});
 	}
 	asm_store_imm(c, (struct asm_mem){e->record, 0}, e->head);
@@ -472,15 +487,7 @@ void patch_code_deinit(struct patch_code *c)
 
 const struct patch_state *patch_state_at(const struct patch_code *c, uint32_t off)
 {
-	uint32_t low = 0, high = c->n_states;
+	uint32_t behind = SEARCH_FIRST_NOT(0u, c->n_states, i, c->states[i].off <= off);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (c->states[mid].off <= off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && off < c->len ? &c->states[low - 1] : NULL;
+	return behind && off < c->len ? &c->states[behind - 1] : NULL;
 }

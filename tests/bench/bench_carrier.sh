@@ -1,98 +1,238 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# bench_carrier.sh: what a recording costs the program when patched instructions carry the events, and
-# when probes do, beside the plain run, on the same work.
+# bench_carrier.sh: what a recording of all calls costs the program by patched instructions and by
+# probes, beside the plain run, on the same work.
 #
-#   bench_carrier.sh [RUNS]
+#   bench_carrier.sh [NAME...]    gzip-c gzip-d lua sqlite3 git-log git-stat python redis nginx postgres
 #
-# Per program: witness events, processor time of the program alone (user; the median of RUNS) plain and
-# patched, their ratio, what an event adds in ns, the ratio by probes (user time shows half of what
-# these take; PROBED=0: without), and the wall time of a patched recording with its coding. Copies of Debian's programs are run, never these themselves.
+# Of a program: witness events; processor time of the program alone (the median of ROUNDS=3) plain, and
+# by how much it is more patched without times, patched with them (the default), and by probes (once); ns
+# that an event adds without times; hits that were left to probes. Of a server at full load, on the same
+# two processors as its load and the recorder: requests a second plain, the share of them that is left, and
+# the same hits. SCALE=1 divides the work; PROBED=0 leaves the programs'
+# runs by probes out, which take long. Copies of Debian's programs are run, never these themselves.
+# shellcheck disable=SC2317 # functions that are called by a name in a variable
 set -u
-here=$(dirname "$(realpath "$0")")
-pugmark=${PUGMARK:-$here/../../build/pugmark}
-runs=${1:-3}
-[ "$(id -u)" = 0 ] || { echo 'SKIP: recording needs root here'; exit 77; }
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-export XDG_CACHE_HOME=$dir/cache
-
-cat >work.lua <<'LUA'
-local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
-fib(30)
-local t = {}
-for i = 1, 100000 do t[i] = (i * 7919) % 100003 end
-table.sort(t, function(a, b) return a < b end)
-local s = {}
-for i = 1, 30000 do s[i] = string.format('%d,%s', i, i) end
-print(#table.concat(s):gsub('1', 'x'))
-LUA
-cat >work.py <<'PY'
-def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
-d = {}
-for i in range(60000): d[str(i * 7919 % 10007)] = d.get(str(i), 0) + 1
-print(fib(21), len(d), sorted(d)[:2])
-PY
-cat >work.sh <<'SH'
-f() { local i s=0; for ((i = 0; i < $1; i++)); do s=$((s + i % 7)); done; echo $s; }
-f 60000
-SH
-head -c 12000000 < <(cat /usr/lib/x86_64-linux-gnu/*.so* 2>/dev/null) >data
+cd "$(dirname "$0")/../.." || exit 1
+top=$PWD
+pieces='gzip-c gzip-d lua sqlite3 git-log git-stat python redis nginx postgres'
+. tests/bench/lib.sh
+. tests/services/servers.sh
+needs_recording
+rounds=${ROUNDS:-3} scale=${SCALE:-1} probed=${PROBED:-1} failed=0
+cd "$tmp" || exit 1
+chmod 755 "$tmp"
 
 # Each program says at its end what processor time it took, whoever started it.
 cat >took.c <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 __attribute__((destructor)) static void told(void)
 {
 	char line[64];
 	struct rusage use;
-	int fd = open(getenv("TOOK"), O_WRONLY | O_APPEND | O_CREAT, 0600);
+	const char *name = getenv("TOOK_OF"), *to = getenv("TOOK");
+	if (!name || !to || strcmp(program_invocation_short_name, name))
+		return;
+	int fd = open(to, O_WRONLY | O_APPEND | O_CREAT, 0600);
 	getrusage(RUSAGE_SELF, &use);
-	int n = snprintf(line, sizeof(line), "%s %.3f\n", program_invocation_short_name,
-			 1e3 * use.ru_utime.tv_sec + 1e-3 * use.ru_utime.tv_usec);
+	int n = snprintf(line, sizeof(line), "%.3f\n",
+			 1e3 * (use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+				 1e-3 * (use.ru_utime.tv_usec + use.ru_stime.tv_usec));
 	if (write(fd, line, n) < 0)
 		_exit(1);
 }
 C
-sed -i '1i #define _GNU_SOURCE\n#include <errno.h>' took.c
 "${CC:-cc}" -O2 -shared -fPIC -o took.so took.c || exit 1
-median() { sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'; }
-took() { # NAME COMMAND...: ms of user time, the median
-	local name=$1
-	shift
-	rm -f took
-	for ((k = 0; k < runs; k++)); do
-		TOOK=$dir/took LD_PRELOAD=$dir/took.so "$@" >/dev/null 2>err
-	done
-	awk -v n="$name" '$1 == n { print $2 }' took | median
-}
-probed=${PROBED-1} # 0: without the runs under probes, which take long
 
-printf '%-10s %11s %9s %9s %6s %6s %8s %7s\n' program events plain_ms patch_ms ratio ns/ev probes wall_s
-one() { # NAME ARGUMENT...: a copy of the program
-	local name=$1 plain patched by_probes=0 events start wall
-	cp "$(readlink -f "$(command -v "$name")")" . || return
-	[ "$(basename "$(readlink -f "$(command -v "$name")")")" = "$name" ] ||
-		mv "$(basename "$(readlink -f "$(command -v "$name")")")" "$name"
-	shift
-	plain=$(took "$name" "./$name" "$@")
-	start=$EPOCHREALTIME
-	patched=$(took "$name" "$pugmark" record -o rec --no-times --carrier patch --on-full wait -- "./$name" "$@")
-	wall=$(awk -v a="$start" -v b="$EPOCHREALTIME" -v r="$runs" 'BEGIN { printf "%.1f", (b - a) / r }')
-	events=$(sed -nE 's/.*: ([0-9]+) witness events.*/\1/p' err)
-	[ "$probed" = 0 ] ||
-		by_probes=$(runs=1 took "$name" "$pugmark" record -o rec --no-times -- "./$name" "$@")
-	awk -v n="$name" -v e="$events" -v p="$plain" -v q="$patched" -v r="$by_probes" -v w="$wall" \
-		'BEGIN { printf "%-10s %11d %9.0f %9.0f %6.2f %6.2f %8.1f %7s\n", n, e, p, q, q / p,
-			(q - p) * 1e6 / e, r / p, w }'
+took() { # COMMAND...: ms of the program's processor time
+	rm -f took
+	TOOK=$tmp/took TOOK_OF=program LD_PRELOAD=$tmp/took.so "$@" >out 2>err </dev/null
+	[ -s took ] && head -n 1 took
 }
-one gzip -c data
-one lua5.4 work.lua
-one bash work.sh
-[ ! -x /usr/bin/python3 ] || PATH=/usr/bin:$PATH one python3 work.py
-one git -C "${REPOSITORY:-$here}" log --stat -n 400
+traps() { # what the last recording's err says was left to probes, in percent of all events
+	sed -nE 's/.* of them \(([0-9.]+) %\) by probes.*/\1/p' err | tail -n 1
+}
+why() { sed -nE 's/.*by probes and not by patches: //p' err | tail -n 1; }
+
+# ---- programs: prepare_NAME leaves ./program, and sets work (its arguments) and options ----
+prepare_gzip-c() {
+	cp /usr/bin/gzip program
+	head -c $((12000000 / scale)) < <(cat /usr/lib/x86_64-linux-gnu/*.so* 2>/dev/null) >data
+	work=(-c data)
+}
+prepare_gzip-d() {
+	cp /usr/bin/gzip program
+	head -c $((60000000 / scale)) < <(cat /usr/lib/x86_64-linux-gnu/*.so* 2>/dev/null) | gzip -1c >data.gz
+	work=(-dc data.gz)
+}
+prepare_lua() {
+	cp /usr/bin/lua5.4 program || return
+	cat >work.lua <<-LUA
+		local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
+		for _ = 1, 40 // $scale do fib(25) end
+		local t = {}
+		for i = 1, 100000 // $scale do t[i] = (i * 7919) % 100003 end
+		table.sort(t, function(a, b) return a < b end)
+		local s = {}
+		for i = 1, 30000 // $scale do s[i] = string.format('%d,%s', i, i) end
+		print(#table.concat(s):gsub('1', 'x'))
+	LUA
+	work=(work.lua)
+}
+prepare_sqlite3() {
+	cp -L /usr/lib/x86_64-linux-gnu/libsqlite3.so.0 libsqlite3.so.0 &&
+		"${CC:-cc}" -O2 -o program "$top/tests/bench/loads/sqlite_run.c" libsqlite3.so.0 "-Wl,-rpath,$tmp" || return
+	for ((k = 0; k < 200 / scale; k++)); do
+		cat "$top/tests/bench/loads/work.sql"
+		echo 'drop table t; drop table u;'
+	done >work.sql
+	work=(work.sql) options=(--no-program --module "$tmp/libsqlite3.so.0")
+}
+prepare_git-log() {
+	cp /usr/bin/git program
+	work=(-C "${REPOSITORY:-$top}" log)
+}
+prepare_git-stat() { # calls that libc's qsort makes back are left to probes
+	cp /usr/bin/git program
+	work=(-C "${REPOSITORY:-$top}" log --stat -n $((300 / scale)))
+}
+prepare_python() {
+	local python
+	python=/usr/bin/python3.11
+	[ -x "$python" ] || return
+	cp "$python" program
+	PYTHONHOME=/usr
+	export PYTHONHOME
+	cat >work.py <<-PY
+		def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+		d = {}
+		for i in range(60000 // $scale): d[str(i * 7919 % 10007)] = d.get(str(i), 0) + 1
+		print(fib(20), len(d), sorted(d)[:2])
+	PY
+	work=(-S work.py)
+}
+bench_program() { # NAME
+	local carrier events trapped reasons line
+	work=() options=()
+	rm -f program ./*.times
+	"prepare_$1" && [ -x program ] || { echo "$1: not installed"; return 0; }
+	for ((k = 0; k < rounds; k++)); do
+		took ./program "${work[@]}" >>plain.times || return
+		cp out plain.out
+		took "$PUGMARK" record -o rec --carrier patch --on-full wait "${options[@]}" -- ./program "${work[@]}" \
+			>>timed.times || return
+		took "$PUGMARK" record -o rec --no-times --carrier patch --on-full wait "${options[@]}" -- ./program \
+			"${work[@]}" >>patch.times || return
+		cmp -s out plain.out || { echo "$1: patched it prints something else"; return 1; }
+	done
+	events=$(sed -nE 's/.*: ([0-9]+) witness events.*/\1/p' err)
+	trapped=$(traps) reasons=$(why)
+	if [ "$probed" = 1 ]; then
+		took "$PUGMARK" record -o rec --no-times "${options[@]}" -- ./program "${work[@]}" >>probe.times || return
+	else
+		cp plain.times probe.times
+	fi
+	unset PYTHONHOME
+	line=$(awk -v n="$1" -v e="$events" -v p="$(median plain.times)" -v q="$(median patch.times)" \
+		-v t="$(median timed.times)" -v r="$(median probe.times)" -v l="${trapped:-0}" -v w="$reasons" 'BEGIN {
+			printf "%-9s %11d %9.0f %6.2f %6.2f %7.1f %6.2f %8s  %s", n, e, p, q / p, t / p, r / p,
+				(q - p) * 1e6 / e, l, w }')
+	echo "$line"
+	read -r _ _ _ p t r e _ <<<"$line"
+	[ "$1" = git-stat ] || echo "$p $t" >>ratios # the geometric mean is of the six that are asked for
+	record "$1" patch slowdown "$p" times
+	record "$1" patch-timed slowdown "$t" times
+	record "$1" probe slowdown "$r" times
+	record "$1" patch ns_per_event "$e" ns
+	record "$1" patch left_to_probes "${trapped:-0}" %
+}
+
+# ---- servers: rate_NAME prints requests a second ----
+rate_redis() {
+	redis-benchmark -p "$port" -t get -n $((200000 / scale)) -c 16 --csv | awk -F '"' '/GET/ { print $4 }'
+}
+rate_nginx() { wrk -t 1 -c 16 -d "$seconds" "http://127.0.0.1:$port/" | awk '/^Requests.sec/ { print $2 }'; }
+rate_postgres() { postgres_bench -T "$seconds" | awk '/^tps/ { print $3 }'; }
+seconds=3
+[ "$scale" = 1 ] || seconds=1
+rate_under() { # NAME OPTION...: recorded
+	local name=$1 recorder options=() pid
+	shift
+	options=(-p "$server")
+	if [ "$name" = nginx ]; then
+		options=()
+		for pid in $(pgrep -P "$server"); do options+=(-p "$pid"); done
+	fi
+	: >err
+	"$PUGMARK" record -o rec "${options[@]}" "$@" 2>err &
+	recorder=$!
+	await grep -q ': recording' err || return
+	"rate_$name"
+	kill -INT $recorder
+	wait $recorder
+	[ $? != 1 ]
+}
+await() { # COMMAND...
+	local i
+	for ((i = 0; i < 600; i++)); do "$@" >/dev/null 2>&1 && return; sleep 0.05; done
+	return 1
+}
+bench_server() { # NAME
+	local name=$1 file=$1_file line trapped reasons lost
+	[ -x "${!file}" ] || { echo "$name: not installed"; return 0; }
+	mkdir -p "$name.d/bin" && cd "$name.d" && cp "${!file}" bin/ || return
+	binary=$PWD/bin/$(basename "${!file}")
+	port=$(((port + 1) % 20000 + 20000))
+	"${name}_start" && await "${name}_ready" || { echo "$name does not come up"; return 1; }
+	for ((k = 0; k < rounds; k++)); do
+		"rate_$name" >>plain.times || return
+		rate_under "$name" --carrier patch >>timed.times || { cat err; return 1; }
+		lost=$(sed -nE 's/.*: ([0-9]+) (witness )?events were lost.*/\1/p' err)
+		rate_under "$name" --carrier patch --no-times >>patch.times || { cat err; return 1; }
+		trapped=$(traps) reasons=$(why)
+	done
+	rate_under "$name" --no-times >>probe.times || { cat err; return 1; }
+	kill "$server"
+	wait "$server"
+	line=$(awk -v n="$name" -v p="$(median plain.times)" -v q="$(median patch.times)" -v t="$(median timed.times)" \
+		-v r="$(median probe.times)" -v l="${trapped:-0}" -v w="$reasons" -v lost="${lost:-0}" 'BEGIN {
+			printf "%-9s %9.0f %7.1f %% %6.1f %% %6.1f %% %8s %9s  %s", n, p, 100 * q / p, 100 * t / p, 100 * r / p,
+				l, lost, w }')
+	echo "$line"
+	cd "$tmp" || return
+	read -r _ _ p _ t _ r _ <<<"$line"
+	record "$name" patch requests_left "$p" %
+	record "$name" patch-timed requests_left "$t" %
+	record "$name" probe requests_left "$r" %
+	record "$name" patch left_to_probes "${trapped:-0}" %
+} 2>>"$tmp/noise"
+
+# shellcheck disable=SC2086 # they are words
+[ $# -gt 0 ] || set -- $pieces
+headed=
+for name; do
+	case $name in
+	redis | nginx | postgres)
+		[ "$headed" = servers ] || printf '%-9s %9s %9s %8s %8s %8s %9s  %s\n' server plain/s patch timed probe \
+			left_% lost why
+		headed=servers
+		bench_server "$name"
+		;;
+	*)
+		[ "$headed" = programs ] || printf '%-9s %11s %9s %6s %6s %7s %6s %8s  %s\n' program events plain_ms patch \
+			timed probe ns/ev left_% why
+		headed=programs
+		bench_program "$name"
+		;;
+	esac || { failed=1; echo "$name: FAILED"; tail -n 5 err noise 2>/dev/null; }
+done
+[ ! -s ratios ] || awk '{ p += log($1); t += log($2); n++ }
+	END { printf "geometric mean of %d programs: %.2f, with times %.2f\n", n, exp(p / n), exp(t / n) }' ratios
+exit $failed

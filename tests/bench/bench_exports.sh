@@ -55,7 +55,7 @@ formats() {
 	local format line seconds kb want
 	record_events whole "$events" || { echo 'no recording'; failed=1; return; }
 	echo "$n begins and ends of calls"
-	for format in perfetto chrome speedscope folded pprof callgrind ctf sqlite; do
+	for format in perfetto chrome speedscope folded pprof callgrind ctf sqlite parquet; do
 		rm -rf "$tmp/out"
 		line=$("$measure" 1 "$PUGMARK" export --format $format -o "$tmp/out" "$tmp/whole" | tail -n 1) ||
 			{ echo "$format: failed"; failed=1; continue; }

@@ -16,36 +16,10 @@ set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 pieces='gzip-c gzip-d lua sqlite3 git-log'
 . tests/bench/lib.sh
+. tests/bench/five_loads.sh
 needs_recording
-work=$PWD/tests/bench/loads
 modes='full branch casper best'
 timed_modes='best casper full'
-
-text() { # LINES: like prose, always the same
-	awk -v lines="$1" 'BEGIN {
-		n = split("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi " \
-			  "omicron pi rho sigma tau upsilon phi chi psi omega", w, " ")
-		x = 12345
-		for (i = 1; i <= lines; i++) {
-			l = ""
-			for (k = 0; k < 8; k++) {
-				x = (x * 69069 + 1) % 4294967296
-				l = l (k ? " " : "") (k == 6 ? x % 1000 : w[int(x / 65536) % n + 1])
-			}
-			print l
-		}
-	}'
-}
-git_history() { # DIR: 240 commits to 12 files
-	git init -q -b main "$1"
-	for i in $(seq 240); do
-		printf 'commit refs/heads/main\ncommitter a <a@example.org> %d +0000\ndata 9\ncommit%03d\n' \
-			$((1577836800 + i * 60)) "$i"
-		printf 'M 644 inline file%d\ndata <<END_OF_FILE\n' $((i % 12))
-		text $((20 + i % 60)) | awk -v i="$i" '{ print } NR % 7 == i % 7 { print "changed " i }'
-		printf 'END_OF_FILE\n\n'
-	done | git -C "$1" fast-import --quiet
-}
 
 # Sources of the distribution for -pg builds, fetched into the build folder once.
 sources=$BUILD/bench-sources
@@ -85,37 +59,14 @@ sqlite_with_pg() { # OUT
 		-lm 2>"$tmp/gcc.log"
 }
 
-# Sets program (the copy), args, pg (the -pg build, or none and why), and what of it is traced: the
-# file and its options. A library is planned by record itself, which keeps the plan.
+# Sets pg as well: the -pg build, or none and why.
 set_up() { # NAME
 	pg='' pg_why='built from no source here'
-	unset LD_LIBRARY_PATH
-	traced=
+	set_up_load "$1" || return
 	case $1 in
-	gzip-c) program=$(copy gzip) && text 6000 >"$tmp/text" && args=(-c "$tmp/text") ;;
-	gzip-d) program=$(copy gzip) && text 300000 | gzip -c >"$tmp/text.gz" && args=(-dc "$tmp/text.gz") ;;
-	lua)
-		program=$(copy lua5.4) && args=("$work/work.lua") || return
-		if lua_with_pg "$tmp/lua-pg"; then pg=$tmp/lua-pg; else pg_why='no source package'; fi
-		;;
-	sqlite3)
-		program=$tmp/sqlite_run args=("$work/work.sql") traced=$tmp/libsqlite3.so.0
-		gcc -O2 -o "$program" "$work/sqlite_run.c" -lsqlite3 2>"$tmp/gcc.log" &&
-			cp -L "$(ldconfig -p | awk '/libsqlite3.so.0 .*x86-64/ { print $NF; exit }')" \
-				"$traced" || return
-		export LD_LIBRARY_PATH=$tmp
-		if sqlite_with_pg "$tmp/sqlite-pg"; then pg=$tmp/sqlite-pg; else pg_why='no source package or tclsh'; fi
-		;;
-	git-log)
-		program=$(copy git) && git_history "$tmp/repo" || return
-		export HOME=$tmp GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
-		args=(-C "$tmp/repo" log --stat -p)
-		;;
-	*) return 1 ;;
+	lua) lua_with_pg "$tmp/lua-pg" && pg=$tmp/lua-pg || pg_why='no source package' ;;
+	sqlite3) sqlite_with_pg "$tmp/sqlite-pg" && pg=$tmp/sqlite-pg || pg_why='no source package or tclsh' ;;
 	esac
-	what=(--binary "$program")
-	[ -z "$traced" ] || what+=(--no-program --module "$traced")
-	traced=${traced:-$program}
 }
 by_plan() { # MODE: sets by
 	by=(--plan "$tmp/plan.$1")

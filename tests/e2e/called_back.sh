@@ -13,7 +13,6 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export XDG_CACHE_HOME=$dir/cache PUGMARK_NO_TTY=1
-"$PUGMARK" doctor >doctor.txt 2>&1 || skip "recording does not work here: $(grep missing doctor.txt)"
 
 cat >library.c <<'C'
 #include <alloca.h>

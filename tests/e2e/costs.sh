@@ -36,10 +36,6 @@ measure() { # STOPPED: into $costs, emulated and stepped
 		skip "nothing can be measured here: $(grep missing out)"
 	costs=$(jq -r '"\(.emulated) \(.stepped)"' cache/pugmark/costs.json)
 }
-for _ in $(seq $((3 * $(nproc)))); do
-	(while :; do :; done) &
-	started+=("$!")
-done
 # A probe that the kernel emulates spares the second trap that single-stepping takes: whatever else runs,
 # it is the cheaper one.
 measure wall

@@ -122,4 +122,22 @@ claim 'the command has ended well' is $? 0
 claim 'the recording says it as well' grep -q 'times as much processor time' <("$PUGMARK" verify long.rec)
 "$PUGMARK" record -o short.rec -- ./long . 2>said_by_it
 claim 'nothing is said of what is over at once' is "$(grep -c 'processor time' said_by_it)" 0
+# A selection that leaves nothing says so, and what there would have been.
+rm -rf rec
+run 0 record -q -o rec -- ./fib
+for command in report 'report --format json' 'report --distribution' replay 'export --format folded -o -'; do
+	run 0 $command --from 100 --to 200 rec
+	claim "$command: the selection keeps nothing, and that is said" \
+		grep -Eq 'rec: the selection keeps none of its calls \(its events are of [0-9.]+ to [0-9.]+ s' err
+done
+run 0 report --slowest 3 --longer 100 rec
+claim 'none took that long, and that is said' grep -q 'no call may have taken as long' err
+run 0 report rec
+claim 'nothing is said where something is shown' test ! -s err
+for table in '--n-level 2' '--intervals 3'; do
+	run 0 encode $table rec
+	mv out should
+	run 0 report $table rec
+	claim "report $table: the table that encode makes" same should out
+done
 conclude

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # check.sh: is the recovered trace exactly what happened?
 #
-#   check.sh [--paths] [--quick] [NAME...]
+#   check.sh [--paths | --mixed SEEDS] [--quick] [NAME...]
 #
 # NAME is a program of tests/oracle/programs; without one, all that are listed below, or the quick
 # ones. A copy of the program does its work under QEMU, which gives the true sequence of calls, tail
@@ -15,6 +15,9 @@
 #
 # With --paths, what is recorded are all blocks (--level paths) by each placement of witnesses, and
 # what is compared is the sequence of blocks, to the last one.
+#
+# With --mixed, a half of the witnesses by lot are patched instructions and the other half probes, by
+# each seed from 1 (or FIRST_SEED) on: of the programs that run the same way twice, on a tenth of the work.
 #
 # Prints a table: processes, call-and-return events, witness events, their share, the verdict. Exit
 # status 1 if any is not identical, 77 if nothing could run. PUGMARK and TOOLS say where the command
@@ -32,6 +35,13 @@ programs() {
 		paths_programs
 		return
 	fi
+	if [ "$mixed" -gt 0 ]; then
+		every_program | awk '$2 == "same" { print $1, $2, $3 == "quick" ? $3 : "-", 10 }'
+		return
+	fi
+	every_program
+}
+every_program() {
 	cat <<'LIST'
 gzip-c same
 gzip-d same quick
@@ -231,6 +241,14 @@ quick=0 what=events
 if [ "${1:-}" = --paths ]; then
 	level=paths modes="paths-blocks paths-targets paths-edges paths-nodes paths-best" what=blocks
 	shift
+fi
+mixed=0
+if [ "${1:-}" = --mixed ]; then
+	mixed=$2 modes=
+	for ((seed = ${FIRST_SEED:-1}; seed < ${FIRST_SEED:-1} + mixed; seed++)); do
+		modes="$modes best@$seed"
+	done
+	shift 2
 fi
 if [ "${1:-}" = --quick ]; then
 	quick=1

@@ -4,6 +4,7 @@
 #
 #   tracer.sh DIR qemu PLUGIN PROGRAM [ARGS]        its blocks in DIR/ID/trace
 #   tracer.sh DIR record MODE[,TWIN...] PROGRAM [ARGS]  its recording in DIR/ID/recording
+#   tracer.sh DIR record MODE@SEED PROGRAM [ARGS]       half of the witnesses are patched instructions
 #
 # ID names the invocation: a checksum of the program and its arguments, and how many such there
 # were before, so that the same invocation has the same ID under every tracer, also where several
@@ -44,6 +45,13 @@ record)
 	done
 	how=(--mode "${modes[0]}")
 	[ "${modes[0]#paths-}" = "${modes[0]}" ] || how=(--level paths --placement "${modes[0]#paths-}")
+	case $what in
+	*@*)
+		how[1]=${modes[0]%@*}
+		twins=(--carrier mixed --on-full wait)
+		env+=("PUGMARK_PATCH_SEED=${what#*@}")
+		;;
+	esac
 	exec env -i "${env[@]}" setarch -R "$PUGMARK" record -q -o "$at/recording" "${how[@]}" "${twins[@]}" \
 		-- "$@"
 	;;

@@ -46,11 +46,11 @@ static bool wants(void *ctx, const char *file)
 	return record_modules_wants(r->options, file);
 }
 
-static const char *changed(void *ctx)
+static const char *changed(void *ctx, bool at_end)
 {
 	struct replanning *r = ctx;
 
-	return targets_changed(&r->modules->targets);
+	return targets_changed(&r->modules->targets, at_end);
 }
 
 static void release(void *ctx)

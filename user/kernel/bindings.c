@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* bindings.c: see bindings.h. Such calls are the call nodes of a plan that have an import's name.
  * All slots that a relocation fills with that symbol count, whichever of them the call goes
- * through. */
+ * through. The file is read in a sandbox (user/sandbox): its slots come back. */
 #include "user/kernel/bindings.h"
 
 #include "offline/base/vec.h"
 #include "offline/elf/private_elf.h"
+#include "user/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 struct reader {
+	const char *path;
 	VEC(const char *) names; /* of imports, each once; the plan's */
 	VEC(struct bound_slot) slots;
 	bool *seen; /* per name: it has a slot */
@@ -65,10 +67,13 @@ static void add_slot(struct reader *r, Elf *elf, const GElf_Shdr *symbols, Elf_D
 	r->failed |= !VEC_PUSH(&r->slots, slot);
 }
 
-static int read_slots(struct reader *r, const char *path)
+/* In the child. */
+static int read_slots(void *ctx, FILE *out, struct pugmark_diag *diag)
 {
+	struct reader *r = ctx;
 	private_elf_guard struct private_elf file = {.elf = NULL};
-	int err = private_elf_open(path, &file);
+	int err = private_elf_open(r->path, &file);
+	(void)diag;
 	if (err)
 		return err;
 	Elf *elf = file.elf;
@@ -89,7 +94,25 @@ static int read_slots(struct reader *r, const char *path)
 	for (uint32_t i = 0; i < r->names.n; i++)
 		if (!r->seen[i])
 			return -ESTALE;
+	fwrite(r->slots.at, sizeof(*r->slots.at), r->slots.n, out);
 	return r->failed ? -ENOMEM : 0;
+}
+
+/* Whatever numbers come back: a slot is compared with what processes have there, and nothing is
+ * written to it. */
+static int ask_for_slots(struct reader *r, struct bindings *out, struct pugmark_diag *diag)
+{
+	const struct sandbox sandbox = {.subject = r->path, .grants = &r->path, .n_grants = 1};
+	void *bytes = NULL;
+	size_t len = 0;
+	int err = sandbox_or_here(&sandbox, read_slots, r, &bytes, &len, diag);
+	if (!err && len % sizeof(*out->at)) {
+		free(bytes);
+		return -EBADMSG;
+	}
+	out->at = bytes;
+	out->n = (uint32_t)(len / sizeof(*out->at));
+	return err;
 }
 
 /* Whether the plan is of a library some of whose exported functions do not show. */
@@ -111,17 +134,20 @@ static bool has_known_programs(const struct pugmark_plan *plan)
 int bindings_read(const char *path, const struct pugmark_plan *plan, const struct text_span *span,
 		  struct bindings *out, struct pugmark_diag *diag)
 {
-	struct reader r = {.text = span->addr};
+	struct reader r = {.path = path, .text = span->addr};
+	struct bindings found = {.by_known_programs = has_known_programs(plan)};
+	struct pugmark_diag died = {.text = ""};
 	int err = gather_names(&r, plan);
 
 	if (!err && r.names.n)
-		err = read_slots(&r, path);
+		err = ask_for_slots(&r, &found, &died);
 	if (!err)
-		*out = (struct bindings){r.slots.at, r.slots.n, has_known_programs(plan)};
-	else
-		VEC_FREE(&r.slots);
+		*out = found;
+	VEC_FREE(&r.slots);
 	VEC_FREE(&r.names);
 	free(r.seen);
+	if (err == -EFAULT || err == -ETIME) /* its own words */
+		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET, "%s", died.text);
 	if (err == -ESTALE)
 		return pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					"a plan of another binary: it has calls of imports that "

@@ -99,8 +99,9 @@ struct recorder_options {
 	int (*replan)(void *ctx, const struct replan_request *request,
 		      struct recorder_options *changed, char **news, struct pugmark_diag *diag);
 	/* The name of a file of the modules that was written to since it was planned, or that
-	 * somebody waits to write to; NULL: none. Then, when no probe is on it: he may. */
-	const char *(*changed)(void *ctx);
+	 * somebody waits to write to; NULL: none. @at_end: nothing is recorded any more. Then, when
+	 * no probe is on it: he may. */
+	const char *(*changed)(void *ctx, bool at_end);
 	void (*release)(void *ctx);
 	void *replan_ctx;
 	/* Level values: what to capture besides, of the same modules in the same order; NULL:

@@ -89,6 +89,16 @@ static uint32_t pack(struct lanes *l, const uint8_t *chunk)
 	return PATCH_CHUNK;
 }
 
+/* Whoever needs a chunk looks at @i first, if that is below where it would begin: so as few are in
+ * use as can be, for the first write to each page of one costs a page fault. */
+static void offer(struct source *a, uint32_t i)
+{
+	uint32_t *hint = &shared_of(a)->hint;
+
+	if (i < __atomic_load_n(hint, __ATOMIC_RELAXED))
+		__atomic_store_n(hint, i, __ATOMIC_RELAXED);
+}
+
 /* Takes a full chunk out and gives it back empty. Where that cannot be it stays as it is. */
 static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 {
@@ -109,6 +119,7 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	if (noted) {
 		memset(chunk + 4, 0, PATCH_CHUNK - 4);
 		__atomic_store_n(&header->state, PATCH_FREE, __ATOMIC_RELEASE);
+		offer(a, i);
 		l->off_file += bytes;
 		l->totals.chunks++;
 		l->totals.bytes += PATCH_CHUNK;
@@ -118,18 +129,36 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	return noted;
 }
 
-/* Calls chunks full that belong to processes which have ended, or execute another program. */
+/* Counts the full chunks that do not become whole. A handler that leaves by siglongjmp leaves what
+ * it interrupted unwritten, and whether it will come back to that nobody knows: the chunk stays
+ * until its process has ended. */
+static void count_late(struct source *a)
+{
+	a->n_late = 0;
+	for (uint32_t i = 0; a->late && i < a->n_chunks; i++) {
+		const struct patch_chunk *header = (const void *)chunk_of(a, i);
+		uint32_t serial = header->serial;
+
+		if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != PATCH_FULL ||
+		    is_whole((const uint8_t *)header))
+			serial = 0;
+		a->n_late += serial && a->late[i] == serial;
+		a->late[i] = serial;
+	}
+}
+
+/* Calls chunks ended that belong to processes which have ended, or execute another program. */
 static void reclaim(struct source *a)
 {
 	uint32_t n_lanes = __atomic_load_n(&shared_of(a)->n_lanes, __ATOMIC_ACQUIRE) + 1;
 	uint64_t *live = calloc(n_lanes / 64 + 1, sizeof(*live));
 	uint32_t *lanes = calloc(a->n_chunks, sizeof(*lanes));
 
-	a->reclaimed_ns = clock_now_ns();
 	for (uint32_t i = 0; lanes && i < a->n_chunks; i++) {
 		const struct patch_chunk *header = (const void *)chunk_of(a, i);
+		uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
 
-		if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) == PATCH_TAKEN)
+		if (state == PATCH_TAKEN || state == PATCH_FULL)
 			lanes[i] = __atomic_load_n(&header->lane, __ATOMIC_ACQUIRE);
 	}
 	/* The lanes are looked for behind that: whose chunk was seen has had them all along. */
@@ -149,9 +178,15 @@ static void reclaim(struct source *a)
 static void make_room(struct source *a, uint32_t held, uint32_t idle)
 {
 	struct patch_shared *shared = shared_of(a);
+	uint64_t now_ns = clock_now_ns();
 
-	if (held > a->least / 2 && clock_now_ns() - a->reclaimed_ns > RECLAIM_NS)
-		reclaim(a);
+	if (now_ns - a->reclaimed_ns > RECLAIM_NS) {
+		a->reclaimed_ns = now_ns;
+		count_late(a);
+		if (held > a->least / 2 || a->n_late)
+			reclaim(a);
+	}
+	held += a->n_late;
 	uint32_t want = held < PATCH_CHUNKS_GROWN ? a->least + held : a->n_chunks;
 	if (want > a->n_chunks) {
 		a->n_chunks = want;
@@ -249,6 +284,7 @@ void lanes_free(struct lanes *l)
 		for (uint32_t i = 0; i < l->areas[k].n_lanes; i++)
 			free(l->areas[k].lanes[i].at);
 		free(l->areas[k].lanes);
+		free(l->areas[k].late);
 		munmap(l->areas[k].memory, l->areas[k].bytes);
 	}
 #ifndef PUGMARK_NO_ZSTD
@@ -282,6 +318,7 @@ int lanes_add(struct lanes *l, int fd, uint64_t off, const struct patch_shared *
 		.n_chunks = as->n_chunks,
 		.least = as->n_chunks,
 		.waits = as->waits,
+		.late = calloc(as->n_chunks + PATCH_CHUNKS_GROWN, sizeof(uint32_t)),
 	};
 	__atomic_store_n(&l->n_areas, l->n_areas + 1, __ATOMIC_RELEASE);
 	return l->n_areas;

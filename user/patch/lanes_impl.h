@@ -34,6 +34,10 @@ struct source {
 	uint32_t n_chunks, least; /* that may be used, now and at the begin */
 	bool waits;
 	uint64_t reclaimed_ns;
+	uint32_t *late;	 /* by chunk: the serial of a full one that was not whole when it was looked
+			    at */
+	uint32_t n_late; /* of them were not whole the time before either */
+	uint32_t waited_ms; /* for records to be written; whoever reads lanes alone */
 	struct lane *lanes;
 	uint32_t n_lanes;
 };

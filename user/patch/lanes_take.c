@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TORN_MS = 50, RECORD_BYTES_MOST = 28 };
+/* How long it is waited for one record to be written, and for all of an area: a program may leave
+ * as many unwritten as it likes. */
+enum { TORN_MS = 50, TORN_ALL_MS = 5000, RECORD_BYTES_MOST = 28 };
 
 static int unpack_stored(struct lanes *l, const struct stored *s, uint8_t *chunk)
 {
@@ -71,16 +73,29 @@ static int load(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, 
 	return -ENOENT;
 }
 
+/* Whether what l->chunk says of @off is final: a record is there, or there will be none. Behind
+ * PATCH_FILLED that is known once the chunk is closed. */
+static bool is_settled(const struct lanes *l, uint32_t off)
+{
+	const struct patch_chunk *header = (const void *)l->chunk;
+
+	return head_at(l->chunk, off) ||
+	       (off >= PATCH_FILLED && off >= header->closed && header->state != PATCH_TAKEN);
+}
+
 /* The same; waits a little for a record at @off, which is begun, to be written. */
 static int load_written(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial,
 			uint32_t off, uint32_t end)
 {
+	struct source *a = &l->areas[area - 1];
+
 	for (int ms = 0;; ms++) {
 		pthread_mutex_lock(&l->lock);
 		int err = load(l, area, lane, serial, off, end);
 		pthread_mutex_unlock(&l->lock);
-		if (err || head_at(l->chunk, off) || ms == TORN_MS)
+		if (err || is_settled(l, off) || ms == TORN_MS || a->waited_ms == TORN_ALL_MS)
 			return err;
+		a->waited_ms++;
 		usleep(1000);
 	}
 }
@@ -121,21 +136,19 @@ static void tell(struct lanes *l, const struct lanes_sink *sink, uint64_t pos, u
 static int take_chunk(struct lanes *l, uint32_t area, uint32_t lane, uint32_t serial, uint32_t off,
 		      uint32_t end, const struct lanes_sink *sink, uint64_t *lost)
 {
-	uint32_t closed = ((const struct patch_chunk *)l->chunk)->closed;
-
 	while (off < end && off + RECORD_BYTES_MOST <= PATCH_CHUNK) {
-		uint32_t head = head_at(l->chunk, off);
-
-		/* Behind there is one only where a handler took the next chunk before it was
-		 * written. */
-		if (off >= PATCH_FILLED && !head && off >= closed)
-			break;
-		if (!head) {
+		if (!is_settled(l, off)) {
 			int err = load_written(l, area, lane, serial, off, end);
 			if (err)
 				return err;
-			head = head_at(l->chunk, off);
 		}
+		uint32_t head = head_at(l->chunk, off);
+
+		/* Behind PATCH_FILLED there is one only where a handler took the next chunk before
+		 * it was written. */
+		if (off >= PATCH_FILLED && !head &&
+		    off >= ((const struct patch_chunk *)l->chunk)->closed)
+			break;
 		if (!head) {
 			off = behind_torn(l->chunk, off, end);
 			l->totals.torn++;
@@ -180,7 +193,14 @@ int lanes_take(struct lanes *l, uint32_t area, uint32_t lane, uint64_t from, uin
 		pthread_mutex_unlock(&l->lock);
 		if (!err)
 			err = take_chunk(l, area, lane, serial, off, end, sink, lost);
-		if (err)
+		if (err == -ENOENT) { /* numbers are the program's, and may be made up */
+			++*lost;
+			if (serial == last)
+				break;
+			serial = last - 1;
+			continue;
+		}
+		if (err || serial == last) /* which may be the highest number there is */
 			return err;
 	}
 	return 0;

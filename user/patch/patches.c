@@ -126,9 +126,13 @@ int patches_restore(struct patch_record *record, const struct tracee *t)
 		for (uint32_t i = r->first; !err && i < r->first + r->n; i++) {
 			const struct patch_entry *e = &record->entries[i];
 
-			if (!e->written || !is_as(&copy, e, e->now, PATCH_NO_PROBE))
+			if (!e->written)
 				continue;
-			put(&copy, e->addr, e->was, e->len);
+			if (is_as(&copy, e, e->now, PATCH_NO_PROBE))
+				put(&copy, e->addr, e->was, e->len);
+			else if (!is_as(&copy, e, e->was, e->probe_at))
+				continue; /* it is as it was where a recorder was killed behind this
+					   */
 			n += e->kind == PATCH_ENTRY_WITNESS;
 		}
 		err = write_text(t, &copy, err);

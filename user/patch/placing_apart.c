@@ -2,6 +2,7 @@
 /* placing_apart.c: see placing_apart.h. */
 #include "user/patch/placing_apart.h"
 
+#include "offline/base/search.h"
 #include "offline/base/vec.h"
 #include "user/sandbox/sandbox.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JUMP_BYTES = 5, SHORT_JUMP_BYTES = 2, CONDITIONS = 16 };
+enum { JUMP_BYTES = 5, SHORT_JUMP_BYTES = 2, CONDITIONS = 16, FRAME_MAX = 1 << 30 };
 
 /* What is asked; and, behind this, places and heights are what comes back. */
 struct asked {
@@ -125,6 +126,12 @@ static bool are_bools(const struct patch_place *p)
 	return true;
 }
 
+/* No frame is larger, and sums of these do not overflow. */
+static bool is_offset(int32_t off)
+{
+	return off >= -FRAME_MAX && off <= FRAME_MAX;
+}
+
 /* Whether a patch can be made of it that stays in its bounds. */
 static bool is_sound(const struct patch_place *p, const struct text_span *span)
 {
@@ -135,7 +142,7 @@ static bool is_sound(const struct patch_place *p, const struct text_span *span)
 	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	uint8_t least = p->island && !call ? SHORT_JUMP_BYTES : JUMP_BYTES;
 	return p->len >= least && p->len <= PATCH_BYTES_MAX && p->code_len <= p->len &&
-	       p->event_at < p->code_len && p->cond < CONDITIONS &&
+	       p->event_at < p->code_len && p->cond < CONDITIONS && is_offset(p->cfa_off) &&
 	       is_within(span, p->addr, p->len) &&
 	       (!p->island || is_within(span, p->island, JUMP_BYTES));
 }
@@ -184,16 +191,17 @@ static bool take_heights(const char *bytes, uint32_t n, struct patch_heights *ou
 		memcpy(out->at, bytes, n * sizeof(*out->at));
 	out->n = n;
 	for (uint32_t i = 0; i < n; i++)
-		if (out->at[i].addr >= out->at[i].end ||
+		if (out->at[i].addr >= out->at[i].end || !is_offset(out->at[i].offset) ||
 		    (i && out->at[i].addr < out->at[i - 1].end))
 			return false;
 	return true;
 }
 
-/* 0, -ENOTSUP, or -EBADMSG. */
-static int take(const char *bytes, size_t len, uint32_t n_sites, const struct text_span *span,
-		struct patch_placing *placing, struct patch_heights *heights)
+int patch_placing_take(const void *handed, size_t len, uint32_t n_sites,
+		       const struct text_span *span, struct patch_placing *placing,
+		       struct patch_heights *heights)
 {
+	const char *bytes = handed;
 	struct found f;
 	if (len < sizeof(f))
 		return -EBADMSG;
@@ -221,7 +229,7 @@ int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites,
 	*heights = (struct patch_heights){0};
 	int err = sandbox_or_here(&sandbox, find_inside, &asked, &bytes, &len, diag);
 	if (!err) {
-		err = take(bytes, len, n_sites, span, placing, heights);
+		err = patch_placing_take(bytes, len, n_sites, span, placing, heights);
 		if (err == -EBADMSG)
 			pugmark_diag_set(diag, err, path, PUGMARK_NO_OFFSET,
 					 "its analysis handed back what are no places of patches");
@@ -242,16 +250,9 @@ void patch_heights_deinit(struct patch_heights *heights)
 
 bool patch_height_at(const struct patch_heights *h, uint64_t addr, int32_t *offset)
 {
-	uint32_t low = 0, high = h->n;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (h->at[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == h->n || h->at[low].addr > addr)
+	uint32_t at = SEARCH_FIRST_NOT(0u, h->n, i, h->at[i].end <= addr);
+	if (at == h->n || h->at[at].addr > addr)
 		return false;
-	*offset = h->at[low].offset;
+	*offset = h->at[at].offset;
 	return true;
 }

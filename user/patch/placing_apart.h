@@ -27,6 +27,11 @@ struct patch_heights {
 int patch_placing_apart(const char *path, const struct pugmark_plan_site *sites, uint32_t n_sites,
 			const struct text_span *span, struct patch_placing *placing,
 			struct patch_heights *heights, struct pugmark_diag *diag);
+/* Checks and takes what was handed back: any bytes. Returns 0, -ENOTSUP as above, -EBADMSG; both
+ * are released either way. */
+int patch_placing_take(const void *handed, size_t len, uint32_t n_sites,
+		       const struct text_span *span, struct patch_placing *placing,
+		       struct patch_heights *heights);
 void patch_heights_deinit(struct patch_heights *heights);
 /* Whether the CFA at @addr is sp + *@offset. */
 bool patch_height_at(const struct patch_heights *heights, uint64_t addr, int32_t *offset);

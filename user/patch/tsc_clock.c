@@ -12,7 +12,7 @@
 #define STEP_NS 20000000ull
 #define LEAST_NS 1000000ull
 
-enum { TRIES = 5 };
+enum { TRIES = 5, PAIRS_MAX = 1 << 16 };
 
 /* Somewhere within `width` ticks before `tsc` it was `ns`. */
 struct pair {
@@ -24,6 +24,7 @@ struct tsc_clock {
 	struct pair *pairs;
 	size_t n, cap;
 	uint64_t slack_ns;
+	uint64_t thinned_ns; /* by how much times may be more wrong since pairs were dropped */
 };
 
 bool tsc_is_clock(void)
@@ -58,6 +59,33 @@ static struct pair take_pair(void)
 	return best;
 }
 
+/* What @ticks are in ns, by the rate between two pairs. */
+static uint64_t scale(const struct pair *from, const struct pair *to, uint64_t ticks)
+{
+	return (unsigned __int128)ticks * (to->ns - from->ns) / (to->tsc - from->tsc);
+}
+
+/* Drops every other pair, but for the first and the last; what they say is then interpolated. */
+static void thin(struct tsc_clock *c)
+{
+	uint64_t most_ns = 0;
+	size_t n = 1;
+
+	for (size_t i = 2; i < c->n; i += 2) {
+		const struct pair *from = &c->pairs[n - 1], mid = c->pairs[i - 1];
+		const struct pair *to = &c->pairs[i];
+		uint64_t ns = from->ns + scale(from, to, mid.tsc - from->tsc);
+		uint64_t wrong = ns > mid.ns ? ns - mid.ns : mid.ns - ns;
+
+		most_ns = wrong > most_ns ? wrong : most_ns;
+		c->pairs[n++] = *to;
+	}
+	if (c->n % 2 == 0)
+		c->pairs[n++] = c->pairs[c->n - 1];
+	c->n = n;
+	c->thinned_ns += most_ns;
+}
+
 static void add_pair(struct tsc_clock *c)
 {
 	/* What is asked for more often than clocks can tell apart moves the last one on. */
@@ -65,6 +93,8 @@ static void add_pair(struct tsc_clock *c)
 		c->pairs[c->n - 1] = take_pair();
 		return;
 	}
+	if (c->n == PAIRS_MAX)
+		thin(c);
 	if (c->n == c->cap) {
 		size_t cap = c->cap ? 2 * c->cap : 256;
 		struct pair *grown = realloc(c->pairs, cap * sizeof(*grown));
@@ -107,12 +137,6 @@ void tsc_clock_step(struct tsc_clock *c)
 	if (clock_now_ns() - c->pairs[c->n - 1].ns > STEP_NS)
 		add_pair(c);
 	pthread_mutex_unlock(&c->lock);
-}
-
-/* What @ticks are in ns, by the rate between two pairs. */
-static uint64_t scale(const struct pair *from, const struct pair *to, uint64_t ticks)
-{
-	return (unsigned __int128)ticks * (to->ns - from->ns) / (to->tsc - from->tsc);
 }
 
 static void note_slack(struct tsc_clock *c, const struct pair *from, const struct pair *to)
@@ -158,7 +182,7 @@ uint64_t tsc_clock_ns(struct tsc_clock *c, uint64_t tsc)
 uint64_t tsc_clock_slack_ns(struct tsc_clock *c)
 {
 	pthread_mutex_lock(&c->lock);
-	uint64_t slack = c->slack_ns;
+	uint64_t slack = c->slack_ns + c->thinned_ns;
 	pthread_mutex_unlock(&c->lock);
 	return slack;
 }

@@ -158,7 +158,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probes_load(o, run->now.spans, &run->probes, diag);
 	if (!err && o->argv)
 		err = launch(run, diag);
-	if (!err && o->changed && (changed = o->changed(o->replan_ctx)))
+	if (!err && o->changed && (changed = o->changed(o->replan_ctx, false)))
 		err = pugmark_diag_set(diag, -ESTALE, changed, PUGMARK_NO_OFFSET,
 				       "it was written to while it was planned (run this again "
 				       "when that is done)");
@@ -288,7 +288,8 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
 		/* What captures values has probes of its own, which go at the end. */
-		if (!run->now.file_changed && probed_now_check_files(&run->now) && run->capturing)
+		if (!run->now.file_changed && probed_now_check_files(&run->now, false) &&
+		    run->capturing)
 			return STOP_CHANGED;
 		if (!run->now.file_changed && is_too_dear(run, time_ns))
 			return STOP_REFUSED;
@@ -391,7 +392,7 @@ static void stop(struct recording_run *run, struct recorder_result *done)
 	struct progress progress;
 	uint64_t before_ns = clock_now_ns();
 
-	probed_now_check_files(&run->now);
+	probed_now_check_files(&run->now, true);
 	done->probed_to_ns = clock_now_ns();
 	progress_start(&progress, "removing probes", 0, run->options->quiet);
 	if (run->carrier)
@@ -399,7 +400,7 @@ static void stop(struct recording_run *run, struct recorder_result *done)
 	probes_stop(run->probes);
 	progress_end(&progress);
 	run->detach_ns = clock_now_ns() - before_ns;
-	probed_now_settle(&run->now); /* it uses the collector */
+	probed_now_ended(&run->now); /* it uses the collector */
 	end_notes(&run->voice, run->probes, run->callers, run->carrier);
 	if (run->capturing)
 		finish_capturing(run, done);

@@ -206,6 +206,10 @@ static int make_world(void **state)
 	assert_int_equal(pugmark_model_open("/proc/self/exe", &w.model, &diag), 0);
 	uint32_t n = choose_sites();
 	assert_int_equal(patch_placing_find(w.model, w.sites, n, &w.placing), 0);
+	/* Flags that are kept take the register by which some of these find their target. */
+	for (uint32_t i = 0; i < n; i++)
+		if (w.sites[i].capture & PUGMARK_CAPTURE_TARGET)
+			w.placing.places[i].live |= LIVE_FLAGS;
 	w.stack = map(STACK, 0);
 	w.before = malloc(STACK);
 	assert_non_null(w.before);
@@ -287,6 +291,22 @@ static uint64_t set_out(uint32_t i, enum way way, uint64_t *cfa)
 	return sp;
 }
 
+/* Where the indirect call or jump goes, from the registers that set_out() has chosen. */
+static uint64_t target_of(const struct pugmark_plan_operand *o)
+{
+	uint64_t at = o->disp;
+
+	if (!o->is_memory)
+		return enter[greg_of[o->base]];
+	if (o->base < 16)
+		at += enter[greg_of[o->base]];
+	if (o->base == 16)
+		at += w.bias;
+	if (o->index < 16)
+		at += enter[greg_of[o->index]] * o->scale;
+	return *(const uint64_t *)at;
+}
+
 static void check_record(uint32_t i, uint64_t cfa, bool taken)
 {
 	const uint8_t *r = (const uint8_t *)ring()->last;
@@ -305,6 +325,12 @@ static void check_record(uint32_t i, uint64_t cfa, bool taken)
 	assert_int_equal(frame + w.made[i].frame_add, cfa);
 	if (capture & PUGMARK_CAPTURE_RET)
 		assert_int_equal(ret, *(uint64_t *)(cfa - 8));
+	if (capture & PUGMARK_CAPTURE_TARGET) {
+		uint64_t target;
+
+		memcpy(&target, r + 12 + 8 * !!(capture & PUGMARK_CAPTURE_RET), 8);
+		assert_int_equal(target, target_of(&w.sites[i].operand));
+	}
 	assert_int_equal(ring()->next - ring()->last,
 			 12 + 8 * !!(head & PATCH_HEAD_RET) + 8 * !!(head & PATCH_HEAD_TARGET));
 }

@@ -189,21 +189,46 @@ int probed_now_follow(struct probed_now *p, uint64_t time_ns)
 	return err;
 }
 
-bool probed_now_check_files(struct probed_now *p)
+/* Which file was written to, if that can be asked now and was not known yet. */
+static const char *changed_file(struct probed_now *p, bool at_end)
 {
 	const struct recorder_options *o = p->voice->options;
-	const char *name = p->replanner || !o->changed ? NULL : o->changed(o->replan_ctx);
+
+	if (!o->changed || p->replanner || p->file_changed)
+		return NULL;
+	p->asked_at_end |= at_end;
+	return o->changed(o->replan_ctx, at_end);
+}
+
+static void note_changed(struct probed_now *p, const char *name)
+{
 	char text[512];
 
-	if (p->file_changed || !name)
-		return p->file_changed;
 	p->file_changed = true;
-	pause_probes(p);
-	o->release(o->replan_ctx);
 	snprintf(text, sizeof(text),
 		 "%.400s was written to while it was probed: from here on nothing is traced "
 		 "(record again)",
 		 name);
 	voice_note(p->voice, text);
+}
+
+bool probed_now_check_files(struct probed_now *p, bool at_end)
+{
+	const struct recorder_options *o = p->voice->options;
+	const char *name = changed_file(p, at_end);
+
+	if (!name)
+		return p->file_changed;
+	pause_probes(p);
+	o->release(o->replan_ctx);
+	note_changed(p, name);
 	return true;
+}
+
+void probed_now_ended(struct probed_now *p)
+{
+	probed_now_settle(p);
+	const char *name = p->asked_at_end ? NULL : changed_file(p, true);
+	if (name)
+		note_changed(p, name);
 }

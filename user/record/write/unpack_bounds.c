@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What a thread has waited since its lane was last read. */
-enum { WAITS_MAX = 1 << 18 };
+/* What a thread has waited since its lane was last read; and how many events wait for a time. */
+enum { WAITS_MAX = 1 << 18, UNTIMED_MAX = 1 << 16 };
 
 /* Doubles an array of elements of @size. Returns it, or NULL: it is as it was. */
 static void *grow(void *at, uint32_t *cap, size_t size)
@@ -24,7 +24,7 @@ static void *grow(void *at, uint32_t *cap, size_t size)
 	return grown;
 }
 
-void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e)
+void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e, uint64_t end_ns)
 {
 	struct unpack_untimed *list = &u->untimed;
 
@@ -40,6 +40,8 @@ void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e)
 	list->at[list->n++] = *e;
 	if (!u->times)
 		unpack_bound(u, 0);
+	else if (list->n >= UNTIMED_MAX) /* no stamp comes: the kernel's clock is another one */
+		unpack_bound(u, unpack_next_wait(u->task, end_ns));
 }
 
 void unpack_bound(struct unpacker *u, uint64_t time_ns)

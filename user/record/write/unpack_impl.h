@@ -97,8 +97,9 @@ void unpack_base(struct unpacker *u, const struct generation *g, uint32_t slot, 
 
 /* ---- unpack_bounds.c ---- */
 
-/* An event of the lane at hand: it waits for a time that it had happened by, if there are any. */
-void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e);
+/* An event of the lane at hand: it waits for a time that it had happened by, if there are any; not
+ * for ever: it had at @end_ns. */
+void unpack_untimed(struct unpacker *u, const struct pugmark_witness_event *e, uint64_t end_ns);
 /* What waits had happened by @time_ns; 0: there are no times. */
 void unpack_bound(struct unpacker *u, uint64_t time_ns);
 /* The thread stopped and went on. */

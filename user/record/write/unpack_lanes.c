@@ -102,7 +102,7 @@ static void unpack_lane_record(void *ctx, uint64_t pos, uint32_t head, uint64_t 
 		.flags = (head & PATCH_HEAD_RET ? PUGMARK_EVENT_HAS_RET : 0) |
 			 (head & PATCH_HEAD_TARGET ? PUGMARK_EVENT_HAS_TARGET : 0),
 	};
-	unpack_untimed(u, &e);
+	unpack_untimed(u, &e, r->end_ns);
 }
 
 /* The lane's stamps are told by another clock than what was noted of it: they are not later than

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* test_lanes.c: claims about what is read of lanes whose memory a program may write as it likes, on
+ * an area made by hand: what it makes up is counted as lost, and what is there is told all the
+ * same; what is written late, behind the end of a full chunk, is told; a chunk that never becomes
+ * whole takes nobody's room. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "user/patch/area.h"
+#include "user/patch/lanes.h"
+
+enum { CHUNKS = 4 };
+
+static struct area area;
+static struct patch_record record;
+static struct lanes *lanes;
+static uint8_t *memory;
+static struct patch_shared *shared;
+static uint32_t told, last_site;
+
+static void on_record(void *ctx, uint64_t pos, uint32_t head, uint64_t frame, uint64_t ret,
+		      uint64_t target)
+{
+	(void)ctx, (void)pos, (void)frame, (void)ret, (void)target;
+	told++;
+	last_site = head & PATCH_HEAD_SITE;
+}
+static const struct lanes_sink sink = {.record = on_record};
+
+static uint64_t take(uint64_t from, uint64_t to)
+{
+	uint64_t lost = 0;
+
+	told = 0;
+	assert_int_equal(lanes_take(lanes, 1, 7, from, to, &sink, &lost), 0);
+	return lost;
+}
+
+static struct patch_chunk *chunk(uint32_t i)
+{
+	return (struct patch_chunk *)(memory + (size_t)PATCH_CHUNK * (i + 1));
+}
+
+static void write_head(struct patch_chunk *c, uint32_t off, uint32_t head)
+{
+	__atomic_store_n((uint32_t *)((uint8_t *)c + off), head, __ATOMIC_RELEASE);
+}
+
+/* Chunk @i is taken as number @serial of lane 7, with events of 12 bytes up to @end. */
+static struct patch_chunk *fill(uint32_t i, uint32_t serial, uint32_t end)
+{
+	struct patch_chunk *c = chunk(i);
+
+	c->lane = 7;
+	c->serial = serial;
+	for (uint32_t off = PATCH_CHUNK_HEADER; off + 12 <= end; off += 12)
+		write_head(c, off, PATCH_HEAD_SET | serial);
+	__atomic_store_n(&c->state, PATCH_TAKEN, __ATOMIC_RELEASE);
+	return c;
+}
+
+static int set_up(void **state)
+{
+	int dir = open("/tmp", O_PATH | O_DIRECTORY);
+	struct patch_shared as = {.n_chunks = CHUNKS, .waits = 1, .stamp_bytes = PATCH_CHUNK};
+	struct lanes_image image = {.area = &area};
+
+	(void)state;
+	area.record = &record;
+	record.recorder = getpid();
+	area.fd = memfd_create("lanes", 0);
+	assert_int_equal(ftruncate(area.fd, patch_chunks_bytes(CHUNKS)), 0);
+	memory = mmap(NULL, patch_chunks_bytes(CHUNKS), PROT_READ | PROT_WRITE, MAP_SHARED, area.fd,
+		      0);
+	assert_true(memory != MAP_FAILED);
+	shared = (struct patch_shared *)memory;
+	*shared = as;
+	assert_int_equal(lanes_new(dir, false, &lanes), 0);
+	assert_int_equal(lanes_add(lanes, area.fd, 0, &as, &image), 1);
+	close(dir);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	lanes_free(lanes);
+	munmap(memory, patch_chunks_bytes(CHUNKS));
+	close(area.fd);
+	return 0;
+}
+
+static void what_is_made_up_is_lost_and_no_more(void **state)
+{
+	const uint32_t end = PATCH_CHUNK_HEADER + 12 * 10;
+
+	(void)state;
+	fill(0, 1, end);
+	assert_int_equal(take(0, PATCH_POSITION(1, end)), 0);
+	assert_int_equal(told, 10);
+	/* A number that never was; the highest there is; one behind it that is there. */
+	assert_true(take(PATCH_POSITION(1, end), PATCH_POSITION(5, 400)) > 0);
+	assert_true(take(PATCH_POSITION(5, 400), PATCH_POSITION(UINT32_MAX, PATCH_CHUNK)) > 0);
+	assert_true(take(PATCH_POSITION(UINT32_MAX, 400), PATCH_POSITION(UINT32_MAX, 800)) > 0);
+	fill(1, 9, end);
+	assert_true(take(PATCH_POSITION(2, 400), PATCH_POSITION(9, end)) > 0);
+	assert_int_equal(told, 10);
+	assert_int_equal(last_site, 9);
+}
+
+/* A handler takes the next chunk between reserving and writing; then what it interrupted is
+ * written. */
+static void *write_late(void *arg)
+{
+	struct patch_chunk *c = arg;
+	uint32_t off = PATCH_CHUNK_HEADER;
+
+	while (off < PATCH_FILLED)
+		off += 12;
+	usleep(5000);
+	c->closed = off + 12;
+	__atomic_store_n(&c->state, PATCH_FULL, __ATOMIC_RELEASE);
+	usleep(5000);
+	write_head(c, off, PATCH_HEAD_SET | 77);
+	return NULL;
+}
+
+static void what_is_written_late_is_told(void **state)
+{
+	struct patch_chunk *c = fill(0, 1, PATCH_FILLED + 11);
+	uint32_t n = (PATCH_FILLED - PATCH_CHUNK_HEADER + 11) / 12;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, write_late, c), 0);
+	uint64_t lost = take(0, PATCH_POSITION(1, PATCH_CHUNK));
+	pthread_join(thread, NULL);
+	assert_int_equal(lost, 0);
+	assert_int_equal(told, n + 1);
+	assert_int_equal(last_site, 77);
+}
+
+/* Handlers that leave by siglongjmp leave records unwritten in every chunk there is. */
+static void what_never_is_whole_takes_no_room(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < CHUNKS; i++) {
+		struct patch_chunk *c = fill(i, i + 1, 3000);
+
+		c->closed = PATCH_FILLED;
+		__atomic_store_n(&c->state, PATCH_FULL, __ATOMIC_RELEASE);
+	}
+	for (int i = 0;
+	     i < 5000 && __atomic_load_n(&shared->n_chunks, __ATOMIC_ACQUIRE) < 2 * CHUNKS; i++)
+		usleep(1000);
+	assert_int_equal(__atomic_load_n(&shared->n_chunks, __ATOMIC_ACQUIRE), 2 * CHUNKS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_is_made_up_is_lost_and_no_more, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_written_late_is_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_never_is_whole_takes_no_room, set_up,
+						tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
