@@ -76,6 +76,7 @@ lighttpd              lighttpd
 haproxy               haproxy
 curl                  curl
 util-linux            util-linux
+sudo                  sudo
 apache2-utils         httpd-tools
 uftrace               uftrace
 bpftrace              bpftrace

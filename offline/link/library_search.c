@@ -18,10 +18,20 @@
 
 enum { FILES_MAX = 4096, CACHE_MAX_BYTES = 64 << 20 };
 
+static bool is_listed(const struct library_search *s, const char *path)
+{
+	for (uint32_t i = 0; i < s->files.n; i++)
+		if (!strcmp(s->files.at[i].path, path))
+			return true;
+	return false;
+}
+
 /* Puts the file at @path on the list, unless it is there. Returns whether it is an ELF file of
- * x86-64. */
+ * x86-64. A path that is listed is not opened again: in a sandbox each opening is asked for. */
 static bool add_file(struct library_search *s, const char *path)
 {
+	if (is_listed(s, path))
+		return true;
 	struct stat st;
 	__attribute__((cleanup(close_fd))) int fd = open_regular(path, &st);
 	Elf64_Ehdr eh;
@@ -107,12 +117,10 @@ static bool take_cached(void *search, const char *path)
 
 static bool find_in_cache(struct library_search *s, const char *name)
 {
-	struct private_file file;
-	if (private_file_open("/etc/ld.so.cache", CACHE_MAX_BYTES, &file))
-		return false;
-	bool found = ld_cache_find(file.bytes, file.len_bytes, name, take_cached, s);
-	private_file_free(&file);
-	return found;
+	if (!s->cache_asked && private_file_open("/etc/ld.so.cache", CACHE_MAX_BYTES, &s->cache))
+		s->cache = (struct private_file){0};
+	s->cache_asked = true;
+	return ld_cache_find(s->cache.bytes, s->cache.len_bytes, name, take_cached, s);
 }
 
 void library_search_library(struct library_search *s, const char *name, const char *user,
@@ -184,5 +192,6 @@ void library_search_deinit(struct library_search *s)
 	for (uint32_t i = 0; i < s->files.n; i++)
 		free(s->files.at[i].path);
 	VEC_FREE(&s->files);
+	private_file_free(&s->cache);
 	free(s->rpath);
 }

@@ -4,6 +4,7 @@
 #ifndef OFFLINE_LIBRARY_SEARCH_H
 #define OFFLINE_LIBRARY_SEARCH_H
 
+#include "offline/base/private_file.h"
 #include "offline/base/vec.h"
 #include "offline/link/callers_by_name.h"
 
@@ -24,8 +25,10 @@ struct library_search {
 	struct library_file own; /* the program itself: a library may need it in turn; its path may
 				    be NULL, and is not owned */
 	char *rpath;		 /* DT_RPATH of the program: holds for its libraries as well */
-	bool missing, failed;	 /* something was not found; memory is out */
-	bool linked;		 /* something that is run needs the program's own file */
+	struct private_file cache; /* /etc/ld.so.cache, read when it is first looked through */
+	bool cache_asked;
+	bool missing, failed; /* something was not found; memory is out */
+	bool linked;	      /* something that is run needs the program's own file */
 };
 
 void library_search_deinit(struct library_search *search);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* module_files.c: see module_files.h. Folders are looked at in order of depth. Links are not
- * followed. */
+ * followed, but for those of libtool's modules to the file beside them. */
 #include "offline/link/module_files.h"
 
 #include "offline/base/open_regular.h"
@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,6 +54,25 @@ static int push_module(const struct walk *w, struct module_files *to, const char
 	return 0;
 }
 
+/* Adds the file that the link @folder/@name leads to, if that is a module which libtool has given a
+ * version: NAME.so leads to NAME.so.0.1 beside it. Links of libraries, libNAME.so, are there for
+ * linkers. */
+static int push_linked(const struct walk *w, struct module_files *to, const char *folder,
+		       const char *name)
+{
+	char link[PATH_MAX], target[NAME_MAX + 1];
+	size_t len = strlen(name);
+	if (!w->unopened || to->n >= FILES_MAX || len < 3 || strcmp(name + len - 3, ".so") != 0 ||
+	    !strncmp(name, "lib", 3) ||
+	    snprintf(link, sizeof(link), "%s/%s", folder, name) >= (int)sizeof(link))
+		return 0;
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	if (n <= 0 || n >= (ssize_t)sizeof(target) - 1)
+		return 0;
+	target[n] = 0;
+	return strchr(target, '/') || !strstr(target, ".so.") ? 0 : push(to, folder, target);
+}
+
 static int look_into(struct walk *w, const char *folder, struct module_files *files)
 {
 	DIR *dir = opendir(folder);
@@ -63,6 +83,8 @@ static int look_into(struct walk *w, const char *folder, struct module_files *fi
 			err = push(&w->folders, folder, e->d_name);
 		else if (e->d_type == DT_REG)
 			err = push_module(w, files, folder, e->d_name);
+		else if (e->d_type == DT_LNK)
+			err = push_linked(w, files, folder, e->d_name);
 	}
 	if (dir)
 		closedir(dir);

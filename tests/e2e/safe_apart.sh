@@ -15,18 +15,25 @@ cp "$(readlink -f "$(command -v cat)")" cat
 
 # The child that analyses, while it does: a child of the recorder's that has a filter, and has used
 # TICKS (hundredths of a second) of a processor.
+# Nothing is started to look, for it may be over soon.
+has_filter() { # PID
+	local key value
+	while read -r key value; do
+		[ "$key" != Seccomp: ] || { [ "$value" = 2 ] && return; }
+	done <"/proc/$1/status"
+	return 1
+}
 find_child() { # RECORDER [TICKS]
-	local task pid used
-	for _ in $(seq 400); do
+	local task pids pid fields end=$((SECONDS + 20))
+	while [ $SECONDS -lt $end ] && [ -e "/proc/$1" ]; do
 		for task in "/proc/$1/task/"*; do
-			for pid in $(cat "$task/children" 2>/dev/null); do
-				grep -q '^Seccomp:.2' "/proc/$pid/status" 2>/dev/null || continue
-				used=$(cut -d ' ' -f 14 "/proc/$pid/stat" 2>/dev/null)
-				[ "${used:-0}" -ge "${2:-0}" ] && child=$pid && return
+			read -r -a pids <"$task/children"
+			for pid in "${pids[@]}"; do
+				has_filter "$pid" && read -r -a fields <"/proc/$pid/stat" || continue
+				[ "${fields[13]:-0}" -ge "${2:-0}" ] && child=$pid && return
 			done
 		done
-		sleep 0.02
-	done
+	done 2>/dev/null
 	return 1
 }
 "$PUGMARK" record -q --fresh -o rec -- ./large --version >out 2>err </dev/null &

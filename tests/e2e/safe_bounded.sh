@@ -3,7 +3,8 @@
 # safe_bounded.sh: what planning takes is in proportion to a file, whatever its author has thought of:
 # thousands of calls in a row that may enter anything (more than a minute of a processor without a
 # bound), and thousands of calls each of which may be the next one (the square of them as memory). Such
-# a function is named and probed all over, and its trace is whole.
+# a function is named and probed all over, and its trace is whole. Debug information that leads round
+# ends what reads it neither in a fault nor never.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs jq nm /usr/bin/time
@@ -43,6 +44,17 @@ if [ "$(id -u)" = 0 ] && [ -e /sys/kernel/btf/vmlinux ]; then
 	f=$(nm next | awk '$3 == "f" { sub(/^0+/, "", $1); print $1 }')
 	calls=$("$PUGMARK" dump rec | grep -c " call next .* next:$f\$")
 	claim "with 3000 calls of f: $calls" [ "$calls" = 3000 ]
+
+	echo 'int f(long); int main(void) { return f(0) + f(1) != 1; }' >main.c
+	${CC:-cc} -o round main.c "$tests/programs/hostile_dwarf.s" || skip 'no assembler for the program'
+	at=$(printf '0x%x' $((0x$(nm round | awk '$3 == "f" { print $1 }') + 3)))
+	"$PUGMARK" record -q --level paths -o lines -- ./round >out 2>err
+	claim 'blocks that are named twice at each depth are read once' \
+		eval '(ulimit -t 5; "$PUGMARK" report --lines lines >out 2>err); [ $? -le 1 ]'
+	"$PUGMARK" record -q --level values -o values -- ./round >out 2>err
+	(ulimit -t 5; "$PUGMARK" values values "$at") >out 2>err
+	claim 'variables that are told by themselves are not known' is "$? $(sed -n 's/.* (/(/p' out | uniq)" \
+		'0 (by_itself=?, named=?, before={m = ?}, nested={...})'
 else
 	skipped=$((skipped + 1))
 	echo 'skip: recording does not work here'

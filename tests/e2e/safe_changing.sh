@@ -6,6 +6,7 @@
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
+needs python3
 work_in_own_folder
 cat >work.c <<'EOF'
 #include <stdio.h>
@@ -103,6 +104,43 @@ sleep 0.5
 claim 'no lease: what runs later runs well' runs_well main 'used 1'
 finish
 tells 'no lease' libup.so
+
+# Who has it mapped for writing, and has written to it, writes again without a time of it; who owns it
+# sets the time that it had, and another mode. The program of another user is what runs it.
+cat >writes.py <<'EOF'
+import mmap, os, sys, time
+path, manner = sys.argv[1:]
+fd = os.open(path, os.O_RDWR)
+memory = mmap.mmap(fd, 0)
+at = memory.find(b"MARKER")
+memory[at] = memory[at]
+was = os.fstat(fd)
+while not os.path.exists("go"):
+    time.sleep(0.01)
+if manner == "mapped":
+    memory[at] = ord("L")
+else:
+    os.pwrite(fd, b"L", at)
+    os.utime(fd, ns=(was.st_atime_ns, was.st_mtime_ns))
+    os.fchmod(fd, 0o700)
+open("gone", "w")
+EOF
+echo 'const char marker[] = "MARKER";' >>work.c
+$cc -O1 -fPIC -shared -DLIBRARY -o libmarked.so work.c || skip 'no compiler for the library'
+for manner in mapped dated; do
+	rm -f go gone
+	cp libmarked.so libup.so
+	python3 writes.py libup.so $manner 2>said &
+	started+=($!)
+	await grep -q 'rw-s.*libup.so' /proc/$!/maps
+	begin --no-program --module libup.so -a ./main
+	claim "$manner: it runs" runs_well main 'used 1'
+	touch go
+	claim "$manner: it is written to" await test -e gone
+	claim "$manner: which is in the file" grep -q LARKER libup.so
+	finish
+	tells "$manner" libup.so
+done
 
 # What does not change a file does not end its recording.
 cp first up

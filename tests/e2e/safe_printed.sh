@@ -70,6 +70,23 @@ for path in sys.argv[1:]:
 EOF
 rec=$'rec\x1b[31m\xe2\x80\xae\xff'
 
+coproc PRINTED { exec "$tests/support/printed.py"; }
+started+=("$PRINTED_PID")
+printed() { # KIND FILE: it has no such byte
+	local line
+	echo "$1 $2" >&"${PRINTED[1]}"
+	while read -r line <&"${PRINTED[0]}"; do
+		case $line in none) return 0 ;; found) return 1 ;; *) echo "$line" ;; esac
+	done
+	return 1
+}
+echo plain >out
+claim 'what has none is told' printed text out
+for byte in '\x1b[31m' '\xc2\x9b' '\xe2\x80\xae' '\xff'; do
+	printf "a$byte" >out
+	claim "$byte is found" eval '! printed text out'
+done
+
 n=0
 shows() { # KIND ARGUMENT...: what the command prints, there or as an error
 	local kind=$1 status=0
@@ -77,12 +94,12 @@ shows() { # KIND ARGUMENT...: what the command prints, there or as an error
 	"$PUGMARK" "$@" >out 2>err </dev/null || status=$?
 	n=$((n + 1))
 	case $status in 0 | 3 | 4) ;; *) echo "status $status"; cat err; return 1 ;; esac
-	"$tests/support/printed.py" "$kind" out && { [ ! -s err ] || "$tests/support/printed.py" text err; }
+	printed "$kind" out && { [ ! -s err ] || printed text err; }
 }
 errs() { # ARGUMENT...
 	"$PUGMARK" "$@" >out 2>err </dev/null && return 1
 	n=$((n + 1))
-	"$tests/support/printed.py" text err && { [ ! -s out ] || "$tests/support/printed.py" text out; }
+	printed text err && { [ ! -s out ] || printed text out; }
 }
 all() { # KIND ARGUMENT...
 	claim "$1: ${*:2}" shows "$@"
@@ -90,7 +107,7 @@ all() { # KIND ARGUMENT...
 
 record() { # ARGUMENT...
 	"$PUGMARK" record "$@" >out 2>err </dev/null
-	[ $? -lt 4 ] && [ -e "$2/meta.json" ] && "$tests/support/printed.py" text err
+	[ $? -lt 4 ] && [ -e "$2/meta.json" ] && printed text err
 }
 claim 'record says no such byte' record -o "$rec" --module "$library" --args 2 -- "./$program" "$comm"
 claim 'nor for paths' record -o "$rec-paths" --level paths -- "./$program" "$comm"
@@ -142,7 +159,7 @@ for selection in --strings '--class *' '--object *' --dag '--n-level 2' '--inter
 			"$PUGMARK" encode ${selection/ *} ${selection#--*[a-z]} $encoding --format $format "$rec" >out 2>err </dev/null
 			[ $? = 0 ] || [ -s out ] || continue # which go together is encode.sh's
 			n=$((n + 1))
-			claim "$format: encode $selection $encoding" "$tests/support/printed.py" $format out
+			claim "$format: encode $selection $encoding" printed $format out
 		done
 	done
 done
@@ -160,13 +177,13 @@ done
 for format in perfetto:binary chrome:json speedscope:json folded:text pprof:binary callgrind:text sqlite:binary; do
 	rm -f exported
 	claim "export ${format%:*}" "$PUGMARK" export --format "${format%:*}" -o exported "$rec"
-	claim "export ${format%:*}: no such byte" "$tests/support/printed.py" "${format#*:}" exported
+	claim "export ${format%:*}: no such byte" printed "${format#*:}" exported
 done
 claim 'export ctf' "$PUGMARK" export --format ctf -o exported.ctf "$rec"
 sed 1d exported.ctf/metadata | tr -d '\t' >metadata
-claim 'export ctf: the metadata' "$tests/support/printed.py" text metadata
+claim 'export ctf: the metadata' printed text metadata
 for stream in exported.ctf/stream_*; do
-	claim "export ctf: $stream" "$tests/support/printed.py" binary "$stream"
+	claim "export ctf: $stream" printed binary "$stream"
 done
 
 for format in text json; do

@@ -5,14 +5,17 @@
  *   mangle cut FILE       between what it is and nothing */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no longer than the test */
 	struct stat st;
 	int fd = argc == 3 ? open(argv[2], O_RDWR) : -1;
 	if (fd < 0 || fstat(fd, &st))

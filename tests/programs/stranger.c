@@ -6,10 +6,12 @@
  * device NODE, a hundred times */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ static void map(const char *path)
 
 int main(int argc, char **argv)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no longer than the test */
 	struct stat st;
 	int fd = argc > 2 ? open(argv[2], O_RDWR) : -1;
 	if (fd < 0 || fstat(fd, &st))

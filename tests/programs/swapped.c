@@ -7,9 +7,11 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +42,7 @@ static void swap(int folder, const char *name, const char *victim)
 
 int main(int argc, char **argv)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no longer than the test */
 	int folder = argc == 3 ? open(argv[1], O_RDONLY | O_DIRECTORY) : -1;
 	if (folder < 0)
 		return 2;

@@ -195,6 +195,8 @@ void printable_copy(char *out, size_t room, const char *text, enum printable_for
 
 	while (*text) {
 		size_t n = printable_run(text, form), fits = n < room ? n : room - 1;
+		while (fits && fits < n && (text[fits] & 0xc0) == 0x80)
+			fits--;
 		memcpy(out, text, fits);
 		out += fits;
 		room -= fits;

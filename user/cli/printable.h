@@ -36,7 +36,7 @@ size_t printable_escape(const char *text, enum printable_form form, char out[PRI
 void printable_print(FILE *file, const char *text, enum printable_form form);
 /* @text as a JSON value: a quoted string, or null where it is NULL. */
 void printable_json(FILE *file, const char *text);
-/* As printable_print(), into @out, cut where there is no room (an escape is not cut); not for
+/* As printable_print(), into @out, cut where there is no room, between two characters; not for
  * PRINT_SHELL. */
 void printable_copy(char *out, size_t room, const char *text, enum printable_form form);
 /* The same into a string that the caller frees; NULL: out of memory. */

@@ -32,7 +32,8 @@ struct dwarf_lines {
 	VEC(const char *) files;
 	uint32_t *file_table; /* hash: index + 1 */
 	uint32_t file_table_size;
-	bool failed; /* out of memory */
+	const void *last_die; /* of this unit, that was read */
+	bool failed;	      /* out of memory */
 };
 
 /* ---- files ---- */
@@ -214,6 +215,11 @@ static uint32_t add_inline(struct dwarf_lines *s, Dwarf_Die *die, const struct s
 static void read_die(struct dwarf_lines *s, Dwarf_Die *die, struct scope scope)
 {
 	Dwarf_Die child;
+	/* They lie in the file in this order. What goes back leads round, or says that a child is
+	 * its parent's next sibling as well: read twice at each level, that would never end. */
+	if (s->last_die && die->addr <= s->last_die)
+		return;
+	s->last_die = die->addr;
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
 		add_function(s, die);
@@ -301,6 +307,7 @@ static void read_units(struct dwarf_lines *s, Dwfl_Module *module)
 		if (dwarf_getsrcfiles(cu, &scope.files, &scope.n_files))
 			scope.n_files = 0;
 		read_lines(s, cu);
+		s->last_die = NULL;
 		read_die(s, cu, scope);
 	}
 }

@@ -2,12 +2,33 @@
 /* file_guard.c: see file_guard.h. */
 #include "user/file/file_guard.h"
 
+#include "offline/base/private_file.h"
+
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Of what is in the file, as far as any file is read (nothing larger is analysed). False: it cannot
+ * be read. */
+static bool digest_of(int fd, uint8_t out[DIGEST_BYTES])
+{
+	uint8_t bytes[1 << 16];
+	struct digest d;
+	off_t at = 0;
+	ssize_t n;
+	digest_init(&d);
+	while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0 && (uint64_t)at < PRIVATE_FILE_MAX) {
+		digest_add(&d, bytes, (size_t)n);
+		at += n;
+	}
+	digest_end(&d, out);
+	return n >= 0;
 }
 
 void file_guard_take(struct file_guard *guard, int fd)
@@ -19,11 +40,14 @@ void file_guard_take(struct file_guard *guard, int fd)
 	pthread_sigmask(SIG_BLOCK, &io, NULL);
 	guard->leased = !fcntl(fd, F_SETLEASE, F_RDLCK);
 	guard->changed = fstat(fd, &guard->was) != 0;
+	if (!guard->leased)
+		guard->changed |= !digest_of(fd, guard->digest);
 }
 
-/* Whether the file differs from what was guarded. ctime also changes when a link or name does, so
- * with a lease, which tells of writes, it is not compared. Without a lease it is: the owner of a
- * file can set mtime to anything. */
+/* Whether the file differs from what was guarded. ctime also changes when a link, a name or the
+ * mode does, so with a lease, which tells of writes, it is not compared. Without a lease it is, and
+ * whatever has changed it counts: the owner of a file can set mtime to anything, and the mode too.
+ */
 static bool is_other(const struct file_guard *g)
 {
 	struct stat now;
@@ -31,8 +55,7 @@ static bool is_other(const struct file_guard *g)
 		return true;
 	if (now.st_size != g->was.st_size || !same_time(&now.st_mtim, &g->was.st_mtim))
 		return true;
-	return !g->leased && !same_time(&now.st_ctim, &g->was.st_ctim) &&
-	       now.st_nlink == g->was.st_nlink && now.st_mode == g->was.st_mode;
+	return !g->leased && !same_time(&now.st_ctim, &g->was.st_ctim);
 }
 
 bool file_guard_changed(struct file_guard *guard)
@@ -42,6 +65,16 @@ bool file_guard_changed(struct file_guard *guard)
 	/* While somebody waits for the lease, F_GETLEASE returns what it is being broken to. */
 	bool breaking = guard->leased && fcntl(guard->fd, F_GETLEASE) != F_RDLCK;
 	guard->changed = breaking || is_other(guard);
+	return guard->changed;
+}
+
+bool file_guard_changed_at_end(struct file_guard *guard)
+{
+	uint8_t digest[DIGEST_BYTES];
+	if (file_guard_changed(guard) || guard->fd < 0 || guard->leased)
+		return guard->changed;
+	guard->changed =
+		!digest_of(guard->fd, digest) || memcmp(digest, guard->digest, sizeof(digest)) != 0;
 	return guard->changed;
 }
 

@@ -3,9 +3,12 @@
  * in fcntl(2)) holds up whoever opens the file to write, or cuts it, until the lease is given back:
  * that is the time to remove probes that would stand in the middle of other instructions. Where no
  * lease can be had (somebody has the file open for writing already, or the file system has none),
- * its times tell of a change, later. */
+ * its times tell of a change, later; and at the end its contents, for who has mapped it writes
+ * without a time. */
 #ifndef USER_FILE_GUARD_H
 #define USER_FILE_GUARD_H
+
+#include "offline/base/digest.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -15,6 +18,7 @@ struct file_guard {
 	bool leased;
 	bool changed; /* told once, and from then on */
 	struct stat was;
+	uint8_t digest[DIGEST_BYTES]; /* of the contents, if not leased */
 };
 #define FILE_GUARD_NONE ((struct file_guard){.fd = -1})
 
@@ -23,6 +27,8 @@ struct file_guard {
 void file_guard_take(struct file_guard *guard, int fd);
 /* Whether the file was written to, or somebody waits to do so. */
 bool file_guard_changed(struct file_guard *guard);
+/* The same, for the last time: without a lease all of the file is read. */
+bool file_guard_changed_at_end(struct file_guard *guard);
 /* Lets who waits go on. */
 void file_guard_release(struct file_guard *guard);
 

@@ -243,10 +243,11 @@ void targets_name(const struct targets *t, struct pugmark_diag *diag)
 	}
 }
 
-const char *targets_changed(struct targets *t)
+const char *targets_changed(struct targets *t, bool at_end)
 {
 	for (uint32_t i = 0; i < t->n; i++)
-		if (file_guard_changed(&t->at[i].guard))
+		if (at_end ? file_guard_changed_at_end(&t->at[i].guard)
+			   : file_guard_changed(&t->at[i].guard))
 			return t->at[i].name;
 	return NULL;
 }

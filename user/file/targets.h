@@ -49,8 +49,8 @@ int targets_add_mapped(struct targets *targets, const char *pattern, pid_t pid, 
 /* Whether @pattern names the file that is mapped by the path @name. */
 bool targets_is_named(const char *name, const char *pattern);
 /* The name of a guarded file that was written to, or that somebody waits to write to; NULL: of
- * none. Borrowed. */
-const char *targets_changed(struct targets *targets);
+ * none. Borrowed. @at_end: for the last time. */
+const char *targets_changed(struct targets *targets, bool at_end);
 /* Lets those who wait go on. */
 void targets_release(struct targets *targets);
 /* Leaves only the first @n. */

@@ -110,6 +110,10 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 /* Decodes what planning_apart() gave, as out->plan. 0 or -errno with @diag filled. */
 int planning_take_plan(const char *bytes, size_t len, const char *name, struct planning_result *out,
 		       struct pugmark_diag *diag);
+/* Checks and takes what planning_make()'s child handed back: any bytes. 0 or -errno with @diag
+ * filled; planning_deinit() releases @out, which is zeroed to begin with, either way. */
+int planning_take(const void *handed, size_t len, const char *binary, struct planning_result *out,
+		  struct pugmark_diag *diag);
 
 /* planning_make() in this process, with its privileges; @modules: plan_modules_list()'s. */
 int planning_make_here(const char *binary, const struct planning_options *options,

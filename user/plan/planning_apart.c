@@ -96,11 +96,11 @@ int planning_take_plan(const char *bytes, size_t len, const char *name, struct p
 	return 0;
 }
 
-static int take(const char *bytes, size_t len, const char *binary, struct planning_result *out,
-		struct pugmark_diag *diag)
+int planning_take(const void *handed, size_t len, const char *binary, struct planning_result *out,
+		  struct pugmark_diag *diag)
 {
 	struct found f;
-	const char *at = bytes + sizeof(f), *end = bytes + len;
+	const char *bytes = handed, *at = bytes + sizeof(f), *end = bytes + len;
 	char **const texts[N_TEXTS] = {&out->path, &out->not_kept, &out->left_out, &out->plugin};
 	bool whole = len >= sizeof(f);
 	if (whole)
@@ -188,7 +188,7 @@ int planning_make(const char *binary, const struct planning_options *options,
 	own.keep_model = false;
 	int err = planning_apart(binary, &own, NULL, plan_inside, &inside, &bytes, &len, diag);
 	if (!err)
-		err = take(bytes, len, binary, out, diag);
+		err = planning_take(bytes, len, binary, out, diag);
 	free(bytes);
 	if (err)
 		planning_deinit(out);

@@ -52,6 +52,19 @@ static void forms_cannot_be_left(void **state)
 	is("a'\xe2\x80\xae\\\n", PRINT_SHELL, "$'a\\'\\xe2\\x80\\xae\\\\\\x0a'");
 }
 
+static void a_copy_ends_between_characters(void **state)
+{
+	(void)state;
+	char out[8];
+	for (size_t room = 1; room <= sizeof(out); room++) {
+		printable_copy(out, room, "a\xc3\xa4\xe2\x82\xac<", PRINT_XML);
+		assert_string_equal(out, room < 2   ? ""
+					 : room < 4 ? "a"
+					 : room < 7 ? "a\xc3\xa4"
+						    : "a\xc3\xa4\xe2\x82\xac");
+	}
+}
+
 /* What bash takes @word for, into @out. */
 static void ask_bash(const char *word, char *out, size_t room)
 {
@@ -89,6 +102,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_shows_itself),
 		cmocka_unit_test(forms_cannot_be_left),
+		cmocka_unit_test(a_copy_ends_between_characters),
 		cmocka_unit_test(a_shell_reads_the_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,6 +180,35 @@ static void named_by_plugins_in_a_folder(void **state)
 	module_files_deinit(&files);
 }
 
+static bool lists(const struct module_files *files, const char *dir, const char *name)
+{
+	char path[512];
+	bool found = false;
+	snprintf(path, sizeof(path), "%s/lib/m/%s", dir, name);
+	for (uint32_t i = 0; i < files->n; i++)
+		found |= !strcmp(files->at[i], path);
+	return found;
+}
+
+/* As slapd's: back_mdb.so leads to back_mdb-2.5.so.0.1.8. */
+static void modules_with_a_version(void **state)
+{
+	struct module_files files = {0};
+	const char *dir = *state;
+	char program[512];
+	shell("cd %s && mkdir -p bin lib/m && touch bin/p lib/m/one.so lib/m/two-2.so.0.1 "
+	      "lib/m/libc.so.6 lib/m/three.so.1 && ln -s two-2.so.0.1 lib/m/two.so && "
+	      "ln -s libc.so.6 lib/m/libc.so && ln -s ../m/three.so.1 lib/m/three.so",
+	      dir);
+	snprintf(program, sizeof(program), "%s/bin/p", dir);
+	assert_int_equal(module_files_add_host(&files, program), 0);
+	assert_true(lists(&files, dir, "one.so"));
+	assert_true(lists(&files, dir, "two-2.so.0.1"));
+	assert_false(lists(&files, dir, "libc.so.6"));
+	assert_false(lists(&files, dir, "three.so.1"));
+	module_files_deinit(&files);
+}
+
 /* The first of @modules, files in @dir, that is made for the program @dir/host; "": none. */
 static const char *made_for_host(const char *dir, const char *const *modules, uint32_t n)
 {
@@ -355,6 +384,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(named_by_what_is_loaded, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(named_by_plugins_in_a_folder, scratch_setup,
+						scratch_teardown),
+		cmocka_unit_test_setup_teardown(modules_with_a_version, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(made_to_be_loaded, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(missing_library, scratch_setup, scratch_teardown),
