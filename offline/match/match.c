@@ -3,6 +3,8 @@
  * that fit is the partner follows from the makers' partners, in rounds. */
 #include "offline/match/match.h"
 
+#include "offline/match/index.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,7 @@ struct fits {
 
 struct matching {
 	const struct match_side *a, *b;
-	uint32_t *order, *start; /* instructions of a by function: start[f] to start[f + 1] */
-	uint32_t functions;
+	struct match_index index; /* of a, by what a history may begin with */
 	struct fits *fits;
 	struct match_found *found;
 };
@@ -118,20 +119,27 @@ static bool look(struct matching *m, uint32_t b, uint32_t a)
 	return true;
 }
 
-static bool find_fits(struct matching *m, uint32_t b)
+/* Those of the function of that name (@inside), or those of the others. A history is followed from
+ * its first execution on, and that is in the index: agree() skips no more than is there. */
+static bool look_among(struct matching *m, uint32_t b, bool inside)
 {
 	const struct match_insn *y = &m->b->insns[b];
-	uint32_t f = m->b->functions[b];
+	const struct match_index *x = &m->index;
+	uint32_t bucket = match_index_bucket(x, y->kind, y->what[0]);
 	bool fine = true;
-	m->fits[b].different = different_values(y);
-	for (uint32_t i = m->start[f]; fine && i < m->start[f + 1]; i++)
-		fine = look(m, b, m->order[i]);
-	if (m->fits[b].n)
-		return fine;
+	for (uint32_t i = x->start[bucket]; fine && i < x->start[bucket + 1]; i++)
+		if ((m->a->functions[x->at[i]] == m->b->functions[b]) == inside)
+			fine = look(m, b, x->at[i]);
+	return fine;
+}
+
+static bool find_fits(struct matching *m, uint32_t b)
+{
+	m->fits[b].different = different_values(&m->b->insns[b]);
+	bool fine = look_among(m, b, true);
 	/* Elsewhere only what is no coincidence. */
-	for (uint32_t i = 0; fine && i < m->a->n && m->fits[b].different >= TELLING; i++)
-		if (m->a->functions[i] != f)
-			fine = look(m, b, i);
+	if (fine && !m->fits[b].n && m->fits[b].different >= TELLING)
+		fine = look_among(m, b, false);
 	return fine;
 }
 
@@ -212,36 +220,12 @@ static void choose(struct matching *m, uint32_t b)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static bool by_function(struct matching *m)
-{
-	for (uint32_t i = 0; i < m->a->n; i++)
-		m->functions =
-			m->a->functions[i] >= m->functions ? m->a->functions[i] + 1 : m->functions;
-	for (uint32_t i = 0; i < m->b->n; i++)
-		m->functions =
-			m->b->functions[i] >= m->functions ? m->b->functions[i] + 1 : m->functions;
-	m->start = calloc(m->functions + 2, sizeof(*m->start));
-	m->order = calloc(m->a->n + 1, sizeof(*m->order));
-	if (!m->start || !m->order)
-		return false;
-	for (uint32_t i = 0; i < m->a->n; i++)
-		m->start[m->a->functions[i] + 1]++;
-	for (uint32_t f = 0; f < m->functions; f++)
-		m->start[f + 1] += m->start[f];
-	for (uint32_t i = 0; i < m->a->n; i++)
-		m->order[m->start[m->a->functions[i]]++] = i;
-	for (uint32_t f = m->functions; f; f--)
-		m->start[f] = m->start[f - 1];
-	m->start[0] = 0;
-	return true;
-}
-
 int match_find(const struct match_side *a, const struct match_side *b, struct match_found **out)
 {
 	struct matching m = {.a = a, .b = b};
 	m.fits = calloc(b->n + 1, sizeof(*m.fits));
 	m.found = calloc(b->n + 1, sizeof(*m.found));
-	bool fine = m.fits && m.found && by_function(&m);
+	bool fine = m.fits && m.found && match_index_init(&m.index, a->insns, a->n, SKIPPED);
 	for (uint32_t i = 0; fine && i < b->n; i++) {
 		m.found[i].partner = MATCH_NONE;
 		fine = !b->insns[i].n || find_fits(&m, i);
@@ -252,8 +236,7 @@ int match_find(const struct match_side *a, const struct match_side *b, struct ma
 	for (uint32_t i = 0; m.fits && i < b->n; i++)
 		free(m.fits[i].at);
 	free(m.fits);
-	free(m.order);
-	free(m.start);
+	match_index_deinit(&m.index);
 	if (!fine) {
 		free(m.found);
 		return -ENOMEM;

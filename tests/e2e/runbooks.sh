@@ -5,25 +5,12 @@
 # The function at fault is named first. RUNBOOK_LOADS: how many random loads of each (1).
 set -u
 . "$(dirname "$0")/../support/claims.sh"
+. "$(dirname "$0")/../support/runbook.sh"
 needs_recording
 needs python3 redis-server redis-cli redis-benchmark nginx sqlite3
 work_in_own_folder
 loads=${RUNBOOK_LOADS:-1}
-input=/dev/null
-ln -s "$PUGMARK" pugmark
-PATH=$dir:$PATH
-
-# The commands of a page, one after another; each has to end well.
-follow() { # PAGE
-	local line n=0
-	while IFS= read -r line; do
-		n=$((n + 1))
-		bash -c "$line" >"said.$n" 2>err <"$input"
-		claim "$1: $line" is $? 0
-	done < <(sed -nE 's/^ *\$ (pugmark .*)/\1/p' "$tests/../docs/runbooks/$1")
-	claim "$1: has commands" test $n -ge 2
-	cat said.[0-9]* >answers
-}
+command_is_pugmark
 wait_for() { # COMMAND...
 	local i
 	for ((i = 0; i < 150; i++)); do

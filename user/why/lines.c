@@ -137,6 +137,12 @@ static size_t merge(struct why_line *lines, size_t n, struct fold *fold)
 	return k;
 }
 
+const char *why_file_name(const struct why_line *l)
+{
+	const char *slash = strrchr(l->file, '/');
+	return slash ? slash + 1 : l->file;
+}
+
 const char *why_event_name(const struct why_line *l)
 {
 	static const char *const kinds[] = {

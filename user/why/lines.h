@@ -28,6 +28,8 @@ struct why_line {
 /* The lines of @fold, the last executed first (@forward: the first). 0 or -ENOMEM. */
 int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forward,
 	      struct why_line **out, size_t *n);
+/* The name of its file, which is known, without folders. */
+const char *why_file_name(const struct why_line *line);
 /* What an event is called: "memcpy", "a system call", "outside". */
 const char *why_event_name(const struct why_line *line);
 /* Says of the first @n lines what their last instance has computed: executes the task again. */

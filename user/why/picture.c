@@ -19,17 +19,11 @@ enum {
 	TEXT_MAX = 110, /* bytes of a row's text */
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* "main.c:12 main ×3" */
 static void put_place(FILE *out, const struct why_line *l, enum printable_form form)
 {
 	if (l->file) {
-		printable_print(out, base_name(l->file), form);
+		printable_print(out, why_file_name(l), form);
 		fprintf(out, ":%u ", l->line);
 	} else if (l->elf) {
 		fprintf(out, "0x%" PRIx64 " ", l->elf);

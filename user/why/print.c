@@ -36,12 +36,6 @@ static const char *direction(const struct why_options *o)
 	return o->both ? "bidirectional" : o->forward ? "forward" : "backward";
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static void print_event(const struct why_line *l)
 {
 	printable_print(stdout, why_event_name(l), PRINT_TEXT);
@@ -54,7 +48,7 @@ static void print_line(const struct why_line *l)
 {
 	printf("%10s%-6" PRIu64 " %12" PRIu64 "  ", "\u00d7", l->times, l->last);
 	if (l->file) {
-		printable_print(stdout, base_name(l->file), PRINT_TEXT);
+		printable_print(stdout, why_file_name(l), PRINT_TEXT);
 		printf(":%u", l->line);
 	} else {
 		printf("0x%" PRIx64, l->elf);

@@ -40,7 +40,7 @@ static bool read_bytes(const struct value_bytes *v, struct value_memory *memory,
 	*quality = VALUE_EXACT;
 	if (v->place == VALUE_IN_MEMORY)
 		return !value_memory_read(memory, v->addr + off, bytes, len, quality);
-	if (off + len > v->len)
+	if (off > v->len || len > v->len - off)
 		return false;
 	memcpy(bytes, v->bytes + off, len);
 	for (uint64_t i = 0; i < len; i++)

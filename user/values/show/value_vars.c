@@ -120,17 +120,19 @@ static bool cfa_at(const struct place_ctx *c, uint64_t *out)
 
 static bool frame_base(const struct place_ctx *c, uint64_t *out)
 {
+	struct place_ctx own = *c; /* which cannot be told by itself (DW_OP_fbreg) */
 	Dwarf_Attribute attr;
 	struct value_bytes place;
 	Dwarf_Op *ops;
 	size_t n;
 
+	own.function = NULL;
 	if (!c->function || !dwarf_attr_integrate(c->function, DW_AT_frame_base, &attr) ||
 	    dwarf_getlocation_addr(&attr, c->addr + c->vars->bias, &ops, &n, 1) != 1 || !n)
 		return false;
 	if (ops[0].atom == DW_OP_call_frame_cfa)
-		return cfa_at(c, out);
-	if (!evaluate(c, ops, n, &place))
+		return cfa_at(&own, out);
+	if (!evaluate(&own, ops, n, &place))
 		return false;
 	if (place.place == VALUE_IN_MEMORY)
 		*out = place.addr;

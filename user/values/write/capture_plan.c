@@ -314,6 +314,24 @@ static int take_names(struct capture_plan *p, const struct taken *t)
 	return json_array_append_new(p->modules, names) ? -ENOMEM : 0;
 }
 
+int capture_plan_take(struct capture_plan *p, const struct recorder_module *module, uint32_t number,
+		      const void *handed, size_t len, struct pugmark_diag *diag)
+{
+	const char *name = module->name ? module->name : module->path;
+	struct taken t;
+	bool sound = split(handed, len, &t);
+
+	for (uint32_t i = 0; sound && i < t.found.n_places; i++)
+		sound = is_sound(&t, &t.places[i], number);
+	if (!sound)
+		return pugmark_diag_set(diag, -EBADMSG, name, PUGMARK_NO_OFFSET,
+					"its analysis handed back what is not to be captured");
+	int err = check_bytes(&t, module, diag);
+	if (!err)
+		err = take_places(p, &t, number);
+	return err ? err : take_names(p, &t);
+}
+
 static int add_module(struct capture_plan *p, struct asked *asked, struct pugmark_diag *diag)
 {
 	const struct recorder_module *module = &asked->modules[asked->module];
@@ -322,40 +340,37 @@ static int add_module(struct capture_plan *p, struct asked *asked, struct pugmar
 		.grants = &module->path,
 		.n_grants = 1,
 	};
-	struct taken t;
 	void *bytes = NULL;
 	size_t len = 0;
 	int err = sandbox_or_here(&sandbox, look_inside, asked, &bytes, &len, diag);
 
-	if (!err && !split(bytes, len, &t))
-		err = -EBADMSG;
-	for (uint32_t i = 0; !err && i < t.found.n_places; i++)
-		err = is_sound(&t, &t.places[i], asked->module) ? 0 : -EBADMSG;
-	if (err == -EBADMSG)
-		pugmark_diag_set(diag, err, sandbox.subject, PUGMARK_NO_OFFSET,
-				 "its analysis handed back what is not to be captured");
 	if (!err)
-		err = check_bytes(&t, module, diag);
-	if (!err)
-		err = take_places(p, &t, asked->module);
-	if (!err)
-		err = take_names(p, &t);
+		err = capture_plan_take(p, module, asked->module, bytes, len, diag);
 	free(bytes);
 	return err;
+}
+
+struct capture_plan *capture_plan_new(uint32_t n_modules)
+{
+	struct capture_plan *p = calloc(1, sizeof(*p));
+
+	if (p && (p->names = calloc(n_modules + 1, sizeof(*p->names))) &&
+	    (p->modules = json_array())) {
+		p->n_modules = n_modules;
+		return p;
+	}
+	capture_plan_free(p);
+	return NULL;
 }
 
 int capture_plan_make(const struct recorder_module *modules, uint32_t n_modules,
 		      const char *imports, struct capture_plan **out, struct pugmark_diag *diag)
 {
-	struct capture_plan *p = calloc(1, sizeof(*p));
-	int err = -ENOMEM;
+	struct capture_plan *p = capture_plan_new(n_modules);
+	int err = p ? imports_open(imports, &p->imports, diag) : -ENOMEM;
 
-	if (p && (p->names = calloc(n_modules + 1, sizeof(*p->names))) &&
-	    (p->modules = json_array()))
-		err = imports_open(imports, &p->imports, diag);
 	for (uint32_t m = 0; !err && m < n_modules; m++) {
 		struct asked asked = {modules, n_modules, m, p->imports, NULL, 0};
-		p->n_modules++;
 		err = add_module(p, &asked, diag);
 	}
 	if (err) {
@@ -373,7 +388,7 @@ void capture_plan_free(struct capture_plan *p)
 	if (!p)
 		return;
 	places_deinit(&p->places);
-	for (uint32_t m = 0; m < p->n_modules; m++)
+	for (uint32_t m = 0; m < p->n_modules && p->names; m++)
 		free(p->names[m]);
 	free(p->names);
 	imports_free(p->imports);

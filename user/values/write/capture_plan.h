@@ -21,6 +21,12 @@ struct capture_plan {
  * file's bytes. Returns 0, or -errno with @diag filled. */
 int capture_plan_make(const struct recorder_module *modules, uint32_t n_modules,
 		      const char *imports, struct capture_plan **out, struct pugmark_diag *diag);
+/* One of nothing yet. NULL: out of memory. */
+struct capture_plan *capture_plan_new(uint32_t n_modules);
+/* Checks and takes what the child handed back of @module, which has this number: any bytes. 0, or
+ * -errno with @diag filled. */
+int capture_plan_take(struct capture_plan *plan, const struct recorder_module *module,
+		      uint32_t number, const void *handed, size_t len, struct pugmark_diag *diag);
 void capture_plan_free(struct capture_plan *plan);
 
 #endif
