@@ -43,6 +43,18 @@ claim 'fault and loop' is "$(jq -r '"\(.fault.function) \(.fault.loop.function) 
 run 0 report --format json rec
 claim '--time-of: what each call took is known' is \
 	"$(jq '.functions[] | select(.function == "handle" or .function == "step") | .total_ns[1] - .total_ns[0]' out | sort -u)" 0
+# A call out of the traced code that may call back into it, and that a signal interrupts.
+cat >asleep.c <<'C'
+#include <stdlib.h>
+__attribute__((noipa)) static int on_the_way(void) { return system("exit 3"); }
+int main(void) { return on_the_way() == 0; }
+C
+${CC:-cc} -O1 asleep.c -o asleep
+run 0 record -q -o asleep.rec --time-of system -- ./asleep
+run 0 report --format json asleep.rec
+claim '--time-of: how long a call took that waits for a child is known' is \
+	"$(jq '.functions[] | select(.function == "system") | .total_ns[0] > 0 and
+		.total_ns[1] - .total_ns[0] == 0' out)" true
 run 0 report --request handle --format json rec
 claim 'the way to it' is "$(jq -r '[.fault.path[].function] | join(" ")' out)" 'handle inner scan'
 run 0 report --request handle rec

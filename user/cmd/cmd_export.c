@@ -3,6 +3,7 @@
 #include "user/cli/command.h"
 #include "user/export/formats.h"
 #include "user/request/choice.h"
+#include "user/view/trace/left_out.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +21,13 @@ static const char help[] =
 	"  callgrind   callgrind's profile (kcachegrind, callgrind_annotate)\n"
 	"  ctf         Common Trace Format 1.8, a folder (babeltrace2, Trace Compass)\n"
 	"  sqlite      a SQLite database, with views\n"
+	"  parquet     the same tables as Parquet files, a folder (DuckDB)\n"
 	"Only witnessed events have a time of their own. Formats that can say bounds say them; "
 	"what "
 	"is\n"
 	"drawn at one time is drawn at the earliest that it can have been.\n"
 	"\n"
-	"      --format perfetto|chrome|speedscope|folded|pprof|callgrind|ctf|sqlite\n"
+	"      --format perfetto|chrome|speedscope|folded|pprof|callgrind|ctf|sqlite|parquet\n"
 	"  -o, --output FILE        what to write; - is standard output, where the format is one "
 	"file\n"
 	"      --split SIZE|TIME    begin another part when a file has SIZE bytes (a number with "
@@ -217,6 +219,8 @@ int cmd_export(int argc, char **argv)
 			outbuf_init(r->out, stdout);
 			err = export_run(x, &diag);
 		}
+		if (!err && !x->calls && !x->gaps)
+			say_left_out(&r->view);
 		status = err ? command_fail(&diag) : trace_view_status(&r->view, r->gaps);
 	}
 	export_deinit(x);

@@ -4,6 +4,7 @@
 #include "user/values/show/values_calls.h"
 #include "user/view/replay/replay.h"
 #include "user/view/replay/replay_paths.h"
+#include "user/view/trace/left_out.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -148,6 +149,8 @@ int cmd_replay(int argc, char **argv)
 			err = replay_show(&r, &diag);
 			outbuf_flush(r.out);
 		}
+		if (!err && !r.any && !r.gaps)
+			say_left_out(&r.view);
 		status = err ? command_fail(&diag) : trace_view_status(&r.view, r.gaps);
 	}
 	replay_paths_free(r.paths);

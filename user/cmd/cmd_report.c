@@ -7,6 +7,7 @@
 #include "user/view/report/rates.h"
 #include "user/view/lines/report_lines.h"
 #include "user/view/report/report_show.h"
+#include "user/view/trace/left_out.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 struct report_command {
 	struct report_show show;
 	bool html;
+	bool tables;	     /* --n-level, --intervals: what encode makes */
 	const char *request; /* as user/request/spec.h says, or NULL */
 	struct request_when when;
 	const char *output;   /* --html: the file */
@@ -41,6 +43,11 @@ static const char help[] =
 	"      --slowest N          the N slowest calls, instead of functions\n"
 	"      --outliers           functions of which some calls certainly took ten times the\n"
 	"                           median or longer\n"
+	"      --n-level N          chains of up to N functions, a call and what called it: how "
+	"often,\n"
+	"                           how long (as encode says)\n"
+	"      --intervals N        N spans of the time: calls of each module, allocations, "
+	"waiting\n"
 	"      --request FUNC[..FUNC_B][,ID[:ID_B]]\n"
 	"                           each call of FUNC (a glob, or /regular expression/) is a "
 	"request,\n"
@@ -99,6 +106,7 @@ enum {
 	OPT_WHEN,
 	OPT_AGAINST,
 	OPT_OUTLIERS,
+	OPT_TABLES,
 };
 
 static int own_option(void *ctx, int opt, const char *arg)
@@ -161,6 +169,9 @@ static int own_option(void *ctx, int opt, const char *arg)
 	case OPT_OUTLIERS:
 		s->outliers = true;
 		return -1;
+	case OPT_TABLES:
+		c->tables = true;
+		return -1;
 	case 'o':
 		c->output = arg;
 		return -1;
@@ -184,6 +195,8 @@ static const struct option options[] = {
 	{"against", required_argument, NULL, OPT_AGAINST},
 	{"when", required_argument, NULL, OPT_WHEN},
 	{"outliers", no_argument, NULL, OPT_OUTLIERS},
+	{"n-level", required_argument, NULL, OPT_TABLES},
+	{"intervals", required_argument, NULL, OPT_TABLES},
 	{"output", required_argument, NULL, 'o'},
 	{"sort", required_argument, NULL, OPT_SORT},
 	{"top", required_argument, NULL, OPT_TOP},
@@ -217,13 +230,14 @@ static int parse(struct report_command *c, int argc, char **argv)
 	if (c->html != !!c->output)
 		return command_usage("report",
 				     c->html ? "--html: where to? -o FILE" : "-o goes with --html");
-	if (c->html + (s->wish.slowest && !c->request) + s->distribution + s->outliers +
+	if (c->html + c->tables + (s->wish.slowest && !c->request) + s->distribution + s->outliers +
 		    (c->request && !c->html) + !!c->when.func + (c->lines || c->coverage) +
 		    (s->callers || s->callees) >
 	    1)
 		return command_usage("report",
 				     "one of --html, --slowest, --request, --when, --outliers, "
-				     "--distribution, --lines, --coverage, --callers and "
+				     "--n-level, --intervals, --distribution, --lines, --coverage, "
+				     "--callers and "
 				     "--callees");
 	if (c->against && !c->html)
 		return command_usage("report", "--against goes with --html (for text: pugmark diff "
@@ -324,6 +338,11 @@ static int report(struct report_command *c, struct pugmark_diag *diag)
 	err = strcmp(s->view.format, "json") ? report_show_text(s, diag)
 					     : report_show_json(s, diag);
 	outbuf_flush(s->out);
+	if (!err && !s->report.calls && !s->report.gaps && !s->n_rows)
+		say_left_out(&s->view);
+	if (!err && s->wish.slowest && s->report.calls && !s->report.n_slow)
+		command_say(stderr, "pugmark: ", s->view.dir,
+			    ": no call may have taken as long as --longer says\n");
 	return err;
 }
 
@@ -365,7 +384,10 @@ int cmd_report(int argc, char **argv)
 	struct pugmark_diag diag = {.offset = PUGMARK_NO_OFFSET};
 	trace_view_init(&s->view, "report", "text");
 	int status = parse(&c, argc, argv);
-	if (status < 0 && rates_is_folder(s->view.dir)) {
+	if (status < 0 && c.tables) {
+		optind = 1;
+		status = cmd_encode(argc, argv);
+	} else if (status < 0 && rates_is_folder(s->view.dir)) {
 		status = rates_report(&c);
 	} else if (status < 0) {
 		s->out = malloc(sizeof(*s->out));

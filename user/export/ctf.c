@@ -192,15 +192,6 @@ static void put_words(FILE *file, const char *name, unsigned n, const char *(*wo
 	fprintf(file, " } := %s_t;\n", name);
 }
 
-static const char *how_word(uint8_t how)
-{
-	static const char *const words[] = {[PUGMARK_TRACE_CALL] = "call",
-					    [PUGMARK_TRACE_TAIL] = "tail",
-					    [PUGMARK_TRACE_ENTER] = "enter",
-					    [PUGMARK_TRACE_GAP] = "found open"};
-	return how <= PUGMARK_TRACE_GAP && words[how] ? words[how] : "other";
-}
-
 static const char *end_word(uint8_t how)
 {
 	return how == CALL_RETURNED ? "returned" : export_end_word(how);
@@ -227,7 +218,7 @@ static void put_metadata(struct export *x, FILE *file)
 		"typealias integer { size = 64; align = 8; signed = false; "
 		"map = clock.recording.value; } := stamp;\n\n",
 		offset / 1000000000, offset % 1000000000);
-	put_words(file, "how", PUGMARK_TRACE_GAP + 1, how_word);
+	put_words(file, "how", PUGMARK_TRACE_GAP + 1, export_how_word);
 	put_words(file, "end", CALL_OPEN + 1, end_word);
 	put_words(file, "cause", PUGMARK_CAUSE_UNRESOLVED + 1, trace_view_cause);
 	fprintf(file, "typealias enum : u32 {");

@@ -159,6 +159,8 @@ void export_comm(const struct pugmark_recording_task *task, char out[EXPORT_COMM
 /* "NAME", or "NAME, stack N" on a stack that the thread switched to. */
 void export_track_name(const struct export *x, const struct export_track *track, char *out,
 		       size_t bytes);
+/* The word for how a call began, enum pugmark_trace_kind. */
+const char *export_how_word(uint8_t how);
 /* The word for how a call ended; "" where it just returned. */
 const char *export_end_word(uint8_t how);
 

@@ -20,6 +20,15 @@ void export_fail(struct export *x, int err, const char *format, ...)
 	x->replay.failed = true;
 }
 
+const char *export_how_word(uint8_t how)
+{
+	static const char *const words[] = {[PUGMARK_TRACE_CALL] = "call",
+					    [PUGMARK_TRACE_TAIL] = "tail",
+					    [PUGMARK_TRACE_ENTER] = "enter",
+					    [PUGMARK_TRACE_GAP] = "found open"};
+	return how <= PUGMARK_TRACE_GAP && words[how] ? words[how] : "other";
+}
+
 const char *export_end_word(uint8_t how)
 {
 	static const char *const words[] = {

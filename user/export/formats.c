@@ -5,8 +5,8 @@
 #include <string.h>
 
 const struct export_format *const export_formats[] = {
-	&export_perfetto,  &export_chrome, &export_speedscope, &export_folded, &export_pprof,
-	&export_callgrind, &export_ctf,	   &export_sqlite,     NULL,
+	&export_perfetto,  &export_chrome, &export_speedscope, &export_folded,	&export_pprof,
+	&export_callgrind, &export_ctf,	   &export_sqlite,     &export_parquet, NULL,
 };
 
 const struct export_format *export_format_named(const char *name)

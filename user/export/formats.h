@@ -6,7 +6,7 @@
 #include "user/export/export.h"
 
 extern const struct export_format export_perfetto, export_chrome, export_speedscope, export_folded,
-	export_pprof, export_callgrind, export_ctf, export_sqlite;
+	export_pprof, export_callgrind, export_ctf, export_sqlite, export_parquet;
 
 /* The table, ended by NULL. */
 extern const struct export_format *const export_formats[];

@@ -190,16 +190,12 @@ static void bind_number(sqlite3_stmt *stmt, int at, uint64_t number)
 
 static void ret(struct export *x, const struct export_call *call, const struct export_end *end)
 {
-	static const char *const hows[] = {[PUGMARK_TRACE_CALL] = "call",
-					   [PUGMARK_TRACE_TAIL] = "tail",
-					   [PUGMARK_TRACE_ENTER] = "enter",
-					   [PUGMARK_TRACE_GAP] = "found open"};
 	struct sqlite_out *s = x->state;
 	const struct bound now = {
 		.any = true,
 		.thread = thread_of(x),
 		.stack = x->on->stack,
-		.how = hows[call->how],
+		.how = export_how_word(call->how),
 		.cause = call->how == PUGMARK_TRACE_ENTER ? trace_view_cause(call->cause) : NULL,
 		.ended = end->how == CALL_RETURNED ? "returned" : export_end_word(end->how),
 	};

@@ -33,7 +33,7 @@ static void open_around(struct replay *r, uint32_t level)
 		struct replay_level *l = &r->levels[i];
 		if (!l->shown || l->printed)
 			continue;
-		l->printed = true;
+		l->printed = r->any = true;
 		if (r->format->open)
 			r->format->open(r, i);
 	}

@@ -85,6 +85,7 @@ struct replay {
 	uint32_t root,
 		hidden; /* one more than the level of the call that -F or -N matched; 0: none */
 	uint64_t last_id;
+	bool any;    /* a call has been shown */
 	bool failed; /* out of memory */
 	bool past;   /* the end of the time that is shown */
 	bool comma;  /* JSON: not the first of a list */

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* hints.c: what the plan says of a function's neighbours and of what it calls. */
+/* hints.c: what the plan says of a function's neighbours and of what it calls, and the file of what
+ * it loads. */
 #include "user/view/trace/hints.h"
+
+#include "user/file/loaded_strings.h"
 
 #include <pugmark/plan.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
 	HINT_FUNCS = 16,  /* a name that is further away, in functions, says nothing */
 	HINT_IMPORTS = 3, /* so many are named */
+	HINT_STRINGS = 2,
+	HINT_LETTERS = 40, /* of a string */
 };
 
 static bool is_nameless(const struct trace_view *view, uint32_t module, uint32_t func)
@@ -49,7 +55,56 @@ static uint32_t imports_of(const struct pugmark_plan *plan, uint32_t func,
 	return n;
 }
 
-void func_hint(const struct trace_view *view, uint32_t module, uint32_t func, char out[HINT_BYTES])
+/* The file of @module, read when it is first asked for; NULL: it is not there any more, or is
+ * another. */
+static const struct loaded_strings *strings_of(struct trace_view *view, uint32_t module)
+{
+	uint32_t n;
+	const struct pugmark_recording_module *modules = pugmark_recording_modules(view->rec, &n);
+	if (!view->strings) {
+		view->strings = calloc(n + 1, sizeof(*view->strings));
+		view->n_strings = view->strings ? n : 0;
+	}
+	if (module >= n || module >= view->n_strings || !modules[module].path)
+		return NULL;
+	struct view_strings *of = &view->strings[module];
+	if (!of->asked)
+		of->in = loaded_strings_open(modules[module].path, modules[module].build_id,
+					     modules[module].build_id_len);
+	of->asked = true;
+	return of->in;
+}
+
+void hints_deinit(struct trace_view *view)
+{
+	for (uint32_t m = 0; m < view->n_strings; m++)
+		loaded_strings_free(view->strings[m].in);
+	free(view->strings);
+	view->strings = NULL;
+	view->n_strings = 0;
+}
+
+static void add_strings(struct trace_view *view, uint32_t module, uint32_t func, char *out,
+			size_t len)
+{
+	const struct pugmark_plan *plan = pugmark_trace_plan(view->trace, module);
+	const struct loaded_strings *strings = strings_of(view, module);
+	const char *found[HINT_STRINGS];
+	if (!strings)
+		return;
+	uint64_t addr = plan->funcs[func].addr;
+	uint64_t end = func + 1 < plan->n_funcs ? plan->funcs[func + 1].addr : addr + 4096;
+	uint32_t n = loaded_strings_of(strings, addr, end, found, HINT_STRINGS);
+	for (uint32_t i = 0; i < n && len < HINT_BYTES; i++)
+		len += (size_t)snprintf(out + len, HINT_BYTES - len, "%s\"%.*s%s\"",
+					i     ? ", "
+					: len ? "; strings "
+					      : "strings ",
+					HINT_LETTERS, found[i],
+					strlen(found[i]) > HINT_LETTERS ? "..." : "");
+}
+
+void func_hint(struct trace_view *view, uint32_t module, uint32_t func, char out[HINT_BYTES])
 {
 	const struct pugmark_plan *plan =
 		func == PUGMARK_NONE ? NULL : pugmark_trace_plan(view->trace, module);
@@ -68,4 +123,6 @@ void func_hint(const struct trace_view *view, uint32_t module, uint32_t func, ch
 					: len ? "; calls "
 					      : "calls ",
 					plan->strings + imports[i]);
+	if (len < HINT_BYTES)
+		add_strings(view, module, func, out, len);
 }

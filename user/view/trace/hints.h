@@ -8,10 +8,13 @@
 
 enum { HINT_BYTES = 512 };
 
-/* "near lua_pcallk; calls malloc, free": the closest function of the module that has a name, and
- * the first imports that it calls. "" where the function has a name, or nothing is known of it;
- * also for
+/* "near lua_pcallk; calls malloc, free; strings "cannot open %s"": the closest function of the
+ * module that has a name, the first imports that it calls, and, where the recorded file is still
+ * there, the first strings that it loads. Not made printable. "" where the function has a name, or
+ * nothing is known of it; also for
  * @func PUGMARK_NONE. */
-void func_hint(const struct trace_view *view, uint32_t module, uint32_t func, char out[HINT_BYTES]);
+void func_hint(struct trace_view *view, uint32_t module, uint32_t func, char out[HINT_BYTES]);
+/* Frees what func_hint() has kept in the view. */
+void hints_deinit(struct trace_view *view);
 
 #endif

@@ -4,6 +4,7 @@
 #include "user/view/trace/trace_view.h"
 
 #include "user/cli/command.h"
+#include "user/view/trace/hints.h"
 #include "user/view/trace/late_names.h"
 
 #include <errno.h>
@@ -49,6 +50,7 @@ static void free_plain(char ***plain, uint32_t module, uint32_t n)
 
 void trace_view_deinit(struct trace_view *view)
 {
+	hints_deinit(view);
 	for (uint32_t m = 0; m < view->n_modules; m++) {
 		if (view->funcs)
 			free(view->funcs[m]);

@@ -75,6 +75,12 @@ enum trace_view_match {
 	VIEW_LEFT_OUT = 2, /* a pattern of -N matches */
 };
 
+/* The strings of a module's file, once they have been asked for. */
+struct view_strings {
+	struct loaded_strings *in; /* NULL: the file is not there */
+	bool asked;
+};
+
 struct trace_view {
 	const char *command, *dir, *format;
 	struct patterns only, without, modules;
@@ -99,6 +105,8 @@ struct trace_view {
 	/* Demangled names, as they are asked for: per module and function, and per module and place
 	 * of the import's name in the plan's strings. */
 	char ***plain, ***plain_imports;
+	struct view_strings *strings; /* heap, hints.c's: of the first n_strings modules */
+	uint32_t n_strings;
 };
 
 /* A view for the command @command, which shows everything as @format. */
