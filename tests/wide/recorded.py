@@ -51,6 +51,12 @@ def gaps_of(recording, row):
     return True
 
 
+def is_incomplete(recording):
+    """Whether the recording itself says that something is missing of it."""
+    return subprocess.run([PUGMARK, "verify", recording], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 3
+
+
 def gaps_in(dumped):
     with open(dumped, errors="replace") as f:
         return sum(" gap " in line for line in f)
