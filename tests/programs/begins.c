@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* begins.c: without a C library. The program begins in a function that can also be entered by another
- * one, as Free Pascal's do, so that what lies where its return address would (argc) is read; jumps of
- * its own leave calls, near enough to the beginning that a snapshot of the stack shows it.
+/* begins.c: without a C library. The program begins in a function that can also be entered by
+ * another one, as Free Pascal's do, so that what lies where its return address would (argc) is
+ * read. Its own jumps leave calls near enough to the beginning that a snapshot of the stack shows
+ * it.
  *
  *   gcc -O1 -nostdlib -static begins.c
  */
