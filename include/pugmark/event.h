@@ -42,8 +42,8 @@ enum pugmark_event_flag {
 /* A word of a snapshot that is not known. Far from the stack pointer all words are, except
  * addresses (docs/recording-format.md). A word whose value is 1 reads as 0. */
 #define PUGMARK_EVENT_STACK_UNKNOWN 1
-/* Nothing is mapped below: a lower word is no address, and reads as 0 in a snapshot. What lies where
- * a return address would, when a program begins, is such a word (argc). */
+/* Nothing is mapped below: a lower word is no address, and reads as 0 in a snapshot. What lies
+ * where a return address would, when a program begins, is such a word (argc). */
 #define PUGMARK_EVENT_ADDRESS_LOWEST 4096
 /* Stands in place of uc_link (which is 0) in a frame that the kernel made for a handler, if call
  * frame information leads from the event's frame through it: that handler is running. */

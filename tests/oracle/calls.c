@@ -15,8 +15,9 @@
  *    the function that is reached. `call *SLOT` of a GOT slot with a symbol prints it too.
  *  - jmp, jcc (if taken): `tail MODULE SITE TARGET` if the target is not in the same function, with
  *    the target as above. A jump to the entry of its own function is a loop, not an event, unless
- *    the model calls it a tail site and has no edge for it. Nor is a jump through a register or memory to
- *    where the model says that setjmp comes back (to no entry): it leaves calls, as longjmp does.
+ *    the model calls it a tail site and has no edge for it. Nor is a jump through a register or
+ * memory to where the model says that setjmp comes back (to no entry): it leaves calls, as longjmp
+ * does.
  *  - Code that runs on into another function without a jump is a tail call too; its site is the
  *    last instruction before.
  *  - ret: `ret MODULE FUNCTION`, wherever it goes; the function is the one that holds the ret.
