@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""lot.py: which packages are tried. The distribution's index is shuffled by a seed, so that nobody
-chooses them and everybody who has the seed gets the same ones. Nothing is downloaded here.
+"""lot.py: which packages are tried. Packages are ranked by a hash of seed and name, so that nobody
+chooses them and everybody who has the seed gets the same ones; a package that is new or gone moves no other.
+Nothing is downloaded here.
 
 A program is what its maintainers tag as a command line program, a service what they tag as a daemon
 or a server and what depends on that which starts services. What is large, or part of how a machine is administered, is left out."""
-import random
+import hashlib
 import re
 import subprocess
 
@@ -38,20 +39,23 @@ def fits(fields, kind):
     )
 
 
+def rank(*words):
+    """Where what is named by @words stands in the lot."""
+    return hashlib.sha256(" ".join(map(str, words)).encode()).digest()
+
+
 def draw(seed, kind):
     """Names of packages, in the order in which they are tried."""
-    names = sorted(f["Package"] for f in index() if fits(f, kind))
-    random.Random(f"{seed} {kind}").shuffle(names)
-    return names
+    names = (f["Package"] for f in index() if fits(f, kind))
+    return sorted(names, key=lambda name: rank(seed, kind, name))
 
 
 def draw_installed(seed):
     """The same among programs that are installed: (package, program), without the index."""
     owners = subprocess.run(["dpkg", "-S", "/usr/bin/*"], capture_output=True, text=True).stdout
-    pairs = sorted(
+    pairs = (
         (package.split(",")[0].split(":")[0], path)
         for package, path in (line.split(": ", 1) for line in owners.splitlines() if line.count(": ") == 1)
         if path.count("/") == 3 and "diversion" not in package
     )
-    random.Random(f"{seed} installed").shuffle(pairs)
-    return pairs
+    return sorted(pairs, key=lambda pair: rank(seed, "installed", *pair))

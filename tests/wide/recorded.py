@@ -88,15 +88,15 @@ class Recorder:
 
     def __init__(self, binary, to, *options):
         self.to = to
-        self.log = open(f"{to}.log", "w+")
-        self.process = subprocess.Popen(
-            [PUGMARK, "record", "-q", "-o", to, *options, "-a", binary],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-        )
+        with open(f"{to}.log", "w") as log:
+            self.process = subprocess.Popen(
+                [PUGMARK, "record", "-o", to, *options, "-a", binary],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )
+        # The folder is there before all probes are: a program that runs meanwhile is recorded from its middle.
         until = time.monotonic() + 60
-        while not os.path.exists(f"{to}/meta.json") and self.process.poll() is None and time.monotonic() < until:
+        while ": recording" not in self.said() and self.process.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
-        time.sleep(0.1)
 
     def end(self):
         """Stops it; its exit status."""
@@ -108,5 +108,5 @@ class Recorder:
             return -9
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read()[-300:]
+        with open(f"{self.to}.log", errors="replace") as log:
+            return log.read()[-300:]
