@@ -83,7 +83,7 @@ enum pugmark_block_flag {
 		4,		     /* its address is data: a label of a computed goto, for one */
 	PUGMARK_BLOCK_UNREACHED = 8, /* no edge from the entry or from a landing pad leads here */
 	PUGMARK_BLOCK_TABLE_NATURAL =
-		16, /* PUGMARK_END_TABLE graded "natural only": the table's end is not proven */
+		16, /* PUGMARK_END_TABLE graded "natural only": it may go elsewhere as well */
 	PUGMARK_BLOCK_TWO_SITES = 32, /* PUGMARK_END_JCC: site + 1 is where it goes if not taken */
 };
 

@@ -41,6 +41,9 @@ struct cross_jump {
 enum table_grade {
 	/* all targets are known: the bound is exact, and every entry up to it was read */
 	TABLE_PROVEN,
+	/* No other targets: the index's width is the bound, and every entry up to it was read. The
+	 * table may end before. */
+	TABLE_CONTAINED,
 	/* the end is not proven: the natural one, or by a bound that is not exact */
 	TABLE_NATURAL,
 	TABLE_OPEN, /* the targets, if any, are guesses */

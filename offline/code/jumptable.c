@@ -87,8 +87,10 @@ static int read_table(struct resolver *r, const struct shape *shape)
 			break;
 		}
 	}
-	if (!x.proven || r->loose || x.n < x.max)
-		r->grade = r->grade > TABLE_NATURAL ? r->grade : TABLE_NATURAL;
+	uint8_t grade = r->loose || x.n < x.max || !(x.proven || x.bounded) ? TABLE_NATURAL
+			: x.proven					    ? TABLE_PROVEN
+									    : TABLE_CONTAINED;
+	r->grade = r->grade > grade ? r->grade : grade;
 	return err ? err : 1;
 }
 

@@ -326,6 +326,12 @@ static void emit_branch(struct patch_code *c, const struct patch_spec *spec,
 	end_event(c, e);
 	asm_land(c, to_taken);
 	made->taken = c->len;
+	if (spec->place->edge) { /* what is decided here is no event */
+		note_state(c, &taken, 0, false);
+		made->tail[1] = c->len;
+		asm_jmp(c, o->target);
+		return;
+	}
 	begin_event(c, &taken, live);
 	made->tail[1] = taken.tail;
 	asm_jmp(c, o->target);

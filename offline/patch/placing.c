@@ -213,6 +213,29 @@ static bool try_spans(const struct finder *f, uint32_t k, uint32_t block, uint32
 	return false;
 }
 
+/* The conditional jump in front of the block, which is entered by falling through that alone. */
+static bool try_edge(const struct finder *f, uint32_t k, uint32_t block, struct patch_place *p)
+{
+	const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
+	uint32_t from = spans_fallen_from(f->spans, block);
+	struct patch_place found;
+
+	if (from == PUGMARK_NONE)
+		return false;
+	const struct pugmark_block *b = &f->model->blocks[from];
+	uint32_t jump = b->insn + b->n_insns - 1;
+	struct span_range r = range_of(f, k, from);
+	bool single = f->model->text_addr + f->model->insns[jump].off >= r.from &&
+		      try_insn(f, site, from, jump, false, &found);
+
+	if ((!single && !try_span(f, k, from, jump, false, JUMP_BYTES, &found)) ||
+	    found.form != PATCH_JCC)
+		return false;
+	found.edge = true;
+	*p = found;
+	return true;
+}
+
 static uint32_t insn_at(const struct pugmark_model *m, uint32_t block, uint64_t addr)
 {
 	const struct pugmark_block *b = &m->blocks[block];
@@ -244,6 +267,8 @@ static void find_place(const struct finder *f, uint32_t k)
 		f->out->n_span++;
 	else if (try_spans(f, k, block, own, SHORT_JUMP_BYTES, p))
 		f->out->n_island++;
+	else if (try_edge(f, k, block, p))
+		f->out->n_edge++;
 	f->out->n_found += p->form != PATCH_NONE;
 	f->out->n_by_reason[p->reason]++;
 }

@@ -8,6 +8,9 @@
  *          become one. What lies behind a block that goes nowhere else may be part of that
  *   island one or more have two bytes at least, and become a jump to idle bytes near by, which are
  *          made a jump as well
+ *   edge   the block is entered in one way alone, by falling through the conditional jump before
+ *          it: that one is patched, alone or as the end of a span, and tells the event where it is
+ *          not taken
  *
  * In the first two cases the start of an instruction stays the start of one and nothing else
  * changes, so whatever jumps to any instruction of the block finds what it looks for. A span needs
@@ -57,13 +60,14 @@ struct patch_place {
 	bool by_bp;	/* the frame word is bp and not sp */
 	bool other;	/* the event is not of the witness's own instruction */
 	bool span;	/* several instructions */
+	bool edge;	/* PATCH_JCC: only where it is not taken there is an event */
 	uint8_t cond;	/* PATCH_JCC */
 };
 
 struct patch_placing {
 	struct patch_place *places; /* one for each site of the plan, heap */
 	uint32_t n;
-	uint32_t n_own, n_other, n_span, n_island, n_found; /* n_found: all of these */
+	uint32_t n_own, n_other, n_span, n_island, n_edge, n_found; /* n_found: all of these */
 	uint32_t n_by_reason[N_PATCH_REASONS];
 };
 

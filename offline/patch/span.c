@@ -14,7 +14,8 @@ struct spans {
 	bool *open;	   /* of each function: it may jump to where it is not known */
 	uint64_t *targets; /* of direct calls and jumps, by address */
 	uint32_t n_targets;
-	uint8_t *taken; /* a bit a byte of text: of what nothing used, a patch has it */
+	uint32_t *n_entering; /* of each block: edges that lead to it */
+	uint8_t *taken;	      /* a bit a byte of text: of what nothing used, a patch has it */
 };
 
 static int by_value(const void *a, const void *b)
@@ -34,7 +35,8 @@ int spans_new(const struct pugmark_model *m, struct spans **out)
 	s->open = calloc(m->n_funcs + 1, sizeof(*s->open));
 	s->targets = calloc(m->n_sites + 1, sizeof(*s->targets));
 	s->taken = calloc((m->text_end - m->text_addr) / 8 + 1, 1);
-	if (!s->open || !s->targets || !s->taken) {
+	s->n_entering = calloc(m->n_blocks + 1, sizeof(*s->n_entering));
+	if (!s->open || !s->targets || !s->taken || !s->n_entering) {
 		spans_free(s);
 		return -ENOMEM;
 	}
@@ -45,6 +47,8 @@ int spans_new(const struct pugmark_model *m, struct spans **out)
 		if (m->blocks[b].end == PUGMARK_END_OPEN || m->blocks[b].end == PUGMARK_END_STRAY ||
 		    m->blocks[b].flags & PUGMARK_BLOCK_TABLE_NATURAL)
 			s->open[m->blocks[b].func] = true;
+	for (uint32_t i = 0; i < m->n_edges; i++)
+		s->n_entering[m->edges[i].to]++;
 	for (uint32_t i = 0; i < m->n_sites; i++)
 		if (m->sites[i].target_addr)
 			s->targets[s->n_targets++] = m->sites[i].target_addr;
@@ -59,6 +63,7 @@ void spans_free(struct spans *s)
 		return;
 	free(s->open);
 	free(s->targets);
+	free(s->n_entering);
 	free(s->taken);
 	free(s);
 }
@@ -286,4 +291,22 @@ bool spans_find(const struct spans *s, uint32_t block, uint32_t event, bool last
 				return true;
 		}
 	return false;
+}
+
+uint32_t spans_fallen_from(const struct spans *s, uint32_t block)
+{
+	const struct pugmark_model *m = s->model;
+	const struct pugmark_block *to = &m->blocks[block], *from = to - 1;
+	const uint32_t entered = PUGMARK_BLOCK_ADDRESS_TAKEN | PUGMARK_BLOCK_LANDING_PAD |
+				 PUGMARK_BLOCK_SETJMP_RETURN | PUGMARK_BLOCK_UNREACHED;
+
+	if (!block || s->open[to->func] || to->flags & entered || s->n_entering[block] != 1 ||
+	    to->addr == m->funcs[to->func].addr || is_target(s, to->addr, to->addr + to->size) ||
+	    from->func != to->func || from->addr + from->size != to->addr || !from->n_insns ||
+	    m->insns[from->insn + from->n_insns - 1].kind != PUGMARK_INSN_JCC)
+		return PUGMARK_NONE;
+	for (uint32_t e = from->edge; e < from->edge + from->n_edges; e++)
+		if (m->edges[e].to == block && m->edges[e].kind == PUGMARK_EDGE_FALL)
+			return block - 1;
+	return PUGMARK_NONE;
 }

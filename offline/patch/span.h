@@ -32,6 +32,9 @@ void spans_free(struct spans *spans);
  * @place says where it is; false: there is none, and nothing is. */
 bool spans_find(const struct spans *spans, uint32_t block, uint32_t event, bool last,
 		uint8_t needed, struct span_range range, struct patch_place *place);
+/* The block in front of @block that goes on to it where its conditional jump is not taken, if
+ * nothing else leads to @block; else PUGMARK_NONE. */
+uint32_t spans_fallen_from(const struct spans *spans, uint32_t block);
 /* The address of five idle bytes that a jump of two bytes at @addr reaches; 0: there are none. */
 uint64_t spans_island(const struct spans *spans, uint64_t addr);
 /* Idle bytes that a patch has from now on. */

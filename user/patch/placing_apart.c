@@ -117,9 +117,9 @@ static bool is_within(const struct text_span *span, uint64_t addr, uint64_t len)
 /* @p has any bytes: what is a bool may be none. */
 static bool are_bools(const struct patch_place *p)
 {
-	static const size_t at[] = {offsetof(struct patch_place, by_bp),
-				    offsetof(struct patch_place, other),
-				    offsetof(struct patch_place, span)};
+	static const size_t at[] = {
+		offsetof(struct patch_place, by_bp), offsetof(struct patch_place, other),
+		offsetof(struct patch_place, span), offsetof(struct patch_place, edge)};
 	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
 		if (((const uint8_t *)p)[at[i]] > 1)
 			return false;
@@ -139,6 +139,8 @@ static bool is_sound(const struct patch_place *p, const struct text_span *span)
 		return false;
 	if (p->form == PATCH_NONE)
 		return p->reason != PATCH_CAN;
+	if (p->edge && p->form != PATCH_JCC)
+		return false;
 	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	uint8_t least = p->island && !call ? SHORT_JUMP_BYTES : JUMP_BYTES;
 	return p->len >= least && p->len <= PATCH_BYTES_MAX && p->code_len <= p->len &&
@@ -155,7 +157,9 @@ static void count(struct patch_placing *placing)
 		if (!p->form)
 			continue;
 		placing->n_found++;
-		if (p->island)
+		if (p->edge)
+			placing->n_edge++;
+		else if (p->island)
 			placing->n_island++;
 		else if (p->span)
 			placing->n_span++;

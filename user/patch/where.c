@@ -79,10 +79,14 @@ static void leave_trampoline(const struct area_region *r, const struct patch_mod
 	t->sp = sp + s->up;
 	if (!s->told || !s->ended) {
 		t->ip = p->addr + s->at + r->bias;
-		if (s->at == p->event_at)
+		if (s->at == p->event_at && !p->edge)
 			move(r, module, t, p->addr + s->at, own + (s->told ? 1 : 0));
 		else if (p->other)
 			leave_between(r, module, t);
+		return;
+	}
+	if (p->edge) { /* its block has begun */
+		t->ip = own + 1 + r->bias;
 		return;
 	}
 	/* The patched instruction is as good as done. */
