@@ -94,7 +94,7 @@ int parser_feed(struct parser *p, const struct pugmark_witness_event *e)
 /* Whether the event is one that a shortcut may lead to, as nearly all of most programs are. */
 static inline bool may_be_short(const struct parser *p, const struct pugmark_witness_event *e)
 {
-	return e->kind == PUGMARK_EVENT_WITNESS && p->position == AT_DECISION && !p->n_handlers &&
+	return e->kind == PUGMARK_EVENT_WITNESS && p->position <= AT_CALL && !p->n_handlers &&
 	       !p->lost && !p->holds && p->begun && e->module < p->n_modules &&
 	       p->bias[e->module] == e->bias && p->bias_known >> e->module & 1;
 }

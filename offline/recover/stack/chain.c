@@ -274,21 +274,29 @@ bool chain_scan_next(struct chain_scan *s, struct chain *c)
 	const struct parser *p = s->at.p;
 	uint64_t top = p->stack[s->level].cfa;
 	while (cursor_next_word(&s->at)) {
-		struct frame_cursor at = s->at;
-		*c = (struct chain){.cfa = at.cfa, .module = at.module, .level = s->level};
-		if (is_own(s, p, at.cfa)) {
-			c->end = CHAIN_OPEN;
-			c->origin = parser_call_before(p, at.module, at.ret, &c->from);
-			c->origin_cfa = at.cfa;
-			c->origin_ret = at.ret;
+		const struct frame_cursor *word = &s->at;
+		if (is_own(s, p, word->cfa)) {
+			*c = (struct chain){
+				.cfa = word->cfa,
+				.module = word->module,
+				.level = s->level,
+				.end = CHAIN_OPEN,
+				.origin_cfa = word->cfa,
+				.origin_ret = word->ret,
+			};
+			c->origin = parser_call_before(p, word->module, word->ret, &c->from);
 			return true;
 		}
 		/* Above the level, only whether something else than it can be there. */
-		bool above = top && at.cfa > top;
+		bool above = top && word->cfa > top;
 		if (above && !has_known(s))
 			return false;
-		if (!cursor_find_call(&at) || !may_be_next(s, p, at.module, at.node, at.cfa, above))
+		if (!word->ret)
 			continue;
+		struct frame_cursor at = *word;
+		if (!cursor_take_call(&at) || !may_be_next(s, p, at.module, at.node, at.cfa, above))
+			continue;
+		*c = (struct chain){.cfa = at.cfa, .level = s->level};
 		climb(at, c);
 		if (is_reading(s, p, c))
 			return true;

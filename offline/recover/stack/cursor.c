@@ -14,9 +14,14 @@ void cursor_put_call(struct frame_cursor *c, uint16_t module, uint32_t call)
 
 bool cursor_find_call(struct frame_cursor *c)
 {
-	uint16_t module;
 	if (!c->cfa || !stack_word(c->e, c->cfa - 8, &c->ret))
 		c->ret = 0;
+	return cursor_take_call(c);
+}
+
+bool cursor_take_call(struct frame_cursor *c)
+{
+	uint16_t module;
 	uint32_t call = !c->ret	    ? PUGMARK_NONE
 			: c->opaque ? parser_return_to(c->p, c->module, c->ret, &module)
 				    : parser_call_before(c->p, c->module, c->ret, &module);
@@ -65,7 +70,7 @@ enum cursor_step cursor_scan(struct frame_cursor *c)
 {
 	c->cfa = c->cfa > c->e->stack_addr ? c->cfa : c->e->stack_addr;
 	while (cursor_next_word(c)) {
-		if (cursor_find_call(c))
+		if (cursor_take_call(c))
 			return STEP_LOST;
 		if (c->ret)
 			return STEP_SCAN;

@@ -57,6 +57,8 @@ enum cursor_step cursor_up(struct frame_cursor *cursor);
  * made it. */
 bool cursor_find_call(struct frame_cursor *cursor);
 enum cursor_step cursor_find_frame(struct frame_cursor *cursor);
+/* The first one where @cursor->ret has been read already, as cursor_next_word() does. */
+bool cursor_take_call(struct frame_cursor *cursor);
 /* The same call, of module @module, from elsewhere: its callee's frame lies at the cursor's. */
 void cursor_put_call(struct frame_cursor *cursor, uint16_t module, uint32_t call);
 /* rbp in the caller of the frame at the cursor, by @rule (see struct pugmark_cfa). */

@@ -7,21 +7,6 @@
 
 #include "offline/base/sigframe.h"
 
-bool stack_word(const struct pugmark_witness_event *e, uint64_t addr, uint64_t *word)
-{
-	uint64_t i = (addr - e->stack_addr) / 8;
-	if (!e->stack || addr < e->stack_addr || i >= e->stack_words ||
-	    e->stack[i] == PUGMARK_EVENT_STACK_UNKNOWN)
-		return false;
-	*word = e->stack[i];
-	return true;
-}
-
-bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr)
-{
-	return e->stack && addr >= e->stack_addr && (addr - e->stack_addr) / 8 < e->stack_words;
-}
-
 bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp)
 {
 	uint64_t frame[SIGFRAME_WORDS] = {0};

@@ -7,9 +7,20 @@
 #include "offline/recover/state/state.h"
 
 /* The word at @addr of the snapshot; false where it has none, or it is not known. */
-bool stack_word(const struct pugmark_witness_event *e, uint64_t addr, uint64_t *word);
+static inline bool stack_word(const struct pugmark_witness_event *e, uint64_t addr, uint64_t *word)
+{
+	uint64_t i = (addr - e->stack_addr) / 8;
+	if (!e->stack || addr < e->stack_addr || i >= e->stack_words ||
+	    e->stack[i] == PUGMARK_EVENT_STACK_UNKNOWN)
+		return false;
+	*word = e->stack[i];
+	return true;
+}
 /* Whether the snapshot goes on at @addr. */
-bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr);
+static inline bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr)
+{
+	return e->stack && addr >= e->stack_addr && (addr - e->stack_addr) / 8 < e->stack_words;
+}
 /* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
 bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa,
 		      uint64_t ret);

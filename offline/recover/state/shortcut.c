@@ -232,12 +232,33 @@ static inline void go_to_event(struct parser *p, const struct shortcut *s,
 		parser_top(p)->called_ns = e->early_ns ? 0 : p->now_ns;
 }
 
+/* Whether the call that the topmost frame is in can only have come back before the event, as
+ * parser_find() would say: the event enters no function, and nothing makes another way as likely.
+ * In *@decision what is next in the frame then. */
+static inline bool has_come_back(const struct parser *p, const struct pugmark_witness_event *e,
+				 uint32_t *decision)
+{
+	const struct frame *f = parser_top_of(p);
+	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
+	const struct parse_tables *t = p->tables[e->module];
+	if (n->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN) || parser_unsure_call(p, f) ||
+	    e->site >= p->plans[e->module]->n_sites)
+		return false;
+	uint32_t node = parse_tables_node_of(t, e->site);
+	if (node == PUGMARK_NONE || parse_tables_entered_by(t, e->site) != PUGMARK_NONE ||
+	    (t->unsure_root && t->unsure_root[node]))
+		return false;
+	*decision = pugmark_node_next(n);
+	return true;
+}
+
 bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct shortcut *s, **past = p->shortcuts->past;
 	const struct frame *f = parser_top(p);
 	uint32_t n = 0, decision = f->decision;
-	if (!is_plain(p, e))
+	bool in_call = p->position == AT_CALL;
+	if (!is_plain(p, e) || (in_call && !has_come_back(p, e, &decision)))
 		return false;
 	for (;; n++, f--) {
 		struct key key = key_of(f, decision, e);
@@ -253,6 +274,8 @@ bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 	}
 	if (!s->own_cfa)
 		return false;
+	if (in_call)
+		parser_leave_call(p);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!report(p, past[i]))
 			return false;

@@ -374,9 +374,9 @@ struct shortcut_start {
 struct shortcuts *parser_shortcuts_new(void);
 /* They hold as long as all modules stay where they are. */
 void parser_forget_shortcuts(struct parser *parser);
-/* The topmost frame is AT_DECISION: goes on to the event as it was done from there before, as
- * parser_find() would say, where no handler is open. The event's module is one; its site may be
- * none of that: no shortcut leads there then. */
+/* The topmost frame is AT_DECISION, or AT_CALL of a call that has come back: goes on to the event as
+ * it was done from there before, as parser_find() would say, where no handler is open. The event's
+ * module is one; its site may be none of that: no shortcut leads there then. */
 bool parser_shortcut(struct parser *parser, const struct pugmark_witness_event *event);
 /* The same, where parser_alternative() has said that the event is of the topmost frame. */
 bool parser_shortcut_here(struct parser *parser, const struct pugmark_witness_event *event);
