@@ -6,6 +6,7 @@
 #include "offline/log/recording_impl.h"
 #include "offline/recover/parser.h"
 #include "offline/trace/fork_states.h"
+#include "offline/trace/table_sets.h"
 #include "offline/trace/told_times.h"
 
 #include <errno.h>
@@ -19,8 +20,8 @@ struct pugmark_trace {
 	uint32_t n_modules;
 	uint32_t only; /* only this module; PUGMARK_NONE: all */
 	struct fork_states *forks;
-	/* Of one that grows, whose iterators share them: one a module, as they are needed. */
-	struct parse_tables **tables;
+	struct table_sets *sets;
+	struct table_set *shared; /* of one that grows, whose iterators share it */
 	bool growing;
 };
 
@@ -28,7 +29,8 @@ struct pugmark_trace_iter {
 	const struct pugmark_trace *trace;
 	const struct pugmark_recording_info *info; /* of the trace's recording */
 	struct pugmark_recording_iter *events;
-	struct parse_tables **tables; /* its own, unless the trace grows */
+	struct table_set *set;	      /* its own, unless the trace grows */
+	struct parse_tables **tables; /* those of the set */
 	uint32_t n_modules;	      /* which have tables */
 	struct parser *parser;
 	struct pugmark_trace_event *queue; /* what the last witness events decided; the parser's */
@@ -91,10 +93,11 @@ static int open_trace(const char *dir, bool growing, struct pugmark_trace **out,
 	err = more < 0 ? more : err;
 	if (!err) {
 		t->plans = calloc(SEGMENT_MAX_MODULES + 1, sizeof(*t->plans));
-		t->tables = calloc(SEGMENT_MAX_MODULES + 1, sizeof(*t->tables));
-		err = t->plans && t->tables ? open_plans(t, diag)
-					    : pugmark_diag_set(diag, -ENOMEM, dir,
-							       PUGMARK_NO_OFFSET, "out of memory");
+		bool room = t->plans && !table_sets_new(&t->sets) &&
+			    (!growing || (t->shared = table_sets_take(t->sets)));
+		err = room ? open_plans(t, diag)
+			   : pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET,
+					      "out of memory");
 	}
 	if (!err && fork_states_new(t->rec, &t->forks))
 		err = pugmark_diag_set(diag, -ENOMEM, dir, PUGMARK_NO_OFFSET, "out of memory");
@@ -142,9 +145,9 @@ void pugmark_trace_free(struct pugmark_trace *t)
 	for (uint32_t i = 0; t->plans && i < t->n_modules; i++)
 		pugmark_plan_free(t->plans[i]);
 	free(t->plans);
-	for (uint32_t i = 0; t->tables && i < t->n_modules; i++)
-		parse_tables_free(t->tables[i]);
-	free(t->tables);
+	if (t->sets)
+		table_sets_give_back(t->sets, t->shared);
+	table_sets_free(t->sets);
 	fork_states_free(t->forks);
 	if (t->rec)
 		pugmark_recording_free(t->rec);
@@ -287,8 +290,9 @@ int pugmark_trace_iter_new(const struct pugmark_trace *t, uint32_t task,
 	it->state = 1;
 	if (it->info->times)
 		it->begin_ns = it->info->start_monotonic_ns;
-	it->tables = t->growing ? t->tables : calloc(t->n_modules + 1, sizeof(*it->tables));
-	err = it->tables ? pugmark_recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
+	it->set = t->growing ? t->shared : table_sets_take(t->sets);
+	it->tables = it->set ? it->set->tables : NULL;
+	err = it->set ? pugmark_recording_iter_new(t->rec, task, &it->events) : -ENOMEM;
 	if (!err)
 		err = add_tables(it);
 	if (!err)
@@ -306,10 +310,8 @@ void pugmark_trace_iter_free(struct pugmark_trace_iter *it)
 	if (!it)
 		return;
 	parser_free(it->parser);
-	for (uint32_t i = 0; !it->trace->growing && i < it->n_modules; i++)
-		parse_tables_free(it->tables[i]);
 	if (!it->trace->growing)
-		free(it->tables);
+		table_sets_give_back(it->trace->sets, it->set);
 	if (it->events)
 		pugmark_recording_iter_free(it->events);
 	free(it);
