@@ -64,3 +64,27 @@ void draw_style(enum draw_colour colour, bool on)
 					 : A_NORMAL;
 	(on ? attron : attroff)((int)as);
 }
+
+bool draw_ask(char *query, size_t bytes, bool (*is_over)(void))
+{
+	size_t len = 0;
+	int key;
+	query[0] = 0;
+	do {
+		move(LINES - 1, 0);
+		clrtoeol();
+		draw_text(LINES - 1, 0, "/");
+		draw_text(LINES - 1, 1, query);
+		refresh();
+		key = getch();
+		if (key == 27 || (is_over ? is_over() : key == ERR))
+			return false;
+		if ((key == KEY_BACKSPACE || key == 127 || key == 8) && len)
+			query[--len] = 0;
+		else if (key >= 32 && key < 256 && len + 1 < bytes) {
+			query[len++] = (char)key;
+			query[len] = 0;
+		}
+	} while (key != '\n' && key != '\r' && key != KEY_ENTER);
+	return true;
+}

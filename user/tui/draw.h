@@ -18,4 +18,9 @@ void draw_text(int y, int x, const char *text);
  * where there are none. */
 void draw_style(enum draw_colour colour, bool on);
 
+/* Asks at the bottom of the screen for what is searched for, into the @bytes of @query. False: it
+ * was given up, or there is no more input. Where the caller has set a timeout(), @is_over says
+ * whether to give up whenever it has passed; else NULL. */
+bool draw_ask(char *query, size_t bytes, bool (*is_over)(void));
+
 #endif

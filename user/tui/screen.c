@@ -207,27 +207,7 @@ static int search(struct screen *s)
 
 static int ask(struct screen *s)
 {
-	size_t len = 0;
-	int key;
-	char text[160];
-	s->query[0] = 0;
-	do {
-		snprintf(text, sizeof(text), "/%s", s->query);
-		move(LINES - 1, 0);
-		clrtoeol();
-		draw_text(LINES - 1, 0, text);
-		refresh();
-		key = getch();
-		if (key == 27 || key == ERR)
-			return 0;
-		if ((key == KEY_BACKSPACE || key == 127 || key == 8) && len)
-			s->query[--len] = 0;
-		else if (key >= 32 && key < 256 && len + 1 < sizeof(s->query)) {
-			s->query[len++] = (char)key;
-			s->query[len] = 0;
-		}
-	} while (key != '\n' && key != '\r' && key != KEY_ENTER);
-	return search(s);
+	return draw_ask(s->query, sizeof(s->query), NULL) ? search(s) : 0;
 }
 
 static void move_by(struct screen *s, int64_t by)

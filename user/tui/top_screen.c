@@ -140,28 +140,9 @@ static void search(struct screen *s)
 
 static void ask(struct screen *s)
 {
-	size_t len = 0;
-	int key;
-	char text[160];
-	s->query[0] = 0;
-	do {
-		snprintf(text, sizeof(text), "/%s", s->query);
-		move(LINES - 1, 0);
-		clrtoeol();
-		draw_text(LINES - 1, 0, text);
-		refresh();
-		timeout(IDLE_MS);
-		key = getch();
-		if (key == 27 || top_is_asked())
-			return;
-		if ((key == KEY_BACKSPACE || key == 127 || key == 8) && len)
-			s->query[--len] = 0;
-		else if (key >= 32 && key < 256 && len + 1 < sizeof(s->query)) {
-			s->query[len++] = (char)key;
-			s->query[len] = 0;
-		}
-	} while (key != '\n' && key != '\r' && key != KEY_ENTER);
-	search(s);
+	timeout(IDLE_MS);
+	if (draw_ask(s->query, sizeof(s->query), top_is_asked))
+		search(s);
 }
 
 /* Returns 1: it is over; 0, or -ENOMEM. */
