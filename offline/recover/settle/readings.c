@@ -26,8 +26,8 @@ static bool leads_here(const struct settling *s, const struct stack_link *link)
 	       (link->module == s->module && tail_jumps_lead(tables, c->callee, s->func));
 }
 
-/* Whether frame @f can be the one that made the outermost call of the links: @cfa is where that is,
- * 0 where its height is not known. */
+/* Whether open frame @f can have made the outermost call of the links. @cfa: where the frame that
+ * made it lies; 0: that call's height is not known. */
 static bool made_by(const struct settling *s, const struct frame *f, uint64_t cfa)
 {
 	if (cfa)
@@ -43,6 +43,7 @@ static bool made_by(const struct settling *s, const struct frame *f, uint64_t cf
 	       (!f->call_cfa || f->call_cfa == link->cfa);
 }
 
+/* The reading in which open frame @level did. */
 static bool try_level(struct settling *s, uint32_t level, uint64_t cfa)
 {
 	s->level = level;
@@ -62,6 +63,8 @@ static bool try_levels(struct settling *s, uint64_t cfa)
 	return false;
 }
 
+/* Notes at which word of the snapshot each open frame ends; and in `twice` whether two of them end
+ * at one word. False where memory is out. */
 static bool index_frames(struct settling *s)
 {
 	const struct pugmark_witness_event *e = s->e;
@@ -104,8 +107,8 @@ static bool add_link(struct settling *s, const struct frame_cursor *at)
 	return true;
 }
 
-/* The readings in which what the links say is called by frames that follow one another from the
- * cursor's on. */
+/* The readings in which the calls of the links were made by frames that follow one another, from
+ * the cursor's up to one that is open. */
 static bool try_chain(struct settling *s, struct frame_cursor at)
 {
 	while (!try_levels(s, at.cfa)) {
@@ -217,6 +220,8 @@ static bool counts_as_out(const struct settling *s)
 	       parser_return_to(s->p, s->module, ret, &module) == PUGMARK_NONE;
 }
 
+/* A reading with the thread where it is; or else, where it counts as gone or out, with the thread
+ * in code that is not traced. */
 static bool find_reading(struct settling *s)
 {
 	uint64_t first = (s->sp + 7) & ~7ull;
