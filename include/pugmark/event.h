@@ -3,6 +3,8 @@
 #ifndef PUGMARK_EVENT_H
 #define PUGMARK_EVENT_H
 
+#include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum pugmark_event_kind {
@@ -65,27 +67,28 @@ struct pugmark_signal_event {
 struct pugmark_witness_event {
 	uint64_t time_ns;  /* CLOCK_MONOTONIC; 0 where recorded without times */
 	uint64_t early_ns; /* it may have happened by so much earlier; 0: it was then */
-	/* Which member of each union an event has follows from its kind; for a witness event also
-	 * from its site's kind (enum pugmark_plan_site_kind). */
-	union {
-		uint64_t cfa; /* EVENT_WITNESS: canonical frame address; or sp where the site's
-				 cfa_reg is CFA_UNKNOWN */
-		uint64_t sp;  /* EVENT_END, EVENT_SIGNAL */
-	};
-	union {
-		uint64_t ret; /* EVENT_WITNESS, CAPTURE_RET: run-time return address; 0: could not
-				 be read */
-		uint64_t ip;  /* EVENT_END, EVENT_SIGNAL */
-	};
-	union {
-		uint64_t val;	  /* whichever of these it is */
-		uint64_t taken;	  /* WITNESS_BRANCH: 0 or 1 */
-		uint64_t target;  /* WITNESS_TARGET: run-time target address */
-		uint64_t bp;	  /* EVENT_HAS_TARGET of another site: rbp */
-		uint64_t handler; /* EVENT_SIGNAL: the handler's run-time address; 0: it has none */
-		uint64_t child;	  /* EVENT_FORK: the number of the child's task */
-		uint64_t stopped; /* EVENT_END: 0 if it asked to end */
-	};
+	/* What it tells. `kind` is the tag; the functions below read the arm of that kind, and
+	 * nothing else does but what makes events, what writes and reads recordings, and what
+	 * compares two. Every other kind has none. */
+	union pugmark_event_arm {
+		struct {
+			uint64_t cfa; /* canonical frame address; or sp where the site's cfa_reg is
+					 CFA_UNKNOWN */
+			uint64_t ret; /* CAPTURE_RET: run-time return address; 0: could not be read
+				       */
+			uint64_t val; /* of a WITNESS_BRANCH 0 or 1: whether it is taken; of a
+					 WITNESS_TARGET the run-time target address; of another site
+					 with EVENT_HAS_TARGET rbp */
+		} witness;	      /* PUGMARK_EVENT_WITNESS */
+		struct {
+			uint64_t sp, ip;
+			uint64_t val; /* EVENT_SIGNAL: the handler's run-time address; 0: it has
+					 none. EVENT_END: 0 if it asked to end */
+		} stop;		      /* PUGMARK_EVENT_END, PUGMARK_EVENT_SIGNAL */
+		struct {
+			uint64_t child; /* the number of the child's task */
+		} fork;			/* PUGMARK_EVENT_FORK */
+	} arm;
 	uint64_t lost;	       /* PUGMARK_EVENT_LOST: how many; 0: not known */
 	const uint64_t *stack; /* snapshot: stack[i] is the word at stack_addr + 8*i; or NULL */
 	uint64_t stack_addr;
@@ -100,5 +103,94 @@ struct pugmark_witness_event {
 	uint8_t kind;	 /* enum pugmark_event_kind */
 	uint8_t flags;	 /* enum pugmark_event_flag */
 };
+
+/* The arms of an event. In builds that define PUGMARK_CHECKED, asking for what an event of that
+ * kind has not ends the program. */
+#ifdef PUGMARK_CHECKED
+#define PUGMARK_EVENT_ARM(is_there) assert(is_there)
+#else
+#define PUGMARK_EVENT_ARM(is_there) ((void)0)
+#endif
+
+/* PUGMARK_EVENT_WITNESS: its canonical frame address; or sp where the site's cfa_reg is
+ * PUGMARK_CFA_UNKNOWN. */
+static inline uint64_t pugmark_event_cfa(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_WITNESS);
+	return event->arm.witness.cfa;
+}
+
+/* PUGMARK_EVENT_WITNESS: its return address; 0: none was asked for, or it could not be read. */
+static inline uint64_t pugmark_event_ret(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_WITNESS);
+	return event->arm.witness.ret;
+}
+
+/* PUGMARK_EVENT_WITNESS: what its site has read, whichever it is; 0: nothing. */
+static inline uint64_t pugmark_event_val(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_WITNESS);
+	return event->arm.witness.val;
+}
+
+/* The same of a PUGMARK_WITNESS_BRANCH: whether it is taken. */
+static inline bool pugmark_event_taken(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_WITNESS);
+	return event->arm.witness.val;
+}
+
+/* The same of a PUGMARK_WITNESS_TARGET: the run-time address that it goes to. */
+static inline uint64_t pugmark_event_target(const struct pugmark_witness_event *event)
+{
+	return pugmark_event_val(event);
+}
+
+/* The same of another site with PUGMARK_EVENT_HAS_TARGET: rbp. */
+static inline uint64_t pugmark_event_bp(const struct pugmark_witness_event *event)
+{
+	return pugmark_event_val(event);
+}
+
+/* PUGMARK_EVENT_END, PUGMARK_EVENT_SIGNAL: where the task is. */
+static inline uint64_t pugmark_event_sp(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_END || event->kind == PUGMARK_EVENT_SIGNAL);
+	return event->arm.stop.sp;
+}
+static inline uint64_t pugmark_event_ip(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_END || event->kind == PUGMARK_EVENT_SIGNAL);
+	return event->arm.stop.ip;
+}
+
+/* Where on the stack a witness or a PUGMARK_EVENT_SIGNAL is: its CFA, or its stack pointer. */
+static inline uint64_t pugmark_event_stack_at(const struct pugmark_witness_event *event)
+{
+	return event->kind == PUGMARK_EVENT_SIGNAL ? pugmark_event_sp(event)
+						   : pugmark_event_cfa(event);
+}
+
+/* PUGMARK_EVENT_SIGNAL: the handler's run-time address; 0: it has none. */
+static inline uint64_t pugmark_event_handler(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_SIGNAL);
+	return event->arm.stop.val;
+}
+
+/* PUGMARK_EVENT_END: whether the task was stopped wherever it was; false: it asked to end. */
+static inline bool pugmark_event_stopped(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_END);
+	return event->arm.stop.val;
+}
+
+/* PUGMARK_EVENT_FORK: the number of the child's task. */
+static inline uint64_t pugmark_event_child(const struct pugmark_witness_event *event)
+{
+	PUGMARK_EVENT_ARM(event->kind == PUGMARK_EVENT_FORK);
+	return event->arm.fork.child;
+}
 
 #endif

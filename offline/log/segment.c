@@ -254,7 +254,7 @@ static void make_symbol(struct segment_encoder *enc, const struct pugmark_witnes
 		return;
 	s->site = event->site;
 	s->module = event->module;
-	if (event->val == 1 && !has_value)
+	if (pugmark_event_val(event) == 1 && !has_value)
 		s->form |= FORM_TAKEN;
 	if (event->flags & PUGMARK_EVENT_FROM_SIGNAL)
 		s->form |= FORM_SIGNAL;
@@ -263,13 +263,13 @@ static void make_symbol(struct segment_encoder *enc, const struct pugmark_witnes
 	if (!(event->flags & PUGMARK_EVENT_HAS_RET))
 		return;
 	uint64_t bit = 1ull << event->module;
-	uint64_t elf = event->ret - enc->bases[event->module];
-	if (event->ret && enc->known & bit && elf < UINT32_MAX) {
+	uint64_t ret = pugmark_event_ret(event), elf = ret - enc->bases[event->module];
+	if (ret && enc->known & bit && elf < UINT32_MAX) {
 		s->form |= FORM_RET_ELF;
 		s->ret = elf;
 	} else {
 		s->form |= FORM_RET_RUN;
-		s->ret = event->ret;
+		s->ret = ret;
 	}
 }
 
@@ -311,8 +311,8 @@ int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witnes
 	if (enc->n_symbols == enc->cap_symbols && symbols_grow(enc))
 		return -ENOMEM;
 
-	bool has_value =
-		event->kind == PUGMARK_EVENT_WITNESS && event->flags & PUGMARK_EVENT_HAS_TARGET;
+	bool witness = event->kind == PUGMARK_EVENT_WITNESS;
+	bool has_value = witness && event->flags & PUGMARK_EVENT_HAS_TARGET;
 	struct event_symbol s;
 	make_symbol(enc, event, has_value, &s);
 	if (!enc->n)
@@ -321,7 +321,7 @@ int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witnes
 	if (event->time_ns > enc->last_ns)
 		enc->last_ns = event->time_ns;
 	int err = add_step(enc, &(struct event_step){
-					.cfa = event->cfa,
+					.cfa = witness ? pugmark_event_cfa(event) : 0,
 					.time_ns = enc->last_ns,
 					.symbol = symbol_number(enc, &s),
 				});
@@ -329,16 +329,18 @@ int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witnes
 		return err;
 	if (event->kind == PUGMARK_EVENT_ATTACH || event->kind == PUGMARK_EVENT_SIGNAL)
 		enc->used = enc->known; /* its stack may be of all of them */
-	if (event->kind == PUGMARK_EVENT_WITNESS)
+	if (witness)
 		enc->used |= 1ull << event->module;
-	if (has_value || event->kind == PUGMARK_EVENT_FORK)
-		bytes_put_varint(&enc->values, event->val);
+	if (has_value)
+		bytes_put_varint(&enc->values, pugmark_event_val(event));
+	if (event->kind == PUGMARK_EVENT_FORK)
+		bytes_put_varint(&enc->values, pugmark_event_child(event));
 	if (event->kind == PUGMARK_EVENT_LOST)
 		bytes_put_varint(&enc->values, event->lost);
 	if (event->kind == PUGMARK_EVENT_END || event->kind == PUGMARK_EVENT_SIGNAL) {
-		bytes_put_varint(&enc->values, event->cfa);
-		bytes_put_varint(&enc->values, event->ret);
-		bytes_put_varint(&enc->values, event->val);
+		bytes_put_varint(&enc->values, event->arm.stop.sp);
+		bytes_put_varint(&enc->values, event->arm.stop.ip);
+		bytes_put_varint(&enc->values, event->arm.stop.val);
 	}
 	if (event->kind == PUGMARK_EVENT_SIGNAL) {
 		bytes_put_varint(&enc->values, event->signal.bp);

@@ -182,15 +182,18 @@ static __attribute__((noinline)) bool read_values(struct segment_decoder *dec, u
 	if (told & KIND_VALUE)
 		switch (event->kind) {
 		case PUGMARK_EVENT_WITNESS:
+			if (!cursor_varint(&dec->values, &event->arm.witness.val))
+				return false;
+			break;
 		case PUGMARK_EVENT_FORK:
-			if (!cursor_varint(&dec->values, &event->val))
+			if (!cursor_varint(&dec->values, &event->arm.fork.child))
 				return false;
 			break;
 		case PUGMARK_EVENT_END:
 		case PUGMARK_EVENT_SIGNAL:
-			if (!cursor_varint(&dec->values, &event->cfa) ||
-			    !cursor_varint(&dec->values, &event->ret) ||
-			    !cursor_varint(&dec->values, &event->val))
+			if (!cursor_varint(&dec->values, &event->arm.stop.sp) ||
+			    !cursor_varint(&dec->values, &event->arm.stop.ip) ||
+			    !cursor_varint(&dec->values, &event->arm.stop.val))
 				return false;
 			if (event->kind == PUGMARK_EVENT_SIGNAL &&
 			    (!cursor_varint(&dec->values, &event->signal.bp) ||
@@ -241,10 +244,10 @@ int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_eve
 	event->flags = s->flags;
 	event->module = s->module;
 	event->site = s->site;
-	event->ret = s->ret;
-	event->val = s->val;
 	event->bias = s->bias;
-	event->cfa = s->kind == PUGMARK_EVENT_WITNESS ? step->cfa : 0;
+	event->arm.witness.cfa = s->kind == PUGMARK_EVENT_WITNESS ? step->cfa : 0;
+	event->arm.witness.ret = s->ret;
+	event->arm.witness.val = s->val;
 	event->time_ns = step->time_ns;
 	if (s->told && !read_values(dec, s->told, event))
 		goto bad;

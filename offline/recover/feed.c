@@ -26,15 +26,15 @@ static struct lookahead look(struct parser *p, const struct pugmark_witness_even
 		.origin = PUGMARK_NONE,
 		.own_cfa = facts->own_cfa,
 	};
-	if (la.entered == PUGMARK_NONE || !e->ret)
+	if (la.entered == PUGMARK_NONE || !pugmark_event_ret(e))
 		return la;
-	const struct origin *known = origin_of(p, e->module, e->ret);
+	const struct origin *known = origin_of(p, e->module, pugmark_event_ret(e));
 	la.origin = known->node;
 	la.from = known->from;
 	la.foreign = la.origin == PUGMARK_NONE;
 	if (!la.foreign && la.own_cfa) {
-		la.cfa = e->cfa;
-		la.ret = e->ret;
+		la.cfa = pugmark_event_cfa(e);
+		la.ret = pugmark_event_ret(e);
 	}
 	return la;
 }
@@ -150,9 +150,9 @@ static __attribute__((noinline)) int feed_any(struct parser *p,
 		end_pause(p);
 		if (p->lost)
 			parser_emit_gap(p, p->lost_cause);
-		else if (e->stopped && p->unplaced)
+		else if (pugmark_event_stopped(e) && p->unplaced)
 			parser_emit_gap(p, PUGMARK_CAUSE_STACK);
-		parser_finish(p, e->stopped || p->placed);
+		parser_finish(p, pugmark_event_stopped(e) || p->placed);
 		break;
 	case PUGMARK_EVENT_EXEC:
 	case PUGMARK_EVENT_STOP:

@@ -94,16 +94,18 @@ enum walk_entered walk_how_entered(const struct share_walk *w,
 	const struct walk_frame *f = &w->frames[w->n_frames - 1];
 	const struct pugmark_plan_node *n = &w->plan->nodes[f->node];
 	bool tail = n->flags & PUGMARK_NODE_TAIL;
-	uint64_t ret = a->ret - a->bias, own = tail ? f->ret : w->bias + n->addr + n->call_len;
+	uint64_t ret = pugmark_event_ret(a) - a->bias,
+		 own = tail ? f->ret : w->bias + n->addr + n->call_len;
 	bool foreign = ret < w->t->text || ret >= w->t->text_end;
 	uint64_t callee = callee_frame(w), limit = callee ? callee : f->cfa;
-	bool below = !limit || !a->cfa || a->cfa < limit;
+	bool below = !limit || !pugmark_event_cfa(a) || pugmark_event_cfa(a) < limit;
 	bool there = !w->target_told || w->plan->funcs[w->t->site_func[a->site]].addr == w->target;
 	if (!is_ready(w, a))
 		return ENTERED_NOT_BY_CALL;
 	if (!(a->flags & PUGMARK_EVENT_HAS_RET))
 		return below ? ENTERED_BEHIND_CALL : ENTERED_NOT_BY_CALL;
-	if (a->ret == own && there && (!callee || !a->cfa ? below : a->cfa == callee))
+	if (pugmark_event_ret(a) == own && there &&
+	    (!callee || !pugmark_event_cfa(a) ? below : pugmark_event_cfa(a) == callee))
 		return !tail || w->target_told || !caller_calls_again(w, a) ? ENTERED_BY_CALL
 									    : ENTERED_UNSURE;
 	if (!foreign || !below || (own && !stack_holds_call(w, a, own)))

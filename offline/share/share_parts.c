@@ -38,7 +38,7 @@ bool walk_is_at_a_place(const struct pugmark_witness_event *e)
 	case PUGMARK_EVENT_EXEC:
 		return true;
 	case PUGMARK_EVENT_END:
-		return !e->val;
+		return !pugmark_event_stopped(e);
 	default:
 		return false;
 	}
@@ -84,7 +84,7 @@ bool walk_in_frame(const struct share_walk *w, uint32_t part, const struct walk_
 	if (!f->cfa || w->plan->sites[e->site].cfa_reg == PUGMARK_CFA_UNKNOWN ||
 	    n->flags & PUGMARK_NODE_CALLEE_CFA)
 		return true;
-	uint64_t away = f->cfa - e->cfa - w->cfa_off[part];
+	uint64_t away = f->cfa - pugmark_event_cfa(e) - w->cfa_off[part];
 	return w->cfa_known >> part & 1 ? !away : !(away % PAGE);
 }
 
@@ -104,7 +104,7 @@ static uint64_t stack_offset(const struct share_walk *w, uint32_t part, const st
 {
 	if (w->cfa_known >> part & 1 || !f || !f->cfa)
 		return w->cfa_off[part];
-	return (f->cfa - e->cfa) & -(uint64_t)PAGE;
+	return (f->cfa - pugmark_event_cfa(e)) & -(uint64_t)PAGE;
 }
 
 /* What an event of @part says, as the first part would have said it. */
@@ -116,25 +116,24 @@ static void as_first(struct share_walk *w, uint32_t part, struct pugmark_witness
 		w->bias = e->bias;
 		return;
 	}
-	if (e->cfa)
-		e->cfa += stack_offset(w, part, f, e);
-	if (e->flags & PUGMARK_EVENT_HAS_RET && e->ret)
-		e->ret = f && f->ret ? f->ret : e->ret - e->bias + w->bias;
+	uint64_t cfa = pugmark_event_cfa(e), ret = pugmark_event_ret(e);
+	if (cfa)
+		e->arm.witness.cfa = cfa + stack_offset(w, part, f, e);
+	if (e->flags & PUGMARK_EVENT_HAS_RET && ret)
+		e->arm.witness.ret = f && f->ret ? f->ret : ret - e->bias + w->bias;
 	if (s->kind == PUGMARK_WITNESS_TARGET)
-		e->val = e->val - e->bias + w->bias;
+		e->arm.witness.val = pugmark_event_target(e) - e->bias + w->bias;
 	e->bias = w->bias;
 	e->stack = NULL;
 	e->stack_words = 0;
 }
 
-/* Where @part has its stack, from an event that shows the frame whose CFA in the first run is
- * @cfa. */
-static void place_stack(struct share_walk *w, uint32_t part, uint64_t cfa,
-			const struct pugmark_witness_event *e)
+/* Where @part has its stack, from an event that is at @at there, and at @cfa in the first run. */
+static void place_stack(struct share_walk *w, uint32_t part, uint64_t cfa, uint64_t at)
 {
-	if (!part || !cfa || !e->cfa)
+	if (!part || !cfa || !at)
 		return;
-	w->cfa_off[part] = cfa - e->cfa;
+	w->cfa_off[part] = cfa - at;
 	w->cfa_known |= 1ull << part;
 }
 
@@ -152,12 +151,13 @@ static bool same_values(const struct share_walk *w, const struct pugmark_witness
 			const struct pugmark_witness_event *b)
 {
 	uint8_t kind = w->plan->sites[a->site].kind;
-	if (kind == PUGMARK_WITNESS_BRANCH && a->val != b->val)
+	if (kind == PUGMARK_WITNESS_BRANCH && pugmark_event_taken(a) != pugmark_event_taken(b))
 		return false;
-	if (kind == PUGMARK_WITNESS_TARGET && !same_place(w, a->val - a->bias, b->val - b->bias))
+	if (kind == PUGMARK_WITNESS_TARGET &&
+	    !same_place(w, pugmark_event_target(a) - a->bias, pugmark_event_target(b) - b->bias))
 		return false;
 	return !(a->flags & b->flags & PUGMARK_EVENT_HAS_RET) ||
-	       same_place(w, a->ret - a->bias, b->ret - b->bias);
+	       same_place(w, pugmark_event_ret(a) - a->bias, pugmark_event_ret(b) - b->bias);
 }
 
 /* All parts that have the site must have it next, of this activation, and agree. */
@@ -199,12 +199,12 @@ int walk_take_alone(struct share_walk *w, const struct tell_node *n,
 	const struct pugmark_witness_event *e = w->fronts[part];
 	const struct walk_frame *f = walk_top(w);
 	if (!(w->ordinary >> part & 1) || e->site != n->site || e->stack ||
-	    e->flags & PUGMARK_EVENT_HAS_RET || !f->cfa || !e->cfa || !(w->cfa_known >> part & 1) ||
-	    f->cfa - e->cfa != w->cfa_off[part])
+	    e->flags & PUGMARK_EVENT_HAS_RET || !f->cfa || !pugmark_event_cfa(e) ||
+	    !(w->cfa_known >> part & 1) || f->cfa - pugmark_event_cfa(e) != w->cfa_off[part])
 		return 0;
 	*event = *e;
 	event->time_ns += w->ns_off[part];
-	event->cfa = f->cfa;
+	event->arm.witness.cfa = f->cfa;
 	if (part)
 		event->bias = w->bias;
 	else
@@ -229,7 +229,7 @@ int walk_take(struct share_walk *w, uint32_t site, struct pugmark_witness_event 
 	*event = *w->fronts[first];
 	uint64_t cfa = own && w->n_frames && w->position != WALK_LOST ? walk_top(w)->cfa : 0;
 	if (!first)
-		cfa = event->cfa;
+		cfa = pugmark_event_cfa(event);
 	/* Without a frame nothing says where this run has its stack. */
 	bool placed = !first || w->cfa_known >> first & 1 ||
 		      (w->n_frames && w->position != WALK_LOST && walk_top(w)->cfa);
@@ -237,7 +237,7 @@ int walk_take(struct share_walk *w, uint32_t site, struct pugmark_witness_event 
 		return -EDOM;
 	for (uint64_t bits = members; bits; bits &= bits - 1) {
 		uint32_t part = __builtin_ctzll(bits);
-		place_stack(w, part, cfa, w->fronts[part]);
+		place_stack(w, part, cfa, pugmark_event_cfa(w->fronts[part]));
 		if (members == w->all)
 			w->ns_off[part] = event->time_ns - w->fronts[part]->time_ns;
 	}
@@ -261,9 +261,10 @@ static bool same_special(const struct share_walk *w, const struct pugmark_witnes
 	case PUGMARK_EVENT_WITNESS:
 		return a->site == b->site && same_values(w, a, b);
 	case PUGMARK_EVENT_SIGNAL: /* in the same place of its code */
-		return a->ret % PAGE == b->ret % PAGE && !a->val == !b->val;
+		return pugmark_event_ip(a) % PAGE == pugmark_event_ip(b) % PAGE &&
+		       !pugmark_event_handler(a) == !pugmark_event_handler(b);
 	case PUGMARK_EVENT_END:
-		return !a->val == !b->val;
+		return pugmark_event_stopped(a) == pugmark_event_stopped(b);
 	default:
 		return true;
 	}
@@ -283,7 +284,7 @@ int walk_take_special(struct share_walk *w, struct pugmark_witness_event *event)
 			event->lost = b->lost;
 		w->ns_off[k] = a->time_ns - b->time_ns;
 		if (a->kind == PUGMARK_EVENT_WITNESS || a->kind == PUGMARK_EVENT_SIGNAL)
-			place_stack(w, k, a->cfa, b);
+			place_stack(w, k, pugmark_event_stack_at(a), pugmark_event_stack_at(b));
 	}
 	if (a->kind == PUGMARK_EVENT_WITNESS)
 		w->bias = a->bias;

@@ -13,7 +13,7 @@ static int pass_node(struct share_walk *w, const struct tell_node *n)
 		int got = n->alone && n->kind != TELL_IS_MORE ? walk_take_alone(w, n, &e) : 0;
 		if (got <= 0)
 			return got;
-		taken = n->kind == TELL_BRANCHES && e.val;
+		taken = n->kind == TELL_BRANCHES && pugmark_event_taken(&e);
 	} else if (n->kind != TELL_PASSES) {
 		return 0;
 	}

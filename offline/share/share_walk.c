@@ -177,7 +177,7 @@ static uint32_t after_target(struct share_walk *w, const struct pugmark_plan_nod
 	uint32_t decision = PUGMARK_NONE;
 	for (uint32_t i = 0; i < pugmark_node_n_targets(n); i++) {
 		const struct pugmark_plan_target *t = &pugmark_node_targets(w->plan, n)[i];
-		if (t->addr == e->val - w->bias)
+		if (t->addr == pugmark_event_target(e) - w->bias)
 			return t->decision;
 		if (t->addr == PUGMARK_PLAN_TARGET_ELSEWHERE)
 			decision = t->decision;
@@ -194,11 +194,11 @@ static int pass(struct share_walk *w, const struct pugmark_plan_node *n,
 	const struct tell_node *at = &f->f->nodes[n - w->plan->nodes - g->first];
 	bool callee = n->flags & PUGMARK_NODE_CALLEE_CFA;
 	if (e && !callee && w->plan->sites[n->site].cfa_reg != PUGMARK_CFA_UNKNOWN)
-		f->cfa = e->cfa;
+		f->cfa = pugmark_event_cfa(e);
 	if (e && !f->ret && e->flags & PUGMARK_EVENT_HAS_RET)
-		f->ret = e->ret;
+		f->ret = pugmark_event_ret(e);
 	if (e && w->plan->sites[n->site].kind == PUGMARK_WITNESS_TARGET) {
-		w->target = e->val - w->bias;
+		w->target = pugmark_event_target(e) - w->bias;
 		w->target_told = true;
 	} else if (e || n->kind != PUGMARK_NODE_KIND_UNKNOWN) { /* not behind such a jump */
 		w->target_told = false;
@@ -207,7 +207,7 @@ static int pass(struct share_walk *w, const struct pugmark_plan_node *n,
 	case PUGMARK_NODE_KIND_BRANCH:
 		if (!e)
 			return lose(w);
-		go(w, e->val ? at->taken : at->next);
+		go(w, pugmark_event_taken(e) ? at->taken : at->next);
 		return 0;
 	case PUGMARK_NODE_KIND_TARGET:
 		if (!e)
@@ -217,7 +217,7 @@ static int pass(struct share_walk *w, const struct pugmark_plan_node *n,
 	case PUGMARK_NODE_KIND_CALL:
 	case PUGMARK_NODE_KIND_UNKNOWN:
 	case PUGMARK_NODE_KIND_LEAF:
-		return make_call(w, n, e && callee ? e->cfa : 0);
+		return make_call(w, n, e && callee ? pugmark_event_cfa(e) : 0);
 	case PUGMARK_NODE_KIND_RETURN:
 		go(w, g->flow.exit);
 		return 0;
@@ -258,10 +258,10 @@ static void leave(struct share_walk *w)
 static int enter(struct share_walk *w, const struct pugmark_witness_event *a, bool handler)
 {
 	const struct pugmark_plan_site *s = &w->plan->sites[a->site];
-	uint64_t cfa = s->cfa_reg != PUGMARK_CFA_UNKNOWN ? a->cfa : 0;
+	uint64_t cfa = s->cfa_reg != PUGMARK_CFA_UNKNOWN ? pugmark_event_cfa(a) : 0;
 	w->bias = a->bias;
-	return push(w, w->t->site_func[a->site], cfa, a->flags & PUGMARK_EVENT_HAS_RET ? a->ret : 0,
-		    handler);
+	return push(w, w->t->site_func[a->site], cfa,
+		    a->flags & PUGMARK_EVENT_HAS_RET ? pugmark_event_ret(a) : 0, handler);
 }
 
 static int in_call(struct share_walk *w)
@@ -381,9 +381,10 @@ static int step(struct share_walk *w)
 static int land(struct share_walk *w, const struct pugmark_witness_event *e)
 {
 	uint32_t func = w->t->site_func[e->site], i = w->n_frames;
-	while (i && (w->frames[i - 1].func != func || w->frames[i - 1].cfa != e->cfa))
+	while (i && (w->frames[i - 1].func != func || w->frames[i - 1].cfa != pugmark_event_cfa(e)))
 		i--;
-	bool same_call = i && e->flags & PUGMARK_EVENT_HAS_RET && w->frames[i - 1].ret == e->ret;
+	bool same_call = i && e->flags & PUGMARK_EVENT_HAS_RET &&
+			 w->frames[i - 1].ret == pugmark_event_ret(e);
 	int another = i ? walk_may_be_another(w, i - 1, same_call) : 1;
 	if (another)
 		return another < 0 ? another : find_place(w, e);
@@ -395,11 +396,12 @@ static int land(struct share_walk *w, const struct pugmark_witness_event *e)
 static int handle(struct share_walk *w, const struct pugmark_witness_event *e)
 {
 	const struct pugmark_witness_event *a = walk_next_entry(w);
-	if (!e->val)
+	if (!pugmark_event_handler(e))
 		return 0;
 	if (a && a->flags & PUGMARK_EVENT_FROM_SIGNAL)
 		return enter(w, a, true);
-	uint32_t func = w->bias ? pugmark_plan_func_at(w->plan, e->val - w->bias) : PUGMARK_NONE;
+	uint32_t func = w->bias ? pugmark_plan_func_at(w->plan, pugmark_event_handler(e) - w->bias)
+				: PUGMARK_NONE;
 	if (func == PUGMARK_NONE || !w->plan->funcs[func].n_nodes)
 		return 0;
 	return push(w, func, 0, 0, true);

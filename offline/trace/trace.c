@@ -358,8 +358,8 @@ static __attribute__((noinline)) int feed_other(struct pugmark_trace_iter *it,
 		it->biases_of = 0; /* the parser forgets them */
 	int err = parser_feed_more(it->parser, e);
 	it->queue = parser_events(it->parser, &it->n);
-	if (!err && e->kind == PUGMARK_EVENT_FORK && e->child <= UINT32_MAX)
-		err = fork_states_keep(it->trace->forks, e->child, it->parser);
+	if (!err && e->kind == PUGMARK_EVENT_FORK && pugmark_event_child(e) <= UINT32_MAX)
+		err = fork_states_keep(it->trace->forks, pugmark_event_child(e), it->parser);
 	return err ? err : 1;
 }
 

@@ -61,21 +61,21 @@ static struct pugmark_witness_event made_up(struct input *in, const struct pugma
 
 	e.kind = take(in, 1) % 8 ? PUGMARK_EVENT_WITNESS : take(in, 1) % 9;
 	e.site = take(in, 1) % 4 ? take(in, 2) % (plan->n_sites + 1) : e.site;
-	e.cfa += steps[take(in, 1) % 8];
+	e.arm.witness.cfa += steps[take(in, 1) % 8];
 	switch (take(in, 1) % 4) {
 	case 0:
-		e.ret = e.bias + plan->nodes[take(in, 2) % plan->n_nodes].addr + 5;
+		e.arm.witness.ret = e.bias + plan->nodes[take(in, 2) % plan->n_nodes].addr + 5;
 		break;
 	case 1:
-		e.ret = take(in, 8);
+		e.arm.witness.ret = take(in, 8);
 		break;
 	}
-	e.val = take(in, 1) % 2 ? take(in, 1) & 1
-				: e.bias + plan->nodes[e.site % plan->n_nodes].addr;
+	e.arm.witness.val = take(in, 1) % 2 ? take(in, 1) & 1
+					    : e.bias + plan->nodes[e.site % plan->n_nodes].addr;
 	e.lost = take(in, 1);
 	if (e.kind == PUGMARK_EVENT_SIGNAL) {
-		e.signal.caller = e.cfa + steps[take(in, 1) % 8];
-		e.signal.alt = e.cfa - 4096;
+		e.signal.caller = e.arm.witness.cfa + steps[take(in, 1) % 8];
+		e.signal.alt = e.arm.witness.cfa - 4096;
 		e.signal.alt_bytes = 64 * take(in, 1);
 	}
 	e.flags = take(in, 1) & 15;

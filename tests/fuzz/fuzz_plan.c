@@ -49,9 +49,9 @@ static void use(const struct pugmark_plan *plan)
 		struct pugmark_witness_event e = {
 			.site = (i * 7) % plan->n_sites,
 			.time_ns = i,
-			.val = i & 1,
-			.cfa = cfa,
-			.ret = plan->nodes[i % plan->n_nodes].addr + 5,
+			.arm.witness.val = i & 1,
+			.arm.witness.cfa = cfa,
+			.arm.witness.ret = plan->nodes[i % plan->n_nodes].addr + 5,
 		};
 
 		cfa += i % 3 ? -16 : 24;

@@ -72,10 +72,12 @@ static void move(struct part *p, const struct pugmark_witness_event *from)
 	struct pugmark_witness_event *e = &p->event;
 	*e = *from;
 	e->time_ns += p->clock;
-	e->cfa = moved(p, e->cfa);
-	e->ret = moved(p, e->ret);
+	if (e->kind == PUGMARK_EVENT_SIGNAL || e->kind == PUGMARK_EVENT_END) {
+		e->arm.stop.sp = moved(p, e->arm.stop.sp);
+		e->arm.stop.ip = moved(p, e->arm.stop.ip);
+	}
 	if (e->kind == PUGMARK_EVENT_SIGNAL) {
-		e->val = moved(p, e->val);
+		e->arm.stop.val = moved(p, e->arm.stop.val);
 		e->signal.bp = moved(p, e->signal.bp);
 		e->signal.caller = moved(p, e->signal.caller);
 		e->signal.alt = e->signal.alt ? e->signal.alt + p->data : 0;
@@ -83,11 +85,15 @@ static void move(struct part *p, const struct pugmark_witness_event *from)
 	if (e->kind == PUGMARK_EVENT_WITNESS) {
 		const struct pugmark_plan_site *s = &p->set->plan->sites[e->site];
 		e->bias += p->code;
+		e->arm.witness.cfa = moved(p, e->arm.witness.cfa);
+		e->arm.witness.ret = moved(p, e->arm.witness.ret);
 		if (s->kind == PUGMARK_WITNESS_TARGET)
-			e->val = moved(p, e->val);
+			e->arm.witness.val = moved(p, e->arm.witness.val);
 		if (s->capture & PUGMARK_CAPTURE_RET) {
 			e->flags |= PUGMARK_EVENT_HAS_RET;
-			e->flags |= from->ret == TRAMPOLINE ? PUGMARK_EVENT_FROM_SIGNAL : 0;
+			e->flags |= pugmark_event_ret(from) == TRAMPOLINE
+					    ? PUGMARK_EVENT_FROM_SIGNAL
+					    : 0;
 		}
 	}
 	move_stack(p, e);

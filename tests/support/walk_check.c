@@ -164,7 +164,7 @@ void walk_print(const struct walk *walk)
 	for (uint32_t i = 0; i < walk->n_events && i < 100; i++)
 		printf("  event %u %s site %u cfa %llx ret %llx val %llx\n", i,
 		       walk->events[i].kind == PUGMARK_EVENT_SIGNAL ? "signal" : "",
-		       walk->events[i].site, (unsigned long long)walk->events[i].cfa,
-		       (unsigned long long)walk->events[i].ret,
-		       (unsigned long long)walk->events[i].val);
+		       walk->events[i].site, (unsigned long long)walk->events[i].arm.witness.cfa,
+		       (unsigned long long)walk->events[i].arm.witness.ret,
+		       (unsigned long long)walk->events[i].arm.witness.val);
 }

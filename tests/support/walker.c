@@ -166,7 +166,7 @@ void walk_over(const struct walk_ground *ground, uint32_t func, uint32_t limit, 
 	walker_init(&w);
 	bool finished = run_roots(&w, func);
 	struct pugmark_witness_event end = {
-		.kind = PUGMARK_EVENT_END, .time_ns = ++w.time_ns, .val = !finished};
+		.kind = PUGMARK_EVENT_END, .time_ns = ++w.time_ns, .arm.stop.val = !finished};
 	PUSH(out->events, out->n_events, out->cap_events, end);
 	if (finished)
 		out->decided = out->n_steps;

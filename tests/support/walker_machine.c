@@ -152,25 +152,24 @@ void walker_event(struct walker *w, uint32_t block, uint64_t val, uint64_t calle
 		.time_ns = ++w->time_ns,
 		.site = w->site_of[block],
 		.bias = BIAS,
-		.val = val,
-		.cfa = f->cfa,
+		.arm.witness = {.cfa = f->cfa, .val = val},
 	};
 	if (site->cfa_reg == PUGMARK_CFA_UNKNOWN) /* then it is the stack pointer */
-		e.cfa -= LEAST_HEIGHT + 8 * random_below(&w->rng, 10);
+		e.arm.witness.cfa -= LEAST_HEIGHT + 8 * random_below(&w->rng, 10);
 	/* A landing pad tells its own frame, and by the stack where that of its call will be. */
 	bool pad = callee_cfa && site->capture & PUGMARK_CAPTURE_STACK &&
 		   site->cfa_reg != PUGMARK_CFA_UNKNOWN;
 	uint64_t from = pad ? callee_cfa : f->cfa - 8;
 	if (callee_cfa && !pad)
-		e.cfa = callee_cfa;
+		e.arm.witness.cfa = callee_cfa;
 	if (site->capture & PUGMARK_CAPTURE_RET)
-		e.ret = f->ret;
+		e.arm.witness.ret = f->ret;
 	if (site->capture & PUGMARK_CAPTURE_STACK ||
 	    (site->capture & PUGMARK_CAPTURE_SNAPSHOT &&
 	     (f->ret >= FOREIGN || walker_returns_to_opaque(w, f->ret))))
 		walker_snapshot(w, &e, from, end_of_stack(w, from),
 				f->ret == TRAMPOLINE ? f->cfa - 8 : 0);
-	w->last_cfa = e.cfa;
+	w->last_cfa = e.arm.witness.cfa;
 	PUSH(w->walk->events, w->walk->n_events, w->walk->cap_events, e);
 	w->walk->decided = w->walk->n_steps;
 }

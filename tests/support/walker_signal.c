@@ -109,11 +109,11 @@ static void signal_event(struct walker *w, uint32_t handler, uint64_t sp, uint64
 	struct pugmark_witness_event e = {
 		.kind = PUGMARK_EVENT_SIGNAL,
 		.time_ns = ++w->time_ns,
-		.cfa = sp,
-		.ret = w->stack[w->n - 1].ip,
+		.arm.stop.sp = sp,
+		.arm.stop.ip = w->stack[w->n - 1].ip,
 		.signal.bp = bp,
 		.signal.caller = innermost_call(w),
-		.val = handler == PUGMARK_NONE ? 0 : BIAS + walker_func_addr(w, handler),
+		.arm.stop.val = handler == PUGMARK_NONE ? 0 : BIAS + walker_func_addr(w, handler),
 		.signal.alt = alt ? ALT_TOP - 8 * ALT_WORDS : 0,
 		.signal.alt_bytes = alt ? 8 * ALT_WORDS : 0,
 	};

@@ -30,23 +30,25 @@ static void print_event(const struct pugmark_recording_task *task,
 	       e->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[e->kind] : "?", e->time_ns);
 	switch (e->kind) {
 	case PUGMARK_EVENT_WITNESS:
-		printf(" %u:%u cfa=%" PRIx64 " val=%" PRIx64, e->module, e->site, e->cfa, e->val);
+		printf(" %u:%u cfa=%" PRIx64 " val=%" PRIx64, e->module, e->site,
+		       pugmark_event_cfa(e), pugmark_event_val(e));
 		if (e->flags & PUGMARK_EVENT_HAS_RET)
-			printf(" ret=%" PRIx64, e->ret);
+			printf(" ret=%" PRIx64, pugmark_event_ret(e));
 		if (e->flags & PUGMARK_EVENT_FROM_SIGNAL)
 			fputs(" signal", stdout);
 		for (uint8_t i = 0; i < e->n_values; i++)
 			printf(" %s%" PRIx64, i ? "" : "read ", e->values[i]);
 		break;
 	case PUGMARK_EVENT_FORK:
-		printf(" %" PRIu64, e->child);
+		printf(" %" PRIu64, pugmark_event_child(e));
 		break;
 	case PUGMARK_EVENT_END:
-		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", e->sp, e->ip,
-		       e->stopped ? " stopped" : "");
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 "%s", pugmark_event_sp(e), pugmark_event_ip(e),
+		       pugmark_event_stopped(e) ? " stopped" : "");
 		break;
 	case PUGMARK_EVENT_SIGNAL:
-		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, e->sp, e->ip, e->handler);
+		printf(" sp=%" PRIx64 " ip=%" PRIx64 " handler=%" PRIx64, pugmark_event_sp(e),
+		       pugmark_event_ip(e), pugmark_event_handler(e));
 		printf(" bp=%" PRIx64 " caller=%" PRIx64, e->signal.bp, e->signal.caller);
 		if (e->signal.alt_bytes)
 			printf(" alt=%" PRIx64 "+%" PRIu64, e->signal.alt, e->signal.alt_bytes);

@@ -148,8 +148,8 @@ static int count_witnesses(struct profiler *p, uint32_t task)
 		if (e.kind == PUGMARK_EVENT_WITNESS && e.module == p->module &&
 		    e.site < p->plan->n_sites) {
 			p->hits[e.site]++;
-			p->taken[e.site] +=
-				p->plan->sites[e.site].kind == PUGMARK_WITNESS_BRANCH && e.val;
+			p->taken[e.site] += p->plan->sites[e.site].kind == PUGMARK_WITNESS_BRANCH &&
+					    pugmark_event_taken(&e);
 		}
 	pugmark_recording_iter_free(it);
 	return got;

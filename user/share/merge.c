@@ -205,7 +205,7 @@ static int emit(void *ctx, const struct pugmark_witness_event *event)
 {
 	struct merge *m = ctx;
 	if (event->kind == PUGMARK_EVENT_FORK)
-		m->last_fork = event->val;
+		m->last_fork = pugmark_event_child(event);
 	m->last_ns = event->time_ns;
 	return merged_writer_add(m->writer, event);
 }

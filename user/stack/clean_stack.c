@@ -54,7 +54,7 @@ static bool take_return(struct walk *w, uint64_t cfa)
 static bool leave_handler(struct walk *w)
 {
 	uint64_t frame = w->at.sp - 8, sp, link;
-	bool own = w->e->flags & PUGMARK_EVENT_FROM_SIGNAL && frame == w->e->cfa - 8;
+	bool own = w->e->flags & PUGMARK_EVENT_FROM_SIGNAL && frame == pugmark_event_cfa(w->e) - 8;
 	if (!own && w->n_handlers < HANDLERS_MAX && word_at(w, frame + 8 * SIGFRAME_LINK, &link) &&
 	    !link)
 		w->handlers[w->n_handlers++] = (frame + 8 * SIGFRAME_LINK - w->e->stack_addr) / 8;
@@ -89,7 +89,7 @@ void stack_clean(struct unwinder *unwinder, const struct clean_from *from, uint6
 {
 	struct walk w = {.unwinder = unwinder, .e = e, .at = *from};
 	bool signal = e->flags & PUGMARK_EVENT_FROM_SIGNAL;
-	uint64_t kept = signal ? (e->cfa - 8 - e->stack_addr) / 8 : 0;
+	uint64_t kept = signal ? (pugmark_event_cfa(e) - 8 - e->stack_addr) / 8 : 0;
 	bool goes_on = from->ip || take_return(&w, from->sp);
 	while (goes_on)
 		goes_on = climb(&w);

@@ -107,7 +107,8 @@ bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e
 {
 	struct place at;
 	uint64_t cfa = p->attach_cfa;
-	if (!cfa || !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at))
+	if (!cfa ||
+	    !parser_place_at(p, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &at))
 		return false;
 	if (at.func != PUGMARK_NONE)
 		return begin_inside(p, &at, cfa);
@@ -120,7 +121,7 @@ bool parser_begin_placed(struct parser *p, const struct pugmark_witness_event *e
 
 void ask_attached(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	if (p->attach_cfa && (!la->own_cfa || la->e->cfa == p->attach_cfa))
+	if (p->attach_cfa && (!la->own_cfa || pugmark_event_cfa(la->e) == p->attach_cfa))
 		candidate_add(set, &(struct candidate){.cause = CAUSE_ATTACHED,
 						       .unsaid = PUGMARK_CAUSE_NONE});
 }

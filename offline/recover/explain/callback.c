@@ -79,7 +79,7 @@ static bool shows_calls(const struct parser *p, const struct pugmark_witness_eve
 	const bool *hides = p->tables[f->module]->hides_frames;
 	if (hides && hides[f->func]) /* a chain that meets such a call ends there */
 		return false;
-	return stack_covers(p, e, i) || (f->module == e->module && f->cfa > e->cfa &&
+	return stack_covers(p, e, i) || (f->module == e->module && f->cfa > pugmark_event_cfa(e) &&
 					 stack_word_below(e, f->cfa - 8) && parser_can_end(p, i));
 }
 
@@ -157,13 +157,16 @@ static uint32_t gone_on_below(const struct parser *p, const struct pugmark_witne
 	for (uint32_t n = p->n; n; n--)
 		if (silence_in(&at, p, n - 1) && at.call &&
 		    has_replaced_return(p, &p->stack[n - 1]))
-			return e->cfa <= p->stack[n - 1].cfa && parser_can_end(p, n) ? n : 0;
+			return pugmark_event_cfa(e) <= p->stack[n - 1].cfa && parser_can_end(p, n)
+				       ? n
+				       : 0;
 	return 0;
 }
 
 void ask_callback(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	bool first = !p->n && !la->own_cfa && !la->e->ret; /* a program's: ask_program() */
+	bool first =
+		!p->n && !la->own_cfa && !pugmark_event_ret(la->e); /* a program's: ask_program() */
 	if (!la->foreign && (p->position != OUTSIDE || la->entered == PUGMARK_NONE || first))
 		return;
 	struct candidate c;
@@ -210,7 +213,7 @@ static void take_open_call(struct parser *p, struct lookahead *la, uint32_t n)
 	la->ret = tail ? f->ret : 0;
 	la->cfa = f->call_cfa ? f->call_cfa
 		  : known     ? f->cfa - (tail ? 0 : call->height)
-			      : la->e->cfa;
+			      : pugmark_event_cfa(la->e);
 }
 
 /* Of the open frames the first @live may still be open, and no more. */

@@ -13,7 +13,7 @@ uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)
 		return PUGMARK_CAUSE_MODEL;
 	const struct interruption *by = &p->interruptions[p->n_interruptions - 1];
 	const struct frame *f = &p->stack[by->frame];
-	bool above = !la->own_cfa || !f->cfa || la->e->cfa > f->cfa;
+	bool above = !la->own_cfa || !f->cfa || pugmark_event_cfa(la->e) > f->cfa;
 	return by->kind == BELOW_GAP && above && parser_can_end(p, by->frame) ? by->hidden
 									      : PUGMARK_CAUSE_MODEL;
 }
@@ -34,13 +34,14 @@ void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause
 		parser_drop_frames(p, level + 1);
 		parser_open_frames(p, e, n->func, links, count);
 	} else {
-		while (p->n && la->own_cfa && parser_top(p)->cfa && parser_top(p)->cfa <= e->cfa)
+		while (p->n && la->own_cfa && parser_top(p)->cfa &&
+		       parser_top(p)->cfa <= pugmark_event_cfa(e))
 			parser_drop_frames(p, p->n - 1);
 		struct frame f = {
 			.func = n->func,
 			.module = e->module,
-			.cfa = la->own_cfa ? e->cfa : 0,
-			.ret = e->ret,
+			.cfa = la->own_cfa ? pugmark_event_cfa(e) : 0,
+			.ret = pugmark_event_ret(e),
 		};
 		if (!parser_push_on(p, f, BELOW_GAP, cause))
 			return;

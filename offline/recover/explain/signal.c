@@ -24,7 +24,7 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
  * something that ran afterwards. */
 static void lose_place(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp)
 {
-	uint32_t live = stack_frames_above(p, e, sp ? sp : e->cfa);
+	uint32_t live = stack_frames_above(p, e, sp ? sp : pugmark_event_cfa(e));
 	if (p->position != LOST) {
 		parser_emit_gap(p, PUGMARK_CAUSE_STACK);
 		p->gap_cause = PUGMARK_CAUSE_STACK;
@@ -91,7 +91,8 @@ void ask_called_by_handler(const struct parser *p, const struct lookahead *la,
 	if (h && h->foreign && h->sp == by->sp) {
 		/* What it has called before is open, and has called out itself; or has ended. */
 		const struct frame *f = &p->stack[last->frame];
-		if ((!jumped && f->cfa > e->cfa && stack_slot_holds(p, e, f->cfa, f->ret)) ||
+		if ((!jumped && f->cfa > pugmark_event_cfa(e) &&
+		     stack_slot_holds(p, e, f->cfa, f->ret)) ||
 		    !parser_can_end(p, last->frame))
 			return;
 		c.called.ended = true;
@@ -120,10 +121,11 @@ void ask_injected(const struct parser *p, const struct lookahead *la, struct can
 		.cause = CAUSE_INJECTED, .unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
 	struct place at;
 	if (!p->tables[e->module]->go_runtime || la->entered == PUGMARK_NONE || !la->own_cfa ||
-	    !p->held_sp || p->held_sp != e->cfa || p->position == LOST || !p->n ||
-	    !parser_place_at(p, e->cfa, e->ret, 0, &at) || at.func == PUGMARK_NONE)
+	    !p->held_sp || p->held_sp != pugmark_event_cfa(e) || p->position == LOST || !p->n ||
+	    !parser_place_at(p, pugmark_event_cfa(e), pugmark_event_ret(e), 0, &at) ||
+	    at.func == PUGMARK_NONE)
 		return;
-	if (h && h->handler.sp == e->cfa) {
+	if (h && h->handler.sp == pugmark_event_cfa(e)) {
 		if (!h->handler.settled || !h->frame || !parser_can_end(p, h->frame))
 			return;
 		c.injected.n = h->frame;
@@ -148,14 +150,15 @@ enum commit commit_injected(struct parser *p, struct lookahead *la, const struct
 static enum settled settle_here(struct parser *p, const struct pugmark_witness_event *e)
 {
 	const struct settling *how;
-	enum settled settled = settle_ask(p, e, e->sp, e->ip, e->signal.bp, &how);
+	enum settled settled =
+		settle_ask(p, e, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &how);
 	settle_commit(p, how);
 	return settled;
 }
 
 void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 {
-	if (e->handler)
+	if (pugmark_event_handler(e))
 		p->foreign.sp = 0;
 	if (p->lost)
 		return; /* the handler's own entry says enough */
@@ -169,15 +172,16 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (!settled && (parser_settle_elsewhere(p, e) || !p->n))
 		settled = SETTLED;
 	p->placed = settled != UNSETTLED;
-	struct pugmark_witness_event entry = {.kind = PUGMARK_EVENT_SIGNAL, .time_ns = e->time_ns};
-	uint32_t func =
-		e->handler ? parser_function_at(p, e->handler, &entry.module) : PUGMARK_NONE;
-	p->unplaced = !settled && !e->handler;
-	if (func == PUGMARK_NONE && e->handler)
+	struct pugmark_witness_event entry = {.time_ns = e->time_ns}; /* as if it had a witness */
+	uint32_t func = pugmark_event_handler(e)
+				? parser_function_at(p, pugmark_event_handler(e), &entry.module)
+				: PUGMARK_NONE;
+	p->unplaced = !settled && !pugmark_event_handler(e);
+	if (func == PUGMARK_NONE && pugmark_event_handler(e))
 		p->foreign = (struct interrupted){
 			.foreign = true,
-			.sp = e->sp,
-			.ip = e->ip,
+			.sp = pugmark_event_sp(e),
+			.ip = pugmark_event_ip(e),
 			.alt = e->signal.alt,
 			.alt_bytes = e->signal.alt_bytes,
 			.since_ns = p->since_ns,
@@ -186,15 +190,15 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 	if (func == PUGMARK_NONE || p->plans[entry.module]->funcs[func].entry == PUGMARK_NONE)
 		return;
 	if (!settled)
-		lose_place(p, e, e->sp);
+		lose_place(p, e, pugmark_event_sp(e));
 	struct lookahead la = {.e = &entry, .entered = func, .origin = PUGMARK_NONE};
 	uint32_t n_out = p->n_out;
-	enter(p, &la, settled, e->sp);
+	enter(p, &la, settled, pugmark_event_sp(e));
 	if (p->notes->failed || p->n_out == n_out)
 		return;
 	p->held = p->out[--p->n_out];
-	p->held_sp = e->sp;
-	p->held_ip = e->ip;
+	p->held_sp = pugmark_event_sp(e);
+	p->held_ip = pugmark_event_ip(e);
 	p->holds = true;
 	if (parser_top(p)->boundary == BELOW_HANDLER) {
 		struct interrupted *h = &parser_handler(p)->handler;
@@ -206,8 +210,8 @@ void parser_signal(struct parser *p, const struct pugmark_witness_event *e)
 void parser_release_held(struct parser *p, const struct pugmark_witness_event *next)
 {
 	p->holds = false;
-	if (next->kind != PUGMARK_EVENT_SIGNAL || next->sp != p->held_sp ||
-	    next->ip != p->held_ip) {
+	if (next->kind != PUGMARK_EVENT_SIGNAL || pugmark_event_sp(next) != p->held_sp ||
+	    pugmark_event_ip(next) != p->held_ip) {
 		parser_emit(p, &p->held);
 		return;
 	}

@@ -18,7 +18,8 @@ static bool settles(const struct parser *p, const struct pugmark_witness_event *
 {
 	*how = NULL;
 	return stacks_frames_intact(p, e) &&
-	       settle_ask(p, e, e->sp, e->ip, e->signal.bp, how) == SETTLED;
+	       settle_ask(p, e, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, how) ==
+		       SETTLED;
 }
 
 /* The frame of a new context's first function, if the signal has come before its first event. */
@@ -27,8 +28,8 @@ static bool first_frame(const struct parser *p, const struct pugmark_witness_eve
 {
 	struct place at;
 	if (is_above(e, parser_top_of(p)->cfa) ||
-	    !parser_place_at(p, e->sp, e->ip, e->signal.bp, &at) || at.func == PUGMARK_NONE ||
-	    !is_above(e, at.cfa) ||
+	    !parser_place_at(p, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &at) ||
+	    at.func == PUGMARK_NONE || !is_above(e, at.cfa) ||
 	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
 		return false;
 	*first = (struct frame){

@@ -47,7 +47,7 @@ bool stacks_frames_intact(const struct parser *p, const struct pugmark_witness_e
 		const struct frame *f = &p->stack[i];
 		if (!stack_slot_holds(p, e, f->cfa, f->ret))
 			return false;
-		if (f->cfa > e->cfa && !stack_word_below(e, f->cfa - 8))
+		if (f->cfa > pugmark_event_stack_at(e) && !stack_word_below(e, f->cfa - 8))
 			break; /* so do those above */
 	}
 	return true;

@@ -32,7 +32,7 @@ static uint32_t moved_frames(const struct parser *p, const struct lookahead *la,
 	if (!n || !p->stack[n - 1].cfa ||
 	    !(n == p->n ? p->position == AT_CALL : p->stack[n].boundary == BELOW_CALL))
 		return 0;
-	*by = e->cfa - p->stack[n - 1].cfa;
+	*by = pugmark_event_cfa(e) - p->stack[n - 1].cfa;
 	for (uint32_t i = n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];
 		uint64_t word;
@@ -84,7 +84,8 @@ enum switch_kind {
 static bool lies_in(const struct parser *p, uint32_t i, const struct lookahead *la)
 {
 	const struct context *kept = &p->contexts[i];
-	return !kept->low || (la->e->cfa >= kept->low && la->e->cfa <= kept->high);
+	return !kept->low ||
+	       (pugmark_event_cfa(la->e) >= kept->low && pugmark_event_cfa(la->e) <= kept->high);
 }
 
 /* Whether the event goes on in kept context @i: there in *@c how. */
@@ -162,11 +163,11 @@ static enum commit begin_new(struct parser *p, const struct lookahead *la)
 	if (open)
 		parser_end_frames(p, open);
 	bool by_library = la->foreign && p->position == AT_CALL;
-	if (!begin_context(p, la->own_cfa ? e->cfa : 0))
+	if (!begin_context(p, la->own_cfa ? pugmark_event_cfa(e) : 0))
 		return COMMIT_FAILED;
 	if (la->foreign || la->origin == PUGMARK_NONE) {
 		if (by_library)
-			p->context_ret = e->ret;
+			p->context_ret = pugmark_event_ret(e);
 		parser_enter(p, la, BELOW_SWITCH, PUGMARK_CAUSE_CONTEXT);
 		return COMMIT_GO_ON;
 	}
@@ -198,9 +199,9 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 	struct frame f = {
 		.func = node_at(p, e->module, node)->func,
 		.module = e->module,
-		.cfa = e->cfa,
+		.cfa = pugmark_event_cfa(e),
 	};
-	struct frame_cursor at = cursor_at(p, e, e->module, e->cfa);
+	struct frame_cursor at = cursor_at(p, e, e->module, pugmark_event_cfa(e));
 	for (; n < FRAMES_MAX; n++) {
 		bool called = cursor_find_call(&at);
 		f.ret = at.ret;
@@ -216,7 +217,7 @@ static enum commit take_over(struct parser *p, const struct lookahead *la)
 			.announced = true,
 		};
 	}
-	if (!begin_context(p, e->cfa)) {
+	if (!begin_context(p, pugmark_event_cfa(e))) {
 		free(frames);
 		return COMMIT_FAILED;
 	}
@@ -256,7 +257,7 @@ static enum may_begin may_begin_new(const struct parser *p, const struct lookahe
 {
 	if (p->position == LOST)
 		return MAY_NOT;
-	if (la->foreign && p->context_ret && la->e->ret == p->context_ret)
+	if (la->foreign && p->context_ret && pugmark_event_ret(la->e) == p->context_ret)
 		return WILL_HAVE;
 	uint32_t open = parser_leaving(p, false);
 	if (!open)

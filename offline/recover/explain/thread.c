@@ -73,7 +73,7 @@ enum commit commit_begun(struct parser *p, struct lookahead *la, const struct ca
 		.func = n->func,
 		.module = module,
 		.cfa = known		    ? la->cfa + n->height
-		       : own && la->own_cfa ? la->e->cfa
+		       : own && la->own_cfa ? pugmark_event_cfa(la->e)
 					    : 0,
 	};
 	parser_emit_frame(p, PUGMARK_TRACE_ENTER, PUGMARK_CAUSE_THREAD, &f);
@@ -89,7 +89,8 @@ enum commit commit_begun(struct parser *p, struct lookahead *la, const struct ca
 /* It has no return address: what libraries ran before it has ended. */
 void ask_program(const struct parser *p, const struct lookahead *la, struct candidates *set)
 {
-	if (la->entered != PUGMARK_NONE && !la->own_cfa && !la->e->ret && parser_can_end(p, 0))
+	if (la->entered != PUGMARK_NONE && !la->own_cfa && !pugmark_event_ret(la->e) &&
+	    parser_can_end(p, 0))
 		candidate_add(set, &(struct candidate){.cause = CAUSE_PROGRAM,
 						       .unsaid = PUGMARK_CAUSE_NONE});
 }

@@ -12,19 +12,20 @@ static bool fits(const struct parser *p, const struct lookahead *la, const struc
 	if (any && !la->cfa)
 		return false;
 	bool depths = t->depth != FIRST_DEPTH_UNKNOWN && f->cfa && (any || la->own_cfa);
-	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : e->cfa));
+	int64_t depth = (int64_t)(f->cfa - (any ? la->cfa : pugmark_event_cfa(e)));
 	if (depths && (t->or_below ? depth < t->depth : depth != t->depth))
 		return false;
 	if (t->ret == FIRST_SELF) {
-		uint64_t ret = any ? la->ret : e->ret;
+		uint64_t ret = any ? la->ret : pugmark_event_ret(e);
 		return !f->ret || !ret || f->ret == ret;
 	}
 	if (any)
 		return la->from == f->module && la->origin == t->ret;
-	if (!e->ret || !(p->plans[f->module]->sites[e->site].capture & PUGMARK_CAPTURE_RET))
+	if (!pugmark_event_ret(e) ||
+	    !(p->plans[f->module]->sites[e->site].capture & PUGMARK_CAPTURE_RET))
 		return true;
 	const struct pugmark_plan_node *call = node_at(p, f->module, t->ret);
-	return e->ret == e->bias + call->addr + call->call_len;
+	return pugmark_event_ret(e) == e->bias + call->addr + call->call_len;
 }
 
 /* Of two alternatives that fit neither is to be taken. */
@@ -248,7 +249,7 @@ enum found parser_find(const struct parser *p, const struct lookahead *la, uint3
 		       uint32_t *alt)
 {
 	/* Where the event does not tell its frame, it tells its stack pointer. */
-	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, la->e->cfa);
+	uint32_t open = la->own_cfa ? p->n : stack_frames_above(p, la->e, pugmark_event_cfa(la->e));
 	struct range r = range_of(p, la, open);
 	enum found found = find_below(p, la, r, level, alt);
 	if (found == FOUND_ONE && p->unsure &&

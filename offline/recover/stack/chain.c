@@ -140,20 +140,20 @@ void chain_from_entry(const struct parser *p, const struct pugmark_witness_event
 		      struct chain *c)
 {
 	struct frame_cursor at;
-	*c = (struct chain){.end = CHAIN_OUT, .cfa = e->cfa, .origin = PUGMARK_NONE};
-	bool called = call_of(p, e, e->module, e->cfa, e->ret, &at);
+	*c = (struct chain){.end = CHAIN_OUT, .cfa = pugmark_event_cfa(e), .origin = PUGMARK_NONE};
+	bool called = call_of(p, e, e->module, pugmark_event_cfa(e), pugmark_event_ret(e), &at);
 	c->module = at.module;
 	if (!called || !is_opaque(at.node))
 		return;
 	const struct pugmark_plan_site *site = &p->plans[e->module]->sites[e->site];
 	at.bp.known = e->flags & PUGMARK_EVENT_HAS_TARGET && site->kind != PUGMARK_WITNESS_TARGET;
-	at.bp.value = e->bp;
+	at.bp.value = pugmark_event_bp(e);
 	cursor_pass_bp(&at, site->bp);
 	c->end = CHAIN_WRONG;
 	if (may_make(p, at.module, at.node, e->module, func, false))
 		climb(at, c);
 	if (c->end == CHAIN_WRONG)
-		c->cfa = e->cfa;
+		c->cfa = pugmark_event_cfa(e);
 }
 
 bool chain_supports(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)

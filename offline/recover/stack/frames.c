@@ -89,7 +89,7 @@ uint32_t stack_frames_above(const struct parser *p, const struct pugmark_witness
 bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	uint64_t word;
-	return p->stack[i].cfa > e->cfa && stack_word(e, p->stack[i].cfa - 8, &word);
+	return p->stack[i].cfa > pugmark_event_cfa(e) && stack_word(e, p->stack[i].cfa - 8, &word);
 }
 
 void parser_handlers_bound(const struct parser *p, const struct pugmark_witness_event *e,
@@ -100,12 +100,12 @@ void parser_handlers_bound(const struct parser *p, const struct pugmark_witness_
 		const struct interrupted *h = &by->handler;
 		if (by->kind != BELOW_HANDLER)
 			continue;
-		bool inside = e->cfa - 8 - h->alt < h->alt_bytes;
+		bool inside = pugmark_event_cfa(e) - 8 - h->alt < h->alt_bytes;
 		if (h->alt_bytes && inside) {
 			*lo = by->frame;
 			return;
 		}
-		if (h->sp && (h->alt_bytes || e->cfa > h->sp) && *hi > by->frame)
+		if (h->sp && (h->alt_bytes || pugmark_event_cfa(e) > h->sp) && *hi > by->frame)
 			*hi = by->frame;
 	}
 }

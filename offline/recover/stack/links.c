@@ -43,7 +43,7 @@ bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_ev
 int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level)
 {
-	struct frame_cursor at = cursor_at(p, e, e->module, e->cfa);
+	struct frame_cursor at = cursor_at(p, e, e->module, pugmark_event_cfa(e));
 	for (int n = 0; n <= max; n++) {
 		uint16_t module = at.module;
 		if (stack_open_frame_at(p, e, at.cfa, level))

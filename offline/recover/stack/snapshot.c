@@ -14,7 +14,7 @@ bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t 
 					 SIGFRAME_SP,	   SIGFRAME_IP,	  SIGFRAME_EFLAGS,
 					 SIGFRAME_SEGMENTS};
 	for (uint32_t i = 0; i < sizeof(needed); i++)
-		if (!stack_word(e, e->cfa - 8 + 8 * needed[i], &frame[needed[i]]))
+		if (!stack_word(e, pugmark_event_cfa(e) - 8 + 8 * needed[i], &frame[needed[i]]))
 			return false;
 	uint64_t eflags = frame[SIGFRAME_EFLAGS];
 	if (frame[SIGFRAME_FLAGS] >> 3 || frame[SIGFRAME_LINK] ||
@@ -30,7 +30,7 @@ bool stack_handler_runs(const struct pugmark_witness_event *e, uint64_t sp, uint
 {
 	for (uint32_t i = 0; e->stack && i + SIGFRAME_WORDS <= e->stack_words; i++) {
 		const uint64_t *frame = e->stack + i;
-		if (frame[SIGFRAME_SP] != sp || e->stack_addr + 8 * i + 8 < e->cfa)
+		if (frame[SIGFRAME_SP] != sp || e->stack_addr + 8 * i + 8 < pugmark_event_cfa(e))
 			continue;
 		/* What only looks like it has lost its ip, where call frame information leads on.
 		 */

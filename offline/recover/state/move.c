@@ -128,7 +128,7 @@ static uint64_t callee_cfa(const struct parser *p, const struct frame *f,
 	if (!shows(f->module, n, e))
 		return 0;
 	if (n->flags & PUGMARK_NODE_CALLEE_CFA)
-		return e->cfa;
+		return pugmark_event_cfa(e);
 	/* a landing pad reads the stack from where the return address will be put below */
 	bool reads = p->plans[f->module]->sites[n->site].capture & PUGMARK_CAPTURE_STACK;
 	return reads && e->stack ? e->stack_addr : 0;
@@ -203,7 +203,7 @@ static uint64_t target_read(const struct parser *p, uint16_t module,
 {
 	bool read = shows(module, n, e) &&
 		    p->plans[module]->sites[n->site].kind == PUGMARK_WITNESS_TARGET;
-	return read ? e->target : 0;
+	return read ? pugmark_event_target(e) : 0;
 }
 
 /* Where an indirect jump went. */
@@ -227,7 +227,7 @@ static void follow_jump(struct parser *p, const struct pugmark_plan_node *n,
 			const struct pugmark_witness_event *e)
 {
 	const struct pugmark_plan *plan = p->plans[parser_top(p)->module];
-	uint32_t decision = decision_at_target(plan, n, e->target - e->bias);
+	uint32_t decision = decision_at_target(plan, n, pugmark_event_target(e) - e->bias);
 	at_decision(p, decision);
 	if (decision == PUGMARK_NONE || plan->decisions[decision].n != 1)
 		return;
@@ -235,7 +235,7 @@ static void follow_jump(struct parser *p, const struct pugmark_plan_node *n,
 	const struct pugmark_plan_node *leave = &plan->nodes[node];
 	if (leave->kind == PUGMARK_NODE_KIND_UNKNOWN && leave->flags & PUGMARK_NODE_TAIL &&
 	    leave->site == PUGMARK_NONE && leave->addr == plan->sites[n->site].addr)
-		follow_unknown(p, node, NULL, e->target);
+		follow_unknown(p, node, NULL, pugmark_event_target(e));
 }
 
 /* Goes over @node, whose event (if it has one) has been seen. */
@@ -270,7 +270,8 @@ void parser_pass(struct parser *p, uint32_t node, const struct pugmark_witness_e
 		follow_unknown(p, node, e, target_read(p, f->module, n, e));
 		break;
 	case PUGMARK_NODE_KIND_BRANCH:
-		at_decision(p, e->taken ? pugmark_node_taken(n) : pugmark_node_next(n));
+		at_decision(p,
+			    pugmark_event_taken(e) ? pugmark_node_taken(n) : pugmark_node_next(n));
 		break;
 	case PUGMARK_NODE_KIND_TARGET:
 		follow_jump(p, n, e);
@@ -288,9 +289,9 @@ void parser_take_event(struct parser *p, uint32_t node, const struct pugmark_wit
 	const struct pugmark_plan_site *site = &p->plans[f->module]->sites[e->site];
 	set_gone(p, f, false);
 	if (site->cfa_reg != PUGMARK_CFA_UNKNOWN && !(n->flags & PUGMARK_NODE_CALLEE_CFA))
-		f->cfa = e->cfa;
-	if (site->capture & PUGMARK_CAPTURE_RET && e->ret)
-		f->ret = e->ret;
+		f->cfa = pugmark_event_cfa(e);
+	if (site->capture & PUGMARK_CAPTURE_RET && pugmark_event_ret(e))
+		f->ret = pugmark_event_ret(e);
 	if (e->n_values)
 		parser_emit_values(p, site, e);
 	f->node = 0;
@@ -303,8 +304,8 @@ void parser_enter(struct parser *p, const struct lookahead *la, uint8_t boundary
 	struct frame f = {
 		.func = la->entered,
 		.module = la->e->module,
-		.cfa = la->own_cfa ? la->e->cfa : 0,
-		.ret = la->e->ret,
+		.cfa = la->own_cfa ? pugmark_event_cfa(la->e) : 0,
+		.ret = pugmark_event_ret(la->e),
 	};
 	if (boundary == BELOW_CALLBACK) {
 		parser_top(p)->back = f.func + 1;
@@ -343,10 +344,11 @@ void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
 		enter_callee(p, f->node, module, func, cfa, ret);
 		return;
 	}
-	struct pugmark_witness_event entry = {.module = module, .cfa = cfa, .ret = ret};
+	struct pugmark_witness_event entry = {.module = module,
+					      .arm.witness = {.cfa = cfa, .ret = ret}};
 	struct lookahead la = {.e = &entry, .entered = func, .own_cfa = cfa != 0};
 	if (n->flags & PUGMARK_NODE_TAIL)
-		entry.ret = f->ret;
+		entry.arm.witness.ret = f->ret;
 	parser_announce(p);
 	parser_enter(p, &la, BELOW_CALLBACK, PUGMARK_CAUSE_CALLBACK);
 }
@@ -364,5 +366,6 @@ void parser_enter_by_call(struct parser *p, const struct lookahead *la)
 		return;
 	}
 	parser_emit_call(p, f->module, n, la->e->module, la->entered);
-	enter_callee(p, f->node, la->e->module, la->entered, la->e->cfa, la->e->ret);
+	enter_callee(p, f->node, la->e->module, la->entered, pugmark_event_cfa(la->e),
+		     pugmark_event_ret(la->e));
 }

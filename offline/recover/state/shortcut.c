@@ -7,6 +7,8 @@
  *   PAST       the event is not of that frame, which has ended in silence
  *   TO_END     in silence up to the frame's end, whatever comes then
  *
+ * A call out of the traced code that has come back is at such a decision too (has_come_back()).
+ *
  * A shortcut is what it reports (but for the times), and of TO_EVENT the frames that are there
  * then, from the deciding one up. Addresses on the stack are kept relative to the event's CFA,
  * since that is how they are compared. What a shortcut stands for depends on nothing that is not in
@@ -104,14 +106,15 @@ void parser_forget_shortcuts(struct parser *p)
 static inline struct key key_of(const struct frame *f, uint32_t decision,
 				const struct pugmark_witness_event *e)
 {
-	uint64_t state = KEY_USED | !f->ret * KEY_RET_UNKNOWN | (f->ret == e->ret) * KEY_RET_SAME |
+	uint64_t state = KEY_USED | !f->ret * KEY_RET_UNKNOWN |
+			 (f->ret == pugmark_event_ret(e)) * KEY_RET_SAME |
 			 (f->cfa != 0) * KEY_CFA_KNOWN;
 	return (struct key){
 		.where = (uint64_t)decision << 32 | e->site,
 		.what = (uint64_t)f->func << 32 | (uint64_t)f->module << 16 | state,
-		.below = f->cfa ? f->cfa - e->cfa : 0,
-		.ret = e->ret,
-		.val = e->val,
+		.below = f->cfa ? f->cfa - pugmark_event_cfa(e) : 0,
+		.ret = pugmark_event_ret(e),
+		.val = pugmark_event_val(e),
 	};
 }
 
@@ -222,10 +225,10 @@ static inline void go_to_event(struct parser *p, const struct shortcut *s,
 	struct frame *f = parser_top(p);
 	uint8_t boundary = f->boundary;
 	uint64_t ret = from->keeps_ret ? f->ret : from->frame.ret;
-	place(f, from, e->cfa);
+	place(f, from, pugmark_event_cfa(e));
 	f->boundary = boundary;
 	f->ret = ret;
-	if (s->n_frames > 1 && !open_frames(p, from + 1, s->n_frames - 1, e->cfa))
+	if (s->n_frames > 1 && !open_frames(p, from + 1, s->n_frames - 1, pugmark_event_cfa(e)))
 		return;
 	p->position = s->position;
 	if (parser_top(p)->called_ns)
@@ -380,7 +383,7 @@ void parser_keep_to_event(struct parser *p, const struct shortcut_start *start,
 	s->own_cfa = la->own_cfa;
 	keep_events(p, start);
 	for (uint32_t i = start->n - 1; i < p->n; i++)
-		keep_frame(p, &p->stack[i], la->e->cfa);
+		keep_frame(p, &p->stack[i], pugmark_event_cfa(la->e));
 	p->shortcuts->frames[s->frame].keeps_ret = p->stack[start->n - 1].ret == start->frame.ret;
 }
 

@@ -182,7 +182,7 @@ struct lookahead {
 	uint32_t origin;  /* the call node that led there, or PUGMARK_NONE */
 	uint16_t from;	  /* the module of that node: it need not be the event's */
 	bool foreign;	  /* not by returning to our code: through a module that is not traced */
-	bool own_cfa;	  /* e->cfa is the CFA of the frame of the event */
+	bool own_cfa;	  /* the event's CFA is that of the frame of the event */
 	bool jumped_back; /* by another module's last jump: nothing else leads to the event */
 	uint64_t cfa;	  /* of the frame right below the origin: for what came through another
 			     module, that module's frame; 0: not known */
@@ -374,9 +374,9 @@ struct shortcut_start {
 struct shortcuts *parser_shortcuts_new(void);
 /* They hold as long as all modules stay where they are. */
 void parser_forget_shortcuts(struct parser *parser);
-/* The topmost frame is AT_DECISION, or AT_CALL of a call that has come back: goes on to the event as
- * it was done from there before, as parser_find() would say, where no handler is open. The event's
- * module is one; its site may be none of that: no shortcut leads there then. */
+/* The topmost frame is AT_DECISION, or AT_CALL of a call that has come back: goes on to the event
+ * as it was done from there before, as parser_find() would say, where no handler is open. The
+ * event's module is one; its site may be none of that: no shortcut leads there then. */
 bool parser_shortcut(struct parser *parser, const struct pugmark_witness_event *event);
 /* The same, where parser_alternative() has said that the event is of the topmost frame. */
 bool parser_shortcut_here(struct parser *parser, const struct pugmark_witness_event *event);

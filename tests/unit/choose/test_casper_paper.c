@@ -298,12 +298,12 @@ static void send(struct run *r, const char *name)
 	struct pugmark_witness_event e = {
 		.kind = PUGMARK_EVENT_WITNESS,
 		.time_ns = ++r->time_ns,
-		.cfa = r->cfa[r->n - 1],
+		.arm.witness.cfa = r->cfa[r->n - 1],
 		.bias = BIAS,
 		.site = n->site,
 	};
 	if (site->capture & PUGMARK_CAPTURE_RET)
-		e.ret = r->n == 1 ? FOREIGN : 0;
+		e.arm.witness.ret = r->n == 1 ? FOREIGN : 0;
 	add_word(r->logged, name);
 	feed(r, &e);
 }
@@ -328,7 +328,7 @@ static void run_trace(const struct example *x, const char *trace, bool ends, str
 	}
 	free(words);
 	struct pugmark_witness_event end = {
-		.kind = PUGMARK_EVENT_END, .time_ns = ++r->time_ns, .val = !ends};
+		.kind = PUGMARK_EVENT_END, .time_ns = ++r->time_ns, .arm.stop.val = !ends};
 	feed(r, &end);
 	parser_free(r->parser);
 }

@@ -106,7 +106,7 @@ static void write_events(const struct walk *walk, uint64_t bias)
 			struct pugmark_witness_event e = walk->events[i];
 
 			e.time_ns = 1000 + 10 * i;
-			if (e.ret)
+			if (e.arm.witness.ret)
 				e.flags |= PUGMARK_EVENT_HAS_RET;
 			assert_int_equal(segment_encoder_add(enc, &e), 0);
 		}

@@ -40,22 +40,22 @@ static struct pugmark_witness_event any_event(bool sane, uint64_t time_ns)
 	if (!sane && next_random() % 16 == 0) {
 		e.kind = next_random() % 6;
 		e.lost = e.kind == PUGMARK_EVENT_LOST ? any_number() : 0;
-		e.cfa = e.kind == PUGMARK_EVENT_END ? any_number() : 0;
-		e.ret = e.kind == PUGMARK_EVENT_END ? any_number() : 0;
+		e.arm.stop.sp = e.kind == PUGMARK_EVENT_END ? any_number() : 0;
+		e.arm.stop.ip = e.kind == PUGMARK_EVENT_END ? any_number() : 0;
 	}
 	if (e.kind != PUGMARK_EVENT_WITNESS)
 		return e;
 	e.module = sane ? 0 : next_random() % 3;
 	e.site = sane ? next_random() % 100 : any_number() & 0xffffffff;
-	e.cfa = sane ? 0x7ffffffde000 + 8 * (next_random() % 64) : any_number();
-	e.val = next_random() & 1;
+	e.arm.witness.cfa = sane ? 0x7ffffffde000 + 8 * (next_random() % 64) : any_number();
+	e.arm.witness.val = next_random() & 1;
 	if (next_random() & 1) {
 		e.flags |= PUGMARK_EVENT_HAS_RET;
-		e.ret = sane ? bases[0] + next_random() % 1000 : any_number();
+		e.arm.witness.ret = sane ? bases[0] + next_random() % 1000 : any_number();
 	}
 	if (!sane && next_random() % 8 == 0) {
 		e.flags |= PUGMARK_EVENT_HAS_TARGET;
-		e.val = any_number();
+		e.arm.witness.val = any_number();
 	}
 	if (next_random() % 8 == 0)
 		e.flags |= PUGMARK_EVENT_FROM_SIGNAL;
@@ -86,9 +86,9 @@ static void assert_same(const struct kept *want, const struct pugmark_witness_ev
 		assert_in_range(2 * (uint64_t)(off < 0 ? -off : off), 0, unit_ns);
 	else
 		assert_int_equal(got->time_ns, 0);
-	assert_int_equal(got->cfa, w->cfa);
-	assert_int_equal(got->ret, w->ret);
-	assert_int_equal(got->val, w->val);
+	assert_int_equal(got->arm.witness.cfa, w->arm.witness.cfa);
+	assert_int_equal(got->arm.witness.ret, w->arm.witness.ret);
+	assert_int_equal(got->arm.witness.val, w->arm.witness.val);
 	assert_int_equal(got->lost, w->lost);
 	assert_int_equal(got->site, w->site);
 	assert_int_equal(got->module, w->module);
@@ -189,8 +189,8 @@ static void a_full_segment_fits(void **state)
 	segment_encoder_reset(enc, bases, known);
 	for (;; n++) {
 		struct pugmark_witness_event e = {
-			.cfa = next_random(),
-			.ret = next_random(),
+			.arm.witness.cfa = next_random(),
+			.arm.witness.ret = next_random(),
 			.time_ns = (uint64_t)n << 40,
 			.site = next_random() & UINT32_MAX,
 			.module = next_random() % SEGMENT_MAX_MODULES,
@@ -199,7 +199,7 @@ static void a_full_segment_fits(void **state)
 
 		if (segment_encoder_add(enc, &e))
 			break;
-		cfas += e.cfa;
+		cfas += e.arm.witness.cfa;
 	}
 	assert_true(n < SEGMENT_MAX_EVENTS);
 	const uint8_t *payload = segment_encoder_finish(enc, &header);
@@ -208,7 +208,7 @@ static void a_full_segment_fits(void **state)
 	assert_true(header.raw_bytes > SEGMENT_MAX_BYTES / 4);
 	assert_int_equal(segment_decoder_open(dec, payload, &header), 0);
 	for (; n && segment_decoder_next(dec, &got) == 1; n--)
-		read += got.cfa;
+		read += got.arm.witness.cfa;
 	assert_int_equal(n, 0);
 	assert_int_equal(read, cfas);
 	segment_encoder_free(enc);

@@ -76,7 +76,7 @@ static struct pugmark_witness_event event_at(const struct walk walks[2], uint32_
 	uint32_t second = i / TURN % 2, at = i / (2 * TURN) * TURN + i % TURN;
 	struct pugmark_witness_event e = walks[second].events[at % (walks[second].n_events - 1)];
 	if (second) {
-		e.cfa += e.cfa ? 1 << 24 : 0;
+		e.arm.witness.cfa += e.arm.witness.cfa ? 1 << 24 : 0;
 		e.stack_addr += e.stack ? 1 << 24 : 0;
 	}
 	return e;

@@ -43,7 +43,7 @@ static bool feed(struct ground *g, struct pugmark_witness_event e)
 	uint32_t n;
 	if (g->strayed) {
 		g->strayed--;
-		e.cfa += g->shift;
+		e.arm.witness.cfa += g->shift;
 		e.module = g->module;
 		e.bias += g->module * APART;
 	}
@@ -64,19 +64,20 @@ static struct pugmark_witness_event changed(struct ground *g, struct pugmark_wit
 	static const uint64_t values = 1;
 	switch (random_below(&g->rng, 10)) {
 	case 0:
-		e.ret = 0;
+		e.arm.witness.ret = 0;
 		break;
 	case 1:
-		e.ret = other->ret;
+		e.arm.witness.ret = other->arm.witness.ret;
 		break;
 	case 2:
-		e.cfa = other->cfa;
+		e.arm.witness.cfa = other->arm.witness.cfa;
 		break;
 	case 3:
-		e.cfa += 8 * (int64_t)random_below(&g->rng, 9) - 32;
+		e.arm.witness.cfa += 8 * (int64_t)random_below(&g->rng, 9) - 32;
 		break;
 	case 4:
-		e.val = random_chance(&g->rng, 50) ? other->val : !e.val;
+		e.arm.witness.val =
+			random_chance(&g->rng, 50) ? other->arm.witness.val : !e.arm.witness.val;
 		break;
 	case 5:
 		e.site = other->site;

@@ -231,7 +231,7 @@ static int next_event(void *ctx, uint32_t part, const struct pugmark_witness_eve
 	struct pugmark_witness_event *e = &r->event[part];
 	*event = e;
 	*e = (struct pugmark_witness_event){
-		.kind = PUGMARK_EVENT_WITNESS, .bias = 0x10000, .cfa = 0x7000};
+		.kind = PUGMARK_EVENT_WITNESS, .bias = 0x10000, .arm.witness.cfa = 0x7000};
 	while (r->path[r->next[part]] >= 0) {
 		e->site = r->p->site_of[r->path[r->next[part]++]];
 		if (r->p->members[e->site] >> part & 1)

@@ -135,12 +135,12 @@ static void take_walk(const struct walk *walk, uint16_t module, uint32_t child, 
 			of_child->events = calloc(walk->n_events, sizeof(*of_child->events));
 			out->events[out->n++] =
 				(struct pugmark_witness_event){.kind = PUGMARK_EVENT_FORK,
-							       .child = child,
+							       .arm.fork.child = child,
 							       .time_ns = 995 + 10 * i};
 		}
 		e.time_ns = 1000 + 10 * i;
 		e.module = module;
-		if (e.ret)
+		if (e.arm.witness.ret)
 			e.flags |= PUGMARK_EVENT_HAS_RET;
 		out->events[out->n++] = e;
 		if (i >= fork_at)

@@ -23,13 +23,13 @@ struct reading {
 static void clean_witness(struct unpacker *u, const struct reading *b,
 			  const struct pugmark_plan_site *site, struct pugmark_witness_event *e)
 {
-	struct clean_from from = {.sp = e->cfa};
-	uint64_t i = (e->cfa - 8 * (uint64_t)site->bp - e->stack_addr) / 8;
+	struct clean_from from = {.sp = pugmark_event_cfa(e)};
+	uint64_t i = (pugmark_event_cfa(e) - 8 * (uint64_t)site->bp - e->stack_addr) / 8;
 
 	if (!e->stack || site->cfa_reg == PUGMARK_CFA_UNKNOWN || !b->pid || !unpack_stack_room(u))
 		return;
 	if (site->bp == PUGMARK_BP_KEPT) {
-		from.bp = e->val;
+		from.bp = pugmark_event_bp(e);
 		from.bp_known =
 			e->flags & PUGMARK_EVENT_HAS_TARGET && site->kind != PUGMARK_WITNESS_TARGET;
 	} else if (site->bp != PUGMARK_BP_UNKNOWN && i < e->stack_words) {
@@ -53,20 +53,21 @@ static void unpack_witness(struct unpacker *u, struct reading *b, const struct b
 		.kind = PUGMARK_EVENT_WITNESS,
 		.module = m,
 		.site = site - g->first_site[slot],
-		.cfa = b->cfa_high << 32 | r->cfa,
+		.arm.witness.cfa = b->cfa_high << 32 | r->cfa,
 	};
 	b->time_ns += r->dt_ns;
 	t->time_ns = e.time_ns = b->time_ns;
 	if (r->head & HEAD_RET) {
 		e.flags |= PUGMARK_EVENT_HAS_RET;
-		e.ret = b->has_ret ? b->ret
+		e.arm.witness.ret =
+			b->has_ret ? b->ret
 				   : t->bases[m] + mod->sites[e.site].addr + (int64_t)r->ret;
 	}
 	if (b->has_target) {
 		e.flags |= PUGMARK_EVENT_HAS_TARGET;
-		e.val = b->target;
+		e.arm.witness.val = b->target;
 	} else {
-		e.val = r->head & HEAD_TAKEN ? 1 : 0;
+		e.arm.witness.val = r->head & HEAD_TAKEN ? 1 : 0;
 	}
 	if (r->head & HEAD_SIGNAL)
 		e.flags |= PUGMARK_EVENT_FROM_SIGNAL;

@@ -94,11 +94,11 @@ static void unpack_lane_record(void *ctx, uint64_t pos, uint32_t head, uint64_t 
 		.kind = PUGMARK_EVENT_WITNESS,
 		.module = g->first + slot,
 		.site = site - g->first_site[slot],
-		.cfa = frame + r->image->frame_add[site],
-		.ret = ret,
-		.val = head & PATCH_HEAD_TARGET	 ? target
-		       : head & PATCH_HEAD_TAKEN ? 1
-						 : 0,
+		.arm.witness.cfa = frame + r->image->frame_add[site],
+		.arm.witness.ret = ret,
+		.arm.witness.val = head & PATCH_HEAD_TARGET  ? target
+				   : head & PATCH_HEAD_TAKEN ? 1
+							     : 0,
 		.flags = (head & PATCH_HEAD_RET ? PUGMARK_EVENT_HAS_RET : 0) |
 			 (head & PATCH_HEAD_TARGET ? PUGMARK_EVENT_HAS_TARGET : 0),
 	};

@@ -51,9 +51,9 @@ void unpack_signal(struct unpacker *u, const struct signal_note *sent, uint32_t 
 	unpack_note_task(u, n->lost, n->execs);
 	u->task->time_ns = n->time_ns;
 	e.time_ns = n->time_ns;
-	e.cfa = n->regs[7];
-	e.ret = n->ip;
-	e.val = n->handler;
+	e.arm.stop.sp = n->regs[7];
+	e.arm.stop.ip = n->ip;
+	e.arm.stop.val = n->handler;
 	e.signal = (struct pugmark_signal_event){
 		.bp = n->regs[6], .alt = n->alt, .alt_bytes = n->alt_bytes};
 	if (e.stack)
@@ -109,11 +109,9 @@ void unpack_process(struct unpacker *u, const struct process_record *r)
 	struct pugmark_witness_event e = {
 		.kind = r->kind == PROCESS_EXIT ? PUGMARK_EVENT_END : PUGMARK_EVENT_STOP,
 		.time_ns = r->time_ns,
-		.cfa = r->sp,
-		.ret = r->ip,
-		.val = r->stopped,
+		.arm.stop = {.sp = r->sp, .ip = r->ip, .val = r->stopped},
 	};
-	unpack_leave_trampoline(u, r->pid, r->time_ns, &e.ret, &e.cfa, NULL);
+	unpack_leave_trampoline(u, r->pid, r->time_ns, &e.arm.stop.ip, &e.arm.stop.sp, NULL);
 	unpack_event(u, &e);
 	if (u->died && r->kind == PROCESS_EXIT && death_is(r))
 		unpack_death(u, r);

@@ -37,8 +37,10 @@ void unpack_event(struct unpacker *u, const struct pugmark_witness_event *event)
 void unpack_plain(struct unpacker *u, enum pugmark_event_kind kind, uint64_t value)
 {
 	struct pugmark_witness_event event = {
-		.kind = kind, .time_ns = u->task->time_ns, .lost = value, .val = value};
+		.kind = kind, .time_ns = u->task->time_ns, .lost = value};
 
+	if (kind == PUGMARK_EVENT_FORK)
+		event.arm.fork.child = value;
 	unpack_event(u, &event);
 }
 
