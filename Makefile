@@ -51,7 +51,7 @@ HARDEN_CFLAGS := $(if $(HARDEN),$(if $(filter -O%,$(CFLAGS)),-U_FORTIFY_SOURCE -
 HARDEN_LDFLAGS := $(if $(HARDEN),-Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now)
 HARDEN_PROGRAM := $(if $(HARDEN),-pie)
 
-# Arms of tagged unions are read under their own tag alone: asserted here (include/pugmark/plan.h).
+# Arms of tagged unions are read under their own tag alone: asserted here (include/pugmark/plan.h, event.h).
 CHECKED := $(if $(SAN)$(FUZZ)$(COVER)$(DEBUG),-DPUGMARK_CHECKED)
 
 # What no command line takes away.
