@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* stepped.c: see stepped.h. The entry point is reached by a breakpoint in a debug register, which
- * changes no instruction. */
+/* stepped.c: see stepped.h. The entry point is reached as the recorder reaches it. */
 #include "tests/value/stepped.h"
 
+#include "user/values/write/entry_trap.h"
 #include "user/values/write/hidden_vdso.h"
 
 #include <elf.h>
@@ -56,20 +56,6 @@ uint64_t stepped_ip(struct stepped *s)
 	return ip;
 }
 
-static uint64_t entry_of(pid_t pid)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	int fd = open(path, O_RDONLY);
-	Elf64_auxv_t aux;
-	uint64_t entry = 0;
-	while (read(fd, &aux, sizeof(aux)) == sizeof(aux))
-		if (aux.a_type == AT_ENTRY)
-			entry = aux.a_un.a_val;
-	close(fd);
-	return entry;
-}
-
 static void become(char **argv, const char *input, const char *output)
 {
 	int in = open(input, O_RDONLY), out = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -93,14 +79,16 @@ void stepped_start(struct stepped *s, char **argv, const char *input, const char
 		exit(2);
 	if (hide_vdso(s->pid))
 		stepped_die("hiding the vDSO, as the recorder does");
-	uint64_t entry = entry_of(s->pid);
+	struct entry_trap trap;
+	if (entry_trap_set(s->pid, &trap))
+		stepped_die("the entry point is not known");
 	ptrace(PTRACE_SETOPTIONS, s->pid, 0, PTRACE_O_EXITKILL);
-	ptrace(PTRACE_POKEUSER, s->pid, offsetof(struct user, u_debugreg[0]), entry);
-	ptrace(PTRACE_POKEUSER, s->pid, offsetof(struct user, u_debugreg[7]), 1);
-	ptrace(PTRACE_CONT, s->pid, 0, 0);
-	if (!wait_stop(s) || stepped_ip(s) != entry)
-		stepped_die("the entry point was not reached");
-	ptrace(PTRACE_POKEUSER, s->pid, offsetof(struct user, u_debugreg[7]), 0);
+	while (!entry_trap_hit(s->pid, &trap)) {
+		ptrace(PTRACE_CONT, s->pid, 0, 0);
+		if (!wait_stop(s))
+			stepped_die("the entry point was not reached");
+	}
+	s->pass = 0;
 	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
 	s->mem = open(path, O_RDWR);
 	if (s->mem < 0)

@@ -3,12 +3,13 @@
 VALUE_NAMES := truth recorded rerun coverage slices naive_slices
 VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
 VALUE_SHARED := stepped followed chance
+VALUE_ENTRY := $(addprefix $(BUILD)/user/values/write/,aux_vector.o entry_trap.o hidden_vdso.o)
 
 .PHONY: value-tools check-value check-value-quick check-value-truth check-slices
 value-tools: $(VALUE_TOOLS)
 
-$(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(BUILD)/user/values/write/hidden_vdso.o
-$(BUILD)/value/recorded: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o) $(BUILD)/user/values/write/hidden_vdso.o
+$(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(VALUE_ENTRY)
+$(BUILD)/value/recorded: $(VALUE_SHARED:%=$(BUILD)/tests/value/%.o) $(VALUE_ENTRY)
 $(BUILD)/value/naive_slices: $(BUILD)/tests/value/naive_insn.o
 $(BUILD)/value/%: $(BUILD)/tests/value/%.o $(BUILD)/libpugmark.a
 	@mkdir -p $(@D)
