@@ -118,6 +118,20 @@ done
 SUDO_UID=$stranger SUDO_GID=$stranger record -o sudo -- ./target
 claim 'and the next one moves it aside' is "$(stat -c %u sudo sudo.old)" "$stranger"$'\n'"$stranger"
 
+# Turns, a folder of recordings; and a recording that nobody keeps, in a temporary folder.
+SUDO_UID=$stranger SUDO_GID=$stranger record -o turns --rotate 2 --every 0.3 --duration 1 -a ./target
+claim 'under sudo a folder of turns belongs to who called sudo' is "$(stat -c '%u:%g %a' turns)" "$stranger:$stranger 700"
+mkdir tmp
+cp "$(readlink -f "$(command -v sleep)")" waits
+TMPDIR=$dir/tmp SUDO_UID=$stranger SUDO_GID=$stranger timeout 60 "$PUGMARK" top --once -- ./waits 1 >out 2>err </dev/null &
+started+=($!)
+await eval 'test -e tmp/*/rec/meta.json'
+claim 'under sudo top: the recording is of who called sudo, the folder that it is in is not' is \
+	"$(stat -c '%u %a' tmp/* tmp/*/rec | tr '\n' ' ')" "0 711 $stranger 700 "
+wait $!
+claim 'under sudo top: it shows what ran' is "$? $(grep -c calls/s out)" '0 1'
+claim 'under sudo top: nothing is left' is "$(ls tmp)" ''
+
 PUGMARK_TEST=kept timeout 60 "$PUGMARK" record -q --user $stranger -o user -- ./whoami >out 2>err
 claim '--user runs the program as that user' is "$(cat out)" "$stranger $stranger 0 kept"
 fails 2 'goes with one after --' record -o user --user $stranger -a ./target

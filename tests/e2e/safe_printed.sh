@@ -179,6 +179,14 @@ for format in perfetto:binary chrome:json speedscope:json folded:text pprof:bina
 	claim "export ${format%:*}" "$PUGMARK" export --format "${format%:*}" -o exported "$rec"
 	claim "export ${format%:*}: no such byte" printed "${format#*:}" exported
 done
+claim 'export parquet' "$PUGMARK" export --format parquet -o exported.parquet "$rec"
+for table in exported.parquet/*; do
+	claim "export parquet: $table" printed binary "$table"
+done
+all text top --once "$rec"
+all text top --once -- "./$program" "$comm"
+all text report --request outer --against "$rec-paths" "$rec"
+all json report --request outer --format json "$rec"
 claim 'export ctf' "$PUGMARK" export --format ctf -o exported.ctf "$rec"
 sed 1d exported.ctf/metadata | tr -d '\t' >metadata
 claim 'export ctf: the metadata' printed text metadata
@@ -186,8 +194,11 @@ for stream in exported.ctf/stream_*; do
 	claim "export ctf: $stream" printed binary "$stream"
 done
 
+for form in dot:text svg:xml html:html; do
+	all "${form#*:}" why --format "${form%:*}" values "$f"
+done
 for format in text json; do
-	all $format doctor --format $format
+	all $format doctor --format $format "$program"
 	all $format why --format $format values "$f"
 	all $format then --format $format values "$f"
 	all $format match --format $format values values

@@ -38,9 +38,13 @@ refused() { # ARGUMENT...: %: where to
 refused plan --fresh -o % prog
 refused cfg -e % prog
 refused plan --fresh --shares 2 -o % prog
-for format in perfetto chrome folded sqlite ctf; do
+for format in perfetto sqlite ctf parquet; do
 	refused export --format $format -o % rec
 done
+refused reduce --input p.c --while 'exit = 0' --tries 4 -o % -- ./prog
+stranger ln -s "$dir/kept/file" theirs/part.001
+fails 1 'belongs to another user' export --format chrome --split 1M -o theirs/part rec
+claim 'a part of an export: its end is untouched' untouched
 refused report --html -o % rec
 claim "one's own link is followed" eval '"$PUGMARK" plan --fresh -o theirs/own prog >out && [ -s ours/real ] && [ -L theirs/own ]'
 claim 'exports are private' eval '(umask 0; "$PUGMARK" export --format folded -o private rec && is "$(stat -c %a private)" 600)'

@@ -3,8 +3,10 @@
  * taken, so that the result does not depend on how many there are. */
 #include "user/again/reduce.h"
 
+#include "offline/base/folder.h"
+#include "offline/base/write_all.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,14 +178,21 @@ static int read_input(struct reduction *r, struct pugmark_diag *diag)
 
 static int write_result(const struct reduction *r, struct pugmark_diag *diag)
 {
-	int fd = open(r->o->to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	bool ok = fd >= 0 && write(fd, r->bytes, r->len) == (ssize_t)r->len;
-	int err = ok ? 0 : -errno;
+	char name[FOLDER_NAME_MAX];
+	int parent = folder_parent(r->o->to, FOLDER_OWN, name);
+	int fd = parent < 0 ? parent : folder_create(parent, name, FOLDER_OWN);
+	int err = fd < 0 ? fd : write_all(fd, r->bytes, r->len);
+	if (parent >= 0)
+		close(parent);
 	if (fd >= 0)
 		close(fd);
-	return ok ? 0
-		  : pugmark_diag_set(diag, err, r->o->to, PUGMARK_NO_OFFSET,
-				     "cannot be written: %s", strerror(-err));
+	if (err == -EPERM)
+		return pugmark_diag_set(diag, err, r->o->to, PUGMARK_NO_OFFSET,
+					"cannot be written: a link on the way belongs to another "
+					"user, or this one may not");
+	return !err ? 0
+		    : pugmark_diag_set(diag, err, r->o->to, PUGMARK_NO_OFFSET,
+				       "cannot be written: %s", strerror(-err));
 }
 
 static int run(struct reduction *r, size_t *before, struct pugmark_diag *diag)

@@ -82,6 +82,7 @@ static int start_gdb(const struct options *o)
 	if (!o->any_task)
 		len += snprintf(command + len, sizeof(command) - len, "--task %u ", o->task);
 	snprintf(command + len, sizeof(command) - len, "-- %s", dir);
+	unsetenv("DEBUGINFOD_URLS"); /* nothing is asked for over a network */
 	execlp("gdb", "gdb", "-q", "-ex", command, (char *)NULL);
 	pugmark_diag_set(&diag, -errno, "gdb", PUGMARK_NO_OFFSET, "cannot be started: %s",
 			 strerror(errno));

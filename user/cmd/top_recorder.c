@@ -24,7 +24,8 @@ static void pause_a_tick(void)
 	nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
 }
 
-/* Makes the folder, which belongs to whom the recording will belong. */
+/* Makes the folder. The recording in it may be another user's (under sudo), the folder stays ours:
+ * he may go through it, and put nothing in its place. */
 static int make_folder(struct top_recorder *r, char *output, struct pugmark_diag *diag)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -39,9 +40,9 @@ static int make_folder(struct top_recorder *r, char *output, struct pugmark_diag
 		r->folder = NULL;
 		return err;
 	}
-	if (owner.uid != geteuid() && chown(r->folder, owner.uid, owner.gid))
+	if (owner.uid != geteuid() && owner.uid != (uid_t)-1 && chmod(r->folder, 0711))
 		return pugmark_diag_set(diag, -errno, r->folder, PUGMARK_NO_OFFSET,
-					"cannot be given to user %u: %s", owner.uid,
+					"cannot be opened to user %u: %s", owner.uid,
 					strerror(errno));
 	r->kept = output != NULL;
 	if (asprintf(&r->said, "%s/said", r->folder) < 0)

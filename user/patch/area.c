@@ -119,15 +119,7 @@ static int open_memory(pid_t pid, uint64_t shared, uint64_t bytes)
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)shared, (unsigned long long)(shared + bytes));
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	/* Only a memfd has seals: whatever else stands there is not this tracee's to have written.
-	 */
-	if (fd >= 0 && fcntl(fd, F_GET_SEALS) < 0) {
-		close(fd);
-		errno = EPERM;
-		fd = -1;
-	}
-	return fd < 0 ? -errno : fd;
+	return giving_open(path);
 }
 
 /* What an earlier recording has left of its rings, empty; 0: nothing. */

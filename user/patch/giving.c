@@ -6,14 +6,19 @@
 #include "user/patch/threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
 
 enum { PAGE = 4096 };
+#define GIVEN_NAME "pugmark" /* remains.c finds it by that */
 
 /* A system call of the process. Returns its result, or -errno whoever's. */
 static int64_t call(const struct tracee *t, long number, uint64_t a, uint64_t b, uint64_t c,
@@ -70,7 +75,7 @@ static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint3
 
 int giving_to_stopped(const struct tracee *t, struct giving *g)
 {
-	static const char name[] = "pugmark";
+	static const char name[] = GIVEN_NAME;
 
 	g->why = "its memory cannot be reached";
 	int64_t at = call(t, SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -78,7 +83,9 @@ int giving_to_stopped(const struct tracee *t, struct giving *g)
 	if (at < 0)
 		return (int)at;
 	int err = tracee_write(t, at, name, sizeof(name));
-	int64_t fd = err ? err : call(t, SYS_memfd_create, at, MFD_CLOEXEC, 0, 0, 0, 0);
+	int64_t fd =
+		err ? err
+		    : call(t, SYS_memfd_create, at, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
 	call(t, SYS_munmap, at, PAGE, 0, 0, 0, 0);
 	g->why = "it may not have memory to share (memfd_create is refused: a seccomp filter, or "
 		 "vm.memfd_noexec)";
@@ -113,4 +120,25 @@ int giving_to_running(void *ctx)
 	g->stopped_ns = since_ns ? threads_now_ns() - since_ns : 0;
 	tracee_close(&t);
 	return err;
+}
+
+int giving_open(const char *path)
+{
+	static const char made[] = "/memfd:" GIVEN_NAME " (deleted)";
+	char link[32], name[sizeof(made) + 1] = "";
+	int found = open(path, O_PATH | O_CLOEXEC), fd = -1;
+
+	if (found < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+	errno = EPERM;
+	if (readlink(link, name, sizeof(name) - 1) > 0 && !strcmp(name, made))
+		fd = open(link, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK)) {
+		close(fd);
+		fd = -1;
+	}
+	int err = errno;
+	close(found);
+	return fd < 0 ? -err : fd;
 }

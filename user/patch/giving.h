@@ -26,5 +26,9 @@ int giving_to_stopped(const struct tracee *t, struct giving *giving);
  * stopped for that: one that ran, and lost its processor while it looked at what is mapped, would
  * keep the mappings from being made, and every other thread waiting for them. */
 int giving_to_running(void *giving);
+/* Opens @path, a link of /proc, if that leads to a memfd such as is given: another process with the
+ * tracee's memory may have put any file in its place. From then on nobody who has kept a descriptor
+ * can cut it short under what is mapped of it. Returns a descriptor to write to, or -errno. */
+int giving_open(const char *path);
 
 #endif

@@ -6,6 +6,7 @@
 #include "offline/base/clock.h"
 #include "offline/base/folder.h"
 #include "user/proc/caught_signals.h"
+#include "user/record/write/recording_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +40,9 @@ struct turning {
 static int make_folder(const char *output, struct pugmark_diag *diag)
 {
 	char name[FOLDER_NAME_MAX];
-	int parent = folder_parent(output, FOLDER_OWN, name);
-	int fd = parent < 0 ? parent : folder_make(parent, name, FOLDER_OWN);
+	struct folder_owner owner = recording_owner(); /* as the turns in it do */
+	int parent = folder_parent(output, owner, name);
+	int fd = parent < 0 ? parent : folder_make(parent, name, owner);
 	if (parent >= 0)
 		close(parent);
 	if (fd >= 0)

@@ -51,12 +51,15 @@ static int give(pid_t pid, uint64_t addr, const void *bytes, size_t len)
 	return process_vm_writev(pid, &from, 1, &to, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
 }
 
+static bool is_everybodys(const char *path)
+{
+	return !strcmp(path, "/etc/ld.so.cache") || !strcmp(path, "/etc/ld.so.preload");
+}
+
 static bool is_granted(const struct sandbox *s, const char *path)
 {
-	static const char *const everybodys[] = {"/etc/ld.so.cache", "/etc/ld.so.preload"};
-	for (uint32_t i = 0; i < sizeof(everybodys) / sizeof(*everybodys); i++)
-		if (!strcmp(path, everybodys[i]))
-			return true;
+	if (is_everybodys(path))
+		return true;
 	for (uint32_t i = 0; i < s->n_grants; i++) {
 		size_t len = strlen(s->grants[i]);
 		while (len > 1 && s->grants[i][len - 1] == '/')
@@ -117,6 +120,33 @@ static bool is_elf(int fd)
 	       e.e_type != ET_CORE;
 }
 
+/* Where @fd leads to. */
+static bool path_of(int fd, char path[PATH_MAX])
+{
+	char link[32];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+/* Whether the file @fd lies where a grant leads to. Below a granted folder, which may be anybody's,
+ * there may be a link to any file. */
+static bool lies_in_grant(const struct sandbox *s, int fd)
+{
+	char path[PATH_MAX], grant[PATH_MAX];
+	bool lies = false;
+	if (!path_of(fd, path))
+		return false;
+	for (uint32_t i = 0; i < s->n_grants && !lies; i++) {
+		int to = open(s->grants[i], O_PATH | O_CLOEXEC);
+		lies = to >= 0 && path_of(to, grant) && leads_to(grant, path);
+		if (to >= 0)
+			close(to);
+	}
+	return lies;
+}
+
 /* A descriptor of ours, or -errno. */
 static int open_for(const struct broker *b, const char *path, int flags)
 {
@@ -124,7 +154,9 @@ static int open_for(const struct broker *b, const char *path, int flags)
 		return -EACCES;
 	int found = find(b->sandbox, path, 0);
 	int fd = found < 0 ? found : open_regular_found(found, NULL);
-	if (fd < 0 || is_granted(b->sandbox, path) || is_elf(fd))
+	if (fd < 0 || is_elf(fd) || is_everybodys(path))
+		return fd;
+	if (is_granted(b->sandbox, path) && lies_in_grant(b->sandbox, fd))
 		return fd;
 	close(fd);
 	return -EACCES;

@@ -5,12 +5,14 @@
 #include "user/cli/printable.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,18 +47,50 @@ bool confine_become(uid_t uid, gid_t gid)
 
 /* ---- calls ---- */
 
-static const uint32_t refused[] = {
-	SYS_ptrace,  SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open,  SYS_pidfd_getfd,
-	SYS_bpf,     SYS_perf_event_open,  SYS_io_uring_setup,	  SYS_userfaultfd, SYS_keyctl,
-	SYS_add_key, SYS_request_key,	   SYS_unshare,		  SYS_setns,	   SYS_mount,
-	SYS_tkill,   SYS_personality,
+/* Other processes: what is in them, signals to them, memory and messages that they share. */
+static const uint32_t processes[] = {
+	SYS_ptrace,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_process_madvise,
+	SYS_process_mrelease,
+	SYS_kcmp,
+	SYS_move_pages,
+	SYS_migrate_pages,
+	SYS_pidfd_open,
+	SYS_pidfd_getfd,
+	SYS_pidfd_send_signal,
+	SYS_tkill,
+	SYS_rt_sigqueueinfo,
+	SYS_shmget,
+	SYS_rt_tgsigqueueinfo,
+	SYS_shmat,
+	SYS_msgget,
+	SYS_semget,
+	SYS_mq_open,
+};
+static const uint32_t mounts[] = {
+	SYS_unshare, SYS_setns,	 SYS_mount,	SYS_umount2,	SYS_pivot_root,	   SYS_chroot,
+	SYS_fsopen,  SYS_fspick, SYS_open_tree, SYS_move_mount, SYS_mount_setattr,
+};
+/* Parts of the kernel that no reader has a use for. */
+static const uint32_t others[] = {
+	SYS_bpf,    SYS_perf_event_open, SYS_io_uring_setup, SYS_userfaultfd,
+	SYS_keyctl, SYS_add_key,	 SYS_request_key,    SYS_personality,
 };
 static const uint32_t programs[] = {SYS_execve, SYS_execveat};
 static const uint32_t sockets[] = {SYS_socket, SYS_socketpair, SYS_connect};
+/* Who is told of a descriptor may be another process, and what it is told is a signal. */
+static const uint32_t fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
 
 enum {
-	LENGTH_MAX =
-		2 * (sizeof(refused) + sizeof(programs) + sizeof(sockets)) / sizeof(*refused) + 24
+	NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+		     CLONE_NEWPID | CLONE_NEWNET,
+	LENGTH_MAX = 2 *
+			     (sizeof(processes) + sizeof(mounts) + sizeof(others) +
+			      sizeof(programs) + sizeof(sockets) + sizeof(fcntls)) /
+			     sizeof(uint32_t) +
+		     48
 };
 
 struct program {
@@ -77,8 +111,40 @@ static void refuse_calls(struct program *p, const uint32_t *calls, size_t n)
 	}
 }
 
+#define REFUSE(p, calls) refuse_calls(p, calls, sizeof(calls) / sizeof(*(calls)))
+
+/* Refuses @call where its argument @n is none of @values, or (@are_refused) where it is one. */
+static void refuse_by(struct program *p, uint32_t call, unsigned n, const uint32_t *values,
+		      uint8_t n_values, bool are_refused)
+{
+	uint8_t end = (uint8_t)(n_values + 3);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, end, call);
+	add(p, BPF_LD | BPF_W | BPF_ABS, 0, 0,
+	    (uint32_t)(offsetof(struct seccomp_data, args) + 8 * n));
+	for (uint8_t i = 0; i < n_values; i++)
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n_values - i), 0, values[i]);
+	uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
+	add(p, BPF_RET | BPF_K, 0, 0, are_refused ? SECCOMP_RET_ALLOW : refuse);
+	add(p, BPF_RET | BPF_K, 0, 0, are_refused ? refuse : SECCOMP_RET_ALLOW);
+}
+
+/* Threads and children, but no namespaces. What clone3() is asked lies in memory, which a filter
+ * does not see: it is not there, and libraries take clone() then. */
+static void refuse_namespaces(struct program *p)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_clone3);
+	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_clone);
+	add(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[0]));
+	add(p, BPF_JMP | BPF_JSET | BPF_K, 0, 1, NAMESPACES);
+	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM);
+	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+}
+
 bool confine_refuse(unsigned may)
 {
+	static const uint32_t input[] = {TIOCSTI, TIOCLINUX};
+	const uint32_t own[] = {(uint32_t)getpid(), 0};
 	struct program p = {.n = 0};
 	add(&p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
 	add(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
@@ -86,22 +152,21 @@ bool confine_refuse(unsigned may)
 	add(&p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
 	add(&p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, 0x40000000); /* x32 */
 	add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS);
-	refuse_calls(&p, refused, sizeof(refused) / sizeof(*refused));
+	REFUSE(&p, processes);
+	REFUSE(&p, mounts);
+	REFUSE(&p, others);
 	if (!(may & CONFINE_NETWORK))
-		refuse_calls(&p, sockets, sizeof(sockets) / sizeof(*sockets));
+		REFUSE(&p, sockets);
 	if (!(may & CONFINE_PROGRAMS)) {
-		refuse_calls(&p, programs, sizeof(programs) / sizeof(*programs));
-		/* Of signals, those to itself, as what is stopped in a terminal sends. */
-		add(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_kill);
-		add(&p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[0]));
-		add(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (uint32_t)getpid());
-		add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM);
-		add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+		REFUSE(&p, programs);
+		/* Of signals, those to itself: of what is stopped in a terminal, of abort(). */
+		refuse_by(&p, SYS_kill, 0, own, 1, false);
+		refuse_by(&p, SYS_tgkill, 0, own, 1, false);
 	}
-	add(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SYS_ioctl);
-	add(&p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[1]));
-	add(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, TIOCSTI);
-	add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM);
+	refuse_by(&p, SYS_prlimit64, 0, own, 2, false);
+	refuse_by(&p, SYS_fcntl, 1, fcntls, sizeof(fcntls) / sizeof(*fcntls), true);
+	refuse_by(&p, SYS_ioctl, 1, input, 2, true);
+	refuse_namespaces(&p);
 	add(&p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = {.len = p.n, .filter = p.at};
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
