@@ -8,6 +8,8 @@
 
 /* Records that one hit may need at most; the batch is sent while there is still room for them. */
 #define HIT_RECORDS 16
+/* And where values are read: what is read through arguments comes behind these. */
+#define HIT_RECORDS_READ (HIT_RECORDS + 1 + ARG_READS * ARG_TEXT_WORDS)
 
 struct task_state {
 	__u64 last_ns;
@@ -88,12 +90,12 @@ static __always_inline void batch_append(struct task_state *st, __u32 *n, __u32 
 	++*n;
 }
 
-/* Makes room for what one hit may need. Returns the length of the batch. */
-static __always_inline __u32 batch_room(struct task_state *st)
+/* Makes room for the @records that one hit may need. Returns the length of the batch. */
+static __always_inline __u32 batch_room(struct task_state *st, __u32 records)
 {
 	__u32 n = st->n;
 
-	if (n <= BATCH_RECORDS - HIT_RECORDS)
+	if (n <= BATCH_RECORDS - records)
 		return n;
 	batch_send(st);
 	return 0;
@@ -103,7 +105,7 @@ static __always_inline __u32 batch_room(struct task_state *st)
  * is known no more. */
 static __noinline __attribute__((unused)) void batch_pause(struct task_state *st)
 {
-	__u32 n = batch_room(st);
+	__u32 n = batch_room(st, HIT_RECORDS);
 
 	batch_append(st, &n, (__u32)RECORD_PAUSE << HEAD_RECORD_SHIFT, 0);
 	st->n = n;

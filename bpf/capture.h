@@ -61,6 +61,82 @@ static __noinline __u64 branch_target(struct pt_regs *ctx, __u32 index, __u64 ba
 	return target;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct arg_reads_desc);
+} arg_reads SEC(".maps");
+
+/* Appends the text at @from, of at most @bytes: whole words, up to the one with its end. Returns
+ * how many; 0: there is nothing to be read. */
+static __noinline __u32 append_text(struct task_state *st, __u32 n, __u64 from, __u32 bytes)
+{
+	__u64 text[ARG_TEXT_WORDS + 1] = {};
+	__u32 max = bytes & 63;
+
+	if (!st || max > 8 * ARG_TEXT_WORDS)
+		return 0;
+	long got = bpf_probe_read_user_str(text, max + 1, (void *)from);
+	if (got <= 0)
+		return 0;
+	__u32 words = (__u32)(got + 7) / 8, room = (max + 7) / 8, k = 0;
+	for (__u32 i = 0; i < ARG_TEXT_WORDS; i++) {
+		if (i >= words || i >= room)
+			break;
+		batch_append(st, &n, (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT, text[i]);
+		k++;
+	}
+	return k;
+}
+
+/* Appends what one read finds. Returns how many words. */
+static __noinline __u32 append_read(struct task_state *st, __u32 n, const struct arg_read_desc *r,
+				    __u64 from)
+{
+	__u64 value = 0;
+	__u32 bytes = 0;
+
+	if (!st || !r)
+		return 0;
+	from += r->at;
+	if (r->through && bpf_probe_read_user(&from, sizeof(from), (void *)from))
+		return 0;
+	if (r->text)
+		return append_text(st, n, from, r->bytes);
+	bytes = r->bytes & 15;
+	if (bytes > sizeof(value) || bpf_probe_read_user(&value, bytes, (void *)from))
+		return 0;
+	batch_append(st, &n, (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT, value);
+	return 1;
+}
+
+/* Appends what is to be read through the arguments: a word that has a bit for each read that found
+ * something, and what these found. */
+static __noinline __u32 append_reads(struct pt_regs *ctx, struct task_state *st, __u32 n,
+				     __u32 index)
+{
+	struct arg_reads_desc *list = bpf_map_lookup_elem(&arg_reads, &index);
+	__u64 args[8] = {ctx->di, ctx->si, ctx->dx, ctx->cx, ctx->r8, ctx->r9};
+	__u32 at = n;
+	__u64 found = 0;
+
+	if (!st || !list)
+		return n;
+	batch_append(st, &n, (__u32)RECORD_VALUE << HEAD_RECORD_SHIFT, 0);
+	for (__u32 i = 0; i < ARG_READS; i++) {
+		if (i >= list->n)
+			break;
+		__u32 words = append_read(st, n, &list->reads[i], args[list->reads[i].in & 7]);
+		if (words)
+			found |= 1ull << i;
+		n += words;
+	}
+	st->records[at & (BATCH_RECORDS - 1)].value = found;
+	return n;
+}
+
 /* Appends the values that the site reads (enum pugmark_plan_reads). */
 static __noinline __u32 append_values(struct pt_regs *ctx, struct task_state *st, __u32 n,
 				      __u32 reads)

@@ -49,7 +49,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	/* What led here in silence was done once, by the parent: whoever made the system call, code
 	 * of ours or of a module that is not traced. */
 	place_send(st, NULL, st->head.pid);
-	__u32 n = batch_room(st);
+	__u32 n = batch_room(st, HIT_RECORDS);
 	batch_append(st, &n, (__u32)RECORD_FORK << HEAD_RECORD_SHIFT, born->head.task);
 	st->n = n;
 	return 0;

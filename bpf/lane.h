@@ -85,7 +85,7 @@ static __noinline int lane_note_last(struct task_state *st)
 {
 	if (!st || !st->area || !enabled) /* then it is told where it was stopped */
 		return 0;
-	__u32 n = batch_room(st);
+	__u32 n = batch_room(st, HIT_RECORDS);
 
 	st->n = lane_note(st, n);
 	return 0;

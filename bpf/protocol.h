@@ -45,10 +45,12 @@
 struct site_desc {
 	__u32 addr_off; /* address of the instruction minus the module's text_addr */
 	__s32 cfa_off;
-	__u32 operand; /* PUGMARK_CAPTURE_TARGET: index in the map `operands` */
-	__u8 cfa_reg;  /* enum pugmark_cfa_reg */
-	__u8 capture;  /* enum pugmark_plan_capture */
-	__u8 cond;     /* x86 condition code; in the upper half enum pugmark_plan_reads */
+	/* PUGMARK_CAPTURE_TARGET: index in the map `operands`; of other sites that read arguments:
+	 * index in the map `arg_reads`, plus 1; 0: nothing is read through them */
+	__u32 operand;
+	__u8 cfa_reg; /* enum pugmark_cfa_reg */
+	__u8 capture; /* enum pugmark_plan_capture */
+	__u8 cond;    /* x86 condition code; in the upper half enum pugmark_plan_reads */
 	__u8 module;
 };
 
@@ -56,6 +58,23 @@ struct operand_desc {
 	__s64 disp; /* rip-relative: relative to the module's text_addr */
 	__u8 base, index, scale, is_memory;
 	__u32 reserved;
+};
+
+#define ARG_READS 6	 /* of a site */
+#define ARG_TEXT_WORDS 4 /* of a text, at most */
+
+/* What is read through the arguments at a site (user/file/arg_types.h). */
+struct arg_read_desc {
+	__s32 at; /* from where argument @in points to */
+	__u8 in;
+	__u8 text;    /* else a number of @bytes */
+	__u8 through; /* what is stored there is the address of the text */
+	__u8 bytes;
+};
+
+struct arg_reads_desc {
+	__u32 n, reserved;
+	struct arg_read_desc reads[ARG_READS];
 };
 
 /* A word that holds the run-time address of a function of the same module, if nothing comes before
@@ -88,7 +107,8 @@ enum batch_record_kind {
 			      of the task is seen */
 	RECORD_LANE = 9,   /* site: a lane, dt_ns: its area; value: PATCH_POSITION up to which its
 			      records come before what follows (offline/patch/layout.h) */
-	RECORD_VALUE = 10, /* value: one that the site reads, in their order */
+	RECORD_VALUE = 10, /* value: one that the site reads, in their order; and behind arguments
+			      what was read through them (struct arg_values) */
 	RECORD_LANE_FROM = 11, /* the same; but the task's own begin there */
 	RECORD_LANE_TIME = 13, /* value: when that of the next RECORD_LANE was so */
 	RECORD_LANE_LOST = 12, /* value: how many records found no room in the lane, ever */

@@ -35,7 +35,7 @@ static __always_inline void note_handler(struct task_struct *task, struct k_siga
 /* The task ran before it was recorded, and this is the first that is seen of it, at @regs. */
 static __always_inline void attach_here(struct task_state *st, struct pt_regs *regs)
 {
-	__u32 n = batch_room(st);
+	__u32 n = batch_room(st, HIT_RECORDS);
 
 	if (attach_begin(st, regs, regs->ip, regs->sp))
 		attach_send(regs->sp);

@@ -233,7 +233,7 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 		batch_pause(st);
 	if (area)
 		st->area = area;
-	hit.n = batch_room(st);
+	hit.n = batch_room(st, site->cond >> DESC_READS_SHIFT ? HIT_RECORDS_READ : HIT_RECORDS);
 	hit.head = index;
 	hit.n = lane_note(st, hit.n);
 	__u32 module = site->module & (BATCH_MODULES - 1);
@@ -272,7 +272,9 @@ static __always_inline int take_hit(struct pt_regs *ctx, __u32 index, __u32 now,
 		batch_append(st, &hit.n, (__u32)RECORD_TARGET << HEAD_RECORD_SHIFT, bp);
 	if (site->cond >> DESC_READS_SHIFT)
 		hit.n = append_values(ctx, st, hit.n, site->cond >> DESC_READS_SHIFT);
-
+	if (site->cond >> DESC_READS_SHIFT & DESC_READS_ARGS && site->operand &&
+	    !(capture & DESC_TARGET))
+		hit.n = append_reads(ctx, st, hit.n, site->operand - 1);
 	hit.head = task_forget(st, hit.head);
 	hit.n = task_forget(st, hit.n);
 	struct batch_record *r = &st->records[hit.n & (BATCH_RECORDS - 1)];

@@ -51,7 +51,7 @@ enum pugmark_event_flag {
  * frame information leads from the event's frame through it: that handler is running. */
 #define PUGMARK_EVENT_STACK_HANDLER 0x6e75722072646e68
 
-#define PUGMARK_EVENT_VALUES_MAX 6
+#define PUGMARK_EVENT_VALUES_MAX 32
 
 /* What else there is to an PUGMARK_EVENT_SIGNAL. */
 struct pugmark_signal_event {

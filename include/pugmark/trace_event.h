@@ -51,6 +51,9 @@ enum pugmark_trace_value {
 	PUGMARK_VALUE_PASSED,	/* an argument of the call that the next event tells */
 	PUGMARK_VALUE_TAKEN,	/* an argument of the call that was told last */
 	PUGMARK_VALUE_RETURNED, /* what the call that ended last returned */
+	/* A word that was read through arguments: PASSED or TAKEN ones, which come before it
+	 * (docs/recording-format.md). */
+	PUGMARK_VALUE_READ,
 };
 
 /* Where a thread was before an event that fits nothing: in function @func, PUGMARK_NONE: not known;

@@ -47,7 +47,10 @@ static void add_succ(struct maker *m, struct prog_block *b, uint32_t to)
 	b->n_succ++;
 }
 
-static bool needs_split(const struct maker *m, const struct pugmark_block *block, uint8_t reads)
+/* Whether what is before the call or jump at the end of @block is to be a block of its own. @reads:
+ * what is read where it begins; @timed_exit: when it ends is to show. */
+static bool needs_split(const struct maker *m, const struct pugmark_block *block, uint8_t reads,
+			bool timed_exit)
 {
 	if (block->site == PUGMARK_NONE || block->n_insns < 2)
 		return false;
@@ -56,7 +59,8 @@ static bool needs_split(const struct maker *m, const struct pugmark_block *block
 	/* A return that jumps: the word that it was pushed over was the return address. */
 	bool hides_return =
 		m->model->insns[block->insn + block->n_insns - 1].kind == PUGMARK_INSN_RET;
-	return hides_height || hides_return || (reads && maker_reads_at_call(m, block->site));
+	bool shows_both = reads && (timed_exit || maker_reads_at_call(m, block->site));
+	return hides_height || hides_return || shows_both;
 }
 
 static struct prog_block blank(uint32_t func, uint64_t addr)
@@ -224,12 +228,14 @@ static void make_block(struct maker *m, uint32_t func, uint32_t index, bool entr
 		return;
 	}
 	bool timed_exit = maker_is_timed_exit(m, func, block);
-	if (timed_exit && entry && b.flags & PROG_RET && block->n_insns > 1) {
-		b.any = maker_cheapest_in_frame(m, block, block->n_insns - 1);
+	if (timed_exit && (entry || reads) && b.flags & PROG_RET && block->n_insns > 1) {
+		uint32_t before = n_any < block->n_insns ? n_any : block->n_insns - 1;
+		b.any = entry ? maker_cheapest_in_frame(m, block, before)
+			      : maker_cheapest(m, block, before);
 		b = split_return(m, block, index, b);
 	}
 	if (whole && block->site != PUGMARK_NONE) {
-		if (needs_split(m, block, reads)) {
+		if (needs_split(m, block, reads, timed_exit)) {
 			b.last = MAKER_NO_PROBE;
 			if (n_any == block->n_insns)
 				n_any--;

@@ -72,4 +72,18 @@ claim 'the page has both' grep -q '"against":{"title":"timed1","rows":\[' page.h
 run 2 report --against timed1 timed30
 run 0 record -q -o still --no-times -- ./two1
 fails 1 'without times: --time has nothing to go by' diff --time still timed1
+# A block that an import returns to, and that returns itself: both ends are seen.
+cat >naps.c <<-'C'
+	#include <unistd.h>
+	__attribute__((noinline)) void nap(int us) { usleep(us); }
+	int main(void) { for (int i = 0; i < 5; i++) nap(10000); return 0; }
+C
+if ${CC:-cc} -O1 -fno-optimize-sibling-calls naps.c -o naps 2>err; then
+	run 0 record -q -o naps.rec --time-of nap --time-of usleep -- ./naps
+	run 0 report --format json naps.rec
+	claim '--time-of a function and what it calls last: the time is exactly where it was' is "$(jq -c '[.functions[] |
+		select(.function == "nap" or .function == "usleep") |
+		[.function, .calls, .total_ns[0] == .total_ns[1], .total_ns[0] > 50000000]] | sort' out)" \
+		'[["nap",5,true,true],["usleep",5,true,true]]'
+fi
 conclude

@@ -82,7 +82,6 @@ fails 1 'line 2: nothing but' record --handle bad.handle -- ./args
 fails 1 'no function is named' encode --handle bad.handle best
 fails 1 'neither stdio, sockets nor sqlite3, nor a file' encode --handle files best
 fails 2 'not a number that fits' record --args 7 -- ./args
-fails 2 '--args N says how many' record --args-of six -- ./args
 fails 1 "no function matches 'nothing_like_it'" record --args 1 --args-of nothing_like_it -- ./args
 "$PUGMARK" encode best --object 'box::Stack*' --fsa --format json >object.json
 fails 1 'of --object: a trace can be held against' check best --model object.json

@@ -269,7 +269,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 	m->quiet = a->options.quiet;
 	if (!err)
 		err = record_reads_make(a, &reads, diag);
-	if (!err && a->options.max_overhead > 0)
+	if (!err && (a->options.max_overhead > 0 || a->options.refuse_above > 0))
 		measure_costs(a->options.quiet);
 	if (!err)
 		err = record_modules_open(m, modules, diag);
@@ -309,6 +309,8 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		err = plan_captures(a, modules, &captures, diag);
 		if (!err)
 			err = check_reads(a, modules, diag);
+		if (!err)
+			err = record_reads_types(a, reads, modules, diag);
 		a->options.forecast = a->options.refuse_above > 0 ||
 				      (!a->options.quiet && !a->options.carrier &&
 				       !modules->sites && !(a->options.max_overhead > 0));

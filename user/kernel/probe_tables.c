@@ -2,6 +2,7 @@
 /* probe_tables.c: see probe_tables.h. The maps are shared memory: they are written as such. */
 #include "user/kernel/probe_tables.h"
 
+#include "user/file/arg_types.h"
 #include "user/kernel/return_bits.h"
 
 #include <bpf/libbpf.h>
@@ -14,28 +15,42 @@
  * bytes). */
 enum { LATER_SITES = 1 << 17, LATER_OPERANDS = 1 << 15, LATER_WORDS = 1 << 19 };
 
-/* Sites, and those of them with an operand, over all modules. */
-static void count_sites(const struct recorder_options *options, uint32_t *n_sites,
-			uint32_t *n_operands)
+static bool has_operand(const struct pugmark_plan_site *s)
 {
-	*n_sites = *n_operands = 0;
+	return s->capture & PUGMARK_CAPTURE_TARGET;
+}
+
+/* Whether something may be read through arguments there. */
+static bool has_reads(const struct recorder_module *m, const struct pugmark_plan_site *s)
+{
+	return m->arg_types && s->reads & PUGMARK_READS_ARGS && !has_operand(s);
+}
+
+/* Sites, those of them with an operand, and those where arguments lead further, over all modules.
+ */
+static void count_sites(const struct recorder_options *options, uint32_t *n_sites,
+			uint32_t *n_operands, uint32_t *n_reads)
+{
+	*n_sites = *n_operands = *n_reads = 0;
 	for (uint32_t m = 0; m < options->n_modules; m++)
 		for (uint32_t i = 0; i < options->modules[m].n_sites; i++) {
+			const struct pugmark_plan_site *s = &options->modules[m].sites[i];
 			++*n_sites;
-			*n_operands +=
-				!!(options->modules[m].sites[i].capture & PUGMARK_CAPTURE_TARGET);
+			*n_operands += has_operand(s);
+			*n_reads += has_reads(&options->modules[m], s);
 		}
 }
 
 void probe_tables_size(struct probe_tables *t, const struct recorder_options *options)
 {
 	bool changes = options->max_overhead > 0 || options->later;
-	count_sites(options, &t->max_sites, &t->max_operands);
+	count_sites(options, &t->max_sites, &t->max_operands, &t->max_reads);
 	t->max_words = t->n_words;
 	/* When functions are taken out, what is left of a plan may need other witnesses. */
 	if (changes) {
 		t->max_sites = 2 * t->max_sites + 4096;
 		t->max_operands += 4096;
+		t->max_reads = 2 * t->max_reads;
 	}
 	if (options->later) {
 		t->max_sites += LATER_SITES;
@@ -44,7 +59,9 @@ void probe_tables_size(struct probe_tables *t, const struct recorder_options *op
 	}
 	t->max_sites = t->max_sites ? t->max_sites : 1;
 	t->max_operands = t->max_operands ? t->max_operands : 1;
+	t->max_reads = t->max_reads ? t->max_reads : 1;
 	t->halves = changes ? 2 : 1;
+	bpf_map__set_max_entries(t->arg_reads, t->halves * t->max_reads);
 	bpf_map__set_max_entries(t->returns, t->halves * t->max_words);
 	bpf_map__set_max_entries(t->sites, t->halves * t->max_sites);
 	bpf_map__set_max_entries(t->operands, t->halves * t->max_operands);
@@ -125,6 +142,55 @@ static struct site_desc describe(const struct pugmark_plan_site *s, const struct
 	};
 }
 
+/* The name of the import that site @index calls, or "". */
+static const char *import_at(const struct pugmark_plan *plan, uint32_t index)
+{
+	for (uint32_t i = 1; i < plan->n_nodes; i++)
+		if (plan->nodes[i].site == index && plan->nodes[i].import)
+			return plan->strings + plan->nodes[i].import;
+	return "";
+}
+
+/* What is read through the arguments at site @index. */
+static void fill_arg_reads(struct arg_reads_desc *to, const struct recorder_module *mod,
+			   uint32_t index)
+{
+	_Static_assert(ARG_READS == ARG_READS_MAX && 8 * ARG_TEXT_WORDS == ARG_TEXT_BYTES,
+		       "the probe and what is known of types agree");
+	const struct pugmark_plan_site *s = &mod->sites[index];
+	struct arg_read reads[ARG_READS_MAX];
+	const struct arg_function *f =
+		s->reads & PUGMARK_READS_CALL
+			? arg_types_import(mod->arg_types, import_at(mod->plan, index))
+			: arg_types_function(mod->arg_types, mod->plan->funcs[s->func].addr);
+
+	*to = (struct arg_reads_desc){.n = f ? arg_function_reads(f, reads) : 0};
+	for (uint32_t i = 0; i < to->n; i++)
+		to->reads[i] = (struct arg_read_desc){
+			.at = reads[i].at,
+			.in = reads[i].in,
+			.text = reads[i].text,
+			.through = reads[i].through,
+			.bytes = reads[i].bytes,
+		};
+}
+
+static int fill_reads(const struct probe_tables *t, const struct recorder_options *options,
+		      uint32_t generation)
+{
+	size_t bytes = (size_t)t->halves * t->max_reads * sizeof(struct arg_reads_desc);
+	struct arg_reads_desc *reads = map_of(t->arg_reads, bytes);
+	uint32_t k = (generation & 1) * t->max_reads;
+
+	for (uint32_t m = 0; reads && m < options->n_modules; m++)
+		for (uint32_t i = 0; i < options->modules[m].n_sites; i++)
+			if (has_reads(&options->modules[m], &options->modules[m].sites[i]))
+				fill_arg_reads(&reads[k++], &options->modules[m], i);
+	int err = reads ? 0 : -ENOMEM;
+	unmap(reads, bytes);
+	return err;
+}
+
 static int fill_sites(const struct probe_tables *t, const struct recorder_options *options,
 		      uint32_t generation)
 {
@@ -133,6 +199,7 @@ static int fill_sites(const struct probe_tables *t, const struct recorder_option
 	struct site_desc *sites = map_of(t->sites, sites_bytes);
 	struct operand_desc *operands = map_of(t->operands, operands_bytes);
 	uint32_t k = (generation & 1) * t->max_sites, op = (generation & 1) * t->max_operands;
+	uint32_t read = (generation & 1) * t->max_reads;
 
 	for (uint32_t m = 0; sites && operands && m < options->n_modules; m++) {
 		const struct recorder_module *mod = &options->modules[m];
@@ -140,8 +207,9 @@ static int fill_sites(const struct probe_tables *t, const struct recorder_option
 		for (uint32_t i = 0; i < mod->n_sites; i++) {
 			const struct pugmark_plan_site *s = &mod->sites[i];
 
-			sites[k++] = describe(s, &t->spans[m], m, op);
-			if (s->capture & PUGMARK_CAPTURE_TARGET)
+			uint32_t at = has_operand(s) ? op : has_reads(mod, s) ? ++read : 0;
+			sites[k++] = describe(s, &t->spans[m], m, at);
+			if (has_operand(s))
 				fill_operand(&operands[op++], &s->operand, t->spans[m].addr);
 		}
 	}
@@ -154,13 +222,16 @@ static int fill_sites(const struct probe_tables *t, const struct recorder_option
 int probe_tables_fill(const struct probe_tables *t, const struct recorder_options *options,
 		      uint32_t generation, struct pugmark_diag *diag)
 {
-	uint32_t n_sites, n_operands;
+	uint32_t n_sites, n_operands, n_reads;
 
-	count_sites(options, &n_sites, &n_operands);
-	if (n_sites > t->max_sites || n_operands > t->max_operands || (generation && t->halves < 2))
+	count_sites(options, &n_sites, &n_operands, &n_reads);
+	if (n_sites > t->max_sites || n_operands > t->max_operands || n_reads > t->max_reads ||
+	    (generation && t->halves < 2))
 		return pugmark_diag_set(diag, -E2BIG, NULL, PUGMARK_NO_OFFSET,
 					"no room for %u probes", n_sites);
 	int err = fill_sites(t, options, generation);
+	if (!err)
+		err = fill_reads(t, options, generation);
 	if (!err)
 		err = fill_returns(t, options, generation);
 	return err ? pugmark_diag_set(diag, err, NULL, PUGMARK_NO_OFFSET, "out of memory") : 0;

@@ -15,9 +15,9 @@ struct bpf_map;
 
 /* Zeroed, with the maps, to begin with. */
 struct probe_tables {
-	struct bpf_map *sites, *operands, *returns;
+	struct bpf_map *sites, *operands, *returns, *arg_reads;
 	/* room in each of the `halves` (one where what is probed never changes) */
-	uint32_t max_sites, max_operands, max_words;
+	uint32_t max_sites, max_operands, max_words, max_reads;
 	uint32_t halves;
 	uint32_t n_modules; /* known so far */
 	uint32_t n_words;   /* of the table of returns that they have */

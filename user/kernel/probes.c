@@ -112,6 +112,7 @@ static int make_room(struct probes *p, const struct recorder_options *options,
 	p->tables.sites = p->skel->maps.sites;
 	p->tables.operands = p->skel->maps.operands;
 	p->tables.returns = p->skel->maps.returns;
+	p->tables.arg_reads = p->skel->maps.arg_reads;
 	p->bound.map = p->skel->maps.bound;
 	int err = probe_tables_add_modules(&p->tables, options, spans, diag);
 	if (!err)

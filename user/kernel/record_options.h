@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+struct arg_types;
 struct capture_plan;
 
 struct recorder_module {
@@ -18,6 +19,10 @@ struct recorder_module {
 	const struct pugmark_plan *plan;
 	const struct pugmark_plan_site *sites;
 	uint32_t n_sites;
+	/* What is known of the arguments that sites read, and the same as it is written into the
+	 * recording; NULL: nothing. */
+	const struct arg_types *arg_types;
+	const char *arg_types_json;
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 };

@@ -245,7 +245,7 @@ static void say_deaths(struct recording_run *run, bool all)
 static bool is_too_dear(struct recording_run *run, uint64_t time_ns)
 {
 	const struct recorder_options *o = run->options;
-	char text[128];
+	char text[192];
 
 	if (run->forecast_later && time_ns - run->start_ns > FORECAST_NS)
 		run->forecast_later =

@@ -94,14 +94,16 @@ void parser_emit_values(struct parser *p, const struct pugmark_plan_site *site,
 	uint8_t what = site->reads & PUGMARK_READS_RESULT ? PUGMARK_VALUE_RETURNED
 		       : site->reads & PUGMARK_READS_CALL ? PUGMARK_VALUE_PASSED
 							  : PUGMARK_VALUE_TAKEN;
+	uint32_t n =
+		what == PUGMARK_VALUE_RETURNED ? e->n_values : site->reads & PUGMARK_READS_ARGS;
 	for (uint32_t i = 0; i < e->n_values; i++)
 		emit(p, (struct pugmark_trace_event){
 				.kind = PUGMARK_TRACE_VALUE,
-				.cause = what,
+				.cause = i < n ? what : PUGMARK_VALUE_READ,
 				.module = e->module,
 				.addr = site->addr,
 				.target = e->values[i],
-				.func = i,
+				.func = i < n ? i : i - n,
 				.import = "",
 			});
 }

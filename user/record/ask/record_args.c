@@ -245,7 +245,9 @@ static const struct option_row record_options[] = {
 	 .help = "read the first N arguments (at most 6), integers or pointers, of\n"
 		 "all functions, or:",
 	 .u32 = AT_A(uint32_t, n_args), .max = 6, .whole = true},
-	{"args-of", .value = "PAT", .help = "of those that match, here or imported (repeatable)",
+	{"args-of", .value = "PAT",
+	 .help = "of those that match, here or imported (repeatable); replay prints\n"
+		 "them by their types, where debug information has these",
 	 .list = AT(args_of)},
 	{"time-of", .value = "PAT",
 	 .help = "probe where functions that match, here or imported, begin and\n"
@@ -362,8 +364,6 @@ static int check_together(const struct record_args *a)
 		return command_usage("record", "--every says how long a turn of --rotate is");
 	if (a->time_of.n && a->no_times)
 		return command_usage("record", "--time-of needs times: no --no-times with it");
-	if (a->args_of.n && !a->n_args)
-		return command_usage("record", "--args-of says of which: --args N says how many");
 	if (a->paths && a->calls_only)
 		return command_usage("record", "--mode is for level calls: paths has --placement");
 	if (!a->values && (a->imports || a->check_every || a->no_memory || a->redact.n))

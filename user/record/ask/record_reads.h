@@ -5,6 +5,7 @@
 #define USER_RECORD_READS_H
 
 #include "user/record/ask/record_args.h"
+#include "user/record/ask/record_modules.h"
 
 struct record_reads; /* what the rows point into */
 
@@ -12,6 +13,10 @@ struct record_reads; /* what the rows point into */
  * planning (NULL: nothing is to be read), or -errno with @diag filled. */
 int record_reads_make(struct record_args *args, struct record_reads **out,
 		      struct pugmark_diag *diag);
+/* Sets what is known of the arguments that the sites of @modules read, which lives as long as
+ * @reads; says of which modules nothing is. Returns 0, or -errno with @diag filled. */
+int record_reads_types(const struct record_args *args, struct record_reads *reads,
+		       struct record_modules *modules, struct pugmark_diag *diag);
 void record_reads_free(struct record_reads *reads);
 
 #endif

@@ -2,6 +2,8 @@
 /* forecast.c: see forecast.h. */
 #include "user/record/cost/forecast.h"
 
+#include "user/plan/probe_costs.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 struct forecast {
 	struct overhead *overhead;
 	uint64_t looked_ns;
+	bool measured; /* what a probe costs here; else it is assumed */
 };
 
 int forecast_new(uint64_t start_ns, struct probes *probes, struct collector *collector,
@@ -26,6 +29,8 @@ int forecast_new(uint64_t start_ns, struct probes *probes, struct collector *col
 		free(f);
 		return err;
 	}
+	struct probe_costs costs;
+	f->measured = probe_costs_of_machine(&costs);
 	overhead_restart(f->overhead);
 	*out = f;
 	return 0;
@@ -52,7 +57,10 @@ bool forecast_known(struct forecast *f, uint64_t time_ns, const struct recorder_
 		return false;
 	*factor = 1 + percent / 100;
 	snprintf(text, bytes,
-		 "what is traced takes about %.*f times as much processor time as without probes",
-		 *factor < 10 ? 2 : 0, *factor);
+		 "what is traced takes about %.*f times as much processor time as without probes%s",
+		 *factor < 10 ? 2 : 0, *factor,
+		 f->measured
+			 ? ""
+			 : ", if one costs as little as elsewhere (pugmark doctor measures it)");
 	return true;
 }

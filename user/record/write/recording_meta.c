@@ -15,6 +15,19 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+/* What is known of the arguments of module @m's functions. */
+static int write_arg_types(const struct recorder_module *mod, const struct recording_folder *folder,
+			   uint32_t m)
+{
+	char name[32];
+
+	if (!mod->arg_types_json)
+		return 0;
+	snprintf(name, sizeof(name), "arguments-%u.json", m);
+	return recording_folder_write(folder, name, mod->arg_types_json,
+				      strlen(mod->arg_types_json), false);
+}
+
 int recording_plans_write(const struct recorder_options *options,
 			  const struct recording_folder *folder, uint32_t first,
 			  struct pugmark_diag *diag)
@@ -32,6 +45,8 @@ int recording_plans_write(const struct recorder_options *options,
 			err = recording_folder_write(folder, name, bytes, len, false);
 			free(bytes);
 		}
+		if (!err)
+			err = write_arg_types(&options->modules[m], folder, first + m);
 		if (err)
 			return pugmark_diag_set(diag, err, options->output, PUGMARK_NO_OFFSET,
 						"cannot write the plan: %s", strerror(-err));

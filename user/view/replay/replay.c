@@ -18,6 +18,15 @@ const char *replay_call_name(struct replay *r, const struct call *call)
 			     : "[outside]";
 }
 
+bool replay_put_arguments(struct replay *r, const struct call *call,
+			  const struct replay_level *level, bool json)
+{
+	if (!level->values)
+		return false;
+	arguments_print(&r->arguments, call, level->values, json, r->out);
+	return true;
+}
+
 /* The level below @level that is shown, or -1. */
 static int64_t shown_around(const struct replay *r, uint32_t level)
 {
@@ -81,10 +90,9 @@ static bool is_long_enough(const struct replay *r, uint32_t level, const struct 
 	return r->levels[level].printed || end->max_ns >= r->longer_ns;
 }
 
-static void on_leave(void *ctx, const struct call *stack, uint32_t level, enum call_end how,
-		     uint64_t from_ns, uint64_t to_ns)
+static void leave(struct replay *r, const struct call *stack, uint32_t level, enum call_end how,
+		  uint64_t from_ns, uint64_t to_ns)
 {
-	struct replay *r = ctx;
 	const struct call *call = &stack[level];
 	if (r->failed)
 		return;
@@ -108,6 +116,15 @@ static void on_leave(void *ctx, const struct call *stack, uint32_t level, enum c
 		r->root = 0;
 	if (r->hidden == level + 1)
 		r->hidden = 0;
+}
+
+static void on_leave(void *ctx, const struct call *stack, uint32_t level, enum call_end how,
+		     uint64_t from_ns, uint64_t to_ns)
+{
+	struct replay *r = ctx;
+	leave(r, stack, level, how, from_ns, to_ns);
+	free(r->levels[level].values);
+	r->levels[level].values = NULL;
 }
 
 static void on_gap(void *ctx, const struct pugmark_trace_event *gap)
@@ -184,6 +201,10 @@ static int replay_task(struct replay *r, uint32_t task)
 			break;
 		}
 		got = calls_feed(&r->calls, e);
+		r->levels = r->calls.notes;
+		if (!got)
+			got = arguments_feed(&r->arguments, e,
+					     r->calls.n ? &r->levels[r->calls.n - 1].values : NULL);
 		if (got)
 			break;
 	}
@@ -198,6 +219,7 @@ static int replay_task(struct replay *r, uint32_t task)
 int replay_show(struct replay *r, struct pugmark_diag *diag)
 {
 	int err = 0;
+	arguments_open(&r->view, &r->arguments);
 	r->format->begin(r);
 	for (uint32_t i = 0; i < r->view.n_tasks && !err && !r->out->failed; i++)
 		if (trace_view_has_task(&r->view, i)) {
@@ -206,5 +228,6 @@ int replay_show(struct replay *r, struct pugmark_diag *diag)
 				trace_view_task_failed(&r->view, i, err, diag);
 		}
 	r->format->end(r);
+	arguments_close(&r->arguments);
 	return err;
 }

@@ -6,6 +6,7 @@
 
 #include "user/cli/outbuf.h"
 #include "user/cli/tty.h"
+#include "user/view/trace/arguments.h"
 #include "user/view/trace/calls.h"
 #include "user/view/trace/trace_view.h"
 
@@ -20,6 +21,7 @@ struct replay_level {
 	uint64_t id;	  /* shown: its number in the thread, from 1, by start */
 	uint32_t inlined; /* --paths: the innermost inlined call that is open, of the source of */
 	uint16_t module;  /* this module; or SOURCE_NONE */
+	struct arg_values *values; /* heap: what it was called with; NULL: not known */
 };
 
 /* A call whose end is known. */
@@ -74,7 +76,8 @@ struct replay {
 	struct outbuf *out;
 	const struct replay_format *format;
 	struct tty term;
-	struct replay_paths *paths;  /* --paths, or NULL */
+	struct replay_paths *paths; /* --paths, or NULL */
+	struct arguments arguments;
 	bool all;		     /* no runs */
 	struct replay_choice choice; /* ->takes NULL: all */
 	uint32_t task;		     /* that is walked */
@@ -94,6 +97,11 @@ struct replay {
 
 /* Shows the whole, thread by thread. Returns 0, or -errno with @diag filled. */
 int replay_show(struct replay *r, struct pugmark_diag *diag);
+
+/* Prints what the call at @level was called with. False: it is not known, and nothing is printed.
+ */
+bool replay_put_arguments(struct replay *r, const struct call *call,
+			  const struct replay_level *level, bool json);
 
 /* The name of a call: the function's, the import's, or a word for what has no name. */
 const char *replay_call_name(struct replay *r, const struct call *call);

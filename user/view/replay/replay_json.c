@@ -97,6 +97,10 @@ static void close_call(struct replay *r, uint32_t level, const struct replay_end
 		outbuf_text(r->out, ",\"parent\":null");
 	put_number(r->out, ",\"depth\":", r->levels[level].indent);
 	put_what(r, call);
+	if (r->levels[level].values) {
+		outbuf_text(r->out, ",\"arguments\":");
+		replay_put_arguments(r, call, &r->levels[level], true);
+	}
 	if (r->calls.stacks.on)
 		put_number(r->out, ",\"stack\":", r->calls.stacks.on);
 	put_key(r->out, ",\"end\":\"", ends[end->how]);

@@ -121,7 +121,7 @@ static void put_indent(struct replay *r, uint32_t indent)
 
 /* ---- calls ---- */
 
-static void put_name(struct replay *r, const struct call *call)
+static void put_name(struct replay *r, const struct call *call, const struct replay_level *level)
 {
 	if (call->how == PUGMARK_TRACE_TAIL)
 		outbuf_text(r->out, "=> ");
@@ -133,8 +133,14 @@ static void put_name(struct replay *r, const struct call *call)
 	const char *name = replay_call_name(r, call);
 	outbuf_safe_text(r->out, name);
 	/* A demangled name has its parameters already. */
-	if (!strchr(name, '('))
+	bool typed = strchr(name, '(');
+	if (level->values) {
+		outbuf_text(r->out, typed ? "  (" : "(");
+		replay_put_arguments(r, call, level, false);
+		outbuf_char(r->out, ')');
+	} else if (!typed) {
 		outbuf_text(r->out, "()");
+	}
 	outbuf_text(r->out, tty_style(&r->term, STYLE_NONE));
 }
 
@@ -173,7 +179,7 @@ static void put_run(struct replay *r)
 		return;
 	put_times(r, &run->call, &run->end);
 	put_indent(r, run->level.indent);
-	put_name(r, &run->call);
+	put_name(r, &run->call, &run->level);
 	if (run->level.hid)
 		outbuf_text(r->out, " {…}");
 	if (run->n > 1)
@@ -190,7 +196,7 @@ static void open_call(struct replay *r, uint32_t level)
 	put_run(r);
 	put_times(r, call, NULL);
 	put_indent(r, r->levels[level].indent);
-	put_name(r, call);
+	put_name(r, call, &r->levels[level]);
 	outbuf_text(r->out, " {");
 	put_origin(r, call);
 	outbuf_char(r->out, '\n');
@@ -200,7 +206,9 @@ static void close_leaf(struct replay *r, uint32_t level, const struct replay_end
 {
 	const struct call *call = &r->calls.stack[level];
 	struct replay_run *run = &r->run;
-	if (!r->all && run->n && run->level.indent == r->levels[level].indent &&
+	bool has_values = r->levels[level].values;
+	if (!r->all && !has_values && run->n && !run->level.values &&
+	    run->level.indent == r->levels[level].indent &&
 	    run->level.hid == r->levels[level].hid && run->end.how == end->how &&
 	    same_call(&run->call, call)) {
 		run->n++;
@@ -212,7 +220,7 @@ static void close_leaf(struct replay *r, uint32_t level, const struct replay_end
 	}
 	put_run(r);
 	*run = (struct replay_run){*call, r->levels[level], *end, 1};
-	if (r->all)
+	if (r->all || has_values) /* these are gone with the call */
 		put_run(r);
 }
 
