@@ -23,12 +23,13 @@ struct event {
 	uint32_t head;			 /* of its record */
 	uint32_t rare;			 /* what is pushed for the probe */
 	bool called;			 /* the return address of a patched call has been pushed */
-	bool ended;	      /* the patched instruction counts as done once it is told */
-	bool flags;	      /* are live */
-	bool stepped;	      /* over the red zone, in the hot path */
-	uint8_t at;	      /* which of the patched instructions is next, by its offset */
-	uint8_t ring, record; /* scratch registers */
-	uint8_t saved[3], n_saved;
+	bool ended;		     /* the patched instruction counts as done once it is told */
+	bool flags;		     /* are live */
+	bool stepped;		     /* over the red zone, in the hot path */
+	uint8_t at;		     /* which of the patched instructions is next, by its offset */
+	uint8_t ring, record;	     /* scratch registers */
+	uint8_t saved[3], n_saved;   /* registers that are to be as they were */
+	uint8_t n_pushed;	     /* of these, on the stack at the moment */
 	int32_t up;		     /* site's sp minus sp, where the record is written */
 	uint32_t top, restore, tail; /* offsets */
 	uint32_t to_slow[2], to_rare[2], n_to_rare;
@@ -47,14 +48,20 @@ static void note_state(struct patch_code *c, const struct event *e, int32_t up, 
 		c->states = grown;
 		c->cap_states = cap;
 	}
-	c->states[c->n_states++] = (struct patch_state){
+	struct patch_state *s = &c->states[c->n_states++];
+	*s = (struct patch_state){
 		.off = c->len,
 		.place = e->spec->index,
 		.up = up,
 		.at = e->at,
 		.told = told,
 		.ended = e->ended,
+		.below = e->stepped  ? RED_ZONE
+			 : e->called ? 8
+				     : 0,
+		.n_pushed = e->n_pushed,
 	};
+	memcpy(s->pushed, e->saved, sizeof(s->pushed));
 }
 
 /* Chooses scratch registers: what is dead first, and what functions may clobber in any case, so
@@ -107,6 +114,7 @@ static void save(struct patch_code *c, struct event *e, uint32_t live)
 	for (uint8_t i = 0; i < e->n_saved; i++) {
 		asm_push(c, e->saved[i]);
 		e->up += 8;
+		e->n_pushed++;
 		note_state(c, e, e->up, false);
 	}
 	if (c->poison)
@@ -119,12 +127,14 @@ static void restore(struct patch_code *c, struct event *e, bool told)
 {
 	int32_t up = e->up;
 
+	e->n_pushed = e->n_saved;
 	note_state(c, e, up, told);
 	if (e->flags)
 		asm_bytes(c, "\x04\x7f\x9e", 3); /* add $0x7f, %al; sahf */
 	for (uint8_t i = e->n_saved; i-- > 0;) {
 		asm_pop(c, e->saved[i]);
 		up -= 8;
+		e->n_pushed--;
 		note_state(c, e, up, told);
 	}
 	if (e->stepped) {
@@ -229,6 +239,7 @@ static void end_event(struct patch_code *c, struct event *e)
 
 	int32_t stepped = step ? RED_ZONE : 0;
 
+	e->n_pushed = e->n_saved;
 	note_state(c, e, e->up, false);
 	asm_land(c, e->to_slow[0]);
 	asm_mov_imm(c, e->record, 0); /* nothing is reserved */

@@ -28,6 +28,9 @@ struct patch_state {
 	uint8_t told;  /* the event has been written */
 	uint8_t ended; /* then the instruction's place has been left: it is a jump that was
 			  decided, or a call that has pushed its return address */
+	/* Registers that are on the stack: the first one 8 bytes below site's sp - below, and so
+	 * on. */
+	uint8_t below, n_pushed, pushed[3];
 };
 
 /* Code as it grows; the caller owns the arrays, and frees them with patch_code_deinit(). */

@@ -5,7 +5,8 @@
  * An *area* is what one program image is given: a memfd with code and chunks, and two anonymous
  * pieces. Forked children inherit all of it.
  *
- *   code    (memfd, private, read and execute) struct patch_header, the runtime, trampolines
+ *   code    (memfd, private, read and execute) struct patch_header, the runtime, trampolines, call
+ *           frame information of these
  *   chunks  (memfd, shared)  struct patch_shared, then chunks of PATCH_CHUNK bytes
  *   record  (memfd, not mapped in the process)  struct patch_record: what is patched, and what was
  *           there, for whoever takes it out again: another recorder, if need be
@@ -118,15 +119,39 @@ struct patch_local {
 	__u32 reserved[10];
 };
 #define PATCH_LOCAL_BYTES 4096 /* before the rings */
+/* In it: struct r_debug_extended of glibc, where debuggers find struct patch_map. */
+#define PATCH_LOCAL_OBJECTS 256
 
+#define PATCH_NAME_BYTES 400
 /* At the start of the code. */
 struct patch_header {
 	__u64 magic;
 	__u64 rings, local, shared; /* addresses in the process */
 	__u64 off_record;	    /* in the memfd */
 	__u64 bases[64]; /* of each module: run-time address of its text_addr; 0: not patched */
+	/* For whoever unwinds: the code that .eh_frame_hdr at `index` is of, and where to ask for
+	 * other code. */
+	__u64 code_from, code_to, index, find_next;
+	/* For debuggers: struct link_map (<link.h>) and the name of an ELF file of the same. */
+	struct patch_map {
+		__u64 addr, name, dynamic, next, prev;
+	} map;
+	char name[PATCH_NAME_BYTES];
 };
-#define PATCH_MAGIC 0x336b72616d677570ull /* "pugmark3" */
+#define PATCH_MAGIC 0x346b72616d677570ull /* "pugmark4" */
+
+/* A word of the process that leads to what is in the code, for unwinders and debuggers. */
+enum patch_word_kind {
+	PATCH_WORD_PLAIN,
+	PATCH_WORD_CHAIN,    /* a list, whose next member stands in the word at `next` */
+	PATCH_WORD_OF_CHAIN, /* goes back if the list has no other member */
+};
+struct patch_word {
+	__u64 addr, was, now, next;
+	__u32 kind;
+	__u8 written, reserved[3];
+};
+#define PATCH_WORDS 3
 
 /* One change of the text, or two: behind an entry whose patch jumps to idle bytes there is one of
  * PATCH_ENTRY_ISLAND for these. All addresses are run-time ones. */
@@ -155,7 +180,8 @@ struct patch_record {
 	__u64 patched_ns;
 	__u64 recorder_start; /* in ticks since boot */
 	__s32 recorder;	      /* its pid */
-	__u32 n_regions, n_entries, reserved;
+	__u32 n_regions, n_entries, n_words;
+	struct patch_word words[PATCH_WORDS];
 	struct patch_region {
 		__u64 code, code_bytes;	  /* in the process */
 		__u64 text_from, text_to; /* what its entries are of */

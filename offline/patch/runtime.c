@@ -18,6 +18,12 @@ _Static_assert(PATCH_SLOT == 0x278 && PATCH_CHUNK == 0x40000 && PATCH_TAIL == 10
 		       offsetof(struct patch_header, local) == 16 &&
 		       offsetof(struct patch_header, shared) == 24,
 	       "as below");
+_Static_assert(offsetof(struct patch_header, code_from) == 552 &&
+		       offsetof(struct patch_header, code_to) == 560 &&
+		       offsetof(struct patch_header, index) == 568 &&
+		       offsetof(struct patch_header, find_next) == 576 &&
+		       offsetof(struct patch_header, map) == 584,
+	       "as below");
 _Static_assert(offsetof(struct patch_ring, end) == 8 && offsetof(struct patch_ring, last) == 16 &&
 		       offsetof(struct patch_ring, serial) == 24 &&
 		       offsetof(struct patch_ring, lane) == 28 &&
@@ -361,6 +367,29 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 	"	mov	%eax, (%rcx)\n"
 	"	ret\n"
 
+	/* In place of glibc's _dl_find_object(): rdi an address, rsi struct dl_find_object
+	   (<dlfcn.h>). */
+	"	.balign 16\n"
+	".Lpatch_find:\n"
+	"	endbr64\n"
+	"	mov	.Lpatch_header+552(%rip), %rax\n"
+	"	mov	.Lpatch_header+560(%rip), %rcx\n"
+	"	cmp	%rax, %rdi\n"
+	"	jb	1f\n"
+	"	cmp	%rcx, %rdi\n"
+	"	jae	1f\n"
+	"	movq	$0, (%rsi)\n" /* flags */
+	"	mov	%rax, 8(%rsi)\n"
+	"	mov	%rcx, 16(%rsi)\n"
+	"	lea	.Lpatch_header+584(%rip), %rax\n"
+	"	mov	%rax, 24(%rsi)\n"
+	"	mov	.Lpatch_header+568(%rip), %rax\n"
+	"	mov	%rax, 32(%rsi)\n"
+	"	xor	%eax, %eax\n"
+	"	ret\n"
+	"1:\n"
+	"	jmp	*.Lpatch_header+576(%rip)\n"
+
 	"	.balign 16\n"
 	".Lpatch_rare:\n"
 	"	nop\n"
@@ -369,11 +398,15 @@ __asm__(".pushsection .rodata.pugmark_patch, \"a\"\n"
 
 	"	.balign 4\n"
 	"	.globl pugmark_patch_runtime_bytes, pugmark_patch_slow, pugmark_patch_rare\n"
+	"	.globl pugmark_patch_find\n"
 	"	.hidden pugmark_patch_runtime_bytes, pugmark_patch_slow, pugmark_patch_rare\n"
+	"	.hidden pugmark_patch_find\n"
 	"pugmark_patch_runtime_bytes:\n"
 	"	.long	.Lpatch_end - .Lpatch_start\n"
 	"pugmark_patch_slow:\n"
 	"	.long	.Lpatch_slow - .Lpatch_start\n"
 	"pugmark_patch_rare:\n"
 	"	.long	.Lpatch_rare - .Lpatch_start\n"
+	"pugmark_patch_find:\n"
+	"	.long	.Lpatch_find - .Lpatch_start\n"
 	".popsection\n");

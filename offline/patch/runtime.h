@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtime.h: the code that all trampolines of an area share: what gives a thread its ring and its
- * next chunk, and the one instruction that is probed for events that need the kernel's eyes.
+ * next chunk, and the one instruction that is probed for events that need the kernel's eyes; and
+ * what unwinders ask.
  *
  * It is position-independent, and lies PATCH_CODE_START behind the header of layout.h. */
 #ifndef OFFLINE_PATCH_RUNTIME_H
@@ -16,5 +17,8 @@ extern const uint32_t pugmark_patch_runtime_bytes;
 extern const uint32_t pugmark_patch_slow;
 /* Called with PATCH_RARE_* and a site pushed; the instruction there is probed. */
 extern const uint32_t pugmark_patch_rare;
+/* What _dl_find_object() of glibc is to do: it finds the call frame information of this code, and
+ * leaves other addresses to the header's `find_next`. */
+extern const uint32_t pugmark_patch_find;
 
 #endif

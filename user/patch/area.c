@@ -5,8 +5,10 @@
 #include "offline/base/write_all.h"
 #include "offline/patch/runtime.h"
 #include "user/patch/giving.h"
+#include "user/patch/object.h"
 #include "user/patch/remains.h"
 #include "user/patch/surgeon.h"
+#include "user/patch/unwinders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -201,9 +203,11 @@ static int find_regions(struct making *m, uint64_t *code_bytes, const char **why
 		    !is_as_planned(m, module, r->bias))
 			continue;
 		found++;
-		uint64_t bytes = PATCH_CODE_START + pugmark_patch_runtime_bytes +
-				 8 * (uint64_t)module->n_words +
-				 TRAMPOLINE_BYTES * (uint64_t)module->placing.n + (64 << 10);
+		uint64_t bytes =
+			PATCH_CODE_START + pugmark_patch_runtime_bytes +
+			8 * (uint64_t)module->n_words +
+			(TRAMPOLINE_BYTES + PATCH_UNWIND_BYTES) * (uint64_t)module->placing.n +
+			(64 << 10);
 		r->bytes = page_up(bytes);
 		r->addr = find_room(m, low, high, r->bytes);
 		r->off_fd = *code_bytes;
@@ -289,7 +293,13 @@ static int emit_region(struct area *a, struct area_region *r, const struct patch
 			continue;
 		a->frame_add[module->first_site + i] = r->made[i].frame_add;
 	}
-	return c->err;
+	int err = c->err ? c->err
+			 : patch_unwind_append(c, module->placing.places, r->bias, &r->unwind);
+	if (c->len > r->bytes) { /* then without */
+		c->len = r->unwind.code_end;
+		r->unwind = (struct patch_unwind){0};
+	}
+	return err;
 }
 
 static struct patch_entry *new_entry(struct patch_record *record, uint32_t site, uint64_t addr,
@@ -340,9 +350,68 @@ static void record_region(struct area *a, struct area_region *r, const struct pa
 	to->n = record->n_entries - to->first;
 }
 
+/* The next region behind number @i that has code; NULL: there is none. */
+static const struct area_region *next_region(const struct area *a, uint32_t i)
+{
+	while (++i < a->n_regions)
+		if (a->regions[i].addr)
+			return &a->regions[i];
+	return NULL;
+}
+
+/* What a debugger is told of region @i, if there is to be a file of it. */
+static void describe_region(struct area *a, uint32_t i, const struct patch_settings *settings,
+			    struct patch_header *header)
+{
+	struct area_region *r = &a->regions[i];
+	char name[OBJECT_NAME_BYTES];
+
+	object_name(name, a->pid, i);
+	r->object = r->unwind.index && settings->objects_fd >= 0 &&
+		    snprintf(header->name, sizeof(header->name), "%s/%s", settings->objects_path,
+			     name) < (int)sizeof(header->name) &&
+		    !object_write(settings->objects_fd, name, r);
+	if (!r->object)
+		header->name[0] = 0;
+}
+
+/* The header of region @i, with what unwinders and debuggers need of it. */
+static void write_header(struct area *a, uint32_t i, const struct unwinders *u,
+			 const struct patch_settings *settings, struct patch_header *header)
+{
+	const struct area_region *r = &a->regions[i], *next = next_region(a, i);
+
+	header->code_from = r->addr + PATCH_CODE_START;
+	header->code_to = r->addr + r->unwind.code_end;
+	header->index = r->addr + r->unwind.index;
+	header->find_next = next ? next->addr + PATCH_CODE_START + pugmark_patch_find : u->find_was;
+	header->map = (struct patch_map){
+		.name = r->addr + offsetof(struct patch_header, name),
+		.next = next ? next->addr + offsetof(struct patch_header, map) : 0,
+		.prev = header->map.name ? header->map.name - offsetof(struct patch_header, name) +
+						   offsetof(struct patch_header, map)
+					 : 0,
+	};
+	describe_region(a, i, settings, header);
+	memcpy(r->code.bytes, header, sizeof(*header));
+}
+
 static int write_region(struct area *a, const struct area_region *r)
 {
 	return pwrite_all(a->fd, r->code.bytes, r->code.len, r->off_fd);
+}
+
+/* Unwinders and debuggers are led to the first region, and from there to the others. */
+static int record_unwinders(struct area *a, const struct tracee *t, const struct unwinders *u)
+{
+	const struct area_region *first = next_region(a, UINT32_MAX);
+	bool objects = true;
+
+	for (uint32_t i = 0; i < a->n_regions; i++)
+		objects &= !a->regions[i].addr || a->regions[i].object;
+	return unwinders_record(u, t, first->addr + PATCH_CODE_START + pugmark_patch_find,
+				objects ? first->addr + offsetof(struct patch_header, map) : 0,
+				a->local + PATCH_LOCAL_OBJECTS, a->record);
 }
 
 static int emit_all(struct making *m, bool runs, const struct patch_settings *settings)
@@ -355,8 +424,10 @@ static int emit_all(struct making *m, bool runs, const struct patch_settings *se
 		.shared = a->shared,
 		.off_record = a->off_record,
 	};
+	struct unwinders unwinders;
 	int err = 0;
 
+	unwinders_find(m->t, &unwinders);
 	*a->record = (struct patch_record){
 		.magic = PATCH_MAGIC,
 		.off_chunks = a->off_chunks,
@@ -379,10 +450,12 @@ static int emit_all(struct making *m, bool runs, const struct patch_settings *se
 		err = emit_region(a, r, &m->modules[i], settings);
 		if (err)
 			break;
-		memcpy(r->code.bytes, &header, sizeof(header));
+		write_header(a, i, &unwinders, settings, &header);
 		record_region(a, r, &m->modules[i]);
 		err = write_region(a, r);
 	}
+	if (!err)
+		err = record_unwinders(a, m->t, &unwinders);
 	if (!err && pwrite(a->fd, &settings->shared, sizeof(settings->shared), a->off_chunks) !=
 			    sizeof(settings->shared))
 		err = -EIO;

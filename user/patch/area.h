@@ -6,6 +6,7 @@
 
 #include "offline/patch/emit.h"
 #include "offline/patch/layout.h"
+#include "offline/patch/unwind.h"
 #include "user/file/text_span.h"
 #include "user/kernel/bindings.h"
 #include "user/patch/lanes.h"
@@ -32,6 +33,10 @@ struct patch_settings {
 	struct patch_shared shared; /* as it begins */
 	bool poison;		    /* tests: registers that are not live do not survive */
 	bool known;		    /* the process runs one of the programs that were planned for */
+	/* A folder and its absolute path, for files that debuggers are to find; -1: there are to be
+	 * none. */
+	int objects_fd;
+	const char *objects_path;
 };
 
 /* The code near one module. */
@@ -41,6 +46,8 @@ struct area_region {
 	uint32_t bytes;
 	uint64_t bias; /* of the module: run-time address minus ELF address */
 	struct patch_code code;
+	struct patch_unwind unwind;
+	bool object;			    /* there is a file that tells debuggers of it */
 	struct patch_made *made;	    /* by site of the module */
 	const struct patch_entry **entries; /* by site as well: its change; NULL: none */
 };

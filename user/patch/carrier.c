@@ -7,6 +7,7 @@
 #include "user/patch/area.h"
 #include "user/patch/attach.h"
 #include "user/patch/detach.h"
+#include "user/patch/object.h"
 #include "user/patch/patches.h"
 #include "user/patch/possible.h"
 #include "user/patch/remains.h"
@@ -32,6 +33,7 @@ struct carrier {
 	uint64_t *returns;
 	struct patch_settings settings;
 	struct lanes *lanes;
+	char *folder;		       /* of the recording, absolute */
 	struct area *areas[AREAS_MAX]; /* by number less 1 */
 	uint32_t n_areas, n_patched;
 	uint32_t n_detached, n_kept; /* processes; those that keep some of the code */
@@ -129,6 +131,7 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 		.shared.waits = options->on_full_wait,
 		.shared.stamp_bytes = stamps ? PATCH_STAMP_BYTES : PATCH_CHUNK,
 		.poison = options->carrier_poison,
+		.objects_fd = -1,
 	};
 	int err = add_modules(c, spans, diag);
 	if (err && err != -ENOMEM) {
@@ -138,7 +141,10 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 	int dir = open(options->output, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!err)
 		err = dir < 0 ? -errno : lanes_new(dir, stamps, &c->lanes);
-	if (dir >= 0)
+	c->folder = realpath(options->output, NULL);
+	c->settings.objects_fd = c->folder ? dir : -1;
+	c->settings.objects_path = c->folder;
+	if (!c->folder && dir >= 0)
 		close(dir);
 	if (err) {
 		carrier_free(c);
@@ -150,13 +156,30 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 	return 0;
 }
 
+/* What debuggers were told of the code of an area; it is no part of the recording. */
+static void remove_objects(const struct carrier *c, const struct area *a)
+{
+	char name[OBJECT_NAME_BYTES];
+
+	for (uint32_t i = 0; i < a->n_regions; i++) {
+		object_name(name, a->pid, i);
+		if (a->regions[i].object)
+			unlinkat(c->settings.objects_fd, name, 0);
+	}
+}
+
 void carrier_free(struct carrier *c)
 {
 	if (!c)
 		return;
 	lanes_free(c->lanes);
-	for (uint32_t i = 0; i < c->n_areas; i++)
+	for (uint32_t i = 0; i < c->n_areas; i++) {
+		remove_objects(c, c->areas[i]);
 		area_free(c->areas[i]);
+	}
+	if (c->settings.objects_fd >= 0)
+		close(c->settings.objects_fd);
+	free(c->folder);
 	for (uint32_t m = 0; m < c->n_modules; m++) {
 		patch_placing_deinit(&c->modules[m].placing);
 		patch_heights_deinit(&c->modules[m].heights);

@@ -8,6 +8,7 @@
 #include "user/patch/patches.h"
 #include "user/patch/surgeon.h"
 #include "user/patch/threads.h"
+#include "user/patch/unwinders.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -143,12 +144,16 @@ static void unmap(const struct tracee *t, uint64_t addr, uint64_t bytes)
 	tracee_syscall(t, SYS_munmap, (uint64_t[]){addr, bytes, 0, 0, 0, 0}, &result);
 }
 
-/* The threads are in no trampoline any more: the code goes, and then, while the others go on, what
- * they wrote to. */
-static int give_back(const struct patch_record *record, struct threads *all, struct tracee *t)
+/* The threads are in no trampoline any more: what leads unwinders to the code goes, the code goes,
+ * and then, while the threads but one go on, what they wrote to. -EAGAIN: somebody else has come to
+ * stand between the unwinders and the code. */
+static int give_back(struct patch_record *record, struct threads *all, struct tracee *t)
 {
-	int err = empty_rings(record, t);
+	int err = unwinders_restore(record, t);
 
+	if (err)
+		return err < 0 ? err : -EAGAIN;
+	err = empty_rings(record, t);
 	t->pid = all->at[0].tid;
 	for (uint32_t k = 0; !err && k < record->n_regions; k++)
 		unmap(t, record->regions[k].code, record->regions[k].code_bytes);

@@ -2,6 +2,8 @@
 /* patches.c: see patches.h. The text is read and written by pages, in one go for each. */
 #include "user/patch/patches.h"
 
+#include "user/patch/unwinders.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +113,7 @@ int patches_write(struct patch_record *record, const struct tracee *t)
 		if (err)
 			return err;
 	}
+	unwinders_write(record, t);
 	return n;
 }
 

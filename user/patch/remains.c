@@ -58,6 +58,7 @@ static bool find_code(pid_t pid, unsigned long long *start, unsigned long long *
 static bool is_sane(const struct patch_record *r, size_t bytes)
 {
 	if (bytes < sizeof(*r) || r->magic != PATCH_MAGIC || r->n_regions > 64 ||
+	    r->n_words > PATCH_WORDS ||
 	    r->n_entries > (bytes - sizeof(*r)) / sizeof(r->entries[0]) ||
 	    r->rings_bytes != PATCH_RINGS * (uint64_t)PATCH_RING_BYTES)
 		return false;

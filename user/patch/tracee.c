@@ -219,8 +219,7 @@ int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], 
 	return err;
 }
 
-/* The ELF address of the dynamic symbol @name of the file at @path; 0: none. */
-static uint64_t dynamic_symbol(const char *path, const char *name)
+uint64_t tracee_symbol(const char *path, const char *name)
 {
 	uint64_t found = 0;
 	Elf_Scn *section = NULL;
@@ -261,9 +260,9 @@ static uint64_t linker_tells(pid_t pid, uint64_t *state)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 			 (unsigned long long)maps[i].start, (unsigned long long)maps[i].end);
-		if (dynamic_symbol(path, "_rtld_global"))
-			at = dynamic_symbol(path, "_dl_debug_state");
-		debug = dynamic_symbol(path, "_r_debug");
+		if (tracee_symbol(path, "_rtld_global"))
+			at = tracee_symbol(path, "_dl_debug_state");
+		debug = tracee_symbol(path, "_r_debug");
 	}
 	free(maps);
 	*state = base + debug + offsetof(struct r_debug, r_state);
@@ -275,6 +274,13 @@ bool tracee_is_of_glibc(pid_t pid)
 	uint64_t state;
 
 	return linker_tells(pid, &state) != 0;
+}
+
+uint64_t tracee_debug(pid_t pid)
+{
+	uint64_t state;
+
+	return linker_tells(pid, &state) ? state - offsetof(struct r_debug, r_state) : 0;
 }
 
 /* Past the breakpoint at @at, whose place has @code, with that taken out for the moment. */

@@ -36,6 +36,10 @@ int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t
 int tracee_syscall(const struct tracee *t, long number, const uint64_t args[6], int64_t *result);
 /* Whether it was started by glibc's dynamic linker. */
 bool tracee_is_of_glibc(pid_t pid);
+/* The ELF address of the dynamic symbol @name of the file at @path; 0: none. */
+uint64_t tracee_symbol(const char *path, const char *name);
+/* Where its dynamic linker's _r_debug is, which debuggers read; 0: it is none of glibc. */
+uint64_t tracee_debug(pid_t pid);
 /* Lets the process, which was seized before its exec, go on until its dynamic linker is done with
  * the program and what it needs, before any of that has run. Returns 0 and the process stopped
  * there; -ENOENT: there is no such place, and it goes on, untraced; -ESRCH: it has ended, and
