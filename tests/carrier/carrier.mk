@@ -16,6 +16,12 @@ SEEDS ?= 10
 .PHONY: check-carrier-seeds
 check-carrier-seeds: oracle $(BUILD)/pugmark ## half of the witnesses patched, by lot: ten programs against every block that ran, SEEDS=10 each
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/oracle) tests/exact/check.sh --mixed $(SEEDS)
+# Output and status of the system's programs, PROGRAMS=100 by lot, for at most CYCLE_SECONDS.
+PROGRAMS ?= 100
+.PHONY: check-carrier-programs check-carrier
+check-carrier-programs: $(BUILD)/pugmark ## what programs print is the same while they are patched, PROGRAMS=100 by lot
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' CXX='$(CXX)' tests/carrier/programs.sh $(PROGRAMS) $(CYCLE_SECONDS)
+check-carrier: check-carrier-cycles check-carrier-kills check-carrier-programs check-carrier-seeds ## all of these: hours
 # Of nginx once, and two kills.
 check-carrier-quick: $(BUILD)/pugmark
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) CC='$(CC)' tests/carrier/cycles.sh 1 10 nginx

@@ -39,11 +39,9 @@ static bool is_whole(const uint8_t *chunk)
 	return true;
 }
 
-/* NULL: memory is out, or there can be no such lane: the number is the program's. */
+/* NULL: memory is out. */
 static struct lane *lane_get(struct source *a, uint32_t number)
 {
-	if (number > HEAD_SITE_MASK)
-		return NULL;
 	if (number >= a->n_lanes) {
 		uint32_t n = number + 64;
 		struct lane *grown = realloc(a->lanes, n * sizeof(*grown));
@@ -110,12 +108,14 @@ static bool take_out(struct lanes *l, struct source *a, uint32_t i)
 	if (state != PATCH_ENDED && (state != PATCH_FULL || !is_whole(chunk)))
 		return false;
 	memcpy(l->taken, chunk, PATCH_CHUNK);
-	uint32_t bytes = pack(l, l->taken);
+	/* The number is the program's: of a lane that cannot be, nothing is kept. */
+	bool made_up = !taken->lane || taken->lane > HEAD_SITE_MASK;
+	uint32_t bytes = made_up ? 0 : pack(l, l->taken);
 	if (pwrite_all(l->fd, l->room, bytes, l->off_file))
 		return false;
 	pthread_mutex_lock(&l->lock);
-	bool noted =
-		!note_stored(a, taken->lane, (struct stored){l->off_file, taken->serial, bytes});
+	bool noted = made_up || !note_stored(a, taken->lane,
+					     (struct stored){l->off_file, taken->serial, bytes});
 	if (noted) {
 		memset(chunk + 4, 0, PATCH_CHUNK - 4);
 		__atomic_store_n(&header->state, PATCH_FREE, __ATOMIC_RELEASE);

@@ -2,7 +2,7 @@
 /* test_lanes.c: claims about what is read of lanes whose memory a program may write as it likes, on
  * an area made by hand: what it makes up is counted as lost, and what is there is told all the
  * same; what is written late, behind the end of a full chunk, is told; a chunk that never becomes
- * whole takes nobody's room. */
+ * whole takes nobody's room, nor does one of a lane that cannot be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,6 +164,26 @@ static void what_never_is_whole_takes_no_room(void **state)
 	assert_int_equal(__atomic_load_n(&shared->n_chunks, __ATOMIC_ACQUIRE), 2 * CHUNKS);
 }
 
+static void what_is_of_no_lane_is_given_back(void **state)
+{
+	static const uint32_t made_up[CHUNKS] = {0, UINT32_MAX, 1u << 22, UINT32_MAX - 64};
+
+	(void)state;
+	for (uint32_t i = 0; i < CHUNKS; i++) {
+		struct patch_chunk *c = fill(i, i + 1, PATCH_FILLED + 11);
+
+		c->lane = made_up[i];
+		c->closed = PATCH_FILLED;
+		__atomic_store_n(&c->state, PATCH_FULL, __ATOMIC_RELEASE);
+	}
+	for (uint32_t i = 0; i < CHUNKS; i++) {
+		for (int k = 0; k < 5000 && __atomic_load_n(&chunk(i)->state, __ATOMIC_ACQUIRE);
+		     k++)
+			usleep(1000);
+		assert_int_equal(__atomic_load_n(&chunk(i)->state, __ATOMIC_ACQUIRE), PATCH_FREE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +191,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_written_late_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_never_is_whole_takes_no_room, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_of_no_lane_is_given_back, set_up,
 						tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,9 @@
 /* test_patch_nested.c: claims about trampolines that a signal interrupts. A trampoline is executed
  * step by step; behind each of its instructions others are executed to their end, as by a handler,
  * before it goes on. Whatever state the thread's ring is in, no event is lost without being
- * counted, each chunk that is called full is whole, and no byte elsewhere has changed.
+ * counted, each chunk that is called full is whole, and no byte elsewhere has changed; and libgcc
+ * unwinds from there, through the runtime and the trampoline, to the patched instruction with the
+ * stack pointer that belongs to it.
  *
  * Steps end where signals are about to be blocked, since no handler comes there. */
 #include <setjmp.h>
@@ -15,10 +17,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ucontext.h>
+#include <unwind.h>
 
 #include "offline/patch/emit.h"
 #include "offline/patch/layout.h"
 #include "offline/patch/runtime.h"
+#include "offline/patch/unwind.h"
 #include "offline/plan/site_operand.h"
 
 enum { SITES = 400, CHUNKS = 6, CODE = 4 << 20, STACK = 64 << 10, FILLER = 0x3fffff, LANE = 7 };
@@ -40,6 +44,9 @@ static struct {
 	uint32_t sites[2]; /* of records of 12 and 20 bytes */
 	struct patch_code code;
 	struct patch_made made[SITES];
+	uint64_t addrs[SITES]; /* of the patched instructions */
+	uint8_t lens[SITES];
+	struct patch_unwind unwind;
 	uint8_t *memory, *stack, *shared, *full;
 	struct patch_ring *rings;
 } w;
@@ -50,7 +57,12 @@ static struct {
 	uint32_t at, steps, n_nested, left;
 	bool in_handler, inside;
 	uint32_t rare;
+	uint32_t unwound;
 } now;
+
+/* libgcc's; no header declares them. */
+void __register_frame(const void *frames);
+void __deregister_frame(const void *frames);
 
 static void enter(gregset_t r, uint32_t site, uint32_t level)
 {
@@ -86,6 +98,19 @@ static void leave(greg_t *r)
 	}
 }
 
+/* Notes whether one of the frames is that of the patched instruction. */
+static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *frame, void *context)
+{
+	gregset_t entered;
+
+	(void)context;
+	enter(entered, now.site, 0);
+	if (_Unwind_GetIP(frame) - w.addrs[now.site] <= w.lens[now.site] &&
+	    _Unwind_GetCFA(frame) == (uint64_t)entered[REG_RSP])
+		now.unwound++;
+	return _URC_NO_REASON;
+}
+
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -103,6 +128,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 		memcpy(now.interrupted, r, sizeof(gregset_t));
 		now.interrupted[REG_EFL] &= ~TRAP_FLAG;
 		now.inside = true;
+		_Unwind_Backtrace(look_at_frame, NULL);
 		now.left = now.n_nested - 1;
 		enter(r, now.nested, 1);
 	} else if (code[0] == 0x0f && code[1] == 0x05) {
@@ -176,9 +202,15 @@ static void emit(const struct pugmark_model *m, const struct pugmark_plan_site *
 		spec.bytes = pugmark_model_bytes(m, p->addr, &have);
 		if (patch_emit(&w.code, &spec, &w.made[i]))
 			continue;
+		w.addrs[i] = spec.addr;
+		w.lens[i] = p->code_len;
 		w.sites[i & 1] = i;
 	}
 	assert_true(w.sites[0] != SITES && w.sites[1] != SITES);
+	assert_int_equal(patch_unwind_append(&w.code, placing->places, bias, &w.unwind), 0);
+	/* libgcc looks at what is there, where it knows no more. */
+	assert_true(mmap((void *)((m->text_addr + bias) & ~4095ull), 32 << 20, PROT_READ,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED);
 }
 
 static void make_code(void)
@@ -237,6 +269,7 @@ static int make_world(void **state)
 	for (int k = 0; k < 2; k++)
 		w.memory[w.made[w.sites[k]].tail[0]] = 0xcc;
 	w.memory[PATCH_CODE_START + pugmark_patch_rare] = 0xcc;
+	__register_frame(w.memory + w.unwind.frames);
 	make_full();
 	patch_placing_deinit(&placing);
 	pugmark_model_free(model);
@@ -246,6 +279,7 @@ static int make_world(void **state)
 static int end_world(void **state)
 {
 	(void)state;
+	__deregister_frame(w.memory + w.unwind.frames);
 	patch_code_deinit(&w.code);
 	return 0;
 }
@@ -363,6 +397,7 @@ static bool run(enum ring_state state, uint32_t own, uint32_t first, uint32_t n,
 	raise(SIGUSR1);
 	if (now.steps < at)
 		return false;
+	assert_int_equal(now.unwound, 1);
 	want[first] = 1;
 	want[!first] = n;
 	check(want);
