@@ -14,30 +14,32 @@ needs_recording
 needs "${CC:-cc}" "${CXX:-c++}"
 n=${1:-50} seconds=${2:-600} seed=${SEED:-1}
 work_in_own_folder
-export HOME=$PWD LC_ALL=C TERM=dumb PAGER=cat
+export LC_ALL=C TERM=dumb PAGER=cat
 same=0 differ=0 unsteady=0 slow=0 unpatched=0 gaps=0
 mkdir copies empty
 
+without_pids() { sed -E 's/==[0-9]+==/==/'; }
 plain() { # NAME COMMAND...: its output in NAME.out and NAME.err, with its status
 	local name=$1
 	shift
-	(cd empty && timeout 20 "$@" </dev/null >../"$name.out" 2>../"$name.err")
+	(cd empty && HOME=$PWD timeout 20 "$@" </dev/null >../"$name.out" 2>../"$name.raw")
 	echo $? >>"$name.out"
+	without_pids <"$name.raw" >"$name.err"
 }
 under_patch() { # COMMAND...
-	(cd empty && timeout 60 "$PUGMARK" record -o ../rec --no-times --carrier patch -- "$@" \
+	(cd empty && HOME=$PWD timeout 60 "$PUGMARK" record -o ../rec --no-times --carrier patch -- "$@" \
 		</dev/null >../patch.out 2>../patch.err)
 	status=$?
 	rm -rf rec.old*
-	grep -v '^pugmark: ' patch.err >patch.own
+	grep -v '^pugmark: ' patch.err | without_pids >patch.own
 	grep -q 'witnesses patched' patch.err || unpatched=$((unpatched + 1))
-	[ $status != 124 ] || return
+	[ "$status" != 124 ] || return
 	# 3 is that of a trace with gaps.
-	if [ $status = 3 ]; then
+	if [ "$status" = 3 ]; then
 		gaps=$((gaps + 1))
 		status=$(tail -n 1 first.out)
 	fi
-	echo $status >>patch.out
+	echo "$status" >>patch.out
 }
 check() { # COMMAND...
 	plain first "$@"
@@ -47,7 +49,7 @@ check() { # COMMAND...
 		return
 	fi
 	under_patch "$@"
-	if [ $status = 124 ]; then
+	if [ "$status" = 124 ]; then
 		slow=$((slow + 1))
 	elif cmp -s first.out patch.out && cmp -s first.err patch.own; then
 		same=$((same + 1))
@@ -186,10 +188,10 @@ built asan "${CC:-cc}" -O1 -fsanitize=address,undefined -pthread -o asan own.c
 built tsan "${CC:-cc}" -O1 -fsanitize=thread -pthread -o tsan own.c
 built clang clang -O2 -pthread -o clang own.c
 built exceptions "${CXX:-c++}" -O2 -o exceptions own.cc
-built go env GOCACHE="$PWD/cache" GOFLAGS=-mod=mod go build -o go own.go
+built go go build -o go own.go
 built rust rustc -O -o rust own.rs
 built ocaml ocamlfind ocamlopt -o ocaml own.ml
-ours=$((same + differ))
+ours=$((same + differ + slow))
 
 until=$((SECONDS + seconds)) tried=0
 while read -r file; do

@@ -66,4 +66,8 @@ for module in 0 1 2; do
 done
 claim 'preempted: it was' [ "$times" -gt 0 ]
 echo "preempted $times times, in run $tries"
+
+# A frame of the runtime's that nobody unwinds is told to have a gigabyte.
+"$PUGMARK" record -q -o rec --carrier patch -- ./gron few.json >patched 2>err
+claim 'asked to be patched it does what it does' same few.plain patched
 conclude

@@ -29,6 +29,12 @@ struct height_vec {
 	uint32_t n, max;
 };
 
+/* No frame is larger, and sums of these do not overflow. */
+static bool is_offset(int32_t off)
+{
+	return off >= -FRAME_MAX && off <= FRAME_MAX;
+}
+
 /* ---- in the child ---- */
 
 static int add_heights(const struct pugmark_model *model, uint64_t from, uint64_t to,
@@ -39,7 +45,7 @@ static int add_heights(const struct pugmark_model *model, uint64_t from, uint64_
 		if (end <= at || end > to)
 			end = end <= at ? at + 1 : to;
 		struct patch_height row = {at, end, cfa.offset};
-		if (cfa.reg == PUGMARK_CFA_SP && !VEC_PUSH(heights, row))
+		if (cfa.reg == PUGMARK_CFA_SP && is_offset(cfa.offset) && !VEC_PUSH(heights, row))
 			return -ENOMEM;
 	}
 	return 0;
@@ -75,8 +81,13 @@ static int hand_back(const struct pugmark_model *model, const struct asked *a, F
 	if (err)
 		return err;
 	for (uint32_t i = 0; !err && i < placing.n; i++) {
-		const struct patch_place *p = &placing.places[i];
+		struct patch_place *p = &placing.places[i];
 		uint64_t own = a->sites[i].addr, end = p->addr + p->len;
+		/* Go says of a frame that it never unwinds that it has a gigabyte. */
+		if (p->form && !is_offset(p->cfa_off)) {
+			p->form = PATCH_NONE;
+			p->reason = PATCH_UNKNOWN;
+		}
 		if (p->form)
 			err = add_heights(model, own < p->addr ? own : p->addr,
 					  own + 2 > end ? own + 2 : end, &heights);
@@ -124,12 +135,6 @@ static bool are_bools(const struct patch_place *p)
 		if (((const uint8_t *)p)[at[i]] > 1)
 			return false;
 	return true;
-}
-
-/* No frame is larger, and sums of these do not overflow. */
-static bool is_offset(int32_t off)
-{
-	return off >= -FRAME_MAX && off <= FRAME_MAX;
 }
 
 /* Whether a patch can be made of it that stays in its bounds. */
