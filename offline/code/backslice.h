@@ -62,8 +62,8 @@ bool backslice_const(struct backslice *s, struct loc loc, struct place at, uint6
 bool backslice_some_const(struct backslice *s, struct loc loc, struct place at, uint32_t nth,
 			  uint64_t *value);
 /* The largest value that the index @loc can have at @at, by the compares and masks on every path to
- * it. */
-bool index_bound(struct backslice *s, struct loc loc, struct place at, uint64_t *bound,
-		 bool *exact);
+ * it. *@whole: it is what the index has room for, so that none can be larger. */
+bool index_bound(struct backslice *s, struct loc loc, struct place at, uint64_t *bound, bool *exact,
+		 bool *whole);
 
 #endif

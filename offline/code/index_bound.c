@@ -35,6 +35,8 @@ struct search {
 	struct path paths[MAX_PATHS];
 	uint32_t n_paths;
 	uint64_t bound;
+	uint64_t width; /* of a narrow copy that every path passes */
+	bool forked;	/* there is more than one path */
 	bool exact; /* the bound of every path is of a compare or a mask; none follows from a width
 		       alone */
 	bool found;
@@ -158,8 +160,11 @@ static enum step through_definition(struct search *q, struct path *p, const stru
 		return CLOSED;
 	}
 	if ((sem->op == SEM_COPY || sem->op == SEM_LOAD) && sem->size < 4 && !sem->sign &&
-	    narrow(UNBOUNDED, sem->size) < p->cap)
+	    narrow(UNBOUNDED, sem->size) < p->cap) {
 		p->cap = narrow(UNBOUNDED, sem->size);
+		if (!q->forked)
+			q->width = p->cap;
+	}
 	if (!copied_from(sem, &from))
 		return close_capped(q, p);
 	struct candidate *c = &p->candidate;
@@ -208,6 +213,7 @@ static enum step fork_up(struct search *q, const struct path *p)
 	uint32_t block = p->at.block;
 	if (!block)
 		return close_capped(q, p);
+	q->forked |= s->pred_first[block + 1] - s->pred_first[block] > 1;
 	for (uint32_t i = s->pred_first[block]; i < s->pred_first[block + 1]; i++) {
 		uint32_t from = s->preds[i].to;
 		const struct pugmark_block *pred = &s->flow->blocks.at[from];
@@ -230,9 +236,10 @@ static enum step fork_up(struct search *q, const struct path *p)
 	return CLOSED;
 }
 
-bool index_bound(struct backslice *s, struct loc loc, struct place at, uint64_t *bound, bool *exact)
+bool index_bound(struct backslice *s, struct loc loc, struct place at, uint64_t *bound, bool *exact,
+		 bool *whole)
 {
-	struct search q = {.s = s, .exact = true, .n_paths = 1};
+	struct search q = {.s = s, .exact = true, .n_paths = 1, .width = UNBOUNDED};
 	q.paths[0] = (struct path){.at = at, .loc = loc, .cap = UNBOUNDED};
 	uint32_t forks = 0;
 	s->now++;
@@ -249,5 +256,6 @@ bool index_bound(struct backslice *s, struct loc loc, struct place at, uint64_t 
 	}
 	*bound = q.bound;
 	*exact = q.exact;
+	*whole = q.bound == q.width;
 	return q.found;
 }

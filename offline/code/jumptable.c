@@ -87,9 +87,9 @@ static int read_table(struct resolver *r, const struct shape *shape)
 			break;
 		}
 	}
-	uint8_t grade = r->loose || x.n < x.max || !(x.proven || x.bounded) ? TABLE_NATURAL
-			: x.proven					    ? TABLE_PROVEN
-									    : TABLE_CONTAINED;
+	uint8_t grade = r->loose || x.n < x.max || !(x.proven || x.contained) ? TABLE_NATURAL
+			: x.proven					      ? TABLE_PROVEN
+									      : TABLE_CONTAINED;
 	r->grade = r->grade > grade ? r->grade : grade;
 	return err ? err : 1;
 }

@@ -68,15 +68,17 @@ void table_measure(struct backslice *s, uint32_t func, const struct shape *shape
 		   uint32_t *entries_left, struct extent *x)
 {
 	uint64_t bound = 0;
-	bool exact = false;
+	bool exact = false, whole = false;
 	uint32_t bytes = shape->relative ? 4 : 8;
 	*x = (struct extent){.max = TABLE_MAX_ENTRIES};
-	x->bounded = shape->has_index && index_bound(s, shape->index, shape->at, &bound, &exact) &&
+	x->bounded = shape->has_index &&
+		     index_bound(s, shape->index, shape->at, &bound, &exact, &whole) &&
 		     bound < TABLE_MAX_ENTRIES;
 	if (x->bounded)
 		x->max = (uint32_t)bound + 1;
 	if (shape->single)
 		x->max = 1;
+	x->contained = x->bounded && whole;
 	x->proven = (x->bounded && exact) || shape->single;
 	for (; x->n < x->max && *entries_left; x->n++, --*entries_left) {
 		uint64_t target, place = shape->table + (uint64_t)bytes * x->n;

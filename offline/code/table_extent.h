@@ -32,6 +32,7 @@ struct extent {
 	uint32_t n, max; /* entries; and how many the bound allows */
 	uint32_t n_inside, n_functions;
 	bool bounded, proven;
+	bool contained; /* the index has room for max entries and no more */
 };
 
 /* Reads the entry @i: the address that it leads to. False where the file has no such entry. */

@@ -117,6 +117,31 @@ static void a_table_is_found_by_an_address_taken_before_the_loop(void **state)
 	pugmark_model_free(m);
 }
 
+static bool goes_elsewhere(const struct pugmark_model *m, const char *name)
+{
+	const struct pugmark_func *f = func_of(m, name);
+	uint32_t n = 0, natural = 0;
+	for (uint32_t i = f->block; i < f->block + f->n_blocks; i++) {
+		const struct pugmark_block *b = &m->blocks[i];
+		if (b->end != PUGMARK_END_TABLE)
+			continue;
+		n++;
+		natural += (b->flags & PUGMARK_BLOCK_TABLE_NATURAL) != 0;
+		assert_int_equal(edges_of_kind(m, b, PUGMARK_EDGE_TABLE), 2);
+	}
+	assert_int_equal(n, 1);
+	return natural;
+}
+
+static void a_table_for_each_value_of_a_byte_is_whole(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = snippets("byte_index.S");
+	assert_false(goes_elsewhere(m, "whole"));
+	assert_true(goes_elsewhere(m, "short"));
+	pugmark_model_free(m);
+}
+
 static void a_computed_goto_has_its_labels_by_the_natural_end(void **state)
 {
 	(void)state;
@@ -417,6 +442,7 @@ int main(void)
 		cmocka_unit_test(a_huge_interpreter_takes_no_table_from_others),
 		cmocka_unit_test(an_index_may_be_cleared_with_and),
 		cmocka_unit_test(a_table_is_found_by_an_address_taken_before_the_loop),
+		cmocka_unit_test(a_table_for_each_value_of_a_byte_is_whole),
 		cmocka_unit_test(a_computed_goto_has_its_labels_by_the_natural_end),
 		cmocka_unit_test(what_calls_exit_only_does_not_return),
 		cmocka_unit_test(a_cold_part_belongs_to_its_function),
