@@ -86,7 +86,8 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(UNIT_SRC) $(FUZZ_SRC) tests/fuzz/replay.c \
-	    tests/bench/measure.c tests/bench/sandbox_cost.c tests/bench/placing.c tests/bench/paths_cost.c tests/bench/encode_cost.c $(wildcard tests/support/*.c))
+	    tests/bench/measure.c tests/bench/sandbox_cost.c tests/bench/placing.c tests/bench/paths_cost.c tests/bench/encode_cost.c \
+	    tests/bench/values_speed.c $(wildcard tests/support/*.c))
 UNIT_BIN := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(UNIT_SRC)))
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 REPLAY_BIN := $(FUZZ_NAMES:%=$(BUILD)/tests/replay_%)
@@ -187,6 +188,10 @@ $(BUILD)/tests/encode_cost: $(BUILD)/tests/bench/encode_cost.o $(BUILD)/libpugma
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/values_speed: $(BUILD)/tests/bench/values_speed.o $(BUILD)/libpugmark.a
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+
 # --- set-up, demonstration, tests --------------------------------------------------------------
 
 # A machine that has all it needs may be offline; one that has not fails at what is missing.
@@ -219,7 +224,7 @@ RUN_ENV = PUGMARK=$(abspath $(BUILD))/pugmark BUILD=$(abspath $(BUILD)) CC='$(CC
 # take away (a killed one's patches).
 QUIET := $(patsubst %,tests/e2e/%.sh,carrier_attach overhead requests runbooks safe_races)
 
-check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost)
+check-all: all sanitized $(UNIT_BIN) $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed)
 	+$(Q)$(RUN_ENV) tests/run.sh -l $(BUILD)/tests/log -j $(JOBS) \
 		-t $(call limit,420) $(UNIT_BIN) \
 		$(foreach n,$(FUZZ_NAMES),-c replay-$(n) \
@@ -254,7 +259,7 @@ check-runbooks: all ## docs/runbooks on ten random loads of redis, nginx and SQL
 bench-static: all $(BUILD)/tests/measure $(BUILD)/tests/sandbox_cost ## speed, memory and plans of the static model
 	$(Q)$(RUN_ENV) tests/bench/static.sh; a=$$?; $(RUN_ENV) tests/bench/plans.sh && exit $$a
 
-bench: all $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost) oracle ## every benchmark; also build/bench.json
+bench: all $(addprefix $(BUILD)/tests/,measure sandbox_cost placing paths_cost encode_cost values_speed) oracle ## every benchmark; also build/bench.json
 	$(Q)$(RUN_ENV) tests/bench/run.sh $(BUILD)/bench.json tests/bench/static.sh tests/bench/plans.sh \
 		$(wildcard tests/bench/bench_*.sh)
 

@@ -45,10 +45,10 @@ static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t le
 	if (off + len > SHADOW_PAGE || b->others)
 		return several(b, addr, len);
 	const uint32_t *at = shadow_find(&b->shadow, addr / SHADOW_PAGE, false) + off;
-	uint32_t differs = 0;
-	for (uint64_t i = 1; i < len; i++)
-		differs |= at[i] ^ at[0];
-	return differs ? several(b, addr, len) : *at;
+	bool same = len == 8	 ? shadow_same_8(at)
+		    : len == 4 ? shadow_same_4(at)
+			       : shadow_same(at, len);
+	return same ? *at : several(b, addr, len);
 }
 
 /* --- blocks ---------------------------------------------------------------------------------- */
@@ -121,8 +121,11 @@ static void take_access(struct dep_build *b, const struct dep_access *a, const u
 		return;
 	}
 	uint32_t *at = shadow_find(&b->shadow, addr / SHADOW_PAGE, true) + off;
-	for (unsigned i = 0; i < a->len; i++)
-		at[i] = def;
+	if (a->len == 8)
+		shadow_fill_8(at, def);
+	else
+		for (unsigned i = 0; i < a->len; i++)
+			at[i] = def;
 }
 
 /* A block with string instructions, or with one that turns the direction. */

@@ -5,6 +5,7 @@
 #ifndef OFFLINE_DEP_BUILD_IMPL_H
 #define OFFLINE_DEP_BUILD_IMPL_H
 
+#include "offline/base/large.h"
 #include "offline/dep/dep.h"
 #include "offline/dep/render.h"
 #include "offline/dep/shadow.h"
@@ -92,7 +93,7 @@ static inline bool dep_words_room(struct dep_words *w, uint64_t more)
 		return true;
 	uint64_t room = w->room + w->room / 2 + 1024;
 	room = room < w->n + more ? w->n + more : room;
-	uint32_t *at = realloc(w->at, room * sizeof(*at));
+	uint32_t *at = large_realloc(w->at, room * sizeof(*at));
 	if (!at)
 		return false;
 	w->at = at;

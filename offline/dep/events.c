@@ -50,7 +50,7 @@ struct dep_event *dep_keep_event(struct dep_build *b, const struct dep_event *e)
 	struct dep_trace *t = &b->trace;
 	if (t->n_events == t->room_events) {
 		uint64_t room = t->room_events + t->room_events / 2 + 256;
-		struct dep_event *events = realloc(t->events, room * sizeof(*events));
+		struct dep_event *events = large_realloc(t->events, room * sizeof(*events));
 		if (!events || room >= DEP_ITEM_EVENT) {
 			t->events = events ? events : t->events;
 			b->no_memory = true;

@@ -14,7 +14,7 @@ static const struct dep_flow rows[] = {
 const struct dep_flow *dep_flow_find(const char *name)
 {
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strcmp(rows[i].name, name))
+		if (*rows[i].name == *name && !strcmp(rows[i].name, name))
 			return &rows[i];
 	return NULL;
 }

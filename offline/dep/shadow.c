@@ -2,6 +2,8 @@
 /* shadow.c: see shadow.h. */
 #include "offline/dep/shadow.h"
 
+#include "offline/base/large.h"
+
 #include <stdlib.h>
 
 bool shadow_init(struct shadow *s)
@@ -15,8 +17,9 @@ bool shadow_init(struct shadow *s)
 
 void shadow_deinit(struct shadow *s)
 {
-	for (size_t i = 0; s->defs && i < s->room; i++)
-		free(s->defs[i]);
+	for (size_t i = 0; i < s->n_slabs; i++)
+		munmap(s->slabs[i], LARGE_PAGE_BYTES);
+	free(s->slabs);
 	free(s->pages);
 	free(s->defs);
 	free(s->nobody);
@@ -54,6 +57,24 @@ static bool grow(struct shadow *s)
 	return true;
 }
 
+/* A page of zeros, by large pages of the system where it has any; NULL: no memory. */
+static uint32_t *fresh_page(struct shadow *s)
+{
+	enum { EACH = LARGE_PAGE_BYTES / sizeof(uint32_t) / SHADOW_PAGE };
+	if (!s->n_slabs || s->n_taken == EACH) {
+		uint32_t **slabs = realloc(s->slabs, (s->n_slabs + 1) * sizeof(*slabs));
+		if (!slabs)
+			return NULL;
+		s->slabs = slabs;
+		void *slab = large_zeros();
+		if (!slab)
+			return NULL;
+		slabs[s->n_slabs++] = slab;
+		s->n_taken = 0;
+	}
+	return s->slabs[s->n_slabs - 1] + s->n_taken++ * (size_t)SHADOW_PAGE;
+}
+
 /* The page of zeros is handed out for reading alone: it is never in the cache. Where memory is out
  * it is for writing as well, and nothing that is said then is used. */
 uint32_t *shadow_page(struct shadow *s, uint64_t number, bool write)
@@ -62,9 +83,8 @@ uint32_t *shadow_page(struct shadow *s, uint64_t number, bool write)
 	if (!s->pages[i]) {
 		if (!write)
 			return s->nobody;
-		uint32_t *page = calloc(SHADOW_PAGE, sizeof(*page));
-		if (!page || (2 * (s->n + 1) > s->room && !grow(s))) {
-			free(page);
+		uint32_t *page = 2 * (s->n + 1) > s->room && !grow(s) ? NULL : fresh_page(s);
+		if (!page) {
 			s->no_memory = true;
 			return s->nobody;
 		}

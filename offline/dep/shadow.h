@@ -21,6 +21,8 @@ struct shadow {
 	uint32_t **defs;
 	size_t n, room;
 	uint32_t *nobody; /* a page of zeros */
+	uint32_t **slabs; /* pages are taken from the last of these */
+	size_t n_slabs, n_taken;
 	bool no_memory;	  /* a write was lost */
 };
 
@@ -34,6 +36,35 @@ static inline uint32_t *shadow_find(struct shadow *s, uint64_t number, bool writ
 {
 	const struct shadow_near *near = &s->near[number % SHADOW_NEAR];
 	return near->page == number + 1 ? near->defs : shadow_page(s, number, write);
+}
+
+/* Whether @len definitions are the same. The common lengths are without a loop. */
+static inline bool shadow_same(const uint32_t *at, uint64_t len)
+{
+	uint32_t differs = 0;
+	for (uint64_t i = 1; i < len; i++)
+		differs |= at[i] ^ at[0];
+	return !differs;
+}
+
+typedef uint64_t shadow_pair __attribute__((may_alias, aligned(4)));
+
+static inline bool shadow_same_4(const uint32_t *at)
+{
+	const shadow_pair *p = (const shadow_pair *)at;
+	return p[0] == p[1] && at[0] == at[1];
+}
+
+static inline bool shadow_same_8(const uint32_t *at)
+{
+	const shadow_pair *p = (const shadow_pair *)at;
+	return !((p[0] ^ p[1]) | (p[0] ^ p[2]) | (p[0] ^ p[3]) | (at[0] ^ at[1]));
+}
+
+static inline void shadow_fill_8(uint32_t *at, uint32_t def)
+{
+	shadow_pair *p = (shadow_pair *)at, pair = (uint64_t)def << 32 | def;
+	p[0] = p[1] = p[2] = p[3] = pair;
 }
 
 static inline uint32_t shadow_get(struct shadow *s, uint64_t addr)

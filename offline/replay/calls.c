@@ -131,9 +131,12 @@ static bool only_maps(const struct capture *c)
 /* A call whose site has no place behind it is over at once; its result is not known. */
 static int pass_untold(struct value_run *run, const char *name)
 {
-	while (only_maps(value_run_record(run)))
-		if (value_run_kernel(run, &run->records[run->next++]))
+	const struct capture *c;
+	while (only_maps(c = value_run_record(run))) {
+		run->next++;
+		if (value_run_kernel(run, c))
 			return VALUE_REPLAY_NO_MEMORY;
+	}
 	struct open_call *call = &run->calls[run->n_calls - 1];
 	if (!call->ret)
 		return value_run_fail(run, "a call that returns to an address that is not known");

@@ -198,14 +198,14 @@ static int map_as_they_did(struct value_run *run, uint64_t from, uint64_t to)
 /* The moment of the record before @i, and up to when code of ours runs before @i. */
 static uint64_t after(const struct value_run *run, uint64_t i)
 {
-	return i ? run->records[i - 1].order : 0;
+	return i ? kept_records_at(run->records, i - 1)->order : 0;
 }
 
 static uint64_t until(const struct value_run *run, uint64_t i)
 {
-	if (i >= run->n_records)
+	const struct capture *c = value_run_record_at(run, i);
+	if (!c)
 		return UINT64_MAX;
-	const struct capture *c = &run->records[i];
 	return c->kind == CAPTURE_KERNEL && c->entered ? c->entered : c->order;
 }
 

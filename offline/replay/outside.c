@@ -38,7 +38,8 @@ static int take_result(struct value_run *run, const struct capture *c)
 /* A handler begins: the kernel has put its frame onto the stack, perhaps another one. */
 static void forget_frame(struct value_run *run, const struct capture *c)
 {
-	const struct capture *before = run->next > 1 ? &run->records[run->next - 2] : NULL;
+	const struct capture *before =
+		run->next > 1 ? kept_records_at(run->records, run->next - 2) : NULL;
 	if (!before || before->kind != CAPTURE_SIGNAL)
 		return;
 	uint64_t len = SIGNAL_FRAME, top = before->sp - RED_ZONE;

@@ -33,7 +33,12 @@ void value_run_tell(struct value_run *run, enum value_crossing what, const struc
 
 const struct capture *value_run_record(const struct value_run *run)
 {
-	return run->next < run->n_records ? &run->records[run->next] : NULL;
+	return value_run_record_at(run, run->next);
+}
+
+const struct capture *value_run_record_at(const struct value_run *run, uint64_t i)
+{
+	return i < run->records->n ? kept_records_at(run->records, i) : NULL;
 }
 
 uint64_t value_run_place_ip(const struct value_run *run, const struct capture *c, uint64_t addr)

@@ -8,8 +8,7 @@
  *
  * Outside, libraries are executed as well where the recording has all that takes (library.c): then
  * records are met, not followed. The records of a
- * task are all in memory (0.9 to 3.4 bytes per 1,000 instructions compressed, ten times that here),
- * so that going back is an index.
+ * task are all in memory (kept_records.h), so that going back is an index.
  */
 #include "offline/replay/replay_impl.h"
 
@@ -53,9 +52,9 @@ static int at_place(struct value_run *run)
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;
 	}
-	int stop = expected ? check(run, &run->records[run->next - 1]) : VALUE_REPLAY_LIMIT;
+	int stop = expected ? check(run, kept_records_at(run->records, run->next - 1)) : VALUE_REPLAY_LIMIT;
 	if (expected && stop == VALUE_REPLAY_LIMIT)
-		value_run_agreed(run, &run->records[run->next - 1]);
+		value_run_agreed(run, kept_records_at(run->records, run->next - 1));
 	if (stop != VALUE_REPLAY_LIMIT || !c || c->place == CAPTURE_NONE ||
 	    value_run_place_ip(run, c, run->replay->places[c->place].addr) != s->rip)
 		return stop;

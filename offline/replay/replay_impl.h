@@ -9,6 +9,7 @@
 
 #include "offline/capture/families.h"
 #include "offline/replay/blocks.h"
+#include "offline/replay/kept_records.h"
 #include "offline/replay/libraries.h"
 #include "offline/replay/models.h"
 #include "offline/replay/replay.h"
@@ -47,6 +48,8 @@ struct supposition {
 };
 
 /* A moment of a run. Lists are copies. */
+enum { NEAR_SNAPSHOTS = 4 };
+
 struct run_snapshot {
 	uint64_t count;
 	struct value_snapshot memory;
@@ -104,8 +107,7 @@ struct value_run {
 	struct value_libraries libraries;
 	struct own_code *code;
 	size_t n_code;
-	struct capture *records; /* of the task, all */
-	uint64_t n_records, room_records;
+	struct kept_records *records; /* of the task, all */
 	uint64_t next;	 /* record */
 	uint64_t looked; /* value_run_neighbours() has seen all up to that one, or NEVER_LOOKED */
 	unsigned met;	 /* of enum value_met, since it was asked last */
@@ -141,6 +143,8 @@ struct value_run {
 	struct run_snapshot *snapshots; /* by count */
 	size_t n_snapshots;
 	uint64_t snapshot_every, snapshot_next;
+	struct run_snapshot near[NEAR_SNAPSHOTS]; /* shortly before what was gone to last; a ring */
+	size_t n_near;				  /* taken so far */
 };
 
 /* Whether a record tells of the end of a call that returns to @ret. */
@@ -150,8 +154,10 @@ bool value_run_awaits(const struct value_run *run, uint64_t ret);
  * -ENOMEM. */
 int value_run_code(struct value_run *run);
 
-/* snapshots.c: takes one; goes to one; gives one up. False: memory is out. */
+/* snapshots.c: takes one; one more, of those that are given up soon; goes to one; gives one up.
+ * False: memory is out. */
 bool value_run_keep(struct value_run *run);
+bool value_run_keep_near(struct value_run *run);
 bool value_run_go_back(struct value_run *run, const struct run_snapshot *s);
 void value_run_drop(struct value_run *run, struct run_snapshot *s);
 
@@ -161,6 +167,8 @@ int value_run_fail(struct value_run *run, const char *format, ...)
 void value_run_tell(struct value_run *run, enum value_crossing what, const struct capture *c,
 		    const char *import);
 const struct capture *value_run_record(const struct value_run *run); /* the next; NULL: none */
+/* Record @i; NULL: there is none. Both are borrowed as kept_records.h says. */
+const struct capture *value_run_record_at(const struct value_run *run, uint64_t i);
 /* Stops where the next record stands, if that is a point that is not known before. 0 or -ENOMEM. */
 int value_run_expect(struct value_run *run);
 uint64_t value_run_place_ip(const struct value_run *run, const struct capture *c, uint64_t addr);

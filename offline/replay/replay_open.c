@@ -146,30 +146,20 @@ static int set_places(struct value_run *run)
 
 static int keep_record(struct value_run *run, const struct capture *c)
 {
-	if (run->n_records == run->room_records) {
-		uint64_t room = run->room_records ? 2 * run->room_records : 256;
-		struct capture *records = realloc(run->records, room * sizeof(*records));
-		if (!records)
-			return -ENOMEM;
-		run->records = records;
-		run->room_records = room;
-	}
-	struct capture *copy = &run->records[run->n_records];
-	*copy = *c;
-	copy->ranges = NULL;
-	copy->n_ranges = 0;
-	copy->xsave = NULL;
+	struct capture copy = *c;
+	copy.ranges = NULL;
+	copy.n_ranges = 0;
+	copy.xsave = NULL;
 	size_t size = c->n_ranges * sizeof(*c->ranges) + c->xsave_bytes;
 	for (uint32_t i = 0; i < c->n_ranges; i++)
 		size += c->ranges[i].unread ? 0 : c->ranges[i].len;
-	run->n_records++;
 	if (!size)
-		return 0;
+		return kept_records_add(run->records, &copy) ? 0 : -ENOMEM;
 	struct capture_range *ranges = malloc(size);
 	if (!ranges)
 		return -ENOMEM;
-	copy->ranges = ranges;
-	copy->n_ranges = c->n_ranges;
+	copy.ranges = ranges;
+	copy.n_ranges = c->n_ranges;
 	uint8_t *bytes = (uint8_t *)(ranges + c->n_ranges);
 	for (uint32_t i = 0; i < c->n_ranges; i++) {
 		ranges[i] = c->ranges[i];
@@ -181,9 +171,12 @@ static int keep_record(struct value_run *run, const struct capture *c)
 	}
 	if (c->xsave) {
 		memcpy(bytes, c->xsave, c->xsave_bytes);
-		copy->xsave = bytes;
+		copy.xsave = bytes;
 	}
-	return 0;
+	if (kept_records_add(run->records, &copy))
+		return 0;
+	free(ranges);
+	return -ENOMEM;
 }
 
 static int load_records(struct value_run *run, uint32_t task)
@@ -229,7 +222,7 @@ static void take_xsave(struct value_run *run, struct value_state *s, const struc
 static void resume_call(const struct value_run *run, struct value_state *s)
 {
 	enum { SYSCALL_BYTES = 2, SYS_RESTART = 219 };
-	const struct capture *next = run->n_records > 1 ? &run->records[1] : NULL;
+	const struct capture *next = value_run_record_at(run, 1);
 	if (!value_run_restarted((int64_t)s->gpr[VALUE_RAX]))
 		return;
 	s->rip -= SYSCALL_BYTES;
@@ -238,7 +231,7 @@ static void resume_call(const struct value_run *run, struct value_state *s)
 
 static int start(struct value_run *run, struct pugmark_diag *diag)
 {
-	const struct capture *c = run->n_records ? &run->records[0] : NULL;
+	const struct capture *c = value_run_record_at(run, 0);
 	if (!c || c->kind != CAPTURE_START)
 		return pugmark_diag_set(diag, -EBADMSG, "captures", PUGMARK_NO_OFFSET,
 					"the task has no start: its values are not known");
@@ -263,7 +256,7 @@ static int start(struct value_run *run, struct pugmark_diag *diag)
 		return pugmark_diag_set(diag, -ENOMEM, "captures", PUGMARK_NO_OFFSET,
 					"out of memory");
 	/* The first instruction may be a place as well: its record says the same again. */
-	const struct capture *again = run->n_records > 1 ? &run->records[1] : NULL;
+	const struct capture *again = value_run_record_at(run, 1);
 	bool same = again && again->kind == CAPTURE_ENTER && again->ip == c->ip &&
 		    again->sp == c->regs[VALUE_RSP];
 	run->next = same ? 2 : 1;
@@ -281,11 +274,11 @@ static uint64_t find_heap_end(const struct value_run *run)
 		if (maps[i].heap)
 			return maps[i].end;
 	/* There was none: brk() tells its end alone, so it begins where the first one said. */
-	for (uint64_t i = 0; i < run->n_records; i++)
-		if (run->records[i].kind == CAPTURE_KERNEL && run->records[i].map_op == MAP_BREAK &&
-		    run->records[i].map_addr)
-			return (run->records[i].map_addr + VALUE_PAGE - 1) &
-			       ~(uint64_t)(VALUE_PAGE - 1);
+	for (uint64_t i = 0; i < run->records->n; i++) {
+		const struct capture *c = kept_records_at(run->records, i);
+		if (c->kind == CAPTURE_KERNEL && c->map_op == MAP_BREAK && c->map_addr)
+			return (c->map_addr + VALUE_PAGE - 1) & ~(uint64_t)(VALUE_PAGE - 1);
+	}
 	return 0;
 }
 
@@ -299,8 +292,9 @@ static int run_make(struct value_replay *replay, uint32_t task, struct value_run
 		run->replay = replay;
 		run->snapshot_every = SNAPSHOT_EVERY;
 		run->looked = NEVER_LOOKED;
+		run->records = calloc(1, sizeof(*run->records));
 		run->machine = value_machine_new(&run->memory);
-		err = run->machine ? map_start(run) : -ENOMEM;
+		err = run->records && run->machine ? map_start(run) : -ENOMEM;
 	}
 	err = err ? err : set_places(run);
 	err = err ? err : note_awaited(run);
@@ -318,8 +312,9 @@ static int run_make(struct value_replay *replay, uint32_t task, struct value_run
 static bool forks(const struct capture *c)
 {
 	enum { SYS_CLONE = 56, SYS_FORK = 57, SYS_VFORK = 58, SYS_CLONE3 = 435 };
-	return c->kind == CAPTURE_KERNEL && (c->nr == SYS_CLONE || c->nr == SYS_FORK ||
-					     c->nr == SYS_VFORK || c->nr == SYS_CLONE3);
+	return c && c->kind == CAPTURE_KERNEL &&
+	       (c->nr == SYS_CLONE || c->nr == SYS_FORK || c->nr == SYS_VFORK ||
+		c->nr == SYS_CLONE3);
 }
 
 /* A new thread has the stack and the thread pointer that the call gave it. */
@@ -350,12 +345,12 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 	if (err)
 		return err;
 	uint64_t i = 0;
-	while (i < parent->n_records &&
-	       !(forks(&parent->records[i]) && parent->records[i].result == child->tid))
+	const struct capture *c;
+	while ((c = value_run_record_at(parent, i)) && !(forks(c) && c->result == child->tid))
 		i++;
 	value_run_snapshot_every(parent, UINT64_MAX / 2);
 	parent->stop_behind = i + 1;
-	enum value_replay_stop stop = i < parent->n_records
+	enum value_replay_stop stop = c
 					      ? value_run_forward(parent, UINT64_MAX / 4, NULL)
 					      : VALUE_REPLAY_GAP;
 	if (stop != VALUE_REPLAY_LIMIT || !value_run_keep(parent) ||
@@ -368,13 +363,14 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 			child->parent);
 	}
 	struct run_snapshot begin = parent->snapshots[parent->n_snapshots - 1];
-	bool own = run->n_records && forks(&run->records[0]) && !run->records[0].result;
+	const struct capture *first = value_run_record_at(run, 0);
+	bool own = forks(first) && !first->result;
 	begin.count = begin.assumed = begin.unknown = 0;
 	begin.supposition = (struct supposition){.holds = begin.supposition.holds};
 	begin.next = own ? 1 : 0;
 	begin.expected = 0;
 	begin.looked = NEVER_LOOKED;
-	struct capture call = parent->records[i];
+	struct capture call = *kept_records_at(parent->records, i);
 	bool fine = value_run_go_back(run, &begin);
 	run->memory.n_shared = parent->memory.n_shared;
 	run->xstate = parent->xstate;
@@ -409,7 +405,8 @@ int value_run_new(struct value_replay *replay, uint32_t task, struct value_run *
 	int err = run_make(replay, task, &run, diag);
 	if (err)
 		return err;
-	bool begins = run->n_records && run->records[0].kind == CAPTURE_START;
+	const struct capture *first = value_run_record_at(run, 0);
+	bool begins = first && first->kind == CAPTURE_START;
 	if (!begins && replay->whole && self && self->parent) {
 		err = start_as_parent(run, self, diag);
 	} else {
@@ -431,8 +428,10 @@ void value_run_free(struct value_run *run)
 	for (size_t i = 0; i < run->n_snapshots; i++)
 		value_run_drop(run, &run->snapshots[i]);
 	free(run->snapshots);
-	for (uint64_t i = 0; i < run->n_records; i++)
-		free((void *)run->records[i].ranges);
+	for (size_t i = 0; i < run->n_near && i < NEAR_SNAPSHOTS; i++)
+		value_run_drop(run, &run->near[i]);
+	if (run->records)
+		kept_records_deinit(run->records);
 	free(run->records);
 	free(run->calls);
 	free(run->signals);

@@ -1,18 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* seek.c: a run at any instruction, before or after where it is: back to the nearest snapshot, and
- * forward from there. */
+ * forward from there. Whoever goes to a place goes to those just before it next (a debugger that
+ * steps back does), so a long way forward leaves a snapshot NEAR instructions before its end. */
 #include "offline/replay/replay_impl.h"
+
+enum { NEAR = 100000 };
+
+/* The last snapshot at or before @count; NULL: none. */
+static const struct run_snapshot *last_before(const struct value_run *run, uint64_t count)
+{
+	size_t n = run->n_snapshots;
+	while (n && run->snapshots[n - 1].count > count)
+		n--;
+	const struct run_snapshot *best = n ? &run->snapshots[n - 1] : NULL;
+	for (size_t i = 0; best && i < run->n_near && i < NEAR_SNAPSHOTS; i++)
+		if (run->near[i].count <= count && run->near[i].count > best->count)
+			best = &run->near[i];
+	return best;
+}
 
 enum value_replay_stop value_run_seek(struct value_run *run, uint64_t count)
 {
 	uint64_t now = value_run_count(run);
-	size_t best = run->n_snapshots;
-	while (best && run->snapshots[best - 1].count > count)
-		best--;
+	const struct run_snapshot *best = last_before(run, count);
 	if (count < now && !best)
 		return VALUE_REPLAY_GAP; /* the first snapshot is that of the start */
-	bool nearer = best && run->snapshots[best - 1].count > now;
-	if ((count < now || nearer) && !value_run_go_back(run, &run->snapshots[best - 1]))
+	if ((count < now || (best && best->count > now)) && !value_run_go_back(run, best))
 		return VALUE_REPLAY_NO_MEMORY;
+	if (count - value_run_count(run) > 2 * NEAR && count < UINT64_MAX / 2) {
+		enum value_replay_stop stop = value_run_forward(run, count - NEAR, NULL);
+		if (stop != VALUE_REPLAY_LIMIT)
+			return stop;
+		if (!value_run_keep_near(run))
+			return VALUE_REPLAY_NO_MEMORY;
+	}
 	return value_run_forward(run, count, NULL);
 }

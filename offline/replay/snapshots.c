@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* snapshots.c: the moments of a run that it can go back to. They are taken every so many
  * instructions; when there are SNAPSHOTS_MAX of them, every other one is given up and the distance
- * doubles, so that both memory and the way from the nearest one stay bounded. */
+ * doubles, so that both memory and the way from the nearest one stay bounded. A few more are taken
+ * where somebody looks around. */
 #include "offline/replay/replay_impl.h"
 
 #include <stdlib.h>
@@ -36,18 +37,8 @@ static void thin_out(struct value_run *run)
 	run->snapshot_every *= 2;
 }
 
-bool value_run_keep(struct value_run *run)
+static bool take(struct value_run *run, struct run_snapshot *out)
 {
-	uint64_t count = value_run_count(run);
-	run->snapshot_next = count + run->snapshot_every;
-	if (run->n_snapshots && run->snapshots[run->n_snapshots - 1].count >= count)
-		return true;
-	if (run->n_snapshots == SNAPSHOTS_MAX)
-		thin_out(run);
-	if (!run->snapshots)
-		run->snapshots = calloc(SNAPSHOTS_MAX, sizeof(*run->snapshots));
-	if (!run->snapshots)
-		return false;
 	uint64_t assumed, unknown;
 	value_machine_inexact(run->machine, &assumed, &unknown);
 	struct run_snapshot s = {
@@ -56,7 +47,7 @@ bool value_run_keep(struct value_run *run)
 		.crowded = run->memory.crowded,
 		.assumed = assumed,
 		.unknown = unknown,
-		.count = count,
+		.count = value_run_count(run),
 		.state = *value_machine_state(run->machine),
 		.known = *value_machine_known(run->machine),
 		.next = run->next,
@@ -77,7 +68,35 @@ bool value_run_keep(struct value_run *run)
 		return false;
 	}
 	s.memory = value_memory_snapshot(&run->memory);
-	run->snapshots[run->n_snapshots++] = s;
+	*out = s;
+	return true;
+}
+
+bool value_run_keep(struct value_run *run)
+{
+	uint64_t count = value_run_count(run);
+	run->snapshot_next = count + run->snapshot_every;
+	if (run->n_snapshots && run->snapshots[run->n_snapshots - 1].count >= count)
+		return true;
+	if (run->n_snapshots == SNAPSHOTS_MAX)
+		thin_out(run);
+	if (!run->snapshots)
+		run->snapshots = calloc(SNAPSHOTS_MAX, sizeof(*run->snapshots));
+	if (!run->snapshots || !take(run, &run->snapshots[run->n_snapshots]))
+		return false;
+	run->n_snapshots++;
+	return true;
+}
+
+bool value_run_keep_near(struct value_run *run)
+{
+	struct run_snapshot s, *oldest = &run->near[run->n_near % NEAR_SNAPSHOTS];
+	if (!take(run, &s))
+		return false;
+	if (run->n_near >= NEAR_SNAPSHOTS)
+		value_run_drop(run, oldest);
+	*oldest = s;
+	run->n_near++;
 	return true;
 }
 
