@@ -11,8 +11,8 @@
 
 enum { LARGE_PAGE_BYTES = 2 << 20 };
 
-/* As realloc(), whose free() is its free(). The advice is for the whole of what malloc() has mapped:
- * for a part it would split the mapping, which then could only grow by being copied. */
+/* As realloc(), whose free() is its free(). The advice is for the whole of what malloc() has
+ * mapped: for a part it would split the mapping, which then could only grow by being copied. */
 static inline void *large_realloc(void *at, size_t bytes)
 {
 	const uintptr_t mask = 4095;

@@ -45,7 +45,7 @@ static inline uint32_t load_word(struct dep_build *b, uint64_t addr, uint64_t le
 	if (off + len > SHADOW_PAGE || b->others)
 		return several(b, addr, len);
 	const uint32_t *at = shadow_find(&b->shadow, addr / SHADOW_PAGE, false) + off;
-	bool same = len == 8	 ? shadow_same_8(at)
+	bool same = len == 8   ? shadow_same_8(at)
 		    : len == 4 ? shadow_same_4(at)
 			       : shadow_same(at, len);
 	return same ? *at : several(b, addr, len);

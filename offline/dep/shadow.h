@@ -23,7 +23,7 @@ struct shadow {
 	uint32_t *nobody; /* a page of zeros */
 	uint32_t **slabs; /* pages are taken from the last of these */
 	size_t n_slabs, n_taken;
-	bool no_memory;	  /* a write was lost */
+	bool no_memory; /* a write was lost */
 };
 
 /* Zeroed storage is not enough: false where memory is out. */

@@ -52,7 +52,8 @@ static int at_place(struct value_run *run)
 		run->ended = VALUE_REPLAY_END;
 		return VALUE_REPLAY_END;
 	}
-	int stop = expected ? check(run, kept_records_at(run->records, run->next - 1)) : VALUE_REPLAY_LIMIT;
+	int stop = expected ? check(run, kept_records_at(run->records, run->next - 1))
+			    : VALUE_REPLAY_LIMIT;
 	if (expected && stop == VALUE_REPLAY_LIMIT)
 		value_run_agreed(run, kept_records_at(run->records, run->next - 1));
 	if (stop != VALUE_REPLAY_LIMIT || !c || c->place == CAPTURE_NONE ||

@@ -350,9 +350,8 @@ static int start_as_parent(struct value_run *run, const struct family_task *chil
 		i++;
 	value_run_snapshot_every(parent, UINT64_MAX / 2);
 	parent->stop_behind = i + 1;
-	enum value_replay_stop stop = c
-					      ? value_run_forward(parent, UINT64_MAX / 4, NULL)
-					      : VALUE_REPLAY_GAP;
+	enum value_replay_stop stop =
+		c ? value_run_forward(parent, UINT64_MAX / 4, NULL) : VALUE_REPLAY_GAP;
 	if (stop != VALUE_REPLAY_LIMIT || !value_run_keep(parent) ||
 	    parent->snapshots[parent->n_snapshots - 1].count != value_run_count(parent)) {
 		value_run_free(parent);

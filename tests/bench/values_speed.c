@@ -3,8 +3,8 @@
  *
  *   values_speed DIR [MILLIONS]
  *
- * Prints lines "name number unit": instructions of the first task; millions of instructions a second
- * without a trace, and with all dependences (of the first MILLIONS, 100, as they are kept in
+ * Prints lines "name number unit": instructions of the first task; millions of instructions a
+ * second without a trace, and with all dependences (of the first MILLIONS, 100, as they are kept in
  * memory); ms from a snapshot to a point a hundred million instructions behind it; and ms of a step
  * back, as gdb asks for it, at fifty places over the whole and at five steps in a row at each: the
  * median and the longest. */
@@ -105,7 +105,8 @@ static void steps(struct value_replay *replay, uint64_t count)
 	value_run_forward(run, count - 1, NULL);
 	for (unsigned i = 0; i < PLACES; i++) {
 		/* As after a breakpoint there, which was reached going back. */
-		uint64_t at = count / 4 + (uint64_t)(i * 2654435761u) % (count * 3 / 4 - STEPS) + STEPS;
+		uint64_t at =
+			count / 4 + (uint64_t)(i * 2654435761u) % (count * 3 / 4 - STEPS) + STEPS;
 		seek_ms(run, at);
 		for (unsigned k = 0; k < STEPS; k++)
 			ms[i * STEPS + k] = seek_ms(run, at - 1 - k);

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# bench_values.sh: what a recording of level values costs the program, and how fast it is executed again.
+#
+#   bench_values.sh [NAME...]    gzip lua bc sqlite3 redis nginx
+#
+# Of a program: processor time alone (the median of ROUNDS=3), and what is added by levels calls, paths
+# and values (--check-every 64: what values need and no more), once each; captured bytes for 1,000
+# instructions; instructions a second executed again, without a trace and with all dependences; from
+# a snapshot to a point 10^8 instructions behind it; a step back, the median and the longest. Of a
+# server that serves, attached to: the share of its requests that is left. WET=1 has the WET of what
+# gzip and lua did as well, of its first WET_MILLIONS=100. SCALE=1 divides the work.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+pieces='gzip lua bc sqlite3 redis nginx'
+. tests/bench/lib.sh
+. tests/bench/servers.sh
+needs_recording
+rounds=${ROUNDS:-3} scale=${SCALE:-1} wet=${WET:-1} millions=${WET_MILLIONS:-100} failed=0
+
+prepare() { # NAME: sets program and args
+	args=()
+	case $1 in
+	gzip)
+		program=$(copy gzip) && head -c $((3000000 / scale)) < <(cat /usr/lib/x86_64-linux-gnu/*.so* 2>/dev/null) \
+			>"$tmp/data" && args=(-9c "$tmp/data")
+		;;
+	lua)
+		program=$(copy lua5.4) && cat >"$tmp/work.lua" <<-LUA && args=("$tmp/work.lua")
+			local t, k = {}, 0
+			local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
+			for r = 1, 300 // $scale do
+				for i = 1, 2000 do t[i] = (i * 7919 + r) % 10007 end
+				table.sort(t)
+				local s = {}
+				for i = 1, 500 do s[i] = tostring(t[i]) .. 'x' end
+				for w in table.concat(s):gmatch('%d+') do k = k + #w end
+				k = k + fib(15)
+			end
+			print(k)
+		LUA
+		;;
+	bc)
+		program=$(copy bc) && echo "scale = $((400 / scale)); a(1) * 4; e(1)" >"$tmp/pi.bc" &&
+			args=(-lq "$tmp/pi.bc")
+		;;
+	sqlite3)
+		program=$(copy sqlite3) && for ((k = 0; k < 8 / scale; k++)); do
+			cat tests/bench/loads/work.sql
+			echo 'drop table t; drop table u;'
+		done >"$tmp/work.sql" && args=(:memory: ".read $tmp/work.sql")
+		;;
+	*) return 1 ;;
+	esac
+}
+"${CC:-cc}" -O2 -shared -fPIC -o "$tmp/took.so" tests/bench/took.c || exit 1
+took() { # COMMAND...: processor seconds of the program that it runs
+	rm -f "$tmp/took"
+	TOOK=$tmp/took TOOK_OF=$(basename "$program") LD_PRELOAD=$tmp/took.so "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	awk '{ print $1 / 1e3; exit }' "$tmp/took"
+}
+number() { awk -v n="$1" '$1 == n { print $2 }' "$tmp/speed"; }
+
+bench_program() { # NAME
+	local name=$1 plain level added count bytes
+	rm -rf "$tmp"/rec*
+	for ((k = 0; k < rounds; k++)); do took "$program" "${args[@]}"; done >"$tmp/plain"
+	plain=$(median "$tmp/plain")
+	printf '%s: plain %.3f s' "$name" "$plain"
+	for level in calls paths values; do
+		local options=(--level $level)
+		[ $level != values ] || options+=(--check-every 64)
+		added=$(took "$PUGMARK" record -q -o "$tmp/rec.$level" "${options[@]}" -- "$program" "${args[@]}") || return
+		added=$(calc "$added - $plain")
+		printf ', %s +%.3f s' $level "$added"
+		record "values-$name" $level added_cpu_seconds "$added" s
+	done
+	echo
+	"$BUILD/tests/values_speed" "$tmp/rec.values" "$millions" >"$tmp/speed" || return
+	count=$(number instructions)
+	bytes=$(calc "1000 * $(stat -c %s "$tmp/rec.values/captures") / $count")
+	printf '  %s instructions, %s bytes captured for 1,000 (asked 4)\n' "$count" "$bytes"
+	record "values-$name" values bytes_per_1000_instructions "$bytes" B
+	asked "$name" plain 'M instructions a second' '>=' 150
+	asked "$name" dependences 'M instructions a second, all dependences' '>=' 60
+	asked "$name" distance 'ms to a point 10^8 behind a snapshot' '<' 1000
+	asked "$name" back_median 'ms a step back, median' '<' 50
+	asked "$name" back_longest 'ms a step back, longest' '<' 50
+	awk -v b="$bytes" 'BEGIN { exit !(b >= 4) }' && echo "  SHORT  $name: bytes captured"
+	case $wet.$name in 1.gzip | 1.lua) of_wet "$name" ;; esac
+}
+asked() { # NAME NUMBER WORDS OPERATOR BOUND
+	local v mark=ok
+	v=$(number "$2")
+	awk -v a="$v" -v b="$5" "BEGIN { exit !(a $4 b) }" || mark=SHORT
+	printf '  %-6s %s: %s %s (asked %s %s)\n' $mark "$1" "$v" "$3" "$4" "$5"
+	record "values-$1" values "$2" "$v" "${3%% *}"
+}
+of_wet() { # NAME
+	/usr/bin/env time -f '%U %S %M' "$PUGMARK" wet --window "0:${millions}000000" "$tmp/rec.values" >"$tmp/wet" 2>"$tmp/err"
+	sed -nE '/^(statements|uncompressed \/|bytes for|made in|control flow)/s/^/  wet: /p' "$tmp/wet"
+	awk '{ printf "  wet: %.1f s of processor, %d MB at most\n", $1 + $2, $3 / 1024 }' "$tmp/err"
+}
+
+rate_redis() {
+	redis-benchmark -p "$port" -t get -n $((100000 / scale)) -c 16 --csv | awk -F '"' '/GET/ { print $4 }'
+}
+rate_nginx() { wrk -t 1 -c 16 -d 3 "http://127.0.0.1:$port/" | awk '/^Requests.sec/ { print $2 }'; }
+bench_server() { # NAME
+	local plain left recorder
+	port=$(free_port)
+	"serve_$1" || { echo "$1: not installed"; return 0; }
+	for ((k = 0; k < 100; k++)); do (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null && break || sleep 0.1; done
+	plain=$("rate_$1")
+	for level in calls values; do
+		local options=(--level $level)
+		[ $level != values ] || options+=(--check-every 64 --module 'libjemalloc*')
+		"$PUGMARK" record -o "$tmp/rec.$level" -p $server "${options[@]}" >"$tmp/out" 2>"$tmp/err" &
+		recorder=$!
+		for ((k = 0; k < 600; k++)); do grep -q ': recording' "$tmp/err" && break || sleep 0.1; done
+		left=$("rate_$1")
+		kill -INT $recorder
+		wait $recorder
+		printf '%s: %s requests a second plain, %s at level %s: %.1f %%\n' "$1" "$plain" "$left" $level \
+			"$(calc "100 * $left / $plain")"
+		record "values-$1" $level requests_left "$(calc "100 * $left / $plain")" %
+	done
+	kill $server
+	wait $server 2>/dev/null
+	awk -v l="$left" -v p="$plain" 'BEGIN { exit !(l < 0.6 * p) }' && echo "  SHORT  $1 (asked: 60 % are left)"
+	"$PUGMARK" verify "$tmp/rec.values" | grep '^values of task' | head -n 6
+}
+
+# shellcheck disable=SC2086
+for name in ${*:-$pieces}; do
+	case $name in
+	redis | nginx) bench_server "$name" || failed=1 ;;
+	*)
+		if prepare "$name"; then
+			bench_program "$name" || { echo "$name: FAILED: $(tail -n 1 "$tmp/err")"; failed=1; }
+		else
+			echo "$name: cannot be set up here"
+		fi
+		;;
+	esac
+done
+exit $failed
