@@ -319,3 +319,14 @@ struct program *random_program(uint64_t seed)
 	free(m.pad);
 	return m.p;
 }
+
+void random_forbid_probes(struct program *prog, uint64_t seed)
+{
+	for (uint32_t f = seed & 3; f < prog->n_funcs; f += 4)
+		for (uint32_t i = 1; i < prog->funcs[f].n_blocks; i++) {
+			struct prog_block *b = &prog->blocks[prog->funcs[f].block + i];
+			if (b->flags & (PROG_ROOT | PROG_OPEN) || !random_chance(&seed, 25))
+				continue;
+			b->any.cost_ns = b->last.cost_ns = INFINITY;
+		}
+}

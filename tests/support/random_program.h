@@ -30,6 +30,10 @@ static inline bool random_chance(uint64_t *state, uint32_t percent)
 /* A program of a few functions; function 0 is where it starts. Freed with program_free(). */
 struct program *random_program(uint64_t seed);
 
+/* Of every fourth function, some blocks can be probed nowhere: all of the way's instructions are
+ * refused, as AVX's are. Not at entries from outside, which the walker would not tell. */
+void random_forbid_probes(struct program *program, uint64_t seed);
+
 /* Takes some functions of @program out of scope. Returns the program as it runs, with them: it
  * shares all but its functions with @program, and is to be freed before, with
  * random_scope_free(). */

@@ -6,7 +6,6 @@
  * from UNRESOLVED_FROM (1) on. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,19 +25,6 @@ enum { WALKS = 20, EXACT_PERCENT = 87 };
 struct tally {
 	uint32_t plans, places[PUGMARK_UNRESOLVED_KINDS], unowned, walks, exact, cut, wrong;
 };
-
-/* Of every fourth function, some blocks can be probed nowhere: all of the way's instructions are
- * refused, as AVX's are. Not at entries from outside, which the walker would not tell. */
-static void forbid_probes(struct program *prog, uint64_t seed)
-{
-	for (uint32_t f = seed & 3; f < prog->n_funcs; f += 4)
-		for (uint32_t i = 1; i < prog->funcs[f].n_blocks; i++) {
-			struct prog_block *b = &prog->blocks[prog->funcs[f].block + i];
-			if (b->flags & (PROG_ROOT | PROG_OPEN) || !random_chance(&seed, 25))
-				continue;
-			b->any.cost_ns = b->last.cost_ns = INFINITY;
-		}
-}
 
 static void walk_plan(const struct program *prog, const struct choice *choice,
 		      const struct pugmark_plan *plan, uint64_t seed, struct tally *t)
@@ -69,7 +55,7 @@ static void look_at(uint64_t seed, enum plan_mode mode, struct tally *t)
 	struct pugmark_plan *plan;
 	struct plan_check_counts counts;
 	uint32_t unresolved = 0;
-	forbid_probes(prog, seed);
+	random_forbid_probes(prog, seed);
 	int err = choose_witnesses(prog, mode, &choice, &unresolved);
 	assert_true(!err || (err == -EDOM && unresolved));
 	assert_int_equal(plan_build(prog, &choice, mode, NULL, &plan), 0);
