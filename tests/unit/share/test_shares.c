@@ -37,7 +37,8 @@ static bool is_plain(const struct walk *w, const struct pugmark_plan *plan)
 {
 	for (uint32_t i = 0; i < w->n_events; i++)
 		if (w->events[i].kind == PUGMARK_EVENT_SIGNAL ||
-		    (w->events[i].kind == PUGMARK_EVENT_END && pugmark_event_stopped(&w->events[i])))
+		    (w->events[i].kind == PUGMARK_EVENT_END &&
+		     pugmark_event_stopped(&w->events[i])))
 			return false;
 	for (uint32_t i = 0; i < plan->n_nodes; i++)
 		if (plan->nodes[i].flags & PUGMARK_NODE_ROOT)
@@ -60,7 +61,8 @@ static void print_events(const char *of, const struct pugmark_witness_event *e, 
 		       (unsigned long long)set->plan->sites[e[i].site].addr,
 		       set->plan->sites[e[i].site].func,
 		       e[i].kind ? 0ull : (unsigned long long)set->members[e[i].site],
-		       (unsigned long long)e[i].arm.witness.cfa, (unsigned long long)e[i].arm.witness.ret,
+		       (unsigned long long)e[i].arm.witness.cfa,
+		       (unsigned long long)e[i].arm.witness.ret,
 		       (unsigned long long)e[i].arm.witness.val);
 }
 
