@@ -351,8 +351,10 @@ static struct shortcut *room_for(struct parser *p, const struct shortcut_start *
 {
 	struct shortcuts *s = p->shortcuts;
 	uint32_t n_events = p->n_out - start->n_out;
-	if (p->own_notes.failed || p->gone != start->gone || start->frame.gone ||
-	    p->from_ns != start->from_ns || n_events > LONGEST || n_frames > LONGEST)
+	if (p->own_notes.failed ||
+	    p->position == LOST || /* a gap is counted, and leaves its cause */
+	    p->gone != start->gone || start->frame.gone || p->from_ns != start->from_ns ||
+	    n_events > LONGEST || n_frames > LONGEST)
 		return NULL;
 	if (s->n_events + LONGEST > KEPT_MAX || s->n_frames + LONGEST > KEPT_MAX)
 		parser_forget_shortcuts(p);

@@ -23,6 +23,9 @@
 #include "tests/support/twin.h"
 #include "tests/support/walker.h"
 
+/* Programs that have failed are always among them. 1015: a shortcut that ended in a gap. */
+static const uint64_t once_failed[] = {1015};
+
 enum { PROGRAMS = 300, WALKS = 3, ROUNDS = 6 };
 
 /* The second module is the same program elsewhere. */
@@ -186,6 +189,8 @@ static void many_programs(enum plan_mode mode, bool forbid)
 	uint64_t from = one ? strtoull(one, NULL, 0) : 1, fed = 0, came_out = 0;
 	uint64_t to = one ? from : many ? strtoull(many, NULL, 0) : PROGRAMS;
 	int failed = 0;
+	for (size_t i = 0; !one && i < sizeof(once_failed) / sizeof(*once_failed); i++)
+		failed += !one_program(once_failed[i], mode, forbid, &fed, &came_out);
 	for (uint64_t seed = from; seed <= to && failed < 5; seed++)
 		failed += !one_program(seed, mode, forbid, &fed, &came_out);
 	print_message("%" PRIu64 " events fed, %" PRIu64 " came out\n", fed, came_out);
