@@ -255,14 +255,13 @@ static inline bool has_come_back(const struct parser *p, const struct pugmark_wi
 	return true;
 }
 
-bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
+/* From @decision of the topmost frame on; @in_call: once its call has come back. */
+static inline __attribute__((always_inline)) bool
+take_from(struct parser *p, const struct pugmark_witness_event *e, uint32_t decision, bool in_call)
 {
 	struct shortcut *s, **past = p->shortcuts->past;
 	const struct frame *f = parser_top(p);
-	uint32_t n = 0, decision = f->decision;
-	bool in_call = p->position == AT_CALL;
-	if (!is_plain(p, e) || (in_call && !has_come_back(p, e, &decision)))
-		return false;
+	uint32_t n = 0;
 	for (;; n++, f--) {
 		struct key key = key_of(f, decision, e);
 		s = f->module == e->module && !f->gone ? look_up_next(p->shortcuts, &key) : NULL;
@@ -288,6 +287,22 @@ bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 	if (report(p, s))
 		go_to_event(p, s, e);
 	return true;
+}
+
+static __attribute__((noinline)) bool take_behind_call(struct parser *p,
+						       const struct pugmark_witness_event *e)
+{
+	uint32_t decision;
+	return has_come_back(p, e, &decision) && take_from(p, e, decision, true);
+}
+
+bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
+{
+	if (!is_plain(p, e))
+		return false;
+	if (p->position == AT_CALL)
+		return take_behind_call(p, e);
+	return take_from(p, e, parser_top(p)->decision, false);
 }
 
 bool parser_shortcut_here(struct parser *p, const struct pugmark_witness_event *e)
