@@ -177,6 +177,7 @@ done
 for format in perfetto:binary chrome:json speedscope:json folded:text pprof:binary callgrind:text sqlite:binary; do
 	rm -f exported
 	claim "export ${format%:*}" "$PUGMARK" export --format "${format%:*}" -o exported "$rec"
+	[ "${format%:*}" != pprof ] || { gzip -dc exported >plain && mv plain exported; } # packed bytes are any
 	claim "export ${format%:*}: no such byte" printed "${format#*:}" exported
 done
 claim 'export parquet' "$PUGMARK" export --format parquet -o exported.parquet "$rec"
@@ -185,7 +186,7 @@ for table in exported.parquet/*; do
 done
 all text top --once "$rec"
 all text top --once -- "./$program" "$comm"
-all text report --request outer --against "$rec-paths" "$rec"
+all html report --html --request outer --against "$rec-paths" -o - "$rec"
 all json report --request outer --format json "$rec"
 claim 'export ctf' "$PUGMARK" export --format ctf -o exported.ctf "$rec"
 sed 1d exported.ctf/metadata | tr -d '\t' >metadata

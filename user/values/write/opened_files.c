@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,13 +92,31 @@ void name_folders_deinit(struct name_folders *f)
 	*f = (struct name_folders){-1, -1};
 }
 
-/* The file that @name leads to from the folder @from, if it is the one of @file. */
-static int open_same(const char *from, const struct mapped_file *file, struct stat *st)
+/* Where the link @link leads to, or -1. */
+static int text_of(const char *link, char text[PATH_MAX])
 {
-	char path[PATH_MAX + 64];
-	int len = snprintf(path, sizeof(path), "%s/%s", from, file->path);
-	int fd = len < (int)sizeof(path) ? open_regular(path, st) : -ENAMETOOLONG;
+	ssize_t n = readlink(link, text, PATH_MAX - 1);
 
+	text[n > 0 ? n : 0] = 0;
+	return *text == '/' ? 0 : -1;
+}
+
+/* The file that the name leads to in the folder @root, which absolute links lead from as well: its
+ * process may have another one than this. @base: the folder that the name is relative to. */
+static int open_same(int root, const char *base, const struct mapped_file *file, struct stat *st)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	char path[2 * PATH_MAX + 1], link[32], top[PATH_MAX];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
+	/* As this process sees @base, the root's own name may be before it. */
+	if (!text_of(link, top) && top[1] && !strncmp(base, top, strlen(top)))
+		base += strlen(top);
+	int len = snprintf(path, sizeof(path), "%s/%s", base, file->path);
+
+	if (len >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	int found = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int fd = found < 0 ? -errno : open_regular_found(found, st);
 	if (fd >= 0 && (st->st_ino != file->inode || (uint64_t)st->st_size != file->size)) {
 		close(fd);
 		return -ESTALE;
@@ -105,24 +124,41 @@ static int open_same(const char *from, const struct mapped_file *file, struct st
 	return fd;
 }
 
+/* As long as the process is there. */
+static int open_by_process(const struct mapped_file *file, struct stat *st)
+{
+	char link[64], base[PATH_MAX] = "";
+
+	if (*file->path != '/') {
+		snprintf(link, sizeof(link),
+			 file->dir_fd == AT_FDCWD ? "/proc/%d/cwd" : "/proc/%d/fd/%d", file->pid,
+			 file->dir_fd);
+		if (text_of(link, base))
+			return -ENOENT;
+	}
+	snprintf(link, sizeof(link), "/proc/%d/root", file->pid);
+	int root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = root < 0 ? -errno : open_same(root, base, file, st);
+	if (root >= 0)
+		close(root);
+	return fd;
+}
+
 int opened_files_open(const struct mapped_file *file, const struct name_folders *folders,
 		      struct stat *st)
 {
-	char from[64];
-	bool absolute = file->path && *file->path == '/';
+	char link[64], base[PATH_MAX] = "";
 
 	if (!file->path || !file->inode)
 		return -ENOENT;
-	if (absolute)
-		snprintf(from, sizeof(from), "/proc/%d/root", file->pid);
-	else if (file->dir_fd == AT_FDCWD)
-		snprintf(from, sizeof(from), "/proc/%d/cwd", file->pid);
-	else
-		snprintf(from, sizeof(from), "/proc/%d/fd/%d", file->pid, file->dir_fd);
-	int fd = open_same(from, file, st);
-	int folder = absolute ? folders->root : file->dir_fd == AT_FDCWD ? folders->cwd : -1;
-	if (fd >= 0 || folder < 0)
+	int fd = open_by_process(file, st);
+	bool absolute = *file->path == '/';
+	if (fd >= 0 || folders->root < 0 || (!absolute && file->dir_fd != AT_FDCWD))
 		return fd;
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", folder);
-	return open_same(from, file, st);
+	if (!absolute) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", folders->cwd);
+		if (folders->cwd < 0 || text_of(link, base))
+			return fd;
+	}
+	return open_same(folders->root, base, file, st);
 }
