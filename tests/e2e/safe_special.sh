@@ -18,7 +18,7 @@ python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
 
 quick() { # PATH WHAT ARGUMENT...: not in time, or not told
 	local path=$1 status=0
-	timeout 20 "$PUGMARK" "${@:3}" >out 2>err </dev/null || status=$?
+	timeout 60 "$PUGMARK" "${@:3}" >out 2>err </dev/null || status=$?
 	claim "$2 given $path: is an error at once (pugmark ${*:3})" is $status 1
 	claim "$2 given $path: is said in one line" eval '[ "$(grep -c "^pugmark" err)" = 1 ]'
 	claim "$2 given $path: of that file" grep -qF "$path: " err

@@ -29,7 +29,7 @@ untouched() { is "$(cat kept/file) $(echo kept/*)" 'precious kept/file'; }
 refused() { # ARGUMENT...: %: where to
 	local to
 	for to in link dangling way/file way/new; do
-		timeout 20 "$PUGMARK" "${@//%/theirs/$to}" >out 2>err </dev/null
+		timeout 60 "$PUGMARK" "${@//%/theirs/$to}" >out 2>err </dev/null
 		claim "a stranger's $to: ${*:1:3}" is $? 1
 		claim "$to: in one line" is "$(wc -l <err)" 1
 		claim "$to: nothing was written there" untouched
@@ -84,7 +84,7 @@ done
 chmod 700 cache/pugmark/taken-out
 
 # FIFOs.
-quick() { timeout 10 "$PUGMARK" "$@" >out 2>err </dev/null; [ $? -lt 124 ]; }
+quick() { timeout 60 "$PUGMARK" "$@" >out 2>err </dev/null; [ $? -lt 124 ]; }
 mkfifo fifo
 claim 'a FIFO as a model' quick check --model fifo rec
 claim 'is said' grep -q 'not a regular file' err
