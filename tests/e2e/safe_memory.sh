@@ -39,17 +39,17 @@ EOF2
 ${CC:-cc} -O1 -o spin spin.c || skip 'no compiler for the program'
 ./spin &
 pid=$!
-started+=($pid)
-timeout 60 python3 cut.py $pid >cut 2>&1 &
+started+=("$pid")
+timeout 60 python3 cut.py "$pid" >had 2>&1 &
 cutter=$!
-started+=($cutter)
+started+=("$cutter")
 timeout 60 "$PUGMARK" record -q --carrier patch -o rec -p $pid >out 2>err </dev/null &
 recorder=$!
-started+=($recorder)
+started+=("$recorder")
 wait $cutter
-[ -s cut ] && ! grep -q Error cut || skip "nothing was shared: $(tail -n 1 cut) $(cat err)"
+[ -s had ] && ! grep -q Error had || skip "nothing was shared: $(tail -n 1 had) $(cat err)"
 sleep 0.5
-claim 'memory that is shared cannot be cut short' is "$(cat cut)" refused
+claim 'memory that is shared cannot be cut short' is "$(cat had)" refused
 kill -INT $recorder
 wait $recorder
 claim 'the recorder lives' is $? 0
