@@ -98,6 +98,20 @@ assert by["getenv"] == {"0": "PUGMARK_NO_SUCH"}, by["getenv"]
 assert by["mixed"]["x"] is None and by["texts"]["none"] is None
 '
 
+if command -v sqlite3 >/dev/null; then
+	run 0 export --format sqlite -o of.db rec2
+	claim 'SQL over them answers' is "$(sqlite3 of.db "select json_extract(arguments, '\$.r.path'), json_extract(arguments, '\$.last')
+		from calls c join functions f on f.id = c.function where f.name = 'mixed'")" '/index.html|9'
+	claim 'other calls have none' is "$(sqlite3 of.db 'select count(arguments) from calls')" 10
+	duckdb=$tests/../build/node/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so
+	if [ -e "$duckdb" ]; then
+		run 0 export --format parquet -o of.parquet rec2
+		claim 'the same in Parquet' is "$(python3 "$tests/support/duckdb_query.py" "$duckdb" \
+			"select arguments from 'of.parquet/calls.parquet' where arguments is not null order by id")" \
+			"$(sqlite3 of.db 'select arguments from calls where arguments is not null order by id')"
+	fi
+fi
+
 cp told2 bare && strip -g bare
 "$PUGMARK" record -o bare.rec --args-of numbers -- ./bare 2>err >out
 claim 'without debug information: it is said' grep -q 'no debug information says of which types' err

@@ -85,5 +85,13 @@ if ${CC:-cc} -O1 -fno-optimize-sibling-calls naps.c -o naps 2>err; then
 		select(.function == "nap" or .function == "usleep") |
 		[.function, .calls, .total_ns[0] == .total_ns[1], .total_ns[0] > 50000000]] | sort' out)" \
 		'[["nap",5,true,true],["usleep",5,true,true]]'
+	run 0 report naps.rec
+	claim 'then report has nothing to advise' is "$(grep -c 'tells apart' out)" 0
+	run 0 record -q -o naps.rec -- ./naps
+	run 0 report naps.rec
+	claim 'without: report says which functions hide each other, imports first' \
+		grep -qE '^up to [0-9]+ % .* record with --time-of usleep .*--time-of nap' out
+	run 0 dump --from 99 naps.rec
+	claim 'dump of no time that there was: says so' grep -q 'the selection keeps none' err
 fi
 conclude

@@ -69,6 +69,11 @@ shows 'a function has its callers and callees' page.html 1280 '
 	const tables = document.querySelectorAll("#function table");
 	return [document.querySelector("#function h2").textContent, ...[0, 1].map((i) => [...tables[i].querySelectorAll("td.name")].map((e) => e.textContent).sort())]' \
 	"$(jq -c '.functions[] | select(.function == "first_step") | ["first_step", ([.callers[].function] | sort), ([.callees[].function] | sort)]' report.json)"
+shows 'a function has how long its calls took: each of them, by the least and by the most' page.html 1280 '
+	[...document.querySelectorAll("#function-table button.link")].find((b) => b.textContent === "factorial").click();
+	const rows = [...document.querySelectorAll("#function .hist tbody tr")];
+	return [1, 2].map((i) => rows.reduce((sum, r) => sum + Number(r.children[i].textContent.replaceAll(",", "")), 0))' \
+	"$(jq -c '.functions[] | select(.function == "factorial") | .durations_ns.calls | [., .]' report.json)"
 shows 'the call tree opens' page.html 1280 '
 	document.getElementById("tab-calls").click();
 	const top = document.querySelector("#tree li button");

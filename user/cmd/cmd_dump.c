@@ -5,6 +5,7 @@
  * the lines of a thread begin with is made once. */
 #include "user/cli/command.h"
 #include "user/cli/outbuf.h"
+#include "user/view/trace/left_out.h"
 #include "user/view/trace/trace_view.h"
 
 #include <errno.h>
@@ -387,6 +388,8 @@ int cmd_dump(int argc, char **argv)
 			err = dump_all(&d, &diag);
 			outbuf_flush(d.out);
 		}
+		if (!err && !d.events && !d.gaps)
+			say_left_out(&d.view);
 		status = err ? command_fail(&diag) : trace_view_status(&d.view, d.gaps);
 	}
 	free(d.heads);

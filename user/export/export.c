@@ -250,6 +250,29 @@ static void on_thread(struct replay *r, uint32_t task)
 		go_on_track(x, task, 0);
 }
 
+/* What the call at @level was made with, as JSON, which the caller frees. NULL: it is not known. */
+static char *arguments_of(struct export *x, const struct call *call, uint32_t level)
+{
+	char *text = NULL;
+	size_t len = 0;
+	if (!x->format->says_arguments || !x->replay.levels[level].values)
+		return NULL;
+	struct outbuf *shown = x->replay.out, *out = malloc(sizeof(*out));
+	FILE *file = out ? open_memstream(&text, &len) : NULL;
+	if (file) {
+		outbuf_init(out, file);
+		x->replay.out = out;
+		replay_put_arguments(&x->replay, call, &x->replay.levels[level], true);
+		x->replay.out = shown;
+		outbuf_flush(out);
+		fclose(file);
+	}
+	free(out);
+	if (!text)
+		export_fail(x, -ENOMEM, "out of memory");
+	return text;
+}
+
 static void on_open(struct replay *r, uint32_t level)
 {
 	begin_call(export_of(r), level);
@@ -268,8 +291,11 @@ static void on_close(struct replay *r, uint32_t level, const struct replay_end *
 	end.at_ns = draw(x, end.end);
 	if (x->format->adds_up)
 		export_contexts_leave(x, &end);
+	char *arguments = arguments_of(x, &r->calls.stack[level], level);
+	call.arguments = arguments;
 	if (x->format->ret)
 		x->format->ret(x, &call, &end);
+	free(arguments);
 }
 
 static void on_gap(struct replay *r, const struct pugmark_trace_event *e)

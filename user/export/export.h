@@ -56,6 +56,9 @@ struct export_call {
 	uint8_t how;	/* enum pugmark_trace_kind, see struct call */
 	uint8_t cause;	/* PUGMARK_TRACE_ENTER: enum pugmark_trace_cause */
 	bool again;	/* it began in an earlier part, and is open where this one begins */
+	/* ->ret, of a format that `says_arguments`: what it was called with, as JSON; NULL: that is
+	 * not known. */
+	const char *arguments;
 };
 
 struct export_end {
@@ -87,6 +90,7 @@ struct export_format {
 	void (*begin)(struct export *x);
 	/* A track's first event is about to come, in this part. */
 	void (*track)(struct export *x, const struct export_track *track);
+	bool says_arguments;
 	void (*call)(struct export *x, const struct export_call *call);
 	void (*ret)(struct export *x, const struct export_call *call, const struct export_end *end);
 	void (*gap)(struct export *x, const struct export_gap *gap);

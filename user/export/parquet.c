@@ -25,6 +25,7 @@ enum {
 	CALL_BEGIN,
 	CALL_END_AT = CALL_BEGIN + 2,
 	CALL_ENDED = CALL_END_AT + 2,
+	CALL_ARGUMENTS,
 	N_CALL_COLUMNS,
 };
 static const struct parquet_column call_columns[N_CALL_COLUMNS] = {
@@ -35,6 +36,7 @@ static const struct parquet_column call_columns[N_CALL_COLUMNS] = {
 	{"site", PARQUET_INT},	       {"begin_earliest", PARQUET_INT},
 	{"begin_latest", PARQUET_INT}, {"end_earliest", PARQUET_INT},
 	{"end_latest", PARQUET_INT},   {"ended", PARQUET_WORD},
+	{"arguments", PARQUET_TEXT},
 };
 static const struct parquet_column function_columns[] = {{"id", PARQUET_INT},
 							 {"name", PARQUET_TEXT},
@@ -138,6 +140,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 		parquet_int(to, CALL_SITE, (int64_t)call->site);
 	put_time(x, to, CALL_BEGIN, call->begin);
 	put_time(x, to, CALL_END_AT, end->end);
+	parquet_text(to, CALL_ARGUMENTS, call->arguments);
 	parquet_word(to, CALL_ENDED,
 		     end->how == CALL_RETURNED ? "returned" : export_end_word(end->how));
 	row_end(x, CALLS);
@@ -241,6 +244,7 @@ const struct export_format export_parquet = {
 	.brief = "the same tables as Parquet files, a folder (DuckDB)",
 	.state_bytes = sizeof(struct parquet_out),
 	.makes_path = true,
+	.says_arguments = true,
 	.begin = begin,
 	.ret = ret,
 	.gap = gap,

@@ -26,7 +26,7 @@ static const char schema[] =
 	"  stack INTEGER NOT NULL, parent INTEGER REFERENCES calls, level INTEGER NOT NULL,\n"
 	"  function INTEGER NOT NULL REFERENCES functions, how TEXT NOT NULL, cause TEXT,\n"
 	"  site INTEGER, begin_earliest INTEGER, begin_latest INTEGER, end_earliest INTEGER,\n"
-	"  end_latest INTEGER, ended TEXT NOT NULL);\n"
+	"  end_latest INTEGER, ended TEXT NOT NULL, arguments TEXT);\n"
 	"CREATE TABLE gaps (thread INTEGER NOT NULL REFERENCES threads, stack INTEGER NOT NULL,\n"
 	"  cause TEXT NOT NULL, earliest INTEGER, latest INTEGER, lost INTEGER NOT NULL);\n"
 	"CREATE TABLE events (thread INTEGER NOT NULL REFERENCES threads, stack INTEGER NOT NULL,\n"
@@ -60,6 +60,7 @@ struct bound {
 	bool any;
 	uint32_t thread, stack;
 	const char *how, *cause, *ended;
+	bool arguments;
 };
 
 struct sqlite_out {
@@ -123,7 +124,7 @@ static void begin(struct export *x)
 	else if (sqlite3_exec(s->db, schema, NULL, NULL, NULL) != SQLITE_OK)
 		fail(x);
 	close(fd);
-	prepare(x, "INSERT INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->call);
+	prepare(x, "INSERT INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &s->call);
 	prepare(x, "INSERT INTO gaps VALUES (?,?,?,?,?,?)", &s->gap);
 	prepare(x, "INSERT INTO events VALUES (?,?,?,?,?,?)", &s->event);
 }
@@ -176,6 +177,8 @@ static void bind_what_changes(struct sqlite_out *s, const struct bound *now)
 		bind_word(s->call, 8, now->cause);
 	if (!was->any || was->ended != now->ended)
 		bind_word(s->call, 14, now->ended);
+	if (was->arguments && !now->arguments)
+		sqlite3_bind_null(s->call, 15);
 	*was = *now;
 }
 
@@ -198,6 +201,7 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 		.how = export_how_word(call->how),
 		.cause = call->how == PUGMARK_TRACE_ENTER ? trace_view_cause(call->cause) : NULL,
 		.ended = end->how == CALL_RETURNED ? "returned" : export_end_word(end->how),
+		.arguments = call->arguments,
 	};
 	bind_what_changes(s, &now);
 	sqlite3_bind_int64(s->call, 1, (sqlite3_int64)call->id);
@@ -207,6 +211,8 @@ static void ret(struct export *x, const struct export_call *call, const struct e
 	bind_number(s->call, 9, call->site);
 	bind_time(x, s->call, 10, call->begin);
 	bind_time(x, s->call, 12, end->end);
+	if (call->arguments)
+		sqlite3_bind_text(s->call, 15, call->arguments, -1, SQLITE_TRANSIENT);
 	run(x, s->call);
 	if (call->how == PUGMARK_TRACE_ENTER)
 		put_event(x, trace_view_cause(call->cause), call->begin, call->id);
@@ -315,6 +321,7 @@ const struct export_format export_sqlite = {
 	.brief = "a SQLite database: calls, functions, threads, gaps, events, and views",
 	.state_bytes = sizeof(struct sqlite_out),
 	.makes_path = true,
+	.says_arguments = true,
 	.begin = begin,
 	.ret = ret,
 	.gap = gap,

@@ -71,7 +71,7 @@ function table(parent, columns, rows, most) {
 		for (const row of sorted.slice(0, limit)) {
 			const tr = make("tr");
 			for (const c of columns)
-				tr.append(make("td", { className: c.className || "" }, c.show(row)));
+				tr.append(make("td", { className: c.className || "" }, ...[c.show(row)].flat()));
 			body.append(tr);
 		}
 		parent.replaceChildren(make("div", { className: "scroll" }, make("table", {}, make("thead", {}, head), body)));
@@ -82,6 +82,10 @@ function table(parent, columns, rows, most) {
 	};
 	draw();
 }
+// What is known of a function without a name: behind its link, and in the box over a frame.
+const hints = new Map(functions.filter((f) => f.k).map((f) => [f.m + " " + f.n, f.k]));
+const hinted = (frame) => frame < 0 ? undefined : hints.get(frames[frame].m + " " + frames[frame].n);
+const known = (f) => f.k ? [link(f.id), make("span", { className: "dim" }, " " + f.k)] : [link(f.id)];
 const link = (id) => make("button", { className: "link", onclick: () => openFunction(id) }, functions[id].n + (functions[id].i ? " (import)" : ""));
 const sum = (key) => (f) => f[key] ? f[key][0] * 1e-9 + f[key][1] * 1e-18 : -1;
 const functionColumns = [
@@ -91,7 +95,7 @@ const functionColumns = [
 	{ title: "median", className: "wide", value: (f) => f.d ? f.d.median[1] : -1, show: (f) => bounds(f.d?.median) },
 	{ title: "99 %", className: "wide", value: (f) => f.d ? f.d.p99[1] : -1, show: (f) => bounds(f.d?.p99) },
 	{ title: "longest", className: "wide", value: (f) => f.d ? f.d.max[1] : -1, show: (f) => bounds(f.d?.max) },
-	{ title: "function", className: "name", text: true, value: (f) => f.n.toLowerCase(), show: (f) => link(f.id) },
+	{ title: "function", className: "name", text: true, value: (f) => f.n.toLowerCase(), show: known },
 ];
 function drawFunctions() {
 	table($("function-table"), functionColumns, functions.filter((f) => f.ran && (!query || f.n.toLowerCase().includes(query))));
@@ -100,11 +104,11 @@ function drawFunctions() {
 // ---- one function ----
 function openFunction(id) {
 	const f = functions[id], box = $("function");
-	box.replaceChildren(make("h2", {}, f.n), make("p", { className: "dim" }, [f.m, f.a ? "at " + f.a : "", f.i ? "imported" : ""].filter(Boolean).join(", ")));
+	box.replaceChildren(make("h2", {}, f.n), make("p", { className: "dim" }, [f.m, f.a ? "at " + f.a : "", f.i ? "imported" : "", f.k].filter(Boolean).join(", ")));
 	const facts = make("div", { className: "facts" });
 	for (const [what, value] of [["calls", number(f.c)], ["total", bounds(f.t)], ["self", bounds(f.s)], ["shortest", bounds(f.d?.min)], ["median", bounds(f.d?.median)], ["99 %", bounds(f.d?.p99)], ["longest", bounds(f.d?.max)]])
 		if (value)
-			facts.append(make("div", {}, make("b", {}, value), what));
+			facts.append(make("div", {}, make("b", {}, value.replace("..", "..\u200b")), what));
 	box.append(facts);
 	for (const [title, list] of [["Called by", f.callers], ["Calls", f.callees]]) {
 		const at = make("div");
@@ -112,9 +116,11 @@ function openFunction(id) {
 		table(at, [
 			{ title: "calls", first: true, value: (e) => e[1], show: (e) => number(e[1]) },
 			{ title: "total", value: (e) => e[2] ? e[2][0] : -1, show: (e) => bounds(e[2]) },
-			{ title: "function", className: "name", text: true, value: (e) => functions[e[0]].n, show: (e) => link(e[0]) },
+			{ title: "function", className: "name", text: true, value: (e) => functions[e[0]].n, show: (e) => known(functions[e[0]]) },
 		], list, 30);
 	}
+	if (f.h)
+		box.append(make("h2", {}, "How long its calls took"), histogram(f.h));
 	const slow = data.slow.filter((s) => s.f === id);
 	if (slow.length) {
 		const at = make("div");
@@ -127,12 +133,21 @@ function openFunction(id) {
 	box.tabIndex = -1;
 	box.focus();
 }
+// A row for each power of two: how many calls took so long, by the least that they can have taken, and by the most.
+function histogram(h) {
+	const most = Math.max(...h.n.flat(), 1);
+	const bar = (n, what) => make("td", {}, ...n ? [make("div", { className: "bar-" + what, style: `width:${100 * n / most}%` }), number(n)] : []);
+	const rows = h.n.map(([least, longest], i) => make("tr", {}, make("th", { scope: "row" },
+		(h.p + i ? time(2 ** (h.p + i)) : "0") + ".." + time(2 ** (h.p + i + 1))), bar(least, "least"), bar(longest, "most")));
+	const head = make("tr", {}, ...["took", "calls, by the least that it can be", "calls, by the most"].map((t) => make("th", { scope: "col" }, t)));
+	return make("div", { className: "scroll" }, make("table", { className: "hist" }, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
 function slowTable(at, rows) {
 	table(at, [
 		{ title: "start", value: (s) => s.at[0], show: (s) => make("button", { className: "link", onclick: () => zoomTo(s) }, "+" + time(s.at[0])) },
 		{ title: "took", first: true, value: (s) => s.took[0] + s.took[1] * 1e-9, show: (s) => bounds(s.took) + (s.open ? " (still open)" : "") },
 		{ title: "thread", value: (s) => s.tid, show: (s) => String(s.tid) },
-		{ title: "function", className: "name", text: true, value: (s) => functions[s.f].n, show: (s) => link(s.f) },
+		{ title: "function", className: "name", text: true, value: (s) => functions[s.f].n, show: (s) => known(functions[s.f]) },
 	], rows, 20);
 }
 
@@ -203,7 +218,7 @@ function tell(event, lines) {
 	tip.style.top = Math.min(event.clientY + 12, innerHeight - tip.offsetHeight - 8) + "px";
 }
 
-const { forward, weights } = flameInit(data, redraw, () => query, { $, number, time, bounds, style, name, matches, ROW, canvasOf, box, tell });
+const { forward, weights } = flameInit(data, redraw, () => query, { $, number, time, bounds, style, name, matches, ROW, canvasOf, box, tell, hinted });
 
 // ---- the timeline: one track below the other, calls by depth ----
 let tracks = null;
@@ -316,7 +331,7 @@ function timelineInit() {
 			return;
 		}
 		const b = hit(e);
-		tell(e, b ? [name(b.row.frame[b.i]), data.times ? `+${time(b.row.from[b.i])}, ${time(b.row.to[b.i] - b.row.from[b.i])} as drawn` : "", b.row.doubt[b.i] ? `its times are known to within ${time(b.row.doubt[b.i])}` : data.times ? "its times were witnessed" : ""].filter(Boolean) : null);
+		tell(e, b ? [name(b.row.frame[b.i]), hinted(b.row.frame[b.i]), data.times ? `+${time(b.row.from[b.i])}, ${time(b.row.to[b.i] - b.row.from[b.i])} as drawn` : "", b.row.doubt[b.i] ? `its times are known to within ${time(b.row.doubt[b.i])}` : data.times ? "its times were witnessed" : ""].filter(Boolean) : null);
 	};
 	c.onpointerup = () => { drag = null; };
 	c.onmouseleave = () => { drag = null; tell(null, null); };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // flame.js: the part of app.js (which calls it) that draws contexts by weight, roots on top, and
 // those of the search in another colour. Answers with the tree's nodes, and what each weighs.
-function flameInit(data, redraw, searched, { $, number, time, bounds, style, name, matches, ROW, canvasOf, box, tell }) {
+function flameInit(data, redraw, searched, { $, number, time, bounds, style, name, matches, ROW, canvasOf, box, tell, hinted }) {
 	const tree = data.tree;
 	const flame = { root: 0, reverse: false, byCalls: !data.times };
 	function weights(nodes) {
@@ -91,7 +91,7 @@ function flameInit(data, redraw, searched, { $, number, time, bounds, style, nam
 	const c = $("flame-canvas");
 	c.onmousemove = (e) => {
 		const b = flameAt(e);
-		tell(e, b && b.n ? [name(b.node.f), flame.byCalls ? number(b.total) + " calls in all" : time(b.total) + " in all, as drawn", `itself: ${number(b.node.c)} calls` + (data.times ? `, ${bounds([b.node.lo, b.node.hi])}` : "")] : null);
+		tell(e, b && b.n ? [name(b.node.f), hinted(b.node.f), flame.byCalls ? number(b.total) + " calls in all" : time(b.total) + " in all, as drawn", `itself: ${number(b.node.c)} calls` + (data.times ? `, ${bounds([b.node.lo, b.node.hi])}` : "")].filter(Boolean) : null);
 	};
 	c.onmouseleave = () => tell(null, null);
 	c.onclick = (e) => { const b = flameAt(e); if (b) { flame.root = b.n; redraw.flame(); } };

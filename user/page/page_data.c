@@ -4,6 +4,7 @@
 
 #include "user/cli/printable.h"
 #include "user/export/contexts.h"
+#include "user/view/trace/hints.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -228,6 +229,32 @@ static void put_edges(struct export *x, const char *key, const struct report_edg
 	outbuf_char(out, ']');
 }
 
+/* How many calls took so long, by powers of two from "p" on: [by what they certainly took, by what
+ * they may have]. */
+static void put_powers(struct outbuf *out, const struct report_powers *powers)
+{
+	int first = 0, last = DURATIONS_POWERS - 1;
+	while (first < last && !powers->certain[first] && !powers->possible[first])
+		first++;
+	while (last > first && !powers->certain[last] && !powers->possible[last])
+		last--;
+	put_number(out, ",\"h\":{\"p\":", (uint64_t)first);
+	outbuf_text(out, ",\"n\":[");
+	for (int i = first; i <= last; i++)
+		outbuf_format(out, "%s[%u,%u]", i == first ? "" : ",", powers->certain[i],
+			      powers->possible[i]);
+	outbuf_text(out, "]}");
+}
+
+static void put_hint(struct export *x, const struct report_func *f)
+{
+	char hint[HINT_BYTES];
+	func_hint(&x->replay.view, f->id.module,
+		  f->id.kind == FUNC_OF_PLAN ? f->id.func : PUGMARK_NONE, hint);
+	if (*hint)
+		put_text(x->replay.out, ",\"k\":", hint);
+}
+
 static void put_function(struct export *x, const struct report_func *f, uint32_t number)
 {
 	struct outbuf *out = x->replay.out;
@@ -242,6 +269,7 @@ static void put_function(struct export *x, const struct report_func *f, uint32_t
 			      pugmark_trace_plan(x->replay.view.trace, f->id.module)
 				      ->funcs[f->id.func]
 				      .addr);
+	put_hint(x, f);
 	outbuf_text(out, f->id.kind == FUNC_IMPORT ? ",\"i\":true" : ",\"i\":false");
 	outbuf_text(out, ran(f) ? ",\"ran\":true" : ",\"ran\":false");
 	put_number(out, ",\"c\":", f->calls);
@@ -254,6 +282,8 @@ static void put_function(struct export *x, const struct report_func *f, uint32_t
 	put_bounds(x, ",\"p99\":[", f->spread.p99);
 	put_bounds(x, ",\"max\":[", f->spread.max);
 	outbuf_char(out, '}');
+	if (f->spread.powers)
+		put_powers(out, f->spread.powers);
 }
 
 /* Those that ran, and where what no call of ours led to came from, numbered from 0. */

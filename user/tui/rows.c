@@ -2,6 +2,8 @@
 /* rows.c: see rows.h. */
 #include "user/tui/rows.h"
 
+#include "user/view/trace/hints.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -112,10 +114,16 @@ void tui_rows_deinit(struct tui_rows *rows)
 
 /* ---- text ---- */
 
+/* Its name, and behind that what is known of a function without one. */
 static void put_name(struct tui_facts *f, uint32_t func, char *out, size_t room)
 {
 	const struct report_func *fn = &f->report.funcs[func];
-	printable_copy(out, room, func_id_name(&f->x.replay.view, &fn->id), PRINT_TEXT);
+	char hint[HINT_BYTES], text[TUI_LINE + HINT_BYTES];
+	func_hint(&f->x.replay.view, fn->id.module,
+		  fn->id.kind == FUNC_OF_PLAN ? fn->id.func : PUGMARK_NONE, hint);
+	snprintf(text, sizeof(text), "%s%s%s%s", func_id_name(&f->x.replay.view, &fn->id),
+		 *hint ? " (" : "", hint, *hint ? ")" : "");
+	printable_copy(out, room, text, PRINT_TEXT);
 }
 
 static void tree_text(struct tui_facts *f, const struct tui_row *row, char out[TUI_LINE])

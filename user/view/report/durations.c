@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static unsigned bucket_of(uint64_t ns)
 {
@@ -92,4 +93,15 @@ uint64_t durations_above(const struct durations *d, uint64_t ns, uint64_t *sum_n
 		*sum_ns += d->counts[i] * begin_of(i);
 	}
 	return n;
+}
+
+void durations_powers(const struct durations *d, uint32_t counts[DURATIONS_POWERS])
+{
+	memset(counts, 0, DURATIONS_POWERS * sizeof(*counts));
+	for (unsigned i = 0; d->n && i < DURATIONS_BUCKETS; i++) {
+		uint64_t ns = begin_of(i);
+		uint32_t *count = &counts[ns ? 63 - __builtin_clzll(ns) : 0];
+		uint64_t sum = (uint64_t)*count + d->counts[i];
+		*count = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+	}
 }

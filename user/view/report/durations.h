@@ -22,6 +22,10 @@ void durations_deinit(struct durations *durations);
  * ns: the ends of its bucket, within the smallest and the largest. 0: there are none. */
 void durations_quantile(const struct durations *durations, double q, uint64_t *low_ns,
 			uint64_t *high_ns);
+/* How many there are of each power of two: counts[i] of those from 2^i to 2^(i + 1), and in
+ * counts[0] also those of 0. Saturating. */
+enum { DURATIONS_POWERS = 64 };
+void durations_powers(const struct durations *durations, uint32_t counts[DURATIONS_POWERS]);
 /* How many took @ns or longer, and at least how long these took together; of the bucket that @ns
  * falls into none counts, so that it is certain of those that do. */
 uint64_t durations_above(const struct durations *durations, uint64_t ns, uint64_t *sum_ns);

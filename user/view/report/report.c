@@ -22,7 +22,19 @@ static struct report_spread spread_of(const struct report_took *c)
 	};
 	spread.outliers = durations_above(&c->certain, REPORT_OUTLIER * spread.median.max_ns,
 					  &spread.outliers_ns);
+	spread.powers = spread.calls ? malloc(sizeof(*spread.powers)) : NULL;
+	if (spread.powers) {
+		durations_powers(&c->certain, spread.powers->certain);
+		durations_powers(&c->possible, spread.powers->possible);
+	}
 	return spread;
+}
+
+static void free_funcs(struct report_func *funcs, uint32_t n)
+{
+	for (uint32_t i = 0; funcs && i < n; i++)
+		free(funcs[i].spread.powers);
+	free(funcs);
 }
 
 static int add_up(struct report_job *j, struct report *out)
@@ -114,8 +126,8 @@ static void job_deinit(struct report_job *j)
 		for (size_t k = 0; k < sizeof(heap) / sizeof(*heap); k++)
 			free(heap[k]);
 	}
+	free_funcs(j->funcs, j->ids.n);
 	func_ids_deinit(&j->ids);
-	free(j->funcs);
 	free(j->tasks);
 	free(j->workers);
 }
@@ -147,7 +159,7 @@ int report_collect(struct trace_view *view, const struct report_wish *wish, stru
 
 void report_deinit(struct report *report)
 {
-	free(report->funcs);
+	free_funcs(report->funcs, report->n_funcs);
 	free(report->edges);
 	free(report->slow);
 	*report = (struct report){0};

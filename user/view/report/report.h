@@ -10,8 +10,15 @@
 #define USER_REPORT_H
 
 #include "user/cli/duration.h"
+#include "user/view/report/durations.h"
 #include "user/view/trace/func_ids.h"
 #include "user/view/trace/trace_view.h"
+
+/* How many calls took from 2^i to 2^(i + 1) ns: by what each certainly took, and by what it may
+ * have taken at most. */
+struct report_powers {
+	uint32_t certain[DURATIONS_POWERS], possible[DURATIONS_POWERS];
+};
 
 /* What can be said of the durations of a function's calls (including what they called) from the
  * bounds of each. Calls that were open at the end, or given up in a gap, do not count. */
@@ -21,6 +28,7 @@ struct report_spread {
 	/* Calls that certainly took REPORT_OUTLIER times the median or longer, and at least how
 	 * long these took together. */
 	uint64_t outliers, outliers_ns;
+	struct report_powers *powers; /* heap, the report's; NULL where calls is 0 */
 };
 enum { REPORT_OUTLIER = 10 };
 

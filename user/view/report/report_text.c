@@ -209,6 +209,31 @@ static void tell_untraced(struct report_show *s)
 	outbuf_char(s->out, '\n');
 }
 
+/* Which functions hide each other, and how to tell them apart. */
+static void tell_untold(struct report_show *s)
+{
+	const struct trace_view *v = &s->view;
+	uint32_t funcs[UNTOLD_MAX];
+	unsigned percent;
+	bool all = !v->timed && !v->only.n && !v->without.n && !v->modules.n && !v->only_module;
+	uint32_t n = all && v->info->times ? untold_most(v, &s->report, funcs, &percent) : 0;
+	if (!n)
+		return;
+	outbuf_format(s->out,
+		      "up to %u %% of the time may be in any of these %u, which no witness tells "
+		      "apart: record with",
+		      percent, n);
+	for (uint32_t i = 0; i < n; i++) {
+		outbuf_text(s->out, " --time-of ");
+		const char *name = func_id_name(&s->view, &s->report.funcs[funcs[i]].id);
+		bool plain = !strpbrk(name, " *?[]()<>&'\"");
+		outbuf_text(s->out, plain ? "" : "'");
+		outbuf_safe_text(s->out, name);
+		outbuf_text(s->out, plain ? "" : "'");
+	}
+	outbuf_char(s->out, '\n');
+}
+
 int report_show_text(struct report_show *s, struct pugmark_diag *diag)
 {
 	int err = 0;
@@ -225,6 +250,7 @@ int report_show_text(struct report_show *s, struct pugmark_diag *diag)
 	else if (!s->callers && !s->callees) {
 		text_table(s);
 		tell_untraced(s);
+		tell_untold(s);
 	}
 	if (s->report.gaps && !err) {
 		outbuf_format(s->out, "%llu gap%s", (unsigned long long)s->report.gaps,

@@ -94,3 +94,28 @@ bool untraced_most(const struct trace_view *view, const struct report *r, struct
 	}
 	return false;
 }
+
+static bool is_untold(const struct report_func *f, uint64_t all_ns)
+{
+	return (f->id.kind == FUNC_IMPORT || f->id.kind == FUNC_OF_PLAN) &&
+	       f->self.max_ns > all_ns / 2 && f->self.min_ns < f->self.max_ns / 10;
+}
+
+uint32_t untold_most(const struct trace_view *view, const struct report *r,
+		     uint32_t funcs[UNTOLD_MAX], unsigned *percent)
+{
+	uint64_t all_ns = threads_ns(view), most_ns = 0;
+	uint32_t n = 0;
+	for (int imports = 1; imports >= 0; imports--)
+		for (uint32_t i = 0; i < r->n_funcs && n < UNTOLD_MAX; i++) {
+			const struct report_func *f = &r->funcs[i];
+			if ((f->id.kind == FUNC_IMPORT) != imports || !is_untold(f, all_ns))
+				continue;
+			funcs[n++] = i;
+			if (f->self.max_ns > most_ns)
+				most_ns = f->self.max_ns;
+		}
+	double most = all_ns ? 100.0 * (double)most_ns / (double)all_ns : 0;
+	*percent = most < 100 ? (unsigned)most : 100;
+	return n > 1 ? n : 0;
+}

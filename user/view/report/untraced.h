@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* untraced.h: where most of the time lies in a library that is not traced. */
+/* untraced.h: where most of the time lies in a library that is not traced, or in functions that no
+ * witness tells apart. */
 #ifndef USER_VIEW_UNTRACED_H
 #define USER_VIEW_UNTRACED_H
 
@@ -17,5 +18,14 @@ struct untraced {
  * mappings that were recorded and the files that they are of. */
 bool untraced_most(const struct trace_view *view, const struct report *report,
 		   struct untraced *out);
+
+enum { UNTOLD_MAX = 4 };
+/* The functions, at most so many (imports first, since these are what waits), each of which may
+ * have had more than half of the time of the threads, while less than a tenth of that is certain:
+ * in
+ * @funcs, indices of report->funcs. Returns how many, or 0 where it is a single one. *@percent: of
+ * the time of all threads, what one of them took at most. */
+uint32_t untold_most(const struct trace_view *view, const struct report *report,
+		     uint32_t funcs[UNTOLD_MAX], unsigned *percent);
 
 #endif
