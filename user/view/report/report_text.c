@@ -216,7 +216,7 @@ static void tell_untold(struct report_show *s)
 	uint32_t funcs[UNTOLD_MAX];
 	unsigned percent;
 	bool all = !v->timed && !v->only.n && !v->without.n && !v->modules.n && !v->only_module;
-	uint32_t n = all && v->info->times ? untold_most(v, &s->report, funcs, &percent) : 0;
+	uint32_t n = all && v->info->times ? untold_most(&s->report, funcs, &percent) : 0;
 	if (!n)
 		return;
 	outbuf_format(s->out,

@@ -95,16 +95,27 @@ bool untraced_most(const struct trace_view *view, const struct report *r, struct
 	return false;
 }
 
+/* The time of the calls that are around all others. */
+static uint64_t outermost_ns(const struct report *r)
+{
+	uint64_t ns = 0;
+	for (uint32_t i = 0; i < r->n_funcs; i++)
+		if (r->funcs[i].total.max_ns > ns)
+			ns = r->funcs[i].total.max_ns;
+	return ns;
+}
+
+/* What is certainly around most of the time hides nothing: others inside of it are to be told. */
 static bool is_untold(const struct report_func *f, uint64_t all_ns)
 {
 	return (f->id.kind == FUNC_IMPORT || f->id.kind == FUNC_OF_PLAN) &&
-	       f->self.max_ns > all_ns / 2 && f->self.min_ns < f->self.max_ns / 10;
+	       f->self.max_ns > all_ns / 2 && f->self.min_ns < f->self.max_ns / 10 &&
+	       f->total.min_ns < all_ns / 2;
 }
 
-uint32_t untold_most(const struct trace_view *view, const struct report *r,
-		     uint32_t funcs[UNTOLD_MAX], unsigned *percent)
+uint32_t untold_most(const struct report *r, uint32_t funcs[UNTOLD_MAX], unsigned *percent)
 {
-	uint64_t all_ns = threads_ns(view), most_ns = 0;
+	uint64_t all_ns = outermost_ns(r), most_ns = 0;
 	uint32_t n = 0;
 	for (int imports = 1; imports >= 0; imports--)
 		for (uint32_t i = 0; i < r->n_funcs && n < UNTOLD_MAX; i++) {

@@ -21,11 +21,10 @@ bool untraced_most(const struct trace_view *view, const struct report *report,
 
 enum { UNTOLD_MAX = 4 };
 /* The functions, at most so many (imports first, since these are what waits), each of which may
- * have had more than half of the time of the threads, while less than a tenth of that is certain:
- * in
+ * have had more than half of the time of what was called, while less than a tenth of that is
+ * certain: in
  * @funcs, indices of report->funcs. Returns how many, or 0 where it is a single one. *@percent: of
- * the time of all threads, what one of them took at most. */
-uint32_t untold_most(const struct trace_view *view, const struct report *report,
-		     uint32_t funcs[UNTOLD_MAX], unsigned *percent);
+ * that time, what one of them took at most. */
+uint32_t untold_most(const struct report *report, uint32_t funcs[UNTOLD_MAX], unsigned *percent);
 
 #endif
