@@ -53,6 +53,8 @@ function show(view) {
 const matches = (frame) => query && name(frame).toLowerCase().includes(query);
 
 // ---- tables ----
+// On a narrow screen bounds may go on in the next line.
+const breakable = (value) => typeof value === "string" ? value.replace("..", "..\u200b") : value;
 function table(parent, columns, rows, most) {
 	let order = columns.findIndex((c) => c.first), up = false, limit = most || 200;
 	const draw = () => {
@@ -71,7 +73,7 @@ function table(parent, columns, rows, most) {
 		for (const row of sorted.slice(0, limit)) {
 			const tr = make("tr");
 			for (const c of columns)
-				tr.append(make("td", { className: c.className || "" }, ...[c.show(row)].flat()));
+				tr.append(make("td", { className: c.className || "" }, ...[c.show(row)].flat().map(breakable)));
 			body.append(tr);
 		}
 		parent.replaceChildren(make("div", { className: "scroll" }, make("table", {}, make("thead", {}, head), body)));
@@ -108,7 +110,7 @@ function openFunction(id) {
 	const facts = make("div", { className: "facts" });
 	for (const [what, value] of [["calls", number(f.c)], ["total", bounds(f.t)], ["self", bounds(f.s)], ["shortest", bounds(f.d?.min)], ["median", bounds(f.d?.median)], ["99 %", bounds(f.d?.p99)], ["longest", bounds(f.d?.max)]])
 		if (value)
-			facts.append(make("div", {}, make("b", {}, value.replace("..", "..\u200b")), what));
+			facts.append(make("div", {}, make("b", {}, breakable(value)), what));
 	box.append(facts);
 	for (const [title, list] of [["Called by", f.callers], ["Calls", f.callees]]) {
 		const at = make("div");
