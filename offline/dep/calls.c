@@ -403,11 +403,18 @@ static void get_character(struct dep_build *b, struct dep_pending *p, const stru
 void dep_call_ends(struct dep_build *b, const struct capture *c)
 {
 	const struct value_state *s = value_machine_state(b->machine);
+	size_t open = b->n_calls;
 	/* What lies above was left by a longjmp. */
 	while (b->n_calls && b->calls[b->n_calls - 1].sp + 8 != s->gpr[VALUE_RSP] &&
 	       b->calls[b->n_calls - 1].sp < s->gpr[VALUE_RSP])
 		b->n_calls--;
-	if (!b->n_calls)
+	bool landed = !b->n_calls ||
+		      (b->n_calls < open && b->calls[b->n_calls - 1].sp + 8 != s->gpr[VALUE_RSP]);
+	if (landed && open) { /* at the setjmp, with the registers that it has kept */
+		dep_add_event(b, &(struct dep_event){.kind = DEP_ENTER, .fd = -1});
+		return;
+	}
+	if (landed)
 		return;
 	struct dep_pending *p = &b->calls[--b->n_calls];
 	const struct dep_flow *f = p->name ? dep_flow_find(p->name) : NULL;

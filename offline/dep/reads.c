@@ -134,6 +134,12 @@ static void add_register(struct dep_insn *d, const struct value_insn *insn,
 		dep_units_add(&d->writes, &u);
 		dep_units_add(a->conditional ? &d->data : &d->kills, &u);
 	}
+	/* A cmov to four bytes always clears the upper four. */
+	if (general && a->write && a->conditional && a->len == 4 && !a->off) {
+		struct dep_units upper = dep_units_gpr(a->reg, 4, 4);
+		dep_units_add(&d->writes, &upper);
+		dep_units_add(&d->kills, &upper);
+	}
 }
 
 static void add_memory(struct dep_insn *d, const struct value_insn *insn, unsigned i)

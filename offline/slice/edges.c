@@ -166,7 +166,7 @@ static uint32_t take_insn(struct edges *s, const struct dep_block *b, unsigned i
 		insn_reads(s, d, e, node);
 		write_units(s, &d->writes, node);
 	} else {
-		write_units(s, &d->kills, 0);
+		write_units(s, &d->writes, 0);
 	}
 	write_units(s, &d->moved, node);
 	write_defs(s, (e ? e->n_defs : 0) + d->n_stores, node);

@@ -14,6 +14,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +39,18 @@ static uint64_t args[6];
 static void put(uint64_t word)
 {
 	fwrite(&word, sizeof(word), 1, out);
+}
+
+/* Whether it can lie anywhere: else its addresses are those of its file. */
+static bool is_movable(void)
+{
+	Elf64_Ehdr eh = {0};
+	FILE *f = fopen(qemu_plugin_path_to_binary(), "r");
+	bool movable = !f || fread(&eh, sizeof(eh), 1, f) != 1 || eh.e_type != ET_EXEC;
+
+	if (f)
+		fclose(f);
+	return movable;
 }
 
 /* Where the program's file is mapped: all of it, before its first instruction. */
@@ -66,6 +79,7 @@ static void find_program(void)
 		code_end = end;
 	}
 	fclose(maps);
+	base = is_movable() ? base : 0;
 }
 
 static void on_inside(unsigned int vcpu, void *userdata)

@@ -93,7 +93,7 @@ static void take_register(struct decoded *d, const ZydisDecodedInstruction *zi,
 		if (write) {
 			add_range(&d->writes, from, n == 4 ? 8 : n);
 			if (perhaps)
-				add_range(&d->data, from, n == 4 ? 8 : n);
+				add_range(&d->data, from, n);
 		}
 	} else if (class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM) {
 		int size = class == ZYDIS_REGCLASS_XMM ? 16 : 32, used = op->size / 8;

@@ -10,8 +10,8 @@
  * where control comes in from outside, the first instructions of a function may be missing there,
  * since a record is made at the first one that a probe can stand on: they are counted, and left out
  * here. Prints how many instructions there were; then NUMBER backward and forward slices of
- * instances chosen by a fixed sequence: instance, size, hash of its members. With INSTANCE: the
- * members of the backward slice of that one. */
+ * instances chosen by a fixed sequence: instance, size, hash of its members; and the same of the
+ * edges between them. With INSTANCE: the members of the backward slice of that one. */
 #include "tests/value/naive_insn.h"
 
 #include <elf.h>
@@ -24,6 +24,7 @@
 static uint32_t *first_dep, *deps, *instance_of;
 static size_t n_nodes, room_nodes, n_deps, room_deps;
 static uint32_t *main_node; /* of each instance */
+static uint8_t *is_moved;   /* of each node: what a stack pointer or a string's pointers became */
 static size_t n_instances, room_instances;
 static uint64_t *address_of; /* of each instance */
 
@@ -71,10 +72,12 @@ static uint32_t new_node(void)
 		room_nodes = 2 * room_nodes + 4096;
 		first_dep = grow(first_dep, room_nodes * sizeof(*first_dep));
 		instance_of = grow(instance_of, room_nodes * sizeof(*instance_of));
+		is_moved = grow(is_moved, room_nodes * sizeof(*is_moved));
 	}
 	if (!n_nodes)
 		first_dep[n_nodes++] = 0; /* nobody */
 	first_dep[n_nodes] = n_deps;
+	is_moved[n_nodes] = 0;
 	instance_of[n_nodes] = n_instances - 1;
 	first_dep[n_nodes + 1] = n_deps;
 	return n_nodes++;
@@ -105,6 +108,18 @@ struct access {
 
 static struct access *accesses;
 static size_t n_accesses, room_accesses;
+
+/* Where the last call has put its return address, and the call by which control has left. What code
+ * outside of the program leaves below it is dead when it returns: if the program reads it
+ * nevertheless, what it wrote there itself is taken to be what it reads, here and by Pugmark, for
+ * which code outside is a black box. */
+static uint64_t pushed_at, return_at;
+
+static bool is_dead(uint64_t addr)
+{
+	enum { STACK = 8 << 20 };
+	return addr < return_at && return_at - addr < STACK;
+}
 
 static FILE *expected; /* addresses */
 static size_t left_out, in_a_row;
@@ -145,6 +160,7 @@ static void run_one(uint64_t addr)
 	address_of[n_instances++] = addr;
 	if (d->moved.n) {
 		moved = new_node();
+		is_moved[moved] = 1;
 		for (int i = 0; i < d->moves_by.n; i++)
 			add_dep(maker[d->moves_by.at[i]]);
 	}
@@ -169,13 +185,14 @@ static void run_one(uint64_t addr)
 			*byte_maker(accesses[i].addr + k) = node;
 	for (int i = 0; i < d->moved.n; i++)
 		maker[d->moved.at[i]] = moved;
+	if (d->call && n_accesses && accesses[n_accesses - 1].store)
+		pushed_at = accesses[n_accesses - 1].addr;
 	n_accesses = 0;
 }
 
 /* Calls of the program that are open: where they return to. */
 static struct open_call {
-	uint64_t ret;
-	uint32_t maker[BYTES];
+	uint64_t ret, at; /* where it returns to, and where that is on the stack */
 } * calls;
 static size_t n_calls, room_calls;
 
@@ -186,6 +203,9 @@ static struct entry {
 } * entries;
 static size_t n_entries;
 
+/* 1 + how many calls were open when control last came back to an address; 0: it never did. */
+static uint32_t *depth_at;
+
 /* Control is at @addr after code outside: back behind a call, or in a callback. */
 static void come_back(uint64_t addr, const uint32_t *left)
 {
@@ -194,6 +214,12 @@ static void come_back(uint64_t addr, const uint32_t *left)
 	memset(maker, 0, sizeof(maker));
 	while (i && calls[i - 1].ret != addr)
 		i--;
+	if (!i && depth_at[addr]) { /* by a longjmp() to where setjmp() has returned before */
+		n_calls = depth_at[addr] - 1;
+		while (n_entries && entries[n_entries - 1].depth > n_calls)
+			n_entries--;
+		return;
+	}
 	if (!i) {
 		if (n_entries && entries[n_entries - 1].depth == n_calls)
 			return;
@@ -203,6 +229,7 @@ static void come_back(uint64_t addr, const uint32_t *left)
 		return;
 	}
 	n_calls = i - 1;
+	depth_at[addr] = (uint32_t)n_calls + 1;
 	while (n_entries && entries[n_entries - 1].depth > n_calls)
 		left = entries[--n_entries].maker;
 	for (unsigned k = 0; k < sizeof(kept); k++)
@@ -235,6 +262,7 @@ static void read_trace(const char *path)
 					room_calls = 2 * room_calls + 64;
 					calls = grow(calls, room_calls * sizeof(*calls));
 				}
+				calls[n_calls].at = pushed_at;
 				calls[n_calls++].ret = pending + code[pending].len;
 			} else if (pending != UINT64_MAX && code[pending].ret && !outside &&
 				   n_calls) {
@@ -267,11 +295,13 @@ static void read_trace(const char *path)
 						room_calls = 2 * room_calls + 64;
 						calls = grow(calls, room_calls * sizeof(*calls));
 					}
+					calls[n_calls].at = pushed_at;
 					calls[n_calls++].ret = pending + code[pending].len;
 				}
 				pending = UINT64_MAX;
 			}
-			for (uint64_t k = 0; k < (word & 0x7ffffffffffffff); k++)
+			return_at = n_calls ? calls[n_calls - 1].at : 0;
+			for (uint64_t k = 0; k < (word & 0x7ffffffffffffff) && !is_dead(addr); k++)
 				*byte_maker(addr + k) = 0;
 			break;
 		case 4:
@@ -293,6 +323,40 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* What members read that members made; where a stack pointer came from is an address. */
+static void print_edges(size_t instance, const uint8_t *member)
+{
+	uint64_t *edges = NULL, h = 0;
+	size_t n = 0, room = 0, different = 0;
+	for (size_t i = 1; i < n_nodes; i++)
+		for (size_t k = first_dep[i];
+		     !is_moved[i] && member[instance_of[i]] && k < first_dep[i + 1]; k++) {
+			uint64_t from = instance_of[deps[k]], to = instance_of[i];
+			if (!member[from] || from == to)
+				continue;
+			if (n == room) {
+				room = 2 * room + 4096;
+				edges = grow(edges, room * sizeof(*edges));
+			}
+			edges[n++] = from << 32 | to;
+		}
+	if (n)
+		qsort(edges, n, sizeof(*edges), by_value);
+	for (size_t i = 0; i < n; i++)
+		if (!i || edges[i] != edges[i - 1]) {
+			h = mix(h, edges[i]);
+			different++;
+		}
+	printf("edges %zu %zu %lx\n", instance, different, h);
+	free(edges);
+}
+
 static void print_slice(const char *name, size_t instance, const uint8_t *in)
 {
 	uint64_t h = 0;
@@ -307,6 +371,7 @@ static void print_slice(const char *name, size_t instance, const uint8_t *in)
 			n++;
 		}
 	printf("%s %zu %zu %lx\n", name, instance, n, h);
+	print_edges(instance, member);
 	free(member);
 }
 
@@ -352,6 +417,7 @@ static void load(const char *path)
 	}
 	fclose(f);
 	code = calloc(image_len, sizeof(*code));
+	depth_at = calloc(image_len, sizeof(*depth_at));
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* slices.c: what tests/value/naive_slices.c prints, by Pugmark: of the first task of a recording.
  *
- *   slices DIR NUMBER ADDRESSES [INSTANCE]
+ *   slices DIR NUMBER ADDRESSES [INSTANCE|times]
  *
- * ADDRESSES is written: the ELF address of every instruction, for the other one to compare. */
-#include "offline/slice/slice.h"
+ * ADDRESSES is written: the ELF address of every instruction, for the other one to compare.
+ * "times": slices alone, without the edges between their instances. */
+#include "offline/slice/edges.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,9 +13,22 @@
 #include <string.h>
 #include <time.h>
 
-struct members {
+struct numbers {
 	uint64_t *at;
 	size_t n, room;
+};
+
+struct sliced {
+	const struct dep_trace *trace;
+	struct numbers instances;
+	struct slice_members members;
+	struct numbers edges; /* of each: the maker, the reader */
+};
+
+struct times {
+	double *at; /* of each slice */
+	size_t n;
+	bool edges; /* are printed as well */
 };
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -23,18 +37,37 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-static void visit(void *ctx, const struct slice_step *step)
+static void add(struct numbers *l, uint64_t v)
 {
-	struct members *m = ctx;
-	if (!step->insn)
-		return;
-	if (m->n == m->room) {
-		m->room = 2 * m->room + 1024;
-		m->at = realloc(m->at, m->room * sizeof(*m->at));
-		if (!m->at)
+	if (l->n == l->room) {
+		l->room = 2 * l->room + 1024;
+		l->at = realloc(l->at, l->room * sizeof(*l->at));
+		if (!l->at)
 			exit(1);
 	}
-	m->at[m->n++] = step->count;
+	l->at[l->n++] = v;
+}
+
+static void visit(void *ctx, const struct slice_step *step)
+{
+	struct sliced *s = ctx;
+	if (!step->insn)
+		return;
+	add(&s->instances, step->count);
+	slice_members_add(&s->members, s->trace, step);
+}
+
+static uint32_t node(void *ctx, const struct slice_step *step)
+{
+	(void)ctx;
+	return (uint32_t)step->count + 1;
+}
+
+static void edge(void *ctx, uint32_t from, uint32_t to, enum slice_edge_kind kind, uint64_t reader)
+{
+	(void)reader;
+	if (kind == SLICE_EDGE_DATA)
+		add(&((struct sliced *)ctx)->edges, (uint64_t)(from - 1) << 32 | (to - 1));
 }
 
 static int by_value(const void *a, const void *b)
@@ -70,31 +103,56 @@ static uint64_t address(const struct dep_trace *t, uint64_t count, bool *string)
 	return 0;
 }
 
-static void print_slice(const struct dep_trace *t, uint64_t instance, bool forward, bool list,
-			double *worst)
+static int by_time(const void *a, const void *b)
 {
-	struct members m = {0};
+	const double *x = a, *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* How many different ones there are, and their hash; they are sorted. */
+static void print_numbers(const char *name, uint64_t instance, struct numbers *l)
+{
+	uint64_t h = 0;
+	size_t n = 0;
+	if (l->n)
+		qsort(l->at, l->n, sizeof(*l->at), by_value);
+	for (size_t i = 0; i < l->n; i++)
+		if (!i || l->at[i] != l->at[i - 1]) {
+			h = mix(h, l->at[i]);
+			n++;
+		}
+	printf("%s %" PRIu64 " %zu %" PRIx64 "\n", name, instance, n, h);
+}
+
+static void print_slice(const struct dep_trace *t, uint64_t instance, bool forward, bool list,
+			struct times *times)
+{
+	struct sliced s = {.trace = t};
 	struct slice_criterion c = {.count = instance, .insn = true};
+	int err = slice_members_init(&s.members, t);
 	double start = now();
-	int err = forward ? slice_forward(t, &c, SLICE_INSIDE, NULL, visit, &m)
-			  : slice_backward(t, &c, SLICE_INSIDE, NULL, visit, &m);
-	double took = now() - start;
-	*worst = took > *worst ? took : *worst;
+	if (!err)
+		err = forward ? slice_forward(t, &c, SLICE_INSIDE, NULL, visit, &s)
+			      : slice_backward(t, &c, SLICE_INSIDE, NULL, visit, &s);
+	times->at[times->n++] = now() - start;
+	if (!err && times->edges && !list)
+		err = slice_edges(t, &s.members, SLICE_INSIDE, NULL, node, edge, &s);
 	if (err)
 		exit(1);
-	uint64_t h = 0;
-	if (m.n)
-		qsort(m.at, m.n, sizeof(*m.at), by_value);
-	for (size_t i = 0; i < m.n; i++) {
+	if (list) {
 		bool string;
-		h = mix(h, m.at[i]);
-		if (list)
-			printf("%" PRIu64 " %" PRIx64 "\n", m.at[i], address(t, m.at[i], &string));
+		qsort(s.instances.at, s.instances.n, sizeof(*s.instances.at), by_value);
+		for (size_t i = 0; i < s.instances.n; i++)
+			printf("%" PRIu64 " %" PRIx64 "\n", s.instances.at[i],
+			       address(t, s.instances.at[i], &string));
+	} else {
+		print_numbers(forward ? "forward" : "backward", instance, &s.instances);
+		if (times->edges)
+			print_numbers("edges", instance, &s.edges);
 	}
-	if (!list)
-		printf("%s %" PRIu64 " %zu %" PRIx64 "\n", forward ? "forward" : "backward",
-		       instance, m.n, h);
-	free(m.at);
+	slice_members_deinit(&s.members);
+	free(s.instances.at);
+	free(s.edges.at);
 }
 
 static void put_address(FILE *f, uint64_t addr)
@@ -110,7 +168,7 @@ int main(int argc, char **argv)
 	struct dep_build *build;
 	uint32_t n;
 	uint64_t bias = 0, seed = 1, count = 0;
-	double start = now(), worst = 0;
+	double start = now();
 	if (argc < 4 || value_replay_open(argv[1], &replay, &diag))
 		return 2;
 	const struct captures *captures = value_replay_captures(replay);
@@ -141,6 +199,10 @@ int main(int argc, char **argv)
 	}
 	fclose(addresses);
 	printf("instances %" PRIu64 "\n", t->count);
+	struct times times = {.edges = argc < 5 || strcmp(argv[4], "times") != 0};
+	times.at = calloc(2 * (size_t)atoi(argv[2]) + 2, sizeof(*times.at));
+	if (!times.at)
+		return 1;
 	for (int i = 0; i < atoi(argv[2]); i++) {
 		bool string = false;
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -148,17 +210,21 @@ int main(int argc, char **argv)
 		address(t, instance, &string);
 		if (string)
 			continue;
-		print_slice(t, instance, false, false, &worst);
-		print_slice(t, instance, true, false, &worst);
+		print_slice(t, instance, false, false, &times);
+		print_slice(t, instance, true, false, &times);
 	}
-	if (argc > 4)
-		print_slice(t, strtoull(argv[4], NULL, 10), false, true, &worst);
+	if (argc > 4 && times.edges)
+		print_slice(t, strtoull(argv[4], NULL, 10), false, true, &times);
+	if (times.n)
+		qsort(times.at, times.n, sizeof(*times.at), by_time);
 	fprintf(stderr,
-		"built in %.2f s, %.1f M instructions a second; slowest slice %.3f s; %.2f bytes "
-		"an instruction\n",
-		built, (double)t->count / built / 1e6, worst,
+		"built in %.2f s, %.1f M instructions a second; a slice %.3f s in the median, "
+		"%.3f s at most; %.2f bytes an instruction\n",
+		built, (double)t->count / built / 1e6, times.n ? times.at[times.n / 2] : 0,
+		times.n ? times.at[times.n - 1] : 0,
 		4.0 * (double)(t->items.n + t->loads.n + t->many.n + t->sources.n) /
 			(double)t->count);
+	free(times.at);
 	dep_build_free(build);
 	value_run_free(run);
 	value_replay_free(replay);

@@ -29,8 +29,21 @@ check-value: value-tools $(BUILD)/pugmark ## the evaluator's every register agai
 check-value-truth: value-tools $(BUILD)/pugmark ## recordings of values against the processor, each instruction
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/truth.sh
 
-# Slices against a naive slicer over QEMU's trace.
-check-slices: value-tools $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so ## slices against QEMU and a naive slicer
+# Lua as the oracle has it, in one thread.
+$(BUILD)/value/lua_host: tests/oracle/hosts/liblua.c tests/value/same_thread.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -O2 -g -w -no-pie -o $@ $^ -l:liblua5.4.a -lm -ldl
+
+$(BUILD)/value/fresh_malloc.so: tests/value/fresh_malloc.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -O2 -fno-builtin -shared -fPIC -o $@ $<
+
+# Slices against a naive slicer over QEMU's trace. About two minutes.
+check-slices: value-tools $(BUILD)/value/fresh_malloc.so $(BUILD)/pugmark $(BUILD)/oracle/deptrace.so \
+		$(if $(call has_archive,liblua5.4),$(BUILD)/value/lua_host) \
+		$(if $(call has_archive,libsqlite3),$(BUILD)/oracle/libsqlite) ## slices against QEMU and a naive slicer
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) \
 		ORACLE=$(abspath $(BUILD)/oracle) tests/value/slices.sh
 
