@@ -92,6 +92,34 @@ run 3 why 412 "$(python3 -c 'import json; print(json.load(open("out"))["critical
 	--time 4 --both --control --format json
 claim 'and the faulty reference is in its forward slice' has 11
 
+# All critical jumps, and what is around them. With two faults' worth of rounds two jumps do it.
+cat >either.c <<'C'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	int sum = 1;
+	if (argc > 5)
+		sum += 2;
+	if (argc > 6)
+		sum += 2;
+	printf("%d\n", sum);
+	return 0;
+}
+C
+${CC:-cc} -O0 -g -w -fno-builtin-printf -o either either.c
+record either.rec ./either
+echo 3 >three
+run 0 switch either.rec --until 'stdout = three' -- ./either
+claim 'without --all one jump' is "$(grep -c '^critical jump' out)" 1
+run 0 switch either.rec --until 'stdout = three' --all -- ./either
+claim 'both jumps are critical' is "$(grep -o 'either.c:[0-9]*' out | sort | tr '\n' ' ')" 'either.c:5 either.c:7 '
+next=$(grep -o -e '--critical 0x[0-9a-f]*:1' out | tr '\n' ' ')
+run 3 why either.rec --limit 2 $next # what main() got is not known
+claim 'both come first in what is around them' is "$(grep -o 'either.c:[0-9]*' out | sort | tr '\n' ' ')" \
+	'either.c:5 either.c:7 '
+run 2 why either.rec --critical 0x1000
+run 2 why either.rec --critical 0x1000:1 --crash
+
 # Figure 4.8: a buffer that is too short for its input, with a pointer behind it.
 cat >over.c <<'C'
 #include <stdio.h>
@@ -141,6 +169,28 @@ claim 'the first was right, so its sum is; what goes through an "and" is not sho
 claim 'lines were left out' python3 -c 'import json, sys; sys.exit(json.load(open("pruned"))["pruned"] < 1)'
 run 0 why two.rec --write 1:0 --ok 1:0 --format json
 claim 'nothing of a right output is in doubt but atoi() itself' is "$(lines)" '5'
+cat >parity.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int t[6], i;
+	for (i = 0; i < 6; i++)
+		t[i] = atoi(argv[i + 1]);
+	for (i = 0; i < 6; i++) {
+		char c = '0' + (t[i] & 1);
+		write(1, &c, 1);
+	}
+	char c = 'A' + t[2] / 10;
+	write(1, &c, 1);
+	return 0;
+}
+C
+${CC:-cc} -O0 -g -w -o parity parity.c
+record parity.rec ./parity 13 24 35 46 57 68
+run 0 why parity.rec --write 1:6 --ok 1:0:6
+claim 'with three of the six values that a line had the right outputs were the same: 1 - log 3 / log 6' \
+	grep -q 'parity.c:7 .*right: 39 %' out
 run 2 why two.rec --write 1:1 --ok nonsense
 run 2 why two.rec --write 1:1 --through two.c:5
 run 3 why 411 --write 1:0 --control --through "$at:4" --format json

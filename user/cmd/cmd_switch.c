@@ -36,6 +36,7 @@ static const char help[] =
 	"      --order last|each  the last executed first (last); or of each jump its last "
 	"execution,\n"
 	"                       then of each its first, then the last but one, ...\n"
+	"      --all            goes on behind the first jump that is critical, for others\n"
 	"      --tries N        at most so many (1000)\n"
 	"      --seconds N      for each (5)\n"
 	"      --memory MB      for each (1024)\n"
@@ -52,6 +53,7 @@ enum {
 	OPT_OUTPUT,
 	OPT_ADDRESSES,
 	OPT_IN_SLICE,
+	OPT_ALL,
 	OPT_ORDER,
 	OPT_TRIES,
 	OPT_SECONDS,
@@ -66,6 +68,7 @@ static const struct option options[] = {{"until", required_argument, NULL, OPT_U
 					{"output", required_argument, NULL, OPT_OUTPUT},
 					{"addresses", no_argument, NULL, OPT_ADDRESSES},
 					{"in-slice", no_argument, NULL, OPT_IN_SLICE},
+					{"all", no_argument, NULL, OPT_ALL},
 					{"order", required_argument, NULL, OPT_ORDER},
 					{"tries", required_argument, NULL, OPT_TRIES},
 					{"seconds", required_argument, NULL, OPT_SECONDS},
@@ -131,6 +134,9 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 		return 0;
 	case OPT_IN_SLICE:
 		o->beside = false;
+		return 0;
+	case OPT_ALL:
+		o->all = true;
 		return 0;
 	case OPT_ORDER:
 		o->order = !strcmp(optarg, "each") ? ORDER_EACH : ORDER_LAST;

@@ -27,6 +27,9 @@ static void help(bool then)
 	     "      --output TEXT    the first time that this text was written\n"
 	     "      --input FD:OFFSET[:LENGTH]\n"
 	     "                       bytes that were read from a descriptor (then)\n"
+	     "      --critical 0xADDRESS:N   what is around that execution, in both directions, "
+	     "nearest first\n"
+	     "                       (of a jump that pugmark switch has found; may be repeated)\n"
 	     "      --crash          what the last instruction reads (why)\n"
 	     "How far:\n"
 	     "      --addresses      what says where memory operands lie is followed as well\n"
@@ -43,6 +46,7 @@ static void help(bool then)
 	     "                       (of the jump that pugmark switch has found)\n"
 	     "How it is shown:\n"
 	     "      --instructions   instructions instead of lines of source\n"
+	     "      --ranked         in the order of doubt (so also with the three above)\n"
 	     "      --limit N        at most so many lines (50)\n"
 	     "      --format text|json|dot|svg|html\n"
 	     "                       dot, svg, html: a graph of the lines, by who read what who "
@@ -75,6 +79,8 @@ enum {
 	OPT_FROM,
 	OPT_THROUGH,
 	OPT_INSTRUCTIONS,
+	OPT_RANKED,
+	OPT_CRITICAL,
 	OPT_LIMIT,
 	OPT_FORMAT
 };
@@ -88,11 +94,12 @@ static int take_set(int opt, const char *name, struct why_options *o)
 		return EXIT_ERROR;
 	o->sets = sets;
 	struct why_set *set = &sets[o->n_sets++];
-	*set = (struct why_set){.kind = opt == OPT_OK	  ? WHY_OK
-					: opt == OPT_FROM ? WHY_FROM
-							  : WHY_THROUGH};
+	*set = (struct why_set){.kind = opt == OPT_OK	     ? WHY_OK
+					: opt == OPT_FROM    ? WHY_FROM
+					: opt == OPT_THROUGH ? WHY_THROUGH
+							     : WHY_ALSO};
 	char *colon = strrchr(optarg, ':');
-	if (opt == OPT_THROUGH) {
+	if (opt == OPT_THROUGH || opt == OPT_CRITICAL) {
 		if (!colon || strncmp(optarg, "0x", 2) != 0 || !read_number(colon + 1, &set->time))
 			return command_usage(name, "'%s' is no 0xADDRESS:N", optarg);
 		*colon = 0;
@@ -104,6 +111,21 @@ static int take_set(int opt, const char *name, struct why_options *o)
 	set->fd = bytes.fd;
 	set->offset = bytes.offset;
 	set->len = bytes.len;
+	return 0;
+}
+
+/* The first is what is asked about, the others besides. */
+static int take_critical(const char *name, struct why_options *o, int *criteria)
+{
+	int status = take_set(OPT_CRITICAL, name, o);
+	if (status || o->critical)
+		return status;
+	const struct why_set *set = &o->sets[--o->n_sets];
+	o->critical = o->both = true;
+	o->what = WHY_PLACE;
+	o->critical_place = set->place;
+	o->instance = set->time;
+	++*criteria;
 	return 0;
 }
 
@@ -152,11 +174,16 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 	case OPT_FROM:
 	case OPT_THROUGH:
 		return take_set(opt, name, o);
+	case OPT_CRITICAL:
+		return take_critical(name, o, criteria);
 	case OPT_BOTH:
 		o->both = true;
 		return 0;
 	case OPT_INSTRUCTIONS:
 		o->instructions = true;
+		return 0;
+	case OPT_RANKED:
+		o->ranked = true;
 		return 0;
 	case OPT_LIMIT:
 		return read_number(optarg, &o->limit)
@@ -184,9 +211,11 @@ static const struct option options[] = {{"time", required_argument, NULL, OPT_TI
 					{"control", no_argument, NULL, OPT_CONTROL},
 					{"ok", required_argument, NULL, OPT_OK},
 					{"from", required_argument, NULL, OPT_FROM},
+					{"critical", required_argument, NULL, OPT_CRITICAL},
 					{"through", required_argument, NULL, OPT_THROUGH},
 					{"both", no_argument, NULL, OPT_BOTH},
 					{"instructions", no_argument, NULL, OPT_INSTRUCTIONS},
+					{"ranked", no_argument, NULL, OPT_RANKED},
 					{"limit", required_argument, NULL, OPT_LIMIT},
 					{"format", required_argument, NULL, OPT_FORMAT},
 					{"help", no_argument, NULL, 'h'},
@@ -217,10 +246,14 @@ static int run(int argc, char **argv, bool then)
 					   "variable");
 	o.dir = argv[optind];
 	o.place = argc - optind > 1 ? argv[optind + 1] : NULL;
+	if (!o.place && o.critical)
+		o.place = o.critical_place;
+	else
+		criteria += o.place != NULL;
 	o.variable = argc - optind > 2 ? argv[optind + 2] : NULL;
-	if (criteria + (o.place != NULL) != 1)
+	if (criteria != 1)
 		return command_usage(name, "one thing is asked about: a PLACE, --write, --output, "
-					   "--input or --crash");
+					   "--input, --crash or --critical");
 	if (o.what == WHY_INPUT && !then && !o.both)
 		return command_usage(name, "--input is where a forward slice begins: pugmark then");
 	if (o.instance && !o.place)

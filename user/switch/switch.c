@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* switch.c: see switch.h. As many tries side by side as there are processors; the answer is the
- * first candidate in order that does it, whichever try ends first. */
+ * first candidate in order that does it, whichever try ends first; or (all) each that does it. */
 #include "user/switch/switch.h"
 
+#include "offline/base/vec.h"
 #include "user/cli/printable.h"
 
 #include <errno.h>
@@ -19,12 +20,18 @@ struct job {
 	bool used;
 };
 
+/* A candidate that does it. */
+struct critical {
+	size_t candidate;
+	bool was_taken;
+};
+
 struct tries {
 	const struct switch_options *o;
 	const struct candidates *c;
 	struct job jobs[JOBS];
-	size_t next, found; /* candidates; found: c->n while none is */
-	bool was_taken;
+	size_t next, until; /* candidates: the next one, and those before which are of use */
+	VEC(struct critical) found;
 	uint64_t done, too_long, unturned;
 };
 
@@ -32,7 +39,7 @@ static int start(struct tries *t, struct pugmark_diag *diag)
 {
 	for (unsigned i = 0; i < t->o->jobs; i++) {
 		struct job *j = &t->jobs[i];
-		if (j->used || t->next >= t->c->n || t->next >= t->found || t->next >= t->o->tries)
+		if (j->used || t->next >= t->c->n || t->next >= t->until || t->next >= t->o->tries)
 			continue;
 		j->candidate = t->next++;
 		int err = private_run_start(&t->o->command, &t->c->at[j->candidate].jump, &j->run,
@@ -55,20 +62,27 @@ static int take(struct tries *t, struct job *j, struct pugmark_diag *diag)
 	if (r.end == PRIVATE_FAILED)
 		err = pugmark_diag_set(diag, -ECHILD, t->o->command.argv[0], PUGMARK_NO_OFFSET,
 				       "%s", r.why);
-	else if (r.end == PRIVATE_ENDED && j->candidate < t->found &&
+	else if (r.end == PRIVATE_ENDED && j->candidate < t->until &&
 		 outcome_holds(t->o->outcome, &j->run, &r)) {
-		t->found = j->candidate;
-		t->was_taken = r.was_taken;
+		if (!VEC_PUSH(&t->found, (struct critical){j->candidate, r.was_taken}))
+			err = -ENOMEM;
+		t->until = t->o->all ? t->until : j->candidate;
 	}
 	private_run_close(&j->run);
 	j->used = false;
 	return err;
 }
 
+static int by_candidate(const void *a, const void *b)
+{
+	const struct critical *x = a, *y = b;
+	return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
+}
+
 static int try_all(struct tries *t, struct pugmark_diag *diag)
 {
 	int err = 0;
-	t->found = t->c->n;
+	t->until = t->c->n;
 	while (!err) {
 		struct pollfd polls[JOBS];
 		unsigned n = 0;
@@ -76,7 +90,7 @@ static int try_all(struct tries *t, struct pugmark_diag *diag)
 		for (unsigned i = 0; i < JOBS; i++) {
 			polls[i] = (struct pollfd){-1, POLLIN, 0};
 			/* What comes behind a find in the order is of no use any more. */
-			if (t->jobs[i].used && t->jobs[i].candidate > t->found) {
+			if (t->jobs[i].used && t->jobs[i].candidate > t->until) {
 				private_run_close(&t->jobs[i].run);
 				t->jobs[i].used = false;
 			}
@@ -95,6 +109,10 @@ static int try_all(struct tries *t, struct pugmark_diag *diag)
 	for (unsigned i = 0; i < JOBS; i++)
 		if (t->jobs[i].used)
 			private_run_close(&t->jobs[i].run);
+	if (t->found.n)
+		qsort(t->found.at, t->found.n, sizeof(*t->found.at), by_candidate);
+	if (t->found.n && !t->o->all)
+		t->found.n = 1;
 	return err;
 }
 
@@ -155,18 +173,38 @@ static void print_text(const struct tries *t, const struct why_run *w)
 		printf(", in %" PRIu64 " the jump was not reached again", t->unturned);
 	if (c->elsewhere)
 		printf("; %" PRIu64 " in libraries left out", c->elsewhere);
-	if (t->found == c->n) {
-		printf("\nno critical jump found\n");
-		return;
+	puts(t->found.n ? "" : "\nno critical jump found");
+	for (uint32_t i = 0; i < t->found.n; i++) {
+		const struct critical *k = &t->found.at[i];
+		const struct candidate *f = &c->at[k->candidate];
+		printf("critical jump: ");
+		print_place(w, f);
+		printf(", 0x%" PRIx64 ", time %" PRIu64 " of %" PRIu64
+		       ": it was %s; candidate %zu%s\n",
+		       f->jump.elf, f->jump.time, f->times, k->was_taken ? "taken" : "not taken",
+		       k->candidate + 1, f->beside ? " (not in the slice)" : "");
 	}
-	const struct candidate *f = &c->at[t->found];
-	printf("\ncritical jump: ");
-	print_place(w, f);
-	printf(", 0x%" PRIx64 ", time %" PRIu64 " of %" PRIu64 ": it was %s\n", f->jump.elf,
-	       f->jump.time, f->times, t->was_taken ? "taken" : "not taken");
-	printf("found as candidate %zu%s; next: pugmark why DIR 0x%" PRIx64 " --time %" PRIu64
-	       " --both --control\n",
-	       t->found + 1, f->beside ? " (not in the slice)" : "", f->jump.elf, f->jump.time);
+	if (!t->found.n)
+		return;
+	fputs("next: pugmark why DIR", stdout);
+	for (uint32_t i = 0; i < t->found.n; i++) {
+		const struct turned_jump *j = &c->at[t->found.at[i].candidate].jump;
+		printf(" --critical 0x%" PRIx64 ":%" PRIu64, j->elf, j->time);
+	}
+	puts(" --control");
+}
+
+static void print_critical(const struct tries *t, const struct why_run *w, const struct critical *k)
+{
+	const struct candidate *f = &t->c->at[k->candidate];
+	const char *file = NULL;
+	uint32_t line = value_names_line(w->names, f->ip, &file);
+	printf("{\"number\":%zu,\"address\":\"0x%" PRIx64 "\",\"time\":%" PRIu64
+	       ",\"times\":%" PRIu64 ",\"taken\":%s,\"line\":%u,\"file\":\"",
+	       k->candidate + 1, f->jump.elf, f->jump.time, f->times,
+	       k->was_taken ? "true" : "false", line);
+	printable_print(stdout, line ? file : "", PRINT_JSON);
+	fputs("\"}", stdout);
 }
 
 static void print_json(const struct tries *t, const struct why_run *w)
@@ -176,19 +214,11 @@ static void print_json(const struct tries *t, const struct why_run *w)
 	       ",\"too_long\":%" PRIu64 ",\"unturned\":%" PRIu64 ",\"elsewhere\":%" PRIu64
 	       ",\"critical\":",
 	       c->n, c->in_slice, c->executed, t->done, t->too_long, t->unturned, c->elsewhere);
-	if (t->found == c->n) {
-		puts("null}");
-		return;
+	for (uint32_t i = 0; i < t->found.n; i++) {
+		fputs(i == 1 ? ",\"others\":[" : i ? "," : "", stdout);
+		print_critical(t, w, &t->found.at[i]);
 	}
-	const struct candidate *f = &c->at[t->found];
-	const char *file = NULL;
-	uint32_t line = value_names_line(w->names, f->ip, &file);
-	printf("{\"number\":%zu,\"address\":\"0x%" PRIx64 "\",\"time\":%" PRIu64
-	       ",\"times\":%" PRIu64 ",\"taken\":%s,\"line\":%u,\"file\":\"",
-	       t->found + 1, f->jump.elf, f->jump.time, f->times, t->was_taken ? "true" : "false",
-	       line);
-	printable_print(stdout, line ? file : "", PRINT_JSON);
-	puts("\"}}");
+	puts(t->found.n > 1 ? "]}" : t->found.n ? "}" : "null}");
 }
 
 int switch_print(struct switch_options *o, struct pugmark_diag *diag)
@@ -208,7 +238,9 @@ int switch_print(struct switch_options *o, struct pugmark_diag *diag)
 	}
 	if (!err)
 		(o->json ? print_json : print_text)(t, &w);
-	bool found = !err && t->found < c.n;
+	bool found = !err && t->found.n;
+	if (t)
+		VEC_FREE(&t->found);
 	candidates_deinit(&c);
 	why_run_deinit(&w);
 	free(t);

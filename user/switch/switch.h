@@ -13,6 +13,7 @@ struct switch_options {
 	bool beside;		/* jumps that are not in the slice as well, behind the others */
 	enum candidates_order order;
 	uint64_t tries;
+	bool all; /* goes on behind the first that does it */
 	unsigned jobs;
 	struct private_command command;
 	const struct outcome *outcome;

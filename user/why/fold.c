@@ -102,8 +102,11 @@ void fold_visit(void *ctx, const struct slice_step *step)
 					     .near = UINT64_MAX,
 					     .order = f->n};
 	}
-	uint64_t off = step->count > f->center ? step->count - f->center : f->center - step->count;
-	entry->near = off < entry->near ? off : entry->near;
+	for (size_t i = 0; i < f->n_centers; i++) {
+		uint64_t at = f->centers[i];
+		uint64_t off = step->count > at ? step->count - at : at - step->count;
+		entry->near = off < entry->near ? off : entry->near;
+	}
 	entry->times++;
 	if (f->pinned && !e)
 		entry->pinned += f->pinned[step->count / 64] >> step->count % 64 & 1;
@@ -137,19 +140,28 @@ static void make_index(struct fold *f)
 	}
 }
 
-const struct fold_entry *fold_find(const struct fold *f, const struct slice_step *step)
+static const struct fold_entry *find(const struct fold *f, uint64_t ip, const char *name,
+				     uint8_t kind)
 {
-	const char *name = name_of(step);
-	uint8_t kind = kind_of(step);
 	if (!f->index || !f->room)
 		return NULL;
-	for (size_t i = hash_of(step->ip, name, kind) & (f->room - 1); f->index[i];
+	for (size_t i = hash_of(ip, name, kind) & (f->room - 1); f->index[i];
 	     i = (i + 1) & (f->room - 1)) {
 		const struct fold_entry *e = &f->at[f->index[i] - 1];
-		if (e->ip == step->ip && e->name == name && e->kind == kind)
+		if (e->ip == ip && e->name == name && e->kind == kind)
 			return e;
 	}
 	return NULL;
+}
+
+const struct fold_entry *fold_find(const struct fold *f, const struct slice_step *step)
+{
+	return find(f, step->ip, name_of(step), kind_of(step));
+}
+
+const struct fold_entry *fold_like(const struct fold *f, const struct fold_entry *other)
+{
+	return find(f, other->ip, other->name, other->kind);
 }
 
 void fold_finish(struct fold *f)

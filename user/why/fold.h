@@ -12,7 +12,7 @@ struct fold_entry {
 	uint8_t kind;	  /* enum dep_event_kind of an event */
 	bool ends;
 	uint64_t pinned; /* of @times: an output that was right shows that they were right */
-	uint64_t near;	 /* the least distance of an instance from the center, in instructions */
+	uint64_t near;	 /* the least distance of an instance from a center, in instructions */
 	uint64_t times, first, last; /* instances, and when the first and the last of them were */
 	uint32_t order;		     /* 1 + the step that came first */
 	uint32_t group;		     /* lines.c: the entry that stands for this one's line */
@@ -27,7 +27,8 @@ struct fold_bytes {
 
 struct fold {
 	const struct dep_trace *trace;
-	uint64_t center;
+	const uint64_t *centers; /* counts of instructions that instances are near to */
+	size_t n_centers;
 	const uint64_t *pinned; /* a bit an instruction, or NULL */
 	struct fold_entry *at;	/* a hash table; times 0: free */
 	size_t n, room;
@@ -48,6 +49,8 @@ void fold_visit(void *ctx, const struct slice_step *step);
 void fold_finish(struct fold *fold);
 /* The entry of a step, where members were kept and the fold is finished; NULL: none. */
 const struct fold_entry *fold_find(const struct fold *fold, const struct slice_step *step);
+/* The same of an entry of another fold. */
+const struct fold_entry *fold_like(const struct fold *fold, const struct fold_entry *other);
 void fold_deinit(struct fold *fold);
 
 #endif

@@ -11,6 +11,7 @@ struct why_line {
 	uint64_t times, first, last;
 	uint64_t near;
 	bool by_data;		    /* in the slice by data alone */
+	float confidence;	    /* 0 to 1: that its most doubtful instance was right */
 	uint64_t instances, pinned; /* of all its instructions; events are never pinned */
 	uint32_t group;		    /* of all its entries in the fold */
 	uint64_t ip;		    /* of its last instance */

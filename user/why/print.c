@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* print.c: see why.h. Text has a line a place: how often, when for the last time, where, what. */
+#include "user/why/doubtful.h"
 #include "user/why/graph.h"
 #include "user/why/picture.h"
 #include "user/why/prune.h"
@@ -18,9 +19,12 @@ struct slice {
 	struct why_graph graph; /* not for text */
 	struct why_line *lines;
 	size_t n, functions;
-	size_t whole;	  /* lines before other slices took some away */
-	size_t pruned;	  /* of n, at the end: lines of which nothing is in doubt */
-	uint64_t *pinned; /* NULL: no output is said to be right */
+	size_t whole;	   /* lines before other slices took some away */
+	size_t pruned;	   /* of n, at the end: lines of which nothing is in doubt */
+	uint64_t *pinned;  /* NULL: no output is said to be right */
+	uint64_t *centers; /* of the fold */
+	bool critical;	   /* they are jumps that were found to be critical */
+	bool ranked;	   /* lines are in the order of doubt */
 	bool ends;
 };
 
@@ -64,6 +68,8 @@ static void print_line(const struct why_line *l)
 	}
 	if (l->value)
 		printf("  | %s", l->value);
+	if (l->confidence > 0)
+		printf("  | right: %.0f %%", 100 * (double)l->confidence);
 	putchar('\n');
 }
 
@@ -128,6 +134,8 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 		       i ? ",\n" : "\n", l->times, l->first, l->last, l->elf, l->line,
 		       l->ends ? "true" : "false");
 		printf(",\"instances\":%" PRIu64 ",\"pinned\":%" PRIu64, l->instances, l->pinned);
+		if (s->pinned)
+			printf(",\"confidence\":%.3f", (double)l->confidence);
 		json_string("function", l->function);
 		json_string("file", l->file);
 		json_string("event", l->event);
@@ -190,6 +198,7 @@ static int count_functions(struct slice *s)
 	return 0;
 }
 
+/* Does not finish @fold. */
 static int one_slice(struct why_run *w, const struct slice_criterion *c, unsigned follow,
 		     const struct slice_control *control, bool backward, bool forward,
 		     struct fold *fold)
@@ -201,46 +210,101 @@ static int one_slice(struct why_run *w, const struct slice_criterion *c, unsigne
 		err = slice_backward(t, c, follow, control, fold_visit, fold);
 	if (!err && forward)
 		err = slice_forward(t, c, follow, control, fold_visit, fold);
+	return err;
+}
+
+static int finish(struct fold *fold, int err)
+{
 	fold_finish(fold);
 	return err || !fold->no_memory ? err : -ENOMEM;
 }
 
-static int compute(struct why_run *w, struct slice *s, const struct why_options *o)
+/* The executions that lines are near to: of critical jumps, else what is asked about. */
+static int find_centers(const struct why_run *w, struct slice *s, const struct why_options *o)
 {
-	int err = why_pinned(w, &s->pinned);
-	s->fold.pinned = s->pinned;
-	const struct slice_criterion *data = &w->criterion;
-	bool critical = false;
+	size_t n = 0;
+	s->centers = calloc(w->n_extras + 1, sizeof(*s->centers));
+	if (!s->centers)
+		return -ENOMEM;
 	for (unsigned i = 0; i < w->n_extras; i++)
-		if (w->extras[i].kind == WHY_THROUGH) {
-			data = &w->extras[i].criterion;
-			critical = true;
-		}
-	s->fold.center = data->count;
-	if (!err && o->format != WHY_TEXT) {
+		if (w->extras[i].kind == WHY_THROUGH || w->extras[i].kind == WHY_ALSO)
+			s->centers[n++] = w->extras[i].criterion.count;
+	s->critical = n || o->critical;
+	if (!n || o->critical)
+		s->centers[n++] = w->criterion.count;
+	s->fold.centers = s->centers;
+	s->fold.n_centers = n;
+	return 0;
+}
+
+/* The slice that is asked for, as lines. */
+static int main_slice(struct why_run *w, struct slice *s, const struct why_options *o)
+{
+	int err = 0;
+	s->fold.pinned = s->pinned;
+	if (o->format != WHY_TEXT || s->pinned) {
 		s->fold.trace = dep_build_trace(w->build);
 		err = fold_keep_members(&s->fold);
 	}
 	err = err ? err
 		  : one_slice(w, &w->criterion, o->follow, w->control, !o->forward || o->both,
 			      o->forward || o->both, &s->fold);
+	err = err ? err : why_also(w, o, &s->fold);
+	err = finish(&s->fold, err);
 	err = err ? err : why_lines(w, &s->fold, o->instructions, o->forward, &s->lines, &s->n);
 	s->whole = s->n;
+	return err;
+}
+
+/* Leaves the lines that all the other slices have as well. */
+static int keep_common(struct why_run *w, struct slice *s, const struct why_options *o)
+{
+	int err = 0;
 	for (unsigned i = 0; !err && i < w->n_extras; i++) {
 		const struct why_extra *e = &w->extras[i];
 		struct fold other = {0};
-		if (e->kind != WHY_OK) {
-			err = one_slice(w, &e->criterion, o->follow, w->control,
-					e->kind == WHY_THROUGH, true, &other);
-			err = err ? err : why_keep_common(w, &other, o, s->lines, &s->n);
-		}
+		if (e->kind != WHY_FROM && e->kind != WHY_THROUGH)
+			continue;
+		err = one_slice(w, &e->criterion, o->follow, w->control, e->kind == WHY_THROUGH,
+				true, &other);
+		err = finish(&other, err);
+		err = err ? err : why_keep_common(w, &other, o, s->lines, &s->n);
 		fold_deinit(&other);
 	}
-	if (!err && o->n_sets) {
-		struct fold by_data = {0};
-		err = one_slice(w, data, SLICE_DATA, NULL, true, critical, &by_data);
-		err = err ? err : why_mark_data(w, &by_data, o, s->lines, s->n);
-		fold_deinit(&by_data);
+	return err;
+}
+
+/* Which lines are in the slices by data alone of what lines are near to. */
+static int mark_by_data(struct why_run *w, struct slice *s, const struct why_options *o)
+{
+	struct fold by_data = {0};
+	int err = 0;
+	bool any = false;
+	for (unsigned i = 0; !err && i < w->n_extras; i++)
+		if (w->extras[i].kind == WHY_THROUGH || w->extras[i].kind == WHY_ALSO) {
+			err = one_slice(w, &w->extras[i].criterion, SLICE_DATA, NULL, true, true,
+					&by_data);
+			any = true;
+		}
+	if (!err && (!any || o->critical))
+		err = one_slice(w, &w->criterion, SLICE_DATA, NULL, true, s->critical, &by_data);
+	err = finish(&by_data, err);
+	err = err ? err : why_mark_data(w, &by_data, o, s->lines, s->n);
+	fold_deinit(&by_data);
+	return err;
+}
+
+static int compute(struct why_run *w, struct slice *s, const struct why_options *o)
+{
+	s->ranked = o->n_sets || o->ranked || o->critical;
+	int err = why_pinned(w, &s->pinned);
+	err = err ? err : find_centers(w, s, o);
+	err = err ? err : main_slice(w, s, o);
+	err = err ? err : keep_common(w, s, o);
+	if (!err && s->ranked) {
+		err = mark_by_data(w, s, o);
+		if (!err && s->pinned)
+			err = why_doubt(w, o, s->pinned, &s->fold, s->lines, s->n);
 		s->pruned = err ? 0 : why_put_by_doubt(s->lines, s->n);
 	}
 	if (!err && o->format != WHY_TEXT)
@@ -277,6 +341,7 @@ int why_print(const struct why_options *o, struct pugmark_diag *diag)
 	why_graph_deinit(&s.graph);
 	fold_deinit(&s.fold);
 	free(s.pinned);
+	free(s.centers);
 	why_run_deinit(&w);
 	return err ? err : partial;
 }

@@ -29,6 +29,20 @@ int why_pinned(struct why_run *w, uint64_t **out)
 	return err;
 }
 
+int why_also(struct why_run *w, const struct why_options *o, struct fold *fold)
+{
+	const struct dep_trace *t = dep_build_trace(w->build);
+	int err = 0;
+	for (unsigned i = 0; !err && i < w->n_extras; i++) {
+		const struct slice_criterion *c = &w->extras[i].criterion;
+		if (w->extras[i].kind != WHY_ALSO)
+			continue;
+		err = slice_backward(t, c, o->follow, w->control, fold_visit, fold);
+		err = err ? err : slice_forward(t, c, o->follow, w->control, fold_visit, fold);
+	}
+	return err;
+}
+
 static bool is_place(const struct why_line *a, const struct why_line *b)
 {
 	if (!a->file || !b->file)

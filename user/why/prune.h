@@ -13,6 +13,8 @@
  * it.
  */
 int why_pinned(struct why_run *w, uint64_t **out);
+/* Adds the slices, in both directions, of what is asked for besides (WHY_ALSO). 0 or -ENOMEM. */
+int why_also(struct why_run *w, const struct why_options *o, struct fold *fold);
 /* Keeps the lines that @other has as well. */
 int why_keep_common(struct why_run *w, struct fold *other, const struct why_options *o,
 		    struct why_line *lines, size_t *n);

@@ -20,12 +20,13 @@ enum why_set_kind {
 	WHY_OK,	     /* bytes of an output that were right */
 	WHY_FROM,    /* the forward slice of bytes of input */
 	WHY_THROUGH, /* the slice in both directions of a jump's execution */
+	WHY_ALSO,    /* that slice is a part of what is asked for */
 };
 struct why_set {
 	enum why_set_kind kind;
 	int fd;
 	uint64_t offset, len;
-	char *place; /* of WHY_THROUGH */
+	char *place; /* of WHY_THROUGH and WHY_ALSO */
 	uint64_t time;
 };
 
@@ -35,6 +36,7 @@ struct why_options {
 	const char *dir;
 	enum why_what what;
 	const char *place, *variable, *text;
+	const char *critical_place;
 	uint32_t task;	   /* its number; 0: the first one in which it is found */
 	uint64_t instance; /* from 1; 0: the last one */
 	int fd;
@@ -43,6 +45,8 @@ struct why_options {
 	bool control;
 	bool forward, both;
 	bool instructions; /* not folded to lines of source */
+	bool ranked;	   /* in the order of doubt */
+	bool critical;	   /* @place is a jump that was found to be critical */
 	enum why_format format;
 	/* Pruning: outputs that were right; and lines are left that another slice has as well. */
 	struct why_set *sets;
