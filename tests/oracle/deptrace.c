@@ -166,6 +166,14 @@ static void on_return(qemu_plugin_id_t id, unsigned int vcpu, int64_t num, int64
 		at = args[2];
 		len = at ? 8 : 0;
 		break;
+	case SYS_gettimeofday:
+		at = args[0];
+		len = at ? 16 : 0;
+		break;
+	case SYS_clock_gettime:
+		at = args[1];
+		len = at ? 16 : 0;
+		break;
 	case SYS_getrandom:
 		at = args[0];
 		len = ret;
