@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES = 64 }; /* of a profile; what more there are share the last place */
+enum {
+	VALUES = 64
+}; /* of a profile; what more there are share the last place, which tells nothing */
 
 struct instance {
 	uint64_t count;
@@ -296,7 +298,7 @@ static uint64_t alternatives_of(const struct mapping *m, uint64_t alternatives)
 	return left;
 }
 
-static void follow(struct slice_doubt *d, const struct slice_members *right, uint64_t *left)
+static void follow(const struct slice_doubt *d, const struct slice_members *right, uint64_t *left)
 {
 	for (size_t k = d->edges.n; k-- > 0;) {
 		const struct edge *e = &d->edges.at[k];
@@ -307,7 +309,10 @@ static void follow(struct slice_doubt *d, const struct slice_members *right, uin
 		if (e->kind == SLICE_EDGE_CONTROL && from->jump)
 			left[e->from] &= own(from);
 		else if (e->kind == SLICE_EDGE_DATA)
-			left[e->from] &= alternatives_of(mapping_of(d, e), left[e->to]) | own(from);
+			left[e->from] &= alternatives_of(*slot_of(d->mappings, d->room_mappings,
+								  from->place, to->place),
+							 left[e->to]) |
+					 own(from);
 	}
 }
 
@@ -338,7 +343,8 @@ int slice_doubt_confidence(struct slice_doubt *d, const struct slice_members *ri
 		float c = 0;
 		if (!at->event && has(pinned, at->count))
 			c = 1;
-		else if (!at->event && has(right->insns, at->count) && n > 1)
+		else if (!at->event && has(right->insns, at->count) && n > 1 &&
+			 !(n == VALUES && left[i] >> (VALUES - 1)))
 			c = 1 - logf((float)a) / logf((float)n);
 		if (c < of_places[at->place])
 			of_places[at->place] = c;
