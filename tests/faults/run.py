@@ -133,7 +133,7 @@ def measure(fault, program, work):
     until = ['--not-crash'] if at == ['--crash'] and wrong.returncode < 0 else \
             ['--until', 'stdout = ' + work + '/want']
     found = ask('switch', work + '/rec', *at, *until, '--order', 'each', '--tries', '300',
-                '--all', '--seconds', '2', '--addresses', '--', *command, stdin=stdin)
+                '--seconds', '2', '--addresses', '--', *command, stdin=stdin)
     if 'failed' in found:
         r['switch'] = found['failed']
     critical = found.get('critical')
@@ -154,11 +154,9 @@ def measure(fault, program, work):
         fine = ask('why', work + '/rec', *at, *ok, *common)
         r['fine'] = len(places(fine))
         r['in_fine'] = rank(fine, where)
-    # What a user looks at: what is around the critical jumps, if there are some; else the slice, by doubt.
+    # What a user looks at: what is around the critical jump, if there is one; else the slice, by doubt.
     if critical:
-        jumps = [critical] + critical.get('others', [])
-        r['jumps'] = len(jumps)
-        asked = [a for j in jumps for a in ('--critical', '%s:%d' % (j['address'], j['time']))]
+        asked = ['--critical', '%s:%d' % (critical['address'], critical['time'])]
     else:
         asked = at + ['--ranked']
     r['rank'] = rank(ask('why', work + '/rec', *asked, *ok, *common), where)
@@ -170,7 +168,7 @@ def main():
     wanted = [a for a in sys.argv[1:] if not a.startswith('-')]
     faults = [f for f in data['fault'] if not wanted or f['name'] in wanted]
     columns = ['executed', 'backward', 'in_backward', 'both', 'in_both', 'coarse', 'in_coarse',
-               'fine', 'in_fine', 'rank', 'tries', 'jumps', 'critical']
+               'fine', 'in_fine', 'rank', 'tries', 'critical']
     print('%-14s' % 'fault', *('%11s' % c for c in columns))
     results = []
     for f in faults:
