@@ -67,17 +67,21 @@ static uint8_t kind_of(const ZydisDecodedInstruction *insn)
 static void find_refs(const ZydisDecodedInstruction *insn, uint64_t addr, struct decoded_refs *refs)
 {
 	uint64_t place = 0;
+	bool relative = false;
 	*refs = (struct decoded_refs){0};
 	if (insn->attributes & ZYDIS_ATTRIB_HAS_MODRM && insn->raw.disp.size == 32) {
-		if (insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5)
+		relative = insn->raw.modrm.mod == 0 && insn->raw.modrm.rm == 5;
+		if (relative)
 			place = addr + insn->length + (uint64_t)insn->raw.disp.value;
 		else if (insn->raw.disp.value > 0)
 			place = (uint64_t)insn->raw.disp.value;
 	}
-	if (insn->mnemonic == ZYDIS_MNEMONIC_LEA)
+	if (insn->mnemonic == ZYDIS_MNEMONIC_LEA) {
 		refs->pointer = place;
-	else
+		refs->lea = relative;
+	} else {
 		refs->place = place;
+	}
 	if (insn->raw.imm[0].size >= 32 && !insn->raw.imm[0].is_relative)
 		refs->pointer = insn->raw.imm[0].value.u;
 }

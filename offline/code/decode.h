@@ -17,6 +17,7 @@ struct decoder {
 struct decoded_refs {
 	uint64_t place;	  /* of its memory operand */
 	uint64_t pointer; /* the address that it makes a pointer to: by lea, or an immediate */
+	bool lea;	  /* @pointer is by lea, relative to rip: an address, and no number */
 };
 
 void decoder_init(struct decoder *decoder);

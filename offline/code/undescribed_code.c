@@ -33,7 +33,8 @@ struct clash {
 
 struct undescribed {
 	VEC(struct start) todo;	 /* starts not walked yet */
-	VEC(struct named) named; /* by undescribed code: addresses of code, or of tables among it */
+	VEC(struct named) leas;	 /* by undescribed code: addresses of code, or of tables among it */
+	VEC(struct named) named; /* the same by immediates, which may be numbers */
 	VEC(uint64_t) stack;	 /* addresses of the walk */
 	VEC(struct pugmark_insn) insns;
 	struct rankmap covered; /* every byte that one of insns covers */
@@ -154,6 +155,15 @@ static int push_table(struct builder *b, struct undescribed *u)
 	return 0;
 }
 
+static int note_named(const struct builder *b, struct undescribed *u,
+		      const struct decoded_refs *refs, uint64_t addr)
+{
+	struct named named = {refs->pointer, addr};
+	if (!refs->pointer || !undescribed_end(b, refs->pointer))
+		return 0;
+	return (refs->lea ? VEC_PUSH(&u->leas, named) : VEC_PUSH(&u->named, named)) ? 0 : -ENOMEM;
+}
+
 /* Decodes straight on from @addr until control leaves, or meets what is decoded. */
 static int walk_run(struct builder *b, struct undescribed *u, uint64_t addr)
 {
@@ -176,8 +186,7 @@ static int walk_run(struct builder *b, struct undescribed *u, uint64_t addr)
 		}
 		if (!VEC_PUSH(&u->insns, insn) || sweep_note_refs(b, &refs))
 			return -ENOMEM;
-		if (refs.pointer && undescribed_end(b, refs.pointer) &&
-		    !VEC_PUSH(&u->named, (struct named){refs.pointer, addr}))
+		if (note_named(b, u, &refs, addr))
 			return -ENOMEM;
 		u->stray |= is_unlikely(&insn, bytes);
 		rankmap_set(&b->starts, off);
@@ -208,7 +217,7 @@ static void undo(struct builder *b, struct undescribed *u, uint32_t n_insns)
 static int walk_start(struct builder *b, struct undescribed *u, struct start start)
 {
 	uint32_t n_insns = u->insns.n, n_todo = u->todo.n, n_named = u->named.n;
-	uint32_t n_clashes = u->clashes.n;
+	uint32_t n_leas = u->leas.n, n_clashes = u->clashes.n;
 	u->stray = false;
 	u->stack.n = 0;
 	int err = VEC_PUSH(&u->stack, start.addr) ? 0 : -ENOMEM;
@@ -218,6 +227,7 @@ static int walk_start(struct builder *b, struct undescribed *u, struct start sta
 		undo(b, u, n_insns);
 		u->todo.n = n_todo;
 		u->named.n = n_named;
+		u->leas.n = n_leas;
 		u->clashes.n = n_clashes;
 		return 0;
 	}
@@ -288,12 +298,14 @@ static bool is_read_behind(const struct builder *b, uint64_t addr)
 	return false;
 }
 
-/* Walks what the code found so far takes the address of, and what is found by that. */
-static int walk_named(struct builder *b, struct undescribed *u)
+/* Walks what the code found so far takes the address of, and what is found by that; @leas: by lea
+ * alone. */
+static int walk_named(struct builder *b, struct undescribed *u, bool leas)
 {
 	int err = 0;
-	while (!err && u->named.n && u->undo_left) {
-		struct named named = u->named.at[--u->named.n];
+	while (!err && (u->leas.n || (!leas && u->named.n)) && u->undo_left) {
+		struct named named =
+			u->leas.n ? u->leas.at[--u->leas.n] : u->named.at[--u->named.n];
 		if (is_insn_start(b, named.addr) || is_padding(b, named.addr) ||
 		    is_read_behind(b, named.by))
 			continue;
@@ -401,13 +413,16 @@ int undescribed_find(struct builder *b)
 	int err = rankmap_init(&u.covered, b->starts.n_bits) ? add_named_starts(b, &u) : -ENOMEM;
 	if (!err)
 		err = walk_all(b, &u);
-	/* A word of data may be a number that looks like an address in the middle of an
-	 * instruction. So addresses aligned as functions are come first: what they lead to is then
-	 * decoded already. */
+	/* Without relocations a word of data may be a number, or letters, that look like an address
+	 * in the middle of an instruction. So what a lea names comes before all of them, and
+	 * addresses aligned as functions are before others: what they lead to is then decoded
+	 * already. */
+	if (!err && !elf_image_is_pie(b->image))
+		err = walk_named(b, &u, true);
 	for (uint32_t align = MAX_ALIGN; align && !err; align /= 2)
 		err = walk_pointers(b, &u, align);
 	if (!err)
-		err = walk_named(b, &u);
+		err = walk_named(b, &u, false);
 	if (!err)
 		err = sweep_merge(b, u.insns.at, u.insns.n);
 	if (!err)
@@ -417,6 +432,7 @@ int undescribed_find(struct builder *b)
 	VEC_FREE(&u.todo);
 	VEC_FREE(&u.clashes);
 	VEC_FREE(&u.named);
+	VEC_FREE(&u.leas);
 	VEC_FREE(&u.stack);
 	VEC_FREE(&u.insns);
 	return err;

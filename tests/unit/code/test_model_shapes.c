@@ -104,6 +104,20 @@ static void an_index_may_be_cleared_with_and(void **state)
 	pugmark_model_free(m);
 }
 
+/* Without relocations: what an instruction names is code, whatever a word of data reads as. */
+static void a_word_of_data_displaces_no_function_that_a_lea_names(void **state)
+{
+	(void)state;
+	struct pugmark_model *m = compiled("gcc", "-no-pie", "hints.S");
+	uint64_t named = func_of(m, "leaf")->addr - 20; /* so long is it */
+	check_model(m);
+	uint32_t func = pugmark_model_func_at(m, named);
+	assert_int_not_equal(func, PUGMARK_NONE);
+	assert_int_equal(m->funcs[func].addr, named);
+	assert_int_equal(pugmark_model_func_at(m, named + 2), func);
+	pugmark_model_free(m);
+}
+
 /* Where some paths show a base and others do not, the base is what may be one. */
 static void a_table_is_found_by_an_address_taken_before_the_loop(void **state)
 {
@@ -440,6 +454,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_is_a_proven_table_with_its_cases),
 		cmocka_unit_test(a_huge_interpreter_takes_no_table_from_others),
+		cmocka_unit_test(a_word_of_data_displaces_no_function_that_a_lea_names),
 		cmocka_unit_test(an_index_may_be_cleared_with_and),
 		cmocka_unit_test(a_table_is_found_by_an_address_taken_before_the_loop),
 		cmocka_unit_test(a_table_for_each_value_of_a_byte_is_whole),
