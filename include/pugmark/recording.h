@@ -86,8 +86,9 @@ struct pugmark_recording_info {
 	bool not_whole;	     /* something was not seen that is no gap of a thread: a note says */
 	int32_t exit_status; /* of the command; 0 without one */
 	const char *meta;    /* the text of meta.json */
-	const char
-		*stopped; /* "exit", "signal", "duration", "disk", "overhead", "changed", or "" */
+	/* "exit", "signal", "duration", "disk", "overhead", "changed", "refused", "memory", or ""
+	 */
+	const char *stopped;
 	uint64_t damaged_bytes; /* of the file of events */
 };
 

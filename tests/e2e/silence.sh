@@ -95,7 +95,14 @@ fails 2 'asks a plan' record -o x --refuse-above 2 --sites nowhere -p $older
 fails 2 'a factor is 1 or more' record -o x --refuse-above 0.5 -p $older
 run 1 record -o dear -p $older --duration 60 --refuse-above 1.05
 claim 'it is refused' grep -q 'costs more than --refuse-above allows' err
+"$PUGMARK" verify dear >out
+claim 'and the recording says so' grep -q 'recorded until it was known to cost more' out
 run 0 record -o dear -p $older --duration 1 --refuse-above 100000
+run 1 record -o large -p $older --duration 60 --max-memory 1
+claim 'a recorder that takes too much memory ends' grep -q 'more memory than --max-memory allows' err
+"$PUGMARK" verify large >out
+claim 'the recording says it' grep -Eq ' [0-9]{4,} events .*until the recorder took more memory' out
+run 0 record -o large -p $older --duration 1.5 --max-memory 1000
 kill $older
 # A command: as long as it runs.
 cat >long.c <<'C'

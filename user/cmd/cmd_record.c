@@ -416,7 +416,8 @@ int cmd_record(int argc, char **argv)
 	record_summary(&a, &result);
 	if (result.exit_status)
 		return result.exit_status;
-	return result.why == STOP_DISK || result.why == STOP_OVERHEAD || result.why == STOP_REFUSED
+	return result.why == STOP_DISK || result.why == STOP_OVERHEAD ||
+			       result.why == STOP_REFUSED || result.why == STOP_MEMORY
 		       ? EXIT_ERROR
 	       : result.lost || result.not_whole || (!result.tasks && !a.options.argv) ? EXIT_GAPS
 										       : EXIT_OK;

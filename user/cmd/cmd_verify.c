@@ -210,6 +210,8 @@ static void text_stopped(const struct verify *v, struct outbuf *out)
 		{"duration", "for as long as --duration said"},
 		{"disk", "until the disk was full"},
 		{"overhead", "until it cost more than was allowed"},
+		{"refused", "until it was known to cost more than was allowed"},
+		{"memory", "until the recorder took more memory than was allowed"},
 	};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)

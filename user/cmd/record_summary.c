@@ -59,6 +59,11 @@ void record_summary(const struct record_args *a, const struct recorder_result *r
 			"(fewer functions with -F, or --max-overhead PERCENT)\n",
 			o->refuse_above);
 	}
+	if (r->why == STOP_MEMORY) {
+		print_name(o);
+		fputs("the recorder took more memory than --max-memory allows: recording stopped\n",
+		      stderr);
+	}
 	if (r->unplanned) {
 		print_name(o);
 		fprintf(stderr,

@@ -82,11 +82,12 @@ struct recorder_options {
 	const char *output;    /* the directory, made anew; one that is there becomes OUTPUT.old */
 	uint32_t time_unit_ns; /* 0: no times */
 	uint32_t ring_bytes;   /* 0: 16 MiB; a power of two of at least 4096 */
-	uint64_t duration_ns;  /* 0: until it ends by itself or by SIGINT or SIGTERM */
-	bool quiet;	       /* no progress, whatever stderr is */
-	double max_overhead;   /* in percent, not to be exceeded; 0: any */
-	bool forecast;	       /* say at first what it costs; */
-	double refuse_above;   /* and end where that is more, in times as long; 0: never */
+	uint64_t max_memory_bytes; /* the recording ends where its recorder has more; 0: never */
+	uint64_t duration_ns;	   /* 0: until it ends by itself or by SIGINT or SIGTERM */
+	bool quiet;		   /* no progress, whatever stderr is */
+	double max_overhead;	   /* in percent, not to be exceeded; 0: any */
+	bool forecast;		   /* say at first what it costs; */
+	double refuse_above;	   /* and end where that is more, in times as long; 0: never */
 	const char *notes[RECORDER_NOTES]; /* to be said in the recording, or NULL */
 	/* The functions of share @share of @n_shares are traced, and no others; 0: it is no share.
 	 */

@@ -14,13 +14,13 @@
 #include "user/proc/launch.h"
 #include "user/record/adopting.h"
 #include "user/record/end_notes.h"
+#include "user/record/own_memory.h"
 #include "user/record/cost/forecast.h"
 #include "user/record/probed/probed_now.h"
 #include "user/record/write/recorder_result.h"
 #include "user/values/write/capturing.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +36,8 @@ enum {
 	TICK_MS = 20,
 	SHORT_TICK_MS = 2,
 	PROGRESS_NS = 500000000,
+	MEMORY_NS = 1000000000,
+	MEMORY_LOOKS = 3,
 	FORECAST_NS = 500000000, /* a shorter command need not wait until probes are priced */
 };
 
@@ -55,7 +57,8 @@ struct recording_run {
 	char *path;
 	struct caught_signals signals;
 	int notify_fd;
-	uint64_t start_ns, shown_ns, shown_events;
+	uint64_t start_ns, shown_ns, shown_events, weighed_ns;
+	uint32_t heavy; /* looks in a row that found too much memory */
 	uint64_t attach_ns, detach_ns;
 	bool child_ended, progress, forecast_later;
 	bool deaths; /* were told of */
@@ -98,14 +101,6 @@ static void tell_removing(struct recording_run *run)
 			"pugmark: this kernel has no uprobe_multi (6.6 has): removing the probes "
 			"at the end will take about %.0f s (fewer with -F)\n",
 			s);
-}
-
-/* What planning and placing took is the system's again: recording may go on for days. */
-static void give_memory_back(void)
-{
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
 }
 
 static int launch(struct recording_run *run, struct pugmark_diag *diag)
@@ -198,7 +193,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = probed_now_watch(&run->now);
 	if (!err)
 		err = callers_new(o, run->probes, &run->callers);
-	give_memory_back();
+	own_memory_give_back(); /* what planning and placing took: recording may go on for days */
 	return err;
 }
 
@@ -259,6 +254,16 @@ static bool is_too_dear(struct recording_run *run, uint64_t time_ns)
 	return o->refuse_above > 0 && run->factor > o->refuse_above;
 }
 
+/* Looks at most once a second. What reads a large file takes more for a moment. */
+static bool is_too_large(struct recording_run *run, uint64_t time_ns)
+{
+	if (!run->options->max_memory_bytes || time_ns - run->weighed_ns < MEMORY_NS)
+		return false;
+	run->weighed_ns = time_ns;
+	run->heavy = own_memory_exceeds(run->options->max_memory_bytes) ? run->heavy + 1 : 0;
+	return run->heavy >= MEMORY_LOOKS;
+}
+
 static enum recorder_stop wait_for_end(struct recording_run *run)
 {
 	const struct recorder_options *o = run->options;
@@ -282,6 +287,8 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 			return STOP_SIGNAL;
 		if (collector_error(run->collector))
 			return STOP_DISK;
+		if (is_too_large(run, time_ns))
+			return STOP_MEMORY;
 		if (o->duration_ns && time_ns - run->start_ns >= o->duration_ns)
 			return STOP_DURATION;
 		/* What the command started is part of it. */

@@ -13,7 +13,8 @@ enum recorder_stop {
 	STOP_DISK,
 	STOP_OVERHEAD,
 	STOP_CHANGED,
-	STOP_REFUSED
+	STOP_REFUSED,
+	STOP_MEMORY
 };
 
 struct recorder_result {

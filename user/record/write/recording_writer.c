@@ -365,8 +365,12 @@ static void note_slack(struct recording_writer *w)
 int recording_writer_close(struct recording_writer *w, const struct recorder_result *result,
 			   struct pugmark_diag *diag)
 {
-	static const char *const why[] = {"exit", "signal",   "duration",
-					  "disk", "overhead", "changed"};
+	static const char *const why[] = {
+		[STOP_EXIT] = "exit",	      [STOP_SIGNAL] = "signal",
+		[STOP_DURATION] = "duration", [STOP_DISK] = "disk",
+		[STOP_OVERHEAD] = "overhead", [STOP_CHANGED] = "changed",
+		[STOP_REFUSED] = "refused",   [STOP_MEMORY] = "memory",
+	};
 
 	unlinkat(w->folder.fd, "reserve", 0);
 	if (!w->err && fsync(w->fd))
