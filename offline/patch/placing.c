@@ -320,6 +320,68 @@ int patch_placing_find(const struct pugmark_model *model, const struct pugmark_p
 	return err;
 }
 
+/* Whether several instructions, with @event among them (as the last one: @last), make a place. */
+static bool spans_carry(const struct finder *f, uint32_t block, uint32_t event, bool last)
+{
+	const struct pugmark_block *b = &f->model->blocks[block];
+	struct span_range whole = {b->addr, b->addr + b->size};
+	struct patch_place found = {0};
+
+	return spans_find(f->spans, block, event, last, JUMP_BYTES, whole, &found);
+}
+
+static bool edge_carries(const struct finder *f, uint32_t block)
+{
+	uint32_t from = spans_fallen_from(f->spans, block);
+
+	if (from == PUGMARK_NONE)
+		return false;
+	uint32_t jump = f->model->blocks[from].insn + f->model->blocks[from].n_insns - 1;
+	return form_of(f->model, &f->model->insns[jump]) == PATCH_JCC ||
+	       spans_carry(f, from, jump, false);
+}
+
+static void mark_possible(const struct finder *f, uint32_t block, uint8_t *out)
+{
+	const struct pugmark_block *b = &f->model->blocks[block];
+	uint32_t last = b->insn + b->n_insns - 1;
+	bool any = false;
+
+	for (uint32_t i = b->insn; i <= last; i++)
+		any |= out[i] = form_of(f->model, &f->model->insns[i]) != PATCH_NONE;
+	for (uint32_t i = b->insn; !any && i <= last; i++)
+		any = (out[i] = spans_carry(f, block, i, false));
+	if (!any)
+		any = (out[b->insn] = edge_carries(f, block));
+	switch (f->model->insns[last].kind) {
+	case PUGMARK_INSN_JCC:
+	case PUGMARK_INSN_CALL_IND:
+	case PUGMARK_INSN_JMP_IND:
+		out[last] = form_of(f->model, &f->model->insns[last]) != PATCH_NONE ||
+			    spans_carry(f, block, last, true);
+		break;
+	default: /* whatever tells that the block runs tells of its end */
+		out[last] |= any;
+	}
+}
+
+int patch_placing_possible(const struct pugmark_model *model, uint8_t **out)
+{
+	struct finder f = {.model = model};
+	uint8_t *possible = calloc(model->n_insns + 1, sizeof(*possible));
+	int err = possible ? spans_new(model, &f.spans) : -ENOMEM;
+
+	for (uint32_t b = 0; !err && b < model->n_blocks; b++)
+		if (model->blocks[b].n_insns && !is_out_of_reach(model, b))
+			mark_possible(&f, b, possible);
+	spans_free(f.spans);
+	if (err)
+		free(possible);
+	else
+		*out = possible;
+	return err;
+}
+
 void patch_placing_deinit(struct patch_placing *placing)
 {
 	free(placing->places);

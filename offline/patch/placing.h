@@ -76,6 +76,11 @@ struct patch_placing {
 int patch_placing_find(const struct pugmark_model *model, const struct pugmark_plan_site *sites,
 		       uint32_t n_sites, struct patch_placing *out);
 void patch_placing_deinit(struct patch_placing *placing);
+/* Finds before there is a plan where a patch could carry a witness: *@out has a bool for each
+ * instruction of @model; the last one of a block counts with what a witness there reads, the way of
+ * a jump or its target. Idle bytes are not counted on: there may not be enough for all. 0 or
+ * -ENOMEM; the caller frees. */
+int patch_placing_possible(const struct pugmark_model *model, uint8_t **out);
 /* "short", "reads", ...: for those who print them. */
 const char *patch_reason_name(enum patch_reason reason);
 

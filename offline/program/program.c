@@ -9,6 +9,7 @@ const struct probe_costs probe_costs_default = {
 	.emulated_ns = 600,
 	.stepped_ns = 6500,
 	.ret_ns = 40,
+	.patched_ns = 2,
 };
 
 void program_free(struct program *program)

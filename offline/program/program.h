@@ -111,14 +111,17 @@ struct program {
 	uint32_t n_funcs, n_blocks, n_succs, n_opaque_calls;
 };
 
-/* What one hit costs, by probe class, and one capture of the return address. */
+/* What one hit costs: by probe class, with one capture of the return address, or patched. */
 struct probe_costs {
-	float emulated_ns, stepped_ns, ret_ns;
+	float emulated_ns, stepped_ns, ret_ns, patched_ns;
 };
 extern const struct probe_costs probe_costs_default;
 
 struct program_options {
 	struct probe_costs costs;
+	/* Per instruction of the model: a patch carries what tells that it runs, at patched_ns; or
+	 * NULL: probes carry all. */
+	const uint8_t *patchable;
 	const bool *opaque;	/* per function of the model, or NULL: none */
 	const uint8_t *entered; /* per function of the model: exported ones that another module is
 				   known to import; or NULL: a program's none, a library's all */

@@ -4,6 +4,10 @@
 
 #include "offline/code/stack_switch.h"
 
+/* Of what is patched the price of its probe decides only between equals: a process that cannot be
+ * patched pays it. */
+#define PROBE_SHARE 1e-4f
+
 struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *insn)
 {
 	const struct probe_costs *costs = &m->options->costs;
@@ -14,6 +18,8 @@ struct prog_probe maker_probe(const struct maker *m, const struct pugmark_insn *
 		probe.cost_ns = costs->stepped_ns;
 	else
 		return probe;
+	if (m->options->patchable && m->options->patchable[insn - m->model->insns])
+		probe.cost_ns = costs->patched_ns + PROBE_SHARE * probe.cost_ns;
 	probe.cfa_known = pugmark_model_cfa_at(m->model, probe.addr).reg != PUGMARK_CFA_UNKNOWN;
 	return probe;
 }

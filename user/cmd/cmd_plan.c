@@ -74,6 +74,10 @@ static const char help[] =
 	"      --plugin FILE        a module that is loaded later and calls exported functions\n"
 	"                           (repeatable)\n"
 	"      --sites              keep every return instruction of a function apart\n"
+	"      --carrier probe|patch\n"
+	"                           for which events are cheap: those by a probe, or by "
+	"patched\n"
+	"                           instructions, as in record (probe)\n"
 	"      --profile RECORDING  by the counts of an earlier recording, not by estimates "
 	"(repeatable)\n"
 	"      --shares M           split the plan over M runs, and write the shares and a "
@@ -108,6 +112,7 @@ enum {
 	OPT_EXPORTS,
 	OPT_PLUGIN,
 	OPT_SITES,
+	OPT_CARRIER,
 	OPT_PROFILE,
 	OPT_FRESH,
 	OPT_SHARES,
@@ -132,6 +137,7 @@ static const struct option long_options[] = {
 	{"exports", required_argument, NULL, OPT_EXPORTS},
 	{"plugin", required_argument, NULL, OPT_PLUGIN},
 	{"sites", no_argument, NULL, OPT_SITES},
+	{"carrier", required_argument, NULL, OPT_CARRIER},
 	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"output", required_argument, NULL, 'o'},
 	{"fresh", no_argument, NULL, OPT_FRESH},
@@ -254,6 +260,11 @@ static int parse_option(struct plan_request *r, int opt)
 	case OPT_SITES:
 		o->returns_apart = true;
 		return -1;
+	case OPT_CARRIER:
+		o->patched = !strcmp(optarg, "patch");
+		if (o->patched || !strcmp(optarg, "probe"))
+			return -1;
+		return command_usage("plan", "no carrier '%s' (probe, patch)", optarg);
 	case OPT_PROFILE:
 		return add_pattern(r->profiles, &o->n_profiles);
 	case 'o':

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLANNER_VERSION 34 /* raised when the same binary would be planned differently */
+#define PLANNER_VERSION 35 /* raised when the same binary would be planned differently */
 
 static void add_texts(struct digest *d, const char *const *texts, uint32_t n)
 {
@@ -53,6 +53,7 @@ char *plan_cache_path(const struct pugmark_model *model, const struct planning_o
 	digest_add_number(&d, PLANNER_VERSION);
 	add_question(&d, model, o);
 	digest_add_number(&d, o->returns_apart);
+	digest_add_number(&d, o->patched);
 	digest_add(&d, o->out, o->n_out * sizeof(*o->out));
 	digest_add_number(&d, o->share);
 	digest_add_number(&d, o->n_shares);

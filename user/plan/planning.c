@@ -2,6 +2,7 @@
 /* planning.c: see planning.h. Keeping plans is plan_cache.h's. */
 #include "user/plan/planning.h"
 
+#include "offline/patch/placing.h"
 #include "offline/plan/plan_seed.h"
 #include "offline/link/callers_by_name.h"
 #include "offline/plan/plan_build.h"
@@ -186,7 +187,13 @@ static int make_program(struct planner *p)
 		for (uint32_t f = 0; f < p->model->n_funcs; f++)
 			paths[f] = !p->opaque || !p->opaque[f];
 	}
+	uint8_t *patchable = NULL;
+	if (p->o->patched && patch_placing_possible(p->model, &patchable)) {
+		free(paths);
+		return failed(p, -ENOMEM);
+	}
 	struct program_options options = {
+		.patchable = patchable,
 		.costs = p->costs,
 		.opaque = p->opaque,
 		.entered = p->entered,
@@ -199,6 +206,7 @@ static int make_program(struct planner *p)
 	};
 	err = program_from_model(p->model, &options, &p->program);
 	free(paths);
+	free(patchable);
 	return err ? failed(p, err) : 0;
 }
 

@@ -58,6 +58,7 @@ struct planning_options {
 	uint32_t n_reads;
 	const char *tag;    /* what names in the cache begin with: of the binary's bytes; or NULL */
 	const char *origin; /* where the binary is; NULL: where it is opened */
+	bool patched;	    /* patches carry what they can, and probes the rest */
 	bool returns_apart; /* keep every return instruction of a function apart */
 	const char *const *profiles; /* recordings to take counts from; none: estimates */
 	uint32_t n_profiles;

@@ -325,6 +325,9 @@ static void choose_carrier(struct record_args *a)
 {
 	const char *why = why_not_patched(a);
 
+	a->planning.patched = a->options.carrier == CARRIER_PATCH ||
+			      a->options.carrier == CARRIER_MIXED ||
+			      (a->options.carrier == CARRIER_AUTO && !why);
 	if (a->options.carrier != CARRIER_AUTO)
 		return;
 	a->options.carrier = why ? CARRIER_PROBE : CARRIER_PATCH;
