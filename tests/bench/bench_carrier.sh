@@ -69,13 +69,26 @@ prepare_sqlite3() {
 	done >work.sql
 	work=(work.sql) options=(--no-program --module "$tmp/libsqlite3.so.0")
 }
+repository() { # commits of one line each, of twenty files
+	[ -d repository ] && return
+	git init -q --bare repository &&
+		awk -v n=$((20000 / scale)) 'BEGIN {
+			for (i = 1; i <= n; i++) {
+				m = "change " i " of what there is"
+				t = "line " i * 7919 % 10007 "\n"
+				printf "commit refs/heads/main\ncommitter A <a@example.org> %d +0000\ndata %d\n%s\n",
+					1700000000 + 60 * i, length(m), m
+				printf "M 644 inline file%d\ndata %d\n%s\n", i % 20, length(t), t
+			}
+		}' | git -C repository fast-import --quiet && git -C repository symbolic-ref HEAD refs/heads/main
+}
 prepare_git-log() {
-	cp /usr/bin/git program
-	work=(-C "${REPOSITORY:-$top}" log)
+	cp /usr/bin/git program && repository || return
+	work=(-C repository log)
 }
 prepare_git-stat() { # calls that libc's qsort makes back are left to probes
-	cp /usr/bin/git program
-	work=(-C "${REPOSITORY:-$top}" log --stat -n $((300 / scale)))
+	cp /usr/bin/git program && repository || return
+	work=(-C repository log --stat -n $((3000 / scale)))
 }
 prepare_python() {
 	local python

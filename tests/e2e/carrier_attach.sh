@@ -128,7 +128,7 @@ ended() {
 }
 
 begun
-"$PUGMARK" doctor "$pid" >doctored
+"$PUGMARK" doctor -p "$pid" >doctored
 claim 'doctor says that it can be patched' grep -q -- '--carrier patch is possible' doctored
 for round in first second; do
 	attached --duration 0.15

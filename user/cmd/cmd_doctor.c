@@ -22,12 +22,14 @@ struct doctor_findings {
 
 static int print_help(void)
 {
-	puts("usage: pugmark doctor [--format text|json] [--debuginfod] [BINARY | PID]\n\n"
+	puts("usage: pugmark doctor [--format text|json] [--debuginfod] [BINARY | [-p] PID]\n\n"
 	     "Says what this kernel and this user can do, and measures what a probe costs here.\n"
 	     "The costs are kept in $XDG_CACHE_HOME/pugmark/costs.json, where plans take them "
 	     "from.\n\n"
 	     "Of BINARY it says which functions have names, and what would bring the others'.\n"
-	     "Of process PID it says which carrier of events is possible there, and why.\n\n"
+	     "Of process PID it says which carrier of events is possible there, and why (-p PID: "
+	     "also\n"
+	     "where a file has that name).\n\n"
 	     "  --format text|json   how to print (text)\n"
 	     "  --debuginfod         ask the servers of $DEBUGINFOD_URLS for names that it "
 	     "lacks\n\n"
@@ -130,20 +132,27 @@ int cmd_doctor(int argc, char **argv)
 	};
 	struct doctor_findings f = {.measured = false};
 	bool json = false;
+	const char *process = NULL;
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "hp:", options, NULL)) != -1) {
 		if (opt == 'h')
 			return print_help();
+		if (opt == 'p') {
+			process = optarg;
+			continue;
+		}
 		if (opt != 'f')
 			return command_usage("doctor", "unknown option '%s'", argv[optind - 1]);
 		if (strcmp(optarg, "json") && strcmp(optarg, "text"))
 			return command_usage("doctor", "'%s' is no format: text or json", optarg);
 		json = !strcmp(optarg, "json");
 	}
-	if (optind + 1 < argc)
-		return command_usage("doctor", "'%s' is one argument too many", argv[optind + 1]);
+	if (optind + (process == NULL) < argc)
+		return command_usage("doctor", "'%s' is one argument too many", argv[argc - 1]);
+	if (process)
+		return doctor_process(process, json);
 	if (optind < argc && doctor_is_process(argv[optind]))
 		return doctor_process(argv[optind], json);
 	if (optind < argc)

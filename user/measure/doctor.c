@@ -194,6 +194,26 @@ static void look_at_probes(struct doctor_report *r)
 		ADVICE(item, "%.250s", why);
 }
 
+/* Which carriers of events are possible here; of one process says `doctor PID`. */
+static void look_at_carrier(struct doctor_report *r)
+{
+	char line[16] = "";
+	const char *against = NULL;
+
+	if (probe_limits_have_multi() <= 0)
+		against = "what patches leave to the kernel takes uprobe_multi (Linux 6.6)";
+	else if (read_line("/proc/sys/vm/memfd_noexec", line, sizeof(line)) && atoi(line) > 1)
+		against = "vm.memfd_noexec is 2: the memory that patches need is refused";
+	else if (read_line("/proc/sys/kernel/yama/ptrace_scope", line, sizeof(line)) &&
+		 atoi(line) > 2)
+		against = "kernel.yama.ptrace_scope is 3: no process can be patched";
+	struct doctor_item *item = add(r, "carrier", against ? DOCTOR_NOTE : DOCTOR_OK);
+
+	VALUE(item, "%s", against ? "probe" : "probe, patch");
+	if (against)
+		ADVICE(item, "%s", against);
+}
+
 /* An answer in the cache is not used: doctor was asked for by name, so it tries anew. */
 static void look_at_shapes(struct doctor_report *r)
 {
@@ -241,6 +261,7 @@ void doctor_examine(struct doctor_report *r)
 	look_at_system(r);
 	look_at_rights(r);
 	look_at_probes(r);
+	look_at_carrier(r);
 	conclude(r);
 	if (r->can_record)
 		look_at_shapes(r);

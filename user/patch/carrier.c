@@ -416,9 +416,12 @@ char *carrier_stop_words(const struct carrier *c)
 			 c->n_kept ? "; the code of some stays, for a signal that interrupted it "
 				     "returns there, or somebody has changed what was patched"
 				   : "");
-	if (asprintf(&words, "%.1f MiB of memory for the patches and %u thread%s%s",
+	if (asprintf(&words,
+		     "%.1f MiB of memory for the patches and %u thread%s, of which each holds %u "
+		     "KiB "
+		     "at most beside what waits to be read (--lane-memory)%s",
 		     totals.memory / 1048576.0, totals.lanes, totals.lanes == 1 ? "" : "s",
-		     detached) < 0)
+		     PATCH_CHUNK >> 10, detached) < 0)
 		return NULL;
 	return words;
 }
