@@ -24,6 +24,12 @@ __attribute__((noinline)) long weigh(int n, const char *what, struct point *p, d
 	p->y += n;
 	return sum + (long)d;
 }
+volatile int seen;
+static inline __attribute__((always_inline)) void note(int weight)
+{
+	seen = weight;
+	seen += 2 * weight;
+}
 int main(int argc, char **argv)
 {
 	struct point p = {atoi(argv[1]), 4, "here"};
@@ -34,6 +40,7 @@ int main(int argc, char **argv)
 		printf("weigh(n=%d, what=0x%lx \"%s\", p=0x%lx, d=%.17g) = %ld\n", i, (long)copy, copy,
 		       (long)&p, i / 2.0, got);
 		free(copy);
+		note(i + 100);
 	}
 	fprintf(stderr, "%d\n", counter);
 	return 0;
@@ -69,6 +76,10 @@ assert len(calls) == 20 and all(c["result"] and c["depth"] > 0 for c in calls), 
 run 2 replay --values --depth 3 rec
 "$PUGMARK" values rec weigh --where 'n > 16' >got
 claim 'where chooses' is "$(wc -l <got)" 3
+# What was inlined has no call: where its code is, its variables are, with the function around it.
+"$PUGMARK" values rec note >got
+claim 'an inlined function is found, and its arguments' is \
+	"$(sed -nE 's/^1 [0-9]+ main 0x[0-9a-f]+ \(.*weight=([0-9]+).*/\1/p' got | tr '\n' ' ')" "$(seq -s ' ' 100 119) "
 "$PUGMARK" values rec weigh --limit 5 >got
 claim 'limit limits, and says so' is "$(tail -n 1 got)" 'task 1: 15 more (--limit)'
 "$PUGMARK" values rec target.c:10 --where 'i == 5' >got

@@ -211,6 +211,32 @@ static int find_functions(const struct value_names *v, const char *name, uint64_
 	return err;
 }
 
+struct found_ctx {
+	uint64_t **out, bias;
+	uint32_t *n;
+};
+
+static int found(void *ctx, uint64_t addr)
+{
+	const struct found_ctx *c = ctx;
+
+	return add(c->out, c->n, c->bias + addr);
+}
+
+static int find_inlined(struct value_names *v, const char *name, uint64_t **out, uint32_t *n)
+{
+	int err = 0;
+
+	for (uint32_t m = 0; !err && m < v->n; m++) {
+		struct found_ctx c = {.out = out, .n = n};
+		struct value_vars *vars = value_names_vars(v, m);
+
+		if (vars && captures_bias(v->captures, m, &c.bias))
+			err = value_vars_inlined(vars, name, found, &c);
+	}
+	return err;
+}
+
 /* Whether @file, as DWARF has it, is what the user calls @name. */
 static bool is_file(const char *file, const char *name)
 {
@@ -273,6 +299,7 @@ int value_names_find(struct value_names *v, const char *place, uint64_t **out, u
 		free(file);
 	} else {
 		err = find_functions(v, place, out, n);
+		err = err ? err : find_inlined(v, place, out, n);
 	}
 	if (!err && !*n)
 		err = pugmark_diag_set(diag, -ENOENT, place, PUGMARK_NO_OFFSET,

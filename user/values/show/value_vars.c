@@ -54,6 +54,46 @@ void value_vars_free(struct value_vars *v)
 	free(v);
 }
 
+/* --- where functions were inlined ------------------------------------------------------------- */
+
+struct inlined_ctx {
+	const char *name;
+	value_vars_address_fn *fn;
+	void *ctx;
+	int err;
+};
+
+static int at_inlined(Dwarf_Die *die, void *arg)
+{
+	struct inlined_ctx *c = arg;
+	Dwarf_Addr addr;
+
+	if (!dwarf_entrypc(die, &addr) || !dwarf_lowpc(die, &addr))
+		c->err = c->fn(c->ctx, addr);
+	return c->err ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+static int at_function(Dwarf_Die *die, void *arg)
+{
+	struct inlined_ctx *c = arg;
+	const char *name = dwarf_diename(die);
+
+	if (name && !strcmp(name, c->name) && dwarf_func_inline(die))
+		dwarf_func_inline_instances(die, at_inlined, c);
+	return c->err ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+int value_vars_inlined(struct value_vars *v, const char *name, value_vars_address_fn *fn, void *ctx)
+{
+	struct inlined_ctx c = {name, fn, ctx, 0};
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = NULL;
+
+	while (!c.err && (unit = dwfl_module_nextcu(v->module, unit, &bias)))
+		dwarf_getfuncs(unit, at_function, &c, 0);
+	return c.err;
+}
+
 /* Registers by their DWARF number: to that of the encoding. */
 static const uint8_t general[] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
 

@@ -14,6 +14,11 @@ struct value_vars;
 /* Of the file at @path. NULL: it has no DWARF, or memory is out. */
 struct value_vars *value_vars_open(const char *path);
 void value_vars_free(struct value_vars *vars);
+/* Tells @fn of the ELF address of each place where the function @name was inlined, until it does
+ * not return 0; returns that. */
+typedef int value_vars_address_fn(void *ctx, uint64_t addr);
+int value_vars_inlined(struct value_vars *vars, const char *name, value_vars_address_fn *fn,
+		       void *ctx);
 /* Which of them. */
 enum value_vars_what { VARS_ARGUMENTS, VARS_ALL };
 /* Prints those that are visible at the ELF address @addr as "name=value, ...", for a module whose

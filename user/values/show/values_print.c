@@ -184,7 +184,7 @@ static int print_instance(struct printing *p, struct value_run *run, uint32_t ta
 		putchar('}');
 	} else {
 		if (!entry)
-			printf("+0x%" PRIx64 " ", elf);
+			printf(" 0x%" PRIx64 " ", elf);
 		printf("(%s)", args ? args : "");
 		if (result && returns)
 			printf(" = %s", result);
