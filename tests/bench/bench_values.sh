@@ -22,14 +22,14 @@ prepare() { # NAME: sets program and args
 	args=()
 	case $1 in
 	gzip)
-		program=$(copy gzip) && head -c $((3000000 / scale)) < <(cat /usr/lib/x86_64-linux-gnu/*.so* 2>/dev/null) \
+		program=$(copy gzip) && head -c $((1500000 / scale)) < <(cat /usr/lib/x86_64-linux-gnu/*.so* 2>/dev/null) \
 			>"$tmp/data" && args=(-9c "$tmp/data")
 		;;
 	lua)
 		program=$(copy lua5.4) && cat >"$tmp/work.lua" <<-LUA && args=("$tmp/work.lua")
 			local t, k = {}, 0
 			local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
-			for r = 1, 300 // $scale do
+			for r = 1, 150 // $scale do
 				for i = 1, 2000 do t[i] = (i * 7919 + r) % 10007 end
 				table.sort(t)
 				local s = {}

@@ -1,11 +1,11 @@
 # The evaluator against the processor (truth), a recording against it (recorded), one executed again
 # (rerun), and how much of the distribution's code has semantics (coverage).
-VALUE_NAMES := truth recorded rerun coverage slices naive_slices
+VALUE_NAMES := truth recorded rerun coverage slices naive_slices served
 VALUE_TOOLS := $(addprefix $(BUILD)/value/,$(VALUE_NAMES))
 VALUE_SHARED := stepped followed chance
 VALUE_ENTRY := $(addprefix $(BUILD)/user/values/write/,aux_vector.o entry_trap.o hidden_vdso.o)
 
-.PHONY: value-tools check-value check-value-quick check-value-truth check-slices
+.PHONY: value-tools check-value check-value-quick check-value-truth check-value-served check-slices
 value-tools: $(VALUE_TOOLS)
 
 $(BUILD)/value/truth: $(BUILD)/tests/value/stepped.o $(VALUE_ENTRY)
@@ -28,6 +28,10 @@ check-value: value-tools $(BUILD)/pugmark ## the evaluator's every register agai
 # Recordings of seventeen programs, a million instructions of each.
 check-value-truth: value-tools $(BUILD)/pugmark ## recordings of values against the processor, each instruction
 	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/truth.sh
+
+# redis and nginx, attached to: what they send, as the replay has it, against what a client receives.
+check-value-served: value-tools $(BUILD)/pugmark ## replays of attached servers against what their clients received
+	$(Q)PUGMARK=$(abspath $(BUILD)/pugmark) TOOLS=$(abspath $(BUILD)/value) tests/value/served.sh
 
 # Lua as the oracle has it, in one thread.
 $(BUILD)/value/lua_host: tests/oracle/hosts/liblua.c tests/value/same_thread.c

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# served.sh: servers that are attached to while they run: what their replay finds in memory when it sends
+# is, byte for byte, what a client has received (served.c). How much of it is exact is printed; a byte
+# that is changed has to be found.
+set -u
+. "$(dirname "$0")/../support/claims.sh"
+needs_recording
+needs python3
+work_in_own_folder
+TOOLS=${TOOLS:?the built tests/value tools}
+chmod 755 "$dir"
+
+# client.py PORT FILE END: sends FILE, and keeps what comes until END, or until the server has done.
+cat >client.py <<'PY'
+import socket, sys
+s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+s.settimeout(60)
+s.sendall(open(sys.argv[2], 'rb').read())
+got, end = b'', sys.argv[3].encode()
+while not (end and got.endswith(end)):
+	some = s.recv(65536)
+	if not some:
+		break
+	got += some
+open('received', 'wb').write(got)
+PY
+python3 - <<'PY'
+import random
+random.seed(5)
+def command(*words):
+	return b'*%d\r\n' % len(words) + b''.join(b'$%d\r\n%s\r\n' % (len(w), w.encode()) for w in words)
+with open('redis.asked', 'wb') as f:
+	for i in range(40):
+		f.write(command('SET', 'k%d' % i, 'v%d' % random.randrange(10 ** 9)))
+		f.write(command('RPUSH', 'l', str(random.random())))
+		f.write(command('GET', 'k%d' % random.randrange(i + 1)))
+		f.write(command('ZADD', 'z', str(random.random()), 'm%d' % i))
+	f.write(command('SORT', 'l', 'DESC') + command('ZRANGE', 'z', '0', '-1', 'WITHSCORES'))
+	f.write(command('ECHO', 'the end'))
+request = 'GET /%s HTTP/1.1\r\nHost: here\r\nAccept-Encoding: %s\r\nConnection: %s\r\n\r\n'
+with open('nginx.asked', 'w') as f:
+	for i in range(10):
+		f.write(request % ('index.html?%d' % i, 'gzip' if i % 2 else 'identity', 'keep-alive'))
+	f.write(request % ('nowhere', 'identity', 'close'))
+PY
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+answers() { (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
+ended() { ! kill -0 "$1" 2>/dev/null; }
+compare() { # NAME END OPTION...: the server $server on $port
+	local name=$1 end=$2 recorder
+	started+=("$server")
+	await answers
+	"$PUGMARK" record -o "rec.$name" -p "$server" --level values --check-every 64 "${@:3}" 2>err >out &
+	recorder=$!
+	await grep -q ': recording' err
+	python3 client.py "$port" "$name.asked" "$end"
+	kill -INT $recorder
+	wait $recorder
+	kill "$server"
+	claim "$name: it has answered" test -s received
+	claim "$name: the replay has sent what was received" "$TOOLS/served" "rec.$name" received
+	cat said
+	python3 -c 'b = bytearray(open("received", "rb").read()); b[len(b) // 2] ^= 1; open("changed", "wb").write(b)'
+	claim "$name: and not what differs by a bit" \
+		grep -q 'no replay has sent' <("$TOOLS/served" "rec.$name" changed)
+	"$PUGMARK" verify "rec.$name" | grep '^values of task' | grep -v ': 0 instructions'
+}
+
+if command -v redis-server >/dev/null; then
+	cp "$(command -v redis-server)" .
+	port=$(free_port)
+	./redis-server --bind 127.0.0.1 --port "$port" --save '' --dir "$dir" >server.log 2>&1 &
+	server=$!
+	compare redis $'the end\r\n' --module 'libjemalloc*'
+else
+	echo 'skip redis: not installed' && skipped=$((skipped + 1))
+fi
+if nginx=$(PATH=$PATH:/usr/sbin command -v nginx); then
+	cp "$nginx" .
+	port=$(free_port)
+	mkdir www
+	seq 2000 >www/index.html
+	cat >nginx.conf <<-CONF
+		daemon off; master_process off; worker_processes 1; pid $dir/nginx.pid; error_log $dir/nginx.log;
+		events { worker_connections 64; }
+		http {
+			access_log $dir/access.log; sendfile off;
+			client_body_temp_path $dir/b; proxy_temp_path $dir/p; fastcgi_temp_path $dir/f;
+			uwsgi_temp_path $dir/u; scgi_temp_path $dir/s;
+			server { listen 127.0.0.1:$port; root $dir/www; }
+		}
+	CONF
+	./nginx -c "$dir/nginx.conf" >server.log 2>&1 &
+	server=$!
+	compare nginx ''
+else
+	echo 'skip nginx: not installed' && skipped=$((skipped + 1))
+fi
+conclude
