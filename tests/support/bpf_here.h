@@ -93,9 +93,25 @@ static long bpf_probe_read_kernel(void *to, __u32 bytes, const void *from)
 	return 0;
 }
 
+/* At most @bytes with the 0 at the end; how many there are, or less than 0. */
+static inline long here_read_user_str(char *to, __u32 bytes, __u64 from)
+{
+	for (__u32 i = 0; i < bytes; i++) {
+		if (i + 1 == bytes)
+			to[i] = 0;
+		else if (here_read_user(&to[i], 1, from + i))
+			return -1;
+		if (!to[i])
+			return i + 1;
+	}
+	return 0;
+}
+
 #define bpf_get_current_task_btf() here_task()
 #define bpf_task_storage_get(map, task, value, flags) here_storage(map)
 #define bpf_probe_read_user(to, bytes, from) here_read_user(to, bytes, (__u64)(from))
+#define bpf_probe_read_user_str(to, bytes, from)                                                   \
+	here_read_user_str((char *)(to), bytes, (__u64)(from))
 #define bpf_ringbuf_output(map, data, bytes, flags) here_output(map, data, bytes)
 #define bpf_map_lookup_elem(map, key) here_lookup(map, key)
 #define bpf_map_update_elem(map, key, value, flags) here_update(map, key, value)
