@@ -9,8 +9,8 @@
 
 enum pugmark_event_kind {
 	PUGMARK_EVENT_WITNESS = 0, /* a probe was hit */
-	PUGMARK_EVENT_END = 1,	/* the task ended. val: 0 if it asked to (exit, exit_group), else it
-			   was  stopped wherever it was */
+	PUGMARK_EVENT_END = 1, /* the task ended. arm.stop.val: 0 if it asked to (exit, exit_group),
+			  else it was  stopped wherever it was */
 	PUGMARK_EVENT_LOST = 2, /* events of this task were lost here: `lost` of them */
 	PUGMARK_EVENT_EXEC = 3, /* the task replaced its program: what follows is another image */
 	PUGMARK_EVENT_ATTACH =
@@ -18,16 +18,16 @@ enum pugmark_event_kind {
 	      the return addresses of the next event, a witness or PUGMARK_EVENT_SIGNAL, and
 	      nothing else; a 0 as its last word: there are no others. A large one
 	      comes in several such events, the outermost part first */
-	PUGMARK_EVENT_STOP = 5,	  /* the recording stopped while the task ran on */
-	PUGMARK_EVENT_FORK = 6,	  /* a child goes on from here with a copy of the stack: val is the
-			     number   of its task */
-	PUGMARK_EVENT_PAUSE = 7,  /* what is probed was changed: nothing is known from here to the
-			     next  PUGMARK_EVENT_ATTACH */
+	PUGMARK_EVENT_STOP = 5,	 /* the recording stopped while the task ran on */
+	PUGMARK_EVENT_FORK = 6,	 /* a child goes on from here with a copy of the stack: arm.fork has
+			    the number of its task */
+	PUGMARK_EVENT_PAUSE = 7, /* what is probed was changed: nothing is known from here to the
+			    next  PUGMARK_EVENT_ATTACH */
 	PUGMARK_EVENT_SIGNAL = 8, /* a signal is delivered, or the task is about to fork, to execute
-			     another program or to exit: cfa and ret are
-			     the sp and ip that it finds, the snapshot is of the stack there, and
-			     `signal` says more. val: its handler's run-time address; 0: it has
-			     none, and ends the task or is nothing to it */
+			     another program or to exit: arm.stop has
+			     the sp and ip that it finds and its handler's run-time address (0: it
+			     has none, and ends the task or is nothing to it), the snapshot is of
+			     the stack there, and `signal` says more */
 	PUGMARK_EVENT_DIVERGED = 9, /* of a merge: the runs under two shares were not the same run
 			       from here on: what the task did is not known */
 	PUGMARK_EVENT_TIME = 10, /* of a recording whose times are bounds: all before had happened

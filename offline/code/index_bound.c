@@ -165,6 +165,9 @@ static enum step through_definition(struct search *q, struct path *p, const stru
 		if (!q->forked)
 			q->width = p->cap;
 	}
+	/* What is narrow further up has no sign, but the index has: not all of it is from 0 on. */
+	if ((sem->op == SEM_COPY || sem->op == SEM_LOAD) && sem->sign && sem->size < 4)
+		q->forked = true;
 	if (!copied_from(sem, &from))
 		return close_capped(q, p);
 	struct candidate *c = &p->candidate;

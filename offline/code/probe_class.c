@@ -29,6 +29,7 @@ enum {
 	OVERRIDE,
 	SIZED_BRANCH,
 	MASKING,
+	SEGMENT,
 	EXCHANGE,
 	LIKE_BRANCH,
 	FIVE_BYTES,
@@ -55,6 +56,9 @@ static const struct {
 		{"has an operand size prefix on what the kernel emulates, which it refuses",
 		 "all; on nops before 6.18"},
 	[MASKING] = {"loads ss, which masks the step behind it", ALL},
+	[SEGMENT] = {"loads a segment register: on some processors its base stays as it was only "
+		     "as long as the thread is not interrupted",
+		     "6.18"},
 	[EXCHANGE] = {"an exchange with r8, which the kernel takes for a nop and skips", "6.18"},
 	[LIKE_BRANCH] =
 		{"VEX or EVEX whose opcode byte is a branch's, a push's or a nop's, as which "
@@ -159,8 +163,8 @@ static uint8_t legacy_class(const ZydisDecodedInstruction *insn)
 	bool is_long_nop = !one && opcode == 0x1f && insn->raw.modrm.reg == 0;
 	if (!one && opcode == 0x1f && !is_long_nop)
 		class = STEPPED;
-	if (one && opcode == 0x8e && insn->raw.modrm.reg == 2)
-		class = MASKING;
+	if (one && opcode == 0x8e)
+		class = insn->raw.modrm.reg == 2 ? MASKING : SEGMENT;
 	if (one && opcode == 0x90 && insn->raw.rex.B)
 		class = EXCHANGE;
 	if (one && (opcode & 0xf8) == 0x50) {

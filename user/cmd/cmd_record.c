@@ -353,9 +353,13 @@ static int record_turn(void *ctx, uint32_t share, const char *output, int go_fd,
 		record_explain_files(err, &diag);
 		return command_fail(&diag);
 	}
-	return result.why == STOP_DISK		 ? EXIT_ERROR
-	       : result.lost || result.not_whole ? TURN_LOSSY
-						 : EXIT_OK;
+	if (result.why == STOP_MEMORY || result.why == STOP_REFUSED)
+		fprintf(stderr, "pugmark: this turn was ended: %s\n",
+			result.why == STOP_MEMORY ? "the recorder took more than --max-memory"
+						  : "it would cost more than --refuse-above");
+	bool ended =
+		result.why == STOP_DISK || result.why == STOP_MEMORY || result.why == STOP_REFUSED;
+	return ended ? EXIT_ERROR : result.lost || result.not_whole ? TURN_LOSSY : EXIT_OK;
 }
 
 static int record_in_turns(struct record_args *a)

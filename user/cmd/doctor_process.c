@@ -56,8 +56,9 @@ static void print_json(int pid, const char *const *against, bool possible)
 
 int doctor_process(const char *text, bool json)
 {
-	unsigned long number = strtoul(text, NULL, 10);
-	int pid = number && number <= INT_MAX ? (int)number : 0;
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+	int pid = !*end && number && number <= INT_MAX ? (int)number : 0;
 	bool possible = true;
 
 	if (!pid || (kill(pid, 0) && errno == ESRCH)) {

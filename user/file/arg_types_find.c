@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { NESTING_MAX = 32, PEEL_MAX = 16, ENUM_NAMES_MAX = 512, WORD = 8, PAIR = 16 };
+enum { ENUM_NAME_MAX = 256, TYPES_BYTES_MAX = 64 << 20 };
 
 struct search {
 	const char *path;
@@ -111,6 +112,20 @@ static enum arg_kind kind_of(Dwarf_Die *type, Dwarf_Die *to, uint64_t *bytes)
 	return sized && (kind != ARG_REAL || *bytes >= 4) ? kind : ARG_UNREAD;
 }
 
+/* Of the forms of a fixed size libdw extends the sign, which these have not: what is negative has
+ * another form. */
+static int constant_of(Dwarf_Attribute *attr, Dwarf_Sword *value)
+{
+	Dwarf_Word plain;
+	unsigned form = dwarf_whatform(attr);
+	if (form != DW_FORM_data1 && form != DW_FORM_data2 && form != DW_FORM_data4)
+		return dwarf_formsdata(attr, value);
+	if (dwarf_formudata(attr, &plain))
+		return -1;
+	*value = (Dwarf_Sword)plain;
+	return 0;
+}
+
 static json_t *enum_names(Dwarf_Die *type)
 {
 	json_t *names = json_array();
@@ -122,7 +137,8 @@ static json_t *enum_names(Dwarf_Die *type)
 		Dwarf_Sword value;
 		const char *name = dwarf_diename(&child);
 		if (dwarf_tag(&child) == DW_TAG_enumerator && name &&
-		    dwarf_attr(&child, DW_AT_const_value, &attr) && !dwarf_formsdata(&attr, &value))
+		    strnlen(name, ENUM_NAME_MAX) < ENUM_NAME_MAX &&
+		    dwarf_attr(&child, DW_AT_const_value, &attr) && !constant_of(&attr, &value))
 			json_array_append_new(names, json_pack("[s?,I]", name, (json_int_t)value));
 	} while (json_array_size(names) < ENUM_NAMES_MAX && !dwarf_siblingof(&child, &child));
 	return names;
@@ -130,9 +146,9 @@ static json_t *enum_names(Dwarf_Die *type)
 
 static json_t *type_json(const char *name, enum arg_kind kind, uint64_t bytes, Dwarf_Die *type)
 {
-	json_t *j = json_pack("{s:s?,s:s}", "name", name ? name : "", "is", arg_kind_words[kind]);
-	if (j && !json_object_get(j, "name")) /* not UTF-8 */
-		json_object_set_new(j, "name", json_string("?"));
+	json_t *j = json_object(), *text = json_string(name ? name : "");
+	json_object_set_new(j, "name", text ? text : json_string("?")); /* not UTF-8 */
+	json_object_set_new(j, "is", json_string(arg_kind_words[kind]));
 	json_object_set_new(j, "bytes", json_integer(bytes < UINT16_MAX ? bytes : UINT16_MAX));
 	if (kind == ARG_ENUM)
 		json_object_set_new(j, "names", enum_names(type));
@@ -203,8 +219,9 @@ static int result_registers(Dwarf_Die *function)
 {
 	Dwarf_Die type;
 	Dwarf_Word bytes;
+	Dwarf_Attribute attr;
 	if (!type_of(function, &type))
-		return 0;
+		return dwarf_attr_integrate(function, DW_AT_type, &attr) ? -1 : 0;
 	int tag = dwarf_tag(&type);
 	if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type && tag != DW_TAG_union_type &&
 	    tag != DW_TAG_array_type)
@@ -227,8 +244,9 @@ static int add_argument(json_t *list, Dwarf_Die *param, uint64_t entry, int next
 {
 	Dwarf_Die type, to;
 	uint64_t bytes = 0;
-	enum arg_kind kind = type_of(param, &type) ? kind_of(&type, &to, &bytes) : ARG_UNREAD;
-	int tag = dwarf_tag(&type), in = located_in(param, entry);
+	bool typed = type_of(param, &type);
+	enum arg_kind kind = typed ? kind_of(&type, &to, &bytes) : ARG_UNREAD;
+	int tag = typed ? dwarf_tag(&type) : 0, in = located_in(param, entry);
 	bool by_value = tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
 			tag == DW_TAG_union_type;
 	bool takes_one = kind != ARG_UNREAD && kind != ARG_REAL && kind != ARG_CHARS;
@@ -244,7 +262,7 @@ static int add_argument(json_t *list, Dwarf_Die *param, uint64_t entry, int next
 	json_array_append_new(list, j);
 	if (takes_one)
 		return next < 0 ? -1 : next + 1;
-	bool elsewhere = kind == ARG_UNREAD && !by_value && base_kind(&type) == ARG_REAL;
+	bool elsewhere = typed && kind == ARG_UNREAD && !by_value && base_kind(&type) == ARG_REAL;
 	return elsewhere ? next : -1;
 }
 
@@ -264,7 +282,10 @@ static json_t *arguments_of(Dwarf_Die *function, uint64_t entry)
 {
 	json_t *list = json_array();
 	Dwarf_Die child;
+	Dwarf_Die unit;
 	int next = result_registers(function);
+	if (dwarf_diecu(function, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Go)
+		next = -1; /* it has a convention of its own */
 	if (is_changed(function) || dwarf_child(function, &child))
 		return list;
 	do {
@@ -362,7 +383,7 @@ int arg_types_find(const char *path, const struct arg_wanted *wanted, char **out
 	size_t len = 0;
 	int err = sandbox_or_here(&sandbox, find_inside, &s, &bytes, &len, diag);
 	*out = NULL;
-	if (!err && len) {
+	if (!err && len && len <= TYPES_BYTES_MAX) {
 		*out = strndup(bytes, len);
 		err = *out ? 0 : -ENOMEM;
 	}

@@ -34,11 +34,13 @@ static void put_key(struct printing *p, const char *name, uint32_t number)
 
 static void put_word(struct printing *p, const char *word)
 {
-	if (p->json)
-		outbuf_char(p->out, '"');
-	outbuf_safe_text(p->out, word);
-	if (p->json)
-		outbuf_char(p->out, '"');
+	if (!p->json) {
+		outbuf_safe_text(p->out, word);
+		return;
+	}
+	outbuf_char(p->out, '"');
+	outbuf_json_text(p->out, word);
+	outbuf_char(p->out, '"');
 }
 
 static void put_unknown(struct printing *p)
@@ -103,7 +105,9 @@ static void put_real(struct printing *p, const struct arg_type *t, uint64_t valu
 	memcpy(&number, &value, sizeof(number));
 	double real = t->bytes == 4 ? (double)single : number;
 	bool finite = real - real == 0;
-	outbuf_format(p->out, p->json && !finite ? "\"%.9g\"" : "%.9g", real);
+	int digits = t->bytes == 4 ? 9 : 17; /* that no other value has */
+	const char *quote = p->json && !finite ? "\"" : "";
+	outbuf_format(p->out, "%s%.*g%s", quote, digits, real, quote);
 }
 
 static void put_number(struct printing *p, const struct arg_type *t, uint64_t value)

@@ -179,12 +179,8 @@ static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_
 	a->off_record = code_bytes + chunks_bytes;
 	if (ftruncate(a->fd, a->off_record + a->record_bytes))
 		return -errno;
-	void *record = mmap(NULL, a->record_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd,
-			    a->off_record);
-	if (record == MAP_FAILED)
-		return -errno;
-	a->record = record;
-	return 0;
+	a->record = surgeon_memory(a->record_bytes);
+	return a->record ? 0 : -ENOMEM;
 }
 
 /* Finds the modules in the process, and room for their code. */
@@ -355,6 +351,26 @@ static int write_region(struct area *a, const struct area_region *r)
 	return pwrite_all(a->fd, r->code.bytes, r->code.len, r->off_fd);
 }
 
+/* Leaves a copy of the record behind the chunks, for whoever finds the process without its
+ * recorder. The program can reach it (by mremap), so nothing is read there but by remains.c, which
+ * checks it. All is told as written: taking away what was not does nothing. */
+static int save_record(const struct area *a)
+{
+	size_t bytes = sizeof(*a->record) + a->record->n_entries * sizeof(a->record->entries[0]);
+	struct patch_record *copy = malloc(bytes);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, a->record, bytes);
+	for (uint32_t i = 0; i < copy->n_entries; i++)
+		copy->entries[i].written = true;
+	for (uint32_t i = 0; i < copy->n_words; i++)
+		copy->words[i].written = true;
+	bool saved = pwrite(a->fd, copy, bytes, a->off_record) == (ssize_t)bytes;
+	free(copy);
+	return saved ? 0 : -EIO;
+}
+
 static int emit_all(struct making *m, bool runs, const struct patch_settings *settings)
 {
 	struct area *a = m->area;
@@ -397,6 +413,8 @@ static int emit_all(struct making *m, bool runs, const struct patch_settings *se
 	}
 	if (!err)
 		err = header_record(a, m->t, &unwinders);
+	if (!err)
+		err = save_record(a);
 	if (!err && pwrite(a->fd, &settings->shared, sizeof(settings->shared), a->off_chunks) !=
 			    sizeof(settings->shared))
 		err = -EIO;

@@ -187,6 +187,7 @@ static void make_room(struct source *a, uint32_t held, uint32_t idle)
 			reclaim(a);
 	}
 	held += a->n_late;
+	idle -= idle < a->n_late ? idle : a->n_late;
 	uint32_t want = held < PATCH_CHUNKS_GROWN ? a->least + held : a->n_chunks;
 	if (want > a->n_chunks) {
 		a->n_chunks = want;

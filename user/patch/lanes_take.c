@@ -115,7 +115,7 @@ static uint32_t behind_torn(const uint8_t *chunk, uint32_t off, uint32_t end)
 	for (uint32_t bytes = 12; bytes <= 28; bytes += 8) {
 		uint32_t at = off + bytes;
 
-		while (at < end && head_at(chunk, at) & PATCH_HEAD_SET)
+		while (at + 4 <= end && head_at(chunk, at) & PATCH_HEAD_SET)
 			at += record_bytes(head_at(chunk, at));
 		if (at == end || (end == PATCH_CHUNK && at >= PATCH_FILLED))
 			return off + bytes;

@@ -124,18 +124,23 @@ int patches_restore(struct patch_record *record, const struct tracee *t)
 	for (uint32_t k = 0; k < record->n_regions; k++) {
 		const struct patch_region *r = &record->regions[k];
 		struct text_copy copy;
+		bool stays = false; /* what jumps to the island that comes next */
 		int err = copy_text(t, r, &copy);
 
 		for (uint32_t i = r->first; !err && i < r->first + r->n; i++) {
 			const struct patch_entry *e = &record->entries[i];
 
-			if (!e->written)
+			stays = stays && e->kind == PATCH_ENTRY_ISLAND;
+			if (!e->written || stays)
 				continue;
-			if (is_as(&copy, e, e->now, PATCH_NO_PROBE))
+			if (is_as(&copy, e, e->now, PATCH_NO_PROBE)) {
 				put(&copy, e->addr, e->was, e->len);
-			else if (!is_as(&copy, e, e->was, e->probe_at))
-				continue; /* it is as it was where a recorder was killed behind this
-					   */
+			} else if (!is_as(&copy, e, e->was, e->probe_at)) {
+				/* Somebody has changed it. (It is as it was where a recorder was
+				 * killed behind this.) */
+				stays = e->kind == PATCH_ENTRY_WITNESS;
+				continue;
+			}
 			n += e->kind == PATCH_ENTRY_WITNESS;
 		}
 		err = write_text(t, &copy, err);

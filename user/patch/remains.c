@@ -72,7 +72,8 @@ static bool is_sane(const struct patch_record *r, size_t bytes)
 		for (uint32_t i = region->first; i < region->first + region->n; i++) {
 			const struct patch_entry *e = &r->entries[i];
 
-			if (e->len > sizeof(e->was) || e->addr - region->text_from >= text ||
+			if (!e->len || e->len > sizeof(e->was) ||
+			    e->addr - region->text_from >= text ||
 			    e->addr - region->text_from + e->len > text)
 				return false;
 		}

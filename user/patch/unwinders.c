@@ -60,6 +60,8 @@ static uint64_t jumps_by(const struct tracee *t, uint64_t at)
 	return table + disp;
 }
 
+enum { TRIES_MAX = 4 }; /* files that are called as the C library is; each is read whole */
+
 static bool is_executable(const struct tracee_map *maps, int n, uint64_t addr)
 {
 	for (int i = 0; i < n; i++)
@@ -73,9 +75,10 @@ static void find_pointer(const struct tracee *t, const struct tracee_map *maps, 
 {
 	char path[80];
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0, tries = 0; i < n && tries < TRIES_MAX; i++) {
 		if (!maps[i].ino || maps[i].off_file || !is_libc(t->pid, &maps[i], path))
 			continue;
+		tries++;
 		uint64_t function = tracee_symbol(path, "_dl_find_object");
 		uint64_t at = function ? jumps_by(t, maps[i].start + function) : 0, was;
 
@@ -140,8 +143,9 @@ void unwinders_write(struct patch_record *record, const struct tracee *t)
 		struct patch_word *w = &record->words[i];
 		uint64_t is;
 
-		w->written = !tracee_read(t, w->addr, &is, sizeof(is)) && is == w->was &&
-			     !tracee_write(t, w->addr, &w->now, sizeof(w->now));
+		w->written = !tracee_read(t, w->addr, &is, sizeof(is)) && is == w->was;
+		if (w->written && tracee_write(t, w->addr, &w->now, sizeof(w->now)))
+			w->written = 0;
 	}
 }
 
@@ -160,7 +164,7 @@ int unwinders_restore(struct patch_record *record, const struct tracee *t)
 			return -EFAULT;
 		if (w->kind == PATCH_WORD_CHAIN)
 			was = next;
-		if (is == was || (w->kind == PATCH_WORD_OF_CHAIN && next))
+		if (is == was || (w->kind == PATCH_WORD_OF_CHAIN && (next || left)))
 			continue;
 		left += is != w->now;
 		if (is == w->now && tracee_write(t, w->addr, &was, sizeof(was)))

@@ -24,7 +24,7 @@ static void enter(struct parser *p, const struct lookahead *la, enum settled set
  * something that ran afterwards. */
 static void lose_place(struct parser *p, const struct pugmark_witness_event *e, uint64_t sp)
 {
-	uint32_t live = stack_frames_above(p, e, sp ? sp : pugmark_event_cfa(e));
+	uint32_t live = stack_frames_above(p, e, sp ? sp : pugmark_event_stack_at(e));
 	if (p->position != LOST) {
 		parser_emit_gap(p, PUGMARK_CAUSE_STACK);
 		p->gap_cause = PUGMARK_CAUSE_STACK;

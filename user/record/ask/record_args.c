@@ -343,7 +343,7 @@ static int check_together(const struct record_args *a)
 	const struct recorder_options *o = &a->options;
 
 	if (m->plan && (m->n_modes > 1 || a->only.n || a->without.n || a->profiles.n || m->sites ||
-			a->n_args || a->handles.n))
+			a->n_args || a->args_of.n || a->time_of.n || a->handles.n))
 		return command_usage("record", "--plan is made already: what to trace is in it");
 	if ((o->argv != NULL) + (o->n_pids > 0) + o->all != 1)
 		return command_usage("record",

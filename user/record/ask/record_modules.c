@@ -303,6 +303,8 @@ static int plan_again(const struct record_modules_options *o, struct record_modu
 		return err;
 	if (out->n == index && !add(out, target_of(out, old), diag))
 		return -E2BIG;
+	out->at[index].arg_types = old->arg_types;
+	out->at[index].arg_types_json = old->arg_types_json;
 	if (!out->at[index].n_sites) { /* nothing of it is left: it keeps its place */
 		out->at[index] = *old;
 		out->at[index].n_sites = 0;

@@ -96,16 +96,17 @@ static unsigned count_plans(int folder_fd)
 /* Whether a recording of @n_plans has such a file, or has left it half written. */
 static bool is_listed(const char *name, unsigned n_plans)
 {
-	char plan[32];
+	char own[32] = "";
 	unsigned number;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!strcmp(name, files[i]) || folder_is_half_written(name, files[i]))
 			return true;
-	if (sscanf(name, "plan-%u.pmp", &number) != 1 || number >= n_plans)
-		return false;
-	snprintf(plan, sizeof(plan), "plan-%u.pmp", number);
-	return !strcmp(name, plan) || folder_is_half_written(name, plan);
+	if (sscanf(name, "plan-%u.pmp", &number) == 1 && number < n_plans)
+		snprintf(own, sizeof(own), "plan-%u.pmp", number);
+	else if (sscanf(name, "arguments-%u.json", &number) == 1 && number < n_plans)
+		snprintf(own, sizeof(own), "arguments-%u.json", number);
+	return *own && (!strcmp(name, own) || folder_is_half_written(name, own));
 }
 
 /* Removes the recording @name, whose folder is @folder_fd. If it has other files, these and the

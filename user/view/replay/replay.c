@@ -188,6 +188,7 @@ static int replay_task(struct replay *r, uint32_t task)
 	if (got)
 		return got;
 	calls_init(&r->calls, &sink, r);
+	arguments_begin(&r->arguments);
 	r->root = r->hidden = 0;
 	r->last_id = 0;
 	r->past = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* report_text.c: a report for people: a table of functions, of durations, of the slowest calls, or
  * of who called one. */
+#include "user/cli/printable.h"
 #include "user/view/report/deaths_text.h"
 #include "user/view/report/report_show.h"
 #include "user/view/report/untraced.h"
@@ -192,6 +193,13 @@ static int text_around(struct report_show *s, const char *text, bool into,
 }
 
 /* What could be seen by tracing one more file. */
+static void put_shell_word(struct outbuf *out, const char *text)
+{
+	char *word = printable_dup(text, PRINT_SHELL);
+	outbuf_text(out, word ? word : "?");
+	free(word);
+}
+
 static void tell_untraced(struct report_show *s)
 {
 	struct untraced most;
@@ -205,7 +213,7 @@ static void tell_untraced(struct report_show *s)
 	outbuf_text(s->out, " (");
 	outbuf_safe_text(s->out, report_show_name(s, most.func));
 	outbuf_text(s->out, "), which is not traced: record with --module ");
-	outbuf_safe_text(s->out, most.library);
+	put_shell_word(s->out, most.library);
 	outbuf_char(s->out, '\n');
 }
 
@@ -225,11 +233,7 @@ static void tell_untold(struct report_show *s)
 		      percent, n);
 	for (uint32_t i = 0; i < n; i++) {
 		outbuf_text(s->out, " --time-of ");
-		const char *name = func_id_name(&s->view, &s->report.funcs[funcs[i]].id);
-		bool plain = !strpbrk(name, " *?[]()<>&'\"");
-		outbuf_text(s->out, plain ? "" : "'");
-		outbuf_safe_text(s->out, name);
-		outbuf_text(s->out, plain ? "" : "'");
+		put_shell_word(s->out, func_id_name(&s->view, &s->report.funcs[funcs[i]].id));
 	}
 	outbuf_char(s->out, '\n');
 }

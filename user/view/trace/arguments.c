@@ -73,8 +73,18 @@ static int take_value(struct arguments *a, const struct pugmark_trace_event *e,
 		if (a->last && e->func == a->last->n_words && e->func < ARG_WORDS_MAX)
 			a->last->words[a->last->n_words++] = e->target;
 		return 0;
+	default: /* what has returned is gone */
+		a->last = NULL;
+		a->fresh = false;
 	}
 	return 0;
+}
+
+void arguments_begin(struct arguments *a)
+{
+	a->last = NULL;
+	a->fresh = false;
+	a->passed.n_registers = 0;
 }
 
 int arguments_feed(struct arguments *a, const struct pugmark_trace_event *e,
@@ -84,7 +94,8 @@ int arguments_feed(struct arguments *a, const struct pugmark_trace_event *e,
 		return take_value(a, e, own);
 	bool called = e->kind == PUGMARK_TRACE_CALL || e->kind == PUGMARK_TRACE_TAIL;
 	bool passed = called && a->passed.n_registers && e->addr == a->passed_at;
-	a->fresh = called || e->kind == PUGMARK_TRACE_ENTER;
+	/* What another module calls takes nothing here. */
+	a->fresh = (called && e->func != PUGMARK_NONE) || e->kind == PUGMARK_TRACE_ENTER;
 	a->last = NULL;
 	if (passed && own) {
 		if (!*own && !(*own = malloc(sizeof(**own))))

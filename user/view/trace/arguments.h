@@ -26,6 +26,8 @@ struct arguments {
 /* Reads what is known of types in the open @view. Types that cannot be read are not known. */
 void arguments_open(struct trace_view *view, struct arguments *out);
 void arguments_close(struct arguments *arguments);
+/* What follows is of another task. */
+void arguments_begin(struct arguments *arguments);
 /* The next event, when calls_feed() has taken it. *@own: the values of the innermost open call, on
  * the heap, whose owner frees them (NULL so far: they are made); or NULL: no call is open. Returns
  * 0 or -ENOMEM. */
