@@ -86,7 +86,7 @@ static void leave_trampoline(const struct area_region *r, const struct patch_mod
 		return;
 	}
 	if (p->edge) { /* its block has begun */
-		t->ip = own + 1 + r->bias;
+		move(r, module, t, p->addr + s->at, own + 1);
 		return;
 	}
 	/* The patched instruction is as good as done. */
