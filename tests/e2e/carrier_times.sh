@@ -120,8 +120,18 @@ PY
 
 for carrier in probe patch; do
 	"$PUGMARK" record -q -o rec --carrier "$carrier" --on-full wait -- ./program >read 2>err
-	claim "$carrier: exact" eval '"$PUGMARK" verify rec >verdict && grep -q "^complete" verdict'
-	grep -q '^complete' verdict || head -n 9 verdict err
+	"$PUGMARK" verify rec >verdict
+	# With patches, where a handler came is not always known (on some machines in most runs): then there is a
+	# gap, and it says so. Of no other kind, and few.
+	gaps=$(grep -c '^  gap' verdict)
+	placeless=$(grep -c '^  gap .*: the stack does not say during which call a callback or a signal came' verdict)
+	[ "$gaps" = 0 ] || head -n 9 verdict err
+	if [ $carrier = probe ]; then
+		claim "$carrier: exact" eval 'grep -q "^complete" verdict'
+	else
+		claim "$carrier: exact but for the place of a few handlers ($gaps gaps)" \
+			[ $((gaps - placeless + placeless / 20)) = 0 ]
+	fi
 	"$PUGMARK" dump --format ndjson -F marked -F tick rec >told
 	read -r n wrong turned back width <<<"$(python3 within.py read told)"
 	claim "$carrier: every call is there" is "$n" 1500
