@@ -68,7 +68,7 @@ static void *thread(void *n) { return (void *)work((long)n); }
 int main(int argc, char **argv)
 {
 	struct sigaction on = {.sa_handler = on_alarm};
-	struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+	struct itimerval often = {{0, 1500}, {0, 1500}}, never = {{0, 0}, {0, 0}};
 	char *child[] = {argv[0], "child", NULL};
 	int full = argc > 1 ? atoi(argv[1]) : 0;
 	pid_t pid;
