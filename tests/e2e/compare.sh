@@ -22,7 +22,7 @@ __attribute__((noipa, used)) static void pad(int n) { for (int i = 0; i < n; i++
 int main(void)
 {
 	for (int i = 0; i < 50; i++) {
-		slow(4000);
+		slow(40000);
 		same(10);
 #if FACTOR > 1
 		extra(i);
