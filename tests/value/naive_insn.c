@@ -160,6 +160,8 @@ void naive_decode(const uint8_t *image, size_t image_len, uint64_t addr, struct 
 	d->len = zi.length;
 	d->call = zi.mnemonic == ZYDIS_MNEMONIC_CALL;
 	d->ret = zi.mnemonic == ZYDIS_MNEMONIC_RET;
+	d->exchanges = zi.attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+		       (zi.mnemonic == ZYDIS_MNEMONIC_XCHG && op[0].type != op[1].type);
 	d->string = zi.meta.category == ZYDIS_CATEGORY_STRINGOP;
 	d->moves_string =
 		d->string &&

@@ -17,6 +17,7 @@ struct list {
 
 struct decoded {
 	bool done, string, moves_string, call, ret;
+	bool exchanges; /* loads and stores in one, which the emulator tells as a store */
 	uint8_t len;
 	struct list data, writes, moved, moves_by;
 };

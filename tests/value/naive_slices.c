@@ -176,7 +176,8 @@ static void run_one(uint64_t addr)
 	for (int i = 0; i < d->data.n; i++)
 		add_dep(maker[d->data.at[i]]);
 	for (size_t i = 0; !d->moves_string && i < n_accesses; i++)
-		for (uint64_t k = 0; !accesses[i].store && k < accesses[i].size; k++)
+		for (uint64_t k = 0; (!accesses[i].store || d->exchanges) && k < accesses[i].size;
+		     k++)
 			add_dep(*byte_maker(accesses[i].addr + k));
 	for (int i = 0; i < d->writes.n; i++)
 		maker[d->writes.at[i]] = node;

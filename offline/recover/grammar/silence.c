@@ -4,6 +4,9 @@
 
 /* nodes that parser_ends_by_jump() passes in one frame; beyond them it says no */
 #define SILENT_MAX 1024
+/* decisions of one function that it looks at to see what can come out of it; beyond them, anything
+ */
+#define SILENT_DECISIONS_MAX 64
 
 bool silence_ends(const struct silence *s)
 {
@@ -77,17 +80,91 @@ static bool may_be_in_leaf(const struct silence *s)
 	return !s->behind && node_at(s->p, f->module, f->node)->kind == PUGMARK_NODE_KIND_LEAF;
 }
 
+/* Decisions that silence leads to in one function. */
+struct silent_walk {
+	const struct pugmark_plan *plan;
+	const struct parse_tables *tables;
+	uint32_t at[SILENT_DECISIONS_MAX], n;
+	bool ends; /* the function's end is among what it leads to */
+};
+
+static bool walk_to(struct silent_walk *w, uint32_t decision)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->at[i] == decision)
+			return true;
+	if (w->n == SILENT_DECISIONS_MAX)
+		return false;
+	w->at[w->n++] = decision;
+	return true;
+}
+
+/* Whether nothing comes out of the call, before it returns. */
+static bool call_stays_inside(const struct silent_walk *w, const struct pugmark_plan_node *call)
+{
+	return call->kind == PUGMARK_NODE_KIND_CALL &&
+	       !(call->flags & (PUGMARK_NODE_NORETURN | PUGMARK_NODE_UNTOLD)) &&
+	       parse_tables_stays_inside(w->tables, call->callee);
+}
+
+/* Whether nothing comes out of @n in silence; where it leads is in @w. */
+static bool walk_over(struct silent_walk *w, const struct pugmark_plan_node *n)
+{
+	if (n->site != PUGMARK_NONE)
+		return true;
+	switch (n->kind) {
+	case PUGMARK_NODE_KIND_EXIT:
+	case PUGMARK_NODE_KIND_RETURN:
+		return w->ends = true;
+	case PUGMARK_NODE_KIND_CALL:
+		if (!call_stays_inside(w, n))
+			return false;
+		if (n->flags & PUGMARK_NODE_TAIL)
+			return w->ends = true;
+		break;
+	case PUGMARK_NODE_KIND_BLOCK:
+		break;
+	default:
+		return false;
+	}
+	return pugmark_node_next(n) == PUGMARK_NONE || walk_to(w, pugmark_node_next(n));
+}
+
+/* Whether nothing can come out of the frame in silence but its return, which *@ends says that there
+ * may be; of a call that it is in as well, unless the frame above made it. */
+static bool silence_stays_inside(const struct silence *s, bool *ends)
+{
+	struct silent_walk w = {.plan = s->p->plans[s->frame->module],
+				.tables = s->p->tables[s->frame->module]};
+	const struct pugmark_plan_node *call = s->call ? s->call : s->behind;
+	uint32_t decision = call ? pugmark_node_next(call) : s->decision;
+	if (s->call && !call_stays_inside(&w, call))
+		return false;
+	if (call && (parser_unsure_call(s->p, s->frame) || call->flags & PUGMARK_NODE_UNTOLD))
+		return false;
+	w.ends = call && call->flags & PUGMARK_NODE_TAIL;
+	if (!w.ends && decision != PUGMARK_NONE)
+		walk_to(&w, decision);
+	for (uint32_t i = 0; i < w.n; i++) {
+		const struct pugmark_plan_decision *d = &w.plan->decisions[w.at[i]];
+		if (parser_unsure_decision(s->p, s->frame->module, w.at[i]))
+			return false;
+		for (uint32_t k = d->first; k < d->first + d->n; k++)
+			if (!walk_over(&w, &w.plan->nodes[w.plan->alternatives[k]]))
+				return false;
+	}
+	*ends = w.ends;
+	return true;
+}
+
 bool parser_ends_without_calls(const struct parser *p, uint32_t n)
 {
 	struct silence s;
 	bool ends = true;
-	for (uint32_t level = p->n; ends && level-- > n;) {
-		if (!silence_in(&s, p, level) || s.call || may_be_in_leaf(&s))
+	for (uint32_t level = p->n; ends && level-- > n;)
+		if (!silence_in(&s, p, level) || may_be_in_leaf(&s) ||
+		    !silence_stays_inside(&s, &ends))
 			return false;
-		if (s.behind ? !only_shows_after(p, s.frame, s.behind, &ends)
-			     : !shows_first(p, s.frame->module, s.decision, &ends))
-			return false;
-	}
 	return true;
 }
 

@@ -51,6 +51,45 @@ int parse_facts_outward(struct parse_tables *t)
 	return 0;
 }
 
+/* Whether the node keeps control in the plan, and comes back. */
+static bool stays_inside(const struct parse_tables *t, const struct pugmark_plan_node *n)
+{
+	switch (n->kind) {
+	case PUGMARK_NODE_KIND_CALL:
+		return !(n->flags & (PUGMARK_NODE_NORETURN | PUGMARK_NODE_SWITCHES |
+				     PUGMARK_NODE_IFUNC | PUGMARK_NODE_UNTOLD)) &&
+		       t->stays_inside[n->callee];
+	case PUGMARK_NODE_KIND_MARK:
+	case PUGMARK_NODE_KIND_BRANCH:
+	case PUGMARK_NODE_KIND_RETURN:
+	case PUGMARK_NODE_KIND_BLOCK:
+		return !(n->flags & PUGMARK_NODE_ROOT);
+	default:
+		return false;
+	}
+}
+
+void parse_facts_inside(struct parse_tables *t)
+{
+	enum {
+		NOT = PUGMARK_PLAN_FUNC_OPAQUE | PUGMARK_PLAN_FUNC_SWITCHES |
+		      PUGMARK_PLAN_FUNC_LEAVES
+	};
+	const struct pugmark_plan *plan = t->plan;
+	bool fell = true;
+	for (uint32_t i = 0; i < plan->n_funcs; i++)
+		t->stays_inside[i] =
+			plan->funcs[i].entry != PUGMARK_NONE && !(plan->funcs[i].flags & NOT);
+	while (fell) {
+		fell = false;
+		for (uint32_t i = 1; i < plan->n_nodes; i++) {
+			const struct pugmark_plan_node *n = &plan->nodes[i];
+			if (t->stays_inside[n->func] && !stays_inside(t, n))
+				fell = !(t->stays_inside[n->func] = false);
+		}
+	}
+}
+
 /* The decisions behind node @n. */
 static void doubt_after(struct parse_tables *t, const struct pugmark_plan_node *n)
 {

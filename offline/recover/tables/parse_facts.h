@@ -10,6 +10,8 @@
 /* Which functions need not be entered by a direct call, and which frames may come to be of code
  * that is not of the plan, each by tail jumps as well. */
 int parse_facts_outward(struct parse_tables *tables);
+/* Which functions do nothing outside of the plan. */
+void parse_facts_inside(struct parse_tables *tables);
 /* Where the plan says itself that an event may fit two things. */
 int parse_facts_unsure(struct parse_tables *tables);
 /* Whether the program has the runtime of Go. */

@@ -142,16 +142,18 @@ int parse_tables_new(const struct pugmark_plan *plan, struct parse_tables **out)
 	t->enterable = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->enterable_unseen = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->jumps_out = calloc(plan->n_funcs + 1, sizeof(bool));
+	t->stays_inside = calloc(plan->n_funcs + 1, sizeof(bool));
 	t->returns = calloc(plan->n_nodes + 1, sizeof(*t->returns));
 	t->jumps.funcs = calloc(plan->n_funcs + 1, sizeof(*t->jumps.funcs));
 	t->jumps.seen = calloc(plan->n_funcs + 1, sizeof(*t->jumps.seen));
-	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->at || !t->sites ||
-	    !t->returns || !t->jumps.funcs || !t->jumps.seen ||
+	if (!t->enterable || !t->enterable_unseen || !t->jumps_out || !t->stays_inside || !t->at ||
+	    !t->sites || !t->returns || !t->jumps.funcs || !t->jumps.seen ||
 	    first_nullable_new(plan, &t->silent) || parse_facts_outward(t) ||
 	    parse_facts_unsure(t) || index_nodes(t)) {
 		parse_tables_free(t);
 		return -ENOMEM;
 	}
+	parse_facts_inside(t);
 	parse_facts_go(t);
 	*out = t;
 	return 0;
@@ -171,6 +173,7 @@ void parse_tables_free(struct parse_tables *t)
 	free(t->enterable);
 	free(t->enterable_unseen);
 	free(t->jumps_out);
+	free(t->stays_inside);
 	free(t->returns);
 	free(t->jumps.funcs);
 	free(t->jumps.seen);
@@ -213,6 +216,11 @@ bool parse_tables_enterable(const struct parse_tables *t, uint32_t func)
 bool parse_tables_jumps_out(const struct parse_tables *t, uint32_t func)
 {
 	return t->jumps_out[func];
+}
+
+bool parse_tables_stays_inside(const struct parse_tables *t, uint32_t func)
+{
+	return t->stays_inside[func];
 }
 
 /* A place that the walk has reached in silence: @decision of a frame @depth below the deciding

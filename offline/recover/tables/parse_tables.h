@@ -58,7 +58,7 @@ struct parse_tables {
 	struct decision_table *last; /* that was built */
 	struct site_facts *sites;
 	struct first_nullable *silent;
-	bool *enterable, *enterable_unseen, *jumps_out; /* per function */
+	bool *enterable, *enterable_unseen, *jumps_out, *stays_inside; /* per function */
 	bool *unsure_decision; /* NULL where the plan has no such places; as unsure_call: */
 	bool *unsure_call;     /* per node: an event after it may as well be of what it called */
 	bool *unsure_root;     /* per node: its event comes by unwinding, or after what is silent */
@@ -115,6 +115,9 @@ bool parse_tables_enterable(const struct parse_tables *tables, uint32_t func);
 bool parse_tables_enterable_unseen(const struct parse_tables *tables, uint32_t func);
 /* Whether a frame of @func may come to be of code that the plan does not know, by tail jumps. */
 bool parse_tables_jumps_out(const struct parse_tables *tables, uint32_t func);
+/* Whether nothing that @func does, nor what it calls, is outside of the plan: it returns, and no
+ * exception and no longjmp comes out of it, but a handler's. */
+bool parse_tables_stays_inside(const struct parse_tables *tables, uint32_t func);
 /* The node that @site witnesses. */
 static inline uint32_t parse_tables_node_of(const struct parse_tables *tables, uint32_t site)
 {
