@@ -96,22 +96,22 @@ def include_faults(files, table):
 
 def symbols(build):
     """What each object defines, and what it takes from elsewhere."""
-    defined, wanted = {}, {}
+    defined, wanted, paths = {}, {}, []
     for top in TOPS:
         for folder, _, names in os.walk(os.path.join(build, top)):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), build)
                 # an object whose source is gone is of an earlier build
-                if not name.endswith(".o") or not os.path.exists(path[:-2] + ".c"):
-                    continue
-                out = subprocess.run(["nm", "-g", os.path.join(build, path)], check=True,
-                                     capture_output=True, text=True).stdout
-                for line in out.splitlines():
-                    kind, symbol = line.split()[-2:]
-                    if kind == "U":
-                        wanted.setdefault(path, set()).add(symbol)
-                    else:
-                        defined[symbol] = path
+                if name.endswith(".o") and os.path.exists(path[:-2] + ".c"):
+                    paths.append(path)
+    out = subprocess.run(["nm", "-gA", *paths], check=True, capture_output=True, text=True, cwd=build).stdout
+    for line in out.splitlines():
+        path, rest = line.split(":", 1)
+        kind, symbol = rest.split()[-2:]
+        if kind == "U":
+            wanted.setdefault(path, set()).add(symbol)
+        else:
+            defined[symbol] = path
     return defined, wanted
 
 

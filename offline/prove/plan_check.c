@@ -27,7 +27,8 @@ static int by_site(const void *a, const void *b)
 
 /* Whether some pair of two alternatives cannot be told apart; the first such pair is reported, if
  * that is asked for. */
-static bool pair_fault(struct checker *ck, const struct sighting *s, uint32_t n, bool report)
+static bool pair_fault(struct checker *ck, uint32_t decision, const struct sighting *s, uint32_t n,
+		       bool report)
 {
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < i; j++) {
@@ -45,6 +46,7 @@ static bool pair_fault(struct checker *ck, const struct sighting *s, uint32_t n,
 					    .func = node->func,
 					    .node = s[j].alt,
 					    .other = s[i].alt,
+					    .decision = decision,
 					    .site = site < ck->plan->n_sites ? site : PUGMARK_NONE,
 				    });
 			return true;
@@ -53,7 +55,7 @@ static bool pair_fault(struct checker *ck, const struct sighting *s, uint32_t n,
 }
 
 /* Whether the alternatives are told apart by what they begin with. */
-static bool compare_sightings(struct checker *ck, sightings *all, bool report)
+static bool compare_sightings(struct checker *ck, uint32_t decision, sightings *all, bool report)
 {
 	sightings entries = {0};
 	bool fault = false;
@@ -64,20 +66,21 @@ static bool compare_sightings(struct checker *ck, sightings *all, bool report)
 		for (end = i; end < all->n && all->at[end].fact.site == all->at[i].fact.site; end++)
 			if (entry && !VEC_PUSH(&entries, all->at[end]))
 				ck->failed = true;
-		fault = !entry && pair_fault(ck, all->at + i, end - i, report);
+		fault = !entry && pair_fault(ck, decision, all->at + i, end - i, report);
 	}
 	if (report || !fault)
-		fault |= pair_fault(ck, entries.at, entries.n, report);
+		fault |= pair_fault(ck, decision, entries.at, entries.n, report);
 	VEC_FREE(&entries);
 	return !fault;
 }
 
-/* Fills @all with the facts that each alternative of @d begins with. @closer: facts that return to
- * different calls are kept apart, however many there are. Returns how many alternatives can be
- * silent, and in *@last the last of these. */
-static uint32_t look_at(struct checker *ck, const struct pugmark_plan_decision *d, bool closer,
-			sightings *all, uint32_t *last)
+/* Fills @all with the facts that each alternative of @decision begins with. @closer: facts that
+ * return to different calls are kept apart, however many there are. Returns how many alternatives
+ * can be silent, and in *@last the last of these. */
+static uint32_t look_at(struct checker *ck, uint32_t decision, bool closer, sightings *all,
+			uint32_t *last)
 {
+	const struct pugmark_plan_decision *d = &ck->plan->decisions[decision];
 	uint32_t silent = PUGMARK_NONE, n = 0;
 	struct facts set = {.wide = true, .apart = closer};
 	all->n = 0;
@@ -93,6 +96,7 @@ static uint32_t look_at(struct checker *ck, const struct pugmark_plan_decision *
 						.func = check_node(ck, alt ? alt : silent)->func,
 						.node = silent,
 						.other = alt,
+						.decision = decision,
 						.site = PUGMARK_NONE,
 					});
 			silent = alt;
@@ -108,14 +112,13 @@ static uint32_t look_at(struct checker *ck, const struct pugmark_plan_decision *
 }
 
 /* If an alternative can be silent, what the others begin with must not come after the function. */
-static void check_decision(struct checker *ck, const struct pugmark_plan_decision *d,
-			   sightings *all)
+static void check_decision(struct checker *ck, uint32_t decision, sightings *all)
 {
-	uint32_t silent, n_silent = look_at(ck, d, false, all, &silent);
+	uint32_t silent, n_silent = look_at(ck, decision, false, all, &silent);
 	ck->counts.decisions++;
-	if (!compare_sightings(ck, all, false)) {
-		look_at(ck, d, true, all, &silent);
-		compare_sightings(ck, all, true);
+	if (!compare_sightings(ck, decision, all, false)) {
+		look_at(ck, decision, true, all, &silent);
+		compare_sightings(ck, decision, all, true);
 	}
 	for (uint32_t i = 0; n_silent && i < all->n; i++)
 		if (n_silent > 1 || all->at[i].alt != silent)
@@ -128,7 +131,7 @@ static void check_decisions(struct checker *ck)
 	sightings all = {0};
 	for (uint32_t i = 0; i < ck->plan->n_decisions && !ck->failed; i++)
 		if (ck->plan->decisions[i].n > 1)
-			check_decision(ck, &ck->plan->decisions[i], &all);
+			check_decision(ck, i, &all);
 	VEC_FREE(&all);
 }
 

@@ -27,6 +27,7 @@ struct plan_fault {
 	enum plan_fault_kind kind;
 	uint32_t func;
 	uint32_t node, other; /* or PUGMARK_NONE */
+	uint32_t decision;    /* FAULT_SILENT, FAULT_EVENT: between the two */
 	uint32_t site;	      /* or PUGMARK_NONE */
 	const char *text;     /* static, or NULL */
 	bool told; /* the plan itself says that nothing tells here: no fault of the plan */

@@ -5,8 +5,28 @@
 
 #include <stdlib.h>
 
+/* Whether it cannot be told at @decision which way was taken: behind the node that @u names, or
+ * where its function begins. */
+static bool is_way_at(const struct pugmark_plan *plan, const struct pugmark_plan_unresolved *u,
+		      uint32_t decision)
+{
+	if (u->kind != PUGMARK_UNRESOLVED_WAY)
+		return false;
+	if (u->node == PUGMARK_NONE)
+		return plan->funcs[u->func].entry == decision;
+	const struct pugmark_plan_node *n = &plan->nodes[u->node];
+	if (n->kind != PUGMARK_NODE_KIND_TARGET)
+		return pugmark_node_next(n) == decision ||
+		       (n->kind == PUGMARK_NODE_KIND_BRANCH && pugmark_node_taken(n) == decision);
+	for (uint32_t i = 0; i < pugmark_node_n_targets(n); i++)
+		if (pugmark_node_targets(plan, n)[i].decision == decision)
+			return true;
+	return false;
+}
+
 /* Whether an unresolved place @u that the plan names is one for what @fault is about. */
-static bool names_fault(const struct pugmark_plan_unresolved *u, const struct plan_fault *fault)
+static bool names_fault(const struct pugmark_plan *plan, const struct pugmark_plan_unresolved *u,
+			const struct plan_fault *fault)
 {
 	bool here = u->node != PUGMARK_NONE && u->node == fault->node;
 	switch (fault->kind) {
@@ -18,6 +38,9 @@ static bool names_fault(const struct pugmark_plan_unresolved *u, const struct pl
 	case FAULT_LOOP:
 	case FAULT_RECURSION: /* several nodes have part in it: the plan may name any of them */
 		return u->kind == PUGMARK_UNRESOLVED_ROUNDS || u->kind == PUGMARK_UNRESOLVED_WAY;
+	case FAULT_SILENT:
+	case FAULT_EVENT:
+		return is_way_at(plan, u, fault->decision);
 	default:
 		return u->kind == PUGMARK_UNRESOLVED_WAY;
 	}
@@ -27,7 +50,7 @@ static bool names_place(const struct pugmark_plan *plan, const struct plan_fault
 {
 	for (uint32_t i = 0; plan->unresolved_at && i < plan->unresolved; i++)
 		if (plan->unresolved_at[i].func == fault->func &&
-		    names_fault(&plan->unresolved_at[i], fault))
+		    names_fault(plan, &plan->unresolved_at[i], fault))
 			return true;
 	return false;
 }
