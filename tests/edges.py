@@ -147,6 +147,12 @@ def room_faults(files, table):
             yield f"{room} has no README"
 
 
+def readme_faults(readmes):
+    for room, text in readmes.items():
+        if "May use" not in text:
+            yield f"{room}/README does not say what it may use"
+
+
 def public_faults():
     """What the public headers declare begins with pugmark_ or PUGMARK_."""
     for name in sorted(os.listdir("include/pugmark")):
@@ -264,6 +270,7 @@ def plants():
             {"user/view/a/x.c": "", "user/view/b/y.c": ""}, {"user/view/a": [], "user/view/b": []}))[:1],
         "a table with a way back": list(table_faults(read_table("offline/a: offline/b\noffline/b:\n"))),
         "a circle": components({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}),
+        "a README that does not say what its room may use": list(readme_faults({"r": "r: a room.\nBegin with a.h."})),
         "a circle that no README names": list(cycle_faults([["r/a.o", "r/b.o"]], {"r": "One thing: a.c c.c"})),
         "a README that names no circle": list(cycle_faults([], {"r": "One thing: a.c b.c: as they are"})),
         "a circle that grew": list(cycle_faults(
@@ -303,6 +310,7 @@ def main():
         "the checks find what is planted": plants(),
         "the table has no way back": table_faults(table),
         "each room is in the table, and has a README": room_faults(files, table),
+        "each README says what its room may use": readme_faults(room_readmes(table)),
         "includes are in the table": include_faults(files, table),
         "symbols are in the table": symbol_faults(defined, wanted, table),
         "no files need each other in a circle": cycle_faults(file_cycles(build), room_readmes(table)),

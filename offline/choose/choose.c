@@ -128,8 +128,8 @@ static int take_unresolved(const struct conflicts *ch, struct choice *out)
 	return 0;
 }
 
-/* When all functions are known, choosing for one again may cost less than the first time, but not
- * much less. */
+/* When all functions are known, choosing for them again is taken to save half at most: what costs
+ * over twice the limit is given up. */
 #define SETTLING_SAVES 2
 
 /* Returns whether the choice is of use: it costs no more than the limit. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* choose_best.c: the choice of mode `best` for one function whose callees are chosen for. It starts
  * with a mark on everything that can carry one, then takes marks away, the most expensive first, as
- * long as every decision that could feel it still holds. What remains is minimal: no mark can be
- * taken away alone.
+ * long as every decision that could feel it still holds. What remains is minimal, unless the work
+ * for it was used up: no mark can be taken away alone.
  *
  * Another order may lead to a cheaper minimum. Where a recording has counted the function, others
  * are tried: each mark that stayed is in turn the first to go. Where frequencies are only estimated
@@ -32,7 +32,7 @@
 
 struct candidate {
 	uint32_t block;
-	float weight; /* expected ns in one activation */
+	float weight; /* expected ns in one activation, times a penalty where no call is reported */
 };
 
 static int heavier_first(const void *a, const void *b)
@@ -102,7 +102,7 @@ static void take_away(struct conflicts *ch, uint32_t func, const struct candidat
 	conflict_keep_nothing(ch);
 }
 
-/* What those marks cost that have stayed. */
+/* What those marks weigh that have stayed. */
 static double cost_left(const struct conflicts *ch, const struct candidate *order, uint32_t n)
 {
 	double sum = 0;

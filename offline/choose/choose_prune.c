@@ -4,7 +4,7 @@
  * are taken away on trial, the most expensive first, several at a time. The summaries of their
  * functions are computed anew, and those of all callers that this changes; a caller whose decisions
  * no longer hold is chosen for again. The trial stands if everything holds and costs less than
- * before. Otherwise everything is restored, and half of the marks are tried. */
+ * before. Otherwise everything is restored, and each half of the marks is tried by itself. */
 #include "offline/choose/choose_prune.h"
 
 #include "offline/choose/choice.h"

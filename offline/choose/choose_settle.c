@@ -58,7 +58,8 @@ static bool mark_left_recursion(struct conflicts *ch, const uint32_t *funcs, uin
 }
 
 /* Summaries of a component of recursive functions: the least fixpoint. While the component was
- * chosen for, its members stood for anything at all to each other, so this can only be less. */
+ * chosen for, its members stood for anything at all to each other, so this can only be less; not so
+ * in mode casper, where each is known as soon as it is chosen for (know_component()). */
 bool summarise_component(struct conflicts *ch, const uint32_t *funcs, uint32_t n)
 {
 	bool marked = false;

@@ -58,8 +58,8 @@ struct watch_source {
 	uint32_t next; /* of the same witness */
 };
 
-/* What conflict_do_without() knows of the function whose marks are being taken away. All arrays but
- * the first two groups are per block. */
+/* What conflict_do_without() knows of the function whose marks are being taken away. The arrays
+ * from `head` on are per block. */
 struct watch {
 	struct watch_source *sources;
 	uint32_t n_sources, cap_sources;

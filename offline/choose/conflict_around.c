@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* conflict_around.c: which decisions could feel the change of one mark, and whether all of them
- * hold; and rule 3, that no cycle makes calls in silence. */
+ * hold; and R3, that no cycle makes calls in silence. */
 #include "offline/choose/conflict_impl.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* conflict_bound.c: how much work one function may cost, so that planning takes time and memory in
- * proportion to a file, whatever its author has thought of.
- * The function of real programs that takes most is one of SQLite, with 1,777 blocks: 317 million;
- * the widest, of Node, has 36 alternatives for each of its 1,154 blocks. */
+ * proportion to a file, whatever its author has thought of. The unit of work is one block, or one
+ * terminal, looked at (ch->work). The function of real programs that takes most is one of SQLite,
+ * with 1,777 blocks: 317 million of these; the widest, of Node, has 36 alternatives for each of its
+ * 1,154 blocks. */
 #include "offline/choose/conflict_impl.h"
 
 /* What one look at a function may take: for each of its blocks, and beyond, as far as

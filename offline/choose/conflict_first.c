@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* conflict_first.c: rule 1 of docs/theory.md: by which first events the alternatives of a decision
+/* conflict_first.c: R1 of docs/theory.md: by which first events the alternatives of a decision
  * show, and whether those tell them apart. */
 #include "offline/choose/conflict_impl.h"
 

@@ -91,8 +91,8 @@ static int by_event(const void *a, const void *b)
 	return x->alt < y->alt ? -1 : x->alt > y->alt;
 }
 
-/* Adds the alternatives in found[@from .. @to), which is sorted and all of one event, as a group.
- * Entries say where they return to, so these are compared pair by pair. */
+/* Adds the alternatives in found[@from .. @end), which is sorted and all of one event, to @to as a
+ * group. Entries say where they return to, so these are compared pair by pair. */
 static void group_event(struct conflicts *ch, const struct vec_u32 *nodes, uint32_t from,
 			uint32_t end, struct collection *to)
 {

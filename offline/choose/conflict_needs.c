@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* conflict_needs.c: rules 2 and 4. What must not come first after a function, joined up the calls
- * into summaries; what unknown callees need; and whether what follows a call is told from both. */
+/* conflict_needs.c: R2 and R4 of docs/theory.md. What must not come first after a function, joined
+ * up the calls into summaries; what unknown callees need; and whether what follows a call is told
+ * from both. */
 #include "offline/choose/conflict_impl.h"
 
 /* Whether @t, first after a call, is told from what the functions need that unknown code may have
@@ -34,7 +35,7 @@ static bool global_need_holds(struct conflicts *ch, struct terminal t, int32_t d
 }
 
 /* How a need of a callee is carried over into the caller. A call whose height is not known tells by
- * its event where the callee's frame is; all that is known here is that it lies below the
+ * its event where the callee's frame is; all that is known here is that it lies lower than the
  * caller's. */
 struct lift {
 	int32_t height;
@@ -78,7 +79,7 @@ static bool terminal_follows(struct conflicts *ch, struct terminal t, uint32_t b
 	struct lift lift = lift_of(ch, block);
 	struct terminal frame = lift_need(lift, (struct terminal){.or_below = true});
 	if (t.depth < frame.depth && terminal_depths_differ(t, frame))
-		return true; /* a frame above the callee's */
+		return true; /* a frame outside of the callee's */
 	if (b->call == CALL_UNKNOWN) {
 		struct terminal any =
 			terminal_lift((struct terminal){.w = TERMINAL_ANY_ENTRY, .ret = RET_SELF},

@@ -27,7 +27,7 @@ struct terminal {
 /* A small set holds its terminals as they are. Past TERMINAL_SET_EXACT it is *joined*: one terminal
  * for each witness (for TERMINAL_ANY_ENTRY: for each return address), in order. Where the joined
  * ones differ, the field is unknown; only of the depth the least is kept, since it tells all of
- * them from frames further up. Past TERMINAL_SET_MAX the set is "anything at all" (top), which
+ * them from frames further out. Past TERMINAL_SET_MAX the set is "anything at all" (top), which
  * nothing is told from. Both bounds can only cost witnesses, never exactness: each step stands for
  * more events than the one before. */
 #define TERMINAL_SET_EXACT 32

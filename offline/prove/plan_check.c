@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* plan_check.c: the proof that a plan's log parses in one way only, and its rule 1
+/* plan_check.c: the proof that a plan's log parses in one way only, and its R1
  * (docs/theory.md): of each decision at most one alternative may reach the end of the function in
- * silence, and no event may begin two of them. Rule 2 is in plan_check_follow.c, rule 3 and the
+ * silence, and no event may begin two of them. R2 is in plan_check_follow.c, R3 and the
  * tables themselves in plan_check_tables.c. */
 #include "offline/prove/plan_check_impl.h"
 

@@ -22,8 +22,8 @@ static uint64_t returns_at(const struct checker *ck, uint32_t call)
 	return check_node(ck, call)->addr + check_node(ck, call)->call_len;
 }
 
-/* Whether the call @ret is known and leads neither to the function of @site nor to one that may
- * have jumped there. */
+/* Whether the call @ret is known, and is no direct call at all, or one that leads neither to the
+ * function of @site, an entry, nor to one that may have jumped there. */
 static bool cannot_enter(const struct checker *ck, uint32_t ret, uint32_t site)
 {
 	if (ret >= ck->plan->n_nodes || site == SITE_ENTRY_OF_ANY)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* plan_check_follow.c: rule 2 of docs/theory.md. Where a function may either continue or end in
+/* plan_check_follow.c: R2 of docs/theory.md. Where a function may either continue or end in
  * silence, an event is taken to mean that it continued. So no such event may come first after the
  * function has ended. These facts travel from each decision up to the callers, as long as those can
  * end in silence as well; at every call they are compared with what can come first after it.

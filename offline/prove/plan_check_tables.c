@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* plan_check_tables.c: what a plan's tables must say for the rest of the check to mean anything:
  * that each probe reads what its node is decided by; that what cannot be derived has a witness
- * (entries from outside, landing pads, jumps that nothing announces); and rule 3 of docs/theory.md,
+ * (entries from outside, landing pads, jumps that nothing announces); and R3 of docs/theory.md,
  * that no silence is endless. */
 #include "offline/prove/plan_check_impl.h"
 
@@ -175,7 +175,7 @@ static const char *node_fault(const struct checker *ck, const struct pugmark_pla
 
 /* Whether it shows that a thread went into @n and never came back, though @n has no probe. It does
  * if @n enters a function with nodes: each of those comes back, shows, or is checked in its turn,
- * and no function calls itself in silence (rule 3). */
+ * and no function calls itself in silence (R3). */
 static bool stop_shows(const struct checker *ck, const struct pugmark_plan_node *n)
 {
 	if (n->kind != PUGMARK_NODE_KIND_CALL || ck->plan->funcs[n->callee].entry == PUGMARK_NONE)

@@ -33,8 +33,8 @@ static uint32_t read_slots(const struct parser *p, const struct pugmark_witness_
 	return n;
 }
 
-/* Whether the event goes on below what the one before it has told: a stack that is too much for one
- * comes in several, the outermost part first. */
+/* Whether the event goes on further in than what the one before it has told: a stack that is too
+ * much for one comes in several, the outermost part first. */
 static bool goes_on(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	return p->attach_cfa && e->stack_words && e->stack_addr < p->attach_cfa &&

@@ -25,8 +25,8 @@ static enum found allows(const struct parser *p, const struct chain *chain, stru
 	uint32_t begins_in, alt, n = p->n;
 	if (chain->end == CHAIN_OPEN) {
 		set_origin(la, chain);
-		/* Below the level too: it may be another activation, at the same place and from the
-		 * same call, of what was open. */
+		/* Further out than the level too: it may be another activation, at the same place
+		 * and from the same call, of what was open. */
 		enum found found = parser_find(p, la, &begins_in, &alt);
 		return found == FOUND_ONE && begins_in > chain->level ? FOUND_NONE : found;
 	}
@@ -35,9 +35,9 @@ static enum found allows(const struct parser *p, const struct chain *chain, stru
 	return parser_can_end(p, n) ? FOUND_ONE : FOUND_NONE;
 }
 
-/* How many calls in progress of ours, by the stack above @from, may have led to the event, where
- * @level is the topmost frame that is open; in @la the innermost. A call by which the event fits
- * twice counts as two. */
+/* How many calls in progress of ours, by the stack outside of @from, may have led to the event,
+ * where @level is the innermost frame that is open; in @la the innermost. A call by which the event
+ * fits twice counts as two. */
 static uint32_t count_origins(const struct parser *p, struct lookahead *la,
 			      const struct chain *from, uint32_t level)
 {
@@ -70,9 +70,9 @@ static uint32_t count_origins(const struct parser *p, struct lookahead *la,
 	return found ? found + other + scan.too_many : 0;
 }
 
-/* Whether the stack shows every call of ours that the open frame @i may be in. Where it is that far
- * up that only addresses of the event's module are kept of it, these are the calls; what cannot
- * have ended in silence is not taken to have by that. */
+/* Whether the stack shows every call of ours that the open frame @i may be in. Where the frame lies
+ * so high that only addresses of the event's module are kept of it, these are the calls; what
+ * cannot have ended in silence is not taken to have by that. */
 static bool shows_calls(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i)
 {
 	const struct frame *f = &p->stack[i];
@@ -80,13 +80,14 @@ static bool shows_calls(const struct parser *p, const struct pugmark_witness_eve
 	if (hides && hides[f->func]) /* a chain that meets such a call ends there */
 		return false;
 	return stack_covers(p, e, i) || (f->module == e->module && f->cfa > pugmark_event_cfa(e) &&
-					 stack_word_below(e, f->cfa - 8) && parser_can_end(p, i));
+					 stack_reaches(e, f->cfa - 8) && parser_can_end(p, i));
 }
 
 /* During which call of ours the function was entered. */
 enum callback_kind {
 	BY_CALL,      /* one that the stack shows; the grammar leads to the entry from there */
-	BY_OPEN_CALL, /* the call that the topmost live frame is in: no other can be in progress */
+	BY_OPEN_CALL, /* the call that the innermost live frame is in: no other can be in progress
+		       */
 	OF_ROOT,      /* none: no frame of ours is left */
 	UNEXPLAINED,  /* nothing tells */
 };
@@ -108,7 +109,7 @@ static bool by_chain(const struct parser *p, const struct chain *chain, struct c
 }
 
 /* Whether a call explains the entry where its chain ends before an open frame: one of the words
- * above the chain's end may be the next return address. In *@live how many frames may still be
+ * outside of the chain's end may be the next return address. In *@live how many frames may still be
  * open; in *@known whether any call was found. */
 static bool by_scan(const struct parser *p, const struct chain *chain, struct candidate *c,
 		    uint32_t *live, bool *known)
@@ -148,9 +149,9 @@ static bool has_replaced_return(const struct parser *p, const struct frame *f)
 	return to->is_memory && to->base == 4 && to->index == 255 && !to->disp;
 }
 
-/* How many frames are open, up to one that has gone on in code that is not traced, below all of
- * them, by a return to another address than its own: what is entered from then on is called from
- * there. The frames above have ended. 0: there is none. */
+/* How many frames are open, up to the innermost that has gone on in code that is not traced, inside
+ * of all of them, by a return to another address than its own: what is entered from then on is
+ * called from there. The frames inside of that one have ended. 0: there is none. */
 static uint32_t gone_on_below(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	struct silence at;
@@ -200,7 +201,7 @@ void ask_callback(const struct parser *p, const struct lookahead *la, struct can
 	candidate_add(set, &c);
 }
 
-/* The function was entered during the call that the topmost of the first @n frames is in. */
+/* The function was entered during the call that the innermost of the first @n frames is in. */
 static void take_open_call(struct parser *p, struct lookahead *la, uint32_t n)
 {
 	parser_end_frames(p, n);

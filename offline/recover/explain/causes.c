@@ -23,10 +23,10 @@ static const struct question {
 } questions[] = {
 	{AT_BEGIN, ONE(BEGUN), ask_begun, commit_begun},
 	{IN_STEP, ONE(NEXT), ask_next, commit_next},
-	{ANYWHERE, ONE(CALLED_BY_HANDLER), ask_called_by_handler, commit_called_by_handler},
+	{IN_STEP, ONE(CALLED_BY_HANDLER), ask_called_by_handler, commit_called_by_handler},
 	{ANYWHERE, ONE(HANDLER), ask_handler, commit_handler},
 	{WHEN_LOST, ONE(ATTACHED), ask_attached, commit_attached},
-	{ANYWHERE, ONE(INJECTED), ask_injected, commit_injected},
+	{IN_STEP, ONE(INJECTED), ask_injected, commit_injected},
 	{ANYWHERE, ONE(SWITCH) | ONE(NEW_STACK), ask_switch, commit_switch},
 	{IN_STEP, ONE(CALLBACK) | ONE(OUTSIDE), ask_callback, commit_callback},
 	{IN_STEP, ONE(BOTTOM), ask_bottom, commit_bottom},
@@ -42,12 +42,13 @@ static const uint16_t stronger_than[N_CAUSES] = {
 	/* It came by a call of ours: not from outside. */
 	[CAUSE_BEGUN] = ONE(OUTSIDE) | ONE(MOVED),
 	/* The plan is chosen so that what the grammar leads to is nothing else. What it leaves to
-	 * observation is asked about only where the event cannot be derived (docs/theory.md). */
+	 * observation is asked about only where the event cannot be derived (docs/theory.md). BEGUN
+	 * needs that no frame is open, and this one that one is: they never meet. */
 	[CAUSE_NEXT] = ALL & ~(ONE(NEXT) | ONE(BEGUN)),
 	/* The stack has the frame that the kernel made for a handler that is known to run. */
 	[CAUSE_CALLED_BY_HANDLER] = ONE(HANDLER) | ONE(ATTACHED) | ONE(SWITCH) | ONE(NEW_STACK) |
 				    ONE(CALLBACK) | ONE(OUTSIDE) | ONE(MOVED),
-	/* Right above its own frame the stack has one that the kernel made for a handler. */
+	/* Right outside of its own frame the stack has one that the kernel made for a handler. */
 	[CAUSE_HANDLER] = ONE(ATTACHED) | ONE(SWITCH) | ONE(NEW_STACK) | ONE(CALLBACK) |
 			  ONE(OUTSIDE) | ONE(MOVED),
 	/* Its frame begins where the last signal has found the stack, so it is of that stack, and

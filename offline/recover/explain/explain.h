@@ -102,8 +102,10 @@ struct candidate {
 		/* unwinding.c: see struct unwinding. */
 		struct unwinding {
 			uint32_t n;    /* frames that survive */
-			uint32_t open; /* those that a handler did not leave in silence before */
-			bool sure;     /* the others were all there, and nothing ran unseen */
+			uint32_t open; /* that were open when the thread left: handlers' frames
+					  inside of these ended in silence before */
+			bool sure;     /* just the frames from @n to @open were left, and no call
+					  came and went unseen */
 		} unwinding;
 	};
 };
@@ -173,14 +175,14 @@ commit_fn *cause_commit(const struct candidate *c);
 
 /* ---- what causes do for one another ---- */
 
-/* unwinding.c: how the frames above the first @n were left. @sure: false if calls that no event
- * told of were in progress above them. */
+/* unwinding.c: how the frames inside of the first @n were left. @sure: false if calls that no event
+ * told of were in progress inside of them. */
 struct unwinding unwinding_of(const struct parser *parser, uint32_t n, bool sure);
 /* Whether the event lands in a frame that is open: then in *@c what that leaves. */
 bool unwinding_lands(const struct parser *parser, const struct lookahead *la, struct candidate *c);
 /* Leaves them, with a gap where that is not sure. */
 void unwinding_leave(struct parser *parser, const struct unwinding *unwinding);
-/* Opens the frames between the topmost and the event's, of @func, which the calls in @links made.
+/* Opens the frames between the innermost and the event's, of @func, which the calls in @links made.
  */
 void parser_open_frames(struct parser *parser, const struct pugmark_witness_event *event,
 			uint32_t func, const struct stack_link *links, int n);

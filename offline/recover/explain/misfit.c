@@ -13,13 +13,15 @@ uint8_t parser_misfit_cause(struct parser *p, const struct lookahead *la)
 		return PUGMARK_CAUSE_MODEL;
 	const struct interruption *by = &p->interruptions[p->n_interruptions - 1];
 	const struct frame *f = &p->stack[by->frame];
-	bool above = !la->own_cfa || !f->cfa || pugmark_event_cfa(la->e) > f->cfa;
-	return by->kind == BELOW_GAP && above && parser_can_end(p, by->frame) ? by->hidden
-									      : PUGMARK_CAUSE_MODEL;
+	bool outside = !la->own_cfa || !f->cfa || pugmark_event_cfa(la->e) > f->cfa;
+	return by->kind == BELOW_GAP && outside && parser_can_end(p, by->frame)
+		       ? by->hidden
+		       : PUGMARK_CAUSE_MODEL;
 }
 
 /* Starts anew at the event itself: in the frame that it belongs to, where it is open or the stack
- * leads from it to one that is, or in a new one on top of those that may still be open. */
+ * leads from it to one that is, or in a new one, the innermost, inside of those that may still be
+ * open. */
 void parser_reanchor(struct parser *p, const struct lookahead *la, uint8_t cause)
 {
 	const struct pugmark_witness_event *e = la->e;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* next.c: the event is what comes next in order: from one of the open frames on, once those above
- * it have ended in silence, the grammar leads to it. Nearly all events are this. */
+/* next.c: the event is what comes next in order: from one of the open frames on, once those inside
+ * of it have ended in silence, the grammar leads to it. Nearly all events are this. */
 #include "offline/recover/explain/explain.h"
 
 void ask_next(const struct parser *p, const struct lookahead *la, struct candidates *set)
@@ -11,8 +11,9 @@ void ask_next(const struct parser *p, const struct lookahead *la, struct candida
 	c.next.jumped_back = false;
 	enum found found = parser_find(p, la, &c.next.level, &c.next.alt);
 	if (found == FOUND_NONE && !la->foreign && la->cfa) {
-		/* The module that the last witnessed call or jump went to has jumped back: then it
-		 * is the function it jumped to that returns to our code. */
+		/* Another module, which our last witnessed call or jump has entered, has jumped
+		 * back into ours: the new frame returns to our call, as if it were that call's
+		 * callee. */
 		struct lookahead back = *la;
 		back.jumped_back = c.next.jumped_back = true;
 		found = parser_find(p, &back, &c.next.level, &c.next.alt);

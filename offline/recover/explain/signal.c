@@ -61,8 +61,9 @@ enum commit commit_handler(struct parser *p, struct lookahead *la, const struct 
 	return COMMIT_GO_ON;
 }
 
-/* The handler has called or jumped to the function: what is entered goes on before that handler,
- * which may have called another one before. */
+/* A handler that is not traced has called the function or jumped to it. The function's frame is
+ * opened right inside of the interrupted place; if that handler has called another function before,
+ * that one has to end first (`ended`). */
 void ask_called_by_handler(const struct parser *p, const struct lookahead *la,
 			   struct candidates *set)
 {
@@ -81,7 +82,7 @@ void ask_called_by_handler(const struct parser *p, const struct lookahead *la,
 		*by = *h;
 	else if (h && h->since_ns >= by->since_ns)
 		return;
-	if (!by->settled || !by->sp || !la->own_cfa || p->position == LOST)
+	if (!by->settled || !by->sp || !la->own_cfa)
 		return;
 	uint64_t sp, ip, bp;
 	bool jumped = e->flags & PUGMARK_EVENT_FROM_SIGNAL || stack_signal(e, &sp, &ip, &bp);
@@ -121,7 +122,7 @@ void ask_injected(const struct parser *p, const struct lookahead *la, struct can
 		.cause = CAUSE_INJECTED, .unsaid = PUGMARK_CAUSE_NONE, .injected.n = p->n};
 	struct place at;
 	if (!p->tables[e->module]->go_runtime || la->entered == PUGMARK_NONE || !la->own_cfa ||
-	    !p->held_sp || p->held_sp != pugmark_event_cfa(e) || p->position == LOST || !p->n ||
+	    !p->held_sp || p->held_sp != pugmark_event_cfa(e) || !p->n ||
 	    !parser_place_at(p, pugmark_event_cfa(e), pugmark_event_ret(e), 0, &at) ||
 	    at.func == PUGMARK_NONE)
 		return;

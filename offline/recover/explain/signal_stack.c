@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* signal_stack.c: on which stack a signal has come, where it was not the one that the thread was on
  * by the last event: one that was left, or a new one, before anything else told of it. */
-#include "offline/recover/explain/stacks.h"
+#include "offline/recover/explain/other_stacks.h"
 #include "offline/recover/settle/settle.h"
 #include "offline/recover/stack/cursor.h"
 
-/* Whether a frame at @cfa of a context is where the signal has come, below it. */
-static bool is_above(const struct pugmark_witness_event *e, uint64_t cfa)
+/* Whether the copied stack reaches a context's frame at @cfa: then the signal has come on that
+ * stack, further in. */
+static bool reaches(const struct pugmark_witness_event *e, uint64_t cfa)
 {
-	return cfa && stack_word_below(e, cfa - 8);
+	return cfa && stack_reaches(e, cfa - 8);
 }
 
-/* Whether the signal has come in what the current context, which has been left, does next; in *@s
- * how that came there. */
+/* Whether the signal has come in what the current context, which has been left, does next; in *@how
+ * the way there. */
 static bool settles(const struct parser *p, const struct pugmark_witness_event *e,
 		    const struct settling **how)
 {
@@ -27,9 +28,9 @@ static bool first_frame(const struct parser *p, const struct pugmark_witness_eve
 			struct frame *first)
 {
 	struct place at;
-	if (is_above(e, parser_top_of(p)->cfa) ||
+	if (reaches(e, parser_top_of(p)->cfa) ||
 	    !parser_place_at(p, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, &at) ||
-	    at.func == PUGMARK_NONE || !is_above(e, at.cfa) ||
+	    at.func == PUGMARK_NONE || !reaches(e, at.cfa) ||
 	    !(p->plans[at.module]->funcs[at.func].flags & PUGMARK_PLAN_FUNC_ENTERED))
 		return false;
 	*first = (struct frame){
@@ -75,7 +76,7 @@ bool parser_settle_elsewhere(struct parser *p, const struct pugmark_witness_even
 	if (!stacks_can_leave(p))
 		return false;
 	for (uint32_t i = p->n_contexts; i-- > 0;) {
-		if (!is_above(e, p->contexts[i].low))
+		if (!reaches(e, p->contexts[i].low))
 			continue;
 		struct parser there = context_view(p, &p->contexts[i]);
 		if (!settles(&there, e, &how))

@@ -5,7 +5,7 @@
  * frame. The next event says where it went: it is of a frame of a kept context; or it is the entry
  * of a function that no call explains, on a new context, or on one that another thread has left,
  * whose frames the stack tells. */
-#include "offline/recover/explain/stacks.h"
+#include "offline/recover/explain/other_stacks.h"
 #include "offline/recover/settle/settle.h"
 #include "offline/recover/stack/cursor.h"
 
@@ -17,8 +17,8 @@
 
 /* Whether the current context has moved as a whole, as Go's stacks do when they grow: then the
  * event comes back to one of its frames, in a call that may switch, and the stack of the event
- * shows all frames further out *@by higher. Returns how many frames there are up to that one; 0: it
- * has not moved. */
+ * shows all frames further out *@by higher. Returns how many frames there are, with that one as the
+ * innermost; 0: it has not moved. */
 static uint32_t moved_frames(const struct parser *p, const struct lookahead *la, uint64_t *by)
 {
 	const struct pugmark_witness_event *e = la->e;
@@ -38,8 +38,8 @@ static uint32_t moved_frames(const struct parser *p, const struct lookahead *la,
 		uint64_t word;
 		if (!f->cfa || !f->ret)
 			continue;
-		if (!stack_word_below(e, f->cfa + *by - 8))
-			break; /* as are those above, what was copied of the stack does not show */
+		if (!stack_reaches(e, f->cfa + *by - 8))
+			break; /* what was copied of the stack shows no frame further out either */
 		if (!stack_word(e, f->cfa + *by - 8, &word))
 			continue;
 		if (word != f->ret)

@@ -13,7 +13,7 @@ void parser_enter_root(struct parser *p, const struct lookahead *la)
 	parser_enter(p, la, BELOW_ROOT, PUGMARK_CAUSE_THREAD);
 }
 
-/* Whether a call of the function of @node can have been made in silence right before @node. */
+/* Whether the function of @node can have made a call in silence right before @node. */
 static bool follows_silent_call(const struct parser *p, uint16_t module, uint32_t node)
 {
 	const struct pugmark_plan *plan = p->plans[module];

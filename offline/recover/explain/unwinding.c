@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* unwinding.c: a landing pad or second return of setjmp: the frame that survived is on the stack,
- * and those above it are left. */
+ * and those inside of it are left. */
 #include "offline/recover/explain/explain.h"
 
-/* Whether it is known how far what the handlers above the first @n frames interrupt has come. */
+/* Whether it is known how far what the handlers inside of the first @n frames interrupt has come.
+ */
 static bool handlers_settled(const struct parser *p, uint32_t n)
 {
 	bool settled = true;
@@ -17,8 +18,8 @@ struct unwinding unwinding_of(const struct parser *p, uint32_t n, bool sure)
 {
 	struct silence at;
 	sure = sure && handlers_settled(p, n);
-	/* Frames of a handler that came while that call was made have ended in silence, unless it
-	 * is the handler that was left, out of a call that does not show. */
+	/* Frames of a handler that lie inside of the frame that left have ended in silence before
+	 * that, unless a call that does not show can have left the handler itself. */
 	uint32_t leaving = sure ? parser_leaving(p, true) : 0;
 	struct unwinding u = {.n = n, .open = leaving > n ? leaving : p->n};
 	if (u.open < p->n && !parser_ends_without_calls(p, u.open))
@@ -69,8 +70,8 @@ void parser_open_frames(struct parser *p, const struct pugmark_witness_event *e,
 	parser_top(p)->func = func;
 }
 
-/* The calls in progress from the frame of the event, a place where the unwinder lands, up to an
- * open frame; how many, or -1. */
+/* The calls in progress from the frame of the event, a place where the unwinder lands, outwards to
+ * an open frame; how many, or -1. */
 static int calls_up(const struct parser *p, const struct lookahead *la, struct stack_link *links,
 		    uint32_t *level)
 {

@@ -3,7 +3,7 @@
  * event, or to the end of a frame. What was done so once is kept (state/shortcut.c). */
 #include "offline/recover/grammar/grammar.h"
 
-/* The topmost frame, which is AT_DECISION, ends in silence. Returns false where it cannot. */
+/* The innermost frame, which is AT_DECISION, ends in silence. Returns false where it cannot. */
 static bool end_frame(struct parser *p)
 {
 	if (parser_shortcut_to_end(p)) {
@@ -50,7 +50,7 @@ void parser_end_frames(struct parser *p, uint32_t n)
 	parser_end_before(p, n, NULL);
 }
 
-/* From a decision of the topmost frame on. @alt: what parser_find() said of it. */
+/* From a decision of the innermost frame on. @alt: what parser_find() said of it. */
 static enum found derive_on(struct parser *p, const struct lookahead *la, uint32_t alt)
 {
 	while (p->n && !p->notes->failed) {

@@ -34,8 +34,8 @@ static uint32_t only_one(uint32_t alt, uint32_t other)
 	return alt == PUGMARK_NONE || alt == other ? other : ALTERNATIVE_TORN;
 }
 
-/* Whether nothing tells where the frame lies: it is below a call at a height that is not known, of
- * which no event tells. Then depths tell nothing apart. */
+/* Whether nothing tells where the frame lies: it is inside of a call at a height that is not known,
+ * of which no event tells. Then depths tell nothing apart. */
 static bool nothing_places(const struct frame *f)
 {
 	return f->doubtful && !f->cfa;

@@ -24,8 +24,8 @@ bool parser_enters_through(const struct parser *parser, const struct frame *f,
 enum found { FOUND_NONE, FOUND_ONE, FOUND_TORN };
 
 /* Whether the grammar alone leads to the event, and for FOUND_ONE in *@level the frame that it
- * begins in and in *@alt the alternative there, PUGMARK_NONE: the call that the frame is in. Those
- * above it end in silence. */
+ * begins in and in *@alt the alternative there, PUGMARK_NONE: the call that the frame is in. The
+ * frames inside of it end in silence. */
 enum found parser_find(const struct parser *parser, const struct lookahead *la, uint32_t *level,
 		       uint32_t *alt);
 /* Whether the grammar leads to the event once no more than the first @n frames are open. */
@@ -33,9 +33,9 @@ bool parser_can_come_below(const struct parser *parser, const struct lookahead *
 
 /* ---- of silence.c ---- */
 
-/* Down the open frames in silence: once those above frame @level have ended, that goes on where it
- * is, in a call or before a decision. All that asks what can be silent looks at the frames in this
- * way, from the topmost down, as long as each can end:
+/* Outwards over the open frames in silence: once those inside of frame @level have ended, that goes
+ * on where it is, in a call or before a decision. All that asks what can be silent looks at the
+ * frames in this way, from the innermost on, as long as each can end:
  *
  *	for (uint32_t level = p->n; level-- > 0 && silence_in(&s, p, level);) {
  *		... s.call: the event may be of what it enters ...
@@ -47,14 +47,14 @@ struct silence {
 	const struct parser *p;
 	const struct frame *frame;
 	const struct pugmark_plan_node *call;	/* that the frame is in; NULL: none */
-	const struct pugmark_plan_node *behind; /* whose callee's frame was above, and has ended;
+	const struct pugmark_plan_node *behind; /* whose callee's frame was open, and has ended;
 						   NULL: none */
 	uint32_t decision; /* what is next in it, after that call; PUGMARK_NONE: nothing is */
 	bool jumped;	   /* after the call: it was a jump, so the frame has ended with it */
 };
 
-/* Whether frame @level goes on in silence once those above it have ended: not where a gap hides
- * how, or no frame of ours is below. */
+/* Whether frame @level goes on in silence once those inside of it have ended: not where a gap hides
+ * how, nor where it is left to code that is not traced, with no frame of ours. */
 static inline bool silence_in(struct silence *s, const struct parser *p, uint32_t level)
 {
 	s->p = p;
@@ -101,10 +101,10 @@ static inline const struct decision_table *silence_table(const struct silence *s
 /* Whether the frame can end in silence from there, in one way. */
 bool silence_ends(const struct silence *s);
 
-/* Of the frames above the first @n, the topmost that can end in silence: down to which number of
- * open frames that leads. */
+/* How many frames are open once those inside of the first @n have ended in silence, the innermost
+ * first, as far as they can. */
 uint32_t parser_can_end_down_to(const struct parser *parser, uint32_t n);
-/* Whether the frames above the first @n can end in silence. */
+/* Whether all frames inside of the first @n can end in silence. */
 static inline bool parser_can_end(const struct parser *parser, uint32_t n)
 {
 	return parser_can_end_down_to(parser, n) == n;
@@ -113,12 +113,13 @@ static inline bool parser_can_end(const struct parser *parser, uint32_t n)
  * event than that which frame @top - 1 is in: behind it, and behind the calls of the frames that
  * can end in silence after it, all that is done shows before it is done. */
 bool parser_call_is_last(const struct parser *parser, uint32_t top, uint32_t n);
-/* Whether the frames above the first @n, which can end in silence, are in no call that an exception
- * could have come out of, and can have made none since the last event: each would show. */
+/* Whether the frames inside of the first @n, which can end in silence, are in no call that an
+ * exception could have come out of, and can have made none since the last event: each would show.
+ */
 bool parser_ends_without_calls(const struct parser *parser, uint32_t n);
-/* Whether, once the frames above the first @n have ended, the call that the topmost of these is in
- * is the only one that can be in progress: no other, there or in the frames below, can be reached
- * in silence. */
+/* Whether, once the frames inside of the first @n have ended, the call that the innermost of these
+ * is in is the only one that can be in progress: no other, there or in frames further out, can be
+ * reached in silence. */
 bool parser_call_is_only(const struct parser *parser, uint32_t n);
 /* Whether open frame @level, out of which the event can come, can end only by jumping to what is
  * not traced, by the way that leads to the event as well. Then it is a frame no more, and whether
@@ -128,17 +129,18 @@ bool parser_ends_by_jump(const struct parser *parser, const struct lookahead *la
 
 /* ---- of leaving.c ---- */
 
-/* Whether the call that the frame is in, or just passed, never returns to it: then the frame was
- * still open when an exception left it. */
+/* Whether nothing of the frame follows there by itself: its call never returns or may switch
+ * stacks, or, in no call, its decision has no alternative. Then it was still open when an exception
+ * left it. */
 bool silence_is_final(const struct silence *s);
 /* How many frames are open where the thread may be leaving its stack or, @longjmp, frames of it:
- * all, or those that a handler has interrupted there which can have ended in silence; 0: it cannot
- * be leaving. */
+ * all; or, where a handler's frames can have ended in silence and the frame that it interrupted may
+ * leave, those outside of the handler; 0: it cannot be leaving. */
 uint32_t parser_leaving(const struct parser *parser, bool longjmp);
 
 /* ---- of derive.c ---- */
 
-/* Lets the frames above the first @n end in silence, as parser_find() said that they can. */
+/* Lets the frames inside of the first @n end in silence, as parser_find() said that they can. */
 void parser_end_frames(struct parser *parser, uint32_t n);
 /* The same, where it said so of the event @la. */
 void parser_end_before(struct parser *parser, uint32_t n, const struct lookahead *la);

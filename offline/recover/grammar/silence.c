@@ -131,7 +131,8 @@ static bool walk_over(struct silent_walk *w, const struct pugmark_plan_node *n)
 }
 
 /* Whether nothing can come out of the frame in silence but its return, which *@ends says that there
- * may be; of a call that it is in as well, unless the frame above made it. */
+ * may be; nor out of the call that it is in, unless that has made an open frame, which is looked at
+ * by itself. */
 static bool silence_stays_inside(const struct silence *s, bool *ends)
 {
 	struct silent_walk w = {.plan = s->p->plans[s->frame->module],

@@ -2,7 +2,7 @@
 /* allowed.c: whether the grammar allows one reading of the stack, and what is to be done for it. */
 #include "offline/recover/settle/settle_impl.h"
 
-bool silent_just_entered(const struct settling *s)
+bool settle_just_entered(const struct settling *s)
 {
 	const struct pugmark_plan *plan = s->p->plans[s->module];
 	if (s->func == PUGMARK_NONE || !(plan->funcs[s->func].flags & PUGMARK_PLAN_FUNC_ENTERED) ||
@@ -17,7 +17,7 @@ static bool inside_unknown(struct settling *s)
 {
 	if (s->func == PUGMARK_NONE)
 		s->announce = true;
-	else if (silent_just_entered(s))
+	else if (settle_just_entered(s))
 		s->enter = s->func;
 	else
 		return false;
@@ -31,12 +31,12 @@ static bool inside_function(struct settling *s, uint16_t module, struct way from
 	enum goal goal = s->next & PUGMARK_POINT_AFTER ? GOAL_AFTER : GOAL_NODE;
 	bool here = s->func != PUGMARK_NONE && module == s->module && s->next != PUGMARK_NONE &&
 		    !(s->next & PUGMARK_POINT_PASSED);
-	if (here && silent_find_way(s, module, from, goal, node, s->func, &alt))
+	if (here && settle_find_way(s, module, from, goal, node, s->func, &alt))
 		return true;
 	s->n_steps = n;
-	if (!inside_unknown(s) || !silent_find_way(s, module, from, GOAL_OUT, 0, 0, &alt))
+	if (!inside_unknown(s) || !settle_find_way(s, module, from, GOAL_OUT, 0, 0, &alt))
 		return false;
-	return silent_add_step(s, alt, true);
+	return settle_add_step(s, alt, true);
 }
 
 /* How many frames are open if the thread is in frame @level: a handler that interrupted that, or
@@ -74,7 +74,7 @@ static bool before_call(struct settling *s, const struct silence *at)
 	return s->keep;
 }
 
-/* Whether the thread is in the topmost frame, where nothing follows: behind the witness of
+/* Whether the thread is in the innermost frame, where nothing follows: behind the witness of
  * longjmp's jump, or of one to another stack, it can only be there. */
 static bool at_dead_end(struct settling *s, const struct silence *at)
 {
@@ -98,7 +98,7 @@ static bool just_ended(const struct settling *s, const struct silence *at)
 	       at->decision == pugmark_node_next(node_at(s->p, f->module, f->node));
 }
 
-/* From there into the calls of the links below @n, and on to the thread's place. */
+/* From there into the calls of the innermost @n links, and on to the thread's place. */
 static bool follow_links(struct settling *s, int n, uint16_t module, struct way from)
 {
 	const struct parser *p = s->p;
@@ -106,8 +106,8 @@ static bool follow_links(struct settling *s, int n, uint16_t module, struct way 
 		uint32_t call = s->links[n].call, alt;
 		const struct pugmark_plan_node *c = node_at(p, module, call);
 		if (s->links[n].module != module || c->site != PUGMARK_NONE ||
-		    !silent_find_way(s, module, from, GOAL_NODE, call, c->func, &alt) ||
-		    !silent_add_step(s, call, true))
+		    !settle_find_way(s, module, from, GOAL_NODE, call, c->func, &alt) ||
+		    !settle_add_step(s, call, true))
 			return false;
 		if (c->kind == PUGMARK_NODE_KIND_LEAF)
 			return !n && s->func == PUGMARK_NONE;
@@ -138,7 +138,7 @@ static bool still_in_call(const struct settling *s, const struct silence *at)
 		     : at->call->flags & PUGMARK_NODE_TAIL;
 }
 
-bool silent_allowed(struct settling *s)
+bool settle_allowed(struct settling *s)
 {
 	const struct parser *p = s->p;
 	struct silence at;

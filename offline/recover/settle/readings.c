@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* readings.c: see settle_impl.h. What calls are in progress is read from the stack: from a return
- * address of ours on the calls lead from frame to frame up to one that is open. Which address is
- * the innermost is known where the plan or call frame information tells; else each is tried, the
+ * address of ours on the calls lead outwards from frame to frame to one that is open. Which address
+ * is the innermost is known where the plan or call frame information tells; else each is tried, the
  * innermost first. */
 #include "offline/recover/settle/settle_impl.h"
 
@@ -18,11 +18,11 @@ static bool leads_here(const struct settling *s, const struct stack_link *link)
 		return c->kind != PUGMARK_NODE_KIND_CALL ||
 		       tail_jumps_lead(s->p->tables[link->module], c->callee, PUGMARK_NONE);
 	if (c->kind == PUGMARK_NODE_KIND_UNKNOWN)
-		return silent_just_entered(s);
+		return settle_just_entered(s);
 	if (c->kind != PUGMARK_NODE_KIND_CALL)
 		return false;
 	struct parse_tables *tables = s->p->tables[link->module];
-	return (silent_just_entered(s) && tail_jumps_lead(tables, c->callee, PUGMARK_NONE)) ||
+	return (settle_just_entered(s) && tail_jumps_lead(tables, c->callee, PUGMARK_NONE)) ||
 	       (link->module == s->module && tail_jumps_lead(tables, c->callee, s->func));
 }
 
@@ -35,11 +35,11 @@ static bool made_by(const struct settling *s, const struct frame *f, uint64_t cf
 	if (!s->n_links)
 		return false;
 	const struct stack_link *link = &s->links[s->n_links - 1];
-	bool above = f->cfa > link->cfa;
+	bool outside = f->cfa > link->cfa;
 	if (node_at(s->p, link->module, link->call)->site == PUGMARK_NONE)
-		return above;
+		return outside;
 	/* Its witness told where its callee's frame is. */
-	return (above || !f->cfa) && f->node == link->call && f->module == link->module &&
+	return (outside || !f->cfa) && f->node == link->call && f->module == link->module &&
 	       (!f->call_cfa || f->call_cfa == link->cfa);
 }
 
@@ -48,7 +48,7 @@ static bool try_level(struct settling *s, uint32_t level, uint64_t cfa)
 {
 	s->level = level;
 	return made_by(s, &s->p->stack[level], cfa) && stack_frames_intact(s->p, s->e, level) &&
-	       silent_allowed(s);
+	       settle_allowed(s);
 }
 
 /* The readings in which an open frame's own code made the calls in the links. */
@@ -76,7 +76,7 @@ static bool index_frames(struct settling *s)
 	}
 	for (uint32_t i = 0; i < s->p->n; i++) {
 		uint64_t cfa = s->p->stack[i].cfa;
-		if (!cfa || !stack_word_below(e, cfa - 8))
+		if (!cfa || !stack_reaches(e, cfa - 8))
 			continue;
 		uint32_t *at = &s->frame_at[(cfa - 8 - e->stack_addr) / 8];
 		s->twice |= *at != 0;
@@ -108,7 +108,7 @@ static bool add_link(struct settling *s, const struct frame_cursor *at)
 }
 
 /* The readings in which the calls of the links were made by frames that follow one another, from
- * the cursor's up to one that is open. */
+ * the cursor's outwards to one that is open. */
 static bool try_chain(struct settling *s, struct frame_cursor at)
 {
 	while (!try_levels(s, at.cfa)) {
@@ -144,7 +144,7 @@ static bool try_from(struct settling *s, struct frame_cursor at)
 }
 
 /* Whether the return address at @addr is of a call of a function of ours that is not traced: what
- * called that lies above. */
+ * called that lies further out. */
 static bool is_opaque_call(const struct settling *s, uint64_t addr)
 {
 	uint16_t module;
@@ -162,7 +162,7 @@ static bool try_caller(struct settling *s, uint64_t addr)
 	bool none = s->caller == PUGMARK_SIGNAL_NO_CALLER;
 	uint16_t module;
 	s->n_links = 0;
-	for (; stack_word_below(s->e, addr) && (none || addr < s->caller); addr += 8) {
+	for (; stack_reaches(s->e, addr) && (none || addr < s->caller); addr += 8) {
 		uint32_t i = s->frame_at[(addr - s->e->stack_addr) / 8];
 		if (i && parser_call_before(p, 0, p->stack[i - 1].ret, &module) == PUGMARK_NONE &&
 		    try_level(s, i - 1, addr + 8))
@@ -203,8 +203,8 @@ static bool read_from(struct settling *s, uint64_t first)
 	s->n_links = 0;
 	for (uint32_t i = s->p->n; i-- > 0;) {
 		s->level = i;
-		if (s->p->stack[i].cfa > s->sp && !stack_word_below(s->e, s->p->stack[i].cfa - 8) &&
-		    s->func != PUGMARK_NONE && silent_allowed(s))
+		if (s->p->stack[i].cfa > s->sp && !stack_reaches(s->e, s->p->stack[i].cfa - 8) &&
+		    s->func != PUGMARK_NONE && settle_allowed(s))
 			return true;
 	}
 	return false;
@@ -216,7 +216,7 @@ static bool counts_as_out(const struct settling *s)
 {
 	uint16_t module;
 	uint64_t ret;
-	return s->cfa && silent_just_entered(s) && stack_word(s->e, s->cfa - 8, &ret) &&
+	return s->cfa && settle_just_entered(s) && stack_word(s->e, s->cfa - 8, &ret) &&
 	       parser_return_to(s->p, s->module, ret, &module) == PUGMARK_NONE;
 }
 
@@ -236,7 +236,7 @@ static bool find_reading(struct settling *s)
 	return read_from(s, first);
 }
 
-bool silent_find_reading(struct settling *s)
+bool settle_find_reading(struct settling *s)
 {
 	bool found = index_frames(s) && find_reading(s);
 	free(s->frame_at);

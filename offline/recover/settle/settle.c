@@ -3,8 +3,9 @@
  * when a signal interrupts it, or when it dies. Its stack has the calls in progress, the plan's
  * points say what is next where the instruction pointer is, and from where the last event left the
  * parser one way in silence leads there: two that meet would have been told apart by a witness
- * (docs/theory.md). So every reading of the stack is tried, the innermost return address first, and
- * the one that the grammar allows is taken. */
+ * (docs/theory.md). So readings of the stack are tried, the innermost return address first, and the
+ * first that the grammar allows is taken: a second one would be a second way in silence to the same
+ * place. Where the plan says that there may be two (doubtful()), there is no answer. */
 #include "offline/recover/settle/settle_impl.h"
 
 #include <stdlib.h>
@@ -95,25 +96,25 @@ static bool doubtful(const struct settling *s)
 	return false;
 }
 
-/* Nothing may have told yet where the topmost frame lies, as that of a handler that is interrupted
- * before its first witness, by a signal that is delivered together with its own. */
-static uint64_t place_of_topmost(const struct settling *s)
+/* Nothing may have told yet where the innermost frame lies, as that of a handler that is
+ * interrupted before its first witness, by a signal that is delivered together with its own. */
+static uint64_t place_of_innermost(const struct settling *s)
 {
 	const struct parser *p = s->p;
 	const struct frame *f = parser_top_of(p);
 	bool same = !f->cfa && f->func == s->func && f->module == s->module &&
-		    p->position == AT_DECISION && silent_just_entered(s) &&
+		    p->position == AT_DECISION && settle_just_entered(s) &&
 		    f->decision == p->plans[s->module]->funcs[s->func].entry;
 	return same ? s->cfa : 0;
 }
 
-/* The reading of the stack, of the parser as it is once the topmost frame's place is known. */
+/* The reading of the stack, of the parser as it is once the innermost frame's place is known. */
 static bool find_way(struct settling *s)
 {
 	const struct parser *p = s->p;
-	s->top_cfa = place_of_topmost(s);
+	s->top_cfa = place_of_innermost(s);
 	if (!s->top_cfa)
-		return silent_find_reading(s) && !s->torn && !doubtful(s);
+		return settle_find_reading(s) && !s->torn && !doubtful(s);
 	struct parser placed = *p;
 	placed.stack = malloc(p->n * sizeof(*placed.stack));
 	if (!placed.stack) {
@@ -123,7 +124,7 @@ static bool find_way(struct settling *s)
 	memcpy(placed.stack, p->stack, p->n * sizeof(*placed.stack));
 	parser_top(&placed)->cfa = s->top_cfa;
 	s->p = &placed;
-	bool found = silent_find_reading(s) && !s->torn && !doubtful(s);
+	bool found = settle_find_reading(s) && !s->torn && !doubtful(s);
 	s->p = p;
 	free(placed.stack);
 	return found;
@@ -146,7 +147,7 @@ enum settled settle_ask(const struct parser *p, const struct pugmark_witness_eve
 	*how = NULL;
 	if (!p->n)
 		return SETTLED;
-	if (!stack_word_below(e, (sp + 7) & ~7ull))
+	if (!stack_reaches(e, (sp + 7) & ~7ull))
 		return UNSETTLED;
 	struct settling *s = answer_of(p);
 	if (!s)

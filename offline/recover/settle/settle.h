@@ -14,7 +14,7 @@ struct settling;
 enum settled settle_ask(const struct parser *parser, const struct pugmark_witness_event *event,
 			uint64_t sp, uint64_t ip, uint64_t bp, const struct settling **how);
 /* Reports the silent calls up to there, and opens those in progress; where the answer was
- * UNSETTLED, no more than the topmost frame's place, if that was told, is known afterwards. @how
+ * UNSETTLED, no more than the innermost frame's place, if that was told, is known afterwards. @how
  * may be NULL. */
 void settle_commit(struct parser *parser, const struct settling *how);
 

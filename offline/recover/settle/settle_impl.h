@@ -36,10 +36,10 @@ struct settling {
 	uint16_t module;
 	uint32_t func, next;
 	uint64_t cfa;	  /* of that frame; 0: not known */
-	uint64_t top_cfa; /* of the topmost frame, if the place has told it; else 0 */
+	uint64_t top_cfa; /* of the innermost frame, if the place has told it; else 0 */
 	bool settled;
 	uint64_t caller; /* where the return address of its innermost call of ours lies; or 0 */
-	/* Which open frame lies at each place of the snapshot, plus one; the topmost, and whether
+	/* Which open frame lies at each place of the snapshot, plus one; the innermost, and whether
 	 * there are more. */
 	uint32_t *frame_at;
 	bool twice;
@@ -48,11 +48,12 @@ struct settling {
 	struct stack_link links[STACK_LINKS_MAX]; /* the innermost first */
 	int n_links;
 	/* What is to be done for it. */
-	uint32_t open;	/* so many frames are, with a handler that has returned no more */
-	bool keep;	/* nothing but to end that: it is where the parser is */
+	uint32_t open;	/* so many frames are, without those of a handler that has returned */
+	bool keep;	/* nothing but to end the frames past @open: the parser is at the place */
 	bool all_ended; /* all frames have ended in silence */
-	bool leave;	/* the call that the frame is in has come back */
-	bool announce;	/* it has not */
+	bool leave;	/* the call that frame @level is in has come back */
+	bool announce;	/* that call, or the last of the steps, is in progress in code that is not
+			   traced */
 	uint32_t enter; /* function that the last call has entered, or NONE */
 	struct step steps[STEPS_MAX];
 	uint32_t n_steps;
@@ -68,21 +69,21 @@ struct settling {
 
 /* Adds the steps from @from's decision to the goal, @node and @node_func. Returns false where there
  * is no such way; else in *@alt what is next, but for GOAL_AFTER. */
-bool silent_find_way(struct settling *s, uint16_t module, struct way from, enum goal goal,
+bool settle_find_way(struct settling *s, uint16_t module, struct way from, enum goal goal,
 		     uint32_t node, uint32_t node_func, uint32_t *alt);
-bool silent_add_step(struct settling *s, uint32_t node, bool into);
+bool settle_add_step(struct settling *s, uint32_t node, bool into);
 
 /* ---- of readings.c ---- */
 
-/* Finds the reading of the stack that the grammar allows. */
-bool silent_find_reading(struct settling *s);
+/* Finds the first reading of the stack that the grammar allows. */
+bool settle_find_reading(struct settling *s);
 
 /* ---- of allowed.c ---- */
 
 /* Whether what the thread is in, of @func of its module, has been entered but its first witness is
  * still to come. */
-bool silent_just_entered(const struct settling *s);
+bool settle_just_entered(const struct settling *s);
 /* Whether the grammar allows this reading; then what is to be done for it is in @s. */
-bool silent_allowed(struct settling *s);
+bool settle_allowed(struct settling *s);
 
 #endif

@@ -66,7 +66,7 @@ static bool is_after(const struct settling *s, const struct pugmark_plan *plan, 
 	       (w->from < 0 || plan->nodes[w->node].flags & PUGMARK_NODE_TAIL);
 }
 
-bool silent_add_step(struct settling *s, uint32_t node, bool into)
+bool settle_add_step(struct settling *s, uint32_t node, bool into)
 {
 	if (s->n_steps == STEPS_MAX)
 		return false;
@@ -79,7 +79,7 @@ static bool add_steps(struct settling *s, int at)
 {
 	uint32_t first = s->n_steps;
 	for (; s->ways[at].from >= 0; at = s->ways[at].from)
-		if (!silent_add_step(s, s->ways[at].node, false))
+		if (!settle_add_step(s, s->ways[at].node, false))
 			return false;
 	for (uint32_t i = first, j = s->n_steps; i + 1 < j; i++) {
 		struct step swap = s->steps[i];
@@ -108,7 +108,7 @@ static bool is_torn(const struct settling *s, int at)
 	return s->too_many;
 }
 
-bool silent_find_way(struct settling *s, uint16_t module, struct way from, enum goal goal,
+bool settle_find_way(struct settling *s, uint16_t module, struct way from, enum goal goal,
 		     uint32_t node, uint32_t node_func, uint32_t *alt)
 {
 	const struct pugmark_plan *plan = s->p->plans[module];

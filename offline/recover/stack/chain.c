@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* chain.c: calls in progress, from return addresses. Of each call of ours, traced or not, the
- * plan tells how high its function's frame is there; so from one return address the next is found
+/* chain.c: calls in progress, from return addresses. Of each call of ours, traced or not, the plan
+ * tells how high its function's frame is there; so from one return address the next is found
  * without a search, and it must be of a call that can have made the frame between them. Only code
  * that the plans do not know (or a frame that grows at run time) hides where the next lies: then
- * any word above may be it, if a chain that is right in each frame leads on from there. What
- * earlier calls have left on the stack seldom is such a chain: the frame in which it parts from the
- * calls in progress has one call in progress, not two. */
+ * any higher word may be it, if a chain that is right in each frame leads on from there. What
+ * earlier calls have left on the stack seldom is such a chain up to an open frame: where it
+ * branches off from the calls in progress, one frame would be in two calls at once. */
 #include "offline/recover/stack/chain.h"
 
 #include "offline/recover/stack/snapshot.h"
@@ -80,7 +80,7 @@ static void find_open_call(const struct frame_cursor *at, struct chain *c)
 	}
 }
 
-/* Up from the call that the cursor is at, whose callee lies at @c->cfa. */
+/* Outwards from the call that the cursor is at, whose callee lies at @c->cfa. */
 static void climb(struct frame_cursor at, struct chain *c)
 {
 	const struct parser *p = at.p;
@@ -192,7 +192,7 @@ static void add_callee(struct chain_scan *s, uint16_t module, uint32_t func, uin
 		s->callees[s->n_callees++] = (struct chain_callee){module, func, above};
 }
 
-/* A frame of a height that is not known, above which the next call is to be found. */
+/* A frame of a height that is not known: outside of it the next call is to be found. */
 static void add_frame(struct chain_scan *s, const struct parser *p, const struct chain *c)
 {
 	add_callee(s, c->module, c->func, c->cfa);
@@ -246,7 +246,7 @@ static bool is_own(const struct chain_scan *s, const struct parser *p, uint64_t 
 	return false;
 }
 
-/* Whether the chain is a reading: it leads to an open frame by a call of ours, or out of ours over
+/* Whether the chain is a reading: it leads to an open frame by a call of ours, or out of ours past
  * the level. */
 static bool is_reading(struct chain_scan *s, const struct parser *p, const struct chain *c)
 {
@@ -287,7 +287,7 @@ bool chain_scan_next(struct chain_scan *s, struct chain *c)
 			c->origin = parser_call_before(p, word->module, word->ret, &c->from);
 			return true;
 		}
-		/* Above the level, only whether something else than it can be there. */
+		/* Outside of the level, only whether something else than it can be there. */
 		bool above = top && word->cfa > top;
 		if (above && !has_known(s))
 			return false;

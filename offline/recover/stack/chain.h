@@ -19,7 +19,7 @@ struct chain {
 	uint8_t end;	 /* enum chain_end */
 	uint16_t module; /* of func */
 	uint32_t func;	 /* CHAIN_HEIGHT: whose frame that is */
-	uint64_t cfa;	 /* all frames that are known lie below */
+	uint64_t cfa;	 /* the outermost frame that is known ends there */
 	uint32_t level;	 /* CHAIN_OPEN: the frame */
 	bool anew;	 /* or one that was made in its place, which did not come by a jump */
 	/* CHAIN_OPEN: the innermost call of a traced function, or PUGMARK_NONE: the open frame
@@ -29,7 +29,7 @@ struct chain {
 	uint64_t origin_cfa, origin_ret;
 };
 
-/* The chain up from the event @e, the entry of @func. */
+/* The chain outwards from the event @e, the entry of @func. */
 void chain_from_entry(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		      struct chain *chain);
 /* Whether the frame that open frame @i was made by may still be there. */
@@ -44,7 +44,7 @@ struct chain_scan {
 	uint32_t level;
 	struct frame_cursor at; /* the last word that was looked at */
 	/* What the next call found may have entered: a function of the plan, of which one frame
-	 * lies above this address; PUGMARK_NONE: code that is not known. */
+	 * ends higher than this address; PUGMARK_NONE: code that is not known. */
 	struct chain_callee {
 		uint16_t module;
 		uint32_t func;

@@ -58,7 +58,7 @@ enum cursor_step cursor_find_frame(struct frame_cursor *c)
 
 bool cursor_next_word(struct frame_cursor *c)
 {
-	if (!stack_word_below(c->e, c->cfa))
+	if (!stack_reaches(c->e, c->cfa))
 		return false;
 	c->cfa += 8;
 	if (!stack_word(c->e, c->cfa - 8, &c->ret))

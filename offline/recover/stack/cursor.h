@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* cursor.h: up the stack that a snapshot shows, from frame to frame: a frame's return address names
- * the call that made it, and that says where the calling frame lies. All that reads calls in
- * progress goes up by this. A step says how sure it is. Where a frame's end is not known, each word
- * that may be a return address is tried: a cursor is put there, or scans on to it. */
+/* cursor.h: outwards over the stack that a snapshot shows, from frame to frame: a frame's return
+ * address names the call that made it, and that says where the calling frame lies. All that reads
+ * calls in progress goes outwards by this. A step says how sure it is. Where a frame's end is not
+ * known, each word that may be a return address is tried: a cursor is put there, or scans on to it.
+ */
 #ifndef OFFLINE_RECOVER_CURSOR_H
 #define OFFLINE_RECOVER_CURSOR_H
 
@@ -29,11 +30,11 @@ struct frame_cursor {
 	uint16_t module; /* of it, as far as is known: looked at first */
 	bool opaque;	 /* calls of functions that are not traced count as well */
 	struct cursor_bp bp;
-	/* The call in progress that has made the frame below, once a step has been made. */
+	/* The call in progress of that frame, and what it has made, once a step has been made. */
 	uint32_t call;
 	const struct pugmark_plan_node *node;
-	uint64_t callee_cfa; /* that frame's */
-	uint64_t ret;	     /* and its return address; 0: the snapshot does not have it */
+	uint64_t callee_cfa; /* of the frame that the call has made */
+	uint64_t ret;	     /* that frame's return address; 0: the snapshot does not have it */
 };
 
 /* At the frame of @module that lies at @cfa. */
@@ -44,10 +45,10 @@ static inline struct frame_cursor cursor_at(const struct parser *p,
 	return (struct frame_cursor){.p = p, .e = e, .module = module, .cfa = cfa};
 }
 
-/* To the frame that would end at the next word up, whatever that is; false: the snapshot has no
+/* To the frame that would end at the next higher word, whatever that is; false: the snapshot has no
  * more. */
 bool cursor_next_word(struct frame_cursor *cursor);
-/* To the next word above the frame that may be a return address, and to the call that it would be
+/* To the next word past the frame that may be a return address, and to the call that it would be
  * of: the frame at the cursor ends there, and the call made it (STEP_LOST); or none of ours has
  * (STEP_SCAN); STEP_NONE: the snapshot has no more. */
 enum cursor_step cursor_scan(struct frame_cursor *cursor);

@@ -15,8 +15,8 @@ static bool frame_intact(const struct parser *p, const struct pugmark_witness_ev
 
 /* Whether the handler whose first frame is @i runs on a stack of its own, and the event is not on
  * that one but on the stack of what it interrupted. */
-static bool on_stack_below(const struct parser *p, const struct pugmark_witness_event *e,
-			   uint32_t i)
+static bool on_interrupted_stack(const struct parser *p, const struct pugmark_witness_event *e,
+				 uint32_t i)
 {
 	if (stack_covers(p, e, i))
 		return false;
@@ -31,8 +31,8 @@ uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_
 {
 	uint32_t live = 0;
 	while (end) {
-		/* Frames below a handler's may have returned unseen before it came. They are looked
-		 * at only if none of the handler's own frames is still there. */
+		/* Frames outside of a handler's may have returned unseen before it came. They are
+		 * looked at only if none of the handler's own frames is still there. */
 		uint32_t begin = end;
 		while (begin && p->stack[begin - 1].boundary != BELOW_HANDLER)
 			begin--;
@@ -40,7 +40,7 @@ uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_
 			begin--;
 		live = begin;
 		bool handler = p->stack[begin].boundary == BELOW_HANDLER;
-		if (!handler || !on_stack_below(p, e, begin))
+		if (!handler || !on_interrupted_stack(p, e, begin))
 			while (live < end && frame_intact(p, e, above, live))
 				live++;
 		if (live > begin)

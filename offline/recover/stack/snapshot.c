@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* snapshot.c: reads stack snapshots. A snapshot holds the words from the event's frame upwards:
- * return addresses of calls in progress, and whatever earlier calls have left there. What tells
- * them apart is that calls in progress form a chain: each call's frame has a known height, and
- * ends at the return address of its caller, up to a frame that is open. */
+/* snapshot.c: the frame that the kernel makes for a signal's handler, in a stack snapshot: whether
+ * one lies right outside of the event's frame, and whether a handler that is known still runs. */
 #include "offline/recover/stack/snapshot.h"
 
 #include "offline/base/sigframe.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* snapshot.h: what a stack snapshot says about how a function was entered from another module:
- * by a signal, or during which call of ours. */
+/* snapshot.h: what a stack snapshot says. It holds the words from the event's frame to higher
+ * addresses: return addresses of calls in progress, and whatever earlier calls have left there.
+ * Which of the open frames are still there (intact.c, live.c), which calls lead from one to the
+ * event (links.c; by return addresses alone: chain.h), what the kernel made for a signal
+ * (snapshot.c). */
 #ifndef OFFLINE_RECOVER_SNAPSHOT_H
 #define OFFLINE_RECOVER_SNAPSHOT_H
 
@@ -16,12 +19,12 @@ static inline bool stack_word(const struct pugmark_witness_event *e, uint64_t ad
 	*word = e->stack[i];
 	return true;
 }
-/* Whether the snapshot goes on at @addr. */
-static inline bool stack_word_below(const struct pugmark_witness_event *e, uint64_t addr)
+/* Whether the snapshot reaches @addr. */
+static inline bool stack_reaches(const struct pugmark_witness_event *e, uint64_t addr)
 {
 	return e->stack && addr >= e->stack_addr && (addr - e->stack_addr) / 8 < e->stack_words;
 }
-/* Whether the slot below @cfa still holds @ret, as far as the snapshot can say. */
+/* Whether the word that ends at @cfa still holds @ret, as far as the snapshot can say. */
 bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event *e, uint64_t cfa,
 		      uint64_t ret);
 /* Whether the activations of frame @level and of those that called it are the ones that the parser
@@ -37,26 +40,26 @@ uint64_t stack_callee_cfa(const struct parser *p, uint32_t i);
 /* Whether the activation in the place of frame @level can be in @func of @module: what is open
  * there, or what the same call has entered again. */
 bool stack_frame_in(const struct parser *p, uint32_t level, uint16_t module, uint32_t func);
-/* The topmost open frame that lies at @cfa and is still there, as those that called it are. */
+/* The innermost open frame that lies at @cfa and is still there, as those that called it are. */
 bool stack_open_frame_at(const struct parser *p, const struct pugmark_witness_event *e,
 			 uint64_t cfa, uint32_t *level);
-/* Whether the frame right above the event's is the one that the kernel makes for a handler; then
- * *@sp, *@ip and *@bp are the interrupted stack pointer, instruction and rbp. */
+/* Whether the frame right outside of the event's is the one that the kernel makes for a handler;
+ * then *@sp, *@ip and *@bp are the interrupted stack pointer, instruction and rbp. */
 bool stack_signal(const struct pugmark_witness_event *e, uint64_t *sp, uint64_t *ip, uint64_t *bp);
-/* Whether the snapshot has, above the event's frame, that which the kernel made for a handler that
- * found @sp and @ip, and which is still running as far as it can say. */
+/* Whether the snapshot has, outside of the event's frame, that which the kernel made for a handler
+ * that found @sp and @ip, and which is still running as far as it can say. */
 bool stack_handler_runs(const struct pugmark_witness_event *e, uint64_t sp, uint64_t ip);
 
-/* How many of the open frames are still open when the stack pointer is @sp: the last of them is the
- * nearest above it, whichever stack a frame is on. */
+/* How many of the open frames are still open when the stack pointer is @sp: the innermost of them
+ * is the one whose CFA is next higher, whichever stack a frame is on. */
 uint32_t stack_frames_above(const struct parser *p, const struct pugmark_witness_event *e,
 			    uint64_t sp);
 
-/* The topmost of the first @end open frames whose activation still seems to be on the stack, above
- * @above, plus one; 0: none is. */
+/* The innermost of the first @end open frames whose activation still seems to be on the stack, with
+ * a CFA higher than @above, plus one; 0: none is. */
 uint32_t stack_live_frames(const struct parser *p, const struct pugmark_witness_event *e,
 			   uint64_t above, uint32_t end);
-/* Whether the snapshot reaches from the event's frame up to open frame @i. */
+/* Whether the snapshot reaches from the event's frame to open frame @i. */
 bool stack_covers(const struct parser *p, const struct pugmark_witness_event *e, uint32_t i);
 
 /* calls in progress between an event's frame and an open one, at most */
@@ -69,9 +72,9 @@ struct stack_link {
 	uint64_t cfa;
 };
 
-/* The calls in progress from the event's frame, which is of @func, up to an open frame: at most
- * @max of them, the innermost first, in @links. Returns how many and in *@level that frame; or -1
- * where the snapshot does not lead to one. */
+/* The calls in progress from the event's frame, which is of @func, outwards to an open frame: at
+ * most @max of them, the innermost first, in @links. Returns how many and in *@level that frame; or
+ * -1 where the snapshot does not lead to one. */
 int stack_chain(const struct parser *p, const struct pugmark_witness_event *e, uint32_t func,
 		struct stack_link *links, int max, uint32_t *level);
 

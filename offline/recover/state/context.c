@@ -107,7 +107,7 @@ struct context context_take(struct parser *p, uint32_t i)
 	return c;
 }
 
-/* Between which addresses its frames are. They go down, but for those of handlers. */
+/* Between which addresses its frames are. Inner ones lie lower, but for those of handlers. */
 static void note_span(struct context *c)
 {
 	c->low = c->high = 0;

@@ -29,7 +29,7 @@ void parser_lose(struct parser *p, uint8_t cause)
 	p->gap_cause = cause;
 }
 
-/* The call that the topmost frame is AT_CALL of, unless it has been reported. */
+/* The call that the innermost frame is AT_CALL of, unless it has been reported. */
 void parser_announce(struct parser *p)
 {
 	struct frame *f = parser_top(p);
@@ -55,7 +55,7 @@ static void at_decision(struct parser *p, uint32_t decision)
 	parser_top(p)->decision = decision;
 }
 
-/* The topmost frame has ended: goes on in the one below it. */
+/* The innermost frame has ended: goes on in the one outside of it. */
 void parser_pop(struct parser *p)
 {
 	if (parser_top(p)->boundary == BELOW_CALL) {
@@ -84,7 +84,7 @@ static void return_from(struct parser *p)
 	parser_pop(p);
 }
 
-/* The call @node of the topmost frame enters @callee of module @to. */
+/* The call @node of the innermost frame enters @callee of module @to. */
 static void enter_callee(struct parser *p, uint32_t node, uint16_t to, uint32_t callee,
 			 uint64_t cfa, uint64_t ret)
 {
@@ -129,7 +129,8 @@ static uint64_t callee_cfa(const struct parser *p, const struct frame *f,
 		return 0;
 	if (n->flags & PUGMARK_NODE_CALLEE_CFA)
 		return pugmark_event_cfa(e);
-	/* a landing pad reads the stack from where the return address will be put below */
+	/* a landing pad reads the stack from the stack pointer on: a call puts its return address
+	 * right below that address */
 	bool reads = p->plans[f->module]->sites[n->site].capture & PUGMARK_CAPTURE_STACK;
 	return reads && e->stack ? e->stack_addr : 0;
 }
@@ -353,7 +354,7 @@ void parser_call_into(struct parser *p, uint16_t module, uint32_t func)
 	parser_enter(p, &la, BELOW_CALLBACK, PUGMARK_CAUSE_CALLBACK);
 }
 
-/* The event came through the call that the topmost frame is in. */
+/* The event came through the call that the innermost frame is in. */
 void parser_enter_by_call(struct parser *p, const struct lookahead *la)
 {
 	struct frame *f = parser_top(p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* parser.c: makes, copies for a forked child, and releases a parser, whose state is a stack of
- * frames and a position in the topmost (state.h). Its event's way: feed.c asks what the event is,
+ * frames and a position in the innermost (state.h). Its event's way: feed.c asks what the event is,
  * first of all whether the grammar leads to it (grammar/find.c); then what was silent before it is
  * reported (grammar/derive.c, move.c, emit.c). Nothing is reported before it is known to have
  * happened. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* shortcut.c: programs repeat themselves, and so does the parser. What it did from a
- * decision of a frame on is kept, and done again at once where all that the grammar asked is the
- * same again:
+/* shortcut.c: programs repeat themselves, and so does the parser. What it did from a decision of a
+ * frame on is kept, and done again at once where all that the grammar asked is the same again:
  *
  *   TO_EVENT   up to an event of that frame, or of one that it called in silence
  *   PAST       the event is not of that frame, which has ended in silence
@@ -12,8 +11,8 @@
  * A shortcut is what it reports (but for the times), and of TO_EVENT the frames that are there
  * then, from the deciding one up. Addresses on the stack are kept relative to the event's CFA,
  * since that is how they are compared. What a shortcut stands for depends on nothing that is not in
- * its key: neither on frames below nor on handlers, nor on whether the last jump may have come back
- * (explain/next.c): no call that was passed in silence has told where it went. */
+ * its key: neither on frames further out nor on handlers, nor on whether the last jump may have
+ * come back (explain/next.c): no call that was passed in silence has told where it went. */
 #include "offline/recover/state/state.h"
 
 #include <stdlib.h>
@@ -31,7 +30,7 @@ enum shortcut_kind { TO_EVENT, PAST, TO_END };
 struct key {
 	uint64_t where; /* decision, site (TO_END: PUGMARK_NONE) */
 	uint64_t what;	/* function, module, enum key_state; never 0 */
-	uint64_t below; /* how far the event's CFA is below the frame's, if that is known */
+	uint64_t below; /* how much lower the event's CFA is than the frame's, if that is known */
 	uint64_t ret;	/* the event's */
 	uint64_t val;
 };
@@ -235,7 +234,7 @@ static inline void go_to_event(struct parser *p, const struct shortcut *s,
 		parser_top(p)->called_ns = e->early_ns ? 0 : p->now_ns;
 }
 
-/* Whether the call that the topmost frame is in can only have come back before the event, as
+/* Whether the call that the innermost frame is in can only have come back before the event, as
  * parser_find() would say: the event enters no function, and nothing makes another way as likely.
  * In *@decision what is next in the frame then. */
 static inline bool has_come_back(const struct parser *p, const struct pugmark_witness_event *e,
@@ -255,7 +254,7 @@ static inline bool has_come_back(const struct parser *p, const struct pugmark_wi
 	return true;
 }
 
-/* From @decision of the topmost frame on; @in_call: once its call has come back. */
+/* From @decision of the innermost frame on; @in_call: once its call has come back. */
 static inline __attribute__((always_inline)) bool
 take_from(struct parser *p, const struct pugmark_witness_event *e, uint32_t decision, bool in_call)
 {
@@ -281,7 +280,7 @@ take_from(struct parser *p, const struct pugmark_witness_event *e, uint32_t deci
 	for (uint32_t i = 0; i < n; i++) {
 		if (!report(p, past[i]))
 			return false;
-		p->n--; /* no more than a frame: it is not gone, and below a call */
+		p->n--; /* no more than a frame: it is not gone, and a call made it */
 	}
 	p->lowest = p->n < p->lowest ? p->n : p->lowest;
 	if (report(p, s))

@@ -13,16 +13,17 @@
 #define MOVES (1u << MOVES_BITS)
 
 /* Where the thread is.
- * AT_DECISION  in the topmost frame, before one of the plan's decisions
- * AT_CALL      in a call of the topmost frame whose callee is not known: the next event says
+ * AT_DECISION  in the innermost frame, before one of the plan's decisions
+ * AT_CALL      in a call of the innermost frame whose callee is not known: the next event says
  *		whether it entered traced code again
  * OUTSIDE      in code that is not traced, which no call of ours led to: the next event is the
  *		entry of a thread's first function
  * LOST         not known, since a gap: the next event says it */
 enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
 
-/* What made a frame: a call of the frame that it came out of, behind which that goes on once the
- * frame has ended; or an interruption, and where to go on stands in its record.
+/* What made a frame, and lies between it and the frame that it came out of: a call of that one,
+ * behind which that goes on once the frame has ended; or an interruption, and where to go on stands
+ * in its record.
  * BELOW_CALL      a call
  * BELOW_CALLBACK  code that is not traced, during a call: in that call
  * BELOW_HANDLER   a signal, or a cause that is not known: where that frame was interrupted
@@ -31,18 +32,20 @@ enum position { AT_DECISION, AT_CALL, OUTSIDE, LOST };
  * BELOW_GAP       not known, a gap hides it: LOST */
 enum boundary { BELOW_CALL, BELOW_CALLBACK, BELOW_HANDLER, BELOW_ROOT, BELOW_SWITCH, BELOW_GAP };
 
-/* One open activation. The stack's first is the outermost, its last the topmost. */
+/* One open activation. The stack's first is the outermost, its last the innermost: the words "top"
+ * and "BELOW" in names are of the array, whose last element is its top. */
 struct frame {
 	uint32_t func;
-	uint32_t node;	    /* the call in progress, below the top of the stack or AT_CALL; at the
-			       top the last call that was passed since its last event; 0: none */
+	uint32_t node;	    /* the call in progress, of all but the innermost frame, and AT_CALL; of
+			       the innermost else the last call that was passed since its last
+			       event; 0: none */
 	uint64_t cfa;	    /* 0: not known */
 	uint64_t ret;	    /* run-time return address; 0: not known */
 	uint64_t call_cfa;  /* AT_CALL: the CFA of what was called, where the call's event told */
 	uint64_t called_ns; /* AT_CALL, until it is reported: when it was made, where an event of
 			       its own instruction has told it exactly, and
 			       nothing has come between; else 0 */
-	uint32_t decision;  /* where to go on: for the top frame, or after a handler */
+	uint32_t decision;  /* where to go on: for the innermost frame, or after a handler */
 	uint16_t module;
 	uint8_t boundary;    /* enum boundary; not BELOW_CALL: it has a record in `interruptions` */
 	bool announced;	     /* AT_CALL: the call has been reported already */
@@ -58,7 +61,7 @@ struct frame {
 /* How well the place is known that a signal finds a thread at.
  * UNSETTLED      not
  * SETTLED        to the last silent call
- * SETTLED_AHEAD  as well; but the topmost frame has been reported, and its call is still to come */
+ * SETTLED_AHEAD  as well; but the innermost frame has been reported, its call is still to come */
 enum settled { UNSETTLED, SETTLED, SETTLED_AHEAD };
 
 /* What a signal has interrupted. */
@@ -78,7 +81,7 @@ struct interruption {
 	uint8_t position; /* enum position: where the thread goes on once the frame has ended */
 	union {
 		struct interrupted handler; /* BELOW_HANDLER */
-		uint8_t hidden;		    /* BELOW_GAP: why what is above is not known (enum
+		uint8_t hidden;		    /* BELOW_GAP: why what made it is not known (enum
 					       pugmark_trace_cause) */
 	};
 };
@@ -148,7 +151,7 @@ struct parser {
 	uint32_t last_context; /* the highest number given */
 	uint64_t context_ret;  /* where the first function of one returns to; 0: not known */
 	uint64_t bottom;       /* of the current one, as in struct context */
-	struct frame ended;    /* its last first frame that has ended; ret 0: none has */
+	struct frame ended;    /* the outermost frame that has ended last on it; ret 0: none has */
 	struct pugmark_trace_event
 		held; /* the entry of a handler, until it is known to have happened */
 	uint64_t held_sp, held_ip;
@@ -184,9 +187,9 @@ struct lookahead {
 	bool foreign;	  /* not by returning to our code: through a module that is not traced */
 	bool own_cfa;	  /* the event's CFA is that of the frame of the event */
 	bool jumped_back; /* by another module's last jump: nothing else leads to the event */
-	uint64_t cfa;	  /* of the frame right below the origin: for what came through another
-			     module, that module's frame; 0: not known */
-	uint64_t ret;	  /* where that frame returns to; 0: not known */
+	uint64_t cfa; /* of the frame that the origin made, right inside of its own: for what came
+			 through another module, that module's frame; 0: not known */
+	uint64_t ret; /* where that frame returns to; 0: not known */
 };
 
 static inline const struct pugmark_plan_node *node_at(const struct parser *p, uint16_t module,
@@ -251,16 +254,17 @@ static inline const struct frame *parser_top_of(const struct parser *p)
 	return &p->stack[p->n - 1];
 }
 
-/* ---- of frames.c ---- */
+/* ---- of open_frames.c ---- */
 
 /* Room for more frames, or records; false where memory is out. */
 bool parser_grow_stack(struct parser *parser);
 bool parser_grow_interruptions(struct parser *parser);
-/* Notes whether an event that fits in the topmost frame may as well be one after a call below. */
+/* Notes whether an event that fits in the innermost frame may as well come after a call that a
+ * frame further out is in. */
 void parser_note_doubt(struct parser *parser);
 
-/* Opens @frame on top, which a call has made, and returns the topmost frame. Where memory is out
- * that is the one that was topmost before: there is one, since every stack has room for its first
+/* Opens @frame on top, which a call has made, and returns the innermost frame. Where memory is out
+ * that is the one that was innermost before: there is one, since every stack has room for its first
  * frame. Inlined, so that what is passed by value is written to its place at once: a copy would
  * wait for the stores to what it copies. */
 static inline __attribute__((always_inline)) struct frame *parser_push(struct parser *p,
@@ -283,7 +287,7 @@ bool parser_push_on(struct parser *parser, struct frame frame, uint8_t boundary,
 const struct interruption *parser_interruption_at(const struct parser *parser, uint32_t i);
 /* That of the innermost handler, or NULL. */
 struct interruption *parser_handler(const struct parser *parser);
-/* Forgets the frames above the first @n, and reports nothing. */
+/* Forgets the frames inside of the first @n, and reports nothing. */
 void parser_drop_frames(struct parser *parser, uint32_t n);
 
 /* ---- of emit.c ---- */
@@ -313,30 +317,30 @@ void parser_emit_misfit(struct parser *parser, uint8_t cause, const struct looka
 
 /* ---- of move.c ---- */
 
-/* Where frame @i goes on once those above it have ended (enum position), and in *@decision before
- * which decision. */
+/* Where frame @i goes on once those inside of it have ended (enum position), and in *@decision
+ * before which decision. */
 uint8_t parser_position_below(const struct parser *parser, uint32_t i, uint32_t *decision);
 /* Reports a gap because of @cause: the next event is taken as it is. */
 void parser_lose(struct parser *parser, uint8_t cause);
 /* Reports the call in progress, if it has not been. */
 void parser_announce(struct parser *parser);
-/* The topmost frame has ended: goes on in the one below it. */
+/* The innermost frame has ended: goes on in the one outside of it. */
 void parser_pop(struct parser *parser);
-/* The call in progress of the topmost frame, which is AT_CALL, came back in silence. */
+/* The call in progress of the innermost frame, which is AT_CALL, came back in silence. */
 void parser_leave_call(struct parser *parser);
-/* Goes over @node of the topmost frame's decision, into its callee, where it has one; in silence
+/* Goes over @node of the innermost frame's decision, into its callee, where it has one; in silence
  * (@event NULL), or by the event of it or behind it. */
 void parser_pass(struct parser *parser, uint32_t node, const struct pugmark_witness_event *event);
-/* The event is of @node of the topmost frame. */
+/* The event is of @node of the innermost frame. */
 void parser_take_event(struct parser *parser, uint32_t node,
 		       const struct pugmark_witness_event *event);
 /* Opens the entered function on top of @boundary, reported as an entry because of @cause. */
 void parser_enter(struct parser *parser, const struct lookahead *la, uint8_t boundary,
 		  uint8_t cause);
-/* The call in progress of the topmost frame has led to @func of @module, of which no witness has
+/* The call in progress of the innermost frame has led to @func of @module, of which no witness has
  * told yet: by itself, or through what is not traced. */
 void parser_call_into(struct parser *parser, uint16_t module, uint32_t func);
-/* The event came through the call that the topmost frame is in. */
+/* The event came through the call that the innermost frame is in. */
 void parser_enter_by_call(struct parser *parser, const struct lookahead *la);
 
 /* ---- of context.c ---- */
@@ -366,7 +370,7 @@ int parser_copy_contexts(struct parser *parser, const struct parser *from);
 
 /* What the parser was before it did what may be kept as a shortcut. */
 struct shortcut_start {
-	struct frame frame; /* the topmost, AT_DECISION */
+	struct frame frame; /* the innermost, AT_DECISION */
 	uint32_t n, n_out, gone;
 	uint64_t from_ns;
 };
@@ -374,11 +378,11 @@ struct shortcut_start {
 struct shortcuts *parser_shortcuts_new(void);
 /* They hold as long as all modules stay where they are. */
 void parser_forget_shortcuts(struct parser *parser);
-/* The topmost frame is AT_DECISION, or AT_CALL of a call that has come back: goes on to the event
+/* The innermost frame is AT_DECISION, or AT_CALL of a call that has come back: goes on to the event
  * as it was done from there before, as parser_find() would say, where no handler is open. The
  * event's module is one; its site may be none of that: no shortcut leads there then. */
 bool parser_shortcut(struct parser *parser, const struct pugmark_witness_event *event);
-/* The same, where parser_alternative() has said that the event is of the topmost frame. */
+/* The same, where parser_alternative() has said that the event is of the innermost frame. */
 bool parser_shortcut_here(struct parser *parser, const struct pugmark_witness_event *event);
 /* The same in silence, up to the end of the frame, which is the caller's to take off. */
 bool parser_shortcut_to_end(struct parser *parser);
@@ -388,7 +392,7 @@ void parser_keep_to_event(struct parser *parser, const struct shortcut_start *st
 			  const struct lookahead *la);
 /* Keeps what was done in silence since @start, until the frame was taken off. */
 void parser_keep_end(struct parser *parser, const struct shortcut_start *start);
-/* Keeps that the topmost frame, which is AT_DECISION, ends in silence before the event, as
+/* Keeps that the innermost frame, which is AT_DECISION, ends in silence before the event, as
  * parser_find() said. */
 void parser_keep_past(struct parser *parser, const struct lookahead *la);
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* first_nullable.c: see first_nullable.h. A decision is silent if one of its alternatives is; and
- * that has no witness, returns, and calls and is followed by what is silent: the least fixpoint, of
- * the decisions that are reached in this way from the one that is asked about. Of a large program a
- * short trace asks for few. Nothing is allocated for an answer. */
+/* first_nullable.c: see first_nullable.h. A decision is nullable if one of its alternatives is
+ * empty. An alternative is empty if it has no witness, can return, its callee is nullable, and so
+ * is the decision that follows it: the least fixpoint, of the decisions that are reached in this
+ * way from the one that is asked about. Of a large program a short trace asks for few. Nothing is
+ * allocated for an answer. */
 #include "offline/recover/tables/first_nullable.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum known { UNKNOWN, SHOWS, SILENT };
+enum known { UNKNOWN, SHOWS, NULLABLE };
 
-/* An alternative that makes its decision silent once another decision is: the next, or the callee's
- * first. */
+/* An alternative that makes its decision nullable once another decision is: the next, or the
+ * callee's first. */
 struct waiting {
 	uint32_t decision, node;
 	uint32_t next; /* that waits for the same; 0: none */
@@ -22,7 +23,7 @@ struct first_nullable {
 	uint8_t *known;	     /* enum known: of each decision; SHOWS: as long as it is looked at */
 	struct waiting *all; /* from 1 */
 	uint32_t *first;     /* by what is waited for */
-	uint32_t *found, *todo; /* decisions: silent, and still to be looked at */
+	uint32_t *found, *todo; /* decisions: nullable, and still to be looked at */
 	uint32_t n, n_found, n_todo;
 };
 
@@ -67,21 +68,21 @@ static uint32_t waits_for(const struct first_nullable *s, const struct pugmark_p
 {
 	if (n->kind == PUGMARK_NODE_KIND_CALL) {
 		uint32_t entry = s->plan->funcs[n->callee].entry;
-		if (entry != PUGMARK_NONE && s->known[entry] != SILENT)
+		if (entry != PUGMARK_NONE && s->known[entry] != NULLABLE)
 			return entry;
 	}
-	return parse_leaves(n) || s->known[pugmark_node_next(n)] == SILENT ? PUGMARK_NONE
-									   : pugmark_node_next(n);
+	return parse_leaves(n) || s->known[pugmark_node_next(n)] == NULLABLE ? PUGMARK_NONE
+									     : pugmark_node_next(n);
 }
 
 static void look_at(struct first_nullable *s, uint32_t waiting)
 {
 	struct waiting *w = &s->all[waiting];
-	if (s->known[w->decision] == SILENT)
+	if (s->known[w->decision] == NULLABLE)
 		return;
 	uint32_t by = waits_for(s, &s->plan->nodes[w->node]);
 	if (by == PUGMARK_NONE) {
-		s->known[w->decision] = SILENT;
+		s->known[w->decision] = NULLABLE;
 		s->found[s->n_found++] = w->decision;
 		return;
 	}
@@ -93,7 +94,7 @@ static void look_at(struct first_nullable *s, uint32_t waiting)
 	s->first[by] = waiting;
 }
 
-/* An alternative without a witness that returns can be silent if what follows can. */
+/* Looks at each alternative that has no witness and can return. */
 static void look_at_all(struct first_nullable *s, uint32_t decision)
 {
 	const struct pugmark_plan_decision *d = &s->plan->decisions[decision];
@@ -111,7 +112,7 @@ static void look_at_all(struct first_nullable *s, uint32_t decision)
 bool first_nullable_decision(struct first_nullable *s, uint32_t decision)
 {
 	if (s->known[decision] != UNKNOWN)
-		return s->known[decision] == SILENT;
+		return s->known[decision] == NULLABLE;
 	s->known[decision] = SHOWS;
 	s->todo[s->n_todo++] = decision;
 	s->n = 0;
@@ -125,5 +126,5 @@ bool first_nullable_decision(struct first_nullable *s, uint32_t decision)
 			look_at(s, w);
 		}
 	}
-	return s->known[decision] == SILENT;
+	return s->known[decision] == NULLABLE;
 }

@@ -223,8 +223,9 @@ bool parse_tables_stays_inside(const struct parse_tables *t, uint32_t func)
 	return t->stays_inside[func];
 }
 
-/* A place that the walk has reached in silence: @decision of a frame @depth below the deciding
- * function's, or further, whose activation returns to @ret. */
+/* A place that the walk has reached in silence: @decision of a frame whose CFA is @depth bytes
+ * lower than the deciding function's (`or_below`: or more), and whose activation returns to @ret.
+ */
 struct place {
 	uint32_t decision;
 	int32_t depth;
@@ -232,8 +233,8 @@ struct place {
 	uint32_t or_below; /* 0 or 1: places are compared whole */
 };
 
-/* As many depths of one place are told apart, then only how far below it is at least. The check of
- * a plan joins what it knows no later, so a plan that it accepts needs no more. */
+/* As many depths of one place are told apart, then only how deep it is at the least. The check of a
+ * plan joins what it knows no later, so a plan that it accepts needs no more. */
 #define DEPTHS_MAX 64
 
 struct walk {

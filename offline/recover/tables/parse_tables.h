@@ -14,14 +14,14 @@
 #define FIRST_SELF UINT32_MAX /* ret: where the deciding function itself returns to */
 #define FIRST_DEPTH_UNKNOWN INT32_MIN
 
-/* "The event of @site, @depth bytes below the deciding function's CFA, in an activation that
- * returns to call node @ret, begins alternative @alt." */
+/* "The event of @site, in a frame whose CFA is @depth bytes lower than the deciding function's, and
+ * whose activation returns to call node @ret, begins alternative @alt." */
 struct first_entry {
 	uint32_t site;
 	int32_t depth;
 	uint32_t ret;
 	uint32_t alt;  /* node */
-	bool or_below; /* at `depth` or any further below: of a recursion */
+	bool or_below; /* at `depth` or any deeper: of a recursion */
 };
 
 struct decision_table {
@@ -30,7 +30,8 @@ struct decision_table {
 	uint32_t n, n_any;
 	uint32_t slot_shift; /* there are 2^(32 - slot_shift) slots */
 	uint32_t empty; /* the alternative that can be silent up to the function's exit; or NONE */
-	uint32_t n_empty; /* how many can: more than one is a fault of the plan */
+	uint32_t n_empty; /* how many can: more than one only where the plan names a place of kind
+			     `way`, else that is a fault of it */
 	bool top;	  /* too many terms to list: nothing can be told */
 	bool unsure; /* an event may begin two alternatives, or one of them and what follows the
 			function as well */

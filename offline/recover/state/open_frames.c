@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* frames.c: the stack of open frames, and that of the records of what interrupted them. */
+/* open_frames.c: the stack of open frames, and that of the records of what interrupted them. */
 #include "offline/recover/state/state.h"
 
 #include <stdlib.h>
@@ -30,7 +30,8 @@ bool parser_grow_interruptions(struct parser *p)
 	return true;
 }
 
-/* Whether an event that fits in the topmost frame may as well be one after a call below. */
+/* Whether an event that fits in the innermost frame may as well come after a call that a frame
+ * further out is in. */
 void parser_note_doubt(struct parser *p)
 {
 	struct frame *f = parser_top(p);

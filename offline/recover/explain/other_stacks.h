@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* stacks.h: leaving one stack of a thread and going on on another, once somebody knows that it did.
- */
-#ifndef OFFLINE_RECOVER_EXPLAIN_STACKS_H
-#define OFFLINE_RECOVER_EXPLAIN_STACKS_H
+/* other_stacks.h: leaving one stack of a thread and going on on another, once somebody knows that
+ * it did. */
+#ifndef OFFLINE_RECOVER_EXPLAIN_OTHER_STACKS_H
+#define OFFLINE_RECOVER_EXPLAIN_OTHER_STACKS_H
 
 #include "offline/recover/explain/explain.h"
 

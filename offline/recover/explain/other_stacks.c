@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* stacks.c: the moves between contexts (state.h), each of which holds what is open on one stack.
- * Which move it was, switch.c and signal_stack.c find out. */
-#include "offline/recover/explain/stacks.h"
+/* other_stacks.c: the moves between contexts (state.h), each of which holds what is open on one
+ * stack. Which move it was, switch.c and signal_stack.c find out. */
+#include "offline/recover/explain/other_stacks.h"
 
 void stacks_switch_to(struct parser *p, const struct context *next)
 {
@@ -47,8 +47,8 @@ bool stacks_frames_intact(const struct parser *p, const struct pugmark_witness_e
 		const struct frame *f = &p->stack[i];
 		if (!stack_slot_holds(p, e, f->cfa, f->ret))
 			return false;
-		if (f->cfa > pugmark_event_stack_at(e) && !stack_word_below(e, f->cfa - 8))
-			break; /* so do those above */
+		if (f->cfa > pugmark_event_stack_at(e) && !stack_reaches(e, f->cfa - 8))
+			break; /* nor those of frames further out */
 	}
 	return true;
 }

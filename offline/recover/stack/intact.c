@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* frames.c: which of the open frames may still be on the stack that a snapshot shows. */
+/* intact.c: which of the open frames may still be on the stack that a snapshot shows. */
 #include "offline/recover/stack/snapshot.h"
 
-/* Whether a word of a snapshot that is not known cannot be @addr: then it would be told. With
- * several modules it is not known in which one an address has to be for that. */
-static bool would_be_told(const struct parser *p, uint64_t addr)
+/* Whether the recorder would have kept a word that was @addr: then a word that is not known was not
+ * @addr. It keeps addresses of the event's module; with several modules it is not known here which
+ * one that was. */
+static bool would_be_kept(const struct parser *p, uint64_t addr)
 {
 	uint64_t bias;
 	return p->n_modules == 1 && module_bias(p, 0, &bias) &&
@@ -15,10 +16,11 @@ bool stack_slot_holds(const struct parser *p, const struct pugmark_witness_event
 		      uint64_t ret)
 {
 	uint64_t word;
-	/* What is no address snapshots do not tell: argc, below where a program begins. */
-	if (!cfa || ret < PUGMARK_EVENT_ADDRESS_LOWEST || !stack_word_below(e, cfa - 8))
+	/* A small number is not kept, and proves nothing: argc lies where the first function of a
+	 * program would have its return address. */
+	if (!cfa || ret < PUGMARK_EVENT_ADDRESS_LOWEST || !stack_reaches(e, cfa - 8))
 		return true;
-	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_told(p, ret);
+	return stack_word(e, cfa - 8, &word) ? word == ret : !would_be_kept(p, ret);
 }
 
 /* Whether frame @i has been reported, but was not called yet when a handler came. */
@@ -62,7 +64,7 @@ bool stack_frames_intact(const struct parser *p, const struct pugmark_witness_ev
 		if (!ahead &&
 		    (!stack_slot_holds(p, e, f->cfa, f->ret) || !stack_call_intact(p, e, i)))
 			return false;
-		if (f->cfa && !stack_word_below(e, f->cfa - 8))
+		if (f->cfa && !stack_reaches(e, f->cfa - 8))
 			break;
 	}
 	return true;
