@@ -98,7 +98,7 @@ SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 # for time, nor what takes minutes even of few programs. The others take fewer than without.
 SAN_UNITS := $(filter-out $(addprefix test_,best_cost bindings budgets paths_real probe_frames ring seed walks_real), \
 	     $(notdir $(UNIT_BIN)))
-SAN_COUNTS := CASPER_PROGRAMS=300 CHECK_PROGRAMS=30 ODD_PROGRAMS=60 PLACEMENT_GRAPHS=2000 \
+SAN_COUNTS := CASPER_PROGRAMS=300 CHECK_PROGRAMS=30 NO_MEMORY_PROGRAMS=8 ODD_PROGRAMS=60 PLACEMENT_GRAPHS=2000 \
 	      PLACEMENT_SMALL=2000 SHARE_PROGRAMS=25 SHORTCUT_PROGRAMS=60 UNRESOLVED_PROGRAMS=100 WALK_PROGRAMS=10
 TEST_LIBS := $(BUILD)/libsupport.a $(BUILD)/libuser.a $(BUILD)/libpugmark.a
 

@@ -2,7 +2,8 @@
 /* test_no_memory.c: claims about a parser whose memory runs out, at each of its allocations in
  * turn, on walks through random programs whose thread goes to and fro between two stacks: it says
  * so, what it reported before is the beginning of the trace, and it touches nothing that is not its
- * own. The linker puts the functions below before those of the C library. */
+ * own. NO_MEMORY_PROGRAMS=n looks at n programs. The linker puts the functions below before those
+ * of the C library. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include "tests/support/random_program.h"
 #include "tests/support/walker.h"
 
-enum { PROGRAMS = 40, STEPS = 150, TURN = 5 };
+enum { STEPS = 150, TURN = 5 };
 
 static uint32_t left = UINT32_MAX; /* allocations until memory is out */
 
@@ -158,8 +159,10 @@ static void look_at(uint64_t seed, enum plan_mode mode, struct tally *all)
 static void a_parser_says_when_memory_is_out(void **state)
 {
 	struct tally all = {0};
+	const char *text = getenv("NO_MEMORY_PROGRAMS");
+	uint64_t programs = text ? strtoull(text, NULL, 0) : 40;
 	(void)state;
-	for (uint64_t seed = 1; seed <= PROGRAMS; seed++)
+	for (uint64_t seed = 1; seed <= programs; seed++)
 		for (int mode = MODE_FULL; mode <= MODE_BEST; mode++)
 			look_at(seed, mode, &all);
 	print_message("%u allocations failed, in traces of %u events, %u of them other stacks, %u "
