@@ -116,7 +116,7 @@ static int next_segment(struct pugmark_recording_iter *iter)
 		}
 		iter->next++;
 		iter->expected += h->n;
-		int err = h->version == SEGMENT_VERSION ? 0 : -ENOTSUP;
+		int err = segment_version_known(h->version) ? 0 : -ENOTSUP;
 		if (!err)
 			err = segment_load(iter->rec->fd, seg, iter->codec, &iter->stored,
 					   &iter->raw);

@@ -198,10 +198,11 @@ int recording_meta_read(struct pugmark_recording *rec, struct pugmark_diag *diag
 		info->meta_damaged = true;
 	}
 	uint64_t version = number(rec->meta, "version");
-	if (version && version != SEGMENT_VERSION) {
+	if (version && !segment_version_known(version)) {
 		pugmark_diag_set(diag, -ENOTSUP, path, PUGMARK_NO_OFFSET,
-				 "a recording of version %llu, this program reads %d",
-				 (unsigned long long)version, SEGMENT_VERSION);
+				 "a recording of version %llu, this program reads %d and %d",
+				 (unsigned long long)version, SEGMENT_VERSION,
+				 SEGMENT_VERSION_COLUMNS);
 		free(path);
 		return -ENOTSUP;
 	}

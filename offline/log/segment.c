@@ -4,10 +4,12 @@
  *
  * What events have in common (site, module, return address, branch direction) becomes one symbol;
  * the run is then a sequence of symbol numbers, which repeats itself as the program does, with a
- * CFA and a time each: segment_model.c codes these. What few events have is in columns beside. */
+ * CFA and a time each: segment_model.c codes these, or segment_columns.c lists them. What few
+ * events have is in columns beside. */
 #include "offline/log/segment.h"
 
 #include "offline/base/varint.h"
+#include "offline/log/segment_columns.h"
 #include "offline/log/segment_format.h"
 #include "offline/log/segment_model.h"
 
@@ -52,7 +54,7 @@ _Static_assert(AT_HEADER_CRC + 4 == SEGMENT_HEADER_BYTES, "the header is a forma
 void segment_header_write(const struct segment_header *header, uint8_t out[SEGMENT_HEADER_BYTES])
 {
 	memcpy(out, segment_magic, sizeof(segment_magic));
-	put(out + AT_VERSION, SEGMENT_VERSION, 2);
+	put(out + AT_VERSION, header->version ? header->version : SEGMENT_VERSION, 2);
 	out[AT_KIND] = header->kind;
 	out[AT_CODEC] = header->codec;
 	put(out + AT_TASK, header->task, 4);
@@ -89,8 +91,14 @@ int segment_header_read(const uint8_t in[SEGMENT_HEADER_BYTES], struct segment_h
 	return 0;
 }
 
+bool segment_version_known(uint64_t version)
+{
+	return version == SEGMENT_VERSION || version == SEGMENT_VERSION_COLUMNS;
+}
+
 struct segment_encoder {
 	uint32_t time_unit_ns;
+	bool in_columns;
 	uint64_t bases[SEGMENT_MAX_MODULES];
 	uint64_t known; /* which of them */
 	uint64_t used;	/* which of them an event needs */
@@ -100,6 +108,7 @@ struct segment_encoder {
 	uint32_t bits, n_symbols, cap_symbols;
 	struct event_step *steps; /* of the first SEGMENT_MODEL_MANY events, then they are coded */
 	struct segment_model *model;
+	struct segment_columns columns;
 
 	struct bytes events, values, snapshots, reads, out;
 	uint64_t *stacks[2]; /* the last snapshot, and this one */
@@ -141,6 +150,7 @@ void segment_encoder_free(struct segment_encoder *enc)
 	free(enc->symbols);
 	free(enc->steps);
 	segment_model_free(enc->model);
+	segment_columns_deinit(&enc->columns);
 	free(enc->stacks[0]);
 	free(enc->stacks[1]);
 	bytes_deinit(&enc->events);
@@ -149,6 +159,11 @@ void segment_encoder_free(struct segment_encoder *enc)
 	bytes_deinit(&enc->reads);
 	bytes_deinit(&enc->out);
 	free(enc);
+}
+
+void segment_encoder_columns(struct segment_encoder *enc)
+{
+	enc->in_columns = true;
 }
 
 void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, uint64_t known)
@@ -287,7 +302,7 @@ static int begin_coding(struct segment_encoder *enc)
 
 /* How large the model's tables are depends on how many events there are, up to SEGMENT_MODEL_MANY.
  * So the first events are kept until that is known. */
-static int add_step(struct segment_encoder *enc, const struct event_step *step)
+static int add_coded(struct segment_encoder *enc, const struct event_step *step)
 {
 	if (enc->n < SEGMENT_MODEL_MANY) {
 		enc->steps[enc->n] = *step;
@@ -297,11 +312,29 @@ static int add_step(struct segment_encoder *enc, const struct event_step *step)
 	return err ? err : segment_model_put(enc->model, step, &enc->symbols[step->symbol]);
 }
 
+static int add_step(struct segment_encoder *enc, const struct event_step *step, bool is_witness)
+{
+	if (!enc->in_columns)
+		return add_coded(enc, step);
+	if (!enc->n)
+		segment_columns_begin(&enc->columns, enc->time_unit_ns, enc->first_ns);
+	segment_columns_put(&enc->columns, step, is_witness);
+	return 0;
+}
+
+/* How much the events take so far. */
+static size_t events_bytes(const struct segment_encoder *enc)
+{
+	if (!enc->in_columns)
+		return enc->events.len;
+	return enc->n ? segment_columns_bytes(&enc->columns, enc->n_symbols) : 0;
+}
+
 int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witness_event *event)
 {
 	size_t stack_max = event->stack ? event->stack_words * 10ul + 20 : 0;
 
-	if (enc->n == SEGMENT_MAX_EVENTS || enc->events.len > SEGMENT_MAX_BYTES / 4 ||
+	if (enc->n == SEGMENT_MAX_EVENTS || events_bytes(enc) > SEGMENT_MAX_BYTES / 4 ||
 	    enc->snapshots.len + stack_max > SEGMENT_MAX_BYTES / 4 ||
 	    enc->values.len + enc->reads.len > SEGMENT_MAX_BYTES / 4)
 		return -ENOSPC;
@@ -320,11 +353,13 @@ int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witnes
 	/* Times of one task never go back; those of events that were made up for a test might. */
 	if (event->time_ns > enc->last_ns)
 		enc->last_ns = event->time_ns;
-	int err = add_step(enc, &(struct event_step){
-					.cfa = witness ? pugmark_event_cfa(event) : 0,
-					.time_ns = enc->last_ns,
-					.symbol = symbol_number(enc, &s),
-				});
+	int err = add_step(enc,
+			   &(struct event_step){
+				   .cfa = witness ? pugmark_event_cfa(event) : 0,
+				   .time_ns = enc->last_ns,
+				   .symbol = symbol_number(enc, &s),
+			   },
+			   witness);
 	if (err)
 		return err;
 	if (event->kind == PUGMARK_EVENT_ATTACH || event->kind == PUGMARK_EVENT_SIGNAL)
@@ -365,13 +400,25 @@ static void put_column(struct bytes *out, const struct bytes *column)
 	bytes_put(out, column->data, column->len);
 }
 
+/* The events, as they are in the payload. 0 or -ENOMEM. */
+static int put_events(struct segment_encoder *enc, struct bytes *out)
+{
+	if (enc->in_columns) {
+		if (!enc->n)
+			segment_columns_begin(&enc->columns, enc->time_unit_ns, 0);
+		return segment_columns_end(&enc->columns, enc->symbols, enc->n_symbols, out);
+	}
+	if ((enc->n <= SEGMENT_MODEL_MANY && begin_coding(enc)) || segment_model_end(enc->model))
+		return -ENOMEM;
+	put_column(out, &enc->events);
+	return 0;
+}
+
 const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segment_header *header)
 {
 	struct bytes *out = &enc->out;
 
 	out->len = 0;
-	if ((enc->n <= SEGMENT_MODEL_MANY && begin_coding(enc)) || segment_model_end(enc->model))
-		return NULL;
 	uint64_t said = enc->used & enc->known;
 	bytes_put_varint(out, enc->time_unit_ns);
 	bytes_put_varint(out, __builtin_popcountll(said));
@@ -380,13 +427,15 @@ const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segmen
 			bytes_put_varint(out, m);
 			bytes_put_varint(out, enc->bases[m]);
 		}
-	put_column(out, &enc->events);
+	if (put_events(enc, out))
+		return NULL;
 	put_column(out, &enc->values);
 	put_column(out, &enc->snapshots);
 	if (enc->reads.len)
 		put_column(out, &enc->reads);
 	if (out->failed || enc->values.failed || enc->snapshots.failed || enc->reads.failed)
 		return NULL;
+	header->version = enc->in_columns ? SEGMENT_VERSION_COLUMNS : SEGMENT_VERSION;
 	header->kind = SEGMENT_EVENTS;
 	header->n = enc->n;
 	header->raw_bytes = out->len;

@@ -12,6 +12,7 @@
 enum {
 	SEGMENT_HEADER_BYTES = 64,
 	SEGMENT_VERSION = 3,
+	SEGMENT_VERSION_COLUMNS = 4,  /* its events are in columns */
 	SEGMENT_MAX_BYTES = 16 << 20, /* of a payload once expanded */
 	SEGMENT_MAX_EVENTS = 1 << 19,
 	SEGMENT_MAX_MODULES = 64,
@@ -21,9 +22,9 @@ enum {
 enum segment_kind { SEGMENT_EVENTS = 1, SEGMENT_PROCESS = 2 };
 
 struct segment_header {
-	uint16_t version;
-	uint8_t kind;  /* enum segment_kind */
-	uint8_t codec; /* enum codec_kind */
+	uint16_t version; /* written: 0 is SEGMENT_VERSION */
+	uint8_t kind;	  /* enum segment_kind */
+	uint8_t codec;	  /* enum codec_kind */
 	uint32_t task;
 	uint64_t first_event; /* events of this task in earlier segments */
 	uint32_t n;
@@ -36,6 +37,8 @@ struct segment_header {
 void segment_header_write(const struct segment_header *header, uint8_t out[SEGMENT_HEADER_BYTES]);
 /* Returns 0, or -EBADMSG where these 64 bytes are no intact header. */
 int segment_header_read(const uint8_t in[SEGMENT_HEADER_BYTES], struct segment_header *header);
+/* Whether a segment, or a recording, of this version can be read. */
+bool segment_version_known(uint64_t version);
 extern const uint8_t segment_magic[8];
 
 /* Encoding: events of one task are added, then the payload is made. The encoder owns its buffers
@@ -45,13 +48,17 @@ struct segment_encoder;
 /* @time_unit_ns: 0 for no times. */
 struct segment_encoder *segment_encoder_new(uint32_t time_unit_ns);
 void segment_encoder_free(struct segment_encoder *enc);
+/* From the next reset on, events go into columns (segment_columns.h). */
+void segment_encoder_columns(struct segment_encoder *enc);
 /* Forgets all events; says with which load bases the next ones come. */
 void segment_encoder_reset(struct segment_encoder *enc, const uint64_t *bases, uint64_t known);
 /* Adds one event; its stack is copied. Returns 0, -ENOMEM, or -ENOSPC: the segment is full, finish
  * it first. */
 int segment_encoder_add(struct segment_encoder *enc, const struct pugmark_witness_event *event);
 uint32_t segment_encoder_count(const struct segment_encoder *enc);
-/* The payload, borrowed until the next reset; fills n, raw_bytes, first_ns and last_ns of @header.
+/* The payload, borrowed until the next reset; fills version, kind, n, raw_bytes, first_ns and
+ * last_ns of
+ * @header.
  * NULL where memory is short. */
 const uint8_t *segment_encoder_finish(struct segment_encoder *enc, struct segment_header *header);
 

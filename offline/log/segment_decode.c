@@ -4,6 +4,7 @@
 #include "offline/log/segment.h"
 
 #include "offline/base/varint.h"
+#include "offline/log/segment_columns.h"
 #include "offline/log/segment_format.h"
 #include "offline/log/segment_model.h"
 
@@ -25,6 +26,8 @@ struct symbol {
 
 struct segment_decoder {
 	struct segment_model *model;
+	struct segment_columns_reader columns;
+	bool in_columns; /* that is where the events are */
 	struct cursor values, snapshots, reads;
 	struct symbol *symbols; /* those that have come */
 	uint32_t n_symbols, cap_symbols;
@@ -117,27 +120,55 @@ static bool read_bases(struct segment_decoder *dec, struct cursor *c)
 	return true;
 }
 
+/* Whoever made the segment: no more symbols than events. */
+static bool read_symbols(struct segment_decoder *dec, uint32_t n_events)
+{
+	struct event_symbol symbol;
+
+	while (dec->columns.symbols.at < dec->columns.symbols.end)
+		if (dec->n_symbols == n_events || !segment_columns_symbol(&dec->columns, &symbol) ||
+		    !add_symbol(dec, &symbol))
+			return false;
+	return true;
+}
+
+/* The columns of events, or the one in which they are coded. */
+static int open_events(struct segment_decoder *dec, struct cursor *c, uint32_t unit_ns,
+		       const struct segment_header *header)
+{
+	struct cursor events;
+
+	dec->n_symbols = 0;
+	dec->in_columns = header->version == SEGMENT_VERSION_COLUMNS;
+	if (dec->in_columns)
+		return segment_columns_open(&dec->columns, c, unit_ns, header->first_ns) &&
+				       read_symbols(dec, header->n)
+			       ? 0
+			       : -EBADMSG;
+	if (!cursor_column(c, &events))
+		return -EBADMSG;
+	return segment_model_open(dec->model, events, header->n, unit_ns, header->first_ns);
+}
+
 int segment_decoder_open(struct segment_decoder *dec, const uint8_t *raw,
 			 const struct segment_header *header)
 {
 	struct cursor c = {raw, raw + header->raw_bytes};
-	struct cursor events;
 	uint64_t unit;
 
 	dec->left = 0;
 	if (header->n > SEGMENT_MAX_EVENTS)
 		return -EBADMSG;
-	if (!cursor_varint(&c, &unit) || unit > UINT32_MAX || !read_bases(dec, &c) ||
-	    !cursor_column(&c, &events) || !cursor_column(&c, &dec->values) ||
-	    !cursor_column(&c, &dec->snapshots))
+	if (!cursor_varint(&c, &unit) || unit > UINT32_MAX || !read_bases(dec, &c))
+		return -EBADMSG;
+	int err = open_events(dec, &c, unit, header);
+	if (err)
+		return err;
+	if (!cursor_column(&c, &dec->values) || !cursor_column(&c, &dec->snapshots))
 		return -EBADMSG;
 	dec->reads = (struct cursor){0};
 	if (c.at < c.end && !cursor_column(&c, &dec->reads))
 		return -EBADMSG;
-	int err = segment_model_open(dec->model, events, header->n, unit, header->first_ns);
-	if (err)
-		return err;
-	dec->n_symbols = 0;
 	dec->rare = true;
 	dec->stack_words = 0;
 	dec->stack_addr = 0;
@@ -226,6 +257,24 @@ static __attribute__((noinline)) bool read_reads(struct segment_decoder *dec,
 	return true;
 }
 
+/* The next event's symbol and step. False where what is read does not hold together. */
+static inline bool next_coded(struct segment_decoder *dec)
+{
+	segment_model_next(dec->model, &dec->step, &dec->new);
+	return dec->step.symbol != dec->n_symbols || add_symbol(dec, &dec->new);
+}
+
+static inline bool next_in_columns(struct segment_decoder *dec)
+{
+	uint64_t number;
+
+	if (!segment_columns_number(&dec->columns, &number) || number >= dec->n_symbols)
+		return false;
+	dec->step.symbol = (uint32_t)number;
+	return segment_columns_step(&dec->columns,
+				    dec->symbols[number].kind == PUGMARK_EVENT_WITNESS, &dec->step);
+}
+
 int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_event **out)
 {
 	const struct event_step *step = &dec->step;
@@ -233,8 +282,7 @@ int segment_decoder_take(struct segment_decoder *dec, struct pugmark_witness_eve
 
 	if (!dec->left)
 		return 0;
-	segment_model_next(dec->model, &dec->step, &dec->new);
-	if (step->symbol == dec->n_symbols && !add_symbol(dec, &dec->new))
+	if (dec->in_columns ? !next_in_columns(dec) : !next_coded(dec))
 		goto bad;
 	const struct symbol *s = &dec->symbols[step->symbol];
 	if (s->rare | dec->rare)

@@ -197,6 +197,12 @@ run 1 plan --check --plan set ./threads
 claim 'a share in the place of another is told' grep -q 'not share 2' err
 mv kept set/share-2.pmp
 
+# What is to be merged, and what was, has its events in columns, which is version 4; nothing else has.
+written_as() { grep -o '"version": [0-9]*' "$1/meta.json"; }
+claim 'a part has its events in columns' is "$(written_as part-1)" '"version": 4'
+claim 'what is merged has its events in columns' is "$(written_as whole)" '"version": 4'
+claim 'a recording of all has not' is "$(written_as full)" '"version": 3'
+
 # What is no set of parts.
 run 1 merge -o whole part-1 part-2
 claim 'a missing part is told' grep -q 'of 4, and 2 recordings are given' err

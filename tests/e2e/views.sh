@@ -161,7 +161,7 @@ fails 1 'badplan/plan-0.pmp' verify badplan
 cp -r rec later && sed -i 's/"version": [0-9]*/"version": 99/' later/meta.json
 fails 1 'version' verify later
 cp -r rec older && sed -i 's/"version": [0-9]*/"version": 2/' older/meta.json
-fails 1 'a recording of version 2, this program reads 3' verify older
+fails 1 'a recording of version 2, this program reads 3 and 4' verify older
 
 size=$(stat -c %s rec/events)
 for cut in 0 1 63 64 100 $((size / 2)) $((size - 1)); do

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* fuzz_segment.c: any bytes as the payload of a segment. The decoder either refuses them or hands
  * out at most as many events as the header says, each with its fields in range; and what it hands
- * out survives being written and read again. The first two bytes are the number of events. */
+ * out survives being written and read again. The first two bytes are the number of events; with the
+ * highest bit of these the payload is in columns. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +51,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct segment_decoder *dec = segment_decoder_new();
 	struct segment_encoder *enc = segment_encoder_new(1), *again = segment_encoder_new(1);
 	struct segment_header header = {.n = 0}, second = {.n = 0};
+	bool in_columns = size >= 2 && data[1] & 0x80;
 
 	if (size >= 2) {
 		uint8_t *payload = malloc(size - 2 + (size == 2));
 
-		header.n = data[0] | data[1] << 8;
+		header.n = data[0] | (data[1] & 0x7f) << 8;
+		if (in_columns) {
+			header.version = SEGMENT_VERSION_COLUMNS;
+			segment_encoder_columns(enc);
+		}
 		header.raw_bytes = size - 2;
 		memcpy(payload, data + 2, size - 2);
 		segment_encoder_reset(enc, bases, 0);

@@ -34,11 +34,12 @@ def main():
     at, counts = 0, {1: 0, 2: 0}
     while at + 64 <= len(data):
         kind, codec, n, stored = data[at + 10], data[at + 11], *struct.unpack_from("<I4xI", data, at + 24)
+        columns = 0x8000 if data[at + 8] == 4 else 0
         raw = expand(codec, data[at + 64 : at + 64 + stored])
         if counts[kind] < most and len(raw) < 40000:
             counts[kind] += 1
             if kind == 1:
-                write("segment/%s-%d" % (prefix, counts[1]), struct.pack("<H", min(n, 65535)) + raw)
+                write("segment/%s-%d" % (prefix, counts[1]), struct.pack("<H", min(n, 32767) | columns) + raw)
             else:
                 write("recording/%s-%d.lines" % (prefix, counts[2]), raw)
         at += 64 + stored

@@ -238,6 +238,8 @@ int merged_writer_open(const char *dir, const struct pugmark_plan *plan,
 	w->enc = segment_encoder_new(pugmark_recording_info(first)->times ? TIME_UNIT_NS : 0);
 	err = w->meta && w->codec && w->enc ? 0 : -ENOMEM;
 	if (!err)
+		segment_encoder_columns(w->enc);
+	if (!err)
 		segment_encoder_reset(w->enc, w->bases, 0);
 	if (!err)
 		err = copy_processes(w, first_dir);
@@ -268,6 +270,7 @@ int merged_writer_close(struct merged_writer *w, uint32_t n_parts, bool abandon,
 	if (w->file && (fflush(w->file) || (!abandon && fsync(fileno(w->file)))) && !err)
 		err = errno ? -errno : -EIO;
 	if (!err && !abandon) {
+		json_object_set_new(w->meta, "version", json_integer(SEGMENT_VERSION_COLUMNS));
 		json_object_set_new(w->meta, "merged", json_integer(n_parts));
 		json_object_set_new(w->meta, "closed", json_true());
 		json_object_set_new(w->meta, "events", json_integer(w->events));

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "offline/log/segment.h"
 
 static uint64_t seed;
+static bool in_columns; /* events are written so: each claim holds both ways */
 
 static uint64_t next_random(void)
 {
@@ -31,6 +33,15 @@ static uint64_t any_number(void)
 static uint64_t bases[SEGMENT_MAX_MODULES] = {0x555555554000, 0, 0x7ffff7dd0000};
 static const uint64_t known = 5; /* modules 0 and 2 */
 static uint64_t stack[SNAPSHOT_MAX_WORDS];
+
+static struct segment_encoder *new_encoder(uint32_t unit_ns)
+{
+	struct segment_encoder *enc = segment_encoder_new(unit_ns);
+
+	if (in_columns)
+		segment_encoder_columns(enc);
+	return enc;
+}
 
 /* An event as the recorder could see one; @sane: as it mostly does. */
 static struct pugmark_witness_event any_event(bool sane, uint64_t time_ns)
@@ -103,7 +114,7 @@ static void assert_same(const struct kept *want, const struct pugmark_witness_ev
 
 static void round_trip(bool sane, uint32_t n, uint32_t unit_ns)
 {
-	struct segment_encoder *enc = segment_encoder_new(unit_ns);
+	struct segment_encoder *enc = new_encoder(unit_ns);
 	struct segment_decoder *dec = segment_decoder_new();
 	struct kept *kept = calloc(n, sizeof(*kept));
 	struct segment_header header = {0};
@@ -122,6 +133,7 @@ static void round_trip(bool sane, uint32_t n, uint32_t unit_ns)
 	const uint8_t *payload = segment_encoder_finish(enc, &header);
 	assert_non_null(payload);
 	assert_int_equal(header.n, n);
+	assert_int_equal(header.version, in_columns ? SEGMENT_VERSION_COLUMNS : SEGMENT_VERSION);
 	assert_int_equal(segment_decoder_open(dec, payload, &header), 0);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_int_equal(segment_decoder_next(dec, &got), 1);
@@ -159,7 +171,7 @@ static void no_events_survive(void **state)
 static void a_full_segment_takes_no_more(void **state)
 {
 	(void)state;
-	struct segment_encoder *enc = segment_encoder_new(1);
+	struct segment_encoder *enc = new_encoder(1);
 	struct pugmark_witness_event e = {.kind = PUGMARK_EVENT_WITNESS};
 
 	segment_encoder_reset(enc, bases, known);
@@ -174,11 +186,12 @@ static void a_full_segment_takes_no_more(void **state)
 }
 
 /* However little events have in common, a segment of as many as it takes is one that is read: of
- * noise it takes what a quarter of the most bytes is. */
+ * noise it takes what a quarter of the most bytes is (in columns, by the most that each may take).
+ */
 static void a_full_segment_fits(void **state)
 {
 	(void)state;
-	struct segment_encoder *enc = segment_encoder_new(1);
+	struct segment_encoder *enc = new_encoder(1);
 	struct segment_decoder *dec = segment_decoder_new();
 	struct segment_header header = {0};
 	struct pugmark_witness_event got;
@@ -205,7 +218,7 @@ static void a_full_segment_fits(void **state)
 	const uint8_t *payload = segment_encoder_finish(enc, &header);
 	assert_non_null(payload);
 	assert_true(header.raw_bytes <= SEGMENT_MAX_BYTES);
-	assert_true(header.raw_bytes > SEGMENT_MAX_BYTES / 4);
+	assert_true(header.raw_bytes > SEGMENT_MAX_BYTES / (in_columns ? 5 : 4));
 	assert_int_equal(segment_decoder_open(dec, payload, &header), 0);
 	for (; n && segment_decoder_next(dec, &got) == 1; n--)
 		read += got.arm.witness.cfa;
@@ -227,7 +240,7 @@ static void what_repeats_costs_next_to_nothing(void **state)
 	for (int i = 0; i < LOOP; i++)
 		loop[i] = any_event(true, 0);
 	for (uint32_t unit_ns = 0; unit_ns <= 200; unit_ns += 200) {
-		struct segment_encoder *enc = segment_encoder_new(unit_ns);
+		struct segment_encoder *enc = new_encoder(unit_ns);
 		struct segment_header header = {0};
 
 		segment_encoder_reset(enc, bases, known);
@@ -248,7 +261,7 @@ static void what_repeats_costs_next_to_nothing(void **state)
 /* A payload of a few hundred events of all kinds. */
 static uint8_t *some_payload(struct segment_header *header)
 {
-	struct segment_encoder *enc = segment_encoder_new(1);
+	struct segment_encoder *enc = new_encoder(1);
 
 	segment_encoder_reset(enc, bases, known);
 	for (uint32_t i = 0; i < 300; i++) {
@@ -261,6 +274,90 @@ static uint8_t *some_payload(struct segment_header *header)
 	memcpy(copy, payload, header->raw_bytes);
 	segment_encoder_free(enc);
 	return copy;
+}
+
+/* In columns the payload's codec finds it: a program that does the same over and over costs less
+ * than a tenth of a byte an event, and at most two bits more than its times vary by. */
+static void what_repeats_costs_little_in_columns(void **state)
+{
+	(void)state;
+	enum { EVENTS = 100000, LOOP = 500 };
+	struct pugmark_witness_event loop[LOOP];
+	struct codec *codec = codec_new();
+
+	seed = 11;
+	for (int i = 0; i < LOOP; i++)
+		loop[i] = any_event(true, 0);
+	for (uint32_t unit_ns = 0; unit_ns <= 200; unit_ns += 200) {
+		struct segment_encoder *enc = new_encoder(unit_ns);
+		struct segment_header header = {0};
+		uint8_t kind;
+
+		segment_encoder_reset(enc, bases, known);
+		for (uint32_t i = 0, time_ns = 0; i < EVENTS; i++) {
+			struct pugmark_witness_event e = loop[i % LOOP];
+
+			time_ns += 700 + 50 * (e.site % 8) + next_random() % 64;
+			e.time_ns = time_ns;
+			assert_int_equal(segment_encoder_add(enc, &e), 0);
+		}
+		const uint8_t *payload = segment_encoder_finish(enc, &header);
+		assert_non_null(payload);
+		uint8_t *packed = malloc(codec_bound(header.raw_bytes));
+		size_t n = codec_compress(codec, payload, header.raw_bytes, packed, &kind);
+		assert_in_range(n, 1, EVENTS / 10 + (unit_ns ? EVENTS * 3 / 8 : 0));
+		free(packed);
+		segment_encoder_free(enc);
+	}
+	codec_free(codec);
+}
+
+/* Columns that say other than their header: more symbols than events, a symbol that there is none
+ * of, fewer steps or times than events. */
+static void columns_that_lie_are_refused(void **state)
+{
+	(void)state;
+	/* unit 1, no bases; one symbol of kind 0, site 0; two events; no values, no snapshots */
+	static const uint8_t right[] = {1, 0, 4, 0, 0, 0, 0, 2, 0, 0, 2, 0, 0, 2, 5, 5, 0, 0};
+	static const struct {
+		uint8_t at, is, then; /* how many events come before it is found */
+		bool opens;
+	} wrong[] = {
+		{8, 1, 0, true},    /* the first event is of symbol 1 */
+		{9, 77, 1, true},   /* the second of 77 */
+		{5, 64, 0, false},  /* a module that there is none of */
+		{7, 200, 0, false}, /* a column that is longer than the payload */
+	};
+	struct segment_decoder *dec = segment_decoder_new();
+	struct segment_header header = {
+		.version = SEGMENT_VERSION_COLUMNS, .n = 2, .raw_bytes = sizeof(right)};
+	struct pugmark_witness_event e;
+	uint8_t copy[sizeof(right)];
+
+	assert_int_equal(segment_decoder_open(dec, right, &header), 0);
+	assert_int_equal(segment_decoder_next(dec, &e), 1);
+	assert_int_equal(e.time_ns, 5);
+	assert_int_equal(segment_decoder_next(dec, &e), 1);
+	assert_int_equal(e.time_ns, 10);
+	assert_int_equal(segment_decoder_next(dec, &e), 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		memcpy(copy, right, sizeof(right));
+		copy[wrong[i].at] = wrong[i].is;
+		assert_int_equal(segment_decoder_open(dec, copy, &header),
+				 wrong[i].opens ? 0 : -EBADMSG);
+		for (uint8_t n = 0; wrong[i].opens && n < wrong[i].then; n++)
+			assert_int_equal(segment_decoder_next(dec, &e), 1);
+		if (wrong[i].opens)
+			assert_int_equal(segment_decoder_next(dec, &e), -EBADMSG);
+	}
+	header.n = 3; /* one more than the columns have */
+	assert_int_equal(segment_decoder_open(dec, right, &header), 0);
+	assert_int_equal(segment_decoder_next(dec, &e), 1);
+	assert_int_equal(segment_decoder_next(dec, &e), 1);
+	assert_int_equal(segment_decoder_next(dec, &e), -EBADMSG);
+	header.n = 0; /* and a symbol */
+	assert_int_equal(segment_decoder_open(dec, right, &header), -EBADMSG);
+	segment_decoder_free(dec);
 }
 
 /* Whatever is in a payload, reading ends, inside it. (Run with sanitizers to see more.) */
@@ -354,15 +451,36 @@ static void codecs_give_back_what_they_took(void **state)
 	codec_free(codec);
 }
 
+static int coded(void **state)
+{
+	(void)state;
+	in_columns = false;
+	return 0;
+}
+
+static int columns(void **state)
+{
+	(void)state;
+	in_columns = true;
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_survive),
-		cmocka_unit_test(no_events_survive),
-		cmocka_unit_test(a_full_segment_takes_no_more),
-		cmocka_unit_test(a_full_segment_fits),
-		cmocka_unit_test(what_repeats_costs_next_to_nothing),
-		cmocka_unit_test(damage_is_survived),
+		cmocka_unit_test_setup(events_survive, coded),
+		cmocka_unit_test_setup(events_survive, columns),
+		cmocka_unit_test_setup(no_events_survive, coded),
+		cmocka_unit_test_setup(no_events_survive, columns),
+		cmocka_unit_test_setup(a_full_segment_takes_no_more, coded),
+		cmocka_unit_test_setup(a_full_segment_takes_no_more, columns),
+		cmocka_unit_test_setup(a_full_segment_fits, coded),
+		cmocka_unit_test_setup(a_full_segment_fits, columns),
+		cmocka_unit_test_setup(what_repeats_costs_next_to_nothing, coded),
+		cmocka_unit_test_setup(what_repeats_costs_little_in_columns, columns),
+		cmocka_unit_test(columns_that_lie_are_refused),
+		cmocka_unit_test_setup(damage_is_survived, coded),
+		cmocka_unit_test_setup(damage_is_survived, columns),
 		cmocka_unit_test(headers_survive),
 		cmocka_unit_test(codecs_give_back_what_they_took),
 	};

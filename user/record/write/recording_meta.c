@@ -126,6 +126,11 @@ static json_t *boot_id(void)
 	return json_string(id);
 }
 
+bool recording_in_columns(const struct recorder_options *options)
+{
+	return options->n_modules == 1 && options->modules->plan && options->modules->plan->share;
+}
+
 json_t *recording_meta_start(const struct recorder_options *options, const struct text_span *spans)
 {
 	json_t *j = json_object(), *list;
@@ -134,7 +139,9 @@ json_t *recording_meta_start(const struct recorder_options *options, const struc
 	if (!j)
 		return NULL;
 	uname(&uts);
-	json_object_set_new(j, "version", json_integer(SEGMENT_VERSION));
+	json_object_set_new(j, "version",
+			    json_integer(recording_in_columns(options) ? SEGMENT_VERSION_COLUMNS
+								       : SEGMENT_VERSION));
 	json_object_set_new(j, "pugmark", json_string(PUGMARK_VERSION));
 	json_object_set_new(j, "kernel", json_string(uts.release));
 	json_object_set_new(j, "arch", json_string(uts.machine));

@@ -14,6 +14,8 @@
 int recording_plans_write(const struct recorder_options *options,
 			  const struct recording_folder *folder, uint32_t first,
 			  struct pugmark_diag *diag);
+/* Whether events are written in columns: those of a part that is to be merged. */
+bool recording_in_columns(const struct recorder_options *options);
 /* What meta.json says at the start. A reference that the caller gives back; NULL: no memory. */
 json_t *recording_meta_start(const struct recorder_options *options, const struct text_span *spans);
 /* Writes meta.json whole, by rename. Returns 0 or -errno. */

@@ -4,6 +4,7 @@
  * repeats itself takes less in one segment than in two. */
 #include "user/record/write/unpack_impl.h"
 
+#include "user/record/write/recording_meta.h"
 #include "user/stack/attach_stack.h"
 
 #include <errno.h>
@@ -49,6 +50,10 @@ int unpacker_new(const struct recorder_options *options, struct recording_totals
 	u->enc = segment_encoder_new(options->time_unit_ns);
 	u->kept.enc = segment_encoder_new(options->time_unit_ns);
 	int err = u->enc && u->kept.enc ? attach_stacks_new(options, &u->attach_stacks) : -ENOMEM;
+	if (!err && recording_in_columns(options)) {
+		segment_encoder_columns(u->enc);
+		segment_encoder_columns(u->kept.enc);
+	}
 	if (err)
 		unpacker_free(u);
 	else
