@@ -124,6 +124,17 @@ for i in $(seq 1 4 200); do
 done
 claim "errors that were planted are among the first 15 ($found of $planted)" \
 	test "$planted" -eq 3 -a "$found" -ge 2
+# With what matches on another input; here the build before the error was planted, on the same one.
+run 0 match plain.rec fast.rec plain.rec fast.rec --limit 1000 --format json
+claim 'what is unmatched on the other input, too, is told' python3 -c 'import json
+told = [u["matched_on_others"] for u in json.load(open("out"))["unmatched"]]
+assert told and not any(t or t is None for t in told), told'
+"$PUGMARK" match plain.rec bad.rec plain.rec fast.rec --limit 1000 --format json >out
+claim 'what matched before comes first, what never did last' python3 -c 'import json
+order = {True: 0, None: 1, False: 2}
+told = [order[u["matched_on_others"]] for u in json.load(open("out"))["unmatched"]]
+assert told == sorted(told) and told[0] == 0, told'
+run 2 match plain.rec bad.rec plain.rec
 run 2 match plain.rec
 run 1 match plain.rec nowhere
 conclude

@@ -36,12 +36,12 @@ def sources(package):
     return found[0]
 
 
-def build(program, folder, out, more=()):
+def build(program, folder, out, more=(), compiler='gcc'):
     names = [p for pattern in program['sources'].split()
              for p in sorted(glob.glob(os.path.join(folder, pattern)))
              if os.path.basename(p) != program.get('without')]
     flags = [f.strip("'") for f in re.findall(r"""(?:[^\s"]|"[^"]*")+""", program.get('flags', ''))]
-    made = run(['gcc', '-O0', '-g', '-w', *more, *flags, '-o', out, *names,
+    made = run([compiler, '-O0', '-g', '-w', *more, *flags, '-o', out, *names,
                 *program.get('libraries', '').split()], cwd=folder)
     if made.returncode:
         sys.exit(made.stderr.decode())
@@ -94,6 +94,39 @@ def executed(program, folder, command, stdin, work):
     return n
 
 
+def prepare(case, work, name):
+    """The arguments of a run, and the file with its standard input."""
+    stdin = work + '/' + name
+    with open(stdin, 'wb') as f:
+        f.write(gzip.compress(case['packed'].encode(), mtime=0) if 'packed' in case
+                else case.get('input', '').encode())
+    return [a.replace('FOLDER', work + '/right').replace('SCRIPT', stdin) for a in case['args']], stdin
+
+
+def record(work, name, command, stdin):
+    run([pugmark, 'record', '-q', '--level', 'values', '-o', work + '/' + name, '--', *command],
+        stdin=open(stdin))
+    return work + '/' + name
+
+
+def both(work, args, stdin):
+    return [run([work + '/' + name, *args], stdin=open(stdin)) for name in ('right.bin', 'wrong.bin')]
+
+
+def same(right, wrong):
+    return (wrong.returncode, wrong.stdout) == (right.returncode, right.stdout)
+
+
+def passing(program, work):
+    """Recordings of the program's other runs, of those in which the fault does not show."""
+    options = []
+    for i, case in enumerate(program.get('tests', [])):
+        args, stdin = prepare(case, work, 'input%d' % i)
+        if same(*both(work, args, stdin)):
+            options += ['--passing', record(work, 'passing%d' % i, [work + '/wrong.bin', *args], stdin)]
+    return options
+
+
 def measure(fault, program, work):
     source = sources(program['package'])
     source = os.path.join(source, program.get('folder', '.'))
@@ -102,22 +135,18 @@ def measure(fault, program, work):
     line = plant(fault, work + '/wrong')
     for name in 'right', 'wrong':
         build(program, work + '/' + name, '%s/%s.bin' % (work, name))
-    stdin = work + '/input'
-    with open(stdin, 'wb') as f:
-        f.write(gzip.compress(fault['packed'].encode(), mtime=0) if 'packed' in fault
-                else fault.get('input', '').encode())
-    args = [a.replace('FOLDER', work + '/right').replace('SCRIPT', stdin) for a in fault['args']]
-    right = run([work + '/right.bin', *args], stdin=open(stdin))
+    args, stdin = prepare(fault, work, 'input')
+    right, wrong = both(work, args, stdin)
     command = [work + '/wrong.bin', *args]
-    wrong = run(command, stdin=open(stdin))
     with open(work + '/want', 'wb') as f:
         f.write(right.stdout)
     r = {'name': fault['name'], 'kind': fault['kind'], 'line': line}
-    if (wrong.returncode, wrong.stdout) == (right.returncode, right.stdout):
+    if same(right, wrong):
         return r | {'failed': 'does not show'}
     r['executed'] = executed(program, work + '/wrong', command, stdin, work + '/coverage')
-    got = run([pugmark, 'record', '-q', '--level', 'values', '-o', work + '/rec', '--', *command],
-              stdin=open(stdin))
+    record(work, 'rec', command, stdin)
+    passed = passing(program, work)
+    r['passing'] = len(passed) // 2
     bad = 0
     while bad < len(wrong.stdout) and wrong.stdout[bad:bad + 1] == right.stdout[bad:bad + 1]:
         bad += 1
@@ -132,20 +161,21 @@ def measure(fault, program, work):
     r['in_backward'] = rank(back, where)
     until = ['--not-crash'] if at == ['--crash'] and wrong.returncode < 0 else \
             ['--until', 'stdout = ' + work + '/want']
-    found = ask('switch', work + '/rec', *at, *until, '--order', 'each', '--tries', '300',
+    found = ask('switch', work + '/rec', *at, *until, *passed, '--order', 'each', '--tries', '300',
                 '--seconds', '2', '--addresses', '--', *command, stdin=stdin)
     if 'failed' in found:
         r['switch'] = found['failed']
     critical = found.get('critical')
+    r['closer'] = len(found.get('closer', []))
     ok = ['--ok', '1:0:%d' % bad] if bad and at != ['--crash'] else []
     through = []
     if critical:
         r['tries'] = critical['number']
         r['critical'] = '%s:%d' % (os.path.basename(critical['file']), critical['line'])
         place = [critical['address'], '--time', str(critical['time'])]
-        both = ask('why', work + '/rec', *place, '--both', *common)
-        r['both'] = len(places(both))
-        r['in_both'] = rank(both, where)
+        around = ask('why', work + '/rec', *place, '--both', *common)
+        r['both'] = len(places(around))
+        r['in_both'] = rank(around, where)
         through = ['--through', '%s:%d' % (critical['address'], critical['time'])]
         coarse = ask('why', work + '/rec', *at, *through, *common)
         r['coarse'] = len(places(coarse))
@@ -154,12 +184,11 @@ def measure(fault, program, work):
         fine = ask('why', work + '/rec', *at, *ok, *common)
         r['fine'] = len(places(fine))
         r['in_fine'] = rank(fine, where)
-    # What a user looks at: what is around the critical jump, if there is one; else the slice, by doubt.
-    if critical:
-        asked = ['--critical', '%s:%d' % (critical['address'], critical['time'])]
-    else:
-        asked = at + ['--ranked']
-    r['rank'] = rank(ask('why', work + '/rec', *asked, *ok, *common), where)
+    # What a user looks at: what is around the critical jump, or those that come closest, if there
+    # are any; else the slice.
+    turned = [critical] if critical else found.get('closer', [])[:3]
+    asked = [a for t in turned for a in ('--critical', '%s:%d' % (t['address'], t['time']))] or at
+    r['rank'] = rank(ask('why', work + '/rec', *asked, '--ranked', *ok, *passed, *common), where)
     return r
 
 
@@ -167,8 +196,8 @@ def main():
     data = tomllib.load(open(os.path.join(here, 'faults.toml'), 'rb'))
     wanted = [a for a in sys.argv[1:] if not a.startswith('-')]
     faults = [f for f in data['fault'] if not wanted or f['name'] in wanted]
-    columns = ['executed', 'backward', 'in_backward', 'both', 'in_both', 'coarse', 'in_coarse',
-               'fine', 'in_fine', 'rank', 'tries', 'critical']
+    columns = ['executed', 'passing', 'backward', 'in_backward', 'both', 'in_both', 'coarse', 'in_coarse',
+               'fine', 'in_fine', 'rank', 'tries', 'closer', 'critical']
     print('%-14s' % 'fault', *('%11s' % c for c in columns))
     results = []
     for f in faults:
@@ -187,4 +216,5 @@ def main():
         sys.exit(1)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -159,7 +159,9 @@ static bool printed(const struct condition *c, int fd)
 	return yes;
 }
 
-bool outcome_wrong_at(const struct outcome *o, const struct private_run *run, uint64_t *offset)
+/* How many bytes are right, and (@len) how many there are. */
+static bool compare(const struct outcome *o, const struct private_run *run, uint64_t *right,
+		    size_t *length)
 {
 	for (size_t i = 0; i < o->n; i++) {
 		const struct condition *c = &o->at[i];
@@ -170,10 +172,23 @@ bool outcome_wrong_at(const struct outcome *o, const struct private_run *run, ui
 		while (at < len && at < c->len && bytes[at] == c->bytes[at])
 			at++;
 		free(bytes);
-		*offset = at;
-		return at < len;
+		*right = at;
+		*length = len;
+		return true;
 	}
 	return false;
+}
+
+bool outcome_wrong_at(const struct outcome *o, const struct private_run *run, uint64_t *offset)
+{
+	size_t len;
+	return compare(o, run, offset, &len) && *offset < len;
+}
+
+bool outcome_right(const struct outcome *o, const struct private_run *run, uint64_t *bytes)
+{
+	size_t len;
+	return compare(o, run, bytes, &len);
 }
 
 bool outcome_holds(const struct outcome *o, const struct private_run *run,

@@ -24,6 +24,8 @@ bool outcome_any(const struct outcome *outcome);
  * goes on that far. */
 bool outcome_wrong_at(const struct outcome *outcome, const struct private_run *run,
 		      uint64_t *offset);
+/* With how many right bytes standard output begins, if a file was asked for that it should be. */
+bool outcome_right(const struct outcome *outcome, const struct private_run *run, uint64_t *bytes);
 /* Whether all of them hold of a run that has ended. */
 bool outcome_holds(const struct outcome *outcome, const struct private_run *run,
 		   const struct private_result *result);

@@ -9,11 +9,14 @@
 
 static void help(void)
 {
-	puts("usage: pugmark match [options] A B\n\n"
+	puts("usage: pugmark match [options] A B [OTHER-A OTHER-B]\n\n"
 	     "Of two recordings of level values, of two programs that should do the same on the "
 	     "same input\n(two optimisation levels, two compilers, before and after a change): "
 	     "which instructions of B\ndo what which ones of A do, and from when on some do "
 	     "not.\n\n"
+	     "OTHER-A and OTHER-B are of the same two programs, on an input on which both did the "
+	     "same: what\nmatches there comes first, what does not match there either comes "
+	     "last.\n\n"
 	     "      --intervals N    the run of B in so many parts (20)\n"
 	     "      --limit N        at most so many unmatched instructions (15)\n"
 	     "      --all            every match as well, with its evidence\n"
@@ -91,10 +94,10 @@ int cmd_match(int argc, char **argv)
 					     argv[optind - 1]);
 		}
 	}
-	if (argc - optind != 2)
-		return command_usage("match", "two directories are needed");
-	o.dirs[0] = argv[optind];
-	o.dirs[1] = argv[optind + 1];
+	if (argc - optind != 2 && argc - optind != 4)
+		return command_usage("match", "two directories are needed, or four");
+	for (int i = 0; i < argc - optind; i++)
+		o.dirs[i] = argv[optind + i];
 	int err = match_print(&o, &diag);
 	if (err < 0)
 		return command_fail(&diag);

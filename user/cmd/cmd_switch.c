@@ -32,6 +32,10 @@ static const char help[] =
 	"      --output TEXT    the first time that this text was written\n"
 	"      --addresses      what says where memory operands lie is followed as well\n"
 	"      --in-slice       no other jumps\n"
+	"      --passing DIR    a recording of a run that passed: every other jump that is tried "
+	"is "
+	"one that\n"
+	"                       went another way than in these (may be repeated)\n"
 	"How:\n"
 	"      --order last|each  the last executed first (last); or of each jump its last "
 	"execution,\n"
@@ -53,6 +57,7 @@ enum {
 	OPT_OUTPUT,
 	OPT_ADDRESSES,
 	OPT_IN_SLICE,
+	OPT_PASSING,
 	OPT_ALL,
 	OPT_ORDER,
 	OPT_TRIES,
@@ -68,6 +73,7 @@ static const struct option options[] = {{"until", required_argument, NULL, OPT_U
 					{"output", required_argument, NULL, OPT_OUTPUT},
 					{"addresses", no_argument, NULL, OPT_ADDRESSES},
 					{"in-slice", no_argument, NULL, OPT_IN_SLICE},
+					{"passing", required_argument, NULL, OPT_PASSING},
 					{"all", no_argument, NULL, OPT_ALL},
 					{"order", required_argument, NULL, OPT_ORDER},
 					{"tries", required_argument, NULL, OPT_TRIES},
@@ -135,6 +141,8 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 	case OPT_IN_SLICE:
 		o->beside = false;
 		return 0;
+	case OPT_PASSING:
+		return why_add_passing(&o->why, optarg) ? EXIT_ERROR : 0;
 	case OPT_ALL:
 		o->all = true;
 		return 0;
@@ -212,6 +220,7 @@ int cmd_switch(int argc, char **argv)
 		if (o.command.input >= 0)
 			close(o.command.input);
 	}
+	free(o.why.passing);
 	outcome_free(outcome);
 	return status;
 }

@@ -44,6 +44,11 @@ static void help(bool then)
 	     "      --through 0xADDRESS:N  that are not in the slice, in both directions, of that "
 	     "execution\n"
 	     "                       (of the jump that pugmark switch has found)\n"
+	     "Evidence:\n"
+	     "      --passing DIR    a recording of a run that passed: first what fewer of these "
+	     "did "
+	     "as well\n"
+	     "                       (may be repeated; recordings of the same program)\n"
 	     "How it is shown:\n"
 	     "      --instructions   instructions instead of lines of source\n"
 	     "      --ranked         in the order of doubt (so also with the three above)\n"
@@ -81,6 +86,7 @@ enum {
 	OPT_INSTRUCTIONS,
 	OPT_RANKED,
 	OPT_CRITICAL,
+	OPT_PASSING,
 	OPT_LIMIT,
 	OPT_FORMAT
 };
@@ -174,6 +180,8 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 	case OPT_FROM:
 	case OPT_THROUGH:
 		return take_set(opt, name, o);
+	case OPT_PASSING:
+		return why_add_passing(o, optarg) ? EXIT_ERROR : 0;
 	case OPT_CRITICAL:
 		return take_critical(name, o, criteria);
 	case OPT_BOTH:
@@ -212,6 +220,7 @@ static const struct option options[] = {{"time", required_argument, NULL, OPT_TI
 					{"ok", required_argument, NULL, OPT_OK},
 					{"from", required_argument, NULL, OPT_FROM},
 					{"critical", required_argument, NULL, OPT_CRITICAL},
+					{"passing", required_argument, NULL, OPT_PASSING},
 					{"through", required_argument, NULL, OPT_THROUGH},
 					{"both", no_argument, NULL, OPT_BOTH},
 					{"instructions", no_argument, NULL, OPT_INSTRUCTIONS},
@@ -260,6 +269,7 @@ static int run(int argc, char **argv, bool then)
 		return command_usage(name, "--time needs a PLACE");
 	int err = why_print(&o, &diag);
 	free(o.sets);
+	free(o.passing);
 	if (err < 0)
 		return command_fail(&diag);
 	return err ? EXIT_GAPS : EXIT_OK;

@@ -12,12 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What became of an instruction on the input on which both programs did the same, in the order in
+ * which they are listed: that it is unmatched is news, may be, or is none. */
+enum on_others { OTHERS_MATCHED, OTHERS_UNKNOWN, OTHERS_UNMATCHED };
+
 struct shown {
 	struct match_run runs[2];
 	struct match_names names;
 	struct match_found *found; /* of the second run's instructions */
 	struct match_intervals intervals;
-	uint32_t *unmatched; /* by time: those that are listed first */
+	struct match_run others[2];	  /* on an input on which both did the same */
+	struct match_found *others_found; /* of the second one's instructions */
+	uint8_t *on_others;		  /* enum on_others of each instruction of the second run */
+	uint32_t *unmatched;		  /* by time: those that are listed first */
 	uint32_t n_unmatched;
 	uint32_t n_valued, n_matched; /* instructions of the second run with a history */
 	uint64_t executions, agreed;  /* of them; consistent with their partner's */
@@ -25,15 +32,86 @@ struct shown {
 
 static const char *const kinds[MATCH_KINDS] = {"result", "load", "store", "jump"};
 
+/* --- the input on which both did the same ---------------------------------------------------- */
+
+struct placed {
+	uint64_t ip;
+	uint32_t number;
+};
+
+static int by_ip(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	return x->ip < y->ip ? -1 : x->ip > y->ip;
+}
+
+static struct placed *by_address(const struct match_side *side)
+{
+	struct placed *at = calloc(side->n + 1, sizeof(*at));
+	for (uint32_t i = 0; at && i < side->n; i++)
+		at[i] = (struct placed){side->insns[i].ip, i};
+	if (at && side->n)
+		qsort(at, side->n, sizeof(*at), by_ip);
+	return at;
+}
+
+/* Sets @s->on_others. */
+static int look_at_others(struct shown *s)
+{
+	const struct match_run *run = &s->runs[1], *other = &s->others[1];
+	struct placed *at = by_address(&other->side);
+	uint64_t bias = 0, other_bias = 0;
+	captures_bias(value_replay_captures(run->replay), 0, &bias);
+	captures_bias(value_replay_captures(other->replay), 0, &other_bias);
+	for (uint32_t i = 0; at && i < run->side.n; i++) {
+		struct placed key = {run->side.insns[i].ip - bias + other_bias, 0};
+		const struct placed *found = bsearch(&key, at, other->side.n, sizeof(*at), by_ip);
+		bool known = found && other->side.insns[found->number].n;
+		s->on_others[i] = !known				   ? OTHERS_UNKNOWN
+				  : s->others_found[found->number].matched ? OTHERS_MATCHED
+									   : OTHERS_UNMATCHED;
+	}
+	free(at);
+	return at ? 0 : -ENOMEM;
+}
+
+static int compare_others(struct shown *s, const struct match_options *o, struct pugmark_diag *diag)
+{
+	s->on_others = malloc(s->runs[1].side.n + 1);
+	int err = s->on_others ? 0 : -ENOMEM;
+	if (!err)
+		memset(s->on_others, OTHERS_UNKNOWN, s->runs[1].side.n + 1);
+	if (err || !o->dirs[2])
+		return err;
+	for (int i = 0; !err && i < 2; i++)
+		err = match_run_init(&s->others[i], o->dirs[2 + i], 0, &s->names, diag);
+	err = err ? err : match_find(&s->others[0].side, &s->others[1].side, &s->others_found);
+	return err ? err : look_at_others(s);
+}
+
 /* --- counting -------------------------------------------------------------------------------- */
 
 static const struct shown *sorted; /* by_time() */
 
+/* Whether what it has done is what some instruction of the first program has done as well, and
+ * only too little to tell which. */
+static bool is_consistent(uint32_t i)
+{
+	const struct match_found *f = &sorted->found[i];
+	return f->partner != MATCH_NONE && f->agreed == sorted->runs[1].side.insns[i].n;
+}
+
+/* First what is unmatched and was matched on the input on which both did the same; of those alike
+ * what did something else. */
 static int by_time(const void *a, const void *b)
 {
 	const struct match_side *side = &sorted->runs[1].side;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	uint32_t s = match_left(side, sorted->found, x), t = match_left(side, sorted->found, y);
+	if (sorted->on_others[x] != sorted->on_others[y])
+		return sorted->on_others[x] - sorted->on_others[y];
+	if (is_consistent(x) != is_consistent(y))
+		return is_consistent(x) - is_consistent(y);
 	return s < t ? -1 : s > t ? 1 : x < y ? -1 : x > y;
 }
 
@@ -102,6 +180,10 @@ static void print_unmatched(const struct shown *s, uint32_t i)
 	const struct match_found *f = &s->found[i];
 	printf("%12u  ", match_left(&s->runs[1].side, s->found, i));
 	print_place(&s->runs[1], i);
+	if (s->on_others[i] != OTHERS_UNKNOWN)
+		fputs(s->on_others[i] == OTHERS_MATCHED ? "  | matched on the other input"
+							: "  | unmatched on the other input, too",
+		      stdout);
 	if (f->partner == MATCH_NONE) {
 		puts("\n              like nothing in the other program");
 		return;
@@ -194,9 +276,11 @@ static void json_pair(const struct shown *s, uint32_t i)
 	printf(",\"agreed\":%u,\"makers\":%u,\"makers_matched\":%u,\"alike\":%u,\"left\":",
 	       f->agreed, f->makers, f->makers_matched, f->alike);
 	if (left == UINT32_MAX)
-		fputs("null}", stdout);
+		fputs("null", stdout);
 	else
-		printf("%u}", left);
+		printf("%u", left);
+	static const char *const on_others[] = {"true", "null", "false"};
+	printf(",\"matched_on_others\":%s}", on_others[s->on_others[i]]);
 }
 
 static void print_json(const struct shown *s, const struct match_options *o)
@@ -245,8 +329,11 @@ int match_print(const struct match_options *o, struct pugmark_diag *diag)
 		err = err ? err
 			  : match_intervals_of(&s.runs[1].side, s.found, s.runs[1].executed,
 					       o->intervals, &s.intervals);
-		err = err ? err : list_unmatched(&s);
-		if (err)
+		if (!err)
+			err = compare_others(&s, o, diag);
+		if (!err)
+			err = list_unmatched(&s);
+		if (err == -ENOMEM)
 			pugmark_diag_set(diag, err, o->dirs[1], PUGMARK_NO_OFFSET, "out of memory");
 	}
 	if (!err) {
@@ -258,6 +345,10 @@ int match_print(const struct match_options *o, struct pugmark_diag *diag)
 	free(s.intervals.at);
 	free(s.found);
 	free(s.names.at);
+	free(s.on_others);
+	free(s.others_found);
+	match_run_deinit(&s.others[0]);
+	match_run_deinit(&s.others[1]);
 	match_run_deinit(&s.runs[0]);
 	match_run_deinit(&s.runs[1]);
 	return err ? err : said;

@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 struct match_options {
-	const char *dirs[2];
-	uint32_t tasks[2]; /* 0: the first */
+	const char *dirs[4]; /* two, and NULL or two of the same programs on an input on which they
+				did the same */
+	uint32_t tasks[2];   /* 0: the first */
 	uint64_t intervals;
 	uint64_t limit; /* unmatched instructions that are listed */
 	bool all;	/* every match is listed */

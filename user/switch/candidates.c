@@ -3,6 +3,8 @@
  * executed; the slice says which executions matter. */
 #include "user/switch/candidates.h"
 
+#include "user/why/passing.h"
+
 #include "offline/base/open_regular.h"
 #include "offline/base/vec.h"
 
@@ -15,7 +17,8 @@
 /* Executions of one block that ends in a conditional jump. */
 struct executions {
 	uint64_t ip, times;
-	bool in_slice; /* some of them */
+	unsigned same_ways; /* runs that passed in which it went the same ways */
+	bool in_slice;	    /* some of them */
 };
 
 struct search {
@@ -120,6 +123,20 @@ static int by_rank(const void *a, const void *b)
 	return by_last(a, b);
 }
 
+static int by_evidence(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->same_ways != y->same_ways)
+		return x->same_ways < y->same_ways ? -1 : 1;
+	return by_rank(a, b);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
 static int by_jump(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -141,6 +158,23 @@ static void rank(struct candidates *c)
 			c->at[k].rank = back <= ahead ? 2 * back : 2 * ahead + 1;
 		}
 	}
+}
+
+/* With runs that passed: in turn one that went another way than in those, and one by the order that
+ * is asked for. */
+static void put_in_order(struct candidates *c, enum candidates_order order, bool evidence)
+{
+	if (!c->n)
+		return;
+	if (evidence)
+		qsort(c->at, c->n, sizeof(*c->at), by_evidence);
+	for (uint32_t i = 0; i < c->n; i++)
+		c->at[i].place = evidence ? 2 * (uint64_t)i : UINT64_MAX;
+	qsort(c->at, c->n, sizeof(*c->at), order == ORDER_LAST ? by_last : by_rank);
+	for (uint32_t i = 0; i < c->n; i++)
+		if (2 * (uint64_t)i + 1 < c->at[i].place)
+			c->at[i].place = 2 * (uint64_t)i + 1;
+	qsort(c->at, c->n, sizeof(*c->at), by_place);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -166,6 +200,7 @@ static void finish(struct search *s, struct candidates *c, bool beside, uint64_t
 		struct candidate *to = &c->at[n];
 		*to = c->at[i];
 		to->times = e->times;
+		to->same_ways = e->same_ways;
 		to->beside = !e->in_slice;
 		to->jump.elf = to->ip - bias;
 		to->jump.entry = entry;
@@ -173,6 +208,19 @@ static void finish(struct search *s, struct candidates *c, bool beside, uint64_t
 		n += beside || !to->beside;
 	}
 	c->n = n;
+}
+
+/* With runs that passed. */
+static int compare(struct search *s, struct why_run *w, const struct why_options *o,
+		   struct pugmark_diag *diag)
+{
+	struct why_passing *passing = NULL;
+	int err = why_passing_new(w, o, &passing, diag);
+	for (size_t i = 0; !err && i < s->room_jumps; i++)
+		if (s->jumps[i].ip)
+			s->jumps[i].same_ways = why_passing_same_ways(passing, s->jumps[i].ip);
+	why_passing_free(passing);
+	return err;
 }
 
 int candidates_find(struct why_run *w, const struct why_options *o, bool beside,
@@ -194,13 +242,16 @@ int candidates_find(struct why_run *w, const struct why_options *o, bool beside,
 			 : -ENOMEM;
 	if (!err && !walk(&s, c))
 		err = -ENOMEM;
+	if (!err && o->n_passing)
+		err = compare(&s, w, o, diag);
 	finish(&s, c, beside, bias, entry);
 	rank(c);
-	if (c->n)
-		qsort(c->at, c->n, sizeof(*c->at), order == ORDER_LAST ? by_last : by_rank);
+	put_in_order(c, order, o->n_passing);
 	free(s.in_slice);
 	free(s.jumps);
-	return err ? pugmark_diag_set(diag, err, o->dir, PUGMARK_NO_OFFSET, "out of memory") : 0;
+	return err == -ENOMEM
+		       ? pugmark_diag_set(diag, err, o->dir, PUGMARK_NO_OFFSET, "out of memory")
+		       : err;
 }
 
 void candidates_deinit(struct candidates *c)

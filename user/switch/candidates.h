@@ -16,11 +16,13 @@ enum candidates_order {
 struct candidate {
 	uint64_t count; /* instructions before it */
 	uint64_t ip;
-	uint64_t rank; /* of its jump's executions, by which ORDER_EACH goes */
+	uint64_t rank;	/* of its jump's executions, by which ORDER_EACH goes */
+	uint64_t place; /* in the order in which they are tried */
 	struct turned_jump jump;
-	uint64_t times; /* of all */
-	bool beside;	/* no execution of its jump is in the slice: it may matter by what it did
-			   not do */
+	uint64_t times;	    /* of all */
+	unsigned same_ways; /* runs that passed in which its jump went the same ways */
+	bool beside; /* no execution of its jump is in the slice: it may matter by what it did
+			not do */
 };
 
 struct candidates {

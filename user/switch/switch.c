@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS = 64 };
+enum { JOBS = 64, CLOSER = 10, NEXT = 3 };
 
 struct job {
 	struct private_run run;
@@ -23,6 +23,8 @@ struct job {
 /* A candidate that does it. */
 struct critical {
 	size_t candidate;
+	uint64_t right;	    /* bytes that were printed rightly, of one that only comes closer */
+	unsigned same_ways; /* of the candidate */
 	bool was_taken;
 };
 
@@ -32,6 +34,7 @@ struct tries {
 	struct job jobs[JOBS];
 	size_t next, until; /* candidates: the next one, and those before which are of use */
 	VEC(struct critical) found;
+	VEC(struct critical) closer; /* more bytes are right than without it */
 	uint64_t done, too_long, unturned;
 };
 
@@ -51,6 +54,18 @@ static int start(struct tries *t, struct pugmark_diag *diag)
 	return 0;
 }
 
+static int judge(struct tries *t, const struct job *j, const struct private_result *r)
+{
+	struct critical k = {j->candidate, 0, t->c->at[j->candidate].same_ways, r->was_taken};
+	if (outcome_holds(t->o->outcome, &j->run, r)) {
+		t->until = t->o->all ? t->until : j->candidate;
+		return VEC_PUSH(&t->found, k) ? 0 : -ENOMEM;
+	}
+	if (!outcome_right(t->o->outcome, &j->run, &k.right) || k.right <= t->o->right)
+		return 0;
+	return VEC_PUSH(&t->closer, k) ? 0 : -ENOMEM;
+}
+
 static int take(struct tries *t, struct job *j, struct pugmark_diag *diag)
 {
 	struct private_result r;
@@ -62,12 +77,8 @@ static int take(struct tries *t, struct job *j, struct pugmark_diag *diag)
 	if (r.end == PRIVATE_FAILED)
 		err = pugmark_diag_set(diag, -ECHILD, t->o->command.argv[0], PUGMARK_NO_OFFSET,
 				       "%s", r.why);
-	else if (r.end == PRIVATE_ENDED && j->candidate < t->until &&
-		 outcome_holds(t->o->outcome, &j->run, &r)) {
-		if (!VEC_PUSH(&t->found, (struct critical){j->candidate, r.was_taken}))
-			err = -ENOMEM;
-		t->until = t->o->all ? t->until : j->candidate;
-	}
+	else if (r.end == PRIVATE_ENDED && j->candidate < t->until)
+		err = judge(t, j, &r);
 	private_run_close(&j->run);
 	j->used = false;
 	return err;
@@ -77,6 +88,31 @@ static int by_candidate(const void *a, const void *b)
 {
 	const struct critical *x = a, *y = b;
 	return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
+}
+
+static int by_right(const void *a, const void *b)
+{
+	const struct critical *x = a, *y = b;
+	if (x->same_ways != y->same_ways)
+		return x->same_ways < y->same_ways ? -1 : 1;
+	return x->right > y->right ? -1 : x->right < y->right ? 1 : by_candidate(a, b);
+}
+
+/* Those that come closest first, each jump once. */
+static void sort_closer(struct tries *t)
+{
+	uint32_t n = 0;
+	if (t->closer.n)
+		qsort(t->closer.at, t->closer.n, sizeof(*t->closer.at), by_right);
+	for (uint32_t i = 0; i < t->closer.n && n < CLOSER; i++) {
+		uint32_t k = 0;
+		while (k < n && t->c->at[t->closer.at[k].candidate].ip !=
+					t->c->at[t->closer.at[i].candidate].ip)
+			k++;
+		if (k == n)
+			t->closer.at[n++] = t->closer.at[i];
+	}
+	t->closer.n = n;
 }
 
 static int try_all(struct tries *t, struct pugmark_diag *diag)
@@ -111,6 +147,7 @@ static int try_all(struct tries *t, struct pugmark_diag *diag)
 			private_run_close(&t->jobs[i].run);
 	if (t->found.n)
 		qsort(t->found.at, t->found.n, sizeof(*t->found.at), by_candidate);
+	sort_closer(t);
 	if (t->found.n && !t->o->all)
 		t->found.n = 1;
 	return err;
@@ -139,6 +176,7 @@ static int run_as_it_is(struct switch_options *o, struct pugmark_diag *diag)
 		o->why.fd = 1;
 		o->why.len = 1;
 	}
+	outcome_right(o->outcome, &run, &o->right);
 	private_run_close(&run);
 	return err;
 }
@@ -157,6 +195,21 @@ static void print_place(const struct why_run *w, const struct candidate *c)
 		printf(":%u ", line);
 	}
 	printable_print(stdout, function ? function : "?", PRINT_TEXT);
+}
+
+/* The first wrong byte comes later with these turned. */
+static void print_closer(const struct tries *t, const struct why_run *w)
+{
+	for (uint32_t i = 0; i < t->closer.n; i++) {
+		const struct critical *k = &t->closer.at[i];
+		const struct candidate *f = &t->c->at[k->candidate];
+		printf("closer: ");
+		print_place(w, f);
+		printf(", 0x%" PRIx64 ", time %" PRIu64 " of %" PRIu64 ": %" PRIu64
+		       " bytes are right instead of %" PRIu64 "; candidate %zu\n",
+		       f->jump.elf, f->jump.time, f->times, k->right, t->o->right,
+		       k->candidate + 1);
+	}
 }
 
 static void print_text(const struct tries *t, const struct why_run *w)
@@ -185,10 +238,14 @@ static void print_text(const struct tries *t, const struct why_run *w)
 		       k->candidate + 1, f->beside ? " (not in the slice)" : "");
 	}
 	if (!t->found.n)
+		print_closer(t, w);
+	if (!t->found.n && !t->closer.n)
 		return;
 	fputs("next: pugmark why DIR", stdout);
-	for (uint32_t i = 0; i < t->found.n; i++) {
-		const struct turned_jump *j = &c->at[t->found.at[i].candidate].jump;
+	const struct critical *k = t->found.n ? t->found.at : t->closer.at;
+	for (uint32_t i = 0; i < (t->found.n ? t->found.n : NEXT) && i < t->found.n + t->closer.n;
+	     i++) {
+		const struct turned_jump *j = &c->at[k[i].candidate].jump;
 		printf(" --critical 0x%" PRIx64 ":%" PRIu64, j->elf, j->time);
 	}
 	puts(" --control");
@@ -199,9 +256,9 @@ static void print_critical(const struct tries *t, const struct why_run *w, const
 	const struct candidate *f = &t->c->at[k->candidate];
 	const char *file = NULL;
 	uint32_t line = value_names_line(w->names, f->ip, &file);
-	printf("{\"number\":%zu,\"address\":\"0x%" PRIx64 "\",\"time\":%" PRIu64
-	       ",\"times\":%" PRIu64 ",\"taken\":%s,\"line\":%u,\"file\":\"",
-	       k->candidate + 1, f->jump.elf, f->jump.time, f->times,
+	printf("{\"right\":%" PRIu64 ",\"number\":%zu,\"address\":\"0x%" PRIx64
+	       "\",\"time\":%" PRIu64 ",\"times\":%" PRIu64 ",\"taken\":%s,\"line\":%u,\"file\":\"",
+	       k->right, k->candidate + 1, f->jump.elf, f->jump.time, f->times,
 	       k->was_taken ? "true" : "false", line);
 	printable_print(stdout, line ? file : "", PRINT_JSON);
 	fputs("\"}", stdout);
@@ -218,7 +275,13 @@ static void print_json(const struct tries *t, const struct why_run *w)
 		fputs(i == 1 ? ",\"others\":[" : i ? "," : "", stdout);
 		print_critical(t, w, &t->found.at[i]);
 	}
-	puts(t->found.n > 1 ? "]}" : t->found.n ? "}" : "null}");
+	fputs(t->found.n > 1 ? "]" : t->found.n ? "" : "null", stdout);
+	fputs(",\"closer\":[", stdout);
+	for (uint32_t i = 0; i < t->closer.n; i++) {
+		fputs(i ? "," : "", stdout);
+		print_critical(t, w, &t->closer.at[i]);
+	}
+	puts("]}");
 }
 
 int switch_print(struct switch_options *o, struct pugmark_diag *diag)
@@ -241,6 +304,8 @@ int switch_print(struct switch_options *o, struct pugmark_diag *diag)
 	bool found = !err && t->found.n;
 	if (t)
 		VEC_FREE(&t->found);
+	if (t)
+		VEC_FREE(&t->closer);
 	candidates_deinit(&c);
 	why_run_deinit(&w);
 	free(t);

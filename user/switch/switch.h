@@ -17,6 +17,7 @@ struct switch_options {
 	unsigned jobs;
 	struct private_command command;
 	const struct outcome *outcome;
+	uint64_t right; /* bytes that are printed rightly as it is; found by switch_print() */
 	bool json;
 };
 

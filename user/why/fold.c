@@ -115,6 +115,23 @@ void fold_visit(void *ctx, const struct slice_step *step)
 	entry->last = step->count > entry->last ? step->count : entry->last;
 }
 
+void fold_add_beside(struct fold *f, const struct slice_step *step)
+{
+	if (!make_room(f)) {
+		f->no_memory = true;
+		return;
+	}
+	if (slot_of(f->at, f->room, step->ip, NULL, 0)->times)
+		return;
+	uint64_t instances = f->instances;
+	bool keeps = f->keeps_members;
+	f->keeps_members = false;
+	fold_visit(f, step);
+	f->keeps_members = keeps;
+	f->instances = instances;
+	slot_of(f->at, f->room, step->ip, NULL, 0)->beside = true;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct fold_bytes *x = a, *y = b;

@@ -11,6 +11,7 @@ struct fold_entry {
 	const char *name; /* of an event; NULL: an instruction */
 	uint8_t kind;	  /* enum dep_event_kind of an event */
 	bool ends;
+	bool beside;	 /* not in the slice */
 	uint64_t pinned; /* of @times: an output that was right shows that they were right */
 	uint64_t near;	 /* the least distance of an instance from a center, in instructions */
 	uint64_t times, first, last; /* instances, and when the first and the last of them were */
@@ -45,6 +46,8 @@ struct fold {
 int fold_keep_members(struct fold *fold);
 /* A slice_visit_fn; @ctx is a struct fold with its trace set, otherwise zeroed. */
 void fold_visit(void *ctx, const struct slice_step *step);
+/* A jump that is not in the slice, and is looked at all the same. */
+void fold_add_beside(struct fold *fold, const struct slice_step *step);
 /* Puts the entries that are in use to the front, and runs of bytes together. */
 void fold_finish(struct fold *fold);
 /* The entry of a step, where members were kept and the fold is finished; NULL: none. */

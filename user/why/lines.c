@@ -124,6 +124,7 @@ static size_t merge(struct why_line *lines, size_t n, struct fold *fold)
 		to->times = l->times > to->times ? l->times : to->times;
 		to->first = l->first < to->first ? l->first : to->first;
 		to->ends |= l->ends;
+		to->beside &= l->beside;
 		to->near = l->near < to->near ? l->near : to->near;
 		to->instances += l->instances;
 		to->pinned += l->pinned;
@@ -178,6 +179,7 @@ int why_lines(struct why_run *w, struct fold *fold, bool instructions, bool forw
 				       .ip = e->ip,
 				       .event = e->name,
 				       .kind = e->kind,
+				       .beside = e->beside,
 				       .ends = e->ends};
 		/* A call returns behind itself. */
 		uint64_t at = e->name && e->kind == DEP_CALL && e->ip ? e->ip - 1 : e->ip;

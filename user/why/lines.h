@@ -7,10 +7,21 @@
 #include "user/why/criterion.h"
 #include "user/why/fold.h"
 
+/* In how many of the runs that passed it was as in the one that failed. */
+struct why_evidence {
+	unsigned runs;	     /* that passed; 0: nothing is known of any */
+	unsigned executed;   /* in which it was executed */
+	unsigned same_ways;  /* in which its jumps went the ways that they went */
+	unsigned new_values; /* values that it has had in none of them */
+};
+
 struct why_line {
 	uint64_t times, first, last;
 	uint64_t near;
+	struct why_evidence evidence;
+	bool beside;		    /* not in the slice */
 	bool by_data;		    /* in the slice by data alone */
+	float score;		    /* prune.c: of the places in each order */
 	float confidence;	    /* 0 to 1: that its most doubtful instance was right */
 	uint64_t instances, pinned; /* of all its instructions; events are never pinned */
 	uint32_t group;		    /* of all its entries in the fold */

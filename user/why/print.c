@@ -2,6 +2,7 @@
 /* print.c: see why.h. Text has a line a place: how often, when for the last time, where, what. */
 #include "user/why/doubtful.h"
 #include "user/why/graph.h"
+#include "user/why/passing.h"
 #include "user/why/picture.h"
 #include "user/why/prune.h"
 #include "user/why/why.h"
@@ -14,17 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEAR = 100 }; /* instructions from a critical jump that are told */
+
 struct slice {
 	struct fold fold;
 	struct why_graph graph; /* not for text */
 	struct why_line *lines;
 	size_t n, functions;
+	size_t beside;	   /* of n: lines of jumps that are not in it */
 	size_t whole;	   /* lines before other slices took some away */
 	size_t pruned;	   /* of n, at the end: lines of which nothing is in doubt */
 	uint64_t *pinned;  /* NULL: no output is said to be right */
 	uint64_t *centers; /* of the fold */
-	bool critical;	   /* they are jumps that were found to be critical */
-	bool ranked;	   /* lines are in the order of doubt */
+	struct why_passing *passing;
+	bool critical; /* they are jumps that were found to be critical */
+	bool ranked;   /* lines are in the order of doubt */
 	bool ends;
 };
 
@@ -48,7 +53,23 @@ static void print_event(const struct why_line *l)
 		fputs(": what it depends on is not known", stdout);
 }
 
-static void print_line(const struct why_line *l)
+/* Why the line stands where it stands, of lines in the order of doubt. */
+static void print_reason(const struct why_line *l, bool critical)
+{
+	const struct why_evidence *e = &l->evidence;
+	if (e->runs && e->executed < e->runs)
+		printf("  | executed in %u of %u runs that passed", e->executed, e->runs);
+	else if (e->runs && e->same_ways < e->runs)
+		printf("  | its jumps went so in %u of %u runs that passed", e->same_ways, e->runs);
+	if (l->beside)
+		fputs("  | not in the slice", stdout);
+	if (l->by_data)
+		fputs("  | by data", stdout);
+	if (critical && l->near < NEAR)
+		printf("  | %" PRIu64 " from a critical jump", l->near);
+}
+
+static void print_line(const struct why_line *l, bool critical)
 {
 	printf("%10s%-6" PRIu64 " %12" PRIu64 "  ", "\u00d7", l->times, l->last);
 	if (l->file) {
@@ -70,6 +91,7 @@ static void print_line(const struct why_line *l)
 		printf("  | %s", l->value);
 	if (l->confidence > 0)
 		printf("  | right: %.0f %%", 100 * (double)l->confidence);
+	print_reason(l, critical);
 	putchar('\n');
 }
 
@@ -92,7 +114,11 @@ static void print_text(const struct why_run *w, const struct slice *s, const str
 	printable_print(stdout, w->said, PRINT_TEXT);
 	printf(": %zu places of %zu functions, %" PRIu64 " instances of %" PRIu64 " executed\n",
 	       s->whole, s->functions, s->fold.instances, executed);
-	if (s->whole != s->n)
+	if (s->beside)
+		printf("and %zu lines of jumps that are not in it, and went another way than in "
+		       "runs that passed\n",
+		       s->beside);
+	if (s->whole + s->beside != s->n)
 		printf("of them %zu are in the other slices as well\n", s->n);
 	if (s->pruned)
 		printf("right, as outputs show that were right: %zu, left out; the others by "
@@ -100,7 +126,7 @@ static void print_text(const struct why_run *w, const struct slice *s, const str
 		       s->pruned);
 	size_t left = s->n - s->pruned, n = shown(s, o);
 	for (size_t i = 0; i < n; i++)
-		print_line(&s->lines[i]);
+		print_line(&s->lines[i], s->critical);
 	if (n < left)
 		printf("and %zu more (--limit)\n", left - n);
 	print_bytes(&s->fold);
@@ -136,6 +162,12 @@ static void print_json(const struct why_run *w, const struct slice *s, const str
 		printf(",\"instances\":%" PRIu64 ",\"pinned\":%" PRIu64, l->instances, l->pinned);
 		if (s->pinned)
 			printf(",\"confidence\":%.3f", (double)l->confidence);
+		printf(",\"by_data\":%s,\"near\":%" PRIu64, l->by_data ? "true" : "false", l->near);
+		if (l->evidence.runs)
+			printf(",\"beside\":%s,\"runs\":%u,\"runs_executed\":%u,\"runs_same_ways\":"
+			       "%u,\"new_values\":%u",
+			       l->beside ? "true" : "false", l->evidence.runs, l->evidence.executed,
+			       l->evidence.same_ways, l->evidence.new_values);
 		json_string("function", l->function);
 		json_string("file", l->file);
 		json_string("event", l->event);
@@ -250,9 +282,13 @@ static int main_slice(struct why_run *w, struct slice *s, const struct why_optio
 		  : one_slice(w, &w->criterion, o->follow, w->control, !o->forward || o->both,
 			      o->forward || o->both, &s->fold);
 	err = err ? err : why_also(w, o, &s->fold);
+	if (!err && s->passing)
+		err = why_passing_add(s->passing, &s->fold);
 	err = finish(&s->fold, err);
 	err = err ? err : why_lines(w, &s->fold, o->instructions, o->forward, &s->lines, &s->n);
-	s->whole = s->n;
+	for (size_t i = 0; !err && i < s->n; i++)
+		s->beside += s->lines[i].beside;
+	s->whole = s->n - s->beside;
 	return err;
 }
 
@@ -294,13 +330,17 @@ static int mark_by_data(struct why_run *w, struct slice *s, const struct why_opt
 	return err;
 }
 
-static int compute(struct why_run *w, struct slice *s, const struct why_options *o)
+static int compute(struct why_run *w, struct slice *s, const struct why_options *o,
+		   struct pugmark_diag *diag)
 {
-	s->ranked = o->n_sets || o->ranked || o->critical;
-	int err = why_pinned(w, &s->pinned);
+	s->ranked = o->n_sets || o->n_passing || o->ranked || o->critical;
+	int err = o->n_passing ? why_passing_new(w, o, &s->passing, diag) : 0;
+	err = err ? err : why_pinned(w, &s->pinned);
 	err = err ? err : find_centers(w, s, o);
 	err = err ? err : main_slice(w, s, o);
 	err = err ? err : keep_common(w, s, o);
+	if (!err && s->passing)
+		why_passing_lines(s->passing, &s->fold, s->lines, s->n);
 	if (!err && s->ranked) {
 		err = mark_by_data(w, s, o);
 		if (!err && s->pinned)
@@ -319,8 +359,8 @@ int why_print(const struct why_options *o, struct pugmark_diag *diag)
 	struct slice s = {0};
 	int err = why_run_init(&w, o, diag);
 	if (!err) {
-		err = compute(&w, &s, o);
-		if (err)
+		err = compute(&w, &s, o, diag);
+		if (err == -ENOMEM)
 			pugmark_diag_set(diag, err, o->dir, PUGMARK_NO_OFFSET, "%s",
 					 strerror(-err));
 	}
@@ -341,6 +381,7 @@ int why_print(const struct why_options *o, struct pugmark_diag *diag)
 	why_graph_deinit(&s.graph);
 	fold_deinit(&s.fold);
 	free(s.pinned);
+	why_passing_free(s.passing);
 	free(s.centers);
 	why_run_deinit(&w);
 	return err ? err : partial;

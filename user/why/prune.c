@@ -88,23 +88,69 @@ int why_mark_data(struct why_run *w, struct fold *data, const struct why_options
 	return err;
 }
 
+static bool is_sure(const struct why_line *l)
+{
+	return l->pinned == l->instances && !l->beside;
+}
+
+static int compare(uint64_t x, uint64_t y)
+{
+	return x < y ? -1 : x > y;
+}
+
+/* So that an order is always the same. */
+static int by_time(const struct why_line *x, const struct why_line *y)
+{
+	int order = compare(y->last, x->last);
+	return order ? order : compare(x->ip, y->ip);
+}
+
 static int by_doubt(const void *a, const void *b)
 {
 	const struct why_line *x = a, *y = b;
-	bool x_sure = x->pinned == x->instances, y_sure = y->pinned == y->instances;
-	if (x_sure != y_sure)
-		return x_sure - y_sure;
+	if (is_sure(x) != is_sure(y))
+		return is_sure(x) - is_sure(y);
 	if (x->by_data != y->by_data)
 		return y->by_data - x->by_data;
-	return x->near < y->near ? -1 : x->near > y->near;
+	return x->near != y->near ? compare(x->near, y->near) : by_time(x, y);
+}
+
+static int by_evidence(const void *a, const void *b)
+{
+	const struct why_line *x = a, *y = b;
+	if (is_sure(x) != is_sure(y))
+		return is_sure(x) - is_sure(y);
+	if (x->evidence.same_ways != y->evidence.same_ways)
+		return compare(x->evidence.same_ways, y->evidence.same_ways);
+	return by_doubt(a, b);
+}
+
+static int by_both(const void *a, const void *b)
+{
+	const struct why_line *x = a, *y = b;
+	if (is_sure(x) != is_sure(y))
+		return is_sure(x) - is_sure(y);
+	return x->score != y->score ? (x->score < y->score) - (x->score > y->score) : by_time(x, y);
+}
+
+static void put(struct why_line *lines, size_t n, int (*order)(const void *, const void *))
+{
+	qsort(lines, n, sizeof(*lines), order);
+	for (size_t i = 0; i < n; i++)
+		lines[i].score += 1 / (1 + (float)i);
 }
 
 size_t why_put_by_doubt(struct why_line *lines, size_t n)
 {
 	size_t sure = 0;
+	bool evidence = n && lines[0].evidence.runs;
 	if (n)
-		qsort(lines, n, sizeof(*lines), by_doubt);
-	while (sure < n && lines[n - 1 - sure].pinned == lines[n - 1 - sure].instances)
+		put(lines, n, by_doubt);
+	if (evidence) {
+		put(lines, n, by_evidence);
+		qsort(lines, n, sizeof(*lines), by_both);
+	}
+	while (sure < n && is_sure(&lines[n - 1 - sure]))
 		sure++;
 	return sure;
 }

@@ -21,9 +21,13 @@ int why_keep_common(struct why_run *w, struct fold *other, const struct why_opti
 /* Marks the lines that @data, a slice by data alone, has as well. */
 int why_mark_data(struct why_run *w, struct fold *data, const struct why_options *o,
 		  struct why_line *lines, size_t n);
-/* The lines in the order of doubt: those whose instances are all pinned last, of the others those
- * that the slice has by data alone first, then those executed next to the center of the slice (the
- * critical jump, or what is asked about). Returns how many at the end are in no doubt. */
+/* The lines in the order of doubt: those whose instances are all pinned last, the others by what
+ * two witnesses say. *Nearness*: first what the slice has by data alone, then what was executed
+ * next to the center of the slice (the critical jumps, or what is asked about). *Evidence* of runs
+ * that passed: first what the fewest of them did as the run that failed, then by nearness. Each
+ * puts the lines into its own order, and a line's place is by the sum of 1 / place in each: so one
+ * that either witness names first is among the first. Returns how many at the end are in no doubt.
+ */
 size_t why_put_by_doubt(struct why_line *lines, size_t n);
 
 #endif

@@ -51,11 +51,15 @@ struct why_options {
 	/* Pruning: outputs that were right; and lines are left that another slice has as well. */
 	struct why_set *sets;
 	unsigned n_sets;
+	const char **passing; /* recordings of runs that passed */
+	unsigned n_passing;
 	uint64_t limit; /* lines that are printed */
 };
 
 /* Reads FD:OFFSET[:LENGTH] into @o. False: it is none. */
 bool why_read_bytes(const char *text, struct why_options *o);
+/* A recording of a run that passed. 0 or -ENOMEM; the caller frees @o->passing. */
+int why_add_passing(struct why_options *o, const char *dir);
 /* Returns 0; 1 where a slice ends at something that is not known; or -errno with @diag filled. */
 int why_print(const struct why_options *options, struct pugmark_diag *diag);
 
