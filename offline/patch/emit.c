@@ -24,6 +24,7 @@ struct event {
 	uint32_t rare;			 /* what is pushed for the probe */
 	bool called;			 /* the return address of a patched call has been pushed */
 	bool ended;		     /* the patched instruction counts as done once it is told */
+	bool moved;		     /* it is none: instructions make room for an island */
 	bool flags;		     /* are live */
 	bool stepped;		     /* over the red zone, in the hot path */
 	uint8_t at;		     /* which of the patched instructions is next, by its offset */
@@ -55,6 +56,7 @@ static void note_state(struct patch_code *c, const struct event *e, int32_t up, 
 		.up = up,
 		.at = e->at,
 		.told = told,
+		.moved = e->moved,
 		.ended = e->ended,
 		.below = e->stepped  ? RED_ZONE
 			 : e->called ? 8
@@ -362,9 +364,10 @@ static void make_jump(struct patch_code *c, uint8_t opcode, uint64_t from, uint3
 	memcpy(bytes + 1, &word, 4);
 }
 
-/* What goes to the place of the instructions, to reach @off of the code. */
+/* What goes to the place of the instructions, to reach @off of the code, and to that of those that
+ * make room, to reach @room. */
 static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint32_t off,
-		       struct patch_made *out)
+		       uint32_t room, struct patch_made *out)
 {
 	const struct patch_place *p = spec->place;
 	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
@@ -375,7 +378,11 @@ static void make_patch(struct patch_code *c, const struct patch_spec *spec, uint
 	memcpy(out->bytes, spec->bytes, p->len);
 	memset(out->bytes, prefixes[at == 1], at);
 	if (p->island) {
-		make_jump(c, 0xe9, p->island + (spec->addr - p->addr), off, out->island);
+		uint64_t bias = spec->addr - p->addr;
+
+		make_jump(c, 0xe9, p->island + bias, off, out->island);
+		if (p->room)
+			make_jump(c, 0xe9, p->room + bias, room, out->room);
 		out->bytes[0] = 0xeb;
 		out->bytes[1] = p->island - (p->addr + 2);
 		return;
@@ -390,22 +397,28 @@ static bool looks_like_breakpoint(const struct patch_spec *spec, const struct pa
 	return spec->probe_at < spec->place->len && made->bytes[spec->probe_at] == 0xcc;
 }
 
-/* Decodes the instructions of the patch. Returns how many, 0: they cannot be made elsewhere; *@of:
- * the one that the event is of. */
+/* Decodes the instructions of @bytes. Returns how many, 0: they cannot be made elsewhere. */
+static uint32_t decode_all(const uint8_t *bytes, uint8_t len, uint64_t addr, struct original *o)
+{
+	uint32_t n = 0;
+
+	for (uint8_t at = 0; at < len; at += o[n++].insn.length) {
+		if (n == PATCH_INSNS_MAX || original_decode(bytes + at, len - at, addr + at, &o[n]))
+			return 0;
+		o[n].at = at;
+	}
+	return n;
+}
+
+/* The same of the patch; *@of: the one that the event is of. */
 static uint32_t decode(const struct patch_spec *spec, struct original *o, uint32_t *of)
 {
 	const struct patch_place *p = spec->place;
-	uint32_t n = 0;
+	uint32_t n = decode_all(spec->bytes, p->code_len, spec->addr, o);
 
-	*of = PATCH_INSNS_MAX;
-	for (uint8_t at = 0; at < p->code_len; at += o[n++].insn.length) {
-		if (n == PATCH_INSNS_MAX ||
-		    original_decode(spec->bytes + at, p->code_len - at, spec->addr + at, &o[n]))
-			return 0;
-		o[n].at = at;
-		if (at == p->event_at)
-			*of = n;
-	}
+	*of = 0;
+	while (*of < n && o[*of].at != p->event_at)
+		++*of;
 	bool indirect = p->form == PATCH_CALL_IND || p->form == PATCH_JMP_IND;
 	bool call = p->form == PATCH_CALL || p->form == PATCH_CALL_IND;
 	if (*of >= n || (indirect && !o[n - 1].readable) ||
@@ -417,9 +430,35 @@ static uint32_t decode(const struct patch_spec *spec, struct original *o, uint32
 	return n;
 }
 
+/* What makes room for the island. Returns where it begins. */
+static uint32_t emit_room(struct patch_code *c, const struct patch_spec *spec,
+			  const struct original *o, uint32_t n)
+{
+	const struct patch_place *p = spec->place;
+	ZydisInstructionCategory last = o[n - 1].insn.meta.category;
+	struct patch_place moved = {.addr = p->room,
+				    .len = p->room_len,
+				    .code_len = p->room_len,
+				    .form = last == ZYDIS_CATEGORY_COND_BR     ? PATCH_JCC
+					    : last == ZYDIS_CATEGORY_UNCOND_BR ? PATCH_JMP
+									       : PATCH_INSN};
+	struct patch_spec its = *spec;
+	struct event e = {.spec = &its, .original = o, .moved = true};
+
+	its.place = &moved;
+	its.addr = spec->addr - p->addr + p->room;
+	patch_code_append(c, NULL, 0, 16);
+	uint32_t at = c->len;
+	note_state(c, &e, 0, false);
+	emit_tail(c, &its, &e, o, n);
+	return at;
+}
+
 static void emit(struct patch_code *c, const struct patch_spec *spec, const struct original *o,
 		 uint32_t n, uint32_t of, struct patch_made *made)
 {
+	struct original moved[PATCH_INSNS_MAX];
+	uint32_t n_moved = 0;
 	const struct patch_place *p = spec->place;
 	struct event e = {.spec = spec, .original = &o[of]};
 
@@ -452,7 +491,12 @@ static void emit(struct patch_code *c, const struct patch_spec *spec, const stru
 		end_event(c, &e);
 	}
 	made->frame_add = p->cfa_off + (p->by_bp ? 0 : e.up);
-	make_patch(c, spec, made->off, made);
+	if (p->room && spec->room)
+		n_moved =
+			decode_all(spec->room, p->room_len, spec->addr - p->addr + p->room, moved);
+	if (p->room && !n_moved && !c->err)
+		c->err = -EINVAL;
+	make_patch(c, spec, made->off, n_moved ? emit_room(c, spec, moved, n_moved) : 0, made);
 }
 
 int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch_made *out)
@@ -477,7 +521,7 @@ int patch_emit(struct patch_code *c, const struct patch_spec *spec, struct patch
 		}
 		c->len = err ? len : (len += 16);
 		c->n_states = n_states;
-		c->err = err == -ERANGE ? 0 : err;
+		c->err = err == -ERANGE || err == -EINVAL ? 0 : err;
 		if (err)
 			return err;
 	}

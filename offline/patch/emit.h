@@ -11,6 +11,8 @@
  *   slow: call the runtime; try again, go on, or: rare
  *   rare: restore, run into the runtime's probe, on to the instruction
  *
+ * Behind that, if any make room for an island: these instructions, and back.
+ *
  * An event is written before its instruction runs. Nothing but general registers and flags is
  * touched, and memory below the red zone. */
 #ifndef OFFLINE_PATCH_EMIT_H
@@ -26,6 +28,7 @@ struct patch_state {
 	uint8_t at;    /* which of the patched instructions is next, by its offset; or the
 			  place's code_len: all are done */
 	uint8_t told;  /* the event has been written */
+	uint8_t moved; /* they are those that make room for an island */
 	uint8_t ended; /* then the instruction's place has been left: it is a jump that was
 			  decided, or a call that has pushed its return address */
 	/* Registers that are on the stack: the first one 8 bytes below site's sp - below, and so
@@ -49,6 +52,7 @@ struct patch_spec {
 	const struct patch_place *place;
 	uint32_t index;	      /* of the place, for its states */
 	const uint8_t *bytes; /* the instructions as they are in the file, place->len of them */
+	const uint8_t *room;  /* those that make room for its island, if any do */
 	uint64_t addr;	      /* its run-time address */
 	uint32_t site;	      /* number of the site over all modules */
 	uint8_t probe_at;     /* where a probe of ours is in them, by its offset; 255: nowhere */
@@ -61,6 +65,7 @@ struct patch_spec {
 struct patch_made {
 	uint8_t bytes[PATCH_BYTES_MAX]; /* what goes to their place, place->len of them */
 	uint8_t island[5];		/* what goes there, if it has one */
+	uint8_t room[5];		/* the same of what makes room for it */
 	uint32_t off;			/* of the trampoline in the code */
 	uint32_t event;			/* where its event begins, behind the instructions before */
 	uint64_t target;   /* where the last one jumps to or what it calls, if it says so */

@@ -153,13 +153,14 @@ struct patch_word {
 };
 #define PATCH_WORDS 3
 
-/* One change of the text, or two: behind an entry whose patch jumps to idle bytes there is one of
- * PATCH_ENTRY_ISLAND for these. All addresses are run-time ones. */
+/* One change of the text, or two: behind an entry whose patch jumps to an island there is one of
+ * PATCH_ENTRY_ISLAND for that: of idle bytes, or of instructions that have moved. All addresses are
+ * run-time ones. */
 enum { PATCH_ENTRY_WITNESS, PATCH_ENTRY_ISLAND };
 struct patch_entry {
 	__u64 addr;
 	__u64 own;  /* the witness's instruction: its probe goes while this is written */
-	__u64 told; /* where a thread is as the event is told */
+	__u64 told; /* where a thread is as the event is told; of PATCH_ENTRY_ISLAND: the island */
 	__u32 site; /* over all modules */
 	__u8 kind;
 	__u8 len;

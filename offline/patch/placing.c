@@ -19,6 +19,7 @@ struct finder {
 	struct spans *spans;
 	uint32_t *by_addr; /* sites in the order of their addresses */
 	struct patch_placing *out;
+	bool moves; /* all else has been tried: instructions may move for what has no place */
 };
 
 static const uint8_t *bytes_of(const struct pugmark_model *m, const struct pugmark_insn *insn)
@@ -144,8 +145,13 @@ static struct span_range range_of(const struct finder *f, uint32_t k, uint32_t b
 		if (p->form && p->addr + p->len > r.from)
 			r.from = p->addr + p->len;
 	}
-	if (after && after->addr < r.to)
+	if (after && after->addr < r.to) {
+		const struct patch_place *p = &f->out->places[f->by_addr[k + 1]];
+
 		r.to = after->addr;
+		if (p->form && p->addr >= b->addr && p->addr < r.to)
+			r.to = p->addr;
+	}
 	return r;
 }
 
@@ -187,10 +193,14 @@ static bool try_span(const struct finder *f, uint32_t k, uint32_t block, uint32_
 	    !spans_find(f->spans, block, event, last, needed, range_of(f, k, block), &found) ||
 	    !tells(site, found.form, own))
 		return false;
-	if (needed < JUMP_BYTES)
+	if (needed < JUMP_BYTES && !f->moves)
 		found.island = spans_island(f->spans, found.addr);
+	else if (needed < JUMP_BYTES)
+		spans_make_room(f->spans, &found);
 	if (needed < JUMP_BYTES && !found.island)
 		return false;
+	if (found.room)
+		spans_hold(f->spans, found.room, found.room + found.room_len);
 	spans_take(f->spans, found.addr + found.code_len, found.addr + found.len);
 	if (found.island)
 		spans_take(f->spans, found.island, found.island + JUMP_BYTES);
@@ -283,6 +293,48 @@ static void keep_block(const struct finder *f, uint32_t k)
 			   f->model->blocks[block].addr + f->model->blocks[block].size);
 }
 
+/* What is patched stays where it is, and so does whatever is in the block of a witness that has no
+ * place yet. */
+static void hold_places(const struct finder *f)
+{
+	for (uint32_t k = 0; k < f->out->n; k++) {
+		const struct patch_place *p = &f->out->places[k];
+		uint32_t b = pugmark_model_block_at(f->model, f->sites[k].addr);
+
+		if (b == PUGMARK_NONE)
+			continue;
+		spans_hold(f->spans, f->sites[k].addr, f->sites[k].addr + 1);
+		if (p->form)
+			spans_hold(f->spans, p->addr, p->addr + p->len);
+		else
+			spans_hold(f->spans, f->model->blocks[b].addr,
+				   f->model->blocks[b].addr + f->model->blocks[b].size);
+	}
+}
+
+/* Moves instructions near what has no place. */
+static void make_room(struct finder *f)
+{
+	f->moves = true;
+	hold_places(f);
+	for (uint32_t k = 0; k < f->out->n; k++) {
+		const struct pugmark_plan_site *site = &f->sites[f->by_addr[k]];
+		struct patch_place *p = &f->out->places[f->by_addr[k]];
+		uint32_t block, own;
+
+		if (p->form || p->reason != PATCH_SHORT)
+			continue;
+		block = pugmark_model_block_at(f->model, site->addr);
+		own = insn_at(f->model, block, site->addr);
+		if (!try_spans(f, k, block, own, SHORT_JUMP_BYTES, p))
+			continue;
+		f->out->n_room++;
+		f->out->n_found++;
+		f->out->n_by_reason[PATCH_SHORT]--;
+		f->out->n_by_reason[p->reason]++;
+	}
+}
+
 static int by_address(const void *a, const void *b, void *ctx)
 {
 	const struct pugmark_plan_site *sites = ctx;
@@ -312,6 +364,8 @@ int patch_placing_find(const struct pugmark_model *model, const struct pugmark_p
 		keep_block(&f, k);
 	for (uint32_t k = 0; !err && k < n_sites; k++)
 		find_place(&f, k);
+	if (!err)
+		make_room(&f);
 	liveness_free(f.live);
 	spans_free(f.spans);
 	free(f.by_addr);

@@ -11,6 +11,8 @@
  *   edge   the block is entered in one way alone, by falling through the conditional jump before
  *          it: that one is patched, alone or as the end of a span, and tells the event where it is
  *          not taken
+ *   room   an island where no bytes are idle: instructions near by move to the trampoline as well,
+ *          and leave room for a jump to there and for the island. They tell nothing
  *
  * In the first two cases the start of an instruction stays the start of one and nothing else
  * changes, so whatever jumps to any instruction of the block finds what it looks for. A span needs
@@ -46,6 +48,7 @@ enum patch_reason {
 
 struct patch_place {
 	uint64_t island;     /* ELF address of five bytes that are patched as well; 0: none */
+	uint64_t room;	     /* ELF address of instructions that move for it; 0: none do */
 	uint64_t addr;	     /* ELF address of the (first) instruction that is patched */
 	uint32_t live;	     /* LIVE_ bits: what must be as it was (liveness.h) */
 	uint32_t live_after; /* PATCH_JCC: behind it, either way */
@@ -53,6 +56,7 @@ struct patch_place {
 	int32_t cfa_off;     /* frame word + cfa_off: what the event's CFA is (or sp as it is) */
 	uint8_t len;	     /* bytes that are patched */
 	uint8_t code_len;    /* of these, the instructions */
+	uint8_t room_len;    /* bytes of what moves: the island is among them */
 	/* offset, in the patched bytes, of the instruction that the event comes before */
 	uint8_t event_at;
 	uint8_t form;	/* enum patch_form */
@@ -67,7 +71,7 @@ struct patch_place {
 struct patch_placing {
 	struct patch_place *places; /* one for each site of the plan, heap */
 	uint32_t n;
-	uint32_t n_own, n_other, n_span, n_island, n_edge, n_found; /* n_found: all of these */
+	uint32_t n_own, n_other, n_span, n_island, n_edge, n_room, n_found; /* n_found: all */
 	uint32_t n_by_reason[N_PATCH_REASONS];
 };
 

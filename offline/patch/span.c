@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { JUMP_BYTES = 5, CALL_BYTES_MAX = 15, PADDING_MAX = 32 };
+enum { JUMP_BYTES = 5, ROOM_BYTES = 2 * JUMP_BYTES, CALL_BYTES_MAX = 15, PADDING_MAX = 32 };
 
 struct spans {
 	const struct pugmark_model *model;
@@ -16,6 +16,7 @@ struct spans {
 	uint32_t n_targets;
 	uint32_t *n_entering; /* of each block: edges that lead to it */
 	uint8_t *taken;	      /* a bit a byte of text: of what nothing used, a patch has it */
+	uint8_t *held;	      /* the same: does not move */
 };
 
 static int by_value(const void *a, const void *b)
@@ -35,8 +36,9 @@ int spans_new(const struct pugmark_model *m, struct spans **out)
 	s->open = calloc(m->n_funcs + 1, sizeof(*s->open));
 	s->targets = calloc(m->n_sites + 1, sizeof(*s->targets));
 	s->taken = calloc((m->text_end - m->text_addr) / 8 + 1, 1);
+	s->held = calloc((m->text_end - m->text_addr) / 8 + 1, 1);
 	s->n_entering = calloc(m->n_blocks + 1, sizeof(*s->n_entering));
-	if (!s->open || !s->targets || !s->taken || !s->n_entering) {
+	if (!s->open || !s->targets || !s->taken || !s->held || !s->n_entering) {
 		spans_free(s);
 		return -ENOMEM;
 	}
@@ -65,13 +67,32 @@ void spans_free(struct spans *s)
 	free(s->targets);
 	free(s->n_entering);
 	free(s->taken);
+	free(s->held);
 	free(s);
+}
+
+static void set_bits(const struct spans *s, uint8_t *bits, uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from - s->model->text_addr; at < to - s->model->text_addr; at++)
+		bits[at / 8] |= 1 << at % 8;
 }
 
 void spans_take(struct spans *s, uint64_t from, uint64_t to)
 {
+	set_bits(s, s->taken, from, to);
+}
+
+void spans_hold(struct spans *s, uint64_t from, uint64_t to)
+{
+	set_bits(s, s->held, from, to);
+}
+
+static bool is_held(const struct spans *s, uint64_t from, uint64_t to)
+{
 	for (uint64_t at = from - s->model->text_addr; at < to - s->model->text_addr; at++)
-		s->taken[at / 8] |= 1 << at % 8;
+		if (s->held[at / 8] >> at % 8 & 1)
+			return true;
+	return false;
 }
 
 static bool is_taken(const struct spans *s, uint64_t addr)
@@ -266,6 +287,57 @@ static bool try_span(const struct spans *s, uint32_t first, uint32_t last, uint3
 	p->cond = end->cond;
 	p->span = true;
 	return true;
+}
+
+/* How many bytes the instructions from @first on have that can move, which are as few as leave room
+ * enough; 0: they cannot. */
+static uint8_t room_at(const struct spans *s, const struct pugmark_block *b, uint32_t first)
+{
+	const struct pugmark_model *m = s->model;
+	uint64_t from = m->text_addr + m->insns[first].off;
+	uint32_t len = 0;
+
+	if (s->open[b->func] || from == m->funcs[b->func].addr)
+		return 0;
+	for (uint32_t i = first; i < b->insn + b->n_insns && i - first < PATCH_INSNS_MAX; i++) {
+		enum patch_form form = form_of(&m->insns[i]);
+
+		len += m->insns[i].len;
+		if (len > PATCH_BYTES_MAX ||
+		    (form != PATCH_INSN && form != PATCH_JCC && form != PATCH_JMP))
+			return 0;
+		if (len < ROOM_BYTES)
+			continue;
+		return !is_held(s, from, from + len) && !is_target(s, from + 1, from + len) &&
+				       can_leave(s, first, i, form)
+			       ? len
+			       : 0;
+	}
+	return 0;
+}
+
+bool spans_make_room(const struct spans *s, struct patch_place *p)
+{
+	const struct pugmark_model *m = s->model;
+
+	for (uint64_t at = p->addr + 2 - 128; at <= p->addr + 2 + 127; at++) {
+		uint8_t rel = at - (p->addr + 2), len = 0;
+		uint32_t b = pugmark_model_block_at(m, at - JUMP_BYTES);
+
+		if (rel == 0xcc || b == PUGMARK_NONE)
+			continue;
+		const struct pugmark_block *block = &m->blocks[b];
+		for (uint32_t i = block->insn; i < block->insn + block->n_insns; i++)
+			if (m->text_addr + m->insns[i].off == at - JUMP_BYTES)
+				len = room_at(s, block, i);
+		if (!len)
+			continue;
+		p->room = at - JUMP_BYTES;
+		p->room_len = len;
+		p->island = at;
+		return true;
+	}
+	return false;
 }
 
 bool spans_find(const struct spans *s, uint32_t block, uint32_t event, bool last, uint8_t needed,

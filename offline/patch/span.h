@@ -39,5 +39,11 @@ uint32_t spans_fallen_from(const struct spans *spans, uint32_t block);
 uint64_t spans_island(const struct spans *spans, uint64_t addr);
 /* Idle bytes that a patch has from now on. */
 void spans_take(struct spans *spans, uint64_t from, uint64_t to);
+/* Bytes that a patch has or a probe may stand in: they do not move. */
+void spans_hold(struct spans *spans, uint64_t from, uint64_t to);
+/* Finds instructions of one block that can move, by the rules of a span, and leave room for two
+ * jumps: to where they are executed, and, behind that one, an island that a jump of two bytes at
+ * @place->addr reaches. Fills room, room_len and island of @place; false: there are none. */
+bool spans_make_room(const struct spans *spans, struct patch_place *place);
 
 #endif

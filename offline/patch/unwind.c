@@ -159,9 +159,9 @@ static void put_registers(struct patch_code *c, const struct patch_state *before
 	}
 }
 
-/* The trampoline of @n states; @to: where the next one begins. */
+/* The trampoline of @n states, of @place; @to: where the next one begins. */
 static void put_trampoline(struct writing *w, const struct patch_state *states, uint32_t n,
-			   uint32_t to, uint64_t addr)
+			   uint32_t to, const struct patch_place *place, uint64_t bias)
 {
 	struct patch_state before = {.up = 0};
 
@@ -174,8 +174,8 @@ static void put_trampoline(struct writing *w, const struct patch_state *states, 
 		advance(w, s->off);
 		if (s->up != before.up)
 			put_cfa(w->c, s->up);
-		if (s->at != before.at || s->off == states[0].off)
-			put_return(w->c, addr + s->at);
+		if (s->at != before.at || s->moved != before.moved || s->off == states[0].off)
+			put_return(w->c, bias + s->at + (s->moved ? place->room : place->addr));
 		put_registers(w->c, &before, s);
 		before = *s;
 	}
@@ -288,7 +288,7 @@ int patch_unwind_append(struct patch_code *c, const struct patch_place *places, 
 			;
 		put_trampoline(&w, &c->states[i], next - i,
 			       next < n_states ? c->states[next].off : out->code_end,
-			       places[place].addr + bias);
+			       &places[place], bias);
 	}
 	asm_word(c, 0);
 	out->frames_end = c->len;

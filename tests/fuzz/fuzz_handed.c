@@ -85,6 +85,7 @@ static void trampoline(const struct patch_place *place, uint32_t index)
 		.place = place,
 		.index = index,
 		.bytes = text + (place->addr - TEXT_AT),
+		.room = place->room ? text + (place->room - TEXT_AT) : NULL,
 		.addr = place->addr,
 		.probe_at = 255,
 		.capture = (uint8_t)(index % 3),
@@ -111,6 +112,7 @@ static void patches(uint8_t *data, size_t size)
 		if (p->form == PATCH_NONE)
 			continue;
 		MUST(p->addr >= TEXT_AT && p->addr + p->len <= TEXT_END);
+		MUST(!p->room || (p->room >= TEXT_AT && p->room + p->room_len <= TEXT_END));
 		patch_height_at(&heights, p->addr, &offset);
 		trampoline(p, i);
 	}

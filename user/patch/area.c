@@ -250,6 +250,7 @@ static int emit_site(struct area_region *r, const struct patch_module *module, u
 		.place = place,
 		.index = site,
 		.bytes = bytes,
+		.room = place->room ? file_bytes(module, place->room, place->room_len) : NULL,
 		.addr = place->addr + r->bias,
 		.site = module->first_site + site,
 		.probe_at = probe_at(place, s->addr),
@@ -309,6 +310,31 @@ static struct patch_entry *new_entry(struct patch_record *record, uint32_t site,
 	return e;
 }
 
+/* What an island takes the place of: idle bytes, or instructions that move. */
+static const uint8_t *island_bytes(const struct patch_module *module, const struct patch_place *p)
+{
+	return p->room ? file_bytes(module, p->room, p->room_len)
+		       : file_bytes(module, p->island, JUMP_BYTES);
+}
+
+static void record_island(struct patch_record *record, const struct patch_module *module,
+			  const struct patch_place *p, const struct area_region *r, uint32_t site)
+{
+	const uint8_t *was = island_bytes(module, p);
+	uint64_t from = p->room ? p->room : p->island;
+	uint8_t now[PATCH_BYTES_MAX], len = p->room ? p->room_len : JUMP_BYTES;
+
+	memcpy(now, was, len);
+	if (p->room)
+		memcpy(now, r->made[site].room, JUMP_BYTES);
+	memcpy(now + (p->island - from), r->made[site].island, JUMP_BYTES);
+	struct patch_entry *e =
+		new_entry(record, module->first_site + site, from + r->bias, was, now, len);
+	e->kind = PATCH_ENTRY_ISLAND;
+	e->told = p->island + r->bias;
+	e->probe_at = PATCH_NO_PROBE;
+}
+
 /* What is to be changed in the text of @module. */
 static void record_region(struct area *a, struct area_region *r, const struct patch_module *module)
 {
@@ -324,10 +350,9 @@ static void record_region(struct area *a, struct area_region *r, const struct pa
 		const struct patch_place *p = &module->placing.places[i];
 		uint64_t own = module->sites[i].addr;
 		const uint8_t *was = file_bytes(module, p->addr, p->len),
-			      *its = file_bytes(module, own, 1),
-			      *idle = p->island ? file_bytes(module, p->island, JUMP_BYTES) : was;
+			      *its = file_bytes(module, own, 1);
 
-		if (!r->made[i].off || !was || !its || !idle)
+		if (!r->made[i].off || !was || !its || (p->island && !island_bytes(module, p)))
 			continue;
 		struct patch_entry *e = new_entry(record, module->first_site + i, p->addr + r->bias,
 						  was, r->made[i].bytes, p->len);
@@ -336,12 +361,8 @@ static void record_region(struct area *a, struct area_region *r, const struct pa
 		e->told = p->addr + p->event_at + r->bias;
 		e->probe_at = probe_at(p, own);
 		e->own_was = *its;
-		if (!p->island)
-			continue;
-		e = new_entry(record, module->first_site + i, p->island + r->bias, idle,
-			      r->made[i].island, JUMP_BYTES);
-		e->kind = PATCH_ENTRY_ISLAND;
-		e->probe_at = PATCH_NO_PROBE;
+		if (p->island)
+			record_island(record, module, p, r, i);
 	}
 	to->n = record->n_entries - to->first;
 }

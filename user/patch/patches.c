@@ -159,15 +159,20 @@ bool patches_hold(const struct patch_record *record, uint64_t ip)
 			return true;
 		for (uint32_t i = r->first; i < r->first + r->n; i++)
 			if (record->entries[i].kind == PATCH_ENTRY_ISLAND &&
-			    record->entries[i].written && record->entries[i].addr == ip)
+			    record->entries[i].written && record->entries[i].told == ip)
 				return true;
 	}
 	return false;
 }
 
-/* What @ip may not be in: from *@low up to, but without, *@high. */
+/* What @ip may not be in: from *@low up to, but without, *@high. Idle bytes it is never in. */
 static void midst_of(const struct patch_entry *e, uint64_t *low, uint64_t *high)
 {
+	if (e->kind == PATCH_ENTRY_ISLAND) {
+		*low = e->addr + 1;
+		*high = e->addr + e->len;
+		return;
+	}
 	uint64_t first = e->addr < e->own ? e->addr : e->own;
 	uint64_t last = e->addr + e->len - 1;
 
@@ -195,8 +200,6 @@ struct patches_midst *patches_midst_new(const struct patch_record *record)
 		for (uint32_t i = r->first; i < r->first + r->n; i++) {
 			uint64_t low, high;
 
-			if (record->entries[i].kind != PATCH_ENTRY_WITNESS)
-				continue;
 			midst_of(&record->entries[i], &low, &high);
 			for (uint64_t at = low - r->text_from; at < high - r->text_from; at++)
 				m->bits[k][at / 8] |= 1 << at % 8;
@@ -230,10 +233,8 @@ void patches_leave(struct patch_record *record, uint64_t ip)
 		struct patch_entry *e = &record->entries[i];
 		uint64_t low, high;
 
-		if (e->kind != PATCH_ENTRY_WITNESS)
-			continue;
 		midst_of(e, &low, &high);
-		if (ip >= low && ip < high)
-			e->left = 1;
+		if (ip >= low && ip < high) /* an island goes with what jumps to it, before it */
+			e[e->kind == PATCH_ENTRY_ISLAND ? -1 : 0].left = 1;
 	}
 }

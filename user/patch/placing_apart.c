@@ -137,6 +137,14 @@ static bool are_bools(const struct patch_place *p)
 	return true;
 }
 
+static bool is_room_sound(const struct patch_place *p, const struct text_span *span)
+{
+	if (!p->room)
+		return !p->room_len;
+	return p->island == p->room + JUMP_BYTES && p->room_len >= 2 * JUMP_BYTES &&
+	       p->room_len <= PATCH_BYTES_MAX && is_within(span, p->room, p->room_len);
+}
+
 /* Whether a patch can be made of it that stays in its bounds. */
 static bool is_sound(const struct patch_place *p, const struct text_span *span)
 {
@@ -151,7 +159,7 @@ static bool is_sound(const struct patch_place *p, const struct text_span *span)
 	return p->len >= least && p->len <= PATCH_BYTES_MAX && p->code_len <= p->len &&
 	       p->event_at < p->code_len && p->cond < CONDITIONS && is_offset(p->cfa_off) &&
 	       is_within(span, p->addr, p->len) &&
-	       (!p->island || is_within(span, p->island, JUMP_BYTES));
+	       (!p->island || is_within(span, p->island, JUMP_BYTES)) && is_room_sound(p, span);
 }
 
 static void count(struct patch_placing *placing)
@@ -164,6 +172,8 @@ static void count(struct patch_placing *placing)
 		placing->n_found++;
 		if (p->edge)
 			placing->n_edge++;
+		else if (p->room)
+			placing->n_room++;
 		else if (p->island)
 			placing->n_island++;
 		else if (p->span)

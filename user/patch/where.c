@@ -77,6 +77,11 @@ static void leave_trampoline(const struct area_region *r, const struct patch_mod
 	uint64_t own = module->sites[s->place].addr;
 
 	t->sp = sp + s->up;
+	if (s->moved) {
+		t->ip = p->room + s->at + r->bias;
+		leave_between(r, module, t);
+		return;
+	}
 	if (!s->told || !s->ended) {
 		t->ip = p->addr + s->at + r->bias;
 		if (s->at == p->event_at && !p->edge)

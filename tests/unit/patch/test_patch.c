@@ -168,6 +168,7 @@ static void emit_all(uint32_t n)
 			.place = p,
 			.index = i,
 			.bytes = pugmark_model_bytes(w.model, p->addr, &have),
+			.room = p->room ? pugmark_model_bytes(w.model, p->room, &have) : NULL,
 			.addr = p->addr + w.bias,
 			.site = i,
 			.probe_at = 255,
@@ -485,6 +486,62 @@ static void patches_keep_their_length(void **state)
 	assert_true(n_spans > 20 && (SANITIZED || n_islands > 5));
 }
 
+/* A jump of five bytes at @at leads there. */
+static uint64_t jump_target(const uint8_t *bytes, uint64_t at)
+{
+	int32_t rel;
+
+	assert_int_equal(bytes[0], 0xe9);
+	memcpy(&rel, bytes + 1, 4);
+	return at + 5 + rel;
+}
+
+/* Instructions that make room for an island are the same in the trampoline, one by one, but for
+ * where they name something by their own address; and behind them it goes on where they end. */
+static void what_moves_is_the_same(void **state)
+{
+	const struct pugmark_model *m = w.model;
+	uint32_t n = 0, n_insns = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < w.placing.n; i++) {
+		const struct patch_place *p = &w.placing.places[i];
+		uint32_t block = p->room ? pugmark_model_block_at(m, p->room) : PUGMARK_NONE;
+
+		if (!w.emitted[i] || block == PUGMARK_NONE)
+			continue;
+		const struct pugmark_block *b = &m->blocks[block];
+		uint64_t at = jump_target(w.made[i].room, p->room + w.bias), end = p->room;
+		const uint8_t *moved = w.code.bytes + (at - w.code.addr);
+		assert_int_equal(p->island, p->room + 5);
+		assert_true(p->room + p->room_len <= b->addr + b->size);
+		for (uint32_t k = b->insn; end < p->room + p->room_len; k++) {
+			const struct pugmark_insn *insn = &m->insns[k];
+			size_t have;
+			const uint8_t *was = pugmark_model_bytes(m, end, &have);
+
+			if (m->text_addr + insn->off != end)
+				continue;
+			end += insn->len;
+			if (insn->kind != PUGMARK_INSN_OTHER)
+				break; /* a jump is the last one */
+			assert_int_equal(moved[0], was[0]);
+			if (memcmp(moved, was, insn->len)) /* a word of it is a displacement */
+				assert_true(insn->len >= 6);
+			moved += insn->len;
+			n_insns++;
+			if (end == p->room + p->room_len)
+				assert_int_equal(
+					jump_target(moved, w.code.addr + (moved - w.code.bytes)),
+					end + w.bias);
+		}
+		assert_int_equal(end, p->room + p->room_len);
+		n++;
+	}
+	print_message("%u islands where %u instructions have moved\n", n, n_insns);
+	assert_true(SANITIZED || n > 3);
+}
+
 /* No two patches have a byte in common, none but its own witness's instruction is in one that is
  * several, and idle bytes are in no block that anything leads to. */
 static void patches_are_apart(void **state)
@@ -514,7 +571,11 @@ static void patches_are_apart(void **state)
 				assert_true(b == PUGMARK_NONE ||
 					    m->blocks[b].flags & PUGMARK_BLOCK_UNREACHED);
 		}
-		for (uint64_t at = p->island; at && at < p->island + 5; at++) {
+		for (uint64_t at = p->room; at < p->room + p->room_len; at++) {
+			assert_int_equal(of[at - m->text_addr], 0);
+			of[at - m->text_addr] = i + 1;
+		}
+		for (uint64_t at = p->room ? 0 : p->island; at && at < p->island + 5; at++) {
 			uint32_t b = pugmark_model_block_at(m, at);
 
 			assert_int_equal(of[at - m->text_addr], 0);
@@ -529,7 +590,8 @@ static void patches_are_apart(void **state)
 
 		if (!i || m->blocks[e].flags & PUGMARK_BLOCK_UNREACHED)
 			continue;
-		assert_int_equal(w.placing.places[i - 1].addr, m->blocks[e].addr);
+		assert_true(w.placing.places[i - 1].addr == m->blocks[e].addr ||
+			    w.placing.places[i - 1].room == m->blocks[e].addr);
 	}
 	free(of);
 }
@@ -539,6 +601,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_trampoline_preserves_and_tells),
 		cmocka_unit_test(patches_keep_their_length),
+		cmocka_unit_test(what_moves_is_the_same),
 		cmocka_unit_test(patches_are_apart),
 	};
 

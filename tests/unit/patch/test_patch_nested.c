@@ -200,6 +200,7 @@ static void emit(const struct pugmark_model *m, const struct pugmark_plan_site *
 		if (p->form != PATCH_INSN)
 			continue;
 		spec.bytes = pugmark_model_bytes(m, p->addr, &have);
+		spec.room = p->room ? pugmark_model_bytes(m, p->room, &have) : NULL;
 		if (patch_emit(&w.code, &spec, &w.made[i]))
 			continue;
 		w.addrs[i] = spec.addr;
