@@ -91,8 +91,7 @@ static const struct row allowed[] = {
 	{__NR_getrusage, ALWAYS, 0, 0, 0},
 	{__NR_sysinfo, ALWAYS, 0, 0, 0},
 	{__NR_uname, ALWAYS, 0, 0, 0},
-	{__NR_prlimit64, IF_EQUAL, 2, 0,
-	 DENIED}, /* looks, does not set: the low half of a pointer */
+	{__NR_prlimit64, IF_EQUAL, 0, 0, DENIED}, /* its own, of which none can be raised */
 	{__NR_prctl, IF_EQUAL, 0, PR_SET_NAME, 0},
 	{__NR_prctl, IF_EQUAL, 0, PR_SET_VMA, DENIED},
 	{__NR_clock_gettime, ALWAYS, 0, 0, 0},

@@ -191,7 +191,8 @@ static _Noreturn void child(const struct job *j, pid_t parent)
 	close_others(j->result, j->socket);
 	unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS); /* and sockets are refused besides */
 	set_limits(j->sandbox);
-	int listener = drop_privileges() ? filter_enter() : -EPERM;
+	errno = 0;
+	int listener = drop_privileges() ? filter_enter() : errno ? -errno : -EPERM;
 	if (listener < 0) {
 		say(j, OP_CANNOT, listener, NULL, -1);
 		_exit(1);
@@ -293,11 +294,29 @@ static int read_result(int fd, void **bytes, size_t *len)
 	return *bytes ? 0 : -ENOMEM;
 }
 
+/* Whether @err is a lack of something, and not what this kernel cannot do. Who controls what is read
+ * may have used it up: that is no reason to read it without a sandbox. */
+static bool is_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EAGAIN;
+}
+
+/* Of what was not begun. */
+static int not_begun(const struct sandbox *s, int err, struct pugmark_diag *diag)
+{
+	bool files = err == -EMFILE || err == -ENFILE;
+	if (!is_shortage(err))
+		return -ENOSYS;
+	return pugmark_diag_set(diag, err, s->subject, PUGMARK_NO_OFFSET,
+				"its analysis cannot begin: %s%s", strerror(-err),
+				files ? " (raise `ulimit -n`)" : "");
+}
+
 /* As the child says, whose every byte may be another's: no more than a number and two texts. */
 static int outcome(const struct wait *w, int status, struct pugmark_diag *diag)
 {
 	if (w->cannot)
-		return -ENOSYS;
+		return not_begun(w->sandbox, w->said.err, diag);
 	if (!w->ended || status)
 		return died(w->sandbox, status, diag);
 	if (!w->said.err)
@@ -317,9 +336,10 @@ int sandbox_run(const struct sandbox *sandbox, sandbox_work *work, void *ctx, vo
 	int ends[2], status = 0;
 	int result = memfd_create("pugmark-result", MFD_CLOEXEC);
 	if (result < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		int err = -errno;
 		if (result >= 0)
 			close(result);
-		return -ENOSYS;
+		return not_begun(sandbox, err, diag);
 	}
 	fflush(NULL); /* or both would write what is in the buffers */
 	pid_t parent = getpid(), pid = fork();
@@ -327,7 +347,7 @@ int sandbox_run(const struct sandbox *sandbox, sandbox_work *work, void *ctx, vo
 		child(&(struct job){sandbox, work, ctx, result, ends[1]}, parent);
 	close(ends[1]);
 	w.socket = ends[0];
-	int err = pid < 0 ? -errno : 0;
+	int err = pid < 0 ? not_begun(sandbox, -errno, diag) : 0;
 	if (!err) {
 		serve(&w);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -309,6 +309,10 @@ static int escapes(void *ctx, FILE *out, struct pugmark_diag *diag)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_max *= 2;
 	TRY(setrlimit(RLIMIT_NOFILE, &limit));
+	/* Of another process of nobody's: the low half of that address is 0. */
+	void *low = mmap((void *)(1ul << 32), 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	TRY(syscall(SYS_prlimit64, getpid(), RLIMIT_CORE, low, NULL));
 	return 0;
 }
 
@@ -495,13 +499,40 @@ static void bytes_of_every_length(void **state)
 	}
 }
 
+/* Where descriptors are used up there is no sandbox to be had now; what is to be read in one is not
+ * read here. */
+static void not_without_it(void **state)
+{
+	(void)state;
+	struct rlimit before, few;
+	struct sandbox s = ordinary();
+	struct pugmark_diag diag;
+	void *bytes = NULL;
+	size_t len = 0, none = 0;
+	int last = dup(0);
+	getrlimit(RLIMIT_NOFILE, &before);
+	for (int left = 0; left < 4; left++) {
+		few = (struct rlimit){(rlim_t)(last + left), before.rlim_max};
+		setrlimit(RLIMIT_NOFILE, &few);
+		int err = sandbox_or_here(&s, hands_back, &none, &bytes, &len, &diag);
+		setrlimit(RLIMIT_NOFILE, &before);
+		if (err) {
+			assert_int_equal(err, -EMFILE);
+			assert_non_null(strstr(diag.text, "raise `ulimit -n`"));
+		}
+		assert_true(err || left == 3);
+	}
+	close(last);
+	free(bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_reads_what_it_may),	 cmocka_unit_test(a_grant_by_number),
 		cmocka_unit_test(it_sees_no_process),	 cmocka_unit_test(it_does_not_get_out),
 		cmocka_unit_test(it_has_no_privileges),	 cmocka_unit_test(however_it_ends),
-		cmocka_unit_test(bytes_of_every_length),
+		cmocka_unit_test(bytes_of_every_length), cmocka_unit_test(not_without_it),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
