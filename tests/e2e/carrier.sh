@@ -9,7 +9,7 @@
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
-needs "${CC:-cc}" python3
+needs "${CC:-cc}" nm python3
 work_in_own_folder
 
 cat >program.c <<'C'
@@ -173,6 +173,37 @@ claim 'auto says what it is' grep -q -- '--carrier patch$' err
 claim 'a library is patched' eval '! grep -qE " [0-9]{3,} of them .*by probes" err'
 "$PUGMARK" record -o rec --carrier auto --time-of work -- ./caller >out 2>err
 claim 'auto with times of calls is by probes, and says why' grep -q -- '--carrier probe: .*--time-of' err
+
+# What is patched before it begins needs no probes there, and pays for none: a program of thousands of
+# functions that runs for next to no time. One that its linker calls before that has them all the same.
+{
+	echo '#include <stdio.h>'
+	echo 'long f0(long x) { return x; }'
+	for ((i = 1; i < 4000; i++)); do echo "long f$i(long x) { return x > $i ? f$((i - 1))(x - 1) + $i : x; }"; done
+	echo 'long chosen(void);'
+	echo 'int main(void) { return printf("%ld\n", f3999(4002) + chosen()) < 0; }'
+} >many.c
+echo 'long chosen(void) { return 1; }' >plain.c
+cat >resolved.c <<'C'
+static long one(void) { return 1; }
+__attribute__((noipa)) static long part(long x) { return x + 1; }
+static long (*resolve(void))(void) { return part(1) == 2 ? one : 0; }
+long chosen(void) __attribute__((ifunc("resolve")));
+C
+"${CC:-cc}" -O2 -shared -fPIC -o took.so "$tests/bench/took.c" &&
+	"${CC:-cc}" -O1 -o many many.c plain.c && "${CC:-cc}" -O1 -o resolving many.c resolved.c || exit 1
+export LD_PRELOAD=$PWD/took.so TOOK_OF=none
+for program in many resolving; do
+	TOOK=$PWD/$program.probe TOOK_OF=$program told probe -- ./$program
+	TOOK=$PWD/$program.patch TOOK_OF=$program told patch --carrier patch -- ./$program
+	claim "$program: it does the same" same probe.out patch.out
+	claim "$program: its trace is the same" same probe patch
+done
+unset LD_PRELOAD
+claim 'what is patched from its start pays for no probes' \
+	awk 'NR == FNR { probe = $1; next } { exit !($1 < probe / 3) }' many.probe many.patch
+part=$(nm resolving | awk '$3 == "part" { sub(/^0*/, "", $1); print $1 }')
+claim 'what the linker calls is in the trace' grep -q "call .* resolving:$part\$" patch
 
 # In the middle: the text of what goes on is that of the file, but for other people's probes.
 "$PUGMARK" record -q -o rec --no-times --carrier patch --on-full wait --duration 0.5 -- ./program 2000000000 2>err

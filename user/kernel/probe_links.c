@@ -49,9 +49,20 @@ static int attach_failed(int err, const struct recorder_module *mod, uint64_t of
 				strerror(-err));
 }
 
+/* Of which sites probes are placed: probe_links_place(). */
+struct choice {
+	const bool *only;
+	bool value;
+};
+
+static bool is_chosen(const struct choice *choice, uint64_t cookie)
+{
+	return !choice->only || choice->only[(uint32_t)cookie] == choice->value;
+}
+
 /* @first: the cookie of the module's first site. */
 static int attach_multi(struct probe_links *l, const struct recorder_module *mod, uint64_t first,
-			struct pugmark_diag *diag)
+			const struct choice *choice, struct pugmark_diag *diag)
 {
 	unsigned long *offsets = malloc(mod->n_sites * sizeof(*offsets));
 	__u64 *cookies = malloc(mod->n_sites * sizeof(*cookies));
@@ -61,7 +72,7 @@ static int attach_multi(struct probe_links *l, const struct recorder_module *mod
 
 	if (offsets && cookies) {
 		for (uint32_t i = 0; i < mod->n_sites; i++) {
-			if (mod->sites[i].elsewhere)
+			if (mod->sites[i].elsewhere || !is_chosen(choice, first + i))
 				continue;
 			offsets[n] = mod->sites[i].off_file;
 			cookies[n++] = first + i;
@@ -80,10 +91,10 @@ static int attach_multi(struct probe_links *l, const struct recorder_module *mod
 }
 
 static int attach_perf(struct probe_links *l, const struct recorder_module *mod, uint64_t first,
-		       struct pugmark_diag *diag)
+		       const struct choice *choice, struct pugmark_diag *diag)
 {
 	for (uint32_t i = 0; i < mod->n_sites; i++) {
-		if (mod->sites[i].elsewhere)
+		if (mod->sites[i].elsewhere || !is_chosen(choice, first + i))
 			continue;
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = first + i);
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(
@@ -133,8 +144,10 @@ static void hurry_end(int nice)
 }
 
 int probe_links_place(struct probe_links *l, const struct recorder_options *options,
-		      uint32_t generation, struct pugmark_diag *diag)
+		      uint32_t generation, const bool *only, bool value, struct pugmark_diag *diag)
 {
+	const struct choice choice = {only, value};
+
 	for (uint32_t m = 0; m < options->n_modules; m++) {
 		const struct recorder_module *mod = &options->modules[m];
 
@@ -145,8 +158,8 @@ int probe_links_place(struct probe_links *l, const struct recorder_options *opti
 		if (err)
 			return err;
 		int nice = hurry_begin();
-		err = l->multi ? attach_multi(l, mod, first, diag)
-			       : attach_perf(l, mod, first, diag);
+		err = l->multi ? attach_multi(l, mod, first, &choice, diag)
+			       : attach_perf(l, mod, first, &choice, diag);
 		hurry_end(nice);
 		if (err)
 			return err;

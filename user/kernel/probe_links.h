@@ -19,10 +19,11 @@ struct probe_links {
 
 /* Sites before those of @module, over all modules. */
 uint32_t probe_links_first_site(const struct recorder_options *options, uint32_t module);
-/* Places the probes of all modules. Returns 0, or -errno with @diag filled; probes that were placed
- * by then stay. */
+/* Places the probes of all modules; with @only, which has a member for each site, those whose
+ * member is @value. Returns 0, or -errno with @diag filled; probes that were placed by then stay.
+ */
 int probe_links_place(struct probe_links *links, const struct recorder_options *options,
-		      uint32_t generation, struct pugmark_diag *diag);
+		      uint32_t generation, const bool *only, bool value, struct pugmark_diag *diag);
 /* Without uprobe_multi: places one probe, and returns how long it took to remove it, in seconds; 0
  * if it could not be placed. */
 double probe_links_try_removing(struct probe_links *links, const struct recorder_options *options);

@@ -236,7 +236,7 @@ double probes_removing_s(struct probes *p, const struct recorder_options *option
 	return n * probe_links_try_removing(&p->links, options);
 }
 
-int probes_attach(struct probes *p, const struct recorder_options *options,
+int probes_attach(struct probes *p, const struct recorder_options *options, bool later,
 		  struct pugmark_diag *diag)
 {
 	int err = witness_bpf__attach(p->skel);
@@ -254,7 +254,18 @@ int probes_attach(struct probes *p, const struct recorder_options *options,
 		if (err)
 			return err;
 	}
-	return probe_links_place(&p->links, options, 0, diag);
+	return later ? 0 : probes_place(p, options, NULL, false, diag);
+}
+
+int probes_place(struct probes *p, const struct recorder_options *options, const bool *only,
+		 bool value, struct pugmark_diag *diag)
+{
+	return probe_links_place(&p->links, options, probes_generation(p), only, value, diag);
+}
+
+void probes_unplace(struct probes *p)
+{
+	probe_links_remove(&p->links, 0, p->links.n);
 }
 
 int probes_attach_patched(struct probes *p, const char *path, const unsigned long *offsets,
@@ -334,7 +345,7 @@ int probes_change(struct probes *p, const struct recorder_options *options,
 		err = fill(p, options, next, diag);
 	if (!err) {
 		tell_modules(p);
-		err = probe_links_place(&p->links, options, next, diag);
+		err = probe_links_place(&p->links, options, next, NULL, false, diag);
 	}
 	if (err) {
 		probe_links_remove(&p->links, n_old, p->links.n - n_old);

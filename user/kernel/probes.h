@@ -15,9 +15,15 @@ struct probes;
 /* Loads the programs for these options; nothing is attached. @spans has one entry a module. */
 int probes_load(const struct recorder_options *options, const struct text_span *spans,
 		struct probes **out, struct pugmark_diag *diag);
-/* Puts every probe in place; no event is taken before probes_enable(). */
-int probes_attach(struct probes *probes, const struct recorder_options *options,
+/* Puts every probe in place, but with @later none: probes_place() is to do that. No event is taken
+ * before probes_enable(). */
+int probes_attach(struct probes *probes, const struct recorder_options *options, bool later,
 		  struct pugmark_diag *diag);
+/* Places probes, as probe_links_place() does. */
+int probes_place(struct probes *probes, const struct recorder_options *options, const bool *only,
+		 bool value, struct pugmark_diag *diag);
+/* Takes those away that are in place. */
+void probes_unplace(struct probes *probes);
 /* Places the probes of a patched process's runtimes (offline/patch/runtime.h), at @offsets of the
  * file @path. Returns 0 or -errno (-ENOTSUP: this kernel has no uprobe_multi). */
 int probes_attach_patched(struct probes *probes, const char *path, const unsigned long *offsets,

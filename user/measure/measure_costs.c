@@ -343,7 +343,7 @@ static int measure_witness(struct bench *b, struct cost_bpf *empty, const struct
 
 	if (err)
 		return err;
-	err = probes_attach(probes, &options, diag);
+	err = probes_attach(probes, &options, false, diag);
 	if (!err) {
 		int n = probes_adopt(probes, b->pid, true, diag);
 		err = n < 0 ? n : 0;

@@ -2,11 +2,13 @@
 /* carrier.c: see carrier.h. */
 #include "user/patch/carrier.h"
 
+#include "offline/base/clock.h"
 #include "offline/patch/runtime.h"
 #include "user/kernel/return_bits.h"
 #include "user/patch/area.h"
 #include "user/patch/attach.h"
 #include "user/patch/detach.h"
+#include "user/patch/late.h"
 #include "user/patch/object.h"
 #include "user/patch/patches.h"
 #include "user/patch/possible.h"
@@ -16,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +40,8 @@ struct carrier {
 	struct area *areas[AREAS_MAX]; /* by number less 1 */
 	uint32_t n_areas, n_patched;
 	uint32_t n_detached, n_kept; /* processes; those that keep some of the code */
-	uint64_t stopped_ns;
+	uint64_t stopped_ns, placed_ns;
+	bool later;	 /* no probe is in place yet */
 	const char *why; /* the last process that was not patched */
 	int why_err;
 	pid_t why_pid;
@@ -114,7 +118,7 @@ static int add_modules(struct carrier *c, const struct text_span *spans, struct 
 }
 
 int carrier_new(const struct recorder_options *options, const struct text_span *spans,
-		struct probes *probes, struct carrier **out, struct pugmark_diag *diag)
+		struct probes *probes, bool later, struct carrier **out, struct pugmark_diag *diag)
 {
 	struct carrier *c = calloc(1, sizeof(*c));
 
@@ -123,6 +127,7 @@ int carrier_new(const struct recorder_options *options, const struct text_span *
 	bool stamps = options->time_unit_ns && tsc_is_clock();
 	c->options = options;
 	c->probes = probes;
+	c->later = later;
 	c->settings = (struct patch_settings){
 		.shared.n_chunks = options->lane_bytes > PATCH_CHUNK
 					   ? options->lane_bytes / PATCH_CHUNK
@@ -263,17 +268,73 @@ static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_
 	return 0;
 }
 
-/* Patches the stopped process. */
-static int patch(struct carrier *c, const struct tracee *t)
+/* Which sites are to be patched in @a. */
+static bool *patched_of(const struct carrier *c, const struct area *a)
 {
+	bool *patched = calloc(c->n_sites + 1, sizeof(*patched));
+
+	for (uint32_t m = 0; patched && m < a->n_regions; m++) {
+		const struct area_region *r = &a->regions[m];
+
+		for (uint32_t i = 0; r->entries && i < c->modules[m].placing.n; i++)
+			patched[c->modules[m].first_site + i] = r->entries[i] != NULL;
+	}
+	return patched;
+}
+
+/* Places all probes, if none is in place yet: in the stopped process, which is to be patched by @a,
+ * if that can be, only where it is not. */
+static int place(struct carrier *c, const struct tracee *t, const struct area *a,
+		 struct pugmark_diag *diag)
+{
+	uint64_t before_ns = clock_now_ns();
+	bool *patched = a && c->later ? patched_of(c, a) : NULL;
+	int err = 0;
+
+	if (!c->later)
+		return 0;
+	c->later = false;
+	if (patched) {
+		late_writable(t, a, c->modules, true);
+		err = probes_place(c->probes, c->options, patched, true, diag);
+		late_writable(t, a, c->modules, false);
+	}
+	if (!err)
+		err = probes_place(c->probes, c->options, patched, false, diag);
+	free(patched);
+	c->placed_ns += clock_now_ns() - before_ns;
+	return err;
+}
+
+/* What was to be patched and is not, in a process that has no probes there. */
+static bool has_unwritten(const struct area *a)
+{
+	for (uint32_t i = 0; i < a->record->n_entries; i++)
+		if (!a->record->entries[i].written)
+			return true;
+	return false;
+}
+
+/* Patches the stopped process. Its probes are in place then, whatever is returned; or *@placed is
+ * -errno, with @diag filled. */
+static int patch(struct carrier *c, const struct tracee *t, int *placed, struct pugmark_diag *diag)
+{
+	bool later = c->later;
 	uint64_t stopped_ns;
-	struct area *a;
+	struct area *a = NULL;
 	int err = prepare(c, t, false, &stopped_ns, &a);
 
-	if (err)
+	*placed = place(c, t, a, diag);
+	if (err || *placed)
 		return err;
 	c->why = "its code cannot be written";
 	err = patches_write(a->record, t);
+	if (later && (err < 0 || has_unwritten(a))) {
+		patches_restore(a->record, t);
+		probes_unplace(c->probes);
+		*placed = probes_place(c->probes, c->options, NULL, false, diag);
+		err = *placed ? err : patches_write(a->record, t);
+	}
 	if (err < 0)
 		return err;
 	c->why = NULL;
@@ -291,21 +352,31 @@ int carrier_seize(struct carrier *c, pid_t pid, struct pugmark_diag *diag)
 		       : 0;
 }
 
-int carrier_start(struct carrier *c, pid_t pid, int *status)
+int carrier_start(struct carrier *c, pid_t pid, int *status, struct pugmark_diag *diag)
 {
 	struct tracee t = {.pid = pid, .mem_fd = -1};
-	int err = tracee_run_to_start(&t);
+	int err = tracee_run_to_start(&t), placed = 0;
+	bool stopped = err != -ESRCH;
 
 	c->why_pid = pid;
 	c->why = err == -ENOENT ? "it has no dynamic linker of glibc" : NULL;
-	if (!err) {
-		err = patch(c, &t);
+	if (!err)
+		err = patch(c, &t, &placed, diag);
+	else if (stopped)
+		placed = place(c, &t, NULL, diag);
+	if (placed)
+		kill(pid, SIGKILL);
+	if (stopped)
 		ptrace(PTRACE_DETACH, pid, NULL, NULL);
-	}
 	c->why_err = err == -EPERM || err == -ENODATA || err == -ENOENT ? 0 : err;
 	tracee_close(&t);
 	*status = t.status;
-	return err == -ESRCH ? err : 0;
+	return placed ? placed : err == -ESRCH ? err : 0;
+}
+
+uint64_t carrier_placed_ns(const struct carrier *c)
+{
+	return c->placed_ns;
 }
 
 /* Patches the process that runs. */

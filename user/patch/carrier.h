@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* carrier.h: `record --carrier patch`: which witnesses of which processes are carried by patched
  * instructions instead of probes. All witnesses are probed as well, in every process; in one that
- * is patched the patches lie over the probes. So a process that cannot be patched, or is not yet,
- * tells the same events at the price of probes. */
+ * is patched the patches lie over the probes, or probes came later and passed over it (late.h). So
+ * a process that cannot be patched, or is not yet, tells the same events at the price of probes. */
 #ifndef USER_PATCH_CARRIER_H
 #define USER_PATCH_CARRIER_H
 
@@ -13,19 +13,22 @@
 
 struct carrier;
 
-/* Finds a place for each witness. Borrows @options, @spans and @probes. Returns 0, or -errno with
- * @diag filled (-ENOTSUP: this kernel, or what is asked for, does not go with it). */
+/* Finds a place for each witness. With @later no probe is placed yet: carrier_start() does that.
+ * Borrows @options, @spans and @probes. Returns 0, or -errno with @diag filled (-ENOTSUP: this
+ * kernel, or what is asked for, does not go with it). */
 int carrier_new(const struct recorder_options *options, const struct text_span *spans,
-		struct probes *probes, struct carrier **out, struct pugmark_diag *diag);
+		struct probes *probes, bool later, struct carrier **out, struct pugmark_diag *diag);
 void carrier_free(struct carrier *carrier);
 /* What the patches write; lives as long as the carrier. */
 struct lanes *carrier_lanes(struct carrier *carrier);
 
 /* Before the child @pid executes its program, and after it did: it is patched before any of that
- * runs. Returns 0; or -ESRCH: it has ended already, *@status tells how. Where it cannot be patched
- * that is noted. */
+ * runs. Returns 0; -ESRCH: it has ended already, *@status tells how; or -errno with @diag filled:
+ * the probes cannot be placed, and it was killed. Where it cannot be patched that is noted. */
 int carrier_seize(struct carrier *carrier, pid_t pid, struct pugmark_diag *diag);
-int carrier_start(struct carrier *carrier, pid_t pid, int *status);
+int carrier_start(struct carrier *carrier, pid_t pid, int *status, struct pugmark_diag *diag);
+/* How long that took to place probes. */
+uint64_t carrier_placed_ns(const struct carrier *carrier);
 /* Patches process @pid, which runs; or notes why not. Returns how that went, which the caller
  * frees. */
 char *carrier_attach(struct carrier *carrier, pid_t pid);

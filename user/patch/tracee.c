@@ -348,7 +348,5 @@ int tracee_run_to_start(struct tracee *t)
 	uint64_t state = 0, at = err ? 0 : linker_tells(t->pid, &state);
 	if (!err)
 		err = at ? run_to(t, at, state) : -ENOENT;
-	if (err && err != -ESRCH)
-		ptrace(PTRACE_DETACH, t->pid, NULL, NULL);
 	return err;
 }

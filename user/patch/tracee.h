@@ -42,8 +42,8 @@ uint64_t tracee_symbol(const char *path, const char *name);
 uint64_t tracee_debug(pid_t pid);
 /* Lets the process, which was seized before its exec, go on until its dynamic linker is done with
  * the program and what it needs, before any of that has run. Returns 0 and the process stopped
- * there; -ENOENT: there is no such place, and it goes on, untraced; -ESRCH: it has ended, and
- * @t->status tells how. */
+ * there; -ENOENT: there is no such place; -ESRCH: it has ended, and @t->status tells how. Unless it
+ * has ended it is stopped, and the caller's to let go. */
 int tracee_run_to_start(struct tracee *t);
 
 #endif

@@ -9,6 +9,7 @@
 #include "user/kernel/probe_links.h"
 #include "user/kernel/probes.h"
 #include "user/patch/carrier.h"
+#include "user/patch/late.h"
 #include "user/patch/remains.h"
 #include "user/proc/caught_signals.h"
 #include "user/proc/launch.h"
@@ -161,10 +162,11 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = -ECANCELED;
 	if (!err)
 		tell_removing(run);
+	bool later = !err && late_is_possible(o);
 	uint64_t before_ns = clock_now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);
-		err = probes_attach(run->probes, o, diag);
+		err = probes_attach(run->probes, o, later, diag);
 		progress_end(&progress);
 	}
 	if (!err && o->captures)
@@ -177,7 +179,7 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err)
 		err = recording_writer_open(o, run->now.spans, &run->writer, diag);
 	if (!err && o->carrier)
-		err = carrier_new(o, run->now.spans, run->probes, &run->carrier, diag);
+		err = carrier_new(o, run->now.spans, run->probes, later, &run->carrier, diag);
 	if (!err && o->carrier)
 		recording_writer_lanes(run->writer, carrier_lanes(run->carrier));
 	if (!err)
@@ -323,11 +325,14 @@ static int exit_status(struct recording_run *run)
 }
 
 /* The program is patched before any of it runs, but for its dynamic linker. */
-static void patch_program(struct recording_run *run)
+static int patch_program(struct recording_run *run, struct pugmark_diag *diag)
 {
-	run->child_ended =
-		carrier_start(run->carrier, run->child.pid, &run->child_status) == -ESRCH;
+	int err = carrier_start(run->carrier, run->child.pid, &run->child_status, diag);
+
+	run->child_ended = err == -ESRCH;
+	run->attach_ns += carrier_placed_ns(run->carrier);
 	voice_note_words(&run->voice, carrier_words(run->carrier));
+	return run->child_ended ? 0 : err;
 }
 
 /* Until then, and where that cannot be, their events come by probes. */
@@ -376,7 +381,7 @@ static int let_go(struct recording_run *run, struct pugmark_diag *diag)
 	if (!err && run->capturing)
 		err = capturing_begin(run->capturing, run->child.pid, diag);
 	if (!err && run->carrier)
-		patch_program(run);
+		err = patch_program(run, diag);
 	return err;
 }
 

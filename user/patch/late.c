@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* late.c: see late.h. */
+#include "user/patch/late.h"
+
+#include "offline/elf/private_elf.h"
+#include "user/kernel/probe_limits.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+static bool names_resolver(const GElf_Shdr *header, Elf_Data *data)
+{
+	GElf_Rela rela;
+	GElf_Sym sym;
+
+	for (int i = 0; header->sh_type == SHT_RELA && gelf_getrela(data, i, &rela); i++)
+		if (GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE)
+			return true;
+	for (int i = 0; header->sh_type != SHT_RELA && gelf_getsym(data, i, &sym); i++)
+		if (GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC && sym.st_shndx != SHN_UNDEF)
+			return true;
+	return false;
+}
+
+/* Whether the file has one, or does not say. */
+static bool has_resolver(const char *path)
+{
+	Elf_Scn *section = NULL;
+	bool dynamic = false;
+	GElf_Shdr header;
+
+	private_elf_guard struct private_elf file = {0};
+	private_elf_open(path, &file);
+	while (file.elf && (section = elf_nextscn(file.elf, section))) {
+		if (!gelf_getshdr(section, &header))
+			return true;
+		if (header.sh_type != SHT_RELA && header.sh_type != SHT_DYNSYM &&
+		    header.sh_type != SHT_SYMTAB)
+			continue;
+		Elf_Data *data = elf_getdata(section, NULL);
+		if (!data || names_resolver(&header, data))
+			return true;
+		dynamic |= header.sh_type == SHT_DYNSYM;
+	}
+	return !dynamic;
+}
+
+bool late_is_possible(const struct recorder_options *o)
+{
+	if (!o->carrier || !o->argv || o->captures || probe_limits_have_multi() <= 0)
+		return false;
+	for (uint32_t m = 0; m < o->n_modules; m++)
+		if (has_resolver(o->modules[m].path))
+			return false;
+	return true;
+}
+
+int late_writable(const struct tracee *t, const struct area *area,
+		  const struct patch_module *modules, bool can)
+{
+	const uint64_t prot = PROT_READ | PROT_EXEC | (can ? PROT_WRITE : 0);
+	struct tracee_map *maps;
+	int n = tracee_maps(t->pid, &maps), err = n < 0 ? n : 0;
+
+	for (int i = 0; i < n; i++) {
+		for (uint32_t m = 0; m < area->n_regions && maps[i].executable; m++) {
+			int64_t result = 0;
+
+			if (!area->regions[m].addr || maps[i].dev != modules[m].dev ||
+			    maps[i].ino != modules[m].ino)
+				continue;
+			uint64_t args[6] = {maps[i].start, maps[i].end - maps[i].start, prot};
+			int failed = tracee_syscall(t, SYS_mprotect, args, &result);
+			err = failed ? failed : result ? (int)result : err;
+		}
+	}
+	if (n >= 0)
+		free(maps);
+	return err;
+}
