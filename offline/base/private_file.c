@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* private_file.c: see private_file.h. The data of the file, and not its holes, is read into a
- * mapping of zeros; then the file must be what it was before. */
+/* private_file.c: see private_file.h. The data of the file, and not its holes, is read into memory
+ * of zeros; then the file must be what it was before. */
 #include "offline/base/private_file.h"
 
 #include "offline/base/open_regular.h"
@@ -54,9 +54,13 @@ static void make_room(uint8_t *to, uint64_t off, uint64_t end)
 #endif
 }
 
-/* Reads [@off, @end) of @fd. Returns 0, -EAGAIN where the file ends before, or -errno. */
-static int read_data(int fd, uint8_t *to, uint64_t off, uint64_t end)
+/* Takes [@off, @end) of @fd. Returns 0, -EAGAIN where the file ends before, or -errno. */
+typedef int take_data(int fd, void *to, uint64_t off, uint64_t end);
+
+/* To the memory @to, at the same place. */
+static int read_data(int fd, void *memory, uint64_t off, uint64_t end)
 {
+	uint8_t *to = memory;
 	make_room(to, off, end);
 	while (off < end) {
 		ssize_t n = pread(fd, to + off, end - off, (off_t)off);
@@ -69,8 +73,28 @@ static int read_data(int fd, uint8_t *to, uint64_t off, uint64_t end)
 	return 0;
 }
 
-/* Reads @len bytes but for holes, which stay as they are: zeros. */
-static int read_all(int fd, uint8_t *to, uint64_t len)
+/* To the file *@to, at the same place. */
+static int copy_data(int fd, void *to, uint64_t off, uint64_t end)
+{
+	uint8_t bytes[1 << 15];
+	int err = 0;
+	while (!err && off < end) {
+		size_t len = end - off < sizeof(bytes) ? end - off : sizeof(bytes);
+		ssize_t n = pread(fd, bytes, len, (off_t)off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EAGAIN;
+		err = lseek(*(int *)to, (off_t)off, SEEK_SET) < 0
+			      ? -errno
+			      : write_all(*(int *)to, bytes, (size_t)n);
+		off += (uint64_t)n;
+	}
+	return err;
+}
+
+/* Takes @len bytes but for holes, which stay as they are: zeros. */
+static int take_all(int fd, void *to, uint64_t len, take_data *take)
 {
 	int err = 0;
 	for (uint64_t off = 0; !err && off < len;) {
@@ -79,11 +103,10 @@ static int read_all(int fd, uint8_t *to, uint64_t len)
 			return 0; /* a hole up to the end */
 		off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
 		if (hole < 0 || data < (off_t)off || hole <= data)
-			return read_data(fd, to, off,
-					 len); /* this file system does not tell its holes */
+			return take(fd, to, off, len); /* it does not tell its holes */
 		uint64_t end = (uint64_t)hole < len ? (uint64_t)hole : len;
 		if ((uint64_t)data < end)
-			err = read_data(fd, to, data, end);
+			err = take(fd, to, data, end);
 		off = (uint64_t)hole;
 	}
 	return err;
@@ -111,7 +134,7 @@ static int try_read(int fd, uint64_t max_bytes, struct private_file *out)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	int err = read_all(fd, map, file.len_bytes);
+	int err = take_all(fd, map, file.len_bytes, read_data);
 	if (!err && fstat(fd, &after))
 		err = -errno;
 	if (!err && !unchanged(&file.st, &after))
@@ -156,24 +179,37 @@ int private_file_open_at(int dir_fd, const char *name, uint64_t max_bytes, struc
 	return read_and_close(open_regular_at(dir_fd, name, NULL), max_bytes, out);
 }
 
-int private_file_copy(int fd, uint64_t max_bytes)
+static int try_copy(int fd, uint64_t max_bytes)
 {
-	struct private_file file;
-	int err = private_file_read(fd, max_bytes, &file);
-	if (err)
-		return err;
+	struct stat before, after;
+	if (fstat(fd, &before))
+		return -errno;
+	if ((uint64_t)before.st_size > max_bytes)
+		return -EFBIG;
 	int copy = memfd_create("pugmark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (copy < 0)
-		err = -errno;
+		return -errno;
+	int err = ftruncate(copy, before.st_size) ? -errno : 0;
 	if (!err)
-		err = write_all(copy, file.bytes, file.len_bytes);
-	private_file_free(&file);
+		err = take_all(fd, &copy, (uint64_t)before.st_size, copy_data);
+	if (!err && fstat(fd, &after))
+		err = -errno;
+	if (!err && !unchanged(&before, &after))
+		err = -EAGAIN;
 	if (!err &&
 	    fcntl(copy, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
 		err = -errno;
-	if (err && copy >= 0)
+	if (err)
 		close(copy);
 	return err ? err : copy;
+}
+
+int private_file_copy(int fd, uint64_t max_bytes)
+{
+	int copy = -EAGAIN;
+	for (int i = 0; i < TRIES && copy == -EAGAIN; i++)
+		copy = try_copy(fd, max_bytes);
+	return copy == -EAGAIN ? -EBUSY : copy;
 }
 
 void private_file_free(struct private_file *file)

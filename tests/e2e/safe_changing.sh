@@ -142,6 +142,31 @@ for manner in mapped dated; do
 	tells "$manner" libup.so
 done
 
+# A file of an overlay: who writes to the one below it breaks no lease. Its owner sets the time that it
+# had. As root mounts it here, so does any user in a namespace of his own.
+mkdir -p layers/lower layers/upper layers/work merged
+cp libmarked.so layers/lower/libup.so
+cat >beneath.py <<'EOF'
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+was = os.fstat(fd)
+os.pwrite(fd, b"L", open(sys.argv[1], "rb").read().find(b"MARKER"))
+os.utime(fd, ns=(was.st_atime_ns, was.st_mtime_ns))
+EOF
+if mount -t overlay overlay -o lowerdir=layers/lower,upperdir=layers/upper,workdir=layers/work merged 2>said; then
+	at_end() { umount -l "$dir/merged" 2>/dev/null; }
+	$cc -O1 -o merged/main main.c -L. -lup -Wl,-rpath,"$dir/merged"
+	begin --no-program --module libup.so -a ./merged/main
+	claim 'an overlay: it runs' runs_well merged/main 'used 1'
+	claim 'an overlay: it is written to, below' python3 beneath.py layers/lower/libup.so
+	finish
+	tells 'an overlay' libup.so
+	umount merged
+else
+	skipped=$((skipped + 1))
+	echo "skip an overlay: $(head -n 1 said)"
+fi
+
 # What does not change a file does not end its recording.
 cp first up
 begin -a ./up

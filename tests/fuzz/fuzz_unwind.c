@@ -44,6 +44,7 @@ static void walk(struct unwinder *u, uint64_t ip, uint64_t base, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct unwind_room room = {.bytes = UINT64_MAX / 2};
 	struct unwinder *u;
 	if (size < 64)
 		return 0;
@@ -51,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	char *code = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	MUST(code != MAP_FAILED);
-	if (!unwinder_new(getpid(), &u)) {
+	if (!unwinder_new(getpid(), &room, &u)) {
 		uint64_t base = (uint64_t)code;
 		MUST(unwinder_is_code(u, base));
 		for (uint32_t i = 0; i < STARTS; i++)

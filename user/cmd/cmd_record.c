@@ -302,6 +302,7 @@ static int run(struct record_args *a, struct recorder_result *result, struct pug
 		a->options.program_name = modules->targets.at[0].name;
 		a->options.running = modules->running;
 		a->options.n_running = modules->n_running;
+		a->options.not_all_loaded = &modules->loaded.cut;
 		a->options.replan = replan;
 		a->options.changed = changed;
 		a->options.release = release;

@@ -3,8 +3,9 @@
  * in fcntl(2)) holds up whoever opens the file to write, or cuts it, until the lease is given back:
  * that is the time to remove probes that would stand in the middle of other instructions. Where no
  * lease can be had (somebody has the file open for writing already, or the file system has none),
- * its times tell of a change, later; and at the end its contents, for who has mapped it writes
- * without a time. */
+ * and where it does not hold up everybody (the file below one of an overlay is written to by
+ * itself), its times tell of a change, later; and at the end its contents, for who has mapped it
+ * writes without a time. */
 #ifndef USER_FILE_GUARD_H
 #define USER_FILE_GUARD_H
 
@@ -16,9 +17,10 @@
 struct file_guard {
 	int fd; /* borrowed; -1: nothing is guarded */
 	bool leased;
+	bool told;    /* of each write, by the lease */
 	bool changed; /* told once, and from then on */
 	struct stat was;
-	uint8_t digest[DIGEST_BYTES]; /* of the contents, if not leased */
+	uint8_t digest[DIGEST_BYTES]; /* of the contents, if not told */
 };
 #define FILE_GUARD_NONE ((struct file_guard){.fd = -1})
 

@@ -6,6 +6,7 @@
 #include "offline/base/open_regular.h"
 #include "offline/link/callers_by_name.h"
 #include "user/file/maps_lines.h"
+#include "user/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -43,6 +44,10 @@ int targets_add(struct targets *t, const char *path, const char *name, uint32_t 
 				*index = i;
 			return 0;
 		}
+	if (t->max && t->n >= t->max) {
+		close(fd);
+		return pugmark_diag_set(diag, -E2BIG, name, PUGMARK_NO_OFFSET, "too many files");
+	}
 	struct target *at = realloc(t->at, (t->n + 1) * sizeof(*at));
 	if (at)
 		t->at = at;
@@ -137,26 +142,51 @@ int targets_add_mapped(struct targets *t, const char *pattern, pid_t pid, uint32
 	return err;
 }
 
-static int add_needed(struct targets *t, const char *pattern, uint32_t program, uint32_t *found,
-		      struct pugmark_diag *diag)
+/* What a program needs: found in a sandbox, which hands back the files' names. */
+struct needed {
+	const char *path;
+	struct library_options options;
+};
+
+static int find_needed(void *ctx, FILE *out, struct pugmark_diag *diag)
 {
-	struct library_options options = {
-		.library_path = getenv("LD_LIBRARY_PATH"),
-		.origin = t->at[program].name,
-	};
+	const struct needed *needed = ctx;
 	char **files;
 	uint32_t n;
-	int err = library_files(t->at[program].path, &options, &files, &n, diag);
+	int err = library_files(needed->path, &needed->options, &files, &n, diag);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < n; i++) {
-		if (!err && is_called(files[i], pattern)) {
-			err = targets_add(t, files[i], NULL, NULL, diag);
-			*found += !err;
-		}
+		fwrite(files[i], strlen(files[i]) + 1, 1, out);
 		free(files[i]);
 	}
 	free(files);
+	return 0;
+}
+
+static int add_needed(struct targets *t, const char *pattern, uint32_t program, uint32_t *found,
+		      struct pugmark_diag *diag)
+{
+	struct needed needed = {
+		.path = t->at[program].path,
+		.options = {.library_path = getenv("LD_LIBRARY_PATH"),
+			    .origin = t->at[program].name},
+	};
+	const char *grants[] = {needed.path};
+	const struct sandbox sandbox = {
+		.subject = t->at[program].name, .grants = grants, .n_grants = 1};
+	void *names = NULL;
+	size_t len = 0;
+	int err = sandbox_or_here(&sandbox, find_needed, &needed, &names, &len, diag);
+	const char *at = names, *end = err ? at : at + len;
+	while (!err && at < end && memchr(at, 0, (size_t)(end - at))) {
+		if (is_called(at, pattern)) {
+			err = targets_add(t, at, NULL, NULL, diag);
+			*found += !err;
+		}
+		at += strlen(at) + 1;
+	}
+	free(names);
 	return err;
 }
 

@@ -24,6 +24,8 @@ struct target {
 struct targets {
 	struct target *at; /* heap; each file once */
 	uint32_t n;
+	uint32_t max; /* how many there may be; 0: any */
+	bool cut;     /* running_add_modules(): there were more */
 	bool guarded; /* each file is guarded from when it is added, before anybody reads it */
 };
 

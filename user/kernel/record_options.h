@@ -41,6 +41,7 @@ struct replan_request {
 	bool more_out;	   /* more than were */
 	const pid_t *pids; /* processes that have mapped what may be asked for */
 	uint32_t n_pids;
+	const bool *cancelled; /* becomes true when nobody waits for it any more */
 };
 
 enum carrier_kind { CARRIER_PROBE, CARRIER_PATCH, CARRIER_MIXED, CARRIER_AUTO };
@@ -64,6 +65,7 @@ struct recorder_options {
 	const char *program_name; /* and where it was */
 	const pid_t *running;	  /* what ran already: pids, or with @all those that were found */
 	uint32_t n_running;
+	const bool *not_all_loaded; /* that had loaded more than was planned with; NULL: none had */
 	/* all: only what is in this cgroup (v2) or one below it; NULL: anywhere */
 	const char *cgroup;
 	const char *pid_namespace; /* all: only what is in this one: a process in it, or a path */

@@ -144,6 +144,7 @@ int planning_apart(const char *binary, const struct planning_options *options, c
 	struct plan_modules modules;
 	struct sandbox sandbox = {.subject = options->origin ? options->origin : binary,
 				  .grants = grants,
+				  .cancelled = options->cancelled,
 				  .answer = own_cache_answer,
 				  .answer_ctx = tag};
 	debuginfod_fetch(binary);

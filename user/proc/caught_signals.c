@@ -31,8 +31,10 @@ bool caught_signals_read(struct caught_signals *s)
 	struct signalfd_siginfo info;
 	bool asked = false;
 
-	while (read(s->fd, &info, sizeof(info)) == sizeof(info))
+	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
+		s->io |= info.ssi_signo == SIGIO;
 		asked |= info.ssi_signo != SIGCHLD && info.ssi_signo != SIGIO;
+	}
 	return asked;
 }
 

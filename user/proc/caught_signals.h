@@ -10,6 +10,7 @@
 struct caught_signals {
 	int fd; /* readable when there are some; -1: none are caught */
 	sigset_t old_mask;
+	bool io; /* SIGIO has come: somebody waits for a lease (user/file/file_guard.h) */
 };
 
 /* Returns 0 or -errno. From here on the signals wait until they are released, also after an

@@ -166,6 +166,10 @@ int running_add_modules(struct targets *loaded, pid_t pid, struct pugmark_diag *
 			 line.start, line.end);
 		if (is_elf(path))
 			err = targets_add(loaded, path, line.name, NULL, diag);
+		if (err == -E2BIG) {
+			loaded->cut = true;
+			err = 0;
+		}
 		if (err == -ENOENT) /* it has just been unmapped */
 			err = 0;
 	}

@@ -24,8 +24,8 @@ bool running_is_replaced(const char *program, const char *name);
 uint32_t running_forked(const pid_t *pids, uint32_t n_pids, pid_t *forked, uint32_t max);
 
 /* Adds the modules that process @pid has mapped to @loaded, held open: they may be gone from where
- * they were, or lie in another mount namespace. A process that has ended has none. Returns 0, or
- * -errno with @diag filled. */
+ * they were, or lie in another mount namespace. A process that has ended has none. What is more
+ * than loaded->max sets loaded->cut. Returns 0, or -errno with @diag filled. */
 int running_add_modules(struct targets *loaded, pid_t pid, struct pugmark_diag *diag);
 
 #endif

@@ -296,6 +296,10 @@ static enum recorder_stop wait_for_end(struct recording_run *run)
 		/* What the command started is part of it. */
 		if (!counters->live && (o->argv ? run->child_ended : o->n_pids > 0))
 			return STOP_EXIT;
+		/* The kernel does not let a writer wait for as long as planning may take. */
+		if (run->signals.io && !run->now.file_changed)
+			probed_now_settle(&run->now);
+		run->signals.io = false;
 		/* What captures values has probes of its own, which go at the end. */
 		if (!run->now.file_changed && probed_now_check_files(&run->now, false) &&
 		    run->capturing)

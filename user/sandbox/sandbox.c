@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, OPEN_FILES = 512, SECONDS = 1800 };
+enum { NOBODY = 65534, OPEN_FILES = 512, SECONDS = 1800, CANCEL_MS = 50 };
 #if defined(__SANITIZE_ADDRESS__)
 enum { KEPT = STDOUT_FILENO }; /* what sanitizers find is said */
 #else
@@ -215,6 +215,7 @@ struct wait {
 	const struct sandbox *sandbox;
 	struct broker broker;
 	int socket;
+	pid_t pid;
 	bool ended, cannot;
 	struct message said; /* how */
 };
@@ -246,13 +247,20 @@ static bool take_message(struct wait *w)
 	return true;
 }
 
+static bool is_cancelled(const struct sandbox *s)
+{
+	return s->cancelled && __atomic_load_n(s->cancelled, __ATOMIC_ACQUIRE);
+}
+
 /* Until the child is gone: its end of the socket is closed then. */
 static void serve(struct wait *w)
 {
 	for (;;) {
+		if (is_cancelled(w->sandbox))
+			kill(w->pid, SIGKILL);
 		struct pollfd fds[] = {{.fd = w->socket, .events = POLLIN},
 				       {.fd = w->broker.listener, .events = POLLIN}};
-		if (poll(fds, 2, -1) < 0) {
+		if (poll(fds, 2, w->sandbox->cancelled ? CANCEL_MS : -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			return;
@@ -294,8 +302,8 @@ static int read_result(int fd, void **bytes, size_t *len)
 	return *bytes ? 0 : -ENOMEM;
 }
 
-/* Whether @err is a lack of something, and not what this kernel cannot do. Who controls what is read
- * may have used it up: that is no reason to read it without a sandbox. */
+/* Whether @err is a lack of something, and not what this kernel cannot do. Who controls what is
+ * read may have used it up: that is no reason to read it without a sandbox. */
 static bool is_shortage(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EAGAIN;
@@ -315,6 +323,9 @@ static int not_begun(const struct sandbox *s, int err, struct pugmark_diag *diag
 /* As the child says, whose every byte may be another's: no more than a number and two texts. */
 static int outcome(const struct wait *w, int status, struct pugmark_diag *diag)
 {
+	if (is_cancelled(w->sandbox))
+		return pugmark_diag_set(diag, -ECANCELED, w->sandbox->subject, PUGMARK_NO_OFFSET,
+					"its analysis was not waited for");
 	if (w->cannot)
 		return not_begun(w->sandbox, w->said.err, diag);
 	if (!w->ended || status)
@@ -347,6 +358,7 @@ int sandbox_run(const struct sandbox *sandbox, sandbox_work *work, void *ctx, vo
 		child(&(struct job){sandbox, work, ctx, result, ends[1]}, parent);
 	close(ends[1]);
 	w.socket = ends[0];
+	w.pid = pid;
 	int err = pid < 0 ? not_begun(sandbox, -errno, diag) : 0;
 	if (!err) {
 		serve(&w);

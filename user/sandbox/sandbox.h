@@ -24,6 +24,9 @@ struct sandbox {
 	uint32_t n_grants;
 	uint64_t memory_bytes; /* 0: three quarters of what this machine has */
 	uint32_t seconds;      /* of a processor; 0: half an hour */
+	/* Becomes true, by another thread, when the result is not wanted any more: the child is
+	 * ended, and -ECANCELED returned. NULL: it never does. */
+	const bool *cancelled;
 	/* Answers what the child asks by sandbox_ask(): 0 and in *@fd a descriptor for it (-1:
 	 * none), which is closed then, or -errno. @sent: what came with the question, or -1. */
 	int (*answer)(void *ctx, char op, const char *text, int sent, int *fd);

@@ -12,10 +12,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { PROCESSES = 64 };
+enum { PROCESSES = 64, PART_OF_MEMORY = 4 };
 
 struct attach_stacks {
+	struct unwind_room room;
 	struct unwinder *unwinders[PROCESSES];
 	uint32_t next;		    /* to be replaced */
 	struct unwinder *last;	    /* that has reduced a stack */
@@ -90,10 +92,12 @@ int attach_stacks_new(const struct recorder_options *options, struct attach_stac
 	struct attach_stacks *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->room.bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) / PART_OF_MEMORY *
+			(uint64_t)sysconf(_SC_PAGESIZE);
 	/* What runs now may have ended by the time that its stack is looked at. */
 	for (uint32_t i = 0; i < options->n_running && s->next < PROCESSES; i++) {
 		struct unwinder *u;
-		if (unwinder_new(options->running[i], &u))
+		if (unwinder_new(options->running[i], &s->room, &u))
 			continue;
 		if (has_alike(s, u)) {
 			unwinder_free(u);
@@ -124,7 +128,7 @@ static struct unwinder *unwinder_of(struct attach_stacks *s, pid_t pid, bool fre
 			slot = &s->unwinders[i];
 	if (slot && !fresh)
 		return *slot;
-	if (unwinder_new(pid, &u))
+	if (unwinder_new(pid, &s->room, &u))
 		return NULL;
 	if (!slot)
 		slot = &s->unwinders[s->next++ % PROCESSES];

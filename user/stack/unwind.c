@@ -7,6 +7,7 @@
 #include "offline/base/open_regular.h"
 #include "offline/base/private_file.h"
 #include "offline/base/search.h"
+#include "offline/base/vec.h"
 #include "user/file/maps_lines.h"
 
 #include <dwarf.h>
@@ -21,6 +22,8 @@
 #include <unistd.h>
 
 enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_RET = 16, RULES = 1 << 12, EXPRESSION_MAX = 64 };
+/* Of a process, of what is left for all. */
+enum { SHARE_OF_ROOM = 4 };
 #define SLOW_NS 100000000 /* of the processor, for what takes microseconds */
 
 /* One line of /proc/PID/maps. */
@@ -36,7 +39,10 @@ struct unwinder {
 	pid_t pid;
 	struct mapping *maps;
 	uint32_t n, cap;
-	struct frame_rule *rules; /* RULES of them, by a hash of ip; NULL: none yet */
+	struct frame_rule *rules;	/* RULES of them, by a hash of ip; NULL: none yet */
+	VEC(struct private_file) files; /* that the dwfl reads */
+	struct unwind_room *room;
+	uint64_t copied; /* taken of it */
 	bool slow; /* call frame information was met that takes too long: nothing is unwound */
 	/* Of the walk in progress. */
 	const struct unwind_thread *thread;
@@ -62,21 +68,62 @@ static void map_file_path(const struct unwinder *u, const struct mapping *m, cha
 		 (unsigned long long)m->end);
 }
 
+static bool is_of_text(const struct unwinder *u, const struct stat *st)
+{
+	for (uint32_t i = 0; i < u->n; i++)
+		if (u->maps[i].is_text && u->maps[i].dev == st->st_dev &&
+		    u->maps[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* The file @fd, read into memory: descriptors are scarcer than that. NULL: it is no ELF file. */
+static Elf *elf_of(struct unwinder *u, int fd, uint64_t len)
+{
+	struct private_file file;
+	if (private_file_read(fd, len, &file))
+		return NULL;
+	elf_version(EV_CURRENT);
+	Elf *elf = file.bytes ? elf_memory((char *)file.bytes, file.len_bytes) : NULL;
+	if (elf && elf_kind(elf) == ELF_K_ELF && VEC_PUSH(&u->files, file))
+		return elf;
+	elf_end(elf);
+	private_file_free(&file);
+	return NULL;
+}
+
+/* The file that is mapped at @m, if code of it is, as far as there is room. By its length: what
+ * reads it fills its holes. */
+static Elf *elf_mapped(struct unwinder *u, const struct mapping *m)
+{
+	char path[96];
+	struct stat st;
+	Elf *elf = NULL;
+	map_file_path(u, m, path);
+	int fd = open_regular(path, &st);
+	if (fd < 0)
+		return NULL;
+	uint64_t len = (uint64_t)st.st_size, max = (u->copied + u->room->bytes) / SHARE_OF_ROOM;
+	if (is_of_text(u, &st) && max > u->copied && len <= max - u->copied)
+		elf = elf_of(u, fd, len);
+	if (elf) {
+		u->copied += len;
+		u->room->bytes -= len;
+	}
+	close(fd);
+	return elf;
+}
+
 /* libdwfl passes no argument of ours to this, so the process stands in the argument of the dwfl. */
 static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 		    char **file, Elf **elf)
 {
-	const struct unwinder *u = *data;
-	char path[96];
+	struct unwinder *u = *data;
 	for (uint32_t i = 0; u && i < u->n; i++)
 		if (u->maps[i].start == base) {
-			map_file_path(u, &u->maps[i], path);
-			int fd = open_regular(path, NULL);
-			int copy = fd < 0 ? fd : private_file_copy(fd, PRIVATE_FILE_MAX);
-			if (fd >= 0)
-				close(fd);
-			*file = copy < 0 ? NULL : strdup(name);
-			return copy < 0 ? -1 : copy;
+			*elf = elf_mapped(u, &u->maps[i]);
+			*file = *elf ? strdup(name) : NULL;
+			return -1; /* no descriptor */
 		}
 	/* What no file is mapped for: the vdso. A file is never opened by a name in our folders. */
 	if (*name == '/')
@@ -174,12 +221,13 @@ static int give_data(Dwfl_Module *module, void **data, const char *name, Dwarf_A
 	return DWARF_CB_OK;
 }
 
-int unwinder_new(pid_t pid, struct unwinder **out)
+int unwinder_new(pid_t pid, struct unwind_room *room, struct unwinder **out)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
 	u->pid = pid;
+	u->room = room;
 	int err = read_maps(u);
 	if (!err) {
 		u->dwfl = dwfl_begin(&callbacks);
@@ -204,6 +252,10 @@ void unwinder_free(struct unwinder *u)
 		return;
 	if (u->dwfl)
 		dwfl_end(u->dwfl);
+	u->room->bytes += u->copied;
+	for (uint32_t i = 0; i < u->files.n; i++)
+		private_file_free(&u->files.at[i]);
+	VEC_FREE(&u->files);
 	free(u->maps);
 	free(u->rules);
 	free(u);

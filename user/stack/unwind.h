@@ -29,8 +29,16 @@ struct frame_rule {
 enum { FRAME_NONE, FRAME_SP, FRAME_BP };
 enum frame_bp { BP_KEPT, BP_SAVED, BP_UNKNOWN };
 
-/* Looks at what process @pid has mapped now. Returns 0, or -errno (-ESRCH: it has ended). */
-int unwinder_new(pid_t pid, struct unwinder **out);
+/* What copies of files may take together, in bytes: whoever runs what is traced chooses what his
+ * process maps. A process takes at most a quarter of it; frames in files for which none is left
+ * have no information. */
+struct unwind_room {
+	uint64_t bytes;
+};
+
+/* Looks at what process @pid has mapped now. @room outlives it. Returns 0, or -errno (-ESRCH: it
+ * has ended). */
+int unwinder_new(pid_t pid, struct unwind_room *room, struct unwinder **out);
 void unwinder_free(struct unwinder *unwinder);
 /* Opens the files of all modules now (else each when it is met): the process may end. */
 void unwinder_hold(struct unwinder *unwinder);

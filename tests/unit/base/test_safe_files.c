@@ -87,6 +87,24 @@ static void what_is_read_stays(void **state)
 	assert_memory_equal(file.bytes + (2ll << 30), "word", 4);
 	assert_int_equal(file.bytes[12345678], 0);
 	private_file_free(&file);
+	/* A copy has them too: who hands over a file of gigabytes has not to write them. */
+	struct stat st;
+	char word[5] = "";
+	fd = open("holes", O_RDONLY);
+	int copy = private_file_copy(fd, PRIVATE_FILE_MAX);
+	close(fd);
+	assert_true(copy >= 0 && !fstat(copy, &st));
+	assert_int_equal(st.st_size, (2ll << 30) + 4);
+	assert_true(st.st_blocks < 1 << 14);
+	assert_int_equal(pread(copy, word, 4, 2ll << 30), 4);
+	assert_string_equal(word, "word");
+	assert_int_equal(pwrite(copy, "x", 1, 0), -1);
+	assert_int_equal(ftruncate(copy, 0), -1);
+	close(copy);
+	put("file", "text");
+	fd = open("file", O_RDONLY);
+	assert_int_equal(private_file_copy(fd, 3), -EFBIG);
+	close(fd);
 }
 
 static void folders_are_not_left(void **state)

@@ -39,6 +39,9 @@ static int find_running(const struct record_modules_options *o, struct record_mo
 			struct pugmark_diag *diag)
 {
 	int err = 0;
+	out->loaded.max = PLANNING_PLUGINS_MAX > o->planning->n_plugins
+				  ? PLANNING_PLUGINS_MAX - o->planning->n_plugins
+				  : 1;
 	if (o->argv)
 		return 0;
 	if (o->binary)
@@ -318,11 +321,14 @@ static int plan_all_again(const struct record_modules_options *o, struct record_
 			  struct pugmark_diag *diag)
 {
 	struct record_modules_options quiet = *o;
+	struct planning_options planning = *o->planning;
 	uint32_t first = out->n, n_sites = 0;
 	int err = 0;
 	quiet.quiet = true;
+	quiet.planning = &planning;
+	planning.cancelled = request->cancelled;
 	for (uint32_t m = 0; !err && m < out->n_now; m++)
-		err = plan_again(o, out, m, come < out->targets.n, request, diag);
+		err = plan_again(&quiet, out, m, come < out->targets.n, request, diag);
 	for (uint32_t t = come; !err && t < out->targets.n; t++) {
 		err = add_planned(&quiet, out, t, 1, NULL, diag);
 		if (err)

@@ -43,7 +43,7 @@ struct record_modules {
 	char *news;			     /* heap, NULL: none: which came, and which cannot */
 	const char *pid_programs[64];	     /* what each of the processes runs */
 	/* Those of the program that run already, and all that they have loaded by now: what none of
-	 * its libraries needs is a plugin to it. */
+	 * its libraries needs is a plugin to it. loaded.cut: more than is planned with. */
 	pid_t running[RECORD_RUNNING_MAX];
 	uint32_t n_running;
 	struct targets loaded;

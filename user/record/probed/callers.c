@@ -21,6 +21,7 @@
 enum { NAMED_MAX = 4, FILES_MAX = 4096, PIDS_MAX = 1024, BURST_MAX = 4096 };
 /* What waits to be looked at, by one child. */
 enum { WAITING_MAX = 48, BYTES_MAX = 256 << 20 };
+#define ALL_BYTES_MAX PRIVATE_FILE_MAX /* of all files that are looked at */
 
 struct seen_file {
 	dev_t dev;
@@ -44,6 +45,7 @@ struct callers {
 	struct mapping next;
 	struct own_names names;
 	VEC(struct seen_file) seen;
+	uint64_t bytes;	 /* of all that were seen, by their length */
 	uint32_t looked; /* at so many of them; the others wait to be looked at together */
 	VEC(struct stranger) strangers;
 	bool missed;   /* the kernel had no room to tell of some mappings */
@@ -159,6 +161,11 @@ static void look_at(struct callers *c, int fd, const struct stat *st, const char
 {
 	if (is_seen(c, st))
 		return;
+	if ((uint64_t)st->st_size > ALL_BYTES_MAX - c->bytes) {
+		c->not_seen = true;
+		return;
+	}
+	c->bytes += (uint64_t)st->st_size;
 	struct seen_file seen = {st->st_dev, st->st_ino, PUGMARK_NONE,
 				 fcntl(fd, F_DUPFD_CLOEXEC, 3), strdup(file)};
 	if (c->seen.n >= FILES_MAX || !seen.file || seen.fd < 0 || !VEC_PUSH(&c->seen, seen)) {
@@ -325,6 +332,7 @@ char *callers_words(struct callers *c, struct collector *collector)
 		return NULL;
 	callers_look(c, collector);
 	know_strangers(c, collector);
+	c->not_seen |= c->options->not_all_loaded && *c->options->not_all_loaded;
 	if (c->missed)
 		look_at_all(c, collector);
 	look_at_waiting(c);

@@ -29,8 +29,10 @@ int probed_now_watch(struct probed_now *p)
 
 void probed_now_settle(struct probed_now *p)
 {
-	if (p->replanner)
+	if (p->replanner) {
+		replanner_cancel(p->replanner);
 		replanner_finish(p->replanner, NULL, NULL, NULL);
+	}
 	p->replanner = NULL;
 }
 

@@ -23,7 +23,7 @@ struct replanner {
 	struct overhead *overhead; /* NULL: nothing more goes */
 	char *news;
 	pthread_t thread;
-	bool done;
+	bool done, cancelled;
 	double began_s, seconds, cpu_seconds;
 	int err;
 	struct pugmark_diag diag;
@@ -75,6 +75,7 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 	r->overhead = overhead;
 	r->began_s = seconds(CLOCK_MONOTONIC);
 	r->request = *request;
+	r->request.cancelled = &r->cancelled;
 	r->request.out = r->taken = calloc(request->n_out + 1, sizeof(*r->taken));
 	r->request.pids = r->pids = calloc(request->n_pids + 1, sizeof(*r->pids));
 	if (r->taken && request->n_out)
@@ -98,6 +99,11 @@ void replanner_took(const struct replanner *r, double *seconds, double *cpu_seco
 bool replanner_done(const struct replanner *r)
 {
 	return __atomic_load_n(&r->done, __ATOMIC_ACQUIRE);
+}
+
+void replanner_cancel(struct replanner *r)
+{
+	__atomic_store_n(&r->cancelled, true, __ATOMIC_RELEASE);
 }
 
 int replanner_finish(struct replanner *r, struct recorder_options *changed, char **news,

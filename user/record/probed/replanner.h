@@ -19,6 +19,8 @@ int replanner_start(const struct recorder_options *options, const struct recorde
 /* How long it took, and how much of a processor's time. After replanner_done(). */
 void replanner_took(const struct replanner *r, double *seconds, double *cpu_seconds);
 bool replanner_done(const struct replanner *r);
+/* Nobody wants what comes of it: replanner_finish() does not wait for long then. */
+void replanner_cancel(struct replanner *r);
 /* Waits until it is done, and frees it. Returns what recorder_options.replan returned; with 0,
  * @changed is what is to be probed and *@news what is to be noted (the caller frees; NULL:
  * nothing). Both pointers may be NULL. */
