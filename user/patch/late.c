@@ -4,8 +4,10 @@
 
 #include "offline/elf/private_elf.h"
 #include "user/kernel/probe_limits.h"
+#include "user/sandbox/sandbox.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -25,8 +27,8 @@ static bool names_resolver(const GElf_Shdr *header, Elf_Data *data)
 	return false;
 }
 
-/* Whether the file has one, or does not say. */
-static bool has_resolver(const char *path)
+/* In the sandbox: whether the file has one, or does not say. */
+static bool finds_resolver(const char *path)
 {
 	Elf_Scn *section = NULL;
 	bool dynamic = false;
@@ -46,6 +48,25 @@ static bool has_resolver(const char *path)
 		dynamic |= header.sh_type == SHT_DYNSYM;
 	}
 	return !dynamic;
+}
+
+static int find_resolver(void *ctx, FILE *out, struct pugmark_diag *diag)
+{
+	(void)diag;
+	return fputc(finds_resolver(ctx) ? 'y' : 'n', out) == EOF ? -ENOMEM : 0;
+}
+
+static bool has_resolver(const char *path)
+{
+	struct sandbox sandbox = {.subject = path};
+	struct pugmark_diag diag = {0};
+	void *bytes = NULL;
+	size_t len = 0;
+	int err = sandbox_or_here(&sandbox, find_resolver, (void *)path, &bytes, &len, &diag);
+	bool none = !err && len == 1 && *(const char *)bytes == 'n';
+
+	free(bytes);
+	return !none;
 }
 
 bool late_is_possible(const struct recorder_options *o)
