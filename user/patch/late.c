@@ -58,7 +58,7 @@ static int find_resolver(void *ctx, FILE *out, struct pugmark_diag *diag)
 
 static bool has_resolver(const char *path)
 {
-	struct sandbox sandbox = {.subject = path};
+	struct sandbox sandbox = {.subject = path, .grants = &path, .n_grants = 1};
 	struct pugmark_diag diag = {0};
 	void *bytes = NULL;
 	size_t len = 0;
