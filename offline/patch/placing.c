@@ -200,7 +200,7 @@ static bool try_span(const struct finder *f, uint32_t k, uint32_t block, uint32_
 	if (needed < JUMP_BYTES && !found.island)
 		return false;
 	if (found.room)
-		spans_hold(f->spans, found.room, found.room + found.room_len);
+		spans_take(f->spans, found.room, found.room + found.room_len);
 	spans_take(f->spans, found.addr + found.code_len, found.addr + found.len);
 	if (found.island)
 		spans_take(f->spans, found.island, found.island + JUMP_BYTES);
@@ -328,6 +328,7 @@ static void make_room(struct finder *f)
 		own = insn_at(f->model, block, site->addr);
 		if (!try_spans(f, k, block, own, SHORT_JUMP_BYTES, p))
 			continue;
+		spans_hold(f->spans, p->addr, p->addr + p->len);
 		f->out->n_room++;
 		f->out->n_found++;
 		f->out->n_by_reason[PATCH_SHORT]--;

@@ -87,10 +87,11 @@ void spans_hold(struct spans *s, uint64_t from, uint64_t to)
 	set_bits(s, s->held, from, to);
 }
 
+/* Also what lies in blocks that nothing reaches, whose bytes are idle to others. */
 static bool is_held(const struct spans *s, uint64_t from, uint64_t to)
 {
 	for (uint64_t at = from - s->model->text_addr; at < to - s->model->text_addr; at++)
-		if (s->held[at / 8] >> at % 8 & 1)
+		if ((s->held[at / 8] | s->taken[at / 8]) >> at % 8 & 1)
 			return true;
 	return false;
 }
