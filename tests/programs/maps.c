@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* maps.c: to be preloaded: before its program begins, maps the files MAPS_DIR/0, 1, ... as code, as far
- * as there are some, and makes the file MAPS_DIR/mapped. Without that variable it does nothing: other
- * programs have it in their environment too. */
+/* maps.c: to be preloaded: before its program begins, maps the files MAPS_DIR/0, 1, ... as code, as
+ * far as there are some, and makes the file MAPS_DIR/mapped. Without that variable it does nothing:
+ * other programs have it in their environment too. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
