@@ -56,27 +56,29 @@ static int find_resolver(void *ctx, FILE *out, struct pugmark_diag *diag)
 	return fputc(finds_resolver(ctx) ? 'y' : 'n', out) == EOF ? -ENOMEM : 0;
 }
 
-static bool has_resolver(const char *path)
+static int has_resolver(const char *path, bool *has, struct pugmark_diag *diag)
 {
 	struct sandbox sandbox = {.subject = path, .grants = &path, .n_grants = 1};
-	struct pugmark_diag diag = {0};
 	void *bytes = NULL;
 	size_t len = 0;
-	int err = sandbox_or_here(&sandbox, find_resolver, (void *)path, &bytes, &len, &diag);
-	bool none = !err && len == 1 && *(const char *)bytes == 'n';
+	int err = sandbox_or_here(&sandbox, find_resolver, (void *)path, &bytes, &len, diag);
 
+	*has = err || len != 1 || *(const char *)bytes != 'n';
 	free(bytes);
-	return !none;
+	return err;
 }
 
-bool late_is_possible(const struct recorder_options *o)
+int late_find(const struct recorder_options *o, bool *possible, struct pugmark_diag *diag)
 {
-	if (!o->carrier || !o->argv || o->captures || probe_limits_have_multi() <= 0)
-		return false;
-	for (uint32_t m = 0; m < o->n_modules; m++)
-		if (has_resolver(o->modules[m].path))
-			return false;
-	return true;
+	*possible = o->carrier && o->argv && !o->captures && probe_limits_have_multi() > 0;
+	for (uint32_t m = 0; *possible && m < o->n_modules; m++) {
+		bool has;
+		int err = has_resolver(o->modules[m].path, &has, diag);
+		if (err)
+			return err;
+		*possible = !has;
+	}
+	return 0;
 }
 
 int late_writable(const struct tracee *t, const struct area *area,

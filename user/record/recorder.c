@@ -162,7 +162,8 @@ static int start(struct recording_run *run, struct pugmark_diag *diag)
 		err = -ECANCELED;
 	if (!err)
 		tell_removing(run);
-	bool later = !err && late_is_possible(o);
+	bool later = false;
+	err = err ? err : late_find(o, &later, diag);
 	uint64_t before_ns = clock_now_ns();
 	if (!err) {
 		progress_start(&progress, "placing probes", 0, o->quiet);
