@@ -5,6 +5,7 @@
 # capability. No debug file is asked for over a network.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
+. "$(dirname "$0")/../support/sandboxed.sh"
 needs_recording
 needs python3 setpriv
 work_in_own_folder
@@ -15,14 +16,6 @@ cp "$(readlink -f "$(command -v cat)")" cat
 
 # The child that analyses, while it does: a child of the recorder's that has a filter, and has used
 # TICKS (hundredths of a second) of a processor.
-# Nothing is started to look, for it may be over soon.
-has_filter() { # PID
-	local key value
-	while read -r key value; do
-		[ "$key" != Seccomp: ] || { [ "$value" = 2 ] && return; }
-	done <"/proc/$1/status"
-	return 1
-}
 find_child() { # RECORDER [TICKS]
 	local task pids pid fields end=$((SECONDS + 20))
 	while [ $SECONDS -lt $end ] && [ -e "/proc/$1" ]; do

@@ -6,6 +6,7 @@
 # plans meanwhile keeps nobody waiting: neither who ends the recording, nor who writes to its files.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
+. "$(dirname "$0")/../support/sandboxed.sh"
 needs_recording
 needs setpriv prlimit
 stranger=54321 # of no account
@@ -75,14 +76,6 @@ ${CC:-cc} -O1 -fPIC -shared -o libprobed.so probed.c &&
 library=$(ldconfig -p | sed -nE 's/.*(libcrypto|libpython3|libgnutls|libstdc\+\+)[^ ]*\.so.* => (.*)/\2/p' | head -n 1)
 cp "$(readlink -f "$library")" liblater.so || skip 'no large library here'
 cp libprobed.so other.so
-# Nothing is started to look, for it may be over soon.
-has_filter() { # PID
-	local key value
-	while read -r key value; do
-		[ "$key" != Seccomp: ] || { [ "$value" = 2 ] && return; }
-	done <"/proc/$1/status"
-	return 1
-}
 plans_without_end() { # the recorder $recorder, which has just been told of the library
 	local task pid pids end
 	rm -rf rec rec.old

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* timer.c: a busy program under a timer: signals come at any instruction, half of the handlers run
- * on an alternate stack, some are interrupted themselves, some jump out, until as many came
- * as the argument says. How many came goes to stdout. */
+ * on an alternate stack, some are interrupted themselves, some jump out, of these every second with
+ * another one waiting, until as many came as the argument says. How many came goes to stdout. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@ FN void handle(int signal)
 		raise(SIGUSR1); /* one in another */
 	if (came % 97 == 0 && may_jump) {
 		may_jump = 0;
+		if (came / 97 % 2)
+			raise(signal); /* waits, and comes when the jump lets it, before it is made */
 		siglongjmp(back, 1);
 	}
 	twice();
