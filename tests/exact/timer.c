@@ -19,7 +19,8 @@ FN void handle(int signal)
 	if (came % 97 == 0 && may_jump) {
 		may_jump = 0;
 		if (came / 97 % 2)
-			raise(signal); /* waits, and comes when the jump lets it, before it is made */
+			raise(signal); /* waits, and comes when the jump lets it, before it is made
+					*/
 		siglongjmp(back, 1);
 	}
 	twice();

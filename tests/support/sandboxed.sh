@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
 # sandboxed.sh: finds the children in which files are analysed; to be sourced.
 # The child that analyses has a filter. Nothing is started to look, for it may be over soon.
 has_filter() { # PID
