@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* breakpoints.c: to be preloaded: at its end the program whose name is BREAKPOINTS_OF says, in the
- * file BREAKPOINTS, how many breakpoints are in its text that are not in its file. */
+/* breakpoints.c: to be preloaded: before it begins the program whose name is BREAKPOINTS_OF says,
+ * in the file BREAKPOINTS, how many breakpoints are in its text that are not in its file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static int count(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1; /* the first is the program */
 }
 
-__attribute__((destructor)) static void told(void)
+__attribute__((constructor)) static void told(void)
 {
 	const char *name = getenv("BREAKPOINTS_OF"), *to = getenv("BREAKPOINTS");
 	bool own = name && to && !strcmp(program_invocation_short_name, name);
