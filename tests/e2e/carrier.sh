@@ -175,7 +175,8 @@ claim 'a library is patched' eval '! grep -qE " [0-9]{3,} of them .*by probes" e
 claim 'auto with times of calls is by probes, and says why' grep -q -- '--carrier probe: .*--time-of' err
 
 # What is patched before it begins needs no probes there, and has none: a program of thousands of
-# functions (what it pays for them is measured by bench_carrier.sh). One that its linker calls before that has them all the same.
+# functions (what it pays for them is measured by bench_carrier.sh). One that its linker calls before
+# that is probed until then.
 {
 	echo '#include <stdio.h>'
 	echo 'long f0(long x) { return x; }'
