@@ -63,10 +63,10 @@ if ! server=$(command -v redis-server); then
 fi
 cp "$(readlink -f "$server")" redis-server
 "$PUGMARK" record -q --level values -o redis -- ./redis-server --port 0 --unixsocket "$dir/sock" \
-	--save '' --appendonly no >log 2>err &
+	--save '' --appendonly no --pidfile "$dir/pid" >log 2>err &
 started+=($!)
-python3 - "$dir/sock" >talk <<'P'
-import socket, sys, time
+python3 - "$dir/sock" "$dir/pid" >talk <<'P'
+import os, socket, sys, time
 for _ in range(600):
     try:
         s = socket.socket(socket.AF_UNIX)
@@ -74,6 +74,16 @@ for _ in range(600):
         break
     except OSError:
         time.sleep(0.1)
+# It listens before it has written that, and before its threads have begun: they sleep when ten looks in
+# a row found them so.
+asleep = 0
+while not (os.path.exists(sys.argv[2]) and (pid := open(sys.argv[2]).read().strip())):
+    time.sleep(0.1)
+while asleep < 10:
+    threads = [t for t in os.listdir(f"/proc/{pid}/task") if t != pid]
+    states = {open(f"/proc/{pid}/task/{t}/stat").read().rsplit(")", 1)[1].split()[0] for t in threads}
+    asleep = asleep + 1 if states == {"S"} else 0
+    time.sleep(0.1)
 def request(*words):
     text = "*%d\r\n" % len(words) + "".join("$%d\r\n%s\r\n" % (len(w), w) for w in words)
     s.sendall(text.encode())

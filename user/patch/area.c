@@ -115,12 +115,13 @@ static uint64_t find_room(const struct making *m, uint64_t low, uint64_t high, u
 }
 
 /* Where the shared memory of the process is in the memfd, by any process that has it mapped. */
-static int open_memory(pid_t pid, uint64_t shared, uint64_t bytes)
+static int open_memory(pid_t pid, const struct patch_record *record)
 {
+	unsigned long long start = record->shared;
 	char path[80];
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)shared, (unsigned long long)(shared + bytes));
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, start,
+		 start + record->chunks_bytes);
 	return giving_open(path);
 }
 
@@ -149,38 +150,47 @@ static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_
 	struct giving *g = surgeon_memory(sizeof(*g));
 
 	*why = "out of memory";
-	if (!g)
+	a->record_bytes = page_up(sizeof(*a->record) + 2 * a->n_sites * sizeof(struct patch_entry));
+	a->record = surgeon_memory(a->record_bytes);
+	if (!g || !a->record)
 		return -ENOMEM;
+	a->off_record = code_bytes + chunks_bytes;
 	g->pid = m->t->pid;
-	g->off_chunks = code_bytes;
-	g->chunks_bytes = chunks_bytes;
+	g->off_record = a->off_record;
 	g->old_local = find_local(m);
-	for (uint32_t i = 0; i < a->n_regions; i++)
-		if (a->regions[i].addr)
-			g->code[g->n_code++] = (struct giving_code){
-				a->regions[i].addr, a->regions[i].bytes, a->regions[i].off_fd};
+	g->record = (struct patch_record){
+		.magic = PATCH_MAGIC,
+		.off_chunks = code_bytes,
+		.chunks_bytes = chunks_bytes,
+		.rings_bytes = PATCH_RINGS * (uint64_t)PATCH_RING_BYTES,
+		.patched_ns = runs ? UINT64_MAX : 0,
+		.recorder = getpid(),
+		.recorder_start = remains_start_of(getpid()),
+	};
+	for (uint32_t i = 0; i < a->n_regions; i++) {
+		const struct area_region *r = &a->regions[i];
+
+		if (!r->addr)
+			continue;
+		g->code[g->n_code++] = (struct giving_code){r->addr, r->bytes, r->off_fd};
+		g->record.regions[g->record.n_regions++] =
+			(struct patch_region){.code = r->addr, .code_bytes = r->bytes};
+	}
 	int err = runs ? -ETIMEDOUT : giving_to_stopped(m->t, g);
 	for (int i = 0; i < STOP_TRIES && err == -ETIMEDOUT; i++)
 		err = surgeon_run(giving_to_running, g);
 	*why = err == -EINTR ? "it could not be given memory" : g->why;
 	*stopped_ns = g->stopped_ns;
-	a->off_chunks = code_bytes;
-	a->shared = g->shared;
+	*a->record = g->record;
 	a->local = g->local;
-	a->rings = g->local + PATCH_LOCAL_BYTES;
 	surgeon_free(g, sizeof(*g));
 	if (err)
 		return err;
 	*why = "its memory cannot be shared";
-	a->fd = open_memory(a->pid, a->shared, chunks_bytes);
+	a->fd = open_memory(a->pid, a->record);
 	if (a->fd < 0)
 		return a->fd;
-	a->record_bytes = page_up(sizeof(*a->record) + 2 * a->n_sites * sizeof(struct patch_entry));
-	a->off_record = code_bytes + chunks_bytes;
-	if (ftruncate(a->fd, a->off_record + a->record_bytes))
-		return -errno;
-	a->record = surgeon_memory(a->record_bytes);
-	return a->record ? 0 : -ENOMEM;
+	return ftruncate(a->fd, a->off_record + a->record_bytes) ? -errno : 0;
 }
 
 /* Finds the modules in the process, and room for their code. */
@@ -336,16 +346,12 @@ static void record_island(struct patch_record *record, const struct patch_module
 }
 
 /* What is to be changed in the text of @module. */
-static void record_region(struct area *a, struct area_region *r, const struct patch_module *module)
+static void record_region(struct patch_record *record, struct patch_region *to,
+			  struct area_region *r, const struct patch_module *module)
 {
-	struct patch_record *record = a->record;
-	struct patch_region *to = &record->regions[record->n_regions++];
-
-	*to = (struct patch_region){.code = r->addr,
-				    .code_bytes = r->bytes,
-				    .text_from = module->span.addr + r->bias,
-				    .text_to = module->span.end + r->bias,
-				    .first = record->n_entries};
+	to->text_from = module->span.addr + r->bias;
+	to->text_to = module->span.end + r->bias;
+	to->first = record->n_entries;
 	for (uint32_t i = 0; i < module->placing.n; i++) {
 		const struct patch_place *p = &module->placing.places[i];
 		uint64_t own = module->sites[i].addr;
@@ -387,36 +393,30 @@ static int save_record(const struct area *a)
 		copy->entries[i].written = true;
 	for (uint32_t i = 0; i < copy->n_words; i++)
 		copy->words[i].written = true;
-	bool saved = pwrite(a->fd, copy, bytes, a->off_record) == (ssize_t)bytes;
+	/* The entries first: whoever finds half of it finds none. */
+	int err = pwrite_all(a->fd, copy->entries, bytes - sizeof(*copy),
+			     a->off_record + sizeof(*copy));
+	if (!err)
+		err = pwrite_all(a->fd, copy, sizeof(*copy), a->off_record);
 	free(copy);
-	return saved ? 0 : -EIO;
+	return err;
 }
 
-static int emit_all(struct making *m, bool runs, const struct patch_settings *settings)
+static int emit_all(struct making *m, const struct patch_settings *settings)
 {
 	struct area *a = m->area;
 	struct patch_header header = {
 		.magic = PATCH_MAGIC,
-		.rings = a->rings,
+		.rings = a->record->rings,
 		.local = a->local,
-		.shared = a->shared,
+		.shared = a->record->shared,
 		.off_record = a->off_record,
 	};
+	struct patch_region *region = a->record->regions;
 	struct unwinders unwinders;
 	int err = 0;
 
 	unwinders_find(m->t, &unwinders);
-	*a->record = (struct patch_record){
-		.magic = PATCH_MAGIC,
-		.off_chunks = a->off_chunks,
-		.chunks_bytes = patch_chunks_bytes(settings->shared.n_chunks),
-		.rings = a->rings,
-		.rings_bytes = PATCH_RINGS * (uint64_t)PATCH_RING_BYTES,
-		.shared = a->shared,
-		.patched_ns = runs ? UINT64_MAX : 0,
-		.recorder = getpid(),
-		.recorder_start = remains_start_of(getpid()),
-	};
 	for (uint32_t i = 0; i < a->n_regions; i++)
 		if (a->regions[i].addr)
 			header.bases[i] = m->modules[i].span.addr + a->regions[i].bias;
@@ -429,16 +429,16 @@ static int emit_all(struct making *m, bool runs, const struct patch_settings *se
 		if (err)
 			break;
 		header_write(a, i, &unwinders, settings, &header);
-		record_region(a, r, &m->modules[i]);
+		record_region(a->record, region++, r, &m->modules[i]);
 		err = write_region(a, r);
 	}
 	if (!err)
 		err = header_record(a, m->t, &unwinders);
 	if (!err)
 		err = save_record(a);
-	if (!err && pwrite(a->fd, &settings->shared, sizeof(settings->shared), a->off_chunks) !=
-			    sizeof(settings->shared))
-		err = -EIO;
+	if (!err)
+		err = pwrite_all(a->fd, &settings->shared, sizeof(settings->shared),
+				 a->record->off_chunks);
 	return err;
 }
 
@@ -466,7 +466,7 @@ int area_new(const struct tracee *t, bool runs, const struct patch_module *modul
 		err = make_memory(&m, code_bytes, runs, settings->shared.n_chunks, stopped_ns, why);
 	if (!err) {
 		*why = "its code cannot be written";
-		err = emit_all(&m, runs, settings);
+		err = emit_all(&m, settings);
 	}
 	if (m.n_maps >= 0)
 		free(m.maps);

@@ -56,9 +56,9 @@ struct area {
 	pid_t pid;
 	uint32_t number; /* among the lanes'; 0: was never patched */
 	int fd;
-	uint64_t off_chunks, off_record;
-	uint64_t rings, local, shared; /* in the process */
-	struct patch_record *record;   /* in the memfd */
+	uint64_t off_record;
+	uint64_t local; /* in the process */
+	struct patch_record *record; /* of which the memfd has a copy */
 	size_t record_bytes;
 	struct area_region regions[64];
 	uint32_t n_regions; /* as there are modules */

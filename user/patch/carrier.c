@@ -256,7 +256,7 @@ static int prepare(struct carrier *c, const struct tracee *t, bool runs, uint64_
 	c->areas[c->n_areas++] = a;
 	area_image(a, c->modules, &image);
 	c->why = "what it writes cannot be read";
-	int number = lanes_add(c->lanes, a->fd, a->off_chunks, &c->settings.shared, &image);
+	int number = lanes_add(c->lanes, a->fd, a->record->off_chunks, &c->settings.shared, &image);
 	if (number < 0)
 		return number;
 	c->why = "its rare events cannot be probed (uprobe_multi is needed: Linux 6.6)";

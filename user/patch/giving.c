@@ -2,7 +2,7 @@
 /* giving.c: see giving.h. */
 #include "user/patch/giving.h"
 
-#include "offline/patch/layout.h"
+#include "offline/base/write_all.h"
 #include "user/patch/threads.h"
 
 #include <errno.h>
@@ -64,13 +64,32 @@ static int give_mappings(const struct tracee *t, struct giving *g, int fd, uint3
 		if (got < 0)
 			return (int)got;
 	}
-	int64_t shared = call(t, SYS_mmap, 0, g->chunks_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-			      fd, g->off_chunks);
+	int64_t shared = call(t, SYS_mmap, 0, g->record.chunks_bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED, fd, g->record.off_chunks);
 	g->why = "it may not have so much more memory (mmap is refused: a limit?)";
 	if (shared < 0)
 		return (int)shared;
-	g->shared = shared;
-	return give_rings(t, g);
+	g->record.shared = shared;
+	int err = give_rings(t, g);
+	g->record.rings = g->local + PATCH_LOCAL_BYTES;
+	return err;
+}
+
+static int write_record(const struct tracee *t, struct giving *g, int its_fd)
+{
+	const struct patch_header header = {.magic = PATCH_MAGIC, .off_record = g->off_record};
+	char path[40];
+
+	g->why = "its memory cannot be shared";
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->pid, its_fd);
+	int fd = giving_open(path);
+	if (fd < 0)
+		return fd;
+	int err = pwrite_all(fd, &g->record, sizeof(g->record), g->off_record);
+	if (!err)
+		err = pwrite_all(fd, &header, sizeof(header), 0);
+	close(fd);
+	return err;
 }
 
 int giving_to_stopped(const struct tracee *t, struct giving *g)
@@ -93,10 +112,12 @@ int giving_to_stopped(const struct tracee *t, struct giving *g)
 		return (int)fd;
 	uint32_t n_code = 0;
 	err = give_mappings(t, g, (int)fd, &n_code);
+	if (!err)
+		err = write_record(t, g, (int)fd);
 	for (uint32_t i = 0; err && i < n_code; i++)
 		call(t, SYS_munmap, g->code[i].addr, g->code[i].bytes, 0, 0, 0, 0);
-	if (err && g->shared)
-		call(t, SYS_munmap, g->shared, g->chunks_bytes, 0, 0, 0, 0);
+	if (err && g->record.shared)
+		call(t, SYS_munmap, g->record.shared, g->record.chunks_bytes, 0, 0, 0, 0);
 	call(t, SYS_close, fd, 0, 0, 0, 0, 0);
 	return err;
 }

@@ -4,23 +4,28 @@
 #ifndef USER_PATCH_GIVING_H
 #define USER_PATCH_GIVING_H
 
+#include "offline/patch/layout.h"
 #include "user/patch/tracee.h"
 
 struct giving {
 	pid_t pid;
-	uint64_t off_chunks, chunks_bytes; /* of the memfd, to be shared */
+	uint64_t off_record; /* in the memfd; its end */
 	struct giving_code {
 		uint64_t addr, bytes, off;
 	} code[64];
 	uint32_t n_code;
 	uint64_t old_local; /* what an earlier recording has left, with its rings; 0: nothing */
+	/* Without entries; what is to be shared of the memfd stands there. It is in the memfd from the
+	 * start: were the recorder killed now, the memory could be taken back. */
+	struct patch_record record;
 	/* What became of it: */
-	uint64_t shared, local; /* where; the rings are behind PATCH_LOCAL_BYTES */
+	uint64_t local;		/* where; the rings are behind PATCH_LOCAL_BYTES */
 	uint64_t stopped_ns;	/* how long all its threads were; giving_to_running() */
 	const char *why;	/* what stands against it */
 };
 
-/* To the stopped process @t; the memfd has no bytes yet. 0 or -errno. */
+/* To the stopped process @t; the memfd has no bytes yet but the record and a header that leads
+ * there. The record's addresses of what is shared and of the rings are set. 0 or -errno. */
 int giving_to_stopped(const struct tracee *t, struct giving *giving);
 /* The same to what runs, a struct giving: an operation of surgeon_run(). All its threads are
  * stopped for that: one that ran, and lost its processor while it looked at what is mapped, would

@@ -72,7 +72,7 @@ static int mark_lanes(const struct area *a, pid_t pid, uint64_t *bits, uint32_t 
 	n = n < PATCH_RINGS ? n : PATCH_RINGS;
 	for (uint32_t i = 0; !err && i < n; i += have) {
 		have = n - i < 64 ? n - i : 64;
-		err = tracee_read(&t, a->rings + i * (uint64_t)PATCH_RING_BYTES, rings,
+		err = tracee_read(&t, a->record->rings + i * (uint64_t)PATCH_RING_BYTES, rings,
 				  have * sizeof(*rings));
 		for (uint32_t k = 0; !err && k < have; k++)
 			if (rings[k].lane < n_lanes)
