@@ -57,7 +57,7 @@ struct area {
 	uint32_t number; /* among the lanes'; 0: was never patched */
 	int fd;
 	uint64_t off_record;
-	uint64_t local; /* in the process */
+	uint64_t local;		     /* in the process */
 	struct patch_record *record; /* of which the memfd has a copy */
 	size_t record_bytes;
 	struct area_region regions[64];
