@@ -234,44 +234,59 @@ static inline void go_to_event(struct parser *p, const struct shortcut *s,
 		parser_top(p)->called_ns = e->early_ns ? 0 : p->now_ns;
 }
 
+/* What a shortcut begins with: the first @n frames are open, the innermost of them at @decision. */
+struct beginning {
+	uint32_t n, decision;
+};
+
 /* Whether the call that the innermost frame is in can only have come back before the event, as
  * parser_find() would say: the event enters no function, and nothing makes another way as likely.
- * In *@decision what is next in the frame then. */
+ * In *@from where that leads: behind the call, or, if it is a jump out, behind the call of the
+ * frame, which has ended with it. */
 static inline bool has_come_back(const struct parser *p, const struct pugmark_witness_event *e,
-				 uint32_t *decision)
+				 struct beginning *from)
 {
 	const struct frame *f = parser_top_of(p);
 	const struct pugmark_plan_node *n = node_at(p, f->module, f->node);
 	const struct parse_tables *t = p->tables[e->module];
-	if (n->flags & (PUGMARK_NODE_TAIL | PUGMARK_NODE_NORETURN) || parser_unsure_call(p, f) ||
+	if (n->flags & PUGMARK_NODE_NORETURN || parser_unsure_call(p, f) ||
 	    e->site >= p->plans[e->module]->n_sites)
 		return false;
 	uint32_t node = parse_tables_node_of(t, e->site);
 	if (node == PUGMARK_NONE || parse_tables_entered_by(t, e->site) != PUGMARK_NONE ||
 	    (t->unsure_root && t->unsure_root[node]))
 		return false;
-	*decision = pugmark_node_next(n);
+	from->n = p->n;
+	if (n->flags & PUGMARK_NODE_TAIL) {
+		if (p->n == 1 || f->boundary != BELOW_CALL)
+			return false;
+		from->n--;
+		f--;
+		n = node_at(p, f->module, f->node);
+	}
+	from->decision = pugmark_node_next(n);
 	return true;
 }
 
-/* From @decision of the innermost frame on; @in_call: once its call has come back. */
+/* @in_call: once the call that the innermost frame is in has come back. */
 static inline __attribute__((always_inline)) bool
-take_from(struct parser *p, const struct pugmark_witness_event *e, uint32_t decision, bool in_call)
+take_from(struct parser *p, const struct pugmark_witness_event *e, struct beginning from,
+	  bool in_call)
 {
 	struct shortcut *s, **past = p->shortcuts->past;
-	const struct frame *f = parser_top(p);
+	const struct frame *f = &p->stack[from.n - 1];
 	uint32_t n = 0;
 	for (;; n++, f--) {
-		struct key key = key_of(f, decision, e);
+		struct key key = key_of(f, from.decision, e);
 		s = f->module == e->module && !f->gone ? look_up_next(p->shortcuts, &key) : NULL;
 		if (!s)
 			return false;
 		if (s->kind == TO_EVENT)
 			break;
-		if (n == PAST_MAX || n + 1 == p->n || f->boundary != BELOW_CALL)
+		if (n == PAST_MAX || n + 1 == from.n || f->boundary != BELOW_CALL)
 			return false;
 		past[n] = s;
-		decision = pugmark_node_next(node_at(p, f[-1].module, f[-1].node));
+		from.decision = pugmark_node_next(node_at(p, f[-1].module, f[-1].node));
 	}
 	if (!s->own_cfa)
 		return false;
@@ -291,8 +306,8 @@ take_from(struct parser *p, const struct pugmark_witness_event *e, uint32_t deci
 static __attribute__((noinline)) bool take_behind_call(struct parser *p,
 						       const struct pugmark_witness_event *e)
 {
-	uint32_t decision;
-	return has_come_back(p, e, &decision) && take_from(p, e, decision, true);
+	struct beginning from;
+	return has_come_back(p, e, &from) && take_from(p, e, from, true);
 }
 
 bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
@@ -301,7 +316,7 @@ bool parser_shortcut(struct parser *p, const struct pugmark_witness_event *e)
 		return false;
 	if (p->position == AT_CALL)
 		return take_behind_call(p, e);
-	return take_from(p, e, parser_top(p)->decision, false);
+	return take_from(p, e, (struct beginning){p->n, parser_top(p)->decision}, false);
 }
 
 bool parser_shortcut_here(struct parser *p, const struct pugmark_witness_event *e)

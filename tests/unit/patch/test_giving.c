@@ -91,6 +91,10 @@ static void test_what_is_given_can_be_taken_back(void **state)
 {
 	(void)state;
 	enum { PAGES = 4 * 4096 };
+	void *room = mmap(NULL, PAGES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(room, MAP_FAILED);
+	assert_int_equal(munmap(room, PAGES), 0); /* as the child will have it */
+	uint64_t code = (uintptr_t)room;
 	pid_t recorder = fork();
 	if (!recorder)
 		for (;;)
@@ -102,7 +106,7 @@ static void test_what_is_given_can_be_taken_back(void **state)
 	struct giving g = {
 		.pid = child,
 		.off_record = PAGES + patch_chunks_bytes(8),
-		.code = {{1ull << 33, PAGES, 0}},
+		.code = {{code, PAGES, 0}},
 		.n_code = 1,
 		.record = {.magic = PATCH_MAGIC,
 			   .off_chunks = PAGES,
@@ -112,7 +116,7 @@ static void test_what_is_given_can_be_taken_back(void **state)
 			   .recorder = recorder,
 			   .recorder_start = remains_start_of(recorder),
 			   .n_regions = 1,
-			   .regions = {{.code = 1ull << 33, .code_bytes = PAGES}}},
+			   .regions = {{.code = code, .code_bytes = PAGES}}},
 	};
 	int err = giving_to_running(&g);
 	if (err == -EBUSY || err == -EPERM || err == -EACCES) {
@@ -122,7 +126,7 @@ static void test_what_is_given_can_be_taken_back(void **state)
 		skip();
 	}
 	assert_int_equal(err, 0);
-	uint64_t ino = what_is_at(child, 1ull << 33);
+	uint64_t ino = what_is_at(child, code);
 	assert_int_equal(n_given(child, ino), 2);
 	assert_true(remains_is_recorded(child));
 	assert_int_equal(remains_remove(child), -EBUSY);
