@@ -6,7 +6,7 @@
 #include "offline/choose/choice.h"
 #include "offline/choose/choose_forced.h"
 #include "offline/choose/choose_modes.h"
-#include "offline/choose/choose_prune.h"
+#include "offline/choose/choose_recursive.h"
 #include "offline/choose/choose_settle.h"
 #include "offline/choose/choose_whole.h"
 #include "offline/program/callgraph.h"
@@ -148,7 +148,7 @@ static bool choose_in_order(struct conflicts *ch, const struct manner *how, stru
 	conflict_globalise(ch);
 	settle(ch, how->choose, order);
 	if (how->choose == choose_best && !how->seed)
-		prune(ch, order);
+		prune_recursive(ch, order);
 	find_unresolved(ch, order);
 	if (ch->plain && ch->unresolved.n) {
 		ch->some_empty = true;

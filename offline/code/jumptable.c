@@ -57,20 +57,20 @@ static int keep_crossing(struct resolver *r, uint64_t target)
 }
 
 /* Reads the table that @shape describes. Positive: a table; 0: none; negative: an error. */
-static int read_table(struct resolver *r, const struct shape *shape)
+static int read_table(struct resolver *r, const struct table_load *load)
 {
 	struct extent x;
-	table_measure(&r->backslice, r->func, shape, &r->entries_left, &x);
+	table_measure(&r->backslice, r->func, load, &r->entries_left, &x);
 	if (!x.n || (r->loose && (x.n < 2 || (x.bounded && x.n < x.max))))
 		return 0;
-	if (!x.n_inside && !shape->relative) {
+	if (!x.n_inside && !load->relative) {
 		r->grade = TABLE_TAIL;
 		return 1;
 	}
 	int err = 0;
 	for (uint32_t i = 0; i < x.n && !err; i++) {
 		uint64_t target;
-		table_entry(r->b, shape, i, &target);
+		table_entry(r->b, load, i, &target);
 		switch (table_classify(r->b, r->func, target)) {
 		case ENTRY_FUNCTION:
 			rankmap_set(&r->b->taken, target - r->b->text_addr);
@@ -102,7 +102,7 @@ static bool find_const(struct resolver *r, struct loc loc, struct place at, uint
 
 /* The multiple of the index that @loc holds at @at, where it holds @scale times a register. */
 static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uint8_t scale,
-			struct shape *shape)
+			struct table_load *load)
 {
 	struct place defs[SLICE_MAX_DEFS];
 	if (backslice_defs(&r->backslice, loc, at, defs) != 1)
@@ -112,20 +112,20 @@ static bool find_scaled(struct resolver *r, struct loc loc, struct place at, uin
 	bool shl = sem.op == SEM_SHL_IMM && sem.value == (scale == 8 ? 3 : 2);
 	if (!lea && !shl)
 		return false;
-	shape->index = (struct loc){.reg = lea ? sem.index : sem.dst};
-	shape->at = defs[0];
-	shape->has_index = true;
+	load->index = (struct loc){.reg = lea ? sem.index : sem.dst};
+	load->at = defs[0];
+	load->has_index = true;
 	return true;
 }
 
 /* The table behind the memory operand of @sem, which is at @at: a constant and an index. */
 static bool find_table(struct resolver *r, const struct sem *sem, struct place at, uint8_t entry,
-		       struct shape *shape)
+		       struct table_load *load)
 {
 	struct loc base = {.reg = sem->base}, index = {.reg = sem->index};
-	shape->table = (uint64_t)sem->disp;
+	load->table = (uint64_t)sem->disp;
 	if (sem->index == REG_NONE && sem->base == REG_NONE) {
-		shape->single = true;
+		load->single = true;
 		return entry == 4;
 	}
 	if (sem->index != REG_NONE && sem->scale == entry)
@@ -134,10 +134,10 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 		uint64_t value = 0;
 		if (sem->base != REG_NONE && !find_const(r, base, at, &value))
 			return false;
-		shape->table += value;
-		shape->index = index;
-		shape->at = at;
-		shape->has_index = true;
+		load->table += value;
+		load->index = index;
+		load->at = at;
+		load->has_index = true;
 		return true;
 	}
 	/* One register holds the table, the other the index times the entry's size. */
@@ -150,9 +150,9 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 			continue;
 		if (table.reg == REG_NONE && !sem->disp)
 			continue;
-		if (find_scaled(r, scaled, at, entry, shape)) {
+		if (find_scaled(r, scaled, at, entry, load)) {
 			r->looks_like_table = true;
-			shape->table = value + (uint64_t)sem->disp;
+			load->table = value + (uint64_t)sem->disp;
 			return true;
 		}
 	}
@@ -163,7 +163,7 @@ static bool find_table(struct resolver *r, const struct sem *sem, struct place a
 	struct sem def = *backslice_sem(&r->backslice, defs[0].insn);
 	if (def.op == SEM_LEA && def.index != REG_NONE && def.scale == entry) {
 		def.disp += sem->disp;
-		return find_table(r, &def, defs[0], entry, shape);
+		return find_table(r, &def, defs[0], entry, load);
 	}
 	return false;
 }
@@ -179,7 +179,7 @@ static int read_distances(struct resolver *r, struct loc loc, struct place at, u
 	int result = n > 0;
 	for (uint32_t i = 0; i < n && result > 0; i++) {
 		struct sem sem = *backslice_sem(&r->backslice, defs[i].insn);
-		struct shape shape = {.relative = true, .base = base};
+		struct table_load load = {.relative = true, .base = base};
 		struct loc from = {.reg = sem.src};
 		bool spilled = sem.op == SEM_LOAD && sem.size == 8 && sem.index == REG_NONE;
 		if (spilled)
@@ -187,8 +187,8 @@ static int read_distances(struct resolver *r, struct loc loc, struct place at, u
 		if (spilled || sem.op == SEM_COPY || sem.op == SEM_STORE)
 			result = read_distances(r, from, defs[i], base, depth + 1);
 		else if (sem.op == SEM_LOAD && sem.size == 4 &&
-			 find_table(r, &sem, defs[i], 4, &shape))
-			result = read_table(r, &shape);
+			 find_table(r, &sem, defs[i], 4, &load))
+			result = read_table(r, &load);
 		else
 			result = 0;
 	}
@@ -231,7 +231,7 @@ static int resolve_value(struct resolver *r, struct loc loc, struct place at, in
 static int resolve_definition(struct resolver *r, struct place def, int depth)
 {
 	struct sem sem = *backslice_sem(&r->backslice, def.insn);
-	struct shape shape = {0};
+	struct table_load load = {0};
 	switch (sem.op) {
 	case SEM_COPY:
 	case SEM_STORE:
@@ -244,8 +244,8 @@ static int resolve_definition(struct resolver *r, struct place def, int depth)
 			return 0;
 		if (sem.op == SEM_JUMP && !sem.memory)
 			return resolve_value(r, (struct loc){.reg = sem.src}, def, depth + 1);
-		if (find_table(r, &sem, def, 8, &shape))
-			return read_table(r, &shape);
+		if (find_table(r, &sem, def, 8, &load))
+			return read_table(r, &load);
 		if (sem.index == REG_NONE && (sem.base == REG_SP || sem.base == REG_BP))
 			return resolve_value(r, (struct loc){sem.base, true, sem.disp}, def,
 					     depth + 1);

@@ -32,17 +32,18 @@ static bool read_pointer(const struct builder *b, uint64_t addr, uint64_t *value
 	return true;
 }
 
-bool table_entry(const struct builder *b, const struct shape *shape, uint32_t i, uint64_t *target)
+bool table_entry(const struct builder *b, const struct table_load *load, uint32_t i,
+		 uint64_t *target)
 {
-	if (!shape->relative)
-		return read_pointer(b, shape->table + UINT64_C(8) * i, target);
+	if (!load->relative)
+		return read_pointer(b, load->table + UINT64_C(8) * i, target);
 	int32_t distance;
 	size_t len;
-	const uint8_t *bytes = elf_image_bytes(b->image, shape->table + UINT64_C(4) * i, &len);
+	const uint8_t *bytes = elf_image_bytes(b->image, load->table + UINT64_C(4) * i, &len);
 	if (!bytes || len < sizeof(distance))
 		return false;
 	memcpy(&distance, bytes, sizeof(distance));
-	*target = shape->base + (uint64_t)(int64_t)distance;
+	*target = load->base + (uint64_t)(int64_t)distance;
 	return true;
 }
 
@@ -64,32 +65,32 @@ enum entry table_classify(const struct builder *b, uint32_t func, uint64_t targe
 	return alone && p->fde != PUGMARK_NONE ? ENTRY_START : ENTRY_FUNCTION;
 }
 
-void table_measure(struct backslice *s, uint32_t func, const struct shape *shape,
+void table_measure(struct backslice *s, uint32_t func, const struct table_load *load,
 		   uint32_t *entries_left, struct extent *x)
 {
 	uint64_t bound = 0;
 	bool exact = false, whole = false;
-	uint32_t bytes = shape->relative ? 4 : 8;
+	uint32_t bytes = load->relative ? 4 : 8;
 	*x = (struct extent){.max = TABLE_MAX_ENTRIES};
-	x->bounded = shape->has_index &&
-		     index_bound(s, shape->index, shape->at, &bound, &exact, &whole) &&
+	x->bounded = load->has_index &&
+		     index_bound(s, load->index, load->at, &bound, &exact, &whole) &&
 		     bound < TABLE_MAX_ENTRIES;
 	if (x->bounded)
 		x->max = (uint32_t)bound + 1;
-	if (shape->single)
+	if (load->single)
 		x->max = 1;
 	x->contained = x->bounded && whole;
-	x->proven = (x->bounded && exact) || shape->single;
+	x->proven = (x->bounded && exact) || load->single;
 	for (; x->n < x->max && *entries_left; x->n++, --*entries_left) {
-		uint64_t target, place = shape->table + (uint64_t)bytes * x->n;
+		uint64_t target, place = load->table + (uint64_t)bytes * x->n;
 		if (x->n && !x->proven && data_named_in(s->b, place, place + bytes))
 			break;
-		if (!table_entry(s->b, shape, x->n, &target))
+		if (!table_entry(s->b, load, x->n, &target))
 			break;
 		enum entry entry = table_classify(s->b, func, target);
 		bool function = entry == ENTRY_FUNCTION || entry == ENTRY_START;
-		bool leaves = function && x->n_inside && !shape->relative;
-		bool enters = entry == ENTRY_INSIDE && x->n_functions && !shape->relative;
+		bool leaves = function && x->n_inside && !load->relative;
+		bool enters = entry == ENTRY_INSIDE && x->n_functions && !load->relative;
 		if (entry == ENTRY_BAD || (!x->proven && (entry == ENTRY_END || leaves || enters)))
 			break;
 		x->n_inside += entry == ENTRY_INSIDE || entry == ENTRY_FRAGMENT;

@@ -9,7 +9,7 @@
 enum { TABLE_MAX_ENTRIES = 1 << 16 };
 
 /* A load of one entry. */
-struct shape {
+struct table_load {
 	uint64_t table, base;
 	bool single;	/* always the same entry */
 	bool relative;	/* 32-bit distances from base; else 64-bit addresses */
@@ -36,13 +36,14 @@ struct extent {
 };
 
 /* Reads the entry @i: the address that it leads to. False where the file has no such entry. */
-bool table_entry(const struct builder *b, const struct shape *shape, uint32_t i, uint64_t *target);
+bool table_entry(const struct builder *b, const struct table_load *load, uint32_t i,
+		 uint64_t *target);
 /* What an entry that leads to @target means to the function @func. */
 enum entry table_classify(const struct builder *b, uint32_t func, uint64_t target);
 /* Finds the end of the table. An exact bound of the index is the end, and proves it. Else the end
  * is the natural one, or that of a bound that is not exact if that comes first. Every entry that is
  * read is taken from @entries_left. */
-void table_measure(struct backslice *s, uint32_t func, const struct shape *shape,
+void table_measure(struct backslice *s, uint32_t func, const struct table_load *load,
 		   uint32_t *entries_left, struct extent *extent);
 
 #endif

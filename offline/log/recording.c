@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* recording.c: opens a recording: finds its segments, reads what they say of processes, and hands
- * out iterators over a task's events. recording_meta_read.c reads the JSON, recording_more.c goes
- * on where a recording that is being made had ended. Nothing in the directory is trusted; the file
- * of events may be growing or shrinking while it is read. */
+ * out iterators over a task's events. recording_meta_read.c reads the JSON, recording_growing.c
+ * goes on where a recording that is being made had ended. Nothing in the directory is trusted; the
+ * file of events may be growing or shrinking while it is read. */
 #include "offline/log/recording_impl.h"
 
 #include "offline/base/checksum.h"

@@ -265,9 +265,9 @@ static void write_refused(const char *path, const struct shape_case *cases,
 	uname(&os);
 	sscanf(os.release, "%u.%u", &major, &minor);
 	fprintf(f,
-		"/* Shapes that no probe stands on, and why, in ascending order: make "
-		"known-shapes. "
-		"*/\n#define REFUSED_SHAPES_SEEN \"%u.%u\"",
+		"/* Why no probe stands on these shapes, for who asks; none stands on any that is "
+		"not in\n * known_shapes.inc. In ascending order: make known-shapes. */\n"
+		"#define REFUSED_SHAPES_SEEN \"%u.%u\"",
 		major, minor);
 	for (uint32_t i = 0; i < kept; i++)
 		fprintf(f, "%s0x%llx,", i % 6 ? " " : "\n", (unsigned long long)found[i]);

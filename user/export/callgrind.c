@@ -4,7 +4,7 @@
  * calls with all that they called. Costs are calls and ns (as drawn). Of calls between the same two
  * functions inside of one another only the outermost counts in the cost, as `report` counts
  * recursion. */
-#include "user/export/contexts.h"
+#include "user/export/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * begins a new part where --split asks for it. */
 #include "user/export/export.h"
 
-#include "user/export/contexts.h"
+#include "user/export/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

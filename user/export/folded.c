@@ -2,7 +2,7 @@
 /* folded.c: folded stacks, as flame graph programs read them: a line for each stack, `a;b;c N`, its
  * frames from the outermost in. N is what passed while the last of them was innermost: ns as drawn,
  * or with --weight calls how often it was entered. */
-#include "user/export/contexts.h"
+#include "user/export/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* pprof.c: a profile as `go tool pprof` reads it: gzip'ed protocol buffers, a sample for each stack
  * of calls. Each has four values: calls, and the time in its innermost function as drawn, at least
  * and at most. Field numbers: profile.proto of github.com/google/pprof. */
-#include "user/export/contexts.h"
+#include "user/export/call_tree.h"
 #include "user/export/protobuf.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "user/page/page_data.h"
 
 #include "user/cli/printable.h"
-#include "user/export/contexts.h"
+#include "user/export/call_tree.h"
 #include "user/view/trace/hints.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef USER_TUI_FACTS_H
 #define USER_TUI_FACTS_H
 
-#include "user/export/contexts.h"
+#include "user/export/call_tree.h"
 #include "user/view/report/report.h"
 
 enum { TUI_SPANS = 1024, TUI_GAPS_MAX = 100000, TUI_SLOWEST = 1000 };

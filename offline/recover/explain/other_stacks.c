@@ -41,7 +41,7 @@ bool stacks_can_leave(const struct parser *p)
 	return parser_leaving(p, true) || parser_can_end(p, 0);
 }
 
-bool stacks_frames_intact(const struct parser *p, const struct pugmark_witness_event *e)
+bool context_frames_intact(const struct parser *p, const struct pugmark_witness_event *e)
 {
 	for (uint32_t i = p->n; i-- > 0;) {
 		const struct frame *f = &p->stack[i];

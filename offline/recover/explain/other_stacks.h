@@ -14,7 +14,7 @@ void stacks_leave(struct parser *p);
 /* Whether the current context is to be left where it is, or can end in silence. */
 bool stacks_can_leave(const struct parser *p);
 /* Whether the frames of the current context are those that the stack of the event shows. */
-bool stacks_frames_intact(const struct parser *p, const struct pugmark_witness_event *e);
+bool context_frames_intact(const struct parser *p, const struct pugmark_witness_event *e);
 /* Goes on in kept context @i. */
 void stacks_go_back(struct parser *p, uint32_t i);
 /* Opens a new context's first frame, of which no event of its own has told. */

@@ -18,7 +18,7 @@ static bool settles(const struct parser *p, const struct pugmark_witness_event *
 		    const struct settling **how)
 {
 	*how = NULL;
-	return stacks_frames_intact(p, e) &&
+	return context_frames_intact(p, e) &&
 	       settle_ask(p, e, pugmark_event_sp(e), pugmark_event_ip(e), e->signal.bp, how) ==
 		       SETTLED;
 }

@@ -95,7 +95,7 @@ static bool goes_on_in(const struct parser *p, uint32_t i, const struct lookahea
 	if (!lies_in(p, i, la))
 		return false;
 	struct parser there = context_view(p, &p->contexts[i]);
-	if (!stacks_frames_intact(&there, la->e))
+	if (!context_frames_intact(&there, la->e))
 		return false;
 	struct candidate jump;
 	bool next = parser_find(&there, la, &c->stack.level, &c->stack.alt) == FOUND_ONE;
@@ -135,7 +135,7 @@ void parser_forget_overwritten(struct parser *p, const struct lookahead *la,
 		if (!p->contexts[i].id || !lies_in(p, i, la))
 			continue;
 		struct parser there = context_view(p, &p->contexts[i]);
-		if (stacks_frames_intact(&there, la->e))
+		if (context_frames_intact(&there, la->e))
 			continue;
 		struct context gone = context_take(p, i);
 		context_free(&gone);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapshot.h: what a stack snapshot says. It holds the words from the event's frame to higher
  * addresses: return addresses of calls in progress, and whatever earlier calls have left there.
- * Which of the open frames are still there (intact.c, live.c), which calls lead from one to the
- * event (links.c; by return addresses alone: chain.h), what the kernel made for a signal
+ * Which of the open frames are still there (intact.c, frames_left.c), which calls lead from one to
+ * the event (open_frame.c; by return addresses alone: chain.h), what the kernel made for a signal
  * (snapshot.c). */
 #ifndef OFFLINE_RECOVER_SNAPSHOT_H
 #define OFFLINE_RECOVER_SNAPSHOT_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* contexts.c: see contexts.h. The time between two events belongs to the call that is innermost
+/* call_tree.c: see call_tree.h. The time between two events belongs to the call that is innermost
  * between them: the time as drawn; the certain time (from the first event's latest to the second's
  * earliest); and the possible time (the other way round; each span once for each thread). */
-#include "user/export/contexts.h"
+#include "user/export/call_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>

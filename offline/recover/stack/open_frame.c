@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* links.c: the calls in progress between an event and an open frame, by the heights of frames
+/* open_frame.c: the calls in progress between an event and an open frame, by the heights of frames
  * alone. */
 #include "offline/recover/stack/snapshot.h"
 

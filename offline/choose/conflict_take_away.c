@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* conflict_without.c: whether everything in a function still holds without one of its marks.
+/* conflict_take_away.c: whether everything in a function still holds without one of its marks.
  *
  * Let m be the marked block. Without its mark, decisions on the way to m see what comes after m
  * instead: the new terminals T and, if m is then no node any more, the nodes N after it. Only T can

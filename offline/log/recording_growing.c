@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* recording_more.c: a recording that is being made, read on where it had ended.
+/* recording_growing.c: a recording that is being made, read on where it had ended.
  *
  * The recorder appends whole segments and then, when it ends, replaces meta.json and gives up its
  * lock on the events; what is in a new module's segments comes after a meta.json that lists the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* contexts.h: the calling context tree of what is exported: a node for each distinct stack of
+/* call_tree.h: the calling context tree of what is exported: a node for each distinct stack of
  * calls, over all threads, with how often it was entered and the time that passed while it was
  * innermost. For formats that add up. */
-#ifndef USER_EXPORT_CONTEXTS_H
-#define USER_EXPORT_CONTEXTS_H
+#ifndef USER_EXPORT_CALL_TREE_H
+#define USER_EXPORT_CALL_TREE_H
 
 #include "user/export/export.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* live.c: which of the open frames are still there, by the chains of calls that support them. */
+/* frames_left.c: which of the open frames are still there, by the chains of calls that support
+ * them. */
 #include "offline/recover/stack/snapshot.h"
 
 #include "offline/recover/stack/chain.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* choose_prune.c: a second look at functions that call each other. While one of them was chosen
+/* choose_recursive.c: a second look at functions that call each other. While one of them was chosen
  * for, the others counted as anything at all, so it kept marks that it can do without now. Marks
  * are taken away on trial, the most expensive first, several at a time. The summaries of their
  * functions are computed anew, and those of all callers that this changes; a caller whose decisions
  * no longer hold is chosen for again. The trial stands if everything holds and costs less than
  * before. Otherwise everything is restored, and each half of the marks is tried by itself. */
-#include "offline/choose/choose_prune.h"
+#include "offline/choose/choose_recursive.h"
 
 #include "offline/choose/choice.h"
 #include "offline/choose/choose_forced.h"
@@ -481,7 +481,7 @@ static void learn_anew(struct pruning *p)
 	}
 }
 
-void prune(struct conflicts *ch, struct call_order order)
+void prune_recursive(struct conflicts *ch, struct call_order order)
 {
 	struct pruning p;
 	uint32_t n = 0;
