@@ -56,7 +56,7 @@ static int keep_crossing(struct resolver *r, uint64_t target)
 	return VEC_PUSH(&r->b->table_crossings, jump) ? 0 : -ENOMEM;
 }
 
-/* Reads the table that @shape describes. Positive: a table; 0: none; negative: an error. */
+/* Reads the table that @load describes. Positive: a table; 0: none; negative: an error. */
 static int read_table(struct resolver *r, const struct table_load *load)
 {
 	struct extent x;

@@ -139,18 +139,18 @@ static int push_targets(struct builder *b, struct undescribed *u, const struct p
 static int push_table(struct builder *b, struct undescribed *u)
 {
 	uint32_t first = u->insns.n - 1, n_entries;
-	struct shape shape;
+	struct table_load load;
 	while (first &&
 	       u->insns.at[first - 1].off + u->insns.at[first - 1].len == u->insns.at[first].off)
 		first--;
-	if (!undescribed_table(b, u->insns.at + first, u->insns.n - first, &shape, &n_entries))
+	if (!undescribed_table(b, u->insns.at + first, u->insns.n - first, &load, &n_entries))
 		return 0;
 	uint64_t target;
 	for (uint32_t i = 0; i < n_entries; i++)
-		if (!table_entry(b, &shape, i, &target) || !may_be_target(b, target))
+		if (!table_entry(b, &load, i, &target) || !may_be_target(b, target))
 			return 0;
 	for (uint32_t i = 0; i < n_entries; i++)
-		if (!table_entry(b, &shape, i, &target) || !VEC_PUSH(&u->stack, target))
+		if (!table_entry(b, &load, i, &target) || !VEC_PUSH(&u->stack, target))
 			return -ENOMEM;
 	return 0;
 }

@@ -14,7 +14,7 @@
 
 /* What was read, from the jump backwards. */
 struct search {
-	struct shape shape;
+	struct table_load load;
 	uint8_t target;	  /* the register that the jump goes by; REG_NONE: its entry was found */
 	uint8_t distance; /* the one that holds the entry, before base is added */
 	uint8_t base;	  /* the one whose constant is looked for */
@@ -29,10 +29,10 @@ static bool take_jump(struct search *s, const struct sem *sem)
 	s->target = s->distance = s->base = s->index = REG_NONE;
 	if (!sem->memory) {
 		s->target = sem->src;
-		s->shape.relative = true;
+		s->load.relative = true;
 		return s->target != REG_NONE;
 	}
-	s->shape.table = (uint64_t)sem->disp;
+	s->load.table = (uint64_t)sem->disp;
 	s->index = sem->index;
 	return sem->base == REG_NONE && sem->index != REG_NONE && sem->scale == 8;
 }
@@ -59,7 +59,7 @@ static bool take_write(struct search *s, const struct sem *sem)
 		return true;
 	}
 	if (sem_writes(sem, s->base)) {
-		s->shape.table = s->shape.base = (uint64_t)sem->value;
+		s->load.table = s->load.base = (uint64_t)sem->value;
 		s->base = REG_NONE;
 		return sem->op == SEM_CONST;
 	}
@@ -73,9 +73,9 @@ static bool take_write(struct search *s, const struct sem *sem)
 }
 
 bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns, uint32_t n,
-		       struct shape *shape, uint32_t *n_entries)
+		       struct table_load *load, uint32_t *n_entries)
 {
-	struct search s = {.shape = {0}};
+	struct search s = {.load = {0}};
 	ZydisDecoder decoder;
 	sem_decoder_init(&decoder);
 	for (uint32_t i = n; i-- > 0 && n - i <= UNDESCRIBED_TABLE_WINDOW;) {
@@ -101,7 +101,7 @@ bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns
 			return false;
 		bool compares = sem.op == SEM_CMP && !sem.memory && sem.dst == s.index;
 		if (s.guarded && s.target == REG_NONE && s.distance == REG_NONE && compares) {
-			*shape = s.shape;
+			*load = s.load;
 			*n_entries = (uint32_t)sem.value + 1;
 			return s.base == REG_NONE && sem.value >= 0 &&
 			       sem.value < TABLE_MAX_ENTRIES;

@@ -12,6 +12,6 @@ enum { UNDESCRIBED_TABLE_WINDOW = 16 }; /* instructions that are looked at */
  * the other), and in *@n_entries how many entries it has. False where the instructions are not of a
  * form that compilers write. */
 bool undescribed_table(const struct builder *b, const struct pugmark_insn *insns, uint32_t n,
-		       struct shape *shape, uint32_t *n_entries);
+		       struct table_load *load, uint32_t *n_entries);
 
 #endif

@@ -269,9 +269,9 @@ static inline bool has_come_back(const struct parser *p, const struct pugmark_wi
 }
 
 /* @in_call: once the call that the innermost frame is in has come back. */
-static inline __attribute__((always_inline)) bool
-take_from(struct parser *p, const struct pugmark_witness_event *e, struct beginning from,
-	  bool in_call)
+static inline __attribute__((always_inline)) bool take_from(struct parser *p,
+							    const struct pugmark_witness_event *e,
+							    struct beginning from, bool in_call)
 {
 	struct shortcut *s, **past = p->shortcuts->past;
 	const struct frame *f = &p->stack[from.n - 1];
