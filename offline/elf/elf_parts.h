@@ -6,7 +6,7 @@
  *   elf_image.c    segments, code, dynamic section, build-id; opens and frees the whole
  *   elf_unwind.c   .eh_frame: CIEs and FDEs
  *   elf_cfa.c      the CFA programs in them
- *   elf_lsda.c     .gcc_except_table: landing pads
+ *   elf_landings.c     .gcc_except_table: landing pads
  *   elf_personality.c  the routines that the unwinder asks for them
  *   elf_symbols.c  .symtab, .dynsym and those of the separate debug file
  *   elf_debug.c    finds the separate debug file

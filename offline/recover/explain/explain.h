@@ -192,7 +192,8 @@ bool parser_is_bottom(const struct parser *parser, const struct frame *f);
  * once ask_switch() has looked for the one that it goes on in, which is @c, or NULL. */
 void parser_forget_overwritten(struct parser *parser, const struct lookahead *la,
 			       const struct candidate *c);
-/* thread.c: the entry of a thread's next function from outside: all that was open has ended. */
+/* thread_begin.c: the entry of a thread's next function from outside: all that was open has ended.
+ */
 void parser_enter_root(struct parser *parser, const struct lookahead *la);
 
 /* ---- misfit.c: no cause, or several ---- */
@@ -219,8 +220,8 @@ void parser_attach(struct parser *parser, const struct pugmark_witness_event *ev
 /* A signal has come right after that: goes on from where it finds the thread. Returns whether it is
  * known how. */
 bool parser_begin_placed(struct parser *parser, const struct pugmark_witness_event *event);
-/* exit.c: the task has ended: unless it was stopped in the middle, what is still open and can end
- * in silence did. */
+/* thread_end.c: the task has ended: unless it was stopped in the middle, what is still open and can
+ * end in silence did. */
 void parser_finish(struct parser *parser, bool stopped);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* test_elf_lsda.c: landing pads are those that the compiler wrote. The truth is its assembler
+/* test_elf_landings.c: landing pads are those that the compiler wrote. The truth is its assembler
  * output, where a call-site record is the difference of labels; the labels are kept as symbols, and
  * nm tells where they came to lie. */
 #include "tests/unit/elf/elf_helper.h"

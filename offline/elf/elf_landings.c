@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* elf_lsda.c: the landing pads of .gcc_except_table. Of each function's language-specific data only
+/* elf_landings.c: the landing pads of .gcc_except_table. Of each function's language-specific data only
  * the call-site table is read (Itanium C++ ABI, exception handling, "LSDA"; every gcc and clang
  * language uses it): which calls unwind to which pad. Actions and types are left alone.
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* exit.c: the task has ended, or is not followed any further. */
+/* thread_end.c: the task has ended, or is not followed any further. */
 #include "offline/recover/explain/explain.h"
 
 /* The task has ended: unless it was stopped in the middle, what is still open and can end in

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* thread.c: a thread begins, or enters its next function from outside with none of ours open. */
+/* thread_begin.c: a thread begins, or enters its next function from outside with none of ours open.
+ */
 #include "offline/recover/explain/explain.h"
 
 /* No frame of ours is left: the thread's next function from outside. */
