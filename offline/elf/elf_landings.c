@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* elf_landings.c: the landing pads of .gcc_except_table. Of each function's language-specific data only
- * the call-site table is read (Itanium C++ ABI, exception handling, "LSDA"; every gcc and clang
- * language uses it): which calls unwind to which pad. Actions and types are left alone.
+/* elf_landings.c: the landing pads of .gcc_except_table. Of each function's language-specific data
+ * only the call-site table is read (Itanium C++ ABI, exception handling, "LSDA"; every gcc and
+ * clang language uses it): which calls unwind to which pad. Actions and types are left alone.
  *
  *   @LPStart encoding, [@LPStart], @TType encoding, [ULEB128 offset], call-site encoding,
  *   ULEB128 length, then records (start, length, landing pad, ULEB128 action) relative to the FDE's
