@@ -127,8 +127,9 @@ static bool may_be_elsewhere(const struct parser *p, const struct lookahead *la)
 void parser_forget_overwritten(struct parser *p, const struct lookahead *la,
 			       const struct candidate *c)
 {
-	bool back = c && (c->stack.kind == GO_BACK || c->stack.kind == GO_BACK_JUMP);
-	uint32_t end = back ? c->stack.context + 1 : 0;
+	bool back = c && (c->stack.kind == GO_BACK || c->stack.kind == GO_BACK_JUMP ||
+			  c->stack.kind == MOVED_BACK);
+	uint32_t end = back ? c->stack.context + 1 : 0; /* its number stays what it is */
 	if (p->n_contexts <= end || !may_be_elsewhere(p, la))
 		return;
 	for (uint32_t i = p->n_contexts; i-- > end;) {
