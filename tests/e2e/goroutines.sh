@@ -3,7 +3,7 @@
 # goroutines.sh: goroutines end, by thousands: their first function returns to a place in runtime.goexit
 # that no call led from. Some end by runtime.Goexit, some have a panic that is recovered. The plans of modes
 # casper and best tell what that of mode full tells, without a gap, and how often the program's functions
-# are called is what the program has counted itself.
+# are called is what the program has counted itself. Nor is there one where they wait for processors.
 set -u
 . "$(dirname "$0")/../support/claims.sh"
 needs_recording
@@ -92,4 +92,17 @@ bottom=$(address runtime.goexit.abi0)
 returned=$(awk '$1 == "main.short" { print $2 }' plain) # those of main.exit never do
 claim 'those that return do so to runtime.goexit' \
 	[ "$(grep -c " enter program $bottom context\$" 0)" -ge "$returned" ]
+
+# Where they have to wait for processors, they are preempted in the midst of what they do, and their stacks
+# move meanwhile.
+for _ in 1 2; do
+	timeout 60 sh -c 'while :; do :; done' &
+	started+=($!)
+done
+for i in 1 2 3; do
+	rm -rf rec
+	"$PUGMARK" record -q --ring 64 -o rec -- ./program >out 2>err
+	"$PUGMARK" verify rec >verified 2>err
+	claim "beside other work $i: there is no gap" is "$(grep -c ' gap ' verified)" 0
+done
 conclude
