@@ -176,6 +176,7 @@ static int restore(struct detaching *d)
 		return n;
 	out->restored = n;
 	out->left = n_written - n;
+	out->done = true;
 	return 0;
 }
 
@@ -329,6 +330,8 @@ int detach_all(struct area *const *areas, uint32_t n, void (*stopped)(void *ctx)
 	for (uint32_t i = 0; i < a.out->n; i++) {
 		struct detached *d = &a.out->each[i];
 
+		if (!d->err && !d->done)
+			d->err = -EINTR;
 		d->kept = d->err && d->err != -ESRCH;
 		if (!d->err && !d->left)
 			give_back_soon(d);

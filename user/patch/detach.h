@@ -22,7 +22,9 @@ struct detached {
 	uint32_t area;
 	struct patch_record *record; /* borrowed */
 	int err;		 /* -ESRCH: it has ended; -ETIMEDOUT: a thread does not stop, and
-				    all is left as it is */
+				    all is left as it is; -EINTR: who was to restore it was killed,
+				    and nothing is known of it */
+	bool done;		 /* its text is restored, but for what is left */
 	uint32_t restored, left; /* instructions; those that somebody else has changed */
 	bool kept;		 /* the code stays mapped: a signal's frame leads back there, or
 				    a patch to it is left */
