@@ -152,8 +152,10 @@ static int make_memory(struct making *m, uint64_t code_bytes, bool runs, uint32_
 	*why = "out of memory";
 	a->record_bytes = page_up(sizeof(*a->record) + 2 * a->n_sites * sizeof(struct patch_entry));
 	a->record = surgeon_memory(a->record_bytes);
-	if (!g || !a->record)
+	if (!g || !a->record) {
+		surgeon_free(g, sizeof(*g));
 		return -ENOMEM;
+	}
 	a->off_record = code_bytes + chunks_bytes;
 	g->pid = m->t->pid;
 	g->off_record = a->off_record;

@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNKS = 256, AREAS_MAX = 1024 };
+enum { CHUNKS = 256 };
 
 struct carrier {
 	const struct recorder_options *options;
@@ -401,7 +401,7 @@ static int patch_running(struct carrier *c, const struct tracee *t, struct attac
 	if (err) { /* it needs none of what it was given */
 		struct detached *given = NULL;
 
-		detach_process(a->record, t->pid, &given);
+		detach_process(a->record, a->fd, t->pid, &given);
 		detached_free(given);
 		a->number = 0;
 		c->why = done->why;

@@ -13,8 +13,6 @@
 #include <zstd.h>
 #endif
 
-enum { AREAS_MAX = 1024 };
-
 /* A chunk that was taken out. */
 struct stored {
 	uint64_t off_file;

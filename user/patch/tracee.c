@@ -34,7 +34,7 @@ static void stat_map(pid_t pid, struct tracee_map *map)
 	map->ino = st.st_ino;
 }
 
-int tracee_maps(pid_t pid, struct tracee_map **out)
+static int read_maps(pid_t pid, bool files, struct tracee_map **out)
 {
 	struct tracee_map *maps = NULL;
 	struct maps_lines lines;
@@ -59,7 +59,7 @@ int tracee_maps(pid_t pid, struct tracee_map **out)
 					      .executable = line.prot & PROT_EXEC,
 					      .writable = line.prot & PROT_WRITE,
 					      .shared = line.shared};
-		if (line.inode)
+		if (files && line.inode)
 			stat_map(pid, &maps[n]);
 		n++;
 	}
@@ -70,6 +70,16 @@ int tracee_maps(pid_t pid, struct tracee_map **out)
 	}
 	*out = maps;
 	return n;
+}
+
+int tracee_maps(pid_t pid, struct tracee_map **out)
+{
+	return read_maps(pid, true, out);
+}
+
+int tracee_ranges(pid_t pid, struct tracee_map **out)
+{
+	return read_maps(pid, false, out);
 }
 
 /* The value of entry @type of the auxiliary vector; 0: none. */

@@ -24,6 +24,8 @@ struct tracee_map {
 /* What a process has mapped, by address: *@maps is freed by the caller. Returns how many, or
  * -errno. */
 int tracee_maps(pid_t pid, struct tracee_map **maps);
+/* The same in less time, without the files: dev and ino are 0. */
+int tracee_ranges(pid_t pid, struct tracee_map **maps);
 /* Opens the memory of process @pid. 0 or -errno. */
 int tracee_open(struct tracee *t, pid_t pid);
 void tracee_close(struct tracee *t);

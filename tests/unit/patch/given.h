@@ -82,6 +82,18 @@ static inline void given_to(struct giving *g)
 	assert_int_equal(err, 0);
 }
 
+/* Opens the memfd that it was given. */
+static inline int given_open(const struct giving *g)
+{
+	const struct patch_record *r = &g->record;
+	char path[80];
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", g->pid,
+		 (unsigned long long)r->shared, (unsigned long long)(r->shared + r->chunks_bytes));
+	int fd = giving_open(path);
+	assert_true(fd >= 0);
+	return fd;
+}
+
 /* Which memfd is mapped at @addr. */
 static inline uint64_t given_at(pid_t pid, uint64_t addr)
 {
