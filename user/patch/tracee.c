@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,8 +294,9 @@ uint64_t tracee_debug(pid_t pid)
 	return linker_tells(pid, &state) ? state - offsetof(struct r_debug, r_state) : 0;
 }
 
-/* Past the breakpoint at @at, whose place has @code, with that taken out for the moment. */
-static int step_over(struct tracee *t, uint64_t at, uint8_t code)
+/* Past the breakpoint at @at, whose place has @code, with that taken out for the moment. *@signal:
+ * what came before the step instead, to be taken as it goes on; 0: nothing. */
+static int step_over(struct tracee *t, uint64_t at, uint8_t code, int *signal)
 {
 	static const uint8_t breakpoint = 0xcc;
 	int err = tracee_write(t, at, &code, 1);
@@ -303,6 +305,8 @@ static int step_over(struct tracee *t, uint64_t at, uint8_t code)
 		err = -errno;
 	if (!err)
 		err = wait_stop(t->pid, &t->status);
+	if (!err && !(t->status >> 16) && WSTOPSIG(t->status) != SIGTRAP)
+		*signal = WSTOPSIG(t->status);
 	return err ? err : tracee_write(t, at, &breakpoint, 1);
 }
 
@@ -341,7 +345,7 @@ static int run_to(struct tracee *t, uint64_t at, uint64_t state)
 		if (!err && !changing)
 			return tracee_write(t, at, &code, 1);
 		if (!err)
-			err = step_over(t, at, code);
+			err = step_over(t, at, code, &signal);
 	}
 	return err;
 }
