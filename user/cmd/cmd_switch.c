@@ -136,7 +136,7 @@ static int take_option(int opt, struct switch_options *o, struct outcome *outcom
 		o->beside = false;
 		return 0;
 	case OPT_PASSING:
-		return why_add_passing(&o->why, optarg) ? EXIT_ERROR : 0;
+		return why_add_passing(&o->why, optarg) ? command_no_memory() : 0;
 	case OPT_ALL:
 		o->all = true;
 		return 0;
@@ -204,7 +204,7 @@ int cmd_switch(int argc, char **argv)
 	struct outcome *outcome = NULL;
 	int err = 0;
 	if (outcome_new(&outcome))
-		return EXIT_ERROR;
+		return command_no_memory();
 	o.outcome = outcome;
 	int status = parse(argc, argv, &o, outcome);
 	if (status < 0) {

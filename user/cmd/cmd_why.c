@@ -91,7 +91,7 @@ static int take_set(int opt, const char *name, struct why_options *o)
 	struct why_options bytes = {0};
 	struct why_set *sets = realloc(o->sets, (o->n_sets + 1) * sizeof(*sets));
 	if (!sets)
-		return EXIT_ERROR;
+		return command_no_memory();
 	o->sets = sets;
 	struct why_set *set = &sets[o->n_sets++];
 	*set = (struct why_set){.kind = opt == OPT_OK	     ? WHY_OK
@@ -176,7 +176,7 @@ static int take_option(int opt, const char *name, struct why_options *o, int *cr
 	case OPT_THROUGH:
 		return take_set(opt, name, o);
 	case OPT_PASSING:
-		return why_add_passing(o, optarg) ? EXIT_ERROR : 0;
+		return why_add_passing(o, optarg) ? command_no_memory() : 0;
 	case OPT_CRITICAL:
 		return take_critical(name, o, criteria);
 	case OPT_BOTH:

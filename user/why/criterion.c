@@ -230,6 +230,8 @@ static int find_instance(struct why_run *w, const struct why_options *o, uint64_
 	if (!err) {
 		value_run_snapshot_every(run, UINT64_MAX / 2);
 		err = value_instances_find(run, ips, n_ips, UINT64_MAX, &found);
+		if (err)
+			fail(o, diag, err, strerror(-err));
 		value_run_free(run);
 	}
 	free(ips);
