@@ -316,8 +316,12 @@ static uint32_t stop_holders(struct detaching_all *a, uint32_t area)
 		return 0;
 	}
 	for (int i = 0; i < n; i++) {
-		if (is_stopped(a, pids[i]) || a->out->n == DETACHED_MAX)
+		if (is_stopped(a, pids[i]))
 			continue;
+		if (a->out->n == DETACHED_MAX) {
+			a->out->n_over++;
+			continue;
+		}
 		struct detaching *d = &a->each[a->out->n];
 
 		*d = (struct detaching){.record = a->areas[area]->record,
@@ -354,6 +358,7 @@ static int restore_all(void *ctx)
 			return -ENOMEM;
 	while (found) { /* what was forked meanwhile */
 		found = 0;
+		a->out->n_over = 0;
 		for (uint32_t i = 0; i < a->n_areas; i++)
 			found += stop_holders(a, i);
 	}

@@ -37,7 +37,7 @@ struct detached {
 
 enum { DETACHED_MAX = 1024 };
 struct detached_all {
-	uint32_t n;
+	uint32_t n, n_over; /* processes; how many more there were, which stay as they are */
 	struct detached each[DETACHED_MAX];
 };
 

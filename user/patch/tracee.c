@@ -165,8 +165,16 @@ int tracee_write(const struct tracee *t, uint64_t addr, const void *from, size_t
 	return 0;
 }
 
+/* Waits for the thread to stop. -ESRCH: it has ended, and is still there to be waited for. */
 static int wait_stop(pid_t pid, int *status)
 {
+	siginfo_t info;
+
+	while (waitid(P_PID, pid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL))
+		if (errno != EINTR)
+			return -errno;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return -ESRCH;
 	while (waitpid(pid, status, __WALL) < 0)
 		if (errno != EINTR)
 			return -errno;
@@ -299,14 +307,14 @@ uint64_t tracee_debug(pid_t pid)
 static int step_over(struct tracee *t, uint64_t at, uint8_t code, int *signal)
 {
 	static const uint8_t breakpoint = 0xcc;
-	int err = tracee_write(t, at, &code, 1);
+	int status, err = tracee_write(t, at, &code, 1);
 
 	if (!err && ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL))
 		err = -errno;
 	if (!err)
-		err = wait_stop(t->pid, &t->status);
-	if (!err && !(t->status >> 16) && WSTOPSIG(t->status) != SIGTRAP)
-		*signal = WSTOPSIG(t->status);
+		err = wait_stop(t->pid, &status);
+	if (!err && !(status >> 16) && WSTOPSIG(status) != SIGTRAP)
+		*signal = WSTOPSIG(status);
 	return err ? err : tracee_write(t, at, &breakpoint, 1);
 }
 
@@ -326,7 +334,6 @@ static int run_to(struct tracee *t, uint64_t at, uint64_t state)
 		if (ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)signal))
 			return -errno;
 		err = wait_stop(t->pid, &status);
-		t->status = status;
 		if (err)
 			break;
 		signal = WSTOPSIG(status);
@@ -355,7 +362,6 @@ int tracee_run_to_start(struct tracee *t)
 	int status;
 	int err = wait_stop(t->pid, &status); /* at its exec */
 
-	t->status = status;
 	if (err)
 		return err;
 	err = tracee_open(t, t->pid); /* of the new program */
