@@ -4,6 +4,7 @@
 
 #include "offline/base/write_all.h"
 #include "offline/patch/runtime.h"
+#include "user/patch/detach.h"
 #include "user/patch/giving.h"
 #include "user/patch/header.h"
 #include "user/patch/remains.h"
@@ -464,6 +465,15 @@ static int emit_all(struct making *m, const struct patch_settings *settings)
 	return err;
 }
 
+/* The process needs nothing of what it was given. */
+static void take_back(struct area *a)
+{
+	struct detached *given = NULL;
+
+	detach_process(a->record, a->fd, a->pid, &given);
+	detached_free(given);
+}
+
 int area_new(const struct tracee *t, bool runs, const struct patch_module *modules,
 	     uint32_t n_modules, uint32_t n_sites, const struct patch_settings *settings,
 	     struct area **out, uint64_t *stopped_ns, const char **why)
@@ -492,6 +502,8 @@ int area_new(const struct tracee *t, bool runs, const struct patch_module *modul
 	}
 	if (m.n_maps >= 0)
 		free(m.maps);
+	if (err && runs && a->fd >= 0)
+		take_back(a);
 	if (err)
 		area_free(a);
 	else

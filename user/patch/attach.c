@@ -2,6 +2,7 @@
 /* attach.c: see attach.h. */
 #include "user/patch/attach.h"
 
+#include "offline/base/clock.h"
 #include "user/patch/frames.h"
 #include "user/patch/patches.h"
 #include "user/patch/surgeon.h"
@@ -97,7 +98,7 @@ static int operate(void *ctx)
 		err = look_at(a, &all, i, &t);
 	if (!err) {
 		out->why = "its code cannot be written";
-		a->record->patched_ns = threads_now_ns();
+		a->record->patched_ns = clock_now_ns();
 		int n = patches_write(a->record, &t);
 		err = n < 0 ? n : 0;
 		out->patched = n < 0 ? 0 : n;
@@ -109,7 +110,7 @@ static int operate(void *ctx)
 	uint64_t since_ns = all.since_ns;
 	out->n_threads = all.n;
 	threads_release(&all);
-	out->stopped_ns = since_ns ? threads_now_ns() - since_ns : 0;
+	out->stopped_ns = since_ns ? clock_now_ns() - since_ns : 0;
 	tracee_close(&t);
 	if (a->n_maps > 0)
 		free(a->maps);

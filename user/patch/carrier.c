@@ -45,12 +45,12 @@ struct carrier {
 	int stop_err;		     /* why, or why none were; 0: all were */
 	uint64_t stopped_ns, placed_ns;
 	bool later;	 /* no probe is in place yet */
-	const char *why; /* the last process that was not patched */
+	const char *why; /* the last process was not patched; NULL: it was */
 	int why_err;
 	pid_t why_pid;
 };
 
-/* For tests: a witness in two stays a probe, by a generator that @seed begins. */
+/* For tests: each second witness, chosen at random from @seed on, stays a probe. */
 static void mix(struct patch_placing *placing, uint64_t seed)
 {
 	uint64_t x = seed * 0x9e3779b97f4a7c15 + 1;
@@ -433,14 +433,14 @@ char *carrier_attach(struct carrier *c, pid_t pid)
 {
 	struct tracee t = {.mem_fd = -1};
 	struct attached done = {0};
-	uint64_t before_ns = 0;
+	uint64_t given_ns = 0; /* how long it was stopped, to be given memory */
 	char *words = NULL;
 	int err = tracee_open(&t, pid);
 
 	c->why_pid = pid;
 	c->why = "its memory cannot be reached";
 	if (!err)
-		err = patch_running(c, &t, &done, &before_ns);
+		err = patch_running(c, &t, &done, &given_ns);
 	c->why_err = err == -EPERM || err == -ENODATA || err == -ENOENT ? 0 : err;
 	tracee_close(&t);
 	if (err)
@@ -449,7 +449,7 @@ char *carrier_attach(struct carrier *c, pid_t pid)
 		     "process %d: %u of %u witnesses patched, %u left to probes since a thread was "
 		     "there; its %u threads were stopped twice: for %.1f ms, in which it was given "
 		     "memory, and for %.1f ms, in which it was patched",
-		     pid, done.patched, c->n_sites, done.left, done.n_threads, before_ns / 1e6,
+		     pid, done.patched, c->n_sites, done.left, done.n_threads, given_ns / 1e6,
 		     done.stopped_ns / 1e6) < 0)
 		return NULL;
 	return words;

@@ -3,6 +3,7 @@
  * later, what they have left is unmapped. */
 #include "user/patch/detach.h"
 
+#include "offline/base/clock.h"
 #include "user/patch/frames.h"
 #include "user/patch/holders.h"
 #include "user/patch/patches.h"
@@ -231,7 +232,7 @@ static int restore(struct detaching *d)
 
 static void release(struct detaching *d)
 {
-	uint64_t stopped_ns = d->all.since_ns ? threads_now_ns() - d->all.since_ns : 0;
+	uint64_t stopped_ns = d->all.since_ns ? clock_now_ns() - d->all.since_ns : 0;
 
 	threads_release(&d->all);
 	tracee_close(&d->t);

@@ -41,9 +41,10 @@ struct detached_all {
 	struct detached each[DETACHED_MAX];
 };
 
-/* Stops all processes that have one of @areas, calls @stopped, restores them, and lets them go.
- * @noted is called before that, and takes in where their lanes end. In *@out, freed with
- * detached_all_free(), what became of each. 0 or -errno. */
+/* A child of this process stops all processes that have one of @areas, and restores them. It calls
+ * @stopped when all are stopped. @noted is called in this process, before any thread goes on: it
+ * takes in where their lanes end. In *@out, freed with detached_all_free(), what became of each. 0
+ * or -errno. */
 int detach_all(struct area *const *areas, uint32_t n, void (*stopped)(void *ctx),
 	       void (*noted)(void *ctx, const struct detached *each, uint32_t n), void *ctx,
 	       struct detached_all **out);

@@ -2,6 +2,7 @@
 /* giving.c: see giving.h. */
 #include "user/patch/giving.h"
 
+#include "offline/base/clock.h"
 #include "offline/base/write_all.h"
 #include "user/patch/threads.h"
 
@@ -145,7 +146,7 @@ int giving_to_running(void *ctx)
 	}
 	uint64_t since_ns = all.since_ns;
 	threads_release(&all);
-	g->stopped_ns = since_ns ? threads_now_ns() - since_ns : 0;
+	g->stopped_ns = since_ns ? clock_now_ns() - since_ns : 0;
 	tracee_close(&t);
 	return err;
 }

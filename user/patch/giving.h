@@ -12,7 +12,7 @@
 
 struct giving {
 	pid_t pid;
-	uint64_t off_record; /* in the memfd; its end */
+	uint64_t off_record; /* in the memfd, of which the record is the last thing */
 	struct giving_code {
 		uint64_t addr, bytes, off;
 	} code[64];

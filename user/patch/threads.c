@@ -2,6 +2,8 @@
 /* threads.c: see threads.h. */
 #include "user/patch/threads.h"
 
+#include "offline/base/clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -21,14 +23,6 @@
 /* Two seconds: a fork on a busy machine is done by then. */
 enum { LOOKS = 400, LOOK_NS = 5000000 };
 enum { ROUNDS_MAX = 64, NICE_AHEAD = -20 };
-
-uint64_t threads_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static bool is_known(const struct threads *all, pid_t tid)
 {
@@ -94,7 +88,7 @@ static bool has_stopped(struct threads *all, uint32_t i, int status)
 /* Waits for those from number @first on. */
 static int wait_for(struct threads *all, uint32_t first)
 {
-	uint64_t until_ns = threads_now_ns() + STOP_NS;
+	uint64_t until_ns = clock_now_ns() + STOP_NS;
 
 	for (uint32_t i = first; i < all->n;) {
 		int status;
@@ -108,7 +102,7 @@ static int wait_for(struct threads *all, uint32_t first)
 			i += has_stopped(all, i, status);
 			continue;
 		}
-		if (threads_now_ns() > until_ns) {
+		if (clock_now_ns() > until_ns) {
 			for (uint32_t k = i; k < all->n; k++) /* let go when this process ends */
 				setpriority(PRIO_PROCESS, all->at[k].tid, all->at[k].nice);
 			all->n = i;
@@ -160,7 +154,7 @@ static int ask_new(struct threads *all, pid_t pid)
 	}
 	closedir(dir);
 	if (first == 0 && all->n)
-		all->since_ns = threads_now_ns();
+		all->since_ns = clock_now_ns();
 	for (uint32_t i = first; i < all->n; i++) {
 		setpriority(PRIO_PROCESS, all->at[i].tid, NICE_AHEAD);
 		ptrace(PTRACE_INTERRUPT, all->at[i].tid, NULL, NULL);

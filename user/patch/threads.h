@@ -27,7 +27,6 @@ struct threads {
 	uint64_t since_ns; /* CLOCK_MONOTONIC, when the first was asked */
 };
 
-uint64_t threads_now_ns(void);
 /* Whether one of them sleeps for long in a way that nothing interrupts, as vfork's parent does,
  * whose child runs in its memory meanwhile. */
 bool threads_stuck(pid_t pid);
