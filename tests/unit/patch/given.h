@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* given.h: a child that is given the memory of an area, with one page range of code and no patch.
- * For tests that include cmocka.h. */
+ */
 #ifndef TESTS_UNIT_PATCH_GIVEN_H
 #define TESTS_UNIT_PATCH_GIVEN_H
 
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "user/patch/giving.h"
 #include "user/patch/remains.h"
